@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profile: what a pass over the samples leaves for the views. Immutable once made.
+ *
+ * Per event there is one call tree (agg/tree.h) whose top level are groups: one per distinct combination of the sort
+ * keys that are not frames (comm, pid, tid, cpu, time slice). Below a group stand stacks, outermost frame first. Rows
+ * are derived from the tree by one walk: a row is one combination of all sort keys, of which dso, symbol and srcline
+ * come from a frame.
+ */
+#ifndef AGG_PROFILE_H
+#define AGG_PROFILE_H
+
+#include "agg/tree.h"
+#include "base/strtab.h"
+#include "codec/evlist.h"
+#include "state/dso.h"
+#include "state/frames.h"
+
+enum sort_key {
+	SORT_COMM,    /* value: string id */
+	SORT_PID,     /* pid; label "PID:comm" */
+	SORT_TID,     /* tid */
+	SORT_CPU,     /* cpu */
+	SORT_TIME,    /* time slice number; slice width in the profile */
+	SORT_EVENT,   /* event index: all events in one table */
+	SORT_DSO,     /* DSO id of the frame (first id of that short name) */
+	SORT_SYMBOL,  /* frame id */
+	SORT_SRCLINE, /* string id of "file:line" */
+	NR_SORT_KEYS
+};
+
+struct row {
+	u64 self, total; /* weight (sum of periods) of samples in it; with it on the stack, itself included */
+	u64 samples;	 /* number of samples behind self */
+	u64 total_samples;
+	u32 keys[NR_SORT_KEYS]; /* values of the keys in use; others 0 */
+	u32 frame;		/* a frame of this row, or ID_NONE when no key is a frame's */
+};
+
+struct profile_event {
+	u32 event;  /* index in the evlist */
+	u64 weight; /* sum over all samples kept: 100 % */
+	u64 samples;
+	struct tree tree;
+	VEC(struct row) rows; /* sorted: by total (or self), largest first; ties by names */
+};
+
+/* What the head of every report states. */
+struct tally {
+	u64 samples;	     /* decoded */
+	u64 filtered;	     /* of these, left out by the user's filters */
+	u64 lost;	     /* records, by LOST */
+	u64 lost_samples;    /* by LOST_SAMPLES */
+	u64 throttled;	     /* THROTTLE records */
+	u64 undecodable;     /* samples that could not be decoded (unknown bits, broken) */
+	u64 unknown_records; /* of types that this version does not know */
+	u64 frames,
+		unresolved; /* stack entries (leaf and callers), and those without a symbol; both counted per sample */
+	u64 stacks, broken; /* samples with a user stack, and those whose user stack does not end in a thread's start */
+	u64 first_time, last_time;
+	u64 aux_lost, aux_truncated;
+	u64 left_out_bytes; /* of the file */
+};
+
+struct profile {
+	struct strtab *strings;
+	struct dsos *dsos;
+	struct frames *frames;
+	const struct evlist *evlist;
+	VEC(struct profile_event) events; /* those with samples, in the file's order */
+	struct tally tally;
+	u64 sort_keys; /* bits 1 << enum sort_key, and their order: */
+	u8 sort_order[NR_SORT_KEYS];
+	u32 nr_sort;
+	bool children;	 /* rows have totals and are sorted by them */
+	bool has_chains; /* some event was recorded with call chains */
+	u64 time_slice_ns;
+};
+
+/* A call graph of one row, ready to print: pruned and sorted, largest first. */
+struct graph_node {
+	u32 frame;
+	u64 self, total;
+	struct graph_node **kids;
+	u32 nr_kids;
+};
+
+struct graph_opts {
+	bool caller;	/* outermost frame first (perf's default with --children); else the leaf first, callers below */
+	u64 min_weight; /* branches lighter than this are left out */
+	u32 max_depth;	/* 0: no bound */
+};
+
+/* The stacks of a row, as perf shows them below it; NULL when it has none that are heavy enough. The root's frame is
+ * ID_NONE; its kids are the first printed level. Lives in arena. */
+const struct graph_node *profile_row_graph(const struct profile *p, const struct profile_event *e, const struct row *r,
+					   const struct graph_opts *o, struct arena *arena);
+
+/* Text of a frame: its symbol's name, or "[dso+0x1234]" when unresolved. NUL-terminated; buf is used only when it has
+ * to be made up. */
+const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, size_t size);
+
+void profile_free(struct profile *p);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/bytes.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+void bytes_to_fd(struct bytes *b, int fd)
+{
+	*b = (struct bytes){ .fd = fd, .to_fd = true };
+}
+
+int bytes_flush(struct bytes *b)
+{
+	size_t at = 0;
+
+	while (b->to_fd && !b->err && at < b->len) {
+		ssize_t n = write(b->fd, b->p + at, b->len - at);
+
+		if (n >= 0) {
+			at += (size_t)n;
+		} else if (errno != EINTR) {
+			b->err = ERR_IO;
+			b->sys_errno = errno;
+		}
+	}
+	if (b->to_fd)
+		b->len = 0;
+	return b->err;
+}
+
+void bytes_grow(struct bytes *b, size_t more)
+{
+	if (b->to_fd && b->len >= BYTES_FLUSH)
+		bytes_flush(b);
+	if (more <= b->cap - b->len)
+		return;
+	b->cap = MAX(b->cap * 2, b->len + more);
+	b->cap = MAX(b->cap, b->to_fd ? (size_t)BYTES_FLUSH + 4096 : 256);
+	b->p = mem_realloc(b->p, b->cap, 1);
+}
+
+void bytes_free(struct bytes *b)
+{
+	free(b->p);
+	*b = (struct bytes){ 0 };
+}
+
+void bytes_zero(struct bytes *b, size_t n)
+{
+	bytes_repeat(b, 0, (int)n);
+}
+
+void bytes_repeat(struct bytes *b, char c, int n)
+{
+	if (n <= 0)
+		return;
+	if ((size_t)n > b->cap - b->len)
+		bytes_grow(b, (size_t)n);
+	memset(b->p + b->len, c, (size_t)n);
+	b->len += (size_t)n;
+}
+
+void bytes_dec(struct bytes *b, u64 v)
+{
+	char digits[20];
+	int at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + v % 10);
+	while (v /= 10);
+	bytes_put(b, digits + at, sizeof(digits) - (size_t)at);
+}
+
+void bytes_hex(struct bytes *b, u64 v)
+{
+	char digits[16];
+	int at = sizeof(digits);
+
+	do
+		digits[--at] = "0123456789abcdef"[v & 15];
+	while (v >>= 4);
+	bytes_put(b, digits + at, sizeof(digits) - (size_t)at);
+}
+
+void bytes_printf(struct bytes *b, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n < (int)sizeof(text)) {
+		bytes_put(b, text, n > 0 ? (size_t)n : 0);
+		return;
+	}
+	bytes_grow(b, (size_t)n + 1);
+	va_start(ap, fmt);
+	vsnprintf((char *)b->p + b->len, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	b->len += (size_t)n;
+}
+
+/* Length of the valid UTF-8 sequence at s (1..4), or 0. */
+static size_t utf8_len(const char *text, size_t n)
+{
+	const u8 *s = (const u8 *)text;
+	size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+
+	if (len > n)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+	    (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+void bytes_json(struct bytes *b, const char *s, size_t n)
+{
+	while (n) {
+		size_t len = utf8_len(s, n);
+
+		if (!len)
+			bytes_str(b, "\xef\xbf\xbd");
+		else if (*s == '"' || *s == '\\')
+			bytes_printf(b, "\\%c", *s);
+		else if ((u8)*s < 0x20 || *s == 0x7f)
+			bytes_printf(b, "\\u%04x", *s);
+		else
+			bytes_put(b, s, len);
+		len = MAX(len, (size_t)1);
+		s += len;
+		n -= len;
+	}
+}
+
+void bytes_xml(struct bytes *b, const char *s, size_t n)
+{
+	while (n) {
+		size_t len = utf8_len(s, n);
+
+		if (!len)
+			bytes_str(b, "\xef\xbf\xbd");
+		else if (*s == '<')
+			bytes_str(b, "&lt;");
+		else if (*s == '>')
+			bytes_str(b, "&gt;");
+		else if (*s == '&')
+			bytes_str(b, "&amp;");
+		else if (*s == '"')
+			bytes_str(b, "&quot;");
+		else if (*s == '\'')
+			bytes_str(b, "&#39;");
+		else if ((u8)*s < 0x20 || *s == 0x7f)
+			bytes_char(b, '?');
+		else
+			bytes_put(b, s, len);
+		len = MAX(len, (size_t)1);
+		s += len;
+		n -= len;
+	}
+}
+
+void bytes_csv(struct bytes *b, const char *s, size_t n)
+{
+	if (!memchr(s, ',', n) && !memchr(s, '"', n) && !memchr(s, '\n', n) && !memchr(s, '\r', n)) {
+		bytes_put(b, s, n);
+		return;
+	}
+	bytes_char(b, '"');
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] == '"')
+			bytes_char(b, '"');
+		bytes_char(b, s[i]);
+	}
+	bytes_char(b, '"');
+}
+
+void bytes_plain(struct bytes *b, const char *s, size_t n)
+{
+	while (n) {
+		size_t len = utf8_len(s, n);
+
+		if (!len || (u8)*s < 0x20 || *s == 0x7f || ((u8)s[0] == 0xc2 && (u8)s[1] < 0xa0))
+			bytes_char(b, '?');
+		else
+			bytes_put(b, s, len);
+		len = MAX(len, (size_t)1);
+		s += len;
+		n -= len;
+	}
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes: a growing output buffer; what encoders and text renderers write into. A zeroed struct is empty. With `fd` set
+ * through bytes_to_fd, the buffer empties itself into the file whenever it holds BYTES_FLUSH bytes; the first write
+ * error is kept in `err` and later bytes are dropped, so a renderer writes freely and the caller asks once.
+ */
+#ifndef BASE_BYTES_H
+#define BASE_BYTES_H
+
+#include <string.h>
+
+#include "base/types.h"
+
+#define BYTES_FLUSH (256u << 10)
+
+struct bytes {
+	u8 *p;
+	size_t len, cap;
+	int fd; /* where it empties itself; used when to_fd */
+	bool to_fd;
+	int err; /* 0 or ERR_IO; errno of the failure in sys_errno */
+	int sys_errno;
+};
+
+void bytes_to_fd(struct bytes *b, int fd);     /* sets up an empty buffer that writes to fd */
+int bytes_flush(struct bytes *b);	       /* writes out what is held; returns err */
+void bytes_free(struct bytes *b);	       /* drops what is held; does not flush or close */
+void bytes_grow(struct bytes *b, size_t more); /* room for that many more; may flush */
+
+static inline void bytes_put(struct bytes *b, const void *p, size_t n)
+{
+	if (UNLIKELY(n > b->cap - b->len))
+		bytes_grow(b, n);
+	if (n)
+		memcpy(b->p + b->len, p, n);
+	b->len += n;
+}
+
+static inline void bytes_u8(struct bytes *b, u8 v)
+{
+	bytes_put(b, &v, 1);
+}
+static inline void bytes_u16(struct bytes *b, u16 v)
+{
+	bytes_put(b, &v, 2);
+}
+static inline void bytes_u32(struct bytes *b, u32 v)
+{
+	bytes_put(b, &v, 4);
+}
+static inline void bytes_u64(struct bytes *b, u64 v)
+{
+	bytes_put(b, &v, 8);
+}
+
+void bytes_zero(struct bytes *b, size_t n);
+
+/* Text. */
+static inline void bytes_char(struct bytes *b, char c)
+{
+	bytes_put(b, &c, 1);
+}
+static inline void bytes_str(struct bytes *b, const char *s)
+{
+	bytes_put(b, s, strlen(s));
+}
+void bytes_repeat(struct bytes *b, char c, int n); /* nothing when n <= 0 */
+void bytes_dec(struct bytes *b, u64 v);
+void bytes_hex(struct bytes *b, u64 v); /* lower case, no 0x */
+void bytes_printf(struct bytes *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Escaped text: JSON string contents (no quotes; bad UTF-8 becomes U+FFFD), XML/HTML text, one CSV field. */
+void bytes_json(struct bytes *b, const char *s, size_t n);
+void bytes_xml(struct bytes *b, const char *s, size_t n);
+void bytes_csv(struct bytes *b, const char *s, size_t n);
+/* For a terminal: control bytes (and bad UTF-8) become '?'. */
+void bytes_plain(struct bytes *b, const char *s, size_t n);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *check(void *p)
+{
+	if (!p) {
+		fputs("reticle: out of memory\n", stderr);
+		abort();
+	}
+	return p;
+}
+
+void *mem_alloc(size_t size)
+{
+	return check(malloc(size ? size : 1));
+}
+
+void *mem_zalloc(size_t size)
+{
+	return check(calloc(1, size ? size : 1));
+}
+
+void *mem_realloc(void *p, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes))
+		return check(NULL);
+	return check(realloc(p, bytes ? bytes : 1));
+}
+
+char *mem_strdup(const char *s)
+{
+	return check(strdup(s));
+}
+
+char *mem_strndup(const char *s, size_t n)
+{
+	return check(strndup(s, n));
+}
+
+char *mem_printf(const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	if (vasprintf(&s, fmt, ap) < 0)
+		s = NULL;
+	va_end(ap);
+	return check(s);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Heap allocation that does not fail.
+ *
+ * Every size that comes from input is checked against the input's own length before it reaches these functions, so
+ * running out of memory means that the machine did, and nothing above could do better than stop: they abort with a
+ * message. This is the one place below cmd/ that ends the process.
+ */
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include "base/types.h"
+
+void *mem_alloc(size_t size);			   /* not zeroed */
+void *mem_zalloc(size_t size);			   /* zeroed */
+void *mem_realloc(void *p, size_t n, size_t size); /* n * size bytes, overflow checked */
+char *mem_strdup(const char *s);
+char *mem_strndup(const char *s, size_t n);
+char *mem_printf(const char *fmt, ...) PRINTF_LIKE(1, 2); /* caller frees */
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads: run one function over a number of work units. */
+#ifndef BASE_POOL_H
+#define BASE_POOL_H
+
+#include "base/types.h"
+
+/* Called for each unit 0..n-1 exactly once, on any worker; worker is 0..workers-1 and runs one unit at a time. */
+typedef void (*pool_fn)(void *ctx, u32 worker, u32 unit);
+
+/* Returns when all units are done. Units are handed out in order. workers == 1 runs on the caller's thread. */
+void pool_run(u32 workers, u32 units, pool_fn fn, void *ctx);
+
+/* How many workers suit this machine: the CPUs this process may run on. At least 1. */
+u32 pool_default_workers(void);
+
+#endif

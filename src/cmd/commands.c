@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One row per command. */
+#include "cmd/commands.h"
+
+const struct command *const commands[] = {
+	&cmd_complete,
+};
+const u32 nr_commands = ARRAY_LEN(commands);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One declaration per command; each lives in cmd/NAME.c. */
+#ifndef CMD_COMMANDS_H
+#define CMD_COMMANDS_H
+
+#include "cmd/opt.h"
+
+extern const struct command cmd_complete;
+
+#endif

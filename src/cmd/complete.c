@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reticle complete [COMMAND]`: the tables as plain text, for the shells' completion and for the check of the man
+ * pages. */
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+
+static void list_commands(struct bytes *out)
+{
+	for (u32 i = 0; i < nr_commands; i++)
+		bytes_printf(out, "%s\t%s\n", commands[i]->name, commands[i]->summary);
+}
+
+/* "-F<tab>--freq<tab>N<tab>help", with "" for what an option does not have. */
+static int list_options(const char *name, struct bytes *out)
+{
+	for (u32 i = 0; i < nr_commands; i++) {
+		const struct command *c = commands[i];
+
+		if (strcmp(c->name, name))
+			continue;
+		for (u32 k = 0; k < c->nr_opts; k++) {
+			const struct opt *o = &c->opts[k];
+
+			if (o->letter)
+				bytes_printf(out, "-%c", o->letter);
+			bytes_printf(out, "\t%s%s\t%s\t%s\n", o->name ? "--" : "", o->name ? o->name : "",
+				     o->arg ? o->arg : "", o->help);
+		}
+		return 0;
+	}
+	return 1;
+}
+
+static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
+{
+	struct bytes out;
+	int status = 0;
+
+	(void)config;
+	bytes_to_fd(&out, STDOUT_FILENO);
+	if (argc)
+		status = list_options(argv[0], &out);
+	else
+		list_commands(&out);
+	if (status)
+		notify_error(ctx->notify, ERR_USAGE, "'%s' is not a command", argv[0]);
+	bytes_flush(&out);
+	bytes_free(&out);
+	return status ? 2 : 0;
+}
+
+const struct command cmd_complete = {
+	.name = "complete",
+	.summary = "print the tables of commands and options, for shell completion",
+	.args = "[COMMAND]",
+	.config_size = 1,
+	.run = run,
+};

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the command, parses its options, runs it. Everything else is in the command's own file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cmd/opt.h"
+
+#define EXIT_USAGE 2
+
+/* One line per note: "reticle record: text", with file and offset where they are known. */
+static void print_note(void *ctx, const struct note *note)
+{
+	const char *command = ctx;
+	struct bytes line = { 0 };
+
+	bytes_printf(&line, "reticle%s%s: ", *command ? " " : "", command);
+	if (note->level == NOTE_WARNING)
+		bytes_str(&line, "warning: ");
+	if (note->file)
+		bytes_plain(&line, note->file, strlen(note->file));
+	if (note->file && note->offset != NO_OFFSET)
+		bytes_printf(&line, ": offset %#llx", (unsigned long long)note->offset);
+	if (note->file)
+		bytes_str(&line, ": ");
+	bytes_plain(&line, note->text, strlen(note->text));
+	bytes_char(&line, '\n');
+	fwrite(line.p, 1, line.len, stderr);
+	bytes_free(&line);
+}
+
+static void print_usage(FILE *to)
+{
+	fprintf(to, "usage: reticle [--version] [--help] COMMAND [options]\n\ncommands:\n");
+	for (u32 i = 0; i < nr_commands; i++)
+		fprintf(to, "    %-14s %s\n", commands[i]->name, commands[i]->summary);
+	fprintf(to, "\n'reticle COMMAND --help' lists a command's options; 'man reticle-COMMAND' explains them.\n");
+}
+
+static void print_command_help(const struct command *c)
+{
+	struct bytes out;
+
+	bytes_to_fd(&out, STDOUT_FILENO);
+	bytes_printf(&out, "usage: reticle %s %s\n\n%s\n\n", c->name, c->args, c->summary);
+	opts_help(c->opts, c->nr_opts, &out);
+	bytes_flush(&out);
+	bytes_free(&out);
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (u32 i = 0; i < nr_commands; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+/* --help before "--" or the first word that is no option asks for help. */
+static bool wants_help(int argc, char **argv)
+{
+	return argc > 0 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"));
+}
+
+static int run_command(const struct command *c, int argc, char **argv)
+{
+	struct notify notify = { print_note, (void *)c->name };
+	struct command_ctx ctx = { .notify = &notify,
+				   .tty_out = isatty(STDOUT_FILENO),
+				   .tty_err = isatty(STDERR_FILENO) };
+	void *config;
+	int rest, status;
+
+	if (wants_help(argc, argv)) {
+		print_command_help(c);
+		return EXIT_SUCCESS;
+	}
+	ctx.color = ctx.tty_out && !getenv("NO_COLOR");
+	config = mem_zalloc(c->config_size);
+	if (c->defaults)
+		c->defaults(config);
+	status = opts_parse(c->opts, c->nr_opts, config, argc, argv, &rest, &notify);
+	status = status ? EXIT_USAGE : c->run(&ctx, config, argc - rest, argv + rest);
+	free(config);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc < 2) {
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
+		puts("reticle " RETICLE_VERSION);
+		return EXIT_SUCCESS;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		c = argc > 2 ? find_command(argv[2]) : NULL;
+		if (c)
+			print_command_help(c);
+		else
+			print_usage(stdout);
+		return EXIT_SUCCESS;
+	}
+	c = find_command(argv[1]);
+	if (!c) {
+		fprintf(stderr, "reticle: '%s' is not a command (see reticle --help)\n", argv[1]);
+		return EXIT_USAGE;
+	}
+	return run_command(c, argc - 2, argv + 2);
+}

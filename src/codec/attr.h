@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * perf_event_attr, decoded. The struct has the kernel's layout (its flag bit-field as one u64, see ATTR_*), so one that
+ * was built here can be handed to perf_event_open as it is, with .size set.
+ */
+#ifndef CODEC_ATTR_H
+#define CODEC_ATTR_H
+
+#include "base/bytes.h"
+#include "base/cursor.h"
+#include "codec/perf_abi.h"
+
+struct attr {
+	u32 type; /* PERF_TYPE_* or a PMU's number */
+	u32 size; /* bytes of it that are meant, 64 and up */
+	u64 config;
+	u64 sample_period; /* or sample_freq, with ATTR_FREQ */
+	u64 sample_type;   /* PERF_SAMPLE_* */
+	u64 read_format;   /* PERF_FORMAT_* */
+	u64 flags;	   /* ATTR_* */
+	u32 wakeup_events; /* or bytes, with ATTR_WATERMARK */
+	u32 bp_type;
+	u64 config1; /* or bp_addr, kprobe_func, uprobe_path */
+	u64 config2; /* or bp_len, kprobe_addr, probe_offset */
+	u64 branch_sample_type;
+	u64 sample_regs_user;
+	u32 sample_stack_user;
+	s32 clockid;
+	u64 sample_regs_intr;
+	u32 aux_watermark;
+	u16 sample_max_stack;
+	u16 reserved_2;
+	u32 aux_sample_size;
+	u32 aux_action;
+	u64 sig_data;
+	u64 config3;
+	u64 config4;
+};
+_Static_assert(sizeof(struct attr) == ATTR_SIZE_MAX_KNOWN, "the kernel's layout");
+
+/*
+ * Reads one attr at c; its own size field says how many bytes it takes, and c ends up behind them. size 0 means 64
+ * (the oldest files). With `section` non-zero, that many bytes are consumed whatever the attr says (a file's attr
+ * section). ERR_TRUNCATED when the bytes are not there, ERR_FORMAT when size is under 64 or over section or over 4096.
+ * Unknown bytes behind the known ones are dropped; *unknown (may be NULL) tells whether any was non-zero.
+ * In a swapped file the flag bits arrive mirrored within each byte; that is undone here.
+ */
+int attr_decode(struct cursor *c, u32 section, struct attr *out, bool *unknown);
+
+/* Writes exactly size bytes (64..), in this machine's order, with the size field set to it. */
+void attr_encode(const struct attr *a, u32 size, struct bytes *out);
+
+/* The smallest published size that holds all non-zero fields: 128 unless config3 or config4 is used. */
+u32 attr_least_size(const struct attr *a);
+
+static inline u32 attr_precise_ip(const struct attr *a)
+{
+	return a->flags >> ATTR_PRECISE_IP_SHIFT & 3;
+}
+
+#endif

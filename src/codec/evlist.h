@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events of one recording: their attrs, ids, names and groups, and which of them a record belongs to. */
+#ifndef CODEC_EVLIST_H
+#define CODEC_EVLIST_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "codec/record.h"
+#include "codec/sample.h"
+
+struct event {
+	struct attr attr;
+	struct sample_layout layout;
+	bool unsupported; /* its samples cannot be decoded: counted, not read */
+	char *name;	  /* as perf prints it; "cpu-clock:ppp". Owned by the evlist */
+	char *unit;	  /* or NULL */
+	VEC(u64) ids;
+	u32 leader;	   /* index of the group's leader; its own when alone */
+	u32 group_members; /* for a leader: how many events the group has, itself included; 1 when alone */
+	char *group_name;  /* or NULL */
+};
+
+struct evlist {
+	VEC(struct event) events;
+	struct map by_id;	       /* hash of id is not needed: key is the id itself; value the event's index */
+	struct trailer_layout trailer; /* common to all events */
+	bool has_time;		       /* every event has sample_id_all (or none needs it) and PERF_SAMPLE_TIME */
+	s32 id_offset, id_trailer;     /* where records carry the event id; as in sample_layout; agreed by all events */
+};
+
+/* Takes a copy of name. Returns the new event's index. Notes an error for an attr with unknown bits and marks it
+ * unsupported. */
+u32 evlist_add(struct evlist *l, const struct attr *a, const char *name, const struct notify *to);
+void evlist_add_id(struct evlist *l, u32 event, u64 id);
+/* Settles trailer, has_time and id positions once all events are in. ERR_FORMAT when events disagree on where their ids
+ * stand. */
+int evlist_seal(struct evlist *l, const struct notify *to, const char *file);
+void evlist_free(struct evlist *l);
+
+/*
+ * Which event does this record (header included) belong to? The only one when there is one; by id otherwise.
+ * ID_NONE when the id is unknown (id 0 is the first event's, as perf has it).
+ */
+u32 evlist_find(const struct evlist *l, const u8 *record, u16 size, bool is_sample, bool swap);
+
+/* The name perf gives an attr that was recorded without one: "cycles", "cpu-clock:u", "raw 0x1c2", ... Caller frees. */
+char *attr_name(const struct attr *a);
+
+#endif

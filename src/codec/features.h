@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The header features of a perf.data file (HEADER_* of tools/perf/util/header.h): what machine and command a recording
+ * is of. They stand in sections behind the data in file mode and in HEADER_FEATURE records in pipe mode, same bytes.
+ */
+#ifndef CODEC_FEATURES_H
+#define CODEC_FEATURES_H
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/cursor.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "codec/record.h"
+
+enum feature {
+	FEAT_TRACING_DATA = 1,
+	FEAT_BUILD_ID,
+	FEAT_HOSTNAME,
+	FEAT_OSRELEASE,
+	FEAT_VERSION,
+	FEAT_ARCH,
+	FEAT_NRCPUS,
+	FEAT_CPUDESC,
+	FEAT_CPUID,
+	FEAT_TOTAL_MEM,
+	FEAT_CMDLINE,
+	FEAT_EVENT_DESC,
+	FEAT_CPU_TOPOLOGY,
+	FEAT_NUMA_TOPOLOGY,
+	FEAT_BRANCH_STACK,
+	FEAT_PMU_MAPPINGS,
+	FEAT_GROUP_DESC,
+	FEAT_AUXTRACE,
+	FEAT_STAT,
+	FEAT_CACHE,
+	FEAT_SAMPLE_TIME,
+	FEAT_MEM_TOPOLOGY,
+	FEAT_CLOCKID,
+	FEAT_DIR_FORMAT,
+	FEAT_BPF_PROG_INFO,
+	FEAT_BPF_BTF,
+	FEAT_COMPRESSED,
+	FEAT_CPU_PMU_CAPS,
+	FEAT_CLOCK_DATA,
+	FEAT_HYBRID_TOPOLOGY,
+	FEAT_PMU_CAPS,
+	FEAT_CPU_DOMAIN_INFO,
+	FEAT_MAX
+};
+
+/* All text is NUL-terminated and lives in the arena that features_decode was given. Absent: NULL, 0 or n == 0. */
+struct feat_event_desc {
+	struct attr attr;
+	const char *name;
+	const u64 *ids;
+	u32 nr_ids;
+};
+struct feat_numa_node {
+	u32 node;
+	u64 mem_total, mem_free;
+	const char *cpus;
+};
+struct feat_pmu {
+	u32 type;
+	const char *name;
+};
+struct feat_group {
+	const char *name;
+	u32 leader, members;
+}; /* leader: event index */
+struct feat_cache {
+	u32 level, line_size, sets, ways;
+	const char *type, *size, *map;
+};
+struct feat_caps {
+	const char *pmu;
+	u32 nr;
+	const char *const *names, *const *values;
+};
+struct feat_mem_node {
+	u64 node, size;
+	const u64 *bitmap;
+	u64 nr_words;
+};
+struct feat_hybrid {
+	const char *pmu, *cpus;
+};
+struct feat_auxtrace_index {
+	u64 file_offset, size;
+};
+
+struct features {
+	u64 present[4]; /* bitmap of the file header */
+	const char *hostname, *osrelease, *version, *arch, *cpudesc, *cpuid;
+	u32 nr_cpus_online, nr_cpus_avail;
+	u64 total_mem_kb;
+	const char *const *cmdline;
+	u32 nr_cmdline;
+	VEC(struct feat_event_desc) event_desc;
+	VEC(struct rec_build_id) build_ids; /* filename points into the arena; with header misc in misc_of */
+	VEC(u16) build_id_misc;		    /* parallel to build_ids */
+	const char *const *core_siblings, *const *thread_siblings, *const *die_siblings;
+	u32 nr_core_siblings, nr_thread_siblings, nr_die_siblings;
+	VEC(struct feat_numa_node) numa;
+	VEC(struct feat_pmu) pmus;
+	VEC(struct feat_group) groups;
+	VEC(struct feat_cache) caches;
+	u64 first_sample_time, last_sample_time;
+	u64 mem_block_size;
+	VEC(struct feat_mem_node) mem_nodes;
+	u64 clockid_res_ns;
+	u32 clock_data_clockid;
+	u64 clock_data_wall_ns, clock_data_clockid_ns;
+	u64 dir_version;
+	u32 compressed_type, compressed_level, compressed_ratio, compressed_mmap_len;
+	VEC(struct feat_caps) caps; /* CPU_PMU_CAPS as pmu "cpu", and PMU_CAPS */
+	VEC(struct feat_hybrid) hybrid;
+	VEC(struct feat_auxtrace_index) auxtrace_index;
+	u32 nr_bpf_progs, nr_btfs;
+	const u8 *tracing_data;
+	u64 tracing_data_size; /* points into the input */
+};
+
+/*
+ * Decodes one feature's section into f. Unknown ids are accepted and only noted in present[]. A section that does not
+ * hold what it claims leaves that feature absent: ERR_TRUNCATED or ERR_FORMAT, and the caller goes on with the next.
+ */
+int feature_decode(struct features *f, enum feature id, struct cursor c, struct arena *arena);
+
+/* Appends the section's bytes, this machine's order. ERR_UNSUPPORTED for a feature that we never write. */
+int feature_encode(const struct features *f, enum feature id, struct bytes *out);
+
+const char *feature_name(u32 id);				  /* "HOSTNAME", ...; NULL when unknown */
+void features_print(const struct features *f, struct bytes *out); /* as perf report --header-only: "# hostname : ..." */
+void features_free(struct features *f);
+
+#endif

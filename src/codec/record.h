@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The records of a perf ring buffer and of a perf.data file, apart from samples (codec/sample.h).
+ *
+ * A record is an 8-byte header and a body. What the kernel writes ends with an id trailer when the event asked for
+ * sample_id_all. Decoding copies nothing: text and arrays point into the input and live as long as it does.
+ */
+#ifndef CODEC_RECORD_H
+#define CODEC_RECORD_H
+
+#include "base/bytes.h"
+#include "base/cursor.h"
+#include "codec/attr.h"
+
+struct record_header {
+	u32 type;
+	u16 misc;
+	u16 size; /* bytes, this header included */
+};
+
+/* The trailer of non-sample records; fields that the event did not ask for are 0. Which are there: PERF_SAMPLE_* in
+ * has. */
+struct sample_id {
+	u64 has;
+	u64 time; /* ns of the recording's clock */
+	u64 id, stream_id;
+	u32 pid, tid, cpu;
+};
+
+struct rec_mmap { /* MMAP and MMAP2 */
+	u32 pid, tid;
+	u64 start, len, pgoff;
+	u32 prot, flags; /* MMAP2; for MMAP prot is R|X, or R for data maps (PERF_RECORD_MISC_MMAP_DATA) */
+	u32 maj, min;	 /* MMAP2 without a build id */
+	u64 ino, ino_generation;
+	u8 build_id[20];  /* MMAP2 with PERF_RECORD_MISC_MMAP_BUILD_ID */
+	u8 build_id_size; /* 0: none */
+	struct str filename;
+};
+
+struct rec_comm {
+	u32 pid, tid;
+	struct str comm;
+	bool exec;
+};
+struct rec_task {
+	u32 pid, ppid, tid, ptid;
+	u64 time;
+}; /* FORK and EXIT */
+struct rec_lost {
+	u64 id, lost;
+}; /* LOST; LOST_SAMPLES with id 0 */
+struct rec_throttle {
+	u64 time, id, stream_id;
+}; /* THROTTLE and UNTHROTTLE */
+struct rec_read {
+	u32 pid, tid;
+	struct cursor values;
+}; /* READ: by the event's read_format */
+struct rec_aux {
+	u64 offset, size, flags;
+};
+struct rec_itrace_start {
+	u32 pid, tid;
+};
+struct rec_switch {
+	u32 next_prev_pid, next_prev_tid;
+}; /* SWITCH_CPU_WIDE; zero for SWITCH. Out: misc */
+struct rec_namespaces {
+	u32 pid, tid;
+	struct u64s dev_inode;
+}; /* pairs, in the order of the kernel's enum */
+struct rec_ksymbol {
+	u64 addr;
+	u32 len;
+	u16 ksym_type, flags;
+	struct str name;
+};
+struct rec_bpf_event {
+	u16 type, flags;
+	u32 id;
+	u8 tag[8];
+};
+struct rec_cgroup {
+	u64 id;
+	struct str path;
+};
+struct rec_text_poke {
+	u64 addr;
+	u16 old_len, new_len;
+	const u8 *bytes;
+};
+struct rec_aux_output_hw_id {
+	u64 hw_id;
+};
+struct rec_callchain_deferred {
+	u64 cookie;
+	struct u64s ips;
+};
+
+struct rec_header_attr {
+	struct attr attr;
+	struct u64s ids;
+};
+struct rec_event_update {
+	u64 type, id;
+	struct cursor data;
+};
+struct rec_tracing_data {
+	u32 size;
+}; /* the data follows the record, padded to 8 */
+struct rec_build_id {
+	u32 pid;
+	u8 build_id[20];
+	u8 size;
+	struct str filename;
+};
+struct rec_id_index {
+	struct u64s entries;
+	bool has_vcpu;
+	u64 nr;
+}; /* nr x {id, idx, cpu, tid} */
+struct rec_auxtrace_info {
+	u32 type;
+	struct u64s priv;
+};
+struct rec_auxtrace {
+	u64 size, offset, reference;
+	u32 idx, tid, cpu;
+}; /* size bytes of payload follow the record */
+struct rec_auxtrace_error {
+	u32 type, code, cpu, pid, tid, fmt;
+	u64 ip, time;
+	struct str msg;
+};
+struct rec_time_conv {
+	u64 shift, mult, zero, cycles, mask;
+	bool cap_zero, cap_short;
+};
+struct rec_feature {
+	u64 id;
+	struct cursor data;
+};
+struct rec_compressed {
+	const u8 *data;
+	u64 size;
+}; /* COMPRESSED and COMPRESSED2 (its size without padding) */
+
+struct record {
+	struct record_header h;
+	u64 offset;	      /* where the header stands, for messages */
+	struct sample_id sid; /* all zero where the record has none */
+	struct cursor body;   /* the bytes behind the header, trailer included */
+	union {
+		struct rec_mmap mmap;
+		struct rec_comm comm;
+		struct rec_task task;
+		struct rec_lost lost;
+		struct rec_throttle throttle;
+		struct rec_read read;
+		struct rec_aux aux;
+		struct rec_itrace_start itrace_start;
+		struct rec_switch sw;
+		struct rec_namespaces namespaces;
+		struct rec_ksymbol ksymbol;
+		struct rec_bpf_event bpf_event;
+		struct rec_cgroup cgroup;
+		struct rec_text_poke text_poke;
+		struct rec_aux_output_hw_id aux_output_hw_id;
+		struct rec_callchain_deferred callchain_deferred;
+		struct rec_header_attr header_attr;
+		struct rec_event_update event_update;
+		struct rec_tracing_data tracing_data;
+		struct rec_build_id build_id;
+		struct rec_id_index id_index;
+		struct rec_auxtrace_info auxtrace_info;
+		struct rec_auxtrace auxtrace;
+		struct rec_auxtrace_error auxtrace_error;
+		struct rec_time_conv time_conv;
+		struct rec_feature feature;
+		struct rec_compressed compressed;
+	};
+};
+
+/* What the id trailer of an event's records holds; made from its attr. */
+struct trailer_layout {
+	u64 fields; /* those PERF_SAMPLE_* bits that a trailer can carry; 0: no trailer */
+	u32 size;   /* bytes */
+};
+
+struct trailer_layout trailer_layout(const struct attr *a);
+
+/* Reads the header at c (c moves behind it). ERR_TRUNCATED, or ERR_FORMAT when size is under 8. */
+int record_header_decode(struct cursor *c, struct record_header *out);
+
+/*
+ * Decodes one record, c being over exactly its h.size bytes. trailer is that of the event the record belongs to (all
+ * events of a file agree on it; NULL or .fields == 0: none). Samples come back with only h, offset and body set. Types
+ * this table does not know come back likewise, with 0. ERR_TRUNCATED or ERR_FORMAT when the body does not hold what its
+ * type needs.
+ */
+int record_decode(struct cursor c, u64 offset, const struct trailer_layout *trailer, struct record *out);
+
+/* Only the trailer: the last trailer->size bytes of the record. Leaves *out zero when there is none. */
+int record_trailer_decode(struct cursor c, const struct trailer_layout *trailer, struct sample_id *out);
+
+/*
+ * Appends the record, header, padding and trailer included, in this machine's byte order. h.type and h.misc and the
+ * member of the union say what; h.size is computed. Payloads that follow a record (AUXTRACE, TRACING_DATA) are the
+ * caller's. ERR_LIMIT when it does not fit into 65535 bytes (nothing is written), ERR_UNSUPPORTED for a type without an
+ * encoder.
+ */
+int record_encode(const struct record *r, const struct trailer_layout *trailer, struct bytes *out);
+
+/* One row per record type. */
+struct record_kind {
+	u32 type;
+	const char *name; /* "MMAP2", without PERF_RECORD_ */
+	bool has_trailer; /* written by the kernel, so followed by an id trailer */
+	void (*decode)(struct cursor *body,
+		       struct record *out); /* sets body->bad on failure; NULL: nothing to decode */
+	void (*encode)(const struct record *r, struct bytes *out); /* the body without trailer, unpadded */
+	void (*print)(const struct record *r, struct bytes *out);  /* one line of text: "pid 1 tid 1 ..."; no newline */
+};
+
+const struct record_kind *record_kind(u32 type); /* NULL when unknown */
+const struct record_kind *record_kinds(u32 *n);	 /* the whole table */
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PERF_RECORD_SAMPLE <-> struct sample.
+ *
+ * The layout of a sample follows from its event's attr alone (sample_type, read_format, branch_sample_type, register
+ * masks). An attr with a bit that this version does not know would shift all that follows it, so such an event is
+ * refused as a whole (sample_layout_init), never misread.
+ */
+#ifndef CODEC_SAMPLE_H
+#define CODEC_SAMPLE_H
+
+#include "base/bytes.h"
+#include "base/cursor.h"
+#include "codec/attr.h"
+
+struct sample_layout {
+	u64 sample_type, read_format, branch_sample_type;
+	u32 nr_regs_user, nr_regs_intr; /* set bits of the masks */
+	u64 regs_user_mask, regs_intr_mask;
+	s32 id_offset;	/* byte offset, from the record's start, of ID or IDENTIFIER; -1: none */
+	s32 id_trailer; /* the same from the record's end in a trailer (negative); 0: none */
+};
+
+/* ERR_UNSUPPORTED with the unknown bits in *unknown_bits (and in which word: "sample_type", ...) */
+int sample_layout_init(struct sample_layout *l, const struct attr *a, const char **word, u64 *unknown_bits);
+
+struct read_values {
+	u64 time_enabled, time_running; /* 0 when not asked for */
+	u32 nr;				/* 1 unless PERF_FORMAT_GROUP */
+	u32 stride;			/* u64 per member: 1 + ID + LOST */
+	struct u64s raw;		/* nr * stride words: value [id] [lost] */
+	bool has_id, has_lost;
+};
+
+static inline u64 read_value(const struct read_values *r, u32 i)
+{
+	return u64s_at(&r->raw, i * r->stride);
+}
+static inline u64 read_id(const struct read_values *r, u32 i)
+{
+	return r->has_id ? u64s_at(&r->raw, i * r->stride + 1) : 0;
+}
+static inline u64 read_lost(const struct read_values *r, u32 i)
+{
+	return r->has_lost ? u64s_at(&r->raw, i * r->stride + 1 + r->has_id) : 0;
+}
+
+struct branch_entry {
+	u64 from, to, flags; /* flags: the kernel's bit-field in this machine's order */
+};
+
+struct sample {
+	u64 has; /* sample_type of its event */
+	u16 misc;
+	u32 pid, tid, cpu;
+	u64 ip, time, addr, id, stream_id, period;
+	struct read_values read;
+	struct u64s chain; /* with PERF_CONTEXT_* marks, innermost first */
+	const u8 *raw;
+	u32 raw_size;
+	struct cursor raw_cursor;
+	u32 nr_branches;
+	bool has_hw_idx;
+	u64 hw_idx;
+	struct u64s branches;	     /* nr_branches x {from, to, flags}, newest first */
+	struct u64s branch_counters; /* nr_branches, or empty */
+	u64 regs_user_abi;
+	struct u64s regs_user;
+	const u8 *stack_user;
+	u64 stack_user_size;
+	u64 stack_user_dyn_size;
+	u64 weight;
+	u16 var2_w, var3_w; /* WEIGHT, or WEIGHT_STRUCT's parts (weight = var1_dw) */
+	u64 data_src, transaction;
+	u64 regs_intr_abi;
+	struct u64s regs_intr;
+	u64 phys_addr, cgroup, data_page_size, code_page_size;
+	const u8 *aux;
+	u64 aux_size;
+};
+
+/* c is over the whole record, header included. Fields that are not in the sample are 0. ERR_TRUNCATED, ERR_FORMAT. */
+int sample_decode(const struct sample_layout *l, struct cursor c, struct sample *out);
+
+struct branch_entry sample_branch(const struct sample *s, u32 i);
+
+/* Appends the record, header included. Arrays must be in this machine's order. ERR_LIMIT over 65535 bytes. */
+int sample_encode(const struct sample_layout *l, const struct sample *s, struct bytes *out);
+
+/*
+ * The few fields that the fast paths need, without decoding the rest. Present according to sample_type; others stay 0.
+ * The chain is not followed by anything that fast paths need.
+ */
+struct sample_core {
+	u64 ip, time, period;
+	u32 pid, tid, cpu;
+	struct u64s chain;
+};
+int sample_core_decode(const struct sample_layout *l, struct cursor c, struct sample_core *out);
+
+#endif

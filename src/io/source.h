@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Source: a recording that was opened for reading, as one flat run of records in memory.
+ *
+ * File, pipe and compressed recordings all end up the same: `data` is `size` bytes of plain records. An ordinary file
+ * is mapped and used in place. What cannot be used in place (a pipe, zstd) is spooled once into an unlinked temporary
+ * file
+ * ($TMPDIR, else /var/tmp) and that is mapped, so memory holds no copy.
+ */
+#ifndef IO_SOURCE_H
+#define IO_SOURCE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "codec/evlist.h"
+#include "codec/features.h"
+#include "codec/perfdata.h"
+
+struct source {
+	const char *path; /* as the user named it; "-" for standard input */
+	const u8 *data;	  /* the records */
+	u64 size;
+	u64 data_offset; /* file offset of data[0], so that messages name the file's offsets (0 when spooled) */
+	u64 file_size;
+	u64 map_bytes; /* bytes mapped: what "the mapped file apart" takes off the peak */
+	bool swap;
+	bool pipe;	 /* came in pipe mode */
+	bool spooled;	 /* data is a spool: offsets in messages are those of the unpacked stream */
+	bool unfinished; /* the header says data.size 0: the recorder was killed */
+	u64 left_out;	 /* bytes at the end that are no whole record */
+	u64 compressed_bytes, decompressed_bytes;
+	struct perfdata_header header;
+	struct evlist events; /* sealed */
+	struct features features;
+	struct arena arena;
+	const struct notify *notify;
+};
+
+/*
+ * Opens path ("-": standard input), reads header, events and features. In pipe mode that takes the whole input, and
+ * HEADER_ATTR, EVENT_UPDATE, HEADER_FEATURE, TRACING_DATA and BUILD_ID records have been applied already; they stay in
+ * data all the same. A feature that cannot be read is noted and left out; an unreadable header, or a file without any
+ * event, is an error.
+ */
+int source_open(struct source **out, const char *path, const struct notify *notify);
+void source_close(struct source *s);
+
+/* Follows the header at *offset. True: *record is a whole record, *offset moved behind it and behind any payload that
+ * follows it (AUXTRACE; *payload, may be NULL). False: the end, or bytes that are no record (then *bad is the offset,
+ * else NO_OFFSET). */
+struct source_record {
+	const u8 *p; /* header included */
+	struct record_header h;
+	u64 offset;	   /* in data */
+	const u8 *payload; /* or NULL */
+	u64 payload_size;
+};
+bool source_next(const struct source *s, u64 *offset, struct source_record *out, u64 *bad);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DSOs: everything that code is mapped from, and the symbols in each.
+ *
+ * A DSO is named by what the side-band says (path, build id, process for anonymous memory). Its symbols are loaded on
+ * the first look-up, once, from the best source that matches (see state/symbols.h); look-ups may come from several
+ * threads.
+ *
+ * Addresses. A look-up takes the address that map_addr() gives: for files the *file offset* of the code (what perf
+ * calls map_ip and prints for an unresolved address), for the kernel, modules, BPF, JIT and perf maps the absolute
+ * address.
+ */
+#ifndef STATE_DSO_H
+#define STATE_DSO_H
+
+#include "base/err.h"
+#include "base/types.h"
+
+enum dso_kind {
+	DSO_FILE,    /* an ELF file, or something that claims to be one */
+	DSO_KERNEL,  /* [kernel.kallsyms] */
+	DSO_MODULE,  /* [name], path of the .ko if known */
+	DSO_GUEST,   /* a guest's kernel: [guest.kernel.kallsyms] */
+	DSO_VDSO,    /* [vdso]; addresses are offsets in its image */
+	DSO_PERFMAP, /* executable memory without a file: /tmp/perf-PID.map, one per process */
+	DSO_JIT,     /* one code object of a jitdump: jitted-PID-N.so */
+	DSO_BPF,     /* one BPF program or trampoline */
+	DSO_NONE,    /* [unknown]: no map holds the address. Always id 0 */
+};
+
+struct dso_key {
+	enum dso_kind kind;
+	struct str path;    /* as in the side-band: "/usr/lib/libc.so.6", "[kernel.kallsyms]", "//anon" */
+	u32 pid;	    /* the process, for PERFMAP, JIT, and to find files in its mount namespace; 0: none */
+	const u8 *build_id; /* or NULL */
+	u8 build_id_size;
+};
+
+struct dso {
+	enum dso_kind kind;
+	const char *path;	/* perf's long name */
+	const char *short_name; /* perf's "Shared Object": the basename; "[kernel.kallsyms]", "[ext4]", "[unknown]" */
+	u32 pid;
+	u8 build_id[20], build_id_size;
+	struct symtab *symtab; /* owned by symbols.c; NULL before the first look-up */
+};
+
+/* One symbol. Ranges do not overlap after loading; end is exclusive. */
+struct symbol {
+	u64 start, end; /* in the DSO's addresses, as above */
+	u32 name;	/* offset into the symtab's names; dsos_symbol_name */
+};
+
+struct symbol_opts {
+	const char *kallsyms;	 /* or NULL: /proc/kallsyms */
+	const char *vmlinux;	 /* or NULL */
+	const char *symfs;	 /* prefix of all file look-ups, or NULL */
+	const char *buildid_dir; /* or NULL: ~/.debug, as perf */
+	bool demangle;		 /* default true */
+	bool no_kernel;		 /* do not resolve kernel symbols */
+	bool debuginfod;	 /* ask the servers of $DEBUGINFOD_URLS */
+	bool offline;		 /* do not look at this machine's /proc: the recording is of another one */
+};
+
+struct dsos;
+
+struct dsos *dsos_new(const struct symbol_opts *opts, const struct notify *notify);
+void dsos_free(struct dsos *d);
+
+/* The DSO of that key, added when new. Same (kind, path, pid where it matters) and no contradicting build id: same DSO.
+ * Not thread-safe. */
+u32 dsos_get(struct dsos *d, const struct dso_key *key);
+/* Build ids of the header: apply to DSOs of that path, now and later. */
+void dsos_set_build_id(struct dsos *d, struct str path, bool kernel, const u8 *id, u8 size);
+/* The kernel's map, from its MMAP record: "[kernel.kallsyms]_text" with start, and pgoff = the address of that
+ * reference symbol when recorded. */
+void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 ref_addr);
+/* Side-band symbols: KSYMBOL registers BPF programs and others (name at [start, end)); jitdump code likewise through
+ * state/jitdump.h. */
+void dsos_add_symbol(struct dsos *d, u32 dso, u64 start, u64 end, struct str name);
+
+u32 dsos_count(const struct dsos *d);
+const struct dso *dsos_at(const struct dsos *d, u32 dso);
+
+/* Which symbol holds addr: its index in the DSO, or ID_NONE. Thread-safe; loads symbols when first asked. */
+u32 dsos_symbol_at(struct dsos *d, u32 dso, u64 addr);
+const struct symbol *dsos_symbol(const struct dsos *d, u32 dso, u32 sym);
+/* Demangled (once, kept) unless opts say no. Thread-safe. Valid as long as d. */
+const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym);
+
+/* Does the DSO have DWARF line information here? (decides whether inlined frames and source lines can be had) */
+bool dsos_has_lines(struct dsos *d, u32 dso);
+
+/*
+ * Source position and inlined calls at addr, from DWARF, in-process. out[0] is the innermost (inlined) function, the
+ * last one the function that the symbol table names. Returns how many entries were written (0: no line information).
+ * Strings live as long as d. Thread-safe, slow (cache by address).
+ */
+struct source_frame {
+	const char *function; /* demangled */
+	const char *file;     /* or NULL */
+	u32 line;	      /* 0: unknown */
+};
+u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, u32 max);
+
+/* How many look-ups' DSOs had no symbols at all, and why, as notes for the report's foot: sent to notify once per DSO.
+ */
+void dsos_note_missing(const struct dsos *d, const struct notify *to);
+
+#endif
