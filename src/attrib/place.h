@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Place: where an address of a sample lies. */
+#ifndef ATTRIB_PLACE_H
+#define ATTRIB_PLACE_H
+
+#include "state/procs.h"
+
+struct place {
+	const struct vmap *map; /* NULL: no mapping holds it */
+	u64 addr;		/* as symbol look-ups take it (state/dso.h); the raw address when map is NULL */
+	u32 dso;		/* 0 ([unknown]) when map is NULL */
+	u32 sym;		/* ID_NONE: no symbol */
+	char level;		/* as struct frame */
+};
+
+/* cpumode: PERF_RECORD_MISC_CPUMODE_MASK bits of the sample, or of the last PERF_CONTEXT_* mark in its chain. */
+void place_find(const struct procs *procs, struct dsos *dsos, const struct thread_view *thread, u64 clock, u32 cpumode,
+		u64 ip, struct place *out);
+
+/* What PERF_CONTEXT_* value means as a cpumode; ID_NONE for a value that is no known mark. */
+u32 context_cpumode(u64 mark);
+#define IS_CONTEXT_MARK(ip) ((ip) >= PERF_CONTEXT_MAX)
+
+#endif
