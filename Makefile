@@ -1,9 +1,38 @@
-# The front door. Meson and ninja do the work; see meson.build.
+# SPDX-License-Identifier: Apache-2.0
+# The front door. Meson and ninja do the work (meson.build); scripts/ holds what the targets run.
+#
+#   make           install what the build needs if it is missing, build build/reticle
+#   make demo      record a bundled workload and show its report
+#   make check     all tests and checks
+#   make bench     speed and memory against perf, on a recording made in the run
+#   make install   install under PREFIX (default /usr/local)
+#   make format    clang-format all sources
 BUILD ?= build
+PREFIX ?= /usr/local
 
-.PHONY: all
+.PHONY: all demo check bench install format clean
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
 $(BUILD)/build.ninja:
-	@meson setup $(BUILD)
+	@scripts/bootstrap build
+	@meson setup --prefix=$(PREFIX) $(BUILD)
+
+demo: all
+	@scripts/demo $(BUILD)
+
+check:
+	@scripts/check
+
+bench: all
+	@scripts/bootstrap bench
+	@bench/run --reticle $(BUILD)/reticle --demo $(BUILD)/bench/demo
+
+install: all
+	@meson install --no-rebuild -C $(BUILD)
+
+format:
+	@git ls-files -z '*.[ch]' | xargs -0 clang-format -i
+
+clean:
+	@rm -rf build build-*
