@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#define HOT __attribute__((noinline, noclone))
+#define HOT __attribute__((noinline))
 
 struct job {
 	double seconds;
