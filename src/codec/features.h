@@ -78,10 +78,13 @@ struct feat_caps {
 	u32 nr;
 	const char *const *names, *const *values;
 };
+struct feat_cpu {
+	u32 core, socket, die;
+};
 struct feat_mem_node {
 	u64 node, size;
-	const u64 *bitmap;
-	u64 nr_words;
+	const u64 *bitmap; /* which memory blocks the node has */
+	u64 nr_bits, nr_words;
 };
 struct feat_hybrid {
 	const char *pmu, *cpus;
@@ -102,6 +105,8 @@ struct features {
 	VEC(u16) build_id_misc;		    /* parallel to build_ids */
 	const char *const *core_siblings, *const *thread_siblings, *const *die_siblings;
 	u32 nr_core_siblings, nr_thread_siblings, nr_die_siblings;
+	const struct feat_cpu *cpus; /* CPU_TOPOLOGY: nr_cpus of them, or none in old files */
+	u32 nr_cpus;
 	VEC(struct feat_numa_node) numa;
 	VEC(struct feat_pmu) pmus;
 	VEC(struct feat_group) groups;

@@ -2,10 +2,13 @@
 /*
  * Source: a recording that was opened for reading, as one flat run of records in memory.
  *
- * File, pipe and compressed recordings all end up the same: `data` is `size` bytes of plain records. An ordinary file
- * is mapped and used in place. What cannot be used in place (a pipe, zstd) is spooled once into an unlinked temporary
- * file
- * ($TMPDIR, else /var/tmp) and that is mapped, so memory holds no copy.
+ * File, pipe and compressed recordings all end up the same: `data` is `size` bytes of plain records. A file is mapped
+ * and used in place, in pipe mode too. What cannot be used in place is spooled once into an unlinked temporary file
+ * ($TMPDIR, else /var/tmp) and that is mapped, so memory holds no copy: standard input that is no file as it comes,
+ * compressed records unpacked.
+ *
+ * The size is asked for once. Somebody who shortens the file while it is open makes a read behind its new end fatal
+ * (SIGBUS), as with every mapped file; growing it is harmless.
  */
 #ifndef IO_SOURCE_H
 #define IO_SOURCE_H
@@ -20,20 +23,25 @@ struct source {
 	const char *path; /* as the user named it; "-" for standard input */
 	const u8 *data;	  /* the records */
 	u64 size;
-	u64 data_offset; /* file offset of data[0], so that messages name the file's offsets (0 when spooled) */
-	u64 file_size;
-	u64 map_bytes; /* bytes mapped: what "the mapped file apart" takes off the peak */
+	u64 data_offset; /* file offset of data[0], so that messages name the file's offsets (0 when unpacked) */
+	u64 file_size;	 /* of the input, packed */
+	u64 map_bytes;	 /* bytes mapped: what "the mapped file apart" takes off the peak */
 	bool swap;
 	bool pipe;	 /* came in pipe mode */
-	bool spooled;	 /* data is a spool: offsets in messages are those of the unpacked stream */
+	bool spooled;	 /* data was unpacked: offsets in messages are those of the unpacked records */
 	bool unfinished; /* the header says data.size 0: the recorder was killed */
-	u64 left_out;	 /* bytes at the end that are no whole record */
+	u64 left_out;	 /* bytes the recording had or promised that are not in data: cut off, or not to be unpacked. A
+			    torn record at the end of data is not among them: source_next tells */
 	u64 compressed_bytes, decompressed_bytes;
 	struct perfdata_header header;
 	struct evlist events; /* sealed */
 	struct features features;
 	struct arena arena;
 	const struct notify *notify;
+	struct source_map { /* the input, and what was unpacked from it */
+		void *p;
+		u64 size;
+	} maps[2];
 };
 
 /*

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/source_impl.h"
+
+#define ANON_GROUP "{anon_group}" /* what perf calls a group that its user gave no name */
+
+int source_add_event(struct source *s, const struct attr *a, u64 offset)
+{
+	char *name;
+
+	if (s->events.events.n >= SOURCE_MAX_EVENTS)
+		return notify_at(s->notify, NOTE_ERROR, ERR_LIMIT, s->path, offset, "more than %u events",
+				 SOURCE_MAX_EVENTS);
+	name = attr_name(a);
+	evlist_add(&s->events, a, name, s->notify);
+	free(name);
+	return 0;
+}
+
+/* Events stand in EVENT_DESC in the order of their attrs. */
+static void apply_names(struct source *s)
+{
+	size_t n = MIN(s->events.events.n, s->features.event_desc.n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct event *e = &s->events.events.v[i];
+		const char *name = s->features.event_desc.v[i].name;
+
+		if (!*name)
+			continue;
+		free(e->name);
+		e->name = mem_strdup(name);
+	}
+}
+
+static void apply_groups(struct source *s)
+{
+	size_t n = s->events.events.n;
+
+	for (size_t i = 0; i < s->features.groups.n; i++) {
+		const struct feat_group *g = &s->features.groups.v[i];
+		struct event *leader;
+
+		if (g->leader >= n || g->members > n - g->leader) {
+			(void)notify_at(s->notify, NOTE_WARNING, ERR_FORMAT, s->path, NO_OFFSET,
+					"group %zu has members that are no events; left out", i);
+			continue;
+		}
+		leader = &s->events.events.v[g->leader];
+		for (u32 k = 0; k < g->members; k++)
+			leader[k].leader = g->leader;
+		leader->group_members = MAX(g->members, 1u);
+		free(leader->group_name);
+		leader->group_name = strcmp(g->name, ANON_GROUP) ? mem_strdup(g->name) : NULL;
+	}
+}
+
+static int map_file(struct source *s, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return notify_at(s->notify, NOTE_ERROR, ERR_IO, s->path, NO_OFFSET, "cannot stat: %s", strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return notify_at(s->notify, NOTE_ERROR, ERR_UNSUPPORTED, s->path, NO_OFFSET, "not a file");
+	s->file_size = (u64)st.st_size;
+	if (!s->file_size)
+		return notify_at(s->notify, NOTE_ERROR, ERR_TRUNCATED, s->path, 0, "the file is empty");
+	s->maps[0].p = mmap(NULL, s->file_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (s->maps[0].p == MAP_FAILED) {
+		s->maps[0].p = NULL;
+		return notify_at(s->notify, NOTE_ERROR, ERR_IO, s->path, NO_OFFSET, "cannot map: %s", strerror(errno));
+	}
+	s->maps[0].size = s->file_size;
+	s->map_bytes = s->file_size;
+	return 0;
+}
+
+static int open_input(struct source *s)
+{
+	bool is_stdin = !strcmp(s->path, "-");
+	int fd = is_stdin ? STDIN_FILENO : open(s->path, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return notify_at(s->notify, NOTE_ERROR, errno == EACCES ? ERR_PERM : ERR_IO, s->path, NO_OFFSET,
+				 "cannot open: %s%s", strerror(errno),
+				 errno == ENOENT ? " (make one with 'reticle record')" : "");
+	err = map_file(s, fd);
+	if (!is_stdin)
+		close(fd);
+	return err;
+}
+
+static int read_header(struct source *s)
+{
+	int err = perfdata_header_decode(cursor_over(s->maps[0].p, s->file_size, false), &s->header);
+
+	s->swap = s->header.swap;
+	s->pipe = s->header.pipe;
+	if (!err)
+		return 0;
+	return notify_at(s->notify, NOTE_ERROR, err, s->path, 0, "%s",
+			 err == ERR_TRUNCATED ? "the file ends inside its header" : "not a perf.data file");
+}
+
+static int read_all(struct source *s)
+{
+	int err = open_input(s);
+
+	if (!err)
+		err = read_header(s);
+	if (!err)
+		err = s->pipe ? ERR_UNSUPPORTED : source_read_file(s);
+	if (err)
+		return err;
+	if (!s->events.events.n)
+		return notify_at(s->notify, NOTE_ERROR, ERR_FORMAT, s->path, NO_OFFSET,
+				 "the recording describes no event");
+	apply_names(s);
+	apply_groups(s);
+	return evlist_seal(&s->events, s->notify, s->path);
+}
+
+int source_open(struct source **out, const char *path, const struct notify *notify)
+{
+	struct source *s = mem_zalloc(sizeof(*s));
+	int err;
+
+	s->path = arena_strndup(&s->arena, path, strlen(path));
+	s->notify = notify;
+	err = read_all(s);
+	if (err) {
+		source_close(s);
+		s = NULL;
+	}
+	*out = s;
+	return err;
+}
+
+void source_close(struct source *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(s->maps); i++)
+		if (s->maps[i].p)
+			munmap(s->maps[i].p, s->maps[i].size);
+	evlist_free(&s->events);
+	features_free(&s->features);
+	arena_free(&s->arena);
+	free(s);
+}
+
+/* The bytes that follow a record without being counted in its size. The record's own bytes are there. */
+static u64 payload_size(const u8 *p, const struct record_header *h, bool swap)
+{
+	struct cursor c = cursor_over(p + 8, h->size - 8u, swap);
+	u64 size;
+
+	if (h->type == PERF_RECORD_AUXTRACE)
+		return cursor_u64(&c);
+	size = cursor_u32(&c);
+	return (size + 7) & ~7ull;
+}
+
+bool source_next(const struct source *s, u64 *offset, struct source_record *out, u64 *bad)
+{
+	u64 at = *offset, left = s->size - at, payload = 0;
+	const u8 *p = s->data + at;
+	struct record_header h;
+
+	if (UNLIKELY(left < sizeof(h)))
+		goto stop;
+	memcpy(&h, p, sizeof(h));
+	if (s->swap) {
+		h.type = __builtin_bswap32(h.type);
+		h.misc = __builtin_bswap16(h.misc);
+		h.size = __builtin_bswap16(h.size);
+	}
+	if (UNLIKELY(h.size < sizeof(h) || h.size > left))
+		goto stop;
+	if (UNLIKELY(h.type == PERF_RECORD_AUXTRACE || h.type == PERF_RECORD_HEADER_TRACING_DATA))
+		payload = payload_size(p, &h, s->swap);
+	if (UNLIKELY(payload > left - h.size))
+		goto stop;
+	*offset = at + h.size + payload;
+	*out = (struct source_record){ p, h, at, payload ? p + h.size : NULL, payload };
+	return true;
+stop:
+	if (bad)
+		*bad = left ? at : NO_OFFSET;
+	return false;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files behind io/source.h share. Not for others. */
+#ifndef IO_SOURCE_IMPL_H
+#define IO_SOURCE_IMPL_H
+
+#include "io/source.h"
+
+/* More events than any machine has counters, names or descriptors for. */
+#define SOURCE_MAX_EVENTS 65536u
+
+/* File mode: finds the data section, reads attrs and their ids, and the features behind the data. */
+int source_read_file(struct source *s);
+
+/* Adds an event that was recorded with this attr, under the name that perf gives such an attr. ERR_LIMIT. */
+int source_add_event(struct source *s, const struct attr *a, u64 offset);
+
+#endif
