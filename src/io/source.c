@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "io/source_impl.h"
+#include "io/spool.h"
 
+#define SPOOL_CHUNK (256u << 10)
 #define ANON_GROUP "{anon_group}" /* what perf calls a group that its user gave no name */
 
 int source_add_event(struct source *s, const struct attr *a, u64 offset)
@@ -63,24 +65,67 @@ static void apply_groups(struct source *s)
 	}
 }
 
-static int map_file(struct source *s, int fd)
+/* What cannot be mapped (a pipe, a socket) is copied first. */
+static int spool_input(struct source *s, int fd)
+{
+	struct spool spool;
+	u8 *chunk;
+	ssize_t n = 1;
+	int err = spool_open(&spool, s->path, s->notify);
+
+	if (err)
+		return err;
+	chunk = mem_alloc(SPOOL_CHUNK);
+	while (!err && n) {
+		n = read(fd, chunk, SPOOL_CHUNK);
+		if (n > 0) {
+			spool_put(&spool, chunk, (size_t)n);
+			err = spool_check(&spool, s->notify);
+		} else if (n < 0 && errno != EINTR) {
+			err = notify_at(s->notify, NOTE_ERROR, ERR_IO, s->path, NO_OFFSET, "cannot read: %s",
+					strerror(errno));
+		}
+	}
+	free(chunk);
+	if (err) {
+		spool_close(&spool);
+		return err;
+	}
+	err = spool_map(&spool, &s->maps[0].p, s->notify);
+	s->file_size = spool.size;
+	return err;
+}
+
+static int map_file(struct source *s, int fd, u64 size)
+{
+	void *p = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+
+	if (p == MAP_FAILED)
+		return notify_at(s->notify, NOTE_ERROR, ERR_IO, s->path, NO_OFFSET, "cannot map: %s", strerror(errno));
+	s->maps[0].p = p;
+	s->file_size = size;
+	return 0;
+}
+
+static int load(struct source *s, int fd)
 {
 	struct stat st;
+	int err;
 
 	if (fstat(fd, &st))
 		return notify_at(s->notify, NOTE_ERROR, ERR_IO, s->path, NO_OFFSET, "cannot stat: %s", strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return notify_at(s->notify, NOTE_ERROR, ERR_UNSUPPORTED, s->path, NO_OFFSET, "not a file");
-	s->file_size = (u64)st.st_size;
+	if (S_ISDIR(st.st_mode))
+		return notify_at(s->notify, NOTE_ERROR, ERR_UNSUPPORTED, s->path, NO_OFFSET,
+				 "a directory (of a recording made by several threads, name the file 'data' in it)");
+	if (isatty(fd))
+		return notify_at(s->notify, NOTE_ERROR, ERR_USAGE, s->path, NO_OFFSET,
+				 "a terminal, not a recording (pipe one in, or name a file with -i)");
+	err = S_ISREG(st.st_mode) ? map_file(s, fd, (u64)st.st_size) : spool_input(s, fd);
+	if (err)
+		return err;
+	s->maps[0].size = s->map_bytes = s->file_size;
 	if (!s->file_size)
-		return notify_at(s->notify, NOTE_ERROR, ERR_TRUNCATED, s->path, 0, "the file is empty");
-	s->maps[0].p = mmap(NULL, s->file_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (s->maps[0].p == MAP_FAILED) {
-		s->maps[0].p = NULL;
-		return notify_at(s->notify, NOTE_ERROR, ERR_IO, s->path, NO_OFFSET, "cannot map: %s", strerror(errno));
-	}
-	s->maps[0].size = s->file_size;
-	s->map_bytes = s->file_size;
+		return notify_at(s->notify, NOTE_ERROR, ERR_TRUNCATED, s->path, 0, "empty: not a perf.data file");
 	return 0;
 }
 
@@ -93,7 +138,7 @@ static int open_input(struct source *s)
 		return notify_at(s->notify, NOTE_ERROR, errno == EACCES ? ERR_PERM : ERR_IO, s->path, NO_OFFSET,
 				 "cannot open: %s%s", strerror(errno),
 				 errno == ENOENT ? " (make one with 'reticle record')" : "");
-	err = map_file(s, fd);
+	err = load(s, fd);
 	if (!is_stdin)
 		close(fd);
 	return err;
@@ -118,7 +163,7 @@ static int read_all(struct source *s)
 	if (!err)
 		err = read_header(s);
 	if (!err)
-		err = s->pipe ? ERR_UNSUPPORTED : source_read_file(s);
+		err = s->pipe ? source_read_pipe(s) : source_read_file(s);
 	if (err)
 		return err;
 	if (!s->events.events.n)

@@ -147,5 +147,8 @@ int source_read_file(struct source *s)
 	if (err)
 		return err;
 	read_features(s);
+	/* A killed recorder may not have said yet that it compressed. */
+	if (s->unfinished || s->header.features[0] >> FEAT_COMPRESSED & 1)
+		return source_find_compressed(s);
 	return 0;
 }
