@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/cursor.h"
+#include "base/err.h"
 #include "codec/perf_abi.h"
 
 struct attr {

@@ -3,6 +3,7 @@
 #ifndef CODEC_EVLIST_H
 #define CODEC_EVLIST_H
 
+#include "base/err.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "codec/record.h"
@@ -11,6 +12,7 @@
 struct event {
 	struct attr attr;
 	struct sample_layout layout;
+	struct trailer_layout trailer;
 	bool unsupported; /* its samples cannot be decoded: counted, not read */
 	char *name;	  /* as perf prints it; "cpu-clock:ppp". Owned by the evlist */
 	char *unit;	  /* or NULL */
@@ -23,7 +25,8 @@ struct event {
 struct evlist {
 	VEC(struct event) events;
 	struct map by_id;	       /* hash of id is not needed: key is the id itself; value the event's index */
-	struct trailer_layout trailer; /* common to all events */
+	struct trailer_layout trailer; /* common to all events, unless trailers_differ */
+	bool trailers_differ;	       /* then each record's is found by its id: evlist_trailer */
 	bool has_time;		       /* every event has sample_id_all (or none needs it) and PERF_SAMPLE_TIME */
 	s32 id_offset, id_trailer;     /* where records carry the event id; as in sample_layout; agreed by all events */
 };
@@ -42,6 +45,9 @@ void evlist_free(struct evlist *l);
  * ID_NONE when the id is unknown (id 0 is the first event's, as perf has it).
  */
 u32 evlist_find(const struct evlist *l, const u8 *record, u16 size, bool is_sample, bool swap);
+
+/* The id trailer of this record (header included): that of its event. */
+const struct trailer_layout *evlist_trailer(const struct evlist *l, const u8 *record, u16 size, bool swap);
 
 /* The name perf gives an attr that was recorded without one: "cycles", "cpu-clock:u", "raw 0x1c2", ... Caller frees. */
 char *attr_name(const struct attr *a);

@@ -98,6 +98,35 @@ struct rec_callchain_deferred {
 	struct u64s ips;
 };
 
+struct rec_event_type {
+	u64 id;
+	struct str name;
+}; /* HEADER_EVENT_TYPE: written by perf before 3.10 */
+struct rec_thread_map {
+	u64 nr;
+	struct cursor entries;
+}; /* nr x {u64 pid, 16 bytes of name} */
+struct rec_cpu_map {
+	u16 type; /* 0: list of u16, 1: bit mask, 2: range */
+	struct cursor data;
+};
+struct rec_stat_config {
+	u64 nr;
+	struct u64s terms;
+}; /* nr x {tag, value} */
+struct rec_stat {
+	u64 id;
+	u32 cpu, thread;
+	u64 value, time_enabled, time_running;
+};
+struct rec_stat_round {
+	u64 type, time;
+};
+struct rec_bpf_metadata {
+	struct str prog_name;
+	u64 nr;
+	struct cursor entries;
+}; /* nr x {64 bytes of key, 256 bytes of value} */
 struct rec_header_attr {
 	struct attr attr;
 	struct u64s ids;
@@ -168,6 +197,13 @@ struct record {
 		struct rec_text_poke text_poke;
 		struct rec_aux_output_hw_id aux_output_hw_id;
 		struct rec_callchain_deferred callchain_deferred;
+		struct rec_event_type event_type;
+		struct rec_thread_map thread_map;
+		struct rec_cpu_map cpu_map;
+		struct rec_stat_config stat_config;
+		struct rec_stat stat;
+		struct rec_stat_round stat_round;
+		struct rec_bpf_metadata bpf_metadata;
 		struct rec_header_attr header_attr;
 		struct rec_event_update event_update;
 		struct rec_tracing_data tracing_data;
@@ -217,6 +253,7 @@ struct record_kind {
 	u32 type;
 	const char *name; /* "MMAP2", without PERF_RECORD_ */
 	bool has_trailer; /* written by the kernel, so followed by an id trailer */
+	bool unpadded;	  /* the perf tool writes it without padding to 8 bytes */
 	void (*decode)(struct cursor *body,
 		       struct record *out); /* sets body->bad on failure; NULL: nothing to decode */
 	void (*encode)(const struct record *r, struct bytes *out); /* the body without trailer, unpadded */
@@ -224,6 +261,6 @@ struct record_kind {
 };
 
 const struct record_kind *record_kind(u32 type); /* NULL when unknown */
-const struct record_kind *record_kinds(u32 *n);	 /* the whole table */
+const struct record_kind *record_kind_at(u32 i); /* the i-th row of the table; NULL past its end */
 
 #endif

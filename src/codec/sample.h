@@ -19,17 +19,24 @@ struct sample_layout {
 	u64 regs_user_mask, regs_intr_mask;
 	s32 id_offset;	/* byte offset, from the record's start, of ID or IDENTIFIER; -1: none */
 	s32 id_trailer; /* the same from the record's end in a trailer (negative); 0: none */
+	/* Where the fields that stand at fixed offsets are, from the record's start; 0: not in the sample. */
+	u16 at_ip, at_tid, at_time, at_cpu, at_period;
+	u16 fixed_end;	 /* behind the last of them: the read values, or the chain, or what follows */
+	u16 read_head;	 /* u64 words of read values before the members: [nr] [enabled] [running] of a group, else 0 */
+	u16 read_stride; /* u64 words per member */
 };
 
-/* ERR_UNSUPPORTED with the unknown bits in *unknown_bits (and in which word: "sample_type", ...) */
+/* ERR_UNSUPPORTED with the unknown bits in *unknown_bits (and in which word: "sample_type", ...); both may be NULL. */
 int sample_layout_init(struct sample_layout *l, const struct attr *a, const char **word, u64 *unknown_bits);
 
 struct read_values {
 	u64 time_enabled, time_running; /* 0 when not asked for */
 	u32 nr;				/* 1 unless PERF_FORMAT_GROUP */
-	u32 stride;			/* u64 per member: 1 + ID + LOST */
-	struct u64s raw;		/* nr * stride words: value [id] [lost] */
+	u32 stride;			/* u64 per member */
+	/* nr * stride words. In a group: value [id] [lost]; alone: value [enabled] [running] [id] [lost]. */
+	struct u64s raw;
 	bool has_id, has_lost;
+	u8 id_at; /* word of a member that holds its id; lost follows it */
 };
 
 static inline u64 read_value(const struct read_values *r, u32 i)
@@ -38,11 +45,11 @@ static inline u64 read_value(const struct read_values *r, u32 i)
 }
 static inline u64 read_id(const struct read_values *r, u32 i)
 {
-	return r->has_id ? u64s_at(&r->raw, i * r->stride + 1) : 0;
+	return r->has_id ? u64s_at(&r->raw, i * r->stride + r->id_at) : 0;
 }
 static inline u64 read_lost(const struct read_values *r, u32 i)
 {
-	return r->has_lost ? u64s_at(&r->raw, i * r->stride + 1 + r->has_id) : 0;
+	return r->has_lost ? u64s_at(&r->raw, i * r->stride + r->id_at + r->has_id) : 0;
 }
 
 struct branch_entry {
@@ -81,6 +88,9 @@ struct sample {
 
 /* c is over the whole record, header included. Fields that are not in the sample are 0. ERR_TRUNCATED, ERR_FORMAT. */
 int sample_decode(const struct sample_layout *l, struct cursor c, struct sample *out);
+
+/* The read values at c; also those of a READ record. Sets c->bad on failure. */
+void read_values_decode(const struct sample_layout *l, struct cursor *c, struct read_values *out);
 
 struct branch_entry sample_branch(const struct sample *s, u32 i);
 
