@@ -10,6 +10,16 @@
 
 #define EXIT_USAGE 2
 
+/* A note may have several lines (an event with carets under it). */
+static void put_lines(struct bytes *out, const char *text)
+{
+	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+		bytes_plain(out, text, end - text);
+		bytes_char(out, '\n');
+	}
+	bytes_plain(out, text, strlen(text));
+}
+
 /* One line per note: "reticle record: text", with file and offset where they are known. */
 static void print_note(void *ctx, const struct note *note)
 {
@@ -25,7 +35,7 @@ static void print_note(void *ctx, const struct note *note)
 		bytes_printf(&line, ": offset %#llx", (unsigned long long)note->offset);
 	if (note->file)
 		bytes_str(&line, ": ");
-	bytes_plain(&line, note->text, strlen(note->text));
+	put_lines(&line, note->text);
 	bytes_char(&line, '\n');
 	fwrite(line.p, 1, line.len, stderr);
 	bytes_free(&line);

@@ -13,14 +13,22 @@
 #include "codec/attr.h"
 
 struct event_spec {
-	struct attr attr; /* type, config.., bp_*, modifiers as flags; sample_period or freq when the terms said so */
+	/*
+	 * type, config.., bp_*, modifiers as flags, what the terms set. sample_period (or freq) is the terms' when
+	 * has_period or has_freq, else the event's own default (tracepoints: 1), which -c and -F override; 0: none.
+	 */
+	struct attr attr;
 	char *name;	  /* as perf names it in recordings: "cycles:u", "sched:sched_switch", or name= */
 	char *pmu;	  /* sysfs PMU, or NULL */
 	char *cpus;	  /* the PMU's cpumask ("0,18"): open only there; NULL: anywhere */
 	char *group_name; /* "name{...}", or NULL */
+	u32 option;	  /* which -e it came from, from 0 */
 	u32 leader;	  /* index of the group's leader; its own when alone */
 	bool sample_read; /* modifier S: the leader samples and reads the group */
 	bool weak, pinned, exclusive;
+	bool precise_max;	   /* modifier P: the highest attr_precise_ip that opens */
+	bool bpf_counter;	   /* modifier b */
+	bool exclude_gh;	   /* modifier G or H was given */
 	bool has_period, has_freq; /* term period= or freq=: stronger than -c and -F */
 	bool has_time, time;	   /* term time=0/1 */
 	bool has_inherit, inherit; /* terms inherit, no-inherit */
@@ -28,7 +36,13 @@ struct event_spec {
 	char *call_graph;	   /* its value: "fp", "no", "dwarf,8192" */
 	u32 max_stack;		   /* term max-stack=; 0: not given */
 	u32 stack_size;		   /* term stack-size=; 0: not given */
-	char *filter;		   /* set by event_specs_filter, for tracepoints */
+	bool has_branches;	   /* term branch_type=: attr.branch_sample_type holds it; 0: "no" */
+	bool has_overwrite, overwrite;
+	bool percore;
+	u32 nr;	      /* term nr=: stop after so many; 0: not given */
+	char *unit;   /* the PMU's unit for counts, or NULL */
+	double scale; /* and the factor to get there; 0: not given */
+	char *filter; /* set by event_specs_filter, for tracepoints */
 };
 
 struct event_specs {
@@ -47,7 +61,12 @@ struct event_env {
  * is wrong and names what is near to it; out is as before.
  */
 int event_specs_parse(struct event_specs *out, const char *text, const struct event_env *env, const struct notify *to);
-/* --filter: applies to the tracepoint (or PMU) that was named last. */
+/* --pfm-events: a comma list (and groups) of libpfm4 names. ERR_UNSUPPORTED in a build without libpfm4. */
+int event_specs_parse_pfm(struct event_specs *out, const char *text, const struct event_env *env,
+			  const struct notify *to);
+/* perf's words for branch filters ("any,u", "any_call") as PERF_SAMPLE_BRANCH_*; levels alone mean any branch. */
+int event_branch_types(const char *text, u64 *mask, const struct notify *to);
+/* --filter: applies to what the last -e named; all of it must be tracepoints or PMU events. Several are and-ed. */
 int event_specs_filter(struct event_specs *specs, const char *filter, const struct notify *to);
 void event_specs_free(struct event_specs *specs);
 

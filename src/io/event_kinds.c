@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One event: which kind it is, and the kinds that need nothing but tables.
+ *
+ * A name is looked for among the generic ones, then as raw code, number pair, tracepoint, event of a PMU and libpfm4
+ * name: perf's order. perf's own names can hold '-' but no ':', so the first part of "a:b" that is a known name makes b
+ * its modifiers, and anything else makes a:b a tracepoint.
+ */
+#include <ctype.h>
+#include <linux/hw_breakpoint.h>
+#include <strings.h>
+
+#include "io/event_parse.h"
+
+bool span_is(span s, const char *word)
+{
+	return strlen(word) == s.len && !memcmp(s.p, word, s.len);
+}
+
+bool span_is_nocase(span s, const char *word)
+{
+	return strlen(word) == s.len && !strncasecmp(s.p, word, s.len);
+}
+
+static bool read_digits(span s, u32 base, u64 *out)
+{
+	u64 v = 0;
+
+	for (u32 i = 0; i < s.len; i++) {
+		u8 ch = (u8)s.p[i];
+		u32 digit = isdigit(ch) ? ch - '0' : isxdigit(ch) ? (u32)tolower(ch) - 'a' + 10 : 99;
+
+		if (digit >= base || v > (UINT64_MAX - digit) / base)
+			return false;
+		v = v * base + digit;
+	}
+	*out = v;
+	return s.len > 0;
+}
+
+bool span_number(span s, u64 *out)
+{
+	if (s.len > 2 && s.p[0] == '0' && (s.p[1] == 'x' || s.p[1] == 'X'))
+		return read_digits((span){ s.p + 2, s.len - 2 }, 16, out);
+	return read_digits(s, 10, out);
+}
+
+/* "r1a8", also "r0x1a8" */
+static bool raw_code(span s, u64 *out)
+{
+	if (s.len < 2 || s.p[0] != 'r')
+		return false;
+	s = (span){ s.p + 1, s.len - 1 };
+	if (s.len > 2 && s.p[0] == '0' && s.p[1] == 'x')
+		s = (span){ s.p + 2, s.len - 2 };
+	return read_digits(s, 16, out);
+}
+
+static int add_simple(struct event_ctx *c, struct event_text *e, u32 type, u64 config)
+{
+	struct event_spec *s = event_add(c);
+
+	s->attr.type = type;
+	s->attr.config = config;
+	if (type == PERF_TYPE_SOFTWARE && config == PERF_COUNT_SW_BPF_OUTPUT) {
+		s->attr.sample_period = 1;
+		s->attr.sample_type |= PERF_SAMPLE_RAW | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+	}
+	return event_terms_apply(c, s, &e->terms, true);
+}
+
+/* ERR_NOTFOUND, without a note, when name is none of the generic names and codes. */
+static int add_known(struct event_ctx *c, struct event_text *e, span name)
+{
+	const struct event_name *known = event_name_find(name);
+	u64 config;
+	int err;
+
+	if (known)
+		return add_simple(c, e, known->type, known->config);
+	err = event_cache_find(name, &config);
+	if (err == ERR_USAGE)
+		return event_fail(c, ERR_USAGE, name, NULL, NULL, "that cache has no such operation");
+	if (!err)
+		return add_simple(c, e, PERF_TYPE_HW_CACHE, config);
+	if (raw_code(name, &config))
+		return add_simple(c, e, PERF_TYPE_RAW, config);
+	return ERR_NOTFOUND;
+}
+
+/* "1:0": type and config as numbers. */
+static int add_numeric(struct event_ctx *c, struct event_text *e, span type, span config)
+{
+	u64 t, v;
+
+	if (!span_number(type, &t) || t > UINT32_MAX)
+		return event_fail(c, ERR_USAGE, type, NULL, NULL, "not an event type number");
+	if (!span_number(config, &v))
+		return event_fail(c, ERR_USAGE, config, NULL, NULL, "expected the config number of an event of type %u",
+				  (u32)t);
+	return add_simple(c, e, (u32)t, v);
+}
+
+/* Cuts the part before the next ':' off s; false when there is no more. */
+static bool next_part(span *s, span *part)
+{
+	const char *colon;
+
+	if (!s->p)
+		return false;
+	colon = memchr(s->p, ':', s->len);
+	*part = colon ? span_of(s->p, colon) : *s;
+	*s = colon ? span_of(colon + 1, s->p + s->len) : (span){ 0 };
+	return true;
+}
+
+static bool access_bits(span s, u32 *bits)
+{
+	u32 out = 0;
+
+	for (u32 i = 0; i < s.len; i++) {
+		u32 bit = s.p[i] == 'r' ? HW_BREAKPOINT_R :
+			  s.p[i] == 'w' ? HW_BREAKPOINT_W :
+			  s.p[i] == 'x' ? HW_BREAKPOINT_X :
+					  0;
+
+		if (!bit || out & bit)
+			return false;
+		out |= bit;
+	}
+	*bits = out;
+	return out;
+}
+
+/* mem:ADDR[/len][:rwx][:modifiers] */
+static int add_breakpoint(struct event_ctx *c, struct event_text *e)
+{
+	span rest = { e->all.p + 4, e->all.len - 4 }, where, part;
+	struct event_spec *s;
+	const char *slash;
+	u64 addr, len = 0;
+	u32 access = HW_BREAKPOINT_RW;
+
+	next_part(&rest, &where);
+	slash = memchr(where.p, '/', where.len);
+	if (slash) {
+		part = span_of(slash + 1, where.p + where.len);
+		where = span_of(where.p, slash);
+		if (!span_number(part, &len) || !len || len > 4096)
+			return event_fail(c, ERR_USAGE, part, NULL, NULL, "expected the breakpoint's length in bytes");
+	}
+	if (!span_number(where, &addr))
+		return event_fail(c, ERR_USAGE, where, NULL, NULL,
+				  "expected an address, as in mem:0x1000/8:rw (see nm or reticle script)");
+	if (next_part(&rest, &part)) {
+		if (!access_bits(part, &access)) {
+			if (rest.p || !event_mods_valid(part))
+				return event_fail(c, ERR_USAGE, part, NULL, NULL,
+						  "expected the access to stop at: r, w, x or rw");
+			e->mods = part;
+		} else if (rest.p) {
+			e->mods = rest;
+		}
+	}
+	s = event_add(c);
+	s->attr.type = PERF_TYPE_BREAKPOINT;
+	s->attr.bp_type = access;
+	s->attr.config1 = addr;
+	s->attr.config2 = len ? len : access == HW_BREAKPOINT_X ? sizeof(long) : HW_BREAKPOINT_LEN_4;
+	s->attr.sample_period = 1;
+	return 0;
+}
+
+static int unknown_event(struct event_ctx *c, span name)
+{
+	struct near near = { .want = name };
+
+	event_names_near(&near);
+	return event_fail(c, ERR_NOTFOUND, name, &near, "'reticle list' shows the events of this machine",
+			  "unknown event '%.*s'", (int)MIN(name.len, 100u), name.p);
+}
+
+/* name[:modifiers], sys:event[:modifiers], 1:2[:modifiers] */
+static int parse_plain(struct event_ctx *c, struct event_text *e)
+{
+	span rest = e->all, first, second;
+	int err;
+
+	next_part(&rest, &first);
+	e->head = first;
+	err = add_known(c, e, first);
+	if (err == ERR_NOTFOUND && rest.p && first.len && isdigit((u8)first.p[0])) {
+		next_part(&rest, &second);
+		err = add_numeric(c, e, first, second);
+	}
+	if (err == ERR_NOTFOUND)
+		return unknown_event(c, first);
+	if (!err && rest.p && !rest.len)
+		return event_fail(c, ERR_USAGE, rest, NULL, NULL, "modifiers are missing after ':'");
+	e->mods = rest;
+	return err;
+}
+
+/* The '/' that closes the term list that p opens, or NULL. */
+static const char *closing_slash(const char *p, const char *end)
+{
+	bool quoted = false;
+
+	for (; p < end; p++) {
+		if (*p == '\'')
+			quoted = !quoted;
+		if (*p == '/' && !quoted)
+			return p;
+	}
+	return NULL;
+}
+
+/* head/terms/[:]modifiers */
+static int parse_slashes(struct event_ctx *c, struct event_text *e, const char *slash)
+{
+	const char *end = e->all.p + e->all.len, *close = closing_slash(slash + 1, end);
+	span first, rest;
+	int err;
+
+	e->head = span_of(e->all.p, slash);
+	if (!close)
+		return event_fail(c, ERR_USAGE, span_of(slash, slash + 1), NULL, NULL,
+				  "the list of terms is not closed with '/'");
+	e->mods = span_of(close + 1, end);
+	if (e->mods.len && e->mods.p[0] == ':')
+		e->mods = (span){ e->mods.p + 1, e->mods.len - 1 };
+	err = event_terms_split(c, span_of(slash + 1, close), &e->terms);
+	if (err)
+		return err;
+	err = add_known(c, e, e->head);
+	if (err != ERR_NOTFOUND)
+		return err;
+	rest = e->head;
+	next_part(&rest, &first);
+	if (rest.p && first.len && isdigit((u8)first.p[0]))
+		return add_numeric(c, e, first, rest);
+	return unknown_event(c, e->head);
+}
+
+static span trim(span s)
+{
+	for (; s.len && isspace((u8)s.p[0]); s.p++, s.len--)
+		;
+	for (; s.len && isspace((u8)s.p[s.len - 1]); s.len--)
+		;
+	return s;
+}
+
+int event_parse_one(struct event_ctx *c, span text)
+{
+	struct event_text e = { .all = trim(text) };
+	u32 first = c->out->v.n;
+	const char *slash;
+	int err;
+
+	if (!e.all.len)
+		return event_fail(c, ERR_USAGE, text, NULL, NULL, "an event is missing here");
+	slash = memchr(e.all.p, '/', e.all.len);
+	if (e.all.len >= 4 && !memcmp(e.all.p, "mem:", 4))
+		err = add_breakpoint(c, &e);
+	else if (slash)
+		err = parse_slashes(c, &e, slash);
+	else
+		err = parse_plain(c, &e);
+	if (err)
+		return err;
+	for (u32 i = first; i < c->out->v.n; i++)
+		if (!c->out->v.v[i].name)
+			c->out->v.v[i].name = mem_strndup(e.all.p, e.all.len);
+	return event_mods_apply(c, first, e.mods, false);
+}

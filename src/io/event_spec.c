@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists and groups of events: cuts the -e text into single events and puts the groups together again. */
+#include "io/event_spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/event_parse.h"
+
+struct event_spec *event_add(struct event_ctx *c)
+{
+	u32 at = (u32)c->out->v.n;
+
+	vec_push(&c->out->v, (struct event_spec){ .leader = at, .option = c->option });
+	c->out->v.v[at].attr.flags = ATTR_EXCLUDE_GUEST;
+	return &c->out->v.v[at];
+}
+
+static void spec_free(struct event_spec *s)
+{
+	free(s->name);
+	free(s->pmu);
+	free(s->cpus);
+	free(s->group_name);
+	free(s->call_graph);
+	free(s->filter);
+	free(s->unit);
+}
+
+void event_specs_free(struct event_specs *specs)
+{
+	for (u32 i = 0; i < specs->v.n; i++)
+		spec_free(&specs->v.v[i]);
+	vec_free(&specs->v);
+}
+
+/*
+ * The end of the event that begins at p: the comma or brace that is neither between the slashes of a term list nor in
+ * quotes. A breakpoint's single slash opens nothing.
+ */
+static const char *event_end(const char *p)
+{
+	bool terms = false, quoted = false, mem;
+
+	p += strspn(p, " \t\n");
+	mem = !strncmp(p, "mem:", 4);
+	for (; *p; p++) {
+		if (*p == '\'' && terms)
+			quoted = !quoted;
+		else if (*p == '/' && !quoted && !mem)
+			terms = !terms;
+		else if (!terms && strchr(",{}", *p))
+			break;
+	}
+	return p;
+}
+
+/* An unclosed term list or quote reaches to the end of the text; the single event's parser says so. */
+static int parse_events(struct event_ctx *c, const char **p)
+{
+	for (;;) {
+		const char *end = event_end(*p);
+		int err = event_parse_one(c, span_of(*p, end));
+
+		*p = end;
+		if (err || *end != ',')
+			return err;
+		(*p)++;
+	}
+}
+
+static void make_group(struct event_ctx *c, u32 first, span name)
+{
+	for (u32 i = first; i < c->out->v.n; i++) {
+		c->out->v.v[i].leader = first;
+		if (name.len)
+			c->out->v.v[i].group_name = mem_strndup(name.p, name.len);
+	}
+}
+
+/* p stands on '{'; afterwards behind the group's modifiers. */
+static int parse_group(struct event_ctx *c, const char **p, span name)
+{
+	const char *open = *p;
+	u32 first = (u32)c->out->v.n;
+	size_t mods;
+	int err;
+
+	(*p)++;
+	err = parse_events(c, p);
+	if (err)
+		return err;
+	if (**p == '{')
+		return event_fail(c, ERR_USAGE, span_of(*p, *p + 1), NULL, NULL, "a group cannot hold another group");
+	if (**p != '}')
+		return event_fail(c, ERR_USAGE, span_of(open, open + 1), NULL, NULL,
+				  "the group is not closed with '}'");
+	(*p)++;
+	make_group(c, first, name);
+	if (**p != ':')
+		return 0;
+	(*p)++;
+	mods = strcspn(*p, ",{} \t\n");
+	if (!mods)
+		return event_fail(c, ERR_USAGE, span_of(*p, *p), NULL, NULL, "modifiers are missing after ':'");
+	err = event_mods_apply(c, first, span_of(*p, *p + mods), true);
+	*p += mods;
+	return err;
+}
+
+static int parse_list(struct event_ctx *c)
+{
+	const char *p = c->text, *end;
+	int err;
+
+	for (;; p++) {
+		p += strspn(p, " \t\n");
+		end = event_end(p);
+		if (*end == '{') {
+			span name = span_of(p, end);
+
+			p = end;
+			err = parse_group(c, &p, name);
+		} else {
+			err = event_parse_one(c, span_of(p, end));
+			p = end;
+		}
+		if (err)
+			return err;
+		p += strspn(p, " \t\n");
+		if (!*p)
+			return 0;
+		if (*p != ',')
+			return event_fail(c, ERR_USAGE, span_of(p, p + 1), NULL, NULL, "expected ',' or the end");
+	}
+}
+
+static int parse(struct event_ctx *c)
+{
+	u32 before = (u32)c->out->v.n;
+	int err = parse_list(c);
+
+	if (err) {
+		for (u32 i = before; i < c->out->v.n; i++)
+			spec_free(&c->out->v.v[i]);
+		c->out->v.n = before;
+	}
+	return err;
+}
+
+int event_specs_parse(struct event_specs *out, const char *text, const struct event_env *env, const struct notify *to)
+{
+	struct event_ctx c = { .text = text, .to = to, .out = out };
+
+	if (out->v.n)
+		c.option = out->v.v[out->v.n - 1].option + 1;
+	(void)env;
+	return parse(&c);
+}
+
+int event_specs_filter(struct event_specs *specs, const char *filter, const struct notify *to)
+{
+	size_t n = specs->v.n, first = n;
+
+	while (first && specs->v.v[first - 1].option == specs->v.v[n - 1].option)
+		first--;
+	for (size_t i = first; i < n; i++) {
+		struct event_spec *s = &specs->v.v[i];
+
+		if (s->attr.type == PERF_TYPE_TRACEPOINT || s->pmu)
+			continue;
+		return notify_error(to, ERR_USAGE, "--filter works on tracepoints, and '%s' is none", s->name);
+	}
+	if (first == n)
+		return notify_error(to, ERR_USAGE,
+				    "--filter must follow the event it is for: -e sched:sched_switch --filter '%s'",
+				    filter);
+	for (size_t i = first; i < n; i++) {
+		char **to_set = &specs->v.v[i].filter, *old = *to_set;
+
+		*to_set = old ? mem_printf("(%s) && (%s)", old, filter) : mem_strdup(filter);
+		free(old);
+	}
+	return 0;
+}
