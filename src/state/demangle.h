@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Demangling: C++ (Itanium ABI) and Rust (legacy and v0) names made readable. */
+#ifndef STATE_DEMANGLE_H
+#define STATE_DEMANGLE_H
+
+#include "base/types.h"
+
+/* The readable form of a linker name, malloc'ed, or NULL when the name is not mangled. Thread-safe. */
+char *demangle(const char *name);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "state/dso.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "state/dso_table.h"
+
+static const char *copy_z(struct dsos *d, const char *s)
+{
+	return s ? arena_strndup(&d->arena, s, strlen(s)) : NULL;
+}
+
+struct dsos *dsos_new(const struct symbol_opts *opts, const struct notify *notify)
+{
+	struct dsos *d = mem_zalloc(sizeof(*d));
+
+	d->notify = notify;
+	d->opts = *opts;
+	d->opts.kallsyms = copy_z(d, opts->kallsyms);
+	d->opts.vmlinux = copy_z(d, opts->vmlinux);
+	d->opts.symfs = copy_z(d, opts->symfs);
+	d->opts.buildid_dir = copy_z(d, opts->buildid_dir);
+	pthread_mutex_init(&d->lock, NULL);
+	dsos_get(d, &(struct dso_key){ .kind = DSO_NONE, .path = { "[unknown]", 9 } });
+	return d;
+}
+
+void dsos_free(struct dsos *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->slots.n; i++) {
+		struct dso_slot *s = d->slots.v[i];
+
+		symtab_free(s->pub.symtab);
+		vec_free(&s->side);
+		pthread_mutex_destroy(&s->lock);
+	}
+	vec_free(&d->slots);
+	vec_free(&d->build_ids);
+	map_free(&d->by_key);
+	kallsyms_free(&d->kallsyms);
+	pthread_mutex_destroy(&d->lock);
+	arena_free(&d->arena);
+	free(d);
+}
+
+/* "/lib/modules/6.1.0/kernel/fs/ext4/ext4-x.ko.xz" is shown as "[ext4_x]". */
+static const char *module_name(struct dsos *d, const char *path)
+{
+	const char *base = strrchr(path, '/'), *ko;
+	size_t n;
+	char *out;
+
+	if (path[0] == '[')
+		return path;
+	base = base ? base + 1 : path;
+	ko = strstr(base, ".ko");
+	n = ko ? (size_t)(ko - base) : strlen(base);
+	out = arena_alloc(&d->arena, n + 3, 1);
+	out[0] = '[';
+	for (size_t i = 0; i < n; i++)
+		out[i + 1] = base[i] == '-' ? '_' : base[i];
+	out[n + 1] = ']';
+	out[n + 2] = 0;
+	return out;
+}
+
+static void set_names(struct dsos *d, struct dso *dso, struct str path)
+{
+	char text[64];
+	const char *base;
+
+	dso->path = arena_strndup(&d->arena, path.p, path.len);
+	switch (dso->kind) {
+	case DSO_PERFMAP:
+		snprintf(text, sizeof(text), "/tmp/perf-%d.map", (int)dso->pid);
+		dso->path = copy_z(d, text);
+		snprintf(text, sizeof(text), "[JIT] tid %d", (int)dso->pid);
+		dso->short_name = copy_z(d, text);
+		break;
+	case DSO_MODULE:
+		dso->short_name = module_name(d, dso->path);
+		break;
+	default:
+		base = strrchr(dso->path, '/');
+		dso->short_name = dso->path[0] != '[' && base && base[1] ? base + 1 : dso->path;
+	}
+}
+
+/* Which mount namespace a path of this process is to be read in: its inode number when it is not ours, else 0. */
+static u64 mount_namespace(const struct dsos *d, const struct dso_key *key)
+{
+	struct stat own, its;
+	char path[64];
+
+	if (key->kind != DSO_FILE || !key->pid || d->opts.offline || d->opts.symfs)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", key->pid);
+	if (stat(path, &its) < 0 || stat("/proc/self/ns/mnt", &own) < 0 || own.st_ino == its.st_ino)
+		return 0;
+	return its.st_ino;
+}
+
+static bool same_build_id(const struct dso *dso, const u8 *id, u8 size)
+{
+	return !size || !dso->build_id_size || (dso->build_id_size == size && !memcmp(dso->build_id, id, size));
+}
+
+static void set_build_id(struct dso *dso, const u8 *id, u8 size)
+{
+	dso->build_id_size = (u8)MIN(size, sizeof(dso->build_id));
+	memcpy(dso->build_id, id, dso->build_id_size);
+}
+
+static bool is_kernel(const struct dso *dso)
+{
+	return dso->kind == DSO_KERNEL || dso->kind == DSO_MODULE || dso->kind == DSO_GUEST;
+}
+
+/* The header's build id of that path, if it has one. */
+static void take_build_id(const struct dsos *d, struct dso *dso)
+{
+	for (size_t i = 0; i < d->build_ids.n && !dso->build_id_size; i++) {
+		const struct build_id *b = &d->build_ids.v[i];
+
+		if (b->kernel == is_kernel(dso) && !strcmp(b->path, dso->path))
+			set_build_id(dso, b->id, b->size);
+	}
+}
+
+static bool per_process(enum dso_kind kind)
+{
+	return kind == DSO_PERFMAP || kind == DSO_JIT;
+}
+
+static bool is_key(const struct dso_slot *s, const struct dso_key *key, u64 mount_ns)
+{
+	const struct dso *dso = &s->pub;
+
+	if (dso->kind != key->kind || s->mount_ns != mount_ns || (per_process(key->kind) && dso->pid != key->pid))
+		return false;
+	if (key->kind == DSO_PERFMAP)
+		return true;
+	return strlen(dso->path) == key->path.len && !memcmp(dso->path, key->path.p, key->path.len) &&
+	       same_build_id(dso, key->build_id, key->build_id_size);
+}
+
+u32 dsos_get(struct dsos *d, const struct dso_key *key)
+{
+	u64 ns = mount_namespace(d, key), hash = key->kind == DSO_PERFMAP ? 0 : hash_bytes(key->path.p, key->path.len);
+	u32 id = (u32)d->slots.n, *head, at;
+	struct dso_slot *s;
+
+	hash = hash_mix(hash, (u64)key->kind << 32 | (per_process(key->kind) ? key->pid : 0));
+	hash = hash_mix(hash, ns);
+	for (at = map_get(&d->by_key, hash); at != ID_NONE; at = d->slots.v[at]->next)
+		if (is_key(d->slots.v[at], key, ns)) {
+			if (key->build_id_size && !d->slots.v[at]->pub.build_id_size)
+				set_build_id(&d->slots.v[at]->pub, key->build_id, key->build_id_size);
+			return at;
+		}
+	s = arena_new(&d->arena, struct dso_slot);
+	*s = (struct dso_slot){ .pub = { .kind = key->kind, .pid = key->pid }, .mount_ns = ns };
+	pthread_mutex_init(&s->lock, NULL);
+	set_names(d, &s->pub, key->path);
+	if (key->build_id_size)
+		set_build_id(&s->pub, key->build_id, key->build_id_size);
+	else
+		take_build_id(d, &s->pub);
+	head = map_at(&d->by_key, hash, id);
+	s->next = *head == id ? ID_NONE : *head;
+	*head = id;
+	vec_push(&d->slots, s);
+	return id;
+}
+
+void dsos_set_build_id(struct dsos *d, struct str path, bool kernel, const u8 *id, u8 size)
+{
+	struct build_id b = { arena_strndup(&d->arena, path.p, path.len), kernel, MIN(size, 20), { 0 } };
+
+	memcpy(b.id, id, b.size);
+	vec_push(&d->build_ids, b);
+	for (size_t i = 0; i < d->slots.n; i++)
+		if (!d->slots.v[i]->pub.build_id_size && !strcmp(d->slots.v[i]->pub.path, b.path))
+			take_build_id(d, &d->slots.v[i]->pub);
+}
+
+void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 ref_addr)
+{
+	d->ref_symbol = (struct str){ arena_strndup(&d->arena, ref_symbol.p, ref_symbol.len), ref_symbol.len };
+	d->ref_addr = ref_addr ? ref_addr : start;
+}
+
+void dsos_add_symbol(struct dsos *d, u32 dso, u64 start, u64 end, struct str name)
+{
+	struct dso_slot *s = d->slots.v[dso];
+
+	pthread_mutex_lock(&s->lock);
+	vec_push(&s->side, (struct side_symbol){ start, MAX(start, end), arena_strndup(&d->arena, name.p, name.len) });
+	pthread_mutex_unlock(&s->lock);
+}
+
+u32 dsos_count(const struct dsos *d)
+{
+	return (u32)d->slots.n;
+}
+
+const struct dso *dsos_at(const struct dsos *d, u32 dso)
+{
+	return &d->slots.v[dso]->pub;
+}
+
+static struct symtab *table(struct dsos *d, u32 dso)
+{
+	struct dso_slot *s = d->slots.v[dso];
+	struct symtab *t = __atomic_load_n(&s->pub.symtab, __ATOMIC_ACQUIRE);
+
+	if (LIKELY(t != NULL))
+		return t;
+	pthread_mutex_lock(&s->lock);
+	t = s->pub.symtab;
+	if (!t) {
+		t = dso_load(d, s);
+		__atomic_store_n(&s->pub.symtab, t, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return t;
+}
+
+u32 dsos_symbol_at(struct dsos *d, u32 dso, u64 addr)
+{
+	return symtab_find(table(d, dso), addr);
+}
+
+const struct symbol *dsos_symbol(const struct dsos *d, u32 dso, u32 sym)
+{
+	return symtab_at(d->slots.v[dso]->pub.symtab, sym);
+}
+
+const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym)
+{
+	return symtab_shown_name(d->slots.v[dso]->pub.symtab, sym);
+}
+
+void dsos_note_missing(const struct dsos *d, const struct notify *to)
+{
+	for (size_t i = 0; i < d->slots.n; i++)
+		if (d->slots.v[i]->missing)
+			notify_at(to, NOTE_WARNING, 0, d->slots.v[i]->pub.path, NO_OFFSET, "no symbols: %s",
+				  d->slots.v[i]->missing);
+}

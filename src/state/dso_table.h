@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the sources of dso.h share among themselves; nobody else includes this. */
+#ifndef STATE_DSO_TABLE_H
+#define STATE_DSO_TABLE_H
+
+#include <pthread.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "state/dso.h"
+#include "state/kallsyms.h"
+#include "state/symtab.h"
+
+struct side_symbol {
+	u64 start, end;
+	const char *name;
+};
+
+struct dso_slot {
+	struct dso pub;
+	u64 mount_ns;	      /* of its process, when that is not ours; else 0 */
+	u32 next;	      /* the next DSO with the same hash, or ID_NONE */
+	pthread_mutex_t lock; /* for loading; and for its DWARF */
+	VEC(struct side_symbol) side;
+	const char *missing; /* why there are no symbols; NULL: there are, or nobody asked */
+};
+
+struct build_id {
+	const char *path;
+	bool kernel;
+	u8 size, id[20];
+};
+
+struct dsos {
+	struct symbol_opts opts; /* strings in the arena */
+	const struct notify *notify;
+	struct arena arena;
+	VEC(struct dso_slot *) slots;
+	struct map by_key;
+	VEC(struct build_id) build_ids;
+	struct str ref_symbol; /* of the kernel's map; empty: none was recorded */
+	u64 ref_addr;
+	pthread_mutex_t lock; /* for what follows */
+	bool kallsyms_read;
+	struct kallsyms kallsyms;
+	u64 kallsyms_delta;
+};
+
+/* Builds the table of one DSO; never NULL. Called once per DSO, with its lock held. Sets s->missing when it is empty.
+ */
+struct symtab *dso_load(struct dsos *d, struct dso_slot *s);
+
+#endif

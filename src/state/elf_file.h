@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ELF file: its headers, checked, and its bytes on demand. Source: the System V ABI, chapters 4 and 5.
+ *
+ * The file is read with pread, never mapped: one that is cut short meanwhile gives an error, not a SIGBUS. Only regular
+ * files are opened. Every offset and size is checked against the file's before anything is allocated.
+ */
+#ifndef STATE_ELF_FILE_H
+#define STATE_ELF_FILE_H
+
+#include <elf.h>
+
+#include "base/cursor.h"
+#include "base/err.h"
+
+struct elf_section {
+	u32 name; /* offset in the section names */
+	u32 type, link, info;
+	u64 flags, addr, offset, size, entsize;
+};
+
+struct elf_segment {
+	u32 type, flags;
+	u64 offset, vaddr, filesz, memsz;
+};
+
+struct elf_file {
+	int fd;	       /* or -1: bytes are in mem */
+	const u8 *mem; /* not owned */
+	u64 size;
+	bool swap, is64;
+	u16 type, machine;
+	struct elf_section *sections;
+	u32 nr_sections;
+	struct elf_segment *segments;
+	u32 nr_segments;
+	char *names; /* of sections, NUL-terminated at names_len */
+	u64 names_len;
+};
+
+/* 0; ERR_NOTFOUND (no such file), ERR_PERM, ERR_IO, or ERR_FORMAT for what is not a regular ELF file. */
+int elf_file_open(struct elf_file *f, const char *path);
+/* mem must outlive f. */
+int elf_file_from_memory(struct elf_file *f, const u8 *mem, size_t size);
+void elf_file_close(struct elf_file *f);
+
+const char *elf_section_name(const struct elf_file *f, const struct elf_section *s);
+const struct elf_section *elf_section_named(const struct elf_file *f, const char *name); /* or NULL */
+/* Bytes of a section, malloc'ed, with a NUL after them. 0, ERR_TRUNCATED when the file does not hold them, or
+ * ERR_FORMAT when the section has none in the file or is compressed. */
+int elf_section_read(const struct elf_file *f, const struct elf_section *s, u8 **out);
+/* Bytes [offset, offset + size) of the file, likewise. */
+int elf_file_read(const struct elf_file *f, u64 offset, u64 size, u8 **out);
+
+/* The GNU build id; 0 when there is none. */
+u32 elf_build_id(const struct elf_file *f, u8 id[20]);
+
+#endif

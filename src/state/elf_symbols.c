@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which ELF symbols name code, and where in the file it lies.
+ *
+ * Functions and data objects count, and untyped labels that are visible and lie in a section of text or data. Data is
+ * kept because it bounds the code before it and because memory samples name it. Not kept: undefined and absolute
+ * symbols, symbols of sections that are not loaded, and the mapping symbols of ARM ($x, $d.1) which repeat endlessly.
+ * All of this as perf does it; perf takes .dynsym only when there is no .symtab, and so do we.
+ */
+#include "state/elf_symbols.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static u64 entry_size(const struct elf_file *f)
+{
+	return f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+}
+
+static const struct elf_section *find_table(const struct elf_file *f, enum elf_table which)
+{
+	const struct elf_section *s = elf_section_named(f, which == ELF_SYMTAB ? ".symtab" : ".dynsym");
+
+	return s && s->type == (which == ELF_SYMTAB ? SHT_SYMTAB : SHT_DYNSYM) ? s : NULL;
+}
+
+bool elf_has_table(const struct elf_file *f, enum elf_table which)
+{
+	return find_table(f, which) != NULL;
+}
+
+bool elf_file_offset(const struct elf_file *f, u64 vaddr, u64 *offset)
+{
+	for (u32 i = 0; i < f->nr_segments; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (s->type == PT_LOAD && vaddr >= s->vaddr && vaddr - s->vaddr < s->memsz) {
+			*offset = vaddr - s->vaddr + s->offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool elf_vaddr(const struct elf_file *f, u64 offset, u64 *vaddr)
+{
+	for (u32 i = 0; i < f->nr_segments; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (s->type == PT_LOAD && offset >= s->offset && offset - s->offset < s->filesz) {
+			*vaddr = offset - s->offset + s->vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct elf_sym {
+	u32 name;
+	u8 info, other;
+	u16 shndx;
+	u64 value, size;
+};
+
+static struct elf_sym read_sym(const struct elf_file *f, struct cursor *c)
+{
+	struct elf_sym s;
+
+	s.name = cursor_u32(c);
+	if (f->is64) {
+		s.info = cursor_u8(c);
+		s.other = cursor_u8(c);
+		s.shndx = cursor_u16(c);
+		s.value = cursor_u64(c);
+		s.size = cursor_u64(c);
+	} else {
+		s.value = cursor_u32(c);
+		s.size = cursor_u32(c);
+		s.info = cursor_u8(c);
+		s.other = cursor_u8(c);
+		s.shndx = cursor_u16(c);
+	}
+	return s;
+}
+
+static bool is_mapping_symbol(const struct elf_file *f, const char *name)
+{
+	return (f->machine == EM_ARM || f->machine == EM_AARCH64) && name[0] == '$' && name[1] &&
+	       strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
+}
+
+/* Labels count only in sections that hold text or data, by their names. */
+static bool label_counts(const struct elf_file *f, const struct elf_sym *s, const struct elf_section *sec)
+{
+	const char *name = elf_section_name(f, sec);
+	u8 visibility = ELF64_ST_VISIBILITY(s->other);
+
+	return visibility != STV_HIDDEN && visibility != STV_INTERNAL && (strstr(name, "text") || strstr(name, "data"));
+}
+
+static bool convert(const struct elf_file *f, const struct elf_file *runtime, const struct elf_sym *s,
+		    struct raw_symbol *out)
+{
+	u8 type = ELF64_ST_TYPE(s->info), bind = ELF64_ST_BIND(s->info);
+	const struct elf_section *sec;
+	u64 at = s->value;
+
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_OBJECT && type != STT_NOTYPE)
+		return false;
+	if (!s->name || s->shndx == SHN_UNDEF || s->shndx >= f->nr_sections)
+		return false;
+	sec = &f->sections[s->shndx];
+	if (!(sec->flags & SHF_ALLOC) || (type == STT_NOTYPE && !label_counts(f, s, sec)))
+		return false;
+	if (f->machine == EM_ARM && type == STT_FUNC)
+		at &= ~(u64)1; /* the Thumb flag */
+	if (runtime && !elf_file_offset(runtime, at, &at)) {
+		if (sec->type == SHT_NOBITS && s->shndx < runtime->nr_sections)
+			sec = &runtime->sections[s->shndx];
+		at -= sec->addr - sec->offset;
+	}
+	out->start = at;
+	out->end = at + s->size < at ? at : at + s->size;
+	out->bind = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? BIND_GLOBAL :
+		    bind == STB_WEAK				 ? BIND_WEAK :
+								   BIND_LOCAL;
+	out->is_func = type != STT_OBJECT;
+	out->late = false;
+	return true;
+}
+
+/* The string section that `table` links to becomes part of the builder's names; *base is where. */
+static int add_names(struct symtab_build *b, const struct elf_file *f, const struct elf_section *table, u32 *base,
+		     u64 *len)
+{
+	const struct elf_section *sec;
+	u8 *names;
+	int err;
+
+	if (table->link >= f->nr_sections || f->sections[table->link].type != SHT_STRTAB)
+		return ERR_FORMAT;
+	sec = &f->sections[table->link];
+	err = elf_section_read(f, sec, &names);
+	if (err < 0)
+		return err;
+	*len = sec->size;
+	*base = symtab_build_name(b, (const char *)names, sec->size);
+	free(names);
+	return *base ? 0 : ERR_LIMIT;
+}
+
+s64 elf_symbols_add(struct symtab_build *b, const struct elf_file *f, enum elf_table which,
+		    const struct elf_file *runtime)
+{
+	const struct elf_section *table = find_table(f, which);
+	u64 n, names_len;
+	size_t before = b->syms.n;
+	struct cursor c;
+	u32 base;
+	u8 *raw;
+	int err;
+
+	if (!table)
+		return ERR_NOTFOUND;
+	err = elf_section_read(f, table, &raw);
+	if (err < 0)
+		return err;
+	err = add_names(b, f, table, &base, &names_len);
+	if (err < 0) {
+		free(raw);
+		return err;
+	}
+	n = table->size / entry_size(f);
+	c = cursor_over(raw, table->size, f->swap);
+	vec_reserve(&b->syms, before + n);
+	for (u64 i = 0; i < n; i++) {
+		struct elf_sym s = read_sym(f, &c);
+		struct raw_symbol out;
+
+		if (s.name >= names_len || !convert(f, runtime, &s, &out))
+			continue;
+		out.name = base + s.name;
+		if (!is_mapping_symbol(f, (const char *)b->names.p + out.name))
+			vec_push(&b->syms, out);
+	}
+	free(raw);
+	return (s64)(b->syms.n - before);
+}
+
+/* Sizes of the first and of the following entries of .plt. */
+static void plt_sizes(const struct elf_file *f, const struct elf_section *plt, u64 *header, u64 *entry)
+{
+	switch (f->machine) {
+	case EM_ARM:
+		*header = 20;
+		*entry = 12;
+		break;
+	case EM_AARCH64:
+		*header = 32;
+		*entry = 16;
+		break;
+	default:
+		*header = *entry = plt->entsize;
+	}
+}
+
+struct plt {
+	const struct elf_file *f;
+	u8 *syms, *strs, *rels;
+	u64 nr_syms, nr_strs, nr_rels;
+	bool rela;
+};
+
+/* The name of the function that relocation i of .rel[a].plt is for, or NULL. */
+static const char *plt_target(const struct plt *p, u64 i)
+{
+	u64 word = p->f->is64 ? 8 : 4, relsize = word * (p->rela ? 3 : 2), symsize = entry_size(p->f);
+	struct cursor c = cursor_over(p->rels + i * relsize + word, word, p->f->swap);
+	u64 info = p->f->is64 ? cursor_u64(&c) : cursor_u32(&c), sym = p->f->is64 ? info >> 32 : info >> 8;
+	u32 name;
+
+	if (sym >= p->nr_syms)
+		return NULL;
+	c = cursor_over(p->syms + sym * symsize, symsize, p->f->swap);
+	name = cursor_u32(&c);
+	return name < p->nr_strs ? (const char *)p->strs + name : NULL;
+}
+
+static void add_plt_symbols(struct symtab_build *b, const struct plt *p, u64 at, u64 header, u64 entry, u64 size)
+{
+	u64 n = entry ? (size - MIN(size, header)) / entry : 0;
+
+	at += header;
+	for (u64 i = 0; i < MIN(n, p->nr_rels); i++, at += entry) {
+		const char *name = plt_target(p, i);
+		char text[1024];
+		struct raw_symbol s = {
+			.start = at, .end = at + entry, .bind = BIND_GLOBAL, .is_func = true, .late = true
+		};
+
+		if (!name)
+			continue;
+		snprintf(text, sizeof(text), "%s@plt", name);
+		s.name = symtab_build_name(b, text, strlen(text));
+		vec_push(&b->syms, s);
+	}
+}
+
+void elf_plt_add(struct symtab_build *b, const struct elf_file *f)
+{
+	const struct elf_section *dyn = find_table(f, ELF_DYNSYM), *plt = elf_section_named(f, ".plt"),
+				 *sec = elf_section_named(f, ".plt.sec"), *rel = elf_section_named(f, ".rela.plt");
+	struct plt p = { .f = f, .rela = rel != NULL };
+	u64 header, entry;
+
+	if (!rel)
+		rel = elf_section_named(f, ".rel.plt");
+	if (!dyn || !rel || !plt || dyn->link >= f->nr_sections)
+		return;
+	if (elf_section_read(f, dyn, &p.syms) == 0 && elf_section_read(f, rel, &p.rels) == 0 &&
+	    elf_section_read(f, &f->sections[dyn->link], &p.strs) == 0) {
+		p.nr_syms = dyn->size / entry_size(f);
+		p.nr_strs = f->sections[dyn->link].size;
+		p.nr_rels = rel->size / ((f->is64 ? 8 : 4) * (p.rela ? 3 : 2));
+		plt_sizes(f, plt, &header, &entry);
+		add_plt_symbols(b, &p, plt->offset, header, entry, plt->size);
+		if (sec)
+			add_plt_symbols(b, &p, sec->offset, 0, sec->entsize ? sec->entsize : 16, sec->size);
+	}
+	free(p.syms);
+	free(p.rels);
+	free(p.strs);
+}

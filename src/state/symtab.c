@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a symbol table has to settle before it can answer "which function holds this address".
+ *
+ * Symbol tables are untidy: sizes are missing (assembler labels), several names stand for one address (aliases, weak
+ * names, constructors of different kinds), and ranges overlap (labels inside functions, PLT entries inside a label that
+ * had no size). The rules below give the answers perf gives, so that rows of both tools agree:
+ *
+ *  1. A symbol without a size ends where the next one starts (in address order, ties in source order); the last one
+ *     a page after the end of its page.
+ *  2. Of names with the same start one is kept: a sized one, then a strong one, then a global one, then the one with
+ *     fewer leading underscores, then the longer name, then the earlier one. Names are compared as shown (demangled).
+ *  3. Symbols that were made up for PLT entries come in after that.
+ *  4. Where ranges still overlap, the symbol that starts last (the innermost) holds the address.
+ *
+ * After rule 4 look-ups are one binary search. Without overlaps the symbols themselves are searched; with overlaps a
+ * list of segments, each naming its symbol, so that an offset into a symbol is still counted from the symbol's start.
+ */
+#include "state/symtab.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "state/demangle.h"
+
+#define PAGE 4096u
+
+struct segment {
+	u64 start;
+	u32 sym; /* ID_NONE: a gap */
+};
+
+struct symtab {
+	struct symbol *syms;
+	u32 n;
+	struct segment *segs; /* NULL when symbols do not overlap */
+	u32 nr_segs;
+	char *names;
+	size_t names_len;
+	bool keep_names;
+	pthread_mutex_t lock; /* for making shown names */
+	char **shown;	      /* per symbol; NULL: not asked yet. Written once each, under the lock */
+};
+
+void symtab_build_init(struct symtab_build *b)
+{
+	*b = (struct symtab_build){ 0 };
+	bytes_char(&b->names, 0);
+}
+
+u32 symtab_build_name(struct symtab_build *b, const char *s, size_t n)
+{
+	size_t at = b->names.len;
+
+	if (at + n + 1 >= UINT32_MAX)
+		return 0;
+	bytes_put(&b->names, s, n);
+	bytes_char(&b->names, 0);
+	return (u32)at;
+}
+
+void symtab_build_free(struct symtab_build *b)
+{
+	vec_free(&b->syms);
+	bytes_free(&b->names);
+}
+
+/* One pass of a radix sort of ids by 8 bits of their start. False when all agree in these bits: nothing was moved. */
+static bool sort_pass(const struct raw_symbol *syms, const u32 *from, u32 *to, size_t n, unsigned shift)
+{
+	size_t count[257] = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		count[(syms[from[i]].start >> shift & 0xff) + 1]++;
+	for (unsigned d = 0; d < 256; d++) {
+		if (count[d + 1] == n)
+			return false;
+		count[d + 1] += count[d];
+	}
+	for (size_t i = 0; i < n; i++)
+		to[count[syms[from[i]].start >> shift & 0xff]++] = from[i];
+	return true;
+}
+
+/* The symbols in [from, to) by address; those with the same start stay in the order of their source. */
+static u32 *sorted_ids(const struct raw_symbol *syms, size_t first, size_t n)
+{
+	u32 *ids = mem_realloc(NULL, n, sizeof(*ids)), *other;
+	bool sorted = true;
+
+	for (size_t i = 0; i < n; i++) {
+		ids[i] = (u32)(first + i);
+		sorted &= !i || syms[first + i - 1].start <= syms[first + i].start;
+	}
+	if (sorted)
+		return ids;
+	other = mem_realloc(NULL, n, sizeof(*other));
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		if (sort_pass(syms, ids, other, n, shift)) {
+			u32 *swap = ids;
+
+			ids = other;
+			other = swap;
+		}
+	}
+	free(other);
+	return ids;
+}
+
+static u64 page_after(u64 addr)
+{
+	u64 end = ((addr + PAGE - 1) & ~(u64)(PAGE - 1)) + PAGE;
+
+	return end > addr ? end : UINT64_MAX;
+}
+
+/* Rule 1. */
+static void settle_ends(struct symtab_build *b, const u32 *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct raw_symbol *s = &b->syms.v[ids[i]], *next = i + 1 < n ? &b->syms.v[ids[i + 1]] : NULL;
+
+		if (s->end != s->start)
+			continue;
+		s->end = next ? next->start : page_after(s->start);
+	}
+}
+
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/* Rule 2 from the point where names decide. True: b is the better one. */
+static bool better_name(const struct symtab_build *build, const char *a, const char *b)
+{
+	char *da = build->keep_names ? NULL : demangle(a), *db = build->keep_names ? NULL : demangle(b);
+	size_t ua, ub, la, lb;
+
+	a = da ? da : a;
+	b = db ? db : b;
+	ua = underscores(a);
+	ub = underscores(b);
+	la = strlen(a);
+	lb = strlen(b);
+	if (ua == ub && la == lb)
+		ua = !strncmp(a, "SyS", 3) || !strncmp(a, "compat_SyS", 10);
+	free(da);
+	free(db);
+	return ua != ub ? ub < ua : lb > la;
+}
+
+/* Rule 2: is b to be kept rather than a, which comes first? */
+static bool better(const struct symtab_build *build, const struct raw_symbol *a, const struct raw_symbol *b)
+{
+	const char *names = (const char *)build->names.p;
+
+	if ((a->end == a->start) != (b->end == b->start))
+		return a->end == a->start;
+	if ((a->bind == BIND_WEAK) != (b->bind == BIND_WEAK))
+		return a->bind == BIND_WEAK;
+	if ((a->bind == BIND_GLOBAL) != (b->bind == BIND_GLOBAL))
+		return b->bind == BIND_GLOBAL;
+	return better_name(build, names + a->name, names + b->name);
+}
+
+/* Drops all but the best of the symbols with the same start; returns how many stay. */
+static size_t settle_aliases(const struct symtab_build *b, u32 *ids, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct raw_symbol *s = &b->syms.v[ids[i]];
+
+		if (kept && b->syms.v[ids[kept - 1]].start == s->start) {
+			if (better(b, &b->syms.v[ids[kept - 1]], s))
+				ids[kept - 1] = ids[i];
+		} else {
+			ids[kept++] = ids[i];
+		}
+	}
+	return kept;
+}
+
+/* Rule 3: both lists are sorted; of equal starts the made-up symbol comes last. */
+static u32 *merge_late(const struct symtab_build *b, u32 *ids, size_t n, const u32 *late, size_t nr_late)
+{
+	u32 *all = mem_realloc(NULL, n + nr_late, sizeof(*all));
+	size_t i = 0, j = 0, k = 0;
+
+	while (i < n || j < nr_late)
+		if (j == nr_late || (i < n && b->syms.v[ids[i]].start <= b->syms.v[late[j]].start))
+			all[k++] = ids[i++];
+		else
+			all[k++] = late[j++];
+	free(ids);
+	return all;
+}
+
+static void push_segment(struct symtab *t, size_t *cap, u64 start, u32 sym)
+{
+	if (t->nr_segs && t->segs[t->nr_segs - 1].start == start) {
+		t->segs[t->nr_segs - 1].sym = sym;
+		return;
+	}
+	if (t->nr_segs == *cap)
+		t->segs = mem_realloc(t->segs, *cap *= 2, sizeof(*t->segs));
+	t->segs[t->nr_segs++] = (struct segment){ start, sym };
+}
+
+/* Rule 4: a sweep with the symbols that are open at the current address on a stack, the innermost on top. */
+static void make_segments(struct symtab *t)
+{
+	VEC(u32) open = { 0 };
+	size_t cap = (size_t)t->n + 16;
+
+	t->segs = mem_realloc(NULL, cap, sizeof(*t->segs));
+	for (u32 i = 0; i <= t->n; i++) {
+		u64 upto = i < t->n ? t->syms[i].start : UINT64_MAX;
+
+		while (open.n && t->syms[open.v[open.n - 1]].end <= upto) {
+			u64 end = t->syms[open.v[--open.n]].end;
+
+			while (open.n && t->syms[open.v[open.n - 1]].end <= end)
+				open.n--;
+			push_segment(t, &cap, end, open.n ? open.v[open.n - 1] : ID_NONE);
+		}
+		if (i < t->n) {
+			push_segment(t, &cap, upto, i);
+			vec_push(&open, i);
+		}
+	}
+	vec_free(&open);
+}
+
+static void take_symbols(struct symtab *t, const struct symtab_build *b, const u32 *ids, size_t n)
+{
+	bool overlap = false;
+	u64 reach = 0;
+
+	t->syms = mem_realloc(NULL, n, sizeof(*t->syms));
+	for (size_t i = 0; i < n; i++) {
+		const struct raw_symbol *s = &b->syms.v[ids[i]];
+
+		if (s->end <= s->start)
+			continue;
+		overlap |= s->start < reach;
+		reach = MAX(reach, s->end);
+		t->syms[t->n++] = (struct symbol){ s->start, s->end, s->name };
+	}
+	if (t->n < n)
+		t->syms = mem_realloc(t->syms, t->n, sizeof(*t->syms));
+	if (overlap)
+		make_segments(t);
+}
+
+struct symtab *symtab_finish(struct symtab_build *b)
+{
+	struct symtab *t = mem_zalloc(sizeof(*t));
+	size_t early = b->syms.n, n;
+	u32 *ids;
+
+	while (early && b->syms.v[early - 1].late)
+		early--;
+	ids = sorted_ids(b->syms.v, 0, early);
+	settle_ends(b, ids, early);
+	n = settle_aliases(b, ids, early);
+	if (early < b->syms.n) {
+		u32 *late = sorted_ids(b->syms.v, early, b->syms.n - early);
+
+		ids = merge_late(b, ids, n, late, b->syms.n - early);
+		n += b->syms.n - early;
+		free(late);
+	}
+	take_symbols(t, b, ids, n);
+	free(ids);
+	t->keep_names = b->keep_names;
+	t->names_len = b->names.len;
+	t->names = mem_realloc(b->names.p, b->names.len, 1);
+	b->names = (struct bytes){ 0 };
+	pthread_mutex_init(&t->lock, NULL);
+	vec_free(&b->syms);
+	return t;
+}
+
+void symtab_free(struct symtab *t)
+{
+	if (!t)
+		return;
+	for (u32 i = 0; t->shown && i < t->n; i++)
+		if (t->shown[i] != t->names + t->syms[i].name)
+			free(t->shown[i]);
+	free(t->shown);
+	pthread_mutex_destroy(&t->lock);
+	free(t->names);
+	free(t->segs);
+	free(t->syms);
+	free(t);
+}
+
+u32 symtab_count(const struct symtab *t)
+{
+	return t->n;
+}
+
+/* How many of the n items, each `stride` bytes and starting with its u64 start, begin at or before addr. */
+static u32 count_upto(const void *items, u32 n, size_t stride, u64 addr)
+{
+	const u8 *base = items;
+	u32 left = n;
+
+	if (!n)
+		return 0;
+	while (left > 1) {
+		u32 half = left / 2;
+
+		if (*(const u64 *)(const void *)(base + half * stride) <= addr)
+			base += half * stride;
+		left -= half;
+	}
+	return (u32)((size_t)(base - (const u8 *)items) / stride) + (*(const u64 *)(const void *)base <= addr);
+}
+
+u32 symtab_find(const struct symtab *t, u64 addr)
+{
+	u32 at;
+
+	if (t->segs) {
+		at = count_upto(t->segs, t->nr_segs, sizeof(*t->segs), addr);
+		return at ? t->segs[at - 1].sym : ID_NONE;
+	}
+	at = count_upto(t->syms, t->n, sizeof(*t->syms), addr);
+	return at && addr < t->syms[at - 1].end ? at - 1 : ID_NONE;
+}
+
+const struct symbol *symtab_at(const struct symtab *t, u32 sym)
+{
+	return &t->syms[sym];
+}
+
+const char *symtab_raw_name(const struct symtab *t, u32 sym)
+{
+	return t->names + t->syms[sym].name;
+}
+
+const char *symtab_shown_name(struct symtab *t, u32 sym)
+{
+	char **shown = __atomic_load_n(&t->shown, __ATOMIC_ACQUIRE);
+	char *name = shown ? __atomic_load_n(&shown[sym], __ATOMIC_ACQUIRE) : NULL;
+
+	if (t->keep_names)
+		return symtab_raw_name(t, sym);
+	if (name)
+		return name;
+	pthread_mutex_lock(&t->lock);
+	if (!t->shown)
+		__atomic_store_n(&t->shown, mem_zalloc(sizeof(*t->shown) * t->n), __ATOMIC_RELEASE);
+	name = t->shown[sym];
+	if (!name) {
+		name = demangle(symtab_raw_name(t, sym));
+		if (!name)
+			name = t->names + t->syms[sym].name;
+		__atomic_store_n(&t->shown[sym], name, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return name;
+}
+
+size_t symtab_bytes(const struct symtab *t)
+{
+	return sizeof(*t) + t->n * sizeof(*t->syms) + t->nr_segs * sizeof(*t->segs) + t->names_len +
+	       (t->shown ? t->n * sizeof(*t->shown) : 0);
+}

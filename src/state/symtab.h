@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Symbol table of one DSO: built once from whatever source names its code, then read by any number of threads.
+ *
+ * A builder collects symbols in the order of their source (the order matters: see the rules in symtab.c) together with
+ * one block of names. symtab_finish sorts, settles sizes, aliases and overlaps, and gives an immutable table.
+ */
+#ifndef STATE_SYMTAB_H
+#define STATE_SYMTAB_H
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/vec.h"
+#include "state/dso.h"
+
+enum symbol_bind { BIND_LOCAL, BIND_GLOBAL, BIND_WEAK };
+
+struct raw_symbol {
+	u64 start, end; /* end == start: size unknown */
+	u32 name;	/* offset in the builder's names */
+	u8 bind;	/* enum symbol_bind */
+	bool is_func;	/* not data; data symbols only bound the code before them */
+	bool late;	/* made up (PLT): added after sizes and aliases were settled */
+};
+
+struct symtab_build {
+	VEC(struct raw_symbol) syms;
+	struct bytes names; /* NUL-terminated names; offset 0 holds "" */
+	bool keep_names;    /* do not demangle: kernel symbols, or the user's wish */
+};
+
+struct symtab;
+
+void symtab_build_init(struct symtab_build *b);
+/* Adds a name, or a block of names; returns the offset of its first byte, or 0 (the empty name) when 4 GB are full. */
+u32 symtab_build_name(struct symtab_build *b, const char *s, size_t n);
+void symtab_build_free(struct symtab_build *b);
+
+/* Consumes the builder. Never NULL. */
+struct symtab *symtab_finish(struct symtab_build *b);
+void symtab_free(struct symtab *t);
+
+u32 symtab_count(const struct symtab *t);
+u32 symtab_find(const struct symtab *t, u64 addr); /* ID_NONE when no symbol holds it */
+const struct symbol *symtab_at(const struct symtab *t, u32 sym);
+const char *symtab_raw_name(const struct symtab *t, u32 sym);
+/* As shown to people: demangled on first use and kept. Thread-safe. */
+const char *symtab_shown_name(struct symtab *t, u32 sym);
+size_t symtab_bytes(const struct symtab *t); /* heap in use */
+
+#endif
