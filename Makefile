@@ -22,7 +22,6 @@ demo: all
 	@scripts/demo $(BUILD)
 
 check:
-	@scripts/bootstrap build test
 	@scripts/check
 
 bench: all

@@ -43,6 +43,15 @@ struct session {
 int session_open(struct session **out, const char *path, const struct session_opts *opts, const struct notify *notify);
 void session_close(struct session *s);
 
+/* Tells whoever asked for progress. */
+void session_progress(const struct session *s, const char *what, u64 done, u64 total);
+
+/* The event of a sample record; NULL when its id is unknown or its samples cannot be decoded. */
+const struct event *session_sample_event(const struct session *s, const struct source_record *at);
+
+/* Times of the first and the last sample: from the header, else by looking at all of them. */
+void session_times(const struct session *s, u64 *first, u64 *last);
+
 /* The sample records in time order (file order where times are equal or absent), for views that print them one by one.
  */
 struct sample_ref {

@@ -43,6 +43,12 @@ struct profile_event {
 	u64 samples;
 	struct tree tree;
 	VEC(struct row) rows; /* sorted: by total (or self), largest first; ties by names */
+	/* For profile_row_graph: which row each tree node belongs to (ID_NONE: none), and each row's nodes, ascending.
+	 */
+	u32 *row_of;
+	u32 *row_nodes;
+	u32 *row_first; /* rows.n + 1 of them, in row_nodes */
+	u64 *scratch;	/* per tree node, all 0 between calls; made by the first profile_row_graph */
 };
 
 /* What the head of every report states. */
@@ -53,6 +59,7 @@ struct tally {
 	u64 lost_samples;    /* by LOST_SAMPLES */
 	u64 throttled;	     /* THROTTLE records */
 	u64 undecodable;     /* samples that could not be decoded (unknown bits, broken) */
+	u64 broken_records;  /* side-band records that could not be decoded */
 	u64 unknown_records; /* of types that this version does not know */
 	u64 frames,
 		unresolved; /* stack entries (leaf and callers), and those without a symbol; both counted per sample */
@@ -77,6 +84,19 @@ struct profile {
 	u64 time_slice_ns;
 };
 
+/* Which rows are kept, by what the user named; NULL or n == 0: all. A list of n distinct names. */
+struct name_list {
+	const char *const *v;
+	u32 n;
+};
+
+struct row_filter {
+	struct name_list dsos;	  /* short names or paths */
+	struct name_list symbols; /* whole names */
+	const char *symbol_part;  /* a part of the symbol's name, or NULL */
+	bool hide_unresolved;
+};
+
 /* A call graph of one row, ready to print: pruned and sorted, largest first. */
 struct graph_node {
 	u32 frame;
@@ -91,14 +111,20 @@ struct graph_opts {
 	u32 max_depth;	/* 0: no bound */
 };
 
-/* The stacks of a row, as perf shows them below it; NULL when it has none that are heavy enough. The root's frame is
- * ID_NONE; its kids are the first printed level. Lives in arena. */
-const struct graph_node *profile_row_graph(const struct profile *p, const struct profile_event *e, const struct row *r,
+/* The stacks of a row, as perf shows them below it; NULL when it has none that are heavy enough. Not thread-safe. The
+ * root's frame is ID_NONE; its kids are the first printed level. Lives in arena. */
+const struct graph_node *profile_row_graph(const struct profile *p, struct profile_event *e, const struct row *r,
 					   const struct graph_opts *o, struct arena *arena);
 
 /* Text of a frame: its symbol's name, or "[dso+0x1234]" when unresolved. NUL-terminated; buf is used only when it has
  * to be made up. */
 const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, size_t size);
+
+/* Adds what e's finished tree says about stacks to p->tally: frames, unresolved, stacks, broken. */
+void profile_count_stacks(struct profile *p, const struct profile_event *e);
+
+/* Fills e->rows and what belongs to them from e->tree, which is finished, and adds stack counts to p->tally. */
+void profile_make_rows(struct profile *p, struct profile_event *e, const struct row_filter *filter);
 
 void profile_free(struct profile *p);
 

@@ -14,8 +14,9 @@ struct place {
 };
 
 /* cpumode: PERF_RECORD_MISC_CPUMODE_MASK bits of the sample, or of the last PERF_CONTEXT_* mark in its chain. */
-void place_find(const struct procs *procs, struct dsos *dsos, const struct thread_view *thread, u64 clock, u32 cpumode,
-		u64 ip, struct place *out);
+void place_find(struct dsos *dsos, const struct thread_view *thread, u32 cpumode, u64 ip, struct place *out);
+
+char cpumode_level(u32 cpumode); /* as struct frame's level */
 
 /* What PERF_CONTEXT_* value means as a cpumode; ID_NONE for a value that is no known mark. */
 u32 context_cpumode(u64 mark);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collector: samples in, call trees out. Each worker has one; at the end they are merged.
+ *
+ * Most samples repeat a stack that was seen before. A cache of fixed size maps the hash of everything that decides
+ * where a sample goes (event, group, address space, raw chain) to its node in the tree, so a repeated stack costs one
+ * hash and one add. The hash is 64 bits wide and is trusted: among n distinct stacks two meet with probability n^2 /
+ * 2^65.
+ */
+#ifndef AGG_COLLECTOR_H
+#define AGG_COLLECTOR_H
+
+#include "agg/profile.h"
+#include "attrib/resolver.h"
+#include "base/timerange.h"
+
+/* Which samples are kept; empty lists keep all. */
+struct sample_filter {
+	struct name_list comms;
+	struct u32_list {
+		const u32 *v;
+		u32 n;
+	} pids, tids, cpus;
+	const struct timeranges *times; /* or NULL */
+};
+
+struct collector_opts {
+	u64 group_keys;	   /* bits 1 << enum sort_key, of those that are not frames' */
+	bool chains;	   /* keep whole stacks, not only leaves */
+	bool by_address;   /* as resolver_opts */
+	u64 time_slice_ns; /* for SORT_TIME */
+	u64 first_time;
+	const struct sample_filter *filter; /* or NULL */
+};
+
+struct collector;
+
+struct collector *collector_new(const struct procs *procs, struct dsos *dsos, struct frames *frames,
+				const struct strtab *strings, const struct evlist *events,
+				const struct collector_opts *opts);
+void collector_free(struct collector *c);
+
+/* clock: the sample's time, or its offset where the recording has no times. */
+void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sample_core *s, u64 clock);
+
+/* What was added so far. tally holds samples, filtered and times only. */
+struct collected {
+	struct tree *trees; /* one per event, of the evlist (with SORT_EVENT all samples go into the first) */
+	u64 *weights, *samples;
+	struct tally tally;
+};
+struct collected *collector_result(struct collector *c);
+
+/* Adds all of `from`; both collectors' events must be the same. */
+void collector_merge(struct collector *c, struct collector *from);
+
+/* A group's comm may be a thread that no record named: bit 31 and its tid. */
+#define COMM_UNNAMED (1u << 31)
+
+#endif

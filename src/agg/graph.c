@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The call graph below a row.
+ *
+ * A graph is grown level by level from sets of tree nodes: a level's candidates are the kids (or, with callers below,
+ * the parent) of all nodes in the set, sorted by frame; candidates of one frame become one graph node with their set,
+ * and only sets that are heavy enough grow further. So the work is proportional to what is printed, plus one layer
+ * around it.
+ *
+ * Outermost first, a stack belongs to row R in one of two ways, as in perf: R is its leaf, then the whole stack shows;
+ * or R is somewhere above the leaf, then what R called shows. `through` counts, per tree node, the weight of leaves of
+ * R below it: the first kind grows from the group's top along nodes where it is not 0, the second from R's topmost
+ * nodes with it taken off.
+ */
+#include <stdlib.h>
+
+#include "agg/profile.h"
+
+struct item {
+	u64 weight;
+	u32 key;    /* display frame: what nodes of one graph node share */
+	u32 node;   /* of the tree */
+	bool whole; /* first kind: follow `through` */
+};
+
+struct items {
+	VEC(struct item) v;
+};
+
+struct grow {
+	const struct profile *p;
+	const struct profile_event *e;
+	const struct graph_opts *o;
+	struct arena *arena;
+	u64 *through;
+	u32 row;
+};
+
+/* Frames of one symbol that differ by address only are one in a graph. */
+static u32 display_frame(const struct grow *g, u32 id)
+{
+	struct frame f = *frames_get(g->p->frames, id);
+
+	if (f.sym == ID_NONE || !f.addr)
+		return id;
+	f.addr = 0;
+	return frames_intern(g->p->frames, &f);
+}
+
+static void add_item(struct grow *g, struct items *to, u32 node, u64 weight, bool whole)
+{
+	if (weight)
+		vec_push(&to->v,
+			 (struct item){ weight, display_frame(g, g->e->tree.nodes.v[node].frame), node, whole });
+}
+
+static int by_key(const void *va, const void *vb)
+{
+	const struct item *a = va, *b = vb;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+static int heaviest_first(const void *va, const void *vb)
+{
+	const struct graph_node *a = *(struct graph_node *const *)va, *b = *(struct graph_node *const *)vb;
+
+	if (a->total != b->total)
+		return a->total < b->total ? 1 : -1;
+	return a->frame < b->frame ? -1 : a->frame > b->frame;
+}
+
+static void kids_of(struct grow *g, const struct item *set, size_t n, struct items *out)
+{
+	const struct tree_node *nodes = g->e->tree.nodes.v;
+
+	for (size_t i = 0; i < n; i++) {
+		for (u32 kid = nodes[set[i].node].first_kid; kid != ID_NONE; kid = nodes[kid].next_kid)
+			add_item(g, out, kid, set[i].whole ? g->through[kid] : nodes[kid].total - g->through[kid],
+				 set[i].whole);
+	}
+}
+
+/* The parents, each once: siblings that met in one parent go on as one. Groups are no frames, so they end a stack. */
+static void parents_of(struct grow *g, const struct item *set, size_t n, struct items *out)
+{
+	const struct tree_node *nodes = g->e->tree.nodes.v;
+	size_t merged = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		u32 parent = nodes[set[i].node].parent;
+
+		if (nodes[parent].parent)
+			add_item(g, out, parent, set[i].weight, false);
+	}
+	if (out->v.n > 1)
+		qsort(out->v.v, out->v.n, sizeof(*out->v.v), by_key);
+	for (size_t i = 1; i < out->v.n; i++) {
+		if (out->v.v[i].node == out->v.v[merged].node)
+			out->v.v[merged].weight += out->v.v[i].weight;
+		else
+			out->v.v[++merged] = out->v.v[i];
+	}
+	if (out->v.n)
+		out->v.n = merged + 1;
+}
+
+static void grow_kids(struct grow *g, struct graph_node *up, struct items *items, u32 depth);
+
+static void grow_one(struct grow *g, struct graph_node *node, const struct item *set, size_t n, u32 depth)
+{
+	struct items next = { 0 };
+
+	if (g->o->max_depth && depth >= g->o->max_depth)
+		return;
+	if (g->o->caller)
+		kids_of(g, set, n, &next);
+	else
+		parents_of(g, set, n, &next);
+	grow_kids(g, node, &next, depth + 1);
+}
+
+/* Turns candidates into the kids of `up`; consumes items. */
+static void grow_kids(struct grow *g, struct graph_node *up, struct items *items, u32 depth)
+{
+	VEC(struct graph_node *) kids = { 0 };
+	size_t n = items->v.n;
+
+	if (n > 1)
+		qsort(items->v.v, n, sizeof(*items->v.v), by_key);
+	up->self = up->total;
+	for (size_t i = 0, end; i < n; i = end) {
+		struct graph_node *kid;
+		u64 weight = 0;
+
+		for (end = i; end < n && items->v.v[end].key == items->v.v[i].key; end++)
+			weight += items->v.v[end].weight;
+		up->self -= MIN(weight, up->self);
+		if (weight < MAX(g->o->min_weight, (u64)1))
+			continue;
+		kid = arena_new(g->arena, struct graph_node);
+		*kid = (struct graph_node){ .frame = items->v.v[i].key, .total = weight, .self = weight };
+		vec_push(&kids, kid);
+		grow_one(g, kid, items->v.v + i, end - i, depth);
+	}
+	vec_free(&items->v);
+	if (kids.n > 1)
+		qsort(kids.v, kids.n, sizeof(*kids.v), heaviest_first);
+	up->kids = arena_copy(g->arena, kids.v, kids.n * sizeof(*kids.v));
+	up->nr_kids = (u32)kids.n;
+	vec_free(&kids);
+}
+
+static bool is_topmost(const struct grow *g, u32 node)
+{
+	const struct tree_node *nodes = g->e->tree.nodes.v;
+
+	for (u32 up = nodes[node].parent; up; up = nodes[up].parent)
+		if (g->e->row_of[up] == g->row)
+			return false;
+	return true;
+}
+
+/* Outermost first. */
+static void start_callers(struct grow *g, const u32 *list, u32 n, struct items *out)
+{
+	const struct tree_node *nodes = g->e->tree.nodes.v;
+	VEC(u32) groups = { 0 };
+
+	for (u32 i = 0; i < n; i++) {
+		u32 up = list[i];
+
+		if (!nodes[up].self)
+			continue;
+		for (; up; up = nodes[up].parent) {
+			if (!nodes[up].parent && !g->through[up])
+				vec_push(&groups, up);
+			g->through[up] += nodes[list[i]].self;
+		}
+	}
+	for (size_t i = 0; i < groups.n; i++)
+		kids_of(g, &(struct item){ .node = groups.v[i], .whole = true }, 1, out);
+	for (u32 i = 0; i < n; i++)
+		if (is_topmost(g, list[i]))
+			add_item(g, out, list[i], nodes[list[i]].total - g->through[list[i]], false);
+	vec_free(&groups);
+}
+
+/* Leaf first: each node of the row with what it holds apart from further nodes of the row below it. */
+static void start_callees(struct grow *g, const u32 *list, u32 n, struct items *out)
+{
+	const struct tree_node *nodes = g->e->tree.nodes.v;
+
+	for (u32 i = 0; i < n; i++) {
+		g->through[list[i]] += g->p->children ? nodes[list[i]].total : nodes[list[i]].self;
+		for (u32 up = nodes[list[i]].parent; g->p->children && up; up = nodes[up].parent) {
+			if (g->e->row_of[up] == g->row) {
+				g->through[up] -= nodes[list[i]].total;
+				break;
+			}
+		}
+	}
+	for (u32 i = 0; i < n; i++)
+		add_item(g, out, list[i], g->through[list[i]], false);
+}
+
+static void clear_through(struct grow *g, const u32 *list, u32 n)
+{
+	const struct tree_node *nodes = g->e->tree.nodes.v;
+
+	for (u32 i = 0; i < n; i++)
+		for (u32 up = list[i]; up != ID_NONE && g->through[up]; up = nodes[up].parent)
+			g->through[up] = 0;
+}
+
+const struct graph_node *profile_row_graph(const struct profile *p, struct profile_event *e, const struct row *r,
+					   const struct graph_opts *o, struct arena *arena)
+{
+	u32 row = (u32)(r - e->rows.v), n = e->row_first[row + 1] - e->row_first[row];
+	const u32 *list = e->row_nodes + e->row_first[row];
+	struct grow g = { .p = p, .e = e, .o = o, .arena = arena, .row = row };
+	struct graph_node *root;
+	struct items items = { 0 };
+	bool groups = n && !e->tree.nodes.v[list[0]].parent;
+
+	if (!p->has_chains || !n || MAX(r->total, r->self) < o->min_weight)
+		return NULL;
+	if (!e->scratch)
+		e->scratch = mem_zalloc(e->tree.nodes.n * sizeof(u64));
+	g.through = e->scratch;
+	root = arena_new(arena, struct graph_node);
+	*root = (struct graph_node){ .frame = ID_NONE, .total = p->children ? r->total : r->self };
+	if (groups)
+		for (u32 i = 0; i < n; i++)
+			kids_of(&g, &(struct item){ .node = list[i] }, 1, &items);
+	else if (o->caller)
+		start_callers(&g, list, n, &items);
+	else
+		start_callees(&g, list, n, &items);
+	grow_kids(&g, root, &items, 1);
+	clear_through(&g, list, n);
+	return root->nr_kids ? root : NULL;
+}

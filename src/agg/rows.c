@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the call tree to rows, by one walk.
+ *
+ * A node's row follows from its group and its frame. Going down, a row is entered when the first of its nodes is met
+ * and left with that node, so a recursive function's total counts each stack once. The row's own weight is the sum of
+ * its nodes' selves. The text of a key is made only for the rows, never per node.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agg/profile.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#define FILTERED (ID_NONE - 1)
+#define FRAME_KEYS (1u << SORT_DSO | 1u << SORT_SYMBOL | 1u << SORT_SRCLINE)
+
+struct frame_info {
+	u32 dso, symbol, srcline; /* key values; 0 for keys not in use */
+	bool known, kept;
+};
+
+struct walk {
+	struct profile *p;
+	struct profile_event *e;
+	const struct row_filter *filter;
+	struct map by_pair;  /* group << 32 | frame -> row */
+	struct map by_keys;  /* hash of the keys -> row; successive keys when hashes are equal */
+	struct map by_dso;   /* short name's string id -> first DSO id */
+	struct strtab names; /* of DSOs */
+	struct frame_info *frames;
+	u32 *active; /* per row: how many of its nodes are above the walk's place */
+	size_t active_cap;
+};
+
+static bool in_list(const struct name_list *l, const char *name)
+{
+	for (u32 i = 0; i < l->n; i++)
+		if (!strcmp(l->v[i], name))
+			return true;
+	return false;
+}
+
+static bool frame_kept(struct walk *w, u32 id)
+{
+	const struct row_filter *f = w->filter;
+	const struct frame *frame = frames_get(w->p->frames, id);
+	const struct dso *dso = dsos_at(w->p->dsos, frame->dso);
+	const char *name;
+	char buf[256];
+
+	if (!f)
+		return true;
+	if (f->hide_unresolved && frame->sym == ID_NONE)
+		return false;
+	if (f->dsos.n && !in_list(&f->dsos, dso->short_name) && !in_list(&f->dsos, dso->path))
+		return false;
+	if (!f->symbols.n && !f->symbol_part)
+		return true;
+	name = profile_frame_name(w->p, id, buf, sizeof(buf));
+	return (!f->symbols.n || in_list(&f->symbols, name)) && (!f->symbol_part || strstr(name, f->symbol_part));
+}
+
+/* DSOs that share a short name are one row's key. */
+static u32 dso_key(struct walk *w, u32 dso)
+{
+	u32 name = strtab_intern_z(&w->names, dsos_at(w->p->dsos, dso)->short_name);
+
+	return *map_at(&w->by_dso, name, dso);
+}
+
+static u32 srcline_key(struct walk *w, const struct frame *f)
+{
+	struct source_frame at;
+	char text[64];
+	char *line;
+	u32 id;
+
+	if (!f->addr || !dsos_source_at(w->p->dsos, f->dso, f->addr, &at, 1) || !at.file)
+		line = mem_printf("%s", profile_frame_name(w->p, frames_intern(w->p->frames, f), text, sizeof(text)));
+	else
+		line = mem_printf("%s:%u", strrchr(at.file, '/') ? strrchr(at.file, '/') + 1 : at.file, at.line);
+	id = strtab_intern_z(w->p->strings, line);
+	free(line);
+	return id;
+}
+
+static const struct frame_info *frame_info(struct walk *w, u32 id)
+{
+	struct frame_info *info = &w->frames[id];
+	struct frame f;
+
+	if (info->known)
+		return info;
+	f = *frames_get(w->p->frames, id);
+	info->known = true;
+	info->kept = frame_kept(w, id);
+	if (w->p->sort_keys >> SORT_SRCLINE & 1)
+		info->srcline = srcline_key(w, &f);
+	if (w->p->sort_keys >> SORT_DSO & 1)
+		info->dso = dso_key(w, f.dso);
+	if (f.sym != ID_NONE)
+		f.addr = 0; /* the symbol as a whole */
+	info->symbol = frames_intern(w->p->frames, &f);
+	return info;
+}
+
+static u32 new_row(struct walk *w, const u32 *keys, u32 frame)
+{
+	u32 id = (u32)w->e->rows.n;
+	struct row row = { .frame = frame };
+
+	memcpy(row.keys, keys, sizeof(row.keys));
+	vec_push(&w->e->rows, row);
+	if (w->e->rows.n > w->active_cap) {
+		w->active_cap = w->e->rows.cap;
+		w->active = mem_realloc(w->active, w->active_cap, sizeof(*w->active));
+	}
+	w->active[id] = 0;
+	return id;
+}
+
+static u32 row_by_keys(struct walk *w, const u32 *keys, u32 frame)
+{
+	u64 h = hash_bytes(keys, sizeof(u32) * NR_SORT_KEYS);
+	u32 id;
+
+	while ((id = map_get(&w->by_keys, h)) != ID_NONE) {
+		if (!memcmp(w->e->rows.v[id].keys, keys, sizeof(u32) * NR_SORT_KEYS))
+			return id;
+		h++;
+	}
+	id = new_row(w, keys, frame);
+	map_set(&w->by_keys, h, id);
+	return id;
+}
+
+/* The row of a node in that group, or ID_NONE when it is filtered out. frame ID_NONE: the group's own node. */
+static u32 row_of(struct walk *w, u32 group, u32 frame)
+{
+	u64 pair = (u64)group << 32 | frame;
+	const struct tree_group *g = &w->e->tree.groups.v[group];
+	u32 id = map_get(&w->by_pair, pair), keys[NR_SORT_KEYS] = {
+		[SORT_COMM] = g->comm, [SORT_PID] = g->pid,   [SORT_TID] = g->tid,
+		[SORT_CPU] = g->cpu,   [SORT_TIME] = g->time, [SORT_EVENT] = g->event,
+	};
+
+	if (id != ID_NONE)
+		return id == FILTERED ? ID_NONE : id;
+	if (frame != ID_NONE) {
+		const struct frame_info *info = frame_info(w, frame);
+		bool symbol = w->p->sort_keys >> SORT_SYMBOL & 1;
+
+		if (!info->kept) {
+			map_set(&w->by_pair, pair, FILTERED);
+			return ID_NONE;
+		}
+		keys[SORT_DSO] = info->dso;
+		keys[SORT_SYMBOL] = symbol ? info->symbol : 0;
+		keys[SORT_SRCLINE] = info->srcline;
+		frame = info->symbol;
+	}
+	id = row_by_keys(w, keys, frame);
+	map_set(&w->by_pair, pair, id);
+	return id;
+}
+
+static void enter(struct walk *w, u32 node, u32 row)
+{
+	const struct tree_node *n = &w->e->tree.nodes.v[node];
+
+	w->e->row_of[node] = row;
+	if (row == ID_NONE)
+		return;
+	if (!w->active[row]++) {
+		w->e->rows.v[row].total += n->total;
+		w->e->rows.v[row].total_samples += n->total_samples;
+	}
+	w->e->rows.v[row].self += n->self;
+	w->e->rows.v[row].samples += n->samples;
+}
+
+static void leave(struct walk *w, u32 node)
+{
+	u32 row = w->e->row_of[node];
+
+	if (row != ID_NONE)
+		w->active[row]--;
+}
+
+static void walk_group(struct walk *w, u32 top)
+{
+	const struct tree_node *nodes = w->e->tree.nodes.v;
+	u32 group = nodes[top].frame, at = nodes[top].first_kid;
+
+	while (at != ID_NONE) {
+		enter(w, at, row_of(w, group, nodes[at].frame));
+		if (nodes[at].first_kid != ID_NONE) {
+			at = nodes[at].first_kid;
+			continue;
+		}
+		leave(w, at);
+		while (nodes[at].next_kid == ID_NONE) {
+			at = nodes[at].parent;
+			if (at == top)
+				return;
+			leave(w, at);
+		}
+		at = nodes[at].next_kid;
+	}
+}
+
+/* Rows whose keys do not include a frame's are the groups themselves. */
+static void whole_group(struct walk *w, u32 top)
+{
+	const struct tree_node *n = &w->e->tree.nodes.v[top];
+	u32 row = row_of(w, n->frame, ID_NONE);
+	struct row *r = &w->e->rows.v[row];
+
+	w->e->row_of[top] = row;
+	r->self += n->total;
+	r->total += n->total;
+	r->samples += n->total_samples;
+	r->total_samples += n->total_samples;
+}
+
+static int compare_names(const struct profile *p, const struct row *a, const struct row *b)
+{
+	for (u32 i = 0; i < p->nr_sort; i++) {
+		u32 key = p->sort_order[i], x = a->keys[key], y = b->keys[key];
+		char bx[64], by[64];
+		int c = x < y ? -1 : x > y;
+
+		if (key == SORT_COMM || key == SORT_SRCLINE)
+			c = strcmp(strtab_get(p->strings, x), strtab_get(p->strings, y));
+		else if (key == SORT_DSO)
+			c = strcmp(dsos_at(p->dsos, x)->short_name, dsos_at(p->dsos, y)->short_name);
+		else if (key == SORT_SYMBOL && x != y)
+			c = strcmp(profile_frame_name(p, x, bx, sizeof(bx)), profile_frame_name(p, y, by, sizeof(by)));
+		if (c)
+			return c;
+	}
+	return 0;
+}
+
+static int compare_rows(const void *va, const void *vb, void *ctx)
+{
+	const struct row *a = va, *b = vb;
+	const struct profile *p = ctx;
+
+	if (p->children && a->total != b->total)
+		return a->total < b->total ? 1 : -1;
+	if (a->self != b->self)
+		return a->self < b->self ? 1 : -1;
+	return compare_names(p, a, b);
+}
+
+/* Without totals a row that was never a leaf does not exist. */
+static void drop_empty_rows(struct profile_event *e, bool children)
+{
+	u32 *new_id = mem_realloc(NULL, e->rows.n + 1, sizeof(*new_id)), n = 0;
+
+	for (u32 i = 0; i < e->rows.n; i++) {
+		new_id[i] = children || e->rows.v[i].samples ? n : ID_NONE;
+		if (new_id[i] != ID_NONE)
+			e->rows.v[n++] = e->rows.v[i];
+	}
+	e->rows.n = n;
+	for (u32 i = 0; i < e->tree.nodes.n; i++)
+		if (e->row_of[i] != ID_NONE)
+			e->row_of[i] = new_id[e->row_of[i]];
+	free(new_id);
+}
+
+static void sort_rows(struct profile *p, struct profile_event *e)
+{
+	u32 n = (u32)e->rows.n, *new_id = mem_realloc(NULL, (size_t)n + 1, sizeof(*new_id));
+
+	/* The frame field carries the old index through the sort. */
+	u32 *frame = mem_realloc(NULL, (size_t)n + 1, sizeof(*frame));
+
+	for (u32 i = 0; i < n; i++) {
+		frame[i] = e->rows.v[i].frame;
+		e->rows.v[i].frame = i;
+	}
+	if (n)
+		qsort_r(e->rows.v, n, sizeof(*e->rows.v), compare_rows, p);
+	for (u32 i = 0; i < n; i++) {
+		u32 old = e->rows.v[i].frame;
+
+		new_id[old] = i;
+		e->rows.v[i].frame = frame[old];
+	}
+	for (u32 i = 0; i < e->tree.nodes.n; i++)
+		if (e->row_of[i] != ID_NONE)
+			e->row_of[i] = new_id[e->row_of[i]];
+	free(new_id);
+	free(frame);
+}
+
+static void list_nodes(struct profile_event *e)
+{
+	u32 n = (u32)e->rows.n;
+
+	e->row_first = mem_zalloc(sizeof(u32) * ((size_t)n + 2));
+	for (u32 i = 0; i < e->tree.nodes.n; i++)
+		if (e->row_of[i] != ID_NONE)
+			e->row_first[e->row_of[i] + 2]++;
+	for (u32 i = 2; i <= n + 1; i++)
+		e->row_first[i] += e->row_first[i - 1];
+	e->row_nodes = mem_realloc(NULL, (size_t)e->row_first[n + 1] + 1, sizeof(u32));
+	for (u32 i = 0; i < e->tree.nodes.n; i++)
+		if (e->row_of[i] != ID_NONE)
+			e->row_nodes[e->row_first[e->row_of[i] + 1]++] = i;
+}
+
+void profile_make_rows(struct profile *p, struct profile_event *e, const struct row_filter *filter)
+{
+	struct walk w = { .p = p, .e = e, .filter = filter };
+	const struct tree_node *nodes = e->tree.nodes.v;
+
+	e->row_of = mem_alloc(sizeof(u32) * (e->tree.nodes.n + 1));
+	memset(e->row_of, 0xff, sizeof(u32) * (e->tree.nodes.n + 1));
+	w.frames = mem_zalloc(sizeof(*w.frames) * ((size_t)frames_count(p->frames) + 1));
+	for (u32 top = e->tree.nodes.n ? nodes[0].first_kid : ID_NONE; top != ID_NONE; top = nodes[top].next_kid) {
+		if (p->sort_keys & FRAME_KEYS)
+			walk_group(&w, top);
+		else
+			whole_group(&w, top);
+	}
+	drop_empty_rows(e, p->children);
+	sort_rows(p, e);
+	list_nodes(e);
+	map_free(&w.by_pair);
+	map_free(&w.by_keys);
+	map_free(&w.by_dso);
+	strtab_free(&w.names);
+	free(w.frames);
+	free(w.active);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attrib/place.h"
+
+u32 context_cpumode(u64 mark)
+{
+	switch (mark) {
+	case PERF_CONTEXT_HV:
+		return PERF_RECORD_MISC_HYPERVISOR;
+	case PERF_CONTEXT_KERNEL:
+		return PERF_RECORD_MISC_KERNEL;
+	case PERF_CONTEXT_USER:
+	case PERF_CONTEXT_USER_DEFERRED:
+		return PERF_RECORD_MISC_USER;
+	case PERF_CONTEXT_GUEST_KERNEL:
+		return PERF_RECORD_MISC_GUEST_KERNEL;
+	case PERF_CONTEXT_GUEST_USER:
+		return PERF_RECORD_MISC_GUEST_USER;
+	default:
+		return ID_NONE;
+	}
+}
+
+char cpumode_level(u32 cpumode)
+{
+	switch (cpumode) {
+	case PERF_RECORD_MISC_KERNEL:
+		return 'k';
+	case PERF_RECORD_MISC_USER:
+		return '.';
+	case PERF_RECORD_MISC_GUEST_KERNEL:
+		return 'g';
+	case PERF_RECORD_MISC_GUEST_USER:
+		return 'u';
+	default:
+		return 'H';
+	}
+}
+
+void place_find(struct dsos *dsos, const struct thread_view *thread, u32 cpumode, u64 ip, struct place *out)
+{
+	const struct vmap *m = NULL;
+
+	if (cpumode == PERF_RECORD_MISC_KERNEL)
+		m = maps_find(&thread->kernel, ip);
+	else if (cpumode == PERF_RECORD_MISC_USER)
+		m = maps_find(&thread->maps, ip);
+	*out = (struct place){ .map = m, .addr = ip, .sym = ID_NONE, .level = cpumode_level(cpumode) };
+	if (!m)
+		return;
+	out->dso = m->dso;
+	out->addr = vmap_addr(m, dsos, ip);
+	out->sym = dsos_symbol_at(dsos, m->dso, out->addr);
+}

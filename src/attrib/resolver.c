@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attrib/resolver.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+#define THREAD_CACHE (1u << 10)
+#define ADDRESS_CACHE (1u << 16)
+#define CODE_CACHE (1u << 16)
+
+struct address_slot {
+	const struct space *space;
+	u64 ip;
+	u32 n;
+	u32 frame; /* ID_NONE: empty */
+};
+
+struct code_slot {
+	u64 addr;
+	u32 dso;
+	u32 frame; /* ID_NONE: empty */
+};
+
+struct resolver {
+	const struct procs *procs;
+	struct dsos *dsos;
+	struct frames *frames;
+	struct resolver_opts opts;
+	struct thread_view threads[THREAD_CACHE];
+	struct address_slot addresses[ADDRESS_CACHE];
+	struct code_slot code[CODE_CACHE];
+};
+
+struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, struct frames *frames,
+			      const struct resolver_opts *opts)
+{
+	struct resolver *r = mem_zalloc(sizeof(*r));
+
+	r->procs = procs;
+	r->dsos = dsos;
+	r->frames = frames;
+	r->opts = *opts;
+	for (u32 i = 0; i < ADDRESS_CACHE; i++)
+		r->addresses[i].frame = ID_NONE;
+	for (u32 i = 0; i < CODE_CACHE; i++)
+		r->code[i].frame = ID_NONE;
+	return r;
+}
+
+void resolver_free(struct resolver *r)
+{
+	free(r);
+}
+
+const struct thread_view *resolver_thread(struct resolver *r, u32 pid, u32 tid, u64 clock)
+{
+	struct thread_view *t = &r->threads[tid % THREAD_CACHE];
+
+	/* An empty slot has until == 0 and holds for no clock. */
+	if (t->tid != tid || t->pid != pid || clock < t->from || clock >= t->until)
+		procs_thread_at(r->procs, pid, tid, clock, t);
+	return t;
+}
+
+static u32 place_frame(struct resolver *r, const struct place *p)
+{
+	struct frame f = { .dso = p->dso, .sym = p->sym, .level = p->level };
+
+	if (p->sym == ID_NONE || (r->opts.by_address && dsos_has_lines(r->dsos, p->dso)))
+		f.addr = p->addr;
+	return frames_intern(r->frames, &f);
+}
+
+/* The frame of an address that lies in a mapping, by way of the code cache. */
+static u32 mapped_frame(struct resolver *r, const struct vmap *m, char level, u64 ip)
+{
+	struct place p = { .map = m, .dso = m->dso, .level = level };
+	struct code_slot *slot;
+
+	p.addr = vmap_addr(m, r->dsos, ip);
+	slot = &r->code[hash_mix(p.addr, p.dso) % CODE_CACHE];
+	if (slot->frame == ID_NONE || slot->addr != p.addr || slot->dso != p.dso) {
+		p.sym = dsos_symbol_at(r->dsos, p.dso, p.addr);
+		*slot = (struct code_slot){ p.addr, p.dso, place_frame(r, &p) };
+	}
+	return slot->frame;
+}
+
+static u32 unmapped_frame(struct resolver *r, u32 cpumode, u64 ip, bool caller)
+{
+	struct place p = { .addr = caller ? 0 : ip, .sym = ID_NONE, .level = cpumode_level(cpumode) };
+
+	return place_frame(r, &p);
+}
+
+u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller)
+{
+	const struct maps *maps = cpumode == PERF_RECORD_MISC_KERNEL ? &t->kernel : &t->maps;
+	struct address_slot *slot;
+	const struct vmap *m;
+
+	if (cpumode != PERF_RECORD_MISC_KERNEL && cpumode != PERF_RECORD_MISC_USER)
+		return unmapped_frame(r, cpumode, ip, caller);
+	slot = &r->addresses[hash_mix(ip, (uintptr_t)maps->space + maps->n) % ADDRESS_CACHE];
+	if (slot->frame != ID_NONE && slot->ip == ip && slot->space == maps->space && slot->n == maps->n)
+		return slot->frame;
+	m = maps_find(maps, ip);
+	if (!m)
+		return unmapped_frame(r, cpumode, ip, caller);
+	*slot = (struct address_slot){ maps->space, ip, maps->n, mapped_frame(r, m, cpumode_level(cpumode), ip) };
+	return slot->frame;
+}
+
+/* The chain's frames. Marks switch between kernel and user; what follows an unknown mark cannot be placed and ends the
+ * chain. */
+static u32 chain_frames(struct resolver *r, const struct thread_view *t, const struct u64s *chain, u32 cpumode,
+			u32 *out)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < chain->n && n < MAX_STACK; i++) {
+		u64 ip = u64s_at(chain, i);
+
+		if (IS_CONTEXT_MARK(ip)) {
+			cpumode = context_cpumode(ip);
+			if (cpumode == ID_NONE)
+				break;
+			/* A deferred user part is a cookie, not an address. */
+			if (ip == PERF_CONTEXT_USER_DEFERRED)
+				i++;
+			continue;
+		}
+		out[n] = resolver_frame(r, t, cpumode, ip, n > 0);
+		n++;
+	}
+	return n;
+}
+
+u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct sample_core *s, u32 cpumode,
+		   u32 out[MAX_STACK + 1])
+{
+	u32 leaf = resolver_frame(r, t, cpumode, s->ip, false);
+	u32 n = chain_frames(r, t, &s->chain, cpumode, out + 1);
+
+	/*
+	 * The chain normally starts at the sample's own ip. It does not when only callers in user space were asked for
+	 * (the ip goes on top), or when the ip is the precise one of a PMU record (it replaces the imprecise start of
+	 * the chain).
+	 */
+	out[0] = leaf;
+	if (n && (out[1] == leaf || frames_get(r->frames, out[1])->level == frames_get(r->frames, leaf)->level)) {
+		for (u32 i = 1; i < n; i++)
+			out[i] = out[i + 1];
+		return n;
+	}
+	return n + 1;
+}

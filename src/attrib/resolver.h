@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Resolver: from a sample's raw addresses to frames, with one worker's caches in front.
+ *
+ * Work is done per distinct thing. Three caches of fixed size, each a plain array indexed by hash where a newcomer
+ * replaces what stood there, so memory does not grow with the recording: thread   (tid)                   -> what holds
+ * for it, while its clock range holds address  (version of space, ip)  -> frame code     (dso, address in it)    ->
+ * frame; serves the same library in the next process
+ */
+#ifndef ATTRIB_RESOLVER_H
+#define ATTRIB_RESOLVER_H
+
+#include "attrib/place.h"
+#include "codec/sample.h"
+#include "state/frames.h"
+
+struct resolver;
+
+struct resolver_opts {
+	bool by_address; /* frames of code with line information keep their address (inlined calls, source lines) */
+};
+
+/* One per worker; the state behind it is shared and read-only, apart from lazily loaded symbols. */
+struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, struct frames *frames,
+			      const struct resolver_opts *opts);
+void resolver_free(struct resolver *r);
+
+/* What holds for the sample's thread. Valid until the next call for another thread. */
+const struct thread_view *resolver_thread(struct resolver *r, u32 pid, u32 tid, u64 clock);
+
+/* The frame of one address. caller: the address is a return address in a stack; one in no mapping becomes [unknown] as
+ * a whole. */
+u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller);
+
+#define MAX_STACK 127 /* frames of a chain that are looked at, as perf's default */
+
+/*
+ * The sample's stack, innermost first: its call chain with the sample's own ip as leaf. Returns the number of frames
+ * written to out, at most MAX_STACK + 1. A sample without a chain gives one frame.
+ */
+u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct sample_core *s, u32 cpumode,
+		   u32 out[MAX_STACK + 1]);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The whole program in one page:
+ *
+ *   session_open        maps the recording, hops over its records once, applies the side-band to state     session.c
+ *   collect_block       every sample, in parallel: bytes -> sample -> stack of frames -> tree node          here
+ *       sample_core_decode codec/sample.c collector_add       cached by raw stack; on a miss resolver_stack and
+ * tree_kid                      agg/collector.c collector_merge     the workers' trees become one profile_make_rows one
+ * walk: rows with selves and totals                                               agg/rows.c
+ *
+ * What comes out is a struct profile, and views print it.
+ */
+#include "pipeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+
+struct pass {
+	struct session *s;
+	struct collector **collectors; /* one per worker */
+	u64 *undecodable;	       /* likewise */
+};
+
+static void add_sample(struct pass *p, u32 worker, const struct source_record *at)
+{
+	const struct evlist *l = &p->s->src->events;
+	const struct event *e = session_sample_event(p->s, at);
+	struct cursor bytes = cursor_over(at->p, at->h.size, p->s->src->swap);
+	struct sample_core s;
+	u64 clock;
+
+	if (!e || sample_core_decode(&e->layout, bytes, &s)) {
+		p->undecodable[worker]++;
+		return;
+	}
+	if (!(e->attr.sample_type & PERF_SAMPLE_PERIOD))
+		s.period = e->attr.sample_period;
+	clock = p->s->clock_is_time ? s.time : at->offset;
+	collector_add(p->collectors[worker], (u32)(e - l->events.v), at->h.misc & PERF_RECORD_MISC_CPUMODE_MASK, &s,
+		      clock);
+}
+
+static void collect_block(void *ctx, u32 worker, u32 unit)
+{
+	struct pass *p = ctx;
+	const struct session *s = p->s;
+	u64 offset = s->blocks.v[unit].offset;
+	struct source_record at;
+
+	if (s->opts.stop && *s->opts.stop)
+		return;
+	while (offset < s->blocks.v[unit].end && source_next(s->src, &offset, &at, NULL))
+		if (at.h.type == PERF_RECORD_SAMPLE)
+			add_sample(p, worker, &at);
+	if (!worker && unit % 16 == 0)
+		session_progress(s, "processing", unit, s->blocks.n);
+}
+
+static bool records_chains(const struct evlist *l)
+{
+	for (size_t i = 0; i < l->events.n; i++)
+		if (l->events.v[i].attr.sample_type & PERF_SAMPLE_CALLCHAIN)
+			return true;
+	return false;
+}
+
+static struct profile *new_profile(struct session *s, const struct pipeline_opts *o)
+{
+	static const u8 usual[] = { SORT_COMM, SORT_DSO, SORT_SYMBOL };
+	struct profile *p = mem_zalloc(sizeof(*p));
+
+	p->strings = &s->strings;
+	p->dsos = s->dsos;
+	p->frames = s->frames;
+	p->evlist = &s->src->events;
+	p->tally = s->tally;
+	p->nr_sort = o->nr_sort ? o->nr_sort : ARRAY_LEN(usual);
+	memcpy(p->sort_order, o->nr_sort ? o->sort_order : usual, p->nr_sort);
+	for (u32 i = 0; i < p->nr_sort; i++)
+		p->sort_keys |= 1u << p->sort_order[i];
+	p->has_chains = records_chains(p->evlist) && !o->no_chains;
+	p->children = p->has_chains && o->children;
+	p->time_slice_ns = o->time_slice_ns;
+	return p;
+}
+
+/* The workers' results become the profile's; threads that no record named get their made-up names. */
+static void take_results(struct profile *p, struct collected *r)
+{
+	for (u32 i = 0; i < p->evlist->events.n; i++) {
+		struct profile_event e = { .event = i, .weight = r->weights[i], .samples = r->samples[i] };
+
+		if (!r->samples[i])
+			continue;
+		e.tree = r->trees[i];
+		r->trees[i] = (struct tree){ 0 };
+		for (size_t g = 0; g < e.tree.groups.n; g++) {
+			u32 *comm = &e.tree.groups.v[g].comm;
+			char name[16];
+
+			if (!(*comm & COMM_UNNAMED))
+				continue;
+			snprintf(name, sizeof(name), ":%u", *comm & ~COMM_UNNAMED);
+			*comm = strtab_intern_z(p->strings, name);
+		}
+		tree_finish(&e.tree);
+		vec_push(&p->events, e);
+	}
+	p->tally.samples = r->tally.samples;
+	p->tally.filtered = r->tally.filtered;
+	p->tally.first_time = r->tally.samples > r->tally.filtered ? r->tally.first_time : 0;
+	p->tally.last_time = r->tally.last_time;
+}
+
+static int collect(struct session *s, const struct sample_filter *filter, struct profile *p)
+{
+	u32 workers = s->opts.workers ? s->opts.workers : pool_default_workers();
+	struct collector_opts copts = { .group_keys = p->sort_keys, .chains = p->has_chains, .filter = filter };
+	struct pass pass = { .s = s };
+
+	copts.by_address = p->sort_keys >> SORT_SRCLINE & 1;
+	copts.time_slice_ns = p->time_slice_ns;
+	workers = MAX(1u, MIN(workers, (u32)s->blocks.n));
+	pass.collectors = mem_zalloc(workers * sizeof(*pass.collectors));
+	pass.undecodable = mem_zalloc(workers * sizeof(u64));
+	for (u32 i = 0; i < workers; i++)
+		pass.collectors[i] = collector_new(s->procs, s->dsos, s->frames, &s->strings, p->evlist, &copts);
+	pool_run(workers, (u32)s->blocks.n, collect_block, &pass);
+	for (u32 i = 0; i < workers; i++) {
+		p->tally.undecodable += pass.undecodable[i];
+		if (i)
+			collector_merge(pass.collectors[0], pass.collectors[i]);
+		if (i)
+			collector_free(pass.collectors[i]);
+	}
+	take_results(p, collector_result(pass.collectors[0]));
+	collector_free(pass.collectors[0]);
+	free(pass.collectors);
+	free(pass.undecodable);
+	return s->opts.stop && *s->opts.stop ? ERR_INTERRUPTED : 0;
+}
+
+static int parse_times(struct session *s, const struct pipeline_opts *o, struct sample_filter *filter,
+		       struct timeranges *times)
+{
+	u64 first = 0, last = 0;
+	int err;
+
+	*filter = o->samples;
+	if (!o->time)
+		return 0;
+	if (timeranges_relative(o->time))
+		session_times(s, &first, &last);
+	err = timeranges_parse(times, o->time, first, last, s->notify);
+	filter->times = times;
+	return err;
+}
+
+int pipeline_profile(const struct pipeline_opts *o, struct session **session, struct profile **profile,
+		     const struct notify *notify)
+{
+	struct timeranges times = { 0 };
+	struct sample_filter filter;
+	struct profile *p = NULL;
+	struct session *s;
+	int err;
+
+	err = session_open(&s, o->input, &o->session, notify);
+	if (err)
+		return err;
+	err = parse_times(s, o, &filter, &times);
+	if (!err) {
+		p = new_profile(s, o);
+		err = collect(s, &filter, p);
+	}
+	for (size_t i = 0; !err && i < p->events.n; i++) {
+		profile_count_stacks(p, &p->events.v[i]);
+		profile_make_rows(p, &p->events.v[i], &o->rows);
+	}
+	timeranges_free(&times);
+	if (err) {
+		profile_free(p);
+		session_close(s);
+		return err;
+	}
+	*session = s;
+	*profile = p;
+	return 0;
+}

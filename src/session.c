@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session.h"
+
+#include <stdlib.h>
+
+#define BLOCK_BYTES (1u << 20)
+
+/* A side-band record that state wants, and when. */
+struct side_ref {
+	u64 clock;
+	u64 offset;
+};
+
+struct first_pass {
+	struct session *s;
+	VEC(struct side_ref) side;
+	bool sorted;
+	u64 last_clock;
+};
+
+static bool speaks_of_processes(u32 type)
+{
+	switch (type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_KSYMBOL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* perf writes no time as 0 or ~0: such a record holds from the beginning. */
+static u64 clock_of(const struct session *s, const struct record *r)
+{
+	if (!s->clock_is_time)
+		return r->offset;
+	return r->sid.time == UINT64_MAX ? 0 : r->sid.time;
+}
+
+static int decode(const struct session *s, const struct source_record *at, struct record *out)
+{
+	const struct trailer_layout *trailer = evlist_trailer(&s->src->events, at->p, at->h.size, s->src->swap);
+
+	return record_decode(cursor_over(at->p, at->h.size, s->src->swap), at->offset, trailer, out);
+}
+
+static void tally_record(struct tally *t, const struct record *r)
+{
+	switch (r->h.type) {
+	case PERF_RECORD_LOST:
+		t->lost += r->lost.lost;
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		t->lost_samples += r->lost.lost;
+		break;
+	case PERF_RECORD_THROTTLE:
+		t->throttled++;
+		break;
+	case PERF_RECORD_AUX:
+		t->aux_truncated += r->aux.flags & PERF_AUX_FLAG_TRUNCATED ? 1 : 0;
+		t->aux_lost += r->aux.flags & PERF_AUX_FLAG_PARTIAL ? 1 : 0;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Anything but a sample: counted, and remembered when state will want it. */
+static void note_record(struct first_pass *f, const struct source_record *at)
+{
+	struct session *s = f->s;
+	struct record r;
+	u64 clock;
+
+	if (!record_kind(at->h.type)) {
+		s->tally.unknown_records++;
+		return;
+	}
+	if (decode(s, at, &r)) {
+		s->tally.broken_records++;
+		return;
+	}
+	tally_record(&s->tally, &r);
+	if (!speaks_of_processes(at->h.type))
+		return;
+	clock = clock_of(s, &r);
+	f->sorted &= clock >= f->last_clock;
+	f->last_clock = clock;
+	vec_push(&f->side, (struct side_ref){ clock, at->offset });
+}
+
+void session_progress(const struct session *s, const char *what, u64 done, u64 total)
+{
+	if (s->opts.progress)
+		s->opts.progress(s->opts.progress_ctx, what, done, total);
+}
+
+static int hop(struct first_pass *f)
+{
+	struct session *s = f->s;
+	struct source_record at;
+	u64 offset = 0, block = 0, bad;
+
+	while (source_next(s->src, &offset, &at, &bad)) {
+		if (at.h.type == PERF_RECORD_SAMPLE)
+			s->nr_samples++;
+		else
+			note_record(f, &at);
+		if (offset - block >= BLOCK_BYTES) {
+			vec_push(&s->blocks, (struct block){ block, offset });
+			block = offset;
+			if (s->opts.stop && *s->opts.stop)
+				return ERR_INTERRUPTED;
+			if (s->blocks.n % 64 == 0)
+				session_progress(s, "reading", offset, s->src->size);
+		}
+	}
+	if (offset > block)
+		vec_push(&s->blocks, (struct block){ block, offset });
+	if (bad != NO_OFFSET) {
+		s->tally.left_out_bytes += s->src->size - bad;
+		notify_at(s->notify, NOTE_WARNING, ERR_FORMAT, s->src->path, s->src->data_offset + bad,
+			  "not a record; the remaining %llu bytes are left out",
+			  (unsigned long long)(s->src->size - bad));
+	}
+	return 0;
+}
+
+static int by_clock(const void *va, const void *vb)
+{
+	const struct side_ref *a = va, *b = vb;
+
+	if (a->clock != b->clock)
+		return a->clock < b->clock ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static void apply_side_band(struct first_pass *f)
+{
+	struct session *s = f->s;
+
+	if (!f->sorted)
+		qsort(f->side.v, f->side.n, sizeof(*f->side.v), by_clock);
+	for (size_t i = 0; i < f->side.n; i++) {
+		u64 offset = f->side.v[i].offset;
+		struct source_record at;
+		struct record r;
+
+		if (source_next(s->src, &offset, &at, NULL) && !decode(s, &at, &r))
+			procs_apply(s->procs, &r, f->side.v[i].clock);
+	}
+	procs_seal(s->procs);
+}
+
+static void apply_build_ids(struct session *s)
+{
+	const struct features *f = &s->src->features;
+
+	for (size_t i = 0; i < f->build_ids.n; i++) {
+		const struct rec_build_id *b = &f->build_ids.v[i];
+		u32 mode = f->build_id_misc.v[i] & PERF_RECORD_MISC_CPUMODE_MASK;
+
+		dsos_set_build_id(s->dsos, b->filename, mode == PERF_RECORD_MISC_KERNEL, b->build_id, b->size);
+	}
+}
+
+int session_open(struct session **out, const char *path, const struct session_opts *opts, const struct notify *notify)
+{
+	struct session *s = mem_zalloc(sizeof(*s));
+	struct first_pass f = { .s = s, .sorted = true };
+	int err;
+
+	s->opts = *opts;
+	s->notify = notify;
+	err = source_open(&s->src, path, notify);
+	if (err) {
+		free(s);
+		return err;
+	}
+	s->clock_is_time = s->src->events.has_time;
+	s->tally.left_out_bytes = s->src->left_out;
+	s->dsos = dsos_new(&opts->symbols, notify);
+	s->procs = procs_new(&s->strings, s->dsos);
+	s->frames = frames_new();
+	apply_build_ids(s);
+	err = hop(&f);
+	if (!err)
+		apply_side_band(&f);
+	vec_free(&f.side);
+	if (err) {
+		session_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void session_close(struct session *s)
+{
+	if (!s)
+		return;
+	procs_free(s->procs);
+	frames_free(s->frames);
+	dsos_free(s->dsos);
+	strtab_free(&s->strings);
+	vec_free(&s->blocks);
+	source_close(s->src);
+	free(s);
+}
+
+const struct event *session_sample_event(const struct session *s, const struct source_record *at)
+{
+	const struct evlist *l = &s->src->events;
+	u32 i = l->events.n == 1 ? 0 : evlist_find(l, at->p, at->h.size, true, s->src->swap);
+
+	return i == ID_NONE || l->events.v[i].unsupported ? NULL : &l->events.v[i];
+}
+
+void session_times(const struct session *s, u64 *first, u64 *last)
+{
+	u64 offset = 0;
+	struct source_record at;
+
+	*first = s->src->features.first_sample_time;
+	*last = s->src->features.last_sample_time;
+	if (*last)
+		return;
+	*first = UINT64_MAX;
+	while (source_next(s->src, &offset, &at, NULL)) {
+		const struct event *e = at.h.type == PERF_RECORD_SAMPLE ? session_sample_event(s, &at) : NULL;
+		struct sample_core core;
+
+		if (!e || sample_core_decode(&e->layout, cursor_over(at.p, at.h.size, s->src->swap), &core))
+			continue;
+		*first = MIN(*first, core.time);
+		*last = MAX(*last, core.time);
+	}
+}
+
+static int by_time(const void *va, const void *vb)
+{
+	const struct sample_ref *a = va, *b = vb;
+
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+int session_sort_samples(struct session *s, struct sample_ref **out, u64 *n)
+{
+	struct sample_ref *refs = mem_realloc(NULL, s->nr_samples + 1, sizeof(*refs));
+	u64 offset = 0, count = 0, last = 0;
+	struct source_record at;
+	bool sorted = true;
+
+	while (source_next(s->src, &offset, &at, NULL)) {
+		const struct event *e;
+		struct sample_core core;
+
+		if (at.h.type != PERF_RECORD_SAMPLE || count == s->nr_samples)
+			continue;
+		e = session_sample_event(s, &at);
+		if (!e || sample_core_decode(&e->layout, cursor_over(at.p, at.h.size, s->src->swap), &core))
+			continue;
+		refs[count] = (struct sample_ref){ s->clock_is_time ? core.time : 0, at.offset };
+		sorted &= refs[count].time >= last;
+		last = refs[count++].time;
+	}
+	if (!sorted)
+		qsort(refs, count, sizeof(*refs), by_time);
+	*out = refs;
+	*n = count;
+	return 0;
+}

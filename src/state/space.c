@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "state/space.h"
+
+#include <string.h>
+
+#define RUN_SHIFT 5 /* shortest indexed run: 32 entries */
+#define RUN (1u << RUN_SHIFT)
+#define MAX_DEPTH 16 /* of parents; a deeper fork copies what it inherits */
+
+/* What is visible of a run of entries: disjoint, ascending. */
+struct segment {
+	u64 start, end;
+	u32 entry;
+};
+
+struct run {
+	struct segment *v;
+	u32 n;
+};
+
+/* runs[level][i] covers entries [i << shift, (i + 1) << shift), shift = RUN_SHIFT + level; only whole runs exist. */
+struct space_index {
+	u32 nr_levels;
+	struct run *level[32 - RUN_SHIFT];
+};
+
+static void inherit(struct space *s, const struct maps *from)
+{
+	if (!from->space)
+		return;
+	if (from->space->parent) {
+		struct maps up = { from->space->parent, from->space->parent_n };
+
+		inherit(s, &up);
+	}
+	for (u32 i = 0; i < from->n; i++)
+		space_add(s, &from->space->log.v[i], 0);
+}
+
+struct space *space_new(struct maps parent)
+{
+	struct space *s = mem_zalloc(sizeof(*s));
+
+	if (!parent.space)
+		return s;
+	if (parent.space->depth >= MAX_DEPTH) {
+		inherit(s, &parent);
+		return s;
+	}
+	/* A child that was forked before its parent mapped anything inherits from further up. */
+	while (!parent.n && parent.space->parent)
+		parent = (struct maps){ parent.space->parent, parent.space->parent_n };
+	s->parent = parent.space;
+	s->parent_n = parent.n;
+	s->depth = parent.space->depth + 1;
+	return s;
+}
+
+void space_add(struct space *s, const struct vmap *m, u64 clock)
+{
+	if (m->end <= m->start)
+		return;
+	vec_push(&s->log, *m);
+	vec_push(&s->clock, clock);
+}
+
+/* The segment of a sorted list that holds addr, or NULL. */
+static const struct segment *run_find(const struct run *r, u64 addr)
+{
+	u32 lo = 0, hi = r->n;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (r->v[mid].end <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < r->n && r->v[lo].start <= addr ? &r->v[lo] : NULL;
+}
+
+/* Lays `over` on `under`: the result is over whole, and of under what shows beside it. At most n(over) * 2 + n(under)
+ * segments. */
+static struct run overlay(const struct run *under, const struct run *over)
+{
+	struct segment *out = mem_realloc(NULL, under->n + 2 * (size_t)over->n + 1, sizeof(*out));
+	u32 n = 0, o = 0;
+
+	for (u32 u = 0; u < under->n; u++) {
+		struct segment rest = under->v[u];
+
+		while (o < over->n && over->v[o].end <= rest.start)
+			out[n++] = over->v[o++];
+		while (o < over->n && over->v[o].start < rest.end) {
+			if (rest.start < over->v[o].start)
+				out[n++] = (struct segment){ rest.start, over->v[o].start, rest.entry };
+			rest.start = over->v[o].end;
+			if (rest.start >= rest.end)
+				break; /* over[o] may reach into the next of under */
+			out[n++] = over->v[o++];
+		}
+		if (rest.start < rest.end)
+			out[n++] = rest;
+	}
+	while (o < over->n)
+		out[n++] = over->v[o++];
+	return (struct run){ mem_realloc(out, n + 1, sizeof(*out)), n };
+}
+
+/* The shortest runs are laid together entry by entry. */
+static struct run base_run(const struct space *s, u32 first)
+{
+	struct run r = { 0 };
+
+	for (u32 i = first; i < first + RUN; i++) {
+		struct segment one = { s->log.v[i].start, s->log.v[i].end, i };
+		struct run over = { &one, 1 }, both = overlay(&r, &over);
+
+		free(r.v);
+		r = both;
+	}
+	return r;
+}
+
+void space_seal(struct space *s)
+{
+	struct space_index *x;
+
+	/* The rest of the growth that never came goes back. */
+	s->log.v = mem_realloc(s->log.v, s->log.n, sizeof(*s->log.v));
+	s->clock.v = mem_realloc(s->clock.v, s->clock.n, sizeof(*s->clock.v));
+	s->log.cap = s->log.n;
+	s->clock.cap = s->clock.n;
+	if (s->log.n < RUN || s->index)
+		return;
+	x = mem_zalloc(sizeof(*x));
+	for (u32 shift = RUN_SHIFT; s->log.n >> shift; shift++) {
+		u32 n = (u32)(s->log.n >> shift), level = x->nr_levels++;
+
+		x->level[level] = mem_zalloc(n * sizeof(struct run));
+		for (u32 i = 0; i < n; i++)
+			x->level[level][i] =
+				level ? overlay(&x->level[level - 1][2 * i], &x->level[level - 1][2 * i + 1]) :
+					base_run(s, i << RUN_SHIFT);
+	}
+	s->index = x;
+}
+
+void space_free(struct space *s)
+{
+	struct space_index *x = s->index;
+
+	for (u32 level = 0; x && level < x->nr_levels; level++) {
+		for (u32 i = 0; i < s->log.n >> (RUN_SHIFT + level); i++)
+			free(x->level[level][i].v);
+		free(x->level[level]);
+	}
+	free(x);
+	vec_free(&s->log);
+	vec_free(&s->clock);
+	free(s);
+}
+
+struct maps space_at(const struct space *s, u64 clock, u64 *from, u64 *until)
+{
+	u32 lo = 0, hi = (u32)s->clock.n;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (s->clock.v[mid] <= clock)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo)
+		*from = MAX(*from, s->clock.v[lo - 1]);
+	if (lo < s->clock.n)
+		*until = MIN(*until, s->clock.v[lo]);
+	return (struct maps){ s, lo };
+}
+
+/* The newest entry below n that covers addr; ID_NONE when none does. */
+static u32 newest(const struct space *s, u32 n, u64 addr)
+{
+	u32 indexed = s->index ? n & ~(RUN - 1) : 0;
+
+	for (u32 i = n; i-- > indexed;)
+		if (addr >= s->log.v[i].start && addr < s->log.v[i].end)
+			return i;
+	while (indexed) {
+		u32 shift = (u32)__builtin_ctz(indexed);
+		const struct segment *found =
+			run_find(&s->index->level[shift - RUN_SHIFT][(indexed >> shift) - 1], addr);
+
+		if (found)
+			return found->entry;
+		indexed &= indexed - 1;
+	}
+	return ID_NONE;
+}
+
+const struct vmap *maps_find(const struct maps *maps, u64 addr)
+{
+	const struct space *s = maps->space;
+	u32 n = maps->n;
+
+	while (s) {
+		u32 i = newest(s, n, addr);
+
+		if (i != ID_NONE)
+			return s->log.v[i].dso ? &s->log.v[i] : NULL;
+		n = s->parent_n;
+		s = s->parent;
+	}
+	return NULL;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Address space over time: a log of mappings, where a newer one hides what it covers.
+ *
+ * A version of a space is a prefix of its log, so keeping all versions costs nothing beyond the log itself. What holds
+ * address A in version n is the newest entry below n that covers A; failing that, what held A in the parent when it was
+ * forked. Short logs are scanned backwards. Long ones (JITs, databases) get an index when the log is sealed: for each
+ * aligned run of 32, 64, 128.. entries a sorted list of what is visible of them. A prefix is at most log2(n) such runs
+ * and a rest.
+ */
+#ifndef STATE_SPACE_H
+#define STATE_SPACE_H
+
+#include "base/vec.h"
+
+/* One mapping. */
+struct vmap {
+	u64 start, end; /* end exclusive */
+	u64 pgoff;
+	u32 dso; /* 0: unmapped again */
+	u32 prot;
+};
+
+struct space {
+	const struct space *parent; /* what was inherited by fork; NULL: nothing */
+	u32 parent_n;		    /* entries of the parent's log at that time */
+	u32 depth;		    /* of parents */
+	VEC(struct vmap) log;
+	VEC(u64) clock;		   /* of each entry: when it came; ascending */
+	struct space_index *index; /* made by space_seal; NULL for a short log */
+};
+
+/* A version of a space. space == NULL: nothing is mapped. */
+struct maps {
+	const struct space *space;
+	u32 n;
+};
+
+/* A space that starts as a copy of that version (fork). The parent must outlive it. */
+struct space *space_new(struct maps parent);
+void space_add(struct space *s, const struct vmap *m, u64 clock);
+void space_seal(struct space *s);
+void space_free(struct space *s);
+
+/* The version that holds at clock; narrows [*from, *until) to where it holds. */
+struct maps space_at(const struct space *s, u64 clock, u64 *from, u64 *until);
+
+/* The mapping that holds addr, or NULL. */
+const struct vmap *maps_find(const struct maps *maps, u64 addr);
+
+#endif
