@@ -54,6 +54,11 @@ void attr_encode(const struct attr *a, u32 size, struct bytes *out);
 /* The smallest published size that holds all non-zero fields: 128 unless config3 or config4 is used. */
 u32 attr_least_size(const struct attr *a);
 
+/* All fields that are not zero, as perf shows them: "type: 1, size: 128, ..."; `is` is what stands between a name and
+ * its value. Bits without a name are shown as a number. The JSON form is the members only, without braces. */
+void attr_print(const struct attr *a, const char *is, struct bytes *out);
+void attr_print_json(const struct attr *a, struct bytes *out);
+
 static inline u32 attr_precise_ip(const struct attr *a)
 {
 	return a->flags >> ATTR_PRECISE_IP_SHIFT & 3;

@@ -36,6 +36,7 @@ static const u64 *get_u64s(struct cursor *c, struct arena *arena, u64 n)
 	struct u64s in = cursor_u64s(c, n);
 	u64 *v;
 
+	c->bad |= n > UINT32_MAX;
 	if (c->bad)
 		return NULL;
 	v = arena_array(arena, u64, in.n);

@@ -136,8 +136,12 @@ int feature_decode(struct features *f, enum feature id, struct cursor c, struct 
 /* Appends the section's bytes, this machine's order. ERR_UNSUPPORTED for a feature that we never write. */
 int feature_encode(const struct features *f, enum feature id, struct bytes *out);
 
-const char *feature_name(u32 id);				  /* "HOSTNAME", ...; NULL when unknown */
-void features_print(const struct features *f, struct bytes *out); /* as perf report --header-only: "# hostname : ..." */
+const char *feature_name(u32 id); /* "HOSTNAME", ...; NULL when unknown */
+/* As perf report --header-only shows them, "# hostname : ..."; the second one as with its -I, topologies in full. */
+void features_print(const struct features *f, struct bytes *out);
+void features_print_all(const struct features *f, struct bytes *out);
+/* "# missing features: ..." of a file header's bitmap: those that perf 6.1 knows. */
+void features_print_missing(const u64 present[4], struct bytes *out);
 void features_free(struct features *f);
 
 #endif
