@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Exit status 2 and one clear line for words that are not understood; help on standard output.
+set -u
+fail() {
+	echo "$1"
+	exit 1
+}
+
+"$RETICLE" 2>err && fail "no command: no error"
+grep -q '^usage: reticle' err || fail "no command: no usage"
+"$RETICLE" frobnicate 2>err
+[ $? = 2 ] || fail "unknown command: not status 2"
+[ "$(cat err)" = "reticle: 'frobnicate' is not a command (see reticle --help)" ] || fail "unknown command: $(cat err)"
+"$RETICLE" --version | grep -qE '^reticle [0-9]+\.[0-9]+' || fail "--version"
+
+while IFS=$'\t' read -r command summary; do
+	"$RETICLE" "$command" --help >out 2>err || fail "$command --help: status $?"
+	[ -s err ] && fail "$command --help writes to standard error"
+	grep -qF "$summary" out || fail "$command --help: no summary"
+	"$RETICLE" help "$command" | cmp -s - out || fail "help $command differs from $command --help"
+	"$RETICLE" "$command" --no-such-option >out 2>err </dev/null
+	[ $? = 2 ] || fail "$command --no-such-option: not status 2"
+	grep -q "unknown option '--no-such-option'" err || fail "$command: $(cat err)"
+	[ -s out ] && fail "$command --no-such-option writes to standard output"
+done < <("$RETICLE" complete)
+exit 0
