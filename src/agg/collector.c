@@ -7,11 +7,24 @@
 
 #include "base/hash.h"
 
-#define STACK_CACHE (1u << 16)
+#define CALLER_CACHE (1u << 15)
+#define BATCH 16
 
-struct stack_slot {
+/* The same callers are met with many leaf addresses. */
+struct caller_slot {
 	u64 hash; /* 0: empty */
 	u32 node;
+};
+
+/* What one sample is, on its way to its node. */
+struct hit {
+	struct sample_core s;
+	struct thread_view t;
+	struct tree_group g;
+	u32 tree, cpumode;
+	bool at_leaf;
+	u64 callers_hash;
+	u32 parent, frame;
 };
 
 struct collector {
@@ -21,7 +34,9 @@ struct collector {
 	struct resolver *resolver;
 	struct collected result;
 	u32 nr_trees;
-	struct stack_slot *stacks;
+	struct caller_slot *callers;
+	struct hit batch[BATCH];
+	u32 nr_batch;
 };
 
 struct collector *collector_new(const struct procs *procs, struct dsos *dsos, struct frames *frames,
@@ -40,7 +55,7 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 	c->result.weights = mem_zalloc(c->nr_trees * sizeof(u64));
 	c->result.samples = mem_zalloc(c->nr_trees * sizeof(u64));
 	c->result.tally.first_time = UINT64_MAX;
-	c->stacks = mem_zalloc(STACK_CACHE * sizeof(*c->stacks));
+	c->callers = mem_zalloc(CALLER_CACHE * sizeof(*c->callers));
 	return c;
 }
 
@@ -53,14 +68,9 @@ void collector_free(struct collector *c)
 	free(c->result.trees);
 	free(c->result.weights);
 	free(c->result.samples);
-	free(c->stacks);
+	free(c->callers);
 	resolver_free(c->resolver);
 	free(c);
-}
-
-struct collected *collector_result(struct collector *c)
-{
-	return &c->result;
 }
 
 static bool holds(const struct u32_list *l, u32 x)
@@ -119,11 +129,17 @@ static struct tree_group group_of(const struct collector *c, u32 event, const st
 	return g;
 }
 
-/* Two chains at a time: the multiplications of one run while those of the other are under way. */
-static u64 hash_chain(u64 h, const struct u64s *chain)
+/* Does the chain begin with the sample's own address, so that the rest are its callers? Nearly always. */
+static bool starts_at_leaf(const struct sample_core *s, u32 cpumode)
 {
-	u64 a = h, b = ~h, x, y;
-	u32 i = 0;
+	return s->chain.n >= 2 && u64s_at(&s->chain, 1) == s->ip && context_cpumode(u64s_at(&s->chain, 0)) == cpumode;
+}
+
+/* Two runs side by side: the multiplication of one goes on while that of the other does. */
+static u64 hash_chain(u64 h, const struct u64s *chain, u32 from)
+{
+	u64 a = h, b = hash_u64(h), x, y;
+	u32 i = from;
 
 	for (; i + 2 <= chain->n; i += 2) {
 		memcpy(&x, chain->p + (size_t)i * 8, 8);
@@ -138,33 +154,56 @@ static u64 hash_chain(u64 h, const struct u64s *chain)
 	return hash_mix(a, b);
 }
 
-static u64 sample_hash(const struct collector *c, const struct tree_group *g, u32 tree, u32 cpumode,
-		       const struct sample_core *s, const struct thread_view *t)
+/* Of everything that decides where the callers' node is. */
+static u64 callers_hash(const struct collector *c, const struct tree_group *g, u32 tree, u32 cpumode,
+			const struct sample_core *s, const struct thread_view *t, bool at_leaf)
 {
-	u64 h = hash_mix((u64)tree << 32 | cpumode, s->ip);
+	u64 h = hash_mix((u64)tree << 32 | cpumode, (u64)g->comm << 32 | g->pid);
 
-	h = hash_mix(h, (u64)g->comm << 32 | g->pid);
 	h = hash_mix(h, (u64)g->tid << 32 | g->cpu);
 	h = hash_mix(h, (u64)g->event << 32 | g->time);
 	h = hash_mix(h, (uintptr_t)t->maps.space);
 	h = hash_mix(h, (u64)t->maps.n << 32 | t->kernel.n);
 	if (c->opts.chains)
-		h = hash_chain(h, &s->chain);
+		h = hash_chain(h, &s->chain, at_leaf ? 2 : 0);
 	return h ? h : 1;
 }
 
-static u32 stack_node(struct collector *c, struct tree *tree, const struct tree_group *g, u32 cpumode,
-		      const struct sample_core *s, const struct thread_view *t)
+static u32 climb(struct tree *tree, u32 node, const u32 *frames, u32 n)
 {
-	u32 frames[MAX_STACK + 1], n = 1, node = tree_group(tree, g);
-
-	if (c->opts.chains)
-		n = resolver_stack(c->resolver, t, s, cpumode, frames);
-	else
-		frames[0] = resolver_frame(c->resolver, t, cpumode, s->ip, false);
 	while (n)
 		node = tree_kid(tree, node, frames[--n]);
 	return node;
+}
+
+static u32 callers_node(struct collector *c, const struct hit *h)
+{
+	struct caller_slot *slot = &c->callers[h->callers_hash % CALLER_CACHE];
+	struct tree *tree = &c->result.trees[h->tree];
+	u32 frames[MAX_STACK + 1], n = 0;
+
+	if (slot->hash == h->callers_hash)
+		return slot->node;
+	if (c->opts.chains)
+		n = resolver_callers(c->resolver, &h->t, &h->s, h->cpumode, frames);
+	*slot = (struct caller_slot){ h->callers_hash, climb(tree, tree_group(tree, &h->g), frames, n) };
+	return slot->node;
+}
+
+/* Sets parent and frame: where the sample belongs. */
+static void place_hit(struct collector *c, struct hit *h)
+{
+	struct tree *tree = &c->result.trees[h->tree];
+	u32 frames[MAX_STACK + 1], n;
+
+	if (h->at_leaf || !c->opts.chains) {
+		h->parent = callers_node(c, h);
+		h->frame = resolver_frame(c->resolver, &h->t, h->cpumode, h->s.ip, false);
+		return;
+	}
+	n = resolver_stack(c->resolver, &h->t, &h->s, h->cpumode, frames);
+	h->parent = climb(tree, tree_group(tree, &h->g), frames + 1, n - 1);
+	h->frame = frames[0];
 }
 
 static void count(struct collected *r, u32 event, const struct sample_core *s)
@@ -175,33 +214,58 @@ static void count(struct collected *r, u32 event, const struct sample_core *s)
 	r->tally.last_time = MAX(r->tally.last_time, s->time);
 }
 
+/* In three steps over the whole batch, each bringing in what the next one reads. */
+static void finish_batch(struct collector *c)
+{
+	for (u32 i = 0; i < c->nr_batch; i++) {
+		struct hit *h = &c->batch[i];
+
+		place_hit(c, h);
+		tree_prefetch(&c->result.trees[h->tree], h->parent, h->frame);
+	}
+	for (u32 i = 0; i < c->nr_batch; i++) {
+		struct hit *h = &c->batch[i];
+
+		tree_add(&c->result.trees[h->tree], h->parent, h->frame, h->s.period);
+		count(&c->result, h->tree, &h->s);
+	}
+	c->nr_batch = 0;
+}
+
 void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sample_core *s, u64 clock)
 {
 	const struct thread_view *t = resolver_thread(c->resolver, s->pid, s->tid, clock);
-	u32 index = c->opts.group_keys >> SORT_EVENT & 1 ? 0 : event;
-	struct tree *tree = &c->result.trees[index];
-	struct stack_slot *slot;
-	struct tree_group g;
-	u64 hash;
+	struct hit *h = &c->batch[c->nr_batch];
 
 	c->result.tally.samples++;
 	if (!kept(c, s, t)) {
 		c->result.tally.filtered++;
 		return;
 	}
-	g = group_of(c, event, s, t);
-	hash = sample_hash(c, &g, index, cpumode, s, t);
-	slot = &c->stacks[hash % STACK_CACHE];
-	if (slot->hash != hash)
-		*slot = (struct stack_slot){ hash, stack_node(c, tree, &g, cpumode, s, t) };
-	tree->nodes.v[slot->node].self += s->period;
-	tree->nodes.v[slot->node].samples++;
-	count(&c->result, index, s);
+	h->s = *s;
+	h->t = *t;
+	h->cpumode = cpumode;
+	h->tree = c->opts.group_keys >> SORT_EVENT & 1 ? 0 : event;
+	h->g = group_of(c, event, s, t);
+	h->at_leaf = starts_at_leaf(s, cpumode);
+	h->callers_hash = callers_hash(c, &h->g, h->tree, cpumode, s, t, h->at_leaf);
+	__builtin_prefetch(&c->callers[h->callers_hash % CALLER_CACHE]);
+	resolver_prefetch(c->resolver, t, cpumode, s->ip);
+	if (++c->nr_batch == BATCH)
+		finish_batch(c);
+}
+
+struct collected *collector_result(struct collector *c)
+{
+	finish_batch(c);
+	for (u32 i = 0; i < c->nr_trees; i++)
+		tree_settle(&c->result.trees[i]);
+	return &c->result;
 }
 
 void collector_merge(struct collector *c, struct collector *from)
 {
-	struct collected *to = &c->result, *add = &from->result;
+	struct collected *to = collector_result(c), *add = collector_result(from);
 
 	for (u32 i = 0; i < c->nr_trees; i++) {
 		if (!to->trees[i].nodes.n) {

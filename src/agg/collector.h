@@ -2,10 +2,13 @@
 /*
  * Collector: samples in, call trees out. Each worker has one; at the end they are merged.
  *
- * Most samples repeat a stack that was seen before. A cache of fixed size maps the hash of everything that decides
- * where a sample goes (event, group, address space, raw chain) to its node in the tree, so a repeated stack costs one
- * hash and one add. The hash is 64 bits wide and is trusted: among n distinct stacks two meet with probability n^2 /
- * 2^65.
+ * Most samples repeat a stack that was seen before, with another leaf address. A cache of fixed size maps the hash of
+ * everything that decides where the callers are (event, group, address space, raw chain) to their node in the tree, so
+ * a repeated stack costs one hash, one look-up of the leaf and one add. The hash is trusted: among n distinct stacks two
+ * meet with probability n^2 / 2^65.
+ *
+ * The tables are larger than the CPU's caches, so nearly each look-up would wait for memory. Samples are therefore taken
+ * in small batches, and what a later step will read is prefetched for the whole batch first.
  */
 #ifndef AGG_COLLECTOR_H
 #define AGG_COLLECTOR_H

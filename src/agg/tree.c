@@ -9,7 +9,9 @@
 /* key: parent << 32 | frame. node ID_NONE: empty. Frames of groups and of stacks never share a parent. */
 struct tree_slot {
 	u64 key;
+	u64 self; /* not yet in the node; likewise samples */
 	u32 node;
+	u32 samples;
 };
 
 static struct tree_slot *find(const struct tree *t, u64 key)
@@ -23,17 +25,17 @@ static struct tree_slot *find(const struct tree *t, u64 key)
 
 static void grow(struct tree *t)
 {
-	u32 size = t->slots ? (t->mask + 1) * 2 : 1024;
+	struct tree_slot *old = t->slots;
+	u32 size = old ? (t->mask + 1) * 2 : 1024, old_size = old ? t->mask + 1 : 0;
 
-	free(t->slots);
 	t->slots = mem_realloc(NULL, size, sizeof(*t->slots));
-	memset(t->slots, 0xff, size * sizeof(*t->slots));
 	t->mask = size - 1;
-	for (size_t i = 1; i < t->nodes.n; i++) {
-		u64 key = (u64)t->nodes.v[i].parent << 32 | t->nodes.v[i].frame;
-
-		*find(t, key) = (struct tree_slot){ key, (u32)i };
-	}
+	for (u32 i = 0; i < size; i++)
+		t->slots[i] = (struct tree_slot){ .node = ID_NONE };
+	for (u32 i = 0; i < old_size; i++)
+		if (old[i].node != ID_NONE)
+			*find(t, old[i].key) = old[i];
+	free(old);
 }
 
 static void push_node(struct tree *t, u32 parent, u32 frame)
@@ -42,7 +44,7 @@ static void push_node(struct tree *t, u32 parent, u32 frame)
 		 (struct tree_node){ .frame = frame, .parent = parent, .first_kid = ID_NONE, .next_kid = ID_NONE });
 }
 
-u32 tree_kid(struct tree *t, u32 node, u32 frame)
+static struct tree_slot *kid_slot(struct tree *t, u32 node, u32 frame)
 {
 	u64 key = (u64)node << 32 | frame;
 	struct tree_slot *s;
@@ -53,10 +55,43 @@ u32 tree_kid(struct tree *t, u32 node, u32 frame)
 		grow(t);
 	s = find(t, key);
 	if (s->node == ID_NONE) {
-		*s = (struct tree_slot){ key, (u32)t->nodes.n };
+		*s = (struct tree_slot){ .key = key, .node = (u32)t->nodes.n };
 		push_node(t, node, frame);
 	}
-	return s->node;
+	return s;
+}
+
+u32 tree_kid(struct tree *t, u32 node, u32 frame)
+{
+	return kid_slot(t, node, frame)->node;
+}
+
+void tree_add(struct tree *t, u32 node, u32 frame, u64 weight)
+{
+	struct tree_slot *s = kid_slot(t, node, frame);
+
+	s->self += weight;
+	s->samples++;
+}
+
+void tree_prefetch(const struct tree *t, u32 node, u32 frame)
+{
+	if (t->slots)
+		__builtin_prefetch(&t->slots[(u32)hash_u64((u64)node << 32 | frame) & t->mask], 1);
+}
+
+void tree_settle(struct tree *t)
+{
+	for (u32 i = 0; t->slots && i <= t->mask; i++) {
+		struct tree_slot *s = &t->slots[i];
+
+		if (s->node == ID_NONE || !s->samples)
+			continue;
+		t->nodes.v[s->node].self += s->self;
+		t->nodes.v[s->node].samples += s->samples;
+		s->self = 0;
+		s->samples = 0;
+	}
 }
 
 u32 tree_group(struct tree *t, const struct tree_group *g)

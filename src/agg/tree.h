@@ -36,7 +36,13 @@ struct tree {
 u32 tree_kid(struct tree *t, u32 node, u32 frame);
 /* The group's node, added when new. */
 u32 tree_group(struct tree *t, const struct tree_group *g);
-/* Adds all of `from` into `t`. */
+/* Adds one sample to the child of node for frame, added when new. The sums stand beside the child's key until
+ * tree_settle, so that this touches one cache line; tree_prefetch, some time before, brings it in. */
+void tree_add(struct tree *t, u32 node, u32 frame, u64 weight);
+void tree_prefetch(const struct tree *t, u32 node, u32 frame);
+/* Moves all sums into the nodes. */
+void tree_settle(struct tree *t);
+/* Adds all of `from` into `t`; both settled. */
 void tree_merge(struct tree *t, const struct tree *from);
 /* Links kids and sums totals; the tree is read-only from then on. */
 void tree_finish(struct tree *t);

@@ -95,15 +95,30 @@ static u32 unmapped_frame(struct resolver *r, u32 cpumode, u64 ip, bool caller)
 	return place_frame(r, &p);
 }
 
+static u32 address_index(const struct maps *maps, u64 ip)
+{
+	return hash_mix(ip, (uintptr_t)maps->space + maps->n) % ADDRESS_CACHE;
+}
+
+static const struct maps *maps_of(const struct thread_view *t, u32 cpumode)
+{
+	return cpumode == PERF_RECORD_MISC_KERNEL ? &t->kernel : &t->maps;
+}
+
+void resolver_prefetch(const struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip)
+{
+	__builtin_prefetch(&r->addresses[address_index(maps_of(t, cpumode), ip)]);
+}
+
 u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller)
 {
-	const struct maps *maps = cpumode == PERF_RECORD_MISC_KERNEL ? &t->kernel : &t->maps;
+	const struct maps *maps = maps_of(t, cpumode);
 	struct address_slot *slot;
 	const struct vmap *m;
 
 	if (cpumode != PERF_RECORD_MISC_KERNEL && cpumode != PERF_RECORD_MISC_USER)
 		return unmapped_frame(r, cpumode, ip, caller);
-	slot = &r->addresses[hash_mix(ip, (uintptr_t)maps->space + maps->n) % ADDRESS_CACHE];
+	slot = &r->addresses[address_index(maps, ip)];
 	if (slot->frame != ID_NONE && slot->ip == ip && slot->space == maps->space && slot->n == maps->n)
 		return slot->frame;
 	m = maps_find(maps, ip);
@@ -115,12 +130,12 @@ u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode,
 
 /* The chain's frames. Marks switch between kernel and user; what follows an unknown mark cannot be placed and ends the
  * chain. */
-static u32 chain_frames(struct resolver *r, const struct thread_view *t, const struct u64s *chain, u32 cpumode,
-			u32 *out)
+static u32 chain_frames(struct resolver *r, const struct thread_view *t, const struct u64s *chain, u32 from,
+			u32 cpumode, u32 *out)
 {
 	u32 n = 0;
 
-	for (u32 i = 0; i < chain->n && n < MAX_STACK; i++) {
+	for (u32 i = from; i < chain->n && n < MAX_STACK - (from > 0); i++) {
 		u64 ip = u64s_at(chain, i);
 
 		if (IS_CONTEXT_MARK(ip)) {
@@ -132,7 +147,7 @@ static u32 chain_frames(struct resolver *r, const struct thread_view *t, const s
 				i++;
 			continue;
 		}
-		out[n] = resolver_frame(r, t, cpumode, ip, n > 0);
+		out[n] = resolver_frame(r, t, cpumode, ip, from || n);
 		n++;
 	}
 	return n;
@@ -142,7 +157,7 @@ u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct
 		   u32 out[MAX_STACK + 1])
 {
 	u32 leaf = resolver_frame(r, t, cpumode, s->ip, false);
-	u32 n = chain_frames(r, t, &s->chain, cpumode, out + 1);
+	u32 n = chain_frames(r, t, &s->chain, 0, cpumode, out + 1);
 
 	/*
 	 * The chain normally starts at the sample's own ip. It does not when only callers in user space were asked for
@@ -156,4 +171,10 @@ u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct
 		return n;
 	}
 	return n + 1;
+}
+
+u32 resolver_callers(struct resolver *r, const struct thread_view *t, const struct sample_core *s, u32 cpumode,
+		     u32 *out)
+{
+	return chain_frames(r, t, &s->chain, 2, cpumode, out);
 }

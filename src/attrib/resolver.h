@@ -32,6 +32,9 @@ const struct thread_view *resolver_thread(struct resolver *r, u32 pid, u32 tid, 
  * a whole. */
 u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller);
 
+/* Brings in what resolver_frame will look at for that address. */
+void resolver_prefetch(const struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip);
+
 #define MAX_STACK 127 /* frames of a chain that are looked at, as perf's default */
 
 /*
@@ -40,5 +43,9 @@ u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode,
  */
 u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct sample_core *s, u32 cpumode,
 		   u32 out[MAX_STACK + 1]);
+
+/* Only the callers of a chain that starts with a mark and the sample's own ip. At most MAX_STACK. */
+u32 resolver_callers(struct resolver *r, const struct thread_view *t, const struct sample_core *s, u32 cpumode,
+		     u32 *out);
 
 #endif
