@@ -3,6 +3,9 @@
 #include "cmd/commands.h"
 
 const struct command *const commands[] = {
+	&cmd_buildid_list,
 	&cmd_complete,
+	&cmd_dump,
+	&cmd_evlist,
 };
 const u32 nr_commands = ARRAY_LEN(commands);

@@ -5,6 +5,9 @@
 
 #include "cmd/opt.h"
 
+extern const struct command cmd_buildid_list;
 extern const struct command cmd_complete;
+extern const struct command cmd_dump;
+extern const struct command cmd_evlist;
 
 #endif

@@ -241,7 +241,8 @@ int record_decode(struct cursor c, u64 offset, const struct trailer_layout *trai
 int record_trailer_decode(struct cursor c, const struct trailer_layout *trailer, struct sample_id *out);
 
 /*
- * Appends the record, header, padding and trailer included, in this machine's byte order. h.type and h.misc and the
+ * Appends the record, header, padding and trailer included, in this machine's byte order (but the data of CPU_MAP,
+ * EVENT_UPDATE and HEADER_FEATURE goes out as it is). h.type and h.misc and the
  * member of the union say what; h.size is computed. Payloads that follow a record (AUXTRACE, TRACING_DATA) are the
  * caller's. ERR_LIMIT when it does not fit into 65535 bytes (nothing is written), ERR_UNSUPPORTED for a type without an
  * encoder.

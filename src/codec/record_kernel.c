@@ -209,7 +209,8 @@ static void read_encode(const struct record *r, struct bytes *out)
 {
 	bytes_u32(out, r->read.pid);
 	bytes_u32(out, r->read.tid);
-	bytes_put(out, r->read.values.p, cursor_left(&r->read.values));
+	for (struct cursor c = r->read.values; cursor_left(&c) >= 8;)
+		bytes_u64(out, cursor_u64(&c));
 }
 
 static void read_print(const struct record *r, struct bytes *out)

@@ -257,7 +257,10 @@ static void thread_map_decode(struct cursor *c, struct record *r)
 static void thread_map_encode(const struct record *r, struct bytes *out)
 {
 	bytes_u64(out, r->thread_map.nr);
-	put_cursor(out, &r->thread_map.entries);
+	for (struct cursor c = r->thread_map.entries; cursor_left(&c) >= 8 + THREAD_NAME_SIZE;) {
+		bytes_u64(out, cursor_u64(&c));
+		bytes_put(out, cursor_bytes(&c, THREAD_NAME_SIZE), THREAD_NAME_SIZE);
+	}
 }
 
 static void thread_map_print(const struct record *r, struct bytes *out)

@@ -18,7 +18,6 @@
 #define READ_LOST (1ull << 4)	     /* PERF_FORMAT_LOST */
 #define BRANCH_HW_INDEX (1ull << 17) /* PERF_SAMPLE_BRANCH_HW_INDEX */
 #define BRANCH_COUNTERS (1ull << 19) /* PERF_SAMPLE_BRANCH_COUNTERS */
-#define SAMPLE_WEIGHT_ANY (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT)
 
 #define RECORD_MAX 65535
 #define FIXED_START 8 /* behind the record header */
@@ -234,7 +233,7 @@ int sample_decode(const struct sample_layout *l, struct cursor c, struct sample 
 		out->regs_user_abi = regs_decode(&c, l->nr_regs_user, &out->regs_user);
 	if (type & PERF_SAMPLE_STACK_USER)
 		stack_decode(&c, out);
-	if (type & SAMPLE_WEIGHT_ANY)
+	if (type & PERF_SAMPLE_WEIGHT_TYPE)
 		weight_decode(l, &c, out);
 	if (type & PERF_SAMPLE_DATA_SRC)
 		out->data_src = cursor_u64(&c);
@@ -471,7 +470,7 @@ static void body_encode(const struct sample_layout *l, const struct sample *s, s
 		regs_encode(s->regs_user_abi, &s->regs_user, b);
 	if (type & PERF_SAMPLE_STACK_USER)
 		stack_encode(s, b);
-	if (type & SAMPLE_WEIGHT_ANY)
+	if (type & PERF_SAMPLE_WEIGHT_TYPE)
 		weight_encode(l, s, b);
 	if (type & PERF_SAMPLE_DATA_SRC)
 		bytes_u64(b, s->data_src);

@@ -46,9 +46,9 @@ bool span_number(span s, u64 *out)
 }
 
 /* "r1a8", also "r0x1a8" */
-static bool raw_code(span s, u64 *out)
+bool event_raw_code(span s, u64 *out)
 {
-	if (s.len < 2 || s.p[0] != 'r')
+	if (s.len < 2 || s.p[0] != 'r' || span_is(s, "read"))
 		return false;
 	s = (span){ s.p + 1, s.len - 1 };
 	if (s.len > 2 && s.p[0] == '0' && s.p[1] == 'x')
@@ -69,6 +69,33 @@ static int add_simple(struct event_ctx *c, struct event_text *e, u32 type, u64 c
 	return event_terms_apply(c, s, &e->terms, true);
 }
 
+/* A hardware, cache or raw event: on a hybrid machine one per kind of core, named as perf does: "cpu_atom/cycles/u". */
+static int add_hardware(struct event_ctx *c, struct event_text *e, u32 type, u64 config)
+{
+	struct sysfs_pmus *pmus = event_pmus(c);
+	size_t before = c->out->v.n;
+
+	for (size_t i = 0; i < pmus->v.n; i++) {
+		const struct sysfs_pmu *pmu = &pmus->v.v[i];
+		struct event_spec *s;
+		int err;
+
+		if (!event_pmu_is_hybrid(c, pmu))
+			continue;
+		err = type == PERF_TYPE_RAW ? add_simple(c, e, pmu->type, config) :
+					      add_simple(c, e, type, config | (u64)pmu->type << EVENT_PMU_TYPE_SHIFT);
+		if (err)
+			return err;
+		s = &c->out->v.v[c->out->v.n - 1];
+		s->pmu = mem_strdup(pmu->name);
+		s->cpus = mem_strdup(pmu->cpus);
+	}
+	if (c->out->v.n == before)
+		return add_simple(c, e, type, config);
+	c->fanned_out = e->per_pmu = true;
+	return 0;
+}
+
 /* ERR_NOTFOUND, without a note, when name is none of the generic names and codes. */
 static int add_known(struct event_ctx *c, struct event_text *e, span name)
 {
@@ -76,15 +103,17 @@ static int add_known(struct event_ctx *c, struct event_text *e, span name)
 	u64 config;
 	int err;
 
-	if (known)
+	if (known && known->type == PERF_TYPE_SOFTWARE)
 		return add_simple(c, e, known->type, known->config);
+	if (known)
+		return add_hardware(c, e, known->type, known->config);
 	err = event_cache_find(name, &config);
 	if (err == ERR_USAGE)
 		return event_fail(c, ERR_USAGE, name, NULL, NULL, "that cache has no such operation");
 	if (!err)
-		return add_simple(c, e, PERF_TYPE_HW_CACHE, config);
-	if (raw_code(name, &config))
-		return add_simple(c, e, PERF_TYPE_RAW, config);
+		return add_hardware(c, e, PERF_TYPE_HW_CACHE, config);
+	if (event_raw_code(name, &config))
+		return add_hardware(c, e, PERF_TYPE_RAW, config);
 	return ERR_NOTFOUND;
 }
 
@@ -176,25 +205,51 @@ static int unknown_event(struct event_ctx *c, span name)
 	struct near near = { .want = name };
 
 	event_names_near(&near);
+	event_pmu_near(c, &near);
+	event_pfm_near(&near);
 	return event_fail(c, ERR_NOTFOUND, name, &near, "'reticle list' shows the events of this machine",
 			  "unknown event '%.*s'", (int)MIN(name.len, 100u), name.p);
+}
+
+/* A name that none of the generic tables has, alone or with more behind a ':'. *rest becomes its modifiers. */
+static int parse_special(struct event_ctx *c, struct event_text *e, span *rest)
+{
+	span second;
+	int err;
+
+	if (rest->p && e->head.len && isdigit((u8)e->head.p[0])) {
+		next_part(rest, &second);
+		return add_numeric(c, e, e->head, second);
+	}
+	err = event_add_pmu_alias(c, e);
+	if (err != ERR_NOTFOUND)
+		return err;
+	if (rest->p && event_trace_has_subsystem(c, e->head)) {
+		next_part(rest, &second);
+		return event_add_tracepoint(c, e, e->head, second);
+	}
+	err = event_add_pfm(c, e->all);
+	if (!err)
+		*rest = (span){ 0 };
+	if (err != ERR_NOTFOUND)
+		return err;
+	if (rest->p && !event_mods_valid(*rest)) {
+		next_part(rest, &second);
+		return event_add_tracepoint(c, e, e->head, second);
+	}
+	return unknown_event(c, e->head);
 }
 
 /* name[:modifiers], sys:event[:modifiers], 1:2[:modifiers] */
 static int parse_plain(struct event_ctx *c, struct event_text *e)
 {
-	span rest = e->all, first, second;
+	span rest = e->all;
 	int err;
 
-	next_part(&rest, &first);
-	e->head = first;
-	err = add_known(c, e, first);
-	if (err == ERR_NOTFOUND && rest.p && first.len && isdigit((u8)first.p[0])) {
-		next_part(&rest, &second);
-		err = add_numeric(c, e, first, second);
-	}
+	next_part(&rest, &e->head);
+	err = add_known(c, e, e->head);
 	if (err == ERR_NOTFOUND)
-		return unknown_event(c, first);
+		err = parse_special(c, e, &rest);
 	if (!err && rest.p && !rest.len)
 		return event_fail(c, ERR_USAGE, rest, NULL, NULL, "modifiers are missing after ':'");
 	e->mods = rest;
@@ -239,7 +294,9 @@ static int parse_slashes(struct event_ctx *c, struct event_text *e, const char *
 	next_part(&rest, &first);
 	if (rest.p && first.len && isdigit((u8)first.p[0]))
 		return add_numeric(c, e, first, rest);
-	return unknown_event(c, e->head);
+	if (rest.p)
+		return event_add_tracepoint(c, e, first, rest);
+	return event_add_pmu(c, e);
 }
 
 static span trim(span s)
@@ -251,26 +308,44 @@ static span trim(span s)
 	return s;
 }
 
+/* perf's names: the text as it stands; what a hybrid machine made several of says which is which. */
+static void name_events(struct event_ctx *c, u32 first, const struct event_text *e)
+{
+	for (u32 i = first; i < c->out->v.n; i++) {
+		struct event_spec *s = &c->out->v.v[i];
+
+		if (s->name)
+			continue;
+		if (e->per_pmu)
+			s->name = mem_printf("%s/%.*s/%.*s", s->pmu, (int)e->head.len, e->head.p, (int)e->mods.len,
+					     e->mods.len ? e->mods.p : "");
+		else
+			s->name = mem_strndup(e->all.p, e->all.len);
+	}
+}
+
 int event_parse_one(struct event_ctx *c, span text)
 {
 	struct event_text e = { .all = trim(text) };
-	u32 first = c->out->v.n;
+	u32 first = (u32)c->out->v.n;
 	const char *slash;
 	int err;
 
 	if (!e.all.len)
 		return event_fail(c, ERR_USAGE, text, NULL, NULL, "an event is missing here");
 	slash = memchr(e.all.p, '/', e.all.len);
-	if (e.all.len >= 4 && !memcmp(e.all.p, "mem:", 4))
+	if (c->pfm_only)
+		err = event_add_pfm(c, e.all);
+	else if (e.all.len >= 4 && !memcmp(e.all.p, "mem:", 4))
 		err = add_breakpoint(c, &e);
 	else if (slash)
 		err = parse_slashes(c, &e, slash);
 	else
 		err = parse_plain(c, &e);
+	if (c->pfm_only && err == ERR_NOTFOUND)
+		return unknown_event(c, e.all);
 	if (err)
 		return err;
-	for (u32 i = first; i < c->out->v.n; i++)
-		if (!c->out->v.v[i].name)
-			c->out->v.v[i].name = mem_strndup(e.all.p, e.all.len);
+	name_events(c, first, &e);
 	return event_mods_apply(c, first, e.mods, false);
 }

@@ -9,6 +9,7 @@
 #ifndef IO_EVENT_PARSE_H
 #define IO_EVENT_PARSE_H
 
+#include "io/event_names.h"
 #include "io/event_spec.h"
 #include "io/sysfs_pmu.h"
 #include "io/tracefs.h"
@@ -25,7 +26,8 @@ struct event_ctx {
 	struct sysfs_pmus pmus; /* loaded at first use */
 	bool pmus_loaded;
 	u32 option;
-	bool pfm_only;
+	bool pfm_only;	 /* --pfm-events */
+	bool fanned_out; /* an event of the current group became one per PMU */
 };
 
 /* One `name`, `name=value` or `@flag` between the slashes. */
@@ -44,9 +46,9 @@ struct event_terms {
 
 /* One event of the text, taken apart. */
 struct event_text {
-	span all;   /* "cpu/event=1/u", trimmed */
-	span head;  /* "cpu" */
-	bool slash; /* there is a term list */
+	span all;     /* "cpu/event=1/u", trimmed */
+	span head;    /* "cpu" */
+	bool per_pmu; /* a generic name that became one event per core PMU */
 	struct event_terms terms;
 	span mods; /* "u"; empty when none. Filled by event_kinds for heads without slash */
 };
@@ -80,20 +82,11 @@ void near_offer(struct near *n, const char *name);
 int event_fail(struct event_ctx *c, int err, span at, const struct near *near, const char *hint, const char *fmt, ...)
 	PRINTF_LIKE(6, 7);
 
-/* event_names.c: generic names */
-struct event_name {
-	const char *name, *alias;
-	u32 type;
-	u64 config;
-};
-extern const struct event_name event_names[];
-extern const u32 nr_event_names;
+/* event_names.c: the generic names */
 const struct event_name *event_name_find(span s);
 /* "L1-dcache-load-misses" to a PERF_TYPE_HW_CACHE config. 0, ERR_NOTFOUND (not a cache name), ERR_USAGE (a cache that
  * has no such operation). */
 int event_cache_find(span s, u64 *config);
-/* Calls fn with perf's canonical spelling of each cache event that makes sense. */
-void event_cache_each(void (*fn)(void *ctx, const char *name, u64 config), void *ctx);
 void event_names_near(struct near *n);
 
 /* event_mods.c: applies modifiers to specs first..last; group: on top of what the members said. */
@@ -112,12 +105,17 @@ void event_terms_list(struct bytes *out); /* their names with commas */
 
 /* event_kinds.c: builds the specs of one event; names them and applies its modifiers. */
 int event_parse_one(struct event_ctx *c, span text);
+bool event_raw_code(span s, u64 *out); /* "r1a8" */
 
 /* event_pmu.c */
 int event_add_pmu(struct event_ctx *c, struct event_text *e);
 /* A bare name that PMUs offer under events/. ERR_NOTFOUND without a note when none does. */
 int event_add_pmu_alias(struct event_ctx *c, struct event_text *e);
 bool event_pmu_has_alias(struct event_ctx *c, span name);
+/* One of the core PMUs of a machine that has several kinds of cores: generic events are opened for each. */
+bool event_pmu_is_hybrid(struct event_ctx *c, const struct sysfs_pmu *pmu);
+void event_pmu_near(struct event_ctx *c, struct near *n);
+#define EVENT_PMU_TYPE_SHIFT 32 /* of the PMU's number in such an event's config */
 
 /* event_trace.c: head is "subsys:event", with globs. */
 int event_add_tracepoint(struct event_ctx *c, struct event_text *e, span sys, span name);

@@ -69,6 +69,41 @@ static int parse_events(struct event_ctx *c, const char **p)
 	}
 }
 
+static bool same_pmu(const struct event_spec *s, const char *pmu)
+{
+	return s->pmu && pmu && !strcmp(s->pmu, pmu);
+}
+
+/*
+ * Where one event became one per PMU, so does the group: the kernel does not schedule several PMUs as one. Members keep
+ * their order within their PMU's group; those without a PMU (software events) go with the first one.
+ */
+static void split_by_pmu(struct event_ctx *c, u32 first)
+{
+	u32 n = (u32)c->out->v.n - first, placed = 0;
+	struct event_spec *to = c->out->v.v + first, *from = mem_alloc(n * sizeof(*from));
+	bool *taken = mem_zalloc(n);
+
+	memcpy(from, to, n * sizeof(*from));
+	while (placed < n) {
+		u32 leader = placed;
+		const char *pmu = NULL;
+
+		for (u32 i = 0; i < n && !pmu; i++)
+			if (!taken[i])
+				pmu = from[i].pmu;
+		for (u32 i = 0; i < n; i++) {
+			if (taken[i] || (from[i].pmu && !same_pmu(&from[i], pmu)))
+				continue;
+			to[placed] = from[i];
+			to[placed++].leader = first + leader;
+			taken[i] = true;
+		}
+	}
+	free(taken);
+	free(from);
+}
+
 static void make_group(struct event_ctx *c, u32 first, span name)
 {
 	for (u32 i = first; i < c->out->v.n; i++) {
@@ -76,6 +111,8 @@ static void make_group(struct event_ctx *c, u32 first, span name)
 		if (name.len)
 			c->out->v.v[i].group_name = mem_strndup(name.p, name.len);
 	}
+	if (c->fanned_out)
+		split_by_pmu(c, first);
 }
 
 /* p stands on '{'; afterwards behind the group's modifiers. */
@@ -87,6 +124,7 @@ static int parse_group(struct event_ctx *c, const char **p, span name)
 	int err;
 
 	(*p)++;
+	c->fanned_out = false;
 	err = parse_events(c, p);
 	if (err)
 		return err;
@@ -148,14 +186,32 @@ static int parse(struct event_ctx *c)
 	return err;
 }
 
+static int parse_with(struct event_ctx *c, const struct event_env *env)
+{
+	struct event_specs *out = c->out;
+	int err;
+
+	c->sysfs = env && env->sysfs ? env->sysfs : "/sys";
+	c->tracefs = tracefs_root(env ? env->tracefs : NULL);
+	if (out->v.n)
+		c->option = out->v.v[out->v.n - 1].option + 1;
+	err = parse(c);
+	sysfs_pmus_free(&c->pmus);
+	return err;
+}
+
 int event_specs_parse(struct event_specs *out, const char *text, const struct event_env *env, const struct notify *to)
 {
-	struct event_ctx c = { .text = text, .to = to, .out = out };
+	return parse_with(&(struct event_ctx){ .text = text, .to = to, .out = out }, env);
+}
 
-	if (out->v.n)
-		c.option = out->v.v[out->v.n - 1].option + 1;
-	(void)env;
-	return parse(&c);
+int event_specs_parse_pfm(struct event_specs *out, const char *text, const struct event_env *env,
+			  const struct notify *to)
+{
+	if (!event_pfm_built_in())
+		return notify_error(to, ERR_UNSUPPORTED,
+				    "this build has no libpfm4: install its headers and build again, or use -e");
+	return parse_with(&(struct event_ctx){ .text = text, .to = to, .out = out, .pfm_only = true }, env);
 }
 
 int event_specs_filter(struct event_specs *specs, const char *filter, const struct notify *to)

@@ -2,70 +2,53 @@
 /*
  * Where the symbols of a DSO come from, by its kind.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/auxv.h>
 
+#include "state/debuginfo.h"
 #include "state/dso_table.h"
 #include "state/elf_symbols.h"
+#include "state/perfmap.h"
+#include "state/text.h"
 
-static const char *explain(int err)
+static void load_elf(struct dsos *d, struct dso_slot *s, struct symtab_build *b, const struct elf_file *run)
 {
-	switch (err) {
-	case ERR_NOTFOUND:
-		return "the file is gone";
-	case ERR_PERM:
-		return "the file cannot be read (try as root)";
-	case ERR_FORMAT:
-		return "not an ELF file";
-	case ERR_TRUNCATED:
-		return "the file is damaged";
+	struct found_file separate;
+	struct elf_file small;
+	u8 *plain = NULL;
+	size_t size;
+
+	if (elf_has_table(run, ELF_SYMTAB)) {
+		elf_symbols_add(b, run, ELF_SYMTAB, run);
+	} else if (debuginfo_separate(d, s, run, WANT_SYMTAB, &separate) == 0) {
+		elf_symbols_add(b, &separate.elf, ELF_SYMTAB, run);
+		found_file_close(&separate);
+	} else {
+		elf_symbols_add(b, run, ELF_DYNSYM, run);
+		if (debuginfo_embedded(run, &plain, &size) == 0 && elf_file_from_memory(&small, plain, size) == 0) {
+			elf_symbols_add(b, &small, ELF_SYMTAB, run);
+			elf_file_close(&small);
+		}
+		free(plain);
 	}
-	return err_name(err);
+	elf_plt_add(b, run);
 }
 
 static void load_file(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
 {
-	struct elf_file f;
-	int err = elf_file_open(&f, s->pub.path);
-	s64 n;
+	struct found_file run, separate;
 
-	(void)d;
-	if (err < 0) {
-		s->missing = explain(err);
-		return;
+	if (debuginfo_runtime(d, s, &run, &s->missing) == 0) {
+		load_elf(d, s, b, &run.elf);
+		found_file_close(&run);
+		if (!b->syms.n)
+			s->missing = "the file has no symbols";
+	} else if (s->pub.build_id_size && debuginfo_separate(d, s, NULL, WANT_SYMTAB, &separate) == 0) {
+		elf_symbols_add(b, &separate.elf, ELF_SYMTAB, &separate.elf);
+		found_file_close(&separate);
+		s->missing = NULL;
 	}
-	n = elf_symbols_add(b, &f, elf_has_table(&f, ELF_SYMTAB) ? ELF_SYMTAB : ELF_DYNSYM, &f);
-	elf_plt_add(b, &f);
-	elf_file_close(&f);
-	if (n <= 0)
-		s->missing = "the file has no symbols";
-}
-
-/* All of a file whose size is not known beforehand (as those in /proc). */
-static int read_text(const char *path, struct bytes *out)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err = 0;
-
-	if (fd < 0)
-		return errno == ENOENT ? ERR_NOTFOUND : errno == EACCES || errno == EPERM ? ERR_PERM : ERR_IO;
-	for (;;) {
-		ssize_t n;
-
-		bytes_grow(out, 1u << 20);
-		n = read(fd, out->p + out->len, out->cap - out->len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			err = ERR_IO;
-		if (n <= 0)
-			break;
-		out->len += (size_t)n;
-	}
-	close(fd);
-	return err;
 }
 
 /* Reads kallsyms once for the kernel and its modules. */
@@ -78,7 +61,7 @@ static const struct kallsyms *get_kallsyms(struct dsos *d)
 	pthread_mutex_lock(&d->lock);
 	if (!d->kallsyms_read && (d->opts.kallsyms || !d->opts.offline)) {
 		d->kallsyms_read = true;
-		if (read_text(path, &text) == 0)
+		if (text_read(path, &text) == 0)
 			kallsyms_parse(&d->kallsyms, (const char *)text.p, text.len);
 		bytes_free(&text);
 		if (d->ref_symbol.len && kallsyms_address(&d->kallsyms, d->ref_symbol, &now))
@@ -109,6 +92,55 @@ static void load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build 
 		s->missing = "not in kallsyms";
 }
 
+static void load_perfmap(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
+{
+	if (d->opts.offline || perfmap_load(b, s->pub.pid) < 0 || !b->syms.n)
+		s->missing = "generated code without a perf map (let the run-time compiler write one)";
+}
+
+/* Where the vdso ends in our own address space. */
+static u64 vdso_end(u64 start)
+{
+	struct bytes maps = { 0 };
+	const char *p, *end;
+	u64 from, to = start;
+
+	if (text_read("/proc/self/maps", &maps) == 0)
+		for (p = (const char *)maps.p, end = p + maps.len; p && p < end;) {
+			const char *dash = text_hex(p, end, &from);
+
+			if (from == start && dash < end && *dash == '-') {
+				text_hex(dash + 1, end, &to);
+				break;
+			}
+			p = memchr(p, '\n', (size_t)(end - p));
+			p = p ? p + 1 : NULL;
+		}
+	bytes_free(&maps);
+	return to;
+}
+
+/* The kernel maps one image into every process, ours included. */
+static void load_vdso(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
+{
+	u64 start = d->opts.offline ? 0 : getauxval(AT_SYSINFO_EHDR), end = start ? vdso_end(start) : 0;
+	struct elf_file own;
+	struct found_file cached;
+
+	s->missing = "the image is not this kernel's, and not in the build-id cache";
+	if (end > start && elf_file_from_memory(&own, (const u8 *)start, end - start) == 0) {
+		if (debuginfo_is_build(s, &own))
+			elf_symbols_add(b, &own, ELF_DYNSYM, &own);
+		elf_file_close(&own);
+	}
+	if (!b->syms.n && debuginfo_cached(d, s, "vdso", &cached) == 0) {
+		elf_symbols_add(b, &cached.elf, ELF_DYNSYM, &cached.elf);
+		found_file_close(&cached);
+	}
+	if (b->syms.n)
+		s->missing = NULL;
+}
+
 struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 {
 	struct symtab_build b;
@@ -118,6 +150,12 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 	switch (s->pub.kind) {
 	case DSO_FILE:
 		load_file(d, s, &b);
+		break;
+	case DSO_PERFMAP:
+		load_perfmap(d, s, &b);
+		break;
+	case DSO_VDSO:
+		load_vdso(d, s, &b);
 		break;
 	case DSO_KERNEL:
 	case DSO_MODULE:

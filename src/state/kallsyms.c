@@ -4,24 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *parse_hex(const char *p, const char *end, u64 *out)
-{
-	u64 v = 0;
-
-	for (; p < end; p++) {
-		u8 c = (u8)*p, digit = (u8)(c - '0');
-
-		if (digit > 9) {
-			digit = (u8)((c | 0x20) - 'a');
-			if (digit > 5)
-				break;
-			digit = (u8)(digit + 10);
-		}
-		v = v << 4 | digit;
-	}
-	*out = v;
-	return p;
-}
+#include "state/text.h"
 
 /* Text, weak and data symbols; 'r' (read-only data) and the rest do not count. */
 static bool type_counts(char type)
@@ -44,7 +27,7 @@ static u32 put_name(struct kallsyms *k, const char *s, size_t n)
 static void parse_line(struct kallsyms *k, const char *p, const char *end, struct str *module, u32 *module_at)
 {
 	struct kallsyms_symbol s = { 0 };
-	const char *at = parse_hex(p, end, &s.addr), *mod;
+	const char *at = text_hex(p, end, &s.addr), *mod;
 	size_t len;
 
 	if (at == p || end - at < 4 || at[0] != ' ' || at[2] != ' ')

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reticle dump`: every record of a recording, decoded, in file order. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/dump.h"
+
+struct config {
+	const char *input;
+	struct opt_list types;
+	bool header, header_only, json, verbose;
+};
+
+static void defaults(void *config)
+{
+	((struct config *)config)->input = "perf.data";
+}
+
+/* When the file was last changed: for a recording, when it was made. */
+static void print_captured(const struct source *s, struct bytes *out)
+{
+	char date[64];
+	struct stat st;
+	struct tm tm;
+
+	if (!strcmp(s->path, "-") || stat(s->path, &st) || !localtime_r(&st.st_ctime, &tm))
+		return;
+	strftime(date, sizeof(date), "%a %b %e %H:%M:%S %Y", &tm);
+	bytes_printf(out, "# captured on    : %s\n", date);
+}
+
+static void print_header(const struct source *s, bool all, struct bytes *out)
+{
+	const struct perfdata_header *h = &s->header;
+
+	bytes_str(out, "# ========\n");
+	print_captured(s, out);
+	bytes_str(out, "# header version : 1\n");
+	bytes_printf(out, "# data offset    : %llu\n", (unsigned long long)h->data.offset);
+	bytes_printf(out, "# data size      : %llu\n", (unsigned long long)h->data.size);
+	bytes_printf(out, "# feat offset    : %llu\n", (unsigned long long)(h->data.offset + h->data.size));
+	if (all)
+		features_print_all(&s->features, out);
+	else
+		features_print(&s->features, out);
+	if (!h->pipe)
+		features_print_missing(h->features, out);
+	bytes_str(out, "# ========\n#\n");
+}
+
+static bool is_wanted(const struct config *cfg, u32 type)
+{
+	const struct record_kind *kind = record_kind(type);
+
+	for (u32 i = 0; i < cfg->types.n; i++) {
+		const char *want = cfg->types.v[i];
+
+		if (kind ? !strcasecmp(kind->name, want) : strtoul(want, NULL, 10) == type)
+			return true;
+	}
+	return !cfg->types.n;
+}
+
+static bool is_type(const char *name)
+{
+	const struct record_kind *kind;
+
+	for (u32 i = 0; (kind = record_kind_at(i)); i++)
+		if (!strcasecmp(kind->name, name))
+			return true;
+	return *name >= '0' && *name <= '9';
+}
+
+static int check_types(const struct config *cfg, const struct notify *to)
+{
+	for (u32 i = 0; i < cfg->types.n; i++)
+		if (!is_type(cfg->types.v[i]))
+			return notify_error(to, ERR_USAGE,
+					    "'%s' is no record type (SAMPLE, MMAP2, COMM, ... or a number)",
+					    cfg->types.v[i]);
+	return 0;
+}
+
+static void decode(const struct source *s, struct dump_record *d)
+{
+	struct cursor c = cursor_over(d->at.p, d->at.h.size, s->swap);
+	u32 event;
+
+	d->offset = s->data_offset + d->at.offset;
+	d->is_sample = d->at.h.type == PERF_RECORD_SAMPLE;
+	d->event = NULL;
+	if (!d->is_sample) {
+		const struct trailer_layout *t = evlist_trailer(&s->events, d->at.p, d->at.h.size, s->swap);
+
+		d->err = record_decode(c, d->offset, t, &d->r);
+		return;
+	}
+	event = evlist_find(&s->events, d->at.p, d->at.h.size, true, s->swap);
+	d->event = event == ID_NONE ? NULL : &s->events.events.v[event];
+	if (!d->event || d->event->unsupported)
+		d->err = d->event ? ERR_UNSUPPORTED : ERR_NOTFOUND;
+	else
+		d->err = sample_decode(&d->event->layout, c, &d->s);
+}
+
+static void dump_records(const struct source *s, const struct config *cfg, struct bytes *out)
+{
+	struct dump_record d = { 0 };
+	u64 at = 0, bad = NO_OFFSET;
+
+	while (!out->err && source_next(s, &at, &d.at, &bad)) {
+		if (!is_wanted(cfg, d.at.h.type))
+			continue;
+		decode(s, &d);
+		if (cfg->json)
+			dump_json(s, &d, out);
+		else
+			dump_text(s, &d, cfg->verbose, out);
+	}
+	if (bad != NO_OFFSET)
+		(void)notify_at(s->notify, NOTE_WARNING, ERR_TRUNCATED, s->path, s->data_offset + bad,
+				"the last %llu bytes are no whole record; left out",
+				(unsigned long long)(s->size - bad));
+}
+
+static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
+{
+	const struct config *cfg = config;
+	struct bytes out;
+	struct source *s;
+	int err;
+
+	if (argc) {
+		(void)notify_error(ctx->notify, ERR_USAGE, "'%s' is not an option (name the recording with -i)",
+				   argv[0]);
+		return 2;
+	}
+	if (check_types(cfg, ctx->notify))
+		return 2;
+	if (source_open(&s, cfg->input, ctx->notify))
+		return 1;
+	bytes_to_fd(&out, STDOUT_FILENO);
+	if (cfg->header || cfg->header_only)
+		print_header(s, cfg->verbose, &out);
+	if (!cfg->header_only)
+		dump_records(s, cfg, &out);
+	err = bytes_flush(&out);
+	if (err && out.sys_errno != EPIPE)
+		(void)notify_error(ctx->notify, err, "cannot write: %s", strerror(out.sys_errno));
+	bytes_free(&out);
+	source_close(s);
+	return err ? 1 : 0;
+}
+
+static const struct opt opts[] = {
+	{ 'i', "input", OPT_STRING, offsetof(struct config, input), "FILE",
+	  "recording to read (perf.data; - is a pipe)" },
+	{ 0, "type", OPT_LIST, offsetof(struct config, types), "NAME",
+	  "only records of this type; may be given again" },
+	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL, "one JSON object per record and line" },
+	{ 'v', "verbose", OPT_FLAG, offsetof(struct config, verbose), NULL,
+	  "chains, branches, registers and stacks too" },
+	{ 0, "header", OPT_FLAG, offsetof(struct config, header), NULL, "the header first" },
+	{ 0, "header-only", OPT_FLAG, offsetof(struct config, header_only), NULL, "nothing but the header" },
+};
+
+const struct command cmd_dump = {
+	.name = "dump",
+	.summary = "print every record of a recording, decoded",
+	.args = "[options]",
+	.opts = opts,
+	.nr_opts = ARRAY_LEN(opts),
+	.config_size = sizeof(struct config),
+	.defaults = defaults,
+	.run = run,
+};

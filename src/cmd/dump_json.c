@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records as JSON. The fields that have a place of their own in struct record are rows of one table; arrays and what
+ * differs by type are written by hand below it. */
+#include "cmd/dump.h"
+
+typedef unsigned long long ull;
+
+enum kind { F_U16, F_U32, F_S32, F_U64, F_BOOL, F_STR };
+
+static const struct field {
+	u32 type;
+	const char *name;
+	enum kind kind;
+	size_t offset;
+} fields[] = {
+#define F(type, field, member, kind)                                                                                   \
+	{                                                                                                              \
+		PERF_RECORD_##type, field, kind, offsetof(struct record, member)                                       \
+	}
+#define MMAP_FIELDS(type)                                                                                              \
+	F(type, "pid", mmap.pid, F_S32), F(type, "tid", mmap.tid, F_S32), F(type, "start", mmap.start, F_U64),         \
+		F(type, "len", mmap.len, F_U64), F(type, "pgoff", mmap.pgoff, F_U64),                                  \
+		F(type, "prot", mmap.prot, F_U32), F(type, "filename", mmap.filename, F_STR)
+#define TASK_FIELDS(type)                                                                                              \
+	F(type, "pid", task.pid, F_S32), F(type, "ppid", task.ppid, F_S32), F(type, "tid", task.tid, F_S32),           \
+		F(type, "ptid", task.ptid, F_S32), F(type, "time", task.time, F_U64)
+#define THROTTLE_FIELDS(type)                                                                                          \
+	F(type, "time", throttle.time, F_U64), F(type, "id", throttle.id, F_U64),                                      \
+		F(type, "stream_id", throttle.stream_id, F_U64)
+	MMAP_FIELDS(MMAP),
+	MMAP_FIELDS(MMAP2),
+	F(MMAP2, "flags", mmap.flags, F_U32),
+	F(MMAP2, "maj", mmap.maj, F_U32),
+	F(MMAP2, "min", mmap.min, F_U32),
+	F(MMAP2, "ino", mmap.ino, F_U64),
+	F(MMAP2, "ino_generation", mmap.ino_generation, F_U64),
+	F(COMM, "pid", comm.pid, F_S32),
+	F(COMM, "tid", comm.tid, F_S32),
+	F(COMM, "comm", comm.comm, F_STR),
+	F(COMM, "exec", comm.exec, F_BOOL),
+	TASK_FIELDS(FORK),
+	TASK_FIELDS(EXIT),
+	F(LOST, "id", lost.id, F_U64),
+	F(LOST, "lost", lost.lost, F_U64),
+	F(LOST_SAMPLES, "lost", lost.lost, F_U64),
+	THROTTLE_FIELDS(THROTTLE),
+	THROTTLE_FIELDS(UNTHROTTLE),
+	F(READ, "pid", read.pid, F_S32),
+	F(READ, "tid", read.tid, F_S32),
+	F(AUX, "offset", aux.offset, F_U64),
+	F(AUX, "size", aux.size, F_U64),
+	F(AUX, "flags", aux.flags, F_U64),
+	F(ITRACE_START, "pid", itrace_start.pid, F_S32),
+	F(ITRACE_START, "tid", itrace_start.tid, F_S32),
+	F(SWITCH_CPU_WIDE, "next_prev_pid", sw.next_prev_pid, F_S32),
+	F(SWITCH_CPU_WIDE, "next_prev_tid", sw.next_prev_tid, F_S32),
+	F(NAMESPACES, "pid", namespaces.pid, F_S32),
+	F(NAMESPACES, "tid", namespaces.tid, F_S32),
+	F(KSYMBOL, "addr", ksymbol.addr, F_U64),
+	F(KSYMBOL, "len", ksymbol.len, F_U32),
+	F(KSYMBOL, "ksym_type", ksymbol.ksym_type, F_U16),
+	F(KSYMBOL, "flags", ksymbol.flags, F_U16),
+	F(KSYMBOL, "name", ksymbol.name, F_STR),
+	F(BPF_EVENT, "bpf_type", bpf_event.type, F_U16),
+	F(BPF_EVENT, "flags", bpf_event.flags, F_U16),
+	F(BPF_EVENT, "id", bpf_event.id, F_U32),
+	F(CGROUP, "id", cgroup.id, F_U64),
+	F(CGROUP, "path", cgroup.path, F_STR),
+	F(TEXT_POKE, "addr", text_poke.addr, F_U64),
+	F(TEXT_POKE, "old_len", text_poke.old_len, F_U16),
+	F(TEXT_POKE, "new_len", text_poke.new_len, F_U16),
+	F(AUX_OUTPUT_HW_ID, "hw_id", aux_output_hw_id.hw_id, F_U64),
+	F(CALLCHAIN_DEFERRED, "cookie", callchain_deferred.cookie, F_U64),
+	F(HEADER_EVENT_TYPE, "id", event_type.id, F_U64),
+	F(HEADER_EVENT_TYPE, "name", event_type.name, F_STR),
+	F(EVENT_UPDATE, "update", event_update.type, F_U64),
+	F(EVENT_UPDATE, "id", event_update.id, F_U64),
+	F(HEADER_TRACING_DATA, "bytes", tracing_data.size, F_U32),
+	F(HEADER_BUILD_ID, "pid", build_id.pid, F_S32),
+	F(HEADER_BUILD_ID, "filename", build_id.filename, F_STR),
+	F(ID_INDEX, "nr", id_index.nr, F_U64),
+	F(AUXTRACE_INFO, "auxtrace_type", auxtrace_info.type, F_U32),
+	F(AUXTRACE, "bytes", auxtrace.size, F_U64),
+	F(AUXTRACE, "aux_offset", auxtrace.offset, F_U64),
+	F(AUXTRACE, "reference", auxtrace.reference, F_U64),
+	F(AUXTRACE, "idx", auxtrace.idx, F_U32),
+	F(AUXTRACE, "tid", auxtrace.tid, F_S32),
+	F(AUXTRACE, "cpu", auxtrace.cpu, F_S32),
+	F(AUXTRACE_ERROR, "error_type", auxtrace_error.type, F_U32),
+	F(AUXTRACE_ERROR, "code", auxtrace_error.code, F_U32),
+	F(AUXTRACE_ERROR, "cpu", auxtrace_error.cpu, F_S32),
+	F(AUXTRACE_ERROR, "pid", auxtrace_error.pid, F_S32),
+	F(AUXTRACE_ERROR, "tid", auxtrace_error.tid, F_S32),
+	F(AUXTRACE_ERROR, "ip", auxtrace_error.ip, F_U64),
+	F(AUXTRACE_ERROR, "time", auxtrace_error.time, F_U64),
+	F(AUXTRACE_ERROR, "msg", auxtrace_error.msg, F_STR),
+	F(TIME_CONV, "time_shift", time_conv.shift, F_U64),
+	F(TIME_CONV, "time_mult", time_conv.mult, F_U64),
+	F(TIME_CONV, "time_zero", time_conv.zero, F_U64),
+	F(TIME_CONV, "time_cycles", time_conv.cycles, F_U64),
+	F(TIME_CONV, "time_mask", time_conv.mask, F_U64),
+	F(TIME_CONV, "cap_user_time_zero", time_conv.cap_zero, F_BOOL),
+	F(TIME_CONV, "cap_user_time_short", time_conv.cap_short, F_BOOL),
+	F(HEADER_FEATURE, "feature", feature.id, F_U64),
+	F(COMPRESSED, "bytes", compressed.size, F_U64),
+	F(COMPRESSED2, "bytes", compressed.size, F_U64),
+	F(STAT, "id", stat.id, F_U64),
+	F(STAT, "cpu", stat.cpu, F_S32),
+	F(STAT, "thread", stat.thread, F_S32),
+	F(STAT, "value", stat.value, F_U64),
+	F(STAT, "time_enabled", stat.time_enabled, F_U64),
+	F(STAT, "time_running", stat.time_running, F_U64),
+	F(STAT_ROUND, "round_type", stat_round.type, F_U64),
+	F(STAT_ROUND, "time", stat_round.time, F_U64),
+	F(BPF_METADATA, "prog_name", bpf_metadata.prog_name, F_STR),
+	F(BPF_METADATA, "nr", bpf_metadata.nr, F_U64),
+#undef F
+#undef MMAP_FIELDS
+#undef TASK_FIELDS
+#undef THROTTLE_FIELDS
+};
+
+static void put_name(const char *name, struct bytes *out)
+{
+	bytes_printf(out, ",\"%s\":", name);
+}
+
+static void put_u64(const char *name, u64 v, struct bytes *out)
+{
+	put_name(name, out);
+	bytes_dec(out, v);
+}
+
+static void put_s32(const char *name, u32 v, struct bytes *out)
+{
+	bytes_printf(out, ",\"%s\":%d", name, (s32)v);
+}
+
+static void put_text(const char *name, const char *s, size_t n, struct bytes *out)
+{
+	put_name(name, out);
+	bytes_char(out, '"');
+	bytes_json(out, s, n);
+	bytes_char(out, '"');
+}
+
+static void put_hex(const char *name, const u8 *p, size_t n, struct bytes *out)
+{
+	bytes_printf(out, ",\"%s\":\"", name);
+	for (size_t i = 0; i < n; i++)
+		bytes_printf(out, "%02x", p[i]);
+	bytes_char(out, '"');
+}
+
+static void put_u64s(const char *name, const struct u64s *a, struct bytes *out)
+{
+	put_name(name, out);
+	bytes_char(out, '[');
+	for (u32 i = 0; i < a->n; i++) {
+		if (i)
+			bytes_char(out, ',');
+		bytes_dec(out, u64s_at(a, i));
+	}
+	bytes_char(out, ']');
+}
+
+static void put_field(const struct field *f, const struct record *r, struct bytes *out)
+{
+	const void *p = (const char *)r + f->offset;
+	const struct str *s = p;
+
+	switch (f->kind) {
+	case F_U16:
+		put_u64(f->name, *(const u16 *)p, out);
+		break;
+	case F_U32:
+		put_u64(f->name, *(const u32 *)p, out);
+		break;
+	case F_S32:
+		put_s32(f->name, *(const u32 *)p, out);
+		break;
+	case F_U64:
+		put_u64(f->name, *(const u64 *)p, out);
+		break;
+	case F_BOOL:
+		bytes_printf(out, ",\"%s\":%s", f->name, *(const bool *)p ? "true" : "false");
+		break;
+	case F_STR:
+		put_text(f->name, s->p, s->len, out);
+		break;
+	}
+}
+
+static void put_namespaces(const struct record *r, struct bytes *out)
+{
+	const struct u64s *pairs = &r->namespaces.dev_inode;
+
+	bytes_str(out, ",\"namespaces\":[");
+	for (u32 i = 0; i + 1 < pairs->n; i += 2)
+		bytes_printf(out, "%s{\"dev\":%llu,\"inode\":%llu}", i ? "," : "", (ull)u64s_at(pairs, i),
+			     (ull)u64s_at(pairs, i + 1));
+	bytes_char(out, ']');
+}
+
+static void put_update(const struct record *r, struct bytes *out)
+{
+	struct cursor c = r->event_update.data;
+	struct str s = cursor_text(&c, cursor_left(&c));
+
+	if (r->event_update.type == 0 || r->event_update.type == 2)
+		put_text("text", s.p, s.len, out);
+}
+
+static void put_attr(const struct record *r, struct bytes *out)
+{
+	bytes_str(out, ",\"attr\":{");
+	attr_print_json(&r->header_attr.attr, out);
+	bytes_char(out, '}');
+	put_u64s("ids", &r->header_attr.ids, out);
+}
+
+/* What the table has no kind for. */
+static void put_special(const struct record *r, struct bytes *out)
+{
+	switch (r->h.type) {
+	case PERF_RECORD_MMAP2:
+		if (r->mmap.build_id_size)
+			put_hex("build_id", r->mmap.build_id, r->mmap.build_id_size, out);
+		break;
+	case PERF_RECORD_HEADER_BUILD_ID:
+		put_hex("build_id", r->build_id.build_id, r->build_id.size, out);
+		break;
+	case PERF_RECORD_NAMESPACES:
+		put_namespaces(r, out);
+		break;
+	case PERF_RECORD_BPF_EVENT:
+		put_hex("tag", r->bpf_event.tag, sizeof(r->bpf_event.tag), out);
+		break;
+	case PERF_RECORD_TEXT_POKE:
+		put_hex("text", r->text_poke.bytes, (size_t)r->text_poke.old_len + r->text_poke.new_len, out);
+		break;
+	case PERF_RECORD_CALLCHAIN_DEFERRED:
+		put_u64s("callchain", &r->callchain_deferred.ips, out);
+		break;
+	case PERF_RECORD_HEADER_ATTR:
+		put_attr(r, out);
+		break;
+	case PERF_RECORD_EVENT_UPDATE:
+		put_update(r, out);
+		break;
+	case PERF_RECORD_AUXTRACE_INFO:
+		put_u64s("priv", &r->auxtrace_info.priv, out);
+		break;
+	case PERF_RECORD_ID_INDEX:
+		put_u64s("entries", &r->id_index.entries, out);
+		break;
+	case PERF_RECORD_HEADER_FEATURE:
+		if (r->feature.id < FEAT_MAX && feature_name((u32)r->feature.id))
+			put_text("name", feature_name((u32)r->feature.id), strlen(feature_name((u32)r->feature.id)),
+				 out);
+		put_u64("bytes", cursor_left(&r->feature.data), out);
+		break;
+	default:
+		break;
+	}
+}
+
+static void put_sample_id(const struct sample_id *id, struct bytes *out)
+{
+	const struct {
+		u64 bit;
+		const char *name;
+		s64 value;
+	} rows[] = {
+		{ PERF_SAMPLE_TID, "pid", (s32)id->pid },
+		{ PERF_SAMPLE_TID, "tid", (s32)id->tid },
+		{ PERF_SAMPLE_CPU, "cpu", (s32)id->cpu },
+		{ PERF_SAMPLE_TIME, "time", (s64)id->time },
+		{ PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER, "id", (s64)id->id },
+		{ PERF_SAMPLE_STREAM_ID, "stream_id", (s64)id->stream_id },
+	};
+	const char *between = ",\"sample_id\":{";
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (!(id->has & rows[i].bit))
+			continue;
+		bytes_printf(out, i < 3 ? "%s\"%s\":%lld" : "%s\"%s\":%llu", between, rows[i].name,
+			     (long long)rows[i].value);
+		between = ",";
+	}
+	if (id->has)
+		bytes_char(out, '}');
+}
+
+static void put_read(const struct read_values *v, u64 format, struct bytes *out)
+{
+	bytes_str(out, ",\"read\":{\"values\":[");
+	for (u32 i = 0; i < v->nr; i++) {
+		bytes_printf(out, "%s{\"value\":%llu", i ? "," : "", (ull)read_value(v, i));
+		if (v->has_id)
+			put_u64("id", read_id(v, i), out);
+		if (v->has_lost)
+			put_u64("lost", read_lost(v, i), out);
+		bytes_char(out, '}');
+	}
+	bytes_char(out, ']');
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		put_u64("time_enabled", v->time_enabled, out);
+	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		put_u64("time_running", v->time_running, out);
+	bytes_char(out, '}');
+}
+
+static void put_branches(const struct sample *s, struct bytes *out)
+{
+	if (s->has_hw_idx)
+		bytes_printf(out, ",\"hw_idx\":%lld", (long long)s->hw_idx);
+	bytes_str(out, ",\"branches\":[");
+	for (u32 i = 0; i < s->nr_branches; i++) {
+		struct branch_entry b = sample_branch(s, i);
+
+		bytes_printf(out, "%s{\"from\":%llu,\"to\":%llu", i ? "," : "", (ull)b.from, (ull)b.to);
+		put_u64("flags", b.flags, out);
+		if (i < s->branch_counters.n)
+			put_u64("counters", u64s_at(&s->branch_counters, i), out);
+		bytes_char(out, '}');
+	}
+	bytes_char(out, ']');
+}
+
+static void put_sample(const struct dump_record *d, struct bytes *out)
+{
+	const struct sample *s = &d->s;
+	const struct {
+		u64 bit;
+		const char *name;
+		u64 value;
+	} numbers[] = {
+		{ PERF_SAMPLE_IP, "ip", s->ip },
+		{ PERF_SAMPLE_TIME, "time", s->time },
+		{ PERF_SAMPLE_ADDR, "addr", s->addr },
+		{ PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER, "id", s->id },
+		{ PERF_SAMPLE_STREAM_ID, "stream_id", s->stream_id },
+		{ PERF_SAMPLE_PERIOD, "period", s->period },
+		{ PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT, "weight", s->weight },
+		{ PERF_SAMPLE_WEIGHT_STRUCT, "weight2", s->var2_w },
+		{ PERF_SAMPLE_WEIGHT_STRUCT, "weight3", s->var3_w },
+		{ PERF_SAMPLE_DATA_SRC, "data_src", s->data_src },
+		{ PERF_SAMPLE_TRANSACTION, "transaction", s->transaction },
+		{ PERF_SAMPLE_PHYS_ADDR, "phys_addr", s->phys_addr },
+		{ PERF_SAMPLE_CGROUP, "cgroup", s->cgroup },
+		{ PERF_SAMPLE_DATA_PAGE_SIZE, "data_page_size", s->data_page_size },
+		{ PERF_SAMPLE_CODE_PAGE_SIZE, "code_page_size", s->code_page_size },
+	};
+
+	if (s->has & PERF_SAMPLE_TID) {
+		put_s32("pid", s->pid, out);
+		put_s32("tid", s->tid, out);
+	}
+	if (s->has & PERF_SAMPLE_CPU)
+		put_s32("cpu", s->cpu, out);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		if (s->has & numbers[i].bit)
+			put_u64(numbers[i].name, numbers[i].value, out);
+	if (s->has & PERF_SAMPLE_READ)
+		put_read(&s->read, d->event->layout.read_format, out);
+	if (s->has & PERF_SAMPLE_CALLCHAIN)
+		put_u64s("callchain", &s->chain, out);
+	if (s->has & PERF_SAMPLE_RAW)
+		put_hex("raw", s->raw, s->raw_size, out);
+	if (s->has & PERF_SAMPLE_BRANCH_STACK)
+		put_branches(s, out);
+	if (s->has & PERF_SAMPLE_REGS_USER)
+		put_u64s("regs_user", &s->regs_user, out);
+	if (s->has & PERF_SAMPLE_STACK_USER)
+		put_u64("stack_user_size", s->stack_user_dyn_size, out);
+	if (s->has & PERF_SAMPLE_REGS_INTR)
+		put_u64s("regs_intr", &s->regs_intr, out);
+	if (s->has & PERF_SAMPLE_AUX)
+		put_u64("aux_size", s->aux_size, out);
+}
+
+void dump_json(const struct source *src, const struct dump_record *d, struct bytes *out)
+{
+	const struct record_header *h = &d->at.h;
+	const struct record_kind *kind = record_kind(h->type);
+
+	bytes_printf(out, "{\"offset\":%llu,\"size\":%u,\"misc\":%u,\"type\":%u", (ull)d->offset, h->size, h->misc,
+		     h->type);
+	if (kind)
+		bytes_printf(out, ",\"kind\":\"%s\"", kind->name);
+	if (d->event) {
+		put_u64("event", (u64)(d->event - src->events.events.v), out);
+		put_text("event_name", d->event->name, strlen(d->event->name), out);
+	}
+	if (d->at.payload)
+		put_u64("payload", d->at.payload_size, out);
+	if (d->err) {
+		put_text("error", err_name(d->err), strlen(err_name(d->err)), out);
+	} else if (d->is_sample) {
+		put_sample(d, out);
+	} else {
+		put_sample_id(&d->r.sid, out);
+		for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+			if (fields[i].type == h->type)
+				put_field(&fields[i], &d->r, out);
+		put_special(&d->r, out);
+	}
+	bytes_str(out, "}\n");
+}

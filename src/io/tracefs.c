@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/tracefs.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/sysfs_pmu.h"
+
+#define ENTRIES_MAX 100000
+
+static int from_errno(int e)
+{
+	if (e == EACCES || e == EPERM)
+		return ERR_PERM;
+	return e == ENOENT || e == ENOTDIR ? ERR_NOTFOUND : ERR_IO;
+}
+
+const char *tracefs_root(const char *given)
+{
+	if (given)
+		return given;
+	if (access("/sys/kernel/tracing/events", F_OK) && errno == ENOENT &&
+	    !access("/sys/kernel/debug/tracing/events", F_OK))
+		return "/sys/kernel/debug/tracing";
+	return "/sys/kernel/tracing";
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool name_fits(const char *name)
+{
+	if (name[0] == '.')
+		return false;
+	for (const char *p = name; *p; p++)
+		if (!isalnum((u8)*p) && !strchr("_-.", *p))
+			return false;
+	return true;
+}
+
+static bool is_directory(const char *base, const struct dirent *d)
+{
+	struct stat st;
+	char *path;
+	bool yes;
+
+	if (d->d_type != DT_UNKNOWN)
+		return d->d_type == DT_DIR;
+	path = mem_printf("%s/%s", base, d->d_name);
+	yes = !stat(path, &st) && S_ISDIR(st.st_mode);
+	free(path);
+	return yes;
+}
+
+int tracefs_list(const char *root, const char *subsystem, struct tracefs_names *out)
+{
+	char *path = mem_printf("%s/events%s%s", root, subsystem ? "/" : "", subsystem ? subsystem : "");
+	DIR *dir = opendir(path);
+	struct dirent *d;
+	int err = dir ? 0 : from_errno(errno);
+
+	while (dir && out->v.n < ENTRIES_MAX && (d = readdir(dir)))
+		if (name_fits(d->d_name) && is_directory(path, d))
+			vec_push(&out->v, mem_strdup(d->d_name));
+	if (dir)
+		closedir(dir);
+	free(path);
+	if (out->v.n)
+		qsort(out->v.v, out->v.n, sizeof(*out->v.v), by_text);
+	return err;
+}
+
+void tracefs_names_free(struct tracefs_names *n)
+{
+	for (size_t i = 0; i < n->v.n; i++)
+		free(n->v.v[i]);
+	vec_free(&n->v);
+}
+
+int tracefs_event_id(const char *root, const char *subsystem, const char *event, u64 *id)
+{
+	char *path = mem_printf("%s/events/%s/%s/id", root, subsystem, event), *text, *end;
+	int err = 0;
+
+	errno = 0;
+	text = sysfs_read_line(path);
+	if (!text) {
+		err = from_errno(errno);
+	} else {
+		*id = strtoull(text, &end, 10);
+		if (!isdigit((u8)*text) || *end)
+			err = ERR_FORMAT;
+	}
+	free(text);
+	free(path);
+	return err;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The search for files.
+ *
+ * A path in a recording names a file of the machine and the mount namespace it was made in, as it was then. What lies
+ * at that path today may be another build. The build id tells: where the recording has one, a file with another one is
+ * never used. Debug files are looked for in the order of perf: debug link, perf's build-id cache, /usr/lib/debug by
+ * path and by build id; then debuginfod, if the user asked for it.
+ */
+#include "state/debuginfo.h"
+
+#include <lzma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef HAVE_DEBUGINFOD
+#include <elfutils/debuginfod.h>
+#endif
+
+#include "state/elf_symbols.h"
+
+#define DEBUG_ROOT "/usr/lib/debug"
+#define LARGEST_PATH 4096
+
+struct id {
+	u8 bytes[20];
+	u32 size;
+};
+
+void found_file_close(struct found_file *f)
+{
+	elf_file_close(&f->elf);
+	free(f->path);
+	f->path = NULL;
+}
+
+static struct id recorded_id(const struct dso_slot *s)
+{
+	struct id id = { .size = s->pub.build_id_size };
+
+	memcpy(id.bytes, s->pub.build_id, id.size);
+	return id;
+}
+
+/* Recorded ids may be shorter than those in files, or padded with zeros (as old perf did): compare what both have. */
+static bool ids_agree(const struct id *a, const struct id *b)
+{
+	u32 n = MIN(a->size, b->size);
+
+	if (memcmp(a->bytes, b->bytes, n) != 0)
+		return false;
+	for (u32 i = n; i < a->size; i++)
+		if (a->bytes[i])
+			return false;
+	return true;
+}
+
+static struct id file_id(const struct elf_file *f)
+{
+	struct id id = { .size = 0 };
+
+	id.size = elf_build_id(f, id.bytes);
+	return id;
+}
+
+/* The directory through which the process's files are seen: "" for our own. */
+static char *root_of(const struct dsos *d, const struct dso_slot *s)
+{
+	if (d->opts.symfs)
+		return mem_strdup(d->opts.symfs);
+	if (s->mount_ns)
+		return mem_printf("/proc/%u/root", s->pub.pid);
+	return mem_strdup("");
+}
+
+static char *cache_path(const struct dsos *d, const struct id *id, const char *file)
+{
+	const char *home = getenv("HOME");
+	char hex[41];
+
+	if (!id->size || (!d->opts.buildid_dir && !home))
+		return NULL;
+	for (u32 i = 0; i < id->size; i++)
+		snprintf(hex + i * 2, 3, "%02x", id->bytes[i]);
+	if (d->opts.buildid_dir)
+		return mem_printf("%s/.build-id/%.2s/%s/%s", d->opts.buildid_dir, hex, hex + 2, file);
+	return mem_printf("%s/.debug/.build-id/%.2s/%s/%s", home, hex, hex + 2, file);
+}
+
+#ifdef HAVE_DEBUGINFOD
+/* Asks the servers; the client library keeps what it fetched in a cache of its own. */
+static char *ask_servers(const struct dsos *d, const struct id *id, bool executable)
+{
+	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
+	debuginfod_client *client;
+	char *path = NULL;
+	int fd;
+
+	if (!d->opts.debuginfod || !urls || !*urls || !id->size || !(client = debuginfod_begin()))
+		return NULL;
+	fd = executable ? debuginfod_find_executable(client, id->bytes, (int)id->size, &path) :
+			  debuginfod_find_debuginfo(client, id->bytes, (int)id->size, &path);
+	if (fd >= 0)
+		close(fd);
+	else
+		path = NULL;
+	debuginfod_end(client);
+	return path;
+}
+#else
+static char *ask_servers(const struct dsos *d, const struct id *id, bool executable)
+{
+	(void)d;
+	(void)id;
+	(void)executable;
+	return NULL;
+}
+#endif
+
+/* Opens path (takes it) if it is an ELF file that does not contradict id. */
+static int try_open(char *path, const struct id *id, struct found_file *out)
+{
+	struct id its;
+	int err;
+
+	if (!path)
+		return ERR_NOTFOUND;
+	err = elf_file_open(&out->elf, path);
+	out->path = path;
+	if (err == 0 && id->size) {
+		its = file_id(&out->elf);
+		if (!its.size || !ids_agree(id, &its))
+			err = ERR_UNSUPPORTED;
+	}
+	if (err < 0)
+		found_file_close(out);
+	return err;
+}
+
+static const char *explain(int err)
+{
+	switch (err) {
+	case ERR_NOTFOUND:
+		return "the file is gone";
+	case ERR_PERM:
+		return "the file cannot be read (try as root)";
+	case ERR_FORMAT:
+		return "not an ELF file";
+	case ERR_TRUNCATED:
+		return "the ELF file is damaged";
+	case ERR_UNSUPPORTED:
+		return "the file is another build than the recorded one (build ids differ)";
+	}
+	return err_name(err);
+}
+
+int debuginfo_runtime(struct dsos *d, struct dso_slot *s, struct found_file *out, const char **why)
+{
+	struct id id = recorded_id(s);
+	char *root = root_of(d, s);
+	int err = ERR_NOTFOUND;
+
+	if (s->pub.path[0] == '/')
+		err = try_open(mem_printf("%s%s", root, s->pub.path), &id, out);
+	/* The process may have ended, and its namespace with it; the image may also be known to the host. */
+	if (err < 0 && s->mount_ns && s->pub.path[0] == '/')
+		err = try_open(mem_strdup(s->pub.path), &id, out);
+	free(root);
+	if (err < 0 && id.size && try_open(cache_path(d, &id, "elf"), &id, out) == 0)
+		err = 0;
+	if (err < 0 && id.size && try_open(ask_servers(d, &id, true), &id, out) == 0)
+		err = 0;
+	*why = err < 0 ? explain(err) : NULL;
+	return err;
+}
+
+bool debuginfo_is_build(const struct dso_slot *s, const struct elf_file *f)
+{
+	struct id id = recorded_id(s), its = file_id(f);
+
+	return !id.size || (its.size && ids_agree(&id, &its));
+}
+
+int debuginfo_cached(const struct dsos *d, const struct dso_slot *s, const char *file, struct found_file *out)
+{
+	struct id id = recorded_id(s);
+
+	return try_open(cache_path(d, &id, file), &id, out);
+}
+
+static bool has_wanted(const struct elf_file *f, enum debug_want want)
+{
+	return want == WANT_SYMTAB ? elf_has_table(f, ELF_SYMTAB) :
+				     elf_section_named(f, ".debug_info") || elf_section_named(f, ".zdebug_info");
+}
+
+static void make_crc_table(u32 table[256])
+{
+	for (u32 i = 0; i < 256; i++) {
+		u32 c = i;
+
+		for (int bit = 0; bit < 8; bit++)
+			c = c & 1 ? c >> 1 ^ 0xedb88320u : c >> 1;
+		table[i] = c;
+	}
+}
+
+/* The checksum that a debug link names: CRC-32 of all bytes of the file. */
+static bool crc_matches(const struct elf_file *f, u32 want)
+{
+	u32 table[256], crc = ~0u;
+	u64 at = 0;
+
+	make_crc_table(table);
+	while (at < f->size) {
+		u64 n = MIN(f->size - at, (u64)1 << 20);
+		u8 *part;
+
+		if (elf_file_read(f, at, n, &part) < 0)
+			return false;
+		for (u64 i = 0; i < n; i++)
+			crc = table[(crc ^ part[i]) & 0xff] ^ crc >> 8;
+		free(part);
+		at += n;
+	}
+	return ~crc == want;
+}
+
+struct search {
+	struct dsos *d;
+	struct id id; /* size 0: unknown */
+	enum debug_want want;
+	struct found_file *out;
+};
+
+/* Takes path. */
+static bool take(const struct search *s, char *path)
+{
+	if (try_open(path, &s->id, s->out) < 0)
+		return false;
+	if (has_wanted(&s->out->elf, s->want))
+		return true;
+	found_file_close(s->out);
+	return false;
+}
+
+/* .gnu_debuglink: a file name, padding to 4 bytes, a checksum. */
+static bool follow_link(const struct search *s, const struct elf_file *runtime, const char *root, const char *path)
+{
+	static const char *const dirs[][2] = { { "", "/" }, { "", "/.debug/" }, { DEBUG_ROOT, "/" } };
+	const struct elf_section *sec = elf_section_named(runtime, ".gnu_debuglink");
+	int dir = (int)(strrchr(path, '/') ? strrchr(path, '/') - path : 0);
+	bool found = false;
+	struct cursor c;
+	struct str name;
+	u8 *raw;
+	u32 crc;
+
+	if (!sec || sec->size > LARGEST_PATH || elf_section_read(runtime, sec, &raw) < 0)
+		return false;
+	c = cursor_over(raw, sec->size, runtime->swap);
+	name = cursor_text(&c, sec->size);
+	c = cursor_over(raw, sec->size, runtime->swap);
+	cursor_skip(&c, ((u64)name.len + 4) & ~(u64)3);
+	crc = cursor_u32(&c);
+	for (size_t i = 0; i < ARRAY_LEN(dirs) && !found && !c.bad && name.len && !strchr(name.p, '/'); i++) {
+		char *file = mem_printf("%s%s%.*s%s%s", root, dirs[i][0], dir, path, dirs[i][1], name.p);
+
+		found = take(s, file);
+		if (found && !s->id.size && !crc_matches(&s->out->elf, crc)) {
+			found_file_close(s->out);
+			found = false;
+		}
+	}
+	free(raw);
+	return found;
+}
+
+static bool by_build_id(const struct search *s, const char *root)
+{
+	char hex[41];
+
+	if (!s->id.size)
+		return false;
+	for (u32 i = 0; i < s->id.size; i++)
+		snprintf(hex + i * 2, 3, "%02x", s->id.bytes[i]);
+	return take(s, mem_printf("%s" DEBUG_ROOT "/.build-id/%.2s/%s.debug", root, hex, hex + 2)) ||
+	       (*root && take(s, mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2)));
+}
+
+int debuginfo_separate(struct dsos *d, struct dso_slot *slot, const struct elf_file *runtime, enum debug_want want,
+		       struct found_file *out)
+{
+	struct search s = { d, runtime ? file_id(runtime) : recorded_id(slot), want, out };
+	char *root = root_of(d, slot);
+	const char *path = slot->pub.path;
+	bool found = (runtime && path[0] == '/' && follow_link(&s, runtime, root, path)) ||
+		     take(&s, cache_path(d, &s.id, "elf")) || take(&s, cache_path(d, &s.id, "debug"));
+
+	/* By path alone nothing would say that both files belong together, so these need a build id. */
+	if (!found && s.id.size)
+		found = (path[0] == '/' && (take(&s, mem_printf("%s" DEBUG_ROOT "%s.debug", root, path)) ||
+					    take(&s, mem_printf("%s" DEBUG_ROOT "%s", root, path)))) ||
+			by_build_id(&s, root) || take(&s, ask_servers(d, &s.id, false));
+	free(root);
+	return found ? 0 : ERR_NOTFOUND;
+}
+
+/* Symbol tables compress to about a fifth; what grows more than 32-fold is an attempt to fill the memory. */
+#define MOST_GROWTH 32
+
+int debuginfo_embedded(const struct elf_file *f, u8 **out, size_t *size)
+{
+	const struct elf_section *sec = elf_section_named(f, ".gnu_debugdata");
+	u64 memory = 128u << 20;
+	size_t in_at = 0, out_at = 0, room;
+	u8 *raw, *plain;
+	int err = sec ? elf_section_read(f, sec, &raw) : ERR_NOTFOUND;
+
+	if (err < 0)
+		return err;
+	for (room = sec->size * 4 + 4096;; room *= 2) {
+		lzma_ret ret;
+
+		plain = mem_alloc(room);
+		in_at = out_at = 0;
+		ret = lzma_stream_buffer_decode(&memory, 0, NULL, raw, &in_at, sec->size, plain, &out_at, room);
+		if (ret == LZMA_OK)
+			break;
+		free(plain);
+		if (ret != LZMA_BUF_ERROR || room > sec->size * MOST_GROWTH + (1u << 20)) {
+			free(raw);
+			return ERR_FORMAT;
+		}
+	}
+	free(raw);
+	*out = plain;
+	*size = out_at;
+	return 0;
+}

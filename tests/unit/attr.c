@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "codec/attr.h"
+#include "recipe/swap.h"
+
+static const u32 published[] = { 64, 72, 80, 96, 104, 112, 120, 128, 136, 144 };
+
+/* Every byte different, but for the size. */
+static struct attr full(void)
+{
+	struct attr a;
+
+	for (u32 i = 0; i < sizeof(a); i++)
+		((u8 *)&a)[i] = (u8)(i + 1);
+	a.size = sizeof(a);
+	return a;
+}
+
+/* What is left of it in an attr of that size. */
+static struct attr cut(struct attr a, u32 size)
+{
+	memset((u8 *)&a + size, 0, sizeof(a) - size);
+	a.size = size;
+	return a;
+}
+
+static void every_size(void **state)
+{
+	const struct attr a = full();
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(published); i++) {
+		const struct attr want = cut(a, published[i]);
+
+		for (int swap = 0; swap < 2; swap++) {
+			struct bytes b = { 0 };
+			struct cursor c;
+			struct attr got;
+			bool unknown = true;
+
+			attr_encode(&a, published[i], &b);
+			assert_int_equal(b.len, published[i]);
+			bytes_u64(&b, 0x5555); /* what follows must be left alone */
+			if (swap)
+				swap_attr(b.p, published[i]);
+			c = cursor_over(b.p, b.len, swap);
+			assert_int_equal(attr_decode(&c, 0, &got, &unknown), 0);
+			assert_memory_equal(&got, &want, sizeof(got));
+			assert_false(unknown);
+			assert_int_equal(cursor_left(&c), 8);
+			bytes_free(&b);
+		}
+	}
+}
+
+static void newer_than_us(void **state)
+{
+	struct attr a = full(), got;
+	struct bytes b = { 0 };
+	struct cursor c;
+	bool unknown;
+
+	(void)state;
+	attr_encode(&a, 160, &b);
+	c = cursor_over(b.p, b.len, false);
+	assert_int_equal(attr_decode(&c, 0, &got, &unknown), 0);
+	assert_false(unknown);
+	assert_int_equal(got.size, 160);
+	b.p[159] = 1;
+	c = cursor_over(b.p, b.len, false);
+	assert_int_equal(attr_decode(&c, 0, &got, &unknown), 0);
+	assert_true(unknown);
+	assert_int_equal(cursor_left(&c), 0);
+	bytes_free(&b);
+}
+
+static void sections_and_bad_sizes(void **state)
+{
+	static const struct {
+		u32 size, section;
+		int err;
+	} rows[] = {
+		{ 128, 136, 0 },
+		{ 136, 136, 0 },
+		{ 0, 64, 0 },
+		{ 63, 0, ERR_FORMAT },
+		{ 8, 136, ERR_FORMAT },
+		{ 137, 136, ERR_FORMAT },
+		{ 4097, 0, ERR_FORMAT },
+		{ 4096, 0, ERR_TRUNCATED },
+		{ 128, 999, ERR_TRUNCATED },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		u8 bytes[200] = { 0 };
+		struct cursor c = cursor_over(bytes, sizeof(bytes), false);
+		struct attr got;
+
+		memcpy(bytes + 4, &rows[i].size, 4);
+		assert_int_equal(attr_decode(&c, rows[i].section, &got, NULL), rows[i].err);
+		if (!rows[i].err)
+			assert_int_equal(sizeof(bytes) - cursor_left(&c), rows[i].section);
+	}
+}
+
+static void truncated_at_every_offset(void **state)
+{
+	const struct attr a = full();
+	struct bytes b = { 0 };
+
+	(void)state;
+	attr_encode(&a, ATTR_SIZE_MAX_KNOWN, &b);
+	for (size_t n = 0; n < b.len; n++) {
+		u8 *copy = malloc(n ? n : 1);
+		struct cursor c = cursor_over(copy, n, false);
+		struct attr got;
+
+		memcpy(copy, b.p, n);
+		assert_int_equal(attr_decode(&c, 0, &got, NULL), ERR_TRUNCATED);
+		free(copy);
+	}
+	bytes_free(&b);
+}
+
+/* perf on a big-endian machine: disabled, inherit and precise_ip 2 are the bits 63, 62 and 48 of its word. */
+static void big_endian_flags(void **state)
+{
+	u8 raw[64] = { [7] = 64, [40] = 0xc0, [41] = 0x01 };
+	struct cursor c = cursor_over(raw, sizeof(raw), true);
+	struct attr got;
+
+	(void)state;
+	assert_int_equal(attr_decode(&c, 0, &got, NULL), 0);
+	assert_int_equal(got.flags, ATTR_DISABLED | ATTR_INHERIT | 2ull << ATTR_PRECISE_IP_SHIFT);
+	assert_int_equal(attr_precise_ip(&got), 2);
+}
+
+static void least_size(void **state)
+{
+	struct attr a = { .sig_data = 1 };
+
+	(void)state;
+	assert_int_equal(attr_least_size(&a), 128);
+	a.config3 = 1;
+	assert_int_equal(attr_least_size(&a), 136);
+	a.config4 = 1;
+	assert_int_equal(attr_least_size(&a), 144);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_size),
+		cmocka_unit_test(newer_than_us),
+		cmocka_unit_test(sections_and_bad_sizes),
+		cmocka_unit_test(truncated_at_every_offset),
+		cmocka_unit_test(big_endian_flags),
+		cmocka_unit_test(least_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
