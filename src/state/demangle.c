@@ -26,6 +26,9 @@ static char *demangle_name(const char *name)
 }
 #endif
 
+/* perf cuts these names here; ours are to compare equal. */
+#define LONGEST_PLT_NAME 1023
+
 char *demangle(const char *name)
 {
 	size_t n = strlen(name);
@@ -39,6 +42,8 @@ char *demangle(const char *name)
 	if (!out)
 		return NULL;
 	base = mem_printf("%s@plt", out);
+	if (strlen(base) > LONGEST_PLT_NAME)
+		base[LONGEST_PLT_NAME] = 0;
 	free(out);
 	return base;
 }

@@ -200,7 +200,7 @@ static void plt_sizes(const struct elf_file *f, const struct elf_section *plt, u
 		*entry = 16;
 		break;
 	default:
-		*header = *entry = plt->entsize;
+		*header = *entry = plt->entsize ? plt->entsize : 16; /* lld leaves it out */
 	}
 }
 

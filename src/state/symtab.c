@@ -11,7 +11,9 @@
  *  2. Of names with the same start one is kept: a sized one, then a strong one, then a global one, then the one with
  *     fewer leading underscores, then the longer name, then the earlier one. Names are compared as shown (demangled).
  *  3. Symbols that were made up for PLT entries come in after that.
- *  4. Where ranges still overlap, the symbol that starts last (the innermost) holds the address.
+ *  4. Where ranges still overlap, the symbol that starts last (the innermost) holds the address. Here perf's answer
+ *     depends on the shape of its search tree, and may be none: a few addresses differ (a PLT entry is named, not the
+ *     label before it; a label inside an assembler function, not the function).
  *
  * After rule 4 look-ups are one binary search. Without overlaps the symbols themselves are searched; with overlaps a
  * list of segments, each naming its symbol, so that an offset into a symbol is still counted from the symbol's start.
@@ -198,40 +200,31 @@ static u32 *merge_late(const struct symtab_build *b, u32 *ids, size_t n, const u
 	return all;
 }
 
-static void push_segment(struct symtab *t, size_t *cap, u64 start, u32 sym)
-{
-	if (t->nr_segs && t->segs[t->nr_segs - 1].start == start) {
-		t->segs[t->nr_segs - 1].sym = sym;
-		return;
-	}
-	if (t->nr_segs == *cap)
-		t->segs = mem_realloc(t->segs, *cap *= 2, sizeof(*t->segs));
-	t->segs[t->nr_segs++] = (struct segment){ start, sym };
-}
-
-/* Rule 4: a sweep with the symbols that are open at the current address on a stack, the innermost on top. */
+/* Rule 4: a sweep over the addresses where the answer may change. On the stack: the symbols that are open there, the one
+ * that started last on top; those that ended below it are dropped when they come up. */
 static void make_segments(struct symtab *t)
 {
+	VEC(struct segment) segs = { 0 };
 	VEC(u32) open = { 0 };
-	size_t cap = (size_t)t->n + 16;
+	u32 i = 0, now = ID_NONE, last = ID_NONE;
+	u64 at = t->syms[0].start;
 
-	t->segs = mem_realloc(NULL, cap, sizeof(*t->segs));
-	for (u32 i = 0; i <= t->n; i++) {
-		u64 upto = i < t->n ? t->syms[i].start : UINT64_MAX;
-
-		while (open.n && t->syms[open.v[open.n - 1]].end <= upto) {
-			u64 end = t->syms[open.v[--open.n]].end;
-
-			while (open.n && t->syms[open.v[open.n - 1]].end <= end)
-				open.n--;
-			push_segment(t, &cap, end, open.n ? open.v[open.n - 1] : ID_NONE);
-		}
-		if (i < t->n) {
-			push_segment(t, &cap, upto, i);
+	while (i < t->n || now != ID_NONE) {
+		for (; i < t->n && t->syms[i].start == at; i++)
 			vec_push(&open, i);
-		}
+		while (open.n && t->syms[open.v[open.n - 1]].end <= at)
+			open.n--;
+		now = open.n ? open.v[open.n - 1] : ID_NONE;
+		if (now != last)
+			vec_push(&segs, (struct segment){ at, now });
+		last = now;
+		at = now != ID_NONE ? t->syms[now].end : UINT64_MAX;
+		if (i < t->n)
+			at = MIN(at, t->syms[i].start);
 	}
 	vec_free(&open);
+	t->segs = mem_realloc(segs.v, segs.n, sizeof(*segs.v));
+	t->nr_segs = (u32)segs.n;
 }
 
 static void take_symbols(struct symtab *t, const struct symtab_build *b, const u32 *ids, size_t n)

@@ -157,6 +157,26 @@ static void test_overlaps(void **state)
 	symtab_free(t);
 }
 
+/* PLT entries come after sizes were settled, so a label before them reaches over them, and yields. */
+static void test_plt_inside_label(void **state)
+{
+	struct symtab_build b;
+	struct symtab *t;
+
+	(void)state;
+	symtab_build_init(&b);
+	add(&b, "_init", 0x2000, 0, BIND_GLOBAL);
+	add(&b, "_start", 0x2100, 0x10, BIND_GLOBAL);
+	add(&b, "puts@plt", 0x2020, 0x10, BIND_GLOBAL);
+	b.syms.v[b.syms.n - 1].late = true;
+	t = symtab_finish(&b);
+	assert_string_equal(at(t, 0x201f), "_init");
+	assert_string_equal(at(t, 0x2020), "puts@plt");
+	assert_string_equal(at(t, 0x2030), "_init");
+	assert_string_equal(at(t, 0x2110), "");
+	symtab_free(t);
+}
+
 static void test_end_of_address_space(void **state)
 {
 	struct symtab_build b;
@@ -179,6 +199,7 @@ int main(void)
 		cmocka_unit_test(test_aliases),
 		cmocka_unit_test(test_last_unsized_alias),
 		cmocka_unit_test(test_overlaps),
+		cmocka_unit_test(test_plt_inside_label),
 		cmocka_unit_test(test_end_of_address_space),
 	};
 
