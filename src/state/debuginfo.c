@@ -57,6 +57,15 @@ static bool ids_agree(const struct id *a, const struct id *b)
 	return true;
 }
 
+bool debuginfo_ids_agree(const u8 *a, u32 a_size, const u8 *b, u32 b_size)
+{
+	struct id ia = { .size = MIN(a_size, 20u) }, ib = { .size = MIN(b_size, 20u) };
+
+	memcpy(ia.bytes, a, ia.size);
+	memcpy(ib.bytes, b, ib.size);
+	return ids_agree(&ia, &ib);
+}
+
 static struct id file_id(const struct elf_file *f)
 {
 	struct id id = { .size = 0 };
@@ -181,6 +190,13 @@ bool debuginfo_is_build(const struct dso_slot *s, const struct elf_file *f)
 	struct id id = recorded_id(s), its = file_id(f);
 
 	return !id.size || (its.size && ids_agree(&id, &its));
+}
+
+char *debuginfo_cache_dir(const struct dsos *d, const struct dso_slot *s)
+{
+	struct id id = recorded_id(s);
+
+	return cache_path(d, &id, "");
 }
 
 int debuginfo_cached(const struct dsos *d, const struct dso_slot *s, const char *file, struct found_file *out)

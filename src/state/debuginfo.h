@@ -28,6 +28,10 @@ bool debuginfo_is_build(const struct dso_slot *s, const struct elf_file *f);
 /* A file of perf's build-id cache by the recorded build id: "elf", "debug", "vdso"; 0 or an error. */
 int debuginfo_cached(const struct dsos *d, const struct dso_slot *s, const char *file, struct found_file *out);
 
+bool debuginfo_ids_agree(const u8 *a, u32 a_size, const u8 *b, u32 b_size);
+/* The directory of a build id in perf's cache; malloc'ed, or NULL when there is no cache or no id. */
+char *debuginfo_cache_dir(const struct dsos *d, const struct dso_slot *s);
+
 /* What a separate debug file must have. */
 enum debug_want { WANT_SYMTAB, WANT_DWARF };
 

@@ -43,7 +43,9 @@ void dsos_free(struct dsos *d)
 	vec_free(&d->slots);
 	vec_free(&d->build_ids);
 	map_free(&d->by_key);
-	kallsyms_free(&d->kallsyms);
+	if (d->kallsyms)
+		kallsyms_free(d->kallsyms);
+	free(d->kallsyms);
 	pthread_mutex_destroy(&d->lock);
 	arena_free(&d->arena);
 	free(d);
@@ -78,8 +80,9 @@ static void set_names(struct dsos *d, struct dso *dso, struct str path)
 	dso->path = arena_strndup(&d->arena, path.p, path.len);
 	switch (dso->kind) {
 	case DSO_PERFMAP:
-		snprintf(text, sizeof(text), "/tmp/perf-%d.map", (int)dso->pid);
-		dso->path = copy_z(d, text);
+		dso->short_name = dso->path;
+		if (strncmp(dso->path, "/tmp/perf-", 10) != 0)
+			break; /* memory that is not meant to be executed: the heap, a stack */
 		snprintf(text, sizeof(text), "[JIT] tid %d", (int)dso->pid);
 		dso->short_name = copy_z(d, text);
 		break;
@@ -144,15 +147,13 @@ static bool is_key(const struct dso_slot *s, const struct dso_key *key, u64 moun
 
 	if (dso->kind != key->kind || s->mount_ns != mount_ns || (per_process(key->kind) && dso->pid != key->pid))
 		return false;
-	if (key->kind == DSO_PERFMAP)
-		return true;
 	return strlen(dso->path) == key->path.len && !memcmp(dso->path, key->path.p, key->path.len) &&
 	       same_build_id(dso, key->build_id, key->build_id_size);
 }
 
 u32 dsos_get(struct dsos *d, const struct dso_key *key)
 {
-	u64 ns = mount_namespace(d, key), hash = key->kind == DSO_PERFMAP ? 0 : hash_bytes(key->path.p, key->path.len);
+	u64 ns = mount_namespace(d, key), hash = hash_bytes(key->path.p, key->path.len);
 	u32 id = (u32)d->slots.n, *head, at;
 	struct dso_slot *s;
 
@@ -165,7 +166,7 @@ u32 dsos_get(struct dsos *d, const struct dso_key *key)
 			return at;
 		}
 	s = arena_new(&d->arena, struct dso_slot);
-	*s = (struct dso_slot){ .pub = { .kind = key->kind, .pid = key->pid }, .mount_ns = ns };
+	*s = (struct dso_slot){ .pub = { .kind = key->kind, .pid = key->pid }, .mount_ns = ns, .base = key->base };
 	pthread_mutex_init(&s->lock, NULL);
 	set_names(d, &s->pub, key->path);
 	if (key->build_id_size)

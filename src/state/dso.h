@@ -3,7 +3,7 @@
  * DSOs: everything that code is mapped from, and the symbols in each.
  *
  * A DSO is named by what the side-band says (path, build id, process for anonymous memory). Its symbols are loaded on
- * the first look-up, once, from the best source that matches (see state/symbols.h); look-ups may come from several
+ * the first look-up, once, from the best source that matches (see dso_load.c); look-ups may come from several
  * threads.
  *
  * Addresses. A look-up takes the address that map_addr() gives: for files the *file offset* of the code (what perf
@@ -22,7 +22,7 @@ enum dso_kind {
 	DSO_MODULE,  /* [name], path of the .ko if known */
 	DSO_GUEST,   /* a guest's kernel: [guest.kernel.kallsyms] */
 	DSO_VDSO,    /* [vdso]; addresses are offsets in its image */
-	DSO_PERFMAP, /* executable memory without a file: /tmp/perf-PID.map, one per process */
+	DSO_PERFMAP, /* memory without a file; when executable its path is /tmp/perf-PID.map, one per process */
 	DSO_JIT,     /* one code object of a jitdump: jitted-PID-N.so */
 	DSO_BPF,     /* one BPF program or trampoline */
 	DSO_NONE,    /* [unknown]: no map holds the address. Always id 0 */
@@ -34,6 +34,7 @@ struct dso_key {
 	u32 pid;	    /* the process, for PERFMAP, JIT, and to find files in its mount namespace; 0: none */
 	const u8 *build_id; /* or NULL */
 	u8 build_id_size;
+	u64 base; /* MODULE: where its text is mapped; 0: not known */
 };
 
 struct dso {
@@ -42,7 +43,7 @@ struct dso {
 	const char *short_name; /* perf's "Shared Object": the basename; "[kernel.kallsyms]", "[ext4]", "[unknown]" */
 	u32 pid;
 	u8 build_id[20], build_id_size;
-	struct symtab *symtab; /* owned by symbols.c; NULL before the first look-up */
+	struct symtab *symtab; /* state/symtab.h; NULL before the first look-up */
 };
 
 /* One symbol. Ranges do not overlap after loading; end is exclusive. */

@@ -51,50 +51,11 @@ static void load_file(struct dsos *d, struct dso_slot *s, struct symtab_build *b
 	}
 }
 
-/* Reads kallsyms once for the kernel and its modules. */
-static const struct kallsyms *get_kallsyms(struct dsos *d)
-{
-	const char *path = d->opts.kallsyms ? d->opts.kallsyms : "/proc/kallsyms";
-	struct bytes text = { 0 };
-	u64 now;
-
-	pthread_mutex_lock(&d->lock);
-	if (!d->kallsyms_read && (d->opts.kallsyms || !d->opts.offline)) {
-		d->kallsyms_read = true;
-		if (text_read(path, &text) == 0)
-			kallsyms_parse(&d->kallsyms, (const char *)text.p, text.len);
-		bytes_free(&text);
-		if (d->ref_symbol.len && kallsyms_address(&d->kallsyms, d->ref_symbol, &now))
-			d->kallsyms_delta = d->ref_addr - now;
-	}
-	pthread_mutex_unlock(&d->lock);
-	return &d->kallsyms;
-}
-
-static void load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
-{
-	const struct kallsyms *k;
-	struct str module = { NULL, 0 };
-
-	b->keep_names = true;
-	if (d->opts.no_kernel) {
-		s->missing = "kernel symbols are turned off";
-		return;
-	}
-	k = get_kallsyms(d);
-	if (s->pub.kind == DSO_MODULE)
-		module = (struct str){ s->pub.short_name + 1, (u32)strlen(s->pub.short_name) - 2 };
-	if (k->lines && k->zeros == k->lines)
-		s->missing = "the kernel hides its addresses (as root: sysctl kernel.kptr_restrict=0)";
-	else
-		kallsyms_add(b, k, module, d->kallsyms_delta);
-	if (!b->syms.n && !s->missing)
-		s->missing = "not in kallsyms";
-}
-
 static void load_perfmap(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
 {
-	if (d->opts.offline || perfmap_load(b, s->pub.pid) < 0 || !b->syms.n)
+	if (strncmp(s->pub.path, "/tmp/perf-", 10) != 0)
+		s->missing = NULL; /* no code: data addresses fall here */
+	else if (d->opts.offline || perfmap_load(b, s->pub.pid) < 0 || !b->syms.n)
 		s->missing = "generated code without a perf map (let the run-time compiler write one)";
 }
 
@@ -159,7 +120,7 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 		break;
 	case DSO_KERNEL:
 	case DSO_MODULE:
-		load_kernel(d, s, &b);
+		dso_load_kernel(d, s, &b);
 		break;
 	default:
 		break;

@@ -19,6 +19,7 @@ struct side_symbol {
 
 struct dso_slot {
 	struct dso pub;
+	u64 base;	      /* MODULE: where it was mapped first; 0: unknown */
 	u64 mount_ns;	      /* of its process, when that is not ours; else 0 */
 	u32 next;	      /* the next DSO with the same hash, or ID_NONE */
 	pthread_mutex_t lock; /* for loading; and for its DWARF */
@@ -41,14 +42,18 @@ struct dsos {
 	VEC(struct build_id) build_ids;
 	struct str ref_symbol; /* of the kernel's map; empty: none was recorded */
 	u64 ref_addr;
-	pthread_mutex_t lock; /* for what follows */
-	bool kallsyms_read;
-	struct kallsyms kallsyms;
-	u64 kallsyms_delta;
+	pthread_mutex_t lock;	   /* for what follows */
+	struct kallsyms *kallsyms; /* of the recorded kernel; NULL: not asked for yet, or not found */
+	bool kallsyms_asked;
+	const char *kallsyms_missing; /* why there are none */
+	u64 kallsyms_delta;	      /* recorded address minus the address in kallsyms */
 };
 
 /* Builds the table of one DSO; never NULL. Called once per DSO, with its lock held. Sets s->missing when it is empty.
  */
 struct symtab *dso_load(struct dsos *d, struct dso_slot *s);
+
+/* Its parts for the kernel and its modules. */
+void dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b);
 
 #endif

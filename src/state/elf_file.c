@@ -240,28 +240,34 @@ void elf_file_close(struct elf_file *f)
 	*f = (struct elf_file){ .fd = -1 };
 }
 
-static u32 find_build_id(const struct elf_file *f, u64 offset, u64 size, u8 id[20])
+u32 elf_notes_build_id(const u8 *notes, size_t size, bool swap, u8 id[20])
 {
-	struct cursor c;
-	u32 found = 0;
-	u8 *raw;
+	struct cursor c = cursor_over(notes, size, swap);
 
-	if (size > LARGEST_NOTES || elf_file_read(f, offset, size, &raw) < 0)
-		return 0;
-	c = cursor_over(raw, size, f->swap);
-	while (!found && !c.bad && cursor_left(&c)) {
+	while (!c.bad && cursor_left(&c)) {
 		u32 namesz = cursor_u32(&c), descsz = cursor_u32(&c), type = cursor_u32(&c);
 		const u8 *name = cursor_bytes(&c, ((u64)namesz + 3) & ~(u64)3);
 		const u8 *desc = cursor_bytes(&c, descsz);
 
 		cursor_skip(&c, MIN((u64)(-descsz & 3), cursor_left(&c)));
 		if (name && desc && type == NT_GNU_BUILD_ID && namesz == 4 && !memcmp(name, "GNU", 4) && descsz) {
-			found = MIN(descsz, 20u);
-			memcpy(id, desc, found);
+			memcpy(id, desc, MIN(descsz, 20u));
+			return MIN(descsz, 20u);
 		}
 	}
+	return 0;
+}
+
+static u32 find_build_id(const struct elf_file *f, u64 offset, u64 size, u8 id[20])
+{
+	u32 n;
+	u8 *raw;
+
+	if (size > LARGEST_NOTES || elf_file_read(f, offset, size, &raw) < 0)
+		return 0;
+	n = elf_notes_build_id(raw, size, f->swap, id);
 	free(raw);
-	return found;
+	return n;
 }
 
 u32 elf_build_id(const struct elf_file *f, u8 id[20])

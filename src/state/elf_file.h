@@ -54,5 +54,7 @@ int elf_file_read(const struct elf_file *f, u64 offset, u64 size, u8 **out);
 
 /* The GNU build id; 0 when there is none. */
 u32 elf_build_id(const struct elf_file *f, u8 id[20]);
+/* Likewise from the bytes of notes. */
+u32 elf_notes_build_id(const u8 *notes, size_t size, bool swap, u8 id[20]);
 
 #endif

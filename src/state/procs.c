@@ -199,7 +199,9 @@ static u32 user_dso(struct procs *p, const struct rec_mmap *m)
 static u32 kernel_dso(struct procs *p, const struct rec_mmap *m)
 {
 	static const char kallsyms[] = "[kernel.kallsyms]";
-	struct dso_key key = { .kind = DSO_MODULE, .path = m->filename, .build_id_size = m->build_id_size };
+	struct dso_key key = {
+		.kind = DSO_MODULE, .path = m->filename, .build_id_size = m->build_id_size, .base = m->start
+	};
 
 	key.build_id = m->build_id_size ? m->build_id : NULL;
 	if (starts_with(m->filename, "[guest.kernel")) {
