@@ -8,10 +8,17 @@
 #include "base/hash.h"
 
 #define CALLER_CACHE (1u << 15)
+#define STACK_CACHE (1u << 14)
 #define BATCH 16
 
 /* The same callers are met with many leaf addresses. */
 struct caller_slot {
+	u64 hash; /* 0: empty */
+	u32 node;
+};
+
+/* Resolved callers: garbage at the end of a raw chain differs each time, and is [unknown] each time. */
+struct stack_slot {
 	u64 hash; /* 0: empty */
 	u32 node;
 };
@@ -35,6 +42,7 @@ struct collector {
 	struct collected result;
 	u32 nr_trees;
 	struct caller_slot *callers;
+	struct stack_slot *stacks;
 	struct hit batch[BATCH];
 	u32 nr_batch;
 };
@@ -56,6 +64,7 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 	c->result.samples = mem_zalloc(c->nr_trees * sizeof(u64));
 	c->result.tally.first_time = UINT64_MAX;
 	c->callers = mem_zalloc(CALLER_CACHE * sizeof(*c->callers));
+	c->stacks = mem_zalloc(STACK_CACHE * sizeof(*c->stacks));
 	return c;
 }
 
@@ -69,6 +78,7 @@ void collector_free(struct collector *c)
 	free(c->result.weights);
 	free(c->result.samples);
 	free(c->callers);
+	free(c->stacks);
 	resolver_free(c->resolver);
 	free(c);
 }
@@ -169,31 +179,42 @@ static u64 callers_hash(const struct collector *c, const struct tree_group *g, u
 	return h ? h : 1;
 }
 
-static u32 climb(struct tree *tree, u32 node, const u32 *frames, u32 n)
+/* The node of these frames (innermost first) under the hit's group. */
+static u32 climb(struct collector *c, const struct hit *h, const u32 *frames, u32 n)
 {
-	while (n)
-		node = tree_kid(tree, node, frames[--n]);
-	return node;
+	struct tree *tree = &c->result.trees[h->tree];
+	u32 node = tree_group(tree, &h->g);
+	u64 hash = hash_mix((u64)h->tree << 32 | node, n);
+	struct stack_slot *slot;
+
+	for (u32 i = 0; i < n; i++)
+		hash = hash_mix(hash, frames[i]);
+	hash = hash ? hash : 1;
+	slot = &c->stacks[hash % STACK_CACHE];
+	if (slot->hash != hash) {
+		while (n)
+			node = tree_kid(tree, node, frames[--n]);
+		*slot = (struct stack_slot){ hash, node };
+	}
+	return slot->node;
 }
 
 static u32 callers_node(struct collector *c, const struct hit *h)
 {
 	struct caller_slot *slot = &c->callers[h->callers_hash % CALLER_CACHE];
-	struct tree *tree = &c->result.trees[h->tree];
 	u32 frames[MAX_STACK + 1], n = 0;
 
 	if (slot->hash == h->callers_hash)
 		return slot->node;
 	if (c->opts.chains)
 		n = resolver_callers(c->resolver, &h->t, &h->s, h->cpumode, frames);
-	*slot = (struct caller_slot){ h->callers_hash, climb(tree, tree_group(tree, &h->g), frames, n) };
+	*slot = (struct caller_slot){ h->callers_hash, climb(c, h, frames, n) };
 	return slot->node;
 }
 
 /* Sets parent and frame: where the sample belongs. */
 static void place_hit(struct collector *c, struct hit *h)
 {
-	struct tree *tree = &c->result.trees[h->tree];
 	u32 frames[MAX_STACK + 1], n;
 
 	if (h->at_leaf || !c->opts.chains) {
@@ -202,7 +223,7 @@ static void place_hit(struct collector *c, struct hit *h)
 		return;
 	}
 	n = resolver_stack(c->resolver, &h->t, &h->s, h->cpumode, frames);
-	h->parent = climb(tree, tree_group(tree, &h->g), frames + 1, n - 1);
+	h->parent = climb(c, h, frames + 1, n - 1);
 	h->frame = frames[0];
 }
 
