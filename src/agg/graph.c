@@ -182,7 +182,7 @@ static void start_callers(struct grow *g, const u32 *list, u32 n, struct items *
 	}
 	for (size_t i = 0; i < groups.n; i++)
 		kids_of(g, &(struct item){ .node = groups.v[i], .whole = true }, 1, out);
-	for (u32 i = 0; i < n; i++)
+	for (u32 i = 0; g->p->children && i < n; i++)
 		if (is_topmost(g, list[i]))
 			add_item(g, out, list[i], nodes[list[i]].total - g->through[list[i]], false);
 	vec_free(&groups);

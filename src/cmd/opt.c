@@ -17,6 +17,12 @@ static bool value_optional(const struct opt *o)
 	return o->arg && o->arg[0] == '[';
 }
 
+/* Is the next word (NULL: there is none) this option's value? A value that has to be there always is. */
+static bool takes_next(const struct opt *o, const char *word)
+{
+	return !value_optional(o) || (o->next_word && word && *word != '-');
+}
+
 static bool is_negatable(const struct opt *o)
 {
 	return o->kind == OPT_FLAG || o->no;
@@ -140,7 +146,7 @@ static int parse_long(const struct opt *opts, u32 n, void *config, int argc, cha
 		return notify_error(to, ERR_USAGE, "unknown option '%.*s' (see --help)", (int)(len + 2), word);
 	if (text && (!takes_value(o) || no))
 		return notify_error(to, ERR_USAGE, "option '%.*s' takes no value", (int)(len + 2), word);
-	if (takes_value(o) && !text && !no && !value_optional(o)) {
+	if (takes_value(o) && !text && !no && takes_next(o, *at + 1 < argc ? argv[*at + 1] : NULL)) {
 		if (*at + 1 >= argc)
 			return notify_error(to, ERR_USAGE, "option '%s' needs a value (%s)", word, o->arg);
 		text = argv[++*at];
@@ -161,7 +167,7 @@ static int parse_cluster(const struct opt *opts, u32 n, void *config, int argc, 
 			return notify_error(to, ERR_USAGE, "unknown option '%s' (see --help)", name);
 		if (takes_value(o) && p[1])
 			text = p + 1;
-		else if (takes_value(o) && !value_optional(o)) {
+		else if (takes_value(o) && takes_next(o, *at + 1 < argc ? argv[*at + 1] : NULL)) {
 			if (*at + 1 >= argc)
 				return notify_error(to, ERR_USAGE, "option '%s' needs a value (%s)", name, o->arg);
 			text = argv[++*at];

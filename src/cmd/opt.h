@@ -39,7 +39,8 @@ struct opt {
 	const char *help; /* one line, lower case, no full stop */
 	/* OPT_CALL: text is NULL when an optional value is absent. Returns 0 or ERR_USAGE after noting why. */
 	int (*set)(void *field, const char *text, const struct notify *to);
-	bool no; /* OPT_CALL only: --no-NAME exists, and calls set with "no" */
+	bool no;	/* OPT_CALL only: --no-NAME exists, and calls set with "no" */
+	bool next_word; /* an optional value may also be the next word, unless that begins with '-' */
 };
 
 struct command_ctx {

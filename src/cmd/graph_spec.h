@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What follows -g of report: "[type,min[,limit][,order][,key][,value]]", the words in any order as perf takes them. */
+#ifndef CMD_GRAPH_SPEC_H
+#define CMD_GRAPH_SPEC_H
+
+#include "base/err.h"
+#include "view/report.h"
+
+struct graph_spec {
+	enum graph_style style;
+	enum graph_value value;
+	double min; /* percent */
+	u32 limit;
+	bool ordered, caller; /* caller holds when ordered: the user named an order */
+};
+
+void graph_spec_init(struct graph_spec *g);
+/* As struct opt wants it. text NULL: all as initialised. */
+int graph_spec_set(void *field, const char *text, const struct notify *to);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_HEADER_H
+#define CMD_HEADER_H
+
+#include "io/source.h"
+
+/* What is known about the recording as a whole, in lines that begin with #, as perf report --header prints it.
+ * all: long features in full. */
+void print_header(const struct source *s, bool all, struct bytes *out);
+
+#endif

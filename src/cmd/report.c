@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reticle report`: which functions the time went to, as a table. perf's flags, where the meaning is the same. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/graph_spec.h"
+#include "cmd/header.h"
+#include "cmd/progress.h"
+#include "cmd/select.h"
+#include "view/report.h"
+
+enum percentage { PERCENTAGE_ABSOLUTE, PERCENTAGE_RELATIVE };
+
+struct config {
+	struct select select;
+	const char *sort, *fields, *widths, *separator;
+	struct graph_spec graph;
+	int children; /* -1: as the recording suggests */
+	enum percentage percentage;
+	double percent_limit;
+	bool limited;
+	u32 max_stack, verbose;
+	u64 time_slice_ms;
+	bool inverted, samples, period, csv, json, stdio, header, header_only, quiet, dump, long_names;
+};
+
+static int set_children(void *field, const char *text, const struct notify *to)
+{
+	(void)to;
+	*(int *)field = text ? 0 : 1;
+	return 0;
+}
+
+static int set_percent_limit(void *field, const char *text, const struct notify *to)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 100))
+		return notify_error(to, ERR_USAGE, "option --percent-limit: '%s' is not a percentage", text);
+	*(double *)field = v;
+	return 0;
+}
+
+static int set_percentage(void *field, const char *text, const struct notify *to)
+{
+	if (strcmp(text, "relative") && strcmp(text, "absolute"))
+		return notify_error(to, ERR_USAGE, "option --percentage: '%s' is neither relative nor absolute", text);
+	*(enum percentage *)field = *text == 'r' ? PERCENTAGE_RELATIVE : PERCENTAGE_ABSOLUTE;
+	return 0;
+}
+
+#define OPT(letter, name, kind, field, arg, help)                                                                      \
+	{                                                                                                              \
+		letter, name, kind, offsetof(struct config, field), arg, help                                          \
+	}
+
+static const struct opt opts[] = {
+	SELECT_OPTS(struct config),
+	SELECT_ROW_OPTS(struct config),
+	OPT('s', "sort", OPT_STRING, sort, "KEYS",
+	    "one row per: comm, pid, tid, cpu, dso, symbol, srcline, event, time"),
+	OPT('F', "fields", OPT_STRING, fields, "COLUMNS",
+	    "these columns: sort keys, overhead, children, samples, period"),
+	{ 'g', "call-graph", OPT_CALL, offsetof(struct config, graph), "[TYPE,MIN,...]",
+	  "call graphs: graph, fractal, flat, folded or none; least percent; caller or callee", .set = graph_spec_set,
+	  .next_word = true },
+	{ 0, "children", OPT_CALL, offsetof(struct config, children), NULL, "count callees with their callers",
+	  .set = set_children, .no = true },
+	OPT('G', "inverted", OPT_FLAG, inverted, NULL, "call graphs from the outermost caller down"),
+	OPT(0, "max-stack", OPT_U32, max_stack, "N", "call graphs of at most N frames"),
+	{ 0, "percent-limit", OPT_CALL, offsetof(struct config, percent_limit), "PERCENT",
+	  "leave out rows and branches below this share", .set = set_percent_limit },
+	{ 0, "percentage", OPT_CALL, offsetof(struct config, percentage), "relative|absolute",
+	  "shares of what the filters leave, or of everything (default)", .set = set_percentage },
+	OPT('n', "show-nr-samples", OPT_FLAG, samples, NULL, "show the number of samples"),
+	OPT(0, "show-total-period", OPT_FLAG, period, NULL, "show the sum of periods"),
+	OPT(0, "time-slice", OPT_U64, time_slice_ms, "MS", "width of a row of --sort time in milliseconds (100)"),
+	OPT('w', "column-widths", OPT_STRING, widths, "WIDTHS", "widths of the columns, in order"),
+	OPT('t', "field-separator", OPT_STRING, separator, "CHAR", "part columns by CHAR, unaligned"),
+	OPT(0, "csv", OPT_FLAG, csv, NULL, "print CSV"),
+	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
+	OPT(0, "stdio", OPT_FLAG, stdio, NULL, "print text (what is done anyway)"),
+	OPT(0, "header", OPT_FLAG, header, NULL, "show what is known about the recording first"),
+	OPT(0, "header-only", OPT_FLAG, header_only, NULL, "show only that"),
+	OPT(0, "long-names", OPT_FLAG, long_names, NULL, "show whole paths of shared objects"),
+	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "no lines that begin with #"),
+	OPT('v', "verbose", OPT_COUNT, verbose, NULL, "whole paths, and all hints on missing symbols"),
+	OPT('D', "dump-raw-trace", OPT_FLAG, dump, NULL, "see 'reticle dump'"),
+};
+
+static void defaults(void *config)
+{
+	struct config *c = config;
+
+	c->children = -1;
+	c->percent_limit = -1;
+	c->time_slice_ms = 100;
+	graph_spec_init(&c->graph);
+}
+
+static int add_key(struct pipeline_opts *o, u32 column)
+{
+	for (u32 i = 0; i < o->nr_sort; i++)
+		if (o->sort_order[i] == columns[column].sort_key)
+			return 0;
+	if (columns[column].sort_key >= 0)
+		o->sort_order[o->nr_sort++] = (u8)columns[column].sort_key;
+	return 0;
+}
+
+static int note_unknown_column(const char *option, const char *name, const struct notify *to)
+{
+	struct bytes known = { 0 };
+	int err;
+
+	for (u32 i = 0; i < NR_COLUMNS; i++)
+		if (columns[i].sort_key >= 0 || !strcmp(option, "--fields"))
+			bytes_printf(&known, "%s%s", known.len ? ", " : "", columns[i].name);
+	bytes_char(&known, 0);
+	err = notify_error(to, ERR_USAGE, "option %s: '%s' is not one of %s", option, name, (char *)known.p);
+	bytes_free(&known);
+	return err;
+}
+
+/* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown anyway. */
+static int apply_sort(const char *text, struct selected *s, const struct notify *to)
+{
+	static const u8 usual[] = { COLUMN_COMM, COLUMN_DSO, COLUMN_SYMBOL };
+	struct name_list names = split_names(text && *text == '+' ? text + 1 : text, &s->arena);
+
+	for (u32 i = 0; (!text || *text == '+') && i < ARRAY_LEN(usual); i++)
+		add_key(&s->pipeline, usual[i]);
+	for (u32 i = 0; i < names.n; i++) {
+		u32 column = column_find(names.v[i], strlen(names.v[i]));
+
+		if (column == ID_NONE)
+			return note_unknown_column("--sort", names.v[i], to);
+		add_key(&s->pipeline, column);
+	}
+	return 0;
+}
+
+/* --fields: exactly these columns; those that are keys become keys. */
+static int apply_fields(const char *text, struct selected *s, struct report_opts *o, const struct notify *to)
+{
+	struct name_list names = split_names(text, &s->arena);
+
+	for (u32 i = 0; i < names.n; i++) {
+		u32 column = column_find(names.v[i], strlen(names.v[i]));
+
+		if (column == ID_NONE)
+			return note_unknown_column("--fields", names.v[i], to);
+		if (o->nr_columns == REPORT_MAX_COLUMNS)
+			return notify_error(to, ERR_USAGE, "option --fields: more than %d columns", REPORT_MAX_COLUMNS);
+		o->columns[o->nr_columns++] = (u8)column;
+		add_key(&s->pipeline, column);
+	}
+	return 0;
+}
+
+static int apply_widths(const char *text, struct selected *s, struct report_opts *o, const struct notify *to)
+{
+	struct name_list names = split_names(text, &s->arena);
+
+	for (u32 i = 0; i < names.n && i < REPORT_MAX_COLUMNS; i++) {
+		char *end;
+		unsigned long width = strtoul(names.v[i], &end, 10);
+
+		if (*end || width > 4096)
+			return notify_error(to, ERR_USAGE, "option --column-widths: '%s' is not a width", names.v[i]);
+		o->widths[i] = (u32)width;
+	}
+	return 0;
+}
+
+static bool shows(const struct report_opts *o, u32 column)
+{
+	for (u32 i = 0; i < o->nr_columns; i++)
+		if (o->columns[i] == column)
+			return true;
+	return false;
+}
+
+/* Everything that can be settled before the recording is read. */
+static int resolve_options(const struct config *c, struct selected *s, struct report_opts *o, const struct notify *to)
+{
+	int err = select_resolve(&c->select, s, to);
+
+	if (!err && c->fields)
+		err = apply_fields(c->fields, s, o, to);
+	if (!err && (c->sort || !c->fields))
+		err = apply_sort(c->sort, s, to);
+	if (!err && c->widths)
+		err = apply_widths(c->widths, s, o, to);
+	if (!err && c->separator && (strlen(c->separator) != 1 && strcmp(c->separator, "\\t")))
+		err = notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character", c->separator);
+	if (err)
+		return err;
+	o->graph = c->graph.style;
+	o->graph_value = c->graph.value;
+	o->graph_min = c->percent_limit >= 0 ? c->percent_limit : c->graph.min;
+	o->graph_limit = c->graph.limit;
+	o->graph_depth = c->max_stack;
+	o->percent_limit = MAX(c->percent_limit, 0.0);
+	o->repeat_name = c->fields != NULL;
+	o->relative = c->percentage == PERCENTAGE_RELATIVE;
+	o->long_names = c->long_names || c->verbose;
+	o->quiet = c->quiet;
+	o->separator = (char)(!c->separator ? 0 : *c->separator == '\\' ? '\t' : *c->separator);
+	if (o->separator || c->csv)
+		o->graph = GRAPH_NONE;
+	s->pipeline.children = c->children != 0 && (!c->fields || shows(o, COLUMN_CHILDREN));
+	s->pipeline.no_chains = !s->pipeline.children && o->graph == GRAPH_NONE;
+	s->pipeline.time_slice_ns = c->time_slice_ms * 1000000;
+	return 0;
+}
+
+static int finish_output(struct bytes *out, const struct notify *to)
+{
+	int err = bytes_flush(out);
+
+	if (err)
+		notify_error(to, err, "cannot write the report: %s", strerror(out->sys_errno));
+	bytes_free(out);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+struct hints {
+	struct bytes *out;
+	u32 n, most;
+};
+
+static void put_hint(void *ctx, const struct note *note)
+{
+	struct hints *h = ctx;
+
+	if (h->n++ >= h->most)
+		return;
+	bytes_str(h->out, "# ");
+	bytes_plain(h->out, note->text, strlen(note->text));
+	bytes_char(h->out, '\n');
+}
+
+/* Below the table: why names are missing. */
+static void write_hints(const struct profile *p, bool all, struct bytes *out)
+{
+	struct hints hints = { .out = out, .most = all ? UINT32_MAX : 5 };
+	struct notify to = { put_hint, &hints };
+
+	bytes_str(out, "\n");
+	dsos_note_missing(p->dsos, &to);
+	if (hints.n > hints.most)
+		bytes_printf(out, "# ... and %u more (see them with -v)\n", hints.n - hints.most);
+}
+
+static void write_report(const struct command_ctx *ctx, const struct config *c, const struct session *s,
+			 struct profile *p, struct report_opts *o, struct bytes *out)
+{
+	if (!o->nr_columns)
+		report_default_columns(p, c->samples, c->period, o);
+	o->caller = c->graph.ordered ? c->graph.caller : c->inverted || p->children;
+	o->color = ctx->color;
+	if (c->json) {
+		report_json(p, o, out);
+		return;
+	}
+	if (c->csv) {
+		report_csv(p, o, out);
+		return;
+	}
+	if (c->header)
+		print_header(s->src, c->verbose, out);
+	report_text(p, o, out);
+	if (!o->quiet)
+		write_hints(p, c->verbose, out);
+}
+
+static int show_header(const struct config *c, const struct notify *to)
+{
+	struct source *src;
+	struct bytes out;
+	int err = source_open(&src, select_input(&c->select), to);
+
+	if (err)
+		return EXIT_FAILURE;
+	bytes_to_fd(&out, STDOUT_FILENO);
+	print_header(src, c->verbose, &out);
+	source_close(src);
+	return finish_output(&out, to);
+}
+
+static int read_and_write(const struct command_ctx *ctx, const struct config *c, struct selected *s,
+			  struct report_opts *o)
+{
+	struct progress progress;
+	struct session *session;
+	struct profile *profile;
+	struct bytes out;
+	int err, status;
+
+	progress_start(&progress, ctx->tty_err && !c->quiet, ctx->notify);
+	s->pipeline.session.progress = progress_report;
+	s->pipeline.session.progress_ctx = &progress;
+	err = pipeline_profile(&s->pipeline, &session, &profile, &progress.notify);
+	if (err) {
+		progress_stop(&progress);
+		return EXIT_FAILURE;
+	}
+	bytes_to_fd(&out, STDOUT_FILENO);
+	if (!ctx->tty_out)
+		write_report(ctx, c, session, profile, o, &out);
+	progress_stop(&progress);
+	if (ctx->tty_out)
+		write_report(ctx, c, session, profile, o, &out);
+	status = finish_output(&out, ctx->notify);
+	profile_free(profile);
+	session_close(session);
+	return status;
+}
+
+static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
+{
+	struct config c = *(const struct config *)config;
+	struct report_opts o = { 0 };
+	struct selected s;
+	int status;
+
+	if (c.dump) {
+		notify_error(ctx->notify, ERR_USAGE, "-D is a command of its own: reticle dump -i %s",
+			     select_input(&c.select));
+		return 2;
+	}
+	if (argc > 1) {
+		notify_error(ctx->notify, ERR_USAGE, "'%s' is not understood (see --help)", argv[1]);
+		return 2;
+	}
+	if (argc)
+		c.select.symbol_part = argv[0];
+	if (c.header_only)
+		return show_header(&c, ctx->notify);
+	if (resolve_options(&c, &s, &o, ctx->notify)) {
+		selected_free(&s);
+		return 2;
+	}
+	status = read_and_write(ctx, &c, &s, &o);
+	selected_free(&s);
+	return status;
+}
+
+const struct command cmd_report = {
+	.name = "report",
+	.summary = "show which functions a recording's samples fell into",
+	.args = "[options] [part of a function's name]",
+	.opts = opts,
+	.nr_opts = ARRAY_LEN(opts),
+	.config_size = sizeof(struct config),
+	.defaults = defaults,
+	.run = run,
+};

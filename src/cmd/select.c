@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/select.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_LIST 65536
+
+struct name_list split_names(const char *text, struct arena *arena)
+{
+	VEC(const char *) names = { 0 };
+	struct name_list list = { 0 };
+
+	while (text && *text) {
+		size_t len = strcspn(text, ",");
+
+		if (len)
+			vec_push(&names, arena_strndup(arena, text, len));
+		text += len + (text[len] == ',');
+	}
+	if (names.n)
+		list = (struct name_list){ arena_copy(arena, names.v, names.n * sizeof(*names.v)), (u32)names.n };
+	vec_free(&names);
+	return list;
+}
+
+/* "1,4-7"; false when it is no such list. */
+static bool split_numbers(const char *text, bool ranges, struct arena *arena, struct u32_list *out)
+{
+	VEC(u32) v = { 0 };
+	bool ok = text != NULL;
+
+	while (ok && *text) {
+		char *end;
+		unsigned long long from = strtoull(text, &end, 10), until = from;
+
+		ok = end != text && *text >= '0' && *text <= '9';
+		if (ok && ranges && *end == '-') {
+			text = end + 1;
+			until = strtoull(text, &end, 10);
+			ok = end != text && *text >= '0' && *text <= '9';
+		}
+		ok = ok && from <= until && until < ID_NONE && until - from < MAX_LIST && v.n < MAX_LIST &&
+		     (!*end || *end == ',');
+		for (; ok && from <= until; from++)
+			vec_push(&v, (u32)from);
+		text = *end ? end + 1 : end;
+	}
+	ok = ok && v.n;
+	if (ok)
+		*out = (struct u32_list){ arena_copy(arena, v.v, v.n * sizeof(*v.v)), (u32)v.n };
+	vec_free(&v);
+	return ok;
+}
+
+const char *select_input(const struct select *s)
+{
+	struct stat st;
+
+	if (s->input)
+		return s->input;
+	return !fstat(STDIN_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "perf.data";
+}
+
+int select_resolve(const struct select *s, struct selected *out, const struct notify *to)
+{
+	struct pipeline_opts *o = &out->pipeline;
+	const struct {
+		const char *option, *text;
+		bool ranges;
+		struct u32_list *list;
+	} numbers[] = {
+		{ "--pid", s->pids, false, &o->samples.pids },
+		{ "--tid", s->tids, false, &o->samples.tids },
+		{ "--cpu", s->cpus, true, &o->samples.cpus },
+	};
+
+	*out = (struct selected){ 0 };
+	for (u32 i = 0; i < ARRAY_LEN(numbers); i++)
+		if (numbers[i].text &&
+		    !split_numbers(numbers[i].text, numbers[i].ranges, &out->arena, numbers[i].list)) {
+			selected_free(out);
+			return notify_error(to, ERR_USAGE, "option %s: '%s' is not a list of numbers (like %s)",
+					    numbers[i].option, numbers[i].text, numbers[i].ranges ? "0-3,8" : "12,34");
+		}
+	o->input = select_input(s);
+	o->no_inline = s->no_inline;
+	o->time = s->time;
+	o->samples.comms = split_names(s->comms, &out->arena);
+	o->rows.dsos = split_names(s->dsos, &out->arena);
+	o->rows.symbols = split_names(s->symbols, &out->arena);
+	o->rows.symbol_part = s->symbol_part;
+	o->rows.hide_unresolved = s->hide_unresolved;
+	o->session.workers = s->threads;
+	o->session.symbols = (struct symbol_opts){
+		.kallsyms = s->kallsyms,
+		.vmlinux = s->vmlinux,
+		.symfs = s->symfs,
+		.buildid_dir = s->buildid_dir,
+		.demangle = !s->no_demangle,
+		.debuginfod = s->debuginfod,
+		.offline = s->offline,
+	};
+	return 0;
+}
+
+void selected_free(struct selected *s)
+{
+	arena_free(&s->arena);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What report, export and others have in common: which recording, which of its samples and rows, where symbols come
+ * from. One set of option rows and one function that turns them into the pipeline's options.
+ */
+#ifndef CMD_SELECT_H
+#define CMD_SELECT_H
+
+#include "cmd/opt.h"
+#include "pipeline.h"
+
+/* The options as given. */
+struct select {
+	const char *input;
+	const char *comms, *dsos, *symbols, *symbol_part, *pids, *tids, *cpus, *time;
+	const char *kallsyms, *vmlinux, *symfs, *buildid_dir;
+	bool hide_unresolved, no_demangle, no_inline, offline, debuginfod;
+	u32 threads;
+};
+
+#define SELECT_OPT(letter, name, kind, config, field, arg, help)                                                       \
+	{                                                                                                              \
+		letter, name, kind, offsetof(config, select) + offsetof(struct select, field), arg, help               \
+	}
+
+/* Rows for a command whose config has a member `struct select select`. */
+#define SELECT_OPTS(config)                                                                                            \
+	SELECT_OPT('i', "input", OPT_STRING, config, input, "FILE", "read this recording (- for standard input)"),     \
+		SELECT_OPT('c', "comms", OPT_STRING, config, comms, "NAMES", "only threads of these names"),           \
+		SELECT_OPT(0, "pid", OPT_STRING, config, pids, "PIDS", "only these processes"),                        \
+		SELECT_OPT(0, "tid", OPT_STRING, config, tids, "TIDS", "only these threads"),                          \
+		SELECT_OPT('C', "cpu", OPT_STRING, config, cpus, "CPUS", "only these CPUs, like 0-3,8"),               \
+		SELECT_OPT(0, "time", OPT_STRING, config, time, "RANGE",                                               \
+			   "only this time: start,stop or 10%-20% or 10%/2"),                                          \
+		SELECT_OPT('k', "vmlinux", OPT_STRING, config, vmlinux, "FILE",                                        \
+			   "take kernel symbols from this vmlinux"),                                                   \
+		SELECT_OPT(0, "kallsyms", OPT_STRING, config, kallsyms, "FILE", "take kernel symbols from this file"), \
+		SELECT_OPT(0, "symfs", OPT_STRING, config, symfs, "DIR",                                               \
+			   "look for all binaries below this directory"),                                              \
+		SELECT_OPT(0, "buildid-dir", OPT_STRING, config, buildid_dir, "DIR",                                   \
+			   "look for binaries by build id here"),                                                      \
+		SELECT_OPT(0, "no-demangle", OPT_FLAG, config, no_demangle, NULL,                                      \
+			   "show C++ and Rust names as linked"),                                                       \
+		SELECT_OPT(0, "no-inline", OPT_FLAG, config, no_inline, NULL, "do not expand inlined calls"),          \
+		SELECT_OPT(0, "offline", OPT_FLAG, config, offline, NULL, "the recording is of another machine"),      \
+		SELECT_OPT(0, "debuginfod", OPT_FLAG, config, debuginfod, NULL,                                        \
+			   "ask $DEBUGINFOD_URLS for missing symbols"),                                                \
+		SELECT_OPT(0, "threads", OPT_U32, config, threads, "N", "use N threads (default: one per CPU)")
+
+/* Rows that choose among functions. */
+#define SELECT_ROW_OPTS(config)                                                                                        \
+	SELECT_OPT('d', "dsos", OPT_STRING, config, dsos, "NAMES", "only rows of these shared objects"),               \
+		SELECT_OPT('S', "symbols", OPT_STRING, config, symbols, "NAMES", "only rows of these functions"),      \
+		SELECT_OPT(0, "symbol-filter", OPT_STRING, config, symbol_part, "TEXT",                                \
+			   "only functions with TEXT in the name"),                                                    \
+		SELECT_OPT('U', "hide-unresolved", OPT_FLAG, config, hide_unresolved, NULL,                            \
+			   "only rows that have a symbol")
+
+/* What the pipeline's options point to. */
+struct selected {
+	struct pipeline_opts pipeline;
+	struct arena arena;
+};
+
+/* ERR_USAGE, noted, for lists that are none. out is zeroed first; free it with selected_free after the pipeline's last
+ * use. */
+int select_resolve(const struct select *s, struct selected *out, const struct notify *to);
+void selected_free(struct selected *s);
+
+/* The recording to read: what was named, a pipe at standard input, or perf.data. */
+const char *select_input(const struct select *s);
+
+/* "a,b,c" as a list; empty parts are dropped. In arena. */
+struct name_list split_names(const char *text, struct arena *arena);
+
+#endif

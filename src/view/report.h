@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Report: a profile as a table, in text as `perf report --stdio` lays it out, in CSV and in JSON. All three write into
+ * a struct bytes, which empties itself into a file (base/bytes.h).
+ */
+#ifndef VIEW_REPORT_H
+#define VIEW_REPORT_H
+
+#include "view/columns.h"
+
+enum graph_style {
+	GRAPH_NONE,
+	GRAPH_GRAPH,   /* branches with their share of the event */
+	GRAPH_FRACTAL, /* branches with their share of the branch above */
+	GRAPH_FLAT,    /* one block per stack */
+	GRAPH_FOLDED,  /* one line per stack */
+};
+
+enum graph_value { GRAPH_PERCENT, GRAPH_PERIOD };
+
+#define REPORT_MAX_COLUMNS 32
+
+struct report_opts {
+	u8 columns[REPORT_MAX_COLUMNS]; /* enum column_id, as shown */
+	u32 nr_columns;
+	u32 widths[REPORT_MAX_COLUMNS]; /* of the columns in order, wider text is cut; 0: what the text needs */
+
+	enum graph_style graph;
+	enum graph_value graph_value;
+	double graph_min; /* percent: lighter branches are left out */
+	u32 graph_limit;  /* branches per level; 0: all */
+	u32 graph_depth;  /* frames per stack; 0: all */
+	bool caller;	  /* outermost frame first */
+	bool repeat_name; /* below rows that start with the symbol, too, the graph starts with it */
+
+	double percent_limit; /* rows below are left out */
+	bool relative;	      /* percentages are of what the filters left, not of everything recorded */
+	bool hide_unresolved;
+	bool long_names;
+	bool quiet; /* no lines that begin with # */
+	bool color;
+	char separator; /* fields are parted by it and not padded; 0: aligned columns */
+};
+
+void report_text(struct profile *p, const struct report_opts *o, struct bytes *out);
+void report_csv(struct profile *p, const struct report_opts *o, struct bytes *out);
+/* {"meta":{},"tally":{},"events":[{"name","weight","samples","whole","samples","rows":[{column: value, ..., "graph":[]}]}]}. Weights are
+ * raw; a percentage is a weight of the event's "whole". */
+void report_json(struct profile *p, const struct report_opts *o, struct bytes *out);
+
+/* The columns that a profile is shown with when the user named none. */
+void report_default_columns(const struct profile *p, bool samples, bool period, struct report_opts *o);
+
+/* Whether the row belongs into the table. */
+bool report_wants(const struct row_view *v, const struct report_opts *o);
+/* What 100 % stands for. */
+u64 report_whole(const struct profile_event *e, const struct report_opts *o);
+const char *report_event_name(const struct profile *p, const struct profile_event *e);
+/* The row's stacks as the options want them, or NULL. */
+const struct graph_node *report_row_graph(const struct row_view *v, const struct report_opts *o, struct arena *arena);
+
+/* Writes that graph below the row's line, in the style of o. */
+void report_graph(const struct row_view *v, const struct report_opts *o, struct bytes *out);
+
+/* "12.34%" right-aligned to width, coloured by how heavy it is. */
+void report_percent(double percent, int width, bool color, struct bytes *out);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report as CSV: one header line, then one line per row of every event. A share is two fields, the raw weight and
+ * the percentage that it makes of "whole".
+ */
+#include <string.h>
+
+#include "view/report.h"
+
+static void write_header(const struct report_opts *o, struct bytes *out)
+{
+	bytes_str(out, "event,whole");
+	for (u32 k = 0; k < o->nr_columns; k++) {
+		const struct column *c = &columns[o->columns[k]];
+
+		if (o->columns[k] == COLUMN_EVENT)
+			continue;
+		bytes_printf(out, ",%s", c->key);
+		if (c->type == COLUMN_PERCENT)
+			bytes_printf(out, ",%s_percent", c->key);
+	}
+	bytes_char(out, '\n');
+}
+
+static void write_text(const struct row_view *v, const struct column *c, struct bytes *raw, struct bytes *out)
+{
+	raw->len = 0;
+	c->text(v, raw);
+	if (raw->len)
+		bytes_csv(out, (const char *)raw->p, raw->len);
+}
+
+/* The event comes first in any case: the row's own where all events are in one table. */
+static void write_row(const struct row_view *v, const struct report_opts *o, struct bytes *raw, struct bytes *out)
+{
+	const char *event = report_event_name(v->profile, v->event);
+	u64 whole = report_whole(v->event, o);
+
+	if (v->profile->sort_keys >> SORT_EVENT & 1)
+		write_text(v, &columns[COLUMN_EVENT], raw, out);
+	else
+		bytes_csv(out, event, strlen(event));
+	bytes_printf(out, ",%llu", (unsigned long long)whole);
+	for (u32 k = 0; k < o->nr_columns; k++) {
+		const struct column *c = &columns[o->columns[k]];
+
+		if (o->columns[k] == COLUMN_EVENT)
+			continue;
+		bytes_char(out, ',');
+		if (c->number)
+			bytes_dec(out, c->number(v));
+		if (c->type == COLUMN_PERCENT)
+			bytes_printf(out, ",%.4f", share_of(c->number(v), whole));
+		if (c->text)
+			write_text(v, c, raw, out);
+	}
+	bytes_char(out, '\n');
+}
+
+void report_csv(struct profile *p, const struct report_opts *o, struct bytes *out)
+{
+	struct row_view v = { .profile = p, .long_names = o->long_names };
+	struct bytes raw = { 0 };
+
+	write_header(o, out);
+	for (size_t i = 0; i < p->events.n; i++) {
+		v.event = &p->events.v[i];
+		for (size_t k = 0; k < v.event->rows.n; k++) {
+			v.row = &v.event->rows.v[k];
+			if (report_wants(&v, o))
+				write_row(&v, o, &raw, out);
+		}
+	}
+	bytes_free(&raw);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "view/report.h"
+
+static void put_string(const char *s, size_t n, struct bytes *out)
+{
+	bytes_char(out, '"');
+	if (n)
+		bytes_json(out, s, n);
+	bytes_char(out, '"');
+}
+
+static void put_field(const char *name, u64 value, bool first, struct bytes *out)
+{
+	bytes_printf(out, "%s\"%s\":%llu", first ? "" : ",", name, (unsigned long long)value);
+}
+
+static void write_meta(const struct profile *p, const struct report_opts *o, struct bytes *out)
+{
+	bytes_str(out, "{\"meta\":{\"generator\":\"reticle " RETICLE_VERSION "\",\"sort\":[");
+	for (u32 i = 0; i < p->nr_sort; i++)
+		bytes_printf(out, "%s\"%s\"", i ? "," : "", columns[column_of_key(p->sort_order[i])].key);
+	bytes_printf(out, "],\"children\":%s,\"call_graph\":%s,\"caller\":%s,\"percent_limit\":%g,",
+		     p->children ? "true" : "false", p->has_chains ? "true" : "false", o->caller ? "true" : "false",
+		     o->percent_limit);
+	put_field("time_slice_ns", p->time_slice_ns, true, out);
+}
+
+static void write_tally(const struct tally *t, struct bytes *out)
+{
+	const struct {
+		const char *name;
+		u64 value;
+	} fields[] = {
+		{ "samples", t->samples },
+		{ "filtered", t->filtered },
+		{ "lost", t->lost },
+		{ "lost_samples", t->lost_samples },
+		{ "throttled", t->throttled },
+		{ "undecodable", t->undecodable },
+		{ "broken_records", t->broken_records },
+		{ "unknown_records", t->unknown_records },
+		{ "frames", t->frames },
+		{ "unresolved_frames", t->unresolved },
+		{ "user_stacks", t->stacks },
+		{ "broken_stacks", t->broken },
+		{ "first_time_ns", t->first_time },
+		{ "last_time_ns", t->last_time },
+		{ "aux_lost", t->aux_lost },
+		{ "aux_truncated", t->aux_truncated },
+		{ "left_out_bytes", t->left_out_bytes },
+	};
+
+	bytes_str(out, "},\n\"tally\":{");
+	for (u32 i = 0; i < ARRAY_LEN(fields); i++)
+		put_field(fields[i].name, fields[i].value, !i, out);
+}
+
+static void write_graph(const struct profile *p, const struct graph_node *n, struct bytes *out)
+{
+	bytes_char(out, '[');
+	for (u32 i = 0; i < n->nr_kids; i++) {
+		const struct graph_node *kid = n->kids[i];
+		char made_up[512];
+		const char *name = profile_frame_name(p, kid->frame, made_up, sizeof(made_up));
+
+		bytes_str(out, i ? ",{\"frame\":" : "{\"frame\":");
+		put_string(name, strlen(name), out);
+		put_field("self", kid->self, false, out);
+		put_field("total", kid->total, false, out);
+		if (kid->nr_kids) {
+			bytes_str(out, ",\"kids\":");
+			write_graph(p, kid, out);
+		}
+		bytes_char(out, '}');
+	}
+	bytes_char(out, ']');
+}
+
+static void write_row(const struct row_view *v, const struct report_opts *o, struct bytes *raw, struct bytes *out)
+{
+	struct arena arena = { 0 };
+	const struct graph_node *graph = report_row_graph(v, o, &arena);
+
+	bytes_char(out, '{');
+	for (u32 k = 0; k < o->nr_columns; k++) {
+		const struct column *c = &columns[o->columns[k]];
+
+		if (c->number)
+			put_field(c->key, c->number(v), !k, out);
+		if (!c->text)
+			continue;
+		raw->len = 0;
+		c->text(v, raw);
+		bytes_printf(out, "%s\"%s\":", k ? "," : "", c->key);
+		put_string((const char *)raw->p, raw->len, out);
+	}
+	if (graph && graph->nr_kids) {
+		bytes_str(out, ",\"graph\":");
+		write_graph(v->profile, graph, out);
+	}
+	bytes_char(out, '}');
+	arena_free(&arena);
+}
+
+static void write_event(struct profile *p, struct profile_event *e, const struct report_opts *o, struct bytes *out)
+{
+	struct row_view v = { .profile = p, .event = e, .long_names = o->long_names };
+	const char *name = report_event_name(p, e);
+	struct bytes raw = { 0 };
+	bool first = true;
+
+	bytes_str(out, "{\"name\":");
+	put_string(name, strlen(name), out);
+	put_field("weight", e->weight, false, out);
+	put_field("whole", report_whole(e, o), false, out);
+	put_field("samples", e->samples, false, out);
+	bytes_str(out, ",\"rows\":[");
+	for (size_t i = 0; i < e->rows.n; i++) {
+		v.row = &e->rows.v[i];
+		if (!report_wants(&v, o))
+			continue;
+		bytes_str(out, first ? "\n" : ",\n");
+		write_row(&v, o, &raw, out);
+		first = false;
+	}
+	bytes_str(out, "\n]}");
+	bytes_free(&raw);
+}
+
+void report_json(struct profile *p, const struct report_opts *o, struct bytes *out)
+{
+	write_meta(p, o, out);
+	write_tally(&p->tally, out);
+	bytes_str(out, "},\n\"events\":[");
+	for (size_t i = 0; i < p->events.n; i++) {
+		if (i)
+			bytes_str(out, ",\n");
+		write_event(p, &p->events.v[i], o, out);
+	}
+	bytes_str(out, "]}\n");
+}
