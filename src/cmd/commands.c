@@ -8,5 +8,6 @@ const struct command *const commands[] = {
 	&cmd_report,
 	&cmd_dump,
 	&cmd_evlist,
+	&cmd_record,
 };
 const u32 nr_commands = ARRAY_LEN(commands);

@@ -10,5 +10,6 @@ extern const struct command cmd_complete;
 extern const struct command cmd_report;
 extern const struct command cmd_dump;
 extern const struct command cmd_evlist;
+extern const struct command cmd_record;
 
 #endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reticle record`: the recorder, and what is said at the end. Its options: cmd/record_options.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/record_options.h"
+#include "io/recorder.h"
+
+#define EXIT_USAGE 2
+#define EXIT_NO_EXEC 126
+#define EXIT_NO_COMMAND 127
+#define MEGABYTE (1024.0 * 1024)
+
+static int parse_events(const struct record_config *c, struct event_specs *specs, const struct notify *to)
+{
+	int err = 0;
+
+	for (u32 i = 0; i < c->events.n && !err; i++) {
+		const struct event_word *w = &c->events.v[i];
+
+		err = w->is_filter ? event_specs_filter(specs, w->text, to) :
+				     event_specs_parse(specs, w->text, NULL, to);
+	}
+	return err;
+}
+
+static void print_switched(void *ctx, const char *path, u64 bytes)
+{
+	(void)ctx;
+	fprintf(stderr, "[ reticle record: wrote %.3f MB to %s ]\n", (double)bytes / MEGABYTE, path);
+}
+
+static void print_end(const struct record_result *r)
+{
+	fprintf(stderr, "[ reticle record: woken %llu times, wrote %.3f MB to %s", (unsigned long long)r->woken,
+		(double)r->bytes / MEGABYTE, r->path ? r->path : "standard output");
+	if (r->packed)
+		fprintf(stderr, " (compressed from %.3f MB, %.1f to 1)", (double)r->unpacked / MEGABYTE,
+			(double)r->unpacked / (double)r->packed);
+	fprintf(stderr, ", %llu samples, %llu lost, %llu throttled ]\n", (unsigned long long)r->samples,
+		(unsigned long long)r->lost, (unsigned long long)r->throttled);
+}
+
+static void print_advice(const struct record_result *r, const struct notify *to)
+{
+	if (r->size_reached)
+		notify_warn(to, "stopped at the size that --max-size allows");
+	if (r->lost)
+		notify_warn(to, "%llu records were lost: the rings were full (larger -m, or lower -F)",
+			    (unsigned long long)r->lost);
+	if (r->throttled)
+		notify_warn(to, "the kernel throttled sampling %llu times: it took too long (lower -F)",
+			    (unsigned long long)r->throttled);
+}
+
+static int exit_status(int err, const struct record_result *r)
+{
+	if (err == ERR_USAGE)
+		return EXIT_USAGE;
+	if (err && r->has_status && (r->status == EXIT_NO_EXEC || r->status == EXIT_NO_COMMAND))
+		return r->status;
+	if (err)
+		return EXIT_FAILURE;
+	return r->has_status ? r->status : EXIT_SUCCESS;
+}
+
+int record_run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
+{
+	struct record_config c = *(const struct record_config *)config;
+	struct recorder_events tell = { c.o.quiet ? NULL : print_switched, NULL };
+	struct event_specs specs = { 0 };
+	struct record_result result = { 0 };
+	int err = record_check(&c, ctx->notify);
+
+	if (argc)
+		c.o.target.command = argv;
+	if (!err)
+		err = parse_events(&c, &specs, ctx->notify);
+	if (!err)
+		err = recorder_run(&c.o, &specs, &tell, c.dry_run, &result, ctx->notify);
+	if (!c.o.quiet && (result.path || (!err && !c.dry_run))) {
+		print_end(&result);
+		print_advice(&result, ctx->notify);
+	}
+	event_specs_free(&specs);
+	free(result.path);
+	free(c.events.v);
+	return exit_status(err, &result);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/record_options.h"
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cmd/commands.h"
+#include "io/event_spec.h"
+
+#define DEFAULT_STACK_DUMP 8192
+#define MAX_STACK_DUMP 65528
+#define MAX_RING_PAGES (1u << 20)
+
+static void defaults(void *config)
+{
+	struct record_config *c = config;
+
+	c->o.attr.freq = c->o.attr.period = RECORD_UNSET;
+	c->o.attr.stack_dump = DEFAULT_STACK_DUMP;
+}
+
+/* A number with an optional unit out of `units` (a power of 1024 each). */
+static bool parse_scaled(const char *text, const char *units, u64 *out)
+{
+	char *end;
+	const char *unit;
+
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	*out = strtoull(text, &end, 10);
+	if (!*end)
+		return true;
+	unit = end[1] ? NULL : strchr(units, *end);
+	if (!unit || *out >> (64 - 10 * (unit - units)) % 64)
+		return false;
+	*out <<= 10 * (unit - units);
+	return true;
+}
+
+static int set_event(void *field, const char *text, const struct notify *to)
+{
+	struct event_words *w = field;
+
+	(void)to;
+	w->v = mem_realloc(w->v, w->n + 1, sizeof(*w->v));
+	w->v[w->n++] = (struct event_word){ text, false };
+	return 0;
+}
+
+static int set_filter(void *field, const char *text, const struct notify *to)
+{
+	struct event_words *w = field;
+
+	set_event(field, text, to);
+	w->v[w->n - 1].is_filter = true;
+	return w->n > 1 ? 0 : notify_error(to, ERR_USAGE, "--filter belongs behind the event (-e) that it filters");
+}
+
+static int set_freq(void *field, const char *text, const struct notify *to)
+{
+	struct attr_opts *a = field;
+	u64 v;
+
+	a->freq_max = !strcmp(text, "max");
+	if (a->freq_max)
+		return 0;
+	if (!parse_scaled(text, "BKM", &v) || !v)
+		return notify_error(to, ERR_USAGE, "-F: '%s' is not a frequency in Hz (or max)", text);
+	a->freq = v;
+	return 0;
+}
+
+static int set_period(void *field, const char *text, const struct notify *to)
+{
+	u64 *period = field;
+
+	if (!parse_scaled(text, "B", period) || !*period || *period == RECORD_UNSET)
+		return notify_error(to, ERR_USAGE, "-c: '%s' is not a number of events", text);
+	return 0;
+}
+
+static int set_delay(void *field, const char *text, const struct notify *to)
+{
+	s64 *delay = field;
+	u64 v;
+
+	if (!strcmp(text, "-1")) {
+		*delay = -1;
+		return 0;
+	}
+	if (!parse_scaled(text, "B", &v) || v > INT32_MAX)
+		return notify_error(to, ERR_USAGE, "-D: '%s' is not a time in ms (or -1)", text);
+	*delay = (s64)v;
+	return 0;
+}
+
+static int set_dwarf(struct attr_opts *a, const char *size, const struct notify *to)
+{
+	u64 v = DEFAULT_STACK_DUMP;
+
+	if (size && (!parse_scaled(size, "BK", &v) || !v || v > MAX_STACK_DUMP))
+		return notify_error(to, ERR_USAGE, "--call-graph dwarf: the stack size is 8 to %u bytes, not '%s'",
+				    MAX_STACK_DUMP, size);
+	a->callgraph = CALLGRAPH_DWARF;
+	a->stack_dump = (u32)(v + 7) & ~7u;
+	return 0;
+}
+
+static int set_fp(struct attr_opts *a, const char *depth, const struct notify *to)
+{
+	u64 v = 0;
+
+	if (depth && (!parse_scaled(depth, "B", &v) || !v || v > UINT16_MAX))
+		return notify_error(to, ERR_USAGE, "--call-graph fp: '%s' is not a depth", depth);
+	a->callgraph = CALLGRAPH_FP;
+	a->max_stack = (u32)v;
+	return 0;
+}
+
+static int set_callgraph(void *field, const char *text, const struct notify *to)
+{
+	struct attr_opts *a = field;
+	const char *comma = text ? strchr(text, ',') : NULL, *rest = comma ? comma + 1 : NULL;
+	size_t n = text ? strcspn(text, ",") : 0;
+
+	if (!text || (n == 2 && !strncmp(text, "fp", n)))
+		return set_fp(a, rest, to);
+	if (n == 2 && !strncmp(text, "no", n)) {
+		a->callgraph = CALLGRAPH_NONE;
+		return 0;
+	}
+	if (n == 5 && !strncmp(text, "dwarf", n))
+		return set_dwarf(a, rest, to);
+	if (n == 3 && !strncmp(text, "lbr", n)) {
+		a->callgraph = CALLGRAPH_LBR;
+		return 0;
+	}
+	return notify_error(to, ERR_USAGE, "--call-graph: '%s' is none of fp, dwarf, lbr, no", text);
+}
+
+static int set_clock(void *field, const char *text, const struct notify *to)
+{
+	static const struct {
+		const char *name;
+		s32 id;
+	} clocks[] = {
+		{ "monotonic", CLOCK_MONOTONIC },
+		{ "monotonic_raw", CLOCK_MONOTONIC_RAW },
+		{ "CLOCK_MONOTONIC", CLOCK_MONOTONIC },
+		{ "CLOCK_MONOTONIC_RAW", CLOCK_MONOTONIC_RAW },
+		{ "mono", CLOCK_MONOTONIC },
+		{ "raw", CLOCK_MONOTONIC_RAW },
+		{ "realtime", CLOCK_REALTIME },
+		{ "real", CLOCK_REALTIME },
+		{ "CLOCK_REALTIME", CLOCK_REALTIME },
+		{ "boottime", CLOCK_BOOTTIME },
+		{ "boot", CLOCK_BOOTTIME },
+		{ "CLOCK_BOOTTIME", CLOCK_BOOTTIME },
+		{ "tai", CLOCK_TAI },
+		{ "CLOCK_TAI", CLOCK_TAI },
+	};
+	struct attr_opts *a = field;
+
+	for (u32 i = 0; i < ARRAY_LEN(clocks); i++) {
+		if (strcmp(clocks[i].name, text))
+			continue;
+		a->use_clockid = true;
+		a->clockid = clocks[i].id;
+		return 0;
+	}
+	return notify_error(to, ERR_USAGE, "-k: '%s' is none of monotonic, monotonic_raw, realtime, boottime, tai",
+			    text);
+}
+
+/* A count of pages, or a size with a unit; rounded up to a power of two. */
+static int set_ring_pages(void *field, const char *text, const struct notify *to)
+{
+	u64 *pages = field, v, page = (u64)sysconf(_SC_PAGESIZE), n = 1;
+	size_t digits = strspn(text, "0123456789");
+	const char *end = text + strcspn(text, ",");
+
+	if (digits && text + digits != end) {
+		char *copy = mem_strndup(text, (size_t)(end - text));
+		bool ok = parse_scaled(copy, "BKMG", &v);
+
+		free(copy);
+		v = ok ? (v + page - 1) / page : 0;
+	} else {
+		v = digits && digits < 10 ? strtoull(text, NULL, 10) : 0;
+	}
+	if (!v || v > MAX_RING_PAGES)
+		return notify_error(to, ERR_USAGE, "-m: '%s' is not a number of pages (or a size like 2M)", text);
+	while (n < v)
+		n *= 2;
+	*pages = n;
+	return 0;
+}
+
+static int set_compression(void *field, const char *text, const struct notify *to)
+{
+	u32 *level = field;
+	u64 v = 1;
+
+	if (text && !strcmp(text, "no"))
+		v = 0;
+	else if (text && (!parse_scaled(text, "B", &v) || v > 22))
+		return notify_error(to, ERR_USAGE, "-z: '%s' is not a level from 1 to 22", text);
+	*level = (u32)v;
+	return 0;
+}
+
+static int set_switch(void *field, const char *text, const struct notify *to)
+{
+	static const struct {
+		char unit;
+		u64 ms;
+	} times[] = { { 's', 1000 }, { 'm', 60000 }, { 'h', 3600000 }, { 'd', 86400000 } };
+	struct output_opts *o = field;
+	size_t digits = text ? strspn(text, "0123456789") : 0;
+
+	o->switch_on = SWITCH_SIGNAL;
+	if (!text || !strcmp(text, "signal"))
+		return 0;
+	for (u32 i = 0; digits && digits < 10 && i < ARRAY_LEN(times); i++) {
+		if (text[digits] != times[i].unit || text[digits + 1])
+			continue;
+		o->switch_on = SWITCH_TIME;
+		o->switch_ms = strtoull(text, NULL, 10) * times[i].ms;
+		return o->switch_ms ? 0 : notify_error(to, ERR_USAGE, "--switch-output: '%s' is no time", text);
+	}
+	o->switch_on = SWITCH_SIZE;
+	if (digits && digits < strlen(text) && parse_scaled(text, "BKMG", &o->switch_size) && o->switch_size)
+		return 0;
+	return notify_error(to, ERR_USAGE,
+			    "--switch-output: '%s' is neither signal, nor a size (100M), nor a time (30s, 5m, 1h)",
+			    text);
+}
+
+static int set_branch_any(void *field, const char *text, const struct notify *to)
+{
+	(void)text;
+	(void)to;
+	*(u64 *)field = PERF_SAMPLE_BRANCH_ANY;
+	return 0;
+}
+
+static int set_branches(void *field, const char *text, const struct notify *to)
+{
+	return event_branch_types(text, field, to);
+}
+
+#define AT(field) offsetof(struct record_config, field)
+
+static const struct opt options[] = {
+	{ 'e', "event", OPT_CALL, AT(events), "EVENT", "what to sample (see reticle list); may be repeated",
+	  .set = set_event },
+	{ 0, "filter", OPT_CALL, AT(events), "FILTER", "filter the tracepoint or PMU event before it",
+	  .set = set_filter },
+	{ 'p', "pid", OPT_STRING, AT(o.target.pids), "PID[,PID]", "record processes that run, with all their threads" },
+	{ 't', "tid", OPT_STRING, AT(o.target.tids), "TID[,TID]", "record threads that run" },
+	{ 'u', "uid", OPT_STRING, AT(o.target.uid), "USER", "record the processes of a user" },
+	{ 'a', "all-cpus", OPT_FLAG, AT(o.target.system_wide), NULL, "record all CPUs" },
+	{ 'C', "cpu", OPT_STRING, AT(o.target.cpus), "CPUS", "record only these CPUs (0-3,8)" },
+	{ 'G', "cgroup", OPT_STRING, AT(o.target.cgroups), "NAME[,NAME]", "record only these cgroups" },
+	{ 0, "per-thread", OPT_FLAG, AT(o.target.per_thread), NULL, "one ring per thread instead of per CPU" },
+	{ 'i', "no-inherit", OPT_FLAG, AT(o.attr.no_inherit), NULL, "leave out threads and children made later" },
+	{ 'F', "freq", OPT_CALL, AT(o.attr), "N", "sample N times per second, or max (default 4000)", .set = set_freq },
+	{ 0, "strict-freq", OPT_FLAG, AT(o.attr.strict_freq), NULL,
+	  "fail when the kernel does not allow the frequency" },
+	{ 'c', "count", OPT_CALL, AT(o.attr.period), "N", "sample every N events", .set = set_period },
+	{ 'D', "delay", OPT_CALL, AT(o.attr.delay_ms), "MS", "start MS milliseconds late", .set = set_delay },
+	{ 'g', NULL, OPT_CALL, AT(o.attr), NULL, "record call chains (--call-graph fp)", .set = set_callgraph },
+	{ 0, "call-graph", OPT_CALL, AT(o.attr), "MODE", "fp[,depth], dwarf[,bytes], lbr or no", .set = set_callgraph },
+	{ 0, "user-callchains", OPT_FLAG, AT(o.attr.user_callchains), NULL, "only the user part of call chains" },
+	{ 0, "kernel-callchains", OPT_FLAG, AT(o.attr.kernel_callchains), NULL, "only the kernel part of call chains" },
+	{ 0, "all-user", OPT_FLAG, AT(o.attr.all_user), NULL, "sample user space only" },
+	{ 0, "all-kernel", OPT_FLAG, AT(o.attr.all_kernel), NULL, "sample the kernel only" },
+	{ 'b', "branch-any", OPT_CALL, AT(o.attr.branch_type), NULL, "record taken branches", .set = set_branch_any },
+	{ 'j', "branch-filter", OPT_CALL, AT(o.attr.branch_type), "FILTER", "record some branches (any_call,u)",
+	  .set = set_branches },
+	{ 'n', "no-samples", OPT_FLAG, AT(o.attr.no_samples), NULL, "record all but samples" },
+	{ 'T', "timestamp", OPT_FLAG, AT(o.attr.time), NULL, "samples carry the time (default, but for --per-thread)" },
+	{ 0, "sample-cpu", OPT_FLAG, AT(o.attr.cpu), NULL, "samples carry the CPU" },
+	{ 0, "sample-identifier", OPT_FLAG, AT(o.attr.identifier), NULL, "samples carry IDENTIFIER" },
+	{ 'd', "data", OPT_FLAG, AT(o.attr.addr), NULL, "samples carry data addresses" },
+	{ 0, "phys-data", OPT_FLAG, AT(o.attr.phys_addr), NULL, "samples carry physical data addresses" },
+	{ 'P', "period", OPT_FLAG, AT(o.attr.want_period), NULL, "samples carry the period, with -c too" },
+	{ 'W', "weight", OPT_FLAG, AT(o.attr.weight), NULL, "samples carry weights" },
+	{ 'R', "raw-samples", OPT_FLAG, AT(o.attr.raw), NULL, "samples carry raw data" },
+	{ 's', "stat", OPT_FLAG, AT(o.attr.stat), NULL, "count per thread too" },
+	{ 'k', "clockid", OPT_CALL, AT(o.attr), "CLOCK", "time by this clock (monotonic, boottime, ...)",
+	  .set = set_clock },
+	{ 0, "namespaces", OPT_FLAG, AT(o.attr.namespaces), NULL, "record namespaces" },
+	{ 0, "all-cgroups", OPT_FLAG, AT(o.attr.cgroup_events), NULL, "record cgroups, and name them in samples" },
+	{ 0, "switch-events", OPT_FLAG, AT(o.attr.switch_events), NULL, "record context switches" },
+	{ 0, "no-bpf-event", OPT_FLAG, AT(o.attr.no_bpf_event), NULL, "leave out the loading of BPF programs" },
+	{ 'o', "output", OPT_STRING, AT(o.output.path), "FILE",
+	  "write to FILE, - is standard output (default perf.data)" },
+	{ 'm', "mmap-pages", OPT_CALL, AT(o.output.ring_pages), "PAGES", "ring size per CPU, in pages or like 2M",
+	  .set = set_ring_pages },
+	{ 'z', "compression-level", OPT_CALL, AT(o.output.zstd_level), "[LEVEL]", "compress with zstd",
+	  .set = set_compression, .no = true },
+	{ 0, "max-size", OPT_BYTES, AT(o.output.max_size), "SIZE", "stop at this size (500M)" },
+	{ 0, "switch-output", OPT_CALL, AT(o.output), "[WHEN]", "begin a new file: signal (SIGUSR2), a size or a time",
+	  .set = set_switch },
+	{ 0, "switch-max-files", OPT_U32, AT(o.output.switch_max_files), "N", "keep the newest N files only" },
+	{ 0, "buildid-mmap", OPT_FLAG, AT(o.attr.buildid_mmap), NULL, "build ids in mapping records" },
+	{ 0, "buildid-all", OPT_FLAG, AT(all_build_ids), NULL, "build ids of all mapped files, hit or not" },
+	{ 'B', "no-buildid", OPT_FLAG, AT(no_build_ids), NULL, "no build ids" },
+	{ 'N', "no-buildid-cache", OPT_FLAG, AT(no_cache), NULL, "accepted: the build id cache is never written" },
+	{ 0, "proc-map-timeout", OPT_STRING, AT(proc_map_timeout), "MS", "accepted: reading /proc is not timed" },
+	{ 'r', "realtime", OPT_U32, AT(o.output.rt_priority), "PRIO", "record with SCHED_FIFO priority" },
+	{ 0, "dry-run", OPT_FLAG, AT(dry_run), NULL, "open everything, record nothing" },
+	{ 'q', "quiet", OPT_FLAG, AT(o.quiet), NULL, "print errors only" },
+	{ 'v', "verbose", OPT_COUNT, AT(o.verbose), NULL, "say more" },
+};
+
+int record_check(struct record_config *c, const struct notify *to)
+{
+	struct record_opts *o = &c->o;
+	const struct target_opts *t = &o->target;
+
+	o->output.build_ids = c->no_build_ids ? BUILDID_NONE : c->all_build_ids ? BUILDID_ALL : BUILDID_HITS;
+	if (o->attr.all_user && o->attr.all_kernel)
+		return notify_error(to, ERR_USAGE, "--all-user and --all-kernel exclude each other");
+	if (o->attr.user_callchains && o->attr.kernel_callchains)
+		return notify_error(to, ERR_USAGE, "--user-callchains and --kernel-callchains exclude each other");
+	if (o->attr.period != RECORD_UNSET && (o->attr.freq != RECORD_UNSET || o->attr.freq_max))
+		return notify_error(to, ERR_USAGE, "-F and -c exclude each other");
+	if ((t->pids || t->tids || t->uid) && (t->system_wide || t->cgroups))
+		return notify_error(to, ERR_USAGE, "-p, -t and -u cannot be combined with -a or --cgroup");
+	if (o->output.switch_on != SWITCH_NEVER && o->output.path && !strcmp(o->output.path, "-"))
+		return notify_error(to, ERR_USAGE, "--switch-output needs a file");
+	return 0;
+}
+
+const struct command cmd_record = {
+	.name = "record",
+	.summary = "sample a command, processes or the whole machine into perf.data",
+	.args = "[options] [--] [COMMAND [ARGS]]",
+	.opts = options,
+	.nr_opts = ARRAY_LEN(options),
+	.config_size = sizeof(struct record_config),
+	.defaults = defaults,
+	.run = record_run,
+};

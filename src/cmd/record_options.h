@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of `reticle record`: cmd/record_options.c parses them into this. */
+#ifndef CMD_RECORD_OPTIONS_H
+#define CMD_RECORD_OPTIONS_H
+
+#include "cmd/opt.h"
+#include "io/record_opts.h"
+
+/* -e and --filter in the order they were given: a filter belongs to the events before it. */
+struct event_words {
+	struct event_word {
+		const char *text;
+		bool is_filter;
+	} * v;
+	u32 n;
+};
+
+struct record_config {
+	struct record_opts o;
+	struct event_words events;
+	const char *proc_map_timeout; /* taken and not needed: reading /proc ends by itself */
+	bool no_build_ids, all_build_ids, no_cache, all_cpus_given;
+	bool dry_run, overwrite;
+};
+
+/* The command's run; cmd/record.c. */
+int record_run(const struct command_ctx *ctx, const void *config, int argc, char **argv);
+/* What single options cannot check. 0 or ERR_USAGE. */
+int record_check(struct record_config *c, const struct notify *to);
+
+#endif

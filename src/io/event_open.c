@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opens every event on every CPU and task of the target, then maps one ring per CPU (per thread where asked for) and
+ * sends the other events of that CPU into it. A ring per CPU is needed because the kernel does not map an inherited event
+ * that may run on any CPU: its children would write into one ring from several CPUs at once.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "io/event_retry.h"
+#include "io/event_set.h"
+#include "io/smallfile.h"
+
+#define CALLER_LIMIT_NOTE                                                                                              \
+	"cannot map %u pages per ring: over the limit for locked memory (smaller -m, ulimit -l, or sysctl "            \
+	"kernel.perf_event_mlock_kb)"
+
+/* The CPUs that e is opened on: the target's, unless the PMU lives on some only, or e follows all. */
+static int event_cpus(const struct open_event *e, const struct target *t, struct cpulist *out, const struct notify *to)
+{
+	struct cpulist pmu = { 0 };
+
+	out->v.n = 0;
+	if (e->everywhere)
+		return cpulist_online(out, to);
+	if (e->spec && e->spec->cpus && t->system_wide)
+		cpulist_parse(&pmu, e->spec->cpus);
+	for (size_t i = 0; i < t->cpus.n; i++)
+		if (!pmu.v.n || cpulist_has(&pmu, (u32)t->cpus.v[i]))
+			vec_push(&out->v, (u32)t->cpus.v[i]);
+	cpulist_free(&pmu);
+	return out->v.n ? 0 : notify_error(to, ERR_USAGE, "%s does not exist on the CPUs that -C names", e->name);
+}
+
+static int leader_fd(const struct event_set *set, u32 event, s32 cpu, s32 tid)
+{
+	const struct open_event *leader = &set->events.v[set->events.v[event].leader];
+
+	size_t same = set->events.v[event].on.n; /* where it is when both run on the same CPUs */
+
+	if (set->events.v[event].leader == event)
+		return -1;
+	if (same < leader->on.n && leader->on.v[same].cpu == cpu && leader->on.v[same].task.tid == tid)
+		return leader->on.v[same].fd;
+	for (size_t i = 0; i < leader->on.n; i++)
+		if (leader->on.v[i].cpu == cpu && leader->on.v[i].task.tid == tid)
+			return leader->on.v[i].fd;
+	return -1;
+}
+
+static int open_one(const struct event_set *set, u32 event, const struct target *t, s32 cpu, s32 tid)
+{
+	const struct open_event *e = &set->events.v[event];
+	int group = leader_fd(set, event, cpu, tid);
+
+	if (e->cgroup >= 0)
+		return perf_open(&e->attr, t->cgroups.v[e->cgroup].fd, cpu, group, PERF_FLAG_PID_CGROUP);
+	return perf_open(&e->attr, tid, cpu, group, 0);
+}
+
+/* Returns 0 or the errno of the refusal. Tasks that are gone are left out. */
+static int open_event(struct event_set *set, u32 event, const struct target *t, const struct cpulist *cpus)
+{
+	struct open_event *e = &set->events.v[event];
+
+	vec_reserve(&e->on, cpus->v.n * t->tasks.n);
+	for (size_t c = 0; c < cpus->v.n; c++) {
+		for (size_t k = 0; k < t->tasks.n; k++) {
+			struct opened o = { .cpu = (s32)cpus->v.v[c], .task = t->tasks.v[k] };
+
+			o.fd = open_one(set, event, t, o.cpu, o.task.tid);
+			if (o.fd >= 0)
+				vec_push(&e->on, o);
+			else if (errno != ESRCH)
+				return errno;
+		}
+	}
+	return 0;
+}
+
+static int open_all(struct event_set *set, const struct target *t, const struct notify *to)
+{
+	struct retry retry = { 0 };
+	struct cpulist cpus = { 0 };
+	int err = 0, failed;
+
+	for (u32 i = 0; i < set->events.n && !err; i++) {
+		err = event_cpus(&set->events.v[i], t, &cpus, to);
+		failed = err ? 0 : open_event(set, i, t, &cpus);
+		if (!failed)
+			continue;
+		if (event_retry(set, i, failed, &retry, to)) {
+			event_set_close(set);
+			i = UINT32_MAX; /* from the start: an attr that is open already may have changed */
+		} else {
+			err = event_refused(set, i, failed, to);
+		}
+	}
+	cpulist_free(&cpus);
+	return err;
+}
+
+/* 128 pages is what perf maps; more absorbs longer stalls of the disk. Root is not bound by the mlock limit. */
+static u32 default_pages(void)
+{
+	u64 kb = 516, page_kb = (u64)sysconf(_SC_PAGESIZE) / 1024, pages = 1;
+
+	smallfile_u64("/proc/sys/kernel/perf_event_mlock_kb", &kb);
+	kb = kb > page_kb ? kb - page_kb : page_kb;
+	while (pages * 2 * page_kb <= kb)
+		pages *= 2;
+	return (u32)pages;
+}
+
+/* Maps o's own ring. A default that is over the limit is halved until it fits; what the user named is not touched. */
+static int map_ring(struct event_set *set, struct opened *o, bool asked, const struct notify *to)
+{
+	struct watched_ring w = { .ring = { .cpu = o->cpu, .tid = o->task.tid } };
+	int failed = ring_map(&w.ring, o->fd, set->ring_pages);
+
+	while (failed == -EPERM && !asked && set->ring_pages > 1) {
+		set->ring_pages /= 2;
+		failed = ring_map(&w.ring, o->fd, set->ring_pages);
+	}
+	if (failed == -EPERM)
+		return notify_error(to, ERR_LIMIT, CALLER_LIMIT_NOTE, set->ring_pages);
+	if (failed)
+		return notify_error(to, ERR_IO, "cannot map a ring of %u pages: %s", set->ring_pages,
+				    strerror(-failed));
+	o->ring = (u32)set->rings.n;
+	vec_push(&set->rings, w);
+	return 0;
+}
+
+static int attach(struct event_set *set, struct map *by_place, bool per_thread, struct opened *o, bool asked,
+		  const struct notify *to)
+{
+	u64 place = per_thread ? (u64)(u32)o->task.tid : (u64)(u32)o->cpu;
+	u32 known = map_get(by_place, place);
+	int err;
+
+	if (known == ID_NONE) {
+		err = map_ring(set, o, asked, to);
+		if (err)
+			return err;
+		map_set(by_place, place, o->ring);
+	} else {
+		o->ring = known;
+		if (ioctl(o->fd, PERF_EVENT_IOC_SET_OUTPUT, set->rings.v[known].ring.fd))
+			return notify_error(to, ERR_IO, "cannot send an event to the ring of CPU %d: %s", o->cpu,
+					    strerror(errno));
+	}
+	vec_push(&set->rings.v[o->ring].fds, o->fd);
+	return 0;
+}
+
+static int map_all(struct event_set *set, const struct target *t, bool asked, const struct notify *to)
+{
+	struct map by_place = { 0 };
+	int err = 0;
+
+	for (size_t e = 0; e < set->events.n && !err; e++)
+		for (size_t i = 0; i < set->events.v[e].on.n && !err; i++)
+			err = attach(set, &by_place, t->per_thread, &set->events.v[e].on.v[i], asked, to);
+	map_free(&by_place);
+	if (!err && !set->rings.n)
+		err = notify_error(to, ERR_NOTFOUND, "the task that was to be recorded has ended");
+	return err;
+}
+
+static int read_id(const struct open_event *e, struct opened *o, const struct notify *to)
+{
+	if (ioctl(o->fd, PERF_EVENT_IOC_ID, &o->id))
+		return notify_error(to, ERR_IO, "cannot read the id of %s: %s", e->name, strerror(errno));
+	if (e->spec && e->spec->filter && ioctl(o->fd, PERF_EVENT_IOC_SET_FILTER, e->spec->filter))
+		return notify_error(to, ERR_USAGE, "the kernel refuses the filter '%s' of %s: %s", e->spec->filter,
+				    e->name, strerror(errno));
+	return 0;
+}
+
+int event_set_open(struct event_set *set, const struct target *t, u64 pages, const struct notify *to)
+{
+	int err = open_all(set, t, to);
+
+	set->ring_pages = pages ? (u32)pages : default_pages();
+	if (!err)
+		err = map_all(set, t, pages != 0, to);
+	for (size_t e = 0; e < set->events.n && !err; e++)
+		for (size_t i = 0; i < set->events.v[e].on.n && !err; i++)
+			err = read_id(&set->events.v[e], &set->events.v[e].on.v[i], to);
+	return err;
+}
+
+void event_set_enable(const struct event_set *set, bool on)
+{
+	for (size_t e = 0; e < set->events.n; e++) {
+		const struct open_event *event = &set->events.v[e];
+
+		if (event->leader != e)
+			continue;
+		for (size_t i = 0; i < event->on.n; i++)
+			ioctl(event->on.v[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	}
+}
+
+/* Where LOST stands in what read() gives: value [enabled] [running] [id] [lost]; for a group: nr first, then per
+ * member. */
+static u64 read_lost_count(const struct open_event *e, int fd)
+{
+	u64 words[64];
+	u32 at = 1 + !!(e->attr.read_format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+		 !!(e->attr.read_format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	ssize_t n = read(fd, words, sizeof(words));
+
+	at += !!(e->attr.read_format & PERF_FORMAT_ID) + !!(e->attr.read_format & PERF_FORMAT_GROUP);
+	return n >= (ssize_t)((at + 1) * sizeof(u64)) ? words[at] : 0;
+}
+
+void event_set_lost(const struct event_set *set,
+		    void (*fn)(void *ctx, const struct open_event *e, const struct opened *o, u64 lost), void *ctx)
+{
+	for (size_t e = 0; e < set->events.n; e++) {
+		const struct open_event *event = &set->events.v[e];
+
+		if (!(event->attr.read_format & PERF_FORMAT_LOST))
+			continue;
+		for (size_t i = 0; i < event->on.n; i++) {
+			u64 lost = read_lost_count(event, event->on.v[i].fd);
+
+			if (lost)
+				fn(ctx, event, &event->on.v[i], lost);
+		}
+	}
+}
+
+void event_set_close(struct event_set *set)
+{
+	for (size_t i = 0; i < set->rings.n; i++) {
+		ring_unmap(&set->rings.v[i].ring);
+		vec_free(&set->rings.v[i].fds);
+	}
+	vec_free(&set->rings);
+	for (size_t e = 0; e < set->events.n; e++) {
+		for (size_t i = 0; i < set->events.v[e].on.n; i++)
+			close(set->events.v[e].on.v[i].fd);
+		vec_free(&set->events.v[e].on);
+	}
+}
+
+void event_set_free(struct event_set *set)
+{
+	event_set_close(set);
+	for (size_t e = 0; e < set->events.n; e++)
+		free(set->events.v[e].name);
+	vec_free(&set->events);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The events of a recording as they are opened: what was asked for (event_spec), what the kernel is told (attr), and
+ * the file descriptors and rings that came of it.
+ */
+#ifndef IO_EVENT_SET_H
+#define IO_EVENT_SET_H
+
+#include "io/event_spec.h"
+#include "io/ring.h"
+#include "io/target.h"
+
+struct opened { /* one event on one CPU and task */
+	int fd;
+	s32 cpu;
+	struct target_task task;
+	u64 id;
+	u32 ring; /* index of the ring that its records go to */
+};
+
+struct open_event {
+	struct attr attr;
+	char *name;		       /* owned */
+	const struct event_spec *spec; /* NULL for the event that only follows mmaps, comms and forks */
+	u32 leader;		       /* index of the group's leader; its own when alone */
+	s32 cgroup;		       /* index in target.cgroups, or -1 */
+	bool tracking;		       /* carries the side-band */
+	bool everywhere;	       /* on all CPUs, whatever -C says: mappings are made on other CPUs too */
+	VEC(struct opened) on;	       /* by CPU, then by task */
+};
+
+struct watched_ring {
+	struct ring ring;
+	VEC(int) fds; /* the descriptors that write into it */
+	size_t live;  /* index in fds of the one that is polled; fds.n: all have hung up */
+};
+
+struct event_set {
+	VEC(struct open_event) events;
+	VEC(struct watched_ring) rings;
+	u32 ring_pages; /* what was mapped, per ring */
+};
+
+/*
+ * Makes the attrs: one event per spec (per spec and cgroup), and the tracking event where one is needed. The specs must
+ * outlive the set. ERR_USAGE, ERR_UNSUPPORTED (noted).
+ */
+int event_set_configure(struct event_set *set, const struct event_specs *specs, const struct attr_opts *o,
+			const struct target *t, bool has_workload, const struct notify *to);
+
+/*
+ * Opens them all on the target, stepping back where this kernel or this user's rights ask for it (io/event_retry.h), and
+ * maps the rings. Tasks that ended meanwhile are left out; ERR_NOTFOUND when none is left. pages 0: the default.
+ */
+int event_set_open(struct event_set *set, const struct target *t, u64 pages, const struct notify *to);
+
+void event_set_enable(const struct event_set *set, bool on);
+/* What the kernel dropped for want of room, by PERF_FORMAT_LOST; calls fn for each id that lost something. */
+void event_set_lost(const struct event_set *set,
+		    void (*fn)(void *ctx, const struct open_event *e, const struct opened *o, u64 lost), void *ctx);
+void event_set_close(struct event_set *set); /* descriptors and rings */
+void event_set_free(struct event_set *set);
+
+#endif

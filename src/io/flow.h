@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Flow: what went past on its way from the rings to the file. Counted while the data is warm in the cache, so that the
+ * end of a recording needs no second pass: how many samples, what was lost, the span of time, which pages of code were
+ * hit, and which files were mapped where.
+ */
+#ifndef IO_FLOW_H
+#define IO_FLOW_H
+
+#include <sys/uio.h>
+
+#include "base/map.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "codec/evlist.h"
+
+#define FLOW_PAGE_SHIFT 12
+#define FLOW_RECENT 1024
+
+struct flow_map { /* one executable mapping */
+	u64 start, end;
+	u32 file; /* in flow.files */
+	u32 pid;
+};
+
+struct flow_build_id {
+	u32 file;
+	u8 size, id[20];
+};
+
+struct flow {
+	const struct evlist *events;
+	bool one_layout; /* all events place their fields alike, as far as is looked at here */
+	u64 samples, lost, throttled;
+	u64 first_time, last_time; /* of samples */
+	bool want_hits;
+	struct map hits; /* pages (address >> FLOW_PAGE_SHIFT) of sampled code */
+	u64 recent[FLOW_RECENT];
+	struct strtab files;
+	VEC(struct flow_map) maps;
+	VEC(struct flow_build_id) build_ids; /* that came with the mappings */
+	struct map pids;		     /* processes that were seen */
+	struct bytes joined;		     /* a record that wrapped around the ring's end */
+};
+
+void flow_init(struct flow *f, const struct evlist *events, bool want_hits);
+/* Looks at whole records. */
+void flow_look(struct flow *f, const struct iovec *part, int nr);
+/* Forgets counts and hits, for the next file of --switch-output. */
+void flow_restart(struct flow *f);
+void flow_free(struct flow *f);
+
+/* Was a page of [start, end) hit, in whatever process? Pages of other processes at the same address count too: a build
+ * id too many does no harm. */
+bool flow_hit(struct flow *f, u64 start, u64 end);
+/* For each file with a mapping (want_hits: that was hit), once, with one process that maps it. */
+void flow_files(struct flow *f, void (*fn)(void *ctx, const char *file, u32 pid, const struct flow_build_id *known),
+		void *ctx);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stages of a recording, in order: signals, the waiting command, the target, the events, the file with what was
+ * there before, then the loop, and the end. Each stage can refuse; what earlier ones opened is closed in close_all.
+ */
+#include "io/recorder.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io/event_retry.h"
+#include "io/recorder_impl.h"
+
+static int catch_signals(struct recorder *r, sigset_t *before)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	if (r->o->output.switch_on == SWITCH_SIGNAL)
+		sigaddset(&set, SIGUSR2);
+	if (sigprocmask(SIG_BLOCK, &set, before))
+		return notify_error(r->notify, ERR_IO, "cannot block signals: %s", strerror(errno));
+	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->signal_fd >= 0 ? 0 : notify_error(r->notify, ERR_IO, "cannot wait for signals: %s", strerror(errno));
+}
+
+/* Does a hardware cycle counter open here? */
+static bool has_cycles(void)
+{
+	struct attr a = { .type = PERF_TYPE_HARDWARE,
+			  .size = ATTR_SIZE_MIN,
+			  .config = PERF_COUNT_HW_CPU_CYCLES,
+			  .flags = ATTR_DISABLED | ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV };
+	int fd = perf_open(&a, 0, -1, -1, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || errno == EACCES || errno == EPERM || errno == EBUSY;
+}
+
+/* Cycles where there is a counter, else the kernel's clock, with perf's attrs for both. */
+static int default_event(struct recorder *r)
+{
+	int err;
+
+	if (has_cycles())
+		return event_specs_parse(r->specs, "cycles:P", NULL, r->notify);
+	if (r->o->attr.branch_type || r->o->attr.callgraph == CALLGRAPH_LBR)
+		return notify_error(r->notify, ERR_UNSUPPORTED,
+				    "branch records need a hardware PMU, and this machine shows none");
+	notify_at(r->notify, NOTE_INFO, 0, NULL, NO_OFFSET,
+		  "no hardware PMU in this machine: sampling by cpu-clock, the kernel's timer");
+	err = event_specs_parse(r->specs, "cpu-clock:ppp", NULL, r->notify);
+	if (!err)
+		r->specs->v.v[0].attr.flags &= ~ATTR_EXCLUDE_GUEST;
+	return err;
+}
+
+static int open_target(struct recorder *r)
+{
+	const struct target_opts *t = &r->o->target;
+	int err = target_resolve(&r->target, t, r->has_workload ? r->workload.pid : -1, r->notify);
+	struct attr_opts attr = r->o->attr;
+
+	if (err)
+		return err;
+	r->target_is_workload = r->has_workload && !r->target.system_wide && !r->target.tasks_named;
+	attr.id |= !strcmp(r->path, "-");
+	if (!r->specs->v.n)
+		err = default_event(r);
+	if (!err)
+		err = event_set_configure(&r->set, r->specs, &attr, &r->target, r->has_workload, r->notify);
+	if (!err)
+		err = event_set_open(&r->set, &r->target, r->o->output.ring_pages, r->notify);
+	return err;
+}
+
+/* The events as a reader of the file will know them. */
+static int describe_events(struct recorder *r)
+{
+	for (size_t e = 0; e < r->set.events.n; e++) {
+		const struct open_event *event = &r->set.events.v[e];
+		u32 at = evlist_add(&r->events, &event->attr, event->name, r->notify);
+
+		for (size_t i = 0; i < event->on.n; i++)
+			evlist_add_id(&r->events, at, event->on.v[i].id);
+	}
+	return evlist_seal(&r->events, r->notify, r->path);
+}
+
+static void set_priority(const struct recorder *r)
+{
+	struct sched_param p = { .sched_priority = (int)r->o->output.rt_priority };
+
+	if (p.sched_priority && sched_setscheduler(0, SCHED_FIFO, &p))
+		notify_warn(r->notify, "cannot run with real-time priority %d: %s", p.sched_priority, strerror(errno));
+}
+
+static void read_clocks(struct recorder *r)
+{
+	struct timespec wall, clock;
+
+	if (!r->o->attr.use_clockid)
+		return;
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(r->o->attr.clockid, &clock);
+	r->clock_wall_ns = (u64)wall.tv_sec * 1000000000 + (u64)wall.tv_nsec;
+	r->clock_ns = (u64)clock.tv_sec * 1000000000 + (u64)clock.tv_nsec;
+}
+
+/* Enables what does not wait for the exec, and lets the command go. */
+static int start(struct recorder *r)
+{
+	r->enable_at_ms = now_ms() + (u64)MAX(r->o->attr.delay_ms, 0);
+	r->enabled = !r->o->attr.delay_ms;
+	if (r->enabled && !r->target_is_workload)
+		event_set_enable(&r->set, true);
+	if (!r->has_workload)
+		return 0;
+	return workload_start(&r->workload, r->o->target.command[0], r->notify);
+}
+
+/* After a signal, the command is told to end as well; another signal ends the waiting. */
+static void await_workload(struct recorder *r)
+{
+	struct signalfd_siginfo info;
+	struct timespec pause = { .tv_nsec = 10000000 };
+
+	if (!r->has_workload || workload_ended(&r->workload, false))
+		return;
+	kill(r->workload.pid, SIGTERM);
+	while (!r->hurry && !workload_ended(&r->workload, false)) {
+		while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info))
+			r->hurry |= info.ssi_signo != SIGCHLD;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static int finish(struct recorder *r)
+{
+	int err;
+
+	event_set_enable(&r->set, false);
+	err = r->writer.err ? r->writer.err : recorder_drain(r, true);
+	if (r->o->output.switch_on != SWITCH_NEVER && !err)
+		return recorder_switch_file(r, true);
+	return recorder_end_file(r);
+}
+
+static int record(struct recorder *r)
+{
+	int err = recorder_watch(r);
+
+	if (!err)
+		err = recorder_begin_file(r);
+	if (err)
+		return err;
+	set_priority(r);
+	read_clocks(r);
+	err = start(r);
+	if (err) {
+		writer_abandon(&r->writer);
+		return err;
+	}
+	err = recorder_loop(r);
+	return finish(r) ? ERR_IO : err;
+}
+
+static void close_all(struct recorder *r, const sigset_t *before)
+{
+	writer_abandon(&r->writer);
+	await_workload(r);
+	workload_close(&r->workload);
+	if (r->has_workload && r->workload.reaped) {
+		r->result->has_status = true;
+		r->result->status = workload_exit_status(&r->workload);
+	}
+	event_set_free(&r->set);
+	evlist_free(&r->events);
+	flow_free(&r->flow);
+	target_free(&r->target);
+	for (size_t i = 0; i < r->dated.n; i++)
+		free(r->dated.v[i]);
+	vec_free(&r->dated);
+	if (r->epoll_fd >= 0)
+		close(r->epoll_fd);
+	if (r->signal_fd >= 0)
+		close(r->signal_fd);
+	sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+/* A file name, or standard output when that is a pipe and no name was given. */
+static const char *output_path(const struct output_opts *o)
+{
+	struct stat st;
+
+	if (o->path)
+		return o->path;
+	return !fstat(STDOUT_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "perf.data";
+}
+
+int recorder_run(const struct record_opts *o, struct event_specs *specs, const struct recorder_events *tell,
+		 bool dry_run, struct record_result *result, const struct notify *to)
+{
+	struct recorder r = { .o = o,
+			      .notify = to,
+			      .tell = tell,
+			      .result = result,
+			      .specs = specs,
+			      .signal_fd = -1,
+			      .epoll_fd = -1,
+			      .has_workload = o->target.command != NULL };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t before;
+	int err;
+
+	*result = (struct record_result){ 0 };
+	r.workload = (struct workload){ .pid = -1, .go_fd = -1, .result_fd = -1 };
+	r.writer.fd = -1;
+	r.path = output_path(&o->output);
+	sigemptyset(&before);
+	err = catch_signals(&r, &before);
+	if (!err && r.has_workload)
+		err = workload_prepare(&r.workload, o->target.command, &before, to);
+	/* Both come back as errors of write, where they are handled. */
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);
+	if (!err)
+		err = open_target(&r);
+	if (!err)
+		err = describe_events(&r);
+	if (!err)
+		flow_init(&r.flow, &r.events, o->output.build_ids == BUILDID_HITS);
+	if (!err && !dry_run)
+		err = record(&r);
+	close_all(&r, &before);
+	return err;
+}

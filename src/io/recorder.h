@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recorder: from options to a finished recording. What `reticle record` does, without its words. */
+#ifndef IO_RECORDER_H
+#define IO_RECORDER_H
+
+#include "io/event_spec.h"
+#include "io/record_opts.h"
+
+struct record_result {
+	u64 woken; /* times that the rings called */
+	u64 samples, lost, throttled;
+	u64 bytes;	      /* of the last file */
+	u64 packed, unpacked; /* with compression: what the rings gave, and what it took */
+	u64 events_bytes;     /* of that, all files together */
+	u32 files;	      /* finished, by --switch-output */
+	bool size_reached;    /* --max-size ended it */
+	bool interrupted;     /* a signal ended it */
+	int signal;	      /* which, or 0 */
+	bool has_status;      /* a command ran, and ended: */
+	int status;	      /* its exit status, or 128 + its signal */
+	char *path;	      /* the file; NULL for a pipe. Caller frees */
+};
+
+/* Told when --switch-output has finished a file. */
+struct recorder_events {
+	void (*switched)(void *ctx, const char *path, u64 bytes);
+	void *ctx;
+};
+
+/*
+ * Records. specs may be empty: then the best clock of this machine is taken, and a note says which and why. On an error
+ * a file may still have been written; result is filled as far as it came. ERR_*, noted. dry_run stops before the
+ * command is started and before a file is made.
+ */
+int recorder_run(const struct record_opts *o, struct event_specs *specs, const struct recorder_events *tell,
+		 bool dry_run, struct record_result *result, const struct notify *to);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of a recording: begun, finished, and with --switch-output one after the other. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io/recorder_impl.h"
+
+/* A reader needs room for what one record unpacks to: a ring, at most. */
+static u64 window(const struct recorder *r)
+{
+	return (r->set.ring_pages + 1ull) * (u64)sysconf(_SC_PAGESIZE);
+}
+
+static void put_bare(struct recorder *r, u32 type)
+{
+	struct record record = { .h.type = type };
+	struct bytes b = { 0 };
+
+	record_encode(&record, NULL, &b);
+	writer_put_bytes(&r->writer, &b);
+	bytes_free(&b);
+}
+
+int recorder_begin_file(struct recorder *r)
+{
+	const struct output_opts *o = &r->o->output;
+	int err = writer_open(&r->writer, r->path, r->notify);
+
+	if (!err)
+		err = writer_begin(&r->writer, &r->set, o->zstd_level, window(r));
+	if (!err)
+		err = recorder_synthesize(r);
+	if (!err)
+		put_bare(r, PERF_RECORD_FINISHED_INIT);
+	if (!err)
+		writer_round(&r->writer);
+	r->switch_at_ms = now_ms() + o->switch_ms;
+	return err ? err : r->writer.err;
+}
+
+static void put_lost(void *ctx, const struct open_event *e, const struct opened *o, u64 lost)
+{
+	struct recorder *r = ctx;
+	struct record record = { .h.type = PERF_RECORD_LOST_SAMPLES };
+	struct bytes b = { 0 };
+
+	(void)e;
+	record.lost.lost = lost;
+	record.sid.id = o->id;
+	record.sid.cpu = (u32)o->cpu;
+	record.sid.pid = (u32)o->task.pid;
+	record.sid.tid = (u32)o->task.tid;
+	record_encode(&record, &r->events.trailer, &b);
+	writer_put_bytes(&r->writer, &b);
+	bytes_free(&b);
+}
+
+int recorder_end_file(struct recorder *r)
+{
+	struct features f = { 0 };
+	struct arena arena = { 0 };
+	int err;
+
+	if (!r->writer.err) {
+		event_set_lost(&r->set, put_lost, r);
+		writer_round(&r->writer);
+	}
+	recorder_features(r, &f, &arena);
+	r->result->bytes = writer_size(&r->writer);
+	r->result->packed = r->writer.packed;
+	r->result->unpacked = r->writer.unpacked;
+	r->result->samples += r->flow.samples;
+	r->result->lost += r->flow.lost;
+	r->result->throttled += r->flow.throttled;
+	free(r->result->path);
+	r->result->path = r->writer.pipe ? NULL : mem_strdup(r->writer.path);
+	err = writer_end(&r->writer, &f);
+	features_free(&f);
+	arena_free(&arena);
+	return err;
+}
+
+/* perf.data.2026112006071234: the time to hundredths of a second. */
+static char *dated_path(const char *path)
+{
+	char text[32];
+	struct timeval now;
+	struct tm tm;
+
+	gettimeofday(&now, NULL);
+	localtime_r(&now.tv_sec, &tm);
+	strftime(text, sizeof(text), "%Y%m%d%H%M%S", &tm);
+	return mem_printf("%s.%s%02u", path, text, (u32)now.tv_usec / 10000);
+}
+
+/* Keeps the newest --switch-max-files. */
+static void drop_oldest(struct recorder *r, char *path)
+{
+	u32 max = r->o->output.switch_max_files;
+
+	vec_push(&r->dated, path);
+	if (!max || r->dated.n <= max)
+		return;
+	unlink(r->dated.v[0]);
+	free(r->dated.v[0]);
+	memmove(r->dated.v, r->dated.v + 1, --r->dated.n * sizeof(*r->dated.v));
+}
+
+int recorder_switch_file(struct recorder *r, bool last)
+{
+	char *dated;
+	int err = recorder_end_file(r);
+
+	if (!r->result->path)
+		return err;
+	dated = dated_path(r->result->path);
+	if (rename(r->result->path, dated)) {
+		err = notify_error(r->notify, ERR_IO, "cannot rename %s to %s: %s", r->result->path, dated,
+				   strerror(errno));
+		free(dated);
+		return err;
+	}
+	r->result->files++;
+	if (r->tell && r->tell->switched)
+		r->tell->switched(r->tell->ctx, dated, r->result->bytes);
+	free(r->result->path);
+	r->result->path = mem_strdup(dated);
+	drop_oldest(r, dated);
+	flow_restart(&r->flow);
+	return err || last ? err : recorder_begin_file(r);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files behind io/recorder.h share. Not for others. */
+#ifndef IO_RECORDER_IMPL_H
+#define IO_RECORDER_IMPL_H
+
+#include "io/event_set.h"
+#include "io/flow.h"
+#include "io/recorder.h"
+#include "io/workload.h"
+#include "io/writer.h"
+
+struct recorder {
+	const struct record_opts *o;
+	const struct notify *notify;
+	const struct recorder_events *tell;
+	struct record_result *result;
+	struct event_specs *specs;
+	struct target target;
+	struct event_set set;
+	struct evlist events; /* the same events, as readers will see them */
+	struct flow flow;
+	struct writer writer;
+	struct workload workload;
+	bool has_workload, target_is_workload;
+	const char *path; /* as the options have it, or the default */
+	int signal_fd, epoll_fd;
+	size_t live_rings;
+	VEC(char *) dated; /* files that --switch-output has finished and kept */
+	u64 round_bytes;   /* came in this pass over the rings */
+	u64 started_ms, enable_at_ms, switch_at_ms;
+	u64 clock_wall_ns, clock_ns; /* read together when it began, for CLOCK_DATA */
+	bool enabled, stop, hurry;   /* hurry: a second signal; leave out what takes time */
+};
+
+u64 now_ms(void);
+
+/* recorder_loop.c */
+int recorder_watch(struct recorder *r);		   /* sets up epoll */
+int recorder_loop(struct recorder *r);		   /* until the end */
+int recorder_drain(struct recorder *r, bool last); /* one pass over all rings */
+
+/* recorder_file.c */
+int recorder_begin_file(struct recorder *r);
+int recorder_end_file(struct recorder *r);
+int recorder_switch_file(struct recorder *r, bool last);
+
+/* recorder_synth.c: what was there before the first event */
+int recorder_synthesize(struct recorder *r);
+
+/* recorder_features.c: pools of text live in arena */
+void recorder_features(struct recorder *r, struct features *f, struct arena *arena);
+
+#endif

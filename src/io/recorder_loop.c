@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop: sleep until a ring is half full, a signal comes or a deadline passes; then empty all rings, straight from
+ * their memory to the file.
+ *
+ * After each pass stands a FINISHED_ROUND. What a pass finds in the last ring it visits was written after the pass
+ * emptied the first one; so everything older than the newest record of pass n is in the file by the end of pass n + 1,
+ * and readers may sort that far and no further.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io/recorder_impl.h"
+
+#define AT_MOST_MS 1000 /* between two passes: what a killed recorder can lose */
+#define SIGNAL_EVENT UINT64_MAX
+#define BATCH 64
+
+u64 now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
+}
+
+static int watch(struct recorder *r, int fd, u64 data)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.u64 = data };
+
+	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &e) ?
+		       notify_error(r->notify, ERR_IO, "cannot wait for events: %s", strerror(errno)) :
+		       0;
+}
+
+int recorder_watch(struct recorder *r)
+{
+	int err;
+
+	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->epoll_fd < 0)
+		return notify_error(r->notify, ERR_IO, "cannot wait for events: %s", strerror(errno));
+	err = watch(r, r->signal_fd, SIGNAL_EVENT);
+	for (size_t i = 0; i < r->set.rings.n && !err; i++)
+		err = watch(r, r->set.rings.v[i].fds.v[0], i);
+	r->live_rings = r->set.rings.n;
+	return err;
+}
+
+/* The task of the polled descriptor has ended: go on with another that writes into this ring. */
+static void hung_up(struct recorder *r, size_t ring)
+{
+	struct watched_ring *w = &r->set.rings.v[ring];
+	struct epoll_event e = { .events = EPOLLIN, .data.u64 = ring };
+
+	epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, w->fds.v[w->live], NULL);
+	if (++w->live == w->fds.n)
+		r->live_rings--;
+	else
+		epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, w->fds.v[w->live], &e);
+}
+
+/* A signal that only we got is meant for what we run; the terminal's goes to both anyway. */
+static void ask_to_stop(struct recorder *r, const struct signalfd_siginfo *info)
+{
+	r->hurry = r->result->interrupted;
+	r->result->interrupted = true;
+	r->result->signal = (int)info->ssi_signo;
+	r->stop = true;
+	if (r->has_workload && !r->workload.reaped && info->ssi_code != SI_KERNEL)
+		kill(r->workload.pid, (int)info->ssi_signo);
+}
+
+static void read_signals(struct recorder *r)
+{
+	struct signalfd_siginfo info;
+
+	while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			r->stop |= r->has_workload && workload_ended(&r->workload, false);
+		else if (info.ssi_signo == SIGUSR2)
+			r->switch_at_ms = 0;
+		else
+			ask_to_stop(r, &info);
+	}
+}
+
+static int drain_ring(struct recorder *r, struct ring *ring)
+{
+	struct iovec part[2];
+	int nr, err;
+	u64 n = ring_peek(ring, part, &nr);
+
+	if (!n)
+		return 0;
+	flow_look(&r->flow, part, nr);
+	err = writer_put_data(&r->writer, part, nr);
+	ring_consume(ring, n);
+	r->round_bytes += n;
+	return err;
+}
+
+int recorder_drain(struct recorder *r, bool last)
+{
+	struct bytes b = { 0 };
+	int err = 0;
+
+	r->round_bytes = 0;
+	for (size_t i = 0; i < r->set.rings.n && !err; i++)
+		err = drain_ring(r, &r->set.rings.v[i].ring);
+	r->result->events_bytes += r->round_bytes;
+	if (!r->round_bytes && !last)
+		return err;
+	if (!err) {
+		struct record round = { .h.type = PERF_RECORD_FINISHED_ROUND };
+
+		record_encode(&round, NULL, &b);
+		err = writer_put_bytes(&r->writer, &b);
+		bytes_free(&b);
+	}
+	writer_round(&r->writer);
+	return err;
+}
+
+static int until(u64 now, u64 deadline, int timeout)
+{
+	if (deadline <= now)
+		return 0;
+	return deadline - now < (u64)timeout ? (int)(deadline - now) : timeout;
+}
+
+static int next_timeout(const struct recorder *r)
+{
+	u64 now = now_ms();
+	int timeout = AT_MOST_MS;
+
+	if (!r->enabled && r->o->attr.delay_ms > 0)
+		timeout = until(now, r->enable_at_ms, timeout);
+	if (r->o->output.switch_on == SWITCH_TIME)
+		timeout = until(now, r->switch_at_ms, timeout);
+	return timeout;
+}
+
+static int wait_for_events(struct recorder *r)
+{
+	struct epoll_event events[BATCH];
+	int n = epoll_wait(r->epoll_fd, events, BATCH, next_timeout(r));
+
+	if (n < 0 && errno != EINTR)
+		return notify_error(r->notify, ERR_IO, "cannot wait for events: %s", strerror(errno));
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.u64 == SIGNAL_EVENT)
+			read_signals(r);
+		else if (events[i].events & EPOLLIN)
+			r->result->woken++;
+		else if (events[i].events & (EPOLLHUP | EPOLLERR))
+			hung_up(r, events[i].data.u64);
+	}
+	if (!r->live_rings)
+		r->stop = true;
+	return 0;
+}
+
+static bool switch_is_due(const struct recorder *r)
+{
+	switch (r->o->output.switch_on) {
+	case SWITCH_SIZE:
+		return writer_size(&r->writer) >= r->o->output.switch_size;
+	case SWITCH_SIGNAL:
+		return !r->switch_at_ms;
+	case SWITCH_TIME:
+		return now_ms() >= r->switch_at_ms;
+	default:
+		return false;
+	}
+}
+
+static void meet_deadlines(struct recorder *r)
+{
+	if (!r->enabled && r->o->attr.delay_ms > 0 && now_ms() >= r->enable_at_ms) {
+		event_set_enable(&r->set, true);
+		r->enabled = true;
+	}
+	if (r->o->output.max_size && writer_size(&r->writer) >= r->o->output.max_size)
+		r->stop = r->result->size_reached = true;
+}
+
+int recorder_loop(struct recorder *r)
+{
+	int err = 0;
+
+	while (!r->stop && !err) {
+		err = wait_for_events(r);
+		if (!err)
+			err = recorder_drain(r, false);
+		meet_deadlines(r);
+		if (!err && !r->stop && switch_is_due(r))
+			err = recorder_switch_file(r, false);
+	}
+	return err;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One perf ring buffer, mapped. The kernel writes records and moves data_head; we read and move data_tail. Head and tail
+ * only grow; their position in the ring is their value modulo its size (a power of two). Records are 8-aligned and may
+ * wrap around the end; their 8-byte headers never do.
+ */
+#ifndef IO_RING_H
+#define IO_RING_H
+
+#include <linux/perf_event.h>
+#include <sys/uio.h>
+
+#include "base/err.h"
+#include "base/types.h"
+
+struct ring {
+	struct perf_event_mmap_page *page;
+	u8 *data;
+	u64 size; /* of the data part */
+	u64 tail; /* what was consumed */
+	int fd;	  /* the event that owns it; not ours to close */
+	s32 cpu, tid;
+};
+
+/* Maps 1 + pages pages of fd. pages is a power of two. Negative errno: EPERM is the mlock limit. */
+int ring_map(struct ring *r, int fd, u32 pages);
+void ring_unmap(struct ring *r);
+
+/* What is there to read, in one or two parts (*nr; 0 when empty). Returns its length. */
+u64 ring_peek(const struct ring *r, struct iovec part[2], int *nr);
+/* Gives n bytes back to the kernel, after they were used. */
+void ring_consume(struct ring *r, u64 n);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Target: the CPUs, tasks and cgroups that a recording opens its events on. */
+#ifndef IO_TARGET_H
+#define IO_TARGET_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "io/cpulist.h"
+#include "io/record_opts.h"
+
+struct target_task {
+	s32 pid, tid;
+};
+
+struct target_cgroup {
+	char *path; /* as named */
+	int fd;
+	u64 id;
+};
+
+/*
+ * Events are opened on every pair of cpus x tasks. System-wide: one task -1. Per-thread: one cpu -1. A cgroup's fd
+ * takes the place of the task.
+ */
+struct target {
+	VEC(s32) cpus;
+	VEC(struct target_task) tasks;
+	VEC(struct target_cgroup) cgroups;
+	bool system_wide; /* whole CPUs, with or without a CPU list */
+	bool per_thread;
+	bool threads_named; /* -t: no inheritance */
+	bool tasks_named;   /* -p, -t or -u: tasks that run already */
+};
+
+/* Resolves what the options name. child is the workload's pid, or -1. ERR_NOTFOUND (no such process), ERR_USAGE,
+ * ERR_IO. */
+int target_resolve(struct target *t, const struct target_opts *o, pid_t child, const struct notify *to);
+void target_free(struct target *t);
+
+#endif

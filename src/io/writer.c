@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "codec/attr.h"
+#include "codec/record.h"
+
+#define DATA_SIZE_AT 48 /* in the header: behind magic, size, attr_size, attrs and data.offset */
+#define MODE 0600
+
+/* Is the file at path (not a link) a recording? Only its first bytes are looked at. */
+static bool is_recording(const char *path)
+{
+	char magic[8] = { 0 };
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	bool yes = fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+		   (!memcmp(magic, "PERFILE2", 8) || !memcmp(magic, "2ELIFREP", 8) || !memcmp(magic, "PERFFILE", 8));
+
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
+static int move_away(struct writer *w, const struct stat *st)
+{
+	char *old = mem_printf("%s.old", w->path);
+	int err = 0;
+
+	if (!st->st_size) {
+		if (unlink(w->path))
+			err = notify_error(w->notify, ERR_IO, "cannot replace %s: %s", w->path, strerror(errno));
+	} else if (!is_recording(w->path)) {
+		err = notify_error(w->notify, ERR_USAGE, "%s exists and is no recording: name another file with -o",
+				   w->path);
+	} else if (rename(w->path, old)) {
+		err = notify_error(w->notify, ERR_IO, "cannot rename %s to %s: %s", w->path, old, strerror(errno));
+	}
+	free(old);
+	return err;
+}
+
+/* A link that somebody else made could lead our writing anywhere; one's own leads where one wants. */
+static int follow_own_link(struct writer *w, const struct stat *st)
+{
+	char *real;
+
+	if (st->st_uid != geteuid() && st->st_uid)
+		return notify_error(w->notify, ERR_PERM,
+				    "%s is another user's symbolic link: name another file with -o", w->path);
+	real = realpath(w->path, NULL);
+	if (!real)
+		return notify_error(w->notify, ERR_IO, "cannot follow %s: %s", w->path, strerror(errno));
+	free(w->path);
+	w->path = real;
+	return 0;
+}
+
+static int open_path(struct writer *w)
+{
+	struct stat st;
+	bool there = !lstat(w->path, &st);
+	int err = 0;
+
+	if (there && S_ISLNK(st.st_mode)) {
+		err = follow_own_link(w, &st);
+		there = !err && !lstat(w->path, &st);
+	}
+	if (err)
+		return err;
+	if (there && S_ISDIR(st.st_mode))
+		return notify_error(w->notify, ERR_USAGE, "%s is a directory: name a file with -o", w->path);
+	if (there && !S_ISREG(st.st_mode)) {
+		w->pipe = true;
+		w->fd = open(w->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	} else {
+		err = there ? move_away(w, &st) : 0;
+		if (err)
+			return err;
+		w->fd = open(w->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE);
+		if (w->fd >= 0 && fchmod(w->fd, MODE))
+			notify_warn(w->notify, "cannot set the mode of %s: %s", w->path, strerror(errno));
+	}
+	return w->fd >= 0 ? 0 : notify_error(w->notify, ERR_IO, "cannot create %s: %s", w->path, strerror(errno));
+}
+
+int writer_open(struct writer *w, const char *path, const struct notify *to)
+{
+	*w = (struct writer){ .path = mem_strdup(path), .fd = -1, .notify = to };
+	if (strcmp(path, "-"))
+		return open_path(w);
+	w->pipe = true;
+	w->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	return w->fd >= 0 ? 0 : notify_error(to, ERR_IO, "cannot write to standard output: %s", strerror(errno));
+}
+
+/* How many of the first n bytes are whole records. */
+static size_t whole_records(const struct iovec *part, int nr, size_t n)
+{
+	struct perf_event_header h;
+	size_t at = 0, base = 0;
+
+	for (int i = 0; i < nr; base += part[i++].iov_len) {
+		while (at >= base && at - base + sizeof(h) <= part[i].iov_len) {
+			memcpy(&h, (const u8 *)part[i].iov_base + (at - base), sizeof(h));
+			if (h.size < sizeof(h) || at + h.size > n)
+				return at;
+			at += h.size;
+		}
+	}
+	return at;
+}
+
+static int refuse(struct writer *w, int failed, u64 kept)
+{
+	const char *what = failed == ENOSPC ? "the disk is full" :
+			   failed == EDQUOT ? "the disk quota is used up" :
+			   failed == EFBIG  ? "the file size limit is reached (ulimit -f)" :
+			   failed == EPIPE  ? "the reader is gone" :
+					      strerror(failed);
+
+	w->at += kept;
+	if (!w->pipe && ftruncate(w->fd, (off_t)w->at))
+		what = strerror(errno);
+	w->err = notify_error(w->notify, ERR_IO, "cannot write %s: %s%s", w->path, what,
+			      w->pipe ? "" : "; what was recorded up to here is kept");
+	return w->err;
+}
+
+/* All of it, or the errno. *done tells how far it came. */
+static int write_all(int fd, struct iovec *part, int nr, u64 *done)
+{
+	while (nr) {
+		ssize_t n = writev(fd, part, nr);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? errno : EIO;
+		*done += (u64)n;
+		while (nr && (size_t)n >= part->iov_len) {
+			n -= (ssize_t)part->iov_len;
+			part++;
+			nr--;
+		}
+		if (nr) {
+			part->iov_base = (u8 *)part->iov_base + n;
+			part->iov_len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+int writer_put(struct writer *w, const struct iovec *part, int nr)
+{
+	struct iovec left[2];
+	u64 done = 0;
+	int failed;
+
+	if (w->err)
+		return w->err;
+	memcpy(left, part, (size_t)nr * sizeof(*part));
+	failed = write_all(w->fd, left, nr, &done);
+	if (failed)
+		return refuse(w, failed, whole_records(part, nr, done));
+	w->at += done;
+	w->plain += done;
+	return 0;
+}
+
+int writer_put_bytes(struct writer *w, const struct bytes *b)
+{
+	struct iovec part = { b->p, b->len };
+
+	return b->len ? writer_put(w, &part, 1) : w->err;
+}
+
+int writer_put_data(struct writer *w, const struct iovec *part, int nr)
+{
+	struct bytes out = { 0 };
+	u64 n = 0;
+	int err;
+
+	if (!w->packer)
+		return writer_put(w, part, nr);
+	for (int i = 0; i < nr; i++)
+		n += part[i].iov_len;
+	err = packer_pack(w->packer, part, nr, &out);
+	if (err)
+		w->err = notify_error(w->notify, err, "zstd cannot compress the data");
+	else
+		err = writer_put_bytes(w, &out);
+	if (!err) {
+		w->packed += out.len;
+		w->unpacked += n;
+		w->plain += n - out.len;
+	}
+	bytes_free(&out);
+	return err;
+}
+
+/* Ids of all events, then the attrs, each with the place of its ids. */
+static void encode_events(struct writer *w, const struct event_set *set, struct bytes *out)
+{
+	u64 ids_at = PERFDATA_HEADER_SIZE;
+	u32 size = ATTR_SIZE_MIN;
+
+	for (size_t e = 0; e < set->events.n; e++) {
+		size = MAX(size, attr_least_size(&set->events.v[e].attr));
+		for (size_t i = 0; i < set->events.v[e].on.n; i++)
+			bytes_u64(out, set->events.v[e].on.v[i].id);
+	}
+	w->header.attr_size = size + sizeof(struct section);
+	w->header.attrs = (struct section){ ids_at + out->len, set->events.n * w->header.attr_size };
+	for (size_t e = 0; e < set->events.n; e++) {
+		u64 ids = set->events.v[e].on.n * sizeof(u64);
+
+		attr_encode(&set->events.v[e].attr, size, out);
+		bytes_u64(out, ids_at);
+		bytes_u64(out, ids);
+		ids_at += ids;
+	}
+}
+
+int writer_begin(struct writer *w, const struct event_set *set, u32 level, u64 window)
+{
+	struct bytes head = { 0 }, events = { 0 };
+
+	if (level) {
+		w->packer = packer_open(level, window);
+		if (!w->packer)
+			return notify_error(w->notify, ERR_LIMIT, "zstd cannot be set up with level %u", level);
+	}
+	w->header.pipe = w->pipe;
+	w->header.size = w->pipe ? PERFDATA_PIPE_HEADER_SIZE : PERFDATA_HEADER_SIZE;
+	if (!w->pipe) {
+		encode_events(w, set, &events);
+		w->header.data.offset = PERFDATA_HEADER_SIZE + events.len;
+	}
+	perfdata_header_encode(&w->header, &head);
+	bytes_put(&head, events.p, events.len);
+	writer_put_bytes(w, &head);
+	w->data_start = w->at;
+	w->plain = 0;
+	bytes_free(&events);
+	bytes_free(&head);
+	return w->err;
+}
+
+void writer_round(struct writer *w)
+{
+	u64 size = w->at - w->data_start;
+
+	/* A failure shows at the end at the latest, where it is handled. */
+	if (!w->pipe && pwrite(w->fd, &size, sizeof(size), DATA_SIZE_AT) != sizeof(size))
+		return;
+	w->header.data.size = size;
+}
+
+/* The table of sections, then the sections, behind the data. */
+static void encode_features(struct writer *w, const struct features *f, struct bytes *out)
+{
+	struct section table[FEAT_MAX];
+	struct bytes body = { 0 };
+	u32 n = 0;
+	u64 at;
+
+	for (u32 id = 1; id < FEAT_MAX; id++) {
+		size_t start = body.len;
+
+		if (!(f->present[id / 64] >> id % 64 & 1) || feature_encode(f, id, &body)) {
+			body.len = start;
+			continue;
+		}
+		table[n++] = (struct section){ start, body.len - start };
+		w->header.features[id / 64] |= 1ull << id % 64;
+	}
+	at = w->at + n * sizeof(struct section);
+	for (u32 i = 0; i < n; i++) {
+		bytes_u64(out, at + table[i].offset);
+		bytes_u64(out, table[i].size);
+	}
+	bytes_put(out, body.p, body.len);
+	bytes_free(&body);
+}
+
+static int rewrite_header(struct writer *w)
+{
+	struct bytes head = { 0 };
+	bool ok;
+
+	perfdata_header_encode(&w->header, &head);
+	ok = pwrite(w->fd, head.p, head.len, 0) == (ssize_t)head.len;
+	bytes_free(&head);
+	return ok ? 0 : errno;
+}
+
+static void end_file(struct writer *w, const struct features *f)
+{
+	struct bytes out = { 0 };
+	int failed;
+
+	w->header.data.size = w->at - w->data_start;
+	encode_features(w, f, &out);
+	if (out.len && pwrite(w->fd, out.p, out.len, (off_t)w->at) != (ssize_t)out.len) {
+		/* The records are worth more than their description. */
+		failed = errno;
+		memset(w->header.features, 0, sizeof(w->header.features));
+		if (ftruncate(w->fd, (off_t)w->at) || !w->err)
+			w->err = notify_error(w->notify, ERR_IO, "cannot write the features of %s: %s", w->path,
+					      strerror(failed));
+	}
+	failed = rewrite_header(w);
+	if (failed && !w->err)
+		w->err = notify_error(w->notify, ERR_IO, "cannot finish %s: %s", w->path, strerror(failed));
+	bytes_free(&out);
+}
+
+int writer_end(struct writer *w, const struct features *f)
+{
+	int err;
+
+	if (!w->pipe)
+		end_file(w, f);
+	if (close(w->fd) && !w->err)
+		w->err = notify_error(w->notify, ERR_IO, "cannot close %s: %s", w->path, strerror(errno));
+	err = w->err;
+	w->fd = -1;
+	writer_abandon(w);
+	return err;
+}
+
+void writer_abandon(struct writer *w)
+{
+	if (w->fd >= 0) {
+		if (!w->pipe)
+			unlink(w->path);
+		close(w->fd);
+	}
+	packer_close(w->packer);
+	free(w->path);
+	*w = (struct writer){ .fd = -1 };
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writer: a perf.data file that grows, in file mode or (standard output, FIFOs) pipe mode.
+ *
+ * The header is written first, and its data.size again after every round, so that a recorder that is killed leaves a
+ * file that readers take whole. When the disk is full or a limit is hit, what was written stays: the torn record is cut
+ * off and the writer refuses more.
+ */
+#ifndef IO_WRITER_H
+#define IO_WRITER_H
+
+#include <sys/uio.h>
+
+#include "codec/features.h"
+#include "codec/perfdata.h"
+#include "io/event_set.h"
+
+struct packer;
+
+struct writer {
+	char *path;
+	int fd;
+	bool pipe;
+	struct perfdata_header header;
+	u64 at;		       /* where the next byte goes: the end of the last whole record */
+	u64 data_start;	       /* where data begins */
+	u64 plain;	       /* bytes of data before compression */
+	u64 packed;	       /* what those took in the file, where they were compressed */
+	u64 unpacked;	       /* and what they were */
+	struct packer *packer; /* or NULL */
+	int err;	       /* once set, nothing more is written */
+	const struct notify *notify;
+};
+
+/*
+ * path "-" is standard output. A recording that stands at path is renamed to path.old; anything else that is not empty
+ * is not overwritten. Mode 0600 whatever the umask. ERR_USAGE, ERR_PERM, ERR_IO (noted).
+ */
+int writer_open(struct writer *w, const char *path, const struct notify *to);
+/* Header, events and their ids. level: zstd's, 0 for none; window: the most that one COMPRESSED record may hold. */
+int writer_begin(struct writer *w, const struct event_set *set, u32 level, u64 window);
+/* Appends whole records. As they are; */
+int writer_put(struct writer *w, const struct iovec *part, int nr);
+/* or compressed, if so asked: for what came from rings. */
+int writer_put_data(struct writer *w, const struct iovec *part, int nr);
+int writer_put_bytes(struct writer *w, const struct bytes *b);
+/* Makes the header tell what is there by now. */
+void writer_round(struct writer *w);
+/* Feature sections and the final header. `features` in pipe mode is not used. Closes the file; returns w->err. */
+int writer_end(struct writer *w, const struct features *f);
+/* Closes without finishing; removes the file if it was made here and holds nothing. */
+void writer_abandon(struct writer *w);
+
+static inline u64 writer_size(const struct writer *w)
+{
+	return w->at;
+}
+
+/* io/packer.c: zstd streams in COMPRESSED records. */
+struct packer *packer_open(u32 level, u64 window);
+void packer_close(struct packer *p);
+/* Compresses into out as COMPRESSED records. ERR_LIMIT when zstd fails. */
+int packer_pack(struct packer *p, const struct iovec *part, int nr, struct bytes *out);
+
+#endif
