@@ -140,12 +140,11 @@ static void read_features(struct source *s)
 
 int source_read_file(struct source *s)
 {
-	int err;
+	int err = read_attrs(s);
 
-	find_data(s);
-	err = read_attrs(s);
 	if (err)
 		return err;
+	find_data(s);
 	read_features(s);
 	/* A killed recorder may not have said yet that it compressed. */
 	if (s->unfinished || s->header.features[0] >> FEAT_COMPRESSED & 1)
