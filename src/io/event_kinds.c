@@ -194,6 +194,8 @@ static int add_breakpoint(struct event_ctx *c, struct event_text *e)
 	s = event_add(c);
 	s->attr.type = PERF_TYPE_BREAKPOINT;
 	s->attr.bp_type = access;
+	if (slash)
+		e->name_len = (u32)(slash - e->all.p); /* perf's name ends there */
 	s->attr.config1 = addr;
 	s->attr.config2 = len ? len : access == HW_BREAKPOINT_X ? sizeof(long) : HW_BREAKPOINT_LEN_4;
 	s->attr.sample_period = 1;
@@ -320,7 +322,7 @@ static void name_events(struct event_ctx *c, u32 first, const struct event_text 
 			s->name = mem_printf("%s/%.*s/%.*s", s->pmu, (int)e->head.len, e->head.p, (int)e->mods.len,
 					     e->mods.len ? e->mods.p : "");
 		else
-			s->name = mem_strndup(e->all.p, e->all.len);
+			s->name = mem_strndup(e->all.p, e->name_len ? e->name_len : e->all.len);
 	}
 }
 

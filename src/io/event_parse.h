@@ -48,6 +48,7 @@ struct event_terms {
 struct event_text {
 	span all;     /* "cpu/event=1/u", trimmed */
 	span head;    /* "cpu" */
+	u32 name_len; /* of all, what names the event; 0: all of it */
 	bool per_pmu; /* a generic name that became one event per core PMU */
 	struct event_terms terms;
 	span mods; /* "u"; empty when none. Filled by event_kinds for heads without slash */

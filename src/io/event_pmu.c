@@ -67,17 +67,22 @@ static u64 *config_word(struct attr *a, u32 word)
 	return word == 0 ? &a->config : word == 1 ? &a->config1 : word == 2 ? &a->config2 : &a->config3;
 }
 
-/* blame: where in the text an error is shown; for terms of an alias, the alias's name. */
+/*
+ * Values are or-ed into the words, as perf does: cpu/mem-loads,ldlat=30/ on top of the event's own ldlat=3 gives 31, and
+ * a recording of ours must count what perf's counts.
+ * blame: where in the text an error is shown; for terms of an alias, the alias's name.
+ */
 static int apply_format(struct pmu_event *p, const struct sysfs_format *f, const struct event_term *t, span blame)
 {
-	u64 max;
+	u64 spread = 0, max;
 
 	if (!t->is_num)
 		return event_fail(p->c, ERR_USAGE, blame, NULL, NULL, "'%s' takes a number, decimal or 0x hexadecimal",
 				  f->name);
-	if (sysfs_format_put(f->bits, t->num, config_word(&p->s->attr, f->word), &max))
+	if (sysfs_format_put(f->bits, t->num, &spread, &max))
 		return event_fail(p->c, ERR_USAGE, blame, NULL, NULL, "'%s' is at most %#llx", f->name,
 				  (unsigned long long)max);
+	*config_word(&p->s->attr, f->word) |= spread;
 	return 0;
 }
 
@@ -107,6 +112,8 @@ static int apply_alias_term(struct pmu_event *p, const struct event_term *t, spa
 	if (f)
 		return apply_format(p, f, t, blame);
 	if (event_term_is_general(t->name)) {
+		if (given_by_user(&p->e->terms, t->name))
+			return 0;
 		err = event_term_apply(p->c, p->s, t);
 		return err < 0 ? err : 0;
 	}
@@ -176,10 +183,7 @@ static int apply_term(struct pmu_event *p, const struct event_term *t)
 	const struct sysfs_format *f;
 	const struct sysfs_alias *a;
 	u64 code;
-	int err = event_term_apply(p->c, p->s, t);
 
-	if (err)
-		return MIN(err, 0);
 	f = sysfs_format_find(p->pmu, t->name);
 	if (f && (t->is_num || !span_is_nocase(t->name, "event")))
 		return apply_format(p, f, t, t->has_value ? t->value : t->name);
@@ -220,8 +224,15 @@ static int add_for(struct event_ctx *c, struct event_text *e, struct sysfs_pmu *
 	p.s->pmu = mem_strdup(pmu->name);
 	p.s->cpus = pmu->cpus ? mem_strdup(pmu->cpus) : NULL;
 	pmu_defaults(&p);
+	/* General terms first: what config= sets stays under what the fields add. */
 	for (u32 i = 0; i < terms->n; i++) {
-		int err = apply_term(&p, &terms->v[i]);
+		int err = event_term_apply(c, p.s, &terms->v[i]);
+
+		if (err < 0)
+			return err;
+	}
+	for (u32 i = 0; i < terms->n; i++) {
+		int err = event_term_is_general(terms->v[i].name) ? 0 : apply_term(&p, &terms->v[i]);
 
 		if (err)
 			return err;
