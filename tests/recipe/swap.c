@@ -325,7 +325,7 @@ void swap_record(u8 *record, const struct trailer_layout *trailer, const struct 
 		swap_sample(at, layout);
 		return;
 	}
-	if (h.type < PERF_RECORD_USER_TYPE_START && trailer) {
+	if (h.type <= PERF_RECORD_CALLCHAIN_DEFERRED && trailer) {
 		at.end -= trailer->size;
 		swap_trailer((struct at){ at.end, at.end + trailer->size }, trailer->fields);
 	}
