@@ -16,13 +16,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attrib/group_read.h"
 #include "base/pool.h"
 
 struct pass {
 	struct session *s;
 	struct collector **collectors; /* one per worker */
 	u64 *undecodable;	       /* likewise */
+	bool explode;		       /* some samples stand for a group's: one worker, file order */
+	struct group_read group_read;
 };
+
+#define MAX_MEMBERS 64
+
+/* A sample that reads its group counts for each member. */
+static void add_members(struct pass *p, u32 worker, const struct source_record *at, const struct event *e,
+			struct sample_core *core, u64 clock)
+{
+	u32 cpumode = at->h.misc & PERF_RECORD_MISC_CPUMODE_MASK, n;
+	struct member_sample members[MAX_MEMBERS];
+	struct sample s;
+
+	if (sample_decode(&e->layout, cursor_over(at->p, at->h.size, p->s->src->swap), &s)) {
+		p->undecodable[worker]++;
+		return;
+	}
+	n = group_read_explode(&p->group_read, &p->s->src->events, &s, members, MAX_MEMBERS);
+	for (u32 i = 0; i < n; i++) {
+		core->period = members[i].weight;
+		collector_add(p->collectors[worker], members[i].event, cpumode, core, clock);
+	}
+}
 
 static void add_sample(struct pass *p, u32 worker, const struct source_record *at)
 {
@@ -39,8 +63,11 @@ static void add_sample(struct pass *p, u32 worker, const struct source_record *a
 	if (!(e->attr.sample_type & PERF_SAMPLE_PERIOD))
 		s.period = e->attr.sample_period;
 	clock = p->s->clock_is_time ? s.time : at->offset;
-	collector_add(p->collectors[worker], (u32)(e - l->events.v), at->h.misc & PERF_RECORD_MISC_CPUMODE_MASK, &s,
-		      clock);
+	if (p->explode && e->attr.read_format & PERF_FORMAT_ID && e->attr.sample_type & PERF_SAMPLE_READ)
+		add_members(p, worker, at, e, &s, clock);
+	else
+		collector_add(p->collectors[worker], (u32)(e - l->events.v), at->h.misc & PERF_RECORD_MISC_CPUMODE_MASK,
+			      &s, clock);
 }
 
 static void collect_block(void *ctx, u32 worker, u32 unit)
@@ -83,6 +110,7 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 		p->sort_keys |= 1u << p->sort_order[i];
 	p->has_chains = records_chains(p->evlist) && !o->no_chains;
 	p->children = p->has_chains && o->children;
+	p->has_inlined = p->has_chains && !o->no_inline && !(p->sort_keys >> SORT_SRCLINE & 1);
 	p->time_slice_ns = o->time_slice_ns;
 	return p;
 }
@@ -121,9 +149,10 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	struct collector_opts copts = { .group_keys = p->sort_keys, .chains = p->has_chains, .filter = filter };
 	struct pass pass = { .s = s };
 
-	copts.by_address = p->sort_keys >> SORT_SRCLINE & 1;
+	copts.by_address = p->has_inlined || p->sort_keys >> SORT_SRCLINE & 1;
 	copts.time_slice_ns = p->time_slice_ns;
-	workers = MAX(1u, MIN(workers, (u32)s->blocks.n));
+	pass.explode = group_read_used(p->evlist);
+	workers = pass.explode ? 1 : MAX(1u, MIN(workers, (u32)s->blocks.n));
 	pass.collectors = mem_zalloc(workers * sizeof(*pass.collectors));
 	pass.undecodable = mem_zalloc(workers * sizeof(u64));
 	for (u32 i = 0; i < workers; i++)
@@ -138,6 +167,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	}
 	take_results(p, collector_result(pass.collectors[0]));
 	collector_free(pass.collectors[0]);
+	group_read_free(&pass.group_read);
 	free(pass.collectors);
 	free(pass.undecodable);
 	return s->opts.stop && *s->opts.stop ? ERR_INTERRUPTED : 0;
@@ -177,6 +207,8 @@ int pipeline_profile(const struct pipeline_opts *o, struct session **session, st
 		err = collect(s, &filter, p);
 	}
 	for (size_t i = 0; !err && i < p->events.n; i++) {
+		if (p->has_inlined)
+			profile_expand_inlined(p, &p->events.v[i]);
 		profile_count_stacks(p, &p->events.v[i]);
 		profile_make_rows(p, &p->events.v[i], &o->rows);
 	}

@@ -163,44 +163,58 @@ static bool is_topmost(const struct grow *g, u32 node)
 	return true;
 }
 
+/* The weight of stacks of which the row is the leaf, along all that is above them; the groups' tops where it got to. */
+static void mark_through(struct grow *g, u32 node, struct items *tops)
+{
+	const struct tree_node *nodes = g->e->tree.nodes.v;
+
+	if (frames_get(g->p->frames, nodes[node].frame)->inlined)
+		return;
+	for (u32 own = node; own != ID_NONE; own = profile_next_own(g->p, g->e, node, own)) {
+		for (u32 up = own; nodes[own].self && up; up = nodes[up].parent) {
+			if (!nodes[up].parent && !g->through[up])
+				vec_push(&tops->v, (struct item){ .node = up, .whole = true });
+			g->through[up] += nodes[own].self;
+		}
+	}
+}
+
 /* Outermost first. */
 static void start_callers(struct grow *g, const u32 *list, u32 n, struct items *out)
 {
 	const struct tree_node *nodes = g->e->tree.nodes.v;
-	VEC(u32) groups = { 0 };
+	struct items tops = { 0 };
 
-	for (u32 i = 0; i < n; i++) {
-		u32 up = list[i];
-
-		if (!nodes[up].self)
-			continue;
-		for (; up; up = nodes[up].parent) {
-			if (!nodes[up].parent && !g->through[up])
-				vec_push(&groups, up);
-			g->through[up] += nodes[list[i]].self;
-		}
-	}
-	for (size_t i = 0; i < groups.n; i++)
-		kids_of(g, &(struct item){ .node = groups.v[i], .whole = true }, 1, out);
+	for (u32 i = 0; i < n; i++)
+		mark_through(g, list[i], &tops);
+	kids_of(g, tops.v.v, tops.v.n, out);
 	for (u32 i = 0; g->p->children && i < n; i++)
 		if (is_topmost(g, list[i]))
 			add_item(g, out, list[i], nodes[list[i]].total - g->through[list[i]], false);
-	vec_free(&groups);
+	vec_free(&tops.v);
 }
 
-/* Leaf first: each node of the row with what it holds apart from further nodes of the row below it. */
+/*
+ * Leaf first. Without totals: the stacks of which the row is the leaf, inlined frames first. With totals: each node of the
+ * row, with what it holds apart from further nodes of the row below it.
+ */
 static void start_callees(struct grow *g, const u32 *list, u32 n, struct items *out)
 {
 	const struct tree_node *nodes = g->e->tree.nodes.v;
 
+	for (u32 i = 0; i < n && !g->p->children; i++)
+		for (u32 own = list[i]; own != ID_NONE; own = profile_next_own(g->p, g->e, list[i], own))
+			add_item(g, out, own, nodes[own].self, false);
+	if (!g->p->children)
+		return;
 	for (u32 i = 0; i < n; i++) {
-		g->through[list[i]] += g->p->children ? nodes[list[i]].total : nodes[list[i]].self;
-		for (u32 up = nodes[list[i]].parent; g->p->children && up; up = nodes[up].parent) {
-			if (g->e->row_of[up] == g->row) {
-				g->through[up] -= nodes[list[i]].total;
-				break;
-			}
-		}
+		u32 up = nodes[list[i]].parent;
+
+		g->through[list[i]] += nodes[list[i]].total;
+		while (up && g->e->row_of[up] != g->row)
+			up = nodes[up].parent;
+		if (up)
+			g->through[up] -= nodes[list[i]].total;
 	}
 	for (u32 i = 0; i < n; i++)
 		add_item(g, out, list[i], g->through[list[i]], false);
@@ -211,8 +225,9 @@ static void clear_through(struct grow *g, const u32 *list, u32 n)
 	const struct tree_node *nodes = g->e->tree.nodes.v;
 
 	for (u32 i = 0; i < n; i++)
-		for (u32 up = list[i]; up != ID_NONE && g->through[up]; up = nodes[up].parent)
-			g->through[up] = 0;
+		for (u32 own = list[i]; own != ID_NONE; own = profile_next_own(g->p, g->e, list[i], own))
+			for (u32 up = own; up != ID_NONE && g->through[up]; up = nodes[up].parent)
+				g->through[up] = 0;
 }
 
 const struct graph_node *profile_row_graph(const struct profile *p, struct profile_event *e, const struct row *r,

@@ -19,6 +19,34 @@ const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, si
 	return buf;
 }
 
+static bool is_inlined(const struct profile *p, const struct profile_event *e, u32 node)
+{
+	return frames_get(p->frames, e->tree.nodes.v[node].frame)->inlined;
+}
+
+/* The first inlined frame among siblings, from `kid` on. */
+static u32 inlined_kid(const struct profile *p, const struct profile_event *e, u32 kid)
+{
+	while (kid != ID_NONE && !is_inlined(p, e, kid))
+		kid = e->tree.nodes.v[kid].next_kid;
+	return kid;
+}
+
+u32 profile_next_own(const struct profile *p, const struct profile_event *e, u32 top, u32 node)
+{
+	const struct tree_node *nodes = e->tree.nodes.v;
+	u32 next;
+
+	if (!p->has_inlined)
+		return ID_NONE;
+	next = inlined_kid(p, e, nodes[node].first_kid);
+	while (next == ID_NONE && node != top) {
+		next = inlined_kid(p, e, nodes[node].next_kid);
+		node = nodes[node].parent;
+	}
+	return next;
+}
+
 void profile_free(struct profile *p)
 {
 	if (!p)

@@ -80,8 +80,9 @@ struct profile {
 	u64 sort_keys; /* bits 1 << enum sort_key, and their order: */
 	u8 sort_order[NR_SORT_KEYS];
 	u32 nr_sort;
-	bool children;	 /* rows have totals and are sorted by them */
-	bool has_chains; /* some event was recorded with call chains */
+	bool children;	  /* rows have totals and are sorted by them */
+	bool has_chains;  /* some event was recorded with call chains */
+	bool has_inlined; /* frames of inlined calls may stand in the trees */
 	u64 time_slice_ns;
 };
 
@@ -120,6 +121,14 @@ const struct graph_node *profile_row_graph(const struct profile *p, struct profi
 /* Text of a frame: its symbol's name, or "[dso+0x1234]" when unresolved. NUL-terminated; buf is used only when it has
  * to be made up. */
 const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, size_t size);
+
+/* Turns frames that kept their address into functions and the calls inlined there. e's tree is finished, and so is the
+ * one that replaces it. An inlined frame's own samples count as those of the function it was inlined into, as in perf. */
+void profile_expand_inlined(struct profile *p, struct profile_event *e);
+
+/* The next node, after `node`, whose own weight counts for the row of `top` (a node that is no inlined frame): top itself,
+ * and the inlined frames under it. Start with node == top; ID_NONE at the end. */
+u32 profile_next_own(const struct profile *p, const struct profile_event *e, u32 top, u32 node);
 
 /* Adds what e's finished tree says about stacks to p->tally: frames, unresolved, stacks, broken. */
 void profile_count_stacks(struct profile *p, const struct profile_event *e);

@@ -167,6 +167,19 @@ static u32 row_of(struct walk *w, u32 group, u32 frame)
 	return id;
 }
 
+/* What a node holds itself, and what inlined frames under it hold. An inlined frame of its own holds nothing. */
+static void add_own(struct walk *w, u32 node, struct row *row)
+{
+	const struct tree_node *nodes = w->e->tree.nodes.v;
+
+	if (frames_get(w->p->frames, nodes[node].frame)->inlined)
+		return;
+	for (u32 own = node; own != ID_NONE; own = profile_next_own(w->p, w->e, node, own)) {
+		row->self += nodes[own].self;
+		row->samples += nodes[own].samples;
+	}
+}
+
 static void enter(struct walk *w, u32 node, u32 row)
 {
 	const struct tree_node *n = &w->e->tree.nodes.v[node];
@@ -178,8 +191,7 @@ static void enter(struct walk *w, u32 node, u32 row)
 		w->e->rows.v[row].total += n->total;
 		w->e->rows.v[row].total_samples += n->total_samples;
 	}
-	w->e->rows.v[row].self += n->self;
-	w->e->rows.v[row].samples += n->samples;
+	add_own(w, node, &w->e->rows.v[row]);
 }
 
 static void leave(struct walk *w, u32 node)

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inlined calls, after the samples are in.
+ *
+ * While samples come in, frames of code with line information keep their address (resolver_opts.by_address). Here the finished tree
+ * is built anew: such a frame becomes its function and, below it, one frame per call that was inlined at that address; the same
+ * function at another address falls together with it. DWARF is slow, so it is asked once per address, and only for addresses
+ * that carry at least one part in MIN_SHARE of the event's weight: what is lighter than that shows nowhere.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agg/profile.h"
+
+#define MIN_SHARE 20000
+#define MAX_INLINED 32
+
+/* What a frame becomes: frames[first .. first + n), outermost first. */
+struct expansion {
+	u32 first, n; /* n 0: not known yet */
+};
+
+struct expander {
+	struct profile *p;
+	const struct profile_event *e;
+	struct expansion *of; /* per frame id */
+	u64 *weight;	      /* per frame id: totals of its nodes */
+	VEC(u32) frames;
+};
+
+static u32 inlined_frame(struct expander *x, const struct frame *outer, const char *name)
+{
+	struct frame f = { .dso = outer->dso, .level = outer->level };
+	char *text = mem_printf("%s (inlined)", name);
+
+	f.inlined = strtab_intern_z(x->p->strings, text);
+	free(text);
+	return frames_intern(x->p->frames, &f);
+}
+
+static const struct expansion *expand(struct expander *x, u32 id)
+{
+	struct expansion *out = &x->of[id];
+	struct frame f = *frames_get(x->p->frames, id), function = f;
+	struct source_frame at[MAX_INLINED];
+	u32 n = 0;
+
+	if (out->n)
+		return out;
+	out->first = (u32)x->frames.n;
+	if (f.sym == ID_NONE || !f.addr) {
+		vec_push(&x->frames, id);
+		out->n = 1;
+		return out;
+	}
+	function.addr = 0;
+	vec_push(&x->frames, frames_intern(x->p->frames, &function));
+	if (x->weight[id] >= x->e->weight / MIN_SHARE)
+		n = dsos_source_at(x->p->dsos, f.dso, f.addr, at, MAX_INLINED);
+	/* at[n - 1] is the function itself. */
+	for (u32 i = n; i-- > 1;)
+		vec_push(&x->frames, inlined_frame(x, &f, at[i - 1].function));
+	out->n = (u32)x->frames.n - out->first;
+	return out;
+}
+
+static void weigh(struct expander *x)
+{
+	const struct tree *t = &x->e->tree;
+
+	for (size_t i = 1; i < t->nodes.n; i++)
+		if (t->nodes.v[i].parent)
+			x->weight[t->nodes.v[i].frame] += t->nodes.v[i].total;
+}
+
+static void rebuild(struct expander *x, struct tree *to)
+{
+	const struct tree *t = &x->e->tree;
+	u32 *at = mem_realloc(NULL, t->nodes.n + 1, sizeof(*at));
+
+	at[0] = 0;
+	for (size_t i = 1; i < t->nodes.n; i++) {
+		const struct tree_node *n = &t->nodes.v[i];
+		const struct expansion *e;
+		u32 node;
+
+		if (!n->parent) {
+			at[i] = tree_group(to, &t->groups.v[n->frame]);
+			continue;
+		}
+		node = at[n->parent];
+		e = expand(x, n->frame);
+		for (u32 k = 0; k < e->n; k++)
+			node = tree_kid(to, node, x->frames.v[e->first + k]);
+		at[i] = node;
+		to->nodes.v[node].self += n->self;
+		to->nodes.v[node].samples += n->samples;
+	}
+	free(at);
+}
+
+static bool any_by_address(const struct frames *frames, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		const struct frame *f = frames_get(frames, i);
+
+		if (f->sym != ID_NONE && f->addr)
+			return true;
+	}
+	return false;
+}
+
+void profile_expand_inlined(struct profile *p, struct profile_event *e)
+{
+	u32 n = frames_count(p->frames);
+	struct expander x = { .p = p, .e = e };
+	struct tree to = { 0 };
+
+	if (!any_by_address(p->frames, n))
+		return;
+	x.of = mem_zalloc(n * sizeof(*x.of));
+	x.weight = mem_zalloc(n * sizeof(*x.weight));
+	weigh(&x);
+	rebuild(&x, &to);
+	tree_finish(&to);
+	tree_free(&e->tree);
+	e->tree = to;
+	free(x.of);
+	free(x.weight);
+	vec_free(&x.frames);
+}
