@@ -219,6 +219,22 @@ static void put_attr(const struct record *r, struct bytes *out)
 	put_u64s("ids", &r->header_attr.ids, out);
 }
 
+static void put_thread_map(const struct record *r, struct bytes *out)
+{
+	struct cursor c = r->thread_map.entries;
+
+	bytes_str(out, ",\"threads\":[");
+	for (u64 i = 0; i < r->thread_map.nr && cursor_left(&c); i++) {
+		u64 pid = cursor_u64(&c);
+		struct str comm = cursor_text(&c, 16);
+
+		bytes_printf(out, "%s{\"pid\":%lld", i ? "," : "", (long long)pid);
+		put_text("comm", comm.p, comm.len, out);
+		bytes_char(out, '}');
+	}
+	bytes_char(out, ']');
+}
+
 /* What the table has no kind for. */
 static void put_special(const struct record *r, struct bytes *out)
 {
@@ -229,6 +245,19 @@ static void put_special(const struct record *r, struct bytes *out)
 		break;
 	case PERF_RECORD_HEADER_BUILD_ID:
 		put_hex("build_id", r->build_id.build_id, r->build_id.size, out);
+		break;
+	case PERF_RECORD_READ:
+		put_hex("values", r->read.values.p, cursor_left(&r->read.values), out);
+		break;
+	case PERF_RECORD_THREAD_MAP:
+		put_thread_map(r, out);
+		break;
+	case PERF_RECORD_CPU_MAP:
+		put_u64("map_type", r->cpu_map.type, out);
+		put_hex("map", r->cpu_map.data.p, cursor_left(&r->cpu_map.data), out);
+		break;
+	case PERF_RECORD_STAT_CONFIG:
+		put_u64s("terms", &r->stat_config.terms, out);
 		break;
 	case PERF_RECORD_NAMESPACES:
 		put_namespaces(r, out);
