@@ -88,6 +88,39 @@ void bytes_hex(struct bytes *b, u64 v)
 	bytes_put(b, digits + at, sizeof(digits) - (size_t)at);
 }
 
+#define PAD_MAX 64
+
+/* The digits stand at the end of text, from `at` on. */
+static void put_padded(struct bytes *b, char *text, u32 at, u32 width, char pad)
+{
+	u32 first = MIN(at, PAD_MAX - MIN(width, (u32)PAD_MAX));
+
+	memset(text + first, pad, at - first);
+	bytes_put(b, text + first, PAD_MAX - first);
+}
+
+void bytes_dec_pad(struct bytes *b, u64 v, u32 width, char pad)
+{
+	char text[PAD_MAX];
+	u32 at = PAD_MAX;
+
+	do
+		text[--at] = (char)('0' + v % 10);
+	while (v /= 10);
+	put_padded(b, text, at, width, pad);
+}
+
+void bytes_hex_pad(struct bytes *b, u64 v, u32 width, char pad)
+{
+	char text[PAD_MAX];
+	u32 at = PAD_MAX;
+
+	do
+		text[--at] = "0123456789abcdef"[v & 15];
+	while (v >>= 4);
+	put_padded(b, text, at, width, pad);
+}
+
 void bytes_printf(struct bytes *b, const char *fmt, ...)
 {
 	char text[512];

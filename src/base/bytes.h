@@ -67,6 +67,9 @@ static inline void bytes_str(struct bytes *b, const char *s)
 void bytes_repeat(struct bytes *b, char c, int n); /* nothing when n <= 0 */
 void bytes_dec(struct bytes *b, u64 v);
 void bytes_hex(struct bytes *b, u64 v); /* lower case, no 0x */
+/* Right-aligned in at least width characters (up to 64); pad is ' ' or '0'. */
+void bytes_dec_pad(struct bytes *b, u64 v, u32 width, char pad);
+void bytes_hex_pad(struct bytes *b, u64 v, u32 width, char pad);
 void bytes_printf(struct bytes *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Escaped text: JSON string contents (no quotes; bad UTF-8 becomes U+FFFD), XML/HTML text, one CSV field. */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Problem: lines have to come out in order, but nearly all the time goes into formatting them.
+ *
+ * The records are cut into runs. A worker takes the next run, formats it into a buffer of its own and hands the buffer
+ * in. Buffers wait in a ring; whoever completes the run that is due writes it and those behind it that are ready. A
+ * worker whose run lies more than the ring's length ahead of what is written waits: so memory is bounded, and a slow
+ * reader of our output slows everybody down.
+ *
+ * Two things depend on what came before. The counters of sampled groups are differences to the previous values: that
+ * cheap step is done run by run, in order, before formatting (prepare). Times relative to the previous line, and perf's
+ * habit of padding a column to the widest so far, need everything in order: then there is one worker.
+ */
+#include "cmd/script_run.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/pool.h"
+
+#define RUN_RECORDS 2048u
+#define SLOTS_PER_WORKER 4u
+
+struct slot {
+	struct bytes text;
+	bool ready;
+};
+
+struct crew {
+	const struct script *s;
+	const struct sample_ref *refs;
+	u64 n;
+	u32 units;
+	const bool *stop;
+	struct script_worker **workers;
+	struct script_parts *parts; /* of each worker */
+
+	pthread_mutex_t lock;
+	pthread_cond_t moved; /* due or prepared went on, or the output failed */
+	struct slot *ring;
+	u32 nr_slots;
+	u32 due;      /* the run that is to be written next */
+	u32 prepared; /* the run whose counters are to be split next */
+	bool writing, failed;
+	struct script_reads reads;
+	struct bytes out; /* unbuffered: only its error state is used */
+	int fd;
+};
+
+static bool stopped(const struct crew *c)
+{
+	return c->stop && *c->stop;
+}
+
+/* In order of runs. */
+static void prepare(struct crew *c, u32 unit, u64 from, u64 to, struct script_parts *parts)
+{
+	pthread_mutex_lock(&c->lock);
+	while (c->prepared != unit)
+		pthread_cond_wait(&c->moved, &c->lock);
+	pthread_mutex_unlock(&c->lock);
+	parts->v.n = 0;
+	for (u64 i = from; i < to; i++)
+		script_reads_split(&c->reads, c->s, c->refs[i].offset, parts);
+	pthread_mutex_lock(&c->lock);
+	c->prepared++;
+	pthread_cond_broadcast(&c->moved);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void format(struct crew *c, u32 worker, u64 from, u64 to, struct bytes *text)
+{
+	const struct script_part *part = c->s->has_reads ? c->parts[worker].v.v : NULL;
+
+	for (u64 i = from; i < to; i++) {
+		u32 used = script_record(c->workers[worker], c->refs[i].time, c->refs[i].offset, part, text);
+
+		if (part)
+			part += used;
+	}
+}
+
+/* Called with the lock held; lets go of it while it writes. */
+static void write_due(struct crew *c)
+{
+	c->writing = true;
+	while (c->ring[c->due % c->nr_slots].ready) {
+		struct slot *slot = &c->ring[c->due % c->nr_slots];
+
+		pthread_mutex_unlock(&c->lock);
+		if (!c->failed) {
+			slot->text.to_fd = true;
+			slot->text.fd = c->fd;
+			c->failed = bytes_flush(&slot->text) != 0;
+			if (c->failed)
+				c->out.sys_errno = slot->text.sys_errno;
+			slot->text.to_fd = false;
+		}
+		slot->text.len = 0;
+		pthread_mutex_lock(&c->lock);
+		slot->ready = false;
+		c->due++;
+		pthread_cond_broadcast(&c->moved);
+	}
+	c->writing = false;
+}
+
+static void do_run(void *ctx, u32 worker, u32 unit)
+{
+	struct crew *c = ctx;
+	u64 from = (u64)unit * RUN_RECORDS, to = MIN(from + RUN_RECORDS, c->n);
+	struct slot *slot = &c->ring[unit % c->nr_slots];
+	bool idle;
+
+	if (c->s->has_reads)
+		prepare(c, unit, from, to, &c->parts[worker]);
+	pthread_mutex_lock(&c->lock);
+	while (unit - c->due >= c->nr_slots)
+		pthread_cond_wait(&c->moved, &c->lock);
+	idle = c->failed || stopped(c);
+	pthread_mutex_unlock(&c->lock);
+	if (!idle)
+		format(c, worker, from, to, &slot->text);
+	pthread_mutex_lock(&c->lock);
+	slot->ready = true;
+	if (!c->writing)
+		write_due(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
+int script_run(const struct script *s, const struct sample_ref *refs, u64 n, u32 workers, int fd, const bool *stop,
+	       struct script_result *result)
+{
+	struct crew c = { .s = s, .refs = refs, .n = n, .fd = fd, .stop = stop };
+
+	workers = s->in_order ? 1 : MAX(workers, 1u);
+	c.units = (u32)((n + RUN_RECORDS - 1) / RUN_RECORDS);
+	c.nr_slots = workers * SLOTS_PER_WORKER;
+	c.ring = mem_zalloc(sizeof(*c.ring) * c.nr_slots);
+	c.workers = mem_zalloc(sizeof(struct script_worker *) * workers);
+	c.parts = mem_zalloc(sizeof(*c.parts) * workers);
+	pthread_mutex_init(&c.lock, NULL);
+	pthread_cond_init(&c.moved, NULL);
+	for (u32 i = 0; i < workers; i++)
+		c.workers[i] = script_worker_new(s);
+	pool_run(workers, c.units, do_run, &c);
+	*result = (struct script_result){ .sys_errno = c.out.sys_errno };
+	for (u32 i = 0; i < workers; i++) {
+		result->skipped += script_worker_skipped(c.workers[i]);
+		script_worker_free(c.workers[i]);
+		vec_free(&c.parts[i].v);
+	}
+	for (u32 i = 0; i < c.nr_slots; i++)
+		bytes_free(&c.ring[i].text);
+	script_reads_free(&c.reads);
+	free(c.ring);
+	free(c.workers);
+	free(c.parts);
+	pthread_cond_destroy(&c.moved);
+	pthread_mutex_destroy(&c.lock);
+	return c.failed ? ERR_IO : stopped(&c) ? ERR_INTERRUPTED : 0;
+}

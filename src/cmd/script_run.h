@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Formats records with several threads and writes them out in order. */
+#ifndef CMD_SCRIPT_RUN_H
+#define CMD_SCRIPT_RUN_H
+
+#include "session.h"
+#include "view/script.h"
+
+struct script_result {
+	u64 skipped;   /* samples that could not be shown */
+	int sys_errno; /* of a write that failed; EPIPE among them */
+};
+
+/*
+ * Shows refs[0..n), each a sample or a side-band record, in that order, on fd. Memory is bounded by the number of
+ * workers, not by n. 0, ERR_IO or ERR_INTERRUPTED.
+ */
+int script_run(const struct script *s, const struct sample_ref *refs, u64 n, u32 workers, int fd, const bool *stop,
+	       struct script_result *result);
+
+#endif
