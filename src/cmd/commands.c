@@ -6,6 +6,7 @@ const struct command *const commands[] = {
 	&cmd_buildid_list,
 	&cmd_complete,
 	&cmd_report,
+	&cmd_script,
 	&cmd_dump,
 	&cmd_evlist,
 	&cmd_record,

@@ -21,7 +21,7 @@ static bool any_chain(const struct evlist *l)
 
 static int check_cpus(const struct script *s)
 {
-	for (size_t i = 0; s->opts.cpus.v.n && i < s->events->events.n; i++)
+	for (size_t i = 0; s->opts.samples.cpus.n && i < s->events->events.n; i++)
 		if (!(s->events->events.v[i].attr.sample_type & PERF_SAMPLE_CPU))
 			return notify_error(s->notify, ERR_USAGE,
 					    "-C: samples of '%s' do not say on which CPU they were taken",
@@ -126,29 +126,29 @@ const struct thread_slot *script_thread(struct script_worker *w, u32 pid, u32 ti
 	return t;
 }
 
-static bool has_number(const struct script_numbers *list, u32 n)
+bool script_has_number(const struct u32_list *list, u32 n)
 {
-	for (size_t i = 0; i < list->v.n; i++)
-		if (list->v.v[i] == n)
+	for (u32 i = 0; i < list->n; i++)
+		if (list->v[i] == n)
 			return true;
-	return !list->v.n;
+	return !list->n;
 }
 
-static bool has_name(const struct script_names *list, const char *name)
+static bool has_name(const struct name_list *list, const char *name)
 {
-	for (size_t i = 0; i < list->v.n; i++)
-		if (!strcmp(list->v.v[i], name))
+	for (u32 i = 0; i < list->n; i++)
+		if (!strcmp(list->v[i], name))
 			return true;
-	return !list->v.n;
+	return !list->n;
 }
 
 static bool thread_passes(const struct script *s, const struct thread_slot *t)
 {
-	const struct script_opts *o = &s->opts;
+	const struct sample_filter *o = &s->opts.samples;
 	const char *comm = script_comm(s, &t->view);
 
-	return has_number(&o->pids, t->pid) && has_number(&o->tids, t->tid) &&
-	       (!o->comms.v.n || has_name(&o->comms, comm ? comm : t->buf));
+	return script_has_number(&o->pids, t->pid) && script_has_number(&o->tids, t->tid) &&
+	       (!o->comms.n || has_name(&o->comms, comm ? comm : t->buf));
 }
 
 /* --symbols and --dsos look at where the sample itself lies, not at its callers. */
@@ -158,13 +158,13 @@ static bool place_passes(const struct script *s, const struct script_line *l)
 	const struct dso *dso;
 	struct place p;
 
-	if (!o->symbols.v.n && !o->dsos.v.n)
+	if (!o->symbols.n && !o->dsos.n)
 		return true;
 	place_find(s->dsos, &l->thread->view, l->cpumode, l->sample->ip, &p);
 	dso = dsos_at(s->dsos, p.map ? p.dso : 0);
-	if (o->dsos.v.n && !has_name(&o->dsos, dso->short_name) && !has_name(&o->dsos, dso->path))
+	if (o->dsos.n && !has_name(&o->dsos, dso->short_name) && !has_name(&o->dsos, dso->path))
 		return false;
-	if (!o->symbols.v.n)
+	if (!o->symbols.n)
 		return true;
 	return p.map && p.sym != ID_NONE && has_name(&o->symbols, dsos_symbol_name(s->dsos, p.dso, p.sym));
 }
@@ -218,9 +218,11 @@ static bool decode_sample(const struct script *s, u64 offset, u16 size, u32 *eve
 
 static bool passes_early(const struct script *s, const struct sample *sample)
 {
-	if (!timeranges_hold(&s->opts.times, sample->time))
+	const struct sample_filter *f = &s->opts.samples;
+
+	if (f->times && !timeranges_hold(f->times, sample->time))
 		return false;
-	return sample->cpu == NO_CPU || has_number(&s->opts.cpus, sample->cpu);
+	return sample->cpu == NO_CPU || script_has_number(&f->cpus, sample->cpu);
 }
 
 static u32 show_sample(struct script_worker *w, u64 clock, u64 offset, u16 size, const struct script_part *parts,
@@ -260,7 +262,9 @@ u32 script_record(struct script_worker *w, u64 clock, u64 offset, const struct s
 	if (h.type == PERF_RECORD_SAMPLE)
 		return show_sample(w, clock, offset, h.size, parts, out);
 	c = cursor_over(s->data + offset, h.size, s->swap);
-	if (script_shows(&s->opts, h.type) && !record_decode(c, s->data_offset + offset, evlist_trailer(s->events, s->data + offset, h.size, s->swap), &r))
+	if (script_shows(&s->opts, h.type) &&
+	    !record_decode(c, s->data_offset + offset, evlist_trailer(s->events, s->data + offset, h.size, s->swap),
+			   &r))
 		script_put_event(w, &r, clock, out);
 	return parts ? 1 : 0;
 }

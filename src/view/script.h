@@ -12,19 +12,12 @@
 #ifndef VIEW_SCRIPT_H
 #define VIEW_SCRIPT_H
 
+#include "agg/collector.h"
 #include "base/bytes.h"
-#include "base/timerange.h"
 #include "codec/evlist.h"
 #include "codec/features.h"
 #include "state/procs.h"
 #include "view/script_fields.h"
-
-struct script_names {
-	VEC(const char *) v; /* none: everything passes */
-};
-struct script_numbers {
-	VEC(u32) v;
-};
 
 struct script_opts {
 	struct script_fields fields;
@@ -37,9 +30,9 @@ struct script_opts {
 	bool json;
 	bool show_rounds, show_tasks, show_mmaps, show_switches, show_namespaces, show_lost, show_bpf, show_cgroups,
 		show_text_pokes;
-	struct script_names comms, dsos, symbols, stops; /* stops: where a shown chain ends */
-	struct script_numbers pids, tids, cpus;
-	struct timeranges times;
+	struct sample_filter samples;
+	struct name_list dsos, symbols; /* of the place of the sample itself; none: all */
+	struct name_list stops;		/* symbols at which a shown chain ends */
 };
 
 struct script {

@@ -236,14 +236,8 @@ void script_put_event(struct script_worker *w, const struct record *r, u64 clock
 
 	if (!events->events.n || !kind)
 		return;
-	if (head.cpu != NO_CPU && w->s->opts.cpus.v.n) {
-		bool wanted = false;
-
-		for (size_t i = 0; i < w->s->opts.cpus.v.n; i++)
-			wanted |= w->s->opts.cpus.v.v[i] == head.cpu;
-		if (!wanted)
-			return;
-	}
+	if (head.cpu != NO_CPU && !script_has_number(&w->s->opts.samples.cpus, head.cpu))
+		return;
 	if (w->s->opts.json) {
 		put_event_json(r, &head, kind->name, out);
 		return;

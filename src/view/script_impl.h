@@ -34,6 +34,9 @@ struct script_worker {
 	struct bytes scratch;
 };
 
+/* An empty list holds every number. */
+bool script_has_number(const struct u32_list *list, u32 n);
+
 /* What a line begins with. A record that lacks one of these has it as all ones. */
 struct line_head {
 	u32 pid, tid, cpu;

@@ -65,8 +65,7 @@ static void put_place(struct script_worker *w, const struct script_line *l, stru
 	struct str text;
 
 	put_addr(out, "ip", l->sample->ip);
-	text = place_text(w->places, &l->thread->view, l->cpumode, l->sample->ip, &style,
-			  STYLE_ID(kind, false), NULL);
+	text = place_text(w->places, &l->thread->view, l->cpumode, l->sample->ip, &style, STYLE_ID(kind, false), NULL);
 	bytes_put(out, text.p, text.len);
 	if (!w->s->chains || !(l->event->attr.sample_type & PERF_SAMPLE_CALLCHAIN))
 		return;

@@ -177,8 +177,7 @@ bool script_put_chain(struct script_worker *w, const struct script_line *l, bool
 			continue;
 		}
 		depth++;
-		text = place_text(w->places, &l->thread->view, cpumode, ip, &style, STYLE_ID(kind, true),
-				  &stop);
+		text = place_text(w->places, &l->thread->view, cpumode, ip, &style, STYLE_ID(kind, true), &stop);
 		/* JSON objects come with a comma before them. */
 		if (json && out->len == start)
 			bytes_put(out, text.p + 1, text.len - 1);
@@ -227,8 +226,7 @@ static void put_addr(struct script_worker *w, const struct script_line *l, u32 s
 	place_find(w->s->dsos, &l->thread->view, l->cpumode, l->sample->addr, &place);
 	/* A page fault in the kernel may be for a user's page. */
 	if (!place.map && l->cpumode == PERF_RECORD_MISC_KERNEL)
-		place_find(w->s->dsos, &l->thread->view, PERF_RECORD_MISC_USER, l->sample->addr,
-			   &place);
+		place_find(w->s->dsos, &l->thread->view, PERF_RECORD_MISC_USER, l->sample->addr, &place);
 	if (shown & SCRIPT_SYM) {
 		bytes_char(out, ' ');
 		place_put_symbol(w->s, &place, shown & SCRIPT_SYMOFF, out);

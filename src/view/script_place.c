@@ -139,8 +139,8 @@ static void put_srcline(const struct script *s, const struct place *p, struct by
 
 static bool is_stop(const struct script *s, const char *name)
 {
-	for (size_t i = 0; i < s->opts.stops.v.n; i++)
-		if (!strcmp(s->opts.stops.v.v[i], name))
+	for (u32 i = 0; i < s->opts.stops.n; i++)
+		if (!strcmp(s->opts.stops.v[i], name))
 			return true;
 	return false;
 }
@@ -311,8 +311,8 @@ struct str place_text(struct place_cache *c, const struct thread_view *thread, u
 	struct front_entry *e = &c->front[hash >> (64 - FRONT_BITS)];
 	struct place place;
 
-	if (LIKELY(e->text != ID_NONE && e->ip == ip && e->maps.space == maps.space && e->maps.n == maps.n && e->style == style_id &&
-		   e->kernel == kernel && cachable && still_there(e, thread)))
+	if (LIKELY(e->text != ID_NONE && e->ip == ip && e->maps.space == maps.space && e->maps.n == maps.n &&
+		   e->style == style_id && e->kernel == kernel && cachable && still_there(e, thread)))
 		return text_at(c, e->text, stop);
 	place_find(c->s->dsos, thread, cpumode, ip, &place);
 	if (!cachable) {

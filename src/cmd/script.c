@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reticle script`: every sample as text or JSON, in order of time. perf's flags, where the meaning is the same. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/pool.h"
+#include "cmd/commands.h"
+#include "cmd/header.h"
+#include "cmd/progress.h"
+#include "cmd/script_run.h"
+#include "cmd/select.h"
+
+#define DEFAULT_MAX_STACK 127 /* what the kernel records at most unless told otherwise */
+
+struct config {
+	struct select select;
+	struct opt_list fields;
+	struct script_opts show;
+	const char *symbols, *dsos, *stops;
+	bool header, header_only, info, quiet;
+	u32 verbose;
+};
+
+#define OPT(letter, name, kind, field, arg, help)                                                                      \
+	{                                                                                                              \
+		letter, name, kind, offsetof(struct config, field), arg, help                                          \
+	}
+#define SHOW(name, field, help) OPT(0, name, OPT_FLAG, show.field, NULL, help)
+
+static const struct opt opts[] = {
+	SELECT_OPTS(struct config),
+	OPT('F', "fields", OPT_LIST, fields, "[KIND:]FIELDS",
+	    "show these fields, or the usual ones and these (+field,-field)"),
+	OPT('S', "symbols", OPT_STRING, symbols, "NAMES", "only samples in these functions"),
+	OPT(0, "dsos", OPT_STRING, dsos, "NAMES", "only samples in these shared objects"),
+	OPT('G', "hide-call-graph", OPT_FLAG, show.hide_chains, NULL, "do not show call chains"),
+	OPT(0, "max-stack", OPT_U32, show.max_stack, "N", "call chains of at most N frames (127)"),
+	OPT(0, "stop-bt", OPT_STRING, stops, "NAMES", "end call chains at these functions"),
+	SHOW("inline", inlines, "show inlined calls in call chains"),
+	SHOW("full-source-path", full_paths, "show whole paths of source files"),
+	SHOW("show-kernel-path", kernel_path, "show the path of the kernel and its modules"),
+	SHOW("ns", nanosecs, "show times in nanoseconds"),
+	SHOW("reltime", reltime, "show times since the first line"),
+	SHOW("deltatime", deltatime, "show times since the previous line"),
+	SHOW("json", json, "print JSON, one object per line"),
+	SHOW("show-task-events", show_tasks, "show COMM, FORK and EXIT records as well"),
+	SHOW("show-mmap-events", show_mmaps, "show MMAP and MMAP2 records as well"),
+	SHOW("show-switch-events", show_switches, "show SWITCH and SWITCH_CPU_WIDE records as well"),
+	SHOW("show-namespace-events", show_namespaces, "show NAMESPACES records as well"),
+	SHOW("show-lost-events", show_lost, "show LOST records as well"),
+	SHOW("show-bpf-events", show_bpf, "show KSYMBOL and BPF_EVENT records as well"),
+	SHOW("show-cgroup-events", show_cgroups, "show CGROUP records as well"),
+	SHOW("show-text-poke-events", show_text_pokes, "show TEXT_POKE records as well"),
+	SHOW("show-round-events", show_rounds, "show FINISHED_ROUND records as well"),
+	OPT(0, "header", OPT_FLAG, header, NULL, "show what is known about the recording first"),
+	OPT(0, "header-only", OPT_FLAG, header_only, NULL, "show only that"),
+	OPT('I', "show-info", OPT_FLAG, info, NULL, "with --header: long features in full"),
+	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "no progress bar"),
+	OPT('v', "verbose", OPT_COUNT, verbose, NULL, "say which objects had no symbols"),
+};
+
+static void defaults(void *config)
+{
+	struct config *c = config;
+
+	c->show.max_stack = DEFAULT_MAX_STACK;
+	script_fields_default(&c->show.fields);
+}
+
+/* Everything that can be settled before the recording is read. */
+static int resolve_options(struct config *c, struct selected *s, const struct notify *to)
+{
+	int err = select_resolve(&c->select, s, to);
+
+	for (u32 i = 0; i < c->fields.n && !err; i++)
+		err = script_fields_parse(&c->show.fields, c->fields.v[i], to);
+	if (err)
+		return err;
+	if (c->show.reltime && c->show.deltatime)
+		return notify_error(to, ERR_USAGE, "--reltime and --deltatime exclude each other");
+	c->show.samples = s->pipeline.samples;
+	c->show.symbols = split_names(c->symbols, &s->arena);
+	c->show.dsos = split_names(c->dsos, &s->arena);
+	c->show.stops = split_names(c->stops, &s->arena);
+	return 0;
+}
+
+/* The side-band records that are shown, in order of time. They were all decoded once already: faults are known. */
+static u64 find_events(const struct session *s, const struct script_opts *o, struct sample_ref **out)
+{
+	VEC(struct sample_ref) refs = { 0 };
+	u64 offset = 0;
+	struct source_record at;
+
+	while (source_next(s->src, &offset, &at, NULL)) {
+		struct sample_id sid = { 0 };
+		struct cursor c = cursor_over(at.p, at.h.size, s->src->swap);
+
+		if (at.h.type == PERF_RECORD_SAMPLE || !script_shows(o, at.h.type))
+			continue;
+		if (record_kind(at.h.type)->has_trailer)
+			record_trailer_decode(c, evlist_trailer(&s->src->events, at.p, at.h.size, s->src->swap), &sid);
+		/* No time is 0 or ~0: from the beginning. */
+		vec_push(&refs,
+			 (struct sample_ref){ s->clock_is_time && sid.time != UINT64_MAX ? sid.time : 0, at.offset });
+	}
+	*out = refs.v;
+	return refs.n;
+}
+
+static int by_time(const void *va, const void *vb)
+{
+	const struct sample_ref *a = va, *b = vb;
+
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* Puts the events among the samples. */
+static void merge_events(struct sample_ref **refs, u64 *n, struct sample_ref *events, u64 nr_events)
+{
+	*refs = mem_realloc(*refs, *n + nr_events + 1, sizeof(**refs));
+	if (nr_events)
+		memcpy(*refs + *n, events, nr_events * sizeof(*events));
+	*n += nr_events;
+	qsort(*refs, *n, sizeof(**refs), by_time);
+}
+
+static bool shows_events(const struct script_opts *o)
+{
+	return o->show_tasks || o->show_mmaps || o->show_switches || o->show_namespaces || o->show_lost ||
+	       o->show_bpf || o->show_cgroups || o->show_text_pokes || o->show_rounds;
+}
+
+/* Without times the clock is the place in the file. */
+static void set_clocks(const struct session *s, struct sample_ref *refs, u64 n)
+{
+	for (u64 i = 0; i < n && !s->clock_is_time; i++)
+		refs[i].time = refs[i].offset;
+}
+
+static int collect(struct session *s, const struct script_opts *o, struct sample_ref **refs, u64 *n)
+{
+	struct sample_ref *events = NULL;
+	int err = session_sort_samples(s, refs, n);
+
+	if (err)
+		return err;
+	if (shows_events(o)) {
+		u64 nr = find_events(s, o, &events);
+
+		merge_events(refs, n, events, nr);
+		free(events);
+	}
+	set_clocks(s, *refs, *n);
+	return 0;
+}
+
+static int parse_times(const struct session *s, const char *text, struct script_opts *o, struct timeranges *times,
+		       const struct notify *to)
+{
+	u64 first = 0, last = 0;
+	int err;
+
+	if (!text)
+		return 0;
+	if (timeranges_relative(text))
+		session_times(s, &first, &last);
+	err = timeranges_parse(times, text, first, last, to);
+	o->samples.times = times;
+	return err;
+}
+
+static int finish(int err, const struct script_result *r, const struct notify *to)
+{
+	if (r->skipped)
+		notify_warn(to, "%llu samples could not be decoded and are left out", (unsigned long long)r->skipped);
+	/* A reader that has seen enough (head) is no failure worth words. */
+	if (err == ERR_IO && r->sys_errno != EPIPE)
+		notify_error(to, err, "cannot write: %s", strerror(r->sys_errno));
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int show(const struct config *c, struct session *session, const struct notify *to)
+{
+	struct script s = {
+		.opts = c->show,
+		.procs = session->procs,
+		.dsos = session->dsos,
+		.strings = &session->strings,
+		.events = &session->src->events,
+		.features = &session->src->features,
+		.file = session->src->path,
+		.notify = to,
+		.data = session->src->data,
+		.size = session->src->size,
+		.data_offset = session->src->data_offset,
+		.swap = session->src->swap,
+	};
+	struct timeranges times = { 0 };
+	struct script_result result = { 0 };
+	struct sample_ref *refs = NULL;
+	u64 n = 0;
+	u32 workers = c->select.threads ? c->select.threads : pool_default_workers();
+	int status, err = script_init(&s);
+
+	if (!err)
+		err = parse_times(session, c->select.time, &s.opts, &times, to);
+	if (err) {
+		timeranges_free(&times);
+		return 2;
+	}
+	err = collect(session, &s.opts, &refs, &n);
+	if (!err)
+		err = script_run(&s, refs, n, workers, STDOUT_FILENO, session->opts.stop, &result);
+	status = finish(err, &result, to);
+	if (c->verbose)
+		dsos_note_missing(session->dsos, to);
+	free(refs);
+	timeranges_free(&times);
+	return status;
+}
+
+static void put_header(const struct source *src, bool all)
+{
+	struct bytes out;
+
+	bytes_to_fd(&out, STDOUT_FILENO);
+	print_header(src, all, &out);
+	bytes_flush(&out);
+	bytes_free(&out);
+}
+
+static int show_header(const struct config *c, const struct notify *to)
+{
+	struct source *src;
+
+	if (source_open(&src, select_input(&c->select), to))
+		return EXIT_FAILURE;
+	put_header(src, c->info);
+	source_close(src);
+	return EXIT_SUCCESS;
+}
+
+static int open_and_show(const struct command_ctx *ctx, const struct config *c, struct selected *selected)
+{
+	struct session_opts *o = &selected->pipeline.session;
+	struct progress progress;
+	struct session *session;
+	int err, status;
+
+	progress_start(&progress, ctx->tty_err && !c->quiet, ctx->notify);
+	o->progress = progress_report;
+	o->progress_ctx = &progress;
+	err = session_open(&session, selected->pipeline.input, o, &progress.notify);
+	progress_stop(&progress);
+	if (err)
+		return EXIT_FAILURE;
+	session->notify = ctx->notify;
+	session->opts.progress = NULL;
+	if (c->header)
+		put_header(session->src, c->info);
+	status = show(c, session, ctx->notify);
+	session_close(session);
+	return status;
+}
+
+static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
+{
+	struct config c = *(const struct config *)config;
+	struct selected selected;
+	int status;
+
+	if (argc) {
+		notify_error(ctx->notify, ERR_USAGE, "'%s' is not understood: scripts are not run (see --help)",
+			     argv[0]);
+		return 2;
+	}
+	if (c.header_only)
+		return show_header(&c, ctx->notify);
+	if (resolve_options(&c, &selected, ctx->notify)) {
+		selected_free(&selected);
+		return 2;
+	}
+	status = open_and_show(ctx, &c, &selected);
+	selected_free(&selected);
+	return status;
+}
+
+const struct command cmd_script = {
+	.name = "script",
+	.summary = "print the samples of a recording, one by one",
+	.args = "[options]",
+	.opts = opts,
+	.nr_opts = ARRAY_LEN(opts),
+	.config_size = sizeof(struct config),
+	.defaults = defaults,
+	.run = run,
+};
