@@ -10,8 +10,7 @@
 
 #include "io/recorder_impl.h"
 
-/* A reader needs room for what one record unpacks to: a ring, at most. */
-static u64 window(const struct recorder *r)
+u64 recorder_window(const struct recorder *r)
 {
 	return (r->set.ring_pages + 1ull) * (u64)sysconf(_SC_PAGESIZE);
 }
@@ -32,7 +31,9 @@ int recorder_begin_file(struct recorder *r)
 	int err = writer_open(&r->writer, r->path, r->notify);
 
 	if (!err)
-		err = writer_begin(&r->writer, &r->set, o->zstd_level, window(r));
+		err = writer_begin(&r->writer, &r->set, o->zstd_level, recorder_window(r));
+	if (!err && r->writer.pipe)
+		recorder_put_head(r);
 	if (!err)
 		err = recorder_synthesize(r);
 	if (!err)
@@ -70,7 +71,10 @@ int recorder_end_file(struct recorder *r)
 		event_set_lost(&r->set, put_lost, r);
 		writer_round(&r->writer);
 	}
-	recorder_features(r, &f, &arena);
+	if (r->writer.pipe)
+		recorder_put_build_ids(r);
+	else
+		recorder_features(r, &f, &arena);
 	r->result->bytes = writer_size(&r->writer);
 	r->result->packed = r->writer.packed;
 	r->result->unpacked = r->writer.unpacked;

@@ -47,7 +47,17 @@ int recorder_switch_file(struct recorder *r, bool last);
 /* recorder_synth.c: what was there before the first event */
 int recorder_synthesize(struct recorder *r);
 
-/* recorder_features.c: pools of text live in arena */
+/* The most that one COMPRESSED record unpacks to: what a ring holds. */
+u64 recorder_window(const struct recorder *r);
+
+/* recorder_features.c: text lives in arena. What is known when a file begins; */
+void recorder_head_features(struct recorder *r, struct features *f, struct arena *arena);
+void recorder_build_ids(struct recorder *r, struct features *f, struct arena *arena);
+/* all that there is at its end. */
 void recorder_features(struct recorder *r, struct features *f, struct arena *arena);
+
+/* recorder_pipe.c */
+void recorder_put_head(struct recorder *r);
+void recorder_put_build_ids(struct recorder *r);
 
 #endif
