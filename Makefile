@@ -29,9 +29,12 @@ bench: all
 	@bench/run --reticle $(BUILD)/reticle --demo $(BUILD)/bench/demo
 
 install: all
+	@meson setup --reconfigure --prefix=$(PREFIX) $(BUILD) >/dev/null
+	@ninja -C $(BUILD)
 	@meson install --no-rebuild -C $(BUILD)
 
 format:
+	@scripts/bootstrap test
 	@git ls-files -z '*.[ch]' | xargs -0 clang-format -i
 
 clean:
