@@ -168,7 +168,7 @@ static u64 hash_chain(u64 h, const struct u64s *chain, u32 from)
 static u64 callers_hash(const struct collector *c, const struct tree_group *g, u32 tree, u32 cpumode,
 			const struct sample_core *s, const struct thread_view *t, bool at_leaf)
 {
-	u64 h = hash_mix((u64)tree << 32 | cpumode, (u64)g->comm << 32 | g->pid);
+	u64 h = hash_mix(hash_u64((u64)tree << 32 | cpumode), (u64)g->comm << 32 | g->pid);
 
 	h = hash_mix(h, (u64)g->tid << 32 | g->cpu);
 	h = hash_mix(h, (u64)g->event << 32 | g->time);
