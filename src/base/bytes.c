@@ -182,7 +182,7 @@ void bytes_xml(struct bytes *b, const char *s, size_t n)
 	while (n) {
 		size_t len = utf8_len(s, n);
 
-		if (!len)
+		if (!len || (len == 3 && !memcmp(s, "\xef\xbf", 2) && (u8)s[2] >= 0xbe)) /* U+FFFE and U+FFFF, too */
 			bytes_str(b, "\xef\xbf\xbd");
 		else if (*s == '<')
 			bytes_str(b, "&lt;");

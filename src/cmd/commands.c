@@ -5,6 +5,7 @@
 const struct command *const commands[] = {
 	&cmd_buildid_list,
 	&cmd_complete,
+	&cmd_export,
 	&cmd_report,
 	&cmd_script,
 	&cmd_dump,

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reticle export`: a recording for other programs' eyes. One row per format. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/output.h"
+#include "cmd/progress.h"
+#include "cmd/select.h"
+#include "view/flamegraph.h"
+#include "view/report.h"
+#include "view/stacks.h"
+
+struct config {
+	struct select select;
+	const char *to, *output, *event, *title, *colors;
+	u32 width;
+	const char *min_width;
+	bool pid, tid, samples, mark_kernel, inverted;
+};
+
+/* What a format needs of the profile, and how it is written. */
+struct exporter {
+	const char *name, *extension, *summary;
+	bool rows; /* a table of all events; else the stacks of one, grouped by thread */
+	void (*write)(struct profile *p, struct profile_event *e, const struct config *c, struct bytes *out);
+};
+
+static void write_folded(struct profile *p, struct profile_event *e, const struct config *c, struct bytes *out)
+{
+	struct folded_opts o = { .samples = c->samples, .mark_kernel = c->mark_kernel };
+
+	view_folded(p, e, &o, out);
+}
+
+static void write_svg(struct profile *p, struct profile_event *e, const struct config *c, struct bytes *out)
+{
+	struct flamegraph_opts o = {
+		.title = c->title,
+		.width = c->width,
+		.min_width = strtod(c->min_width, NULL),
+		.icicle = c->inverted,
+		.samples = c->samples,
+		.palette = flamegraph_palette(c->colors),
+	};
+
+	view_flamegraph(p, e, &o, out);
+}
+
+static void write_csv(struct profile *p, struct profile_event *e, const struct config *c, struct bytes *out)
+{
+	struct report_opts o = { 0 };
+
+	(void)e;
+	(void)c;
+	report_default_columns(p, true, false, &o);
+	report_csv(p, &o, out);
+}
+
+static void write_json(struct profile *p, struct profile_event *e, const struct config *c, struct bytes *out)
+{
+	struct report_opts o = { .graph = GRAPH_GRAPH, .graph_min = 0.5, .caller = p->children };
+
+	(void)e;
+	(void)c;
+	report_default_columns(p, true, false, &o);
+	report_json(p, &o, out);
+}
+
+static const struct exporter exporters[] = {
+	{ "svg", ".svg", "flame graph for a browser", false, write_svg },
+	{ "folded", ".folded", "one line per stack, for flame graph programs", false, write_folded },
+	{ "csv", ".csv", "the report's rows", true, write_csv },
+	{ "json", ".json", "the report's rows and call graphs", true, write_json },
+};
+
+#define OPT(letter, name, kind, field, arg, help)                                                                      \
+	{                                                                                                              \
+		letter, name, kind, offsetof(struct config, field), arg, help                                          \
+	}
+
+static const struct opt opts[] = {
+	SELECT_OPTS(struct config),
+	OPT(0, "to", OPT_STRING, to, "FORMAT", "svg, folded, csv or json (default: what the output's name ends in)"),
+	OPT('o', "output", OPT_STRING, output, "FILE", "write here (- for standard output, the default)"),
+	OPT(0, "event", OPT_STRING, event, "NAME", "the stacks of this event (default: the first one)"),
+	OPT(0, "by-pid", OPT_FLAG, pid, NULL, "keep processes of one name apart"),
+	OPT(0, "by-tid", OPT_FLAG, tid, NULL, "keep threads of one name apart"),
+	OPT(0, "samples", OPT_FLAG, samples, NULL, "count samples instead of adding up their periods"),
+	OPT(0, "annotate-kernel", OPT_FLAG, mark_kernel, NULL, "folded: append _[k] to kernel functions"),
+	OPT(0, "title", OPT_STRING, title, "TEXT", "svg: the title"),
+	OPT(0, "width", OPT_U32, width, "PIXELS", "svg: width of the picture (1200)"),
+	OPT(0, "min-width", OPT_STRING, min_width, "PIXELS", "svg: leave out narrower boxes (0.1)"),
+	OPT(0, "inverted", OPT_FLAG, inverted, NULL, "svg: outermost callers at the top (icicles)"),
+	OPT(0, "colors", OPT_STRING, colors, "NAME", "svg: hot, cool or gray"),
+};
+
+static void defaults(void *config)
+{
+	struct config *c = config;
+
+	c->width = 1200;
+	c->min_width = "0.1";
+	c->colors = "hot";
+}
+
+static const struct exporter *find_exporter(const struct config *c)
+{
+	size_t n = c->output ? strlen(c->output) : 0;
+
+	for (u32 i = 0; i < ARRAY_LEN(exporters); i++) {
+		size_t ext = strlen(exporters[i].extension);
+
+		if (c->to ? !strcmp(c->to, exporters[i].name) :
+			    n > ext && !strcmp(c->output + n - ext, exporters[i].extension))
+			return &exporters[i];
+	}
+	return NULL;
+}
+
+/* A missing or unknown format is answered with the list. */
+static int note_formats(const struct config *c, const struct notify *to)
+{
+	struct bytes list = { 0 };
+
+	for (u32 i = 0; i < ARRAY_LEN(exporters); i++)
+		bytes_printf(&list, "%s%s (%s)", i ? ", " : "", exporters[i].name, exporters[i].summary);
+	bytes_char(&list, 0);
+	if (c->to)
+		notify_error(to, ERR_USAGE, "'%s' is no format; there are: %s", c->to, (char *)list.p);
+	else
+		notify_error(to, ERR_USAGE, "which format? name one with --to: %s", (char *)list.p);
+	bytes_free(&list);
+	return ERR_USAGE;
+}
+
+static int check_picture(const struct config *c, const struct notify *to)
+{
+	char *end;
+	double least = strtod(c->min_width, &end);
+
+	if (end == c->min_width || *end || !(least >= 0))
+		return notify_error(to, ERR_USAGE, "option --min-width: '%s' is not a number of pixels", c->min_width);
+	if (c->width < 200 || c->width > 100000)
+		return notify_error(to, ERR_USAGE, "option --width: %u is not between 200 and 100000", c->width);
+	if (flamegraph_palette(c->colors) == ID_NONE)
+		return notify_error(to, ERR_USAGE, "option --colors: '%s' is none of hot, cool, gray", c->colors);
+	return 0;
+}
+
+static void group_by(const struct config *c, const struct exporter *x, struct pipeline_opts *o)
+{
+	o->children = x->rows;
+	if (x->rows)
+		return;
+	o->sort_order[o->nr_sort++] = SORT_COMM;
+	if (c->pid)
+		o->sort_order[o->nr_sort++] = SORT_PID;
+	if (c->tid)
+		o->sort_order[o->nr_sort++] = SORT_TID;
+}
+
+/* The event whose stacks are meant; with several and none named, says which one it took. NULL: there is none. */
+static struct profile_event *choose_event(struct profile *p, const struct config *c, const struct notify *to)
+{
+	for (size_t i = 0; c->event && i < p->events.n; i++)
+		if (!strcmp(report_event_name(p, &p->events.v[i]), c->event))
+			return &p->events.v[i];
+	if (c->event)
+		notify_error(to, ERR_NOTFOUND, "no samples of event '%s' (see reticle evlist)", c->event);
+	else if (!p->events.n)
+		notify_error(to, ERR_NOTFOUND, "the recording holds no samples (or the filters leave none)");
+	if (c->event || !p->events.n)
+		return NULL;
+	if (p->events.n > 1)
+		notify_warn(to, "%zu events have samples; this is of '%s' (choose with --event)", p->events.n,
+			    report_event_name(p, &p->events.v[0]));
+	return &p->events.v[0];
+}
+
+static int export(const struct config *c, const struct exporter *x, struct profile *p, const struct notify *to)
+{
+	struct profile_event *e = NULL;
+	struct output file;
+	int err;
+
+	if (!x->rows) {
+		e = choose_event(p, c, to);
+		if (!e)
+			return ERR_NOTFOUND;
+	}
+	err = output_open(&file, c->output, to);
+	if (err)
+		return err;
+	x->write(p, e, c, &file.bytes);
+	return output_close(&file, to);
+}
+
+static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
+{
+	const struct config *c = config;
+	const struct exporter *x = find_exporter(c);
+	struct progress progress;
+	struct selected s;
+	struct session *session;
+	struct profile *profile;
+	int err;
+
+	if (argc) {
+		notify_error(ctx->notify, ERR_USAGE, "'%s' is not understood (see --help)", argv[0]);
+		return 2;
+	}
+	if (!x ? note_formats(c, ctx->notify) : check_picture(c, ctx->notify))
+		return 2;
+	if (select_resolve(&c->select, &s, ctx->notify))
+		return 2;
+	group_by(c, x, &s.pipeline);
+	progress_start(&progress, ctx->tty_err, ctx->notify);
+	s.pipeline.session.progress = progress_report;
+	s.pipeline.session.progress_ctx = &progress;
+	err = pipeline_profile(&s.pipeline, &session, &profile, &progress.notify);
+	if (!err) {
+		err = export(c, x, profile, &progress.notify);
+		profile_free(profile);
+		session_close(session);
+	}
+	progress_stop(&progress);
+	selected_free(&s);
+	return !err ? EXIT_SUCCESS : err == ERR_USAGE ? 2 : EXIT_FAILURE;
+}
+
+const struct command cmd_export = {
+	.name = "export",
+	.summary = "write a recording as a flame graph, folded stacks, CSV or JSON",
+	.args = "[--to FORMAT] [-o FILE] [options]",
+	.opts = opts,
+	.nr_opts = ARRAY_LEN(opts),
+	.config_size = sizeof(struct config),
+	.defaults = defaults,
+	.run = run,
+};

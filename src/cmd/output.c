@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static bool is_special(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && !S_ISREG(st.st_mode);
+}
+
+/* What open() would have given the file. */
+static mode_t usual_mode(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+int output_open(struct output *o, const char *path, const struct notify *to)
+{
+	*o = (struct output){ .fd = STDOUT_FILENO };
+	if (path && strcmp(path, "-")) {
+		o->path = path;
+		if (is_special(path)) {
+			o->fd = open(path, O_WRONLY | O_CLOEXEC);
+		} else {
+			o->temporary = mem_printf("%s.XXXXXX", path);
+			o->fd = mkostemp(o->temporary, O_CLOEXEC);
+		}
+	}
+	if (o->fd < 0) {
+		int err = errno;
+
+		free(o->temporary);
+		return notify_at(to, NOTE_ERROR, ERR_IO, path, NO_OFFSET, "cannot write: %s", strerror(err));
+	}
+	bytes_to_fd(&o->bytes, o->fd);
+	return 0;
+}
+
+/* 0 or an errno. */
+static int finish(struct output *o)
+{
+	int err = bytes_flush(&o->bytes) ? o->bytes.sys_errno : 0;
+
+	if (o->temporary && !err && fchmod(o->fd, usual_mode()))
+		err = errno;
+	if (o->path && close(o->fd) && !err)
+		err = errno;
+	if (o->temporary && !err && rename(o->temporary, o->path))
+		err = errno;
+	if (o->temporary && err)
+		unlink(o->temporary);
+	return err;
+}
+
+int output_close(struct output *o, const struct notify *to)
+{
+	const char *name = o->path ? o->path : "standard output";
+	int err = finish(o);
+
+	bytes_free(&o->bytes);
+	free(o->temporary);
+	if (err)
+		return notify_at(to, NOTE_ERROR, ERR_IO, name, NO_OFFSET, "cannot write: %s", strerror(err));
+	return 0;
+}

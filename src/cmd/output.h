@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a command's result goes: standard output, or a file that appears under its name only when it is complete, so
+ * that a failure leaves an older one as it was.
+ */
+#ifndef CMD_OUTPUT_H
+#define CMD_OUTPUT_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+struct output {
+	struct bytes bytes; /* write into this */
+	const char *path;   /* NULL: standard output */
+	char *temporary;    /* NULL: written in place, as for devices and pipes */
+	int fd;
+};
+
+/* path NULL or "-": standard output. ERR_IO, noted. */
+int output_open(struct output *o, const char *path, const struct notify *to);
+/* Finishes the file. On ERR_IO, noted, nothing is left behind. */
+int output_close(struct output *o, const struct notify *to);
+
+#endif
