@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Trees, rows and graphs against plain models: random stacks over few functions, so that recursion is frequent, with every
+ * total counted the slow way.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agg/profile.h"
+
+#define FUNCTIONS 6
+#define STACKS 400
+#define DEPTH 8
+
+struct stack {
+	u32 n, comm;
+	u32 f[DEPTH]; /* outermost first */
+	u64 weight;
+};
+
+struct fixture {
+	struct strtab strings;
+	struct evlist evlist;
+	struct profile *p;
+	struct stack stacks[STACKS];
+	u32 frame[FUNCTIONS], comm[2];
+	u64 weight;
+};
+
+static u32 seed = 99;
+
+static u32 next(u32 n)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % n;
+}
+
+static void add_stack(struct tree *t, const struct fixture *f, const struct stack *s)
+{
+	struct tree_group g = { .comm = f->comm[s->comm] };
+	u32 node = tree_group(t, &g);
+
+	for (u32 i = 0; i + 1 < s->n; i++)
+		node = tree_kid(t, node, f->frame[s->f[i]]);
+	tree_prefetch(t, node, f->frame[s->f[s->n - 1]]);
+	tree_add(t, node, f->frame[s->f[s->n - 1]], s->weight);
+}
+
+/* A profile of random stacks; their trees are made in two halves and merged. */
+static struct fixture *make(bool children)
+{
+	struct fixture *f = mem_zalloc(sizeof(*f));
+	struct profile *p = f->p = mem_zalloc(sizeof(*p));
+	struct profile_event e = { 0 };
+	struct tree half = { 0 };
+	struct attr attr = { .size = 128, .sample_type = PERF_SAMPLE_CALLCHAIN };
+
+	evlist_add(&f->evlist, &attr, "cycles", NULL);
+	p->strings = &f->strings;
+	p->evlist = &f->evlist;
+	p->dsos = dsos_new(&(struct symbol_opts){ .offline = true }, NULL);
+	p->frames = frames_new();
+	p->has_chains = true;
+	p->children = children;
+	p->nr_sort = 3;
+	memcpy(p->sort_order, (u8[]){ SORT_COMM, SORT_DSO, SORT_SYMBOL }, 3);
+	p->sort_keys = 1 << SORT_COMM | 1 << SORT_DSO | 1 << SORT_SYMBOL;
+	for (u32 i = 0; i < FUNCTIONS; i++) {
+		char name[8] = { 'f', (char)('0' + i) };
+		struct dso_key key = { .kind = DSO_BPF, .path = { name, 2 } };
+		u32 dso = dsos_get(p->dsos, &key);
+
+		dsos_add_symbol(p->dsos, dso, 100, 200, key.path);
+		f->frame[i] = frames_intern(
+			p->frames,
+			&(struct frame){ .dso = dso, .sym = dsos_symbol_at(p->dsos, dso, 150), .level = '.' });
+	}
+	f->comm[0] = strtab_intern_z(&f->strings, "one");
+	f->comm[1] = strtab_intern_z(&f->strings, "two");
+	for (u32 i = 0; i < STACKS; i++) {
+		struct stack *s = &f->stacks[i];
+
+		*s = (struct stack){ .n = 1 + next(DEPTH), .comm = next(2), .weight = 1 + next(1000) };
+		for (u32 k = 0; k < s->n; k++)
+			s->f[k] = next(FUNCTIONS);
+		f->weight += s->weight;
+		add_stack(i % 2 ? &e.tree : &half, f, s);
+	}
+	tree_settle(&e.tree);
+	tree_settle(&half);
+	tree_merge(&e.tree, &half);
+	tree_free(&half);
+	tree_finish(&e.tree);
+	e.weight = f->weight;
+	e.samples = STACKS;
+	profile_count_stacks(p, &e);
+	profile_make_rows(p, &e, NULL);
+	vec_push(&p->events, e);
+	return f;
+}
+
+static void drop(struct fixture *f)
+{
+	struct dsos *dsos = f->p->dsos;
+	struct frames *frames = f->p->frames;
+
+	profile_free(f->p);
+	frames_free(frames);
+	dsos_free(dsos);
+	evlist_free(&f->evlist);
+	strtab_free(&f->strings);
+	free(f);
+}
+
+static u32 function_of(const struct fixture *f, u32 frame)
+{
+	for (u32 i = 0; i < FUNCTIONS; i++)
+		if (f->frame[i] == frame)
+			return i;
+	return FUNCTIONS;
+}
+
+static bool holds(const struct stack *s, u32 function)
+{
+	for (u32 i = 0; i < s->n; i++)
+		if (s->f[i] == function)
+			return true;
+	return false;
+}
+
+static void rows_hold_selves_and_totals(void **state)
+{
+	struct fixture *f = make(true);
+	const struct profile_event *e = &f->p->events.v[0];
+	u64 last = UINT64_MAX;
+
+	(void)state;
+	assert_int_equal(e->rows.n, 2 * FUNCTIONS);
+	for (size_t i = 0; i < e->rows.n; i++) {
+		const struct row *r = &e->rows.v[i];
+		u64 self = 0, total = 0, samples = 0;
+
+		for (u32 k = 0; k < STACKS; k++) {
+			const struct stack *s = &f->stacks[k];
+			u32 function = function_of(f, r->frame);
+
+			if (f->comm[s->comm] != r->keys[SORT_COMM])
+				continue;
+			self += s->f[s->n - 1] == function ? s->weight : 0;
+			samples += s->f[s->n - 1] == function;
+			total += holds(s, function) ? s->weight : 0;
+		}
+		assert_int_equal(r->self, self);
+		assert_int_equal(r->samples, samples);
+		assert_int_equal(r->total, total);
+		assert_true(r->total <= last);
+		last = r->total;
+	}
+	drop(f);
+}
+
+static void one_sort_key_takes_all(void **state)
+{
+	struct fixture *f = make(true);
+	struct profile_event *e = &f->p->events.v[0];
+	u64 comm_weight = 0;
+
+	(void)state;
+	vec_free(&e->rows);
+	free(e->row_of);
+	free(e->row_nodes);
+	free(e->row_first);
+	f->p->nr_sort = 1;
+	f->p->sort_order[0] = SORT_COMM;
+	f->p->sort_keys = 1 << SORT_COMM;
+	profile_make_rows(f->p, e, NULL);
+	assert_int_equal(e->rows.n, 2);
+	for (u32 k = 0; k < STACKS; k++)
+		comm_weight += f->comm[f->stacks[k].comm] == e->rows.v[0].keys[SORT_COMM] ? f->stacks[k].weight : 0;
+	assert_int_equal(e->rows.v[0].self, comm_weight);
+	assert_int_equal(e->rows.v[0].self + e->rows.v[1].self, f->weight);
+	drop(f);
+}
+
+/* The weight of row r's stacks that begin, from the graph's first level on, with this path. */
+static u64 path_weight(const struct fixture *f, const struct row *r, bool caller, const u32 *path, u32 depth)
+{
+	u32 function = function_of(f, r->frame);
+	u64 sum = 0;
+
+	for (u32 k = 0; k < STACKS; k++) {
+		const struct stack *s = &f->stacks[k];
+		u32 from = 0, n = s->n, view[DEPTH];
+
+		if (f->comm[s->comm] != r->keys[SORT_COMM] || !holds(s, function))
+			continue;
+		if (caller && s->f[n - 1] != function) /* what the outermost call of it called */
+			while (s->f[from] != function)
+				from++;
+		if (!caller) /* its innermost call's callers */
+			while (s->f[n - 1] != function)
+				n--;
+		for (u32 i = from; i < n; i++)
+			view[i - from] = caller ? s->f[i] : s->f[n - 1 - (i - from)];
+		if (n - from >= depth && !memcmp(view, path, depth * sizeof(u32)))
+			sum += s->weight;
+	}
+	return sum;
+}
+
+static void check_graph(const struct fixture *f, const struct row *r, bool caller, const struct graph_node *n,
+			u32 *path, u32 depth)
+{
+	u64 kids = 0, last = UINT64_MAX;
+
+	for (u32 i = 0; i < n->nr_kids; i++) {
+		path[depth] = function_of(f, n->kids[i]->frame);
+		assert_int_equal(n->kids[i]->total, path_weight(f, r, caller, path, depth + 1));
+		assert_true(n->kids[i]->total <= last);
+		last = n->kids[i]->total;
+		kids += last;
+		check_graph(f, r, caller, n->kids[i], path, depth + 1);
+	}
+	assert_int_equal(n->self + kids, n->total);
+}
+
+static void check_graphs(bool caller)
+{
+	struct fixture *f = make(true);
+	struct profile_event *e = &f->p->events.v[0];
+	struct graph_opts o = { .caller = caller, .min_weight = 1 };
+	struct arena arena = { 0 };
+	u32 path[DEPTH + 1];
+
+	for (size_t i = 0; i < e->rows.n; i++) {
+		const struct graph_node *g = profile_row_graph(f->p, e, &e->rows.v[i], &o, &arena);
+
+		assert_non_null(g);
+		assert_int_equal(g->total, e->rows.v[i].total);
+		check_graph(f, &e->rows.v[i], caller, g, path, 0);
+	}
+	for (size_t i = 0; i < e->tree.nodes.n; i++)
+		assert_int_equal(e->scratch[i], 0);
+	arena_free(&arena);
+	drop(f);
+}
+
+static void graphs_outermost_first(void **state)
+{
+	(void)state;
+	check_graphs(true);
+}
+
+static void graphs_leaf_first(void **state)
+{
+	(void)state;
+	check_graphs(false);
+}
+
+static void light_branches_are_left_out(void **state)
+{
+	struct fixture *f = make(true);
+	struct profile_event *e = &f->p->events.v[0];
+	struct graph_opts o = { .caller = true, .min_weight = f->weight + 1 };
+	struct arena arena = { 0 };
+
+	(void)state;
+	assert_null(profile_row_graph(f->p, e, &e->rows.v[0], &o, &arena));
+	o.min_weight = e->rows.v[0].total / 4;
+	assert_non_null(profile_row_graph(f->p, e, &e->rows.v[0], &o, &arena));
+	arena_free(&arena);
+	drop(f);
+}
+
+static void stacks_are_judged(void **state)
+{
+	struct fixture *f = make(false);
+	u64 frames = 0;
+
+	(void)state;
+	for (u32 i = 0; i < STACKS; i++)
+		frames += f->stacks[i].n;
+	assert_int_equal(f->p->tally.frames, frames);
+	assert_int_equal(f->p->tally.stacks, STACKS);
+	assert_int_equal(f->p->tally.broken, STACKS); /* none begins in main or the like */
+	assert_int_equal(f->p->tally.unresolved, 0);
+	drop(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_hold_selves_and_totals), cmocka_unit_test(one_sort_key_takes_all),
+		cmocka_unit_test(graphs_outermost_first),      cmocka_unit_test(graphs_leaf_first),
+		cmocka_unit_test(light_branches_are_left_out), cmocka_unit_test(stacks_are_judged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

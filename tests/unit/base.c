@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The base layer: containers, buffers, escaping, the cursor, the pool. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/cursor.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/pool.h"
+#include "base/strtab.h"
+
+static void map_keeps_many(void **state)
+{
+	struct map m = { 0 };
+
+	(void)state;
+	assert_int_equal(map_get(&m, 0), ID_NONE);
+	for (u32 i = 0; i < 10000; i++)
+		map_set(&m, (u64)i << 32, i);
+	map_set(&m, (u64)7 << 32, 70);
+	assert_int_equal(m.n, 10000);
+	for (u32 i = 0; i < 10000; i++)
+		assert_int_equal(map_get(&m, (u64)i << 32), i == 7 ? 70 : i);
+	assert_int_equal(map_get(&m, 1), ID_NONE);
+	*map_at(&m, 1, 5) += 1;
+	assert_int_equal(map_get(&m, 1), 6);
+	map_free(&m);
+}
+
+static void strtab_gives_one_id_per_string(void **state)
+{
+	struct strtab t = { 0 };
+	u32 a, b;
+
+	(void)state;
+	assert_int_equal(strtab_intern(&t, "x", 0), 0);
+	a = strtab_intern_z(&t, "alpha");
+	b = strtab_intern(&t, "alphabet", 5);
+	assert_int_equal(a, b);
+	assert_string_equal(strtab_get(&t, a), "alpha");
+	assert_int_equal(strtab_find(&t, "beta", 4), ID_NONE);
+	assert_int_equal(strtab_find(&t, "alpha", 5), a);
+	assert_string_equal(strtab_get(&t, 12345), "");
+	strtab_free(&t);
+}
+
+static void arena_aligns_and_keeps(void **state)
+{
+	struct arena a = { 0 };
+	char *first = arena_strndup(&a, "first", 5);
+
+	(void)state;
+	for (size_t align = 1; align <= 64; align *= 2) {
+		for (int i = 0; i < 300; i++) {
+			u8 *p = arena_alloc(&a, (size_t)i * 7, align);
+
+			assert_int_equal((uintptr_t)p % align, 0);
+			memset(p, 0xee, (size_t)i * 7);
+		}
+	}
+	memset(arena_alloc(&a, 10 << 20, 8), 1, 10 << 20);
+	assert_string_equal(first, "first");
+	arena_free(&a);
+	assert_int_equal(a.bytes, 0);
+}
+
+static void cursor_never_passes_the_end(void **state)
+{
+	const u8 data[] = { 1, 2, 3, 4, 5, 6, 7 };
+	struct cursor c = cursor_over(data, sizeof(data), false);
+
+	(void)state;
+	assert_int_equal(cursor_u32(&c), 0x04030201);
+	assert_int_equal(cursor_u64(&c), 0);
+	assert_true(c.bad);
+	assert_int_equal(cursor_u8(&c), 0); /* stays bad */
+	c = cursor_over(data, sizeof(data), true);
+	assert_int_equal(cursor_u16(&c), 0x0102);
+	assert_int_equal(cursor_u64s(&c, UINT64_MAX / 4).n, 0);
+	assert_true(c.bad);
+	c = cursor_over(data, sizeof(data), false);
+	assert_true(cursor_sub(&c, 8).bad);
+	c = cursor_over("ab\0cd", 5, false);
+	assert_int_equal(cursor_text(&c, 5).len, 2);
+	c = cursor_over("abcde", 5, false);
+	assert_int_equal(cursor_text(&c, 5).len, 5);
+}
+
+static void check_text(struct bytes *b, const char *want)
+{
+	assert_int_equal(b->len, strlen(want));
+	assert_memory_equal(b->p, want, b->len);
+	b->len = 0;
+}
+
+static void bytes_escape(void **state)
+{
+	struct bytes b = { 0 };
+
+	(void)state;
+	bytes_json(&b, "a\"\\\n\xff\xc3\xa9", 7);
+	check_text(&b, "a\\\"\\\\\\u000a\xef\xbf\xbd\xc3\xa9");
+	bytes_xml(&b, "<&>\"'\x01", 6);
+	check_text(&b, "&lt;&amp;&gt;&quot;&#39;?");
+	bytes_csv(&b, "a,\"b\"", 5);
+	check_text(&b, "\"a,\"\"b\"\"\"");
+	bytes_csv(&b, "plain", 5);
+	check_text(&b, "plain");
+	bytes_plain(&b, "x\x1b[31m\xc2\x9b\xed\xa0\x80y", 12);
+	check_text(&b, "x?[31m????y");
+	bytes_dec(&b, UINT64_MAX);
+	bytes_char(&b, ' ');
+	bytes_hex(&b, 0xfeed);
+	bytes_repeat(&b, '.', 3);
+	bytes_repeat(&b, '.', -1);
+	check_text(&b, "18446744073709551615 feed...");
+	bytes_printf(&b, "%0600d", 1);
+	assert_int_equal(b.len, 600);
+	bytes_free(&b);
+}
+
+static void bytes_go_to_a_file(void **state)
+{
+	int fds[2];
+	struct bytes b;
+	char got[4];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	bytes_to_fd(&b, fds[1]);
+	bytes_str(&b, "abc");
+	assert_int_equal(bytes_flush(&b), 0);
+	assert_int_equal(read(fds[0], got, 4), 3);
+	assert_memory_equal(got, "abc", 3);
+	bytes_free(&b);
+	close(fds[0]);
+	close(fds[1]);
+	/* A full device: the error is kept, writing goes on without harm. */
+	bytes_to_fd(&b, open("/dev/full", O_WRONLY));
+	for (int i = 0; i < 100000; i++)
+		bytes_str(&b, "0123456789");
+	assert_int_equal(bytes_flush(&b), ERR_IO);
+	close(b.fd);
+	bytes_free(&b);
+}
+
+static atomic_uint touched[1000];
+
+static void touch(void *ctx, u32 worker, u32 unit)
+{
+	assert_in_range(worker, 0, *(u32 *)ctx - 1);
+	atomic_fetch_add(&touched[unit], 1);
+}
+
+static void pool_runs_each_unit_once(void **state)
+{
+	(void)state;
+	for (u32 workers = 1; workers <= 4; workers++) {
+		pool_run(workers, 1000, touch, &workers);
+		for (u32 i = 0; i < 1000; i++)
+			assert_int_equal(touched[i], workers);
+	}
+	assert_in_range(pool_default_workers(), 1, 100000);
+}
+
+static void keep_note(void *ctx, const struct note *note)
+{
+	snprintf(ctx, 200, "%d %s %llx %s", note->level, note->file, (unsigned long long)note->offset, note->text);
+}
+
+static void notes_reach_the_notifier(void **state)
+{
+	char got[200];
+	struct notify to = { keep_note, got };
+
+	(void)state;
+	assert_int_equal(notify_at(&to, NOTE_ERROR, ERR_FORMAT, "f", 0x10, "bad %d", 7), ERR_FORMAT);
+	assert_string_equal(got, "0 f 10 bad 7");
+	assert_int_equal(notify_error(NULL, ERR_IO, "nobody hears"), ERR_IO);
+	assert_string_equal(err_name(ERR_TRUNCATED), "truncated");
+	assert_string_equal(err_name(0), "ok");
+	assert_string_equal(err_name(-99), "unknown error");
+}
+
+static void hash_spreads_neighbours(void **state)
+{
+	u32 buckets[64] = { 0 };
+
+	(void)state;
+	for (u64 i = 0; i < 6400; i++)
+		buckets[hash_mix(hash_u64(5), 0x7f0000000000 + i * 16) % 64]++;
+	for (u32 i = 0; i < 64; i++)
+		assert_in_range(buckets[i], 50, 150);
+	assert_int_not_equal(hash_bytes("a", 1), hash_bytes("a\0", 2));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(map_keeps_many),
+		cmocka_unit_test(strtab_gives_one_id_per_string),
+		cmocka_unit_test(arena_aligns_and_keeps),
+		cmocka_unit_test(cursor_never_passes_the_end),
+		cmocka_unit_test(bytes_escape),
+		cmocka_unit_test(bytes_go_to_a_file),
+		cmocka_unit_test(pool_runs_each_unit_once),
+		cmocka_unit_test(notes_reach_the_notifier),
+		cmocka_unit_test(hash_spreads_neighbours),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Address spaces over time against a plain model: an array of pages, painted in order. */
+#include "state/space.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PAGES 64
+
+struct model {
+	u32 owner[PAGES]; /* dso that holds the page; 0: none */
+};
+
+static u32 seed = 12345;
+
+static u32 next(u32 n)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % n;
+}
+
+static void paint(struct model *m, const struct vmap *v)
+{
+	for (u64 page = v->start; page < v->end; page++)
+		m->owner[page] = v->dso;
+}
+
+static struct vmap random_map(u32 dso)
+{
+	u32 start = next(PAGES), len = 1 + next(12);
+
+	/* Now and then an unmapping. */
+	return (struct vmap){ .start = start, .end = MIN(start + len, (u32)PAGES), .dso = next(8) ? dso : 0 };
+}
+
+static void assert_same(const struct maps *maps, const struct model *model)
+{
+	for (u32 page = 0; page < PAGES; page++) {
+		const struct vmap *v = maps_find(maps, page);
+
+		assert_int_equal(v ? v->dso : 0, model->owner[page]);
+	}
+}
+
+/* Every version of a log of n entries, indexed (n >= 32) or scanned. */
+static void check_versions(u32 n)
+{
+	struct space *s = space_new((struct maps){ 0 });
+	struct model *models = mem_zalloc((n + 1) * sizeof(*models));
+
+	for (u32 i = 0; i < n; i++) {
+		struct vmap v = random_map(i + 1);
+
+		space_add(s, &v, 10 * i + 10);
+		models[i + 1] = models[i];
+		paint(&models[i + 1], &v);
+	}
+	space_seal(s);
+	for (u32 i = 0; i <= n; i++) {
+		u64 from = 0, until = UINT64_MAX;
+		struct maps at = space_at(s, 10 * i + 5, &from, &until);
+
+		assert_int_equal(at.n, i);
+		assert_int_equal(from, i ? 10 * i : 0);
+		assert_int_equal(until, i < n ? 10 * i + 10 : UINT64_MAX);
+		assert_same(&at, &models[i]);
+	}
+	space_free(s);
+	free(models);
+}
+
+static void versions_of_short_logs(void **state)
+{
+	(void)state;
+	for (u32 n = 0; n < 31; n++)
+		check_versions(n);
+}
+
+static void versions_of_long_logs(void **state)
+{
+	(void)state;
+	check_versions(32);
+	check_versions(33);
+	check_versions(64);
+	check_versions(95);
+	check_versions(777);
+}
+
+static void fork_sees_the_parent_as_it_was(void **state)
+{
+	struct space *parent = space_new((struct maps){ 0 }), *child;
+	struct maps m;
+
+	(void)state;
+	space_add(parent, &(struct vmap){ .start = 0, .end = 10, .dso = 1 }, 1);
+	child = space_new((struct maps){ parent, 1 });
+	space_add(parent, &(struct vmap){ .start = 5, .end = 15, .dso = 2 }, 2);
+	space_add(child, &(struct vmap){ .start = 2, .end = 4, .dso = 3 }, 3);
+	space_seal(parent);
+	space_seal(child);
+	m = (struct maps){ child, 1 };
+	assert_int_equal(maps_find(&m, 1)->dso, 1);
+	assert_int_equal(maps_find(&m, 3)->dso, 3);
+	assert_int_equal(maps_find(&m, 6)->dso, 1);
+	assert_null(maps_find(&m, 12));
+	space_free(child);
+	space_free(parent);
+}
+
+static void forks_of_forks_stay_shallow(void **state)
+{
+	struct space *s[100];
+	struct maps m;
+
+	(void)state;
+	s[0] = space_new((struct maps){ 0 });
+	for (u32 i = 0; i < 100; i++) {
+		if (i)
+			s[i] = space_new((struct maps){ s[i - 1], (u32)s[i - 1]->log.n });
+		space_add(s[i], &(struct vmap){ .start = i, .end = i + 1, .dso = i + 1 }, i);
+		assert_in_range(s[i]->depth, 0, 17);
+	}
+	m = (struct maps){ s[99], (u32)s[99]->log.n };
+	for (u32 i = 0; i < 100; i++)
+		assert_int_equal(maps_find(&m, i)->dso, i + 1);
+	for (u32 i = 0; i < 100; i++)
+		space_free(s[i]);
+}
+
+static void empty_and_whole_ranges(void **state)
+{
+	struct space *s = space_new((struct maps){ 0 });
+	struct maps m;
+
+	(void)state;
+	space_add(s, &(struct vmap){ .start = 5, .end = 5, .dso = 1 }, 1);
+	space_add(s, &(struct vmap){ .start = 9, .end = 2, .dso = 1 }, 1);
+	assert_int_equal(s->log.n, 0);
+	space_add(s, &(struct vmap){ .start = 0, .end = UINT64_MAX, .dso = 1 }, 1);
+	space_seal(s);
+	m = (struct maps){ s, 1 };
+	assert_int_equal(maps_find(&m, UINT64_MAX - 1)->dso, 1);
+	assert_null(maps_find(&m, UINT64_MAX));
+	assert_null(maps_find(&(struct maps){ 0 }, 1));
+	space_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(versions_of_short_logs),	  cmocka_unit_test(versions_of_long_logs),
+		cmocka_unit_test(fork_sees_the_parent_as_it_was), cmocka_unit_test(forks_of_forks_stay_shallow),
+		cmocka_unit_test(empty_and_whole_ranges),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
