@@ -37,6 +37,7 @@ void dsos_free(struct dsos *d)
 		struct dso_slot *s = d->slots.v[i];
 
 		symtab_free(s->pub.symtab);
+		dso_lines_free(s->lines);
 		vec_free(&s->side);
 		pthread_mutex_destroy(&s->lock);
 	}

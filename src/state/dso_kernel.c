@@ -133,7 +133,7 @@ static void load_vmlinux(struct dsos *d, struct dso_slot *s, struct symtab_build
 	else if (elf_symbols_add(b, &f, ELF_SYMTAB, NULL) <= 0)
 		s->missing = "the file given as vmlinux has no symbols";
 	elf_file_close(&f);
-	delta = vmlinux_delta(d, b);
+	delta = s->moved = vmlinux_delta(d, b);
 	for (size_t i = 0; i < b->syms.n; i++) {
 		b->syms.v[i].start += delta;
 		b->syms.v[i].end += delta;

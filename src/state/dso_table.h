@@ -17,6 +17,8 @@ struct side_symbol {
 	const char *name;
 };
 
+struct dso_lines;
+
 struct dso_slot {
 	struct dso pub;
 	u64 base;	      /* MODULE: where it was mapped first; 0: unknown */
@@ -24,7 +26,9 @@ struct dso_slot {
 	u32 next;	      /* the next DSO with the same hash, or ID_NONE */
 	pthread_mutex_t lock; /* for loading; and for its DWARF */
 	VEC(struct side_symbol) side;
-	const char *missing; /* why there are no symbols; NULL: there are, or nobody asked */
+	u64 moved;		 /* KERNEL by vmlinux: how far from where it was linked to */
+	struct dso_lines *lines; /* NULL: nobody asked */
+	const char *missing;	 /* why there are no symbols; NULL: there are, or nobody asked */
 };
 
 struct build_id {
@@ -55,5 +59,7 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s);
 
 /* Its parts for the kernel and its modules. */
 void dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b);
+
+void dso_lines_free(struct dso_lines *l);
 
 #endif

@@ -1,19 +1,296 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "state/dso_table.h"
+/*
+ * DWARF look-ups that stay fast when there are many.
+ *
+ * libdw answers "which scopes hold this address" by walking the unit's whole tree each time. Reports ask that for tens
+ * of thousands of addresses, most of them in a few units. So we walk each unit once, when it is first hit, and note
+ * every function and every inlined call with its address ranges; look-ups are then a binary search for the innermost
+ * range (symtab.h does that for symbols already) and a climb over parents.
+ *
+ * Units are found by the ranges that they claim, not by .debug_aranges, which some compilers leave out. A unit that
+ * claims nothing is walked at the start. Ranges at address 0 belong to functions that the linker dropped.
+ *
+ * Names, files and lines are fetched when asked for. Recursion is bounded: the nesting comes from the input.
+ */
+#include "state/dwarf.h"
 
-bool dsos_has_lines(struct dsos *d, u32 dso)
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "state/demangle.h"
+#include "state/symtab.h"
+
+#define DEEPEST_NESTING 128
+#define DEEPEST_STACK 256
+
+/* A function, or an inlined call in one. */
+struct node {
+	Dwarf_Die die;
+	u32 parent;	  /* the function around it, or ID_NONE */
+	const char *name; /* NULL: not fetched yet */
+};
+
+struct unit {
+	Dwarf_Die die;
+	struct symtab *ranges; /* of nodes, by address; NULL: not walked yet. A symbol's name is a node's index */
+	VEC(struct node) nodes;
+};
+
+struct dwarf_file {
+	int fd;
+	Elf *elf;
+	Dwarf *dw;
+	VEC(struct unit) units;
+	struct symtab *by_addr; /* a symbol's name is a unit's index */
+	struct arena arena;	/* demangled names, joined paths */
+	struct map joined;	/* hash of unit and file name -> index in paths */
+	VEC(const char *) paths;
+};
+
+/* A range that cannot hold code: empty, backwards, or of a function that was dropped. */
+static bool is_dead(Dwarf_Addr lo, Dwarf_Addr hi)
 {
-	(void)d;
-	(void)dso;
-	return false;
+	return !lo || hi <= lo || lo >= UINT64_MAX - 1;
 }
 
-u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, u32 max)
+static void add_ranges(struct symtab_build *b, Dwarf_Die *die, u32 name)
 {
-	(void)d;
-	(void)dso;
-	(void)addr;
-	(void)out;
-	(void)max;
-	return 0;
+	Dwarf_Addr base, lo, hi;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0)
+		if (!is_dead(lo, hi))
+			vec_push(&b->syms, (struct raw_symbol){ .start = lo, .end = hi, .name = name, .late = true });
+}
+
+static void walk(struct unit *u, struct symtab_build *b, Dwarf_Die *parent, u32 around, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth > DEEPEST_NESTING || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		u32 node = around;
+
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+		case DW_TAG_inlined_subroutine:
+			node = (u32)u->nodes.n;
+			vec_push(&u->nodes, (struct node){ .die = die, .parent = around });
+			add_ranges(b, &die, node);
+			break;
+		case DW_TAG_lexical_block:
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_structure_type:
+		case DW_TAG_class_type:
+		case DW_TAG_union_type:
+		case DW_TAG_call_site:
+		case DW_TAG_GNU_call_site:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+			break;
+		default:
+			continue; /* holds no code */
+		}
+		walk(u, b, &die, node, depth + 1);
+	} while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static void walk_unit(struct unit *u)
+{
+	struct symtab_build b;
+
+	symtab_build_init(&b);
+	walk(u, &b, &u->die, ID_NONE, 0);
+	u->ranges = symtab_finish(&b);
+}
+
+static void find_units(struct dwarf_file *f)
+{
+	Dwarf_CU *cu = NULL, *next;
+	Dwarf_Die die, split;
+	struct symtab_build b;
+	uint8_t type;
+
+	symtab_build_init(&b);
+	while (dwarf_get_units(f->dw, cu, &next, NULL, &type, &die, &split) == 0) {
+		bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
+		size_t before = b.syms.n;
+		u32 unit = (u32)f->units.n;
+
+		cu = next;
+		if (dwarf_tag(&die) != DW_TAG_compile_unit && !is_split && type != DW_UT_skeleton)
+			continue;
+		vec_push(&f->units, (struct unit){ .die = is_split ? split : die });
+		add_ranges(&b, &die, unit);
+		if (b.syms.n == before) {
+			struct unit *u = &f->units.v[unit];
+
+			walk_unit(u);
+			for (u32 i = 0; i < symtab_count(u->ranges); i++)
+				vec_push(&b.syms, (struct raw_symbol){ .start = symtab_at(u->ranges, i)->start,
+								       .end = symtab_at(u->ranges, i)->end,
+								       .name = unit,
+								       .late = true });
+		}
+	}
+	f->by_addr = symtab_finish(&b);
+}
+
+struct dwarf_file *dwarf_file_open(int fd)
+{
+	struct dwarf_file *f = mem_zalloc(sizeof(*f));
+
+	elf_version(EV_CURRENT);
+	f->fd = fd;
+	f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	f->dw = f->elf ? dwarf_begin_elf(f->elf, DWARF_C_READ, NULL) : NULL;
+	if (!f->dw) {
+		dwarf_file_close(f);
+		return NULL;
+	}
+	find_units(f);
+	return f;
+}
+
+void dwarf_file_close(struct dwarf_file *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->units.n; i++) {
+		symtab_free(f->units.v[i].ranges);
+		vec_free(&f->units.v[i].nodes);
+	}
+	vec_free(&f->units);
+	symtab_free(f->by_addr);
+	arena_free(&f->arena);
+	map_free(&f->joined);
+	vec_free(&f->paths);
+	if (f->dw)
+		dwarf_end(f->dw);
+	if (f->elf)
+		elf_end(f->elf);
+	close(f->fd);
+	free(f);
+}
+
+static const char *text_attr(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
+}
+
+static const char *node_name(struct dwarf_file *f, struct node *n)
+{
+	const char *linkage;
+	char *shown;
+
+	if (n->name)
+		return n->name;
+	linkage = text_attr(&n->die, DW_AT_linkage_name);
+	if (!linkage)
+		linkage = text_attr(&n->die, DW_AT_MIPS_linkage_name);
+	shown = linkage ? demangle(linkage) : NULL;
+	if (shown)
+		n->name = arena_strndup(&f->arena, shown, strlen(shown));
+	else
+		n->name = linkage ? linkage : text_attr(&n->die, DW_AT_name);
+	free(shown);
+	if (!n->name)
+		n->name = "";
+	return n->name;
+}
+
+static u32 number_attr(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word value;
+
+	return dwarf_attr(die, name, &attr) && dwarf_formudata(&attr, &value) == 0 ? (u32)value : 0;
+}
+
+/* A relative name counts from the directory of the compilation. Joined once for each unit and name. */
+static const char *full_path(struct dwarf_file *f, struct unit *u, const char *file)
+{
+	const char *dir = file && file[0] != '/' ? text_attr(&u->die, DW_AT_comp_dir) : NULL;
+	size_t nd, nf;
+	u32 at;
+	char *path;
+
+	if (!dir)
+		return file;
+	at = *map_at(&f->joined, hash_mix((uintptr_t)u, (uintptr_t)file), (u32)f->paths.n);
+	if (at == f->paths.n) {
+		nd = strlen(dir);
+		nf = strlen(file);
+		path = arena_alloc(&f->arena, nd + nf + 2, 1);
+		memcpy(path, dir, nd);
+		path[nd] = '/';
+		memcpy(path + nd + 1, file, nf + 1);
+		vec_push(&f->paths, path);
+	}
+	return f->paths.v[at];
+}
+
+/* Where an inlined call stands in the function around it. */
+static void call_site(struct dwarf_file *f, struct unit *u, struct node *n, struct source_frame *out)
+{
+	u32 file = number_attr(&n->die, DW_AT_call_file);
+	Dwarf_Files *files;
+	size_t nr;
+
+	out->line = number_attr(&n->die, DW_AT_call_line);
+	out->file = NULL;
+	if (dwarf_getsrcfiles(&u->die, &files, &nr) == 0 && file < nr)
+		out->file = full_path(f, u, dwarf_filesrc(files, file, NULL, NULL));
+}
+
+static void line_at(struct dwarf_file *f, struct unit *u, u64 vaddr, struct source_frame *out)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(&u->die, vaddr);
+	int nr = 0;
+
+	*out = (struct source_frame){ 0 };
+	if (!line)
+		return;
+	out->file = full_path(f, u, dwarf_linesrc(line, NULL, NULL));
+	if (dwarf_lineno(line, &nr) == 0 && nr > 0)
+		out->line = (u32)nr;
+}
+
+u32 dwarf_file_at(struct dwarf_file *f, u64 vaddr, struct source_frame *out, u32 max)
+{
+	u32 at = symtab_find(f->by_addr, vaddr), range, node, n = 0;
+	struct source_frame place;
+	struct unit *u;
+
+	if (at == ID_NONE || !max)
+		return 0;
+	u = &f->units.v[symtab_at(f->by_addr, at)->name];
+	if (!u->ranges)
+		walk_unit(u);
+	line_at(f, u, vaddr, &place);
+	range = symtab_find(u->ranges, vaddr);
+	node = range != ID_NONE ? symtab_at(u->ranges, range)->name : ID_NONE;
+	for (u32 depth = 0; node != ID_NONE && n < max && depth < DEEPEST_STACK; depth++) {
+		struct node *nd = &u->nodes.v[node];
+
+		out[n] = place;
+		out[n++].function = node_name(f, nd);
+		if (dwarf_tag(&nd->die) != DW_TAG_inlined_subroutine)
+			return n;
+		call_site(f, u, nd, &place);
+		node = nd->parent;
+	}
+	if (!n && place.file)
+		out[n++] = place;
+	return n;
 }

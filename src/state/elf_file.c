@@ -98,6 +98,7 @@ static void read_segment(const struct elf_file *f, struct cursor *c, struct elf_
 	s->memsz = read_word(f, c);
 	if (!f->is64)
 		s->flags = cursor_u32(c);
+	read_word(f, c); /* alignment */
 }
 
 struct tables {

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DWARF of one ELF file: which functions, inlined ones too, hold an address, and their source lines. Not thread-safe;
+ * the caller holds a lock.
+ */
+#ifndef STATE_DWARF_H
+#define STATE_DWARF_H
+
+#include "base/err.h"
+#include "state/dso.h"
+
+struct dwarf_file;
+
+/* Takes fd. NULL when the file has no usable DWARF. */
+struct dwarf_file *dwarf_file_open(int fd);
+void dwarf_file_close(struct dwarf_file *f);
+
+/*
+ * What holds a linked address: out[0] is the innermost function. Strings live as long as f; function is NULL where
+ * only the line is known. Returns how many were written, at most max.
+ */
+u32 dwarf_file_at(struct dwarf_file *f, u64 vaddr, struct source_frame *out, u32 max);
+
+#endif
