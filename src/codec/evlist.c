@@ -16,11 +16,10 @@ u32 evlist_add(struct evlist *l, const struct attr *a, const char *name, const s
 
 	if (sample_layout_init(&e.layout, a, &word, &bits)) {
 		e.unsupported = true;
-		notify_error(
-			to, ERR_UNSUPPORTED,
-			"event %s has %s bits that this version does not know (%#llx): its samples are counted, not "
-			"read; a newer reticle may read them",
-			e.name, word, (unsigned long long)bits);
+		(void)notify_at(to, NOTE_WARNING, ERR_UNSUPPORTED, NULL, NO_OFFSET,
+				"event %s has %s bits that this version does not know (%#llx): its samples are "
+				"counted, not read; a newer reticle may read them",
+				e.name, word, (unsigned long long)bits);
 	}
 	vec_push(&l->events, e);
 	return index;
