@@ -6,12 +6,14 @@
 #include "cmd/opt.h"
 
 extern const struct command cmd_buildid_list;
+extern const struct command cmd_check;
 extern const struct command cmd_complete;
 extern const struct command cmd_export;
 extern const struct command cmd_report;
 extern const struct command cmd_script;
 extern const struct command cmd_dump;
 extern const struct command cmd_evlist;
+extern const struct command cmd_list;
 extern const struct command cmd_record;
 
 #endif

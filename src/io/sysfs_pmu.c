@@ -3,41 +3,24 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/err.h"
+#include "io/smallfile.h"
 
 #define DEVICES "bus/event_source/devices"
-#define FILE_MAX 4095 /* sysfs files end at a page */
 #define NAME_MAX_LEN 127
 #define ENTRIES_MAX 65536 /* of one directory */
 
-char *sysfs_read_line(const char *path)
-{
-	char text[FILE_MAX + 1];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n = 0, got;
-
-	if (fd < 0)
-		return NULL;
-	while (n < FILE_MAX && (got = read(fd, text + n, FILE_MAX - n)) > 0)
-		n += got;
-	close(fd);
-	text[n] = 0;
-	n = (ssize_t)strcspn(text, "\n");
-	while (n && isspace((u8)text[n - 1]))
-		n--;
-	return mem_strndup(text, n);
-}
-
 static char *read_at(const char *dir, const char *sub, const char *name, const char *suffix)
 {
-	char *path = mem_printf("%s/%s%s%s%s", dir, sub, *sub ? "/" : "", name, suffix), *text = sysfs_read_line(path);
+	char *path = mem_printf("%s/%s%s%s%s", dir, sub, *sub ? "/" : "", name, suffix), *text = smallfile_line(path);
+	size_t n = text ? strlen(text) : 0;
+
+	while (n && isspace((u8)text[n - 1]))
+		text[--n] = 0;
 
 	free(path);
 	return text;

@@ -55,7 +55,4 @@ int sysfs_format_put(u64 bits, u64 value, u64 *word, u64 *max);
 /* caps/NAME as text (caller frees) or NULL. */
 char *sysfs_pmu_cap(const struct sysfs_pmu *pmu, const char *name);
 
-/* The first line of a small file, without spaces at its end; NULL when it cannot be read. Caller frees. */
-char *sysfs_read_line(const char *path);
-
 #endif

@@ -4,14 +4,16 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/sysfs_pmu.h"
+#include "io/smallfile.h"
 
 #define ENTRIES_MAX 100000
+#define ID_MAX 64 /* bytes of an id file */
 
 static int from_errno(int e)
 {
@@ -86,19 +88,18 @@ void tracefs_names_free(struct tracefs_names *n)
 
 int tracefs_event_id(const char *root, const char *subsystem, const char *event, u64 *id)
 {
-	char *path = mem_printf("%s/events/%s/%s/id", root, subsystem, event), *text, *end;
-	int err = 0;
+	char *path = mem_printf("%s/events/%s/%s/id", root, subsystem, event), *end;
+	struct bytes text = { 0 };
+	int err = smallfile_read(AT_FDCWD, path, ID_MAX, &text);
 
-	errno = 0;
-	text = sysfs_read_line(path);
-	if (!text) {
-		err = from_errno(errno);
+	if (err) {
+		err = err == -EFBIG ? ERR_FORMAT : from_errno(-err);
 	} else {
-		*id = strtoull(text, &end, 10);
-		if (!isdigit((u8)*text) || *end)
+		*id = strtoull((const char *)text.p, &end, 10);
+		if (!isdigit(text.p[0]) || (*end && *end != '\n'))
 			err = ERR_FORMAT;
 	}
-	free(text);
+	bytes_free(&text);
 	free(path);
 	return err;
 }

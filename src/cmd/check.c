@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reticle check`: what this machine can do and how to enable the rest. */
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "io/capability.h"
+
+struct config {
+	bool json;
+};
+
+#define COLOR_OFF "\x1b[0m"
+
+static const char *const colors[] = {
+	[CAPABILITY_OK] = "\x1b[32m",
+	[CAPABILITY_LIMITED] = "\x1b[33m",
+	[CAPABILITY_NO] = "\x1b[31m",
+};
+
+static void put_text(struct bytes *out, const char *name, const struct capability_report *r, u32 width, bool color)
+{
+	const char *state = capability_state_name(r->state);
+
+	bytes_printf(out, "%-*s  %s%-7s%s  ", (int)width, name, color ? colors[r->state] : "", state,
+		     color ? COLOR_OFF : "");
+	bytes_plain(out, (const char *)r->detail.p, r->detail.len);
+	bytes_char(out, '\n');
+	if (!r->todo.len)
+		return;
+	bytes_repeat(out, ' ', (int)width + 11);
+	bytes_str(out, "-> ");
+	bytes_plain(out, (const char *)r->todo.p, r->todo.len);
+	bytes_char(out, '\n');
+}
+
+static void put_json(struct bytes *out, const char *name, const struct capability_report *r, bool first)
+{
+	bytes_printf(out, "%s\n  {\"name\": \"%s\", \"state\": \"%s\", \"detail\": \"", first ? "" : ",", name,
+		     capability_state_name(r->state));
+	bytes_json(out, (const char *)r->detail.p, r->detail.len);
+	bytes_str(out, "\", \"todo\": ");
+	if (r->todo.len) {
+		bytes_char(out, '"');
+		bytes_json(out, (const char *)r->todo.p, r->todo.len);
+		bytes_str(out, "\"}");
+	} else {
+		bytes_str(out, "null}");
+	}
+}
+
+static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
+{
+	const struct config *cfg = config;
+	struct capability_env env;
+	struct bytes out;
+	u32 width = 0;
+	bool can_record = false;
+	int err;
+
+	if (argc) {
+		notify_error(ctx->notify, ERR_USAGE, "unexpected argument '%s'", argv[0]);
+		return 2;
+	}
+	for (u32 i = 0; i < nr_capabilities; i++)
+		width = MAX(width, (u32)strlen(capabilities[i].name));
+	capability_env_init(&env, NULL);
+	bytes_to_fd(&out, STDOUT_FILENO);
+	if (cfg->json)
+		bytes_char(&out, '[');
+	for (u32 i = 0; i < nr_capabilities; i++) {
+		struct capability_report r;
+
+		capability_probe(&capabilities[i], &env, &r);
+		can_record |= capabilities[i].records && r.state != CAPABILITY_NO;
+		if (cfg->json)
+			put_json(&out, capabilities[i].name, &r, !i);
+		else
+			put_text(&out, capabilities[i].name, &r, width, ctx->color);
+		capability_report_free(&r);
+	}
+	bytes_str(&out, cfg->json ? "\n]\n" : can_record ? "\nrecording works\n" : "\nnothing can be recorded\n");
+	capability_env_free(&env);
+	err = bytes_flush(&out);
+	bytes_free(&out);
+	return err || !can_record;
+}
+
+static const struct opt opts[] = {
+	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL, "one array of objects" },
+};
+
+const struct command cmd_check = {
+	.name = "check",
+	.summary = "say what this machine can do and how to enable the rest",
+	.args = "[options]",
+	.opts = opts,
+	.nr_opts = ARRAY_LEN(opts),
+	.config_size = sizeof(struct config),
+	.run = run,
+};
