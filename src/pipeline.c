@@ -131,7 +131,8 @@ static void take_results(struct profile *p, struct collected *r)
 
 			if (!(*comm & COMM_UNNAMED))
 				continue;
-			snprintf(name, sizeof(name), ":%u", *comm & ~COMM_UNNAMED);
+			/* 31 bits of it: -1 is what an exiting thread has. */
+			snprintf(name, sizeof(name), ":%d", (s32)(*comm << 1) >> 1);
 			*comm = strtab_intern_z(p->strings, name);
 		}
 		tree_finish(&e.tree);

@@ -2,13 +2,22 @@
 #include "session.h"
 
 #include <stdlib.h>
+#include <time.h>
+
+#include "state/jit.h"
 
 #define BLOCK_BYTES (1u << 20)
 
-/* A side-band record that state wants, and when. */
+/* What state wants to know, and when: a record, or code that a JIT placed. */
 struct side_ref {
 	u64 clock;
-	u64 offset;
+	u64 offset; /* of the record */
+	u32 code;   /* index in code; ID_NONE: a record */
+};
+
+struct jit_code {
+	u64 start, len;
+	u32 pid, dso;
 };
 
 struct first_pass {
@@ -16,6 +25,11 @@ struct first_pass {
 	VEC(struct side_ref) side;
 	bool sorted;
 	u64 last_clock;
+	VEC(struct jit_code) code;
+	struct map jit_pids; /* whose jitdump was read */
+	bool monotonic;	     /* the recording's clock is that of jitdumps */
+	struct side_ref at;  /* while a jitdump is read: the record that named it */
+	u32 at_pid;
 };
 
 static bool speaks_of_processes(u32 type)
@@ -68,6 +82,36 @@ static void tally_record(struct tally *t, const struct record *r)
 	}
 }
 
+static void add_side(struct first_pass *f, struct side_ref ref)
+{
+	f->sorted &= ref.clock >= f->last_clock;
+	f->last_clock = ref.clock;
+	vec_push(&f->side, ref);
+}
+
+/* Without a common clock the code holds from when the dump was opened. */
+static void add_jit_code(void *ctx, u64 start, u64 len, u64 time, u32 dso)
+{
+	struct first_pass *f = ctx;
+
+	add_side(f, (struct side_ref){ f->monotonic ? time : f->at.clock, f->at.offset, (u32)f->code.n });
+	vec_push(&f->code, (struct jit_code){ start, len, f->at_pid, dso });
+}
+
+static void read_jitdump(struct first_pass *f, const struct record *r, u64 clock)
+{
+	char *path;
+
+	if (!jit_is_dump(r->mmap.filename, r->mmap.pid) || *map_at(&f->jit_pids, r->mmap.pid, 0))
+		return;
+	map_set(&f->jit_pids, r->mmap.pid, 1);
+	f->at = (struct side_ref){ clock, r->offset, ID_NONE };
+	f->at_pid = r->mmap.pid;
+	path = mem_strndup(r->mmap.filename.p, r->mmap.filename.len);
+	jit_load(f->s->dsos, path, r->mmap.pid, add_jit_code, f);
+	free(path);
+}
+
 /* Anything but a sample: counted, and remembered when state will want it. */
 static void note_record(struct first_pass *f, const struct source_record *at)
 {
@@ -87,9 +131,9 @@ static void note_record(struct first_pass *f, const struct source_record *at)
 	if (!speaks_of_processes(at->h.type))
 		return;
 	clock = clock_of(s, &r);
-	f->sorted &= clock >= f->last_clock;
-	f->last_clock = clock;
-	vec_push(&f->side, (struct side_ref){ clock, at->offset });
+	add_side(f, (struct side_ref){ clock, at->offset, ID_NONE });
+	if (at->h.type == PERF_RECORD_MMAP || at->h.type == PERF_RECORD_MMAP2)
+		read_jitdump(f, &r, clock);
 }
 
 void session_progress(const struct session *s, const char *what, u64 done, u64 total)
@@ -135,7 +179,16 @@ static int by_clock(const void *va, const void *vb)
 
 	if (a->clock != b->clock)
 		return a->clock < b->clock ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return a->code + 1 < b->code + 1 ? -1 : a->code + 1 > b->code + 1; /* the record before its code */
+}
+
+static bool has_monotonic_clock(const struct evlist *l)
+{
+	const struct attr *a = &l->events.v[0].attr;
+
+	return l->has_time && a->flags & ATTR_USE_CLOCKID && a->clockid == CLOCK_MONOTONIC;
 }
 
 static void apply_side_band(struct first_pass *f)
@@ -149,7 +202,11 @@ static void apply_side_band(struct first_pass *f)
 		struct source_record at;
 		struct record r;
 
-		if (source_next(s->src, &offset, &at, NULL) && !decode(s, &at, &r))
+		if (f->side.v[i].code != ID_NONE) {
+			const struct jit_code *c = &f->code.v[f->side.v[i].code];
+
+			procs_add_code(s->procs, c->pid, c->start, c->len, c->dso, f->side.v[i].clock);
+		} else if (source_next(s->src, &offset, &at, NULL) && !decode(s, &at, &r))
 			procs_apply(s->procs, &r, f->side.v[i].clock);
 	}
 	procs_seal(s->procs);
@@ -186,10 +243,13 @@ int session_open(struct session **out, const char *path, const struct session_op
 	s->procs = procs_new(&s->strings, s->dsos);
 	s->frames = frames_new();
 	apply_build_ids(s);
+	f.monotonic = has_monotonic_clock(&s->src->events);
 	err = hop(&f);
 	if (!err)
 		apply_side_band(&f);
 	vec_free(&f.side);
+	vec_free(&f.code);
+	map_free(&f.jit_pids);
 	if (err) {
 		session_close(s);
 		return err;

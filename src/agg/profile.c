@@ -3,6 +3,17 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* "[libc.so.6+0x1234]"; a name that has brackets of its own keeps one pair. */
+static void print_offset(const char *dso, u64 addr, char *buf, size_t size)
+{
+	size_t len = strlen(dso);
+	bool bracketed = len > 2 && dso[0] == '[' && dso[len - 1] == ']';
+
+	snprintf(buf, size, "[%.*s+0x%llx]", (int)(bracketed ? len - 2 : len), dso + bracketed,
+		 (unsigned long long)addr);
+}
 
 const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, size_t size)
 {
@@ -12,10 +23,10 @@ const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, si
 		return strtab_get(p->strings, f->inlined);
 	if (f->sym != ID_NONE)
 		return dsos_symbol_name(p->dsos, f->dso, f->sym);
-	if (!f->dso)
-		snprintf(buf, size, f->addr ? "[unknown+0x%llx]" : "[unknown]", (unsigned long long)f->addr);
+	if (!f->dso && !f->addr)
+		snprintf(buf, size, "[unknown]");
 	else
-		snprintf(buf, size, "[%s+0x%llx]", dsos_at(p->dsos, f->dso)->short_name, (unsigned long long)f->addr);
+		print_offset(dsos_at(p->dsos, f->dso)->short_name, f->addr, buf, size);
 	return buf;
 }
 
