@@ -21,7 +21,9 @@ struct cursor {
 
 static inline struct cursor cursor_over(const void *data, size_t len, bool swap)
 {
-	return (struct cursor){ data, (const u8 *)data + len, swap, false };
+	const u8 *p = data ? data : (const u8 *)""; /* an empty input may have no address */
+
+	return (struct cursor){ p, p + len, swap, false };
 }
 
 static inline size_t cursor_left(const struct cursor *c)

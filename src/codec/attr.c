@@ -78,7 +78,7 @@ int attr_decode(struct cursor *c, u32 section, struct attr *out, bool *unknown)
 		return ERR_TRUNCATED;
 	if (!size)
 		size = ATTR_SIZE_MIN;
-	if (size < ATTR_SIZE_MIN || size > ATTR_SIZE_LIMIT || (section && size > section))
+	if (size < ATTR_SIZE_MIN || size > ATTR_SIZE_LIMIT || size % 8 || (section && size > section))
 		return ERR_FORMAT;
 	p = cursor_bytes(c, section ? section : size);
 	if (!p)

@@ -42,7 +42,8 @@ _Static_assert(sizeof(struct attr) == ATTR_SIZE_MAX_KNOWN, "the kernel's layout"
 /*
  * Reads one attr at c; its own size field says how many bytes it takes, and c ends up behind them. size 0 means 64
  * (the oldest files). With `section` non-zero, that many bytes are consumed whatever the attr says (a file's attr
- * section). ERR_TRUNCATED when the bytes are not there, ERR_FORMAT when size is under 64 or over section or over 4096.
+ * section). ERR_TRUNCATED when the bytes are not there, ERR_FORMAT when size is under 64, no multiple
+ * of 8, or over section or 4096.
  * Unknown bytes behind the known ones are dropped; *unknown (may be NULL) tells whether any was non-zero.
  * In a swapped file the flag bits arrive mirrored within each byte; that is undone here.
  */

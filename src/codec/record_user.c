@@ -10,10 +10,10 @@ typedef unsigned long long ull;
 #define BPF_VALUE_SIZE 256
 #define BPF_NAME_SIZE 512
 
-/* A fixed field of text, zero-filled; cut so that a NUL fits. */
+/* A field of text, zero-filled; text that fills it has no NUL. */
 static void put_fixed_text(struct bytes *out, struct str s, u32 size)
 {
-	u32 len = MIN(s.len, size - 1);
+	u32 len = MIN(s.len, size);
 
 	bytes_put(out, s.p, len);
 	bytes_zero(out, size - len);
@@ -62,7 +62,7 @@ static void event_type_decode(struct cursor *c, struct record *r)
 static void event_type_encode(const struct record *r, struct bytes *out)
 {
 	bytes_u64(out, r->event_type.id);
-	put_fixed_text(out, r->event_type.name, 64);
+	put_fixed_text(out, r->event_type.name, MAX(r->event_type.name.len, 64u));
 }
 
 static void event_type_print(const struct record *r, struct bytes *out)

@@ -218,11 +218,12 @@ static u64 payload_size(const u8 *p, const struct record_header *h, bool swap)
 bool source_next(const struct source *s, u64 *offset, struct source_record *out, u64 *bad)
 {
 	u64 at = *offset, left = s->size - at, payload = 0;
-	const u8 *p = s->data + at;
 	struct record_header h;
+	const u8 *p;
 
 	if (UNLIKELY(left < sizeof(h)))
 		goto stop;
+	p = s->data + at;
 	memcpy(&h, p, sizeof(h));
 	if (s->swap) {
 		h.type = __builtin_bswap32(h.type);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recipe/swap.h"
 
-#include <stdlib.h>
-
 /* A place in a record that moves on as fields are turned round; end is where the trailer starts. */
 struct at {
 	u8 *p, *end;
@@ -12,8 +10,10 @@ static u64 turn(struct at *at, u32 width)
 {
 	u64 before = 0;
 
-	if (at->end - at->p < width)
-		abort(); /* the caller's record is not whole */
+	if (at->end - at->p < width) { /* a record that is broken on purpose */
+		at->p = at->end;
+		return 0;
+	}
 	memcpy(&before, at->p, width);
 	for (u32 i = 0; i < width / 2; i++) {
 		u8 t = at->p[i];
@@ -23,6 +23,12 @@ static u64 turn(struct at *at, u32 width)
 	}
 	at->p += width;
 	return before;
+}
+
+/* Bytes that have no order. */
+static void pass(struct at *at, u64 n)
+{
+	at->p += MIN(n, (u64)(at->end - at->p));
 }
 
 void swap_words(u8 *p, size_t bytes, u32 width)
@@ -153,13 +159,13 @@ static void swap_irregular(struct at at, const struct record_header *h)
 		swap_body(at, (u32)fmt ? "44444488s" : "4444448s");
 		break;
 	case PERF_RECORD_THREAD_MAP:
-		for (nr = turn(&at, 8); nr; nr--) {
+		for (nr = turn(&at, 8); nr && at.p < at.end; nr--) {
 			turn(&at, 8);
-			at.p += 16;
+			pass(&at, 16);
 		}
 		break;
 	case PERF_RECORD_BPF_METADATA:
-		at.p += 512;
+		pass(&at, 512);
 		turn(&at, 8);
 		break;
 	default:
@@ -188,7 +194,7 @@ static void swap_branch(struct at *at)
 
 static void turn_many(struct at *at, u64 n)
 {
-	while (n--)
+	while (n-- && at->p < at->end)
 		turn(at, 8);
 }
 
@@ -218,13 +224,13 @@ static void swap_variable(struct at *at, const struct sample_layout *l, u64 bit)
 		turn_many(at, turn(at, 8));
 		break;
 	case PERF_SAMPLE_RAW:
-		at->p += turn(at, 4);
+		pass(at, turn(at, 4));
 		break;
 	case PERF_SAMPLE_BRANCH_STACK:
 		n = turn(at, 8);
 		if (l->branch_sample_type & 1 << 17)
 			turn(at, 8);
-		for (u64 i = 0; i < n; i++)
+		for (u64 i = 0; i < n && at->end - at->p >= 24; i++)
 			swap_branch(at);
 		if (l->branch_sample_type & 1 << 19)
 			turn_many(at, n);
@@ -239,12 +245,12 @@ static void swap_variable(struct at *at, const struct sample_layout *l, u64 bit)
 		break;
 	case PERF_SAMPLE_STACK_USER:
 		n = turn(at, 8);
-		at->p += n;
+		pass(at, n);
 		if (n)
 			turn(at, 8);
 		break;
 	default: /* AUX */
-		at->p += turn(at, 8);
+		pass(at, turn(at, 8));
 	}
 }
 
@@ -325,7 +331,7 @@ void swap_record(u8 *record, const struct trailer_layout *trailer, const struct 
 		swap_sample(at, layout);
 		return;
 	}
-	if (h.type <= PERF_RECORD_CALLCHAIN_DEFERRED && trailer) {
+	if (h.type <= PERF_RECORD_CALLCHAIN_DEFERRED && trailer && h.size >= 8 + trailer->size) {
 		at.end -= trailer->size;
 		swap_trailer((struct at){ at.end, at.end + trailer->size }, trailer->fields);
 	}

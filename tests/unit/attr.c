@@ -93,7 +93,8 @@ static void sections_and_bad_sizes(void **state)
 		{ 63, 0, ERR_FORMAT },
 		{ 8, 136, ERR_FORMAT },
 		{ 137, 136, ERR_FORMAT },
-		{ 4097, 0, ERR_FORMAT },
+		{ 4104, 0, ERR_FORMAT },
+		{ 100, 136, ERR_FORMAT },
 		{ 4096, 0, ERR_TRUNCATED },
 		{ 128, 999, ERR_TRUNCATED },
 	};

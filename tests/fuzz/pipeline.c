@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A whole file, taken all the way to a profile. Looks up no file that the recording names. */
+#include "pipeline.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct pipeline_opts opts = { .children = true };
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct session *session;
+	struct profile *profile;
+	char path[64];
+
+	MUST(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	opts.input = path;
+	opts.session.workers = 1;
+	opts.session.symbols.symfs = "/nonexistent";
+	opts.session.symbols.buildid_dir = "/nonexistent";
+	opts.session.symbols.no_kernel = true;
+	opts.session.symbols.offline = true;
+	if (!pipeline_profile(&opts, &session, &profile, NULL)) {
+		profile_free(profile);
+		session_close(session);
+	}
+	close(fd);
+	return 0;
+}
+
+void fuzz_seeds(const struct recipe *r, const struct seed_sink *sink)
+{
+	struct bytes file = { 0 };
+
+	MUST(!recipe_write(r, &file));
+	sink->give(sink->ctx, file.p, file.len);
+	bytes_free(&file);
+}
