@@ -31,10 +31,8 @@ struct expander {
 static u32 inlined_frame(struct expander *x, const struct frame *outer, const char *name)
 {
 	struct frame f = { .dso = outer->dso, .level = outer->level };
-	char *text = mem_printf("%s (inlined)", name);
 
-	f.inlined = strtab_intern_z(x->p->strings, text);
-	free(text);
+	f.inlined = strtab_intern_z(x->p->strings, name);
 	return frames_intern(x->p->frames, &f);
 }
 

@@ -13,13 +13,13 @@
 struct address_slot {
 	const struct space *space;
 	u64 ip;
-	u32 n;
+	u32 n : 31, caller : 1;
 	u32 frame; /* ID_NONE: empty */
 };
 
 struct code_slot {
 	u64 addr;
-	u32 dso;
+	u32 key;   /* dso << 1 | caller */
 	u32 frame; /* ID_NONE: empty */
 };
 
@@ -64,26 +64,30 @@ const struct thread_view *resolver_thread(struct resolver *r, u32 pid, u32 tid, 
 	return t;
 }
 
-static u32 place_frame(struct resolver *r, const struct place *p)
+/* The line of a call is that of the call, not of the instruction that it returns to. */
+static u32 place_frame(struct resolver *r, const struct place *p, bool caller)
 {
 	struct frame f = { .dso = p->dso, .sym = p->sym, .level = p->level };
 
-	if (p->sym == ID_NONE || (r->opts.by_address && dsos_has_lines(r->dsos, p->dso)))
+	if (p->sym == ID_NONE)
 		f.addr = p->addr;
+	else if (r->opts.by_address && dsos_has_lines(r->dsos, p->dso))
+		f.addr = p->addr - caller;
 	return frames_intern(r->frames, &f);
 }
 
 /* The frame of an address that lies in a mapping, by way of the code cache. */
-static u32 mapped_frame(struct resolver *r, const struct vmap *m, char level, u64 ip)
+static u32 mapped_frame(struct resolver *r, const struct vmap *m, char level, u64 ip, bool caller)
 {
 	struct place p = { .map = m, .dso = m->dso, .level = level };
+	u32 key = p.dso << 1 | caller;
 	struct code_slot *slot;
 
 	p.addr = vmap_addr(m, r->dsos, ip);
-	slot = &r->code[hash_mix(p.addr, p.dso) % CODE_CACHE];
-	if (slot->frame == ID_NONE || slot->addr != p.addr || slot->dso != p.dso) {
+	slot = &r->code[hash_mix(p.addr, key) % CODE_CACHE];
+	if (slot->frame == ID_NONE || slot->addr != p.addr || slot->key != key) {
 		p.sym = dsos_symbol_at(r->dsos, p.dso, p.addr);
-		*slot = (struct code_slot){ p.addr, p.dso, place_frame(r, &p) };
+		*slot = (struct code_slot){ p.addr, key, place_frame(r, &p, caller) };
 	}
 	return slot->frame;
 }
@@ -92,7 +96,7 @@ static u32 unmapped_frame(struct resolver *r, u32 cpumode, u64 ip, bool caller)
 {
 	struct place p = { .addr = caller ? 0 : ip, .sym = ID_NONE, .level = cpumode_level(cpumode) };
 
-	return place_frame(r, &p);
+	return place_frame(r, &p, false);
 }
 
 static u32 address_index(const struct maps *maps, u64 ip)
@@ -115,16 +119,21 @@ u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode,
 	const struct maps *maps = maps_of(t, cpumode);
 	struct address_slot *slot;
 	const struct vmap *m;
+	bool in_call;
 
 	if (cpumode != PERF_RECORD_MISC_KERNEL && cpumode != PERF_RECORD_MISC_USER)
 		return unmapped_frame(r, cpumode, ip, caller);
+	/* Whether an address is a caller's matters only where lines do. */
+	in_call = caller && r->opts.by_address;
 	slot = &r->addresses[address_index(maps, ip)];
-	if (slot->frame != ID_NONE && slot->ip == ip && slot->space == maps->space && slot->n == maps->n)
+	if (slot->frame != ID_NONE && slot->ip == ip && slot->space == maps->space && slot->n == maps->n &&
+	    slot->caller == in_call)
 		return slot->frame;
 	m = maps_find(maps, ip);
 	if (!m)
 		return unmapped_frame(r, cpumode, ip, caller);
-	*slot = (struct address_slot){ maps->space, ip, maps->n, mapped_frame(r, m, cpumode_level(cpumode), ip) };
+	*slot = (struct address_slot){ .space = maps->space, .ip = ip, .n = maps->n, .caller = in_call };
+	slot->frame = mapped_frame(r, m, cpumode_level(cpumode), ip, in_call);
 	return slot->frame;
 }
 
