@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "state/jit.h"
@@ -300,13 +301,47 @@ void session_times(const struct session *s, u64 *first, u64 *last)
 	}
 }
 
-static int by_time(const void *va, const void *vb)
+/* Where the ascending run that starts at `from` ends. */
+static u64 run_end(const struct sample_ref *v, u64 n, u64 from)
 {
-	const struct sample_ref *a = va, *b = vb;
+	u64 i = from + 1;
 
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
+	while (i < n && v[i].time >= v[i - 1].time)
+		i++;
+	return i;
+}
+
+static void merge_runs(const struct sample_ref *v, u64 a, u64 mid, u64 end, struct sample_ref *out)
+{
+	u64 b = mid, o = a, first = a;
+
+	while (first < mid && b < end)
+		out[o++] = v[b].time < v[first].time ? v[b++] : v[first++];
+	memcpy(out + o, v + first, (mid - first) * sizeof(*v));
+	o += mid - first;
+	memcpy(out + o, v + b, (end - b) * sizeof(*v));
+}
+
+/*
+ * A recording is a row of rings' contents, each in order: a few long ascending runs for each flush. Neighbouring runs are merged, round
+ * after round, from one array into the other; equal times stay in file order. Returns the array that holds the result.
+ */
+static struct sample_ref *sort_refs(struct sample_ref *v, struct sample_ref *other, u64 n)
+{
+	while (run_end(v, n, 0) < n) {
+		struct sample_ref *t;
+
+		for (u64 at = 0; at < n;) {
+			u64 mid = run_end(v, n, at), end = mid < n ? run_end(v, n, mid) : n;
+
+			merge_runs(v, at, mid, end, other);
+			at = end;
+		}
+		t = v;
+		v = other;
+		other = t;
+	}
+	return v;
 }
 
 int session_sort_samples(struct session *s, struct sample_ref **out, u64 *n)
@@ -329,8 +364,13 @@ int session_sort_samples(struct session *s, struct sample_ref **out, u64 *n)
 		sorted &= refs[count].time >= last;
 		last = refs[count++].time;
 	}
-	if (!sorted)
-		qsort(refs, count, sizeof(*refs), by_time);
+	if (!sorted) {
+		struct sample_ref *other = mem_realloc(NULL, count + 1, sizeof(*other)),
+				  *v = sort_refs(refs, other, count);
+
+		free(v == refs ? other : refs);
+		refs = v;
+	}
 	*out = refs;
 	*n = count;
 	return 0;
