@@ -241,6 +241,10 @@ static void put_hint(void *ctx, const struct note *note)
 	if (h->n++ >= h->most)
 		return;
 	bytes_str(h->out, "# ");
+	if (note->file) {
+		bytes_plain(h->out, note->file, strlen(note->file));
+		bytes_str(h->out, ": ");
+	}
 	bytes_plain(h->out, note->text, strlen(note->text));
 	bytes_char(h->out, '\n');
 }
@@ -308,7 +312,7 @@ static int read_and_write(const struct command_ctx *ctx, const struct config *c,
 	err = pipeline_profile(&s->pipeline, &session, &profile, &progress.notify);
 	if (err) {
 		progress_stop(&progress);
-		return EXIT_FAILURE;
+		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
 	}
 	bytes_to_fd(&out, STDOUT_FILENO);
 	if (!ctx->tty_out)

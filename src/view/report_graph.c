@@ -238,13 +238,11 @@ void report_graph(const struct row_view *v, const struct report_opts *o, struct 
 	const struct graph_node *root = report_row_graph(v, o, &arena);
 	struct drawing d = { .v = v, .o = o, .out = out };
 
-	if (!root)
-		return;
 	d.whole = report_whole(v->event, o);
 	d.limit = o->graph_limit ? o->graph_limit : UINT32_MAX;
-	if (o->graph == GRAPH_FLAT || o->graph == GRAPH_FOLDED) {
+	if (root && (o->graph == GRAPH_FLAT || o->graph == GRAPH_FOLDED)) {
 		draw_stacks(&d, root);
-	} else {
+	} else if (root) {
 		bytes_repeat(&d.prefix, ' ', MARGIN);
 		draw_graph(&d, root);
 	}

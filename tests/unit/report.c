@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What report prints of profiles made by hand, to the letter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "synthetic.h"
+#include "view/report.h"
+
+typedef void render_fn(struct profile *p, const struct report_opts *o, struct bytes *out);
+
+static const char *const one_event[] = { "cycles", NULL };
+
+/* Three ways into hot, and work of main's own. */
+static const struct synthetic_stack work[] = {
+	{ 0, "w", "w`main|w`a|w`hot", 6000, 60 },
+	{ 0, "w", "w`main|w`b|w`hot", 3000, 30 },
+	{ 0, "w", "w`main|[k]`sys_read|[k]`copy", 700, 7 },
+	{ 0, "w", "w`main", 300, 3 },
+};
+
+static void check(struct synthetic *s, struct report_opts *o, render_fn *render, const char *expected)
+{
+	struct bytes out = { 0 };
+
+	if (!o->nr_columns)
+		report_default_columns(s->profile, false, false, o);
+	render(s->profile, o, &out);
+	bytes_char(&out, 0);
+	assert_string_equal((const char *)out.p, expected);
+	bytes_free(&out);
+	synthetic_free(s);
+}
+
+static void make_work(struct synthetic *s, bool children)
+{
+	synthetic_make(s, one_event, work, ARRAY_LEN(work), children, NULL, 0);
+}
+
+static void test_flat(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	make_work(&s, false);
+	check(&s, &(struct report_opts){ 0 }, report_text,
+	      "# Total Lost Samples: 0\n"
+	      "#\n"
+	      "# Recording: 100 samples, 0 lost, 0 throttled\n"
+	      "# Quality: 0.00% of frames unresolved, 0.00% of user stacks broken\n"
+	      "#\n"
+	      "# Samples: 100  of event 'cycles'\n"
+	      "# Event count (approx.): 10000\n"
+	      "#\n"
+	      "# Overhead  Command  Shared Object  Symbol  \n"
+	      "# ........  .......  .............  ........\n"
+	      "#\n"
+	      "    90.00%  w        w              [.] hot\n"
+	      "     7.00%  w        [k]            [k] copy\n"
+	      "     3.00%  w        w              [.] main\n");
+}
+
+static void test_callees(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	make_work(&s, false);
+	check(&s, &(struct report_opts){ .graph = GRAPH_GRAPH, .graph_min = 0.5, .quiet = true }, report_text,
+	      "    90.00%  w        w              [.] hot\n"
+	      "            |\n"
+	      "            ---hot\n"
+	      "               |          \n"
+	      "               |--60.00%--a\n"
+	      "               |          main\n"
+	      "               |          \n"
+	      "                --30.00%--b\n"
+	      "                          main\n"
+	      "\n"
+	      "     7.00%  w        [k]            [k] copy\n"
+	      "            |\n"
+	      "            ---copy\n"
+	      "               sys_read\n"
+	      "               main\n"
+	      "\n"
+	      "     3.00%  w        w              [.] main\n"
+	      "            |\n"
+	      "            ---main\n"
+	      "\n");
+}
+
+static void test_callers(void **state)
+{
+	struct report_opts o = { .graph = GRAPH_GRAPH, .graph_min = 8, .caller = true, .quiet = true };
+	struct synthetic s;
+
+	(void)state;
+	o.percent_limit = 50;
+	make_work(&s, true);
+	check(&s, &o, report_text,
+	      "   100.00%     3.00%  w        w              [.] main\n"
+	      "            |\n"
+	      "            ---main\n"
+	      "               |          \n"
+	      "               |--60.00%--a\n"
+	      "               |          hot\n"
+	      "               |          \n"
+	      "                --30.00%--b\n"
+	      "                          hot\n"
+	      "\n"
+	      "    90.00%    90.00%  w        w              [.] hot\n"
+	      "            |\n"
+	      "            ---main\n"
+	      "               |          \n"
+	      "               |--60.00%--a\n"
+	      "               |          hot\n"
+	      "               |          \n"
+	      "                --30.00%--b\n"
+	      "                          hot\n"
+	      "\n"
+	      "    60.00%     0.00%  w        w              [.] a\n"
+	      "            |\n"
+	      "            ---a\n"
+	      "               hot\n"
+	      "\n");
+}
+
+/* Shares of the branch above, and what was left out as a branch of its own. */
+static void test_fractal(void **state)
+{
+	struct report_opts o = { .graph = GRAPH_FRACTAL, .graph_min = 40, .quiet = true, .percent_limit = 50 };
+	struct synthetic s;
+
+	(void)state;
+	make_work(&s, false);
+	check(&s, &o, report_text,
+	      "    90.00%  w        w              [.] hot\n"
+	      "            |\n"
+	      "            ---hot\n"
+	      "               |          \n"
+	      "               |--66.67%--a\n"
+	      "               |          main\n"
+	      "                --33.33%--[...]\n"
+	      "\n");
+}
+
+static void test_stack_lists(void **state)
+{
+	struct report_opts flat = { .graph = GRAPH_FLAT, .graph_min = 0.5, .quiet = true, .percent_limit = 50 };
+	struct report_opts folded = { .graph = GRAPH_FOLDED, .graph_min = 0.5, .quiet = true, .graph_limit = 1 };
+	struct synthetic s;
+
+	(void)state;
+	make_work(&s, false);
+	check(&s, &flat, report_text,
+	      "    90.00%  w        w              [.] hot\n"
+	      "           60.00%\n"
+	      "                hot\n"
+	      "                a\n"
+	      "                main\n"
+	      "\n"
+	      "           30.00%\n"
+	      "                hot\n"
+	      "                b\n"
+	      "                main\n"
+	      "\n");
+	make_work(&s, false);
+	check(&s, &folded, report_text,
+	      "    90.00%  w        w              [.] hot\n"
+	      "60.00% hot;a;main\n"
+	      "     7.00%  w        [k]            [k] copy\n"
+	      "7.00% copy;sys_read;main\n"
+	      "     3.00%  w        w              [.] main\n"
+	      "3.00% main\n");
+}
+
+/* Rows that begin with the symbol: the graph does not say it again. */
+static void test_symbol_first(void **state)
+{
+	static const u8 sort[] = { SORT_SYMBOL };
+	struct report_opts o = { .graph = GRAPH_GRAPH, .graph_min = 0.5, .quiet = true, .percent_limit = 50 };
+	struct synthetic s;
+
+	(void)state;
+	synthetic_make(&s, one_event, work, ARRAY_LEN(work), false, sort, 1);
+	check(&s, &o, report_text,
+	      "    90.00%  [.] hot\n"
+	      "            |          \n"
+	      "            |--60.00%--a\n"
+	      "            |          main\n"
+	      "            |          \n"
+	      "             --30.00%--b\n"
+	      "                       main\n"
+	      "\n");
+}
+
+static void test_columns(void **state)
+{
+	struct report_opts o = { .quiet = true, .percent_limit = 50, .widths = { 0, 0, 0, 4, 0 } };
+	struct report_opts parted = { .separator = 'o' };
+	struct synthetic s;
+
+	(void)state;
+	make_work(&s, false);
+	report_default_columns(s.profile, true, true, &o);
+	check(&s, &o, report_text, "    90.00%            90          9000  w     w              [.] hot\n");
+	make_work(&s, false);
+	parted.quiet = true;
+	check(&s, &parted, report_text, "90.00%owowo[.] h.t\n7.00%owo[k]o[k] c.py\n3.00%owowo[.] main\n");
+}
+
+static void test_color(void **state)
+{
+	static const struct synthetic_stack stacks[] = {
+		{ 0, "w", "w`a", 950, 1 },
+		{ 0, "w", "w`b", 49, 1 },
+		{ 0, "w", "w`c", 1, 1 },
+	};
+	struct synthetic s;
+
+	(void)state;
+	synthetic_make(&s, one_event, stacks, ARRAY_LEN(stacks), false, NULL, 0);
+	check(&s, &(struct report_opts){ .quiet = true, .color = true }, report_text,
+	      "  \033[31m  95.00%\033[m  w        w              [.] a\n"
+	      "  \033[32m   4.90%\033[m  w        w              [.] b\n"
+	      "     0.10%  w        w              [.] c\n");
+}
+
+static void test_hostile_names(void **state)
+{
+	static const struct synthetic_stack stacks[] = {
+		{ 0, "a\033[2J\n\"b", "x,y`<&>\x01\xff;|x,y`+dead", 5, 1 },
+	};
+	static const u8 sort[] = { SORT_COMM, SORT_DSO, SORT_SYMBOL };
+	struct report_opts o = { .graph = GRAPH_FOLDED, .quiet = true };
+	struct synthetic s;
+
+	(void)state;
+	synthetic_make(&s, one_event, stacks, 1, false, sort, 3);
+	check(&s, &o, report_text,
+	      "   100.00%  a?[2J?\"b  x,y            [.] [x,y+0xdead]\n"
+	      "100.00% [x,y+0xdead];<&>??;\n");
+	synthetic_make(&s, one_event, stacks, 1, true, sort, 3);
+	check(&s, &(struct report_opts){ 0 }, report_csv,
+	      "event,whole,total,total_percent,self,self_percent,comm,dso,symbol\n"
+	      "cycles,5,5,100.0000,5,100.0000,\"a\033[2J\n\"\"b\",\"x,y\",\"[x,y+0xdead]\"\n"
+	      "cycles,5,5,100.0000,0,0.0000,\"a\033[2J\n\"\"b\",\"x,y\",<&>\x01\xff;\n");
+}
+
+static void test_csv(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	make_work(&s, true);
+	check(&s, &(struct report_opts){ .percent_limit = 60 }, report_csv,
+	      "event,whole,total,total_percent,self,self_percent,comm,dso,symbol\n"
+	      "cycles,10000,10000,100.0000,300,3.0000,w,w,main\n"
+	      "cycles,10000,9000,90.0000,9000,90.0000,w,w,hot\n"
+	      "cycles,10000,6000,60.0000,0,0.0000,w,w,a\n");
+}
+
+static void test_json(void **state)
+{
+	struct report_opts o = { .graph = GRAPH_GRAPH, .percent_limit = 50 };
+	struct synthetic s;
+
+	(void)state;
+	make_work(&s, false);
+	s.profile->tally.lost = 2;
+	check(&s, &o, report_json,
+	      "{\"meta\":{\"generator\":\"reticle " RETICLE_VERSION "\",\"sort\":[\"comm\",\"dso\",\"symbol\"],"
+	      "\"children\":false,\"call_graph\":true,\"caller\":false,\"percent_limit\":50,\"time_slice_ns\":0},\n"
+	      "\"tally\":{\"samples\":100,\"filtered\":0,\"lost\":2,\"lost_samples\":0,\"throttled\":0,"
+	      "\"undecodable\":0,\"broken_records\":0,\"unknown_records\":0,\"frames\":294,\"unresolved_frames\":0,"
+	      "\"user_stacks\":100,\"broken_stacks\":0,\"first_time_ns\":0,\"last_time_ns\":0,\"aux_lost\":0,"
+	      "\"aux_truncated\":0,\"left_out_bytes\":0},\n"
+	      "\"events\":[{\"name\":\"cycles\",\"weight\":10000,\"whole\":10000,\"samples\":100,\"rows\":[\n"
+	      "{\"self\":9000,\"comm\":\"w\",\"dso\":\"w\",\"symbol\":\"hot\",\"graph\":[{\"frame\":\"hot\",\"self\":0,"
+	      "\"total\":9000,\"kids\":[{\"frame\":\"a\",\"self\":0,\"total\":6000,\"kids\":[{\"frame\":\"main\","
+	      "\"self\":6000,\"total\":6000}]},{\"frame\":\"b\",\"self\":0,\"total\":3000,\"kids\":[{\"frame\":"
+	      "\"main\",\"self\":3000,\"total\":3000}]}]}]}\n"
+	      "]}]}\n");
+}
+
+/* An event without samples has no table; the others keep their order. */
+static void test_several_events(void **state)
+{
+	static const char *const events[] = { "cycles", "faults", "switches", NULL };
+	static const struct synthetic_stack stacks[] = {
+		{ 2, "w", "w`b", 1, 1 },
+		{ 0, "w", "w`a", 3000, 2000 },
+	};
+	struct report_opts o = { .widths = { 0 } };
+	struct synthetic s;
+
+	(void)state;
+	synthetic_make(&s, events, stacks, 2, false, NULL, 0);
+	s.profile->tally = (struct tally){ .samples = 2001,
+					   .lost = 4,
+					   .lost_samples = 3,
+					   .throttled = 1,
+					   .filtered = 9,
+					   .undecodable = 8,
+					   .frames = 3,
+					   .unresolved = 1 };
+	check(&s, &o, report_text,
+	      "# Total Lost Samples: 3\n"
+	      "#\n"
+	      "# Recording: 2001 samples, 7 lost, 1 throttled, 9 left out by filters, 8 undecodable\n"
+	      "# Quality: 33.33% of frames unresolved\n"
+	      "#\n"
+	      "# Samples: 2K of event 'cycles'\n"
+	      "# Event count (approx.): 3000\n"
+	      "#\n"
+	      "# Overhead  Command  Shared Object  Symbol\n"
+	      "# ........  .......  .............  ......\n"
+	      "#\n"
+	      "   100.00%  w        w              [.] a\n"
+	      "\n\n"
+	      "# Samples: 1  of event 'switches'\n"
+	      "# Event count (approx.): 1\n"
+	      "#\n"
+	      "# Overhead  Command  Shared Object  Symbol\n"
+	      "# ........  .......  .............  ......\n"
+	      "#\n"
+	      "   100.00%  w        w              [.] b\n");
+}
+
+static void test_no_samples(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	synthetic_make(&s, one_event, NULL, 0, true, NULL, 0);
+	check(&s, &(struct report_opts){ 0 }, report_text,
+	      "# Total Lost Samples: 0\n"
+	      "#\n"
+	      "# Recording: 0 samples, 0 lost, 0 throttled\n"
+	      "# Quality: 0.00% of frames unresolved\n"
+	      "#\n"
+	      "# No samples.\n");
+	synthetic_make(&s, one_event, NULL, 0, false, NULL, 0);
+	check(&s, &(struct report_opts){ 0 }, report_csv, "event,whole,self,self_percent,comm,dso,symbol\n");
+}
+
+/* Samples whose periods are 0 (counters that never ran) must not divide by it. */
+static void test_no_weight(void **state)
+{
+	static const struct synthetic_stack stacks[] = { { 0, "w", "w`a|w`b", 0, 4 } };
+	struct report_opts o = { .quiet = true, .graph = GRAPH_FRACTAL };
+	struct synthetic s;
+
+	(void)state;
+	synthetic_make(&s, one_event, stacks, 1, false, NULL, 0);
+	check(&s, &o, report_text, "     0.00%  w        w              [.] b\n");
+}
+
+static void test_names_of_columns(void **state)
+{
+	(void)state;
+	assert_int_equal(column_find("sym", 3), COLUMN_SYMBOL);
+	assert_int_equal(column_find("symbol", 6), COLUMN_SYMBOL);
+	assert_int_equal(column_find("overhead", 8), COLUMN_OVERHEAD);
+	assert_int_equal(column_find("over", 4), ID_NONE);
+	for (u32 key = 0; key < NR_SORT_KEYS; key++) {
+		u32 column = column_of_key(key);
+
+		assert_int_not_equal(column, ID_NONE);
+		assert_int_equal(columns[column].sort_key, key);
+		assert_int_equal(column_find(columns[column].name, strlen(columns[column].name)), column);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flat),
+		cmocka_unit_test(test_callees),
+		cmocka_unit_test(test_callers),
+		cmocka_unit_test(test_fractal),
+		cmocka_unit_test(test_stack_lists),
+		cmocka_unit_test(test_symbol_first),
+		cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_color),
+		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_several_events),
+		cmocka_unit_test(test_no_samples),
+		cmocka_unit_test(test_no_weight),
+		cmocka_unit_test(test_names_of_columns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
