@@ -31,15 +31,15 @@ static void load_file_lines(struct dsos *d, struct dso_slot *s, struct dso_lines
 
 	if (debuginfo_runtime(d, s, &run, &why) < 0)
 		return;
-	l->segments = run.elf.segments;
-	l->nr_segments = run.elf.nr_segments;
-	run.elf.segments = NULL;
 	if (elf_section_named(&run.elf, ".debug_info") || elf_section_named(&run.elf, ".zdebug_info")) {
 		l->dwarf = open_dwarf(&run);
 	} else if (debuginfo_separate(d, s, &run.elf, WANT_DWARF, &separate) == 0) {
 		l->dwarf = open_dwarf(&separate);
 		found_file_close(&separate);
 	}
+	l->segments = run.elf.segments;
+	l->nr_segments = run.elf.nr_segments;
+	run.elf.segments = NULL;
 	found_file_close(&run);
 }
 

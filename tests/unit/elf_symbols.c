@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Symbols and source lines of real programs, made by this build's compiler (fixture/markers.c). */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "state/debuginfo.h"
+#include "state/dwarf.h"
+#include "state/elf_symbols.h"
+#include "state/text.h"
+
+static const char *fixture(const char *name)
+{
+	const char *dir = getenv("FIXTURE_DIR");
+	static _Thread_local char path[4096];
+
+	assert_non_null(dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static struct bytes contents(const char *path)
+{
+	struct bytes b = { 0 };
+
+	assert_int_equal(text_read(path, &b), 0);
+	return b;
+}
+
+/* Where in the code that text stands. */
+static u64 find(const char *path, const char *marker)
+{
+	struct bytes b = contents(path);
+	const u8 *at = memmem(b.p, b.len, marker, strlen(marker));
+	u64 offset = at ? (u64)(at - b.p) : 0;
+
+	assert_non_null(at);
+	bytes_free(&b);
+	return offset;
+}
+
+struct open_dso {
+	struct dsos *d;
+	u32 id;
+};
+
+static struct open_dso open_dso(const char *path)
+{
+	struct symbol_opts opts = { .demangle = true, .buildid_dir = "/nonexistent" };
+	struct open_dso o = { .d = dsos_new(&opts, NULL) };
+
+	o.id = dsos_get(o.d, &(struct dso_key){ .kind = DSO_FILE, .path = { path, (u32)strlen(path) } });
+	return o;
+}
+
+/* "name+offset" of what holds the address; "" when nothing does. */
+static const char *name_at(const struct open_dso *o, u64 addr, char *out, size_t size)
+{
+	u32 sym = dsos_symbol_at(o->d, o->id, addr);
+
+	out[0] = 0;
+	if (sym != ID_NONE)
+		snprintf(out, size, "%s+%llu", dsos_symbol_name(o->d, o->id, sym),
+			 (unsigned long long)(addr - dsos_symbol(o->d, o->id, sym)->start));
+	return out;
+}
+
+static void check_marker(const char *path, const char *marker, const char *expected)
+{
+	struct open_dso o = open_dso(path);
+	char name[256];
+
+	assert_string_equal(name_at(&o, find(path, marker), name, sizeof(name)), expected);
+	dsos_free(o.d);
+}
+
+static void check_full_table(const char *path)
+{
+	check_marker(path, "<global>", "marker_global+0");
+	check_marker(path, "<local>", "marker_local+0");
+	check_marker(path, "<strong>", "marker_strong+0");
+	check_marker(path, "<plain>", "marker_plain+0");
+	check_marker(path, "<unsized>", "marker_unsized+0");
+	check_marker(path, "<last>", "marker_last+0");
+}
+
+static void test_programs(void **state)
+{
+	(void)state;
+	check_full_table(fixture("markers_pie"));
+	check_full_table(fixture("markers_fixed"));
+	check_full_table(fixture("markers_static"));
+}
+
+/* A label counts in sections of text and data only; the code there belongs to no symbol. */
+static void test_label_elsewhere(void **state)
+{
+	struct open_dso o = open_dso(fixture("markers_pie"));
+	u64 at = find(fixture("markers_pie"), "<elsewhere>");
+	char name[256];
+
+	(void)state;
+	assert_null(strstr(name_at(&o, at, name, sizeof(name)), "marker_elsewhere"));
+	dsos_free(o.d);
+}
+
+static void test_debug_link(void **state)
+{
+	(void)state;
+	check_full_table(fixture("stripped/linked"));
+}
+
+/* The file that the link names has another checksum: better no symbols than wrong ones. */
+static void test_debug_link_of_other_build(void **state)
+{
+	(void)state;
+	check_marker(fixture("stripped/wrong"), "<local>", "");
+}
+
+static void test_embedded_table(void **state)
+{
+	(void)state;
+	check_marker(fixture("stripped/mini"), "<local>", "marker_local+0");
+	check_marker(fixture("stripped/mini"), "<last>", "marker_last+0");
+	check_marker(fixture("stripped/bare"), "<local>", "");
+}
+
+/* Every function that the program calls through the PLT has an entry with its name. */
+static void test_plt(void **state)
+{
+	struct open_dso o = open_dso(fixture("stripped/linked"));
+	bool found = false;
+	u32 sym = 0;
+
+	(void)state;
+	dsos_symbol_at(o.d, o.id, 0);
+	for (; !found && sym < symtab_count(dsos_at(o.d, o.id)->symtab); sym++)
+		found = !strcmp(dsos_symbol_name(o.d, o.id, sym), "puts@plt");
+	assert_true(found);
+	dsos_free(o.d);
+}
+
+static void test_what_is_no_program(void **state)
+{
+	static const char *const paths[] = { "/dev/null", "/dev/zero", "/", "/nonexistent", "/proc/self/maps" };
+	char dir[] = "/tmp/reticle-test-XXXXXX", fifo[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		struct open_dso o = open_dso(paths[i]);
+
+		assert_int_equal(dsos_symbol_at(o.d, o.id, 0x1000), ID_NONE);
+		assert_false(dsos_has_lines(o.d, o.id));
+		dsos_free(o.d);
+	}
+	assert_non_null(mkdtemp(dir));
+	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	struct open_dso o = open_dso(fifo); /* opening a pipe without a writer would wait for ever */
+
+	assert_int_equal(dsos_symbol_at(o.d, o.id, 0x1000), ID_NONE);
+	dsos_free(o.d);
+	unlink(fifo);
+	rmdir(dir);
+}
+
+/* A file that is not the recorded build is not used. */
+static void test_build_id_contradicts(void **state)
+{
+	struct symbol_opts opts = { .demangle = true, .buildid_dir = "/nonexistent" };
+	struct dsos *d = dsos_new(&opts, NULL);
+	const char *path = fixture("markers_pie");
+	u8 id[20] = { 1, 2, 3 };
+	u32 dso = dsos_get(d, &(struct dso_key){ .kind = DSO_FILE,
+						 .path = { path, (u32)strlen(path) },
+						 .build_id = id,
+						 .build_id_size = 20 });
+
+	(void)state;
+	assert_int_equal(dsos_symbol_at(d, dso, find(path, "<global>")), ID_NONE);
+	dsos_free(d);
+}
+
+/* The number of the line of the source that holds this text. */
+static u32 line_of(const char *text)
+{
+	const char *path = getenv("FIXTURE_SOURCE");
+	char line[512];
+	u32 n = 0;
+	FILE *f = fopen(path, "re");
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		n++;
+		if (strstr(line, text))
+			break;
+	}
+	fclose(f);
+	return n;
+}
+
+static void check_lines(const char *path)
+{
+	static const char *const functions[] = { "innermost", "middle", "outer" };
+	struct open_dso o = open_dso(path);
+	struct source_frame frames[8];
+	u64 at = find(path, "<inlined>");
+
+	assert_true(dsos_has_lines(o.d, o.id));
+	assert_int_equal(dsos_source_at(o.d, o.id, at, frames, 8), 3);
+	for (u32 i = 0; i < 3; i++) {
+		char tag[64];
+
+		snprintf(tag, sizeof(tag), "here: %s", functions[i]);
+		assert_string_equal(frames[i].function, functions[i]);
+		assert_non_null(frames[i].file);
+		assert_non_null(strstr(frames[i].file, "markers.c"));
+		assert_int_equal(frames[i].line, line_of(tag));
+	}
+	assert_int_equal(dsos_source_at(o.d, o.id, at, frames, 2), 2);
+	assert_int_equal(dsos_source_at(o.d, o.id, 3, frames, 8), 0);
+	dsos_free(o.d);
+}
+
+static void test_lines(void **state)
+{
+	(void)state;
+	check_lines(fixture("markers_pie"));
+	check_lines(fixture("markers_fixed"));
+	check_lines(fixture("markers_static"));
+	check_lines(fixture("stripped/linked"));
+}
+
+static void test_no_lines(void **state)
+{
+	struct open_dso o = open_dso(fixture("stripped/mini"));
+
+	(void)state;
+	assert_false(dsos_has_lines(o.d, o.id));
+	dsos_free(o.d);
+}
+
+/* Everything that reads an ELF file, over bytes that may be anything. */
+static void read_hostile(const u8 *bytes, size_t size)
+{
+	struct symtab_build b;
+	struct elf_file f;
+	struct symtab *t;
+	u8 id[20], *plain = NULL;
+	size_t plain_size;
+
+	if (elf_file_from_memory(&f, bytes, size) < 0)
+		return;
+	symtab_build_init(&b);
+	elf_symbols_add(&b, &f, ELF_SYMTAB, &f);
+	elf_symbols_add(&b, &f, ELF_DYNSYM, &f);
+	elf_plt_add(&b, &f);
+	elf_build_id(&f, id);
+	if (debuginfo_embedded(&f, &plain, &plain_size) == 0)
+		free(plain);
+	elf_file_close(&f);
+	t = symtab_finish(&b);
+	for (u32 i = 0; i < symtab_count(t); i++) {
+		assert_true(symtab_at(t, i)->start < symtab_at(t, i)->end);
+		(void)strlen(symtab_raw_name(t, i));
+	}
+	symtab_find(t, 0x1000);
+	symtab_free(t);
+}
+
+static void test_truncated(void **state)
+{
+	struct bytes b = contents(fixture("stripped/mini"));
+
+	(void)state;
+	for (size_t n = 0; n < b.len; n += n < 256 ? 1 : 64) {
+		u8 *exact = malloc(n ? n : 1); /* so that a read beyond the end is seen */
+
+		memcpy(exact, b.p, n);
+		read_hostile(exact, n);
+		free(exact);
+	}
+	bytes_free(&b);
+}
+
+static void flip_all(struct bytes *b, size_t from, size_t to, size_t step, u8 mask)
+{
+	for (size_t i = from; i < MIN(to, b->len); i += step) {
+		b->p[i] ^= mask;
+		read_hostile(b->p, b->len);
+		b->p[i] ^= mask;
+	}
+}
+
+/* Headers byte by byte, the section headers at the end, and some of the rest. */
+static void test_flipped(void **state)
+{
+	struct bytes b = contents(fixture("stripped/mini"));
+
+	(void)state;
+	flip_all(&b, 0, 128, 1, 0x80);
+	flip_all(&b, 0, 1024, 1, 0xff);
+	flip_all(&b, b.len > 2048 ? b.len - 2048 : 0, b.len, 1, 0xff);
+	flip_all(&b, 1024, b.len, 61, 0xff);
+	bytes_free(&b);
+}
+
+static void test_damaged_dwarf(void **state)
+{
+	struct bytes b = contents(fixture("stripped/linked.debug"));
+
+	(void)state;
+	for (size_t n = 64; n < b.len; n += b.len / 48 + 1) {
+		struct source_frame frames[8];
+		int fd = memfd_create("dwarf", MFD_CLOEXEC);
+		struct dwarf_file *f;
+
+		assert_true(fd >= 0);
+		b.p[n] ^= 0x55;
+		assert_int_equal(write(fd, b.p, b.len), (ssize_t)b.len);
+		b.p[n] ^= 0x55;
+		f = dwarf_file_open(fd);
+		for (u64 at = 0x1000; f && at < 0x1400; at += 16)
+			dwarf_file_at(f, at, frames, 8);
+		dwarf_file_close(f);
+	}
+	bytes_free(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_label_elsewhere),
+		cmocka_unit_test(test_debug_link),
+		cmocka_unit_test(test_debug_link_of_other_build),
+		cmocka_unit_test(test_embedded_table),
+		cmocka_unit_test(test_plt),
+		cmocka_unit_test(test_what_is_no_program),
+		cmocka_unit_test(test_build_id_contradicts),
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_no_lines),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_flipped),
+		cmocka_unit_test(test_damaged_dwarf),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
