@@ -15,8 +15,10 @@
 #include "io/event_set.h"
 #include "io/smallfile.h"
 
-#define CALLER_LIMIT_NOTE                                                                                              \
-	"cannot map %u pages per ring: over the limit for locked memory (smaller -m, ulimit -l, or sysctl "            \
+#define RING_BYTES (4u << 20)
+#define RINGS_TOTAL (256u << 20)
+#define LOCKED_NOTE                                                                                                    \
+	"cannot map rings of %u pages: over the limit for locked memory (smaller -m, ulimit -l, or sysctl "            \
 	"kernel.perf_event_mlock_kb)"
 
 /* The CPUs that e is opened on: the target's, unless the PMU lives on some only, or e follows all. */
@@ -104,8 +106,8 @@ static int open_all(struct event_set *set, const struct target *t, const struct 
 	return err;
 }
 
-/* 128 pages is what perf maps; more absorbs longer stalls of the disk. Root is not bound by the mlock limit. */
-static u32 default_pages(void)
+/* What perf maps: as much as every user may lock, 128 pages unless the administrator changed it. */
+static u32 modest_pages(void)
 {
 	u64 kb = 516, page_kb = (u64)sysconf(_SC_PAGESIZE) / 1024, pages = 1;
 
@@ -116,60 +118,93 @@ static u32 default_pages(void)
 	return (u32)pages;
 }
 
-/* Maps o's own ring. A default that is over the limit is halved until it fits; what the user named is not touched. */
-static int map_ring(struct event_set *set, struct opened *o, bool asked, const struct notify *to)
+/*
+ * Larger rings absorb longer waits for the disk or for a CPU: on a machine with three busy tasks per CPU, 20 kHz with
+ * deep call chains overflowed 128 pages and not 512. So where locked memory is not limited, 4 MB per CPU, less on
+ * machines with very many.
+ */
+static u32 generous_pages(const struct target *t)
+{
+	u64 share = RINGS_TOTAL / MAX(t->cpus.n, (size_t)1), bytes = RING_BYTES, page = (u64)sysconf(_SC_PAGESIZE);
+
+	while (bytes > share && bytes > page)
+		bytes /= 2;
+	return MAX((u32)(bytes / page), modest_pages());
+}
+
+static int map_ring(struct event_set *set, struct opened *o)
 {
 	struct watched_ring w = { .ring = { .cpu = o->cpu, .tid = o->task.tid } };
 	int failed = ring_map(&w.ring, o->fd, set->ring_pages);
 
-	while (failed == -EPERM && !asked && set->ring_pages > 1) {
-		set->ring_pages /= 2;
-		failed = ring_map(&w.ring, o->fd, set->ring_pages);
-	}
-	if (failed == -EPERM)
-		return notify_error(to, ERR_LIMIT, CALLER_LIMIT_NOTE, set->ring_pages);
 	if (failed)
-		return notify_error(to, ERR_IO, "cannot map a ring of %u pages: %s", set->ring_pages,
-				    strerror(-failed));
+		return failed;
 	o->ring = (u32)set->rings.n;
 	vec_push(&set->rings, w);
 	return 0;
 }
 
-static int attach(struct event_set *set, struct map *by_place, bool per_thread, struct opened *o, bool asked,
-		  const struct notify *to)
+/* A ring of its own for the first event of a place, that ring for the others. Negative errno. */
+static int attach(struct event_set *set, struct map *by_place, bool per_thread, struct opened *o)
 {
 	u64 place = per_thread ? (u64)(u32)o->task.tid : (u64)(u32)o->cpu;
 	u32 known = map_get(by_place, place);
-	int err;
+	int failed = 0;
 
 	if (known == ID_NONE) {
-		err = map_ring(set, o, asked, to);
-		if (err)
-			return err;
-		map_set(by_place, place, o->ring);
+		failed = map_ring(set, o);
+		if (!failed)
+			map_set(by_place, place, o->ring);
 	} else {
 		o->ring = known;
 		if (ioctl(o->fd, PERF_EVENT_IOC_SET_OUTPUT, set->rings.v[known].ring.fd))
-			return notify_error(to, ERR_IO, "cannot send an event to the ring of CPU %d: %s", o->cpu,
-					    strerror(errno));
+			failed = -errno;
 	}
-	vec_push(&set->rings.v[o->ring].fds, o->fd);
-	return 0;
+	if (!failed)
+		vec_push(&set->rings.v[o->ring].fds, o->fd);
+	return failed;
 }
 
-static int map_all(struct event_set *set, const struct target *t, bool asked, const struct notify *to)
+static void unmap_all(struct event_set *set)
+{
+	for (size_t i = 0; i < set->rings.n; i++) {
+		ring_unmap(&set->rings.v[i].ring);
+		vec_free(&set->rings.v[i].fds);
+	}
+	vec_free(&set->rings);
+}
+
+static int map_all(struct event_set *set, const struct target *t, u32 pages)
 {
 	struct map by_place = { 0 };
-	int err = 0;
+	int failed = 0;
 
-	for (size_t e = 0; e < set->events.n && !err; e++)
-		for (size_t i = 0; i < set->events.v[e].on.n && !err; i++)
-			err = attach(set, &by_place, t->per_thread, &set->events.v[e].on.v[i], asked, to);
+	set->ring_pages = pages;
+	for (size_t e = 0; e < set->events.n && !failed; e++)
+		for (size_t i = 0; i < set->events.v[e].on.n && !failed; i++)
+			failed = attach(set, &by_place, t->per_thread, &set->events.v[e].on.v[i]);
 	map_free(&by_place);
-	if (!err && !set->rings.n)
-		err = notify_error(to, ERR_NOTFOUND, "the task that was to be recorded has ended");
-	return err;
+	return failed;
+}
+
+/* The size that the user named, or the largest that the limits allow. */
+static int map_rings(struct event_set *set, const struct target *t, u64 asked, const struct notify *to)
+{
+	u32 pages = asked ? (u32)asked : generous_pages(t), modest = modest_pages();
+	int failed = map_all(set, t, pages);
+
+	while (!asked && (failed == -EPERM || failed == -ENOMEM) && pages > 1) {
+		unmap_all(set);
+		pages = pages > modest ? modest : pages / 2;
+		failed = map_all(set, t, pages);
+	}
+	if (failed == -EPERM)
+		return notify_error(to, ERR_LIMIT, LOCKED_NOTE, pages);
+	if (failed)
+		return notify_error(to, ERR_IO, "cannot map rings of %u pages: %s", pages, strerror(-failed));
+	if (!set->rings.n)
+		return notify_error(to, ERR_NOTFOUND, "the task that was to be recorded has ended");
+	return 0;
 }
 
 static int read_id(const struct open_event *e, struct opened *o, const struct notify *to)
@@ -186,9 +221,8 @@ int event_set_open(struct event_set *set, const struct target *t, u64 pages, con
 {
 	int err = open_all(set, t, to);
 
-	set->ring_pages = pages ? (u32)pages : default_pages();
 	if (!err)
-		err = map_all(set, t, pages != 0, to);
+		err = map_rings(set, t, pages, to);
 	for (size_t e = 0; e < set->events.n && !err; e++)
 		for (size_t i = 0; i < set->events.v[e].on.n && !err; i++)
 			err = read_id(&set->events.v[e], &set->events.v[e].on.v[i], to);
@@ -239,11 +273,7 @@ void event_set_lost(const struct event_set *set,
 
 void event_set_close(struct event_set *set)
 {
-	for (size_t i = 0; i < set->rings.n; i++) {
-		ring_unmap(&set->rings.v[i].ring);
-		vec_free(&set->rings.v[i].fds);
-	}
-	vec_free(&set->rings);
+	unmap_all(set);
 	for (size_t e = 0; e < set->events.n; e++) {
 		for (size_t i = 0; i < set->events.v[e].on.n; i++)
 			close(set->events.v[e].on.v[i].fd);
