@@ -63,26 +63,38 @@ static int exit_status(int err, const struct record_result *r)
 		return r->status;
 	if (err)
 		return EXIT_FAILURE;
-	return r->has_status ? r->status : EXIT_SUCCESS;
+	/* At the size limit the command is ended by us. */
+	return r->has_status && !r->size_reached ? r->status : EXIT_SUCCESS;
+}
+
+/* -q: only errors get through. */
+static void pass_errors(void *ctx, const struct note *note)
+{
+	const struct notify *to = ctx;
+
+	if (note->level == NOTE_ERROR)
+		to->fn(to->ctx, note);
 }
 
 int record_run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	struct record_config c = *(const struct record_config *)config;
 	struct recorder_events tell = { c.o.quiet ? NULL : print_switched, NULL };
+	struct notify errors = { pass_errors, (void *)ctx->notify };
+	const struct notify *to = c.o.quiet ? &errors : ctx->notify;
 	struct event_specs specs = { 0 };
 	struct record_result result = { 0 };
-	int err = record_check(&c, ctx->notify);
+	int err = record_check(&c, to);
 
 	if (argc)
 		c.o.target.command = argv;
 	if (!err)
-		err = parse_events(&c, &specs, ctx->notify);
+		err = parse_events(&c, &specs, to);
 	if (!err)
-		err = recorder_run(&c.o, &specs, &tell, c.dry_run, &result, ctx->notify);
+		err = recorder_run(&c.o, &specs, &tell, c.dry_run, &result, to);
 	if (!c.o.quiet && (result.path || (!err && !c.dry_run))) {
 		print_end(&result);
-		print_advice(&result, ctx->notify);
+		print_advice(&result, to);
 	}
 	event_specs_free(&specs);
 	free(result.path);

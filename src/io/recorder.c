@@ -72,17 +72,23 @@ static int open_target(struct recorder *r)
 	const struct target_opts *t = &r->o->target;
 	int err = target_resolve(&r->target, t, r->has_workload ? r->workload.pid : -1, r->notify);
 	struct attr_opts attr = r->o->attr;
+	bool by_default = !r->specs->v.n;
 
 	if (err)
 		return err;
 	r->target_is_workload = r->has_workload && !r->target.system_wide && !r->target.tasks_named;
 	attr.id |= !strcmp(r->path, "-");
-	if (!r->specs->v.n)
+	if (by_default)
 		err = default_event(r);
 	if (!err)
 		err = event_set_configure(&r->set, r->specs, &attr, &r->target, r->has_workload, r->notify);
 	if (!err)
 		err = event_set_open(&r->set, &r->target, r->o->output.ring_pages, r->notify);
+	if (!err && by_default) {
+		/* Nobody named it, so its name says what it came to. */
+		free(r->set.events.v[0].name);
+		r->set.events.v[0].name = attr_name(&r->set.events.v[0].attr);
+	}
 	return err;
 }
 

@@ -18,6 +18,7 @@
 #include "io/recorder_impl.h"
 
 #define AT_MOST_MS 1000 /* between two passes: what a killed recorder can lose */
+#define SIZED_MS 100	/* the same where a size limits the file */
 #define SIGNAL_EVENT UINT64_MAX
 #define BATCH 64
 
@@ -137,7 +138,7 @@ static int until(u64 now, u64 deadline, int timeout)
 static int next_timeout(const struct recorder *r)
 {
 	u64 now = now_ms();
-	int timeout = AT_MOST_MS;
+	int timeout = r->o->output.max_size || r->o->output.switch_on == SWITCH_SIZE ? SIZED_MS : AT_MOST_MS;
 
 	if (!r->enabled && r->o->attr.delay_ms > 0)
 		timeout = until(now, r->enable_at_ms, timeout);

@@ -41,6 +41,8 @@ static int move_away(struct writer *w, const struct stat *st)
 				   w->path);
 	} else if (rename(w->path, old)) {
 		err = notify_error(w->notify, ERR_IO, "cannot rename %s to %s: %s", w->path, old, strerror(errno));
+	} else {
+		w->moved = true;
 	}
 	free(old);
 	return err;
@@ -336,12 +338,24 @@ int writer_end(struct writer *w, const struct features *f)
 	return err;
 }
 
+/* Nothing was recorded: what stood there before comes back. */
+static void undo(struct writer *w)
+{
+	char *old = mem_printf("%s.old", w->path);
+
+	if (w->moved)
+		(void)!rename(old, w->path);
+	else
+		unlink(w->path);
+	free(old);
+}
+
 void writer_abandon(struct writer *w)
 {
 	if (w->fd >= 0) {
-		if (!w->pipe)
-			unlink(w->path);
 		close(w->fd);
+		if (!w->pipe)
+			undo(w);
 	}
 	packer_close(w->packer);
 	free(w->path);

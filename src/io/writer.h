@@ -20,7 +20,7 @@ struct packer;
 struct writer {
 	char *path;
 	int fd;
-	bool pipe;
+	bool pipe, moved; /* moved: an older recording is at path.old now */
 	struct perfdata_header header;
 	u64 at;		       /* where the next byte goes: the end of the last whole record */
 	u64 data_start;	       /* where data begins */
@@ -48,7 +48,7 @@ int writer_put_bytes(struct writer *w, const struct bytes *b);
 void writer_round(struct writer *w);
 /* Feature sections and the final header. `features` in pipe mode is not used. Closes the file; returns w->err. */
 int writer_end(struct writer *w, const struct features *f);
-/* Closes without finishing; removes the file if it was made here and holds nothing. */
+/* Closes and takes back a file that was opened and not ended. */
 void writer_abandon(struct writer *w);
 
 static inline u64 writer_size(const struct writer *w)

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Pipe mode, compression, --max-size, --switch-output.
+. "$SRCDIR/tests/cli/record_lib.bash"
+need_recording
+R=("$RETICLE" record -q -e cpu-clock -g -F 5000)
+BUSY=(timeout 0.4 sh -c 'while :; do :; done')
+
+"${R[@]}" -o - -- "${BUSY[@]}" >pipe.data
+[ "$(count pipe.data SAMPLE)" -gt 100 ] || fail "pipe: $(count pipe.data SAMPLE) samples"
+"${R[@]}" -o - -- "${BUSY[@]}" | "$RETICLE" report -i - --stdio >out 2>err
+grep -q 'Samples: ' out || fail "pipe into report: $(cat err)"
+"${R[@]}" -- "${BUSY[@]}" | cat >auto.data
+[ "$(count auto.data SAMPLE)" -gt 100 ] || fail "standard output is a pipe: not written to"
+"${R[@]}" -o - -- "${BUSY[@]}" 2>err | true
+grep -q 'the reader is gone' err || fail "broken pipe: $(cat err)"
+
+"${R[@]}" -z -o z.data -- "${BUSY[@]}"
+[ "$(count z.data SAMPLE)" -gt 100 ] || fail "-z: $(count z.data SAMPLE) samples"
+grep -aq "$(printf '\x28\xb5\x2f\xfd')" z.data || fail "-z: no zstd in it"
+"${R[@]}" --compression-level=19 -o z19.data -- "${BUSY[@]}"
+[ "$(count z19.data SAMPLE)" -gt 100 ] || fail "--compression-level=19: $(count z19.data SAMPLE) samples"
+
+timeout 20 "$RETICLE" record -e cpu-clock -g -F 20000 --max-size 200K -o max.data -- sh -c 'while :; do :; done' 2>err ||
+	fail "--max-size: status $?: $(cat err)"
+grep -q 'stopped at the size' err || fail "--max-size: $(cat err)"
+[ "$(stat -c %s max.data)" -gt 200000 ] && [ "$(stat -c %s max.data)" -lt 2000000 ] ||
+	fail "--max-size: $(stat -c %s max.data) bytes"
+
+"${R[@]}" --switch-output=1s --switch-max-files 2 -o switch.data -- timeout 3.5 sh -c 'while :; do :; done'
+files=(switch.data.2*)
+[ ${#files[@]} = 2 ] || fail "--switch-output: ${#files[@]} files, 2 are to be kept"
+for f in "${files[@]}"; do
+	"$RETICLE" report -i "$f" --stdio >out 2>err || fail "--switch-output: $(cat err)"
+	grep -q ' sh \| dash \| bash ' out || fail "--switch-output: names are missing in a later file"
+done
+mkdir sig && cd sig || exit 1
+"${R[@]}" --switch-output -o s.data -- timeout 2 sh -c 'while :; do :; done' &
+sleep 0.7
+kill -USR2 $!
+wait $!
+files=(s.data.2*)
+[ ${#files[@]} = 2 ] || fail "--switch-output=signal: ${#files[@]} files"
+exit 0
