@@ -137,6 +137,14 @@ u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode,
 	return slot->frame;
 }
 
+/* A caller outside all mappings: several in a row say no more than one. */
+static bool is_nowhere(const struct resolver *r, u32 frame)
+{
+	const struct frame *f = frames_get(r->frames, frame);
+
+	return !f->dso && !f->addr;
+}
+
 /* The chain's frames. Marks switch between kernel and user; what follows an unknown mark cannot be placed and ends the
  * chain. */
 static u32 chain_frames(struct resolver *r, const struct thread_view *t, const struct u64s *chain, u32 from,
@@ -157,7 +165,7 @@ static u32 chain_frames(struct resolver *r, const struct thread_view *t, const s
 			continue;
 		}
 		out[n] = resolver_frame(r, t, cpumode, ip, from || n);
-		n++;
+		n += !n || out[n] != out[n - 1] || !is_nowhere(r, out[n]);
 	}
 	return n;
 }
