@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "io/event_parse.h"
 
@@ -50,7 +51,7 @@ void near_offer(struct near *n, const char *name)
 	if (d > limit)
 		return;
 	for (at = 0; at < n->n; at++)
-		if (!strcmp(n->best[at].name, name))
+		if (!strcasecmp(n->best[at].name, name)) /* "cycles" and libpfm4's "CYCLES" */
 			return;
 	for (at = 0; at < n->n && n->best[at].distance <= d; at++)
 		;

@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PMU events, tracepoints and hybrid machines, in trees of files that the test makes. */
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "io/event_parse.h"
+#include "tree.h"
 
 #define G ATTR_EXCLUDE_GUEST
-
-struct tree {
-	char dir[64];
-	char trace[80];
-	struct event_env env;
-};
-
-/* Paths under DEV are a PMU's; each row is a file and what it holds. */
-#define DEV "bus/event_source/devices/"
-struct file {
-	const char *path, *text;
-};
 
 static const struct file server[] = {
 	{ DEV "cpu/type", "4\n" },
@@ -100,53 +85,6 @@ static const struct file arm[] = {
 	{ DEV "armv8_pmuv3_0/format/long", "config1:0\n" },
 	{ DEV "armv8_pmuv3_0/events/l1d_cache_refill", "event=0x0003\n" },
 };
-
-static void make_file(const char *root, const struct file *f)
-{
-	char path[512];
-	FILE *out;
-
-	snprintf(path, sizeof(path), "%s/%s", root, f->path);
-	for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')); *p++ = '/') {
-		*p = 0;
-		mkdir(path, 0700);
-	}
-	out = fopen(path, "w");
-	assert_non_null(out);
-	fputs(f->text, out);
-	fclose(out);
-}
-
-static struct tree make_tree(const struct file *files, u32 n)
-{
-	struct tree t = { .dir = "/tmp/reticle-pmu-XXXXXX" };
-
-	assert_non_null(mkdtemp(t.dir));
-	for (u32 i = 0; i < n; i++)
-		make_file(t.dir, &files[i]);
-	snprintf(t.trace, sizeof(t.trace), "%s/trace", t.dir);
-	return t;
-}
-
-/* The env points into the tree itself, so it is made where the tree lives. */
-static const struct event_env *env_of(struct tree *t)
-{
-	t->env = (struct event_env){ t->dir, t->trace, t->dir };
-	return &t->env;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-static void drop_tree(struct tree *t)
-{
-	nftw(t->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static void keep_note(void *ctx, const struct note *note)
 {
