@@ -121,6 +121,7 @@ static void take_results(struct profile *p, struct collected *r)
 	for (u32 i = 0; i < p->evlist->events.n; i++) {
 		struct profile_event e = { .event = i, .weight = r->weights[i], .samples = r->samples[i] };
 
+		e.unfiltered = e.weight + r->hidden[i];
 		if (!r->samples[i])
 			continue;
 		e.tree = r->trees[i];

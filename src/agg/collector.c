@@ -62,6 +62,7 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 	c->result.trees = mem_zalloc(c->nr_trees * sizeof(*c->result.trees));
 	c->result.weights = mem_zalloc(c->nr_trees * sizeof(u64));
 	c->result.samples = mem_zalloc(c->nr_trees * sizeof(u64));
+	c->result.hidden = mem_zalloc(c->nr_trees * sizeof(u64));
 	c->result.tally.first_time = UINT64_MAX;
 	c->callers = mem_zalloc(CALLER_CACHE * sizeof(*c->callers));
 	c->stacks = mem_zalloc(STACK_CACHE * sizeof(*c->stacks));
@@ -77,6 +78,7 @@ void collector_free(struct collector *c)
 	free(c->result.trees);
 	free(c->result.weights);
 	free(c->result.samples);
+	free(c->result.hidden);
 	free(c->callers);
 	free(c->stacks);
 	resolver_free(c->resolver);
@@ -108,12 +110,20 @@ static bool comm_kept(const struct collector *c, const struct name_list *l, cons
 	return false;
 }
 
-static bool kept(const struct collector *c, const struct sample_core *s, const struct thread_view *t)
+/* Samples of other CPUs and times are as if they had not been recorded; those of other threads are hidden, and their
+ * weight still belongs to the whole. */
+static bool inside(const struct collector *c, const struct sample_core *s)
 {
 	const struct sample_filter *f = c->opts.filter;
 
-	return !f || (holds(&f->pids, s->pid) && holds(&f->tids, s->tid) && holds(&f->cpus, s->cpu) &&
-		      (!f->times || timeranges_hold(f->times, s->time)) && comm_kept(c, &f->comms, t));
+	return !f || (holds(&f->cpus, s->cpu) && (!f->times || timeranges_hold(f->times, s->time)));
+}
+
+static bool thread_kept(const struct collector *c, const struct sample_core *s, const struct thread_view *t)
+{
+	const struct sample_filter *f = c->opts.filter;
+
+	return !f || (holds(&f->pids, s->pid) && holds(&f->tids, s->tid) && comm_kept(c, &f->comms, t));
 }
 
 static struct tree_group group_of(const struct collector *c, u32 event, const struct sample_core *s,
@@ -257,16 +267,19 @@ void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sam
 {
 	const struct thread_view *t = resolver_thread(c->resolver, s->pid, s->tid, clock);
 	struct hit *h = &c->batch[c->nr_batch];
+	u32 tree = c->opts.group_keys >> SORT_EVENT & 1 ? 0 : event;
+	bool in = inside(c, s);
 
 	c->result.tally.samples++;
-	if (!kept(c, s, t)) {
+	if (!in || !thread_kept(c, s, t)) {
 		c->result.tally.filtered++;
+		c->result.hidden[tree] += in ? s->period : 0;
 		return;
 	}
 	h->s = *s;
 	h->t = *t;
 	h->cpumode = cpumode;
-	h->tree = c->opts.group_keys >> SORT_EVENT & 1 ? 0 : event;
+	h->tree = tree;
 	h->g = group_of(c, event, s, t);
 	h->at_leaf = starts_at_leaf(s, cpumode);
 	h->callers_hash = callers_hash(c, &h->g, h->tree, cpumode, s, t, h->at_leaf);
@@ -299,6 +312,7 @@ void collector_merge(struct collector *c, struct collector *from)
 			tree_free(&add->trees[i]);
 		}
 		to->weights[i] += add->weights[i];
+		to->hidden[i] += add->hidden[i];
 		to->samples[i] += add->samples[i];
 	}
 	to->tally.samples += add->tally.samples;

@@ -50,6 +50,7 @@ void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sam
 struct collected {
 	struct tree *trees; /* one per event, of the evlist (with SORT_EVENT all samples go into the first) */
 	u64 *weights, *samples;
+	u64 *hidden; /* weights of what filters on comm, pid and tid left out */
 	struct tally tally;
 };
 struct collected *collector_result(struct collector *c);

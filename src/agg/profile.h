@@ -42,6 +42,7 @@ struct profile_event {
 	u64 weight; /* sum over all samples kept: 100 % */
 	u64 samples;
 	u64 unfiltered; /* weight with what filters on comm, pid and tid left out; 0: the same */
+	u64 row_weight; /* sum of the rows' selfs: less than weight when a row_filter left some out */
 	struct tree tree;
 	VEC(struct row) rows; /* sorted: by total (or self), largest first; ties by names */
 	/* For profile_row_graph: which row each tree node belongs to (ID_NONE: none), and each row's nodes, ascending.

@@ -312,6 +312,13 @@ static void sort_rows(struct profile *p, struct profile_event *e)
 	free(frame);
 }
 
+static void sum_rows(struct profile_event *e)
+{
+	e->row_weight = 0;
+	for (size_t i = 0; i < e->rows.n; i++)
+		e->row_weight += e->rows.v[i].self;
+}
+
 static void list_nodes(struct profile_event *e)
 {
 	u32 n = (u32)e->rows.n;
@@ -345,6 +352,7 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 	drop_empty_rows(e, p->children);
 	sort_rows(p, e);
 	list_nodes(e);
+	sum_rows(e);
 	map_free(&w.by_pair);
 	map_free(&w.by_keys);
 	map_free(&w.by_dso);

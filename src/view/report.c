@@ -18,7 +18,7 @@ void report_default_columns(const struct profile *p, bool samples, bool period, 
 
 u64 report_whole(const struct profile_event *e, const struct report_opts *o)
 {
-	return o->relative ? e->weight : MAX(e->weight, e->unfiltered);
+	return o->relative ? e->row_weight : MAX(e->weight, e->unfiltered);
 }
 
 bool report_wants(const struct row_view *v, const struct report_opts *o)
