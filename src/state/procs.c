@@ -3,7 +3,8 @@
  * What the side-band says about processes, kept by time.
  *
  * A thread has a list of names, each with the clock from which it holds. A process has a list of address spaces
- * likewise: fork and exec begin a new one. A process id that comes around again simply gets further entries. Threads
+ * likewise: fork begins a new one. exec does not: the new program's mappings hide the old ones, and samples taken within
+ * execve still have the old program's callers. A process id that comes around again simply gets further entries. Threads
  * that no record introduces are made up when the first record names them; look-ups of unknown threads make up their
  * answer without changing anything, because look-ups run in parallel.
  */
@@ -136,8 +137,6 @@ static void apply_comm(struct procs *p, const struct record *r, u64 clock)
 	const struct rec_comm *c = &r->comm;
 
 	timeline_add(thread_comms(p, c->tid), clock, strtab_intern(p->strings, c->comm.p, c->comm.len));
-	if (c->exec)
-		begin_space(p, c->pid, (struct maps){ 0 }, clock);
 }
 
 static void apply_fork(struct procs *p, const struct record *r, u64 clock)
@@ -225,6 +224,12 @@ void procs_add_code(struct procs *p, u32 pid, u64 start, u64 len, u32 dso, u64 c
 		space_add(current_space(p, pid), &m, clock);
 }
 
+/*
+ * The record of the kernel's map ends with its ordinary text. Init text (the boot CPU's idle task comes from there) lies
+ * behind the data that follows. Modules and BPF programs are added later, so they hide what this covers of them.
+ */
+#define KERNEL_IMAGE_SIZE (512ull << 20)
+
 static void apply_mmap(struct procs *p, const struct record *r, u64 clock)
 {
 	const struct rec_mmap *m = &r->mmap;
@@ -235,6 +240,8 @@ static void apply_mmap(struct procs *p, const struct record *r, u64 clock)
 	if (v.end < v.start)
 		v.end = UINT64_MAX;
 	v.dso = kernel ? kernel_dso(p, m) : user_dso(p, m);
+	if (kernel && dsos_at(p->dsos, v.dso)->kind == DSO_KERNEL && v.end < v.start + KERNEL_IMAGE_SIZE)
+		v.end = v.start + KERNEL_IMAGE_SIZE;
 	space_add(kernel ? p->kernel : current_space(p, m->pid), &v, clock);
 }
 

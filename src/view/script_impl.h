@@ -65,8 +65,8 @@ struct script_line {
 void script_put_line(struct script_worker *w, const struct script_line *l, struct bytes *out);
 void script_put_json(struct script_worker *w, const struct script_line *l, struct bytes *out);
 
-/* The chain's lines (text) or objects (JSON). False: it is broken, and nothing was written. */
-bool script_put_chain(struct script_worker *w, const struct script_line *l, bool json, struct bytes *out);
+/* The chain's lines (text) or objects (JSON). */
+void script_put_chain(struct script_worker *w, const struct script_line *l, bool json, struct bytes *out);
 struct place_style script_style(const struct script *s, enum script_kind kind, bool chain);
 #define STYLE_ID(kind, chain) ((u32)(kind)*2 + (chain))
 

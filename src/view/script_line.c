@@ -155,7 +155,8 @@ struct place_style script_style(const struct script *s, enum script_kind kind, b
 	return (struct place_style){ .shown = s->opts.fields.shown[kind], .chain = chain, .json = s->opts.json };
 }
 
-bool script_put_chain(struct script_worker *w, const struct script_line *l, bool json, struct bytes *out)
+/* A chain with a mark that means nothing is noise (a frame pointer that was none): as in perf, all of it goes. */
+void script_put_chain(struct script_worker *w, const struct script_line *l, bool json, struct bytes *out)
 {
 	enum script_kind kind = script_kind(l->event->attr.type);
 	struct place_style style = script_style(w->s, kind, true);
@@ -172,7 +173,7 @@ bool script_put_chain(struct script_worker *w, const struct script_line *l, bool
 			cpumode = context_cpumode(ip);
 			if (cpumode == ID_NONE) {
 				out->len = start;
-				return false;
+				return;
 			}
 			continue;
 		}
@@ -184,7 +185,6 @@ bool script_put_chain(struct script_worker *w, const struct script_line *l, bool
 		else
 			bytes_put(out, text.p, text.len);
 	}
-	return true;
 }
 
 static void put_ip(struct script_worker *w, const struct script_line *l, u32 shown, struct bytes *out)
@@ -194,9 +194,8 @@ static void put_ip(struct script_worker *w, const struct script_line *l, u32 sho
 
 	if (shows_chain(w->s, l->event)) {
 		bytes_char(out, '\n');
-		if (script_put_chain(w, l, false, out))
-			return;
-		out->len--;
+		script_put_chain(w, l, false, out);
+		return;
 	}
 	bytes_char(out, ' ');
 	bytes_hex_pad(out, l->sample->ip, 16, ' ');
