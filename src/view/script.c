@@ -68,6 +68,17 @@ int script_init(struct script *s)
 	return 0;
 }
 
+static void name_event(const struct script *s, const struct event *e, struct bytes *out)
+{
+	const char *name = e->name ? e->name : "[unknown]";
+	u32 len = (u32)strlen(name);
+
+	if (len < s->name_width)
+		bytes_repeat(out, ' ', (int)(s->name_width - len));
+	bytes_plain(out, name, len);
+	bytes_str(out, ": ");
+}
+
 struct script_worker *script_worker_new(const struct script *s)
 {
 	struct script_worker *w = mem_zalloc(sizeof(*w));
@@ -75,6 +86,9 @@ struct script_worker *script_worker_new(const struct script *s)
 	w->s = s;
 	w->places = place_cache_new(s);
 	w->threads = mem_zalloc(sizeof(*w->threads) * THREAD_SLOTS);
+	w->names = mem_zalloc(sizeof(*w->names) * s->events->events.n);
+	for (size_t i = 0; i < s->events->events.n; i++)
+		name_event(s, &s->events->events.v[i], &w->names[i]);
 	return w;
 }
 
@@ -84,6 +98,9 @@ void script_worker_free(struct script_worker *w)
 		return;
 	place_cache_free(w->places);
 	tracepoints_free(w->tracepoints);
+	for (size_t i = 0; i < w->s->events->events.n; i++)
+		bytes_free(&w->names[i]);
+	free(w->names);
 	bytes_free(&w->scratch);
 	free(w->threads);
 	free(w);

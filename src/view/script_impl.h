@@ -26,6 +26,7 @@ struct script_worker {
 	const struct script *s;
 	struct place_cache *places;
 	struct thread_slot *threads;
+	struct bytes *names;		 /* of each event, as lines show it: "   cycles: " */
 	struct tracepoints *tracepoints; /* made when the first one comes */
 	u64 first_time, last_time;	 /* of printed lines, for --reltime and --deltatime */
 	u32 data_src_width;		 /* perf pads to the widest so far */

@@ -63,9 +63,10 @@ static void put_place(struct script_worker *w, const struct script_line *l, stru
 	enum script_kind kind = script_kind(l->event->attr.type);
 	struct place_style style = script_style(w->s, kind, false);
 	struct str text;
+	bool stop;
 
 	put_addr(out, "ip", l->sample->ip);
-	text = place_text(w->places, &l->thread->view, l->cpumode, l->sample->ip, &style, STYLE_ID(kind, false), NULL);
+	text = place_text(w->places, &l->thread->view, l->cpumode, l->sample->ip, &style, STYLE_ID(kind, false), &stop);
 	bytes_put(out, text.p, text.len);
 	if (!w->s->chains || !(l->event->attr.sample_type & PERF_SAMPLE_CALLCHAIN))
 		return;

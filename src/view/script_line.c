@@ -155,6 +155,22 @@ struct place_style script_style(const struct script *s, enum script_kind kind, b
 	return (struct place_style){ .shown = s->opts.fields.shown[kind], .chain = chain, .json = s->opts.json };
 }
 
+/* The cache entries of a chain lie anywhere in memory: fetch them side by side, not one after the other. */
+static void prefetch_chain(const struct script_worker *w, const struct script_line *l, u32 style_id)
+{
+	const struct u64s *chain = &l->sample->chain;
+	u32 cpumode = PERF_RECORD_MISC_USER, n = MIN(chain->n, w->s->opts.max_stack);
+
+	for (u32 i = 0; i < n; i++) {
+		u64 ip = u64s_at(chain, i);
+
+		if (IS_CONTEXT_MARK(ip))
+			cpumode = context_cpumode(ip);
+		else
+			place_prefetch(w->places, &l->thread->view, cpumode, ip, style_id);
+	}
+}
+
 /* A chain with a mark that means nothing is noise (a frame pointer that was none): as in perf, all of it goes. */
 void script_put_chain(struct script_worker *w, const struct script_line *l, bool json, struct bytes *out)
 {
@@ -165,6 +181,7 @@ void script_put_chain(struct script_worker *w, const struct script_line *l, bool
 	u32 cpumode = PERF_RECORD_MISC_USER, depth = 0;
 	bool stop = false;
 
+	prefetch_chain(w, l, STYLE_ID(kind, true));
 	for (u32 i = 0; i < chain->n && depth < w->s->opts.max_stack && !stop; i++) {
 		u64 ip = u64s_at(chain, i);
 		struct str text;
@@ -200,8 +217,9 @@ static void put_ip(struct script_worker *w, const struct script_line *l, u32 sho
 	bytes_char(out, ' ');
 	bytes_hex_pad(out, l->sample->ip, 16, ' ');
 	if (shown & (SCRIPT_SYM | SCRIPT_DSO | SCRIPT_SRCLINE)) {
+		bool stop;
 		struct str text = place_text(w->places, &l->thread->view, l->cpumode, l->sample->ip, &style,
-					     STYLE_ID(kind, false), NULL);
+					     STYLE_ID(kind, false), &stop);
 
 		bytes_put(out, text.p, text.len);
 	}
@@ -331,13 +349,9 @@ void script_put_line(struct script_worker *w, const struct script_line *l, struc
 		bytes_char(out, ' ');
 	}
 	if (shown & SCRIPT_EVENT) {
-		const char *name = l->event->name ? l->event->name : "[unknown]";
-		u32 len = (u32)strlen(name);
+		const struct bytes *name = &w->names[l->event_index];
 
-		if (len < w->s->name_width)
-			bytes_repeat(out, ' ', (int)(w->s->name_width - len));
-		bytes_plain(out, name, len);
-		bytes_put(out, ": ", 2);
+		bytes_put(out, name->p, name->len);
 	}
 	if (shown & SCRIPT_FLAGS)
 		bytes_repeat(out, ' ', FLAGS_WIDTH);

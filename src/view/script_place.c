@@ -9,28 +9,33 @@
 #include "base/mem.h"
 #include "codec/perf_abi.h"
 
-#define FRONT_BITS 15
+#define FRONT_BITS 16
 #define FRONT_SIZE (1u << FRONT_BITS)
 #define TEXTS_MAX (24u << 20) /* bytes of rendered text per worker */
 #define SOURCE_FRAMES_MAX 32
+#define NO_ENTRY (ID_NONE - 1) /* struct map cannot hold ID_NONE */
 
 struct text_entry {
 	u64 addr;
 	u32 dso, style;
 	u32 start, len;
-	u32 older; /* next entry of the same hash, or ID_NONE */
+	u32 older; /* next entry of the same hash, or NO_ENTRY */
 	bool stop;
 };
 
 struct front_entry {
-	struct maps maps; /* of user space; none for the kernel */
 	u64 ip;
-	const struct vmap *map; /* for kernel space: what it was found in */
-	u32 text;		/* ID_NONE: empty */
-	u16 style;
+	const struct space *space; /* with n: the version of user space; NULL for the kernel */
+	u32 n;
+	u32 start; /* of the text */
+	u32 len;
+	u8 style; /* STYLE_NONE: empty */
 	bool kernel;
 	bool check; /* the kernel's maps may have changed at this address */
+	bool stop;
+	const struct vmap *map; /* for kernel space: what it was found in */
 };
+#define STYLE_NONE 0xff
 
 struct place_cache {
 	const struct script *s;
@@ -259,36 +264,29 @@ static bool render(const struct script *s, const struct place *p, const struct p
 	return st->chain && name && is_stop(s, name);
 }
 
-static u32 text_of(struct place_cache *c, const struct place *p, const struct place_style *st, u32 style_id)
+/* The kept text of a place; renders it (and looks up the symbol, which p still lacks) when it is new. */
+static const struct text_entry *text_of(struct place_cache *c, struct place *p, const struct place_style *st,
+					u32 style_id)
 {
 	u32 dso = p->map ? p->dso : ID_NONE;
 	u64 hash = hash_mix(hash_mix(dso, p->addr), style_id);
-	u32 *newest = map_at(&c->by_hash, hash, ID_NONE - 1);
-	struct text_entry e = { .addr = p->addr, .dso = dso, .style = style_id, .older = ID_NONE };
+	u32 *newest = map_at(&c->by_hash, hash, NO_ENTRY);
+	struct text_entry e = { .addr = p->addr, .dso = dso, .style = style_id, .older = *newest };
 
-	if (*newest != ID_NONE - 1)
-		e.older = *newest;
-	for (u32 i = e.older; i != ID_NONE; i = c->entries.v[i].older) {
+	for (u32 i = e.older; i != NO_ENTRY; i = c->entries.v[i].older) {
 		const struct text_entry *old = &c->entries.v[i];
 
 		if (old->addr == e.addr && old->dso == e.dso && old->style == e.style)
-			return i;
+			return old;
 	}
+	if (p->map)
+		p->sym = dsos_symbol_at(c->s->dsos, p->dso, p->addr);
 	e.start = (u32)c->texts.len;
 	e.stop = render(c->s, p, st, &c->texts);
 	e.len = (u32)(c->texts.len - e.start);
 	*newest = (u32)c->entries.n;
 	vec_push(&c->entries, e);
-	return *newest;
-}
-
-static struct str text_at(const struct place_cache *c, u32 text, bool *stop)
-{
-	const struct text_entry *e = &c->entries.v[text];
-
-	if (stop)
-		*stop = e->stop;
-	return (struct str){ (const char *)c->texts.p + e->start, e->len };
+	return &c->entries.v[*newest];
 }
 
 /* Does a cached kernel address still lie where it did? */
@@ -297,41 +295,76 @@ static bool still_there(const struct front_entry *e, const struct thread_view *t
 	return !e->check || maps_find(&thread->kernel, e->ip) == e->map;
 }
 
+/* Where it lies, without the symbol yet. */
+static void locate(struct dsos *dsos, const struct thread_view *thread, bool kernel, u64 ip, struct place *out)
+{
+	const struct vmap *m = maps_find(kernel ? &thread->kernel : &thread->maps, ip);
+
+	*out = (struct place){ .map = m, .addr = ip, .sym = ID_NONE };
+	if (!m)
+		return;
+	out->dso = m->dso;
+	out->addr = vmap_addr(m, dsos, ip);
+}
+
 static bool in_kernel_image(const struct place_cache *c, const struct place *p)
 {
 	return p->map && dsos_at(c->s->dsos, p->dso)->kind == DSO_KERNEL;
 }
 
+static struct front_entry *front_of(const struct place_cache *c, const struct maps *maps, bool kernel, u64 ip,
+				    u32 style_id)
+{
+	u64 space = kernel ? 1u << 7 : (u64)(uintptr_t)maps->space + ((u64)maps->n << 8);
+
+	return &c->front[hash_mix(ip, space + style_id) >> (64 - FRONT_BITS)];
+}
+
+void place_prefetch(const struct place_cache *c, const struct thread_view *thread, u32 cpumode, u64 ip, u32 style_id)
+{
+	__builtin_prefetch(front_of(c, &thread->maps, cpumode == PERF_RECORD_MISC_KERNEL, ip, style_id));
+}
+
+/* Guests and hypervisors: nothing is known about their addresses. */
+static struct str text_elsewhere(struct place_cache *c, const struct thread_view *thread, u32 cpumode, u64 ip,
+				 const struct place_style *style, bool *stop)
+{
+	struct place place;
+
+	place_find(c->s->dsos, thread, cpumode, ip, &place);
+	c->once.len = 0;
+	*stop = render(c->s, &place, style, &c->once);
+	return (struct str){ (const char *)c->once.p, (u32)c->once.len };
+}
+
 struct str place_text(struct place_cache *c, const struct thread_view *thread, u32 cpumode, u64 ip,
 		      const struct place_style *style, u32 style_id, bool *stop)
 {
-	bool kernel = cpumode == PERF_RECORD_MISC_KERNEL, cachable = kernel || cpumode == PERF_RECORD_MISC_USER;
+	bool kernel = cpumode == PERF_RECORD_MISC_KERNEL;
 	struct maps maps = kernel ? (struct maps){ NULL, 0 } : thread->maps;
-	u64 hash = hash_mix(ip, (u64)(uintptr_t)maps.space + ((u64)maps.n << 8) + style_id + (kernel ? 1u << 7 : 0));
-	struct front_entry *e = &c->front[hash >> (64 - FRONT_BITS)];
+	struct front_entry *e = front_of(c, &maps, kernel, ip, style_id);
+	const struct text_entry *text;
 	struct place place;
 
-	if (LIKELY(e->text != ID_NONE && e->ip == ip && e->maps.space == maps.space && e->maps.n == maps.n &&
-		   e->style == style_id && e->kernel == kernel && cachable && still_there(e, thread)))
-		return text_at(c, e->text, stop);
-	place_find(c->s->dsos, thread, cpumode, ip, &place);
-	if (!cachable) {
-		bool stops;
-
-		c->once.len = 0;
-		stops = render(c->s, &place, style, &c->once);
-		if (stop)
-			*stop = stops;
-		return (struct str){ (const char *)c->once.p, (u32)c->once.len };
+	if (UNLIKELY(!kernel && cpumode != PERF_RECORD_MISC_USER))
+		return text_elsewhere(c, thread, cpumode, ip, style, stop);
+	if (UNLIKELY(e->ip != ip || e->space != maps.space || e->n != maps.n || e->style != style_id ||
+		     e->kernel != kernel || !still_there(e, thread))) {
+		if (c->texts.len > TEXTS_MAX)
+			drop_all(c);
+		locate(c->s->dsos, thread, kernel, ip, &place);
+		text = text_of(c, &place, style, style_id);
+		*e = (struct front_entry){ .ip = ip,
+					   .space = maps.space,
+					   .n = maps.n,
+					   .map = place.map,
+					   .start = text->start,
+					   .len = text->len,
+					   .stop = text->stop,
+					   .style = (u8)style_id,
+					   .kernel = kernel,
+					   .check = kernel && !in_kernel_image(c, &place) };
 	}
-	if (c->texts.len > TEXTS_MAX)
-		drop_all(c);
-	*e = (struct front_entry){ .maps = maps,
-				   .ip = ip,
-				   .map = place.map,
-				   .text = text_of(c, &place, style, style_id),
-				   .style = (u16)style_id,
-				   .kernel = kernel,
-				   .check = kernel && !in_kernel_image(c, &place) };
-	return text_at(c, e->text, stop);
+	*stop = e->stop;
+	return (struct str){ (const char *)c->texts.p + e->start, e->len };
 }

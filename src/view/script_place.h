@@ -32,11 +32,14 @@ void place_cache_free(struct place_cache *c);
 
 /*
  * The text of one address, valid until the next call. In a chain: whole lines, inlined callers included, with the
- * newline. Else: what follows the address on the sample's line. stop (may be NULL): set when the frame is one of the
- * symbols at which chains end.
+ * newline. Else: what follows the address on the sample's line. *stop: the frame is one of the symbols at which chains
+ * end.
  */
 struct str place_text(struct place_cache *c, const struct thread_view *thread, u32 cpumode, u64 ip,
 		      const struct place_style *style, u32 style_id, bool *stop);
+
+/* Brings in what place_text will look at first. */
+void place_prefetch(const struct place_cache *c, const struct thread_view *thread, u32 cpumode, u64 ip, u32 style_id);
 
 /* Pieces, for the rarer fields: " sym+0x1" without the blank, "path" of a DSO. */
 void place_put_symbol(const struct script *s, const struct place *p, bool offset, struct bytes *out);
