@@ -171,9 +171,11 @@ static struct profile_event *choose_event(struct profile *p, const struct config
 		if (!strcmp(report_event_name(p, &p->events.v[i]), c->event))
 			return &p->events.v[i];
 	if (c->event)
-		notify_error(to, ERR_NOTFOUND, "no samples of event '%s' (see reticle evlist)", c->event);
+		(void)notify_at(to, NOTE_ERROR, ERR_NOTFOUND, select_input(&c->select), NO_OFFSET,
+				"no samples of event '%s' (see reticle evlist)", c->event);
 	else if (!p->events.n)
-		notify_error(to, ERR_NOTFOUND, "the recording holds no samples (or the filters leave none)");
+		(void)notify_at(to, NOTE_ERROR, ERR_NOTFOUND, select_input(&c->select), NO_OFFSET,
+				"the recording holds no samples (or the filters leave none)");
 	if (c->event || !p->events.n)
 		return NULL;
 	if (p->events.n > 1)

@@ -179,13 +179,17 @@ static int need(struct script_fields *f, enum script_kind kind, const struct eve
 
 static int check_event(struct script_fields *f, enum script_kind kind, const struct event *e, const struct notify *to)
 {
-	u32 shown = f->shown[kind];
+	const u32 looked_up = SCRIPT_SYM | SCRIPT_DSO | SCRIPT_SYMOFF;
+	u32 shown;
 	int err = 0;
 
 	for (u32 i = 0; i < ARRAY_LEN(fields) && !err; i++)
 		err = need(f, kind, e, &fields[i], to);
 	if (err)
 		return err;
+	if (!(f->asked[kind] & looked_up) && !(e->attr.sample_type & (PERF_SAMPLE_IP | PERF_SAMPLE_ADDR)))
+		f->shown[kind] &= ~looked_up;
+	shown = f->shown[kind];
 	if (shown & (SCRIPT_SYM | SCRIPT_DSO) && !(e->attr.sample_type & (PERF_SAMPLE_IP | PERF_SAMPLE_ADDR)))
 		return notify_error(to, ERR_USAGE, "samples of '%s' have neither an ip nor an address to look up",
 				    e->name);
