@@ -132,12 +132,11 @@ static struct tree_group group_of(const struct collector *c, u32 event, const st
 	const struct collector_opts *o = &c->opts;
 	struct tree_group g = { 0 };
 
-	if (o->group_keys >> SORT_COMM & 1)
+	if (o->group_keys &
+	    (1u << SORT_COMM | 1u << SORT_PID | 1u << SORT_TID)) /* the latter two are labelled with it */
 		g.comm = t->comm != ID_NONE ? t->comm : COMM_UNNAMED | s->tid;
-	if (o->group_keys >> SORT_PID & 1) {
+	if (o->group_keys >> SORT_PID & 1)
 		g.pid = s->pid;
-		g.comm = t->comm != ID_NONE ? t->comm : COMM_UNNAMED | s->tid;
-	}
 	if (o->group_keys >> SORT_TID & 1)
 		g.tid = s->tid;
 	if (o->group_keys >> SORT_CPU & 1)

@@ -34,6 +34,7 @@ struct row {
 	u64 samples;	 /* number of samples behind self */
 	u64 total_samples;
 	u32 keys[NR_SORT_KEYS]; /* values of the keys in use; others 0 */
+	u32 comm;		/* a name its thread had, for the labels of pid and tid */
 	u32 frame;		/* a frame of this row, or ID_NONE when no key is a frame's */
 };
 

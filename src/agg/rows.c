@@ -143,8 +143,12 @@ static u32 row_of(struct walk *w, u32 group, u32 frame)
 	u64 pair = (u64)group << 32 | frame;
 	const struct tree_group *g = &w->e->tree.groups.v[group];
 	u32 id = map_get(&w->by_pair, pair), keys[NR_SORT_KEYS] = {
-		[SORT_COMM] = g->comm, [SORT_PID] = g->pid,   [SORT_TID] = g->tid,
-		[SORT_CPU] = g->cpu,   [SORT_TIME] = g->time, [SORT_EVENT] = g->event,
+		[SORT_COMM] = w->p->sort_keys >> SORT_COMM & 1 ? g->comm : 0,
+		[SORT_PID] = g->pid,
+		[SORT_TID] = g->tid,
+		[SORT_CPU] = g->cpu,
+		[SORT_TIME] = g->time,
+		[SORT_EVENT] = g->event,
 	};
 
 	if (id != ID_NONE)
@@ -163,6 +167,7 @@ static u32 row_of(struct walk *w, u32 group, u32 frame)
 		frame = info->symbol;
 	}
 	id = row_by_keys(w, keys, frame);
+	w->e->rows.v[id].comm = g->comm;
 	map_set(&w->by_pair, pair, id);
 	return id;
 }

@@ -47,7 +47,7 @@ static void text_comm(const struct row_view *v, struct bytes *out)
 static void label_task(const struct row_view *v, u32 id, struct bytes *out)
 {
 	bytes_printf(out, "%7d:", (int)id);
-	text_comm(v, out);
+	bytes_str(out, strtab_get(v->profile->strings, v->row->comm));
 }
 
 static void label_pid(const struct row_view *v, struct bytes *out)
