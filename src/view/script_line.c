@@ -192,6 +192,8 @@ void script_put_chain(struct script_worker *w, const struct script_line *l, bool
 				out->len = start;
 				return;
 			}
+			if (ip == PERF_CONTEXT_USER_DEFERRED) /* a cookie follows, not an address */
+				i++;
 			continue;
 		}
 		depth++;
