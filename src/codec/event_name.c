@@ -14,6 +14,7 @@ static const char *const sw_names[] = {
 };
 
 static const char *const cache_names[] = { "L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node" };
+static const u8 cache_has_ops[] = { 7, 5, 7, 7, 1, 1, 7 }; /* bits by operation: nobody stores to branches */
 static const char *const cache_ops[] = { "load", "store", "prefetch" };
 static const char *const cache_ops_plural[] = { "loads", "stores", "prefetches" };
 
@@ -27,6 +28,8 @@ static void put_cache_name(struct bytes *b, u64 config)
 		bytes_str(b, "unknown-ext-hardware-cache-op");
 	else if (result > 1)
 		bytes_str(b, "unknown-ext-hardware-cache-result");
+	else if (!(cache_has_ops[cache] >> op & 1))
+		bytes_str(b, "invalid-cache");
 	else if (result)
 		bytes_printf(b, "%s-%s-misses", cache_names[cache], cache_ops[op]);
 	else

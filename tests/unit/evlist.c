@@ -45,6 +45,8 @@ static void names(void **state)
 		{ { .type = 3, .config = 0, .flags = HOST }, "L1-dcache-loads" },
 		{ { .type = 3, .config = 0x10000, .flags = HOST }, "L1-dcache-load-misses" },
 		{ { .type = 3, .config = 0x10203, .flags = HOST }, "dTLB-prefetch-misses" },
+		{ { .type = 3, .config = 0x105, .flags = HOST }, "invalid-cache" },
+		{ { .type = 3, .config = 0x201, .flags = HOST }, "L1-icache-prefetches" },
 		{ { .type = 3, .config = 7, .flags = HOST }, "unknown-ext-hardware-cache-type" },
 		{ { .type = 3, .config = 0x300, .flags = HOST }, "unknown-ext-hardware-cache-op" },
 		{ { .type = 3, .config = 0x20000, .flags = HOST }, "unknown-ext-hardware-cache-result" },
