@@ -145,6 +145,19 @@ static void take_results(struct profile *p, struct collected *r)
 	p->tally.last_time = r->tally.last_time;
 }
 
+/* Slices begin at multiples of their width, as in perf. */
+static void slice_time(struct session *s, struct profile *p)
+{
+	u64 first, last;
+
+	session_times(s, &first, &last);
+	if (first > last)
+		first = last = 0;
+	if (!p->time_slice_ns)
+		p->time_slice_ns = MAX((u64)1, (last - first) / 100);
+	p->time_base = first - first % p->time_slice_ns;
+}
+
 static int collect(struct session *s, const struct sample_filter *filter, struct profile *p)
 {
 	u32 workers = s->opts.workers ? s->opts.workers : pool_default_workers();
@@ -152,7 +165,10 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	struct pass pass = { .s = s };
 
 	copts.by_address = p->has_inlined || p->sort_keys >> SORT_SRCLINE & 1;
+	if (p->sort_keys >> SORT_TIME & 1)
+		slice_time(s, p);
 	copts.time_slice_ns = p->time_slice_ns;
+	copts.first_time = p->time_base;
 	pass.explode = group_read_used(p->evlist);
 	workers = pass.explode ? 1 : MAX(1u, MIN(workers, (u32)s->blocks.n));
 	pass.collectors = mem_zalloc(workers * sizeof(*pass.collectors));

@@ -110,13 +110,19 @@ static bool comm_kept(const struct collector *c, const struct name_list *l, cons
 	return false;
 }
 
+/* ID_NONE when the event's samples do not say. */
+static u32 cpu_of(const struct collector *c, u32 event, const struct sample_core *s)
+{
+	return c->events->events.v[event].attr.sample_type & PERF_SAMPLE_CPU ? s->cpu : ID_NONE;
+}
+
 /* Samples of other CPUs and times are as if they had not been recorded; those of other threads are hidden, and their
  * weight still belongs to the whole. */
-static bool inside(const struct collector *c, const struct sample_core *s)
+static bool inside(const struct collector *c, u32 event, const struct sample_core *s)
 {
 	const struct sample_filter *f = c->opts.filter;
 
-	return !f || (holds(&f->cpus, s->cpu) && (!f->times || timeranges_hold(f->times, s->time)));
+	return !f || (holds(&f->cpus, cpu_of(c, event, s)) && (!f->times || timeranges_hold(f->times, s->time)));
 }
 
 static bool thread_kept(const struct collector *c, const struct sample_core *s, const struct thread_view *t)
@@ -140,7 +146,7 @@ static struct tree_group group_of(const struct collector *c, u32 event, const st
 	if (o->group_keys >> SORT_TID & 1)
 		g.tid = s->tid;
 	if (o->group_keys >> SORT_CPU & 1)
-		g.cpu = s->cpu;
+		g.cpu = cpu_of(c, event, s);
 	if (o->group_keys >> SORT_EVENT & 1)
 		g.event = event;
 	if (o->group_keys >> SORT_TIME & 1 && o->time_slice_ns && s->time >= o->first_time)
@@ -267,7 +273,7 @@ void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sam
 	const struct thread_view *t = resolver_thread(c->resolver, s->pid, s->tid, clock);
 	struct hit *h = &c->batch[c->nr_batch];
 	u32 tree = c->opts.group_keys >> SORT_EVENT & 1 ? 0 : event;
-	bool in = inside(c, s);
+	bool in = inside(c, event, s);
 
 	c->result.tally.samples++;
 	if (!in || !thread_kept(c, s, t)) {

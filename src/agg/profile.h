@@ -85,7 +85,7 @@ struct profile {
 	bool children;	  /* rows have totals and are sorted by them */
 	bool has_chains;  /* some event was recorded with call chains */
 	bool has_inlined; /* frames of inlined calls may stand in the trees */
-	u64 time_slice_ns;
+	u64 time_slice_ns, time_base; /* SORT_TIME: slice n begins at time_base + n * time_slice_ns */
 };
 
 /* Which rows are kept, by what the user named; NULL or n == 0: all. A list of n distinct names. */

@@ -24,7 +24,7 @@ struct config {
 	bool limited;
 	u32 max_stack, verbose;
 	u64 time_slice_ms;
-	bool inverted, samples, period, csv, json, stdio, header, header_only, quiet, dump, long_names;
+	bool inverted, samples, period, csv, json, force, stdio, header, header_only, quiet, dump, long_names;
 };
 
 static int set_children(void *field, const char *text, const struct notify *to)
@@ -83,6 +83,7 @@ static const struct opt opts[] = {
 	OPT('t', "field-separator", OPT_STRING, separator, "CHAR", "part columns by CHAR, unaligned"),
 	OPT(0, "csv", OPT_FLAG, csv, NULL, "print CSV"),
 	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
+	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; who owns the recording does not matter"),
 	OPT(0, "stdio", OPT_FLAG, stdio, NULL, "print text (what is done anyway)"),
 	OPT(0, "header", OPT_FLAG, header, NULL, "show what is known about the recording first"),
 	OPT(0, "header-only", OPT_FLAG, header_only, NULL, "show only that"),

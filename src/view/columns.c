@@ -30,13 +30,15 @@ static u64 number_tid(const struct row_view *v)
 
 static u64 number_cpu(const struct row_view *v)
 {
-	return v->row->keys[SORT_CPU];
+	u32 cpu = v->row->keys[SORT_CPU];
+
+	return cpu == ID_NONE ? COLUMN_UNKNOWN : cpu;
 }
 
 /* Nanoseconds at the start of the slice. */
 static u64 number_time(const struct row_view *v)
 {
-	return v->row->keys[SORT_TIME] * v->profile->time_slice_ns;
+	return v->profile->time_base + v->row->keys[SORT_TIME] * v->profile->time_slice_ns;
 }
 
 static void text_comm(const struct row_view *v, struct bytes *out)
@@ -64,7 +66,10 @@ static void label_cpu(const struct row_view *v, struct bytes *out)
 {
 	u32 cpu = v->row->keys[SORT_CPU];
 
-	bytes_printf(out, cpu == ID_NONE ? "-1" : "%03u", cpu);
+	if (cpu == ID_NONE)
+		bytes_str(out, "-001"); /* as perf has it */
+	else
+		bytes_printf(out, "%03u", cpu);
 }
 
 static void label_time(const struct row_view *v, struct bytes *out)

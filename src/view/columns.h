@@ -32,6 +32,8 @@ enum column_type {
 	COLUMN_TEXT,
 };
 
+#define COLUMN_UNKNOWN UINT64_MAX
+
 /* A row in its surroundings: what getters are handed. */
 struct row_view {
 	struct profile *profile;
@@ -45,9 +47,9 @@ struct column {
 	const char *key;    /* in JSON and CSV */
 	const char *header; /* in tables, as perf has it */
 	enum column_type type;
-	u8 width;     /* least width in tables */
-	s32 sort_key; /* enum sort_key, or -1: a value */
-	u64 (*number)(const struct row_view *v);
+	u8 width;				 /* least width in tables */
+	s32 sort_key;				 /* enum sort_key, or -1: a value */
+	u64 (*number)(const struct row_view *v); /* or COLUMN_UNKNOWN: null in JSON, nothing in CSV */
 	/* Raw bytes of a TEXT column, for the renderer to escape. */
 	void (*text)(const struct row_view *v, struct bytes *out);
 	/* How tables write it when that differs ("[k] schedule", "  12:sh"); NULL: as number or text. */

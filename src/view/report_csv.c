@@ -47,7 +47,7 @@ static void write_row(const struct row_view *v, const struct report_opts *o, str
 		if (o->columns[k] == COLUMN_EVENT)
 			continue;
 		bytes_char(out, ',');
-		if (c->number)
+		if (c->number && c->number(v) != COLUMN_UNKNOWN)
 			bytes_dec(out, c->number(v));
 		if (c->type == COLUMN_PERCENT)
 			bytes_printf(out, ",%.4f", share_of(c->number(v), whole));

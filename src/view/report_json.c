@@ -87,7 +87,9 @@ static void write_row(const struct row_view *v, const struct report_opts *o, str
 	for (u32 k = 0; k < o->nr_columns; k++) {
 		const struct column *c = &columns[o->columns[k]];
 
-		if (c->number)
+		if (c->number && c->number(v) == COLUMN_UNKNOWN)
+			bytes_printf(out, "%s\"%s\":null", k ? "," : "", c->key);
+		else if (c->number)
 			put_field(c->key, c->number(v), !k, out);
 		if (!c->text)
 			continue;
