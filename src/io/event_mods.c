@@ -119,8 +119,10 @@ static int explain_bad(struct event_ctx *c, span mods, u32 at)
 
 static void store(struct event_spec *s, const struct mods *m, bool leader)
 {
-	s->attr.flags =
-		(s->attr.flags & ~(ALL_EXCLUDES | PRECISE)) | m->excludes | (u64)m->precise << ATTR_PRECISE_IP_SHIFT;
+	u32 precise = m->precise_max ? PRECISE_MAX : m->precise; /* who opens it steps down from there */
+
+	s->attr.flags &= ~(ALL_EXCLUDES | PRECISE);
+	s->attr.flags |= m->excludes | (u64)precise << ATTR_PRECISE_IP_SHIFT;
 	s->exclude_gh = m->gh;
 	s->precise_max = m->precise_max;
 	s->sample_read = m->sample_read;
@@ -149,7 +151,7 @@ int event_mods_apply(struct event_ctx *c, u32 first, span mods, bool group)
 
 		if (group) {
 			m.excludes = s->attr.flags & ALL_EXCLUDES;
-			m.precise = attr_precise_ip(&s->attr);
+			m.precise = s->precise_max ? 0 : attr_precise_ip(&s->attr);
 			m.gh = s->exclude_gh;
 			m.pinned = s->pinned;
 			m.exclusive = s->exclusive;

@@ -26,7 +26,7 @@ struct event_spec {
 	u32 leader;	  /* index of the group's leader; its own when alone */
 	bool sample_read; /* modifier S: the leader samples and reads the group */
 	bool weak, pinned, exclusive;
-	bool precise_max;	   /* modifier P: the highest attr_precise_ip that opens */
+	bool precise_max;	   /* modifier P: the highest attr_precise_ip that opens; attr says 3 */
 	bool bpf_counter;	   /* modifier b */
 	bool exclude_gh;	   /* modifier G or H was given */
 	bool has_period, has_freq; /* term period= or freq=: stronger than -c and -F */

@@ -113,8 +113,6 @@ def differences(theirs, ours):
     for attr, event in zip(attrs, ours):
         for key in ("type", "config", "config1", "config2", "bp_type", "flags", "raw"):
             have = event[key] & COMPARED if key == "flags" else event[key]
-            if key == "flags" and event["precise_max"]:
-                have |= 3 << 15
             if attr[key] != have:
                 yield f"{event['name']}: {key}: perf {attr[key]:#x}, we {have:#x}"
         if ours[event["leader"]]["read"] and ours[event["leader"]] is not event:

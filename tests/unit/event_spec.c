@@ -40,6 +40,8 @@ static const struct {
 	{ "stalled-cycles-backend:pp", 0, 8, G | PRECISE(2) },
 	{ "ref-cycles:upppG", 0, 9, K | V | H | PRECISE(3) },
 	{ "cycles:Gu", 0, 0, K | V | H },
+	{ "cycles:P", 0, 0, PRECISE(3) },
+	{ "{cycles:P}:p", 0, 0, PRECISE(1) | G },
 	{ "cycles:D", 0, 0, ATTR_PINNED },
 	{ "cycles:e", 0, 0, ATTR_EXCLUSIVE },
 	{ "cpu-clock", 1, 0, G },
@@ -208,65 +210,66 @@ static void test_breakpoints(void **state)
 }
 
 /* The message, the column of the first caret and the number of carets; a word that must be suggested. */
+static const struct {
+	const char *text;
+	int err;
+	u32 column, carets;
+	const char *says;
+} wrong[] = {
+	{ "cycels", ERR_NOTFOUND, 0, 6, "did you mean 'cycles'" },
+	{ "cs,L1-dcache-laod-misses:u", ERR_NOTFOUND, 3, 21, "'L1-dcache-load-misses'" },
+	{ "cycles:uu", ERR_USAGE, 8, 1, "repeated" },
+	{ "cycles:pppp", ERR_USAGE, 10, 1, "repeated" },
+	{ "cycles:z", ERR_USAGE, 7, 1, "not a modifier" },
+	{ "cycles:", ERR_USAGE, 7, 1, "missing" },
+	{ "cycles,,cs", ERR_USAGE, 7, 1, "missing" },
+	{ "", ERR_USAGE, 0, 1, "missing" },
+	{ "{cycles", ERR_USAGE, 0, 1, "not closed" },
+	{ "{cycles,{cs}}", ERR_USAGE, 8, 1, "missing" },
+	{ "{a", ERR_NOTFOUND, 1, 1, "unknown" },
+	{ "cycles}", ERR_USAGE, 6, 1, "expected ','" },
+	{ "{cycles}:", ERR_USAGE, 9, 1, "missing" },
+	{ "{cycles:ppp}:p", ERR_USAGE, 13, 1, "precise" },
+	{ "cycles/period=1", ERR_USAGE, 6, 1, "not closed" },
+	{ "cycles/perod=1/", ERR_USAGE, 7, 5, "'period'" },
+	{ "cycles/period=abc/", ERR_USAGE, 14, 3, "number" },
+	{ "cycles/period=/", ERR_USAGE, 13, 1, "value" },
+	{ "cycles/=1/", ERR_USAGE, 7, 2, "name" },
+	{ "cycles/name/", ERR_USAGE, 7, 4, "needs a value" },
+	{ "cycles/time=2/", ERR_USAGE, 12, 1, "0 or 1" },
+	{ "cycles/period=1,/", ERR_USAGE, 16, 1, "missing" },
+	{ "cycles/stack-size=65536/", ERR_USAGE, 18, 5, "at most 65535" },
+	{ "cycles/branch_type=foo/", ERR_USAGE, 19, 3, "branch type" },
+	{ "cycles/period=99999999999999999999/", ERR_USAGE, 14, 20, "number" },
+	{ "L1-icache-stores", ERR_USAGE, 0, 16, "no such operation" },
+	{ "mem:", ERR_USAGE, 4, 1, "address" },
+	{ "mem:0x10/x", ERR_USAGE, 9, 1, "length" },
+	{ "mem:0x10:q", ERR_USAGE, 9, 1, "access" },
+	{ "mem:0x10:rr", ERR_USAGE, 9, 2, "access" },
+	{ "1:x", ERR_USAGE, 2, 1, "config" },
+	{ "99999999999:1", ERR_USAGE, 0, 11, "type" },
+};
+
 static void test_errors(void **state)
 {
-	static const struct {
-		const char *text;
-		int err;
-		u32 column, carets;
-		const char *says;
-	} rows[] = {
-		{ "cycels", ERR_NOTFOUND, 0, 6, "did you mean 'cycles'" },
-		{ "cs,L1-dcache-laod-misses:u", ERR_NOTFOUND, 3, 21, "'L1-dcache-load-misses'" },
-		{ "cycles:uu", ERR_USAGE, 8, 1, "repeated" },
-		{ "cycles:pppp", ERR_USAGE, 10, 1, "repeated" },
-		{ "cycles:z", ERR_USAGE, 7, 1, "not a modifier" },
-		{ "cycles:", ERR_USAGE, 7, 1, "missing" },
-		{ "cycles,,cs", ERR_USAGE, 7, 1, "missing" },
-		{ "", ERR_USAGE, 0, 1, "missing" },
-		{ "{cycles", ERR_USAGE, 0, 1, "not closed" },
-		{ "{cycles,{cs}}", ERR_USAGE, 8, 1, "missing" },
-		{ "{a", ERR_NOTFOUND, 1, 1, "unknown" },
-		{ "cycles}", ERR_USAGE, 6, 1, "expected ','" },
-		{ "{cycles}:", ERR_USAGE, 9, 1, "missing" },
-		{ "{cycles:ppp}:p", ERR_USAGE, 13, 1, "precise" },
-		{ "cycles/period=1", ERR_USAGE, 6, 1, "not closed" },
-		{ "cycles/perod=1/", ERR_USAGE, 7, 5, "'period'" },
-		{ "cycles/period=abc/", ERR_USAGE, 14, 3, "number" },
-		{ "cycles/period=/", ERR_USAGE, 13, 1, "value" },
-		{ "cycles/=1/", ERR_USAGE, 7, 2, "name" },
-		{ "cycles/name/", ERR_USAGE, 7, 4, "needs a value" },
-		{ "cycles/time=2/", ERR_USAGE, 12, 1, "0 or 1" },
-		{ "cycles/period=1,/", ERR_USAGE, 16, 1, "missing" },
-		{ "cycles/stack-size=65536/", ERR_USAGE, 18, 5, "at most 65535" },
-		{ "cycles/branch_type=foo/", ERR_USAGE, 19, 3, "branch type" },
-		{ "cycles/period=99999999999999999999/", ERR_USAGE, 14, 20, "number" },
-		{ "L1-icache-stores", ERR_USAGE, 0, 16, "no such operation" },
-		{ "mem:", ERR_USAGE, 4, 1, "address" },
-		{ "mem:0x10/x", ERR_USAGE, 9, 1, "length" },
-		{ "mem:0x10:q", ERR_USAGE, 9, 1, "access" },
-		{ "mem:0x10:rr", ERR_USAGE, 9, 2, "access" },
-		{ "1:x", ERR_USAGE, 2, 1, "config" },
-		{ "99999999999:1", ERR_USAGE, 0, 11, "type" },
-	};
 	char note[1024];
 	struct notify to = { keep_note, note };
 
 	(void)state;
-	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+	for (u32 i = 0; i < ARRAY_LEN(wrong); i++) {
 		struct event_specs specs = { 0 };
 		const char *line;
 		int err;
 
 		*note = 0;
-		err = event_specs_parse(&specs, rows[i].text, &nowhere, &to);
+		err = event_specs_parse(&specs, wrong[i].text, &nowhere, &to);
 		assert_int_equal(specs.v.n, 0);
 		line = strchr(note, '\n');
 		line = line ? strchr(line + 1, '\n') : NULL;
-		if (err != rows[i].err || !strstr(note, rows[i].says) || !line ||
-		    strspn(line + 1, " ") != rows[i].column + 4 ||
-		    strspn(line + 1 + rows[i].column + 4, "^") != rows[i].carets)
-			fail_msg("'%s': %s\n%s", rows[i].text, err_name(err), note);
+		if (err != wrong[i].err || !strstr(note, wrong[i].says) || !line ||
+		    strspn(line + 1, " ") != wrong[i].column + 4 ||
+		    strspn(line + 1 + wrong[i].column + 4, "^") != wrong[i].carets)
+			fail_msg("'%s': %s\n%s", wrong[i].text, err_name(err), note);
 		event_specs_free(&specs);
 	}
 }

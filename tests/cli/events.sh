@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# list and check on this machine; a wrong event is pointed at.
+set -u
+fail() {
+	echo "$1"
+	exit 1
+}
+
+"$RETICLE" list sw >out 2>err || fail "list sw: status $?: $(cat err)"
+grep -q '^software events: 12, usable here:' out || fail "list sw: $(head -1 out)"
+grep -qE '^  [+-] context-switches OR cs' out || fail "list sw: no context-switches"
+grep -q '^hardware' out && fail "list sw lists hardware events"
+"$RETICLE" list sw hw >out 2>err
+grep -q '^hardware events: 10' out || fail "list sw hw"
+"$RETICLE" list 'L1-ICACHE-*' >out 2>err
+grep -q '^  [+-] L1-icache-loads' out || fail "list GLOB"
+"$RETICLE" list no-such-event-anywhere >out 2>err
+[ $? = 1 ] || fail "list of nothing: not status 1"
+grep -q 'no event of that name' err || fail "list of nothing: $(cat err)"
+"$RETICLE" list --json sw | python3 -c '
+import json, sys
+rows = json.load(sys.stdin)
+assert len(rows) == 12 and all(r["class"] == "software" for r in rows), rows
+assert [r["alias"] for r in rows if r["name"] == "page-faults"] == ["faults"]
+' || fail "list --json"
+
+"$RETICLE" check >out 2>err
+status=$?
+[ $status -le 1 ] || fail "check: status $status: $(cat err)"
+grep -qE '^software clock +(ok|no) ' out || fail "check: no software clock"
+if grep -qE '^software clock +ok ' out; then
+	[ $status = 0 ] || fail "check: status $status although the software clock works"
+	grep -q '^recording works$' out || fail "check: $(tail -1 out)"
+fi
+"$RETICLE" check --json | python3 -c '
+import json, sys
+rows = json.load(sys.stdin)
+assert {r["state"] for r in rows} <= {"ok", "limited", "no"} and all(r["detail"] for r in rows), rows
+' || fail "check --json"
+"$RETICLE" check word >out 2>err
+[ $? = 2 ] || fail "check word: not status 2"
+
+"$RETICLE" record -e cs,cycels:u true >out 2>err && fail "record -e cycels:u: status 0"
+printf '%s\n' "reticle record: unknown event 'cycels'" '    cs,cycels:u' '       ^^^^^^' "  did you mean 'cycles'?" >want
+head -4 err | cmp -s - want || fail "record -e cs,cycels:u: $(cat err)"
+exit 0
