@@ -114,9 +114,6 @@ static int load(struct source *s, int fd)
 
 	if (fstat(fd, &st))
 		return notify_at(s->notify, NOTE_ERROR, ERR_IO, s->path, NO_OFFSET, "cannot stat: %s", strerror(errno));
-	if (S_ISDIR(st.st_mode))
-		return notify_at(s->notify, NOTE_ERROR, ERR_UNSUPPORTED, s->path, NO_OFFSET,
-				 "a directory (of a recording made by several threads, name the file 'data' in it)");
 	if (isatty(fd))
 		return notify_at(s->notify, NOTE_ERROR, ERR_USAGE, s->path, NO_OFFSET,
 				 "a terminal, not a recording (pipe one in, or name a file with -i)");
@@ -129,15 +126,29 @@ static int load(struct source *s, int fd)
 	return 0;
 }
 
-static int open_input(struct source *s)
+static int cannot_open(const struct source *s)
+{
+	return notify_at(s->notify, NOTE_ERROR, errno == EACCES ? ERR_PERM : ERR_IO, s->path, NO_OFFSET,
+			 "cannot open: %s%s", strerror(errno),
+			 errno == ENOENT ? " (make one with 'reticle record')" : "");
+}
+
+/* *dir is the directory that the recording is, or -1. */
+static int open_input(struct source *s, int *dir)
 {
 	bool is_stdin = !strcmp(s->path, "-");
 	int fd = is_stdin ? STDIN_FILENO : open(s->path, O_RDONLY | O_CLOEXEC), err;
+	struct stat st;
 
 	if (fd < 0)
-		return notify_at(s->notify, NOTE_ERROR, errno == EACCES ? ERR_PERM : ERR_IO, s->path, NO_OFFSET,
-				 "cannot open: %s%s", strerror(errno),
-				 errno == ENOENT ? " (make one with 'reticle record')" : "");
+		return cannot_open(s);
+	if (!is_stdin && !fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+		*dir = fd;
+		fd = openat(*dir, "data", O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return notify_at(s->notify, NOTE_ERROR, ERR_FORMAT, s->path, NO_OFFSET,
+					 "a directory, and no recording: it has no file 'data'");
+	}
 	err = load(s, fd);
 	if (!is_stdin)
 		close(fd);
@@ -158,12 +169,14 @@ static int read_header(struct source *s)
 
 static int read_all(struct source *s)
 {
-	int err = open_input(s);
+	int dir = -1, err = open_input(s, &dir);
 
 	if (!err)
 		err = read_header(s);
 	if (!err)
-		err = s->pipe ? source_read_pipe(s) : source_read_file(s);
+		err = s->pipe ? source_read_pipe(s) : source_read_file(s, dir);
+	if (dir >= 0)
+		close(dir);
 	if (err)
 		return err;
 	if (!s->events.events.n)

@@ -138,7 +138,7 @@ static void read_features(struct source *s)
 	}
 }
 
-int source_read_file(struct source *s)
+int source_read_file(struct source *s, int dir)
 {
 	int err = read_attrs(s);
 
@@ -146,6 +146,11 @@ int source_read_file(struct source *s)
 		return err;
 	find_data(s);
 	read_features(s);
+	if (dir >= 0)
+		return source_gather(s, dir);
+	if (s->features.dir_version)
+		(void)notify_at(s->notify, NOTE_WARNING, 0, s->path, NO_OFFSET,
+				"one file of a recording that is a directory; name the directory to read all of it");
 	/* A killed recorder may not have said yet that it compressed. */
 	if (s->unfinished || s->header.features[0] >> FEAT_COMPRESSED & 1)
 		return source_find_compressed(s);

@@ -8,8 +8,9 @@
 /* More events than any machine has counters, names or descriptors for. */
 #define SOURCE_MAX_EVENTS 65536u
 
-/* File mode: finds the data section, reads attrs and their ids, and the features behind the data. */
-int source_read_file(struct source *s);
+/* File mode: finds the data section, reads attrs and their ids, and the features behind the data. dir: the directory that
+ * the file is a part of, or -1. */
+int source_read_file(struct source *s, int dir);
 
 /* Pipe mode: one pass over all records, applying those that describe the recording. */
 int source_read_pipe(struct source *s);
@@ -17,8 +18,11 @@ int source_read_pipe(struct source *s);
 /* Replaces data by a spooled copy in which the COMPRESSED records, the first at data offset `first`, are unpacked. What
  * cannot be unpacked is noted and left out with all that follows. ERR_IO when the copy cannot be written. */
 int source_unpack(struct source *s, u64 first);
-/* Hops to the first COMPRESSED record, if any, and unpacks from there. */
+/* Hops to the first COMPRESSED record, if any, and unpacks from there. Only for what may have one: it touches all. */
 int source_find_compressed(struct source *s);
+
+/* The same for a recording that is a directory: data is put together from the main file's and that of its neighbours. */
+int source_gather(struct source *s, int dir);
 
 /* Adds an event that was recorded with this attr, under the name that perf gives such an attr. ERR_LIMIT. */
 int source_add_event(struct source *s, const struct attr *a, u64 offset);

@@ -20,6 +20,7 @@
 
 #include "io/source_impl.h"
 #include "io/spool.h"
+#include "io/unpack.h"
 
 #define MAX_EXPANSION 4096
 #define FREE_EXPANSION (64ull << 20)
@@ -27,7 +28,8 @@
 #define CHUNK (128u << 10)
 
 struct unpack {
-	struct source *s;
+	struct source *s;	 /* what the result is for */
+	const struct source *in; /* the piece being added */
 	struct spool spool;
 	ZSTD_DCtx *zstd;
 	u8 *buf;     /* TAIL_MAX + CHUNK */
@@ -36,9 +38,9 @@ struct unpack {
 
 static int fail(const struct unpack *u, int err, u64 at, const char *what)
 {
-	return notify_at(u->s->notify, NOTE_WARNING, err, u->s->path, u->s->data_offset + at,
+	return notify_at(u->s->notify, NOTE_WARNING, err, u->in->path, u->in->data_offset + at,
 			 "compressed record: %s; leaving out the %llu bytes from here on", what,
-			 (unsigned long long)(u->s->size - at));
+			 (unsigned long long)(u->in->size - at));
 }
 
 /* Writes the whole records among the first n bytes of buf and moves the rest to its start. */
@@ -95,14 +97,24 @@ static int unpack_record(struct unpack *u, const struct source_record *sr)
 	return 0;
 }
 
-static int copy_records(struct unpack *u, u64 at)
+static void leave_out(struct unpack *u, u64 offset, u64 n, const char *what)
 {
-	struct source_record sr;
-	u64 bad = NO_OFFSET;
+	u->s->left_out += n;
+	(void)notify_at(u->s->notify, NOTE_WARNING, ERR_TRUNCATED, u->in->path, offset, "%s; %llu bytes left out", what,
+			(unsigned long long)n);
+}
+
+int unpack_add(struct unpack *u, const struct source *in, u64 plain)
+{
+	struct source_record sr = { .offset = plain };
+	u64 at = plain, bad = NO_OFFSET;
 	int err = 0;
 
-	spool_put(&u->spool, u->s->data, at);
-	while (!err && source_next(u->s, &at, &sr, &bad)) {
+	u->in = in;
+	u->tail = 0;
+	ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);
+	spool_put(&u->spool, in->data, plain);
+	while (!err && source_next(in, &at, &sr, &bad)) {
 		if (sr.h.type == PERF_RECORD_COMPRESSED || sr.h.type == PERF_RECORD_COMPRESSED2)
 			err = unpack_record(u, &sr);
 		else
@@ -111,31 +123,49 @@ static int copy_records(struct unpack *u, u64 at)
 			err = spool_check(&u->spool, u->s->notify);
 	}
 	if (err) {
-		u->s->left_out += u->s->size - sr.offset;
+		u->s->left_out += in->size - sr.offset;
 		return err == ERR_IO ? err : 0;
 	}
-	if (bad != NO_OFFSET) {
-		u->s->left_out += u->s->size - bad;
-		(void)notify_at(u->s->notify, NOTE_WARNING, ERR_TRUNCATED, u->s->path, u->s->data_offset + bad,
-				"the last %llu bytes are no whole record; left out",
-				(unsigned long long)(u->s->size - bad));
-	}
+	if (bad != NO_OFFSET)
+		leave_out(u, in->data_offset + bad, in->size - bad, "the last bytes are no whole record");
 	if (u->tail)
-		(void)notify_at(u->s->notify, NOTE_WARNING, ERR_TRUNCATED, u->s->path, NO_OFFSET,
-				"the compressed records end inside a record; %zu bytes left out", u->tail);
-	u->s->left_out += u->tail;
-	return 0;
+		leave_out(u, NO_OFFSET, u->tail, "the compressed records end inside a record");
+	return spool_check(&u->spool, u->s->notify);
 }
 
-static int run(struct unpack *u, u64 first)
+int unpack_begin(struct unpack **out, struct source *s)
+{
+	struct unpack *u = mem_zalloc(sizeof(*u));
+	int err = spool_open(&u->spool, s->path, s->notify);
+
+	u->s = s;
+	u->zstd = ZSTD_createDCtx();
+	u->buf = mem_alloc(TAIL_MAX + CHUNK);
+	if (!err && !u->zstd)
+		err = notify_at(s->notify, NOTE_ERROR, ERR_UNSUPPORTED, s->path, NO_OFFSET, "zstd does not start");
+	if (err) {
+		unpack_free(u);
+		u = NULL;
+	}
+	*out = u;
+	return err;
+}
+
+void unpack_free(struct unpack *u)
+{
+	ZSTD_freeDCtx(u->zstd);
+	free(u->buf);
+	spool_close(&u->spool);
+	free(u);
+}
+
+int unpack_end(struct unpack *u)
 {
 	struct source *s = u->s;
-	int err = copy_records(u, first);
+	int err = spool_map(&u->spool, &s->maps[1].p, s->notify);
 
-	if (err)
-		return err;
-	err = spool_map(&u->spool, &s->maps[1].p, s->notify);
 	s->maps[1].size = u->spool.size;
+	unpack_free(u);
 	if (err)
 		return err;
 	s->map_bytes += s->maps[1].size;
@@ -148,16 +178,15 @@ static int run(struct unpack *u, u64 first)
 
 int source_unpack(struct source *s, u64 first)
 {
-	struct unpack u = { .s = s };
-	int err = spool_open(&u.spool, s->path, s->notify);
+	const struct source in = *s;
+	struct unpack *u;
+	int err = unpack_begin(&u, s);
 
 	if (err)
 		return err;
-	u.zstd = ZSTD_createDCtx();
-	u.buf = mem_alloc(TAIL_MAX + CHUNK);
-	err = u.zstd ? run(&u, first) : ERR_IO;
-	ZSTD_freeDCtx(u.zstd);
-	free(u.buf);
-	spool_close(&u.spool);
+	err = unpack_add(u, &in, first);
+	if (!err)
+		return unpack_end(u);
+	unpack_free(u);
 	return err;
 }

@@ -350,6 +350,52 @@ static void a_file_that_was_cut(void **state)
 	bytes_free(&b);
 }
 
+static void write_file(const char *dir, const char *name, const struct bytes *b)
+{
+	char *path = mem_printf("%s/%s", dir, name);
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(b->p, 1, b->len, f), b->len);
+	fclose(f);
+	free(path);
+}
+
+/* As perf record --threads leaves it: a main file, and files of bare records beside it. */
+static void a_directory(void **state)
+{
+	char dir[] = "/tmp/reticle-test-XXXXXX";
+	static const char *const names[] = { "data", "data.0", "data.1", "data.2" };
+	struct bytes whole = compile(RECORDING), head = compile("mode=pipe\n" RECORDING), rest;
+	struct walked w;
+
+	(void)state;
+	split(&head, &rest);
+	assert_non_null(mkdtemp(dir));
+	write_file(dir, "data", &whole);
+	write_file(dir, "data.0", &rest);
+	rest.len -= 4; /* torn; the files behind it are read all the same */
+	write_file(dir, "data.1", &rest);
+	rest.len += 4;
+	write_file(dir, "data.2", &rest);
+	w = walk(dir);
+	assert_int_equal(w.err, 0);
+	assert_int_equal(w.samples, 4 * 2);
+	assert_int_equal(w.records, 4 * 4 - 1);
+	assert_int_equal(w.warnings, 1);
+	assert_int_equal(w.bad, NO_OFFSET);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		char *path = mem_printf("%s/%s", dir, names[i]);
+
+		unlink(path);
+		free(path);
+	}
+	rmdir(dir);
+	bytes_free(&whole);
+	bytes_free(&head);
+	bytes_free(&rest);
+}
+
 static void what_is_no_recording(void **state)
 {
 	struct walked w = walk("/no/such/file");
@@ -358,7 +404,8 @@ static void what_is_no_recording(void **state)
 	assert_int_equal(w.err, ERR_IO);
 	assert_true(w.names_file);
 	w = walk("/");
-	assert_int_equal(w.err, ERR_UNSUPPORTED);
+	assert_int_equal(w.err, ERR_FORMAT);
+	assert_true(w.names_file);
 	w = walk("/dev/null");
 	assert_int_equal(w.err, ERR_TRUNCATED);
 }
@@ -394,6 +441,7 @@ int main(void)
 		cmocka_unit_test(sections_that_overlap),
 		cmocka_unit_test(a_killed_recorder),
 		cmocka_unit_test(a_file_that_was_cut),
+		cmocka_unit_test(a_directory),
 		cmocka_unit_test(what_is_no_recording),
 		cmocka_unit_test(no_room_to_unpack),
 	};
