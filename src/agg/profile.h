@@ -82,9 +82,9 @@ struct profile {
 	u64 sort_keys; /* bits 1 << enum sort_key, and their order: */
 	u8 sort_order[NR_SORT_KEYS];
 	u32 nr_sort;
-	bool children;	  /* rows have totals and are sorted by them */
-	bool has_chains;  /* some event was recorded with call chains */
-	bool has_inlined; /* frames of inlined calls may stand in the trees */
+	bool children;		      /* rows have totals and are sorted by them */
+	bool has_chains;	      /* some event was recorded with call chains */
+	bool has_inlined;	      /* frames of inlined calls may stand in the trees */
 	u64 time_slice_ns, time_base; /* SORT_TIME: slice n begins at time_base + n * time_slice_ns */
 };
 
