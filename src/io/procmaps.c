@@ -32,9 +32,8 @@ static u64 number(struct text *t, u32 base)
 	u64 v = 0;
 
 	for (; t->p < t->end && digit(*t->p) < (int)base; t->p++) {
-		if (v > (UINT64_MAX - 15) / base)
-			t->bad = true;
-		v = v * base + (u64)digit(*t->p);
+		t->bad |= __builtin_mul_overflow(v, base, &v);
+		t->bad |= __builtin_add_overflow(v, (u64)digit(*t->p), &v);
 	}
 	t->bad |= t->p == start;
 	return v;

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # How a recording ends: exit statuses, signals, kill -9.
+# shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"
 need_recording
 R=("$RETICLE" record -q -e cpu-clock)

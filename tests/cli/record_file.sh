@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The file: its mode, what it replaces, and what is left of it when there is no more room.
+# shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"
 need_recording
 R=("$RETICLE" record -q -e cpu-clock)
@@ -27,7 +28,8 @@ mkdir dir
 ln -s target.data link
 : >target.data
 "${R[@]}" -o link -- true || fail "own link: status $?"
-[ -L link ] && [ -s target.data ] || fail "own link: not followed"
+[ -L link ] || fail "own link: replaced"
+[ -s target.data ] || fail "own link: not followed"
 
 # A limit of the file size: a clear error, and all that was written can be read.
 (

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # perf reads what we record, and finds the attrs that it would have used for the same options.
+# shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"
 command -v perf >/dev/null || skip "perf is not installed"
 case $(perf --version) in
@@ -15,7 +16,7 @@ same() {
 	"$RETICLE" record -q -o ours.data "$@" -- true 2>err || fail "record $*: $(cat err)"
 	perf evlist -v -i theirs.data >theirs
 	perf evlist -v -i ours.data >ours 2>err || fail "record $*: perf evlist: $(cat err)"
-	diff theirs ours >diff || fail "record $*: $(cat diff)"
+	diff theirs ours >differ || fail "record $*: $(cat differ)"
 }
 for target in "" -a "-p $$" "-t $$" "-C 0" "-p $$ -D 5" "--per-thread"; do
 	# shellcheck disable=SC2086 # words

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Each kind of target, and that threads, children and execs are followed.
+# shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"
 need_recording
 R=("$RETICLE" record -q -e cpu-clock -F 1000)
@@ -33,7 +34,9 @@ timeout 10 "${R[@]}" -o ended.data -p $! || fail "-p of a process that ends: sta
 # Late start: the busy loop runs all the time, samples come in the last part only.
 "${R[@]}" -D 400 -o late.data -- timeout 0.6 sh -c 'while :; do :; done'
 n=$(count late.data SAMPLE)
-[ "$n" -gt 20 ] && [ "$n" -lt 400 ] || fail "-D 400: $n samples"
+if [ "$n" -lt 20 ] || [ "$n" -gt 400 ]; then
+	fail "-D 400: $n samples"
+fi
 [ "$(count late.data MMAP2)" -ge 1 ] || fail "-D: mappings of before the start are missing"
 
 if [ "$(id -u)" = 0 ]; then

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recorder's pure parts: lists of CPUs, lines of /proc, ELF notes, what flows past, and the file's header. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "io/build_id.h"
+#include "io/cpulist.h"
+#include "io/flow.h"
+#include "io/procmaps.h"
+#include "io/sideband.h"
+#include "io/source.h"
+#include "io/writer.h"
+
+static void test_cpulist(void **state)
+{
+	static const char *const wrong[] = { "",   ",",	 "1,",	  "a",	  "3-1", "1-",
+					     "-1", "0 ", "65536", "1--2", "0x1", "99999999999999999999" };
+	struct cpulist l = { 0 };
+
+	(void)state;
+	assert_int_equal(cpulist_parse(&l, "8,0-2,1,10-11"), 0);
+	assert_int_equal(l.v.n, 6);
+	assert_int_equal(l.v.v[0], 0);
+	assert_int_equal(l.v.v[3], 8);
+	assert_int_equal(l.v.v[5], 11);
+	assert_true(cpulist_has(&l, 10));
+	assert_false(cpulist_has(&l, 9));
+	for (u32 i = 0; i < ARRAY_LEN(wrong); i++)
+		assert_int_equal(cpulist_parse(&l, wrong[i]), ERR_USAGE);
+	assert_int_equal(cpulist_parse(&l, "65535"), 0);
+	cpulist_free(&l);
+}
+
+static bool parse_line(const char *line, struct maps_line *l)
+{
+	return maps_line_parse(line, strlen(line), l);
+}
+
+static void test_maps_line(void **state)
+{
+	struct maps_line l;
+
+	(void)state;
+	assert_true(parse_line("55be777a7000-55be777ac000 r-xp 00002000 fe:00 248056      /usr/bin/sleep", &l));
+	assert_true(l.start == 0x55be777a7000 && l.end == 0x55be777ac000 && l.pgoff == 0x2000);
+	assert_int_equal(l.prot, PROT_READ | PROT_EXEC);
+	assert_int_equal(l.flags, MAP_PRIVATE);
+	assert_true(l.maj == 0xfe && l.min == 0 && l.ino == 248056);
+	assert_int_equal(l.path.len, strlen("/usr/bin/sleep"));
+	assert_memory_equal(l.path.p, "/usr/bin/sleep", l.path.len);
+
+	assert_true(parse_line("0-1000 rw-s 00000000 00:05 18446744073709551615 /dev/zero (deleted)", &l));
+	assert_int_equal(l.flags, MAP_SHARED);
+	assert_true(l.ino == UINT64_MAX);
+	assert_memory_equal(l.path.p, "/dev/zero (deleted)", l.path.len);
+	assert_true(parse_line("7fff0000-7fff1000 ---p 00000000 00:00 0 ", &l));
+	assert_int_equal(l.path.len, 0);
+	assert_int_equal(l.prot, 0);
+	assert_true(parse_line("1000-2000 r-xp 00000000 00:00 0                          [vdso]", &l));
+	assert_memory_equal(l.path.p, "[vdso]", l.path.len);
+	assert_true(parse_line("1000-2000 r-xp 0 0:0 7 /a b\t \x1b[31m\\x", &l));
+	assert_memory_equal(l.path.p, "/a b\t \x1b[31m\\x", l.path.len);
+}
+
+static void test_maps_line_wrong(void **state)
+{
+	static const char *const wrong[] = {
+		"",
+		"1000",
+		"1000-2000",
+		"1000-2000 r-xp",
+		"2000-1000 r-xp 0 0:0 0",
+		"1000-2000 rxwp 0 0:0 0",
+		"1000-2000 r-xz 0 0:0 0",
+		"1000-2000 r-xp 0 00 0",
+		"11112222333344445-11112222333344446 r-xp 0 0:0 0",
+		"1000-2000 r-xp g 0:0 0",
+	};
+	struct maps_line l;
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(wrong); i++)
+		assert_false(parse_line(wrong[i], &l));
+}
+
+static void test_maps_path(void **state)
+{
+	struct bytes b = { 0 };
+
+	(void)state;
+	maps_path_plain((struct str){ "/a\\012b\\0\\012", 13 }, &b);
+	assert_int_equal(b.len, 7);
+	assert_memory_equal(b.p, "/a\nb\\0\n", 7);
+	bytes_free(&b);
+}
+
+static void test_proc_stat(void **state)
+{
+	static const char evil[] = "77 (a) S 9 (b) R 1 2 3 4 5 0 7 8 9 10 11 12 13 14 15 16 2 18";
+	static const char kernel[] = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 5 0";
+	struct proc_stat s;
+
+	(void)state;
+	assert_true(proc_stat_parse(kernel, strlen(kernel), &s));
+	assert_int_equal(s.comm.len, 8);
+	assert_int_equal(s.ppid, 0);
+	assert_int_equal(s.threads, 1);
+	assert_true(s.flags & 0x200000);
+	/* A name that imitates the fields behind it. */
+	assert_true(proc_stat_parse(evil, strlen(evil), &s));
+	assert_int_equal(s.comm.len, strlen("a) S 9 (b"));
+	assert_int_equal(s.ppid, 1);
+	assert_int_equal(s.threads, 2);
+	for (size_t n = 0; n < strlen(kernel); n++) {
+		char *cut = strndup(kernel, n); /* its own allocation, so that a read behind it shows */
+
+		(void)proc_stat_parse(cut, n, &s);
+		free(cut);
+	}
+	assert_false(proc_stat_parse("1 )x(", 5, &s));
+	assert_false(proc_stat_parse("", 0, &s));
+}
+
+static void test_notes(void **state)
+{
+	/* A note of another owner, then the build id. */
+	static const u8 notes[] = { 4, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 'X', 'e', 'n', 0, 9, 0, 0, 0,
+				    4, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 0 };
+	static const u8 huge[] = { 4, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 3, 0, 0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 4 };
+	struct build_id id = { 0 };
+
+	(void)state;
+	assert_true(build_id_in_notes(notes, sizeof(notes), false, &id));
+	assert_int_equal(id.size, 3);
+	assert_memory_equal(id.id, "\1\2\3", 3);
+	for (size_t n = 0; n < sizeof(notes) - 1; n++) {
+		u8 *cut = malloc(n + 1);
+
+		memcpy(cut, notes, n);
+		assert_int_equal(build_id_in_notes(cut, n, false, &id), false);
+		free(cut);
+	}
+	assert_false(build_id_in_notes(huge, sizeof(huge), false, &id));
+	assert_false(build_id_in_notes(notes, sizeof(notes), true, &id));
+}
+
+#define SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN)
+
+static void one_event(struct event_set *set, struct evlist *l)
+{
+	struct open_event e = { .name = strdup("cpu-clock"), .cgroup = -1 };
+	struct opened o = { .fd = -1, .id = 42 };
+
+	e.attr = (struct attr){ .type = PERF_TYPE_SOFTWARE,
+				.size = ATTR_SIZE_VER7,
+				.sample_type = SAMPLE_TYPE,
+				.flags = ATTR_SAMPLE_ID_ALL };
+	vec_push(&e.on, o);
+	vec_push(&set->events, e);
+	evlist_add(l, &e.attr, e.name, NULL);
+	evlist_add_id(l, 0, 42);
+	assert_int_equal(evlist_seal(l, NULL, "test"), 0);
+}
+
+static void put_sample(const struct evlist *l, u64 time, u64 ip, u64 caller, struct bytes *out)
+{
+	struct sample s = { .has = SAMPLE_TYPE, .ip = ip, .pid = 7, .tid = 7, .time = time };
+	u64 chain[] = { ip, caller };
+
+	s.chain = (struct u64s){ (const u8 *)chain, 2, false };
+	assert_int_equal(sample_encode(&l->events.v[0].layout, &s, out), 0);
+}
+
+static void put_map(const struct evlist *l, u64 start, u32 prot, const char *name, struct bytes *out)
+{
+	struct record r = { .h.type = PERF_RECORD_MMAP2 };
+
+	r.mmap = (struct rec_mmap){
+		.pid = 7, .tid = 7, .start = start, .len = 0x3000, .prot = prot, .filename = { name, (u32)strlen(name) }
+	};
+	assert_int_equal(record_encode(&r, &l->trailer, out), 0);
+}
+
+static void count_file(void *ctx, const char *file, u32 pid, const struct flow_build_id *known)
+{
+	struct bytes *b = ctx;
+
+	assert_int_equal(pid, 7);
+	assert_null(known);
+	bytes_printf(b, "%s ", file);
+}
+
+/* However the ring's end cuts the records, the same is seen. */
+static void test_flow(void **state)
+{
+	struct event_set set = { 0 };
+	struct evlist l = { 0 };
+	struct bytes data = { 0 };
+	struct record lost = { .h.type = PERF_RECORD_LOST, .lost = { 42, 5 } };
+
+	(void)state;
+	one_event(&set, &l);
+	put_map(&l, 0x10000, PROT_READ | PROT_EXEC, "/hit", &data);
+	put_map(&l, 0x20000, PROT_READ | PROT_EXEC, "/called", &data);
+	put_map(&l, 0x30000, PROT_READ | PROT_EXEC, "/cold", &data);
+	put_map(&l, 0x10000, PROT_READ, "/data", &data);
+	put_sample(&l, 2000, 0x12345, 0x20000, &data);
+	put_sample(&l, 1000, 0x12345, 0x22fff, &data);
+	record_encode(&lost, &l.trailer, &data);
+	for (size_t cut = 8; cut < data.len; cut += 8) {
+		struct iovec part[] = { { data.p, cut }, { data.p + cut, data.len - cut } };
+		struct bytes files = { 0 };
+		struct flow f;
+
+		flow_init(&f, &l, true);
+		flow_look(&f, part, 2);
+		assert_int_equal(f.samples, 2);
+		assert_int_equal(f.lost, 5);
+		assert_int_equal(f.first_time, 1000);
+		assert_int_equal(f.last_time, 2000);
+		flow_files(&f, count_file, &files);
+		bytes_u8(&files, 0);
+		assert_string_equal((char *)files.p, "/hit /called ");
+		assert_true(flow_hit(&f, 0x12000, 0x12001));
+		assert_false(flow_hit(&f, 0x13000, 0x20000));
+		assert_true(flow_hit(&f, 0, UINT64_MAX));
+		bytes_free(&files);
+		flow_free(&f);
+	}
+	bytes_free(&data);
+	evlist_free(&l);
+	for (size_t i = 0; i < set.events.n; i++)
+		vec_free(&set.events.v[i].on);
+	free(set.events.v[0].name);
+	vec_free(&set.events);
+}
+
+static u64 count_records(const struct source *s)
+{
+	struct source_record r;
+	u64 offset = 0, bad, n = 0;
+
+	while (source_next(s, &offset, &r, &bad))
+		n++;
+	return n;
+}
+
+/* Without an end, after a round: all of it is there. With an end: the features too. Torn by a limit: cut clean. */
+static void write_file(const char *path, bool end, u64 limit, u64 *records, u64 *features)
+{
+	struct rlimit old, now = { limit, RLIM_INFINITY };
+	struct event_set set = { 0 };
+	struct evlist l = { 0 };
+	struct bytes data = { 0 };
+	struct features f = { .hostname = "here" };
+	struct source *s = NULL;
+	struct writer w;
+	struct stat st;
+
+	one_event(&set, &l);
+	for (u32 i = 0; i < 100; i++)
+		put_sample(&l, i, i, i, &data);
+	f.present[0] = 1ull << FEAT_HOSTNAME;
+	getrlimit(RLIMIT_FSIZE, &old);
+	now.rlim_max = old.rlim_max;
+	assert_int_equal(writer_open(&w, path, NULL), 0);
+	assert_int_equal(writer_begin(&w, &set, 0, 1 << 20), 0);
+	if (limit)
+		setrlimit(RLIMIT_FSIZE, &now);
+	assert_int_equal(writer_put_bytes(&w, &data), limit ? ERR_IO : 0);
+	setrlimit(RLIMIT_FSIZE, &old);
+	writer_round(&w);
+	if (end) {
+		assert_int_equal(writer_end(&w, &f), limit ? ERR_IO : 0);
+	} else {
+		close(w.fd);
+		free(w.path);
+	}
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(source_open(&s, path, NULL), 0);
+	assert_false(s->unfinished);
+	assert_int_equal(s->left_out, 0);
+	assert_int_equal(s->events.events.n, 1);
+	*records = count_records(s);
+	*features = s->features.hostname != NULL;
+	source_close(s);
+	bytes_free(&data);
+	evlist_free(&l);
+	free(set.events.v[0].name);
+	vec_free(&set.events.v[0].on);
+	vec_free(&set.events);
+}
+
+static void test_writer(void **state)
+{
+	char dir[] = "/tmp/reticle-test-XXXXXX", path[64], old[80];
+	u64 records, features;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/perf.data", dir);
+	snprintf(old, sizeof(old), "%s.old", path);
+	write_file(path, true, 0, &records, &features);
+	assert_int_equal(records, 100);
+	assert_true(features);
+	write_file(path, false, 0, &records, &features);
+	assert_int_equal(records, 100);
+	assert_false(features);
+	assert_int_equal(access(old, F_OK), 0);
+	/* Every cut within a record, and between two. */
+	for (u64 limit = 2000; limit < 2064; limit += 4) {
+		write_file(path, true, limit, &records, &features);
+		assert_in_range(records, 28, 33);
+	}
+	unlink(path);
+	unlink(old);
+	rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cpulist),
+		cmocka_unit_test(test_maps_line),
+		cmocka_unit_test(test_maps_line_wrong),
+		cmocka_unit_test(test_maps_path),
+		cmocka_unit_test(test_proc_stat),
+		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_flow),
+		cmocka_unit_test(test_writer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
