@@ -31,8 +31,8 @@ struct config {
 
 static const struct opt opts[] = {
 	SELECT_OPTS(struct config),
-	OPT('F', "fields", OPT_LIST, fields, "[KIND:]FIELDS",
-	    "show these fields, or the usual ones and these (+field,-field)"),
+	OPT('F', "fields", OPT_LIST, fields, "FIELDS",
+	    "[KIND:]NAME,...: show these fields, or more (+NAME) or fewer (-NAME)"),
 	OPT('S', "symbols", OPT_STRING, symbols, "NAMES", "only samples in these functions"),
 	OPT(0, "dsos", OPT_STRING, dsos, "NAMES", "only samples in these shared objects"),
 	OPT('G', "hide-call-graph", OPT_FLAG, show.hide_chains, NULL, "do not show call chains"),

@@ -219,7 +219,7 @@ static void put_access(u64 v, struct bytes *out)
 	put_hit_miss(SRC_FIELD(v, 26, 7), start, out);
 	bytes_str(out, lock & 1 ? "|LCK N/A" : lock & 2 ? "|LCK Yes" : "|LCK No");
 	bytes_str(out, "|BLK ");
-	if (block & 1) {
+	if (!block || block & 1) {
 		bytes_str(out, " N/A");
 		return;
 	}

@@ -98,15 +98,15 @@ static int find_kind(const char *word, size_t len)
 	return -1;
 }
 
-static void change_field(struct script_fields *f, int kind, const struct field_row *row, bool remove)
+/* Like perf, a field named for one kind of events is dropped in silence when it was not recorded. */
+static void change_field(struct script_fields *f, int kind, const struct field_row *row, bool remove, bool every_kind)
 {
-	if (remove) {
+	if (remove)
 		f->shown[kind] &= ~row->bit;
-		f->asked[kind] &= ~row->bit;
-	} else {
+	else
 		f->shown[kind] |= row->bit;
-		f->asked[kind] |= row->bit;
-	}
+	if (every_kind)
+		f->asked[kind] = (f->asked[kind] & ~row->bit) | (remove ? 0 : row->bit);
 	f->set[kind] = true;
 }
 
@@ -122,7 +122,7 @@ static int apply_field(struct script_fields *f, int kind, const char *name, size
 		return notify_error(to, ERR_USAGE, "-F: '%s' is not valid for %s events", row->name, kinds[kind].name);
 	for (int k = kind < 0 ? 0 : kind; k < (kind < 0 ? NR_SCRIPT_KINDS : kind + 1); k++)
 		if (!(kinds[k].invalid & row->bit))
-			change_field(f, k, row, remove);
+			change_field(f, k, row, remove, kind < 0);
 	return 0;
 }
 
@@ -150,7 +150,6 @@ int script_fields_parse(struct script_fields *f, const char *text, const struct 
 		return notify_error(to, ERR_USAGE, "-F: no fields named");
 	if (!relative)
 		clear_fields(f, kind);
-	f->wildcard |= kind < 0;
 	while (*p && !err) {
 		size_t len = strcspn(p, ",");
 		bool sign = *p == '+' || *p == '-';
@@ -216,8 +215,6 @@ int script_fields_settle(struct script_fields *f, const struct evlist *events, b
 
 		if (f->shown[k] & SCRIPT_DSOFF)
 			f->shown[k] |= SCRIPT_DSO;
-		if (!first && f->set[k] && !f->wildcard)
-			return notify_error(to, ERR_USAGE, "-F: the recording has no %s events", kinds[k].name);
 		if (first && f->shown[k])
 			err = check_event(f, k, first, to);
 		if (err)

@@ -60,9 +60,8 @@ enum script_kind {
 
 struct script_fields {
 	u32 shown[NR_SCRIPT_KINDS];
-	u32 asked[NR_SCRIPT_KINDS]; /* by the user, one by one: missing data is then an error */
+	u32 asked[NR_SCRIPT_KINDS]; /* by the user, for all kinds: missing data is then an error */
 	bool set[NR_SCRIPT_KINDS];  /* the user said something about this kind */
-	bool wildcard;		    /* ... about all kinds at once */
 };
 
 enum script_kind script_kind(u32 attr_type);

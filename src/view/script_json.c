@@ -48,10 +48,10 @@ static void put_task(struct script_worker *w, const struct script_line *l, u32 s
 		comm = comm ? comm : l->thread->buf;
 		put_string(out, "comm", comm, strlen(comm));
 	}
-	if (shown & SCRIPT_PID && s->has & PERF_SAMPLE_TID)
+	if (shown & (SCRIPT_PID | SCRIPT_TID) && s->has & PERF_SAMPLE_TID) {
 		put_number(out, "pid", s->pid);
-	if (shown & SCRIPT_TID && s->has & PERF_SAMPLE_TID)
 		put_number(out, "tid", s->tid);
+	}
 	if (shown & SCRIPT_CPU && s->has & PERF_SAMPLE_CPU)
 		put_number(out, "cpu", s->cpu);
 	if (shown & SCRIPT_TIME && s->has & PERF_SAMPLE_TIME)
