@@ -78,7 +78,7 @@ static char *cached_kallsyms(const struct dsos *d, const struct dso_slot *kernel
 }
 
 /* Reads kallsyms once for the kernel and its modules. */
-static const struct kallsyms *get_kallsyms(struct dsos *d)
+static struct kallsyms *get_kallsyms(struct dsos *d)
 {
 	const struct dso_slot *kernel = kernel_slot(d);
 	u64 now;
@@ -169,7 +169,7 @@ void dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
 {
 	const char *name = s->pub.short_name;
 	struct str module = { NULL, 0 };
-	const struct kallsyms *k;
+	struct kallsyms *k;
 
 	b->keep_names = true;
 	if (d->opts.no_kernel) {
@@ -183,8 +183,12 @@ void dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
 	if (b->syms.n || s->missing)
 		return;
 	k = get_kallsyms(d);
+	pthread_mutex_lock(&d->lock);
 	if (k && (s->pub.kind == DSO_KERNEL || (module.len && !d->kallsyms_delta)))
 		kallsyms_add(b, k, module, d->kallsyms_delta);
+	if (k && s->pub.kind == DSO_KERNEL)
+		kallsyms_keep_modules(k); /* there is one kernel, and this was its turn */
+	pthread_mutex_unlock(&d->lock);
 	if (!b->syms.n && s->pub.kind == DSO_MODULE)
 		load_module_file(d, s, b);
 	if (b->syms.n)

@@ -196,6 +196,7 @@ static void plt_sizes(const struct elf_file *f, const struct elf_section *plt, u
 		*entry = 12;
 		break;
 	case EM_AARCH64:
+	case EM_RISCV:
 		*header = 32;
 		*entry = 16;
 		break;

@@ -97,15 +97,42 @@ bool kallsyms_address(const struct kallsyms *k, struct str name, u64 *addr)
 	return false;
 }
 
+void kallsyms_keep_modules(struct kallsyms *k)
+{
+	struct kallsyms all = *k;
+	u32 last = 0, module = 0;
+
+	*k = (struct kallsyms){ .lines = all.lines, .zeros = all.zeros };
+	bytes_char(&k->names, 0);
+	for (size_t i = 0; i < all.syms.n; i++) {
+		struct kallsyms_symbol s = all.syms.v[i];
+		const char *names = (const char *)all.names.p;
+
+		if (!s.module)
+			continue;
+		if (s.module != last)
+			module = put_name(k, names + s.module, strlen(names + s.module));
+		last = s.module;
+		s.module = module;
+		s.name = put_name(k, names + s.name, strlen(names + s.name));
+		vec_push(&k->syms, s);
+	}
+	kallsyms_free(&all);
+}
+
 void kallsyms_add(struct symtab_build *b, const struct kallsyms *k, struct str module, u64 delta)
 {
-	u32 last = 0;
+	const char *names = (const char *)k->names.p;
 	bool match = !module.len;
+	/* The kernel's names are taken as one block; a module takes its few. */
+	u32 base = module.len ? 0 : symtab_build_name(b, names, k->names.len), last = 0;
 
+	if (!module.len)
+		vec_reserve(&b->syms, b->syms.n + k->syms.n);
 	for (size_t i = 0; i < k->syms.n; i++) {
 		const struct kallsyms_symbol *s = &k->syms.v[i];
-		const char *name = (const char *)k->names.p + s->name;
 		char t = (char)(s->type & ~0x20);
+		u32 name;
 
 		if (s->module != last) {
 			last = s->module;
@@ -113,10 +140,11 @@ void kallsyms_add(struct symtab_build *b, const struct kallsyms *k, struct str m
 		}
 		if (!match)
 			continue;
+		name = base ? base + s->name : symtab_build_name(b, names + s->name, strlen(names + s->name));
 		vec_push(&b->syms, (struct raw_symbol){
 					   .start = s->addr + delta,
 					   .end = s->addr + delta,
-					   .name = symtab_build_name(b, name, strlen(name)),
+					   .name = name,
 					   .bind = t == 'W'	? BIND_WEAK :
 						   s->type == t ? BIND_GLOBAL :
 								  BIND_LOCAL,

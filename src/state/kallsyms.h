@@ -25,6 +25,8 @@ struct kallsyms_symbol {
 /* Never fails: lines that are no symbols are skipped. */
 void kallsyms_parse(struct kallsyms *k, const char *text, size_t len);
 void kallsyms_free(struct kallsyms *k);
+/* Drops the kernel's own symbols: for when only modules will be asked for. */
+void kallsyms_keep_modules(struct kallsyms *k);
 
 /* The address of a symbol; false when absent. */
 bool kallsyms_address(const struct kallsyms *k, struct str name, u64 *addr);

@@ -137,9 +137,13 @@ static size_t underscores(const char *name)
 /* Rule 2 from the point where names decide. True: b is the better one. */
 static bool better_name(const struct symtab_build *build, const char *a, const char *b)
 {
-	char *da = build->keep_names ? NULL : demangle(a), *db = build->keep_names ? NULL : demangle(b);
+	char *da, *db;
 	size_t ua, ub, la, lb;
 
+	if (!strcmp(a, b))
+		return false;
+	da = build->keep_names ? NULL : demangle(a);
+	db = build->keep_names ? NULL : demangle(b);
 	a = da ? da : a;
 	b = db ? db : b;
 	ua = underscores(a);
