@@ -27,6 +27,16 @@ int source_add_event(struct source *s, const struct attr *a, u64 offset)
 	return 0;
 }
 
+int source_add_ids(struct source *s, u32 event, const struct u64s *ids, u64 offset)
+{
+	if (ids->n > SOURCE_MAX_IDS - s->events.by_id.n)
+		return notify_at(s->notify, NOTE_ERROR, ERR_LIMIT, s->path, offset, "more than %u event ids",
+				 SOURCE_MAX_IDS);
+	for (u32 i = 0; i < ids->n; i++)
+		evlist_add_id(&s->events, event, u64s_at(ids, i));
+	return 0;
+}
+
 /* Events stand in EVENT_DESC in the order of their attrs. */
 static void apply_names(struct source *s)
 {

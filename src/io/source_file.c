@@ -30,9 +30,7 @@ static int read_ids(struct source *s, u32 event, const struct section *where, u6
 				 "the ids of event %u overlap with those of others", event);
 	*ids_left -= where->size / 8;
 	ids = cursor_u64s(&c, where->size / 8);
-	for (u32 i = 0; i < ids.n; i++)
-		evlist_add_id(&s->events, event, u64s_at(&ids, i));
-	return 0;
+	return source_add_ids(s, event, &ids, where->offset);
 }
 
 /* One entry of the attr section: the attr, then (at the entry's end, whatever the attr's own size) where its ids are.

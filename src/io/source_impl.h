@@ -5,8 +5,10 @@
 
 #include "io/source.h"
 
-/* More events than any machine has counters, names or descriptors for. */
-#define SOURCE_MAX_EVENTS 65536u
+/* More events than any machine has names for, and ids (one per event and CPU or thread) than it has descriptors for. They
+ * are kept several times over, so that without a bound a file could make us take many times its size. */
+#define SOURCE_MAX_EVENTS 16384u
+#define SOURCE_MAX_IDS (4u << 20)
 
 /* File mode: finds the data section, reads attrs and their ids, and the features behind the data. dir: the directory that
  * the file is a part of, or -1. */
@@ -24,6 +26,8 @@ int source_find_compressed(struct source *s);
 /* The same for a recording that is a directory: data is put together from the main file's and that of its neighbours. */
 int source_gather(struct source *s, int dir);
 
+/* Takes n more ids for an event. ERR_LIMIT. */
+int source_add_ids(struct source *s, u32 event, const struct u64s *ids, u64 offset);
 /* Adds an event that was recorded with this attr, under the name that perf gives such an attr. ERR_LIMIT. */
 int source_add_event(struct source *s, const struct attr *a, u64 offset);
 

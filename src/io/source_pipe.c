@@ -14,11 +14,7 @@ static int add_attr(struct source *s, const struct record *r)
 	u32 event = (u32)s->events.events.n;
 	int err = source_add_event(s, &r->header_attr.attr, r->offset);
 
-	if (err)
-		return err;
-	for (u32 i = 0; i < r->header_attr.ids.n; i++)
-		evlist_add_id(&s->events, event, u64s_at(&r->header_attr.ids, i));
-	return 0;
+	return err ? err : source_add_ids(s, event, &r->header_attr.ids, r->offset);
 }
 
 static void update_event(struct source *s, const struct record *r)

@@ -267,6 +267,22 @@ static void a_bomb(void **state)
 	bytes_free(&b);
 }
 
+static void more_events_than_there_are(void **state)
+{
+	struct bytes b = { 0 };
+	struct record r = { .h.type = PERF_RECORD_HEADER_ATTR, .header_attr.attr.size = 64 };
+	struct walked w;
+
+	(void)state;
+	perfdata_header_encode(&(struct perfdata_header){ .pipe = true }, &b);
+	for (u32 i = 0; i < 20000; i++)
+		assert_int_equal(record_encode(&r, NULL, &b), 0);
+	w = walk_bytes(&b);
+	assert_int_equal(w.err, ERR_LIMIT);
+	assert_true(w.names_file);
+	bytes_free(&b);
+}
+
 static void a_payload_that_is_not_there(void **state)
 {
 	const u64 sizes[] = { 1, 1 << 20, UINT64_MAX, UINT64_MAX - 56 };
@@ -437,6 +453,7 @@ int main(void)
 		cmocka_unit_test(a_plain_record_between_halves),
 		cmocka_unit_test(what_is_not_zstd),
 		cmocka_unit_test(a_bomb),
+		cmocka_unit_test(more_events_than_there_are),
 		cmocka_unit_test(a_payload_that_is_not_there),
 		cmocka_unit_test(sections_that_overlap),
 		cmocka_unit_test(a_killed_recorder),
