@@ -32,7 +32,9 @@ struct walk {
 	struct strtab names; /* of DSOs */
 	struct frame_info *frames;
 	u32 *active; /* per row: how many of its nodes are above the walk's place */
+	u64 *named;  /* per row: weight of the group that named it */
 	size_t active_cap;
+	u64 group_total; /* of the group that is walked */
 };
 
 static bool in_list(const struct name_list *l, const char *name)
@@ -117,8 +119,10 @@ static u32 new_row(struct walk *w, const u32 *keys, u32 frame)
 	if (w->e->rows.n > w->active_cap) {
 		w->active_cap = w->e->rows.cap;
 		w->active = mem_realloc(w->active, w->active_cap, sizeof(*w->active));
+		w->named = mem_realloc(w->named, w->active_cap, sizeof(*w->named));
 	}
 	w->active[id] = 0;
+	w->named[id] = 0;
 	return id;
 }
 
@@ -167,7 +171,10 @@ static u32 row_of(struct walk *w, u32 group, u32 frame)
 		frame = info->symbol;
 	}
 	id = row_by_keys(w, keys, frame);
-	w->e->rows.v[id].comm = g->comm;
+	if (w->group_total >= w->named[id]) {
+		w->named[id] = w->group_total;
+		w->e->rows.v[id].comm = g->comm;
+	}
 	map_set(&w->by_pair, pair, id);
 	return id;
 }
@@ -349,6 +356,7 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 	memset(e->row_of, 0xff, sizeof(u32) * (e->tree.nodes.n + 1));
 	w.frames = mem_zalloc(sizeof(*w.frames) * ((size_t)frames_count(p->frames) + 1));
 	for (u32 top = e->tree.nodes.n ? nodes[0].first_kid : ID_NONE; top != ID_NONE; top = nodes[top].next_kid) {
+		w.group_total = nodes[top].total;
 		if (p->sort_keys & FRAME_KEYS)
 			walk_group(&w, top);
 		else
@@ -364,4 +372,5 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 	strtab_free(&w.names);
 	free(w.frames);
 	free(w.active);
+	free(w.named);
 }
