@@ -254,19 +254,21 @@ static u64 read_lost_count(const struct open_event *e, int fd)
 	return n >= (ssize_t)((at + 1) * sizeof(u64)) ? words[at] : 0;
 }
 
-void event_set_lost(const struct event_set *set,
-		    void (*fn)(void *ctx, const struct open_event *e, const struct opened *o, u64 lost), void *ctx)
+void event_set_lost(struct event_set *set, void (*fn)(void *ctx, const struct opened *o, u64 lost), void *ctx)
 {
 	for (size_t e = 0; e < set->events.n; e++) {
-		const struct open_event *event = &set->events.v[e];
+		struct open_event *event = &set->events.v[e];
+		bool member = event->attr.read_format & PERF_FORMAT_GROUP && event->leader != e;
 
-		if (!(event->attr.read_format & PERF_FORMAT_LOST))
+		/* Members of a group that is read as one take no samples of their own. */
+		if (!(event->attr.read_format & PERF_FORMAT_LOST) || member)
 			continue;
 		for (size_t i = 0; i < event->on.n; i++) {
 			u64 lost = read_lost_count(event, event->on.v[i].fd);
 
-			if (lost)
-				fn(ctx, event, &event->on.v[i], lost);
+			if (lost > event->on.v[i].lost)
+				fn(ctx, &event->on.v[i], lost - event->on.v[i].lost);
+			event->on.v[i].lost = MAX(lost, event->on.v[i].lost);
 		}
 	}
 }

@@ -15,6 +15,7 @@ struct opened { /* one event on one CPU and task */
 	s32 cpu;
 	struct target_task task;
 	u64 id;
+	u64 lost; /* what event_set_lost told so far */
 	u32 ring; /* index of the ring that its records go to */
 };
 
@@ -55,9 +56,9 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 int event_set_open(struct event_set *set, const struct target *t, u64 pages, const struct notify *to);
 
 void event_set_enable(const struct event_set *set, bool on);
-/* What the kernel dropped for want of room, by PERF_FORMAT_LOST; calls fn for each id that lost something. */
-void event_set_lost(const struct event_set *set,
-		    void (*fn)(void *ctx, const struct open_event *e, const struct opened *o, u64 lost), void *ctx);
+/* What the kernel dropped for want of room since the last call, by PERF_FORMAT_LOST; calls fn for each id that lost
+ * something. */
+void event_set_lost(struct event_set *set, void (*fn)(void *ctx, const struct opened *o, u64 lost), void *ctx);
 void event_set_close(struct event_set *set); /* descriptors and rings */
 void event_set_free(struct event_set *set);
 

@@ -44,13 +44,13 @@ int recorder_begin_file(struct recorder *r)
 	return err ? err : r->writer.err;
 }
 
-static void put_lost(void *ctx, const struct open_event *e, const struct opened *o, u64 lost)
+static void put_lost(void *ctx, const struct opened *o, u64 lost)
 {
 	struct recorder *r = ctx;
 	struct record record = { .h.type = PERF_RECORD_LOST_SAMPLES };
 	struct bytes b = { 0 };
 
-	(void)e;
+	r->read_lost += lost;
 	record.lost.lost = lost;
 	record.sid.id = o->id;
 	record.sid.cpu = (u32)o->cpu;
@@ -79,7 +79,9 @@ int recorder_end_file(struct recorder *r)
 	r->result->packed = r->writer.packed;
 	r->result->unpacked = r->writer.unpacked;
 	r->result->samples += r->flow.samples;
-	r->result->lost += r->flow.lost;
+	/* LOST records come with the next record that fits, so the last ones may be missing. */
+	r->result->lost += MAX(r->flow.lost, r->read_lost);
+	r->read_lost = 0;
 	r->result->throttled += r->flow.throttled;
 	free(r->result->path);
 	r->result->path = r->writer.pipe ? NULL : mem_strdup(r->writer.path);

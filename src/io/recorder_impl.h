@@ -26,6 +26,7 @@ struct recorder {
 	int signal_fd, epoll_fd;
 	size_t live_rings;
 	VEC(char *) dated; /* files that --switch-output has finished and kept */
+	u64 read_lost;	   /* in this file, by reading the events */
 	u64 round_bytes;   /* came in this pass over the rings */
 	u64 started_ms, enable_at_ms, switch_at_ms;
 	u64 clock_wall_ns, clock_ns; /* read together when it began, for CLOCK_DATA */

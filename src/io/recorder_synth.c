@@ -23,6 +23,29 @@ static struct cursor cursor_of(const struct bytes *b)
 	return cursor_over(b->p, b->len, false);
 }
 
+/* How cycle counts convert to the time of records, where the kernel says so. */
+static void put_time_conv(struct recorder *r, struct sideband *s)
+{
+	const volatile struct perf_event_mmap_page *page = r->set.rings.v[0].ring.page;
+	struct record record = { .h.type = PERF_RECORD_TIME_CONV };
+	u32 seq;
+
+	do {
+		seq = page->lock;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		record.time_conv = (struct rec_time_conv){ .shift = page->time_shift,
+							   .mult = page->time_mult,
+							   .zero = page->time_zero,
+							   .cycles = page->time_cycles,
+							   .mask = page->time_mask,
+							   .cap_zero = page->cap_user_time_zero,
+							   .cap_short = page->cap_user_time_short };
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (page->lock != seq || seq & 1);
+	if (record.time_conv.cap_zero)
+		sideband_put(s, &record);
+}
+
 /* {id, idx, cpu, tid} of each event on each CPU and task, in records of as many as fit. */
 static void put_id_index(struct recorder *r, struct sideband *s)
 {
@@ -134,10 +157,15 @@ int recorder_synthesize(struct recorder *r)
 			tracking = &r->set.events.v[e].attr;
 	s.data_maps = tracking->flags & ATTR_MMAP_DATA;
 	s.namespaces = tracking->flags & ATTR_NAMESPACES;
+	put_time_conv(r, &s);
 	put_id_index(r, &s);
 	err = sideband_kernel(&s);
 	put_thread_map(r, &s);
 	put_cpu_map(r, &s);
+	if (!err && tracking->flags & ATTR_BPF_EVENT)
+		err = sideband_bpf(&s);
+	if (!err && tracking->flags & ATTR_CGROUP)
+		err = sideband_cgroups(&s);
 	if (!err)
 		err = put_tasks(r, &s);
 	if (!err)

@@ -107,8 +107,7 @@ static int add_user(struct target *t, const char *user, const struct notify *to)
 	return t->tasks.n ? 0 : notify_error(to, ERR_NOTFOUND, "user '%s' runs no process", user);
 }
 
-/* The mount point of the hierarchy that knows perf_event: version 1's if it is mounted, else version 2's. */
-static char *cgroup_root(void)
+char *target_cgroup_root(void)
 {
 	struct bytes b = { 0 };
 	char *save = NULL, *root = NULL;
@@ -152,7 +151,7 @@ static int add_cgroup(struct target *t, const char *root, const char *name, cons
 
 static int add_cgroups(struct target *t, const char *list, const struct notify *to)
 {
-	char *root = cgroup_root(), *copy, *save = NULL;
+	char *root = target_cgroup_root(), *copy, *save = NULL;
 	int err = 0;
 
 	if (!root)

@@ -39,4 +39,8 @@ struct target {
 int target_resolve(struct target *t, const struct target_opts *o, pid_t child, const struct notify *to);
 void target_free(struct target *t);
 
+/* The mount point of the cgroup hierarchy that knows perf_event: version 1's if it is mounted, else version 2's. NULL
+ * when there is none. Caller frees. */
+char *target_cgroup_root(void);
+
 #endif
