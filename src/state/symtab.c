@@ -10,10 +10,10 @@
  *     a page after the end of its page.
  *  2. Of names with the same start one is kept: a sized one, then a strong one, then a global one, then the one with
  *     fewer leading underscores, then the longer name, then the earlier one. Names are compared as shown (demangled).
- *  3. Symbols that were made up for PLT entries come in after that.
+ *  3. Symbols that were made up for PLT entries come in after that, and end the symbol without a size before them.
  *  4. Where ranges still overlap, the symbol that starts last (the innermost) holds the address. Here perf's answer
- *     depends on the shape of its search tree, and may be none: a few addresses differ (a PLT entry is named, not the
- *     label before it; a label inside an assembler function, not the function).
+ *     depends on the shape of its search tree, and may be none: a few addresses differ (a label inside an
+ *     assembler function is named, not the function).
  *
  * After rule 4 look-ups are one binary search. Without overlaps the symbols themselves are searched; with overlaps a
  * list of segments, each naming its symbol, so that an offset into a symbol is still counted from the symbol's start.
@@ -125,6 +125,7 @@ static void settle_ends(struct symtab_build *b, const u32 *ids, size_t n)
 
 		if (s->end != s->start)
 			continue;
+		s->guessed = true;
 		s->end = next ? next->start : page_after(s->start);
 	}
 }
@@ -190,16 +191,22 @@ static size_t settle_aliases(const struct symtab_build *b, u32 *ids, size_t n)
 }
 
 /* Rule 3: both lists are sorted; of equal starts the made-up symbol comes last. */
-static u32 *merge_late(const struct symtab_build *b, u32 *ids, size_t n, const u32 *late, size_t nr_late)
+static u32 *merge_late(struct symtab_build *b, u32 *ids, size_t n, const u32 *late, size_t nr_late)
 {
 	u32 *all = mem_realloc(NULL, n + nr_late, sizeof(*all));
 	size_t i = 0, j = 0, k = 0;
 
-	while (i < n || j < nr_late)
-		if (j == nr_late || (i < n && b->syms.v[ids[i]].start <= b->syms.v[late[j]].start))
+	while (i < n || j < nr_late) {
+		struct raw_symbol *before = i ? &b->syms.v[ids[i - 1]] : NULL;
+
+		if (j == nr_late || (i < n && b->syms.v[ids[i]].start <= b->syms.v[late[j]].start)) {
 			all[k++] = ids[i++];
-		else
-			all[k++] = late[j++];
+			continue;
+		}
+		if (before && before->guessed)
+			before->end = MIN(before->end, b->syms.v[late[j]].start);
+		all[k++] = late[j++];
+	}
 	free(ids);
 	return all;
 }

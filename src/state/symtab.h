@@ -20,6 +20,7 @@ struct raw_symbol {
 	u32 name;	/* offset in the builder's names */
 	u8 bind;	/* enum symbol_bind */
 	bool is_func;	/* not data; data symbols only bound the code before them */
+	bool guessed;	/* end was not known; set by symtab_finish */
 	bool late;	/* made up (PLT): added after sizes and aliases were settled */
 };
 
