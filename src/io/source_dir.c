@@ -44,13 +44,14 @@ static int add_mapped(struct unpack *u, const struct source *s, int fd, const ch
 /* data.0, data.1, ... up to the first that is not there. */
 static int add_files(struct unpack *u, const struct source *s, int dir)
 {
-	char *path = mem_alloc(strlen(s->path) + 32);
+	size_t size = strlen(s->path) + 32;
+	char *path = mem_alloc(size);
 	int err = 0;
 
 	for (u32 i = 0; i < MAX_FILES && !err; i++) {
 		int fd;
 
-		sprintf(path, "%s/data.%u", s->path, i);
+		snprintf(path, size, "%s/data.%u", s->path, i);
 		fd = openat(dir, strrchr(path, '/') + 1, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0 && errno == ENOENT)
 			break;
