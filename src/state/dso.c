@@ -9,6 +9,8 @@
 #include "base/hash.h"
 #include "state/dso_table.h"
 
+#define NOT_ASKED (ID_NONE - 1)
+
 static const char *copy_z(struct dsos *d, const char *s)
 {
 	return s ? arena_strndup(&d->arena, s, strlen(s)) : NULL;
@@ -44,6 +46,7 @@ void dsos_free(struct dsos *d)
 	vec_free(&d->slots);
 	vec_free(&d->build_ids);
 	map_free(&d->by_key);
+	map_free(&d->mount_ns);
 	if (d->kallsyms)
 		kallsyms_free(d->kallsyms);
 	free(d->kallsyms);
@@ -96,18 +99,26 @@ static void set_names(struct dsos *d, struct dso *dso, struct str path)
 	}
 }
 
-/* Which mount namespace a path of this process is to be read in: its inode number when it is not ours, else 0. */
-static u64 mount_namespace(const struct dsos *d, const struct dso_key *key)
+/*
+ * Which mount namespace a path of this process is to be read in: its inode number when it is not ours, else 0. Asked once per
+ * process: a recording names each of a process's libraries.
+ */
+static u32 mount_namespace(struct dsos *d, const struct dso_key *key)
 {
 	struct stat own, its;
 	char path[64];
+	u32 *known;
 
 	if (key->kind != DSO_FILE || !key->pid || d->opts.offline || d->opts.symfs)
 		return 0;
+	known = map_at(&d->mount_ns, key->pid, NOT_ASKED);
+	if (*known != NOT_ASKED)
+		return *known;
 	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", key->pid);
-	if (stat(path, &its) < 0 || stat("/proc/self/ns/mnt", &own) < 0 || own.st_ino == its.st_ino)
-		return 0;
-	return its.st_ino;
+	*known = stat(path, &its) < 0 || stat("/proc/self/ns/mnt", &own) < 0 || own.st_ino == its.st_ino ?
+			 0 :
+			 (u32)its.st_ino; /* proc's inode numbers have 32 bits */
+	return *known;
 }
 
 static bool same_build_id(const struct dso *dso, const u8 *id, u8 size)
@@ -154,7 +165,8 @@ static bool is_key(const struct dso_slot *s, const struct dso_key *key, u64 moun
 
 u32 dsos_get(struct dsos *d, const struct dso_key *key)
 {
-	u64 ns = mount_namespace(d, key), hash = hash_bytes(key->path.p, key->path.len);
+	u32 ns = mount_namespace(d, key);
+	u64 hash = hash_bytes(key->path.p, key->path.len);
 	u32 id = (u32)d->slots.n, *head, at;
 	struct dso_slot *s;
 

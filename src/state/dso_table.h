@@ -43,6 +43,7 @@ struct dsos {
 	struct arena arena;
 	VEC(struct dso_slot *) slots;
 	struct map by_key;
+	struct map mount_ns; /* pid -> mount namespace, as asked */
 	VEC(struct build_id) build_ids;
 	struct str ref_symbol; /* of the kernel's map; empty: none was recorded */
 	u64 ref_addr;
