@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Formats of tracepoints, and the text that samples become with them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "codec/tracefmt.h"
+#include "view/tracepoint.h"
+
+#define COMMON                                                                                                         \
+	"format:\n"                                                                                                    \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                         \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+static const char work_format[] = "name: work\nID: 301\n" COMMON "\tfield:char who[8];\toffset:8;\tsize:8;\tsigned:0;\n"
+				  "\tfield:__data_loc char[] what;\toffset:16;\tsize:4;\tsigned:0;\n"
+				  "\tfield:int left;\toffset:20;\tsize:4;\tsigned:1;\n\n"
+				  "print fmt: \"%s: %s, %d left\", REC->who, __get_str(what), REC->left\n";
+/* Divides by what the sample says: not for the library's eyes. */
+static const char wild_format[] = "name: wild\nID: 302\n" COMMON "\tfield:int part;\toffset:8;\tsize:4;\tsigned:1;\n"
+				  "\tfield:u32 whole;\toffset:12;\tsize:4;\tsigned:0;\n\n"
+				  "print fmt: \"%d\", REC->part / REC->whole\n";
+
+static struct str str(const char *text)
+{
+	return (struct str){ text, (u32)strlen(text) };
+}
+
+static void put_file(struct bytes *b, const char *text)
+{
+	bytes_u64(b, strlen(text));
+	bytes_str(b, text);
+}
+
+/* A TRACING_DATA section with these formats in the system "sys". */
+static struct bytes section(const char *const *formats, u32 n)
+{
+	struct bytes b = { 0 };
+
+	bytes_str(&b, "\x17\x08\x44tracing");
+	bytes_put(&b, "0.6", 4);
+	bytes_u8(&b, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	bytes_u8(&b, 8);
+	bytes_u32(&b, 4096);
+	bytes_put(&b, "header_page", 12);
+	put_file(&b, "page");
+	bytes_put(&b, "header_event", 13);
+	put_file(&b, "event");
+	bytes_u32(&b, 0);
+	bytes_u32(&b, 1);
+	bytes_put(&b, "sys", 4);
+	bytes_u32(&b, n);
+	for (u32 i = 0; i < n; i++)
+		put_file(&b, formats[i]);
+	bytes_u32(&b, 0);
+	bytes_u32(&b, 4);
+	bytes_str(&b, "text");
+	return b;
+}
+
+static void decodes_fields(void **state)
+{
+	struct trace_event e;
+
+	(void)state;
+	assert_int_equal(trace_event_decode(str("sys"), str(work_format), &e), 0);
+	assert_int_equal(e.id, 301);
+	assert_memory_equal(e.name.p, "work", 4);
+	assert_int_equal(e.fields.n, 5);
+	assert_true(e.fields.v[0].common);
+	assert_int_equal(e.fields.v[2].kind, TRACE_ARRAY);
+	assert_true(e.fields.v[2].text);
+	assert_int_equal(e.fields.v[3].kind, TRACE_DATA_LOC);
+	assert_int_equal(e.fields.v[3].offset, 16);
+	assert_memory_equal(e.fields.v[3].name.p, "what", 4);
+	assert_true(e.fields.v[4].is_signed);
+	assert_true(e.print_is_tame);
+	vec_free(&e.fields);
+	assert_int_equal(trace_event_decode(str("sys"), str(wild_format), &e), 0);
+	assert_false(e.print_is_tame);
+	vec_free(&e.fields);
+}
+
+static void refuses_what_makes_no_sense(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"name: x\n",
+		"ID: 1\n",
+		"name: x\nID: y\n",
+		"name: x\nID: 1\n\tfield:int a;\toffset:65534;\tsize:4;\tsigned:1;\n",
+		"name: x\nID: 1\n\tfield:int a;\toffset:99999999999;\tsize:4;\tsigned:1;\n",
+		"name: x\nID: 1\n\tfield:int a;\toffset:-8;\tsize:4;\tsigned:1;\n",
+		"name: x\nID: 1\n\tfield:int a;\tsize:4;\tsigned:1;\n",
+		"name: x\nID: 1\n\tfield:;\toffset:0;\tsize:4;\tsigned:1;\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct trace_event e;
+
+		assert_int_equal(trace_event_decode(str("sys"), str(bad[i]), &e), ERR_FORMAT);
+	}
+}
+
+static void decodes_the_section_cut_anywhere(void **state)
+{
+	const char *const formats[] = { work_format, "name: broken\n", wild_format };
+	struct bytes b = section(formats, 3);
+	struct tracefmt f;
+
+	(void)state;
+	assert_int_equal(tracefmt_decode(cursor_over(b.p, b.len, false), &f), 0);
+	assert_int_equal(f.events.n, 2);
+	assert_int_equal(f.refused, 1);
+	assert_int_equal(f.long_size, 8);
+	assert_int_equal(f.printk.len, 4);
+	assert_non_null(tracefmt_find(&f, 302));
+	assert_null(tracefmt_find(&f, 7));
+	tracefmt_free(&f);
+	for (size_t cut = 0; cut < b.len; cut++) {
+		u8 *exact = malloc(cut ? cut : 1);
+
+		memcpy(exact, b.p, cut);
+		assert_true(tracefmt_decode(cursor_over(exact, cut, false), &f) < 0);
+		tracefmt_free(&f);
+		free(exact);
+	}
+	bytes_free(&b);
+}
+
+static const char *no_symbol(void *ctx, u64 addr, u64 *start, const char **module)
+{
+	(void)ctx;
+	(void)addr;
+	(void)start;
+	(void)module;
+	return NULL;
+}
+
+static void expect_text(struct tracepoints *t, u32 id, const void *raw, u32 size, const char *want)
+{
+	struct bytes out = { 0 };
+
+	assert_true(tracepoints_print(t, id, 0, 0, raw, size, &out));
+	bytes_u8(&out, 0);
+	assert_string_equal((char *)out.p, want);
+	bytes_free(&out);
+}
+
+static void prints_samples(void **state)
+{
+	const char *const formats[] = { work_format, wild_format };
+	struct bytes b = section(formats, 2), raw = { 0 }, out = { 0 };
+	struct tracepoints *t = tracepoints_new(b.p, b.len, no_symbol, NULL, NULL);
+
+	(void)state;
+	bytes_u32(&raw, 301);
+	bytes_u32(&raw, 10);
+	bytes_put(&raw, "bob\0\0\0\0", 8);
+	bytes_u32(&raw, 24 | 5u << 16);
+	bytes_u32(&raw, (u32)-3);
+	bytes_put(&raw, "dish", 5);
+#ifdef HAVE_TRACEEVENT
+	expect_text(t, 301, raw.p, (u32)raw.len, "bob: dish, -3 left");
+#else
+	expect_text(t, 301, raw.p, (u32)raw.len, "who=bob what=dish left=-3");
+#endif
+	raw.len = 0;
+	bytes_u32(&raw, 302);
+	bytes_u32(&raw, 10);
+	bytes_u32(&raw, 12);
+	bytes_u32(&raw, 0);
+	expect_text(t, 302, raw.p, (u32)raw.len, "part=12 whole=0x0");
+	/* Cut short: what is missing is left out. */
+	expect_text(t, 302, raw.p, 12, "part=12");
+	assert_false(tracepoints_print(t, 303, 0, 0, raw.p, (u32)raw.len, &out));
+	tracepoints_free(t);
+	bytes_free(&raw);
+	bytes_free(&b);
+}
+
+/* Offsets and lengths in the raw data may point anywhere. */
+static void hostile_offsets_do_no_harm(void **state)
+{
+	const char *const formats[] = { work_format };
+	struct bytes b = section(formats, 1);
+	struct tracepoints *t = tracepoints_new(b.p, b.len, no_symbol, NULL, NULL);
+
+	(void)state;
+	for (u32 loc = 0; loc < 64; loc++) {
+		u32 raw[7] = { 301, 10, 0, 0, loc * 0x04100410u, 1, 2 };
+		struct bytes out = { 0 };
+		u8 *exact = malloc(sizeof(raw));
+
+		memcpy(exact, raw, sizeof(raw));
+		for (u32 size = 4; size <= sizeof(raw); size++)
+			tracepoints_print(t, 301, 0, 0, exact, size, &out);
+		free(exact);
+		bytes_free(&out);
+	}
+	tracepoints_free(t);
+	bytes_free(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(decodes_fields),
+		cmocka_unit_test(refuses_what_makes_no_sense),
+		cmocka_unit_test(decodes_the_section_cut_anywhere),
+		cmocka_unit_test(prints_samples),
+		cmocka_unit_test(hostile_offsets_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
