@@ -76,13 +76,10 @@ static void draw(struct progress *p, const char *what, u64 done, u64 total)
 void progress_report(void *ctx, const char *what, u64 done, u64 total)
 {
 	struct progress *p = ctx;
-	u64 now;
+	u64 now = now_ns();
 
-	if (!p->on)
-		return;
-	now = now_ns();
 	pthread_mutex_lock(&p->lock);
-	if (now - p->start_ns > SHOW_AFTER_NS && now - p->drawn_ns > REDRAW_NS) {
+	if (p->on && now - p->start_ns > SHOW_AFTER_NS && now - p->drawn_ns > REDRAW_NS) {
 		draw(p, what, done, total);
 		p->drawn_ns = now;
 	}
