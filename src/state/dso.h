@@ -76,8 +76,8 @@ void dsos_set_build_id(struct dsos *d, struct str path, bool kernel, const u8 *i
 /* The kernel's map, from its MMAP record: "[kernel.kallsyms]_text" with start, and pgoff = the address of that
  * reference symbol when recorded. */
 void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 ref_addr);
-/* Side-band symbols: KSYMBOL registers BPF programs and others (name at [start, end)); jitdump code likewise through
- * state/jitdump.h. */
+/* Side-band symbols: KSYMBOL registers BPF programs and others (name at [start, end)), state/jit.h the code of run-time
+ * compilers. Before the first look-up in that DSO. */
 void dsos_add_symbol(struct dsos *d, u32 dso, u64 start, u64 end, struct str name);
 
 u32 dsos_count(const struct dsos *d);
