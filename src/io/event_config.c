@@ -327,6 +327,8 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 	struct config c = { .o = &o, .t = t, .has_cpu = t->system_wide, .to = to };
 	int err = settle_rate(&o, to);
 
+	set->system_wide = t->system_wide;
+	set->others = t->tasks_named;
 	c.command_is_target = has_workload && !t->system_wide && !t->tasks_named;
 	o.addr |= o.callgraph == CALLGRAPH_DWARF; /* as perf: what unwinds from memory also follows data maps */
 	if (o.callgraph == CALLGRAPH_DWARF && !USER_REGS)

@@ -103,6 +103,8 @@ static int open_all(struct event_set *set, const struct target *t, const struct 
 		}
 	}
 	cpulist_free(&cpus);
+	if (!err)
+		event_retry_tell(&retry, to);
 	return err;
 }
 

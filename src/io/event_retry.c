@@ -139,13 +139,22 @@ static u64 paranoid_level(void)
 	return level;
 }
 
-static bool give_up_kernel(struct event_set *set, struct retry *r, const struct notify *to)
+/* Does the name end with modifiers, or with the slash that they follow at once? */
+static bool has_modifiers(const struct open_event *e)
+{
+	const char *colon = strrchr(e->name, ':');
+
+	if (e->name[0] && e->name[strlen(e->name) - 1] == '/')
+		return true;
+	return colon && e->attr.type != PERF_TYPE_TRACEPOINT && e->attr.type != PERF_TYPE_BREAKPOINT;
+}
+
+static bool give_up_kernel(struct event_set *set, struct retry *r)
 {
 	bool changed = false;
 
 	if (r->user_only)
 		return false;
-	r->user_only = true;
 	for (size_t i = 0; i < set->events.n; i++) {
 		struct open_event *e = &set->events.v[i];
 		char *name = e->name;
@@ -156,15 +165,19 @@ static bool give_up_kernel(struct event_set *set, struct retry *r, const struct 
 		changed = true;
 		if (!e->spec)
 			continue;
-		e->name = mem_printf("%s%su", name, strchr(name, ':') ? "" : ":");
+		e->name = mem_printf("%s%su", name, has_modifiers(e) ? "" : ":");
 		free(name);
 	}
-	if (changed)
-		notify_at(
-			to, NOTE_INFO, 0, NULL, NO_OFFSET,
-			"recording user space only: kernel.perf_event_paranoid is %llu (1 or CAP_PERFMON allows more)",
-			(unsigned long long)paranoid_level());
+	r->user_only = changed;
 	return changed;
+}
+
+void event_retry_tell(const struct retry *r, const struct notify *to)
+{
+	if (r->user_only)
+		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
+			  "recording user space only: kernel.perf_event_paranoid is %llu (1 or CAP_PERFMON allows more)",
+			  (unsigned long long)paranoid_level());
 }
 
 bool event_retry(struct event_set *set, size_t event, int failed, struct retry *r, const struct notify *to)
@@ -177,7 +190,7 @@ bool event_retry(struct event_set *set, size_t event, int failed, struct retry *
 		return lower_precision(&set->events.v[event]);
 	case EACCES:
 	case EPERM:
-		return give_up_kernel(set, r, to);
+		return give_up_kernel(set, r);
 	case EMFILE:
 		return raise_file_limit(r);
 	default:
@@ -185,13 +198,21 @@ bool event_retry(struct event_set *set, size_t event, int failed, struct retry *
 	}
 }
 
-static int refused_for_rights(const struct open_event *e, const struct notify *to)
+static int refused_for_rights(const struct event_set *set, const struct open_event *e, const struct notify *to)
 {
+	bool tracepoint = e->attr.type == PERF_TYPE_TRACEPOINT;
+
+	if (!tracepoint && !set->system_wide && set->others)
+		return notify_error(to, ERR_PERM,
+				    "cannot open %s: the process is another user's (run as root or with CAP_PERFMON)",
+				    e->name);
 	return notify_error(to, ERR_PERM,
-			    "cannot open %s: not allowed with kernel.perf_event_paranoid at %llu (run as root, with "
+			    "cannot open %s%s: not allowed with kernel.perf_event_paranoid at %llu (run as root, with "
 			    "CAP_PERFMON, or lower it: sysctl kernel.perf_event_paranoid=%s)",
-			    e->name, (unsigned long long)paranoid_level(),
-			    e->attr.type == PERF_TYPE_TRACEPOINT ? "-1" : "1");
+			    e->name, set->system_wide ? " on whole CPUs" : "", (unsigned long long)paranoid_level(),
+			    tracepoint	     ? "-1" :
+			    set->system_wide ? "0" :
+					       "1");
 }
 
 static bool is_hardware(const struct attr *a)
@@ -207,7 +228,7 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 	switch (failed) {
 	case EACCES:
 	case EPERM:
-		return refused_for_rights(e, to);
+		return refused_for_rights(set, e, to);
 	case ENOENT:
 	case ENODEV:
 	case EOPNOTSUPP:

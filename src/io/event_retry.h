@@ -21,6 +21,9 @@ struct retry {
  */
 bool event_retry(struct event_set *set, size_t event, int failed, struct retry *r, const struct notify *to);
 
+/* Once all are open: says what was given up for want of rights. */
+void event_retry_tell(const struct retry *r, const struct notify *to);
+
 /* The error for an event that nothing helps. Returns the enum err. */
 int event_refused(const struct event_set *set, size_t event, int failed, const struct notify *to);
 

@@ -39,7 +39,8 @@ struct watched_ring {
 struct event_set {
 	VEC(struct open_event) events;
 	VEC(struct watched_ring) rings;
-	u32 ring_pages; /* what was mapped, per ring */
+	bool system_wide, others; /* others: tasks that the user named */
+	u32 ring_pages;		  /* what was mapped, per ring */
 };
 
 /*

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A user without rights: what he gets, and what he is told.
+# shellcheck source=/dev/null
+. "$SRCDIR/tests/cli/record_lib.bash"
+need_recording
+need_root
+command -v setpriv >/dev/null || skip "setpriv is not installed"
+[ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ] || skip "kernel.perf_event_paranoid is not 2"
+
+# Where nobody may run and write.
+dir=$(mktemp -d /tmp/reticle-user-XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+cp "$RETICLE" "$dir/reticle"
+chown 65534:65534 "$dir"
+chmod 755 "$dir/reticle"
+cd "$dir" || exit 1
+as_nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"
+}
+as_nobody ./reticle --version >/dev/null 2>&1 || skip "nobody cannot run the binary"
+
+as_nobody ./reticle record -e cpu-clock -g -o own.data -- timeout 0.3 sh -c 'while :; do :; done' 2>err
+[ $? = 124 ] || fail "own command: $(cat err)"
+grep -q 'recording user space only: kernel.perf_event_paranoid is 2' err || fail "own command: $(cat err)"
+[ "$(count own.data SAMPLE)" -gt 20 ] || fail "own command: $(count own.data SAMPLE) samples"
+"$RETICLE" evlist -i own.data | grep -q '^cpu-clock:u$' || fail "own command: $("$RETICLE" evlist -i own.data)"
+as_nobody ./reticle record -q -e cpu-clock -a -- true 2>err && fail "-a: no error"
+grep -q 'on whole CPUs: not allowed .*paranoid at 2 .*perf_event_paranoid=0' err || fail "-a: $(cat err)"
+as_nobody ./reticle record -q -e cpu-clock -p 1 -- true 2>err && fail "-p 1: no error"
+grep -q "the process is another user's" err || fail "-p 1: $(cat err)"
+as_nobody ./reticle record -q -e cpu-clock -m 100000 -- true 2>err && fail "-m 100000: no error"
+grep -q 'over the limit for locked memory' err || fail "-m 100000: $(cat err)"
+exit 0
