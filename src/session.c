@@ -8,6 +8,7 @@
 #include "state/jit.h"
 
 #define BLOCK_BYTES (1u << 20)
+#define PREFETCH_BYTES (16u << 20)
 
 /* What state wants to know, and when: a record, or code that a JIT placed. */
 struct side_ref {
@@ -147,9 +148,15 @@ static int hop(struct first_pass *f)
 {
 	struct session *s = f->s;
 	struct source_record at;
-	u64 offset = 0, block = 0, bad;
+	u64 offset = 0, block = 0, fetched = 0, bad = NO_OFFSET;
 
-	while (source_next(s->src, &offset, &at, &bad)) {
+	for (;;) {
+		if (offset >= fetched) {
+			source_prefetch(s->src, offset, PREFETCH_BYTES);
+			fetched = offset + PREFETCH_BYTES;
+		}
+		if (!source_next(s->src, &offset, &at, &bad))
+			break;
 		if (at.h.type == PERF_RECORD_SAMPLE)
 			s->nr_samples++;
 		else

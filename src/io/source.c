@@ -11,6 +11,10 @@
 #include "io/source_impl.h"
 #include "io/spool.h"
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* Linux 5.14; older kernels refuse it, which does no harm */
+#endif
+
 #define SPOOL_CHUNK (256u << 10)
 #define ANON_GROUP "{anon_group}" /* what perf calls a group that its user gave no name */
 
@@ -266,4 +270,15 @@ stop:
 	if (bad)
 		*bad = left ? at : NO_OFFSET;
 	return false;
+}
+
+void source_prefetch(const struct source *s, u64 offset, u64 len)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start;
+
+	if (offset >= s->size)
+		return;
+	len = MIN(len, s->size - offset);
+	start = (uintptr_t)(s->data + offset) & ~(page - 1);
+	madvise((void *)start, (uintptr_t)(s->data + offset + len) - start, MADV_POPULATE_READ);
 }
