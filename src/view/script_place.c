@@ -101,6 +101,20 @@ void place_put_symbol(const struct script *s, const struct place *p, bool offset
 	}
 }
 
+/* perf shows a module by its path once the header's build ids have named it so. */
+static bool has_listed_build_id(const struct features *f, const char *path)
+{
+	size_t len = strlen(path);
+
+	for (size_t i = 0; i < f->build_ids.n; i++) {
+		struct str name = f->build_ids.v[i].filename;
+
+		if (name.len == len && !memcmp(name.p, path, len))
+			return true;
+	}
+	return false;
+}
+
 void place_put_dso(const struct script *s, const struct place *p, bool offset, struct bytes *out)
 {
 	const struct dso *dso = p->map ? dsos_at(s->dsos, p->dso) : NULL;
@@ -110,7 +124,8 @@ void place_put_dso(const struct script *s, const struct place *p, bool offset, s
 		bytes_str(out, "[unknown]");
 		return;
 	}
-	kernel = dso->kind == DSO_KERNEL || dso->kind == DSO_MODULE || dso->kind == DSO_GUEST;
+	kernel = dso->kind == DSO_KERNEL || dso->kind == DSO_GUEST ||
+		 (dso->kind == DSO_MODULE && !has_listed_build_id(s->features, dso->path));
 	put_plain(out, kernel && !s->opts.kernel_path ? dso->short_name : dso->path);
 	if (offset && !kernel) {
 		bytes_str(out, "+0x");

@@ -2,6 +2,7 @@
 /*
  * Print formats are C expressions; libtraceevent parses and evaluates them. It trusts its input: it takes offsets from
  * the format and from the raw data without looking, and divides by what it is given. So
+ *   - of the strings that formats refer to, only whole ones reach it;
  *   - formats whose fields lie outside any sample, or that divide by something unknown, never reach it
  *     (codec/tracefmt.h) and are printed field by field;
  *   - it sees a copy of the raw data that is followed by as many zero bytes as 16-bit offsets and lengths can reach.
@@ -50,10 +51,24 @@ static char *resolve(void *priv, unsigned long long *addr, char **module)
 	return (char *)name;
 }
 
+/* Lines `0xADDR : "text"`. The library strips the quotes and a \n without asking whether they are there. */
+static void teach_strings(struct tracepoints *t)
+{
+	char *text = mem_strndup(t->formats.printk.p ? t->formats.printk.p : "", t->formats.printk.len), *rest = text;
+
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		char *end, *quoted;
+		u64 addr = strtoull(line, &end, 16);
+
+		quoted = strchr(end, '"');
+		if (end != line && quoted && strlen(quoted) > 4)
+			tep_register_print_string(t->tep, quoted, addr);
+	}
+	free(text);
+}
+
 static void open_library(struct tracepoints *t)
 {
-	char *printk = mem_strndup(t->formats.printk.p ? t->formats.printk.p : "", t->formats.printk.len);
-
 	tep_set_loglevel(TEP_LOG_NONE);
 	t->tep = tep_alloc();
 	trace_seq_init(&t->seq);
@@ -62,10 +77,9 @@ static void open_library(struct tracepoints *t)
 		tep_set_local_bigendian(t->tep, tep_is_bigendian() ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
 		tep_set_long_size(t->tep, (int)t->formats.long_size);
 		tep_set_page_size(t->tep, (int)t->formats.page_size);
-		tep_parse_printk_formats(t->tep, printk);
+		teach_strings(t);
 		tep_set_function_resolver(t->tep, resolve, t);
 	}
-	free(printk);
 }
 
 static bool teach(struct tracepoints *t, const struct trace_event *e)
