@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 
 .PHONY: all demo check bench install format clean
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD)
+	@ninja -C $(BUILD) product
 
 $(BUILD)/build.ninja:
 	@scripts/bootstrap build
@@ -30,7 +30,7 @@ bench: all
 
 install: all
 	@meson setup --reconfigure --prefix=$(PREFIX) $(BUILD) >/dev/null
-	@ninja -C $(BUILD)
+	@ninja -C $(BUILD) product
 	@meson install --no-rebuild -C $(BUILD)
 
 format:
