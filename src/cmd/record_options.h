@@ -19,8 +19,8 @@ struct record_config {
 	struct record_opts o;
 	struct event_words events;
 	const char *proc_map_timeout; /* taken and not needed: reading /proc ends by itself */
-	bool no_build_ids, all_build_ids, no_cache, all_cpus_given;
-	bool dry_run, overwrite;
+	bool no_build_ids, all_build_ids, no_cache;
+	bool dry_run;
 };
 
 /* The command's run; cmd/record.c. */

@@ -111,6 +111,34 @@ static bool lower_precision(struct open_event *e)
 	return true;
 }
 
+/* Before Linux 6.12 an event whose samples hold read values could not be inherited. */
+static bool drop_inheritance(struct event_set *set, struct open_event *e, const struct notify *to)
+{
+	if (!(e->attr.flags & ATTR_INHERIT) || !(e->attr.sample_type & PERF_SAMPLE_READ))
+		return false;
+	for (size_t i = 0; i < set->events.n; i++)
+		set->events.v[i].attr.flags &= ~ATTR_INHERIT;
+	notify_warn(to, "this kernel does not inherit events that are read with S: threads and children are left out");
+	return true;
+}
+
+/* The modifier W: what cannot be counted together is counted apart. */
+static bool break_weak_group(struct event_set *set, const struct open_event *e)
+{
+	const struct open_event *leader = &set->events.v[e->leader];
+	u32 at = e->leader;
+
+	if (e == leader || !leader->spec || !leader->spec->weak || leader->spec->sample_read)
+		return false;
+	for (u32 i = 0; i < set->events.n; i++) {
+		if (set->events.v[i].leader != at)
+			continue;
+		set->events.v[i].leader = i;
+		set->events.v[i].attr.flags |= leader->attr.flags & (ATTR_DISABLED | ATTR_ENABLE_ON_EXEC);
+	}
+	return true;
+}
+
 static bool raise_file_limit(struct retry *r)
 {
 	struct rlimit l;
@@ -175,9 +203,10 @@ static bool give_up_kernel(struct event_set *set, struct retry *r)
 void event_retry_tell(const struct retry *r, const struct notify *to)
 {
 	if (r->user_only)
-		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
-			  "recording user space only: kernel.perf_event_paranoid is %llu (1 or CAP_PERFMON allows more)",
-			  (unsigned long long)paranoid_level());
+		notify_at(
+			to, NOTE_INFO, 0, NULL, NO_OFFSET,
+			"recording user space only: kernel.perf_event_paranoid is %llu (1 or CAP_PERFMON allows more)",
+			(unsigned long long)paranoid_level());
 }
 
 bool event_retry(struct event_set *set, size_t event, int failed, struct retry *r, const struct notify *to)
@@ -185,7 +214,8 @@ bool event_retry(struct event_set *set, size_t event, int failed, struct retry *
 	switch (failed) {
 	case EINVAL:
 	case E2BIG:
-		return lower_precision(&set->events.v[event]) || step_back(set, r, to);
+		return break_weak_group(set, &set->events.v[event]) || lower_precision(&set->events.v[event]) ||
+		       step_back(set, r, to) || drop_inheritance(set, &set->events.v[event], to);
 	case EOPNOTSUPP:
 		return lower_precision(&set->events.v[event]);
 	case EACCES:

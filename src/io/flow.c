@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/flow.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "codec/record.h"
 #include "codec/sample.h"
+
+#define SETTLE_AT (128u << 10)
+#define NO_PID UINT32_MAX
 
 /* What this file looks at in a sample stands in front of these. */
 #define FIELDS_BEFORE                                                                                                  \
@@ -16,7 +21,7 @@
 
 void flow_init(struct flow *f, const struct evlist *events, bool want_hits)
 {
-	*f = (struct flow){ .events = events, .want_hits = want_hits, .one_layout = true };
+	*f = (struct flow){ .events = events, .want_hits = want_hits, .one_layout = true, .settle_at = SETTLE_AT };
 	for (size_t i = 1; i < events->events.n; i++) {
 		const struct attr *a = &events->events.v[i].attr, *first = &events->events.v[0].attr;
 
@@ -66,7 +71,14 @@ static void look_at_map(struct flow *f, const struct rec_mmap *m)
 	if (!(m->prot & PROT_EXEC) || !m->filename.len)
 		return;
 	map.file = strtab_intern(&f->files, m->filename.p, m->filename.len);
-	vec_push(&f->maps, map);
+	while (f->of_file.n <= map.file)
+		vec_push(&f->of_file, (struct flow_file){ 0 });
+	if (f->of_file.v[map.file].wanted)
+		return;
+	if (f->want_hits)
+		vec_push(&f->maps, map);
+	else
+		f->of_file.v[map.file] = (struct flow_file){ true, m->pid };
 	if (m->build_id_size) {
 		struct flow_build_id id = { .file = map.file, .size = m->build_id_size };
 
@@ -142,8 +154,7 @@ void flow_restart(struct flow *f)
 	map_free(&f->hits);
 	f->hits = (struct map){ 0 };
 	memset(f->recent, 0, sizeof(f->recent));
-	f->maps.n = 0;
-	f->build_ids.n = 0;
+	f->maps.n = f->of_file.n = f->build_ids.n = 0;
 }
 
 void flow_free(struct flow *f)
@@ -152,11 +163,12 @@ void flow_free(struct flow *f)
 	map_free(&f->pids);
 	strtab_free(&f->files);
 	vec_free(&f->maps);
+	vec_free(&f->of_file);
 	vec_free(&f->build_ids);
 	bytes_free(&f->joined);
 }
 
-bool flow_hit(struct flow *f, u64 start, u64 end)
+bool flow_hit(const struct flow *f, u64 start, u64 end)
 {
 	u64 first = start >> FLOW_PAGE_SHIFT, last = (end - 1) >> FLOW_PAGE_SHIFT;
 
@@ -182,18 +194,55 @@ static const struct flow_build_id *known_id(const struct flow *f, u32 file)
 	return NULL;
 }
 
-void flow_files(struct flow *f, void (*fn)(void *ctx, const char *file, u32 pid, const struct flow_build_id *known),
-		void *ctx)
+/* Moves from mappings and pages to files. */
+static void note_hits(struct flow *f)
 {
-	bool *done = mem_zalloc(f->files.entries.n + 1);
-
 	for (size_t i = 0; i < f->maps.n; i++) {
 		const struct flow_map *m = &f->maps.v[i];
 
-		if (done[m->file] || (f->want_hits && !flow_hit(f, m->start, m->end)))
-			continue;
-		done[m->file] = true;
-		fn(ctx, strtab_get(&f->files, m->file), m->pid, known_id(f, m->file));
+		if (!f->of_file.v[m->file].wanted && flow_hit(f, m->start, m->end))
+			f->of_file.v[m->file] = (struct flow_file){ true, m->pid };
 	}
-	free(done);
+}
+
+static bool has_ended(u32 pid)
+{
+	return pid != NO_PID && kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+static void forget_ended(struct map *pids)
+{
+	struct map living = { 0 };
+
+	for (u32 i = 0; pids->slots && i <= pids->mask; i++)
+		if (pids->slots[i].value != ID_NONE && !has_ended((u32)pids->slots[i].key))
+			map_set(&living, pids->slots[i].key, 1);
+	map_free(pids);
+	*pids = living;
+}
+
+void flow_settle(struct flow *f)
+{
+	size_t kept = 0;
+
+	if (f->maps.n + f->hits.n < f->settle_at)
+		return;
+	note_hits(f);
+	for (size_t i = 0; i < f->maps.n; i++)
+		if (!f->of_file.v[f->maps.v[i].file].wanted && !has_ended(f->maps.v[i].pid))
+			f->maps.v[kept++] = f->maps.v[i];
+	f->maps.n = kept;
+	map_free(&f->hits);
+	forget_ended(&f->pids);
+	memset(f->recent, 0, sizeof(f->recent));
+	f->settle_at = MAX((size_t)SETTLE_AT, kept * 2);
+}
+
+void flow_files(struct flow *f, void (*fn)(void *ctx, const char *file, u32 pid, const struct flow_build_id *known),
+		void *ctx)
+{
+	note_hits(f);
+	for (u32 i = 0; i < f->of_file.n; i++)
+		if (f->of_file.v[i].wanted)
+			fn(ctx, strtab_get(&f->files, i), f->of_file.v[i].pid, known_id(f, i));
 }

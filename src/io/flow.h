@@ -23,6 +23,11 @@ struct flow_map { /* one executable mapping */
 	u32 pid;
 };
 
+struct flow_file {
+	bool wanted; /* its build id is: it was hit, or all are wanted */
+	u32 pid;     /* a process that maps it */
+};
+
 struct flow_build_id {
 	u32 file;
 	u8 size, id[20];
@@ -37,7 +42,9 @@ struct flow {
 	struct map hits; /* pages (address >> FLOW_PAGE_SHIFT) of sampled code */
 	u64 recent[FLOW_RECENT];
 	struct strtab files;
-	VEC(struct flow_map) maps;
+	VEC(struct flow_file) of_file;	     /* by id in files */
+	VEC(struct flow_map) maps;	     /* of files that are not wanted yet */
+	size_t settle_at;		     /* maps and pages that are too many */
 	VEC(struct flow_build_id) build_ids; /* that came with the mappings */
 	struct map pids;		     /* processes that were seen */
 	struct bytes joined;		     /* a record that wrapped around the ring's end */
@@ -46,14 +53,19 @@ struct flow {
 void flow_init(struct flow *f, const struct evlist *events, bool want_hits);
 /* Looks at whole records. */
 void flow_look(struct flow *f, const struct iovec *part, int nr);
+/*
+ * Between two passes over the rings: when much has come together, finds out which files were hit and forgets hits, and
+ * the mappings of processes that have ended. Keeps memory bounded in recordings that last for days.
+ */
+void flow_settle(struct flow *f);
 /* Forgets counts and hits, for the next file of --switch-output. */
 void flow_restart(struct flow *f);
 void flow_free(struct flow *f);
 
 /* Was a page of [start, end) hit, in whatever process? Pages of other processes at the same address count too: a build
  * id too many does no harm. */
-bool flow_hit(struct flow *f, u64 start, u64 end);
-/* For each file with a mapping (want_hits: that was hit), once, with one process that maps it. */
+bool flow_hit(const struct flow *f, u64 start, u64 end);
+/* For each file that was mapped (want_hits: that was hit), once, with one process that maps it. */
 void flow_files(struct flow *f, void (*fn)(void *ctx, const char *file, u32 pid, const struct flow_build_id *known),
 		void *ctx);
 

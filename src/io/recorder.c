@@ -191,6 +191,10 @@ static void close_all(struct recorder *r, const sigset_t *before)
 	if (r->has_workload && r->workload.reaped) {
 		r->result->has_status = true;
 		r->result->status = workload_exit_status(&r->workload);
+	} else if (r->has_workload && r->result->interrupted) {
+		/* It goes on, and its end is not waited for. */
+		r->result->has_status = true;
+		r->result->status = 128 + r->result->signal;
 	}
 	event_set_free(&r->set);
 	evlist_free(&r->events);

@@ -114,6 +114,7 @@ int recorder_drain(struct recorder *r, bool last)
 	r->round_bytes = 0;
 	for (size_t i = 0; i < r->set.rings.n && !err; i++)
 		err = drain_ring(r, &r->set.rings.v[i].ring);
+	flow_settle(&r->flow);
 	r->result->events_bytes += r->round_bytes;
 	if (!r->round_bytes && !last)
 		return err;

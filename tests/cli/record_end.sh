@@ -43,6 +43,21 @@ for sig in INT TERM HUP; do
 	rm -f sig.data
 done
 
+# A command that does not listen: the second signal ends the waiting for it.
+"${R[@]}" -o deaf.data -- sh -c 'trap "" INT TERM; while :; do :; done' &
+pid=$!
+await test -s deaf.data || fail "deaf command: no file"
+sleep 0.5
+child=$(pgrep -P $pid)
+kill -INT $pid
+sleep 0.5
+kill -INT $pid
+wait $pid
+status=$?
+kill -KILL "$child"
+[ $status = 130 ] || fail "deaf command: status $status after two SIGINT"
+[ "$(count deaf.data SAMPLE)" -gt 10 ] || fail "deaf command: samples are missing"
+
 # A killed recorder: what it had flushed, at least once per second, is there.
 "${R[@]}" -o killed.data -- sh -c 'while :; do :; done' &
 pid=$!
