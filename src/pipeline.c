@@ -161,7 +161,9 @@ static void slice_time(struct session *s, struct profile *p)
 static int collect(struct session *s, const struct sample_filter *filter, struct profile *p)
 {
 	u32 workers = s->opts.workers ? s->opts.workers : pool_default_workers();
-	struct collector_opts copts = { .group_keys = p->sort_keys, .chains = p->has_chains, .filter = filter };
+	struct collector_opts copts = {
+		.group_keys = p->sort_keys, .chains = p->has_chains, .filter = filter, .deferred = &s->deferred
+	};
 	struct pass pass = { .s = s };
 
 	copts.by_address = p->has_inlined || p->sort_keys >> SORT_SRCLINE & 1;

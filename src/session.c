@@ -130,6 +130,8 @@ static void note_record(struct first_pass *f, const struct source_record *at)
 		return;
 	}
 	tally_record(&s->tally, &r);
+	if (at->h.type == PERF_RECORD_CALLCHAIN_DEFERRED)
+		deferred_add(&s->deferred, r.callchain_deferred.cookie, &r.callchain_deferred.ips);
 	if (!speaks_of_processes(at->h.type))
 		return;
 	clock = clock_of(s, &r);
@@ -274,6 +276,7 @@ void session_close(struct session *s)
 	frames_free(s->frames);
 	dsos_free(s->dsos);
 	strtab_free(&s->strings);
+	deferred_free(&s->deferred);
 	vec_free(&s->blocks);
 	source_close(s->src);
 	free(s);

@@ -10,6 +10,7 @@
 #define SESSION_H
 
 #include "agg/profile.h"
+#include "attrib/deferred.h"
 #include "io/source.h"
 #include "state/procs.h"
 
@@ -36,7 +37,8 @@ struct session {
 	struct frames *frames;
 	struct tally tally; /* what the first pass counted: lost, throttled, ... */
 	VEC(struct block) blocks;
-	u64 nr_samples;	    /* sample records in the data, decodable or not */
+	u64 nr_samples; /* sample records in the data, decodable or not */
+	struct deferred_chains deferred;
 	bool clock_is_time; /* else the file offset */
 };
 

@@ -52,7 +52,7 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 				const struct collector_opts *opts)
 {
 	struct collector *c = mem_zalloc(sizeof(*c));
-	struct resolver_opts ropts = { .by_address = opts->by_address };
+	struct resolver_opts ropts = { .by_address = opts->by_address, .deferred = opts->deferred };
 
 	c->opts = *opts;
 	c->strings = strings;

@@ -33,7 +33,8 @@ struct collector_opts {
 	bool by_address;   /* as resolver_opts */
 	u64 time_slice_ns; /* for SORT_TIME */
 	u64 first_time;
-	const struct sample_filter *filter; /* or NULL */
+	const struct sample_filter *filter;	/* or NULL */
+	const struct deferred_chains *deferred; /* or NULL */
 };
 
 struct collector;

@@ -145,36 +145,59 @@ static bool is_nowhere(const struct resolver *r, u32 frame)
 	return !f->dso && !f->addr;
 }
 
-/* The chain's frames. Marks switch between kernel and user; what follows an unknown mark cannot be placed and ends the
- * chain. */
-static u32 chain_frames(struct resolver *r, const struct thread_view *t, const struct u64s *chain, u32 from,
-			u32 cpumode, u32 *out)
-{
-	u32 n = 0;
+/* A walk along a chain: where it stands, and what it has found. */
+struct chain_walk {
+	struct resolver *r;
+	const struct thread_view *t;
+	u32 cpumode;
+	u32 *out, n, max;
+	bool callers_only; /* the first address is a caller's already */
+};
 
-	for (u32 i = from; i < chain->n && n < MAX_STACK - (from > 0); i++) {
+static void walk_chain(struct chain_walk *w, const struct u64s *chain, u32 from, bool deferred);
+
+/* A mark switches between kernel and user; what follows an unknown one cannot be placed, and ends the walk: false. */
+static bool pass_mark(struct chain_walk *w, const struct u64s *chain, u32 *i, bool deferred)
+{
+	u64 mark = u64s_at(chain, *i);
+	const struct u64s *user;
+
+	w->cpumode = context_cpumode(mark);
+	if (mark != PERF_CONTEXT_USER_DEFERRED)
+		return w->cpumode != ID_NONE;
+	if (deferred || ++*i >= chain->n)
+		return false;
+	user = deferred_find(w->r->opts.deferred, u64s_at(chain, *i));
+	if (user)
+		walk_chain(w, user, 0, true);
+	return true;
+}
+
+static void walk_chain(struct chain_walk *w, const struct u64s *chain, u32 from, bool deferred)
+{
+	for (u32 i = from; i < chain->n && w->n < w->max; i++) {
 		u64 ip = u64s_at(chain, i);
+		u32 *at = w->out + w->n;
 
 		if (IS_CONTEXT_MARK(ip)) {
-			cpumode = context_cpumode(ip);
-			if (cpumode == ID_NONE)
-				break;
-			/* A deferred user part is a cookie, not an address. */
-			if (ip == PERF_CONTEXT_USER_DEFERRED)
-				i++;
+			if (!pass_mark(w, chain, &i, deferred))
+				return;
 			continue;
 		}
-		out[n] = resolver_frame(r, t, cpumode, ip, from || n);
-		n += !n || out[n] != out[n - 1] || !is_nowhere(r, out[n]);
+		*at = resolver_frame(w->r, w->t, w->cpumode, ip, w->callers_only || w->n);
+		w->n += !w->n || at[0] != at[-1] || !is_nowhere(w->r, *at);
 	}
-	return n;
 }
 
 u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct sample_core *s, u32 cpumode,
 		   u32 out[MAX_STACK + 1])
 {
 	u32 leaf = resolver_frame(r, t, cpumode, s->ip, false);
-	u32 n = chain_frames(r, t, &s->chain, 0, cpumode, out + 1);
+	struct chain_walk w = { .r = r, .t = t, .cpumode = cpumode, .out = out + 1, .max = MAX_STACK };
+	u32 n;
+
+	walk_chain(&w, &s->chain, 0, false);
+	n = w.n;
 
 	/*
 	 * The chain normally starts at the sample's own ip. It does not when only callers in user space were asked for
@@ -193,5 +216,10 @@ u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct
 u32 resolver_callers(struct resolver *r, const struct thread_view *t, const struct sample_core *s, u32 cpumode,
 		     u32 *out)
 {
-	return chain_frames(r, t, &s->chain, 2, cpumode, out);
+	struct chain_walk w = {
+		.r = r, .t = t, .cpumode = cpumode, .out = out, .max = MAX_STACK - 1, .callers_only = true
+	};
+
+	walk_chain(&w, &s->chain, 2, false);
+	return w.n;
 }

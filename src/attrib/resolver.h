@@ -10,6 +10,7 @@
 #ifndef ATTRIB_RESOLVER_H
 #define ATTRIB_RESOLVER_H
 
+#include "attrib/deferred.h"
 #include "attrib/place.h"
 #include "codec/sample.h"
 #include "state/frames.h"
@@ -17,6 +18,7 @@
 struct resolver;
 
 struct resolver_opts {
+	const struct deferred_chains *deferred; /* or NULL */
 	bool by_address; /* frames of code with line information keep their address (inlined calls, source lines) */
 };
 

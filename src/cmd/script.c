@@ -193,6 +193,7 @@ static int show(const struct config *c, struct session *session, const struct no
 		.strings = &session->strings,
 		.events = &session->src->events,
 		.features = &session->src->features,
+		.deferred = &session->deferred,
 		.file = session->src->path,
 		.notify = to,
 		.data = session->src->data,

@@ -13,6 +13,7 @@
 #define VIEW_SCRIPT_H
 
 #include "agg/collector.h"
+#include "attrib/deferred.h"
 #include "base/bytes.h"
 #include "codec/evlist.h"
 #include "codec/features.h"
@@ -42,7 +43,8 @@ struct script {
 	const struct strtab *strings;
 	const struct evlist *events;
 	const struct features *features;
-	const char *file; /* for messages */
+	const struct deferred_chains *deferred; /* user parts of call chains, or NULL */
+	const char *file;			/* for messages */
 	const struct notify *notify;
 	const u8 *data;
 	u64 size;

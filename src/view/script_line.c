@@ -179,7 +179,7 @@ void script_put_chain(struct script_worker *w, const struct script_line *l, bool
 	const struct u64s *chain = &l->sample->chain;
 	size_t start = out->len;
 	u32 cpumode = PERF_RECORD_MISC_USER, depth = 0;
-	bool stop = false;
+	bool stop = false, deferred = false;
 
 	prefetch_chain(w, l, STYLE_ID(kind, true));
 	for (u32 i = 0; i < chain->n && depth < w->s->opts.max_stack && !stop; i++) {
@@ -192,8 +192,15 @@ void script_put_chain(struct script_worker *w, const struct script_line *l, bool
 				out->len = start;
 				return;
 			}
-			if (ip == PERF_CONTEXT_USER_DEFERRED) /* a cookie follows, not an address */
-				i++;
+			if (ip == PERF_CONTEXT_USER_DEFERRED) {
+				/* A cookie follows, and nothing after it: the user part stands in a record of its own. */
+				chain = deferred || ++i >= chain->n ? NULL :
+								      deferred_find(w->s->deferred, u64s_at(chain, i));
+				if (!chain)
+					return;
+				deferred = true;
+				i = UINT32_MAX;
+			}
 			continue;
 		}
 		depth++;
