@@ -22,6 +22,7 @@ demo: all
 	@scripts/demo $(BUILD)
 
 check:
+	@scripts/bootstrap build test
 	@scripts/check
 
 bench: all
