@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One row per command. */
+/* One row per command, in the order in which --help lists them. */
 #include "cmd/commands.h"
 
 const struct command *const commands[] = {
-	&cmd_buildid_list, &cmd_check, &cmd_complete, &cmd_export, &cmd_report,
-	&cmd_script,	   &cmd_dump,  &cmd_evlist,   &cmd_list,   &cmd_record,
+	&cmd_record, &cmd_report,	&cmd_script, &cmd_export, &cmd_dump,
+	&cmd_evlist, &cmd_buildid_list, &cmd_list,   &cmd_check,  &cmd_complete,
 };
 const u32 nr_commands = ARRAY_LEN(commands);
