@@ -74,6 +74,14 @@ static bool wants_help(int argc, char **argv)
 	return argc > 0 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"));
 }
 
+/* What the parser has allocated: the values of options that may be repeated. */
+static void free_lists(const struct command *c, void *config)
+{
+	for (u32 i = 0; i < c->nr_opts; i++)
+		if (c->opts[i].kind == OPT_LIST)
+			free(((struct opt_list *)((char *)config + c->opts[i].offset))->v);
+}
+
 static int run_command(const struct command *c, int argc, char **argv)
 {
 	struct notify notify = { print_note, (void *)c->name };
@@ -93,6 +101,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 		c->defaults(config);
 	status = opts_parse(c->opts, c->nr_opts, config, argc, argv, &rest, &notify);
 	status = status ? EXIT_USAGE : c->run(&ctx, config, argc - rest, argv + rest);
+	free_lists(c, config);
 	free(config);
 	return status;
 }
