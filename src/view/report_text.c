@@ -3,22 +3,21 @@
  * The report as text, laid out as `perf report --stdio` does it, so that eyes and scripts find what they are used to.
  * Lines beginning with # are the head; ours says in addition how much of the recording can be trusted.
  *
- * Columns are as wide as their widest cell, so cells are rendered once into one buffer, measured, and written.
+ * Columns are as wide as their widest cell, so all cells are rendered twice: to measure, and to write. Keeping them in
+ * between would cost more memory than the rows themselves.
  */
 #include <string.h>
 
 #include "view/report.h"
 
-/* Rendered cells, row after row. */
 struct cell {
 	size_t at, len;
 	u32 width; /* on a terminal: characters, not bytes */
 };
 
 struct table {
-	struct bytes text;
-	VEC(struct cell) cells;
-	VEC(u32) rows; /* index in the event's */
+	struct bytes raw, text; /* of the cells of one row; raw: one cell before control bytes are replaced */
+	struct cell cells[REPORT_MAX_COLUMNS];
 	u32 widths[REPORT_MAX_COLUMNS];
 };
 
@@ -60,27 +59,29 @@ static void render_cell(const struct row_view *v, const struct column *c, const 
 		bytes_plain(out, (const char *)raw->p, raw->len);
 }
 
-static void render_rows(struct profile *p, struct profile_event *e, const struct report_opts *o, struct table *t)
+static void render_row(const struct row_view *v, const struct report_opts *o, struct table *t)
 {
-	struct row_view v = { .profile = p, .event = e, .long_names = o->long_names };
-	struct bytes raw = { 0 };
+	t->text.len = 0;
+	for (u32 k = 0; k < o->nr_columns; k++) {
+		struct cell *cell = &t->cells[k];
 
-	for (size_t i = 0; i < e->rows.n; i++) {
-		v.row = &e->rows.v[i];
-		if (!report_wants(&v, o))
-			continue;
-		vec_push(&t->rows, (u32)i);
-		for (u32 k = 0; k < o->nr_columns; k++) {
-			struct cell cell = { .at = t->text.len };
-
-			render_cell(&v, &columns[o->columns[k]], o, &raw, &t->text);
-			cell.len = t->text.len - cell.at;
-			cell.width = text_width(t->text.p + cell.at, cell.len);
-			t->widths[k] = MAX(t->widths[k], cell.width);
-			vec_push(&t->cells, cell);
-		}
+		*cell = (struct cell){ .at = t->text.len };
+		render_cell(v, &columns[o->columns[k]], o, &t->raw, &t->text);
+		cell->len = t->text.len - cell->at;
+		cell->width = text_width(t->text.p + cell->at, cell->len);
 	}
-	bytes_free(&raw);
+}
+
+static void measure_rows(struct row_view *v, const struct report_opts *o, struct table *t)
+{
+	for (size_t i = 0; i < v->event->rows.n; i++) {
+		v->row = &v->event->rows.v[i];
+		if (!report_wants(v, o))
+			continue;
+		render_row(v, o, t);
+		for (u32 k = 0; k < o->nr_columns; k++)
+			t->widths[k] = MAX(t->widths[k], t->cells[k].width);
+	}
 }
 
 /* Beside totals the overhead is called "Self". */
@@ -142,9 +143,10 @@ static void write_header(const struct report_opts *o, const struct table *t, str
 }
 
 /* A separator inside a field would shift all that follows it. */
-static void write_separated(const struct table *t, const struct cell *cells, const struct report_opts *o,
-			    struct bytes *out)
+static void write_separated(const struct table *t, const struct report_opts *o, struct bytes *out)
 {
+	const struct cell *cells = t->cells;
+
 	for (u32 k = 0; k < o->nr_columns; k++) {
 		const u8 *p = t->text.p + cells[k].at;
 		size_t blank = 0;
@@ -177,19 +179,20 @@ static void write_cell(const struct table *t, const struct cell *cell, u32 k, co
 		bytes_repeat(out, ' ', pad);
 }
 
-static void write_rows(struct row_view *v, const struct report_opts *o, const struct table *t, struct bytes *out)
+static void write_rows(struct row_view *v, const struct report_opts *o, struct table *t, struct bytes *out)
 {
-	for (size_t i = 0; i < t->rows.n; i++) {
-		const struct cell *cells = &t->cells.v[i * o->nr_columns];
-
-		v->row = &v->event->rows.v[t->rows.v[i]];
+	for (size_t i = 0; i < v->event->rows.n; i++) {
+		v->row = &v->event->rows.v[i];
+		if (!report_wants(v, o))
+			continue;
+		render_row(v, o, t);
 		if (o->separator) {
-			write_separated(t, cells, o, out);
+			write_separated(t, o, out);
 			continue;
 		}
 		for (u32 k = 0; k < o->nr_columns; k++) {
 			bytes_str(out, "  ");
-			write_cell(t, &cells[k], k, v, o, k + 1 == o->nr_columns, out);
+			write_cell(t, &t->cells[k], k, v, o, k + 1 == o->nr_columns, out);
 		}
 		bytes_char(out, '\n');
 		report_graph(v, o, out);
@@ -237,7 +240,8 @@ static void write_event(struct profile *p, struct profile_event *e, const struct
 	struct row_view v = { .profile = p, .event = e, .long_names = o->long_names };
 	struct table t = { 0 };
 
-	render_rows(p, e, o, &t);
+	if (!o->separator)
+		measure_rows(&v, o, &t);
 	settle_widths(o, &t);
 	if (!o->quiet) {
 		write_event_head(p, e, out);
@@ -245,8 +249,7 @@ static void write_event(struct profile *p, struct profile_event *e, const struct
 	}
 	write_rows(&v, o, &t, out);
 	bytes_free(&t.text);
-	vec_free(&t.cells);
-	vec_free(&t.rows);
+	bytes_free(&t.raw);
 }
 
 static void write_count(const char *what, u64 n, struct bytes *out)
