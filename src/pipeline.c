@@ -124,8 +124,7 @@ static void take_results(struct profile *p, struct collected *r)
 		e.unfiltered = e.weight + r->hidden[i];
 		if (!r->samples[i])
 			continue;
-		e.tree = r->trees[i];
-		r->trees[i] = (struct tree){ 0 };
+		tree_finish(&r->trees[i], &e.tree);
 		for (size_t g = 0; g < e.tree.groups.n; g++) {
 			u32 *comm = &e.tree.groups.v[g].comm;
 			char name[16];
@@ -136,7 +135,6 @@ static void take_results(struct profile *p, struct collected *r)
 			snprintf(name, sizeof(name), ":%d", (s32)(*comm << 1) >> 1);
 			*comm = strtab_intern_z(p->strings, name);
 		}
-		tree_finish(&e.tree);
 		vec_push(&p->events, e);
 	}
 	p->tally.samples = r->tally.samples;

@@ -74,7 +74,7 @@ void collector_free(struct collector *c)
 	if (!c)
 		return;
 	for (u32 i = 0; i < c->nr_trees; i++)
-		tree_free(&c->result.trees[i]);
+		tree_builder_free(&c->result.trees[i]);
 	free(c->result.trees);
 	free(c->result.weights);
 	free(c->result.samples);
@@ -197,7 +197,7 @@ static u64 callers_hash(const struct collector *c, const struct tree_group *g, u
 /* The node of these frames (innermost first) under the hit's group. */
 static u32 climb(struct collector *c, const struct hit *h, const u32 *frames, u32 n)
 {
-	struct tree *tree = &c->result.trees[h->tree];
+	struct tree_builder *tree = &c->result.trees[h->tree];
 	u32 node = tree_group(tree, &h->g);
 	u64 hash = hash_mix((u64)h->tree << 32 | node, n);
 	struct stack_slot *slot;
@@ -262,7 +262,7 @@ static void finish_batch(struct collector *c)
 	for (u32 i = 0; i < c->nr_batch; i++) {
 		struct hit *h = &c->batch[i];
 
-		tree_add(&c->result.trees[h->tree], h->parent, h->frame, h->s.period);
+		tree_add(&c->result.trees[h->tree], h->parent, h->frame, h->s.period, 1);
 		count(&c->result, h->tree, &h->s);
 	}
 	c->nr_batch = 0;
@@ -297,8 +297,6 @@ void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sam
 struct collected *collector_result(struct collector *c)
 {
 	finish_batch(c);
-	for (u32 i = 0; i < c->nr_trees; i++)
-		tree_settle(&c->result.trees[i]);
 	return &c->result;
 }
 
@@ -307,15 +305,8 @@ void collector_merge(struct collector *c, struct collector *from)
 	struct collected *to = collector_result(c), *add = collector_result(from);
 
 	for (u32 i = 0; i < c->nr_trees; i++) {
-		if (!to->trees[i].nodes.n) {
-			struct tree none = to->trees[i];
-
-			to->trees[i] = add->trees[i];
-			add->trees[i] = none;
-		} else if (add->trees[i].nodes.n) {
+		if (add->trees[i].links.n)
 			tree_merge(&to->trees[i], &add->trees[i]);
-			tree_free(&add->trees[i]);
-		}
 		to->weights[i] += add->weights[i];
 		to->hidden[i] += add->hidden[i];
 		to->samples[i] += add->samples[i];

@@ -49,14 +49,14 @@ void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sam
 
 /* What was added so far. tally holds samples, filtered and times only. */
 struct collected {
-	struct tree *trees; /* one per event, of the evlist (with SORT_EVENT all samples go into the first) */
+	struct tree_builder *trees; /* one per event, of the evlist (with SORT_EVENT all samples go into the first) */
 	u64 *weights, *samples;
 	u64 *hidden; /* weights of what filters on comm, pid and tid left out */
 	struct tally tally;
 };
 struct collected *collector_result(struct collector *c);
 
-/* Adds all of `from`; both collectors' events must be the same. */
+/* Moves all of `from` into c; both collectors' events must be the same. */
 void collector_merge(struct collector *c, struct collector *from);
 
 /* A group's comm may be a thread that no record named: bit 31 and its tid. */

@@ -71,7 +71,7 @@ static void weigh(struct expander *x)
 			x->weight[t->nodes.v[i].frame] += t->nodes.v[i].total;
 }
 
-static void rebuild(struct expander *x, struct tree *to)
+static void rebuild(struct expander *x, struct tree_builder *to)
 {
 	const struct tree *t = &x->e->tree;
 	u32 *at = mem_realloc(NULL, t->nodes.n + 1, sizeof(*at));
@@ -88,11 +88,9 @@ static void rebuild(struct expander *x, struct tree *to)
 		}
 		node = at[n->parent];
 		e = expand(x, n->frame);
-		for (u32 k = 0; k < e->n; k++)
+		for (u32 k = 0; k + 1 < e->n; k++)
 			node = tree_kid(to, node, x->frames.v[e->first + k]);
-		at[i] = node;
-		to->nodes.v[node].self += n->self;
-		to->nodes.v[node].samples += n->samples;
+		at[i] = tree_add(to, node, x->frames.v[e->first + e->n - 1], n->self, n->samples);
 	}
 	free(at);
 }
@@ -112,7 +110,7 @@ void profile_expand_inlined(struct profile *p, struct profile_event *e)
 {
 	u32 n = frames_count(p->frames);
 	struct expander x = { .p = p, .e = e };
-	struct tree to = { 0 };
+	struct tree_builder to = { 0 };
 
 	if (!any_by_address(p->frames, n))
 		return;
@@ -120,9 +118,8 @@ void profile_expand_inlined(struct profile *p, struct profile_event *e)
 	x.weight = mem_zalloc(n * sizeof(*x.weight));
 	weigh(&x);
 	rebuild(&x, &to);
-	tree_finish(&to);
 	tree_free(&e->tree);
-	e->tree = to;
+	tree_finish(&to, &e->tree);
 	free(x.of);
 	free(x.weight);
 	vec_free(&x.frames);

@@ -6,133 +6,129 @@
 
 #include "base/hash.h"
 
-/* key: parent << 32 | frame. node ID_NONE: empty. Frames of groups and of stacks never share a parent. */
+/* key: parent << 32 | frame. node ID_NONE: empty. Groups have the root for parent, frames never do, so they cannot meet. */
 struct tree_slot {
 	u64 key;
-	u64 self; /* not yet in the node; likewise samples */
+	u64 self;
 	u32 node;
 	u32 samples;
 };
 
-static struct tree_slot *find(const struct tree *t, u64 key)
+static struct tree_slot *find(const struct tree_builder *b, u64 key)
 {
-	u32 i = (u32)hash_u64(key) & t->mask;
+	u32 i = (u32)hash_u64(key) & b->mask;
 
-	while (t->slots[i].node != ID_NONE && t->slots[i].key != key)
-		i = (i + 1) & t->mask;
-	return &t->slots[i];
+	while (b->slots[i].node != ID_NONE && b->slots[i].key != key)
+		i = (i + 1) & b->mask;
+	return &b->slots[i];
 }
 
-static void grow(struct tree *t)
+static void grow(struct tree_builder *b)
 {
-	struct tree_slot *old = t->slots;
-	u32 size = old ? (t->mask + 1) * 2 : 1024, old_size = old ? t->mask + 1 : 0;
+	struct tree_slot *old = b->slots;
+	u32 size = old ? (b->mask + 1) * 2 : 1024, old_size = old ? b->mask + 1 : 0;
 
-	t->slots = mem_realloc(NULL, size, sizeof(*t->slots));
-	t->mask = size - 1;
+	b->slots = mem_realloc(NULL, size, sizeof(*b->slots));
+	b->mask = size - 1;
 	for (u32 i = 0; i < size; i++)
-		t->slots[i] = (struct tree_slot){ .node = ID_NONE };
+		b->slots[i] = (struct tree_slot){ .node = ID_NONE };
 	for (u32 i = 0; i < old_size; i++)
 		if (old[i].node != ID_NONE)
-			*find(t, old[i].key) = old[i];
+			*find(b, old[i].key) = old[i];
 	free(old);
 }
 
-static void push_node(struct tree *t, u32 parent, u32 frame)
-{
-	vec_push(&t->nodes,
-		 (struct tree_node){ .frame = frame, .parent = parent, .first_kid = ID_NONE, .next_kid = ID_NONE });
-}
-
-static struct tree_slot *kid_slot(struct tree *t, u32 node, u32 frame)
+static struct tree_slot *kid_slot(struct tree_builder *b, u32 node, u32 frame)
 {
 	u64 key = (u64)node << 32 | frame;
 	struct tree_slot *s;
 
-	if (!t->nodes.n)
-		push_node(t, ID_NONE, ID_NONE);
-	if (!t->slots || t->nodes.n >= (t->mask + 1) / 8 * 5)
-		grow(t);
-	s = find(t, key);
+	if (!b->links.n)
+		vec_push(&b->links, (struct tree_link){ ID_NONE, ID_NONE });
+	if (!b->slots || b->links.n >= (b->mask + 1) / 16 * 11)
+		grow(b);
+	s = find(b, key);
 	if (s->node == ID_NONE) {
-		*s = (struct tree_slot){ .key = key, .node = (u32)t->nodes.n };
-		push_node(t, node, frame);
+		*s = (struct tree_slot){ .key = key, .node = (u32)b->links.n };
+		vec_push(&b->links, (struct tree_link){ frame, node });
 	}
 	return s;
 }
 
-u32 tree_kid(struct tree *t, u32 node, u32 frame)
+u32 tree_kid(struct tree_builder *b, u32 node, u32 frame)
 {
-	return kid_slot(t, node, frame)->node;
+	return kid_slot(b, node, frame)->node;
 }
 
-void tree_add(struct tree *t, u32 node, u32 frame, u64 weight)
+u32 tree_add(struct tree_builder *b, u32 node, u32 frame, u64 weight, u32 samples)
 {
-	struct tree_slot *s = kid_slot(t, node, frame);
+	struct tree_slot *s = kid_slot(b, node, frame);
 
 	s->self += weight;
-	s->samples++;
+	s->samples += samples;
+	return s->node;
 }
 
-void tree_prefetch(const struct tree *t, u32 node, u32 frame)
+void tree_prefetch(const struct tree_builder *b, u32 node, u32 frame)
 {
-	if (t->slots)
-		__builtin_prefetch(&t->slots[(u32)hash_u64((u64)node << 32 | frame) & t->mask], 1);
+	if (b->slots)
+		__builtin_prefetch(&b->slots[(u32)hash_u64((u64)node << 32 | frame) & b->mask], 1);
 }
 
-void tree_settle(struct tree *t)
-{
-	for (u32 i = 0; t->slots && i <= t->mask; i++) {
-		struct tree_slot *s = &t->slots[i];
-
-		if (s->node == ID_NONE || !s->samples)
-			continue;
-		t->nodes.v[s->node].self += s->self;
-		t->nodes.v[s->node].samples += s->samples;
-		s->self = 0;
-		s->samples = 0;
-	}
-}
-
-u32 tree_group(struct tree *t, const struct tree_group *g)
+u32 tree_group(struct tree_builder *b, const struct tree_group *g)
 {
 	u64 h = hash_bytes(g, sizeof(*g));
 	u32 i;
 
 	/* Two groups whose hashes are equal stand at successive keys. */
-	while ((i = map_get(&t->group_ids, h)) != ID_NONE && memcmp(&t->groups.v[i], g, sizeof(*g)))
+	while ((i = map_get(&b->group_ids, h)) != ID_NONE && memcmp(&b->groups.v[i], g, sizeof(*g)))
 		h++;
 	if (i == ID_NONE) {
-		i = (u32)t->groups.n;
-		vec_push(&t->groups, *g);
-		map_set(&t->group_ids, h, i);
+		i = (u32)b->groups.n;
+		vec_push(&b->groups, *g);
+		map_set(&b->group_ids, h, i);
 	}
-	return tree_kid(t, 0, i);
+	return tree_kid(b, 0, i);
 }
 
-void tree_merge(struct tree *t, const struct tree *from)
+struct sums {
+	u64 self;
+	u32 samples;
+};
+
+/* The sums by node, in exchange for the table: both at once would be the peak of the whole program. */
+static struct sums *take_sums(struct tree_builder *b)
 {
-	u32 *at = mem_realloc(NULL, from->nodes.n + 1, sizeof(*at));
+	struct sums *sums = mem_realloc(NULL, b->links.n + 1, sizeof(*sums));
+
+	memset(sums, 0, sizeof(*sums));
+	for (u32 i = 0; b->slots && i <= b->mask; i++)
+		if (b->slots[i].node != ID_NONE)
+			sums[b->slots[i].node] = (struct sums){ b->slots[i].self, b->slots[i].samples };
+	free(b->slots);
+	b->slots = NULL;
+	return sums;
+}
+
+void tree_merge(struct tree_builder *b, struct tree_builder *from)
+{
+	struct sums *sums = take_sums(from);
+	u32 *at = mem_realloc(NULL, from->links.n + 1, sizeof(*at));
 
 	at[0] = 0;
-	for (size_t i = 1; i < from->nodes.n; i++) {
-		const struct tree_node *n = &from->nodes.v[i];
-		struct tree_node *to;
+	for (size_t i = 1; i < from->links.n; i++) {
+		const struct tree_link *l = &from->links.v[i];
 
-		at[i] = n->parent ? tree_kid(t, at[n->parent], n->frame) : tree_group(t, &from->groups.v[n->frame]);
-		to = &t->nodes.v[at[i]];
-		to->self += n->self;
-		to->samples += n->samples;
+		at[i] = l->parent ? tree_add(b, at[l->parent], l->frame, sums[i].self, sums[i].samples) :
+				    tree_group(b, &from->groups.v[l->frame]);
 	}
 	free(at);
+	free(sums);
+	tree_builder_free(from);
 }
 
-void tree_finish(struct tree *t)
+static void sum_totals(struct tree *t)
 {
-	for (size_t i = 0; i < t->nodes.n; i++) {
-		t->nodes.v[i].total = t->nodes.v[i].self;
-		t->nodes.v[i].total_samples = t->nodes.v[i].samples;
-	}
 	for (size_t i = t->nodes.n; i-- > 1;) {
 		struct tree_node *n = &t->nodes.v[i], *up = &t->nodes.v[n->parent];
 
@@ -141,15 +137,43 @@ void tree_finish(struct tree *t)
 		n->next_kid = up->first_kid;
 		up->first_kid = (u32)i;
 	}
-	free(t->slots);
-	t->slots = NULL;
+}
+
+void tree_finish(struct tree_builder *b, struct tree *out)
+{
+	struct sums *sums = take_sums(b);
+
+	*out = (struct tree){ 0 };
+	vec_reserve(&out->nodes, b->links.n);
+	for (size_t i = 0; i < b->links.n; i++)
+		vec_push(&out->nodes, (struct tree_node){ .frame = b->links.v[i].frame,
+							  .parent = b->links.v[i].parent,
+							  .first_kid = ID_NONE,
+							  .next_kid = ID_NONE,
+							  .self = sums[i].self,
+							  .total = sums[i].self,
+							  .samples = sums[i].samples,
+							  .total_samples = sums[i].samples });
+	sum_totals(out);
+	out->groups.v = b->groups.v;
+	out->groups.n = b->groups.n;
+	out->groups.cap = b->groups.cap;
+	memset(&b->groups, 0, sizeof(b->groups));
+	free(sums);
+	tree_builder_free(b);
+}
+
+void tree_builder_free(struct tree_builder *b)
+{
+	vec_free(&b->links);
+	vec_free(&b->groups);
+	map_free(&b->group_ids);
+	free(b->slots);
+	*b = (struct tree_builder){ 0 };
 }
 
 void tree_free(struct tree *t)
 {
 	vec_free(&t->nodes);
 	vec_free(&t->groups);
-	map_free(&t->group_ids);
-	free(t->slots);
-	*t = (struct tree){ 0 };
 }

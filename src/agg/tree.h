@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call tree: a trie of frames with weights. Node 0 is the root; its children are groups (node.frame = index in
- * groups[]), below them stand frames, outermost first. Nodes are appended only, and a parent's index is smaller than
- * its children's, so one backward loop sums totals.
+ * Call tree: a trie of frames with weights. Node 0 is the root; its children are groups (node.frame = index in groups[]),
+ * below them stand frames, outermost first. A parent's index is smaller than its children's, so one backward loop sums totals.
+ *
+ * A tree is built in one form and read in another. While samples come in, a node is 8 bytes and its sums stand in the hash
+ * table, beside the key that finds them, so that adding a sample touches one cache line; tree_finish drops the table and lays out
+ * the nodes that everybody else reads.
  */
 #ifndef AGG_TREE_H
 #define AGG_TREE_H
@@ -13,8 +16,8 @@
 struct tree_node {
 	u32 frame;
 	u32 parent;
-	u32 first_kid, next_kid; /* ID_NONE: none. Linked by tree_finish */
-	u64 self, total;	 /* weights; total after tree_finish */
+	u32 first_kid, next_kid; /* ID_NONE: none */
+	u64 self, total;	 /* weights */
 	u32 samples;		 /* with this as leaf */
 	u32 total_samples;
 };
@@ -25,27 +28,37 @@ struct tree_group {
 };
 
 struct tree {
-	VEC(struct tree_node) nodes;
+	VEC(struct tree_node) nodes; /* none at all when no sample came in */
 	VEC(struct tree_group) groups;
-	struct tree_slot *slots; /* hash set of (parent, frame) -> node */
-	u32 mask;
-	struct map group_ids;
 };
 
-/* The child of node for frame, added when new. */
-u32 tree_kid(struct tree *t, u32 node, u32 frame);
+struct tree_link {
+	u32 frame, parent;
+};
+
+/* A tree that grows. A zeroed struct is an empty one. */
+struct tree_builder {
+	VEC(struct tree_link) links;
+	VEC(struct tree_group) groups;
+	struct map group_ids;
+	struct tree_slot *slots; /* hash set of (parent, frame) -> node and its sums */
+	u32 mask;
+};
+
+/* The child of node for frame, added when new. Ids are those of the finished tree. */
+u32 tree_kid(struct tree_builder *b, u32 node, u32 frame);
 /* The group's node, added when new. */
-u32 tree_group(struct tree *t, const struct tree_group *g);
-/* Adds one sample to the child of node for frame, added when new. The sums stand beside the child's key until
- * tree_settle, so that this touches one cache line; tree_prefetch, some time before, brings it in. */
-void tree_add(struct tree *t, u32 node, u32 frame, u64 weight);
-void tree_prefetch(const struct tree *t, u32 node, u32 frame);
-/* Moves all sums into the nodes. */
-void tree_settle(struct tree *t);
-/* Adds all of `from` into `t`; both settled. */
-void tree_merge(struct tree *t, const struct tree *from);
-/* Links kids and sums totals; the tree is read-only from then on. */
-void tree_finish(struct tree *t);
+u32 tree_group(struct tree_builder *b, const struct tree_group *g);
+/* Adds to the child of node for frame, added when new; returns it. */
+u32 tree_add(struct tree_builder *b, u32 node, u32 frame, u64 weight, u32 samples);
+/* Brings in, some time before, what tree_add will touch. */
+void tree_prefetch(const struct tree_builder *b, u32 node, u32 frame);
+/* Adds all of `from` into `b`, and empties `from`. */
+void tree_merge(struct tree_builder *b, struct tree_builder *from);
+/* Makes the tree, and empties b. */
+void tree_finish(struct tree_builder *b, struct tree *out);
+
+void tree_builder_free(struct tree_builder *b);
 void tree_free(struct tree *t);
 
 #endif

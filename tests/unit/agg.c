@@ -39,7 +39,7 @@ static u32 next(u32 n)
 	return (seed >> 8) % n;
 }
 
-static void add_stack(struct tree *t, const struct fixture *f, const struct stack *s)
+static void add_stack(struct tree_builder *t, const struct fixture *f, const struct stack *s)
 {
 	struct tree_group g = { .comm = f->comm[s->comm] };
 	u32 node = tree_group(t, &g);
@@ -47,7 +47,7 @@ static void add_stack(struct tree *t, const struct fixture *f, const struct stac
 	for (u32 i = 0; i + 1 < s->n; i++)
 		node = tree_kid(t, node, f->frame[s->f[i]]);
 	tree_prefetch(t, node, f->frame[s->f[s->n - 1]]);
-	tree_add(t, node, f->frame[s->f[s->n - 1]], s->weight);
+	tree_add(t, node, f->frame[s->f[s->n - 1]], s->weight, 1);
 }
 
 /* A profile of random stacks; their trees are made in two halves and merged. */
@@ -56,7 +56,7 @@ static struct fixture *make(bool children)
 	struct fixture *f = mem_zalloc(sizeof(*f));
 	struct profile *p = f->p = mem_zalloc(sizeof(*p));
 	struct profile_event e = { 0 };
-	struct tree half = { 0 };
+	struct tree_builder all = { 0 }, half = { 0 };
 	struct attr attr = { .size = 128, .sample_type = PERF_SAMPLE_CALLCHAIN };
 
 	evlist_add(&f->evlist, &attr, "cycles", NULL);
@@ -88,13 +88,10 @@ static struct fixture *make(bool children)
 		for (u32 k = 0; k < s->n; k++)
 			s->f[k] = next(FUNCTIONS);
 		f->weight += s->weight;
-		add_stack(i % 2 ? &e.tree : &half, f, s);
+		add_stack(i % 2 ? &all : &half, f, s);
 	}
-	tree_settle(&e.tree);
-	tree_settle(&half);
-	tree_merge(&e.tree, &half);
-	tree_free(&half);
-	tree_finish(&e.tree);
+	tree_merge(&all, &half);
+	tree_finish(&all, &e.tree);
 	e.weight = f->weight;
 	e.samples = STACKS;
 	profile_count_stacks(p, &e);

@@ -64,14 +64,14 @@ static void add_stack(struct synthetic *s, const struct synthetic_stack *stack)
 {
 	struct profile_event *e = &s->profile->events.v[stack->event];
 	struct tree_group g = { .comm = strtab_intern_z(&s->strings, stack->comm) };
-	u32 node = tree_group(&e->tree, &g);
+	struct tree_builder *tree = &s->trees[stack->event];
+	u32 node = tree_group(tree, &g);
 
 	for (const char *at = stack->frames, *end; *at; at = *end ? end + 1 : end) {
 		end = at + strcspn(at, "|");
-		node = tree_kid(&e->tree, node, make_frame(s, at, (size_t)(end - at)));
+		node = tree_add(tree, node, make_frame(s, at, (size_t)(end - at)), *end ? 0 : stack->weight,
+				*end ? 0 : stack->samples);
 	}
-	e->tree.nodes.v[node].self += stack->weight;
-	e->tree.nodes.v[node].samples += stack->samples;
 	e->weight += stack->weight;
 	e->samples += stack->samples;
 	s->profile->tally.samples += stack->samples;
@@ -85,7 +85,7 @@ void synthetic_make(struct synthetic *s, const char *const *events, const struct
 
 	init(s, children, sort, nr_sort);
 	p = s->profile;
-	for (u32 i = 0; events[i]; i++) {
+	for (u32 i = 0; events[i] && i < SYNTHETIC_EVENTS; i++) {
 		struct event e = { .name = mem_strdup(events[i]), .group_members = 1 };
 
 		e.attr.sample_type = PERF_SAMPLE_CALLCHAIN;
@@ -104,7 +104,7 @@ void synthetic_make(struct synthetic *s, const char *const *events, const struct
 
 		if (!e.samples)
 			continue;
-		tree_finish(&e.tree);
+		tree_finish(&s->trees[i], &e.tree);
 		profile_count_stacks(p, &e);
 		profile_make_rows(p, &e, &(struct row_filter){ 0 });
 		p->events.v[kept++] = e;

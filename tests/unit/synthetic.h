@@ -15,11 +15,14 @@ struct synthetic_stack {
 	u32 samples;
 };
 
+#define SYNTHETIC_EVENTS 8
+
 struct synthetic {
 	struct strtab strings;
 	struct evlist events;
 	struct profile *profile;
-	struct map known; /* symbols that were added */
+	struct map known;			     /* symbols that were added */
+	struct tree_builder trees[SYNTHETIC_EVENTS]; /* while the profile is made */
 };
 
 /* One event per name (NULL-terminated), with what n stacks put into them. sort: nr_sort of SORT_*; 0 of them: comm,
