@@ -44,28 +44,26 @@ for sig in INT TERM HUP; do
 done
 
 # A command that does not listen: the second signal ends the waiting for it.
-"${R[@]}" -o deaf.data -- sh -c 'trap "" INT TERM; while :; do :; done' &
+"${R[@]}" -o deaf.data -- sh -c 'echo $$ >child; trap "" INT TERM; while :; do :; done' &
 pid=$!
 await test -s deaf.data || fail "deaf command: no file"
 sleep 0.5
-child=$(pgrep -P $pid)
 kill -INT $pid
 sleep 0.5
 kill -INT $pid
 wait $pid
 status=$?
-kill -KILL "$child"
+kill -KILL "$(cat child)"
 [ $status = 130 ] || fail "deaf command: status $status after two SIGINT"
 [ "$(count deaf.data SAMPLE)" -gt 10 ] || fail "deaf command: samples are missing"
 
 # A killed recorder: what it had flushed, at least once per second, is there.
-"${R[@]}" -o killed.data -- sh -c 'while :; do :; done' &
+"${R[@]}" -o killed.data -- sh -c 'echo $$ >child; while :; do :; done' &
 pid=$!
 sleep 2.5
-child=$(pgrep -P $pid)
 kill -KILL $pid
 wait $pid 2>/dev/null
-kill "$child"
+kill "$(cat child)"
 [ "$(count killed.data SAMPLE)" -gt 100 ] || fail "kill -9: $(count killed.data SAMPLE) samples"
 if command -v perf >/dev/null; then
 	perf report -i killed.data --stdio >out 2>err || fail "kill -9: perf cannot read it: $(cat err)"
