@@ -66,6 +66,7 @@ int workload_start(struct workload *w, const char *name, const struct notify *to
 	while (n < 0 && errno == EINTR);
 	if (n != sizeof(failed))
 		return 0;
+	workload_ended(w, true); /* it exits now, with the status that says why */
 	return notify_error(to,
 			    failed == ENOENT ? ERR_NOTFOUND :
 			    failed == EACCES ? ERR_PERM :
