@@ -117,6 +117,7 @@ void profile_expand_inlined(struct profile *p, struct profile_event *e)
 	x.of = mem_zalloc(n * sizeof(*x.of));
 	x.weight = mem_zalloc(n * sizeof(*x.weight));
 	weigh(&x);
+	tree_reserve(&to, e->tree.nodes.n);
 	rebuild(&x, &to);
 	tree_free(&e->tree);
 	tree_finish(&to, &e->tree);

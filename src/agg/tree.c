@@ -23,10 +23,15 @@ static struct tree_slot *find(const struct tree_builder *b, u64 key)
 	return &b->slots[i];
 }
 
-static void grow(struct tree_builder *b)
+static bool is_full(const struct tree_builder *b, size_t nodes)
+{
+	return !b->slots || nodes >= ((size_t)b->mask + 1) / 16 * 11;
+}
+
+static void resize(struct tree_builder *b, u32 size)
 {
 	struct tree_slot *old = b->slots;
-	u32 size = old ? (b->mask + 1) * 2 : 1024, old_size = old ? b->mask + 1 : 0;
+	u32 old_size = old ? b->mask + 1 : 0;
 
 	b->slots = mem_realloc(NULL, size, sizeof(*b->slots));
 	b->mask = size - 1;
@@ -45,14 +50,25 @@ static struct tree_slot *kid_slot(struct tree_builder *b, u32 node, u32 frame)
 
 	if (!b->links.n)
 		vec_push(&b->links, (struct tree_link){ ID_NONE, ID_NONE });
-	if (!b->slots || b->links.n >= (b->mask + 1) / 16 * 11)
-		grow(b);
+	if (is_full(b, b->links.n))
+		resize(b, b->slots ? (b->mask + 1) * 2 : 1024);
 	s = find(b, key);
 	if (s->node == ID_NONE) {
 		*s = (struct tree_slot){ .key = key, .node = (u32)b->links.n };
 		vec_push(&b->links, (struct tree_link){ frame, node });
 	}
 	return s;
+}
+
+void tree_reserve(struct tree_builder *b, size_t n)
+{
+	u32 size = 1024;
+
+	while (n >= (size_t)size / 16 * 11)
+		size *= 2;
+	if (is_full(b, n))
+		resize(b, size);
+	vec_reserve(&b->links, n);
 }
 
 u32 tree_kid(struct tree_builder *b, u32 node, u32 frame)

@@ -53,6 +53,8 @@ u32 tree_group(struct tree_builder *b, const struct tree_group *g);
 u32 tree_add(struct tree_builder *b, u32 node, u32 frame, u64 weight, u32 samples);
 /* Brings in, some time before, what tree_add will touch. */
 void tree_prefetch(const struct tree_builder *b, u32 node, u32 frame);
+/* Makes room for n nodes. */
+void tree_reserve(struct tree_builder *b, size_t n);
 /* Adds all of `from` into `b`, and empties `from`. */
 void tree_merge(struct tree_builder *b, struct tree_builder *from);
 /* Makes the tree, and empties b. */
