@@ -250,23 +250,52 @@ static void whole_group(struct walk *w, u32 top)
 	r->total_samples += n->total_samples;
 }
 
+static int compare_u64(u64 x, u64 y)
+{
+	return x < y ? -1 : x > y;
+}
+
+/* Named ones first, by name; then by address. */
+static int compare_symbols(const struct profile *p, u32 x, u32 y)
+{
+	const struct frame *a = frames_get(p->frames, x), *b = frames_get(p->frames, y);
+	bool a_named = a->sym != ID_NONE || a->inlined, b_named = b->sym != ID_NONE || b->inlined;
+	int c;
+
+	if (a_named != b_named)
+		return a_named ? -1 : 1;
+	c = a_named ? strcmp(profile_frame_name(p, x, NULL, 0), profile_frame_name(p, y, NULL, 0)) : 0;
+	if (!c && a_named && !a->inlined && !b->inlined && a->dso == b->dso) /* two of one name */
+		c = compare_u64(dsos_symbol(p->dsos, a->dso, a->sym)->start,
+				dsos_symbol(p->dsos, b->dso, b->sym)->start);
+	return c ? c : compare_u64(a->addr, b->addr);
+}
+
+/* Weights are often equal, so that this runs often: ids first, then text. */
+static int compare_key(const struct profile *p, u32 key, u32 x, u32 y)
+{
+	if (x == y)
+		return 0;
+	switch (key) {
+	case SORT_COMM:
+	case SORT_SRCLINE:
+		return strcmp(strtab_get(p->strings, x), strtab_get(p->strings, y));
+	case SORT_DSO:
+		return strcmp(dsos_at(p->dsos, x)->short_name, dsos_at(p->dsos, y)->short_name);
+	case SORT_SYMBOL:
+		return compare_symbols(p, x, y);
+	default:
+		return compare_u64(x, y);
+	}
+}
+
 static int compare_names(const struct profile *p, const struct row *a, const struct row *b)
 {
-	for (u32 i = 0; i < p->nr_sort; i++) {
-		u32 key = p->sort_order[i], x = a->keys[key], y = b->keys[key];
-		char bx[64], by[64];
-		int c = x < y ? -1 : x > y;
+	int c = 0;
 
-		if (key == SORT_COMM || key == SORT_SRCLINE)
-			c = strcmp(strtab_get(p->strings, x), strtab_get(p->strings, y));
-		else if (key == SORT_DSO)
-			c = strcmp(dsos_at(p->dsos, x)->short_name, dsos_at(p->dsos, y)->short_name);
-		else if (key == SORT_SYMBOL && x != y)
-			c = strcmp(profile_frame_name(p, x, bx, sizeof(bx)), profile_frame_name(p, y, by, sizeof(by)));
-		if (c)
-			return c;
-	}
-	return 0;
+	for (u32 i = 0; i < p->nr_sort && !c; i++)
+		c = compare_key(p, p->sort_order[i], a->keys[p->sort_order[i]], b->keys[p->sort_order[i]]);
+	return c;
 }
 
 static int compare_rows(const void *va, const void *vb, void *ctx)

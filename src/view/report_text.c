@@ -45,7 +45,7 @@ static void render_cell(const struct row_view *v, const struct column *c, const 
 			struct bytes *raw, struct bytes *out)
 {
 	if (c->type == COLUMN_PERCENT) {
-		bytes_printf(out, "%.2f%%", share_of(c->number(v), report_whole(v->event, o)));
+		report_percent(share_of(c->number(v), report_whole(v->event, o)), 0, false, out);
 		return;
 	}
 	raw->len = 0;
