@@ -255,6 +255,31 @@ static void test_demangle(void **state)
 	assert_null(demangle(""));
 }
 
+/* f<A<int, int>, A<A<..>, A<..>>, ...>: each argument is twice as long as the one before it. */
+static char *demangle_doubled(u32 times)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char text[512];
+	size_t n = (size_t)snprintf(text, sizeof(text), "_Z1fI1AIiiE");
+
+	for (u32 i = 1; i <= times; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "S0_IS%c_S%c_E", digits[i], digits[i]);
+	snprintf(text + n, sizeof(text) - n, "Evv");
+	return demangle(text);
+}
+
+static void test_demangle_doubling(void **state)
+{
+	char *name = demangle_doubled(1);
+
+	(void)state;
+	if (!name)
+		skip(); /* built without libiberty */
+	assert_string_equal(name, "f<A<int, int>, A<A<int, int>, A<int, int> > >");
+	free(name);
+	assert_null(demangle_doubled(30));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -269,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_perf_map_is_no_link),
 		cmocka_unit_test(test_perf_map_of_ended_process),
 		cmocka_unit_test(test_demangle),
+		cmocka_unit_test(test_demangle_doubling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
