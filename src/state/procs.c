@@ -13,6 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define COPY_FREE (1u << 16)
+#define COPY_PER_MAP 2
+
 struct version {
 	u64 clock;
 	u32 value; /* comm: string id; space: index in spaces */
@@ -31,7 +34,8 @@ struct procs {
 	VEC(struct timeline) procs;
 	VEC(struct space *) spaces;
 	struct space *kernel;
-	u32 swapper; /* string id */
+	u64 may_copy; /* entries of parents' logs; grows with what is mapped, so memory stays linear in the recording */
+	u32 swapper;  /* string id */
 };
 
 struct procs *procs_new(struct strtab *strings, struct dsos *dsos)
@@ -40,7 +44,8 @@ struct procs *procs_new(struct strtab *strings, struct dsos *dsos)
 
 	p->strings = strings;
 	p->dsos = dsos;
-	p->kernel = space_new((struct maps){ 0 });
+	p->may_copy = COPY_FREE;
+	p->kernel = space_new((struct maps){ 0 }, &p->may_copy);
 	p->swapper = strtab_intern_z(strings, "swapper");
 	return p;
 }
@@ -117,7 +122,7 @@ static struct timeline *process_spaces(struct procs *p, u32 pid)
 
 static struct space *begin_space(struct procs *p, u32 pid, struct maps parent, u64 clock)
 {
-	struct space *s = space_new(parent);
+	struct space *s = space_new(parent, &p->may_copy);
 
 	timeline_add(process_spaces(p, pid), clock, (u32)p->spaces.n);
 	vec_push(&p->spaces, s);
@@ -243,6 +248,7 @@ static void apply_mmap(struct procs *p, const struct record *r, u64 clock)
 	if (kernel && dsos_at(p->dsos, v.dso)->kind == DSO_KERNEL && v.end < v.start + KERNEL_IMAGE_SIZE)
 		v.end = v.start + KERNEL_IMAGE_SIZE;
 	space_add(kernel ? p->kernel : current_space(p, m->pid), &v, clock);
+	p->may_copy += COPY_PER_MAP;
 }
 
 #define KSYMBOL_UNREGISTER 1u

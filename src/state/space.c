@@ -5,7 +5,7 @@
 
 #define RUN_SHIFT 5 /* shortest indexed run: 32 entries */
 #define RUN (1u << RUN_SHIFT)
-#define MAX_DEPTH 16 /* of parents; a deeper fork copies what it inherits */
+#define MAX_DEPTH 16 /* of parents; a deeper fork copies what it inherits, if it may */
 
 /* What is visible of a run of entries: disjoint, ascending. */
 struct segment {
@@ -24,32 +24,36 @@ struct space_index {
 	struct run *level[32 - RUN_SHIFT];
 };
 
-static void inherit(struct space *s, const struct maps *from)
+/* Copies what that version shows, oldest entries first. */
+static void inherit(struct space *s, struct maps from)
 {
-	if (!from->space)
-		return;
-	if (from->space->parent) {
-		struct maps up = { from->space->parent, from->space->parent_n };
+	u32 n = from.space->depth + 1;
+	struct maps *line = mem_realloc(NULL, n, sizeof(*line));
 
-		inherit(s, &up);
-	}
-	for (u32 i = 0; i < from->n; i++)
-		space_add(s, &from->space->log.v[i], 0);
+	for (u32 i = n; i--; from = (struct maps){ from.space->parent, from.space->parent_n })
+		line[i] = from;
+	for (u32 i = 0; i < n; i++)
+		for (u32 k = 0; k < line[i].n; k++)
+			space_add(s, &line[i].space->log.v[k], 0);
+	free(line);
 }
 
-struct space *space_new(struct maps parent)
+struct space *space_new(struct maps parent, u64 *may_copy)
 {
 	struct space *s = mem_zalloc(sizeof(*s));
 
 	if (!parent.space)
 		return s;
-	if (parent.space->depth >= MAX_DEPTH) {
-		inherit(s, &parent);
-		return s;
-	}
 	/* A child that was forked before its parent mapped anything inherits from further up. */
 	while (!parent.n && parent.space->parent)
 		parent = (struct maps){ parent.space->parent, parent.space->parent_n };
+	s->inherited = parent.space->inherited + parent.n;
+	if (parent.space->depth >= MAX_DEPTH && s->inherited <= *may_copy) {
+		*may_copy -= s->inherited;
+		s->inherited = 0;
+		inherit(s, parent);
+		return s;
+	}
 	s->parent = parent.space;
 	s->parent_n = parent.n;
 	s->depth = parent.space->depth + 1;

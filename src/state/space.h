@@ -24,6 +24,7 @@ struct vmap {
 struct space {
 	const struct space *parent; /* what was inherited by fork; NULL: nothing */
 	u32 parent_n;		    /* entries of the parent's log at that time */
+	u64 inherited;		    /* entries that the parents hold for it */
 	u32 depth;		    /* of parents */
 	VEC(struct vmap) log;
 	VEC(u64) clock;		   /* of each entry: when it came; ascending */
@@ -36,8 +37,11 @@ struct maps {
 	u32 n;
 };
 
-/* A space that starts as a copy of that version (fork). The parent must outlive it. */
-struct space *space_new(struct maps parent);
+/*
+ * A space that starts as a copy of that version (fork). The parent must outlive it. A long line of parents makes look-ups
+ * slow, so what they hold is copied now and then, as long as *may_copy entries allow; what was copied is taken off it.
+ */
+struct space *space_new(struct maps parent, u64 *may_copy);
 void space_add(struct space *s, const struct vmap *m, u64 clock);
 void space_seal(struct space *s);
 void space_free(struct space *s);

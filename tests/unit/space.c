@@ -49,7 +49,8 @@ static void assert_same(const struct maps *maps, const struct model *model)
 /* Every version of a log of n entries, indexed (n >= 32) or scanned. */
 static void check_versions(u32 n)
 {
-	struct space *s = space_new((struct maps){ 0 });
+	u64 plenty = UINT64_MAX;
+	struct space *s = space_new((struct maps){ 0 }, &plenty);
 	struct model *models = mem_zalloc((n + 1) * sizeof(*models));
 
 	for (u32 i = 0; i < n; i++) {
@@ -92,12 +93,13 @@ static void versions_of_long_logs(void **state)
 
 static void fork_sees_the_parent_as_it_was(void **state)
 {
-	struct space *parent = space_new((struct maps){ 0 }), *child;
+	u64 plenty = UINT64_MAX;
+	struct space *parent = space_new((struct maps){ 0 }, &plenty), *child;
 	struct maps m;
 
 	(void)state;
 	space_add(parent, &(struct vmap){ .start = 0, .end = 10, .dso = 1 }, 1);
-	child = space_new((struct maps){ parent, 1 });
+	child = space_new((struct maps){ parent, 1 }, &plenty);
 	space_add(parent, &(struct vmap){ .start = 5, .end = 15, .dso = 2 }, 2);
 	space_add(child, &(struct vmap){ .start = 2, .end = 4, .dso = 3 }, 3);
 	space_seal(parent);
@@ -113,14 +115,15 @@ static void fork_sees_the_parent_as_it_was(void **state)
 
 static void forks_of_forks_stay_shallow(void **state)
 {
+	u64 plenty = UINT64_MAX;
 	struct space *s[100];
 	struct maps m;
 
 	(void)state;
-	s[0] = space_new((struct maps){ 0 });
+	s[0] = space_new((struct maps){ 0 }, &plenty);
 	for (u32 i = 0; i < 100; i++) {
 		if (i)
-			s[i] = space_new((struct maps){ s[i - 1], (u32)s[i - 1]->log.n });
+			s[i] = space_new((struct maps){ s[i - 1], (u32)s[i - 1]->log.n }, &plenty);
 		space_add(s[i], &(struct vmap){ .start = i, .end = i + 1, .dso = i + 1 }, i);
 		assert_in_range(s[i]->depth, 0, 17);
 	}
@@ -131,9 +134,42 @@ static void forks_of_forks_stay_shallow(void **state)
 		space_free(s[i]);
 }
 
+/* Many forks of one process deep down the line: none may be worth a copy of all that came before. */
+static void forks_copy_no_more_than_allowed(void **state)
+{
+	struct space *line[20], *kids[10];
+	u64 may_copy = 50, copied = 0;
+
+	(void)state;
+	line[0] = space_new((struct maps){ 0 }, &may_copy);
+	for (u32 i = 0; i < 20; i++) {
+		if (i)
+			line[i] = space_new((struct maps){ line[i - 1], 1 }, &may_copy);
+		space_add(line[i], &(struct vmap){ .start = i, .end = i + 1, .dso = i + 1 }, i);
+	}
+	assert_int_equal(line[17]->depth, 0); /* the one copy, of 17 entries */
+	assert_int_equal(may_copy, 50 - 17);
+	for (u32 i = 0; i < 10; i++) {
+		struct maps m;
+
+		kids[i] = space_new((struct maps){ line[16], 1 }, &may_copy);
+		copied += kids[i]->log.n;
+		m = (struct maps){ kids[i], (u32)kids[i]->log.n };
+		for (u32 k = 0; k < 17; k++)
+			assert_int_equal(maps_find(&m, k)->dso, k + 1);
+	}
+	assert_int_equal(copied, 17);
+	assert_int_equal(may_copy, 50 - 2 * 17);
+	for (u32 i = 0; i < 20; i++)
+		space_free(line[i]);
+	for (u32 i = 0; i < 10; i++)
+		space_free(kids[i]);
+}
+
 static void empty_and_whole_ranges(void **state)
 {
-	struct space *s = space_new((struct maps){ 0 });
+	u64 plenty = UINT64_MAX;
+	struct space *s = space_new((struct maps){ 0 }, &plenty);
 	struct maps m;
 
 	(void)state;
@@ -152,9 +188,9 @@ static void empty_and_whole_ranges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(versions_of_short_logs),	  cmocka_unit_test(versions_of_long_logs),
-		cmocka_unit_test(fork_sees_the_parent_as_it_was), cmocka_unit_test(forks_of_forks_stay_shallow),
-		cmocka_unit_test(empty_and_whole_ranges),
+		cmocka_unit_test(versions_of_short_logs),	   cmocka_unit_test(versions_of_long_logs),
+		cmocka_unit_test(fork_sees_the_parent_as_it_was),  cmocka_unit_test(forks_of_forks_stay_shallow),
+		cmocka_unit_test(forks_copy_no_more_than_allowed), cmocka_unit_test(empty_and_whole_ranges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
