@@ -9,8 +9,11 @@
 
 #include "base/mem.h"
 
-/* A build-id note is a few dozen bytes; note sections beyond this are not searched. */
+/* A build-id note is a few dozen bytes. Of sections and segments of notes, which may all be the same bytes, this much is
+ * searched in all. */
 #define LARGEST_NOTES (1u << 20)
+/* The kernel runs no file whose program headers take more: so many are looked through for each symbol. */
+#define LARGEST_SEGMENTS (64u << 10)
 
 static bool read_all(int fd, u8 *to, u64 size, u64 offset)
 {
@@ -146,7 +149,9 @@ static int read_segments(struct elf_file *f, const struct tables *t)
 		phnum = f->sections[0].info;
 	if (!phnum)
 		return 0;
-	if (phnum > f->size / entsize || elf_file_read(f, t->phoff, (u64)phnum * entsize, &raw) < 0)
+	if (phnum > LARGEST_SEGMENTS / entsize)
+		return ERR_FORMAT;
+	if (elf_file_read(f, t->phoff, (u64)phnum * entsize, &raw) < 0)
 		return ERR_TRUNCATED;
 	f->segments = mem_realloc(NULL, phnum, sizeof(*f->segments));
 	f->nr_segments = phnum;
@@ -259,13 +264,14 @@ u32 elf_notes_build_id(const u8 *notes, size_t size, bool swap, u8 id[20])
 	return 0;
 }
 
-static u32 find_build_id(const struct elf_file *f, u64 offset, u64 size, u8 id[20])
+static u32 find_build_id(const struct elf_file *f, u64 offset, u64 size, u64 *left, u8 id[20])
 {
 	u32 n;
 	u8 *raw;
 
-	if (size > LARGEST_NOTES || elf_file_read(f, offset, size, &raw) < 0)
+	if (size > *left || elf_file_read(f, offset, size, &raw) < 0)
 		return 0;
+	*left -= size;
 	n = elf_notes_build_id(raw, size, f->swap, id);
 	free(raw);
 	return n;
@@ -273,13 +279,14 @@ static u32 find_build_id(const struct elf_file *f, u64 offset, u64 size, u8 id[2
 
 u32 elf_build_id(const struct elf_file *f, u8 id[20])
 {
+	u64 left = LARGEST_NOTES;
 	u32 n = 0;
 
 	for (u32 i = 0; i < f->nr_sections && !n; i++)
 		if (f->sections[i].type == SHT_NOTE)
-			n = find_build_id(f, f->sections[i].offset, f->sections[i].size, id);
+			n = find_build_id(f, f->sections[i].offset, f->sections[i].size, &left, id);
 	for (u32 i = 0; i < f->nr_segments && !n; i++)
 		if (f->segments[i].type == PT_NOTE)
-			n = find_build_id(f, f->segments[i].offset, f->segments[i].filesz, id);
+			n = find_build_id(f, f->segments[i].offset, f->segments[i].filesz, &left, id);
 	return n;
 }

@@ -251,6 +251,55 @@ static void test_no_lines(void **state)
 	dsos_free(o.d);
 }
 
+static int open_with_segments(u16 n)
+{
+	Elf64_Ehdr h = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB },
+			 .e_type = ET_DYN,
+			 .e_phoff = sizeof(h),
+			 .e_phnum = n };
+	size_t size = sizeof(h) + n * sizeof(Elf64_Phdr);
+	u8 *file = mem_zalloc(size);
+	struct elf_file f;
+	int err;
+
+	memcpy(file, &h, sizeof(h));
+	err = elf_file_from_memory(&f, file, size);
+	if (!err)
+		elf_file_close(&f);
+	free(file);
+	return err;
+}
+
+/* Each symbol is looked up in all segments, so there must not be more of them than a real program has. */
+static void test_too_many_segments(void **state)
+{
+	(void)state;
+	assert_int_equal(open_with_segments(1000), 0);
+	assert_int_equal(open_with_segments(2000), ERR_FORMAT);
+	assert_int_equal(open_with_segments(PN_XNUM), ERR_FORMAT);
+}
+
+/* Sections of notes may all be the same bytes; a file of a few MB must not make us search terabytes. */
+static void test_many_note_sections(void **state)
+{
+	static const u32 note[] = { 4, 4, NT_GNU_BUILD_ID, 0x00554e47, 0x04030201 };
+	const size_t zeros = 400u << 10, at = zeros;
+	u8 *file = mem_zalloc(zeros + sizeof(note)), id[20];
+	struct elf_section sections[4] = { { 0 } };
+	struct elf_file f = { .fd = -1, .mem = file, .size = zeros + sizeof(note), .sections = sections };
+
+	(void)state;
+	memcpy(file + at, note, sizeof(note));
+	for (u32 i = 0; i < 3; i++)
+		sections[i] = (struct elf_section){ .type = SHT_NOTE, .size = zeros };
+	sections[3] = (struct elf_section){ .type = SHT_NOTE, .offset = at, .size = sizeof(note) };
+	f.nr_sections = 4;
+	assert_int_equal(elf_build_id(&f, id), 4); /* the third section is over the limit, and passed over */
+	sections[2].size = 224u << 10;		   /* exactly 1 MB: nothing is left for the last section */
+	assert_int_equal(elf_build_id(&f, id), 0);
+	free(file);
+}
+
 /* Everything that reads an ELF file, over bytes that may be anything. */
 static void read_hostile(const u8 *bytes, size_t size)
 {
@@ -351,6 +400,8 @@ int main(void)
 		cmocka_unit_test(test_build_id_contradicts),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_no_lines),
+		cmocka_unit_test(test_too_many_segments),
+		cmocka_unit_test(test_many_note_sections),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_flipped),
 		cmocka_unit_test(test_damaged_dwarf),
