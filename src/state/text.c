@@ -3,12 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 
+/* /proc/kallsyms has some 15 MB, the map of a large JVM 50. The file may be of somebody who would like our memory. */
+#define TEXT_MAX (256u << 20)
+
 int text_read_fd(int fd, struct bytes *out)
 {
+	struct stat st;
+
+	if (!fstat(fd, &st) && st.st_size > TEXT_MAX) /* files of /proc have no size; they are stopped below */
+		return ERR_LIMIT;
 	for (;;) {
 		ssize_t n;
 
@@ -19,6 +27,8 @@ int text_read_fd(int fd, struct bytes *out)
 		if (n <= 0)
 			return n < 0 ? ERR_IO : 0;
 		out->len += (size_t)n;
+		if (out->len > TEXT_MAX)
+			return ERR_LIMIT;
 	}
 }
 

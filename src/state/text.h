@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-/* Reads to the end; for files whose size is not known beforehand. 0 or ERR_IO. */
+/* Reads to the end; for files whose size is not known beforehand. 0, ERR_IO, or ERR_LIMIT beyond 256 MB. */
 int text_read_fd(int fd, struct bytes *out);
 /* Likewise by path: also ERR_NOTFOUND, ERR_PERM. Never blocks. */
 int text_read(const char *path, struct bytes *out);

@@ -14,6 +14,7 @@
 #include "state/demangle.h"
 #include "state/kallsyms.h"
 #include "state/perfmap.h"
+#include "state/text.h"
 
 static const char kallsyms_text[] = "0000000000000000 A fixed_percpu_data\n"
 				    "ffffffff81000000 T _stext\n"
@@ -255,6 +256,26 @@ static void test_demangle(void **state)
 	assert_null(demangle(""));
 }
 
+/* The profiled process writes the file: a terabyte of nothing is not read. */
+static void test_perf_map_too_large(void **state)
+{
+	char path[] = "/tmp/reticle-test-XXXXXX";
+	struct bytes text = { 0 };
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	unlink(path);
+	assert_int_equal(ftruncate(fd, 1ll << 40), 0);
+	assert_int_equal(text_read_fd(fd, &text), ERR_LIMIT);
+	assert_int_equal(text.len, 0);
+	assert_int_equal(ftruncate(fd, 5), 0);
+	assert_int_equal(text_read_fd(fd, &text), 0);
+	assert_int_equal(text.len, 5);
+	bytes_free(&text);
+	close(fd);
+}
+
 /* f<A<int, int>, A<A<..>, A<..>>, ...>: each argument is twice as long as the one before it. */
 static char *demangle_doubled(u32 times)
 {
@@ -293,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_perf_map_truncated),
 		cmocka_unit_test(test_perf_map_is_no_link),
 		cmocka_unit_test(test_perf_map_of_ended_process),
+		cmocka_unit_test(test_perf_map_too_large),
 		cmocka_unit_test(test_demangle),
 		cmocka_unit_test(test_demangle_doubling),
 	};
