@@ -45,6 +45,7 @@ void dsos_free(struct dsos *d)
 	}
 	vec_free(&d->slots);
 	vec_free(&d->build_ids);
+	map_free(&d->build_id_of);
 	map_free(&d->by_key);
 	map_free(&d->mount_ns);
 	if (d->kallsyms)
@@ -137,15 +138,31 @@ static bool is_kernel(const struct dso *dso)
 	return dso->kind == DSO_KERNEL || dso->kind == DSO_MODULE || dso->kind == DSO_GUEST;
 }
 
-/* The header's build id of that path, if it has one. */
-static void take_build_id(const struct dsos *d, struct dso *dso)
+static u64 build_id_key(const char *path, size_t len, bool kernel)
 {
-	for (size_t i = 0; i < d->build_ids.n && !dso->build_id_size; i++) {
+	return hash_mix(hash_bytes(path, len), kernel);
+}
+
+/* The header's build id of that path: the first one that it lists; NULL when it has none. */
+static const struct build_id *listed_build_id(const struct dsos *d, const char *path, size_t len, bool kernel)
+{
+	u32 i = map_get(&d->build_id_of, build_id_key(path, len, kernel));
+
+	for (; i != ID_NONE; i = d->build_ids.v[i].same_key) {
 		const struct build_id *b = &d->build_ids.v[i];
 
-		if (b->kernel == is_kernel(dso) && !strcmp(b->path, dso->path))
-			set_build_id(dso, b->id, b->size);
+		if (b->kernel == kernel && strlen(b->path) == len && !memcmp(b->path, path, len))
+			return b;
 	}
+	return NULL;
+}
+
+static void take_build_id(const struct dsos *d, struct dso *dso)
+{
+	const struct build_id *b = listed_build_id(d, dso->path, strlen(dso->path), is_kernel(dso));
+
+	if (b && !dso->build_id_size)
+		set_build_id(dso, b->id, b->size);
 }
 
 static bool per_process(enum dso_kind kind)
@@ -195,13 +212,20 @@ u32 dsos_get(struct dsos *d, const struct dso_key *key)
 
 void dsos_set_build_id(struct dsos *d, struct str path, bool kernel, const u8 *id, u8 size)
 {
-	struct build_id b = { arena_strndup(&d->arena, path.p, path.len), kernel, MIN(size, 20), { 0 } };
+	u32 i = (u32)d->build_ids.n, *head;
+	struct build_id b = { .kernel = kernel, .size = MIN(size, sizeof(b.id)), .same_key = ID_NONE };
 
+	if (!b.size || listed_build_id(d, path.p, path.len, kernel))
+		return;
 	memcpy(b.id, id, b.size);
+	b.path = arena_strndup(&d->arena, path.p, path.len);
+	head = map_at(&d->build_id_of, build_id_key(path.p, path.len, kernel), i);
+	if (*head != i)
+		b.same_key = *head;
+	*head = i;
 	vec_push(&d->build_ids, b);
-	for (size_t i = 0; i < d->slots.n; i++)
-		if (!d->slots.v[i]->pub.build_id_size && !strcmp(d->slots.v[i]->pub.path, b.path))
-			take_build_id(d, &d->slots.v[i]->pub);
+	for (size_t k = 0; k < d->slots.n; k++)
+		take_build_id(d, &d->slots.v[k]->pub);
 }
 
 void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 ref_addr)

@@ -35,6 +35,7 @@ struct build_id {
 	const char *path;
 	bool kernel;
 	u8 size, id[20];
+	u32 same_key; /* the next one, or ID_NONE */
 };
 
 struct dsos {
@@ -45,7 +46,8 @@ struct dsos {
 	struct map by_key;
 	struct map mount_ns; /* pid -> mount namespace, as asked */
 	VEC(struct build_id) build_ids;
-	struct str ref_symbol; /* of the kernel's map; empty: none was recorded */
+	struct map build_id_of; /* hash of path and kernel -> build_ids */
+	struct str ref_symbol;	/* of the kernel's map; empty: none was recorded */
 	u64 ref_addr;
 	pthread_mutex_t lock;	   /* for what follows */
 	struct kallsyms *kallsyms; /* of the recorded kernel; NULL: not asked for yet, or not found */

@@ -72,6 +72,13 @@ static void test_build_ids(void **state)
 	assert_int_equal(dsos_at(d, get(d, DSO_MODULE, "/bin/late", 0))->build_id_size, 0);
 	dsos_set_build_id(d, text("/bin/a"), false, id, 20);
 	assert_int_equal(dsos_at(d, a)->build_id[0], 1); /* what the map said goes first */
+
+	dsos_set_build_id(d, text("/bin/late"), false, (u8[20]){ 8 }, 20);
+	dsos_set_build_id(d, text("/bin/late"), true, (u8[20]){ 7 }, 20);
+	assert_int_equal(dsos_at(d, get(d, DSO_FILE, "/bin/late", 0))->build_id[0], 9); /* and the first one listed */
+	assert_int_equal(dsos_at(d, get(d, DSO_MODULE, "/bin/late", 0))->build_id[0], 7);
+	dsos_set_build_id(d, text("/bin/none"), false, id, 0);
+	assert_int_equal(dsos_at(d, get(d, DSO_FILE, "/bin/none", 0))->build_id_size, 0);
 	dsos_free(d);
 }
 
