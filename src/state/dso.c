@@ -46,7 +46,8 @@ void dsos_free(struct dsos *d)
 	vec_free(&d->slots);
 	vec_free(&d->build_ids);
 	map_free(&d->build_id_of);
-	map_free(&d->by_key);
+	map_free(&d->by_name);
+	map_free(&d->by_build);
 	map_free(&d->mount_ns);
 	if (d->kallsyms)
 		kallsyms_free(d->kallsyms);
@@ -122,9 +123,9 @@ static u32 mount_namespace(struct dsos *d, const struct dso_key *key)
 	return *known;
 }
 
-static bool same_build_id(const struct dso *dso, const u8 *id, u8 size)
+static bool has_build_id(const struct dso *dso, const u8 *id, u8 size)
 {
-	return !size || !dso->build_id_size || (dso->build_id_size == size && !memcmp(dso->build_id, id, size));
+	return dso->build_id_size == size && !memcmp(dso->build_id, id, size);
 }
 
 static void set_build_id(struct dso *dso, const u8 *id, u8 size)
@@ -170,44 +171,100 @@ static bool per_process(enum dso_kind kind)
 	return kind == DSO_PERFMAP || kind == DSO_JIT;
 }
 
-static bool is_key(const struct dso_slot *s, const struct dso_key *key, u64 mount_ns)
+static bool has_name(const struct dso_slot *s, const struct dso_key *key, u32 mount_ns)
 {
 	const struct dso *dso = &s->pub;
 
 	if (dso->kind != key->kind || s->mount_ns != mount_ns || (per_process(key->kind) && dso->pid != key->pid))
 		return false;
-	return strlen(dso->path) == key->path.len && !memcmp(dso->path, key->path.p, key->path.len) &&
-	       same_build_id(dso, key->build_id, key->build_id_size);
+	return strlen(dso->path) == key->path.len && !memcmp(dso->path, key->path.p, key->path.len);
 }
 
-u32 dsos_get(struct dsos *d, const struct dso_key *key)
+static u64 name_hash(const struct dso_key *key, u32 mount_ns)
 {
-	u32 ns = mount_namespace(d, key);
-	u64 hash = hash_bytes(key->path.p, key->path.len);
-	u32 id = (u32)d->slots.n, *head, at;
-	struct dso_slot *s;
+	u64 h = hash_bytes(key->path.p, key->path.len);
 
-	hash = hash_mix(hash, (u64)key->kind << 32 | (per_process(key->kind) ? key->pid : 0));
-	hash = hash_mix(hash, ns);
-	for (at = map_get(&d->by_key, hash); at != ID_NONE; at = d->slots.v[at]->next)
-		if (is_key(d->slots.v[at], key, ns)) {
-			if (key->build_id_size && !d->slots.v[at]->pub.build_id_size)
-				set_build_id(&d->slots.v[at]->pub, key->build_id, key->build_id_size);
-			return at;
-		}
-	s = arena_new(&d->arena, struct dso_slot);
-	*s = (struct dso_slot){ .pub = { .kind = key->kind, .pid = key->pid }, .mount_ns = ns, .base = key->base };
+	h = hash_mix(h, (u64)key->kind << 32 | (per_process(key->kind) ? key->pid : 0));
+	return hash_mix(h, mount_ns);
+}
+
+/* The newest DSO of that name; the place for the next one when there is none. Names whose hashes are equal stand at
+ * successive keys; so do builds. */
+static u32 *newest_of(struct dsos *d, const struct dso_key *key, u32 mount_ns)
+{
+	u32 next = (u32)d->slots.n, *at;
+	u64 h = name_hash(key, mount_ns);
+
+	while (*(at = map_at(&d->by_name, h, next)) != next && !has_name(d->slots.v[*at], key, mount_ns))
+		h++;
+	return at;
+}
+
+/* Likewise the one that has the key's build id as well. */
+static u32 *build_of(struct dsos *d, const struct dso_key *key, u32 mount_ns)
+{
+	u32 next = (u32)d->slots.n, *at;
+	u64 h = hash_mix(name_hash(key, mount_ns), hash_bytes(key->build_id, key->build_id_size));
+
+	while (*(at = map_at(&d->by_build, h, next)) != next &&
+	       !(has_name(d->slots.v[*at], key, mount_ns) &&
+		 has_build_id(&d->slots.v[*at]->pub, key->build_id, key->build_id_size)))
+		h++;
+	return at;
+}
+
+static u32 add_slot(struct dsos *d, const struct dso_key *key, u32 mount_ns)
+{
+	struct dso_slot *s = arena_new(&d->arena, struct dso_slot);
+
+	*s = (struct dso_slot){ .pub = { .kind = key->kind, .pid = key->pid },
+				.mount_ns = mount_ns,
+				.base = key->base };
 	pthread_mutex_init(&s->lock, NULL);
 	set_names(d, &s->pub, key->path);
 	if (key->build_id_size)
 		set_build_id(&s->pub, key->build_id, key->build_id_size);
 	else
 		take_build_id(d, &s->pub);
-	head = map_at(&d->by_key, hash, id);
-	s->next = *head == id ? ID_NONE : *head;
-	*head = id;
 	vec_push(&d->slots, s);
-	return id;
+	return (u32)d->slots.n - 1;
+}
+
+/* The newest DSO of a name, which is about to get a newer one, stays to be had by its build id. */
+static void keep_build(struct dsos *d, u32 dso, const struct dso_key *key, u32 mount_ns)
+{
+	struct dso_key old = *key;
+	u32 *build;
+
+	old.build_id = d->slots.v[dso]->pub.build_id;
+	old.build_id_size = d->slots.v[dso]->pub.build_id_size;
+	build = build_of(d, &old, mount_ns);
+	if (*build == d->slots.n)
+		*build = dso;
+}
+
+/* Only one DSO of a name can lack a build id: the first one, until it takes that of the first key that has one. */
+u32 dsos_get(struct dsos *d, const struct dso_key *key)
+{
+	u32 ns = mount_namespace(d, key), next = (u32)d->slots.n, *at = newest_of(d, key, ns), newest = *at;
+	struct dso *dso = newest < next ? &d->slots.v[newest]->pub : NULL;
+
+	if (dso && !key->build_id_size)
+		return newest;
+	if (key->build_id_size) {
+		u32 *build = build_of(d, key, ns);
+
+		if (*build < next)
+			return *build;
+		if (dso && !dso->build_id_size)
+			set_build_id(dso, key->build_id, key->build_id_size);
+		if (dso && has_build_id(dso, key->build_id, key->build_id_size))
+			return *build = newest;
+		if (dso)
+			keep_build(d, newest, key, ns);
+	}
+	*newest_of(d, key, ns) = next;
+	return add_slot(d, key, ns);
 }
 
 void dsos_set_build_id(struct dsos *d, struct str path, bool kernel, const u8 *id, u8 size)

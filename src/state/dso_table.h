@@ -23,7 +23,6 @@ struct dso_slot {
 	struct dso pub;
 	u64 base;	      /* MODULE: where it was mapped first; 0: unknown */
 	u64 mount_ns;	      /* of its process, when that is not ours; else 0 */
-	u32 next;	      /* the next DSO with the same hash, or ID_NONE */
 	pthread_mutex_t lock; /* for loading; and for its DWARF */
 	VEC(struct side_symbol) side;
 	u64 moved;		 /* KERNEL by vmlinux: how far from where it was linked to */
@@ -43,7 +42,8 @@ struct dsos {
 	const struct notify *notify;
 	struct arena arena;
 	VEC(struct dso_slot *) slots;
-	struct map by_key;
+	struct map by_name;  /* hash of what names a DSO -> the newest such */
+	struct map by_build; /* hash of that and its build id -> the DSO; the newest of a name may be missing */
 	struct map mount_ns; /* pid -> mount namespace, as asked */
 	VEC(struct build_id) build_ids;
 	struct map build_id_of; /* hash of path and kernel -> build_ids */

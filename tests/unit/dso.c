@@ -67,6 +67,9 @@ static void test_build_ids(void **state)
 	assert_int_not_equal(get_build(d, "/bin/a", 7), a); /* another build at the same path */
 	assert_int_equal(get(d, DSO_FILE, "/bin/a", 0), get(d, DSO_FILE, "/bin/a", 0));
 
+	assert_int_equal(get_build(d, "/bin/a", 1), a); /* the older one is still there */
+	assert_int_equal(get(d, DSO_FILE, "/bin/a", 0), get_build(d, "/bin/a", 7));
+
 	dsos_set_build_id(d, text("/bin/late"), false, id, 20);
 	assert_int_equal(dsos_at(d, get(d, DSO_FILE, "/bin/late", 0))->build_id[0], 9);
 	assert_int_equal(dsos_at(d, get(d, DSO_MODULE, "/bin/late", 0))->build_id_size, 0);
@@ -77,6 +80,10 @@ static void test_build_ids(void **state)
 	dsos_set_build_id(d, text("/bin/late"), true, (u8[20]){ 7 }, 20);
 	assert_int_equal(dsos_at(d, get(d, DSO_FILE, "/bin/late", 0))->build_id[0], 9); /* and the first one listed */
 	assert_int_equal(dsos_at(d, get(d, DSO_MODULE, "/bin/late", 0))->build_id[0], 7);
+	dsos_set_build_id(d, text("/bin/b"), false, (u8[20]){ 9, 2, 3 }, 20);
+	a = get(d, DSO_FILE, "/bin/b", 0); /* of the build that the header lists */
+	assert_int_not_equal(get_build(d, "/bin/b", 7), a);
+	assert_int_equal(get_build(d, "/bin/b", 9), a);
 	dsos_set_build_id(d, text("/bin/none"), false, id, 0);
 	assert_int_equal(dsos_at(d, get(d, DSO_FILE, "/bin/none", 0))->build_id_size, 0);
 	dsos_free(d);
