@@ -71,6 +71,23 @@ static void weigh(struct expander *x)
 			x->weight[t->nodes.v[i].frame] += t->nodes.v[i].total;
 }
 
+#define AHEAD 16
+
+/* Brings in what a later node will touch; its parent has nearly always been through. */
+static void prefetch_node(const struct expander *x, const struct tree_builder *to, const u32 *at, size_t i)
+{
+	const struct tree *t = &x->e->tree;
+	const struct tree_node *n;
+	const struct expansion *e;
+
+	if (i + AHEAD >= t->nodes.n)
+		return;
+	n = &t->nodes.v[i + AHEAD];
+	e = n->parent && n->parent < i ? &x->of[n->frame] : NULL;
+	if (e && e->n == 1)
+		tree_prefetch(to, at[n->parent], x->frames.v[e->first]);
+}
+
 static void rebuild(struct expander *x, struct tree_builder *to)
 {
 	const struct tree *t = &x->e->tree;
@@ -82,6 +99,7 @@ static void rebuild(struct expander *x, struct tree_builder *to)
 		const struct expansion *e;
 		u32 node;
 
+		prefetch_node(x, to, at, i);
 		if (!n->parent) {
 			at[i] = tree_group(to, &t->groups.v[n->frame]);
 			continue;
@@ -112,6 +130,7 @@ void profile_expand_inlined(struct profile *p, struct profile_event *e)
 	struct expander x = { .p = p, .e = e };
 	struct tree_builder to = { 0 };
 
+	p->first_inlined = p->first_inlined ? p->first_inlined : n;
 	if (!any_by_address(p->frames, n))
 		return;
 	x.of = mem_zalloc(n * sizeof(*x.of));

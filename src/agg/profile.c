@@ -5,14 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "[libc.so.6+0x1234]"; a name that has brackets of its own keeps one pair. */
+/* "[libc.so.6+0x1234]"; a name that has brackets of its own keeps one pair. Large tables have many of them: no printf. */
 static void print_offset(const char *dso, u64 addr, char *buf, size_t size)
 {
-	size_t len = strlen(dso);
-	bool bracketed = len > 2 && dso[0] == '[' && dso[len - 1] == ']';
+	size_t len = strlen(dso), at = 0;
+	char tail[24];
+	int from = sizeof(tail);
 
-	snprintf(buf, size, "[%.*s+0x%llx]", (int)(bracketed ? len - 2 : len), dso + bracketed,
-		 (unsigned long long)addr);
+	if (len > 2 && dso[0] == '[' && dso[len - 1] == ']') {
+		dso++;
+		len -= 2;
+	}
+	tail[--from] = 0;
+	tail[--from] = ']';
+	do
+		tail[--from] = "0123456789abcdef"[addr & 15];
+	while (addr >>= 4);
+	memcpy(&tail[from -= 3], "+0x", 3);
+	len = MIN(len, size - 1 - (sizeof(tail) - (size_t)from));
+	buf[at++] = '[';
+	memcpy(buf + at, dso, len);
+	memcpy(buf + at + len, tail + from, sizeof(tail) - (size_t)from);
 }
 
 const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, size_t size)
@@ -32,7 +45,8 @@ const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, si
 
 static bool is_inlined(const struct profile *p, const struct profile_event *e, u32 node)
 {
-	return frames_get(p->frames, e->tree.nodes.v[node].frame)->inlined;
+	return e->tree.nodes.v[node].frame >= p->first_inlined &&
+	       frames_get(p->frames, e->tree.nodes.v[node].frame)->inlined;
 }
 
 /* The first inlined frame among siblings, from `kid` on. */

@@ -85,6 +85,7 @@ struct profile {
 	bool children;		      /* rows have totals and are sorted by them */
 	bool has_chains;	      /* some event was recorded with call chains */
 	bool has_inlined;	      /* frames of inlined calls may stand in the trees */
+	u32 first_inlined;	      /* no frame of an inlined call has a smaller id */
 	u64 time_slice_ns, time_base; /* SORT_TIME: slice n begins at time_base + n * time_slice_ns */
 };
 
@@ -122,7 +123,8 @@ const struct graph_node *profile_row_graph(const struct profile *p, struct profi
 
 /* Text of a frame: its symbol's name, or "[dso+0x1234]" when unresolved. NUL-terminated; buf is used only when it has
  * to be made up. */
-const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, size_t size);
+const char *profile_frame_name(const struct profile *p, u32 frame, char *buf,
+			       size_t size); /* size >= 32 when buf is used */
 
 /* Turns frames that kept their address into functions and the calls inlined there. e's tree is finished, and so is the
  * one that replaces it. An inlined frame's own samples count as those of the function it was inlined into, as in perf. */

@@ -107,6 +107,8 @@ u32 tree_group(struct tree_builder *b, const struct tree_group *g)
 	return tree_kid(b, 0, i);
 }
 
+#define MERGE_AHEAD 16 /* nodes; a later node's parent has nearly always been through */
+
 struct sums {
 	u64 self;
 	u32 samples;
@@ -133,8 +135,10 @@ void tree_merge(struct tree_builder *b, struct tree_builder *from)
 
 	at[0] = 0;
 	for (size_t i = 1; i < from->links.n; i++) {
-		const struct tree_link *l = &from->links.v[i];
+		const struct tree_link *l = &from->links.v[i], *later = l + MERGE_AHEAD;
 
+		if (i + MERGE_AHEAD < from->links.n && later->parent < i && later->parent)
+			tree_prefetch(b, at[later->parent], later->frame);
 		at[i] = l->parent ? tree_add(b, at[l->parent], l->frame, sums[i].self, sums[i].samples) :
 				    tree_group(b, &from->groups.v[l->frame]);
 	}

@@ -228,10 +228,27 @@ void bytes_csv(struct bytes *b, const char *s, size_t n)
 	bytes_char(b, '"');
 }
 
+/* How many bytes from s on are printable ASCII. */
+static size_t plain_run(const char *s, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (u8)s[i] >= 0x20 && (u8)s[i] < 0x7f)
+		i++;
+	return i;
+}
+
 void bytes_plain(struct bytes *b, const char *s, size_t n)
 {
-	while (n) {
-		size_t len = utf8_len(s, n);
+	for (;;) {
+		size_t len = plain_run(s, n);
+
+		bytes_put(b, s, len);
+		s += len;
+		n -= len;
+		if (!n)
+			return;
+		len = utf8_len(s, n);
 
 		if (!len || (u8)*s < 0x20 || *s == 0x7f || ((u8)s[0] == 0xc2 && (u8)s[1] < 0xa0))
 			bytes_char(b, '?');
