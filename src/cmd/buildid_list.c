@@ -1,40 +1,142 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reticle buildid-list`: the build ids that a recording's header lists. */
+/* `reticle buildid-list`: the build ids that a recording's header lists, or of the files that samples fell into. */
 #include <string.h>
-#include <unistd.h>
 
+#include "base/hash.h"
 #include "cmd/commands.h"
-#include "io/source.h"
+#include "cmd/output.h"
+#include "cmd/select.h"
+#include "io/build_id.h"
 
 struct config {
 	const char *input;
-	bool json;
+	bool with_hits, kernel, json, force;
 };
 
-static void defaults(void *config)
-{
-	((struct config *)config)->input = "perf.data";
-}
-
-static void print(const struct rec_build_id *b, bool json, struct bytes *out)
+/* Without an id, as wide as one: files of which none was recorded are listed, too. */
+static void print(const u8 *id, u32 size, struct str file, bool json, struct bytes *out)
 {
 	if (json)
 		bytes_str(out, "{\"build_id\":\"");
-	for (u32 i = 0; i < b->size; i++)
-		bytes_printf(out, "%02x", b->build_id[i]);
+	for (u32 i = 0; i < size; i++)
+		bytes_printf(out, "%02x", id[i]);
+	if (!size && !json)
+		bytes_repeat(out, ' ', 2 * BUILD_ID_MAX);
 	bytes_str(out, json ? "\",\"file\":\"" : " ");
 	if (json)
-		bytes_json(out, b->filename.p, b->filename.len);
+		bytes_json(out, file.p, file.len);
 	else
-		bytes_plain(out, b->filename.p, b->filename.len);
+		bytes_plain(out, file.p, file.len);
 	bytes_str(out, json ? "\"}\n" : "\n");
+}
+
+static bool same(const struct rec_build_id *a, const struct rec_build_id *b)
+{
+	return a->size == b->size && !memcmp(a->build_id, b->build_id, a->size) && a->filename.len == b->filename.len &&
+	       !memcmp(a->filename.p, b->filename.p, a->filename.len);
+}
+
+/* perf lists a file once per side of the kernel that it was met on. */
+static void list_header(const struct features *f, bool json, struct bytes *out)
+{
+	struct map seen = { 0 };
+
+	for (size_t i = 0; i < f->build_ids.n; i++) {
+		const struct rec_build_id *b = &f->build_ids.v[i];
+		u64 key = hash_bytes(b->filename.p, b->filename.len);
+		u32 at = map_get(&seen, key);
+
+		if (at != ID_NONE && same(&f->build_ids.v[at], b))
+			continue;
+		map_set(&seen, key, (u32)i);
+		print(b->build_id, b->size, b->filename, json, out);
+	}
+	map_free(&seen);
+}
+
+static void mark_hits(const struct profile *p, bool *hit)
+{
+	for (size_t i = 0; i < p->events.n; i++) {
+		const struct tree *t = &p->events.v[i].tree;
+
+		for (size_t n = 1; n < t->nodes.n; n++)
+			if (t->nodes.v[n].parent && t->nodes.v[n].samples)
+				hit[frames_get(p->frames, t->nodes.v[n].frame)->dso] = true;
+	}
+}
+
+static void list_hits(const struct session *session, const struct profile *profile, bool json, struct bytes *out)
+{
+	bool *hit = mem_zalloc(dsos_count(session->dsos));
+
+	mark_hits(profile, hit);
+	for (u32 i = 1; i < dsos_count(session->dsos); i++) {
+		const struct dso *d = dsos_at(session->dsos, i);
+
+		if (hit[i])
+			print(d->build_id, d->build_id_size, (struct str){ d->path, (u32)strlen(d->path) }, json, out);
+	}
+	free(hit);
+}
+
+static int read_samples(const struct config *cfg, const char *path, struct bytes *out, const struct notify *to)
+{
+	struct pipeline_opts opts = { .input = path, .no_chains = true, .no_inline = true };
+	struct session *session;
+	struct profile *profile;
+	int err = pipeline_profile(&opts, &session, &profile, to);
+
+	if (err)
+		return err;
+	if (session->src->features.build_ids.n && !cfg->with_hits)
+		list_header(&session->src->features, cfg->json, out);
+	else
+		list_hits(session, profile, cfg->json, out);
+	profile_free(profile);
+	session_close(session);
+	return 0;
+}
+
+/* The header's list; without one, or with --with-hits, the files that samples fell into. A pipe is read only once. */
+static int list(const struct config *cfg, struct bytes *out, const struct notify *to)
+{
+	const char *path = input_path(cfg->input);
+	struct source *s;
+	bool done;
+	int err;
+
+	if (cfg->with_hits || !strcmp(path, "-"))
+		return read_samples(cfg, path, out, to);
+	err = source_open(&s, path, to);
+	if (err)
+		return err;
+	done = s->features.build_ids.n;
+	list_header(&s->features, cfg->json, out);
+	source_close(s);
+	return done ? 0 : read_samples(cfg, path, out, to);
+}
+
+static int list_kernel(bool json, struct bytes *out, const struct notify *to)
+{
+	static const char name[] = "[kernel.kallsyms]";
+	struct build_id id;
+
+	if (!build_id_of_kernel(&id))
+		return notify_error(to, ERR_NOTFOUND,
+				    "the running kernel's build id cannot be read (/sys/kernel/notes)");
+	if (json)
+		print(id.id, id.size, (struct str){ name, sizeof(name) - 1 }, json, out);
+	for (u32 i = 0; !json && i < id.size; i++)
+		bytes_printf(out, "%02x", id.id[i]);
+	if (!json)
+		bytes_char(out, '\n');
+	return 0;
 }
 
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	const struct config *cfg = config;
-	struct bytes out;
-	struct source *s;
+	struct output out;
 	int err;
 
 	if (argc) {
@@ -42,20 +144,21 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 				   argv[0]);
 		return 2;
 	}
-	if (source_open(&s, cfg->input, ctx->notify))
+	(void)output_open(&out, NULL, ctx->notify);
+	err = cfg->kernel ? list_kernel(cfg->json, &out.bytes, ctx->notify) : list(cfg, &out.bytes, ctx->notify);
+	if (output_close(&out, ctx->notify))
 		return 1;
-	bytes_to_fd(&out, STDOUT_FILENO);
-	for (size_t i = 0; i < s->features.build_ids.n; i++)
-		print(&s->features.build_ids.v[i], cfg->json, &out);
-	err = bytes_flush(&out);
-	bytes_free(&out);
-	source_close(s);
 	return err ? 1 : 0;
 }
 
 static const struct opt opts[] = {
 	{ 'i', "input", OPT_STRING, offsetof(struct config, input), "FILE",
 	  "recording to read (perf.data; - is a pipe)" },
+	{ 'H', "with-hits", OPT_FLAG, offsetof(struct config, with_hits), NULL,
+	  "the files that samples fell into, instead of the header's list" },
+	{ 'k', "kernel", OPT_FLAG, offsetof(struct config, kernel), NULL, "the running kernel's build id" },
+	{ 'f', "force", OPT_FLAG, offsetof(struct config, force), NULL,
+	  "accepted; who owns the recording does not matter" },
 	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL, "one JSON object per build id and line" },
 };
 
@@ -66,6 +169,5 @@ const struct command cmd_buildid_list = {
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),
 	.config_size = sizeof(struct config),
-	.defaults = defaults,
 	.run = run,
 };

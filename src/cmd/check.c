@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/output.h"
 #include "io/capability.h"
 
 struct config {
@@ -52,10 +53,10 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 {
 	const struct config *cfg = config;
 	struct capability_env env;
-	struct bytes out;
+	struct output output;
+	struct bytes *out = &output.bytes;
 	u32 width = 0;
 	bool can_record = false;
-	int err;
 
 	if (argc) {
 		notify_error(ctx->notify, ERR_USAGE, "unexpected argument '%s'", argv[0]);
@@ -64,25 +65,23 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	for (u32 i = 0; i < nr_capabilities; i++)
 		width = MAX(width, (u32)strlen(capabilities[i].name));
 	capability_env_init(&env, NULL);
-	bytes_to_fd(&out, STDOUT_FILENO);
+	(void)output_open(&output, NULL, ctx->notify);
 	if (cfg->json)
-		bytes_char(&out, '[');
+		bytes_char(out, '[');
 	for (u32 i = 0; i < nr_capabilities; i++) {
 		struct capability_report r;
 
 		capability_probe(&capabilities[i], &env, &r);
 		can_record |= capabilities[i].records && r.state != CAPABILITY_NO;
 		if (cfg->json)
-			put_json(&out, capabilities[i].name, &r, !i);
+			put_json(out, capabilities[i].name, &r, !i);
 		else
-			put_text(&out, capabilities[i].name, &r, width, ctx->color);
+			put_text(out, capabilities[i].name, &r, width, ctx->color);
 		capability_report_free(&r);
 	}
-	bytes_str(&out, cfg->json ? "\n]\n" : can_record ? "\nrecording works\n" : "\nnothing can be recorded\n");
+	bytes_str(out, cfg->json ? "\n]\n" : can_record ? "\nrecording works\n" : "\nnothing can be recorded\n");
 	capability_env_free(&env);
-	err = bytes_flush(&out);
-	bytes_free(&out);
-	return err || !can_record;
+	return output_close(&output, ctx->notify) || !can_record;
 }
 
 static const struct opt opts[] = {

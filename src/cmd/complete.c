@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/output.h"
 
 static void list_commands(struct bytes *out)
 {
@@ -35,19 +36,19 @@ static int list_options(const char *name, struct bytes *out)
 
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
-	struct bytes out;
+	struct output out;
 	int status = 0;
 
 	(void)config;
-	bytes_to_fd(&out, STDOUT_FILENO);
+	(void)output_open(&out, NULL, ctx->notify);
 	if (argc)
-		status = list_options(argv[0], &out);
+		status = list_options(argv[0], &out.bytes);
 	else
-		list_commands(&out);
+		list_commands(&out.bytes);
 	if (status)
 		notify_error(ctx->notify, ERR_USAGE, "'%s' is not a command", argv[0]);
-	bytes_flush(&out);
-	bytes_free(&out);
+	if (output_close(&out, ctx->notify))
+		return 1;
 	return status ? 2 : 0;
 }
 

@@ -9,17 +9,13 @@
 #include "cmd/commands.h"
 #include "cmd/dump.h"
 #include "cmd/header.h"
+#include "cmd/select.h"
 
 struct config {
 	const char *input;
 	struct opt_list types;
 	bool header, header_only, json, verbose;
 };
-
-static void defaults(void *config)
-{
-	((struct config *)config)->input = "perf.data";
-}
 
 static bool is_wanted(const struct config *cfg, u32 type)
 {
@@ -110,7 +106,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	}
 	if (check_types(cfg, ctx->notify))
 		return 2;
-	if (source_open(&s, cfg->input, ctx->notify))
+	if (source_open(&s, input_path(cfg->input), ctx->notify))
 		return 1;
 	bytes_to_fd(&out, STDOUT_FILENO);
 	if (cfg->header || cfg->header_only)
@@ -144,6 +140,5 @@ const struct command cmd_dump = {
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),
 	.config_size = sizeof(struct config),
-	.defaults = defaults,
 	.run = run,
 };

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reticle evlist`: the events of a recording. */
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/output.h"
+#include "cmd/select.h"
+#include "codec/perf_abi.h"
+#include "codec/tracefmt.h"
 #include "io/source.h"
 
 struct config {
 	const char *input;
-	bool verbose, group, freq, json;
+	bool verbose, group, freq, trace_fields, json, force;
 };
-
-static void defaults(void *config)
-{
-	((struct config *)config)->input = "perf.data";
-}
 
 static void put_name(const struct event *e, struct bytes *out)
 {
@@ -58,6 +56,40 @@ static void print_event(const struct config *cfg, const struct evlist *l, const 
 	bytes_char(out, '\n');
 }
 
+static void put_trace_fields(const struct tracefmt *formats, const struct event *e, struct bytes *out)
+{
+	const struct trace_event *t = NULL;
+	const char *before = ": trace_fields: ";
+
+	if (e->attr.type == PERF_TYPE_TRACEPOINT)
+		t = tracefmt_find(formats, (u32)e->attr.config);
+	put_name(e, out);
+	if (!t)
+		bytes_str(out,
+			  e->attr.type == PERF_TYPE_TRACEPOINT ? ": (format not recorded)" : ": (not a tracepoint)");
+	for (size_t i = 0; t && i < t->fields.n; i++) {
+		if (t->fields.v[i].common)
+			continue;
+		bytes_str(out, before);
+		bytes_plain(out, t->fields.v[i].name.p, t->fields.v[i].name.len);
+		before = ",";
+	}
+	bytes_char(out, '\n');
+}
+
+static void print_trace_fields(const struct source *s, struct bytes *out)
+{
+	struct tracefmt formats = { 0 };
+
+	if (s->features.tracing_data_size &&
+	    tracefmt_decode(cursor_over(s->features.tracing_data, s->features.tracing_data_size, false), &formats))
+		(void)notify_at(s->notify, NOTE_WARNING, ERR_FORMAT, s->path, NO_OFFSET,
+				"the formats of tracepoints are damaged: some are missing");
+	for (size_t i = 0; i < s->events.events.n; i++)
+		put_trace_fields(&formats, &s->events.events.v[i], out);
+	tracefmt_free(&formats);
+}
+
 static void print_json(const struct evlist *l, const struct event *e, struct bytes *out)
 {
 	bytes_str(out, "{\"name\":\"");
@@ -79,7 +111,8 @@ static void print_json(const struct evlist *l, const struct event *e, struct byt
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	const struct config *cfg = config;
-	struct bytes out;
+	struct output output;
+	struct bytes *out = &output.bytes;
 	struct source *s;
 	int err;
 
@@ -88,16 +121,17 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 				   argv[0]);
 		return 2;
 	}
-	if (source_open(&s, cfg->input, ctx->notify))
+	if (source_open(&s, input_path(cfg->input), ctx->notify))
 		return 1;
-	bytes_to_fd(&out, STDOUT_FILENO);
-	for (size_t i = 0; i < s->events.events.n; i++)
+	(void)output_open(&output, NULL, ctx->notify);
+	if (cfg->trace_fields)
+		print_trace_fields(s, out);
+	for (size_t i = 0; !cfg->trace_fields && i < s->events.events.n; i++)
 		if (cfg->json)
-			print_json(&s->events, &s->events.events.v[i], &out);
+			print_json(&s->events, &s->events.events.v[i], out);
 		else
-			print_event(cfg, &s->events, &s->events.events.v[i], &out);
-	err = bytes_flush(&out);
-	bytes_free(&out);
+			print_event(cfg, &s->events, &s->events.events.v[i], out);
+	err = output_close(&output, ctx->notify);
 	source_close(s);
 	return err ? 1 : 0;
 }
@@ -108,6 +142,10 @@ static const struct opt opts[] = {
 	{ 'v', "verbose", OPT_FLAG, offsetof(struct config, verbose), NULL, "all fields of each event's attr" },
 	{ 'g', "group", OPT_FLAG, offsetof(struct config, group), NULL, "groups as {leader,member}" },
 	{ 'F', "freq", OPT_FLAG, offsetof(struct config, freq), NULL, "each event's frequency or period" },
+	{ 0, "trace-fields", OPT_FLAG, offsetof(struct config, trace_fields), NULL,
+	  "the fields of each tracepoint instead" },
+	{ 'f', "force", OPT_FLAG, offsetof(struct config, force), NULL,
+	  "accepted; who owns the recording does not matter" },
 	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL, "one JSON object per event and line" },
 };
 
@@ -118,6 +156,5 @@ const struct command cmd_evlist = {
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),
 	.config_size = sizeof(struct config),
-	.defaults = defaults,
 	.run = run,
 };

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/output.h"
 #include "io/event_catalog.h"
 
 #define ALL_CLASSES ((1u << CLASS_COUNT) - 1)
@@ -185,15 +186,17 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 {
 	struct filter f = { config, argv, argc };
 	struct event_catalog catalog = { 0 };
-	struct bytes text = { 0 }, out;
+	struct bytes text = { 0 };
+	struct output out;
 	u32 n, wanted = wanted_classes(&f);
 	int status = 0;
 
 	event_catalog_load(&catalog, wanted, NULL);
 	n = f.cfg->json ? print_json(&catalog, &f, &text) : print_text(&catalog, &f, &text);
-	bytes_to_fd(&out, STDOUT_FILENO);
-	bytes_put(&out, text.p, text.len);
-	if (bytes_flush(&out))
+	if (output_open(&out, NULL, ctx->notify))
+		return 1;
+	bytes_put(&out.bytes, text.p, text.len);
+	if (output_close(&out, ctx->notify))
 		status = 1;
 	if (wanted & 1u << CLASS_TRACEPOINT && catalog.trace_err)
 		notify_warn(ctx->notify, "tracepoints are not listed: tracefs %s",
@@ -204,7 +207,6 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 		notify_error(ctx->notify, ERR_NOTFOUND, "no event of that name or kind");
 		status = 1;
 	}
-	bytes_free(&out);
 	bytes_free(&text);
 	event_catalog_free(&catalog);
 	return status;

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "cmd/opt.h"
+#include "cmd/output.h"
 
 #define EXIT_USAGE 2
 
@@ -41,23 +42,50 @@ static void print_note(void *ctx, const struct note *note)
 	bytes_free(&line);
 }
 
-static void print_usage(FILE *to)
+static void put_usage(struct bytes *out)
 {
-	fprintf(to, "usage: reticle [--version] [--help] COMMAND [options]\n\ncommands:\n");
+	bytes_str(out, "usage: reticle [--version] [--help] COMMAND [options]\n\ncommands:\n");
 	for (u32 i = 0; i < nr_commands; i++)
-		fprintf(to, "    %-14s %s\n", commands[i]->name, commands[i]->summary);
-	fprintf(to, "\n'reticle COMMAND --help' lists a command's options; 'man reticle-COMMAND' explains them.\n");
+		bytes_printf(out, "    %-14s %s\n", commands[i]->name, commands[i]->summary);
+	bytes_str(out, "\n'reticle COMMAND --help' lists a command's options; 'man reticle-COMMAND' explains them.\n");
 }
 
-static void print_command_help(const struct command *c)
+static void put_command_help(const struct command *c, struct bytes *out)
 {
-	struct bytes out;
+	bytes_printf(out, "usage: reticle %s %s\n\n%s\n\n", c->name, c->args, c->summary);
+	opts_help(c->opts, c->nr_opts, out);
+}
 
-	bytes_to_fd(&out, STDOUT_FILENO);
-	bytes_printf(&out, "usage: reticle %s %s\n\n%s\n\n", c->name, c->args, c->summary);
-	opts_help(c->opts, c->nr_opts, &out);
-	bytes_flush(&out);
-	bytes_free(&out);
+/* The help of a command, or of all when c is NULL. */
+static int print_help(const struct command *c, const struct notify *to)
+{
+	struct output out;
+
+	(void)output_open(&out, NULL, to);
+	if (c)
+		put_command_help(c, &out.bytes);
+	else
+		put_usage(&out.bytes);
+	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int print_version(const struct notify *to)
+{
+	struct output out;
+
+	(void)output_open(&out, NULL, to);
+	bytes_str(&out.bytes, "reticle " RETICLE_VERSION "\n");
+	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int refuse_no_command(void)
+{
+	struct bytes text = { 0 };
+
+	put_usage(&text);
+	fwrite(text.p, 1, text.len, stderr);
+	bytes_free(&text);
+	return EXIT_USAGE;
 }
 
 static const struct command *find_command(const char *name)
@@ -91,10 +119,8 @@ static int run_command(const struct command *c, int argc, char **argv)
 	void *config;
 	int rest, status;
 
-	if (wants_help(argc, argv)) {
-		print_command_help(c);
-		return EXIT_SUCCESS;
-	}
+	if (wants_help(argc, argv))
+		return print_help(c, &notify);
 	ctx.color = ctx.tty_out && !getenv("NO_COLOR");
 	config = mem_zalloc(c->config_size);
 	if (c->defaults)
@@ -108,28 +134,25 @@ static int run_command(const struct command *c, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	struct notify notify = { print_note, (void *)"" };
 	const struct command *c;
+	const char *name;
+	bool help;
 
-	if (argc < 2) {
-		print_usage(stderr);
-		return EXIT_USAGE;
-	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
-		puts("reticle " RETICLE_VERSION);
-		return EXIT_SUCCESS;
-	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-		c = argc > 2 ? find_command(argv[2]) : NULL;
-		if (c)
-			print_command_help(c);
-		else
-			print_usage(stdout);
-		return EXIT_SUCCESS;
-	}
-	c = find_command(argv[1]);
+	if (argc < 2)
+		return refuse_no_command();
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version"))
+		return print_version(&notify);
+	help = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help");
+	if (help && argc < 3)
+		return print_help(NULL, &notify);
+	name = argv[help ? 2 : 1];
+	c = find_command(name);
 	if (!c) {
-		fprintf(stderr, "reticle: '%s' is not a command (see reticle --help)\n", argv[1]);
+		fprintf(stderr, "reticle: '%s' is not a command (see reticle --help)\n", name);
 		return EXIT_USAGE;
 	}
+	if (help)
+		return print_help(c, &notify);
 	return run_command(c, argc - 2, argv + 2);
 }

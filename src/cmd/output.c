@@ -72,6 +72,8 @@ int output_close(struct output *o, const struct notify *to)
 
 	bytes_free(&o->bytes);
 	free(o->temporary);
+	if (err == EPIPE)
+		return ERR_IO; /* whoever closed the pipe knows */
 	if (err)
 		return notify_at(to, NOTE_ERROR, ERR_IO, name, NO_OFFSET, "cannot write: %s", strerror(err));
 	return 0;

@@ -18,7 +18,7 @@ struct output {
 
 /* path NULL or "-": standard output. ERR_IO, noted. */
 int output_open(struct output *o, const char *path, const struct notify *to);
-/* Finishes the file. On ERR_IO, noted, nothing is left behind. */
+/* Finishes the file. On ERR_IO, noted unless it is a pipe that nobody reads any more, nothing is left behind. */
 int output_close(struct output *o, const struct notify *to);
 
 #endif

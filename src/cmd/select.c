@@ -55,13 +55,18 @@ static bool split_numbers(const char *text, bool ranges, struct arena *arena, st
 	return ok;
 }
 
-const char *select_input(const struct select *s)
+const char *input_path(const char *named)
 {
 	struct stat st;
 
-	if (s->input)
-		return s->input;
+	if (named)
+		return named;
 	return !fstat(STDIN_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "perf.data";
+}
+
+const char *select_input(const struct select *s)
+{
+	return input_path(s->input);
 }
 
 int select_resolve(const struct select *s, struct selected *out, const struct notify *to)

@@ -67,7 +67,8 @@ struct selected {
 int select_resolve(const struct select *s, struct selected *out, const struct notify *to);
 void selected_free(struct selected *s);
 
-/* The recording to read: what was named, a pipe at standard input, or perf.data. */
+/* The recording to read: what was named (or NULL), a pipe at standard input, or perf.data. */
+const char *input_path(const char *named);
 const char *select_input(const struct select *s);
 
 /* "a,b,c" as a list; empty parts are dropped. In arena. */

@@ -79,9 +79,36 @@ static void apply_groups(struct source *s)
 	}
 }
 
+static int note_bad_header(const struct source *s, int err)
+{
+	return notify_at(s->notify, NOTE_ERROR, err, s->path, 0, "%s",
+			 err == ERR_TRUNCATED ? "the file ends inside its header" : "not a perf.data file");
+}
+
+/* The stream's first bytes, as they come: one that begins as no recording does may have no end, and is not copied. */
+struct stream_head {
+	u8 p[PERFDATA_PIPE_HEADER_SIZE];
+	u64 len;
+};
+
+static int check_head(const struct source *s, struct stream_head *head, const u8 *p, u64 n)
+{
+	u64 more = MIN(sizeof(head->p) - head->len, n);
+	struct perfdata_header h;
+
+	if (!more)
+		return 0;
+	memcpy(head->p + head->len, p, more);
+	head->len += more;
+	if (perfdata_header_decode(cursor_over(head->p, head->len, false), &h) != ERR_FORMAT)
+		return 0;
+	return note_bad_header(s, ERR_FORMAT);
+}
+
 /* What cannot be mapped (a pipe, a socket) is copied first. */
 static int spool_input(struct source *s, int fd)
 {
+	struct stream_head head = { 0 };
 	struct spool spool;
 	u8 *chunk;
 	ssize_t n = 1;
@@ -93,6 +120,9 @@ static int spool_input(struct source *s, int fd)
 	while (!err && n) {
 		n = read(fd, chunk, SPOOL_CHUNK);
 		if (n > 0) {
+			err = check_head(s, &head, chunk, (u64)n);
+			if (err)
+				break;
 			spool_put(&spool, chunk, (size_t)n);
 			err = spool_check(&spool, s->notify);
 		} else if (n < 0 && errno != EINTR) {
@@ -177,8 +207,7 @@ static int read_header(struct source *s)
 	s->pipe = s->header.pipe;
 	if (!err)
 		return 0;
-	return notify_at(s->notify, NOTE_ERROR, err, s->path, 0, "%s",
-			 err == ERR_TRUNCATED ? "the file ends inside its header" : "not a perf.data file");
+	return note_bad_header(s, err);
 }
 
 static int read_all(struct source *s)

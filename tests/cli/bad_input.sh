@@ -56,6 +56,11 @@ for command in "${commands[@]}"; do
 	grep -q "not a perf.data file" err || { echo "$command -i text: $(cat err)"; bad=$((bad + 1)); }
 done
 
+# A stream without an end.
+try /dev/zero
+timeout 10 "$RETICLE" report -i - </dev/zero >out 2>err
+[ $? = 1 ] || { echo "report -i - </dev/zero does not end, or not with 1"; bad=$((bad + 1)); }
+
 # Names that would move the cursor, or end the line.
 cat >names.recipe <<'END'
 event "cycles" type=hardware sample=IP|TID|TIME

@@ -24,4 +24,17 @@ while IFS=$'\t' read -r command summary; do
 	grep -q "unknown option '--no-such-option'" err || fail "$command: $(cat err)"
 	[ -s out ] && fail "$command --no-such-option writes to standard output"
 done < <("$RETICLE" complete)
+
+# What cannot be written is an error; a pipe that nobody reads any more is the reader's business.
+for words in --help --version "help report" complete "complete report" "check --json" list; do
+	# shellcheck disable=SC2086 # words, not one
+	"$RETICLE" $words >/dev/full 2>err </dev/null
+	[ $? = 1 ] || fail "$words to a full device: not status 1"
+	grep -q 'standard output: cannot write: No space left' err || fail "$words to a full device: $(cat err)"
+	# shellcheck disable=SC2086
+	(trap '' PIPE; "$RETICLE" $words 2>err </dev/null) | :
+	[ -s err ] && fail "$words to a closed pipe: $(cat err)"
+done
+"$RETICLE" help frobnicate 2>err
+[ $? = 2 ] || fail "help for what is no command: not status 2"
 exit 0
