@@ -9,6 +9,7 @@
 #define THREAD_CACHE (1u << 10)
 #define ADDRESS_CACHE (1u << 16)
 #define CODE_CACHE (1u << 16)
+#define PREFETCH_FRAMES 16
 
 struct address_slot {
 	const struct space *space;
@@ -31,6 +32,7 @@ struct resolver {
 	struct thread_view threads[THREAD_CACHE];
 	struct address_slot addresses[ADDRESS_CACHE];
 	struct code_slot code[CODE_CACHE];
+	u32 nowhere[PERF_RECORD_MISC_CPUMODE_MASK + 1]; /* frames, or ID_NONE */
 };
 
 struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, struct frames *frames,
@@ -46,6 +48,8 @@ struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, stru
 		r->addresses[i].frame = ID_NONE;
 	for (u32 i = 0; i < CODE_CACHE; i++)
 		r->code[i].frame = ID_NONE;
+	for (u32 i = 0; i < ARRAY_LEN(r->nowhere); i++)
+		r->nowhere[i] = ID_NONE;
 	return r;
 }
 
@@ -92,11 +96,17 @@ static u32 mapped_frame(struct resolver *r, const struct vmap *m, char level, u6
 	return slot->frame;
 }
 
+/* Callers outside all mappings, which broken stacks are full of, are one frame per kind of mode, remembered. */
 static u32 unmapped_frame(struct resolver *r, u32 cpumode, u64 ip, bool caller)
 {
 	struct place p = { .addr = caller ? 0 : ip, .sym = ID_NONE, .level = cpumode_level(cpumode) };
+	u32 *nowhere = &r->nowhere[cpumode & PERF_RECORD_MISC_CPUMODE_MASK];
 
-	return place_frame(r, &p, false);
+	if (!caller)
+		return place_frame(r, &p, false);
+	if (*nowhere == ID_NONE)
+		*nowhere = place_frame(r, &p, false);
+	return *nowhere;
 }
 
 static u32 address_index(const struct maps *maps, u64 ip)
@@ -137,12 +147,10 @@ u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode,
 	return slot->frame;
 }
 
-/* A caller outside all mappings: several in a row say no more than one. */
+/* Several callers outside all mappings in a row say no more than one. */
 static bool is_nowhere(const struct resolver *r, u32 frame)
 {
-	const struct frame *f = frames_get(r->frames, frame);
-
-	return !f->dso && !f->addr;
+	return frame == r->nowhere[PERF_RECORD_MISC_USER] || frame == r->nowhere[PERF_RECORD_MISC_KERNEL];
 }
 
 /* A walk along a chain: where it stands, and what it has found. */
@@ -173,8 +181,19 @@ static bool pass_mark(struct chain_walk *w, const struct u64s *chain, u32 *i, bo
 	return true;
 }
 
+/* Long chains look up one address after the other; what the cache has of them comes in meanwhile. */
+static void prefetch_chain(const struct chain_walk *w, const struct u64s *chain, u32 from)
+{
+	for (u32 i = from; i < MIN(chain->n, from + PREFETCH_FRAMES); i++) {
+		u64 ip = u64s_at(chain, i);
+
+		resolver_prefetch(w->r, w->t, ip >> 63 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER, ip);
+	}
+}
+
 static void walk_chain(struct chain_walk *w, const struct u64s *chain, u32 from, bool deferred)
 {
+	prefetch_chain(w, chain, from);
 	for (u32 i = from; i < chain->n && w->n < w->max; i++) {
 		u64 ip = u64s_at(chain, i);
 		u32 *at = w->out + w->n;

@@ -42,6 +42,7 @@ struct space *space_new(struct maps parent, u64 *may_copy)
 {
 	struct space *s = mem_zalloc(sizeof(*s));
 
+	s->lowest = UINT64_MAX;
 	if (!parent.space)
 		return s;
 	/* A child that was forked before its parent mapped anything inherits from further up. */
@@ -57,6 +58,8 @@ struct space *space_new(struct maps parent, u64 *may_copy)
 	s->parent = parent.space;
 	s->parent_n = parent.n;
 	s->depth = parent.space->depth + 1;
+	s->lowest = parent.space->lowest;
+	s->highest = parent.space->highest;
 	return s;
 }
 
@@ -64,6 +67,8 @@ void space_add(struct space *s, const struct vmap *m, u64 clock)
 {
 	if (m->end <= m->start)
 		return;
+	s->lowest = MIN(s->lowest, m->start);
+	s->highest = MAX(s->highest, m->end);
 	vec_push(&s->log, *m);
 	vec_push(&s->clock, clock);
 }
@@ -210,6 +215,9 @@ const struct vmap *maps_find(const struct maps *maps, u64 addr)
 	const struct space *s = maps->space;
 	u32 n = maps->n;
 
+	/* Broken stacks are full of addresses that are none. */
+	if (s && (addr < s->lowest || addr >= s->highest))
+		return NULL;
 	while (s) {
 		u32 i = newest(s, n, addr);
 
