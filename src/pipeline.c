@@ -228,7 +228,8 @@ int pipeline_profile(const struct pipeline_opts *o, struct session **session, st
 		if (p->has_inlined)
 			profile_expand_inlined(p, &p->events.v[i]);
 		profile_count_stacks(p, &p->events.v[i]);
-		profile_make_rows(p, &p->events.v[i], &o->rows);
+		if (!o->no_rows)
+			profile_make_rows(p, &p->events.v[i], &o->rows);
 	}
 	timeranges_free(&times);
 	if (err) {

@@ -221,6 +221,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	if (select_resolve(&c->select, &s, ctx->notify))
 		return 2;
 	group_by(c, x, &s.pipeline);
+	s.pipeline.no_rows = !x->rows;
 	progress_start(&progress, ctx->tty_err, ctx->notify);
 	s.pipeline.session.progress = progress_report;
 	s.pipeline.session.progress_ctx = &progress;
