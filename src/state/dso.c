@@ -136,7 +136,7 @@ static void set_build_id(struct dso *dso, const u8 *id, u8 size)
 
 static bool is_kernel(const struct dso *dso)
 {
-	return dso->kind == DSO_KERNEL || dso->kind == DSO_MODULE || dso->kind == DSO_GUEST;
+	return dso->kind == DSO_KERNEL || dso->kind == DSO_MODULE;
 }
 
 static u64 build_id_key(const char *path, size_t len, bool kernel)

@@ -20,7 +20,6 @@ enum dso_kind {
 	DSO_FILE,    /* an ELF file, or something that claims to be one */
 	DSO_KERNEL,  /* [kernel.kallsyms] */
 	DSO_MODULE,  /* [name], path of the .ko if known */
-	DSO_GUEST,   /* a guest's kernel: [guest.kernel.kallsyms] */
 	DSO_VDSO,    /* [vdso]; addresses are offsets in its image */
 	DSO_PERFMAP, /* memory without a file; when executable its path is /tmp/perf-PID.map, one per process */
 	DSO_JIT,     /* one code object of a jitdump: jitted-PID-N.so */

@@ -35,20 +35,7 @@ struct procs {
 	VEC(struct space *) spaces;
 	struct space *kernel;
 	u64 may_copy; /* entries of parents' logs; grows with what is mapped, so memory stays linear in the recording */
-	u32 swapper;  /* string id */
 };
-
-struct procs *procs_new(struct strtab *strings, struct dsos *dsos)
-{
-	struct procs *p = mem_zalloc(sizeof(*p));
-
-	p->strings = strings;
-	p->dsos = dsos;
-	p->may_copy = COPY_FREE;
-	p->kernel = space_new((struct maps){ 0 }, &p->may_copy);
-	p->swapper = strtab_intern_z(strings, "swapper");
-	return p;
-}
 
 void procs_free(struct procs *p)
 {
@@ -109,6 +96,18 @@ static struct timeline *thread_comms(struct procs *p, u32 tid)
 	if (*i == p->comms.n)
 		vec_push(&p->comms, (struct timeline){ 0 });
 	return &p->comms.v[*i];
+}
+
+struct procs *procs_new(struct strtab *strings, struct dsos *dsos)
+{
+	struct procs *p = mem_zalloc(sizeof(*p));
+
+	p->strings = strings;
+	p->dsos = dsos;
+	p->may_copy = COPY_FREE;
+	p->kernel = space_new((struct maps){ 0 }, &p->may_copy);
+	timeline_add(thread_comms(p, 0), 0, strtab_intern_z(strings, "swapper"));
+	return p;
 }
 
 static struct timeline *process_spaces(struct procs *p, u32 pid)
@@ -208,9 +207,7 @@ static u32 kernel_dso(struct procs *p, const struct rec_mmap *m)
 	};
 
 	key.build_id = m->build_id_size ? m->build_id : NULL;
-	if (starts_with(m->filename, "[guest.kernel")) {
-		key.kind = DSO_GUEST;
-	} else if (starts_with(m->filename, kallsyms)) {
+	if (starts_with(m->filename, kallsyms)) {
 		u32 skip = sizeof(kallsyms) - 1;
 
 		dsos_set_kernel_map(p->dsos, (struct str){ m->filename.p + skip, m->filename.len - skip }, m->start,
@@ -239,9 +236,12 @@ static void apply_mmap(struct procs *p, const struct record *r, u64 clock)
 {
 	const struct rec_mmap *m = &r->mmap;
 	u32 mode = r->h.misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	bool kernel = mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_GUEST_KERNEL;
+	bool kernel = mode == PERF_RECORD_MISC_KERNEL;
 	struct vmap v = { .start = m->start, .end = m->start + m->len, .pgoff = m->pgoff, .prot = m->prot };
 
+	/* In guests nothing is looked up, and what is mapped there must not hide what the host has at that address. */
+	if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
+		return;
 	if (v.end < v.start)
 		v.end = UINT64_MAX;
 	v.dso = kernel ? kernel_dso(p, m) : user_dso(p, m);
@@ -294,7 +294,6 @@ void procs_seal(struct procs *p)
 	for (size_t i = 0; i < p->spaces.n; i++)
 		space_seal(p->spaces.v[i]);
 	space_seal(p->kernel);
-	timeline_add(thread_comms(p, 0), 0, p->swapper);
 }
 
 void procs_thread_at(const struct procs *p, u32 pid, u32 tid, u64 clock, struct thread_view *out)

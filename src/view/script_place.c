@@ -124,8 +124,7 @@ void place_put_dso(const struct script *s, const struct place *p, bool offset, s
 		bytes_str(out, "[unknown]");
 		return;
 	}
-	kernel = dso->kind == DSO_KERNEL || dso->kind == DSO_GUEST ||
-		 (dso->kind == DSO_MODULE && !has_listed_build_id(s->features, dso->path));
+	kernel = dso->kind == DSO_KERNEL || (dso->kind == DSO_MODULE && !has_listed_build_id(s->features, dso->path));
 	put_plain(out, kernel && !s->opts.kernel_path ? dso->short_name : dso->path);
 	if (offset && !kernel) {
 		bytes_str(out, "+0x");

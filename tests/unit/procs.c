@@ -156,6 +156,40 @@ static void anonymous_code_has_a_perf_map(void **state)
 	assert_int_equal(vmap_addr(m, f->dsos, 0x4010), 0x10);
 }
 
+static void the_idle_task_has_its_name_from_the_start(void **state)
+{
+	struct fixture *f = *state;
+
+	comm(f, 20, 0, 0, "idle", false);
+	procs_seal(f->procs);
+	assert_string_equal(comm_at(f, 0, 0, 5), "swapper");
+	assert_string_equal(comm_at(f, 0, 0, 20), "idle");
+	assert_string_equal(comm_at(f, 0, 0, 50), "idle");
+}
+
+static void map_kernel(struct fixture *f, u16 misc, u64 start, const char *name)
+{
+	struct record r = { .h = { .type = PERF_RECORD_MMAP, .misc = misc },
+			    .mmap = { .pid = ID_NONE, .start = start, .len = 0x1000, .filename = str(name) } };
+
+	procs_apply(f->procs, &r, 0);
+}
+
+static void guests_do_not_hide_the_host(void **state)
+{
+	struct fixture *f = *state;
+	const u64 text = 0xffffffff81000000;
+	struct thread_view v;
+
+	map_kernel(f, PERF_RECORD_MISC_KERNEL, text, "[kernel.kallsyms]_text");
+	map_kernel(f, PERF_RECORD_MISC_GUEST_KERNEL, text, "[guest.kernel.kallsyms]_text");
+	map_kernel(f, PERF_RECORD_MISC_GUEST_USER, text, "/guest/bin");
+	procs_seal(f->procs);
+	procs_thread_at(f->procs, 1, 1, 0, &v);
+	assert_int_equal(dsos_at(f->dsos, maps_find(&v.kernel, text)->dso)->kind, DSO_KERNEL);
+	assert_null(maps_find(&v.maps, text));
+}
+
 static void hostile_ranges_do_no_harm(void **state)
 {
 	struct fixture *f = *state;
@@ -180,6 +214,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(fork_copies_and_exec_keeps, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(threads_share_and_ids_come_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(anonymous_code_has_a_perf_map, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_idle_task_has_its_name_from_the_start, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(guests_do_not_hide_the_host, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(hostile_ranges_do_no_harm, set_up, tear_down),
 	};
 
