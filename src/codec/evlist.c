@@ -25,6 +25,14 @@ u32 evlist_add(struct evlist *l, const struct attr *a, const char *name, const s
 	return index;
 }
 
+void evlist_rename(struct evlist *l, u32 event, struct str name)
+{
+	struct event *e = &l->events.v[event];
+
+	free(e->name);
+	e->name = mem_strndup(name.p, MIN(name.len, EVENT_NAME_MAX));
+}
+
 void evlist_add_id(struct evlist *l, u32 event, u64 id)
 {
 	vec_push(&l->events.v[event].ids, id);

@@ -34,6 +34,10 @@ struct evlist {
 /* Takes a copy of name. Returns the new event's index. Notes an error for an attr with unknown bits and marks it
  * unsupported. */
 u32 evlist_add(struct evlist *l, const struct attr *a, const char *name, const struct notify *to);
+/* Gives it the name that the recording has for it. Names are shown on each line, padded to the longest: one beyond
+ * EVENT_NAME_MAX bytes is cut. */
+#define EVENT_NAME_MAX 1024
+void evlist_rename(struct evlist *l, u32 event, struct str name);
 void evlist_add_id(struct evlist *l, u32 event, u64 id);
 /* Settles trailer, has_time and id positions once all events are in. ERR_FORMAT when events disagree on where their ids
  * stand. */

@@ -47,29 +47,30 @@ static void apply_names(struct source *s)
 	size_t n = MIN(s->events.events.n, s->features.event_desc.n);
 
 	for (size_t i = 0; i < n; i++) {
-		struct event *e = &s->events.events.v[i];
 		const char *name = s->features.event_desc.v[i].name;
 
-		if (!*name)
-			continue;
-		free(e->name);
-		e->name = mem_strdup(name);
+		if (*name)
+			evlist_rename(&s->events, (u32)i, (struct str){ name, (u32)strlen(name) });
 	}
 }
 
+/* An event is in one group at most: what all groups claim together is bounded by that. */
 static void apply_groups(struct source *s)
 {
-	size_t n = s->events.events.n;
+	size_t n = s->events.events.n, left = n;
 
 	for (size_t i = 0; i < s->features.groups.n; i++) {
 		const struct feat_group *g = &s->features.groups.v[i];
 		struct event *leader;
 
-		if (g->leader >= n || g->members > n - g->leader) {
+		if (g->leader >= n || g->members > n - g->leader || g->members > left) {
 			(void)notify_at(s->notify, NOTE_WARNING, ERR_FORMAT, s->path, NO_OFFSET,
-					"group %zu has members that are no events; left out", i);
-			continue;
+					"group %zu and those behind it have members that are no events, or in two "
+					"groups; left out",
+					i);
+			return;
 		}
+		left -= g->members;
 		leader = &s->events.events.v[g->leader];
 		for (u32 k = 0; k < g->members; k++)
 			leader[k].leader = g->leader;

@@ -22,18 +22,17 @@ static void update_event(struct source *s, const struct record *r)
 	u32 event = map_get(&s->events.by_id, r->event_update.id);
 	struct cursor c = r->event_update.data;
 	struct str text = cursor_text(&c, cursor_left(&c));
-	char **field;
+	struct event *e;
 
 	if (event == ID_NONE || !text.len)
 		return;
-	if (r->event_update.type == UPDATE_NAME)
-		field = &s->events.events.v[event].name;
-	else if (r->event_update.type == UPDATE_UNIT)
-		field = &s->events.events.v[event].unit;
-	else
-		return;
-	free(*field);
-	*field = mem_strndup(text.p, text.len);
+	e = &s->events.events.v[event];
+	if (r->event_update.type == UPDATE_NAME) {
+		evlist_rename(&s->events, event, text);
+	} else if (r->event_update.type == UPDATE_UNIT) {
+		free(e->unit);
+		e->unit = mem_strndup(text.p, text.len);
+	}
 }
 
 /* The last HEADER_FEATURE is an end mark: no bytes, and an id that grew with the versions of perf. */

@@ -76,6 +76,21 @@ static u32 find(const struct evlist *l, u64 w0, u64 w1, bool is_sample)
 	return evlist_find(l, (const u8 *)record, sizeof(record), is_sample, false);
 }
 
+static void a_name_is_not_endless(void **state)
+{
+	struct evlist l = { 0 };
+	u32 event = evlist_add(&l, &(struct attr){ .type = 1 }, NULL, NULL);
+	char name[EVENT_NAME_MAX * 2];
+
+	(void)state;
+	memset(name, 'x', sizeof(name));
+	evlist_rename(&l, event, (struct str){ "short", 5 });
+	assert_string_equal(l.events.v[0].name, "short");
+	evlist_rename(&l, event, (struct str){ name, sizeof(name) });
+	assert_int_equal(strlen(l.events.v[0].name), EVENT_NAME_MAX);
+	evlist_free(&l);
+}
+
 static void finds_by_id(void **state)
 {
 	const struct attr a = attr_of(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME);
@@ -177,11 +192,9 @@ static void unknown_bits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),
-		cmocka_unit_test(finds_by_id),
-		cmocka_unit_test(one_event_needs_no_ids),
-		cmocka_unit_test(disagreement),
-		cmocka_unit_test(trailers_of_a_dummy),
+		cmocka_unit_test(names),	cmocka_unit_test(a_name_is_not_endless),
+		cmocka_unit_test(finds_by_id),	cmocka_unit_test(one_event_needs_no_ids),
+		cmocka_unit_test(disagreement), cmocka_unit_test(trailers_of_a_dummy),
 		cmocka_unit_test(unknown_bits),
 	};
 

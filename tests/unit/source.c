@@ -331,6 +331,39 @@ static void sections_that_overlap(void **state)
 	bytes_free(&b);
 }
 
+static void put_group(struct bytes *b, const char name[8], u32 leader, u32 members)
+{
+	bytes_u32(b, 8);
+	bytes_put(b, name, 8);
+	bytes_u32(b, leader);
+	bytes_u32(b, members);
+}
+
+static void groups_that_overlap(void **state)
+{
+	struct bytes b = compile("mode=pipe\n" RECORDING), body = { 0 };
+	struct source *s;
+	struct walked w;
+
+	(void)state;
+	bytes_u64(&body, FEAT_GROUP_DESC);
+	bytes_u32(&body, 3);
+	put_group(&body, "first\0\0", 0, 2);
+	put_group(&body, "second\0", 0, 2);
+	put_group(&body, "third\0\0", 1, 1);
+	put_record(&b, PERF_RECORD_HEADER_FEATURE, body.p, (u16)body.len);
+	w = walk_bytes(&b);
+	assert_int_equal(w.err, 0);
+	assert_int_equal(w.warnings, 1);
+	assert_non_null(strstr(w.first, "group 1 and those behind it"));
+	s = open_bytes(&b);
+	assert_string_equal(s->events.events.v[0].group_name, "first");
+	assert_null(s->events.events.v[1].group_name);
+	source_close(s);
+	bytes_free(&body);
+	bytes_free(&b);
+}
+
 static void a_killed_recorder(void **state)
 {
 	struct bytes b = compile("finished=no\n" RECORDING);
@@ -456,6 +489,7 @@ int main(void)
 		cmocka_unit_test(more_events_than_there_are),
 		cmocka_unit_test(a_payload_that_is_not_there),
 		cmocka_unit_test(sections_that_overlap),
+		cmocka_unit_test(groups_that_overlap),
 		cmocka_unit_test(a_killed_recorder),
 		cmocka_unit_test(a_file_that_was_cut),
 		cmocka_unit_test(a_directory),
