@@ -101,7 +101,7 @@ static bool comm_kept(const struct collector *c, const struct name_list *l, cons
 	if (!l->n)
 		return true;
 	if (t->comm == ID_NONE)
-		snprintf(made_up, sizeof(made_up), ":%u", t->tid);
+		snprintf(made_up, sizeof(made_up), ":%d", (s32)t->tid);
 	else
 		name = strtab_get(c->strings, t->comm);
 	for (u32 i = 0; i < l->n; i++)

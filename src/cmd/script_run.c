@@ -37,14 +37,14 @@ struct crew {
 	struct script_parts *parts; /* of each worker */
 
 	pthread_mutex_t lock;
-	pthread_cond_t moved; /* due or prepared went on, or the output failed */
+	pthread_cond_t moved; /* due or prepared went on */
 	struct slot *ring;
 	u32 nr_slots;
 	u32 due;      /* the run that is to be written next */
 	u32 prepared; /* the run whose counters are to be split next */
-	bool writing, failed;
+	bool writing;
+	int sys_errno; /* of a write that failed; nothing is written any more */
 	struct script_reads reads;
-	struct bytes out; /* unbuffered: only its error state is used */
 	int fd;
 };
 
@@ -81,24 +81,33 @@ static void format(struct crew *c, u32 worker, u64 from, u64 to, struct bytes *t
 	}
 }
 
+/* 0 or an errno. */
+static int write_text(struct bytes *text, int fd)
+{
+	int err;
+
+	text->to_fd = true;
+	text->fd = fd;
+	err = bytes_flush(text) ? text->sys_errno : 0;
+	text->to_fd = false;
+	return err;
+}
+
 /* Called with the lock held; lets go of it while it writes. */
 static void write_due(struct crew *c)
 {
 	c->writing = true;
 	while (c->ring[c->due % c->nr_slots].ready) {
 		struct slot *slot = &c->ring[c->due % c->nr_slots];
+		int err = c->sys_errno;
 
-		pthread_mutex_unlock(&c->lock);
-		if (!c->failed) {
-			slot->text.to_fd = true;
-			slot->text.fd = c->fd;
-			c->failed = bytes_flush(&slot->text) != 0;
-			if (c->failed)
-				c->out.sys_errno = slot->text.sys_errno;
-			slot->text.to_fd = false;
+		if (!err) {
+			pthread_mutex_unlock(&c->lock);
+			err = write_text(&slot->text, c->fd);
+			pthread_mutex_lock(&c->lock);
 		}
+		c->sys_errno = err;
 		slot->text.len = 0;
-		pthread_mutex_lock(&c->lock);
 		slot->ready = false;
 		c->due++;
 		pthread_cond_broadcast(&c->moved);
@@ -118,7 +127,7 @@ static void do_run(void *ctx, u32 worker, u32 unit)
 	pthread_mutex_lock(&c->lock);
 	while (unit - c->due >= c->nr_slots)
 		pthread_cond_wait(&c->moved, &c->lock);
-	idle = c->failed || stopped(c);
+	idle = c->sys_errno || stopped(c);
 	pthread_mutex_unlock(&c->lock);
 	if (!idle)
 		format(c, worker, from, to, &slot->text);
@@ -134,8 +143,8 @@ int script_run(const struct script *s, const struct sample_ref *refs, u64 n, u32
 {
 	struct crew c = { .s = s, .refs = refs, .n = n, .fd = fd, .stop = stop };
 
-	workers = s->in_order ? 1 : MAX(workers, 1u);
 	c.units = (u32)((n + RUN_RECORDS - 1) / RUN_RECORDS);
+	workers = s->in_order ? 1 : MAX(MIN(workers, c.units), 1u);
 	c.nr_slots = workers * SLOTS_PER_WORKER;
 	c.ring = mem_zalloc(sizeof(*c.ring) * c.nr_slots);
 	c.workers = mem_zalloc(sizeof(struct script_worker *) * workers);
@@ -145,7 +154,7 @@ int script_run(const struct script *s, const struct sample_ref *refs, u64 n, u32
 	for (u32 i = 0; i < workers; i++)
 		c.workers[i] = script_worker_new(s);
 	pool_run(workers, c.units, do_run, &c);
-	*result = (struct script_result){ .sys_errno = c.out.sys_errno };
+	*result = (struct script_result){ .sys_errno = c.sys_errno };
 	for (u32 i = 0; i < workers; i++) {
 		result->skipped += script_worker_skipped(c.workers[i]);
 		script_worker_free(c.workers[i]);
@@ -159,5 +168,5 @@ int script_run(const struct script *s, const struct sample_ref *refs, u64 n, u32
 	free(c.parts);
 	pthread_cond_destroy(&c.moved);
 	pthread_mutex_destroy(&c.lock);
-	return c.failed ? ERR_IO : stopped(&c) ? ERR_INTERRUPTED : 0;
+	return c.sys_errno ? ERR_IO : stopped(&c) ? ERR_INTERRUPTED : 0;
 }

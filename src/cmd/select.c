@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define MAX_LIST 65536
+#define MAX_THREADS 1024u /* each has caches of some MB */
 
 struct name_list split_names(const char *text, struct arena *arena)
 {
@@ -90,6 +91,10 @@ int select_resolve(const struct select *s, struct selected *out, const struct no
 			return notify_error(to, ERR_USAGE, "option %s: '%s' is not a list of numbers (like %s)",
 					    numbers[i].option, numbers[i].text, numbers[i].ranges ? "0-3,8" : "12,34");
 		}
+	if (s->threads > MAX_THREADS) {
+		selected_free(out);
+		return notify_error(to, ERR_USAGE, "option --threads: %u is more than %u", s->threads, MAX_THREADS);
+	}
 	o->input = select_input(s);
 	o->no_inline = s->no_inline;
 	o->time = s->time;

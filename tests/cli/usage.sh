@@ -37,4 +37,7 @@ for words in --help --version "help report" complete "complete report" "check --
 done
 "$RETICLE" help frobnicate 2>err
 [ $? = 2 ] || fail "help for what is no command: not status 2"
+"$RETICLE" report --threads 5000 2>err
+[ $? = 2 ] || fail "--threads 5000: not status 2"
+grep -q 'more than 1024' err || fail "--threads 5000: $(cat err)"
 exit 0
