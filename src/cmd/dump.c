@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reticle dump`: every record of a recording, decoded, in file order. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cmd/dump.h"
 #include "cmd/header.h"
+#include "cmd/output.h"
 #include "cmd/select.h"
 
 struct config {
@@ -95,7 +94,7 @@ static void dump_records(const struct source *s, const struct config *cfg, struc
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	const struct config *cfg = config;
-	struct bytes out;
+	struct output out;
 	struct source *s;
 	int err;
 
@@ -108,15 +107,12 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 		return 2;
 	if (source_open(&s, input_path(cfg->input), ctx->notify))
 		return 1;
-	bytes_to_fd(&out, STDOUT_FILENO);
+	(void)output_open(&out, NULL, ctx->notify);
 	if (cfg->header || cfg->header_only)
-		print_header(s, cfg->verbose, &out);
+		print_header(s, cfg->verbose, &out.bytes);
 	if (!cfg->header_only)
-		dump_records(s, cfg, &out);
-	err = bytes_flush(&out);
-	if (err && out.sys_errno != EPIPE)
-		(void)notify_error(ctx->notify, err, "cannot write: %s", strerror(out.sys_errno));
-	bytes_free(&out);
+		dump_records(s, cfg, &out.bytes);
+	err = output_close(&out, ctx->notify);
 	source_close(s);
 	return err ? 1 : 0;
 }

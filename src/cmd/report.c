@@ -8,6 +8,7 @@
 #include "cmd/commands.h"
 #include "cmd/graph_spec.h"
 #include "cmd/header.h"
+#include "cmd/output.h"
 #include "cmd/progress.h"
 #include "cmd/select.h"
 #include "view/report.h"
@@ -220,16 +221,6 @@ static int resolve_options(const struct config *c, struct selected *s, struct re
 	return 0;
 }
 
-static int finish_output(struct bytes *out, const struct notify *to)
-{
-	int err = bytes_flush(out);
-
-	if (err)
-		notify_error(to, err, "cannot write the report: %s", strerror(out->sys_errno));
-	bytes_free(out);
-	return err ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
 struct hints {
 	struct bytes *out;
 	u32 n, most;
@@ -287,15 +278,14 @@ static void write_report(const struct command_ctx *ctx, const struct config *c, 
 static int show_header(const struct config *c, const struct notify *to)
 {
 	struct source *src;
-	struct bytes out;
-	int err = source_open(&src, select_input(&c->select), to);
+	struct output out;
 
-	if (err)
+	if (source_open(&src, select_input(&c->select), to))
 		return EXIT_FAILURE;
-	bytes_to_fd(&out, STDOUT_FILENO);
-	print_header(src, c->verbose, &out);
+	(void)output_open(&out, NULL, to);
+	print_header(src, c->verbose, &out.bytes);
 	source_close(src);
-	return finish_output(&out, to);
+	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int read_and_write(const struct command_ctx *ctx, const struct config *c, struct selected *s,
@@ -304,7 +294,7 @@ static int read_and_write(const struct command_ctx *ctx, const struct config *c,
 	struct progress progress;
 	struct session *session;
 	struct profile *profile;
-	struct bytes out;
+	struct output out;
 	int err, status;
 
 	progress_start(&progress, ctx->tty_err && !c->quiet, ctx->notify);
@@ -315,13 +305,13 @@ static int read_and_write(const struct command_ctx *ctx, const struct config *c,
 		progress_stop(&progress);
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
 	}
-	bytes_to_fd(&out, STDOUT_FILENO);
+	(void)output_open(&out, NULL, ctx->notify);
 	if (!ctx->tty_out)
-		write_report(ctx, c, session, profile, o, &out);
+		write_report(ctx, c, session, profile, o, &out.bytes);
 	progress_stop(&progress);
 	if (ctx->tty_out)
-		write_report(ctx, c, session, profile, o, &out);
-	status = finish_output(&out, ctx->notify);
+		write_report(ctx, c, session, profile, o, &out.bytes);
+	status = output_close(&out, ctx->notify) ? EXIT_FAILURE : EXIT_SUCCESS;
 	profile_free(profile);
 	session_close(session);
 	return status;

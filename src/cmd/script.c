@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "cmd/commands.h"
 #include "cmd/header.h"
+#include "cmd/output.h"
 #include "cmd/progress.h"
 #include "cmd/script_run.h"
 #include "cmd/select.h"
@@ -225,25 +226,25 @@ static int show(const struct config *c, struct session *session, const struct no
 	return status;
 }
 
-static void put_header(const struct source *src, bool all)
+static int put_header(const struct source *src, bool all, const struct notify *to)
 {
-	struct bytes out;
+	struct output out;
 
-	bytes_to_fd(&out, STDOUT_FILENO);
-	print_header(src, all, &out);
-	bytes_flush(&out);
-	bytes_free(&out);
+	(void)output_open(&out, NULL, to);
+	print_header(src, all, &out.bytes);
+	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int show_header(const struct config *c, const struct notify *to)
 {
 	struct source *src;
+	int status;
 
 	if (source_open(&src, select_input(&c->select), to))
 		return EXIT_FAILURE;
-	put_header(src, c->info);
+	status = put_header(src, c->info, to);
 	source_close(src);
-	return EXIT_SUCCESS;
+	return status;
 }
 
 static int open_and_show(const struct command_ctx *ctx, const struct config *c, struct selected *selected)
@@ -262,9 +263,9 @@ static int open_and_show(const struct command_ctx *ctx, const struct config *c, 
 		return EXIT_FAILURE;
 	session->notify = ctx->notify;
 	session->opts.progress = NULL;
-	if (c->header)
-		put_header(session->src, c->info);
-	status = show(c, session, ctx->notify);
+	status = c->header ? put_header(session->src, c->info, ctx->notify) : EXIT_SUCCESS;
+	if (status == EXIT_SUCCESS)
+		status = show(c, session, ctx->notify);
 	session_close(session);
 	return status;
 }

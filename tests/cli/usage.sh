@@ -40,4 +40,13 @@ done
 "$RETICLE" report --threads 5000 2>err
 [ $? = 2 ] || fail "--threads 5000: not status 2"
 grep -q 'more than 1024' err || fail "--threads 5000: $(cat err)"
+
+# So is it for what is printed of a recording.
+"$(dirname "$RETICLE")/tests/recipe/recipe" "$(dirname "$0")/../recipe/file.recipe" rec || fail "recipe"
+for words in "script --header-only" "report --header-only" dump evlist; do
+	# shellcheck disable=SC2086
+	"$RETICLE" $words -i rec >/dev/full 2>err
+	[ $? = 1 ] || fail "$words to a full device: not status 1"
+	grep -q 'standard output: cannot write: No space left' err || fail "$words to a full device: $(cat err)"
+done
 exit 0
