@@ -44,7 +44,7 @@ struct crew {
 	u32 prepared; /* the run whose counters are to be split next */
 	bool writing;
 	int sys_errno; /* of a write that failed; nothing is written any more */
-	struct script_reads reads;
+	struct group_read reads;
 	int fd;
 };
 
@@ -71,7 +71,7 @@ static void prepare(struct crew *c, u32 unit, u64 from, u64 to, struct script_pa
 
 static void format(struct crew *c, u32 worker, u64 from, u64 to, struct bytes *text)
 {
-	const struct script_part *part = c->s->has_reads ? c->parts[worker].v.v : NULL;
+	const struct member_sample *part = c->s->has_reads ? c->parts[worker].v.v : NULL;
 
 	for (u64 i = from; i < to; i++) {
 		u32 used = script_record(c->workers[worker], c->refs[i].time, c->refs[i].offset, part, text);
@@ -162,7 +162,7 @@ int script_run(const struct script *s, const struct sample_ref *refs, u64 n, u32
 	}
 	for (u32 i = 0; i < c.nr_slots; i++)
 		bytes_free(&c.ring[i].text);
-	script_reads_free(&c.reads);
+	group_read_free(&c.reads);
 	free(c.ring);
 	free(c.workers);
 	free(c.parts);

@@ -242,7 +242,7 @@ static bool passes_early(const struct script *s, const struct sample *sample)
 	return sample->cpu == NO_CPU || script_has_number(&f->cpus, sample->cpu);
 }
 
-static u32 show_sample(struct script_worker *w, u64 clock, u64 offset, u16 size, const struct script_part *parts,
+static u32 show_sample(struct script_worker *w, u64 clock, u64 offset, u16 size, const struct member_sample *parts,
 		       struct bytes *out)
 {
 	const struct script *s = w->s;
@@ -261,11 +261,11 @@ static u32 show_sample(struct script_worker *w, u64 clock, u64 offset, u16 size,
 	}
 	for (; parts[used].event != ID_NONE; used++)
 		if (passes_early(s, &sample))
-			show(w, parts[used].event, &sample, parts[used].period, clock, out);
+			show(w, parts[used].event, &sample, parts[used].weight, clock, out);
 	return used + 1;
 }
 
-u32 script_record(struct script_worker *w, u64 clock, u64 offset, const struct script_part *parts, struct bytes *out)
+u32 script_record(struct script_worker *w, u64 clock, u64 offset, const struct member_sample *parts, struct bytes *out)
 {
 	const struct script *s = w->s;
 	struct cursor c = cursor_over(s->data + offset, s->size - offset, s->swap);
@@ -288,23 +288,7 @@ u32 script_record(struct script_worker *w, u64 clock, u64 offset, const struct s
 
 /* --- groups that sample their counters --- */
 
-static void add_part(struct script_reads *r, const struct script *s, u64 id, u64 value, struct script_parts *out)
-{
-	u32 event = map_get(&s->events->by_id, id), *at;
-	u64 period;
-
-	if (event == ID_NONE)
-		return;
-	at = map_at(&r->by_id, id, (u32)r->last.n);
-	if (*at == r->last.n)
-		vec_push(&r->last, 0);
-	period = value - r->last.v[*at];
-	r->last.v[*at] = value;
-	if (period)
-		vec_push(&out->v, (struct script_part){ event, period });
-}
-
-void script_reads_split(struct script_reads *r, const struct script *s, u64 offset, struct script_parts *out)
+void script_reads_split(struct group_read *r, const struct script *s, u64 offset, struct script_parts *out)
 {
 	struct cursor c = cursor_over(s->data + offset, s->size - offset, s->swap);
 	struct record_header h;
@@ -317,17 +301,11 @@ void script_reads_split(struct script_reads *r, const struct script *s, u64 offs
 
 		if (!(a->sample_type & PERF_SAMPLE_READ) || !sample.read.has_id) {
 			fill_absent(&sample, a);
-			vec_push(&out->v, (struct script_part){ event, sample.period });
+			vec_push(&out->v, (struct member_sample){ event, sample.period });
 		} else {
-			for (u32 i = 0; i < sample.read.nr; i++)
-				add_part(r, s, read_id(&sample.read, i), read_value(&sample.read, i), out);
+			vec_reserve(&out->v, out->v.n + sample.read.nr + 1);
+			out->v.n += group_read_explode(r, s->events, &sample, out->v.v + out->v.n, sample.read.nr);
 		}
 	}
-	vec_push(&out->v, (struct script_part){ ID_NONE, 0 });
-}
-
-void script_reads_free(struct script_reads *r)
-{
-	map_free(&r->by_id);
-	vec_free(&r->last);
+	vec_push(&out->v, (struct member_sample){ ID_NONE, 0 });
 }

@@ -14,6 +14,7 @@
 
 #include "agg/collector.h"
 #include "attrib/deferred.h"
+#include "attrib/group_read.h"
 #include "base/bytes.h"
 #include "codec/evlist.h"
 #include "codec/features.h"
@@ -54,7 +55,7 @@ struct script {
 	/* Made by script_init. */
 	bool chains;	 /* call chains are shown */
 	u32 name_width;	 /* of the widest event name */
-	bool has_reads;	 /* some event samples counter values: script_reads is needed */
+	bool has_reads;	 /* some event samples counter values: script_reads_split is needed */
 	bool in_order;	 /* lines depend on lines before them: one worker, all records in order */
 	bool file_is_32; /* reserved widths of registers are those of a 32-bit machine */
 };
@@ -63,23 +64,13 @@ struct script {
 int script_init(struct script *s);
 
 /*
- * A sample of a group holds the counters of all its members. It is shown as one sample per member, whose period is the
- * counter's advance since that counter was last seen; members that did not advance are left out. Records have to pass
- * through here in order. The parts of a record are appended to out, closed by one with event ID_NONE.
+ * A sample that reads its group (attrib/group_read.h) is shown as one sample per member. Records have to pass through here
+ * in order. The parts of a record are appended to out, closed by one with event ID_NONE.
  */
-struct script_part {
-	u32 event;
-	u64 period;
-};
 struct script_parts {
-	VEC(struct script_part) v;
+	VEC(struct member_sample) v;
 };
-struct script_reads {
-	struct map by_id; /* event id -> index in last */
-	VEC(u64) last;
-};
-void script_reads_split(struct script_reads *r, const struct script *s, u64 offset, struct script_parts *out);
-void script_reads_free(struct script_reads *r);
+void script_reads_split(struct group_read *r, const struct script *s, u64 offset, struct script_parts *out);
 
 struct script_worker;
 struct script_worker *script_worker_new(const struct script *s);
@@ -90,7 +81,7 @@ void script_worker_free(struct script_worker *w);
  * side-band (state/procs.h). parts: what script_reads_split made of this record, or NULL. Returns how many parts were
  * used, the closing one included.
  */
-u32 script_record(struct script_worker *w, u64 clock, u64 offset, const struct script_part *parts, struct bytes *out);
+u32 script_record(struct script_worker *w, u64 clock, u64 offset, const struct member_sample *parts, struct bytes *out);
 
 /* How many samples could not be shown: undecodable, or of an event that is not in the header. */
 u64 script_worker_skipped(const struct script_worker *w);
