@@ -160,22 +160,32 @@ static bool starts_at_leaf(const struct sample_core *s, u32 cpumode)
 	return s->chain.n >= 2 && u64s_at(&s->chain, 1) == s->ip && context_cpumode(u64s_at(&s->chain, 0)) == cpumode;
 }
 
-/* Two runs side by side: the multiplication of one goes on while that of the other does. */
-static u64 hash_chain(u64 h, const struct u64s *chain, u32 from)
+/* An address of a chain, as far as it matters: callers outside all mappings are one and the same. */
+static u64 chain_word(const struct u64s *chain, u32 i, const struct space *space)
 {
-	u64 a = h, b = hash_u64(h), x, y;
+	u64 x;
+
+	memcpy(&x, chain->p + (size_t)i * 8, 8);
+	if (chain->swap)
+		x = __builtin_bswap64(x);
+	return x >> 63 || space_may_hold(space, x) ? x : 0;
+}
+
+/* Two runs side by side: the multiplication of one goes on while that of the other does. */
+static u64 hash_chain(u64 h, const struct u64s *chain, u32 from, const struct space *space)
+{
+	u64 a = h, b = hash_u64(h);
 	u32 i = from;
 
 	for (; i + 2 <= chain->n; i += 2) {
-		memcpy(&x, chain->p + (size_t)i * 8, 8);
-		memcpy(&y, chain->p + (size_t)i * 8 + 8, 8);
-		a = hash_mix(a, x);
-		b = hash_mix(b, y);
+		a = hash_mix(a, chain_word(chain, i, space));
+		b = hash_mix(b, chain_word(chain, i + 1, space));
 	}
-	if (i < chain->n) {
-		memcpy(&x, chain->p + (size_t)i * 8, 8);
-		a = hash_mix(a, x);
-	}
+	if (i < chain->n)
+		a = hash_mix(a, chain_word(chain, i, space));
+	/* What looks like an address there is a cookie (attrib/deferred.h). */
+	if (chain->n >= 2 && u64s_at(chain, chain->n - 2) == PERF_CONTEXT_USER_DEFERRED)
+		a = hash_mix(a, u64s_at(chain, chain->n - 1));
 	return hash_mix(a, b);
 }
 
@@ -190,7 +200,7 @@ static u64 callers_hash(const struct collector *c, const struct tree_group *g, u
 	h = hash_mix(h, (uintptr_t)t->maps.space);
 	h = hash_mix(h, (u64)t->maps.n << 32 | t->kernel.n);
 	if (c->opts.chains)
-		h = hash_chain(h, &s->chain, at_leaf ? 2 : 0);
+		h = hash_chain(h, &s->chain, at_leaf ? 2 : 0, t->maps.space);
 	return h ? h : 1;
 }
 

@@ -300,6 +300,7 @@ static int read_and_write(const struct command_ctx *ctx, const struct config *c,
 	progress_start(&progress, ctx->tty_err && !c->quiet, ctx->notify);
 	s->pipeline.session.progress = progress_report;
 	s->pipeline.session.progress_ctx = &progress;
+	o->workers = s->pipeline.session.workers;
 	err = pipeline_profile(&s->pipeline, &session, &profile, &progress.notify);
 	if (err) {
 		progress_stop(&progress);

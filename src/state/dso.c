@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "state/dso.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,26 +102,40 @@ static void set_names(struct dsos *d, struct dso *dso, struct str path)
 	}
 }
 
-/*
- * Which mount namespace a path of this process is to be read in: its inode number when it is not ours, else 0. Asked once per
- * process: a recording names each of a process's libraries.
- */
+/* The processes that live now. Most that a recording names do not, and asking for each of them takes its time. */
+static void note_living(struct dsos *d)
+{
+	DIR *proc = opendir("/proc");
+	const struct dirent *e;
+
+	d->knows_living = true;
+	while (proc && (e = readdir(proc)) != NULL)
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+			map_set(&d->mount_ns, strtoul(e->d_name, NULL, 10), NOT_ASKED);
+	if (proc)
+		closedir(proc);
+}
+
+/* Which mount namespace a path of this process is to be read in: its inode number when it is not ours, else 0. */
 static u32 mount_namespace(struct dsos *d, const struct dso_key *key)
 {
 	struct stat own, its;
 	char path[64];
-	u32 *known;
+	u32 known;
 
 	if (key->kind != DSO_FILE || !key->pid || d->opts.offline || d->opts.symfs)
 		return 0;
-	known = map_at(&d->mount_ns, key->pid, NOT_ASKED);
-	if (*known != NOT_ASKED)
-		return *known;
+	if (!d->knows_living)
+		note_living(d);
+	known = map_get(&d->mount_ns, key->pid);
+	if (known != NOT_ASKED)
+		return known == ID_NONE ? 0 : known;
 	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", key->pid);
-	*known = stat(path, &its) < 0 || stat("/proc/self/ns/mnt", &own) < 0 || own.st_ino == its.st_ino ?
-			 0 :
-			 (u32)its.st_ino; /* proc's inode numbers have 32 bits */
-	return *known;
+	known = 0;
+	if (!stat(path, &its) && !stat("/proc/self/ns/mnt", &own) && own.st_ino != its.st_ino)
+		known = (u32)its.st_ino; /* proc's inode numbers have 32 bits */
+	map_set(&d->mount_ns, key->pid, known);
+	return known;
 }
 
 static bool has_build_id(const struct dso *dso, const u8 *id, u8 size)

@@ -44,7 +44,8 @@ struct dsos {
 	VEC(struct dso_slot *) slots;
 	struct map by_name;  /* hash of what names a DSO -> the newest such */
 	struct map by_build; /* hash of that and its build id -> the DSO; the newest of a name may be missing */
-	struct map mount_ns; /* pid -> mount namespace, as asked */
+	struct map mount_ns; /* pid of a living process -> its mount namespace, or that it was not asked for */
+	bool knows_living;
 	VEC(struct build_id) build_ids;
 	struct map build_id_of; /* hash of path and kernel -> build_ids */
 	struct str ref_symbol;	/* of the kernel's map; empty: none was recorded */

@@ -5,7 +5,8 @@
 
 #define RUN_SHIFT 5 /* shortest indexed run: 32 entries */
 #define RUN (1u << RUN_SHIFT)
-#define MAX_DEPTH 16 /* of parents; a deeper fork copies what it inherits, if it may */
+#define MAX_REGIONS 64 /* a mapping of more fills the filter at once */
+#define MAX_DEPTH 16   /* of parents; a deeper fork copies what it inherits, if it may */
 
 /* What is visible of a run of entries: disjoint, ascending. */
 struct segment {
@@ -42,7 +43,6 @@ struct space *space_new(struct maps parent, u64 *may_copy)
 {
 	struct space *s = mem_zalloc(sizeof(*s));
 
-	s->lowest = UINT64_MAX;
 	if (!parent.space)
 		return s;
 	/* A child that was forked before its parent mapped anything inherits from further up. */
@@ -58,17 +58,28 @@ struct space *space_new(struct maps parent, u64 *may_copy)
 	s->parent = parent.space;
 	s->parent_n = parent.n;
 	s->depth = parent.space->depth + 1;
-	s->lowest = parent.space->lowest;
-	s->highest = parent.space->highest;
+	memcpy(s->regions, parent.space->regions, sizeof(s->regions));
 	return s;
+}
+
+static void add_regions(struct space *s, const struct vmap *m)
+{
+	u64 first = m->start >> SPACE_REGION_SHIFT, last = (m->end - 1) >> SPACE_REGION_SHIFT;
+
+	if (last - first >= MAX_REGIONS)
+		memset(s->regions, 0xff, sizeof(s->regions));
+	for (u64 i = first; i <= last && i - first < MAX_REGIONS; i++) {
+		u32 bit = space_region_bit(i << SPACE_REGION_SHIFT);
+
+		s->regions[bit / 64] |= 1ull << bit % 64;
+	}
 }
 
 void space_add(struct space *s, const struct vmap *m, u64 clock)
 {
 	if (m->end <= m->start)
 		return;
-	s->lowest = MIN(s->lowest, m->start);
-	s->highest = MAX(s->highest, m->end);
+	add_regions(s, m);
 	vec_push(&s->log, *m);
 	vec_push(&s->clock, clock);
 }
@@ -215,8 +226,7 @@ const struct vmap *maps_find(const struct maps *maps, u64 addr)
 	const struct space *s = maps->space;
 	u32 n = maps->n;
 
-	/* Broken stacks are full of addresses that are none. */
-	if (s && (addr < s->lowest || addr >= s->highest))
+	if (!space_may_hold(s, addr))
 		return NULL;
 	while (s) {
 		u32 i = newest(s, n, addr);

@@ -13,6 +13,8 @@
 
 #include "base/vec.h"
 
+#define SPACE_REGION_SHIFT 24
+
 /* One mapping. */
 struct vmap {
 	u64 start, end; /* end exclusive */
@@ -26,7 +28,7 @@ struct space {
 	u32 parent_n;		    /* entries of the parent's log at that time */
 	u64 inherited;		    /* entries that the parents hold for it */
 	u32 depth;		    /* of parents */
-	u64 lowest, highest; /* no address outside [lowest, highest) is mapped in any version, parents included */
+	u64 regions[4]; /* a Bloom filter over the 16 MB regions that any version maps something in, parents included */
 	VEC(struct vmap) log;
 	VEC(u64) clock;		   /* of each entry: when it came; ascending */
 	struct space_index *index; /* made by space_seal; NULL for a short log */
@@ -49,6 +51,19 @@ void space_free(struct space *s);
 
 /* The version that holds at clock; narrows [*from, *until) to where it holds. */
 struct maps space_at(const struct space *s, u64 clock, u64 *from, u64 *until);
+
+static inline u32 space_region_bit(u64 addr)
+{
+	return (u32)((addr >> SPACE_REGION_SHIFT) * 0x9e3779b97f4a7c15u >> 56);
+}
+
+/* False: nothing was ever mapped at addr. Broken stacks are full of addresses that are none; this tells most of them. */
+static inline bool space_may_hold(const struct space *s, u64 addr)
+{
+	u32 bit = space_region_bit(addr);
+
+	return s && s->regions[bit / 64] >> (bit % 64) & 1;
+}
 
 /* The mapping that holds addr, or NULL. */
 const struct vmap *maps_find(const struct maps *maps, u64 addr);

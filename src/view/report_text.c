@@ -6,8 +6,11 @@
  * Columns are as wide as their widest cell, so all cells are rendered twice: to measure, and to write. Keeping them in
  * between would cost more memory than the rows themselves.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/pool.h"
 #include "view/report.h"
 
 struct cell {
@@ -72,16 +75,45 @@ static void render_row(const struct row_view *v, const struct report_opts *o, st
 	}
 }
 
-static void measure_rows(struct row_view *v, const struct report_opts *o, struct table *t)
+#define MEASURE_ROWS 4096 /* per work unit */
+
+struct measure {
+	struct row_view view;
+	const struct report_opts *o;
+	struct table *tables; /* one per worker */
+};
+
+static void measure_unit(void *ctx, u32 worker, u32 unit)
 {
-	for (size_t i = 0; i < v->event->rows.n; i++) {
-		v->row = &v->event->rows.v[i];
-		if (!report_wants(v, o))
+	const struct measure *m = ctx;
+	const struct profile_event *e = m->view.event;
+	struct row_view v = m->view;
+	struct table *t = &m->tables[worker];
+
+	for (size_t i = (size_t)unit * MEASURE_ROWS; i < MIN(e->rows.n, (size_t)(unit + 1) * MEASURE_ROWS); i++) {
+		v.row = &e->rows.v[i];
+		if (!report_wants(&v, m->o))
 			continue;
-		render_row(v, o, t);
-		for (u32 k = 0; k < o->nr_columns; k++)
+		render_row(&v, m->o, t);
+		for (u32 k = 0; k < m->o->nr_columns; k++)
 			t->widths[k] = MAX(t->widths[k], t->cells[k].width);
 	}
+}
+
+static void measure_rows(const struct row_view *v, const struct report_opts *o, struct table *t)
+{
+	u32 workers = o->workers ? o->workers : pool_default_workers();
+	u32 units = (u32)(v->event->rows.n / MEASURE_ROWS) + 1;
+	struct measure m = { *v, o, mem_zalloc(workers * sizeof(*t)) };
+
+	pool_run(workers, units, measure_unit, &m);
+	for (u32 i = 0; i < workers; i++) {
+		for (u32 k = 0; k < o->nr_columns; k++)
+			t->widths[k] = MAX(t->widths[k], m.tables[i].widths[k]);
+		bytes_free(&m.tables[i].text);
+		bytes_free(&m.tables[i].raw);
+	}
+	free(m.tables);
 }
 
 /* Beside totals the overhead is called "Self". */
