@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash functions. Not for secrets: tables bound their probe lengths by their load factor, not by trust in the keys. */
+/*
+ * Hash functions. Not for secrets. Whoever makes a recording chooses most keys, and keys that all meet would turn a table
+ * into a list; so hashes differ from one run of the program to the next, by where the system loaded it. Nothing that is
+ * shown may depend on them: hash_stable is for that.
+ */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
 #include <string.h>
 
-#include "base/types.h"
+#include "base/mem.h"
 
-static inline u64 hash_u64(u64 x)
+static inline u64 hash_seed(void)
+{
+	return (u64)(uintptr_t)mem_alloc * 0xd6e8feb86659fd93u;
+}
+
+static inline u64 hash_finish(u64 x)
 {
 	x ^= x >> 32;
 	x *= 0x9e3779b97f4a7c15u;
@@ -16,29 +25,50 @@ static inline u64 hash_u64(u64 x)
 	return x ^ (x >> 32);
 }
 
-static inline u64 hash_mix(u64 h, u64 x)
+static inline u64 hash_u64(u64 x)
 {
-	__uint128_t m = (__uint128_t)(h ^ x ^ 0x2d358dccaa6c78a5u) * 0x9e3779b97f4a7c15u;
+	return hash_finish(x ^ hash_seed());
+}
+
+static inline u64 hash_mix_by(u64 seed, u64 h, u64 x)
+{
+	__uint128_t m = (__uint128_t)(h ^ x ^ seed ^ 0x2d358dccaa6c78a5u) * 0x9e3779b97f4a7c15u;
 
 	return (u64)m ^ (u64)(m >> 64);
 }
 
-/* Any bytes, any alignment. */
-static inline u64 hash_bytes(const void *data, size_t len)
+static inline u64 hash_mix(u64 h, u64 x)
+{
+	return hash_mix_by(hash_seed(), h, x);
+}
+
+static inline u64 hash_bytes_by(u64 seed, const void *data, size_t len)
 {
 	const u8 *p = data;
 	u64 h = len * 0x8bb84b93962eacc9u, w = 0;
 
 	for (; len >= 8; p += 8, len -= 8) {
 		memcpy(&w, p, 8);
-		h = hash_mix(h, w);
+		h = hash_mix_by(seed, h, w);
 	}
 	if (len) {
 		w = 0;
 		memcpy(&w, p, len);
-		h = hash_mix(h, w);
+		h = hash_mix_by(seed, h, w);
 	}
-	return hash_u64(h);
+	return hash_finish(h ^ seed);
+}
+
+/* Any bytes, any alignment. */
+static inline u64 hash_bytes(const void *data, size_t len)
+{
+	return hash_bytes_by(hash_seed(), data, len);
+}
+
+/* The same in every run, and so open to those who choose the bytes: not for tables. */
+static inline u64 hash_stable(const void *data, size_t len)
+{
+	return hash_bytes_by(0, data, len);
 }
 
 #endif

@@ -49,11 +49,6 @@ u32 strtab_intern_z(struct strtab *t, const char *s)
 	return strtab_intern(t, s, strlen(s));
 }
 
-u32 strtab_find(const struct strtab *t, const char *s, size_t len)
-{
-	return len ? lookup(t, hash_bytes(s, len), s, len) : 0;
-}
-
 const char *strtab_get(const struct strtab *t, u32 id)
 {
 	return id < t->entries.n ? t->entries.v[id].s : "";

@@ -112,7 +112,6 @@ bool event_raw_code(span s, u64 *out); /* "r1a8" */
 int event_add_pmu(struct event_ctx *c, struct event_text *e);
 /* A bare name that PMUs offer under events/. ERR_NOTFOUND without a note when none does. */
 int event_add_pmu_alias(struct event_ctx *c, struct event_text *e);
-bool event_pmu_has_alias(struct event_ctx *c, span name);
 /* One of the core PMUs of a machine that has several kinds of cores: generic events are opened for each. */
 bool event_pmu_is_hybrid(struct event_ctx *c, const struct sysfs_pmu *pmu);
 void event_pmu_near(struct event_ctx *c, struct near *n);

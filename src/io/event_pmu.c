@@ -303,16 +303,6 @@ int event_add_pmu(struct event_ctx *c, struct event_text *e)
 	return err;
 }
 
-bool event_pmu_has_alias(struct event_ctx *c, span name)
-{
-	struct sysfs_pmus *pmus = event_pmus(c);
-
-	for (size_t i = 0; i < pmus->v.n; i++)
-		if (sysfs_alias_find(&pmus->v.v[i], name))
-			return true;
-	return false;
-}
-
 int event_add_pmu_alias(struct event_ctx *c, struct event_text *e)
 {
 	struct sysfs_pmus *pmus = event_pmus(c);

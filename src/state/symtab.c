@@ -39,7 +39,6 @@ struct symtab {
 	struct segment *segs; /* NULL when symbols do not overlap */
 	u32 nr_segs;
 	char *names;
-	size_t names_len;
 	bool keep_names;
 	pthread_mutex_t lock; /* for making shown names */
 	char **shown;	      /* per symbol; NULL: not asked yet. Written once each, under the lock */
@@ -280,7 +279,6 @@ struct symtab *symtab_finish(struct symtab_build *b)
 	take_symbols(t, b, ids, n);
 	free(ids);
 	t->keep_names = b->keep_names;
-	t->names_len = b->names.len;
 	t->names = mem_realloc(b->names.p, b->names.len, 1);
 	b->names = (struct bytes){ 0 };
 	pthread_mutex_init(&t->lock, NULL);
@@ -369,10 +367,4 @@ const char *symtab_shown_name(struct symtab *t, u32 sym)
 	}
 	pthread_mutex_unlock(&t->lock);
 	return name;
-}
-
-size_t symtab_bytes(const struct symtab *t)
-{
-	return sizeof(*t) + t->n * sizeof(*t->syms) + t->nr_segs * sizeof(*t->segs) + t->names_len +
-	       (t->shown ? t->n * sizeof(*t->shown) : 0);
 }

@@ -47,6 +47,5 @@ const struct symbol *symtab_at(const struct symtab *t, u32 sym);
 const char *symtab_raw_name(const struct symtab *t, u32 sym);
 /* As shown to people: demangled on first use and kept. Thread-safe. */
 const char *symtab_shown_name(struct symtab *t, u32 sym);
-size_t symtab_bytes(const struct symtab *t); /* heap in use */
 
 #endif

@@ -93,7 +93,7 @@ static u32 color_of(const struct layout *l, u32 node)
 {
 	const struct palette *p = &palettes[l->o->palette];
 	const char *name = node ? stacks_name(&l->stacks, node) : "";
-	u64 h = hash_bytes(name, strlen(name));
+	u64 h = hash_stable(name, strlen(name));
 	double spread = (double)(h & 0xffff) / 65536, light = 0.62 + (double)(h >> 16 & 0xff) / 255 * 0.12, hue;
 	double saturation = p->saturation / 100.0;
 	bool kernel = false, known = false;
