@@ -11,12 +11,12 @@
 
 #include "base/cursor.h"
 #include "base/mem.h"
+#include "codec/elf_notes.h"
 #include "io/smallfile.h"
 
 #define NOTES_MAX (64u << 10)
 #define SEGMENTS_MAX 512
 #define VDSO_MAX (64u << 10)
-#define ALIGN4(n) (((u64)(n) + 3) & ~3ull)
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OWN_ORDER ELFDATA2LSB
@@ -26,23 +26,13 @@
 
 bool build_id_in_notes(const void *notes, size_t len, bool swap, struct build_id *out)
 {
-	struct cursor c = cursor_over(notes, len, swap);
+	struct str id = elf_notes_gnu_id(cursor_over(notes, len, swap));
 
-	while (cursor_left(&c) >= 12) {
-		u32 name_size = cursor_u32(&c), size = cursor_u32(&c), type = cursor_u32(&c);
-		const u8 *name = cursor_bytes(&c, ALIGN4(name_size)), *desc = cursor_bytes(&c, size);
-
-		if (!desc)
-			return false;
-		if (type == NT_GNU_BUILD_ID && name_size == 4 && !memcmp(name, "GNU", 4) && size &&
-		    size <= BUILD_ID_MAX) {
-			*out = (struct build_id){ .size = (u8)size };
-			memcpy(out->id, desc, size);
-			return true;
-		}
-		cursor_skip(&c, MIN(ALIGN4(size) - size, cursor_left(&c)));
-	}
-	return false;
+	if (!id.len || id.len > BUILD_ID_MAX)
+		return false;
+	*out = (struct build_id){ .size = (u8)id.len };
+	memcpy(out->id, id.p, id.len);
+	return true;
 }
 
 /* What an ELF header says about the program headers. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "codec/elf_notes.h"
 
 /* A build-id note is a few dozen bytes. Of sections and segments of notes, which may all be the same bytes, this much is
  * searched in all. */
@@ -248,20 +249,12 @@ void elf_file_close(struct elf_file *f)
 
 u32 elf_notes_build_id(const u8 *notes, size_t size, bool swap, u8 id[20])
 {
-	struct cursor c = cursor_over(notes, size, swap);
+	struct str found = elf_notes_gnu_id(cursor_over(notes, size, swap));
+	u32 n = MIN(found.len, 20u);
 
-	while (!c.bad && cursor_left(&c)) {
-		u32 namesz = cursor_u32(&c), descsz = cursor_u32(&c), type = cursor_u32(&c);
-		const u8 *name = cursor_bytes(&c, ((u64)namesz + 3) & ~(u64)3);
-		const u8 *desc = cursor_bytes(&c, descsz);
-
-		cursor_skip(&c, MIN((u64)(-descsz & 3), cursor_left(&c)));
-		if (name && desc && type == NT_GNU_BUILD_ID && namesz == 4 && !memcmp(name, "GNU", 4) && descsz) {
-			memcpy(id, desc, MIN(descsz, 20u));
-			return MIN(descsz, 20u);
-		}
-	}
-	return 0;
+	if (n)
+		memcpy(id, found.p, n);
+	return n;
 }
 
 static u32 find_build_id(const struct elf_file *f, u64 offset, u64 size, u64 *left, u8 id[20])
