@@ -238,6 +238,7 @@ int session_open(struct session **out, const char *path, const struct session_op
 {
 	struct session *s = mem_zalloc(sizeof(*s));
 	struct first_pass f = { .s = s, .sorted = true };
+	struct source_ahead ahead = { 0 };
 	int err;
 
 	s->opts = *opts;
@@ -254,7 +255,12 @@ int session_open(struct session **out, const char *path, const struct session_op
 	s->frames = frames_new();
 	apply_build_ids(s);
 	f.monotonic = has_monotonic_clock(&s->src->events);
+	if (opts->workers != 1) {
+		dsos_read_ahead(s->dsos);
+		source_ahead_start(&ahead, s->src);
+	}
 	err = hop(&f);
+	source_ahead_stop(&ahead);
 	if (!err)
 		apply_side_band(&f);
 	vec_free(&f.side);

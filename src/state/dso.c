@@ -34,6 +34,8 @@ struct dsos *dsos_new(const struct symbol_opts *opts, const struct notify *notif
 
 void dsos_free(struct dsos *d)
 {
+	struct kallsyms *ahead;
+
 	if (!d)
 		return;
 	for (size_t i = 0; i < d->slots.n; i++) {
@@ -50,6 +52,10 @@ void dsos_free(struct dsos *d)
 	map_free(&d->by_name);
 	map_free(&d->by_build);
 	map_free(&d->mount_ns);
+	ahead = dso_take_ahead(d);
+	if (ahead)
+		kallsyms_free(ahead);
+	free(ahead);
 	if (d->kallsyms)
 		kallsyms_free(d->kallsyms);
 	free(d->kallsyms);

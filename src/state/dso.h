@@ -66,6 +66,8 @@ struct dsos;
 
 struct dsos *dsos_new(const struct symbol_opts *opts, const struct notify *notify);
 void dsos_free(struct dsos *d);
+/* Begins to read the running kernel's symbols on a thread of its own: nearly every recording needs them, soon and long. */
+void dsos_read_ahead(struct dsos *d);
 
 /* The DSO of that key, added when new. Same (kind, path, pid where it matters) and no contradicting build id: same DSO.
  * Not thread-safe. */

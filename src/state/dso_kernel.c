@@ -43,27 +43,64 @@ static bool runs_now(const struct dso_slot *kernel)
 	return same;
 }
 
-/* Takes path. */
-static struct kallsyms *read_kallsyms(struct dsos *d, char *path)
+/* NULL when it cannot be read. */
+static struct kallsyms *parse_file(const char *path)
 {
 	struct bytes text = { 0 };
 	struct kallsyms *k = NULL;
 
-	if (path && text_read(path, &text) == 0) {
+	if (text_read(path, &text) == 0) {
 		k = mem_alloc(sizeof(*k));
 		kallsyms_parse(k, (const char *)text.p, text.len);
-		if (!k->lines || k->zeros == k->lines) {
-			d->kallsyms_missing = k->lines ? "the kernel hides its addresses; as root, or after "
-							 "\"sysctl kernel.kptr_restrict=0\", they can be seen" :
-							 "kallsyms is empty";
-			kallsyms_free(k);
-			free(k);
-			k = NULL;
-		}
 	}
 	bytes_free(&text);
-	free(path);
 	return k;
+}
+
+#define RUNNING_KALLSYMS "/proc/kallsyms"
+
+static void *read_ahead(void *ctx)
+{
+	struct dsos *d = ctx;
+
+	d->ahead = parse_file(RUNNING_KALLSYMS);
+	return NULL;
+}
+
+void dsos_read_ahead(struct dsos *d)
+{
+	if (!d->opts.no_kernel && !d->opts.kallsyms && !d->opts.vmlinux && !d->opts.offline && !d->reads_ahead)
+		d->reads_ahead = !pthread_create(&d->ahead_thread, NULL, read_ahead, d);
+}
+
+struct kallsyms *dso_take_ahead(struct dsos *d)
+{
+	struct kallsyms *k;
+
+	if (d->reads_ahead)
+		pthread_join(d->ahead_thread, NULL);
+	d->reads_ahead = false;
+	k = d->ahead;
+	d->ahead = NULL;
+	return k;
+}
+
+static struct kallsyms *read_kallsyms(struct dsos *d, const char *path)
+{
+	struct kallsyms *k = NULL;
+
+	if (path && !strcmp(path, RUNNING_KALLSYMS))
+		k = dso_take_ahead(d);
+	if (path && !k)
+		k = parse_file(path);
+	if (!k || (k->lines && k->zeros != k->lines))
+		return k;
+	d->kallsyms_missing = k->lines ? "the kernel hides its addresses; as root, or after "
+					 "\"sysctl kernel.kptr_restrict=0\", they can be seen" :
+					 "kallsyms is empty";
+	kallsyms_free(k);
+	free(k);
+	return NULL;
 }
 
 static char *cached_kallsyms(const struct dsos *d, const struct dso_slot *kernel)
@@ -88,15 +125,19 @@ static struct kallsyms *get_kallsyms(struct dsos *d)
 		d->kallsyms_asked = true;
 		if (d->opts.kallsyms) {
 			d->kallsyms_missing = "the file given as kallsyms cannot be read";
-			d->kallsyms = read_kallsyms(d, mem_strdup(d->opts.kallsyms));
+			d->kallsyms = read_kallsyms(d, d->opts.kallsyms);
 		} else {
 			d->kallsyms_missing =
 				"another kernel was recorded than the one that runs here (give its kallsyms or "
 				"vmlinux)";
 			if (!d->opts.offline && runs_now(kernel))
-				d->kallsyms = read_kallsyms(d, mem_strdup("/proc/kallsyms"));
-			if (!d->kallsyms)
-				d->kallsyms = read_kallsyms(d, cached_kallsyms(d, kernel));
+				d->kallsyms = read_kallsyms(d, RUNNING_KALLSYMS);
+			if (!d->kallsyms) {
+				char *path = cached_kallsyms(d, kernel);
+
+				d->kallsyms = read_kallsyms(d, path);
+				free(path);
+			}
 		}
 		if (d->kallsyms && d->ref_symbol.len && kallsyms_address(d->kallsyms, d->ref_symbol, &now))
 			d->kallsyms_delta = d->ref_addr - now;

@@ -52,6 +52,9 @@ struct dsos {
 	u64 ref_addr;
 	pthread_mutex_t lock;	   /* for what follows */
 	struct kallsyms *kallsyms; /* of the recorded kernel; NULL: not asked for yet, or not found */
+	pthread_t ahead_thread;	   /* reads the running kernel's, when reads_ahead */
+	bool reads_ahead;
+	struct kallsyms *ahead; /* what it read, or NULL */
 	bool kallsyms_asked;
 	const char *kallsyms_missing; /* why there are none */
 	u64 kallsyms_delta;	      /* recorded address minus the address in kallsyms */
@@ -65,5 +68,8 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s);
 void dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b);
 
 void dso_lines_free(struct dso_lines *l);
+
+/* What dsos_read_ahead's thread has read, after waiting for it; the caller's. NULL: nothing. */
+struct kallsyms *dso_take_ahead(struct dsos *d);
 
 #endif
