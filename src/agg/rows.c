@@ -14,7 +14,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define FILTERED (ID_NONE - 1)
 #define FRAME_KEYS (1u << SORT_DSO | 1u << SORT_SYMBOL | 1u << SORT_SRCLINE)
 
 struct frame_info {
@@ -22,14 +21,20 @@ struct frame_info {
 	bool known, kept;
 };
 
+/* The row that a frame belongs to in the group that was walked last. */
+struct last_row {
+	u32 group; /* + 1; 0: none yet */
+	u32 row;   /* ID_NONE: filtered out */
+};
+
 struct walk {
 	struct profile *p;
 	struct profile_event *e;
 	const struct row_filter *filter;
-	struct map by_pair;  /* group << 32 | frame -> row */
-	struct map by_keys;  /* hash of the keys -> row; successive keys when hashes are equal */
-	struct map by_dso;   /* short name's string id -> first DSO id */
-	struct strtab names; /* of DSOs */
+	struct last_row *last; /* per frame id */
+	struct map by_keys;    /* hash of the keys -> row; successive keys when hashes are equal */
+	struct map by_dso;     /* short name's string id -> first DSO id */
+	struct strtab names;   /* of DSOs */
 	struct frame_info *frames;
 	u32 *active; /* per row: how many of its nodes are above the walk's place */
 	u64 *named;  /* per row: weight of the group that named it */
@@ -141,12 +146,11 @@ static u32 row_by_keys(struct walk *w, const u32 *keys, u32 frame)
 	return id;
 }
 
-/* The row of a node in that group, or ID_NONE when it is filtered out. frame ID_NONE: the group's own node. */
-static u32 row_of(struct walk *w, u32 group, u32 frame)
+/* The row of a frame (ID_NONE: of the group as a whole) in that group, or ID_NONE when it is filtered out. */
+static u32 find_row(struct walk *w, u32 group, u32 frame)
 {
-	u64 pair = (u64)group << 32 | frame;
 	const struct tree_group *g = &w->e->tree.groups.v[group];
-	u32 id = map_get(&w->by_pair, pair), keys[NR_SORT_KEYS] = {
+	u32 id, keys[NR_SORT_KEYS] = {
 		[SORT_COMM] = w->p->sort_keys >> SORT_COMM & 1 ? g->comm : 0,
 		[SORT_PID] = g->pid,
 		[SORT_TID] = g->tid,
@@ -155,18 +159,13 @@ static u32 row_of(struct walk *w, u32 group, u32 frame)
 		[SORT_EVENT] = g->event,
 	};
 
-	if (id != ID_NONE)
-		return id == FILTERED ? ID_NONE : id;
 	if (frame != ID_NONE) {
 		const struct frame_info *info = frame_info(w, frame);
-		bool symbol = w->p->sort_keys >> SORT_SYMBOL & 1;
 
-		if (!info->kept) {
-			map_set(&w->by_pair, pair, FILTERED);
+		if (!info->kept)
 			return ID_NONE;
-		}
 		keys[SORT_DSO] = info->dso;
-		keys[SORT_SYMBOL] = symbol ? info->symbol : 0;
+		keys[SORT_SYMBOL] = w->p->sort_keys >> SORT_SYMBOL & 1 ? info->symbol : 0;
 		keys[SORT_SRCLINE] = info->srcline;
 		frame = info->symbol;
 	}
@@ -175,8 +174,16 @@ static u32 row_of(struct walk *w, u32 group, u32 frame)
 		w->named[id] = w->group_total;
 		w->e->rows.v[id].comm = g->comm;
 	}
-	map_set(&w->by_pair, pair, id);
 	return id;
+}
+
+static u32 row_of(struct walk *w, u32 group, u32 frame)
+{
+	struct last_row *last = &w->last[frame];
+
+	if (last->group != group + 1)
+		*last = (struct last_row){ group + 1, find_row(w, group, frame) };
+	return last->row;
 }
 
 /* What a node holds itself, and what inlined frames under it hold. An inlined frame of its own holds nothing. */
@@ -240,7 +247,7 @@ static void walk_group(struct walk *w, u32 top)
 static void whole_group(struct walk *w, u32 top)
 {
 	const struct tree_node *n = &w->e->tree.nodes.v[top];
-	u32 row = row_of(w, n->frame, ID_NONE);
+	u32 row = find_row(w, n->frame, ID_NONE);
 	struct row *r = &w->e->rows.v[row];
 
 	w->e->row_of[top] = row;
@@ -298,16 +305,27 @@ static int compare_names(const struct profile *p, const struct row *a, const str
 	return c;
 }
 
+/* What rows are sorted by, apart from names, side by side: most comparisons end here. */
+struct place_in_order {
+	u64 first, second;
+	u32 row;
+};
+
+struct order {
+	const struct profile *p;
+	const struct row *rows;
+};
+
 static int compare_rows(const void *va, const void *vb, void *ctx)
 {
-	const struct row *a = va, *b = vb;
-	const struct profile *p = ctx;
+	const struct place_in_order *a = va, *b = vb;
+	const struct order *o = ctx;
 
-	if (p->children && a->total != b->total)
-		return a->total < b->total ? 1 : -1;
-	if (a->self != b->self)
-		return a->self < b->self ? 1 : -1;
-	return compare_names(p, a, b);
+	if (a->first != b->first)
+		return a->first < b->first ? 1 : -1;
+	if (a->second != b->second)
+		return a->second < b->second ? 1 : -1;
+	return compare_names(o->p, &o->rows[a->row], &o->rows[b->row]);
 }
 
 /* Without totals a row that was never a leaf does not exist. */
@@ -329,28 +347,30 @@ static void drop_empty_rows(struct profile_event *e, bool children)
 
 static void sort_rows(struct profile *p, struct profile_event *e)
 {
-	u32 n = (u32)e->rows.n, *new_id = mem_realloc(NULL, (size_t)n + 1, sizeof(*new_id));
-
-	/* The frame field carries the old index through the sort. */
-	u32 *frame = mem_realloc(NULL, (size_t)n + 1, sizeof(*frame));
+	size_t n = e->rows.n;
+	struct place_in_order *order = mem_realloc(NULL, n + 1, sizeof(*order));
+	struct row *rows = mem_realloc(NULL, n + 1, sizeof(*rows));
+	u32 *new_id = mem_realloc(NULL, n + 1, sizeof(*new_id));
 
 	for (u32 i = 0; i < n; i++) {
-		frame[i] = e->rows.v[i].frame;
-		e->rows.v[i].frame = i;
+		const struct row *r = &e->rows.v[i];
+
+		order[i] = (struct place_in_order){ p->children ? r->total : r->self, p->children ? r->self : 0, i };
 	}
 	if (n)
-		qsort_r(e->rows.v, n, sizeof(*e->rows.v), compare_rows, p);
+		qsort_r(order, n, sizeof(*order), compare_rows, &(struct order){ p, e->rows.v });
 	for (u32 i = 0; i < n; i++) {
-		u32 old = e->rows.v[i].frame;
-
-		new_id[old] = i;
-		e->rows.v[i].frame = frame[old];
+		rows[i] = e->rows.v[order[i].row];
+		new_id[order[i].row] = i;
 	}
 	for (u32 i = 0; i < e->tree.nodes.n; i++)
 		if (e->row_of[i] != ID_NONE)
 			e->row_of[i] = new_id[e->row_of[i]];
+	free(e->rows.v);
+	e->rows.v = rows;
+	e->rows.cap = n + 1;
 	free(new_id);
-	free(frame);
+	free(order);
 }
 
 static void sum_rows(struct profile_event *e)
@@ -384,6 +404,7 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 	e->row_of = mem_alloc(sizeof(u32) * (e->tree.nodes.n + 1));
 	memset(e->row_of, 0xff, sizeof(u32) * (e->tree.nodes.n + 1));
 	w.frames = mem_zalloc(sizeof(*w.frames) * ((size_t)frames_count(p->frames) + 1));
+	w.last = mem_zalloc(sizeof(*w.last) * ((size_t)frames_count(p->frames) + 1));
 	for (u32 top = e->tree.nodes.n ? nodes[0].first_kid : ID_NONE; top != ID_NONE; top = nodes[top].next_kid) {
 		w.group_total = nodes[top].total;
 		if (p->sort_keys & FRAME_KEYS)
@@ -395,11 +416,11 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 	sort_rows(p, e);
 	list_nodes(e);
 	sum_rows(e);
-	map_free(&w.by_pair);
 	map_free(&w.by_keys);
 	map_free(&w.by_dso);
 	strtab_free(&w.names);
 	free(w.frames);
+	free(w.last);
 	free(w.active);
 	free(w.named);
 }
