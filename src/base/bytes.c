@@ -213,19 +213,28 @@ void bytes_xml(struct bytes *b, const char *s, size_t n)
 	}
 }
 
+/* Bad UTF-8 is replaced, as in the others: readers of CSV refuse the whole file for it. */
 void bytes_csv(struct bytes *b, const char *s, size_t n)
 {
-	if (!memchr(s, ',', n) && !memchr(s, '"', n) && !memchr(s, '\n', n) && !memchr(s, '\r', n)) {
-		bytes_put(b, s, n);
-		return;
+	bool quote = memchr(s, ',', n) || memchr(s, '"', n) || memchr(s, '\n', n) || memchr(s, '\r', n);
+
+	if (quote)
+		bytes_char(b, '"');
+	while (n) {
+		size_t len = utf8_len(s, n);
+
+		if (!len)
+			bytes_str(b, "\xef\xbf\xbd");
+		else if (*s == '"')
+			bytes_str(b, "\"\"");
+		else
+			bytes_put(b, s, len);
+		len = MAX(len, (size_t)1);
+		s += len;
+		n -= len;
 	}
-	bytes_char(b, '"');
-	for (size_t i = 0; i < n; i++) {
-		if (s[i] == '"')
-			bytes_char(b, '"');
-		bytes_char(b, s[i]);
-	}
-	bytes_char(b, '"');
+	if (quote)
+		bytes_char(b, '"');
 }
 
 /* How many bytes from s on are printable ASCII. */

@@ -115,6 +115,8 @@ static void bytes_escape(void **state)
 	check_text(&b, "\"a,\"\"b\"\"\"");
 	bytes_csv(&b, "plain", 5);
 	check_text(&b, "plain");
+	bytes_csv(&b, "t,\xff\xc3\xa4", 5);
+	check_text(&b, "\"t,\xef\xbf\xbd\xc3\xa4\"");
 	bytes_plain(&b, "x\x1b[31m\xc2\x9b\xed\xa0\x80y", 12);
 	check_text(&b, "x?[31m????y");
 	bytes_dec(&b, UINT64_MAX);

@@ -248,7 +248,7 @@ static void test_hostile_names(void **state)
 	check(&s, &(struct report_opts){ 0 }, report_csv,
 	      "event,whole,total,total_percent,self,self_percent,comm,dso,symbol\n"
 	      "cycles,5,5,100.0000,5,100.0000,\"a\033[2J\n\"\"b\",\"x,y\",\"[x,y+0xdead]\"\n"
-	      "cycles,5,5,100.0000,0,0.0000,\"a\033[2J\n\"\"b\",\"x,y\",<&>\x01\xff;\n");
+	      "cycles,5,5,100.0000,0,0.0000,\"a\033[2J\n\"\"b\",\"x,y\",<&>\x01\xef\xbf\xbd;\n");
 }
 
 static void test_csv(void **state)
