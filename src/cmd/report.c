@@ -25,7 +25,8 @@ struct config {
 	bool limited;
 	u32 max_stack, verbose;
 	u64 time_slice_ms;
-	bool inverted, samples, period, csv, json, force, stdio, header, header_only, quiet, dump, long_names;
+	bool inverted, samples, period, csv, json, force, stdio, inlines, info, header, header_only, quiet, dump,
+		long_names;
 };
 
 static int set_children(void *field, const char *text, const struct notify *to)
@@ -65,7 +66,7 @@ static const struct opt opts[] = {
 	OPT('s', "sort", OPT_STRING, sort, "KEYS",
 	    "one row per: comm, pid, tid, cpu, dso, symbol, srcline, event, time"),
 	OPT('F', "fields", OPT_STRING, fields, "COLUMNS",
-	    "these columns: sort keys, overhead, children, samples, period"),
+	    "these columns, or with + more: sort keys, overhead, children, samples, period"),
 	{ 'g', "call-graph", OPT_CALL, offsetof(struct config, graph), "[TYPE,MIN,...]",
 	  "call graphs: graph, fractal, flat, folded or none; least percent; caller or callee", .set = graph_spec_set,
 	  .next_word = true },
@@ -88,6 +89,8 @@ static const struct opt opts[] = {
 	OPT(0, "stdio", OPT_FLAG, stdio, NULL, "print text (what is done anyway)"),
 	OPT(0, "header", OPT_FLAG, header, NULL, "show what is known about the recording first"),
 	OPT(0, "header-only", OPT_FLAG, header_only, NULL, "show only that"),
+	OPT('I', "show-info", OPT_FLAG, info, NULL, "with --header: topologies in full"),
+	OPT(0, "inline", OPT_FLAG, inlines, NULL, "expand inlined calls (what is done anyway)"),
 	OPT(0, "long-names", OPT_FLAG, long_names, NULL, "show whole paths of shared objects"),
 	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "no lines that begin with #"),
 	OPT('v', "verbose", OPT_COUNT, verbose, NULL, "whole paths, and all hints on missing symbols"),
@@ -146,10 +149,16 @@ static int apply_sort(const char *text, struct selected *s, const struct notify 
 	return 0;
 }
 
-/* --fields: exactly these columns; those that are keys become keys. */
+/* Does --fields say all columns, or only some more? */
+static bool only_fields(const struct config *c)
+{
+	return c->fields && *c->fields != '+';
+}
+
+/* --fields: exactly these columns, or with "+" in front these, too; those that are keys become keys. */
 static int apply_fields(const char *text, struct selected *s, struct report_opts *o, const struct notify *to)
 {
-	struct name_list names = split_names(text, &s->arena);
+	struct name_list names = split_names(text + (*text == '+'), &s->arena);
 
 	for (u32 i = 0; i < names.n; i++) {
 		u32 column = column_find(names.v[i], strlen(names.v[i]));
@@ -192,10 +201,12 @@ static int resolve_options(const struct config *c, struct selected *s, struct re
 {
 	int err = select_resolve(&c->select, s, to);
 
-	if (!err && c->fields)
+	if (!err && only_fields(c))
 		err = apply_fields(c->fields, s, o, to);
-	if (!err && (c->sort || !c->fields))
+	if (!err && (c->sort || !only_fields(c)))
 		err = apply_sort(c->sort, s, to);
+	if (!err && c->fields && !only_fields(c))
+		err = apply_fields(c->fields, s, o, to);
 	if (!err && c->widths)
 		err = apply_widths(c->widths, s, o, to);
 	if (!err && c->separator && (strlen(c->separator) != 1 && strcmp(c->separator, "\\t")))
@@ -208,14 +219,14 @@ static int resolve_options(const struct config *c, struct selected *s, struct re
 	o->graph_limit = c->graph.limit;
 	o->graph_depth = c->max_stack;
 	o->percent_limit = MAX(c->percent_limit, 0.0);
-	o->repeat_name = c->fields != NULL;
+	o->repeat_name = only_fields(c) || (c->sort && strncmp(c->sort, "sym", 3));
 	o->relative = c->percentage == PERCENTAGE_RELATIVE;
 	o->long_names = c->long_names || c->verbose;
 	o->quiet = c->quiet;
 	o->separator = (char)(!c->separator ? 0 : *c->separator == '\\' ? '\t' : *c->separator);
 	if (o->separator || c->csv)
 		o->graph = GRAPH_NONE;
-	s->pipeline.children = c->children != 0 && (!c->fields || shows(o, COLUMN_CHILDREN));
+	s->pipeline.children = c->children != 0 && (!only_fields(c) || shows(o, COLUMN_CHILDREN));
 	s->pipeline.no_chains = !s->pipeline.children && o->graph == GRAPH_NONE;
 	s->pipeline.time_slice_ns = c->time_slice_ms * 1000000;
 	return 0;
@@ -241,6 +252,18 @@ static void put_hint(void *ctx, const struct note *note)
 	bytes_char(h->out, '\n');
 }
 
+/* What a recording with copies of stacks (--call-graph dwarf) lacks. */
+static void hint_at_stacks(const struct evlist *events, struct bytes *out)
+{
+	for (size_t i = 0; i < events->events.n; i++)
+		if (events->events.v[i].attr.sample_type & PERF_SAMPLE_STACK_USER) {
+			bytes_str(out,
+				  "# callers in user code are not shown: the copies of stacks that --call-graph dwarf "
+				  "records are not unwound (record with -g)\n");
+			return;
+		}
+}
+
 /* Below the table: why names are missing. */
 static void write_hints(const struct profile *p, bool all, struct bytes *out)
 {
@@ -248,16 +271,38 @@ static void write_hints(const struct profile *p, bool all, struct bytes *out)
 	struct notify to = { put_hint, &hints };
 
 	bytes_str(out, "\n");
+	hint_at_stacks(p->evlist, out);
 	dsos_note_missing(p->dsos, &to);
 	if (hints.n > hints.most)
 		bytes_printf(out, "# ... and %u more (see them with -v)\n", hints.n - hints.most);
 }
 
+/* The usual columns, with those of --fields=+... after them; values stand before the keys. */
+static void choose_columns(const struct config *c, const struct profile *p, struct report_opts *o)
+{
+	struct report_opts more = *o;
+
+	if (only_fields(c))
+		return;
+	o->nr_columns = 0;
+	report_default_columns(p, c->samples, c->period, o);
+	for (u32 i = 0; i < more.nr_columns && o->nr_columns < REPORT_MAX_COLUMNS; i++) {
+		u32 at = o->nr_columns;
+
+		if (shows(o, more.columns[i]))
+			continue;
+		while (columns[more.columns[i]].sort_key < 0 && at && columns[o->columns[at - 1]].sort_key >= 0)
+			at--;
+		memmove(o->columns + at + 1, o->columns + at, o->nr_columns - at);
+		o->columns[at] = more.columns[i];
+		o->nr_columns++;
+	}
+}
+
 static void write_report(const struct command_ctx *ctx, const struct config *c, const struct session *s,
 			 struct profile *p, struct report_opts *o, struct bytes *out)
 {
-	if (!o->nr_columns)
-		report_default_columns(p, c->samples, c->period, o);
+	choose_columns(c, p, o);
 	o->caller = c->graph.ordered ? c->graph.caller : c->inverted || p->children;
 	o->color = ctx->color;
 	if (c->json) {
@@ -269,7 +314,7 @@ static void write_report(const struct command_ctx *ctx, const struct config *c, 
 		return;
 	}
 	if (c->header)
-		print_header(s->src, c->verbose, out);
+		print_header(s->src, c->verbose || c->info, out);
 	report_text(p, o, out);
 	if (!o->quiet)
 		write_hints(p, c->verbose, out);

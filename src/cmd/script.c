@@ -20,7 +20,7 @@ struct config {
 	struct opt_list fields;
 	struct script_opts show;
 	const char *symbols, *dsos, *stops;
-	bool header, header_only, info, quiet;
+	bool header, header_only, info, quiet, force;
 	u32 verbose;
 };
 
@@ -58,6 +58,7 @@ static const struct opt opts[] = {
 	OPT(0, "header", OPT_FLAG, header, NULL, "show what is known about the recording first"),
 	OPT(0, "header-only", OPT_FLAG, header_only, NULL, "show only that"),
 	OPT('I', "show-info", OPT_FLAG, info, NULL, "with --header: long features in full"),
+	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; who owns the recording does not matter"),
 	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "no progress bar"),
 	OPT('v', "verbose", OPT_COUNT, verbose, NULL, "say which objects had no symbols"),
 };

@@ -11,6 +11,7 @@
 #include "state/dso_table.h"
 
 #define NOT_ASKED (ID_NONE - 1)
+#define STRIPPED_SHOWN 4 /* names in the note on stripped files */
 
 static const char *copy_z(struct dsos *d, const char *s)
 {
@@ -350,7 +351,12 @@ static struct symtab *table(struct dsos *d, u32 dso)
 
 u32 dsos_symbol_at(struct dsos *d, u32 dso, u64 addr)
 {
-	return symtab_find(table(d, dso), addr);
+	u32 sym = symtab_find(table(d, dso), addr);
+	struct dso_slot *s = d->slots.v[dso];
+
+	if (sym == ID_NONE && !__atomic_load_n(&s->has_unnamed, __ATOMIC_RELAXED))
+		__atomic_store_n(&s->has_unnamed, true, __ATOMIC_RELAXED);
+	return sym;
 }
 
 const struct symbol *dsos_symbol(const struct dsos *d, u32 dso, u32 sym)
@@ -363,8 +369,31 @@ const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym)
 	return symtab_shown_name(d->slots.v[dso]->pub.symtab, sym);
 }
 
+/* One note for all of them: in a recording of a whole machine they are many. */
+static void note_stripped(const struct dsos *d, const struct notify *to)
+{
+	struct bytes names = { 0 };
+	u32 n = 0;
+
+	for (size_t i = 0; i < d->slots.n; i++) {
+		const struct dso_slot *s = d->slots.v[i];
+
+		if (s->missing || !s->stripped || !s->has_unnamed)
+			continue;
+		if (n++ < STRIPPED_SHOWN)
+			bytes_printf(&names, "%s%s", n > 1 ? ", " : "", s->pub.short_name);
+	}
+	if (n > STRIPPED_SHOWN)
+		bytes_printf(&names, " and %u more", n - STRIPPED_SHOWN);
+	if (n)
+		notify_warn(to, "stripped, with functions that have no name: %.*s (install debug symbols)",
+			    (int)names.len, (const char *)names.p);
+	bytes_free(&names);
+}
+
 void dsos_note_missing(const struct dsos *d, const struct notify *to)
 {
+	note_stripped(d, to);
 	for (size_t i = 0; i < d->slots.n; i++)
 		if (d->slots.v[i]->missing)
 			notify_at(to, NOTE_WARNING, 0, d->slots.v[i]->pub.path, NO_OFFSET, "no symbols: %s",

@@ -105,8 +105,8 @@ struct source_frame {
 };
 u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, u32 max);
 
-/* How many look-ups' DSOs had no symbols at all, and why, as notes for the report's foot: sent to notify once per DSO.
- */
+/* What names are missing, and why, as notes for the report's foot: one for all stripped files that had an address without a
+ * symbol, and one per DSO that has no symbols at all. */
 void dsos_note_missing(const struct dsos *d, const struct notify *to);
 
 #endif

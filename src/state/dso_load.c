@@ -29,6 +29,8 @@ static void load_elf(struct dsos *d, struct dso_slot *s, struct symtab_build *b,
 		if (debuginfo_embedded(run, &plain, &size) == 0 && elf_file_from_memory(&small, plain, size) == 0) {
 			elf_symbols_add(b, &small, ELF_SYMTAB, run);
 			elf_file_close(&small);
+		} else {
+			s->stripped = true;
 		}
 		free(plain);
 	}

@@ -28,6 +28,8 @@ struct dso_slot {
 	u64 moved;		 /* KERNEL by vmlinux: how far from where it was linked to */
 	struct dso_lines *lines; /* NULL: nobody asked */
 	const char *missing;	 /* why there are no symbols; NULL: there are, or nobody asked */
+	bool stripped;		 /* a file of which only the exported symbols were found */
+	bool has_unnamed;	 /* somebody asked for an address that no symbol holds */
 };
 
 struct build_id {

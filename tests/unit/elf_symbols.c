@@ -136,6 +136,41 @@ static void test_embedded_table(void **state)
 	check_marker(fixture("stripped/bare"), "<local>", "");
 }
 
+static void collect(void *ctx, const struct note *n)
+{
+	char *out = ctx;
+
+	snprintf(out + strlen(out), 256 - strlen(out), "%s\n", n->text);
+}
+
+/* A stripped file is named once it had an address without a symbol; one with all its symbols never is. */
+static void test_stripped_is_said(void **state)
+{
+	static const struct {
+		const char *file;
+		bool asked;
+		const char *note;
+	} rows[] = {
+		{ "stripped/bare", true, "stripped, with functions that have no name: bare (install debug symbols)\n" },
+		{ "stripped/bare", false, "" },
+		{ "stripped/linked", true, "" },
+		{ "stripped/mini", true, "" },
+		{ "markers_pie", true, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct open_dso o = open_dso(fixture(rows[i].file));
+		char notes[256] = "";
+
+		if (rows[i].asked)
+			assert_int_equal(dsos_symbol_at(o.d, o.id, 1), ID_NONE);
+		dsos_note_missing(o.d, &(struct notify){ collect, notes });
+		assert_string_equal(notes, rows[i].note);
+		dsos_free(o.d);
+	}
+}
+
 /* Every function that the program calls through the PLT has an entry with its name. */
 static void test_plt(void **state)
 {
@@ -395,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_debug_link),
 		cmocka_unit_test(test_debug_link_of_other_build),
 		cmocka_unit_test(test_embedded_table),
+		cmocka_unit_test(test_stripped_is_said),
 		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_what_is_no_program),
 		cmocka_unit_test(test_build_id_contradicts),
