@@ -25,7 +25,7 @@ struct strtab {
 
 u32 strtab_intern(struct strtab *t, const char *s, size_t len);
 u32 strtab_intern_z(struct strtab *t, const char *s);
-const char *strtab_get(const struct strtab *t, u32 id);		    /* "" for an id that was never given */
+const char *strtab_get(const struct strtab *t, u32 id); /* "" for an id that was never given */
 void strtab_free(struct strtab *t);
 
 #endif

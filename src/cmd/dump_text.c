@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/dump.h"
 
+#include <string.h>
+
+#include "codec/regs.h"
+
 #define NSEC_PER_SEC ((u64)1000000000)
 
 typedef unsigned long long ull;
 
 const char *dump_reg_name(const struct source *src, u32 n)
 {
-	static const char *const x86[] = { "AX", "BX",	  "CX",	 "DX",	"SI",  "DI",  "BP",  "SP",
-					   "IP", "FLAGS", "CS",	 "SS",	"DS",  "ES",  "FS",  "GS",
-					   "R8", "R9",	  "R10", "R11", "R12", "R13", "R14", "R15" };
 	const char *arch = src->features.arch;
 
-	return arch && !strncmp(arch, "x86", 3) && n < ARRAY_LEN(x86) ? x86[n] : NULL;
+	return arch && !strncmp(arch, "x86", 3) ? x86_reg_name(n) : NULL;
 }
 
 static void put_time(u64 ns, struct bytes *out)

@@ -167,12 +167,12 @@ static u64 build_id_key(const char *path, size_t len, bool kernel)
 }
 
 /* The header's build id of that path: the first one that it lists; NULL when it has none. */
-static const struct build_id *listed_build_id(const struct dsos *d, const char *path, size_t len, bool kernel)
+static const struct listed_id *listed_build_id(const struct dsos *d, const char *path, size_t len, bool kernel)
 {
 	u32 i = map_get(&d->build_id_of, build_id_key(path, len, kernel));
 
 	for (; i != ID_NONE; i = d->build_ids.v[i].same_key) {
-		const struct build_id *b = &d->build_ids.v[i];
+		const struct listed_id *b = &d->build_ids.v[i];
 
 		if (b->kernel == kernel && strlen(b->path) == len && !memcmp(b->path, path, len))
 			return b;
@@ -182,7 +182,7 @@ static const struct build_id *listed_build_id(const struct dsos *d, const char *
 
 static void take_build_id(const struct dsos *d, struct dso *dso)
 {
-	const struct build_id *b = listed_build_id(d, dso->path, strlen(dso->path), is_kernel(dso));
+	const struct listed_id *b = listed_build_id(d, dso->path, strlen(dso->path), is_kernel(dso));
 
 	if (b && !dso->build_id_size)
 		set_build_id(dso, b->id, b->size);
@@ -292,7 +292,7 @@ u32 dsos_get(struct dsos *d, const struct dso_key *key)
 void dsos_set_build_id(struct dsos *d, struct str path, bool kernel, const u8 *id, u8 size)
 {
 	u32 i = (u32)d->build_ids.n, *head;
-	struct build_id b = { .kernel = kernel, .size = MIN(size, sizeof(b.id)), .same_key = ID_NONE };
+	struct listed_id b = { .kernel = kernel, .size = MIN(size, sizeof(b.id)), .same_key = ID_NONE };
 
 	if (!b.size || listed_build_id(d, path.p, path.len, kernel))
 		return;

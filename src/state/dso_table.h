@@ -32,7 +32,7 @@ struct dso_slot {
 	bool has_unnamed;	 /* somebody asked for an address that no symbol holds */
 };
 
-struct build_id {
+struct listed_id {
 	const char *path;
 	bool kernel;
 	u8 size, id[20];
@@ -48,7 +48,7 @@ struct dsos {
 	struct map by_build; /* hash of that and its build id -> the DSO; the newest of a name may be missing */
 	struct map mount_ns; /* pid of a living process -> its mount namespace, or that it was not asked for */
 	bool knows_living;
-	VEC(struct build_id) build_ids;
+	VEC(struct listed_id) build_ids;
 	struct map build_id_of; /* hash of path and kernel -> build_ids */
 	struct str ref_symbol;	/* of the kernel's map; empty: none was recorded */
 	u64 ref_addr;

@@ -5,14 +5,11 @@
 #include <string.h>
 
 #include "codec/perf_abi.h"
+#include "codec/regs.h"
 #include "view/script_impl.h"
 
 /* --- registers --- */
 
-static const char *const x86_regs[] = {
-	"AX", "BX", "CX", "DX", "SI", "DI", "BP",  "SP",  "IP",	 "FLAGS", "CS",	 "SS",
-	"DS", "ES", "FS", "GS", "R8", "R9", "R10", "R11", "R12", "R13",	  "R14", "R15"
-};
 #define X86_XMM0 32 /* two slots for each */
 #define X86_XMM_END 64
 
@@ -26,8 +23,8 @@ static void put_reg_name(u32 reg, bool arm64, struct bytes *out)
 		strcpy(text, reg == 30 ? "lr" : reg == 31 ? "sp" : "pc");
 	else if (arm64 && reg == 46)
 		strcpy(text, "vg");
-	else if (!arm64 && reg < ARRAY_LEN(x86_regs))
-		strcpy(text, x86_regs[reg]);
+	else if (!arm64 && x86_reg_name(reg))
+		strcpy(text, x86_reg_name(reg));
 	else if (!arm64 && reg >= X86_XMM0 && reg < X86_XMM_END)
 		snprintf(text, sizeof(text), "XMM%u", (reg - X86_XMM0) / 2);
 	bytes_repeat(out, ' ', 5 - (int)strlen(text));
