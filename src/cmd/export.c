@@ -228,8 +228,10 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	err = pipeline_profile(&s.pipeline, &session, &profile, &progress.notify);
 	if (!err) {
 		err = export(c, x, profile, &progress.notify);
-		profile_free(profile);
-		session_close(session);
+		if (CMD_FREES) {
+			profile_free(profile);
+			session_close(session);
+		}
 	}
 	progress_stop(&progress);
 	selected_free(&s);

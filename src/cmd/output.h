@@ -21,4 +21,16 @@ int output_open(struct output *o, const char *path, const struct notify *to);
 /* Finishes the file. On ERR_IO, noted unless it is a pipe that nobody reads any more, nothing is left behind. */
 int output_close(struct output *o, const struct notify *to);
 
+/*
+ * Is memory to be given back although the process ends next? The kernel takes it back faster than thousands of free()s;
+ * only leak checkers want to see them.
+ */
+#ifdef __has_feature
+#define CMD_FREES __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define CMD_FREES 1
+#else
+#define CMD_FREES 0
+#endif
+
 #endif

@@ -358,8 +358,10 @@ static int read_and_write(const struct command_ctx *ctx, const struct config *c,
 	if (ctx->tty_out)
 		write_report(ctx, c, session, profile, o, &out.bytes);
 	status = output_close(&out, ctx->notify) ? EXIT_FAILURE : EXIT_SUCCESS;
-	profile_free(profile);
-	session_close(session);
+	if (CMD_FREES) {
+		profile_free(profile);
+		session_close(session);
+	}
 	return status;
 }
 
