@@ -19,11 +19,21 @@ struct run {
 	u32 n;
 };
 
-/* runs[level][i] covers entries [i << shift, (i + 1) << shift), shift = RUN_SHIFT + level; only whole runs exist. */
+/* level[l][i] covers entries [i << shift, (i + 1) << shift), shift = level_shift(l); only whole runs exist. Each
+ * level holds nearly all segments once more, so few levels, of many runs each, keep the index small. */
+#define FAN_SHIFT 3
+#define FAN (1u << FAN_SHIFT)
+#define MAX_LEVELS ((32 - RUN_SHIFT + FAN_SHIFT - 1) / FAN_SHIFT)
+
 struct space_index {
 	u32 nr_levels;
-	struct run *level[32 - RUN_SHIFT];
+	struct run *level[MAX_LEVELS];
 };
+
+static u32 level_shift(u32 level)
+{
+	return RUN_SHIFT + level * FAN_SHIFT;
+}
 
 /* Copies what that version shows, oldest entries first. */
 static void inherit(struct space *s, struct maps from)
@@ -143,6 +153,20 @@ static struct run base_run(const struct space *s, u32 first)
 	return r;
 }
 
+/* Longer ones run by run. */
+static struct run upper_run(const struct run *lower)
+{
+	struct run r = { 0 };
+
+	for (u32 i = 0; i < FAN; i++) {
+		struct run both = overlay(&r, &lower[i]);
+
+		free(r.v);
+		r = both;
+	}
+	return r;
+}
+
 void space_seal(struct space *s)
 {
 	struct space_index *x;
@@ -155,14 +179,13 @@ void space_seal(struct space *s)
 	if (s->log.n < RUN || s->index)
 		return;
 	x = mem_zalloc(sizeof(*x));
-	for (u32 shift = RUN_SHIFT; s->log.n >> shift; shift++) {
+	for (u32 shift = RUN_SHIFT; s->log.n >> shift; shift += FAN_SHIFT) {
 		u32 n = (u32)(s->log.n >> shift), level = x->nr_levels++;
 
 		x->level[level] = mem_zalloc(n * sizeof(struct run));
 		for (u32 i = 0; i < n; i++)
 			x->level[level][i] =
-				level ? overlay(&x->level[level - 1][2 * i], &x->level[level - 1][2 * i + 1]) :
-					base_run(s, i << RUN_SHIFT);
+				level ? upper_run(&x->level[level - 1][i * FAN]) : base_run(s, i << RUN_SHIFT);
 	}
 	s->index = x;
 }
@@ -172,7 +195,7 @@ void space_free(struct space *s)
 	struct space_index *x = s->index;
 
 	for (u32 level = 0; x && level < x->nr_levels; level++) {
-		for (u32 i = 0; i < s->log.n >> (RUN_SHIFT + level); i++)
+		for (u32 i = 0; i < s->log.n >> level_shift(level); i++)
 			free(x->level[level][i].v);
 		free(x->level[level]);
 	}
@@ -210,13 +233,12 @@ static u32 newest(const struct space *s, u32 n, u64 addr)
 		if (addr >= s->log.v[i].start && addr < s->log.v[i].end)
 			return i;
 	while (indexed) {
-		u32 shift = (u32)__builtin_ctz(indexed);
-		const struct segment *found =
-			run_find(&s->index->level[shift - RUN_SHIFT][(indexed >> shift) - 1], addr);
+		u32 level = ((u32)__builtin_ctz(indexed) - RUN_SHIFT) / FAN_SHIFT, shift = level_shift(level);
+		const struct segment *found = run_find(&s->index->level[level][(indexed >> shift) - 1], addr);
 
 		if (found)
 			return found->entry;
-		indexed &= indexed - 1;
+		indexed -= 1u << shift;
 	}
 	return ID_NONE;
 }

@@ -88,7 +88,9 @@ static void versions_of_long_logs(void **state)
 	check_versions(33);
 	check_versions(64);
 	check_versions(95);
+	check_versions(256);
 	check_versions(777);
+	check_versions(2100);
 }
 
 static void fork_sees_the_parent_as_it_was(void **state)
