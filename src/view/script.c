@@ -38,6 +38,29 @@ static bool any_shows(const struct script *s, u32 field)
 	return false;
 }
 
+/* The formats stand behind the samples, so that a recording that was cut short lacks them: an error only for who asked. */
+static int check_formats(struct script *s)
+{
+	const struct script_fields *f = &s->opts.fields;
+	const struct event *e = NULL;
+
+	for (size_t i = 0; i < s->events->events.n && !e; i++)
+		if (s->events->events.v[i].attr.type == PERF_TYPE_TRACEPOINT)
+			e = &s->events->events.v[i];
+	if (!e || s->features->tracing_data_size || !any_shows(s, SCRIPT_TRACE))
+		return 0;
+	if ((f->set[script_kind(e->attr.type)] ? f->shown : f->asked)[script_kind(e->attr.type)] & SCRIPT_TRACE)
+		return notify_error(
+			s->notify, ERR_USAGE,
+			"'%s' is a tracepoint, and the recording lacks the formats of tracepoints: choose other "
+			"fields (-F -trace)",
+			e->name);
+	notify_warn(s->notify, "the recording lacks the formats of tracepoints: their fields are not shown");
+	for (u32 k = 0; k < NR_SCRIPT_KINDS; k++)
+		s->opts.fields.shown[k] &= ~(u32)SCRIPT_TRACE;
+	return 0;
+}
+
 int script_init(struct script *s)
 {
 	int err;
@@ -48,13 +71,9 @@ int script_init(struct script *s)
 		err = check_cpus(s);
 	if (err)
 		return err;
-	if (any_shows(s, SCRIPT_TRACE) && !s->features->tracing_data_size)
-		for (size_t i = 0; i < s->events->events.n; i++)
-			if (s->events->events.v[i].attr.type == PERF_TYPE_TRACEPOINT)
-				return notify_error(s->notify, ERR_USAGE,
-						    "'%s' is a tracepoint, and the recording lacks the formats of "
-						    "tracepoints: choose other fields (-F -trace)",
-						    s->events->events.v[i].name);
+	err = check_formats(s);
+	if (err)
+		return err;
 	if (any_shows(s, SCRIPT_TOD) && !s->features->clock_data_wall_ns)
 		return notify_error(s->notify, ERR_USAGE,
 				    "-F tod: the recording does not tie its clock to the time of day (record with -k)");
