@@ -9,6 +9,7 @@
 #define THREAD_CACHE (1u << 10)
 #define ADDRESS_CACHE (1u << 16)
 #define CODE_CACHE (1u << 16)
+#define SYMBOL_CACHE (1u << 13)
 #define PREFETCH_FRAMES 16
 
 struct address_slot {
@@ -24,6 +25,11 @@ struct code_slot {
 	u32 frame; /* ID_NONE: empty */
 };
 
+struct symbol_slot {
+	u32 dso, sym;
+	u32 frame; /* ID_NONE: empty */
+};
+
 struct resolver {
 	const struct procs *procs;
 	struct dsos *dsos;
@@ -32,6 +38,7 @@ struct resolver {
 	struct thread_view threads[THREAD_CACHE];
 	struct address_slot addresses[ADDRESS_CACHE];
 	struct code_slot code[CODE_CACHE];
+	struct symbol_slot symbols[SYMBOL_CACHE];
 	u32 nowhere[PERF_RECORD_MISC_CPUMODE_MASK + 1]; /* frames, or ID_NONE */
 };
 
@@ -48,6 +55,8 @@ struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, stru
 		r->addresses[i].frame = ID_NONE;
 	for (u32 i = 0; i < CODE_CACHE; i++)
 		r->code[i].frame = ID_NONE;
+	for (u32 i = 0; i < SYMBOL_CACHE; i++)
+		r->symbols[i].frame = ID_NONE;
 	for (u32 i = 0; i < ARRAY_LEN(r->nowhere); i++)
 		r->nowhere[i] = ID_NONE;
 	return r;
@@ -68,6 +77,16 @@ const struct thread_view *resolver_thread(struct resolver *r, u32 pid, u32 tid, 
 	return t;
 }
 
+/* The frame of a whole symbol. */
+static u32 symbol_frame(struct resolver *r, const struct frame *f)
+{
+	struct symbol_slot *slot = &r->symbols[hash_mix(f->sym, f->dso) % SYMBOL_CACHE];
+
+	if (slot->frame == ID_NONE || slot->dso != f->dso || slot->sym != f->sym)
+		*slot = (struct symbol_slot){ f->dso, f->sym, frames_intern(r->frames, f) };
+	return slot->frame;
+}
+
 /* The line of a call is that of the call, not of the instruction that it returns to. */
 static u32 place_frame(struct resolver *r, const struct place *p, bool caller)
 {
@@ -77,6 +96,8 @@ static u32 place_frame(struct resolver *r, const struct place *p, bool caller)
 		f.addr = p->addr;
 	else if (r->opts.by_address && dsos_has_lines(r->dsos, p->dso))
 		f.addr = p->addr - caller;
+	else
+		return symbol_frame(r, &f);
 	return frames_intern(r->frames, &f);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Resolver: from a sample's raw addresses to frames, with one worker's caches in front.
  *
- * Work is done per distinct thing. Three caches of fixed size, each a plain array indexed by hash where a newcomer
+ * Work is done per distinct thing. Four caches of fixed size, each a plain array indexed by hash where a newcomer
  * replaces what stood there, so memory does not grow with the recording: thread   (tid)                   -> what holds
  * for it, while its clock range holds address  (version of space, ip)  -> frame code     (dso, address in it)    ->
  * frame; serves the same library in the next process
