@@ -2,11 +2,15 @@
 /*
  * The whole program in one page:
  *
- *   session_open        maps the recording, hops over its records once, applies the side-band to state     session.c
- *   collect_block       every sample, in parallel: bytes -> sample -> stack of frames -> tree node          here
- *       sample_core_decode codec/sample.c collector_add       cached by raw stack; on a miss resolver_stack and
- * tree_kid                      agg/collector.c collector_merge     the workers' trees become one profile_make_rows one
- * walk: rows with selves and totals                                               agg/rows.c
+ *   session_open              maps the recording, hops over its records once, applies the side-band    session.c
+ *   collect_block             all samples, in parallel: bytes -> sample -> stack -> tree node          here
+ *     sample_core_decode      the few fields that matter, at offsets settled once per event            codec/sample.c
+ *     collector_add           cached by raw stack; on a miss the resolver and the tree                 agg/collector.c
+ *       resolver_frame        address -> mapping -> symbol -> frame, cached                            attrib/resolver.c
+ *       tree_add              one more sample in a node                                                agg/tree.c
+ *   collector_merge           the workers' trees become one
+ *   profile_expand_inlined    frames that kept their address become functions and inlined calls        agg/inline.c
+ *   profile_make_rows         one walk: rows with selves and totals                                    agg/rows.c
  *
  * What comes out is a struct profile, and views print it.
  */
@@ -25,26 +29,25 @@ struct pass {
 	u64 *undecodable;	       /* likewise */
 	bool explode;		       /* some samples stand for a group's: one worker, file order */
 	struct group_read group_read;
+	VEC(struct member_sample) members; /* of one sample */
 };
-
-#define MAX_MEMBERS 64
 
 /* A sample that reads its group counts for each member. */
 static void add_members(struct pass *p, u32 worker, const struct source_record *at, const struct event *e,
 			struct sample_core *core, u64 clock)
 {
 	u32 cpumode = at->h.misc & PERF_RECORD_MISC_CPUMODE_MASK, n;
-	struct member_sample members[MAX_MEMBERS];
 	struct sample s;
 
 	if (sample_decode(&e->layout, cursor_over(at->p, at->h.size, p->s->src->swap), &s)) {
 		p->undecodable[worker]++;
 		return;
 	}
-	n = group_read_explode(&p->group_read, &p->s->src->events, &s, members, MAX_MEMBERS);
+	vec_reserve(&p->members, s.read.nr);
+	n = group_read_explode(&p->group_read, &p->s->src->events, &s, p->members.v, s.read.nr);
 	for (u32 i = 0; i < n; i++) {
-		core->period = members[i].weight;
-		collector_add(p->collectors[worker], members[i].event, cpumode, core, clock);
+		core->period = p->members.v[i].weight;
+		collector_add(p->collectors[worker], p->members.v[i].event, cpumode, core, clock);
 	}
 }
 
@@ -186,6 +189,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	take_results(p, collector_result(pass.collectors[0]));
 	collector_free(pass.collectors[0]);
 	group_read_free(&pass.group_read);
+	vec_free(&pass.members);
 	free(pass.collectors);
 	free(pass.undecodable);
 	return s->opts.stop && *s->opts.stop ? ERR_INTERRUPTED : 0;

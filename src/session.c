@@ -219,6 +219,8 @@ static void apply_side_band(struct first_pass *f)
 		} else if (source_next(s->src, &offset, &at, NULL) && !decode(s, &at, &r))
 			procs_apply(s->procs, &r, f->side.v[i].clock);
 	}
+	vec_free(&f->side); /* before the index of what it said is made */
+	vec_free(&f->code);
 	procs_seal(s->procs);
 }
 
