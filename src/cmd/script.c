@@ -213,6 +213,7 @@ static int show(const struct config *c, struct session *session, const struct no
 	if (!err)
 		err = parse_times(session, c->select.time, &s.opts, &times, to);
 	if (err) {
+		script_free(&s);
 		timeranges_free(&times);
 		return 2;
 	}
@@ -223,6 +224,7 @@ static int show(const struct config *c, struct session *session, const struct no
 	if (c->verbose)
 		dsos_note_missing(session->dsos, to);
 	free(refs);
+	script_free(&s);
 	timeranges_free(&times);
 	return status;
 }

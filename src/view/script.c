@@ -83,8 +83,18 @@ int script_init(struct script *s)
 		s->name_width = MAX(s->name_width, e->name ? (u32)strlen(e->name) : 0);
 		s->has_reads |= (e->attr.sample_type & PERF_SAMPLE_READ) != 0;
 	}
+	for (u32 i = 0; i < s->features->build_ids.n; i++) {
+		struct str name = s->features->build_ids.v[i].filename;
+
+		map_at(&s->listed, hash_bytes(name.p, name.len), i);
+	}
 	s->in_order = s->opts.reltime || s->opts.deltatime || (!s->opts.json && any_shows(s, SCRIPT_DATA_SRC));
 	return 0;
+}
+
+void script_free(struct script *s)
+{
+	map_free(&s->listed);
 }
 
 static void name_event(const struct script *s, const struct event *e, struct bytes *out)

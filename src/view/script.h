@@ -16,6 +16,7 @@
 #include "attrib/deferred.h"
 #include "attrib/group_read.h"
 #include "base/bytes.h"
+#include "base/map.h"
 #include "codec/evlist.h"
 #include "codec/features.h"
 #include "state/procs.h"
@@ -53,15 +54,17 @@ struct script {
 	bool swap;
 
 	/* Made by script_init. */
-	bool chains;	 /* call chains are shown */
-	u32 name_width;	 /* of the widest event name */
-	bool has_reads;	 /* some event samples counter values: script_reads_split is needed */
-	bool in_order;	 /* lines depend on lines before them: one worker, all records in order */
-	bool file_is_32; /* reserved widths of registers are those of a 32-bit machine */
+	bool chains;	   /* call chains are shown */
+	u32 name_width;	   /* of the widest event name */
+	bool has_reads;	   /* some event samples counter values: script_reads_split is needed */
+	bool in_order;	   /* lines depend on lines before them: one worker, all records in order */
+	bool file_is_32;   /* reserved widths of registers are those of a 32-bit machine */
+	struct map listed; /* hash of a path -> the first build id of the header that may be its */
 };
 
 /* The caller has filled all above "Made by". ERR_USAGE, noted, when the options do not fit the recording. */
 int script_init(struct script *s);
+void script_free(struct script *s); /* what script_init made; it need not have succeeded */
 
 /*
  * A sample that reads its group (attrib/group_read.h) is shown as one sample per member. Records have to pass through here

@@ -102,11 +102,13 @@ void place_put_symbol(const struct script *s, const struct place *p, bool offset
 }
 
 /* perf shows a module by its path once the header's build ids have named it so. */
-static bool has_listed_build_id(const struct features *f, const char *path)
+static bool has_listed_build_id(const struct script *s, const char *path)
 {
+	const struct features *f = s->features;
 	size_t len = strlen(path);
+	u32 first = map_get(&s->listed, hash_bytes(path, len));
 
-	for (size_t i = 0; i < f->build_ids.n; i++) {
+	for (size_t i = first; i < f->build_ids.n; i++) {
 		struct str name = f->build_ids.v[i].filename;
 
 		if (name.len == len && !memcmp(name.p, path, len))
@@ -124,7 +126,7 @@ void place_put_dso(const struct script *s, const struct place *p, bool offset, s
 		bytes_str(out, "[unknown]");
 		return;
 	}
-	kernel = dso->kind == DSO_KERNEL || (dso->kind == DSO_MODULE && !has_listed_build_id(s->features, dso->path));
+	kernel = dso->kind == DSO_KERNEL || (dso->kind == DSO_MODULE && !has_listed_build_id(s, dso->path));
 	put_plain(out, kernel && !s->opts.kernel_path ? dso->short_name : dso->path);
 	if (offset && !kernel) {
 		bytes_str(out, "+0x");
