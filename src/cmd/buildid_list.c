@@ -41,14 +41,15 @@ static void list_header(const struct features *f, bool json, struct bytes *out)
 {
 	struct map seen = { 0 };
 
-	for (size_t i = 0; i < f->build_ids.n; i++) {
+	for (u32 i = 0; i < f->build_ids.n; i++) {
 		const struct rec_build_id *b = &f->build_ids.v[i];
-		u64 key = hash_bytes(b->filename.p, b->filename.len);
-		u32 at = map_get(&seen, key);
+		/* A file may stand there with several ids, in turns. */
+		u64 key = hash_mix(hash_bytes(b->filename.p, b->filename.len), hash_bytes(b->build_id, b->size));
+		u32 *at = map_at(&seen, key, i);
 
-		if (at != ID_NONE && same(&f->build_ids.v[at], b))
+		if (*at != i && same(&f->build_ids.v[*at], b))
 			continue;
-		map_set(&seen, key, (u32)i);
+		*at = i;
 		print(b->build_id, b->size, b->filename, json, out);
 	}
 	map_free(&seen);
