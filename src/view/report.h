@@ -23,7 +23,7 @@ enum graph_value { GRAPH_PERCENT, GRAPH_PERIOD };
 struct report_opts {
 	u8 columns[REPORT_MAX_COLUMNS]; /* enum column_id, as shown */
 	u32 nr_columns;
-	u32 workers; /* threads; 0: one per CPU */
+	u32 workers;			/* threads; 0: one per CPU */
 	u32 widths[REPORT_MAX_COLUMNS]; /* of the columns in order, wider text is cut; 0: what the text needs */
 
 	enum graph_style graph;
