@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/record_options.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,17 +29,19 @@ static bool parse_scaled(const char *text, const char *units, u64 *out)
 {
 	char *end;
 	const char *unit;
+	u64 scale;
 
 	if (!text || *text < '0' || *text > '9')
 		return false;
+	errno = 0;
 	*out = strtoull(text, &end, 10);
+	if (errno)
+		return false;
 	if (!*end)
 		return true;
 	unit = end[1] ? NULL : strchr(units, *end);
-	if (!unit || *out >> (64 - 10 * (unit - units)) % 64)
-		return false;
-	*out <<= 10 * (unit - units);
-	return true;
+	scale = unit ? 1ull << 10 * (unit - units) : 0;
+	return unit && !__builtin_mul_overflow(*out, scale, out);
 }
 
 static int set_event(void *field, const char *text, const struct notify *to)
@@ -68,7 +71,7 @@ static int set_freq(void *field, const char *text, const struct notify *to)
 	a->freq_max = !strcmp(text, "max");
 	if (a->freq_max)
 		return 0;
-	if (!parse_scaled(text, "BKM", &v) || !v)
+	if (!parse_scaled(text, "BKM", &v) || !v || v == RECORD_UNSET)
 		return notify_error(to, ERR_USAGE, "-F: '%s' is not a frequency in Hz (or max)", text);
 	a->freq = v;
 	return 0;
