@@ -23,7 +23,8 @@ static int parse_events(const struct record_config *c, struct event_specs *specs
 		err = w->is_filter ? event_specs_filter(specs, w->text, to) :
 				     event_specs_parse(specs, w->text, NULL, to);
 	}
-	return err;
+	/* A name that nothing here has is as wrong a use of -e as a misplaced comma. */
+	return err == ERR_NOTFOUND ? ERR_USAGE : err;
 }
 
 static void print_switched(void *ctx, const char *path, u64 bytes)
