@@ -17,6 +17,7 @@
 
 #define RING_BYTES (4u << 20)
 #define RINGS_TOTAL (256u << 20)
+#define GROUP_READ_MAX (16u << 10) /* the kernel lets no group grow beyond what this holds */
 #define LOCKED_NOTE                                                                                                    \
 	"cannot map rings of %u pages: over the limit for locked memory (smaller -m, ulimit -l, or sysctl "            \
 	"kernel.perf_event_mlock_kb)"
@@ -122,12 +123,14 @@ static u32 modest_pages(void)
 
 /*
  * Larger rings absorb longer waits for the disk or for a CPU: on a machine with three busy tasks per CPU, 20 kHz with
- * deep call chains overflowed 128 pages and not 512. So where locked memory is not limited, 4 MB per CPU, less on
- * machines with very many.
+ * deep call chains overflowed 128 pages and not 512. So where locked memory is not limited, 4 MB per ring, less where
+ * there are very many.
  */
 static u32 generous_pages(const struct target *t)
 {
-	u64 share = RINGS_TOTAL / MAX(t->cpus.n, (size_t)1), bytes = RING_BYTES, page = (u64)sysconf(_SC_PAGESIZE);
+	u64 bytes = RING_BYTES, page = (u64)sysconf(_SC_PAGESIZE);
+	size_t rings = t->per_thread ? t->tasks.n : t->cpus.n;
+	u64 share = RINGS_TOTAL / MAX(rings, (size_t)1);
 
 	while (bytes > share && bytes > page)
 		bytes /= 2;
@@ -247,7 +250,7 @@ void event_set_enable(const struct event_set *set, bool on)
  * member. */
 static u64 read_lost_count(const struct open_event *e, int fd)
 {
-	u64 words[64];
+	u64 words[GROUP_READ_MAX / sizeof(u64)];
 	u32 at = 1 + !!(e->attr.read_format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
 		 !!(e->attr.read_format & PERF_FORMAT_TOTAL_TIME_RUNNING);
 	ssize_t n = read(fd, words, sizeof(words));
