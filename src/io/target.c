@@ -90,7 +90,7 @@ static int add_named(struct target *t, const char *list, bool threads, const str
 static int add_user(struct target *t, const char *user, const struct notify *to)
 {
 	struct passwd *pw = all_digits(user) ? NULL : getpwnam(user);
-	uid_t uid = pw ? pw->pw_uid : (uid_t)strtoul(user, NULL, 10);
+	u64 uid = pw ? pw->pw_uid : strtoull(user, NULL, 10);
 	struct dirent *e;
 	struct stat st;
 	DIR *dir;
