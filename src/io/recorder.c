@@ -20,12 +20,17 @@
 
 static int catch_signals(struct recorder *r, sigset_t *before)
 {
+	struct sigaction by_default = { .sa_handler = SIG_DFL }, hup;
 	sigset_t set;
 
+	/* Whoever started us may ignore it; then children would vanish without a status to wait for. */
+	sigaction(SIGCHLD, &by_default, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	/* Under nohup it stays ignored: blocked, it would come through. */
+	if (sigaction(SIGHUP, NULL, &hup) || hup.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGCHLD);
 	if (r->o->output.switch_on == SWITCH_SIGNAL)
 		sigaddset(&set, SIGUSR2);
@@ -143,7 +148,8 @@ static void await_workload(struct recorder *r)
 	struct signalfd_siginfo info;
 	struct timespec pause = { .tv_nsec = 10000000 };
 
-	if (!r->has_workload || workload_ended(&r->workload, false))
+	/* One that was never let go ends by itself. */
+	if (r->workload.go_fd >= 0 || workload_ended(&r->workload, false))
 		return;
 	kill(r->workload.pid, SIGTERM);
 	while (!r->hurry && !workload_ended(&r->workload, false)) {
@@ -158,6 +164,9 @@ static int finish(struct recorder *r)
 	int err;
 
 	event_set_enable(&r->set, false);
+	/* The next file of --switch-output could not be made. */
+	if (r->writer.fd < 0)
+		return ERR_IO;
 	err = r->writer.err ? r->writer.err : recorder_drain(r, true);
 	if (r->o->output.switch_on != SWITCH_NEVER && !err)
 		return recorder_switch_file(r, true);
@@ -185,13 +194,15 @@ static int record(struct recorder *r)
 
 static void close_all(struct recorder *r, const sigset_t *before)
 {
+	bool ran = r->has_workload && r->workload.go_fd < 0;
+
 	writer_abandon(&r->writer);
 	await_workload(r);
 	workload_close(&r->workload);
-	if (r->has_workload && r->workload.reaped) {
+	if (ran && r->workload.reaped) {
 		r->result->has_status = true;
 		r->result->status = workload_exit_status(&r->workload);
-	} else if (r->has_workload && r->result->interrupted) {
+	} else if (ran && r->result->interrupted) {
 		/* It goes on, and its end is not waited for. */
 		r->result->has_status = true;
 		r->result->status = 128 + r->result->signal;
@@ -210,13 +221,13 @@ static void close_all(struct recorder *r, const sigset_t *before)
 	sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-/* A file name, or standard output when that is a pipe and no name was given. */
+/* A file name, or standard output when that is a pipe and no name was given; which has no files to switch. */
 static const char *output_path(const struct output_opts *o)
 {
 	struct stat st;
 
-	if (o->path)
-		return o->path;
+	if (o->path || o->switch_on != SWITCH_NEVER)
+		return o->path ? o->path : "perf.data";
 	return !fstat(STDOUT_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "perf.data";
 }
 

@@ -30,6 +30,8 @@ int recorder_begin_file(struct recorder *r)
 	const struct output_opts *o = &r->o->output;
 	int err = writer_open(&r->writer, r->path, r->notify);
 
+	if (!err && r->writer.pipe && o->switch_on != SWITCH_NEVER)
+		err = notify_error(r->notify, ERR_USAGE, "--switch-output needs a file, and %s is none", r->path);
 	if (!err)
 		err = writer_begin(&r->writer, &r->set, o->zstd_level, recorder_window(r));
 	if (!err && r->writer.pipe)

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "codec/attr.h"
@@ -64,6 +66,37 @@ static int follow_own_link(struct writer *w, const struct stat *st)
 	return 0;
 }
 
+/* The recorder has these blocked and asks for them in its loop. */
+static bool stop_is_pending(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigpending(&set);
+	return sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) || sigismember(&set, SIGHUP);
+}
+
+/* A FIFO or a device. Waits for a FIFO's reader, but not in open, where no signal would end the waiting. */
+static int open_special(const char *path, bool fifo)
+{
+	const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+	struct timespec pause = { .tv_nsec = 20000000 };
+	int fd;
+
+	if (!fifo)
+		return open(path, flags);
+	while ((fd = open(path, flags | O_NONBLOCK)) < 0 && errno == ENXIO) {
+		if (stop_is_pending()) {
+			errno = EINTR;
+			return -1;
+		}
+		nanosleep(&pause, NULL);
+	}
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	return fd;
+}
+
 static int open_path(struct writer *w)
 {
 	struct stat st;
@@ -80,7 +113,7 @@ static int open_path(struct writer *w)
 		return notify_error(w->notify, ERR_USAGE, "%s is a directory: name a file with -o", w->path);
 	if (there && !S_ISREG(st.st_mode)) {
 		w->pipe = true;
-		w->fd = open(w->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		w->fd = open_special(w->path, S_ISFIFO(st.st_mode));
 	} else {
 		err = there ? move_away(w, &st) : 0;
 		if (err)
@@ -292,15 +325,29 @@ static void encode_features(struct writer *w, const struct features *f, struct b
 	bytes_free(&body);
 }
 
+/* All of it, or the errno. */
+static int pwrite_all(int fd, const struct bytes *b, u64 at)
+{
+	for (size_t done = 0; done < b->len;) {
+		ssize_t n = pwrite(fd, b->p + done, b->len - done, (off_t)(at + done));
+
+		if (n > 0)
+			done += (size_t)n;
+		else if (!n || errno != EINTR)
+			return n ? errno : EIO;
+	}
+	return 0;
+}
+
 static int rewrite_header(struct writer *w)
 {
 	struct bytes head = { 0 };
-	bool ok;
+	int failed;
 
 	perfdata_header_encode(&w->header, &head);
-	ok = pwrite(w->fd, head.p, head.len, 0) == (ssize_t)head.len;
+	failed = pwrite_all(w->fd, &head, 0);
 	bytes_free(&head);
-	return ok ? 0 : errno;
+	return failed;
 }
 
 static void end_file(struct writer *w, const struct features *f)
@@ -310,9 +357,9 @@ static void end_file(struct writer *w, const struct features *f)
 
 	w->header.data.size = w->at - w->data_start;
 	encode_features(w, f, &out);
-	if (out.len && pwrite(w->fd, out.p, out.len, (off_t)w->at) != (ssize_t)out.len) {
+	failed = pwrite_all(w->fd, &out, w->at);
+	if (failed) {
 		/* The records are worth more than their description. */
-		failed = errno;
 		memset(w->header.features, 0, sizeof(w->header.features));
 		if (ftruncate(w->fd, (off_t)w->at) || !w->err)
 			w->err = notify_error(w->notify, ERR_IO, "cannot write the features of %s: %s", w->path,

@@ -22,6 +22,14 @@ grep -q "there is no process 999999999" err || fail "no such process: $(cat err)
 "${R[@]}" 2>err
 [ $? = 2 ] || fail "no target: not 2"
 
+"${R[@]}" -e no-such-event -- true 2>err
+[ $? = 2 ] || fail "unknown event: not 2"
+"${R[@]}" -e cpu-clock,, -- true 2>err
+[ $? = 2 ] || fail "wrong syntax of an event: not 2"
+"${R[@]}" --dry-run -- sh -c 'exit 7' || fail "--dry-run: status $?"
+"${R[@]}" --dry-run -c 100B -- true || fail "-c 100B: status $?"
+"${R[@]}" --dry-run -c 18446744073709551617 -- true 2>err && fail "-c over 64 bits: no error"
+
 # A failed start leaves the older recording where it was.
 "${R[@]}" -o kept.data -- true
 cp kept.data copy
@@ -29,10 +37,9 @@ cp kept.data copy
 cmp -s kept.data copy || fail "a failed start took the older recording"
 
 for sig in INT TERM HUP; do
-	"${R[@]}" -o sig.data -- sh -c 'while :; do :; done' &
+	"${R[@]}" -o sig.data -- sh -c "$BURN; : >burnt; while :; do :; done" &
 	pid=$!
-	await test -s sig.data || fail "$sig: no file"
-	sleep 0.3
+	await test -e burnt || fail "$sig: the command does not run"
 	kill -$sig $pid
 	wait $pid
 	status=$?
@@ -40,27 +47,50 @@ for sig in INT TERM HUP; do
 	[ "$(count sig.data SAMPLE)" -gt 10 ] || fail "$sig: samples are missing"
 	"$RETICLE" evlist -i sig.data >/dev/null 2>err || fail "$sig: unreadable"
 	[ -s err ] && fail "$sig: the file is not finished: $(cat err)"
-	rm -f sig.data
+	rm -f sig.data burnt
 done
 
-# A command that does not listen: the second signal ends the waiting for it.
-"${R[@]}" -o deaf.data -- sh -c 'echo $$ >child; trap "" INT TERM; while :; do :; done' &
+# Under nohup a hangup ends nothing.
+(
+	trap '' HUP
+	exec "${R[@]}" -o hup.data -- sh -c ': >started; until [ -e "$0" ]; do sleep 0.05; done; exit 5' "$PWD/hung_up"
+) &
 pid=$!
-await test -s deaf.data || fail "deaf command: no file"
-sleep 0.5
-kill -INT $pid
-sleep 0.5
-kill -INT $pid
+await test -e started || fail "ignored SIGHUP: the command does not run"
+kill -HUP $pid
+sleep 0.2
+: >hung_up
+wait $pid
+status=$?
+[ $status = 5 ] || fail "ignored SIGHUP: status $status"
+
+# A FIFO that nobody reads: waiting for its reader can be interrupted.
+mkfifo fifo
+"${R[@]}" -o fifo -- true 2>err &
+pid=$!
+await pgrep -P $pid >/dev/null || fail "FIFO: the recorder does not run"
+sleep 0.2
+kill -TERM $pid
+await eval "! kill -0 $pid 2>/dev/null" || fail "FIFO without a reader: SIGTERM does not end the waiting"
+
+# A command that does not listen: the second signal ends the waiting for it.
+"${R[@]}" -o deaf.data -- sh -c 'trap ": >heard" TERM; eval "$BURN"; echo $$ >child; while :; do :; done' &
+pid=$!
+await test -s child || fail "deaf command: it does not run"
+kill -TERM $pid
+await test -e heard || fail "deaf command: the signal is not passed on"
+kill -TERM $pid
 wait $pid
 status=$?
 kill -KILL "$(cat child)"
-[ $status = 130 ] || fail "deaf command: status $status after two SIGINT"
+[ $status = 143 ] || fail "deaf command: status $status after two SIGTERM"
 [ "$(count deaf.data SAMPLE)" -gt 10 ] || fail "deaf command: samples are missing"
 
 # A killed recorder: what it had flushed, at least once per second, is there.
+rm -f child
 "${R[@]}" -o killed.data -- sh -c 'echo $$ >child; while :; do :; done' &
 pid=$!
-sleep 2.5
+await has_more killed.data SAMPLE 100 || fail "kill -9: nothing was flushed"
 kill -KILL $pid
 wait $pid 2>/dev/null
 kill "$(cat child)"

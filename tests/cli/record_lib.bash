@@ -22,9 +22,20 @@ spin() {
 	timeout "$1" sh -c 'while :; do :; done'
 	true
 }
+# Source text for sh: spends TICKS hundredths of a second of CPU time, however long that takes on a loaded machine.
+export TICKS=20
+export BURN='until read -r stat </proc/$$/stat && set -- $stat && [ $((${14} + ${15})) -ge $TICKS ]; do :; done'
+# Ends when process $1 has spent 0.2 seconds of CPU time more.
+export UNTIL_BUSY='ticks() { read -r stat </proc/$1/stat; set -- $stat; echo $((${14} + ${15})); }
+end=$(($(ticks $0) + 20))
+until [ $(ticks $0) -ge $end ]; do sleep 0.05; done'
 # How many records of type $2 file $1 holds.
 count() {
 	"$RETICLE" dump -i "$1" --type "$2" | wc -l
+}
+# Are there more than $3 records of type $2 in file $1?
+has_more() {
+	[ "$(count "$1" "$2" 2>/dev/null)" -gt "$3" ]
 }
 # Waits until command "$@" succeeds, 10 seconds at most.
 await() {

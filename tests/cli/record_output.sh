@@ -5,7 +5,7 @@
 . "$SRCDIR/tests/cli/record_lib.bash"
 need_recording
 R=("$RETICLE" record -q -e cpu-clock -g -F 5000)
-BUSY=(timeout 0.4 sh -c 'while :; do :; done')
+BUSY=(sh -c "$BURN")
 
 "${R[@]}" -o - -- "${BUSY[@]}" >pipe.data
 [ "$(count pipe.data SAMPLE)" -gt 100 ] || fail "pipe: $(count pipe.data SAMPLE) samples"
@@ -30,17 +30,19 @@ if [ "$size" -lt 200000 ] || [ "$size" -gt 2000000 ]; then
 	fail "--max-size: $size bytes"
 fi
 
-"${R[@]}" --switch-output=1s --switch-max-files 2 -o switch.data -- timeout 3.5 sh -c 'while :; do :; done'
+"${R[@]}" --switch-output=1s --switch-max-files 2 -o switch.data -- timeout 20 \
+	sh -c 'until set -- switch.data.2* && [ -e "$1" ]; do :; done; while [ -e "$1" ]; do :; done'
 files=(switch.data.2*)
 [ ${#files[@]} = 2 ] || fail "--switch-output: ${#files[@]} files, 2 are to be kept"
 # The first of them began a second after the command did.
 "$RETICLE" report -i "${files[0]}" --stdio >out 2>err || fail "--switch-output: $(cat err)"
 grep -q ' sh \| dash \| bash ' out || fail "--switch-output: names are missing in a later file"
 mkdir sig && cd sig || exit 1
-"${R[@]}" --switch-output -o s.data -- timeout 2 sh -c 'while :; do :; done' &
-sleep 0.7
-kill -USR2 $!
-wait $!
+"${R[@]}" --switch-output -o s.data -- timeout 20 sh -c 'until set -- s.data.2* && [ -e "$1" ]; do :; done' &
+pid=$!
+await test -s s.data || fail "--switch-output=signal: no file"
+kill -USR2 $pid
+wait $pid
 files=(s.data.2*)
 [ ${#files[@]} = 2 ] || fail "--switch-output=signal: ${#files[@]} files"
 exit 0
