@@ -121,6 +121,8 @@ struct graph_opts {
 const struct graph_node *profile_row_graph(const struct profile *p, struct profile_event *e, const struct row *r,
 					   const struct graph_opts *o, struct arena *arena);
 
+#define PROFILE_MADE_UP 512 /* the same everywhere: filters see what is shown */
+
 /* Text of a frame: its symbol's name, or "[dso+0x1234]" when unresolved. NUL-terminated; buf is used only when it has
  * to be made up. */
 const char *profile_frame_name(const struct profile *p, u32 frame, char *buf,

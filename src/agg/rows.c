@@ -56,7 +56,7 @@ static bool frame_kept(struct walk *w, u32 id)
 	const struct frame *frame = frames_get(w->p->frames, id);
 	const struct dso *dso = dsos_at(w->p->dsos, frame->dso);
 	const char *name;
-	char buf[256];
+	char buf[PROFILE_MADE_UP];
 
 	if (!f)
 		return true;
@@ -81,7 +81,7 @@ static u32 dso_key(struct walk *w, u32 dso)
 static u32 srcline_key(struct walk *w, const struct frame *f)
 {
 	struct source_frame at;
-	char text[64];
+	char text[PROFILE_MADE_UP];
 	char *line;
 	u32 id;
 

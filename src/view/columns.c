@@ -97,7 +97,7 @@ static void text_dso(const struct row_view *v, struct bytes *out)
 
 static void text_symbol(const struct row_view *v, struct bytes *out)
 {
-	char made_up[512];
+	char made_up[PROFILE_MADE_UP];
 
 	bytes_str(out, profile_frame_name(v->profile, v->row->keys[SORT_SYMBOL], made_up, sizeof(made_up)));
 }

@@ -30,7 +30,7 @@ struct drawing {
 
 static void put_name(struct drawing *d, u32 frame)
 {
-	char made_up[512];
+	char made_up[PROFILE_MADE_UP];
 	const char *name = profile_frame_name(d->v->profile, frame, made_up, sizeof(made_up));
 
 	bytes_plain(d->out, name, strlen(name));

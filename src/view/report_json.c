@@ -62,7 +62,7 @@ static void write_graph(const struct profile *p, const struct graph_node *n, str
 	bytes_char(out, '[');
 	for (u32 i = 0; i < n->nr_kids; i++) {
 		const struct graph_node *kid = n->kids[i];
-		char made_up[512];
+		char made_up[PROFILE_MADE_UP];
 		const char *name = profile_frame_name(p, kid->frame, made_up, sizeof(made_up));
 
 		bytes_str(out, i ? ",{\"frame\":" : "{\"frame\":");

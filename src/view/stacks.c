@@ -27,7 +27,7 @@ static void rank(struct named *v, size_t n, u32 *ranks)
 
 static const char *frame_name(struct stacks *s, u32 frame)
 {
-	char made_up[512];
+	char made_up[PROFILE_MADE_UP];
 	const char *name = profile_frame_name(s->profile, frame, made_up, sizeof(made_up));
 
 	return name == made_up ? arena_strndup(&s->arena, name, strlen(name)) : name;

@@ -37,6 +37,13 @@ files=(switch.data.2*)
 # The first of them began a second after the command did.
 "$RETICLE" report -i "${files[0]}" --stdio >out 2>err || fail "--switch-output: $(cat err)"
 grep -q ' sh \| dash \| bash ' out || fail "--switch-output: names are missing in a later file"
+"${R[@]}" --switch-output=1h -- true | cat
+files=(perf.data.2*)
+[ -s "${files[0]}" ] || fail "--switch-output with a pipe as standard output: no file"
+mkfifo fifo
+cat fifo >/dev/null &
+"${R[@]}" --switch-output=1h -o fifo -- true 2>err
+[ $? = 2 ] || fail "--switch-output to a FIFO: not a usage error"
 mkdir sig && cd sig || exit 1
 "${R[@]}" --switch-output -o s.data -- timeout 20 sh -c 'until set -- s.data.2* && [ -e "$1" ]; do :; done' &
 pid=$!
