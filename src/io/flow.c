@@ -63,9 +63,16 @@ static void look_at_sample(struct flow *f, const u8 *record, u16 size)
 		mark(f, u64s_at(&s.chain, i));
 }
 
+static void want(struct flow_file *file, u32 pid)
+{
+	file->wanted = true;
+	file->pid = pid;
+}
+
 static void look_at_map(struct flow *f, const struct rec_mmap *m)
 {
 	struct flow_map map = { m->start, m->start + m->len, 0, m->pid };
+	struct flow_file *file;
 
 	map_set(&f->pids, m->pid, 1);
 	if (!(m->prot & PROT_EXEC) || !m->filename.len)
@@ -73,17 +80,19 @@ static void look_at_map(struct flow *f, const struct rec_mmap *m)
 	map.file = strtab_intern(&f->files, m->filename.p, m->filename.len);
 	while (f->of_file.n <= map.file)
 		vec_push(&f->of_file, (struct flow_file){ 0 });
-	if (f->of_file.v[map.file].wanted)
+	file = &f->of_file.v[map.file];
+	if (file->wanted)
 		return;
 	if (f->want_hits)
 		vec_push(&f->maps, map);
 	else
-		f->of_file.v[map.file] = (struct flow_file){ true, m->pid };
-	if (m->build_id_size) {
-		struct flow_build_id id = { .file = map.file, .size = m->build_id_size };
+		want(file, m->pid);
+	if (m->build_id_size && !file->build_id) {
+		struct flow_build_id id = { .size = m->build_id_size };
 
 		memcpy(id.id, m->build_id, sizeof(id.id));
 		vec_push(&f->build_ids, id);
+		file->build_id = (u32)f->build_ids.n;
 	}
 }
 
@@ -188,10 +197,9 @@ bool flow_hit(const struct flow *f, u64 start, u64 end)
 
 static const struct flow_build_id *known_id(const struct flow *f, u32 file)
 {
-	for (size_t i = 0; i < f->build_ids.n; i++)
-		if (f->build_ids.v[i].file == file)
-			return &f->build_ids.v[i];
-	return NULL;
+	u32 id = f->of_file.v[file].build_id;
+
+	return id ? &f->build_ids.v[id - 1] : NULL;
 }
 
 /* Moves from mappings and pages to files. */
@@ -201,7 +209,7 @@ static void note_hits(struct flow *f)
 		const struct flow_map *m = &f->maps.v[i];
 
 		if (!f->of_file.v[m->file].wanted && flow_hit(f, m->start, m->end))
-			f->of_file.v[m->file] = (struct flow_file){ true, m->pid };
+			want(&f->of_file.v[m->file], m->pid);
 	}
 }
 

@@ -24,12 +24,12 @@ struct flow_map { /* one executable mapping */
 };
 
 struct flow_file {
-	bool wanted; /* its build id is: it was hit, or all are wanted */
-	u32 pid;     /* a process that maps it */
+	bool wanted;  /* its build id is: it was hit, or all are wanted */
+	u32 pid;      /* a process that maps it */
+	u32 build_id; /* 1 + index in build_ids of the one that it came with; 0: none */
 };
 
 struct flow_build_id {
-	u32 file;
 	u8 size, id[20];
 };
 
@@ -45,7 +45,7 @@ struct flow {
 	VEC(struct flow_file) of_file;	     /* by id in files */
 	VEC(struct flow_map) maps;	     /* of files that are not wanted yet */
 	size_t settle_at;		     /* maps and pages that are too many */
-	VEC(struct flow_build_id) build_ids; /* that came with the mappings */
+	VEC(struct flow_build_id) build_ids; /* that came with the mappings, one per file */
 	struct map pids;		     /* processes that were seen */
 	struct bytes joined;		     /* a record that wrapped around the ring's end */
 };

@@ -172,6 +172,16 @@ static void one_event(struct event_set *set, struct evlist *l)
 	assert_int_equal(evlist_seal(l, NULL, "test"), 0);
 }
 
+static void free_events(struct event_set *set, struct evlist *l)
+{
+	evlist_free(l);
+	for (size_t i = 0; i < set->events.n; i++) {
+		vec_free(&set->events.v[i].on);
+		free(set->events.v[i].name);
+	}
+	vec_free(&set->events);
+}
+
 static void put_sample(const struct evlist *l, u64 time, u64 ip, u64 caller, struct bytes *out)
 {
 	struct sample s = { .has = SAMPLE_TYPE, .ip = ip, .pid = 7, .tid = 7, .time = time };
@@ -198,6 +208,46 @@ static void count_file(void *ctx, const char *file, u32 pid, const struct flow_b
 	assert_int_equal(pid, 7);
 	assert_null(known);
 	bytes_printf(b, "%s ", file);
+}
+
+static void first_id(void *ctx, const char *file, u32 pid, const struct flow_build_id *known)
+{
+	(void)pid;
+	assert_string_equal(file, "/lib");
+	assert_non_null(known);
+	assert_int_equal(known->size, 20);
+	*(u8 *)ctx = known->id[0];
+}
+
+/* Build ids that come with mappings: one per file is kept, however often it is mapped. */
+static void test_mapped_build_ids(void **state)
+{
+	struct record r = { .h = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_MMAP_BUILD_ID } };
+	struct event_set set = { 0 };
+	struct evlist l = { 0 };
+	struct bytes data = { 0 };
+	struct flow f;
+	u8 id = 0;
+
+	(void)state;
+	one_event(&set, &l);
+	r.mmap = (struct rec_mmap){
+		.pid = 7, .tid = 7, .start = 0x1000, .len = 0x1000, .prot = PROT_EXEC, .filename = { "/lib", 4 }
+	};
+	r.mmap.build_id_size = 20;
+	for (u32 i = 0; i < 100; i++) {
+		r.mmap.build_id[0] = (u8)(i + 1);
+		assert_int_equal(record_encode(&r, &l.trailer, &data), 0);
+	}
+	put_sample(&l, 1000, 0x1234, 0x1234, &data);
+	flow_init(&f, &l, true);
+	flow_look(&f, &(struct iovec){ data.p, data.len }, 1);
+	assert_int_equal(f.build_ids.n, 1);
+	flow_files(&f, first_id, &id);
+	assert_int_equal(id, 1);
+	flow_free(&f);
+	bytes_free(&data);
+	free_events(&set, &l);
 }
 
 /* However the ring's end cuts the records, the same is seen. */
@@ -243,11 +293,7 @@ static void test_flow(void **state)
 		flow_free(&f);
 	}
 	bytes_free(&data);
-	evlist_free(&l);
-	for (size_t i = 0; i < set.events.n; i++)
-		vec_free(&set.events.v[i].on);
-	free(set.events.v[0].name);
-	vec_free(&set.events);
+	free_events(&set, &l);
 }
 
 static u64 count_records(const struct source *s)
@@ -337,13 +383,10 @@ static void test_writer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpulist),
-		cmocka_unit_test(test_maps_line),
-		cmocka_unit_test(test_maps_line_wrong),
-		cmocka_unit_test(test_maps_path),
-		cmocka_unit_test(test_proc_stat),
-		cmocka_unit_test(test_notes),
-		cmocka_unit_test(test_flow),
+		cmocka_unit_test(test_cpulist),		 cmocka_unit_test(test_maps_line),
+		cmocka_unit_test(test_maps_line_wrong),	 cmocka_unit_test(test_maps_path),
+		cmocka_unit_test(test_proc_stat),	 cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_mapped_build_ids), cmocka_unit_test(test_flow),
 		cmocka_unit_test(test_writer),
 	};
 
