@@ -6,25 +6,25 @@
 need_recording
 R=("$RETICLE" record -q -e cpu-clock)
 
-"${R[@]}" -- sh -c 'exit 7'
+"${R[@]}" -o status.data -- sh -c 'exit 7'
 [ $? = 7 ] || fail "exit 7: another status"
-"${R[@]}" -- sh -c 'kill -KILL $$'
+"${R[@]}" -o status.data -- sh -c 'kill -KILL $$'
 [ $? = 137 ] || fail "death by SIGKILL: not 137"
-"${R[@]}" -- ./no-such-command 2>err
+"${R[@]}" -o status.data -- ./no-such-command 2>err
 [ $? = 127 ] || fail "no such command: not 127"
 grep -q "cannot run './no-such-command': No such file" err || fail "no such command: $(cat err)"
 : >plain
-"${R[@]}" -- ./plain 2>err
+"${R[@]}" -o status.data -- ./plain 2>err
 [ $? = 126 ] || fail "not executable: not 126"
-"${R[@]}" -p 999999999 2>err
+"${R[@]}" -o status.data -p 999999999 2>err
 [ $? = 1 ] || fail "no such process: not 1"
 grep -q "there is no process 999999999" err || fail "no such process: $(cat err)"
 "${R[@]}" 2>err
 [ $? = 2 ] || fail "no target: not 2"
 
-"${R[@]}" -e no-such-event -- true 2>err
+"${R[@]}" -o status.data -e no-such-event -- true 2>err
 [ $? = 2 ] || fail "unknown event: not 2"
-"${R[@]}" -e cpu-clock,, -- true 2>err
+"${R[@]}" -o status.data -e cpu-clock,, -- true 2>err
 [ $? = 2 ] || fail "wrong syntax of an event: not 2"
 "${R[@]}" --dry-run -- sh -c 'exit 7' || fail "--dry-run: status $?"
 "${R[@]}" --dry-run -c 100B -- true || fail "-c 100B: status $?"
