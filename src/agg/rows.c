@@ -40,6 +40,7 @@ struct walk {
 	u64 *named;  /* per row: weight of the group that named it */
 	size_t active_cap;
 	u64 group_total; /* of the group that is walked */
+	bool distinct;	 /* no two (group, frame) share a row: no need to look */
 };
 
 static bool in_list(const struct name_list *l, const char *name)
@@ -169,7 +170,7 @@ static u32 find_row(struct walk *w, u32 group, u32 frame)
 		keys[SORT_SRCLINE] = info->srcline;
 		frame = info->symbol;
 	}
-	id = row_by_keys(w, keys, frame);
+	id = w->distinct ? new_row(w, keys, frame) : row_by_keys(w, keys, frame);
 	if (w->group_total >= w->named[id]) {
 		w->named[id] = w->group_total;
 		w->e->rows.v[id].comm = g->comm;
@@ -345,11 +346,29 @@ static void drop_empty_rows(struct profile_event *e, bool children)
 	free(new_id);
 }
 
+/* Puts rows[order[i].row] into place i, in place, one cycle after the other. Uses order up. */
+static void permute(struct row *rows, struct place_in_order *order, u32 n)
+{
+	for (u32 start = 0; start < n; start++) {
+		struct row first = rows[start];
+		u32 at = start;
+
+		while (order[at].row != start) {
+			u32 from = order[at].row;
+
+			rows[at] = rows[from];
+			order[at].row = at;
+			at = from;
+		}
+		rows[at] = first;
+		order[at].row = at;
+	}
+}
+
 static void sort_rows(struct profile *p, struct profile_event *e)
 {
 	size_t n = e->rows.n;
 	struct place_in_order *order = mem_realloc(NULL, n + 1, sizeof(*order));
-	struct row *rows = mem_realloc(NULL, n + 1, sizeof(*rows));
 	u32 *new_id = mem_realloc(NULL, n + 1, sizeof(*new_id));
 
 	for (u32 i = 0; i < n; i++) {
@@ -359,16 +378,12 @@ static void sort_rows(struct profile *p, struct profile_event *e)
 	}
 	if (n)
 		qsort_r(order, n, sizeof(*order), compare_rows, &(struct order){ p, e->rows.v });
-	for (u32 i = 0; i < n; i++) {
-		rows[i] = e->rows.v[order[i].row];
+	for (u32 i = 0; i < n; i++)
 		new_id[order[i].row] = i;
-	}
+	permute(e->rows.v, order, (u32)n);
 	for (u32 i = 0; i < e->tree.nodes.n; i++)
 		if (e->row_of[i] != ID_NONE)
 			e->row_of[i] = new_id[e->row_of[i]];
-	free(e->rows.v);
-	e->rows.v = rows;
-	e->rows.cap = n + 1;
 	free(new_id);
 	free(order);
 }
@@ -396,6 +411,26 @@ static void list_nodes(struct profile_event *e)
 			e->row_nodes[e->row_first[e->row_of[i] + 1]++] = i;
 }
 
+/* Frames that keep their address share a symbol; a process's threads and names share its row. */
+static bool rows_are_distinct(const struct profile *p)
+{
+	const u64 task = 1u << SORT_PID | 1u << SORT_TID, comm = 1u << SORT_COMM;
+
+	return p->sort_keys >> SORT_SYMBOL & 1 && !(p->sort_keys >> SORT_SRCLINE & 1) &&
+	       (p->sort_keys & comm || !(p->sort_keys & task));
+}
+
+static void walk_free(struct walk *w)
+{
+	map_free(&w->by_keys);
+	map_free(&w->by_dso);
+	strtab_free(&w->names);
+	free(w->frames);
+	free(w->last);
+	free(w->active);
+	free(w->named);
+}
+
 void profile_make_rows(struct profile *p, struct profile_event *e, const struct row_filter *filter)
 {
 	struct walk w = { .p = p, .e = e, .filter = filter };
@@ -403,6 +438,7 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 
 	e->row_of = mem_alloc(sizeof(u32) * (e->tree.nodes.n + 1));
 	memset(e->row_of, 0xff, sizeof(u32) * (e->tree.nodes.n + 1));
+	w.distinct = rows_are_distinct(p);
 	w.frames = mem_zalloc(sizeof(*w.frames) * ((size_t)frames_count(p->frames) + 1));
 	w.last = mem_zalloc(sizeof(*w.last) * ((size_t)frames_count(p->frames) + 1));
 	for (u32 top = e->tree.nodes.n ? nodes[0].first_kid : ID_NONE; top != ID_NONE; top = nodes[top].next_kid) {
@@ -412,15 +448,9 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 		else
 			whole_group(&w, top);
 	}
+	walk_free(&w);
 	drop_empty_rows(e, p->children);
 	sort_rows(p, e);
 	list_nodes(e);
 	sum_rows(e);
-	map_free(&w.by_keys);
-	map_free(&w.by_dso);
-	strtab_free(&w.names);
-	free(w.frames);
-	free(w.last);
-	free(w.active);
-	free(w.named);
 }

@@ -14,27 +14,33 @@ struct tree_slot {
 	u32 samples;
 };
 
+/* The table has any number of slots, not a power of two: it is most of what a large report takes in memory. */
+static u32 home(const struct tree_builder *b, u64 key)
+{
+	return (u32)((hash_u64(key) >> 32) * b->nr_slots >> 32);
+}
+
 static struct tree_slot *find(const struct tree_builder *b, u64 key)
 {
-	u32 i = (u32)hash_u64(key) & b->mask;
+	u32 i = home(b, key);
 
 	while (b->slots[i].node != ID_NONE && b->slots[i].key != key)
-		i = (i + 1) & b->mask;
+		i = i + 1 < b->nr_slots ? i + 1 : 0;
 	return &b->slots[i];
 }
 
 static bool is_full(const struct tree_builder *b, size_t nodes)
 {
-	return !b->slots || nodes >= ((size_t)b->mask + 1) / 16 * 11;
+	return nodes >= (size_t)b->nr_slots / 16 * 11;
 }
 
 static void resize(struct tree_builder *b, u32 size)
 {
 	struct tree_slot *old = b->slots;
-	u32 old_size = old ? b->mask + 1 : 0;
+	u32 old_size = b->nr_slots;
 
 	b->slots = mem_realloc(NULL, size, sizeof(*b->slots));
-	b->mask = size - 1;
+	b->nr_slots = size;
 	for (u32 i = 0; i < size; i++)
 		b->slots[i] = (struct tree_slot){ .node = ID_NONE };
 	for (u32 i = 0; i < old_size; i++)
@@ -51,7 +57,7 @@ static struct tree_slot *kid_slot(struct tree_builder *b, u32 node, u32 frame)
 	if (!b->links.n)
 		vec_push(&b->links, (struct tree_link){ ID_NONE, ID_NONE });
 	if (is_full(b, b->links.n))
-		resize(b, b->slots ? (b->mask + 1) * 2 : 1024);
+		resize(b, b->slots ? b->nr_slots / 2 * 3 : 1024);
 	s = find(b, key);
 	if (s->node == ID_NONE) {
 		*s = (struct tree_slot){ .key = key, .node = (u32)b->links.n };
@@ -62,12 +68,8 @@ static struct tree_slot *kid_slot(struct tree_builder *b, u32 node, u32 frame)
 
 void tree_reserve(struct tree_builder *b, size_t n)
 {
-	u32 size = 1024;
-
-	while (n >= (size_t)size / 16 * 11)
-		size *= 2;
 	if (is_full(b, n))
-		resize(b, size);
+		resize(b, (u32)(n / 11 * 16) + 1024);
 	vec_reserve(&b->links, n);
 }
 
@@ -88,7 +90,7 @@ u32 tree_add(struct tree_builder *b, u32 node, u32 frame, u64 weight, u32 sample
 void tree_prefetch(const struct tree_builder *b, u32 node, u32 frame)
 {
 	if (b->slots)
-		__builtin_prefetch(&b->slots[(u32)hash_u64((u64)node << 32 | frame) & b->mask], 1);
+		__builtin_prefetch(&b->slots[home(b, (u64)node << 32 | frame)], 1);
 }
 
 u32 tree_group(struct tree_builder *b, const struct tree_group *g)
@@ -120,11 +122,12 @@ static struct sums *take_sums(struct tree_builder *b)
 	struct sums *sums = mem_realloc(NULL, b->links.n + 1, sizeof(*sums));
 
 	memset(sums, 0, sizeof(*sums));
-	for (u32 i = 0; b->slots && i <= b->mask; i++)
+	for (u32 i = 0; i < b->nr_slots; i++)
 		if (b->slots[i].node != ID_NONE)
 			sums[b->slots[i].node] = (struct sums){ b->slots[i].self, b->slots[i].samples };
 	free(b->slots);
 	b->slots = NULL;
+	b->nr_slots = 0;
 	return sums;
 }
 

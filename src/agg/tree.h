@@ -42,7 +42,7 @@ struct tree_builder {
 	VEC(struct tree_group) groups;
 	struct map group_ids;
 	struct tree_slot *slots; /* hash set of (parent, frame) -> node and its sums */
-	u32 mask;
+	u32 nr_slots;
 };
 
 /* The child of node for frame, added when new. Ids are those of the finished tree. */

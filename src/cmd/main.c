@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the command, parses its options, runs it. Everything else is in the command's own file. */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,12 @@ static int run_command(const struct command *c, int argc, char **argv)
 	return status;
 }
 
+/*
+ * Large blocks are mapped, whatever was freed before: they then grow without being copied and go back to the kernel at once.
+ * Left alone, glibc raises this bound with each block freed.
+ */
+#define MAP_FROM (256 << 10)
+
 int main(int argc, char **argv)
 {
 	struct notify notify = { print_note, (void *)"" };
@@ -139,6 +146,7 @@ int main(int argc, char **argv)
 	const char *name;
 	bool help;
 
+	mallopt(M_MMAP_THRESHOLD, MAP_FROM);
 	if (argc < 2)
 		return refuse_no_command();
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version"))

@@ -25,10 +25,10 @@ int output_close(struct output *o, const struct notify *to);
  * Is memory to be given back although the process ends next? The kernel takes it back faster than thousands of free()s;
  * only leak checkers want to see them.
  */
-#ifdef __has_feature
-#define CMD_FREES __has_feature(address_sanitizer)
-#elif defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CMD_FREES 1
+#elif defined(__has_feature)
+#define CMD_FREES (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #else
 #define CMD_FREES 0
 #endif

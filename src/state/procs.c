@@ -60,6 +60,11 @@ static void timeline_add(struct timeline *t, u64 clock, u32 value)
 {
 	if (t->v.n && t->v.v[t->v.n - 1].value == value)
 		return;
+	/* Tens of thousands of short-lived processes have one or two each. */
+	if (!t->v.cap) {
+		t->v.v = mem_alloc(2 * sizeof(*t->v.v));
+		t->v.cap = 2;
+	}
 	vec_push(&t->v, (struct version){ clock, value });
 }
 
