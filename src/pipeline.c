@@ -228,9 +228,9 @@ int pipeline_profile(const struct pipeline_opts *o, struct session **session, st
 		p = new_profile(s, o);
 		err = collect(s, &filter, p);
 	}
+	if (!err && p->has_inlined)
+		profile_expand_inlined(p);
 	for (size_t i = 0; !err && i < p->events.n; i++) {
-		if (p->has_inlined)
-			profile_expand_inlined(p, &p->events.v[i]);
 		profile_count_stacks(p, &p->events.v[i]);
 		if (!o->no_rows)
 			profile_make_rows(p, &p->events.v[i], &o->rows);

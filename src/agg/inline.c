@@ -4,8 +4,8 @@
  *
  * While samples come in, frames of code with line information keep their address (resolver_opts.by_address). Here the finished tree
  * is built anew: such a frame becomes its function and, below it, one frame per call that was inlined at that address; the same
- * function at another address falls together with it. DWARF is slow, so it is asked once per address, and only for addresses
- * that carry at least one part in MIN_SHARE of the event's weight: what is lighter than that shows nowhere.
+ * function at another address falls together with it. DWARF is slow, so it is asked once per address, and only for
+ * addresses that carry at least one part in MIN_SHARE of an event's weight: what is lighter than that shows nowhere.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +18,12 @@
 /* What a frame becomes: frames[first .. first + n), outermost first. */
 struct expansion {
 	u32 first, n; /* n 0: not known yet */
+	bool heavy;   /* worth asking DWARF for */
 };
 
 struct expander {
 	struct profile *p;
-	const struct profile_event *e;
 	struct expansion *of; /* per frame id */
-	u64 *weight;	      /* per frame id: totals of its nodes */
 	VEC(u32) frames;
 };
 
@@ -53,7 +52,7 @@ static const struct expansion *expand(struct expander *x, u32 id)
 	}
 	function.addr = 0;
 	vec_push(&x->frames, frames_intern(x->p->frames, &function));
-	if (x->weight[id] >= x->e->weight / MIN_SHARE)
+	if (out->heavy)
 		n = dsos_source_at(x->p->dsos, f.dso, f.addr, at, MAX_INLINED);
 	/* at[n - 1] is the function itself. */
 	for (u32 i = n; i-- > 1;)
@@ -62,21 +61,25 @@ static const struct expansion *expand(struct expander *x, u32 id)
 	return out;
 }
 
-static void weigh(struct expander *x)
+/* Marks the frames that carry enough of the event. */
+static void weigh(struct expander *x, const struct profile_event *e, u64 *weight, u32 n)
 {
-	const struct tree *t = &x->e->tree;
+	const struct tree *t = &e->tree;
 
+	memset(weight, 0, n * sizeof(*weight));
 	for (size_t i = 1; i < t->nodes.n; i++)
 		if (t->nodes.v[i].parent)
-			x->weight[t->nodes.v[i].frame] += t->nodes.v[i].total;
+			weight[t->nodes.v[i].frame] += t->nodes.v[i].total;
+	for (u32 i = 0; i < n; i++)
+		x->of[i].heavy |= weight[i] && weight[i] >= e->weight / MIN_SHARE;
 }
 
 #define AHEAD 16
 
 /* Brings in what a later node will touch; its parent has nearly always been through. */
-static void prefetch_node(const struct expander *x, const struct tree_builder *to, const u32 *at, size_t i)
+static void prefetch_node(const struct expander *x, const struct tree *t, const struct tree_builder *to, const u32 *at,
+			  size_t i)
 {
-	const struct tree *t = &x->e->tree;
 	const struct tree_node *n;
 	const struct expansion *e;
 
@@ -88,9 +91,8 @@ static void prefetch_node(const struct expander *x, const struct tree_builder *t
 		tree_prefetch(to, at[n->parent], x->frames.v[e->first]);
 }
 
-static void rebuild(struct expander *x, struct tree_builder *to)
+static void rebuild(struct expander *x, const struct tree *t, struct tree_builder *to)
 {
-	const struct tree *t = &x->e->tree;
 	u32 *at = mem_realloc(NULL, t->nodes.n + 1, sizeof(*at));
 
 	at[0] = 0;
@@ -99,7 +101,7 @@ static void rebuild(struct expander *x, struct tree_builder *to)
 		const struct expansion *e;
 		u32 node;
 
-		prefetch_node(x, to, at, i);
+		prefetch_node(x, t, to, at, i);
 		if (!n->parent) {
 			at[i] = tree_group(to, &t->groups.v[n->frame]);
 			continue;
@@ -124,23 +126,35 @@ static bool any_by_address(const struct frames *frames, u32 n)
 	return false;
 }
 
-void profile_expand_inlined(struct profile *p, struct profile_event *e)
+static void rebuild_event(struct expander *x, struct profile_event *e)
 {
-	u32 n = frames_count(p->frames);
-	struct expander x = { .p = p, .e = e };
 	struct tree_builder to = { 0 };
 
-	p->first_inlined = p->first_inlined ? p->first_inlined : n;
+	tree_reserve(&to, e->tree.nodes.n);
+	rebuild(x, &e->tree, &to);
+	tree_free(&e->tree);
+	tree_finish(&to, &e->tree);
+}
+
+void profile_expand_inlined(struct profile *p)
+{
+	u32 n = frames_count(p->frames);
+	struct expander x = { .p = p };
+	u64 *weight;
+
+	p->first_inlined = n;
 	if (!any_by_address(p->frames, n))
 		return;
 	x.of = mem_zalloc(n * sizeof(*x.of));
-	x.weight = mem_zalloc(n * sizeof(*x.weight));
-	weigh(&x);
-	tree_reserve(&to, e->tree.nodes.n);
-	rebuild(&x, &to);
-	tree_free(&e->tree);
-	tree_finish(&to, &e->tree);
+	weight = mem_alloc(n * sizeof(*weight));
+	for (size_t i = 0; i < p->events.n; i++)
+		weigh(&x, &p->events.v[i], weight, n);
+	free(weight);
+	for (u32 i = 0; i < n; i++)
+		expand(&x, i);
+	dsos_drop_lines(p->dsos); /* before memory is needed for a second tree */
+	for (size_t i = 0; i < p->events.n; i++)
+		rebuild_event(&x, &p->events.v[i]);
 	free(x.of);
-	free(x.weight);
 	vec_free(&x.frames);
 }

@@ -96,7 +96,7 @@ bool dsos_has_lines(struct dsos *d, u32 dso);
 /*
  * Source position and inlined calls at addr, from DWARF, in-process. out[0] is the innermost (inlined) function, the
  * last one the function that the symbol table names. Returns how many entries were written (0: no line information).
- * Strings live as long as d. Thread-safe, slow (cache by address).
+ * Strings live until dsos_drop_lines. Thread-safe, slow (cache by address).
  */
 struct source_frame {
 	const char *function; /* demangled */
@@ -104,6 +104,9 @@ struct source_frame {
 	u32 line;	      /* 0: unknown */
 };
 u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, u32 max);
+
+/* Lets go of all line information, and of what dsos_source_at returned; it is read again when asked for. */
+void dsos_drop_lines(struct dsos *d);
 
 /* What names are missing, and why, as notes for the report's foot: one for all stripped files that had an address without a
  * symbol, and one per DSO that has no symbols at all. */

@@ -112,3 +112,15 @@ u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, 
 		out[n - 1].function = sym != ID_NONE ? dsos_symbol_name(d, dso, sym) : "";
 	return n;
 }
+
+void dsos_drop_lines(struct dsos *d)
+{
+	for (size_t i = 0; i < d->slots.n; i++) {
+		struct dso_slot *s = d->slots.v[i];
+
+		pthread_mutex_lock(&s->lock);
+		dso_lines_free(s->lines);
+		s->lines = NULL;
+		pthread_mutex_unlock(&s->lock);
+	}
+}
