@@ -14,62 +14,70 @@ struct tree_slot {
 	u32 samples;
 };
 
-/* The table has any number of slots, not a power of two: it is most of what a large report takes in memory. */
-static u32 home(const struct tree_builder *b, u64 key)
+/*
+ * The tables are most of what a large report takes in memory, so they are frugal with it: there are TREE_TABLES of them, each
+ * with a share of the keys, so that growing one needs only its own size twice; and their sizes are no powers of two.
+ */
+static u32 home(const struct tree_table *t, u64 hash)
 {
-	return (u32)((hash_u64(key) >> 32) * b->nr_slots >> 32);
+	return (u32)((hash & UINT32_MAX) * t->size >> 32);
 }
 
-static struct tree_slot *find(const struct tree_builder *b, u64 key)
+static struct tree_slot *find(const struct tree_table *t, u64 hash, u64 key)
 {
-	u32 i = home(b, key);
+	u32 i = home(t, hash);
 
-	while (b->slots[i].node != ID_NONE && b->slots[i].key != key)
-		i = i + 1 < b->nr_slots ? i + 1 : 0;
-	return &b->slots[i];
+	while (t->slots[i].node != ID_NONE && t->slots[i].key != key)
+		i = i + 1 < t->size ? i + 1 : 0;
+	return &t->slots[i];
 }
 
-static bool is_full(const struct tree_builder *b, size_t nodes)
+static void resize(struct tree_table *t, u32 size)
 {
-	return nodes >= (size_t)b->nr_slots / 16 * 11;
-}
+	struct tree_table old = *t;
 
-static void resize(struct tree_builder *b, u32 size)
-{
-	struct tree_slot *old = b->slots;
-	u32 old_size = b->nr_slots;
-
-	b->slots = mem_realloc(NULL, size, sizeof(*b->slots));
-	b->nr_slots = size;
+	t->slots = mem_realloc(NULL, size, sizeof(*t->slots));
+	t->size = size;
 	for (u32 i = 0; i < size; i++)
-		b->slots[i] = (struct tree_slot){ .node = ID_NONE };
-	for (u32 i = 0; i < old_size; i++)
-		if (old[i].node != ID_NONE)
-			*find(b, old[i].key) = old[i];
-	free(old);
+		t->slots[i] = (struct tree_slot){ .node = ID_NONE };
+	for (u32 i = 0; i < old.size; i++)
+		if (old.slots[i].node != ID_NONE)
+			*find(t, hash_u64(old.slots[i].key), old.slots[i].key) = old.slots[i];
+	free(old.slots);
+}
+
+static struct tree_table *table_of(const struct tree_builder *b, u64 hash)
+{
+	return (struct tree_table *)&b->tables[hash >> 32 & (TREE_TABLES - 1)];
 }
 
 static struct tree_slot *kid_slot(struct tree_builder *b, u32 node, u32 frame)
 {
-	u64 key = (u64)node << 32 | frame;
+	u64 key = (u64)node << 32 | frame, hash = hash_u64(key);
+	struct tree_table *t = table_of(b, hash);
 	struct tree_slot *s;
 
 	if (!b->links.n)
 		vec_push(&b->links, (struct tree_link){ ID_NONE, ID_NONE });
-	if (is_full(b, b->links.n))
-		resize(b, b->slots ? b->nr_slots / 2 * 3 : 1024);
-	s = find(b, key);
+	if (t->n >= t->size / 16 * 11)
+		resize(t, t->size ? t->size / 2 * 3 : 128);
+	s = find(t, hash, key);
 	if (s->node == ID_NONE) {
 		*s = (struct tree_slot){ .key = key, .node = (u32)b->links.n };
+		t->n++;
 		vec_push(&b->links, (struct tree_link){ frame, node });
 	}
 	return s;
 }
 
+/* A few more than an equal share: keys do not spread quite evenly. */
 void tree_reserve(struct tree_builder *b, size_t n)
 {
-	if (is_full(b, n))
-		resize(b, (u32)(n / 11 * 16) + 1024);
+	u32 size = (u32)(n / TREE_TABLES / 10 * 16) + 128;
+
+	for (u32 i = 0; i < TREE_TABLES; i++)
+		if (b->tables[i].size < size)
+			resize(&b->tables[i], size);
 	vec_reserve(&b->links, n);
 }
 
@@ -89,8 +97,11 @@ u32 tree_add(struct tree_builder *b, u32 node, u32 frame, u64 weight, u32 sample
 
 void tree_prefetch(const struct tree_builder *b, u32 node, u32 frame)
 {
-	if (b->slots)
-		__builtin_prefetch(&b->slots[home(b, (u64)node << 32 | frame)], 1);
+	u64 hash = hash_u64((u64)node << 32 | frame);
+	const struct tree_table *t = table_of(b, hash);
+
+	if (t->size)
+		__builtin_prefetch(&t->slots[home(t, hash)], 1);
 }
 
 u32 tree_group(struct tree_builder *b, const struct tree_group *g)
@@ -122,12 +133,15 @@ static struct sums *take_sums(struct tree_builder *b)
 	struct sums *sums = mem_realloc(NULL, b->links.n + 1, sizeof(*sums));
 
 	memset(sums, 0, sizeof(*sums));
-	for (u32 i = 0; i < b->nr_slots; i++)
-		if (b->slots[i].node != ID_NONE)
-			sums[b->slots[i].node] = (struct sums){ b->slots[i].self, b->slots[i].samples };
-	free(b->slots);
-	b->slots = NULL;
-	b->nr_slots = 0;
+	for (u32 i = 0; i < TREE_TABLES; i++) {
+		struct tree_table *t = &b->tables[i];
+
+		for (u32 k = 0; k < t->size; k++)
+			if (t->slots[k].node != ID_NONE)
+				sums[t->slots[k].node] = (struct sums){ t->slots[k].self, t->slots[k].samples };
+		free(t->slots);
+		*t = (struct tree_table){ 0 };
+	}
 	return sums;
 }
 
@@ -191,7 +205,8 @@ void tree_builder_free(struct tree_builder *b)
 	vec_free(&b->links);
 	vec_free(&b->groups);
 	map_free(&b->group_ids);
-	free(b->slots);
+	for (u32 i = 0; i < TREE_TABLES; i++)
+		free(b->tables[i].slots);
 	*b = (struct tree_builder){ 0 };
 }
 

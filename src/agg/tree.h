@@ -36,13 +36,19 @@ struct tree_link {
 	u32 frame, parent;
 };
 
+#define TREE_TABLES 32
+
+struct tree_table {
+	struct tree_slot *slots;
+	u32 size, n;
+};
+
 /* A tree that grows. A zeroed struct is an empty one. */
 struct tree_builder {
 	VEC(struct tree_link) links;
 	VEC(struct tree_group) groups;
 	struct map group_ids;
-	struct tree_slot *slots; /* hash set of (parent, frame) -> node and its sums */
-	u32 nr_slots;
+	struct tree_table tables[TREE_TABLES]; /* (parent, frame) -> node and its sums */
 };
 
 /* The child of node for frame, added when new. Ids are those of the finished tree. */
