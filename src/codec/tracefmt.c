@@ -112,7 +112,7 @@ static bool divides_by_constant(const char *p, const char *end)
 /* Outside of string constants: how deep do brackets nest, and what is divided by? */
 static bool is_tame(struct str print)
 {
-	const char *end = print.p + print.len;
+	const char *end = print.len ? print.p + print.len : print.p; /* a format without a print line has none */
 	u32 depth = 0;
 	bool quoted = false;
 
