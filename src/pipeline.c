@@ -8,8 +8,8 @@
  *     collector_add           cached by raw stack; on a miss the resolver and the tree                 agg/collector.c
  *       resolver_frame        address -> mapping -> symbol -> frame, cached                            attrib/resolver.c
  *       tree_add              one more sample in a node                                                agg/tree.c
- *   collector_merge           the workers' trees become one
- *   profile_expand_inlined    frames that kept their address become functions and inlined calls        agg/inline.c
+ *   inlined_resolve           frames that kept their address: which calls were inlined there           agg/inline.c
+ *   collected_merge           the workers' trees become one                                            agg/collector.c
  *   profile_make_rows         one walk: rows with selves and totals                                    agg/rows.c
  *
  * What comes out is a struct profile, and views print it.
@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agg/inline.h"
 #include "attrib/group_read.h"
 #include "base/pool.h"
 
@@ -159,6 +160,30 @@ static void slice_time(struct session *s, struct profile *p)
 	p->time_base = first - first % p->time_slice_ns;
 }
 
+/* The workers' results become one, and the profile's. Their trees are gone through once, renaming frames on the way. */
+static void join_results(struct profile *p, struct collector **collectors, u32 workers)
+{
+	u32 nr_trees = (u32)p->evlist->events.n;
+	struct collected **parts = mem_zalloc(workers * sizeof(*parts)), all, *to;
+	struct tree_rename rename;
+	bool renames;
+
+	for (u32 i = 0; i < workers; i++)
+		parts[i] = collector_result(collectors[i]);
+	renames = p->has_inlined && inlined_resolve(p, parts, workers, &rename);
+	collected_init(&all, nr_trees);
+	to = renames ? &all : parts[0];
+	for (u32 i = renames ? 0 : 1; i < workers; i++)
+		collected_merge(to, parts[i], nr_trees, renames ? &rename : NULL);
+	take_results(p, to);
+	collected_free(&all, nr_trees);
+	for (u32 i = 0; i < workers; i++)
+		collector_free(collectors[i]);
+	if (renames)
+		inlined_free(&rename);
+	free(parts);
+}
+
 static int collect(struct session *s, const struct sample_filter *filter, struct profile *p)
 {
 	u32 workers = s->opts.workers ? s->opts.workers : pool_default_workers();
@@ -179,15 +204,9 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	for (u32 i = 0; i < workers; i++)
 		pass.collectors[i] = collector_new(s->procs, s->dsos, s->frames, &s->strings, p->evlist, &copts);
 	pool_run(workers, (u32)s->blocks.n, collect_block, &pass);
-	for (u32 i = 0; i < workers; i++) {
+	for (u32 i = 0; i < workers; i++)
 		p->tally.undecodable += pass.undecodable[i];
-		if (i)
-			collector_merge(pass.collectors[0], pass.collectors[i]);
-		if (i)
-			collector_free(pass.collectors[i]);
-	}
-	take_results(p, collector_result(pass.collectors[0]));
-	collector_free(pass.collectors[0]);
+	join_results(p, pass.collectors, workers);
 	group_read_free(&pass.group_read);
 	vec_free(&pass.members);
 	free(pass.collectors);
@@ -228,8 +247,6 @@ int pipeline_profile(const struct pipeline_opts *o, struct session **session, st
 		p = new_profile(s, o);
 		err = collect(s, &filter, p);
 	}
-	if (!err && p->has_inlined)
-		profile_expand_inlined(p);
 	for (size_t i = 0; !err && i < p->events.n; i++) {
 		profile_count_stacks(p, &p->events.v[i]);
 		if (!o->no_rows)

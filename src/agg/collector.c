@@ -310,19 +310,36 @@ struct collected *collector_result(struct collector *c)
 	return &c->result;
 }
 
-void collector_merge(struct collector *c, struct collector *from)
+void collected_init(struct collected *c, u32 nr_trees)
 {
-	struct collected *to = collector_result(c), *add = collector_result(from);
+	*c = (struct collected){ .tally.first_time = UINT64_MAX };
+	c->trees = mem_zalloc(nr_trees * sizeof(*c->trees));
+	c->weights = mem_zalloc(nr_trees * sizeof(u64));
+	c->hidden = mem_zalloc(nr_trees * sizeof(u64));
+	c->samples = mem_zalloc(nr_trees * sizeof(u64));
+}
 
-	for (u32 i = 0; i < c->nr_trees; i++) {
-		if (add->trees[i].links.n)
-			tree_merge(&to->trees[i], &add->trees[i]);
-		to->weights[i] += add->weights[i];
-		to->hidden[i] += add->hidden[i];
-		to->samples[i] += add->samples[i];
+void collected_free(struct collected *c, u32 nr_trees)
+{
+	for (u32 i = 0; i < nr_trees; i++)
+		tree_builder_free(&c->trees[i]);
+	free(c->trees);
+	free(c->weights);
+	free(c->hidden);
+	free(c->samples);
+}
+
+void collected_merge(struct collected *to, struct collected *from, u32 nr_trees, const struct tree_rename *rename)
+{
+	for (u32 i = 0; i < nr_trees; i++) {
+		if (from->trees[i].links.n)
+			tree_merge(&to->trees[i], &from->trees[i], rename);
+		to->weights[i] += from->weights[i];
+		to->hidden[i] += from->hidden[i];
+		to->samples[i] += from->samples[i];
 	}
-	to->tally.samples += add->tally.samples;
-	to->tally.filtered += add->tally.filtered;
-	to->tally.first_time = MIN(to->tally.first_time, add->tally.first_time);
-	to->tally.last_time = MAX(to->tally.last_time, add->tally.last_time);
+	to->tally.samples += from->tally.samples;
+	to->tally.filtered += from->tally.filtered;
+	to->tally.first_time = MIN(to->tally.first_time, from->tally.first_time);
+	to->tally.last_time = MAX(to->tally.last_time, from->tally.last_time);
 }

@@ -56,8 +56,10 @@ struct collected {
 };
 struct collected *collector_result(struct collector *c);
 
-/* Moves all of `from` into c; both collectors' events must be the same. */
-void collector_merge(struct collector *c, struct collector *from);
+/* Moves all of `from` into `to`, both of that many trees; rename as for tree_merge. */
+void collected_merge(struct collected *to, struct collected *from, u32 nr_trees, const struct tree_rename *rename);
+void collected_init(struct collected *c, u32 nr_trees);
+void collected_free(struct collected *c, u32 nr_trees);
 
 /* A group's comm may be a thread that no record named: bit 31 and its tid. */
 #define COMM_UNNAMED (1u << 31)

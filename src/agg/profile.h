@@ -128,11 +128,6 @@ const struct graph_node *profile_row_graph(const struct profile *p, struct profi
 const char *profile_frame_name(const struct profile *p, u32 frame, char *buf,
 			       size_t size); /* size >= 32 when buf is used */
 
-/* Turns frames that kept their address into functions and the calls inlined there. The events' trees are finished, and so
- * are those that replace them. An inlined frame's own samples count as those of the function it was inlined into, as in
- * perf. Lets go of the DSOs' line information. */
-void profile_expand_inlined(struct profile *p);
-
 /* The next node, after `node`, whose own weight counts for the row of `top` (a node that is no inlined frame): top itself,
  * and the inlined frames under it. Start with node == top; ID_NONE at the end. */
 u32 profile_next_own(const struct profile *p, const struct profile_event *e, u32 top, u32 node);

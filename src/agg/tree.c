@@ -122,46 +122,74 @@ u32 tree_group(struct tree_builder *b, const struct tree_group *g)
 
 #define MERGE_AHEAD 16 /* nodes; a later node's parent has nearly always been through */
 
-struct sums {
+struct tree_sums {
 	u64 self;
 	u32 samples;
 };
 
-/* The sums by node, in exchange for the table: both at once would be the peak of the whole program. */
-static struct sums *take_sums(struct tree_builder *b)
+void tree_settle(struct tree_builder *b)
 {
-	struct sums *sums = mem_realloc(NULL, b->links.n + 1, sizeof(*sums));
-
-	memset(sums, 0, sizeof(*sums));
+	if (b->sums)
+		return;
+	b->sums = mem_realloc(NULL, b->links.n + 1, sizeof(*b->sums));
+	memset(b->sums, 0, (b->links.n + 1) * sizeof(*b->sums));
 	for (u32 i = 0; i < TREE_TABLES; i++) {
 		struct tree_table *t = &b->tables[i];
 
 		for (u32 k = 0; k < t->size; k++)
 			if (t->slots[k].node != ID_NONE)
-				sums[t->slots[k].node] = (struct sums){ t->slots[k].self, t->slots[k].samples };
+				b->sums[t->slots[k].node] = (struct tree_sums){ t->slots[k].self, t->slots[k].samples };
 		free(t->slots);
 		*t = (struct tree_table){ 0 };
 	}
-	return sums;
 }
 
-void tree_merge(struct tree_builder *b, struct tree_builder *from)
+/* The node that a frame, or what it becomes, has below `node`; its sums are added to. */
+static u32 add_renamed(struct tree_builder *b, u32 node, u32 frame, const struct tree_sums *sums,
+		       const struct tree_rename *rename)
 {
-	struct sums *sums = take_sums(from);
+	const u32 *frames = rename ? rename->frames + rename->of[frame].first : &frame;
+	u32 n = rename ? rename->of[frame].n : 1;
+
+	for (u32 i = 0; i + 1 < n; i++)
+		node = tree_kid(b, node, frames[i]);
+	return tree_add(b, node, frames[n - 1], sums->self, sums->samples);
+}
+
+void tree_merge(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename)
+{
 	u32 *at = mem_realloc(NULL, from->links.n + 1, sizeof(*at));
 
+	tree_settle(from);
 	at[0] = 0;
 	for (size_t i = 1; i < from->links.n; i++) {
 		const struct tree_link *l = &from->links.v[i], *later = l + MERGE_AHEAD;
 
 		if (i + MERGE_AHEAD < from->links.n && later->parent < i && later->parent)
-			tree_prefetch(b, at[later->parent], later->frame);
-		at[i] = l->parent ? tree_add(b, at[l->parent], l->frame, sums[i].self, sums[i].samples) :
+			tree_prefetch(b, at[later->parent],
+				      rename ? rename->frames[rename->of[later->frame].first] : later->frame);
+		at[i] = l->parent ? add_renamed(b, at[l->parent], l->frame, &from->sums[i], rename) :
 				    tree_group(b, &from->groups.v[l->frame]);
 	}
 	free(at);
-	free(sums);
 	tree_builder_free(from);
+}
+
+void tree_weigh_frames(const struct tree_builder *b, u64 *weight)
+{
+	u64 *total = mem_zalloc((b->links.n + 1) * sizeof(*total));
+
+	for (size_t i = 0; i < b->links.n; i++)
+		total[i] = b->sums[i].self;
+	for (size_t i = b->links.n; i-- > 1;) {
+		const struct tree_link *l = &b->links.v[i];
+
+		if (!l->parent)
+			continue; /* a group */
+		weight[l->frame] += total[i];
+		total[l->parent] += total[i];
+	}
+	free(total);
 }
 
 static void sum_totals(struct tree *t)
@@ -178,8 +206,7 @@ static void sum_totals(struct tree *t)
 
 void tree_finish(struct tree_builder *b, struct tree *out)
 {
-	struct sums *sums = take_sums(b);
-
+	tree_settle(b);
 	*out = (struct tree){ 0 };
 	vec_reserve(&out->nodes, b->links.n);
 	for (size_t i = 0; i < b->links.n; i++)
@@ -187,16 +214,15 @@ void tree_finish(struct tree_builder *b, struct tree *out)
 							  .parent = b->links.v[i].parent,
 							  .first_kid = ID_NONE,
 							  .next_kid = ID_NONE,
-							  .self = sums[i].self,
-							  .total = sums[i].self,
-							  .samples = sums[i].samples,
-							  .total_samples = sums[i].samples });
+							  .self = b->sums[i].self,
+							  .total = b->sums[i].self,
+							  .samples = b->sums[i].samples,
+							  .total_samples = b->sums[i].samples });
 	sum_totals(out);
 	out->groups.v = b->groups.v;
 	out->groups.n = b->groups.n;
 	out->groups.cap = b->groups.cap;
 	memset(&b->groups, 0, sizeof(b->groups));
-	free(sums);
 	tree_builder_free(b);
 }
 
@@ -207,6 +233,7 @@ void tree_builder_free(struct tree_builder *b)
 	map_free(&b->group_ids);
 	for (u32 i = 0; i < TREE_TABLES; i++)
 		free(b->tables[i].slots);
+	free(b->sums);
 	*b = (struct tree_builder){ 0 };
 }
 

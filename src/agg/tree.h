@@ -49,6 +49,7 @@ struct tree_builder {
 	VEC(struct tree_group) groups;
 	struct map group_ids;
 	struct tree_table tables[TREE_TABLES]; /* (parent, frame) -> node and its sums */
+	struct tree_sums *sums;		       /* by node, in place of the tables: after tree_settle */
 };
 
 /* The child of node for frame, added when new. Ids are those of the finished tree. */
@@ -61,8 +62,19 @@ u32 tree_add(struct tree_builder *b, u32 node, u32 frame, u64 weight, u32 sample
 void tree_prefetch(const struct tree_builder *b, u32 node, u32 frame);
 /* Makes room for n nodes. */
 void tree_reserve(struct tree_builder *b, size_t n);
-/* Adds all of `from` into `b`, and empties `from`. */
-void tree_merge(struct tree_builder *b, struct tree_builder *from);
+/* Nothing will be added any more: the sums stay, the tables go. */
+void tree_settle(struct tree_builder *b);
+/* What frames become in a merge: frame f becomes frames[of[f].first ..], of[f].n of them (1 or more), outermost first. */
+struct tree_rename {
+	const u32 *frames;
+	const struct tree_span {
+		u32 first, n;
+	} * of;
+};
+/* Adds all of `from` into `b`, and empties `from`. rename NULL: frames stay what they are. */
+void tree_merge(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename);
+/* Adds, to weight[frame] of each frame, the totals of its nodes. b is settled. */
+void tree_weigh_frames(const struct tree_builder *b, u64 *weight);
 /* Makes the tree, and empties b. */
 void tree_finish(struct tree_builder *b, struct tree *out);
 

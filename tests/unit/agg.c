@@ -90,7 +90,7 @@ static struct fixture *make(bool children)
 		f->weight += s->weight;
 		add_stack(i % 2 ? &all : &half, f, s);
 	}
-	tree_merge(&all, &half);
+	tree_merge(&all, &half, NULL);
 	tree_finish(&all, &e.tree);
 	e.weight = f->weight;
 	e.samples = STACKS;
