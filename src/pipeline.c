@@ -161,7 +161,7 @@ static void slice_time(struct session *s, struct profile *p)
 }
 
 /* The workers' results become one, and the profile's. Their trees are gone through once, renaming frames on the way. */
-static void join_results(struct profile *p, struct collector **collectors, u32 workers)
+static void join_results(struct session *s, struct profile *p, struct collector **collectors, u32 workers)
 {
 	u32 nr_trees = (u32)p->evlist->events.n;
 	struct collected **parts = mem_zalloc(workers * sizeof(*parts)), all, *to;
@@ -170,6 +170,7 @@ static void join_results(struct profile *p, struct collector **collectors, u32 w
 
 	for (u32 i = 0; i < workers; i++)
 		parts[i] = collector_result(collectors[i]);
+	session_forget_processes(s);
 	renames = p->has_inlined && inlined_resolve(p, parts, workers, &rename);
 	collected_init(&all, nr_trees);
 	to = renames ? &all : parts[0];
@@ -206,7 +207,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	pool_run(workers, (u32)s->blocks.n, collect_block, &pass);
 	for (u32 i = 0; i < workers; i++)
 		p->tally.undecodable += pass.undecodable[i];
-	join_results(p, pass.collectors, workers);
+	join_results(s, p, pass.collectors, workers);
 	group_read_free(&pass.group_read);
 	vec_free(&pass.members);
 	free(pass.collectors);

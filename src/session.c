@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/mem.h"
 #include "state/jit.h"
 
 #define BLOCK_BYTES (1u << 20)
@@ -274,6 +275,13 @@ int session_open(struct session **out, const char *path, const struct session_op
 	}
 	*out = s;
 	return 0;
+}
+
+void session_forget_processes(struct session *s)
+{
+	procs_free(s->procs);
+	s->procs = NULL;
+	mem_trim(); /* they were tens of thousands of small pieces */
 }
 
 void session_close(struct session *s)

@@ -44,6 +44,8 @@ struct session {
 
 int session_open(struct session **out, const char *path, const struct session_opts *opts, const struct notify *notify);
 void session_close(struct session *s);
+/* Processes and their maps are not needed once every sample has its frames; procs is NULL from then on. */
+void session_forget_processes(struct session *s);
 
 /* Tells whoever asked for progress. */
 void session_progress(const struct session *s, const char *what, u64 done, u64 total);

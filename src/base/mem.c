@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,4 +55,9 @@ char *mem_printf(const char *fmt, ...)
 		s = NULL;
 	va_end(ap);
 	return check(s);
+}
+
+void mem_trim(void)
+{
+	malloc_trim(0);
 }

@@ -18,4 +18,7 @@ char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
 char *mem_printf(const char *fmt, ...) PRINTF_LIKE(1, 2); /* caller frees */
 
+/* Gives back to the kernel what was freed and lies between things still in use. Takes milliseconds. */
+void mem_trim(void);
+
 #endif
