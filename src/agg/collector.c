@@ -59,11 +59,7 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 	c->events = events;
 	c->resolver = resolver_new(procs, dsos, frames, &ropts);
 	c->nr_trees = (u32)events->events.n;
-	c->result.trees = mem_zalloc(c->nr_trees * sizeof(*c->result.trees));
-	c->result.weights = mem_zalloc(c->nr_trees * sizeof(u64));
-	c->result.samples = mem_zalloc(c->nr_trees * sizeof(u64));
-	c->result.hidden = mem_zalloc(c->nr_trees * sizeof(u64));
-	c->result.tally.first_time = UINT64_MAX;
+	collected_init(&c->result, c->nr_trees);
 	c->callers = mem_zalloc(CALLER_CACHE * sizeof(*c->callers));
 	c->stacks = mem_zalloc(STACK_CACHE * sizeof(*c->stacks));
 	return c;
@@ -73,12 +69,7 @@ void collector_free(struct collector *c)
 {
 	if (!c)
 		return;
-	for (u32 i = 0; i < c->nr_trees; i++)
-		tree_builder_free(&c->result.trees[i]);
-	free(c->result.trees);
-	free(c->result.weights);
-	free(c->result.samples);
-	free(c->result.hidden);
+	collected_free(&c->result, c->nr_trees);
 	free(c->callers);
 	free(c->stacks);
 	resolver_free(c->resolver);
