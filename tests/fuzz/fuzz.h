@@ -29,4 +29,14 @@ void fuzz_seeds(const struct recipe *r, const struct seed_sink *sink);
 			abort();                                                                                       \
 	} while (0)
 
+/* The whole recording as one input, for targets that take files. */
+static inline void fuzz_whole_recording(const struct recipe *r, const struct seed_sink *sink)
+{
+	struct bytes file = { 0 };
+
+	MUST(!recipe_write(r, &file));
+	sink->give(sink->ctx, file.p, file.len);
+	bytes_free(&file);
+}
+
 #endif

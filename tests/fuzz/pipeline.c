@@ -34,9 +34,5 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 void fuzz_seeds(const struct recipe *r, const struct seed_sink *sink)
 {
-	struct bytes file = { 0 };
-
-	MUST(!recipe_write(r, &file));
-	sink->give(sink->ctx, file.p, file.len);
-	bytes_free(&file);
+	fuzz_whole_recording(r, sink);
 }
