@@ -26,11 +26,11 @@ static void put_text(struct bytes *out, const char *name, const struct capabilit
 		     color ? COLOR_OFF : "");
 	bytes_plain(out, (const char *)r->detail.p, r->detail.len);
 	bytes_char(out, '\n');
-	if (!r->todo.len)
+	if (!r->remedy.len)
 		return;
 	bytes_repeat(out, ' ', (int)width + 11);
 	bytes_str(out, "-> ");
-	bytes_plain(out, (const char *)r->todo.p, r->todo.len);
+	bytes_plain(out, (const char *)r->remedy.p, r->remedy.len);
 	bytes_char(out, '\n');
 }
 
@@ -39,10 +39,10 @@ static void put_json(struct bytes *out, const char *name, const struct capabilit
 	bytes_printf(out, "%s\n  {\"name\": \"%s\", \"state\": \"%s\", \"detail\": \"", first ? "" : ",", name,
 		     capability_state_name(r->state));
 	bytes_json(out, (const char *)r->detail.p, r->detail.len);
-	bytes_str(out, "\", \"todo\": ");
-	if (r->todo.len) {
+	bytes_str(out, "\", \"remedy\": ");
+	if (r->remedy.len) {
 		bytes_char(out, '"');
-		bytes_json(out, (const char *)r->todo.p, r->todo.len);
+		bytes_json(out, (const char *)r->remedy.p, r->remedy.len);
 		bytes_str(out, "\"}");
 	} else {
 		bytes_str(out, "null}");

@@ -64,7 +64,7 @@ void capability_probe(const struct capability *c, const struct capability_env *e
 void capability_report_free(struct capability_report *r)
 {
 	bytes_free(&r->detail);
-	bytes_free(&r->todo);
+	bytes_free(&r->remedy);
 }
 
 const char *capability_state_name(enum capability_state s)
@@ -91,7 +91,7 @@ bool capability_sysctl(const struct capability_env *env, const char *name, s64 *
 	return end != NULL;
 }
 
-void capability_say(struct capability_report *r, enum capability_state state, const char *todo, const char *fmt, ...)
+void capability_say(struct capability_report *r, enum capability_state state, const char *remedy, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -100,10 +100,10 @@ void capability_say(struct capability_report *r, enum capability_state state, co
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	r->state = state;
-	r->detail.len = r->todo.len = 0;
+	r->detail.len = r->remedy.len = 0;
 	bytes_str(&r->detail, text);
-	if (todo)
-		bytes_str(&r->todo, todo);
+	if (remedy)
+		bytes_str(&r->remedy, remedy);
 }
 
 static void probe_kernel(const struct capability_env *env, struct capability_report *r)
@@ -209,11 +209,11 @@ static void probe_rights(const struct capability_env *env, struct capability_rep
 		if (has)
 			bytes_printf(&r->detail, "%s%s", n++ ? ", " : "", rows[i].name);
 		else if (!(admin && rows[i].cap >= CAP_PERFMON) && rows[i].why)
-			bytes_printf(&r->todo, "%s%s %s", r->todo.len ? ", " : "", rows[i].name, rows[i].why);
+			bytes_printf(&r->remedy, "%s%s %s", r->remedy.len ? ", " : "", rows[i].name, rows[i].why);
 	}
 	if (!n)
 		bytes_str(&r->detail, "none of those that matter");
-	if (r->todo.len && !admin)
+	if (r->remedy.len && !admin)
 		r->state = CAPABILITY_LIMITED;
 }
 

@@ -12,7 +12,7 @@ enum capability_state { CAPABILITY_OK, CAPABILITY_LIMITED, CAPABILITY_NO };
 struct capability_report {
 	enum capability_state state;
 	struct bytes detail; /* text, without a NUL */
-	struct bytes todo;   /* what would enable it; empty: nothing to do, or nothing can be done */
+	struct bytes remedy; /* what would enable it; empty: nothing to do, or nothing can be done */
 };
 
 /* Where probes look; all members are set. */
@@ -42,8 +42,8 @@ const char *capability_state_name(enum capability_state s); /* "ok", "limited", 
 bool capability_has(const struct capability_env *env, u32 cap);
 /* A number below procfs/sys; false when it cannot be read. */
 bool capability_sysctl(const struct capability_env *env, const char *name, s64 *out);
-/* Sets the state and the texts; todo may be NULL. */
-void capability_say(struct capability_report *r, enum capability_state state, const char *todo, const char *fmt, ...)
+/* Sets the state and the texts; remedy may be NULL. */
+void capability_say(struct capability_report *r, enum capability_state state, const char *remedy, const char *fmt, ...)
 	PRINTF_LIKE(4, 5);
 
 /* capability_pmu.c */

@@ -186,12 +186,12 @@ static bool is_other(const struct sysfs_pmu *p)
 }
 
 static void report_pmus(const struct capability_env *env, struct capability_report *r,
-			bool (*wanted)(const struct sysfs_pmu *), const char *missing, const char *todo)
+			bool (*wanted)(const struct sysfs_pmu *), const char *missing, const char *remedy)
 {
 	r->state = CAPABILITY_OK;
 	if (list_pmus(env, &r->detail, wanted))
 		return;
-	capability_say(r, CAPABILITY_NO, todo, "%s", missing);
+	capability_say(r, CAPABILITY_NO, remedy, "%s", missing);
 }
 
 #ifdef __aarch64__

@@ -270,6 +270,6 @@ void capability_features(const struct capability_env *env, struct capability_rep
 #endif
 	for (u32 i = 0; optional[i]; i++) {
 		r->state = CAPABILITY_LIMITED;
-		bytes_printf(&r->todo, "%s%s", i ? ", " : "build with ", optional[i]);
+		bytes_printf(&r->remedy, "%s%s", i ? ", " : "build with ", optional[i]);
 	}
 }

@@ -61,7 +61,7 @@ static const struct capability *find(const char *name)
 struct expected {
 	const char *name;
 	enum capability_state state;
-	const char *detail, *todo; /* parts; todo NULL: nothing to do */
+	const char *detail, *remedy; /* parts; remedy NULL: nothing to do */
 };
 
 static void compare(const struct file *files, u32 n, const struct expected *rows, u32 nr_rows)
@@ -75,11 +75,11 @@ static void compare(const struct file *files, u32 n, const struct expected *rows
 
 		capability_probe(find(rows[i].name), &env, &r);
 		bytes_char(&r.detail, 0);
-		bytes_char(&r.todo, 0);
+		bytes_char(&r.remedy, 0);
 		if (r.state != rows[i].state || !strstr((char *)r.detail.p, rows[i].detail) ||
-		    (rows[i].todo ? !strstr((char *)r.todo.p, rows[i].todo) : *r.todo.p))
+		    (rows[i].remedy ? !strstr((char *)r.remedy.p, rows[i].remedy) : *r.remedy.p))
 			fail_msg("%s: %s, '%s', '%s'", rows[i].name, capability_state_name(r.state), (char *)r.detail.p,
-				 (char *)r.todo.p);
+				 (char *)r.remedy.p);
 		capability_report_free(&r);
 	}
 	capability_env_free(&env);
