@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Schedule: the lengths of a sampling event's periods, one after the other.
+ *
+ * Plain: the same period again and again. Alternating: one long period, then a batch of short ones, so that windows
+ * short enough to belong to one function are cut out at the cost of ordinary sampling. The names are those of the
+ * kernel's review (period_long, period_short, period_jitter, batch_count).
+ */
+#ifndef CODEC_SCHEDULE_H
+#define CODEC_SCHEDULE_H
+
+#include "base/types.h"
+
+struct schedule {
+	u64 period_long;
+	u64 period_short; /* 0: plain, each period is period_long */
+	u32 batch_count;  /* short periods after each long one; 1 and up when period_short is set */
+	/* Lengths: a period p is drawn uniformly from p - jitter/2 .. p + jitter/2 (rounded down); less than 2 p - 1. */
+	u64 jitter_long, jitter_short;
+};
+
+struct schedule_state {
+	u64 random;    /* the generator's state; seeded by schedule_start */
+	u32 shorts;    /* short periods still to come in this batch */
+	bool in_short; /* the period that runs now is a short one */
+};
+
+/* NULL when it can be run, else what is wrong with it, in words. */
+const char *schedule_check(const struct schedule *s);
+/* Long and short periods of one turn: what an event's rate is about. */
+u64 schedule_whole(const struct schedule *s);
+void schedule_start(struct schedule_state *st, u64 seed);
+/* The length of the next period: the first one is long. Never 0. */
+u64 schedule_next(const struct schedule *s, struct schedule_state *st);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codec/vpmu.h"
+
+#define CACHE(level, op, result)                                                                                       \
+	(PERF_COUNT_HW_CACHE_##level | PERF_COUNT_HW_CACHE_OP_##op << 8 | PERF_COUNT_HW_CACHE_RESULT_##result << 16)
+#define HW(event) PERF_TYPE_HARDWARE, PERF_COUNT_HW_##event
+#define SW(event) PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##event
+
+/* Raw events carry the numbers of Arm's PMUv3 (Arm ARM, D13), on every simulated core: they are documented for all. */
+const struct vpmu_event_name vpmu_events[] = {
+	{ "cycles", HW(CPU_CYCLES), VC_CYCLES },
+	{ "instructions", HW(INSTRUCTIONS), VC_INSTRUCTIONS },
+	{ "cache-references", HW(CACHE_REFERENCES), VC_LLC_REFERENCES },
+	{ "cache-misses", HW(CACHE_MISSES), VC_LLC_MISSES },
+	{ "branches", HW(BRANCH_INSTRUCTIONS), VC_BRANCHES },
+	{ "branch-misses", HW(BRANCH_MISSES), VC_BRANCH_MISSES },
+	{ "bus-cycles", HW(BUS_CYCLES), VC_CYCLES },
+	{ "ref-cycles", HW(REF_CPU_CYCLES), VC_CYCLES },
+	{ "stalled-cycles-frontend", HW(STALLED_CYCLES_FRONTEND), VC_STALL_FRONTEND },
+	{ "stalled-cycles-backend", HW(STALLED_CYCLES_BACKEND), VC_STALL_BACKEND },
+	{ "L1-dcache-loads", PERF_TYPE_HW_CACHE, CACHE(L1D, READ, ACCESS), VC_L1D_LOADS },
+	{ "L1-dcache-load-misses", PERF_TYPE_HW_CACHE, CACHE(L1D, READ, MISS), VC_L1D_LOAD_MISSES },
+	{ "L1-dcache-stores", PERF_TYPE_HW_CACHE, CACHE(L1D, WRITE, ACCESS), VC_L1D_STORES },
+	{ "L1-dcache-store-misses", PERF_TYPE_HW_CACHE, CACHE(L1D, WRITE, MISS), VC_L1D_STORE_MISSES },
+	{ "L1-icache-load-misses", PERF_TYPE_HW_CACHE, CACHE(L1I, READ, MISS), VC_L1I_MISSES },
+	{ "LLC-loads", PERF_TYPE_HW_CACHE, CACHE(LL, READ, ACCESS), VC_LLC_LOADS },
+	{ "LLC-load-misses", PERF_TYPE_HW_CACHE, CACHE(LL, READ, MISS), VC_LLC_LOAD_MISSES },
+	{ "LLC-stores", PERF_TYPE_HW_CACHE, CACHE(LL, WRITE, ACCESS), VC_LLC_STORES },
+	{ "LLC-store-misses", PERF_TYPE_HW_CACHE, CACHE(LL, WRITE, MISS), VC_LLC_STORE_MISSES },
+	{ "dTLB-loads", PERF_TYPE_HW_CACHE, CACHE(DTLB, READ, ACCESS), VC_DTLB_LOADS },
+	{ "dTLB-load-misses", PERF_TYPE_HW_CACHE, CACHE(DTLB, READ, MISS), VC_DTLB_LOAD_MISSES },
+	{ "dTLB-stores", PERF_TYPE_HW_CACHE, CACHE(DTLB, WRITE, ACCESS), VC_DTLB_STORES },
+	{ "dTLB-store-misses", PERF_TYPE_HW_CACHE, CACHE(DTLB, WRITE, MISS), VC_DTLB_STORE_MISSES },
+	{ "branch-loads", PERF_TYPE_HW_CACHE, CACHE(BPU, READ, ACCESS), VC_BRANCHES },
+	{ "branch-load-misses", PERF_TYPE_HW_CACHE, CACHE(BPU, READ, MISS), VC_BRANCH_MISSES },
+	{ "cpu-clock", SW(CPU_CLOCK), VC_TIME_NS },
+	{ "task-clock", SW(TASK_CLOCK), VC_TIME_NS },
+	{ "dummy", SW(DUMMY), VC_NONE },
+	{ "r8", PERF_TYPE_RAW, 0x08, VC_INSTRUCTIONS },	  /* INST_RETIRED */
+	{ "re", PERF_TYPE_RAW, 0x0e, VC_RETURNS },	  /* BR_RETURN_RETIRED */
+	{ "r10", PERF_TYPE_RAW, 0x10, VC_BRANCH_MISSES }, /* BR_MIS_PRED */
+	{ "r11", PERF_TYPE_RAW, 0x11, VC_CYCLES },	  /* CPU_CYCLES */
+	{ "r16", PERF_TYPE_RAW, 0x16, VC_L2_REFERENCES }, /* L2D_CACHE */
+	{ "r17", PERF_TYPE_RAW, 0x17, VC_L2_MISSES },	  /* L2D_CACHE_REFILL */
+	{ "r21", PERF_TYPE_RAW, 0x21, VC_BRANCHES },	  /* BR_RETIRED */
+	{ "r22", PERF_TYPE_RAW, 0x22, VC_BRANCH_MISSES }, /* BR_MIS_PRED_RETIRED */
+	{ "r23", PERF_TYPE_RAW, 0x23, VC_STALL_FRONTEND },
+	{ "r24", PERF_TYPE_RAW, 0x24, VC_STALL_BACKEND },
+	/* Top-down in slots. Arm has no number for slots, calls and bad speculation: those are ours, above 0x10000. */
+	{ "r3a", PERF_TYPE_RAW, 0x3a, VC_SLOTS_RETIRING }, /* OP_RETIRED */
+	{ "r3d", PERF_TYPE_RAW, 0x3d, VC_SLOTS_BACKEND },  /* STALL_SLOT_BACKEND */
+	{ "r3e", PERF_TYPE_RAW, 0x3e, VC_SLOTS_FRONTEND }, /* STALL_SLOT_FRONTEND */
+	{ "r10000", PERF_TYPE_RAW, 0x10000, VC_SLOTS },
+	{ "r10001", PERF_TYPE_RAW, 0x10001, VC_SLOTS_BAD_SPECULATION },
+	{ "r10002", PERF_TYPE_RAW, 0x10002, VC_CALLS },
+};
+const u32 nr_vpmu_events = sizeof(vpmu_events) / sizeof(vpmu_events[0]);
+
+const char *const vpmu_core_names[NR_VPMU_CORES] = {
+	[VPMU_GENERIC_X86] = "generic-x86",
+	[VPMU_NEOVERSE_N1] = "neoverse-n1",
+};
+
+int vpmu_count_of(const struct attr *a)
+{
+	if (a->flags & ATTR_EXCLUDE_USER)
+		return -1;
+	for (u32 i = 0; i < nr_vpmu_events; i++)
+		if (vpmu_events[i].type == a->type && vpmu_events[i].config == a->config)
+			return vpmu_events[i].count;
+	return -1;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plugin's inner contract: what there is per simulated thread, and who calls whom.
+ *
+ *   plugin.c   registers with QEMU and hands its callbacks on
+ *   block.c    a block of guest code becomes a list of operations (decode_*.c says what each is)
+ *   core.c     runs blocks: settles the one that ended, counts, predicts, stalls; finds the operation at which a count
+ *              reaches what an armed event waits for, and calls sampler_overflow there
+ *   predictor.c, cache.c, model.c   the simulated core's parts and its table of sizes and costs
+ *   sampler.c  periods, samples, throttling: what the kernel's perf core does
+ *   callstack.c, regs.c  exact call chains; the guest's registers
+ *   tasks.c    threads, processes, mappings: what the kernel's side-band says. exec.c follows execve
+ *   channel.c  chunks of the shared memory
+ *   truth.c    exact counts per instruction, call path and window
+ *
+ * Everything per thread hangs on struct vthread; the process's own state on struct vprocess, which plugin.c keeps (QEMU
+ * gives callbacks no argument to find it by).
+ */
+#ifndef VPMU_VTHREAD_H
+#define VPMU_VTHREAD_H
+
+#include "base/bytes.h"
+#include "codec/record.h"
+#include "codec/sample.h"
+#include "codec/vpmu.h"
+
+struct core;	  /* core.h: counters' machinery of one thread: predictor, caches, armed events, the block that runs */
+struct sampler;	  /* sampler.h: schedules and layouts of the events, per thread or per virtual CPU */
+struct callstack; /* callstack.h */
+struct truth;	  /* truth.h; NULL when not asked for */
+struct tasks;	  /* tasks.h: the process's mappings, handlers of signals */
+
+struct vprocess {
+	struct vpmu_control *control; /* shared with the recorder */
+	bool arm64;		      /* the guest's architecture; else x86_64 */
+	u32 pid;		      /* as recorded */
+	s32 real_pid;
+	struct tasks *tasks;
+	struct vthread *threads; /* list, under tasks' lock */
+};
+
+struct vthread {
+	struct vprocess *process;
+	struct vthread *next;
+	u32 pid, tid, cpu; /* as recorded */
+	s32 real_tid;
+	u64 counts[NR_VPMU_COUNTS]; /* exact up to the operation that core.c stands at whenever it calls out */
+	u64 time_base; /* ns: this thread's clock is time_base + counts[VC_TIME_NS] + what interrupts cost */
+	struct core *core;
+	struct sampler *sampler;
+	struct callstack *stack;
+	struct truth *truth;
+	/* channel.c */
+	s32 chunk;	     /* index of the one that it writes, or -1 */
+	struct bytes record; /* the one that is being built */
+};
+
+/* This thread's; made (with its FORK or COMM records) when it is first asked for, in the thread itself. */
+struct vthread *vthread_self(void);
+
+/* --- core.c --- */
+/* An event that waits: when counts[count] reaches `at`, core.c calls sampler_overflow, which sets a new `at`. */
+struct armed {
+	u8 count; /* VC_* */
+	u8 event; /* index in control->events */
+	u64 at;	  /* UINT64_MAX: not now */
+};
+struct core_at {  /* where the thread stands at an overflow */
+	u64 pc;	  /* of the operation whose cost reached the count */
+	u64 addr; /* of its last memory access, or 0 */
+};
+/* The armed events of t; sampler.c fills them when a thread starts. At most VPMU_EVENTS_MAX. */
+struct armed *core_armed(struct vthread *t);
+void core_set_armed(struct vthread *t, u32 nr);
+/* Settles the block that has run last, so that counts hold all that was executed. Before a syscall, at an end. */
+void core_settle(struct vthread *t);
+
+/* --- sampler.c --- */
+void sampler_start(struct vthread *t);
+void sampler_stop(struct vthread *t);
+void sampler_overflow(struct vthread *t, struct armed *a, const struct core_at *at);
+
+/* --- callstack.c: core.c tells it each call, return and indirect jump, at entry of the block that follows it --- */
+struct frame_event {
+	u64 from;   /* pc of the call, return or jump */
+	u64 expect; /* a call: the address behind it */
+	u64 to;	    /* where the thread is now */
+};
+void callstack_call(struct vthread *t, const struct frame_event *e);
+void callstack_return(struct vthread *t, const struct frame_event *e);
+void callstack_jump(struct vthread *t, const struct frame_event *e); /* indirect */
+/* Return addresses, innermost first; at most max. The sample's own pc is not among them. */
+u32 callstack_chain(const struct vthread *t, u64 *chain, u32 max);
+
+/* --- regs.c: the guest's registers, right at block entry only --- */
+bool regs_available(const struct vprocess *p);
+u64 regs_stack_pointer(const struct vthread *t);
+
+/* --- tasks.c --- */
+/* Code of this page is translated for the first time (host: where QEMU has it): its mapping gets its MMAP2 record. */
+void tasks_code_page(struct vprocess *p, u64 pc, const void *host);
+/* Nanoseconds of the thread's clock; never less than the newest side-band record's. */
+u64 tasks_time(const struct vthread *t);
+
+/* --- channel.c --- */
+/* Puts one whole record (t->record, or any) into t's chunk. Waits for a free one while the recorder lives. */
+void channel_put(struct vthread *t, const struct bytes *record);
+void channel_close(struct vthread *t); /* gives its chunk up */
+
+/* --- truth.c: all are cheap no-ops where t->truth is NULL, so callers need not ask --- */
+void truth_start(struct vthread *t);
+void truth_window(struct vthread *t, const struct vpmu_event *e, u64 id, u64 pc);
+void truth_end(struct vthread *t);
+
+#endif
