@@ -48,6 +48,8 @@ struct vthread {
 	u64 time_base; /* ns: this thread's clock is time_base + counts[VC_TIME_NS] + what interrupts cost */
 	struct core *core;
 	struct sampler *sampler;
+	bool sampler_waits; /* for the entry of the next block */
+	bool first;	    /* of the whole recording: the one that was there when events were opened */
 	struct callstack *stack;
 	struct truth *truth;
 	/* channel.c */
@@ -69,7 +71,9 @@ struct core_at {  /* where the thread stands at an overflow */
 	u64 pc;	  /* of the operation whose cost reached the count */
 	u64 addr; /* of its last memory access, or 0 */
 };
-/* The armed events of t; sampler.c fills them when a thread starts. At most VPMU_EVENTS_MAX. */
+/* The armed events of t; sampler.c fills them when a thread starts. Any call into sampler.c may change each `at`, so
+ * core.c looks at all of them again after it; those that are due at one operation are told in their order here. */
+#define ARMED_MAX (2 * VPMU_EVENTS_MAX + 1)
 struct armed *core_armed(struct vthread *t);
 void core_set_armed(struct vthread *t, u32 nr);
 /* Settles the block that has run last, so that counts hold all that was executed. Before a syscall, at an end. */
@@ -77,8 +81,15 @@ void core_settle(struct vthread *t);
 
 /* --- sampler.c --- */
 void sampler_start(struct vthread *t);
+/* The thread ends: samples that still wait are taken, READ and LOST_SAMPLES records written. Counts are settled. */
 void sampler_stop(struct vthread *t);
+/* a->at is reached. When it returns a->at is above the count again. */
 void sampler_overflow(struct vthread *t, struct armed *a, const struct core_at *at);
+/* Some samples want the guest's registers: while t->sampler_waits, core.c calls this at the entry of a block (counts
+ * settled, pc: its first instruction). */
+void sampler_entry(struct vthread *t, u64 pc);
+/* The thread is about to leave for a syscall at pc (counts settled): late samples come no later than this. */
+void sampler_leave(struct vthread *t, u64 pc);
 
 /* --- callstack.c: core.c tells it each call, return and indirect jump, at entry of the block that follows it --- */
 struct frame_event {

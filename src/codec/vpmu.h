@@ -102,6 +102,7 @@ struct vpmu_event { /* one that was asked for, in group order */
 	u64 id;			  /* of its samples; on virtual CPU c: id + c * nr_events */
 	u32 leader;		  /* index of the group's leader; its own when alone */
 	u32 count;		  /* VC_* */
+	u32 limit;		  /* samples that a thread takes of it, then no more (term nr=); 0: any number */
 };
 
 #define VPMU_MAGIC 0x554d505645435452 /* "RTCEVPMU" */
