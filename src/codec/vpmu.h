@@ -141,6 +141,7 @@ struct vpmu_control {
 	_Atomic u32 started; /* processes that ran under the plugin */
 	_Atomic u32 escaped; /* programs that could not be followed (another architecture, set-uid, no file) */
 	_Atomic u64 lost;    /* records that found no free chunk because the recorder is gone */
+	_Atomic u32 done;    /* set by the recorder when it takes no more chunks: nobody waits for a free one then */
 	struct vpmu_chunk chunks[VPMU_CHUNKS];
 };
 
