@@ -25,3 +25,33 @@ struct str elf_notes_gnu_id(struct cursor notes)
 	}
 	return (struct str){ NULL, 0 };
 }
+
+struct str elf_head_gnu_id(struct cursor head)
+{
+	struct cursor c = head, segments = head, notes;
+	struct str id = { NULL, 0 };
+	const u8 *ident = cursor_bytes(&c, EI_NIDENT);
+	u32 nr;
+
+	if (!ident || memcmp(ident, ELFMAG, SELFMAG) || ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
+		return id;
+	cursor_skip(&c, offsetof(Elf64_Ehdr, e_phoff) - EI_NIDENT);
+	cursor_skip(&segments, cursor_u64(&c));
+	cursor_skip(&c, offsetof(Elf64_Ehdr, e_phentsize) - offsetof(Elf64_Ehdr, e_shoff));
+	if (cursor_u16(&c) != sizeof(Elf64_Phdr))
+		return id;
+	nr = cursor_u16(&c);
+	for (u32 i = 0; i < nr && !segments.bad && !id.len; i++) {
+		struct cursor s = cursor_sub(&segments, sizeof(Elf64_Phdr));
+		u32 type = cursor_u32(&s);
+
+		cursor_skip(&s, offsetof(Elf64_Phdr, p_offset) - 4);
+		notes = head;
+		cursor_skip(&notes, cursor_u64(&s));
+		cursor_skip(&s, offsetof(Elf64_Phdr, p_filesz) - offsetof(Elf64_Phdr, p_vaddr));
+		notes = cursor_sub(&notes, cursor_u64(&s));
+		if (type == PT_NOTE && !s.bad && !notes.bad)
+			id = elf_notes_gnu_id(notes);
+	}
+	return id;
+}

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/procmaps.h"
+#include "codec/procmaps.h"
 #include "io/sideband.h"
 #include "io/smallfile.h"
 

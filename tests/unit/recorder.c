@@ -16,7 +16,7 @@
 #include "io/build_id.h"
 #include "io/cpulist.h"
 #include "io/flow.h"
-#include "io/procmaps.h"
+#include "codec/procmaps.h"
 #include "io/sideband.h"
 #include "io/source.h"
 #include "io/writer.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One line of /proc/PID/maps. */
-#ifndef IO_PROCMAPS_H
-#define IO_PROCMAPS_H
+#ifndef CODEC_PROCMAPS_H
+#define CODEC_PROCMAPS_H
 
 #include "base/bytes.h"
 #include "base/types.h"

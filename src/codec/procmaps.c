@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "io/procmaps.h"
+#include "codec/procmaps.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chunks of the shared memory (codec/vpmu.h). What threads call is in vthread.h. */
+#ifndef VPMU_CHANNEL_H
+#define VPMU_CHANNEL_H
+
+#include "vpmu/vthread.h"
+
+/*
+ * A program starts: chunks that an earlier one with this process id left open (it became this one by exec, or it is
+ * dead and its number was given again) are closed, for nobody else would know that they are done.
+ */
+void channel_adopt(struct vpmu_control *control, s32 real_pid);
+
+#endif

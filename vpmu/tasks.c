@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads and processes.
+ *
+ * Ids are given where a thread or process is asked for (in its parent), not where it first runs, so that they do not
+ * depend on how the system schedules. The records about a thread are written by itself, at its first instruction, with
+ * its parent's ids and clock where the kernel would have written them from the parent.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "vpmu/channel.h"
+#include "vpmu/tasks_impl.h"
+
+static u32 next_id(struct vprocess *p)
+{
+	return atomic_fetch_add(&p->control->next_id, 1) + 1;
+}
+
+static const struct vpmu_event *tracking_event(const struct vprocess *p)
+{
+	return &p->control->events[p->control->tracking];
+}
+
+bool tasks_wants(const struct vprocess *p, u64 flag)
+{
+	return !p->control->options.totals_only && p->control->nr_events && tracking_event(p)->attr.flags & flag;
+}
+
+u64 tasks_time(const struct vthread *t)
+{
+	u64 own = t->time_base + t->counts[VC_TIME_NS], newest = atomic_load(&t->process->control->time_ns);
+
+	return MAX(own, newest);
+}
+
+/* Samples that are taken behind a record must sort behind it, whichever chunk they are in. */
+static u64 time_of_record(struct vthread *t)
+{
+	_Atomic u64 *newest = &t->process->control->time_ns;
+	u64 now = tasks_time(t), seen = atomic_load(newest);
+
+	while (seen <= now && !atomic_compare_exchange_weak(newest, &seen, now + 1))
+		;
+	return now;
+}
+
+void tasks_put(struct vthread *t, struct record *r, u64 *time)
+{
+	const struct vprocess *p = t->process;
+	const struct vpmu_event *e = tracking_event(p);
+	struct trailer_layout trailer = trailer_layout(&e->attr);
+	struct bytes out = { 0 };
+	u64 id = e->id + (p->control->options.cpus ? (u64)t->cpu * p->control->nr_events : 0);
+
+	r->sid.time = time_of_record(t);
+	r->sid.id = r->sid.stream_id = id;
+	r->sid.cpu = t->cpu;
+	if (!r->sid.pid) {
+		r->sid.pid = t->pid;
+		r->sid.tid = t->tid;
+	}
+	if (time)
+		*time = r->sid.time;
+	if (!record_encode(r, &trailer, &out))
+		channel_put(t, &out);
+	bytes_free(&out);
+}
+
+static void put_comm(struct vthread *t, const char *comm, bool exec)
+{
+	struct record r = { .h = { .type = PERF_RECORD_COMM, .misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0 } };
+
+	if (!tasks_wants(t->process, ATTR_COMM))
+		return;
+	r.comm = (struct rec_comm){ t->pid, t->tid, { comm, (u32)strlen(comm) }, exec };
+	tasks_put(t, &r, NULL);
+}
+
+static void put_fork(struct vthread *t, u32 ppid, u32 ptid)
+{
+	struct record r = { .h.type = PERF_RECORD_FORK };
+
+	if (!tasks_wants(t->process, ATTR_TASK | ATTR_MMAP | ATTR_MMAP2 | ATTR_COMM))
+		return;
+	r.task = (struct rec_task){ .pid = t->pid, .ppid = ppid, .tid = t->tid, .ptid = ptid };
+	r.sid.pid = ppid;
+	r.sid.tid = ptid;
+	tasks_put(t, &r, &r.task.time);
+}
+
+static void put_exit(struct vthread *t)
+{
+	struct record r = { .h.type = PERF_RECORD_EXIT };
+	u32 ppid = t->process->tasks->ppid;
+
+	if (!tasks_wants(t->process, ATTR_TASK | ATTR_MMAP | ATTR_MMAP2 | ATTR_COMM))
+		return;
+	r.task = (struct rec_task){ .pid = t->pid, .ppid = ppid, .tid = t->tid, .ptid = ppid };
+	tasks_put(t, &r, &r.task.time);
+}
+
+static void put_totals(struct vthread *t)
+{
+	struct bytes out = { 0 };
+
+	bytes_u32(&out, VPMU_RECORD_TOTALS);
+	bytes_u16(&out, 0);
+	bytes_u16(&out, 16 + sizeof(t->counts));
+	bytes_u32(&out, t->pid);
+	bytes_u32(&out, t->tid);
+	bytes_put(&out, t->counts, sizeof(t->counts));
+	channel_put(t, &out);
+	bytes_free(&out);
+}
+
+bool tasks_option(struct tasks_start *s, const char *arg)
+{
+	if (!strncmp(arg, "pid=", 4))
+		s->pid = (u32)strtoul(arg + 4, NULL, 10);
+	else if (!strncmp(arg, "ppid=", 5))
+		s->ppid = (u32)strtoul(arg + 5, NULL, 10);
+	else if (!strncmp(arg, "clock=", 6))
+		s->clock = strtoull(arg + 6, NULL, 10);
+	else if (!strncmp(arg, "comm=", 5)) {
+		memset(s->comm, 0, sizeof(s->comm));
+		for (u32 i = 0; i < sizeof(s->comm) - 1 && arg[5 + 2 * i] && arg[6 + 2 * i]; i++)
+			s->comm[i] = (char)strtoul((char[]){ arg[5 + 2 * i], arg[6 + 2 * i], 0 }, NULL, 16);
+	} else
+		return false;
+	return true;
+}
+
+void tasks_new(struct vprocess *p, const struct tasks_start *s)
+{
+	struct vpmu_control *control = p->control;
+
+	p->tasks = mem_zalloc(sizeof(*p->tasks));
+	pthread_mutex_init(&p->tasks->lock, NULL);
+	p->tasks->start = *s;
+	p->real_pid = getpid();
+	if (control->options.real_ids) {
+		p->pid = (u32)p->real_pid;
+		p->tasks->ppid = (u32)getppid();
+	} else {
+		p->pid = s->pid ? s->pid : next_id(p);
+		p->tasks->ppid = s->ppid;
+	}
+	channel_adopt(control, p->real_pid);
+	atomic_fetch_add(&control->started, 1);
+}
+
+void tasks_vcpu_init(struct vprocess *p, struct vthread *parent, unsigned vcpu)
+{
+	struct newborn b = { .vcpu = vcpu };
+
+	if (!parent)
+		return;
+	b.tid = p->control->options.real_ids ? 0 : next_id(p);
+	b.ptid = parent->tid;
+	b.clock = tasks_time(parent);
+	tasks_lock(p);
+	vec_push(&p->tasks->newborns, b);
+	tasks_unlock(p);
+}
+
+static bool newborn_take(struct tasks *k, unsigned vcpu, struct newborn *out)
+{
+	for (size_t i = k->newborns.n; i-- > 0;)
+		if (k->newborns.v[i].vcpu == vcpu) {
+			*out = k->newborns.v[i];
+			k->newborns.v[i] = k->newborns.v[--k->newborns.n];
+			return true;
+		}
+	return false;
+}
+
+static void program_name(const struct tasks *k, char comm[16])
+{
+	const char *path = k->start.comm[0] ? NULL : qemu_plugin_path_to_binary();
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	memset(comm, 0, 16);
+	strncpy(comm, slash ? slash + 1 : path ? path : k->start.comm, 15);
+	free((char *)path);
+}
+
+void tasks_thread_start(struct vthread *t, unsigned vcpu)
+{
+	struct vprocess *p = t->process;
+	struct newborn b = { 0 };
+	bool is_first, is_thread;
+	char comm[16];
+	int kept = errno;
+
+	tasks_lock(p);
+	is_first = !p->tasks->has_started;
+	p->tasks->has_started = true;
+	is_thread = !is_first && newborn_take(p->tasks, vcpu, &b);
+	t->next = p->threads;
+	p->threads = t;
+	tasks_unlock(p);
+	t->real_tid = (s32)syscall(SYS_gettid);
+	t->pid = p->pid;
+	t->tid = p->control->options.real_ids ? (u32)t->real_tid : is_thread ? b.tid : p->pid;
+	t->time_base = is_thread ? b.clock : p->tasks->start.clock;
+	if (is_thread)
+		put_fork(t, p->pid, b.ptid);
+	if (is_first) {
+		program_name(p->tasks, comm);
+		put_comm(t, comm, true);
+	}
+	errno = kept;
+}
+
+static bool thread_unlink(struct vthread *t)
+{
+	bool found = false;
+
+	tasks_lock(t->process);
+	for (struct vthread **at = &t->process->threads; *at && !found; at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			found = true;
+			break;
+		}
+	tasks_unlock(t->process);
+	return found;
+}
+
+void tasks_thread_end(struct vthread *t)
+{
+	int kept = errno;
+
+	if (thread_unlink(t)) {
+		put_totals(t);
+		put_exit(t);
+		channel_close(t);
+	}
+	errno = kept;
+}
+
+void tasks_process_end(struct vprocess *p)
+{
+	while (p->threads)
+		tasks_thread_end(p->threads);
+}
+
+void tasks_fork_prepare(struct vprocess *p)
+{
+	const struct vthread *t = vthread_self();
+
+	tasks_lock(p);
+	p->tasks->forked.pid = p->control->options.real_ids ? 0 : next_id(p);
+	p->tasks->forked.ptid = t->tid;
+	p->tasks->forked.clock = tasks_time(t);
+}
+
+void tasks_fork_parent(struct vprocess *p)
+{
+	tasks_unlock(p);
+}
+
+void tasks_fork_child(struct vprocess *p, struct vthread *t)
+{
+	struct tasks *k = p->tasks;
+	u32 ppid = p->pid;
+
+	pthread_mutex_init(&k->lock, NULL);
+	k->newborns.n = 0;
+	p->real_pid = getpid();
+	p->pid = k->forked.pid ? k->forked.pid : (u32)p->real_pid;
+	k->ppid = ppid;
+	p->threads = t;
+	channel_adopt(p->control, p->real_pid);
+	atomic_fetch_add(&p->control->started, 1);
+	if (!t)
+		return;
+	t->next = NULL;
+	t->chunk = -1;
+	t->pid = t->tid = p->pid;
+	t->real_tid = p->real_pid;
+	t->time_base = k->forked.clock;
+	memset(t->counts, 0, sizeof(t->counts));
+	put_fork(t, ppid, k->forked.ptid);
+}
+
+void tasks_syscall(struct vthread *t, s64 num, const u64 args[6])
+{
+	(void)args;
+	(void)num;
+	(void)t;
+}
+
+void tasks_syscall_return(struct vthread *t, s64 num, s64 ret)
+{
+	static const s64 mapping_calls[2][3] = { { 9, 10, 11 }, { 222, 226, 215 } }; /* mmap, mprotect, munmap */
+
+	if (ret < 0 && ret > -4096)
+		return;
+	for (u32 i = 0; i < 3; i++)
+		if (num == mapping_calls[t->process->arm64][i])
+			maps_forget(t->process);
+}
