@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "vpmu/channel.h"
+#include "vpmu/qemu.h"
 #include "vpmu/tasks_impl.h"
 
 static u32 next_id(struct vprocess *p)
@@ -180,10 +181,10 @@ static bool newborn_take(struct tasks *k, unsigned vcpu, struct newborn *out)
 static void program_name(const struct tasks *k, char comm[16])
 {
 	const char *path = k->start.comm[0] ? NULL : qemu_plugin_path_to_binary();
-	const char *slash = path ? strrchr(path, '/') : NULL;
+	const char *slash = path ? strrchr(path, '/') : NULL, *name = slash ? slash + 1 : path ? path : k->start.comm;
 
 	memset(comm, 0, 16);
-	strncpy(comm, slash ? slash + 1 : path ? path : k->start.comm, 15);
+	memcpy(comm, name, strnlen(name, 15));
 	free((char *)path);
 }
 
@@ -206,6 +207,7 @@ void tasks_thread_start(struct vthread *t, unsigned vcpu)
 	t->pid = p->pid;
 	t->tid = p->control->options.real_ids ? (u32)t->real_tid : is_thread ? b.tid : p->pid;
 	t->time_base = is_thread ? b.clock : p->tasks->start.clock;
+	t->first = is_first && !p->tasks->start.pid;
 	if (is_thread)
 		put_fork(t, p->pid, b.ptid);
 	if (is_first) {
@@ -280,6 +282,7 @@ void tasks_fork_child(struct vprocess *p, struct vthread *t)
 		return;
 	t->next = NULL;
 	t->chunk = -1;
+	t->first = false;
 	t->pid = t->tid = p->pid;
 	t->real_tid = p->real_pid;
 	t->time_base = k->forked.clock;

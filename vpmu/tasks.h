@@ -12,7 +12,7 @@
 /* What a program that was started by exec takes over from the one before it, through the plugin's arguments. */
 struct tasks_start {
 	u32 pid, ppid; /* 0: the first program */
-	u64 clock;	   /* ns */
+	u64 clock;     /* ns */
 	char comm[16];
 };
 
@@ -47,6 +47,5 @@ void tasks_fork_child(struct vprocess *p, struct vthread *t);
 /* Syscall callbacks. An execve that can be followed does not return from tasks_syscall. Counts must be settled. */
 void tasks_syscall(struct vthread *t, s64 num, const u64 args[6]);
 void tasks_syscall_return(struct vthread *t, s64 num, s64 ret);
-
 
 #endif

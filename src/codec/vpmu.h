@@ -114,7 +114,8 @@ struct vpmu_event { /* one that was asked for, in group order */
 enum vpmu_chunk_state { VPMU_CHUNK_FREE, VPMU_CHUNK_OPEN, VPMU_CHUNK_CLOSED };
 
 struct vpmu_chunk {
-	_Atomic u32 state; /* FREE -> OPEN by a thread (compare and swap); -> CLOSED by it; -> FREE by the recorder */
+	_Atomic u32 state; /* FREE -> OPEN by a thread (compare and swap); -> CLOSED by it; -> FREE by the recorder,
+			  which sets used and owner to 0 before */
 	_Atomic u32 used;  /* bytes of whole records */
 	_Atomic u64 turn;  /* when it was opened, and again when it was closed: a number that only grows */
 	_Atomic s32 owner; /* real process id: when that is gone, an open chunk can be taken */
@@ -137,7 +138,7 @@ struct vpmu_control {
 	/* From here on the plugin writes. */
 	_Atomic u64 turn;    /* of chunks */
 	_Atomic u64 time_ns; /* no record that is written from now on is older than this (see doc/vpmu.md, time) */
-	_Atomic u32 next_id; /* thread and process ids, from 1 */
+	_Atomic u32 next_id; /* the last thread or process id that was given: 0 at first */
 	_Atomic u32 started; /* processes that ran under the plugin */
 	_Atomic u32 escaped; /* programs that could not be followed (another architecture, set-uid, no file) */
 	_Atomic u64 lost;    /* records that found no free chunk because the recorder is gone */
