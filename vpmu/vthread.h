@@ -76,6 +76,8 @@ struct core_at {  /* where the thread stands at an overflow */
 #define ARMED_MAX (2 * VPMU_EVENTS_MAX + 1)
 struct armed *core_armed(struct vthread *t);
 void core_set_armed(struct vthread *t, u32 nr);
+/* Nanoseconds that so many cycles take. */
+u64 core_ns(const struct vthread *t, u64 cycles);
 /* Settles the block that has run last, so that counts hold all that was executed. Before a syscall, at an end. */
 void core_settle(struct vthread *t);
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "vpmu/rate.h"
+
+#define SECOND_NS 1000000000ull
+#define LEAST_WEIGHT 8 /* one eighth of an estimate is believed in the long run */
+
+void rate_start(struct rate *r, u64 time_ns, u64 value)
+{
+	*r = (struct rate){ .period = 1, .time_ns = time_ns, .value = value };
+}
+
+static u64 wanted_period(u64 freq, u64 ns, u64 count)
+{
+	unsigned __int128 period = (unsigned __int128)count * SECOND_NS / ((unsigned __int128)ns * freq);
+
+	return period > INT64_MAX ? INT64_MAX : (u64)period;
+}
+
+void rate_train(struct rate *r, u64 freq, u64 time_ns, u64 value)
+{
+	u64 ns = time_ns - r->time_ns, count = value - r->value;
+	s64 wanted, weight;
+
+	if (!count || !freq)
+		return;
+	/* Faster than the clock ticks: at least one tick is near enough for a first guess. */
+	wanted = (s64)wanted_period(freq, MAX(ns, 1), count);
+	r->estimates = MIN(r->estimates + 1, LEAST_WEIGHT + 1);
+	weight = MAX(r->estimates - 1, 1);
+	r->period = (u64)MAX((s64)r->period + (wanted - (s64)r->period) / weight, 1);
+	r->time_ns = time_ns;
+	r->value = value;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the sampler: its state, and what its two files share. sampler.c decides when a sample is taken,
+ * sampler_record.c what stands in it.
+ */
+#ifndef VPMU_SAMPLER_H
+#define VPMU_SAMPLER_H
+
+#include "vpmu/rate.h"
+#include "vpmu/vthread.h"
+
+/* One event of a thread, or of a virtual CPU. "Value" is what the event has counted since it was enabled. */
+struct sampler_event {
+	u64 value;	   /* while it stands still */
+	u64 base;	   /* while it counts: the thread's count less this is the value */
+	u64 begun, period; /* the period that runs: the value at which it began; its length */
+	struct schedule_state turn;
+	struct rate rate; /* by frequency only */
+	u64 lost;	  /* samples that were dropped */
+	u32 taken;	  /* samples, for the event's limit */
+	u64 tick;	  /* of the clock, in which */
+	u32 in_tick;	  /* it took so many samples */
+	bool counts, throttled, ended;
+	bool waits;	 /* an overflow whose sample is still to be taken, */
+	u64 wait_period; /* the period that it ended */
+};
+
+/* All that outlives the thread's leaving a virtual CPU, or an exec. No pointers: it may lie in shared memory. */
+struct sampler_state {
+	bool begun;	/* false: never loaded before; zeroed memory is such a state */
+	bool enabled;	/* the delay is over */
+	u64 elapsed_ns; /* enabled for so long, */
+	u64 since_ns;	/* and since the thread's own clock stood here */
+	u64 random;	/* of skid */
+	u64 seen;	/* samples, lost ones too */
+	u64 lost;	/* records that no LOST record told of yet */
+	struct sampler_event events[VPMU_EVENTS_MAX];
+};
+
+struct sampler {
+	const struct vpmu_control *control;
+	struct sampler_state state;
+	u32 nr_armed;
+	u8 armed[VPMU_EVENTS_MAX]; /* event -> its place in the armed list; NOT_ARMED: takes no samples */
+	u8 late[VPMU_EVENTS_MAX];  /* the same for the moment at which its late sample is taken */
+	u8 tick;		   /* place of the clock's tick */
+	struct sample_layout *layouts;
+	u64 *chain; /* room for the longest chain and stack dump that an event wants */
+	u32 chain_max;
+	u8 *stack;
+	struct bytes words; /* read values that are being put together */
+	struct bytes out;   /* the record */
+};
+
+#define NOT_ARMED 0xff
+
+static inline u64 sampler_clock(const struct vthread *t)
+{
+	return t->time_base + t->counts[VC_TIME_NS];
+}
+
+/* How long the events have been enabled. */
+static inline u64 sampler_elapsed(const struct vthread *t)
+{
+	const struct sampler_state *s = &t->sampler->state;
+
+	return s->elapsed_ns + (s->enabled ? sampler_clock(t) - s->since_ns : 0);
+}
+
+static inline u64 sampler_value(const struct vthread *t, u32 event)
+{
+	const struct sampler_event *e = &t->sampler->state.events[event];
+
+	return e->counts ? t->counts[t->sampler->control->events[event].count] - e->base : e->value;
+}
+
+/* The thread leaves its virtual CPU, or its program by exec: its events stand still and their state goes to *to. */
+void sampler_save(struct vthread *t, struct sampler_state *to);
+/* It goes on from there. */
+void sampler_load(struct vthread *t, const struct sampler_state *from);
+
+/* --- sampler_record.c --- */
+bool sampler_wants_registers(const struct vthread *t, u32 event);
+int sampler_layouts(struct sampler *s);
+void sampler_layouts_free(struct sampler *s);
+/* The sample of an overflow that ended `period`. exact: at is where the overflow was. */
+void sampler_put_sample(struct vthread *t, u32 event, u64 period, const struct core_at *at, bool exact);
+void sampler_put_throttle(struct vthread *t, u32 event, bool on);
+void sampler_put_lost(struct vthread *t, u32 event, u64 lost);
+void sampler_put_lost_samples(struct vthread *t, u32 event, u64 lost);
+void sampler_put_read(struct vthread *t, u32 event);
+
+#endif

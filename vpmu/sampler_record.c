@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What stands in the sampler's records: field by field what Linux gives for a sample of user space.
+ *
+ * Where Linux asks the PMU and a PMU has no answer, this one has none either: data_src is "not available", weight,
+ * transaction and physical address are 0, a raw field is 4 bytes of 0, the branch stack is empty.
+ */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "vpmu/sampler.h"
+
+#define READ_LOST (1ull << 4)	      /* PERF_FORMAT_LOST */
+#define CHAIN_DEFAULT 127	      /* kernel.perf_event_max_stack */
+#define DATA_SRC_NONE 0x1e05080021ull /* PERF_MEM_NA: each part says "not available" */
+#define GUEST_PAGE 4096ull
+#define WANTS_REGISTERS (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_STACK_USER)
+
+static const struct vpmu_event *event_of(const struct vthread *t, u32 i)
+{
+	return &t->sampler->control->events[i];
+}
+
+bool sampler_wants_registers(const struct vthread *t, u32 event)
+{
+	return event_of(t, event)->attr.sample_type & WANTS_REGISTERS && regs_available(t->process);
+}
+
+int sampler_layouts(struct sampler *s)
+{
+	u32 stack = 0;
+
+	s->layouts = mem_zalloc(sizeof(*s->layouts) * MAX(s->control->nr_events, 1));
+	s->chain_max = CHAIN_DEFAULT;
+	for (u32 i = 0; i < s->control->nr_events; i++) {
+		const struct attr *a = &s->control->events[i].attr;
+		int err = sample_layout_init(&s->layouts[i], a, NULL, NULL);
+
+		if (err)
+			return err;
+		s->chain_max = MAX(s->chain_max, a->sample_max_stack);
+		stack = MAX(stack, a->sample_stack_user);
+	}
+	s->chain = mem_alloc((s->chain_max + 1) * sizeof(u64));
+	s->stack = mem_alloc(MAX(stack, 1));
+	return 0;
+}
+
+void sampler_layouts_free(struct sampler *s)
+{
+	free(s->layouts);
+	free(s->chain);
+	free(s->stack);
+	bytes_free(&s->words);
+	bytes_free(&s->out);
+}
+
+/* On virtual CPUs each event has an id per CPU. */
+static u64 id_of(const struct vthread *t, u32 event)
+{
+	const struct vpmu_control *c = t->sampler->control;
+
+	return c->events[event].id + (c->options.cpus ? (u64)t->cpu * c->nr_events : 0);
+}
+
+/* --- read values --- */
+
+static void put_times(const struct vthread *t, u64 format, struct bytes *b)
+{
+	u64 elapsed = sampler_elapsed(t);
+
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		bytes_u64(b, elapsed);
+	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		bytes_u64(b, elapsed);
+}
+
+static void put_member(const struct vthread *t, u32 event, u64 format, struct bytes *b)
+{
+	bytes_u64(b, sampler_value(t, event));
+	if (!(format & PERF_FORMAT_GROUP))
+		put_times(t, format, b);
+	if (format & PERF_FORMAT_ID)
+		bytes_u64(b, id_of(t, event));
+	if (format & READ_LOST)
+		bytes_u64(b, t->sampler->state.events[event].lost);
+}
+
+/* The leader comes first, then its members as they were opened; the words of each, without what stands before them. */
+static u32 put_members(const struct vthread *t, u32 event, u64 format, struct bytes *b)
+{
+	u32 leader = event_of(t, event)->leader, n = 1;
+
+	if (!(format & PERF_FORMAT_GROUP)) {
+		put_member(t, event, format, b);
+		return 1;
+	}
+	put_member(t, leader, format, b);
+	for (u32 i = 0; i < t->sampler->control->nr_events; i++) {
+		if (i == leader || event_of(t, i)->leader != leader)
+			continue;
+		put_member(t, i, format, b);
+		n++;
+	}
+	return n;
+}
+
+static void fill_read(struct vthread *t, u32 event, struct sample *out)
+{
+	struct bytes *b = &t->sampler->words;
+	u64 format = event_of(t, event)->attr.read_format;
+
+	b->len = 0;
+	out->read.nr = put_members(t, event, format, b);
+	out->read.time_enabled = out->read.time_running = sampler_elapsed(t);
+	out->read.raw = (struct u64s){ b->p, (u32)(b->len / sizeof(u64)), false };
+}
+
+/* --- samples --- */
+
+/* The context mark, the sample's own pc, then return addresses: max_stack counts all but the mark. */
+static void fill_chain(struct vthread *t, const struct attr *a, u64 pc, struct sample *out)
+{
+	struct sampler *s = t->sampler;
+	u32 max = a->sample_max_stack ? a->sample_max_stack : CHAIN_DEFAULT, n = 0;
+
+	if (!(a->flags & ATTR_EXCLUDE_CALLCHAIN_USER)) {
+		s->chain[n++] = (u64)PERF_CONTEXT_USER;
+		s->chain[n++] = pc;
+		n += callstack_chain(t, s->chain + n, max - 1);
+	}
+	out->chain = (struct u64s){ (const u8 *)s->chain, n, false };
+}
+
+void sampler_put_sample(struct vthread *t, u32 event, u64 period, const struct core_at *at, bool exact)
+{
+	static const u8 no_raw[4];
+	struct sampler *s = t->sampler;
+	const struct vpmu_event *v = event_of(t, event);
+	const struct attr *a = &v->attr;
+	struct sample sample = {
+		.has = a->sample_type,
+		.misc = PERF_RECORD_MISC_USER | (exact && attr_precise_ip(a) ? PERF_RECORD_MISC_EXACT_IP : 0),
+		.pid = t->pid,
+		.tid = t->tid,
+		.cpu = t->cpu,
+		.ip = at->pc,
+		.addr = at->addr,
+		.id = id_of(t, event),
+		.period = period,
+		.raw = no_raw,
+		.raw_size = sizeof(no_raw),
+		.data_src = DATA_SRC_NONE,
+		.data_page_size = at->addr ? GUEST_PAGE : 0,
+		.code_page_size = GUEST_PAGE,
+	};
+
+	sample.stream_id = sample.id;
+	sample.time = tasks_time(t);
+	if (a->sample_type & PERF_SAMPLE_READ)
+		fill_read(t, event, &sample);
+	if (a->sample_type & PERF_SAMPLE_CALLCHAIN)
+		fill_chain(t, a, at->pc, &sample);
+	s->out.len = 0;
+	if (sample_encode(&s->layouts[event], &sample, &s->out))
+		return;
+	channel_put(t, &s->out);
+	truth_window(t, v, sample.id, at->pc);
+}
+
+/* --- the others --- */
+
+static void put_record(struct vthread *t, u32 event, struct record *r)
+{
+	struct bytes *out = &t->sampler->out;
+	struct trailer_layout trailer = trailer_layout(&event_of(t, event)->attr);
+	u64 id = id_of(t, event);
+
+	r->sid = (struct sample_id){
+		.time = tasks_time(t), .id = id, .stream_id = id, .pid = t->pid, .tid = t->tid, .cpu = t->cpu
+	};
+	out->len = 0;
+	if (!record_encode(r, &trailer, out))
+		channel_put(t, out);
+}
+
+void sampler_put_throttle(struct vthread *t, u32 event, bool on)
+{
+	struct record r = { .h.type = on ? PERF_RECORD_UNTHROTTLE : PERF_RECORD_THROTTLE };
+
+	r.throttle = (struct rec_throttle){ tasks_time(t), id_of(t, event), id_of(t, event) };
+	put_record(t, event, &r);
+}
+
+void sampler_put_lost(struct vthread *t, u32 event, u64 lost)
+{
+	struct record r = { .h.type = PERF_RECORD_LOST, .lost = { id_of(t, event), lost } };
+
+	put_record(t, event, &r);
+}
+
+void sampler_put_lost_samples(struct vthread *t, u32 event, u64 lost)
+{
+	struct record r = { .h.type = PERF_RECORD_LOST_SAMPLES, .lost = { 0, lost } };
+
+	put_record(t, event, &r);
+}
+
+void sampler_put_read(struct vthread *t, u32 event)
+{
+	struct bytes *b = &t->sampler->words;
+	u64 format = event_of(t, event)->attr.read_format;
+	struct record r = { .h.type = PERF_RECORD_READ };
+
+	b->len = 0;
+	if (format & PERF_FORMAT_GROUP) {
+		bytes_u64(b, 0); /* how many; known below */
+		put_times(t, format, b);
+	}
+	u64 n = put_members(t, event, format, b);
+
+	if (format & PERF_FORMAT_GROUP)
+		memcpy(b->p, &n, sizeof(n));
+	r.read = (struct rec_read){ t->pid, t->tid, cursor_over(b->p, b->len, false) };
+	put_record(t, event, &r);
+}
