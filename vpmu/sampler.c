@@ -33,6 +33,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/random.h"
 
 #define TICK_NS 4000000ull
 #define TICKS_PER_SECOND 250
@@ -63,15 +64,6 @@ static bool exists_here(const struct vthread *t, const struct vpmu_event *v)
 	if (v->attr.flags & ATTR_EXCLUDE_USER)
 		return false;
 	return t->first || v->attr.flags & ATTR_INHERIT || t->sampler->control->options.cpus;
-}
-
-static u64 splitmix(u64 *state)
-{
-	u64 z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
 }
 
 /* --- periods --- */
@@ -312,7 +304,7 @@ static u64 draw_skid(struct vthread *t, u32 event)
 
 	if (t->sampler->late[event] == NOT_ARMED)
 		return 0;
-	return o->skid_min + (u64)((unsigned __int128)splitmix(&t->sampler->state.random) * range >> 64);
+	return o->skid_min + random_below(&t->sampler->state.random, range);
 }
 
 static void overflow(struct vthread *t, u32 event, const struct core_at *at)
@@ -415,9 +407,9 @@ static void state_start(struct vthread *t)
 
 void sampler_start(struct vthread *t)
 {
-	struct sampler *s = mem_alloc(sizeof(*s));
+	struct sampler *s = mem_zalloc(sizeof(*s));
 
-	*s = (struct sampler){ .control = t->process->control };
+	s->control = t->process->control;
 	t->sampler = s;
 	if (s->control->options.totals_only) {
 		core_set_armed(t, 0);
