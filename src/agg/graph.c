@@ -230,22 +230,23 @@ static void clear_through(struct grow *g, const u32 *list, u32 n)
 				g->through[up] = 0;
 }
 
-const struct graph_node *profile_row_graph(const struct profile *p, struct profile_event *e, const struct row *r,
-					   const struct graph_opts *o, struct arena *arena)
+const struct graph_node *profile_row_graph(const struct profile *p, const struct profile_event *e, const struct row *r,
+					   const struct graph_opts *o, struct graph_room *room)
 {
 	u32 row = (u32)(r - e->rows.v), n = e->row_first[row + 1] - e->row_first[row];
 	const u32 *list = e->row_nodes + e->row_first[row];
-	struct grow g = { .p = p, .e = e, .o = o, .arena = arena, .row = row };
+	struct grow g = { .p = p, .e = e, .o = o, .arena = &room->arena, .row = row };
 	struct graph_node *root;
 	struct items items = { 0 };
 	bool groups = n && !e->tree.nodes.v[list[0]].parent;
 
 	if (!p->has_chains || !n || MAX(r->total, r->self) < o->min_weight)
 		return NULL;
-	if (!e->scratch)
-		e->scratch = mem_zalloc(e->tree.nodes.n * sizeof(u64));
-	g.through = e->scratch;
-	root = arena_new(arena, struct graph_node);
+	if (!room->through)
+		room->through = mem_zalloc(e->tree.nodes.n * sizeof(u64));
+	g.through = room->through;
+	arena_free(&room->arena);
+	root = arena_new(&room->arena, struct graph_node);
 	*root = (struct graph_node){ .frame = ID_NONE, .total = p->children ? r->total : r->self };
 	if (groups)
 		for (u32 i = 0; i < n; i++)
@@ -257,4 +258,11 @@ const struct graph_node *profile_row_graph(const struct profile *p, struct profi
 	grow_kids(&g, root, &items, 1);
 	clear_through(&g, list, n);
 	return root->nr_kids ? root : NULL;
+}
+
+void graph_room_free(struct graph_room *room)
+{
+	arena_free(&room->arena);
+	free(room->through);
+	*room = (struct graph_room){ 0 };
 }

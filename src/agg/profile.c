@@ -84,7 +84,6 @@ void profile_free(struct profile *p)
 		free(e->row_of);
 		free(e->row_nodes);
 		free(e->row_first);
-		free(e->scratch);
 	}
 	vec_free(&p->events);
 	free(p);

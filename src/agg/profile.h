@@ -51,7 +51,6 @@ struct profile_event {
 	u32 *row_of;
 	u32 *row_nodes;
 	u32 *row_first; /* rows.n + 1 of them, in row_nodes */
-	u64 *scratch;	/* per tree node, all 0 between calls; made by the first profile_row_graph */
 };
 
 /* What the head of every report states. */
@@ -116,10 +115,17 @@ struct graph_opts {
 	u32 max_depth;	/* 0: no bound */
 };
 
-/* The stacks of a row, as perf shows them below it; NULL when it has none that are heavy enough. Not thread-safe. The
- * root's frame is ID_NONE; its kids are the first printed level. Lives in arena. */
-const struct graph_node *profile_row_graph(const struct profile *p, struct profile_event *e, const struct row *r,
-					   const struct graph_opts *o, struct arena *arena);
+/* What graphs are made in: one per thread and event. A zeroed struct is an empty one. */
+struct graph_room {
+	struct arena arena;
+	u64 *through; /* per tree node, all 0 between calls */
+};
+
+/* The stacks of a row, as perf shows them below it; NULL when it has none that are heavy enough. The root's frame is
+ * ID_NONE; its kids are the first printed level. Valid until the next call with that room. */
+const struct graph_node *profile_row_graph(const struct profile *p, const struct profile_event *e, const struct row *r,
+					   const struct graph_opts *o, struct graph_room *room);
+void graph_room_free(struct graph_room *room);
 
 #define PROFILE_MADE_UP 512 /* the same everywhere: filters see what is shown */
 

@@ -2,10 +2,9 @@
 /*
  * Problem: lines have to come out in order, but nearly all the time goes into formatting them.
  *
- * The records are cut into runs. A worker takes the next run, formats it into a buffer of its own and hands the buffer
- * in. Buffers wait in a ring; whoever completes the run that is due writes it and those behind it that are ready. A
- * worker whose run lies more than the ring's length ahead of what is written waits: so memory is bounded, and a slow
- * reader of our output slows everybody down.
+ * The records are cut into runs. A worker takes the next run and formats it into a buffer; the pool hands the buffers on
+ * in order. A worker that is too far ahead waits: so memory is bounded, and a slow reader of our output slows everybody
+ * down.
  *
  * Two things depend on what came before. The counters of sampled groups are differences to the previous values: that
  * cheap step is done run by run, in order, before formatting (prepare). Times relative to the previous line, and perf's
@@ -14,6 +13,7 @@
 #include "cmd/script_run.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -21,11 +21,6 @@
 
 #define RUN_RECORDS 2048u
 #define SLOTS_PER_WORKER 4u
-
-struct slot {
-	struct bytes text;
-	bool ready;
-};
 
 struct crew {
 	const struct script *s;
@@ -37,13 +32,10 @@ struct crew {
 	struct script_parts *parts; /* of each worker */
 
 	pthread_mutex_t lock;
-	pthread_cond_t moved; /* due or prepared went on */
-	struct slot *ring;
-	u32 nr_slots;
-	u32 due;      /* the run that is to be written next */
-	u32 prepared; /* the run whose counters are to be split next */
-	bool writing;
-	int sys_errno; /* of a write that failed; nothing is written any more */
+	pthread_cond_t moved; /* prepared went on */
+	u32 prepared;	      /* the run whose counters are to be split next */
+	struct bytes *texts;  /* by slot */
+	atomic_int sys_errno; /* of a write that failed; nothing is written any more */
 	struct group_read reads;
 	int fd;
 };
@@ -93,77 +85,54 @@ static int write_text(struct bytes *text, int fd)
 	return err;
 }
 
-/* Called with the lock held; lets go of it while it writes. */
-static void write_due(struct crew *c)
+static void write_slot(void *ctx, u32 slot)
 {
-	c->writing = true;
-	while (c->ring[c->due % c->nr_slots].ready) {
-		struct slot *slot = &c->ring[c->due % c->nr_slots];
-		int err = c->sys_errno;
+	struct crew *c = ctx;
+	struct bytes *text = &c->texts[slot];
 
-		if (!err) {
-			pthread_mutex_unlock(&c->lock);
-			err = write_text(&slot->text, c->fd);
-			pthread_mutex_lock(&c->lock);
-		}
-		c->sys_errno = err;
-		slot->text.len = 0;
-		slot->ready = false;
-		c->due++;
-		pthread_cond_broadcast(&c->moved);
-	}
-	c->writing = false;
+	if (!c->sys_errno)
+		c->sys_errno = write_text(text, c->fd);
+	text->len = 0;
 }
 
-static void do_run(void *ctx, u32 worker, u32 unit)
+static void do_run(void *ctx, u32 worker, u32 unit, u32 slot)
 {
 	struct crew *c = ctx;
 	u64 from = (u64)unit * RUN_RECORDS, to = MIN(from + RUN_RECORDS, c->n);
-	struct slot *slot = &c->ring[unit % c->nr_slots];
-	bool idle;
 
 	if (c->s->has_reads)
 		prepare(c, unit, from, to, &c->parts[worker]);
-	pthread_mutex_lock(&c->lock);
-	while (unit - c->due >= c->nr_slots)
-		pthread_cond_wait(&c->moved, &c->lock);
-	idle = c->sys_errno || stopped(c);
-	pthread_mutex_unlock(&c->lock);
-	if (!idle)
-		format(c, worker, from, to, &slot->text);
-	pthread_mutex_lock(&c->lock);
-	slot->ready = true;
-	if (!c->writing)
-		write_due(c);
-	pthread_mutex_unlock(&c->lock);
+	if (!c->sys_errno && !stopped(c))
+		format(c, worker, from, to, &c->texts[slot]);
 }
 
 int script_run(const struct script *s, const struct sample_ref *refs, u64 n, u32 workers, int fd, const bool *stop,
 	       struct script_result *result)
 {
 	struct crew c = { .s = s, .refs = refs, .n = n, .fd = fd, .stop = stop };
+	u32 nr_slots;
 
 	c.units = (u32)((n + RUN_RECORDS - 1) / RUN_RECORDS);
 	workers = s->in_order ? 1 : MAX(MIN(workers, c.units), 1u);
-	c.nr_slots = workers * SLOTS_PER_WORKER;
-	c.ring = mem_zalloc(sizeof(*c.ring) * c.nr_slots);
+	nr_slots = workers * SLOTS_PER_WORKER;
+	c.texts = mem_zalloc(sizeof(*c.texts) * nr_slots);
 	c.workers = mem_zalloc(sizeof(struct script_worker *) * workers);
 	c.parts = mem_zalloc(sizeof(*c.parts) * workers);
 	pthread_mutex_init(&c.lock, NULL);
 	pthread_cond_init(&c.moved, NULL);
 	for (u32 i = 0; i < workers; i++)
 		c.workers[i] = script_worker_new(s);
-	pool_run(workers, c.units, do_run, &c);
+	pool_run_in_order(workers, c.units, nr_slots, do_run, write_slot, &c);
 	*result = (struct script_result){ .sys_errno = c.sys_errno };
 	for (u32 i = 0; i < workers; i++) {
 		result->skipped += script_worker_skipped(c.workers[i]);
 		script_worker_free(c.workers[i]);
 		vec_free(&c.parts[i].v);
 	}
-	for (u32 i = 0; i < c.nr_slots; i++)
-		bytes_free(&c.ring[i].text);
+	for (u32 i = 0; i < nr_slots; i++)
+		bytes_free(&c.texts[i]);
 	group_read_free(&c.reads);
-	free(c.ring);
+	free(c.texts);
 	free(c.workers);
 	free(c.parts);
 	pthread_cond_destroy(&c.moved);

@@ -37,7 +37,8 @@ const char *report_event_name(const struct profile *p, const struct profile_even
 }
 
 /* Styles whose branches are weighed against something else than the whole get all of them, and prune themselves. */
-const struct graph_node *report_row_graph(const struct row_view *v, const struct report_opts *o, struct arena *arena)
+const struct graph_node *report_row_graph(const struct row_view *v, const struct report_opts *o,
+					  struct graph_room *room)
 {
 	struct graph_opts g = { .caller = o->caller, .max_depth = o->graph_depth };
 
@@ -45,7 +46,7 @@ const struct graph_node *report_row_graph(const struct row_view *v, const struct
 		return NULL;
 	if (o->graph == GRAPH_GRAPH)
 		g.min_weight = (u64)((double)report_whole(v->event, o) * o->graph_min / 100);
-	return profile_row_graph(v->profile, v->event, v->row, &g, arena);
+	return profile_row_graph(v->profile, v->event, v->row, &g, room);
 }
 
 /* "%*.2f%%": twice per row, and printf takes its time over a double. */

@@ -58,10 +58,11 @@ bool report_wants(const struct row_view *v, const struct report_opts *o);
 u64 report_whole(const struct profile_event *e, const struct report_opts *o);
 const char *report_event_name(const struct profile *p, const struct profile_event *e);
 /* The row's stacks as the options want them, or NULL. */
-const struct graph_node *report_row_graph(const struct row_view *v, const struct report_opts *o, struct arena *arena);
+const struct graph_node *report_row_graph(const struct row_view *v, const struct report_opts *o,
+					  struct graph_room *room);
 
 /* Writes that graph below the row's line, in the style of o. */
-void report_graph(const struct row_view *v, const struct report_opts *o, struct bytes *out);
+void report_graph(const struct row_view *v, const struct report_opts *o, struct graph_room *room, struct bytes *out);
 
 /* "12.34%" right-aligned to width, coloured by how heavy it is. */
 void report_percent(double percent, int width, bool color, struct bytes *out);

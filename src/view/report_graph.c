@@ -232,10 +232,9 @@ static void draw_stacks(struct drawing *d, const struct graph_node *root)
 	vec_free(&s.path);
 }
 
-void report_graph(const struct row_view *v, const struct report_opts *o, struct bytes *out)
+void report_graph(const struct row_view *v, const struct report_opts *o, struct graph_room *room, struct bytes *out)
 {
-	struct arena arena = { 0 };
-	const struct graph_node *root = report_row_graph(v, o, &arena);
+	const struct graph_node *root = report_row_graph(v, o, room);
 	struct drawing d = { .v = v, .o = o, .out = out };
 
 	d.whole = report_whole(v->event, o);
@@ -247,5 +246,4 @@ void report_graph(const struct row_view *v, const struct report_opts *o, struct 
 		draw_graph(&d, root);
 	}
 	bytes_free(&d.prefix);
-	arena_free(&arena);
 }

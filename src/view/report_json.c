@@ -78,10 +78,10 @@ static void write_graph(const struct profile *p, const struct graph_node *n, str
 	bytes_char(out, ']');
 }
 
-static void write_row(const struct row_view *v, const struct report_opts *o, struct bytes *raw, struct bytes *out)
+static void write_row(const struct row_view *v, const struct report_opts *o, struct graph_room *room, struct bytes *raw,
+		      struct bytes *out)
 {
-	struct arena arena = { 0 };
-	const struct graph_node *graph = report_row_graph(v, o, &arena);
+	const struct graph_node *graph = report_row_graph(v, o, room);
 
 	bytes_char(out, '{');
 	for (u32 k = 0; k < o->nr_columns; k++) {
@@ -103,13 +103,13 @@ static void write_row(const struct row_view *v, const struct report_opts *o, str
 		write_graph(v->profile, graph, out);
 	}
 	bytes_char(out, '}');
-	arena_free(&arena);
 }
 
 static void write_event(struct profile *p, struct profile_event *e, const struct report_opts *o, struct bytes *out)
 {
 	struct row_view v = { .profile = p, .event = e, .long_names = o->long_names };
 	const char *name = report_event_name(p, e);
+	struct graph_room room = { 0 };
 	struct bytes raw = { 0 };
 	bool first = true;
 
@@ -124,10 +124,11 @@ static void write_event(struct profile *p, struct profile_event *e, const struct
 		if (!report_wants(&v, o))
 			continue;
 		bytes_str(out, first ? "\n" : ",\n");
-		write_row(&v, o, &raw, out);
+		write_row(&v, o, &room, &raw, out);
 		first = false;
 	}
 	bytes_str(out, "\n]}");
+	graph_room_free(&room);
 	bytes_free(&raw);
 }
 

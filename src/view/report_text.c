@@ -22,6 +22,17 @@ struct table {
 	struct bytes raw, text; /* of the cells of one row; raw: one cell before control bytes are replaced */
 	struct cell cells[REPORT_MAX_COLUMNS];
 	u32 widths[REPORT_MAX_COLUMNS];
+	struct graph_room room;
+};
+
+/* The rows of one event. */
+struct rows {
+	struct row_view view;
+	const struct report_opts *o;
+	u32 workers, nr_slots;
+	struct table *tables; /* one per worker */
+	struct bytes *texts;  /* by slot */
+	struct bytes *out;
 };
 
 static u32 text_width(const u8 *p, size_t n)
@@ -75,45 +86,42 @@ static void render_row(const struct row_view *v, const struct report_opts *o, st
 	}
 }
 
-#define MEASURE_ROWS 4096 /* per work unit */
+/*
+ * Work units of rows. The first rows are the heaviest; they have the graphs, and may take as long as thousands of others:
+ * each is a unit of its own.
+ */
+#define SINGLE_ROWS 512
+#define UNIT_ROWS 256
+#define SLOTS_PER_WORKER 32
 
-struct measure {
-	struct row_view view;
-	const struct report_opts *o;
-	struct table *tables; /* one per worker */
-};
+static size_t unit_start(const struct rows *r, u32 unit)
+{
+	size_t n = r->view.event->rows.n;
+
+	return MIN(n, unit < SINGLE_ROWS ? unit : SINGLE_ROWS + (size_t)(unit - SINGLE_ROWS) * UNIT_ROWS);
+}
+
+static u32 nr_units(const struct rows *r)
+{
+	size_t n = r->view.event->rows.n;
+
+	return (u32)(n <= SINGLE_ROWS ? n : SINGLE_ROWS + (n - SINGLE_ROWS + UNIT_ROWS - 1) / UNIT_ROWS);
+}
 
 static void measure_unit(void *ctx, u32 worker, u32 unit)
 {
-	const struct measure *m = ctx;
-	const struct profile_event *e = m->view.event;
-	struct row_view v = m->view;
-	struct table *t = &m->tables[worker];
+	const struct rows *r = ctx;
+	struct row_view v = r->view;
+	struct table *t = &r->tables[worker];
 
-	for (size_t i = (size_t)unit * MEASURE_ROWS; i < MIN(e->rows.n, (size_t)(unit + 1) * MEASURE_ROWS); i++) {
-		v.row = &e->rows.v[i];
-		if (!report_wants(&v, m->o))
+	for (size_t i = unit_start(r, unit); i < unit_start(r, unit + 1); i++) {
+		v.row = &v.event->rows.v[i];
+		if (!report_wants(&v, r->o))
 			continue;
-		render_row(&v, m->o, t);
-		for (u32 k = 0; k < m->o->nr_columns; k++)
+		render_row(&v, r->o, t);
+		for (u32 k = 0; k < r->o->nr_columns; k++)
 			t->widths[k] = MAX(t->widths[k], t->cells[k].width);
 	}
-}
-
-static void measure_rows(const struct row_view *v, const struct report_opts *o, struct table *t)
-{
-	u32 workers = o->workers ? o->workers : pool_default_workers();
-	u32 units = (u32)(v->event->rows.n / MEASURE_ROWS) + 1;
-	struct measure m = { *v, o, mem_zalloc(workers * sizeof(*t)) };
-
-	pool_run(workers, units, measure_unit, &m);
-	for (u32 i = 0; i < workers; i++) {
-		for (u32 k = 0; k < o->nr_columns; k++)
-			t->widths[k] = MAX(t->widths[k], m.tables[i].widths[k]);
-		bytes_free(&m.tables[i].text);
-		bytes_free(&m.tables[i].raw);
-	}
-	free(m.tables);
 }
 
 /* Beside totals the overhead is called "Self". */
@@ -126,14 +134,21 @@ static const char *header_of(const struct report_opts *o, u32 column)
 	return column == COLUMN_OVERHEAD && totals ? "Self" : columns[column].header;
 }
 
-static void settle_widths(const struct report_opts *o, struct table *t)
+/* The same for all workers. */
+static void settle_widths(const struct rows *r)
 {
+	const struct report_opts *o = r->o;
+
 	for (u32 k = 0; k < o->nr_columns; k++) {
 		const struct column *c = &columns[o->columns[k]];
+		u32 width = MAX((u32)c->width, (u32)strlen(header_of(o, o->columns[k])));
 
-		t->widths[k] = MAX(t->widths[k], MAX((u32)c->width, (u32)strlen(header_of(o, o->columns[k]))));
+		for (u32 i = 0; i < r->workers; i++)
+			width = MAX(width, r->tables[i].widths[k]);
 		if (o->widths[k])
-			t->widths[k] = c->type == COLUMN_TEXT ? o->widths[k] : MAX(o->widths[k], (u32)c->width);
+			width = c->type == COLUMN_TEXT ? o->widths[k] : MAX(o->widths[k], (u32)c->width);
+		for (u32 i = 0; i < r->workers; i++)
+			r->tables[i].widths[k] = width;
 	}
 }
 
@@ -211,24 +226,39 @@ static void write_cell(const struct table *t, const struct cell *cell, u32 k, co
 		bytes_repeat(out, ' ', pad);
 }
 
-static void write_rows(struct row_view *v, const struct report_opts *o, struct table *t, struct bytes *out)
+static void write_row(const struct row_view *v, const struct report_opts *o, struct table *t, struct bytes *out)
 {
-	for (size_t i = 0; i < v->event->rows.n; i++) {
-		v->row = &v->event->rows.v[i];
-		if (!report_wants(v, o))
-			continue;
-		render_row(v, o, t);
-		if (o->separator) {
-			write_separated(t, o, out);
-			continue;
-		}
-		for (u32 k = 0; k < o->nr_columns; k++) {
-			bytes_str(out, "  ");
-			write_cell(t, &t->cells[k], k, v, o, k + 1 == o->nr_columns, out);
-		}
-		bytes_char(out, '\n');
-		report_graph(v, o, out);
+	render_row(v, o, t);
+	if (o->separator) {
+		write_separated(t, o, out);
+		return;
 	}
+	for (u32 k = 0; k < o->nr_columns; k++) {
+		bytes_str(out, "  ");
+		write_cell(t, &t->cells[k], k, v, o, k + 1 == o->nr_columns, out);
+	}
+	bytes_char(out, '\n');
+	report_graph(v, o, &t->room, out);
+}
+
+static void write_unit(void *ctx, u32 worker, u32 unit, u32 slot)
+{
+	const struct rows *r = ctx;
+	struct row_view v = r->view;
+
+	for (size_t i = unit_start(r, unit); i < unit_start(r, unit + 1); i++) {
+		v.row = &v.event->rows.v[i];
+		if (report_wants(&v, r->o))
+			write_row(&v, r->o, &r->tables[worker], &r->texts[slot]);
+	}
+}
+
+static void put_unit(void *ctx, u32 slot)
+{
+	const struct rows *r = ctx;
+
+	bytes_put(r->out, r->texts[slot].p, r->texts[slot].len);
+	r->texts[slot].len = 0;
 }
 
 /* "402 ", "5K", "12M": as perf shortens the number of samples. */
@@ -269,19 +299,29 @@ static void write_event_head(const struct profile *p, const struct profile_event
 
 static void write_event(struct profile *p, struct profile_event *e, const struct report_opts *o, struct bytes *out)
 {
-	struct row_view v = { .profile = p, .event = e, .long_names = o->long_names };
-	struct table t = { 0 };
+	struct rows r = { { .profile = p, .event = e, .long_names = o->long_names }, o, .out = out };
 
+	r.workers = o->workers ? o->workers : pool_default_workers();
+	r.nr_slots = r.workers * SLOTS_PER_WORKER;
+	r.tables = mem_zalloc(r.workers * sizeof(*r.tables));
+	r.texts = mem_zalloc(r.nr_slots * sizeof(*r.texts));
 	if (!o->separator)
-		measure_rows(&v, o, &t);
-	settle_widths(o, &t);
+		pool_run(r.workers, nr_units(&r), measure_unit, &r);
+	settle_widths(&r);
 	if (!o->quiet) {
 		write_event_head(p, e, out);
-		write_header(o, &t, out);
+		write_header(o, &r.tables[0], out);
 	}
-	write_rows(&v, o, &t, out);
-	bytes_free(&t.text);
-	bytes_free(&t.raw);
+	pool_run_in_order(r.workers, nr_units(&r), r.nr_slots, write_unit, put_unit, &r);
+	for (u32 i = 0; i < r.workers; i++) {
+		bytes_free(&r.tables[i].text);
+		bytes_free(&r.tables[i].raw);
+		graph_room_free(&r.tables[i].room);
+	}
+	for (u32 i = 0; i < r.nr_slots; i++)
+		bytes_free(&r.texts[i]);
+	free(r.tables);
+	free(r.texts);
 }
 
 static void write_count(const char *what, u64 n, struct bytes *out)

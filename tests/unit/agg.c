@@ -230,19 +230,19 @@ static void check_graphs(bool caller)
 	struct fixture *f = make(true);
 	struct profile_event *e = &f->p->events.v[0];
 	struct graph_opts o = { .caller = caller, .min_weight = 1 };
-	struct arena arena = { 0 };
+	struct graph_room room = { 0 };
 	u32 path[DEPTH + 1];
 
 	for (size_t i = 0; i < e->rows.n; i++) {
-		const struct graph_node *g = profile_row_graph(f->p, e, &e->rows.v[i], &o, &arena);
+		const struct graph_node *g = profile_row_graph(f->p, e, &e->rows.v[i], &o, &room);
 
 		assert_non_null(g);
 		assert_int_equal(g->total, e->rows.v[i].total);
 		check_graph(f, &e->rows.v[i], caller, g, path, 0);
 	}
 	for (size_t i = 0; i < e->tree.nodes.n; i++)
-		assert_int_equal(e->scratch[i], 0);
-	arena_free(&arena);
+		assert_int_equal(room.through[i], 0);
+	graph_room_free(&room);
 	drop(f);
 }
 
@@ -263,13 +263,13 @@ static void light_branches_are_left_out(void **state)
 	struct fixture *f = make(true);
 	struct profile_event *e = &f->p->events.v[0];
 	struct graph_opts o = { .caller = true, .min_weight = f->weight + 1 };
-	struct arena arena = { 0 };
+	struct graph_room room = { 0 };
 
 	(void)state;
-	assert_null(profile_row_graph(f->p, e, &e->rows.v[0], &o, &arena));
+	assert_null(profile_row_graph(f->p, e, &e->rows.v[0], &o, &room));
 	o.min_weight = e->rows.v[0].total / 4;
-	assert_non_null(profile_row_graph(f->p, e, &e->rows.v[0], &o, &arena));
-	arena_free(&arena);
+	assert_non_null(profile_row_graph(f->p, e, &e->rows.v[0], &o, &room));
+	graph_room_free(&room);
 	drop(f);
 }
 

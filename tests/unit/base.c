@@ -174,6 +174,41 @@ static void pool_runs_each_unit_once(void **state)
 	assert_in_range(pool_default_workers(), 1, 100000);
 }
 
+struct numbers {
+	u32 slots[12];
+	u32 n; /* put so far */
+	bool in_order;
+};
+
+static void make_number(void *ctx, u32 worker, u32 unit, u32 slot)
+{
+	struct numbers *n = ctx;
+
+	(void)worker;
+	if (unit % 7 == 0)
+		usleep(100);
+	n->slots[slot] = unit;
+}
+
+static void put_number(void *ctx, u32 slot)
+{
+	struct numbers *n = ctx;
+
+	n->in_order &= n->slots[slot] == n->n++;
+}
+
+static void pool_puts_in_order(void **state)
+{
+	(void)state;
+	for (u32 workers = 1; workers <= 4; workers++) {
+		struct numbers n = { .in_order = true };
+
+		pool_run_in_order(workers, 500, 3 * workers, make_number, put_number, &n);
+		assert_true(n.in_order);
+		assert_int_equal(n.n, 500);
+	}
+}
+
 static void keep_note(void *ctx, const struct note *note)
 {
 	snprintf(ctx, 200, "%d %s %llx %s", note->level, note->file, (unsigned long long)note->offset, note->text);
@@ -248,6 +283,7 @@ int main(void)
 		cmocka_unit_test(bytes_escape),
 		cmocka_unit_test(bytes_go_to_a_file),
 		cmocka_unit_test(pool_runs_each_unit_once),
+		cmocka_unit_test(pool_puts_in_order),
 		cmocka_unit_test(notes_reach_the_notifier),
 		cmocka_unit_test(hash_spreads_neighbours),
 	};
