@@ -187,7 +187,7 @@ static void join_results(struct session *s, struct profile *p, struct collector 
 
 static int collect(struct session *s, const struct sample_filter *filter, struct profile *p)
 {
-	u32 workers = s->opts.workers ? s->opts.workers : pool_default_workers();
+	u32 workers = s->opts.workers;
 	struct collector_opts copts = {
 		.group_keys = p->sort_keys, .chains = p->has_chains, .filter = filter, .deferred = &s->deferred
 	};
@@ -251,7 +251,7 @@ int pipeline_profile(const struct pipeline_opts *o, struct session **session, st
 	for (size_t i = 0; !err && i < p->events.n; i++) {
 		profile_count_stacks(p, &p->events.v[i]);
 		if (!o->no_rows)
-			profile_make_rows(p, &p->events.v[i], &o->rows);
+			profile_make_rows(p, &p->events.v[i], &o->rows, s->opts.workers);
 	}
 	timeranges_free(&times);
 	if (err) {

@@ -6,10 +6,9 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/pool.h"
+#include "hop.h"
 #include "state/jit.h"
-
-#define BLOCK_BYTES (1u << 20)
-#define PREFETCH_BYTES (16u << 20)
 
 /* What state wants to know, and when: a record, or code that a JIT placed. */
 struct side_ref {
@@ -116,8 +115,9 @@ static void read_jitdump(struct first_pass *f, const struct record *r, u64 clock
 }
 
 /* Anything but a sample: counted, and remembered when state will want it. */
-static void note_record(struct first_pass *f, const struct source_record *at)
+static void note_record(void *ctx, const struct source_record *at)
 {
+	struct first_pass *f = ctx;
 	struct session *s = f->s;
 	struct record r;
 	u64 clock;
@@ -145,43 +145,6 @@ void session_progress(const struct session *s, const char *what, u64 done, u64 t
 {
 	if (s->opts.progress)
 		s->opts.progress(s->opts.progress_ctx, what, done, total);
-}
-
-static int hop(struct first_pass *f)
-{
-	struct session *s = f->s;
-	struct source_record at;
-	u64 offset = 0, block = 0, fetched = 0, bad = NO_OFFSET;
-
-	for (;;) {
-		if (offset >= fetched) {
-			source_prefetch(s->src, offset, PREFETCH_BYTES);
-			fetched = offset + PREFETCH_BYTES;
-		}
-		if (!source_next(s->src, &offset, &at, &bad))
-			break;
-		if (at.h.type == PERF_RECORD_SAMPLE)
-			s->nr_samples++;
-		else
-			note_record(f, &at);
-		if (offset - block >= BLOCK_BYTES) {
-			vec_push(&s->blocks, (struct block){ block, offset });
-			block = offset;
-			if (s->opts.stop && *s->opts.stop)
-				return ERR_INTERRUPTED;
-			if (s->blocks.n % 64 == 0)
-				session_progress(s, "reading", offset, s->src->size);
-		}
-	}
-	if (offset > block)
-		vec_push(&s->blocks, (struct block){ block, offset });
-	if (bad != NO_OFFSET) {
-		s->tally.left_out_bytes += s->src->size - bad;
-		notify_at(s->notify, NOTE_WARNING, ERR_FORMAT, s->src->path, s->src->data_offset + bad,
-			  "not a record; the remaining %llu bytes are left out",
-			  (unsigned long long)(s->src->size - bad));
-	}
-	return 0;
 }
 
 static int by_clock(const void *va, const void *vb)
@@ -241,10 +204,11 @@ int session_open(struct session **out, const char *path, const struct session_op
 {
 	struct session *s = mem_zalloc(sizeof(*s));
 	struct first_pass f = { .s = s, .sorted = true };
-	struct source_ahead ahead = { 0 };
 	int err;
 
 	s->opts = *opts;
+	if (!s->opts.workers)
+		s->opts.workers = pool_default_workers();
 	s->notify = notify;
 	err = source_open(&s->src, path, notify);
 	if (err) {
@@ -258,12 +222,9 @@ int session_open(struct session **out, const char *path, const struct session_op
 	s->frames = frames_new();
 	apply_build_ids(s);
 	f.monotonic = has_monotonic_clock(&s->src->events);
-	if (opts->workers != 1) {
+	if (s->opts.workers != 1)
 		dsos_read_ahead(s->dsos);
-		source_ahead_start(&ahead, s->src);
-	}
-	err = hop(&f);
-	source_ahead_stop(&ahead);
+	err = hop_records(s, note_record, &f);
 	if (!err)
 		apply_side_band(&f);
 	vec_free(&f.side);

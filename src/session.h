@@ -16,8 +16,8 @@
 
 struct session_opts {
 	struct symbol_opts symbols;
-	u32 workers; /* 0: as many as CPUs */
-	/* Told now and then, from one thread, how much of the recording a pass has done; NULL: nobody is told. */
+	u32 workers; /* 0: as many as CPUs; an open session says how many */
+	/* Told now and then, never on two threads at once, how much of the recording a pass has done; NULL: nobody is told. */
 	void (*progress)(void *ctx, const char *what, u64 done, u64 total);
 	void *progress_ctx;
 	const bool *stop; /* set from a signal handler: passes end early with ERR_INTERRUPTED; may be NULL */

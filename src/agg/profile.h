@@ -142,7 +142,7 @@ u32 profile_next_own(const struct profile *p, const struct profile_event *e, u32
 void profile_count_stacks(struct profile *p, const struct profile_event *e);
 
 /* Fills e->rows and what belongs to them from e->tree, which is finished, and adds stack counts to p->tally. */
-void profile_make_rows(struct profile *p, struct profile_event *e, const struct row_filter *filter);
+void profile_make_rows(struct profile *p, struct profile_event *e, const struct row_filter *filter, u32 workers);
 
 void profile_free(struct profile *p);
 

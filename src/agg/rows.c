@@ -13,6 +13,7 @@
 #include "agg/profile.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/sort.h"
 
 #define FRAME_KEYS (1u << SORT_DSO | 1u << SORT_SYMBOL | 1u << SORT_SRCLINE)
 
@@ -365,7 +366,7 @@ static void permute(struct row *rows, struct place_in_order *order, u32 n)
 	}
 }
 
-static void sort_rows(struct profile *p, struct profile_event *e)
+static void sort_rows(struct profile *p, struct profile_event *e, u32 workers)
 {
 	size_t n = e->rows.n;
 	struct place_in_order *order = mem_realloc(NULL, n + 1, sizeof(*order));
@@ -376,8 +377,7 @@ static void sort_rows(struct profile *p, struct profile_event *e)
 
 		order[i] = (struct place_in_order){ p->children ? r->total : r->self, p->children ? r->self : 0, i };
 	}
-	if (n)
-		qsort_r(order, n, sizeof(*order), compare_rows, &(struct order){ p, e->rows.v });
+	sort_parallel(workers, order, n, sizeof(*order), compare_rows, &(struct order){ p, e->rows.v });
 	for (u32 i = 0; i < n; i++)
 		new_id[order[i].row] = i;
 	permute(e->rows.v, order, (u32)n);
@@ -431,7 +431,7 @@ static void walk_free(struct walk *w)
 	free(w->named);
 }
 
-void profile_make_rows(struct profile *p, struct profile_event *e, const struct row_filter *filter)
+void profile_make_rows(struct profile *p, struct profile_event *e, const struct row_filter *filter, u32 workers)
 {
 	struct walk w = { .p = p, .e = e, .filter = filter };
 	const struct tree_node *nodes = e->tree.nodes.v;
@@ -450,7 +450,7 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 	}
 	walk_free(&w);
 	drop_empty_rows(e, p->children);
-	sort_rows(p, e);
+	sort_rows(p, e, workers);
 	list_nodes(e);
 	sum_rows(e);
 }

@@ -312,29 +312,3 @@ void source_prefetch(const struct source *s, u64 offset, u64 len)
 	start = (uintptr_t)(s->data + offset) & ~(page - 1);
 	madvise((void *)start, (uintptr_t)(s->data + offset + len) - start, MADV_POPULATE_READ);
 }
-
-#define AHEAD_STEP (8u << 20)
-
-static void *fetch_ahead(void *ctx)
-{
-	struct source_ahead *a = ctx;
-
-	for (u64 at = 0; at < a->s->size && !atomic_load(&a->stop); at += AHEAD_STEP)
-		source_prefetch(a->s, at, AHEAD_STEP);
-	return NULL;
-}
-
-void source_ahead_start(struct source_ahead *a, const struct source *s)
-{
-	u64 memory = (u64)sysconf(_SC_PHYS_PAGES) * (u64)sysconf(_SC_PAGESIZE);
-
-	a->s = s;
-	a->runs = s->size <= memory / 4 && !pthread_create(&a->thread, NULL, fetch_ahead, a);
-}
-
-void source_ahead_stop(struct source_ahead *a)
-{
-	atomic_store(&a->stop, true);
-	if (a->runs)
-		pthread_join(a->thread, NULL);
-}

@@ -13,9 +13,6 @@
 #ifndef IO_SOURCE_H
 #define IO_SOURCE_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "codec/evlist.h"
@@ -70,16 +67,5 @@ bool source_next(const struct source *s, u64 *offset, struct source_record *out,
 
 /* Brings len bytes of data at offset into memory at once, which costs a third of as many page faults. A hint. */
 void source_prefetch(const struct source *s, u64 offset, u64 len);
-
-/* The same for all data, on a thread of its own, while somebody goes through it. Nothing happens when the data are more
- * than memory is likely to hold. */
-struct source_ahead {
-	const struct source *s;
-	pthread_t thread;
-	bool runs;
-	atomic_bool stop;
-};
-void source_ahead_start(struct source_ahead *a, const struct source *s);
-void source_ahead_stop(struct source_ahead *a);
 
 #endif

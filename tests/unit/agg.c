@@ -95,7 +95,7 @@ static struct fixture *make(bool children)
 	e.weight = f->weight;
 	e.samples = STACKS;
 	profile_count_stacks(p, &e);
-	profile_make_rows(p, &e, NULL);
+	profile_make_rows(p, &e, NULL, 2);
 	vec_push(&p->events, e);
 	return f;
 }
@@ -174,7 +174,7 @@ static void one_sort_key_takes_all(void **state)
 	f->p->nr_sort = 1;
 	f->p->sort_order[0] = SORT_COMM;
 	f->p->sort_keys = 1 << SORT_COMM;
-	profile_make_rows(f->p, e, NULL);
+	profile_make_rows(f->p, e, NULL, 2);
 	assert_int_equal(e->rows.n, 2);
 	for (u32 k = 0; k < STACKS; k++)
 		comm_weight += f->comm[f->stacks[k].comm] == e->rows.v[0].keys[SORT_COMM] ? f->stacks[k].weight : 0;

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/pool.h"
+#include "base/sort.h"
 #include "base/strtab.h"
 
 static void map_keeps_many(void **state)
@@ -209,6 +210,34 @@ static void pool_puts_in_order(void **state)
 	}
 }
 
+static int by_upper_half(const void *a, const void *b, void *ctx)
+{
+	(void)ctx;
+	return (int)(*(const u32 *)a >> 16) - (int)(*(const u32 *)b >> 16);
+}
+
+/* The upper half is what is sorted by, the lower half the place before. */
+static void sort_is_stable(void **state)
+{
+	static const size_t counts[] = { 0, 1, 2, 4097, 20000, 60001 };
+	u32 v[60001];
+
+	(void)state;
+	for (u32 workers = 1; workers <= 5; workers++) {
+		for (u32 k = 0; k < ARRAY_LEN(counts); k++) {
+			u32 x = 1;
+
+			for (u32 i = 0; i < counts[k]; i++) {
+				x = x * 1664525 + 1013904223;
+				v[i] = (x >> 24) << 16 | i;
+			}
+			sort_parallel(workers, v, counts[k], sizeof(*v), by_upper_half, NULL);
+			for (u32 i = 1; i < counts[k]; i++)
+				assert_true(v[i - 1] < v[i]);
+		}
+	}
+}
+
 static void keep_note(void *ctx, const struct note *note)
 {
 	snprintf(ctx, 200, "%d %s %llx %s", note->level, note->file, (unsigned long long)note->offset, note->text);
@@ -284,6 +313,7 @@ int main(void)
 		cmocka_unit_test(bytes_go_to_a_file),
 		cmocka_unit_test(pool_runs_each_unit_once),
 		cmocka_unit_test(pool_puts_in_order),
+		cmocka_unit_test(sort_is_stable),
 		cmocka_unit_test(notes_reach_the_notifier),
 		cmocka_unit_test(hash_spreads_neighbours),
 	};

@@ -106,7 +106,7 @@ void synthetic_make(struct synthetic *s, const char *const *events, const struct
 			continue;
 		tree_finish(&s->trees[i], &e.tree);
 		profile_count_stacks(p, &e);
-		profile_make_rows(p, &e, &(struct row_filter){ 0 });
+		profile_make_rows(p, &e, &(struct row_filter){ 0 }, 2);
 		p->events.v[kept++] = e;
 	}
 	p->events.n = kept;

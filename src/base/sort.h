@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stable sort on several threads. */
+#ifndef BASE_SORT_H
+#define BASE_SORT_H
+
+#include "base/types.h"
+
+typedef int (*sort_compare_fn)(const void *a, const void *b, void *ctx);
+
+/* As qsort_r; elements that compare equal stay in order. compare runs on any worker. */
+void sort_parallel(u32 workers, void *v, size_t n, size_t size, sort_compare_fn compare, void *ctx);
+
+#endif

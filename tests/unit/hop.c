@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first pass on several threads finds what one thread finds, whatever there is to be taken for a record. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "hop.h"
+#include "recipe/recipe.h"
+#include "walk.h"
+
+#define LARGEST 65528u
+#define MB (1u << 20)
+
+static void put_header(struct bytes *b, u32 type, u32 size)
+{
+	bytes_u32(b, type);
+	bytes_u16(b, 0);
+	bytes_u16(b, (u16)size);
+}
+
+/* A sample that is full of what looks like records. */
+static void put_bait(struct bytes *b)
+{
+	put_header(b, PERF_RECORD_SAMPLE, LARGEST);
+	for (u32 i = 8; i < LARGEST; i += 8)
+		put_header(b, PERF_RECORD_COMM, 8);
+}
+
+static void put_samples(struct bytes *b, u32 *seed, size_t until)
+{
+	while (b->len < until) {
+		u32 size = 8 * (1 + (*seed = *seed * 1664525 + 1013904223) / (1u << 24));
+
+		put_header(b, size % 5 ? PERF_RECORD_SAMPLE : PERF_RECORD_FINISHED_ROUND, size);
+		bytes_zero(b, size - 8);
+	}
+}
+
+static void put_trace(struct bytes *b, u64 payload)
+{
+	put_header(b, PERF_RECORD_AUXTRACE, 48);
+	bytes_u64(b, payload);
+	bytes_zero(b, 32);
+	for (u64 i = 0; i < payload; i += 8)
+		put_header(b, PERF_RECORD_COMM, 8);
+}
+
+static struct bytes make(bool torn)
+{
+	static const char text[] = "mode=pipe\n"
+				   "event \"cycles:u\" type=hardware period=1000 sample=IP|TID|TIME ids=7\n";
+	struct recipe r = { 0 };
+	struct bytes b = { 0 };
+	u32 seed = 1;
+
+	assert_int_equal(recipe_parse(&r, "test", text, strlen(text), NULL), 0);
+	assert_int_equal(recipe_write(&r, &b), 0);
+	recipe_free(&r);
+	put_samples(&b, &seed, 9 * MB);
+	for (u32 i = 0; i < 80; i++)
+		put_bait(&b);
+	put_samples(&b, &seed, 15 * MB);
+	if (torn)
+		put_header(&b, PERF_RECORD_SAMPLE, 0);
+	put_trace(&b, 10 * MB);
+	put_samples(&b, &seed, 30 * MB);
+	return b;
+}
+
+struct found {
+	u64 others, sum;
+};
+
+static void count(void *ctx, const struct source_record *at)
+{
+	struct found *f = ctx;
+
+	f->others++;
+	f->sum = f->sum * 31 + at->offset;
+}
+
+static struct found in_one_go(const struct session *s, u64 *samples)
+{
+	struct source_record at;
+	struct found f = { 0 };
+	u64 offset = 0;
+
+	for (*samples = 0; source_next(s->src, &offset, &at, NULL);) {
+		if (at.h.type == PERF_RECORD_SAMPLE)
+			++*samples;
+		else
+			count(&f, &at);
+	}
+	return f;
+}
+
+static void check(bool torn, u32 workers)
+{
+	struct bytes b = make(torn);
+	struct memory_file m = memory_file(b.p, b.len);
+	struct session_opts o = { .workers = workers };
+	struct found want, got = { 0 };
+	struct session *s;
+	u64 samples, at = 0;
+
+	assert_int_equal(session_open(&s, m.path, &o, NULL), 0);
+	want = in_one_go(s, &samples);
+	assert_int_equal(s->nr_samples, samples);
+	if (torn)
+		assert_int_equal(s->tally.left_out_bytes, s->src->size - s->blocks.v[s->blocks.n - 1].end);
+	for (size_t i = 0; i < s->blocks.n; i++) {
+		assert_int_equal(s->blocks.v[i].offset, at);
+		at = s->blocks.v[i].end;
+	}
+	s->nr_samples = s->blocks.n = 0;
+	assert_int_equal(hop_records(s, count, &got), 0);
+	assert_int_equal(s->nr_samples, samples);
+	assert_int_equal(s->blocks.v[s->blocks.n - 1].end, at);
+	assert_int_equal(got.others, want.others);
+	assert_int_equal(got.sum, want.sum);
+	session_close(s);
+	memory_file_close(&m);
+	bytes_free(&b);
+}
+
+static void all_threads_find_the_same(void **state)
+{
+	(void)state;
+	for (u32 workers = 1; workers <= 4; workers++)
+		check(false, workers);
+}
+
+static void what_is_no_record_ends_it(void **state)
+{
+	(void)state;
+	check(true, 1);
+	check(true, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_threads_find_the_same),
+		cmocka_unit_test(what_is_no_record_ends_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
