@@ -6,6 +6,7 @@
 const struct command *const commands[] = {
 	&cmd_record,
 	&cmd_report,
+	&cmd_diff,
 	&cmd_script,
 	&cmd_export,
 	&cmd_dump,

@@ -8,6 +8,7 @@
 extern const struct command cmd_buildid_list;
 extern const struct command cmd_check;
 extern const struct command cmd_complete;
+extern const struct command cmd_diff;
 extern const struct command cmd_export;
 extern const struct command cmd_report;
 extern const struct command cmd_script;

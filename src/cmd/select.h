@@ -27,9 +27,13 @@ struct select {
 #define SELECT_OPTS(config)                                                                                            \
 	SELECT_OPT('i', "input", OPT_STRING, config, input, "FILE", "read this recording (- for standard input)"),     \
 		SELECT_OPT('c', "comms", OPT_STRING, config, comms, "NAMES", "only threads of these names"),           \
-		SELECT_OPT(0, "pid", OPT_STRING, config, pids, "PIDS", "only these processes"),                        \
-		SELECT_OPT(0, "tid", OPT_STRING, config, tids, "TIDS", "only these threads"),                          \
 		SELECT_OPT('C', "cpu", OPT_STRING, config, cpus, "CPUS", "only these CPUs, like 0-3,8"),               \
+		SELECT_OTHER_OPTS(config)
+
+/* Those whose letters mean the same in every command. */
+#define SELECT_OTHER_OPTS(config)                                                                                      \
+	SELECT_OPT(0, "pid", OPT_STRING, config, pids, "PIDS", "only these processes"),                                \
+		SELECT_OPT(0, "tid", OPT_STRING, config, tids, "TIDS", "only these threads"),                          \
 		SELECT_OPT(0, "time", OPT_STRING, config, time, "RANGE",                                               \
 			   "only this time: start,stop or 10%-20% or 10%/2"),                                          \
 		SELECT_OPT('k', "vmlinux", OPT_STRING, config, vmlinux, "FILE",                                        \
