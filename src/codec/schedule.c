@@ -8,13 +8,17 @@ const char *schedule_check(const struct schedule *s)
 	if (!s->period_long)
 		return "the period is 0";
 	if (s->jitter_long / 2 >= s->period_long)
-		return "the jitter of the long period is more than twice that period";
+		return "the jitter of the long period is not less than twice that period";
 	if (!s->period_short)
-		return s->batch_count || s->jitter_short ? "a burst needs a short period" : NULL;
+		return s->batch_count || s->jitter_short ? "a burst needs a short period" :
+		       s->period_long > INT64_MAX	 ? "the period is over 2^63" :
+							   NULL;
 	if (!s->batch_count)
 		return "a short period needs a burst of at least 1";
 	if (s->jitter_short / 2 >= s->period_short)
-		return "the jitter of the short period is more than twice that period";
+		return "the jitter of the short period is not less than twice that period";
+	if (s->period_long > INT64_MAX || s->period_short > (INT64_MAX - s->period_long) / s->batch_count)
+		return "long and short periods together are over 2^63";
 	return NULL;
 }
 

@@ -344,8 +344,14 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 	if (c.has_cpu || o.delay_ms)
 		add_tracking_event(set, &c);
 	set_tracking(&set->events.v[c.has_cpu || o.delay_ms ? set->events.n - 1 : 0], &c);
+	for (size_t i = 0; i < set->events.n && !err; i++) {
+		struct open_event *e = &set->events.v[i];
+
+		if (e->spec)
+			err = event_spec_schedule(e->spec, &e->attr, &e->schedule, to);
+	}
 	set_ids(set, &o);
 	for (size_t i = 0; i < set->events.n; i++)
 		set->events.v[i].attr.size = attr_least_size(&set->events.v[i].attr);
-	return 0;
+	return err;
 }

@@ -222,10 +222,27 @@ static int read_id(const struct open_event *e, struct opened *o, const struct no
 	return 0;
 }
 
+/* The kernel has one period or one frequency for an event. */
+static int refuse_schedules(const struct event_set *set, const struct notify *to)
+{
+	for (size_t i = 0; i < set->events.n; i++) {
+		const struct open_event *e = &set->events.v[i];
+
+		if (e->spec && event_spec_scheduled(e->spec))
+			return notify_error(to, ERR_UNSUPPORTED,
+					    "%s: the kernel has no alternating periods and no jitter; the virtual PMU "
+					    "has (--pmu=sim)",
+					    e->name);
+	}
+	return 0;
+}
+
 int event_set_open(struct event_set *set, const struct target *t, u64 pages, const struct notify *to)
 {
-	int err = open_all(set, t, to);
+	int err = refuse_schedules(set, to);
 
+	if (!err)
+		err = open_all(set, t, to);
 	if (!err)
 		err = map_rings(set, t, pages, to);
 	for (size_t e = 0; e < set->events.n && !err; e++)

@@ -4,7 +4,7 @@
  *
  * event_spec.c walks lists and groups and cuts the text into single events; event_kinds.c decides what kind an event
  * is and builds the simple ones; event_pmu.c, event_trace.c and event_pfm.c build theirs; event_terms.c reads what
- * stands between slashes; event_mods.c what stands behind the colon; event_error.c says what was wrong.
+ * stands between slashes, event_schedule.c those terms that belong together; event_mods.c what stands behind the colon; event_error.c says what was wrong.
  */
 #ifndef IO_EVENT_PARSE_H
 #define IO_EVENT_PARSE_H
@@ -103,6 +103,9 @@ int event_terms_apply(struct event_ctx *c, struct event_spec *s, const struct ev
 bool event_term_is_general(span name);
 void event_terms_near(struct near *n);
 void event_terms_list(struct bytes *out); /* their names with commas */
+
+/* event_schedule.c: do the terms that shape the sampling go together? Fills in what they leave open. */
+int event_schedule_check(struct event_ctx *c, struct event_spec *s, const struct event_terms *terms);
 
 /* event_kinds.c: builds the specs of one event; names them and applies its modifiers. */
 int event_parse_one(struct event_ctx *c, span text);

@@ -237,7 +237,7 @@ static int add_for(struct event_ctx *c, struct event_text *e, struct sysfs_pmu *
 		if (err)
 			return err;
 	}
-	return 0;
+	return event_schedule_check(c, p.s, terms);
 }
 
 /* "uncore_imc" or "imc" for uncore_imc_3; globs for what they fit. */

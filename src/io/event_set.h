@@ -21,7 +21,8 @@ struct opened { /* one event on one CPU and task */
 
 struct open_event {
 	struct attr attr;
-	char *name;		       /* owned */
+	struct schedule schedule; /* of the spec, once attr says how it samples; all 0: one period, or one frequency */
+	char *name;		  /* owned */
 	const struct event_spec *spec; /* NULL for the event that only follows mmaps, comms and forks */
 	u32 leader;		       /* index of the group's leader; its own when alone */
 	s32 cgroup;		       /* index in target.cgroups, or -1 */

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "codec/attr.h"
+#include "codec/schedule.h"
 
 struct event_spec {
 	/*
@@ -39,10 +40,11 @@ struct event_spec {
 	bool has_branches;	   /* term branch_type=: attr.branch_sample_type holds it; 0: "no" */
 	bool has_overwrite, overwrite;
 	bool percore;
-	u32 nr;	      /* term nr=: stop after so many; 0: not given */
-	char *unit;   /* the PMU's unit for counts, or NULL */
-	double scale; /* and the factor to get there; 0: not given */
-	char *filter; /* set by event_specs_filter, for tracepoints */
+	struct schedule schedule; /* terms alt-period=, burst=, period-jitter=, alt-period-jitter=; no long period */
+	u32 nr;			  /* term nr=: stop after so many; 0: not given */
+	char *unit;		  /* the PMU's unit for counts, or NULL */
+	double scale;		  /* and the factor to get there; 0: not given */
+	char *filter;		  /* set by event_specs_filter, for tracepoints */
 };
 
 struct event_specs {
@@ -69,5 +71,17 @@ int event_branch_types(const char *text, u64 *mask, const struct notify *to);
 /* --filter: applies to what the last -e named; all of it must be tracepoints or PMU events. Several are and-ed. */
 int event_specs_filter(struct event_specs *specs, const char *filter, const struct notify *to);
 void event_specs_free(struct event_specs *specs);
+
+/* Does it want more of the sampling than one period or frequency? */
+static inline bool event_spec_scheduled(const struct event_spec *s)
+{
+	return s->schedule.period_short || s->schedule.jitter_long;
+}
+/*
+ * Its schedule, now that a says at which period or frequency it samples; all 0 when it wants none, or when a does not
+ * sample. By frequency period_long is 0. a->sample_period becomes the period of a whole turn. ERR_USAGE, noted, when
+ * they do not go together.
+ */
+int event_spec_schedule(const struct event_spec *s, struct attr *a, struct schedule *out, const struct notify *to);
 
 #endif

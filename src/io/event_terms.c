@@ -89,6 +89,22 @@ static void set_nr(struct event_spec *s, const struct event_term *t)
 {
 	s->nr = t->num;
 }
+static void set_alt_period(struct event_spec *s, const struct event_term *t)
+{
+	s->schedule.period_short = t->num;
+}
+static void set_burst(struct event_spec *s, const struct event_term *t)
+{
+	s->schedule.batch_count = t->num;
+}
+static void set_period_jitter(struct event_spec *s, const struct event_term *t)
+{
+	s->schedule.jitter_long = t->num;
+}
+static void set_alt_period_jitter(struct event_spec *s, const struct event_term *t)
+{
+	s->schedule.jitter_short = t->num;
+}
 static void set_overwrite(struct event_spec *s, const struct event_term *t)
 {
 	s->has_overwrite = true;
@@ -127,6 +143,10 @@ static const struct general_term general[] = {
 	{ "name", VALUE_TEXT, false, 0, set_name },
 	{ "period", VALUE_NUM, false, 0, set_period },
 	{ "freq", VALUE_NUM, false, 0, set_freq },
+	{ "alt-period", VALUE_NUM, false, 0, set_alt_period },
+	{ "burst", VALUE_NUM, false, UINT32_MAX, set_burst },
+	{ "period-jitter", VALUE_NUM, false, 0, set_period_jitter },
+	{ "alt-period-jitter", VALUE_NUM, false, 0, set_alt_period_jitter },
 	{ "branch_type", VALUE_TEXT, false, 0, set_branch_type },
 	{ "time", VALUE_FLAG, false, 0, set_time },
 	{ "call-graph", VALUE_TEXT, false, 0, set_call_graph },
@@ -303,5 +323,5 @@ int event_terms_apply(struct event_ctx *c, struct event_spec *s, const struct ev
 		if (!err)
 			return unknown_term(c, t);
 	}
-	return 0;
+	return event_schedule_check(c, s, terms);
 }

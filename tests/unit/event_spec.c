@@ -146,6 +146,66 @@ static void test_terms(void **state)
 	event_specs_free(&specs);
 }
 
+/* Terms that shape the sampling, by themselves, with -c and with -F. */
+static void test_schedules(void **state)
+{
+	static const struct {
+		const char *text;
+		u64 given;  /* by -c; 0: the event's own */
+		bool freq;  /* by -F */
+		u64 period; /* of the attr, in the end */
+		struct schedule want;
+	} rows[] = {
+		{ "cycles/period=999700,alt-period=300/", 0, false, 1000000, { 999700, 300, 1, 0, 0 } },
+		{ "cycles/alt-period=300,period=999700,burst=4/", 0, false, 1000900, { 999700, 300, 4, 0, 0 } },
+		{ "cycles/alt-period=10,alt-period-jitter=19/", 90, false, 100, { 90, 10, 1, 0, 19 } },
+		{ "cycles/period-jitter=179/", 90, false, 90, { 90, 0, 0, 179, 0 } },
+		{ "cycles/alt-period=10,burst=16,period-jitter=7/", 4000, true, 4000, { 0, 10, 16, 7, 0 } },
+		{ "cycles/freq=99,alt-period=10/", 0, true, 99, { 0, 10, 1, 0, 0 } },
+		{ "cycles/period=7/", 0, false, 7, { 0 } },
+		{ "cs/alt-period=10/", 0, false, 0, { 0 } }, /* it takes no samples */
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct event_specs specs = { 0 };
+		struct schedule got;
+		struct attr a;
+
+		assert_int_equal(event_specs_parse(&specs, rows[i].text, &nowhere, NULL), 0);
+		a = specs.v.v[0].attr;
+		a.sample_period = rows[i].given ? rows[i].given : a.sample_period;
+		a.flags |= rows[i].freq ? ATTR_FREQ : 0;
+		assert_int_equal(event_spec_schedule(&specs.v.v[0], &a, &got, NULL), 0);
+		assert_int_equal(a.sample_period, rows[i].period);
+		assert_int_equal(got.period_long, rows[i].want.period_long);
+		assert_int_equal(got.period_short, rows[i].want.period_short);
+		assert_int_equal(got.batch_count, rows[i].want.batch_count);
+		assert_int_equal(got.jitter_long, rows[i].want.jitter_long);
+		assert_int_equal(got.jitter_short, rows[i].want.jitter_short);
+		assert_int_equal(!!(a.sample_type & PERF_SAMPLE_PERIOD), got.period_short || got.jitter_long);
+		event_specs_free(&specs);
+	}
+}
+
+/* A period of -c for which the terms are too wide is known only when it is there. */
+static void test_schedule_late(void **state)
+{
+	char note[1024] = "";
+	struct notify to = { keep_note, note };
+	struct event_specs specs = { 0 };
+	struct schedule got;
+	struct attr a;
+
+	(void)state;
+	assert_int_equal(event_specs_parse(&specs, "cycles/period-jitter=20/", &nowhere, NULL), 0);
+	a = specs.v.v[0].attr;
+	a.sample_period = 10;
+	assert_int_equal(event_spec_schedule(&specs.v.v[0], &a, &got, &to), ERR_USAGE);
+	assert_non_null(strstr(note, "period of 10"));
+	event_specs_free(&specs);
+}
+
 static void test_groups(void **state)
 {
 	struct event_specs specs = { 0 };
@@ -241,6 +301,17 @@ static const struct {
 	{ "cycles/stack-size=65536/", ERR_USAGE, 18, 5, "at most 65535" },
 	{ "cycles/branch_type=foo/", ERR_USAGE, 19, 3, "branch type" },
 	{ "cycles/period=99999999999999999999/", ERR_USAGE, 14, 20, "number" },
+	{ "cycles/alt-period=0/", ERR_USAGE, 18, 1, "at least 1" },
+	{ "cycles/period=9,alt-period=x/", ERR_USAGE, 27, 1, "number" },
+	{ "cycles/alt-period=5,burst=0/", ERR_USAGE, 26, 1, "at least 1" },
+	{ "cycles/burst=4294967296,alt-period=5/", ERR_USAGE, 13, 10, "at most 4294967295" },
+	{ "cycles/period=9,burst=3/", ERR_USAGE, 22, 1, "needs 'alt-period'" },
+	{ "cycles/period=9,alt-period-jitter=3/", ERR_USAGE, 34, 1, "needs 'alt-period'" },
+	{ "cycles/alt-period=9,alt-period-jitter=18/", ERR_USAGE, 38, 2, "less than twice 'alt-period'" },
+	{ "cycles/period=9,period-jitter=18/", ERR_USAGE, 30, 2, "less than twice 'period'" },
+	{ "cycles/period=0,alt-period=18/", ERR_USAGE, 14, 1, "at least 1" },
+	{ "cycles/period=9223372036854775807,alt-period=1/", ERR_USAGE, 14, 19, "2^63" },
+	{ "cycles/alt-priod=1/", ERR_USAGE, 7, 9, "'alt-period'" },
 	{ "L1-icache-stores", ERR_USAGE, 0, 16, "no such operation" },
 	{ "mem:", ERR_USAGE, 4, 1, "address" },
 	{ "mem:0x10/x", ERR_USAGE, 9, 1, "length" },
@@ -303,8 +374,10 @@ static void test_branch_types(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_singles),	     cmocka_unit_test(test_terms),  cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_breakpoints),  cmocka_unit_test(test_errors), cmocka_unit_test(test_error_keeps),
+		cmocka_unit_test(test_singles),	     cmocka_unit_test(test_terms),
+		cmocka_unit_test(test_schedules),    cmocka_unit_test(test_schedule_late),
+		cmocka_unit_test(test_groups),	     cmocka_unit_test(test_breakpoints),
+		cmocka_unit_test(test_errors),	     cmocka_unit_test(test_error_keeps),
 		cmocka_unit_test(test_branch_types),
 	};
 

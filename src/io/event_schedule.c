@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Alternating periods and jitter, from terms to a schedule. The long period is the event's own, from period= or -c; with
+ * a frequency it is not known, and what samples finds it.
+ */
+#include "io/event_parse.h"
+
+static span term_value(const struct event_terms *terms, const char *name)
+{
+	for (u32 i = terms->n; i--;)
+		if (span_is(terms->v[i].name, name))
+			return terms->v[i].has_value ? terms->v[i].value : terms->v[i].all;
+	return (span){ 0 };
+}
+
+static bool too_wide(u64 jitter, u64 period)
+{
+	return jitter / 2 >= period;
+}
+
+static int check_alone(struct event_ctx *c, struct schedule *s, const struct event_terms *terms)
+{
+	span alt = term_value(terms, "alt-period"), burst = term_value(terms, "burst");
+	span jitter = term_value(terms, "alt-period-jitter");
+
+	if (alt.len && !s->period_short)
+		return event_fail(c, ERR_USAGE, alt, NULL, NULL, "'alt-period' is at least 1");
+	if (burst.len && !s->batch_count)
+		return event_fail(c, ERR_USAGE, burst, NULL, NULL, "'burst' is at least 1");
+	if (burst.len && !alt.len)
+		return event_fail(c, ERR_USAGE, burst, NULL, "alt-period=N is the length of each",
+				  "a burst of what? It needs 'alt-period'");
+	if (jitter.len && !alt.len)
+		return event_fail(c, ERR_USAGE, jitter, NULL, "the long period's is 'period-jitter'",
+				  "'alt-period-jitter' needs 'alt-period'");
+	if (alt.len && too_wide(s->jitter_short, s->period_short))
+		return event_fail(c, ERR_USAGE, jitter, NULL, NULL,
+				  "'alt-period-jitter' must be less than twice 'alt-period'");
+	if (alt.len && !s->batch_count)
+		s->batch_count = 1;
+	return 0;
+}
+
+int event_schedule_check(struct event_ctx *c, struct event_spec *s, const struct event_terms *terms)
+{
+	struct schedule known = s->schedule;
+	int err = check_alone(c, &s->schedule, terms);
+
+	if (err || !s->has_period || !event_spec_scheduled(s))
+		return err;
+	known = s->schedule;
+	known.period_long = s->attr.sample_period;
+	if (!known.period_long)
+		return event_fail(c, ERR_USAGE, term_value(terms, "period"), NULL, NULL, "'period' is at least 1");
+	if (too_wide(known.jitter_long, known.period_long))
+		return event_fail(c, ERR_USAGE, term_value(terms, "period-jitter"), NULL, NULL,
+				  "'period-jitter' must be less than twice 'period'");
+	if (schedule_check(&known))
+		return event_fail(c, ERR_USAGE, term_value(terms, "period"), NULL, NULL, "%s", schedule_check(&known));
+	return 0;
+}
+
+int event_spec_schedule(const struct event_spec *s, struct attr *a, struct schedule *out, const struct notify *to)
+{
+	const char *wrong;
+
+	*out = (struct schedule){ 0 };
+	if (!a->sample_period || !event_spec_scheduled(s))
+		return 0;
+	*out = s->schedule;
+	a->sample_type |= PERF_SAMPLE_PERIOD; /* what tells long windows from short ones */
+	if (a->flags & ATTR_FREQ)
+		return 0;
+	out->period_long = a->sample_period;
+	wrong = schedule_check(out);
+	if (wrong)
+		return notify_error(to, ERR_USAGE, "%s with a period of %llu: %s", s->name,
+				    (unsigned long long)a->sample_period, wrong);
+	a->sample_period = schedule_whole(out);
+	return 0;
+}
