@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attrib/group_read.h"
 
+#include "base/hash.h"
+
 bool group_read_used(const struct evlist *l)
 {
 	for (size_t i = 0; i < l->events.n; i++) {
@@ -12,9 +14,15 @@ bool group_read_used(const struct evlist *l)
 	return false;
 }
 
-static u64 advance(struct group_read *g, u64 id, u64 value)
+/* Events that children inherit (Linux 6.12 lets such groups read) have a counter per thread, all under one id. */
+static u64 counter_key(const struct event *e, u64 id, u32 tid)
 {
-	u32 *i = map_at(&g->index, id, (u32)g->last.n);
+	return e->attr.flags & ATTR_INHERIT && e->attr.sample_type & PERF_SAMPLE_TID ? hash_mix(hash_u64(id), tid) : id;
+}
+
+static u64 advance(struct group_read *g, u64 key, u64 value)
+{
+	u32 *i = map_at(&g->index, key, (u32)g->last.n);
 	u64 before;
 
 	if (*i == g->last.n)
@@ -30,10 +38,13 @@ u32 group_read_explode(struct group_read *g, const struct evlist *l, const struc
 	u32 n = 0;
 
 	for (u32 i = 0; i < s->read.nr && n < max; i++) {
-		u64 id = read_id(&s->read, i), weight = advance(g, id, read_value(&s->read, i));
+		u64 id = read_id(&s->read, i), weight;
 		u32 event = map_get(&l->by_id, id);
 
-		if (weight && event != ID_NONE)
+		if (event == ID_NONE)
+			continue;
+		weight = advance(g, counter_key(&l->events.v[event], id, s->tid), read_value(&s->read, i));
+		if (weight)
 			out[n++] = (struct member_sample){ event, weight };
 	}
 	return n;

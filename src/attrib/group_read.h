@@ -3,7 +3,7 @@
  * Group reads: one sample of a leader that reads its group ({..}:S) stands for one sample of each member, whose weight is what
  * the member counted since the counter's previous sample (the first time: since it was opened), as in perf.
  *
- * Counters are told apart by id: one per event and CPU or thread. Feed samples in file order: those of one counter come
+ * Counters are told apart by id: one per event and CPU or thread (and by thread where events are inherited). Feed samples in file order: those of one counter come
  * from one ring, so they are in order.
  */
 #ifndef ATTRIB_GROUP_READ_H

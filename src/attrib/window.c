@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Windows from the values of group reads.
+ *
+ * Problem. A sample says how far each counter of its group has come; the difference to the sample before is what a window
+ * counted. That holds only when nothing else touched the counters in between, and the records tell: THROTTLE means that
+ * samples were held back while members counted on; LOST, that a sample between may be missing, so that two windows
+ * look like one; enabled and running times that went different ways, that counters were off the hardware.
+ *
+ * Whose counts. Counters of a CPU count whoever runs there: both samples must be of one thread. Events that children
+ * inherit have values per thread under the one id that all of them share. Such events opened on a CPU for all processes
+ * look the same in their attrs, so it is the values that decide: when another thread's turn makes a value fall, values are
+ * the thread's. Until then a window over a change of thread is not used.
+ *
+ * Short or long. Stated in the event's name, or, with a fixed period, seen: windows of at most half the period do not
+ * occur in plain sampling, as a counter overflows after a whole one. In a group without short windows every window counts.
+ */
+#include "attrib/window.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+#define SEEN_SHARE 20 /* one in so many windows of a group is short, when they are made on purpose */
+
+struct window_slot {
+	u64 id; /* of the first member */
+	u64 time, enabled, running;
+	u32 group, turns, tid, cpu;
+	u32 throttles, losses, all_losses; /* at the last sample */
+	size_t values;
+};
+
+bool window_event(const struct event *e)
+{
+	const u64 format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+
+	return !e->unsupported && e->attr.sample_type & PERF_SAMPLE_READ && (e->attr.read_format & format) == format;
+}
+
+static u32 count_of(const struct map *m, u64 key)
+{
+	u32 n = map_get(m, key);
+
+	return n == ID_NONE ? 0 : n;
+}
+
+static u32 throttles_of(const struct windows *w, u64 id)
+{
+	return w->all_throttles ? w->unknown_throttles + count_of(&w->throttles, id) : 0;
+}
+
+static u32 losses_of(const struct windows *w, u32 cpu)
+{
+	if (!w->all_losses)
+		return 0;
+	return cpu == ID_NONE ? w->all_losses : w->unknown_losses + count_of(&w->losses, cpu);
+}
+
+void windows_note(struct windows *w, const struct evlist *l, const struct record *r)
+{
+	u32 first;
+
+	switch (r->h.type) {
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		w->all_throttles++;
+		first = map_get(&w->first_ids, r->throttle.id);
+		if (first != ID_NONE)
+			++*map_at(&w->throttles, w->slots.v[first].id, 0);
+		else if (map_get(&l->by_id, r->throttle.id) == ID_NONE)
+			w->unknown_throttles++;
+		break;
+	case PERF_RECORD_LOST:
+		w->all_losses++;
+		if (l->trailer.fields & PERF_SAMPLE_CPU)
+			++*map_at(&w->losses, r->sid.cpu, 0);
+		else
+			w->unknown_losses++;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Twins are opened alike; only when they are switched on differs. */
+static bool alike(const struct event *a, const struct event *b)
+{
+	return a->attr.type == b->attr.type && a->attr.config == b->attr.config && a->attr.config1 == b->attr.config1 &&
+	       a->attr.config2 == b->attr.config2 && a->attr.sample_period == b->attr.sample_period;
+}
+
+static bool has_twin(const struct window_group *g, const struct evlist *l)
+{
+	const struct event *leader = &l->events.v[g->leader];
+
+	for (u32 i = 0; i < g->nr; i++)
+		if (g->events[i] != g->leader && alike(leader, &l->events.v[g->events[i]]))
+			return true;
+	return false;
+}
+
+/* As the name states it. A short period drawn a little longer, or read a little late, is still short: the limit lies half way. */
+static void settle_by_terms(struct window_group *g, const struct attr *leader)
+{
+	struct schedule *s = &g->schedule;
+	u64 shorts = s->period_short * s->batch_count;
+
+	g->mode = WINDOWS_TERMS;
+	g->short_max = 4 * s->period_short + s->jitter_short;
+	if (leader->flags & ATTR_FREQ)
+		return;
+	if (leader->sample_period <= s->period_short) {
+		g->mode = WINDOWS_REFRESH;
+		g->short_max = UINT64_MAX;
+		return;
+	}
+	if (!s->period_long)
+		s->period_long =
+			leader->sample_period > shorts ? leader->sample_period - shorts : leader->sample_period;
+	g->short_max = (s->period_long + s->period_short) / 2;
+}
+
+static void settle_group(struct window_group *g, const struct evlist *l)
+{
+	const struct event *leader = &l->events.v[g->leader];
+	u64 known = g->nr_short + g->nr_long;
+
+	if (window_schedule_of(leader->name, &g->schedule)) {
+		settle_by_terms(g, &leader->attr);
+		return;
+	}
+	g->mode = WINDOWS_PLAIN;
+	g->short_max = UINT64_MAX;
+	if (leader->attr.flags & ATTR_FREQ || g->nr_short <= known / SEEN_SHARE)
+		return;
+	g->mode = has_twin(g, l) ? WINDOWS_TWIN : WINDOWS_SEEN;
+	g->short_max = leader->attr.sample_period / 2;
+}
+
+static void new_group(struct windows *w, const struct evlist *l, u32 event, const struct read_values *r)
+{
+	const struct event *e = &l->events.v[event];
+	struct window_group g = { .leader = event, .nr = r->nr, .short_max = e->attr.sample_period / 2 };
+
+	for (u32 i = 0; i < r->nr; i++)
+		g.events[i] = map_get(&l->by_id, read_id(r, i));
+	g.per_thread = e->attr.flags & ATTR_INHERIT && e->attr.sample_type & PERF_SAMPLE_TID;
+	if (w->settled)
+		settle_group(&g, l);
+	map_set(&w->by_event, g.events[0], (u32)w->groups.n);
+	vec_push(&w->groups, g);
+}
+
+/* Are these the group's members, in its order? */
+static bool same_members(const struct window_group *g, const struct evlist *l, const struct read_values *r)
+{
+	for (u32 i = 0; i < g->nr; i++)
+		if (i >= r->nr || map_get(&l->by_id, read_id(r, i)) != g->events[i])
+			return false;
+	return r->nr == g->nr;
+}
+
+/* Which group a read is of; ID_NONE: none that can be had. */
+static u32 group_of(struct windows *w, const struct evlist *l, u32 event, const struct read_values *r)
+{
+	u32 first, group;
+
+	if (!r->has_id || r->nr < 2 || r->nr > WINDOW_MEMBERS)
+		return ID_NONE;
+	for (u32 i = 0; i < r->nr; i++)
+		if (map_get(&l->by_id, read_id(r, i)) == ID_NONE)
+			return ID_NONE;
+	first = map_get(&l->by_id, read_id(r, 0));
+	if (map_get(&w->by_event, first) == ID_NONE)
+		new_group(w, l, event, r);
+	group = map_get(&w->by_event, first);
+	return same_members(&w->groups.v[group], l, r) ? group : ID_NONE;
+}
+
+static u64 counters_key(const struct window_group *g, u64 id, u32 tid)
+{
+	return g->per_thread ? hash_mix(hash_u64(id), tid + 1ull) : hash_u64(id);
+}
+
+static struct window_slot *find_slot(struct windows *w, const struct evlist *l, u32 event, const struct sample *s)
+{
+	u64 id = read_id(&s->read, 0);
+	u32 known = map_get(&w->first_ids, id), group, *at;
+
+	/* Most samples are of counters that were seen before: what their ids are is settled. */
+	group = known != ID_NONE && w->slots.v[known].id == id ? w->slots.v[known].group :
+								 group_of(w, l, event, &s->read);
+	if (group == ID_NONE || s->read.nr != w->groups.v[group].nr)
+		return NULL;
+	at = map_at(&w->by_counters, counters_key(&w->groups.v[group], id, s->tid), (u32)w->slots.n);
+	if (*at == w->slots.n) {
+		struct window_slot slot = { .id = id, .group = group, .values = w->values.n };
+
+		for (u32 i = 0; i < s->read.nr; i++) {
+			vec_push(&w->values, 0);
+			map_set(&w->first_ids, read_id(&s->read, i), *at);
+		}
+		vec_push(&w->slots, slot);
+	}
+	return &w->slots.v[*at];
+}
+
+/*
+ * Of counters that may be a CPU's or each thread's: the slot of the thread that had the turn before, when it was another one and
+ * the counters may be the same; else ID_NONE. What the values of the two threads show is kept.
+ */
+static u32 turn_before(struct windows *w, struct window_group *g, const struct window_slot *slot,
+		       const struct sample *s)
+{
+	u32 me = (u32)(slot - w->slots.v), *last = map_at(&w->last_threads, slot->id, me);
+	u32 before = *last;
+
+	*last = me;
+	if (before == me)
+		return ID_NONE;
+	for (u32 i = 0; i < g->nr && !g->proven; i++)
+		g->proven = read_value(&s->read, i) < w->values.v[w->slots.v[before].values + i];
+	return g->proven ? ID_NONE : before;
+}
+
+/* How far the sampling event is in the values. */
+static u32 place_in_group(const struct window_group *g, u32 event)
+{
+	for (u32 i = 0; i < g->nr; i++)
+		if (g->events[i] == event)
+			return i;
+	return ID_NONE;
+}
+
+/* Does a group that is armed for bursts begin one here? Its counters were off most of the time since. */
+static bool was_off(const struct window_group *g, const struct window_slot *slot, const struct sample *s)
+{
+	return g->mode == WINDOWS_REFRESH && s->read.time_enabled &&
+	       (s->read.time_enabled - slot->enabled) * 2 < s->time - slot->time;
+}
+
+static enum window_fault fault_of(struct windows *w, const struct window_group *g, const struct window_slot *slot,
+				  const struct sample *s, u32 cpu)
+{
+	const struct read_values *r = &s->read;
+
+	if (!slot->turns)
+		return WINDOW_FIRST;
+	for (u32 i = 0; i < r->nr; i++)
+		if (read_value(r, i) < w->values.v[slot->values + i])
+			return WINDOW_BACKWARDS;
+	if (!g->per_thread && slot->tid != s->tid)
+		return WINDOW_OTHER_THREAD;
+	if (throttles_of(w, slot->id) != slot->throttles)
+		return WINDOW_THROTTLED;
+	if (losses_of(w, slot->cpu) != slot->losses || (cpu != slot->cpu && w->all_losses != slot->all_losses))
+		return WINDOW_LOST;
+	if (r->time_enabled - slot->enabled != r->time_running - slot->running)
+		return WINDOW_MULTIPLEXED;
+	return was_off(g, slot, s) ? WINDOW_PAUSED : WINDOW_SOUND;
+}
+
+/* before: from turn_before. */
+static void measure(struct windows *w, struct window_group *g, const struct window_slot *slot, u32 event, u32 before,
+		    const struct sample *s, struct window *out)
+{
+	u32 at = place_in_group(g, event);
+
+	out->weight = at != ID_NONE && before != ID_NONE ?
+			      read_value(&s->read, at) - w->values.v[w->slots.v[before].values + at] :
+			      0;
+	for (u32 i = 0; i < g->nr; i++) {
+		u64 *last = &w->values.v[slot->values + i], now = read_value(&s->read, i);
+
+		out->counts[i] = now - *last;
+		*last = now;
+	}
+	if (before == ID_NONE)
+		out->weight = at == ID_NONE ? 0 : out->counts[at];
+	out->length = out->fault == WINDOW_FIRST || out->fault == WINDOW_BACKWARDS ? 0 : out->weight;
+	out->is_short = out->length && out->length <= g->short_max;
+	if (!out->length)
+		return;
+	*(out->is_short ? &g->nr_short : &g->nr_long) += 1;
+	*(out->is_short ? &g->sum_short : &g->sum_long) += out->length;
+}
+
+bool windows_take(struct windows *w, const struct evlist *l, u32 event, const struct sample *s, struct window *out)
+{
+	struct window_slot *slot = find_slot(w, l, event, s);
+	u32 cpu = s->has & PERF_SAMPLE_CPU ? s->cpu : ID_NONE;
+	u32 before = ID_NONE;
+	struct window_group *g;
+
+	if (!slot)
+		return false;
+	g = &w->groups.v[slot->group];
+	if (g->per_thread && !g->proven)
+		before = turn_before(w, g, slot, s);
+	out->group = slot->group;
+	out->slot = (u32)(slot - w->slots.v);
+	out->turn = slot->turns;
+	out->fault = (u8)fault_of(w, g, slot, s, cpu);
+	if (out->fault == WINDOW_SOUND && before != ID_NONE)
+		out->fault = WINDOW_OTHER_THREAD;
+	measure(w, g, slot, event, before, s, out);
+	slot->turns++;
+	slot->tid = s->tid;
+	slot->cpu = cpu;
+	slot->time = s->time;
+	slot->enabled = s->read.time_enabled;
+	slot->running = s->read.time_running;
+	slot->throttles = throttles_of(w, slot->id);
+	slot->losses = losses_of(w, cpu);
+	slot->all_losses = w->all_losses;
+	return true;
+}
+
+static void forget_values(struct windows *w)
+{
+	vec_free(&w->slots);
+	vec_free(&w->values);
+	map_free(&w->by_counters);
+	map_free(&w->first_ids);
+	map_free(&w->last_threads);
+	map_free(&w->throttles);
+	map_free(&w->losses);
+	w->all_throttles = w->all_losses = w->unknown_throttles = w->unknown_losses = 0;
+}
+
+void windows_settle(struct windows *w, const struct evlist *l)
+{
+	forget_values(w);
+	w->settled = true;
+	for (size_t i = 0; i < w->groups.n; i++) {
+		struct window_group *g = &w->groups.v[i];
+
+		settle_group(g, l);
+		g->nr_short = g->nr_long = g->sum_short = g->sum_long = 0;
+	}
+}
+
+void windows_free(struct windows *w)
+{
+	forget_values(w);
+	vec_free(&w->groups);
+	map_free(&w->by_event);
+}
+
+/* The number that the term `name` has among those between the slashes; false when it is not there. */
+static bool term(const char *text, const char *name, u64 *value)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = strchr(text, '/'); at; at = strpbrk(at, ",/")) {
+		at++;
+		if (!strncmp(at, name, len) && at[len] == '=' && at[len + 1] >= '0' && at[len + 1] <= '9') {
+			*value = strtoull(at + len + 1, NULL, 0);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool window_schedule_of(const char *name, struct schedule *out)
+{
+	struct schedule s = { .batch_count = 1 };
+	u64 burst = 1;
+
+	if (!term(name, "alt-period", &s.period_short) || !s.period_short || s.period_short > UINT32_MAX)
+		return false;
+	if (term(name, "burst", &burst) && burst && burst <= UINT32_MAX)
+		s.batch_count = (u32)burst;
+	(void)term(name, "period", &s.period_long);
+	(void)term(name, "period-jitter", &s.jitter_long);
+	(void)term(name, "alt-period-jitter", &s.jitter_short);
+	*out = s;
+	return true;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows out of group reads: values that are known, and each reason not to use them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "attrib/window.h"
+
+#define GROUP_SAMPLE                                                                                                   \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_READ |                    \
+	 PERF_SAMPLE_IDENTIFIER)
+#define GROUP_READ                                                                                                     \
+	(PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+/* A group of cycles and instructions on two CPUs: ids 1, 2 and 11, 12. */
+struct fixture {
+	struct evlist l;
+	struct windows w;
+	u64 words[6];
+};
+
+static struct fixture *make(const char *leader, u64 period, u64 flags)
+{
+	struct fixture *f = mem_zalloc(sizeof(*f));
+	struct attr a = { .size = 128,
+			  .sample_type = GROUP_SAMPLE,
+			  .read_format = GROUP_READ,
+			  .sample_period = period,
+			  .flags = ATTR_SAMPLE_ID_ALL | flags };
+
+	evlist_add(&f->l, &a, leader, NULL);
+	a.config = 1;
+	a.sample_period = 0;
+	evlist_add(&f->l, &a, "instructions", NULL);
+	for (u32 cpu = 0; cpu < 2; cpu++)
+		for (u32 e = 0; e < 2; e++)
+			evlist_add_id(&f->l, e, cpu * 10 + e + 1);
+	assert_int_equal(evlist_seal(&f->l, NULL, "test"), 0);
+	return f;
+}
+
+static void drop(struct fixture *f)
+{
+	windows_free(&f->w);
+	evlist_free(&f->l);
+	free(f);
+}
+
+struct at {
+	u64 cycles, instructions;
+	u32 tid, cpu;
+	u64 enabled, running; /* 0: as the cycles */
+	u64 time;
+};
+
+static struct window feed(struct fixture *f, struct at at)
+{
+	struct sample s = {
+		.has = GROUP_SAMPLE, .pid = 1, .tid = at.tid, .cpu = at.cpu, .time = at.time ? at.time : at.cycles
+	};
+	struct window w = { 0 };
+
+	memcpy(f->words, (u64[]){ at.cycles, at.cpu * 10 + 1, at.instructions, at.cpu * 10 + 2 }, 32);
+	s.read = (struct read_values){ .time_enabled = at.enabled ? at.enabled : at.cycles,
+				       .time_running = at.running ? at.running : at.cycles,
+				       .nr = 2,
+				       .stride = 2,
+				       .raw = { (const u8 *)f->words, 4, false },
+				       .has_id = true,
+				       .id_at = 1 };
+	assert_true(windows_take(&f->w, &f->l, 0, &s, &w));
+	return w;
+}
+
+static void note(struct fixture *f, u32 type, u64 id, u32 cpu)
+{
+	struct record r = { .h.type = type, .sid.cpu = cpu };
+
+	if (type == PERF_RECORD_LOST)
+		r.lost.id = id;
+	else
+		r.throttle.id = id;
+	windows_note(&f->w, &f->l, &r);
+}
+
+static void differences_are_counts(void **state)
+{
+	struct fixture *f = make("cycles/period=1000,alt-period=10/", 1010, 0);
+	struct window w;
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	w = feed(f, (struct at){ 1000, 500, .tid = 7 });
+	assert_int_equal(w.fault, WINDOW_FIRST);
+	assert_int_equal(w.weight, 1000); /* since the counter was opened, as for the ordinary table */
+	assert_int_equal(w.length, 0);
+	w = feed(f, (struct at){ 1010, 530, .tid = 7 });
+	assert_int_equal(w.fault, WINDOW_SOUND);
+	assert_true(w.is_short);
+	assert_int_equal(w.counts[0], 10);
+	assert_int_equal(w.counts[1], 30);
+	assert_int_equal(w.turn, 1);
+	w = feed(f, (struct at){ 2010, 600, .tid = 7 });
+	assert_int_equal(w.fault, WINDOW_SOUND);
+	assert_false(w.is_short);
+	assert_int_equal(w.weight, 1000);
+	assert_int_equal(f->w.groups.n, 1);
+	assert_int_equal(f->w.groups.v[0].mode, WINDOWS_TERMS);
+	assert_int_equal(f->w.groups.v[0].nr_short, 1);
+	assert_int_equal(f->w.groups.v[0].sum_long, 1000);
+	drop(f);
+}
+
+static void counters_of_two_cpus_are_apart(void **state)
+{
+	struct fixture *f = make("cycles", 1000, 0);
+	struct window w;
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	feed(f, (struct at){ 1000, 500, .tid = 7 });
+	w = feed(f, (struct at){ 9000, 9500, .tid = 7, .cpu = 1 });
+	assert_int_equal(w.fault, WINDOW_FIRST);
+	w = feed(f, (struct at){ 2000, 1500, .tid = 7 });
+	assert_int_equal(w.fault, WINDOW_SOUND);
+	assert_int_equal(w.counts[1], 1000);
+	assert_int_equal(w.slot, 0);
+	drop(f);
+}
+
+static void other_threads_of_a_cpu(void **state)
+{
+	struct fixture *f = make("cycles", 1000, 0);
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	feed(f, (struct at){ 1000, 500, .tid = 7 });
+	assert_int_equal(feed(f, (struct at){ 2000, 600, .tid = 8 }).fault, WINDOW_OTHER_THREAD);
+	assert_int_equal(feed(f, (struct at){ 3000, 700, .tid = 8 }).fault, WINDOW_SOUND);
+	assert_int_equal(feed(f, (struct at){ 4000, 800, .tid = 7 }).fault, WINDOW_OTHER_THREAD);
+	drop(f);
+}
+
+/* Values that belong to each thread show it when they fall at a change of thread. */
+static void inherited_counters_are_each_threads(void **state)
+{
+	struct fixture *f = make("cycles", 1000, ATTR_INHERIT);
+	struct window w;
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	feed(f, (struct at){ 5000, 500, .tid = 7 });
+	w = feed(f, (struct at){ 1000, 600, .tid = 8 });
+	assert_int_equal(w.fault, WINDOW_FIRST);
+	assert_int_equal(w.weight, 1000);
+	w = feed(f, (struct at){ 6000, 700, .tid = 7 });
+	assert_int_equal(w.fault, WINDOW_SOUND);
+	assert_int_equal(w.counts[0], 1000);
+	assert_int_equal(w.counts[1], 200);
+	w = feed(f, (struct at){ 2000, 750, .tid = 8 });
+	assert_int_equal(w.counts[1], 150);
+	drop(f);
+}
+
+/* The same attr on a CPU for all processes: values never fall, so that a change of thread is no window, and weights stay
+ * those of the counter. */
+static void inherited_counters_of_a_cpu(void **state)
+{
+	struct fixture *f = make("cycles", 1000, ATTR_INHERIT);
+	struct window w;
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	feed(f, (struct at){ 1000, 500, .tid = 7 });
+	w = feed(f, (struct at){ 2000, 600, .tid = 8 });
+	assert_int_equal(w.fault, WINDOW_FIRST);
+	assert_int_equal(w.weight, 1000);
+	assert_int_equal(feed(f, (struct at){ 3000, 700, .tid = 8 }).fault, WINDOW_SOUND);
+	w = feed(f, (struct at){ 4000, 800, .tid = 7 });
+	assert_int_equal(w.fault, WINDOW_OTHER_THREAD);
+	assert_int_equal(w.weight, 1000);
+	assert_int_equal(feed(f, (struct at){ 5000, 900, .tid = 7 }).fault, WINDOW_SOUND);
+	drop(f);
+}
+
+static void throttling_ends_a_window(void **state)
+{
+	struct fixture *f = make("cycles", 1000, 0);
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	feed(f, (struct at){ 1000, 500, .tid = 7 });
+	feed(f, (struct at){ 1000, 500, .tid = 7, .cpu = 1 });
+	note(f, PERF_RECORD_THROTTLE, 1, 0);
+	assert_int_equal(feed(f, (struct at){ 2000, 600, .tid = 7, .cpu = 1 }).fault, WINDOW_SOUND);
+	assert_int_equal(feed(f, (struct at){ 2000, 600, .tid = 7 }).fault, WINDOW_THROTTLED);
+	assert_int_equal(feed(f, (struct at){ 3000, 700, .tid = 7 }).fault, WINDOW_SOUND);
+	note(f, PERF_RECORD_UNTHROTTLE, 12, 1); /* a member's: its group's */
+	assert_int_equal(feed(f, (struct at){ 3000, 800, .tid = 7, .cpu = 1 }).fault, WINDOW_THROTTLED);
+	assert_int_equal(feed(f, (struct at){ 4000, 800, .tid = 7 }).fault, WINDOW_SOUND);
+	note(f, PERF_RECORD_THROTTLE, 99, 0); /* nobody's: might be anybody's */
+	assert_int_equal(feed(f, (struct at){ 5000, 900, .tid = 7 }).fault, WINDOW_THROTTLED);
+	drop(f);
+}
+
+static void losses_are_of_a_cpu(void **state)
+{
+	struct fixture *f = make("cycles", 1000, 0);
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	feed(f, (struct at){ 1000, 500, .tid = 7 });
+	feed(f, (struct at){ 1000, 500, .tid = 7, .cpu = 1 });
+	note(f, PERF_RECORD_LOST, 1, 1);
+	assert_int_equal(feed(f, (struct at){ 2000, 600, .tid = 7 }).fault, WINDOW_SOUND);
+	assert_int_equal(feed(f, (struct at){ 2000, 600, .tid = 7, .cpu = 1 }).fault, WINDOW_LOST);
+	assert_int_equal(feed(f, (struct at){ 3000, 700, .tid = 7, .cpu = 1 }).fault, WINDOW_SOUND);
+	drop(f);
+}
+
+static void multiplexed_and_backwards(void **state)
+{
+	struct fixture *f = make("cycles", 1000, 0);
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	feed(f, (struct at){ 1000, 500, .tid = 7, .enabled = 100, .running = 90 });
+	assert_int_equal(feed(f, (struct at){ 2000, 600, .tid = 7, .enabled = 200, .running = 190 }).fault,
+			 WINDOW_SOUND);
+	assert_int_equal(feed(f, (struct at){ 3000, 700, .tid = 7, .enabled = 300, .running = 280 }).fault,
+			 WINDOW_MULTIPLEXED);
+	assert_int_equal(feed(f, (struct at){ 4000, 650, .tid = 7, .enabled = 400, .running = 380 }).fault,
+			 WINDOW_BACKWARDS);
+	assert_int_equal(feed(f, (struct at){ 5000, 750, .tid = 7, .enabled = 500, .running = 480 }).fault,
+			 WINDOW_SOUND);
+	drop(f);
+}
+
+/* Without terms the values say it: half of the windows are at most half of a fixed period. */
+static void short_windows_are_seen(void **state)
+{
+	struct fixture *f = make("cycles", 1000, 0), *plain = make("cycles", 1000, 0),
+		       *freq = make("cycles", 1000, ATTR_FREQ);
+	struct window w;
+
+	(void)state;
+	for (u64 i = 0; i < 100; i++) {
+		feed(f, (struct at){ 1000 * i + 900, i, .tid = 7 });
+		feed(f, (struct at){ 1000 * i + 1000, i, .tid = 7 });
+		feed(plain, (struct at){ 1001 * i, i, .tid = 7 });
+		feed(freq, (struct at){ 100 * i, i, .tid = 7 });
+	}
+	windows_settle(&f->w, &f->l);
+	windows_settle(&plain->w, &plain->l);
+	windows_settle(&freq->w, &freq->l);
+	assert_int_equal(f->w.groups.v[0].mode, WINDOWS_SEEN);
+	assert_int_equal(plain->w.groups.v[0].mode, WINDOWS_PLAIN);
+	assert_int_equal(freq->w.groups.v[0].mode, WINDOWS_PLAIN);
+	assert_int_equal(feed(f, (struct at){ 1000, 10, .tid = 7 }).fault, WINDOW_FIRST);
+	assert_false(feed(f, (struct at){ 1900, 10, .tid = 7 }).is_short);
+	w = feed(f, (struct at){ 2000, 11, .tid = 7 });
+	assert_true(w.is_short);
+	feed(plain, (struct at){ 1000, 10, .tid = 7 });
+	assert_true(feed(plain, (struct at){ 2001, 10, .tid = 7 }).is_short); /* each one counts */
+	drop(f);
+	drop(plain);
+	drop(freq);
+}
+
+static void bursts_begin_after_a_pause(void **state)
+{
+	struct fixture *f = make("cpu-clock/period=10,alt-period=10,burst=4/u", 10, 0);
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	assert_int_equal(f->w.groups.n, 0);
+	feed(f, (struct at){ 10, 1, .tid = 7, .time = 100, .enabled = 10, .running = 10 });
+	assert_int_equal(f->w.groups.v[0].mode, WINDOWS_REFRESH);
+	assert_int_equal(feed(f, (struct at){ 20, 2, .tid = 7, .time = 111, .enabled = 20, .running = 20 }).fault,
+			 WINDOW_SOUND);
+	assert_int_equal(feed(f, (struct at){ 30, 3, .tid = 7, .time = 1000, .enabled = 31, .running = 31 }).fault,
+			 WINDOW_PAUSED);
+	drop(f);
+}
+
+static void terms_of_a_schedule(void **state)
+{
+	struct schedule s;
+
+	(void)state;
+	assert_true(window_schedule_of("cycles/period=999700,alt-period=300,burst=4,alt-period-jitter=20/u", &s));
+	assert_int_equal(s.period_long, 999700);
+	assert_int_equal(s.period_short, 300);
+	assert_int_equal(s.batch_count, 4);
+	assert_int_equal(s.jitter_short, 20);
+	assert_int_equal(s.jitter_long, 0);
+	assert_true(window_schedule_of("cpu/event=0x3c,alt-period=0x12c/", &s));
+	assert_int_equal(s.period_short, 300);
+	assert_int_equal(s.batch_count, 1);
+	assert_false(window_schedule_of("cycles:u", &s));
+	assert_false(window_schedule_of("cycles/period=999700/", &s));
+	assert_false(window_schedule_of("cycles/alt-period=0/", &s));
+	assert_false(window_schedule_of("cycles/alt-period=/", &s));
+}
+
+/* Reads that are no group's, or name what nobody knows. */
+static void strange_reads_have_no_windows(void **state)
+{
+	struct fixture *f = make("cycles", 1000, 0);
+	struct sample s = { .has = GROUP_SAMPLE };
+	struct window w;
+
+	(void)state;
+	assert_false(windows_take(&f->w, &f->l, 0, &s, &w));
+	memcpy(f->words, (u64[]){ 1, 1, 2, 99 }, 32);
+	s.read = (struct read_values){
+		.nr = 2, .stride = 2, .raw = { (const u8 *)f->words, 4, false }, .has_id = true, .id_at = 1
+	};
+	assert_false(windows_take(&f->w, &f->l, 0, &s, &w));
+	f->words[3] = 2;
+	assert_true(windows_take(&f->w, &f->l, 0, &s, &w));
+	s.read.nr = 1; /* the same counters with another number of members */
+	assert_false(windows_take(&f->w, &f->l, 0, &s, &w));
+	drop(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(differences_are_counts),      cmocka_unit_test(counters_of_two_cpus_are_apart),
+		cmocka_unit_test(other_threads_of_a_cpu),      cmocka_unit_test(inherited_counters_are_each_threads),
+		cmocka_unit_test(inherited_counters_of_a_cpu), cmocka_unit_test(throttling_ends_a_window),
+		cmocka_unit_test(losses_are_of_a_cpu),	       cmocka_unit_test(multiplexed_and_backwards),
+		cmocka_unit_test(short_windows_are_seen),      cmocka_unit_test(bursts_begin_after_a_pause),
+		cmocka_unit_test(terms_of_a_schedule),	       cmocka_unit_test(strange_reads_have_no_windows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
