@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/output.h"
 #include "cmd/record_options.h"
 #include "io/recorder.h"
 
@@ -44,10 +45,28 @@ static void print_end(const struct record_result *r)
 		(unsigned long long)r->lost, (unsigned long long)r->throttled);
 }
 
-static void print_advice(const struct record_result *r, const struct notify *to)
+static void print_simulated(const struct record_result *r, const struct notify *to)
+{
+	if (r->never_simulated)
+		notify_warn(to, "QEMU ended before the program began: there is nothing in this recording");
+	if (r->escaped)
+		notify_warn(
+			to,
+			"%u programs ran without the virtual PMU: of another architecture, set-uid, or not to be read",
+			r->escaped);
+	if (r->lost)
+		notify_warn(to, "%llu records were lost, as lose= asks or because the recorder stopped first",
+			    (unsigned long long)r->lost);
+}
+
+static void print_advice(const struct record_result *r, bool simulated, const struct notify *to)
 {
 	if (r->size_reached)
 		notify_warn(to, "stopped at the size that --max-size allows");
+	if (simulated) {
+		print_simulated(r, to);
+		return;
+	}
 	if (r->lost)
 		notify_warn(to, "%llu records were lost: the rings were full (larger -m, or lower -F)",
 			    (unsigned long long)r->lost);
@@ -77,16 +96,28 @@ static void pass_errors(void *ctx, const struct note *note)
 		to->fn(to->ctx, note);
 }
 
+static int print_pmu_help(const struct notify *to)
+{
+	struct output out;
+
+	(void)output_open(&out, NULL, to);
+	bytes_str(&out.bytes, "--pmu=sim,KEY=VALUE,...\n");
+	sim_opts_help(&out.bytes);
+	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 int record_run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	struct record_config c = *(const struct record_config *)config;
-	struct recorder_events tell = { c.o.quiet ? NULL : print_switched, NULL };
+	struct recorder_events tell = { .switched = c.o.quiet ? NULL : print_switched };
 	struct notify errors = { pass_errors, (void *)ctx->notify };
 	const struct notify *to = c.o.quiet ? &errors : ctx->notify;
 	struct event_specs specs = { 0 };
 	struct record_result result = { 0 };
 	int err = record_check(&c, to);
 
+	if (c.o.sim.help)
+		return print_pmu_help(to);
 	if (argc)
 		c.o.target.command = argv;
 	if (!err)
@@ -95,7 +126,7 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 		err = recorder_run(&c.o, &specs, &tell, c.dry_run, &result, to);
 	if (!c.o.quiet && (result.path || (!err && !c.dry_run))) {
 		print_end(&result);
-		print_advice(&result, to);
+		print_advice(&result, c.o.sim.on, to);
 	}
 	event_specs_free(&specs);
 	free(result.path);

@@ -256,6 +256,11 @@ static int set_branches(void *field, const char *text, const struct notify *to)
 	return event_branch_types(text, field, to);
 }
 
+static int set_pmu(void *field, const char *text, const struct notify *to)
+{
+	return sim_opts_parse(field, text, to);
+}
+
 #define AT(field) offsetof(struct record_config, field)
 
 static const struct opt options[] = {
@@ -263,6 +268,8 @@ static const struct opt options[] = {
 	  .set = set_event },
 	{ 0, "filter", OPT_CALL, AT(events), "FILTER", "filter the tracepoint or PMU event before it",
 	  .set = set_filter },
+	{ 0, "pmu", OPT_CALL, AT(o.sim), "PMU", "hw, or sim[,KEY=VALUE...]: run the command on a simulated core",
+	  .set = set_pmu },
 	{ 'p', "pid", OPT_STRING, AT(o.target.pids), "PID[,PID]", "record processes that run, with all their threads" },
 	{ 't', "tid", OPT_STRING, AT(o.target.tids), "TID[,TID]", "record threads that run" },
 	{ 'u', "uid", OPT_STRING, AT(o.target.uid), "USER", "record the processes of a user" },

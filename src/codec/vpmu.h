@@ -105,6 +105,9 @@ struct vpmu_event { /* one that was asked for, in group order */
 	u32 limit;		  /* samples that a thread takes of it, then no more (term nr=); 0: any number */
 };
 
+/* A recording is of this PMU when its CPUID begins so; the core's name and a number follow. */
+#define VPMU_CPUID_PREFIX "reticle-sim,"
+
 #define VPMU_MAGIC 0x554d505645435452 /* "RTCEVPMU" */
 #define VPMU_VERSION 1
 #define VPMU_CHUNKS 256

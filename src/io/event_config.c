@@ -81,7 +81,7 @@ static void set_callgraph(struct attr *a, const struct attr_opts *o, enum callgr
 	if (how == CALLGRAPH_DWARF) {
 		a->sample_type |=
 			PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
-		a->sample_regs_user = USER_REGS;
+		a->sample_regs_user = o->user_regs ? o->user_regs : USER_REGS;
 		a->sample_stack_user = o->stack_dump;
 		a->flags |= ATTR_EXCLUDE_CALLCHAIN_USER;
 	}
@@ -206,8 +206,11 @@ static void set_start(struct event_set *set, const struct config *c)
 	}
 }
 
-static void configure_group_reads(struct event_set *set)
+static void configure_group_reads(struct event_set *set, const struct config *c)
 {
+	/* Kernels before 6.12 do not open inherited events that read their group. The virtual PMU counts each thread. */
+	const u64 no_inherit = c->o->simulated ? 0 : ATTR_INHERIT;
+
 	for (u32 i = 0; i < set->events.n; i++) {
 		struct open_event *e = &set->events.v[i], *leader = &set->events.v[e->leader];
 
@@ -217,9 +220,9 @@ static void configure_group_reads(struct event_set *set)
 		if (e == leader)
 			continue;
 		leader->attr.read_format |= PERF_FORMAT_GROUP;
-		leader->attr.flags &= ~ATTR_INHERIT;
+		leader->attr.flags &= ~no_inherit;
 		e->attr.read_format |= PERF_FORMAT_GROUP;
-		e->attr.flags &= ~(ATTR_FREQ | ATTR_INHERIT);
+		e->attr.flags &= ~(ATTR_FREQ | no_inherit);
 		e->attr.sample_period = 0;
 	}
 	/* Members deliver no samples of their own; equal fields let ID tell all of them apart. */
@@ -297,7 +300,7 @@ static int settle_rate(struct attr_opts *o, const struct notify *to)
 {
 	u64 max = 0;
 
-	if (o->period != RECORD_UNSET)
+	if (o->period != RECORD_UNSET || o->simulated)
 		return 0;
 	if (!smallfile_u64("/proc/sys/kernel/perf_event_max_sample_rate", &max))
 		return o->freq_max ? notify_error(to, ERR_IO, "cannot read kernel.perf_event_max_sample_rate") : 0;
@@ -331,7 +334,7 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 	set->others = t->tasks_named;
 	c.command_is_target = has_workload && !t->system_wide && !t->tasks_named;
 	o.addr |= o.callgraph == CALLGRAPH_DWARF; /* as perf: what unwinds from memory also follows data maps */
-	if (o.callgraph == CALLGRAPH_DWARF && !USER_REGS)
+	if (o.callgraph == CALLGRAPH_DWARF && !(o.user_regs | USER_REGS))
 		return notify_error(to, ERR_UNSUPPORTED, "--call-graph dwarf is not known on this architecture");
 	if (!err)
 		err = add_specs(set, specs, &c);
@@ -340,7 +343,7 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 	for (size_t i = 0; i < set->events.n; i++)
 		configure_event(&set->events.v[i], &c);
 	set_start(set, &c);
-	configure_group_reads(set);
+	configure_group_reads(set, &c);
 	if (c.has_cpu || o.delay_ms)
 		add_tracking_event(set, &c);
 	set_tracking(&set->events.v[c.has_cpu || o.delay_ms ? set->events.n - 1 : 0], &c);

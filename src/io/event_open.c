@@ -300,7 +300,8 @@ void event_set_close(struct event_set *set)
 	unmap_all(set);
 	for (size_t e = 0; e < set->events.n; e++) {
 		for (size_t i = 0; i < set->events.v[e].on.n; i++)
-			close(set->events.v[e].on.v[i].fd);
+			if (set->events.v[e].on.v[i].fd >= 0)
+				close(set->events.v[e].on.v[i].fd);
 		vec_free(&set->events.v[e].on);
 	}
 }

@@ -11,6 +11,7 @@
 
 #include "io/event_names.h"
 #include "io/event_spec.h"
+#include "io/mistake.h"
 #include "io/sysfs_pmu.h"
 #include "io/tracefs.h"
 
@@ -70,15 +71,6 @@ static inline span span_of(const char *p, const char *end)
 struct event_spec *event_add(struct event_ctx *c);
 
 /* event_error.c */
-struct near {
-	span want;
-	struct {
-		char name[64];
-		u32 distance;
-	} best[4];
-	u32 n;
-};
-void near_offer(struct near *n, const char *name);
 /* Notes `fmt...`, the text with carets under `at`, and the near names (may be NULL) or the hint. Returns err. */
 int event_fail(struct event_ctx *c, int err, span at, const struct near *near, const char *hint, const char *fmt, ...)
 	PRINTF_LIKE(6, 7);

@@ -213,17 +213,17 @@ static void note_hits(struct flow *f)
 	}
 }
 
-static bool has_ended(u32 pid)
+static bool has_ended(const struct flow *f, u32 pid)
 {
-	return pid != NO_PID && kill((pid_t)pid, 0) && errno == ESRCH;
+	return !f->own_pids && pid != NO_PID && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
-static void forget_ended(struct map *pids)
+static void forget_ended(struct flow *f)
 {
-	struct map living = { 0 };
+	struct map living = { 0 }, *pids = &f->pids;
 
 	for (u32 i = 0; pids->slots && i <= pids->mask; i++)
-		if (pids->slots[i].value != ID_NONE && !has_ended((u32)pids->slots[i].key))
+		if (pids->slots[i].value != ID_NONE && !has_ended(f, (u32)pids->slots[i].key))
 			map_set(&living, pids->slots[i].key, 1);
 	map_free(pids);
 	*pids = living;
@@ -237,11 +237,11 @@ void flow_settle(struct flow *f)
 		return;
 	note_hits(f);
 	for (size_t i = 0; i < f->maps.n; i++)
-		if (!f->of_file.v[f->maps.v[i].file].wanted && !has_ended(f->maps.v[i].pid))
+		if (!f->of_file.v[f->maps.v[i].file].wanted && !has_ended(f, f->maps.v[i].pid))
 			f->maps.v[kept++] = f->maps.v[i];
 	f->maps.n = kept;
 	map_free(&f->hits);
-	forget_ended(&f->pids);
+	forget_ended(f);
 	memset(f->recent, 0, sizeof(f->recent));
 	f->settle_at = MAX((size_t)SETTLE_AT, kept * 2);
 }

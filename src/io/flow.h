@@ -36,6 +36,7 @@ struct flow_build_id {
 struct flow {
 	const struct evlist *events;
 	bool one_layout; /* all events place their fields alike, as far as is looked at here */
+	bool own_pids;	 /* process ids are not the system's: nobody can be asked whether one has ended */
 	u64 samples, lost, throttled;
 	u64 first_time, last_time; /* of samples */
 	bool want_hits;

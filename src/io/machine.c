@@ -281,13 +281,18 @@ static void caches(struct features *f, struct arena *a, const struct cpulist *cp
 		feature_mark(f, FEAT_CACHE);
 }
 
+void machine_software_features(struct features *f, struct arena *arena)
+{
+	names(f, arena);
+	command_line(f, arena);
+}
+
 void machine_features(struct features *f, struct arena *arena)
 {
 	struct cpulist cpus = { 0 };
 
-	names(f, arena);
+	machine_software_features(f, arena);
 	cpus_and_memory(f, arena);
-	command_line(f, arena);
 	numa_topology(f, arena);
 	pmus(f, arena);
 	if (!cpulist_online(&cpus, NULL)) {

@@ -9,6 +9,8 @@
 /* Fills in, and marks present, what this machine tells of: hostname, release, version of this program, architecture,
  * CPUs, memory, command line, topologies, PMUs and caches. Text lives in arena. */
 void machine_features(struct features *f, struct arena *arena);
+/* Of these only hostname, release, version, architecture and command line. */
+void machine_software_features(struct features *f, struct arena *arena);
 
 static inline void feature_mark(struct features *f, enum feature id)
 {

@@ -3,7 +3,7 @@
 #ifndef IO_RECORD_OPTS_H
 #define IO_RECORD_OPTS_H
 
-#include "base/types.h"
+#include "io/sim_opts.h"
 
 #define RECORD_UNSET UINT64_MAX
 
@@ -41,6 +41,9 @@ struct attr_opts {
 	const char *clock_name; /* as the user wrote it */
 	bool no_bpf_event, namespaces, cgroup_events, switch_events, buildid_mmap;
 	s64 delay_ms; /* 0: none, -1: start disabled */
+	/* Set by the recorder, for the virtual PMU: the machine's limits do not hold. */
+	bool simulated;
+	u64 user_regs; /* what an unwinder needs, PERF_REG_* bits; 0: as on this machine */
 };
 
 enum { BUILDID_HITS, BUILDID_ALL, BUILDID_NONE };
@@ -65,6 +68,7 @@ struct record_opts {
 	struct target_opts target;
 	struct attr_opts attr;
 	struct output_opts output;
+	struct sim_opts sim;
 	bool quiet;
 	u32 verbose;
 };

@@ -134,7 +134,7 @@ static void read_clocks(struct recorder *r)
 static int start(struct recorder *r)
 {
 	r->enable_at_ms = now_ms() + (u64)MAX(r->o->attr.delay_ms, 0);
-	r->enabled = !r->o->attr.delay_ms;
+	r->enabled = !r->o->attr.delay_ms || r->sim;
 	if (r->enabled && !r->target_is_workload)
 		event_set_enable(&r->set, true);
 	if (!r->has_workload)
@@ -153,6 +153,8 @@ static void await_workload(struct recorder *r)
 		return;
 	kill(r->workload.pid, SIGTERM);
 	while (!r->hurry && !workload_ended(&r->workload, false)) {
+		if (r->sim)
+			recorder_sim_discard(r);
 		while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info))
 			r->hurry |= info.ssi_signo != SIGCHLD;
 		nanosleep(&pause, NULL);
@@ -163,7 +165,8 @@ static int finish(struct recorder *r)
 {
 	int err;
 
-	event_set_enable(&r->set, false);
+	if (!r->sim)
+		event_set_enable(&r->set, false);
 	/* The next file of --switch-output could not be made. */
 	if (r->writer.fd < 0)
 		return ERR_IO;
@@ -207,6 +210,7 @@ static void close_all(struct recorder *r, const sigset_t *before)
 		r->result->has_status = true;
 		r->result->status = 128 + r->result->signal;
 	}
+	recorder_sim_close(r);
 	event_set_free(&r->set);
 	evlist_free(&r->events);
 	flow_free(&r->flow);
@@ -242,6 +246,7 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 			      .signal_fd = -1,
 			      .epoll_fd = -1,
 			      .has_workload = o->target.command != NULL };
+	char *const *command = o->target.command, **env = environ;
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t before;
 	int err;
@@ -252,17 +257,24 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 	r.path = output_path(&o->output);
 	sigemptyset(&before);
 	err = catch_signals(&r, &before);
+	if (!err && o->sim.on)
+		err = recorder_sim_open(&r);
+	if (!err && r.sim) {
+		command = r.sim->argv.v;
+		env = r.sim->env.v;
+	}
 	if (!err && r.has_workload)
-		err = workload_prepare(&r.workload, o->target.command, &before, to);
+		err = workload_prepare(&r.workload, command, env, &before, to);
 	/* Both come back as errors of write, where they are handled. */
 	sigaction(SIGPIPE, &ignore, NULL);
 	sigaction(SIGXFSZ, &ignore, NULL);
 	if (!err)
-		err = open_target(&r);
+		err = r.sim ? recorder_sim_events(&r) : open_target(&r);
 	if (!err)
 		err = describe_events(&r);
 	if (!err)
 		flow_init(&r.flow, &r.events, o->output.build_ids == BUILDID_HITS);
+	r.flow.own_pids = r.sim && !o->sim.v.real_ids;
 	if (!err && !dry_run)
 		err = record(&r);
 	close_all(&r, &before);

@@ -19,11 +19,16 @@ struct record_result {
 	bool has_status;      /* a command ran, and ended: */
 	int status;	      /* its exit status, or 128 + its signal */
 	char *path;	      /* the file; NULL for a pipe. Caller frees */
+	/* Of the virtual PMU: */
+	u32 escaped;	      /* programs that could not be followed, and ran without it */
+	bool never_simulated; /* QEMU ended before the program began */
 };
 
-/* Told when --switch-output has finished a file. */
+/* What is told while it runs. Members may be NULL. */
 struct recorder_events {
-	void (*switched)(void *ctx, const char *path, u64 bytes);
+	void (*switched)(void *ctx, const char *path, u64 bytes); /* --switch-output has finished a file */
+	/* A VPMU_RECORD_TRUTH_* of the virtual PMU, header included (codec/vpmu.h). */
+	void (*truth)(void *ctx, const u8 *record, u16 size);
 	void *ctx;
 };
 

@@ -40,6 +40,9 @@ static bool read_user_file(const struct id_ctx *c, const char *file, u32 pid, st
 	struct stat st;
 	bool found;
 
+	/* The virtual PMU's process ids are its own. */
+	if (c->r->flow.own_pids)
+		return build_id_of_file(file, out);
 	snprintf(ns, sizeof(ns), "/proc/%u/ns/mnt", pid);
 	if (stat(ns, &st) || st.st_ino == c->own_mounts.st_ino)
 		return build_id_of_file(file, out);
@@ -173,7 +176,10 @@ static void describe_compression(struct recorder *r, struct features *f)
 
 void recorder_head_features(struct recorder *r, struct features *f, struct arena *arena)
 {
-	machine_features(f, arena);
+	if (r->sim)
+		recorder_sim_features(r, f, arena);
+	else
+		machine_features(f, arena);
 	describe_events(r, f, arena);
 	describe_groups(r, f);
 	describe_clock(r, f);

@@ -37,8 +37,8 @@ int recorder_begin_file(struct recorder *r)
 	if (!err && r->writer.pipe)
 		recorder_put_head(r);
 	if (!err)
-		err = recorder_synthesize(r);
-	if (!err)
+		err = r->sim ? recorder_sim_synthesize(r) : recorder_synthesize(r);
+	if (!err && !r->sim)
 		put_bare(r, PERF_RECORD_FINISHED_INIT);
 	if (!err)
 		writer_round(&r->writer);
@@ -70,7 +70,8 @@ int recorder_end_file(struct recorder *r)
 	int err;
 
 	if (!r->writer.err) {
-		event_set_lost(&r->set, put_lost, r);
+		if (!r->sim)
+			event_set_lost(&r->set, put_lost, r);
 		writer_round(&r->writer);
 	}
 	if (r->writer.pipe)

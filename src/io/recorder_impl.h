@@ -6,6 +6,7 @@
 #include "io/event_set.h"
 #include "io/flow.h"
 #include "io/recorder.h"
+#include "io/sim.h"
 #include "io/workload.h"
 #include "io/writer.h"
 
@@ -22,7 +23,9 @@ struct recorder {
 	struct writer writer;
 	struct workload workload;
 	bool has_workload, target_is_workload;
-	const char *path; /* as the options have it, or the default */
+	struct sim *sim;	/* NULL: the machine's own PMU */
+	struct bytes side_band; /* with sim and --switch-output: all that came */
+	const char *path;	/* as the options have it, or the default */
 	int signal_fd, epoll_fd;
 	size_t live_rings;
 	VEC(char *) dated; /* files that --switch-output has finished and kept */
@@ -47,6 +50,15 @@ int recorder_switch_file(struct recorder *r, bool last);
 
 /* recorder_synth.c: what was there before the first event */
 int recorder_synthesize(struct recorder *r);
+
+/* recorder_sim.c: the same stages with the virtual PMU */
+int recorder_sim_open(struct recorder *r);
+int recorder_sim_events(struct recorder *r);
+int recorder_sim_synthesize(struct recorder *r);
+int recorder_sim_drain(struct recorder *r, bool last);
+void recorder_sim_discard(struct recorder *r);
+void recorder_sim_features(struct recorder *r, struct features *f, struct arena *arena);
+void recorder_sim_close(struct recorder *r);
 
 /* The most that one COMPRESSED record unpacks to: what a ring holds. */
 u64 recorder_window(const struct recorder *r);

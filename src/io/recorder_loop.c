@@ -18,6 +18,7 @@
 #include "io/recorder_impl.h"
 
 #define AT_MOST_MS 1000 /* between two passes: what a killed recorder can lose */
+#define SIM_MS 50	/* and with the virtual PMU, whose chunks call nobody */
 #define SIZED_MS 100	/* the same where a size limits the file */
 #define SIGNAL_EVENT UINT64_MAX
 #define BATCH 64
@@ -112,6 +113,12 @@ int recorder_drain(struct recorder *r, bool last)
 	int err = 0;
 
 	r->round_bytes = 0;
+	if (r->sim) {
+		err = recorder_sim_drain(r, last);
+		r->result->events_bytes += r->round_bytes;
+		writer_round(&r->writer);
+		return err;
+	}
 	for (size_t i = 0; i < r->set.rings.n && !err; i++)
 		err = drain_ring(r, &r->set.rings.v[i].ring);
 	flow_settle(&r->flow);
@@ -139,7 +146,9 @@ static int until(u64 now, u64 deadline, int timeout)
 static int next_timeout(const struct recorder *r)
 {
 	u64 now = now_ms();
-	int timeout = r->o->output.max_size || r->o->output.switch_on == SWITCH_SIZE ? SIZED_MS : AT_MOST_MS;
+	int timeout = r->sim							     ? SIM_MS :
+		      r->o->output.max_size || r->o->output.switch_on == SWITCH_SIZE ? SIZED_MS :
+										       AT_MOST_MS;
 
 	if (!r->enabled && r->o->attr.delay_ms > 0)
 		timeout = until(now, r->enable_at_ms, timeout);
@@ -163,7 +172,7 @@ static int wait_for_events(struct recorder *r)
 		else if (events[i].events & (EPOLLHUP | EPOLLERR))
 			hung_up(r, events[i].data.u64);
 	}
-	if (!r->live_rings)
+	if (!r->live_rings && !r->sim)
 		r->stop = true;
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* In the child. Only async-signal-safe calls from here to the exec. */
-static _Noreturn void child(char *const argv[], int go_fd, int result_fd, const sigset_t *mask)
+static _Noreturn void child(char *const argv[], char *const env[], int go_fd, int result_fd, const sigset_t *mask)
 {
 	char byte;
 	int failed;
@@ -19,14 +19,15 @@ static _Noreturn void child(char *const argv[], int go_fd, int result_fd, const 
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (read(go_fd, &byte, 1) != 1)
 		_exit(EXIT_FAILURE);
-	execvp(argv[0], argv);
+	execvpe(argv[0], argv, env);
 	failed = errno;
 	if (write(result_fd, &failed, sizeof(failed)) != sizeof(failed))
 		_exit(EXIT_FAILURE);
 	_exit(failed == ENOENT ? 127 : 126);
 }
 
-int workload_prepare(struct workload *w, char *const argv[], const sigset_t *mask, const struct notify *to)
+int workload_prepare(struct workload *w, char *const argv[], char *const env[], const sigset_t *mask,
+		     const struct notify *to)
 {
 	int go[2], result[2];
 
@@ -42,7 +43,7 @@ int workload_prepare(struct workload *w, char *const argv[], const sigset_t *mas
 	if (!w->pid) {
 		close(go[1]);
 		close(result[0]);
-		child(argv, go[0], result[1], mask);
+		child(argv, env, go[0], result[1], mask);
 	}
 	close(go[0]);
 	close(result[1]);
