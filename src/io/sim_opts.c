@@ -123,6 +123,12 @@ static bool add_model(struct sim_opts *o, struct str word)
 	return false;
 }
 
+static void near_models(struct near *n)
+{
+	for (u32 i = 0; i < ARRAY_LEN(models); i++)
+		near_offer(n, models[i].name);
+}
+
 static int set_models(struct parser *p)
 {
 	struct near near = { .want = p->at };
@@ -130,8 +136,7 @@ static int set_models(struct parser *p)
 	p->o->v.models = 0;
 	if (add_model(p->o, p->at))
 		return 0;
-	for (u32 i = 0; i < ARRAY_LEN(models); i++)
-		near_offer(&near, models[i].name);
+	near_models(&near);
 	return fail(p, &near, "models: none, all, or a list of branch, cache, tlb", "no such model");
 }
 
@@ -230,12 +235,15 @@ void sim_opts_help(struct bytes *out)
 	}
 }
 
-static int unknown_key(const struct parser *p)
+/* in_models: it may have been meant for one of these. */
+static int unknown_key(const struct parser *p, bool in_models)
 {
 	struct near near = { .want = p->at };
 	struct bytes hint = { 0 };
 	int err;
 
+	if (in_models)
+		near_models(&near);
 	bytes_str(&hint, "keys: ");
 	for (u32 i = 0; i < ARRAY_LEN(keys); i++) {
 		near_offer(&near, keys[i].name);
@@ -257,7 +265,6 @@ static int parse_word(struct parser *p, struct str word, bool *in_models)
 	p->at = word;
 	if (!assigned && *in_models && add_model(p->o, word))
 		return 0;
-	*in_models = assigned && is(key, "models");
 	if (is(word, "help")) {
 		p->o->help = true;
 		return 0;
@@ -268,10 +275,11 @@ static int parse_word(struct parser *p, struct str word, bool *in_models)
 		if (!assigned)
 			return fail(p, NULL, NULL, "this key needs a value: KEY=VALUE");
 		p->at = value;
+		*in_models = is(key, "models");
 		return keys[i].set(p);
 	}
 	p->at = key;
-	return unknown_key(p);
+	return unknown_key(p, *in_models && !assigned);
 }
 
 int sim_opts_parse(struct sim_opts *o, const char *text, const struct notify *to)
