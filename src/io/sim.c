@@ -218,9 +218,10 @@ int sim_set_events(struct sim *s, struct event_set *set)
 
 		if (count < 0)
 			return no_such_event(s, e);
-		c->events[i] =
-			(struct vpmu_event){ .attr = e->attr, .id = i + 1, .leader = e->leader, .count = (u32)count };
-		if (e->attr.sample_period && !(e->attr.flags & ATTR_FREQ))
+		c->events[i] = (struct vpmu_event){
+			.attr = e->attr, .schedule = e->schedule, .id = i + 1, .leader = e->leader, .count = (u32)count
+		};
+		if (!e->schedule.period_long && !(e->attr.flags & ATTR_FREQ))
 			c->events[i].schedule.period_long = e->attr.sample_period;
 		if (e->tracking)
 			c->tracking = i;

@@ -78,7 +78,7 @@ static void test_mistakes(void **state)
 		{ "sim,seed=18446744073709551616", "             ^^^", "a decimal number" },
 		{ "sim,cpus=9999", "             ^^^^", "up to 1024" },
 		{ "sim,quantum=0", "                ^", "at least one" },
-		{ "sim,skid=9-2", "             ^^^^", "A not over B" },
+		{ "sim,skid=9-2", "             ^^^", "A not over B" },
 		{ "sim,lose=3", "             ^", "COUNT/EVERY" },
 		{ "sim,lose=3/2", "             ^^^", "COUNT/EVERY" },
 		{ "sim,lose=0/0", "             ^^^", "COUNT/EVERY" },
