@@ -17,9 +17,9 @@
  *
  * Precise events (precise_ip of 2 and 3) do not skid.
  *
- * Throttling. Time is cut into ticks of 4 ms (the kernel's at 250 Hz), of the thread's own clock. An event that takes
- * more samples within one than its share of the limit is stopped with its whole group, so that the values of its
- * members still belong together, and goes on at the next tick in the middle of the period it was in.
+ * Throttling. Time is cut into ticks of 4 ms (the kernel's at 250 Hz), of the thread's own clock. An event that has
+ * taken its share of the limit within one is stopped with its whole group, so that the values of the members still
+ * belong together, and goes on at the next tick in the middle of the period it was in.
  *
  * Standing still. Events of a thread that waits for its virtual CPU, that are throttled or not enabled yet keep their
  * value and the place in their period, and `base` is set anew when they go on. The same state, saved, follows a thread
@@ -223,7 +223,7 @@ static void throttle(struct vthread *t, u32 leader)
 	arm_tick(t);
 }
 
-/* Counts the interrupt; one too many in this tick stops the group. */
+/* Counts the interrupt; the last that this tick allows stops the group (its sample is still taken). */
 static void account(struct vthread *t, u32 event)
 {
 	struct sampler_event *e = &t->sampler->state.events[event];
@@ -236,7 +236,7 @@ static void account(struct vthread *t, u32 event)
 		e->tick = now;
 		e->in_tick = 0;
 	}
-	if (++e->in_tick > share)
+	if (++e->in_tick >= share)
 		throttle(t, event_of(t, event)->leader);
 }
 
