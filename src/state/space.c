@@ -8,19 +8,17 @@
 #define MAX_REGIONS 64 /* a mapping of more fills the filter at once */
 #define MAX_DEPTH 16   /* of parents; a deeper fork copies what it inherits, if it may */
 
-/* What is visible of a run of entries: disjoint, ascending. */
-struct segment {
-	u64 start, end;
-	u32 entry;
-};
-
+/*
+ * What is visible of a run of entries: pieces of them, disjoint and by rising address. A piece is no more than its entry:
+ * where an older neighbour lies beside a newer one, it begins or ends where that one ends or begins. So a piece takes 4
+ * bytes, of which each level holds nearly all once more.
+ */
 struct run {
-	struct segment *v;
+	u32 *v;
 	u32 n;
 };
 
-/* level[l][i] covers entries [i << shift, (i + 1) << shift), shift = level_shift(l); only whole runs exist. Each
- * level holds nearly all segments once more, so few levels, of many runs each, keep the index small. */
+/* level[l][i] covers entries [i << shift, (i + 1) << shift), shift = level_shift(l); only whole runs exist. */
 #define FAN_SHIFT 3
 #define FAN (1u << FAN_SHIFT)
 #define MAX_LEVELS ((32 - RUN_SHIFT + FAN_SHIFT - 1) / FAN_SHIFT)
@@ -94,76 +92,88 @@ void space_add(struct space *s, const struct vmap *m, u64 clock)
 	vec_push(&s->clock, clock);
 }
 
-/* The segment of a sorted list that holds addr, or NULL. */
-static const struct segment *run_find(const struct run *r, u64 addr)
+static u64 piece_start(const struct vmap *log, const struct run *r, u32 i)
+{
+	u64 start = log[r->v[i]].start;
+
+	return i && r->v[i - 1] > r->v[i] ? MAX(start, log[r->v[i - 1]].end) : start;
+}
+
+static u64 piece_end(const struct vmap *log, const struct run *r, u32 i)
+{
+	u64 end = log[r->v[i]].end;
+
+	return i + 1 < r->n && r->v[i + 1] > r->v[i] ? MIN(end, log[r->v[i + 1]].start) : end;
+}
+
+/* The entry that is visible at addr; ID_NONE when none is. */
+static u32 run_find(const struct vmap *log, const struct run *r, u64 addr)
 {
 	u32 lo = 0, hi = r->n;
 
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 
-		if (r->v[mid].end <= addr)
+		if (piece_end(log, r, mid) <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < r->n && r->v[lo].start <= addr ? &r->v[lo] : NULL;
+	return lo < r->n && piece_start(log, r, lo) <= addr ? r->v[lo] : ID_NONE;
 }
 
-/* Lays `over` on `under`: the result is over whole, and of under what shows beside it. At most n(over) * 2 + n(under)
- * segments. */
-static struct run overlay(const struct run *under, const struct run *over)
+/* Lays `over` on `under`, whose entries are all older: the result is over whole, and of under what shows beside it. At
+ * most n(over) * 2 + n(under) pieces. */
+static struct run overlay(const struct vmap *log, const struct run *under, const struct run *over)
 {
-	struct segment *out = mem_realloc(NULL, under->n + 2 * (size_t)over->n + 1, sizeof(*out));
-	u32 n = 0, o = 0;
+	u32 *out = mem_realloc(NULL, under->n + 2 * (size_t)over->n + 1, sizeof(*out)), n = 0, o = 0;
 
 	for (u32 u = 0; u < under->n; u++) {
-		struct segment rest = under->v[u];
+		u64 start = piece_start(log, under, u), end = piece_end(log, under, u);
 
-		while (o < over->n && over->v[o].end <= rest.start)
+		while (o < over->n && piece_end(log, over, o) <= start)
 			out[n++] = over->v[o++];
-		while (o < over->n && over->v[o].start < rest.end) {
-			if (rest.start < over->v[o].start)
-				out[n++] = (struct segment){ rest.start, over->v[o].start, rest.entry };
-			rest.start = over->v[o].end;
-			if (rest.start >= rest.end)
+		while (o < over->n && piece_start(log, over, o) < end) {
+			if (start < piece_start(log, over, o))
+				out[n++] = under->v[u];
+			start = piece_end(log, over, o);
+			if (start >= end)
 				break; /* over[o] may reach into the next of under */
 			out[n++] = over->v[o++];
 		}
-		if (rest.start < rest.end)
-			out[n++] = rest;
+		if (start < end)
+			out[n++] = under->v[u];
 	}
 	while (o < over->n)
 		out[n++] = over->v[o++];
 	return (struct run){ mem_realloc(out, n + 1, sizeof(*out)), n };
 }
 
+static void lay_over(const struct vmap *log, struct run *r, const struct run *over)
+{
+	struct run both = overlay(log, r, over);
+
+	free(r->v);
+	*r = both;
+}
+
 /* The shortest runs are laid together entry by entry. */
-static struct run base_run(const struct space *s, u32 first)
+static struct run base_run(const struct vmap *log, u32 first)
 {
 	struct run r = { 0 };
 
-	for (u32 i = first; i < first + RUN; i++) {
-		struct segment one = { s->log.v[i].start, s->log.v[i].end, i };
-		struct run over = { &one, 1 }, both = overlay(&r, &over);
-
-		free(r.v);
-		r = both;
-	}
+	for (u32 i = first; i < first + RUN; i++)
+		lay_over(log, &r, &(struct run){ &i, 1 });
 	return r;
 }
 
 /* Longer ones run by run. */
-static struct run upper_run(const struct run *lower)
+static struct run upper_run(const struct vmap *log, const struct run *lower)
 {
 	struct run r = { 0 };
 
-	for (u32 i = 0; i < FAN; i++) {
-		struct run both = overlay(&r, &lower[i]);
-
-		free(r.v);
-		r = both;
-	}
+	for (u32 i = 0; i < FAN; i++)
+		lay_over(log, &r, &lower[i]);
 	return r;
 }
 
@@ -185,7 +195,8 @@ void space_seal(struct space *s)
 		x->level[level] = mem_zalloc(n * sizeof(struct run));
 		for (u32 i = 0; i < n; i++)
 			x->level[level][i] =
-				level ? upper_run(&x->level[level - 1][i * FAN]) : base_run(s, i << RUN_SHIFT);
+				level ? upper_run(s->log.v, &x->level[level - 1][i * FAN]) :
+					base_run(s->log.v, i << RUN_SHIFT);
 	}
 	s->index = x;
 }
@@ -234,10 +245,10 @@ static u32 newest(const struct space *s, u32 n, u64 addr)
 			return i;
 	while (indexed) {
 		u32 level = ((u32)__builtin_ctz(indexed) - RUN_SHIFT) / FAN_SHIFT, shift = level_shift(level);
-		const struct segment *found = run_find(&s->index->level[level][(indexed >> shift) - 1], addr);
+		u32 found = run_find(s->log.v, &s->index->level[level][(indexed >> shift) - 1], addr);
 
-		if (found)
-			return found->entry;
+		if (found != ID_NONE)
+			return found;
 		indexed -= 1u << shift;
 	}
 	return ID_NONE;
