@@ -33,9 +33,12 @@ int source_add_event(struct source *s, const struct attr *a, u64 offset)
 
 int source_add_ids(struct source *s, u32 event, const struct u64s *ids, u64 offset)
 {
-	if (ids->n > SOURCE_MAX_IDS - s->events.by_id.n)
-		return notify_at(s->notify, NOTE_ERROR, ERR_LIMIT, s->path, offset, "more than %u event ids",
-				 SOURCE_MAX_IDS);
+	u64 most = SOURCE_IDS_FREE + s->file_size / SOURCE_BYTES_PER_ID;
+
+	if (ids->n > most - s->nr_ids)
+		return notify_at(s->notify, NOTE_ERROR, ERR_LIMIT, s->path, offset,
+				 "more than %llu event ids in a file of its size", (unsigned long long)most);
+	s->nr_ids += ids->n;
 	for (u32 i = 0; i < ids->n; i++)
 		evlist_add_id(&s->events, event, u64s_at(ids, i));
 	return 0;

@@ -35,6 +35,7 @@ struct source {
 	u64 compressed_bytes, decompressed_bytes;
 	struct perfdata_header header;
 	struct evlist events; /* sealed */
+	u64 nr_ids;	      /* of all events */
 	struct features features;
 	struct arena arena;
 	const struct notify *notify;

@@ -5,10 +5,11 @@
 
 #include "io/source.h"
 
-/* More events than any machine has names for, and ids (one per event and CPU or thread) than it has descriptors for. They
- * are kept several times over, so that without a bound a file could make us take many times its size. */
-#define SOURCE_MAX_EVENTS 16384u
-#define SOURCE_MAX_IDS (4u << 20)
+/* More events than any machine has names for, and ids (one per event and CPU or thread) than recorders open. They are kept
+ * several times over, so that without a bound a file could make us take many times its size. */
+#define SOURCE_MAX_EVENTS 8192u
+#define SOURCE_IDS_FREE (128u << 10) /* of any file; */
+#define SOURCE_BYTES_PER_ID 64	     /* larger ones have one more for each of these */
 
 /* File mode: finds the data section, reads attrs and their ids, and the features behind the data. dir: the directory that
  * the file is a part of, or -1. */
