@@ -30,6 +30,7 @@ struct hop {
 	struct session *s;
 	hop_fn fn;
 	void *ctx;
+	const struct hop_samples *samples;
 	struct chunk *chunks; /* by slot */
 	bool guesses;
 	u32 unit;   /* the chunk that is taken next */
@@ -67,20 +68,42 @@ static u64 guess(const struct source *src, u64 place)
 	return NO_OFFSET;
 }
 
-/* The records that begin before the end of the chunk. */
-static void hop_chunk(const struct source *src, struct chunk *c, u64 place)
+/* *last: the thread that was noted before. What a wrong guess takes for samples does no harm. */
+static void note_thread(const struct hop *h, const struct source_record *at, u64 *last)
 {
-	u64 offset = c->start, block = c->start, limit = MIN(src->size, place + CHUNK_BYTES);
+	struct cursor c = cursor_over(at->p, at->h.size, h->s->src->swap);
+	u32 pid = 0, tid = 0;
+
+	if (h->samples->at_tid) {
+		cursor_skip(&c, h->samples->at_tid);
+		pid = cursor_u32(&c);
+		tid = cursor_u32(&c);
+	}
+	if (*last == ((u64)pid << 32 | tid))
+		return;
+	*last = (u64)pid << 32 | tid;
+	threadset_add(h->samples->set, THREADSET_PID, pid);
+	threadset_add(h->samples->set, THREADSET_TID, tid);
+}
+
+/* The records that begin before the end of the chunk. */
+static void hop_chunk(const struct hop *h, struct chunk *c, u64 place)
+{
+	const struct source *src = h->s->src;
+	u64 last = UINT64_MAX, offset = c->start, block = c->start, limit = MIN(src->size, place + CHUNK_BYTES);
 	struct source_record at;
 
 	c->nr_samples = 0;
 	c->others.n = c->blocks.n = 0;
 	c->bad = NO_OFFSET;
 	while (offset < limit && source_next(src, &offset, &at, &c->bad)) {
-		if (at.h.type == PERF_RECORD_SAMPLE)
+		if (at.h.type == PERF_RECORD_SAMPLE) {
 			c->nr_samples++;
-		else
+			if (h->samples->set)
+				note_thread(h, &at, &last);
+		} else {
 			vec_push(&c->others, (u32)(at.offset - place));
+		}
 		if (offset - block >= BLOCK_BYTES) {
 			vec_push(&c->blocks, (struct block){ block, offset });
 			block = offset;
@@ -106,7 +129,7 @@ static void look(void *ctx, u32 worker, u32 unit, u32 slot)
 		return;
 	c->start = unit ? guess(h->s->src, place) : 0;
 	if (c->start != NO_OFFSET)
-		hop_chunk(h->s->src, c, place);
+		hop_chunk(h, c, place);
 }
 
 static void take(void *ctx, u32 slot)
@@ -120,7 +143,7 @@ static void take(void *ctx, u32 slot)
 		return;
 	if (c->start != h->offset) {
 		c->start = h->offset;
-		hop_chunk(s->src, c, place);
+		hop_chunk(h, c, place);
 	}
 	h->offset = c->end;
 	h->bad = c->bad;
@@ -137,11 +160,11 @@ static void take(void *ctx, u32 slot)
 	session_progress(s, "reading", h->offset, s->src->size);
 }
 
-int hop_records(struct session *s, hop_fn fn, void *ctx)
+int hop_records(struct session *s, hop_fn fn, void *ctx, const struct hop_samples *samples)
 {
 	u32 workers = s->opts.workers, slots = workers * SLOTS_PER_WORKER;
 	u32 units = (u32)((s->src->size + CHUNK_BYTES - 1) / CHUNK_BYTES);
-	struct hop h = { .s = s, .fn = fn, .ctx = ctx, .guesses = workers > 1, .bad = NO_OFFSET };
+	struct hop h = { .s = s, .fn = fn, .ctx = ctx, .samples = samples, .guesses = workers > 1, .bad = NO_OFFSET };
 
 	h.chunks = mem_zalloc(slots * sizeof(*h.chunks));
 	pool_run_in_order(workers, units, slots, look, take, &h);

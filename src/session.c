@@ -9,15 +9,17 @@
 #include "base/pool.h"
 #include "hop.h"
 #include "state/jit.h"
+#include "state/threadset.h"
 
-/* What state wants to know, and when: a record, or code that a JIT placed. */
+/* What state wants to know, and when: a record; */
 struct side_ref {
 	u64 clock;
-	u64 offset; /* of the record */
-	u32 code;   /* index in code; ID_NONE: a record */
+	u64 offset;
 };
 
+/* or code that a JIT placed. */
 struct jit_code {
+	struct side_ref at; /* when, and the record that named the dump */
 	u64 start, len;
 	u32 pid, dso;
 };
@@ -32,6 +34,8 @@ struct first_pass {
 	bool monotonic;	     /* the recording's clock is that of jitdumps */
 	struct side_ref at;  /* while a jitdump is read: the record that named it */
 	u32 at_pid;
+	struct threadset *sampled; /* NULL: everybody counts */
+	u32 at_tid;		   /* where pid and tid stand in samples; 0: nowhere */
 };
 
 static bool speaks_of_processes(u32 type)
@@ -96,8 +100,8 @@ static void add_jit_code(void *ctx, u64 start, u64 len, u64 time, u32 dso)
 {
 	struct first_pass *f = ctx;
 
-	add_side(f, (struct side_ref){ f->monotonic ? time : f->at.clock, f->at.offset, (u32)f->code.n });
-	vec_push(&f->code, (struct jit_code){ start, len, f->at_pid, dso });
+	vec_push(&f->code,
+		 (struct jit_code){ { f->monotonic ? time : f->at.clock, f->at.offset }, start, len, f->at_pid, dso });
 }
 
 static void read_jitdump(struct first_pass *f, const struct record *r, u64 clock)
@@ -107,7 +111,7 @@ static void read_jitdump(struct first_pass *f, const struct record *r, u64 clock
 	if (!jit_is_dump(r->mmap.filename, r->mmap.pid) || *map_at(&f->jit_pids, r->mmap.pid, 0))
 		return;
 	map_set(&f->jit_pids, r->mmap.pid, 1);
-	f->at = (struct side_ref){ clock, r->offset, ID_NONE };
+	f->at = (struct side_ref){ clock, r->offset };
 	f->at_pid = r->mmap.pid;
 	path = mem_strndup(r->mmap.filename.p, r->mmap.filename.len);
 	jit_load(f->s->dsos, path, r->mmap.pid, add_jit_code, f);
@@ -136,7 +140,7 @@ static void note_record(void *ctx, const struct source_record *at)
 	if (!speaks_of_processes(at->h.type))
 		return;
 	clock = clock_of(s, &r);
-	add_side(f, (struct side_ref){ clock, at->offset, ID_NONE });
+	add_side(f, (struct side_ref){ clock, at->offset });
 	if (at->h.type == PERF_RECORD_MMAP || at->h.type == PERF_RECORD_MMAP2)
 		read_jitdump(f, &r, clock);
 }
@@ -147,15 +151,24 @@ void session_progress(const struct session *s, const char *what, u64 done, u64 t
 		s->opts.progress(s->opts.progress_ctx, what, done, total);
 }
 
-static int by_clock(const void *va, const void *vb)
+static int compare_refs(const struct side_ref *a, const struct side_ref *b)
 {
-	const struct side_ref *a = va, *b = vb;
-
 	if (a->clock != b->clock)
 		return a->clock < b->clock ? -1 : 1;
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	return a->code + 1 < b->code + 1 ? -1 : a->code + 1 > b->code + 1; /* the record before its code */
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	return compare_refs(b, a);
+}
+
+static int by_clock(const void *va, const void *vb)
+{
+	const struct jit_code *a = va, *b = vb;
+	int order = compare_refs(&a->at, &b->at);
+
+	return order ? order : a->dso < b->dso ? -1 : a->dso > b->dso;
 }
 
 static bool has_monotonic_clock(const struct evlist *l)
@@ -165,27 +178,124 @@ static bool has_monotonic_clock(const struct evlist *l)
 	return l->has_time && a->flags & ATTR_USE_CLOCKID && a->clockid == CLOCK_MONOTONIC;
 }
 
+/*
+ * Most records of a short recording, and of a hostile one any number, speak of processes that no sample is from. Only what
+ * samples can see is kept: going back in time, a fork makes that of the parent count which holds for the child.
+ */
+static bool is_seen(struct first_pass *f, u64 offset)
+{
+	struct source_record at;
+	struct record r;
+
+	if (!source_next(f->s->src, &offset, &at, NULL) || decode(f->s, &at, &r))
+		return false;
+	switch (at.h.type) {
+	case PERF_RECORD_COMM:
+		return threadset_has(f->sampled, THREADSET_TID, r.comm.tid);
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return (at.h.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL ||
+		       threadset_has(f->sampled, THREADSET_PID, r.mmap.pid);
+	case PERF_RECORD_FORK:
+		if (!threadset_has(f->sampled, THREADSET_PID, r.task.pid) &&
+		    !threadset_has(f->sampled, THREADSET_TID, r.task.tid))
+			return false;
+		threadset_add(f->sampled, THREADSET_PID, r.task.ppid);
+		threadset_add(f->sampled, THREADSET_TID, r.task.ptid);
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* Newest first, so that the end of the array can be given back as it is gone through. */
+static void order_side_band(struct first_pass *f)
+{
+	struct side_ref *v = f->side.v;
+	size_t kept = 0;
+
+	if (!f->sorted)
+		qsort(v, f->side.n, sizeof(*v), newest_first);
+	for (size_t i = 0, k = f->side.n; f->sorted && i + 1 < k--; i++) {
+		struct side_ref t = v[i];
+
+		v[i] = v[k];
+		v[k] = t;
+	}
+	for (size_t i = 0; f->sampled && i < f->side.n; i++)
+		if (is_seen(f, v[i].offset))
+			v[kept++] = v[i];
+	if (f->sampled)
+		f->side.n = kept;
+	f->side.v = mem_realloc(v, f->side.n, sizeof(*v));
+	f->side.cap = f->side.n;
+	if (f->code.n)
+		qsort(f->code.v, f->code.n, sizeof(*f->code.v), by_clock);
+}
+
+#define GIVE_BACK (1u << 16) /* refs */
+
+#define ROOM_FREE (8ull << 20) /* what processes may take beyond twice the recording's size */
+
+static void note_left_out(const struct session *s)
+{
+	u64 n = procs_left_out(s->procs);
+
+	if (n)
+		(void)notify_at(
+			s->notify, NOTE_WARNING, ERR_LIMIT, s->src->path, NO_OFFSET,
+			"what it says about processes does not fit into memory twice its size: %llu of its records "
+			"are left out",
+			(unsigned long long)n);
+}
+
 static void apply_side_band(struct first_pass *f)
 {
 	struct session *s = f->s;
+	size_t code = 0;
 
-	if (!f->sorted)
-		qsort(f->side.v, f->side.n, sizeof(*f->side.v), by_clock);
-	for (size_t i = 0; i < f->side.n; i++) {
-		u64 offset = f->side.v[i].offset;
+	order_side_band(f);
+	procs_limit(s->procs, 2 * s->src->size + ROOM_FREE);
+	while (f->side.n || code < f->code.n) {
+		const struct side_ref *next = f->side.n ? &f->side.v[f->side.n - 1] : NULL;
+		const struct jit_code *c = code < f->code.n ? &f->code.v[code] : NULL;
 		struct source_record at;
 		struct record r;
+		u64 offset;
 
-		if (f->side.v[i].code != ID_NONE) {
-			const struct jit_code *c = &f->code.v[f->side.v[i].code];
-
-			procs_add_code(s->procs, c->pid, c->start, c->len, c->dso, f->side.v[i].clock);
-		} else if (source_next(s->src, &offset, &at, NULL) && !decode(s, &at, &r))
-			procs_apply(s->procs, &r, f->side.v[i].clock);
+		if (c && (!next || compare_refs(&c->at, next) < 0)) {
+			procs_add_code(s->procs, c->pid, c->start, c->len, c->dso, c->at.clock);
+			code++;
+			continue;
+		}
+		offset = next->offset;
+		if (source_next(s->src, &offset, &at, NULL) && !decode(s, &at, &r))
+			procs_apply(s->procs, &r, next->clock);
+		if (--f->side.n % GIVE_BACK == 0)
+			f->side.v = mem_realloc(f->side.v, f->side.n, sizeof(*f->side.v));
 	}
 	vec_free(&f->side); /* before the index of what it said is made */
 	vec_free(&f->code);
+	note_left_out(s);
 	procs_seal(s->procs);
+}
+
+/* Where all samples have their thread; false when events disagree on it. */
+static bool find_thread_ids(const struct evlist *l, u32 *at)
+{
+	const struct event *first = NULL;
+
+	for (size_t i = 0; i < l->events.n; i++) {
+		const struct event *e = &l->events.v[i];
+
+		if (e->unsupported)
+			continue;
+		if (first && e->layout.at_tid != first->layout.at_tid)
+			return false;
+		first = e;
+	}
+	*at = first ? first->layout.at_tid : 0;
+	return true;
 }
 
 static void apply_build_ids(struct session *s)
@@ -196,7 +306,7 @@ static void apply_build_ids(struct session *s)
 		const struct rec_build_id *b = &f->build_ids.v[i];
 		u32 mode = f->build_id_misc.v[i] & PERF_RECORD_MISC_CPUMODE_MASK;
 
-		dsos_set_build_id(s->dsos, b->filename, mode == PERF_RECORD_MISC_KERNEL, b->build_id, b->size);
+		dsos_set_build_id(s->dsos, b, mode == PERF_RECORD_MISC_KERNEL);
 	}
 }
 
@@ -222,14 +332,17 @@ int session_open(struct session **out, const char *path, const struct session_op
 	s->frames = frames_new();
 	apply_build_ids(s);
 	f.monotonic = has_monotonic_clock(&s->src->events);
+	if (!opts->every_thread && find_thread_ids(&s->src->events, &f.at_tid))
+		f.sampled = mem_zalloc(sizeof(*f.sampled));
 	if (s->opts.workers != 1)
 		dsos_read_ahead(s->dsos);
-	err = hop_records(s, note_record, &f);
+	err = hop_records(s, note_record, &f, &(struct hop_samples){ f.sampled, f.at_tid });
 	if (!err)
 		apply_side_band(&f);
 	vec_free(&f.side);
 	vec_free(&f.code);
 	map_free(&f.jit_pids);
+	free(f.sampled);
 	if (err) {
 		session_close(s);
 		return err;

@@ -16,7 +16,8 @@
 
 struct session_opts {
 	struct symbol_opts symbols;
-	u32 workers; /* 0: as many as CPUs; an open session says how many */
+	u32 workers;	   /* 0: as many as CPUs; an open session says how many */
+	bool every_thread; /* procs is asked about threads that no sample is from as well */
 	/* Told now and then, never on two threads at once, how much of the recording a pass has done; NULL: nobody is told. */
 	void (*progress)(void *ctx, const char *what, u64 done, u64 total);
 	void *progress_ctx;

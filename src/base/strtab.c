@@ -44,6 +44,13 @@ u32 strtab_intern(struct strtab *t, const char *s, size_t len)
 	return id != ID_NONE ? id : add(t, hash, s, len);
 }
 
+u32 strtab_find(const struct strtab *t, const char *s, size_t len)
+{
+	if (!len)
+		return t->entries.n ? 0 : ID_NONE;
+	return lookup(t, hash_bytes(s, len), s, len);
+}
+
 u32 strtab_intern_z(struct strtab *t, const char *s)
 {
 	return strtab_intern(t, s, strlen(s));

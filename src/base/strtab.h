@@ -24,6 +24,7 @@ struct strtab {
 };
 
 u32 strtab_intern(struct strtab *t, const char *s, size_t len);
+u32 strtab_find(const struct strtab *t, const char *s, size_t len); /* ID_NONE: not there */
 u32 strtab_intern_z(struct strtab *t, const char *s);
 const char *strtab_get(const struct strtab *t, u32 id); /* "" for an id that was never given */
 void strtab_free(struct strtab *t);

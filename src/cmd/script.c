@@ -260,6 +260,7 @@ static int open_and_show(const struct command_ctx *ctx, const struct config *c, 
 	progress_start(&progress, ctx->tty_err && !c->quiet, ctx->notify);
 	o->progress = progress_report;
 	o->progress_ctx = &progress;
+	o->every_thread = shows_events(&c->show);
 	err = session_open(&session, selected->pipeline.input, o, &progress.notify);
 	progress_stop(&progress);
 	if (err)

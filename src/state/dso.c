@@ -167,25 +167,25 @@ static u64 build_id_key(const char *path, size_t len, bool kernel)
 }
 
 /* The header's build id of that path: the first one that it lists; NULL when it has none. */
-static const struct listed_id *listed_build_id(const struct dsos *d, const char *path, size_t len, bool kernel)
+static const struct rec_build_id *listed_build_id(const struct dsos *d, const char *path, size_t len, bool kernel)
 {
 	u32 i = map_get(&d->build_id_of, build_id_key(path, len, kernel));
 
 	for (; i != ID_NONE; i = d->build_ids.v[i].same_key) {
-		const struct listed_id *b = &d->build_ids.v[i];
+		const struct listed_id *l = &d->build_ids.v[i];
 
-		if (b->kernel == kernel && strlen(b->path) == len && !memcmp(b->path, path, len))
-			return b;
+		if (l->kernel == kernel && l->b->filename.len == len && !memcmp(l->b->filename.p, path, len))
+			return l->b;
 	}
 	return NULL;
 }
 
 static void take_build_id(const struct dsos *d, struct dso *dso)
 {
-	const struct listed_id *b = listed_build_id(d, dso->path, strlen(dso->path), is_kernel(dso));
+	const struct rec_build_id *b = listed_build_id(d, dso->path, strlen(dso->path), is_kernel(dso));
 
 	if (b && !dso->build_id_size)
-		set_build_id(dso, b->id, b->size);
+		set_build_id(dso, b->build_id, b->size);
 }
 
 static bool per_process(enum dso_kind kind)
@@ -210,27 +210,53 @@ static u64 name_hash(const struct dso_key *key, u32 mount_ns)
 	return hash_mix(h, mount_ns);
 }
 
-/* The newest DSO of that name; the place for the next one when there is none. Names whose hashes are equal stand at
- * successive keys; so do builds. */
-static u32 *newest_of(struct dsos *d, const struct dso_key *key, u32 mount_ns)
+/* Has the DSO that name, and the key's build id if that is asked for? */
+static bool is_named(const struct dsos *d, u32 dso, const struct dso_key *key, u32 mount_ns, bool build)
 {
-	u32 next = (u32)d->slots.n, *at;
+	const struct dso_slot *s = d->slots.v[dso];
+
+	return has_name(s, key, mount_ns) && (!build || has_build_id(&s->pub, key->build_id, key->build_id_size));
+}
+
+/* Names whose hashes are equal stand at successive keys; so do builds. */
+static u64 key_hash(const struct dso_key *key, u32 mount_ns, bool build)
+{
 	u64 h = name_hash(key, mount_ns);
 
-	while (*(at = map_at(&d->by_name, h, next)) != next && !has_name(d->slots.v[*at], key, mount_ns))
+	return build ? hash_mix(h, hash_bytes(key->build_id, key->build_id_size)) : h;
+}
+
+/* The newest DSO of that name, or the one that has the key's build id as well; the place for the next one when there is
+ * none. */
+static u32 *place_of(struct dsos *d, const struct dso_key *key, u32 mount_ns, bool build)
+{
+	struct map *m = build ? &d->by_build : &d->by_name;
+	u64 h = key_hash(key, mount_ns, build);
+	u32 next = (u32)d->slots.n, *at;
+
+	while (*(at = map_at(m, h, next)) != next && !is_named(d, *at, key, mount_ns, build))
 		h++;
 	return at;
 }
 
-/* Likewise the one that has the key's build id as well. */
+static u32 *newest_of(struct dsos *d, const struct dso_key *key, u32 mount_ns)
+{
+	return place_of(d, key, mount_ns, false);
+}
+
 static u32 *build_of(struct dsos *d, const struct dso_key *key, u32 mount_ns)
 {
-	u32 next = (u32)d->slots.n, *at;
-	u64 h = hash_mix(name_hash(key, mount_ns), hash_bytes(key->build_id, key->build_id_size));
+	return place_of(d, key, mount_ns, true);
+}
 
-	while (*(at = map_at(&d->by_build, h, next)) != next &&
-	       !(has_name(d->slots.v[*at], key, mount_ns) &&
-		 has_build_id(&d->slots.v[*at]->pub, key->build_id, key->build_id_size)))
+/* The same without making a place: ID_NONE when there is none. */
+static u32 find_dso(const struct dsos *d, const struct dso_key *key, u32 mount_ns, bool build)
+{
+	const struct map *m = build ? &d->by_build : &d->by_name;
+	u64 h = key_hash(key, mount_ns, build);
+	u32 at;
+
+	while ((at = map_get(m, h)) != ID_NONE && !is_named(d, at, key, mount_ns, build))
 		h++;
 	return at;
 }
@@ -265,10 +291,22 @@ static void keep_build(struct dsos *d, u32 dso, const struct dso_key *key, u32 m
 		*build = dso;
 }
 
+bool dsos_is_new(struct dsos *d, const struct dso_key *key)
+{
+	u32 ns = mount_namespace(d, key), newest = find_dso(d, key, ns, false);
+
+	if (newest == ID_NONE)
+		return true;
+	/* The first one of a name may lack a build id, and take the key's. */
+	return key->build_id_size && d->slots.v[newest]->pub.build_id_size &&
+	       !has_build_id(&d->slots.v[newest]->pub, key->build_id, key->build_id_size) &&
+	       find_dso(d, key, ns, true) == ID_NONE;
+}
+
 /* Only one DSO of a name can lack a build id: the first one, until it takes that of the first key that has one. */
 u32 dsos_get(struct dsos *d, const struct dso_key *key)
 {
-	u32 ns = mount_namespace(d, key), next = (u32)d->slots.n, *at = newest_of(d, key, ns), newest = *at;
+	u32 ns = mount_namespace(d, key), next = (u32)d->slots.n, newest = *newest_of(d, key, ns);
 	struct dso *dso = newest < next ? &d->slots.v[newest]->pub : NULL;
 
 	if (dso && !key->build_id_size)
@@ -289,15 +327,14 @@ u32 dsos_get(struct dsos *d, const struct dso_key *key)
 	return add_slot(d, key, ns);
 }
 
-void dsos_set_build_id(struct dsos *d, struct str path, bool kernel, const u8 *id, u8 size)
+void dsos_set_build_id(struct dsos *d, const struct rec_build_id *id, bool kernel)
 {
+	struct listed_id b = { .b = id, .kernel = kernel, .same_key = ID_NONE };
+	const struct str path = id->filename;
 	u32 i = (u32)d->build_ids.n, *head;
-	struct listed_id b = { .kernel = kernel, .size = MIN(size, sizeof(b.id)), .same_key = ID_NONE };
 
-	if (!b.size || listed_build_id(d, path.p, path.len, kernel))
+	if (!id->size || listed_build_id(d, path.p, path.len, kernel))
 		return;
-	memcpy(b.id, id, b.size);
-	b.path = arena_strndup(&d->arena, path.p, path.len);
 	head = map_at(&d->build_id_of, build_id_key(path.p, path.len, kernel), i);
 	if (*head != i)
 		b.same_key = *head;
@@ -317,8 +354,17 @@ void dsos_add_symbol(struct dsos *d, u32 dso, u64 start, u64 end, struct str nam
 {
 	struct dso_slot *s = d->slots.v[dso];
 
+	const char *path = s->pub.path, *copy = path;
+
+	/* One program is one symbol, of its own name. */
+	if (strlen(path) != name.len || memcmp(path, name.p, name.len) != 0)
+		copy = arena_strndup(&d->arena, name.p, name.len);
 	pthread_mutex_lock(&s->lock);
-	vec_push(&s->side, (struct side_symbol){ start, MAX(start, end), arena_strndup(&d->arena, name.p, name.len) });
+	if (!s->side.cap) {
+		s->side.v = mem_alloc(sizeof(*s->side.v));
+		s->side.cap = 1;
+	}
+	vec_push(&s->side, (struct side_symbol){ start, MAX(start, end), copy });
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -63,6 +63,7 @@ struct symbol_opts {
 };
 
 struct dsos;
+struct rec_build_id;
 
 struct dsos *dsos_new(const struct symbol_opts *opts, const struct notify *notify);
 void dsos_free(struct dsos *d);
@@ -72,8 +73,10 @@ void dsos_read_ahead(struct dsos *d);
 /* The DSO of that key, added when new. Same (kind, path, pid where it matters) and no contradicting build id: same DSO.
  * Not thread-safe. */
 u32 dsos_get(struct dsos *d, const struct dso_key *key);
-/* Build ids of the header: apply to DSOs of that path, now and later. */
-void dsos_set_build_id(struct dsos *d, struct str path, bool kernel, const u8 *id, u8 size);
+/* Would dsos_get add one? */
+bool dsos_is_new(struct dsos *d, const struct dso_key *key);
+/* A build id of the header, which outlives d: it is that of DSOs of its path, now and later. */
+void dsos_set_build_id(struct dsos *d, const struct rec_build_id *b, bool kernel);
 /* The kernel's map, from its MMAP record: "[kernel.kallsyms]_text" with start, and pgoff = the address of that
  * reference symbol when recorded. */
 void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 ref_addr);

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "codec/record.h"
 #include "state/dso.h"
 #include "state/kallsyms.h"
 #include "state/symtab.h"
@@ -33,9 +34,8 @@ struct dso_slot {
 };
 
 struct listed_id {
-	const char *path;
+	const struct rec_build_id *b;
 	bool kernel;
-	u8 size, id[20];
 	u32 same_key; /* the next one, or ID_NONE */
 };
 
@@ -44,6 +44,8 @@ struct dsos {
 	const struct notify *notify;
 	struct arena arena;
 	VEC(struct dso_slot *) slots;
+	u64 max_slots;
+	u64 refused;	     /* keys that were new when there was no room */
 	struct map by_name;  /* hash of what names a DSO -> the newest such */
 	struct map by_build; /* hash of that and its build id -> the DSO; the newest of a name may be missing */
 	struct map mount_ns; /* pid of a living process -> its mount namespace, or that it was not asked for */

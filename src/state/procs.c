@@ -3,10 +3,14 @@
  * What the side-band says about processes, kept by time.
  *
  * A thread has a list of names, each with the clock from which it holds. A process has a list of address spaces
- * likewise: fork begins a new one. exec does not: the new program's mappings hide the old ones, and samples taken within
- * execve still have the old program's callers. A process id that comes around again simply gets further entries. Threads
- * that no record introduces are made up when the first record names them; look-ups of unknown threads make up their
+ * likewise: after a fork the child has the version that its parent had, and a space of its own once it maps something. exec
+ * begins no space: the new program's mappings hide the old ones, and samples taken within execve still have the old
+ * program's callers. A process id that comes around again simply gets further entries. Threads that no record introduces are made up when the first record names them; look-ups of unknown threads make up their
  * answer without changing anything, because look-ups run in parallel.
+ *
+ * What a record makes us keep may be several times its size: the first mapping of a file makes a DSO, a fork a process. In
+ * a recording of a real machine such records are few beside the others. Whoever makes a file of nothing else gets no more
+ * than the room that it was given for all (procs_limit): COST_* are what things take, at most.
  */
 #include "state/procs.h"
 
@@ -16,13 +20,31 @@
 #define COPY_FREE (1u << 16)
 #define COPY_PER_MAP 2
 
+/* Each with its share of a hash table that has just grown. */
+#define COST_TIMELINE 110
+#define COST_VERSION 16
+#define COST_SPACE 160
+#define COST_MAP 60
+#define COST_DSO 300
+#define COST_NAME 90
+#define COST_SYMBOL 24
+
+#define ALL UINT32_MAX
+
 struct version {
 	u64 clock;
-	u32 value; /* comm: string id; space: index in spaces */
+	u32 value; /* comm: string id; space: index in spaces, or ID_NONE: nothing is mapped */
+	u32 n;	   /* space: so many entries of its log, for ever; ALL: as many as there are by then */
 };
 
 struct timeline {
-	VEC(struct version) v; /* ascending clocks */
+	struct version *v; /* ascending clocks */
+	u32 n, cap;
+};
+
+struct timelines {
+	struct timeline *v; /* as a VEC */
+	size_t n, cap;
 };
 
 struct procs {
@@ -30,10 +52,11 @@ struct procs {
 	struct dsos *dsos;
 	struct map threads;   /* tid -> index in comms */
 	struct map processes; /* pid -> index in procs */
-	VEC(struct timeline) comms;
-	VEC(struct timeline) procs;
+	struct timelines comms;
+	struct timelines procs;
 	VEC(struct space *) spaces;
 	struct space *kernel;
+	u64 room, left_out;
 	u64 may_copy; /* entries of parents' logs; grows with what is mapped, so memory stays linear in the recording */
 };
 
@@ -42,9 +65,9 @@ void procs_free(struct procs *p)
 	if (!p)
 		return;
 	for (size_t i = 0; i < p->comms.n; i++)
-		vec_free(&p->comms.v[i].v);
+		free(p->comms.v[i].v);
 	for (size_t i = 0; i < p->procs.n; i++)
-		vec_free(&p->procs.v[i].v);
+		free(p->procs.v[i].v);
 	for (size_t i = 0; i < p->spaces.n; i++)
 		space_free(p->spaces.v[i]);
 	vec_free(&p->comms);
@@ -56,51 +79,84 @@ void procs_free(struct procs *p)
 	free(p);
 }
 
-static void timeline_add(struct timeline *t, u64 clock, u32 value)
+/* Is there room for something that takes so much? */
+static bool spend(struct procs *p, u64 bytes)
 {
-	if (t->v.n && t->v.v[t->v.n - 1].value == value)
-		return;
-	/* Tens of thousands of short-lived processes have one or two each. */
-	if (!t->v.cap) {
-		t->v.v = mem_alloc(2 * sizeof(*t->v.v));
-		t->v.cap = 2;
+	if (p->room < bytes) {
+		p->left_out++;
+		return false;
 	}
-	vec_push(&t->v, (struct version){ clock, value });
+	p->room -= bytes;
+	return true;
 }
 
-/* The value that holds at clock, or ID_NONE before the first; narrows [*from, *until). */
-static u32 timeline_at(const struct timeline *t, u64 clock, u64 *from, u64 *until)
+static const struct version *timeline_last(const struct timeline *t)
 {
-	size_t lo = 0, hi = t->v.n;
+	return t->n ? &t->v[t->n - 1] : NULL;
+}
+
+static void timeline_add(struct timeline *t, struct version v)
+{
+	const struct version *last = timeline_last(t);
+
+	if (last && last->value == v.value && last->n == v.n)
+		return;
+	/* Tens of thousands of short-lived threads have one each. */
+	if (t->n == t->cap) {
+		t->cap = t->cap ? t->cap * 2 : 1;
+		t->v = mem_realloc(t->v, t->cap, sizeof(*t->v));
+	}
+	t->v[t->n++] = v;
+}
+
+/* What holds at clock, or NULL before the first; narrows [*from, *until). */
+static const struct version *timeline_at(const struct timeline *t, u64 clock, u64 *from, u64 *until)
+{
+	u32 lo = 0, hi = t->n;
 
 	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+		u32 mid = lo + (hi - lo) / 2;
 
-		if (t->v.v[mid].clock <= clock)
+		if (t->v[mid].clock <= clock)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo < t->v.n)
-		*until = MIN(*until, t->v.v[lo].clock);
+	if (lo < t->n)
+		*until = MIN(*until, t->v[lo].clock);
 	if (!lo)
-		return ID_NONE;
-	*from = MAX(*from, t->v.v[lo - 1].clock);
-	return t->v.v[lo - 1].value;
+		return NULL;
+	*from = MAX(*from, t->v[lo - 1].clock);
+	return &t->v[lo - 1];
 }
 
-static u32 timeline_last(const struct timeline *t)
+/* The timeline of an id, made when it is new; NULL when there is no room for it. */
+static struct timeline *timeline_of(struct procs *p, struct map *ids, struct timelines *in, u32 id)
 {
-	return t->v.n ? t->v.v[t->v.n - 1].value : ID_NONE;
+	u32 i = map_get(ids, id);
+
+	if (i != ID_NONE)
+		return spend(p, COST_VERSION) ? &in->v[i] : NULL;
+	if (!spend(p, COST_TIMELINE))
+		return NULL;
+	map_set(ids, id, (u32)in->n);
+	vec_push(in, (struct timeline){ 0 });
+	return &in->v[in->n - 1];
 }
 
-static struct timeline *thread_comms(struct procs *p, u32 tid)
+static const struct version *last_of(const struct map *ids, const struct timelines *in, u32 id)
 {
-	u32 *i = map_at(&p->threads, tid, (u32)p->comms.n);
+	u32 i = map_get(ids, id);
 
-	if (*i == p->comms.n)
-		vec_push(&p->comms, (struct timeline){ 0 });
-	return &p->comms.v[*i];
+	return i == ID_NONE ? NULL : timeline_last(&in->v[i]);
+}
+
+static void set_comm(struct procs *p, u32 tid, u64 clock, u32 comm)
+{
+	struct timeline *t = timeline_of(p, &p->threads, &p->comms, tid);
+
+	if (t)
+		timeline_add(t, (struct version){ clock, comm, 0 });
 }
 
 struct procs *procs_new(struct strtab *strings, struct dsos *dsos)
@@ -109,57 +165,85 @@ struct procs *procs_new(struct strtab *strings, struct dsos *dsos)
 
 	p->strings = strings;
 	p->dsos = dsos;
+	p->room = UINT64_MAX;
 	p->may_copy = COPY_FREE;
 	p->kernel = space_new((struct maps){ 0 }, &p->may_copy);
-	timeline_add(thread_comms(p, 0), 0, strtab_intern_z(strings, "swapper"));
+	set_comm(p, 0, 0, strtab_intern_z(strings, "swapper"));
 	return p;
 }
 
-static struct timeline *process_spaces(struct procs *p, u32 pid)
+void procs_limit(struct procs *p, u64 bytes)
 {
-	u32 *i = map_at(&p->processes, pid, (u32)p->procs.n);
-
-	if (*i == p->procs.n)
-		vec_push(&p->procs, (struct timeline){ 0 });
-	return &p->procs.v[*i];
+	p->room = bytes;
 }
 
-static struct space *begin_space(struct procs *p, u32 pid, struct maps parent, u64 clock)
+u64 procs_left_out(const struct procs *p)
 {
-	struct space *s = space_new(parent, &p->may_copy);
+	return p->left_out;
+}
 
-	timeline_add(process_spaces(p, pid), clock, (u32)p->spaces.n);
-	vec_push(&p->spaces, s);
+/* What is copied of the parent's log takes room as well. */
+static struct space *new_space(struct procs *p, struct maps parent)
+{
+	u64 most = MIN(p->may_copy, p->room / COST_MAP), left = most;
+	struct space *s = space_new(parent, &left);
+
+	p->may_copy -= most - left;
+	p->room -= (most - left) * COST_MAP;
 	return s;
 }
 
+/* The space that the process maps into; NULL when there is no room for it. */
 static struct space *current_space(struct procs *p, u32 pid)
 {
-	u32 i = timeline_last(process_spaces(p, pid));
-
+	const struct version *last = last_of(&p->processes, &p->procs, pid);
 	/* Mapped before any record introduced the process: it was there all the time. */
-	return i != ID_NONE ? p->spaces.v[i] : begin_space(p, pid, (struct maps){ 0 }, 0);
+	struct version own = { last ? last->clock : 0, (u32)p->spaces.n, ALL };
+	struct maps parent = { 0 };
+	struct timeline *t;
+
+	if (last && last->n == ALL)
+		return p->spaces.v[last->value];
+	if (last && last->value != ID_NONE)
+		parent = (struct maps){ p->spaces.v[last->value], last->n };
+	t = spend(p, COST_SPACE) ? timeline_of(p, &p->processes, &p->procs, pid) : NULL;
+	if (!t)
+		return NULL;
+	if (last)
+		t->v[t->n - 1] = own;
+	else
+		timeline_add(t, own);
+	vec_push(&p->spaces, new_space(p, parent));
+	return p->spaces.v[own.value];
 }
 
 static void apply_comm(struct procs *p, const struct record *r, u64 clock)
 {
 	const struct rec_comm *c = &r->comm;
 
-	timeline_add(thread_comms(p, c->tid), clock, strtab_intern(p->strings, c->comm.p, c->comm.len));
+	if (strtab_find(p->strings, c->comm.p, c->comm.len) != ID_NONE || spend(p, COST_NAME + c->comm.len))
+		set_comm(p, c->tid, clock, strtab_intern(p->strings, c->comm.p, c->comm.len));
 }
 
 static void apply_fork(struct procs *p, const struct record *r, u64 clock)
 {
 	const struct rec_task *t = &r->task;
-	u32 comm = timeline_last(thread_comms(p, t->ptid));
+	const struct version *comm = last_of(&p->threads, &p->comms, t->ptid), *maps;
+	struct version inherited = { clock, ID_NONE, 0 };
+	struct timeline *child;
 
-	if (comm != ID_NONE)
-		timeline_add(thread_comms(p, t->tid), clock, comm);
-	if (t->pid != t->ppid) {
-		struct space *parent = current_space(p, t->ppid);
-
-		begin_space(p, t->pid, (struct maps){ parent, (u32)parent->log.n }, clock);
+	if (comm)
+		set_comm(p, t->tid, clock, comm->value);
+	if (t->pid == t->ppid)
+		return;
+	maps = last_of(&p->processes, &p->procs, t->ppid);
+	if (maps && maps->value != ID_NONE) {
+		inherited.value = maps->value;
+		inherited.n = maps->n == ALL ? (u32)p->spaces.v[maps->value]->log.n : maps->n;
 	}
+	child = timeline_of(p, &p->processes, &p->procs, t->pid);
+	if (child)
+		timeline_add(child, inherited);
 }
 
 static bool starts_with(struct str s, const char *prefix)
@@ -184,6 +268,18 @@ static bool is_anonymous(struct str path)
 
 #define PROT_EXECUTE 4u
 
+/* 0 when it is new and there is no room for it. */
+static u32 get_dso(struct procs *p, const struct dso_key *key)
+{
+	return dsos_is_new(p->dsos, key) && !spend(p, COST_DSO + 2 * (u64)key->path.len) ? 0 : dsos_get(p->dsos, key);
+}
+
+static void add_map(struct procs *p, struct space *s, const struct vmap *m, u64 clock)
+{
+	if (s && m->end > m->start && spend(p, COST_MAP))
+		space_add(s, m, clock);
+}
+
 static u32 user_dso(struct procs *p, const struct rec_mmap *m)
 {
 	struct dso_key key = {
@@ -201,7 +297,7 @@ static u32 user_dso(struct procs *p, const struct rec_mmap *m)
 	} else if (equals(m->filename, "[vdso]")) {
 		key.kind = DSO_VDSO;
 	}
-	return dsos_get(p->dsos, &key);
+	return get_dso(p, &key);
 }
 
 static u32 kernel_dso(struct procs *p, const struct rec_mmap *m)
@@ -220,15 +316,14 @@ static u32 kernel_dso(struct procs *p, const struct rec_mmap *m)
 		key.kind = DSO_KERNEL;
 		key.path.len = skip;
 	}
-	return dsos_get(p->dsos, &key);
+	return get_dso(p, &key);
 }
 
 void procs_add_code(struct procs *p, u32 pid, u64 start, u64 len, u32 dso, u64 clock)
 {
 	struct vmap m = { .start = start, .end = start + len, .dso = dso, .prot = PROT_EXECUTE };
 
-	if (m.end > m.start)
-		space_add(current_space(p, pid), &m, clock);
+	add_map(p, current_space(p, pid), &m, clock);
 }
 
 /*
@@ -252,7 +347,7 @@ static void apply_mmap(struct procs *p, const struct record *r, u64 clock)
 	v.dso = kernel ? kernel_dso(p, m) : user_dso(p, m);
 	if (kernel && dsos_at(p->dsos, v.dso)->kind == DSO_KERNEL && v.end < v.start + KERNEL_IMAGE_SIZE)
 		v.end = v.start + KERNEL_IMAGE_SIZE;
-	space_add(kernel ? p->kernel : current_space(p, m->pid), &v, clock);
+	add_map(p, kernel ? p->kernel : current_space(p, m->pid), &v, clock);
 	p->may_copy += COPY_PER_MAP;
 }
 
@@ -264,13 +359,15 @@ static void apply_ksymbol(struct procs *p, const struct record *r, u64 clock)
 	struct dso_key key = { .kind = DSO_BPF, .path = k->name };
 	struct vmap v = { .start = k->addr, .end = k->addr + k->len, .prot = PROT_EXECUTE };
 
-	if (v.end < v.start)
+	if (v.end < v.start || !k->name.len)
 		return;
 	if (!(k->flags & KSYMBOL_UNREGISTER)) {
-		v.dso = dsos_get(p->dsos, &key);
+		v.dso = spend(p, COST_SYMBOL) ? get_dso(p, &key) : 0;
+		if (!v.dso)
+			return;
 		dsos_add_symbol(p->dsos, v.dso, v.start, v.end, k->name);
 	}
-	space_add(p->kernel, &v, clock);
+	add_map(p, p->kernel, &v, clock);
 }
 
 void procs_apply(struct procs *p, const struct record *r, u64 clock)
@@ -301,19 +398,27 @@ void procs_seal(struct procs *p)
 	space_seal(p->kernel);
 }
 
+static struct maps maps_at(const struct procs *p, const struct version *v, u64 clock, u64 *from, u64 *until)
+{
+	if (!v || v->value == ID_NONE)
+		return (struct maps){ 0 };
+	if (v->n != ALL)
+		return (struct maps){ p->spaces.v[v->value], v->n };
+	return space_at(p->spaces.v[v->value], clock, from, until);
+}
+
 void procs_thread_at(const struct procs *p, u32 pid, u32 tid, u64 clock, struct thread_view *out)
 {
-	u32 i = map_get(&p->threads, tid), comm = ID_NONE, space = ID_NONE;
+	u32 thread = map_get(&p->threads, tid), process = map_get(&p->processes, pid);
+	const struct version *v = NULL;
 
 	*out = (struct thread_view){ .from = 0, .until = UINT64_MAX, .pid = pid, .tid = tid, .comm = ID_NONE };
-	if (i != ID_NONE)
-		comm = timeline_at(&p->comms.v[i], clock, &out->from, &out->until);
-	out->comm = comm;
-	i = map_get(&p->processes, pid);
-	if (i != ID_NONE)
-		space = timeline_at(&p->procs.v[i], clock, &out->from, &out->until);
-	if (space != ID_NONE)
-		out->maps = space_at(p->spaces.v[space], clock, &out->from, &out->until);
+	if (thread != ID_NONE)
+		v = timeline_at(&p->comms.v[thread], clock, &out->from, &out->until);
+	if (v)
+		out->comm = v->value;
+	v = process == ID_NONE ? NULL : timeline_at(&p->procs.v[process], clock, &out->from, &out->until);
+	out->maps = maps_at(p, v, clock, &out->from, &out->until);
 	out->kernel = space_at(p->kernel, clock, &out->from, &out->until);
 }
 

@@ -19,6 +19,9 @@ struct procs;
 
 struct procs *procs_new(struct strtab *strings, struct dsos *dsos);
 void procs_free(struct procs *p);
+/* State may take about so many bytes more. A record that needs room that there is not comes to nothing and is counted. */
+void procs_limit(struct procs *p, u64 bytes);
+u64 procs_left_out(const struct procs *p);
 
 /* Applies one side-band record; call in clock order. Records that say nothing about processes are ignored. */
 void procs_apply(struct procs *p, const struct record *r, u64 clock);

@@ -19,7 +19,7 @@ struct run {
 };
 
 /* level[l][i] covers entries [i << shift, (i + 1) << shift), shift = level_shift(l); only whole runs exist. */
-#define FAN_SHIFT 3
+#define FAN_SHIFT 4
 #define FAN (1u << FAN_SHIFT)
 #define MAX_LEVELS ((32 - RUN_SHIFT + FAN_SHIFT - 1) / FAN_SHIFT)
 
@@ -194,9 +194,8 @@ void space_seal(struct space *s)
 
 		x->level[level] = mem_zalloc(n * sizeof(struct run));
 		for (u32 i = 0; i < n; i++)
-			x->level[level][i] =
-				level ? upper_run(s->log.v, &x->level[level - 1][i * FAN]) :
-					base_run(s->log.v, i << RUN_SHIFT);
+			x->level[level][i] = level ? upper_run(s->log.v, &x->level[level - 1][i * FAN]) :
+						     base_run(s->log.v, i << RUN_SHIFT);
 	}
 	s->index = x;
 }

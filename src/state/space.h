@@ -5,7 +5,7 @@
  * A version of a space is a prefix of its log, so keeping all versions costs nothing beyond the log itself. What holds
  * address A in version n is the newest entry below n that covers A; failing that, what held A in the parent when it was
  * forked. Short logs are scanned backwards. Long ones (JITs, databases) get an index when the log is sealed: for each
- * aligned run of 32, 256, 2048.. entries a sorted list of what is visible of them, 4 bytes each. A prefix is at most seven
+ * aligned run of 32, 512, 8192.. entries a sorted list of what is visible of them, 4 bytes each. A prefix is at most fifteen
  * such runs of each length and a rest.
  */
 #ifndef STATE_SPACE_H

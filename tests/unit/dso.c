@@ -13,6 +13,7 @@
 
 #include "base/pool.h"
 #include "codec/jitdump.h"
+#include "codec/record.h"
 #include "state/jit.h"
 
 static struct dsos *new_dsos(void)
@@ -24,6 +25,13 @@ static struct dsos *new_dsos(void)
 static struct str text(const char *s)
 {
 	return (struct str){ s, (u32)strlen(s) };
+}
+
+static void list_id(struct dsos *d, const char *path, bool kernel, const u8 *id, u8 size, struct rec_build_id *keep)
+{
+	*keep = (struct rec_build_id){ .filename = text(path), .size = size };
+	memcpy(keep->build_id, id, size);
+	dsos_set_build_id(d, keep, kernel);
 }
 
 static u32 get(struct dsos *d, enum dso_kind kind, const char *path, u32 pid)
@@ -58,6 +66,7 @@ static void test_build_ids(void **state)
 {
 	struct dsos *d = new_dsos();
 	u32 a = get(d, DSO_FILE, "/bin/a", 0);
+	struct rec_build_id listed[6];
 	u8 id[20] = { 9 };
 
 	(void)state;
@@ -70,21 +79,21 @@ static void test_build_ids(void **state)
 	assert_int_equal(get_build(d, "/bin/a", 1), a); /* the older one is still there */
 	assert_int_equal(get(d, DSO_FILE, "/bin/a", 0), get_build(d, "/bin/a", 7));
 
-	dsos_set_build_id(d, text("/bin/late"), false, id, 20);
+	list_id(d, "/bin/late", false, id, 20, &listed[0]);
 	assert_int_equal(dsos_at(d, get(d, DSO_FILE, "/bin/late", 0))->build_id[0], 9);
 	assert_int_equal(dsos_at(d, get(d, DSO_MODULE, "/bin/late", 0))->build_id_size, 0);
-	dsos_set_build_id(d, text("/bin/a"), false, id, 20);
+	list_id(d, "/bin/a", false, id, 20, &listed[1]);
 	assert_int_equal(dsos_at(d, a)->build_id[0], 1); /* what the map said goes first */
 
-	dsos_set_build_id(d, text("/bin/late"), false, (u8[20]){ 8 }, 20);
-	dsos_set_build_id(d, text("/bin/late"), true, (u8[20]){ 7 }, 20);
+	list_id(d, "/bin/late", false, (u8[20]){ 8 }, 20, &listed[2]);
+	list_id(d, "/bin/late", true, (u8[20]){ 7 }, 20, &listed[3]);
 	assert_int_equal(dsos_at(d, get(d, DSO_FILE, "/bin/late", 0))->build_id[0], 9); /* and the first one listed */
 	assert_int_equal(dsos_at(d, get(d, DSO_MODULE, "/bin/late", 0))->build_id[0], 7);
-	dsos_set_build_id(d, text("/bin/b"), false, (u8[20]){ 9, 2, 3 }, 20);
+	list_id(d, "/bin/b", false, (u8[20]){ 9, 2, 3 }, 20, &listed[4]);
 	a = get(d, DSO_FILE, "/bin/b", 0); /* of the build that the header lists */
 	assert_int_not_equal(get_build(d, "/bin/b", 7), a);
 	assert_int_equal(get_build(d, "/bin/b", 9), a);
-	dsos_set_build_id(d, text("/bin/none"), false, id, 0);
+	list_id(d, "/bin/none", false, id, 0, &listed[5]);
 	assert_int_equal(dsos_at(d, get(d, DSO_FILE, "/bin/none", 0))->build_id_size, 0);
 	dsos_free(d);
 }

@@ -117,7 +117,7 @@ static void check(bool torn, u32 workers)
 		at = s->blocks.v[i].end;
 	}
 	s->nr_samples = s->blocks.n = 0;
-	assert_int_equal(hop_records(s, count, &got), 0);
+	assert_int_equal(hop_records(s, count, &got, &(struct hop_samples){ 0 }), 0);
 	assert_int_equal(s->nr_samples, samples);
 	assert_int_equal(s->blocks.v[s->blocks.n - 1].end, at);
 	assert_int_equal(got.others, want.others);

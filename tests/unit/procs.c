@@ -123,6 +123,50 @@ static void fork_copies_and_exec_keeps(void **state)
 	assert_string_equal(path_at(f, 2, 25, 0x5000), "-");
 }
 
+/* A child has no space of its own until it maps something. */
+static void children_that_map_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	map(f, 0, 1, 0x1000, 0x1000, "/bin/a");
+	fork_task(f, 10, 2, 2, 1, 1);
+	fork_task(f, 20, 3, 3, 2, 2);
+	map(f, 30, 1, 0x1000, 0x1000, "/bin/b");
+	map(f, 40, 2, 0x3000, 0x1000, "/bin/c");
+	fork_task(f, 50, 4, 4, 3, 3);
+	procs_seal(f->procs);
+	for (u32 pid = 2; pid <= 4; pid++)
+		assert_string_equal(path_at(f, pid, 60, 0x1800), "/bin/a");
+	assert_string_equal(path_at(f, 1, 60, 0x1800), "/bin/b");
+	assert_string_equal(path_at(f, 2, 35, 0x3000), "-");
+	assert_string_equal(path_at(f, 2, 40, 0x3000), "/bin/c");
+	assert_string_equal(path_at(f, 3, 60, 0x3000), "-");
+	assert_string_equal(path_at(f, 4, 60, 0x3000), "-");
+	assert_string_equal(path_at(f, 4, 45, 0x1800), "-");
+}
+
+/* Without room nothing new is kept; what there was stays as it is. */
+static void no_room(void **state)
+{
+	struct fixture *f = *state;
+
+	comm(f, 0, 1, 1, "shell", false);
+	map(f, 1, 1, 0x1000, 0x1000, "/bin/a");
+	procs_limit(f->procs, 0);
+	comm(f, 10, 1, 1, "other", false);
+	fork_task(f, 20, 2, 2, 1, 1);
+	map(f, 30, 1, 0x1000, 0x1000, "/bin/b");
+	map(f, 30, 7, 0x1000, 0x1000, "/bin/b");
+	assert_in_range(procs_left_out(f->procs), 4, 8);
+	procs_limit(f->procs, 1 << 20);
+	map(f, 40, 7, 0x1000, 0x1000, "/bin/b");
+	procs_seal(f->procs);
+	assert_string_equal(comm_at(f, 1, 1, 60), "shell");
+	assert_string_equal(comm_at(f, 2, 2, 60), "-");
+	assert_string_equal(path_at(f, 1, 60, 0x1000), "/bin/a");
+	assert_string_equal(path_at(f, 7, 60, 0x1000), "/bin/b");
+}
+
 static void threads_share_and_ids_come_again(void **state)
 {
 	struct fixture *f = *state;
@@ -212,6 +256,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(names_change_with_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(fork_copies_and_exec_keeps, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(children_that_map_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_room, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(threads_share_and_ids_come_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(anonymous_code_has_a_perf_map, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_idle_task_has_its_name_from_the_start, set_up, tear_down),
