@@ -23,6 +23,7 @@
 #include "agg/inline.h"
 #include "attrib/group_read.h"
 #include "base/pool.h"
+#include "codec/vpmu.h"
 
 struct pass {
 	struct session *s;
@@ -108,6 +109,7 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 	p->frames = s->frames;
 	p->evlist = &s->src->events;
 	p->tally = s->tally;
+	p->simulated = vpmu_simulated(s->src->features.cpuid);
 	p->nr_sort = o->nr_sort ? o->nr_sort : ARRAY_LEN(usual);
 	memcpy(p->sort_order, o->nr_sort ? o->sort_order : usual, p->nr_sort);
 	for (u32 i = 0; i < p->nr_sort; i++)

@@ -78,7 +78,8 @@ struct profile {
 	const struct evlist *evlist;
 	VEC(struct profile_event) events; /* those with samples, in the file's order */
 	struct tally tally;
-	u64 sort_keys; /* bits 1 << enum sort_key, and their order: */
+	struct str simulated; /* the core that a recording of the virtual PMU is of; len 0: it is of a real one */
+	u64 sort_keys;	      /* bits 1 << enum sort_key, and their order: */
 	u8 sort_order[NR_SORT_KEYS];
 	u32 nr_sort;
 	bool children;		      /* rows have totals and are sorted by them */

@@ -204,18 +204,6 @@ static int resolve_options(struct run *r)
 	return 0;
 }
 
-/* "reticle-sim,CORE,1" -> CORE; NULL when a real machine was recorded. */
-static char *simulated_core(const struct session *s)
-{
-	static const char prefix[] = "reticle-sim,";
-	const char *id = s->src->features.cpuid;
-
-	if (!id || strncmp(id, prefix, strlen(prefix)))
-		return NULL;
-	id += strlen(prefix);
-	return mem_strndup(id, strcspn(id, ","));
-}
-
 static int read_file(struct run *r, u32 i, struct progress *progress)
 {
 	struct report_opts o = { .relative = r->c->relative, .long_names = r->c->long_names || r->c->verbose };
@@ -229,7 +217,8 @@ static int read_file(struct run *r, u32 i, struct progress *progress)
 		return err;
 	diff_take(&r->diff, i, profile, r->opts.keys, &o);
 	r->files[i].tally = profile->tally;
-	r->files[i].core = simulated_core(session);
+	if (profile->simulated.len)
+		r->files[i].core = mem_strndup(profile->simulated.p, profile->simulated.len);
 	r->simulated += r->files[i].core != NULL;
 	profile_free(profile);
 	session_close(session);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/vpmu.h"
 
+#include <string.h>
+
 #define CACHE(level, op, result)                                                                                       \
 	(PERF_COUNT_HW_CACHE_##level | PERF_COUNT_HW_CACHE_OP_##op << 8 | PERF_COUNT_HW_CACHE_RESULT_##result << 16)
 #define HW(event) PERF_TYPE_HARDWARE, PERF_COUNT_HW_##event
@@ -60,6 +62,15 @@ const char *const vpmu_core_names[NR_VPMU_CORES] = {
 	[VPMU_GENERIC_X86] = "generic-x86",
 	[VPMU_NEOVERSE_N1] = "neoverse-n1",
 };
+
+struct str vpmu_simulated(const char *cpuid)
+{
+	const size_t n = strlen(VPMU_CPUID_PREFIX);
+
+	if (!cpuid || strncmp(cpuid, VPMU_CPUID_PREFIX, n))
+		return (struct str){ 0 };
+	return (struct str){ cpuid + n, (u32)strcspn(cpuid + n, ",") };
+}
 
 int vpmu_count_of(const struct attr *a)
 {

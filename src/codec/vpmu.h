@@ -107,6 +107,8 @@ struct vpmu_event { /* one that was asked for, in group order */
 
 /* A recording is of this PMU when its CPUID begins so; the core's name and a number follow. */
 #define VPMU_CPUID_PREFIX "reticle-sim,"
+/* The core in such a CPUID; len 0: it is no such CPUID. NULL is none either. */
+struct str vpmu_simulated(const char *cpuid);
 
 #define VPMU_MAGIC 0x554d505645435452 /* "RTCEVPMU" */
 #define VPMU_VERSION 1

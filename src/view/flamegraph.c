@@ -173,11 +173,13 @@ static double percent(u64 part, u64 whole)
 static void put_tally(struct layout *l, double x)
 {
 	const struct tally *t = &l->stacks.profile->tally;
-	char *line = mem_printf("%llu samples, %llu lost, %llu throttled; unresolved: %.2f%% of frames, broken: "
-				"%.2f%% of user stacks",
-				(unsigned long long)l->stacks.event->samples,
-				(unsigned long long)(t->lost + t->lost_samples), (unsigned long long)t->throttled,
-				percent(t->unresolved, t->frames), percent(t->broken, t->stacks));
+	const struct str core = l->stacks.profile->simulated;
+	char *line = mem_printf(
+		"%s%.*s%s%llu samples, %llu lost, %llu throttled; unresolved: %.2f%% of frames, broken: "
+		"%.2f%% of user stacks",
+		core.len ? "simulated (" : "", (int)core.len, core.p, core.len ? "); " : "",
+		(unsigned long long)l->stacks.event->samples, (unsigned long long)(t->lost + t->lost_samples),
+		(unsigned long long)t->throttled, percent(t->unresolved, t->frames), percent(t->broken, t->stacks));
 
 	put_text(l, x, 40, "middle", "tally", line);
 	free(line);

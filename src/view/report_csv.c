@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report as CSV: one header line, then one line per row of every event. A share is two fields, the raw weight and
- * the percentage that it makes of "whole".
+ * the percentage that it makes of "whole". What the virtual PMU counted has the core's name in a last field.
  */
 #include <string.h>
 
 #include "view/report.h"
 
-static void write_header(const struct report_opts *o, struct bytes *out)
+static void write_header(const struct profile *p, const struct report_opts *o, struct bytes *out)
 {
 	bytes_str(out, "event,whole");
 	for (u32 k = 0; k < o->nr_columns; k++) {
@@ -19,6 +19,8 @@ static void write_header(const struct report_opts *o, struct bytes *out)
 		if (c->type == COLUMN_PERCENT)
 			bytes_printf(out, ",%s_percent", c->key);
 	}
+	if (p->simulated.len)
+		bytes_str(out, ",simulated");
 	bytes_char(out, '\n');
 }
 
@@ -54,6 +56,10 @@ static void write_row(const struct row_view *v, const struct report_opts *o, str
 		if (c->text)
 			write_text(v, c, raw, out);
 	}
+	if (v->profile->simulated.len) {
+		bytes_char(out, ',');
+		bytes_csv(out, v->profile->simulated.p, v->profile->simulated.len);
+	}
 	bytes_char(out, '\n');
 }
 
@@ -62,7 +68,7 @@ void report_csv(struct profile *p, const struct report_opts *o, struct bytes *ou
 	struct row_view v = { .profile = p, .long_names = o->long_names };
 	struct bytes raw = { 0 };
 
-	write_header(o, out);
+	write_header(p, o, out);
 	for (size_t i = 0; i < p->events.n; i++) {
 		v.event = &p->events.v[i];
 		for (size_t k = 0; k < v.event->rows.n; k++) {

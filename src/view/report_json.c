@@ -25,6 +25,11 @@ static void write_meta(const struct profile *p, const struct report_opts *o, str
 		     p->children ? "true" : "false", p->has_chains ? "true" : "false", o->caller ? "true" : "false",
 		     o->percent_limit);
 	put_field("time_slice_ns", p->time_slice_ns, true, out);
+	bytes_str(out, ",\"simulated\":");
+	if (p->simulated.len)
+		put_string(p->simulated.p, p->simulated.len, out);
+	else
+		bytes_str(out, "null");
 }
 
 static void write_tally(const struct tally *t, struct bytes *out)

@@ -349,10 +349,21 @@ static void write_tally(const struct tally *t, struct bytes *out)
 	bytes_str(out, "\n#\n");
 }
 
+static void write_simulated(const struct profile *p, struct bytes *out)
+{
+	if (!p->simulated.len)
+		return;
+	bytes_str(out, "# Source: simulated (");
+	bytes_plain(out, p->simulated.p, p->simulated.len);
+	bytes_str(out, ")\n#\n");
+}
+
 void report_text(struct profile *p, const struct report_opts *o, struct bytes *out)
 {
-	if (!o->quiet)
+	if (!o->quiet) {
+		write_simulated(p, out);
 		write_tally(&p->tally, out);
+	}
 	for (size_t i = 0; i < p->events.n; i++) {
 		if (i)
 			bytes_str(out, "\n\n");

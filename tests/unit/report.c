@@ -274,7 +274,8 @@ static void test_json(void **state)
 	s.profile->tally.lost = 2;
 	check(&s, &o, report_json,
 	      "{\"meta\":{\"generator\":\"reticle " RETICLE_VERSION "\",\"sort\":[\"comm\",\"dso\",\"symbol\"],"
-	      "\"children\":false,\"call_graph\":true,\"caller\":false,\"percent_limit\":50,\"time_slice_ns\":0},\n"
+	      "\"children\":false,\"call_graph\":true,\"caller\":false,\"percent_limit\":50,\"time_slice_ns\":0,"
+	      "\"simulated\":null},\n"
 	      "\"tally\":{\"samples\":100,\"filtered\":0,\"lost\":2,\"lost_samples\":0,\"throttled\":0,"
 	      "\"undecodable\":0,\"broken_records\":0,\"unknown_records\":0,\"frames\":294,\"unresolved_frames\":0,"
 	      "\"user_stacks\":100,\"broken_stacks\":0,\"first_time_ns\":0,\"last_time_ns\":0,\"aux_lost\":0,"
@@ -285,6 +286,47 @@ static void test_json(void **state)
 	      "\"self\":6000,\"total\":6000}]},{\"frame\":\"b\",\"self\":0,\"total\":3000,\"kids\":[{\"frame\":"
 	      "\"main\",\"self\":3000,\"total\":3000}]}]}]}\n"
 	      "]}]}\n");
+}
+
+/* What the virtual PMU counted is marked in every form. */
+static void test_simulated(void **state)
+{
+	static const struct synthetic_stack stacks[] = { { 0, "w", "w`main|w`a", 2, 1 } };
+	struct report_opts o = { .columns = { COLUMN_OVERHEAD, COLUMN_SYMBOL }, .nr_columns = 2 };
+	struct str core = { "generic-x86,1", 11 };
+	struct bytes out = { 0 };
+	struct synthetic s;
+
+	(void)state;
+	synthetic_make(&s, one_event, stacks, 1, false, NULL, 0);
+	s.profile->simulated = core;
+	check(&s, &o, report_text,
+	      "# Source: simulated (generic-x86)\n"
+	      "#\n"
+	      "# Total Lost Samples: 0\n"
+	      "#\n"
+	      "# Recording: 1 samples, 0 lost, 0 throttled\n"
+	      "# Quality: 0.00% of frames unresolved, 0.00% of user stacks broken\n"
+	      "#\n"
+	      "# Samples: 1  of event 'cycles'\n"
+	      "# Event count (approx.): 2\n"
+	      "#\n"
+	      "# Overhead  Symbol\n"
+	      "# ........  ......\n"
+	      "#\n"
+	      "   100.00%  [.] a\n");
+	synthetic_make(&s, one_event, stacks, 1, false, NULL, 0);
+	s.profile->simulated = core;
+	check(&s, &o, report_csv,
+	      "event,whole,self,self_percent,symbol,simulated\n"
+	      "cycles,2,2,100.0000,a,generic-x86\n");
+	synthetic_make(&s, one_event, stacks, 1, false, NULL, 0);
+	s.profile->simulated = core;
+	report_json(s.profile, &o, &out);
+	bytes_char(&out, 0);
+	assert_non_null(strstr((const char *)out.p, ",\"simulated\":\"generic-x86\"},"));
+	bytes_free(&out);
+	synthetic_free(&s);
 }
 
 /* An event without samples has no table; the others keep their order. */
@@ -379,21 +421,14 @@ static void test_names_of_columns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flat),
-		cmocka_unit_test(test_callees),
-		cmocka_unit_test(test_callers),
-		cmocka_unit_test(test_fractal),
-		cmocka_unit_test(test_stack_lists),
-		cmocka_unit_test(test_symbol_first),
-		cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_color),
-		cmocka_unit_test(test_hostile_names),
-		cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_several_events),
-		cmocka_unit_test(test_no_samples),
-		cmocka_unit_test(test_no_weight),
-		cmocka_unit_test(test_names_of_columns),
+		cmocka_unit_test(test_flat),	       cmocka_unit_test(test_callees),
+		cmocka_unit_test(test_callers),	       cmocka_unit_test(test_fractal),
+		cmocka_unit_test(test_stack_lists),    cmocka_unit_test(test_symbol_first),
+		cmocka_unit_test(test_columns),	       cmocka_unit_test(test_color),
+		cmocka_unit_test(test_hostile_names),  cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_json),	       cmocka_unit_test(test_simulated),
+		cmocka_unit_test(test_several_events), cmocka_unit_test(test_no_samples),
+		cmocka_unit_test(test_no_weight),      cmocka_unit_test(test_names_of_columns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
