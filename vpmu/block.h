@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks of guest code as lists of operations.
+ *
+ * QEMU translates a block anew when its code buffer was full, when the code changed, and for each set of CPU flags. One
+ * block per address and bytes is kept, for the life of the process: threads hold pointers to them. Blocks do not change
+ * once made, so all threads read them without locks; making them is serialised by QEMU, which holds its memory map's
+ * lock whenever it translates.
+ */
+#ifndef VPMU_BLOCK_H
+#define VPMU_BLOCK_H
+
+#include "vpmu/decode.h"
+
+struct op {
+	u64 pc;
+	u16 stall; /* slots beyond its own that it always costs; backend */
+	u8 size;
+	u8 kind; /* enum op_kind; branches are last in their block */
+};
+
+struct block {
+	u64 pc;	    /* of the first operation */
+	u64 end;    /* behind the last one */
+	u64 target; /* where else control may go: COND, JUMP, CALL; else `end` */
+	u32 nr;
+	u32 stall;		     /* of all operations, slots */
+	u64 line, last_line;	     /* of its bytes, 64 each */
+	u32 slots_max, events_max;   /* most that running it adds to any count of slots, or of events; see core.c */
+	u8 kind;		     /* of the last operation */
+	bool branch, call, returns;  /* it is; each is 0 or 1 for adding */
+	bool anywhere;		     /* control may go anywhere from it: indirect, return, syscall */
+	bool frames;		     /* callstack.c is to be told */
+	bool special;		     /* needs core.c's slow way */
+	u32 id;			     /* from 0, in the order in which they were made */
+	u32 first_op;		     /* number of its first operation among those of all blocks */
+	struct block *older;	     /* at the same address */
+	struct op ops[];
+};
+
+struct code; /* all blocks of a process */
+
+struct code *code_new(bool arm64, const struct model *model, u32 vpmu_models); /* NULL as decoder_new */
+
+/* One instruction of a block to be made. */
+struct code_insn {
+	u64 pc;
+	const u8 *bytes;
+	u32 size;
+};
+/* The block of these instructions (nr > 0): the one that is there already, or a new one. */
+const struct block *code_block(struct code *c, const struct code_insn *insns, u32 nr);
+
+u32 code_nr_blocks(const struct code *c);
+const struct block *code_get(const struct code *c, u32 id);
+u32 code_nr_ops(const struct code *c);
+
+#endif

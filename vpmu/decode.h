@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an instruction is to the model: how control leaves it, and what it costs. One decoder per process. */
+#ifndef VPMU_DECODE_H
+#define VPMU_DECODE_H
+
+#include "base/types.h"
+#include "vpmu/model.h"
+
+enum op_kind {
+	OP_PLAIN,
+	OP_REP, /* x86 string instruction with a repeat prefix: each iteration runs as a block of its own */
+	OP_SYSCALL,
+	OP_COND, /* from here on: branches */
+	OP_JUMP,
+	OP_JUMP_INDIRECT,
+	OP_CALL,
+	OP_CALL_INDIRECT,
+	OP_RETURN,
+};
+
+struct decoded {
+	u8 kind, cost; /* enum op_kind, op_cost */
+	u64 target;    /* COND, JUMP, CALL: where it goes; else 0 */
+};
+
+struct decoder; /* not for several threads at once */
+
+struct decoder *decoder_new(bool arm64); /* NULL: capstone does not work here */
+void decoder_free(struct decoder *d);
+/* One instruction of `size` bytes (what QEMU found it to be) at pc. What is not known is PLAIN and costs nothing more. */
+void decode(struct decoder *d, const u8 *code, u32 size, u64 pc, struct decoded *out);
+
+#endif
