@@ -24,23 +24,24 @@ struct block {
 	u64 end;    /* behind the last one */
 	u64 target; /* where else control may go: COND, JUMP, CALL; else `end` */
 	u32 nr;
-	u32 stall;		     /* of all operations, slots */
-	u64 line, last_line;	     /* of its bytes, 64 each */
-	u32 slots_max, events_max;   /* most that running it adds to any count of slots, or of events; see core.c */
-	u8 kind;		     /* of the last operation */
-	bool branch, call, returns;  /* it is; each is 0 or 1 for adding */
-	bool anywhere;		     /* control may go anywhere from it: indirect, return, syscall */
-	bool frames;		     /* callstack.c is to be told */
-	bool special;		     /* needs core.c's slow way */
-	u32 id;			     /* from 0, in the order in which they were made */
-	u32 first_op;		     /* number of its first operation among those of all blocks */
-	struct block *older;	     /* at the same address */
+	u32 stall;		    /* of all operations, slots */
+	u64 line, last_line;	    /* of its bytes, 64 each */
+	u32 slots_max, events_max;  /* most that running it adds to any count of slots, or of events; see core.c */
+	u8 kind;		    /* of the last operation */
+	bool branch, call, returns; /* it is; each is 0 or 1 for adding */
+	bool anywhere;		    /* control may go anywhere from it: indirect, return, syscall */
+	bool frames;		    /* callstack.c is to be told */
+	u32 id;			    /* from 0, in the order in which they were made */
+	u32 first_op;		    /* number of its first operation among those of all blocks */
+	struct block *older;	    /* whose hash is the same */
 	struct op ops[];
 };
 
 struct code; /* all blocks of a process */
 
 struct code *code_new(bool arm64, const struct model *model, u32 vpmu_models); /* NULL as decoder_new */
+
+void code_free(struct code *c);
 
 /* One instruction of a block to be made. */
 struct code_insn {

@@ -13,9 +13,9 @@ void core_thread_free(struct vthread *t);
 /* After fork, in the child: what the parent's block did is the parent's. */
 void core_forked(struct vthread *t);
 
-/* A block begins. One for each set of models, so that what is left out costs nothing. */
-typedef void core_enter_fn(struct vthread *t, const struct block *b);
-core_enter_fn *core_enter_for(u32 vpmu_models);
+/* A block begins. core_enter_counts is for when nothing is modelled: it costs half as much. */
+void core_enter(struct vthread *t, const struct block *b);
+void core_enter_counts(struct vthread *t, const struct block *b);
 
 /* An access of operation `op` of the block that runs; info is QEMU's, whose bits core.c reads itself. */
 void core_access(struct vthread *t, u32 info, u64 addr, u32 op);

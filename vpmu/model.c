@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vpmu/model.h"
 
-const struct model models[NR_VPMU_CORES] = {
+const struct model core_models[NR_VPMU_CORES] = {
 	/* A server core of about 2020, 4 wide so that slots compare with the other one. */
 	[VPMU_GENERIC_X86] = {
 		.name = "generic-x86",
@@ -29,6 +29,7 @@ const struct model models[NR_VPMU_CORES] = {
 			[COST_FP_DIV] = 8,
 			[COST_SQRT] = 12,
 			[COST_SERIALISE] = 30,
+			[COST_ATOMIC] = 14,
 			[COST_PAUSE] = 40,
 			[COST_SLOW] = 60,
 		},
@@ -60,6 +61,7 @@ const struct model models[NR_VPMU_CORES] = {
 			[COST_FP_DIV] = 7,
 			[COST_SQRT] = 9,
 			[COST_SERIALISE] = 20,
+			[COST_ATOMIC] = 5,
 			[COST_PAUSE] = 10,
 			[COST_SLOW] = 40,
 		},

@@ -18,6 +18,7 @@ enum op_cost {
 	COST_FP_DIV,	/* division */
 	COST_SQRT,	/* square root */
 	COST_SERIALISE, /* waits for all that came before: cpuid, fences, isb */
+	COST_ATOMIC,	/* locked, exclusive */
 	COST_PAUSE,	/* spin loop hint */
 	COST_SLOW,	/* microcoded or transcendental: x87 sine, rdrand, long string operations' start */
 	NR_OP_COSTS,
@@ -47,6 +48,6 @@ struct model {
 	u32 op[NR_OP_COSTS];		      /* backend */
 };
 
-extern const struct model models[NR_VPMU_CORES];
+extern const struct model core_models[NR_VPMU_CORES];
 
 #endif

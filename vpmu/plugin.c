@@ -2,17 +2,21 @@
 /*
  * What QEMU sees: installs, registers callbacks, and hands each on. QEMU gives callbacks no argument to find anything
  * by, so the process's and the thread's state hang on the two variables here, and nowhere else.
+ *
+ * A thread is met at its first block, where QEMU says which vcpu it is. Its code is translated before that: what pages
+ * that touched is told when the thread is there.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "vpmu/cache.h"
 #include "vpmu/core.h"
 #include "vpmu/qemu.h"
 #include "vpmu/tasks.h"
@@ -28,33 +32,244 @@ static __thread struct vthread *self;
 
 struct vthread *vthread_self(void)
 {
-	struct vthread *t = self;
-
-	if (LIKELY(t))
-		return t;
-	t = core_thread_new(process);
-	self = t;
-	tasks_thread_start(t, 0);
-	sampler_start(t);
-	truth_start(t);
-	return t;
+	return self;
 }
 
 /* --- guest code runs --- */
 
-/* vcpu numbers are QEMU's; the thread's first block is where it can be told which thread it is. */
-static __attribute__((noinline)) struct vthread *thread_begins(unsigned vcpu)
+/* A block's pages; guest addresses are `shift` away from where QEMU has them. */
+static void tell_pages(const struct block *b, u64 shift)
+{
+	u64 last = (b->end - 1) >> PAGE_SHIFT << PAGE_SHIFT;
+
+	tasks_code_page(process, b->pc, (const void *)(uintptr_t)(b->pc + shift));
+	if (last > b->pc)
+		tasks_code_page(process, last, (const void *)(uintptr_t)(last + shift));
+}
+
+static __attribute__((noinline)) struct vthread *thread_begins(unsigned vcpu, const struct block *b)
 {
 	struct vthread *t = core_thread_new(process);
 
 	self = t;
 	tasks_thread_start(t, vcpu);
+	tell_pages(b, process->guest_base);
 	sampler_start(t);
 	truth_start(t);
 	return t;
 }
 
+static void on_block(unsigned vcpu, void *block)
+{
+	struct vthread *t = self;
+
+	if (UNLIKELY(!t))
+		t = thread_begins(vcpu, block);
+	core_enter(t, block);
+}
+
 static void on_block_counts(unsigned vcpu, void *block)
 {
-	core_enter_counts(LIKELY(self) ? self : thread_begins(vcpu), block);
+	struct vthread *t = self;
+
+	if (UNLIKELY(!t))
+		t = thread_begins(vcpu, block);
+	core_enter_counts(t, block);
+}
+
+static void on_access(unsigned vcpu, qemu_meminfo info, u64 addr, void *op)
+{
+	(void)vcpu;
+	core_access(self, info, addr, (u32)(uintptr_t)op);
+}
+
+/* --- guest code is translated --- */
+
+static void on_translate(qemu_id id, struct qemu_tb *tb)
+{
+	u32 nr = (u32)qemu_plugin_tb_n_insns(tb), models = process->control->options.models;
+	struct code_insn *insns = mem_alloc(nr * sizeof(*insns));
+	const struct block *b;
+	u64 host;
+
+	(void)id;
+	for (u32 i = 0; i < nr; i++) {
+		const struct qemu_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		insns[i] = (struct code_insn){ .pc = qemu_plugin_insn_vaddr(insn),
+					       .bytes = qemu_plugin_insn_data(insn),
+					       .size = (u32)qemu_plugin_insn_size(insn) };
+	}
+	b = code_block(process->code, insns, nr);
+	free(insns);
+	host = (u64)(uintptr_t)qemu_plugin_insn_haddr(qemu_plugin_tb_get_insn(tb, 0));
+	if (host)
+		process->guest_base = host - b->pc;
+	if (self)
+		tell_pages(b, process->guest_base);
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, models ? on_block : on_block_counts, QEMU_CB_NO_REGS, (void *)b);
+	for (u32 i = 0; i < nr && models & (VPMU_MODEL_CACHE | VPMU_MODEL_TLB); i++)
+		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), on_access, QEMU_CB_NO_REGS,
+						 QEMU_MEM_RW, (void *)(uintptr_t)i);
+}
+
+/* --- threads, processes, syscalls --- */
+
+static void on_vcpu_init(qemu_id id, unsigned vcpu)
+{
+	(void)id;
+	tasks_vcpu_init(process, self, vcpu);
+}
+
+/* The last words of a thread; its counts are settled. */
+static void thread_ends(struct vthread *t)
+{
+	truth_end(t);
+	sampler_stop(t);
+	tasks_thread_end(t);
+}
+
+static void on_vcpu_exit(qemu_id id, unsigned vcpu)
+{
+	struct vthread *t = self;
+
+	(void)id;
+	(void)vcpu;
+	if (!t)
+		return;
+	core_leave(t);
+	thread_ends(t);
+	self = NULL;
+	core_thread_free(t);
+}
+
+static void on_syscall(qemu_id id, unsigned vcpu, s64 num, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5, u64 a6, u64 a7,
+		       u64 a8)
+{
+	(void)id;
+	(void)vcpu;
+	(void)a7;
+	(void)a8;
+	if (!self)
+		return;
+	core_leave(self);
+	tasks_syscall(self, num, (u64[]){ a1, a2, a3, a4, a5, a6 });
+}
+
+static void on_syscall_return(qemu_id id, unsigned vcpu, s64 num, s64 ret)
+{
+	(void)id;
+	(void)vcpu;
+	if (self)
+		tasks_syscall_return(self, num, ret);
+}
+
+static void on_fork_prepare(void)
+{
+	tasks_fork_prepare(process);
+}
+
+static void on_fork_parent(void)
+{
+	tasks_fork_parent(process);
+}
+
+static void on_fork_child(void)
+{
+	tasks_fork_child(process, self);
+	if (!self)
+		return;
+	core_forked(self);
+	sampler_start(self);
+	truth_start(self);
+}
+
+/* exit_group, or the last thread's end. QEMU has stopped calling back for blocks by then, in all threads. */
+static void on_process_end(qemu_id id, void *data)
+{
+	(void)id;
+	(void)data;
+	for (struct vthread *t = process->threads, *next; t; t = next) {
+		next = t->next;
+		core_settle(t);
+		thread_ends(t);
+	}
+}
+
+/* --- install --- */
+
+static struct vpmu_control *map_control(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct vpmu_control *c = MAP_FAILED;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && st.st_size >= (off_t)sizeof(*c))
+		c = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (c == MAP_FAILED)
+		return NULL;
+	if (c->magic == VPMU_MAGIC && c->version == VPMU_VERSION && c->size <= (u64)st.st_size &&
+	    c->options.core < NR_VPMU_CORES && c->nr_events <= VPMU_EVENTS_MAX)
+		return c;
+	munmap(c, (size_t)st.st_size);
+	return NULL;
+}
+
+/* core.c reads what QEMU says of an access by itself, without a call. */
+static bool meminfo_is_known(void)
+{
+	bool ok = qemu_plugin_mem_is_store(INFO_STORE) && !qemu_plugin_mem_is_store(INFO_LOAD);
+
+	for (u32 shift = 0; shift < 5; shift++)
+		ok = ok && qemu_plugin_mem_size_shift(shift << INFO_SIZE_SHIFT | INFO_LOAD) == shift;
+	return ok;
+}
+
+static int refuse(const char *what)
+{
+	fprintf(stderr, "reticle-vpmu: %s\n", what);
+	return -1;
+}
+
+static void listen(qemu_id id)
+{
+	qemu_plugin_register_vcpu_init_cb(id, on_vcpu_init);
+	qemu_plugin_register_vcpu_exit_cb(id, on_vcpu_exit);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	qemu_plugin_register_vcpu_syscall_cb(id, on_syscall);
+	qemu_plugin_register_vcpu_syscall_ret_cb(id, on_syscall_return);
+	qemu_plugin_register_atexit_cb(id, on_process_end, NULL);
+	pthread_atfork(on_fork_prepare, on_fork_parent, on_fork_child);
+}
+
+int qemu_plugin_install(qemu_id id, const struct qemu_info *info, int argc, char **argv)
+{
+	struct vprocess *p = mem_zalloc(sizeof(*p));
+	const char *control = NULL;
+	struct tasks_start start = { 0 };
+
+	for (int i = 0; i < argc; i++)
+		if (!strncmp(argv[i], "control=", 8))
+			control = argv[i] + 8;
+		else if (!tasks_option(&start, argv[i]))
+			return refuse("unknown argument (it is started by reticle record --pmu=sim)");
+	p->arm64 = !strcmp(info->target_name, "aarch64");
+	if (!p->arm64 && strcmp(info->target_name, "x86_64"))
+		return refuse("only x86_64 and aarch64 programs can be recorded");
+	if (!meminfo_is_known())
+		return refuse("this version of QEMU is not known (7.2 is)");
+	p->control = control ? map_control(control) : NULL;
+	if (!p->control)
+		return refuse("cannot map the recorder's memory (it is started by reticle record --pmu=sim)");
+	p->model = &core_models[p->control->options.core];
+	p->code = code_new(p->arm64, p->model, p->control->options.models);
+	if (!p->code)
+		return refuse("capstone does not work here");
+	process = p;
+	tasks_new(p, &start);
+	listen(id);
+	return 0;
 }

@@ -29,6 +29,8 @@ struct sampler;	  /* sampler.h: schedules and layouts of the events, per thread 
 struct callstack; /* callstack.h */
 struct truth;	  /* truth.h; NULL when not asked for */
 struct tasks;	  /* tasks.h: the process's mappings, handlers of signals */
+struct code;	  /* block.h: all blocks of guest code */
+struct model;	  /* model.h: the simulated core's table */
 
 struct vprocess {
 	struct vpmu_control *control; /* shared with the recorder */
@@ -36,6 +38,9 @@ struct vprocess {
 	u32 pid;		      /* as recorded */
 	s32 real_pid;
 	struct tasks *tasks;
+	struct code *code;
+	const struct model *model;
+	u64 guest_base;		 /* host address - guest address */
 	struct vthread *threads; /* list, under tasks' lock */
 };
 
@@ -57,7 +62,7 @@ struct vthread {
 	struct bytes record; /* the one that is being built */
 };
 
-/* This thread's; made (with its FORK or COMM records) when it is first asked for, in the thread itself. */
+/* This thread's, made (with its FORK or COMM records) at its first block; NULL before that. */
 struct vthread *vthread_self(void);
 
 /* --- core.c --- */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "vpmu/block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "vpmu/cache.h"
+
+struct code {
+	struct decoder *decoder;
+	const struct model *model;
+	u32 models; /* VPMU_MODEL_* */
+	struct arena arena;
+	struct map by_code; /* hash of address and bytes: id of the newest such block */
+	VEC(struct block *) blocks;
+	u32 nr_ops;
+};
+
+struct code *code_new(bool arm64, const struct model *model, u32 vpmu_models)
+{
+	struct code *c = mem_zalloc(sizeof(*c));
+
+	c->decoder = decoder_new(arm64);
+	c->model = model;
+	c->models = vpmu_models;
+	if (!c->decoder) {
+		free(c);
+		return NULL;
+	}
+	return c;
+}
+
+void code_free(struct code *c)
+{
+	decoder_free(c->decoder);
+	arena_free(&c->arena);
+	map_free(&c->by_code);
+	vec_free(&c->blocks);
+	free(c);
+}
+
+/* The bytes stand behind the operations. */
+static u8 *bytes_of(const struct block *b)
+{
+	return (u8 *)&b->ops[b->nr];
+}
+
+static bool is_same(const struct block *b, const struct code_insn *insns, u32 nr)
+{
+	const u8 *bytes = bytes_of(b);
+
+	if (b->nr != nr)
+		return false;
+	for (u32 i = 0; i < nr; i++) {
+		if (b->ops[i].pc != insns[i].pc || b->ops[i].size != insns[i].size ||
+		    memcmp(bytes, insns[i].bytes, insns[i].size))
+			return false;
+		bytes += insns[i].size;
+	}
+	return true;
+}
+
+static void put_op(const struct code *c, struct block *b, u32 i, const struct decoded *d)
+{
+	const struct model *m = c->model;
+	struct op *op = &b->ops[i];
+
+	op->kind = d->kind;
+	op->stall = c->models ? (u16)(m->op[d->cost] * m->width) : 0;
+	/* QEMU ends a block at each branch. One that does not has not been understood. */
+	if (i + 1 < b->nr && op->kind >= OP_REP)
+		op->kind = OP_PLAIN;
+	b->stall += op->stall;
+}
+
+static void put_end(const struct code *c, struct block *b, const struct decoded *last)
+{
+	const struct model *m = c->model;
+	u32 lines;
+
+	b->kind = b->ops[b->nr - 1].kind;
+	b->target = b->kind == OP_COND || b->kind == OP_JUMP || b->kind == OP_CALL ? last->target : b->end;
+	b->branch = b->kind >= OP_COND;
+	b->call = b->kind == OP_CALL || b->kind == OP_CALL_INDIRECT;
+	b->returns = b->kind == OP_RETURN;
+	b->anywhere = b->kind == OP_SYSCALL || b->kind == OP_JUMP_INDIRECT || b->kind == OP_CALL_INDIRECT || b->returns;
+	b->frames = b->call || b->returns || b->kind == OP_JUMP_INDIRECT;
+	b->line = b->pc >> LINE_SHIFT;
+	b->last_line = (b->end - 1) >> LINE_SHIFT;
+	lines = (u32)(b->last_line - b->line + 1);
+	b->events_max = b->nr + 3 * lines;
+	b->slots_max = b->nr + b->stall + m->taken_slots + m->mispredict * m->width + lines * m->fetch[3] * m->width;
+}
+
+static struct block *block_new(struct code *c, const struct code_insn *insns, u32 nr)
+{
+	u64 end = insns[nr - 1].pc + insns[nr - 1].size;
+	size_t bytes = 0;
+	struct block *b;
+	struct decoded d;
+	u8 *to;
+
+	for (u32 i = 0; i < nr; i++)
+		bytes += insns[i].size;
+	b = arena_alloc(&c->arena, sizeof(*b) + nr * sizeof(b->ops[0]) + bytes, 64);
+	memset(b, 0, sizeof(*b) + nr * sizeof(b->ops[0]));
+	b->pc = insns[0].pc;
+	b->end = end;
+	b->nr = nr;
+	to = bytes_of(b);
+	for (u32 i = 0; i < nr; i++) {
+		b->ops[i].pc = insns[i].pc;
+		b->ops[i].size = (u8)insns[i].size;
+		decode(c->decoder, insns[i].bytes, insns[i].size, insns[i].pc, &d);
+		put_op(c, b, i, &d);
+		memcpy(to, insns[i].bytes, insns[i].size);
+		to += insns[i].size;
+	}
+	put_end(c, b, &d);
+	b->id = (u32)c->blocks.n;
+	b->first_op = c->nr_ops;
+	c->nr_ops += nr;
+	return b;
+}
+
+const struct block *code_block(struct code *c, const struct code_insn *insns, u32 nr)
+{
+	u64 key = hash_u64(insns[0].pc);
+	struct block *b, *older;
+	u32 id;
+
+	for (u32 i = 0; i < nr; i++)
+		key = hash_mix(key, hash_bytes(insns[i].bytes, insns[i].size));
+	id = map_get(&c->by_code, key);
+	older = id == ID_NONE ? NULL : c->blocks.v[id];
+	for (b = older; b; b = b->older)
+		if (is_same(b, insns, nr))
+			return b;
+	b = block_new(c, insns, nr);
+	b->older = older;
+	map_set(&c->by_code, key, b->id);
+	vec_push(&c->blocks, b);
+	return b;
+}
+
+u32 code_nr_blocks(const struct code *c)
+{
+	return (u32)c->blocks.n;
+}
+
+const struct block *code_get(const struct code *c, u32 id)
+{
+	return c->blocks.v[id];
+}
+
+u32 code_nr_ops(const struct code *c)
+{
+	return c->nr_ops;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source: Arm ARM, C4, A64 instruction set encoding. */
+#include <capstone/arm64.h>
+#include <string.h>
+
+#include "vpmu/decode_impl.h"
+
+static u32 word_of(const u8 *code, u32 size)
+{
+	u32 w = 0;
+
+	if (size == 4)
+		memcpy(&w, code, 4);
+	return w;
+}
+
+/* `bits` bits of w from `at` on, a signed number of instructions. */
+static u64 offset(u32 w, u32 at, u32 bits)
+{
+	return (u64)((s64)((u64)(w >> at) << (64 - bits)) >> (64 - bits)) * 4;
+}
+
+static void direct(struct decoded *out, u8 kind, u64 target)
+{
+	out->kind = kind;
+	out->target = target;
+}
+
+void arm64_kind(const u8 *code, u32 size, u64 pc, struct decoded *out)
+{
+	u32 w = word_of(code, size);
+
+	if ((w & 0xff000000) == 0x54000000) /* B.cond, BC.cond */
+		direct(out, OP_COND, pc + offset(w, 5, 19));
+	else if ((w & 0x7e000000) == 0x34000000) /* CBZ, CBNZ */
+		direct(out, OP_COND, pc + offset(w, 5, 19));
+	else if ((w & 0x7e000000) == 0x36000000) /* TBZ, TBNZ */
+		direct(out, OP_COND, pc + offset(w, 5, 14));
+	else if ((w & 0xfc000000) == 0x14000000)
+		direct(out, OP_JUMP, pc + offset(w, 0, 26));
+	else if ((w & 0xfc000000) == 0x94000000)
+		direct(out, OP_CALL, pc + offset(w, 0, 26));
+	else if ((w & 0xfe1f0000) == 0xd61f0000) /* registers; bits 24 and 11: with pointer authentication */
+		switch (w >> 21 & 7) {
+		case 0:
+			out->kind = OP_JUMP_INDIRECT;
+			break;
+		case 1:
+			out->kind = OP_CALL_INDIRECT;
+			break;
+		case 2:
+			out->kind = OP_RETURN;
+			break;
+		}
+	else if ((w & 0xffe0001f) == 0xd4000001)
+		out->kind = OP_SYSCALL;
+}
+
+/* Load/store exclusive, compare and swap; atomic memory operations. */
+static bool is_atomic(u32 w)
+{
+	return (w & 0x3f000000) == 0x08000000 || (w & 0x3b200c00) == 0x38200000;
+}
+
+static const u8 costs[ARM64_INS_ENDING] = {
+	[ARM64_INS_MUL] = COST_MUL,	  [ARM64_INS_MADD] = COST_MUL,	    [ARM64_INS_MSUB] = COST_MUL,
+	[ARM64_INS_MNEG] = COST_MUL,	  [ARM64_INS_SMULL] = COST_MUL,	    [ARM64_INS_SMULH] = COST_MUL,
+	[ARM64_INS_SMADDL] = COST_MUL,	  [ARM64_INS_SMSUBL] = COST_MUL,    [ARM64_INS_UMULL] = COST_MUL,
+	[ARM64_INS_UMULH] = COST_MUL,	  [ARM64_INS_UMADDL] = COST_MUL,    [ARM64_INS_UMSUBL] = COST_MUL,
+	[ARM64_INS_PMULL] = COST_MUL,	  [ARM64_INS_SDIV] = COST_DIV,	    [ARM64_INS_UDIV] = COST_DIV,
+	[ARM64_INS_FADD] = COST_FP,	  [ARM64_INS_FSUB] = COST_FP,	    [ARM64_INS_FMUL] = COST_FP,
+	[ARM64_INS_FNMUL] = COST_FP,	  [ARM64_INS_FMADD] = COST_FP,	    [ARM64_INS_FMSUB] = COST_FP,
+	[ARM64_INS_FNMADD] = COST_FP,	  [ARM64_INS_FNMSUB] = COST_FP,	    [ARM64_INS_FMLA] = COST_FP,
+	[ARM64_INS_FMLS] = COST_FP,	  [ARM64_INS_FADDP] = COST_FP,	    [ARM64_INS_SCVTF] = COST_FP,
+	[ARM64_INS_UCVTF] = COST_FP,	  [ARM64_INS_FCVT] = COST_FP,	    [ARM64_INS_FCVTZS] = COST_FP,
+	[ARM64_INS_FCVTZU] = COST_FP,	  [ARM64_INS_FDIV] = COST_FP_DIV,   [ARM64_INS_FSQRT] = COST_SQRT,
+	[ARM64_INS_ISB] = COST_SERIALISE, [ARM64_INS_DSB] = COST_SERIALISE, [ARM64_INS_DMB] = COST_SERIALISE,
+};
+
+u8 arm64_cost(u32 id, const u8 *code, u32 size)
+{
+	u32 w = word_of(code, size);
+
+	if (w == 0xd503203f) /* YIELD */
+		return COST_PAUSE;
+	if (is_atomic(w))
+		return COST_ATOMIC;
+	return id < ARM64_INS_ENDING ? costs[id] : (u8)COST_NONE;
+}
