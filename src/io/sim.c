@@ -221,6 +221,7 @@ int sim_set_events(struct sim *s, struct event_set *set)
 		c->events[i] = (struct vpmu_event){
 			.attr = e->attr, .schedule = e->schedule, .id = i + 1, .leader = e->leader, .count = (u32)count
 		};
+		c->events[i].limit = e->spec ? e->spec->nr : 0;
 		if (!e->schedule.period_long && !(e->attr.flags & ATTR_FREQ))
 			c->events[i].schedule.period_long = e->attr.sample_period;
 		if (e->tracking)
