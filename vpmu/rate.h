@@ -14,10 +14,11 @@
 struct rate {
 	u64 period;	    /* of a whole turn; never 0 */
 	u64 time_ns, value; /* of the last estimate */
-	u32 estimates;
+	u32 estimates;	    /* so far; no longer counted when an eighth of each is believed */
 };
 
-void rate_start(struct rate *r, u64 time_ns, u64 value);
+/* inherited: the period that a parent has come to; 0: none. */
+void rate_start(struct rate *r, u64 inherited, u64 time_ns, u64 value);
 /* The event stands at value now; freq samples per second are wanted. An event that did not count teaches nothing. */
 void rate_train(struct rate *r, u64 freq, u64 time_ns, u64 value);
 

@@ -8,7 +8,7 @@
  * where the count stands: a counter overflows once per interrupt. PERF_SAMPLE_PERIOD is the length of the period that
  * ended. Lengths come from the event's schedule, or, by frequency, from vpmu/rate.h; there a schedule's long period is
  * what is left of the turn when its short ones are taken off, and only the end of a long period (and the clock's tick)
- * trains the rate.
+ * trains the rate. Threads and processes inherit the period that their process has come to.
  *
  * When a sample is taken. Normally at once: ip, chain and read values are those of the operation, which is better than
  * any hardware. With skid it is taken some instructions later, with registers or stack at the entry of the next block
@@ -111,6 +111,14 @@ static void event_stop(struct vthread *t, u32 event)
 	arm(t, event);
 }
 
+static void train(struct vthread *t, u32 event, u64 value)
+{
+	struct rate *r = &t->sampler->state.events[event].rate;
+
+	rate_train(r, event_of(t, event)->attr.sample_period, sampler_clock(t), value);
+	atomic_store_explicit(&t->process->rates[event], r->period, memory_order_relaxed);
+}
+
 /* The period that the count has reached the end of gives way to the next. Returns its length. */
 static u64 period_end(struct vthread *t, u32 event)
 {
@@ -119,7 +127,7 @@ static u64 period_end(struct vthread *t, u32 event)
 	u64 value = sampler_value(t, event), ended = e->period;
 
 	if (by_frequency(v) && !e->turn.in_short)
-		rate_train(&e->rate, v->attr.sample_period, sampler_clock(t), value);
+		train(t, event, value);
 	e->begun += ended;
 	e->period = next_period(v, e);
 	if (e->begun + e->period <= value)
@@ -156,7 +164,7 @@ static void enable(struct vthread *t)
 
 		if (!exists_here(t, v))
 			continue;
-		rate_start(&e->rate, s->since_ns, 0);
+		rate_start(&e->rate, atomic_load_explicit(&t->process->rates[i], memory_order_relaxed), s->since_ns, 0);
 		schedule_start(&e->turn, t->sampler->control->options.seed ^ (u64)t->tid << 32 ^ i);
 		if (takes_samples(v))
 			e->period = next_period(v, e);
@@ -180,11 +188,10 @@ static void unthrottle(struct vthread *t, u32 leader)
 /* Keeps the frequency of an event whose samples no longer come: the kernel does this at its tick too. */
 static void adjust_rate(struct vthread *t, u32 event)
 {
-	const struct vpmu_event *v = event_of(t, event);
 	struct sampler_event *e = &t->sampler->state.events[event];
 	u64 value = sampler_value(t, event), left = e->begun + e->period - value;
 
-	rate_train(&e->rate, v->attr.sample_period, sampler_clock(t), value);
+	train(t, event, value);
 	if (e->turn.in_short || left / FAR_OFF <= e->rate.period)
 		return;
 	e->period = value + e->rate.period - e->begun;
@@ -391,7 +398,6 @@ static void make_armed_list(struct vthread *t)
 		s->late[i] = late_one ? arm_new(t, VC_INSTRUCTIONS, (u8)(EVENT_LATE | i)) : NOT_ARMED;
 	}
 	s->tick = arm_new(t, VC_TIME_NS, EVENT_TICK);
-	core_set_armed(t, s->nr_armed);
 }
 
 static void state_start(struct vthread *t)
@@ -403,11 +409,23 @@ static void state_start(struct vthread *t)
 	if (sampler_clock(t) >= s->control->options.delay_ns)
 		enable(t);
 	arm_tick(t);
+	core_set_armed(t, s->nr_armed); /* what they wait for has changed outside of an overflow */
+}
+
+static void sampler_free(struct vthread *t)
+{
+	if (t->sampler)
+		sampler_layouts_free(t->sampler);
+	free(t->sampler);
+	t->sampler = NULL;
+	t->sampler_waits = false;
 }
 
 void sampler_start(struct vthread *t)
 {
 	struct sampler *s = mem_zalloc(sizeof(*s));
+
+	sampler_free(t); /* of the parent, after a fork */
 
 	s->control = t->process->control;
 	t->sampler = s;
@@ -433,14 +451,11 @@ void sampler_stop(struct vthread *t)
 		if (!t->first && v->attr.flags & ATTR_INHERIT_STAT && exists_here(t, v))
 			sampler_put_read(t, i);
 		tell_lost(t, i);
-		if (s->state.events[i].lost)
+		if (s->state.events[i].lost && v->attr.read_format & 1 << 4 /* PERF_FORMAT_LOST */)
 			sampler_put_lost_samples(t, i, s->state.events[i].lost);
 	}
 	core_set_armed(t, 0);
-	sampler_layouts_free(s);
-	free(s);
-	t->sampler = NULL;
-	t->sampler_waits = false;
+	sampler_free(t);
 }
 
 void sampler_save(struct vthread *t, struct sampler_state *to)
@@ -451,6 +466,7 @@ void sampler_save(struct vthread *t, struct sampler_state *to)
 	for (u32 i = 0; i < s->control->nr_events; i++)
 		event_stop(t, i);
 	core_armed(t)[s->tick].at = NEVER;
+	core_set_armed(t, s->nr_armed);
 	s->state.elapsed_ns = sampler_elapsed(t);
 	memcpy(to, &s->state, used);
 }
@@ -471,4 +487,5 @@ void sampler_load(struct vthread *t, const struct sampler_state *from)
 		if (s->state.enabled && exists_here(t, event_of(t, i)) && !s->state.events[i].throttled)
 			event_start(t, i);
 	arm_tick(t);
+	core_set_armed(t, s->nr_armed);
 }

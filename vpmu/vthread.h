@@ -42,6 +42,8 @@ struct vprocess {
 	const struct model *model;
 	u64 guest_base;		 /* host address - guest address */
 	struct vthread *threads; /* list, under tasks' lock */
+	/* sampler.c: what sampling by frequency has come to, for threads and processes that begin: period per event */
+	_Atomic u64 rates[VPMU_EVENTS_MAX];
 };
 
 struct vthread {

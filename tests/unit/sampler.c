@@ -282,6 +282,24 @@ static void test_frequency(void **state)
 	rig_free(r);
 }
 
+/* A thread that begins later starts where the process has come to. */
+static void test_frequency_inherited(void **state)
+{
+	struct rig *r = rig_new(VC_INSTRUCTIONS, 0);
+
+	(void)state;
+	by_frequency(r, 10000);
+	sampler_start(&r->t);
+	run(r, 10000000, 1);
+	sampler_stop(&r->t);
+	r->nr_seen = 0;
+	sampler_start(&r->t);
+	run(r, 1000000, 1);
+	assert_in_range(r->nr_seen, 9, 10);
+	assert_in_range(r->seen[0].period, 99000, 101000);
+	rig_free(r);
+}
+
 /* An event that becomes rare is not waited for at the old period, and one that becomes frequent is sampled less. */
 static void test_frequency_follows(void **state)
 {
@@ -573,6 +591,7 @@ int main(void)
 		cmocka_unit_test(test_alternating),
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_frequency),
+		cmocka_unit_test(test_frequency_inherited),
 		cmocka_unit_test(test_frequency_follows),
 		cmocka_unit_test(test_frequency_alternating),
 		cmocka_unit_test(test_throttle),
