@@ -6,20 +6,28 @@
  * workers' trees are merged, such a frame becomes its function and, below it, one frame per call that was inlined at that
  * address; the same function at another address falls together with it. DWARF is slow, so it is asked once per address,
  * and only for addresses that carry at least one part in MIN_SHARE of an event's weight: what is lighter than that shows
- * nowhere.
+ * nowhere. A DSO's DWARF serves one thread at a time: each DSO is a work unit.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "agg/inline.h"
+#include "base/pool.h"
 
 #define MIN_SHARE 20000
 #define MAX_INLINED 32
 
+/* A frame that is worth asking DWARF for, and what was inlined there: innermost first, without the function itself. */
+struct heavy {
+	u32 frame, dso, n;
+	const char **inlined;
+};
+
 struct expander {
 	struct profile *p;
-	struct tree_span *of; /* per frame id */
-	bool *heavy;	      /* per frame id: worth asking DWARF for */
+	struct tree_span *of;	 /* per frame id */
+	VEC(struct heavy) heavy; /* by DSO, then by frame */
+	VEC(u32) dso_first;	 /* in heavy, of each DSO, and the end */
 	VEC(u32) frames;
 };
 
@@ -31,50 +39,112 @@ static u32 inlined_frame(struct expander *x, const struct frame *outer, const ch
 	return frames_intern(x->p->frames, &f);
 }
 
-static void expand(struct expander *x, u32 id)
+static bool by_address(const struct frame *f)
+{
+	return f->sym != ID_NONE && f->addr;
+}
+
+static void ask_dso(void *ctx, u32 worker, u32 unit)
+{
+	struct expander *x = ctx;
+	struct source_frame at[MAX_INLINED];
+
+	(void)worker;
+	for (u32 i = x->dso_first.v[unit]; i < x->dso_first.v[unit + 1]; i++) {
+		struct heavy *h = &x->heavy.v[i];
+		u32 n = dsos_source_at(x->p->dsos, h->dso, frames_get(x->p->frames, h->frame)->addr, at, MAX_INLINED);
+
+		if (n < 2)
+			continue; /* at[n - 1] is the function itself */
+		h->n = n - 1;
+		h->inlined = mem_realloc(NULL, h->n, sizeof(*h->inlined));
+		for (u32 k = 0; k < h->n; k++)
+			h->inlined[k] = at[k].function;
+	}
+}
+
+/* h: what is known of the calls at that address, or NULL. */
+static void expand(struct expander *x, u32 id, const struct heavy *h)
 {
 	struct frame f = *frames_get(x->p->frames, id), function = f;
-	struct source_frame at[MAX_INLINED];
-	u32 n = 0;
 
 	x->of[id].first = (u32)x->frames.n;
-	if (f.sym == ID_NONE || !f.addr) {
-		vec_push(&x->frames, id);
-		x->of[id].n = 1;
-		return;
-	}
 	function.addr = 0;
-	vec_push(&x->frames, frames_intern(x->p->frames, &function));
-	if (x->heavy[id])
-		n = dsos_source_at(x->p->dsos, f.dso, f.addr, at, MAX_INLINED);
-	/* at[n - 1] is the function itself. */
-	for (u32 i = n; i-- > 1;)
-		vec_push(&x->frames, inlined_frame(x, &f, at[i - 1].function));
+	vec_push(&x->frames, by_address(&f) ? frames_intern(x->p->frames, &function) : id);
+	for (u32 i = h ? h->n : 0; i-- > 0;)
+		vec_push(&x->frames, inlined_frame(x, &f, h->inlined[i]));
 	x->of[id].n = (u32)x->frames.n - x->of[id].first;
 }
 
-/* Marks the frames that carry enough of an event. */
-static void weigh(struct expander *x, struct collected *const *parts, u32 nr_parts, u32 event, u32 n)
+struct weighing {
+	struct collected *const *parts;
+	u32 event;
+	u64 **weights; /* of each part, per frame id */
+};
+
+static void weigh_part(void *ctx, u32 worker, u32 unit)
 {
-	u64 *weight = mem_zalloc(n * sizeof(*weight)), whole = 0;
+	const struct weighing *w = ctx;
+	struct tree_builder *tree = &w->parts[unit]->trees[w->event];
+
+	(void)worker;
+	tree_settle(tree);
+	tree_weigh_frames(tree, w->weights[unit]);
+}
+
+/* Marks the frames that carry enough of an event: not 0. */
+static void weigh(struct expander *x, struct collected *const *parts, u32 nr_parts, u32 event, u32 *heavy, u32 n)
+{
+	struct weighing w = { parts, event, mem_zalloc(nr_parts * sizeof(*w.weights)) };
+	u64 whole = 0;
 
 	for (u32 i = 0; i < nr_parts; i++) {
-		tree_weigh_frames(&parts[i]->trees[event], weight);
+		w.weights[i] = mem_zalloc(n * sizeof(u64));
 		whole += parts[i]->weights[event];
 	}
+	pool_run(nr_parts, nr_parts, weigh_part, &w);
+	for (u32 i = 0; i < n; i++) {
+		u64 weight = 0;
+
+		for (u32 k = 0; k < nr_parts; k++)
+			weight += w.weights[k][i];
+		heavy[i] |= weight && weight >= whole / MIN_SHARE && by_address(frames_get(x->p->frames, i));
+	}
+	for (u32 i = 0; i < nr_parts; i++)
+		free(w.weights[i]);
+	free(w.weights);
+}
+
+static int by_dso(const void *va, const void *vb)
+{
+	const struct heavy *a = va, *b = vb;
+
+	if (a->dso != b->dso)
+		return a->dso < b->dso ? -1 : 1;
+	return a->frame < b->frame ? -1 : a->frame > b->frame;
+}
+
+/* What was marked becomes, per frame, 1 + where it stands in the list. */
+static void list_heavy(struct expander *x, u32 *heavy, u32 n)
+{
 	for (u32 i = 0; i < n; i++)
-		x->heavy[i] |= weight[i] && weight[i] >= whole / MIN_SHARE;
-	free(weight);
+		if (heavy[i])
+			vec_push(&x->heavy, (struct heavy){ .frame = i, .dso = frames_get(x->p->frames, i)->dso });
+	if (x->heavy.n)
+		qsort(x->heavy.v, x->heavy.n, sizeof(*x->heavy.v), by_dso);
+	for (size_t i = 0; i < x->heavy.n; i++) {
+		heavy[x->heavy.v[i].frame] = (u32)i + 1;
+		if (!i || x->heavy.v[i].dso != x->heavy.v[i - 1].dso)
+			vec_push(&x->dso_first, (u32)i);
+	}
+	vec_push(&x->dso_first, (u32)x->heavy.n);
 }
 
 static bool any_by_address(const struct frames *frames, u32 n)
 {
-	for (u32 i = 0; i < n; i++) {
-		const struct frame *f = frames_get(frames, i);
-
-		if (f->sym != ID_NONE && f->addr)
+	for (u32 i = 0; i < n; i++)
+		if (by_address(frames_get(frames, i)))
 			return true;
-	}
 	return false;
 }
 
@@ -82,21 +152,25 @@ bool inlined_resolve(struct profile *p, struct collected *const *parts, u32 nr_p
 {
 	u32 n = frames_count(p->frames);
 	struct expander x = { .p = p };
+	u32 *heavy;
 
 	p->first_inlined = n;
 	if (!any_by_address(p->frames, n))
 		return false;
-	for (u32 i = 0; i < nr_parts; i++)
-		for (u32 k = 0; k < p->evlist->events.n; k++)
-			tree_settle(&parts[i]->trees[k]);
-	x.of = mem_zalloc(n * sizeof(*x.of));
-	x.heavy = mem_zalloc(n * sizeof(*x.heavy));
+	heavy = mem_zalloc(n * sizeof(*heavy));
 	for (u32 i = 0; i < p->evlist->events.n; i++)
-		weigh(&x, parts, nr_parts, i, n);
+		weigh(&x, parts, nr_parts, i, heavy, n);
+	list_heavy(&x, heavy, n);
+	pool_run(nr_parts, (u32)x.dso_first.n - 1, ask_dso, &x);
+	x.of = mem_zalloc(n * sizeof(*x.of));
 	for (u32 i = 0; i < n; i++)
-		expand(&x, i);
+		expand(&x, i, heavy[i] ? &x.heavy.v[heavy[i] - 1] : NULL);
 	dsos_drop_lines(p->dsos);
-	free(x.heavy);
+	for (size_t i = 0; i < x.heavy.n; i++)
+		free(x.heavy.v[i].inlined);
+	vec_free(&x.heavy);
+	vec_free(&x.dso_first);
+	free(heavy);
 	*out = (struct tree_rename){ x.frames.v, x.of };
 	return true;
 }

@@ -8,20 +8,22 @@
 #include "state/dwarf.h"
 #include "state/elf_symbols.h"
 
-/* What is needed to ask the DWARF of one DSO. */
+/*
+ * What is needed to ask the DWARF of one DSO. Whether there is any is asked for each DSO, while samples come in and others
+ * wait for the answer; opening it, which may unpack megabytes, waits until an address is asked for.
+ */
 struct dso_lines {
-	struct dwarf_file *dwarf; /* NULL: there is none */
+	int fd; /* of the file that has it; -1: none, or handed on to dwarf */
+	struct dwarf_file *dwarf;
 	struct elf_segment *segments;
 	u32 nr_segments;
 	bool absolute; /* the DSO's addresses are linked addresses moved by `moved` */
 	u64 moved;
 };
 
-static struct dwarf_file *open_dwarf(struct found_file *f)
+static bool has_dwarf(const struct elf_file *f)
 {
-	int fd = dup(f->elf.fd);
-
-	return fd >= 0 ? dwarf_file_open(fd) : NULL;
+	return elf_section_named(f, ".debug_info") || elf_section_named(f, ".zdebug_info");
 }
 
 static void load_file_lines(struct dsos *d, struct dso_slot *s, struct dso_lines *l)
@@ -31,10 +33,10 @@ static void load_file_lines(struct dsos *d, struct dso_slot *s, struct dso_lines
 
 	if (debuginfo_runtime(d, s, &run, &why) < 0)
 		return;
-	if (elf_section_named(&run.elf, ".debug_info") || elf_section_named(&run.elf, ".zdebug_info")) {
-		l->dwarf = open_dwarf(&run);
+	if (has_dwarf(&run.elf)) {
+		l->fd = dup(run.elf.fd);
 	} else if (debuginfo_separate(d, s, &run.elf, WANT_DWARF, &separate) == 0) {
-		l->dwarf = open_dwarf(&separate);
+		l->fd = dup(separate.elf.fd);
 		found_file_close(&separate);
 	}
 	l->segments = run.elf.segments;
@@ -53,8 +55,8 @@ static void load_kernel_lines(struct dsos *d, struct dso_slot *s, struct dso_lin
 	}
 	l->absolute = true;
 	l->moved = s->moved;
-	if (debuginfo_is_build(s, &f.elf))
-		l->dwarf = open_dwarf(&f);
+	if (debuginfo_is_build(s, &f.elf) && has_dwarf(&f.elf))
+		l->fd = dup(f.elf.fd);
 	found_file_close(&f);
 }
 
@@ -64,6 +66,7 @@ static struct dso_lines *get_lines(struct dsos *d, struct dso_slot *s)
 	if (s->lines)
 		return s->lines;
 	s->lines = mem_zalloc(sizeof(*s->lines));
+	s->lines->fd = -1;
 	if (s->pub.kind == DSO_FILE)
 		load_file_lines(d, s, s->lines);
 	else if (s->pub.kind == DSO_KERNEL)
@@ -76,6 +79,8 @@ void dso_lines_free(struct dso_lines *l)
 	if (!l)
 		return;
 	dwarf_file_close(l->dwarf);
+	if (l->fd >= 0)
+		close(l->fd);
 	free(l->segments);
 	free(l);
 }
@@ -83,13 +88,18 @@ void dso_lines_free(struct dso_lines *l)
 bool dsos_has_lines(struct dsos *d, u32 dso)
 {
 	struct dso_slot *s = d->slots.v[dso];
-	bool has;
+	u32 has = atomic_load_explicit(&s->has_lines, memory_order_relaxed);
+	struct dso_lines *l;
 
+	if (has != LINES_UNKNOWN)
+		return has == LINES_THERE;
 	dsos_symbol_at(d, dso, 0); /* how far the kernel was moved is found with its symbols */
 	pthread_mutex_lock(&s->lock);
-	has = get_lines(d, s)->dwarf != NULL;
+	l = get_lines(d, s);
+	has = l->dwarf || l->fd >= 0 ? LINES_THERE : LINES_NONE;
+	atomic_store_explicit(&s->has_lines, has, memory_order_relaxed);
 	pthread_mutex_unlock(&s->lock);
-	return has;
+	return has == LINES_THERE;
 }
 
 u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, u32 max)
@@ -102,7 +112,12 @@ u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, 
 		return 0;
 	pthread_mutex_lock(&s->lock);
 	l = get_lines(d, s);
-	if (l->absolute)
+	if (l->fd >= 0)
+		l->dwarf = dwarf_file_open(l->fd);
+	l->fd = -1;
+	if (!l->dwarf)
+		n = 0;
+	else if (l->absolute)
 		n = dwarf_file_at(l->dwarf, addr - l->moved, out, max);
 	else if (elf_vaddr(&(struct elf_file){ .segments = l->segments, .nr_segments = l->nr_segments }, addr, &addr))
 		n = dwarf_file_at(l->dwarf, addr, out, max);

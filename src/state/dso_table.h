@@ -4,6 +4,7 @@
 #define STATE_DSO_TABLE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/arena.h"
 #include "base/map.h"
@@ -20,6 +21,8 @@ struct side_symbol {
 
 struct dso_lines;
 
+enum { LINES_UNKNOWN, LINES_NONE, LINES_THERE };
+
 struct dso_slot {
 	struct dso pub;
 	u64 base;	      /* MODULE: where it was mapped first; 0: unknown */
@@ -28,6 +31,7 @@ struct dso_slot {
 	VEC(struct side_symbol) side;
 	u64 moved;		 /* KERNEL by vmlinux: how far from where it was linked to */
 	struct dso_lines *lines; /* NULL: nobody asked */
+	atomic_uint has_lines;	 /* LINES_*: the answer, without the lock */
 	const char *missing;	 /* why there are no symbols; NULL: there are, or nobody asked */
 	bool stripped;		 /* a file of which only the exported symbols were found */
 	bool has_unnamed;	 /* somebody asked for an address that no symbol holds */
