@@ -63,13 +63,13 @@ static int by_key(const void *va, const void *vb)
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
-static int heaviest_first(const void *va, const void *vb)
+static int heaviest_first(const void *va, const void *vb, void *ctx)
 {
 	const struct graph_node *a = *(struct graph_node *const *)va, *b = *(struct graph_node *const *)vb;
 
 	if (a->total != b->total)
 		return a->total < b->total ? 1 : -1;
-	return a->frame < b->frame ? -1 : a->frame > b->frame;
+	return profile_compare_frames(ctx, a->frame, b->frame);
 }
 
 static void kids_of(struct grow *g, const struct item *set, size_t n, struct items *out)
@@ -147,7 +147,7 @@ static void grow_kids(struct grow *g, struct graph_node *up, struct items *items
 	}
 	vec_free(&items->v);
 	if (kids.n > 1)
-		qsort(kids.v, kids.n, sizeof(*kids.v), heaviest_first);
+		qsort_r(kids.v, kids.n, sizeof(*kids.v), heaviest_first, (void *)g->p);
 	up->kids = arena_copy(g->arena, kids.v, kids.n * sizeof(*kids.v));
 	up->nr_kids = (u32)kids.n;
 	vec_free(&kids);

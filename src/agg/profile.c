@@ -43,6 +43,28 @@ const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, si
 	return buf;
 }
 
+static int compare_u64(u64 x, u64 y)
+{
+	return x < y ? -1 : x > y;
+}
+
+int profile_compare_frames(const struct profile *p, u32 x, u32 y)
+{
+	const struct frame *a = frames_get(p->frames, x), *b = frames_get(p->frames, y);
+	bool a_named = a->sym != ID_NONE || a->inlined, b_named = b->sym != ID_NONE || b->inlined;
+	int c;
+
+	if (a_named != b_named)
+		return a_named ? -1 : 1;
+	c = a_named ? strcmp(profile_frame_name(p, x, NULL, 0), profile_frame_name(p, y, NULL, 0)) : 0;
+	if (!c && a_named && !a->inlined && !b->inlined && a->dso == b->dso) /* two of one name */
+		c = compare_u64(dsos_symbol(p->dsos, a->dso, a->sym)->start,
+				dsos_symbol(p->dsos, b->dso, b->sym)->start);
+	if (!c)
+		c = compare_u64(a->addr, b->addr);
+	return c ? c : compare_u64(a->dso, b->dso);
+}
+
 static bool is_inlined(const struct profile *p, const struct profile_event *e, u32 node)
 {
 	return e->tree.nodes.v[node].frame >= p->first_inlined &&

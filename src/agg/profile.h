@@ -135,6 +135,9 @@ void graph_room_free(struct graph_room *room);
 const char *profile_frame_name(const struct profile *p, u32 frame, char *buf,
 			       size_t size); /* size >= 32 when buf is used */
 
+/* Named frames first, by name; then by address. Ids say nothing: they differ from run to run. */
+int profile_compare_frames(const struct profile *p, u32 x, u32 y);
+
 /* The next node, after `node`, whose own weight counts for the row of `top` (a node that is no inlined frame): top itself,
  * and the inlined frames under it. Start with node == top; ID_NONE at the end. */
 u32 profile_next_own(const struct profile *p, const struct profile_event *e, u32 top, u32 node);

@@ -259,27 +259,6 @@ static void whole_group(struct walk *w, u32 top)
 	r->total_samples += n->total_samples;
 }
 
-static int compare_u64(u64 x, u64 y)
-{
-	return x < y ? -1 : x > y;
-}
-
-/* Named ones first, by name; then by address. */
-static int compare_symbols(const struct profile *p, u32 x, u32 y)
-{
-	const struct frame *a = frames_get(p->frames, x), *b = frames_get(p->frames, y);
-	bool a_named = a->sym != ID_NONE || a->inlined, b_named = b->sym != ID_NONE || b->inlined;
-	int c;
-
-	if (a_named != b_named)
-		return a_named ? -1 : 1;
-	c = a_named ? strcmp(profile_frame_name(p, x, NULL, 0), profile_frame_name(p, y, NULL, 0)) : 0;
-	if (!c && a_named && !a->inlined && !b->inlined && a->dso == b->dso) /* two of one name */
-		c = compare_u64(dsos_symbol(p->dsos, a->dso, a->sym)->start,
-				dsos_symbol(p->dsos, b->dso, b->sym)->start);
-	return c ? c : compare_u64(a->addr, b->addr);
-}
-
 /* Weights are often equal, so that this runs often: ids first, then text. */
 static int compare_key(const struct profile *p, u32 key, u32 x, u32 y)
 {
@@ -292,9 +271,9 @@ static int compare_key(const struct profile *p, u32 key, u32 x, u32 y)
 	case SORT_DSO:
 		return strcmp(dsos_at(p->dsos, x)->short_name, dsos_at(p->dsos, y)->short_name);
 	case SORT_SYMBOL:
-		return compare_symbols(p, x, y);
+		return profile_compare_frames(p, x, y);
 	default:
-		return compare_u64(x, y);
+		return x < y ? -1 : 1;
 	}
 }
 
