@@ -246,9 +246,9 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 			      .signal_fd = -1,
 			      .epoll_fd = -1,
 			      .has_workload = o->target.command != NULL };
-	char *const *command = o->target.command, **env = environ;
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t before;
+	struct workload_command command = { o->target.command, environ, .mask = &before };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	int err;
 
 	*result = (struct record_result){ 0 };
@@ -260,11 +260,12 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 	if (!err && o->sim.on)
 		err = recorder_sim_open(&r);
 	if (!err && r.sim) {
-		command = r.sim->argv.v;
-		env = r.sim->env.v;
+		command.argv = r.sim->argv.v;
+		command.env = r.sim->env.v;
 	}
+	command.stdout_taken = !strcmp(r.path, "-");
 	if (!err && r.has_workload)
-		err = workload_prepare(&r.workload, command, env, &before, to);
+		err = workload_prepare(&r.workload, &command, to);
 	/* Both come back as errors of write, where they are handled. */
 	sigaction(SIGPIPE, &ignore, NULL);
 	sigaction(SIGXFSZ, &ignore, NULL);

@@ -19,7 +19,7 @@ extern const struct sim_guest_kind sim_guests[NR_SIM_GUESTS];
 
 /* Absolute paths; NULL when there is none. Caller frees. */
 char *sim_find_qemu(enum sim_guest guest);
-/* Beside the executable: in the build tree, or installed. */
+/* What RETICLE_VPMU in the environment names, else beside the executable: in the build tree, or installed. */
 char *sim_find_plugin(void);
 /* Does that QEMU load plugins? Asks it. */
 bool sim_takes_plugins(const char *qemu);

@@ -10,24 +10,25 @@
 #include <unistd.h>
 
 /* In the child. Only async-signal-safe calls from here to the exec. */
-static _Noreturn void child(char *const argv[], char *const env[], int go_fd, int result_fd, const sigset_t *mask)
+static _Noreturn void child(const struct workload_command *c, int go_fd, int result_fd)
 {
 	char byte;
 	int failed;
 
 	prctl(PR_SET_NAME, "reticle-exec");
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	sigprocmask(SIG_SETMASK, c->mask, NULL);
+	if (c->stdout_taken)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (read(go_fd, &byte, 1) != 1)
 		_exit(EXIT_FAILURE);
-	execvpe(argv[0], argv, env);
+	execvpe(c->argv[0], c->argv, c->env);
 	failed = errno;
 	if (write(result_fd, &failed, sizeof(failed)) != sizeof(failed))
 		_exit(EXIT_FAILURE);
 	_exit(failed == ENOENT ? 127 : 126);
 }
 
-int workload_prepare(struct workload *w, char *const argv[], char *const env[], const sigset_t *mask,
-		     const struct notify *to)
+int workload_prepare(struct workload *w, const struct workload_command *c, const struct notify *to)
 {
 	int go[2], result[2];
 
@@ -43,7 +44,7 @@ int workload_prepare(struct workload *w, char *const argv[], char *const env[], 
 	if (!w->pid) {
 		close(go[1]);
 		close(result[0]);
-		child(argv, env, go[0], result[1], mask);
+		child(c, go[0], result[1]);
 	}
 	close(go[0]);
 	close(result[1]);

@@ -19,10 +19,15 @@ struct workload {
 	int status; /* as of waitpid, once reaped */
 };
 
-/* Forks the waiting child. It runs the command with the environment env, the signal mask `mask` and the dispositions
- * that hold now: fork before ignoring any. ERR_IO, noted. */
-int workload_prepare(struct workload *w, char *const argv[], char *const env[], const sigset_t *mask,
-		     const struct notify *to);
+struct workload_command {
+	char *const *argv, *const *env;
+	const sigset_t *mask;
+	bool stdout_taken; /* standard output carries something else: what the command prints goes to standard error */
+};
+
+/* Forks the waiting child. It runs the command with the dispositions of signals that hold now: fork before ignoring any.
+ * ERR_IO, noted. */
+int workload_prepare(struct workload *w, const struct workload_command *c, const struct notify *to);
 /* Lets it go and waits until the exec is done. ERR_NOTFOUND or ERR_PERM or ERR_IO (noted) when there was none. */
 int workload_start(struct workload *w, const char *name, const struct notify *to);
 /* True once the child has ended (it is reaped then). Does not wait unless told to; a wait ends at signals too. */

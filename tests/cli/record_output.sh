@@ -13,6 +13,11 @@ BUSY=(sh -c "$BURN")
 grep -q 'Samples: ' out || fail "pipe into report: $(cat err)"
 "${R[@]}" -- "${BUSY[@]}" | cat >auto.data
 [ "$(count auto.data SAMPLE)" -gt 100 ] || fail "standard output is a pipe: not written to"
+# What the command prints does not get between the records.
+"${R[@]}" -o - -- echo printed >mixed.data 2>err
+grep -q printed err || fail "-o -: what the command prints is not on standard error"
+"$RETICLE" evlist -i mixed.data 2>err >/dev/null || fail "-o -: unreadable"
+[ -s err ] && fail "-o -: $(cat err)"
 "${R[@]}" -o - -- "${BUSY[@]}" 2>err | true
 grep -q 'the reader is gone' err || fail "broken pipe: $(cat err)"
 
