@@ -11,8 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "vpmu/callstack.h"
 #include "vpmu/channel.h"
 #include "vpmu/qemu.h"
+#include "vpmu/regs.h"
 #include "vpmu/tasks_impl.h"
 
 static u32 next_id(struct vprocess *p)
@@ -207,6 +209,8 @@ void tasks_thread_start(struct vthread *t, unsigned vcpu)
 	t->pid = p->pid;
 	t->tid = p->control->options.real_ids ? (u32)t->real_tid : is_thread ? b.tid : p->pid;
 	t->time_base = is_thread ? b.clock : p->tasks->start.clock;
+	regs_thread_start(t, vcpu);
+	callstack_start(t);
 	t->first = is_first && !p->tasks->start.pid;
 	if (is_thread)
 		put_fork(t, p->pid, b.ptid);
@@ -240,6 +244,7 @@ void tasks_thread_end(struct vthread *t)
 		put_totals(t);
 		put_exit(t);
 		channel_close(t);
+		callstack_stop(t);
 	}
 	errno = kept;
 }

@@ -26,9 +26,9 @@
 
 struct core;	  /* core.h: counters' machinery of one thread: predictor, caches, armed events, the block that runs */
 struct sampler;	  /* sampler.h: schedules and layouts of the events, per thread or per virtual CPU */
-struct callstack; /* callstack.h */
+struct callstack; /* shadow.h */
 struct truth;	  /* truth.h; NULL when not asked for */
-struct tasks;	  /* tasks.h: the process's mappings, handlers of signals */
+struct tasks;	  /* tasks_impl.h: the process's threads and mappings */
 struct code;	  /* block.h: all blocks of guest code */
 struct model;	  /* model.h: the simulated core's table */
 
@@ -44,6 +44,13 @@ struct vprocess {
 	struct vthread *threads; /* list, under tasks' lock */
 	/* sampler.c: what sampling by frequency has come to, for threads and processes that begin: period per event */
 	_Atomic u64 rates[VPMU_EVENTS_MAX];
+	/* regs.c: offset of the registers in QEMU's CPU state; 0: not available */
+	_Atomic u32 regs_place;
+	bool regs_sought;
+	/* callstack.c: functions that handle signals */
+	_Atomic u64 handler_bits; /* bit pc >> 4 & 63 of each */
+	_Atomic u32 nr_handlers;
+	u64 handlers[64];
 };
 
 struct vthread {
@@ -59,6 +66,7 @@ struct vthread {
 	bool first;	    /* of the whole recording: the one that was there when events were opened */
 	struct callstack *stack;
 	struct truth *truth;
+	const u8 *regs; /* regs.c: in QEMU's CPU state, or NULL */
 	/* channel.c */
 	s32 chunk;	     /* index of the one that it writes, or -1 */
 	struct bytes record; /* the one that is being built */
@@ -108,13 +116,14 @@ struct frame_event {
 };
 void callstack_call(struct vthread *t, const struct frame_event *e);
 void callstack_return(struct vthread *t, const struct frame_event *e);
-void callstack_jump(struct vthread *t, const struct frame_event *e); /* indirect */
+/* An indirect jump; and whenever the thread is where its last block cannot have led (a signal, its end). */
+void callstack_jump(struct vthread *t, const struct frame_event *e);
 /* Return addresses, innermost first; at most max. The sample's own pc is not among them. */
 u32 callstack_chain(const struct vthread *t, u64 *chain, u32 max);
 
 /* --- regs.c: the guest's registers, right at block entry only --- */
 bool regs_available(const struct vprocess *p);
-u64 regs_stack_pointer(const struct vthread *t);
+u64 regs_stack_pointer(const struct vthread *t); /* 0: not available */
 
 /* --- tasks.c --- */
 /* Code of this page is translated for the first time (host: where QEMU has it): its mapping gets its MMAP2 record. */

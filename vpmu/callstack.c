@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call stacks of guest threads.
+ *
+ * A signal is delivered between two blocks: the thread is at the handler's first instruction without having gone there.
+ * The handlers are known from rt_sigaction; that this one was entered by the system and not by a call shows in its third
+ * argument, the context that the system has put on the stack, at a fixed distance from the stack pointer. There too is
+ * where the thread was, so the transfer that was due is settled first, as if it had come to an end.
+ */
+#include "vpmu/callstack.h"
+
+#include "vpmu/regs.h"
+#include "vpmu/shadow.h"
+
+/* Offsets from the stack pointer at a handler's entry. Sources: Linux, struct rt_sigframe and ucontext of both. */
+enum {
+	X86_CONTEXT = 8, /* behind the return address */
+	X86_OLD_SP = X86_CONTEXT + 160,
+	X86_OLD_PC = X86_CONTEXT + 168,
+	ARM64_CONTEXT = 128, /* behind siginfo */
+	ARM64_OLD_SP = ARM64_CONTEXT + 176 + 8 + 31 * 8,
+	ARM64_OLD_PC = ARM64_OLD_SP + 8,
+};
+enum { THIRD_ARGUMENT = 2 /* rdx, x2 */, ARM64_LINK = 30 };
+
+void callstack_start(struct vthread *t)
+{
+	t->stack = shadow_new(t->process->arm64 ? 0 : 8);
+}
+
+void callstack_stop(struct vthread *t)
+{
+	shadow_free(t->stack);
+	t->stack = NULL;
+}
+
+static u64 bit_of(u64 pc)
+{
+	return 1ull << (pc >> 4 & 63);
+}
+
+void callstack_handler(struct vprocess *p, u64 pc)
+{
+	u32 n = atomic_load(&p->nr_handlers);
+
+	for (u32 i = 0; i < n; i++)
+		if (p->handlers[i] == pc)
+			return;
+	if (n == ARRAY_LEN(p->handlers) || !pc)
+		return;
+	p->handlers[n] = pc;
+	atomic_store(&p->nr_handlers, n + 1);
+	atomic_fetch_or(&p->handler_bits, bit_of(pc));
+}
+
+static bool is_handler(const struct vprocess *p, u64 pc)
+{
+	u32 n = atomic_load(&p->nr_handlers);
+
+	for (u32 i = 0; i < n; i++)
+		if (p->handlers[i] == pc)
+			return true;
+	return false;
+}
+
+static u64 guest_u64(u64 address)
+{
+	u64 v;
+
+	memcpy(&v, (const void *)(uintptr_t)address, sizeof(v));
+	return v;
+}
+
+struct delivery {
+	u64 sp, restorer, old_sp, old_pc;
+};
+
+/* Whether a handler begins at pc because of a signal. */
+static bool is_delivery(const struct vthread *t, u64 pc, struct delivery *d)
+{
+	const struct vprocess *p = t->process;
+
+	if (LIKELY(!(atomic_load_explicit(&p->handler_bits, memory_order_relaxed) & bit_of(pc))) ||
+	    !regs_available(p) || !t->regs || !is_handler(p, pc))
+		return false;
+	d->sp = regs_stack_pointer(t);
+	if (regs_get(t, THIRD_ARGUMENT) != d->sp + (p->arm64 ? ARM64_CONTEXT : X86_CONTEXT))
+		return false;
+	d->restorer = p->arm64 ? regs_get(t, ARM64_LINK) : guest_u64(d->sp);
+	d->old_sp = guest_u64(d->sp + (p->arm64 ? ARM64_OLD_SP : X86_OLD_SP));
+	d->old_pc = guest_u64(d->sp + (p->arm64 ? ARM64_OLD_PC : X86_OLD_PC));
+	return true;
+}
+
+static void deliver(struct vthread *t, const struct delivery *d)
+{
+	shadow_signal(t->stack, d->sp, d->restorer, d->old_pc);
+}
+
+void callstack_call(struct vthread *t, const struct frame_event *e)
+{
+	struct delivery d;
+
+	if (UNLIKELY(is_delivery(t, e->to, &d))) {
+		shadow_call(t->stack, d.old_sp, e->expect);
+		deliver(t, &d);
+	} else {
+		shadow_call(t->stack, regs_stack_pointer(t), e->expect);
+	}
+}
+
+void callstack_return(struct vthread *t, const struct frame_event *e)
+{
+	struct delivery d;
+
+	if (UNLIKELY(is_delivery(t, e->to, &d))) {
+		shadow_return(t->stack, d.old_sp, d.old_pc);
+		deliver(t, &d);
+	} else {
+		shadow_return(t->stack, regs_stack_pointer(t), e->to);
+	}
+}
+
+void callstack_jump(struct vthread *t, const struct frame_event *e)
+{
+	bool has_link = t->process->arm64 && t->regs && regs_available(t->process);
+	struct delivery d;
+
+	if (UNLIKELY(is_delivery(t, e->to, &d))) {
+		shadow_jump(t->stack, d.old_sp, e->from, d.old_pc, false);
+		deliver(t, &d);
+	} else {
+		shadow_jump(t->stack, regs_stack_pointer(t), e->from, e->to,
+			    has_link && regs_get(t, ARM64_LINK) == e->to);
+	}
+}
+
+void callstack_sigreturn(struct vthread *t)
+{
+	shadow_sigreturn(t->stack);
+}
+
+u32 callstack_chain(const struct vthread *t, u64 *chain, u32 max)
+{
+	return shadow_chain(t->stack, chain, max);
+}

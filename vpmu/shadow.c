@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A call adds a frame, its return takes it away: that is all, as long as programs nest. They do not when they longjmp,
+ * throw, jump to other stacks, or are interrupted. What makes the difference visible is the stack pointer: each frame
+ * is tagged with the one that the callee began with. Stacks grow down, so
+ *
+ *   - a frame whose tag lies below the stack pointer is gone, however control left it (longjmp, exceptions, an
+ *     intermediate return that was overwritten). On aarch64, where a call pushes nothing, a frame with the same tag
+ *     may be alive (a tail call by register) or gone; it is gone when control came by the link register, or when older
+ *     frames went with the same transfer;
+ *   - a return finds its frame on top nearly always, and nothing else is looked at then.
+ *
+ * Stacks: a transfer that leaves the range of the current stack's tags belongs to another one. The current stack is
+ * parked, to be found again by its top frame's tag and return address (swapcontext and its like come back just behind
+ * their call), or by its range (longjmp between stacks). If no parked stack matches, a new one begins, whose chain ends
+ * where it began, as an unwinder's does. Since the target of a computed jump within a function with large locals is far
+ * below the tag too, a jump counts as leaving downwards only when it also goes far in the code.
+ *
+ * Signals: a handler runs on a stack of its own that knows the one beneath, even where both share memory; sigreturn
+ * drops it. A longjmp out of it finds its place in the range of one beneath.
+ *
+ * Without the stack pointer (sp 0) a return takes all frames down to the newest with that return address, if there is
+ * one, and jumps change nothing.
+ *
+ * Left out: coroutines whose stacks are arrays in a frame of another stack that is parked. Their tags lie within the
+ * range of the other; frames of both may be shown until the outer one returns.
+ */
+#include "vpmu/shadow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#define UNKNOWN UINT64_MAX /* tag of a frame whose stack pointer was not known: never below another */
+#define FAR_DATA (64u << 10)
+#define FAR_CODE (64u << 10)
+
+struct frame {
+	u64 tag, ret;
+};
+
+struct stack {
+	struct stack *beneath; /* interrupted by the signal that this one handles */
+	u64 interrupted;       /* where */
+	VEC(struct frame) frames;
+	u64 beyond; /* calls above SHADOW_FRAMES_MAX */
+};
+
+struct callstack {
+	struct stack *now;
+	VEC(struct stack *) parked; /* the one that was left longest ago first */
+	u32 call_size;
+};
+
+static struct stack *stack_new(struct stack *beneath)
+{
+	struct stack *k = mem_zalloc(sizeof(*k));
+
+	k->beneath = beneath;
+	return k;
+}
+
+/* With all those beneath it, down to `until`. */
+static void stack_free(struct stack *k, const struct stack *until)
+{
+	while (k != until) {
+		struct stack *beneath = k->beneath;
+
+		vec_free(&k->frames);
+		free(k);
+		k = beneath;
+	}
+}
+
+struct callstack *shadow_new(u32 call_size)
+{
+	struct callstack *s = mem_zalloc(sizeof(*s));
+
+	s->call_size = call_size;
+	s->now = stack_new(NULL);
+	return s;
+}
+
+void shadow_free(struct callstack *s)
+{
+	if (!s)
+		return;
+	stack_free(s->now, NULL);
+	for (size_t i = 0; i < s->parked.n; i++)
+		stack_free(s->parked.v[i], NULL);
+	vec_free(&s->parked);
+	free(s);
+}
+
+static struct frame *top_of(const struct stack *k)
+{
+	return k->frames.n ? &k->frames.v[k->frames.n - 1] : NULL;
+}
+
+static bool in_range(const struct stack *k, u64 sp, u32 call_size)
+{
+	return k->frames.n && top_of(k)->tag <= sp && sp <= k->frames.v[0].tag + call_size;
+}
+
+void shadow_call(struct callstack *s, u64 sp, u64 ret)
+{
+	struct stack *k = s->now;
+
+	if (UNLIKELY(k->frames.n >= SHADOW_FRAMES_MAX)) {
+		k->beyond++;
+		return;
+	}
+	vec_push(&k->frames, (struct frame){ sp ? sp : UNKNOWN, ret });
+}
+
+/* Drops what lies below sp; `equal`: and what lies at it (aarch64). */
+static void cut(const struct callstack *s, struct stack *k, u64 sp, bool equal)
+{
+	size_t n = k->frames.n;
+
+	while (k->frames.n && top_of(k)->tag < sp)
+		k->frames.n--;
+	if (!s->call_size && (equal || k->frames.n < n))
+		while (k->frames.n && top_of(k)->tag == sp)
+			k->frames.n--;
+	if (k->frames.n < n)
+		k->beyond = 0;
+}
+
+static void park(struct callstack *s)
+{
+	if (!s->now->frames.n && !s->now->beneath) {
+		stack_free(s->now, NULL);
+		return;
+	}
+	if (s->parked.n == SHADOW_PARKED_MAX) {
+		stack_free(s->parked.v[0], NULL);
+		s->parked.n--;
+		memmove(s->parked.v, s->parked.v + 1, s->parked.n * sizeof(*s->parked.v));
+	}
+	vec_push(&s->parked, s->now);
+}
+
+static void resume(struct callstack *s, size_t i)
+{
+	struct stack *k = s->parked.v[i];
+
+	memmove(s->parked.v + i, s->parked.v + i + 1, (--s->parked.n - i) * sizeof(*s->parked.v));
+	park(s);
+	s->now = k;
+}
+
+/* The parked stack that stands just behind its last call once control is at `to`. */
+static bool resume_exact(struct callstack *s, u64 sp, u64 to)
+{
+	for (size_t i = s->parked.n; i-- > 0;) {
+		const struct frame *f = top_of(s->parked.v[i]);
+
+		if (f && f->ret == to && f->tag + s->call_size == sp) {
+			resume(s, i);
+			s->now->frames.n--;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool resume_by_range(struct callstack *s, u64 sp)
+{
+	for (size_t i = s->parked.n; i-- > 0;)
+		if (in_range(s->parked.v[i], sp, s->call_size)) {
+			resume(s, i);
+			return true;
+		}
+	return false;
+}
+
+/* A handler was left for good: for a place in one of the stacks beneath it. */
+static bool back_beneath(struct callstack *s, u64 sp)
+{
+	struct stack *k = s->now->beneath;
+
+	while (k && !in_range(k, sp, s->call_size))
+		k = k->beneath;
+	if (k) {
+		stack_free(s->now, k);
+		s->now = k;
+	}
+	return k;
+}
+
+/* Control went to `to` in no way that nests. near: it may still be the same function, deeper than its tag. */
+static void transfer(struct callstack *s, u64 sp, u64 to, bool near, bool equal)
+{
+	const struct frame *top = top_of(s->now);
+
+	if (resume_exact(s, sp, to))
+		return;
+	if (in_range(s->now, sp, s->call_size) || back_beneath(s, sp) || resume_by_range(s, sp)) {
+		cut(s, s->now, sp, equal);
+		return;
+	}
+	if (!top || (sp < top->tag && (near || top->tag - sp <= FAR_DATA)))
+		return;
+	park(s);
+	s->now = stack_new(NULL);
+}
+
+static void return_blindly(struct stack *k, u64 to)
+{
+	for (size_t n = k->frames.n; n-- > 0;)
+		if (k->frames.v[n].ret == to) {
+			k->frames.n = n;
+			k->beyond = 0;
+			return;
+		}
+}
+
+void shadow_return(struct callstack *s, u64 sp, u64 to)
+{
+	struct stack *k = s->now;
+	const struct frame *top = top_of(k);
+
+	if (UNLIKELY(k->beyond) && top && sp <= top->tag) {
+		k->beyond--;
+		return;
+	}
+	/* A return may free its arguments too: the stack pointer is at least behind the return address. */
+	if (LIKELY(top && top->ret == to &&
+		   (!sp || top->tag == UNKNOWN || top->tag + s->call_size == sp ||
+		    (s->call_size && top->tag < sp && sp - top->tag < FAR_DATA)))) {
+		k->frames.n--;
+		return;
+	}
+	if (!sp || (top && top->tag == UNKNOWN))
+		return_blindly(k, to);
+	else
+		transfer(s, sp, to, false, true);
+}
+
+void shadow_jump(struct callstack *s, u64 sp, u64 from, u64 to, bool to_link)
+{
+	const struct frame *top = top_of(s->now);
+	bool near = (from < to ? to - from : from - to) < FAR_CODE;
+
+	if (!sp || (top ? top->tag == UNKNOWN : near))
+		return;
+	if (LIKELY(top && !to_link && sp <= top->tag && (near || top->tag - sp <= FAR_DATA)))
+		return;
+	transfer(s, sp, to, near, to_link);
+}
+
+void shadow_signal(struct callstack *s, u64 sp, u64 restorer, u64 pc)
+{
+	s->now = stack_new(s->now);
+	s->now->interrupted = pc;
+	shadow_call(s, sp, restorer);
+}
+
+void shadow_sigreturn(struct callstack *s)
+{
+	struct stack *beneath = s->now->beneath;
+
+	if (!beneath)
+		return;
+	stack_free(s->now, beneath);
+	s->now = beneath;
+}
+
+u32 shadow_chain(const struct callstack *s, u64 *chain, u32 max)
+{
+	u32 n = 0;
+
+	for (const struct stack *k = s->now; k && n < max; k = k->beneath) {
+		for (size_t i = k->frames.n; i-- > 0 && n < max;)
+			chain[n++] = k->frames.v[i].ret;
+		if (k->beneath && n < max)
+			chain[n++] = k->interrupted;
+	}
+	return n;
+}
