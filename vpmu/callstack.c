@@ -135,6 +135,14 @@ void callstack_jump(struct vthread *t, const struct frame_event *e)
 	}
 }
 
+void callstack_resume(struct vthread *t, u64 to)
+{
+	struct delivery d;
+
+	if (UNLIKELY(is_delivery(t, to, &d)))
+		deliver(t, &d);
+}
+
 void callstack_sigreturn(struct vthread *t)
 {
 	shadow_sigreturn(t->stack);

@@ -234,24 +234,19 @@ static __attribute__((noinline)) void settle_slowly(struct core *c, const struct
 	c->cut = nr < p->nr;
 }
 
-/* Tells callstack.c what the end of p, now at `to`, means to it. */
+/* Tells callstack.c what the end of p, now at `to`, means to it. A call that a signal came upon is a call still. */
 static __attribute__((noinline)) void tell_stack(struct core *c, const struct block *p, u64 to)
 {
 	struct frame_event e = { .from = p->ops[p->nr - 1].pc, .expect = p->end, .to = to };
-	bool interrupted = c->interrupted;
+	bool cut = c->interrupted && c->cut;
 
 	c->interrupted = false;
-	if (!c->thread.stack || (interrupted && c->cut))
-		return;
-	if (p->call) {
-		e.to = interrupted ? p->target : to;
+	if (p->call && !cut)
 		callstack_call(&c->thread, &e);
-	} else if (!interrupted && p->returns)
+	else if (p->returns && !cut)
 		callstack_return(&c->thread, &e);
-	else if (!interrupted)
+	else
 		callstack_jump(&c->thread, &e);
-	if (interrupted)
-		callstack_jump(&c->thread, &(struct frame_event){ .from = e.from, .expect = p->target, .to = to });
 }
 
 static ALWAYS_INLINE void enter(struct core *c, const struct block *b, u32 models)
@@ -270,6 +265,8 @@ static ALWAYS_INLINE void enter(struct core *c, const struct block *b, u32 model
 		c->next = c->log;
 		if (p->frames || UNLIKELY(c->interrupted))
 			tell_stack(c, p, to);
+	} else {
+		callstack_resume(&c->thread, b->pc);
 	}
 	if (UNLIKELY(c->thread.sampler_waits))
 		core_tell_entry(c, b->pc);

@@ -118,6 +118,8 @@ void callstack_call(struct vthread *t, const struct frame_event *e);
 void callstack_return(struct vthread *t, const struct frame_event *e);
 /* An indirect jump; and whenever the thread is where its last block cannot have led (a signal, its end). */
 void callstack_jump(struct vthread *t, const struct frame_event *e);
+/* The thread goes on at `to` after a syscall, or begins there. */
+void callstack_resume(struct vthread *t, u64 to);
 /* Return addresses, innermost first; at most max. The sample's own pc is not among them. */
 u32 callstack_chain(const struct vthread *t, u64 *chain, u32 max);
 
