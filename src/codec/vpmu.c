@@ -58,6 +58,41 @@ const struct vpmu_event_name vpmu_events[] = {
 };
 const u32 nr_vpmu_events = sizeof(vpmu_events) / sizeof(vpmu_events[0]);
 
+const char *const vpmu_count_names[NR_VPMU_COUNTS] = {
+	[VC_INSTRUCTIONS] = "instructions",
+	[VC_CYCLES] = "cycles",
+	[VC_BRANCHES] = "branches",
+	[VC_BRANCH_MISSES] = "branch-misses",
+	[VC_RETURNS] = "returns",
+	[VC_CALLS] = "calls",
+	[VC_L1D_LOADS] = "L1-dcache-loads",
+	[VC_L1D_LOAD_MISSES] = "L1-dcache-load-misses",
+	[VC_L1D_STORES] = "L1-dcache-stores",
+	[VC_L1D_STORE_MISSES] = "L1-dcache-store-misses",
+	[VC_L2_REFERENCES] = "L2-references",
+	[VC_L2_MISSES] = "L2-misses",
+	[VC_LLC_LOADS] = "LLC-loads",
+	[VC_LLC_LOAD_MISSES] = "LLC-load-misses",
+	[VC_LLC_STORES] = "LLC-stores",
+	[VC_LLC_STORE_MISSES] = "LLC-store-misses",
+	[VC_DTLB_LOADS] = "dTLB-loads",
+	[VC_DTLB_LOAD_MISSES] = "dTLB-load-misses",
+	[VC_DTLB_STORES] = "dTLB-stores",
+	[VC_DTLB_STORE_MISSES] = "dTLB-store-misses",
+	[VC_L1I_MISSES] = "L1-icache-load-misses",
+	[VC_SLOTS] = "slots",
+	[VC_SLOTS_RETIRING] = "slots-retiring",
+	[VC_SLOTS_BAD_SPECULATION] = "slots-bad-speculation",
+	[VC_SLOTS_FRONTEND] = "slots-frontend",
+	[VC_SLOTS_BACKEND] = "slots-backend",
+	[VC_STALL_FRONTEND] = "stalled-cycles-frontend",
+	[VC_STALL_BACKEND] = "stalled-cycles-backend",
+	[VC_LLC_REFERENCES] = "cache-references",
+	[VC_LLC_MISSES] = "cache-misses",
+	[VC_TIME_NS] = "time-ns",
+	[VC_NONE] = NULL,
+};
+
 const char *const vpmu_core_names[NR_VPMU_CORES] = {
 	[VPMU_GENERIC_X86] = "generic-x86",
 	[VPMU_NEOVERSE_N1] = "neoverse-n1",

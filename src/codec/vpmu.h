@@ -65,6 +65,7 @@ struct vpmu_event_name {
 };
 
 /* Events that the virtual PMU has, in the order in which `list` shows them. A count may stand in several rows. */
+extern const char *const vpmu_count_names[NR_VPMU_COUNTS]; /* as the truth calls them: perf's names where it has one */
 extern const struct vpmu_event_name vpmu_events[];
 extern const u32 nr_vpmu_events;
 /* The VC_* that an attr asks for, or -1: no such event here. Breakpoints, tracepoints, kernel-only events: -1. */
@@ -159,14 +160,12 @@ struct vpmu_control {
 enum vpmu_record {
 	/* A thread's end (or exec): u32 pid, tid; u64 counts[NR_VPMU_COUNTS]. Without virtual CPUs too. */
 	VPMU_RECORD_TOTALS = 0x10000,
-	/* TRUTH of one thread, when it ends. u32 pid, tid; u64 pc; then u64 counts[NR_VPMU_COUNTS] of that instruction. */
+	/* TRUTH of one thread: codec/vpmu_truth.h says what they hold. */
 	VPMU_RECORD_TRUTH_PC,
-	/* u32 pid, tid; u32 node, parent (0: none); u64 pc (first instruction of the callee), call site; counts[]. Nodes
-	 * number from 1 per thread; counts are the node's own. */
 	VPMU_RECORD_TRUTH_NODE,
-	/* One window, with its sample: u32 pid, tid; u64 time, id; u64 start pc, end pc; u32 calls, returns inside it;
-	 * u64 distinct functions inside it (by call path node); counts[] of it. */
 	VPMU_RECORD_TRUTH_WINDOW,
+	VPMU_RECORD_TRUTH_BEGIN,
+	VPMU_RECORD_TRUTH_END,
 };
 
 #endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The truth about one simulated thread: exact counts, which travel in the chunks of codec/vpmu.h beside the samples.
+ *
+ * A thread's truth begins with its first instruction (BEGIN) and is told when it ends (END) or executes another program;
+ * windows are told as they happen. A thread whose process is killed has a BEGIN and no END.
+ */
+#ifndef CODEC_VPMU_TRUTH_H
+#define CODEC_VPMU_TRUTH_H
+
+#include "base/bytes.h"
+#include "base/cursor.h"
+#include "codec/vpmu.h"
+
+/* The numbers of which kind hold what; those that a kind does not have are 0. */
+struct vpmu_truth {
+	u32 type; /* VPMU_RECORD_TRUTH_* */
+	u32 pid, tid;
+	u64 time; /* PC: when a block with it first ran; NODE: when it was first called; WINDOW: of its end, as sampled */
+	u64 pc;	  /* PC: of the instruction; NODE: first of the callee; WINDOW: where it began */
+	u64 other_pc;	    /* NODE: of the call; WINDOW: where it ended */
+	u32 node, parent;   /* NODE: from 1, per thread and program; parents come before their kids. 0: none */
+	u64 id;		    /* WINDOW: of the event's samples, as they carry it */
+	u32 calls, returns; /* WINDOW: inside it */
+	u64 functions; /* WINDOW: distinct ones that ran inside it: entered by a call, or a jump to another function */
+	/* PC, NODE: its own. WINDOW: between its two samples. END: all that the thread counted. */
+	u64 counts[NR_VPMU_COUNTS];
+};
+
+void vpmu_truth_encode(const struct vpmu_truth *t, struct bytes *out);
+/* c: one record, header included. ERR_FORMAT: another type or size. */
+int vpmu_truth_decode(struct cursor c, struct vpmu_truth *out);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exact counts per instruction, per node of the calling context tree, and per window between two samples. What sampler.c
+ * and plugin.c call is in vthread.h; this is what core.c tells.
+ *
+ * All counts are differences of the thread's counts at successive instants, so whatever is between two of them belongs
+ * to exactly one instruction and one node: sums over either are the totals, for every count, derived ones too.
+ */
+#ifndef VPMU_TRUTH_H
+#define VPMU_TRUTH_H
+
+#include "vpmu/block.h"
+#include "vpmu/vthread.h"
+
+/* Operation `op` of b has run, and the thread's counts (derived ones too) hold it. */
+void truth_op(struct vthread *t, const struct block *b, u32 op);
+
+/* Where control went, once callstack.c knows of it. */
+void truth_call(struct vthread *t, const struct frame_event *e);
+void truth_return(struct vthread *t);
+void truth_jump(struct vthread *t, const struct frame_event *e); /* indirect */
+
+#endif
