@@ -10,7 +10,10 @@
 #include "truth_impl.h"
 
 struct truth {
-	struct spool spool;
+	struct spool spool; /* until truth_finish */
+	bool finished;
+	void *records; /* afterwards, mapped */
+	struct truth_sums sums;
 };
 
 int truth_new(struct truth **out, const struct notify *to)
@@ -26,10 +29,26 @@ int truth_new(struct truth **out, const struct notify *to)
 	return err;
 }
 
+static void sums_free(struct truth_sums *u)
+{
+	strtab_free(&u->files);
+	vec_free(&u->threads);
+	vec_free(&u->functions);
+	vec_free(&u->lines);
+	vec_free(&u->nodes);
+	if (u->s)
+		session_close(u->s);
+}
+
 void truth_free(struct truth *t)
 {
-	if (t)
+	if (!t)
+		return;
+	if (!t->finished)
 		spool_close(&t->spool);
+	sums_free(&t->sums);
+	if (t->records)
+		munmap(t->records, t->sums.size);
 	free(t);
 }
 
@@ -261,38 +280,31 @@ static int compare_lines(const void *va, const void *vb, void *ctx)
 	return c;
 }
 
-static void sums_free(struct truth_sums *u)
-{
-	strtab_free(&u->files);
-	vec_free(&u->threads);
-	vec_free(&u->functions);
-	vec_free(&u->lines);
-	vec_free(&u->nodes);
-}
-
-int truth_write(struct truth *t, const struct truth_about *about, struct bytes *out, const struct notify *to)
+int truth_finish(struct truth *t, const struct truth_about *about, const struct notify *to)
 {
 	struct session_opts opts = { .symbols = { .demangle = true } };
-	struct truth_sums u = { 0 };
-	void *records;
-	int err = spool_map(&t->spool, &records, to);
+	struct truth_sums *u = &t->sums;
+	int err = spool_map(&t->spool, &t->records, to);
 
+	t->finished = true;
 	if (err)
 		return err;
-	u.records = records;
-	u.size = records ? t->spool.size : 0;
-	err = session_open(&u.s, about->recording, &opts, to);
-	if (!err) {
-		add_up(&u);
-		if (u.functions.n)
-			qsort_r(u.functions.v, u.functions.n, sizeof(*u.functions.v), compare_functions, u.s->dsos);
-		if (u.lines.n)
-			qsort_r(u.lines.v, u.lines.n, sizeof(*u.lines.v), compare_lines, &u);
-		truth_json(&u, about, out);
-		sums_free(&u);
-		session_close(u.s);
+	u->records = t->records;
+	u->size = t->records ? t->spool.size : 0;
+	err = session_open(&u->s, about->recording, &opts, to);
+	if (err) {
+		u->s = NULL;
+		return err;
 	}
-	if (records)
-		munmap(records, u.size);
-	return err;
+	add_up(u);
+	if (u->functions.n)
+		qsort_r(u->functions.v, u->functions.n, sizeof(*u->functions.v), compare_functions, u->s->dsos);
+	if (u->lines.n)
+		qsort_r(u->lines.v, u->lines.n, sizeof(*u->lines.v), compare_lines, u);
+	return 0;
+}
+
+void truth_write(struct truth *t, const struct truth_about *about, struct bytes *out)
+{
+	truth_json(&t->sums, about, out);
 }

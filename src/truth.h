@@ -25,10 +25,10 @@ int truth_new(struct truth **out, const struct notify *to);
 void truth_free(struct truth *t);
 /* One VPMU_RECORD_TRUTH_*, header included. */
 void truth_take(struct truth *t, const u8 *record, u16 size);
-/*
- * All of it as JSON (doc/vpmu.md has the schema). Takes what was collected: call once. ERR_*, noted, when the recording
- * cannot be read, or what was collected could not be kept.
- */
-int truth_write(struct truth *t, const struct truth_about *about, struct bytes *out, const struct notify *to);
+/* Adds it up and names it; call once, when nothing more comes. ERR_*, noted, when the recording cannot be read, or what
+ * was collected could not be kept. */
+int truth_finish(struct truth *t, const struct truth_about *about, const struct notify *to);
+/* After truth_finish: all of it as JSON. doc/vpmu.md has the schema. */
+void truth_write(struct truth *t, const struct truth_about *about, struct bytes *out);
 
 #endif

@@ -87,10 +87,14 @@ static void put_models(u32 models, struct bytes *out)
 static void put_meta(struct writer *w, const struct truth_about *about)
 {
 	const struct vpmu_options *o = about->options;
+	struct str core = vpmu_simulated(w->u->s->src->features.cpuid);
 	struct bytes *out = w->out;
 
 	bytes_str(out, "{\"meta\":{\"generator\":\"reticle " RETICLE_VERSION "\",\"version\":1,\"simulated\":");
-	put_string(vpmu_core_names[o->core], out);
+	bytes_char(out, '"');
+	if (core.len)
+		bytes_json(out, core.p, core.len);
+	bytes_char(out, '"');
 	put_key("recording", out);
 	put_string(about->recording, out);
 	put_key("command", out);

@@ -152,3 +152,14 @@ u32 callstack_chain(const struct vthread *t, u64 *chain, u32 max)
 {
 	return shadow_chain(t->stack, chain, max);
 }
+
+u32 callstack_mark(const struct vthread *t)
+{
+	return t->stack ? shadow_mark(t->stack) : ID_NONE;
+}
+
+void callstack_set_mark(struct vthread *t, u32 mark)
+{
+	if (t->stack)
+		shadow_set_mark(t->stack, mark);
+}

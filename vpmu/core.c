@@ -238,7 +238,7 @@ static __attribute__((noinline)) void settle_slowly(struct core *c, const struct
 static __attribute__((noinline)) void tell_stack(struct core *c, const struct block *p, u64 to)
 {
 	struct frame_event e = { .from = p->ops[p->nr - 1].pc, .expect = p->end, .to = to };
-	bool cut = c->interrupted && c->cut;
+	bool interrupted = c->interrupted, cut = interrupted && c->cut;
 
 	c->interrupted = false;
 	if (p->call && !cut)
@@ -247,6 +247,7 @@ static __attribute__((noinline)) void tell_stack(struct core *c, const struct bl
 		callstack_return(&c->thread, &e);
 	else
 		callstack_jump(&c->thread, &e);
+	truth_transfer(&c->thread, &e, p->kind == OP_JUMP_INDIRECT && !interrupted);
 }
 
 static ALWAYS_INLINE void enter(struct core *c, const struct block *b, u32 models)

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "vpmu/core_impl.h"
+#include "vpmu/truth.h"
 
 #define LOG_START 64
 
@@ -176,6 +177,10 @@ void core_after_op(struct core *c, const struct block *p, u32 i)
 {
 	struct core_at at;
 
+	if (c->walks) {
+		core_derive(c->model, c->models, c->thread.counts);
+		truth_op(&c->thread, p, i);
+	}
 	/* A sampler that does not move its event on would keep the thread here. */
 	for (u32 turns = 0; is_due(c) && turns < ARMED_MAX; turns++) {
 		if (!turns) {

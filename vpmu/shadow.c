@@ -39,6 +39,7 @@
 
 struct frame {
 	u64 tag, ret;
+	u32 mark;
 };
 
 struct stack {
@@ -112,7 +113,7 @@ void shadow_call(struct callstack *s, u64 sp, u64 ret)
 		k->beyond++;
 		return;
 	}
-	vec_push(&k->frames, (struct frame){ sp ? sp : UNKNOWN, ret });
+	vec_push(&k->frames, (struct frame){ .tag = sp ? sp : UNKNOWN, .ret = ret });
 }
 
 /* Drops what lies below sp; `equal`: and what lies at it (aarch64). */
@@ -267,6 +268,21 @@ void shadow_sigreturn(struct callstack *s)
 		return;
 	stack_free(s->now, beneath);
 	s->now = beneath;
+}
+
+u32 shadow_mark(const struct callstack *s)
+{
+	const struct frame *top = top_of(s->now);
+
+	return top ? top->mark : ID_NONE;
+}
+
+void shadow_set_mark(struct callstack *s, u32 mark)
+{
+	struct frame *top = top_of(s->now);
+
+	if (top)
+		top->mark = mark;
 }
 
 u32 shadow_chain(const struct callstack *s, u64 *chain, u32 max)

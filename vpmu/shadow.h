@@ -26,6 +26,9 @@ void shadow_signal(struct callstack *s, u64 sp, u64 restorer, u64 pc);
 /* The handler that began last and still runs ends by sigreturn. */
 void shadow_sigreturn(struct callstack *s);
 
+/* A number of the caller's that stays with the innermost frame: 0 in a new one; ID_NONE: there is no frame. */
+u32 shadow_mark(const struct callstack *s);
+void shadow_set_mark(struct callstack *s, u32 mark);
 /* Return addresses, innermost first; at most max. A handler is followed by where its thread was interrupted. */
 u32 shadow_chain(const struct callstack *s, u64 *chain, u32 max);
 

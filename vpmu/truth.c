@@ -28,7 +28,6 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "codec/vpmu_truth.h"
-#include "vpmu/callstack.h"
 
 #define STUB_SIZE 16	      /* bytes of a PLT entry: a jump from within is its */
 #define FAR_AWAY (1ull << 20) /* bytes: no function is so large that it jumps so far within itself */
@@ -157,28 +156,19 @@ static void go_to(struct truth *u, u32 node)
 	stamp_function(u, u->nodes.v[node].function);
 }
 
-static u32 node_of_stack(const struct vthread *t)
+/* The node of the innermost frame. One that is new is a call's, or that of a signal's handler. */
+static u32 node_of_stack(struct vthread *t, const struct frame_event *e)
 {
+	struct truth *u = t->truth;
 	u32 mark = callstack_mark(t);
 
-	return mark ? mark : t->truth->root;
-}
-
-void truth_call(struct vthread *t, const struct frame_event *e)
-{
-	u32 node;
-
-	if (!t->truth || !t->truth->node)
-		return;
-	node = kid_of(t, t->truth->node, e->from, e->to);
-	callstack_set_mark(t, node);
-	go_to(t->truth, node);
-}
-
-void truth_return(struct vthread *t)
-{
-	if (t->truth && t->truth->node)
-		go_to(t->truth, node_of_stack(t));
+	if (mark == ID_NONE)
+		return u->root;
+	if (!mark) {
+		mark = kid_of(t, u->node, e->from, e->to);
+		callstack_set_mark(t, mark);
+	}
+	return mark;
 }
 
 /* Does the jump leave the function that n stands for? */
@@ -189,7 +179,7 @@ static bool leaves(const struct truth *u, const struct node *n, const struct fra
 	return e->from - n->pc < STUB_SIZE || distance >= FAR_AWAY || map_get(&u->functions, e->to) != ID_NONE;
 }
 
-void truth_jump(struct vthread *t, const struct frame_event *e)
+void truth_transfer(struct vthread *t, const struct frame_event *e, bool jump)
 {
 	struct truth *u = t->truth;
 	const struct node *n;
@@ -197,15 +187,15 @@ void truth_jump(struct vthread *t, const struct frame_event *e)
 
 	if (!u || !u->node)
 		return;
-	node = node_of_stack(t);
+	node = node_of_stack(t, e);
 	n = &u->nodes.v[node];
-	/* A longjmp took frames away: where it went is the function of the frame that is left. */
-	if (node == u->node && leaves(u, n, e)) {
+	/* Another node than before: a longjmp took frames away, and the jump went to the function of the one that is left. */
+	if (jump && node == u->node && leaves(u, n, e)) {
 		node = kid_of(t, n->parent, n->site, e->to);
-		if (callstack_mark(t))
-			callstack_set_mark(t, node);
-		else
+		if (callstack_mark(t) == ID_NONE)
 			u->root = node;
+		else
+			callstack_set_mark(t, node);
 	}
 	go_to(u, node);
 }

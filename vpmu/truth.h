@@ -15,9 +15,4 @@
 /* Operation `op` of b has run, and the thread's counts (derived ones too) hold it. */
 void truth_op(struct vthread *t, const struct block *b, u32 op);
 
-/* Where control went, once callstack.c knows of it. */
-void truth_call(struct vthread *t, const struct frame_event *e);
-void truth_return(struct vthread *t);
-void truth_jump(struct vthread *t, const struct frame_event *e); /* indirect */
-
 #endif

@@ -122,6 +122,9 @@ void callstack_jump(struct vthread *t, const struct frame_event *e);
 void callstack_resume(struct vthread *t, u64 to);
 /* Return addresses, innermost first; at most max. The sample's own pc is not among them. */
 u32 callstack_chain(const struct vthread *t, u64 *chain, u32 max);
+/* A number that truth.c keeps with the innermost frame: 0 in a new one; ID_NONE where there is no frame. */
+u32 callstack_mark(const struct vthread *t);
+void callstack_set_mark(struct vthread *t, u32 mark);
 
 /* --- regs.c: the guest's registers, right at block entry only --- */
 bool regs_available(const struct vprocess *p);
@@ -140,6 +143,8 @@ void channel_close(struct vthread *t); /* gives its chunk up */
 
 /* --- truth.c: all are cheap no-ops where t->truth is NULL, so callers need not ask --- */
 void truth_start(struct vthread *t);
+/* Where control went, once callstack.c knows of it; jump: by an indirect jump, which may have left for another function. */
+void truth_transfer(struct vthread *t, const struct frame_event *e, bool jump);
 void truth_window(struct vthread *t, const struct vpmu_event *e, u64 id, u64 pc);
 void truth_end(struct vthread *t);
 

@@ -8,6 +8,7 @@
 #include "cmd/output.h"
 #include "cmd/record_options.h"
 #include "io/recorder.h"
+#include "truth.h"
 
 #define EXIT_USAGE 2
 #define EXIT_NO_EXEC 126
@@ -106,6 +107,31 @@ static int print_pmu_help(const struct notify *to)
 	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static void take_truth(void *ctx, const u8 *record, u16 size)
+{
+	truth_take(ctx, record, size);
+}
+
+static int write_truth(struct truth *truth, const struct record_config *c, const struct record_result *r,
+		       const struct notify *to)
+{
+	struct truth_about about = { .recording = r->path,
+				     .options = &c->o.sim.v,
+				     .command = (const char *const *)c->o.target.command,
+				     .lost = r->lost,
+				     .escaped = r->escaped };
+	struct output out;
+	int err;
+
+	err = truth_finish(truth, &about, to);
+	if (!err)
+		err = output_open(&out, c->truth, to);
+	if (err)
+		return err;
+	truth_write(truth, &about, &out.bytes);
+	return output_close(&out, to);
+}
+
 int record_run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	struct record_config c = *(const struct record_config *)config;
@@ -114,6 +140,7 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 	const struct notify *to = c.o.quiet ? &errors : ctx->notify;
 	struct event_specs specs = { 0 };
 	struct record_result result = { 0 };
+	struct truth *truth = NULL;
 	int err = record_check(&c, to);
 
 	if (c.o.sim.help)
@@ -122,12 +149,21 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 		c.o.target.command = argv;
 	if (!err)
 		err = parse_events(&c, &specs, to);
+	if (!err && c.truth && !c.dry_run)
+		err = truth_new(&truth, to);
+	if (truth) {
+		tell.truth = take_truth;
+		tell.ctx = truth;
+	}
 	if (!err)
 		err = recorder_run(&c.o, &specs, &tell, c.dry_run, &result, to);
 	if (!c.o.quiet && (result.path || (!err && !c.dry_run))) {
 		print_end(&result);
 		print_advice(&result, c.o.sim.on, to);
 	}
+	if (truth && !err)
+		err = write_truth(truth, &c, &result, to);
+	truth_free(truth);
 	event_specs_free(&specs);
 	free(result.path);
 	free(c.events.v);

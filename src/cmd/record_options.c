@@ -270,6 +270,7 @@ static const struct opt options[] = {
 	  .set = set_filter },
 	{ 0, "pmu", OPT_CALL, AT(o.sim), "PMU", "hw, or sim[,KEY=VALUE...]: run the command on a simulated core",
 	  .set = set_pmu },
+	{ 0, "truth", OPT_STRING, AT(truth), "FILE", "with --pmu=sim: write exact counts into FILE, as JSON" },
 	{ 'p', "pid", OPT_STRING, AT(o.target.pids), "PID[,PID]", "record processes that run, with all their threads" },
 	{ 't', "tid", OPT_STRING, AT(o.target.tids), "TID[,TID]", "record threads that run" },
 	{ 'u', "uid", OPT_STRING, AT(o.target.uid), "USER", "record the processes of a user" },
@@ -329,6 +330,25 @@ static const struct opt options[] = {
 	{ 'v', "verbose", OPT_COUNT, AT(o.verbose), NULL, "say more" },
 };
 
+/* Names in the truth come from the recording, which has to be there, and be one. */
+static int check_truth(struct record_config *c, const struct notify *to)
+{
+	struct output_opts *out = &c->o.output;
+
+	if (!c->truth)
+		return 0;
+	if (!c->o.sim.on)
+		return notify_error(to, ERR_USAGE, "--truth needs --pmu=sim: only the virtual PMU knows it");
+	if (out->switch_on != SWITCH_NEVER)
+		return notify_error(to, ERR_USAGE, "--truth and --switch-output exclude each other");
+	if (out->path && (!strcmp(out->path, "-") || !strcmp(out->path, c->truth)))
+		return notify_error(to, ERR_USAGE, "--truth needs a recording in a file of its own");
+	if (!out->path)
+		out->path = "perf.data";
+	c->o.sim.v.truth = true;
+	return 0;
+}
+
 int record_check(struct record_config *c, const struct notify *to)
 {
 	struct record_opts *o = &c->o;
@@ -345,7 +365,7 @@ int record_check(struct record_config *c, const struct notify *to)
 		return notify_error(to, ERR_USAGE, "-p, -t and -u cannot be combined with -a or --cgroup");
 	if (o->output.switch_on != SWITCH_NEVER && o->output.path && !strcmp(o->output.path, "-"))
 		return notify_error(to, ERR_USAGE, "--switch-output needs a file");
-	return 0;
+	return check_truth(c, to);
 }
 
 const struct command cmd_record = {

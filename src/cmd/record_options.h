@@ -20,6 +20,7 @@ struct record_config {
 	struct event_words events;
 	const char *proc_map_timeout; /* taken and not needed: reading /proc ends by itself */
 	bool no_build_ids, all_build_ids, no_cache;
+	const char *truth; /* where exact counts go, or NULL */
 	bool dry_run;
 };
 

@@ -288,7 +288,7 @@ static int sort_out(struct sim *s, const struct sim_sink *sink)
 		if (!err)
 			err = pass_run(sink, run, p);
 		run = p + h.size;
-		if (h.type >= VPMU_RECORD_TOTALS && h.type <= VPMU_RECORD_TRUTH_WINDOW)
+		if (h.type >= VPMU_RECORD_TOTALS && h.type <= VPMU_RECORD_TRUTH_END)
 			take_private(s, sink, p, &h);
 		else
 			s->damaged = true;
