@@ -310,6 +310,14 @@ static void apply_build_ids(struct session *s)
 	}
 }
 
+static bool reads_lost(const struct evlist *l)
+{
+	for (size_t i = 0; i < l->events.n; i++)
+		if (l->events.v[i].attr.read_format & PERF_READ_LOST)
+			return true;
+	return false;
+}
+
 int session_open(struct session **out, const char *path, const struct session_opts *opts, const struct notify *notify)
 {
 	struct session *s = mem_zalloc(sizeof(*s));
@@ -327,6 +335,7 @@ int session_open(struct session **out, const char *path, const struct session_op
 	}
 	s->clock_is_time = s->src->events.has_time;
 	s->tally.left_out_bytes = s->src->left_out;
+	s->tally.lost_twice = reads_lost(&s->src->events);
 	s->dsos = dsos_new(&opts->symbols, notify);
 	s->procs = procs_new(&s->strings, s->dsos);
 	s->frames = frames_new();

@@ -451,7 +451,7 @@ void sampler_stop(struct vthread *t)
 		if (!t->first && v->attr.flags & ATTR_INHERIT_STAT && exists_here(t, v))
 			sampler_put_read(t, i);
 		tell_lost(t, i);
-		if (s->state.events[i].lost && v->attr.read_format & 1 << 4 /* PERF_FORMAT_LOST */)
+		if (s->state.events[i].lost && v->attr.read_format & PERF_READ_LOST)
 			sampler_put_lost_samples(t, i, s->state.events[i].lost);
 	}
 	core_set_armed(t, 0);

@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "vpmu/sampler.h"
 
-#define READ_LOST (1ull << 4)	      /* PERF_FORMAT_LOST */
 #define CHAIN_DEFAULT 127	      /* kernel.perf_event_max_stack */
 #define DATA_SRC_NONE 0x1e05080021ull /* PERF_MEM_NA: each part says "not available" */
 #define GUEST_PAGE 4096ull
@@ -82,7 +81,7 @@ static void put_member(const struct vthread *t, u32 event, u64 format, struct by
 		put_times(t, format, b);
 	if (format & PERF_FORMAT_ID)
 		bytes_u64(b, id_of(t, event));
-	if (format & READ_LOST)
+	if (format & PERF_READ_LOST)
 		bytes_u64(b, t->sampler->state.events[event].lost);
 }
 

@@ -59,6 +59,7 @@ struct tally {
 	u64 filtered;	     /* of these, left out by the user's filters */
 	u64 lost;	     /* records, by LOST */
 	u64 lost_samples;    /* by LOST_SAMPLES */
+	bool lost_twice;     /* they say at the end (from PERF_FORMAT_LOST) what LOST said before, as far as it could */
 	u64 throttled;	     /* THROTTLE records */
 	u64 undecodable;     /* samples that could not be decoded (unknown bits, broken) */
 	u64 broken_records;  /* side-band records that could not be decoded */
@@ -70,6 +71,11 @@ struct tally {
 	u64 aux_lost, aux_truncated;
 	u64 left_out_bytes; /* of the file */
 };
+
+static inline u64 tally_lost(const struct tally *t)
+{
+	return t->lost_twice ? MAX(t->lost, t->lost_samples) : t->lost + t->lost_samples;
+}
 
 struct profile {
 	struct strtab *strings;

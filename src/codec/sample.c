@@ -15,7 +15,6 @@
 #define READ_FORMAT_KNOWN ((1ull << 5) - 1)
 #define BRANCH_TYPE_KNOWN ((1ull << 20) - 1)
 
-#define READ_LOST (1ull << 4)	     /* PERF_FORMAT_LOST */
 #define BRANCH_HW_INDEX (1ull << 17) /* PERF_SAMPLE_BRANCH_HW_INDEX */
 #define BRANCH_COUNTERS (1ull << 19) /* PERF_SAMPLE_BRANCH_COUNTERS */
 
@@ -104,7 +103,7 @@ int sample_layout_init(struct sample_layout *l, const struct attr *a, const char
 	};
 	l->read_head = read & PERF_FORMAT_GROUP ? 1 + times : 0;
 	l->read_stride = 1 + (read & PERF_FORMAT_GROUP ? 0 : times) + (read & PERF_FORMAT_ID ? 1 : 0) +
-			 (read & READ_LOST ? 1 : 0);
+			 (read & PERF_READ_LOST ? 1 : 0);
 	place_fixed_fields(l);
 	place_id(l, a);
 	return check_attr(a, word, unknown_bits);
@@ -131,7 +130,7 @@ void read_values_decode(const struct sample_layout *l, struct cursor *c, struct 
 	out->nr = (u32)nr;
 	out->stride = l->read_stride;
 	out->has_id = l->read_format & PERF_FORMAT_ID;
-	out->has_lost = l->read_format & READ_LOST;
+	out->has_lost = l->read_format & PERF_READ_LOST;
 	out->id_at = (u8)(l->read_stride - out->has_id - out->has_lost);
 }
 

@@ -308,8 +308,7 @@ static void put_files(const struct diff *d, const struct diff_opts *o, struct by
 		bytes_printf(out, "#  [%u] ", i);
 		bytes_plain(out, f->path, strlen(f->path));
 		bytes_printf(out, "%s: %llu samples, %llu lost, %llu throttled", i ? "" : " (Baseline)",
-			     (unsigned long long)f->tally.samples,
-			     (unsigned long long)(f->tally.lost + f->tally.lost_samples),
+			     (unsigned long long)f->tally.samples, (unsigned long long)tally_lost(&f->tally),
 			     (unsigned long long)f->tally.throttled);
 		if (f->core) {
 			bytes_str(out, ", simulated (");

@@ -178,7 +178,7 @@ static void put_tally(struct layout *l, double x)
 		"%s%.*s%s%llu samples, %llu lost, %llu throttled; unresolved: %.2f%% of frames, broken: "
 		"%.2f%% of user stacks",
 		core.len ? "simulated (" : "", (int)core.len, core.p, core.len ? "); " : "",
-		(unsigned long long)l->stacks.event->samples, (unsigned long long)(t->lost + t->lost_samples),
+		(unsigned long long)l->stacks.event->samples, (unsigned long long)tally_lost(t),
 		(unsigned long long)t->throttled, percent(t->unresolved, t->frames), percent(t->broken, t->stacks));
 
 	put_text(l, x, 40, "middle", "tally", line);

@@ -335,7 +335,7 @@ static void write_tally(const struct tally *t, struct bytes *out)
 {
 	bytes_printf(out, "# Total Lost Samples: %llu\n#\n", (unsigned long long)t->lost_samples);
 	bytes_printf(out, "# Recording: %llu samples, %llu lost, %llu throttled", (unsigned long long)t->samples,
-		     (unsigned long long)(t->lost + t->lost_samples), (unsigned long long)t->throttled);
+		     (unsigned long long)tally_lost(t), (unsigned long long)t->throttled);
 	write_count("left out by filters", t->filtered, out);
 	write_count("undecodable", t->undecodable, out);
 	write_count("broken records", t->broken_records, out);
