@@ -5,14 +5,19 @@
  * Where Linux asks the PMU and a PMU has no answer, this one has none either: data_src is "not available", weight,
  * transaction and physical address are 0, a raw field is 4 bytes of 0, the branch stack is empty.
  */
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/uio.h>
 
 #include "base/mem.h"
+#include "vpmu/regs.h"
 #include "vpmu/sampler.h"
 
 #define CHAIN_DEFAULT 127	      /* kernel.perf_event_max_stack */
 #define DATA_SRC_NONE 0x1e05080021ull /* PERF_MEM_NA: each part says "not available" */
 #define GUEST_PAGE 4096ull
+#define HOST_PAGE 4096ull
+#define RECORD_ROOM 65528ull /* the longest record whose size is a multiple of 8 */
 #define WANTS_REGISTERS (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_STACK_USER)
 
 static const struct vpmu_event *event_of(const struct vthread *t, u32 i)
@@ -131,6 +136,61 @@ static void fill_chain(struct vthread *t, const struct attr *a, u64 pc, struct s
 	out->chain = (struct u64s){ (const u8 *)s->chain, n, false };
 }
 
+static void fill_registers(struct vthread *t, const struct attr *a, u64 pc, struct sample *out)
+{
+	struct sampler *s = t->sampler;
+
+	if (a->sample_type & PERF_SAMPLE_REGS_USER) {
+		u32 n = regs_user(t, a->sample_regs_user, pc, s->regs_user);
+
+		out->regs_user_abi = PERF_SAMPLE_REGS_ABI_64;
+		out->regs_user = (struct u64s){ (const u8 *)s->regs_user, n, false };
+	}
+	if (a->sample_type & PERF_SAMPLE_REGS_INTR) { /* user code was interrupted: they are the same */
+		u32 n = regs_user(t, a->sample_regs_intr, pc, s->regs_intr);
+
+		out->regs_intr_abi = PERF_SAMPLE_REGS_ABI_64;
+		out->regs_intr = (struct u64s){ (const u8 *)s->regs_intr, n, false };
+	}
+}
+
+/* Guest memory from addr on, up to what is not mapped or not readable. */
+static u64 copy_guest(const struct vthread *t, u64 addr, u8 *to, u64 n)
+{
+	u64 done = 0;
+	int keep = errno;
+
+	/* Page by page: how much of one that cannot be read as a whole was copied is not promised. */
+	while (done < n) {
+		u64 host = addr + done + t->process->guest_base, part = MIN(n - done, HOST_PAGE - host % HOST_PAGE);
+		struct iovec local = { to + done, part }, remote = { (void *)host, part };
+
+		if (process_vm_readv(t->process->real_pid, &local, 1, &remote, 1, 0) != (ssize_t)part)
+			break;
+		done += part;
+	}
+	errno = keep;
+	return done;
+}
+
+/* As the kernel does: as much as was asked for, less when the record would grow too long; what of it is there, in
+ * dyn_size. */
+static void fill_stack(struct vthread *t, u32 event, struct sample *out)
+{
+	struct sampler *s = t->sampler;
+	u64 size = event_of(t, event)->attr.sample_stack_user, rest;
+
+	s->out.len = 0;
+	if (sample_encode(&s->layouts[event], out, &s->out))
+		return;
+	rest = RECORD_ROOM - s->out.len - sizeof(u64); /* dyn_size comes with a stack only */
+	size = MIN(size, rest) & ~7ull;
+	out->stack_user = s->stack;
+	out->stack_user_size = size;
+	out->stack_user_dyn_size = copy_guest(t, regs_stack_pointer(t), s->stack, size);
+	memset(s->stack + out->stack_user_dyn_size, 0, size - out->stack_user_dyn_size);
+}
+
 void sampler_put_sample(struct vthread *t, u32 event, u64 period, const struct core_at *at, bool exact)
 {
 	static const u8 no_raw[4];
@@ -160,6 +220,11 @@ void sampler_put_sample(struct vthread *t, u32 event, u64 period, const struct c
 		fill_read(t, event, &sample);
 	if (a->sample_type & PERF_SAMPLE_CALLCHAIN)
 		fill_chain(t, a, at->pc, &sample);
+	if (sampler_wants_registers(t, event)) {
+		fill_registers(t, a, at->pc, &sample);
+		if (a->sample_type & PERF_SAMPLE_STACK_USER)
+			fill_stack(t, event, &sample);
+	}
 	s->out.len = 0;
 	if (sample_encode(&s->layouts[event], &sample, &s->out))
 		return;

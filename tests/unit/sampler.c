@@ -7,9 +7,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "vpmu/regs.h"
 #include "vpmu/sampler.h"
 
 #define BLOCK 10
@@ -41,6 +44,8 @@ struct rig {
 	struct seen *seen;
 	u32 nr_seen;
 	bool registers;
+	u64 stack_pointer;
+	struct bytes last; /* record */
 };
 
 static struct rig *rig_of(const struct vthread *t)
@@ -64,6 +69,20 @@ u64 core_ns(const struct vthread *t, u64 cycles)
 bool regs_available(const struct vprocess *p)
 {
 	return ((struct rig *)((u8 *)p - offsetof(struct rig, process)))->registers;
+}
+u32 regs_user(const struct vthread *t, u64 mask, u64 pc, u64 *out)
+{
+	u32 n = 0;
+
+	(void)t;
+	for (u32 i = 0; i < 64; i++)
+		if (mask >> i & 1)
+			out[n++] = pc + i;
+	return n;
+}
+u64 regs_stack_pointer(const struct vthread *t)
+{
+	return rig_of(t)->stack_pointer;
 }
 u32 callstack_chain(const struct vthread *t, u64 *chain, u32 max)
 {
@@ -90,6 +109,8 @@ void channel_put(struct vthread *t, const struct bytes *record)
 	struct sample sample;
 	struct record r;
 
+	rig->last.len = 0;
+	bytes_put(&rig->last, record->p, record->len);
 	assert_true(rig->nr_seen < MAX_SEEN);
 	memcpy(&s->type, record->p, 4);
 	assert_int_equal(sample_layout_init(&layout, &rig->control.events[0].attr, NULL, NULL), 0);
@@ -146,6 +167,7 @@ static struct rig *rig_new(u32 count, u64 period)
 static void rig_free(struct rig *r)
 {
 	sampler_stop(&r->t);
+	bytes_free(&r->last);
 	free(r->seen);
 	free(r);
 }
@@ -475,6 +497,47 @@ static void test_registers(void **state)
 	rig_free(r);
 }
 
+/* The stack dump: what is mapped of it. */
+static void test_stack(void **state)
+{
+	struct rig *r = rig_new(VC_INSTRUCTIONS, 13);
+	struct attr *a = &r->control.events[0].attr;
+	u64 page = (u64)sysconf(_SC_PAGESIZE);
+	u8 *stack = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sample_layout layout;
+	struct sample s;
+
+	(void)state;
+	memset(stack, 0x5a, 3 * page);
+	mprotect(stack + 2 * page, page, PROT_NONE);
+	r->registers = true;
+	r->process.real_pid = getpid();
+	a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	a->sample_regs_user = 0x15;
+	for (u32 i = 0; i < 3; i++) {
+		static const u64 sizes[] = { 8192, 512, 65528 };
+		u64 whole = i == 2 ? 64000 : sizes[i], there;
+
+		a->sample_stack_user = sizes[i];
+		r->stack_pointer = (u64)(uintptr_t)stack + page / 2 * i;
+		there = MIN(sizes[i], 2 * page - page / 2 * i);
+		sampler_start(&r->t);
+		run(r, 20, 1);
+		sampler_leave(&r->t, 0x1234);
+		assert_int_equal(sample_layout_init(&layout, a, NULL, NULL), 0);
+		assert_int_equal(sample_decode(&layout, cursor_over(r->last.p, r->last.len, false), &s), 0);
+		assert_int_equal(s.regs_user_abi, PERF_SAMPLE_REGS_ABI_64);
+		assert_int_equal(s.regs_user.n, 3);
+		assert_int_equal(u64s_at(&s.regs_user, 2), s.ip + 4);
+		assert_in_range(s.stack_user_size, MIN(whole, sizes[i]), sizes[i]);
+		assert_int_equal(s.stack_user_dyn_size, there);
+		for (u64 k = 0; k < s.stack_user_size; k++)
+			assert_int_equal(s.stack_user[k], k < there ? 0x5a : 0);
+	}
+	munmap(stack, 3 * page);
+	rig_free(r);
+}
+
 static void test_delay(void **state)
 {
 	struct rig *r = rig_new(VC_INSTRUCTIONS, 100);
@@ -599,6 +662,7 @@ int main(void)
 		cmocka_unit_test(test_skid),
 		cmocka_unit_test(test_precise),
 		cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_delay),
 		cmocka_unit_test(test_interrupt_cost),
 		cmocka_unit_test(test_inherit),
