@@ -5,6 +5,7 @@
 /* clang-format off */
 const struct command *const commands[] = {
 	&cmd_record,
+	&cmd_stat,
 	&cmd_report,
 	&cmd_diff,
 	&cmd_script,

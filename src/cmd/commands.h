@@ -16,5 +16,6 @@ extern const struct command cmd_dump;
 extern const struct command cmd_evlist;
 extern const struct command cmd_list;
 extern const struct command cmd_record;
+extern const struct command cmd_stat;
 
 #endif

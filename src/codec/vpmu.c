@@ -116,3 +116,15 @@ int vpmu_count_of(const struct attr *a)
 			return vpmu_events[i].count;
 	return -1;
 }
+
+u32 vpmu_models_of(u32 count)
+{
+	if (count == VC_BRANCH_MISSES || count == VC_SLOTS_BAD_SPECULATION)
+		return VPMU_MODEL_BRANCH;
+	if (count >= VC_DTLB_LOADS && count <= VC_DTLB_STORE_MISSES)
+		return VPMU_MODEL_TLB;
+	if ((count >= VC_L1D_LOADS && count <= VC_LLC_STORE_MISSES) || count == VC_L1I_MISSES ||
+	    count == VC_LLC_REFERENCES || count == VC_LLC_MISSES)
+		return VPMU_MODEL_CACHE;
+	return 0;
+}

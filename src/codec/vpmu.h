@@ -95,6 +95,9 @@ struct vpmu_options {
 	bool totals_only;     /* stat: no samples, no side-band */
 };
 
+/* Those that must run for it to be counted. */
+u32 vpmu_models_of(u32 count);
+
 #define VPMU_EVENTS_MAX 64
 
 struct vpmu_event { /* one that was asked for, in group order */

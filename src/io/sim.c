@@ -218,6 +218,10 @@ int sim_set_events(struct sim *s, struct event_set *set)
 
 		if (count < 0)
 			return no_such_event(s, e);
+		if (vpmu_models_of((u32)count) & ~s->opts.v.models)
+			return notify_error(s->notify, ERR_USAGE,
+					    "%s is counted by a model that models= leaves out: name it, or all",
+					    e->name);
 		c->events[i] = (struct vpmu_event){
 			.attr = e->attr, .schedule = e->schedule, .id = i + 1, .leader = e->leader, .count = (u32)count
 		};
