@@ -268,6 +268,7 @@ static ALWAYS_INLINE void enter(struct core *c, const struct block *b, u32 model
 			tell_stack(c, p, to);
 	} else {
 		callstack_resume(&c->thread, b->pc);
+		truth_transfer(&c->thread, &(struct frame_event){ .to = b->pc }, false);
 	}
 	if (UNLIKELY(c->thread.sampler_waits))
 		core_tell_entry(c, b->pc);

@@ -29,8 +29,9 @@
 #include "base/vec.h"
 #include "codec/vpmu_truth.h"
 
-#define STUB_SIZE 16	      /* bytes of a PLT entry: a jump from within is its */
-#define FAR_AWAY (1ull << 20) /* bytes: no function is so large that it jumps so far within itself */
+#define STUB_SIZE 16 /* bytes of a PLT entry: a jump from within is its */
+#define FAR_AWAY                                                                                                       \
+	16384 /* bytes: most functions are smaller. In a larger one a jump to itself makes a node more, no harm */
 #define ROOT 1
 
 typedef u64 counts_t[NR_VPMU_COUNTS];
@@ -260,14 +261,18 @@ void truth_window(struct vthread *t, const struct vpmu_event *e, u64 id, u64 pc)
 /* --- life --- */
 
 /* The child of a fork: what its parent counted is not its own. */
-static void forget_counts(struct truth *u)
+static void forget_counts(struct vthread *t)
 {
+	struct truth *u = t->truth;
+
 	for (size_t i = 0; i < u->blocks.n; i++) {
 		free(u->blocks.v[i].ops);
 		u->blocks.v[i].ops = NULL;
 	}
-	for (size_t i = 0; i < u->nodes.n; i++)
+	for (size_t i = 0; i < u->nodes.n; i++) {
 		memset(u->nodes.v[i].counts, 0, sizeof(counts_t));
+		u->nodes.v[i].time = tasks_time(t); /* earlier there was no such process */
+	}
 	for (u32 i = 0; i < u->nr_events; i++)
 		u->windows[i].open = false;
 }
@@ -280,7 +285,7 @@ void truth_start(struct vthread *t)
 	if (!control->options.truth)
 		return;
 	if (u) {
-		forget_counts(u);
+		forget_counts(t);
 	} else {
 		u = t->truth = mem_zalloc(sizeof(*u));
 		u->nr_events = control->nr_events;
