@@ -25,6 +25,9 @@
  * value and the place in their period, and `base` is set anew when they go on. The same state, saved, follows a thread
  * through exec: a sampled event does not start again there.
  *
+ * Time. A thread's clock goes on while it waits for others (it catches up with the newest record of theirs). Times that
+ * events were enabled, and frequencies, are about the time that it ran, as in the kernel.
+ *
  * The clock's tick is an entry of the armed list on VC_TIME_NS, armed only when something waits for it: the end of the
  * delay, a throttled event, or a frequency to be kept.
  */
@@ -115,7 +118,7 @@ static void train(struct vthread *t, u32 event, u64 value)
 {
 	struct rate *r = &t->sampler->state.events[event].rate;
 
-	rate_train(r, event_of(t, event)->attr.sample_period, sampler_clock(t), value);
+	rate_train(r, event_of(t, event)->attr.sample_period, sampler_elapsed(t), value);
 	atomic_store_explicit(&t->process->rates[event], r->period, memory_order_relaxed);
 }
 
@@ -157,14 +160,14 @@ static void enable(struct vthread *t)
 	struct sampler_state *s = &t->sampler->state;
 
 	s->enabled = true;
-	s->since_ns = sampler_clock(t);
+	s->since_ns = sampler_busy(t);
 	for (u32 i = 0; i < t->sampler->control->nr_events; i++) {
 		const struct vpmu_event *v = event_of(t, i);
 		struct sampler_event *e = &s->events[i];
 
 		if (!exists_here(t, v))
 			continue;
-		rate_start(&e->rate, atomic_load_explicit(&t->process->rates[i], memory_order_relaxed), s->since_ns, 0);
+		rate_start(&e->rate, atomic_load_explicit(&t->process->rates[i], memory_order_relaxed), 0, 0);
 		schedule_start(&e->turn, t->sampler->control->options.seed ^ (u64)t->tid << 32 ^ i);
 		if (takes_samples(v))
 			e->period = next_period(v, e);
@@ -270,12 +273,23 @@ static void tell_lost(struct vthread *t, u32 event)
 	t->sampler->state.lost = 0;
 }
 
+/* A thread that has waited for others goes on at their time. */
+static void catch_up(struct vthread *t)
+{
+	u64 behind = tasks_time(t) - sampler_clock(t);
+
+	t->time_base += behind;
+	if (behind)
+		arm_tick(t);
+}
+
 static void take(struct vthread *t, u32 event, u64 period, const struct core_at *at, bool exact)
 {
 	struct sampler *s = t->sampler;
 	struct sampler_event *e = &s->state.events[event];
 	const struct vpmu_event *v = event_of(t, event);
 
+	catch_up(t);
 	account(t, event);
 	if (!dropped(t, event)) {
 		tell_lost(t, event);
@@ -286,7 +300,10 @@ static void take(struct vthread *t, u32 event, u64 period, const struct core_at 
 		arm(t, event);
 	}
 	if (s->control->options.interrupt_cycles) {
-		t->time_base += core_ns(t, s->control->options.interrupt_cycles);
+		u64 cost = core_ns(t, s->control->options.interrupt_cycles);
+
+		t->time_base += cost;
+		s->interrupts_ns += cost;
 		arm_tick(t);
 	}
 }
@@ -482,7 +499,7 @@ void sampler_load(struct vthread *t, const struct sampler_state *from)
 		return;
 	}
 	memcpy(&s->state, from, used);
-	s->state.since_ns = sampler_clock(t);
+	s->state.since_ns = sampler_busy(t);
 	for (u32 i = 0; i < s->control->nr_events; i++)
 		if (s->state.enabled && exists_here(t, event_of(t, i)) && !s->state.events[i].throttled)
 			event_start(t, i);

@@ -29,8 +29,8 @@ struct sampler_event {
 struct sampler_state {
 	bool begun;	/* false: never loaded before; zeroed memory is such a state */
 	bool enabled;	/* the delay is over */
-	u64 elapsed_ns; /* enabled for so long, */
-	u64 since_ns;	/* and since the thread's own clock stood here */
+	u64 elapsed_ns; /* the events have been enabled for so long, */
+	u64 since_ns;	/* and since sampler_busy stood here */
 	u64 random;	/* of skid */
 	u64 seen;	/* samples, lost ones too */
 	u64 lost;	/* records that no LOST record told of yet */
@@ -43,6 +43,7 @@ struct sampler {
 	u32 nr_armed;
 	u8 armed[VPMU_EVENTS_MAX]; /* event -> its place in the armed list; NOT_ARMED: takes no samples */
 	u8 late[VPMU_EVENTS_MAX];  /* the same for the moment at which its late sample is taken */
+	u64 interrupts_ns;	   /* what they have cost so far */
 	u8 tick;		   /* place of the clock's tick */
 	struct sample_layout *layouts;
 	u64 *chain; /* room for the longest chain and stack dump that an event wants */
@@ -60,12 +61,18 @@ static inline u64 sampler_clock(const struct vthread *t)
 	return t->time_base + t->counts[VC_TIME_NS];
 }
 
-/* How long the events have been enabled. */
+/* How long the thread has run: other than its clock this does not go on while it waits for others. */
+static inline u64 sampler_busy(const struct vthread *t)
+{
+	return t->counts[VC_TIME_NS] + t->sampler->interrupts_ns;
+}
+
+/* For how much of that the events have been enabled. */
 static inline u64 sampler_elapsed(const struct vthread *t)
 {
 	const struct sampler_state *s = &t->sampler->state;
 
-	return s->elapsed_ns + (s->enabled ? sampler_clock(t) - s->since_ns : 0);
+	return s->elapsed_ns + (s->enabled ? sampler_busy(t) - s->since_ns : 0);
 }
 
 static inline u64 sampler_value(const struct vthread *t, u32 event)
