@@ -493,17 +493,25 @@ static void body_encode(const struct sample_layout *l, const struct sample *s, s
 
 int sample_encode(const struct sample_layout *l, const struct sample *s, struct bytes *out)
 {
-	struct bytes body = { 0 };
-	size_t size;
+	size_t start = out->len, size;
 
-	body_encode(l, s, &body);
-	size = body.len + 8;
-	if (size <= RECORD_MAX) {
-		bytes_u32(out, PERF_RECORD_SAMPLE);
-		bytes_u16(out, s->misc);
-		bytes_u16(out, (u16)size);
-		bytes_put(out, body.p, body.len);
+	if (out->to_fd) { /* it may empty itself before the size is known */
+		struct bytes record = { 0 };
+		int err = sample_encode(l, s, &record);
+
+		bytes_put(out, record.p, record.len);
+		bytes_free(&record);
+		return err;
 	}
-	bytes_free(&body);
-	return size <= RECORD_MAX ? 0 : ERR_LIMIT;
+	bytes_u32(out, PERF_RECORD_SAMPLE);
+	bytes_u16(out, s->misc);
+	bytes_u16(out, 0); /* the size, below */
+	body_encode(l, s, out);
+	size = out->len - start;
+	if (size > RECORD_MAX) {
+		out->len = start;
+		return ERR_LIMIT;
+	}
+	memcpy(out->p + start + 6, &(u16){ (u16)size }, 2);
+	return 0;
 }
