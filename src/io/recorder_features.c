@@ -186,17 +186,10 @@ void recorder_head_features(struct recorder *r, struct features *f, struct arena
 	describe_compression(r, f);
 }
 
-void recorder_features(struct recorder *r, struct features *f, struct arena *arena)
+void recorder_formats(struct recorder *r, struct features *f, struct arena *arena)
 {
 	struct bytes formats = { 0 };
 
-	recorder_head_features(r, f, arena);
-	recorder_build_ids(r, f, arena);
-	if (r->flow.last_time) {
-		f->first_sample_time = r->flow.first_time;
-		f->last_sample_time = r->flow.last_time;
-		feature_mark(f, FEAT_SAMPLE_TIME);
-	}
 	tracing_data(&r->set, &formats);
 	if (formats.len) {
 		f->tracing_data = arena_copy(arena, formats.p, formats.len);
@@ -204,4 +197,15 @@ void recorder_features(struct recorder *r, struct features *f, struct arena *are
 		feature_mark(f, FEAT_TRACING_DATA);
 	}
 	bytes_free(&formats);
+}
+
+void recorder_features(struct recorder *r, struct features *f, struct arena *arena)
+{
+	recorder_head_features(r, f, arena);
+	recorder_build_ids(r, f, arena);
+	if (r->flow.last_time) {
+		f->first_sample_time = r->flow.first_time;
+		f->last_sample_time = r->flow.last_time;
+		feature_mark(f, FEAT_SAMPLE_TIME);
+	}
 }

@@ -25,6 +25,23 @@ static void put_bare(struct recorder *r, u32 type)
 	bytes_free(&b);
 }
 
+/* What is known by now is in the file from the start, for readers of what a killed recorder leaves. */
+static int begin_file(struct recorder *r)
+{
+	struct features f = { 0 };
+	struct arena arena = { 0 };
+	int err;
+
+	if (r->writer.pipe || r->sim)
+		return writer_begin(&r->writer, &r->set, NULL);
+	recorder_head_features(r, &f, &arena);
+	recorder_formats(r, &f, &arena);
+	err = writer_begin(&r->writer, &r->set, &f);
+	features_free(&f);
+	arena_free(&arena);
+	return err;
+}
+
 int recorder_begin_file(struct recorder *r)
 {
 	const struct output_opts *o = &r->o->output;
@@ -33,7 +50,9 @@ int recorder_begin_file(struct recorder *r)
 	if (!err && r->writer.pipe && o->switch_on != SWITCH_NEVER)
 		err = notify_error(r->notify, ERR_USAGE, "--switch-output needs a file, and %s is none", r->path);
 	if (!err)
-		err = writer_begin(&r->writer, &r->set, o->zstd_level, recorder_window(r));
+		err = writer_compress(&r->writer, o->zstd_level, recorder_window(r));
+	if (!err)
+		err = begin_file(r);
 	if (!err && r->writer.pipe)
 		recorder_put_head(r);
 	if (!err)
@@ -41,7 +60,7 @@ int recorder_begin_file(struct recorder *r)
 	if (!err && !r->sim)
 		put_bare(r, PERF_RECORD_FINISHED_INIT);
 	if (!err)
-		writer_round(&r->writer);
+		writer_round(&r->writer, false);
 	r->switch_at_ms = now_ms() + o->switch_ms;
 	return err ? err : r->writer.err;
 }
@@ -72,7 +91,7 @@ int recorder_end_file(struct recorder *r)
 	if (!r->writer.err) {
 		if (!r->sim)
 			event_set_lost(&r->set, put_lost, r);
-		writer_round(&r->writer);
+		writer_round(&r->writer, false);
 	}
 	if (r->writer.pipe)
 		recorder_put_build_ids(r);

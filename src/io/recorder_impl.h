@@ -66,7 +66,9 @@ u64 recorder_window(const struct recorder *r);
 /* recorder_features.c: text lives in arena. What is known when a file begins; */
 void recorder_head_features(struct recorder *r, struct features *f, struct arena *arena);
 void recorder_build_ids(struct recorder *r, struct features *f, struct arena *arena);
-/* all that there is at its end. */
+/* the formats of tracepoints; */
+void recorder_formats(struct recorder *r, struct features *f, struct arena *arena);
+/* all else that there is at its end. */
 void recorder_features(struct recorder *r, struct features *f, struct arena *arena);
 
 /* recorder_pipe.c */

@@ -109,14 +109,13 @@ static int drain_ring(struct recorder *r, struct ring *ring)
 
 int recorder_drain(struct recorder *r, bool last)
 {
-	struct bytes b = { 0 };
 	int err = 0;
 
 	r->round_bytes = 0;
 	if (r->sim) {
 		err = recorder_sim_drain(r, last);
 		r->result->events_bytes += r->round_bytes;
-		writer_round(&r->writer);
+		writer_round(&r->writer, false);
 		return err;
 	}
 	for (size_t i = 0; i < r->set.rings.n && !err; i++)
@@ -125,15 +124,7 @@ int recorder_drain(struct recorder *r, bool last)
 	r->result->events_bytes += r->round_bytes;
 	if (!r->round_bytes && !last)
 		return err;
-	if (!err) {
-		struct record round = { .h.type = PERF_RECORD_FINISHED_ROUND };
-
-		record_encode(&round, NULL, &b);
-		err = writer_put_bytes(&r->writer, &b);
-		bytes_free(&b);
-	}
-	writer_round(&r->writer);
-	return err;
+	return err ? err : writer_round(&r->writer, true);
 }
 
 static int until(u64 now, u64 deadline, int timeout)

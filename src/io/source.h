@@ -29,7 +29,7 @@ struct source {
 	bool swap;
 	bool pipe;	 /* came in pipe mode */
 	bool spooled;	 /* data was unpacked: offsets in messages are those of the unpacked records */
-	bool unfinished; /* the header says data.size 0: the recorder was killed */
+	bool unfinished; /* the recorder was killed */
 	u64 left_out;	 /* bytes the recording had or promised that are not in data: cut off, or not to be unpacked. A
 			    torn record at the end of data is not among them: source_next tells */
 	u64 compressed_bytes, decompressed_bytes;

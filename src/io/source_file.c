@@ -77,12 +77,7 @@ static void find_data(struct source *s)
 
 	s->data = (const u8 *)s->maps[0].p + start;
 	s->data_offset = start;
-	s->unfinished = d->size == 0;
-	s->size = s->unfinished ? there : MIN(d->size, there);
-	if (s->unfinished)
-		(void)notify_at(s->notify, NOTE_WARNING, 0, s->path, NO_OFFSET,
-				"the recorder did not finish this file; reading the %llu bytes that it wrote",
-				(unsigned long long)there);
+	s->size = d->size ? MIN(d->size, there) : there;
 	if (d->size <= there)
 		return;
 	s->left_out = d->size - there;
@@ -110,14 +105,27 @@ static void read_feature(struct source *s, u32 id, const struct section *where, 
 				"feature %s (%u) does not hold what it claims; left out", name ? name : "unknown", id);
 }
 
-static void read_features(struct source *s)
+/* perf writes the size of the data at the end. Our recorder tells it after each round, with features that stand before the
+ * data; those behind the data come at the end (io/writer.c). */
+static void note_unfinished(struct source *s, bool all_before)
+{
+	s->unfinished = !s->header.data.size || all_before;
+	if (s->unfinished)
+		(void)notify_at(s->notify, NOTE_WARNING, 0, s->path, NO_OFFSET,
+				"the recorder did not finish this file; reading the %llu bytes that it wrote",
+				(unsigned long long)s->size);
+}
+
+/* Returns whether there are any and all of them stand before the data. */
+static bool read_features(struct source *s)
 {
 	const struct perfdata_header *h = &s->header;
 	u64 start, budget = s->file_size;
+	u32 before = 0, others = 0;
 	struct cursor table;
 
-	if (s->unfinished || __builtin_add_overflow(h->data.offset, h->data.size, &start))
-		return;
+	if (!h->data.size || __builtin_add_overflow(h->data.offset, h->data.size, &start))
+		return false;
 	table = at_section(s, &(struct section){ start, start < s->file_size ? s->file_size - start : 0 });
 	for (u32 id = 0; id < 256; id++) {
 		struct section where;
@@ -130,10 +138,13 @@ static void read_features(struct source *s)
 			(void)notify_at(s->notify, NOTE_WARNING, ERR_TRUNCATED, s->path, start,
 					"the file ends before the header features from %s on; left out",
 					feature_name(id) ? feature_name(id) : "an unknown one");
-			return;
+			return false;
 		}
+		before += where.offset < h->data.offset;
+		others += where.offset >= h->data.offset;
 		read_feature(s, id, &where, &budget);
 	}
+	return before && !others;
 }
 
 int source_read_file(struct source *s, int dir)
@@ -143,7 +154,7 @@ int source_read_file(struct source *s, int dir)
 	if (err)
 		return err;
 	find_data(s);
-	read_features(s);
+	note_unfinished(s, read_features(s));
 	if (dir >= 0)
 		return source_gather(s, dir);
 	if (s->features.dir_version)

@@ -1,4 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a killed recorder leaves.
+ *
+ * Problem: readers find feature sections by a table that stands right behind the data, and the data grow. Most recordings can
+ * be read without any feature. Not so tracepoints, for which perf wants their formats, nor compressed data.
+ *
+ * Design: the sections that are known at the start stand before the data. Their table is written anew behind each
+ * FINISHED_ROUND, and then the header's data.size is set to end between the two. When the next round is complete, the record
+ * grows over the table, so that this becomes its body, which nobody looks at; then data.size moves on. Each step is one
+ * write of a few bytes, so the file is whole at any instant:
+ *
+ *   header  attrs  sections  | records  ROUND [table] | records  ROUND | table   records that are not told of yet
+ *                              data.offset                             data.offset + data.size
+ *
+ * Edge cases. Killed between the two writes, the last record reaches over the end of the data: readers take it or leave it.
+ * The features at a finished file's end replace the early ones, but for the formats, which are large. When they cannot be
+ * written (a full disk), a last round takes the place of the last few records.
+ */
 #include "io/writer.h"
 
 #include <errno.h>
@@ -263,19 +281,77 @@ static void encode_events(struct writer *w, const struct event_set *set, struct 
 	}
 }
 
-int writer_begin(struct writer *w, const struct event_set *set, u32 level, u64 window)
+int writer_compress(struct writer *w, u32 level, u64 window)
+{
+	w->packer = level ? packer_open(level, window) : NULL;
+	return !level || w->packer ? 0 :
+				     notify_error(w->notify, ERR_LIMIT, "zstd cannot be set up with level %u", level);
+}
+
+struct placed {
+	struct section where;
+	bool early; /* it stands before the data already; else where.offset counts from the first that does not */
+};
+
+/* The sections one after the other into body. Returns how many there are. */
+static u32 encode_sections(struct writer *w, const struct features *f, struct placed table[FEAT_MAX],
+			   struct bytes *body)
+{
+	u32 n = 0;
+
+	memset(w->header.features, 0, sizeof(w->header.features));
+	for (u32 id = 1; id < FEAT_MAX; id++) {
+		size_t start = body->len;
+
+		if (id == FEAT_TRACING_DATA && w->formats.size) {
+			table[n++] = (struct placed){ w->formats, true };
+		} else if (f->present[id / 64] >> id % 64 & 1 && !feature_encode(f, id, body)) {
+			table[n++] = (struct placed){ { start, body->len - start }, false };
+		} else {
+			body->len = start;
+			continue;
+		}
+		w->header.features[id / 64] |= 1ull << id % 64;
+	}
+	return n;
+}
+
+/* at: where the first section stands that is not early. */
+static void put_table(const struct placed *table, u32 n, u64 at, struct bytes *out)
+{
+	for (u32 i = 0; i < n; i++) {
+		bytes_u64(out, table[i].where.offset + (table[i].early ? 0 : at));
+		bytes_u64(out, table[i].where.size);
+	}
+}
+
+/* Sections that stand before the data. */
+static void put_early(struct writer *w, const struct features *f, struct bytes *head)
+{
+	u64 at = PERFDATA_HEADER_SIZE + head->len;
+	struct placed table[FEAT_MAX];
+	struct bytes body = { 0 };
+	u32 n;
+
+	if (f->present[0] >> FEAT_TRACING_DATA & 1 && !feature_encode(f, FEAT_TRACING_DATA, head))
+		w->formats = (struct section){ at, PERFDATA_HEADER_SIZE + head->len - at };
+	n = encode_sections(w, f, table, &body);
+	put_table(table, n, PERFDATA_HEADER_SIZE + head->len, &w->table);
+	bytes_put(head, body.p, body.len);
+	bytes_zero(head, -head->len % 8);
+	bytes_free(&body);
+}
+
+int writer_begin(struct writer *w, const struct event_set *set, const struct features *early)
 {
 	struct bytes head = { 0 }, events = { 0 };
 
-	if (level) {
-		w->packer = packer_open(level, window);
-		if (!w->packer)
-			return notify_error(w->notify, ERR_LIMIT, "zstd cannot be set up with level %u", level);
-	}
 	w->header.pipe = w->pipe;
 	w->header.size = w->pipe ? PERFDATA_PIPE_HEADER_SIZE : PERFDATA_HEADER_SIZE;
 	if (!w->pipe) {
 		encode_events(w, set, &events);
+		if (early)
+			put_early(w, early, &events);
 		w->header.data.offset = PERFDATA_HEADER_SIZE + events.len;
 	}
 	perfdata_header_encode(&w->header, &head);
@@ -285,44 +361,14 @@ int writer_begin(struct writer *w, const struct event_set *set, u32 level, u64 w
 	w->plain = 0;
 	bytes_free(&events);
 	bytes_free(&head);
-	return w->err;
+	return early ? writer_round(w, true) : w->err;
 }
 
-void writer_round(struct writer *w)
+static void put_round(struct bytes *out, u64 size)
 {
-	u64 size = w->at - w->data_start;
-
-	/* A failure shows at the end at the latest, where it is handled. */
-	if (!w->pipe && pwrite(w->fd, &size, sizeof(size), DATA_SIZE_AT) != sizeof(size))
-		return;
-	w->header.data.size = size;
-}
-
-/* The table of sections, then the sections, behind the data. */
-static void encode_features(struct writer *w, const struct features *f, struct bytes *out)
-{
-	struct section table[FEAT_MAX];
-	struct bytes body = { 0 };
-	u32 n = 0;
-	u64 at;
-
-	for (u32 id = 1; id < FEAT_MAX; id++) {
-		size_t start = body.len;
-
-		if (!(f->present[id / 64] >> id % 64 & 1) || feature_encode(f, id, &body)) {
-			body.len = start;
-			continue;
-		}
-		table[n++] = (struct section){ start, body.len - start };
-		w->header.features[id / 64] |= 1ull << id % 64;
-	}
-	at = w->at + n * sizeof(struct section);
-	for (u32 i = 0; i < n; i++) {
-		bytes_u64(out, at + table[i].offset);
-		bytes_u64(out, table[i].size);
-	}
-	bytes_put(out, body.p, body.len);
-	bytes_free(&body);
+	bytes_u32(out, PERF_RECORD_FINISHED_ROUND);
+	bytes_u16(out, 0);
+	bytes_u16(out, (u16)size);
 }
 
 /* All of it, or the errno. */
@@ -339,6 +385,70 @@ static int pwrite_all(int fd, const struct bytes *b, u64 at)
 	return 0;
 }
 
+/* The last round's record takes in the table that follows it. Data may go on behind that. */
+static int close_round(struct writer *w)
+{
+	struct bytes b = { 0 };
+	int failed = 0;
+
+	if (w->round_at) {
+		put_round(&b, sizeof(struct record_header) + w->table.len);
+		failed = pwrite_all(w->fd, &b, w->round_at);
+	}
+	bytes_free(&b);
+	return failed;
+}
+
+/* A round's record at the end, and the table. */
+static int put_round_and_table(struct writer *w)
+{
+	struct bytes b = { 0 };
+	u64 at = w->at;
+	int err;
+
+	put_round(&b, sizeof(struct record_header));
+	bytes_put(&b, w->table.p, w->table.len);
+	err = writer_put_bytes(w, &b);
+	bytes_free(&b);
+	if (!err && close_round(w))
+		err = ERR_IO;
+	if (!err)
+		w->round_at = at;
+	return err;
+}
+
+int writer_round(struct writer *w, bool mark)
+{
+	struct bytes b = { 0 };
+	u64 size;
+	int err = w->err;
+
+	if (!err && w->table.len) {
+		err = put_round_and_table(w);
+	} else if (!err && mark) {
+		put_round(&b, sizeof(struct record_header));
+		err = writer_put_bytes(w, &b);
+		bytes_free(&b);
+	}
+	size = w->table.len ? w->round_at + sizeof(struct record_header) - w->data_start : w->at - w->data_start;
+	/* A failure shows at the end at the latest, where it is handled. */
+	if (!w->pipe && (!err || !w->table.len) && pwrite(w->fd, &size, sizeof(size), DATA_SIZE_AT) == sizeof(size))
+		w->header.data.size = size;
+	return err;
+}
+
+/* The table of sections, then the sections, behind the data. */
+static void encode_features(struct writer *w, const struct features *f, struct bytes *out)
+{
+	struct placed table[FEAT_MAX];
+	struct bytes body = { 0 };
+	u32 n = encode_sections(w, f, table, &body);
+
+	put_table(table, n, w->at + n * sizeof(struct section), out);
+	bytes_put(out, body.p, body.len);
+	bytes_free(&body);
+}
+
 static int rewrite_header(struct writer *w)
 {
 	struct bytes head = { 0 };
@@ -350,6 +460,42 @@ static int rewrite_header(struct writer *w)
 	return failed;
 }
 
+/* Where the last record begins from which on there are `need` bytes of the file; NO_OFFSET: not since the last round. */
+static u64 last_record(const struct writer *w, u64 need)
+{
+	u64 at = w->round_at + sizeof(struct record_header) + w->table.len, last = NO_OFFSET;
+	struct perf_event_header h;
+
+	while (at + need <= w->at) {
+		last = at;
+		if (pread(w->fd, &h, sizeof(h), (off_t)at) != sizeof(h) || h.size < sizeof(h))
+			break;
+		at += h.size;
+	}
+	return last;
+}
+
+/* There is no room for the features at the end: the early ones have to do. */
+static int keep_early(struct writer *w)
+{
+	struct bytes b = { 0 };
+	u64 last, size;
+	int failed;
+
+	put_round(&b, sizeof(struct record_header));
+	bytes_put(&b, w->table.p, w->table.len);
+	last = last_record(w, b.len);
+	failed = last == NO_OFFSET ? 0 : pwrite_all(w->fd, &b, last);
+	bytes_free(&b);
+	if (failed || last == NO_OFFSET)
+		return failed;
+	size = last + sizeof(struct record_header) - w->data_start;
+	failed = close_round(w);
+	if (!failed && pwrite(w->fd, &size, sizeof(size), DATA_SIZE_AT) != sizeof(size))
+		failed = errno;
+	return failed;
+}
+
 static void end_file(struct writer *w, const struct features *f)
 {
 	struct bytes out = { 0 };
@@ -358,14 +504,16 @@ static void end_file(struct writer *w, const struct features *f)
 	w->header.data.size = w->at - w->data_start;
 	encode_features(w, f, &out);
 	failed = pwrite_all(w->fd, &out, w->at);
+	if (!failed)
+		failed = close_round(w);
 	if (failed) {
-		/* The records are worth more than their description. */
-		memset(w->header.features, 0, sizeof(w->header.features));
 		if (ftruncate(w->fd, (off_t)w->at) || !w->err)
 			w->err = notify_error(w->notify, ERR_IO, "cannot write the features of %s: %s", w->path,
 					      strerror(failed));
+		/* The records are worth more than their description. */
+		memset(w->header.features, 0, sizeof(w->header.features));
 	}
-	failed = rewrite_header(w);
+	failed = failed && w->table.len ? keep_early(w) : rewrite_header(w);
 	if (failed && !w->err)
 		w->err = notify_error(w->notify, ERR_IO, "cannot finish %s: %s", w->path, strerror(failed));
 	bytes_free(&out);
@@ -405,6 +553,7 @@ void writer_abandon(struct writer *w)
 			undo(w);
 	}
 	packer_close(w->packer);
+	bytes_free(&w->table);
 	free(w->path);
 	*w = (struct writer){ .fd = -1 };
 }

@@ -3,7 +3,7 @@
  * Writer: a perf.data file that grows, in file mode or (standard output, FIFOs) pipe mode.
  *
  * The header is written first, and its data.size again after every round, so that a recorder that is killed leaves a
- * file that readers take whole. When the disk is full or a limit is hit, what was written stays: the torn record is cut
+ * file that readers take whole, with the features that were known at its start (see writer.c). When the disk is full or a limit is hit, what was written stays: the torn record is cut
  * off and the writer refuses more.
  */
 #ifndef IO_WRITER_H
@@ -28,7 +28,10 @@ struct writer {
 	u64 packed;	       /* what those took in the file, where they were compressed */
 	u64 unpacked;	       /* and what they were */
 	struct packer *packer; /* or NULL */
-	int err;	       /* once set, nothing more is written */
+	struct bytes table; /* of features that stand before the data; what follows a round. Empty: no such features */
+	struct section formats; /* TRACING_DATA among them */
+	u64 round_at;		/* where the last round's record is, when a table follows it; else 0 */
+	int err;		/* once set, nothing more is written */
 	const struct notify *notify;
 };
 
@@ -37,15 +40,18 @@ struct writer {
  * is not overwritten. Mode 0600 whatever the umask. ERR_USAGE, ERR_PERM, ERR_IO (noted).
  */
 int writer_open(struct writer *w, const char *path, const struct notify *to);
-/* Header, events and their ids. level: zstd's, 0 for none; window: the most that one COMPRESSED record may hold. */
-int writer_begin(struct writer *w, const struct event_set *set, u32 level, u64 window);
+/* zstd's level, and the most that one COMPRESSED record may hold. After writer_open. */
+int writer_compress(struct writer *w, u32 level, u64 window);
+/* Header, events and their ids. early: features for readers of what a killed recorder leaves; NULL: none, as in
+ * pipe mode. */
+int writer_begin(struct writer *w, const struct event_set *set, const struct features *early);
 /* Appends whole records. As they are; */
 int writer_put(struct writer *w, const struct iovec *part, int nr);
 /* or compressed, if so asked: for what came from rings. */
 int writer_put_data(struct writer *w, const struct iovec *part, int nr);
 int writer_put_bytes(struct writer *w, const struct bytes *b);
-/* Makes the header tell what is there by now. */
-void writer_round(struct writer *w);
+/* Ends a round: with a FINISHED_ROUND if so told, or if that carries the features. Makes the header tell what is there. */
+int writer_round(struct writer *w, bool mark);
 /* Feature sections and the final header. `features` in pipe mode is not used. Closes the file; returns w->err. */
 int writer_end(struct writer *w, const struct features *f);
 /* Closes and takes back a file that was opened and not ended. */

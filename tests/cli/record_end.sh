@@ -99,4 +99,42 @@ if command -v perf >/dev/null; then
 	perf report -i killed.data --stdio >out 2>err || fail "kill -9: perf cannot read it: $(cat err)"
 	grep -q '^# Samples: ' out || fail "kill -9: perf finds no samples"
 fi
+
+# Tracepoints and compressed data, for which perf needs features, killed at any moment after the file was begun.
+killed_any_time() {
+	local what=$1 i
+	shift
+	for i in 0.02 0.1 0.3 samples; do
+		rm -f any.data*
+		"$RETICLE" record -q -o any.data "$@" -- sh -c 'while :; do :; done' 2>err &
+		pid=$!
+		await test -s any.data || fail "$what: not recorded: $(cat err)"
+		if [ $i = samples ]; then
+			await has_more any.data SAMPLE 100 2>/dev/null || fail "$what: nothing was flushed"
+		else
+			sleep $i
+		fi
+		child=$(pgrep -P $pid)
+		kill -KILL $pid
+		wait $pid 2>/dev/null
+		kill -KILL $child
+		"$RETICLE" report -i any.data >ours 2>err || fail "$what, killed ($i): $(cat err)"
+		grep -q 'did not finish this file' err || fail "$what, killed ($i): nothing said: $(cat err)"
+		[ "$(wc -l <err)" = 1 ] || fail "$what, killed ($i): $(cat err)"
+		"$RETICLE" dump -i any.data >/dev/null 2>&1 || fail "$what, killed ($i): dump"
+		command -v perf >/dev/null || continue
+		if ! perf report -i any.data --stdio >theirs 2>err; then
+			grep -q 'has no samples' err || fail "$what, killed ($i): perf cannot read it: $(cat err)"
+		fi
+		perf script -i any.data >/dev/null 2>err || fail "$what, killed ($i): perf script: $(cat err)"
+		[ "$(perf script -i any.data -F time 2>/dev/null | wc -l)" = "$(count any.data SAMPLE 2>/dev/null)" ] ||
+			fail "$what, killed ($i): perf has another number of samples"
+	done
+}
+killed_any_time "compressed" -z -e cpu-clock -F 4000
+if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ] && "$RETICLE" record -q -o probe.data -e sched:sched_switch -a -- true 2>/dev/null; then
+	killed_any_time "tracepoints" -e sched:sched_switch -e sched:sched_stat_runtime -a
+else
+	skip "tracepoints are not tested: tracefs cannot be read here"
+fi
 exit 0

@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
+#include "codec/procmaps.h"
 #include "io/build_id.h"
 #include "io/cpulist.h"
 #include "io/flow.h"
-#include "codec/procmaps.h"
 #include "io/sideband.h"
 #include "io/source.h"
 #include "io/writer.h"
@@ -307,7 +307,7 @@ static u64 count_records(const struct source *s)
 }
 
 /* Without an end, after a round: all of it is there. With an end: the features too. Torn by a limit: cut clean. */
-static void write_file(const char *path, bool end, u64 limit, u64 *records, u64 *features)
+static void write_file(const char *path, bool end, u64 limit, bool early, u64 *records, u64 *features)
 {
 	struct rlimit old, now = { limit, RLIM_INFINITY };
 	struct event_set set = { 0 };
@@ -325,22 +325,26 @@ static void write_file(const char *path, bool end, u64 limit, u64 *records, u64 
 	getrlimit(RLIMIT_FSIZE, &old);
 	now.rlim_max = old.rlim_max;
 	assert_int_equal(writer_open(&w, path, NULL), 0);
-	assert_int_equal(writer_begin(&w, &set, 0, 1 << 20), 0);
+	assert_int_equal(writer_begin(&w, &set, early ? &f : NULL), 0);
 	if (limit)
 		setrlimit(RLIMIT_FSIZE, &now);
+	assert_int_equal(writer_round(&w, true), 0);
 	assert_int_equal(writer_put_bytes(&w, &data), limit ? ERR_IO : 0);
-	setrlimit(RLIMIT_FSIZE, &old);
-	writer_round(&w);
+	if (!early)
+		setrlimit(RLIMIT_FSIZE, &old);
+	writer_round(&w, false);
 	if (end) {
 		assert_int_equal(writer_end(&w, &f), limit ? ERR_IO : 0);
 	} else {
 		close(w.fd);
+		bytes_free(&w.table);
 		free(w.path);
 	}
+	setrlimit(RLIMIT_FSIZE, &old);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(source_open(&s, path, NULL), 0);
-	assert_false(s->unfinished);
+	assert_int_equal(s->unfinished, early && (!end || limit));
 	assert_int_equal(s->left_out, 0);
 	assert_int_equal(s->events.events.n, 1);
 	*records = count_records(s);
@@ -363,16 +367,29 @@ static void test_writer(void **state)
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/perf.data", dir);
 	snprintf(old, sizeof(old), "%s.old", path);
-	write_file(path, true, 0, &records, &features);
-	assert_int_equal(records, 100);
+	write_file(path, true, 0, false, &records, &features);
+	assert_int_equal(records, 101); /* a FINISHED_ROUND among them */
 	assert_true(features);
-	write_file(path, false, 0, &records, &features);
-	assert_int_equal(records, 100);
+	write_file(path, false, 0, false, &records, &features);
+	assert_int_equal(records, 101);
 	assert_false(features);
+	/* Features that stand before the data, whose table each round carries on: one at the beginning and one at the end more. */
+	write_file(path, true, 0, true, &records, &features);
+	assert_int_equal(records, 103);
+	assert_true(features);
+	write_file(path, false, 0, true, &records, &features);
+	assert_int_equal(records, 103);
+	assert_true(features);
+	/* When the disk is full, a last round takes the place of some records. */
+	for (u64 limit = 2000; limit < 2064; limit += 4) {
+		write_file(path, true, limit, true, &records, &features);
+		assert_in_range(records, 25, 33);
+		assert_true(features);
+	}
 	assert_int_equal(access(old, F_OK), 0);
 	/* Every cut within a record, and between two. */
 	for (u64 limit = 2000; limit < 2064; limit += 4) {
-		write_file(path, true, limit, &records, &features);
+		write_file(path, true, limit, false, &records, &features);
 		assert_in_range(records, 28, 33);
 	}
 	unlink(path);
