@@ -24,6 +24,7 @@
 #include "attrib/group_read.h"
 #include "base/pool.h"
 #include "codec/vpmu.h"
+#include "pipeline_windows.h"
 
 struct pass {
 	struct session *s;
@@ -31,18 +32,26 @@ struct pass {
 	u64 *undecodable;	       /* likewise */
 	bool explode;		       /* some samples stand for a group's: one worker, file order */
 	struct group_read group_read;
+	struct window_pass *windows;
 	VEC(struct member_sample) members; /* of one sample */
 };
 
-/* A sample that reads its group counts for each member. */
+/* A sample that reads its group ends a window, or counts for each member. */
 static void add_members(struct pass *p, u32 worker, const struct source_record *at, const struct event *e,
 			struct sample_core *core, u64 clock)
 {
-	u32 cpumode = at->h.misc & PERF_RECORD_MISC_CPUMODE_MASK, n;
+	u32 cpumode = at->h.misc & PERF_RECORD_MISC_CPUMODE_MASK, n, leader;
+	struct window window;
 	struct sample s;
 
 	if (sample_decode(&e->layout, cursor_over(at->p, at->h.size, p->s->src->swap), &s)) {
 		p->undecodable[worker]++;
+		return;
+	}
+	leader = window_pass_take(p->windows, p->s, e, &s, &window);
+	if (leader != ID_NONE) {
+		core->period = window.weight;
+		collector_add_window(p->collectors[worker], leader, cpumode, core, clock, &window);
 		return;
 	}
 	vec_reserve(&p->members, s.read.nr);
@@ -87,6 +96,8 @@ static void collect_block(void *ctx, u32 worker, u32 unit)
 	while (offset < s->blocks.v[unit].end && source_next(s->src, &offset, &at, NULL))
 		if (at.h.type == PERF_RECORD_SAMPLE)
 			add_sample(p, worker, &at);
+		else
+			window_pass_note(p->windows, s, &at);
 	if (!worker && unit % 16 == 0)
 		session_progress(s, "processing", unit, s->blocks.n);
 }
@@ -122,7 +133,7 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 }
 
 /* The workers' results become the profile's; threads that no record named get their made-up names. */
-static void take_results(struct profile *p, struct collected *r)
+static void take_results(struct profile *p, const struct window_pass *windows, struct collected *r)
 {
 	for (u32 i = 0; i < p->evlist->events.n; i++) {
 		struct profile_event e = { .event = i, .weight = r->weights[i], .samples = r->samples[i] };
@@ -131,6 +142,8 @@ static void take_results(struct profile *p, struct collected *r)
 		if (!r->samples[i])
 			continue;
 		tree_finish(&r->trees[i], &e.tree);
+		if (r->windows[i].members)
+			e.windows = window_pass_result(windows, i, &r->windows[i]);
 		for (size_t g = 0; g < e.tree.groups.n; g++) {
 			u32 *comm = &e.tree.groups.v[g].comm;
 			char name[16];
@@ -163,7 +176,8 @@ static void slice_time(struct session *s, struct profile *p)
 }
 
 /* The workers' results become one, and the profile's. Their trees are gone through once, renaming frames on the way. */
-static void join_results(struct session *s, struct profile *p, struct collector **collectors, u32 workers)
+static void join_results(struct session *s, struct profile *p, const struct window_pass *windows,
+			 struct collector **collectors, u32 workers)
 {
 	u32 nr_trees = (u32)p->evlist->events.n;
 	struct collected **parts = mem_zalloc(workers * sizeof(*parts)), all, *to;
@@ -178,7 +192,7 @@ static void join_results(struct session *s, struct profile *p, struct collector 
 	to = renames ? &all : parts[0];
 	for (u32 i = renames ? 0 : 1; i < workers; i++)
 		collected_merge(to, parts[i], nr_trees, renames ? &rename : NULL);
-	take_results(p, to);
+	take_results(p, windows, to);
 	collected_free(&all, nr_trees);
 	for (u32 i = 0; i < workers; i++)
 		collector_free(collectors[i]);
@@ -187,15 +201,17 @@ static void join_results(struct session *s, struct profile *p, struct collector 
 	free(parts);
 }
 
-static int collect(struct session *s, const struct sample_filter *filter, struct profile *p)
+static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows,
+		   struct profile *p)
 {
 	u32 workers = s->opts.workers;
 	struct collector_opts copts = {
 		.group_keys = p->sort_keys, .chains = p->has_chains, .filter = filter, .deferred = &s->deferred
 	};
-	struct pass pass = { .s = s };
+	struct pass pass = { .s = s, .windows = windows };
 
-	copts.by_address = p->has_inlined || p->sort_keys >> SORT_SRCLINE & 1;
+	copts.windows = window_pass_hits(windows, s);
+	copts.by_address = p->has_inlined || p->sort_keys >> SORT_SRCLINE & 1 || window_pass_by_address(windows);
 	if (p->sort_keys >> SORT_TIME & 1)
 		slice_time(s, p);
 	copts.time_slice_ns = p->time_slice_ns;
@@ -209,7 +225,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	pool_run(workers, (u32)s->blocks.n, collect_block, &pass);
 	for (u32 i = 0; i < workers; i++)
 		p->tally.undecodable += pass.undecodable[i];
-	join_results(s, p, pass.collectors, workers);
+	join_results(s, p, windows, pass.collectors, workers);
 	group_read_free(&pass.group_read);
 	vec_free(&pass.members);
 	free(pass.collectors);
@@ -233,28 +249,43 @@ static int parse_times(struct session *s, const struct pipeline_opts *o, struct 
 	return err;
 }
 
-int pipeline_profile(const struct pipeline_opts *o, struct session **session, struct profile **profile,
+static void make_rows(struct session *s, const struct pipeline_opts *o, struct profile *p)
+{
+	for (size_t i = 0; i < p->events.n; i++) {
+		struct profile_event *e = &p->events.v[i];
+
+		profile_count_stacks(p, e);
+		if (o->no_rows)
+			continue;
+		profile_make_rows(p, e, &o->rows, s->opts.workers);
+		if (e->windows)
+			profile_window_rows(p, e);
+	}
+}
+
+int pipeline_profile(const struct pipeline_opts *opts, struct session **session, struct profile **profile,
 		     const struct notify *notify)
 {
+	struct pipeline_opts o = *opts;
+	struct window_pass windows = { 0 };
 	struct timeranges times = { 0 };
 	struct sample_filter filter;
 	struct profile *p = NULL;
 	struct session *s;
 	int err;
 
-	err = session_open(&s, o->input, &o->session, notify);
+	err = session_open(&s, o.input, &o.session, notify);
 	if (err)
 		return err;
-	err = parse_times(s, o, &filter, &times);
+	err = parse_times(s, &o, &filter, &times);
 	if (!err) {
-		p = new_profile(s, o);
-		err = collect(s, &filter, p);
+		window_pass_start(&windows, s, &o);
+		p = new_profile(s, &o);
+		err = collect(s, &filter, &windows, p);
 	}
-	for (size_t i = 0; !err && i < p->events.n; i++) {
-		profile_count_stacks(p, &p->events.v[i]);
-		if (!o->no_rows)
-			profile_make_rows(p, &p->events.v[i], &o->rows, s->opts.workers);
-	}
+	if (!err)
+		make_rows(s, &o, p);
+	window_pass_free(&windows);
 	timeranges_free(&times);
 	if (err) {
 		profile_free(p);

@@ -6,7 +6,17 @@
 #define PIPELINE_H
 
 #include "agg/collector.h"
+#include "agg/window_rows.h"
 #include "session.h"
+
+/* What becomes of windows (attrib/window.h), where the recording has any. */
+struct window_opts {
+	enum attribution attribution;
+	struct code_range range;
+	bool default_sort; /* one row per function, whatever sort_order says */
+	bool chains;	   /* stacks are wanted, too */
+	bool children;	   /* totals are; else they are not shown, whatever pipeline_opts.children says */
+};
 
 struct pipeline_opts {
 	struct session_opts session;
@@ -21,6 +31,9 @@ struct pipeline_opts {
 	const char *time; /* --time text (base/timerange.h), or NULL */
 	struct row_filter rows;
 	u64 time_slice_ns; /* for SORT_TIME; 0: a 100th of the recording */
+	/* NULL: windows are not looked for, and members of a group are events like others. Else the events of a group with
+	 * windows have one table together, that of its leader. */
+	const struct window_opts *windows;
 };
 
 /* On success both are the caller's: profile_free before session_close. Errors are noted. */

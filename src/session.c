@@ -60,7 +60,7 @@ static u64 clock_of(const struct session *s, const struct record *r)
 	return r->sid.time == UINT64_MAX ? 0 : r->sid.time;
 }
 
-static int decode(const struct session *s, const struct source_record *at, struct record *out)
+int session_decode(const struct session *s, const struct source_record *at, struct record *out)
 {
 	const struct trailer_layout *trailer = evlist_trailer(&s->src->events, at->p, at->h.size, s->src->swap);
 
@@ -130,7 +130,7 @@ static void note_record(void *ctx, const struct source_record *at)
 		s->tally.unknown_records++;
 		return;
 	}
-	if (decode(s, at, &r)) {
+	if (session_decode(s, at, &r)) {
 		s->tally.broken_records++;
 		return;
 	}
@@ -187,7 +187,7 @@ static bool is_seen(struct first_pass *f, u64 offset)
 	struct source_record at;
 	struct record r;
 
-	if (!source_next(f->s->src, &offset, &at, NULL) || decode(f->s, &at, &r))
+	if (!source_next(f->s->src, &offset, &at, NULL) || session_decode(f->s, &at, &r))
 		return false;
 	switch (at.h.type) {
 	case PERF_RECORD_COMM:
@@ -269,7 +269,7 @@ static void apply_side_band(struct first_pass *f)
 			continue;
 		}
 		offset = next->offset;
-		if (source_next(s->src, &offset, &at, NULL) && !decode(s, &at, &r))
+		if (source_next(s->src, &offset, &at, NULL) && !session_decode(s, &at, &r))
 			procs_apply(s->procs, &r, next->clock);
 		if (--f->side.n % GIVE_BACK == 0)
 			f->side.v = mem_realloc(f->side.v, f->side.n, sizeof(*f->side.v));

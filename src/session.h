@@ -51,6 +51,9 @@ void session_forget_processes(struct session *s);
 /* Tells whoever asked for progress. */
 void session_progress(const struct session *s, const char *what, u64 done, u64 total);
 
+/* A record that is no sample, with its trailer; 0 or a negative enum err, which is not noted. */
+int session_decode(const struct session *s, const struct source_record *at, struct record *out);
+
 /* The event of a sample record; NULL when its id is unknown or its samples cannot be decoded. */
 const struct event *session_sample_event(const struct session *s, const struct source_record *at);
 

@@ -29,7 +29,7 @@ struct hit {
 	struct thread_view t;
 	struct tree_group g;
 	u32 tree, cpumode;
-	bool at_leaf;
+	bool at_leaf, ends_window;
 	u64 callers_hash;
 	u32 parent, frame;
 };
@@ -44,6 +44,7 @@ struct collector {
 	struct caller_slot *callers;
 	struct stack_slot *stacks;
 	struct hit batch[BATCH];
+	struct window windows[BATCH]; /* of those hits that end one */
 	u32 nr_batch;
 };
 
@@ -251,6 +252,14 @@ static void count(struct collected *r, u32 event, const struct sample_core *s)
 	r->tally.last_time = MAX(r->tally.last_time, s->time);
 }
 
+static void add_window(struct collector *c, u32 i, u32 node)
+{
+	const struct hit *h = &c->batch[i];
+
+	window_hits_add(c->opts.windows, &c->windows[i], &(struct hit_place){ h->parent, h->frame, node },
+			&c->result.windows[h->tree]);
+}
+
 /* In three steps over the whole batch, each bringing in what the next one reads. */
 static void finish_batch(struct collector *c)
 {
@@ -262,14 +271,17 @@ static void finish_batch(struct collector *c)
 	}
 	for (u32 i = 0; i < c->nr_batch; i++) {
 		struct hit *h = &c->batch[i];
+		u32 node = tree_add(&c->result.trees[h->tree], h->parent, h->frame, h->s.period, 1);
 
-		tree_add(&c->result.trees[h->tree], h->parent, h->frame, h->s.period, 1);
+		if (h->ends_window)
+			add_window(c, i, node);
 		count(&c->result, h->tree, &h->s);
 	}
 	c->nr_batch = 0;
 }
 
-void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sample_core *s, u64 clock)
+void collector_add_window(struct collector *c, u32 event, u32 cpumode, const struct sample_core *s, u64 clock,
+			  const struct window *w)
 {
 	const struct thread_view *t = resolver_thread(c->resolver, s->pid, s->tid, clock);
 	struct hit *h = &c->batch[c->nr_batch];
@@ -288,6 +300,9 @@ void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sam
 	h->tree = tree;
 	h->g = group_of(c, event, s, t);
 	h->at_leaf = starts_at_leaf(s, cpumode);
+	h->ends_window = w && c->opts.windows;
+	if (h->ends_window)
+		c->windows[c->nr_batch] = *w;
 	h->callers_hash = callers_hash(c, &h->g, h->tree, cpumode, s, t, h->at_leaf);
 	__builtin_prefetch(&c->callers[h->callers_hash % CALLER_CACHE]);
 	resolver_prefetch(c->resolver, t, cpumode, s->ip);
@@ -295,9 +310,16 @@ void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sam
 		finish_batch(c);
 }
 
+void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sample_core *s, u64 clock)
+{
+	collector_add_window(c, event, cpumode, s, clock, NULL);
+}
+
 struct collected *collector_result(struct collector *c)
 {
 	finish_batch(c);
+	if (c->opts.windows)
+		window_hits_flush(c->opts.windows);
 	return &c->result;
 }
 
@@ -308,13 +330,17 @@ void collected_init(struct collected *c, u32 nr_trees)
 	c->weights = mem_zalloc(nr_trees * sizeof(u64));
 	c->hidden = mem_zalloc(nr_trees * sizeof(u64));
 	c->samples = mem_zalloc(nr_trees * sizeof(u64));
+	c->windows = mem_zalloc(nr_trees * sizeof(*c->windows));
 }
 
 void collected_free(struct collected *c, u32 nr_trees)
 {
 	for (u32 i = 0; i < nr_trees; i++)
 		tree_builder_free(&c->trees[i]);
+	for (u32 i = 0; i < nr_trees; i++)
+		window_sums_free(&c->windows[i]);
 	free(c->trees);
+	free(c->windows);
 	free(c->weights);
 	free(c->hidden);
 	free(c->samples);
@@ -323,7 +349,12 @@ void collected_free(struct collected *c, u32 nr_trees)
 void collected_merge(struct collected *to, struct collected *from, u32 nr_trees, const struct tree_rename *rename)
 {
 	for (u32 i = 0; i < nr_trees; i++) {
-		if (from->trees[i].links.n)
+		if (from->windows[i].members) {
+			u32 *at = tree_merge_nodes(&to->trees[i], &from->trees[i], rename);
+
+			window_sums_merge(&to->windows[i], &from->windows[i], at);
+			free(at);
+		} else if (from->trees[i].links.n)
 			tree_merge(&to->trees[i], &from->trees[i], rename);
 		to->weights[i] += from->weights[i];
 		to->hidden[i] += from->hidden[i];

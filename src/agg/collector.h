@@ -14,6 +14,7 @@
 #define AGG_COLLECTOR_H
 
 #include "agg/profile.h"
+#include "agg/window_hits.h"
 #include "attrib/resolver.h"
 #include "base/timerange.h"
 
@@ -35,6 +36,7 @@ struct collector_opts {
 	u64 first_time;
 	const struct sample_filter *filter;	/* or NULL */
 	const struct deferred_chains *deferred; /* or NULL */
+	struct window_hits *windows;		/* or NULL; this collector's */
 };
 
 struct collector;
@@ -47,11 +49,16 @@ void collector_free(struct collector *c);
 /* clock: the sample's time, or its offset where the recording has no times. */
 void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sample_core *s, u64 clock);
 
+/* The same for a sample that ends a window. */
+void collector_add_window(struct collector *c, u32 event, u32 cpumode, const struct sample_core *s, u64 clock,
+			  const struct window *w);
+
 /* What was added so far. tally holds samples, filtered and times only. */
 struct collected {
 	struct tree_builder *trees; /* one per event, of the evlist (with SORT_EVENT all samples go into the first) */
 	u64 *weights, *samples;
-	u64 *hidden; /* weights of what filters on comm, pid and tid left out */
+	u64 *hidden;		     /* weights of what filters on comm, pid and tid left out */
+	struct window_sums *windows; /* one per event, of its tree's nodes */
 	struct tally tally;
 };
 struct collected *collector_result(struct collector *c);

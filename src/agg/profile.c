@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agg/window_rows.h"
+
 /* "[libc.so.6+0x1234]"; a name that has brackets of its own keeps one pair. Large tables have many of them: no printf. */
 static void print_offset(const char *dso, u64 addr, char *buf, size_t size)
 {
@@ -106,6 +108,7 @@ void profile_free(struct profile *p)
 		free(e->row_of);
 		free(e->row_nodes);
 		free(e->row_first);
+		profile_windows_free(e->windows);
 	}
 	vec_free(&p->events);
 	free(p);

@@ -50,7 +50,8 @@ struct profile_event {
 	 */
 	u32 *row_of;
 	u32 *row_nodes;
-	u32 *row_first; /* rows.n + 1 of them, in row_nodes */
+	u32 *row_first;			 /* rows.n + 1 of them, in row_nodes */
+	struct profile_windows *windows; /* that its samples end (agg/window_rows.h), or NULL */
 };
 
 /* What the head of every report states. */

@@ -156,7 +156,7 @@ static u32 add_renamed(struct tree_builder *b, u32 node, u32 frame, const struct
 	return tree_add(b, node, frames[n - 1], sums->self, sums->samples);
 }
 
-void tree_merge(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename)
+u32 *tree_merge_nodes(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename)
 {
 	u32 *at = mem_realloc(NULL, from->links.n + 1, sizeof(*at));
 
@@ -171,8 +171,13 @@ void tree_merge(struct tree_builder *b, struct tree_builder *from, const struct 
 		at[i] = l->parent ? add_renamed(b, at[l->parent], l->frame, &from->sums[i], rename) :
 				    tree_group(b, &from->groups.v[l->frame]);
 	}
-	free(at);
 	tree_builder_free(from);
+	return at;
+}
+
+void tree_merge(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename)
+{
+	free(tree_merge_nodes(b, from, rename));
 }
 
 void tree_weigh_frames(const struct tree_builder *b, u64 *weight)

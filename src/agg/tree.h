@@ -73,6 +73,8 @@ struct tree_rename {
 };
 /* Adds all of `from` into `b`, and empties `from`. rename NULL: frames stay what they are. */
 void tree_merge(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename);
+/* The same; returns, per node of `from`, the node of b that it became (the innermost of several). Caller frees. */
+u32 *tree_merge_nodes(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename);
 /* Adds, to weight[frame] of each frame, the totals of its nodes. b is settled. */
 void tree_weigh_frames(const struct tree_builder *b, u64 *weight);
 /* Makes the tree, and empties b. */

@@ -144,12 +144,17 @@ static void new_group(struct windows *w, const struct evlist *l, u32 event, cons
 	const struct event *e = &l->events.v[event];
 	struct window_group g = { .leader = event, .nr = r->nr, .short_max = e->attr.sample_period / 2 };
 
-	for (u32 i = 0; i < r->nr; i++)
+	for (u32 i = 0; i < r->nr; i++) {
 		g.events[i] = map_get(&l->by_id, read_id(r, i));
+		g.roles[i] =
+			(u8)MIN(event_role_of(&l->events.v[g.events[i]].attr, l->events.v[g.events[i]].name, w->arm),
+				(u32)NR_ROLES);
+	}
 	g.per_thread = e->attr.flags & ATTR_INHERIT && e->attr.sample_type & PERF_SAMPLE_TID;
 	if (w->settled)
 		settle_group(&g, l);
 	map_set(&w->by_event, g.events[0], (u32)w->groups.n);
+	map_set(&w->by_leader, event, (u32)w->groups.n);
 	vec_push(&w->groups, g);
 }
 
@@ -173,8 +178,11 @@ static u32 group_of(struct windows *w, const struct evlist *l, u32 event, const 
 		if (map_get(&l->by_id, read_id(r, i)) == ID_NONE)
 			return ID_NONE;
 	first = map_get(&l->by_id, read_id(r, 0));
-	if (map_get(&w->by_event, first) == ID_NONE)
+	if (map_get(&w->by_event, first) == ID_NONE) {
+		if (map_get(&w->by_leader, event) != ID_NONE)
+			return ID_NONE;
 		new_group(w, l, event, r);
+	}
 	group = map_get(&w->by_event, first);
 	return same_members(&w->groups.v[group], l, r) ? group : ID_NONE;
 }
@@ -347,6 +355,7 @@ void windows_free(struct windows *w)
 	forget_values(w);
 	vec_free(&w->groups);
 	map_free(&w->by_event);
+	map_free(&w->by_leader);
 }
 
 /* The number that the term `name` has among those between the slashes; false when it is not there. */

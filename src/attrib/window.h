@@ -15,6 +15,7 @@
 #ifndef ATTRIB_WINDOW_H
 #define ATTRIB_WINDOW_H
 
+#include "codec/event_role.h"
 #include "codec/evlist.h"
 #include "codec/schedule.h"
 
@@ -58,6 +59,7 @@ struct window_group {
 	u32 leader; /* whose samples end windows (of twins: the first) */
 	u32 nr;
 	u32 events[WINDOW_MEMBERS]; /* in the order of the values */
+	u8 roles[WINDOW_MEMBERS];   /* enum event_role of each; NR_ROLES: none */
 	u8 mode;		    /* enum window_mode */
 	struct schedule schedule;   /* as the event's name states it; zeros where it does not */
 	u64 short_max;		    /* longer windows are long ones */
@@ -71,7 +73,8 @@ struct window_slot;
 
 struct windows {
 	VEC(struct window_group) groups;
-	struct map by_event; /* of a group's first member -> group */
+	struct map by_event;  /* of a group's first member -> group */
+	struct map by_leader; /* likewise of its leader: an event leads one group */
 	VEC(struct window_slot) slots;
 	VEC(u64) values; /* last ones of each slot */
 	struct map by_counters;
@@ -79,6 +82,7 @@ struct windows {
 	struct map last_threads;
 	struct map throttles, losses; /* id, CPU -> how many */
 	u32 all_throttles, all_losses, unknown_throttles, unknown_losses;
+	bool arm; /* raw event numbers are Arm's; set before the first sample */
 	bool settled;
 };
 

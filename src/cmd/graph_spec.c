@@ -96,6 +96,7 @@ int graph_spec_set(void *field, const char *text, const struct notify *to)
 	u32 numbers = 0;
 	int err = 0;
 
+	g->given = true;
 	while (text && *text && !err) {
 		size_t len = strcspn(text, ", ");
 

@@ -11,6 +11,7 @@ struct graph_spec {
 	enum graph_value value;
 	double min; /* percent */
 	u32 limit;
+	bool given;	      /* the user said something of graphs */
 	bool ordered, caller; /* caller holds when ordered: the user named an order */
 };
 

@@ -22,7 +22,11 @@ struct config {
 	int children; /* -1: as the recording suggests */
 	enum percentage percentage;
 	double percent_limit;
-	bool limited;
+	bool limited, no_metrics;
+	const char *metric_sets, *metric_columns;
+	struct opt_list own_metrics;
+	enum attribution attribution;
+	struct code_range range;
 	u32 max_stack, verbose;
 	u64 time_slice_ms;
 	bool inverted, samples, period, csv, json, force, stdio, inlines, info, header, header_only, quiet, dump,
@@ -44,6 +48,68 @@ static int set_percent_limit(void *field, const char *text, const struct notify 
 	if (end == text || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 100))
 		return notify_error(to, ERR_USAGE, "option --percent-limit: '%s' is not a percentage", text);
 	*(double *)field = v;
+	return 0;
+}
+
+/* --metrics SET,.. or --no-metrics; the field is the config. */
+static int set_metrics(void *field, const char *text, const struct notify *to)
+{
+	struct config *c = field;
+
+	(void)to;
+	c->no_metrics = !strcmp(text, "no");
+	c->metric_sets = c->no_metrics ? NULL : text;
+	return 0;
+}
+
+static const char *const attributions[NR_ATTRIBUTIONS] = {
+	[ATTRIBUTION_DISCARD] = "discard",
+	[ATTRIBUTION_KEEP] = "keep",
+	[ATTRIBUTION_CALLCHAIN] = "callchain",
+	[ATTRIBUTION_RETURNS] = "returns",
+};
+
+static int set_attribution(void *field, const char *text, const struct notify *to)
+{
+	for (u32 i = 0; i < NR_ATTRIBUTIONS; i++)
+		if (!strcmp(text, attributions[i])) {
+			*(enum attribution *)field = i;
+			return 0;
+		}
+	return notify_error(to, ERR_USAGE, "option --attribution: '%s' is not one of discard, keep, callchain, returns",
+			    text);
+}
+
+/* START-END or START,END: hexadecimal with 0x, as code addresses of one shared object. */
+static int set_address_range(void *field, const char *text, const struct notify *to)
+{
+	struct code_range *r = field;
+	char *end;
+
+	r->start = strtoull(text, &end, 0);
+	r->end = *end == '-' || *end == ',' ? strtoull(end + 1, &end, 0) : 0;
+	if (*end || r->end <= r->start)
+		return notify_error(to, ERR_USAGE, "option --address-range: '%s' is not START-END", text);
+	return 0;
+}
+
+/* FILE:LINE or FILE:FIRST-LAST. */
+static int set_source_line(void *field, const char *text, const struct notify *to)
+{
+	struct code_range *r = field;
+	const char *colon = strrchr(text, ':');
+	char *end;
+
+	if (!colon || colon == text)
+		return notify_error(to, ERR_USAGE, "option --source-line: '%s' is not FILE:LINE or FILE:FIRST-LAST",
+				    text);
+	r->first_line = r->last_line = (u32)strtoul(colon + 1, &end, 10);
+	if (*end == '-')
+		r->last_line = (u32)strtoul(end + 1, &end, 10);
+	if (*end || !r->first_line || r->last_line < r->first_line)
+		return notify_error(to, ERR_USAGE, "option --source-line: '%s' is not FILE:LINE or FILE:FIRST-LAST",
+				    text);
+	r->file = mem_strndup(text, (size_t)(colon - text));
 	return 0;
 }
 
@@ -85,6 +151,19 @@ static const struct opt opts[] = {
 	OPT('t', "field-separator", OPT_STRING, separator, "CHAR", "part columns by CHAR, unaligned"),
 	OPT(0, "csv", OPT_FLAG, csv, NULL, "print CSV"),
 	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
+	{ 0, "metrics", OPT_CALL, 0, "SETS",
+	  "which ratios of windows are shown: basic, ipc, branch, cache, tlb, stalls, topdown, all", .set = set_metrics,
+	  .no = true },
+	OPT(0, "metric", OPT_LIST, own_metrics, "NAME=FORMULA", "one more, like 'MPKI=cache-misses/instructions*1000'"),
+	OPT(0, "columns", OPT_STRING, metric_columns, "NAMES",
+	    "these metrics in this order; also windows, kept, discarded"),
+	{ 0, "attribution", OPT_CALL, offsetof(struct config, attribution), "MODE",
+	  "windows that count: discard (default; both ends in one function), keep, callchain, returns",
+	  .set = set_attribution },
+	{ 0, "address-range", OPT_CALL, offsetof(struct config, range), "START-END",
+	  "only windows within these addresses of a file", .set = set_address_range },
+	{ 0, "source-line", OPT_CALL, offsetof(struct config, range), "FILE:LINE[-LINE]",
+	  "only windows within these source lines", .set = set_source_line },
 	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; who owns the recording does not matter"),
 	OPT(0, "stdio", OPT_FLAG, stdio, NULL, "print text (what is done anyway)"),
 	OPT(0, "header", OPT_FLAG, header, NULL, "show what is known about the recording first"),
@@ -131,8 +210,8 @@ static int note_unknown_column(const char *option, const char *name, const struc
 	return err;
 }
 
-/* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown anyway. */
-static int apply_sort(const char *text, struct selected *s, const struct notify *to)
+/* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown anyway; a metric orders the rows. */
+static int apply_sort(const char *text, struct selected *s, struct report_opts *o, const struct notify *to)
 {
 	static const u8 usual[] = { COLUMN_COMM, COLUMN_DSO, COLUMN_SYMBOL };
 	struct name_list names = split_names(text && *text == '+' ? text + 1 : text, &s->arena);
@@ -142,9 +221,12 @@ static int apply_sort(const char *text, struct selected *s, const struct notify 
 	for (u32 i = 0; i < names.n; i++) {
 		u32 column = column_find(names.v[i], strlen(names.v[i]));
 
-		if (column == ID_NONE)
+		if (column != ID_NONE)
+			add_key(&s->pipeline, column);
+		else if (s->pipeline.windows && !o->wanted.sort && metric_name_possible(names.v[i], &o->wanted))
+			o->wanted.sort = names.v[i];
+		else
 			return note_unknown_column("--sort", names.v[i], to);
-		add_key(&s->pipeline, column);
 	}
 	return 0;
 }
@@ -196,15 +278,35 @@ static bool shows(const struct report_opts *o, u32 column)
 	return false;
 }
 
+/* What is shown of windows, where the recording has any. */
+static void resolve_windows(const struct config *c, struct selected *s, struct report_opts *o, struct window_opts *w)
+{
+	o->wanted.sets = split_names(c->metric_sets, &s->arena);
+	o->wanted.columns = split_names(c->metric_columns, &s->arena);
+	o->wanted.own = (struct name_list){ c->own_metrics.v, c->own_metrics.n };
+	o->paths = c->graph.given && c->graph.style != GRAPH_NONE;
+	*w = (struct window_opts){ .attribution = c->attribution,
+				   .range = c->range,
+				   .default_sort = !c->sort,
+				   .chains = o->paths,
+				   .children = c->children == 1 };
+	if (!c->no_metrics && !only_fields(c))
+		s->pipeline.windows = w;
+}
+
 /* Everything that can be settled before the recording is read. */
-static int resolve_options(const struct config *c, struct selected *s, struct report_opts *o, const struct notify *to)
+static int resolve_options(const struct config *c, struct selected *s, struct report_opts *o, struct window_opts *w,
+			   const struct notify *to)
 {
 	int err = select_resolve(&c->select, s, to);
 
+	if (!err)
+		resolve_windows(c, s, o, w);
 	if (!err && only_fields(c))
 		err = apply_fields(c->fields, s, o, to);
 	if (!err && (c->sort || !only_fields(c)))
-		err = apply_sort(c->sort, s, to);
+		err = apply_sort(c->sort, s, o, to);
+	w->default_sort |= !s->pipeline.nr_sort;
 	if (!err && c->fields && !only_fields(c))
 		err = apply_fields(c->fields, s, o, to);
 	if (!err && c->widths)
@@ -333,6 +435,21 @@ static int show_header(const struct config *c, const struct notify *to)
 	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* What the options say of metrics, on what the recording has. */
+static int settle_metrics(const struct profile *p, struct report_opts *o, const struct notify *to)
+{
+	const struct metrics_opts *w = &o->wanted;
+	int err;
+
+	o->metrics = report_metrics_make(p, o, to, &err);
+	if (err || o->metrics || !p->events.n || (!w->sort && !w->sets.n && !w->own.n && !w->columns.n))
+		return err;
+	return notify_error(
+		to, ERR_USAGE,
+		"the recording has no windows to make metrics of: record a group that reads its counters, like "
+		"-e '{cycles,instructions}:S'");
+}
+
 static int read_and_write(const struct command_ctx *ctx, const struct config *c, struct selected *s,
 			  struct report_opts *o)
 {
@@ -347,6 +464,13 @@ static int read_and_write(const struct command_ctx *ctx, const struct config *c,
 	s->pipeline.session.progress_ctx = &progress;
 	o->workers = s->pipeline.session.workers;
 	err = pipeline_profile(&s->pipeline, &session, &profile, &progress.notify);
+	if (!err) {
+		err = settle_metrics(profile, o, &progress.notify);
+		if (err) {
+			profile_free(profile);
+			session_close(session);
+		}
+	}
 	if (err) {
 		progress_stop(&progress);
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
@@ -359,6 +483,7 @@ static int read_and_write(const struct command_ctx *ctx, const struct config *c,
 		write_report(ctx, c, session, profile, o, &out.bytes);
 	status = output_close(&out, ctx->notify) ? EXIT_FAILURE : EXIT_SUCCESS;
 	if (CMD_FREES) {
+		report_metrics_free((struct report_metrics *)o->metrics, profile);
 		profile_free(profile);
 		session_close(session);
 	}
@@ -369,6 +494,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 {
 	struct config c = *(const struct config *)config;
 	struct report_opts o = { 0 };
+	struct window_opts windows;
 	struct selected s;
 	int status;
 
@@ -385,11 +511,12 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 		c.select.symbol_part = argv[0];
 	if (c.header_only)
 		return show_header(&c, ctx->notify);
-	if (resolve_options(&c, &s, &o, ctx->notify)) {
+	if (resolve_options(&c, &s, &o, &windows, ctx->notify)) {
 		selected_free(&s);
 		return 2;
 	}
 	status = read_and_write(ctx, &c, &s, &o);
+	free((char *)c.range.file);
 	selected_free(&s);
 	return status;
 }

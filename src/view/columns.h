@@ -39,7 +39,8 @@ struct row_view {
 	struct profile *profile;
 	struct profile_event *event;
 	const struct row *row;
-	bool long_names; /* DSOs by their paths */
+	const double *windows; /* the row's block (agg/window_sums.h), or NULL */
+	bool long_names;       /* DSOs by their paths */
 };
 
 struct column {

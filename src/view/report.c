@@ -3,6 +3,8 @@
 #include "view/report.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 void report_default_columns(const struct profile *p, bool samples, bool period, struct report_opts *o)
 {
@@ -16,6 +18,67 @@ void report_default_columns(const struct profile *p, bool samples, bool period, 
 		o->columns[o->nr_columns++] = COLUMN_PERIOD;
 	for (u32 i = 0; i < p->nr_sort; i++)
 		o->columns[o->nr_columns++] = (u8)column_of_key(p->sort_order[i]);
+}
+
+struct report_metrics *report_metrics_make(const struct profile *p, const struct report_opts *o,
+					   const struct notify *to, int *err)
+{
+	struct report_metrics *m = NULL;
+
+	*err = 0;
+	for (size_t i = 0; i < p->events.n && !*err; i++) {
+		const struct profile_event *e = &p->events.v[i];
+
+		if (!e->windows)
+			continue;
+		m = m ? m : mem_zalloc((p->events.n + 1) * sizeof(*m));
+		*err = metric_table_make(&m[i].table, p->evlist, e->windows, &o->wanted, to);
+		if (!*err)
+			m[i].order = metric_order(&m[i].table, (u32)e->rows.n);
+	}
+	if (*err) {
+		report_metrics_free(m, p);
+		return NULL;
+	}
+	return m;
+}
+
+void report_metrics_free(struct report_metrics *m, const struct profile *p)
+{
+	for (size_t i = 0; m && i < p->events.n; i++)
+		free(m[i].order);
+	free(m);
+}
+
+struct report_opts report_event_opts(const struct report_opts *o, size_t event)
+{
+	struct report_opts with = *o;
+	u32 at = 0, n, keys;
+
+	if (!o->metrics || !o->metrics[event].order)
+		return with;
+	with.now = &o->metrics[event];
+	with.graph = GRAPH_NONE;
+	while (at < o->nr_columns && columns[o->columns[at]].sort_key < 0)
+		at++;
+	keys = o->nr_columns - at;
+	n = MIN(with.now->table.nr_columns, REPORT_MAX_COLUMNS - o->nr_columns);
+	memmove(with.columns + at + n, with.columns + at, keys);
+	memmove(with.widths + at + n, with.widths + at, keys * sizeof(*with.widths));
+	for (u32 i = 0; i < n; i++) {
+		with.columns[at + i] = (u8)(REPORT_METRIC + i);
+		with.widths[at + i] = 0;
+	}
+	with.nr_columns += n;
+	return with;
+}
+
+void report_set_row(struct row_view *v, const struct report_opts *o, size_t i)
+{
+	size_t row = o->now ? o->now->order[i] : i;
+
+	v->row = &v->event->rows.v[row];
+	v->windows = o->now ? profile_window_row(v->event->windows, row) : NULL;
 }
 
 u64 report_whole(const struct profile_event *e, const struct report_opts *o)

@@ -7,6 +7,7 @@
 #define VIEW_REPORT_H
 
 #include "view/columns.h"
+#include "view/metrics.h"
 
 enum graph_style {
 	GRAPH_NONE,
@@ -18,7 +19,14 @@ enum graph_style {
 
 enum graph_value { GRAPH_PERCENT, GRAPH_PERIOD };
 
-#define REPORT_MAX_COLUMNS 32
+#define REPORT_MAX_COLUMNS 64
+#define REPORT_METRIC NR_COLUMNS /* in a list of columns: + i, the i-th column of the event's metrics */
+
+/* How an event with windows is shown. */
+struct report_metrics {
+	struct metric_table table;
+	u32 *order; /* of its rows */
+};
 
 struct report_opts {
 	u8 columns[REPORT_MAX_COLUMNS]; /* enum column_id, as shown */
@@ -41,7 +49,24 @@ struct report_opts {
 	bool quiet; /* no lines that begin with # */
 	bool color;
 	char separator; /* fields are parted by it and not padded; 0: aligned columns */
+
+	struct metrics_opts wanted;	      /* for report_metrics_make */
+	bool paths;			      /* below a row with windows, those of each of its stacks */
+	const struct report_metrics *metrics; /* by event of the profile, or NULL: nothing is shown of windows */
+	const struct report_metrics *now;     /* of the event that is written (report_event_opts), or NULL */
 };
+
+/* Settles what is shown of windows. NULL, with *err 0, when no event has any. Free it with report_metrics_free. */
+struct report_metrics *report_metrics_make(const struct profile *p, const struct report_opts *o,
+					   const struct notify *to, int *err);
+void report_metrics_free(struct report_metrics *m, const struct profile *p);
+/* The options for one event of p: with its metrics among the columns, in front of the first key. */
+struct report_opts report_event_opts(const struct report_opts *o, size_t event);
+/* Says how the event's windows were made and what became of them; lines that begin with #. */
+void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out);
+#define REPORT_PATHS 32 /* stacks below one row, at most */
+/* Makes v that of the table's i-th row. */
+void report_set_row(struct row_view *v, const struct report_opts *o, size_t i);
 
 void report_text(struct profile *p, const struct report_opts *o, struct bytes *out);
 void report_csv(struct profile *p, const struct report_opts *o, struct bytes *out);

@@ -55,9 +55,28 @@ static size_t cut_at(const u8 *p, size_t n, u32 width)
 	return i;
 }
 
-static void render_cell(const struct row_view *v, const struct column *c, const struct report_opts *o,
-			struct bytes *raw, struct bytes *out)
+/* Columns of metrics stand behind those that all reports have. */
+static const struct column *column_at(const struct report_opts *o, u32 k)
 {
+	static const struct column metric = { .header = "", .type = COLUMN_NUMBER, .sort_key = -1 };
+
+	return o->columns[k] >= REPORT_METRIC ? &metric : &columns[o->columns[k]];
+}
+
+static u32 metric_at(const struct report_opts *o, u32 k)
+{
+	return o->now->table.columns[o->columns[k] - REPORT_METRIC];
+}
+
+static void render_cell(const struct row_view *v, u32 k, const struct report_opts *o, struct bytes *raw,
+			struct bytes *out)
+{
+	const struct column *c = column_at(o, k);
+
+	if (o->columns[k] >= REPORT_METRIC) {
+		metric_cell(&o->now->table, metric_at(o, k), v->windows, out);
+		return;
+	}
 	if (c->type == COLUMN_PERCENT) {
 		report_percent(share_of(c->number(v), report_whole(v->event, o)), 0, false, out);
 		return;
@@ -80,7 +99,7 @@ static void render_row(const struct row_view *v, const struct report_opts *o, st
 		struct cell *cell = &t->cells[k];
 
 		*cell = (struct cell){ .at = t->text.len };
-		render_cell(v, &columns[o->columns[k]], o, &t->raw, &t->text);
+		render_cell(v, k, o, &t->raw, &t->text);
 		cell->len = t->text.len - cell->at;
 		cell->width = text_width(t->text.p + cell->at, cell->len);
 	}
@@ -115,7 +134,7 @@ static void measure_unit(void *ctx, u32 worker, u32 unit)
 	struct table *t = &r->tables[worker];
 
 	for (size_t i = unit_start(r, unit); i < unit_start(r, unit + 1); i++) {
-		v.row = &v.event->rows.v[i];
+		report_set_row(&v, r->o, i);
 		if (!report_wants(&v, r->o))
 			continue;
 		render_row(&v, r->o, t);
@@ -125,10 +144,13 @@ static void measure_unit(void *ctx, u32 worker, u32 unit)
 }
 
 /* Beside totals the overhead is called "Self". */
-static const char *header_of(const struct report_opts *o, u32 column)
+static const char *header_of(const struct report_opts *o, u32 at)
 {
+	u32 column = o->columns[at];
 	bool totals = false;
 
+	if (column >= REPORT_METRIC)
+		return metric_column_name(&o->now->table, metric_at(o, at));
 	for (u32 k = 0; k < o->nr_columns; k++)
 		totals |= o->columns[k] == COLUMN_CHILDREN;
 	return column == COLUMN_OVERHEAD && totals ? "Self" : columns[column].header;
@@ -140,8 +162,8 @@ static void settle_widths(const struct rows *r)
 	const struct report_opts *o = r->o;
 
 	for (u32 k = 0; k < o->nr_columns; k++) {
-		const struct column *c = &columns[o->columns[k]];
-		u32 width = MAX((u32)c->width, (u32)strlen(header_of(o, o->columns[k])));
+		const struct column *c = column_at(o, k);
+		u32 width = MAX((u32)c->width, (u32)strlen(header_of(o, k)));
 
 		for (u32 i = 0; i < r->workers; i++)
 			width = MAX(width, r->tables[i].widths[k]);
@@ -161,7 +183,7 @@ static void write_header(const struct report_opts *o, const struct table *t, str
 {
 	bytes_char(out, '#');
 	for (u32 k = 0; k < o->nr_columns; k++) {
-		const char *header = header_of(o, o->columns[k]);
+		const char *header = header_of(o, k);
 		int pad = (int)t->widths[k] - (int)strlen(header);
 
 		if (o->separator && k)
@@ -172,10 +194,10 @@ static void write_header(const struct report_opts *o, const struct table *t, str
 			header += strspn(header, " ");
 			pad = 0;
 		}
-		if (right_aligned(&columns[o->columns[k]]))
+		if (right_aligned(column_at(o, k)))
 			bytes_repeat(out, ' ', pad);
 		bytes_put(out, header, MIN(strlen(header), pad < 0 ? (size_t)t->widths[k] : SIZE_MAX));
-		if (!right_aligned(&columns[o->columns[k]]))
+		if (!right_aligned(column_at(o, k)))
 			bytes_repeat(out, ' ', pad);
 	}
 	bytes_char(out, '\n');
@@ -208,10 +230,17 @@ static void write_separated(const struct table *t, const struct report_opts *o, 
 	bytes_char(out, '\n');
 }
 
+/* Ratios that rest on few windows are grey. */
+static bool is_faint(const struct row_view *v, const struct report_opts *o, u32 k)
+{
+	return o->color && o->columns[k] >= REPORT_METRIC && metric_at(o, k) < METRICS_MAX &&
+	       v->windows[WINDOWS_KEPT] < METRIC_FEW_WINDOWS;
+}
+
 static void write_cell(const struct table *t, const struct cell *cell, u32 k, const struct row_view *v,
 		       const struct report_opts *o, bool last, struct bytes *out)
 {
-	const struct column *c = &columns[o->columns[k]];
+	const struct column *c = column_at(o, k);
 	const u8 *p = t->text.p + cell->at;
 	int pad = (int)t->widths[k] - (int)cell->width;
 
@@ -221,7 +250,11 @@ static void write_cell(const struct table *t, const struct cell *cell, u32 k, co
 	}
 	if (right_aligned(c))
 		bytes_repeat(out, ' ', pad);
+	if (is_faint(v, o, k))
+		bytes_str(out, "\033[90m");
 	bytes_put(out, p, pad < 0 ? cut_at(p, cell->len, t->widths[k]) : cell->len);
+	if (is_faint(v, o, k))
+		bytes_str(out, "\033[m");
 	if (!right_aligned(c) && !last)
 		bytes_repeat(out, ' ', pad);
 }
@@ -241,15 +274,107 @@ static void write_row(const struct row_view *v, const struct report_opts *o, str
 	report_graph(v, o, &t->room, out);
 }
 
+/* The last line of a table of windows: all rows together, of which only values are shown. */
+static void render_total(const struct rows *r, struct table *t)
+{
+	const struct report_opts *o = r->o;
+
+	t->text.len = 0;
+	for (u32 k = 0; k < o->nr_columns; k++) {
+		struct cell *cell = &t->cells[k];
+
+		*cell = (struct cell){ .at = t->text.len };
+		if (o->columns[k] >= REPORT_METRIC)
+			metric_cell(&o->now->table, metric_at(o, k), r->view.windows, &t->text);
+		else if (o->columns[k] == COLUMN_OVERHEAD)
+			report_percent(share_of(r->view.event->row_weight, report_whole(r->view.event, o)), 0, false,
+				       &t->text);
+		else if (k + 1 == o->nr_columns && column_at(o, k)->sort_key >= 0)
+			bytes_str(&t->text, "(all)");
+		cell->len = cell->width = (u32)(t->text.len - cell->at);
+	}
+}
+
+static void measure_total(struct rows *r)
+{
+	struct table *t = &r->tables[0];
+
+	r->view.windows = r->view.event->windows->total;
+	render_total(r, t);
+	for (u32 k = 0; k < r->o->nr_columns; k++)
+		t->widths[k] = MAX(t->widths[k], t->cells[k].width);
+}
+
+static void write_total(const struct rows *r)
+{
+	struct table *t = &r->tables[0];
+
+	render_total(r, t);
+	for (u32 k = 0; k < r->o->nr_columns; k++) {
+		const struct cell *cell = &t->cells[k];
+		bool left = column_at(r->o, k)->sort_key >= 0, last = k + 1 == r->o->nr_columns;
+
+		bytes_str(r->out, "  ");
+		bytes_repeat(r->out, ' ', left ? 0 : (int)t->widths[k] - (int)cell->width);
+		bytes_put(r->out, t->text.p + cell->at, cell->len);
+		bytes_repeat(r->out, ' ', left && !last ? (int)t->widths[k] - (int)cell->width : 0);
+	}
+	bytes_char(r->out, '\n');
+}
+
+/* "[.] leaf < caller < its caller": the stack that ends in a node. */
+static void put_path(const struct row_view *v, u32 node, struct bytes *out)
+{
+	const struct tree_node *nodes = v->event->tree.nodes.v;
+	char made_up[PROFILE_MADE_UP];
+
+	bytes_str(out, "   ");
+	for (u32 up = nodes[node].parent; up && nodes[up].parent; up = nodes[up].parent) {
+		const char *name = profile_frame_name(v->profile, nodes[up].frame, made_up, sizeof(made_up));
+
+		bytes_str(out, " < ");
+		bytes_plain(out, name, strlen(name));
+	}
+}
+
+/* Below a row: its stacks, each with what its windows say. */
+static void write_paths(const struct row_view *v, const struct report_opts *o, struct table *t, struct bytes *out)
+{
+	struct window_path paths[REPORT_PATHS];
+	u32 max = o->graph_limit ? MIN(o->graph_limit, REPORT_PATHS) : REPORT_PATHS;
+	u32 n = profile_window_paths(v->profile, v->event, (u32)(v->row - v->event->rows.v), paths, max);
+
+	for (u32 i = 0; n > 1 && i < n; i++) {
+		struct row_view of = *v;
+
+		of.windows = paths[i].block;
+		if (share_of((u64)of.windows[WINDOWS_SHORT], (u64)v->windows[WINDOWS_SHORT]) < o->graph_min)
+			break;
+		render_row(&of, o, t);
+		for (u32 k = 0; k < o->nr_columns && column_at(o, k)->sort_key < 0; k++) {
+			bytes_str(out, "  ");
+			if (o->columns[k] >= REPORT_METRIC)
+				write_cell(t, &t->cells[k], k, &of, o, false, out);
+			else
+				bytes_repeat(out, ' ', (int)t->widths[k]);
+		}
+		put_path(v, paths[i].node, out);
+		bytes_char(out, '\n');
+	}
+}
+
 static void write_unit(void *ctx, u32 worker, u32 unit, u32 slot)
 {
 	const struct rows *r = ctx;
 	struct row_view v = r->view;
 
 	for (size_t i = unit_start(r, unit); i < unit_start(r, unit + 1); i++) {
-		v.row = &v.event->rows.v[i];
-		if (report_wants(&v, r->o))
-			write_row(&v, r->o, &r->tables[worker], &r->texts[slot]);
+		report_set_row(&v, r->o, i);
+		if (!report_wants(&v, r->o))
+			continue;
+		write_row(&v, r->o, &r->tables[worker], &r->texts[slot]);
+		if (r->o->now && r->o->paths)
+			write_paths(&v, r->o, &r->tables[worker], &r->texts[slot]);
 	}
 }
 
@@ -297,8 +422,9 @@ static void write_event_head(const struct profile *p, const struct profile_event
 	bytes_printf(out, "\n# Event count (approx.): %llu\n#\n", (unsigned long long)e->weight);
 }
 
-static void write_event(struct profile *p, struct profile_event *e, const struct report_opts *o, struct bytes *out)
+static void write_event(struct profile *p, struct profile_event *e, const struct report_opts *opts, struct bytes *out)
 {
+	const struct report_opts with = report_event_opts(opts, (size_t)(e - p->events.v)), *o = &with;
 	struct rows r = { { .profile = p, .event = e, .long_names = o->long_names }, o, .out = out };
 
 	r.workers = o->workers ? o->workers : pool_default_workers();
@@ -307,12 +433,18 @@ static void write_event(struct profile *p, struct profile_event *e, const struct
 	r.texts = mem_zalloc(r.nr_slots * sizeof(*r.texts));
 	if (!o->separator)
 		pool_run(r.workers, nr_units(&r), measure_unit, &r);
+	if (o->now)
+		measure_total(&r);
 	settle_widths(&r);
 	if (!o->quiet) {
 		write_event_head(p, e, out);
+		if (o->now)
+			report_windows_head(p, e, out);
 		write_header(o, &r.tables[0], out);
 	}
 	pool_run_in_order(r.workers, nr_units(&r), r.nr_slots, write_unit, put_unit, &r);
+	if (o->now && !o->separator)
+		write_total(&r);
 	for (u32 i = 0; i < r.workers; i++) {
 		bytes_free(&r.tables[i].text);
 		bytes_free(&r.tables[i].raw);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agg/window_hits.h"
+
+#include <string.h>
+
+#define CLUSTER_MAX 16 /* windows: where no long ones lie between, a cluster ends nevertheless */
+
+/* What is known of the counters that one slot stands for. */
+struct slot_state {
+	struct hit_place last;	    /* where the last sample was taken */
+	u32 turn;		    /* of that; a hole in the turns means that samples between were filtered out */
+	u32 group, windows;	    /* of the cluster that is being added to; windows 0: none */
+	u32 node;		    /* where it lies */
+	struct window_sums *to;	    /* and in which tree */
+	u64 counts[WINDOW_MEMBERS]; /* its sums */
+	bool used;
+};
+
+enum inside { INSIDE_UNKNOWN, INSIDE_NO, INSIDE_YES };
+
+struct window_hits {
+	enum attribution mode;
+	struct code_range range;
+	struct frames *frames;
+	struct dsos *dsos;
+	const struct windows *windows;
+	VEC(struct slot_state) slots;
+	VEC(u8) inside; /* per frame, when there is a range */
+};
+
+struct window_hits *window_hits_new(enum attribution mode, const struct code_range *range, struct frames *frames,
+				    struct dsos *dsos, const struct windows *w)
+{
+	struct window_hits *h = mem_zalloc(sizeof(*h));
+
+	h->mode = mode;
+	h->range = *range;
+	h->frames = frames;
+	h->dsos = dsos;
+	h->windows = w;
+	return h;
+}
+
+void window_hits_free(struct window_hits *h)
+{
+	if (!h)
+		return;
+	vec_free(&h->slots);
+	vec_free(&h->inside);
+	free(h);
+}
+
+static bool names_file(const char *path, const char *wanted)
+{
+	size_t n = strlen(path), m = strlen(wanted);
+
+	return n >= m && !strcmp(path + n - m, wanted) && (n == m || path[n - m - 1] == '/' || wanted[0] == '/');
+}
+
+static bool in_range(struct window_hits *h, u32 frame)
+{
+	const struct code_range *r = &h->range;
+	const struct frame *f = frames_get(h->frames, frame);
+	struct source_frame at;
+
+	if (r->end && (f->addr < r->start || f->addr >= r->end))
+		return false;
+	if (!r->file)
+		return true;
+	return f->addr && dsos_source_at(h->dsos, f->dso, f->addr, &at, 1) && at.file && names_file(at.file, r->file) &&
+	       at.line >= r->first_line && at.line <= r->last_line;
+}
+
+static bool inside(struct window_hits *h, u32 frame)
+{
+	if (!h->range.end && !h->range.file)
+		return true;
+	while (h->inside.n <= frame)
+		vec_push(&h->inside, INSIDE_UNKNOWN);
+	if (h->inside.v[frame] == INSIDE_UNKNOWN)
+		h->inside.v[frame] = in_range(h, frame) ? INSIDE_YES : INSIDE_NO;
+	return h->inside.v[frame] == INSIDE_YES;
+}
+
+/* Frames may keep their address; code without a symbol has only that. */
+static bool one_function(const struct window_hits *h, u32 a, u32 b)
+{
+	const struct frame *x, *y;
+
+	if (a == b)
+		return true;
+	x = frames_get(h->frames, a);
+	y = frames_get(h->frames, b);
+	return x->sym != ID_NONE && x->sym == y->sym && x->dso == y->dso;
+}
+
+static bool returned(const struct window_hits *h, const struct window *w)
+{
+	const struct window_group *g = &h->windows->groups.v[w->group];
+
+	for (u32 i = 0; i < g->nr; i++)
+		if (g->roles[i] == ROLE_BRANCH_RETURNS)
+			return w->counts[i] > 0;
+	return false;
+}
+
+static bool agrees(struct window_hits *h, const struct window *w, const struct hit_place *from,
+		   const struct hit_place *to)
+{
+	if (!inside(h, from->frame) || !inside(h, to->frame))
+		return false;
+	switch (h->mode) {
+	case ATTRIBUTION_KEEP:
+		return true;
+	case ATTRIBUTION_CALLCHAIN:
+		return from->parent == to->parent && one_function(h, from->frame, to->frame);
+	case ATTRIBUTION_RETURNS:
+		return !returned(h, w) && one_function(h, from->frame, to->frame);
+	default:
+		return one_function(h, from->frame, to->frame);
+	}
+}
+
+static void end_cluster(struct window_hits *h, struct slot_state *s)
+{
+	if (!s->windows)
+		return;
+	window_block_add(window_sums_at(s->to, s->node), h->windows->groups.v[s->group].nr, s->counts, s->windows);
+	s->windows = 0;
+}
+
+static void keep(struct window_hits *h, struct slot_state *s, const struct window *w, u32 node, struct window_sums *to)
+{
+	u32 nr = h->windows->groups.v[w->group].nr;
+
+	if (s->windows && (s->node != node || s->to != to || s->windows == CLUSTER_MAX))
+		end_cluster(h, s);
+	if (!s->windows)
+		memset(s->counts, 0, nr * sizeof(u64));
+	for (u32 i = 0; i < nr; i++)
+		s->counts[i] += w->counts[i];
+	s->windows++;
+	s->group = w->group;
+	s->node = node;
+	s->to = to;
+}
+
+static void judge(struct window_hits *h, struct slot_state *s, const struct window *w, const struct hit_place *place,
+		  struct window_sums *to)
+{
+	bool known = s->used && s->turn + 1 == w->turn;
+	double *block;
+
+	if (w->fault == WINDOW_SOUND && !w->is_short) {
+		end_cluster(h, s);
+		return;
+	}
+	if (w->fault == WINDOW_SOUND && known && agrees(h, w, &s->last, place)) {
+		window_sums_at(to, place->node)[WINDOWS_SHORT]++;
+		keep(h, s, w, place->node, to);
+		return;
+	}
+	end_cluster(h, s);
+	if (!w->is_short && w->fault != WINDOW_FIRST && w->fault != WINDOW_BACKWARDS)
+		return;
+	block = window_sums_at(to, place->node);
+	block[WINDOWS_SHORT] += w->is_short;
+	if (w->fault == WINDOW_SOUND && known)
+		block[WINDOWS_DISCARDED]++;
+	else
+		block[WINDOWS_EXCLUDED + w->fault]++;
+}
+
+void window_hits_add(struct window_hits *h, const struct window *w, const struct hit_place *place,
+		     struct window_sums *to)
+{
+	struct slot_state *s;
+
+	while (h->slots.n <= w->slot)
+		vec_push(&h->slots, (struct slot_state){ 0 });
+	s = &h->slots.v[w->slot];
+	to->members = h->windows->groups.v[w->group].nr;
+	judge(h, s, w, place, to);
+	s->last = *place;
+	s->turn = w->turn;
+	s->used = true;
+}
+
+void window_hits_flush(struct window_hits *h)
+{
+	for (size_t i = 0; i < h->slots.n; i++)
+		end_cluster(h, &h->slots.v[i]);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Window hits: which node of the call tree a window's counts go to, if to any.
+ *
+ * A window begins where the sample before it was taken and ends with its own sample. The samples at both ends are places
+ * in the tree; the counts go to the later one when they agree in what the mode asks for, and are dropped otherwise. A
+ * dropped window still counts in WINDOWS_SHORT: rows are ranked by samples, and dropping is more frequent in short functions.
+ */
+#ifndef AGG_WINDOW_HITS_H
+#define AGG_WINDOW_HITS_H
+
+#include "agg/window_sums.h"
+#include "state/frames.h"
+
+enum attribution {
+	ATTRIBUTION_DISCARD,   /* both ends lie in one function */
+	ATTRIBUTION_KEEP,      /* whatever it began in */
+	ATTRIBUTION_CALLCHAIN, /* both ends have the same stack */
+	ATTRIBUTION_RETURNS,   /* one function, and no function returned in between (a member counts returns) */
+	NR_ATTRIBUTIONS
+};
+
+/* Restricts windows to those of which both ends lie in a piece of code. */
+struct code_range {
+	u64 start, end;	  /* DSO addresses; end 0: any */
+	const char *file; /* name, or end of the path, of a source file; NULL: any */
+	u32 first_line, last_line;
+};
+
+struct window_hits;
+
+/* Everything is borrowed. */
+struct window_hits *window_hits_new(enum attribution mode, const struct code_range *range, struct frames *frames,
+				    struct dsos *dsos, const struct windows *w);
+void window_hits_free(struct window_hits *h);
+
+/* Where a window's sample lies: the callers' node, the leaf's frame, and the node of both. */
+struct hit_place {
+	u32 parent, frame, node;
+};
+
+/* Adds the window to what `to` (of the tree that the place is in) holds. Call it for each sample of a slot that was not
+ * filtered out, in order. */
+void window_hits_add(struct window_hits *h, const struct window *w, const struct hit_place *place,
+		     struct window_sums *to);
+/* What is still held back becomes part of the sums: once, after the last one. */
+void window_hits_flush(struct window_hits *h);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Window sums: what the windows that belong to a node of a call tree, or to a row, add up to.
+ *
+ * Ratios of sums are what is shown, and how sure they are follows from the second moments. Windows of one burst are neighbours
+ * and alike, so that what is squared is not a window but a cluster: the run of windows of one burst that lie in one
+ * place. Sums are doubles: exact up to 2^53.
+ *
+ * One is a block of doubles: counts (enum window_count), then a sum per member of the group, then the upper triangle of the
+ * members' second moments.
+ */
+#ifndef AGG_WINDOW_SUMS_H
+#define AGG_WINDOW_SUMS_H
+
+#include "attrib/window.h"
+
+enum window_count {
+	WINDOWS_SHORT, /* windows that were to be measured: kept, discarded and excluded ones (not the first of a counter) */
+	WINDOWS_KEPT,	   /* whose counts are in the sums */
+	WINDOWS_DISCARDED, /* began in other code than they ended in */
+	WINDOWS_CLUSTERS,
+	WINDOWS_EXCLUDED, /* by enum window_fault, from here on; [WINDOW_SOUND]: their beginning was left out by a filter */
+	WINDOW_COUNTS = WINDOWS_EXCLUDED + NR_WINDOW_FAULTS,
+};
+
+static inline u32 window_stride(u32 members)
+{
+	return WINDOW_COUNTS + members + members * (members + 1) / 2;
+}
+static inline double window_sum(const double *block, u32 member)
+{
+	return block[WINDOW_COUNTS + member];
+}
+/* Where the moment of members a <= b stands in a block. */
+static inline u32 window_moment_at(u32 members, u32 a, u32 b)
+{
+	return WINDOW_COUNTS + members + a * members - a * (a - 1) / 2 + (b - a);
+}
+static inline double window_moment(const double *block, u32 members, u32 a, u32 b)
+{
+	return block[a <= b ? window_moment_at(members, a, b) : window_moment_at(members, b, a)];
+}
+/* Adds one cluster: what its windows counted together. */
+void window_block_add(double *block, u32 members, const u64 *counts, u32 windows);
+void window_block_merge(double *block, u32 members, const double *from);
+
+/* The blocks of a tree's nodes. A zeroed struct is empty. */
+struct window_sums {
+	u32 members; /* 0: no windows */
+	struct map by_node;
+	VEC(u32) nodes; /* of each block */
+	VEC(double) v;	/* blocks, one behind the other */
+};
+
+/* The node's block, zeroed when new; valid until the next one is made. */
+double *window_sums_at(struct window_sums *w, u32 node);
+/* The node's block, or NULL. */
+const double *window_sums_get(const struct window_sums *w, u32 node);
+/* Adds all of `from`, whose nodes are now at[node], and empties it. */
+void window_sums_merge(struct window_sums *w, struct window_sums *from, const u32 *at);
+void window_sums_free(struct window_sums *w);
+
+#endif

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view/metrics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "view/student.h"
+
+#define PER_KI(event) event "/instructions*1000"
+#define SHARE(event) event "/total:" event "*100"
+#define ALL_SLOTS "(slots-retiring+slots-bad-speculation+slots-frontend+slots-backend)"
+
+/* A name may stand in several rows: the first whose events are there is taken. */
+const struct metric_def metric_defs[] = {
+	{ "CPI", "basic", "cycles/instructions", 2, "cycles per instruction" },
+	{ "BM/KI", "basic", PER_KI("branch-misses"), 2, "mispredicted branches per 1000 instructions" },
+	{ "CM/KI", "basic", PER_KI("cache-misses"), 2, "cache misses per 1000 instructions" },
+	{ "%CM", "basic", "cache-misses/cache-references*100", 1, "percent of cache accesses that miss" },
+	{ "%CY", "basic", SHARE("cycles"), 1, "percent of all cycles" },
+	{ "%I", "basic", SHARE("instructions"), 1, "percent of all instructions" },
+	{ "%BM", "basic", SHARE("branch-misses"), 1, "percent of all mispredicted branches" },
+	{ "%L1DA", "basic", SHARE("cache-references"), 1, "percent of all cache accesses" },
+	{ "%L1DM", "basic", SHARE("cache-misses"), 1, "percent of all cache misses" },
+	{ "IPC", "ipc", "instructions/cycles", 2, "instructions per cycle" },
+	{ "GHz", "ipc", "cycles/time", 2, "cycles per nanosecond" },
+	{ "MIPS", "ipc", "instructions/time*1000", 0, "million instructions per second" },
+	{ "BR/KI", "branch", PER_KI("branches"), 1, "branches per 1000 instructions" },
+	{ "BM%", "branch", "branch-misses/branches*100", 2, "percent of branches that are mispredicted" },
+	{ "RET/KI", "branch", PER_KI("branch-returns"), 2, "returns per 1000 instructions" },
+	{ "CALL/KI", "branch", PER_KI("calls"), 2, "calls per 1000 instructions" },
+	{ "L1D/KI", "cache", PER_KI("l1d-load-misses"), 2, "L1 data cache load misses per 1000 instructions" },
+	{ "L1D%", "cache", "l1d-load-misses/l1d-loads*100", 1, "percent of L1 data cache loads that miss" },
+	{ "L1I/KI", "cache", PER_KI("l1i-misses"), 2, "L1 instruction cache misses per 1000 instructions" },
+	{ "L2/KI", "cache", PER_KI("l2-misses"), 2, "L2 misses per 1000 instructions" },
+	{ "L2%", "cache", "l2-misses/l2-references*100", 1, "percent of L2 accesses that miss" },
+	{ "LLC/KI", "cache", PER_KI("llc-load-misses"), 2, "last-level cache load misses per 1000 instructions" },
+	{ "LLC%", "cache", "llc-load-misses/llc-loads*100", 1, "percent of last-level cache loads that miss" },
+	{ "DTLB/KI", "tlb", PER_KI("dtlb-load-misses"), 2, "data TLB misses per 1000 instructions" },
+	{ "DTLB%", "tlb", "dtlb-load-misses/dtlb-loads*100", 2, "percent of data TLB look-ups that miss" },
+	{ "ITLB/KI", "tlb", PER_KI("itlb-misses"), 2, "instruction TLB misses per 1000 instructions" },
+	{ "FE%", "stalls", "stalled-cycles-frontend/cycles*100", 1, "percent of cycles without instructions to run" },
+	{ "BE%", "stalls", "stalled-cycles-backend/cycles*100", 1, "percent of cycles waiting for data or units" },
+	{ "Retiring%", "topdown", "slots-retiring/slots*100", 1, "percent of slots that did work" },
+	{ "Retiring%", "topdown", "slots-retiring/" ALL_SLOTS "*100", 1, "percent of slots that did work" },
+	{ "BadSpec%", "topdown", "slots-bad-speculation/slots*100", 1, "percent of slots lost to wrong paths" },
+	{ "BadSpec%", "topdown", "slots-bad-speculation/" ALL_SLOTS "*100", 1, "percent of slots lost to wrong paths" },
+	{ "Frontend%", "topdown", "slots-frontend/slots*100", 1, "percent of slots without instructions" },
+	{ "Frontend%", "topdown", "slots-frontend/" ALL_SLOTS "*100", 1, "percent of slots without instructions" },
+	{ "Backend%", "topdown", "slots-backend/slots*100", 1, "percent of slots waiting for data or units" },
+	{ "Backend%", "topdown", "slots-backend/" ALL_SLOTS "*100", 1, "percent of slots waiting for data or units" },
+};
+const u32 nr_metric_defs = ARRAY_LEN(metric_defs);
+
+const char *const metric_count_names[NR_METRIC_COUNTS] = { "#", "kept", "disc%" };
+
+static const char *const count_spellings[NR_METRIC_COUNTS] = { "windows", "kept", "discarded" };
+
+static u32 count_find(const char *name)
+{
+	for (u32 i = 0; i < NR_METRIC_COUNTS; i++)
+		if (!strcasecmp(name, metric_count_names[i]) || !strcasecmp(name, count_spellings[i]))
+			return i;
+	return ID_NONE;
+}
+
+/* Event names are as long as they like; a header is not. */
+static void cut_copy(char *to, size_t size, const char *from, size_t len)
+{
+	len = MIN(len, size - 1);
+	memcpy(to, from, len);
+	to[len] = 0;
+}
+
+static u32 metric_find(const struct metric_table *t, const char *name)
+{
+	for (u32 i = 0; i < t->nr_metrics; i++)
+		if (!strcasecmp(t->metrics[i].name, name))
+			return i;
+	return ID_NONE;
+}
+
+/* False when events are missing, or there is one of that name already. */
+static bool add_metric(struct metric_table *t, const char *name, size_t name_len, const char *formula, u8 decimals,
+		       struct expr_fault *fault)
+{
+	struct metric *m = &t->metrics[t->nr_metrics];
+
+	*fault = (struct expr_fault){ 0 };
+	if (t->nr_metrics == METRICS_MAX)
+		return false;
+	cut_copy(m->name, sizeof(m->name), name, name_len);
+	cut_copy(m->formula, sizeof(m->formula), formula, strlen(formula));
+	m->decimals = decimals;
+	if (!metric_expr_parse(&m->expr, formula, &t->windows->group, t->evlist, fault))
+		return false;
+	for (u32 i = 0; i < t->nr_metrics; i++)
+		if (!strcasecmp(t->metrics[i].name, m->name))
+			return false;
+	t->nr_metrics++;
+	return true;
+}
+
+static void add_set(struct metric_table *t, const char *set)
+{
+	struct expr_fault fault;
+
+	for (u32 i = 0; i < nr_metric_defs; i++)
+		if (!strcasecmp(metric_defs[i].set, set))
+			add_metric(t, metric_defs[i].name, strlen(metric_defs[i].name), metric_defs[i].formula,
+				   metric_defs[i].decimals, &fault);
+}
+
+static u64 spoken_of(const struct metric_table *t)
+{
+	u64 members = 0;
+
+	for (u32 i = 0; i < t->nr_metrics; i++)
+		members |= t->metrics[i].expr.members;
+	return members;
+}
+
+static bool counts_the_same(const struct metric_table *t, u32 a, u32 b)
+{
+	const struct attr *x = &t->evlist->events.v[t->windows->group.events[a]].attr,
+			  *y = &t->evlist->events.v[t->windows->group.events[b]].attr;
+
+	return x->type == y->type && x->config == y->config;
+}
+
+static u32 leader_member(const struct window_group *g)
+{
+	for (u32 i = 0; i < g->nr; i++)
+		if (g->events[i] == g->leader)
+			return i;
+	return 0;
+}
+
+/* An event that no formula knows: how many for each thousand that the leader counts, or each millisecond. */
+static void add_rate(struct metric_table *t, u32 member)
+{
+	const struct window_group *g = &t->windows->group;
+	u32 leader = leader_member(g);
+	const char *name = t->evlist->events.v[g->events[member]].name;
+	const char *of = t->evlist->events.v[g->leader].name;
+	bool by_time = g->roles[leader] == ROLE_TIME;
+	struct expr_fault fault;
+	struct bytes header = { 0 }, formula = { 0 };
+
+	if (member == leader || counts_the_same(t, leader, member) || strchr(name, '\'') || strchr(of, '\''))
+		return;
+	bytes_printf(&header, "%.*s/%s%.*s", (int)strcspn(name, "/:"), name, by_time ? "ms" : "K",
+		     by_time ? 0 : (int)strcspn(of, "/:"), of);
+	bytes_printf(&formula, "'%s'/'%s'*%s", name, of, by_time ? "1000000" : "1000");
+	bytes_char(&formula, 0);
+	add_metric(t, (const char *)header.p, header.len, (const char *)formula.p, 3, &fault);
+	bytes_free(&header);
+	bytes_free(&formula);
+}
+
+/* The usual ones; then those of other sets, and rates, for members that have not been spoken of. */
+static void add_by_events(struct metric_table *t)
+{
+	add_set(t, "basic");
+	for (u32 i = 0; i < nr_metric_defs; i++) {
+		u64 before = spoken_of(t);
+		u32 n = t->nr_metrics;
+		struct expr_fault fault;
+
+		if (add_metric(t, metric_defs[i].name, strlen(metric_defs[i].name), metric_defs[i].formula,
+			       metric_defs[i].decimals, &fault) &&
+		    !(t->metrics[n].expr.members & ~before))
+			t->nr_metrics = n;
+	}
+	for (u32 i = 0; i < t->windows->group.nr; i++)
+		if (!(spoken_of(t) >> i & 1))
+			add_rate(t, i);
+}
+
+static bool known_set(const char *name)
+{
+	for (u32 i = 0; i < nr_metric_defs; i++)
+		if (!strcasecmp(metric_defs[i].set, name))
+			return true;
+	return !strcasecmp(name, "all");
+}
+
+static int note_unknown_set(const char *name, const struct notify *to)
+{
+	struct bytes sets = { 0 };
+	int err;
+
+	for (u32 i = 0; i < nr_metric_defs; i++)
+		if (!i || strcmp(metric_defs[i].set, metric_defs[i - 1].set))
+			bytes_printf(&sets, "%s, ", metric_defs[i].set);
+	bytes_char(&sets, 0);
+	err = notify_error(to, ERR_USAGE, "option --metrics: '%s' is not one of %sall", name, (char *)sets.p);
+	bytes_free(&sets);
+	return err;
+}
+
+static int add_sets(struct metric_table *t, const struct name_list *sets, const struct notify *to)
+{
+	for (u32 i = 0; i < sets->n; i++) {
+		if (!known_set(sets->v[i]))
+			return note_unknown_set(sets->v[i], to);
+		for (u32 k = 0; k < nr_metric_defs; k++)
+			if (!strcasecmp(sets->v[i], "all") &&
+			    (!k || strcmp(metric_defs[k].set, metric_defs[k - 1].set)))
+				add_set(t, metric_defs[k].set);
+		add_set(t, sets->v[i]);
+	}
+	return 0;
+}
+
+static int note_fault(const struct metric_table *t, const char *text, const struct expr_fault *f,
+		      const struct notify *to)
+{
+	struct bytes events = { 0 };
+	int err;
+
+	if (f->error != EXPR_UNKNOWN_NAME)
+		return notify_error(to, ERR_USAGE, "option --metric: '%s' is not understood from '%s' on", text,
+				    text + f->at);
+	for (u32 i = 0; i < t->windows->group.nr; i++)
+		bytes_printf(&events, "%s%s", i ? ", " : "", t->evlist->events.v[t->windows->group.events[i]].name);
+	bytes_char(&events, 0);
+	err = notify_error(to, ERR_USAGE,
+			   "option --metric: '%.*s' is no event of the group (%s); a minus sign needs blanks around it",
+			   (int)f->len, text + f->at, (char *)events.p);
+	bytes_free(&events);
+	return err;
+}
+
+static int add_own(struct metric_table *t, const char *text, const struct notify *to)
+{
+	const char *equals = strchr(text, '=');
+	struct expr_fault fault;
+
+	if (!equals || equals == text)
+		return notify_error(to, ERR_USAGE, "option --metric: '%s' is not NAME=FORMULA", text);
+	if (add_metric(t, text, (size_t)(equals - text), equals + 1, 3, &fault))
+		return 0;
+	if (fault.error)
+		return note_fault(t, equals + 1, &fault, to);
+	return notify_error(to, ERR_USAGE, "option --metric: '%s' is one too many, or a name that is taken", text);
+}
+
+static u32 column_find_here(const struct metric_table *t, const char *name)
+{
+	u32 count = count_find(name), metric = metric_find(t, name);
+
+	return metric != ID_NONE ? metric : count != ID_NONE ? METRICS_MAX + count : ID_NONE;
+}
+
+/* Names of metrics that are not in the table yet are added to it. */
+static int find_column(struct metric_table *t, const char *option, const char *name, u32 *column,
+		       const struct notify *to)
+{
+	struct expr_fault fault;
+
+	for (u32 i = 0; i < nr_metric_defs && column_find_here(t, name) == ID_NONE; i++)
+		if (!strcasecmp(metric_defs[i].name, name))
+			add_metric(t, metric_defs[i].name, strlen(metric_defs[i].name), metric_defs[i].formula,
+				   metric_defs[i].decimals, &fault);
+	*column = column_find_here(t, name);
+	if (*column == ID_NONE)
+		return notify_error(to, ERR_USAGE,
+				    "option %s: there is no metric '%s' for the events that were recorded", option,
+				    name);
+	return 0;
+}
+
+static void all_columns(struct metric_table *t)
+{
+	t->columns[t->nr_columns++] = METRICS_MAX + METRIC_WINDOWS;
+	for (u32 i = 0; i < t->nr_metrics; i++)
+		t->columns[t->nr_columns++] = (u8)i;
+	t->columns[t->nr_columns++] = METRICS_MAX + METRIC_KEPT;
+	t->columns[t->nr_columns++] = METRICS_MAX + METRIC_DISCARD_PERCENT;
+}
+
+int metric_table_make(struct metric_table *t, const struct evlist *l, const struct profile_windows *w,
+		      const struct metrics_opts *o, const struct notify *to)
+{
+	int err = 0;
+
+	*t = (struct metric_table){ .windows = w, .evlist = l, .sort = ID_NONE };
+	if (o->sets.n)
+		err = add_sets(t, &o->sets, to);
+	else
+		add_by_events(t);
+	for (u32 i = 0; i < o->own.n && !err; i++)
+		err = add_own(t, o->own.v[i], to);
+	if (!o->columns.n)
+		all_columns(t);
+	for (u32 i = 0; i < o->columns.n && !err && t->nr_columns < ARRAY_LEN(t->columns); i++) {
+		u32 column = 0;
+
+		err = find_column(t, "--columns", o->columns.v[i], &column, to);
+		t->columns[t->nr_columns++] = (u8)column;
+	}
+	if (!err && o->sort)
+		err = find_column(t, "--sort", o->sort, &t->sort, to);
+	return err;
+}
+
+bool metric_name_possible(const char *name, const struct metrics_opts *o)
+{
+	for (u32 i = 0; i < nr_metric_defs; i++)
+		if (!strcasecmp(metric_defs[i].name, name))
+			return true;
+	for (u32 i = 0; i < o->own.n; i++)
+		if (!strncasecmp(o->own.v[i], name, strlen(name)) && o->own.v[i][strlen(name)] == '=')
+			return true;
+	return count_find(name) != ID_NONE || strchr(name, '/'); /* a rate of an event */
+}
+
+/* g' C g, where C is the covariance of n clusters' sums: C(a, b) = n/(n-1) (moment(a, b) - sum(a) sum(b) / n). */
+static double spread(const struct metric_table *t, const double *block, const double *g, bool totals, double n)
+{
+	const double *all = t->windows->total;
+	u32 nr = t->windows->group.nr;
+	double v = 0, along = 0;
+
+	for (u32 a = 0; a < nr; a++) {
+		double ga = g[a], ta = totals ? g[WINDOW_MEMBERS + a] : 0;
+
+		along += ga * window_sum(block, a) + ta * window_sum(all, a);
+		for (u32 b = 0; b < nr; b++) {
+			double gb = g[b], tb = totals ? g[WINDOW_MEMBERS + b] : 0;
+
+			if (ga == 0 && ta == 0)
+				break;
+			/* What the row and all rows have in common is the row's own. */
+			v += (ga * gb + ga * tb + ta * gb) * window_moment(block, nr, a, b);
+			if (totals)
+				v += ta * tb * window_moment(all, nr, a, b);
+		}
+	}
+	return MAX(0.0, n / (n - 1) * (v - along * along / n));
+}
+
+/* The least variance of a numerator that few clusters have anything of: that of two more. */
+static double rare_spread(const struct metric_table *t, const struct metric_expr *x, const double *block, double den)
+{
+	u32 nr = t->windows->group.nr, member = x->nodes[x->num].left;
+	double sum, moment, size, n = block[WINDOWS_CLUSTERS];
+
+	if (x->nodes[x->num].op != EXPR_SUM || !den)
+		return 0;
+	sum = window_sum(block, member);
+	moment = window_moment(block, nr, member, member);
+	if (sum && (sum * sum / moment >= 30 || sum * sum / moment >= n / 2))
+		return 0;
+	size = sum ? moment / sum : 1;
+	return x->scale * x->scale * (moment + 2 * size * size) / (den * den);
+}
+
+void metric_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out)
+{
+	const struct metric_expr *x = &t->metrics[metric].expr;
+	const double *row = block + WINDOW_COUNTS, *total = t->windows->total + WINDOW_COUNTS;
+	double gradient[EXPR_VARS], clusters = block[WINDOWS_CLUSTERS];
+	double n = x->totals ? t->windows->total[WINDOWS_CLUSTERS] : clusters;
+
+	out->value = metric_expr_value(x, x->root, row, total, gradient);
+	out->num = metric_expr_value(x, x->num, row, total, NULL);
+	out->den = x->den == EXPR_NODES ? 1 : metric_expr_value(x, x->den, row, total, NULL);
+	out->variance = out->half = NAN;
+	if (!isfinite(out->value) || !clusters) {
+		out->value = NAN;
+		return;
+	}
+	if (clusters < 2)
+		return;
+	out->variance = MAX(spread(t, block, gradient, x->totals, n), rare_spread(t, x, block, out->den));
+	out->half = student_95(clusters - 1) * sqrt(out->variance);
+}
+
+double metric_column_value(const struct metric_table *t, u32 column, const double *block)
+{
+	struct metric_value v;
+
+	switch ((int)column - METRICS_MAX) {
+	case METRIC_WINDOWS:
+		return block[WINDOWS_SHORT];
+	case METRIC_KEPT:
+		return block[WINDOWS_KEPT];
+	case METRIC_DISCARD_PERCENT:
+		return 100 * block[WINDOWS_DISCARDED] / (block[WINDOWS_KEPT] + block[WINDOWS_DISCARDED]);
+	default:
+		metric_value(t, column, block, &v);
+		return v.value;
+	}
+}
+
+const char *metric_column_name(const struct metric_table *t, u32 column)
+{
+	return column < METRICS_MAX ? t->metrics[column].name : metric_count_names[column - METRICS_MAX];
+}
+
+struct sorted_row {
+	double value;
+	u32 row;
+};
+
+/* Largest first, rows without a value last. */
+static int by_value(const void *va, const void *vb)
+{
+	const struct sorted_row *a = va, *b = vb;
+	bool x = isnan(a->value), y = isnan(b->value);
+
+	if (x || y)
+		return x != y ? (x ? 1 : -1) : a->row < b->row ? -1 : 1;
+	if (a->value != b->value)
+		return a->value < b->value ? 1 : -1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+u32 *metric_order(const struct metric_table *t, u32 n)
+{
+	struct sorted_row *rows = mem_realloc(NULL, n + 1ul, sizeof(*rows));
+	u32 *order = mem_realloc(NULL, n + 1ul, sizeof(*order));
+
+	for (u32 i = 0; i < n; i++)
+		rows[i] = (struct sorted_row){
+			t->sort == ID_NONE ? 0 : metric_column_value(t, t->sort, profile_window_row(t->windows, i)), i
+		};
+	if (n && t->sort != ID_NONE)
+		qsort(rows, n, sizeof(*rows), by_value);
+	for (u32 i = 0; i < n; i++)
+		order[i] = rows[i].row;
+	free(rows);
+	return order;
+}
+
+void metric_cell(const struct metric_table *t, u32 column, const double *block, struct bytes *out)
+{
+	struct metric_value v;
+	int decimals;
+
+	if (column >= METRICS_MAX) {
+		double value = metric_column_value(t, column, block);
+
+		if (isnan(value))
+			bytes_char(out, '-');
+		else
+			bytes_printf(out, "%.*f", column == METRICS_MAX + METRIC_DISCARD_PERCENT, value);
+		return;
+	}
+	metric_value(t, column, block, &v);
+	decimals = t->metrics[column].decimals;
+	if (isnan(v.value)) {
+		bytes_char(out, '-');
+		return;
+	}
+	bytes_printf(out, "%s%.*f", block[WINDOWS_KEPT] < METRIC_FEW_WINDOWS ? "~" : "", decimals, v.value);
+	if (!isnan(v.half))
+		bytes_printf(out, " +-%.*f", decimals, v.half);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The head of a table of windows: how they were made, what became of them, what can be concluded. */
+#include <math.h>
+#include <string.h>
+
+#include "view/report.h"
+
+#define LONG_WINDOW 100000 /* counts of the leader: such a window spans many functions */
+
+static void put_name(const struct profile *p, u32 event, struct bytes *out)
+{
+	const char *name = p->evlist->events.v[event].name;
+
+	bytes_plain(out, name, strlen(name));
+}
+
+/* Without terms and modifiers. */
+static void put_bare_name(const struct profile *p, u32 event, struct bytes *out)
+{
+	const char *name = p->evlist->events.v[event].name;
+
+	bytes_plain(out, name, strcspn(name, "/:"));
+}
+
+static void put_mean(u64 sum, u64 n, struct bytes *out)
+{
+	bytes_printf(out, "%.*f", sum / n < 10000, (double)sum / (double)n);
+}
+
+/* How the recording says that windows were made. */
+static const char *mode_name(const struct window_group *g)
+{
+	static const char *const names[] = {
+		[WINDOWS_PLAIN] = "one period all the time, each window is used",
+		[WINDOWS_TERMS] = "short and long periods in turn",
+		[WINDOWS_TWIN] = "two leaders of one period, one behind the other",
+		[WINDOWS_REFRESH] = "short periods in bursts",
+		[WINDOWS_SEEN] = "short and long windows, as the counts show",
+	};
+
+	return names[g->mode];
+}
+
+static void put_lengths(const struct profile *p, const struct window_group *g, struct bytes *out)
+{
+	if (!g->nr_short)
+		return;
+	bytes_str(out, "# Windows: ");
+	put_mean(g->sum_short, g->nr_short, out);
+	bytes_char(out, ' ');
+	put_bare_name(p, g->leader, out);
+	bytes_str(out, " on average");
+	if (g->nr_long) {
+		bytes_str(out, ", between long ones of ");
+		put_mean(g->sum_long, g->nr_long, out);
+	}
+	bytes_printf(out, " (%s)\n", mode_name(g));
+	if (g->sum_short / g->nr_short > LONG_WINDOW)
+		bytes_str(out,
+			  "# Such long windows span many functions: ratios tend to the mean of all. Short ones take "
+			  "alt-period= among the leader's terms.\n");
+}
+
+static const char *rule_name(enum attribution a)
+{
+	switch (a) {
+	case ATTRIBUTION_KEEP:
+		return "kept wherever they began";
+	case ATTRIBUTION_CALLCHAIN:
+		return "kept when both ends have the same stack";
+	case ATTRIBUTION_RETURNS:
+		return "kept when both ends lie in one function and nothing returned in between";
+	default:
+		return "kept when both ends lie in one function";
+	}
+}
+
+static const char *const fault_names[NR_WINDOW_FAULTS] = {
+	[WINDOW_SOUND] = "after samples that were left out",
+	[WINDOW_FIRST] = "first ones",
+	[WINDOW_OTHER_THREAD] = "over a change of thread",
+	[WINDOW_THROTTLED] = "throttled",
+	[WINDOW_LOST] = "with records lost",
+	[WINDOW_MULTIPLEXED] = "multiplexed",
+	[WINDOW_BACKWARDS] = "with a counter that fell",
+	[WINDOW_PAUSED] = "over a pause",
+};
+
+static void put_fate(const struct profile_windows *w, struct bytes *out)
+{
+	const double *t = w->total;
+	bool first = true;
+
+	bytes_printf(out, "# Of %.0f windows %.0f are %s; %.0f (%.1f%%) were discarded", t[WINDOWS_SHORT],
+		     t[WINDOWS_KEPT], rule_name(w->attribution), t[WINDOWS_DISCARDED],
+		     100 * t[WINDOWS_DISCARDED] / fmax(1, t[WINDOWS_KEPT] + t[WINDOWS_DISCARDED]));
+	for (u32 i = 0; i < NR_WINDOW_FAULTS; i++) {
+		if (!t[WINDOWS_EXCLUDED + i])
+			continue;
+		bytes_printf(out, "%s%.0f %s", first ? "; excluded: " : ", ", t[WINDOWS_EXCLUDED + i], fault_names[i]);
+		first = false;
+	}
+	bytes_char(out, '\n');
+}
+
+void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out)
+{
+	const struct profile_windows *w = e->windows;
+
+	bytes_str(out, "# Group: ");
+	for (u32 i = 0; i < w->group.nr; i++) {
+		bytes_str(out, i ? ", " : "");
+		put_name(p, w->group.events[i], out);
+	}
+	bytes_str(out, " (one table each: --no-metrics)\n");
+	put_lengths(p, &w->group, out);
+	put_fate(w, out);
+	bytes_printf(out, "# +- is a 95%% interval; ~ marks rows of fewer than %d kept windows.\n#\n",
+		     METRIC_FEW_WINDOWS);
+}
