@@ -9,7 +9,8 @@
 #include "cmd/output.h"
 #include "io/event_catalog.h"
 
-#define ALL_CLASSES ((1u << CLASS_COUNT) - 1)
+/* The virtual PMU's are no events of this machine: they are listed when asked for. */
+#define ALL_CLASSES (((1u << CLASS_COUNT) - 1) & ~(1u << CLASS_SIM))
 #define WIDTH_MAX 56 /* of the column of names, where longer ones push the rest to the right */
 
 struct config {
@@ -26,6 +27,7 @@ static const struct {
 	[CLASS_PMU] = { "PMU events", "pmu", { "pmu" } },
 	[CLASS_TRACEPOINT] = { "tracepoints", "tracepoint", { "tracepoint", "tracepoints", "trace" } },
 	[CLASS_PFM] = { "libpfm4 events", "pfm", { "pfm", "libpfm4" } },
+	[CLASS_SIM] = { "events of the virtual PMU (--pmu=sim)", "sim", { "sim", "vpmu" } },
 };
 
 static const struct {

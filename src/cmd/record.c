@@ -35,10 +35,12 @@ static void print_switched(void *ctx, const char *path, u64 bytes)
 	fprintf(stderr, "[ reticle record: wrote %.3f MB to %s ]\n", (double)bytes / MEGABYTE, path);
 }
 
-static void print_end(const struct record_result *r)
+static void print_end(const struct record_result *r, bool simulated)
 {
-	fprintf(stderr, "[ reticle record: woken %llu times, wrote %.3f MB to %s", (unsigned long long)r->woken,
-		(double)r->bytes / MEGABYTE, r->path ? r->path : "standard output");
+	fprintf(stderr, "[ reticle record: ");
+	if (!simulated)
+		fprintf(stderr, "woken %llu times, ", (unsigned long long)r->woken);
+	fprintf(stderr, "wrote %.3f MB to %s", (double)r->bytes / MEGABYTE, r->path ? r->path : "standard output");
 	if (r->packed)
 		fprintf(stderr, " (compressed from %.3f MB, %.1f to 1)", (double)r->unpacked / MEGABYTE,
 			(double)r->unpacked / (double)r->packed);
@@ -158,7 +160,7 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 	if (!err)
 		err = recorder_run(&c.o, &specs, &tell, c.dry_run, &result, to);
 	if (!c.o.quiet && (result.path || (!err && !c.dry_run))) {
-		print_end(&result);
+		print_end(&result, c.o.sim.on);
 		print_advice(&result, c.o.sim.on, to);
 	}
 	if (truth && !err)

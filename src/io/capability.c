@@ -229,6 +229,7 @@ const struct capability capabilities[] = {
 	{ "Intel PT", false, capability_intel_pt },
 	{ "AMD IBS", true, capability_amd_ibs },
 	{ "other PMUs", false, capability_other_pmus },
+	{ "virtual PMU", true, capability_simulation },
 	{ "software clock", true, capability_software },
 	{ "clocks for -k", false, capability_clocks },
 	{ "tracepoints", false, capability_tracepoints },

@@ -56,6 +56,8 @@ void capability_intel_pt(const struct capability_env *env, struct capability_rep
 void capability_amd_ibs(const struct capability_env *env, struct capability_report *r);
 void capability_other_pmus(const struct capability_env *env, struct capability_report *r);
 void capability_clocks(const struct capability_env *env, struct capability_report *r);
+/* capability_sim.c */
+void capability_simulation(const struct capability_env *env, struct capability_report *r);
 /* capability_system.c */
 void capability_bpf(const struct capability_env *env, struct capability_report *r);
 void capability_btf(const struct capability_env *env, struct capability_report *r);

@@ -81,7 +81,7 @@ void capability_hardware(const struct capability_env *env, struct capability_rep
 		capability_say(
 			r, CAPABILITY_NO,
 			"in a virtual machine, give it a PMU (QEMU: -cpu host,pmu=on; clouds: larger or bare metal "
-			"instances); until then record -e cpu-clock",
+			"instances); until then record --pmu=sim, or -e cpu-clock",
 			"none: %s", reason(err));
 		return;
 	}

@@ -136,8 +136,9 @@ static void drain(struct run *c, bool last)
 
 static int no_such_event(const struct run *c, const struct counted *e)
 {
-	return notify_error(c->notify, ERR_USAGE, "the virtual PMU has no event '%s'%s (see reticle list --pmu=sim)",
-			    e->name, e->attr.flags & ATTR_EXCLUDE_USER ? ": it sees user code only" : "");
+	return notify_error(c->notify, ERR_USAGE,
+			    "the virtual PMU has no event '%s'%s (reticle list sim names those it has)", e->name,
+			    e->attr.flags & ATTR_EXCLUDE_USER ? ": it sees user code only" : "");
 }
 
 static int open_simulation(struct run *c)

@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "codec/vpmu.h"
 #include "io/event_names.h"
+#include "io/sim_find.h"
 #include "io/sysfs_pmu.h"
 #include "io/tracefs.h"
 
@@ -108,6 +110,20 @@ static void add_pfm(void *ctx, const char *pmu, const char *name, const char *de
 	free(full);
 }
 
+/* The virtual PMU's. What a raw number counts has no name of perf's. */
+static void add_simulated(const struct loading *l)
+{
+	char *plugin = sim_find_plugin();
+
+	for (u32 i = 0; i < nr_vpmu_events; i++) {
+		const struct vpmu_event_name *e = &vpmu_events[i];
+
+		add(l, CLASS_SIM, e->name, NULL, e->type == PERF_TYPE_RAW ? vpmu_count_names[e->count] : NULL,
+		    plugin ? EVENT_USABLE : EVENT_ABSENT);
+	}
+	free(plugin);
+}
+
 void event_catalog_load(struct event_catalog *out, u32 classes, const struct event_env *env)
 {
 	struct loading l = { .out = out, .env = env };
@@ -124,6 +140,8 @@ void event_catalog_load(struct event_catalog *out, u32 classes, const struct eve
 		add_tracepoints(&l);
 	if (classes & 1u << CLASS_PFM)
 		event_pfm_each(add_pfm, &l);
+	if (classes & 1u << CLASS_SIM)
+		add_simulated(&l);
 }
 
 void event_catalog_free(struct event_catalog *c)

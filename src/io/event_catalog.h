@@ -7,7 +7,7 @@
 #include "io/event_probe.h"
 #include "io/event_spec.h"
 
-enum event_class { CLASS_HW, CLASS_SW, CLASS_CACHE, CLASS_PMU, CLASS_TRACEPOINT, CLASS_PFM, CLASS_COUNT };
+enum event_class { CLASS_HW, CLASS_SW, CLASS_CACHE, CLASS_PMU, CLASS_TRACEPOINT, CLASS_PFM, CLASS_SIM, CLASS_COUNT };
 
 struct event_row {
 	enum event_class class;

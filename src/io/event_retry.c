@@ -268,8 +268,10 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 				"cannot open %s with branch records: this machine's PMU does not offer them", name);
 		if (is_hardware(&e->attr) && access("/sys/bus/event_source/devices/cpu", F_OK) &&
 		    access("/sys/bus/event_source/devices/armv8_pmuv3", F_OK))
-			return notify_error(to, ERR_UNSUPPORTED,
-					    "cannot open %s: no hardware PMU in this machine (try -e cpu-clock)", name);
+			return notify_error(
+				to, ERR_UNSUPPORTED,
+				"cannot open %s: no hardware PMU in this machine (try --pmu=sim, or -e cpu-clock)",
+				name);
 		if (failed == EOPNOTSUPP)
 			return notify_error(to, ERR_UNSUPPORTED,
 					    "cannot open %s: the PMU cannot sample it (try without its modifiers)",

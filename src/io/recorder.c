@@ -65,7 +65,8 @@ static int default_event(struct recorder *r)
 		return notify_error(r->notify, ERR_UNSUPPORTED,
 				    "branch records need a hardware PMU, and this machine shows none");
 	notify_at(r->notify, NOTE_INFO, 0, NULL, NO_OFFSET,
-		  "no hardware PMU in this machine: sampling by cpu-clock, the kernel's timer");
+		  "no hardware PMU in this machine: sampling by cpu-clock, the kernel's timer (--pmu=sim has "
+		  "cycles)");
 	err = event_specs_parse(r->specs, "cpu-clock:ppp", NULL, r->notify);
 	if (!err)
 		r->specs->v.v[0].attr.flags &= ~ATTR_EXCLUDE_GUEST;

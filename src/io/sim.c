@@ -192,16 +192,9 @@ int sim_open(struct sim *s, const struct sim_opts *o, char *const command[], con
 
 static int no_such_event(const struct sim *s, const struct open_event *e)
 {
-	struct bytes names = { 0 };
-	int err;
-
-	for (u32 i = 0; i < nr_vpmu_events; i++)
-		bytes_printf(&names, "%s%s", i ? ", " : "", vpmu_events[i].name);
-	bytes_char(&names, 0);
-	err = notify_error(s->notify, ERR_USAGE, "the virtual PMU has no event '%s'%s; it has %s", e->name,
-			   e->attr.flags & ATTR_EXCLUDE_USER ? " (it sees user code only)" : "", (char *)names.p);
-	bytes_free(&names);
-	return err;
+	return notify_error(s->notify, ERR_USAGE,
+			    "the virtual PMU has no event '%s'%s (reticle list sim names those it has)", e->name,
+			    e->attr.flags & ATTR_EXCLUDE_USER ? ": it sees user code only" : "");
 }
 
 int sim_set_events(struct sim *s, struct event_set *set)
