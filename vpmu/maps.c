@@ -26,9 +26,8 @@
 
 #define PAGE 4096u
 #define HEAD_SIZE 4096u /* the kernel finds a build id in the first page only */
-#define QEMU_PAGE_EXEC 4
 
-/* The guest's protection of a page, PROT_* numbers and more. Absent from QEMU binaries that export no symbols. */
+/* The guest's protection of a page, PROT_* numbers and more; 0: not the guest's. Absent from QEMU binaries that export no symbols. */
 extern int page_get_flags(u64 address) __attribute__((weak));
 
 static bool read_all(const char *path, struct bytes *out)
@@ -62,16 +61,24 @@ static bool find_line(const struct bytes *text, u64 address, struct maps_line *o
 	return false;
 }
 
+/* What the guest has asked for, as PROT_*: QEMU's numbers are the same. Text that is executable for QEMU is a guess. */
+static u32 guest_prot(u64 address, u32 otherwise)
+{
+	return page_get_flags ? (u32)page_get_flags(address) & (PROT_READ | PROT_WRITE | PROT_EXEC) : otherwise;
+}
+
 /* Cuts the mapping down to the pages around address that the guest has alike. */
 static void narrow(struct maps_line *l, u64 address)
 {
 	u64 start = address & ~(u64)(PAGE - 1), end = start + PAGE;
+	u32 prot = guest_prot(start, l->prot | PROT_EXEC);
 
+	l->prot = prot;
 	if (!page_get_flags)
 		return;
-	while (start > l->start && page_get_flags(start - PAGE) & QEMU_PAGE_EXEC)
+	while (start > l->start && guest_prot(start - PAGE, 0) == prot)
 		start -= PAGE;
-	while (end < l->end && page_get_flags(end) & QEMU_PAGE_EXEC)
+	while (end < l->end && guest_prot(end, 0) == prot)
 		end += PAGE;
 	if (l->ino)
 		l->pgoff += start - l->start;
@@ -108,26 +115,40 @@ static bool build_id_of(const char *path, const struct maps_line *l, struct rec_
 	return true;
 }
 
-static void put_mmap(struct vthread *t, const struct maps_line *l, s64 shift)
+/* The kernel's names for memory without a file; the guest's stack and heap are neither for it. */
+static const char *anonymous_name(const struct tasks *k, const struct maps_line *l)
+{
+	if (l->start <= k->stack && k->stack < l->end)
+		return "[stack]";
+	if (k->heap_start < k->heap_end && l->start < k->heap_end && k->heap_start < l->end)
+		return "[heap]";
+	return "//anon";
+}
+
+static void put_mmap(struct vthread *t, const struct maps_line *l)
 {
 	struct record r = { .h = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER } };
 	struct bytes path = { 0 };
 
 	maps_path_plain(l->path, &path);
-	if (!path.len)
-		bytes_str(&path, "//anon");
+	if (!path.len || path.p[0] != '/') {
+		path.len = 0;
+		bytes_str(&path, anonymous_name(t->process->tasks, l));
+	}
 	bytes_char(&path, 0);
 	r.mmap = (struct rec_mmap){ .pid = t->pid,
 				    .tid = t->tid,
-				    .start = l->start - (u64)shift,
+				    .start = l->start,
 				    .len = l->end - l->start,
 				    .pgoff = l->pgoff,
-				    .prot = l->prot | PROT_EXEC,
+				    .prot = l->prot,
 				    .flags = l->flags,
 				    .maj = l->maj,
 				    .min = l->min,
 				    .ino = l->ino,
 				    .filename = { (const char *)path.p, (u32)path.len - 1 } };
+	if (!(l->prot & PROT_EXEC))
+		r.h.misc |= PERF_RECORD_MISC_MMAP_DATA;
 	if (!tasks_wants(t->process, ATTR_MMAP2))
 		r.h.type = PERF_RECORD_MMAP;
 	else if (l->ino && tasks_wants(t->process, ATTR_BUILD_ID) && build_id_of((char *)path.p, l, &r.mmap))
@@ -136,43 +157,101 @@ static void put_mmap(struct vthread *t, const struct maps_line *l, s64 shift)
 	bytes_free(&path);
 }
 
-static bool is_announced(const struct tasks *k, u64 pc)
+static bool is_known(const struct tasks *k, u64 pc)
 {
 	for (size_t i = 0; i < k->mapped.n; i++)
-		if (k->mapped.v[i].start <= pc && pc < k->mapped.v[i].end)
+		if (!k->mapped.v[i].doubtful && k->mapped.v[i].start <= pc && pc < k->mapped.v[i].end)
 			return true;
 	return false;
 }
 
+/* Whether that mapping has to be announced; it counts as announced from now on. */
+static bool is_new(struct tasks *k, const struct maps_line *l)
+{
+	struct mapping m = { l->start, l->end, l->pgoff, l->ino, l->maj, l->min, l->prot, false };
+	size_t kept = 0;
+
+	for (size_t i = 0; i < k->mapped.n; i++) {
+		struct mapping *old = &k->mapped.v[i];
+
+		if (old->start == m.start && old->end == m.end && old->pgoff == m.pgoff && old->ino == m.ino &&
+		    old->maj == m.maj && old->min == m.min && old->prot == m.prot) {
+			old->doubtful = false;
+			return false;
+		}
+	}
+	for (size_t i = 0; i < k->mapped.n; i++)
+		if (k->mapped.v[i].end <= m.start || m.end <= k->mapped.v[i].start)
+			k->mapped.v[kept++] = k->mapped.v[i];
+	k->mapped.n = kept;
+	vec_push(&k->mapped, m);
+	return true;
+}
+
 void tasks_code_page(struct vprocess *p, u64 pc, const void *host)
 {
-	u64 address = host ? (u64)(uintptr_t)host : pc;
-	s64 shift = (s64)(address - pc);
 	struct bytes text = { 0 };
-	struct vthread *t;
 	struct maps_line l;
 	int kept = errno;
 	bool found;
 
-	if (!tasks_wants(p, ATTR_MMAP | ATTR_MMAP2))
+	(void)host;
+	if (!tasks_wants(p, ATTR_MMAP | ATTR_MMAP2) || !vthread_self())
 		return;
-	t = vthread_self();
 	tasks_lock(p);
-	found = !is_announced(p->tasks, pc) && read_all("/proc/self/maps", &text) && find_line(&text, address, &l);
+	found = !is_known(p->tasks, pc) && read_all("/proc/self/maps", &text) && find_line(&text, pc, &l);
 	if (found) {
-		narrow(&l, address);
-		vec_push(&p->tasks->mapped, (struct mapping){ l.start - (u64)shift, l.end - (u64)shift });
+		narrow(&l, pc);
+		found = is_new(p->tasks, &l);
 	}
 	tasks_unlock(p);
 	if (found)
-		put_mmap(t, &l, shift);
+		put_mmap(vthread_self(), &l);
 	bytes_free(&text);
 	errno = kept;
 }
 
-void maps_forget(struct vprocess *p)
+void maps_changed(struct vprocess *p, u64 start, u64 len)
 {
+	struct tasks *k = p->tasks;
+
 	tasks_lock(p);
-	p->tasks->mapped.n = 0;
+	for (size_t i = 0; i < k->mapped.n; i++)
+		if (k->mapped.v[i].start < start + len && start < k->mapped.v[i].end)
+			k->mapped.v[i].doubtful = true;
 	tasks_unlock(p);
+}
+
+void maps_put_data(struct vthread *t, u64 start, u64 len)
+{
+	struct vprocess *p = t->process;
+	struct bytes text = { 0 };
+	const char *at, *end, *eol;
+	struct maps_line l;
+	int kept = errno;
+
+	if (!tasks_wants(p, ATTR_MMAP_DATA) || !page_get_flags || !read_all("/proc/self/maps", &text))
+		return;
+	at = (const char *)text.p;
+	end = at + text.len;
+	for (; at < end && (eol = memchr(at, '\n', (size_t)(end - at))); at = eol + 1) {
+		struct maps_line part;
+		bool fresh;
+
+		if (!maps_line_parse(at, (size_t)(eol - at), &l))
+			continue;
+		for (u64 page = MAX(l.start, start); page < MIN(l.end, start + len); page = part.end) {
+			part = l;
+			narrow(&part, page);
+			if (!(part.prot & PROT_READ) || part.prot & PROT_EXEC)
+				continue;
+			tasks_lock(p);
+			fresh = is_new(p->tasks, &part);
+			tasks_unlock(p);
+			if (fresh)
+				put_mmap(t, &part);
+		}
+	}
+	bytes_free(&text);
+	errno = kept;
 }

@@ -72,7 +72,7 @@ void tasks_put(struct vthread *t, struct record *r, u64 *time)
 	bytes_free(&out);
 }
 
-static void put_comm(struct vthread *t, const char *comm, bool exec)
+void tasks_put_comm(struct vthread *t, const char *comm, bool exec)
 {
 	struct record r = { .h = { .type = PERF_RECORD_COMM, .misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0 } };
 
@@ -94,27 +94,28 @@ static void put_fork(struct vthread *t, u32 ppid, u32 ptid)
 	tasks_put(t, &r, &r.task.time);
 }
 
-static void put_exit(struct vthread *t)
+/* `of` is t, or another thread that will not come to say it itself. */
+static void put_exit(struct vthread *t, const struct vthread *of)
 {
-	struct record r = { .h.type = PERF_RECORD_EXIT };
+	struct record r = { .h.type = PERF_RECORD_EXIT, .sid = { .pid = of->pid, .tid = of->tid } };
 	u32 ppid = t->process->tasks->ppid;
 
 	if (!tasks_wants(t->process, ATTR_TASK | ATTR_MMAP | ATTR_MMAP2 | ATTR_COMM))
 		return;
-	r.task = (struct rec_task){ .pid = t->pid, .ppid = ppid, .tid = t->tid, .ptid = ppid };
+	r.task = (struct rec_task){ .pid = of->pid, .ppid = ppid, .tid = of->tid, .ptid = ppid };
 	tasks_put(t, &r, &r.task.time);
 }
 
-static void put_totals(struct vthread *t)
+static void put_totals(struct vthread *t, const struct vthread *of)
 {
 	struct bytes out = { 0 };
 
 	bytes_u32(&out, VPMU_RECORD_TOTALS);
 	bytes_u16(&out, 0);
-	bytes_u16(&out, 16 + sizeof(t->counts));
-	bytes_u32(&out, t->pid);
-	bytes_u32(&out, t->tid);
-	bytes_put(&out, t->counts, sizeof(t->counts));
+	bytes_u16(&out, 16 + sizeof(of->counts));
+	bytes_u32(&out, of->pid);
+	bytes_u32(&out, of->tid);
+	bytes_put(&out, of->counts, sizeof(of->counts));
 	channel_put(t, &out);
 	bytes_free(&out);
 }
@@ -180,14 +181,18 @@ static bool newborn_take(struct tasks *k, unsigned vcpu, struct newborn *out)
 	return false;
 }
 
-static void program_name(const struct tasks *k, char comm[16])
+/* The program's file, and its name as the system gives it: a script's is its own, which exec.c has told us. */
+static void program_name(struct tasks *k, char comm[16])
 {
-	const char *path = k->start.comm[0] ? NULL : qemu_plugin_path_to_binary();
-	const char *slash = path ? strrchr(path, '/') : NULL, *name = slash ? slash + 1 : path ? path : k->start.comm;
+	char *path = (char *)qemu_plugin_path_to_binary();
+	const char *slash = strrchr(path, '/'), *name = *k->start.comm ? k->start.comm : slash ? slash + 1 : path;
 
 	memset(comm, 0, 16);
 	memcpy(comm, name, strnlen(name, 15));
-	free((char *)path);
+	k->program = realpath(path, NULL);
+	if (!k->program)
+		k->program = mem_strdup(path);
+	free(path);
 }
 
 void tasks_thread_start(struct vthread *t, unsigned vcpu)
@@ -216,7 +221,7 @@ void tasks_thread_start(struct vthread *t, unsigned vcpu)
 		put_fork(t, p->pid, b.ptid);
 	if (is_first) {
 		program_name(p->tasks, comm);
-		put_comm(t, comm, true);
+		tasks_put_comm(t, comm, true);
 	}
 	errno = kept;
 }
@@ -241,8 +246,8 @@ void tasks_thread_end(struct vthread *t)
 	int kept = errno;
 
 	if (thread_unlink(t)) {
-		put_totals(t);
-		put_exit(t);
+		put_totals(t, t);
+		put_exit(t, t);
 		channel_close(t);
 		callstack_stop(t);
 	}
@@ -253,6 +258,26 @@ void tasks_process_end(struct vprocess *p)
 {
 	while (p->threads)
 		tasks_thread_end(p->threads);
+}
+
+void tasks_before_exec(struct vthread *t)
+{
+	struct vprocess *p = t->process;
+
+	tasks_lock(p);
+	for (const struct vthread *of = p->threads; of; of = of->next) {
+		put_totals(t, of);
+		if (of != t)
+			put_exit(t, of);
+	}
+	tasks_unlock(p);
+	channel_close(t);
+}
+
+void tasks_after_exec(struct vthread *t)
+{
+	t->time_base += t->counts[VC_TIME_NS];
+	memset(t->counts, 0, sizeof(t->counts));
 }
 
 void tasks_fork_prepare(struct vprocess *p)
@@ -293,22 +318,4 @@ void tasks_fork_child(struct vprocess *p, struct vthread *t)
 	t->time_base = k->forked.clock;
 	memset(t->counts, 0, sizeof(t->counts));
 	put_fork(t, ppid, k->forked.ptid);
-}
-
-void tasks_syscall(struct vthread *t, s64 num, const u64 args[6])
-{
-	(void)args;
-	(void)num;
-	(void)t;
-}
-
-void tasks_syscall_return(struct vthread *t, s64 num, s64 ret)
-{
-	static const s64 mapping_calls[2][3] = { { 9, 10, 11 }, { 222, 226, 215 } }; /* mmap, mprotect, munmap */
-
-	if (ret < 0 && ret > -4096)
-		return;
-	for (u32 i = 0; i < 3; i++)
-		if (num == mapping_calls[t->process->arm64][i])
-			maps_forget(t->process);
 }

@@ -16,12 +16,15 @@ struct newborn {
 };
 
 struct mapping { /* one that was announced */
-	u64 start, end;
+	u64 start, end, pgoff, ino;
+	u32 maj, min, prot;
+	bool doubtful; /* the guest has changed something there since */
 };
 
 struct tasks {
 	pthread_mutex_t lock; /* over all below, and p->threads; taken by fork, so that the child finds it whole */
 	u32 ppid;
+	char *program;		  /* its file, by its real path */
 	struct tasks_start start; /* of this program */
 	bool has_started;	  /* its first thread has run */
 	VEC(struct newborn) newborns;
@@ -30,6 +33,7 @@ struct tasks {
 		u64 clock;
 	} forked;
 	VEC(struct mapping) mapped;
+	u64 stack, heap_start, heap_end; /* an address in the first thread's stack; where brk has been */
 };
 
 static inline void tasks_lock(struct vprocess *p)
@@ -49,7 +53,25 @@ bool tasks_wants(const struct vprocess *p, u64 flag);
  */
 void tasks_put(struct vthread *t, struct record *r, u64 *time);
 
-/* maps.c */
-void maps_forget(struct vprocess *p);
+void tasks_put_comm(struct vthread *t, const char *comm, bool exec);
+
+/* maps.c: the guest has changed its memory there, so what is there may have to be announced anew. */
+void maps_changed(struct vprocess *p, u64 start, u64 len);
+/* Announces what there is of the guest's memory and holds no code, if data is asked for. */
+void maps_put_data(struct vthread *t, u64 start, u64 len);
+
+/* exec.c: goes on as the new program, if that can be followed. */
+void exec_follow(struct vthread *t, s64 dirfd, u64 path, u64 argv, u64 envp, u64 flags);
+/* The guest's execve has come back, with an error. */
+void exec_failed(struct vthread *t);
+
+/* TOTALS of all threads, EXIT of all but t. After it, when the thread lives on, it counts anew. */
+void tasks_before_exec(struct vthread *t);
+void tasks_after_exec(struct vthread *t);
+
+/* guest.c: the guest's memory, wherever its pointers lead. false: not all of it is readable. */
+bool guest_read(u64 address, void *to, size_t n);
+/* Appends the text at address, without its NUL; no more than max bytes. */
+bool guest_text(u64 address, size_t max, struct bytes *out);
 
 #endif

@@ -67,6 +67,8 @@ struct vthread {
 	struct callstack *stack;
 	struct truth *truth;
 	const u8 *regs; /* regs.c: in QEMU's CPU state, or NULL */
+	u64 syscall[6]; /* arguments of the one that it is in */
+	bool execs;	/* it is in an execve, and what was counted before it has been told */
 	/* channel.c */
 	s32 chunk;	     /* index of the one that it writes, or -1 */
 	struct bytes record; /* the one that is being built */
