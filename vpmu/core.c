@@ -180,6 +180,7 @@ static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 		const struct op *op = &p->ops[i];
 		u32 slots = 0;
 
+		c->addr = 0;
 		if (i || !c->continues) {
 			counts[VC_INSTRUCTIONS]++;
 			slots = 1 + add_stall(c, VC_SLOTS_BACKEND, op->stall);

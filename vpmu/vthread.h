@@ -86,7 +86,7 @@ struct armed {
 };
 struct core_at {  /* where the thread stands at an overflow */
 	u64 pc;	  /* of the operation whose cost reached the count */
-	u64 addr; /* of its last memory access, or 0 */
+	u64 addr; /* of its last memory access; 0: it has none */
 };
 /* The armed events of t; sampler.c fills them when a thread starts. Any call into sampler.c may change each `at`, so
  * core.c looks at all of them again after it; those that are due at one operation are told in their order here. */
