@@ -26,7 +26,7 @@
 
 struct window_slot {
 	u64 id; /* of the first member */
-	u64 time, enabled, running;
+	u64 time, enabled, running, lost;
 	u32 group, turns, tid, cpu;
 	u32 throttles, losses, all_losses; /* at the last sample */
 	size_t values;
@@ -249,6 +249,16 @@ static bool was_off(const struct window_group *g, const struct window_slot *slot
 	       (s->read.time_enabled - slot->enabled) * 2 < s->time - slot->time;
 }
 
+/* Since Linux 6.0 members tell how many samples of theirs found no room. */
+static u64 lost_samples(const struct read_values *r)
+{
+	u64 n = 0;
+
+	for (u32 i = 0; r->has_lost && i < r->nr; i++)
+		n += read_lost(r, i);
+	return n;
+}
+
 static enum window_fault fault_of(struct windows *w, const struct window_group *g, const struct window_slot *slot,
 				  const struct sample *s, u32 cpu)
 {
@@ -263,6 +273,8 @@ static enum window_fault fault_of(struct windows *w, const struct window_group *
 		return WINDOW_OTHER_THREAD;
 	if (throttles_of(w, slot->id) != slot->throttles)
 		return WINDOW_THROTTLED;
+	if (lost_samples(r) != slot->lost)
+		return WINDOW_LOST;
 	if (losses_of(w, slot->cpu) != slot->losses || (cpu != slot->cpu && w->all_losses != slot->all_losses))
 		return WINDOW_LOST;
 	if (r->time_enabled - slot->enabled != r->time_running - slot->running)
@@ -320,6 +332,7 @@ bool windows_take(struct windows *w, const struct evlist *l, u32 event, const st
 	slot->time = s->time;
 	slot->enabled = s->read.time_enabled;
 	slot->running = s->read.time_running;
+	slot->lost = lost_samples(&s->read);
 	slot->throttles = throttles_of(w, slot->id);
 	slot->losses = losses_of(w, cpu);
 	slot->all_losses = w->all_losses;

@@ -343,20 +343,42 @@ static double spread(const struct metric_table *t, const double *block, const do
 	return MAX(0.0, n / (n - 1) * (v - along * along / n));
 }
 
-/* The least variance of a numerator that few clusters have anything of: that of two more. */
-static double rare_spread(const struct metric_table *t, const struct metric_expr *x, const double *block, double den)
+/* How many clusters of one size would give this sum and moment. */
+static double effective(double sum, double moment)
 {
-	u32 nr = t->windows->group.nr, member = x->nodes[x->num].left;
-	double sum, moment, size, n = block[WINDOWS_CLUSTERS];
+	return moment > 0 ? sum * sum / moment : 0;
+}
 
-	if (x->nodes[x->num].op != EXPR_SUM || !den)
+static double moment_of(const struct metric_table *t, const struct expr_node *n, const double *block)
+{
+	return window_moment(n->op == EXPR_TOTAL ? t->windows->total : block, t->windows->group.nr, n->left, n->left);
+}
+
+/*
+ * The least variance where few clusters have anything of the numerator. Of a part of something (a percentage of sums): that of a
+ * proportion to which two clusters with and two without it were added (Agresti and Coull). Else that of a sum of two clusters
+ * more.
+ */
+static double rare_spread(const struct metric_table *t, const struct metric_expr *x, const double *block,
+			  const struct metric_value *v)
+{
+	const struct expr_node *num = &x->nodes[x->num], *den = &x->nodes[x->den % EXPR_NODES];
+	double moment, found, size, all, part;
+
+	if (num->op != EXPR_SUM || !v->den || (x->totals && block == t->windows->total))
 		return 0;
-	sum = window_sum(block, member);
-	moment = window_moment(block, nr, member, member);
-	if (sum && (sum * sum / moment >= 30 || sum * sum / moment >= n / 2))
+	moment = moment_of(t, num, block);
+	found = effective(v->num, moment);
+	if (found >= 30 || found >= block[WINDOWS_CLUSTERS] / 2)
 		return 0;
-	size = sum ? moment / sum : 1;
-	return x->scale * x->scale * (moment + 2 * size * size) / (den * den);
+	if (x->scale == 100 && x->den < EXPR_NODES && (den->op == EXPR_SUM || den->op == EXPR_TOTAL) &&
+	    v->num <= v->den) {
+		all = effective(v->den, moment_of(t, den, block)) + 4;
+		part = (v->num / v->den * (all - 4) + 2) / all;
+		return x->scale * x->scale * part * (1 - part) / all;
+	}
+	size = v->num > 0 ? moment / v->num : 1;
+	return x->scale * x->scale * (moment + 2 * size * size) / (v->den * v->den);
 }
 
 void metric_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out)
@@ -376,7 +398,7 @@ void metric_value(const struct metric_table *t, u32 metric, const double *block,
 	}
 	if (clusters < 2)
 		return;
-	out->variance = MAX(spread(t, block, gradient, x->totals, n), rare_spread(t, x, block, out->den));
+	out->variance = MAX(spread(t, block, gradient, x->totals, n), rare_spread(t, x, block, out));
 	out->half = student_95(clusters - 1) * sqrt(out->variance);
 }
 
@@ -459,5 +481,5 @@ void metric_cell(const struct metric_table *t, u32 column, const double *block, 
 	}
 	bytes_printf(out, "%s%.*f", block[WINDOWS_KEPT] < METRIC_FEW_WINDOWS ? "~" : "", decimals, v.value);
 	if (!isnan(v.half))
-		bytes_printf(out, " +-%.*f", decimals, v.half);
+		bytes_printf(out, "±%.*f", decimals, v.half);
 }

@@ -9,7 +9,7 @@
  * covariance of the sums, n/(n-1) (sum of products - product of sums / n). The interval is Student's, with n - 1 degrees
  * of freedom. Shares of a total take all rows' clusters for n: that a cluster lies in this row is as random as what it
  * counted. Where the numerator counts something so rare that few clusters have any, the variance is at least that of two
- * more of them: none seen does not mean that there are none.
+ * clusters more: none seen does not mean that there are none.
  */
 #ifndef VIEW_METRICS_H
 #define VIEW_METRICS_H
@@ -81,7 +81,7 @@ u32 *metric_order(const struct metric_table *t, u32 n);
 /* Can it be a metric's name, before the recording is known? */
 bool metric_name_possible(const char *name, const struct metrics_opts *o);
 
-/* The column's numbers as tables show it ("4.91 +-0.02", "~1.2", "-"). */
+/* The column's numbers as tables show it ("4.91±0.02", "~1.2", "-"). */
 void metric_cell(const struct metric_table *t, u32 column, const double *block, struct bytes *out);
 
 #endif

@@ -50,15 +50,24 @@ void report_metrics_free(struct report_metrics *m, const struct profile *p)
 	free(m);
 }
 
-struct report_opts report_event_opts(const struct report_opts *o, size_t event)
+struct report_opts report_plain_event_opts(const struct report_opts *o, size_t event)
 {
 	struct report_opts with = *o;
-	u32 at = 0, n, keys;
 
 	if (!o->metrics || !o->metrics[event].order)
 		return with;
 	with.now = &o->metrics[event];
 	with.graph = GRAPH_NONE;
+	return with;
+}
+
+struct report_opts report_event_opts(const struct report_opts *o, size_t event)
+{
+	struct report_opts with = report_plain_event_opts(o, event);
+	u32 at = 0, n, keys;
+
+	if (!with.now)
+		return with;
 	while (at < o->nr_columns && columns[o->columns[at]].sort_key < 0)
 		at++;
 	keys = o->nr_columns - at;

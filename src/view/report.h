@@ -65,6 +65,8 @@ struct report_opts report_event_opts(const struct report_opts *o, size_t event);
 /* Says how the event's windows were made and what became of them; lines that begin with #. */
 void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out);
 #define REPORT_PATHS 32 /* stacks below one row, at most */
+/* The same without its metrics as columns, for those who write them apart. */
+struct report_opts report_plain_event_opts(const struct report_opts *o, size_t event);
 /* Makes v that of the table's i-th row. */
 void report_set_row(struct row_view *v, const struct report_opts *o, size_t i);
 

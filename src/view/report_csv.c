@@ -5,9 +5,10 @@
  */
 #include <string.h>
 
-#include "view/report.h"
+#include "view/metrics_data.h"
 
-static void write_header(const struct profile *p, const struct report_opts *o, struct bytes *out)
+static void write_header(const struct profile *p, const struct report_opts *o, const struct metric_fields *metrics,
+			 struct bytes *out)
 {
 	bytes_str(out, "event,whole");
 	for (u32 k = 0; k < o->nr_columns; k++) {
@@ -19,6 +20,8 @@ static void write_header(const struct profile *p, const struct report_opts *o, s
 		if (c->type == COLUMN_PERCENT)
 			bytes_printf(out, ",%s_percent", c->key);
 	}
+	if (o->metrics)
+		metrics_csv_header(metrics, out);
 	if (p->simulated.len)
 		bytes_str(out, ",simulated");
 	bytes_char(out, '\n');
@@ -33,7 +36,8 @@ static void write_text(const struct row_view *v, const struct column *c, struct 
 }
 
 /* The event comes first in any case: the row's own where all events are in one table. */
-static void write_row(const struct row_view *v, const struct report_opts *o, struct bytes *raw, struct bytes *out)
+static void write_row(const struct row_view *v, const struct report_opts *o, const struct metric_fields *metrics,
+		      struct bytes *raw, struct bytes *out)
 {
 	const char *event = report_event_name(v->profile, v->event);
 	u64 whole = report_whole(v->event, o);
@@ -56,6 +60,8 @@ static void write_row(const struct row_view *v, const struct report_opts *o, str
 		if (c->text)
 			write_text(v, c, raw, out);
 	}
+	if (o->metrics)
+		metrics_csv_block(metrics, o->now ? &o->now->table : NULL, v->windows, out);
 	if (v->profile->simulated.len) {
 		bytes_char(out, ',');
 		bytes_csv(out, v->profile->simulated.p, v->profile->simulated.len);
@@ -66,16 +72,21 @@ static void write_row(const struct row_view *v, const struct report_opts *o, str
 void report_csv(struct profile *p, const struct report_opts *o, struct bytes *out)
 {
 	struct row_view v = { .profile = p, .long_names = o->long_names };
+	struct metric_fields metrics = { 0 };
 	struct bytes raw = { 0 };
 
-	write_header(p, o, out);
+	metrics_csv_fields(p, o, &metrics);
+	write_header(p, o, &metrics, out);
 	for (size_t i = 0; i < p->events.n; i++) {
+		const struct report_opts of = report_plain_event_opts(o, i);
+
 		v.event = &p->events.v[i];
 		for (size_t k = 0; k < v.event->rows.n; k++) {
-			v.row = &v.event->rows.v[k];
-			if (report_wants(&v, o))
-				write_row(&v, o, &raw, out);
+			report_set_row(&v, &of, k);
+			if (report_wants(&v, &of))
+				write_row(&v, &of, &metrics, &raw, out);
 		}
 	}
+	vec_free(&metrics.metrics);
 	bytes_free(&raw);
 }

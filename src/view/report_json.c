@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "view/report.h"
+#include "view/metrics_data.h"
 
 static void put_string(const char *s, size_t n, struct bytes *out)
 {
@@ -103,6 +103,10 @@ static void write_row(const struct row_view *v, const struct report_opts *o, str
 		bytes_printf(out, "%s\"%s\":", k ? "," : "", c->key);
 		put_string((const char *)raw->p, raw->len, out);
 	}
+	if (o->now)
+		metrics_json_block(&o->now->table, v->windows, out);
+	if (o->now && o->paths)
+		metrics_json_paths(v, &o->now->table, out);
 	if (graph && graph->nr_kids) {
 		bytes_str(out, ",\"graph\":");
 		write_graph(v->profile, graph, out);
@@ -110,8 +114,9 @@ static void write_row(const struct row_view *v, const struct report_opts *o, str
 	bytes_char(out, '}');
 }
 
-static void write_event(struct profile *p, struct profile_event *e, const struct report_opts *o, struct bytes *out)
+static void write_event(struct profile *p, struct profile_event *e, const struct report_opts *opts, struct bytes *out)
 {
+	const struct report_opts of = report_plain_event_opts(opts, (size_t)(e - p->events.v)), *o = &of;
 	struct row_view v = { .profile = p, .event = e, .long_names = o->long_names };
 	const char *name = report_event_name(p, e);
 	struct graph_room room = { 0 };
@@ -123,9 +128,11 @@ static void write_event(struct profile *p, struct profile_event *e, const struct
 	put_field("weight", e->weight, false, out);
 	put_field("whole", report_whole(e, o), false, out);
 	put_field("samples", e->samples, false, out);
+	if (o->now)
+		metrics_json_event(p, &o->now->table, out);
 	bytes_str(out, ",\"rows\":[");
 	for (size_t i = 0; i < e->rows.n; i++) {
-		v.row = &e->rows.v[i];
+		report_set_row(&v, o, i);
 		if (!report_wants(&v, o))
 			continue;
 		bytes_str(out, first ? "\n" : ",\n");

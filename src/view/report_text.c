@@ -291,7 +291,8 @@ static void render_total(const struct rows *r, struct table *t)
 				       &t->text);
 		else if (k + 1 == o->nr_columns && column_at(o, k)->sort_key >= 0)
 			bytes_str(&t->text, "(all)");
-		cell->len = cell->width = (u32)(t->text.len - cell->at);
+		cell->len = t->text.len - cell->at;
+		cell->width = text_width(t->text.p + cell->at, cell->len);
 	}
 }
 

@@ -54,7 +54,13 @@ static void put_lengths(const struct profile *p, const struct window_group *g, s
 		bytes_str(out, ", between long ones of ");
 		put_mean(g->sum_long, g->nr_long, out);
 	}
-	bytes_printf(out, " (%s)\n", mode_name(g));
+	bytes_printf(out, " (%s", mode_name(g));
+	if (g->schedule.batch_count > 1)
+		bytes_printf(out, ", bursts of %u", g->schedule.batch_count);
+	if (g->schedule.jitter_short || g->schedule.jitter_long)
+		bytes_printf(out, ", jitter %llu and %llu", (unsigned long long)g->schedule.jitter_short,
+			     (unsigned long long)g->schedule.jitter_long);
+	bytes_str(out, ")\n");
 	if (g->sum_short / g->nr_short > LONG_WINDOW)
 		bytes_str(out,
 			  "# Such long windows span many functions: ratios tend to the mean of all. Short ones take "
@@ -115,6 +121,6 @@ void report_windows_head(const struct profile *p, const struct profile_event *e,
 	bytes_str(out, " (one table each: --no-metrics)\n");
 	put_lengths(p, &w->group, out);
 	put_fate(w, out);
-	bytes_printf(out, "# +- is a 95%% interval; ~ marks rows of fewer than %d kept windows.\n#\n",
+	bytes_printf(out, "# ± is a 95%% interval; ~ marks rows of fewer than %d kept windows.\n#\n",
 		     METRIC_FEW_WINDOWS);
 }

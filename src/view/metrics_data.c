@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view/metrics_data.h"
+
+#include <math.h>
+#include <string.h>
+
+static void put_string(const char *s, struct bytes *out)
+{
+	bytes_char(out, '"');
+	bytes_json(out, s, strlen(s));
+	bytes_char(out, '"');
+}
+
+/* Sums are whole numbers of any size; 17 digits bring back the very double. */
+static void put_number(double v, struct bytes *out)
+{
+	if (!isfinite(v))
+		bytes_str(out, "null");
+	else if (v == floor(v) && fabs(v) < 0x1p63)
+		bytes_printf(out, "%.0f", v);
+	else
+		bytes_printf(out, "%.9g", v);
+}
+
+static void put_field(const char *name, double v, bool first, struct bytes *out)
+{
+	bytes_printf(out, "%s\"%s\":", first ? "" : ",", name);
+	put_number(v, out);
+}
+
+static const char *const fault_keys[NR_WINDOW_FAULTS] = {
+	[WINDOW_SOUND] = "filtered",	  [WINDOW_FIRST] = "first",   [WINDOW_OTHER_THREAD] = "other_thread",
+	[WINDOW_THROTTLED] = "throttled", [WINDOW_LOST] = "lost",     [WINDOW_MULTIPLEXED] = "multiplexed",
+	[WINDOW_BACKWARDS] = "backwards", [WINDOW_PAUSED] = "paused",
+};
+
+static void put_counts(const double *block, struct bytes *out)
+{
+	put_field("short", block[WINDOWS_SHORT], true, out);
+	put_field("kept", block[WINDOWS_KEPT], false, out);
+	put_field("discarded", block[WINDOWS_DISCARDED], false, out);
+	put_field("clusters", block[WINDOWS_CLUSTERS], false, out);
+	bytes_str(out, ",\"excluded\":{");
+	for (u32 i = 0; i < NR_WINDOW_FAULTS; i++)
+		put_field(fault_keys[i], block[WINDOWS_EXCLUDED + i], !i, out);
+	bytes_char(out, '}');
+}
+
+static void put_sums(const struct metric_table *t, const double *block, struct bytes *out)
+{
+	const struct window_group *g = &t->windows->group;
+
+	bytes_str(out, ",\"sums\":{");
+	for (u32 i = 0; i < g->nr; i++) {
+		bytes_str(out, i ? "," : "");
+		put_string(t->evlist->events.v[g->events[i]].name, out);
+		bytes_char(out, ':');
+		put_number(window_sum(block, i), out);
+	}
+	bytes_char(out, '}');
+}
+
+void metrics_json_block(const struct metric_table *t, const double *block, struct bytes *out)
+{
+	bytes_str(out, ",\"windows\":{");
+	put_counts(block, out);
+	bytes_char(out, '}');
+	put_sums(t, block, out);
+	bytes_str(out, ",\"metrics\":{");
+	for (u32 i = 0; i < t->nr_metrics; i++) {
+		struct metric_value v;
+
+		metric_value(t, i, block, &v);
+		bytes_str(out, i ? "," : "");
+		put_string(t->metrics[i].name, out);
+		bytes_str(out, ":{");
+		put_field("value", v.value, true, out);
+		put_field("low", v.value - v.half, false, out);
+		put_field("high", v.value + v.half, false, out);
+		put_field("variance", v.variance, false, out);
+		put_field("numerator", v.num, false, out);
+		put_field("denominator", v.den, false, out);
+		bytes_char(out, '}');
+	}
+	bytes_char(out, '}');
+}
+
+void metrics_json_event(const struct profile *p, const struct metric_table *t, struct bytes *out)
+{
+	static const char *const modes[] = { [WINDOWS_PLAIN] = "plain",
+					     [WINDOWS_TERMS] = "terms",
+					     [WINDOWS_TWIN] = "twin",
+					     [WINDOWS_REFRESH] = "refresh",
+					     [WINDOWS_SEEN] = "seen" };
+	static const char *const attributions[NR_ATTRIBUTIONS] = { [ATTRIBUTION_DISCARD] = "discard",
+								   [ATTRIBUTION_KEEP] = "keep",
+								   [ATTRIBUTION_CALLCHAIN] = "callchain",
+								   [ATTRIBUTION_RETURNS] = "returns" };
+	const struct window_group *g = &t->windows->group;
+
+	bytes_str(out, ",\"group\":{\"leader\":");
+	put_string(p->evlist->events.v[g->leader].name, out);
+	bytes_printf(out, ",\"mode\":\"%s\",\"attribution\":\"%s\"", modes[g->mode],
+		     attributions[t->windows->attribution]);
+	put_field("short_windows", (double)g->nr_short, false, out);
+	put_field("short_mean", (double)g->sum_short / (double)g->nr_short, false, out);
+	put_field("long_windows", (double)g->nr_long, false, out);
+	put_field("long_mean", (double)g->sum_long / (double)g->nr_long, false, out);
+	bytes_str(out, ",\"formulas\":{");
+	for (u32 i = 0; i < t->nr_metrics; i++) {
+		bytes_str(out, i ? "," : "");
+		put_string(t->metrics[i].name, out);
+		bytes_char(out, ':');
+		put_string(t->metrics[i].formula, out);
+	}
+	bytes_str(out, "}}");
+	metrics_json_block(t, t->windows->total, out);
+}
+
+void metrics_json_paths(const struct row_view *v, const struct metric_table *t, struct bytes *out)
+{
+	struct window_path paths[REPORT_PATHS];
+	u32 n = profile_window_paths(v->profile, v->event, (u32)(v->row - v->event->rows.v), paths, REPORT_PATHS);
+	const struct tree_node *nodes = v->event->tree.nodes.v;
+	char made_up[PROFILE_MADE_UP];
+
+	bytes_str(out, ",\"paths\":[");
+	for (u32 i = 0; i < n; i++) {
+		bytes_str(out, i ? ",{\"frames\":[" : "{\"frames\":[");
+		for (u32 at = paths[i].node; at && nodes[at].parent; at = nodes[at].parent) {
+			bytes_str(out, at == paths[i].node ? "" : ",");
+			put_string(profile_frame_name(v->profile, nodes[at].frame, made_up, sizeof(made_up)), out);
+		}
+		bytes_char(out, ']');
+		metrics_json_block(t, paths[i].block, out);
+		bytes_char(out, '}');
+	}
+	bytes_char(out, ']');
+}
+
+static const char *const csv_counts[] = { "windows", "kept", "discarded", "excluded" };
+static const char *const csv_parts[] = { "", "_low", "_high", "_variance", "_numerator", "_denominator" };
+
+static u32 find_metric(const struct metric_table *t, const char *name)
+{
+	for (u32 i = 0; t && i < t->nr_metrics; i++)
+		if (!strcmp(t->metrics[i].name, name))
+			return i;
+	return ID_NONE;
+}
+
+static bool has_field(const struct metric_fields *f, const char *name)
+{
+	for (size_t i = 0; i < f->metrics.n; i++)
+		if (!strcmp(f->metrics.v[i]->name, name))
+			return true;
+	return false;
+}
+
+void metrics_csv_fields(const struct profile *p, const struct report_opts *o, struct metric_fields *out)
+{
+	for (size_t i = 0; o->metrics && i < p->events.n; i++) {
+		const struct metric_table *t = &o->metrics[i].table;
+
+		for (u32 k = 0; o->metrics[i].order && k < t->nr_metrics; k++)
+			if (!has_field(out, t->metrics[k].name))
+				vec_push(&out->metrics, &t->metrics[k]);
+	}
+}
+
+void metrics_csv_header(const struct metric_fields *f, struct bytes *out)
+{
+	for (u32 i = 0; i < ARRAY_LEN(csv_counts); i++)
+		bytes_printf(out, ",%s", csv_counts[i]);
+	for (size_t i = 0; i < f->metrics.n; i++)
+		for (u32 k = 0; k < ARRAY_LEN(csv_parts); k++) {
+			struct bytes name = { 0 };
+
+			bytes_printf(&name, "%s%s", f->metrics.v[i]->name, csv_parts[k]);
+			bytes_char(out, ',');
+			bytes_csv(out, (const char *)name.p, name.len);
+			bytes_free(&name);
+		}
+}
+
+static void put_csv(double v, struct bytes *out)
+{
+	bytes_char(out, ',');
+	if (isfinite(v))
+		put_number(v, out);
+}
+
+void metrics_csv_block(const struct metric_fields *f, const struct metric_table *t, const double *block,
+		       struct bytes *out)
+{
+	double excluded = 0;
+
+	for (u32 i = 0; t && i < NR_WINDOW_FAULTS; i++)
+		excluded += block[WINDOWS_EXCLUDED + i];
+	put_csv(t ? block[WINDOWS_SHORT] : NAN, out);
+	put_csv(t ? block[WINDOWS_KEPT] : NAN, out);
+	put_csv(t ? block[WINDOWS_DISCARDED] : NAN, out);
+	put_csv(t ? excluded : NAN, out);
+	for (size_t i = 0; i < f->metrics.n; i++) {
+		u32 metric = find_metric(t, f->metrics.v[i]->name);
+		struct metric_value v = { NAN, NAN, NAN, NAN, NAN };
+
+		if (metric != ID_NONE)
+			metric_value(t, metric, block, &v);
+		put_csv(v.value, out);
+		put_csv(v.value - v.half, out);
+		put_csv(v.value + v.half, out);
+		put_csv(v.variance, out);
+		put_csv(v.num, out);
+		put_csv(v.den, out);
+	}
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Metrics as data: everything that their intervals were made of. */
+#ifndef VIEW_METRICS_DATA_H
+#define VIEW_METRICS_DATA_H
+
+#include "view/report.h"
+
+/* Members of an event's object: ,"windows":{...how they were made, and all of them together}. */
+void metrics_json_event(const struct profile *p, const struct metric_table *t, struct bytes *out);
+/* Members of a row's object: ,"windows":{counts},"sums":{event: sum},"metrics":{name:{value, low, high, ...}}. */
+void metrics_json_block(const struct metric_table *t, const double *block, struct bytes *out);
+/* Likewise ,"paths":[...]: the row's stacks. */
+void metrics_json_paths(const struct row_view *v, const struct metric_table *t, struct bytes *out);
+
+/* The fields of all events' metrics, each name once; where an event lacks one its fields are empty. */
+struct metric_fields {
+	VEC(const struct metric *) metrics;
+};
+void metrics_csv_fields(const struct profile *p, const struct report_opts *o, struct metric_fields *out);
+void metrics_csv_header(const struct metric_fields *f, struct bytes *out);
+/* t NULL: an event without windows. */
+void metrics_csv_block(const struct metric_fields *f, const struct metric_table *t, const double *block,
+		       struct bytes *out);
+
+#endif

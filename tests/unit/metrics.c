@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Metrics: formulas, their variances against closed forms, and intervals against simulated functions whose truth is known. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "view/metrics.h"
+#include "view/student.h"
+
+#define EVENTS 5
+enum { CYCLES, INSTRUCTIONS, BRANCH_MISSES, CACHE_REFERENCES, CACHE_MISSES };
+
+struct fixture {
+	struct evlist l;
+	struct profile_windows w;
+	struct metric_table t;
+};
+
+#define ROWS 4
+
+static struct fixture *make(u32 members)
+{
+	static const u64 configs[EVENTS] = { PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
+					     PERF_COUNT_HW_BRANCH_MISSES, PERF_COUNT_HW_CACHE_REFERENCES,
+					     PERF_COUNT_HW_CACHE_MISSES };
+	static const char *const names[EVENTS] = { "cycles/period=1000,alt-period=300/u", "instructions:u",
+						   "branch-misses:u", "cache-references:u", "cache-misses:u" };
+	struct fixture *f = mem_zalloc(sizeof(*f));
+
+	f->w.group.nr = members;
+	for (u32 i = 0; i < members; i++) {
+		struct attr a = { .size = 128, .config = configs[i] };
+
+		evlist_add(&f->l, &a, names[i], NULL);
+		f->w.group.events[i] = i;
+		f->w.group.roles[i] = (u8)event_role_of(&a, names[i], false);
+	}
+	f->w.total = mem_zalloc(window_stride(members) * sizeof(double));
+	f->w.rows = mem_zalloc(ROWS * window_stride(members) * sizeof(double));
+	return f;
+}
+
+static void drop(struct fixture *f)
+{
+	evlist_free(&f->l);
+	free(f->w.total);
+	free(f->w.rows);
+	free(f);
+}
+
+static double *row_of(struct fixture *f, u32 row)
+{
+	return f->w.rows + row * window_stride(f->w.group.nr);
+}
+
+static void add(struct fixture *f, u32 row, const u64 *counts)
+{
+	window_block_add(row_of(f, row), f->w.group.nr, counts, 1);
+	window_block_add(f->w.total, f->w.group.nr, counts, 1);
+}
+
+static void table(struct fixture *f, const struct metrics_opts *o)
+{
+	assert_int_equal(metric_table_make(&f->t, &f->l, &f->w, o, NULL), 0);
+}
+
+static u32 metric(const struct fixture *f, const char *name)
+{
+	for (u32 i = 0; i < f->t.nr_metrics; i++)
+		if (!strcmp(f->t.metrics[i].name, name))
+			return i;
+	fail_msg("no metric %s", name);
+	return 0;
+}
+
+static struct metric_value value(const struct fixture *f, const char *name, const double *block)
+{
+	struct metric_value v;
+
+	metric_value(&f->t, metric(f, name), block, &v);
+	return v;
+}
+
+static void near(double x, double wanted, double within)
+{
+	if (!(fabs(x - wanted) <= within))
+		fail_msg("%.9g is not %.9g", x, wanted);
+}
+
+static void quantiles_of_student(void **state)
+{
+	static const double table_26_10[][2] = { { 1, 12.706 }, { 2, 4.303 },  { 5, 2.571 },   { 10, 2.228 },
+						 { 11, 2.201 }, { 12, 2.179 }, { 15, 2.131 },  { 20, 2.086 },
+						 { 30, 2.042 }, { 60, 2.000 }, { 120, 1.980 }, { 1e9, 1.960 } };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(table_26_10); i++)
+		near(student_95(table_26_10[i][0]), table_26_10[i][1], 0.0006);
+}
+
+/* A mean is a ratio whose denominator does not vary: its variance is that of the mean, s^2 / n. */
+static void variance_of_a_mean(void **state)
+{
+	struct fixture *f = make(2);
+	const u64 cycles[] = { 290, 310, 300, 305, 295 };
+	struct metric_value v;
+
+	(void)state;
+	for (u32 i = 0; i < 5; i++)
+		add(f, 0, (u64[]){ cycles[i], 100 });
+	table(f, &(struct metrics_opts){ 0 });
+	v = value(f, "CPI", row_of(f, 0));
+	near(v.value, 3, 1e-12);
+	near(v.num, 1500, 0);
+	near(v.den, 500, 0);
+	/* s^2 = (100 + 100 + 0 + 25 + 25) / 4; of the mean s^2 / 5; per 100 instructions */
+	near(v.variance, 62.5 / 5 / 1e4, 1e-12);
+	near(v.half, 2.7764 * sqrt(v.variance), 1e-9);
+	drop(f);
+}
+
+/* The residuals' form: n / (n - 1) * sum (y - R x)^2 / (sum x)^2. */
+static void variance_of_a_ratio(void **state)
+{
+	struct fixture *f = make(2);
+	double sx = 0, sy = 0, residuals = 0;
+	u64 x[40], y[40];
+	struct metric_value v;
+
+	(void)state;
+	for (u32 i = 0; i < 40; i++) {
+		x[i] = 80 + i * 7 % 31;
+		y[i] = 300 + i * 13 % 17;
+		add(f, 0, (u64[]){ y[i], x[i] });
+		sx += (double)x[i];
+		sy += (double)y[i];
+	}
+	for (u32 i = 0; i < 40; i++)
+		residuals += pow((double)y[i] - sy / sx * (double)x[i], 2);
+	table(f, &(struct metrics_opts){ 0 });
+	v = value(f, "CPI", row_of(f, 0));
+	near(v.value, sy / sx, 1e-12);
+	near(v.variance, 40.0 / 39 * residuals / (sx * sx), 1e-12);
+	drop(f);
+}
+
+/* A share of windows that all count the same is a proportion: p (1 - p) / (N - 1). */
+static void variance_of_a_share(void **state)
+{
+	struct fixture *f = make(2);
+	struct metric_value v;
+
+	(void)state;
+	for (u32 i = 0; i < 200; i++)
+		add(f, i % 4 ? 1 : 0, (u64[]){ 300, 100 });
+	table(f, &(struct metrics_opts){ 0 });
+	v = value(f, "%CY", row_of(f, 0));
+	near(v.value, 25, 1e-12);
+	near(v.variance, 1e4 * 0.25 * 0.75 / 199, 1e-9);
+	v = value(f, "%CY", f->w.total);
+	near(v.value, 100, 1e-12);
+	near(v.half, 0, 1e-9);
+	drop(f);
+}
+
+static void nothing_seen_is_not_nothing(void **state)
+{
+	struct fixture *f = make(5);
+	struct metric_value v;
+
+	(void)state;
+	for (u32 i = 0; i < 100; i++)
+		add(f, 0, (u64[]){ 300, 100, 0, 20, 0 });
+	table(f, &(struct metrics_opts){ 0 });
+	v = value(f, "BM/KI", row_of(f, 0));
+	near(v.value, 0, 0);
+	assert_true(v.half > 0.2 && v.half < 0.4); /* two or three in 10000 instructions */
+	v = value(f, "%CM", row_of(f, 0));
+	assert_true(v.half > 2 && v.half < 6);
+	assert_true(isnan(value(f, "CPI", row_of(f, 1)).value));
+	drop(f);
+}
+
+static void formulas(void **state)
+{
+	static const char *const own[] = { "a=cycles/instructions*2", "b=(cycles - instructions)/total:cycles",
+					   "c='branch-misses:u' + 1", "d=2*(3+4)-1 - 1" };
+	static const char *const wrong[] = { "x=",	  "x=cycles/",	     "x=cycles-1", "=cycles",
+					     "x=(cycles", "x=cycles cycles", "x=nothing",  "cycles" };
+	struct fixture *f = make(5);
+	struct metrics_opts o = { .own = { own, 4 } };
+
+	(void)state;
+	add(f, 0, (u64[]){ 300, 100, 7, 0, 0 });
+	add(f, 1, (u64[]){ 100, 100, 0, 0, 0 });
+	table(f, &o);
+	near(value(f, "a", row_of(f, 0)).value, 6, 1e-12);
+	near(value(f, "a", row_of(f, 0)).num, 300, 0);
+	near(value(f, "b", row_of(f, 0)).value, 0.5, 1e-12);
+	near(value(f, "c", row_of(f, 0)).value, 8, 1e-12);
+	near(value(f, "d", row_of(f, 0)).value, 12, 1e-12);
+	for (u32 i = 0; i < ARRAY_LEN(wrong); i++) {
+		o.own = (struct name_list){ &wrong[i], 1 };
+		assert_int_equal(metric_table_make(&f->t, &f->l, &f->w, &o, NULL), ERR_USAGE);
+	}
+	drop(f);
+}
+
+static void columns_and_order(void **state)
+{
+	static const char *const columns[] = { "ipc", "windows", "BM/KI" }, *const missing[] = { "DTLB%" };
+	struct fixture *f = make(5);
+	struct metrics_opts o = { .columns = { columns, 3 }, .sort = "CPI" };
+	struct bytes out = { 0 };
+	u32 *order;
+
+	(void)state;
+	for (u32 i = 0; i < 40; i++) {
+		add(f, 0, (u64[]){ 300, 300, 0, 0, 0 });
+		add(f, 2, (u64[]){ 300, 100, 1, 0, 0 });
+	}
+	add(f, 3, (u64[]){ 300, 200, 1, 0, 0 });
+	table(f, &o);
+	assert_int_equal(f->t.nr_columns, 3);
+	assert_string_equal(metric_column_name(&f->t, f->t.columns[0]), "IPC");
+	order = metric_order(&f->t, ROWS);
+	assert_memory_equal(order, ((u32[]){ 2, 3, 0, 1 }), ROWS * sizeof(u32)); /* row 1 has no windows */
+	free(order);
+	metric_cell(&f->t, f->t.columns[0], row_of(f, 2), &out);
+	bytes_char(&out, '|');
+	metric_cell(&f->t, f->t.columns[0], row_of(f, 3), &out); /* one window: no interval */
+	bytes_char(&out, '|');
+	metric_cell(&f->t, f->t.columns[0], row_of(f, 1), &out);
+	bytes_char(&out, 0);
+	assert_string_equal((char *)out.p, "0.33±0.00|~0.67|-");
+	bytes_free(&out);
+	o = (struct metrics_opts){ .columns = { missing, 1 } };
+	assert_int_equal(metric_table_make(&f->t, &f->l, &f->w, &o, NULL), ERR_USAGE);
+	drop(f);
+}
+
+static u64 random_state;
+
+static double uniform(void)
+{
+	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+	return (double)(random_state >> 11) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
+}
+
+static u64 poisson(double mean)
+{
+	double left = exp(-mean), p = uniform();
+	u64 n = 0;
+
+	for (; p > left; n++)
+		p *= uniform();
+	return n;
+}
+
+/* A function: how often windows fall into it, its instructions per 300 cycles with their spread, what comes per window. */
+struct function {
+	double share, instructions, spread, branch_misses, references, miss_ratio;
+};
+static const struct function functions[ROWS] = {
+	{ 0.50, 60, 5, 0.02, 4, 0.01 },
+	{ 0.30, 270, 40, 2, 60, 0.002 },
+	{ 0.15, 85, 30, 0.2, 15, 0.5 },
+	{ 0.05, 600, 90, 0.005, 1, 0.05 },
+};
+
+static void simulate(struct fixture *f, u64 seed, u32 windows)
+{
+	random_state = seed * 0x9e3779b97f4a7c15u;
+	for (u32 i = 0; i < windows; i++) {
+		double u = uniform(), instructions;
+		u32 k = 0;
+		u64 c[EVENTS] = { 300 + (u64)(uniform() * 21) };
+
+		while (k + 1 < ROWS && u >= functions[k].share)
+			u -= functions[k++].share;
+		instructions = functions[k].instructions + functions[k].spread * normal();
+		c[INSTRUCTIONS] = (u64)MAX(1.0, instructions + uniform());
+		c[BRANCH_MISSES] = poisson(functions[k].branch_misses);
+		c[CACHE_REFERENCES] = poisson(functions[k].references);
+		for (u64 r = 0; r < c[CACHE_REFERENCES]; r++)
+			c[CACHE_MISSES] += uniform() < functions[k].miss_ratio;
+		add(f, k, c);
+	}
+}
+
+/* What the metrics tend to: taken from as many windows as nobody records. */
+static void truth_of(struct fixture *f)
+{
+	simulate(f, 12345, 1000000);
+	table(f, &(struct metrics_opts){ 0 });
+}
+
+static void intervals_hold_the_truth(void **state)
+{
+	struct fixture *truth = make(5);
+	u32 held = 0, cases = 0;
+
+	(void)state;
+	truth_of(truth);
+	for (u64 seed = 1; seed <= 200; seed++) {
+		struct fixture *f = make(5);
+
+		simulate(f, seed, 1500);
+		table(f, &(struct metrics_opts){ 0 });
+		for (u32 row = 0; row < ROWS; row++)
+			for (u32 m = 0; m < f->t.nr_metrics && row_of(f, row)[WINDOWS_KEPT] >= 50; m++) {
+				struct metric_value v, t;
+
+				metric_value(&f->t, m, row_of(f, row), &v);
+				metric_value(&truth->t, m, row_of(truth, row), &t);
+				cases++;
+				held += fabs(v.value - t.value) <= v.half;
+			}
+		drop(f);
+	}
+	print_message("%u of %u intervals hold the truth: %.2f%%\n", held, cases, 100.0 * held / cases);
+	assert_true(cases > 6000);
+	assert_true(held >= 0.92 * cases && held <= 0.98 * cases);
+	drop(truth);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quantiles_of_student),	       cmocka_unit_test(variance_of_a_mean),
+		cmocka_unit_test(variance_of_a_ratio),	       cmocka_unit_test(variance_of_a_share),
+		cmocka_unit_test(nothing_seen_is_not_nothing), cmocka_unit_test(formulas),
+		cmocka_unit_test(columns_and_order),	       cmocka_unit_test(intervals_hold_the_truth),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
