@@ -77,18 +77,21 @@ static void put_op(const struct code *c, struct block *b, u32 i, const struct de
 	b->stall += op->stall;
 }
 
-static void put_end(const struct code *c, struct block *b, const struct decoded *last)
+static void put_end(const struct code *c, struct block *b, u64 target)
 {
 	const struct model *m = c->model;
+	bool branch;
 	u32 lines;
 
 	b->kind = b->ops[b->nr - 1].kind;
-	b->target = b->kind == OP_COND || b->kind == OP_JUMP || b->kind == OP_CALL ? last->target : b->end;
-	b->branch = b->kind >= OP_COND;
+	branch = b->kind >= OP_COND;
 	b->call = b->kind == OP_CALL || b->kind == OP_CALL_INDIRECT;
 	b->returns = b->kind == OP_RETURN;
 	b->anywhere = b->kind == OP_SYSCALL || b->kind == OP_JUMP_INDIRECT || b->kind == OP_CALL_INDIRECT || b->returns;
 	b->frames = b->call || b->returns || b->kind == OP_JUMP_INDIRECT;
+	b->packed = (u64)branch << PACK_BRANCH | (u64)b->call << PACK_CALL | (u64)b->returns << PACK_RETURN;
+	b->next = b->kind == OP_REP ? NO_PC : b->kind == OP_JUMP || b->kind == OP_CALL ? target : b->end;
+	b->other = b->kind == OP_COND ? target : b->next;
 	b->line = b->pc >> LINE_SHIFT;
 	b->last_line = (b->end - 1) >> LINE_SHIFT;
 	lines = (u32)(b->last_line - b->line + 1);
@@ -120,7 +123,7 @@ static struct block *block_new(struct code *c, const struct code_insn *insns, u3
 		memcpy(to, insns[i].bytes, insns[i].size);
 		to += insns[i].size;
 	}
-	put_end(c, b, &d);
+	put_end(c, b, d.target);
 	b->id = (u32)c->blocks.n;
 	b->first_op = c->nr_ops;
 	c->nr_ops += nr;

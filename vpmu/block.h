@@ -20,27 +20,35 @@ struct op {
 };
 
 struct block {
-	u64 pc;	    /* of the first operation */
-	u64 end;    /* behind the last one */
-	u64 target; /* where else control may go: COND, JUMP, CALL; else `end` */
-	u32 nr;
-	u32 stall;		    /* of all operations, slots */
-	u64 line, last_line;	    /* of its bytes, 64 each */
-	u32 slots_max, events_max;  /* most that running it adds to any count of slots, or of events; see core.c */
-	u8 kind;		    /* of the last operation */
-	bool branch, call, returns; /* it is; each is 0 or 1 for adding */
-	bool anywhere;		    /* control may go anywhere from it: indirect, return, syscall */
-	bool frames;		    /* callstack.c is to be told */
-	u32 id;			    /* from 0, in the order in which they were made */
-	u32 first_op;		    /* number of its first operation among those of all blocks */
-	struct block *older;	    /* whose hash is the same */
+	u64 pc;	 /* of the first operation */
+	u64 end; /* behind the last one */
+	/* Where control usually goes: `end`, the target. NO_PC: nowhere without being looked at closely. */
+	u64 next, other;
+	u64 packed;	     /* branch, call, return: 0 or 1 each (PACK_*) */
+	u64 line, last_line; /* of its bytes, 64 each */
+	u32 nr, stall;	     /* operations; stall slots of all */
+	u32 slots_max;	     /* most that running it adds to the count of slots, but for its accesses; */
+	u32 events_max;	     /* likewise to any other count */
+	u8 kind;	     /* of the last operation */
+	bool call, returns;
+	bool anywhere;	     /* control may go anywhere from it: indirect, return, syscall */
+	bool frames;	     /* callstack.c is to be told */
+	u32 id;		     /* from 0, in the order in which they were made */
+	u32 first_op;	     /* number of its first operation among those of all blocks */
+	struct block *older; /* whose hash is the same */
 	struct op ops[];
 };
+
+#define NO_PC UINT64_MAX
+
+/* Counts of what a block's end is, in one number: added up at once, and apart before 2 to the PACK_BITS are there. */
+#define PACK_BITS 20
+#define PACK_MASK ((1u << PACK_BITS) - 1)
+enum { PACK_BRANCH, PACK_CALL = PACK_BITS, PACK_RETURN = 2 * PACK_BITS }; /* where each begins */
 
 struct code; /* all blocks of a process */
 
 struct code *code_new(bool arm64, const struct model *model, u32 vpmu_models); /* NULL as decoder_new */
-
 void code_free(struct code *c);
 
 /* One instruction of a block to be made. */

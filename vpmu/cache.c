@@ -6,15 +6,16 @@
 
 #include "base/mem.h"
 
-/* No line or page of user space has this number. */
-#define NO_TAG UINT64_MAX
-
 static void cache_new(struct cache *c, struct cache_shape s)
 {
+	size_t all = (size_t)s.sets * s.ways * sizeof(*c->recent);
+
 	c->mask = s.sets - 1;
 	c->ways = s.ways;
-	c->tags = mem_alloc((size_t)s.sets * s.ways * sizeof(*c->tags));
-	memset(c->tags, 0xff, (size_t)s.sets * s.ways * sizeof(*c->tags)); /* NO_TAG */
+	c->recent = mem_alloc(all);
+	c->older = c->recent + s.sets;
+	/* No line or page of user space has this number. */
+	memset(c->recent, 0xff, all);
 }
 
 void caches_new(struct caches *c, const struct model *m)
@@ -24,35 +25,37 @@ void caches_new(struct caches *c, const struct model *m)
 	cache_new(&c->l2, m->l2);
 	cache_new(&c->llc, m->llc);
 	cache_new(&c->dtlb, m->dtlb);
-	c->fetched = NO_TAG;
 }
 
 void caches_free(struct caches *c)
 {
-	free(c->l1i.tags);
-	free(c->l1d.tags);
-	free(c->l2.tags);
-	free(c->llc.tags);
-	free(c->dtlb.tags);
+	free(c->l1i.recent);
+	free(c->l1d.recent);
+	free(c->l2.recent);
+	free(c->llc.recent);
+	free(c->dtlb.recent);
 }
 
 bool cache_touch(struct cache *c, u64 tag)
 {
-	u64 *set = &c->tags[(tag & c->mask) * c->ways];
-	u32 way = 0;
-	bool found;
+	u64 *recent = &c->recent[tag & c->mask], *older = &c->older[(tag & c->mask) * (c->ways - 1)], carry = *recent;
 
-	while (way < c->ways && set[way] != tag)
-		way++;
-	found = way < c->ways;
-	if (!found)
-		way--;
-	memmove(set + 1, set, way * sizeof(*set));
-	set[0] = tag;
-	return found;
+	if (carry == tag)
+		return true;
+	*recent = tag;
+	/* Each moves one place down, to where the wanted one was, or out. */
+	for (u32 i = 0; i < c->ways - 1; i++) {
+		u64 here = older[i];
+
+		older[i] = carry;
+		if (here == tag)
+			return true;
+		carry = here;
+	}
+	return false;
 }
 
-enum cache_level caches_fill(struct caches *c, struct cache *l1, u64 line)
+enum cache_level caches_find(struct caches *c, struct cache *l1, u64 line)
 {
 	if (cache_touch(l1, line))
 		return IN_L1;

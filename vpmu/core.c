@@ -6,15 +6,25 @@
  * event's count reaches its period; and the sample is to show exactly that one, with all counts as they were there.
  *
  * Design. While a block runs, only its memory accesses are written down (core_access). It is settled when the next one
- * begins: only then is it known where its last branch went. A block whose counts cannot reach any armed event, however
- * badly its accesses and its branch turn out (block.slots_max, events_max), is swept: all of it is added at once. One
- * that might is walked, operation by operation, and after each all armed events are looked at. Both ways ask caches and
- * predictor in the same order (the block's lines, its accesses, its branch), so which way was taken changes no count:
- * what is counted does not depend on what is sampled. Deadlines are few, so nearly all blocks are swept.
+ * begins: only then is it known where its last branch went. There are three ways, each ready to give up in favour of
+ * the next:
+ * - glanced at: all lines and pages that it uses are the most recent ones of their sets, so nothing changes in any
+ *   cache, and no deadline is near. Most blocks are; the code for them calls nothing.
+ * - swept: all is asked of the caches and added up, for the block as a whole.
+ * - walked: operation by operation; after each, all armed events are looked at.
+ * A block must be walked if its counts could reach what an armed event waits for, however badly its accesses and its
+ * branch turn out. To know that by one comparison there is a horizon: a count of slots below which no event can be due.
+ * For events that count slots it is their distance. Any other count grows by no more than slots and accesses do, so
+ * for those it is their distance too, if each access takes one from it. Where it is passed, or nearly, all events are
+ * looked at (core_is_near) and it is set anew.
  *
- * What is counted per operation is raw: instructions, slots, misses. Cycles, time and sums follow from them
- * (core_derive) and are brought up to date only when somebody looks, which is when core.c calls out. An event that
- * waits for a derived count waits for the raw count that it follows from (struct watch).
+ * All three ask caches and predictor in the same order (the block's lines, its accesses, its branch). So which way was
+ * taken changes no count: what is counted does not depend on what is sampled.
+ *
+ * Raw and derived. Only some counts are kept up while blocks are glanced at or swept. Instructions follow from slots,
+ * for every slot that is no stall retires one; branches, calls and returns are added up in one packed number
+ * (core_sync). Cycles, time and sums follow from raw counts too (core_derive) when core.c calls out. An event that
+ * waits for a derived count waits for the raw one that it follows from (struct watch).
  *
  * Where QEMU's blocks are not what ran:
  * - A block is left in its middle: an instruction faults, its code is changed under it, an atomic one is done again
@@ -27,155 +37,60 @@
  */
 #include "vpmu/core.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
-#include "vpmu/core_impl.h"
+#include "vpmu/core_charge.h"
 
-/* Where a branch went whose outcome is not to be judged. */
-#define UNKNOWN UINT64_MAX
+/* How control left a block. */
+enum way_out {
+	WAY_EXPECTED,
+	WAY_AGAIN,	 /* to the next iteration of its last operation */
+	WAY_CUT,	 /* in its middle */
+	WAY_INTERRUPTED, /* behind its end, to where it cannot go: a signal's handler */
+};
 
-/* --- what things cost: each adds to the counts and returns slots --- */
-
-static u32 add_stall(struct core *c, enum vpmu_count part, u32 slots)
+static ALWAYS_INLINE bool goes_to(const struct block *p, u64 to)
 {
-	c->thread.counts[part] += slots;
-	return slots;
+	return to == p->next || to == p->other || p->anywhere;
 }
 
-static u32 charge_fetch(struct core *c, enum cache_level level)
+static ALWAYS_INLINE u64 nr_accesses(const struct core *c)
 {
-	u64 *counts = c->thread.counts;
-
-	if (level == IN_L1)
-		return 0;
-	counts[VC_L1I_MISSES]++;
-	counts[VC_L2_REFERENCES]++;
-	if (level >= IN_LLC) {
-		counts[VC_L2_MISSES]++;
-		counts[VC_LLC_LOADS]++;
-	}
-	if (level == IN_MEMORY)
-		counts[VC_LLC_LOAD_MISSES]++;
-	return add_stall(c, VC_SLOTS_FRONTEND, c->fetch[level]);
+	return (u64)(c->next - c->log);
 }
 
-/* A line that was not in L1. */
-static __attribute__((noinline)) u32 charge_data(struct core *c, enum cache_level level, bool store)
+static ALWAYS_INLINE bool passes_horizon(const struct core *c, const struct block *p, u64 accesses)
 {
-	u64 *counts = c->thread.counts;
-
-	counts[store ? VC_L1D_STORE_MISSES : VC_L1D_LOAD_MISSES]++;
-	counts[VC_L2_REFERENCES]++;
-	if (level >= IN_LLC) {
-		counts[VC_L2_MISSES]++;
-		counts[store ? VC_LLC_STORES : VC_LLC_LOADS]++;
-	}
-	if (level == IN_MEMORY)
-		counts[store ? VC_LLC_STORE_MISSES : VC_LLC_LOAD_MISSES]++;
-	return add_stall(c, VC_SLOTS_BACKEND, (store ? c->store : c->load)[level]);
-}
-
-static ALWAYS_INLINE u32 touch(struct core *c, u64 line, bool store, u32 models)
-{
-	enum cache_level level;
-	u32 slots = 0;
-
-	if (models & VPMU_MODEL_CACHE) {
-		level = caches_data(&c->caches, line);
-		if (UNLIKELY(level != IN_L1))
-			slots = charge_data(c, level, store);
-	}
-	if (models & VPMU_MODEL_TLB && UNLIKELY(!caches_page(&c->caches, line >> (PAGE_SHIFT - LINE_SHIFT)))) {
-		c->thread.counts[store ? VC_DTLB_STORE_MISSES : VC_DTLB_LOAD_MISSES]++;
-		slots += add_stall(c, VC_SLOTS_BACKEND, store ? c->tlb_store : c->tlb_load);
-	}
-	return slots;
-}
-
-/* One access. `joined` carries what is needed to recognise the next part of a wide one; op ID_NONE: none before. */
-static ALWAYS_INLINE u32 charge_access(struct core *c, const struct access *a, struct access *joined, u32 models)
-{
-	u64 line = a->addr >> LINE_SHIFT, end = a->addr + (1u << (a->info >> INFO_SIZE_SHIFT & 7));
-	bool store = !(a->info & INFO_LOAD);
-	bool again = a->op == joined->op && a->addr == joined->addr && !((a->info ^ joined->info) & INFO_DIRECTION);
-	u32 slots = 0;
-
-	if (!again) {
-		c->thread.counts[VC_L1D_LOADS] += !store;
-		c->thread.counts[VC_L1D_STORES] += (a->info & INFO_STORE) != 0;
-	}
-	if (!again || a->addr << (64 - LINE_SHIFT) == 0)
-		slots = touch(c, line, store, models);
-	if (UNLIKELY((end - 1) >> LINE_SHIFT != line))
-		slots += touch(c, line + 1, store, models);
-	*joined = (struct access){ end, a->info, a->op };
-	return slots;
-}
-
-/* The branch at the end of p went to `to`. */
-static ALWAYS_INLINE u32 charge_branch(struct core *c, const struct block *p, u64 to, u32 models)
-{
-	u64 *counts = c->thread.counts, pc = p->ops[p->nr - 1].pc;
-	u32 slots = 0;
-	bool wrong = false;
-
-	counts[VC_BRANCHES]++;
-	counts[VC_CALLS] += p->call;
-	counts[VC_RETURNS] += p->returns;
-	if (!(models & VPMU_MODEL_BRANCH) || to == UNKNOWN)
-		return 0;
-	if (p->kind == OP_COND)
-		wrong = predict_cond(&c->predictor, pc, to != p->end);
-	else if (p->returns)
-		wrong = predict_return(&c->predictor, to);
-	else if (p->anywhere)
-		wrong = predict_indirect(&c->predictor, pc, to);
-	if (p->call)
-		predictor_call(&c->predictor, p->end);
-	if (UNLIKELY(wrong)) {
-		counts[VC_BRANCH_MISSES]++;
-		slots = add_stall(c, VC_SLOTS_BAD_SPECULATION, c->mispredict);
-	}
-	return slots + (to == p->end ? 0 : add_stall(c, VC_SLOTS_FRONTEND, c->taken));
+	return c->thread.counts[VC_SLOTS] + p->slots_max + accesses * c->access_max >= c->horizon;
 }
 
 /* --- settling --- */
 
-static ALWAYS_INLINE void sweep(struct core *c, const struct block *p, u64 to, u32 models)
+static void sweep(struct core *c, const struct block *p, u64 to)
 {
-	u64 *counts = c->thread.counts;
 	u32 slots = p->nr + p->stall;
 
-	if (models & VPMU_MODEL_CACHE)
-		for (u64 line = p->line; line <= p->last_line; line++)
-			slots += charge_fetch(c, caches_fetch(&c->caches, line));
-	if (models & (VPMU_MODEL_CACHE | VPMU_MODEL_TLB)) {
-		struct access joined = { .op = ID_NONE };
-
-		for (const struct access *a = c->log; a < c->next; a++)
-			slots += charge_access(c, a, &joined, models);
-	}
-	if (p->branch)
-		slots += charge_branch(c, p, to, models);
-	counts[VC_INSTRUCTIONS] += p->nr;
-	counts[VC_SLOTS_BACKEND] += p->stall;
-	counts[VC_SLOTS] += slots;
+	for (u64 line = p->line; c->models & VPMU_MODEL_CACHE && line <= p->last_line; line++)
+		if (!cache_is_recent(&c->caches.l1i, line))
+			slots += charge_fetch(c, caches_find(&c->caches, &c->caches.l1i, line));
+	for (const struct access *a = c->log; a < c->next; a++)
+		slots += charge_access(c, a);
+	slots += charge_end(c, p, to);
+	c->thread.counts[VC_SLOTS_BACKEND] += p->stall;
+	c->thread.counts[VC_SLOTS] += slots;
+	c->horizon -= MIN(nr_accesses(c), c->horizon);
 }
 
-/* The first nr operations; the branch at the end if all. */
+/* The first nr operations (and at least one); the branch at the end if all. Counts are in sync. */
 static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 {
 	u64 *counts = c->thread.counts, line = p->line;
-	u8 levels[LINES_MAX];
-	struct access joined = { .op = ID_NONE };
+	const struct op *last = &p->ops[nr - 1];
 	const struct access *a = c->log;
-	u64 last_line = (p->ops[nr - 1].pc + p->ops[nr - 1].size - 1) >> LINE_SHIFT;
+	u8 levels[LINES_MAX];
 
 	if (c->models & VPMU_MODEL_CACHE)
-		for (u64 l = line; l <= last_line; l++)
-			levels[l - line] = (u8)caches_fetch(&c->caches, l);
+		for (u64 l = line; l <= (last->pc + last->size - 1) >> LINE_SHIFT; l++)
+			levels[l - line] = (u8)caches_find(&c->caches, &c->caches.l1i, l);
 	for (u32 i = 0; i < nr; i++) {
 		const struct op *op = &p->ops[i];
 		u32 slots = 0;
@@ -188,135 +103,205 @@ static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 		for (; c->models & VPMU_MODEL_CACHE && line <= (op->pc + op->size - 1) >> LINE_SHIFT; line++)
 			slots += charge_fetch(c, levels[line - p->line]);
 		for (; a < c->next && a->op == i; a++) {
-			slots += charge_access(c, a, &joined, c->models);
+			slots += charge_access(c, a);
 			c->addr = a->addr;
 		}
-		if (p->branch && i == p->nr - 1)
-			slots += charge_branch(c, p, to, c->models);
+		if (i == p->nr - 1)
+			slots += charge_end(c, p, to);
 		counts[VC_SLOTS] += slots;
+		core_sync(c);
 		core_after_op(c, p, i);
 	}
 }
 
-/* Could running p, all of it, reach an armed event? Else it can be swept. */
-static ALWAYS_INLINE bool is_near(const struct core *c, const struct block *p)
+/* Which way, and how many operations ran. */
+static enum way_out way_out(const struct block *p, u64 to, u32 *nr)
 {
-	u64 accesses = (u64)(c->next - c->log);
-
-	if (UNLIKELY(c->thread.counts[VC_SLOTS] + p->slots_max + accesses * c->access_max >= c->slots_at))
-		return true;
-	for (u32 i = 0; i < c->nr_rare; i++) {
-		const struct watch *w = &c->watches[c->rare[i]];
-		u64 most = w->slots ? p->slots_max + accesses * c->access_max : p->events_max + 2 * accesses;
-
-		if (UNLIKELY(watch_count(c, w) + most >= w->at))
-			return true;
-	}
-	return false;
+	*nr = p->nr;
+	if (goes_to(p, to) || to == p->end || to == NO_PC)
+		return WAY_EXPECTED;
+	if (p->kind == OP_REP && to == p->ops[p->nr - 1].pc)
+		return WAY_AGAIN;
+	for (u32 i = 0; i < p->nr; i++)
+		if (p->ops[i].pc == to) {
+			*nr = i;
+			return WAY_CUT;
+		}
+	return WAY_INTERRUPTED;
 }
 
-/* When something is not as usual: a deadline is near, or the block was left in another way than by its end. */
-static __attribute__((noinline)) void settle_slowly(struct core *c, const struct block *p, u64 to)
+static enum way_out settle(struct core *c, const struct block *p, u64 to)
 {
-	bool expected = to == p->end || to == p->target || p->anywhere || to == UNKNOWN;
-	bool again = !expected && p->kind == OP_REP && to == p->ops[p->nr - 1].pc;
-	u32 nr = p->nr;
+	u32 nr;
+	enum way_out way = way_out(p, to, &nr);
 
-	if (!expected && !again) {
-		for (nr = 0; nr < p->nr && p->ops[nr].pc != to; nr++)
-			;
-		if (nr == p->nr)
-			to = UNKNOWN;
-	}
-	if (nr)
+	core_sync(c);
+	core_look_ahead(c);
+	if (way == WAY_INTERRUPTED)
+		to = NO_PC;
+	if (way == WAY_EXPECTED && !c->continues && !core_is_near(c, p))
+		sweep(c, p, to);
+	else if (nr)
 		walk(c, p, nr, to);
-	c->continues = again;
-	c->interrupted = !expected && !again;
-	c->cut = nr < p->nr;
+	c->continues = way == WAY_AGAIN;
+	c->next = c->log;
+	core_sync(c);
+	core_look_ahead(c);
+	return way;
 }
+
+/* --- entering blocks --- */
 
 /* Tells callstack.c what the end of p, now at `to`, means to it. A call that a signal came upon is a call still. */
-static __attribute__((noinline)) void tell_stack(struct core *c, const struct block *p, u64 to)
+static NOINLINE void tell_stack(struct core *c, const struct block *p, u64 to, enum way_out way)
 {
 	struct frame_event e = { .from = p->ops[p->nr - 1].pc, .expect = p->end, .to = to };
-	bool interrupted = c->interrupted, cut = interrupted && c->cut;
 
-	c->interrupted = false;
-	if (p->call && !cut)
+	if (p->call && way != WAY_CUT)
 		callstack_call(&c->thread, &e);
-	else if (p->returns && !cut)
+	else if (p->returns && way != WAY_CUT)
 		callstack_return(&c->thread, &e);
 	else
 		callstack_jump(&c->thread, &e);
-	truth_transfer(&c->thread, &e, p->kind == OP_JUMP_INDIRECT && !interrupted);
+	truth_transfer(&c->thread, &e, p->kind == OP_JUMP_INDIRECT && way == WAY_EXPECTED);
 }
 
-static ALWAYS_INLINE void enter(struct core *c, const struct block *b, u32 models)
+/* When something is not as usual. */
+static NOINLINE void enter_slowly(struct core *c, const struct block *b)
 {
 	const struct block *p = c->block;
+	enum way_out way;
 
 	c->block = b;
-	if (LIKELY(p)) {
-		u64 to = b->pc;
-
-		if (LIKELY((to == p->end || to == p->target || p->anywhere) && p->kind != OP_REP && !c->walks &&
-			   !is_near(c, p)))
-			sweep(c, p, to, models);
-		else
-			settle_slowly(c, p, to);
-		c->next = c->log;
-		if (p->frames || UNLIKELY(c->interrupted))
-			tell_stack(c, p, to);
-	} else {
+	if (p != &core_nowhere) {
+		way = settle(c, p, b->pc);
+		if (c->thread.stack && (p->frames || way == WAY_CUT || way == WAY_INTERRUPTED))
+			tell_stack(c, p, b->pc, way);
+	} else if (c->thread.stack) {
 		callstack_resume(&c->thread, b->pc);
 		truth_transfer(&c->thread, &(struct frame_event){ .to = b->pc }, false);
 	}
+	c->next = c->log;
 	if (UNLIKELY(c->thread.sampler_waits))
 		core_tell_entry(c, b->pc);
 }
 
+/* When caches have to be asked. */
+static NOINLINE void enter_swept(struct core *c, const struct block *b)
+{
+	const struct block *p = c->block;
+
+	sweep(c, p, b->pc);
+	c->block = b;
+	c->next = c->log;
+	if (p->frames && c->thread.stack)
+		tell_stack(c, p, b->pc, WAY_EXPECTED);
+}
+
 void core_enter_counts(struct vthread *t, const struct block *b)
 {
-	enter(core_of(t), b, 0);
+	struct core *c = core_of(t);
+	const struct block *p = c->block;
+
+	if (UNLIKELY(!goes_to(p, b->pc) || t->counts[VC_SLOTS] + p->nr >= c->horizon)) {
+		enter_slowly(c, b);
+		return;
+	}
+	t->counts[VC_SLOTS] += p->nr;
+	c->packed += p->packed;
+	c->block = b;
+	if (UNLIKELY(p->frames && t->stack))
+		tell_stack(c, p, b->pc, WAY_EXPECTED);
+}
+
+void core_enter_some(struct vthread *t, const struct block *b)
+{
+	struct core *c = core_of(t);
+	const struct block *p = c->block;
+
+	if (UNLIKELY(!goes_to(p, b->pc) || passes_horizon(c, p, nr_accesses(c))))
+		enter_slowly(c, b);
+	else
+		enter_swept(c, b);
+}
+
+/* Are all accesses of the block that ran of the plainest kind? Then counts them. */
+static ALWAYS_INLINE bool glance(struct core *c, u64 accesses)
+{
+	const u64 *lines = c->caches.l1d.recent, *pages = c->caches.dtlb.recent;
+	u32 line_mask = c->caches.l1d.mask, page_mask = c->caches.dtlb.mask;
+	u64 stores = 0, loads = accesses;
+
+	for (const struct access *a = c->log, *end = c->next; a < end; a++) {
+		u64 line = a->addr >> LINE_SHIFT, page = a->addr >> PAGE_SHIFT;
+		u64 store = a->info / INFO_STORE & 1;
+
+		if (UNLIKELY(lines[line & line_mask] != line) || UNLIKELY(pages[page & page_mask] != page) ||
+		    UNLIKELY((access_end(a) - 1) >> LINE_SHIFT != line) ||
+		    UNLIKELY(!(~a->info & (INFO_LOAD | INFO_STORE))))
+			return false;
+		if (UNLIKELY(a->op == a[-1].op) && access_joins(a, a - 1)) {
+			loads--;
+			continue;
+		}
+		stores += store;
+	}
+	c->thread.counts[VC_L1D_LOADS] += loads - stores;
+	c->thread.counts[VC_L1D_STORES] += stores;
+	return true;
 }
 
 void core_enter(struct vthread *t, const struct block *b)
 {
 	struct core *c = core_of(t);
+	const struct block *p = c->block;
+	u64 *counts = t->counts, accesses = nr_accesses(c), to = b->pc;
 
-	if (LIKELY(c->models == VPMU_MODEL_ALL))
-		enter(c, b, VPMU_MODEL_ALL);
-	else
-		enter(c, b, c->models);
+	if (UNLIKELY(!goes_to(p, to) || passes_horizon(c, p, accesses))) {
+		enter_slowly(c, b);
+		return;
+	}
+	for (u64 line = p->line; line <= p->last_line; line++)
+		if (UNLIKELY(!cache_is_recent(&c->caches.l1i, line))) {
+			enter_swept(c, b);
+			return;
+		}
+	if (accesses) {
+		if (UNLIKELY(!glance(c, accesses))) {
+			enter_swept(c, b);
+			return;
+		}
+		c->next = c->log;
+		c->horizon -= accesses;
+	}
+	counts[VC_SLOTS_BACKEND] += p->stall;
+	counts[VC_SLOTS] += p->nr + p->stall + charge_judged(c, p, to);
+	c->block = b;
+	if (UNLIKELY(p->frames && t->stack))
+		tell_stack(c, p, to, WAY_EXPECTED);
 }
 
-static __attribute__((noinline)) void log_grow(struct core *c)
-{
-	size_t n = (size_t)(c->next - c->log), room = 2 * n;
+/* --- what else happens --- */
 
-	c->log = mem_realloc(c->log, room, sizeof(*c->log));
+/* A block with very many accesses. What stands before the first one is no access of any operation. */
+void core_log_grow(struct core *c)
+{
+	size_t n = (size_t)(c->next - c->log), room = 2 * (size_t)(c->end - c->log);
+
+	c->log = (struct access *)mem_realloc(c->log - 1, room + 1, sizeof(*c->log)) + 1;
 	c->next = c->log + n;
 	c->end = c->log + room;
-}
-
-void core_access(struct vthread *t, u32 info, u64 addr, u32 op)
-{
-	struct core *c = core_of(t);
-
-	*c->next++ = (struct access){ addr, info, op };
-	if (UNLIKELY(c->next == c->end))
-		log_grow(c);
 }
 
 void core_settle(struct vthread *t)
 {
 	struct core *c = core_of(t);
 
-	if (c->block)
-		settle_slowly(c, c->block, UNKNOWN);
-	c->block = NULL;
+	if (c->block != &core_nowhere)
+		settle(c, c->block, NO_PC);
+	c->block = &core_nowhere;
 	c->next = c->log;
-	c->continues = c->interrupted = false;
+	c->continues = false;
 	core_derive(c->model, c->models, t->counts);
 }
 
@@ -325,7 +310,7 @@ void core_leave(struct vthread *t)
 	const struct block *p = core_of(t)->block;
 
 	core_settle(t);
-	if (!p)
+	if (p == &core_nowhere)
 		return;
 	sampler_leave(t, p->ops[p->nr - 1].pc);
 	core_retarget(core_of(t));

@@ -7,6 +7,11 @@
 #include "vpmu/truth.h"
 
 #define LOG_START 64
+/* Slots that the horizon may be away: as many branches fit into a packed count. */
+#define FAR_AWAY PACK_MASK
+
+/* What "runs" when nothing does: control cannot go anywhere from it. */
+const struct block core_nowhere = { .pc = NO_PC, .end = NO_PC, .next = NO_PC, .other = NO_PC };
 
 static void in_slots(u32 *to, const u32 *cycles, const struct model *m)
 {
@@ -25,9 +30,10 @@ struct vthread *core_thread_new(struct vprocess *p)
 	c->model = m;
 	c->models = p->control->options.models;
 	c->walks = p->control->options.truth;
-	c->log = c->next = mem_alloc(LOG_START * sizeof(*c->log));
+	c->log = c->next = (struct access *)mem_alloc((LOG_START + 1) * sizeof(*c->log)) + 1;
+	c->log[-1] = (struct access){ .op = ID_NONE };
 	c->end = c->log + LOG_START;
-	c->slots_at = UINT64_MAX;
+	c->block = &core_nowhere;
 	c->mispredict = m->mispredict * m->width;
 	c->taken = m->taken_slots;
 	c->tlb_load = m->tlb_load * m->width;
@@ -48,7 +54,7 @@ void core_thread_free(struct vthread *t)
 
 	caches_free(&c->caches);
 	predictor_free(&c->predictor);
-	free(c->log);
+	free(c->log - 1);
 	bytes_free(&t->record);
 	free(c);
 }
@@ -57,9 +63,10 @@ void core_forked(struct vthread *t)
 {
 	struct core *c = core_of(t);
 
-	c->block = NULL;
+	c->block = &core_nowhere;
 	c->next = c->log;
-	c->continues = c->interrupted = false;
+	c->continues = false;
+	core_retarget(c);
 }
 
 static u64 ns_of(const struct model *m, u64 cycles)
@@ -134,22 +141,56 @@ static struct watch watch_of(const struct model *m, u8 count, u64 at)
 	}
 }
 
+void core_sync(struct core *c)
+{
+	u64 *counts = c->thread.counts;
+
+	counts[VC_BRANCHES] += c->packed >> PACK_BRANCH & PACK_MASK;
+	counts[VC_CALLS] += c->packed >> PACK_CALL & PACK_MASK;
+	counts[VC_RETURNS] += c->packed >> PACK_RETURN & PACK_MASK;
+	c->packed = 0;
+	counts[VC_INSTRUCTIONS] = counts[VC_SLOTS] - counts[VC_SLOTS_BAD_SPECULATION] - counts[VC_SLOTS_FRONTEND] -
+				  counts[VC_SLOTS_BACKEND];
+}
+
+void core_look_ahead(struct core *c)
+{
+	u64 distance = FAR_AWAY;
+
+	for (u32 i = 0; i < c->nr_armed; i++) {
+		const struct watch *w = &c->watches[i];
+		u64 count = watch_count(c, w);
+
+		distance = MIN(distance, w->at > count ? w->at - count : 0);
+	}
+	c->horizon = c->walks ? 0 : c->thread.counts[VC_SLOTS] + distance;
+}
+
+bool core_is_near(const struct core *c, const struct block *p)
+{
+	u64 accesses = (u64)(c->next - c->log);
+	u64 slots = p->slots_max + accesses * c->access_max, events = p->events_max + 2 * accesses;
+
+	for (u32 i = 0; i < c->nr_armed; i++) {
+		const struct watch *w = &c->watches[i];
+		u64 most = w->slots ? slots : events;
+
+		if (w->at != UINT64_MAX && watch_count(c, w) + most >= w->at)
+			return true;
+	}
+	return c->walks;
+}
+
 void core_retarget(struct core *c)
 {
-	c->slots_at = UINT64_MAX;
-	c->nr_rare = 0;
 	for (u32 i = 0; i < c->nr_armed; i++) {
 		const struct armed *a = &c->armed[i];
-		struct watch *w = &c->watches[i];
 
-		*w = watch_of(c->model, a->count, a->at);
+		c->watches[i] = watch_of(c->model, a->count, a->at);
 		if (a->at == UINT64_MAX)
-			w->at = UINT64_MAX;
-		else if (w->a == VC_SLOTS)
-			c->slots_at = MIN(c->slots_at, w->at);
-		else
-			c->rare[c->nr_rare++] = (u8)i;
+			c->watches[i].at = UINT64_MAX;
 	}
+	core_look_ahead(c);
 }
 
 struct armed *core_armed(struct vthread *t)
@@ -163,32 +204,33 @@ void core_set_armed(struct vthread *t, u32 nr)
 	core_retarget(core_of(t));
 }
 
-static bool is_due(const struct core *c)
+static bool is_due(const struct core *c, const struct watch *w)
 {
-	if (c->thread.counts[VC_SLOTS] >= c->slots_at)
-		return true;
-	for (u32 i = 0; i < c->nr_rare; i++)
-		if (watch_count(c, &c->watches[c->rare[i]]) >= c->watches[c->rare[i]].at)
+	return watch_count(c, w) >= w->at && w->at != UINT64_MAX;
+}
+
+static bool any_is_due(const struct core *c)
+{
+	for (u32 i = 0; i < c->nr_armed; i++)
+		if (is_due(c, &c->watches[i]))
 			return true;
 	return false;
 }
 
 void core_after_op(struct core *c, const struct block *p, u32 i)
 {
-	struct core_at at;
+	struct core_at at = { .pc = p->ops[i].pc, .addr = c->addr };
 
 	if (c->walks) {
 		core_derive(c->model, c->models, c->thread.counts);
 		truth_op(&c->thread, p, i);
 	}
-	/* A sampler that does not move its event on would keep the thread here. */
-	for (u32 turns = 0; is_due(c) && turns < ARMED_MAX; turns++) {
-		if (!turns) {
-			at = (struct core_at){ .pc = p->ops[i].pc, .addr = c->addr };
-			core_derive(c->model, c->models, c->thread.counts);
-		}
+	/* A sampler that does not move its event on must not keep the thread here. */
+	for (u32 turns = 0; turns < ARMED_MAX && any_is_due(c); turns++) {
+		core_sync(c);
+		core_derive(c->model, c->models, c->thread.counts);
 		for (u32 k = 0; k < c->nr_armed; k++)
-			if (watch_count(c, &c->watches[k]) >= c->watches[k].at && c->armed[k].at != UINT64_MAX) {
+			if (is_due(c, &c->watches[k])) {
 				sampler_overflow(&c->thread, &c->armed[k], &at);
 				core_retarget(c);
 			}

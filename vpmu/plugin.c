@@ -16,8 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "vpmu/cache.h"
-#include "vpmu/core.h"
+#include "vpmu/core_impl.h"
 #include "vpmu/qemu.h"
 #include "vpmu/tasks.h"
 
@@ -68,6 +67,15 @@ static void on_block(unsigned vcpu, void *block)
 	core_enter(t, block);
 }
 
+static void on_block_some(unsigned vcpu, void *block)
+{
+	struct vthread *t = self;
+
+	if (UNLIKELY(!t))
+		t = thread_begins(vcpu, block);
+	core_enter_some(t, block);
+}
+
 static void on_block_counts(unsigned vcpu, void *block)
 {
 	struct vthread *t = self;
@@ -89,6 +97,7 @@ static void on_translate(qemu_id id, struct qemu_tb *tb)
 {
 	u32 nr = (u32)qemu_plugin_tb_n_insns(tb), models = process->control->options.models;
 	struct code_insn *insns = mem_alloc(nr * sizeof(*insns));
+	qemu_udata_cb *enter = models == VPMU_MODEL_ALL ? on_block : models ? on_block_some : on_block_counts;
 	const struct block *b;
 	u64 host;
 
@@ -107,7 +116,7 @@ static void on_translate(qemu_id id, struct qemu_tb *tb)
 		process->guest_base = host - b->pc;
 	if (self)
 		tell_pages(b, process->guest_base);
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, models ? on_block : on_block_counts, QEMU_CB_NO_REGS, (void *)b);
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, enter, QEMU_CB_NO_REGS, (void *)b);
 	for (u32 i = 0; i < nr && models & (VPMU_MODEL_CACHE | VPMU_MODEL_TLB); i++)
 		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), on_access, QEMU_CB_NO_REGS,
 						 QEMU_MEM_RW, (void *)(uintptr_t)i);
