@@ -91,23 +91,16 @@ static ALWAYS_INLINE bool predict(struct predictor *r, const struct block *p, u6
 	u64 pc = p->ops[p->nr - 1].pc;
 	bool wrong;
 
-	switch (p->kind) {
-	case OP_COND:
+	if (p->kind == OP_COND)
 		return predict_cond(r, pc, to != p->end);
-	case OP_RETURN:
+	if (!p->frames)
+		return false;
+	if (p->returns)
 		return predict_return(r, to);
-	case OP_CALL:
+	wrong = p->anywhere && predict_indirect(r, pc, to);
+	if (p->call)
 		predictor_call(r, p->end);
-		return false;
-	case OP_CALL_INDIRECT:
-		wrong = predict_indirect(r, pc, to);
-		predictor_call(r, p->end);
-		return wrong;
-	case OP_JUMP_INDIRECT:
-		return predict_indirect(r, pc, to);
-	default:
-		return false;
-	}
+	return wrong;
 }
 
 /* The end of p, which went to `to`. */
