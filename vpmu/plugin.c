@@ -16,8 +16,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "vpmu/callstack.h"
 #include "vpmu/core_impl.h"
 #include "vpmu/qemu.h"
+#include "vpmu/regs.h"
 #include "vpmu/tasks.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -46,13 +48,26 @@ static void tell_pages(const struct block *b, u64 shift)
 		tasks_code_page(process, last, (const void *)(uintptr_t)(last + shift));
 }
 
-static __attribute__((noinline)) struct vthread *thread_begins(unsigned vcpu, const struct block *b)
+/* Keeping track of calls takes time: only where somebody looks. */
+static bool wants_calls(const struct vpmu_control *c)
+{
+	bool wanted = c->options.truth;
+
+	for (u32 i = 0; i < c->nr_events; i++)
+		wanted |= (c->events[i].attr.sample_type & PERF_SAMPLE_CALLCHAIN) != 0;
+	return wanted;
+}
+
+static NOINLINE struct vthread *thread_begins(unsigned vcpu, const struct block *b)
 {
 	struct vthread *t = core_thread_new(process);
 
 	self = t;
 	tasks_thread_start(t, vcpu);
 	tell_pages(b, process->guest_base);
+	regs_thread_start(t, vcpu);
+	if (wants_calls(process->control))
+		callstack_start(t);
 	sampler_start(t);
 	truth_start(t);
 	return t;
@@ -149,12 +164,15 @@ static void on_vcpu_exit(qemu_id id, unsigned vcpu)
 	core_leave(t);
 	thread_ends(t);
 	self = NULL;
+	callstack_stop(t);
 	core_thread_free(t);
 }
 
 static void on_syscall(qemu_id id, unsigned vcpu, s64 num, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5, u64 a6, u64 a7,
 		       u64 a8)
 {
+	const u64 args[6] = { a1, a2, a3, a4, a5, a6 };
+
 	(void)id;
 	(void)vcpu;
 	(void)a7;
@@ -162,7 +180,8 @@ static void on_syscall(qemu_id id, unsigned vcpu, s64 num, u64 a1, u64 a2, u64 a
 	if (!self)
 		return;
 	core_leave(self);
-	tasks_syscall(self, num, (u64[]){ a1, a2, a3, a4, a5, a6 });
+	regs_confirm(self, num, args);
+	tasks_syscall(self, num, args);
 }
 
 static void on_syscall_return(qemu_id id, unsigned vcpu, s64 num, s64 ret)
