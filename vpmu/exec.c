@@ -215,7 +215,7 @@ static enum verdict resolve(const struct vprocess *p, struct program *g)
 }
 
 /* The plugin's own arguments; QEMU wants commas doubled in its path. */
-static char *plugin_argument(struct vthread *t, const struct program *g)
+static char *plugin_argument(struct vthread *t, const struct program *g, int events)
 {
 	const struct vpmu_control *control = t->process->control;
 	struct bytes b = { 0 };
@@ -227,6 +227,8 @@ static char *plugin_argument(struct vthread *t, const struct program *g)
 	}
 	bytes_printf(&b, ",control=%s,pid=%u,ppid=%u,clock=%llu", control->control_path, t->pid,
 		     t->process->tasks->ppid, (unsigned long long)tasks_time(t));
+	if (events >= 0)
+		bytes_printf(&b, ",events=%d", events);
 	bytes_str(&b, ",comm=");
 	for (const char *c = g->comm; *c; c++)
 		bytes_hex_pad(&b, (u8)*c, 2, '0');
@@ -244,13 +246,14 @@ static void add(strings *s, const char *text)
 	vec_push(s, mem_strdup(text));
 }
 
-static void make_command(struct vthread *t, struct program *g, strings *env, strings *argv, strings *qemu_env)
+static void make_command(struct vthread *t, struct program *g, int events, strings *env, strings *argv,
+			 strings *qemu_env)
 {
 	const struct vpmu_control *control = t->process->control;
 
 	add(argv, g->arm64 ? control->qemu_aarch64 : control->qemu_x86_64);
 	add(argv, "-plugin");
-	vec_push(argv, plugin_argument(t, g));
+	vec_push(argv, plugin_argument(t, g, events));
 	add(argv, "-seed");
 	vec_push(argv, mem_printf("%llu", (unsigned long long)control->options.seed));
 	if (g->arm64 && *control->sysroot) {
@@ -275,7 +278,8 @@ static void make_command(struct vthread *t, struct program *g, strings *env, str
 static void end_program(struct vthread *t)
 {
 	truth_end(t);
-	sampler_stop(t);
+	if (t->sampler)
+		sampler_stop(t);
 	tasks_before_exec(t);
 	t->execs = true;
 }
@@ -294,10 +298,13 @@ void exec_failed(struct vthread *t)
 static void start_qemu(struct vthread *t, struct program *g, strings *env)
 {
 	strings argv = { 0 }, qemu_env = { 0 };
+	int events = sampler_exec_prepare();
 
-	make_command(t, g, env, &argv, &qemu_env);
+	make_command(t, g, events, env, &argv, &qemu_env);
+	sampler_exec(t, events);
 	end_program(t);
 	execve(argv.v[0], argv.v, qemu_env.v);
+	sampler_take_over(t->process, events);
 	exec_failed(t);
 	strings_free(&argv);
 	strings_free(&qemu_env);

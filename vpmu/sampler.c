@@ -429,7 +429,7 @@ static void state_start(struct vthread *t)
 	core_set_armed(t, s->nr_armed); /* what they wait for has changed outside of an overflow */
 }
 
-static void sampler_free(struct vthread *t)
+void sampler_free(struct vthread *t)
 {
 	if (t->sampler)
 		sampler_layouts_free(t->sampler);
@@ -451,8 +451,15 @@ void sampler_start(struct vthread *t)
 		return;
 	}
 	sampler_layouts(s);
+	if (t->process->sampler_state)
+		t->first = t->process->sampler_state->first;
 	make_armed_list(t);
-	state_start(t);
+	if (t->process->sampler_state)
+		sampler_load(t, t->process->sampler_state);
+	else
+		state_start(t);
+	free(t->process->sampler_state);
+	t->process->sampler_state = NULL;
 }
 
 void sampler_stop(struct vthread *t)
@@ -480,8 +487,11 @@ void sampler_save(struct vthread *t, struct sampler_state *to)
 	struct sampler *s = t->sampler;
 	size_t used = offsetof(struct sampler_state, events) + s->control->nr_events * sizeof(struct sampler_event);
 
+	if (!s->layouts) /* totals only */
+		return;
 	for (u32 i = 0; i < s->control->nr_events; i++)
 		event_stop(t, i);
+	s->state.first = t->first;
 	core_armed(t)[s->tick].at = NEVER;
 	core_set_armed(t, s->nr_armed);
 	s->state.elapsed_ns = sampler_elapsed(t);

@@ -28,6 +28,7 @@ struct sampler_event {
 /* All that outlives the thread's leaving a virtual CPU, or an exec. No pointers: it may lie in shared memory. */
 struct sampler_state {
 	bool begun;	/* false: never loaded before; zeroed memory is such a state */
+	bool first;	/* vthread's */
 	bool enabled;	/* the delay is over */
 	u64 elapsed_ns; /* the events have been enabled for so long, */
 	u64 since_ns;	/* and since sampler_busy stood here */
@@ -84,6 +85,8 @@ static inline u64 sampler_value(const struct vthread *t, u32 event)
 
 /* The thread leaves its virtual CPU, or its program by exec: its events stand still and their state goes to *to. */
 void sampler_save(struct vthread *t, struct sampler_state *to);
+/* Without a word. */
+void sampler_free(struct vthread *t);
 /* It goes on from there. */
 void sampler_load(struct vthread *t, const struct sampler_state *from);
 

@@ -128,6 +128,8 @@ bool tasks_option(struct tasks_start *s, const char *arg)
 		s->ppid = (u32)strtoul(arg + 5, NULL, 10);
 	else if (!strncmp(arg, "clock=", 6))
 		s->clock = strtoull(arg + 6, NULL, 10);
+	else if (!strncmp(arg, "events=", 7))
+		s->events = 1 + atoi(arg + 7);
 	else if (!strncmp(arg, "comm=", 5)) {
 		memset(s->comm, 0, sizeof(s->comm));
 		for (u32 i = 0; i < sizeof(s->comm) - 1 && arg[5 + 2 * i] && arg[6 + 2 * i]; i++)
@@ -144,6 +146,7 @@ void tasks_new(struct vprocess *p, const struct tasks_start *s)
 	p->tasks = mem_zalloc(sizeof(*p->tasks));
 	pthread_mutex_init(&p->tasks->lock, NULL);
 	p->tasks->start = *s;
+	sampler_take_over(p, s->events - 1);
 	p->real_pid = getpid();
 	if (control->options.real_ids) {
 		p->pid = (u32)p->real_pid;

@@ -13,6 +13,7 @@
 struct tasks_start {
 	u32 pid, ppid; /* 0: the first program */
 	u64 clock;     /* ns */
+	int events;    /* 1 + descriptor of the sampler's state; 0: none */
 	char comm[16];
 };
 

@@ -24,8 +24,9 @@
 #include "codec/sample.h"
 #include "codec/vpmu.h"
 
-struct core;	  /* core.h: counters' machinery of one thread: predictor, caches, armed events, the block that runs */
-struct sampler;	  /* sampler.h: schedules and layouts of the events, per thread or per virtual CPU */
+struct core;	/* core.h: counters' machinery of one thread: predictor, caches, armed events, the block that runs */
+struct sampler; /* sampler.h: schedules and layouts of the events, per thread or per virtual CPU */
+struct sampler_state;
 struct callstack; /* shadow.h */
 struct truth;	  /* truth.h; NULL when not asked for */
 struct tasks;	  /* tasks_impl.h: the process's threads and mappings */
@@ -44,6 +45,7 @@ struct vprocess {
 	struct vthread *threads; /* list, under tasks' lock */
 	/* sampler.c: what sampling by frequency has come to, for threads and processes that begin: period per event */
 	_Atomic u64 rates[VPMU_EVENTS_MAX];
+	struct sampler_state *sampler_state; /* from before an exec, for the thread that goes on; or NULL */
 	/* regs.c: offset of the registers in QEMU's CPU state; 0: not available */
 	_Atomic u32 regs_place;
 	bool regs_sought;
@@ -104,6 +106,14 @@ void sampler_start(struct vthread *t);
 void sampler_stop(struct vthread *t);
 /* a->at is reached. When it returns a->at is above the count again. */
 void sampler_overflow(struct vthread *t, struct armed *a, const struct core_at *at);
+/*
+ * exec: prepare gives the descriptor by which the events' state gets into the next program (-1: not), sampler_exec takes
+ * sampler_stop's place, and sampler_take_over, in the new program or in the old one when exec has failed, closes the
+ * descriptor and leaves what sampler_start goes on from.
+ */
+int sampler_exec_prepare(void);
+void sampler_exec(struct vthread *t, int fd);
+void sampler_take_over(struct vprocess *p, int fd);
 /* Some samples want the guest's registers: while t->sampler_waits, core.c calls this at the entry of a block (counts
  * settled, pc: its first instruction). */
 void sampler_entry(struct vthread *t, u64 pc);
