@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# How a recording with the virtual PMU ends: exit statuses, signals, kill -9 of either side, what cannot be run.
+# shellcheck source=/dev/null
+. "$SRCDIR/tests/cli/record_lib.bash"
+# shellcheck source=/dev/null
+. "$SRCDIR/tests/cli/sim_lib.bash"
+need_sim
+need_program cc
+build_busy
+build ender <<-'C'
+	#include <signal.h>
+	#include <stdio.h>
+	#include <stdlib.h>
+	#include <string.h>
+	#include <unistd.h>
+	volatile unsigned long sum;
+	static void work(int n) { for (int i = 0; i < n; i++) sum += (unsigned long)i * sum; }
+	static void caught(int sig) { work(1000000); _exit(sig + 1); }
+	int main(int argc, char **argv)
+	{
+		int sig = atoi(argv[1]);
+		if (argc > 2)
+			signal(sig, caught);
+		work(1000000);
+		if (sig == SIGSEGV)
+			*(volatile int *)8 = 1;
+		kill(getpid(), sig);
+		pause();
+	}
+C
+R=("$RETICLE" record -q --pmu=sim -F 20000)
+enough() {
+	"$RETICLE" evlist -i "$1" >/dev/null 2>err || fail "$2: unreadable: $(cat err)"
+	[ -s err ] && fail "$2: $(cat err)"
+	[ "$(count "$1" SAMPLE)" -ge "$3" ] || fail "$2: $(count "$1" SAMPLE) samples"
+}
+
+# Whatever ends the program, its last samples are there. QEMU's own words on fatal signals are let through.
+ulimit -c 0
+for sig in 6 9 11 15; do
+	"${R[@]}" -o end.data -- ./ender $sig 2>/dev/null
+	status=$?
+	[ $status = $((128 + sig)) ] || fail "signal $sig: status $status"
+	enough end.data "signal $sig" 5
+done
+"${R[@]}" -o end.data -- ./ender 15 caught
+[ $? = 16 ] || fail "caught signal: status $?"
+enough end.data "caught signal" 10
+"$RETICLE" report -i end.data --no-children | grep -q 'work' || fail "caught signal: no work in it"
+
+# Killed from outside, in the midst of things.
+"${R[@]}" --pmu=sim,ids=real -o killed.data -- ./busy 100000 >/dev/null &
+pid=$!
+await pgrep -P $pid >/dev/null || fail "SIGKILL of the program: it does not run"
+sleep 1
+pkill -KILL -P $pid
+wait $pid
+status=$?
+[ $status = 137 ] || fail "SIGKILL of the program: status $status"
+enough killed.data "SIGKILL of the program" 20
+
+# Signals to the recorder end the program, and keep what was recorded.
+for sig in INT TERM HUP; do
+	"${R[@]}" -c 20000 -o sig.data -- ./busy 100000 >/dev/null &
+	pid=$!
+	await has_more sig.data SAMPLE 10 || fail "$sig: nothing comes"
+	child=$(pgrep -P $pid)
+	kill -$sig $pid
+	wait $pid
+	status=$?
+	[ $status -ge 128 ] || fail "$sig: status $status"
+	await eval "! kill -0 $child 2>/dev/null" || fail "$sig: the program runs on"
+	enough sig.data "$sig" 10
+	rm -f sig.data
+done
+
+# A killed recorder leaves a file; the program runs on to its end.
+"${R[@]}" -c 20000 -o norec.data -- sh -c './busy 600 >said; echo $? >ended' 2>err &
+pid=$!
+await has_more norec.data SAMPLE 100 || fail "kill -9 of the recorder: nothing comes"
+kill -KILL $pid
+wait $pid 2>/dev/null
+[ "$(count norec.data SAMPLE)" -gt 100 ] || fail "kill -9 of the recorder: $(count norec.data SAMPLE) samples"
+await test -s ended || await test -s ended || fail "kill -9 of the recorder: the program does not end"
+[ "$(cat ended)" = 0 ] || fail "kill -9 of the recorder: the program ends with $(cat ended)"
+if command -v perf >/dev/null; then
+	perf report -i norec.data --stdio >out 2>err || fail "kill -9 of the recorder: perf cannot read it: $(cat err)"
+fi
+
+# A child that outlives the command: the recording ends, the child goes on.
+rm -f late
+"${R[@]}" -o outlived.data -- sh -c '(sleep 1; ./busy 1 >late) & exec ./busy 1' >/dev/null || fail "outlived: status $?"
+enough outlived.data outlived 5
+await test -s late || fail "outlived: the child did not go on"
+
+# What cannot be run, as natively.
+"${R[@]}" -o no.data -- ./no-such-command 2>err
+[ $? = 127 ] || fail "no such command: not 127"
+grep -q "cannot run './no-such-command': No such file" err || fail "no such command: $(cat err)"
+: >plain
+"${R[@]}" -o no.data -- ./plain 2>err
+[ $? = 126 ] || fail "not executable: not 126"
+printf '#!/no/such/interpreter\n' >script
+chmod +x script
+"${R[@]}" -o no.data -- ./script 2>err
+[ $? = 127 ] || fail "no interpreter: not 127"
+printf '#!./loop\n' >loop
+chmod +x loop
+"${R[@]}" -o no.data -- ./loop 2>err
+[ $? = 126 ] || fail "a script that interprets itself: not 126"
+printf '\177ELF\002\001\001\000\000\000\000\000\000\000\000\000\002\000\363\000' >foreign
+head -c 100 /dev/zero >>foreign
+chmod +x foreign
+"${R[@]}" -o no.data -- ./foreign 2>err
+[ $? = 1 ] || fail "foreign ELF: not 1"
+grep -q 'ELF machine 243.*runs x86_64 and aarch64' err || fail "foreign ELF: $(cat err)"
+[ -e no.data ] && fail "a file is left of what cannot be run"
+mkdir bin
+(PATH=$PWD/bin "${R[@]}" -o no.data -- ./busy 1) 2>err
+[ $? = 1 ] || fail "no QEMU: not 1"
+grep -q 'cannot find qemu-x86_64.*install the package qemu-user' err || fail "no QEMU: $(cat err)"
+(RETICLE_VPMU=/no/plugin "${R[@]}" -o no.data -- ./busy 1) 2>err
+grep -q 'no plugin for QEMU' err || fail "no plugin: $(cat err)"
+exit 0

@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# record --pmu=sim: the file, its readers, the options; the same run gives the same bytes.
+# shellcheck source=/dev/null
+. "$SRCDIR/tests/cli/record_lib.bash"
+# shellcheck source=/dev/null
+. "$SRCDIR/tests/cli/sim_lib.bash"
+need_sim
+need_program cc
+build_busy
+R=("$RETICLE" record -q --pmu=sim)
+samples() {
+	count "$1" SAMPLE
+}
+
+# The program is as it would be without us.
+"${R[@]}" -o a.data -- ./busy 5 3 >out 2>err
+[ $? = 3 ] || fail "exit status: not the program's"
+[ "$(cat out)" = "busy is done" ] || fail "its output: $(cat out)"
+[ -s err ] && fail "something on standard error: $(cat err)"
+
+# Reports: marked, and the right function.
+"$RETICLE" report -i a.data --no-children >out 2>err || fail "report: $(cat err)"
+grep -q '^# Source: simulated (generic-x86)$' out || fail "report: not marked: $(head -3 out)"
+grep -qE '^ +(9[0-9.]+|100.00)% +busy +busy +\[.\] inner' out || fail "report: inner is not the hottest: $(grep -v '^#' out | head -3)"
+"$RETICLE" report -i a.data --json | grep -q '"simulated":"generic-x86"' || fail "report --json: not marked"
+"$RETICLE" report -i a.data --csv | head -1 | grep -q ',simulated$' || fail "report --csv: not marked"
+"$RETICLE" export --to svg -i a.data | grep -q 'simulated (generic-x86)' || fail "flame graph: not marked"
+"$RETICLE" script --header -i a.data | grep -q '# cpuid : reticle-sim,generic-x86,1' || fail "script --header: no CPUID"
+[ "$("$RETICLE" evlist -i a.data)" = "cycles:u" ] || fail "evlist: $("$RETICLE" evlist -i a.data)"
+
+# Byte for byte, wherever it is written.
+"${R[@]}" -g -o b.data -- ./busy 5 >/dev/null
+"${R[@]}" -g --output=c.data -- ./busy 5 >/dev/null
+cmp b.data c.data || fail "two runs differ"
+"$RETICLE" report -i b.data --children -g caller --stdio | grep -q -- '--outer' || fail "call chains: no outer below main"
+"${R[@]}" -z -o z.data -g -- ./busy 5 >/dev/null
+"$RETICLE" script -i z.data >z; "$RETICLE" script -i b.data >b
+cmp z b || fail "-z: other samples"
+"${R[@]}" -g -o - -- ./busy 5 2>err >pipe.data
+grep -q 'busy is done' err || fail "-o -: the program's output is not on standard error"
+"$RETICLE" script -i pipe.data >p 2>err || fail "-o -: $(cat err)"
+cmp p b || fail "-o -: other samples"
+
+# What is sampled.
+"${R[@]}" -c 100000 -e instructions:u -o i.data -- ./busy 5 >/dev/null
+n=$("$RETICLE" stat --pmu=sim -j -e instructions:u -- ./busy 5 2>&1 >/dev/null | sed -n 's/.*"value":\([0-9]*\).*/\1/p')
+[ "$(samples i.data)" = $((n / 100000)) ] || fail "-c 100000: $(samples i.data) samples of $n instructions"
+"${R[@]}" -e '{cycles,instructions,branch-misses}:S' -c 50000 -o group.data -- ./busy 5 >/dev/null || fail "group"
+"$RETICLE" dump -i group.data --type SAMPLE | head -1 | grep -q 'read' || fail "group: no values are read"
+"${R[@]}" -e cycles/period=90000,alt-period=1000,burst=3/ -o alt.data -- ./busy 5 >/dev/null || fail "alt-period"
+[ "$("$RETICLE" script -i alt.data -F period | tail -n +5 | sort -n | uniq -c | wc -l)" -ge 2 ] || fail "alt-period: one period"
+"${R[@]}" -n -o n.data -- ./busy 5 >/dev/null
+[ "$(samples n.data)" = 0 ] || fail "-n: $(samples n.data) samples"
+"${R[@]}" -D 1 -o d.data -- ./busy 5 >/dev/null || fail "-D"
+[ "$(samples d.data)" -lt "$(samples a.data)" ] || fail "-D 1: as many samples as without"
+"${R[@]}" -F 20000 --max-size=8K -o max.data -- ./busy 400 >/dev/null 2>&1 || fail "--max-size: status $?"
+[ "$(stat -c %s max.data)" -lt 2000000 ] || fail "--max-size: $(stat -c %s max.data) bytes"
+"$RETICLE" record --pmu=sim -c 500 --switch-output=500K -o sw.data -- ./busy 100 >/dev/null 2>err || fail "--switch-output: $(cat err)"
+set -- sw.data.*
+[ $# -ge 2 ] || fail "--switch-output: $# files"
+for f; do
+	"$RETICLE" report -i "$f" --no-children 2>/dev/null | grep -q ' busy  *busy  *\[.\] inner' || fail "--switch-output: $f has no names"
+done
+
+# What it cannot do is refused before anything runs.
+refused() {
+	local says=$1
+	shift
+	rm -f ran
+	"$RETICLE" record --pmu=sim -o refused.data "$@" >out 2>err
+	[ $? = 2 ] || fail "$*: not refused"
+	grep -q -- "$says" err || fail "$*: $(cat err)"
+	[ -e ran ] && fail "$*: the command ran"
+	[ -e refused.data ] && fail "$*: a file is there"
+}
+refused 'records a command, not the machine' -a -- touch ran
+refused 'name a command' -p 1
+refused 'needs a command'
+refused 'no branch records' -b -- touch ran
+refused 'a clock of its own' -k mono -- touch ran
+refused "no event 'page-faults'" -e page-faults -- touch ran
+refused 'user code only' -e cycles:k -- touch ran
+refused "unknown event 'cycels'" -e cycels -- touch ran
+"$RETICLE" record --pmu=sim,sede=2 -- touch ran 2>err
+[ $? = 2 ] || fail "a wrong key: not status 2"
+grep -q "did you mean 'seed'" err || fail "a wrong key: $(cat err)"
+"$RETICLE" record --pmu=sim,help | grep -q '^    seed=N' || fail "--pmu=sim,help"
+
+# perf reads it.
+need_program perf
+perf report -i a.data --stdio >out 2>err || fail "perf report: $(cat err)"
+grep -qE '(9[0-9.]+|100.00)% +busy +busy +\[.\] inner' out || fail "perf report: $(grep -v '^#' out | head -3)"
+perf script -i b.data >theirs 2>err || fail "perf script: $(cat err)"
+cmp theirs b || fail "perf script prints other lines"
+for f in a b z group alt; do
+	perf report -D -i $f.data >out 2>err || fail "perf report -D of $f: $(cat err)"
+	[ -s err ] && fail "perf report -D of $f: $(cat err)"
+	[ "$(grep -c PERF_RECORD_SAMPLE out)" = "$(samples $f.data)" ] || fail "perf report -D of $f: other samples"
+done
+exit 0
