@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "io/event_retry.h"
 #include "io/sim.h"
 #include "io/workload.h"
@@ -25,8 +26,9 @@ struct run {
 	struct counter_result *r;
 	const struct event_specs *specs;
 	const struct notify *notify;
-	struct sim *sim; /* NULL: this machine's PMU */
-	VEC(int) fds;	 /* per event, or -1 */
+	struct sim *sim;    /* NULL: this machine's PMU */
+	VEC(int) fds;	    /* per event, or -1 */
+	struct map threads; /* pid and tid: index in r->threads */
 	struct workload workload;
 	sigset_t waited, before;
 	int signal; /* that ended it */
@@ -121,7 +123,14 @@ static void keep_thread(void *ctx, u32 pid, u32 tid, const u64 counts[NR_VPMU_CO
 {
 	struct run *c = ctx;
 	struct counted_thread t = { .pid = pid, .tid = tid };
+	u32 *known = map_at(&c->threads, (u64)pid << 32 | tid, (u32)c->r->threads.n);
 
+	/* It began another program (exec), and goes on with it. */
+	if (*known < c->r->threads.n) {
+		for (u32 i = 0; i < NR_VPMU_COUNTS; i++)
+			c->r->threads.v[*known].counts[i] += counts[i];
+		return;
+	}
 	memcpy(t.counts, counts, sizeof(t.counts));
 	vec_push(&c->r->threads, t);
 }
@@ -167,6 +176,8 @@ static int open_simulation(struct run *c)
 	c->r->core = sim_core(c->sim);
 	c->r->models = opts.v.models;
 	c->r->threads.n = 0;
+	map_free(&c->threads);
+	c->threads = (struct map){ 0 };
 	return err;
 }
 
@@ -317,6 +328,7 @@ int counter_run(const struct counter_opts *o, struct event_specs *specs, struct 
 		err = run_once(&c);
 	sigprocmask(SIG_SETMASK, &c.before, NULL);
 	vec_free(&c.fds);
+	map_free(&c.threads);
 	return err;
 }
 

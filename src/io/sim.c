@@ -113,19 +113,25 @@ static void set_options(struct sim *s)
 		fits(s->control->sysroot, kind->sysroot);
 }
 
-/* The loader's variables are for the program, not for QEMU. */
+/*
+ * QEMU turns the order of the environment round, so it gets it turned round. The loader's variables are for the program,
+ * not for QEMU, and go by -E; which splits values at commas, so one with a comma reaches both.
+ */
 static void split_environment(struct sim *s)
 {
-	for (char **e = environ; *e; e++) {
-		if (strncmp(*e, "LD_", 3)) {
-			vec_push(&s->env, *e);
+	size_t n = 0;
+
+	while (environ[n])
+		n++;
+	while (n--) {
+		char *e = environ[n];
+
+		if (strncmp(e, "LD_", 3) || strchr(e, ',')) {
+			vec_push(&s->env, e);
 			continue;
 		}
-		if (strchr(*e, ','))
-			notify_warn(s->notify, "%.*s has a comma in it, which QEMU cannot pass on: it is cut there",
-				    (int)strcspn(*e, "="), *e);
 		vec_push(&s->argv, "-E");
-		vec_push(&s->argv, *e);
+		vec_push(&s->argv, e);
 	}
 	vec_push(&s->env, NULL);
 }

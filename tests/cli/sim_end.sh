@@ -29,7 +29,7 @@ build ender <<-'C'
 		pause();
 	}
 C
-R=("$RETICLE" record -q --pmu=sim -F 20000)
+R=("$RETICLE" record -q --pmu=sim -c 100000)
 enough() {
 	"$RETICLE" evlist -i "$1" >/dev/null 2>err || fail "$2: unreadable: $(cat err)"
 	[ -s err ] && fail "$2: $(cat err)"
