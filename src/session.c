@@ -236,6 +236,7 @@ static void order_side_band(struct first_pass *f)
 #define GIVE_BACK (1u << 16) /* refs */
 
 #define ROOM_FREE (8ull << 20) /* what processes may take beyond twice the recording's size */
+#define REF_BYTES 40	       /* of a record that is shown in order of time, while it is sorted */
 
 static void note_left_out(const struct session *s)
 {
@@ -253,9 +254,14 @@ static void apply_side_band(struct first_pass *f)
 {
 	struct session *s = f->s;
 	size_t code = 0;
+	u64 room;
 
 	order_side_band(f);
-	procs_limit(s->procs, 2 * s->src->size + ROOM_FREE);
+	room = 2 * s->src->size;
+	/* Who asks about every thread shows these records too, and sorts them. */
+	if (s->opts.every_thread)
+		room -= MIN(room, f->side.n * REF_BYTES);
+	procs_limit(s->procs, room + ROOM_FREE);
 	while (f->side.n || code < f->code.n) {
 		const struct side_ref *next = f->side.n ? &f->side.v[f->side.n - 1] : NULL;
 		const struct jit_code *c = code < f->code.n ? &f->code.v[code] : NULL;

@@ -89,10 +89,10 @@ static int resolve_options(struct config *c, struct selected *s, const struct no
 	return 0;
 }
 
-/* The side-band records that are shown, in order of time. They were all decoded once already: faults are known. */
-static u64 find_events(const struct session *s, const struct script_opts *o, struct sample_ref **out)
+/* Adds the side-band records that are shown. They were all decoded once already: faults are known. */
+static void add_events(const struct session *s, const struct script_opts *o, struct sample_ref **out, u64 *n)
 {
-	VEC(struct sample_ref) refs = { 0 };
+	VEC(struct sample_ref) refs = { *out, *n, *n };
 	u64 offset = 0;
 	struct source_record at;
 
@@ -109,7 +109,7 @@ static u64 find_events(const struct session *s, const struct script_opts *o, str
 			 (struct sample_ref){ s->clock_is_time && sid.time != UINT64_MAX ? sid.time : 0, at.offset });
 	}
 	*out = refs.v;
-	return refs.n;
+	*n = refs.n;
 }
 
 static int by_time(const void *va, const void *vb)
@@ -119,16 +119,6 @@ static int by_time(const void *va, const void *vb)
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
-/* Puts the events among the samples. */
-static void merge_events(struct sample_ref **refs, u64 *n, struct sample_ref *events, u64 nr_events)
-{
-	*refs = mem_realloc(*refs, *n + nr_events + 1, sizeof(**refs));
-	if (nr_events)
-		memcpy(*refs + *n, events, nr_events * sizeof(*events));
-	*n += nr_events;
-	qsort(*refs, *n, sizeof(**refs), by_time);
 }
 
 static bool shows_events(const struct script_opts *o)
@@ -146,16 +136,13 @@ static void set_clocks(const struct session *s, struct sample_ref *refs, u64 n)
 
 static int collect(struct session *s, const struct script_opts *o, struct sample_ref **refs, u64 *n)
 {
-	struct sample_ref *events = NULL;
 	int err = session_sort_samples(s, refs, n);
 
 	if (err)
 		return err;
 	if (shows_events(o)) {
-		u64 nr = find_events(s, o, &events);
-
-		merge_events(refs, n, events, nr);
-		free(events);
+		add_events(s, o, refs, n);
+		qsort(*refs, *n, sizeof(**refs), by_time);
 	}
 	set_clocks(s, *refs, *n);
 	return 0;

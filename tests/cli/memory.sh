@@ -11,20 +11,30 @@ if grep -q __asan_init "$RETICLE"; then
 	exit 77
 fi
 failed=0
-for kind in $("$hostile"); do
-	mib=$MIB times=2
-	case $kind in samples-*) mib=4 times=20 ;; esac
-	"$hostile" "$kind" $mib >hostile.data
+# measure KIND MIB TIMES COMMAND...: the peak is at most TIMES the file.
+measure() {
+	local kind=$1 size peak status
+	"$hostile" "$kind" "$2" >hostile.data
 	size=$(($(stat -c %s hostile.data) / 1024))
-	"$hostile" --peak "$RETICLE" report --threads 2 --kallsyms /dev/null -i hostile.data >out 2>err
+	"$hostile" --peak "$RETICLE" "${@:4}" --threads 2 --kallsyms /dev/null -i hostile.data >out 2>err
 	status=$?
 	peak=$(tail -1 err)
 	if [ $status -gt 1 ]; then
-		echo "$kind: exit status $status: $(head -1 err)"
+		echo "$4, $kind: exit status $status: $(head -1 err)"
 		failed=1
-	elif [ "$peak" -gt $((times * size + FREE)) ]; then
-		echo "$kind: $peak KiB of memory for a file of $size KiB"
+	elif [ "$peak" -gt $(($3 * size + FREE)) ]; then
+		echo "$4, $kind: $peak KiB of memory for a file of $size KiB"
 		failed=1
 	fi
+}
+for kind in $("$hostile"); do
+	case $kind in
+	samples-*) measure "$kind" 4 20 report ;;
+	*) measure "$kind" $MIB 2 report ;;
+	esac
+done
+# Which look at every thread.
+for kind in maps-of-processes comms ksymbols; do
+	measure $kind $MIB 2 script --show-task-events --show-mmap-events --show-bpf-events
 done
 exit $failed
