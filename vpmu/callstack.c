@@ -3,14 +3,20 @@
  * Call stacks of guest threads.
  *
  * A signal is delivered between two blocks: the thread is at the handler's first instruction without having gone there.
- * The handlers are known from rt_sigaction; that this one was entered by the system and not by a call shows in its third
- * argument, the context that the system has put on the stack, at a fixed distance from the stack pointer. There too is
- * where the thread was, so the transfer that was due is settled first, as if it had come to an end.
+ * The handlers are known from rt_sigaction. That this one was entered by the system and not by a call shows on x86_64 in
+ * its third argument, the context that the system has put on the stack at a fixed distance from the stack pointer; on
+ * aarch64, where a handler may get one argument only, in its return address, which is code for sigreturn. The context
+ * also tells where the thread was, so the transfer that was due is settled first, as if it had come to an end. A fault
+ * came upon an earlier instruction of the block: then the call at its end has left no return address, and was none.
+ *
+ * A stack that was not seen before begins with a function that somebody has prepared to run there. What it would return
+ * to is where the ABI has it, and an unwinder would show it.
  */
 #include "vpmu/callstack.h"
 
 #include "vpmu/regs.h"
 #include "vpmu/shadow.h"
+#include "vpmu/tasks_impl.h"
 
 /* Offsets from the stack pointer at a handler's entry. Sources: Linux, struct rt_sigframe and ucontext of both. */
 enum {
@@ -19,9 +25,11 @@ enum {
 	X86_OLD_PC = X86_CONTEXT + 168,
 	ARM64_CONTEXT = 128, /* behind siginfo */
 	ARM64_OLD_SP = ARM64_CONTEXT + 176 + 8 + 31 * 8,
+	ARM64_OLD_LINK = ARM64_OLD_SP - 8,
 	ARM64_OLD_PC = ARM64_OLD_SP + 8,
 };
-enum { THIRD_ARGUMENT = 2 /* rdx, x2 */, ARM64_LINK = 30 };
+enum { X86_THIRD_ARGUMENT = 2 /* rdx */, ARM64_LINK = 30 };
+#define ARM64_SIGRETURN 0xd4000001d2801168ull /* mov x8, #139; svc #0 */
 
 void callstack_start(struct vthread *t)
 {
@@ -73,6 +81,7 @@ static u64 guest_u64(u64 address)
 
 struct delivery {
 	u64 sp, restorer, old_sp, old_pc;
+	u64 link; /* what a call that came to its end just before has left as its return address */
 };
 
 /* Whether a handler begins at pc because of a signal. */
@@ -84,17 +93,27 @@ static bool is_delivery(const struct vthread *t, u64 pc, struct delivery *d)
 	    !regs_available(p) || !t->regs || !is_handler(p, pc))
 		return false;
 	d->sp = regs_stack_pointer(t);
-	if (regs_get(t, THIRD_ARGUMENT) != d->sp + (p->arm64 ? ARM64_CONTEXT : X86_CONTEXT))
+	if (p->arm64 ? guest_u64(regs_get(t, ARM64_LINK)) != ARM64_SIGRETURN :
+		       regs_get(t, X86_THIRD_ARGUMENT) != d->sp + X86_CONTEXT)
 		return false;
 	d->restorer = p->arm64 ? regs_get(t, ARM64_LINK) : guest_u64(d->sp);
 	d->old_sp = guest_u64(d->sp + (p->arm64 ? ARM64_OLD_SP : X86_OLD_SP));
 	d->old_pc = guest_u64(d->sp + (p->arm64 ? ARM64_OLD_PC : X86_OLD_PC));
+	d->link = p->arm64 ? guest_u64(d->sp + ARM64_OLD_LINK) : 0;
 	return true;
 }
 
 static void deliver(struct vthread *t, const struct delivery *d)
 {
-	shadow_signal(t->stack, d->sp, d->restorer, d->old_pc);
+	shadow_signal(t->stack, d->sp, d->restorer, d->old_sp, d->old_pc);
+}
+
+/* A handler may have been entered for the stack's overflow, with nothing readable where the stack pointer was. */
+static bool has_called(const struct vthread *t, const struct delivery *d, u64 expect)
+{
+	u64 link = d->link;
+
+	return (t->process->arm64 || guest_read(d->old_sp, &link, sizeof(link))) && link == expect;
 }
 
 void callstack_call(struct vthread *t, const struct frame_event *e)
@@ -102,36 +121,51 @@ void callstack_call(struct vthread *t, const struct frame_event *e)
 	struct delivery d;
 
 	if (UNLIKELY(is_delivery(t, e->to, &d))) {
-		shadow_call(t->stack, d.old_sp, e->expect);
+		if (has_called(t, &d, e->expect))
+			shadow_call(t->stack, d.old_sp, e->expect);
 		deliver(t, &d);
 	} else {
 		shadow_call(t->stack, regs_stack_pointer(t), e->expect);
 	}
 }
 
+/* x86_64: at a function's entry the stack pointer is 8 away from what is aligned to 16, on its return address. */
+static void new_stack(struct vthread *t, u64 sp)
+{
+	u64 ret = 0;
+
+	if (t->process->arm64)
+		ret = regs_get(t, ARM64_LINK);
+	else if ((sp & 15) != 8 || !guest_read(sp, &ret, sizeof(ret)))
+		return;
+	if (ret)
+		shadow_call(t->stack, sp, ret);
+}
+
 void callstack_return(struct vthread *t, const struct frame_event *e)
 {
+	u64 sp = regs_stack_pointer(t);
 	struct delivery d;
 
 	if (UNLIKELY(is_delivery(t, e->to, &d))) {
 		shadow_return(t->stack, d.old_sp, d.old_pc);
 		deliver(t, &d);
-	} else {
-		shadow_return(t->stack, regs_stack_pointer(t), e->to);
+	} else if (UNLIKELY(shadow_return(t->stack, sp, e->to))) {
+		new_stack(t, sp);
 	}
 }
 
 void callstack_jump(struct vthread *t, const struct frame_event *e)
 {
-	bool has_link = t->process->arm64 && t->regs && regs_available(t->process);
+	u64 sp = regs_stack_pointer(t);
+	bool to_link = sp && t->process->arm64 && regs_get(t, ARM64_LINK) == e->to;
 	struct delivery d;
 
 	if (UNLIKELY(is_delivery(t, e->to, &d))) {
 		shadow_jump(t->stack, d.old_sp, e->from, d.old_pc, false);
 		deliver(t, &d);
-	} else {
-		shadow_jump(t->stack, regs_stack_pointer(t), e->from, e->to,
-			    has_link && regs_get(t, ARM64_LINK) == e->to);
+	} else if (UNLIKELY(shadow_jump(t->stack, sp, e->from, e->to, to_link))) {
+		new_stack(t, sp);
 	}
 }
 

@@ -12,8 +12,7 @@
  *
  * Stacks: a transfer that leaves the range of the current stack's tags belongs to another one. The current stack is
  * parked, to be found again by its top frame's tag and return address (swapcontext and its like come back just behind
- * their call), or by its range (longjmp between stacks). If no parked stack matches, a new one begins, whose chain ends
- * where it began, as an unwinder's does. Since the target of a computed jump within a function with large locals is far
+ * their call), or by its range (longjmp between stacks). If no parked stack matches, a new one begins. Since the target of a computed jump within a function with large locals is far
  * below the tag too, a jump counts as leaving downwards only when it also goes far in the code.
  *
  * Signals: a handler runs on a stack of its own that knows the one beneath, even where both share memory; sigreturn
@@ -44,7 +43,7 @@ struct frame {
 
 struct stack {
 	struct stack *beneath; /* interrupted by the signal that this one handles */
-	u64 interrupted;       /* where */
+	u64 old_sp, old_pc;    /* where */
 	VEC(struct frame) frames;
 	u64 beyond; /* calls above SHADOW_FRAMES_MAX */
 };
@@ -100,9 +99,9 @@ static struct frame *top_of(const struct stack *k)
 	return k->frames.n ? &k->frames.v[k->frames.n - 1] : NULL;
 }
 
-static bool in_range(const struct stack *k, u64 sp, u32 call_size)
+static bool in_range(const struct stack *k, u64 lowest, u64 sp, u32 call_size)
 {
-	return k->frames.n && top_of(k)->tag <= sp && sp <= k->frames.v[0].tag + call_size;
+	return k->frames.n && MIN(top_of(k)->tag, lowest) <= sp && sp <= k->frames.v[0].tag + call_size;
 }
 
 void shadow_call(struct callstack *s, u64 sp, u64 ret)
@@ -171,7 +170,7 @@ static bool resume_exact(struct callstack *s, u64 sp, u64 to)
 static bool resume_by_range(struct callstack *s, u64 sp)
 {
 	for (size_t i = s->parked.n; i-- > 0;)
-		if (in_range(s->parked.v[i], sp, s->call_size)) {
+		if (in_range(s->parked.v[i], UNKNOWN, sp, s->call_size)) {
 			resume(s, i);
 			return true;
 		}
@@ -183,8 +182,8 @@ static bool back_beneath(struct callstack *s, u64 sp)
 {
 	struct stack *k = s->now->beneath;
 
-	while (k && !in_range(k, sp, s->call_size))
-		k = k->beneath;
+	for (u64 lowest = s->now->old_sp; k && !in_range(k, lowest, sp, s->call_size); k = k->beneath)
+		lowest = k->old_sp;
 	if (k) {
 		stack_free(s->now, k);
 		s->now = k;
@@ -192,21 +191,25 @@ static bool back_beneath(struct callstack *s, u64 sp)
 	return k;
 }
 
-/* Control went to `to` in no way that nests. near: it may still be the same function, deeper than its tag. */
-static void transfer(struct callstack *s, u64 sp, u64 to, bool near, bool equal)
+/*
+ * Control went to `to` in no way that nests. near: it may still be the same function, deeper than its tag. True when it
+ * is on a new stack.
+ */
+static bool transfer(struct callstack *s, u64 sp, u64 to, bool near, bool equal)
 {
 	const struct frame *top = top_of(s->now);
 
 	if (resume_exact(s, sp, to))
-		return;
-	if (in_range(s->now, sp, s->call_size) || back_beneath(s, sp) || resume_by_range(s, sp)) {
+		return false;
+	if (in_range(s->now, UNKNOWN, sp, s->call_size) || back_beneath(s, sp) || resume_by_range(s, sp)) {
 		cut(s, s->now, sp, equal);
-		return;
+		return false;
 	}
 	if (!top || (sp < top->tag && (near || top->tag - sp <= FAR_DATA)))
-		return;
+		return false;
 	park(s);
 	s->now = stack_new(NULL);
+	return true;
 }
 
 static void return_blindly(struct stack *k, u64 to)
@@ -219,44 +222,45 @@ static void return_blindly(struct stack *k, u64 to)
 		}
 }
 
-void shadow_return(struct callstack *s, u64 sp, u64 to)
+bool shadow_return(struct callstack *s, u64 sp, u64 to)
 {
 	struct stack *k = s->now;
 	const struct frame *top = top_of(k);
 
 	if (UNLIKELY(k->beyond) && top && sp <= top->tag) {
 		k->beyond--;
-		return;
+		return false;
 	}
 	/* A return may free its arguments too: the stack pointer is at least behind the return address. */
 	if (LIKELY(top && top->ret == to &&
 		   (!sp || top->tag == UNKNOWN || top->tag + s->call_size == sp ||
 		    (s->call_size && top->tag < sp && sp - top->tag < FAR_DATA)))) {
 		k->frames.n--;
-		return;
+		return false;
 	}
-	if (!sp || (top && top->tag == UNKNOWN))
-		return_blindly(k, to);
-	else
-		transfer(s, sp, to, false, true);
+	if (sp && (!top || top->tag != UNKNOWN))
+		return transfer(s, sp, to, false, true);
+	return_blindly(k, to);
+	return false;
 }
 
-void shadow_jump(struct callstack *s, u64 sp, u64 from, u64 to, bool to_link)
+bool shadow_jump(struct callstack *s, u64 sp, u64 from, u64 to, bool to_link)
 {
 	const struct frame *top = top_of(s->now);
 	bool near = (from < to ? to - from : from - to) < FAR_CODE;
 
 	if (!sp || (top ? top->tag == UNKNOWN : near))
-		return;
+		return false;
 	if (LIKELY(top && !to_link && sp <= top->tag && (near || top->tag - sp <= FAR_DATA)))
-		return;
-	transfer(s, sp, to, near, to_link);
+		return false;
+	return transfer(s, sp, to, near, to_link);
 }
 
-void shadow_signal(struct callstack *s, u64 sp, u64 restorer, u64 pc)
+void shadow_signal(struct callstack *s, u64 sp, u64 restorer, u64 old_sp, u64 old_pc)
 {
 	s->now = stack_new(s->now);
-	s->now->interrupted = pc;
+	s->now->old_sp = old_sp;
+	s->now->old_pc = old_pc;
 	shadow_call(s, sp, restorer);
 }
 
@@ -293,7 +297,7 @@ u32 shadow_chain(const struct callstack *s, u64 *chain, u32 max)
 		for (size_t i = k->frames.n; i-- > 0 && n < max;)
 			chain[n++] = k->frames.v[i].ret;
 		if (k->beneath && n < max)
-			chain[n++] = k->interrupted;
+			chain[n++] = k->old_pc;
 	}
 	return n;
 }

@@ -19,10 +19,11 @@ void shadow_free(struct callstack *s);
  * For a jump, to_link tells that the link register held its target (aarch64: a return by other means).
  */
 void shadow_call(struct callstack *s, u64 sp, u64 ret);
-void shadow_return(struct callstack *s, u64 sp, u64 to);
-void shadow_jump(struct callstack *s, u64 sp, u64 from, u64 to, bool to_link);
-/* A signal's handler begins, with this stack pointer and return address. The thread was at pc. */
-void shadow_signal(struct callstack *s, u64 sp, u64 restorer, u64 pc);
+/* These two return true when the thread is on a stack now that was not seen before: its chain is empty. */
+bool shadow_return(struct callstack *s, u64 sp, u64 to);
+bool shadow_jump(struct callstack *s, u64 sp, u64 from, u64 to, bool to_link);
+/* A signal's handler begins, with this stack pointer and return address. The old ones are where the thread was. */
+void shadow_signal(struct callstack *s, u64 sp, u64 restorer, u64 old_sp, u64 old_pc);
 /* The handler that began last and still runs ends by sigreturn. */
 void shadow_sigreturn(struct callstack *s);
 

@@ -198,7 +198,7 @@ static void test_signal(void **state)
 	(void)state;
 	shadow_call(s, STACK, 0x100);
 	shadow_call(s, STACK - 64, 0x200);
-	shadow_signal(s, STACK - 1000, 0xaaa0, 0x2345);
+	shadow_signal(s, STACK - 1000, 0xaaa0, STACK - 100, 0x2345);
 	EXPECT(s, 0xaaa0, 0x2345, 0x200, 0x100);
 	shadow_call(s, STACK - 1064, 0x300);
 	shadow_return(s, STACK - 1056, 0x300);
@@ -209,11 +209,15 @@ static void test_signal(void **state)
 	shadow_sigreturn(s); /* none is there: it does no harm */
 	EXPECT(s, 0x200, 0x100);
 	/* On an alternate stack, nested, and left by longjmp over both. */
-	shadow_signal(s, OTHER, 0xaaa0, 0x2346);
+	shadow_signal(s, OTHER, 0xaaa0, STACK - 100, 0x2346);
 	shadow_call(s, OTHER - 64, 0x300);
-	shadow_signal(s, OTHER - 1000, 0xaaa0, 0x3456);
+	shadow_signal(s, OTHER - 1000, 0xaaa0, OTHER - 100, 0x3456);
 	EXPECT(s, 0xaaa0, 0x3456, 0x300, 0xaaa0, 0x2346, 0x200, 0x100);
 	shadow_jump(s, STACK - 40, 0x8000, 0x180, false);
+	EXPECT(s, 0x100);
+	/* By longjmp to the very function that it interrupted. */
+	shadow_signal(s, STACK - 1000, 0xaaa0, STACK - 72, 0x2347);
+	shadow_jump(s, STACK - 72, 0x800000, 0x2350, false);
 	EXPECT(s, 0x100);
 	shadow_free(s);
 }
