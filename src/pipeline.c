@@ -211,7 +211,8 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	struct pass pass = { .s = s, .windows = windows };
 
 	copts.windows = window_pass_hits(windows, s);
-	copts.by_address = p->has_inlined || p->sort_keys >> SORT_SRCLINE & 1 || window_pass_by_address(windows);
+	copts.every_address = p->has_addresses = window_pass_by_address(windows);
+	copts.by_address = p->has_inlined || p->sort_keys >> SORT_SRCLINE & 1 || copts.every_address;
 	if (p->sort_keys >> SORT_TIME & 1)
 		slice_time(s, p);
 	copts.time_slice_ns = p->time_slice_ns;

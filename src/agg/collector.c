@@ -53,7 +53,9 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 				const struct collector_opts *opts)
 {
 	struct collector *c = mem_zalloc(sizeof(*c));
-	struct resolver_opts ropts = { .by_address = opts->by_address, .deferred = opts->deferred };
+	struct resolver_opts ropts = { .by_address = opts->by_address,
+				       .every_address = opts->every_address,
+				       .deferred = opts->deferred };
 
 	c->opts = *opts;
 	c->strings = strings;

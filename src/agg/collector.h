@@ -29,10 +29,11 @@ struct sample_filter {
 };
 
 struct collector_opts {
-	u64 group_keys;	   /* bits 1 << enum sort_key, of those that are not frames' */
-	bool chains;	   /* keep whole stacks, not only leaves */
-	bool by_address;   /* as resolver_opts */
-	u64 time_slice_ns; /* for SORT_TIME */
+	u64 group_keys;	    /* bits 1 << enum sort_key, of those that are not frames' */
+	bool chains;	    /* keep whole stacks, not only leaves */
+	bool by_address;    /* as resolver_opts */
+	bool every_address; /* likewise */
+	u64 time_slice_ns;  /* for SORT_TIME */
 	u64 first_time;
 	const struct sample_filter *filter;	/* or NULL */
 	const struct deferred_chains *deferred; /* or NULL */

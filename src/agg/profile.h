@@ -92,6 +92,7 @@ struct profile {
 	bool children;		      /* rows have totals and are sorted by them */
 	bool has_chains;	      /* some event was recorded with call chains */
 	bool has_inlined;	      /* frames of inlined calls may stand in the trees */
+	bool has_addresses;	      /* frames of code that has a symbol may be addresses of it */
 	u32 first_inlined;	      /* no frame of an inlined call has a smaller id */
 	u64 time_slice_ns, time_base; /* SORT_TIME: slice n begins at time_base + n * time_slice_ns */
 };

@@ -395,7 +395,7 @@ static bool rows_are_distinct(const struct profile *p)
 {
 	const u64 task = 1u << SORT_PID | 1u << SORT_TID, comm = 1u << SORT_COMM;
 
-	return p->sort_keys >> SORT_SYMBOL & 1 && !(p->sort_keys >> SORT_SRCLINE & 1) &&
+	return p->sort_keys >> SORT_SYMBOL & 1 && !(p->sort_keys >> SORT_SRCLINE & 1) && !p->has_addresses &&
 	       (p->sort_keys & comm || !(p->sort_keys & task));
 }
 

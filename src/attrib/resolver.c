@@ -94,7 +94,7 @@ static u32 place_frame(struct resolver *r, const struct place *p, bool caller)
 
 	if (p->sym == ID_NONE)
 		f.addr = p->addr;
-	else if (r->opts.by_address && dsos_has_lines(r->dsos, p->dso))
+	else if (r->opts.by_address && (r->opts.every_address || dsos_has_lines(r->dsos, p->dso)))
 		f.addr = p->addr - caller;
 	else
 		return symbol_frame(r, &f);

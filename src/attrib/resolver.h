@@ -19,7 +19,8 @@ struct resolver;
 
 struct resolver_opts {
 	const struct deferred_chains *deferred; /* or NULL */
-	bool by_address; /* frames of code with line information keep their address (inlined calls, source lines) */
+	bool by_address;    /* frames of code with line information keep their address (inlined calls, source lines) */
+	bool every_address; /* with it: others keep theirs, too (places in code) */
 };
 
 /* One per worker; the state behind it is shared and read-only, apart from lazily loaded symbols. */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which windows count, and where: each mode, holes in a slot's samples, clusters, and sums that move with their nodes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agg/tree.h"
+#include "agg/window_hits.h"
+
+struct fixture {
+	struct dsos *dsos;
+	struct frames *frames;
+	struct windows w;
+	struct window_hits *hits;
+	struct window_sums sums;
+	u32 f, f_elsewhere, g; /* two addresses of one function, and another */
+};
+
+static u32 frame_at(struct fixture *x, u32 dso, u64 addr)
+{
+	return frames_intern(
+		x->frames,
+		&(struct frame){ .dso = dso, .sym = dsos_symbol_at(x->dsos, dso, addr), .addr = addr, .level = '.' });
+}
+
+static struct fixture *make(enum attribution mode, const struct code_range *range)
+{
+	struct fixture *x = mem_zalloc(sizeof(*x));
+	struct window_group g = { .nr = 2, .roles = { ROLE_CYCLES, ROLE_BRANCH_RETURNS } };
+	struct dso_key key = { .kind = DSO_BPF, .path = { "code", 4 } };
+	u32 dso;
+
+	x->dsos = dsos_new(&(struct symbol_opts){ .offline = true }, NULL);
+	x->frames = frames_new();
+	dso = dsos_get(x->dsos, &key);
+	dsos_add_symbol(x->dsos, dso, 100, 200, (struct str){ "f", 1 });
+	dsos_add_symbol(x->dsos, dso, 200, 300, (struct str){ "g", 1 });
+	x->f = frame_at(x, dso, 110);
+	x->f_elsewhere = frame_at(x, dso, 120);
+	x->g = frame_at(x, dso, 210);
+	vec_push(&x->w.groups, g);
+	x->hits = window_hits_new(mode, range, x->frames, x->dsos, &x->w);
+	return x;
+}
+
+static void drop(struct fixture *x)
+{
+	window_hits_free(x->hits);
+	window_sums_free(&x->sums);
+	windows_free(&x->w);
+	frames_free(x->frames);
+	dsos_free(x->dsos);
+	free(x);
+}
+
+#define CALLER 1
+#define NODE_OF(frame) ((frame) + 10)
+
+/* A sample of the slot at that frame; with a window of 10 cycles and some returns, or a long one. */
+static void sample(struct fixture *x, u32 turn, u32 frame, u32 parent, bool is_short, u64 returns)
+{
+	struct window w = { .turn = turn, .is_short = is_short, .length = is_short ? 10 : 1000 };
+
+	w.fault = turn ? WINDOW_SOUND : WINDOW_FIRST;
+	w.counts[0] = w.length;
+	w.counts[1] = returns;
+	window_hits_add(x->hits, &w, &(struct hit_place){ parent, frame, NODE_OF(frame) }, &x->sums);
+}
+
+static double count_of(struct fixture *x, u32 frame, enum window_count what)
+{
+	const double *block = window_sums_get(&x->sums, NODE_OF(frame));
+
+	return block ? block[what] : 0;
+}
+
+/* f, f again, from f into g, back from g at another call of f, f with a return in between. */
+static void play(struct fixture *x)
+{
+	sample(x, 0, x->f, CALLER, false, 0);
+	sample(x, 1, x->f_elsewhere, CALLER, true, 0);
+	sample(x, 2, x->f, CALLER, false, 9);
+	sample(x, 3, x->g, CALLER, true, 0);
+	sample(x, 4, x->f, CALLER, false, 9);
+	sample(x, 5, x->f_elsewhere, CALLER + 1, true, 0);
+	sample(x, 6, x->f_elsewhere, CALLER, false, 9);
+	sample(x, 7, x->f_elsewhere, CALLER, true, 2);
+	window_hits_flush(x->hits);
+}
+
+static void modes(void **state)
+{
+	static const struct {
+		enum attribution mode;
+		double kept_f, kept_g;
+	} cases[] = { { ATTRIBUTION_DISCARD, 3, 0 },
+		      { ATTRIBUTION_KEEP, 3, 1 },
+		      { ATTRIBUTION_CALLCHAIN, 2, 0 },
+		      { ATTRIBUTION_RETURNS, 2, 0 } };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture *x = make(cases[i].mode, &(struct code_range){ 0 });
+
+		play(x);
+		assert_true(count_of(x, x->f_elsewhere, WINDOWS_SHORT) == 3);
+		assert_true(count_of(x, x->f_elsewhere, WINDOWS_KEPT) == cases[i].kept_f);
+		assert_true(count_of(x, x->f_elsewhere, WINDOWS_DISCARDED) == 3 - cases[i].kept_f);
+		assert_true(count_of(x, x->g, WINDOWS_KEPT) == cases[i].kept_g);
+		assert_true(count_of(x, x->g, WINDOWS_SHORT) == 1); /* its sample counts either way */
+		assert_true(count_of(x, x->f, WINDOWS_SHORT) == 0); /* long windows are no samples of the table */
+		drop(x);
+	}
+}
+
+static void ranges_of_addresses(void **state)
+{
+	struct fixture *x = make(ATTRIBUTION_KEEP, &(struct code_range){ .start = 115, .end = 300 });
+
+	(void)state;
+	play(x);
+	/* Only the last begins and ends in the range: the others begin at 110. */
+	assert_true(count_of(x, x->f_elsewhere, WINDOWS_KEPT) == 1);
+	assert_true(count_of(x, x->g, WINDOWS_KEPT) == 0);
+	drop(x);
+}
+
+static void holes_are_no_beginnings(void **state)
+{
+	struct fixture *x = make(ATTRIBUTION_DISCARD, &(struct code_range){ 0 });
+
+	(void)state;
+	sample(x, 0, x->g, CALLER, false, 0);
+	sample(x, 2, x->g, CALLER, true, 0); /* the sample before was filtered out */
+	sample(x, 3, x->g, CALLER, true, 0);
+	window_hits_flush(x->hits);
+	assert_true(count_of(x, x->g, WINDOWS_KEPT) == 1);
+	assert_true(count_of(x, x->g, WINDOWS_DISCARDED) == 0);
+	assert_true(count_of(x, x->g, WINDOWS_EXCLUDED + WINDOW_SOUND) == 1);
+	drop(x);
+}
+
+/* Neighbours in one place are squared together. */
+static void bursts_are_clusters(void **state)
+{
+	struct fixture *x = make(ATTRIBUTION_DISCARD, &(struct code_range){ 0 });
+	const double *block;
+
+	(void)state;
+	sample(x, 0, x->f, CALLER, false, 0);
+	for (u32 i = 1; i <= 4; i++)
+		sample(x, i, x->f, CALLER, true, 1);
+	sample(x, 5, x->f, CALLER, false, 7);
+	sample(x, 6, x->f, CALLER, true, 0);
+	window_hits_flush(x->hits);
+	block = window_sums_get(&x->sums, NODE_OF(x->f));
+	assert_true(block[WINDOWS_KEPT] == 5);
+	assert_true(block[WINDOWS_CLUSTERS] == 2);
+	assert_true(window_sum(block, 0) == 50);
+	assert_true(window_sum(block, 1) == 4);
+	assert_true(window_moment(block, 2, 0, 0) == 40 * 40 + 10 * 10);
+	assert_true(window_moment(block, 2, 0, 1) == 40 * 4);
+	assert_true(window_moment(block, 2, 1, 0) == 40 * 4);
+	assert_true(window_moment(block, 2, 1, 1) == 16);
+	drop(x);
+}
+
+/* Two trees, of which frames are renamed when they become one: sums move with their nodes, to the innermost frame. */
+static void sums_move_with_nodes(void **state)
+{
+	static const u32 frames[] = { 0, 5, 6 };
+	static const struct tree_span of[] = { { 0, 1 }, { 1, 2 } };
+	const struct tree_rename rename = { frames, of };
+	struct tree_builder all = { 0 }, from = { 0 };
+	struct window_sums to = { 0 }, sums = { .members = 2 };
+	struct tree_group group = { .comm = 3 };
+	u32 top = tree_group(&from, &group), node = tree_add(&from, tree_kid(&from, top, 0), 1, 100, 1), *at, moved;
+
+	(void)state;
+	tree_group(&all, &(struct tree_group){ .comm = 4 }); /* so that nodes get other numbers */
+	window_block_add(window_sums_at(&sums, node), 2, (u64[]){ 10, 3 }, 1);
+	at = tree_merge_nodes(&all, &from, &rename);
+	window_sums_merge(&to, &sums, at);
+	moved = tree_kid(&all, tree_kid(&all, tree_kid(&all, tree_group(&all, &group), 0), 5), 6);
+	assert_int_equal(at[node], moved);
+	assert_int_not_equal(moved, node);
+	assert_true(window_sum(window_sums_get(&to, moved), 1) == 3);
+	assert_null(window_sums_get(&to, node));
+	assert_int_equal(sums.nodes.n, 0);
+	free(at);
+	tree_builder_free(&all);
+	window_sums_free(&to);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(modes),
+		cmocka_unit_test(ranges_of_addresses),
+		cmocka_unit_test(holes_are_no_beginnings),
+		cmocka_unit_test(bursts_are_clusters),
+		cmocka_unit_test(sums_move_with_nodes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
