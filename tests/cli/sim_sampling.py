@@ -117,26 +117,64 @@ def frequency():
     check("frequency: long ones are adapted", len(set(periods[40::4])) > 10)
 
 
+def report_shares(name, event):
+    """Percent per function of what an event counted, of all its samples."""
+    done = run("report", "-i", name, "--no-children", "-g", "none", "--percent-limit", 0, "--json")
+    rows = next(e["rows"] for e in json.loads(done.stdout)["events"] if e["name"] == event)
+    found = collections.Counter()
+    for row in rows:
+        found[row["symbol"]] += row["self"]
+    total = sum(found.values())
+    return {symbol: 100 * n / total for symbol, n in found.items()}
+
+
 def shares():
-    record("shares.data", "-e", "instructions:u", "-c", 997, "-g", rounds=6250)
-    samples = records("shares.data")
+    record("shares.data", "-e", "instructions:u", "-e", "cycles:u", "-c", 997, "-g", "--truth", "shares.json", rounds=6250)
+    truth = json.loads(pathlib.Path("shares.json").read_text())
+    for count in ("instructions", "cycles"):
+        seen, exact = report_shares("shares.data", f"{count}:u"), collections.Counter()
+        for f in truth["functions"]:
+            exact[f["symbol"]] += 100 * f["counts"].get(count, 0) / truth["totals"][count]
+        for name in exact.keys() | seen.keys():
+            off = seen.get(name, 0) - exact[name]
+            check(f"shares: {count} of {name}", abs(off) < 0.1, seen.get(name), exact[name])
+        if count == "instructions":
+            three = sum(exact[name] for name in SHARES)
+            for name, want in SHARES.items():
+                check(f"shares: truth of {name}", abs(100 * exact[name] / three - want) < 0.01, exact[name])
+    samples = [s for s in records("shares.data") if s["event_name"] == "instructions:u"]
     check("shares: samples", len(samples) > 99000, len(samples))
-    out = run("report", "-i", "shares.data", "--no-children", "-g", "none", "--csv").stdout
-    seen = {}
-    for line in out.splitlines():
-        for name in SHARES:
-            m = re.search(rf"(\d+\.\d+)%?.*\b{name}\b", line)
-            if m:
-                seen[name] = float(m.group(1))
-    check("shares: functions", seen.keys() == SHARES.keys(), out)
-    total = sum(seen.values())
-    for name, want in SHARES.items():
-        # Of what the three do: the rest of the program is start and end.
-        check(f"shares: {name}", abs(seen.get(name, 0) * 100 / total - want) < 0.1, seen)
     chains = [[ip for ip in s["callchain"] if ip < 1 << 63] for s in samples]
     check("shares: the pc opens the chain", all(c[0] == s["ip"] for c, s in zip(chains, samples)))
     main = collections.Counter(c[1] for c in chains if len(c) > 1).most_common(3)
     check("shares: main called them", sum(n for _, n in main) > 0.98 * len(samples), main)
+
+
+def windows():
+    """What group reads say of each window is what it counted."""
+    names = ["instructions", "cycles", "branches", "branch-misses", "L1-dcache-load-misses"]
+    members = ",".join(f"{n}:u" for n in names[1:])
+    record("windows.data", "-e", "{instructions/period=9700,alt-period=300,period-jitter=50/u," + members + "}:S",
+           "--truth", "windows.json")
+    samples = records("windows.data")
+    exact = json.loads(pathlib.Path("windows.json").read_text())["windows"]
+    # A window begins with a sample.
+    check("windows: one per sample but the first", len(exact) == len(samples) - 1 > 300, len(exact), len(samples))
+    for i, (before, after, window) in enumerate(zip(samples, samples[1:], exact)):
+        want = [window["counts"].get(n, 0) for n in names]
+        got = [b - a for a, b in zip(values(before), values(after))]
+        check(f"windows: number {i}", got == want and window["time"] == after["time"], got, want)
+        if len(failed) > 10:
+            return
+
+
+def exec_goes_on():
+    done = run("record", "--pmu=sim", "-o", "exec.data", "-e", "{instructions:u,cycles:u}:S", "-c", 10007, "--", "sh", "-c",
+               f"exec sh -c 'exec {COUNTED} 1000 10'")
+    samples = records("exec.data")
+    check("exec: followed", not done.returncode and len(records("exec.data", "COMM")) == 3, done.stderr)
+    check("exec: reads go on", set(steps([values(s)[0] for s in samples])) == {10007})
+    check("exec: it is the same thread", {s["tid"] for s in samples} == {1})
 
 
 def skid():
@@ -212,6 +250,7 @@ def perf_reads():
 
 
 need_sim()
-for part in (plain, alternating, jitter, frequency, shares, skid, throttled, lost, same, others, perf_reads):
+for part in (plain, alternating, jitter, frequency, shares, windows, exec_goes_on, skid, throttled, lost, same,
+             others, perf_reads):
     part()
 sys.exit(bool(failed))
