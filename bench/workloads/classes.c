@@ -97,7 +97,7 @@ static CLASS void double_to_int(struct work *w)
 
 static CLASS void nops(struct work *w)
 {
-	for (int i = 0; i < 120; i++)
+	for (int i = 0; i < 300; i++)
 		__asm__ volatile(REPEAT8("nop\n") REPEAT8("nop\n") REPEAT8("nop\n"));
 	w->n++;
 }
@@ -106,7 +106,7 @@ static CLASS void dcache_misses(struct work *w)
 {
 	uint32_t at = w->at;
 
-	for (int i = 0; i < 12; i++)
+	for (int i = 0; i < 40; i++)
 		at = (uint32_t)w->lines[(size_t)at * LINE_WORDS];
 	w->at = at;
 }
