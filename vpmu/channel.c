@@ -110,6 +110,16 @@ void channel_put(struct vthread *t, const struct bytes *record)
 	errno = kept;
 }
 
+u8 *channel_put_kept(struct vthread *t, const struct bytes *record)
+{
+	struct vpmu_control *control = t->process->control;
+
+	channel_put(t, record);
+	if (t->chunk < 0)
+		return NULL;
+	return chunk_data(control, (u32)t->chunk) + atomic_load(&control->chunks[t->chunk].used) - record->len;
+}
+
 void channel_close(struct vthread *t)
 {
 	if (t->chunk >= 0)

@@ -10,5 +10,7 @@
  * dead and its number was given again) are closed, for nobody else would know that they are done.
  */
 void channel_adopt(struct vpmu_control *control, s32 real_pid);
+/* Puts a record that is changed in place later: where it stands until t's chunk is closed. NULL: there was no room. */
+u8 *channel_put_kept(struct vthread *t, const struct bytes *record);
 
 #endif

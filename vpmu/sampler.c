@@ -38,6 +38,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 
+#define TOTALS_EVERY 65536 /* instructions: what the totals of a killed thread may lack */
 #define TICK_NS 4000000ull
 #define TICKS_PER_SECOND 250
 #define NEVER UINT64_MAX
@@ -362,7 +363,10 @@ static void late(struct vthread *t, u32 event, const struct core_at *at)
 
 void sampler_overflow(struct vthread *t, struct armed *a, const struct core_at *at)
 {
-	if (a->event == EVENT_TICK)
+	if (t->sampler->control->options.totals_only) {
+		tasks_keep_totals(t);
+		a->at = t->counts[VC_INSTRUCTIONS] + TOTALS_EVERY;
+	} else if (a->event == EVENT_TICK)
 		tick(t);
 	else if (a->event & EVENT_LATE)
 		late(t, a->event & ~EVENT_LATE, at);
@@ -447,7 +451,9 @@ void sampler_start(struct vthread *t)
 	s->control = t->process->control;
 	t->sampler = s;
 	if (s->control->options.totals_only) {
-		core_set_armed(t, 0);
+		*core_armed(t) =
+			(struct armed){ VC_INSTRUCTIONS, EVENT_TICK, t->counts[VC_INSTRUCTIONS] + TOTALS_EVERY };
+		core_set_armed(t, 1);
 		return;
 	}
 	sampler_layouts(s);

@@ -58,6 +58,7 @@ void tasks_syscall(struct vthread *t, s64 num, const u64 args[6])
 {
 	int kept = errno;
 
+	tasks_keep_totals(t);
 	regs_confirm(t, num, args);
 	memcpy(t->syscall, args, sizeof(t->syscall));
 	switch (call_of(t->process, num)) {

@@ -106,18 +106,45 @@ static void put_exit(struct vthread *t, const struct vthread *of)
 	tasks_put(t, &r, &r.task.time);
 }
 
+/* Sixteen bytes of header and ids, then the counts. */
+static void update_totals(const struct vthread *t)
+{
+	memcpy(t->totals + 16, t->counts, sizeof(t->counts));
+}
+
+void tasks_keep_totals(struct vthread *t)
+{
+	if (t->totals)
+		update_totals(t);
+}
+
 static void put_totals(struct vthread *t, const struct vthread *of)
 {
 	struct bytes out = { 0 };
 
+	if (of->totals) {
+		update_totals(of);
+		return;
+	}
 	bytes_u32(&out, VPMU_RECORD_TOTALS);
 	bytes_u16(&out, 0);
 	bytes_u16(&out, 16 + sizeof(of->counts));
 	bytes_u32(&out, of->pid);
 	bytes_u32(&out, of->tid);
 	bytes_put(&out, of->counts, sizeof(of->counts));
-	channel_put(t, &out);
+	if (t == of && t->process->control->options.totals_only)
+		t->totals = channel_put_kept(t, &out);
+	else
+		channel_put(t, &out);
 	bytes_free(&out);
+}
+
+/* Totals are all that is wanted: they are there from the start, and grow, for a thread that is killed says no last word. */
+static void begin_totals(struct vthread *t)
+{
+	t->totals = NULL;
+	if (t->process->control->options.totals_only)
+		put_totals(t, t);
 }
 
 bool tasks_option(struct tasks_start *s, const char *arg)
@@ -220,6 +247,7 @@ void tasks_thread_start(struct vthread *t, unsigned vcpu)
 	regs_thread_start(t, vcpu);
 	callstack_start(t);
 	t->first = is_first && !p->tasks->start.pid;
+	begin_totals(t);
 	if (is_thread)
 		put_fork(t, p->pid, b.ptid);
 	if (is_first) {
@@ -252,6 +280,7 @@ void tasks_thread_end(struct vthread *t)
 		put_totals(t, t);
 		put_exit(t, t);
 		channel_close(t);
+		t->totals = NULL;
 		callstack_stop(t);
 	}
 	errno = kept;
@@ -281,6 +310,7 @@ void tasks_after_exec(struct vthread *t)
 {
 	t->time_base += t->counts[VC_TIME_NS];
 	memset(t->counts, 0, sizeof(t->counts));
+	begin_totals(t);
 }
 
 void tasks_fork_prepare(struct vprocess *p)
@@ -320,5 +350,6 @@ void tasks_fork_child(struct vprocess *p, struct vthread *t)
 	t->real_tid = p->real_pid;
 	t->time_base = k->forked.clock;
 	memset(t->counts, 0, sizeof(t->counts));
+	begin_totals(t);
 	put_fork(t, ppid, k->forked.ptid);
 }

@@ -72,7 +72,8 @@ struct vthread {
 	u64 syscall[6]; /* arguments of the one that it is in */
 	bool execs;	/* it is in an execve, and what was counted before it has been told */
 	/* channel.c */
-	s32 chunk;	     /* index of the one that it writes, or -1 */
+	u8 *totals; /* its TOTALS record in the chunk, where those are all that is wanted (totals_only); or NULL */
+	s32 chunk;  /* index of the one that it writes, or -1 */
 	struct bytes record; /* the one that is being built */
 };
 
@@ -147,6 +148,8 @@ u64 regs_stack_pointer(const struct vthread *t); /* 0: not available */
 void tasks_code_page(struct vprocess *p, u64 pc, const void *host);
 /* Nanoseconds of the thread's clock; never less than the newest side-band record's. */
 u64 tasks_time(const struct vthread *t);
+/* With totals_only: brings its TOTALS up to date, so that little is lost when it is killed. */
+void tasks_keep_totals(struct vthread *t);
 
 /* --- channel.c --- */
 /* Puts one whole record (t->record, or any) into t's chunk. Waits for a free one while the recorder lives. */

@@ -90,6 +90,10 @@ static void print_advice(const struct counter_result *r, const struct notify *to
 {
 	if (r->never_simulated)
 		notify_warn(to, "QEMU ended before the program began: nothing was counted");
+	if (r->unfinished)
+		notify_warn(to,
+			    "%u threads were killed, or still run: the last 65,536 instructions of each may be missing",
+			    r->unfinished);
 	if (r->escaped)
 		notify_warn(to,
 			    "%u programs ran without the virtual PMU, and are not counted: of another architecture, "

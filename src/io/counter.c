@@ -185,6 +185,7 @@ static void read_simulation(struct run *c)
 {
 	drain(c, true);
 	memcpy(c->r->totals, c->sim->counts, sizeof(c->r->totals));
+	c->r->unfinished = c->sim->unfinished;
 	c->r->escaped = atomic_load(&c->sim->control->escaped);
 	c->r->never_simulated = !atomic_load(&c->sim->control->started);
 	for (size_t i = 0; i < c->r->events.n; i++) {

@@ -46,6 +46,7 @@ struct counter_result {
 	VEC(double) seconds;	    /* wall time, per run */
 	double user, system;	    /* CPU seconds per run, on average: of QEMU with the virtual PMU */
 	u32 runs;		    /* that were finished */
+	u32 unfinished;		    /* threads that were killed: the last of what they did may be missing */
 	u32 escaped;		    /* as in record_result */
 	bool never_simulated, has_status;
 	int status; /* of the last run: its exit status, or 128 + its signal */

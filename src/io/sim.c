@@ -243,7 +243,8 @@ static bool is_gone(s32 pid)
 }
 
 /* One of the private records. */
-static void take_private(struct sim *s, const struct sim_sink *sink, const u8 *p, const struct perf_event_header *h)
+static void take_private(struct sim *s, const struct sim_sink *sink, const u8 *p, const struct perf_event_header *h,
+			 bool finished)
 {
 	struct cursor c = cursor_over(p, h->size, false);
 	u64 counts[NR_VPMU_COUNTS];
@@ -262,6 +263,7 @@ static void take_private(struct sim *s, const struct sim_sink *sink, const u8 *p
 	s->damaged |= c.bad;
 	if (c.bad)
 		return;
+	s->unfinished += !finished;
 	for (u32 i = 0; i < NR_VPMU_COUNTS; i++)
 		s->counts[i] += counts[i];
 	if (sink->totals)
@@ -276,7 +278,7 @@ static int pass_run(const struct sim_sink *sink, const u8 *from, const u8 *to)
 }
 
 /* What is in s->copy: runs of the kernel's records to the sink, private ones one by one. */
-static int sort_out(struct sim *s, const struct sim_sink *sink)
+static int sort_out(struct sim *s, const struct sim_sink *sink, bool finished)
 {
 	const u8 *p = s->copy.p, *end = p + s->copy.len, *run = p;
 	struct perf_event_header h;
@@ -292,7 +294,7 @@ static int sort_out(struct sim *s, const struct sim_sink *sink)
 			err = pass_run(sink, run, p);
 		run = p + h.size;
 		if (h.type >= VPMU_RECORD_TOTALS && h.type <= VPMU_RECORD_TRUTH_END)
-			take_private(s, sink, p, &h);
+			take_private(s, sink, p, &h, finished);
 		else
 			s->damaged = true;
 	}
@@ -311,7 +313,7 @@ static void free_chunk(struct sim *s, u32 i)
 	atomic_store_explicit(&c->state, VPMU_CHUNK_FREE, memory_order_release);
 }
 
-static int take_chunk(struct sim *s, const struct sim_sink *sink, u32 i, bool give_back)
+static int take_chunk(struct sim *s, const struct sim_sink *sink, u32 i, bool give_back, bool finished)
 {
 	u32 used = atomic_load_explicit(&s->control->chunks[i].used, memory_order_acquire), from = s->taken[i];
 
@@ -322,13 +324,14 @@ static int take_chunk(struct sim *s, const struct sim_sink *sink, u32 i, bool gi
 	s->taken[i] = used;
 	if (give_back)
 		free_chunk(s, i);
-	return s->copy.len ? sort_out(s, sink) : 0;
+	return s->copy.len ? sort_out(s, sink, finished) : 0;
 }
 
 struct ripe { /* a chunk that is to be taken */
 	u64 turn;
 	u32 chunk;
-	bool closed; /* by its thread, or because its process is gone */
+	bool closed;   /* by its thread, or because its process is gone */
+	bool finished; /* by its thread */
 };
 
 static int by_turn(const void *a, const void *b)
@@ -353,11 +356,12 @@ int sim_drain(struct sim *s, const struct sim_sink *sink, bool last)
 			state == VPMU_CHUNK_CLOSED || (state == VPMU_CHUNK_OPEN && is_gone(atomic_load(&c->owner)));
 
 		if (closed || (last && state == VPMU_CHUNK_OPEN))
-			ripe[n++] = (struct ripe){ atomic_load(&c->turn), i, closed };
+			ripe[n++] = (struct ripe){ atomic_load(&c->turn), i, closed, state == VPMU_CHUNK_CLOSED };
 	}
 	qsort(ripe, n, sizeof(*ripe), by_turn);
 	for (u32 i = 0; i < n; i++) {
-		int failed = take_chunk(s, err ? &(struct sim_sink){ 0 } : sink, ripe[i].chunk, ripe[i].closed);
+		int failed = take_chunk(s, err ? &(struct sim_sink){ 0 } : sink, ripe[i].chunk, ripe[i].closed,
+					ripe[i].finished);
 
 		err = err ? err : failed;
 	}

@@ -24,6 +24,7 @@ struct sim {
 	struct bytes copy;	    /* a chunk's new bytes: the program could still change the shared ones */
 	bool damaged;		    /* bytes that are no records were found and left out */
 	u64 counts[NR_VPMU_COUNTS]; /* of the threads that have ended */
+	u32 unfinished; /* of these, were killed (or still ran at the end): their last 65,536 instructions may be missing */
 	const struct notify *notify;
 };
 

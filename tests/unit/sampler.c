@@ -84,6 +84,11 @@ u64 regs_stack_pointer(const struct vthread *t)
 {
 	return rig_of(t)->stack_pointer;
 }
+void tasks_keep_totals(struct vthread *t)
+{
+	(void)t;
+}
+
 u32 callstack_chain(const struct vthread *t, u64 *chain, u32 max)
 {
 	(void)t;
