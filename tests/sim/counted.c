@@ -6,7 +6,11 @@
  */
 #include <stdlib.h>
 
+#if __has_attribute(noclone) /* clang has no clones to keep from */
 #define COUNTED __attribute__((noinline, noclone))
+#else
+#define COUNTED __attribute__((noinline))
+#endif
 
 #if defined(__x86_64__)
 static COUNTED void four_each(long n)
