@@ -222,7 +222,8 @@ void maps_changed(struct vprocess *p, u64 start, u64 len)
 	tasks_unlock(p);
 }
 
-void maps_put_data(struct vthread *t, u64 start, u64 len)
+/* Data mappings from start to end; of files only, where all the rest is QEMU's memory. */
+static void put_data(struct vthread *t, u64 start, u64 stop, bool files)
 {
 	struct vprocess *p = t->process;
 	struct bytes text = { 0 };
@@ -238,9 +239,9 @@ void maps_put_data(struct vthread *t, u64 start, u64 len)
 		struct maps_line part;
 		bool fresh;
 
-		if (!maps_line_parse(at, (size_t)(eol - at), &l))
+		if (!maps_line_parse(at, (size_t)(eol - at), &l) || (files && !l.ino))
 			continue;
-		for (u64 page = MAX(l.start, start); page < MIN(l.end, start + len); page = part.end) {
+		for (u64 page = MAX(l.start, start); page < MIN(l.end, stop); page = part.end) {
 			part = l;
 			narrow(&part, page);
 			if (!(part.prot & PROT_READ) || part.prot & PROT_EXEC)
@@ -254,4 +255,14 @@ void maps_put_data(struct vthread *t, u64 start, u64 len)
 	}
 	bytes_free(&text);
 	errno = kept;
+}
+
+void maps_put_data(struct vthread *t, u64 start, u64 len)
+{
+	put_data(t, start, start + len, false);
+}
+
+void maps_put_program(struct vthread *t)
+{
+	put_data(t, 0, UINT64_MAX, true);
 }

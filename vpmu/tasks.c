@@ -253,6 +253,7 @@ void tasks_thread_start(struct vthread *t, unsigned vcpu)
 	if (is_first) {
 		program_name(p->tasks, comm);
 		tasks_put_comm(t, comm, true);
+		maps_put_program(t);
 	}
 	errno = kept;
 }

@@ -59,6 +59,8 @@ void tasks_put_comm(struct vthread *t, const char *comm, bool exec);
 void maps_changed(struct vprocess *p, u64 start, u64 len);
 /* Announces what there is of the guest's memory and holds no code, if data is asked for. */
 void maps_put_data(struct vthread *t, u64 start, u64 len);
+/* The same of the program and its interpreter, which are there without a syscall. */
+void maps_put_program(struct vthread *t);
 
 /* exec.c: goes on as the new program, if that can be followed. */
 void exec_follow(struct vthread *t, s64 dirfd, u64 path, u64 argv, u64 envp, u64 flags);
