@@ -35,6 +35,7 @@ static void sums_free(struct truth_sums *u)
 	vec_free(&u->threads);
 	vec_free(&u->functions);
 	vec_free(&u->lines);
+	vec_free(&u->addresses);
 	vec_free(&u->nodes);
 	if (u->s)
 		session_close(u->s);
@@ -64,6 +65,7 @@ struct adding {
 	struct map threads;   /* tid -> the newest with that tid */
 	struct map functions; /* dso << 32 | symbol */
 	struct map lines;     /* hash of (dso, file, line); successive keys when hashes are equal */
+	struct map addresses; /* hash of (dso, address), likewise */
 	struct map nodes;     /* thread << 32 | its node -> merged node */
 	struct map kids;      /* hash of (parent, dso, symbol or address) -> merged node, likewise */
 };
@@ -173,6 +175,26 @@ static void add_line(struct adding *a, const struct place *at, const u64 *counts
 	add(u->lines.v[id].counts, counts);
 }
 
+static void add_address(struct adding *a, const struct place *at, const u64 *counts)
+{
+	struct truth_sums *u = a->u;
+	struct truth_address n = { .dso = at->dso, .sym = at->sym, .addr = at->addr };
+	u64 h = hash_mix(n.dso, n.addr);
+	u32 id;
+
+	while ((id = map_get(&a->addresses, h)) != ID_NONE) {
+		if (u->addresses.v[id].dso == n.dso && u->addresses.v[id].addr == n.addr)
+			break;
+		h++;
+	}
+	if (id == ID_NONE) {
+		id = (u32)u->addresses.n;
+		map_set(&a->addresses, h, id);
+		vec_push(&u->addresses, n);
+	}
+	add(u->addresses.v[id].counts, counts);
+}
+
 /* A function below another: the same one however it was reached from there. */
 static u32 merged_node(struct adding *a, u32 parent, const struct place *at)
 {
@@ -220,6 +242,7 @@ static void add_record(struct adding *a, const struct vpmu_truth *r)
 		truth_place(a->u, r, r->pc, &at);
 		add_function(a, &at, r->counts);
 		add_line(a, &at, r->counts);
+		add_address(a, &at, r->counts);
 		break;
 	case VPMU_RECORD_TRUTH_NODE:
 		add_node(a, r);
@@ -242,6 +265,7 @@ static void add_up(struct truth_sums *u)
 	map_free(&a.threads);
 	map_free(&a.functions);
 	map_free(&a.lines);
+	map_free(&a.addresses);
 	map_free(&a.nodes);
 	map_free(&a.kids);
 }
@@ -280,6 +304,17 @@ static int compare_lines(const void *va, const void *vb, void *ctx)
 	return c;
 }
 
+static int compare_addresses(const void *va, const void *vb, void *ctx)
+{
+	const struct truth_address *a = va, *b = vb;
+	struct dsos *dsos = ctx;
+	int c = a->dso == b->dso ? 0 : strcmp(dsos_at(dsos, a->dso)->path, dsos_at(dsos, b->dso)->path);
+
+	if (!c && a->dso != b->dso)
+		c = a->dso < b->dso ? -1 : 1;
+	return c ? c : a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
 int truth_finish(struct truth *t, const struct truth_about *about, const struct notify *to)
 {
 	struct session_opts opts = { .symbols = { .demangle = true } };
@@ -299,6 +334,8 @@ int truth_finish(struct truth *t, const struct truth_about *about, const struct 
 	add_up(u);
 	if (u->functions.n)
 		qsort_r(u->functions.v, u->functions.n, sizeof(*u->functions.v), compare_functions, u->s->dsos);
+	if (u->addresses.n)
+		qsort_r(u->addresses.v, u->addresses.n, sizeof(*u->addresses.v), compare_addresses, u->s->dsos);
 	if (u->lines.n)
 		qsort_r(u->lines.v, u->lines.n, sizeof(*u->lines.v), compare_lines, u);
 	return 0;

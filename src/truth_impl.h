@@ -25,6 +25,12 @@ struct truth_line {
 	u64 counts[NR_VPMU_COUNTS];
 };
 
+struct truth_address { /* an instruction */
+	u32 dso, sym;
+	u64 addr; /* as symbol look-ups take it: in a file, its offset */
+	u64 counts[NR_VPMU_COUNTS];
+};
+
 struct truth_node {
 	u32 parent; /* index, or ID_NONE */
 	u32 dso, sym;
@@ -41,6 +47,7 @@ struct truth_sums {
 	VEC(struct truth_thread) threads;
 	VEC(struct truth_function) functions;
 	VEC(struct truth_line) lines;
+	VEC(struct truth_address) addresses;
 	VEC(struct truth_node) nodes;
 	u64 totals[NR_VPMU_COUNTS];
 	u64 damaged; /* records that could not be decoded */

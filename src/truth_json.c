@@ -203,6 +203,22 @@ static void put_lines(struct writer *w)
 	bytes_char(w->out, ']');
 }
 
+static void put_addresses(struct writer *w)
+{
+	begin_list(w, "addresses");
+	for (size_t i = 0; i < w->u->addresses.n; i++) {
+		const struct truth_address *a = &w->u->addresses.v[i];
+
+		begin_entry(w);
+		put_place(w, a->dso, a->sym);
+		put_number("address", a->addr, w->out);
+		put_key("counts", w->out);
+		put_counts(a->counts, w->out);
+		bytes_char(w->out, '}');
+	}
+	bytes_char(w->out, ']');
+}
+
 /* A node's number is its place in the list. */
 static void put_paths(struct writer *w)
 {
@@ -287,6 +303,7 @@ void truth_json(struct truth_sums *u, const struct truth_about *about, struct by
 	put_threads(&w);
 	put_functions(&w);
 	put_lines(&w);
+	put_addresses(&w);
 	put_paths(&w);
 	put_windows(&w);
 	bytes_str(out, "}\n");
