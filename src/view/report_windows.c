@@ -5,7 +5,7 @@
 
 #include "view/report.h"
 
-#define LONG_WINDOW 100000 /* counts of the leader: such a window spans many functions */
+#define LONG_WINDOW 50000 /* counts of the leader: such a window spans many functions */
 
 static void put_name(const struct profile *p, u32 event, struct bytes *out)
 {
