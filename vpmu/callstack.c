@@ -42,11 +42,6 @@ void callstack_stop(struct vthread *t)
 	t->stack = NULL;
 }
 
-static u64 bit_of(u64 pc)
-{
-	return 1ull << (pc >> 4 & 63);
-}
-
 void callstack_handler(struct vprocess *p, u64 pc)
 {
 	u32 n = atomic_load(&p->nr_handlers);
@@ -58,7 +53,7 @@ void callstack_handler(struct vprocess *p, u64 pc)
 		return;
 	p->handlers[n] = pc;
 	atomic_store(&p->nr_handlers, n + 1);
-	atomic_fetch_or(&p->handler_bits, bit_of(pc));
+	atomic_fetch_or(&p->handler_bits, handler_bit(pc));
 }
 
 static bool is_handler(const struct vprocess *p, u64 pc)
@@ -89,7 +84,7 @@ static bool is_delivery(const struct vthread *t, u64 pc, struct delivery *d)
 {
 	const struct vprocess *p = t->process;
 
-	if (LIKELY(!(atomic_load_explicit(&p->handler_bits, memory_order_relaxed) & bit_of(pc))) ||
+	if (LIKELY(!(atomic_load_explicit(&p->handler_bits, memory_order_relaxed) & handler_bit(pc))) ||
 	    !regs_available(p) || !t->regs || !is_handler(p, pc))
 		return false;
 	d->sp = regs_stack_pointer(t);
@@ -101,6 +96,13 @@ static bool is_delivery(const struct vthread *t, u64 pc, struct delivery *d)
 	d->old_pc = guest_u64(d->sp + (p->arm64 ? ARM64_OLD_PC : X86_OLD_PC));
 	d->link = p->arm64 ? guest_u64(d->sp + ARM64_OLD_LINK) : 0;
 	return true;
+}
+
+u64 callstack_interrupted(const struct vthread *t, u64 pc)
+{
+	struct delivery d;
+
+	return is_delivery(t, pc, &d) ? d.old_pc : 0;
 }
 
 static void deliver(struct vthread *t, const struct delivery *d)

@@ -27,10 +27,12 @@
  * waits for a derived count waits for the raw one that it follows from (struct watch).
  *
  * Where QEMU's blocks are not what ran:
- * - A block is left in its middle: an instruction faults, its code is changed under it, an atomic one is done again
- *   alone, or (x86) the last one lies across a page and was given to us, truncated, though the block ends before it.
- *   Then the next block begins at an operation of this one: what comes from there on did not run.
- * - A signal: the next block begins where control could not have gone. The block ran whole; its branch is not judged.
+ * - A block is left in its middle: its code is changed under it, an atomic instruction is done again alone, or (x86)
+ *   the last one lies across a page and was given to us, truncated, though the block ends before it. Then the next
+ *   block begins at an operation of this one: what comes from there on did not run.
+ * - A signal: the next block is its handler. Where the thread was stands in the signal's context: in the block if an
+ *   instruction of it faulted, else where its branch went. When that cannot be read, the block counts as run whole, and
+ *   its branch is not judged.
  * - Each iteration of a repeated string instruction is a block. They are one instruction: the first iteration's.
  * - A wide access is seen as several: those of one operation that continue each other are one.
  * A thread that leaves for a syscall, or ends, has its block settled without a next one; a syscall is no branch.
@@ -48,9 +50,15 @@ enum way_out {
 	WAY_INTERRUPTED, /* behind its end, to where it cannot go: a signal's handler */
 };
 
-static ALWAYS_INLINE bool goes_to(const struct block *p, u64 to)
+/* Only blocks whose end tells nothing need to be asked about: other ones do not lead to a handler. */
+static ALWAYS_INLINE bool may_be_handler(const struct core *c, u64 pc)
 {
-	return to == p->next || to == p->other || p->anywhere;
+	return UNLIKELY(atomic_load_explicit(&c->thread.process->handler_bits, memory_order_relaxed) & handler_bit(pc));
+}
+
+static ALWAYS_INLINE bool goes_to(const struct core *c, const struct block *p, u64 to)
+{
+	return to == p->next || to == p->other || (p->anywhere && !may_be_handler(c, to));
 }
 
 static ALWAYS_INLINE u64 nr_accesses(const struct core *c)
@@ -114,32 +122,50 @@ static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 	}
 }
 
-/* Which way, and how many operations ran. */
-static enum way_out way_out(const struct block *p, u64 to, u32 *nr)
+static enum way_out way_to(const struct block *p, u64 to, u32 *nr)
 {
-	*nr = p->nr;
-	if (goes_to(p, to) || to == p->end || to == NO_PC)
+	if (to == p->next || to == p->other || to == p->end || to == NO_PC)
 		return WAY_EXPECTED;
 	if (p->kind == OP_REP && to == p->ops[p->nr - 1].pc)
 		return WAY_AGAIN;
-	for (u32 i = 0; i < p->nr; i++)
+	for (u32 i = 0; i < p->nr && !p->anywhere; i++)
 		if (p->ops[i].pc == to) {
 			*nr = i;
 			return WAY_CUT;
 		}
+	return p->anywhere ? WAY_EXPECTED : WAY_INTERRUPTED;
+}
+
+/* Which way control took, where the branch went (NO_PC: nobody knows), and how many operations ran. */
+static enum way_out way_out(const struct core *c, const struct block *p, u64 *to, u32 *nr)
+{
+	u64 back = may_be_handler(c, *to) ? callstack_interrupted(&c->thread, *to) : 0;
+	enum way_out way;
+
+	*nr = p->nr;
+	if (!back) {
+		way = way_to(p, *to, nr);
+		if (way == WAY_INTERRUPTED)
+			*to = NO_PC;
+		return way;
+	}
+	for (u32 i = 0; i < p->nr; i++)
+		if (p->ops[i].pc == back && back != p->next && back != p->other) {
+			*nr = i;
+			return WAY_CUT;
+		}
+	*to = way_to(p, back, nr) == WAY_EXPECTED ? back : NO_PC;
 	return WAY_INTERRUPTED;
 }
 
 static enum way_out settle(struct core *c, const struct block *p, u64 to)
 {
 	u32 nr;
-	enum way_out way = way_out(p, to, &nr);
+	enum way_out way = way_out(c, p, &to, &nr);
 
 	core_sync(c);
 	core_look_ahead(c);
-	if (way == WAY_INTERRUPTED)
-		to = NO_PC;
-	if (way == WAY_EXPECTED && !c->continues && !core_is_near(c, p))
+	if ((way == WAY_EXPECTED || way == WAY_INTERRUPTED) && !c->continues && !core_is_near(c, p))
 		sweep(c, p, to);
 	else if (nr)
 		walk(c, p, nr, to);
@@ -203,7 +229,7 @@ void core_enter_counts(struct vthread *t, const struct block *b)
 	struct core *c = core_of(t);
 	const struct block *p = c->block;
 
-	if (UNLIKELY(!goes_to(p, b->pc) || t->counts[VC_SLOTS] + p->nr >= c->horizon)) {
+	if (UNLIKELY(!goes_to(c, p, b->pc) || t->counts[VC_SLOTS] + p->nr >= c->horizon)) {
 		enter_slowly(c, b);
 		return;
 	}
@@ -219,7 +245,7 @@ void core_enter_some(struct vthread *t, const struct block *b)
 	struct core *c = core_of(t);
 	const struct block *p = c->block;
 
-	if (UNLIKELY(!goes_to(p, b->pc) || passes_horizon(c, p, nr_accesses(c))))
+	if (UNLIKELY(!goes_to(c, p, b->pc) || passes_horizon(c, p, nr_accesses(c))))
 		enter_slowly(c, b);
 	else
 		enter_swept(c, b);
@@ -257,7 +283,7 @@ void core_enter(struct vthread *t, const struct block *b)
 	const struct block *p = c->block;
 	u64 *counts = t->counts, accesses = nr_accesses(c), to = b->pc;
 
-	if (UNLIKELY(!goes_to(p, to) || passes_horizon(c, p, accesses))) {
+	if (UNLIKELY(!goes_to(c, p, to) || passes_horizon(c, p, accesses))) {
 		enter_slowly(c, b);
 		return;
 	}

@@ -50,7 +50,7 @@ struct vprocess {
 	_Atomic u32 regs_place;
 	bool regs_sought;
 	/* callstack.c: functions that handle signals */
-	_Atomic u64 handler_bits; /* bit pc >> 4 & 63 of each */
+	_Atomic u64 handler_bits; /* handler_bit of each */
 	_Atomic u32 nr_handlers;
 	u64 handlers[64];
 };
@@ -133,6 +133,13 @@ void callstack_return(struct vthread *t, const struct frame_event *e);
 void callstack_jump(struct vthread *t, const struct frame_event *e);
 /* The thread goes on at `to` after a syscall, or begins there. */
 void callstack_resume(struct vthread *t, u64 to);
+/* If a signal's handler begins at pc: where the thread was; else 0. */
+u64 callstack_interrupted(const struct vthread *t, u64 pc);
+/* A handler's bit in vprocess.handler_bits. */
+static inline u64 handler_bit(u64 pc)
+{
+	return 1ull << (pc >> 4 & 63);
+}
 /* Return addresses, innermost first; at most max. The sample's own pc is not among them. */
 u32 callstack_chain(const struct vthread *t, u64 *chain, u32 max);
 /* A number that truth.c keeps with the innermost frame: 0 in a new one; ID_NONE where there is no frame. */
