@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program in which counting goes wrong easily: repeated string instructions, code that is made and changed while it
+ * runs, instructions across pages, faults in the middle of a block, signals, longjmp, atomics, indirect jumps, wide
+ * accesses. What it does depends on nothing but itself. Argument: how many rounds.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE 4096
+
+static sigjmp_buf out_of_fault;
+static volatile unsigned handled;
+
+/* --- machine code that is made here --- */
+
+#ifdef __x86_64__
+/* mov $n, %eax; add $0x11111111, %eax (across the page end when put there); ret */
+static size_t put_code(uint8_t *p, uint32_t n)
+{
+	uint8_t code[] = { 0xb8, 0, 0, 0, 0, 0x05, 0x11, 0x11, 0x11, 0x11, 0xc3 };
+
+	memcpy(code + 1, &n, 4);
+	memcpy(p, code, sizeof(code));
+	return sizeof(code);
+}
+
+static unsigned strings(unsigned n)
+{
+	static uint8_t from[512], to[512];
+	size_t count = n % 400;
+	uint8_t *d = to, *s = from;
+
+	__asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(count) : : "memory");
+	d = from;
+	count = n % 7 ? n % 50 : 0;
+	__asm__ volatile("rep stosq" : "+D"(d), "+c"(count) : "a"((uint64_t)n) : "memory");
+	d = to;
+	count = 512;
+	__asm__ volatile("repne scasb" : "+D"(d), "+c"(count) : "a"(n & 0xff) : "memory", "cc");
+	return (unsigned)count + to[n % 512];
+}
+#else
+/* movz w0, #n; add w0, w0, #17; ret */
+static size_t put_code(uint8_t *p, uint32_t n)
+{
+	uint32_t code[] = { 0x52800000 | (n & 0xffff) << 5, 0x11004400, 0xd65f03c0 };
+
+	memcpy(p, code, sizeof(code));
+	return sizeof(code);
+}
+
+static unsigned strings(unsigned n)
+{
+	static uint8_t from[512], to[512];
+
+	memcpy(to, from, n % 400);
+	memset(from, (int)n, n % 50);
+	return to[n % 512];
+}
+#endif
+
+static unsigned call_made(uint8_t *p, uint32_t n)
+{
+	unsigned (*fn)(void);
+	size_t size = put_code(p, n);
+
+	__builtin___clear_cache((char *)p, (char *)p + size);
+	memcpy(&fn, &p, sizeof(fn));
+	return fn();
+}
+
+/* At several places around a page's end, each changed in every round. */
+static unsigned made_code(unsigned rounds)
+{
+	uint8_t *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned sum = 0;
+
+	if (p == MAP_FAILED)
+		return 0;
+	for (unsigned i = 0; i < rounds; i++)
+		for (int back = 0; back <= 16; back += 4)
+			sum += call_made(p + PAGE - back, i);
+#ifdef __x86_64__
+	for (unsigned i = 0; i < rounds; i++)
+		for (int back = 1; back < 12; back++)
+			sum += call_made(p + PAGE - back, i % 3);
+#endif
+	munmap(p, 2 * PAGE);
+	return sum;
+}
+
+/* --- ways out of the middle of a block --- */
+
+static void on_fault(int sig)
+{
+	(void)sig;
+	handled++;
+	siglongjmp(out_of_fault, 1);
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	handled += 3;
+}
+
+static unsigned faults(unsigned rounds)
+{
+	volatile int *nowhere = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile unsigned sum = 0;
+
+	for (volatile unsigned i = 0; i < rounds; i++) {
+		if (!sigsetjmp(out_of_fault, 1))
+			sum += (unsigned)*nowhere;
+		raise(SIGUSR1);
+	}
+	return sum;
+}
+
+static jmp_buf deep;
+
+static __attribute__((noinline)) unsigned dive(unsigned n)
+{
+	volatile unsigned here = n;
+
+	if (!n)
+		longjmp(deep, 1);
+	return dive(n - 1) + here;
+}
+
+static unsigned jumps(unsigned rounds)
+{
+	volatile unsigned sum = 0;
+
+	for (volatile unsigned i = 0; i < rounds; i++)
+		if (!setjmp(deep))
+			sum += dive(i % 40);
+		else
+			sum++;
+	return sum;
+}
+
+/* --- ordinary but less usual --- */
+
+static unsigned one(unsigned x)
+{
+	return x + 1;
+}
+static unsigned two(unsigned x)
+{
+	return x * 3;
+}
+static unsigned three(unsigned x)
+{
+	return x ^ 0x55;
+}
+
+static unsigned indirect(unsigned rounds)
+{
+	static unsigned (*const volatile fns[])(unsigned) = { one, two, three };
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < rounds; i++) {
+		sum = fns[(i * 7 + sum) % 3](sum);
+		switch (sum % 11) {
+		case 0:
+			sum += 5;
+			break;
+		case 1:
+		case 2:
+			sum = sum * 2 + 1;
+			break;
+		case 3:
+			sum -= i;
+			break;
+		case 4:
+			sum ^= i << 3;
+			break;
+		case 5:
+			sum /= 3;
+			break;
+		case 7:
+			sum += __atomic_fetch_add(&handled, 0, __ATOMIC_SEQ_CST);
+			break;
+		case 9:
+			sum = ~sum;
+			break;
+		}
+	}
+	return sum;
+}
+
+static unsigned wide(unsigned rounds)
+{
+	static struct {
+		uint8_t pad[24];
+		unsigned char data[PAGE];
+	} a, b;
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < rounds; i++) {
+		memcpy(a.data + i % 60, b.data + i % 50, 1000);
+		memmove(a.data + 1, a.data, 500);
+		sum += (unsigned)memcmp(a.data, b.data, 100) & 1;
+	}
+	return sum;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 100, sum = 0;
+
+	signal(SIGSEGV, on_fault);
+	signal(SIGUSR1, on_signal);
+	for (unsigned i = 0; i < rounds; i++)
+		sum += strings(i);
+	sum += made_code(rounds) + faults(rounds) + jumps(rounds) + indirect(rounds * 20) + wide(rounds);
+	printf("%u %u\n", sum, handled);
+	return 0;
+}
