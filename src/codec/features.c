@@ -13,7 +13,9 @@ static const char *get_text(struct cursor *c, struct arena *arena)
 	u32 len = cursor_u32(c);
 	struct str s = cursor_text(c, len);
 
-	return c->bad ? NULL : arena_strndup(arena, s.p, s.len);
+	if (c->bad)
+		return NULL;
+	return s.len ? arena_strndup(arena, s.p, s.len) : "";
 }
 
 /* n strings, in the arena; NULL (and bad) when there cannot be that many. */
@@ -139,11 +141,14 @@ static void cmdline(struct features *f, struct cursor *c, struct arena *arena)
 	f->nr_cmdline = c->bad ? 0 : n;
 }
 
+#define EVENTS_MAX (1u << 16) /* a description takes three times its bytes, so more of them would take too much */
+
 static void event_desc(struct features *f, struct cursor *c, struct arena *arena)
 {
 	u32 n = cursor_u32(c), attr_size = cursor_u32(c);
 
 	f->event_desc.n = 0;
+	c->bad |= n > EVENTS_MAX;
 	for (u32 i = 0; i < n && !c->bad; i++) {
 		struct feat_event_desc e = { 0 };
 
