@@ -64,6 +64,8 @@ int recorder_sim_events(struct recorder *r)
 	int err = 0;
 
 	attr.simulated = true;
+	/* As in perf: events of one thread only. */
+	attr.no_inherit |= r->o->target.per_thread;
 	attr.user_regs = sim_user_regs(r->sim);
 	attr.id |= !strcmp(r->path, "-");
 	attr.cpu |= r->o->sim.v.cpus != 0;
