@@ -177,6 +177,19 @@ def exec_goes_on():
     check("exec: it is the same thread", {s["tid"] for s in samples} == {1})
 
 
+def inherited():
+    """Children have events of their own, unless -i; with -s their ends say what they counted."""
+    twice = f"{COUNTED} 1000 10; {COUNTED} 1000 10; true"
+    for name, option in (("all.data", "-s"), ("one.data", "-i"), ("thread.data", "--per-thread")):
+        done = run("record", "--pmu=sim", "-o", name, option, "-e", "instructions:u,cycles:u", "-c", 10007, "--", "sh", "-c", twice)
+        check(f"inherited: {option}", not done.returncode, done.stderr)
+    samples, ends = records("all.data"), records("all.data", "READ")
+    check("inherited: three processes", {s["tid"] for s in samples} == {1, 2, 3})
+    check("inherited: two ends, two events", [(r["pid"], r["tid"]) for r in ends] == [(2, 2)] * 2 + [(3, 3)] * 2, ends)
+    for name in "one.data", "thread.data":
+        check(f"inherited: {name} is of the first", {s["tid"] for s in records(name)} == {1})
+
+
 def skid():
     record("skid.data", "-e", "{instructions:u}:S", "-c", 1009, pmu="sim,skid=3-10")
     late = [values(s)[0] - 1009 * (i + 1) for i, s in enumerate(records("skid.data"))]
@@ -250,7 +263,7 @@ def perf_reads():
 
 
 need_sim()
-for part in (plain, alternating, jitter, frequency, shares, windows, exec_goes_on, skid, throttled, lost, same,
+for part in (plain, alternating, jitter, frequency, shares, windows, exec_goes_on, inherited, skid, throttled, lost, same,
              others, perf_reads):
     part()
 sys.exit(bool(failed))
