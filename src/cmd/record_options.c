@@ -173,6 +173,7 @@ static int set_clock(void *field, const char *text, const struct notify *to)
 			continue;
 		a->use_clockid = true;
 		a->clockid = clocks[i].id;
+		a->clock_name = clocks[i].name;
 		return 0;
 	}
 	return notify_error(to, ERR_USAGE, "-k: '%s' is none of monotonic, monotonic_raw, realtime, boottime, tai",
@@ -256,6 +257,17 @@ static int set_branches(void *field, const char *text, const struct notify *to)
 	return event_branch_types(text, field, to);
 }
 
+static int set_window(void *field, const char *text, const struct notify *to)
+{
+	struct window_opts *w = field;
+
+	if (text && !strcmp(text, "no")) {
+		*w = (struct window_opts){ .wish = WINDOW_REFUSED };
+		return 0;
+	}
+	return window_opts_parse(w, text, to);
+}
+
 static int set_pmu(void *field, const char *text, const struct notify *to)
 {
 	return sim_opts_parse(field, text, to);
@@ -270,6 +282,9 @@ static const struct opt options[] = {
 	  .set = set_filter },
 	{ 0, "pmu", OPT_CALL, AT(o.sim), "PMU", "hw, or sim[,KEY=VALUE...]: run the command on a simulated core",
 	  .set = set_pmu },
+	{ 0, "window", OPT_CALL, AT(o.window), "[KEY=VALUE,...]",
+	  "short windows for metrics of functions: short=, burst=, jitter=, leader=, mode=", .set = set_window,
+	  .no = true },
 	{ 0, "truth", OPT_STRING, AT(truth), "FILE", "with --pmu=sim: write exact counts into FILE, as JSON" },
 	{ 'p', "pid", OPT_STRING, AT(o.target.pids), "PID[,PID]", "record processes that run, with all their threads" },
 	{ 't', "tid", OPT_STRING, AT(o.target.tids), "TID[,TID]", "record threads that run" },

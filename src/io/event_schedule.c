@@ -15,7 +15,7 @@ static span term_value(const struct event_terms *terms, const char *name)
 
 static bool too_wide(u64 jitter, u64 period)
 {
-	return jitter / 2 >= period;
+	return jitter > period;
 }
 
 static int check_alone(struct event_ctx *c, struct schedule *s, const struct event_terms *terms)
@@ -35,7 +35,7 @@ static int check_alone(struct event_ctx *c, struct schedule *s, const struct eve
 				  "'alt-period-jitter' needs 'alt-period'");
 	if (alt.len && too_wide(s->jitter_short, s->period_short))
 		return event_fail(c, ERR_USAGE, jitter, NULL, NULL,
-				  "'alt-period-jitter' must be less than twice 'alt-period'");
+				  "'alt-period-jitter' must not be larger than 'alt-period'");
 	if (alt.len && !s->batch_count)
 		s->batch_count = 1;
 	return 0;
@@ -54,7 +54,11 @@ int event_schedule_check(struct event_ctx *c, struct event_spec *s, const struct
 		return event_fail(c, ERR_USAGE, term_value(terms, "period"), NULL, NULL, "'period' is at least 1");
 	if (too_wide(known.jitter_long, known.period_long))
 		return event_fail(c, ERR_USAGE, term_value(terms, "period-jitter"), NULL, NULL,
-				  "'period-jitter' must be less than twice 'period'");
+				  "'period-jitter' must not be larger than 'period'");
+	if (known.period_short >= known.period_long)
+		return event_fail(c, ERR_USAGE, term_value(terms, "alt-period"), NULL,
+				  "period= is the long period, alt-period= the short one",
+				  "'alt-period' must be shorter than 'period'");
 	if (schedule_check(&known))
 		return event_fail(c, ERR_USAGE, term_value(terms, "period"), NULL, NULL, "%s", schedule_check(&known));
 	return 0;
@@ -72,7 +76,9 @@ int event_spec_schedule(const struct event_spec *s, struct attr *a, struct sched
 	if (a->flags & ATTR_FREQ)
 		return 0;
 	out->period_long = a->sample_period;
-	wrong = schedule_check(out);
+	wrong = out->period_short >= out->period_long ? "the short period (alt-period=) is not shorter" :
+		out->jitter_long > out->period_long   ? "the jitter is larger" :
+							schedule_check(out);
 	if (wrong)
 		return notify_error(to, ERR_USAGE, "%s with a period of %llu: %s", s->name,
 				    (unsigned long long)a->sample_period, wrong);

@@ -41,6 +41,8 @@ struct event_spec {
 	bool has_overwrite, overwrite;
 	bool percore;
 	struct schedule schedule; /* terms alt-period=, burst=, period-jitter=, alt-period-jitter=; no long period */
+	bool windowed;		  /* the group's leader, and windows are made of its samples (io/window_plan.h) */
+	bool twin;		  /* a second leader: as the first, but switched on a window later */
 	u32 nr;			  /* term nr=: stop after so many; 0: not given */
 	char *unit;		  /* the PMU's unit for counts, or NULL */
 	double scale;		  /* and the factor to get there; 0: not given */

@@ -4,6 +4,7 @@
 #define IO_RECORD_OPTS_H
 
 #include "io/sim_opts.h"
+#include "io/window_opts.h"
 
 #define RECORD_UNSET UINT64_MAX
 
@@ -69,6 +70,7 @@ struct record_opts {
 	struct attr_opts attr;
 	struct output_opts output;
 	struct sim_opts sim;
+	struct window_opts window;
 	bool quiet;
 	u32 verbose;
 };

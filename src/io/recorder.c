@@ -123,7 +123,7 @@ static void read_clocks(struct recorder *r)
 {
 	struct timespec wall, clock;
 
-	if (!r->o->attr.use_clockid)
+	if (!r->o->attr.use_clockid || r->sim)
 		return;
 	clock_gettime(CLOCK_REALTIME, &wall);
 	clock_gettime(r->o->attr.clockid, &clock);

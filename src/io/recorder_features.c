@@ -151,7 +151,7 @@ static void describe_clock(struct recorder *r, struct features *f)
 {
 	struct timespec res;
 
-	if (!r->o->attr.use_clockid || clock_getres(r->o->attr.clockid, &res))
+	if (!r->o->attr.use_clockid || r->sim || clock_getres(r->o->attr.clockid, &res))
 		return;
 	f->clockid_res_ns = (u64)res.tv_sec * 1000000000 + (u64)res.tv_nsec;
 	f->clock_data_clockid = (u32)r->o->attr.clockid;

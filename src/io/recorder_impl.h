@@ -7,6 +7,7 @@
 #include "io/flow.h"
 #include "io/recorder.h"
 #include "io/sim.h"
+#include "io/window_plan.h"
 #include "io/workload.h"
 #include "io/writer.h"
 
@@ -50,6 +51,9 @@ int recorder_switch_file(struct recorder *r, bool last);
 
 /* recorder_synth.c: what was there before the first event */
 int recorder_synthesize(struct recorder *r);
+
+/* recorder_windows.c: which windows there are to be, and how; and the events that make them */
+int recorder_plan_windows(struct recorder *r);
 
 /* recorder_sim.c: the same stages with the virtual PMU */
 int recorder_sim_open(struct recorder *r);

@@ -24,7 +24,6 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 		{ !t->command, "the virtual PMU needs a command: reticle record --pmu=sim -- COMMAND" },
 		{ a->branch_type || a->callgraph == CALLGRAPH_LBR, "the virtual PMU has no branch records" },
 		{ a->all_kernel || a->kernel_callchains, "the virtual PMU sees user code only" },
-		{ a->use_clockid, "-k: the virtual PMU has a clock of its own" },
 		{ a->freq_max, "-F max: the virtual PMU knows no highest frequency" },
 		{ a->delay_ms < 0, "-D -1: nobody could start the events; name a time" },
 		{ a->phys_addr || a->weight || a->raw,
@@ -36,6 +35,9 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
 		if (rows[i].given)
 			return notify_error(to, ERR_USAGE, "%s", rows[i].text);
+	if (a->use_clockid)
+		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
+			  "-k %s: the virtual PMU has a clock of its own, which is taken instead", a->clock_name);
 	return 0;
 }
 
@@ -61,7 +63,7 @@ int recorder_sim_open(struct recorder *r)
 int recorder_sim_events(struct recorder *r)
 {
 	struct attr_opts attr = r->o->attr;
-	int err = 0;
+	int err;
 
 	attr.simulated = true;
 	/* As in perf: events of one thread only. */
@@ -70,9 +72,11 @@ int recorder_sim_events(struct recorder *r)
 	attr.id |= !strcmp(r->path, "-");
 	attr.cpu |= r->o->sim.v.cpus != 0;
 	attr.no_bpf_event = true;
+	attr.use_clockid = false;
 	attr.delay_ms = 0; /* the plugin's matter: no event must be enabled later */
 	r->target_is_workload = true;
-	if (!r->specs->v.n)
+	err = recorder_plan_windows(r);
+	if (!err && !r->specs->v.n)
 		err = event_specs_parse(r->specs, "cycles:u", NULL, r->notify);
 	if (!err)
 		err = event_set_configure(&r->set, r->specs, &attr, &r->target, true, r->notify);

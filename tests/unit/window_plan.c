@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From --window and terms to the events that make windows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codec/vpmu.h"
+#include "io/window_plan.h"
+
+static const struct event_env nowhere = { "/nonexistent", "/nonexistent", "/nonexistent" };
+static const struct window_rate at_4000 = { 4000, true };
+static const struct window_speed speed = { 1000000000, 3000000000 };
+
+static void keep_note(void *ctx, const struct note *n)
+{
+	snprintf(ctx, 1024, "%s", n->text);
+}
+
+static struct event_specs specs_of(const char *text)
+{
+	struct event_specs specs = { 0 };
+
+	assert_int_equal(event_specs_parse(&specs, text, &nowhere, NULL), 0);
+	return specs;
+}
+
+static void test_options(void **state)
+{
+	static const struct {
+		const char *text, *says; /* says NULL: fine */
+		struct window_opts want;
+	} rows[] = {
+		{ NULL, NULL, { .wish = WINDOW_ASKED } },
+		{ "", NULL, { .wish = WINDOW_ASKED } },
+		{ "short=300,burst=4,jitter=20",
+		  NULL,
+		  { .wish = WINDOW_ASKED, .length = 300, .burst = 4, .jitter = 20 } },
+		{ "mode=refresh", NULL, { .wish = WINDOW_ASKED, .how = WINDOW_REFRESH } },
+		{ "leader=cpu-clock", NULL, { .wish = WINDOW_ASKED, .leader = WINDOW_BY_CLOCK, .leader_given = true } },
+		{ "short=0", "1 at least", { 0 } },
+		{ "short=", "1 at least", { 0 } },
+		{ "short=3k", "decimal", { 0 } },
+		{ "short=99999999999999999999", "decimal", { 0 } },
+		{ "burst=65536", "too large", { 0 } },
+		{ "mode=twins", "'twin'", { 0 } },
+		{ "leader=cycle", "'cycles'", { 0 } },
+		{ "shrt=3", "'short'", { 0 } },
+		{ "short=3,", "missing", { 0 } },
+		{ "short", "decimal", { 0 } },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct window_opts o = { 0 };
+		char note[1024] = "";
+		struct notify to = { keep_note, note };
+		int err = window_opts_parse(&o, rows[i].text, &to);
+
+		assert_int_equal(err, rows[i].says ? ERR_USAGE : 0);
+		if (rows[i].says)
+			assert_non_null(strstr(note, rows[i].says));
+		else
+			assert_memory_equal(&o, &rows[i].want, sizeof(o));
+	}
+}
+
+static void test_names(void **state)
+{
+	static const char *const rows[][3] = {
+		{ "cycles", "period=9", "cycles/period=9/" },
+		{ "cycles:u", "period=9,alt-period=3", "cycles/period=9,alt-period=3/u" },
+		{ "cycles/period=7/k", "alt-period=3", "cycles/alt-period=3/k" },
+		{ "cycles//", "period=9", "cycles/period=9/" },
+		{ "cpu/event=0x3c,freq=3,umask=1,alt-period=2,burst=8/u", "period=9",
+		  "cpu/event=0x3c,umask=1,period=9/u" },
+		{ "cpu/period_x=1,period-jitter=3/", "period=9", "cpu/period_x=1,period=9/" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		char *name = window_name(rows[i][0], rows[i][1]);
+
+		assert_string_equal(name, rows[i][2]);
+		free(name);
+	}
+}
+
+/* Who may have windows, and what is said to the others. */
+static void test_takes(void **state)
+{
+	static const struct {
+		const char *text;
+		struct window_opts o;
+		bool sim;
+		int err;
+		const char *says;
+		u32 windowed; /* of the first eight specs, a bit each */
+	} rows[] = {
+		{ "{cycles/period=999700,alt-period=300/,instructions}:uS", { 0 }, false, 0, NULL, 1 },
+		{ "cs,{cycles/alt-period=300/,instructions}:S,{cycles,branches}:S", { 0 }, false, 0, NULL, 2 },
+		{ "{cycles,instructions}:S", { 0 }, false, 0, NULL, 0 },
+		{ "{cycles,instructions}:S,{cycles,branches}:S", { .wish = WINDOW_ASKED }, false, 0, NULL, 5 },
+		{ "cycles,instructions", { .wish = WINDOW_ASKED }, false, ERR_USAGE, "'{cycles,...}:S'", 0 },
+		{ "{cycles,instructions}", { .wish = WINDOW_ASKED }, false, ERR_USAGE, "S", 0 },
+		{ "cycles/alt-period=300/", { 0 }, false, ERR_USAGE, "behind the brace", 0 },
+		{ "{cycles/alt-period=300/,instructions}", { 0 }, false, ERR_USAGE, "behind the brace", 0 },
+		{ "cycles/alt-period=300/", { 0 }, true, 0, "reads no group", 0 },
+		{ "{cycles,instructions/alt-period=300/}:S", { 0 }, true, ERR_USAGE, "first event", 0 },
+		{ "{cycles/alt-period=300/,instructions}:S",
+		  { .wish = WINDOW_REFUSED },
+		  false,
+		  ERR_USAGE,
+		  "--no-window",
+		  0 },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct event_specs specs = specs_of(rows[i].text);
+		char note[1024] = "";
+		struct notify to = { keep_note, note };
+		u32 windowed = 0;
+
+		assert_int_equal(window_take_specs(&specs, &rows[i].o, rows[i].sim, &to), rows[i].err);
+		for (u32 s = 0; s < specs.v.n; s++)
+			windowed |= (u32)specs.v.v[s].windowed << s;
+		assert_int_equal(windowed, rows[i].windowed);
+		assert_true(rows[i].says ? strstr(note, rows[i].says) != NULL : !*note);
+		event_specs_free(&specs);
+	}
+}
+
+static void make(struct event_specs *specs, const struct window_opts *o, enum window_how how, struct window_rate rate)
+{
+	assert_int_equal(window_take_specs(specs, o, how == WINDOW_SIM, NULL), 0);
+	assert_int_equal(window_make_specs(specs, how, rate, speed, NULL), 0);
+}
+
+static void test_twins(void **state)
+{
+	struct window_opts asked = { .wish = WINDOW_ASKED };
+	struct event_specs specs =
+		specs_of("cs,{cycles/period=999700,alt-period=300/,instructions}:uS,{cpu-clock,faults}:S");
+	static const u32 leaders[] = { 0, 1, 1, 1, 4, 4, 4 };
+
+	(void)state;
+	make(&specs, &asked, WINDOW_TWIN, at_4000);
+	assert_int_equal(specs.v.n, 7);
+	for (u32 i = 0; i < 7; i++) {
+		assert_int_equal(specs.v.v[i].leader, leaders[i]);
+		assert_int_equal(specs.v.v[i].twin, i == 3 || i == 6);
+		assert_int_equal(specs.v.v[i].windowed, i == 1 || i == 4);
+	}
+	assert_string_equal(specs.v.v[1].name, "cycles/period=999700,alt-period=300/");
+	assert_string_equal(specs.v.v[3].name, specs.v.v[1].name);
+	assert_int_equal(specs.v.v[3].attr.sample_period, 999700);
+	assert_int_equal(specs.v.v[3].schedule.period_short, 300);
+	/* 4000 Hz of a clock are 250 us. */
+	assert_string_equal(specs.v.v[4].name, "cpu-clock/period=200000,alt-period=50000/");
+	event_specs_free(&specs);
+}
+
+static void test_others(void **state)
+{
+	struct window_opts asked = { .wish = WINDOW_ASKED, .length = 100, .burst = 4, .jitter = 80 };
+	struct event_specs specs = specs_of("{cycles,instructions}:S");
+
+	(void)state;
+	make(&specs, &asked, WINDOW_REFRESH, (struct window_rate){ 10000, false });
+	assert_int_equal(specs.v.n, 2);
+	assert_string_equal(specs.v.v[0].name,
+			    "cycles/period=10000,alt-period=100,burst=4,period-jitter=80,alt-period-jitter=50/");
+	assert_true(window_needs_bursts(&specs) && window_needs_jitter(&specs));
+	event_specs_free(&specs);
+
+	specs = specs_of("{cycles/alt-period=300/,instructions}:S");
+	make(&specs, &(struct window_opts){ 0 }, WINDOW_PLAIN, at_4000);
+	assert_string_equal(specs.v.v[0].name, "cycles/period=300/");
+	assert_int_equal(specs.v.v[0].attr.sample_period, 300);
+	assert_false(event_spec_scheduled(&specs.v.v[0]));
+	event_specs_free(&specs);
+
+	specs = specs_of("{cycles,instructions}:S");
+	make(&specs, &(struct window_opts){ .wish = WINDOW_ASKED }, WINDOW_SIM, at_4000);
+	assert_string_equal(specs.v.v[0].name, "cycles/alt-period=300/");
+	assert_false(specs.v.v[0].has_period);
+	event_specs_free(&specs);
+}
+
+static void test_too_long(void **state)
+{
+	static const struct {
+		const char *text;
+		struct window_rate rate;
+		const char *says;
+	} rows[] = {
+		{ "{cycles/alt-period=300/,instructions}:S", { 300, false }, "not shorter" },
+		{ "{cycles/alt-period=300/,instructions}:S", { 10000000, true }, "that its frequency means" },
+		{ "{cycles/alt-period=300,period-jitter=1001/,instructions}:S", { 1000, false }, "jitter" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct event_specs specs = specs_of(rows[i].text);
+		char note[1024] = "";
+		struct notify to = { keep_note, note };
+
+		assert_int_equal(window_take_specs(&specs, &(struct window_opts){ 0 }, false, &to), 0);
+		assert_int_equal(window_make_specs(&specs, WINDOW_TWIN, rows[i].rate, speed, &to), ERR_USAGE);
+		assert_non_null(strstr(note, rows[i].says));
+		event_specs_free(&specs);
+	}
+}
+
+static void test_split(void **state)
+{
+	static const struct {
+		const char *text;
+		u32 max;
+		bool twin;
+		u32 groups;
+		const char *names; /* afterwards; '|' before each leader */
+	} rows[] = {
+		{ "{cycles,branches,cache-misses}:S", 3, false, 1, "|cycles,branches,cache-misses" },
+		{ "{cycles,branches,cache-misses}:S", 3, true, 2, "|cycles,branches|cycles,cache-misses" },
+		{ "{cycles,branches,instructions,cache-misses}:S", 3, false, 2,
+		  "|cycles,instructions,branches|cycles,instructions,cache-misses" },
+		{ "{cycles,instructions,branches,branch-misses,cache-misses}:S,cs", 5, true, 2,
+		  "|cycles,instructions,branches,branch-misses|cycles,instructions,cache-misses|cs" },
+		{ "{cycles,instructions,branches}:S", 3, true, 0, NULL },
+		{ "{cycles,branches}:S", 2, true, 0, NULL },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct event_specs specs = specs_of(rows[i].text);
+		char names[256] = "";
+
+		assert_int_equal(window_split(&specs, 0, rows[i].max, rows[i].twin), rows[i].groups);
+		for (u32 s = 0; s < specs.v.n && rows[i].names; s++) {
+			bool leads = specs.v.v[s].leader == s;
+
+			strcat(names, leads ? "|" : ",");
+			strcat(names, specs.v.v[s].name);
+			if (!leads)
+				assert_int_equal(specs.v.v[s].leader, specs.v.v[s - 1].leader);
+		}
+		if (rows[i].names)
+			assert_string_equal(names, rows[i].names);
+		event_specs_free(&specs);
+	}
+}
+
+static void test_default_group(void **state)
+{
+	static const struct {
+		struct window_opts o;
+		enum window_how how;
+		u32 models;
+		bool clock;
+		const char *want;
+	} rows[] = {
+		{ { 0 }, WINDOW_TWIN, 0, false, "{cycles,instructions,branch-misses,cache-references,cache-misses}:S" },
+		{ { 0 },
+		  WINDOW_SIM,
+		  VPMU_MODEL_ALL,
+		  false,
+		  "{cycles,instructions,branch-misses,cache-references,cache-misses}:uS" },
+		{ { 0 }, WINDOW_SIM, VPMU_MODEL_BRANCH, false, "{cycles,instructions,branch-misses}:uS" },
+		{ { .leader = WINDOW_BY_INSTRUCTIONS },
+		  WINDOW_TWIN,
+		  0,
+		  false,
+		  "{instructions,cycles,branch-misses,cache-references,cache-misses}:S" },
+		{ { .leader = WINDOW_BY_CLOCK },
+		  WINDOW_TWIN,
+		  0,
+		  true,
+		  "{cpu-clock,task-clock,context-switches,page-faults}:S" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct bytes b = { 0 };
+
+		window_default_group(&rows[i].o, rows[i].how, rows[i].models, rows[i].clock, &b);
+		assert_string_equal((const char *)b.p, rows[i].want);
+		bytes_free(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_options), cmocka_unit_test(test_names),	      cmocka_unit_test(test_takes),
+		cmocka_unit_test(test_twins),	cmocka_unit_test(test_others),	      cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_split),	cmocka_unit_test(test_default_group),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
