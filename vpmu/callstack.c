@@ -181,12 +181,13 @@ void callstack_resume(struct vthread *t, u64 to)
 
 void callstack_sigreturn(struct vthread *t)
 {
-	shadow_sigreturn(t->stack);
+	if (t->stack)
+		shadow_sigreturn(t->stack);
 }
 
 u32 callstack_chain(const struct vthread *t, u64 *chain, u32 max)
 {
-	return shadow_chain(t->stack, chain, max);
+	return t->stack ? shadow_chain(t->stack, chain, max) : 0;
 }
 
 u32 callstack_mark(const struct vthread *t)

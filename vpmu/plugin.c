@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "vpmu/callstack.h"
 #include "vpmu/core_impl.h"
+#include "vpmu/cpus.h"
 #include "vpmu/qemu.h"
 #include "vpmu/regs.h"
 #include "vpmu/tasks.h"
@@ -70,6 +71,7 @@ static NOINLINE struct vthread *thread_begins(unsigned vcpu, const struct block 
 		callstack_start(t);
 	sampler_start(t);
 	truth_start(t);
+	cpus_take(t, true);
 	return t;
 }
 
@@ -149,6 +151,7 @@ static void on_vcpu_init(qemu_id id, unsigned vcpu)
 static void thread_ends(struct vthread *t)
 {
 	truth_end(t);
+	cpus_give(t);
 	sampler_stop(t);
 	tasks_thread_end(t);
 }
@@ -180,6 +183,7 @@ static void on_syscall(qemu_id id, unsigned vcpu, s64 num, u64 a1, u64 a2, u64 a
 	if (!self)
 		return;
 	core_leave(self);
+	cpus_give(self);
 	regs_confirm(self, num, args);
 	tasks_syscall(self, num, args);
 }
@@ -188,8 +192,10 @@ static void on_syscall_return(qemu_id id, unsigned vcpu, s64 num, s64 ret)
 {
 	(void)id;
 	(void)vcpu;
-	if (self)
-		tasks_syscall_return(self, num, ret);
+	if (!self)
+		return;
+	tasks_syscall_return(self, num, ret);
+	cpus_take(self, false);
 }
 
 static void on_fork_prepare(void)

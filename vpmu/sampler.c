@@ -32,6 +32,7 @@
  * delay, a throttled event, or a frequency to be kept.
  */
 #include "vpmu/sampler.h"
+#include "vpmu/cpus.h"
 
 #include <stdlib.h>
 
@@ -43,6 +44,7 @@
 #define TICKS_PER_SECOND 250
 #define NEVER UINT64_MAX
 #define EVENT_TICK 0xff /* in armed.event */
+#define EVENT_QUANTUM 0xfe
 #define EVENT_LATE 0x80 /* the same, with an event's number: its late sample is due */
 #define FAR_OFF 8	/* periods; what is left of one that is longer than so many new ones is cut short */
 #define PRECISE 2	/* precise_ip from which on samples do not skid */
@@ -361,6 +363,13 @@ static void late(struct vthread *t, u32 event, const struct core_at *at)
 		take_waiting(t, event, &(struct core_at){ .pc = at->pc });
 }
 
+/* The thread has been on its virtual CPU for as long as it may while others wait. */
+static void quantum(struct vthread *t, struct armed *a)
+{
+	a->at = t->counts[VC_CYCLES] + t->sampler->control->options.quantum;
+	t->leaves = t->sampler_waits = true;
+}
+
 void sampler_overflow(struct vthread *t, struct armed *a, const struct core_at *at)
 {
 	if (t->sampler->control->options.totals_only) {
@@ -368,6 +377,8 @@ void sampler_overflow(struct vthread *t, struct armed *a, const struct core_at *
 		a->at = t->counts[VC_INSTRUCTIONS] + TOTALS_EVERY;
 	} else if (a->event == EVENT_TICK)
 		tick(t);
+	else if (a->event == EVENT_QUANTUM)
+		quantum(t, a);
 	else if (a->event & EVENT_LATE)
 		late(t, a->event & ~EVENT_LATE, at);
 	else
@@ -384,6 +395,8 @@ void sampler_entry(struct vthread *t, u64 pc)
 		if (s->late[i] == NOT_ARMED || core_armed(t)[s->late[i]].at == NEVER)
 			take_waiting(t, i, &(struct core_at){ .pc = pc });
 	}
+	if (t->leaves)
+		cpus_pass(t);
 }
 
 void sampler_leave(struct vthread *t, u64 pc)
@@ -419,6 +432,7 @@ static void make_armed_list(struct vthread *t)
 		s->late[i] = late_one ? arm_new(t, VC_INSTRUCTIONS, (u8)(EVENT_LATE | i)) : NOT_ARMED;
 	}
 	s->tick = arm_new(t, VC_TIME_NS, EVENT_TICK);
+	s->quantum = s->control->options.cpus ? arm_new(t, VC_CYCLES, EVENT_QUANTUM) : NOT_ARMED;
 }
 
 static void state_start(struct vthread *t)
@@ -460,7 +474,9 @@ void sampler_start(struct vthread *t)
 	if (t->process->sampler_state)
 		t->first = t->process->sampler_state->first;
 	make_armed_list(t);
-	if (t->process->sampler_state)
+	if (s->control->options.cpus)
+		core_set_armed(t, 0); /* until it has a CPU: its events are that one's */
+	else if (t->process->sampler_state)
 		sampler_load(t, t->process->sampler_state);
 	else
 		state_start(t);
@@ -474,7 +490,8 @@ void sampler_stop(struct vthread *t)
 
 	if (!s)
 		return;
-	for (u32 i = 0; i < s->control->nr_events && !s->control->options.totals_only; i++) {
+	for (u32 i = 0; i < s->control->nr_events && !s->control->options.totals_only && !s->control->options.cpus;
+	     i++) {
 		const struct vpmu_event *v = event_of(t, i);
 
 		/* The kernel adds what a child counted to its parent, and says so when asked. */
@@ -499,6 +516,8 @@ void sampler_save(struct vthread *t, struct sampler_state *to)
 		event_stop(t, i);
 	s->state.first = t->first;
 	core_armed(t)[s->tick].at = NEVER;
+	if (s->quantum != NOT_ARMED)
+		core_armed(t)[s->quantum].at = NEVER;
 	core_set_armed(t, s->nr_armed);
 	s->state.elapsed_ns = sampler_elapsed(t);
 	memcpy(to, &s->state, used);
@@ -509,6 +528,8 @@ void sampler_load(struct vthread *t, const struct sampler_state *from)
 	struct sampler *s = t->sampler;
 	size_t used = offsetof(struct sampler_state, events) + s->control->nr_events * sizeof(struct sampler_event);
 
+	if (s->quantum != NOT_ARMED)
+		core_armed(t)[s->quantum].at = t->counts[VC_CYCLES] + s->control->options.quantum;
 	if (!from->begun) {
 		memset(&s->state, 0, sizeof(s->state));
 		state_start(t);

@@ -45,7 +45,7 @@ struct sampler {
 	u8 armed[VPMU_EVENTS_MAX]; /* event -> its place in the armed list; NOT_ARMED: takes no samples */
 	u8 late[VPMU_EVENTS_MAX];  /* the same for the moment at which its late sample is taken */
 	u64 interrupts_ns;	   /* what they have cost so far */
-	u8 tick;		   /* place of the clock's tick */
+	u8 tick, quantum;	   /* places of the clock's tick and, with virtual CPUs, of the thread's time on one */
 	struct sample_layout *layouts;
 	u64 *chain; /* room for the longest chain and stack dump that an event wants */
 	u32 chain_max;

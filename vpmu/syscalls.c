@@ -8,7 +8,6 @@
 #include <sys/prctl.h>
 
 #include "vpmu/callstack.h"
-#include "vpmu/regs.h"
 #include "vpmu/tasks_impl.h"
 
 enum call {
@@ -59,7 +58,6 @@ void tasks_syscall(struct vthread *t, s64 num, const u64 args[6])
 	int kept = errno;
 
 	tasks_keep_totals(t);
-	regs_confirm(t, num, args);
 	memcpy(t->syscall, args, sizeof(t->syscall));
 	switch (call_of(t->process, num)) {
 	case CALL_EXECVE:

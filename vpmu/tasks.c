@@ -11,10 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "vpmu/callstack.h"
 #include "vpmu/channel.h"
+#include "vpmu/core.h"
+#include "vpmu/cpus.h"
 #include "vpmu/qemu.h"
-#include "vpmu/regs.h"
 #include "vpmu/tasks_impl.h"
 
 static u32 next_id(struct vprocess *p)
@@ -120,7 +120,12 @@ void tasks_keep_totals(struct vthread *t)
 
 static void put_totals(struct vthread *t, const struct vthread *of)
 {
+	u64 counts[NR_VPMU_COUNTS];
 	struct bytes out = { 0 };
+
+	memcpy(counts, of->counts, sizeof(counts));
+	if (of != t) /* which it has not settled */
+		core_derive(t->process->model, t->process->control->options.models, counts);
 
 	if (of->totals) {
 		update_totals(of);
@@ -128,10 +133,10 @@ static void put_totals(struct vthread *t, const struct vthread *of)
 	}
 	bytes_u32(&out, VPMU_RECORD_TOTALS);
 	bytes_u16(&out, 0);
-	bytes_u16(&out, 16 + sizeof(of->counts));
+	bytes_u16(&out, 16 + sizeof(counts));
 	bytes_u32(&out, of->pid);
 	bytes_u32(&out, of->tid);
-	bytes_put(&out, of->counts, sizeof(of->counts));
+	bytes_put(&out, counts, sizeof(counts));
 	if (t == of && t->process->control->options.totals_only)
 		t->totals = channel_put_kept(t, &out);
 	else
@@ -183,6 +188,7 @@ void tasks_new(struct vprocess *p, const struct tasks_start *s)
 		p->tasks->ppid = s->ppid;
 	}
 	channel_adopt(control, p->real_pid);
+	cpus_adopt(control, p->real_pid);
 	atomic_fetch_add(&control->started, 1);
 }
 
@@ -241,11 +247,10 @@ void tasks_thread_start(struct vthread *t, unsigned vcpu)
 	p->threads = t;
 	tasks_unlock(p);
 	t->real_tid = (s32)syscall(SYS_gettid);
+	t->vcpu = vcpu;
 	t->pid = p->pid;
 	t->tid = p->control->options.real_ids ? (u32)t->real_tid : is_thread ? b.tid : p->pid;
 	t->time_base = is_thread ? b.clock : p->tasks->start.clock;
-	regs_thread_start(t, vcpu);
-	callstack_start(t);
 	t->first = is_first && !p->tasks->start.pid;
 	begin_totals(t);
 	if (is_thread)
@@ -282,7 +287,6 @@ void tasks_thread_end(struct vthread *t)
 		put_exit(t, t);
 		channel_close(t);
 		t->totals = NULL;
-		callstack_stop(t);
 	}
 	errno = kept;
 }

@@ -60,6 +60,7 @@ struct vthread {
 	struct vthread *next;
 	u32 pid, tid, cpu; /* as recorded */
 	s32 real_tid;
+	u32 vcpu;		    /* QEMU's number of it */
 	u64 counts[NR_VPMU_COUNTS]; /* exact up to the operation that core.c stands at whenever it calls out */
 	u64 time_base; /* ns: this thread's clock is time_base + counts[VC_TIME_NS] + what interrupts cost */
 	struct core *core;
@@ -70,6 +71,8 @@ struct vthread {
 	struct truth *truth;
 	const u8 *regs; /* regs.c: in QEMU's CPU state, or NULL */
 	u64 syscall[6]; /* arguments of the one that it is in */
+	bool on_cpu;	/* with virtual CPUs: it has one, t->cpu; else that is the one it had last */
+	bool leaves;	/* its time there is over: it gives it up at the next block */
 	bool execs;	/* it is in an execve, and what was counted before it has been told */
 	/* channel.c */
 	u8 *totals; /* its TOTALS record in the chunk, where those are all that is wanted (totals_only); or NULL */
@@ -93,7 +96,7 @@ struct core_at {  /* where the thread stands at an overflow */
 };
 /* The armed events of t; sampler.c fills them when a thread starts. Any call into sampler.c may change each `at`, so
  * core.c looks at all of them again after it; those that are due at one operation are told in their order here. */
-#define ARMED_MAX (2 * VPMU_EVENTS_MAX + 1)
+#define ARMED_MAX (2 * VPMU_EVENTS_MAX + 2)
 struct armed *core_armed(struct vthread *t);
 void core_set_armed(struct vthread *t, u32 nr);
 /* Nanoseconds that so many cycles take. */

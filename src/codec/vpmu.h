@@ -131,11 +131,19 @@ struct vpmu_chunk {
 	_Atomic s32 owner; /* real process id: when that is gone, an open chunk can be taken */
 };
 
+/* A virtual CPU. One thread at a time runs on it, and only it looks at the rest. */
+struct vpmu_cpu {
+	_Atomic s32 holder; /* real id of that thread; 0: none */
+	u64 clock;	    /* ns: where it was when its last thread left */
+	u8 state[16368];    /* the plugin's: its events, which stand still while no thread is there */
+};
+
 struct vpmu_control {
 	u64 magic;
 	u32 version;
 	u32 chunk_size, nr_chunks;
 	u64 data_offset; /* of chunk 0, from here: page-aligned */
+	u64 cpus_offset; /* of options.cpus virtual CPUs, likewise */
 	u64 size;	 /* of the whole */
 	struct vpmu_options options;
 	u32 nr_events, tracking; /* tracking: index of the event whose attr says which side-band is wanted */
@@ -146,13 +154,15 @@ struct vpmu_control {
 	char sysroot[VPMU_PATH];			      /* QEMU's -L for aarch64, or "" */
 	char control_path[VPMU_PATH];			      /* /proc/PID/fd/N of this memory */
 	/* From here on the plugin writes. */
-	_Atomic u64 turn;    /* of chunks */
-	_Atomic u64 time_ns; /* no record that is written from now on is older than this (see doc/vpmu.md, time) */
-	_Atomic u32 next_id; /* the last thread or process id that was given: 0 at first */
-	_Atomic u32 started; /* processes that ran under the plugin */
-	_Atomic u32 escaped; /* programs that could not be followed (another architecture, set-uid, no file) */
-	_Atomic u64 lost;    /* records that found no free chunk because the recorder is gone */
-	_Atomic u32 done;    /* set by the recorder when it takes no more chunks: nobody waits for a free one then */
+	_Atomic u64 turn;	 /* of chunks */
+	_Atomic u64 time_ns;	 /* no record that is written from now on is older than this (see doc/vpmu.md, time) */
+	_Atomic u32 next_id;	 /* the last thread or process id that was given: 0 at first */
+	_Atomic u32 started;	 /* processes that ran under the plugin */
+	_Atomic u32 escaped;	 /* programs that could not be followed (another architecture, set-uid, no file) */
+	_Atomic u64 lost;	 /* records that found no free chunk because the recorder is gone */
+	_Atomic u32 cpus_given;	 /* how often a virtual CPU became free: what threads wait on */
+	_Atomic u32 cpus_wanted; /* some thread waits for one */
+	_Atomic u32 done; /* set by the recorder when it takes no more chunks: nobody waits for a free one then */
 	struct vpmu_chunk chunks[VPMU_CHUNKS];
 };
 

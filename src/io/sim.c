@@ -77,7 +77,7 @@ static int find_parts(struct sim *s)
 static int make_memory(struct sim *s)
 {
 	u64 head = (sizeof(struct vpmu_control) + PAGE - 1) & ~(u64)(PAGE - 1);
-	u64 size = head + (u64)VPMU_CHUNKS * VPMU_CHUNK_SIZE;
+	u64 cpus = head + (u64)VPMU_CHUNKS * VPMU_CHUNK_SIZE, size = cpus + s->opts.v.cpus * sizeof(struct vpmu_cpu);
 	void *p;
 
 	s->fd = memfd_create("reticle-vpmu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -91,6 +91,7 @@ static int make_memory(struct sim *s)
 	s->control = p;
 	s->data = (u8 *)p + head;
 	s->control->data_offset = head;
+	s->control->cpus_offset = cpus;
 	s->control->size = size;
 	s->control->chunk_size = VPMU_CHUNK_SIZE;
 	s->control->nr_chunks = VPMU_CHUNKS;
