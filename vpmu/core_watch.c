@@ -181,13 +181,19 @@ bool core_is_near(const struct core *c, const struct block *p)
 	return c->walks;
 }
 
+/* What stays 0 although the raw count that it would follow from does not. */
+static bool is_left_out(const struct core *c, u8 count)
+{
+	return (count == VC_DTLB_LOADS || count == VC_DTLB_STORES) && !(c->models & VPMU_MODEL_TLB);
+}
+
 void core_retarget(struct core *c)
 {
 	for (u32 i = 0; i < c->nr_armed; i++) {
 		const struct armed *a = &c->armed[i];
 
 		c->watches[i] = watch_of(c->model, a->count, a->at);
-		if (a->at == UINT64_MAX)
+		if (a->at == UINT64_MAX || is_left_out(c, a->count))
 			c->watches[i].at = UINT64_MAX;
 	}
 	core_look_ahead(c);

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The core, run over made-up blocks. What it tells others is caught here. The strongest test is the last one: whatever
+ * events are armed, they are told at the same operations, with the same counts, as when each operation is walked.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "vpmu/core_impl.h"
+#include "vpmu/truth.h"
+
+#define BASE 0x400000
+
+/* --- whom the core tells, and who starts it --- */
+
+struct told {
+	u64 pc;
+	u64 counts[NR_VPMU_COUNTS];
+};
+struct world {
+	struct vpmu_control control;
+	struct vprocess process;
+	struct vthread *t;
+	struct told last; /* overflow */
+	u32 overflows, calls, returns, jumps;
+	u64 step;	       /* between an event's overflows; 0: it has one only */
+	u64 was_at;	       /* what callstack_interrupted says */
+	VEC(struct told) seen; /* overflows; or each operation, with truth */
+};
+
+/* The process is the first thing that a test has of its world when it is called back. */
+static struct world *world_of(struct vthread *t)
+{
+	return (struct world *)((char *)t->process - offsetof(struct world, process));
+}
+
+static void tell(struct world *w, u64 pc)
+{
+	struct told told = { .pc = pc };
+
+	memcpy(told.counts, w->t->counts, sizeof(told.counts));
+	vec_push(&w->seen, told);
+}
+
+void sampler_overflow(struct vthread *t, struct armed *a, const struct core_at *at)
+{
+	struct world *w = world_of(t);
+
+	w->overflows++;
+	tell(w, at->pc);
+	if (!w->step)
+		a->at = UINT64_MAX;
+	else
+		a->at += (t->counts[a->count] - a->at) / w->step * w->step + w->step;
+}
+void sampler_entry(struct vthread *t, u64 pc)
+{
+	(void)pc;
+	t->sampler_waits = false;
+}
+void sampler_leave(struct vthread *t, u64 pc)
+{
+	(void)t;
+	(void)pc;
+}
+void callstack_call(struct vthread *t, const struct frame_event *e)
+{
+	(void)e;
+	world_of(t)->calls++;
+}
+void callstack_return(struct vthread *t, const struct frame_event *e)
+{
+	(void)e;
+	world_of(t)->returns++;
+}
+void callstack_jump(struct vthread *t, const struct frame_event *e)
+{
+	(void)e;
+	world_of(t)->jumps++;
+}
+void callstack_resume(struct vthread *t, u64 to)
+{
+	(void)t;
+	(void)to;
+}
+u64 callstack_interrupted(const struct vthread *t, u64 pc)
+{
+	(void)pc;
+	return world_of((struct vthread *)t)->was_at;
+}
+void truth_op(struct vthread *t, const struct block *b, u32 op)
+{
+	tell(world_of(t), b->ops[op].pc);
+}
+void truth_transfer(struct vthread *t, const struct frame_event *e, bool jump)
+{
+	(void)t;
+	(void)e;
+	(void)jump;
+}
+
+static void setup(struct world *w, u32 models_of, bool truth)
+{
+	memset(w, 0, sizeof(*w));
+	w->control.options.models = models_of;
+	w->control.options.truth = truth;
+	w->process.control = &w->control;
+	w->process.model = &core_models[VPMU_GENERIC_X86];
+	w->process.code = code_new(false, w->process.model, models_of);
+	w->t = core_thread_new(&w->process);
+}
+
+static void teardown(struct world *w)
+{
+	core_thread_free(w->t);
+	code_free(w->process.code);
+	vec_free(&w->seen);
+}
+
+static void arm(struct world *w, u8 count, u64 at)
+{
+	core_armed(w->t)[0] = (struct armed){ .count = count, .at = at };
+	core_set_armed(w->t, 1);
+}
+
+/* --- blocks --- */
+
+/* Instructions from text: each letter is one. */
+static const struct block *block(struct world *w, u64 pc, const char *text, s32 rel)
+{
+	struct code_insn insns[64];
+	u8 bytes[64][8];
+	u32 n = 0;
+
+	for (; text[n]; n++) {
+		static const struct {
+			char letter;
+			u8 size, bytes[6];
+		} known[] = {
+			{ 'n', 1, { 0x90 } },		  /* nop */
+			{ 'm', 3, { 0x48, 0x8b, 0x00 } }, /* mov (%rax),%rax */
+			{ 'd', 3, { 0x48, 0xf7, 0xf1 } }, /* div */
+			{ 'j', 6, { 0x0f, 0x85 } },	  /* jne rel */
+			{ 'g', 5, { 0xe9 } },		  /* jmp rel */
+			{ 'c', 5, { 0xe8 } },		  /* call rel */
+			{ 'r', 1, { 0xc3 } },		  /* ret */
+			{ 'i', 2, { 0xff, 0xe0 } },	  /* jmp *%rax */
+			{ 'R', 3, { 0xf3, 0x48, 0xa5 } }, /* rep movsq */
+			{ 's', 2, { 0x0f, 0x05 } },	  /* syscall */
+		};
+		u32 k = 0;
+
+		while (known[k].letter != text[n])
+			assert_true(++k < ARRAY_LEN(known));
+		memcpy(bytes[n], known[k].bytes, 6);
+		if (strchr("jgc", text[n]))
+			memcpy(bytes[n] + known[k].size - 4, &rel, 4);
+		insns[n] = (struct code_insn){ pc, bytes[n], known[k].size };
+		pc += known[k].size;
+	}
+	return code_block(w->process.code, insns, n);
+}
+
+static void enter(struct world *w, const struct block *b)
+{
+	u32 models_of = w->control.options.models;
+
+	if (models_of == VPMU_MODEL_ALL)
+		core_enter(w->t, b);
+	else if (models_of)
+		core_enter_some(w->t, b);
+	else
+		core_enter_counts(w->t, b);
+}
+
+static void access_at(struct world *w, u32 op, u64 addr, u32 size_log2, u32 how)
+{
+	core_access(w->t, size_log2 << INFO_SIZE_SHIFT | how, addr, op);
+}
+
+static u64 count(struct world *w, enum vpmu_count c)
+{
+	const u64 *n = w->t->counts;
+
+	core_settle(w->t);
+	assert_int_equal(n[VC_SLOTS], n[VC_SLOTS_RETIRING] + n[VC_SLOTS_BAD_SPECULATION] + n[VC_SLOTS_FRONTEND] +
+					      n[VC_SLOTS_BACKEND]);
+	assert_int_equal(n[VC_SLOTS_RETIRING], n[VC_INSTRUCTIONS]);
+	assert_int_equal(n[VC_NONE], 0);
+	return n[c];
+}
+
+/* --- tests --- */
+
+static void test_blocks_are_reused(void **state)
+{
+	struct world w;
+	const struct block *b;
+
+	(void)state;
+	setup(&w, VPMU_MODEL_ALL, false);
+	b = block(&w, BASE, "nnmj", 16);
+	assert_ptr_equal(block(&w, BASE, "nnmj", 16), b);
+	assert_ptr_not_equal(block(&w, BASE, "nnmj", 20), b); /* the code has changed */
+	assert_ptr_not_equal(block(&w, BASE, "nn", 0), b);
+	assert_ptr_equal(block(&w, BASE, "nnmj", 16), b);
+	assert_int_equal(code_nr_blocks(w.process.code), 3);
+	assert_int_equal(code_nr_ops(w.process.code), 10);
+	assert_int_equal(b->other, b->end + 16);
+	/* A branch that does not end its block is none. */
+	assert_int_equal(block(&w, BASE, "njn", 16)->packed, 0);
+	teardown(&w);
+}
+
+static void test_counts(void **state)
+{
+	struct world w;
+	const struct block *b, *c, *d;
+
+	(void)state;
+	for (u32 models_of = 0; models_of <= VPMU_MODEL_ALL; models_of++) {
+		setup(&w, models_of, false);
+		b = block(&w, BASE, "nnc", 0x100);
+		c = block(&w, b->end + 0x100, "nnr", 0);
+		d = block(&w, b->end, "nj", -8);
+		for (u32 i = 0; i < 1000; i++) {
+			enter(&w, b);
+			enter(&w, c);
+			enter(&w, d);
+		}
+		assert_int_equal(count(&w, VC_INSTRUCTIONS), 8000);
+		assert_int_equal(count(&w, VC_BRANCHES), 3000);
+		assert_int_equal(count(&w, VC_CALLS), 1000);
+		assert_int_equal(count(&w, VC_RETURNS), 1000);
+		if (!models_of)
+			assert_int_equal(count(&w, VC_SLOTS), 8000);
+		teardown(&w);
+	}
+}
+
+/* A division costs its class; so the slots of a loop without anything else are known. */
+static void test_slots(void **state)
+{
+	const struct model *m = &core_models[VPMU_GENERIC_X86];
+	struct world w;
+	const struct block *b;
+	u64 slots, backend;
+
+	(void)state;
+	setup(&w, VPMU_MODEL_ALL, false);
+	b = block(&w, BASE, "nndg", -10);
+	for (u32 i = 0; i < 100; i++)
+		enter(&w, b);
+	slots = count(&w, VC_SLOTS);
+	backend = count(&w, VC_SLOTS_BACKEND);
+	for (u32 i = 0; i < 100; i++)
+		enter(&w, b);
+	assert_int_equal(count(&w, VC_SLOTS_BACKEND) - backend, 100 * m->op[COST_DIV] * m->width);
+	/* The last block of each hundred is settled without knowing where it goes: 99 taken jumps. */
+	assert_int_equal(count(&w, VC_SLOTS) - slots, 100 * (4 + m->op[COST_DIV] * m->width) + 99 * m->taken_slots);
+	assert_int_equal(count(&w, VC_CYCLES), count(&w, VC_SLOTS) / m->width);
+	assert_int_equal(count(&w, VC_TIME_NS), count(&w, VC_CYCLES) * 1000 / m->mhz);
+	teardown(&w);
+}
+
+static void test_accesses(void **state)
+{
+	struct world w;
+	const struct block *b;
+
+	(void)state;
+	setup(&w, VPMU_MODEL_ALL, false);
+	b = block(&w, BASE, "mmmg", -14);
+	enter(&w, b);
+	access_at(&w, 0, 0x10000, 3, INFO_LOAD); /* a wide one, in two parts */
+	access_at(&w, 0, 0x10008, 3, INFO_LOAD);
+	access_at(&w, 1, 0x1003c, 3, INFO_STORE);	      /* two lines */
+	access_at(&w, 2, 0x20ffe, 2, INFO_LOAD | INFO_STORE); /* two pages, and both ways */
+	enter(&w, b);
+	access_at(&w, 0, 0x10000, 3, INFO_LOAD); /* as far apart: two */
+	access_at(&w, 0, 0x10010, 3, INFO_LOAD);
+	assert_int_equal(count(&w, VC_L1D_LOADS), 4);
+	assert_int_equal(count(&w, VC_L1D_STORES), 2);
+	assert_int_equal(count(&w, VC_L1D_LOAD_MISSES), 3);
+	assert_int_equal(count(&w, VC_L1D_STORE_MISSES), 1);
+	assert_int_equal(count(&w, VC_DTLB_LOADS), 4);
+	assert_int_equal(count(&w, VC_DTLB_LOAD_MISSES), 3);
+	assert_int_equal(count(&w, VC_DTLB_STORE_MISSES), 0);
+	assert_int_equal(count(&w, VC_L1I_MISSES), 1);
+	assert_int_equal(count(&w, VC_L2_REFERENCES), 5);
+	assert_int_equal(count(&w, VC_L2_MISSES), 5);
+	assert_int_equal(count(&w, VC_LLC_REFERENCES), 5);
+	assert_int_equal(count(&w, VC_LLC_MISSES), 5);
+	teardown(&w);
+}
+
+static void test_many_accesses_of_one(void **state)
+{
+	struct world w;
+
+	(void)state;
+	setup(&w, VPMU_MODEL_ALL, false);
+	enter(&w, block(&w, BASE, "m", 0));
+	for (u32 i = 0; i < 1000; i++)
+		access_at(&w, 0, 0x10000 + 128 * i, 3, INFO_LOAD);
+	assert_int_equal(count(&w, VC_L1D_LOADS), 1000);
+	assert_int_equal(count(&w, VC_L1D_LOAD_MISSES), 1000);
+	teardown(&w);
+}
+
+static void test_repeats_are_one(void **state)
+{
+	struct world w;
+	const struct block *first, *again;
+
+	(void)state;
+	setup(&w, VPMU_MODEL_ALL, false);
+	first = block(&w, BASE, "nnR", 0);
+	again = block(&w, BASE + 2, "R", 0);
+	enter(&w, first);
+	for (u32 i = 0; i < 10; i++) {
+		access_at(&w, i ? 0 : 2, 0x1000 + 8 * i, 3, INFO_LOAD);
+		enter(&w, again);
+	}
+	enter(&w, block(&w, first->end, "n", 0));
+	assert_int_equal(count(&w, VC_INSTRUCTIONS), 4);
+	assert_int_equal(count(&w, VC_L1D_LOADS), 10);
+	/* Not repeated at all: another one each time. */
+	enter(&w, first);
+	enter(&w, block(&w, first->end, "n", 0));
+	assert_int_equal(count(&w, VC_INSTRUCTIONS), 8);
+	teardown(&w);
+}
+
+static void test_left_in_its_middle(void **state)
+{
+	struct world w;
+	const struct block *b;
+
+	(void)state;
+	setup(&w, VPMU_MODEL_ALL, false);
+	w.t->stack = (struct callstack *)&w;
+	b = block(&w, BASE, "nnmnc", 0);
+	enter(&w, b);
+	enter(&w, block(&w, BASE + 2, "m", 0)); /* the third again, alone */
+	enter(&w, block(&w, BASE + 5, "nc", 0));
+	assert_int_equal(count(&w, VC_INSTRUCTIONS), 5);
+	assert_int_equal(count(&w, VC_CALLS), 1);
+	assert_int_equal(w.calls, 0);
+	teardown(&w);
+}
+
+static void test_signals(void **state)
+{
+	struct world w;
+	const struct block *b, *handler;
+
+	(void)state;
+	setup(&w, VPMU_MODEL_ALL, false);
+	w.t->stack = (struct callstack *)&w;
+	b = block(&w, BASE, "nnmr", 0);
+	handler = block(&w, 0x500000, "nr", 0);
+	w.process.handler_bits = handler_bit(handler->pc);
+	w.was_at = BASE + 2; /* the load faults */
+	enter(&w, b);
+	enter(&w, handler);
+	assert_int_equal(count(&w, VC_INSTRUCTIONS), 2 + 2);
+	assert_int_equal(count(&w, VC_RETURNS), 1); /* the handler's */
+	assert_int_equal(w.jumps, 1);
+	assert_int_equal(w.returns, 0);
+	w.was_at = 0x600000; /* it comes when the return is done */
+	enter(&w, b);
+	enter(&w, handler);
+	assert_int_equal(count(&w, VC_INSTRUCTIONS), 4 + 4 + 2);
+	assert_int_equal(w.returns, 1);
+	/* Nobody knows: it counts as run, and is not judged. */
+	w.was_at = 0;
+	enter(&w, block(&w, BASE + 0x100, "nnj", 4));
+	enter(&w, handler);
+	assert_int_equal(count(&w, VC_INSTRUCTIONS), 10 + 3 + 2);
+	assert_int_equal(w.jumps, 2);
+	teardown(&w);
+}
+
+static void test_overflow_is_exact(void **state)
+{
+	struct world w;
+	const struct block *b;
+
+	(void)state;
+	setup(&w, VPMU_MODEL_ALL, false);
+	b = block(&w, BASE, "nnnnng", -10);
+	arm(&w, VC_INSTRUCTIONS, 21);
+	for (u32 i = 0; i < 10; i++)
+		enter(&w, b);
+	assert_int_equal(w.overflows, 1);
+	assert_int_equal(w.seen.v[0].pc, BASE + 2);
+	assert_int_equal(w.seen.v[0].counts[VC_INSTRUCTIONS], 21);
+	assert_int_equal(w.seen.v[0].counts[VC_BRANCHES], 3);
+	teardown(&w);
+}
+
+/* --- whatever is armed --- */
+
+static u64 next_random(u64 *state)
+{
+	*state = *state * 6364136223846793005 + 1442695040888963407;
+	return *state >> 33;
+}
+
+/* A program of 60 blocks in a ring of jumps, calls and returns, with accesses that hit, miss and cross. */
+static void run_program(struct world *w, u64 seed, u32 length)
+{
+	static const char *const texts[] = { "nnmj", "mmmmmj", "ndg", "mnnc",
+					     "nmr",  "nni",    "mR",  "nnnnnnnnmmmmnnnnnnnnj" };
+	const struct block *blocks[60];
+	u64 random = seed;
+	u32 at = 0;
+
+	for (u32 i = 0; i < ARRAY_LEN(blocks); i++)
+		blocks[i] = block(w, BASE + 0x90 * i, texts[(i * 5) % ARRAY_LEN(texts)], 0x90);
+	for (u32 n = 0; n < length; n++) {
+		const struct block *b = blocks[at];
+
+		enter(w, b);
+		for (u32 i = 0; i < b->nr; i++) {
+			u64 r = next_random(&random);
+			u64 addr = r & 1 ? 0x100000 + r % 3000 : r & 2 ? 0x200000 + r % 300000 : 0x7ff000 + r % 200;
+
+			if (w->control.options.models & (VPMU_MODEL_CACHE | VPMU_MODEL_TLB) && b->ops[i].size == 3)
+				access_at(w, i, addr, (u32)(r >> 20) % 4, r & 4 ? INFO_LOAD : INFO_STORE);
+		}
+		/* Most go to a neighbour, which is not where they should go: what is cut, or interrupted, comes too. */
+		at = next_random(&random) % 4 ? (at + 1) % ARRAY_LEN(blocks) :
+						(u32)next_random(&random) % ARRAY_LEN(blocks);
+	}
+	core_settle(w->t);
+}
+
+/* The operations at which `count` reaches step, 2 step.. when each operation is looked at. */
+static void check_armed(struct world *all, u32 models_of, u8 counted, u64 step, u64 seed, u32 length)
+{
+	struct world w;
+	size_t k = 0;
+	u64 at = step;
+
+	setup(&w, models_of, false);
+	w.step = step;
+	arm(&w, counted, step);
+	run_program(&w, seed, length);
+	assert_memory_equal(w.t->counts, all->t->counts, sizeof(w.t->counts));
+	for (size_t i = 0; i < all->seen.n; i++) {
+		const struct told *there = &all->seen.v[i];
+
+		if (there->counts[counted] < at)
+			continue;
+		assert_true(k < w.seen.n);
+		assert_int_equal(w.seen.v[k].pc, there->pc);
+		assert_memory_equal(w.seen.v[k].counts, there->counts, sizeof(there->counts));
+		k++;
+		at += (there->counts[counted] - at) / step * step + step;
+	}
+	assert_int_equal(k, w.seen.n);
+	teardown(&w);
+}
+
+static void check_all_armed(u32 models_of, u64 seed, u32 length)
+{
+	static const u64 steps[] = { 1013, 7, 20011, 300 };
+	struct world all;
+
+	setup(&all, models_of, true);
+	run_program(&all, seed, length);
+	for (u8 counted = 0; counted < VC_NONE; counted++)
+		check_armed(&all, models_of, counted, steps[(counted + seed) % ARRAY_LEN(steps)], seed, length);
+	teardown(&all);
+}
+
+static void test_any_event_is_exact(void **state)
+{
+	(void)state;
+	for (u64 seed = 1; seed <= 4; seed++)
+		check_all_armed(VPMU_MODEL_ALL, seed, 1500);
+	check_all_armed(0, 5, 3000);
+	check_all_armed(VPMU_MODEL_CACHE, 6, 1500);
+	check_all_armed(VPMU_MODEL_BRANCH | VPMU_MODEL_TLB, 7, 1500);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_blocks_are_reused),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_accesses),
+		cmocka_unit_test(test_many_accesses_of_one),
+		cmocka_unit_test(test_repeats_are_one),
+		cmocka_unit_test(test_left_in_its_middle),
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_overflow_is_exact),
+		cmocka_unit_test(test_any_event_is_exact),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What instructions are to the model, from their bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "vpmu/decode.h"
+
+#define PC 0x400000
+
+struct sample {
+	const char *text; /* what a disassembler says */
+	u8 bytes[16];
+	u32 size;
+	u8 kind, cost;
+	u64 target;
+};
+
+static const struct sample x86[] = {
+	{ "nop", { 0x90 }, 1, OP_PLAIN, COST_NONE, 0 },
+	{ "mov %rax,%rbx", { 0x48, 0x89, 0xc3 }, 3, OP_PLAIN, COST_NONE, 0 },
+	{ "jne -2", { 0x75, 0xfe }, 2, OP_COND, COST_NONE, PC },
+	{ "bnd jne +16", { 0xf2, 0x75, 0x10 }, 3, OP_COND, COST_NONE, PC + 3 + 16 },
+	{ "jg +256", { 0x0f, 0x8f, 0x00, 0x01, 0x00, 0x00 }, 6, OP_COND, COST_NONE, PC + 6 + 256 },
+	{ "jrcxz +4", { 0xe3, 0x04 }, 2, OP_COND, COST_NONE, PC + 2 + 4 },
+	{ "loop -2", { 0xe2, 0xfe }, 2, OP_COND, COST_NONE, PC },
+	{ "jmp -128", { 0xeb, 0x80 }, 2, OP_JUMP, COST_NONE, PC + 2 - 128 },
+	{ "jmp -1", { 0xe9, 0xff, 0xff, 0xff, 0xff }, 5, OP_JUMP, COST_NONE, PC + 4 },
+	{ "call +0x100", { 0xe8, 0x00, 0x01, 0x00, 0x00 }, 5, OP_CALL, COST_NONE, PC + 5 + 0x100 },
+	{ "data16 rex.W call", { 0x66, 0x48, 0xe8, 0x10, 0x00, 0x00, 0x00 }, 7, OP_CALL, COST_NONE, PC + 7 + 0x10 },
+	{ "call *%rax", { 0xff, 0xd0 }, 2, OP_CALL_INDIRECT, COST_NONE, 0 },
+	{ "call *0x10(%rip)", { 0xff, 0x15, 0x10, 0, 0, 0 }, 6, OP_CALL_INDIRECT, COST_NONE, 0 },
+	{ "notrack jmp *%rax", { 0x3e, 0xff, 0xe0 }, 3, OP_JUMP_INDIRECT, COST_NONE, 0 },
+	{ "jmp *%r11", { 0x41, 0xff, 0xe3 }, 3, OP_JUMP_INDIRECT, COST_NONE, 0 },
+	{ "push (%rax)", { 0xff, 0x30 }, 2, OP_PLAIN, COST_NONE, 0 },
+	{ "incl (%rax)", { 0xff, 0x00 }, 2, OP_PLAIN, COST_NONE, 0 },
+	{ "ret", { 0xc3 }, 1, OP_RETURN, COST_NONE, 0 },
+	{ "repz ret", { 0xf3, 0xc3 }, 2, OP_RETURN, COST_NONE, 0 },
+	{ "ret $8", { 0xc2, 0x08, 0x00 }, 3, OP_RETURN, COST_NONE, 0 },
+	{ "syscall", { 0x0f, 0x05 }, 2, OP_SYSCALL, COST_NONE, 0 },
+	{ "int $0x80", { 0xcd, 0x80 }, 2, OP_SYSCALL, COST_NONE, 0 },
+	{ "rep movsq", { 0xf3, 0x48, 0xa5 }, 3, OP_REP, COST_NONE, 0 },
+	{ "repnz scasb", { 0xf2, 0xae }, 2, OP_REP, COST_NONE, 0 },
+	{ "rep stosl", { 0xf3, 0xab }, 2, OP_REP, COST_NONE, 0 },
+	{ "movsb", { 0xa4 }, 1, OP_PLAIN, COST_NONE, 0 },
+	{ "popcnt", { 0xf3, 0x0f, 0xb8, 0xc1 }, 4, OP_PLAIN, COST_NONE, 0 },
+	{ "endbr64", { 0xf3, 0x0f, 0x1e, 0xfa }, 4, OP_PLAIN, COST_NONE, 0 },
+	{ "imul %rcx,%rax", { 0x48, 0x0f, 0xaf, 0xc1 }, 4, OP_PLAIN, COST_MUL, 0 },
+	{ "mul %rcx", { 0x48, 0xf7, 0xe1 }, 3, OP_PLAIN, COST_MUL, 0 },
+	{ "div %rcx", { 0x48, 0xf7, 0xf1 }, 3, OP_PLAIN, COST_DIV, 0 },
+	{ "idiv %ecx", { 0xf7, 0xf9 }, 2, OP_PLAIN, COST_DIV, 0 },
+	{ "neg %rax", { 0x48, 0xf7, 0xd8 }, 3, OP_PLAIN, COST_NONE, 0 },
+	{ "addsd %xmm1,%xmm0", { 0xf2, 0x0f, 0x58, 0xc1 }, 4, OP_PLAIN, COST_FP, 0 },
+	{ "vmulpd %ymm2,%ymm1,%ymm0", { 0xc5, 0xf5, 0x59, 0xc2 }, 4, OP_PLAIN, COST_FP, 0 },
+	{ "vfmadd231sd %xmm2,%xmm1,%xmm0", { 0xc4, 0xe2, 0xf1, 0xb9, 0xc2 }, 5, OP_PLAIN, COST_FP, 0 },
+	{ "divps %xmm1,%xmm0", { 0x0f, 0x5e, 0xc1 }, 3, OP_PLAIN, COST_FP_DIV, 0 },
+	{ "sqrtsd %xmm1,%xmm0", { 0xf2, 0x0f, 0x51, 0xc1 }, 4, OP_PLAIN, COST_SQRT, 0 },
+	{ "fsin", { 0xd9, 0xfe }, 2, OP_PLAIN, COST_SLOW, 0 },
+	{ "mfence", { 0x0f, 0xae, 0xf0 }, 3, OP_PLAIN, COST_SERIALISE, 0 },
+	{ "cpuid", { 0x0f, 0xa2 }, 2, OP_PLAIN, COST_SERIALISE, 0 },
+	{ "pause", { 0xf3, 0x90 }, 2, OP_PLAIN, COST_PAUSE, 0 },
+	{ "lock incl (%rax)", { 0xf0, 0xff, 0x00 }, 3, OP_PLAIN, COST_ATOMIC, 0 },
+	{ "lock cmpxchg %ecx,(%rdx)", { 0xf0, 0x0f, 0xb1, 0x0a }, 4, OP_PLAIN, COST_ATOMIC, 0 },
+	{ "half a call, at a page's end", { 0xe8, 0x00, 0x01 }, 3, OP_PLAIN, COST_NONE, 0 },
+	{ "prefixes only, at a page's end", { 0xf3, 0x66 }, 2, OP_PLAIN, COST_NONE, 0 },
+	{ "0f, at a page's end", { 0x0f }, 1, OP_PLAIN, COST_NONE, 0 },
+};
+
+#define A64(w) { (w)&0xff, (w) >> 8 & 0xff, (w) >> 16 & 0xff, (w) >> 24 & 0xff }, 4
+
+static const struct sample arm64[] = {
+	{ "nop", A64(0xd503201fu), OP_PLAIN, COST_NONE, 0 },
+	{ "b.ne .-4", A64(0x54ffffe1u), OP_COND, COST_NONE, PC - 4 },
+	{ "b.eq .+1 MiB - 4", A64(0x547fffe0u), OP_COND, COST_NONE, PC + 0xffffc },
+	{ "cbz w0, .+8", A64(0x34000040u), OP_COND, COST_NONE, PC + 8 },
+	{ "cbnz x0, .-8", A64(0xb5ffffc0u), OP_COND, COST_NONE, PC - 8 },
+	{ "tbz w0, #0, .+8", A64(0x36000040u), OP_COND, COST_NONE, PC + 8 },
+	{ "tbnz x0, #63, .-4", A64(0xb7ffffe0u), OP_COND, COST_NONE, PC - 4 },
+	{ "b .-4", A64(0x17ffffffu), OP_JUMP, COST_NONE, PC - 4 },
+	{ "bl .+8", A64(0x94000002u), OP_CALL, COST_NONE, PC + 8 },
+	{ "br x16", A64(0xd61f0200u), OP_JUMP_INDIRECT, COST_NONE, 0 },
+	{ "braa x16, x17", A64(0xd71f0a11u), OP_JUMP_INDIRECT, COST_NONE, 0 },
+	{ "blr x1", A64(0xd63f0020u), OP_CALL_INDIRECT, COST_NONE, 0 },
+	{ "blraaz x1", A64(0xd63f083fu), OP_CALL_INDIRECT, COST_NONE, 0 },
+	{ "ret", A64(0xd65f03c0u), OP_RETURN, COST_NONE, 0 },
+	{ "retaa", A64(0xd65f0bffu), OP_RETURN, COST_NONE, 0 },
+	{ "svc #0", A64(0xd4000001u), OP_SYSCALL, COST_NONE, 0 },
+	{ "brk #0", A64(0xd4200000u), OP_PLAIN, COST_NONE, 0 },
+	{ "mrs x0, tpidr_el0", A64(0xd53bd040u), OP_PLAIN, COST_NONE, 0 },
+	{ "mul x0, x1, x2", A64(0x9b027c20u), OP_PLAIN, COST_MUL, 0 },
+	{ "umulh x0, x1, x2", A64(0x9bc27c20u), OP_PLAIN, COST_MUL, 0 },
+	{ "udiv x0, x1, x2", A64(0x9ac20820u), OP_PLAIN, COST_DIV, 0 },
+	{ "sdiv w0, w1, w2", A64(0x1ac20c20u), OP_PLAIN, COST_DIV, 0 },
+	{ "fadd d0, d1, d2", A64(0x1e622820u), OP_PLAIN, COST_FP, 0 },
+	{ "fmadd d0, d1, d2, d3", A64(0x1f420c20u), OP_PLAIN, COST_FP, 0 },
+	{ "fmla v0.2d, v1.2d, v2.2d", A64(0x4e62cc20u), OP_PLAIN, COST_FP, 0 },
+	{ "fdiv d0, d1, d2", A64(0x1e621820u), OP_PLAIN, COST_FP_DIV, 0 },
+	{ "fsqrt d0, d1", A64(0x1e61c020u), OP_PLAIN, COST_SQRT, 0 },
+	{ "isb", A64(0xd5033fdfu), OP_PLAIN, COST_SERIALISE, 0 },
+	{ "dmb ish", A64(0xd5033bbfu), OP_PLAIN, COST_SERIALISE, 0 },
+	{ "yield", A64(0xd503203fu), OP_PLAIN, COST_PAUSE, 0 },
+	{ "ldaxr w0, [x1]", A64(0x885ffc20u), OP_PLAIN, COST_ATOMIC, 0 },
+	{ "stxr w2, w0, [x1]", A64(0x88027c20u), OP_PLAIN, COST_ATOMIC, 0 },
+	{ "ldadd x0, x1, [x2]", A64(0xf8200041u), OP_PLAIN, COST_ATOMIC, 0 },
+	{ "ldr x0, [x1]", A64(0xf9400020u), OP_PLAIN, COST_NONE, 0 },
+	{ "ldr x0, [x1, x2]", A64(0xf8626820u), OP_PLAIN, COST_NONE, 0 },
+	{ "ldp x0, x1, [sp], #16", A64(0xa8c107e0u), OP_PLAIN, COST_NONE, 0 },
+};
+
+static void check(bool is_arm64, const struct sample *s, size_t n)
+{
+	struct decoder *d = decoder_new(is_arm64);
+	struct decoded got;
+
+	assert_non_null(d);
+	for (size_t i = 0; i < n; i++) {
+		decode(d, s[i].bytes, s[i].size, PC, &got);
+		if (got.kind != s[i].kind || got.cost != s[i].cost || got.target != s[i].target)
+			fail_msg("%s: kind %u, cost %u, target %lx", s[i].text, got.kind, got.cost, got.target);
+	}
+	decoder_free(d);
+}
+
+static void test_x86(void **state)
+{
+	(void)state;
+	check(false, x86, ARRAY_LEN(x86));
+}
+
+static void test_arm64(void **state)
+{
+	(void)state;
+	check(true, arm64, ARRAY_LEN(arm64));
+}
+
+/* QEMU hands over what it has; nothing behind it may be read. */
+static void test_no_byte_behind(void **state)
+{
+	struct decoder *d = decoder_new(false);
+	struct decoded got;
+
+	(void)state;
+	for (u32 first = 0; first < 256; first++)
+		for (u32 size = 1; size <= 15; size++) {
+			u8 *code = test_malloc(size);
+
+			memset(code, 0xf2, size);
+			code[size - 1] = (u8)first;
+			code[0] = (u8)first;
+			decode(d, code, size, PC, &got);
+			test_free(code);
+		}
+	decoder_free(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_x86),
+		cmocka_unit_test(test_arm64),
+		cmocka_unit_test(test_no_byte_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
