@@ -76,7 +76,7 @@ s = json.load(open("json"))
 t = [x["values"]["instructions"] for x in s["threads"]]
 assert len(t) == 3 and sum(t) == s["events"][0]["value"], s
 ' || fail "sim --per-thread: $(cat json)"
-"${V[@]},models=none" -o none -e instructions,branch-misses -- ./busy 2 >out
+"${S[@]}" --pmu=sim,models=none -o none -e instructions,branch-misses -- ./busy 2 >out
 grep -q '<not modelled> *branch-misses' none || fail "models=none: $(cat none)"
 "${V[@]}" -e page-faults -- touch ran 2>err
 [ $? = 2 ] || fail "sim: an event that it has not: not 2"
