@@ -320,8 +320,11 @@ void tasks_after_exec(struct vthread *t)
 
 void tasks_fork_prepare(struct vprocess *p)
 {
-	const struct vthread *t = vthread_self();
+	struct vthread *t = vthread_self();
 
+	/* What was done before stands before what the child does, whatever the recorder has taken by then. */
+	if (!t->totals)
+		channel_close(t);
 	tasks_lock(p);
 	p->tasks->forked.pid = p->control->options.real_ids ? 0 : next_id(p);
 	p->tasks->forked.ptid = t->tid;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chunks are taken in the order in which they were closed, which is the same in each run of a program whose processes
- * follow one another; so its recordings are the same to the byte. Open chunks are left alone until the end, or until
- * their process is gone.
+ * follow one another (a fork closes the parent's); so its recordings are the same to the byte. Open chunks are left alone
+ * until the end, or until their process is gone; but as long as there has been one thread only, what it has written is
+ * taken now and then, which changes no order, so that a recorder that is killed has it in its file.
  */
 #include "io/sim.h"
 
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE 4096
@@ -344,9 +346,29 @@ static int by_turn(const void *a, const void *b)
 	return (x->turn > y->turn) - (x->turn < y->turn);
 }
 
+/* Ids are given from 1 on: no second thread or process has been asked for. With the system's ids, order is none. */
+static bool one_thread_only(const struct sim *s)
+{
+	return s->opts.v.real_ids || atomic_load(&s->control->next_id) <= 1;
+}
+
+static bool take_open_ones(struct sim *s)
+{
+	struct timespec now;
+
+	if (s->opts.v.totals_only) /* these grow in place */
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec == s->taken_at || !one_thread_only(s))
+		return false;
+	s->taken_at = now.tv_sec;
+	return true;
+}
+
 int sim_drain(struct sim *s, const struct sim_sink *sink, bool last)
 {
 	struct ripe ripe[VPMU_CHUNKS];
+	bool open_ones = last || take_open_ones(s);
 	u32 n = 0;
 	int err = 0;
 
@@ -356,7 +378,7 @@ int sim_drain(struct sim *s, const struct sim_sink *sink, bool last)
 		bool closed =
 			state == VPMU_CHUNK_CLOSED || (state == VPMU_CHUNK_OPEN && is_gone(atomic_load(&c->owner)));
 
-		if (closed || (last && state == VPMU_CHUNK_OPEN))
+		if (closed || (open_ones && state == VPMU_CHUNK_OPEN))
 			ripe[n++] = (struct ripe){ atomic_load(&c->turn), i, closed, state == VPMU_CHUNK_CLOSED };
 	}
 	qsort(ripe, n, sizeof(*ripe), by_turn);

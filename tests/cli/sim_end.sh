@@ -88,6 +88,15 @@ if command -v perf >/dev/null; then
 	perf report -i norec.data --stdio >out 2>err || fail "kill -9 of the recorder: perf cannot read it: $(cat err)"
 fi
 
+# One thread's samples come at least once per second, however few they are.
+"$RETICLE" record -q --pmu=sim -F 1000 -o slow.data -- ./busy 100000 >/dev/null 2>&1 &
+pid=$!
+await has_more slow.data SAMPLE 3 || fail "kill -9 of the recorder: few samples do not come"
+child=$(pgrep -P $pid)
+kill -KILL $pid
+kill -KILL $child
+wait $pid 2>/dev/null
+
 # A child that outlives the command: the recording ends, the child goes on.
 rm -f late
 "${R[@]}" -o outlived.data -- sh -c '(sleep 1; ./busy 1 >late) & exec ./busy 1' >/dev/null || fail "outlived: status $?"
