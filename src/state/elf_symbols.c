@@ -125,7 +125,6 @@ static bool convert(const struct elf_file *f, const struct elf_file *runtime, co
 		    bind == STB_WEAK				 ? BIND_WEAK :
 								   BIND_LOCAL;
 	out->is_func = type != STT_OBJECT;
-	out->late = false;
 	return true;
 }
 
@@ -175,7 +174,7 @@ s64 elf_symbols_add(struct symtab_build *b, const struct elf_file *f, enum elf_t
 	vec_reserve(&b->syms, before + n);
 	for (u64 i = 0; i < n; i++) {
 		struct elf_sym s = read_sym(f, &c);
-		struct raw_symbol out;
+		struct raw_symbol out = { 0 };
 
 		if (s.name >= names_len || !convert(f, runtime, &s, &out))
 			continue;
