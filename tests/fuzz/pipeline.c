@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole file, taken all the way to a profile. Looks up no file that the recording names. */
+/* A whole file, taken all the way to a profile, without windows and with them. Looks up no file that the recording names. */
 #include "pipeline.h"
 
 #include <stdio.h>
@@ -8,12 +8,22 @@
 
 #include "fuzz.h"
 
+static void take(const struct pipeline_opts *opts)
+{
+	struct session *session;
+	struct profile *profile;
+
+	if (pipeline_profile(opts, &session, &profile, NULL))
+		return;
+	profile_free(profile);
+	session_close(session);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct pipeline_opts opts = { .children = true };
+	const struct window_opts windows = { .attribution = ATTRIBUTION_RETURNS, .chains = true, .children = true };
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
-	struct session *session;
-	struct profile *profile;
 	char path[64];
 
 	MUST(fd >= 0 && write(fd, data, size) == (ssize_t)size);
@@ -24,10 +34,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	opts.session.symbols.buildid_dir = "/nonexistent";
 	opts.session.symbols.no_kernel = true;
 	opts.session.symbols.offline = true;
-	if (!pipeline_profile(&opts, &session, &profile, NULL)) {
-		profile_free(profile);
-		session_close(session);
-	}
+	take(&opts);
+	opts.windows = &windows;
+	take(&opts);
 	close(fd);
 	return 0;
 }
