@@ -136,9 +136,9 @@ void cpus_take(struct vthread *t, bool in_block)
 	}
 	t->on_cpu = true;
 	t->leaves = false;
-	now = tasks_time(t);
-	if (cpu_at(control, t->cpu)->clock > now)
-		t->time_base += cpu_at(control, t->cpu)->clock - now;
+	/* Of its own clock: tasks_time may be ahead of that. */
+	now = MAX(tasks_time(t), cpu_at(control, t->cpu)->clock);
+	t->time_base += now - sampler_clock(t);
 	if (t->sampler && !control->options.totals_only)
 		sampler_load(t, (const struct sampler_state *)cpu_at(control, t->cpu)->state);
 	errno = kept;

@@ -190,6 +190,21 @@ def inherited():
         check(f"inherited: {name} is of the first", {s["tid"] for s in records(name)} == {1})
 
 
+def cpus():
+    """Events of virtual CPUs count whoever runs there: their values step by the period over all threads."""
+    three = f"{COUNTED} 1000 50 & {COUNTED} 1000 50 & {COUNTED} 1000 50 & wait"
+    for n in 1, 2:
+        done = run("record", f"--pmu=sim,cpus={n}", "-o", f"cpus{n}.data", "-e", "{instructions:u,cycles:u}:S", "-c", 10007,
+                   "--", "sh", "-c", three)
+        check(f"cpus={n}: runs", not done.returncode, done.stderr)
+        samples = sorted(records(f"cpus{n}.data"), key=lambda s: s["time"])
+        check(f"cpus={n}: four processes", len({s["tid"] for s in samples}) == 4)
+        check(f"cpus={n}: no other CPU", {s["cpu"] for s in samples} <= set(range(n)))
+        for cpu in range(n):
+            own = [values(s)[0] for s in samples if s["cpu"] == cpu]
+            check(f"cpus={n}: CPU {cpu} steps by the period", set(steps(own)) <= {10007}, collections.Counter(steps(own)))
+
+
 def skid():
     record("skid.data", "-e", "{instructions:u}:S", "-c", 1009, pmu="sim,skid=3-10")
     late = [values(s)[0] - 1009 * (i + 1) for i, s in enumerate(records("skid.data"))]
@@ -263,7 +278,7 @@ def perf_reads():
 
 
 need_sim()
-for part in (plain, alternating, jitter, frequency, shares, windows, exec_goes_on, inherited, skid, throttled, lost, same,
+for part in (plain, alternating, jitter, frequency, shares, windows, exec_goes_on, inherited, cpus, skid, throttled, lost, same,
              others, perf_reads):
     part()
 sys.exit(bool(failed))
