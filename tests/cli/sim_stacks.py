@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Chains of the virtual PMU against what the program itself knows, where calls do not nest (tests/sim/walks.c)."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+RETICLE, SRC = os.environ["RETICLE"], os.environ["SRCDIR"]
+FLAGS = ["-g", "-D_GNU_SOURCE", "-fno-optimize-sibling-calls", "-pthread"]
+PLACES = 20
+LIBRARY_FRAMES = 12  # "*" stands for at most so many
+USER = 0xfffffffffffffe00
+plugin = os.path.join(SRC, "build/vpmu/reticle-vpmu.so")  # one with sanitizers does not load into QEMU
+if os.path.exists(plugin):
+    os.environ["RETICLE_VPMU"] = plugin
+failed = []
+
+
+def matches(want, chain):
+    if not want:
+        return not chain
+    if want[0] == "*":
+        return any(matches(want[1:], chain[k:]) for k in range(min(LIBRARY_FRAMES, len(chain)) + 1))
+    return bool(chain) and int(want[0], 16) == chain[0] and matches(want[1:], chain[1:])
+
+
+def spin_ranges(program, main):
+    """place -> addresses of its function"""
+    ranges, base = {}, 0
+    for line in subprocess.check_output(["nm", "-S", program], text=True).splitlines():
+        words = line.split()
+        if words[-1] == "main":
+            base = main - int(words[0], 16)
+        if words[-1].startswith("spin_"):
+            ranges[int(words[-1][5:])] = (int(words[0], 16), int(words[0], 16) + int(words[1], 16))
+    return {place: range(base + a, base + b) for place, (a, b) in ranges.items()}
+
+
+def compare(name):
+    done = subprocess.run([RETICLE, "record", "-q", "--pmu=sim", "-g", "-e", "cycles", "-c", "2500", "-o", "walks.data", "--",
+                           "./" + name], text=True, capture_output=True)
+    if done.returncode or done.stderr:
+        failed.append(f"{name}: status {done.returncode}: {done.stderr}")
+        return
+    want = {words[0]: words[1:] for words in map(str.split, done.stdout.splitlines())}
+    ranges = spin_ranges(name, int(want.pop("main")[0], 16))
+    chains = {place: set() for place in ranges}
+    dump = subprocess.check_output([RETICLE, "dump", "-i", "walks.data", "--json", "--type", "SAMPLE"], text=True)
+    for line in dump.splitlines():
+        context, ip, *chain = json.loads(line)["callchain"]
+        if context != USER:
+            failed.append(f"{name}: a chain begins with {context:x}")
+        for place, addresses in ranges.items():
+            if ip in addresses:
+                chains[place].add(tuple(chain))
+    if len(want) != PLACES:
+        failed.append(f"{name}: {len(want)} places")
+    for place, expected in want.items():
+        seen = chains[int(place)]
+        # What begins with "*" was told by the function that spins, the rest by probe, whose own frame comes first.
+        skip = 0 if expected[0] == "*" else 1
+        if not seen or not all(matches(expected, chain[skip:]) for chain in seen):
+            failed.append(f"{name}: place {place}: expected {' '.join(expected)}")
+            failed.extend("  seen " + " ".join(f"{a:x}" for a in chain) for chain in seen)
+
+
+probe = subprocess.run([RETICLE, "record", "-q", "--pmu=sim", "-o", "probe.data", "--", "true"], text=True, capture_output=True)
+if probe.returncode:
+    print(f"no virtual PMU here: {probe.stderr.strip()}")
+    sys.exit(77)
+for compiler in "cc", "aarch64-linux-gnu-gcc":
+    for level in "-O0", "-O2":
+        if shutil.which(compiler):
+            name = f"walks-{compiler}{level}"
+            subprocess.check_call([compiler, level, *FLAGS, SRC + "/tests/sim/walks.c", "-o", name])
+            compare(name)
+print("\n".join(failed))
+sys.exit(bool(failed))

@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs that start programs under the virtual PMU: they behave as natively, and all of them are recorded.
+# shellcheck source=/dev/null
+. "$SRCDIR/tests/cli/record_lib.bash"
+# shellcheck source=/dev/null
+. "$SRCDIR/tests/cli/sim_lib.bash"
+need_sim
+need_program cc
+
+# Runs a command natively and recorded: output, errors and status must be the same. same NAME COMMAND...
+same() {
+	local what=$1
+	shift
+	env _=_ "$@" >native.out 2>native.err </dev/null
+	local native=$?
+	env _=_ "$RETICLE" record -q --pmu=sim -c 1000000 -o sim.data -- "$@" >sim.out 2>sim.err </dev/null
+	local sim=$?
+	[ $native = $sim ] || fail "$what: status $sim, natively $native: $(cat sim.err)"
+	cmp -s native.out sim.out || fail "$what: output differs: $(diff native.out sim.out | head -5)"
+	cmp -s native.err sim.err || fail "$what: errors differ: $(diff native.err sim.err | head -5)"
+}
+# What COMM records with the exec flag name, in order of time.
+execs() {
+	"$RETICLE" dump -i sim.data --json --type COMM | grep '"exec":true' | sed 's/.*"comm":"\([^"]*\)".*/\1/' | sort | tr '\n' ' '
+}
+expect_execs() {
+	[ "$(execs)" = "$2 " ] || fail "$1: ran $(execs), not $2"
+}
+
+cat >outer.sh <<'SH'
+#!/bin/sh -u
+echo "$0 $# $*"
+./middle 'a b' ''
+echo piped | sed s/p/P/ | cat -
+(exit 3) || echo "three $?"
+no-such-program || echo "none $?"
+./empty || echo "empty $?"
+./not-executable || echo "denied $?"
+exec ./args last "$@"
+SH
+printf '#!./inner  two words  \n' >middle
+printf '#!./args\n' >inner
+: >empty
+echo 'echo never' >not-executable
+chmod +x outer.sh middle inner empty
+build args <<-'C'
+	#include <stdio.h>
+	#include <signal.h>
+	#include <unistd.h>
+	extern char **environ;
+	int main(int argc, char **argv)
+	{
+		sigset_t set;
+		char exe[4096] = "";
+		for (int i = 0; i < argc; i++)
+			printf("%d '%s'\n", i, argv[i]);
+		for (char **e = environ; *e; e++)
+			printf("%s\n", *e);
+		sigprocmask(SIG_BLOCK, NULL, &set);
+		printf("blocked %d, ignored %d\n", sigismember(&set, SIGUSR1), signal(SIGUSR2, SIG_DFL) == SIG_IGN);
+		for (int fd = 0; fd < 20; fd++)
+			printf("%d", lseek(fd, 0, SEEK_CUR) != -1);
+		printf("\n%d\n", (int)readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0 && access(exe, X_OK) == 0);
+		return argc;
+	}
+C
+export ONE=1 EMPTY='' TWO='x=y  z'
+same 'a script' ./outer.sh 1 '2 3'
+expect_execs 'a script' 'args cat middle outer.sh sed sh'
+
+# The environment in its order, the loader's variables with it, and nothing of ours.
+same 'environment' env -i B=1 A=2 C=3 ./args
+same 'no environment' env -i ./args
+same 'environment of the loader' env -i B=1 LD_BIND_NOW=1 sh -c './args | sort'
+
+build starter -pthread <<-'C'
+	#define _GNU_SOURCE
+	#include <errno.h>
+	#include <fcntl.h>
+	#include <pthread.h>
+	#include <signal.h>
+	#include <stdio.h>
+	#include <stdlib.h>
+	#include <string.h>
+	#include <sys/wait.h>
+	#include <unistd.h>
+	static char *volatile wild = (char *)8;
+	static char *const args[] = { "zero", "one", NULL }, *const none[] = { NULL };
+	static void *run(void *path) { execv(path, args); return NULL; }
+	int main(int argc, char **argv)
+	{
+		pthread_t thread;
+		sigset_t set;
+		int fd = open("args", O_RDONLY | (strstr(argv[1], "cloexec") ? O_CLOEXEC : 0));
+		sigemptyset(&set);
+		sigaddset(&set, SIGUSR1);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		signal(SIGUSR2, SIG_IGN);
+		if (!strcmp(argv[1], "execve"))
+			execve("./args", args, none);
+		if (!strcmp(argv[1], "no-args"))
+			execve("./args", none, NULL);
+		if (!strcmp(argv[1], "fexecve") || !strcmp(argv[1], "fexecve-cloexec"))
+			fexecve(fd, args, none);
+		if (!strcmp(argv[1], "at"))
+			execveat(open(".", O_RDONLY | O_DIRECTORY), "args", args, none, 0);
+		if (!strcmp(argv[1], "thread")) {
+			pthread_create(&thread, NULL, run, "./args");
+			pause();
+		}
+		if (!strcmp(argv[1], "self") && argc == 2)
+			execl("/proc/self/exe", "self", "self", "again", NULL);
+		if (!strcmp(argv[1], "self"))
+			return 7;
+		if (!strcmp(argv[1], "fails")) {
+			char big[200000];
+			memset(big, 'x', sizeof(big));
+			big[sizeof(big) - 1] = 0;
+			printf("%d", execl("./nowhere", "x", NULL) + errno == ENOENT - 1);
+			printf("%d", execl(".", "x", NULL) + errno == EACCES - 1);
+			printf("%d", execl("./empty", "x", NULL) + errno == ENOEXEC - 1);
+			printf("%d", execl("./args", "x", big, NULL) + errno == E2BIG - 1);
+			printf("%d", execve(wild, args, none) + errno == EFAULT - 1);
+			printf("%d\n", execve("./args", (char **)wild, none) + errno == EFAULT - 1);
+		}
+		if (!strcmp(argv[1], "vfork")) {
+			int status;
+			for (int i = 0; i < 3; i++)
+				if (!vfork()) {
+					execv("./args", args);
+					_exit(9);
+				}
+			while (wait(&status) > 0)
+				printf("%x\n", status);
+		}
+		return 5;
+	}
+C
+for how in execve no-args fexecve fexecve-cloexec at thread self fails vfork; do
+	same "$how" ./starter $how
+done
+# A long list of arguments.
+seq 1 20000 >numbers
+same 'xargs' sh -c 'xargs ./args <numbers | md5sum; xargs -n 5000 echo <numbers | wc'
+
+# Real programs.
+for what in 'gzip:gzip -c -9 numbers | gzip -d | md5sum' 'xz:xz -c numbers | xz -d | md5sum' \
+	'python3:python3 -S -c "import subprocess; print(subprocess.run([\"./args\", \"x\"], capture_output=True).returncode)"' \
+	'sqlite3:echo "select sum(x) from (values (1), (2)) as t(x);" >q; sqlite3 :memory: 2>&1 <q' \
+	'make:printf "all: a b\n%%:\n\t@echo \$@ && sleep 0\n" | make -s -j2 -f - | sort'; do
+	command -v "${what%%:*}" >/dev/null && same "${what%%:*}" sh -c "${what#*:}"
+done
+
+# Every process and thread has one FORK (but the first) and one EXIT, and runs nothing outside of them.
+same 'a tree' sh -c 'for i in 1 2 3; do (sh -c "true; true" & wait); done'
+"$RETICLE" dump -i sim.data --json >tree.json
+python3 - <<'PY' || fail "a tree: records of tasks"
+import json
+born, gone = set(), set()
+for r in sorted(map(json.loads, open("tree.json")), key=lambda r: r.get("sample_id", r).get("time", 0)):
+    kind, task = r.get("kind"), (r.get("pid"), r.get("tid"))
+    if kind == "FORK":
+        assert task not in born and (r["ppid"], r["ptid"]) in born | {(1, 1)} - gone, r
+        born.add(task)
+    elif kind == "EXIT":
+        assert task in born | {(1, 1)} and task not in gone, r
+        gone.add(task)
+    elif kind in ("SAMPLE", "COMM", "MMAP2"):
+        assert task in born | {(1, 1)} and task not in gone, r
+assert len(born) >= 5 and gone == born | {(1, 1)}, (born, gone)
+PY
+
+# The same twice, byte by byte.
+"$RETICLE" record -q --pmu=sim -g -o one.data -- sh -c './args; ./args' >/dev/null
+"$RETICLE" record -q --pmu=sim -g -o two.data -- sh -c './args; ./args' >/dev/null
+"$RETICLE" dump -i one.data --json >one.json
+"$RETICLE" dump -i two.data --json >two.json
+cmp one.json two.json || fail "two recordings of the same differ"
