@@ -4,7 +4,7 @@
 #   make           install what the build needs if it is missing, build build/reticle
 #   make demo      record a bundled workload and show its report
 #   make check     all tests and checks
-#   make bench     speed and memory against perf, on a recording made in the run
+#   make bench     speed and memory against perf, on a recording made in the run; cost and exactness of the virtual PMU
 #   make install   install under PREFIX (default /usr/local)
 #   make format    clang-format all sources
 BUILD ?= build
@@ -28,6 +28,7 @@ check:
 bench: all
 	@scripts/bootstrap bench
 	@bench/run --reticle $(BUILD)/reticle --demo $(BUILD)/bench/demo
+	@bench/vpmu --reticle $(BUILD)/reticle
 
 install: all
 	@meson setup --reconfigure --prefix=$(PREFIX) $(BUILD) >/dev/null

@@ -129,7 +129,8 @@ static void thread_ends(struct adding *a, const struct vpmu_truth *r)
 	struct truth_thread *th = &a->u->threads.v[thread_of(a, r)];
 	struct thread_view view;
 
-	procs_thread_at(a->u->s->procs, r->pid, r->tid, r->time, &view);
+	/* At its end the thread may have its next program's name already. */
+	procs_thread_at(a->u->s->procs, r->pid, r->tid, r->time > th->begun ? r->time - 1 : th->begun, &view);
 	th->comm = view.comm;
 	th->ended = true;
 	add(th->counts, r->counts);
