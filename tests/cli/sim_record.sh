@@ -8,7 +8,8 @@
 need_sim
 need_program cc
 build_busy
-R=("$RETICLE" record -q --pmu=sim)
+E=("$RETICLE" record -q --pmu=sim)
+R=("${E[@]}" -e cycles:u)
 samples() {
 	count "$1" SAMPLE
 }
@@ -43,12 +44,12 @@ grep -q 'busy is done' err || fail "-o -: the program's output is not on standar
 cmp p b || fail "-o -: other samples"
 
 # What is sampled.
-"${R[@]}" -c 100000 -e instructions:u -o i.data -- ./busy 5 >/dev/null
+"${E[@]}" -c 100000 -e instructions:u -o i.data -- ./busy 5 >/dev/null
 n=$("$RETICLE" stat --pmu=sim -j -e instructions:u -- ./busy 5 2>&1 >/dev/null | sed -n 's/.*"value":\([0-9]*\).*/\1/p')
 [ "$(samples i.data)" = $((n / 100000)) ] || fail "-c 100000: $(samples i.data) samples of $n instructions"
-"${R[@]}" -e '{cycles,instructions,branch-misses}:S' -c 50000 -o group.data -- ./busy 5 >/dev/null || fail "group"
+"${E[@]}" -e '{cycles,instructions,branch-misses}:S' -c 50000 -o group.data -- ./busy 5 >/dev/null || fail "group"
 "$RETICLE" dump -i group.data --type SAMPLE | head -1 | grep -q 'read' || fail "group: no values are read"
-"${R[@]}" -e cycles/period=90000,alt-period=1000,burst=3/ -o alt.data -- ./busy 5 >/dev/null || fail "alt-period"
+"${E[@]}" -e cycles/period=90000,alt-period=1000,burst=3/ -o alt.data -- ./busy 5 >/dev/null || fail "alt-period"
 [ "$("$RETICLE" script -i alt.data -F period | tail -n +5 | sort -n | uniq -c | wc -l)" -ge 2 ] || fail "alt-period: one period"
 "${R[@]}" -n -o n.data -- ./busy 5 >/dev/null
 [ "$(samples n.data)" = 0 ] || fail "-n: $(samples n.data) samples"
@@ -56,7 +57,7 @@ n=$("$RETICLE" stat --pmu=sim -j -e instructions:u -- ./busy 5 2>&1 >/dev/null |
 [ "$(samples d.data)" -lt "$(samples a.data)" ] || fail "-D 1: as many samples as without"
 "${R[@]}" -F 20000 --max-size=8K -o max.data -- ./busy 400 >/dev/null 2>&1 || fail "--max-size: status $?"
 [ "$(stat -c %s max.data)" -lt 2000000 ] || fail "--max-size: $(stat -c %s max.data) bytes"
-"$RETICLE" record --pmu=sim -c 500 --switch-output=500K -o sw.data -- ./busy 100 >/dev/null 2>err || fail "--switch-output: $(cat err)"
+"${R[@]}" -c 500 --switch-output=500K -o sw.data -- ./busy 100 >/dev/null 2>err || fail "--switch-output: $(cat err)"
 set -- sw.data.*
 [ $# -ge 2 ] || fail "--switch-output: $# files"
 for f; do
@@ -78,7 +79,6 @@ refused 'records a command, not the machine' -a -- touch ran
 refused 'name a command' -p 1
 refused 'needs a command'
 refused 'no branch records' -b -- touch ran
-refused 'a clock of its own' -k mono -- touch ran
 refused "no event 'page-faults'" -e page-faults -- touch ran
 refused 'user code only' -e cycles:k -- touch ran
 refused "unknown event 'cycels'" -e cycels -- touch ran
