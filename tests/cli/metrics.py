@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Function metrics: the same numbers in text, CSV and JSON; what is refused; and, with the virtual PMU, sums of windows that are
+those of its own account of each window, to the last count."""
+import collections
+import csv
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+reticle, source = os.environ["RETICLE"], pathlib.Path(os.environ["SRCDIR"])
+build = pathlib.Path(reticle).parent
+subprocess.run([build / "tests/recipe/recipe", source / "tests/recipe/windows.recipe", "w.data"], check=True)
+
+
+def run(*args, status=0):
+    p = subprocess.run([reticle, *args], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
+    if p.returncode != status:
+        sys.exit(f"{args}: exit status {p.returncode}, not {status}: {p.stderr}")
+    return p.stderr if status else p.stdout
+
+
+def check(what, true):
+    if not true:
+        sys.exit(what)
+
+
+# The recipe says what was counted.
+event = json.loads(run("report", "-i", "w.data", "--json", "-g"))["events"]
+check("one table for the group", len(event) == 1)
+event = event[0]
+rows = {r["symbol"]: r for r in event["rows"]}
+a, b = rows["bpf_prog_a"], rows["bpf_prog_b"]
+check("sums of a", list(a["sums"].values()) == [20, 20, 1])
+check("sums of b", list(b["sums"].values()) == [20, 40, 0])
+check("counts of b", [b["windows"][k] for k in ("short", "kept", "discarded")] == [5, 2, 1])
+check("reasons", b["windows"]["excluded"]["throttled"] == 1 and b["windows"]["excluded"]["lost"] == 1
+      and a["windows"]["excluded"]["multiplexed"] == 1 and a["windows"]["excluded"]["other_thread"] == 1
+      and a["windows"]["excluded"]["first"] == 1)
+cpi = a["metrics"]["CPI"]
+check("ratio", cpi["value"] == 1 and cpi["numerator"] == 20 and cpi["denominator"] == 20)
+check("interval", abs(cpi["high"] - 1 - 12.7062 * cpi["variance"] ** 0.5) < 1e-6 and cpi["variance"] == 0.25)
+check("paths add up", sum(p["windows"]["kept"] for p in a["paths"]) == a["windows"]["kept"])
+check("the whole", list(event["sums"].values()) == [40, 60, 1])
+
+# CSV has what JSON has.
+for row in csv.DictReader(io.StringIO(run("report", "-i", "w.data", "--csv"))):
+    for name, metric in rows[row["symbol"]]["metrics"].items():
+        for part, key in ("", "value"), ("_low", "low"), ("_variance", "variance"), ("_numerator", "numerator"), \
+                         ("_denominator", "denominator"):
+            text = row[name + part]
+            check(f"{name}{part}: {text} is not {metric[key]}",
+                  metric[key] is None if text == "" else float(text) == metric[key])
+
+# Without metrics each member has its table, as in perf.
+plain = json.loads(run("report", "-i", "w.data", "--json", "--no-metrics"))["events"]
+check("three tables", [e["name"] for e in plain][1:] == ["instructions", "branch-misses"])
+check("no metrics", "group" not in plain[0] and "metrics" not in plain[0]["rows"][0])
+check("same weights", plain[0]["weight"] == event["weight"])
+
+for args, said in (
+        (["--metrics", "nothing"], "not one of basic"),
+        (["--metric", "x=cycles/nothing"], "no event of the group"),
+        (["--metric", "x=cycles/"], "not understood"),
+        (["--metric", "x"], "not NAME=FORMULA"),
+        (["--columns", "DTLB%"], "no metric 'DTLB%'"),
+        (["--sort", "DTLB%"], "no metric 'DTLB%'"),
+        (["--attribution", "guess"], "not one of discard"),
+        (["--address-range", "5-4"], "not START-END"),
+        (["--source-line", "a.c"], "not FILE:LINE")):
+    check(f"{args} says so", said in run("report", "-i", "w.data", *args, status=2))
+subprocess.run([build / "tests/recipe/recipe", source / "tests/recipe/report-views.recipe", "n.data"], check=True)
+check("no windows", "no windows" in run("report", "-i", "n.data", "--metrics", "basic", status=2))
+
+# The virtual PMU accounts for each window: what began and ended in one function must be what the row has.
+turns = build / "bench/turns"
+record = [reticle, "record", "--pmu=sim", "--truth", "truth.json", "-o", "t.data", "-e",
+          "{cycles/period=4970,alt-period=300,burst=2/,instructions,branch-misses}:uS", "--", turns, "40000"]
+if not turns.exists() or subprocess.run(record, capture_output=True).returncode:
+    print("the virtual PMU cannot record here: only recipes were read")
+    sys.exit(0)
+sums = collections.defaultdict(collections.Counter)
+for window in json.load(open("truth.json"))["windows"]:
+    counts, begin, end = window["counts"], window["start"], window["end"]
+    if counts.get("cycles", 0) > 2500:
+        continue
+    here = sums[end["dso"], end["symbol"]]
+    here["short"] += 1
+    if (begin["dso"], begin["symbol"]) == (end["dso"], end["symbol"]):
+        here["kept"] += 1
+        here.update({k: counts.get(k, 0) for k in ("cycles", "instructions", "branch-misses")})
+table = json.loads(run("report", "-i", "t.data", "--json", "--sort", "symbol"))["events"][0]["rows"]
+checked = 0
+for row in table:
+    if row["symbol"] not in ("guesses", "divides", "adds"):
+        continue
+    here = next(v for (dso, symbol), v in sums.items() if symbol == row["symbol"])
+    check(f"{row['symbol']}: {row['windows']}, {row['sums']} is not {here}",
+          [row["windows"]["short"], row["windows"]["kept"], *row["sums"].values()] ==
+          [here[k] for k in ("short", "kept", "cycles", "instructions", "branch-misses")])
+    checked += here["kept"] > 100
+check(f"{checked} functions with enough windows", checked == 3)
