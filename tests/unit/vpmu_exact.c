@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plugin's exact counts (vpmu/truth.c), over a thread and a call stack of a few lines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/vec.h"
+#include "codec/vpmu_truth.h"
+#include "vpmu/truth.h"
+
+#define MAIN 0x1000
+#define CALLEE 0x2000
+#define STUB 0x3000
+#define BEHIND_STUB 0x900000
+
+struct rig {
+	struct vpmu_control control;
+	struct vprocess process;
+	struct vthread t;
+	u64 clock;
+	u32 marks[8], depth; /* of the frames */
+	VEC(struct vpmu_truth) told;
+};
+
+static struct rig *rig_of(const struct vthread *t)
+{
+	return (struct rig *)((u8 *)t - offsetof(struct rig, t));
+}
+
+/* What truth.c asks of others. */
+u32 callstack_mark(const struct vthread *t)
+{
+	const struct rig *r = rig_of(t);
+
+	return r->depth ? r->marks[r->depth - 1] : ID_NONE;
+}
+void callstack_set_mark(struct vthread *t, u32 mark)
+{
+	struct rig *r = rig_of(t);
+
+	if (r->depth)
+		r->marks[r->depth - 1] = mark;
+}
+u64 tasks_time(const struct vthread *t)
+{
+	return rig_of(t)->clock;
+}
+void channel_put(struct vthread *t, const struct bytes *record)
+{
+	struct vpmu_truth told;
+
+	assert_int_equal(vpmu_truth_decode(cursor_over(record->p, record->len, false), &told), 0);
+	vec_push(&rig_of(t)->told, told);
+}
+
+static struct rig *rig_new(void)
+{
+	struct rig *r = mem_zalloc(sizeof(*r));
+
+	r->control.options.truth = true;
+	r->control.nr_events = 1;
+	r->process.control = &r->control;
+	r->t.process = &r->process;
+	r->t.pid = 5;
+	r->t.tid = 6;
+	r->clock = 100;
+	truth_start(&r->t);
+	return r;
+}
+
+static void rig_free(struct rig *r)
+{
+	assert_null(r->t.truth);
+	vec_free(&r->told);
+	free(r);
+}
+
+/* A block of two operations. */
+static struct block *block_new(u32 id, u64 pc)
+{
+	struct block *b = mem_zalloc(sizeof(*b) + 2 * sizeof(struct op));
+
+	b->id = id;
+	b->nr = 2;
+	b->pc = pc;
+	b->ops[0].pc = pc;
+	b->ops[1].pc = pc + 4;
+	return b;
+}
+
+/* Runs it: one instruction each; the second one takes `slots`. */
+static void run(struct rig *r, const struct block *b, u64 slots)
+{
+	for (u32 i = 0; i < 2; i++) {
+		r->t.counts[VC_INSTRUCTIONS]++;
+		r->t.counts[VC_SLOTS] += i ? slots : 1;
+		r->t.counts[VC_CYCLES] = r->t.counts[VC_SLOTS] / 4;
+		truth_op(&r->t, b, i);
+	}
+}
+
+static void call(struct rig *r, u64 from, u64 to)
+{
+	r->marks[r->depth++] = 0;
+	truth_transfer(&r->t, &(struct frame_event){ .from = from, .to = to }, false);
+}
+
+static void give_back(struct rig *r, u64 from, u64 to)
+{
+	r->depth--;
+	truth_transfer(&r->t, &(struct frame_event){ .from = from, .to = to }, false);
+}
+
+static const struct vpmu_truth *find(const struct rig *r, u32 type, u64 pc)
+{
+	for (size_t i = 0; i < r->told.n; i++)
+		if (r->told.v[i].type == type && r->told.v[i].pc == pc)
+			return &r->told.v[i];
+	return NULL;
+}
+
+/* The sums of a kind of records are what the thread counted. */
+static void check_sum(const struct rig *r, u32 type)
+{
+	for (u32 c = 0; c < NR_VPMU_COUNTS; c++) {
+		u64 sum = 0;
+
+		for (size_t i = 0; i < r->told.n; i++)
+			sum += r->told.v[i].type == type ? r->told.v[i].counts[c] : 0;
+		assert_int_equal(sum, r->t.counts[c]);
+	}
+}
+
+static void test_sums(void **state)
+{
+	struct block *a = block_new(3, MAIN), *b = block_new(1, CALLEE);
+	struct rig *r = rig_new();
+
+	(void)state;
+	run(r, a, 6);
+	call(r, MAIN + 4, CALLEE);
+	run(r, b, 2);
+	give_back(r, CALLEE + 4, MAIN + 8);
+	run(r, a, 1);
+	truth_end(&r->t);
+	assert_int_equal(r->told.v[0].type, VPMU_RECORD_TRUTH_BEGIN);
+	assert_int_equal(r->told.v[r->told.n - 1].type, VPMU_RECORD_TRUTH_END);
+	for (u32 type = VPMU_RECORD_TRUTH_PC; type <= VPMU_RECORD_TRUTH_NODE; type++)
+		check_sum(r, type);
+	check_sum(r, VPMU_RECORD_TRUTH_END);
+	assert_int_equal(find(r, VPMU_RECORD_TRUTH_PC, MAIN + 4)->counts[VC_SLOTS], 7);
+	assert_int_equal(find(r, VPMU_RECORD_TRUTH_PC, CALLEE)->counts[VC_INSTRUCTIONS], 1);
+	assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, MAIN)->counts[VC_INSTRUCTIONS], 4);
+	assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, MAIN)->parent, 0);
+	assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, CALLEE)->parent, find(r, VPMU_RECORD_TRUTH_NODE, MAIN)->node);
+	assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, CALLEE)->other_pc, MAIN + 4);
+	rig_free(r);
+	free(a);
+	free(b);
+}
+
+/* A stub jumps on: what it leads to has the same caller. A jump table within a function makes no node. */
+static void test_jumps(void **state)
+{
+	struct block *a = block_new(0, MAIN), *stub = block_new(1, STUB), *far = block_new(2, BEHIND_STUB),
+		     *label = block_new(3, BEHIND_STUB + 64);
+	struct rig *r = rig_new();
+	const struct vpmu_truth *n;
+
+	(void)state;
+	run(r, a, 1);
+	call(r, MAIN + 4, STUB);
+	run(r, stub, 1);
+	truth_transfer(&r->t, &(struct frame_event){ .from = STUB + 4, .to = BEHIND_STUB }, true);
+	run(r, far, 1);
+	truth_transfer(&r->t, &(struct frame_event){ .from = BEHIND_STUB + 40, .to = BEHIND_STUB + 64 }, true);
+	run(r, label, 1);
+	give_back(r, BEHIND_STUB + 68, MAIN + 8);
+	truth_end(&r->t);
+	check_sum(r, VPMU_RECORD_TRUTH_NODE);
+	n = find(r, VPMU_RECORD_TRUTH_NODE, BEHIND_STUB);
+	assert_int_equal(n->parent, find(r, VPMU_RECORD_TRUTH_NODE, MAIN)->node);
+	assert_int_equal(n->counts[VC_INSTRUCTIONS], 4);
+	assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, STUB)->counts[VC_INSTRUCTIONS], 2);
+	assert_null(find(r, VPMU_RECORD_TRUTH_NODE, BEHIND_STUB + 64));
+	rig_free(r);
+	free(a);
+	free(stub);
+	free(far);
+	free(label);
+}
+
+static void test_windows(void **state)
+{
+	struct block *a = block_new(0, MAIN), *b = block_new(1, CALLEE);
+	struct rig *r = rig_new();
+	const struct vpmu_event *e = &r->control.events[0];
+	const struct vpmu_truth *w;
+
+	(void)state;
+	run(r, a, 1);
+	truth_window(&r->t, e, 9, MAIN + 4);
+	assert_null(find(r, VPMU_RECORD_TRUTH_WINDOW, MAIN + 4));
+	for (u32 i = 0; i < 3; i++) {
+		r->t.counts[VC_CALLS]++;
+		call(r, MAIN + 4, CALLEE);
+		run(r, b, 2);
+		r->t.counts[VC_RETURNS]++;
+		give_back(r, CALLEE + 4, MAIN + 8);
+	}
+	truth_window(&r->t, e, 9, CALLEE);
+	w = find(r, VPMU_RECORD_TRUTH_WINDOW, MAIN + 4);
+	assert_int_equal(w->other_pc, CALLEE);
+	assert_int_equal(w->id, 9);
+	assert_int_equal(w->calls, 3);
+	assert_int_equal(w->returns, 3);
+	assert_int_equal(w->functions, 2);
+	assert_int_equal(w->counts[VC_INSTRUCTIONS], 6);
+	run(r, a, 1);
+	truth_window(&r->t, e, 9, MAIN);
+	assert_int_equal(find(r, VPMU_RECORD_TRUTH_WINDOW, CALLEE)->functions, 1);
+	truth_end(&r->t);
+	rig_free(r);
+	free(a);
+	free(b);
+}
+
+/* A child has its parent's frames and none of its counts. */
+static void test_fork(void **state)
+{
+	struct block *a = block_new(0, MAIN), *b = block_new(1, CALLEE);
+	struct rig *r = rig_new();
+
+	(void)state;
+	run(r, a, 1);
+	call(r, MAIN + 4, CALLEE);
+	run(r, b, 5);
+	memset(r->t.counts, 0, sizeof(r->t.counts));
+	r->clock = 200;
+	r->told.n = 0;
+	truth_start(&r->t);
+	run(r, b, 3);
+	truth_end(&r->t);
+	for (u32 type = VPMU_RECORD_TRUTH_PC; type <= VPMU_RECORD_TRUTH_NODE; type++)
+		check_sum(r, type);
+	assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, MAIN)->counts[VC_INSTRUCTIONS], 0);
+	assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, MAIN)->time, 200);
+	assert_null(find(r, VPMU_RECORD_TRUTH_PC, MAIN));
+	rig_free(r);
+	free(a);
+	free(b);
+}
+
+/* Not asked for: nothing happens, nothing is needed. */
+static void test_none(void **state)
+{
+	struct block *a = block_new(0, MAIN);
+	struct rig *r = mem_zalloc(sizeof(*r));
+
+	(void)state;
+	r->process.control = &r->control;
+	r->t.process = &r->process;
+	truth_start(&r->t);
+	assert_null(r->t.truth);
+	run(r, a, 1);
+	call(r, MAIN + 4, CALLEE);
+	truth_window(&r->t, &r->control.events[0], 1, MAIN);
+	truth_end(&r->t);
+	assert_int_equal(r->told.n, 0);
+	rig_free(r);
+	free(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sums), cmocka_unit_test(test_jumps), cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_fork), cmocka_unit_test(test_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
