@@ -234,7 +234,7 @@ static int note_fault(const struct metric_table *t, const char *text, const stru
 	return err;
 }
 
-static int add_own(struct metric_table *t, const char *text, const struct notify *to)
+static int add_own(struct metric_table *t, const char *text, bool lenient, const struct notify *to)
 {
 	const char *equals = strchr(text, '=');
 	struct expr_fault fault;
@@ -242,6 +242,8 @@ static int add_own(struct metric_table *t, const char *text, const struct notify
 	if (!equals || equals == text)
 		return notify_error(to, ERR_USAGE, "option --metric: '%s' is not NAME=FORMULA", text);
 	if (add_metric(t, text, (size_t)(equals - text), equals + 1, 3, &fault))
+		return 0;
+	if (fault.error == EXPR_UNKNOWN_NAME && lenient)
 		return 0;
 	if (fault.error)
 		return note_fault(t, equals + 1, &fault, to);
@@ -293,17 +295,20 @@ int metric_table_make(struct metric_table *t, const struct evlist *l, const stru
 	else
 		add_by_events(t);
 	for (u32 i = 0; i < o->own.n && !err; i++)
-		err = add_own(t, o->own.v[i], to);
+		err = add_own(t, o->own.v[i], o->lenient, to);
 	if (!o->columns.n)
 		all_columns(t);
 	for (u32 i = 0; i < o->columns.n && !err && t->nr_columns < ARRAY_LEN(t->columns); i++) {
 		u32 column = 0;
 
-		err = find_column(t, "--columns", o->columns.v[i], &column, to);
-		t->columns[t->nr_columns++] = (u8)column;
+		err = find_column(t, "--columns", o->columns.v[i], &column, o->lenient ? NULL : to);
+		if (!err)
+			t->columns[t->nr_columns++] = (u8)column;
+		else if (o->lenient)
+			err = 0;
 	}
-	if (!err && o->sort)
-		err = find_column(t, "--sort", o->sort, &t->sort, to);
+	if (!err && o->sort && find_column(t, "--sort", o->sort, &t->sort, o->lenient ? NULL : to))
+		err = o->lenient ? 0 : ERR_USAGE;
 	return err;
 }
 

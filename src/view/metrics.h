@@ -36,6 +36,7 @@ struct metrics_opts {
 	struct name_list sets;	  /* none: by what was recorded */
 	struct name_list own;	  /* "name=formula" */
 	struct name_list columns; /* none: all of the sets */
+	bool lenient;		  /* leave out what the group's events do not give; another group's may */
 	const char *sort;	  /* a metric, or a name of metric_counts; NULL: rows as they are */
 };
 

@@ -20,19 +20,54 @@ void report_default_columns(const struct profile *p, bool samples, bool period, 
 		o->columns[o->nr_columns++] = (u8)column_of_key(p->sort_order[i]);
 }
 
+/* Does some group give all of this? */
+static bool some_group_has(const struct profile *p, const struct metrics_opts *wanted, struct metric_table *t)
+{
+	for (size_t i = 0; i < p->events.n; i++)
+		if (p->events.v[i].windows && !metric_table_make(t, p->evlist, p->events.v[i].windows, wanted, NULL) &&
+		    t->nr_columns >= wanted->columns.n && (!wanted->sort || t->sort != ID_NONE))
+			return true;
+	return false;
+}
+
+/* What is wanted of metrics need not be had from each group, if each thing can be from one. */
+static bool groups_have_all(const struct profile *p, const struct metrics_opts *wanted)
+{
+	struct metric_table *t = mem_zalloc(sizeof(*t));
+	bool all = true;
+
+	for (u32 i = 0; i < wanted->own.n && all; i++)
+		all = some_group_has(p, &(struct metrics_opts){ .own = { wanted->own.v + i, 1 } }, t);
+	for (u32 i = 0; i < wanted->columns.n && all; i++) {
+		struct metrics_opts one = { .own = wanted->own, .columns = { wanted->columns.v + i, 1 } };
+
+		one.lenient = true;
+		all = some_group_has(p, &one, t);
+	}
+	if (wanted->sort && all) {
+		struct metrics_opts one = { .own = wanted->own, .sort = wanted->sort, .lenient = true };
+
+		all = some_group_has(p, &one, t);
+	}
+	free(t);
+	return all;
+}
+
 struct report_metrics *report_metrics_make(const struct profile *p, const struct report_opts *o,
 					   const struct notify *to, int *err)
 {
+	struct metrics_opts wanted = o->wanted;
 	struct report_metrics *m = NULL;
 
 	*err = 0;
+	wanted.lenient = groups_have_all(p, &o->wanted);
 	for (size_t i = 0; i < p->events.n && !*err; i++) {
 		const struct profile_event *e = &p->events.v[i];
 
 		if (!e->windows)
 			continue;
 		m = m ? m : mem_zalloc((p->events.n + 1) * sizeof(*m));
-		*err = metric_table_make(&m[i].table, p->evlist, e->windows, &o->wanted, to);
+		*err = metric_table_make(&m[i].table, p->evlist, e->windows, &wanted, to);
 		if (!*err)
 			m[i].order = metric_order(&m[i].table, (u32)e->rows.n);
 	}

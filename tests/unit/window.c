@@ -270,6 +270,44 @@ static void short_windows_are_seen(void **state)
 	drop(freq);
 }
 
+/* Two leaders of one period in one group: each reads both, and either's sample ends a window. */
+static void twins_are_known(void **state)
+{
+	struct fixture *f = make("cycles", 1000, 0);
+	struct sample s = { .has = GROUP_SAMPLE, .pid = 1, .tid = 7 };
+	struct attr twin = f->l.events.v[0].attr;
+	struct window w = { 0 };
+	u32 second;
+
+	(void)state;
+	second = evlist_add(&f->l, &twin, "cycles", NULL);
+	evlist_add_id(&f->l, second, 3);
+	for (u64 round = 0; round < 2; round++) {
+		for (u64 i = 1; i < 50; i++)
+			for (u64 late = 0; late < 2; late++) {
+				u64 cycles = 1000 * i + 30 * late;
+
+				memcpy(f->words, (u64[]){ cycles, 1, i, 2, cycles - 30, 3 }, 48);
+				s.read = (struct read_values){ .nr = 3,
+							       .stride = 2,
+							       .raw = { (const u8 *)f->words, 6, false },
+							       .has_id = true,
+							       .id_at = 1 };
+				assert_true(windows_take(&f->w, &f->l, late ? second : 0, &s, &w));
+			}
+		if (!round)
+			windows_settle(&f->w, &f->l);
+	}
+	assert_int_equal(f->w.groups.n, 1);
+	assert_int_equal(f->w.groups.v[0].mode, WINDOWS_TWIN);
+	assert_int_equal(f->w.groups.v[0].leader, 0);
+	assert_int_equal(f->w.groups.v[0].nr_short, 49);
+	assert_int_equal(f->w.groups.v[0].sum_short, 49 * 30);
+	assert_int_equal(f->w.groups.v[0].nr_long, 48);
+	assert_true(w.is_short);
+	drop(f);
+}
+
 static void bursts_begin_after_a_pause(void **state)
 {
 	struct fixture *f = make("cpu-clock/period=10,alt-period=10,burst=4/u", 10, 0);
@@ -330,12 +368,13 @@ static void strange_reads_have_no_windows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(differences_are_counts),      cmocka_unit_test(counters_of_two_cpus_are_apart),
-		cmocka_unit_test(other_threads_of_a_cpu),      cmocka_unit_test(inherited_counters_are_each_threads),
-		cmocka_unit_test(inherited_counters_of_a_cpu), cmocka_unit_test(throttling_ends_a_window),
-		cmocka_unit_test(losses_are_of_a_cpu),	       cmocka_unit_test(multiplexed_and_backwards),
-		cmocka_unit_test(short_windows_are_seen),      cmocka_unit_test(bursts_begin_after_a_pause),
-		cmocka_unit_test(terms_of_a_schedule),	       cmocka_unit_test(strange_reads_have_no_windows),
+		cmocka_unit_test(differences_are_counts),	 cmocka_unit_test(counters_of_two_cpus_are_apart),
+		cmocka_unit_test(other_threads_of_a_cpu),	 cmocka_unit_test(inherited_counters_are_each_threads),
+		cmocka_unit_test(inherited_counters_of_a_cpu),	 cmocka_unit_test(throttling_ends_a_window),
+		cmocka_unit_test(losses_are_of_a_cpu),		 cmocka_unit_test(multiplexed_and_backwards),
+		cmocka_unit_test(short_windows_are_seen),	 cmocka_unit_test(twins_are_known),
+		cmocka_unit_test(bursts_begin_after_a_pause),	 cmocka_unit_test(terms_of_a_schedule),
+		cmocka_unit_test(strange_reads_have_no_windows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
