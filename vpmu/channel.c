@@ -55,6 +55,21 @@ static bool recorder_lives(struct vpmu_control *control)
 	return pid > 0 && (!kill(pid, 0) || errno == EPERM);
 }
 
+bool channel_scarce(const struct vpmu_control *control)
+{
+	u32 taken = 0;
+
+	for (u32 i = 0; i < control->nr_chunks; i++)
+		taken += atomic_load_explicit(&control->chunks[i].state, memory_order_relaxed) != VPMU_CHUNK_FREE;
+	return taken > control->nr_chunks / 2;
+}
+
+void channel_idle(struct vthread *t)
+{
+	if (t->scarce && !t->totals)
+		channel_close(t);
+}
+
 /* Each search begins at another place, so that threads do not queue up for the same chunk. */
 static s32 take_free(struct vpmu_control *control, s32 real_pid, u64 turn)
 {
@@ -78,6 +93,7 @@ static bool channel_open(struct vthread *t)
 	struct vpmu_control *control = t->process->control;
 	u64 turn = next_turn(control);
 
+	t->scarce = channel_scarce(control);
 	for (;;) {
 		t->chunk = take_free(control, t->process->real_pid, turn);
 		if (t->chunk >= 0)

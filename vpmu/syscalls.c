@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 
 #include "vpmu/callstack.h"
+#include "vpmu/channel.h"
 #include "vpmu/tasks_impl.h"
 
 enum call {
@@ -72,6 +73,7 @@ void tasks_syscall(struct vthread *t, s64 num, const u64 args[6])
 	default:
 		break;
 	}
+	channel_idle(t);
 	errno = kept;
 }
 

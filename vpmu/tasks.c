@@ -147,8 +147,10 @@ static void put_totals(struct vthread *t, const struct vthread *of)
 /* Totals are all that is wanted: they are there from the start, and grow, for a thread that is killed says no last word. */
 static void begin_totals(struct vthread *t)
 {
+	const struct vpmu_control *control = t->process->control;
+
 	t->totals = NULL;
-	if (t->process->control->options.totals_only)
+	if (control->options.totals_only && !channel_scarce(control))
 		put_totals(t, t);
 }
 

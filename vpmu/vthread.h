@@ -75,8 +75,9 @@ struct vthread {
 	bool leaves;	/* its time there is over: it gives it up at the next block */
 	bool execs;	/* it is in an execve, and what was counted before it has been told */
 	/* channel.c */
-	u8 *totals; /* its TOTALS record in the chunk, where those are all that is wanted (totals_only); or NULL */
-	s32 chunk;  /* index of the one that it writes, or -1 */
+	u8 *totals;  /* its TOTALS record in the chunk, where those are all that is wanted (totals_only); or NULL */
+	bool scarce; /* few chunks were left when it took its own */
+	s32 chunk;   /* index of the one that it writes, or -1 */
 	struct bytes record; /* the one that is being built */
 };
 

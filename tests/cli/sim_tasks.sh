@@ -171,6 +171,69 @@ for r in sorted(map(json.loads, open("tree.json")), key=lambda r: r.get("sample_
 assert len(born) >= 5 and gone == born | {(1, 1)}, (born, gone)
 PY
 
+# More threads than there are chunks to write into, all of them idle at once.
+build idle -pthread <<-'C'
+	#include <pthread.h>
+	#include <stdio.h>
+	static pthread_barrier_t all;
+	static void *idle(void *arg) { pthread_barrier_wait(&all); pthread_barrier_wait(&all); return arg; }
+	int main(void)
+	{
+		pthread_t threads[300];
+		pthread_attr_t attr;
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, 65536);
+		pthread_barrier_init(&all, NULL, 301);
+		for (int i = 0; i < 300; i++)
+			if (pthread_create(&threads[i], &attr, idle, NULL))
+				return 9;
+		pthread_barrier_wait(&all);
+		pthread_barrier_wait(&all);
+		for (int i = 0; i < 300; i++)
+			pthread_join(threads[i], NULL);
+		return puts("all") < 0;
+	}
+C
+same 'idle threads' timeout 60 ./idle
+[ "$(count sim.data EXIT)" = 302 ] || fail "idle threads: $(count sim.data EXIT) ends"
+
+# Virtual CPUs: threads and processes take turns, each CPU counts on, and its time does not go back.
+build turns -pthread <<-'C'
+	#include <pthread.h>
+	#include <sys/wait.h>
+	#include <unistd.h>
+	static void *run(void *arg) { for (volatile int i = 0; i < 300000; i++) ; return arg; }
+	int main(void)
+	{
+		pthread_t threads[2];
+		if (!fork())
+			return run(NULL) != NULL;
+		for (int i = 0; i < 2; i++)
+			pthread_create(&threads[i], NULL, run, NULL);
+		for (int i = 0; i < 2; i++)
+			pthread_join(threads[i], NULL);
+		return wait(NULL) < 0;
+	}
+C
+for cpus in 1 2; do
+	timeout 60 "$RETICLE" record -q --pmu=sim,cpus=$cpus,quantum=50000 -e cycles -c 10000 -o turns.data -- ./turns ||
+		fail "$cpus CPUs: status $?"
+	"$RETICLE" dump -i turns.data --json --type SAMPLE >turns.json
+	python3 - $cpus <<'PY' || fail "$cpus CPUs"
+import json, sys
+cpus, lines = int(sys.argv[1]), [json.loads(line) for line in open("turns.json")]
+assert {s["cpu"] for s in lines} == set(range(cpus)), {s["cpu"] for s in lines}
+for cpu in range(cpus):
+    here = sorted((s for s in lines if s["cpu"] == cpu), key=lambda s: s["time"])
+    turns = sum(a["tid"] != b["tid"] for a, b in zip(here, here[1:]))
+    # At 3 GHz a period takes 3333 ns of a CPU; a long operation may end the one before late.
+    gaps = [b["time"] - a["time"] for a, b in zip(here, here[1:])]
+    assert min(gaps) >= 2500, (cpu, min(gaps))
+    assert turns >= 2, (cpu, turns)
+assert len({s["tid"] for s in lines}) == 4 and len({s["pid"] for s in lines}) == 2
+PY
+done
+
 # The same twice, byte by byte.
 "$RETICLE" record -q --pmu=sim -g -o one.data -- sh -c './args; ./args' >/dev/null
 "$RETICLE" record -q --pmu=sim -g -o two.data -- sh -c './args; ./args' >/dev/null

@@ -260,6 +260,27 @@ static void test_done(void **state)
 	bytes_free(&t.record);
 }
 
+static void test_scarce(void **state)
+{
+	struct fixture *f = *state;
+	struct vprocess p = { .control = f->control, .real_pid = getpid() };
+	struct vthread t[CHUNKS] = { 0 };
+
+	for (u32 i = 0; i < CHUNKS; i++) {
+		struct writer w = { &p, 0, 0, 0 };
+
+		t[i] = (struct vthread){ .process = &p, .chunk = -1 };
+		f->next[0][0] = 0;
+		write_record(&t[i], &w, 0);
+		channel_idle(&t[i]);
+		/* The first five keep theirs, the others do not; and those are taken before the next comes. */
+		assert_int_equal(t[i].chunk >= 0, i <= CHUNKS / 2);
+		assert_int_equal(take_one(f, false), i > CHUNKS / 2);
+	}
+	for (u32 i = 0; i < CHUNKS; i++)
+		bytes_free(&t[i].record);
+}
+
 static void test_adopt(void **state)
 {
 	struct fixture *f = *state;
@@ -287,6 +308,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_killed_at_any_moment, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_recorder, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_done, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_scarce, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_adopt, setup, teardown),
 	};
 
