@@ -9,11 +9,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,12 +79,28 @@ static int find_parts(struct sim *s)
 	return err;
 }
 
+/*
+ * The program maps the memory through /proc/PID/fd, which the kernel allows to those who have all our capabilities. A
+ * recorder that was given some by its file (setcap) needs none of them here.
+ */
+static void be_readable(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (!geteuid())
+		return;
+	syscall(SYS_capset, &head, none);
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
 static int make_memory(struct sim *s)
 {
 	u64 head = (sizeof(struct vpmu_control) + PAGE - 1) & ~(u64)(PAGE - 1);
 	u64 cpus = head + (u64)VPMU_CHUNKS * VPMU_CHUNK_SIZE, size = cpus + s->opts.v.cpus * sizeof(struct vpmu_cpu);
 	void *p;
 
+	be_readable();
 	s->fd = memfd_create("reticle-vpmu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (s->fd < 0 || ftruncate(s->fd, (off_t)size))
 		return notify_error(s->notify, ERR_IO, "cannot make shared memory: %s", strerror(errno));

@@ -103,6 +103,21 @@ rm -f late
 enough outlived.data outlived 5
 await test -s late || fail "outlived: the child did not go on"
 
+# A recorder with capabilities of its own, run by a user who has none.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && command -v setcap >/dev/null; then
+	chmod 755 .
+	mkdir caps
+	cp "$RETICLE" caps/reticle
+	chmod 777 caps
+	nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	if setcap cap_perfmon,cap_sys_ptrace+ep caps/reticle 2>err && "${nobody[@]}" test -w "$PWD/caps" &&
+		"${nobody[@]}" test -r "${RETICLE_VPMU:-/}"; then
+		"${nobody[@]}" ./caps/reticle record -q --pmu=sim -o caps/data -- ./busy 1 4 >out 2>err
+		[ $? = 4 ] || fail "with capabilities: $(cat err)"
+		enough caps/data "with capabilities" 1
+	fi
+fi
+
 # What cannot be run, as natively.
 "${R[@]}" -o no.data -- ./no-such-command 2>err
 [ $? = 127 ] || fail "no such command: not 127"
