@@ -432,9 +432,10 @@ const char *metric_column_name(const struct metric_table *t, u32 column)
 struct sorted_row {
 	double value;
 	u32 row;
+	bool few; /* of a ratio: what it rests on is too little to rank it */
 };
 
-/* Largest first, rows without a value last. */
+/* Largest first; then ratios of few windows, and last rows without a value. */
 static int by_value(const void *va, const void *vb)
 {
 	const struct sorted_row *a = va, *b = vb;
@@ -442,6 +443,8 @@ static int by_value(const void *va, const void *vb)
 
 	if (x || y)
 		return x != y ? (x ? 1 : -1) : a->row < b->row ? -1 : 1;
+	if (a->few != b->few)
+		return a->few ? 1 : -1;
 	if (a->value != b->value)
 		return a->value < b->value ? 1 : -1;
 	return a->row < b->row ? -1 : a->row > b->row;
@@ -452,10 +455,15 @@ u32 *metric_order(const struct metric_table *t, u32 n)
 	struct sorted_row *rows = mem_realloc(NULL, n + 1ul, sizeof(*rows));
 	u32 *order = mem_realloc(NULL, n + 1ul, sizeof(*order));
 
-	for (u32 i = 0; i < n; i++)
-		rows[i] = (struct sorted_row){
-			t->sort == ID_NONE ? 0 : metric_column_value(t, t->sort, profile_window_row(t->windows, i)), i
-		};
+	for (u32 i = 0; i < n; i++) {
+		const double *block = profile_window_row(t->windows, i);
+
+		rows[i] = (struct sorted_row){ .row = i };
+		if (t->sort == ID_NONE)
+			continue;
+		rows[i].value = metric_column_value(t, t->sort, block);
+		rows[i].few = t->sort < METRICS_MAX && block[WINDOWS_KEPT] < METRIC_FEW_WINDOWS;
+	}
 	if (n && t->sort != ID_NONE)
 		qsort(rows, n, sizeof(*rows), by_value);
 	for (u32 i = 0; i < n; i++)
