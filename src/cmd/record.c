@@ -48,6 +48,46 @@ static void print_end(const struct record_result *r, bool simulated)
 		(unsigned long long)r->lost, (unsigned long long)r->throttled);
 }
 
+static const char *plural(u32 n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* What came of the windows that were asked for: for the user to judge. */
+static void print_windows(const struct window_summary *w)
+{
+	const char *unit = w->clock ? " ns" : "";
+
+	if (w->how == WINDOW_AUTO)
+		return;
+	fprintf(stderr, "[ reticle record: %s windows of %llu%s: %llu on %u %s%s", window_how_names[w->how],
+		(unsigned long long)w->asked, unit, (unsigned long long)w->windows, w->places,
+		w->cpus ? "CPU" : "thread", plural(w->places));
+	if (w->windows)
+		fprintf(stderr, ", half of them up to %llu%s long (5%%: %llu, 95%%: %llu)",
+			(unsigned long long)w->median, unit, (unsigned long long)w->low, (unsigned long long)w->high);
+	if (w->rearmed)
+		fprintf(stderr, ", armed anew %u time%s", w->rearmed, plural(w->rearmed));
+	fprintf(stderr, " ]\n");
+}
+
+static void advise_windows(const struct window_summary *w, const struct notify *to)
+{
+	if (w->how == WINDOW_AUTO)
+		return;
+	if (!w->windows && !w->unarmed)
+		notify_warn(to, "there were no windows: it ran too short, or its counters never got onto the hardware");
+	if (w->unarmed)
+		notify_warn(to, "%u of %u threads never had windows: they ran too little at a time", w->unarmed,
+			    w->places);
+	if (w->missed)
+		notify_warn(to,
+			    "%u thread%s had ended before %s counters, and %s not in the recording (--no-window leaves "
+			    "that to the kernel)",
+			    w->missed, plural(w->missed), w->missed == 1 ? "it had" : "they had",
+			    w->missed == 1 ? "is" : "are");
+}
+
 static void print_simulated(const struct record_result *r, const struct notify *to)
 {
 	if (r->never_simulated)
@@ -70,6 +110,7 @@ static void print_advice(const struct record_result *r, bool simulated, const st
 		print_simulated(r, to);
 		return;
 	}
+	advise_windows(&r->windows, to);
 	if (r->lost)
 		notify_warn(to, "%llu records were lost: the rings were full (larger -m, or lower -F)",
 			    (unsigned long long)r->lost);
@@ -161,6 +202,7 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 		err = recorder_run(&c.o, &specs, &tell, c.dry_run, &result, to);
 	if (!c.o.quiet && (result.path || (!err && !c.dry_run))) {
 		print_end(&result, c.o.sim.on);
+		print_windows(&result.windows);
 		print_advice(&result, c.o.sim.on, to);
 	}
 	if (truth && !err)

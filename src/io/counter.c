@@ -248,7 +248,7 @@ static int start(struct run *c)
 	err = workload_prepare(&c->workload, &command, c->notify);
 	if (!err && !c->sim)
 		open_events(c);
-	return err ? err : workload_start(&c->workload, c->o->command[0], c->notify);
+	return err ? err : workload_start(&c->workload, NULL, c->o->command[0], c->notify);
 }
 
 static int run_once(struct run *c)

@@ -192,6 +192,12 @@ static void configure_event(struct open_event *e, const struct config *c)
 		e->attr.flags |= ATTR_EXCLUSIVE;
 }
 
+/* Twins and bursts are let loose by the recorder. */
+static bool starts_by_hand(const struct open_event *e, const struct config *c)
+{
+	return e->spec->windowed && (c->o->windows == WINDOW_TWIN || c->o->windows == WINDOW_REFRESH);
+}
+
 /* Leaders start disabled; their members follow them. */
 static void set_start(struct event_set *set, const struct config *c)
 {
@@ -201,6 +207,8 @@ static void set_start(struct event_set *set, const struct config *c)
 		if (e->leader != i || !e->spec)
 			continue;
 		e->attr.flags |= ATTR_DISABLED;
+		if (starts_by_hand(e, c))
+			continue;
 		if (c->command_is_target && !c->o->delay_ms)
 			e->attr.flags |= ATTR_ENABLE_ON_EXEC;
 	}
@@ -217,13 +225,19 @@ static void configure_group_reads(struct event_set *set, const struct config *c)
 		if (!e->spec || !leader->spec->sample_read)
 			continue;
 		leader->attr.sample_type |= PERF_SAMPLE_READ;
+		/* Whether the counters were on the hardware all the time. */
+		if (leader->spec->windowed && c->o->windows > WINDOW_SIM)
+			e->attr.read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 		if (e == leader)
 			continue;
 		leader->attr.read_format |= PERF_FORMAT_GROUP;
 		leader->attr.flags &= ~no_inherit;
 		e->attr.read_format |= PERF_FORMAT_GROUP;
 		e->attr.flags &= ~(ATTR_FREQ | no_inherit);
-		e->attr.sample_period = 0;
+		if (e->spec->twin)
+			e->attr.flags |= ATTR_DISABLED;
+		else
+			e->attr.sample_period = 0;
 	}
 	/* Members deliver no samples of their own; equal fields let ID tell all of them apart. */
 	for (u32 i = 0; i < set->events.n; i++) {
@@ -250,7 +264,12 @@ static void add_tracking_event(struct event_set *set, const struct config *c)
 	set_callgraph(&e.attr, c->o, c->o->callgraph == CALLGRAPH_LBR ? CALLGRAPH_FP : c->o->callgraph);
 	if (!c->has_cpu && c->o->delay_ms)
 		e.attr.flags |= ATTR_DISABLED | ATTR_ENABLE_ON_EXEC;
-	e.everywhere = c->t->system_wide;
+	e.everywhere = c->t->system_wide || set->by_task;
+	if (set->by_task) {
+		/* It follows the tasks that come, each of which needs counters at once. */
+		e.attr.flags |= ATTR_INHERIT | ATTR_WATERMARK;
+		e.attr.wakeup_events = 1;
+	}
 	vec_push(&set->events, e);
 }
 
@@ -267,6 +286,14 @@ static void set_ids(struct event_set *set, const struct attr_opts *o)
 	how = same && !o->identifier ? PERF_SAMPLE_ID : PERF_SAMPLE_IDENTIFIER;
 	for (size_t i = 0; i < set->events.n; i++)
 		set->events.v[i].attr.sample_type |= how;
+}
+
+/* The schedule is in the attr by now, as far as one period can say it: that of a whole turn. */
+static void set_windows(struct open_event *e, enum window_how how)
+{
+	e->native = how == WINDOW_NATIVE;
+	if (how == WINDOW_REFRESH)
+		e->attr.sample_period = e->schedule.period_short;
 }
 
 static void add_spec(struct event_set *set, const struct event_spec *s, s32 cgroup, u32 leader)
@@ -332,6 +359,10 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 
 	set->system_wide = t->system_wide;
 	set->others = t->tasks_named;
+	set->by_task = o.windows > WINDOW_SIM && !t->system_wide;
+	set->follows = set->by_task && !o.no_inherit && !t->threads_named && !t->per_thread;
+	if (set->by_task)
+		o.no_inherit = true;
 	c.command_is_target = has_workload && !t->system_wide && !t->tasks_named;
 	o.addr |= o.callgraph == CALLGRAPH_DWARF; /* as perf: what unwinds from memory also follows data maps */
 	if (o.callgraph == CALLGRAPH_DWARF && !(o.user_regs | USER_REGS))
@@ -344,14 +375,16 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 		configure_event(&set->events.v[i], &c);
 	set_start(set, &c);
 	configure_group_reads(set, &c);
-	if (c.has_cpu || o.delay_ms)
+	if (c.has_cpu || o.delay_ms || set->follows)
 		add_tracking_event(set, &c);
-	set_tracking(&set->events.v[c.has_cpu || o.delay_ms ? set->events.n - 1 : 0], &c);
+	set_tracking(&set->events.v[c.has_cpu || o.delay_ms || set->follows ? set->events.n - 1 : 0], &c);
 	for (size_t i = 0; i < set->events.n && !err; i++) {
 		struct open_event *e = &set->events.v[i];
 
 		if (e->spec)
 			err = event_spec_schedule(e->spec, &e->attr, &e->schedule, to);
+		if (!err && e->spec && e->schedule.period_short)
+			set_windows(e, o.windows);
 	}
 	set_ids(set, &o);
 	for (size_t i = 0; i < set->events.n; i++)

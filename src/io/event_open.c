@@ -8,14 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/map.h"
 #include "io/event_retry.h"
 #include "io/event_set.h"
 #include "io/smallfile.h"
+#include "io/window_native.h"
 
 #define RING_BYTES (4u << 20)
+#define TASK_RING_BYTES (256u << 10)
 #define RINGS_TOTAL (256u << 20)
 #define GROUP_READ_MAX (16u << 10) /* the kernel lets no group grow beyond what this holds */
 #define LOCKED_NOTE                                                                                                    \
@@ -23,13 +26,18 @@
 	"kernel.perf_event_mlock_kb)"
 
 /* The CPUs that e is opened on: the target's, unless the PMU lives on some only, or e follows all. */
-static int event_cpus(const struct open_event *e, const struct target *t, struct cpulist *out, const struct notify *to)
+static int event_cpus(const struct open_event *e, const struct target *t, bool by_task, struct cpulist *out,
+		      const struct notify *to)
 {
 	struct cpulist pmu = { 0 };
 
 	out->v.n = 0;
 	if (e->everywhere)
 		return cpulist_online(out, to);
+	if (by_task) {
+		vec_push(&out->v, (u32)-1);
+		return 0;
+	}
 	if (e->spec && e->spec->cpus && t->system_wide)
 		cpulist_parse(&pmu, e->spec->cpus);
 	for (size_t i = 0; i < t->cpus.n; i++)
@@ -60,6 +68,8 @@ static int open_one(const struct event_set *set, u32 event, const struct target 
 	const struct open_event *e = &set->events.v[event];
 	int group = leader_fd(set, event, cpu, tid);
 
+	if (e->native)
+		return window_native_open(&e->attr, &e->schedule, tid, cpu, group);
 	if (e->cgroup >= 0)
 		return perf_open(&e->attr, t->cgroups.v[e->cgroup].fd, cpu, group, PERF_FLAG_PID_CGROUP);
 	return perf_open(&e->attr, tid, cpu, group, 0);
@@ -92,7 +102,7 @@ static int open_all(struct event_set *set, const struct target *t, const struct 
 	int err = 0, failed;
 
 	for (u32 i = 0; i < set->events.n && !err; i++) {
-		err = event_cpus(&set->events.v[i], t, &cpus, to);
+		err = event_cpus(&set->events.v[i], t, set->by_task, &cpus, to);
 		failed = err ? 0 : open_event(set, i, t, &cpus);
 		if (!failed)
 			continue;
@@ -126,10 +136,10 @@ static u32 modest_pages(void)
  * deep call chains overflowed 128 pages and not 512. So where locked memory is not limited, 4 MB per ring, less where
  * there are very many.
  */
-static u32 generous_pages(const struct target *t)
+static u32 generous_pages(const struct target *t, bool by_task)
 {
-	u64 bytes = RING_BYTES, page = (u64)sysconf(_SC_PAGESIZE);
-	size_t rings = t->per_thread ? t->tasks.n : t->cpus.n;
+	u64 bytes = by_task ? TASK_RING_BYTES : RING_BYTES, page = (u64)sysconf(_SC_PAGESIZE);
+	size_t rings = by_task ? t->tasks.n + t->cpus.n : t->per_thread ? t->tasks.n : t->cpus.n;
 	u64 share = RINGS_TOTAL / MAX(rings, (size_t)1);
 
 	while (bytes > share && bytes > page)
@@ -150,9 +160,9 @@ static int map_ring(struct event_set *set, struct opened *o)
 }
 
 /* A ring of its own for the first event of a place, that ring for the others. Negative errno. */
-static int attach(struct event_set *set, struct map *by_place, bool per_thread, struct opened *o)
+static int attach(struct event_set *set, struct map *by_place, struct opened *o)
 {
-	u64 place = per_thread ? (u64)(u32)o->task.tid : (u64)(u32)o->cpu;
+	u64 place = o->cpu < 0 ? 1ull << 32 | (u32)o->task.tid : (u64)o->cpu;
 	u32 known = map_get(by_place, place);
 	int failed = 0;
 
@@ -179,7 +189,7 @@ static void unmap_all(struct event_set *set)
 	vec_free(&set->rings);
 }
 
-static int map_all(struct event_set *set, const struct target *t, u32 pages)
+static int map_all(struct event_set *set, u32 pages)
 {
 	struct map by_place = { 0 };
 	int failed = 0;
@@ -187,7 +197,7 @@ static int map_all(struct event_set *set, const struct target *t, u32 pages)
 	set->ring_pages = pages;
 	for (size_t e = 0; e < set->events.n && !failed; e++)
 		for (size_t i = 0; i < set->events.v[e].on.n && !failed; i++)
-			failed = attach(set, &by_place, t->per_thread, &set->events.v[e].on.v[i]);
+			failed = attach(set, &by_place, &set->events.v[e].on.v[i]);
 	map_free(&by_place);
 	return failed;
 }
@@ -195,13 +205,13 @@ static int map_all(struct event_set *set, const struct target *t, u32 pages)
 /* The size that the user named, or the largest that the limits allow. */
 static int map_rings(struct event_set *set, const struct target *t, u64 asked, const struct notify *to)
 {
-	u32 pages = asked ? (u32)asked : generous_pages(t), modest = modest_pages();
-	int failed = map_all(set, t, pages);
+	u32 pages = asked ? (u32)asked : generous_pages(t, set->by_task), modest = modest_pages();
+	int failed = map_all(set, pages);
 
 	while (!asked && (failed == -EPERM || failed == -ENOMEM) && pages > 1) {
 		unmap_all(set);
 		pages = pages > modest ? modest : pages / 2;
-		failed = map_all(set, t, pages);
+		failed = map_all(set, pages);
 	}
 	if (failed == -EPERM)
 		return notify_error(to, ERR_LIMIT, LOCKED_NOTE, pages);
@@ -223,15 +233,15 @@ static int read_id(const struct open_event *e, struct opened *o, const struct no
 }
 
 /* The kernel has one period or one frequency for an event. */
-static int refuse_schedules(const struct event_set *set, const struct notify *to)
+static int refuse_jitter(const struct event_set *set, const struct notify *to)
 {
 	for (size_t i = 0; i < set->events.n; i++) {
 		const struct open_event *e = &set->events.v[i];
 
-		if (e->spec && event_spec_scheduled(e->spec))
+		if (e->spec && e->spec->schedule.jitter_long && !e->spec->windowed)
 			return notify_error(to, ERR_UNSUPPORTED,
-					    "%s: the kernel has no alternating periods and no jitter; the virtual PMU "
-					    "has (--pmu=sim)",
+					    "%s: the kernel has no jitter for it; the virtual PMU has (--pmu=sim), and "
+					    "groups with windows (--window=jitter=N)",
 					    e->name);
 	}
 	return 0;
@@ -239,7 +249,7 @@ static int refuse_schedules(const struct event_set *set, const struct notify *to
 
 int event_set_open(struct event_set *set, const struct target *t, u64 pages, const struct notify *to)
 {
-	int err = refuse_schedules(set, to);
+	int err = refuse_jitter(set, to);
 
 	if (!err)
 		err = open_all(set, t, to);
@@ -249,6 +259,80 @@ int event_set_open(struct event_set *set, const struct target *t, u64 pages, con
 		for (size_t i = 0; i < set->events.v[e].on.n && !err; i++)
 			err = read_id(&set->events.v[e], &set->events.v[e].on.v[i], to);
 	return err;
+}
+
+/* A task that is opened late: its events in the order of the set, so that leaders come before members. */
+static bool open_on_task(struct event_set *set, struct target_task task)
+{
+	for (u32 e = 0; e < set->events.n; e++) {
+		struct open_event *event = &set->events.v[e];
+		struct opened o = { .cpu = -1, .task = task };
+
+		if (!event->spec)
+			continue;
+		o.fd = open_one(set, e, NULL, -1, task.tid);
+		if (o.fd < 0 || ioctl(o.fd, PERF_EVENT_IOC_ID, &o.id)) {
+			if (o.fd >= 0)
+				close(o.fd);
+			return false;
+		}
+		vec_push(&event->on, o);
+	}
+	return true;
+}
+
+/* All its events into one ring. */
+static bool map_task(struct event_set *set, size_t on, u32 pages)
+{
+	struct map by_place = { 0 };
+	int failed = 0;
+	u32 before = set->ring_pages;
+
+	set->ring_pages = pages;
+	for (size_t e = 0; e < set->events.n && !failed; e++)
+		if (set->events.v[e].spec)
+			failed = attach(set, &by_place, &set->events.v[e].on.v[on]);
+	set->ring_pages = before;
+	map_free(&by_place);
+	errno = -failed;
+	return !failed;
+}
+
+size_t event_set_add_task(struct event_set *set, struct target_task task, u32 pages)
+{
+	size_t on = set->events.v[0].on.n, rings = set->rings.n;
+	bool ok = open_on_task(set, task);
+	int failed;
+
+	while (ok && !map_task(set, on, pages)) {
+		ok = (errno == EPERM || errno == ENOMEM) && pages > 1;
+		pages /= 2;
+	}
+	if (ok)
+		return on;
+	failed = errno;
+	for (size_t e = 0; e < set->events.n; e++) {
+		struct open_event *event = &set->events.v[e];
+
+		if (event->spec && event->on.n > on)
+			close(event->on.v[--event->on.n].fd);
+	}
+	while (set->rings.n > rings) {
+		ring_unmap(&set->rings.v[--set->rings.n].ring);
+		vec_free(&set->rings.v[set->rings.n].fds);
+	}
+	errno = failed;
+	return EVENT_SET_NOWHERE;
+}
+
+void event_set_raise_files(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur == l.rlim_max)
+		return;
+	l.rlim_cur = l.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &l);
 }
 
 void event_set_enable(const struct event_set *set, bool on)
@@ -276,22 +360,50 @@ static u64 read_lost_count(const struct open_event *e, int fd)
 	return n >= (ssize_t)((at + 1) * sizeof(u64)) ? words[at] : 0;
 }
 
+static bool tells_lost(const struct event_set *set, size_t e)
+{
+	const struct open_event *event = &set->events.v[e];
+
+	/* Members of a group that is read as one take no samples of their own. */
+	return event->attr.read_format & PERF_FORMAT_LOST &&
+	       !(event->attr.read_format & PERF_FORMAT_GROUP && event->leader != e);
+}
+
+static void tell_lost(const struct open_event *event, struct opened *o,
+		      void (*fn)(void *ctx, const struct opened *o, u64 lost), void *ctx)
+{
+	u64 lost = read_lost_count(event, o->fd);
+
+	if (lost > o->lost)
+		fn(ctx, o, lost - o->lost);
+	o->lost = MAX(lost, o->lost);
+}
+
 void event_set_lost(struct event_set *set, void (*fn)(void *ctx, const struct opened *o, u64 lost), void *ctx)
 {
 	for (size_t e = 0; e < set->events.n; e++) {
 		struct open_event *event = &set->events.v[e];
-		bool member = event->attr.read_format & PERF_FORMAT_GROUP && event->leader != e;
 
-		/* Members of a group that is read as one take no samples of their own. */
-		if (!(event->attr.read_format & PERF_FORMAT_LOST) || member)
+		if (!tells_lost(set, e))
 			continue;
-		for (size_t i = 0; i < event->on.n; i++) {
-			u64 lost = read_lost_count(event, event->on.v[i].fd);
+		for (size_t i = 0; i < event->on.n; i++)
+			tell_lost(event, &event->on.v[i], fn, ctx);
+	}
+}
 
-			if (lost > event->on.v[i].lost)
-				fn(ctx, &event->on.v[i], lost - event->on.v[i].lost);
-			event->on.v[i].lost = MAX(lost, event->on.v[i].lost);
-		}
+void event_set_drop_task(struct event_set *set, size_t on, void (*fn)(void *ctx, const struct opened *o, u64 lost),
+			 void *ctx)
+{
+	ring_unmap(&set->rings.v[set->events.v[0].on.v[on].ring].ring);
+	for (size_t e = 0; e < set->events.n; e++) {
+		struct open_event *event = &set->events.v[e];
+
+		if (!event->spec || on >= event->on.n || event->on.v[on].fd < 0)
+			continue;
+		if (tells_lost(set, e))
+			tell_lost(event, &event->on.v[on], fn, ctx);
+		close(event->on.v[on].fd);
+		event->on.v[on].fd = -1;
 	}
 }
 

@@ -28,6 +28,7 @@ struct open_event {
 	s32 cgroup;		       /* index in target.cgroups, or -1 */
 	bool tracking;		       /* carries the side-band */
 	bool everywhere;	       /* on all CPUs, whatever -C says: mappings are made on other CPUs too */
+	bool native;		       /* the kernel itself runs the schedule */
 	VEC(struct opened) on;	       /* by CPU, then by task */
 };
 
@@ -41,8 +42,12 @@ struct event_set {
 	VEC(struct open_event) events;
 	VEC(struct watched_ring) rings;
 	bool system_wide, others; /* others: tasks that the user named */
+	bool by_task;		  /* each task has counters and a ring of its own (but for what follows mmaps) */
+	bool follows;		  /* and new tasks get theirs: event_set_add_task */
 	u32 ring_pages;		  /* what was mapped, per ring */
 };
+
+#define EVENT_SET_NOWHERE SIZE_MAX
 
 /*
  * Makes the attrs: one event per spec (per spec and cgroup), and the tracking event where one is needed. The specs must
@@ -56,6 +61,17 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
  * maps the rings. Tasks that ended meanwhile are left out; ERR_NOTFOUND when none is left. pages 0: the default.
  */
 int event_set_open(struct event_set *set, const struct target *t, u64 pages, const struct notify *to);
+
+/*
+ * With by_task: all events on one task more, with a ring. The index of its descriptors in each event's `on` (but the
+ * tracking event's), or EVENT_SET_NOWHERE: it has ended already, or cannot be counted (errno).
+ */
+size_t event_set_add_task(struct event_set *set, struct target_task task, u32 pages);
+/* Closes what a task had; its ids stay. fn: as event_set_lost. */
+void event_set_drop_task(struct event_set *set, size_t on, void (*fn)(void *ctx, const struct opened *o, u64 lost),
+			 void *ctx);
+/* As many files as this user may open. */
+void event_set_raise_files(void);
 
 void event_set_enable(const struct event_set *set, bool on);
 /* What the kernel dropped for want of room since the last call, by PERF_FORMAT_LOST; calls fn for each id that lost

@@ -47,6 +47,8 @@ static void look_at_sample(struct flow *f, const u8 *record, u16 size)
 	struct sample_core s;
 
 	f->samples++;
+	if (f->tap)
+		f->tap->sample(f->tap->ctx, record, size);
 	if (event >= f->events->events.n ||
 	    sample_core_decode(&f->events->events.v[event].layout, cursor_over(record, size, false), &s))
 		return;
@@ -102,6 +104,8 @@ static void look_at_other(struct flow *f, const u8 *record, u16 size)
 
 	if (record_decode(cursor_over(record, size, false), 0, &f->events->trailer, &r))
 		return;
+	if (f->tap)
+		f->tap->other(f->tap->ctx, &r);
 	switch (r.h.type) {
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:

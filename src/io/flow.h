@@ -33,7 +33,15 @@ struct flow_build_id {
 	u8 size, id[20];
 };
 
+/* Who else looks at what comes. */
+struct flow_tap {
+	void (*sample)(void *ctx, const u8 *record, u16 size);
+	void (*other)(void *ctx, const struct record *r);
+	void *ctx;
+};
+
 struct flow {
+	const struct flow_tap *tap; /* or NULL */
 	const struct evlist *events;
 	bool one_layout; /* all events place their fields alike, as far as is looked at here */
 	bool own_pids;	 /* process ids are not the system's: nobody can be asked whether one has ended */

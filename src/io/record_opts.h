@@ -42,6 +42,8 @@ struct attr_opts {
 	const char *clock_name; /* as the user wrote it */
 	bool no_bpf_event, namespaces, cgroup_events, switch_events, buildid_mmap;
 	s64 delay_ms; /* 0: none, -1: start disabled */
+	/* Set by the recorder: how windows are made; WINDOW_AUTO: none. Their events are not inherited by the kernel. */
+	enum window_how windows;
 	/* Set by the recorder, for the virtual PMU: the machine's limits do not hold. */
 	bool simulated;
 	u64 user_regs; /* what an unwinder needs, PERF_REG_* bits; 0: as on this machine */

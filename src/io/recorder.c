@@ -78,13 +78,16 @@ static int open_target(struct recorder *r)
 	const struct target_opts *t = &r->o->target;
 	int err = target_resolve(&r->target, t, r->has_workload ? r->workload.pid : -1, r->notify);
 	struct attr_opts attr = r->o->attr;
-	bool by_default = !r->specs->v.n;
+	bool by_default;
 
 	if (err)
 		return err;
 	r->target_is_workload = r->has_workload && !r->target.system_wide && !r->target.tasks_named;
 	attr.id |= !strcmp(r->path, "-");
-	if (by_default)
+	err = recorder_plan_windows(r);
+	by_default = !r->specs->v.n;
+	attr.windows = r->window_how;
+	if (!err && by_default)
 		err = default_event(r);
 	if (!err)
 		err = event_set_configure(&r->set, r->specs, &attr, &r->target, r->has_workload, r->notify);
@@ -134,13 +137,23 @@ static void read_clocks(struct recorder *r)
 /* Enables what does not wait for the exec, and lets the command go. */
 static int start(struct recorder *r)
 {
+	struct workload_pairs pairs = { 0 };
+	bool own;
+	int err;
+
 	r->enable_at_ms = now_ms() + (u64)MAX(r->o->attr.delay_ms, 0);
 	r->enabled = !r->o->attr.delay_ms || r->sim;
+	own = r->enabled && r->target_is_workload && r->window_how > WINDOW_SIM;
 	if (r->enabled && !r->target_is_workload)
-		event_set_enable(&r->set, true);
+		recorder_enable(r);
 	if (!r->has_workload)
 		return 0;
-	return workload_start(&r->workload, r->o->target.command[0], r->notify);
+	if (own && r->window_how == WINDOW_TWIN)
+		window_run_pairs(&r->windows, &pairs);
+	err = workload_start(&r->workload, &pairs, r->o->target.command[0], r->notify);
+	if (!err && own)
+		window_run_start(&r->windows, true);
+	return err;
 }
 
 /* After a signal, the command is told to end as well; another signal ends the waiting. */
@@ -193,6 +206,8 @@ static int record(struct recorder *r)
 		return err;
 	}
 	err = recorder_loop(r);
+	if (r->window_how > WINDOW_SIM)
+		window_run_summary(&r->windows, &r->result->windows);
 	return finish(r) ? ERR_IO : err;
 }
 
@@ -213,6 +228,7 @@ static void close_all(struct recorder *r, const sigset_t *before)
 	}
 	recorder_sim_close(r);
 	event_set_free(&r->set);
+	window_run_end(&r->windows);
 	evlist_free(&r->events);
 	flow_free(&r->flow);
 	target_free(&r->target);
@@ -254,7 +270,7 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 
 	*result = (struct record_result){ 0 };
 	r.workload = (struct workload){ .pid = -1, .go_fd = -1, .result_fd = -1 };
-	r.writer.fd = -1;
+	r.writer.fd = r.windows.timer = -1;
 	r.path = output_path(&o->output);
 	sigemptyset(&before);
 	err = catch_signals(&r, &before);
@@ -276,6 +292,8 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 		err = describe_events(&r);
 	if (!err)
 		flow_init(&r.flow, &r.events, o->output.build_ids == BUILDID_HITS);
+	if (!err && r.window_how > WINDOW_SIM)
+		err = window_run_begin(&r.windows, r.window_how, &r.set, &r.events, r.window_interval_ns, to);
 	r.flow.own_pids = r.sim && !o->sim.v.real_ids;
 	if (!err && !dry_run)
 		err = record(&r);

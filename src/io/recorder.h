@@ -5,6 +5,7 @@
 
 #include "io/event_spec.h"
 #include "io/record_opts.h"
+#include "io/window_run.h"
 
 struct record_result {
 	u64 woken; /* times that the rings called */
@@ -18,7 +19,8 @@ struct record_result {
 	int signal;	      /* which, or 0 */
 	bool has_status;      /* a command ran, and ended: */
 	int status;	      /* its exit status, or 128 + its signal */
-	char *path;	      /* the file; NULL for a pipe. Caller frees */
+	struct window_summary windows;
+	char *path; /* the file; NULL for a pipe. Caller frees */
 	/* Of the virtual PMU: */
 	u32 escaped;	      /* programs that could not be followed, and ran without it */
 	bool never_simulated; /* QEMU ended before the program began */

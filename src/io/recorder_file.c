@@ -53,6 +53,7 @@ int recorder_begin_file(struct recorder *r)
 		err = writer_compress(&r->writer, o->zstd_level, recorder_window(r));
 	if (!err)
 		err = begin_file(r);
+	r->flow.tap = NULL; /* what is synthesized is no news */
 	if (!err && r->writer.pipe)
 		recorder_put_head(r);
 	if (!err)
@@ -61,11 +62,13 @@ int recorder_begin_file(struct recorder *r)
 		put_bare(r, PERF_RECORD_FINISHED_INIT);
 	if (!err)
 		writer_round(&r->writer, false);
+	if (r->window_how > WINDOW_SIM)
+		r->flow.tap = &r->windows.tap;
 	r->switch_at_ms = now_ms() + o->switch_ms;
 	return err ? err : r->writer.err;
 }
 
-static void put_lost(void *ctx, const struct opened *o, u64 lost)
+void recorder_put_lost(void *ctx, const struct opened *o, u64 lost)
 {
 	struct recorder *r = ctx;
 	struct record record = { .h.type = PERF_RECORD_LOST_SAMPLES };
@@ -90,7 +93,7 @@ int recorder_end_file(struct recorder *r)
 
 	if (!r->writer.err) {
 		if (!r->sim)
-			event_set_lost(&r->set, put_lost, r);
+			event_set_lost(&r->set, recorder_put_lost, r);
 		writer_round(&r->writer, false);
 	}
 	if (r->writer.pipe)

@@ -21,6 +21,9 @@ struct recorder {
 	struct event_set set;
 	struct evlist events; /* the same events, as readers will see them */
 	struct flow flow;
+	enum window_how window_how; /* WINDOW_AUTO: no windows */
+	u64 window_interval_ns;	    /* refresh: between bursts */
+	struct window_run windows;
 	struct writer writer;
 	struct workload workload;
 	bool has_workload, target_is_workload;
@@ -32,12 +35,15 @@ struct recorder {
 	VEC(char *) dated; /* files that --switch-output has finished and kept */
 	u64 read_lost;	   /* in this file, by reading the events */
 	u64 round_bytes;   /* came in this pass over the rings */
+	u64 round_ms;	   /* of the last FINISHED_ROUND */
 	u64 started_ms, enable_at_ms, switch_at_ms;
 	u64 clock_wall_ns, clock_ns; /* read together when it began, for CLOCK_DATA */
 	bool enabled, stop, hurry;   /* hurry: a second signal; leave out what takes time */
 };
 
 u64 now_ms(void);
+/* What waited for it begins to count. */
+void recorder_enable(struct recorder *r);
 
 /* recorder_loop.c */
 int recorder_watch(struct recorder *r);		   /* sets up epoll */
@@ -48,6 +54,7 @@ int recorder_drain(struct recorder *r, bool last); /* one pass over all rings */
 int recorder_begin_file(struct recorder *r);
 int recorder_end_file(struct recorder *r);
 int recorder_switch_file(struct recorder *r, bool last);
+void recorder_put_lost(void *ctx, const struct opened *o, u64 lost); /* ctx: the recorder */
 
 /* recorder_synth.c: what was there before the first event */
 int recorder_synthesize(struct recorder *r);

@@ -21,7 +21,9 @@
 #define SIM_MS 50	/* and with the virtual PMU, whose chunks call nobody */
 #define SIZED_MS 100	/* the same where a size limits the file */
 #define SIGNAL_EVENT UINT64_MAX
+#define WINDOW_EVENT (UINT64_MAX - 1)
 #define BATCH 64
+#define ROUND_MS 100 /* between FINISHED_ROUNDs where bursts call many times a second */
 
 u64 now_ms(void)
 {
@@ -40,6 +42,14 @@ static int watch(struct recorder *r, int fd, u64 data)
 		       0;
 }
 
+void recorder_enable(struct recorder *r)
+{
+	if (r->window_how > WINDOW_SIM)
+		window_run_start(&r->windows, false);
+	else
+		event_set_enable(&r->set, true);
+}
+
 int recorder_watch(struct recorder *r)
 {
 	int err;
@@ -50,6 +60,8 @@ int recorder_watch(struct recorder *r)
 	err = watch(r, r->signal_fd, SIGNAL_EVENT);
 	for (size_t i = 0; i < r->set.rings.n && !err; i++)
 		err = watch(r, r->set.rings.v[i].fds.v[0], i);
+	if (!err && r->windows.timer >= 0)
+		err = watch(r, r->windows.timer, WINDOW_EVENT);
 	r->live_rings = r->set.rings.n;
 	return err;
 }
@@ -124,6 +136,9 @@ int recorder_drain(struct recorder *r, bool last)
 	r->result->events_bytes += r->round_bytes;
 	if (!r->round_bytes && !last)
 		return err;
+	if (r->window_how == WINDOW_REFRESH && !last && now_ms() - r->round_ms < ROUND_MS)
+		return err;
+	r->round_ms = now_ms();
 	return err ? err : writer_round(&r->writer, true);
 }
 
@@ -145,11 +160,12 @@ static int next_timeout(const struct recorder *r)
 		timeout = until(now, r->enable_at_ms, timeout);
 	if (r->o->output.switch_on == SWITCH_TIME)
 		timeout = until(now, r->switch_at_ms, timeout);
-	return timeout;
+	return r->window_how > WINDOW_SIM ? window_run_timeout(&r->windows, timeout) : timeout;
 }
 
-static int wait_for_events(struct recorder *r)
+static int wait_for_events(struct recorder *r, bool *bursts)
 {
+	bool tick = false;
 	struct epoll_event events[BATCH];
 	int n = epoll_wait(r->epoll_fd, events, BATCH, next_timeout(r));
 
@@ -158,6 +174,8 @@ static int wait_for_events(struct recorder *r)
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.u64 == SIGNAL_EVENT)
 			read_signals(r);
+		else if (events[i].data.u64 == WINDOW_EVENT)
+			tick = true;
 		else if (events[i].events & EPOLLIN)
 			r->result->woken++;
 		else if (events[i].events & (EPOLLHUP | EPOLLERR))
@@ -165,6 +183,7 @@ static int wait_for_events(struct recorder *r)
 	}
 	if (!r->live_rings && !r->sim)
 		r->stop = true;
+	*bursts = tick;
 	return 0;
 }
 
@@ -185,21 +204,41 @@ static bool switch_is_due(const struct recorder *r)
 static void meet_deadlines(struct recorder *r)
 {
 	if (!r->enabled && r->o->attr.delay_ms > 0 && now_ms() >= r->enable_at_ms) {
-		event_set_enable(&r->set, true);
+		recorder_enable(r);
 		r->enabled = true;
 	}
 	if (r->o->output.max_size && writer_size(&r->writer) >= r->o->output.max_size)
 		r->stop = r->result->size_reached = true;
 }
 
+static void watch_late(void *ctx, u32 ring)
+{
+	struct recorder *r = ctx;
+
+	if (!watch(r, r->set.rings.v[ring].fds.v[0], ring))
+		r->live_rings++;
+}
+
+static void turn_windows(struct recorder *r, bool bursts)
+{
+	const struct window_turn turn = { watch_late, recorder_put_lost, r };
+
+	window_run_turn(&r->windows, &turn);
+	if (bursts)
+		window_run_tick(&r->windows);
+}
+
 int recorder_loop(struct recorder *r)
 {
+	bool bursts = false;
 	int err = 0;
 
 	while (!r->stop && !err) {
-		err = wait_for_events(r);
+		err = wait_for_events(r, &bursts);
 		if (!err)
 			err = recorder_drain(r, false);
+		if (!err && r->window_how > WINDOW_SIM)
+			turn_windows(r, bursts);
 		meet_deadlines(r);
 		if (!err && !r->stop && switch_is_due(r))
 			err = recorder_switch_file(r, false);

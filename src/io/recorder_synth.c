@@ -23,13 +23,24 @@ static struct cursor cursor_of(const struct bytes *b)
 	return cursor_over(b->p, b->len, false);
 }
 
+/* Rings of tasks that have ended are gone. */
+static const volatile struct perf_event_mmap_page *any_page(const struct recorder *r)
+{
+	for (size_t i = 0; i < r->set.rings.n; i++)
+		if (r->set.rings.v[i].ring.page)
+			return r->set.rings.v[i].ring.page;
+	return NULL;
+}
+
 /* How cycle counts convert to the time of records, where the kernel says so. */
 static void put_time_conv(struct recorder *r, struct sideband *s)
 {
-	const volatile struct perf_event_mmap_page *page = r->set.rings.v[0].ring.page;
+	const volatile struct perf_event_mmap_page *page = any_page(r);
 	struct record record = { .h.type = PERF_RECORD_TIME_CONV };
 	u32 seq;
 
+	if (!page)
+		return;
 	do {
 		seq = page->lock;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);

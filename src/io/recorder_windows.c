@@ -3,9 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/event_probe.h"
 #include "io/recorder_impl.h"
+#include "io/smallfile.h"
+#include "io/window_fit.h"
+#include "io/window_native.h"
 
 #define DEFAULT_FREQ 4000
+#define MIN_INTERVAL_NS 100000 /* bursts come no faster */
 
 static struct window_rate window_rate(const struct attr_opts *o)
 {
@@ -55,7 +60,178 @@ static int plan_sim(struct recorder *r)
 	return err;
 }
 
+static bool any_windowed(const struct event_specs *specs)
+{
+	for (size_t i = 0; i < specs->v.n; i++)
+		if (specs->v.v[i].windowed)
+			return true;
+	return false;
+}
+
+/* --- this machine's PMU --- */
+
+/* Are there cycles to count here? */
+static bool has_cycles(void)
+{
+	const struct attr a = { .type = PERF_TYPE_HARDWARE,
+				.config = PERF_COUNT_HW_CPU_CYCLES,
+				.flags = ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV };
+	enum event_usable usable = event_probe(&a, NULL, NULL);
+
+	return usable == EVENT_USABLE || usable == EVENT_USER_ONLY;
+}
+
+/* Counts of the leader in a second: for a frequency's period. */
+static u64 cycles_per_second(void)
+{
+	u64 khz = 0;
+
+	if (!smallfile_u64("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", &khz) || !khz)
+		khz = 2500000;
+	return khz * 1000;
+}
+
+/* What does not go together with windows; NULL: nothing. */
+static const char *hindrance(const struct recorder *r)
+{
+	const struct record_opts *o = r->o;
+	bool late_tasks = !r->target.system_wide && !o->attr.no_inherit && !o->target.tids && !o->target.per_thread;
+
+	if (o->attr.no_samples)
+		return "-n takes no samples";
+	if (r->target.cgroups.n)
+		return "-G counts cgroups, whose counters come and go with their tasks";
+	if (o->attr.delay_ms < 0)
+		return "-D -1 never switches anything on";
+	if (late_tasks && !strcmp(r->path, "-"))
+		return "each thread has counters of its own, which a file names at its end, and a pipe cannot: write "
+		       "to a "
+		       "file, or record whole CPUs (-a), or leave out new threads (-i)";
+	if (o->attr.branch_type || o->attr.callgraph == CALLGRAPH_LBR)
+		return "branch records (-b, -j, --call-graph lbr) need the counters' interrupts for themselves";
+	return NULL;
+}
+
+/* The group in place of the one event that is recorded by default. */
+static int take_default_group(struct recorder *r, struct window_opts *o)
+{
+	bool cycles = has_cycles(), clock = o->leader == WINDOW_BY_CLOCK && o->leader_given;
+	struct bytes group = { 0 };
+	int err;
+
+	if (o->wish == WINDOW_BY_DEFAULT && (!cycles || hindrance(r)))
+		return 0;
+	if (!cycles && o->leader_given && !clock)
+		return notify_error(r->notify, ERR_UNSUPPORTED,
+				    "leader=%s: no hardware PMU in this machine (try --pmu=sim, or leader=cpu-clock)",
+				    o->leader == WINDOW_BY_INSTRUCTIONS ? "instructions" : "cycles");
+	if (!cycles && !clock)
+		notify_at(r->notify, NOTE_INFO, 0, NULL, NO_OFFSET,
+			  "no hardware PMU in this machine: windows of cpu-clock, which say how long and not why "
+			  "(--pmu=sim has cycles)");
+	o->wish = WINDOW_ASKED;
+	window_default_group(o, WINDOW_TWIN, 0, !cycles, &group);
+	err = event_specs_parse(r->specs, (const char *)group.p, NULL, r->notify);
+	bytes_free(&group);
+	return err;
+}
+
+/* Which way, and why that one. */
+static int choose(struct recorder *r, const struct window_opts *o, enum window_how *how, const char **why)
+{
+	bool bursts = window_needs_bursts(r->specs), jitter = window_needs_jitter(r->specs), native;
+
+	*how = o->how;
+	*why = "as asked for";
+	if (*how == WINDOW_SIM)
+		return notify_error(r->notify, ERR_USAGE, "mode=sim needs --pmu=sim");
+	if ((*how == WINDOW_TWIN && (bursts || jitter)) || (*how == WINDOW_PLAIN && jitter))
+		return notify_error(r->notify, ERR_USAGE,
+				    "mode=%s has one fixed period: %s needs mode=refresh, or leave it out",
+				    window_how_names[*how], bursts && *how == WINDOW_TWIN ? "burst=" : "jitter");
+	if (*how != WINDOW_AUTO && *how != WINDOW_NATIVE)
+		return 0;
+	native = windows_native_works(why);
+	if (!native && *how == WINDOW_NATIVE)
+		return notify_error(r->notify, ERR_UNSUPPORTED, "mode=native: %s (mode=auto takes what works)", *why);
+	*how = native ? WINDOW_NATIVE : bursts || jitter ? WINDOW_REFRESH : WINDOW_TWIN;
+	if (*how == WINDOW_REFRESH)
+		*why = "this kernel has no alternating periods, and twins have no bursts and no jitter";
+	return 0;
+}
+
+/* Hardware groups that are too large for the counters are counted in turns. */
+static int fit_groups(struct recorder *r, enum window_how how)
+{
+	for (u32 i = 0; i < r->specs->v.n; i++) {
+		const struct event_spec *s = &r->specs->v.v[i];
+		u32 fit, groups;
+
+		if (!s->windowed || s->attr.type == PERF_TYPE_SOFTWARE)
+			continue;
+		fit = window_fit(r->specs, i, how == WINDOW_TWIN);
+		groups = fit ? window_split(r->specs, i, fit, how == WINDOW_TWIN) : 1;
+		if (!groups)
+			return notify_error(r->notify, ERR_USAGE,
+					    "%s: only %u events of its group fit the counters at a time, too few for "
+					    "windows%s",
+					    r->specs->v.v[i].name, fit,
+					    how == WINDOW_TWIN ? " of twins (mode=refresh needs one counter less)" :
+								 "");
+		if (groups > 1)
+			notify_warn(r->notify,
+				    "the group of %s does not fit the counters: %u groups, each with that leader, take "
+				    "turns",
+				    r->specs->v.v[i].name, groups);
+	}
+	return 0;
+}
+
+static u64 interval_of(const struct event_specs *specs, struct window_speed speed)
+{
+	for (size_t i = 0; i < specs->v.n; i++) {
+		const struct event_spec *s = &specs->v.v[i];
+		u64 per_second = window_is_clock(&s->attr) ? speed.clock : speed.other;
+
+		if (s->windowed && s->schedule.period_long)
+			return MAX((u64)((double)schedule_whole(&s->schedule) * 1e9 / (double)per_second),
+				   (u64)MIN_INTERVAL_NS);
+	}
+	return MIN_INTERVAL_NS;
+}
+
+static int plan_real(struct recorder *r)
+{
+	const struct window_speed speed = { 1000000000, cycles_per_second() };
+	struct window_opts o = r->o->window;
+	const char *why = NULL;
+	enum window_how how = WINDOW_AUTO;
+	int err = 0;
+
+	if (!r->specs->v.n && o.wish != WINDOW_REFUSED)
+		err = take_default_group(r, &o);
+	if (err || !r->specs->v.n || !window_wanted(r->specs, &o))
+		return err;
+	err = window_take_specs(r->specs, &o, false, r->notify);
+	if (!err && !any_windowed(r->specs))
+		return 0;
+	if (!err && hindrance(r))
+		err = notify_error(r->notify, ERR_USAGE, "windows: %s (or --no-window)", hindrance(r));
+	if (!err)
+		err = choose(r, &o, &how, &why);
+	if (!err)
+		err = fit_groups(r, how);
+	if (!err)
+		err = window_make_specs(r->specs, how, window_rate(&r->o->attr), speed, r->notify);
+	if (err)
+		return err;
+	r->window_how = how;
+	r->window_interval_ns = interval_of(r->specs, speed);
+	say(r, how, why);
+	return 0;
+}
+
 int recorder_plan_windows(struct recorder *r)
 {
-	return plan_sim(r);
+	return r->sim ? plan_sim(r) : plan_real(r);
 }

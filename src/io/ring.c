@@ -27,18 +27,23 @@ void ring_unmap(struct ring *r)
 	r->page = NULL;
 }
 
-u64 ring_peek(const struct ring *r, struct iovec part[2], int *nr)
+static u64 peek(const struct ring *r, struct iovec part[2], int *nr)
 {
 	/* Pairs with the kernel's barrier between the data and data_head. */
 	u64 head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE), n = head - r->tail;
 	u64 at = r->tail & (r->size - 1), first = MIN(n, r->size - at);
 
-	*nr = 0;
 	if (first)
 		part[(*nr)++] = (struct iovec){ r->data + at, first };
 	if (n > first)
 		part[(*nr)++] = (struct iovec){ r->data, n - first };
 	return n;
+}
+
+u64 ring_peek(const struct ring *r, struct iovec part[2], int *nr)
+{
+	*nr = 0;
+	return r->page ? peek(r, part, nr) : 0;
 }
 
 void ring_consume(struct ring *r, u64 n)

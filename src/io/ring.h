@@ -26,7 +26,7 @@ struct ring {
 int ring_map(struct ring *r, int fd, u32 pages);
 void ring_unmap(struct ring *r);
 
-/* What is there to read, in one or two parts (*nr; 0 when empty). Returns its length. */
+/* What is there to read, in one or two parts (*nr; 0 when empty, or unmapped). Returns its length. */
 u64 ring_peek(const struct ring *r, struct iovec part[2], int *nr);
 /* Gives n bytes back to the kernel, after they were used. */
 void ring_consume(struct ring *r, u64 n);

@@ -115,8 +115,12 @@ static void give_schedule(struct event_spec *s, const struct window_opts *o, boo
 {
 	struct schedule *p = &s->schedule;
 
-	p->period_short = o->length ? o->length : window_is_clock(&s->attr) && !sim ? SHORT_NS : SHORT_COUNTS;
-	p->batch_count = o->burst ? o->burst : 1;
+	u64 usual = window_is_clock(&s->attr) && !sim ? SHORT_NS : SHORT_COUNTS;
+
+	p->period_short = o->length ? o->length : p->period_short ? p->period_short : usual;
+	p->batch_count = o->burst ? o->burst : MAX(p->batch_count, 1u);
+	if (!o->jitter)
+		return;
 	p->jitter_long = o->jitter;
 	p->jitter_short = MIN(o->jitter, p->period_short / 2);
 }
@@ -129,8 +133,7 @@ static int give_all(struct event_specs *specs, const struct window_opts *o, bool
 		if (!reads_group(specs, i))
 			continue;
 		groups++;
-		if (!specs->v.v[i].schedule.period_short)
-			give_schedule(&specs->v.v[i], o, sim);
+		give_schedule(&specs->v.v[i], o, sim);
 	}
 	if (groups)
 		return 0;

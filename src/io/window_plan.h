@@ -39,8 +39,8 @@ void window_default_group(const struct window_opts *o, enum window_how how, u32 
 /* Does any event want windows, or --window for them? */
 bool window_wanted(const struct event_specs *specs, const struct window_opts *o);
 /*
- * Gives --window's schedule to the leaders of groups that are read as one and have none of their own, and checks all that want
- * windows. Notes leaders that read no group. ERR_USAGE when nothing can have windows, or a schedule cannot be.
+ * Gives --window's schedule to the leaders of groups that are read as one (what it does not say, their terms say), and checks all
+ * that want windows. Notes leaders that read no group. ERR_USAGE when nothing can have windows, or a schedule cannot be.
  */
 int window_take_specs(struct event_specs *specs, const struct window_opts *o, bool sim, const struct notify *to);
 

@@ -10,13 +10,21 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "io/window_arm.h"
 
 struct workload {
 	pid_t pid;
-	int go_fd;     /* a byte written here starts the command; closing it ends the child unstarted */
+	int go_fd;     /* a word sent here starts the command; closing it ends the child unstarted */
 	int result_fd; /* errno of a failed exec arrives here, or the end of file when it succeeded */
 	bool reaped;
 	int status; /* as of waitpid, once reaped */
+};
+
+/* Twins that the child switches on itself, before its exec. */
+#define WORKLOAD_PAIRS 16
+struct workload_pairs {
+	u32 n;
+	struct window_pair pair[WORKLOAD_PAIRS];
 };
 
 struct workload_command {
@@ -28,8 +36,8 @@ struct workload_command {
 /* Forks the waiting child. It runs the command with the dispositions of signals that hold now: fork before ignoring any.
  * ERR_IO, noted. */
 int workload_prepare(struct workload *w, const struct workload_command *c, const struct notify *to);
-/* Lets it go and waits until the exec is done. ERR_NOTFOUND or ERR_PERM or ERR_IO (noted) when there was none. */
-int workload_start(struct workload *w, const char *name, const struct notify *to);
+/* Lets it go (pairs: NULL, or what it arms first) and waits until the exec is done. ERR_NOTFOUND or ERR_PERM or ERR_IO (noted) when there was none. */
+int workload_start(struct workload *w, const struct workload_pairs *pairs, const char *name, const struct notify *to);
 /* True once the child has ended (it is reaped then). Does not wait unless told to; a wait ends at signals too. */
 bool workload_ended(struct workload *w, bool wait);
 /* The exit status to pass on: the command's own, or 128 + the signal that ended it. */

@@ -259,9 +259,9 @@ int writer_put_data(struct writer *w, const struct iovec *part, int nr)
 }
 
 /* Ids of all events, then the attrs, each with the place of its ids. */
-static void encode_events(struct writer *w, const struct event_set *set, struct bytes *out)
+static void encode_events(struct writer *w, const struct event_set *set, u64 at, struct bytes *out)
 {
-	u64 ids_at = PERFDATA_HEADER_SIZE;
+	u64 ids_at = at;
 	u32 size = ATTR_SIZE_MIN;
 
 	for (size_t e = 0; e < set->events.n; e++) {
@@ -269,8 +269,9 @@ static void encode_events(struct writer *w, const struct event_set *set, struct 
 		for (size_t i = 0; i < set->events.v[e].on.n; i++)
 			bytes_u64(out, set->events.v[e].on.v[i].id);
 	}
+	w->ids = out->len / sizeof(u64);
 	w->header.attr_size = size + sizeof(struct section);
-	w->header.attrs = (struct section){ ids_at + out->len, set->events.n * w->header.attr_size };
+	w->header.attrs = (struct section){ at + out->len, set->events.n * w->header.attr_size };
 	for (size_t e = 0; e < set->events.n; e++) {
 		u64 ids = set->events.v[e].on.n * sizeof(u64);
 
@@ -346,10 +347,11 @@ int writer_begin(struct writer *w, const struct event_set *set, const struct fea
 {
 	struct bytes head = { 0 }, events = { 0 };
 
+	w->set = set;
 	w->header.pipe = w->pipe;
 	w->header.size = w->pipe ? PERFDATA_PIPE_HEADER_SIZE : PERFDATA_HEADER_SIZE;
 	if (!w->pipe) {
-		encode_events(w, set, &events);
+		encode_events(w, set, PERFDATA_HEADER_SIZE, &events);
 		if (early)
 			put_early(w, early, &events);
 		w->header.data.offset = PERFDATA_HEADER_SIZE + events.len;
@@ -496,6 +498,23 @@ static int keep_early(struct writer *w)
 	return failed;
 }
 
+/* Events that were opened since the beginning have ids that the header does not tell: all of them once more, at the end. */
+static int append_late_ids(struct writer *w, u64 at)
+{
+	struct bytes b = { 0 };
+	size_t ids = 0;
+	int failed = 0;
+
+	for (size_t e = 0; e < w->set->events.n; e++)
+		ids += w->set->events.v[e].on.n;
+	if (ids != w->ids) {
+		encode_events(w, w->set, at, &b);
+		failed = pwrite_all(w->fd, &b, at);
+		bytes_free(&b);
+	}
+	return failed;
+}
+
 static void end_file(struct writer *w, const struct features *f)
 {
 	struct bytes out = { 0 };
@@ -504,6 +523,8 @@ static void end_file(struct writer *w, const struct features *f)
 	w->header.data.size = w->at - w->data_start;
 	encode_features(w, f, &out);
 	failed = pwrite_all(w->fd, &out, w->at);
+	if (!failed)
+		failed = append_late_ids(w, w->at + out.len + -(w->at + out.len) % 8);
 	if (!failed)
 		failed = close_round(w);
 	if (failed) {

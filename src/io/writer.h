@@ -29,9 +29,11 @@ struct writer {
 	u64 unpacked;	       /* and what they were */
 	struct packer *packer; /* or NULL */
 	struct bytes table; /* of features that stand before the data; what follows a round. Empty: no such features */
-	struct section formats; /* TRACING_DATA among them */
-	u64 round_at;		/* where the last round's record is, when a table follows it; else 0 */
-	int err;		/* once set, nothing more is written */
+	struct section formats;	     /* TRACING_DATA among them */
+	u64 round_at;		     /* where the last round's record is, when a table follows it; else 0 */
+	const struct event_set *set; /* of writer_begin */
+	size_t ids;		     /* of its events, that the header tells */
+	int err;		     /* once set, nothing more is written */
 	const struct notify *notify;
 };
 
@@ -52,7 +54,7 @@ int writer_put_data(struct writer *w, const struct iovec *part, int nr);
 int writer_put_bytes(struct writer *w, const struct bytes *b);
 /* Ends a round: with a FINISHED_ROUND if so told, or if that carries the features. Makes the header tell what is there. */
 int writer_round(struct writer *w, bool mark);
-/* Feature sections and the final header. `features` in pipe mode is not used. Closes the file; returns w->err. */
+/* Feature sections and the final header, with the ids of events that were opened meanwhile. `features` in pipe mode is not used. Closes the file; returns w->err. */
 int writer_end(struct writer *w, const struct features *f);
 /* Closes and takes back a file that was opened and not ended. */
 void writer_abandon(struct writer *w);

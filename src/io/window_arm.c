@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/window_arm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define READ_WORDS 512	 /* a group's values */
+#define HERE_NS 10000000 /* arming a command */
+#define ASLEEP_NS 60000	 /* a counter that does not move for so long is not running */
+#define MOVES_NS 20000
+#define STOP_NS 2000000 /* a task stops within that, unless it sleeps in the kernel */
+#define STEP_NS 5000000 /* and takes a step */
+#define STEPS_MAX 20000
+#define TRIES 3
+#define SPIN_MARGIN_NS 4000 /* reading a counter that runs on another CPU disturbs it: only near the end */
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+static u64 count_of(int leader)
+{
+	u64 words[READ_WORDS];
+
+	return read(leader, words, sizeof(words)) >= (ssize_t)(4 * sizeof(u64)) ? words[3] : 0;
+}
+
+/* Both begin a whole period when they are switched on next. */
+static void start_anew(const struct window_pair *p)
+{
+	u64 period = p->period;
+
+	ioctl(p->second, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(p->first, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(p->second, PERF_EVENT_IOC_PERIOD, &period);
+	ioctl(p->first, PERF_EVENT_IOC_PERIOD, &period);
+}
+
+/* We may have been kept waiting between the two switches. */
+static bool near_enough(const struct window_pair *p, u64 base)
+{
+	return count_of(p->first) - base <= p->length + p->length / 2 + SPIN_MARGIN_NS;
+}
+
+enum window_armed window_arm_here(const struct window_pair *p)
+{
+	u64 until = now_ns() + HERE_NS;
+
+	for (u32 i = 0; i < TRIES; i++) {
+		u64 base;
+
+		start_anew(p);
+		base = count_of(p->first);
+		ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
+		while (count_of(p->first) - base < p->length)
+			if (now_ns() > until)
+				return WINDOW_ASLEEP;
+		ioctl(p->second, PERF_EVENT_IOC_ENABLE, 0);
+		if (near_enough(p, base))
+			break;
+	}
+	return WINDOW_ARMED;
+}
+
+/* Some system calls (epoll_wait) fail with EINTR when their task is stopped, so who sleeps is left alone. */
+static bool is_running(pid_t tid)
+{
+	char path[32], text[128];
+	const char *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	at = strrchr(text, ')'); /* behind the name, which may hold anything */
+	return at && at[1] == ' ' && at[2] == 'R';
+}
+
+static void wait_until(u64 ns)
+{
+	while (now_ns() < ns)
+		;
+}
+
+/* Until the first has counted the window's length. False: it does not move. */
+static bool watch(const struct window_pair *p, u64 base)
+{
+	u64 moved = now_ns(), last = 0;
+
+	for (;;) {
+		u64 count = count_of(p->first) - base, now = now_ns();
+
+		if (count >= p->length)
+			return true;
+		if (count != last)
+			moved = now;
+		else if (now - moved > ASLEEP_NS)
+			return false;
+		last = count;
+		if (count && p->length - count > 2 * SPIN_MARGIN_NS)
+			wait_until(now + p->length - count - SPIN_MARGIN_NS);
+	}
+}
+
+/* Runnable is not running: it may wait for our CPU. */
+static bool moves(const struct window_pair *p)
+{
+	u64 base = count_of(p->first), until = now_ns() + MOVES_NS;
+
+	do
+		if (count_of(p->first) != base)
+			return true;
+	while (now_ns() < until);
+	return false;
+}
+
+enum window_armed window_arm_watched(pid_t tid, const struct window_pair *p)
+{
+	/* Until it is armed it samples without windows. */
+	ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
+	for (u32 i = 0; i < TRIES && is_running(tid) && moves(p); i++) {
+		u64 base;
+
+		start_anew(p);
+		base = count_of(p->first);
+		ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
+		if (!watch(p, base))
+			break;
+		ioctl(p->second, PERF_EVENT_IOC_ENABLE, 0);
+		if (near_enough(p, base))
+			return WINDOW_ARMED;
+	}
+	ioctl(p->second, PERF_EVENT_IOC_DISABLE, 0);
+	return WINDOW_ASLEEP;
+}
+
+enum stopped { STOPPED, STILL_RUNNING, ENDED };
+
+static enum stopped wait_for_stop(pid_t tid, u64 patience_ns, int *status)
+{
+	u64 until = now_ns() + patience_ns;
+
+	for (;;) {
+		pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+
+		if (got == tid)
+			return WIFSTOPPED(*status) ? STOPPED : ENDED;
+		if (got < 0 && errno != EINTR)
+			return ENDED;
+		if (now_ns() > until)
+			return STILL_RUNNING;
+		sched_yield();
+	}
+}
+
+/* The signal to go on with: what it stopped for may be its own. *halted: it is stopped by job control. */
+static int signal_of(int status, bool *halted)
+{
+	int sig = WSTOPSIG(status), event = status >> 16;
+
+	*halted = event == PTRACE_EVENT_STOP && sig != SIGTRAP;
+	return event || sig == SIGTRAP ? 0 : sig;
+}
+
+/* It is in a system call that takes its time: lets it go. */
+static enum window_armed let_go(pid_t tid)
+{
+	int status;
+
+	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	if (wait_for_stop(tid, STOP_NS, &status) == STOPPED) {
+		bool halted;
+
+		ptrace(PTRACE_DETACH, tid, 0, signal_of(status, &halted));
+		return WINDOW_ASLEEP;
+	}
+	return kill(tid, 0) ? WINDOW_GONE : WINDOW_SEIZED;
+}
+
+static enum window_armed step(pid_t tid, const struct window_pair *p, int status)
+{
+	u64 base = count_of(p->first), count = 0, step = 0;
+	bool halted;
+	int sig = signal_of(status, &halted);
+
+	/* As near as whole steps come. */
+	for (u32 i = 0; i < STEPS_MAX && !halted && count + step / 2 < p->length; i++) {
+		enum stopped how;
+		u64 now;
+
+		if (ptrace(PTRACE_SINGLESTEP, tid, 0, sig))
+			return WINDOW_GONE;
+		how = wait_for_stop(tid, STEP_NS, &status);
+		if (how == ENDED)
+			return WINDOW_GONE;
+		if (how == STILL_RUNNING)
+			return let_go(tid);
+		sig = signal_of(status, &halted);
+		now = count_of(p->first) - base;
+		step = now - count;
+		count = now;
+	}
+	if (count + step / 2 < p->length) {
+		ptrace(PTRACE_DETACH, tid, 0, sig);
+		return WINDOW_ASLEEP;
+	}
+	ioctl(p->second, PERF_EVENT_IOC_ENABLE, 0);
+	return ptrace(PTRACE_DETACH, tid, 0, sig) ? WINDOW_GONE : WINDOW_ARMED;
+}
+
+enum window_armed window_arm_stepped(pid_t tid, const struct window_pair *p, bool seized)
+{
+	int status;
+	enum stopped how;
+
+	/* Until it is armed it samples without windows. */
+	if (!seized) {
+		ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
+		if (!is_running(tid))
+			return WINDOW_ASLEEP;
+		if (ptrace(PTRACE_SEIZE, tid, 0, 0))
+			return errno == ESRCH ? WINDOW_GONE : WINDOW_FORBIDDEN;
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	}
+	how = wait_for_stop(tid, seized ? 0 : STOP_NS, &status);
+	if (how != STOPPED)
+		return how == ENDED ? WINDOW_GONE : WINDOW_SEIZED;
+	start_anew(p);
+	ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
+	return step(tid, p, status);
+}

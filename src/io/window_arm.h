@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Twins: two leaders of one event and one period P in one group, of which the second is switched on S counts after the first. From
+ * then on the second overflows S counts after each overflow of the first, and the two samples enclose a window of S.
+ * The kernel keeps what is left of each period over context switches, so the distance holds.
+ *
+ * Arming is switching both on at that distance. Who does it depends on what can be stopped:
+ *
+ *   here      whoever is counted does it: the command before its exec, or the recorder on a CPU whose counters they are. It
+ *             counts itself up to S.
+ *   watched   the task runs elsewhere, and its counters are read until they show S. Good to a few microseconds, which is
+ *             enough for clocks.
+ *   stepped   the task is stopped (ptrace) and goes on by single steps until its counter shows S. Good to an instruction.
+ *
+ * The group's values are read with times (PERF_FORMAT_GROUP and both TOTAL_TIMEs), so that the leader's stands fourth.
+ */
+#ifndef IO_WINDOW_ARM_H
+#define IO_WINDOW_ARM_H
+
+#include <sys/types.h>
+
+#include "base/types.h"
+
+struct window_pair {
+	int first, second;  /* descriptors of the two leaders */
+	u64 period, length; /* P and S */
+};
+
+enum window_armed {
+	WINDOW_ARMED,
+	WINDOW_ASLEEP,	  /* the task did not run: the first leader is on, the second is not; try again later */
+	WINDOW_SEIZED,	  /* as that, and the task is to be stopped; it was not yet. Go on with window_arm_stepped */
+	WINDOW_GONE,	  /* the task has ended */
+	WINDOW_FORBIDDEN, /* it must not be traced; the first leader is on */
+};
+
+/* Async-signal-safe. Gives up after 10 ms, as when the group is not on the hardware. */
+enum window_armed window_arm_here(const struct window_pair *p);
+/* Takes up to three windows' time. This and the next also arm anew what was armed. */
+enum window_armed window_arm_watched(pid_t tid, const struct window_pair *p);
+/* seized: it returned WINDOW_SEIZED before. Takes a few milliseconds. */
+enum window_armed window_arm_stepped(pid_t tid, const struct window_pair *p, bool seized);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many events of a group the hardware counts at a time: tried on ourselves. */
+#ifndef IO_WINDOW_FIT_H
+#define IO_WINDOW_FIT_H
+
+#include "io/event_spec.h"
+
+/*
+ * The group of `leader`, with a twin of it where so told: how many of those events can be on the hardware together. All of them
+ * when they fit, or when it cannot be found out (no rights, no such event: opening them in earnest says more).
+ */
+u32 window_fit(const struct event_specs *specs, u32 leader, bool with_twin);
+
+#endif

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Problem. Twins cannot be inherited: a child's counters all begin at once, and the distance between the two leaders is gone.
+ * Kernels before 6.12 inherit no group reads at all.
+ *
+ * Design. Each task has counters of its own. An event that counts nothing is inherited on all CPUs and carries the side-band; its
+ * ring wakes the recorder with each record, so a task has counters within a fraction of a millisecond after its FORK. Nothing
+ * stops the program for that (ptrace could, at each clone, and would keep debuggers away).
+ *
+ * The first task of a command arms itself before its exec. Later ones are armed while they run: clocks by watching the counter,
+ * hardware counters by a few hundred single steps, because nothing else is fine enough. A task that sleeps is left alone,
+ * and tried again, less and less often. Until it is armed it is sampled without windows.
+ *
+ * Edge cases. A task that ends before it has counters is counted (missed). Throttling: kernels let twins go on with the
+ * distance lost, or only one of them: armed again. The distance is checked in each window that comes; when it is lost for
+ * other reasons it is made anew, a few times.
+ */
+#include "io/window_run.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "codec/sample.h"
+
+#define TASK_RING_BYTES (256u << 10)
+#define MANY_TASKS 256 /* more have smaller rings */
+#define WIDE_IN_ROW 8
+#define CLOCK_SLACK_NS 5000
+#define CORRECTIONS_MAX 3 /* of hardware counters, for which tasks are stopped; clocks drift with each context switch */
+#define CORRECTION_MS 100
+#define WATCHES 3 /* before stepping */
+#define BACKOFF_MAX_MS 500
+#define GIVE_UP_MS 2000 /* a burst that does not end was throttled: another one is let loose */
+
+static u64 now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
+}
+
+static struct window_state *state_of(struct window_run *w, size_t place, size_t group)
+{
+	return &w->states.v[place * w->groups.n + group];
+}
+
+static int fd_of(const struct window_run *w, u32 event, size_t place)
+{
+	return w->set->events.v[event].on.v[w->places.v[place].on].fd;
+}
+
+/* --- what flows past --- */
+
+static u64 leader_value(const struct sample *s, u64 first_id)
+{
+	for (u32 i = 0; i < s->read.nr; i++)
+		if (read_id(&s->read, i) == first_id)
+			return read_value(&s->read, i);
+	return s->read.nr ? read_value(&s->read, 0) : 0;
+}
+
+/* Clocks are armed to a few microseconds, and drift; hardware counters, that count the kernel too, never come close. */
+static bool is_wide(const struct window_group_run *g, u64 length)
+{
+	u64 slack = g->clock ? g->length / 4 + CLOCK_SLACK_NS : g->length;
+
+	return length + slack < g->length || length > g->length + slack;
+}
+
+static void judge(struct window_run *w, struct window_place *p, struct window_state *s,
+		  const struct window_group_run *g, u64 length)
+{
+	s->wide = is_wide(g, length) ? s->wide + 1 : 0;
+	if (s->wide < WIDE_IN_ROW || (s->corrections == CORRECTIONS_MAX && !g->clock) || s->anew)
+		return;
+	s->corrections++;
+	s->wide = 0;
+	s->anew = true;
+	p->retry_ms = now_ms() + CORRECTION_MS;
+	w->rearmed++;
+}
+
+static bool ends_window(const struct window_run *w, struct window_state *s, const struct window_group_run *g, bool twin,
+			u64 length)
+{
+	switch (w->how) {
+	case WINDOW_TWIN:
+		return twin && s->first;
+	case WINDOW_REFRESH:
+		return s->burst_at > 1;
+	case WINDOW_NATIVE:
+		return length <= g->period / 2;
+	default:
+		return true;
+	}
+}
+
+static void look_at_sample(void *ctx, const u8 *record, u16 size)
+{
+	struct window_run *w = ctx;
+	u32 event = evlist_find(w->events, record, size, true, false), at;
+	const struct window_group_run *g;
+	struct window_state *s;
+	struct sample sample;
+	u64 value, length;
+
+	if (event >= w->events->events.n ||
+	    sample_decode(&w->events->events.v[event].layout, cursor_over(record, size, false), &sample))
+		return;
+	at = map_get(&w->by_id, sample.id);
+	if (at == ID_NONE)
+		return;
+	s = &w->states.v[at / 2];
+	g = &w->groups.v[at / 2 % w->groups.n];
+	value = leader_value(&sample, w->set->events.v[g->first].on.v[w->places.v[at / 2 / w->groups.n].on].id);
+	length = value - s->value;
+	s->burst_at++;
+	if (s->wanted)
+		s->wanted--;
+	if (s->known && ends_window(w, s, g, at & 1, length)) {
+		window_stats_add(w->stats, length);
+		if (w->how == WINDOW_TWIN)
+			judge(w, &w->places.v[at / 2 / w->groups.n], s, g, length);
+	}
+	s->known = true;
+	s->first = !(at & 1);
+	s->value = value;
+}
+
+static void be_born(struct window_run *w, struct target_task task)
+{
+	u32 *known = map_at(&w->tids, (u32)task.tid, 0);
+
+	if (*known)
+		return;
+	*known = 1;
+	vec_push(&w->born, task);
+}
+
+static void look_at_other(void *ctx, const struct record *r)
+{
+	struct window_run *w = ctx;
+	u32 at;
+
+	if (r->h.type == PERF_RECORD_FORK && w->follows)
+		be_born(w, (struct target_task){ (s32)r->task.pid, (s32)r->task.tid });
+	if (r->h.type != PERF_RECORD_THROTTLE || w->how != WINDOW_TWIN)
+		return;
+	at = map_get(&w->by_id, r->throttle.id);
+	if (at == ID_NONE || w->states.v[at / 2].armed != WINDOW_ON)
+		return;
+	w->states.v[at / 2].anew = true;
+	w->places.v[at / 2 / w->groups.n].retry_ms = 1;
+	w->rearmed++;
+}
+
+/* --- places --- */
+
+static void add_place(struct window_run *w, const struct opened *o, size_t on)
+{
+	struct window_place p = { .task = o->task, .cpu = o->cpu, .on = on };
+	u32 place = (u32)w->places.n;
+
+	vec_push(&w->places, p);
+	for (u32 g = 0; g < w->groups.n; g++) {
+		u32 key = (place * (u32)w->groups.n + g) * 2;
+
+		vec_push(&w->states, (struct window_state){ 0 });
+		if (w->groups.v[g].second != w->groups.v[g].first)
+			map_set(&w->by_id, w->set->events.v[w->groups.v[g].second].on.v[on].id, key + 1);
+		map_set(&w->by_id, w->set->events.v[w->groups.v[g].first].on.v[on].id, key);
+	}
+	if (o->task.tid >= 0)
+		map_set(&w->tids, (u32)o->task.tid, 1);
+}
+
+static void find_groups(struct window_run *w)
+{
+	for (u32 e = 0; e < w->set->events.n; e++) {
+		const struct open_event *leader = &w->set->events.v[e];
+		struct window_group_run g = { .first = e, .second = e, .period = leader->attr.sample_period };
+
+		if (!leader->spec || !leader->spec->windowed)
+			continue;
+		for (u32 i = e + 1; i < w->set->events.n; i++)
+			if (w->set->events.v[i].leader == e && w->set->events.v[i].spec &&
+			    w->set->events.v[i].spec->twin)
+				g.second = i;
+		g.clock = window_is_clock(&leader->attr);
+		g.length = leader->schedule.period_short ? leader->schedule.period_short : leader->attr.sample_period;
+		g.burst = MAX(leader->schedule.batch_count, 1u);
+		vec_push(&w->groups, g);
+	}
+}
+
+static int make_timer(struct window_run *w)
+{
+	w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return w->timer >= 0 ? 0 : notify_error(w->notify, ERR_IO, "cannot make a timer: %s", strerror(errno));
+}
+
+int window_run_begin(struct window_run *w, enum window_how how, struct event_set *set, struct evlist *events,
+		     u64 interval_ns, const struct notify *to)
+{
+	*w = (struct window_run){ .how = how, .set = set, .events = events, .notify = to, .timer = -1 };
+	w->tap = (struct flow_tap){ look_at_sample, look_at_other, w };
+	w->interval_ns = interval_ns;
+	w->follows = set->follows;
+	w->stats = mem_zalloc(sizeof(*w->stats));
+	find_groups(w);
+	for (size_t i = 0; w->groups.n && i < set->events.v[w->groups.v[0].first].on.n; i++)
+		add_place(w, &set->events.v[w->groups.v[0].first].on.v[i], i);
+	if (set->follows)
+		event_set_raise_files();
+	return how == WINDOW_REFRESH ? make_timer(w) : 0;
+}
+
+/* --- twins --- */
+
+static struct window_pair pair_of(const struct window_run *w, size_t place, const struct window_group_run *g)
+{
+	return (struct window_pair){ fd_of(w, g->first, place), fd_of(w, g->second, place), g->period, g->length };
+}
+
+void window_run_pairs(struct window_run *w, struct workload_pairs *out)
+{
+	out->n = 0;
+	for (size_t g = 0; g < w->groups.n && w->places.n && out->n < WORKLOAD_PAIRS; g++)
+		out->pair[out->n++] = pair_of(w, 0, &w->groups.v[g]);
+}
+
+/* From that CPU itself, whose counters count us then. */
+static enum window_armed arm_cpu(s32 cpu, const struct window_pair *pair)
+{
+	cpu_set_t before, there;
+	enum window_armed armed = WINDOW_ASLEEP;
+
+	CPU_ZERO(&there);
+	CPU_SET((u32)cpu, &there);
+	if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof(before), &before))
+		return armed;
+	if (!sched_setaffinity(0, sizeof(there), &there)) {
+		armed = window_arm_here(pair);
+		sched_setaffinity(0, sizeof(before), &before);
+	}
+	return armed;
+}
+
+static enum window_armed arm(struct window_run *w, size_t place, size_t group)
+{
+	const struct window_place *p = &w->places.v[place];
+	const struct window_group_run *g = &w->groups.v[group];
+	struct window_pair pair = pair_of(w, place, g);
+
+	if (p->task.tid < 0)
+		return arm_cpu(p->cpu, &pair);
+	/* On a busy machine a task runs when we do not. */
+	if (g->clock && (w->no_tracing || p->tries < WATCHES))
+		return window_arm_watched(p->task.tid, &pair);
+	return window_arm_stepped(p->task.tid, &pair, state_of(w, place, group)->armed == WINDOW_STOPPING);
+}
+
+static void tell_forbidden(struct window_run *w, const struct window_place *p)
+{
+	if (!w->told_forbidden)
+		notify_warn(w->notify,
+			    "thread %d may not be traced, so that it has no windows (CAP_SYS_PTRACE allows it, or "
+			    "mode=refresh needs no tracing)",
+			    p->task.tid);
+	w->told_forbidden = true;
+}
+
+/* Tries what is not armed in this place. */
+static void arm_place(struct window_run *w, size_t place)
+{
+	struct window_place *p = &w->places.v[place];
+	bool again = false;
+
+	for (size_t g = 0; g < w->groups.n && !p->gone; g++) {
+		struct window_state *s = state_of(w, place, g);
+		enum window_armed armed;
+
+		if ((s->armed == WINDOW_ON && !s->anew) || s->armed == WINDOW_REFUSES)
+			continue;
+		armed = arm(w, place, g);
+		p->gone = armed == WINDOW_GONE;
+		s->anew = s->known = false;
+		s->armed = armed == WINDOW_ARMED			      ? WINDOW_ON :
+			   armed == WINDOW_SEIZED			      ? WINDOW_STOPPING :
+			   armed == WINDOW_FORBIDDEN && !w->groups.v[g].clock ? WINDOW_REFUSES :
+										WINDOW_OFF;
+		if (armed == WINDOW_FORBIDDEN && !w->groups.v[g].clock)
+			tell_forbidden(w, p);
+		w->no_tracing |= armed == WINDOW_FORBIDDEN;
+		again |= s->armed == WINDOW_OFF || s->armed == WINDOW_STOPPING;
+	}
+	p->tries = again ? p->tries + 1 : 0;
+	p->retry_ms = again ? now_ms() + MIN(1u << MIN(p->tries, 9u), (u32)BACKOFF_MAX_MS) : 0;
+}
+
+/* --- the run --- */
+
+/* Leaders that make no windows, and those that need no arming. */
+static void switch_on(const struct window_run *w, size_t place)
+{
+	for (u32 e = 0; e < w->set->events.n; e++) {
+		const struct open_event *event = &w->set->events.v[e];
+		bool by_hand =
+			event->spec && event->spec->windowed && (w->how == WINDOW_TWIN || w->how == WINDOW_REFRESH);
+
+		if (event->spec && event->leader == e && !by_hand)
+			ioctl(fd_of(w, e, place), PERF_EVENT_IOC_ENABLE, 0);
+	}
+}
+
+static void start_timer(const struct window_run *w)
+{
+	struct timespec t = { (time_t)(w->interval_ns / 1000000000), (long)(w->interval_ns % 1000000000) };
+	struct itimerspec spec = { t, t };
+
+	timerfd_settime(w->timer, 0, &spec, NULL);
+}
+
+static void start_place(struct window_run *w, size_t place, bool armed)
+{
+	if (!armed)
+		switch_on(w, place);
+	for (size_t g = 0; g < w->groups.n && w->how == WINDOW_TWIN && armed; g++)
+		state_of(w, place, g)->armed = WINDOW_ON;
+	if (w->how == WINDOW_TWIN && !armed)
+		arm_place(w, place);
+}
+
+void window_run_start(struct window_run *w, bool own)
+{
+	w->started = true;
+	for (size_t i = 0; i < w->places.n; i++)
+		start_place(w, i, own && !i);
+	/* The event that follows mmaps. */
+	for (size_t e = 0; e < w->set->events.n && !own; e++)
+		for (size_t i = 0; !w->set->events.v[e].spec && i < w->set->events.v[e].on.n; i++)
+			ioctl(w->set->events.v[e].on.v[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (w->timer >= 0)
+		start_timer(w);
+}
+
+static u32 ring_pages(const struct window_run *w)
+{
+	u32 bytes = w->places.n > MANY_TASKS ? TASK_RING_BYTES / 4 : TASK_RING_BYTES;
+
+	return MIN(MAX(bytes / (u32)sysconf(_SC_PAGESIZE), 1u), w->set->ring_pages);
+}
+
+/* Why a task that lives has no counters; said once. */
+static void tell_limit(struct window_run *w, struct target_task task, int failed)
+{
+	if (!w->told_limit)
+		notify_warn(w->notify, "thread %d and perhaps others are left out: %s (%s)", task.tid, strerror(failed),
+			    failed == EMFILE ? "ulimit -n, or --no-window" : "--no-window needs fewer counters");
+	w->told_limit = true;
+}
+
+static void open_born(struct window_run *w, const struct window_turn *turn)
+{
+	for (size_t i = 0; i < w->born.n; i++) {
+		size_t on = event_set_add_task(w->set, w->born.v[i], ring_pages(w));
+
+		if (on == EVENT_SET_NOWHERE) {
+			w->missed++;
+			if (errno != ESRCH)
+				tell_limit(w, w->born.v[i], errno);
+			continue;
+		}
+		for (u32 e = 0; e < w->set->events.n; e++)
+			if (w->set->events.v[e].spec)
+				evlist_add_id(w->events, e, w->set->events.v[e].on.v[on].id);
+		add_place(w, &w->set->events.v[0].on.v[on], on);
+		turn->late(turn->ctx, w->set->events.v[0].on.v[on].ring);
+		if (w->started)
+			start_place(w, w->places.n - 1, false);
+	}
+	w->born.n = 0;
+}
+
+/* Tasks whose descriptors have all hung up, and whose ring is empty. */
+static void close_ended(struct window_run *w, const struct window_turn *turn)
+{
+	for (size_t i = 0; i < w->places.n; i++) {
+		const struct watched_ring *ring;
+		struct window_place *p = &w->places.v[i];
+		struct iovec part[2];
+		int nr;
+
+		if (p->task.tid < 0 || fd_of(w, 0, i) < 0)
+			continue;
+		ring = &w->set->rings.v[w->set->events.v[0].on.v[p->on].ring];
+		if (ring->live < ring->fds.n || ring_peek(&ring->ring, part, &nr))
+			continue;
+		event_set_drop_task(w->set, p->on, turn->lost, turn->ctx);
+		p->gone = true;
+		p->retry_ms = 0;
+		/* The number may come again. */
+		map_set(&w->tids, (u32)p->task.tid, 0);
+	}
+}
+
+void window_run_turn(struct window_run *w, const struct window_turn *turn)
+{
+	u64 now = now_ms();
+
+	if (w->follows)
+		open_born(w, turn);
+	if (w->set->by_task)
+		close_ended(w, turn);
+	for (size_t i = 0; i < w->places.n && w->started && w->how == WINDOW_TWIN; i++)
+		if (w->places.v[i].retry_ms && w->places.v[i].retry_ms <= now && !w->places.v[i].gone)
+			arm_place(w, i);
+}
+
+static void let_loose(struct window_run *w, size_t place, size_t group, u64 now)
+{
+	struct window_state *s = state_of(w, place, group);
+	const struct window_group_run *g = &w->groups.v[group];
+
+	if (s->wanted && now - s->wanted_ms < GIVE_UP_MS)
+		return;
+	s->burst_at = 0;
+	s->wanted_ms = now;
+	/* The first sample says where the first window begins. */
+	if (!ioctl(fd_of(w, g->first, place), PERF_EVENT_IOC_REFRESH, g->burst + 1 - MIN(s->wanted, g->burst)))
+		s->wanted = g->burst + 1;
+}
+
+void window_run_tick(struct window_run *w)
+{
+	u64 expired, now = now_ms();
+
+	if (read(w->timer, &expired, sizeof(expired)) != sizeof(expired))
+		return;
+	for (size_t i = 0; i < w->places.n && w->started; i++)
+		for (size_t g = 0; g < w->groups.n && !w->places.v[i].gone; g++)
+			let_loose(w, i, g, now);
+}
+
+int window_run_timeout(const struct window_run *w, int most)
+{
+	u64 now = now_ms();
+
+	for (size_t i = 0; i < w->places.n && w->started && w->how == WINDOW_TWIN; i++) {
+		const struct window_place *p = &w->places.v[i];
+
+		if (p->retry_ms && !p->gone)
+			most = p->retry_ms <= now ? 0 : (int)MIN((u64)most, p->retry_ms - now);
+	}
+	return most;
+}
+
+void window_run_summary(const struct window_run *w, struct window_summary *out)
+{
+	*out = (struct window_summary){ .how = w->groups.n ? w->how : WINDOW_AUTO,
+					.missed = w->missed,
+					.rearmed = w->rearmed,
+					.places = (u32)w->places.n };
+	if (!w->groups.n)
+		return;
+	out->asked = w->groups.v[0].length;
+	out->clock = w->groups.v[0].clock;
+	out->windows = w->stats->n;
+	out->low = window_stats_at(w->stats, 5);
+	out->median = window_stats_at(w->stats, 50);
+	out->high = window_stats_at(w->stats, 95);
+	out->cpus = w->places.n && w->places.v[0].task.tid < 0;
+	for (size_t i = 0; i < w->states.n && w->how == WINDOW_TWIN; i++)
+		out->unarmed += w->states.v[i].armed != WINDOW_ON;
+}
+
+void window_run_end(struct window_run *w)
+{
+	if (w->timer >= 0)
+		close(w->timer);
+	vec_free(&w->groups);
+	vec_free(&w->places);
+	vec_free(&w->states);
+	vec_free(&w->born);
+	map_free(&w->by_id);
+	map_free(&w->tids);
+	free(w->stats);
+	*w = (struct window_run){ .timer = -1 };
+}
