@@ -6,48 +6,81 @@
 
 #include "base/mem.h"
 
+/* No line or page of user space has the number that this leaves. */
+static u64 *tags_new(size_t n)
+{
+	u64 *tags = mem_alloc(n * sizeof(*tags));
+
+	return memset(tags, 0xff, n * sizeof(*tags));
+}
+
 static void cache_new(struct cache *c, struct cache_shape s)
 {
-	size_t all = (size_t)s.sets * s.ways * sizeof(*c->recent);
+	size_t n = (size_t)s.sets * s.ways;
 
-	c->mask = s.sets - 1;
-	c->ways = s.ways;
-	c->recent = mem_alloc(all);
-	c->older = c->recent + s.sets;
-	/* No line or page of user space has this number. */
-	memset(c->recent, 0xff, all);
+	*c = (struct cache){ .mask = s.sets - 1, .ways = s.ways };
+	c->tags = tags_new(n);
+	c->stamps = mem_zalloc(n * sizeof(*c->stamps));
+	c->hints = mem_zalloc(CACHE_HINTS * sizeof(*c->hints));
+}
+
+static void cache_free(struct cache *c)
+{
+	free(c->tags);
+	free(c->stamps);
+	free(c->hints);
+}
+
+static void deep_new(struct deep_cache *c, struct cache_shape s)
+{
+	*c = (struct deep_cache){ tags_new((size_t)s.sets * s.ways), s.sets - 1, s.ways };
 }
 
 void caches_new(struct caches *c, const struct model *m)
 {
 	cache_new(&c->l1i, m->l1i);
 	cache_new(&c->l1d, m->l1d);
-	cache_new(&c->l2, m->l2);
-	cache_new(&c->llc, m->llc);
 	cache_new(&c->dtlb, m->dtlb);
+	deep_new(&c->l2, m->l2);
+	deep_new(&c->llc, m->llc);
 }
 
 void caches_free(struct caches *c)
 {
-	free(c->l1i.recent);
-	free(c->l1d.recent);
-	free(c->l2.recent);
-	free(c->llc.recent);
-	free(c->dtlb.recent);
+	cache_free(&c->l1i);
+	cache_free(&c->l1d);
+	cache_free(&c->dtlb);
+	free(c->l2.tags);
+	free(c->llc.tags);
 }
 
 bool cache_touch(struct cache *c, u64 tag)
 {
-	u64 *recent = &c->recent[tag & c->mask], *older = &c->older[(tag & c->mask) * (c->ways - 1)], carry = *recent;
+	u64 *tags = &c->tags[(tag & c->mask) * c->ways], *stamps = &c->stamps[(tag & c->mask) * c->ways];
+	u32 oldest = 0, at = c->ways;
+	bool found;
 
-	if (carry == tag)
-		return true;
-	*recent = tag;
+	for (u32 i = 0; i < c->ways; i++) {
+		at = tags[i] == tag ? i : at;
+		oldest = stamps[i] < stamps[oldest] ? i : oldest;
+	}
+	found = at < c->ways;
+	at = found ? at : oldest;
+	tags[at] = tag;
+	stamps[at] = ++c->clock;
+	c->hints[tag % CACHE_HINTS] = (u16)(&tags[at] - c->tags);
+	return found;
+}
+
+bool deep_touch(struct deep_cache *c, u64 tag)
+{
+	u64 *set = &c->tags[(tag & c->mask) * c->ways], carry = tag;
+
 	/* Each moves one place down, to where the wanted one was, or out. */
-	for (u32 i = 0; i < c->ways - 1; i++) {
-		u64 here = older[i];
+	for (u32 i = 0; i < c->ways; i++) {
+		u64 here = set[i];
 
-		older[i] = carry;
+		set[i] = carry;
 		if (here == tag)
 			return true;
 		carry = here;
@@ -59,7 +92,7 @@ enum cache_level caches_find(struct caches *c, struct cache *l1, u64 line)
 {
 	if (cache_touch(l1, line))
 		return IN_L1;
-	if (cache_touch(&c->l2, line))
+	if (deep_touch(&c->l2, line))
 		return IN_L2;
-	return cache_touch(&c->llc, line) ? IN_LLC : IN_MEMORY;
+	return deep_touch(&c->llc, line) ? IN_LLC : IN_MEMORY;
 }

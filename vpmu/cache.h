@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Caches of one thread: sets of ways in true LRU order. The most recent way of each set stands in an array of its own, so
- * that what is used again and again is found by one comparison in memory that stays in the host's L1. Tags are whole
- * line numbers. A level is asked when the one above misses, and then has the line too; nothing is taken away from a
- * level because another one lost it. Loads, stores and fetches share L2 and LLC.
+ * Caches of one thread: sets of ways, of which the least recently used one is given up. Tags are whole line numbers. A
+ * level is asked when the one above misses, and then has the line too; nothing is taken away from a level because
+ * another one lost it. Loads, stores and fetches share L2 and LLC.
+ *
+ * What is asked all the time (struct cache) stamps a way when it is used, which costs the same wherever in its set it
+ * stands, and has a table of hints where a line was last: what is there is found by one comparison. What is asked for
+ * misses only (struct deep_cache) keeps its ways in order of use: there is less memory to look at.
  */
 #ifndef VPMU_CACHE_H
 #define VPMU_CACHE_H
@@ -12,31 +15,46 @@
 
 #define LINE_SHIFT 6
 #define PAGE_SHIFT 12
+#define CACHE_HINTS 4096
 
 enum cache_level { IN_L1, IN_L2, IN_LLC, IN_MEMORY };
 
 struct cache {
-	u64 *recent; /* one of each set */
-	u64 *older;  /* ways - 1 of set 0, then of set 1.. */
-	u32 mask;    /* sets - 1 */
+	u64 *tags;   /* ways of set 0, of set 1.. */
+	u64 *stamps; /* likewise */
+	u64 clock;
+	u32 mask; /* sets - 1 */
 	u32 ways;
+	u16 *hints; /* by a tag's lowest bits: an index into tags */
+};
+
+struct deep_cache {
+	u64 *tags; /* ways of set 0, the most recent one first, of set 1.. */
+	u32 mask, ways;
 };
 
 struct caches {
-	struct cache l1i, l1d, l2, llc, dtlb;
+	struct cache l1i, l1d, dtlb;
+	struct deep_cache l2, llc;
 };
 
 void caches_new(struct caches *c, const struct model *m);
 void caches_free(struct caches *c);
 
-/* Looking at what is most recent changes nothing: it may be done twice. */
-static inline bool cache_is_recent(const struct cache *c, u64 tag)
+/* Uses what is where it is hinted to be. False says nothing: cache_touch knows. */
+static inline bool cache_hits(struct cache *c, u64 tag)
 {
-	return c->recent[tag & c->mask] == tag;
+	u32 at = c->hints[tag % CACHE_HINTS];
+
+	if (UNLIKELY(c->tags[at] != tag))
+		return false;
+	c->stamps[at] = ++c->clock;
+	return true;
 }
 
-/* Makes tag its set's most recent one. Was it there? */
+/* Uses tag, which is there then. Was it before? */
 bool cache_touch(struct cache *c, u64 tag);
+bool deep_touch(struct deep_cache *c, u64 tag);
 
 /* Where a line was that is wanted in this L1. It is there then. */
 enum cache_level caches_find(struct caches *c, struct cache *l1, u64 line);

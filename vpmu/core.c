@@ -8,8 +8,9 @@
  * Design. While a block runs, only its memory accesses are written down (core_access). It is settled when the next one
  * begins: only then is it known where its last branch went. There are three ways, each ready to give up in favour of
  * the next:
- * - glanced at: all lines and pages that it uses are the most recent ones of their sets, so nothing changes in any
- *   cache, and no deadline is near. Most blocks are; the code for them calls nothing.
+ * - glanced at: all lines and pages that it uses are where they are hinted to be, so all that changes in any cache is
+ *   when they were used last, which may be done twice; and no deadline is near. Most blocks are; the code for them
+ *   calls nothing.
  * - swept: all is asked of the caches and added up, for the block as a whole.
  * - walked: operation by operation; after each, all armed events are looked at.
  * A block must be walked if its counts could reach what an armed event waits for, however badly its accesses and its
@@ -78,7 +79,7 @@ static void sweep(struct core *c, const struct block *p, u64 to)
 	u32 slots = p->nr + p->stall;
 
 	for (u64 line = p->line; c->models & VPMU_MODEL_CACHE && line <= p->last_line; line++)
-		if (!cache_is_recent(&c->caches.l1i, line))
+		if (!cache_hits(&c->caches.l1i, line))
 			slots += charge_fetch(c, caches_find(&c->caches, &c->caches.l1i, line));
 	for (const struct access *a = c->log; a < c->next; a++)
 		slots += charge_access(c, a);
@@ -254,25 +255,30 @@ void core_enter_some(struct vthread *t, const struct block *b)
 /* Are all accesses of the block that ran of the plainest kind? Then counts them. */
 static ALWAYS_INLINE bool glance(struct core *c, u64 accesses)
 {
-	const u64 *lines = c->caches.l1d.recent, *pages = c->caches.dtlb.recent;
-	u32 line_mask = c->caches.l1d.mask, page_mask = c->caches.dtlb.mask;
-	u64 stores = 0, loads = accesses;
+	struct cache *lines = &c->caches.l1d, *pages = &c->caches.dtlb;
+	const u64 *line_tags = lines->tags, *page_tags = pages->tags;
+	u64 *line_stamps = lines->stamps, *page_stamps = pages->stamps;
+	const u16 *line_hints = lines->hints, *page_hints = pages->hints;
+	u64 stores = 0, parts = 0, line_clock = lines->clock, page_clock = pages->clock;
 
 	for (const struct access *a = c->log, *end = c->next; a < end; a++) {
 		u64 line = a->addr >> LINE_SHIFT, page = a->addr >> PAGE_SHIFT;
-		u64 store = a->info / INFO_STORE & 1;
+		u32 line_at = line_hints[line % CACHE_HINTS], page_at = page_hints[page % CACHE_HINTS];
 
-		if (UNLIKELY(lines[line & line_mask] != line) || UNLIKELY(pages[page & page_mask] != page) ||
+		if (UNLIKELY(line_tags[line_at] != line) || UNLIKELY(page_tags[page_at] != page) ||
 		    UNLIKELY((access_end(a) - 1) >> LINE_SHIFT != line) ||
 		    UNLIKELY(!(~a->info & (INFO_LOAD | INFO_STORE))))
 			return false;
-		if (UNLIKELY(a->op == a[-1].op) && access_joins(a, a - 1)) {
-			loads--;
-			continue;
-		}
-		stores += store;
+		line_stamps[line_at] = ++line_clock;
+		page_stamps[page_at] = ++page_clock;
+		if (UNLIKELY(a->op == a[-1].op) && access_joins(a, a - 1))
+			parts++;
+		else
+			stores += a->info / INFO_STORE & 1;
 	}
-	c->thread.counts[VC_L1D_LOADS] += loads - stores;
+	lines->clock = line_clock;
+	pages->clock = page_clock;
+	c->thread.counts[VC_L1D_LOADS] += accesses - parts - stores;
 	c->thread.counts[VC_L1D_STORES] += stores;
 	return true;
 }
@@ -288,7 +294,7 @@ void core_enter(struct vthread *t, const struct block *b)
 		return;
 	}
 	for (u64 line = p->line; line <= p->last_line; line++)
-		if (UNLIKELY(!cache_is_recent(&c->caches.l1i, line))) {
+		if (UNLIKELY(!cache_hits(&c->caches.l1i, line))) {
 			enter_swept(c, b);
 			return;
 		}

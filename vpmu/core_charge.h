@@ -50,10 +50,9 @@ static inline u32 charge_line(struct core *c, u64 line, bool store)
 	u64 page = line >> (PAGE_SHIFT - LINE_SHIFT);
 	u32 slots = 0;
 
-	if (c->models & VPMU_MODEL_CACHE && !cache_is_recent(&c->caches.l1d, line))
+	if (c->models & VPMU_MODEL_CACHE && !cache_hits(&c->caches.l1d, line))
 		slots = charge_data(c, caches_find(&c->caches, &c->caches.l1d, line), store);
-	if (c->models & VPMU_MODEL_TLB && !cache_is_recent(&c->caches.dtlb, page) &&
-	    !cache_touch(&c->caches.dtlb, page)) {
+	if (c->models & VPMU_MODEL_TLB && !cache_hits(&c->caches.dtlb, page) && !cache_touch(&c->caches.dtlb, page)) {
 		c->thread.counts[store ? VC_DTLB_STORE_MISSES : VC_DTLB_LOAD_MISSES]++;
 		slots += add_stall(c, VC_SLOTS_BACKEND, store ? c->tlb_store : c->tlb_load);
 	}
