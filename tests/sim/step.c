@@ -3,8 +3,8 @@
  * Counts instructions one by one, with a callback for each: slow, simple, and nothing in common with how the virtual PMU
  * counts but QEMU's interface. Plugin for qemu-x86_64 and qemu-aarch64; threads are counted together.
  *
- * out=FILE: at the end, lines "NAME NUMBER" (instructions, branches, calls, returns), and with every=N a line "at PC" for each Nth
- * instruction.
+ * out=FILE: at the end, lines "NAME NUMBER" (instructions, iterations of repeated ones after the first, branches, calls,
+ * returns), and with every=N a line "at PC" for each Nth instruction.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static struct {
 	pthread_mutex_t lock;
 	bool arm64;
 	const char *out;
-	u64 every, instructions, branches, calls, returns;
+	u64 every, instructions, iterations, branches, calls, returns;
 	VEC(u64) at;
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static __thread const struct insn *last;
@@ -78,17 +78,18 @@ static void on_insn(unsigned vcpu, void *data)
 {
 	const struct insn *i = data;
 
-	(void)vcpu;
 	/* Each iteration of a repeated string instruction comes by here. */
-	if (last && last->what & REPEATS && last->pc == i->pc)
-		return;
+	bool again = last && last->what & REPEATS && last->pc == i->pc;
+
+	(void)vcpu;
 	last = i;
 	pthread_mutex_lock(&all.lock);
-	all.instructions++;
+	all.iterations += again;
+	all.instructions += !again;
 	all.branches += (i->what & BRANCH) != 0;
 	all.calls += (i->what & CALL) != 0;
 	all.returns += (i->what & RETURN) != 0;
-	if (all.every && all.instructions % all.every == 0)
+	if (!again && all.every && all.instructions % all.every == 0)
 		vec_push(&all.at, i->pc);
 	pthread_mutex_unlock(&all.lock);
 }
@@ -115,8 +116,8 @@ static void on_end(qemu_id id, void *data)
 	(void)data;
 	if (!f)
 		return;
-	fprintf(f, "instructions %lu\nbranches %lu\ncalls %lu\nreturns %lu\n", all.instructions, all.branches,
-		all.calls, all.returns);
+	fprintf(f, "instructions %lu\niterations %lu\nbranches %lu\ncalls %lu\nreturns %lu\n", all.instructions,
+		all.iterations, all.branches, all.calls, all.returns);
 	for (size_t i = 0; i < all.at.n; i++)
 		fprintf(f, "at %lx\n", all.at.v[i]);
 	fclose(f);
