@@ -15,6 +15,15 @@ grep -q '^hardware' out && fail "list sw lists hardware events"
 grep -q '^hardware events: 10' out || fail "list sw hw"
 "$RETICLE" list 'L1-ICACHE-*' >out 2>err
 grep -q '^  [+-] L1-icache-loads' out || fail "list GLOB"
+"$RETICLE" list sim >out 2>err
+grep -q '^events of the virtual PMU (--pmu=sim): 44, usable here: ' out || fail "list sim: $(head -1 out)"
+grep -qE '^  [+-] r10002 +.*calls' out || fail "list sim: r10002 is not explained"
+"$RETICLE" list >out 2>err
+grep -q 'virtual PMU' out && fail "list: the virtual PMU's are no events of this machine"
+"$RETICLE" check >out 2>err
+grep -qE '^virtual PMU +(ok|limited|no) ' out || fail "check: no row of the virtual PMU"
+(PATH=/nonexistent "$RETICLE" check) >out 2>err
+grep -A1 '^virtual PMU  *no ' out | grep -qE 'install qemu-user|build with capstone' || fail "check without QEMU: no remedy"
 "$RETICLE" list no-such-event-anywhere >out 2>err
 [ $? = 1 ] || fail "list of nothing: not status 1"
 grep -q 'no event of that name' err || fail "list of nothing: $(cat err)"
