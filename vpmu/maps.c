@@ -241,7 +241,7 @@ static void put_data(struct vthread *t, u64 start, u64 stop, bool files)
 
 		if (!maps_line_parse(at, (size_t)(eol - at), &l) || (files && !l.ino))
 			continue;
-		for (u64 page = MAX(l.start, start); page < MIN(l.end, stop); page = part.end) {
+		for (u64 page = MAX(l.start, start) & ~(u64)(PAGE - 1); page < MIN(l.end, stop); page = part.end) {
 			part = l;
 			narrow(&part, page);
 			if (!(part.prot & PROT_READ) || part.prot & PROT_EXEC)
@@ -264,5 +264,10 @@ void maps_put_data(struct vthread *t, u64 start, u64 len)
 
 void maps_put_program(struct vthread *t)
 {
+	struct tasks *k = t->process->tasks;
+
 	put_data(t, 0, UINT64_MAX, true);
+	k->stack = regs_stack_pointer(t);
+	if (k->stack)
+		put_data(t, k->stack, k->stack + 1, false);
 }

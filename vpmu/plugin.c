@@ -64,9 +64,9 @@ static NOINLINE struct vthread *thread_begins(unsigned vcpu, const struct block 
 	struct vthread *t = core_thread_new(process);
 
 	self = t;
+	regs_thread_start(t, vcpu);
 	tasks_thread_start(t, vcpu);
 	tell_pages(b, process->guest_base);
-	regs_thread_start(t, vcpu);
 	if (wants_calls(process->control))
 		callstack_start(t);
 	sampler_start(t);

@@ -234,6 +234,14 @@ assert len({s["tid"] for s in lines}) == 4 and len({s["pid"] for s in lines}) ==
 PY
 done
 
+# Data maps: those of the program, by the kernel's names; QEMU's own are none of them.
+"$RETICLE" record -q --pmu=sim -d -o data.data -- sh -c ./args >/dev/null
+"$RETICLE" dump -i data.data --type MMAP2 >data.txt
+for name in '\[stack\]' '\[heap\]' "$PWD/args" 'libc.so.6'; do
+	grep -q "rw-p .*$name" data.txt || fail "data maps: no $name"
+done
+grep -q qemu data.txt && fail "data maps: $(grep qemu data.txt)"
+
 # The same twice, byte by byte.
 "$RETICLE" record -q --pmu=sim -g -o one.data -- sh -c './args; ./args' >/dev/null
 "$RETICLE" record -q --pmu=sim -g -o two.data -- sh -c './args; ./args' >/dev/null
