@@ -7,6 +7,9 @@
  * chunk is empty and without owner while it is FREE (the recorder sees to that before it sets FREE), so that the worst
  * a death between OPEN and the owner's number leaves is an empty chunk that nobody owns until the recording ends.
  *
+ * Threads may wait for each other, so none may wait for a chunk that another keeps: of those who are alive at once, only
+ * as many keep a chunk as three quarters of them allow. The others give theirs up behind each record.
+ *
  * When all chunks are taken the thread waits: the guest stands still, no record is lost. Should the recorder be gone,
  * nobody will ever free one: records are counted in control->lost and dropped, and the program runs on. Liveness is
  * asked of /proc/PID/fd/N, by which the memory was mapped: it is there as long as the recorder is, and unlike the
@@ -48,26 +51,11 @@ static bool recorder_lives(struct vpmu_control *control)
 		return false;
 	if (!access(control->control_path, F_OK))
 		return true;
-	if (errno != EACCES && errno != EPERM)
+	if (errno == ENOENT ? !access("/proc/self", F_OK) : errno != EACCES && errno != EPERM)
 		return false;
-	/* A program that gave its privileges up may not look there. */
+	/* A program that gave its privileges up may not look there; one that changed its root sees no /proc. */
 	pid = atoi(control->control_path + strcspn(control->control_path, "0123456789"));
 	return pid > 0 && (!kill(pid, 0) || errno == EPERM);
-}
-
-bool channel_scarce(const struct vpmu_control *control)
-{
-	u32 taken = 0;
-
-	for (u32 i = 0; i < control->nr_chunks; i++)
-		taken += atomic_load_explicit(&control->chunks[i].state, memory_order_relaxed) != VPMU_CHUNK_FREE;
-	return taken > control->nr_chunks / 2;
-}
-
-void channel_idle(struct vthread *t)
-{
-	if (t->scarce && !t->totals)
-		channel_close(t);
 }
 
 /* Each search begins at another place, so that threads do not queue up for the same chunk. */
@@ -88,16 +76,27 @@ static s32 take_free(struct vpmu_control *control, s32 real_pid, u64 turn)
 	return -1;
 }
 
+/* Counted with its own: of two who come at once, at least one sees both. */
+bool channel_scarce(const struct vpmu_control *control)
+{
+	u32 open = 0;
+
+	for (u32 i = 0; i < control->nr_chunks; i++)
+		open += atomic_load(&control->chunks[i].state) == VPMU_CHUNK_OPEN;
+	return open > control->nr_chunks / 4 * 3;
+}
+
 static bool channel_open(struct vthread *t)
 {
 	struct vpmu_control *control = t->process->control;
 	u64 turn = next_turn(control);
 
-	t->scarce = channel_scarce(control);
 	for (;;) {
 		t->chunk = take_free(control, t->process->real_pid, turn);
-		if (t->chunk >= 0)
+		if (t->chunk >= 0) {
+			t->scarce = channel_scarce(control);
 			return true;
+		}
 		if (!recorder_lives(control))
 			return false;
 		nanosleep(&(struct timespec){ .tv_nsec = WAIT_NS }, NULL);
@@ -122,6 +121,8 @@ void channel_put(struct vthread *t, const struct bytes *record)
 	} else {
 		memcpy(chunk_data(control, (u32)t->chunk) + used, record->p, record->len);
 		atomic_store_explicit(&control->chunks[t->chunk].used, used + (u32)record->len, memory_order_release);
+		if (t->scarce)
+			channel_close(t);
 	}
 	errno = kept;
 }

@@ -12,12 +12,12 @@
 void channel_adopt(struct vpmu_control *control, s32 real_pid);
 
 /*
- * More than half of the chunks are taken. Whoever takes another one (t->scarce tells) gives it up before it may be idle
- * for long: else that many idle threads would make the others wait for ever.
+ * Most chunks are written by threads that live. Whoever takes another one (t->scarce tells) gives it up behind each
+ * record: else threads that wait for each other might wait for a chunk for ever.
  */
 bool channel_scarce(const struct vpmu_control *control);
-void channel_idle(struct vthread *t);
-/* Puts a record that is changed in place later: where it stands until t's chunk is closed. NULL: there was no room. */
+/* Puts a record that is changed in place later: where it stands until t's chunk is closed. NULL: it does not stay there,
+ * or there was no room. */
 u8 *channel_put_kept(struct vthread *t, const struct bytes *record);
 
 #endif

@@ -8,7 +8,6 @@
 #include <sys/prctl.h>
 
 #include "vpmu/callstack.h"
-#include "vpmu/channel.h"
 #include "vpmu/tasks_impl.h"
 
 enum call {
@@ -73,7 +72,6 @@ void tasks_syscall(struct vthread *t, s64 num, const u64 args[6])
 	default:
 		break;
 	}
-	channel_idle(t);
 	errno = kept;
 }
 

@@ -8,8 +8,7 @@
  * kernel would (codec/sample.h, codec/record.h), into chunks. A chunk belongs to one thread at a time, which makes what
  * it wrote count by advancing `used`: a process that is killed at any instant leaves whole records only, and nobody
  * waits for a lock that a dead process holds. The recorder takes closed chunks in the order in which they were closed,
- * and what is left in open ones when their process is gone. To find the one that was closed first it looks twice: while
- * it looks, a thread may close a chunk that was passed already, and then another one further on.
+ * and what is left in open ones when their process is gone.
  */
 #ifndef CODEC_VPMU_H
 #define CODEC_VPMU_H

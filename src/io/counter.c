@@ -20,6 +20,7 @@
 #include "io/workload.h"
 
 #define DRAIN_NS 20000000
+#define DRAIN_SOON_NS 2000000
 
 struct run {
 	const struct counter_opts *o;
@@ -209,12 +210,13 @@ static void on_signal(struct run *c, const siginfo_t *info, bool *stop)
 
 static void wait_for_end(struct run *c)
 {
-	struct timespec pause = { .tv_nsec = DRAIN_NS };
 	bool stop = false;
 	siginfo_t info;
 	int sig;
 
 	while (!stop && !workload_ended(&c->workload, false)) {
+		struct timespec pause = { .tv_nsec = c->sim && c->sim->short_of_room ? DRAIN_SOON_NS : DRAIN_NS };
+
 		sig = c->sim ? sigtimedwait(&c->waited, &info, &pause) : sigwaitinfo(&c->waited, &info);
 		drain(c, false);
 		if (sig > 0 && sig != SIGCHLD)

@@ -19,6 +19,7 @@
 
 #define AT_MOST_MS 1000 /* between two passes: what a killed recorder can lose */
 #define SIM_MS 50	/* and with the virtual PMU, whose chunks call nobody */
+#define SIM_SHORT_MS 2	/* when these run low */
 #define SIZED_MS 100	/* the same where a size limits the file */
 #define SIGNAL_EVENT UINT64_MAX
 #define WINDOW_EVENT (UINT64_MAX - 1)
@@ -152,7 +153,7 @@ static int until(u64 now, u64 deadline, int timeout)
 static int next_timeout(const struct recorder *r)
 {
 	u64 now = now_ms();
-	int timeout = r->sim							     ? SIM_MS :
+	int timeout = r->sim ? (r->sim->short_of_room ? SIM_SHORT_MS : SIM_MS) :
 		      r->o->output.max_size || r->o->output.switch_on == SWITCH_SIZE ? SIZED_MS :
 										       AT_MOST_MS;
 

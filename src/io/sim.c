@@ -110,6 +110,7 @@ static int make_memory(struct sim *s)
 	if (p == MAP_FAILED)
 		return notify_error(s->notify, ERR_IO, "cannot map shared memory: %s", strerror(errno));
 	s->control = p;
+	s->size = size;
 	s->data = (u8 *)p + head;
 	s->control->data_offset = head;
 	s->control->cpus_offset = cpus;
@@ -388,7 +389,9 @@ int sim_drain(struct sim *s, const struct sim_sink *sink, bool last)
 {
 	struct ripe ripe[VPMU_CHUNKS];
 	bool open_ones = last || take_open_ones(s);
-	u32 n = 0;
+	/* While we look, one that was passed may be closed, and then another one further on: that one waits. */
+	u64 newest = last ? UINT64_MAX : atomic_load(&s->control->turn);
+	u32 n = 0, nr_free = 0;
 	int err = 0;
 
 	for (u32 i = 0; i < VPMU_CHUNKS; i++) {
@@ -397,9 +400,13 @@ int sim_drain(struct sim *s, const struct sim_sink *sink, bool last)
 		bool closed =
 			state == VPMU_CHUNK_CLOSED || (state == VPMU_CHUNK_OPEN && is_gone(atomic_load(&c->owner)));
 
+		nr_free += state == VPMU_CHUNK_FREE;
+		if (state == VPMU_CHUNK_CLOSED && atomic_load(&c->turn) > newest)
+			continue;
 		if (closed || (open_ones && state == VPMU_CHUNK_OPEN))
 			ripe[n++] = (struct ripe){ atomic_load(&c->turn), i, closed, state == VPMU_CHUNK_CLOSED };
 	}
+	s->short_of_room = n && nr_free < VPMU_CHUNKS / 4;
 	qsort(ripe, n, sizeof(*ripe), by_turn);
 	for (u32 i = 0; i < n; i++) {
 		int failed = take_chunk(s, err ? &(struct sim_sink){ 0 } : sink, ripe[i].chunk, ripe[i].closed,
@@ -420,7 +427,7 @@ void sim_close(struct sim *s)
 {
 	sim_done(s);
 	if (s->control)
-		munmap(s->control, s->control->size);
+		munmap(s->control, s->size);
 	if (s->fd >= 0)
 		close(s->fd);
 	for (size_t i = 0; i < s->made.n; i++)

@@ -16,6 +16,7 @@ struct sim {
 	struct sim_opts opts;
 	struct sim_program program;
 	struct vpmu_control *control;
+	u64 size; /* of all that; what the memory says of itself is the program's to change */
 	u8 *data; /* chunk 0 */
 	int fd;
 	VEC(char *) argv, env;	    /* of QEMU, each ends with NULL */
@@ -23,6 +24,7 @@ struct sim {
 	u32 taken[VPMU_CHUNKS];	    /* bytes of an open chunk that were taken already */
 	time_t taken_at;	    /* the second in which open chunks were looked at last */
 	struct bytes copy;	    /* a chunk's new bytes: the program could still change the shared ones */
+	bool short_of_room;	    /* chunks ran low and are still being filled: threads may wait for the next drain */
 	bool damaged;		    /* bytes that are no records were found and left out */
 	u64 counts[NR_VPMU_COUNTS]; /* of the threads that have ended */
 	u32 unfinished; /* of these, were killed (or still ran at the end): their last 65,536 instructions may be missing */

@@ -152,6 +152,47 @@ for what in 'gzip:gzip -c -9 numbers | gzip -d | md5sum' 'xz:xz -c numbers | xz 
 	command -v "${what%%:*}" >/dev/null && same "${what%%:*}" sh -c "${what#*:}"
 done
 
+# More threads and processes at once than the recorder has chunks, all of which wait for each other.
+build many -pthread <<-'C'
+	#include <pthread.h>
+	#include <stdio.h>
+	#include <string.h>
+	#include <sys/wait.h>
+	#include <unistd.h>
+	#define NR 300
+	static pthread_barrier_t all;
+	static void *meet(void *arg) { return (void *)(long)(pthread_barrier_wait(&all) + (arg != NULL)); }
+	int main(int argc, char **argv)
+	{
+		pthread_t threads[NR];
+		int ends[2], ended = 0;
+		pthread_barrier_init(&all, NULL, NR);
+		for (int i = 0; i < NR && argc == 1; i++)
+			pthread_create(&threads[i], NULL, meet, NULL);
+		for (int i = 0; i < NR && argc == 1; i++)
+			pthread_join(threads[i], NULL);
+		if (pipe(ends))
+			return 1;
+		for (int i = 0; i < NR && argc > 1; i++)
+			if (!fork())
+				return close(ends[1]) | (int)read(ends[0], argv[1], 1);
+		close(ends[1]);
+		while (wait(NULL) > 0)
+			ended++;
+		printf("%d\n", ended);
+		return 0;
+	}
+C
+for how in '' processes; do
+	# shellcheck disable=SC2086
+	timeout 100 "$RETICLE" record -q --pmu=sim -c 1000 -o many.data -- ./many $how >many.out || fail "300 at once: $how"
+	"$RETICLE" dump -i many.data --json --type EXIT >exits.json
+	[ "$(wc -l <exits.json)" = 301 ] || fail "300 at once: $(wc -l <exits.json) EXIT $how"
+	# shellcheck disable=SC2086
+	timeout 100 "$RETICLE" stat --pmu=sim,models=none -- ./many $how >many.out 2>many.stat || fail "300 counted at once: $how"
+	grep -q " 301 threads" many.stat || fail "300 counted at once: $how: $(cat many.stat)"
+done
+
 # Every process and thread has one FORK (but the first) and one EXIT, and runs nothing outside of them.
 same 'a tree' sh -c 'for i in 1 2 3; do (sh -c "true; true" & wait); done'
 "$RETICLE" dump -i sim.data --json >tree.json
@@ -170,32 +211,6 @@ for r in sorted(map(json.loads, open("tree.json")), key=lambda r: r.get("sample_
         assert task in born | {(1, 1)} and task not in gone, r
 assert len(born) >= 5 and gone == born | {(1, 1)}, (born, gone)
 PY
-
-# More threads than there are chunks to write into, all of them idle at once.
-build idle -pthread <<-'C'
-	#include <pthread.h>
-	#include <stdio.h>
-	static pthread_barrier_t all;
-	static void *idle(void *arg) { pthread_barrier_wait(&all); pthread_barrier_wait(&all); return arg; }
-	int main(void)
-	{
-		pthread_t threads[300];
-		pthread_attr_t attr;
-		pthread_attr_init(&attr);
-		pthread_attr_setstacksize(&attr, 65536);
-		pthread_barrier_init(&all, NULL, 301);
-		for (int i = 0; i < 300; i++)
-			if (pthread_create(&threads[i], &attr, idle, NULL))
-				return 9;
-		pthread_barrier_wait(&all);
-		pthread_barrier_wait(&all);
-		for (int i = 0; i < 300; i++)
-			pthread_join(threads[i], NULL);
-		return puts("all") < 0;
-	}
-C
-same 'idle threads' timeout 60 ./idle
-[ "$(count sim.data EXIT)" = 302 ] || fail "idle threads: $(count sim.data EXIT) ends"
 
 # Virtual CPUs: threads and processes take turns, each CPU counts on, and its time does not go back.
 build turns -pthread <<-'C'

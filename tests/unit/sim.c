@@ -80,6 +80,8 @@ static void set(struct sim *s, u32 chunk, u32 state, u64 turn, s32 owner)
 	struct vpmu_chunk *c = &s->control->chunks[chunk];
 
 	c->turn = turn;
+	if (s->control->turn < turn)
+		s->control->turn = turn;
 	c->owner = owner;
 	c->state = state;
 }
@@ -124,6 +126,35 @@ static void test_order(void **state)
 	drain(&s, &g, true);
 	says(&g, "f");
 	assert_false(s.damaged);
+	drop(&s, &g);
+}
+
+/* Closed after the look at the chunks began: another one, passed by then, may have been closed before it. */
+static void test_closed_meanwhile(void **state)
+{
+	struct got g = { 0 };
+	struct sim s;
+
+	(void)state;
+	make(&s);
+	s.control->next_id = 2;
+	put(&s, 0, PERF_RECORD_COMM, 16, "a______");
+	put(&s, 1, PERF_RECORD_COMM, 16, "b______");
+	set(&s, 0, VPMU_CHUNK_CLOSED, 8, getpid());
+	set(&s, 1, VPMU_CHUNK_CLOSED, 9, getpid());
+	s.control->turn = 8;
+	drain(&s, &g, false);
+	says(&g, "a");
+	assert_int_equal(s.control->chunks[1].state, VPMU_CHUNK_CLOSED);
+	s.control->turn = 9;
+	drain(&s, &g, false);
+	says(&g, "b");
+	/* At the end there is no next time. */
+	put(&s, 1, PERF_RECORD_COMM, 16, "c______");
+	set(&s, 1, VPMU_CHUNK_CLOSED, 10, getpid());
+	s.control->turn = 9;
+	drain(&s, &g, true);
+	says(&g, "c");
 	drop(&s, &g);
 }
 
@@ -261,9 +292,10 @@ static void test_used_too_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),	   cmocka_unit_test(test_one_thread),
-		cmocka_unit_test(test_dead_owner), cmocka_unit_test(test_private),
-		cmocka_unit_test(test_damage),	   cmocka_unit_test(test_used_too_large),
+		cmocka_unit_test(test_closed_meanwhile), cmocka_unit_test(test_order),
+		cmocka_unit_test(test_one_thread),	 cmocka_unit_test(test_dead_owner),
+		cmocka_unit_test(test_private),		 cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_used_too_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

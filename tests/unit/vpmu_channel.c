@@ -218,6 +218,41 @@ static void test_killed_at_any_moment(void **state)
 	assert_true(f->records > 1000);
 }
 
+/* More live threads than chunks: none waits for one that another keeps. */
+static void test_scarce(void **state)
+{
+	struct fixture *f = *state;
+	struct vprocess p = { .control = f->control, .real_pid = getpid() };
+	struct vthread t[2 * CHUNKS] = { 0 };
+	struct writer w[2 * CHUNKS];
+	u32 keepers = 0;
+
+	alarm(20); /* it would wait for ever */
+	for (u32 number = 0; number < 2; number++)
+		for (u32 i = 0; i < ARRAY_LEN(t); i++) {
+			if (!number) {
+				t[i] = (struct vthread){ .process = &p, .chunk = -1 };
+				w[i] = (struct writer){ &p, i / WRITERS, i % WRITERS, 0 };
+			}
+			write_record(&t[i], &w[i], number);
+			keepers += number && t[i].chunk >= 0;
+			while (take_one(f, false))
+				;
+		}
+	assert_int_equal(keepers, CHUNKS / 4 * 3);
+	assert_int_equal(f->records, 2 * (ARRAY_LEN(t) - keepers));
+	/* When others have left, there is room to keep one again. */
+	for (u32 i = 0; i < ARRAY_LEN(t); i++)
+		channel_close(&t[i]);
+	while (take_one(f, false))
+		;
+	write_record(&t[0], &w[0], 2);
+	assert_true(t[0].chunk >= 0);
+	alarm(0);
+	for (u32 i = 0; i < ARRAY_LEN(t); i++)
+		bytes_free(&t[i].record);
+}
+
 static void test_no_recorder(void **state)
 {
 	struct fixture *f = *state;
@@ -260,27 +295,6 @@ static void test_done(void **state)
 	bytes_free(&t.record);
 }
 
-static void test_scarce(void **state)
-{
-	struct fixture *f = *state;
-	struct vprocess p = { .control = f->control, .real_pid = getpid() };
-	struct vthread t[CHUNKS] = { 0 };
-
-	for (u32 i = 0; i < CHUNKS; i++) {
-		struct writer w = { &p, 0, 0, 0 };
-
-		t[i] = (struct vthread){ .process = &p, .chunk = -1 };
-		f->next[0][0] = 0;
-		write_record(&t[i], &w, 0);
-		channel_idle(&t[i]);
-		/* The first five keep theirs, the others do not; and those are taken before the next comes. */
-		assert_int_equal(t[i].chunk >= 0, i <= CHUNKS / 2);
-		assert_int_equal(take_one(f, false), i > CHUNKS / 2);
-	}
-	for (u32 i = 0; i < CHUNKS; i++)
-		bytes_free(&t[i].record);
-}
-
 static void test_adopt(void **state)
 {
 	struct fixture *f = *state;
@@ -306,9 +320,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed_at_any_moment, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_scarce, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_recorder, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_done, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_scarce, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_adopt, setup, teardown),
 	};
 
