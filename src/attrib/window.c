@@ -101,7 +101,10 @@ static bool has_twin(const struct window_group *g, const struct evlist *l)
 	return false;
 }
 
-/* As the name states it. A short period drawn a little longer, or read a little late, is still short: the limit lies half way. */
+/*
+ * As the name states it. A short period that is read a little late is still short: the limit lies half way between the longest
+ * short and the shortest long one that jitter draws.
+ */
 static void settle_by_terms(struct window_group *g, const struct attr *leader)
 {
 	struct schedule *s = &g->schedule;
@@ -119,7 +122,8 @@ static void settle_by_terms(struct window_group *g, const struct attr *leader)
 	if (!s->period_long)
 		s->period_long =
 			leader->sample_period > shorts ? leader->sample_period - shorts : leader->sample_period;
-	g->short_max = (s->period_long + s->period_short) / 2;
+	g->short_max =
+		(s->period_long - MIN(s->jitter_long / 2, s->period_long) + s->period_short + s->jitter_short / 2) / 2;
 }
 
 static void settle_group(struct window_group *g, const struct evlist *l)

@@ -114,6 +114,19 @@ static void differences_are_counts(void **state)
 	drop(f);
 }
 
+/* The shortest long period that jitter draws is no short one. */
+static void jitter_shortens_long_windows(void **state)
+{
+	struct fixture *f = make("cycles/period=1000,alt-period=10,period-jitter=1000/", 1010, 0);
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	feed(f, (struct at){ 1000, 500, .tid = 7 });
+	assert_false(feed(f, (struct at){ 1500, 530, .tid = 7 }).is_short);
+	assert_true(feed(f, (struct at){ 1515, 540, .tid = 7 }).is_short);
+	drop(f);
+}
+
 static void counters_of_two_cpus_are_apart(void **state)
 {
 	struct fixture *f = make("cycles", 1000, 0);
@@ -368,13 +381,13 @@ static void strange_reads_have_no_windows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(differences_are_counts),	 cmocka_unit_test(counters_of_two_cpus_are_apart),
-		cmocka_unit_test(other_threads_of_a_cpu),	 cmocka_unit_test(inherited_counters_are_each_threads),
-		cmocka_unit_test(inherited_counters_of_a_cpu),	 cmocka_unit_test(throttling_ends_a_window),
-		cmocka_unit_test(losses_are_of_a_cpu),		 cmocka_unit_test(multiplexed_and_backwards),
-		cmocka_unit_test(short_windows_are_seen),	 cmocka_unit_test(twins_are_known),
-		cmocka_unit_test(bursts_begin_after_a_pause),	 cmocka_unit_test(terms_of_a_schedule),
-		cmocka_unit_test(strange_reads_have_no_windows),
+		cmocka_unit_test(differences_are_counts),	cmocka_unit_test(counters_of_two_cpus_are_apart),
+		cmocka_unit_test(other_threads_of_a_cpu),	cmocka_unit_test(inherited_counters_are_each_threads),
+		cmocka_unit_test(inherited_counters_of_a_cpu),	cmocka_unit_test(throttling_ends_a_window),
+		cmocka_unit_test(losses_are_of_a_cpu),		cmocka_unit_test(multiplexed_and_backwards),
+		cmocka_unit_test(short_windows_are_seen),	cmocka_unit_test(twins_are_known),
+		cmocka_unit_test(bursts_begin_after_a_pause),	cmocka_unit_test(terms_of_a_schedule),
+		cmocka_unit_test(jitter_shortens_long_windows), cmocka_unit_test(strange_reads_have_no_windows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
