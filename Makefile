@@ -5,12 +5,13 @@
 #   make demo      record a bundled workload and show its report
 #   make check     all tests and checks
 #   make bench     speed and memory against perf, on a recording made in the run; cost and exactness of the virtual PMU
+#   make bench-truth  function metrics against the virtual PMU's exact counts: errors, intervals, speed
 #   make install   install under PREFIX (default /usr/local)
 #   make format    clang-format all sources
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo check bench install format clean
+.PHONY: all demo check bench bench-truth install format clean
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) product
 
@@ -29,6 +30,11 @@ bench: all
 	@scripts/bootstrap bench
 	@bench/run --reticle $(BUILD)/reticle --demo $(BUILD)/bench/demo
 	@bench/vpmu --reticle $(BUILD)/reticle
+
+bench-truth: all
+	@scripts/bootstrap bench demo
+	@ninja -C $(BUILD) bench/classes bench/turns bench/resonance
+	@bench/truth-windows --reticle $(BUILD)/reticle
 
 install: all
 	@meson setup --reconfigure --prefix=$(PREFIX) $(BUILD) >/dev/null

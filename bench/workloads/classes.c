@@ -2,11 +2,11 @@
 /*
  * A program of seven functions, each slow in its own way: what a table of function metrics must tell apart.
  *
- *   classes [FIRST [STEP [ROUNDS]]]
+ *   classes [FIRST [STEP [ROUNDS [WORK]]]]
  *
  * Each round calls all seven, beginning with number FIRST; after a round the beginning moves on by STEP, so that no
  * result sits on a lucky harmonic of the sampling period. The functions' work is sized so that their shares of the time
- * differ widely on an ordinary core.
+ * differ widely on an ordinary core; a call does WORK times as much.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -26,6 +26,7 @@ struct work {
 	double x, y;
 	uint64_t n;
 	uint32_t sum;
+	int times; /* WORK */
 };
 
 typedef void work_fn(struct work *w);
@@ -37,7 +38,7 @@ static CLASS void fp_divider_stalls(struct work *w)
 {
 	double x = w->x;
 
-	for (int i = 0; i < 2400; i++)
+	for (int i = 0, end = 2400 * w->times; i < end; i++)
 		x = w->y / (x + 1.0);
 	w->x = x;
 }
@@ -46,7 +47,7 @@ static CLASS void int_divider_stalls(struct work *w)
 {
 	uint64_t n = w->n;
 
-	for (int i = 0; i < 1500; i++)
+	for (int i = 0, end = 1500 * w->times; i < end; i++)
 		n = (w->random | 1) / (n | 3) + (uint64_t)i;
 	w->n = n;
 }
@@ -54,7 +55,7 @@ static CLASS void int_divider_stalls(struct work *w)
 /* What makes the core wait until all that went before is done. */
 static CLASS void isb(struct work *w)
 {
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0, end = 60 * w->times; i < end; i++) {
 #if defined(__aarch64__)
 		__asm__ volatile(REPEAT8("isb\n"));
 #elif defined(__x86_64__)
@@ -69,7 +70,7 @@ static CLASS void branch_mispredicts(struct work *w)
 	uint64_t r = w->random;
 	uint32_t sum = w->sum;
 
-	for (int i = 0; i < 600; i++) {
+	for (int i = 0, end = 600 * w->times; i < end; i++) {
 		/* xorshift64: its top bit is as good as a coin */
 		r ^= r << 13;
 		r ^= r >> 7;
@@ -88,7 +89,7 @@ static CLASS void double_to_int(struct work *w)
 	double x = w->x + 0.5;
 	uint32_t sum = w->sum;
 
-	for (int i = 0; i < 900; i++) {
+	for (int i = 0, end = 900 * w->times; i < end; i++) {
 		sum += (uint32_t)(int32_t)x;
 		x += 0.25;
 	}
@@ -97,7 +98,7 @@ static CLASS void double_to_int(struct work *w)
 
 static CLASS void nops(struct work *w)
 {
-	for (int i = 0; i < 300; i++)
+	for (int i = 0, end = 300 * w->times; i < end; i++)
 		__asm__ volatile(REPEAT8("nop\n") REPEAT8("nop\n") REPEAT8("nop\n"));
 	w->n++;
 }
@@ -106,7 +107,7 @@ static CLASS void dcache_misses(struct work *w)
 {
 	uint32_t at = w->at;
 
-	for (int i = 0; i < 40; i++)
+	for (int i = 0, end = 40 * w->times; i < end; i++)
 		at = (uint32_t)w->lines[(size_t)at * LINE_WORDS];
 	w->at = at;
 }
@@ -153,7 +154,9 @@ int main(int argc, char **argv)
 	unsigned long first = argument(argc, argv, 1, 0), step = argument(argc, argv, 2, 1);
 	unsigned long rounds = argument(argc, argv, 3, 10000);
 	struct work w = { .lines = shuffled_lines(), .random = 0x9e3779b97f4a7c15, .x = 1.0, .y = 3.0 };
+	unsigned long times = argument(argc, argv, 4, 1);
 
+	w.times = times < 1 ? 1 : times > 100000 ? 100000 : (int)times;
 	for (unsigned long i = 0; i < rounds; i++, first += step)
 		for (unsigned long k = 0; k < CLASSES; k++)
 			classes[(first + k) % CLASSES](&w);
