@@ -348,6 +348,8 @@ static double spread(const struct metric_table *t, const double *block, const do
 	return MAX(0.0, n / (n - 1) * (v - along * along / n));
 }
 
+#define FEW_CLUSTERS 30
+
 /* How many clusters of one size would give this sum and moment. */
 static double effective(double sum, double moment)
 {
@@ -360,30 +362,48 @@ static double moment_of(const struct metric_table *t, const struct expr_node *n,
 }
 
 /*
- * The least variance where few clusters have anything of the numerator. Of a part of something (a percentage of sums): that of a
- * proportion to which two clusters with and two without it were added (Agresti and Coull). Else that of a sum of two clusters
- * more.
+ * Of a part of something (a percentage of sums): few clusters have anything of it, or few have anything else. The variance is that
+ * of a proportion to which two clusters with and two without it were added (Agresti and Coull). 0: neither is so.
  */
-static double rare_spread(const struct metric_table *t, const struct metric_expr *x, const double *block,
-			  const struct metric_value *v)
+static double part_spread(const struct metric_table *t, const struct expr_node *num, const struct expr_node *den,
+			  const double *block, const struct metric_value *v)
+{
+	u32 nr = t->windows->group.nr;
+	const double *whole = den->op == EXPR_TOTAL ? t->windows->total : block;
+	double moment = moment_of(t, num, block), all = effective(v->den, moment_of(t, den, block)) + 4, others, part;
+
+	others = window_moment(whole, nr, den->left, den->left) + moment;
+	others -= 2 * (den->op == EXPR_TOTAL ? moment : window_moment(block, nr, num->left, den->left));
+	if (MIN(effective(v->num, moment), effective(v->den - v->num, others)) >= FEW_CLUSTERS)
+		return 0;
+	part = (v->num / v->den * (all - 4) + 2) / all;
+	return part * (1 - part) / all;
+}
+
+/*
+ * The least variance. What few clusters have may come in some that were not seen: two more are added. Where all clusters are
+ * alike, a spread of nothing is not believed either, as rare ones may differ: two are taken to be off by as much as is usual
+ * for counts, their square root.
+ */
+static double least_spread(const struct metric_table *t, const struct metric_expr *x, const double *block,
+			   const struct metric_value *v)
 {
 	const struct expr_node *num = &x->nodes[x->num], *den = &x->nodes[x->den % EXPR_NODES];
-	double moment, found, size, all, part;
+	double moment, found, clusters = block[WINDOWS_CLUSTERS], least, size;
 
 	if (num->op != EXPR_SUM || !v->den || (x->totals && block == t->windows->total))
 		return 0;
 	moment = moment_of(t, num, block);
 	found = effective(v->num, moment);
-	if (found >= 30 || found >= block[WINDOWS_CLUSTERS] / 2)
-		return 0;
+	least = clusters >= FEW_CLUSTERS ? 2 * v->num / clusters / (v->den * v->den) : 0;
 	if (x->scale == 100 && x->den < EXPR_NODES && (den->op == EXPR_SUM || den->op == EXPR_TOTAL) &&
 	    v->num <= v->den) {
-		all = effective(v->den, moment_of(t, den, block)) + 4;
-		part = (v->num / v->den * (all - 4) + 2) / all;
-		return x->scale * x->scale * part * (1 - part) / all;
+		least = MAX(least, part_spread(t, num, den, block, v));
+	} else if (found < FEW_CLUSTERS && found < clusters / 2) {
+		size = v->num > 0 ? moment / v->num : 1;
+		least = (moment + 2 * size * size) / (v->den * v->den);
 	}
-	size = v->num > 0 ? moment / v->num : 1;
-	return x->scale * x->scale * (moment + 2 * size * size) / (v->den * v->den);
+	return x->scale * x->scale * least;
 }
 
 void metric_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out)
@@ -403,7 +423,7 @@ void metric_value(const struct metric_table *t, u32 metric, const double *block,
 	}
 	if (clusters < 2)
 		return;
-	out->variance = MAX(spread(t, block, gradient, x->totals, n), rare_spread(t, x, block, out));
+	out->variance = MAX(spread(t, block, gradient, x->totals, n), least_spread(t, x, block, out));
 	out->half = student_95(clusters - 1) * sqrt(out->variance);
 }
 

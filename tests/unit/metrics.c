@@ -185,6 +185,25 @@ static void nothing_seen_is_not_nothing(void **state)
 	drop(f);
 }
 
+/* As many of the same as one likes do not prove that there is nothing else. */
+static void all_alike_is_not_certain(void **state)
+{
+	struct fixture *f = make(5);
+	struct metric_value v;
+
+	(void)state;
+	for (u32 i = 0; i < 100; i++)
+		add(f, 0, (u64[]){ 300, 100, 0, 20, 20 });
+	table(f, &(struct metrics_opts){ 0 });
+	v = value(f, "CPI", row_of(f, 0));
+	near(v.value, 3, 1e-12);
+	near(v.variance, 2.0 * 300 / 1e8, 1e-15); /* two windows, off by the root of 300 cycles */
+	v = value(f, "%CM", row_of(f, 0));
+	near(v.value, 100, 1e-12);
+	assert_true(v.half > 2 && v.half < 6);
+	drop(f);
+}
+
 static void formulas(void **state)
 {
 	static const char *const own[] = { "a=cycles/instructions*2", "b=(cycles - instructions)/total:cycles",
@@ -340,6 +359,7 @@ int main(void)
 		cmocka_unit_test(variance_of_a_ratio),	       cmocka_unit_test(variance_of_a_share),
 		cmocka_unit_test(nothing_seen_is_not_nothing), cmocka_unit_test(formulas),
 		cmocka_unit_test(columns_and_order),	       cmocka_unit_test(intervals_hold_the_truth),
+		cmocka_unit_test(all_alike_is_not_certain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
