@@ -178,6 +178,15 @@ static bool has_monotonic_clock(const struct evlist *l)
 	return l->has_time && a->flags & ATTR_USE_CLOCKID && a->clockid == CLOCK_MONOTONIC;
 }
 
+/* Recordings of user space alone need no kernel symbols. */
+static bool sees_kernel(const struct evlist *l)
+{
+	for (size_t i = 0; i < l->events.n; i++)
+		if (!(l->events.v[i].attr.flags & ATTR_EXCLUDE_KERNEL))
+			return true;
+	return false;
+}
+
 /*
  * Most records of a short recording, and of a hostile one any number, speak of processes that no sample is from. Only what
  * samples can see is kept: going back in time, a fork makes that of the parent count which holds for the child.
@@ -349,7 +358,7 @@ int session_open(struct session **out, const char *path, const struct session_op
 	f.monotonic = has_monotonic_clock(&s->src->events);
 	if (!opts->every_thread && find_thread_ids(&s->src->events, &f.at_tid))
 		f.sampled = mem_zalloc(sizeof(*f.sampled));
-	if (s->opts.workers != 1)
+	if (s->opts.workers != 1 && sees_kernel(&s->src->events))
 		dsos_read_ahead(s->dsos);
 	err = hop_records(s, note_record, &f, &(struct hop_samples){ f.sampled, f.at_tid });
 	if (!err)
