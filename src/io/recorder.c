@@ -152,7 +152,7 @@ static int start(struct recorder *r)
 		window_run_pairs(&r->windows, &pairs);
 	err = workload_start(&r->workload, &pairs, r->o->target.command[0], r->notify);
 	if (!err && own)
-		window_run_start(&r->windows, true);
+		window_run_start(&r->windows, true, r->workload.pid);
 	return err;
 }
 

@@ -46,7 +46,7 @@ static int watch(struct recorder *r, int fd, u64 data)
 void recorder_enable(struct recorder *r)
 {
 	if (r->window_how > WINDOW_SIM)
-		window_run_start(&r->windows, false);
+		window_run_start(&r->windows, false, r->has_workload ? r->workload.pid : -1);
 	else
 		event_set_enable(&r->set, true);
 }

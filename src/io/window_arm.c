@@ -154,17 +154,29 @@ enum window_armed window_arm_watched(pid_t tid, const struct window_pair *p)
 
 enum stopped { STOPPED, STILL_RUNNING, ENDED };
 
-static enum stopped wait_for_stop(pid_t tid, u64 patience_ns, int *status)
+/* The end of our own child is for others to take; that of another's thread is, while we trace it, for us. */
+static enum stopped take_stop(pid_t tid, bool child, int *status)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL))
+		return errno == EINTR ? STILL_RUNNING : ENDED;
+	if (!info.si_pid)
+		return STILL_RUNNING;
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED && child)
+		return ENDED;
+	return waitpid(tid, status, __WALL | WNOHANG) == tid && WIFSTOPPED(*status) ? STOPPED : ENDED;
+}
+
+static enum stopped wait_for_stop(pid_t tid, bool child, u64 patience_ns, int *status)
 {
 	u64 until = now_ns() + patience_ns;
 
 	for (;;) {
-		pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+		enum stopped how = take_stop(tid, child, status);
 
-		if (got == tid)
-			return WIFSTOPPED(*status) ? STOPPED : ENDED;
-		if (got < 0 && errno != EINTR)
-			return ENDED;
+		if (how != STILL_RUNNING)
+			return how;
 		if (now_ns() > until)
 			return STILL_RUNNING;
 		sched_yield();
@@ -181,12 +193,12 @@ static int signal_of(int status, bool *halted)
 }
 
 /* It is in a system call that takes its time: lets it go. */
-static enum window_armed let_go(pid_t tid)
+static enum window_armed let_go(pid_t tid, bool child)
 {
 	int status;
 
 	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
-	if (wait_for_stop(tid, STOP_NS, &status) == STOPPED) {
+	if (wait_for_stop(tid, child, STOP_NS, &status) == STOPPED) {
 		bool halted;
 
 		ptrace(PTRACE_DETACH, tid, 0, signal_of(status, &halted));
@@ -195,7 +207,7 @@ static enum window_armed let_go(pid_t tid)
 	return kill(tid, 0) ? WINDOW_GONE : WINDOW_SEIZED;
 }
 
-static enum window_armed step(pid_t tid, const struct window_pair *p, int status)
+static enum window_armed step(pid_t tid, bool child, const struct window_pair *p, int status)
 {
 	u64 base = count_of(p->first), count = 0, step = 0;
 	bool halted;
@@ -208,11 +220,11 @@ static enum window_armed step(pid_t tid, const struct window_pair *p, int status
 
 		if (ptrace(PTRACE_SINGLESTEP, tid, 0, sig))
 			return WINDOW_GONE;
-		how = wait_for_stop(tid, STEP_NS, &status);
+		how = wait_for_stop(tid, child, STEP_NS, &status);
 		if (how == ENDED)
 			return WINDOW_GONE;
 		if (how == STILL_RUNNING)
-			return let_go(tid);
+			return let_go(tid, child);
 		sig = signal_of(status, &halted);
 		now = count_of(p->first) - base;
 		step = now - count;
@@ -226,7 +238,7 @@ static enum window_armed step(pid_t tid, const struct window_pair *p, int status
 	return ptrace(PTRACE_DETACH, tid, 0, sig) ? WINDOW_GONE : WINDOW_ARMED;
 }
 
-enum window_armed window_arm_stepped(pid_t tid, const struct window_pair *p, bool seized)
+enum window_armed window_arm_stepped(pid_t tid, bool child, const struct window_pair *p, bool seized)
 {
 	int status;
 	enum stopped how;
@@ -240,10 +252,10 @@ enum window_armed window_arm_stepped(pid_t tid, const struct window_pair *p, boo
 			return errno == ESRCH ? WINDOW_GONE : WINDOW_FORBIDDEN;
 		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
 	}
-	how = wait_for_stop(tid, seized ? 0 : STOP_NS, &status);
+	how = wait_for_stop(tid, child, seized ? 0 : STOP_NS, &status);
 	if (how != STOPPED)
 		return how == ENDED ? WINDOW_GONE : WINDOW_SEIZED;
 	start_anew(p);
 	ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
-	return step(tid, p, status);
+	return step(tid, child, p, status);
 }

@@ -38,7 +38,8 @@ enum window_armed {
 enum window_armed window_arm_here(const struct window_pair *p);
 /* Takes up to three windows' time. This and the next also arm anew what was armed. */
 enum window_armed window_arm_watched(pid_t tid, const struct window_pair *p);
-/* seized: it returned WINDOW_SEIZED before. Takes a few milliseconds. */
-enum window_armed window_arm_stepped(pid_t tid, const struct window_pair *p, bool seized);
+/* child: it is our own, and whoever waits for its end shall see it. seized: this returned WINDOW_SEIZED before. Takes a few
+ * milliseconds. */
+enum window_armed window_arm_stepped(pid_t tid, bool child, const struct window_pair *p, bool seized);
 
 #endif

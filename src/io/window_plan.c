@@ -340,18 +340,15 @@ static void insert_spec(struct event_specs *specs, u32 at, struct event_spec s)
 			specs->v.v[i].leader++;
 }
 
+/* Next to its leader: what the kernel does between the two at each context switch shifts clocks against each other. */
 static void add_twin(struct event_specs *specs, u32 leader)
 {
 	struct event_spec twin = copy_spec(&specs->v.v[leader]);
-	u32 last = leader;
 
-	for (u32 i = leader; i < specs->v.n; i++)
-		if (specs->v.v[i].leader == leader)
-			last = i;
 	twin.windowed = false;
 	twin.twin = true;
 	twin.leader = leader;
-	insert_spec(specs, last + 1, twin);
+	insert_spec(specs, leader + 1, twin);
 }
 
 int window_make_specs(struct event_specs *specs, enum window_how how, struct window_rate rate,

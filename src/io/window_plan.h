@@ -6,7 +6,7 @@
  * (alt-period=), or from --window. How the short periods come about (enum window_how) decides what is opened:
  *
  *   native    the leader as it is; the kernel knows the schedule
- *   twin      behind the group's last member a second leader, with the same period, that is switched on later
+ *   twin      behind the leader a second one, with the same period, that is switched on later
  *   refresh   the leader with the short period, switched on for a burst at a time
  *   plain     the leader with the short period
  */

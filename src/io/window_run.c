@@ -34,7 +34,7 @@
 #define WIDE_IN_ROW 8
 #define CLOCK_SLACK_NS 5000
 #define CORRECTIONS_MAX 3 /* of hardware counters, for which tasks are stopped; clocks drift with each context switch */
-#define CORRECTION_MS 100
+#define CORRECTION_MS 30
 #define WATCHES 3 /* before stepping */
 #define BACKOFF_MAX_MS 500
 #define GIVE_UP_MS 2000 /* a burst that does not end was throttled: another one is let loose */
@@ -265,7 +265,8 @@ static enum window_armed arm(struct window_run *w, size_t place, size_t group)
 	/* On a busy machine a task runs when we do not. */
 	if (g->clock && (w->no_tracing || p->tries < WATCHES))
 		return window_arm_watched(p->task.tid, &pair);
-	return window_arm_stepped(p->task.tid, &pair, state_of(w, place, group)->armed == WINDOW_STOPPING);
+	return window_arm_stepped(p->task.tid, p->task.tid == w->child, &pair,
+				  state_of(w, place, group)->armed == WINDOW_STOPPING);
 }
 
 static void tell_forbidden(struct window_run *w, const struct window_place *p)
@@ -339,9 +340,10 @@ static void start_place(struct window_run *w, size_t place, bool armed)
 		arm_place(w, place);
 }
 
-void window_run_start(struct window_run *w, bool own)
+void window_run_start(struct window_run *w, bool own, pid_t child)
 {
 	w->started = true;
+	w->child = child;
 	for (size_t i = 0; i < w->places.n; i++)
 		start_place(w, i, own && !i);
 	/* The event that follows mmaps. */

@@ -61,6 +61,7 @@ struct window_run {
 	struct window_stats *stats;
 	u64 interval_ns; /* refresh: between bursts */
 	int timer;	 /* -1: none */
+	pid_t child;
 	bool no_tracing; /* ptrace was refused */
 	bool started, follows, told_forbidden, told_limit;
 	u32 missed; /* tasks that had ended before they had counters */
@@ -80,8 +81,9 @@ int window_run_begin(struct window_run *w, enum window_how how, struct event_set
 		     u64 interval_ns, const struct notify *to);
 /* The counters of the first place, for the command to switch on itself. */
 void window_run_pairs(struct window_run *w, struct workload_pairs *out);
-/* Counting begins: leaders are let loose. own: the first place was armed by the command. */
-void window_run_start(struct window_run *w, bool own);
+/* Counting begins: leaders are let loose. own: the first place was armed by the command. child: that
+ * the recorder has, or -1. */
+void window_run_start(struct window_run *w, bool own, pid_t child);
 /*
  * After each pass over the rings: counters for new tasks, arming. late(ctx, ring) is called for rings that came, lost for what
  * tasks that have ended had lost.

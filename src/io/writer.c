@@ -13,6 +13,9 @@
  *   header  attrs  sections  | records  ROUND [table] | records  ROUND | table   records that are not told of yet
  *                              data.offset                             data.offset + data.size
  *
+ * Counters that are opened while it records (io/window_run.c) have ids that the attrs do not tell. All attrs and ids are written
+ * again then, into the body of a round's record, and the header's attrs point there.
+ *
  * Edge cases. Killed between the two writes, the last record reaches over the end of the data: readers take it or leave it.
  * The features at a finished file's end replace the early ones, but for the formats, which are large. When they cannot be
  * written (a full disk), a last round takes the place of the last few records.
@@ -32,6 +35,8 @@
 #include "codec/attr.h"
 #include "codec/record.h"
 
+#define ATTRS_AT 24	/* in the header: behind magic, size and attr_size */
+#define TELL_MS 1000	/* between two times that late ids are told */
 #define DATA_SIZE_AT 48 /* in the header: behind magic, size, attr_size, attrs and data.offset */
 #define MODE 0600
 
@@ -419,11 +424,59 @@ static int put_round_and_table(struct writer *w)
 	return err;
 }
 
+static bool has_late_ids(const struct writer *w)
+{
+	size_t ids = 0;
+
+	for (size_t e = 0; e < w->set->events.n; e++)
+		ids += w->set->events.v[e].on.n;
+	return ids != w->ids;
+}
+
+static u64 now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
+}
+
+/* The ids of events that were opened since, in the body of a round's record, to which the header points then. */
+static int tell_late_ids(struct writer *w)
+{
+	struct bytes b = { 0 }, events = { 0 }, section = { 0 };
+	const struct section before = w->header.attrs;
+	const size_t ids = w->ids;
+	int err = 0;
+
+	w->told_ms = now_ms();
+	encode_events(w, w->set, w->at + sizeof(struct record_header), &events);
+	put_round(&b, sizeof(struct record_header) + events.len);
+	bytes_put(&b, events.p, events.len);
+	if (b.len <= UINT16_MAX) {
+		bytes_u64(&section, w->header.attrs.offset);
+		bytes_u64(&section, w->header.attrs.size);
+		err = writer_put_bytes(w, &b);
+		if (!err)
+			(void)pwrite_all(w->fd, &section, ATTRS_AT); /* a failure shows at the end */
+	} else {
+		w->header.attrs = before; /* too many for a record: at the end, then */
+		w->ids = ids;
+	}
+	bytes_free(&section);
+	bytes_free(&events);
+	bytes_free(&b);
+	return err;
+}
+
 int writer_round(struct writer *w, bool mark)
 {
 	struct bytes b = { 0 };
 	u64 size;
 	int err = w->err;
+
+	if (!err && !w->pipe && has_late_ids(w) && now_ms() - w->told_ms >= TELL_MS)
+		err = tell_late_ids(w);
 
 	if (!err && w->table.len) {
 		err = put_round_and_table(w);
@@ -498,20 +551,15 @@ static int keep_early(struct writer *w)
 	return failed;
 }
 
-/* Events that were opened since the beginning have ids that the header does not tell: all of them once more, at the end. */
-static int append_late_ids(struct writer *w, u64 at)
+/* All ids once more. */
+static int append_ids(struct writer *w, u64 at)
 {
 	struct bytes b = { 0 };
-	size_t ids = 0;
-	int failed = 0;
+	int failed;
 
-	for (size_t e = 0; e < w->set->events.n; e++)
-		ids += w->set->events.v[e].on.n;
-	if (ids != w->ids) {
-		encode_events(w, w->set, at, &b);
-		failed = pwrite_all(w->fd, &b, at);
-		bytes_free(&b);
-	}
+	encode_events(w, w->set, at, &b);
+	failed = pwrite_all(w->fd, &b, at);
+	bytes_free(&b);
 	return failed;
 }
 
@@ -523,8 +571,8 @@ static void end_file(struct writer *w, const struct features *f)
 	w->header.data.size = w->at - w->data_start;
 	encode_features(w, f, &out);
 	failed = pwrite_all(w->fd, &out, w->at);
-	if (!failed)
-		failed = append_late_ids(w, w->at + out.len + -(w->at + out.len) % 8);
+	if (!failed && has_late_ids(w))
+		failed = append_ids(w, w->at + out.len + -(w->at + out.len) % 8);
 	if (!failed)
 		failed = close_round(w);
 	if (failed) {

@@ -33,6 +33,7 @@ struct writer {
 	u64 round_at;		     /* where the last round's record is, when a table follows it; else 0 */
 	const struct event_set *set; /* of writer_begin */
 	size_t ids;		     /* of its events, that the header tells */
+	u64 told_ms;		     /* when it did so last */
 	int err;		     /* once set, nothing more is written */
 	const struct notify *notify;
 };

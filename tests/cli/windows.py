@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Windows of real kernels, made with the kernel's clock: twins, bursts, tasks that come; and what is refused."""
+import collections
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+RETICLE = os.environ["RETICLE"]
+GROUP = "{cpu-clock/period=1000000,alt-period=50000/,task-clock,context-switches,page-faults}:S"
+SEED = "{cycles/period=999700,alt-period=300/,instructions,branch-misses,cache-references,cache-misses}:uS"
+# Two processes of two threads each, which take turns and sleep, for CPU seconds of their own.
+WORK = """
+import os, threading, time
+def work():
+    end = time.thread_time() + 0.25
+    while time.thread_time() < end:
+        sum(range(20000))
+        time.sleep(0.0005)
+if os.fork() == 0:
+    pass
+t = threading.Thread(target=work)
+t.start()
+work()
+t.join()
+"""
+failed = []
+
+
+def check(what, ok, *seen):
+    if not ok:
+        print(f"{what}: {' '.join(map(str, seen))}")
+        failed.append(what)
+
+
+def run(*args, **more):
+    return subprocess.run([RETICLE, *map(str, args)], text=True, capture_output=True, timeout=120, **more)
+
+
+def samples(name):
+    done = run("dump", "-i", name, "--json", "--type", "SAMPLE")
+    check(f"dump {name}", not done.returncode and not done.stderr, done.stderr)
+    return [s for s in map(json.loads, done.stdout.splitlines()) if "read" in s]
+
+
+def windows(name, twins):
+    """Lengths of windows per thread: (of first leader's samples, lengths from a sample to the next of the twin)."""
+    counts, lengths, last = collections.Counter(), collections.defaultdict(list), {}
+    for s in samples(name):
+        values = s["read"]["values"]
+        key, second = values[0]["id"], s["id"] == values[1]["id"]
+        counts[s["tid"]] += not second
+        before = last.get(key)
+        if before and (second and not before[1] if twins else True):
+            lengths[s["tid"]].append(values[0]["value"] - before[0])
+        last[key] = (values[0]["value"], second)
+    return counts, lengths
+
+
+def median(numbers):
+    return sorted(numbers)[len(numbers) // 2] if numbers else 0
+
+
+def need_recording():
+    done = run("record", "-q", "-o", "probe.data", "-e", "cpu-clock", "--", "true")
+    if done.returncode:
+        print(f"no recording here: {done.stderr.strip()}")
+        sys.exit(77)
+
+
+def twins():
+    done = run("record", "-o", "twin.data", "-e", GROUP, "--", sys.executable, "-c", WORK)
+    check("twin: status", done.returncode == 0, done.stderr)
+    check("twin: says so", "windows: twin (" in done.stderr, done.stderr)
+    counts, lengths = windows("twin.data", True)
+    busy = [tid for tid, n in counts.items() if n >= 100]
+    check("twin: four threads", len(busy) == 4, counts)
+    for tid in busy:
+        check("twin: most samples of a thread have a twin", len(lengths[tid]) > counts[tid] / 2, counts[tid], len(lengths[tid]))
+        check("twin: windows", 20000 < median(lengths[tid]) < 250000, median(lengths[tid]))
+    both = sum(lengths.values(), [])
+    check("twin: told", f"{len(both)} on " in done.stderr, len(both), done.stderr)
+    report = run("report", "-i", "twin.data").stdout
+    check("twin: one table", report.count("# Windows: ") == 1, report)
+
+
+def bursts():
+    done = run("record", "-o", "burst.data", "--window=mode=refresh,burst=3", "-e", GROUP, "--", sys.executable, "-c", WORK)
+    check("refresh: status", done.returncode == 0, done.stderr)
+    counts, lengths = windows("burst.data", False)
+    check("refresh: samples", sum(counts.values()) > 400, counts)
+    both = sum(lengths.values(), [])
+    # Nothing is counted between bursts, so that all windows are short.
+    check("refresh: windows", 40000 < median(both) < 90000, median(both))
+    plain = run("record", "-o", "plain.data", "--window=mode=plain", "-e", GROUP, "--", sys.executable, "-c", WORK)
+    check("plain: status", plain.returncode == 0, plain.stderr)
+    check("plain: more samples", len(samples("plain.data")) > sum(counts.values()))
+
+
+def whole_cpus():
+    if os.getuid():
+        return
+    done = run("record", "-a", "-o", "all.data", "-e", GROUP, "--", sys.executable, "-c", WORK)
+    check("-a: status", done.returncode == 0, done.stderr)
+    _, lengths = windows("all.data", True)
+    both = sum(lengths.values(), [])
+    check("-a: windows", len(both) > 200 and 20000 < median(both) < 250000, len(both), median(both))
+
+
+def others():
+    """Tasks that run already, a late start, files that are switched."""
+    with subprocess.Popen([sys.executable, "-c", WORK.replace("0.25", "3")]) as busy:
+        done = run("record", "-o", "pid.data", "-e", GROUP, "-p", busy.pid, "--", "sleep", "1")
+        check("-p: status", done.returncode == 0, done.stderr)
+        busy.kill()
+    check("-p: windows", len(sum(windows("pid.data", True)[1].values(), [])) > 20, done.stderr)
+    done = run("record", "-D", "100", "-o", "late.data", "-e", GROUP, "--", sys.executable, "-c", WORK)
+    check("-D: status", done.returncode == 0, done.stderr)
+    check("-D: windows", len(sum(windows("late.data", True)[1].values(), [])) > 20, done.stderr)
+
+
+def perf_reads():
+    if not shutil.which("perf"):
+        return
+    for name in ("twin.data", "burst.data"):
+        done = subprocess.run(["perf", "script", "-i", name, "-F", "tid,period,event"], text=True, capture_output=True)
+        check(f"perf script {name}", done.returncode == 0 and done.stdout.count("\n") > 400, done.stderr)
+        done = subprocess.run(["perf", "report", "-i", name, "--stdio"], text=True, capture_output=True)
+        check(f"perf report {name}", "anon group" in done.stdout, done.stdout[:400], done.stderr)
+
+
+def seed():
+    """The command line of the proposal, as it is printed there."""
+    words = ["-T", "--sample-cpu", "--call-graph", "fp,4", "--user-callchains", "-k", "CLOCK_MONOTONIC_RAW", "-e", SEED]
+    if run("record", "--pmu=sim", "-q", "-o", "probe.data", "--", "true").returncode == 0:
+        counted = pathlib.Path(RETICLE).parent / "tests/sim/counted"
+        shutil.copy(counted, "benchmark")
+        path = os.environ | {"PATH": os.getcwd() + ":" + os.environ["PATH"]}
+        done = run("record", "--pmu=sim", "-o", "seed.data", *words, "benchmark", "1000", "1000", env=path)
+        check("seed: status", done.returncode == 0, done.stderr)
+        report = run("report", "-i", "seed.data").stdout
+        check("seed: table", all(w in report for w in ("CPI", "BM/KI", "%L1DM", "kept", "(all)")), report)
+        done = run("record", "--pmu=sim", "-o", "default.data", "--", "./benchmark", "1000", "300")
+        check("default: windows", "windows: sim (" in done.stderr, done.stderr)
+        done = run("record", "--pmu=sim", "--no-window", "-o", "default.data", "--", "./benchmark", "10", "10")
+        check("--no-window: none", "windows:" not in done.stderr, done.stderr)
+        check("--no-window: one event", run("evlist", "-i", "default.data").stdout == "cycles:u\n")
+    if run("stat", "-e", "cycles:u", "--", "true").stdout.find("not supported") < 0:
+        return
+    done = run("record", "-o", "none.data", *words, "true")
+    check("seed without a PMU", done.returncode == 1 and "--pmu=sim" in done.stderr, done.returncode, done.stderr)
+
+
+def refused():
+    for words, says in (
+            (["-e", "{cpu-clock/period=1000,alt-period=2000/,faults}:S"], "must be shorter than 'period'"),
+            (["-e", "{cpu-clock/period=1000,alt-period=0/,faults}:S"], "at least 1"),
+            (["-c", "1000", "-e", "{cpu-clock/alt-period=2000/,faults}:S"], "not shorter than the period of 1000"),
+            (["-F", "50000", "-e", "{cpu-clock/alt-period=50000/,faults}:S"], "that its frequency means"),
+            (["-e", "{cpu-clock/period=1000000,alt-period=50000,period-jitter=2000000/,faults}:S"], "larger than 'period'"),
+            (["-e", "cpu-clock/period=1000000,alt-period=50000/"], "behind the brace"),
+            (["-e", "{cpu-clock/period=1000000,alt-period=50000/,faults}"], "behind the brace"),
+            (["--window", "-e", "cpu-clock,faults"], "'{cpu-clock,...}:S'"),
+            (["--window=short=3k"], "decimal"),
+            (["--window=mode=native"], "alternat"),
+            (["--window=mode=sim"], "--pmu=sim"),
+            (["--window=mode=twin,burst=4", "-e", GROUP], "mode=refresh"),
+            (["--window=mode=twin,jitter=4", "-e", GROUP], "mode=refresh"),
+            (["--no-window", "-e", GROUP], "leave out one"),
+            (["--window", "-o", "-", "-e", GROUP], "write to a file"),
+    ):
+        done = run("record", "-o", "refused.data", *words, "--", "true")
+        if words == ["--window=mode=native"] and not done.returncode:
+            continue  # a kernel that has it
+        check(f"refused: {words}", done.returncode in (1, 2) and says in done.stderr, done.returncode, done.stderr)
+        check(f"refused: {words}: nothing is written", not os.path.exists("refused.data"))
+
+
+need_recording()
+for part in (twins, bursts, whole_cpus, others, perf_reads, seed, refused):
+    part()
+sys.exit(bool(failed))

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Twins of the kernel's clock, armed in each way; and the histogram of their lengths. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "io/event_retry.h"
+#include "io/window_arm.h"
+#include "io/window_stats.h"
+
+#define PERIOD 20000000
+#define LENGTH 200000 /* ns */
+
+static void test_stats(void **state)
+{
+	static const u64 lengths[] = { 0, 1, 300, 511, 512, 513, 1023, 1024, 50000, 1000000, 1ull << 40, UINT64_MAX };
+	struct window_stats *s = calloc(1, sizeof(*s));
+
+	(void)state;
+	assert_int_equal(window_stats_at(s, 50), 0);
+	for (u32 i = 0; i < ARRAY_LEN(lengths); i++) {
+		u64 got;
+
+		memset(s, 0, sizeof(*s));
+		window_stats_add(s, lengths[i]);
+		got = window_stats_at(s, 50);
+		assert_true(got <= lengths[i] && lengths[i] - got <= lengths[i] / 256);
+		assert_true(lengths[i] > 512 || got == lengths[i]);
+	}
+	memset(s, 0, sizeof(*s));
+	for (u32 i = 1; i <= 100; i++)
+		window_stats_add(s, i);
+	assert_int_equal(window_stats_at(s, 5), 5);
+	assert_int_equal(window_stats_at(s, 50), 50);
+	assert_int_equal(window_stats_at(s, 95), 95);
+	free(s);
+}
+
+/* A child that runs in user space, and takes signals meanwhile. */
+static pid_t spinner(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		for (;;)
+			;
+	return pid;
+}
+
+static struct window_pair open_pair(pid_t pid)
+{
+	struct attr a = { .type = PERF_TYPE_SOFTWARE,
+			  .size = ATTR_SIZE_MIN,
+			  .config = PERF_COUNT_SW_CPU_CLOCK,
+			  .sample_period = PERIOD,
+			  .read_format =
+				  PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+			  .flags = ATTR_DISABLED | ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV };
+	struct window_pair p = { .period = PERIOD, .length = LENGTH };
+
+	p.first = perf_open(&a, pid, -1, -1, 0);
+	p.second = perf_open(&a, pid, -1, p.first, 0);
+	return p;
+}
+
+/* What the first had counted more when the second began. */
+static u64 distance(const struct window_pair *p)
+{
+	u64 words[8] = { 0 };
+
+	assert_true(read(p->first, words, sizeof(words)) > 0);
+	assert_int_equal(words[0], 2);
+	return words[4] ? words[3] - words[4] : UINT64_MAX;
+}
+
+/* Stopping it a few hundred times keeps it from nothing, and its end is still to be seen. */
+static void test_stepped(void **state)
+{
+	pid_t pid = spinner();
+	struct window_pair p = open_pair(pid);
+	enum window_armed armed = WINDOW_ASLEEP;
+	int status;
+
+	(void)state;
+	if (p.first < 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		skip();
+	}
+	for (u32 i = 0; i < 200 && (armed == WINDOW_ASLEEP || armed == WINDOW_SEIZED); i++) {
+		armed = window_arm_stepped(pid, true, &p, armed == WINDOW_SEIZED);
+		usleep(1000);
+	}
+	if (armed != WINDOW_FORBIDDEN) {
+		assert_int_equal(armed, WINDOW_ARMED);
+		for (u32 i = 0; i < 1000 && distance(&p) == UINT64_MAX; i++)
+			usleep(1000);
+		assert_in_range(distance(&p), LENGTH / 2, LENGTH * 5);
+	}
+	kill(pid, SIGTERM);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	assert_int_equal(window_arm_stepped(pid, true, &p, false), WINDOW_ASLEEP);
+	close(p.second);
+	close(p.first);
+}
+
+static void test_here(void **state)
+{
+	struct window_pair p = open_pair(0);
+
+	(void)state;
+	if (p.first < 0)
+		skip();
+	assert_int_equal(window_arm_here(&p), WINDOW_ARMED);
+	assert_in_range(distance(&p), LENGTH / 2, LENGTH * 50);
+	close(p.second);
+	close(p.first);
+}
+
+/* Who sleeps is not waited for, and sampled all the same. */
+static void test_asleep(void **state)
+{
+	pid_t pid = fork();
+	struct window_pair p;
+	int status;
+
+	(void)state;
+	if (!pid)
+		for (;;)
+			pause();
+	p = open_pair(pid);
+	if (p.first >= 0) {
+		usleep(20000);
+		assert_int_equal(window_arm_watched(pid, &p), WINDOW_ASLEEP);
+		assert_int_equal(window_arm_stepped(pid, true, &p, false), WINDOW_ASLEEP);
+		close(p.second);
+		close(p.first);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	if (p.first < 0)
+		skip();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stats),
+		cmocka_unit_test(test_stepped),
+		cmocka_unit_test(test_here),
+		cmocka_unit_test(test_asleep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
