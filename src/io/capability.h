@@ -58,6 +58,11 @@ void capability_other_pmus(const struct capability_env *env, struct capability_r
 void capability_clocks(const struct capability_env *env, struct capability_report *r);
 /* capability_sim.c */
 void capability_simulation(const struct capability_env *env, struct capability_report *r);
+/* capability_windows.c */
+void capability_windows_native(const struct capability_env *env, struct capability_report *r);
+void capability_windows_twin(const struct capability_env *env, struct capability_report *r);
+void capability_windows_refresh(const struct capability_env *env, struct capability_report *r);
+void capability_windows_plain(const struct capability_env *env, struct capability_report *r);
 /* capability_system.c */
 void capability_bpf(const struct capability_env *env, struct capability_report *r);
 void capability_btf(const struct capability_env *env, struct capability_report *r);
