@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a user types: 't' and a --time text, or anything else and an -e text. */
+/* What a user types: 't' and a --time text, 'p' and a --pmu text, or anything else and an -e text. */
 #include "base/timerange.h"
 #include "fuzz.h"
 #include "io/event_spec.h"
+#include "io/sim_opts.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
@@ -20,6 +21,12 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 				MUST(t.v.v[i].start <= t.v.v[i].stop);
 			timeranges_free(&t);
 		}
+	} else if (*data == 'p') {
+		struct sim_opts o;
+
+		if (!sim_opts_parse(&o, text, NULL) && o.on && !o.help)
+			MUST(o.v.core < NR_VPMU_CORES && o.v.models <= VPMU_MODEL_ALL && o.v.quantum &&
+			     o.v.skid_min <= o.v.skid_max && o.v.lose_count <= o.v.lose_every);
 	} else {
 		struct event_specs specs = { 0 };
 
