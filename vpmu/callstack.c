@@ -66,12 +66,12 @@ static bool is_handler(const struct vprocess *p, u64 pc)
 	return false;
 }
 
+/* A program may also call its handler itself, with anything in these registers. */
 static u64 guest_u64(u64 address)
 {
 	u64 v;
 
-	memcpy(&v, (const void *)(uintptr_t)address, sizeof(v));
-	return v;
+	return guest_read(address, &v, sizeof(v)) ? v : 0;
 }
 
 struct delivery {

@@ -310,6 +310,18 @@ static void start_qemu(struct vthread *t, struct program *g, strings *env)
 	strings_free(&qemu_env);
 }
 
+/* Not without rights that were given up, in another root, or once the recorder is gone. */
+static bool can_be_recorded(const struct vprocess *p)
+{
+	const struct vpmu_control *control = p->control;
+	struct stat st;
+
+	/* What another user may reach by capabilities, it may not reach behind the exec, which takes them. */
+	return !faccessat(AT_FDCWD, control->control_path, R_OK | W_OK, AT_EACCESS) &&
+	       !faccessat(AT_FDCWD, control->plugin, R_OK, AT_EACCESS) && !lstat(control->control_path, &st) &&
+	       (!geteuid() || geteuid() == st.st_uid);
+}
+
 static void set_comm(struct program *g, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -329,6 +341,8 @@ void exec_follow(struct vthread *t, s64 dirfd, u64 path, u64 argv, u64 envp, u64
 	if (g.path && strings_read(argv, &g.argv) && strings_read(envp, &env)) {
 		set_comm(&g, *given ? given : g.path);
 		v = !g.closes || find_by_name(&g) ? resolve(p, &g) : ESCAPES;
+		if (v == FOLLOW && !can_be_recorded(p))
+			v = ESCAPES;
 	}
 	if (v == FOLLOW) {
 		start_qemu(t, &g, &env);

@@ -297,8 +297,10 @@ int qemu_plugin_install(qemu_id id, const struct qemu_info *info, int argc, char
 		return refuse("this version of QEMU is not known (7.2 is)");
 	p->control = control ? map_control(control) : NULL;
 	/* A program that outlives its recorder, or gave up the rights to look at it, goes on unrecorded. */
-	if (!p->control && start.pid)
+	if (!p->control && start.pid) {
+		sampler_take_over(p, start.events - 1); /* its descriptor is not the program's */
 		return 0;
+	}
 	if (!p->control)
 		return refuse("cannot map the recorder's memory (it is started by reticle record --pmu=sim)");
 	p->model = &core_models[p->control->options.core];

@@ -62,7 +62,9 @@ static int find_parts(struct sim *s)
 	for (u32 g = 0; g < NR_SIM_GUESTS; g++)
 		qemu[g] = sim_find_qemu((enum sim_guest)g);
 	fit &= fits(c->qemu_x86_64, qemu[SIM_X86_64]) && fits(c->qemu_aarch64, qemu[SIM_AARCH64]);
-	if (!plugin)
+	if (!plugin && access("/proc/self/exe", F_OK))
+		err = notify_error(s->notify, ERR_NOTFOUND, "the virtual PMU needs /proc, which is not mounted here");
+	else if (!plugin)
 		err = notify_error(s->notify, ERR_NOTFOUND,
 				   "this installation has no plugin for QEMU (reticle-vpmu.so): build it whole, or see "
 				   "reticle check");

@@ -193,6 +193,15 @@ for how in '' processes; do
 	grep -q " 301 threads" many.stat || fail "300 counted at once: $how: $(cat many.stat)"
 done
 
+# A program that may not reach the recorder any more runs as it is, and that is said.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	"$RETICLE" record --pmu=sim -o sim.data -- setpriv --reuid=65534 --clear-groups sh -c 'id -u; exit 3' >other.out 2>other.err
+	[ $? = 3 ] && [ "$(cat other.out)" = 65534 ] || fail "another user: $(cat other.out other.err)"
+	grep -q 'warning: 1 program ran without' other.err || fail "another user: $(cat other.err)"
+	"$RETICLE" stat --pmu=sim -- setpriv --reuid=65534 --clear-groups true 2>other.err
+	grep -q 'warning: 1 programs ran without' other.err || fail "another user, counted: $(cat other.err)"
+fi
+
 # Every process and thread has one FORK (but the first) and one EXIT, and runs nothing outside of them.
 same 'a tree' sh -c 'for i in 1 2 3; do (sh -c "true; true" & wait); done'
 "$RETICLE" dump -i sim.data --json >tree.json
