@@ -91,12 +91,13 @@ static void advise_windows(const struct window_summary *w, const struct notify *
 static void print_simulated(const struct record_result *r, const struct notify *to)
 {
 	if (r->never_simulated)
-		notify_warn(to, "QEMU ended before the program began: there is nothing in this recording");
+		notify_warn(to, "QEMU ended before the program began: there is nothing in this recording (reticle "
+				"check tells whether this QEMU serves)");
 	if (r->escaped)
-		notify_warn(
-			to,
-			"%u programs ran without the virtual PMU: of another architecture, set-uid, or not to be read",
-			r->escaped);
+		notify_warn(to,
+			    "%u program%s ran without the virtual PMU: of another architecture, set-uid, not to be "
+			    "read, or started without the rights to reach the recorder",
+			    r->escaped, plural(r->escaped));
 	if (r->lost)
 		notify_warn(to, "%llu records were lost, as lose= asks or because the recorder stopped first",
 			    (unsigned long long)r->lost);

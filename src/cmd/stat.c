@@ -88,17 +88,14 @@ static int print(const struct config *c, const struct stat_view *v, const struct
 
 static void print_advice(const struct counter_result *r, const struct notify *to)
 {
-	if (r->never_simulated)
-		notify_warn(to, "QEMU ended before the program began: nothing was counted");
 	if (r->unfinished)
-		notify_warn(to,
-			    "%u threads were killed, or still run: the last 65,536 instructions of each may be missing",
-			    r->unfinished);
+		notify_warn(to, "%u thread%s killed, or still ran: the last 65,536 instructions of each may be missing",
+			    r->unfinished, r->unfinished == 1 ? " was" : "s were");
 	if (r->escaped)
 		notify_warn(to,
-			    "%u programs ran without the virtual PMU, and are not counted: of another architecture, "
-			    "set-uid, or not to be read",
-			    r->escaped);
+			    "%u program%s ran without the virtual PMU, and %s not counted: of another architecture, "
+			    "set-uid, not to be read, or started without the rights to reach the recorder",
+			    r->escaped, r->escaped == 1 ? "" : "s", r->escaped == 1 ? "is" : "are");
 }
 
 static int exit_status(int err, const struct counter_result *r)
@@ -127,7 +124,11 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 		err = parse_events(c, &specs, ctx->notify);
 	if (!err)
 		err = counter_run(&o, &specs, &r, ctx->notify);
-	if (r.runs && print(c, &v, ctx->notify))
+	if (!err && r.never_simulated)
+		err = notify_error(ctx->notify, ERR_UNSUPPORTED,
+				   "QEMU ended before the program began: nothing was counted (reticle check tells "
+				   "whether this QEMU serves)");
+	else if (r.runs && print(c, &v, ctx->notify))
 		err = err ? err : ERR_IO;
 	print_advice(&r, ctx->notify);
 	status = exit_status(err, &r);
