@@ -105,12 +105,13 @@ static bool has_twin(const struct window_group *g, const struct evlist *l)
  * As the name states it. A short period that is read a little late is still short: the limit lies half way between the longest
  * short and the shortest long one that jitter draws.
  */
-static void settle_by_terms(struct window_group *g, const struct attr *leader)
+static void settle_by_terms(struct window_group *g, const struct evlist *l)
 {
+	const struct attr *leader = &l->events.v[g->leader].attr;
 	struct schedule *s = &g->schedule;
 	u64 shorts = s->period_short * s->batch_count;
 
-	g->mode = WINDOWS_TERMS;
+	g->mode = has_twin(g, l) ? WINDOWS_TWIN : WINDOWS_TERMS;
 	g->short_max = 4 * s->period_short + s->jitter_short;
 	if (leader->flags & ATTR_FREQ)
 		return;
@@ -132,7 +133,7 @@ static void settle_group(struct window_group *g, const struct evlist *l)
 	u64 known = g->nr_short + g->nr_long;
 
 	if (window_schedule_of(leader->name, &g->schedule)) {
-		settle_by_terms(g, &leader->attr);
+		settle_by_terms(g, l);
 		return;
 	}
 	g->mode = WINDOWS_PLAIN;

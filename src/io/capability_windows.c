@@ -77,7 +77,8 @@ void capability_windows_twin(const struct capability_env *env, struct capability
 			       "cycles and clocks; %u events, both leaders among them, fit the counters", fit);
 	} else if (!clock) {
 		capability_say(r, CAPABILITY_LIMITED, "--pmu=sim has hardware events",
-			       "clocks only (windows from 20 us on): %s", strerror(hardware));
+			       "clocks only (windows from 20 us on): %s",
+			       hardware == ENOENT ? "no hardware PMU counts cycles" : strerror(hardware));
 	} else {
 		capability_say(r, CAPABILITY_NO, "see rights to record", "%s", strerror(clock));
 	}

@@ -61,7 +61,7 @@ static void put_lengths(const struct profile *p, const struct window_group *g, s
 		bytes_printf(out, ", jitter %llu and %llu", (unsigned long long)g->schedule.jitter_short,
 			     (unsigned long long)g->schedule.jitter_long);
 	bytes_str(out, ")\n");
-	if (g->sum_short / g->nr_short > LONG_WINDOW)
+	if (g->sum_short / g->nr_short > LONG_WINDOW && !g->schedule.period_short)
 		bytes_str(out,
 			  "# Such long windows span many functions: ratios tend to the mean of all. Short ones take "
 			  "alt-period= among the leader's terms.\n");
