@@ -206,9 +206,11 @@ static int record(struct recorder *r)
 		return err;
 	}
 	err = recorder_loop(r);
+	if (finish(r))
+		err = ERR_IO;
 	if (r->window_how > WINDOW_SIM)
 		window_run_summary(&r->windows, &r->result->windows);
-	return finish(r) ? ERR_IO : err;
+	return err;
 }
 
 static void close_all(struct recorder *r, const sigset_t *before)

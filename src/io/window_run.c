@@ -298,6 +298,7 @@ static void arm_place(struct window_run *w, size_t place)
 			   armed == WINDOW_SEIZED			      ? WINDOW_STOPPING :
 			   armed == WINDOW_FORBIDDEN && !w->groups.v[g].clock ? WINDOW_REFUSES :
 										WINDOW_OFF;
+		s->ever |= armed == WINDOW_ARMED;
 		if (armed == WINDOW_FORBIDDEN && !w->groups.v[g].clock)
 			tell_forbidden(w, p);
 		w->no_tracing |= armed == WINDOW_FORBIDDEN;
@@ -335,7 +336,7 @@ static void start_place(struct window_run *w, size_t place, bool armed)
 	if (!armed)
 		switch_on(w, place);
 	for (size_t g = 0; g < w->groups.n && w->how == WINDOW_TWIN && armed; g++)
-		state_of(w, place, g)->armed = WINDOW_ON;
+		*state_of(w, place, g) = (struct window_state){ .armed = WINDOW_ON, .ever = true };
 	if (w->how == WINDOW_TWIN && !armed)
 		arm_place(w, place);
 }
@@ -481,7 +482,7 @@ void window_run_summary(const struct window_run *w, struct window_summary *out)
 	out->high = window_stats_at(w->stats, 95);
 	out->cpus = w->places.n && w->places.v[0].task.tid < 0;
 	for (size_t i = 0; i < w->states.n && w->how == WINDOW_TWIN; i++)
-		out->unarmed += w->states.v[i].armed != WINDOW_ON;
+		out->unarmed += i % w->groups.n == 0 && !w->states.v[i].ever;
 }
 
 void window_run_end(struct window_run *w)

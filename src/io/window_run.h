@@ -37,6 +37,7 @@ struct window_place {
 
 struct window_state { /* of a group in a place */
 	enum { WINDOW_OFF, WINDOW_ON, WINDOW_STOPPING, WINDOW_REFUSES } armed;
+	bool ever;	      /* it was armed once */
 	bool anew;	      /* it was throttled, or the distance is lost: arm again */
 	bool known, first;    /* a sample came; it was the first leader's */
 	u64 value;	      /* of the leader then */
