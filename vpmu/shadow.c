@@ -12,8 +12,9 @@
  *
  * Stacks: a transfer that leaves the range of the current stack's tags belongs to another one. The current stack is
  * parked, to be found again by its top frame's tag and return address (swapcontext and its like come back just behind
- * their call), or by its range (longjmp between stacks). If no parked stack matches, a new one begins. Since the target of a computed jump within a function with large locals is far
- * below the tag too, a jump counts as leaving downwards only when it also goes far in the code.
+ * their call), or by its range (longjmp between stacks). If no parked stack matches, a new one begins. Since the target
+ * of a computed jump within a function with large locals is far below the tag too, a jump counts as leaving downwards
+ * only when it also goes far in the code.
  *
  * Signals: a handler runs on a stack of its own that knows the one beneath, even where both share memory; sigreturn
  * drops it. A longjmp out of it finds its place in the range of one beneath.

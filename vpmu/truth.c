@@ -30,8 +30,8 @@
 #include "codec/vpmu_truth.h"
 
 #define STUB_SIZE 16 /* bytes of a PLT entry: a jump from within is its */
-#define FAR_AWAY                                                                                                       \
-	16384 /* bytes: most functions are smaller. In a larger one a jump to itself makes a node more, no harm */
+/* Bytes: most functions are smaller. In a larger one a jump to itself makes a node more, which does no harm. */
+#define FAR_AWAY 16384
 #define ROOT 1
 
 typedef u64 counts_t[NR_VPMU_COUNTS];

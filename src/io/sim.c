@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chunks are taken in the order in which they were closed, which is the same in each run of a program whose processes
- * follow one another (a fork closes the parent's); so its recordings are the same to the byte. Open chunks are left alone
+ * Chunks are taken in the order in which they were closed, which is the same in each run of a program of one thread, so its
+ * recordings are the same to the byte; and nearly the same where processes follow one another (a fork closes the parent's,
+ * but until it waits both run). Open chunks are left alone
  * until the end, or until their process is gone; but as long as there has been one thread only, what it has written is
  * taken now and then, which changes no order, so that a recorder that is killed has it in its file.
  */
