@@ -303,6 +303,9 @@ static int make_leader(struct event_spec *s, enum window_how how, struct window_
 			to,
 			"%s: the kernel's timers are not much finer than 20 us: windows will be longer than %llu ns",
 			s->name, (unsigned long long)s->schedule.period_short);
+	/* Bursts are let loose by a timer of ours; how long their windows are, the kernel decides. */
+	if (how == WINDOW_REFRESH)
+		s->schedule.jitter_short = 0;
 	rename_spec(s, how == WINDOW_PLAIN ? s->schedule.period_short : period, how == WINDOW_PLAIN);
 	if (how == WINDOW_PLAIN) {
 		set_period(s, s->schedule.period_short);

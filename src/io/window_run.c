@@ -323,10 +323,15 @@ static void switch_on(const struct window_run *w, size_t place)
 	}
 }
 
-static void start_timer(const struct window_run *w)
+/* Until the next burst: as long as a long period takes, with the jitter of the first group's. */
+static void start_timer(struct window_run *w)
 {
-	struct timespec t = { (time_t)(w->interval_ns / 1000000000), (long)(w->interval_ns % 1000000000) };
-	struct itimerspec spec = { t, t };
+	const struct schedule *s = &w->set->events.v[w->groups.v[0].first].spec->schedule;
+	u64 half = s->period_long ?
+			   (u64)((double)w->interval_ns / (double)s->period_long * (double)s->jitter_long / 2) :
+			   0;
+	u64 ns = w->interval_ns - MIN(half, w->interval_ns - 1) + (half ? random_below(&w->random, 2 * half + 1) : 0);
+	struct itimerspec spec = { .it_value = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) } };
 
 	timerfd_settime(w->timer, 0, &spec, NULL);
 }
@@ -448,6 +453,7 @@ void window_run_tick(struct window_run *w)
 
 	if (read(w->timer, &expired, sizeof(expired)) != sizeof(expired))
 		return;
+	start_timer(w);
 	for (size_t i = 0; i < w->places.n && w->started; i++)
 		for (size_t g = 0; g < w->groups.n && !w->places.v[i].gone; g++)
 			let_loose(w, i, g, now);

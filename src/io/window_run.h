@@ -60,7 +60,8 @@ struct window_run {
 	VEC(struct target_task) born;	 /* that have none yet */
 	struct flow_tap tap;
 	struct window_stats *stats;
-	u64 interval_ns; /* refresh: between bursts */
+	u64 interval_ns; /* refresh: between bursts, */
+	u64 random;	 /* and what their jitter is drawn from */
 	int timer;	 /* -1: none */
 	pid_t child;
 	bool no_tracing; /* ptrace was refused */
