@@ -172,8 +172,7 @@ static void test_others(void **state)
 	(void)state;
 	make(&specs, &asked, WINDOW_REFRESH, (struct window_rate){ 10000, false });
 	assert_int_equal(specs.v.n, 2);
-	assert_string_equal(specs.v.v[0].name,
-			    "cycles/period=10000,alt-period=100,burst=4,period-jitter=80/");
+	assert_string_equal(specs.v.v[0].name, "cycles/period=10000,alt-period=100,burst=4,period-jitter=80/");
 	assert_true(window_needs_bursts(&specs) && window_needs_jitter(&specs));
 	event_specs_free(&specs);
 
