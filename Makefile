@@ -6,12 +6,13 @@
 #   make check     all tests and checks
 #   make bench     speed and memory against perf, on a recording made in the run; cost and exactness of the virtual PMU
 #   make bench-truth  function metrics against the virtual PMU's exact counts: errors, intervals, speed
+#   make lab       kernels with and without the patches of kernel/, in QEMU; not part of check, minutes the first time
 #   make install   install under PREFIX (default /usr/local)
 #   make format    clang-format all sources
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo check bench bench-truth install format clean
+.PHONY: all demo check bench bench-truth lab install format clean
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) product
 
@@ -35,6 +36,10 @@ bench-truth: all
 	@scripts/bootstrap bench demo
 	@ninja -C $(BUILD) bench/classes bench/turns bench/resonance
 	@bench/truth-windows --reticle $(BUILD)/reticle
+
+lab:
+	@scripts/bootstrap lab
+	@lab/run
 
 install: all
 	@meson setup --reconfigure --prefix=$(PREFIX) $(BUILD) >/dev/null

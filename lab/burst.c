@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Schedules: which periods follow each other, and that each is as long as it says.
+ *
+ * Periods are checked twice: by what the sample states (PERF_SAMPLE_PERIOD), and by the event's own count in it
+ * (PERF_SAMPLE_READ), whose difference to the sample before is the length that the period had.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+bool is_burst(const struct event *e, struct turn t, u32 tid, bool periods_only, size_t *n, char *figures)
+{
+	u64 last = 0;
+
+	*n = 0;
+	if (e->lost)
+		return failed(figures, "%llu samples lost", (unsigned long long)e->lost);
+	for (size_t i = 0; i < e->n; i++) {
+		const struct sample *s = &e->samples[i];
+		u64 want = *n % (t.batch + 1) ? t.period_short : t.period_long;
+
+		if (tid && s->tid != tid)
+			continue;
+		if (s->period != want || (!periods_only && s->count - last != want))
+			return failed(figures, "sample %zu: period %llu, counted %llu instead of %llu", *n,
+				      (unsigned long long)s->period, (unsigned long long)(s->count - last),
+				      (unsigned long long)want);
+		last = s->count;
+		++*n;
+	}
+	return true;
+}
+
+/* Runs so many turns and compares each window. */
+static bool exact(struct turn t, const struct attr *a, u32 turns, char *figures, size_t *n)
+{
+	u64 whole = t.period_long + t.batch * t.period_short;
+	size_t want = (size_t)turns * (t.batch + 1);
+	struct event e;
+	int err = event_run(&e, a, whole * turns);
+
+	if (err)
+		return failed(figures, "open: %s", strerror(-err));
+	bool ok = is_burst(&e, t, 0, false, n, figures);
+	if (ok && (*n < want || *n > want + want / 50 + 2))
+		ok = failed(figures, "%zu windows instead of %zu", *n, want);
+	event_close(&e);
+	return ok;
+}
+
+static bool run_plain(char *figures)
+{
+	static const struct {
+		u64 period;
+		u32 n;
+	} runs[] = { { 1000000, 60 }, { 100000, 200 }, { 10000, 1000 }, { 3000, 1000 }, { 1000, 2000 }, { 300, 5000 } };
+	size_t n, all = 0;
+
+	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
+		struct attr a = attr_cycles(runs[i].period);
+
+		if (!exact((struct turn){ .period_long = runs[i].period }, &a, runs[i].n, figures, &n))
+			return false;
+		all += n;
+	}
+	return passed(figures, "periods 1000000 to 300: %zu of %zu windows exact", all, all);
+}
+
+static bool run_alternate(char *figures)
+{
+	struct attr a = attr_burst(1000000, 300, 1);
+	size_t n;
+
+	return exact((struct turn){ 999700, 300, 1 }, &a, 100, figures, &n) &&
+	       passed(figures, "999700, 300: %zu of %zu windows exact, the first one long", n, n);
+}
+
+static bool run_batches(char *figures)
+{
+	size_t n, all = 0;
+
+	for (u32 batch = 1; batch <= 16; batch++) {
+		struct attr a = attr_burst(50000, 300, batch);
+
+		if (!exact((struct turn){ 50000 - 300 * batch, 300, batch }, &a, 40, figures, &n))
+			return false;
+		all += n;
+	}
+	return passed(figures, "1 to 16 short ones of 300: %zu of %zu windows exact", all, all);
+}
+
+/* sample_period == batch * short: there is no long one. */
+static bool run_only_short(char *figures)
+{
+	struct attr a = attr_burst(4 * 500, 500, 4);
+	size_t n;
+
+	return exact((struct turn){ 500, 500, 4 }, &a, 500, figures, &n) &&
+	       passed(figures, "long period 0: %zu of %zu windows of 500", n, n);
+}
+
+/* ---- jitter */
+
+/* Chi-square of so many windows against a uniform distribution over the bins. */
+static double chi_square(const u32 *bins, u32 n_bins, size_t n)
+{
+	double expected = (double)n / n_bins, sum = 0;
+
+	for (u32 i = 0; i < n_bins; i++)
+		sum += (bins[i] - expected) * (bins[i] - expected) / expected;
+	return sum;
+}
+
+/* Beyond this only one in 100,000 fair ones is (Wilson and Hilferty's approximation). */
+static double chi_square_limit(u32 n_bins)
+{
+	double k = n_bins - 1, z = 4.265, a = 2 / (9 * k);
+
+	return k * pow(1 - a + z * sqrt(a), 3);
+}
+
+/*
+ * Are periods that may be odd as long as they say? An instruction is two cycles, so a sample is late by one at times, and
+ * what is counted up to it is the sum of all periods, or one more. -> samples for which it isn't.
+ */
+static size_t inexact(const struct event *e)
+{
+	size_t n = 0;
+	u64 sum = 0;
+
+	for (size_t i = 0; i < e->n; i++) {
+		sum += e->samples[i].period;
+		n += e->samples[i].count - sum > 1;
+	}
+	return n;
+}
+
+/* Counts the samples [from], [from + step] ... by period, which has to be within range. */
+static bool count_lengths(const struct event *e, size_t from, size_t step, u64 low, u32 n_bins, u32 *bins, size_t *n,
+			  char *figures)
+{
+	*n = 0;
+	for (size_t i = from; i < e->n; i += step) {
+		u64 period = e->samples[i].period;
+
+		if (period < low || period >= low + n_bins)
+			return failed(figures, "sample %zu: period %llu is out of %llu to %llu", i,
+				      (unsigned long long)period, (unsigned long long)low,
+				      (unsigned long long)(low + n_bins - 1));
+		bins[period - low]++;
+		++*n;
+	}
+	size_t bad = inexact(e);
+	return !bad || failed(figures, "%zu of %zu windows are not what the sample says", bad, e->n);
+}
+
+enum { JITTER = 100, JITTER_BINS = JITTER + 1 };
+
+static bool run_jitter(char *figures)
+{
+	struct attr a = attr_burst(3000, 300, 1);
+	u32 bins[2][JITTER_BINS] = { 0 };
+	double limit = chi_square_limit(JITTER_BINS), chi[2];
+	struct event e;
+	size_t n[2];
+	bool ok = true;
+
+	a.jitter = JITTER;
+	int err = event_run(&e, &a, 3000 * 12000);
+	if (err)
+		return failed(figures, "open: %s", strerror(-err));
+	for (int i = 0; i < 2 && ok; i++) {
+		ok = count_lengths(&e, i, 2, (i ? 300 : 2700) - JITTER / 2, JITTER_BINS, bins[i], &n[i], figures);
+		chi[i] = ok ? chi_square(bins[i], JITTER_BINS, n[i]) : 0;
+	}
+	event_close(&e);
+	if (!ok)
+		return false;
+	ok = n[0] >= 10000 && n[1] >= 10000 && chi[0] < limit && chi[1] < limit;
+	snprintf(figures, FIGURES_MAX, "chi-square of %zu long %.1f, of %zu short %.1f (100 degrees; limit %.1f)", n[0],
+		 chi[0], n[1], chi[1], limit);
+	return ok;
+}
+
+static bool run_jitter_plain(char *figures)
+{
+	struct attr a = attr_burst(2000, 0, 0);
+	u32 bins[JITTER_BINS] = { 0 };
+	double limit = chi_square_limit(JITTER_BINS);
+	struct event e;
+	size_t n;
+
+	a.jitter = JITTER;
+	int err = event_run(&e, &a, 2000 * 10500);
+	if (err)
+		return failed(figures, "open: %s", strerror(-err));
+	bool ok = count_lengths(&e, 0, 1, 2000 - JITTER / 2, JITTER_BINS, bins, &n, figures);
+	double mean = e.n ? (double)e.samples[e.n - 1].count / e.n : 0;
+	event_close(&e);
+	if (!ok)
+		return false;
+	double chi = chi_square(bins, JITTER_BINS, n);
+	snprintf(figures, FIGURES_MAX, "chi-square of %zu: %.1f (limit %.1f); mean period %.2f of 2000", n, chi, limit,
+		 mean);
+	return n >= 10000 && chi < limit && fabs(mean - 2000) < 2;
+}
+
+/* The widest jitter there can be: from 1 to 2 * short - 1. A period of 1 is half an instruction: these aren't exact. */
+static bool run_jitter_widest(char *figures)
+{
+	struct attr a = attr_burst(2000, 100, 8);
+	u64 least = ~0ull, most = 0;
+	struct event e;
+
+	a.jitter = 2 * 100 - 1;
+	int err = event_run(&e, &a, 2000 * 1000);
+	if (err)
+		return failed(figures, "open: %s", strerror(-err));
+	for (size_t i = 0; i < e.n; i++) {
+		u64 period = e.samples[i].period;
+
+		if (i % 9 == 0)
+			continue;
+		least = period < least ? period : least;
+		most = period > most ? period : most;
+	}
+	size_t n = e.n;
+	event_close(&e);
+	snprintf(figures, FIGURES_MAX, "%zu windows, short ones of %llu to %llu", n, (unsigned long long)least,
+		 (unsigned long long)most);
+	return n > 8000 && least >= 1 && least <= 5 && most <= 199 && most >= 195;
+}
+
+/* ---- frequency */
+
+static bool run_frequency(char *figures)
+{
+	enum { HZ = 2000, MS = 400 };
+	struct attr a = attr_burst(HZ, 300, 3);
+	size_t longs = 0, shorts = 0;
+	struct event e;
+
+	a.perf.freq = 1;
+	int err = event_run(&e, &a, MS * 1000000ull);
+	if (err)
+		return failed(figures, "open: %s", strerror(-err));
+	u64 half = e.n ? (e.samples[0].time + e.samples[e.n - 1].time) / 2 : 0;
+	for (size_t i = 1; i < e.n; i++) {
+		const struct sample *s = &e.samples[i];
+
+		if (s->time < half)
+			continue;
+		shorts += s->period == 300;
+		longs += s->period > 300;
+	}
+	double seconds = e.n ? (e.samples[e.n - 1].time - half) / 1e9 : 1;
+	size_t n = e.n, others = inexact(&e);
+	event_close(&e);
+	double rate = longs / seconds;
+	snprintf(figures, FIGURES_MAX, "asked %d Hz, got %.1f long and %.1f short ones per second; %zu of %zu inexact",
+		 HZ, rate, shorts / seconds, others, n);
+	return fabs(rate - HZ) < 0.03 * HZ && fabs(shorts / seconds - 3 * rate) < 10 && !others;
+}
+
+/* ---- timers */
+
+static bool run_clock(char *figures)
+{
+	struct turn t = { 800000, 50000, 4 };
+	struct attr a = attr_burst(1000000, 50000, 4);
+	u64 worst = 0;
+	struct event e;
+	size_t n;
+
+	a.perf.type = PERF_TYPE_SOFTWARE;
+	a.perf.config = PERF_COUNT_SW_CPU_CLOCK;
+	a.perf.exclude_kernel = 0;
+	int err = event_run(&e, &a, 100000000);
+	if (err)
+		return failed(figures, "open: %s", strerror(-err));
+	bool ok = is_burst(&e, t, 0, true, &n, figures);
+	for (size_t i = 1; i < e.n && ok; i++) {
+		long long late = e.samples[i].time - e.samples[i - 1].time - e.samples[i].period;
+
+		worst = (u64)llabs(late) > worst ? (u64)llabs(late) : worst;
+	}
+	event_close(&e);
+	if (!ok)
+		return false;
+	snprintf(figures, FIGURES_MAX, "cpu-clock 800000, 4 * 50000: %zu periods in turn, off by %llu ns at most", n,
+		 (unsigned long long)worst);
+	return n > 400 && worst < 20000;
+}
+
+/* ---- what can't be had */
+
+static bool run_refused(char *figures)
+{
+	static const struct {
+		u64 period, period_short;
+		u32 jitter, batch;
+		u64 config4;
+		int freq, want;
+	} runs[] = {
+		{ 1000, 300, 0, 0, 0, 0, EINVAL }, /* a short period without a batch */
+		{ 1000, 0, 0, 1, 0, 0, EINVAL },
+		{ 0, 300, 0, 1, 0, 0, EINVAL }, /* counts only */
+		{ 0, 0, 10, 0, 0, 0, EINVAL },
+		{ 1000, 300, 0, 3, 0, 0, EINVAL }, /* long one shorter than short */
+		{ 1000, 300, 0, 4, 0, 0, EINVAL },
+		{ 1000, 1ull << 62, 0, 4, 0, 0, EINVAL }, /* the product overflows to 0 */
+		{ 4000, 1ull << 62, 0, 4, 0, 1, EINVAL },
+		{ 4000, 300, 600, 1, 0, 0, EINVAL }, /* jitter could make it 0 */
+		{ 4000, 0, 8000, 0, 0, 0, EINVAL },
+		{ 4000, 300, 600, 1, 0, 1, EINVAL },
+		{ 4000, 300, 0, 1, 1, 0, EINVAL }, /* not ours */
+		{ 4000, 300, 599, 1, 0, 0, 0 },
+		{ 4000, 0, 7999, 0, 0, 0, 0 },
+		{ 4000, 300, 599, 1, 0, 1, 0 },
+	};
+	size_t n = sizeof(runs) / sizeof(*runs);
+
+	for (size_t i = 0; i < n; i++) {
+		struct attr a = attr_burst(runs[i].period, runs[i].period_short, runs[i].batch);
+
+		a.jitter = runs[i].jitter;
+		a.config4 = runs[i].config4;
+		a.perf.freq = runs[i].freq;
+		int fd = perf_open(&a, 0, -1, -1);
+		int got = fd < 0 ? -fd : 0;
+		if (fd >= 0)
+			close(fd);
+		if (got != runs[i].want)
+			return failed(figures, "combination %zu: %s instead of %s", i, strerror(got),
+				      strerror(runs[i].want));
+	}
+	struct attr a = attr_burst(1000, 100, 4);
+	a.perf.type = PERF_TYPE_SOFTWARE;
+	a.perf.config = PERF_COUNT_SW_PAGE_FAULTS;
+	if (perf_open(&a, 0, -1, -1) != -EOPNOTSUPP)
+		return failed(figures, "page faults in bursts are not refused");
+	return passed(figures, "%zu combinations as documented; page faults: not supported", n);
+}
+
+/* A kernel without the patches. */
+static bool run_unknown(char *figures)
+{
+	struct attr a = attr_burst(1000000, 300, 1);
+	int fd = perf_open(&a, 0, -1, -1);
+
+	if (fd != -E2BIG)
+		return failed(figures, "open: %d instead of E2BIG", fd);
+	if (a.perf.size == sizeof(a))
+		return failed(figures, "the kernel says that it knows an attr of %zu bytes", sizeof(a));
+	return passed(figures, "E2BIG; this kernel's attr has %u bytes", a.perf.size);
+}
+
+const struct scenario burst_scenarios[] = {
+	{ "plain", run_plain, ANY },
+	{ "unknown", run_unknown, UNPATCHED },
+	{ "refused", run_refused, PATCHED },
+	{ "alternate", run_alternate, PATCHED },
+	{ "batches", run_batches, PATCHED },
+	{ "only-short", run_only_short, PATCHED },
+	{ "jitter", run_jitter, PATCHED },
+	{ "jitter-plain", run_jitter_plain, PATCHED },
+	{ "jitter-widest", run_jitter_widest, PATCHED },
+	{ "frequency", run_frequency, PATCHED },
+	{ "clock", run_clock, PATCHED },
+	{ 0 },
+};
