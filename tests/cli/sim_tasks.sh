@@ -199,7 +199,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	[ $? = 3 ] && [ "$(cat other.out)" = 65534 ] || fail "another user: $(cat other.out other.err)"
 	grep -q 'warning: 1 program ran without' other.err || fail "another user: $(cat other.err)"
 	"$RETICLE" stat --pmu=sim -- setpriv --reuid=65534 --clear-groups true 2>other.err
-	grep -q 'warning: 1 programs ran without' other.err || fail "another user, counted: $(cat other.err)"
+	grep -q 'warning: 1 program ran without' other.err || fail "another user, counted: $(cat other.err)"
 fi
 
 # Every process and thread has one FORK (but the first) and one EXIT, and runs nothing outside of them.
