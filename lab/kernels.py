@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels of the lab: built from Debian's source, with and without the patches of kernel/."""
+import os
+import pathlib
+import shutil
+import time
+
+from base import CACHE, CROSS, JOBS, LAB, ROOT, compiler_version, held, key_of, made_tree, note, run, scratch
+
+TARBALL = pathlib.Path("/usr/src/linux-source-6.12.tar.xz")
+CONFIG = LAB / "guest.config"
+
+
+def patches_of(series):
+    return sorted(p for p in series.glob("[0-9][0-9][0-9][0-9]-*.patch") if not p.name.startswith("0000-"))
+
+
+KERNELS = {"plain": [], "burst": patches_of(ROOT / "kernel")}
+
+
+def source_version():
+    return run(["dpkg-query", "-W", "-f", "${Version}", "linux-source-6.12"]).strip()
+
+
+def pristine_source():
+    """-> the unpacked source package. Never built in or written to."""
+    def unpack(directory):
+        note(f"unpacking {TARBALL}")
+        run(["tar", "-C", str(directory), "--strip-components=1", "-xJf", str(TARBALL)])
+
+    return made_tree(CACHE / f"source-{source_version()}", unpack)
+
+
+def kernel(name, refresh=False):
+    """-> its Image; beside it, with the suffix .selftest, the series' own test, where there is one."""
+    image = CACHE / f"kernel-{name}-{key_of(source_version(), compiler_version(), CONFIG, *KERNELS[name])}"
+    with held("kernel"):
+        if refresh or not image.exists():
+            build(name, KERNELS[name], image)
+    return image
+
+
+def build(name, patches, image):
+    """In one fixed place, so that the compiler cache knows the next kernel's files again."""
+    start = time.monotonic()
+    work = CACHE / "work"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    # Hard links; patch replaces the files that it changes.
+    run(["cp", "-al", str(pristine_source()), str(work / "src")])
+    for patch in patches:
+        run(["patch", "-p1", "--fuzz=0", "-s", "-i", str(patch)], cwd=work / "src")
+    note(f"building kernel {name} ({len(patches)} patches)")
+    make = ["make", "-C", str(work / "src"), f"O={work / 'obj'}", f"-j{JOBS}"]
+    env = {"ARCH": "arm64", "CROSS_COMPILE": f"ccache {CROSS}", "CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_MAXSIZE": "1G",
+           "KCONFIG_ALLCONFIG": str(CONFIG), "KBUILD_BUILD_TIMESTAMP": "2026-01-01", "KBUILD_BUILD_USER": "lab",
+           "KBUILD_BUILD_HOST": "reticle"}
+    run(make + ["allnoconfig"], env=env)
+    run(make + ["Image"], env=env)
+    build_selftest(work / "src", image.with_suffix(".selftest"))
+    os.replace(work / "obj/arch/arm64/boot/Image", image)
+    shutil.rmtree(work)
+    note(f"kernel {name} took {time.monotonic() - start:.0f} s")
+
+
+def build_selftest(source, program):
+    """The series' own test, where the tree has it; against the tree's perf_event.h."""
+    test = source / "tools/testing/selftests/perf_events/burst_sampling.c"
+    if not test.exists():
+        return
+    with scratch() as tmp:
+        header = tmp / "linux/perf_event.h"
+        header.parent.mkdir()
+        shutil.copy(source / "include/uapi/linux/perf_event.h", header)
+        run([CROSS + "gcc", "-O2", "-Wall", "-static", "-pthread", "-I", str(tmp), "-o", str(program), str(test)])
