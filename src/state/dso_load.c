@@ -55,10 +55,21 @@ static void load_file(struct dsos *d, struct dso_slot *s, struct symtab_build *b
 
 static void load_perfmap(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
 {
-	if (strncmp(s->pub.path, "/tmp/perf-", 10) != 0)
+	int err;
+
+	if (strncmp(s->pub.path, "/tmp/perf-", 10) != 0) {
 		s->missing = NULL; /* no code: data addresses fall here */
-	else if (d->opts.offline || perfmap_load(b, s->pub.pid) < 0 || !b->syms.n)
+		return;
+	}
+	err = d->opts.offline ? ERR_NOTFOUND : perfmap_load(b, s->pub.pid);
+	if (err == ERR_PERM)
+		s->missing = "this perf map cannot be read, or belongs to another user than the process";
+	else if (err < 0 && err != ERR_NOTFOUND)
+		s->missing = "this perf map cannot be read";
+	else if (err < 0)
 		s->missing = "generated code without a perf map (let the run-time compiler write one)";
+	else if (!b->syms.n)
+		s->missing = "this perf map has no lines of START SIZE NAME";
 }
 
 /* Where the vdso ends in our own address space. */

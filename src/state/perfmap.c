@@ -11,6 +11,15 @@
 
 #include "state/text.h"
 
+/* A hexadecimal number, which the JVM writes with 0x in front; as text_hex. */
+static const char *map_hex(const char *p, const char *end, u64 *out)
+{
+	const char *digits = end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x' ? p + 2 : p, *at;
+
+	at = text_hex(digits, end, out);
+	return at == digits ? p : at;
+}
+
 /* " START SIZE name"; false when the line is none. */
 static bool parse_line(struct symtab_build *b, const char *p, const char *end)
 {
@@ -20,13 +29,13 @@ static bool parse_line(struct symtab_build *b, const char *p, const char *end)
 
 	while (p < end && *p == ' ')
 		p++;
-	at = text_hex(p, end, &s.start);
+	at = map_hex(p, end, &s.start);
 	if (at == p || at == end || *at != ' ')
 		return false;
 	while (at < end && *at == ' ')
 		at++;
 	p = at;
-	at = text_hex(p, end, &size);
+	at = map_hex(p, end, &size);
 	if (at == p || at == end || *at != ' ')
 		return false;
 	at++;

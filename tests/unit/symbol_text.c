@@ -139,7 +139,8 @@ static void test_kallsyms_truncated(void **state)
 }
 
 static const char map_text[] = "1000 10 first\n"
-			       "0x2000 10 with prefix\n" /* 0, then an x: not a line */
+			       "0x2000 0x00000010 void J.run(int)\n" /* as the JVM writes them */
+			       "0x 10 no number\n"
 			       "3000 20 LazyCompile:~f /app/a b.js:1\n"
 			       "  4000   8 indented\r\n"
 			       "5000 0 empty\n"
@@ -159,12 +160,13 @@ static void test_perf_map(void **state)
 
 	(void)state;
 	symtab_build_init(&b);
-	assert_int_equal(perfmap_parse(&b, map_text, sizeof(map_text) - 1), 7);
+	assert_int_equal(perfmap_parse(&b, map_text, sizeof(map_text) - 1), 8);
 	t = symtab_finish(&b);
 	assert_string_equal(at(t, 0x1000), "rewritten"); /* the later line is of the newer code */
 	assert_string_equal(at(t, 0x100f), "rewritten");
 	assert_string_equal(at(t, 0x1010), "");
-	assert_string_equal(at(t, 0x2000), "");
+	assert_string_equal(at(t, 0x200f), "void J.run(int)");
+	assert_string_equal(at(t, 0x2010), "");
 	assert_string_equal(at(t, 0x3007), "LazyCompile:~f /app/a b.js:1");
 	assert_string_equal(at(t, 0x3008), "inside");
 	assert_string_equal(at(t, 0x3010), "LazyCompile:~f /app/a b.js:1");
