@@ -96,12 +96,15 @@ static void add_side(struct first_pass *f, struct side_ref ref)
 }
 
 /* Without a common clock the code holds from when the dump was opened. */
-static void add_jit_code(void *ctx, u64 start, u64 len, u64 time, u32 dso)
+/* Where the recording has another clock than jitdumps: the dump was begun when it was mapped. */
+static void add_jit_code(void *ctx, u64 start, u64 len, u64 time, u64 begun, u32 dso)
 {
 	struct first_pass *f = ctx;
+	u64 later = f->s->clock_is_time && time > begun ? time - begun : 0;
 
-	vec_push(&f->code,
-		 (struct jit_code){ { f->monotonic ? time : f->at.clock, f->at.offset }, start, len, f->at_pid, dso });
+	if (!f->monotonic)
+		time = later > UINT64_MAX - f->at.clock ? f->at.clock : f->at.clock + later;
+	vec_push(&f->code, (struct jit_code){ { time, f->at.offset }, start, len, f->at_pid, dso });
 }
 
 static void read_jitdump(struct first_pass *f, const struct record *r, u64 clock)

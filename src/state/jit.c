@@ -47,6 +47,7 @@ static const u8 *look(struct reader *r, u64 offset, size_t want, size_t *have)
 struct loader {
 	struct dsos *d;
 	u32 pid;
+	u64 begun;
 	jit_code_fn add;
 	void *ctx;
 	struct map names; /* code index -> its name, in `texts` */
@@ -62,7 +63,7 @@ static void add_code(struct loader *l, u64 index, u64 start, u64 len, u64 time, 
 	if (!len || start > UINT64_MAX - len)
 		return;
 	dsos_add_symbol(l->d, dso, start, start + len, name);
-	l->add(l->ctx, start, len, time, dso);
+	l->add(l->ctx, start, len, time, l->begun, dso);
 }
 
 static void on_load(struct loader *l, const struct jitdump_record *r)
@@ -158,8 +159,10 @@ int jit_load(struct dsos *d, const char *path, u32 pid, jit_code_fn add, void *c
 	err = jitdump_header_decode(p, have, &h);
 	if (err < 0)
 		notify_at(d->notify, NOTE_WARNING, err, path, 0, "not a jitdump of version 1");
-	else
+	else {
+		l.begun = h.time;
 		err = read_records(&l, &r, path, h.size, h.swap);
+	}
 	for (size_t i = 0; i < l.texts.n; i++)
 		free(l.texts.v[i]);
 	vec_free(&l.texts);

@@ -8,8 +8,9 @@
 
 #include "state/dso.h"
 
-/* Code of that DSO lies at [start, start + len) from that time on (CLOCK_MONOTONIC). */
-typedef void (*jit_code_fn)(void *ctx, u64 start, u64 len, u64 time, u32 dso);
+/* Code of that DSO lies at [start, start + len) from that time on. The dump was begun at `begun`, by the same clock:
+ * CLOCK_MONOTONIC, whatever the recording's is. */
+typedef void (*jit_code_fn)(void *ctx, u64 start, u64 len, u64 time, u64 begun, u32 dso);
 
 /* Is this the name of a jitdump of that process? */
 bool jit_is_dump(struct str path, u32 pid);

@@ -207,11 +207,12 @@ struct code {
 	} at[8];
 };
 
-static void on_code(void *ctx, u64 start, u64 len, u64 time, u32 dso)
+static void on_code(void *ctx, u64 start, u64 len, u64 time, u64 begun, u32 dso)
 {
 	struct code *c = ctx;
 
 	assert_true(c->n < 8);
+	assert_int_equal(begun, 50);
 	c->at[c->n].start = start;
 	c->at[c->n].len = len;
 	c->at[c->n].time = time;
@@ -231,7 +232,7 @@ static void build_dump(struct bytes *b)
 {
 	static const u8 code[32];
 
-	jitdump_header_encode(b, &(struct jitdump_header){ .version = 1, .pid = 42 });
+	jitdump_header_encode(b, &(struct jitdump_header){ .version = 1, .pid = 42, .time = 50 });
 	jitdump_encode(
 		b,
 		&(struct jitdump_record){

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Code that a program makes at run time gets the names of its jitdump, whichever clock the recording has, and of perf maps
+as the JVM writes them."""
+import os
+import platform
+import re
+import subprocess
+import sys
+
+reticle = os.environ["RETICLE"]
+
+# Two functions, one after the other at the same address: a compiler that reuses its memory.
+PROGRAM = r"""
+import ctypes, mmap, os, struct, sys, time
+CODE = bytes.fromhex("b900000020ffc975fcc3")  # mov ecx, 1 << 29; 1: dec ecx; jnz 1b; ret
+clock = lambda: time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+kind, pid = sys.argv[1], os.getpid()
+dump = None
+if kind == "dump":
+    path = f"jit-{pid}.dump"
+    dump = open(path, "w+b")
+    dump.write(struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, pid, clock(), 0))
+    dump.flush()
+    mark = mmap.mmap(dump.fileno(), 40, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+room = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+at = ctypes.addressof(ctypes.c_char.from_buffer(room))
+room[:len(CODE)] = CODE
+for i, name in enumerate((b"first made", b"second made")):
+    if dump:
+        body = struct.pack("<IIQQQQ", pid, pid, at, at, len(CODE), i) + name + b"\0" + CODE
+        dump.write(struct.pack("<IIQ", 0, 16 + len(body), clock()) + body)
+        dump.flush()
+    elif i:
+        break
+    else:
+        open(f"/tmp/perf-{pid}.map", "w").write(f"0x{at:016x} 0x{len(CODE):016x} void J.run(int)\n")
+    time.sleep(0.05)
+    ctypes.CFUNCTYPE(None)(at)()
+print(pid)
+"""
+
+
+def skip(why):
+    print(why)
+    sys.exit(77)
+
+
+def recorded(kind, *options):
+    p = subprocess.run([reticle, "record", "-q", "-e", "cpu-clock:u", "-F", "1000", "-o", "perf.data", *options, "--",
+                        sys.executable, "-c", PROGRAM, kind], capture_output=True, text=True)
+    if p.returncode:
+        skip("no recording here: " + p.stderr.strip().splitlines()[0])
+    out = subprocess.run([reticle, "report", "--csv", "--sort", "symbol"], capture_output=True, text=True, check=True).stdout
+    if kind == "map":
+        os.unlink(f"/tmp/perf-{p.stdout.strip()}.map")
+    return out
+
+
+def share(out, name):
+    m = re.search(r",([0-9.]+),[^,\n]*" + re.escape(name), out)
+    return float(m.group(1)) if m else 0.0
+
+
+def main():
+    if platform.machine() != "x86_64":
+        skip("the program makes code for x86_64")
+    for options in ((), ("-k", "monotonic")):
+        out = recorded("dump", *options)
+        for name in ("first made", "second made"):
+            if not 15 < share(out, name) < 60:
+                sys.exit(f"jitdump, {options}: no share of '{name}' between 15 and 60 %:\n{out}")
+    out = recorded("map")
+    if not share(out, "void J.run(int)") > 15:
+        sys.exit(f"the JVM's map is not read:\n{out}")
+
+
+main()
