@@ -48,7 +48,8 @@ static bool exact(struct turn t, const struct attr *a, u32 turns, char *figures,
 	if (err)
 		return failed(figures, "open: %s", strerror(-err));
 	bool ok = is_burst(&e, t, 0, false, n, figures);
-	if (ok && (*n < want || *n > want + want / 50 + 2))
+	/* What is executed besides the work depends on the kernel. */
+	if (ok && (*n < want || *n > want + want / 20 + 2))
 		ok = failed(figures, "%zu windows instead of %zu", *n, want);
 	event_close(&e);
 	return ok;

@@ -120,7 +120,7 @@ def unpacked(package):
         return apt(["apt-get", "download", "-qq", *options, package], directory)
 
     (file,) = download(package + " alone", plan)
-    return made_tree(CACHE / f"package-{file.stem.replace('%3a', ':')}", lambda directory: unpack([file], directory))
+    return made_tree(CACHE / f"package-{file.stem}", lambda directory: unpack([file], directory))
 
 
 def newest(pattern):

@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 	set_up();
 	argument("lab", wanted, sizeof(wanted));
 	argument("kernel", kernel, sizeof(kernel));
-	int where = strcmp(kernel, "plain") ? PATCHED : UNPATCHED;
+	int where = strcmp(kernel, "plain") && strncmp(kernel, "debian", 6) ? PATCHED : UNPATCHED;
 	run_scenarios(burst_scenarios, wanted, where);
 	run_scenarios(task_scenarios, wanted, where);
 	printf("lab: end\n");

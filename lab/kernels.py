@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels of the lab: built from Debian's source, with and without the patches of kernel/."""
+"""The kernels of the lab: built from Debian's source, with and without the patches of kernel/, and Debian's own."""
 import os
 import pathlib
 import shutil
 import time
 
 from base import CACHE, CROSS, JOBS, LAB, ROOT, compiler_version, held, key_of, made_tree, note, run, scratch
+from fetch import newest, unpacked
 
 TARBALL = pathlib.Path("/usr/src/linux-source-6.12.tar.xz")
 CONFIG = LAB / "guest.config"
@@ -15,7 +16,9 @@ def patches_of(series):
     return sorted(p for p in series.glob("[0-9][0-9][0-9][0-9]-*.patch") if not p.name.startswith("0000-"))
 
 
-KERNELS = {"plain": [], "burst": patches_of(ROOT / "kernel")}
+BUILT = {"plain": [], "burst": patches_of(ROOT / "kernel")}
+STOCK = {"debian-6.1": r"linux-image-6\.1\.0-\d+-cloud-arm64", "debian-6.12": r"linux-image-6\.12\.\d+(\+deb\d+)?-cloud-arm64"}
+KERNELS = [*BUILT, *STOCK]
 
 
 def source_version():
@@ -33,10 +36,13 @@ def pristine_source():
 
 def kernel(name, refresh=False):
     """-> its Image; beside it, with the suffix .selftest, the series' own test, where there is one."""
-    image = CACHE / f"kernel-{name}-{key_of(source_version(), compiler_version(), CONFIG, *KERNELS[name])}"
+    if name in STOCK:
+        (image,) = (unpacked(newest(STOCK[name])) / "boot").glob("vmlinuz-*")
+        return image
+    image = CACHE / f"kernel-{name}-{key_of(source_version(), compiler_version(), CONFIG, *BUILT[name])}"
     with held("kernel"):
         if refresh or not image.exists():
-            build(name, KERNELS[name], image)
+            build(name, BUILT[name], image)
     return image
 
 
