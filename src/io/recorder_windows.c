@@ -15,8 +15,10 @@
 static struct window_rate window_rate(const struct attr_opts *o)
 {
 	if (o->period != RECORD_UNSET)
-		return (struct window_rate){ o->period, false };
-	return (struct window_rate){ o->freq != RECORD_UNSET ? o->freq : DEFAULT_FREQ, true };
+		return (struct window_rate){ .value = o->period };
+	if (o->freq != RECORD_UNSET)
+		return (struct window_rate){ .value = o->freq, .is_freq = true };
+	return (struct window_rate){ .value = DEFAULT_FREQ, .is_freq = true, .of_samples = true };
 }
 
 static void say(const struct recorder *r, enum window_how how, const char *why)

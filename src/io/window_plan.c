@@ -248,7 +248,7 @@ static u64 long_period(const struct event_spec *s, enum window_how how, struct w
 {
 	u64 shorts = s->schedule.period_short * s->schedule.batch_count, whole;
 	bool is_freq = s->has_freq || (!s->has_period && rate.is_freq);
-	u64 value = s->has_freq || s->has_period ? s->attr.sample_period : rate.value;
+	u64 own = s->has_freq || s->has_period, value = own ? s->attr.sample_period : rate.value;
 
 	*fixed = false;
 	if (!is_freq)
@@ -256,6 +256,8 @@ static u64 long_period(const struct event_spec *s, enum window_how how, struct w
 	if (how == WINDOW_SIM || how == WINDOW_NATIVE)
 		return 0;
 	*fixed = true;
+	if (!own && rate.of_samples)
+		value /= s->schedule.batch_count + 1;
 	whole = (window_is_clock(&s->attr) ? speed.clock : speed.other) / MAX(value, (u64)1);
 	return whole > shorts ? whole - shorts : 1;
 }

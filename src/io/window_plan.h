@@ -23,8 +23,9 @@ struct window_speed {
 
 /* What samples come by when the event's own terms say nothing. */
 struct window_rate {
-	u64 value; /* a period; or samples per second */
+	u64 value; /* a period; or a frequency: of windows, with the long ones between or the bursts that they are in */
 	bool is_freq;
+	bool of_samples; /* the frequency is that of samples: nobody asked for it, so windows take no more than others do */
 };
 
 /* Nanoseconds: cpu-clock and task-clock. */

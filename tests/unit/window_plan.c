@@ -12,7 +12,7 @@
 #include "io/window_plan.h"
 
 static const struct event_env nowhere = { "/nonexistent", "/nonexistent", "/nonexistent" };
-static const struct window_rate at_4000 = { 4000, true };
+static const struct window_rate at_4000 = { .value = 4000, .is_freq = true };
 static const struct window_speed speed = { 1000000000, 3000000000 };
 
 static void keep_note(void *ctx, const struct note *n)
@@ -164,13 +164,32 @@ static void test_twins(void **state)
 	event_specs_free(&specs);
 }
 
+/* When nobody asked for a frequency, windows take as many samples in a second as events without windows do. */
+static void test_default_rate(void **state)
+{
+	const struct window_rate rate = { .value = 4000, .is_freq = true, .of_samples = true };
+	struct window_opts asked = { .wish = WINDOW_ASKED };
+	struct event_specs specs = specs_of("{cpu-clock,faults}:S,{cpu-clock/freq=4000/,faults}:S");
+
+	(void)state;
+	make(&specs, &asked, WINDOW_TWIN, rate);
+	assert_string_equal(specs.v.v[0].name, "cpu-clock/period=450000,alt-period=50000/");
+	assert_string_equal(specs.v.v[3].name, "cpu-clock/period=200000,alt-period=50000/");
+	event_specs_free(&specs);
+	asked.burst = 4;
+	specs = specs_of("{cpu-clock,faults}:S");
+	make(&specs, &asked, WINDOW_REFRESH, rate);
+	assert_string_equal(specs.v.v[0].name, "cpu-clock/period=1050000,alt-period=50000,burst=4/");
+	event_specs_free(&specs);
+}
+
 static void test_others(void **state)
 {
 	struct window_opts asked = { .wish = WINDOW_ASKED, .length = 100, .burst = 4, .jitter = 80 };
 	struct event_specs specs = specs_of("{cycles,instructions}:S");
 
 	(void)state;
-	make(&specs, &asked, WINDOW_REFRESH, (struct window_rate){ 10000, false });
+	make(&specs, &asked, WINDOW_REFRESH, (struct window_rate){ .value = 10000 });
 	assert_int_equal(specs.v.n, 2);
 	assert_string_equal(specs.v.v[0].name, "cycles/period=10000,alt-period=100,burst=4,period-jitter=80/");
 	assert_true(window_needs_bursts(&specs) && window_needs_jitter(&specs));
@@ -197,9 +216,11 @@ static void test_too_long(void **state)
 		struct window_rate rate;
 		const char *says;
 	} rows[] = {
-		{ "{cycles/alt-period=300/,instructions}:S", { 300, false }, "not shorter" },
-		{ "{cycles/alt-period=300/,instructions}:S", { 10000000, true }, "that its frequency means" },
-		{ "{cycles/alt-period=300,period-jitter=1001/,instructions}:S", { 1000, false }, "jitter" },
+		{ "{cycles/alt-period=300/,instructions}:S", { .value = 300 }, "not shorter" },
+		{ "{cycles/alt-period=300/,instructions}:S",
+		  { .value = 10000000, .is_freq = true },
+		  "that its frequency means" },
+		{ "{cycles/alt-period=300,period-jitter=1001/,instructions}:S", { .value = 1000 }, "jitter" },
 	};
 
 	(void)state;
@@ -295,9 +316,11 @@ static void test_default_group(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options), cmocka_unit_test(test_names),	      cmocka_unit_test(test_takes),
-		cmocka_unit_test(test_twins),	cmocka_unit_test(test_others),	      cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_split),	cmocka_unit_test(test_default_group),
+		cmocka_unit_test(test_options),	     cmocka_unit_test(test_names),
+		cmocka_unit_test(test_takes),	     cmocka_unit_test(test_twins),
+		cmocka_unit_test(test_others),	     cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_split),	     cmocka_unit_test(test_default_group),
+		cmocka_unit_test(test_default_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
