@@ -29,6 +29,7 @@ check:
 
 bench: all
 	@scripts/bootstrap bench
+	@ninja -C $(BUILD) bench/classes
 	@bench/run --reticle $(BUILD)/reticle --demo $(BUILD)/bench/demo
 	@bench/vpmu --reticle $(BUILD)/reticle
 

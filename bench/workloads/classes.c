@@ -2,16 +2,18 @@
 /*
  * A program of seven functions, each slow in its own way: what a table of function metrics must tell apart.
  *
- *   classes [FIRST [STEP [ROUNDS [WORK]]]]
+ *   classes [FIRST [STEP [ROUNDS [WORK [TIME]]]]]
  *
  * Each round calls all seven, beginning with number FIRST; after a round the beginning moves on by STEP, so that no
  * result sits on a lucky harmonic of the sampling period. The functions' work is sized so that their shares of the time
- * differ widely on an ordinary core; a call does WORK times as much.
+ * differ widely on an ordinary core; a call does WORK times as much. With a TIME of 1 the program's own time goes to stderr: of its
+ * CPU and by the clock, in nanoseconds.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define REPEAT8(x) x x x x x x x x
 
@@ -149,8 +151,17 @@ static unsigned long argument(int argc, char **argv, int i, unsigned long otherw
 	return argc > i ? strtoul(argv[i], NULL, 0) : otherwise;
 }
 
+static unsigned long long nanoseconds(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (unsigned long long)t.tv_sec * 1000000000 + (unsigned long long)t.tv_nsec;
+}
+
 int main(int argc, char **argv)
 {
+	unsigned long long start = nanoseconds(CLOCK_MONOTONIC);
 	unsigned long first = argument(argc, argv, 1, 0), step = argument(argc, argv, 2, 1);
 	unsigned long rounds = argument(argc, argv, 3, 10000);
 	struct work w = { .lines = shuffled_lines(), .random = 0x9e3779b97f4a7c15, .x = 1.0, .y = 3.0 };
@@ -162,5 +173,8 @@ int main(int argc, char **argv)
 			classes[(first + k) % CLASSES](&w);
 	printf("%lu rounds: %g %llu %u\n", rounds, w.x, (unsigned long long)w.n, w.sum);
 	free(w.lines);
+	if (argument(argc, argv, 5, 0))
+		fprintf(stderr, "time %llu %llu\n", nanoseconds(CLOCK_PROCESS_CPUTIME_ID),
+			nanoseconds(CLOCK_MONOTONIC) - start);
 	return 0;
 }
