@@ -250,7 +250,8 @@ static int parse_times(struct session *s, const struct pipeline_opts *o, struct 
 	return err;
 }
 
-static void make_rows(struct session *s, const struct pipeline_opts *o, struct profile *p)
+static void make_rows(struct session *s, const struct pipeline_opts *o, const struct window_pass *windows,
+		      struct profile *p)
 {
 	for (size_t i = 0; i < p->events.n; i++) {
 		struct profile_event *e = &p->events.v[i];
@@ -260,7 +261,7 @@ static void make_rows(struct session *s, const struct pipeline_opts *o, struct p
 			continue;
 		profile_make_rows(p, e, &o->rows, s->opts.workers);
 		if (e->windows)
-			profile_window_rows(p, e);
+			profile_window_rows(p, e, !window_pass_by_address(windows));
 	}
 }
 
@@ -285,7 +286,7 @@ int pipeline_profile(const struct pipeline_opts *opts, struct session **session,
 		err = collect(s, &filter, &windows, p);
 	}
 	if (!err)
-		make_rows(s, &o, p);
+		make_rows(s, &o, &windows, p);
 	window_pass_free(&windows);
 	timeranges_free(&times);
 	if (err) {

@@ -21,6 +21,7 @@ void profile_windows_free(struct profile_windows *w)
 	window_sums_free(&w->nodes);
 	free(w->rows);
 	free(w->total);
+	free(w->whole);
 	free(w);
 }
 
@@ -51,11 +52,24 @@ static u32 row_of(const struct profile *p, const struct profile_event *e, u32 no
 	return row != ID_NONE ? row : e->row_of[top_of(&e->tree, node)];
 }
 
-void profile_window_rows(const struct profile *p, struct profile_event *e)
+void profile_window_whole(struct profile_windows *w, size_t rows)
+{
+	u32 nr = w->group.nr;
+
+	w->whole = mem_zalloc(window_stride(nr) * sizeof(double));
+	for (size_t i = 0; i < rows; i++) {
+		const double *block = profile_window_row(w, i);
+
+		window_block_merge_scaled(w->whole, nr, block, window_scale(block));
+	}
+}
+
+void profile_window_rows(const struct profile *p, struct profile_event *e, bool scaled)
 {
 	struct profile_windows *w = e->windows;
 	u32 nr = w->group.nr, stride = window_stride(nr);
 
+	/* The last one: of nodes without a row. */
 	w->rows = mem_zalloc((e->rows.n + 1) * stride * sizeof(double));
 	w->total = mem_zalloc(stride * sizeof(double));
 	for (size_t i = 0; i < w->nodes.nodes.n; i++) {
@@ -63,9 +77,10 @@ void profile_window_rows(const struct profile *p, struct profile_event *e)
 		u32 row = row_of(p, e, w->nodes.nodes.v[i]);
 
 		window_block_merge(w->total, nr, block);
-		if (row != ID_NONE)
-			window_block_merge(w->rows + (size_t)row * stride, nr, block);
+		window_block_merge(w->rows + (row != ID_NONE ? (size_t)row : e->rows.n) * stride, nr, block);
 	}
+	if (scaled)
+		profile_window_whole(w, e->rows.n + 1);
 }
 
 static int most_samples_first(const void *va, const void *vb)

@@ -12,6 +12,7 @@ struct profile_windows {
 	struct window_sums nodes; /* of the tree's */
 	double *rows;		  /* a block per row, in their order */
 	double *total;		  /* of all nodes, whether their row is shown or not */
+	double *whole;		  /* what shares are of: the rows, each scaled; NULL: total, and rows as they are */
 };
 
 /* Takes over the sums of a tree's nodes. */
@@ -19,8 +20,19 @@ struct profile_windows *profile_windows_new(const struct window_group *g, enum a
 					    struct window_sums *nodes);
 void profile_windows_free(struct profile_windows *w);
 
-/* Fills rows and total, once e has its rows. */
-void profile_window_rows(const struct profile *p, struct profile_event *e);
+/* Fills rows and total, once e has its rows. scaled: also whole. */
+void profile_window_rows(const struct profile *p, struct profile_event *e, bool scaled);
+/*
+ * Fills whole from so many rows. Functions that lose more windows than others would show less than their share, so each row
+ * stands for all windows that ended in it, kept or not.
+ */
+void profile_window_whole(struct profile_windows *w, size_t rows);
+
+/* How many windows each kept one of a block stands for. */
+static inline double window_scale(const double *block)
+{
+	return block[WINDOWS_KEPT] > 0 ? block[WINDOWS_SHORT] / block[WINDOWS_KEPT] : 1;
+}
 
 static inline const double *profile_window_row(const struct profile_windows *w, size_t row)
 {

@@ -22,6 +22,14 @@ void window_block_merge(double *block, u32 members, const double *from)
 		block[i] += from[i];
 }
 
+void window_block_merge_scaled(double *block, u32 members, const double *from, double times)
+{
+	u32 sums = WINDOW_COUNTS + members;
+
+	for (u32 i = 0; i < window_stride(members); i++)
+		block[i] += from[i] * (i < WINDOW_COUNTS ? 1 : i < sums ? times : times * times);
+}
+
 double *window_sums_at(struct window_sums *w, u32 node)
 {
 	u32 stride = window_stride(w->members), *i = map_at(&w->by_node, node, (u32)w->nodes.n);

@@ -27,6 +27,7 @@ static inline u32 window_stride(u32 members)
 {
 	return WINDOW_COUNTS + members + members * (members + 1) / 2;
 }
+#define WINDOW_STRIDE_MAX (WINDOW_COUNTS + WINDOW_MEMBERS + WINDOW_MEMBERS * (WINDOW_MEMBERS + 1) / 2)
 static inline double window_sum(const double *block, u32 member)
 {
 	return block[WINDOW_COUNTS + member];
@@ -43,6 +44,8 @@ static inline double window_moment(const double *block, u32 members, u32 a, u32 
 /* Adds one cluster: what its windows counted together. */
 void window_block_add(double *block, u32 members, const u64 *counts, u32 windows);
 void window_block_merge(double *block, u32 members, const double *from);
+/* Adds `from` as if each of its clusters had counted `times` as much. */
+void window_block_merge_scaled(double *block, u32 members, const double *from, double times);
 
 /* The blocks of a tree's nodes. A zeroed struct is empty. */
 struct window_sums {

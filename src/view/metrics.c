@@ -323,10 +323,16 @@ bool metric_name_possible(const char *name, const struct metrics_opts *o)
 	return count_find(name) != ID_NONE || strchr(name, '/'); /* a rate of an event */
 }
 
+/* What shares are of. */
+static const double *all_rows(const struct metric_table *t)
+{
+	return t->windows->whole ? t->windows->whole : t->windows->total;
+}
+
 /* g' C g, where C is the covariance of n clusters' sums: C(a, b) = n/(n-1) (moment(a, b) - sum(a) sum(b) / n). */
 static double spread(const struct metric_table *t, const double *block, const double *g, bool totals, double n)
 {
-	const double *all = t->windows->total;
+	const double *all = all_rows(t);
 	u32 nr = t->windows->group.nr;
 	double v = 0, along = 0;
 
@@ -358,7 +364,7 @@ static double effective(double sum, double moment)
 
 static double moment_of(const struct metric_table *t, const struct expr_node *n, const double *block)
 {
-	return window_moment(n->op == EXPR_TOTAL ? t->windows->total : block, t->windows->group.nr, n->left, n->left);
+	return window_moment(n->op == EXPR_TOTAL ? all_rows(t) : block, t->windows->group.nr, n->left, n->left);
 }
 
 /*
@@ -369,7 +375,7 @@ static double part_spread(const struct metric_table *t, const struct expr_node *
 			  const double *block, const struct metric_value *v)
 {
 	u32 nr = t->windows->group.nr;
-	const double *whole = den->op == EXPR_TOTAL ? t->windows->total : block;
+	const double *whole = den->op == EXPR_TOTAL ? all_rows(t) : block;
 	double moment = moment_of(t, num, block), all = effective(v->den, moment_of(t, den, block)) + 4, others, part;
 
 	others = window_moment(whole, nr, den->left, den->left) + moment;
@@ -391,7 +397,7 @@ static double least_spread(const struct metric_table *t, const struct metric_exp
 	const struct expr_node *num = &x->nodes[x->num], *den = &x->nodes[x->den % EXPR_NODES];
 	double moment, found, clusters = block[WINDOWS_CLUSTERS], least, size;
 
-	if (num->op != EXPR_SUM || !v->den || (x->totals && block == t->windows->total))
+	if (num->op != EXPR_SUM || !v->den || (x->totals && block == all_rows(t)))
 		return 0;
 	moment = moment_of(t, num, block);
 	found = effective(v->num, moment);
@@ -406,10 +412,22 @@ static double least_spread(const struct metric_table *t, const struct metric_exp
 	return x->scale * x->scale * least;
 }
 
-void metric_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out)
+/* A share's block, for which kept windows stand for all that ended there. */
+static const double *scaled(const struct metric_table *t, const double *block, double *room)
 {
-	const struct metric_expr *x = &t->metrics[metric].expr;
-	const double *row = block + WINDOW_COUNTS, *total = t->windows->total + WINDOW_COUNTS;
+	u32 nr = t->windows->group.nr;
+
+	if (block == t->windows->total || !t->windows->whole)
+		return block == t->windows->total ? all_rows(t) : block;
+	memset(room, 0, window_stride(nr) * sizeof(*room));
+	window_block_merge_scaled(room, nr, block, window_scale(block));
+	return room;
+}
+
+static void value_of(const struct metric_table *t, const struct metric_expr *x, const double *block,
+		     struct metric_value *out)
+{
+	const double *row = block + WINDOW_COUNTS, *total = all_rows(t) + WINDOW_COUNTS;
 	double gradient[EXPR_VARS], clusters = block[WINDOWS_CLUSTERS];
 	double n = x->totals ? t->windows->total[WINDOWS_CLUSTERS] : clusters;
 
@@ -425,6 +443,14 @@ void metric_value(const struct metric_table *t, u32 metric, const double *block,
 		return;
 	out->variance = MAX(spread(t, block, gradient, x->totals, n), least_spread(t, x, block, out));
 	out->half = student_95(clusters - 1) * sqrt(out->variance);
+}
+
+void metric_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out)
+{
+	const struct metric_expr *x = &t->metrics[metric].expr;
+	double room[WINDOW_STRIDE_MAX];
+
+	value_of(t, x, x->totals ? scaled(t, block, room) : block, out);
 }
 
 double metric_column_value(const struct metric_table *t, u32 column, const double *block)

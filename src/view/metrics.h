@@ -8,7 +8,7 @@
  * A ratio R of sums over n clusters of windows has the variance g' C g, where g is the formula's gradient and C the
  * covariance of the sums, n/(n-1) (sum of products - product of sums / n). The interval is Student's, with n - 1 degrees
  * of freedom. Shares of a total take all rows' clusters for n: that a cluster lies in this row is as random as what it
- * counted. Where the numerator counts something so rare that few clusters have any, the variance is at least that of two
+ * counted; and the kept windows of each row stand for all that ended there (agg/window_rows.h). Where the numerator counts something so rare that few clusters have any, the variance is at least that of two
  * clusters more: none seen does not mean that there are none.
  */
 #ifndef VIEW_METRICS_H

@@ -48,6 +48,7 @@ static void drop(struct fixture *f)
 {
 	evlist_free(&f->l);
 	free(f->w.total);
+	free(f->w.whole);
 	free(f->w.rows);
 	free(f);
 }
@@ -145,6 +146,37 @@ static void variance_of_a_ratio(void **state)
 	v = value(f, "CPI", row_of(f, 0));
 	near(v.value, sy / sx, 1e-12);
 	near(v.variance, 40.0 / 39 * residuals / (sx * sx), 1e-12);
+	drop(f);
+}
+
+/* Of the first function half of the windows are lost, of the second none: both have half of the cycles all the same. */
+static void lost_windows_have_their_share(void **state)
+{
+	static const u64 one[EVENTS] = { 300, 100 }, other[EVENTS] = { 300, 300 };
+	struct fixture *f = make(2);
+	struct metric_value before, v;
+
+	(void)state;
+	for (u32 i = 0; i < 100; i++) {
+		if (i < 50)
+			add(f, 0, one);
+		add(f, 1, other);
+	}
+	row_of(f, 0)[WINDOWS_SHORT] = row_of(f, 1)[WINDOWS_SHORT] = 100;
+	table(f, &(struct metrics_opts){ 0 });
+	before = value(f, "%CY", row_of(f, 0));
+	near(before.value, 100.0 / 3, 1e-9);
+	profile_window_whole(&f->w, 2);
+	v = value(f, "%CY", row_of(f, 0));
+	near(v.value, 50, 1e-9);
+	/* Fewer windows than those that it stands for: not as sure as if all 100 had been kept. */
+	assert_true(v.half > value(f, "%CY", row_of(f, 1)).half * 0.9);
+	assert_true(v.half > 100 * 1.96 * sqrt(0.25 / 200));
+	near(value(f, "%I", row_of(f, 0)).value, 25, 1e-9);
+	near(value(f, "%CY", f->w.total).value, 100, 1e-9);
+	/* Ratios are as they were. */
+	near(value(f, "CPI", row_of(f, 0)).value, 3, 1e-9);
+	near(value(f, "CPI", f->w.total).value, 150.0 * 300 / (50 * 100 + 100 * 300), 1e-9);
 	drop(f);
 }
 
@@ -359,7 +391,7 @@ int main(void)
 		cmocka_unit_test(variance_of_a_ratio),	       cmocka_unit_test(variance_of_a_share),
 		cmocka_unit_test(nothing_seen_is_not_nothing), cmocka_unit_test(formulas),
 		cmocka_unit_test(columns_and_order),	       cmocka_unit_test(intervals_hold_the_truth),
-		cmocka_unit_test(all_alike_is_not_certain),
+		cmocka_unit_test(all_alike_is_not_certain),    cmocka_unit_test(lost_windows_have_their_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
