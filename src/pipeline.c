@@ -234,12 +234,32 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	return s->opts.stop && *s->opts.stop ? ERR_INTERRUPTED : 0;
 }
 
+/* What a filter asks of samples has to be in them. */
+static int check_filter(const struct session *s, const struct pipeline_opts *o)
+{
+	const struct evlist *l = &s->src->events;
+	u64 cpu = o->samples.cpus.n ? PERF_SAMPLE_CPU : 0, time = o->time ? PERF_SAMPLE_TIME : 0;
+
+	for (size_t i = 0; i < l->events.n; i++) {
+		u64 missing = (cpu | time) & ~l->events.v[i].attr.sample_type;
+
+		if (missing)
+			return notify_error(s->notify, ERR_USAGE, "option %s: samples of '%s' do not say %s",
+					    missing & cpu ? "--cpu" : "--time", l->events.v[i].name,
+					    missing & cpu ? "on which CPU they were taken (record with --sample-cpu)" :
+							    "when they were taken (record with -T)");
+	}
+	return 0;
+}
+
 static int parse_times(struct session *s, const struct pipeline_opts *o, struct sample_filter *filter,
 		       struct timeranges *times)
 {
 	u64 first = 0, last = 0;
-	int err;
+	int err = check_filter(s, o);
 
+	if (err)
+		return err;
 	*filter = o->samples;
 	if (!o->time)
 		return 0;

@@ -308,7 +308,7 @@ static int parse_rest(struct config *c, int argc, char **argv, int *n, const str
 			argv[(*n)++] = argv[i];
 			continue;
 		}
-		err = opts_parse(opts, ARRAY_LEN(opts), c, argc - i, argv + i, &used, to);
+		err = opts_parse(&cmd_diff, c, argc - i, argv + i, &used, to);
 		if (err)
 			return err;
 		i += used - 1;

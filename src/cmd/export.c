@@ -213,7 +213,8 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	int err;
 
 	if (argc) {
-		notify_error(ctx->notify, ERR_USAGE, "'%s' is not understood (see --help)", argv[0]);
+		notify_error(ctx->notify, ERR_USAGE, "'%s' is not understood (name the recording with -i; see --help)",
+			     argv[0]);
 		return 2;
 	}
 	if (!x ? note_formats(c, ctx->notify) : check_picture(c, ctx->notify))

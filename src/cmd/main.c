@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "cmd/opt.h"
 #include "cmd/output.h"
+#include "cmd/peer.h"
+#include "io/mistake.h"
 
 #define EXIT_USAGE 2
 
@@ -97,6 +99,19 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+static int refuse_command(const char *name, const struct notify *to)
+{
+	struct near near = { .want = { name, (u32)MIN(strlen(name), (size_t)UINT32_MAX) } };
+	struct mistake m = { .near = &near, .hint = peer_command_hint(name) };
+	char head[128];
+
+	for (u32 i = 0; !m.hint && i < nr_commands; i++)
+		near_offer(&near, commands[i]->name);
+	snprintf(head, sizeof(head), "'%.60s' is not a command%s", name, m.hint ? "" : " (see reticle --help)");
+	mistake_note(&m, ERR_USAGE, head, to);
+	return EXIT_USAGE;
+}
+
 /* --help before "--" or the first word that is no option asks for help. */
 static bool wants_help(int argc, char **argv)
 {
@@ -126,7 +141,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 	config = mem_zalloc(c->config_size);
 	if (c->defaults)
 		c->defaults(config);
-	status = opts_parse(c->opts, c->nr_opts, config, argc, argv, &rest, &notify);
+	status = opts_parse(c, config, argc, argv, &rest, &notify);
 	status = status ? EXIT_USAGE : c->run(&ctx, config, argc - rest, argv + rest);
 	free_lists(c, config);
 	free(config);
@@ -156,10 +171,8 @@ int main(int argc, char **argv)
 		return print_help(NULL, &notify);
 	name = argv[help ? 2 : 1];
 	c = find_command(name);
-	if (!c) {
-		fprintf(stderr, "reticle: '%s' is not a command (see reticle --help)\n", name);
-		return EXIT_USAGE;
-	}
+	if (!c)
+		return refuse_command(name, &notify);
 	if (help)
 		return print_help(c, &notify);
 	return run_command(c, argc - 2, argv + 2);

@@ -2,10 +2,13 @@
 #include "cmd/opt.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "cmd/peer.h"
+#include "io/mistake.h"
 
 static bool takes_value(const struct opt *o)
 {
@@ -128,9 +131,29 @@ static const struct opt *find_long(const struct opt *opts, u32 n, const char *na
 	return *clash ? NULL : found;
 }
 
-static int parse_long(const struct opt *opts, u32 n, void *config, int argc, char **argv, int *at,
-		      const struct notify *to)
+/* `name` is the option as written, `len` bytes of it, which stand behind "--" unless it is a letter. */
+static int note_unknown(const struct command *c, char letter, const char *name, size_t len, const struct notify *to)
 {
+	struct near near = { 0 };
+	struct mistake m = { .near = &near, .hint = peer_option_hint(c->name, letter, name, len) };
+	char head[128], other[64];
+
+	if (!letter && !m.hint)
+		near.want = (struct str){ name - 2, (u32)len + 2 };
+	for (u32 i = 0; near.want.len && i < c->nr_opts; i++)
+		if (c->opts[i].name) {
+			snprintf(other, sizeof(other), "--%s", c->opts[i].name);
+			near_offer(&near, other);
+		}
+	snprintf(head, sizeof(head), "unknown option '%s%.*s'%s", letter ? "-" : "--", (int)MIN(len, (size_t)60), name,
+		 m.hint || near.n ? "" : " (see --help)");
+	return mistake_note(&m, ERR_USAGE, head, to);
+}
+
+static int parse_long(const struct command *c, void *config, int argc, char **argv, int *at, const struct notify *to)
+{
+	const struct opt *opts = c->opts;
+	u32 n = c->nr_opts;
 	const char *word = argv[*at], *name = word + 2, *eq = strchr(name, '='), *text = eq ? eq + 1 : NULL;
 	size_t len = eq ? (size_t)(eq - name) : strlen(name);
 	bool clash = false, no = false;
@@ -143,7 +166,7 @@ static int parse_long(const struct opt *opts, u32 n, void *config, int argc, cha
 	if (clash)
 		return notify_error(to, ERR_USAGE, "option '%.*s' is ambiguous", (int)(len + 2), word);
 	if (!o)
-		return notify_error(to, ERR_USAGE, "unknown option '%.*s' (see --help)", (int)(len + 2), word);
+		return note_unknown(c, 0, name, len, to);
 	if (text && (!takes_value(o) || no))
 		return notify_error(to, ERR_USAGE, "option '%.*s' takes no value", (int)(len + 2), word);
 	if (takes_value(o) && !text && !no && takes_next(o, *at + 1 < argc ? argv[*at + 1] : NULL)) {
@@ -154,17 +177,16 @@ static int parse_long(const struct opt *opts, u32 n, void *config, int argc, cha
 	return apply(o, config, word, text, no, to);
 }
 
-static int parse_cluster(const struct opt *opts, u32 n, void *config, int argc, char **argv, int *at,
-			 const struct notify *to)
+static int parse_cluster(const struct command *c, void *config, int argc, char **argv, int *at, const struct notify *to)
 {
 	for (const char *p = argv[*at] + 1; *p; p++) {
-		const struct opt *o = find_letter(opts, n, *p);
+		const struct opt *o = find_letter(c->opts, c->nr_opts, *p);
 		const char name[] = { '-', *p, 0 };
 		const char *text = NULL;
 		int err;
 
 		if (!o)
-			return notify_error(to, ERR_USAGE, "unknown option '%s' (see --help)", name);
+			return note_unknown(c, *p, p, 1, to);
 		if (takes_value(o) && p[1])
 			text = p + 1;
 		else if (takes_value(o) && takes_next(o, *at + 1 < argc ? argv[*at + 1] : NULL)) {
@@ -179,7 +201,7 @@ static int parse_cluster(const struct opt *opts, u32 n, void *config, int argc, 
 	return 0;
 }
 
-int opts_parse(const struct opt *opts, u32 n, void *config, int argc, char **argv, int *rest, const struct notify *to)
+int opts_parse(const struct command *c, void *config, int argc, char **argv, int *rest, const struct notify *to)
 {
 	int i = 0, err = 0;
 
@@ -190,8 +212,8 @@ int opts_parse(const struct opt *opts, u32 n, void *config, int argc, char **arg
 			i++;
 			break;
 		}
-		err = argv[i][1] == '-' ? parse_long(opts, n, config, argc, argv, &i, to) :
-					  parse_cluster(opts, n, config, argc, argv, &i, to);
+		err = argv[i][1] == '-' ? parse_long(c, config, argc, argv, &i, to) :
+					  parse_cluster(c, config, argc, argv, &i, to);
 	}
 	*rest = i;
 	return err;

@@ -64,7 +64,7 @@ struct command {
 
 /* Parses argv[0..argc): options until the first other word or "--". *rest is the index of the first unparsed word. 0 or
  * ERR_USAGE (noted). */
-int opts_parse(const struct opt *opts, u32 n, void *config, int argc, char **argv, int *rest, const struct notify *to);
+int opts_parse(const struct command *c, void *config, int argc, char **argv, int *rest, const struct notify *to);
 void opts_help(const struct opt *opts, u32 n, struct bytes *out); /* "    -F, --freq N    sample N times per second" */
 
 /* cmd/commands.c: the table of all commands. */

@@ -507,7 +507,9 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 		notify_error(ctx->notify, ERR_USAGE, "'%s' is not understood (see --help)", argv[1]);
 		return 2;
 	}
-	if (argc)
+	if (argc && !c.select.input && select_is_recording(argv[0]))
+		c.select.input = argv[0];
+	else if (argc)
 		c.select.symbol_part = argv[0];
 	if (c.header_only)
 		return show_header(&c, ctx->notify);
@@ -524,7 +526,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 const struct command cmd_report = {
 	.name = "report",
 	.summary = "show which functions a recording's samples fell into",
-	.args = "[options] [part of a function's name]",
+	.args = "[options] [part of a function's name | recording]",
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),
 	.config_size = sizeof(struct config),

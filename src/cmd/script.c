@@ -268,8 +268,10 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	int status;
 
 	if (argc) {
-		notify_error(ctx->notify, ERR_USAGE, "'%s' is not understood: scripts are not run (see --help)",
-			     argv[0]);
+		notify_error(
+			ctx->notify, ERR_USAGE,
+			"'%s' is not understood: scripts are not run, and a recording is named with -i (see --help)",
+			argv[0]);
 		return 2;
 	}
 	if (c.header_only)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/select.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -68,6 +69,18 @@ const char *input_path(const char *named)
 const char *select_input(const struct select *s)
 {
 	return input_path(s->input);
+}
+
+bool select_is_recording(const char *word)
+{
+	char magic[8] = "";
+	int fd = open(word, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool is =
+		fd >= 0 && read(fd, magic, 8) == 8 && (!memcmp(magic, "PERFILE2", 8) || !memcmp(magic, "2ELIFREP", 8));
+
+	if (fd >= 0)
+		close(fd);
+	return is;
 }
 
 int select_resolve(const struct select *s, struct selected *out, const struct notify *to)

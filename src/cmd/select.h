@@ -74,6 +74,8 @@ void selected_free(struct selected *s);
 /* The recording to read: what was named (or NULL), a pipe at standard input, or perf.data. */
 const char *input_path(const char *named);
 const char *select_input(const struct select *s);
+/* Is this word, which is no option, the name of a recording? */
+bool select_is_recording(const char *word);
 
 /* "a,b,c" as a list; empty parts are dropped. In arena. */
 struct name_list split_names(const char *text, struct arena *arena);

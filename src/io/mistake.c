@@ -91,7 +91,8 @@ int mistake_note(const struct mistake *m, int err, const char *head, const struc
 	struct bytes out = { 0 };
 
 	bytes_plain(&out, head, strlen(head));
-	put_place(&out, m->text, m->at);
+	if (m->text)
+		put_place(&out, m->text, m->at);
 	if (m->near && m->near->n)
 		put_near(&out, m->near);
 	if (m->hint && *m->hint) {

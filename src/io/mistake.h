@@ -18,7 +18,7 @@ struct near {
 void near_offer(struct near *n, const char *name);
 
 struct mistake {
-	const char *text; /* all of it */
+	const char *text; /* all of it; NULL: no place is shown */
 	struct str at;	  /* what is wrong there */
 	const struct near *near;
 	const char *hint; /* a line behind all else; both may be NULL */

@@ -12,6 +12,21 @@ grep -q '^usage: reticle' err || fail "no command: no usage"
 "$RETICLE" frobnicate 2>err
 [ $? = 2 ] || fail "unknown command: not status 2"
 [ "$(cat err)" = "reticle: 'frobnicate' is not a command (see reticle --help)" ] || fail "unknown command: $(cat err)"
+# A word that is nearly right, and one that is perf's, say what to write instead.
+said() {
+	local want=$1
+	shift
+	"$RETICLE" "$@" >out 2>err </dev/null
+	[ $? = 2 ] || fail "$*: not status 2"
+	grep -qF -- "$want" err || fail "$*: $(cat err)"
+	[ -s out ] && fail "$*: writes to standard output"
+}
+said "did you mean 'report'?" reprot
+said "reticle record -a -g" top
+said "did you mean '--children'?" report --chidlren
+said "pipe them into less -R" report --tui
+said "reticle script -F +brstack" report -b
+said "'reticle dump' prints each record" script -D
 "$RETICLE" --version | grep -qE '^reticle [0-9]+\.[0-9]+' || fail "--version"
 
 while IFS=$'\t' read -r command summary; do
@@ -40,6 +55,23 @@ done
 "$RETICLE" report --threads 5000 2>err
 [ $? = 2 ] || fail "--threads 5000: not status 2"
 grep -q 'more than 1024' err || fail "--threads 5000: $(cat err)"
+
+# A recording that is named without -i is read all the same; other words are a part of a function's name.
+"$(dirname "$RETICLE")/tests/recipe/recipe" "$(dirname "$0")/../recipe/file.recipe" rec || fail "recipe"
+"$RETICLE" report rec >named 2>&1 || fail "report rec: $(cat named)"
+"$RETICLE" report -i rec | cmp -s - named || fail "report rec is not report -i rec"
+said "name the recording with -i" export rec
+"$RETICLE" report -i rec rec | grep -q 'main' && fail "report -i rec rec: does not take the word as a name"
+
+# A filter on what samples do not say is no empty report.
+printf 'mode=file\nevent "cycles:u" type=hardware config=0 period=1000 sample=IP|TID|PERIOD ids=7\n' >bare.recipe
+printf 'sample pid=1 period=1000 ip=0x400123\n' >>bare.recipe
+"$(dirname "$RETICLE")/tests/recipe/recipe" bare.recipe bare || fail "bare recipe"
+for command in report script "export --to folded"; do
+	# shellcheck disable=SC2086
+	said "on which CPU they were taken" $command -i bare -C 0
+done
+said "when they were taken" report -i bare --time 10%-20%
 
 # So is it for what is printed of a recording.
 "$(dirname "$RETICLE")/tests/recipe/recipe" "$(dirname "$0")/../recipe/file.recipe" rec || fail "recipe"

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/peer.h"
+
+#include <string.h>
+
+#include "base/types.h"
+
+static const struct {
+	const char *name, *hint;
+} peer_commands[] = {
+	{ "annotate",
+	  "'reticle report --sort symbol,srcline' shows hot lines; perf annotate reads reticle's recordings" },
+	{ "archive", "copy the binaries along, and read with --symfs DIR or --buildid-dir DIR" },
+	{ "bench", "perf bench needs nothing of reticle" },
+	{ "buildid-cache", "not needed: files are found by build id (--buildid-dir, --symfs, --debuginfod)" },
+	{ "c2c", "'reticle record -d -W -e EVENT', then 'reticle script -F +addr,data_src'; perf c2c report reads the "
+		 "same file" },
+	{ "config", "there is no configuration file: what is wanted stands on the command line" },
+	{ "daemon", "'reticle record -a --switch-output=1m --switch-max-files 10'" },
+	{ "data", "'reticle dump --json' or 'reticle export --to json'" },
+	{ "ftrace", "'reticle record -e GROUP:TRACEPOINT', then 'reticle script'" },
+	{ "inject", "not needed: jitdumps are read as they are, and files are found without build ids, too" },
+	{ "kallsyms", "grep NAME /proc/kallsyms" },
+	{ "kmem", "'reticle record -a -g -e kmem:kmalloc,kmem:kfree', then 'reticle report'" },
+	{ "lock", "'reticle record -a -g -e lock:contention_begin', then 'reticle report'" },
+	{ "mem", "'reticle record -d -W -e EVENT', then 'reticle script -F +addr,weight,data_src'" },
+	{ "probe", "probes that exist are recorded by name (-e uprobes:NAME); new ones are made in "
+		   "/sys/kernel/tracing/uprobe_events" },
+	{ "sched", "'reticle record -a -g -e sched:sched_switch', then 'reticle report' or 'reticle script'" },
+	{ "test", "'reticle check' says what this machine can do" },
+	{ "timechart", "'reticle report --sort time,comm', or 'reticle export --to svg'" },
+	{ "top", "there is no live view: 'reticle record -a -g -- sleep 5', then 'reticle report'" },
+	{ "trace", "'reticle record -e \"syscalls:sys_enter_*\" -- COMMAND', then 'reticle script'" },
+};
+
+static const char later[] = "reticle has no such thing; perf record can, and its file is read here";
+static const char as_recorded[] = "AUX data is kept and shown by 'reticle dump', not decoded";
+static const char of_branches[] = "reports are of samples; 'reticle script -F +brstack' prints branch records";
+static const char no_annotation[] =
+	"that is for annotation, which reticle does not have; --sort srcline shows hot lines";
+static const char text_only[] = "reports are text: pipe them into less -R, or 'reticle export --to svg' for a browser";
+static const char no_scripts[] = "pipe 'reticle script --json' into a program of any language";
+static const char no_switches[] = "choose by time: --time START,STOP";
+static const char no_guests[] = "samples of guests have no symbols here";
+
+static const struct {
+	const char *command;
+	char letter;
+	const char *name, *hint;
+} peer_options[] = {
+	{ "report", 'b', "branch-stack", of_branches },
+	{ "report", 0, "branch-history", of_branches },
+	{ "report", 0, "total-cycles", of_branches },
+	{ "report", 0, "stitch-lbr", of_branches },
+	{ "report", 'M', "disassembler-style", no_annotation },
+	{ "report", 0, "objdump", no_annotation },
+	{ "report", 0, "asm-raw", no_annotation },
+	{ "report", 0, "source", no_annotation },
+	{ "report", 0, "prefix", no_annotation },
+	{ "report", 0, "prefix-strip", no_annotation },
+	{ "report", 0, "percent-type", no_annotation },
+	{ "report", 0, "tui", text_only },
+	{ "report", 0, "gtk", text_only },
+	{ "report", 0, "itrace", as_recorded },
+	{ "report", 0, "mem-mode", "'reticle script -F +addr,weight,data_src' prints what was recorded of memory" },
+	{ "report", 0, "samples", "'reticle script' prints the samples" },
+	{ "report", 'T', NULL,
+	  "--threads N sets the number of threads that read; 'reticle dump --type READ' has counts per thread" },
+	{ "report", 0, "raw-trace", "'reticle script' prints the fields of tracepoints" },
+	{ "report", 0, "show-cpu-utilization",
+	  "--sort dso parts kernel and user code; modifiers :u and :k record them apart" },
+	{ "report", 0, "show-ref-call-graph", "-g draws the call graph of each event that has one" },
+	{ "report", 0, "socket-filter", "name the socket's CPUs: --cpu 0-15" },
+	{ "report", 0, "time-quantum", "--time-slice MS" },
+	{ "report", 0, "switch-on", no_switches },
+	{ "report", 0, "switch-off", no_switches },
+	{ "script", 'a', "all-cpus", "what was recorded is printed; -C chooses CPUs" },
+	{ "script", 'D', "dump-raw-trace", "'reticle dump' prints each record" },
+	{ "script", 0, "dump-unsorted-raw-trace", "'reticle dump' prints each record, in the order of the file" },
+	{ "script", 's', "script", no_scripts },
+	{ "script", 'g', "gen-script", no_scripts },
+	{ "script", 'l', "list", no_scripts },
+	{ "script", 0, "dlfilter", no_scripts },
+	{ "script", 0, "dlarg", no_scripts },
+	{ "script", 0, "list-dlfilters", no_scripts },
+	{ "script", 0, "itrace", as_recorded },
+	{ "script", 0, "insn-trace", as_recorded },
+	{ "script", 0, "call-trace", as_recorded },
+	{ "script", 0, "call-ret-trace", as_recorded },
+	{ "script", 0, "graph-function", as_recorded },
+	{ "script", 0, "switch-on", no_switches },
+	{ "script", 0, "switch-off", no_switches },
+	{ "script", 0, "guestmount", no_guests },
+	{ "script", 0, "guest-code", no_guests },
+	{ "script", 0, "per-event-dump", "print one kind of event at a time, -F hw:... or -F trace:..." },
+	{ "script", 'd', "debug-mode", "'reticle report' counts what is lost, in its head" },
+	{ "record", 'S', "snapshot", later },
+	{ "record", 0, "aux-sample", later },
+	{ "record", 0, "overwrite", "--switch-output with --switch-max-files keeps the last part only" },
+	{ "record", 0, "control", "-D begins later; SIGUSR2 with --switch-output begins a new file" },
+	{ "record", 0, "switch-output-event", "--switch-output=TIME or =SIZE, or SIGUSR2" },
+	{ "record", 0, "timestamp-filename", "-o \"perf.data.$(date +%Y%m%d%H%M%S)\"" },
+	{ "record", 0, "group", "put braces around the events: -e '{cycles,instructions}'" },
+	{ "record", 0, "kcore", later },
+	{ "record", 0, "off-cpu", "-e sched:sched_switch -g samples where threads go to sleep" },
+	{ "record", 0, "exclude-perf",
+	  "the recorder's samples are those of comm 'reticle': report -c takes the others' names" },
+	{ "record", 'I', "intr-regs", later },
+	{ "record", 0, "user-regs", later },
+	{ "record", 0, "transaction", later },
+	{ "record", 0, "code-page-size", later },
+	{ "record", 0, "data-page-size", later },
+	{ "record", 0, "running-time", "groups that are read (:S) have their times anyway" },
+	{ "record", 0, "vmlinux", "--vmlinux belongs to report and script" },
+	{ "record", 0, "debuginfod", "--debuginfod belongs to report and script" },
+	{ "record", 0, "clang-path", "BPF programs are not compiled here" },
+	{ "record", 0, "clang-opt", "BPF programs are not compiled here" },
+};
+
+const char *peer_command_hint(const char *name)
+{
+	for (u32 i = 0; i < ARRAY_LEN(peer_commands); i++)
+		if (!strcmp(peer_commands[i].name, name))
+			return peer_commands[i].hint;
+	return NULL;
+}
+
+const char *peer_option_hint(const char *command, char letter, const char *name, size_t len)
+{
+	for (u32 i = 0; i < ARRAY_LEN(peer_options); i++) {
+		const char *own = peer_options[i].name;
+
+		if (strcmp(peer_options[i].command, command) != 0)
+			continue;
+		if (letter ? peer_options[i].letter == letter : own && strlen(own) == len && !strncmp(own, name, len))
+			return peer_options[i].hint;
+	}
+	return NULL;
+}
