@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "agg/inline.h"
+#include "agg/lines.h"
 #include "attrib/group_read.h"
 #include "base/pool.h"
 #include "codec/vpmu.h"
@@ -127,7 +128,9 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 		p->sort_keys |= 1u << p->sort_order[i];
 	p->has_chains = records_chains(p->evlist) && !o->no_chains;
 	p->children = p->has_chains && o->children;
-	p->has_inlined = p->has_chains && !o->no_inline && !(p->sort_keys >> SORT_SRCLINE & 1);
+	p->graph_key = p->has_chains ? o->graph_key : GRAPH_KEY_FUNCTION;
+	p->has_inlined = p->has_chains && !o->no_inline && p->graph_key == GRAPH_KEY_FUNCTION &&
+			 !(p->sort_keys >> SORT_SRCLINE & 1);
 	p->time_slice_ns = o->time_slice_ns;
 	return p;
 }
@@ -211,7 +214,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	struct pass pass = { .s = s, .windows = windows };
 
 	copts.windows = window_pass_hits(windows, s);
-	copts.every_address = p->has_addresses = window_pass_by_address(windows);
+	copts.every_address = p->has_addresses = window_pass_by_address(windows) || p->graph_key != GRAPH_KEY_FUNCTION;
 	copts.by_address = p->has_inlined || p->sort_keys >> SORT_SRCLINE & 1 || copts.every_address;
 	if (p->sort_keys >> SORT_TIME & 1)
 		slice_time(s, p);
@@ -305,6 +308,8 @@ int pipeline_profile(const struct pipeline_opts *opts, struct session **session,
 		p = new_profile(s, &o);
 		err = collect(s, &filter, &windows, p);
 	}
+	if (!err && p->graph_key != GRAPH_KEY_FUNCTION)
+		profile_name_places(p, p->graph_key);
 	if (!err)
 		make_rows(s, &o, &windows, p);
 	window_pass_free(&windows);

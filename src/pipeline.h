@@ -26,6 +26,7 @@ struct pipeline_opts {
 	bool children;		     /* totals (has no effect without call chains) */
 	bool no_chains;		     /* look at leaves only, even where chains were recorded */
 	bool no_inline;		     /* do not expand inlined calls */
+	enum graph_key graph_key;    /* of call graphs; unless by function, inlined calls are not expanded */
 	bool no_rows;		     /* trees are all that is wanted: profile_event.rows stay empty */
 	struct sample_filter samples;
 	const char *time; /* --time text (base/timerange.h), or NULL */

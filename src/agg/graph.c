@@ -36,11 +36,28 @@ struct grow {
 	u32 row;
 };
 
-/* Frames of one symbol that differ by address only are one in a graph. */
+static u64 node_total(const struct grow *g, u32 node)
+{
+	const struct tree_node *n = &g->e->tree.nodes.v[node];
+
+	return g->o->samples ? n->total_samples : n->total;
+}
+
+static u64 node_self(const struct grow *g, u32 node)
+{
+	const struct tree_node *n = &g->e->tree.nodes.v[node];
+
+	return g->o->samples ? n->samples : n->self;
+}
+
+/* Frames of one symbol that differ by address only are one in a graph, unless it is by address or line. */
 static u32 display_frame(const struct grow *g, u32 id)
 {
-	struct frame f = *frames_get(g->p->frames, id);
+	struct frame f;
 
+	if (g->p->graph_key != GRAPH_KEY_FUNCTION)
+		return id < g->p->places.n ? g->p->places.v[id].shown : id;
+	f = *frames_get(g->p->frames, id);
 	if (f.sym == ID_NONE || !f.addr)
 		return id;
 	f.addr = 0;
@@ -78,7 +95,7 @@ static void kids_of(struct grow *g, const struct item *set, size_t n, struct ite
 
 	for (size_t i = 0; i < n; i++) {
 		for (u32 kid = nodes[set[i].node].first_kid; kid != ID_NONE; kid = nodes[kid].next_kid)
-			add_item(g, out, kid, set[i].whole ? g->through[kid] : nodes[kid].total - g->through[kid],
+			add_item(g, out, kid, set[i].whole ? g->through[kid] : node_total(g, kid) - g->through[kid],
 				 set[i].whole);
 	}
 }
@@ -171,10 +188,10 @@ static void mark_through(struct grow *g, u32 node, struct items *tops)
 	if (frames_get(g->p->frames, nodes[node].frame)->inlined)
 		return;
 	for (u32 own = node; own != ID_NONE; own = profile_next_own(g->p, g->e, node, own)) {
-		for (u32 up = own; nodes[own].self && up; up = nodes[up].parent) {
+		for (u32 up = own; node_self(g, own) && up; up = nodes[up].parent) {
 			if (!nodes[up].parent && !g->through[up])
 				vec_push(&tops->v, (struct item){ .node = up, .whole = true });
-			g->through[up] += nodes[own].self;
+			g->through[up] += node_self(g, own);
 		}
 	}
 }
@@ -182,7 +199,6 @@ static void mark_through(struct grow *g, u32 node, struct items *tops)
 /* Outermost first. */
 static void start_callers(struct grow *g, const u32 *list, u32 n, struct items *out)
 {
-	const struct tree_node *nodes = g->e->tree.nodes.v;
 	struct items tops = { 0 };
 
 	for (u32 i = 0; i < n; i++)
@@ -190,7 +206,7 @@ static void start_callers(struct grow *g, const u32 *list, u32 n, struct items *
 	kids_of(g, tops.v.v, tops.v.n, out);
 	for (u32 i = 0; g->p->children && i < n; i++)
 		if (is_topmost(g, list[i]))
-			add_item(g, out, list[i], nodes[list[i]].total - g->through[list[i]], false);
+			add_item(g, out, list[i], node_total(g, list[i]) - g->through[list[i]], false);
 	vec_free(&tops.v);
 }
 
@@ -204,17 +220,17 @@ static void start_callees(struct grow *g, const u32 *list, u32 n, struct items *
 
 	for (u32 i = 0; i < n && !g->p->children; i++)
 		for (u32 own = list[i]; own != ID_NONE; own = profile_next_own(g->p, g->e, list[i], own))
-			add_item(g, out, own, nodes[own].self, false);
+			add_item(g, out, own, node_self(g, own), false);
 	if (!g->p->children)
 		return;
 	for (u32 i = 0; i < n; i++) {
 		u32 up = nodes[list[i]].parent;
 
-		g->through[list[i]] += nodes[list[i]].total;
+		g->through[list[i]] += node_total(g, list[i]);
 		while (up && g->e->row_of[up] != g->row)
 			up = nodes[up].parent;
 		if (up)
-			g->through[up] -= nodes[list[i]].total;
+			g->through[up] -= node_total(g, list[i]);
 	}
 	for (u32 i = 0; i < n; i++)
 		add_item(g, out, list[i], g->through[list[i]], false);
@@ -239,15 +255,16 @@ const struct graph_node *profile_row_graph(const struct profile *p, const struct
 	struct graph_node *root;
 	struct items items = { 0 };
 	bool groups = n && !e->tree.nodes.v[list[0]].parent;
+	u64 total = o->samples ? r->total_samples : r->total, self = o->samples ? r->samples : r->self;
 
-	if (!p->has_chains || !n || MAX(r->total, r->self) < o->min_weight)
+	if (!p->has_chains || !n || MAX(total, self) < o->min_weight)
 		return NULL;
 	if (!room->through)
 		room->through = mem_zalloc(e->tree.nodes.n * sizeof(u64));
 	g.through = room->through;
 	arena_free(&room->arena);
 	root = arena_new(&room->arena, struct graph_node);
-	*root = (struct graph_node){ .frame = ID_NONE, .total = p->children ? r->total : r->self };
+	*root = (struct graph_node){ .frame = ID_NONE, .total = p->children ? total : self };
 	if (groups)
 		for (u32 i = 0; i < n; i++)
 			kids_of(&g, &(struct item){ .node = list[i] }, 1, &items);

@@ -45,6 +45,22 @@ const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, si
 	return buf;
 }
 
+void profile_frame_place(const struct profile *p, u32 frame, char *buf, size_t size)
+{
+	const struct frame *f = frames_get(p->frames, frame);
+	u32 line = frame < p->places.n ? p->places.v[frame].line : ID_NONE;
+	int n = 0;
+
+	*buf = 0;
+	if (f->sym == ID_NONE || f->inlined)
+		return;
+	if (p->graph_key == GRAPH_KEY_ADDRESS)
+		n = snprintf(buf, size, "+%#llx",
+			     (unsigned long long)(f->addr - dsos_symbol(p->dsos, f->dso, f->sym)->start));
+	if (p->graph_key != GRAPH_KEY_FUNCTION && line != ID_NONE)
+		snprintf(buf + n, size - (size_t)n, " %s", strtab_get(p->strings, line));
+}
+
 static int compare_u64(u64 x, u64 y)
 {
 	return x < y ? -1 : x > y;
@@ -111,5 +127,6 @@ void profile_free(struct profile *p)
 		profile_windows_free(e->windows);
 	}
 	vec_free(&p->events);
+	vec_free(&p->places);
 	free(p);
 }

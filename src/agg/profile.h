@@ -78,6 +78,19 @@ static inline u64 tally_lost(const struct tally *t)
 	return t->lost_twice ? MAX(t->lost, t->lost_samples) : t->lost + t->lost_samples;
 }
 
+/* What makes two frames one branch of a call graph. */
+enum graph_key {
+	GRAPH_KEY_FUNCTION,
+	GRAPH_KEY_ADDRESS,
+	GRAPH_KEY_LINE, /* of the source; functions without lines are whole */
+};
+
+/* An address of a function in call graphs by address or line (agg/lines.h). */
+struct graph_place {
+	u32 shown; /* the frame that stands for it */
+	u32 line;  /* string id of "file:line", or ID_NONE */
+};
+
 struct profile {
 	struct strtab *strings;
 	struct dsos *dsos;
@@ -89,11 +102,14 @@ struct profile {
 	u64 sort_keys;	      /* bits 1 << enum sort_key, and their order: */
 	u8 sort_order[NR_SORT_KEYS];
 	u32 nr_sort;
-	bool children;		      /* rows have totals and are sorted by them */
-	bool has_chains;	      /* some event was recorded with call chains */
-	bool has_inlined;	      /* frames of inlined calls may stand in the trees */
-	bool has_addresses;	      /* frames of code that has a symbol may be addresses of it */
-	u32 first_inlined;	      /* no frame of an inlined call has a smaller id */
+	bool children;	    /* rows have totals and are sorted by them */
+	bool has_chains;    /* some event was recorded with call chains */
+	bool has_inlined;   /* frames of inlined calls may stand in the trees */
+	bool has_addresses; /* frames of code that has a symbol may be addresses of it */
+	u32 first_inlined;  /* no frame of an inlined call has a smaller id */
+	enum graph_key graph_key;
+	VEC(struct graph_place)
+	places; /* per frame id; empty with GRAPH_KEY_FUNCTION, and frames behind its end have none */
 	u64 time_slice_ns, time_base; /* SORT_TIME: slice n begins at time_base + n * time_slice_ns */
 };
 
@@ -113,13 +129,14 @@ struct row_filter {
 /* A call graph of one row, ready to print: pruned and sorted, largest first. */
 struct graph_node {
 	u32 frame;
-	u64 self, total;
+	u64 self, total; /* weights, or numbers of samples */
 	struct graph_node **kids;
 	u32 nr_kids;
 };
 
 struct graph_opts {
 	bool caller;	/* outermost frame first (perf's default with --children); else the leaf first, callers below */
+	bool samples;	/* weights are numbers of samples */
 	u64 min_weight; /* branches lighter than this are left out */
 	u32 max_depth;	/* 0: no bound */
 };
@@ -142,6 +159,9 @@ void graph_room_free(struct graph_room *room);
  * to be made up. */
 const char *profile_frame_name(const struct profile *p, u32 frame, char *buf,
 			       size_t size); /* size >= 32 when buf is used */
+/* What stands behind the name in a call graph by address or line: "+0x1d", " file.c:12", both or nothing; at most
+ * PROFILE_MADE_UP bytes. */
+void profile_frame_place(const struct profile *p, u32 frame, char *buf, size_t size);
 
 /* Named frames first, by name; then by address. Ids say nothing: they differ from run to run. */
 int profile_compare_frames(const struct profile *p, u32 x, u32 y);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum word_kind { WORD_STYLE, WORD_ORDER, WORD_VALUE, WORD_USUAL, WORD_FOREIGN };
+enum word_kind { WORD_STYLE, WORD_ORDER, WORD_VALUE, WORD_KEY, WORD_FOREIGN };
 
 static const struct word {
 	const char *text;
@@ -21,11 +21,11 @@ static const struct word {
 	{ "callee", WORD_ORDER, false },
 	{ "percent", WORD_VALUE, GRAPH_PERCENT },
 	{ "period", WORD_VALUE, GRAPH_PERIOD },
-	{ "function", WORD_USUAL, 0 },
-	{ "address", WORD_FOREIGN, 0 },
-	{ "srcline", WORD_FOREIGN, 0 },
+	{ "count", WORD_VALUE, GRAPH_COUNT },
+	{ "function", WORD_KEY, GRAPH_KEY_FUNCTION },
+	{ "address", WORD_KEY, GRAPH_KEY_ADDRESS },
+	{ "srcline", WORD_KEY, GRAPH_KEY_LINE },
 	{ "branch", WORD_FOREIGN, 0 },
-	{ "count", WORD_FOREIGN, 0 },
 };
 
 void graph_spec_init(struct graph_spec *g)
@@ -79,13 +79,14 @@ static int take_word(struct graph_spec *g, const char *text, size_t len, const s
 	case WORD_VALUE:
 		g->value = (enum graph_value)w->value;
 		break;
-	case WORD_USUAL:
+	case WORD_KEY:
+		g->key = (enum graph_key)w->value;
 		break;
 	case WORD_FOREIGN:
-		return notify_error(to, ERR_USAGE,
-				    "option --call-graph: '%s' is not supported: branches are functions, "
-				    "with a percentage or period",
-				    w->text);
+		return notify_error(
+			to, ERR_USAGE,
+			"option --call-graph: '%s' is not supported: graphs are of call chains, not of branch records",
+			w->text);
 	}
 	return 0;
 }

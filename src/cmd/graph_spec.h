@@ -9,6 +9,7 @@
 struct graph_spec {
 	enum graph_style style;
 	enum graph_value value;
+	enum graph_key key;
 	double min; /* percent */
 	u32 limit;
 	bool given;	      /* the user said something of graphs */

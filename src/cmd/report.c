@@ -134,8 +134,9 @@ static const struct opt opts[] = {
 	OPT('F', "fields", OPT_STRING, fields, "COLUMNS",
 	    "these columns, or with + more: sort keys, overhead, children, samples, period"),
 	{ 'g', "call-graph", OPT_CALL, offsetof(struct config, graph), "[TYPE,MIN,...]",
-	  "call graphs: graph, fractal, flat, folded or none; least percent; caller or callee", .set = graph_spec_set,
-	  .next_word = true },
+	  "call graphs: graph, fractal, flat, folded or none; least percent; caller or callee; address or srcline; "
+	  "count",
+	  .set = graph_spec_set, .next_word = true },
 	{ 0, "children", OPT_CALL, offsetof(struct config, children), NULL, "count callees with their callers",
 	  .set = set_children, .no = true },
 	OPT('G', "inverted", OPT_FLAG, inverted, NULL, "call graphs from the outermost caller down"),
@@ -330,6 +331,7 @@ static int resolve_options(const struct config *c, struct selected *s, struct re
 		o->graph = GRAPH_NONE;
 	s->pipeline.children = c->children != 0 && (!only_fields(c) || shows(o, COLUMN_CHILDREN));
 	s->pipeline.no_chains = !s->pipeline.children && o->graph == GRAPH_NONE;
+	s->pipeline.graph_key = c->json || o->graph != GRAPH_NONE ? c->graph.key : GRAPH_KEY_FUNCTION;
 	s->pipeline.time_slice_ns = c->time_slice_ms * 1000000;
 	return 0;
 }

@@ -130,6 +130,11 @@ u64 report_whole(const struct profile_event *e, const struct report_opts *o)
 	return o->relative ? e->row_weight : MAX(e->weight, e->unfiltered);
 }
 
+u64 report_graph_whole(const struct profile_event *e, const struct report_opts *o)
+{
+	return o->graph_value == GRAPH_COUNT ? e->samples : report_whole(e, o);
+}
+
 bool report_wants(const struct row_view *v, const struct report_opts *o)
 {
 	const struct row *r = v->row;
@@ -147,12 +152,14 @@ const char *report_event_name(const struct profile *p, const struct profile_even
 const struct graph_node *report_row_graph(const struct row_view *v, const struct report_opts *o,
 					  struct graph_room *room)
 {
-	struct graph_opts g = { .caller = o->caller, .max_depth = o->graph_depth };
+	struct graph_opts g = { .caller = o->caller,
+				.max_depth = o->graph_depth,
+				.samples = o->graph_value == GRAPH_COUNT };
 
 	if (o->graph == GRAPH_NONE)
 		return NULL;
 	if (o->graph == GRAPH_GRAPH)
-		g.min_weight = (u64)((double)report_whole(v->event, o) * o->graph_min / 100);
+		g.min_weight = (u64)ceil((double)report_graph_whole(v->event, o) * o->graph_min / 100);
 	return profile_row_graph(v->profile, v->event, v->row, &g, room);
 }
 

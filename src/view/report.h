@@ -17,7 +17,7 @@ enum graph_style {
 	GRAPH_FOLDED,  /* one line per stack */
 };
 
-enum graph_value { GRAPH_PERCENT, GRAPH_PERIOD };
+enum graph_value { GRAPH_PERCENT, GRAPH_PERIOD, GRAPH_COUNT };
 
 #define REPORT_MAX_COLUMNS 64
 #define REPORT_METRIC NR_COLUMNS /* in a list of columns: + i, the i-th column of the event's metrics */
@@ -81,7 +81,8 @@ void report_default_columns(const struct profile *p, bool samples, bool period, 
 
 /* Whether the row belongs into the table. */
 bool report_wants(const struct row_view *v, const struct report_opts *o);
-/* What 100 % stands for. */
+/* What 100 % stands for; in call graphs, where it may be a number of samples. */
+u64 report_graph_whole(const struct profile_event *e, const struct report_opts *o);
 u64 report_whole(const struct profile_event *e, const struct report_opts *o);
 const char *report_event_name(const struct profile *p, const struct profile_event *e);
 /* The row's stacks as the options want them, or NULL. */

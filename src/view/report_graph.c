@@ -34,6 +34,10 @@ static void put_name(struct drawing *d, u32 frame)
 	const char *name = profile_frame_name(d->v->profile, frame, made_up, sizeof(made_up));
 
 	bytes_plain(d->out, name, strlen(name));
+	if (d->v->profile->graph_key != GRAPH_KEY_FUNCTION) {
+		profile_frame_place(d->v->profile, frame, made_up, sizeof(made_up));
+		bytes_plain(d->out, made_up, strlen(made_up));
+	}
 	if (frames_get(d->v->profile->frames, frame)->inlined)
 		bytes_str(d->out, " (inlined)");
 }
@@ -45,7 +49,7 @@ static void put_prefix(struct drawing *d)
 
 static void put_value(struct drawing *d, u64 weight, u64 whole)
 {
-	if (d->o->graph_value == GRAPH_PERIOD)
+	if (d->o->graph_value != GRAPH_PERCENT)
 		bytes_dec(d->out, weight);
 	else
 		report_percent(share_of(weight, whole), 0, d->o->color, d->out);
@@ -221,7 +225,7 @@ static void draw_stacks(struct drawing *d, const struct graph_node *root)
 {
 	struct stacks s = { 0 };
 
-	list_stacks(&s, root, (u64)((double)d->whole * d->o->graph_min / 100));
+	list_stacks(&s, root, (u64)ceil((double)d->whole * d->o->graph_min / 100));
 	if (s.v.n > 1)
 		qsort(s.v.v, s.v.n, sizeof(*s.v.v), heaviest_first);
 	for (size_t i = 0; i < MIN(s.v.n, (size_t)d->limit); i++)
@@ -237,7 +241,7 @@ void report_graph(const struct row_view *v, const struct report_opts *o, struct 
 	const struct graph_node *root = report_row_graph(v, o, room);
 	struct drawing d = { .v = v, .o = o, .out = out };
 
-	d.whole = report_whole(v->event, o);
+	d.whole = report_graph_whole(v->event, o);
 	d.limit = o->graph_limit ? o->graph_limit : UINT32_MAX;
 	if (root && (o->graph == GRAPH_FLAT || o->graph == GRAPH_FOLDED)) {
 		draw_stacks(&d, root);

@@ -72,6 +72,11 @@ static void write_graph(const struct profile *p, const struct graph_node *n, str
 
 		bytes_str(out, i ? ",{\"frame\":" : "{\"frame\":");
 		put_string(name, strlen(name), out);
+		if (p->graph_key != GRAPH_KEY_FUNCTION) {
+			profile_frame_place(p, kid->frame, made_up, sizeof(made_up));
+			bytes_str(out, ",\"place\":");
+			put_string(made_up + (*made_up == ' '), strlen(made_up + (*made_up == ' ')), out);
+		}
 		put_field("self", kid->self, false, out);
 		put_field("total", kid->total, false, out);
 		if (kid->nr_kids) {
