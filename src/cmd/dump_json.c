@@ -382,6 +382,10 @@ static void put_sample(const struct dump_record *d, struct bytes *out)
 		{ PERF_SAMPLE_CODE_PAGE_SIZE, "code_page_size", s->code_page_size },
 	};
 
+	const u8 *tls;
+	u32 n;
+
+	tls = sample_tls(s, &n);
 	if (s->has & PERF_SAMPLE_TID) {
 		put_s32("pid", s->pid, out);
 		put_s32("tid", s->tid, out);
@@ -405,6 +409,8 @@ static void put_sample(const struct dump_record *d, struct bytes *out)
 		put_u64("stack_user_size", s->stack_user_dyn_size, out);
 	if (s->has & PERF_SAMPLE_REGS_INTR)
 		put_u64s("regs_intr", &s->regs_intr, out);
+	if (s->has & PERF_SAMPLE_TLS_USER)
+		put_hex("tls_user", tls, n, out);
 	if (s->has & PERF_SAMPLE_AUX)
 		put_u64("aux_size", s->aux_size, out);
 }

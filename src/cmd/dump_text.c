@@ -113,6 +113,7 @@ static void put_counts(const struct sample *s, struct bytes *out)
 		{ PERF_SAMPLE_REGS_USER, "regs_user", s->regs_user.n },
 		{ PERF_SAMPLE_STACK_USER, "stack_user", s->stack_user_dyn_size },
 		{ PERF_SAMPLE_REGS_INTR, "regs_intr", s->regs_intr.n },
+		{ PERF_SAMPLE_TLS_USER, "tls_user", MIN(s->tls_user_dyn_size, s->tls_user_size) },
 		{ PERF_SAMPLE_AUX, "aux", s->aux_size },
 	};
 
@@ -181,6 +182,8 @@ static void put_details(const struct source *src, const struct dump_record *d, s
 {
 	const struct sample *s = &d->s;
 	const struct sample_layout *l = &d->event->layout;
+	const u8 *tls;
+	u32 n;
 
 	for (u32 i = 0; i < s->chain.n; i++)
 		bytes_printf(out, "    chain %u: %#llx\n", i, (ull)u64s_at(&s->chain, i));
@@ -189,6 +192,8 @@ static void put_details(const struct source *src, const struct dump_record *d, s
 	put_regs(src, "regs_intr", s->regs_intr_abi, l->regs_intr_mask, &s->regs_intr, out);
 	put_hexdump("raw", s->raw, s->raw_size, out);
 	put_hexdump("stack", s->stack_user, MIN(s->stack_user_dyn_size, s->stack_user_size), out);
+	tls = sample_tls(s, &n);
+	put_hexdump("tls", tls, n, out);
 }
 
 static void put_error(const struct dump_record *d, struct bytes *out)

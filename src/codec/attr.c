@@ -52,6 +52,12 @@ static void fields_decode(struct cursor *c, struct attr *out)
 	out->sig_data = cursor_u64(c);
 	out->config3 = cursor_u64(c);
 	out->config4 = cursor_u64(c);
+	out->sample_period_short = cursor_u64(c);
+	out->sample_period_jitter = cursor_u32(c);
+	out->sample_batch = cursor_u32(c);
+	out->sample_tls_offset = (s32)cursor_u32(c);
+	out->sample_tls_user = cursor_u16(c);
+	out->sample_tls_flags = cursor_u16(c);
 }
 
 static bool any_set(const u8 *p, size_t n)
@@ -106,5 +112,12 @@ void attr_encode(const struct attr *a, u32 size, struct bytes *out)
 
 u32 attr_least_size(const struct attr *a)
 {
-	return a->config4 ? ATTR_SIZE_MAX_KNOWN : a->config3 ? ATTR_SIZE_VER8 : ATTR_SIZE_VER7;
+	return a->config4 ? ATTR_SIZE_VER9 : a->config3 ? ATTR_SIZE_VER8 : ATTR_SIZE_VER7;
+}
+
+u32 attr_open_size(const struct attr *a)
+{
+	bool burst = a->sample_period_short || a->sample_period_jitter || a->sample_batch;
+
+	return a->sample_type & PERF_SAMPLE_TLS_USER ? ATTR_SIZE_TLS : burst ? ATTR_SIZE_BURST : attr_least_size(a);
 }

@@ -36,6 +36,13 @@ struct attr {
 	u64 sig_data;
 	u64 config3;
 	u64 config4;
+	/* Of the patches of kernel/: */
+	u64 sample_period_short;
+	u32 sample_period_jitter;
+	u32 sample_batch;
+	s32 sample_tls_offset;
+	u16 sample_tls_user;
+	u16 sample_tls_flags; /* PERF_SAMPLE_TLS_* */
 };
 _Static_assert(sizeof(struct attr) == ATTR_SIZE_MAX_KNOWN, "the kernel's layout");
 
@@ -52,8 +59,12 @@ int attr_decode(struct cursor *c, u32 section, struct attr *out, bool *unknown);
 /* Writes exactly size bytes (64..), in this machine's order, with the size field set to it. */
 void attr_encode(const struct attr *a, u32 size, struct bytes *out);
 
-/* The smallest published size that holds all non-zero fields: 128 unless config3 or config4 is used. */
+/*
+ * The smallest published size that holds all non-zero fields: 128 unless config3 or config4 is used. It leaves out the
+ * fields of kernel/, so that perf reads what is written with it; attr_open_size() is for the kernel.
+ */
 u32 attr_least_size(const struct attr *a);
+u32 attr_open_size(const struct attr *a);
 
 /* All fields that are not zero, as perf shows them: "type: 1, size: 128, ..."; `is` is what stands between a name and
  * its value. Bits without a name are shown as a number. The JSON form is the members only, without braces. */

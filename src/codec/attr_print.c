@@ -35,6 +35,7 @@ static const struct bit_name sample_bits[] = {
 	{ PERF_SAMPLE_DATA_PAGE_SIZE, "DATA_PAGE_SIZE" },
 	{ PERF_SAMPLE_CODE_PAGE_SIZE, "CODE_PAGE_SIZE" },
 	{ PERF_SAMPLE_WEIGHT_STRUCT, "WEIGHT_STRUCT" },
+	{ PERF_SAMPLE_TLS_USER, "TLS_USER" },
 	{ 0 },
 };
 
@@ -135,6 +136,12 @@ static const struct row {
 	FIELD("sig_data", sig_data, HEX),
 	FIELD("config3", config3, HEX),
 	FIELD("config4", config4, HEX),
+	FIELD("sample_period_short", sample_period_short, DEC),
+	FIELD("sample_period_jitter", sample_period_jitter, DEC),
+	FIELD("sample_batch", sample_batch, DEC),
+	FIELD("sample_tls_offset", sample_tls_offset, SIGNED),
+	FIELD("sample_tls_user", sample_tls_user, DEC),
+	FIELD("sample_tls_flags", sample_tls_flags, HEX),
 #undef FIELD
 #undef BITSET
 };

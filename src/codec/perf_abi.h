@@ -15,6 +15,8 @@
 #define PERF_RECORD_CALLCHAIN_DEFERRED 22
 #define PERF_RECORD_MISC_BUILD_ID_SIZE (1 << 15) /* perf tool: the byte behind a build id is its length */
 #define PERF_READ_LOST (1ull << 4)		 /* PERF_FORMAT_LOST */
+#define PERF_SAMPLE_TLS_USER (1ull << 25)	 /* kernel/: bytes of the thread's own memory */
+#define PERF_SAMPLE_TLS_DEREF (1u << 0)		 /* in sample_tls_flags: those that a pointer there leads to */
 #define PERF_CONTEXT_USER_DEFERRED ((u64)-640)
 
 /* Records that the perf tool writes itself. */
@@ -89,6 +91,10 @@ enum {
 #define ATTR_SIZE_MIN 64
 #define ATTR_SIZE_VER7 128
 #define ATTR_SIZE_VER8 136
-#define ATTR_SIZE_MAX_KNOWN 144
+#define ATTR_SIZE_VER9 144
+/* With the patches of kernel/ only. Other kernels may come to have other things there. */
+#define ATTR_SIZE_BURST 160
+#define ATTR_SIZE_TLS 168
+#define ATTR_SIZE_MAX_KNOWN 168
 
 #endif

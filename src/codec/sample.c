@@ -10,8 +10,8 @@
 
 #include "base/err.h"
 
-/* Bits up to the newest that this version knows: those of Linux 6.19. */
-#define SAMPLE_TYPE_KNOWN ((1ull << 25) - 1)
+/* Bits up to the newest that this version knows: those of Linux 6.19, and of kernel/. */
+#define SAMPLE_TYPE_KNOWN ((1ull << 26) - 1)
 #define READ_FORMAT_KNOWN ((1ull << 5) - 1)
 #define BRANCH_TYPE_KNOWN ((1ull << 20) - 1)
 
@@ -193,12 +193,16 @@ static u64 regs_decode(struct cursor *c, u32 nr, struct u64s *regs)
 	return abi;
 }
 
-static void stack_decode(struct cursor *c, struct sample *out)
+/* User memory: room for so many bytes, and how many of them are the thread's. */
+static const u8 *memory_decode(struct cursor *c, u64 *size, u64 *dyn_size)
 {
-	out->stack_user_size = cursor_u64(c);
-	out->stack_user = cursor_bytes(c, out->stack_user_size);
-	if (out->stack_user_size)
-		out->stack_user_dyn_size = cursor_u64(c);
+	const u8 *p;
+
+	*size = cursor_u64(c);
+	p = cursor_bytes(c, *size);
+	if (*size)
+		*dyn_size = cursor_u64(c);
+	return p;
 }
 
 static void weight_decode(const struct sample_layout *l, struct cursor *c, struct sample *out)
@@ -231,7 +235,7 @@ int sample_decode(const struct sample_layout *l, struct cursor c, struct sample 
 	if (type & PERF_SAMPLE_REGS_USER)
 		out->regs_user_abi = regs_decode(&c, l->nr_regs_user, &out->regs_user);
 	if (type & PERF_SAMPLE_STACK_USER)
-		stack_decode(&c, out);
+		out->stack_user = memory_decode(&c, &out->stack_user_size, &out->stack_user_dyn_size);
 	if (type & PERF_SAMPLE_WEIGHT_TYPE)
 		weight_decode(l, &c, out);
 	if (type & PERF_SAMPLE_DATA_SRC)
@@ -248,6 +252,8 @@ int sample_decode(const struct sample_layout *l, struct cursor c, struct sample 
 		out->data_page_size = cursor_u64(&c);
 	if (type & PERF_SAMPLE_CODE_PAGE_SIZE)
 		out->code_page_size = cursor_u64(&c);
+	if (type & PERF_SAMPLE_TLS_USER)
+		out->tls_user = memory_decode(&c, &out->tls_user_size, &out->tls_user_dyn_size);
 	if (type & PERF_SAMPLE_AUX) {
 		out->aux_size = cursor_u64(&c);
 		out->aux = cursor_bytes(&c, out->aux_size);
@@ -432,12 +438,12 @@ static void regs_encode(u64 abi, const struct u64s *regs, struct bytes *b)
 		put_array(b, regs);
 }
 
-static void stack_encode(const struct sample *s, struct bytes *b)
+static void memory_encode(const u8 *p, u64 size, u64 dyn_size, struct bytes *b)
 {
-	bytes_u64(b, s->stack_user_size);
-	bytes_put(b, s->stack_user, s->stack_user_size);
-	if (s->stack_user_size)
-		bytes_u64(b, s->stack_user_dyn_size);
+	bytes_u64(b, size);
+	bytes_put(b, p, size);
+	if (size)
+		bytes_u64(b, dyn_size);
 }
 
 static void weight_encode(const struct sample_layout *l, const struct sample *s, struct bytes *b)
@@ -468,7 +474,7 @@ static void body_encode(const struct sample_layout *l, const struct sample *s, s
 	if (type & PERF_SAMPLE_REGS_USER)
 		regs_encode(s->regs_user_abi, &s->regs_user, b);
 	if (type & PERF_SAMPLE_STACK_USER)
-		stack_encode(s, b);
+		memory_encode(s->stack_user, s->stack_user_size, s->stack_user_dyn_size, b);
 	if (type & PERF_SAMPLE_WEIGHT_TYPE)
 		weight_encode(l, s, b);
 	if (type & PERF_SAMPLE_DATA_SRC)
@@ -485,6 +491,8 @@ static void body_encode(const struct sample_layout *l, const struct sample *s, s
 		bytes_u64(b, s->data_page_size);
 	if (type & PERF_SAMPLE_CODE_PAGE_SIZE)
 		bytes_u64(b, s->code_page_size);
+	if (type & PERF_SAMPLE_TLS_USER)
+		memory_encode(s->tls_user, s->tls_user_size, s->tls_user_dyn_size, b);
 	if (type & PERF_SAMPLE_AUX) {
 		bytes_u64(b, s->aux_size);
 		bytes_put(b, s->aux, s->aux_size);

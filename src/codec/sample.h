@@ -82,6 +82,9 @@ struct sample {
 	u64 regs_intr_abi;
 	struct u64s regs_intr;
 	u64 phys_addr, cgroup, data_page_size, code_page_size;
+	const u8 *tls_user; /* see sample_tls() */
+	u64 tls_user_size;
+	u64 tls_user_dyn_size;
 	const u8 *aux;
 	u64 aux_size;
 };
@@ -93,6 +96,16 @@ int sample_decode(const struct sample_layout *l, struct cursor c, struct sample 
 void read_values_decode(const struct sample_layout *l, struct cursor *c, struct read_values *out);
 
 struct branch_entry sample_branch(const struct sample *s, u32 i);
+
+/*
+ * What the thread had at the place that the event names (attr.sample_tls_*): *n bytes, in the order of its memory, and
+ * unaligned. 0: nothing could be read, or there is nothing.
+ */
+static inline const u8 *sample_tls(const struct sample *s, u32 *n)
+{
+	*n = (u32)MIN(s->tls_user_dyn_size, s->tls_user_size);
+	return s->tls_user;
+}
 
 /* Appends the record, header included. Arrays must be in this machine's order. ERR_LIMIT over 65535 bytes. */
 int sample_encode(const struct sample_layout *l, const struct sample *s, struct bytes *out);

@@ -30,7 +30,7 @@ static int check_cpus(const struct script *s)
 }
 
 /* Of the kinds of events that the recording holds, is the field shown for some? */
-static bool any_shows(const struct script *s, u32 field)
+static bool any_shows(const struct script *s, u64 field)
 {
 	for (size_t i = 0; i < s->events->events.n; i++)
 		if (s->opts.fields.shown[script_kind(s->events->events.v[i].attr.type)] & field)

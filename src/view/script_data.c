@@ -103,6 +103,16 @@ static void put_branch_end(struct script_worker *w, const struct script_line *l,
 	}
 }
 
+void script_put_tls(const struct sample *s, struct bytes *out)
+{
+	u32 n;
+	const u8 *tls = sample_tls(s, &n);
+
+	bytes_str(out, n ? " tls:" : " tls:-");
+	for (u32 i = 0; i < n; i++)
+		bytes_printf(out, "%02x", tls[i]);
+}
+
 void script_put_branches(struct script_worker *w, const struct script_line *l, u32 field, bool dso, struct bytes *out)
 {
 	for (u32 i = 0; i < l->sample->nr_branches; i++) {

@@ -10,7 +10,7 @@
 
 static const struct {
 	const char *word, *name; /* in -F, in messages */
-	u32 defaults, invalid;
+	u64 defaults, invalid;
 } kinds[NR_SCRIPT_KINDS] = {
 	[SCRIPT_HW] = { "hw", "hardware", BASICS | PLACE | SCRIPT_PERIOD, NOT_FOR_PMU },
 	[SCRIPT_SW] = { "sw", "software", BASICS | PLACE | SCRIPT_PERIOD | SCRIPT_BPF_OUTPUT, SCRIPT_TRACE },
@@ -28,7 +28,7 @@ static const struct {
 /* needs: sample_type bits of which one must be there; 0: always to be had. label: what messages call them. */
 static const struct field_row {
 	const char *name;
-	u32 bit;
+	u64 bit;
 	u64 needs;
 	const char *label;
 } fields[] = {
@@ -63,6 +63,7 @@ static const struct field_row {
 	{ "code_page_size", SCRIPT_CODE_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE, "CODE_PAGE_SIZE" },
 	{ "ins_lat", SCRIPT_INS_LAT, PERF_SAMPLE_WEIGHT_STRUCT, "WEIGHT_STRUCT" },
 	{ "cgroup", SCRIPT_CGROUP, PERF_SAMPLE_CGROUP, "CGROUP" },
+	{ "tls", SCRIPT_TLS, PERF_SAMPLE_TLS_USER, "TLS_USER" },
 	{ "synth", SCRIPT_NOTHING, 0, NULL },
 	{ "ipc", SCRIPT_NOTHING, 0, NULL },
 	{ "callindent", SCRIPT_NOTHING, 0, NULL },
@@ -178,8 +179,8 @@ static int need(struct script_fields *f, enum script_kind kind, const struct eve
 
 static int check_event(struct script_fields *f, enum script_kind kind, const struct event *e, const struct notify *to)
 {
-	const u32 looked_up = SCRIPT_SYM | SCRIPT_DSO | SCRIPT_SYMOFF;
-	u32 shown;
+	const u64 looked_up = SCRIPT_SYM | SCRIPT_DSO | SCRIPT_SYMOFF;
+	u64 shown;
 	int err = 0;
 
 	for (u32 i = 0; i < ARRAY_LEN(fields) && !err; i++)

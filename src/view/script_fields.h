@@ -12,38 +12,39 @@
 #include "base/err.h"
 #include "codec/evlist.h"
 
-#define SCRIPT_COMM (1u << 0)
-#define SCRIPT_PID (1u << 1)
-#define SCRIPT_TID (1u << 2)
-#define SCRIPT_CPU (1u << 3)
-#define SCRIPT_TIME (1u << 4)
-#define SCRIPT_EVENT (1u << 5)
-#define SCRIPT_TRACE (1u << 6)
-#define SCRIPT_IP (1u << 7)
-#define SCRIPT_SYM (1u << 8)
-#define SCRIPT_SYMOFF (1u << 9)
-#define SCRIPT_DSO (1u << 10)
-#define SCRIPT_DSOFF (1u << 11)
-#define SCRIPT_ADDR (1u << 12)
-#define SCRIPT_SRCLINE (1u << 13)
-#define SCRIPT_PERIOD (1u << 14)
-#define SCRIPT_IREGS (1u << 15)
-#define SCRIPT_UREGS (1u << 16)
-#define SCRIPT_BRSTACK (1u << 17)
-#define SCRIPT_BRSTACKSYM (1u << 18)
-#define SCRIPT_BRSTACKOFF (1u << 19)
-#define SCRIPT_FLAGS (1u << 20)
-#define SCRIPT_DATA_SRC (1u << 21)
-#define SCRIPT_WEIGHT (1u << 22)
-#define SCRIPT_BPF_OUTPUT (1u << 23)
-#define SCRIPT_PHYS_ADDR (1u << 24)
-#define SCRIPT_MISC (1u << 25)
-#define SCRIPT_TOD (1u << 26)
-#define SCRIPT_DATA_PAGE_SIZE (1u << 27)
-#define SCRIPT_CODE_PAGE_SIZE (1u << 28)
-#define SCRIPT_INS_LAT (1u << 29)
-#define SCRIPT_CGROUP (1u << 30)
-#define SCRIPT_NOTHING (1u << 31) /* fields that only instruction traces fill: taken, and print nothing */
+#define SCRIPT_COMM (1ull << 0)
+#define SCRIPT_PID (1ull << 1)
+#define SCRIPT_TID (1ull << 2)
+#define SCRIPT_CPU (1ull << 3)
+#define SCRIPT_TIME (1ull << 4)
+#define SCRIPT_EVENT (1ull << 5)
+#define SCRIPT_TRACE (1ull << 6)
+#define SCRIPT_IP (1ull << 7)
+#define SCRIPT_SYM (1ull << 8)
+#define SCRIPT_SYMOFF (1ull << 9)
+#define SCRIPT_DSO (1ull << 10)
+#define SCRIPT_DSOFF (1ull << 11)
+#define SCRIPT_ADDR (1ull << 12)
+#define SCRIPT_SRCLINE (1ull << 13)
+#define SCRIPT_PERIOD (1ull << 14)
+#define SCRIPT_IREGS (1ull << 15)
+#define SCRIPT_UREGS (1ull << 16)
+#define SCRIPT_BRSTACK (1ull << 17)
+#define SCRIPT_BRSTACKSYM (1ull << 18)
+#define SCRIPT_BRSTACKOFF (1ull << 19)
+#define SCRIPT_FLAGS (1ull << 20)
+#define SCRIPT_DATA_SRC (1ull << 21)
+#define SCRIPT_WEIGHT (1ull << 22)
+#define SCRIPT_BPF_OUTPUT (1ull << 23)
+#define SCRIPT_PHYS_ADDR (1ull << 24)
+#define SCRIPT_MISC (1ull << 25)
+#define SCRIPT_TOD (1ull << 26)
+#define SCRIPT_DATA_PAGE_SIZE (1ull << 27)
+#define SCRIPT_CODE_PAGE_SIZE (1ull << 28)
+#define SCRIPT_INS_LAT (1ull << 29)
+#define SCRIPT_CGROUP (1ull << 30)
+#define SCRIPT_TLS (1ull << 32)
+#define SCRIPT_NOTHING (1ull << 31) /* fields that only instruction traces fill: taken, and print nothing */
 
 /* Kinds of events. The first six are numbered as PERF_TYPE_*. */
 enum script_kind {
@@ -59,8 +60,8 @@ enum script_kind {
 };
 
 struct script_fields {
-	u32 shown[NR_SCRIPT_KINDS];
-	u32 asked[NR_SCRIPT_KINDS]; /* by the user, for all kinds: missing data is then an error */
+	u64 shown[NR_SCRIPT_KINDS];
+	u64 asked[NR_SCRIPT_KINDS]; /* by the user, for all kinds: missing data is then an error */
 	bool set[NR_SCRIPT_KINDS];  /* the user said something about this kind */
 };
 

@@ -38,7 +38,7 @@ static void put_string(struct bytes *out, const char *key, const char *text, siz
 	bytes_char(out, '"');
 }
 
-static void put_task(struct script_worker *w, const struct script_line *l, u32 shown, struct bytes *out)
+static void put_task(struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out)
 {
 	const struct sample *s = l->sample;
 
@@ -90,7 +90,19 @@ static void put_branches(const struct sample *s, struct bytes *out)
 	bytes_char(out, ']');
 }
 
-static void put_rest(const struct sample *s, u32 shown, struct bytes *out)
+static void put_tls(const struct sample *s, struct bytes *out)
+{
+	u32 n;
+	const u8 *tls = sample_tls(s, &n);
+
+	put_key(out, "tls");
+	bytes_char(out, '"');
+	for (u32 i = 0; i < n; i++)
+		bytes_printf(out, "%02x", tls[i]);
+	bytes_char(out, '"');
+}
+
+static void put_rest(const struct sample *s, u64 shown, struct bytes *out)
 {
 	if (shown & SCRIPT_ADDR && s->has & PERF_SAMPLE_ADDR)
 		put_addr(out, "addr", s->addr);
@@ -108,6 +120,8 @@ static void put_rest(const struct sample *s, u32 shown, struct bytes *out)
 		put_number(out, "code_page_size", s->code_page_size);
 	if (shown & SCRIPT_CGROUP && s->has & PERF_SAMPLE_CGROUP)
 		put_number(out, "cgroup", s->cgroup);
+	if (shown & SCRIPT_TLS && s->has & PERF_SAMPLE_TLS_USER)
+		put_tls(s, out);
 	if (shown & (SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF) && s->has & PERF_SAMPLE_BRANCH_STACK)
 		put_branches(s, out);
 }
@@ -116,7 +130,7 @@ void script_put_json(struct script_worker *w, const struct script_line *l, struc
 {
 	const struct sample *s = l->sample;
 	const char *name = l->event->name ? l->event->name : "[unknown]";
-	u32 shown = w->s->opts.fields.shown[script_kind(l->event->attr.type)];
+	u64 shown = w->s->opts.fields.shown[script_kind(l->event->attr.type)];
 	size_t start = out->len;
 
 	put_task(w, l, shown, out);

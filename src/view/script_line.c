@@ -29,7 +29,7 @@ static void put_comm(const char *comm, u32 len, bool padded, struct bytes *out)
 	bytes_char(out, ' ');
 }
 
-static void put_tasks(u32 shown, const struct line_head *h, struct bytes *out)
+static void put_tasks(u64 shown, const struct line_head *h, struct bytes *out)
 {
 	if (shown & SCRIPT_PID) {
 		put_task(out, h->pid, 5);
@@ -128,7 +128,7 @@ static bool shows_chain(const struct script *s, const struct event *e)
 void script_put_head(struct script_worker *w, const struct event *e, const struct line_head *h, const char *comm,
 		     u32 comm_len, struct bytes *out)
 {
-	u32 shown = w->s->opts.fields.shown[script_kind(e->attr.type)];
+	u64 shown = w->s->opts.fields.shown[script_kind(e->attr.type)];
 
 	if (shown & SCRIPT_COMM)
 		put_comm(comm, comm_len, !(shown & SCRIPT_IP && shows_chain(w->s, e)), out);
@@ -213,7 +213,7 @@ void script_put_chain(struct script_worker *w, const struct script_line *l, bool
 	}
 }
 
-static void put_ip(struct script_worker *w, const struct script_line *l, u32 shown, struct bytes *out)
+static void put_ip(struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out)
 {
 	enum script_kind kind = script_kind(l->event->attr.type);
 	struct place_style style = script_style(w->s, kind, false);
@@ -242,7 +242,7 @@ static bool addr_has_symbol(const struct attr *a)
 		a->config == PERF_COUNT_SW_PAGE_FAULTS_MAJ);
 }
 
-static void put_addr(struct script_worker *w, const struct script_line *l, u32 shown, struct bytes *out)
+static void put_addr(struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out)
 {
 	struct place place;
 
@@ -294,7 +294,7 @@ void script_trace_text(struct script_worker *w, const struct script_line *l)
 }
 
 /* Fields that stand between the event's name and the address. */
-static void put_memory(struct script_worker *w, const struct script_line *l, u32 shown, struct bytes *out)
+static void put_memory(struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out)
 {
 	const struct sample *s = l->sample;
 
@@ -309,7 +309,7 @@ static void put_memory(struct script_worker *w, const struct script_line *l, u32
 }
 
 /* Fields that stand behind it. */
-static void put_rest(struct script_worker *w, const struct script_line *l, u32 shown, struct bytes *out)
+static void put_rest(struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out)
 {
 	const struct sample *s = l->sample;
 	const struct attr *a = &l->event->attr;
@@ -338,18 +338,20 @@ static void put_rest(struct script_worker *w, const struct script_line *l, u32 s
 		bytes_char(out, ' ');
 		bytes_dec(out, s->cgroup);
 	}
+	if (shown & SCRIPT_TLS)
+		script_put_tls(s, out);
 }
 
 #define RARE_BEFORE (SCRIPT_ADDR | SCRIPT_DATA_SRC | SCRIPT_WEIGHT | SCRIPT_INS_LAT)
 #define RARE_AFTER                                                                                                     \
 	(SCRIPT_IREGS | SCRIPT_UREGS | SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF | SCRIPT_BPF_OUTPUT |    \
-	 SCRIPT_PHYS_ADDR | SCRIPT_DATA_PAGE_SIZE | SCRIPT_CODE_PAGE_SIZE | SCRIPT_CGROUP)
+	 SCRIPT_PHYS_ADDR | SCRIPT_DATA_PAGE_SIZE | SCRIPT_CODE_PAGE_SIZE | SCRIPT_CGROUP | SCRIPT_TLS)
 #define FLAGS_WIDTH 24 /* of the branch flags, which only instruction traces fill */
 
 void script_put_line(struct script_worker *w, const struct script_line *l, struct bytes *out)
 {
 	const struct sample *s = l->sample;
-	u32 shown = w->s->opts.fields.shown[script_kind(l->event->attr.type)];
+	u64 shown = w->s->opts.fields.shown[script_kind(l->event->attr.type)];
 	struct line_head head = { s->pid, s->tid, s->cpu, s->time, s->misc, PERF_RECORD_SAMPLE };
 
 	script_put_head(w, l->event, &head, l->thread->comm, l->thread->comm_len, out);

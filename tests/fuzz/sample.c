@@ -15,7 +15,9 @@ static void check_core(const struct sample_layout *l, struct cursor c, const str
 
 static u64 touch(const struct sample *s)
 {
+	const u8 *tls;
 	u64 sum = 0;
+	u32 n;
 
 	for (u32 i = 0; i < s->chain.n; i++)
 		sum += u64s_at(&s->chain, i);
@@ -33,8 +35,13 @@ static u64 touch(const struct sample *s)
 		sum += s->raw[i];
 	for (u64 i = 0; i < s->stack_user_size; i++)
 		sum += s->stack_user[i];
+	for (u64 i = 0; i < s->tls_user_size; i++)
+		sum += s->tls_user[i];
 	for (u64 i = 0; i < s->aux_size; i++)
 		sum += s->aux[i];
+	tls = sample_tls(s, &n);
+	for (u32 i = 0; i < n; i++)
+		sum += tls[i];
 	return sum;
 }
 

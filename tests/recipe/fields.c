@@ -88,6 +88,7 @@ static const struct value_name sample_names[] = {
 	SAMPLE_NAME(DATA_PAGE_SIZE),
 	SAMPLE_NAME(CODE_PAGE_SIZE),
 	SAMPLE_NAME(WEIGHT_STRUCT),
+	SAMPLE_NAME(TLS_USER),
 	{ NULL, 0 },
 };
 
@@ -275,6 +276,7 @@ const struct field sample_fields[] = {
 	S_NUM("user_abi", regs_user_abi),
 	S_LIST("user_regs", regs_user),
 	S_NUM("dyn_size", stack_user_dyn_size),
+	S_NUM("tls_dyn_size", tls_user_dyn_size),
 	S_NUM("weight", weight),
 	S_NUM("var2", var2_w),
 	S_NUM("var3", var3_w),
@@ -309,6 +311,12 @@ const struct field attr_fields[] = {
 	A_NUM("user_regs", sample_regs_user, NULL),
 	A_NUM("intr_regs", sample_regs_intr, NULL),
 	A_NUM("stack", sample_stack_user, NULL),
+	A_NUM("period_short", sample_period_short, NULL),
+	A_NUM("period_jitter", sample_period_jitter, NULL),
+	A_NUM("batch", sample_batch, NULL),
+	A_NUM("tls_offset", sample_tls_offset, NULL),
+	A_NUM("tls", sample_tls_user, NULL),
+	A_NUM("tls_flags", sample_tls_flags, NULL),
 	A_NUM("bp_type", bp_type, NULL),
 	{ NULL },
 };

@@ -192,6 +192,10 @@ static int parse_sample(struct recipe *r, const struct line *l)
 			bad = !value_hex(value, &r->arena, &hex);
 			s.stack_user = (const u8 *)hex.p;
 			s.stack_user_size = bad ? 0 : hex.len;
+		} else if (!strcmp(key, "tls")) {
+			bad = !value_hex(value, &r->arena, &hex);
+			s.tls_user = (const u8 *)hex.p;
+			s.tls_user_size = bad ? 0 : hex.len;
 		} else if (!strcmp(key, "aux")) {
 			bad = !value_hex(value, &r->arena, &hex);
 			s.aux = (const u8 *)hex.p;

@@ -50,7 +50,7 @@ static u8 mirror(u8 v)
 
 void swap_attr(u8 *attr, u32 size)
 {
-	static const char widths[] = "448888f448888448422448888";
+	static const char widths[] = "448888f44888844842244888844422";
 	struct at at = { attr, attr + size };
 
 	for (const char *w = widths; *w && at.p < at.end; w++) {
@@ -244,6 +244,7 @@ static void swap_variable(struct at *at, const struct sample_layout *l, u64 bit)
 			turn_many(at, l->nr_regs_intr);
 		break;
 	case PERF_SAMPLE_STACK_USER:
+	case PERF_SAMPLE_TLS_USER:
 		n = turn(at, 8);
 		pass(at, n);
 		if (n)
@@ -281,10 +282,12 @@ static void swap_sample(struct at at, const struct sample_layout *l)
 		PERF_SAMPLE_CGROUP,
 		PERF_SAMPLE_DATA_PAGE_SIZE,
 		PERF_SAMPLE_CODE_PAGE_SIZE,
+		PERF_SAMPLE_TLS_USER,
 		PERF_SAMPLE_AUX,
 	};
 	const u64 variable = PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK |
-			     PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_AUX;
+			     PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR |
+			     PERF_SAMPLE_TLS_USER | PERF_SAMPLE_AUX;
 
 	for (u32 i = 0; i < ARRAY_LEN(order); i++) {
 		if (!(l->sample_type & order[i]))

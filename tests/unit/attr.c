@@ -10,7 +10,7 @@
 #include "codec/attr.h"
 #include "recipe/swap.h"
 
-static const u32 published[] = { 64, 72, 80, 96, 104, 112, 120, 128, 136, 144 };
+static const u32 published[] = { 64, 72, 80, 96, 104, 112, 120, 128, 136, 144, 160, 168 };
 
 /* Every byte different, but for the size. */
 static struct attr full(void)
@@ -68,12 +68,12 @@ static void newer_than_us(void **state)
 	bool unknown;
 
 	(void)state;
-	attr_encode(&a, 160, &b);
+	attr_encode(&a, 184, &b);
 	c = cursor_over(b.p, b.len, false);
 	assert_int_equal(attr_decode(&c, 0, &got, &unknown), 0);
 	assert_false(unknown);
-	assert_int_equal(got.size, 160);
-	b.p[159] = 1;
+	assert_int_equal(got.size, 184);
+	b.p[183] = 1;
 	c = cursor_over(b.p, b.len, false);
 	assert_int_equal(attr_decode(&c, 0, &got, &unknown), 0);
 	assert_true(unknown);
@@ -156,6 +156,23 @@ static void least_size(void **state)
 	assert_int_equal(attr_least_size(&a), 144);
 }
 
+/* What others cannot read goes to the kernel only. */
+static void open_size(void **state)
+{
+	struct attr a = { .config3 = 1 };
+
+	(void)state;
+	assert_int_equal(attr_open_size(&a), 136);
+	a.sample_batch = 1;
+	assert_int_equal(attr_open_size(&a), 160);
+	a.sample_batch = 0;
+	a.sample_period_jitter = 1;
+	assert_int_equal(attr_open_size(&a), 160);
+	a.sample_type = PERF_SAMPLE_TLS_USER;
+	assert_int_equal(attr_open_size(&a), 168);
+	assert_int_equal(attr_least_size(&a), 136);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +182,7 @@ int main(void)
 		cmocka_unit_test(truncated_at_every_offset),
 		cmocka_unit_test(big_endian_flags),
 		cmocka_unit_test(least_size),
+		cmocka_unit_test(open_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

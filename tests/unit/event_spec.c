@@ -146,6 +146,35 @@ static void test_terms(void **state)
 	event_specs_free(&specs);
 }
 
+static void test_thread_data(void **state)
+{
+	static const struct {
+		const char *text;
+		u16 size, flags;
+		s32 offset;
+	} rows[] = {
+		{ "cs/tls-size=64/", 64, 0, 0 },
+		{ "cs/tls-size=4096,tls-offset=-64,tls-pointer/", 4096, PERF_SAMPLE_TLS_DEREF, -64 },
+		{ "cs/tls-offset=0x10,tls-size=8,tls-pointer=0/", 8, 0, 16 },
+		{ "cs/tls-size=8,tls-offset=-0x80000000/", 8, 0, INT32_MIN },
+		{ "cs/tls-size=8,tls-offset=2147483647/", 8, 0, INT32_MAX },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct event_specs specs = { 0 };
+		const struct attr *a;
+
+		assert_int_equal(event_specs_parse(&specs, rows[i].text, &nowhere, NULL), 0);
+		a = &specs.v.v[0].attr;
+		assert_int_equal(a->sample_tls_user, rows[i].size);
+		assert_int_equal(a->sample_tls_offset, rows[i].offset);
+		assert_int_equal(a->sample_tls_flags, rows[i].flags);
+		assert_string_equal(specs.v.v[0].name, rows[i].text);
+		event_specs_free(&specs);
+	}
+}
+
 /* Terms that shape the sampling, by themselves, with -c and with -F. */
 static void test_schedules(void **state)
 {
@@ -310,6 +339,15 @@ static const struct {
 	{ "cycles/alt-period=9,alt-period-jitter=10/", ERR_USAGE, 38, 2, "not be larger than 'alt-period'" },
 	{ "cycles/period=9,period-jitter=10/", ERR_USAGE, 30, 2, "not be larger than 'period'" },
 	{ "cycles/period=0,alt-period=18/", ERR_USAGE, 14, 1, "at least 1" },
+	{ "cs/tls-size=12/", ERR_USAGE, 12, 2, "multiple of 8" },
+	{ "cs/tls-size=0/", ERR_USAGE, 12, 1, "multiple of 8" },
+	{ "cs/tls-size=4104/", ERR_USAGE, 12, 4, "at most 4096" },
+	{ "cs/tls-pointer/", ERR_USAGE, 3, 11, "needs 'tls-size'" },
+	{ "cs/tls-offset=8/", ERR_USAGE, 14, 1, "needs 'tls-size'" },
+	{ "cs/tls-size=8,tls-offset/", ERR_USAGE, 14, 10, "32 bits" },
+	{ "cs/tls-size=8,tls-offset=-/", ERR_USAGE, 25, 1, "32 bits" },
+	{ "cs/tls-size=8,tls-offset=2147483648/", ERR_USAGE, 25, 10, "32 bits" },
+	{ "cs/tls-size=8,tls-offset=-0x80000001/", ERR_USAGE, 25, 11, "32 bits" },
 	{ "cycles/period=9223372036854775807,alt-period=1/", ERR_USAGE, 14, 19, "2^63" },
 	{ "cycles/period=9,alt-period=9/", ERR_USAGE, 27, 1, "shorter than 'period'" },
 	{ "cycles/alt-priod=1/", ERR_USAGE, 7, 9, "'alt-period'" },
@@ -375,11 +413,11 @@ static void test_branch_types(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_singles),	     cmocka_unit_test(test_terms),
-		cmocka_unit_test(test_schedules),    cmocka_unit_test(test_schedule_late),
-		cmocka_unit_test(test_groups),	     cmocka_unit_test(test_breakpoints),
-		cmocka_unit_test(test_errors),	     cmocka_unit_test(test_error_keeps),
-		cmocka_unit_test(test_branch_types),
+		cmocka_unit_test(test_singles),	      cmocka_unit_test(test_terms),
+		cmocka_unit_test(test_thread_data),   cmocka_unit_test(test_schedules),
+		cmocka_unit_test(test_schedule_late), cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_breakpoints),   cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_error_keeps),   cmocka_unit_test(test_branch_types),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,12 +12,12 @@
 
 #define HW_INDEX (1ull << 17)
 #define COUNTERS (1ull << 19)
-#define NR_TYPES 25
+#define NR_TYPES 26
 
 /* The arrays of one sample, with a different value in each word. */
 struct store {
 	u64 chain[3], branches[6], counters[2], regs_user[64], regs_intr[64], read[16];
-	u8 raw[12], stack[16], aux[24];
+	u8 raw[12], stack[16], aux[24], tls[24];
 };
 
 static struct u64s over(const u64 *p, u32 n)
@@ -85,6 +85,9 @@ static struct sample filled(const struct sample_layout *l, struct store *st, boo
 	s.cgroup = IF(CGROUP, 0x4e);
 	s.data_page_size = IF(DATA_PAGE_SIZE, 0x200000);
 	s.code_page_size = IF(CODE_PAGE_SIZE, 0x1000);
+	s.tls_user = st->tls;
+	s.tls_user_size = IF(TLS_USER, 24 & all);
+	s.tls_user_dyn_size = IF(TLS_USER, 17 & all);
 	s.aux = st->aux;
 	s.aux_size = IF(AUX, 24 & all);
 	return s;
@@ -109,6 +112,8 @@ static void expect_arrays(const struct sample *got, const struct sample *want)
 	assert_int_equal(got->stack_user_size, want->stack_user_size);
 	assert_memory_equal(want->stack_user_size ? got->stack_user : want->stack_user, want->stack_user,
 			    want->stack_user_size);
+	assert_int_equal(got->tls_user_size, want->tls_user_size);
+	assert_memory_equal(want->tls_user_size ? got->tls_user : want->tls_user, want->tls_user, want->tls_user_size);
 	assert_int_equal(got->aux_size, want->aux_size);
 	assert_memory_equal(want->aux_size ? got->aux : want->aux, want->aux, want->aux_size);
 	assert_int_equal(got->nr_branches, want->nr_branches);
@@ -141,6 +146,7 @@ static void expect_scalars(const struct sample *got, const struct sample *want)
 	SAME(hw_idx);
 	SAME(regs_user_abi);
 	SAME(stack_user_dyn_size);
+	SAME(tls_user_dyn_size);
 	SAME(weight);
 	SAME(var2_w);
 	SAME(var3_w);
@@ -358,7 +364,7 @@ static void unknown_bits(void **state)
 		struct attr a;
 		const char *word;
 	} rows[] = {
-		{ { .sample_type = 1ull << 25 }, "sample_type" },
+		{ { .sample_type = 1ull << 26 }, "sample_type" },
 		{ { .sample_type = PERF_SAMPLE_READ, .read_format = 1ull << 5 }, "read_format" },
 		{ { .sample_type = PERF_SAMPLE_BRANCH_STACK, .branch_sample_type = 1ull << 20 }, "branch_sample_type" },
 	};
@@ -371,7 +377,7 @@ static void unknown_bits(void **state)
 
 		assert_int_equal(sample_layout_init(&l, &rows[i].a, &word, &bits), ERR_UNSUPPORTED);
 		assert_string_equal(word, rows[i].word);
-		assert_true(bits == 1ull << 25 || bits == 1ull << 5 || bits == 1ull << 20);
+		assert_true(bits == 1ull << 26 || bits == 1ull << 5 || bits == 1ull << 20);
 	}
 }
 

@@ -47,7 +47,8 @@ static u64 sum_sample(const struct sample *s)
 {
 	u64 sum = s->ip + s->time + s->addr + s->period + sum_words(&s->chain) + sum_words(&s->regs_user) +
 		  sum_words(&s->regs_intr) + sum_words(&s->branch_counters) + sum_bytes(s->raw, s->raw_size) +
-		  sum_bytes(s->stack_user, s->stack_user_size) + sum_bytes(s->aux, s->aux_size);
+		  sum_bytes(s->stack_user, s->stack_user_size) + sum_bytes(s->tls_user, s->tls_user_size) +
+		  sum_bytes(s->aux, s->aux_size);
 
 	for (u32 i = 0; i < s->read.nr; i++)
 		sum += read_value(&s->read, i) + read_id(&s->read, i) + read_lost(&s->read, i);
