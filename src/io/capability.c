@@ -236,6 +236,7 @@ const struct capability capabilities[] = {
 	{ "windows: twin", false, capability_windows_twin },
 	{ "windows: refresh", false, capability_windows_refresh },
 	{ "windows: plain", false, capability_windows_plain },
+	{ "thread data", false, capability_thread_data },
 	{ "clocks for -k", false, capability_clocks },
 	{ "tracepoints", false, capability_tracepoints },
 	{ "uprobes", false, capability_uprobes },

@@ -63,6 +63,7 @@ void capability_windows_native(const struct capability_env *env, struct capabili
 void capability_windows_twin(const struct capability_env *env, struct capability_report *r);
 void capability_windows_refresh(const struct capability_env *env, struct capability_report *r);
 void capability_windows_plain(const struct capability_env *env, struct capability_report *r);
+void capability_thread_data(const struct capability_env *env, struct capability_report *r);
 /* capability_system.c */
 void capability_bpf(const struct capability_env *env, struct capability_report *r);
 void capability_btf(const struct capability_env *env, struct capability_report *r);

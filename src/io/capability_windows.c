@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to make short windows, one row each; record takes the first that works. */
+/* Ways to make short windows, one row each; record takes the first that works. And the other thing that patched kernels do. */
 #include <errno.h>
 #include <unistd.h>
 
 #include "io/capability.h"
 #include "io/event_probe.h"
+#include "io/tls_user.h"
 #include "io/window_fit.h"
 #include "io/window_native.h"
 #include "io/window_opts.h"
@@ -111,4 +112,14 @@ void capability_windows_plain(const struct capability_env *env, struct capabilit
 		capability_say(r, CAPABILITY_LIMITED, "sysctl kernel.perf_event_max_sample_rate",
 			       "a short period all the time: the kernel throttles it above %lld samples per second",
 			       (long long)rate);
+}
+
+void capability_thread_data(const struct capability_env *env, struct capability_report *r)
+{
+	const char *why;
+	bool works = tls_user_works(&why);
+
+	(void)env;
+	capability_say(r, works ? CAPABILITY_OK : CAPABILITY_NO,
+		       works ? NULL : "a kernel with the patches that come with reticle (kernel/)", "%s", why);
 }

@@ -186,6 +186,8 @@ static void configure_event(struct open_event *e, const struct config *c)
 		if (e->attr.branch_sample_type)
 			e->attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 	}
+	if (e->attr.sample_tls_user)
+		e->attr.sample_type |= PERF_SAMPLE_TLS_USER;
 	if (s->pinned)
 		e->attr.flags |= ATTR_PINNED;
 	if (s->exclusive)
@@ -212,6 +214,14 @@ static void set_start(struct event_set *set, const struct config *c)
 		if (c->command_is_target && !c->o->delay_ms)
 			e->attr.flags |= ATTR_ENABLE_ON_EXEC;
 	}
+}
+
+static void take_fields(struct attr *a, const struct attr *from)
+{
+	a->sample_type = from->sample_type;
+	a->sample_tls_user = from->sample_tls_user;
+	a->sample_tls_offset = from->sample_tls_offset;
+	a->sample_tls_flags = from->sample_tls_flags;
 }
 
 static void configure_group_reads(struct event_set *set, const struct config *c)
@@ -244,7 +254,7 @@ static void configure_group_reads(struct event_set *set, const struct config *c)
 		struct open_event *e = &set->events.v[i], *leader = &set->events.v[e->leader];
 
 		if (e->spec && e != leader && leader->spec->sample_read)
-			e->attr.sample_type = leader->attr.sample_type;
+			take_fields(&e->attr, &leader->attr);
 	}
 }
 
@@ -388,6 +398,6 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 	}
 	set_ids(set, &o);
 	for (size_t i = 0; i < set->events.n; i++)
-		set->events.v[i].attr.size = attr_least_size(&set->events.v[i].attr);
+		set->events.v[i].attr.size = attr_open_size(&set->events.v[i].attr);
 	return err;
 }

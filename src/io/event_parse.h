@@ -98,6 +98,8 @@ void event_terms_list(struct bytes *out); /* their names with commas */
 
 /* event_schedule.c: do the terms that shape the sampling go together? Fills in what they leave open. */
 int event_schedule_check(struct event_ctx *c, struct event_spec *s, const struct event_terms *terms);
+/* The value of the last term of that name, or the whole term when it has none; empty: there is no such term. */
+span event_terms_value(const struct event_terms *terms, const char *name);
 
 /* event_kinds.c: builds the specs of one event; names them and applies its modifiers. */
 int event_parse_one(struct event_ctx *c, span text);

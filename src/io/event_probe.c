@@ -12,7 +12,7 @@
 
 int event_probe_open_group(struct attr *attr, int pid, int cpu, int leader)
 {
-	attr->size = attr_least_size(attr);
+	attr->size = attr_open_size(attr);
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
 

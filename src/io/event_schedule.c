@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Alternating periods and jitter, from terms to a schedule. The long period is the event's own, from period= or -c; with
- * a frequency it is not known, and what samples finds it.
+ * Do terms go together? And alternating periods and jitter, from terms to a schedule. The long period is the event's own,
+ * from period= or -c; with a frequency it is not known, and what samples finds it.
  */
 #include "io/event_parse.h"
+#include "io/tls_user.h"
 
-static span term_value(const struct event_terms *terms, const char *name)
+span event_terms_value(const struct event_terms *terms, const char *name)
 {
 	for (u32 i = terms->n; i--;)
 		if (span_is(terms->v[i].name, name))
@@ -20,8 +21,8 @@ static bool too_wide(u64 jitter, u64 period)
 
 static int check_alone(struct event_ctx *c, struct schedule *s, const struct event_terms *terms)
 {
-	span alt = term_value(terms, "alt-period"), burst = term_value(terms, "burst");
-	span jitter = term_value(terms, "alt-period-jitter");
+	span alt = event_terms_value(terms, "alt-period"), burst = event_terms_value(terms, "burst");
+	span jitter = event_terms_value(terms, "alt-period-jitter");
 
 	if (alt.len && !s->period_short)
 		return event_fail(c, ERR_USAGE, alt, NULL, NULL, "'alt-period' is at least 1");
@@ -41,26 +42,44 @@ static int check_alone(struct event_ctx *c, struct schedule *s, const struct eve
 	return 0;
 }
 
+static int check_tls(struct event_ctx *c, const struct event_spec *s, const struct event_terms *terms)
+{
+	span size = event_terms_value(terms, "tls-size"), offset = event_terms_value(terms, "tls-offset");
+	span pointer = event_terms_value(terms, "tls-pointer");
+
+	if (size.len && (!s->attr.sample_tls_user || s->attr.sample_tls_user % 8))
+		return event_fail(c, ERR_USAGE, size, NULL, NULL, "'tls-size' is a multiple of 8, up to %d",
+				  TLS_USER_MAX);
+	if (!size.len && (offset.len || pointer.len))
+		return event_fail(c, ERR_USAGE, offset.len ? offset : pointer, NULL, "tls-size=N of them",
+				  "how many bytes? It needs 'tls-size'");
+	return 0;
+}
+
 int event_schedule_check(struct event_ctx *c, struct event_spec *s, const struct event_terms *terms)
 {
 	struct schedule known = s->schedule;
-	int err = check_alone(c, &s->schedule, terms);
+	int err = check_tls(c, s, terms);
 
+	if (!err)
+		err = check_alone(c, &s->schedule, terms);
 	if (err || !s->has_period || !event_spec_scheduled(s))
 		return err;
 	known = s->schedule;
 	known.period_long = s->attr.sample_period;
 	if (!known.period_long)
-		return event_fail(c, ERR_USAGE, term_value(terms, "period"), NULL, NULL, "'period' is at least 1");
+		return event_fail(c, ERR_USAGE, event_terms_value(terms, "period"), NULL, NULL,
+				  "'period' is at least 1");
 	if (too_wide(known.jitter_long, known.period_long))
-		return event_fail(c, ERR_USAGE, term_value(terms, "period-jitter"), NULL, NULL,
+		return event_fail(c, ERR_USAGE, event_terms_value(terms, "period-jitter"), NULL, NULL,
 				  "'period-jitter' must not be larger than 'period'");
 	if (known.period_short >= known.period_long)
-		return event_fail(c, ERR_USAGE, term_value(terms, "alt-period"), NULL,
+		return event_fail(c, ERR_USAGE, event_terms_value(terms, "alt-period"), NULL,
 				  "period= is the long period, alt-period= the short one",
 				  "'alt-period' must be shorter than 'period'");
 	if (schedule_check(&known))
-		return event_fail(c, ERR_USAGE, term_value(terms, "period"), NULL, NULL, "%s", schedule_check(&known));
+		return event_fail(c, ERR_USAGE, event_terms_value(terms, "period"), NULL, NULL, "%s",
+				  schedule_check(&known));
 	return 0;
 }
 

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 #include "io/event_parse.h"
+#include "io/tls_user.h"
 
-enum term_value { VALUE_NUM, VALUE_FLAG /* none, 0 or 1 */, VALUE_TEXT };
+enum term_value { VALUE_NUM, VALUE_SIGNED /* of 32 bits */, VALUE_FLAG /* none, 0 or 1 */, VALUE_TEXT };
 
 struct general_term {
 	const char *name;
@@ -128,6 +129,19 @@ static void set_aux_sample_size(struct event_spec *s, const struct event_term *t
 	s->attr.aux_sample_size = t->num;
 }
 
+static void set_tls_size(struct event_spec *s, const struct event_term *t)
+{
+	s->attr.sample_tls_user = (u16)t->num;
+}
+static void set_tls_offset(struct event_spec *s, const struct event_term *t)
+{
+	s->attr.sample_tls_offset = (s32)t->num;
+}
+static void set_tls_pointer(struct event_spec *s, const struct event_term *t)
+{
+	s->attr.sample_tls_flags = t->num ? PERF_SAMPLE_TLS_DEREF : 0;
+}
+
 /* branch_type= is the only one that can fail on its text; event_term_apply checks it first. */
 static void set_branch_type(struct event_spec *s, const struct event_term *t)
 {
@@ -160,6 +174,9 @@ static const struct general_term general[] = {
 	{ "percore", VALUE_FLAG, false, 0, set_percore },
 	{ "aux-output", VALUE_FLAG, false, 0, set_aux_output },
 	{ "aux-sample-size", VALUE_NUM, false, UINT32_MAX, set_aux_sample_size },
+	{ "tls-size", VALUE_NUM, false, TLS_USER_MAX, set_tls_size },
+	{ "tls-offset", VALUE_SIGNED, false, 0, set_tls_offset },
+	{ "tls-pointer", VALUE_FLAG, false, 0, set_tls_pointer },
 };
 
 static const struct general_term *find_general(span name)
@@ -227,6 +244,20 @@ static int split_one(struct event_ctx *c, span text, struct event_term *t)
 	return 0;
 }
 
+/* A minus sign is no digit, so such a term is no number yet. */
+static int take_signed(struct event_ctx *c, const struct general_term *g, struct event_term *t)
+{
+	bool minus = t->has_value && t->value.p[0] == '-';
+	u64 n = t->num;
+
+	if (!t->has_value || !(minus ? span_number((span){ t->value.p + 1, t->value.len - 1 }, &n) : t->is_num) ||
+	    n > (u64)INT32_MAX + minus)
+		return event_fail(c, ERR_USAGE, t->has_value ? t->value : t->all, NULL, NULL,
+				  "'%s' takes a number of 32 bits, with a sign: -64, 0x10", g->name);
+	t->num = minus ? 0 - n : n;
+	return 0;
+}
+
 int event_terms_split(struct event_ctx *c, span text, struct event_terms *out)
 {
 	const char *p = text.p, *end = text.p + text.len, *stop;
@@ -273,7 +304,7 @@ int event_term_apply(struct event_ctx *c, struct event_spec *s, const struct eve
 
 	if (!g)
 		return 0;
-	err = check_value(c, g, t);
+	err = g->value == VALUE_SIGNED ? take_signed(c, g, &copy) : check_value(c, g, t);
 	if (err)
 		return err;
 	if (g->apply == set_branch_type) {

@@ -17,6 +17,7 @@
 
 #include "io/event_retry.h"
 #include "io/recorder_impl.h"
+#include "io/tls_user.h"
 
 static int catch_signals(struct recorder *r, sigset_t *before)
 {
@@ -73,6 +74,16 @@ static int default_event(struct recorder *r)
 	return err;
 }
 
+/* Tried before anything is opened: the errno of an event that the kernel does not know says too little. */
+static int check_tls_user(const struct recorder *r)
+{
+	const char *why = "the virtual PMU's samples have no thread data";
+
+	if (!tls_user_wanted(r->specs) || (!r->sim && tls_user_works(&why)))
+		return 0;
+	return notify_error(r->notify, ERR_UNSUPPORTED, "tls-size=: %s", why);
+}
+
 static int open_target(struct recorder *r)
 {
 	const struct target_opts *t = &r->o->target;
@@ -84,7 +95,9 @@ static int open_target(struct recorder *r)
 		return err;
 	r->target_is_workload = r->has_workload && !r->target.system_wide && !r->target.tasks_named;
 	attr.id |= !strcmp(r->path, "-");
-	err = recorder_plan_windows(r);
+	err = check_tls_user(r);
+	if (!err)
+		err = recorder_plan_windows(r);
 	by_default = !r->specs->v.n;
 	attr.windows = r->window_how;
 	if (!err && by_default)

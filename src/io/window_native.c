@@ -2,78 +2,39 @@
 #include "io/window_native.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/mem.h"
-#include "codec/sample.h"
-#include "io/ring.h"
+#include "io/event_watch.h"
 
-#define NATIVE_SIZE 160
 #define PROBE_LONG 900000 /* ns */
 #define PROBE_SHORT 100000
 #define PROBE_NS 20000000
-#define RING_PAGES 8
 #define SAMPLES_MAX 64
 #define LEAST 6 /* samples to judge by */
 
-/* What follows the attr that others know. */
-struct native_attr {
-	struct attr attr;
-	u64 period_short;
-	u32 jitter, batch_count;
-};
-_Static_assert(sizeof(struct native_attr) == NATIVE_SIZE, "the series' layout");
-
 int window_native_open(const struct attr *a, const struct schedule *s, s32 pid, s32 cpu, int group)
 {
-	struct native_attr n = { *a, s->period_short, (u32)MIN(s->jitter_long, (u64)UINT32_MAX), s->batch_count };
+	struct attr n = *a;
 
-	n.attr.size = NATIVE_SIZE;
+	n.sample_period_short = s->period_short;
+	n.sample_period_jitter = (u32)MIN(s->jitter_long, (u64)UINT32_MAX);
+	n.sample_batch = s->batch_count;
+	n.size = attr_open_size(&n);
 	return (int)syscall(SYS_perf_event_open, &n, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
 }
 
-static void spin(u64 ns)
+struct times {
+	u32 n;
+	u64 v[SAMPLES_MAX];
+};
+
+static void add_time(void *ctx, const struct sample *s)
 {
-	struct timespec t;
-	u64 start, now;
+	struct times *t = ctx;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	start = now = (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-	while (now - start < ns) {
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-		now = (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-	}
-}
-
-/* Times of the samples that are in the ring; it has not wrapped around. */
-static u32 read_times(const struct ring *r, const struct attr *a, u64 times[SAMPLES_MAX])
-{
-	struct sample_layout layout;
-	struct iovec part[2];
-	u32 n = 0;
-	int nr;
-
-	ring_peek(r, part, &nr);
-	if (!nr || sample_layout_init(&layout, a, NULL, NULL))
-		return 0;
-	for (size_t at = 0; at + sizeof(struct perf_event_header) <= part[0].iov_len && n < SAMPLES_MAX;) {
-		const u8 *p = (const u8 *)part[0].iov_base + at;
-		struct perf_event_header h;
-		struct sample s;
-
-		memcpy(&h, p, sizeof(h));
-		if (h.size < sizeof(h) || at + h.size > part[0].iov_len)
-			break;
-		if (h.type == PERF_RECORD_SAMPLE && !sample_decode(&layout, cursor_over(p, h.size, false), &s))
-			times[n++] = s.time;
-		at += h.size;
-	}
-	return n;
+	if (t->n < SAMPLES_MAX)
+		t->v[t->n++] = s->time;
 }
 
 /* Of neighbours, one is near and one is far, in turn. */
@@ -92,19 +53,14 @@ static bool alternate(const u64 *times, u32 n)
 
 static bool watch(int fd, const struct attr *a, const char **why)
 {
-	struct ring ring = { 0 };
-	u64 times[SAMPLES_MAX];
+	struct times times = { 0 };
 	bool works;
 
-	if (ring_map(&ring, fd, RING_PAGES)) {
+	if (event_watch(fd, a, PROBE_NS, add_time, &times)) {
 		*why = "it cannot be tried: no memory may be locked";
 		return false;
 	}
-	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	spin(PROBE_NS);
-	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	works = alternate(times, read_times(&ring, a, times));
-	ring_unmap(&ring);
+	works = alternate(times.v, times.n);
 	*why = works ? "the kernel alternates periods" :
 		       "the kernel takes the attributes of alternating periods, and does not alternate them";
 	return works;
