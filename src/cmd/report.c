@@ -22,7 +22,7 @@ struct config {
 	int children; /* -1: as the recording suggests */
 	enum percentage percentage;
 	double percent_limit;
-	bool limited, no_metrics;
+	bool no_metrics;
 	const char *metric_sets, *metric_columns;
 	struct opt_list own_metrics;
 	enum attribution attribution;
@@ -40,14 +40,16 @@ static int set_children(void *field, const char *text, const struct notify *to)
 	return 0;
 }
 
+/* Of rows and of branches; a later -g has its own. The field is the config. */
 static int set_percent_limit(void *field, const char *text, const struct notify *to)
 {
+	struct config *c = field;
 	char *end;
 	double v = strtod(text, &end);
 
 	if (end == text || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 100))
 		return notify_error(to, ERR_USAGE, "option --percent-limit: '%s' is not a percentage", text);
-	*(double *)field = v;
+	c->percent_limit = c->graph.min = v;
 	return 0;
 }
 
@@ -141,8 +143,8 @@ static const struct opt opts[] = {
 	  .set = set_children, .no = true },
 	OPT('G', "inverted", OPT_FLAG, inverted, NULL, "call graphs from the outermost caller down"),
 	OPT(0, "max-stack", OPT_U32, max_stack, "N", "call graphs of at most N frames"),
-	{ 0, "percent-limit", OPT_CALL, offsetof(struct config, percent_limit), "PERCENT",
-	  "leave out rows and branches below this share", .set = set_percent_limit },
+	{ 0, "percent-limit", OPT_CALL, 0, "PERCENT", "leave out rows and branches below this share",
+	  .set = set_percent_limit },
 	{ 0, "percentage", OPT_CALL, offsetof(struct config, percentage), "relative|absolute",
 	  "shares of what the filters leave, or of everything (default)", .set = set_percentage },
 	OPT('n', "show-nr-samples", OPT_FLAG, samples, NULL, "show the number of samples"),
@@ -182,7 +184,6 @@ static void defaults(void *config)
 	struct config *c = config;
 
 	c->children = -1;
-	c->percent_limit = -1;
 	c->time_slice_ms = 100;
 	graph_spec_init(&c->graph);
 }
@@ -318,7 +319,7 @@ static int resolve_options(const struct config *c, struct selected *s, struct re
 		return err;
 	o->graph = c->graph.style;
 	o->graph_value = c->graph.value;
-	o->graph_min = c->percent_limit >= 0 ? c->percent_limit : c->graph.min;
+	o->graph_min = c->graph.min;
 	o->graph_limit = c->graph.limit;
 	o->graph_depth = c->max_stack;
 	o->percent_limit = MAX(c->percent_limit, 0.0);
