@@ -30,7 +30,7 @@ struct config {
 	u32 max_stack, verbose;
 	u64 time_slice_ms;
 	bool inverted, samples, period, csv, json, force, stdio, inlines, info, header, header_only, quiet, dump,
-		long_names;
+		long_names, hierarchy;
 };
 
 static int set_children(void *field, const char *text, const struct notify *to)
@@ -152,6 +152,7 @@ static const struct opt opts[] = {
 	OPT(0, "time-slice", OPT_U64, time_slice_ms, "MS", "width of a row of --sort time in milliseconds (100)"),
 	OPT('w', "column-widths", OPT_STRING, widths, "WIDTHS", "widths of the columns, in order"),
 	OPT('t', "field-separator", OPT_STRING, separator, "CHAR", "part columns by CHAR, unaligned"),
+	OPT(0, "hierarchy", OPT_FLAG, hierarchy, NULL, "rows as a tree of the sort keys"),
 	OPT(0, "csv", OPT_FLAG, csv, NULL, "print CSV"),
 	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
 	{ 0, "metrics", OPT_CALL, 0, "SETS",
@@ -292,7 +293,7 @@ static void resolve_windows(const struct config *c, struct selected *s, struct r
 				   .default_sort = !c->sort,
 				   .chains = o->paths,
 				   .children = c->children == 1 };
-	if (!c->no_metrics && !only_fields(c))
+	if (!c->no_metrics && !only_fields(c) && !c->hierarchy)
 		s->pipeline.windows = w;
 }
 
@@ -313,6 +314,12 @@ static int resolve_options(const struct config *c, struct selected *s, struct re
 		err = apply_fields(c->fields, s, o, to);
 	if (!err && c->widths)
 		err = apply_widths(c->widths, s, o, to);
+	if (!err && c->hierarchy && (c->fields || c->separator || c->csv || c->json))
+		err = notify_error(to, ERR_USAGE, "--hierarchy is a form of the text table: it goes without %s",
+				   c->fields	? "--fields" :
+				   c->separator ? "-t" :
+				   c->csv	? "--csv" :
+						  "--json");
 	if (!err && c->separator && (strlen(c->separator) != 1 && strcmp(c->separator, "\\t")))
 		err = notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character", c->separator);
 	if (err)
@@ -330,7 +337,8 @@ static int resolve_options(const struct config *c, struct selected *s, struct re
 	o->separator = (char)(!c->separator ? 0 : *c->separator == '\\' ? '\t' : *c->separator);
 	if (o->separator || c->csv)
 		o->graph = GRAPH_NONE;
-	s->pipeline.children = c->children != 0 && (!only_fields(c) || shows(o, COLUMN_CHILDREN));
+	o->hierarchy = c->hierarchy;
+	s->pipeline.children = c->children != 0 && !c->hierarchy && (!only_fields(c) || shows(o, COLUMN_CHILDREN));
 	s->pipeline.no_chains = !s->pipeline.children && o->graph == GRAPH_NONE;
 	s->pipeline.graph_key = c->json || o->graph != GRAPH_NONE ? c->graph.key : GRAPH_KEY_FUNCTION;
 	s->pipeline.time_slice_ns = c->time_slice_ms * 1000000;
@@ -408,7 +416,7 @@ static void write_report(const struct command_ctx *ctx, const struct config *c, 
 			 struct profile *p, struct report_opts *o, struct bytes *out)
 {
 	choose_columns(c, p, o);
-	o->caller = c->graph.ordered ? c->graph.caller : c->inverted || p->children;
+	o->caller = c->graph.ordered ? c->graph.caller : c->inverted || p->children || (c->hierarchy && c->children);
 	o->color = ctx->color;
 	if (c->json) {
 		report_json(p, o, out);

@@ -46,7 +46,8 @@ struct report_opts {
 	bool relative;	      /* percentages are of what the filters left, not of everything recorded */
 	bool hide_unresolved;
 	bool long_names;
-	bool quiet; /* no lines that begin with # */
+	bool hierarchy; /* rows as a tree of their keys */
+	bool quiet;	/* no lines that begin with # */
 	bool color;
 	char separator; /* fields are parted by it and not padded; 0: aligned columns */
 
@@ -88,6 +89,9 @@ const char *report_event_name(const struct profile *p, const struct profile_even
 /* The row's stacks as the options want them, or NULL. */
 const struct graph_node *report_row_graph(const struct row_view *v, const struct report_opts *o,
 					  struct graph_room *room);
+
+/* The rows of an event as a tree of their keys. */
+void report_hierarchy(struct profile *p, struct profile_event *e, const struct report_opts *o, struct bytes *out);
 
 /* Writes that graph below the row's line, in the style of o. */
 void report_graph(const struct row_view *v, const struct report_opts *o, struct graph_room *room, struct bytes *out);

@@ -428,6 +428,12 @@ static void write_event(struct profile *p, struct profile_event *e, const struct
 	const struct report_opts with = report_event_opts(opts, (size_t)(e - p->events.v)), *o = &with;
 	struct rows r = { { .profile = p, .event = e, .long_names = o->long_names }, o, .out = out };
 
+	if (o->hierarchy) {
+		if (!o->quiet)
+			write_event_head(p, e, out);
+		report_hierarchy(p, e, o, out);
+		return;
+	}
 	r.workers = o->workers ? o->workers : pool_default_workers();
 	r.nr_slots = r.workers * SLOTS_PER_WORKER;
 	r.tables = mem_zalloc(r.workers * sizeof(*r.tables));

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Call graphs by function, address and source line, with shares, periods and counts, have the branches of perf's."""
+"""Call graphs by function, address and source line, with shares, periods and counts, have the branches of perf's; rows as a
+tree of their keys are perf's."""
 import os
 import re
 import shutil
@@ -92,6 +93,10 @@ def main():
             a, b = shape(a), shape(b)
         if len(a) < 3 or a != b:
             sys.exit(f"-g {spec}:\nperf:\n" + "\n".join(a) + "\nreticle:\n" + "\n".join(b))
+    for options in (("-g", "none"), ("-n", "--sort", "dso,sym"), ("-g", "graph,5")):
+        a, b = graph(perf, "--hierarchy", *options), graph(ours, "--hierarchy", *options)
+        if len(a) < 2 or a != b:
+            sys.exit(f"--hierarchy {options}:\nperf:\n" + "\n".join(a) + "\nreticle:\n" + "\n".join(b))
     lines = "\n".join(graph(ours, "-g", "graph,0.5,caller,srcline"))
     for place in ("left calls.c:22", "left calls.c:23", "right calls.c:29", "right calls.c:31", "main calls.c:37", "main calls.c:38"):
         if place not in lines:
