@@ -18,7 +18,9 @@ struct event_words {
 struct record_config {
 	struct record_opts o;
 	struct event_words events;
-	const char *proc_map_timeout; /* taken and not needed: reading /proc ends by itself */
+	/* Taken from perf's command lines, and not needed here. */
+	const char *proc_map_timeout, *writing;
+	bool boundary;
 	bool no_build_ids, all_build_ids, no_cache;
 	const char *truth; /* where exact counts go, or NULL */
 	bool dry_run;

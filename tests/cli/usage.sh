@@ -26,6 +26,8 @@ said "reticle record -a -g" top
 said "did you mean '--children'?" report --chidlren
 said "pipe them into less -R" report --tui
 said "reticle script -F +brstack" report -b
+said "reticle dump --type FORK" report --tasks
+said "it goes without -t" report --hierarchy -t,
 said "'reticle dump' prints each record" script -D
 "$RETICLE" --version | grep -qE '^reticle [0-9]+\.[0-9]+' || fail "--version"
 
