@@ -86,6 +86,15 @@ static void run_scenarios(const struct scenario *s, const char *wanted, int wher
 	}
 }
 
+static int scenarios_of(const char *kernel)
+{
+	if (!strcmp(kernel, "perf-test"))
+		return PERF;
+	if (!strcmp(kernel, "kasan"))
+		return PATCHED | WATCHED;
+	return strcmp(kernel, "plain") && strncmp(kernel, "debian", 6) ? PATCHED : UNPATCHED;
+}
+
 static void set_up(void)
 {
 	mkdir("/proc", 0755);
@@ -102,6 +111,9 @@ int main(int argc, char **argv)
 {
 	char wanted[1024], kernel[32];
 
+	/* Under these names it is what perf's tests start. */
+	if (!strcmp(argv[0], "sleep") || !strcmp(argv[0], "true"))
+		return argc > 1 ? (int)sleep(strtoul(argv[1], NULL, 10)) : 0;
 	/* Scenarios execute /init again as a program that only works. */
 	if (argc == 3 && !strcmp(argv[1], "work")) {
 		work(strtoull(argv[2], NULL, 10));
@@ -111,9 +123,11 @@ int main(int argc, char **argv)
 	set_up();
 	argument("lab", wanted, sizeof(wanted));
 	argument("kernel", kernel, sizeof(kernel));
-	int where = strcmp(kernel, "plain") && strncmp(kernel, "debian", 6) ? PATCHED : UNPATCHED;
+	int where = scenarios_of(kernel);
 	run_scenarios(burst_scenarios, wanted, where);
 	run_scenarios(task_scenarios, wanted, where);
+	run_scenarios(churn_scenarios, wanted, where);
+	run_scenarios(perf_scenarios, wanted, where);
 	printf("lab: end\n");
 	fflush(stdout);
 	reboot(RB_POWER_OFF);

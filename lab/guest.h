@@ -79,12 +79,15 @@ typedef bool scenario_fn(char *figures);
 struct scenario {
 	const char *name;
 	scenario_fn *run;
-	enum { ANY = 3, UNPATCHED = 1, PATCHED = 2 } where;
+	/* WATCHED: only on the patched kernel that checks its memory and locks. PERF: only beside Debian's perf. */
+	enum { ANY = 3, UNPATCHED = 1, PATCHED = 2, WATCHED = 4, PERF = 8 } where;
 };
 
 /* Ended by a row without a name. */
 extern const struct scenario burst_scenarios[];
 extern const struct scenario task_scenarios[];
+extern const struct scenario churn_scenarios[];
+extern const struct scenario perf_scenarios[];
 
 __attribute__((format(printf, 2, 3))) bool passed(char *figures, const char *format, ...);
 __attribute__((format(printf, 2, 3))) bool failed(char *figures, const char *format, ...);

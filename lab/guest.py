@@ -9,6 +9,7 @@ import tempfile
 from base import CACHE, CROSS, LAB, compiler_version, key_of, run, scratch
 
 BOOT_TIMEOUT = 300  # seconds, for all scenarios of one kernel; about 30 on an idle machine
+TROUBLE = r"(?m)^(?:\[.*?\] )?(?:BUG:|WARNING:|INFO: |Unable to handle|Kernel panic|=+\n(?:\[.*?\] )?(?:WARNING|BUG)).*$"
 QEMU = ["qemu-system-aarch64", "-M", "virt,dtb-randomness=off", "-cpu", "cortex-a57", "-m", "512", "-nographic", "-nodefaults",
         "-serial", "stdio", "-no-reboot", "-net", "none", "-icount", "shift=1,sleep=off", "-rtc", "clock=vm,base=2026-01-01",
         "-smp", "2"]
@@ -21,34 +22,45 @@ def cpio(path, data, mode, ino):
     return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)
 
 
-def initramfs(programs):
+def initramfs(programs, directories=()):
     """{path in the guest: file} -> an initramfs of these."""
-    members = b"".join(cpio(path, f.read_bytes(), 0o100755, i + 1) for i, (path, f) in enumerate(programs.items()))
-    return gzip.compress(members + cpio("TRAILER!!!", b"", 0, 0), 6, mtime=0)
+    members = [cpio(path, b"", 0o40755, 0) for path in directories]
+    members += [cpio(path, f.read_bytes(), 0o100755, i + 1) for i, (path, f) in enumerate(programs.items())]
+    return gzip.compress(b"".join(members) + cpio("TRAILER!!!", b"", 0, 0), 6, mtime=0)
+
+
+def compiled_guest():
+    """-> lab/*.c, a static program for arm64"""
+    sources = sorted(LAB.glob("*.c"))
+    program = CACHE / f"init-{key_of(compiler_version(), *sources, *sorted(LAB.glob('*.h')))}"
+    if not program.exists():
+        with scratch() as tmp:
+            run([CROSS + "gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o",
+                 str(tmp / "init")] + [str(s) for s in sources] + ["-lm"])
+            os.replace(tmp / "init", program)
+    return program
 
 
 def scenarios_initramfs(selftest):
     """lab/*.c as /init, beside it the kernel's own test when there is one."""
-    sources = sorted(LAB.glob("*.c"))
+    init = compiled_guest()
     tests = [selftest] if selftest.exists() else []
-    initrd = CACHE / f"guest-{key_of(compiler_version(), *sources, *sorted(LAB.glob('*.h')), *tests)}.gz"
+    initrd = CACHE / f"guest-{key_of(init.name, *tests)}.gz"
     if not initrd.exists():
         with scratch() as tmp:
-            run([CROSS + "gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o",
-                 str(tmp / "init")] + [str(s) for s in sources] + ["-lm"])
-            (tmp / "initrd").write_bytes(initramfs({"init": tmp / "init", **{"selftest": t for t in tests}}))
+            (tmp / "initrd").write_bytes(initramfs({"init": init, **{"selftest": t for t in tests}}))
             os.replace(tmp / "initrd", initrd)
     return initrd
 
 
-def boot(image, initrd, arguments, devices=()):
+def boot(image, initrd, arguments, devices=(), timeout=BOOT_TIMEOUT):
     """-> the console's text, when the guest has switched itself off or its time is up."""
     with tempfile.TemporaryFile() as out:
         p = subprocess.Popen([*QEMU, *devices, "-kernel", str(image), "-initrd", str(initrd), "-append",
-                              f"console=ttyAMA0 panic=-1 quiet {arguments}"],
+                              f"console=ttyAMA0 panic=-1 loglevel=5 {arguments}"],
                              stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
         try:
-            p.wait(BOOT_TIMEOUT)
+            p.wait(timeout)
         except subprocess.TimeoutExpired:
             p.kill()
             p.wait()
@@ -59,6 +71,7 @@ def boot(image, initrd, arguments, devices=()):
 def results_of(console):
     """-> [(scenario, "ok" or "FAIL" or "skip", figures)]"""
     results = [m.groups() for m in re.finditer(r"^lab: (\S+) (ok|FAIL|skip) *(.*)$", console, re.M)]
+    results += [("kernel-log", "FAIL", m.group(0)) for m in re.finditer(TROUBLE, console)]
     if "lab: end" not in console:
         results.append(("boot", "FAIL", "the guest did not come to its end; its last lines are above"))
     return results

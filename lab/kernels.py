@@ -16,9 +16,16 @@ def patches_of(series):
     return sorted(p for p in series.glob("[0-9][0-9][0-9][0-9]-*.patch") if not p.name.startswith("0000-"))
 
 
-BUILT = {"plain": [], "burst": patches_of(ROOT / "kernel")}
+BUILT = {"plain": [], "burst": patches_of(ROOT / "kernel"), "kasan": patches_of(ROOT / "kernel")}
 STOCK = {"debian-6.1": r"linux-image-6\.1\.0-\d+-cloud-arm64", "debian-6.12": r"linux-image-6\.12\.\d+(\+deb\d+)?-cloud-arm64"}
 KERNELS = [*BUILT, *STOCK]
+ON_DEMAND = ("kasan",)  # slow: only built and booted when they are named
+
+
+def config_of(name):
+    """-> what allnoconfig is given: guest.config, and NAME.config where there is one."""
+    more = LAB / f"{name}.config"
+    return CONFIG.read_text() + (more.read_text() if more.exists() else "")
 
 
 def source_version():
@@ -39,34 +46,51 @@ def kernel(name, refresh=False):
     if name in STOCK:
         (image,) = (unpacked(newest(STOCK[name])) / "boot").glob("vmlinuz-*")
         return image
-    image = CACHE / f"kernel-{name}-{key_of(source_version(), compiler_version(), CONFIG, *BUILT[name])}"
-    with held("kernel"):
-        if refresh or not image.exists():
-            build(name, BUILT[name], image)
+    image = CACHE / f"kernel-{name}-{key_of(source_version(), compiler_version(), config_of(name), *BUILT[name])}"
+    if refresh or not image.exists():
+        with held("kernel"):
+            if refresh or not image.exists():  # another lab may have built it meanwhile
+                build(name, BUILT[name], image)
     return image
 
 
 def build(name, patches, image):
-    """In one fixed place, so that the compiler cache knows the next kernel's files again."""
     start = time.monotonic()
+    work = lay_out(name)
+    apply(work, patches)
+    note(f"building kernel {name} ({len(patches)} patches)")
+    built = built_image(work)
+    build_selftest(work / "src", image.with_suffix(".selftest"))
+    os.replace(built, image)
+    shutil.rmtree(work)
+    note(f"kernel {name} took {time.monotonic() - start:.0f} s")
+
+
+def lay_out(name):
+    """-> a directory with the source, unpatched, and the configuration. One fixed place, so that the compiler cache knows the next
+    kernel's files again."""
     work = CACHE / "work"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
     # Hard links; patch replaces the files that it changes.
     run(["cp", "-al", str(pristine_source()), str(work / "src")])
+    (work / "config").write_text(config_of(name))
+    return work
+
+
+def apply(work, patches):
     for patch in patches:
         run(["patch", "-p1", "--fuzz=0", "-s", "-i", str(patch)], cwd=work / "src")
-    note(f"building kernel {name} ({len(patches)} patches)")
+
+
+def built_image(work):
     make = ["make", "-C", str(work / "src"), f"O={work / 'obj'}", f"-j{JOBS}"]
     env = {"ARCH": "arm64", "CROSS_COMPILE": f"ccache {CROSS}", "CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_MAXSIZE": "1G",
-           "KCONFIG_ALLCONFIG": str(CONFIG), "KBUILD_BUILD_TIMESTAMP": "2026-01-01", "KBUILD_BUILD_USER": "lab",
+           "KCONFIG_ALLCONFIG": str(work / "config"), "KBUILD_BUILD_TIMESTAMP": "2026-01-01", "KBUILD_BUILD_USER": "lab",
            "KBUILD_BUILD_HOST": "reticle"}
     run(make + ["allnoconfig"], env=env)
     run(make + ["Image"], env=env)
-    build_selftest(work / "src", image.with_suffix(".selftest"))
-    os.replace(work / "obj/arch/arm64/boot/Image", image)
-    shutil.rmtree(work)
-    note(f"kernel {name} took {time.monotonic() - start:.0f} s")
+    return work / "obj/arch/arm64/boot/Image"
 
 
 def build_selftest(source, program):
