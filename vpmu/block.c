@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "vpmu/cache.h"
+#include "vpmu/predictor.h"
 
 struct code {
 	struct decoder *decoder;
@@ -92,9 +93,9 @@ static void put_end(const struct code *c, struct block *b, u64 target)
 	b->packed = (u64)branch << PACK_BRANCH | (u64)b->call << PACK_CALL | (u64)b->returns << PACK_RETURN;
 	b->next = b->kind == OP_REP ? NO_PC : b->kind == OP_JUMP || b->kind == OP_CALL ? target : b->end;
 	b->other = b->kind == OP_COND ? target : b->next;
-	b->line = b->pc >> LINE_SHIFT;
-	b->last_line = (b->end - 1) >> LINE_SHIFT;
-	lines = (u32)(b->last_line - b->line + 1);
+	b->branch = predict_key(b->ops[b->nr - 1].pc);
+	b->more_lines = (u8)(((b->end - 1) >> LINE_SHIFT) - (b->pc >> LINE_SHIFT));
+	lines = b->more_lines + 1;
 	b->events_max = b->nr + 3 * lines;
 	b->slots_max = b->nr + b->stall + m->taken_slots + m->mispredict * m->width + lines * m->fetch[3] * m->width;
 }

@@ -20,19 +20,22 @@ struct op {
 };
 
 struct block {
+	/* What running it needs, one cache line: */
 	u64 pc;	 /* of the first operation */
 	u64 end; /* behind the last one */
 	/* Where control usually goes: `end`, the target. NO_PC: nowhere without being looked at closely. */
 	u64 next, other;
-	u64 packed;	     /* branch, call, return: 0 or 1 each (PACK_*) */
-	u64 line, last_line; /* of its bytes, 64 each */
-	u32 nr, stall;	     /* operations; stall slots of all */
-	u32 slots_max;	     /* most that running it adds to the count of slots, but for its accesses; */
-	u32 events_max;	     /* likewise to any other count */
-	u8 kind;	     /* of the last operation */
+	u64 packed;    /* branch, call, return: 0 or 1 each (PACK_*) */
+	u32 nr, stall; /* operations; stall slots of all */
+	u32 slots_max; /* most that running it adds to the count of slots, but for its accesses */
+	u32 branch;    /* predict_key of the last operation */
+	u8 more_lines; /* that its bytes are on, 64 each, beyond the first */
+	u8 kind;       /* of the last operation */
 	bool call, returns;
-	bool anywhere;	     /* control may go anywhere from it: indirect, return, syscall */
-	bool frames;	     /* callstack.c is to be told */
+	bool anywhere; /* control may go anywhere from it: indirect, return, syscall */
+	bool frames;   /* callstack.c is to be told */
+	/* and the rest: */
+	u32 events_max;	     /* most that running it adds to any other count than slots, but for its accesses */
 	u32 id;		     /* from 0, in the order in which they were made */
 	u32 first_op;	     /* number of its first operation among those of all blocks */
 	struct block *older; /* whose hash is the same */

@@ -16,19 +16,12 @@ static u64 *tags_new(size_t n)
 
 static void cache_new(struct cache *c, struct cache_shape s)
 {
-	size_t n = (size_t)s.sets * s.ways;
-
-	*c = (struct cache){ .mask = s.sets - 1, .ways = s.ways };
-	c->tags = tags_new(n);
-	c->stamps = mem_zalloc(n * sizeof(*c->stamps));
-	c->hints = mem_zalloc(CACHE_HINTS * sizeof(*c->hints));
-}
-
-static void cache_free(struct cache *c)
-{
-	free(c->tags);
-	free(c->stamps);
-	free(c->hints);
+	c->clock = 0;
+	c->mask = s.sets - 1;
+	c->ways = s.ways;
+	memset(c->hints, 0, sizeof(c->hints));
+	for (u32 i = 0; i < s.sets * s.ways; i++)
+		c->all[i] = (struct cache_way){ UINT64_MAX, 0 };
 }
 
 static void deep_new(struct deep_cache *c, struct cache_shape s)
@@ -47,28 +40,23 @@ void caches_new(struct caches *c, const struct model *m)
 
 void caches_free(struct caches *c)
 {
-	cache_free(&c->l1i);
-	cache_free(&c->l1d);
-	cache_free(&c->dtlb);
 	free(c->l2.tags);
 	free(c->llc.tags);
 }
 
 bool cache_touch(struct cache *c, u64 tag)
 {
-	u64 *tags = &c->tags[(tag & c->mask) * c->ways], *stamps = &c->stamps[(tag & c->mask) * c->ways];
-	u32 oldest = 0, at = c->ways;
+	struct cache_way *set = &c->all[(tag & c->mask) * c->ways], *at = set, *oldest = set;
 	bool found;
 
-	for (u32 i = 0; i < c->ways; i++) {
-		at = tags[i] == tag ? i : at;
-		oldest = stamps[i] < stamps[oldest] ? i : oldest;
+	for (struct cache_way *w = set; w < set + c->ways; w++) {
+		at = w->tag == tag ? w : at;
+		oldest = w->stamp < oldest->stamp ? w : oldest;
 	}
-	found = at < c->ways;
+	found = at->tag == tag;
 	at = found ? at : oldest;
-	tags[at] = tag;
-	stamps[at] = ++c->clock;
-	c->hints[tag % CACHE_HINTS] = (u16)(&tags[at] - c->tags);
+	*at = (struct cache_way){ tag, ++c->clock };
+	c->hints[tag % CACHE_HINTS] = (u16)((u8 *)at - (u8 *)c->all);
 	return found;
 }
 

@@ -5,7 +5,8 @@
  * another one lost it. Loads, stores and fetches share L2 and LLC.
  *
  * What is asked all the time (struct cache) stamps a way when it is used, which costs the same wherever in its set it
- * stands, and has a table of hints where a line was last: what is there is found by one comparison. What is asked for
+ * stands, and has a table of hints where a line was last: what is there is found by one comparison. Its tables have a
+ * fixed size, so that they are part of the thread's memory and no pointer to them has to be at hand. What is asked for
  * misses only (struct deep_cache) keeps its ways in order of use: there is less memory to look at.
  */
 #ifndef VPMU_CACHE_H
@@ -16,17 +17,24 @@
 #define LINE_SHIFT 6
 #define PAGE_SHIFT 12
 #define CACHE_HINTS 4096
+#define CACHE_WAYS_MAX 1024 /* of all sets of an L1, or TLB */
 
 enum cache_level { IN_L1, IN_L2, IN_LLC, IN_MEMORY };
 
 struct cache {
-	u64 *tags;   /* ways of set 0, of set 1.. */
-	u64 *stamps; /* likewise */
 	u64 clock;
 	u32 mask; /* sets - 1 */
 	u32 ways;
-	u16 *hints; /* by a tag's lowest bits: an index into tags */
+	struct cache_way {
+		u64 tag, stamp;
+	} all[CACHE_WAYS_MAX];	/* ways of set 0, of set 1.. */
+	u16 hints[CACHE_HINTS]; /* by a tag's lowest bits: offset in bytes of one of them */
 };
+
+static inline struct cache_way *cache_hint(struct cache *c, u64 tag)
+{
+	return (struct cache_way *)((u8 *)c->all + c->hints[tag % CACHE_HINTS]);
+}
 
 struct deep_cache {
 	u64 *tags; /* ways of set 0, the most recent one first, of set 1.. */
@@ -44,11 +52,11 @@ void caches_free(struct caches *c);
 /* Uses what is where it is hinted to be. False says nothing: cache_touch knows. */
 static inline bool cache_hits(struct cache *c, u64 tag)
 {
-	u32 at = c->hints[tag % CACHE_HINTS];
+	struct cache_way *way = cache_hint(c, tag);
 
-	if (UNLIKELY(c->tags[at] != tag))
+	if (UNLIKELY(way->tag != tag))
 		return false;
-	c->stamps[at] = ++c->clock;
+	way->stamp = ++c->clock;
 	return true;
 }
 

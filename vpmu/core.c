@@ -6,12 +6,10 @@
  * event's count reaches its period; and the sample is to show exactly that one, with all counts as they were there.
  *
  * Design. While a block runs, only its memory accesses are written down (core_access). It is settled when the next one
- * begins: only then is it known where its last branch went. There are three ways, each ready to give up in favour of
- * the next:
- * - glanced at: all lines and pages that it uses are where they are hinted to be, so all that changes in any cache is
- *   when they were used last, which may be done twice; and no deadline is near. Most blocks are; the code for them
- *   calls nothing.
- * - swept: all is asked of the caches and added up, for the block as a whole.
+ * begins: only then is it known where its last branch went. There are three ways:
+ * - asked as a whole (core_enter), where all is modelled and no deadline is near. Most blocks are: what happens to nearly
+ *   all of them and their accesses calls nothing;
+ * - swept: the same where parts of the model are left out;
  * - walked: operation by operation; after each, all armed events are looked at.
  * A block must be walked if its counts could reach what an armed event waits for, however badly its accesses and its
  * branch turn out. To know that by one comparison there is a horizon: a count of slots below which no event can be due.
@@ -22,7 +20,7 @@
  * All three ask caches and predictor in the same order (the block's lines, its accesses, its branch). So which way was
  * taken changes no count: what is counted does not depend on what is sampled.
  *
- * Raw and derived. Only some counts are kept up while blocks are glanced at or swept. Instructions follow from slots,
+ * Raw and derived. Only some counts are kept up while blocks are asked as a whole or swept. Instructions follow from slots,
  * for every slot that is no stall retires one; branches, calls and returns are added up in one packed number
  * (core_sync). Cycles, time and sums follow from raw counts too (core_derive) when core.c calls out. An event that
  * waits for a derived count waits for the raw one that it follows from (struct watch).
@@ -76,9 +74,10 @@ static ALWAYS_INLINE bool passes_horizon(const struct core *c, const struct bloc
 
 static void sweep(struct core *c, const struct block *p, u64 to)
 {
+	u64 line = p->pc >> LINE_SHIFT;
 	u32 slots = p->nr + p->stall;
 
-	for (u64 line = p->line; c->models & VPMU_MODEL_CACHE && line <= p->last_line; line++)
+	for (u64 last = line + p->more_lines; c->models & VPMU_MODEL_CACHE && line <= last; line++)
 		if (!cache_hits(&c->caches.l1i, line))
 			slots += charge_fetch(c, caches_find(&c->caches, &c->caches.l1i, line));
 	for (const struct access *a = c->log; a < c->next; a++)
@@ -92,14 +91,14 @@ static void sweep(struct core *c, const struct block *p, u64 to)
 /* The first nr operations (and at least one); the branch at the end if all. Counts are in sync. */
 static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 {
-	u64 *counts = c->thread.counts, line = p->line;
+	u64 *counts = c->thread.counts, first = p->pc >> LINE_SHIFT, line = first;
 	const struct op *last = &p->ops[nr - 1];
 	const struct access *a = c->log;
 	u8 levels[LINES_MAX];
 
 	if (c->models & VPMU_MODEL_CACHE)
 		for (u64 l = line; l <= (last->pc + last->size - 1) >> LINE_SHIFT; l++)
-			levels[l - line] = (u8)caches_find(&c->caches, &c->caches.l1i, l);
+			levels[l - first] = (u8)caches_find(&c->caches, &c->caches.l1i, l);
 	for (u32 i = 0; i < nr; i++) {
 		const struct op *op = &p->ops[i];
 		u32 slots = 0;
@@ -110,7 +109,7 @@ static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 			slots = 1 + add_stall(c, VC_SLOTS_BACKEND, op->stall);
 		}
 		for (; c->models & VPMU_MODEL_CACHE && line <= (op->pc + op->size - 1) >> LINE_SHIFT; line++)
-			slots += charge_fetch(c, levels[line - p->line]);
+			slots += charge_fetch(c, levels[line - first]);
 		for (; a < c->next && a->op == i; a++) {
 			slots += charge_access(c, a);
 			c->addr = a->addr;
@@ -193,6 +192,59 @@ static NOINLINE void tell_stack(struct core *c, const struct block *p, u64 to, e
 	truth_transfer(&c->thread, &e, p->kind == OP_JUMP_INDIRECT && way == WAY_EXPECTED);
 }
 
+static NOINLINE u32 fetch_slowly(struct core *c, u64 line)
+{
+	return charge_fetch(c, caches_find(&c->caches, &c->caches.l1i, line));
+}
+
+/* The lines of p's code. */
+static ALWAYS_INLINE u32 fetch(struct core *c, const struct block *p)
+{
+	u64 line = p->pc >> LINE_SHIFT;
+	u32 slots = 0;
+
+	for (u64 last = line + p->more_lines; line <= last; line++)
+		if (UNLIKELY(!cache_hits(&c->caches.l1i, line)))
+			slots += fetch_slowly(c, line);
+	return slots;
+}
+
+/* Not where a hint says, or two lines. */
+static NOINLINE u32 access_slowly(struct core *c, const struct access *a)
+{
+	return charge_lines(c, a);
+}
+
+/* The accesses of the block that ran, most of which are where hints say. */
+static ALWAYS_INLINE u32 ask(struct core *c)
+{
+	struct cache *lines = &c->caches.l1d, *pages = &c->caches.dtlb;
+	u64 now = MAX(lines->clock, pages->clock), loads = 0, stores = 0;
+	u32 slots = 0;
+
+	for (const struct access *a = c->log, *end = c->next; a < end; a++) {
+		u64 line = a->addr >> LINE_SHIFT, page = a->addr >> PAGE_SHIFT;
+		struct cache_way *line_at = cache_hint(lines, line), *page_at = cache_hint(pages, page);
+
+		if (UNLIKELY((line_at->tag ^ line) | (page_at->tag ^ page) |
+			     ((access_end(a) - 1) >> LINE_SHIFT ^ line))) {
+			lines->clock = pages->clock = now;
+			slots += access_slowly(c, a);
+			now = MAX(lines->clock, pages->clock);
+		} else {
+			line_at->stamp = page_at->stamp = ++now;
+		}
+		if (UNLIKELY(a->op == a[-1].op) && access_joins(a, a - 1))
+			continue;
+		loads += a->info & INFO_LOAD;
+		stores += a->info & INFO_STORE;
+	}
+	lines->clock = pages->clock = now;
+	c->thread.counts[VC_L1D_LOADS] += loads / INFO_LOAD;
+	c->thread.counts[VC_L1D_STORES] += stores / INFO_STORE;
+	return slots;
+}
+
 /* When something is not as usual. */
 static NOINLINE void enter_slowly(struct core *c, const struct block *b)
 {
@@ -213,7 +265,7 @@ static NOINLINE void enter_slowly(struct core *c, const struct block *b)
 		core_tell_entry(c, b->pc);
 }
 
-/* When caches have to be asked. */
+/* When parts are left out. */
 static NOINLINE void enter_swept(struct core *c, const struct block *b)
 {
 	const struct block *p = c->block;
@@ -252,62 +304,25 @@ void core_enter_some(struct vthread *t, const struct block *b)
 		enter_swept(c, b);
 }
 
-/* Are all accesses of the block that ran of the plainest kind? Then counts them. */
-static ALWAYS_INLINE bool glance(struct core *c, u64 accesses)
-{
-	struct cache *lines = &c->caches.l1d, *pages = &c->caches.dtlb;
-	const u64 *line_tags = lines->tags, *page_tags = pages->tags;
-	u64 *line_stamps = lines->stamps, *page_stamps = pages->stamps;
-	const u16 *line_hints = lines->hints, *page_hints = pages->hints;
-	u64 stores = 0, parts = 0, line_clock = lines->clock, page_clock = pages->clock;
-
-	for (const struct access *a = c->log, *end = c->next; a < end; a++) {
-		u64 line = a->addr >> LINE_SHIFT, page = a->addr >> PAGE_SHIFT;
-		u32 line_at = line_hints[line % CACHE_HINTS], page_at = page_hints[page % CACHE_HINTS];
-
-		if (UNLIKELY(line_tags[line_at] != line) || UNLIKELY(page_tags[page_at] != page) ||
-		    UNLIKELY((access_end(a) - 1) >> LINE_SHIFT != line) ||
-		    UNLIKELY(!(~a->info & (INFO_LOAD | INFO_STORE))))
-			return false;
-		line_stamps[line_at] = ++line_clock;
-		page_stamps[page_at] = ++page_clock;
-		if (UNLIKELY(a->op == a[-1].op) && access_joins(a, a - 1))
-			parts++;
-		else
-			stores += a->info / INFO_STORE & 1;
-	}
-	lines->clock = line_clock;
-	pages->clock = page_clock;
-	c->thread.counts[VC_L1D_LOADS] += accesses - parts - stores;
-	c->thread.counts[VC_L1D_STORES] += stores;
-	return true;
-}
-
 void core_enter(struct vthread *t, const struct block *b)
 {
 	struct core *c = core_of(t);
 	const struct block *p = c->block;
 	u64 *counts = t->counts, accesses = nr_accesses(c), to = b->pc;
+	u32 slots;
 
 	if (UNLIKELY(!goes_to(c, p, to) || passes_horizon(c, p, accesses))) {
 		enter_slowly(c, b);
 		return;
 	}
-	for (u64 line = p->line; line <= p->last_line; line++)
-		if (UNLIKELY(!cache_hits(&c->caches.l1i, line))) {
-			enter_swept(c, b);
-			return;
-		}
+	slots = p->nr + p->stall + fetch(c, p);
 	if (accesses) {
-		if (UNLIKELY(!glance(c, accesses))) {
-			enter_swept(c, b);
-			return;
-		}
+		slots += ask(c);
 		c->next = c->log;
 		c->horizon -= accesses;
 	}
 	counts[VC_SLOTS_BACKEND] += p->stall;
-	counts[VC_SLOTS] += p->nr + p->stall + charge_judged(c, p, to);
+	counts[VC_SLOTS] += slots + charge_judged(c, p, to);
 	c->block = b;
 	if (UNLIKELY(p->frames && t->stack))
 		tell_stack(c, p, to, WAY_EXPECTED);

@@ -70,33 +70,38 @@ static inline bool access_joins(const struct access *a, const struct access *b)
 	return a->op == b->op && a->addr == access_end(b) && !((a->info ^ b->info) & (INFO_LOAD | INFO_STORE));
 }
 
-/* One access; what was written down before it stands before it (see log_begins). A read-modify-write is both. */
-static inline u32 charge_access(struct core *c, const struct access *a)
+/* The lines of one access. */
+static inline u32 charge_lines(struct core *c, const struct access *a)
 {
 	u64 line = a->addr >> LINE_SHIFT, last = (access_end(a) - 1) >> LINE_SHIFT;
 	bool store = !(a->info & INFO_LOAD);
 	u32 slots = charge_line(c, line, store);
 
+	return last == line ? slots : slots + charge_line(c, last, store);
+}
+
+/* One access; what was written down before it stands before it. A read-modify-write is both. */
+static inline u32 charge_access(struct core *c, const struct access *a)
+{
 	if (!access_joins(a, a - 1)) {
-		c->thread.counts[VC_L1D_LOADS] += !store;
+		c->thread.counts[VC_L1D_LOADS] += (a->info & INFO_LOAD) != 0;
 		c->thread.counts[VC_L1D_STORES] += (a->info & INFO_STORE) != 0;
 	}
-	return last == line ? slots : slots + charge_line(c, last, store);
+	return charge_lines(c, a);
 }
 
 /* Was the predictor wrong about where the end of p goes? It learns. */
 static ALWAYS_INLINE bool predict(struct predictor *r, const struct block *p, u64 to)
 {
-	u64 pc = p->ops[p->nr - 1].pc;
 	bool wrong;
 
 	if (p->kind == OP_COND)
-		return predict_cond(r, pc, to != p->end);
+		return predict_cond(r, p->branch, to != p->end);
 	if (!p->frames)
 		return false;
 	if (p->returns)
 		return predict_return(r, to);
-	wrong = p->anywhere && predict_indirect(r, pc, to);
+	wrong = p->anywhere && predict_indirect(r, p->ops[p->nr - 1].pc, to);
 	if (p->call)
 		predictor_call(r, p->end);
 	return wrong;

@@ -26,7 +26,7 @@ enum op_cost {
 
 struct cache_shape {
 	u32 sets; /* a power of two */
-	u32 ways; /* at most CACHE_WAYS_MAX */
+	u32 ways; /* for L1 and TLB: at most CACHE_WAYS_MAX in all sets */
 };
 
 /* Costs are in cycles that nothing hides: what is left of a latency after an out-of-order core did what it could. */

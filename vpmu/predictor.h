@@ -25,10 +25,16 @@ struct predictor {
 void predictor_new(struct predictor *p, const struct model *m);
 void predictor_free(struct predictor *p);
 
-/* Was it predicted wrongly? Learns. */
-static inline bool predict_cond(struct predictor *p, u64 pc, bool taken)
+/* What of a conditional branch's address chooses its counter. */
+static inline u32 predict_key(u64 pc)
 {
-	u8 *counter = &p->counters[((u32)(pc >> 1) ^ (u32)(pc >> 15) ^ p->history) & p->mask];
+	return (u32)(pc >> 1) ^ (u32)(pc >> 15);
+}
+
+/* Was it predicted wrongly? Learns. */
+static inline bool predict_cond(struct predictor *p, u32 key, bool taken)
+{
+	u8 *counter = &p->counters[(key ^ p->history) & p->mask];
 	bool wrong = (*counter >= 2) != taken;
 
 	if (taken)
