@@ -245,6 +245,27 @@ static ALWAYS_INLINE u32 ask(struct core *c)
 	return slots;
 }
 
+/* One more iteration of a repeated string instruction, or its end, is plain too: there are very many of them. */
+static bool repeat(struct core *c, const struct block *p, u64 to)
+{
+	u64 accesses = nr_accesses(c), *counts = c->thread.counts, slots = p->nr + p->stall;
+	const struct op *first = p->ops;
+	bool again;
+
+	if (p->kind != OP_REP || (c->models && c->models != VPMU_MODEL_ALL))
+		return false;
+	again = to == p->ops[p->nr - 1].pc;
+	if ((!again && to != p->end) || may_be_handler(c, to) || passes_horizon(c, p, accesses))
+		return false;
+	if (c->models)
+		slots += fetch(c, p) + ask(c);
+	counts[VC_SLOTS_BACKEND] += p->stall - (c->continues ? first->stall : 0);
+	counts[VC_SLOTS] += slots - (c->continues ? 1 + first->stall : 0);
+	c->horizon -= accesses;
+	c->continues = again;
+	return true;
+}
+
 /* When something is not as usual. */
 static NOINLINE void enter_slowly(struct core *c, const struct block *b)
 {
@@ -252,6 +273,10 @@ static NOINLINE void enter_slowly(struct core *c, const struct block *b)
 	enum way_out way;
 
 	c->block = b;
+	if (repeat(c, p, b->pc)) {
+		c->next = c->log;
+		return;
+	}
 	if (p != &core_nowhere) {
 		way = settle(c, p, b->pc);
 		if (c->thread.stack && (p->frames || way == WAY_CUT || way == WAY_INTERRUPTED))

@@ -413,6 +413,25 @@ static u64 next_random(u64 *state)
 	return *state >> 33;
 }
 
+static bool is_asked(const struct world *w)
+{
+	return w->control.options.models & (VPMU_MODEL_CACHE | VPMU_MODEL_TLB);
+}
+
+/* The string instruction at the end of b goes on for a while, then what is behind it runs. */
+static void repeat(struct world *w, const struct block *b, u64 *random)
+{
+	const struct block *again = block(w, b->ops[b->nr - 1].pc, "R", 0);
+	u64 times = next_random(random) % 30, to = 0x300000 + next_random(random) % 100000;
+
+	for (u64 i = 0; i < times; i++) {
+		enter(w, again);
+		if (is_asked(w))
+			access_at(w, 0, to + 8 * i, 3, INFO_STORE);
+	}
+	enter(w, block(w, b->end, "n", 0));
+}
+
 /* A program of 60 blocks in a ring of jumps, calls and returns, with accesses that hit, miss and cross. */
 static void run_program(struct world *w, u64 seed, u32 length)
 {
@@ -432,9 +451,11 @@ static void run_program(struct world *w, u64 seed, u32 length)
 			u64 r = next_random(&random);
 			u64 addr = r & 1 ? 0x100000 + r % 3000 : r & 2 ? 0x200000 + r % 300000 : 0x7ff000 + r % 200;
 
-			if (w->control.options.models & (VPMU_MODEL_CACHE | VPMU_MODEL_TLB) && b->ops[i].size == 3)
+			if (is_asked(w) && b->ops[i].size == 3)
 				access_at(w, i, addr, (u32)(r >> 20) % 4, r & 4 ? INFO_LOAD : INFO_STORE);
 		}
+		if (b->kind == OP_REP)
+			repeat(w, b, &random);
 		/* Most go to a neighbour, which is not where they should go: what is cut, or interrupted, comes too. */
 		at = next_random(&random) % 4 ? (at + 1) % ARRAY_LEN(blocks) :
 						(u32)next_random(&random) % ARRAY_LEN(blocks);
