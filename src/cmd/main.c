@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -126,6 +127,13 @@ static void free_lists(const struct command *c, void *config)
 			free(((struct opt_list *)((char *)config + c->opts[i].offset))->v);
 }
 
+static u32 tty_columns(void)
+{
+	struct winsize size = { 0 };
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
+
 static int run_command(const struct command *c, int argc, char **argv)
 {
 	struct notify notify = { print_note, (void *)c->name };
@@ -137,6 +145,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 
 	if (wants_help(argc, argv))
 		return print_help(c, &notify);
+	ctx.tty_columns = ctx.tty_out ? tty_columns() : 0;
 	ctx.color = ctx.tty_out && !getenv("NO_COLOR");
 	config = mem_zalloc(c->config_size);
 	if (c->defaults)

@@ -46,6 +46,7 @@ struct opt {
 struct command_ctx {
 	const struct notify *notify;
 	bool tty_out, tty_err; /* standard output and error are terminals */
+	u32 tty_columns;       /* of standard output; 0: no terminal, or it does not say */
 	bool color;	       /* colour output: terminal and no NO_COLOR */
 	u32 verbose;
 };

@@ -418,6 +418,7 @@ static void write_report(const struct command_ctx *ctx, const struct config *c, 
 	choose_columns(c, p, o);
 	o->caller = c->graph.ordered ? c->graph.caller : c->inverted || p->children || (c->hierarchy && c->children);
 	o->color = ctx->color;
+	o->room = ctx->tty_columns;
 	if (c->json) {
 		report_json(p, o, out);
 		return;

@@ -138,24 +138,27 @@ static u32 leader_member(const struct window_group *g)
 	return 0;
 }
 
-/* An event that no formula knows: how many for each thousand that the leader counts, or each millisecond. */
+/* An event that no formula knows: how many for each thousand that the leader counts, or each millisecond; of two clocks, percent. */
 static void add_rate(struct metric_table *t, u32 member)
 {
 	const struct window_group *g = &t->windows->group;
 	u32 leader = leader_member(g);
 	const char *name = t->evlist->events.v[g->events[member]].name;
 	const char *of = t->evlist->events.v[g->leader].name;
-	bool by_time = g->roles[leader] == ROLE_TIME;
+	bool by_time = g->roles[leader] == ROLE_TIME, is_time = by_time && g->roles[member] == ROLE_TIME;
 	struct expr_fault fault;
 	struct bytes header = { 0 }, formula = { 0 };
 
 	if (member == leader || counts_the_same(t, leader, member) || strchr(name, '\'') || strchr(of, '\''))
 		return;
-	bytes_printf(&header, "%.*s/%s%.*s", (int)strcspn(name, "/:"), name, by_time ? "ms" : "K",
-		     by_time ? 0 : (int)strcspn(of, "/:"), of);
-	bytes_printf(&formula, "'%s'/'%s'*%s", name, of, by_time ? "1000000" : "1000");
+	bytes_printf(&header, "%.*s", (int)strcspn(name, "/:"), name);
+	if (is_time)
+		bytes_char(&header, '%');
+	else
+		bytes_printf(&header, "/%s%.*s", by_time ? "ms" : "K", by_time ? 0 : (int)strcspn(of, "/:"), of);
+	bytes_printf(&formula, "'%s'/'%s'*%s", name, of, is_time ? "100" : by_time ? "1000000" : "1000");
 	bytes_char(&formula, 0);
-	add_metric(t, (const char *)header.p, header.len, (const char *)formula.p, 3, &fault);
+	add_metric(t, (const char *)header.p, header.len, (const char *)formula.p, is_time ? 1 : 3, &fault);
 	bytes_free(&header);
 	bytes_free(&formula);
 }
@@ -516,29 +519,4 @@ u32 *metric_order(const struct metric_table *t, u32 n)
 		order[i] = rows[i].row;
 	free(rows);
 	return order;
-}
-
-void metric_cell(const struct metric_table *t, u32 column, const double *block, struct bytes *out)
-{
-	struct metric_value v;
-	int decimals;
-
-	if (column >= METRICS_MAX) {
-		double value = metric_column_value(t, column, block);
-
-		if (isnan(value))
-			bytes_char(out, '-');
-		else
-			bytes_printf(out, "%.*f", column == METRICS_MAX + METRIC_DISCARD_PERCENT, value);
-		return;
-	}
-	metric_value(t, column, block, &v);
-	decimals = t->metrics[column].decimals;
-	if (isnan(v.value)) {
-		bytes_char(out, '-');
-		return;
-	}
-	bytes_printf(out, "%s%.*f", block[WINDOWS_KEPT] < METRIC_FEW_WINDOWS ? "~" : "", decimals, v.value);
-	if (!isnan(v.half))
-		bytes_printf(out, "±%.*f", decimals, v.half);
 }

@@ -82,7 +82,7 @@ u32 *metric_order(const struct metric_table *t, u32 n);
 /* Can it be a metric's name, before the recording is known? */
 bool metric_name_possible(const char *name, const struct metrics_opts *o);
 
-/* The column's numbers as tables show it ("4.91±0.02", "~1.2", "-"). */
-void metric_cell(const struct metric_table *t, u32 column, const double *block, struct bytes *out);
+/* The column's numbers as tables show it ("4.91±0.02", "~1.2", "2821±12K", "-"); bare: without the interval. */
+void metric_cell(const struct metric_table *t, u32 column, const double *block, bool bare, struct bytes *out);
 
 #endif

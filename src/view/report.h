@@ -49,6 +49,8 @@ struct report_opts {
 	bool hierarchy; /* rows as a tree of their keys */
 	bool quiet;	/* no lines that begin with # */
 	bool color;
+	u32 room;	/* columns of the terminal; 0: any width */
+	u64 bare;	/* bits: which columns of metrics are without intervals */
 	char separator; /* fields are parted by it and not padded; 0: aligned columns */
 
 	struct metrics_opts wanted;	      /* for report_metrics_make */
@@ -65,6 +67,10 @@ void report_metrics_free(struct report_metrics *m, const struct profile *p);
 struct report_opts report_event_opts(const struct report_opts *o, size_t event);
 /* Says how the event's windows were made and what became of them; lines that begin with #. */
 void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out);
+/* Where the event's table, with columns of these widths, is wider than o->room: leaves something out. False: nothing to be done. */
+bool report_fit_step(struct report_opts *o, const u32 *widths);
+/* Says what was left out. */
+void report_fit_head(const struct report_opts *o, struct bytes *out);
 #define REPORT_PATHS 32 /* stacks below one row, at most */
 /* The same without its metrics as columns, for those who write them apart. */
 struct report_opts report_plain_event_opts(const struct report_opts *o, size_t event);

@@ -74,7 +74,7 @@ static void render_cell(const struct row_view *v, u32 k, const struct report_opt
 	const struct column *c = column_at(o, k);
 
 	if (o->columns[k] >= REPORT_METRIC) {
-		metric_cell(&o->now->table, metric_at(o, k), v->windows, out);
+		metric_cell(&o->now->table, metric_at(o, k), v->windows, o->bare >> k & 1, out);
 		return;
 	}
 	if (c->type == COLUMN_PERCENT) {
@@ -285,7 +285,7 @@ static void render_total(const struct rows *r, struct table *t)
 
 		*cell = (struct cell){ .at = t->text.len };
 		if (o->columns[k] >= REPORT_METRIC)
-			metric_cell(&o->now->table, metric_at(o, k), r->view.windows, &t->text);
+			metric_cell(&o->now->table, metric_at(o, k), r->view.windows, o->bare >> k & 1, &t->text);
 		else if (o->columns[k] == COLUMN_OVERHEAD)
 			report_percent(share_of(r->view.event->row_weight, report_whole(r->view.event, o)), 0, false,
 				       &t->text);
@@ -423,9 +423,21 @@ static void write_event_head(const struct profile *p, const struct profile_event
 	bytes_printf(out, "\n# Event count (approx.): %llu\n#\n", (unsigned long long)e->weight);
 }
 
+static void measure(struct rows *r)
+{
+	for (u32 i = 0; i < r->workers; i++)
+		memset(r->tables[i].widths, 0, sizeof(r->tables[i].widths));
+	if (!r->o->separator)
+		pool_run(r->workers, nr_units(r), measure_unit, r);
+	if (r->o->now)
+		measure_total(r);
+	settle_widths(r);
+}
+
 static void write_event(struct profile *p, struct profile_event *e, const struct report_opts *opts, struct bytes *out)
 {
-	const struct report_opts with = report_event_opts(opts, (size_t)(e - p->events.v)), *o = &with;
+	struct report_opts with = report_event_opts(opts, (size_t)(e - p->events.v));
+	const struct report_opts *o = &with;
 	struct rows r = { { .profile = p, .event = e, .long_names = o->long_names }, o, .out = out };
 
 	if (o->hierarchy) {
@@ -438,15 +450,15 @@ static void write_event(struct profile *p, struct profile_event *e, const struct
 	r.nr_slots = r.workers * SLOTS_PER_WORKER;
 	r.tables = mem_zalloc(r.workers * sizeof(*r.tables));
 	r.texts = mem_zalloc(r.nr_slots * sizeof(*r.texts));
-	if (!o->separator)
-		pool_run(r.workers, nr_units(&r), measure_unit, &r);
-	if (o->now)
-		measure_total(&r);
-	settle_widths(&r);
+	do
+		measure(&r);
+	while (!o->separator && report_fit_step(&with, r.tables[0].widths));
 	if (!o->quiet) {
 		write_event_head(p, e, out);
-		if (o->now)
+		if (o->now) {
 			report_windows_head(p, e, out);
+			report_fit_head(o, out);
+		}
 		write_header(o, &r.tables[0], out);
 	}
 	pool_run_in_order(r.workers, nr_units(&r), r.nr_slots, write_unit, put_unit, &r);

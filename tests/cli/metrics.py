@@ -4,12 +4,16 @@
 those of its own account of each window, to the last count."""
 import collections
 import csv
+import fcntl
 import io
 import json
 import os
 import pathlib
+import pty
+import struct
 import subprocess
 import sys
+import termios
 
 reticle, source = os.environ["RETICLE"], pathlib.Path(os.environ["SRCDIR"])
 build = pathlib.Path(reticle).parent
@@ -54,6 +58,31 @@ for row in csv.DictReader(io.StringIO(run("report", "-i", "w.data", "--csv"))):
             text = row[name + part]
             check(f"{name}{part}: {text} is not {metric[key]}",
                   metric[key] is None if text == "" else float(text) == metric[key])
+
+def on_terminal(width, *args):
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    p = subprocess.Popen([reticle, "report", "-i", "w.data", *args], stdout=theirs, stdin=subprocess.DEVNULL,
+                         env={**os.environ, "NO_COLOR": "1"})
+    os.close(theirs)
+    text = b""
+    try:
+        while piece := os.read(ours, 65536):
+            text += piece
+    except OSError:  # the other side has closed it
+        pass
+    os.close(ours)
+    check(f"{args} on a terminal", p.wait() == 0)
+    return text.decode().replace("\r", "")
+
+
+# Terminals get what they have room for, and are told what is missing.
+wide, narrow, chosen = on_terminal(200), on_terminal(60), on_terminal(60, "--columns", "CPI,%CY,%I,BM/KI,kept")
+check("all in a wide one", "No room" not in wide and wide == run("report", "-i", "w.data"))
+check("no room for shares", "# No room for %CY, %I, %BM" in narrow and "CPI" in narrow)
+check("rows of 60", all(len(l) <= 62 for l in narrow.splitlines() if "bpf_prog" in l))
+check("columns that were asked for stay", "# No room for some intervals" in chosen and "%I" in chosen and "±" not in chosen[-200:])
+check("any size", all("bpf_prog_a" in on_terminal(n) for n in (1, 2, 40)))
 
 # Without metrics each member has its table, as in perf.
 plain = json.loads(run("report", "-i", "w.data", "--json", "--no-metrics"))["events"]

@@ -236,6 +236,46 @@ static void all_alike_is_not_certain(void **state)
 	drop(f);
 }
 
+static const char *cell(struct fixture *f, const char *name, u32 row, bool bare, struct bytes *out)
+{
+	out->len = 0;
+	metric_cell(&f->t, metric(f, name), row_of(f, row), bare, out);
+	bytes_char(out, 0);
+	return (const char *)out->p;
+}
+
+/* However little is known of a row, its cells are not wide. */
+static void cells_are_short(void **state)
+{
+	static const char *const own[] = { "a=instructions/cycles*123456",  "b=instructions/cycles*9999",
+					   "c=instructions/cycles*9.9e21",  "d=instructions/cycles*1234567",
+					   "e=0 - instructions/cycles*1e9", "f=instructions/cycles*99999.6",
+					   "g=instructions/cycles" };
+	struct fixture *f = make(2);
+	struct metrics_opts o = { .own = { own, ARRAY_LEN(own) } };
+	struct bytes out = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < 40; i++)
+		add(f, 0, (u64[]){ 300, 300 });
+	add(f, 1, (u64[]){ 300, 1 });
+	add(f, 1, (u64[]){ 300, 300000 });
+	table(f, &o);
+	assert_string_equal(cell(f, "CPI", 0, true, &out), "1.00");
+	assert_string_equal(cell(f, "CPI", 0, false, &out), "1.00±0.00");
+	assert_string_equal(cell(f, "a", 0, true, &out), "123K");
+	assert_string_equal(cell(f, "b", 0, true, &out), "9999");
+	assert_string_equal(cell(f, "c", 0, true, &out), ">999E");
+	assert_string_equal(cell(f, "d", 0, true, &out), "1.2M");
+	assert_string_equal(cell(f, "e", 0, true, &out), "-1.0G");
+	assert_string_equal(cell(f, "f", 0, true, &out), "100K");
+	assert_string_equal(cell(f, "d", 1, true, &out), "~617M");
+	assert_string_equal(cell(f, "g", 1, false, &out), "~500.002±6353");
+	assert_true(strlen(cell(f, "c", 1, false, &out)) < 16);
+	bytes_free(&out);
+	drop(f);
+}
+
 static void formulas(void **state)
 {
 	static const char *const own[] = { "a=cycles/instructions*2", "b=(cycles - instructions)/total:cycles",
@@ -281,11 +321,11 @@ static void columns_and_order(void **state)
 	order = metric_order(&f->t, ROWS);
 	assert_memory_equal(order, ((u32[]){ 2, 0, 3, 1 }), ROWS * sizeof(u32)); /* 3 has one window, 1 none */
 	free(order);
-	metric_cell(&f->t, f->t.columns[0], row_of(f, 2), &out);
+	metric_cell(&f->t, f->t.columns[0], row_of(f, 2), false, &out);
 	bytes_char(&out, '|');
-	metric_cell(&f->t, f->t.columns[0], row_of(f, 3), &out); /* one window: no interval */
+	metric_cell(&f->t, f->t.columns[0], row_of(f, 3), false, &out); /* one window: no interval */
 	bytes_char(&out, '|');
-	metric_cell(&f->t, f->t.columns[0], row_of(f, 1), &out);
+	metric_cell(&f->t, f->t.columns[0], row_of(f, 1), false, &out);
 	bytes_char(&out, 0);
 	assert_string_equal((char *)out.p, "0.33±0.00|~0.67|-");
 	bytes_free(&out);
@@ -387,11 +427,17 @@ static void intervals_hold_the_truth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quantiles_of_student),	       cmocka_unit_test(variance_of_a_mean),
-		cmocka_unit_test(variance_of_a_ratio),	       cmocka_unit_test(variance_of_a_share),
-		cmocka_unit_test(nothing_seen_is_not_nothing), cmocka_unit_test(formulas),
-		cmocka_unit_test(columns_and_order),	       cmocka_unit_test(intervals_hold_the_truth),
-		cmocka_unit_test(all_alike_is_not_certain),    cmocka_unit_test(lost_windows_have_their_share),
+		cmocka_unit_test(quantiles_of_student),
+		cmocka_unit_test(variance_of_a_mean),
+		cmocka_unit_test(variance_of_a_ratio),
+		cmocka_unit_test(variance_of_a_share),
+		cmocka_unit_test(nothing_seen_is_not_nothing),
+		cmocka_unit_test(formulas),
+		cmocka_unit_test(cells_are_short),
+		cmocka_unit_test(columns_and_order),
+		cmocka_unit_test(intervals_hold_the_truth),
+		cmocka_unit_test(all_alike_is_not_certain),
+		cmocka_unit_test(lost_windows_have_their_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
