@@ -286,6 +286,9 @@ static void make_rows(struct session *s, const struct pipeline_opts *o, const st
 		if (e->windows)
 			profile_window_rows(p, e, !window_pass_by_address(windows));
 	}
+	for (size_t i = 0; i < p->events.n && !o->no_rows; i++)
+		if (p->events.v[i].windows)
+			profile_window_calls(p, &p->events.v[i]);
 }
 
 int pipeline_profile(const struct pipeline_opts *opts, struct session **session, struct profile **profile,

@@ -12,6 +12,7 @@ struct profile_windows {
 	struct window_sums nodes; /* of the tree's */
 	double *rows;		  /* a block per row, in their order */
 	double *total;		  /* of all nodes, whether their row is shown or not */
+	bool calls;		  /* of some rows it is known how often they were called */
 	double *whole;		  /* what shares are of: the rows, each scaled; NULL: total, and rows as they are */
 };
 
@@ -27,6 +28,9 @@ void profile_window_rows(const struct profile *p, struct profile_event *e, bool 
  * stands for all windows that ended in it, kept or not.
  */
 void profile_window_whole(struct profile_windows *w, size_t rows);
+
+/* Adds the calls of each row, as far as another event of p tells; after profile_window_rows. */
+void profile_window_calls(const struct profile *p, struct profile_event *e);
 
 /* How many windows each kept one of a block stands for. */
 static inline double window_scale(const double *block)

@@ -19,6 +19,10 @@ enum window_count {
 	WINDOWS_KEPT,	   /* whose counts are in the sums */
 	WINDOWS_DISCARDED, /* began in other code than they ended in */
 	WINDOWS_CLUSTERS,
+	/* Of rows, where known (agg/window_calls.c): */
+	WINDOWS_CALLS,
+	WINDOWS_CALL_SAMPLES, /* that tell of them; 0: all do */
+	WINDOWS_WEIGHT,	      /* of all of the leader's samples in such a row */
 	WINDOWS_EXCLUDED, /* by enum window_fault, from here on; [WINDOW_SOUND]: their beginning was left out by a filter */
 	WINDOW_COUNTS = WINDOWS_EXCLUDED + NR_WINDOW_FAULTS,
 };

@@ -48,7 +48,7 @@ void metric_cell(const struct metric_table *t, u32 column, const double *block, 
 		bytes_char(out, '-');
 		return;
 	}
-	if (block[WINDOWS_KEPT] < METRIC_FEW_WINDOWS)
+	if (metric_rests_on_few(t, column, block))
 		bytes_char(out, '~');
 	put_short(v.value, t->metrics[column].decimals, out);
 	if (isnan(v.half) || bare)

@@ -31,6 +31,7 @@ const struct metric_def metric_defs[] = {
 	{ "BM%", "branch", "branch-misses/branches*100", 2, "percent of branches that are mispredicted" },
 	{ "RET/KI", "branch", PER_KI("branch-returns"), 2, "returns per 1000 instructions" },
 	{ "CALL/KI", "branch", PER_KI("calls"), 2, "calls per 1000 instructions" },
+	{ "PerCall", "calls", METRIC_PER_CALL, 0, "what the leader counts in the function itself for each call of it" },
 	{ "L1D/KI", "cache", PER_KI("l1d-load-misses"), 2, "L1 data cache load misses per 1000 instructions" },
 	{ "L1D%", "cache", "l1d-load-misses/l1d-loads*100", 1, "percent of L1 data cache loads that miss" },
 	{ "L1I/KI", "cache", PER_KI("l1i-misses"), 2, "L1 instruction cache misses per 1000 instructions" },
@@ -54,9 +55,9 @@ const struct metric_def metric_defs[] = {
 };
 const u32 nr_metric_defs = ARRAY_LEN(metric_defs);
 
-const char *const metric_count_names[NR_METRIC_COUNTS] = { "#", "kept", "disc%" };
+const char *const metric_count_names[NR_METRIC_COUNTS] = { "#", "kept", "disc%", "calls" };
 
-static const char *const count_spellings[NR_METRIC_COUNTS] = { "windows", "kept", "discarded" };
+static const char *const count_spellings[NR_METRIC_COUNTS] = { "windows", "kept", "discarded", "calls" };
 
 static u32 count_find(const char *name)
 {
@@ -94,7 +95,9 @@ static bool add_metric(struct metric_table *t, const char *name, size_t name_len
 	cut_copy(m->name, sizeof(m->name), name, name_len);
 	cut_copy(m->formula, sizeof(m->formula), formula, strlen(formula));
 	m->decimals = decimals;
-	if (!metric_expr_parse(&m->expr, formula, &t->windows->group, t->evlist, fault))
+	m->per_call = t->windows->calls && !strcmp(formula, METRIC_PER_CALL);
+	m->expr = (struct metric_expr){ 0 };
+	if (!m->per_call && !metric_expr_parse(&m->expr, formula, &t->windows->group, t->evlist, fault))
 		return false;
 	for (u32 i = 0; i < t->nr_metrics; i++)
 		if (!strcasecmp(t->metrics[i].name, m->name))
@@ -174,7 +177,7 @@ static void add_by_events(struct metric_table *t)
 
 		if (add_metric(t, metric_defs[i].name, strlen(metric_defs[i].name), metric_defs[i].formula,
 			       metric_defs[i].decimals, &fault) &&
-		    !(t->metrics[n].expr.members & ~before))
+		    !(t->metrics[n].expr.members & ~before) && !t->metrics[n].per_call)
 			t->nr_metrics = n;
 	}
 	for (u32 i = 0; i < t->windows->group.nr; i++)
@@ -281,6 +284,8 @@ static int find_column(struct metric_table *t, const char *option, const char *n
 static void all_columns(struct metric_table *t)
 {
 	t->columns[t->nr_columns++] = METRICS_MAX + METRIC_WINDOWS;
+	if (t->windows->calls)
+		t->columns[t->nr_columns++] = METRICS_MAX + METRIC_CALLS;
 	for (u32 i = 0; i < t->nr_metrics; i++)
 		t->columns[t->nr_columns++] = (u8)i;
 	t->columns[t->nr_columns++] = METRICS_MAX + METRIC_KEPT;
@@ -448,11 +453,29 @@ static void value_of(const struct metric_table *t, const struct metric_expr *x, 
 	out->half = student_95(clusters - 1) * sqrt(out->variance);
 }
 
+static void value_of_call(const double *block, struct metric_value *out)
+{
+	double samples = block[WINDOWS_SHORT], calls = block[WINDOWS_CALL_SAMPLES];
+
+	*out = (struct metric_value){ NAN, block[WINDOWS_WEIGHT], block[WINDOWS_CALLS], NAN, NAN };
+	if (!out->den)
+		return;
+	out->value = out->num / out->den;
+	if (samples < 2)
+		return;
+	out->variance = out->value * out->value * (1 / samples + (calls > 0 ? 1 / calls : 0));
+	out->half = student_95(samples - 1) * sqrt(out->variance);
+}
+
 void metric_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out)
 {
 	const struct metric_expr *x = &t->metrics[metric].expr;
 	double room[WINDOW_STRIDE_MAX];
 
+	if (t->metrics[metric].per_call) {
+		value_of_call(block, out);
+		return;
+	}
 	value_of(t, x, x->totals ? scaled(t, block, room) : block, out);
 }
 
@@ -465,6 +488,8 @@ double metric_column_value(const struct metric_table *t, u32 column, const doubl
 		return block[WINDOWS_SHORT];
 	case METRIC_KEPT:
 		return block[WINDOWS_KEPT];
+	case METRIC_CALLS:
+		return block[WINDOWS_CALLS] > 0 ? block[WINDOWS_CALLS] : NAN;
 	case METRIC_DISCARD_PERCENT:
 		return 100 * block[WINDOWS_DISCARDED] / (block[WINDOWS_KEPT] + block[WINDOWS_DISCARDED]);
 	default:
@@ -476,6 +501,13 @@ double metric_column_value(const struct metric_table *t, u32 column, const doubl
 const char *metric_column_name(const struct metric_table *t, u32 column)
 {
 	return column < METRICS_MAX ? t->metrics[column].name : metric_count_names[column - METRICS_MAX];
+}
+
+bool metric_rests_on_few(const struct metric_table *t, u32 column, const double *block)
+{
+	if (column >= METRICS_MAX)
+		return false;
+	return block[t->metrics[column].per_call ? WINDOWS_SHORT : WINDOWS_KEPT] < METRIC_FEW_WINDOWS;
 }
 
 struct sorted_row {
@@ -511,7 +543,7 @@ u32 *metric_order(const struct metric_table *t, u32 n)
 		if (t->sort == ID_NONE)
 			continue;
 		rows[i].value = metric_column_value(t, t->sort, block);
-		rows[i].few = t->sort < METRICS_MAX && block[WINDOWS_KEPT] < METRIC_FEW_WINDOWS;
+		rows[i].few = metric_rests_on_few(t, t->sort, block);
 	}
 	if (n && t->sort != ID_NONE)
 		qsort(rows, n, sizeof(*rows), by_value);

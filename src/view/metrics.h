@@ -10,6 +10,9 @@
  * of freedom. Shares of a total take all rows' clusters for n: that a cluster lies in this row is as random as what it
  * counted; and the kept windows of each row stand for all that ended there (agg/window_rows.h). Where the numerator counts something so rare that few clusters have any, the variance is at least that of two
  * clusters more: none seen does not mean that there are none.
+ *
+ * What a call takes (METRIC_PER_CALL) is no sum of windows: all that the samples of a row stand for, by the calls that another event tells
+ * of (agg/window_calls.h). Both are counts of samples, whose relative variance is one by their number.
  */
 #ifndef VIEW_METRICS_H
 #define VIEW_METRICS_H
@@ -19,7 +22,8 @@
 #include "view/metric_expr.h"
 
 #define METRICS_MAX 32
-#define METRIC_FEW_WINDOWS 30 /* rows with fewer kept windows are marked */
+#define METRIC_PER_CALL "self/calls" /* a formula, of a kind */
+#define METRIC_FEW_WINDOWS 30	     /* rows with fewer kept windows are marked */
 
 struct metric_def {
 	const char *name; /* header in tables; what options call it, in any case */
@@ -44,12 +48,13 @@ struct metric {
 	char name[32];
 	char formula[128];
 	u8 decimals;
+	bool per_call; /* no formula over windows: the weight of the row's samples by its calls */
 	struct metric_expr expr;
 };
 
 /* Besides metrics, tables can show and be sorted by these numbers of windows. */
-enum metric_count { METRIC_WINDOWS, METRIC_KEPT, METRIC_DISCARD_PERCENT, NR_METRIC_COUNTS };
-extern const char *const metric_count_names[NR_METRIC_COUNTS]; /* "#", "kept", "disc%" */
+enum metric_count { METRIC_WINDOWS, METRIC_KEPT, METRIC_DISCARD_PERCENT, METRIC_CALLS, NR_METRIC_COUNTS };
+extern const char *const metric_count_names[NR_METRIC_COUNTS]; /* "#", "kept", "disc%", "calls" */
 
 /* Which of them, in order: metrics by their index, counts from METRICS_MAX on. */
 struct metric_table {
@@ -82,6 +87,8 @@ u32 *metric_order(const struct metric_table *t, u32 n);
 /* Can it be a metric's name, before the recording is known? */
 bool metric_name_possible(const char *name, const struct metrics_opts *o);
 
+/* Does the column's ratio rest on so little that it is marked? */
+bool metric_rests_on_few(const struct metric_table *t, u32 column, const double *block);
 /* The column's numbers as tables show it ("4.91±0.02", "~1.2", "2821±12K", "-"); bare: without the interval. */
 void metric_cell(const struct metric_table *t, u32 column, const double *block, bool bare, struct bytes *out);
 

@@ -233,8 +233,8 @@ static void write_separated(const struct table *t, const struct report_opts *o, 
 /* Ratios that rest on few windows are grey. */
 static bool is_faint(const struct row_view *v, const struct report_opts *o, u32 k)
 {
-	return o->color && o->columns[k] >= REPORT_METRIC && metric_at(o, k) < METRICS_MAX &&
-	       v->windows[WINDOWS_KEPT] < METRIC_FEW_WINDOWS;
+	return o->color && o->columns[k] >= REPORT_METRIC &&
+	       metric_rests_on_few(&o->now->table, metric_at(o, k), v->windows);
 }
 
 static void write_cell(const struct table *t, const struct cell *cell, u32 k, const struct row_view *v,

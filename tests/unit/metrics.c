@@ -276,6 +276,33 @@ static void cells_are_short(void **state)
 	drop(f);
 }
 
+static void calls_tell_what_one_takes(void **state)
+{
+	struct fixture *f = make(2);
+	double *row = row_of(f, 0);
+	struct metric_value v;
+
+	(void)state;
+	add(f, 0, (u64[]){ 300, 100 });
+	row[WINDOWS_SHORT] = 100; /* the other 99 were discarded */
+	table(f, &(struct metrics_opts){ 0 });
+	for (u32 i = 0; i < f->t.nr_metrics; i++)
+		assert_string_not_equal(f->t.metrics[i].name, "PerCall");
+	f->w.calls = true;
+	table(f, &(struct metrics_opts){ 0 });
+	assert_true(isnan(value(f, "PerCall", row).value));
+	row[WINDOWS_WEIGHT] = 1e6;
+	row[WINDOWS_CALLS] = 2000;
+	v = value(f, "PerCall", row);
+	near(v.value, 500, 1e-9);
+	near(v.variance, 500.0 * 500 / 100, 1e-9);
+	row[WINDOWS_CALL_SAMPLES] = 20; /* every hundredth call */
+	near(value(f, "PerCall", row).variance, 500.0 * 500 * (1.0 / 100 + 1.0 / 20), 1e-9);
+	assert_false(metric_rests_on_few(&f->t, metric(f, "PerCall"), row));
+	assert_true(metric_rests_on_few(&f->t, metric(f, "CPI"), row));
+	drop(f);
+}
+
 static void formulas(void **state)
 {
 	static const char *const own[] = { "a=cycles/instructions*2", "b=(cycles - instructions)/total:cycles",
@@ -427,17 +454,12 @@ static void intervals_hold_the_truth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quantiles_of_student),
-		cmocka_unit_test(variance_of_a_mean),
-		cmocka_unit_test(variance_of_a_ratio),
-		cmocka_unit_test(variance_of_a_share),
-		cmocka_unit_test(nothing_seen_is_not_nothing),
-		cmocka_unit_test(formulas),
-		cmocka_unit_test(cells_are_short),
-		cmocka_unit_test(columns_and_order),
-		cmocka_unit_test(intervals_hold_the_truth),
-		cmocka_unit_test(all_alike_is_not_certain),
-		cmocka_unit_test(lost_windows_have_their_share),
+		cmocka_unit_test(quantiles_of_student),	       cmocka_unit_test(variance_of_a_mean),
+		cmocka_unit_test(variance_of_a_ratio),	       cmocka_unit_test(variance_of_a_share),
+		cmocka_unit_test(nothing_seen_is_not_nothing), cmocka_unit_test(formulas),
+		cmocka_unit_test(calls_tell_what_one_takes),   cmocka_unit_test(cells_are_short),
+		cmocka_unit_test(columns_and_order),	       cmocka_unit_test(intervals_hold_the_truth),
+		cmocka_unit_test(all_alike_is_not_certain),    cmocka_unit_test(lost_windows_have_their_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How often was a function called? Windows cannot tell: the first and the last of a call reach into other code, and are discarded.
+ * Another event of the recording can, when each of its samples is a call of the function that it lies in: a probe at a
+ * function's entry, or a counter of returns, if its samples lie on the very instruction. (A counter of calls lies in the caller.)
+ */
+#include <string.h>
+
+#include "agg/window_rows.h"
+#include "base/hash.h"
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+/* perf probe puts them into groups of such names; those at returns lie in the caller. */
+static bool is_entry_probe(const struct event *e)
+{
+	const char *name = e->name, *colon = strchr(name, ':');
+
+	if (!strncmp(name, "uprobe/", 7) || !strncmp(name, "kprobe/", 7))
+		return !(e->attr.config & 1); /* at returns */
+	if (e->attr.type != PERF_TYPE_TRACEPOINT || !colon)
+		return false;
+	return (!strncmp(name, "probe", 5) || !strncmp(name, "uprobes:", 8) || !strncmp(name, "kprobes:", 8)) &&
+	       !ends_with(name, "__return");
+}
+
+static bool tells_calls(const struct profile *p, const struct profile_event *e)
+{
+	const struct event *event = &p->evlist->events.v[e->event];
+	bool exact = p->simulated.len || attr_precise_ip(&event->attr) >= 2;
+
+	if (e->windows)
+		return false;
+	return is_entry_probe(event) ||
+	       (exact && event_role_of(&event->attr, event->name, p->simulated.len > 0) == ROLE_BRANCH_RETURNS);
+}
+
+/* Each call is a sample of its own. */
+static bool counts_all(const struct attr *a)
+{
+	return !(a->flags & ATTR_FREQ) && a->sample_period == 1;
+}
+
+static u32 find_row(const struct map *rows, const struct profile_event *e, const struct row *wanted)
+{
+	u64 h = hash_bytes(wanted->keys, sizeof(wanted->keys));
+	u32 id;
+
+	while ((id = map_get(rows, h)) != ID_NONE &&
+	       memcmp(e->rows.v[id].keys, wanted->keys, sizeof(wanted->keys)) != 0)
+		h++;
+	return id;
+}
+
+static void add_calls(const struct profile *p, const struct map *rows, struct profile_event *e,
+		      const struct profile_event *calls)
+{
+	struct profile_windows *w = e->windows;
+	u32 stride = window_stride(w->group.nr);
+
+	for (size_t i = 0; i < calls->rows.n; i++) {
+		const struct row *r = &calls->rows.v[i];
+		u32 at = find_row(rows, e, r);
+		double *block = at == ID_NONE ? NULL : w->rows + at * (size_t)stride;
+
+		/* Two probes in one function are not twice as many calls. */
+		if (!r->self || !block || block[WINDOWS_CALLS] > 0)
+			continue;
+		block[WINDOWS_CALLS] = (double)r->self;
+		block[WINDOWS_CALL_SAMPLES] =
+			counts_all(&p->evlist->events.v[calls->event].attr) ? 0 : (double)r->samples;
+		block[WINDOWS_WEIGHT] = (double)e->rows.v[at].self;
+		w->calls = true;
+	}
+}
+
+static void index_rows(const struct profile_event *e, struct map *rows)
+{
+	for (size_t i = 0; i < e->rows.n; i++) {
+		u64 h = hash_bytes(e->rows.v[i].keys, sizeof(e->rows.v[i].keys));
+
+		while (map_get(rows, h) != ID_NONE)
+			h++;
+		map_set(rows, h, (u32)i);
+	}
+}
+
+void profile_window_calls(const struct profile *p, struct profile_event *e)
+{
+	struct map rows = { 0 };
+
+	for (size_t i = 0; i < p->events.n; i++) {
+		if (!tells_calls(p, &p->events.v[i]))
+			continue;
+		if (!rows.n)
+			index_rows(e, &rows);
+		add_calls(p, &rows, e, &p->events.v[i]);
+	}
+	map_free(&rows);
+}
