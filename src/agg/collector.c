@@ -304,7 +304,7 @@ void collector_add_window(struct collector *c, u32 event, u32 cpumode, const str
 	h->at_leaf = starts_at_leaf(s, cpumode);
 	h->ends_window = w && c->opts.windows;
 	if (h->ends_window)
-		c->windows[c->nr_batch] = *w;
+		window_copy(&c->windows[c->nr_batch], w);
 	h->callers_hash = callers_hash(c, &h->g, h->tree, cpumode, s, t, h->at_leaf);
 	__builtin_prefetch(&c->callers[h->callers_hash % CALLER_CACHE]);
 	resolver_prefetch(c->resolver, t, cpumode, s->ip);

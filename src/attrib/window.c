@@ -200,8 +200,12 @@ static u64 counters_key(const struct window_group *g, u64 id, u32 tid)
 static struct window_slot *find_slot(struct windows *w, const struct evlist *l, u32 event, const struct sample *s)
 {
 	u64 id = read_id(&s->read, 0);
-	u32 known = map_get(&w->first_ids, id), group, *at;
+	u32 known, group, *at;
 
+	if (w->last_id && w->last_id == id && w->last_tid == s->tid &&
+	    s->read.nr == w->groups.v[w->slots.v[w->last_slot].group].nr)
+		return &w->slots.v[w->last_slot];
+	known = map_get(&w->first_ids, id);
 	/* Most samples are of counters that were seen before: what their ids are is settled. */
 	group = known != ID_NONE && w->slots.v[known].id == id ? w->slots.v[known].group :
 								 group_of(w, l, event, &s->read);
@@ -217,6 +221,9 @@ static struct window_slot *find_slot(struct windows *w, const struct evlist *l, 
 		}
 		vec_push(&w->slots, slot);
 	}
+	w->last_id = id;
+	w->last_tid = s->tid;
+	w->last_slot = *at;
 	return &w->slots.v[*at];
 }
 
@@ -265,7 +272,7 @@ static u64 lost_samples(const struct read_values *r)
 }
 
 static enum window_fault fault_of(struct windows *w, const struct window_group *g, const struct window_slot *slot,
-				  const struct sample *s, u32 cpu)
+				  const struct sample *s, u32 cpu, u64 lost)
 {
 	const struct read_values *r = &s->read;
 
@@ -278,7 +285,7 @@ static enum window_fault fault_of(struct windows *w, const struct window_group *
 		return WINDOW_OTHER_THREAD;
 	if (throttles_of(w, slot->id) != slot->throttles)
 		return WINDOW_THROTTLED;
-	if (lost_samples(r) != slot->lost)
+	if (lost != slot->lost)
 		return WINDOW_LOST;
 	if (losses_of(w, slot->cpu) != slot->losses || (cpu != slot->cpu && w->all_losses != slot->all_losses))
 		return WINDOW_LOST;
@@ -318,6 +325,7 @@ bool windows_take(struct windows *w, const struct evlist *l, u32 event, const st
 	u32 cpu = s->has & PERF_SAMPLE_CPU ? s->cpu : ID_NONE;
 	u32 before = ID_NONE;
 	struct window_group *g;
+	u64 lost;
 
 	if (!slot)
 		return false;
@@ -327,7 +335,9 @@ bool windows_take(struct windows *w, const struct evlist *l, u32 event, const st
 	out->group = slot->group;
 	out->slot = (u32)(slot - w->slots.v);
 	out->turn = slot->turns;
-	out->fault = (u8)fault_of(w, g, slot, s, cpu);
+	out->nr = g->nr;
+	lost = lost_samples(&s->read);
+	out->fault = (u8)fault_of(w, g, slot, s, cpu, lost);
 	if (out->fault == WINDOW_SOUND && before != ID_NONE)
 		out->fault = WINDOW_OTHER_THREAD;
 	measure(w, g, slot, event, before, s, out);
@@ -337,7 +347,7 @@ bool windows_take(struct windows *w, const struct evlist *l, u32 event, const st
 	slot->time = s->time;
 	slot->enabled = s->read.time_enabled;
 	slot->running = s->read.time_running;
-	slot->lost = lost_samples(&s->read);
+	slot->lost = lost;
 	slot->throttles = throttles_of(w, slot->id);
 	slot->losses = losses_of(w, cpu);
 	slot->all_losses = w->all_losses;
@@ -353,6 +363,7 @@ static void forget_values(struct windows *w)
 	map_free(&w->last_threads);
 	map_free(&w->throttles);
 	map_free(&w->losses);
+	w->last_id = 0;
 	w->all_throttles = w->all_losses = w->unknown_throttles = w->unknown_losses = 0;
 }
 

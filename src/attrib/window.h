@@ -15,6 +15,9 @@
 #ifndef ATTRIB_WINDOW_H
 #define ATTRIB_WINDOW_H
 
+#include <stddef.h>
+#include <string.h>
+
 #include "codec/event_role.h"
 #include "codec/evlist.h"
 #include "codec/schedule.h"
@@ -42,6 +45,7 @@ struct window {
 	bool is_short;
 	u64 length; /* what the sampling event counted; 0 when not known */
 	u64 weight; /* of the sample: the same, or for the first what was counted since the counter was opened */
+	u32 nr;	    /* counts: of the group's members; the others are not set */
 	u64 counts[WINDOW_MEMBERS];
 };
 
@@ -78,6 +82,9 @@ struct windows {
 	VEC(struct window_slot) slots;
 	VEC(u64) values; /* last ones of each slot */
 	struct map by_counters;
+	/* The counters of the sample before: most samples follow one of the same. last_id 0: none. */
+	u64 last_id;
+	u32 last_tid, last_slot;
 	struct map first_ids; /* any member's id -> that of the first member */
 	struct map last_threads;
 	struct map throttles, losses; /* id, CPU -> how many */
@@ -85,6 +92,11 @@ struct windows {
 	bool arm; /* raw event numbers are Arm's; set before the first sample */
 	bool settled;
 };
+
+static inline void window_copy(struct window *to, const struct window *from)
+{
+	memcpy(to, from, offsetof(struct window, counts) + from->nr * sizeof(u64));
+}
 
 /* Might samples of this event end windows? */
 bool window_event(const struct event *e);
