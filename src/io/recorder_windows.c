@@ -14,8 +14,12 @@
 
 static struct window_rate window_rate(const struct attr_opts *o)
 {
+	u64 max = 0;
+
 	if (o->period != RECORD_UNSET)
 		return (struct window_rate){ .value = o->period };
+	if (o->freq_max && smallfile_u64("/proc/sys/kernel/perf_event_max_sample_rate", &max))
+		return (struct window_rate){ .value = max, .is_freq = true };
 	if (o->freq != RECORD_UNSET)
 		return (struct window_rate){ .value = o->freq, .is_freq = true };
 	return (struct window_rate){ .value = DEFAULT_FREQ, .is_freq = true, .of_samples = true };

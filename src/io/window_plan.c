@@ -259,7 +259,8 @@ static u64 long_period(const struct event_spec *s, enum window_how how, struct w
 	if (!own && rate.of_samples)
 		value /= s->schedule.batch_count + 1;
 	whole = (window_is_clock(&s->attr) ? speed.clock : speed.other) / MAX(value, (u64)1);
-	return whole > shorts ? whole - shorts : 1;
+	/* Too short for windows: what check_lengths refuses. */
+	return whole > shorts ? whole - shorts : MAX(MIN(whole, s->schedule.period_short), (u64)1);
 }
 
 static int check_lengths(const struct event_spec *s, u64 period, bool fixed, const struct notify *to)

@@ -320,6 +320,15 @@ int metric_table_make(struct metric_table *t, const struct evlist *l, const stru
 	return err;
 }
 
+bool metric_table_has_set(const struct metric_table *t, const char *set)
+{
+	for (u32 i = 0; i < nr_metric_defs; i++)
+		if ((!strcasecmp(set, "all") || !strcasecmp(set, metric_defs[i].set)) &&
+		    metric_find(t, metric_defs[i].name) != ID_NONE)
+			return true;
+	return false;
+}
+
 bool metric_name_possible(const char *name, const struct metrics_opts *o)
 {
 	for (u32 i = 0; i < nr_metric_defs; i++)

@@ -84,6 +84,8 @@ const char *metric_column_name(const struct metric_table *t, u32 column);
 /* Indices of the n rows in the order in which the table shows them. Caller frees. */
 u32 *metric_order(const struct metric_table *t, u32 n);
 
+/* Has the table a metric of that set ("all": of any)? */
+bool metric_table_has_set(const struct metric_table *t, const char *set);
 /* Can it be a metric's name, before the recording is known? */
 bool metric_name_possible(const char *name, const struct metrics_opts *o);
 

@@ -53,6 +53,21 @@ static bool groups_have_all(const struct profile *p, const struct metrics_opts *
 	return all;
 }
 
+/* A set that was asked for may need events that no group has. */
+static void note_empty_sets(const struct profile *p, const struct report_metrics *m, const struct name_list *sets,
+			    const struct notify *to)
+{
+	for (u32 i = 0; m && i < sets->n; i++) {
+		bool any = false;
+
+		for (size_t k = 0; k < p->events.n && !any; k++)
+			any = m[k].order && metric_table_has_set(&m[k].table, sets->v[i]);
+		if (!any)
+			notify_warn(to, "option --metrics: no group of this recording has the events that '%s' needs",
+				    sets->v[i]);
+	}
+}
+
 struct report_metrics *report_metrics_make(const struct profile *p, const struct report_opts *o,
 					   const struct notify *to, int *err)
 {
@@ -75,6 +90,7 @@ struct report_metrics *report_metrics_make(const struct profile *p, const struct
 		report_metrics_free(m, p);
 		return NULL;
 	}
+	note_empty_sets(p, m, &o->wanted.sets, to);
 	return m;
 }
 

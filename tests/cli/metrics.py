@@ -102,6 +102,8 @@ for args, said in (
         (["--source-line", "a.c"], "not FILE:LINE")):
     check(f"{args} says so", said in run("report", "-i", "w.data", *args, status=2))
 subprocess.run([build / "tests/recipe/recipe", source / "tests/recipe/report-views.recipe", "n.data"], check=True)
+warned = subprocess.run([reticle, "report", "-i", "w.data", "--metrics", "basic,topdown"], capture_output=True, text=True)
+check("a set without events", warned.returncode == 0 and "that 'topdown' needs" in warned.stderr and "basic" not in warned.stderr)
 check("no windows", "no windows" in run("report", "-i", "n.data", "--metrics", "basic", status=2))
 
 # The virtual PMU accounts for each window: what began and ended in one function must be what the row has.

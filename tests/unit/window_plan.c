@@ -219,7 +219,7 @@ static void test_too_long(void **state)
 		{ "{cycles/alt-period=300/,instructions}:S", { .value = 300 }, "not shorter" },
 		{ "{cycles/alt-period=300/,instructions}:S",
 		  { .value = 10000000, .is_freq = true },
-		  "that its frequency means" },
+		  "the period of 300 that its frequency means" },
 		{ "{cycles/alt-period=300,period-jitter=1001/,instructions}:S", { .value = 1000 }, "jitter" },
 	};
 
