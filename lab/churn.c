@@ -4,7 +4,6 @@
  * has to say is on the console, where lab/run looks for it.
  */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +19,7 @@ enum { WHOLE = 2000, SHORT = 100, BATCH = 8 };
 
 struct round {
 	int n;
-	pid_t rival; /* spins on the other CPU */
+	pid_t rival; /* on the other CPU */
 };
 
 static struct attr attr_churn(void)
@@ -174,6 +173,7 @@ static int churn_other(const struct round *r)
 	return 0;
 }
 
+/* It sleeps now and then: QEMU executes one CPU after the other, and changes only slowly from one that never does. */
 static pid_t start_rival(void)
 {
 	pid_t pid = fork();
@@ -183,7 +183,7 @@ static pid_t start_rival(void)
 	pin(1);
 	for (;;) {
 		work(5000);
-		sched_yield();
+		usleep(500);
 	}
 }
 
