@@ -11,8 +11,6 @@
 #include "io/window_opts.h"
 #include "io/window_plan.h"
 
-#define TWIN_EVENTS 6 /* the default group and the second leader */
-
 static struct attr leader(u32 type, u64 config)
 {
 	return (struct attr){ .type = type,
@@ -46,16 +44,18 @@ void capability_windows_native(const struct capability_env *env, struct capabili
 		       works ? NULL : "none needed: twins and bursts do without", "%s", why);
 }
 
-/* How many of the default group's events the hardware holds beside the second leader. */
-static u32 fitting(void)
+/* How many of the default group's events the hardware holds, the second leader among them. *all: of how many. */
+static u32 fitting(u32 *all)
 {
 	struct event_specs specs = { 0 };
 	struct bytes group = { 0 };
 	u32 fit = 0;
 
-	window_default_group(&(struct window_opts){ 0 }, WINDOW_TWIN, 0, false, &group);
+	window_default_group(&(struct window_opts){ 0 },
+			     &(struct window_supply){ .has = window_has_event, .user_only = true }, &group);
 	if (!event_specs_parse(&specs, (const char *)group.p, NULL, NULL))
 		fit = window_fit(&specs, 0, true);
+	*all = (u32)specs.v.n + 1;
 	bytes_free(&group);
 	event_specs_free(&specs);
 	return fit;
@@ -65,16 +65,15 @@ void capability_windows_twin(const struct capability_env *env, struct capability
 {
 	int hardware = try_twins(leader(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES));
 	int clock = try_twins(leader(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK));
-	u32 fit;
+	u32 fit, all;
 
 	(void)env;
 	if (!hardware) {
-		fit = fitting();
-		capability_say(r, fit >= TWIN_EVENTS ? CAPABILITY_OK : CAPABILITY_LIMITED,
-			       fit >= TWIN_EVENTS ?
-				       NULL :
-				       "sysctl kernel.nmi_watchdog=0 frees a counter on x86; larger groups "
-				       "take turns",
+		fit = fitting(&all);
+		capability_say(r, fit >= all ? CAPABILITY_OK : CAPABILITY_LIMITED,
+			       fit >= all ? NULL :
+					    "sysctl kernel.nmi_watchdog=0 frees a counter on x86; larger groups "
+					    "take turns",
 			       "cycles and clocks; %u events, both leaders among them, fit the counters", fit);
 	} else if (!clock) {
 		capability_say(r, CAPABILITY_LIMITED, "--pmu=sim has hardware events",

@@ -25,6 +25,21 @@ static struct window_rate window_rate(const struct attr_opts *o)
 	return (struct window_rate){ .value = DEFAULT_FREQ, .is_freq = true, .of_samples = true };
 }
 
+/* Twins and bursts of hardware counters that count the kernel, too. */
+static void warn_of_kernel(const struct recorder *r, enum window_how how)
+{
+	for (size_t i = 0; i < r->specs->v.n; i++) {
+		const struct event_spec *s = &r->specs->v.v[i];
+
+		if (s->windowed && !r->o->attr.all_user && window_counts_handler(how, &s->attr) &&
+		    event_probe(&s->attr, s->cpus, NULL) == EVENT_USABLE)
+			notify_warn(r->notify,
+				    "%s counts the kernel too: its work on a sample makes windows some thousand cycles "
+				    "longer (write :uS for user space only)",
+				    s->name);
+	}
+}
+
 static void say(const struct recorder *r, enum window_how how, const char *why)
 {
 	for (size_t i = 0; i < r->specs->v.n; i++) {
@@ -51,7 +66,9 @@ static int plan_sim(struct recorder *r)
 			window_how_names[o.how]);
 	if (!r->specs->v.n && o.wish != WINDOW_REFUSED && !r->o->attr.no_samples) {
 		o.wish = WINDOW_ASKED;
-		window_default_group(&o, WINDOW_SIM, r->o->sim.v.models, false, &group);
+		u32 models = r->o->sim.v.models;
+
+		window_default_group(&o, &(struct window_supply){ window_sim_has, &models, false, true }, &group);
 		err = event_specs_parse(r->specs, (const char *)group.p, NULL, r->notify);
 		bytes_free(&group);
 	}
@@ -118,10 +135,25 @@ static const char *hindrance(const struct recorder *r)
 	return NULL;
 }
 
+/* Whether the kernel alternates periods; asked once. */
+struct native {
+	bool asked, works;
+	const char *why;
+};
+
+static bool native_works(struct native *n)
+{
+	if (!n->asked)
+		n->works = windows_native_works(&n->why);
+	n->asked = true;
+	return n->works;
+}
+
 /* The group in place of the one event that is recorded by default. */
-static int take_default_group(struct recorder *r, struct window_opts *o)
+static int take_default_group(struct recorder *r, struct window_opts *o, struct native *native)
 {
 	bool cycles = has_cycles(), clock = o->leader == WINDOW_BY_CLOCK && o->leader_given;
+	struct window_supply from = { .has = window_has_event, .clock = !cycles };
 	struct bytes group = { 0 };
 	int err;
 
@@ -136,16 +168,23 @@ static int take_default_group(struct recorder *r, struct window_opts *o)
 			  "no hardware PMU in this machine: windows of cpu-clock, which say how long and not why "
 			  "(--pmu=sim has cycles)");
 	o->wish = WINDOW_ASKED;
-	window_default_group(o, WINDOW_TWIN, 0, !cycles, &group);
+	from.user_only =
+		cycles && !clock && (o->how != WINDOW_AUTO || !native_works(native)) && o->how != WINDOW_NATIVE;
+	if (from.user_only)
+		notify_at(r->notify, NOTE_INFO, 0, NULL, NO_OFFSET,
+			  "user space only, because windows of cycles would hold the kernel's work on each sample "
+			  "(--no-window samples the kernel too)");
+	window_default_group(o, &from, &group);
 	err = event_specs_parse(r->specs, (const char *)group.p, NULL, r->notify);
 	bytes_free(&group);
 	return err;
 }
 
 /* Which way, and why that one. */
-static int choose(struct recorder *r, const struct window_opts *o, enum window_how *how, const char **why)
+static int choose(struct recorder *r, const struct window_opts *o, struct native *native, enum window_how *how,
+		  const char **why)
 {
-	bool bursts = window_needs_bursts(r->specs), jitter = window_needs_jitter(r->specs), native;
+	bool bursts = window_needs_bursts(r->specs), jitter = window_needs_jitter(r->specs);
 
 	*how = o->how;
 	*why = "as asked for";
@@ -157,10 +196,11 @@ static int choose(struct recorder *r, const struct window_opts *o, enum window_h
 				    window_how_names[*how], bursts && *how == WINDOW_TWIN ? "burst=" : "jitter");
 	if (*how != WINDOW_AUTO && *how != WINDOW_NATIVE)
 		return 0;
-	native = windows_native_works(why);
-	if (!native && *how == WINDOW_NATIVE)
+	native_works(native);
+	*why = native->why;
+	if (!native->works && *how == WINDOW_NATIVE)
 		return notify_error(r->notify, ERR_UNSUPPORTED, "mode=native: %s (mode=auto takes what works)", *why);
-	*how = native ? WINDOW_NATIVE : bursts || jitter ? WINDOW_REFRESH : WINDOW_TWIN;
+	*how = native->works ? WINDOW_NATIVE : bursts || jitter ? WINDOW_REFRESH : WINDOW_TWIN;
 	if (*how == WINDOW_REFRESH)
 		*why = "this kernel has no alternating periods, and twins have no bursts and no jitter";
 	return 0;
@@ -212,10 +252,11 @@ static int plan_real(struct recorder *r)
 	struct window_opts o = r->o->window;
 	const char *why = NULL;
 	enum window_how how = WINDOW_AUTO;
+	struct native native = { 0 };
 	int err = 0;
 
 	if (!r->specs->v.n && o.wish != WINDOW_REFUSED)
-		err = take_default_group(r, &o);
+		err = take_default_group(r, &o, &native);
 	if (err || !r->specs->v.n || !window_wanted(r->specs, &o))
 		return err;
 	err = window_take_specs(r->specs, &o, false, r->notify);
@@ -224,7 +265,7 @@ static int plan_real(struct recorder *r)
 	if (!err && hindrance(r))
 		err = notify_error(r->notify, ERR_USAGE, "windows: %s (or --no-window)", hindrance(r));
 	if (!err)
-		err = choose(r, &o, &how, &why);
+		err = choose(r, &o, &native, &how, &why);
 	if (!err)
 		err = fit_groups(r, how);
 	if (!err)
@@ -234,6 +275,7 @@ static int plan_real(struct recorder *r)
 	r->window_how = how;
 	r->window_interval_ns = interval_of(r->specs, speed);
 	say(r, how, why);
+	warn_of_kernel(r, how);
 	return 0;
 }
 

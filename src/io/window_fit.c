@@ -89,3 +89,16 @@ u32 window_fit(const struct event_specs *specs, u32 leader, bool with_twin)
 	}
 	return 1;
 }
+
+bool window_has_event(void *ctx, const char *name)
+{
+	struct event_specs specs = { 0 };
+	enum event_usable usable = EVENT_ABSENT;
+
+	(void)ctx;
+	if (!event_specs_parse(&specs, name, NULL, NULL) && specs.v.n == 1)
+		usable = event_probe(&specs.v.v[0].attr, specs.v.v[0].cpus, NULL);
+	event_specs_free(&specs);
+	/* What may not be tried is left for the opening to refuse. */
+	return usable != EVENT_ABSENT;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many events of a group the hardware counts at a time: tried on ourselves. */
+/* What events there are, and how many of a group the hardware counts at a time: tried on ourselves. */
 #ifndef IO_WINDOW_FIT_H
 #define IO_WINDOW_FIT_H
 
@@ -10,5 +10,7 @@
  * when they fit, or when it cannot be found out (no rights, no such event: opening them in earnest says more).
  */
 u32 window_fit(const struct event_specs *specs, u32 leader, bool with_twin);
+/* A window_supply's `has` (io/window_plan.h) for this machine's PMUs. */
+bool window_has_event(void *ctx, const char *name);
 
 #endif

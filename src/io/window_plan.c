@@ -32,25 +32,35 @@ static const char *const hardware_group[NR_WINDOW_LEADERS][6] = {
 };
 static const char *const clock_group[6] = { "cpu-clock", "task-clock", "context-switches", "page-faults" };
 
-static bool is_modelled(const char *name, u32 models)
+bool window_sim_has(void *ctx, const char *name)
 {
 	for (u32 i = 0; i < nr_vpmu_events; i++)
 		if (!strcmp(vpmu_events[i].name, name))
-			return !(vpmu_models_of(vpmu_events[i].count) & ~models);
+			return !(vpmu_models_of(vpmu_events[i].count) & ~*(u32 *)ctx);
 	return false;
 }
 
-void window_default_group(const struct window_opts *o, enum window_how how, u32 models, bool clock, struct bytes *out)
+void window_default_group(const struct window_opts *o, const struct window_supply *from, struct bytes *out)
 {
-	const char *const *names = clock ? clock_group : hardware_group[o->leader];
+	const char *const *names = from->clock ? clock_group : hardware_group[o->leader];
 	u32 n = 0;
 
 	bytes_char(out, '{');
 	for (u32 i = 0; i < 6 && names[i]; i++)
-		if (how != WINDOW_SIM || is_modelled(names[i], models) || !i)
+		if (!i || !from->has || from->has(from->ctx, names[i]))
 			bytes_printf(out, "%s%s", n++ ? "," : "", names[i]);
-	bytes_str(out, how == WINDOW_SIM ? "}:uS" : "}:S");
+	bytes_str(out, from->user_only ? "}:uS" : "}:S");
 	bytes_char(out, 0);
+}
+
+/*
+ * The kernel alternates periods when the counter overflows, before it does anything else. But between two leaders, or two samples of a
+ * short period, lies its work on the first: some thousand cycles.
+ */
+bool window_counts_handler(enum window_how how, const struct attr *leader)
+{
+	return (how == WINDOW_TWIN || how == WINDOW_REFRESH || how == WINDOW_PLAIN) && !window_is_clock(leader) &&
+	       !(leader->flags & ATTR_EXCLUDE_KERNEL);
 }
 
 /* --- who has windows --- */

@@ -31,11 +31,18 @@ struct window_rate {
 /* Nanoseconds: cpu-clock and task-clock. */
 bool window_is_clock(const struct attr *a);
 
-/*
- * The group that is recorded when no event was named. models: those of the virtual PMU that run, for WINDOW_SIM; clock: there is
- * nothing but software events.
- */
-void window_default_group(const struct window_opts *o, enum window_how how, u32 models, bool clock, struct bytes *out);
+/* What there is to make the group of that is recorded when no event was named. */
+struct window_supply {
+	bool (*has)(void *ctx, const char *name); /* NULL: all; the leader is taken for granted */
+	void *ctx;
+	bool clock;	/* nothing but software events */
+	bool user_only; /* the kernel is not to be counted */
+};
+void window_default_group(const struct window_opts *o, const struct window_supply *from, struct bytes *out);
+/* A window_supply's `has` for the virtual PMU; ctx: u32, the models that run. */
+bool window_sim_has(void *ctx, const char *name);
+/* Do windows made like this hold what the kernel does at each sample, too, unless it is excluded? */
+bool window_counts_handler(enum window_how how, const struct attr *leader);
 
 /* Does any event want windows, or --window for them? */
 bool window_wanted(const struct event_specs *specs, const struct window_opts *o);

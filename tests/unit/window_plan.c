@@ -275,31 +275,31 @@ static void test_split(void **state)
 	}
 }
 
+static bool has_but_caches(void *ctx, const char *name)
+{
+	(void)ctx;
+	return strncmp(name, "cache", 5) != 0;
+}
+
 static void test_default_group(void **state)
 {
-	static const struct {
+	u32 all = VPMU_MODEL_ALL, branch = VPMU_MODEL_BRANCH;
+	const struct {
 		struct window_opts o;
-		enum window_how how;
-		u32 models;
-		bool clock;
+		struct window_supply from;
 		const char *want;
 	} rows[] = {
-		{ { 0 }, WINDOW_TWIN, 0, false, "{cycles,instructions,branch-misses,cache-references,cache-misses}:S" },
+		{ { 0 }, { 0 }, "{cycles,instructions,branch-misses,cache-references,cache-misses}:S" },
 		{ { 0 },
-		  WINDOW_SIM,
-		  VPMU_MODEL_ALL,
-		  false,
+		  { window_sim_has, &all, false, true },
 		  "{cycles,instructions,branch-misses,cache-references,cache-misses}:uS" },
-		{ { 0 }, WINDOW_SIM, VPMU_MODEL_BRANCH, false, "{cycles,instructions,branch-misses}:uS" },
+		{ { 0 }, { window_sim_has, &branch, false, true }, "{cycles,instructions,branch-misses}:uS" },
+		{ { 0 }, { .has = has_but_caches, .user_only = true }, "{cycles,instructions,branch-misses}:uS" },
 		{ { .leader = WINDOW_BY_INSTRUCTIONS },
-		  WINDOW_TWIN,
-		  0,
-		  false,
+		  { 0 },
 		  "{instructions,cycles,branch-misses,cache-references,cache-misses}:S" },
 		{ { .leader = WINDOW_BY_CLOCK },
-		  WINDOW_TWIN,
-		  0,
-		  true,
+		  { .clock = true },
 		  "{cpu-clock,task-clock,context-switches,page-faults}:S" },
 	};
 
@@ -307,10 +307,24 @@ static void test_default_group(void **state)
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		struct bytes b = { 0 };
 
-		window_default_group(&rows[i].o, rows[i].how, rows[i].models, rows[i].clock, &b);
+		window_default_group(&rows[i].o, &rows[i].from, &b);
 		assert_string_equal((const char *)b.p, rows[i].want);
 		bytes_free(&b);
 	}
+}
+
+/* Only hardware counters that see the kernel, and not where it alternates periods itself. */
+static void test_counts_handler(void **state)
+{
+	const struct attr cycles = { .type = PERF_TYPE_HARDWARE }, user = { .flags = ATTR_EXCLUDE_KERNEL },
+			  clock = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK };
+
+	(void)state;
+	assert_true(window_counts_handler(WINDOW_TWIN, &cycles));
+	assert_true(window_counts_handler(WINDOW_REFRESH, &cycles));
+	assert_false(window_counts_handler(WINDOW_NATIVE, &cycles));
+	assert_false(window_counts_handler(WINDOW_TWIN, &user));
+	assert_false(window_counts_handler(WINDOW_TWIN, &clock));
 }
 
 int main(void)
@@ -320,7 +334,7 @@ int main(void)
 		cmocka_unit_test(test_takes),	     cmocka_unit_test(test_twins),
 		cmocka_unit_test(test_others),	     cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_split),	     cmocka_unit_test(test_default_group),
-		cmocka_unit_test(test_default_rate),
+		cmocka_unit_test(test_default_rate), cmocka_unit_test(test_counts_handler),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
