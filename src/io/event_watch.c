@@ -7,6 +7,7 @@
 #include "io/ring.h"
 
 #define RING_PAGES 8
+#define SPIN_ROUNDS 20000
 
 static u64 thread_ns(void)
 {
@@ -16,12 +17,14 @@ static u64 thread_ns(void)
 	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
 }
 
+/* In user space, which alone may be sampled: the clock is read by a system call. */
 static void spin(u64 ns)
 {
 	u64 start = thread_ns();
 
 	while (thread_ns() - start < ns)
-		;
+		for (u32 i = 0; i < SPIN_ROUNDS; i++)
+			__asm__ volatile("" : "+r"(i));
 }
 
 /* The ring has not wrapped around. */
