@@ -21,7 +21,10 @@
 #define STOP_NS 2000000 /* a task stops within that, unless it sleeps in the kernel */
 #define STEP_NS 5000000 /* and takes a step */
 #define STEPS_MAX 20000
+#define STILL_MAX 256 /* steps in which nothing is counted: the counters are not on the hardware */
 #define TRIES 3
+#define FITTINGS 8	    /* of the loop between two switches */
+#define SLOPE_ONE 256	    /* one count per round */
 #define SPIN_MARGIN_NS 4000 /* reading a counter that runs on another CPU disturbs it: only near the end */
 
 static u64 now_ns(void)
@@ -56,7 +59,8 @@ static bool near_enough(const struct window_pair *p, u64 base)
 	return count_of(p->first) - base <= p->length + p->length / 2 + SPIN_MARGIN_NS;
 }
 
-enum window_armed window_arm_here(const struct window_pair *p)
+/* The first is watched until it shows the length. */
+static enum window_armed watch_here(const struct window_pair *p)
 {
 	u64 until = now_ns() + HERE_NS;
 
@@ -74,6 +78,69 @@ enum window_armed window_arm_here(const struct window_pair *p)
 			break;
 	}
 	return WINDOW_ARMED;
+}
+
+/* How far the second's count is behind the first's; its value stands next to it. */
+static u64 lead_of(const struct window_pair *p)
+{
+	u64 words[READ_WORDS];
+	ssize_t n = read(p->first, words, sizeof(words)) / (ssize_t)sizeof(u64);
+	u64 stride = n > 3 && words[0] ? ((u64)n - 3) / words[0] : 0;
+
+	return words[0] > 1 && stride ? words[3] - words[3 + stride] : 0;
+}
+
+/* Switches both on with so many rounds of a loop in between. Returns how far apart they are. */
+static u64 switch_on(const struct window_pair *p, u64 rounds)
+{
+	u64 before;
+
+	start_anew(p);
+	before = lead_of(p);
+	ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
+	for (u64 i = 0; i < rounds; i++)
+		__asm__ volatile("" : "+r"(i));
+	ioctl(p->second, PERF_EVENT_IOC_ENABLE, 0);
+	return lead_of(p) - before;
+}
+
+static bool is_close(u64 a, u64 b)
+{
+	return (a > b ? a - b : b - a) <= b / 64;
+}
+
+/*
+ * Reading a counter takes longer than a window. So both are switched on with a loop in between that reads nothing; what
+ * came of it says how long the loop has to be, and it is done again.
+ */
+enum window_armed window_arm_here(const struct window_pair *p)
+{
+	u64 rounds = 0, least, apart;
+
+	if (p->clock)
+		return watch_here(p);
+	least = apart = switch_on(p, 0);
+	if (!apart)
+		return watch_here(p);
+	for (u32 i = 0; i < FITTINGS && least < p->length && !is_close(apart, p->length); i++) {
+		u64 slope = rounds && apart > least ? (apart - least) * SLOPE_ONE / rounds : SLOPE_ONE;
+
+		rounds = (p->length - least) * SLOPE_ONE / MAX(slope, (u64)1);
+		apart = switch_on(p, rounds);
+	}
+	return WINDOW_ARMED;
+}
+
+void window_arm_all_here(const struct window_pair *p, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		window_arm_here(&p[i]);
+		/* A leader takes its group along, and the twins' distance stays. */
+		if (n > 1)
+			ioctl(p[i].first, PERF_EVENT_IOC_DISABLE, 0);
+	}
+	for (u32 i = 0; i < n && n > 1; i++)
+		ioctl(p[i].first, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 /* Some system calls (epoll_wait) fail with EINTR when their task is stopped, so who sleeps is left alone. */
@@ -214,7 +281,7 @@ static enum window_armed step(pid_t tid, bool child, const struct window_pair *p
 	int sig = signal_of(status, &halted);
 
 	/* As near as whole steps come. */
-	for (u32 i = 0; i < STEPS_MAX && !halted && count + step / 2 < p->length; i++) {
+	for (u32 i = 0; i < (count ? STEPS_MAX : STILL_MAX) && !halted && count + step / 2 < p->length; i++) {
 		enum stopped how;
 		u64 now;
 

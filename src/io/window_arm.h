@@ -7,7 +7,8 @@
  * Arming is switching both on at that distance. Who does it depends on what can be stopped:
  *
  *   here      whoever is counted does it: the command before its exec, or the recorder on a CPU whose counters they are. It
- *             counts itself up to S.
+ *             counts itself up to S: it watches clocks, and has a loop of the right length between the switches of
+ *             hardware counters, which is good to a few counts.
  *   watched   the task runs elsewhere, and its counters are read until they show S. Good to a few microseconds, which is
  *             enough for clocks.
  *   stepped   the task is stopped (ptrace) and goes on by single steps until its counter shows S. Good to an instruction.
@@ -24,6 +25,7 @@
 struct window_pair {
 	int first, second;  /* descriptors of the two leaders */
 	u64 period, length; /* P and S */
+	bool clock;	    /* nanoseconds */
 };
 
 enum window_armed {
@@ -36,6 +38,8 @@ enum window_armed {
 
 /* Async-signal-safe. Gives up after 10 ms, as when the group is not on the hardware. */
 enum window_armed window_arm_here(const struct window_pair *p);
+/* Several groups of ours, none of which is on yet: each is armed while the others are off, so that it is on the hardware. */
+void window_arm_all_here(const struct window_pair *p, u32 n);
 /* Takes up to three windows' time. This and the next also arm anew what was armed. */
 enum window_armed window_arm_watched(pid_t tid, const struct window_pair *p);
 /* child: it is our own, and whoever waits for its end shall see it. seized: this returned WINDOW_SEIZED before. Takes a few

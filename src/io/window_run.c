@@ -35,7 +35,8 @@
 #define CLOCK_SLACK_NS 5000
 #define CORRECTIONS_MAX 3 /* of hardware counters, for which tasks are stopped; clocks drift with each context switch */
 #define CORRECTION_MS 30
-#define WATCHES 3 /* before stepping */
+#define THROTTLED_MS 12 /* longer than a tick of any kernel; twice as long each time */
+#define WATCHES 3	/* before stepping */
 #define BACKOFF_MAX_MS 500
 #define GIVE_UP_MS 2000 /* a burst that does not end was throttled: another one is let loose */
 
@@ -157,8 +158,13 @@ static void look_at_other(void *ctx, const struct record *r)
 	at = map_get(&w->by_id, r->throttle.id);
 	if (at == ID_NONE || w->states.v[at / 2].armed != WINDOW_ON)
 		return;
+	/* Both leaders are told, and the kernel lets them go on at its next tick. */
+	if (w->states.v[at / 2].anew)
+		return;
 	w->states.v[at / 2].anew = true;
-	w->places.v[at / 2 / w->groups.n].retry_ms = 1;
+	w->places.v[at / 2 / w->groups.n].retry_ms =
+		now_ms() + MIN(THROTTLED_MS << MIN(w->states.v[at / 2].throttles, 8u), (u32)BACKOFF_MAX_MS);
+	w->states.v[at / 2].throttles++;
 	w->rearmed++;
 }
 
@@ -227,7 +233,8 @@ int window_run_begin(struct window_run *w, enum window_how how, struct event_set
 
 static struct window_pair pair_of(const struct window_run *w, size_t place, const struct window_group_run *g)
 {
-	return (struct window_pair){ fd_of(w, g->first, place), fd_of(w, g->second, place), g->period, g->length };
+	return (struct window_pair){ fd_of(w, g->first, place), fd_of(w, g->second, place), g->period, g->length,
+				     g->clock };
 }
 
 void window_run_pairs(struct window_run *w, struct workload_pairs *out)
@@ -279,6 +286,28 @@ static void tell_forbidden(struct window_run *w, const struct window_place *p)
 	w->told_forbidden = true;
 }
 
+/*
+ * While a group is armed, the others of its place make room on the hardware: in turns with them its counters would stand still half
+ * of the time. Switching off a leader switches its group off as one, and so it comes back: the distance of its twins stays.
+ */
+static void keep_quiet(const struct window_run *w, size_t place, size_t but, bool quiet)
+{
+	for (size_t g = 0; g < w->groups.n; g++)
+		if (g != but)
+			ioctl(fd_of(w, w->groups.v[g].first, place),
+			      quiet ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+}
+
+/* The group that waits for this place's task to stop; or none, groups.n. */
+static size_t stopping_in(struct window_run *w, size_t place)
+{
+	size_t g = 0;
+
+	while (g < w->groups.n && state_of(w, place, g)->armed != WINDOW_STOPPING)
+		g++;
+	return g;
+}
+
 /* Tries what is not armed in this place. */
 static void arm_place(struct window_run *w, size_t place)
 {
@@ -291,7 +320,15 @@ static void arm_place(struct window_run *w, size_t place)
 
 		if ((s->armed == WINDOW_ON && !s->anew) || s->armed == WINDOW_REFUSES)
 			continue;
+		/* It can be stopped for one group at a time. */
+		if (stopping_in(w, place) != w->groups.n && s->armed != WINDOW_STOPPING) {
+			again = true;
+			continue;
+		}
+		keep_quiet(w, place, g, true);
 		armed = arm(w, place, g);
+		if (armed != WINDOW_SEIZED)
+			keep_quiet(w, place, g, false);
 		p->gone = armed == WINDOW_GONE;
 		s->anew = s->known = false;
 		s->armed = armed == WINDOW_ARMED			      ? WINDOW_ON :

@@ -43,6 +43,7 @@ struct window_state { /* of a group in a place */
 	u64 value;	      /* of the leader then */
 	u32 wide;	      /* windows in a row that are far from what was asked */
 	u32 corrections;      /* times that it was armed anew for that */
+	u32 throttles;	      /* and because the kernel had held samples back */
 	u32 wanted, burst_at; /* refresh: samples still to come, and how many of the burst came */
 	u64 wanted_ms;	      /* since when */
 };

@@ -74,8 +74,7 @@ static _Noreturn void child(const struct workload_command *c, int go_fd, int res
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (!take_pairs(go_fd, &pairs))
 		_exit(EXIT_FAILURE);
-	for (u32 i = 0; i < pairs.n; i++)
-		window_arm_here(&pairs.pair[i]);
+	window_arm_all_here(pairs.pair, pairs.n);
 	execvpe(c->argv[0], c->argv, c->env);
 	failed = errno;
 	if (write(result_fd, &failed, sizeof(failed)) != sizeof(failed))
