@@ -161,7 +161,7 @@ static void judge(struct window_hits *h, struct slot_state *s, const struct wind
 		return;
 	}
 	end_cluster(h, s);
-	if (!w->is_short && w->fault != WINDOW_FIRST && w->fault != WINDOW_BACKWARDS)
+	if (!w->is_short && w->fault != WINDOW_FIRST && w->fault != WINDOW_BACKWARDS && w->fault != WINDOW_EMPTY)
 		return;
 	block = window_sums_at(to, place->node);
 	block[WINDOWS_SHORT] += w->is_short;

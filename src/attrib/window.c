@@ -29,6 +29,9 @@ struct window_slot {
 	u64 time, enabled, running, lost;
 	u32 group, turns, tid, cpu;
 	u32 throttles, losses, all_losses; /* at the last sample */
+	u32 at;				   /* which member it was of */
+	s64 twin_off;			   /* for how much longer the twin was off the hardware than the leader */
+	bool twin_known;
 	size_t values;
 };
 
@@ -271,8 +274,28 @@ static u64 lost_samples(const struct read_values *r)
 	return n;
 }
 
-static enum window_fault fault_of(struct windows *w, const struct window_group *g, const struct window_slot *slot,
-				  const struct sample *s, u32 cpu, u64 lost)
+/*
+ * Was the group off the hardware in this window? The times are those of the event that the sample is of. A twin's began
+ * when it was switched on, later than its leader's, so what the leader was off by then is a difference that stays until
+ * they are armed anew, which makes it smaller.
+ */
+static bool was_multiplexed(const struct window_group *g, struct window_slot *slot, const struct sample *s, u32 at)
+{
+	u64 off = s->read.time_enabled - s->read.time_running, before = slot->enabled - slot->running;
+	s64 apart = (s64)(off - before);
+
+	if (g->mode != WINDOWS_TWIN || at == slot->at)
+		return apart;
+	if (at < slot->at) /* a long one */
+		return slot->twin_known && -apart != slot->twin_off;
+	if (!slot->twin_known || apart < slot->twin_off)
+		slot->twin_off = apart;
+	slot->twin_known = true;
+	return apart != slot->twin_off;
+}
+
+static enum window_fault fault_of(struct windows *w, const struct window_group *g, struct window_slot *slot,
+				  const struct sample *s, u32 cpu, u32 at, u64 lost)
 {
 	const struct read_values *r = &s->read;
 
@@ -289,17 +312,15 @@ static enum window_fault fault_of(struct windows *w, const struct window_group *
 		return WINDOW_LOST;
 	if (losses_of(w, slot->cpu) != slot->losses || (cpu != slot->cpu && w->all_losses != slot->all_losses))
 		return WINDOW_LOST;
-	if (r->time_enabled - slot->enabled != r->time_running - slot->running)
+	if (was_multiplexed(g, slot, s, at))
 		return WINDOW_MULTIPLEXED;
 	return was_off(g, slot, s) ? WINDOW_PAUSED : WINDOW_SOUND;
 }
 
-/* before: from turn_before. */
-static void measure(struct windows *w, struct window_group *g, const struct window_slot *slot, u32 event, u32 before,
+/* at: which member the sample is of. before: from turn_before. */
+static void measure(struct windows *w, struct window_group *g, const struct window_slot *slot, u32 at, u32 before,
 		    const struct sample *s, struct window *out)
 {
-	u32 at = place_in_group(g, event);
-
 	out->weight = at != ID_NONE && before != ID_NONE ?
 			      read_value(&s->read, at) - w->values.v[w->slots.v[before].values + at] :
 			      0;
@@ -313,6 +334,8 @@ static void measure(struct windows *w, struct window_group *g, const struct wind
 		out->weight = at == ID_NONE ? 0 : out->counts[at];
 	out->length = out->fault == WINDOW_FIRST || out->fault == WINDOW_BACKWARDS ? 0 : out->weight;
 	out->is_short = out->length && out->length <= g->short_max;
+	if (!out->length && out->fault == WINDOW_SOUND && g->mode == WINDOWS_TWIN && at != slot->at)
+		out->fault = WINDOW_EMPTY;
 	if (!out->length)
 		return;
 	*(out->is_short ? &g->nr_short : &g->nr_long) += 1;
@@ -323,13 +346,14 @@ bool windows_take(struct windows *w, const struct evlist *l, u32 event, const st
 {
 	struct window_slot *slot = find_slot(w, l, event, s);
 	u32 cpu = s->has & PERF_SAMPLE_CPU ? s->cpu : ID_NONE;
-	u32 before = ID_NONE;
+	u32 before = ID_NONE, at;
 	struct window_group *g;
 	u64 lost;
 
 	if (!slot)
 		return false;
 	g = &w->groups.v[slot->group];
+	at = place_in_group(g, event);
 	if (g->per_thread && !g->proven)
 		before = turn_before(w, g, slot, s);
 	out->group = slot->group;
@@ -337,10 +361,11 @@ bool windows_take(struct windows *w, const struct evlist *l, u32 event, const st
 	out->turn = slot->turns;
 	out->nr = g->nr;
 	lost = lost_samples(&s->read);
-	out->fault = (u8)fault_of(w, g, slot, s, cpu, lost);
+	out->fault = (u8)fault_of(w, g, slot, s, cpu, at, lost);
 	if (out->fault == WINDOW_SOUND && before != ID_NONE)
 		out->fault = WINDOW_OTHER_THREAD;
-	measure(w, g, slot, event, before, s, out);
+	measure(w, g, slot, at, before, s, out);
+	slot->at = at;
 	slot->turns++;
 	slot->tid = s->tid;
 	slot->cpu = cpu;

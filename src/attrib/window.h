@@ -33,6 +33,7 @@ enum window_fault {
 	WINDOW_LOST,	     /* records were lost in it */
 	WINDOW_MULTIPLEXED,  /* the counters had no hardware for a part of it */
 	WINDOW_BACKWARDS,    /* a counter's value fell */
+	WINDOW_EMPTY,	     /* twins that had lost their distance: both samples at once */
 	WINDOW_PAUSED,	     /* the group was off for a part of it: before the first sample of a burst that is armed */
 	NR_WINDOW_FAULTS
 };

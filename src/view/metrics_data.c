@@ -29,9 +29,9 @@ static void put_field(const char *name, double v, bool first, struct bytes *out)
 }
 
 static const char *const fault_keys[NR_WINDOW_FAULTS] = {
-	[WINDOW_SOUND] = "filtered",	  [WINDOW_FIRST] = "first",   [WINDOW_OTHER_THREAD] = "other_thread",
-	[WINDOW_THROTTLED] = "throttled", [WINDOW_LOST] = "lost",     [WINDOW_MULTIPLEXED] = "multiplexed",
-	[WINDOW_BACKWARDS] = "backwards", [WINDOW_PAUSED] = "paused",
+	[WINDOW_SOUND] = "filtered",	  [WINDOW_FIRST] = "first", [WINDOW_OTHER_THREAD] = "other_thread",
+	[WINDOW_THROTTLED] = "throttled", [WINDOW_LOST] = "lost",   [WINDOW_MULTIPLEXED] = "multiplexed",
+	[WINDOW_BACKWARDS] = "backwards", [WINDOW_EMPTY] = "empty", [WINDOW_PAUSED] = "paused",
 };
 
 static void put_counts(const double *block, struct bytes *out)

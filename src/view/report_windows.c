@@ -89,6 +89,7 @@ static const char *const fault_names[NR_WINDOW_FAULTS] = {
 	[WINDOW_LOST] = "with records lost",
 	[WINDOW_MULTIPLEXED] = "multiplexed",
 	[WINDOW_BACKWARDS] = "with a counter that fell",
+	[WINDOW_EMPTY] = "of twins without distance",
 	[WINDOW_PAUSED] = "over a pause",
 };
 

@@ -321,6 +321,52 @@ static void twins_are_known(void **state)
 	drop(f);
 }
 
+/* A sample of the first leader (0) or the second (2) of twins; off: how long that one had been off the hardware. */
+static struct window feed_twin(struct fixture *f, u32 event, u64 cycles, u64 length, u64 off)
+{
+	struct sample s = { .has = GROUP_SAMPLE, .pid = 1, .tid = 7 };
+	struct window w = { 0 };
+
+	memcpy(f->words, (u64[]){ cycles, 1, 0, 2, cycles - length, 3 }, 48);
+	s.read = (struct read_values){ .time_enabled = cycles + off,
+				       .time_running = cycles,
+				       .nr = 3,
+				       .stride = 2,
+				       .raw = { (const u8 *)f->words, 6, false },
+				       .has_id = true,
+				       .id_at = 1 };
+	assert_true(windows_take(&f->w, &f->l, event, &s, &w));
+	return w;
+}
+
+/* Each leader's times are its own; what counts is what came to the difference of both. */
+static void twins_in_turns(void **state)
+{
+	struct fixture *f = make("cycles/period=1000,alt-period=30/", 1000, 0);
+	struct attr twin = f->l.events.v[0].attr;
+	u32 second = evlist_add(&f->l, &twin, "cycles/period=1000,alt-period=30/", NULL);
+
+	(void)state;
+	evlist_add_id(&f->l, second, 3);
+	windows_settle(&f->w, &f->l);
+	/* The leader was off for 70 before the twin was switched on, and then both were together. */
+	feed_twin(f, 0, 1000, 30, 70);
+	assert_int_equal(feed_twin(f, second, 1030, 30, 0).fault, WINDOW_SOUND);
+	feed_twin(f, 0, 2000, 30, 170);
+	assert_int_equal(feed_twin(f, second, 2030, 30, 100).fault, WINDOW_SOUND);
+	feed_twin(f, 0, 3000, 30, 170);
+	assert_int_equal(feed_twin(f, second, 3030, 30, 120).fault, WINDOW_MULTIPLEXED);
+	feed_twin(f, 0, 4000, 30, 190);
+	assert_int_equal(feed_twin(f, second, 4030, 30, 120).fault, WINDOW_SOUND);
+	/* Armed anew, meanwhile the leader was off for another 5. */
+	feed_twin(f, 0, 5000, 30, 195);
+	assert_int_equal(feed_twin(f, second, 5030, 30, 120).fault, WINDOW_SOUND);
+	/* Throttled, both go on at once. */
+	feed_twin(f, 0, 6000, 0, 195);
+	assert_int_equal(feed_twin(f, second, 6000, 0, 120).fault, WINDOW_EMPTY);
+	drop(f);
+}
+
 static void bursts_begin_after_a_pause(void **state)
 {
 	struct fixture *f = make("cpu-clock/period=10,alt-period=10,burst=4/u", 10, 0);
@@ -381,13 +427,21 @@ static void strange_reads_have_no_windows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(differences_are_counts),	cmocka_unit_test(counters_of_two_cpus_are_apart),
-		cmocka_unit_test(other_threads_of_a_cpu),	cmocka_unit_test(inherited_counters_are_each_threads),
-		cmocka_unit_test(inherited_counters_of_a_cpu),	cmocka_unit_test(throttling_ends_a_window),
-		cmocka_unit_test(losses_are_of_a_cpu),		cmocka_unit_test(multiplexed_and_backwards),
-		cmocka_unit_test(short_windows_are_seen),	cmocka_unit_test(twins_are_known),
-		cmocka_unit_test(bursts_begin_after_a_pause),	cmocka_unit_test(terms_of_a_schedule),
-		cmocka_unit_test(jitter_shortens_long_windows), cmocka_unit_test(strange_reads_have_no_windows),
+		cmocka_unit_test(differences_are_counts),
+		cmocka_unit_test(counters_of_two_cpus_are_apart),
+		cmocka_unit_test(other_threads_of_a_cpu),
+		cmocka_unit_test(inherited_counters_are_each_threads),
+		cmocka_unit_test(inherited_counters_of_a_cpu),
+		cmocka_unit_test(throttling_ends_a_window),
+		cmocka_unit_test(losses_are_of_a_cpu),
+		cmocka_unit_test(multiplexed_and_backwards),
+		cmocka_unit_test(short_windows_are_seen),
+		cmocka_unit_test(twins_are_known),
+		cmocka_unit_test(twins_in_turns),
+		cmocka_unit_test(bursts_begin_after_a_pause),
+		cmocka_unit_test(terms_of_a_schedule),
+		cmocka_unit_test(jitter_shortens_long_windows),
+		cmocka_unit_test(strange_reads_have_no_windows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
