@@ -11,8 +11,7 @@ from base import CACHE, CROSS, LAB, compiler_version, key_of, run, scratch
 BOOT_TIMEOUT = 300  # seconds, for all scenarios of one kernel; about 30 on an idle machine
 TROUBLE = r"(?m)^(?:\[.*?\] )?(?:BUG:|WARNING:|INFO: |Unable to handle|Kernel panic|=+\n(?:\[.*?\] )?(?:WARNING|BUG)).*$"
 QEMU = ["qemu-system-aarch64", "-M", "virt,dtb-randomness=off", "-cpu", "cortex-a57", "-m", "512", "-nographic", "-nodefaults",
-        "-serial", "stdio", "-no-reboot", "-net", "none", "-icount", "shift=1,sleep=off", "-rtc", "clock=vm,base=2026-01-01",
-        "-smp", "2"]
+        "-serial", "stdio", "-no-reboot", "-net", "none", "-icount", "shift=1,sleep=off", "-rtc", "clock=vm,base=2026-01-01"]
 
 
 def cpio(path, data, mode, ino):
@@ -53,12 +52,14 @@ def scenarios_initramfs(selftest):
     return initrd
 
 
-def boot(image, initrd, arguments, devices=(), timeout=BOOT_TIMEOUT):
-    """-> the console's text, when the guest has switched itself off or its time is up."""
+def boot(image, initrd, arguments, cpus=2, outside=None, timeout=BOOT_TIMEOUT):
+    """-> the console's text, when the guest has switched itself off or its time is up. outside: a directory for files that
+    programs/carry.c brings out."""
+    semihosting = ["-semihosting-config", "enable=on,target=native,userspace=on"] if outside else []
     with tempfile.TemporaryFile() as out:
-        p = subprocess.Popen([*QEMU, *devices, "-kernel", str(image), "-initrd", str(initrd), "-append",
+        p = subprocess.Popen([*QEMU, "-smp", str(cpus), *semihosting, "-kernel", str(image), "-initrd", str(initrd), "-append",
                               f"console=ttyAMA0 panic=-1 loglevel=5 {arguments}"],
-                             stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+                             cwd=outside, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
         try:
             p.wait(timeout)
         except subprocess.TimeoutExpired:
