@@ -6,7 +6,7 @@
 #   make check     all tests and checks
 #   make bench     speed and memory against perf, on a recording made in the run; cost and exactness of the virtual PMU
 #   make bench-truth  function metrics against the virtual PMU's exact counts: errors, intervals, speed
-#   make lab       kernels with and without the patches of kernel/, in QEMU; not part of check, minutes the first time
+#   make lab       kernels with and without the patches of kernel/, and reticle on them, in QEMU; not part of check, minutes the first time
 #   make install   install under PREFIX (default /usr/local)
 #   make format    clang-format all sources
 BUILD ?= build
@@ -38,7 +38,7 @@ bench-truth: all
 	@ninja -C $(BUILD) bench/classes bench/turns bench/resonance
 	@bench/truth-windows --reticle $(BUILD)/reticle
 
-lab:
+lab: all
 	@scripts/bootstrap lab
 	@lab/run
 

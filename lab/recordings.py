@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""reticle itself in a guest: it records there with the emulated PMU, and its recordings are read here.
+
+One row of SCENARIOS is a recording. All of a kernel are made in one boot; what is asserted is read from the perf.data that came out.
+The guest has one processor: QEMU's instruction count is one for all, so with two each PMU would count the other's work, too.
+"""
+import collections
+import fnmatch
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+
+from base import CACHE, CROSS, LAB, LabError, ROOT, compiler_version, held, key_of, run, scratch
+from cross import programs
+from fetch import unpacked
+from guest import boot, cpio
+from kernels import STOCK, kernel
+
+RETICLE = ROOT / "build/reticle"
+CYCLES = "-e '{cycles,instructions}:uS'"
+GROUPS = "-e '{" + ",".join(["cycles,instructions"] * 4) + "}:uS'"
+FLOOR = 5  # windows at least, where it is not said how many
+SCRIPT = """\
+#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+k=/proc/sys/kernel
+# Samples per second before an event is throttled. The kernel lets it be set while it limits the time that sampling takes.
+rate() { echo 25 >$k/perf_cpu_time_max_percent; echo $1 >$k/perf_event_max_sample_rate; echo 0 >$k/perf_cpu_time_max_percent; }
+dip() { pause 300; rate 2000; pause 40; rate 10000000; }
+echo -1 >$k/perf_event_paranoid
+rate 10000000
+cd /tmp
+reticle check >check.log 2>&1
+carry check.log
+%(recordings)s
+echo "lab: end"
+poweroff -f
+"""
+RECORDING = """\
+%(before)s reticle record -o %(name)s.data %(options)s -- %(program)s >%(name)s.log 2>&1
+echo "status $?" >>%(name)s.log
+[ ! -e %(name)s.data ] || { reticle report -i %(name)s.data >%(name)s.txt 2>&1; carry %(name)s.data %(name)s.txt; }
+carry %(name)s.log
+"""
+
+
+class Failed(Exception):
+    pass
+
+
+def need(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+# ---- what came out of the guest
+
+class Recording:
+    """A perf.data, what reticle said when it was made, and a directory with the programs that it is of."""
+
+    def __init__(self, directory, name, root):
+        self.path, self.root = directory / f"{name}.data", root
+        self.log = read(directory / f"{name}.log")
+        self.text = read(directory / f"{name}.txt")
+
+    def whole(self):
+        need(self.path.exists() or "status" in self.log, "the guest did not come so far")
+        return self
+
+    def reticle(self, *args):
+        return run([str(RETICLE), args[0], "-i", str(self.path), *args[1:]])
+
+    def report(self, *args):
+        return self.reticle("report", "--symfs", str(self.root), *args)
+
+    def records(self):
+        need(self.path.exists(), f"no recording: {self.log.strip()[-100:]}")
+        return [json.loads(line) for line in self.reticle("dump", "--json").splitlines()]
+
+
+def read(path):
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
+def samples_of(records, cpus=False):
+    """-> per set of counters (thread, unless they are a CPU's, and first id) its samples: (place of the event in its group, the leader's
+    value, period)"""
+    places = collections.defaultdict(list)
+    for r in records:
+        if r["kind"] == "SAMPLE" and "read" in r:
+            values = r["read"]["values"]
+            place = [v["id"] for v in values].index(r["id"]) if r["id"] in [v["id"] for v in values] else 0
+            places[not cpus and r["tid"], values[0]["id"]].append((place, values[0]["value"], r["period"]))
+    return places
+
+
+def twin_windows(records, cpus=False):
+    """-> per set of counters the lengths from the first leader's samples to the second's"""
+    return {key: [b[1] - a[1] for a, b in zip(samples, samples[1:]) if a[0] == 0 and b[0] == 1]
+            for key, samples in samples_of(records, cpus).items()}
+
+
+def one_length(windows, length):
+    """All windows that have a length have the same, in each set of counters. -> how many"""
+    seen = collections.Counter(n for lengths in windows.values() for n in lengths)
+    need(set(seen) <= {length}, f"windows of {dict(seen.most_common(4))} cycles instead of {length}")
+    return seen[length]
+
+
+def excluded(recording):
+    """-> {why: windows} as report's head says"""
+    found = collections.Counter()
+    for line in re.findall(r"^# Of .* excluded: (.*)$", recording.report(), re.M):
+        for n, why in re.findall(r"(\d+) ([^,]+)", line):
+            found[why] += int(n)
+    return found
+
+
+# ---- what is asserted of each
+
+def counted(n, windows):
+    return f"{n} windows of 300 cycles, all exact, in {len(windows)} sets of counters"
+
+
+def is_default(r):
+    windows = twin_windows(r.records())
+    need("user space only" in r.log and "windows: twin (this kernel has no alternating periods)" in r.log, r.log.strip())
+    n = one_length(windows, 300)
+    need(n >= FLOOR, f"{n} windows")
+    return "native refused by its probe; user space; " + counted(n, windows)
+
+
+def is_twin(least, sets, cpus=False):
+    def check(r):
+        windows = twin_windows(r.records(), cpus)
+        n = one_length(windows, 300)
+        need(n >= least and len(windows) >= sets, counted(n, windows))
+        need("multiplexed" not in excluded(r) or excluded(r)["multiplexed"] * 20 < n, f"{excluded(r)}")
+        return counted(n, windows)
+    return check
+
+
+def is_throttled_twin(r):
+    """While it is throttled windows have no length, and none another one; afterwards they are armed anew."""
+    records = r.records()
+    throttled = [i for i, x in enumerate(records) if x["kind"] == "THROTTLE"]
+    need(throttled, "never throttled")
+    windows = twin_windows(records)
+    empty = sum(lengths.count(0) for lengths in windows.values())
+    n = one_length({key: [x for x in lengths if x] for key, lengths in windows.items()}, 300)
+    after = one_length({key: [x for x in lengths if x] for key, lengths in twin_windows(records[throttled[-1]:]).items()}, 300)
+    why = excluded(r)
+    need(after > 100, f"{after} windows after the last throttling")
+    need(empty <= why["of twins without distance"] + why["throttled"], f"{empty} of no length, and excluded are {dict(why)}")
+    return f"throttled {len(throttled)} times; {n} windows exact, {after} of them afterwards; excluded: {sum(why.values())}"
+
+
+def is_burst(batch):
+    def check(r):
+        windows = {key: [b[1] - a[1] for a, b in zip(samples, samples[1:])] for key, samples in samples_of(r.records()).items()}
+        n = one_length(windows, 300)
+        need(n >= FLOOR * batch, f"{n} windows")
+        return counted(n, windows)
+    return check
+
+
+def is_throttled_burst(r):
+    throttled = sum(x["kind"] == "THROTTLE" for x in r.records())
+    need(throttled, "never throttled")
+    why = excluded(r)
+    need(why["throttled"], f"none excluded for it: {dict(why)}")
+    return f"throttled {throttled} times; {is_burst(4)(r)}; excluded: {why['throttled']} throttled"
+
+
+def is_refused(r):
+    need("status 1" in r.log and "mode=native: this kernel has no alternating periods" in r.log, r.log.strip())
+    return "mode=native is an error that says why"
+
+
+def is_native(period_long, batch, jitter=0, sets=1):
+    """Each window as long as its sample states, and the periods in turn."""
+    def check(r):
+        need("windows: native (" in r.log, r.log.strip())
+        n = longs = 0
+        for samples in samples_of(r.records()).values():
+            at = None
+            for a, b in zip(samples, samples[1:]):
+                length, short = b[1] - a[1], b[2] < period_long / 2
+                want = 300 if short else period_long
+                need(length == b[2], f"window {n} counted {length}, its sample states {b[2]}")
+                need(abs(length - want) <= (min(jitter, 300) if short else jitter) / 2 + 1, f"window {n} is {length} long")
+                at = 0 if not short else None if at is None else at + 1
+                need(at is None or at <= batch, f"{at} short ones in a row")
+                n, longs = n + 1, longs + (not short)
+        need(n - longs >= FLOOR and abs((n - longs) - longs * batch) <= batch * (sets + 1), f"{longs} long and {n - longs} short ones")
+        return f"{longs} long and {n - longs} short windows, each as its sample states"
+    return check
+
+
+def is_metrics(r):
+    """The table in the guest and here; what perf sees."""
+    text = r.report()
+    need(r.text.strip() == text.strip(), "the guest's own report differs from this one")
+    rows = re.findall(r"^ +[\d.]+% +\d+ +~?(2\.00)(?:±0\.00)? .*\] \w+$", text, re.M)
+    need(len(rows) >= 5, f"CPI is 2.00 in {len(rows)} rows")
+    figures = f"CPI 2.00 in {len(rows)} functions, guest's report equal"
+    if shutil.which("perf"):
+        perf = run(["perf", "script", "-i", str(r.path), "-F", "tid,ip,period", "--symfs", str(r.root)])
+        ours = r.reticle("script", "-F", "tid,ip,period", "--symfs", str(r.root))
+        mine, theirs = (re.findall(r"^ *(\d+) +(\d+) +([0-9a-f]+)", lines, re.M) for lines in (ours, perf))
+        need(mine and theirs == mine, f"perf reads {len(theirs)} samples, reticle {len(mine)}, or others")
+        figures += f", perf reads the same {len(mine)} samples"
+    return figures
+
+
+def seconds(*command):
+    """-> the least user and system time of five runs"""
+    def once():
+        before = os.times()
+        run([str(part) for part in command])
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    return min(once() for _ in range(5))
+
+
+def is_effect(r):
+    """The program as in effect-windows, with the short period all the time."""
+    windows = Recording(r.path.parent, "effect-windows", r.root)
+    need(windows.path.exists(), "no recording of effect-windows")
+    sizes = [x.path.stat().st_size for x in (r, windows)]
+    times = [seconds(RETICLE, "report", "--threads", "1", "-i", x.path, "--symfs", r.root) for x in (r, windows)]
+    samples = [sum(map(len, samples_of(x.records()).values())) for x in (r, windows)]
+    need(sizes[0] > 62 * sizes[1], f"{sizes} bytes")
+    return (f"period 300 all the time against 999700/300: {sizes[0] / 1e6:.2f} MB, {sizes[1] / 1e6:.3f} MB, {sizes[0] / sizes[1]:.0f} times; "
+            f"{samples[0]}, {samples[1]} samples; report {times[0] * 1e3:.0f} ms, {times[1] * 1e3:.0f} ms, {times[0] / times[1]:.1f} times")
+
+
+def says(what):
+    def check(log):
+        found = re.search(r"^windows: native +(\w+)", log, re.M)
+        need(found and found.group(1) == what, f"check says of native: {found and found.group(1)}")
+        return f"windows: native {what}"
+    return check
+
+
+# ---- the recordings
+
+TWIN, REFRESH = f"--window=mode=twin -c 100000 {CYCLES}", f"--window=mode=refresh,burst=4 -c 100000 {CYCLES}"
+WITHOUT_SERIES = [
+    # name, options, program, what to check[, before it]
+    ("default", "", "rivals 1 1 30000000", is_default),
+    ("refused", f"--window=mode=native {CYCLES}", "rivals 1 1 300000", is_refused),
+    ("twin-switches", TWIN, "rivals 4 1 30000000", is_twin(600, 4)),
+    ("twin-threads", TWIN, "rivals 1 4 30000000", is_twin(600, 4)),
+    ("twin-groups", f"--window=mode=twin -c 100000 {GROUPS}", "rivals 2 2 40000000", is_twin(600, 8)),
+    ("twin-cpu", f"-a {TWIN}", "rivals 2 2 20000000", is_twin(500, 1, True)),
+    ("twin-throttling", TWIN, "rivals 2 2 60000000", is_throttled_twin, "dip &"),
+    ("twin-metrics", f"--window=mode=twin -c 10000 {CYCLES}", "classes 0 1 50", is_metrics),
+    ("refresh", REFRESH, "rivals 1 1 60000000", is_burst(4)),
+    ("refresh-threads", REFRESH, "rivals 2 2 30000000", is_burst(4)),
+    ("refresh-groups", f"--window=mode=refresh,burst=4 -c 100000 {GROUPS}", "rivals 2 2 40000000", is_burst(4)),
+    ("refresh-throttling", REFRESH, "rivals 2 2 60000000", is_throttled_burst, "dip &"),
+]
+NATIVE = "{cycles/period=99700,alt-period=300/,instructions}:uS"
+WITH_SERIES = [
+    ("native-default", "", "rivals 1 1 60000000", lambda r: is_native(0, 1)(r)),
+    ("native", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "rivals 1 1 60000000", is_native(999700, 1)),
+    ("native-burst", f"--window=burst=4 -c 98800 {CYCLES}", "rivals 1 1 30000000", is_native(98800, 4)),
+    ("native-jitter", f"--window=jitter=2000 -c 99700 {CYCLES}", "rivals 1 1 30000000", is_native(99700, 1, 2000)),
+    ("native-threads", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_native(99700, 1, 0, 4)),
+    ("native-processes", f"-e '{NATIVE}'", "rivals 4 1 30000000", is_native(99700, 1, 0, 4)),
+    ("effect-windows", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "classes 0 1 50", is_native(999700, 1)),
+    ("effect", f"--no-window -c 300 {CYCLES}", "classes 0 1 50", is_effect),
+    ("native-metrics", f"--window -c 9700 {CYCLES}", "classes 0 1 50", is_metrics),
+]
+
+
+SCENARIOS = {"plain": WITHOUT_SERIES[:2], "burst": WITH_SERIES, **{name: WITHOUT_SERIES for name in STOCK}}
+NAMED_ONLY = ("burst",)
+
+
+def chosen(name, patterns):
+    """-> the kernel's rows whose names match one of the patterns; without these, all, but for those that must be named"""
+    if not patterns and name in NAMED_ONLY:
+        return []
+    return [row for row in SCENARIOS.get(name, []) if not patterns or any(fnmatch.fnmatch(row[0], p) for p in patterns)]
+
+
+# ---- the guest
+
+def helpers():
+    """-> {path in a guest: file}: the programs of lab/programs"""
+    sources = sorted((LAB / "programs").glob("*.c"))
+    place = CACHE / f"programs-{key_of(compiler_version(), *sources)}"
+    with held("programs"):
+        if not place.exists():
+            with scratch() as tmp:
+                (tmp / "bin").mkdir()
+                for source in sources:
+                    run([CROSS + "gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o",
+                         str(tmp / "bin" / source.stem), str(source)])
+                os.rename(tmp / "bin", place)
+    return {f"bin/{f.name}": f for f in sorted(place.iterdir())}
+
+
+def initramfs(files, script):
+    directories = {str(p) for path in files for p in pathlib.PurePosixPath(path).parents if str(p) != "."} | {"tmp", "proc", "sys", "dev"}
+    members = [cpio(d, b"", 0o040755, 1) for d in sorted(directories)]
+    members += [cpio(path, f.read_bytes(), 0o100755, 2 + i) for i, (path, f) in enumerate(files.items())]
+    return b"".join(members) + cpio("init", script.encode(), 0o100755, 1000) + cpio("TRAILER!!!", b"", 0, 0)
+
+
+def unpack(files, root):
+    for path, f in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(f, root / path)
+
+
+def recordings(name, wanted=None, keep=None):
+    """Boots the kernel and makes its recordings -> [(scenario, "ok" or "FAIL", figures)], the console's text. keep: a directory
+    that the recordings are copied to."""
+    rows = chosen(name, wanted)
+    files = {**programs(), **helpers(), "bin/busybox": unpacked("busybox-static") / "bin/busybox"}
+    text = "".join(RECORDING % {"name": row[0], "options": row[1], "program": row[2], "before": row[4] if len(row) > 4 else ""}
+                   for row in rows)
+    results = []
+    with scratch() as tmp:
+        (tmp / "initrd").write_bytes(initramfs(files, SCRIPT % {"recordings": text}))
+        (tmp / "out").mkdir()
+        unpack(files, tmp / "root")
+        console = boot(kernel(name), tmp / "initrd", f"kernel={name}", cpus=1, outside=tmp / "out")
+        if keep:
+            shutil.copytree(tmp / "out", pathlib.Path(keep) / name, dirs_exist_ok=True)
+        checks = [("check", lambda: says("ok" if SCENARIOS[name] is WITH_SERIES else "no")(read(tmp / "out/check.log")))]
+        checks += [(row[0], lambda row=row: row[3](Recording(tmp / "out", row[0], tmp / "root").whole())) for row in rows]
+        for scenario, check in checks:
+            try:
+                results.append((scenario, "ok", check()))
+            except (Failed, LabError, KeyError, ValueError) as e:
+                results.append((scenario, "FAIL", " ".join(str(e).split())[-300:]))
+    if "lab: end" not in console:
+        results.append(("boot", "FAIL", "the guest did not come to its end; its last lines are above"))
+    return results, console
