@@ -378,8 +378,8 @@ static bool run_unknown(char *figures)
 
 	if (fd != -E2BIG)
 		return failed(figures, "open: %d instead of E2BIG", fd);
-	if (a.perf.size == sizeof(a))
-		return failed(figures, "the kernel says that it knows an attr of %zu bytes", sizeof(a));
+	if (a.perf.size >= 160)
+		return failed(figures, "the kernel says that it knows an attr of %u bytes", a.perf.size);
 	return passed(figures, "E2BIG; this kernel's attr has %u bytes", a.perf.size);
 }
 

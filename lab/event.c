@@ -2,17 +2,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "guest.h"
 
 enum { PAGE = 4096, RING = 1024 * PAGE };
+enum { BURST_SIZE = 160 }; /* of an attr that ends with what bursts need */
 
 struct attr attr_cycles(u64 period)
 {
@@ -34,7 +37,7 @@ struct attr attr_burst(u64 whole, u64 period_short, u32 batch)
 {
 	struct attr a = attr_cycles(whole);
 
-	a.perf.size = sizeof(a);
+	a.perf.size = BURST_SIZE;
 	a.period_short = period_short;
 	a.batch = batch;
 	return a;
@@ -88,25 +91,35 @@ static void add_sample(struct event *e, const u64 *field)
 	};
 }
 
+size_t event_record(const struct event *e, u64 at, u64 record[8192])
+{
+	const char *data = (const char *)e->ring + PAGE;
+	struct perf_event_header h;
+
+	/* Records are multiples of 8 bytes, so no header is cut by the ring's end. */
+	memcpy(&h, data + at % RING, sizeof(h));
+	for (size_t i = 0; i < h.size / 8u; i++)
+		memcpy(&record[i], data + (at + 8 * i) % RING, 8);
+	return h.size;
+}
+
 void event_drain(struct event *e)
 {
 	u64 head = __atomic_load_n(&e->ring->data_head, __ATOMIC_ACQUIRE), tail = e->ring->data_tail;
-	const char *data = (const char *)e->ring + PAGE;
-	u64 record[32];
+	static u64 record[8192];
 
 	while (tail < head) {
-		struct perf_event_header h;
+		size_t size = event_record(e, tail, record);
+		u32 type = (u32)record[0];
 
-		/* Records are multiples of 8 bytes, so no header is cut by the ring's end. */
-		memcpy(&h, data + tail % RING, sizeof(h));
-		for (size_t i = 0; i < h.size / 8u && i < 32; i++)
-			memcpy(&record[i], data + (tail + 8 * i) % RING, 8);
-		if (h.type == PERF_RECORD_SAMPLE)
+		if (!size)
+			break;
+		if (type == PERF_RECORD_SAMPLE)
 			add_sample(e, record + 1);
-		e->lost += h.type == PERF_RECORD_LOST ? record[2] : 0;
-		e->throttled += h.type == PERF_RECORD_THROTTLE;
-		e->unthrottled += h.type == PERF_RECORD_UNTHROTTLE;
-		tail += h.size;
+		e->lost += type == PERF_RECORD_LOST ? record[2] : 0;
+		e->throttled += type == PERF_RECORD_THROTTLE;
+		e->unthrottled += type == PERF_RECORD_UNTHROTTLE;
+		tail += size;
 	}
 	__atomic_store_n(&e->ring->data_tail, tail, __ATOMIC_RELEASE);
 }
@@ -131,6 +144,14 @@ int event_run(struct event *e, const struct attr *a, u64 cycles)
 	event_disable(e);
 	event_drain(e);
 	return 0;
+}
+
+void stop_tasks(const pid_t *pids, int n)
+{
+	for (int i = 0; i < n; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
 }
 
 void work(u64 cycles)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "guest.h"
+#include "tls.h"
 
 static void figures_set(char *figures, const char *format, va_list ap)
 {
@@ -119,6 +120,8 @@ int main(int argc, char **argv)
 		work(strtoull(argv[2], NULL, 10));
 		return 0;
 	}
+	if (argc == 3 && !strcmp(argv[1], "tls"))
+		return tls_program(strtoull(argv[2], NULL, 10));
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	set_up();
 	argument("lab", wanted, sizeof(wanted));
@@ -128,6 +131,9 @@ int main(int argc, char **argv)
 	run_scenarios(task_scenarios, wanted, where);
 	run_scenarios(churn_scenarios, wanted, where);
 	run_scenarios(perf_scenarios, wanted, where);
+	run_scenarios(tls_scenarios, wanted, where);
+	run_scenarios(compat_scenarios, wanted, where);
+	run_scenarios(rseq_scenarios, wanted, where);
 	printf("lab: end\n");
 	fflush(stdout);
 	reboot(RB_POWER_OFF);

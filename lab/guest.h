@@ -21,10 +21,12 @@ typedef uint32_t u32;
 struct attr {
 	union {
 		struct perf_event_attr perf;
-		u64 word[20];
+		u64 word[21];
 		struct {
 			u64 known[17], config4, period_short;
 			u32 jitter, batch;
+			int tls_offset;
+			uint16_t tls_size, tls_flags;
 		};
 	};
 };
@@ -56,12 +58,16 @@ int perf_open(const struct attr *a, pid_t pid, int cpu, int group);
 int event_open(struct event *e, const struct attr *a, pid_t pid, int cpu);
 void event_enable(const struct event *e);
 void event_disable(const struct event *e);
+/* Copies the record that begins at this position of the ring. -> its size in bytes, a multiple of 8 up to 64 KiB. */
+size_t event_record(const struct event *e, u64 at, u64 record[8192]);
 /* Adds what is in the ring to samples. */
 void event_drain(struct event *e);
 void event_close(struct event *e);
 /* Opens, runs `cycles` of work on CPU 0, reads the samples. -> 0, or -errno; close it in any case but an error. */
 int event_run(struct event *e, const struct attr *a, u64 cycles);
 
+/* Ends child processes that would go on for ever. */
+void stop_tasks(const pid_t *pids, int n);
 /* Spins for so many cycles of user space, plus a few. */
 void work(u64 cycles);
 void pin(int cpu);
@@ -88,6 +94,9 @@ extern const struct scenario burst_scenarios[];
 extern const struct scenario task_scenarios[];
 extern const struct scenario churn_scenarios[];
 extern const struct scenario perf_scenarios[];
+extern const struct scenario tls_scenarios[];
+extern const struct scenario compat_scenarios[];
+extern const struct scenario rseq_scenarios[];
 
 __attribute__((format(printf, 2, 3))) bool passed(char *figures, const char *format, ...);
 __attribute__((format(printf, 2, 3))) bool failed(char *figures, const char *format, ...);

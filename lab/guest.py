@@ -40,14 +40,13 @@ def compiled_guest():
     return program
 
 
-def scenarios_initramfs(selftest):
-    """lab/*.c as /init, beside it the kernel's own test when there is one."""
+def scenarios_initramfs(tests):
+    """lab/*.c as /init, beside it the kernel's own tests: files whose names end in selftest-NAME."""
     init = compiled_guest()
-    tests = [selftest] if selftest.exists() else []
     initrd = CACHE / f"guest-{key_of(init.name, *tests)}.gz"
     if not initrd.exists():
         with scratch() as tmp:
-            (tmp / "initrd").write_bytes(initramfs({"init": init, **{"selftest": t for t in tests}}))
+            (tmp / "initrd").write_bytes(initramfs({"init": init, **{t.name.split(".")[-1]: t for t in tests}}))
             os.replace(tmp / "initrd", initrd)
     return initrd
 

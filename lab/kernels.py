@@ -18,6 +18,7 @@ def patches_of(series):
 
 BUILT = {"plain": [], "burst": patches_of(ROOT / "kernel"), "kasan": patches_of(ROOT / "kernel")}
 STOCK = {"debian-6.1": r"linux-image-6\.1\.0-\d+-cloud-arm64", "debian-6.12": r"linux-image-6\.12\.\d+(\+deb\d+)?-cloud-arm64"}
+SELFTESTS = ["burst_sampling", "tls_user"]
 KERNELS = [*BUILT, *STOCK]
 ON_DEMAND = ("kasan",)  # slow: only built and booted when they are named
 
@@ -42,7 +43,7 @@ def pristine_source():
 
 
 def kernel(name, refresh=False):
-    """-> its Image; beside it, with the suffix .selftest, the series' own test, where there is one."""
+    """-> its Image"""
     if name in STOCK:
         (image,) = (unpacked(newest(STOCK[name])) / "boot").glob("vmlinuz-*")
         return image
@@ -60,7 +61,8 @@ def build(name, patches, image):
     apply(work, patches)
     note(f"building kernel {name} ({len(patches)} patches)")
     built = built_image(work)
-    build_selftest(work / "src", image.with_suffix(".selftest"))
+    for test in SELFTESTS:
+        build_selftest(work / "src", test, image.with_name(f"{image.name}.selftest-{test}"))
     os.replace(built, image)
     shutil.rmtree(work)
     note(f"kernel {name} took {time.monotonic() - start:.0f} s")
@@ -93,9 +95,14 @@ def built_image(work):
     return work / "obj/arch/arm64/boot/Image"
 
 
-def build_selftest(source, program):
-    """The series' own test, where the tree has it; against the tree's perf_event.h."""
-    test = source / "tools/testing/selftests/perf_events/burst_sampling.c"
+def selftests(image):
+    """-> the series' own tests, where the kernel has any"""
+    return sorted(image.parent.glob(f"{image.name}.selftest-*"))
+
+
+def build_selftest(source, name, program):
+    """One of the series' own tests, where the tree has it; against the tree's perf_event.h."""
+    test = source / f"tools/testing/selftests/perf_events/{name}.c"
     if not test.exists():
         return
     with scratch() as tmp:

@@ -133,14 +133,6 @@ static void start_rivals(pid_t *pids, int n)
 	}
 }
 
-static void stop_rivals(const pid_t *pids, int n)
-{
-	for (int i = 0; i < n; i++) {
-		kill(pids[i], SIGKILL);
-		waitpid(pids[i], NULL, 0);
-	}
-}
-
 static bool finish_exact(struct event *e, size_t least, const char *what, char *figures)
 {
 	size_t n;
@@ -171,7 +163,7 @@ static bool run_switches(char *figures)
 		work(3456);
 		sched_yield();
 	}
-	stop_rivals(rivals, 2);
+	stop_tasks(rivals, 2);
 	return finish_exact(&e, 2500, "2000 switches away, two rivals", figures);
 }
 
@@ -214,7 +206,7 @@ static bool run_per_cpu(char *figures)
 		usleep(40000); /* work here would keep QEMU from running the other CPU */
 		event_disable(&e);
 	}
-	stop_rivals(rivals, 2);
+	stop_tasks(rivals, 2);
 	if (err)
 		return failed(figures, "open: %s", strerror(-err));
 	return finish_exact(&e, 1000, "all tasks of CPU 1", figures);
@@ -460,12 +452,12 @@ static FILE *popen_program(const char *path)
 	return fdopen(ends[0], "r");
 }
 
-/* The series' own test, where the lab has put it beside this program. */
-static bool run_selftest(char *figures)
+/* One of the series' own tests, where the lab has put it beside this program. */
+static bool selftest(const char *path, int least, char *figures)
 {
 	char line[256], *at;
 	int passes = -1, failures = -1;
-	FILE *out = popen_program("/selftest");
+	FILE *out = popen_program(path);
 
 	if (!out)
 		return failed(figures, "no selftest");
@@ -473,8 +465,18 @@ static bool run_selftest(char *figures)
 		if ((at = strstr(line, "# Totals:")))
 			sscanf(at, "# Totals: pass:%d fail:%d", &passes, &failures);
 	fclose(out);
-	snprintf(figures, FIGURES_MAX, "selftests/perf_events/burst_sampling: %d passed, %d failed", passes, failures);
-	return passes >= 7 && !failures;
+	snprintf(figures, FIGURES_MAX, "%s: %d passed, %d failed", path, passes, failures);
+	return passes >= least && !failures;
+}
+
+static bool run_selftest(char *figures)
+{
+	return selftest("/selftest-burst_sampling", 7, figures);
+}
+
+static bool run_selftest_tls(char *figures)
+{
+	return selftest("/selftest-tls_user", 5, figures);
 }
 
 const struct scenario task_scenarios[] = {
@@ -492,5 +494,6 @@ const struct scenario task_scenarios[] = {
 	{ "ioc-disable", run_ioc_disable, PATCHED },
 	{ "close", run_close, PATCHED },
 	{ "selftest", run_selftest, PATCHED },
+	{ "selftest-tls", run_selftest_tls, PATCHED },
 	{ 0 },
 };
