@@ -150,7 +150,7 @@ static bool native_works(struct native *n)
 }
 
 /* The group in place of the one event that is recorded by default. */
-static int take_default_group(struct recorder *r, struct window_opts *o, struct native *native)
+static int take_default_group(struct recorder *r, struct window_opts *o)
 {
 	bool cycles = has_cycles(), clock = o->leader == WINDOW_BY_CLOCK && o->leader_given;
 	struct window_supply from = { .has = window_has_event, .clock = !cycles };
@@ -168,8 +168,7 @@ static int take_default_group(struct recorder *r, struct window_opts *o, struct 
 			  "no hardware PMU in this machine: windows of cpu-clock, which say how long and not why "
 			  "(--pmu=sim has cycles)");
 	o->wish = WINDOW_ASKED;
-	from.user_only =
-		cycles && !clock && (o->how != WINDOW_AUTO || !native_works(native)) && o->how != WINDOW_NATIVE;
+	from.user_only = cycles && !clock && !r->o->attr.all_kernel;
 	if (from.user_only)
 		notify_at(r->notify, NOTE_INFO, 0, NULL, NO_OFFSET,
 			  "user space only, because windows of cycles would hold the kernel's work on each sample "
@@ -256,7 +255,7 @@ static int plan_real(struct recorder *r)
 	int err = 0;
 
 	if (!r->specs->v.n && o.wish != WINDOW_REFUSED)
-		err = take_default_group(r, &o, &native);
+		err = take_default_group(r, &o);
 	if (err || !r->specs->v.n || !window_wanted(r->specs, &o))
 		return err;
 	err = window_take_specs(r->specs, &o, false, r->notify);

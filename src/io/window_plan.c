@@ -53,14 +53,11 @@ void window_default_group(const struct window_opts *o, const struct window_suppl
 	bytes_char(out, 0);
 }
 
-/*
- * The kernel alternates periods when the counter overflows, before it does anything else. But between two leaders, or two samples of a
- * short period, lies its work on the first: some thousand cycles.
- */
+/* Some thousand cycles lie between two leaders or two samples of a short period; where the kernel alternates periods itself, what it
+ * does before it returns to the program. */
 bool window_counts_handler(enum window_how how, const struct attr *leader)
 {
-	return (how == WINDOW_TWIN || how == WINDOW_REFRESH || how == WINDOW_PLAIN) && !window_is_clock(leader) &&
-	       !(leader->flags & ATTR_EXCLUDE_KERNEL);
+	return how != WINDOW_SIM && !window_is_clock(leader) && !(leader->flags & ATTR_EXCLUDE_KERNEL);
 }
 
 /* --- who has windows --- */
@@ -319,6 +316,10 @@ static int make_leader(struct event_spec *s, enum window_how how, struct window_
 	/* Bursts are let loose by a timer of ours; how long their windows are, the kernel decides. */
 	if (how == WINDOW_REFRESH)
 		s->schedule.jitter_short = 0;
+	/* The kernel has one width for both periods. */
+	if (how == WINDOW_NATIVE)
+		s->schedule.jitter_long = s->schedule.jitter_short =
+			MIN(s->schedule.jitter_long, s->schedule.period_short);
 	rename_spec(s, how == WINDOW_PLAIN ? s->schedule.period_short : period, how == WINDOW_PLAIN);
 	if (how == WINDOW_PLAIN) {
 		set_period(s, s->schedule.period_short);
