@@ -155,12 +155,17 @@ static u64 row_value(const struct attr *a, const struct row *r)
 
 	if (r->style == FLAG)
 		return a->flags >> r->offset & ((1ull << r->size) - 1);
-	memcpy(&v16, p, sizeof(v16));
-	memcpy(&v32, p, sizeof(v32));
-	if (r->size < sizeof(v))
-		return r->size == sizeof(v16) ? v16 : v32;
-	memcpy(&v, p, sizeof(v));
-	return v;
+	switch (r->size) {
+	case sizeof(v16):
+		memcpy(&v16, p, sizeof(v16));
+		return v16;
+	case sizeof(v32):
+		memcpy(&v32, p, sizeof(v32));
+		return v32;
+	default:
+		memcpy(&v, p, sizeof(v));
+		return v;
+	}
 }
 
 /* "IP|TID|0x8000000000000000": what has no name is shown as its bits. */
