@@ -13,7 +13,7 @@ static const struct {
 	{ "archive", "copy the binaries along, and read with --symfs DIR or --buildid-dir DIR" },
 	{ "bench", "perf bench needs nothing of reticle" },
 	{ "buildid-cache", "not needed: files are found by build id (--buildid-dir, --symfs, --debuginfod)" },
-	{ "c2c", "'reticle record -d -W -e EVENT', then 'reticle script -F +addr,data_src'; perf c2c report reads the "
+	{ "c2c", "'reticle record -d -W -e EVENT', then 'reticle script -F +addr,+data_src'; perf c2c report reads the "
 		 "same file" },
 	{ "config", "there is no configuration file: what is wanted stands on the command line" },
 	{ "daemon", "'reticle record -a --switch-output=1m --switch-max-files 10'" },
@@ -23,7 +23,7 @@ static const struct {
 	{ "kallsyms", "grep NAME /proc/kallsyms" },
 	{ "kmem", "'reticle record -a -g -e kmem:kmalloc,kmem:kfree', then 'reticle report'" },
 	{ "lock", "'reticle record -a -g -e lock:contention_begin', then 'reticle report'" },
-	{ "mem", "'reticle record -d -W -e EVENT', then 'reticle script -F +addr,weight,data_src'" },
+	{ "mem", "'reticle record -d -W -e EVENT', then 'reticle script -F +addr,+weight,+data_src'" },
 	{ "probe", "probes that exist are recorded by name (-e uprobes:NAME); new ones are made in "
 		   "/sys/kernel/tracing/uprobe_events" },
 	{ "sched", "'reticle record -a -g -e sched:sched_switch', then 'reticle report' or 'reticle script'" },
@@ -62,7 +62,7 @@ static const struct {
 	{ "report", 0, "tui", text_only },
 	{ "report", 0, "gtk", text_only },
 	{ "report", 0, "itrace", as_recorded },
-	{ "report", 0, "mem-mode", "'reticle script -F +addr,weight,data_src' prints what was recorded of memory" },
+	{ "report", 0, "mem-mode", "'reticle script -F +addr,+weight,+data_src' prints what was recorded of memory" },
 	{ "report", 0, "samples", "'reticle script' prints the samples" },
 	{ "report", 'T', NULL,
 	  "--threads N sets the number of threads that read; 'reticle dump --type READ' has counts per thread" },

@@ -26,6 +26,7 @@ said "reticle record -a -g" top
 said "did you mean '--children'?" report --chidlren
 said "pipe them into less -R" report --tui
 said "reticle script -F +brstack" report -b
+said "reticle script -F +addr,+weight,+data_src" report --mem-mode
 said "reticle dump --type FORK" report --tasks
 said "it goes without -t" report --hierarchy -t,
 said "'reticle dump' prints each record" script -D
@@ -74,6 +75,8 @@ for command in report script "export --to folded"; do
 	said "on which CPU they were taken" $command -i bare -C 0
 done
 said "when they were taken" report -i bare --time 10%-20%
+# What hints say to write is understood: here by what it says of samples that have no such data.
+said "cannot show field 'addr'" script -i bare -F +addr,+weight,+data_src
 
 # So is it for what is printed of a recording.
 "$(dirname "$RETICLE")/tests/recipe/recipe" "$(dirname "$0")/../recipe/file.recipe" rec || fail "recipe"
