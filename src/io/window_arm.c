@@ -23,9 +23,10 @@
 #define STEPS_MAX 20000
 #define STILL_MAX 256 /* steps in which nothing is counted: the counters are not on the hardware */
 #define TRIES 3
-#define FITTINGS 8	    /* of the loop between two switches */
-#define SLOPE_ONE 256	    /* one count per round */
-#define SPIN_MARGIN_NS 4000 /* reading a counter that runs on another CPU disturbs it: only near the end */
+#define FITTINGS 8	     /* of the loop between two switches */
+#define ROUNDS_MAX (1 << 24) /* of that loop: some milliseconds */
+#define SLOPE_ONE 256	     /* one count per round */
+#define SPIN_MARGIN_NS 4000  /* reading a counter that runs on another CPU disturbs it: only near the end */
 
 static u64 now_ns(void)
 {
@@ -87,7 +88,7 @@ static u64 lead_of(const struct window_pair *p)
 	ssize_t n = read(p->first, words, sizeof(words)) / (ssize_t)sizeof(u64);
 	u64 stride = n > 3 && words[0] ? ((u64)n - 3) / words[0] : 0;
 
-	return words[0] > 1 && stride ? words[3] - words[3 + stride] : 0;
+	return stride && words[0] > 1 ? words[3] - words[3 + stride] : 0;
 }
 
 /* Switches both on with so many rounds of a loop in between. Returns how far apart they are. */
@@ -126,6 +127,9 @@ enum window_armed window_arm_here(const struct window_pair *p)
 		u64 slope = rounds && apart > least ? (apart - least) * SLOPE_ONE / rounds : SLOPE_ONE;
 
 		rounds = (p->length - least) * SLOPE_ONE / MAX(slope, (u64)1);
+		/* The loop does not move this counter, or not so far: reading it is no trouble then. */
+		if (rounds > ROUNDS_MAX)
+			return watch_here(p);
 		apart = switch_on(p, rounds);
 	}
 	return WINDOW_ARMED;

@@ -129,6 +129,20 @@ static void test_here(void **state)
 	}
 }
 
+/* Whoever is to run has not to wait for a length that does not come. */
+static void test_too_far(void **state)
+{
+	struct window_pair p = open_pair(0);
+
+	(void)state;
+	if (p.first < 0)
+		skip();
+	p.length = UINT32_MAX;
+	assert_int_equal(window_arm_here(&p), WINDOW_ASLEEP);
+	close(p.second);
+	close(p.first);
+}
+
 /* Who sleeps is not waited for, and sampled all the same. */
 static void test_asleep(void **state)
 {
@@ -157,10 +171,8 @@ static void test_asleep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stats),
-		cmocka_unit_test(test_stepped),
-		cmocka_unit_test(test_here),
-		cmocka_unit_test(test_asleep),
+		cmocka_unit_test(test_stats),	cmocka_unit_test(test_stepped), cmocka_unit_test(test_here),
+		cmocka_unit_test(test_too_far), cmocka_unit_test(test_asleep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
