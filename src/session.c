@@ -95,8 +95,8 @@ static void add_side(struct first_pass *f, struct side_ref ref)
 	vec_push(&f->side, ref);
 }
 
-/* Without a common clock the code holds from when the dump was opened. */
-/* Where the recording has another clock than jitdumps: the dump was begun when it was mapped. */
+/* Where the recording has another clock than jitdumps: the dump was begun when it was mapped. Without any clock, all code holds
+ * from then on. */
 static void add_jit_code(void *ctx, u64 start, u64 len, u64 time, u64 begun, u32 dso)
 {
 	struct first_pass *f = ctx;

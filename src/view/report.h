@@ -88,9 +88,9 @@ void report_default_columns(const struct profile *p, bool samples, bool period, 
 
 /* Whether the row belongs into the table. */
 bool report_wants(const struct row_view *v, const struct report_opts *o);
-/* What 100 % stands for; in call graphs, where it may be a number of samples. */
-u64 report_graph_whole(const struct profile_event *e, const struct report_opts *o);
+/* What 100 % stands for; and in call graphs, where it may be a number of samples. */
 u64 report_whole(const struct profile_event *e, const struct report_opts *o);
+u64 report_graph_whole(const struct profile_event *e, const struct report_opts *o);
 const char *report_event_name(const struct profile *p, const struct profile_event *e);
 /* The row's stacks as the options want them, or NULL. */
 const struct graph_node *report_row_graph(const struct row_view *v, const struct report_opts *o,
