@@ -108,14 +108,11 @@ def twin_windows(records, cpus=False):
             for key, samples in samples_of(records, cpus).items()}
 
 
-def one_length(windows, length, armed_once=True):
-    """All windows that have a length have the one that their set of counters was armed with; arming comes as near to what was
-    asked as the recorder tells from it, a 64th: its loop has steps of some cycles. -> how many windows"""
-    for lengths in windows.values():
-        seen = collections.Counter(lengths)
-        need(all(abs(n - length) <= length // 64 for n in seen) and (len(seen) < 2 or not armed_once),
-             f"windows of {dict(seen.most_common(4))} cycles instead of {length}")
-    return sum(map(len, windows.values()))
+def one_length(windows, length):
+    """All windows that have a length have the same, in each set of counters. -> how many"""
+    seen = collections.Counter(n for lengths in windows.values() for n in lengths)
+    need(set(seen) <= {length}, f"windows of {dict(seen.most_common(4))} cycles instead of {length}")
+    return seen[length]
 
 
 def excluded(recording):
@@ -130,8 +127,7 @@ def excluded(recording):
 # ---- what is asserted of each
 
 def counted(n, windows):
-    lengths = sorted({x for each in windows.values() for x in each})
-    return f"{n} windows of {' or '.join(map(str, lengths))} cycles, one length in each of {len(windows)} sets of counters"
+    return f"{n} windows of 300 cycles, all exact, in {len(windows)} sets of counters"
 
 
 def is_default(r):
@@ -153,19 +149,17 @@ def is_twin(least, sets, cpus=False):
 
 
 def is_throttled_twin(r):
-    """While it is throttled windows have no length, or a whole period (the second leader just before the first), and none another one;
-    afterwards they are armed anew."""
+    """While it is throttled windows have no length, and none another one; afterwards they are armed anew."""
     records = r.records()
     throttled = [i for i, x in enumerate(records) if x["kind"] == "THROTTLE"]
     need(throttled, "never throttled")
     windows = twin_windows(records)
     empty = sum(lengths.count(0) for lengths in windows.values())
-    n, after = (one_length({key: [x for x in lengths if x < 50000 and x] for key, lengths in which.items()}, 300, False)
+    n, after = (one_length({key: [x for x in lengths if x] for key, lengths in which.items()}, 300)
                 for which in (windows, twin_windows(records[throttled[-1]:])))
     why = excluded(r)
     need(after > 100, f"{after} windows after the last throttling")
-    # Those over the throttling itself were long ones.
-    need(empty <= why["of twins without distance"] + len(throttled), f"{empty} of no length, and excluded are {dict(why)}")
+    need(empty <= why["of twins without distance"] + why["throttled"], f"{empty} of no length, and excluded are {dict(why)}")
     return f"throttled {len(throttled)} times; {n} windows exact, {after} of them afterwards; excluded: {sum(why.values())}"
 
 
@@ -202,7 +196,7 @@ def is_native(period_long, batch, jitter=0, sets=1):
                 length, short = b[1] - a[1], b[2] < period_long / 2
                 want = 300 if short else period_long
                 # QEMU's cycles come in pairs, and jitter draws odd ones, too.
-                need(abs(length - b[2]) <= bool(jitter), f"window {n} counted {length}, its sample states {b[2]}")
+                need(length == b[2], f"window {n} counted {length}, its sample states {b[2]}")
                 need(abs(length - want) <= (min(jitter, 300) if short else jitter) / 2 + 1, f"window {n} is {length} long")
                 at = 0 if not short else None if at is None else at + 1
                 need(at is None or at <= batch, f"{at} short ones in a row")
@@ -266,9 +260,9 @@ WITHOUT_SERIES = [
     # name, options, program, what to check[, before it]
     ("default", "", "rivals 1 1 30000000", is_default),
     ("refused", f"--window=mode=native {CYCLES}", "rivals 1 1 300000", is_refused),
-    ("twin-switches", TWIN, "rivals 4 1 30000000", is_twin(400, 2)),
-    ("twin-threads", TWIN, "rivals 1 4 30000000", is_twin(400, 2)),
-    ("twin-groups", f"--window=mode=twin -c 100000 {GROUPS}", "rivals 2 2 40000000", is_twin(400, 4)),
+    ("twin-switches", TWIN, "rivals 4 1 30000000", is_twin(600, 4)),
+    ("twin-threads", TWIN, "rivals 1 4 30000000", is_twin(600, 4)),
+    ("twin-groups", f"--window=mode=twin -c 100000 {GROUPS}", "rivals 2 2 40000000", is_twin(600, 8)),
     ("twin-cpu", f"-a {TWIN}", "rivals 2 2 20000000", is_twin(500, 1, True)),
     ("twin-throttling", TWIN, "rivals 2 2 60000000", is_throttled_twin, "dip &"),
     ("twin-metrics", f"--window=mode=twin -c 10000 {CYCLES}", "classes 0 1 50", is_metrics),
