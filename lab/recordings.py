@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import time
@@ -225,10 +226,10 @@ def is_metrics(r):
 def seconds(*command):
     """-> the least user and system time of five runs"""
     def once():
-        before = os.times()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)  # in microseconds; os.times() has ticks
         run([str(part) for part in command])
-        after = os.times()
-        return after.children_user + after.children_system - before.children_user - before.children_system
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     return min(once() for _ in range(5))
 
