@@ -23,7 +23,9 @@
 #define STEPS_MAX 20000
 #define STILL_MAX 256 /* steps in which nothing is counted: the counters are not on the hardware */
 #define TRIES 3
-#define FITTINGS 8	     /* of the loop between two switches */
+#define FITTINGS 64    /* of the spin between two switches */
+#define EXACT_TRIES 32 /* of them to the count */
+#define SINGLES_MAX 15
 #define ROUNDS_MAX (1 << 24) /* of that loop: some milliseconds */
 #define SLOPE_ONE 256	     /* one count per round */
 #define SPIN_MARGIN_NS 4000  /* reading a counter that runs on another CPU disturbs it: only near the end */
@@ -91,18 +93,71 @@ static u64 lead_of(const struct window_pair *p)
 	return stride && words[0] > 1 ? words[3] - words[3 + stride] : 0;
 }
 
-/* Switches both on with so many rounds of a loop in between. Returns how far apart they are. */
-static u64 switch_on(const struct window_pair *p, u64 rounds)
+/* What is done between the two switches: rounds of a loop, and single instructions for what is less than a round. */
+struct spin {
+	u64 rounds;
+	u32 singles;
+};
+
+#define SINGLE(n)                                                                                                      \
+	case n:                                                                                                        \
+		__asm__ volatile("nop");                                                                               \
+		__attribute__((fallthrough))
+
+/* One jump leads to any number of them, so that one more costs just itself; none would have a jump of its own. */
+static void do_singles(u32 n)
+{
+	switch (n + 1) {
+		SINGLE(16);
+		SINGLE(15);
+		SINGLE(14);
+		SINGLE(13);
+		SINGLE(12);
+		SINGLE(11);
+		SINGLE(10);
+		SINGLE(9);
+		SINGLE(8);
+		SINGLE(7);
+		SINGLE(6);
+		SINGLE(5);
+		SINGLE(4);
+		SINGLE(3);
+		SINGLE(2);
+		SINGLE(1);
+	default:
+		break;
+	}
+}
+
+/* Switches both on with that in between. Returns how far apart they are. */
+static u64 switch_on(const struct window_pair *p, struct spin spin)
 {
 	u64 before;
 
 	start_anew(p);
 	before = lead_of(p);
 	ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
-	for (u64 i = 0; i < rounds; i++)
+	for (u64 i = 0; i < spin.rounds; i++)
 		__asm__ volatile("" : "+r"(i));
+	do_singles(spin.singles);
 	ioctl(p->second, PERF_EVENT_IOC_ENABLE, 0);
 	return lead_of(p) - before;
+}
+
+struct fitting {
+	const struct window_pair *p;
+	struct spin spin;
+	u64 least, apart; /* what came of no spin, and of this one */
+	u64 slope;	  /* counts per round */
+	u64 until;	  /* ns */
+	u32 tries;
+};
+
+static void try_spin(struct fitting *f, u64 rounds, u32 singles)
+{
+	f->spin = (struct spin){ rounds, singles };
+	f->apart = switch_on(f->p, f->spin);
+	f->tries++;
 }
 
 static bool is_close(u64 a, u64 b)
@@ -110,27 +165,58 @@ static bool is_close(u64 a, u64 b)
 	return (a > b ? a - b : b - a) <= b / 64;
 }
 
+/* Where nothing disturbs it a count is hit; elsewhere what is close is good enough after some tries. */
+static bool is_fitted(const struct fitting *f)
+{
+	return f->apart == f->p->length || f->tries >= FITTINGS || now_ns() > f->until ||
+	       (f->tries >= EXACT_TRIES && is_close(f->apart, f->p->length));
+}
+
+/* As many rounds as do not lead beyond the length. False: too many. */
+static bool fit_rounds(struct fitting *f)
+{
+	while (!is_fitted(f)) {
+		u64 rounds = (f->p->length - f->least) * SLOPE_ONE / f->slope;
+
+		/* The loop does not move this counter, or not so far. */
+		if (rounds > ROUNDS_MAX)
+			return false;
+		if (rounds == f->spin.rounds && !f->spin.singles)
+			break;
+		try_spin(f, rounds, 0);
+		if (rounds && f->apart > f->least)
+			f->slope = MAX((f->apart - f->least) * SLOPE_ONE / rounds, (u64)1);
+	}
+	return true;
+}
+
+static void fit_singles(struct fitting *f)
+{
+	while (!is_fitted(f) && f->apart < f->p->length && f->spin.singles < SINGLES_MAX)
+		try_spin(f, f->spin.rounds, f->spin.singles + 1);
+}
+
 /*
- * Reading a counter takes longer than a window. So both are switched on with a loop in between that reads nothing; what
- * came of it says how long the loop has to be, and it is done again.
+ * Reading a counter takes longer than a window. So both are switched on with a spin in between that reads nothing; what
+ * came of it says how long that has to be, and it is done again. How many instructions a round of its loop has is the compiler's
+ * choice.
  */
 enum window_armed window_arm_here(const struct window_pair *p)
 {
-	u64 rounds = 0, least, apart;
+	struct fitting f = { .p = p, .slope = SLOPE_ONE, .until = now_ns() + HERE_NS };
 
 	if (p->clock)
 		return watch_here(p);
-	least = apart = switch_on(p, 0);
-	if (!apart)
+	try_spin(&f, 0, 0);
+	f.least = f.apart;
+	if (!f.apart)
 		return watch_here(p);
-	for (u32 i = 0; i < FITTINGS && least < p->length && !is_close(apart, p->length); i++) {
-		u64 slope = rounds && apart > least ? (apart - least) * SLOPE_ONE / rounds : SLOPE_ONE;
-
-		rounds = (p->length - least) * SLOPE_ONE / MAX(slope, (u64)1);
-		/* The loop does not move this counter, or not so far: reading it is no trouble then. */
-		if (rounds > ROUNDS_MAX)
+	for (u32 before = 0; f.least < p->length && before != f.tries;) {
+		before = f.tries;
+		/* Reading is no trouble then. */
+		if (!fit_rounds(&f))
 			return watch_here(p);
-		apart = switch_on(p, rounds);
+		fit_singles(&f);
 	}
 	return WINDOW_ARMED;
 }
