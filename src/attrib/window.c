@@ -334,8 +334,9 @@ static void measure(struct windows *w, struct window_group *g, const struct wind
 		out->weight = at == ID_NONE ? 0 : out->counts[at];
 	out->length = out->fault == WINDOW_FIRST || out->fault == WINDOW_BACKWARDS ? 0 : out->weight;
 	out->is_short = out->length && out->length <= g->short_max;
-	if (!out->length && out->fault == WINDOW_SOUND && g->mode == WINDOWS_TWIN && at != slot->at)
-		out->fault = WINDOW_EMPTY;
+	if (!out->length && g->mode == WINDOWS_TWIN && at != slot->at && out->fault != WINDOW_FIRST &&
+	    out->fault != WINDOW_BACKWARDS)
+		out->fault = WINDOW_EMPTY; /* whatever else came to it */
 	if (!out->length)
 		return;
 	*(out->is_short ? &g->nr_short : &g->nr_long) += 1;

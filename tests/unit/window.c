@@ -364,6 +364,12 @@ static void twins_in_turns(void **state)
 	/* Throttled, both go on at once. */
 	feed_twin(f, 0, 6000, 0, 195);
 	assert_int_equal(feed_twin(f, second, 6000, 0, 120).fault, WINDOW_EMPTY);
+	/* In any order, off the hardware meanwhile, and throttled in between. */
+	feed_twin(f, second, 7000, 0, 130);
+	assert_int_equal(feed_twin(f, 0, 7000, 0, 255).fault, WINDOW_EMPTY);
+	feed_twin(f, 0, 8000, 0, 255);
+	note(f, PERF_RECORD_THROTTLE, 3, 0);
+	assert_int_equal(feed_twin(f, second, 8000, 0, 130).fault, WINDOW_EMPTY);
 	drop(f);
 }
 
