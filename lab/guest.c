@@ -76,7 +76,7 @@ static void run_scenarios(const struct scenario *s, const char *wanted, int wher
 	for (; s->name; s++) {
 		char figures[FIGURES_MAX] = "";
 
-		if (!(s->where & where))
+		if (!(s->where & where & ~ALONE) || (s->where & ALONE) != (where & ALONE))
 			continue;
 		if (!strcmp(wanted, "list")) {
 			printf("lab: %s skip\n", s->name);
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 	set_up();
 	argument("lab", wanted, sizeof(wanted));
 	argument("kernel", kernel, sizeof(kernel));
-	int where = scenarios_of(kernel);
+	int where = scenarios_of(kernel) | (sysconf(_SC_NPROCESSORS_ONLN) == 1 ? ALONE : 0);
 	run_scenarios(burst_scenarios, wanted, where);
 	run_scenarios(task_scenarios, wanted, where);
 	run_scenarios(churn_scenarios, wanted, where);

@@ -85,8 +85,11 @@ typedef bool scenario_fn(char *figures);
 struct scenario {
 	const char *name;
 	scenario_fn *run;
-	/* WATCHED: only on the patched kernel that checks its memory and locks. PERF: only beside Debian's perf. */
-	enum { ANY = 3, UNPATCHED = 1, PATCHED = 2, WATCHED = 4, PERF = 8 } where;
+	/*
+	 * WATCHED: only on the patched kernel that checks its memory and locks. PERF: only beside Debian's perf. ALONE: where there is
+	 * one CPU, and only there; QEMU executes one after the other, so that a timer waits while it is the other one's turn.
+	 */
+	enum { ANY = 3, UNPATCHED = 1, PATCHED = 2, WATCHED = 4, PERF = 8, ALONE = 16 } where;
 };
 
 /* Ended by a row without a name. */
