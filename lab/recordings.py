@@ -41,7 +41,9 @@ echo -1 >$k/perf_event_paranoid
 rate 10000000
 cd /tmp
 reticle check >check.log 2>&1
-carry check.log
+cat /proc/kallsyms >kallsyms
+carry check.log kallsyms
+rm kallsyms
 %(recordings)s
 echo "lab: end"
 poweroff -f
@@ -81,7 +83,7 @@ class Recording:
         return run([str(RETICLE), args[0], "-i", str(self.path), *args[1:]])
 
     def report(self, *args):
-        return self.reticle("report", "--symfs", str(self.root), *args)
+        return self.reticle("report", "--symfs", str(self.root), "--kallsyms", str(self.path.parent / "kallsyms"), *args)
 
     def records(self):
         need(self.path.exists(), f"no recording: {self.log.strip()[-100:]}")
