@@ -6,13 +6,15 @@ import re
 
 from base import CACHE, CROSS, key_of, note, run, scratch
 from fetch import sysroot
-from guest import boot, compiled_guest, initramfs
+from guest import QEMU, boot, compiled_guest, initramfs
 from kernels import kernel
 
 # perf's own tests that open no event and read no sample: they say nothing of a kernel, and some take long.
 OTHERS = re.compile(r"vmlinux symtab|Simple expression|PMU event table|DSO data|python|[Dd]emangle|PE file|libpfm4|"
                     r"mem2node|unit_number|[Tt]ime utils|api io|[Hh]ist|pmu-events|dlfilter|[Mm]etrics?\b|BPF|LLVM|kmod|"
                     r"Bitmap|[Tt]hread map|cpu map|map_groups|maps__|jit|perf hooks|Convert perf time|[Cc]lang")
+PAIR = ("plain", "burst")
+ARGUMENTS = "kernel=perf-test lab=all"
 TEST_TIMEOUT = 900  # seconds, for all of perf's tests on one kernel; about 20 on an idle machine
 
 
@@ -69,19 +71,37 @@ def compare(before, after):
     return rows
 
 
+def kept_of(name, initrd):
+    """-> where the console's text of perf's tests on that kernel is kept: its key has all that has a say in it."""
+    return CACHE / f"perf-test-{key_of(kernel(name).name, initrd.name, ' '.join(QEMU), run([QEMU[0], '--version']), ARGUMENTS)}"
+
+
 def run_on(name, initrd):
-    """-> (the console's text, its verdicts)"""
-    console = boot(kernel(name), initrd, "kernel=perf-test lab=all", timeout=TEST_TIMEOUT)
+    """-> the console's text"""
+    kept = kept_of(name, initrd)
+    if kept.exists():
+        return kept.read_text()
+    console = boot(kernel(name), initrd, ARGUMENTS, timeout=TEST_TIMEOUT)
     note(f"perf test on {name}: {len(verdicts(console))} results")
-    return console, verdicts(console)
+    if "lab: end" not in console:
+        print("\n".join("    " + line for line in console.splitlines()[-60:]))
+    return console
 
 
-def perf_test():
-    """-> rows as guest.results_of, when both have been run"""
+def perf_test(refresh=False):
+    """-> rows as guest.results_of, when both have been run. What passes is kept, until something changes."""
     initrd = guest_with_perf()
+    kept = [kept_of(name, initrd) for name in PAIR]
+    for f in kept:
+        if refresh or not all(k.exists() for k in kept):
+            f.unlink(missing_ok=True)
+    before = "" if not kept[0].exists() else " (run before; nothing has changed)"
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        ran = list(pool.map(lambda name: run_on(name, initrd), ("plain", "burst")))
-    for console, _ in ran:
-        if "lab: end" not in console:
-            print("\n".join("    " + line for line in console.splitlines()[-60:]))
-    yield from compare(*(said for _, said in ran))
+        consoles = list(pool.map(lambda name: run_on(name, initrd), PAIR))
+    rows = compare(*map(verdicts, consoles))
+    if all(result == "ok" for _, result, _ in rows) and all("lab: end" in c for c in consoles):
+        with scratch() as tmp:
+            for f, console in zip(kept, consoles):
+                (tmp / f.name).write_text(console)
+                os.replace(tmp / f.name, f)
+    yield from ((test, result, figures + before) for test, result, figures in rows)
