@@ -12,6 +12,7 @@ import pathlib
 import re
 import resource
 import shutil
+import struct
 import subprocess
 import time
 
@@ -224,6 +225,38 @@ def is_native(period_long, batch, jitter=0, sets=1):
     return check
 
 
+TAGS, ROUNDS = 8, 30  # words of each thread, and how often it writes them (programs/tagged.c)
+
+
+def tag_round(tid, words, before):
+    """-> the round of the thread's words, which are all of one; where it was just writing them the last ones are of the round before."""
+    rounds = [(word - (tid << 32)) >> 8 for word in words]
+    new = rounds.count(rounds[0])
+    need([word & 0xff for word in words] == list(range(TAGS)) and before <= rounds[0] <= ROUNDS and
+         rounds == [rounds[0]] * new + [rounds[0] - 1] * (TAGS - new),
+         f"thread {tid} had {[f'{word:x}' for word in words]}, in round {before}")
+    return rounds[0]
+
+
+def is_tagged(threads):
+    """Each thread's samples have its own words, round after round; none at all, or zeros, before it has written any."""
+    def check(r):
+        rounds, seen, blank, early = collections.Counter(), set(), 0, 0
+        for x in r.records():
+            if x["kind"] != "SAMPLE":
+                continue
+            data, tid = bytes.fromhex(x["tls_user"]), x["tid"]
+            if not rounds[tid] and not any(data[:8]):
+                blank, early = blank + (not data), early + bool(data)
+                continue
+            need(len(data) == 8 * TAGS, f"{len(data)} bytes in thread {tid}")
+            rounds[tid] = tag_round(tid, struct.unpack(f"<{TAGS}Q", data), rounds[tid])
+            seen.add((tid, rounds[tid]))
+        need(len(rounds) == threads and len(seen) == threads * ROUNDS, f"{len(seen)} rounds seen of {len(rounds)} threads")
+        return f"{len(seen)} rounds of {threads} threads, each sample with its own thread's words; before the first {early + blank} without"
+    return check
+
+
 def is_metrics(r):
     """The table in the guest and here; what perf sees."""
     text = r.report()
@@ -301,6 +334,9 @@ WITH_SERIES = [
     ("native-processes", f"-e '{NATIVE}'", "rivals 4 1 30000000", is_native(99700, 1, 0, 4)),
     ("effect-windows", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "classes 0 1 50", is_native(999700, 1)),
     ("effect", f"--no-window -c 300 {CYCLES}", "classes 0 1 50", is_effect),
+    ("record-tls", "--no-window -e cycles/period=20000,tls-size=64,tls-offset=$(tagged data)/u", f"tagged 5 {ROUNDS}", is_tagged(5)),
+    ("record-tls-pointer", "--no-window -e cycles/period=20000,tls-size=64,tls-offset=$(tagged pointer),tls-pointer/u", f"tagged 5 {ROUNDS}",
+     is_tagged(5)),
     ("native-metrics", f"--window -c 9700 {CYCLES}", "classes 0 1 50", is_metrics),
 ]
 
