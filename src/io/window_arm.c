@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #define MOVES_NS 20000
 #define STOP_NS 2000000 /* a task stops within that, unless it sleeps in the kernel */
 #define STEP_NS 5000000 /* and takes a step */
+#define SPIN_NS 5000
 #define STEPS_MAX 20000
 #define STILL_MAX 256 /* steps in which nothing is counted: the counters are not on the hardware */
 #define TRIES 3
@@ -325,18 +325,35 @@ static enum stopped take_stop(pid_t tid, bool child, int *status)
 	return waitpid(tid, status, __WALL | WNOHANG) == tid && WIFSTOPPED(*status) ? STOPPED : ENDED;
 }
 
+/* SIGCHLD, which is blocked, tells of stops as of all else. */
+static void sleep_until_told(u64 ns)
+{
+	struct timespec t = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+	sigset_t told;
+
+	sigemptyset(&told);
+	sigaddset(&told, SIGCHLD);
+	sigtimedwait(&told, NULL, &t);
+}
+
+/*
+ * Where the task runs on another CPU it stops in no time. On ours it needs that we sleep: yielding puts us behind all who are
+ * runnable, by one more slice each time, and makes a few hundred steps last for half a second.
+ */
 static enum stopped wait_for_stop(pid_t tid, bool child, u64 patience_ns, int *status)
 {
-	u64 until = now_ns() + patience_ns;
+	u64 begin = now_ns();
 
 	for (;;) {
 		enum stopped how = take_stop(tid, child, status);
+		u64 waited = now_ns() - begin;
 
 		if (how != STILL_RUNNING)
 			return how;
-		if (now_ns() > until)
+		if (waited >= patience_ns)
 			return STILL_RUNNING;
-		sched_yield();
+		if (waited > SPIN_NS)
+			sleep_until_told(patience_ns - waited);
 	}
 }
 
@@ -395,7 +412,7 @@ static enum window_armed step(pid_t tid, bool child, const struct window_pair *p
 	return ptrace(PTRACE_DETACH, tid, 0, sig) ? WINDOW_GONE : WINDOW_ARMED;
 }
 
-enum window_armed window_arm_stepped(pid_t tid, bool child, const struct window_pair *p, bool seized)
+static enum window_armed arm_stepped(pid_t tid, bool child, const struct window_pair *p, bool seized)
 {
 	int status;
 	enum stopped how;
@@ -415,4 +432,20 @@ enum window_armed window_arm_stepped(pid_t tid, bool child, const struct window_
 	start_anew(p);
 	ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
 	return step(tid, child, p, status);
+}
+
+enum window_armed window_arm_stepped(pid_t tid, bool child, const struct window_pair *p, bool seized)
+{
+	enum window_armed armed;
+	sigset_t told, before;
+
+	sigemptyset(&told);
+	sigaddset(&told, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &told, &before);
+	armed = arm_stepped(tid, child, p, seized);
+	/* One that we took may have been about another's end. */
+	if (sigismember(&before, SIGCHLD))
+		kill(getpid(), SIGCHLD);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return armed;
 }
