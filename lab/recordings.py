@@ -108,14 +108,14 @@ def samples_of(records, cpus=False):
 
 
 def twin_lengths(samples, since=0):
-    """From the first leader's sample to the second's. Both at once, the twins have lost their distance and come in any order: what
-    then follows until the second's next sample is no window but a period. since: only windows that end behind this record"""
-    lengths, before = [], None
-    for place, value, _, number in samples:
-        together = before and before[0] != place and before[1] == value
-        if (together or before and (before[0], place) == (0, 1)) and number > since:
-            lengths.append(value - before[1])
-        before = None if together else (place, value)
+    """From the first leader's sample to the second's. Twins that have lost their distance come at once, in any order: such a pair is of no
+    length, and no window leads to it. since: only windows that end behind this record"""
+    lengths, pairs = [], list(zip(samples, samples[1:]))
+    together = [a[0] != b[0] and a[1] == b[1] for a, b in pairs] + [False]
+    for i, (a, b) in enumerate(pairs):
+        apart = (a[0], b[0]) == (0, 1) and not together[i - 1] and not together[i + 1]
+        if (together[i] or apart) and b[3] > since:
+            lengths.append(b[1] - a[1])
     return lengths
 
 
