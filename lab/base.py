@@ -44,8 +44,8 @@ def key_of(*parts):
     return h.hexdigest()[:16]
 
 
-def compiler_version():
-    return run([CROSS + "gcc", "--version"])
+def compiler_version(cross=CROSS):
+    return run([cross + "gcc", "--version"])
 
 
 @contextlib.contextmanager

@@ -13,6 +13,10 @@ TROUBLE = r"(?m)^(?:\[.*?\] )?(?:BUG:|WARNING:|INFO: |Unable to handle|Kernel pa
 QEMU = ["qemu-system-aarch64", "-M", "virt,dtb-randomness=off", "-cpu", "cortex-a57", "-m", "512", "-nographic", "-nodefaults",
         "-serial", "stdio", "-no-reboot", "-net", "none", "-icount", "shift=1,sleep=off", "-rtc", "clock=vm,base=2026-01-01"]
 
+# No PMU, but timers, which Linux finds broken where instructions are counted. Needed on demand alone (apt-get install qemu-system-x86).
+QEMU_X86 = ["qemu-system-x86_64", "-M", "pc", "-cpu", "max", "-m", "512", "-nographic", "-nodefaults", "-serial", "stdio", "-no-reboot",
+            "-net", "none"]
+
 
 def cpio(path, data, mode, ino):
     """One member of an initramfs ("newc")."""
@@ -51,13 +55,25 @@ def scenarios_initramfs(tests):
     return initrd
 
 
-def boot(image, initrd, arguments, cpus=2, outside=None, timeout=BOOT_TIMEOUT):
+def x86_initramfs(tests):
+    """x86/init.c as /init, beside it the kernel's own tests."""
+    initrd = CACHE / f"guest-x86-{key_of(compiler_version('x86_64-linux-gnu-'), LAB / 'x86/init.c', *tests)}.gz"
+    if not initrd.exists():
+        with scratch() as tmp:
+            run(["x86_64-linux-gnu-gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o",
+                 str(tmp / "init"), str(LAB / "x86/init.c")])
+            (tmp / "initrd").write_bytes(initramfs({"init": tmp / "init", **{t.name.split(".")[-1]: t for t in tests}}))
+            os.replace(tmp / "initrd", initrd)
+    return initrd
+
+
+def boot(image, initrd, arguments, cpus=2, outside=None, timeout=BOOT_TIMEOUT, machine=(QEMU, "ttyAMA0")):
     """-> the console's text, when the guest has switched itself off or its time is up. outside: a directory for files that
     programs/carry.c brings out."""
     semihosting = ["-semihosting-config", "enable=on,target=native,userspace=on"] if outside else []
     with tempfile.TemporaryFile() as out:
-        p = subprocess.Popen([*QEMU, "-smp", str(cpus), *semihosting, "-kernel", str(image), "-initrd", str(initrd), "-append",
-                              f"console=ttyAMA0 panic=-1 loglevel=5 {arguments}"],
+        p = subprocess.Popen([*machine[0], "-smp", str(cpus), *semihosting, "-kernel", str(image), "-initrd", str(initrd), "-append",
+                              f"console={machine[1]} panic=-1 loglevel=5 {arguments}"],
                              cwd=outside, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
         try:
             p.wait(timeout)

@@ -16,17 +16,25 @@ def patches_of(series):
     return sorted(p for p in series.glob("[0-9][0-9][0-9][0-9]-*.patch") if not p.name.startswith("0000-"))
 
 
-BUILT = {"plain": [], "burst": patches_of(ROOT / "kernel"), "kasan": patches_of(ROOT / "kernel")}
+SERIES = patches_of(ROOT / "kernel")
+BUILT = {"plain": [], "burst": SERIES, "kasan": SERIES, "x86": SERIES}
 STOCK = {"debian-6.1": r"linux-image-6\.1\.0-\d+-cloud-arm64", "debian-6.12": r"linux-image-6\.12\.\d+(\+deb\d+)?-cloud-arm64"}
 SELFTESTS = ["burst_sampling", "tls_user"]
 KERNELS = [*BUILT, *STOCK]
-ON_DEMAND = ("kasan",)  # slow: only built and booted when they are named
+ON_DEMAND = ("kasan", "x86")  # slow: only built and booted when they are named
+# What the kernel's make calls the architecture, what it makes, prefix of the compiler.
+ARM = ("arm64", "Image", CROSS)
+X86 = ("x86", "bzImage", "x86_64-linux-gnu-")
+
+
+def machine_of(name):
+    return X86 if name == "x86" else ARM
 
 
 def config_of(name):
     """-> what allnoconfig is given: guest.config, and NAME.config where there is one."""
     more = LAB / f"{name}.config"
-    return CONFIG.read_text() + (more.read_text() if more.exists() else "")
+    return (CONFIG.read_text() if machine_of(name) == ARM else "") + (more.read_text() if more.exists() else "")
 
 
 def source_version():
@@ -47,7 +55,7 @@ def kernel(name, refresh=False):
     if name in STOCK:
         (image,) = (unpacked(newest(STOCK[name])) / "boot").glob("vmlinuz-*")
         return image
-    image = CACHE / f"kernel-{name}-{key_of(source_version(), compiler_version(), config_of(name), *BUILT[name])}"
+    image = CACHE / f"kernel-{name}-{key_of(source_version(), compiler_version(machine_of(name)[2]), config_of(name), *BUILT[name])}"
     if refresh or not image.exists():
         with held("kernel"):
             if refresh or not image.exists():  # another lab may have built it meanwhile
@@ -60,9 +68,9 @@ def build(name, patches, image):
     work = lay_out(name)
     apply(work, patches)
     note(f"building kernel {name} ({len(patches)} patches)")
-    built = built_image(work)
+    built = built_image(work, machine_of(name))
     for test in SELFTESTS:
-        build_selftest(work / "src", test, image.with_name(f"{image.name}.selftest-{test}"))
+        build_selftest(work / "src", test, image.with_name(f"{image.name}.selftest-{test}"), machine_of(name)[2] + "gcc")
     os.replace(built, image)
     shutil.rmtree(work)
     note(f"kernel {name} took {time.monotonic() - start:.0f} s")
@@ -85,14 +93,15 @@ def apply(work, patches):
         run(["patch", "-p1", "--fuzz=0", "-s", "-i", str(patch)], cwd=work / "src")
 
 
-def built_image(work):
+def built_image(work, machine=ARM):
+    arch, target, cross = machine
     make = ["make", "-C", str(work / "src"), f"O={work / 'obj'}", f"-j{JOBS}"]
-    env = {"ARCH": "arm64", "CROSS_COMPILE": f"ccache {CROSS}", "CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_MAXSIZE": "1G",
+    env = {"ARCH": arch, "CROSS_COMPILE": f"ccache {cross}", "CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_MAXSIZE": "1G",
            "KCONFIG_ALLCONFIG": str(work / "config"), "KBUILD_BUILD_TIMESTAMP": "2026-01-01", "KBUILD_BUILD_USER": "lab",
            "KBUILD_BUILD_HOST": "reticle"}
     run(make + ["allnoconfig"], env=env)
-    run(make + ["Image"], env=env)
-    return work / "obj/arch/arm64/boot/Image"
+    run(make + [target], env=env)
+    return work / f"obj/arch/{arch}/boot/{target}"
 
 
 def selftests(image):
@@ -100,7 +109,7 @@ def selftests(image):
     return sorted(image.parent.glob(f"{image.name}.selftest-*"))
 
 
-def build_selftest(source, name, program):
+def build_selftest(source, name, program, compiler):
     """One of the series' own tests, where the tree has it; against the tree's perf_event.h."""
     test = source / f"tools/testing/selftests/perf_events/{name}.c"
     if not test.exists():
@@ -109,4 +118,4 @@ def build_selftest(source, name, program):
         header = tmp / "linux/perf_event.h"
         header.parent.mkdir()
         shutil.copy(source / "include/uapi/linux/perf_event.h", header)
-        run([CROSS + "gcc", "-O2", "-Wall", "-static", "-pthread", "-I", str(tmp), "-o", str(program), str(test)])
+        run([compiler, "-O2", "-Wall", "-static", "-pthread", "-I", str(tmp), "-o", str(program), str(test)])
