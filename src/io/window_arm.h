@@ -8,7 +8,7 @@
  *
  *   here      whoever is counted does it: the command before its exec, or the recorder on a CPU whose counters they are. It
  *             counts itself up to S: it watches clocks, and has a loop of the right length between the switches of
- *             hardware counters, which is good to a few counts.
+ *             hardware counters, which is exact where nothing disturbs it, and else good to a few counts.
  *   watched   the task runs elsewhere, and its counters are read until they show S. Good to a few microseconds, which is
  *             enough for clocks.
  *   stepped   the task is stopped (ptrace) and goes on by single steps until its counter shows S. Good to an instruction.
@@ -43,7 +43,7 @@ void window_arm_all_here(const struct window_pair *p, u32 n);
 /* Takes up to three windows' time. This and the next also arm anew what was armed. */
 enum window_armed window_arm_watched(pid_t tid, const struct window_pair *p);
 /* child: it is our own, and whoever waits for its end shall see it. seized: this returned WINDOW_SEIZED before. Takes a few
- * milliseconds. */
+ * milliseconds, longer where others want the CPU as well. A SIGCHLD that it takes is sent anew, when it is blocked. */
 enum window_armed window_arm_stepped(pid_t tid, bool child, const struct window_pair *p, bool seized);
 
 #endif
