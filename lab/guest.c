@@ -76,7 +76,8 @@ static void run_scenarios(const struct scenario *s, const char *wanted, int wher
 	for (; s->name; s++) {
 		char figures[FIGURES_MAX] = "";
 
-		if (!(s->where & where & ~ALONE) || (s->where & ALONE) != (where & ALONE))
+		if (!(s->where & where & ~ALONE) || (s->where & ALONE) != (where & ALONE) ||
+		    (s->where & COUNTS && where & WATCHED))
 			continue;
 		if (!strcmp(wanted, "list")) {
 			printf("lab: %s skip\n", s->name);

@@ -88,8 +88,10 @@ struct scenario {
 	/*
 	 * WATCHED: only on the patched kernel that checks its memory and locks. PERF: only beside Debian's perf. ALONE: where there is
 	 * one CPU, and only there; QEMU executes one after the other, so that a timer waits while it is the other one's turn.
+	 * COUNTS: how many windows come is checked, too. What one CPU executes counts on the other as well, and a kernel that
+	 * watches itself has work for both: not there.
 	 */
-	enum { ANY = 3, UNPATCHED = 1, PATCHED = 2, WATCHED = 4, PERF = 8, ALONE = 16 } where;
+	enum { ANY = 3, UNPATCHED = 1, PATCHED = 2, WATCHED = 4, PERF = 8, ALONE = 16, COUNTS = 32 } where;
 };
 
 /* Ended by a row without a name. */
