@@ -86,6 +86,7 @@ static void put_end(const struct code *c, struct block *b, u64 target)
 
 	b->kind = b->ops[b->nr - 1].kind;
 	branch = b->kind >= OP_COND;
+	b->cond = b->kind == OP_COND;
 	b->call = b->kind == OP_CALL || b->kind == OP_CALL_INDIRECT;
 	b->returns = b->kind == OP_RETURN;
 	b->anywhere = b->kind == OP_SYSCALL || b->kind == OP_JUMP_INDIRECT || b->kind == OP_CALL_INDIRECT || b->returns;
@@ -97,7 +98,8 @@ static void put_end(const struct code *c, struct block *b, u64 target)
 	b->more_lines = (u8)(((b->end - 1) >> LINE_SHIFT) - (b->pc >> LINE_SHIFT));
 	lines = b->more_lines + 1;
 	b->events_max = b->nr + 3 * lines;
-	b->slots_max = b->nr + b->stall + m->taken_slots + m->mispredict * m->width + lines * m->fetch[3] * m->width;
+	b->slots = b->nr + b->stall;
+	b->slots_max = b->slots + m->taken_slots + m->mispredict * m->width;
 }
 
 static struct block *block_new(struct code *c, const struct code_insn *insns, u32 nr)

@@ -25,16 +25,19 @@ struct block {
 	u64 end; /* behind the last one */
 	/* Where control usually goes: `end`, the target. NO_PC: nowhere without being looked at closely. */
 	u64 next, other;
-	u64 packed;    /* branch, call, return: 0 or 1 each (PACK_*) */
-	u32 nr, stall; /* operations; stall slots of all */
-	u32 slots_max; /* most that running it adds to the count of slots, but for its accesses */
+	u64 packed; /* branch, call, return: 0 or 1 each (PACK_*) */
+	u32 slots;  /* that it costs always, and stall slots among them */
+	u32 stall;
+	u32 slots_max; /* most that running it adds to the count of slots, but for its code's and accesses' misses */
 	u32 branch;    /* predict_key of the last operation */
 	u8 more_lines; /* that its bytes are on, 64 each, beyond the first */
-	u8 kind;       /* of the last operation */
+	u8 kind;       /* of the last operation, */
+	u8 cond;       /* which is OP_COND: 1 */
 	bool call, returns;
 	bool anywhere; /* control may go anywhere from it: indirect, return, syscall */
 	bool frames;   /* callstack.c is to be told */
 	/* and the rest: */
+	u32 nr;		     /* operations */
 	u32 events_max;	     /* most that running it adds to any other count than slots, but for its accesses */
 	u32 id;		     /* from 0, in the order in which they were made */
 	u32 first_op;	     /* number of its first operation among those of all blocks */
@@ -45,9 +48,10 @@ struct block {
 #define NO_PC UINT64_MAX
 
 /* Counts of what a block's end is, in one number: added up at once, and apart before 2 to the PACK_BITS are there. */
-#define PACK_BITS 20
+#define PACK_BITS 16
 #define PACK_MASK ((1u << PACK_BITS) - 1)
-enum { PACK_BRANCH, PACK_CALL = PACK_BITS, PACK_RETURN = 2 * PACK_BITS }; /* where each begins */
+/* Where each begins. The last one is not the block's to say. */
+enum { PACK_BRANCH, PACK_CALL = PACK_BITS, PACK_RETURN = 2 * PACK_BITS, PACK_TAKEN = 3 * PACK_BITS };
 
 struct code; /* all blocks of a process */
 

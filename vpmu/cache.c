@@ -14,11 +14,13 @@ static u64 *tags_new(size_t n)
 	return memset(tags, 0xff, n * sizeof(*tags));
 }
 
-static void cache_new(struct cache *c, struct cache_shape s)
+static void cache_new(struct cache *c, struct cache_shape s, u32 recent)
 {
 	c->clock = 0;
 	c->mask = s.sets - 1;
 	c->ways = s.ways;
+	c->recent_mask = MIN(s.sets, recent) - 1;
+	memset(c->recent, 0xff, sizeof(c->recent));
 	memset(c->hints, 0, sizeof(c->hints));
 	for (u32 i = 0; i < s.sets * s.ways; i++)
 		c->all[i] = (struct cache_way){ UINT64_MAX, 0 };
@@ -31,9 +33,9 @@ static void deep_new(struct deep_cache *c, struct cache_shape s)
 
 void caches_new(struct caches *c, const struct model *m)
 {
-	cache_new(&c->l1i, m->l1i);
-	cache_new(&c->l1d, m->l1d);
-	cache_new(&c->dtlb, m->dtlb);
+	cache_new(&c->l1i, m->l1i, CACHE_RECENT);
+	cache_new(&c->l1d, m->l1d, CACHE_RECENT);
+	cache_new(&c->dtlb, m->dtlb, TLB_RECENT);
 	deep_new(&c->l2, m->l2);
 	deep_new(&c->llc, m->llc);
 }
@@ -46,17 +48,23 @@ void caches_free(struct caches *c)
 
 bool cache_touch(struct cache *c, u64 tag)
 {
-	struct cache_way *set = &c->all[(tag & c->mask) * c->ways], *at = set, *oldest = set;
+	struct cache_way *set = &c->all[(tag & c->mask) * c->ways], *at;
+	u32 there = c->ways, oldest = 0;
+	u64 stamp = UINT64_MAX;
 	bool found;
 
-	for (struct cache_way *w = set; w < set + c->ways; w++) {
-		at = w->tag == tag ? w : at;
-		oldest = w->stamp < oldest->stamp ? w : oldest;
+	for (u32 i = 0; i < c->ways; i++) {
+		bool older = set[i].stamp < stamp;
+
+		there = set[i].tag == tag ? i : there;
+		oldest = older ? i : oldest;
+		stamp = older ? set[i].stamp : stamp;
 	}
-	found = at->tag == tag;
-	at = found ? at : oldest;
+	found = there < c->ways;
+	at = &set[found ? there : oldest];
 	*at = (struct cache_way){ tag, ++c->clock };
 	c->hints[tag % CACHE_HINTS] = (u16)((u8 *)at - (u8 *)c->all);
+	c->recent[tag & c->recent_mask] = tag;
 	return found;
 }
 

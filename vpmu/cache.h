@@ -5,9 +5,11 @@
  * another one lost it. Loads, stores and fetches share L2 and LLC.
  *
  * What is asked all the time (struct cache) stamps a way when it is used, which costs the same wherever in its set it
- * stands, and has a table of hints where a line was last: what is there is found by one comparison. Its tables have a
- * fixed size, so that they are part of the thread's memory and no pointer to them has to be at hand. What is asked for
- * misses only (struct deep_cache) keeps its ways in order of use: there is less memory to look at.
+ * stands, and has a table of hints where a line was last: what is there is found by one comparison. What was used last
+ * in its set is the newest there already and needs no stamp: most of what is asked for is such, and found in a few lines
+ * of memory (line_is_old). Its tables have a fixed size, so that they are part of the thread's memory and no pointer
+ * to them has to be at hand. What is asked for misses only (struct deep_cache) keeps its ways in order of use: there is
+ * less memory to look at.
  */
 #ifndef VPMU_CACHE_H
 #define VPMU_CACHE_H
@@ -17,6 +19,9 @@
 #define LINE_SHIFT 6
 #define PAGE_SHIFT 12
 #define CACHE_HINTS 4096
+/* No more than there are sets of an L1 (of a TLB), or they are not all used. */
+#define CACHE_RECENT 64
+#define TLB_RECENT 16
 #define CACHE_WAYS_MAX 1024 /* of all sets of an L1, or TLB */
 
 enum cache_level { IN_L1, IN_L2, IN_LLC, IN_MEMORY };
@@ -25,16 +30,13 @@ struct cache {
 	u64 clock;
 	u32 mask; /* sets - 1 */
 	u32 ways;
+	u64 recent_mask;	  /* tags of one set share a place in */
+	u64 recent[CACHE_RECENT]; /* what was used last of the sets that share this place */
 	struct cache_way {
 		u64 tag, stamp;
 	} all[CACHE_WAYS_MAX];	/* ways of set 0, of set 1.. */
 	u16 hints[CACHE_HINTS]; /* by a tag's lowest bits: offset in bytes of one of them */
 };
-
-static inline struct cache_way *cache_hint(struct cache *c, u64 tag)
-{
-	return (struct cache_way *)((u8 *)c->all + c->hints[tag % CACHE_HINTS]);
-}
 
 struct deep_cache {
 	u64 *tags; /* ways of set 0, the most recent one first, of set 1.. */
@@ -49,14 +51,37 @@ struct caches {
 void caches_new(struct caches *c, const struct model *m);
 void caches_free(struct caches *c);
 
+/* 0: tag is there, and the newest in its set; using it changes nothing. Anything else says nothing. */
+static inline u64 line_is_old(const struct cache *c, u64 line)
+{
+	return c->recent[line % CACHE_RECENT] ^ line;
+}
+static inline u64 page_is_old(const struct cache *c, u64 page)
+{
+	return c->recent[page % TLB_RECENT] ^ page;
+}
+
+/* Where tag was last, if it was anywhere. */
+static inline struct cache_way *cache_hint(struct cache *c, u64 tag)
+{
+	return (struct cache_way *)((u8 *)c->all + c->hints[tag % CACHE_HINTS]);
+}
+
+/* Uses tag, which is there. */
+static inline void cache_use(struct cache *c, struct cache_way *at, u64 tag)
+{
+	at->stamp = ++c->clock;
+	c->recent[tag & c->recent_mask] = tag;
+}
+
 /* Uses what is where it is hinted to be. False says nothing: cache_touch knows. */
 static inline bool cache_hits(struct cache *c, u64 tag)
 {
-	struct cache_way *way = cache_hint(c, tag);
+	struct cache_way *at = cache_hint(c, tag);
 
-	if (UNLIKELY(way->tag != tag))
+	if (UNLIKELY(at->tag != tag))
 		return false;
-	way->stamp = ++c->clock;
+	cache_use(c, at, tag);
 	return true;
 }
 

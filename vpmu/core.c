@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Running blocks on the simulated core.
+ * Running blocks on the simulated core. core_fast.h has what happens to most of them.
  *
  * The problem: a program runs hundreds of millions of instructions a second, each of which may be the one at which some
  * event's count reaches its period; and the sample is to show exactly that one, with all counts as they were there.
  *
- * Design. While a block runs, only its memory accesses are written down (core_access). It is settled when the next one
- * begins: only then is it known where its last branch went. There are three ways:
- * - asked as a whole (core_enter), where all is modelled and no deadline is near. Most blocks are: what happens to nearly
- *   all of them and their accesses calls nothing;
+ * Design. When a block begins its code is asked for (core_fetch), and each of its accesses when it happens (core_access):
+ * that changes caches and TLB, and counts accesses and misses. But both are written down, so that this can be taken back
+ * and done again at the operation whose they are; and their slots wait. The block is settled when the next one begins:
+ * only then is it known where its last branch went. There are three ways:
+ * - counted as a whole (core_enter), where all is modelled and no deadline is near: most blocks are;
  * - swept: the same where parts of the model are left out;
  * - walked: operation by operation; after each, all armed events are looked at.
- * A block must be walked if its counts could reach what an armed event waits for, however badly its accesses and its
- * branch turn out. To know that by one comparison there is a horizon: a count of slots below which no event can be due.
- * For events that count slots it is their distance. Any other count grows by no more than slots and accesses do, so
- * for those it is their distance too, if each access takes one from it. Where it is passed, or nearly, all events are
- * looked at (core_is_near) and it is set anew.
+ * A block must be walked if its counts could reach what an armed event waits for, however badly its branch turns out. To
+ * know that by one comparison there is a horizon: a count of slots below which no event can be due. For events that count
+ * slots it is their distance. Any other count grows by no more than slots and accesses do, so for those it is their
+ * distance too, if each access takes one from it. Where it is passed, or nearly, all events are looked at (core_is_near)
+ * and it is set anew.
  *
  * All three ask caches and predictor in the same order (the block's lines, its accesses, its branch). So which way was
  * taken changes no count: what is counted does not depend on what is sampled.
  *
  * Raw and derived. Only some counts are kept up while blocks are asked as a whole or swept. Instructions follow from slots,
- * for every slot that is no stall retires one; branches, calls and returns are added up in one packed number
+ * for every slot that is no stall retires one; accesses, and branches, calls and returns, are added up in packed numbers
  * (core_sync). Cycles, time and sums follow from raw counts too (core_derive) when core.c calls out. An event that
  * waits for a derived count waits for the raw one that it follows from (struct watch).
  *
  * Where QEMU's blocks are not what ran:
  * - A block is left in its middle: its code is changed under it, an atomic instruction is done again alone, or (x86)
  *   the last one lies across a page and was given to us, truncated, though the block ends before it. Then the next
- *   block begins at an operation of this one: what comes from there on did not run.
+ *   block begins at an operation of this one: what comes from there on did not run. (Its code was fetched for nothing,
+ *   which is no miss of anything that ran.)
  * - A signal: the next block is its handler. Where the thread was stands in the signal's context: in the block if an
  *   instruction of it faulted, else where its branch went. When that cannot be read, the block counts as run whole, and
  *   its branch is not judged.
@@ -49,58 +51,48 @@ enum way_out {
 	WAY_INTERRUPTED, /* behind its end, to where it cannot go: a signal's handler */
 };
 
-/* Only blocks whose end tells nothing need to be asked about: other ones do not lead to a handler. */
-static ALWAYS_INLINE bool may_be_handler(const struct core *c, u64 pc)
-{
-	return UNLIKELY(atomic_load_explicit(&c->thread.process->handler_bits, memory_order_relaxed) & handler_bit(pc));
-}
-
-static ALWAYS_INLINE bool goes_to(const struct core *c, const struct block *p, u64 to)
-{
-	return to == p->next || to == p->other || (p->anywhere && !may_be_handler(c, to));
-}
-
-static ALWAYS_INLINE u64 nr_accesses(const struct core *c)
-{
-	return (u64)(c->next - c->log);
-}
-
-static ALWAYS_INLINE bool passes_horizon(const struct core *c, const struct block *p, u64 accesses)
-{
-	return c->thread.counts[VC_SLOTS] + p->slots_max + accesses * c->access_max >= c->horizon;
-}
-
 /* --- settling --- */
 
 static void sweep(struct core *c, const struct block *p, u64 to)
 {
-	u64 line = p->pc >> LINE_SHIFT;
-	u32 slots = p->nr + p->stall;
-
-	for (u64 last = line + p->more_lines; c->models & VPMU_MODEL_CACHE && line <= last; line++)
-		if (!cache_hits(&c->caches.l1i, line))
-			slots += charge_fetch(c, caches_find(&c->caches, &c->caches.l1i, line));
-	for (const struct access *a = c->log; a < c->next; a++)
-		slots += charge_access(c, a);
-	slots += charge_end(c, p, to);
 	c->thread.counts[VC_SLOTS_BACKEND] += p->stall;
-	c->thread.counts[VC_SLOTS] += slots;
+	c->thread.counts[VC_SLOTS] += p->slots + c->miss_slots + charge_end(c, p, to);
 	c->horizon -= MIN(nr_accesses(c), c->horizon);
+}
+
+/* Its accesses and misses, which have been counted as they came, times -1: as if they had not; or 1. */
+static void count_early(struct core *c, u64 times)
+{
+	for (const struct access *a = c->log; a < c->next; a++)
+		c->accesses += times * access_kind(a);
+	for (u32 i = 0; i < c->nr_misses; i++)
+		charge_miss(c, &c->misses[i], times);
+}
+
+/* One access, and those of the misses from *m on that are its own. */
+static u32 walk_access(struct core *c, const struct access *a, u32 *m)
+{
+	u32 slots = 0;
+
+	c->addr = a->addr;
+	c->accesses += access_kind(a);
+	for (; *m < c->nr_misses && c->misses[*m].access == (u32)(a - c->log); ++*m)
+		slots += charge_miss(c, &c->misses[*m], 1);
+	return slots;
 }
 
 /* The first nr operations (and at least one); the branch at the end if all. Counts are in sync. */
 static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 {
-	u64 *counts = c->thread.counts, first = p->pc >> LINE_SHIFT, line = first;
-	const struct op *last = &p->ops[nr - 1];
+	u64 *counts = c->thread.counts;
 	const struct access *a = c->log;
-	u8 levels[LINES_MAX];
+	u32 code = 0, m = 0; /* the next misses */
 
-	if (c->models & VPMU_MODEL_CACHE)
-		for (u64 l = line; l <= (last->pc + last->size - 1) >> LINE_SHIFT; l++)
-			levels[l - first] = (u8)caches_find(&c->caches, &c->caches.l1i, l);
+	while (m < c->nr_misses && c->misses[m].access == MISS_CODE)
+		m++;
 	for (u32 i = 0; i < nr; i++) {
 		const struct op *op = &p->ops[i];
+		u64 line = ((op->pc + op->size - 1) >> LINE_SHIFT) - (p->pc >> LINE_SHIFT);
 		u32 slots = 0;
 
 		c->addr = 0;
@@ -108,12 +100,11 @@ static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 			counts[VC_INSTRUCTIONS]++;
 			slots = 1 + add_stall(c, VC_SLOTS_BACKEND, op->stall);
 		}
-		for (; c->models & VPMU_MODEL_CACHE && line <= (op->pc + op->size - 1) >> LINE_SHIFT; line++)
-			slots += charge_fetch(c, levels[line - first]);
-		for (; a < c->next && a->op == i; a++) {
-			slots += charge_access(c, a);
-			c->addr = a->addr;
-		}
+		for (; code < c->nr_misses && c->misses[code].access == MISS_CODE && c->misses[code].line <= line;
+		     code++)
+			slots += charge_miss(c, &c->misses[code], 1);
+		for (; a < c->next && a->op == i; a++)
+			slots += walk_access(c, a, &m);
 		if (i == p->nr - 1)
 			slots += charge_end(c, p, to);
 		counts[VC_SLOTS] += slots;
@@ -163,14 +154,17 @@ static enum way_out settle(struct core *c, const struct block *p, u64 to)
 	u32 nr;
 	enum way_out way = way_out(c, p, &to, &nr);
 
+	count_early(c, -1ull);
 	core_sync(c);
 	core_look_ahead(c);
-	if ((way == WAY_EXPECTED || way == WAY_INTERRUPTED) && !c->continues && !core_is_near(c, p))
+	if ((way == WAY_EXPECTED || way == WAY_INTERRUPTED) && !c->continues && !core_is_near(c, p)) {
+		count_early(c, 1);
 		sweep(c, p, to);
-	else if (nr)
+	} else if (nr) {
 		walk(c, p, nr, to);
+	}
 	c->continues = way == WAY_AGAIN;
-	c->next = c->log;
+	core_forget(c);
 	core_sync(c);
 	core_look_ahead(c);
 	return way;
@@ -192,165 +186,177 @@ static NOINLINE void tell_stack(struct core *c, const struct block *p, u64 to, e
 	truth_transfer(&c->thread, &e, p->kind == OP_JUMP_INDIRECT && way == WAY_EXPECTED);
 }
 
-static NOINLINE u32 fetch_slowly(struct core *c, u64 line)
+void core_tell_stack(struct core *c, const struct block *p, u64 to)
 {
-	return charge_fetch(c, caches_find(&c->caches, &c->caches.l1i, line));
+	tell_stack(c, p, to, WAY_EXPECTED);
 }
 
-/* The lines of p's code. */
-static ALWAYS_INLINE u32 fetch(struct core *c, const struct block *p)
+/* Makes room for one more miss, that of access number `access` of the log, or of the code. */
+static struct miss *new_miss(struct core *c, u32 access)
 {
-	u64 line = p->pc >> LINE_SHIFT;
-	u32 slots = 0;
+	struct miss *m;
 
-	for (u64 last = line + p->more_lines; line <= last; line++)
-		if (UNLIKELY(!cache_hits(&c->caches.l1i, line)))
-			slots += fetch_slowly(c, line);
-	return slots;
+	if (UNLIKELY(c->nr_misses == c->misses_room)) {
+		c->misses_room *= 2;
+		c->misses = mem_realloc(c->misses, c->misses_room, sizeof(*m));
+	}
+	m = &c->misses[c->nr_misses++];
+	m->access = access;
+	return m;
 }
 
-/* Not where a hint says, or two lines. */
-static NOINLINE u32 access_slowly(struct core *c, const struct access *a)
+static NOINLINE void code_misses(struct core *c, u32 line, enum cache_level level)
 {
-	return charge_lines(c, a);
+	struct miss *m = new_miss(c, MISS_CODE);
+
+	m->line = line;
+	m->level = level;
+	m->store = m->walk = false;
+	c->miss_slots += charge_miss(c, m, 1);
 }
 
-/* The accesses of the block that ran, most of which are where hints say. */
-static ALWAYS_INLINE u32 ask(struct core *c)
+void core_fetch_slowly(struct core *c, const struct block *b)
+{
+	struct cache *lines = &c->caches.l1i;
+	u64 first = b->pc >> LINE_SHIFT;
+
+	for (u32 i = 0; i <= b->more_lines; i++) {
+		enum cache_level level;
+
+		if (!line_is_old(lines, first + i) || cache_hits(lines, first + i))
+			continue;
+		level = caches_find(&c->caches, lines, first + i);
+		if (level != IN_L1)
+			code_misses(c, i, level);
+	}
+}
+
+static NOINLINE void access_misses(struct core *c, const struct access *a, enum cache_level level, bool walk)
+{
+	struct miss *m = new_miss(c, (u32)(a - c->log));
+
+	m->level = level;
+	m->store = !(a->info & INFO_LOAD);
+	m->walk = walk;
+	c->miss_slots += charge_miss(c, m, 1);
+}
+
+/* One line of an access. */
+static ALWAYS_INLINE void find_line(struct core *c, const struct access *a, u64 line)
 {
 	struct cache *lines = &c->caches.l1d, *pages = &c->caches.dtlb;
-	u64 now = MAX(lines->clock, pages->clock), loads = 0, stores = 0;
-	u32 slots = 0;
+	u64 page = line >> (PAGE_SHIFT - LINE_SHIFT);
+	enum cache_level level = IN_L1;
+	bool walk = false;
 
-	for (const struct access *a = c->log, *end = c->next; a < end; a++) {
-		u64 line = a->addr >> LINE_SHIFT, page = a->addr >> PAGE_SHIFT;
-		struct cache_way *line_at = cache_hint(lines, line), *page_at = cache_hint(pages, page);
+	if (c->models & VPMU_MODEL_CACHE && line_is_old(lines, line) && !cache_hits(lines, line))
+		level = caches_find(&c->caches, lines, line);
+	if (c->models & VPMU_MODEL_TLB && page_is_old(pages, page) && !cache_hits(pages, page))
+		walk = !cache_touch(pages, page);
+	if (level != IN_L1 || walk)
+		access_misses(c, a, level, walk);
+}
 
-		if (UNLIKELY((line_at->tag ^ line) | (page_at->tag ^ page) |
-			     ((access_end(a) - 1) >> LINE_SHIFT ^ line))) {
-			lines->clock = pages->clock = now;
-			slots += access_slowly(c, a);
-			now = MAX(lines->clock, pages->clock);
-		} else {
-			line_at->stamp = page_at->stamp = ++now;
-		}
-		if (UNLIKELY(a->op == a[-1].op) && access_joins(a, a - 1))
-			continue;
-		loads += a->info & INFO_LOAD;
-		stores += a->info & INFO_STORE;
+static NOINLINE void find_lines(struct core *c, const struct access *a)
+{
+	u64 line = a->addr >> LINE_SHIFT, last = access_last(a) >> LINE_SHIFT;
+
+	find_line(c, a, line);
+	if (last != line)
+		find_line(c, a, last);
+	if (c->next == c->end)
+		core_log_grow(c);
+}
+
+/* Most are where hints say, if not the newest there. */
+void core_access_slowly(struct core *c, const struct access *a)
+{
+	struct cache *lines = &c->caches.l1d, *pages = &c->caches.dtlb;
+	u64 line = a->addr >> LINE_SHIFT, page = a->addr >> PAGE_SHIFT;
+	struct cache_way *line_at = cache_hint(lines, line), *page_at = cache_hint(pages, page);
+
+	if (UNLIKELY((line_at->tag ^ line) | (page_at->tag ^ page) | (access_last(a) >> LINE_SHIFT ^ line))) {
+		find_lines(c, a);
+		return;
 	}
-	lines->clock = pages->clock = now;
-	c->thread.counts[VC_L1D_LOADS] += loads / INFO_LOAD;
-	c->thread.counts[VC_L1D_STORES] += stores / INFO_STORE;
-	return slots;
+	cache_use(lines, line_at, line);
+	cache_use(pages, page_at, page);
+	if (UNLIKELY(c->next == c->end))
+		core_log_grow(c);
 }
 
 /* One more iteration of a repeated string instruction, or its end, is plain too: there are very many of them. */
 static bool repeat(struct core *c, const struct block *p, u64 to)
 {
-	u64 accesses = nr_accesses(c), *counts = c->thread.counts, slots = p->nr + p->stall;
+	u64 *counts = c->thread.counts, slots = p->slots;
 	const struct op *first = p->ops;
 	bool again;
 
 	if (p->kind != OP_REP || (c->models && c->models != VPMU_MODEL_ALL))
 		return false;
 	again = to == p->ops[p->nr - 1].pc;
-	if ((!again && to != p->end) || may_be_handler(c, to) || passes_horizon(c, p, accesses))
+	if ((!again && to != p->end) || may_be_handler(c, to) || passes_horizon(c, p))
 		return false;
-	if (c->models)
-		slots += fetch(c, p) + ask(c);
+	slots += c->miss_slots;
 	counts[VC_SLOTS_BACKEND] += p->stall - (c->continues ? first->stall : 0);
 	counts[VC_SLOTS] += slots - (c->continues ? 1 + first->stall : 0);
-	c->horizon -= accesses;
+	c->horizon -= nr_accesses(c);
 	c->continues = again;
 	return true;
 }
 
-/* When something is not as usual. */
-static NOINLINE void enter_slowly(struct core *c, const struct block *b)
+/* The block before b, when something is not as usual. */
+static void settle_slowly(struct core *c, const struct block *p, const struct block *b)
 {
-	const struct block *p = c->block;
 	enum way_out way;
 
-	c->block = b;
-	if (repeat(c, p, b->pc)) {
-		c->next = c->log;
-		return;
-	}
 	if (p != &core_nowhere) {
 		way = settle(c, p, b->pc);
 		if (c->thread.stack && (p->frames || way == WAY_CUT || way == WAY_INTERRUPTED))
 			tell_stack(c, p, b->pc, way);
-	} else if (c->thread.stack) {
-		callstack_resume(&c->thread, b->pc);
-		truth_transfer(&c->thread, &(struct frame_event){ .to = b->pc }, false);
+	} else {
+		count_early(c, -1ull); /* of no block */
+		if (c->thread.stack) {
+			callstack_resume(&c->thread, b->pc);
+			truth_transfer(&c->thread, &(struct frame_event){ .to = b->pc }, false);
+		}
 	}
-	c->next = c->log;
 	if (UNLIKELY(c->thread.sampler_waits))
 		core_tell_entry(c, b->pc);
 }
 
-/* When parts are left out. */
-static NOINLINE void enter_swept(struct core *c, const struct block *b)
+static NOINLINE void enter_slowly(struct core *c, const struct block *b)
 {
 	const struct block *p = c->block;
 
-	sweep(c, p, b->pc);
 	c->block = b;
-	c->next = c->log;
-	if (p->frames && c->thread.stack)
-		tell_stack(c, p, b->pc, WAY_EXPECTED);
+	if (!repeat(c, p, b->pc))
+		settle_slowly(c, p, b);
+	core_forget(c);
+	if (c->models & VPMU_MODEL_CACHE)
+		core_fetch(c, b);
 }
 
-void core_enter_counts(struct vthread *t, const struct block *b)
+void core_enter_otherwise(struct core *c, const struct block *b)
 {
-	struct core *c = core_of(t);
 	const struct block *p = c->block;
 
-	if (UNLIKELY(!goes_to(c, p, b->pc) || t->counts[VC_SLOTS] + p->nr >= c->horizon)) {
+	if (UNLIKELY(!goes_to(c, p, b->pc) || passes_horizon(c, p))) {
 		enter_slowly(c, b);
 		return;
 	}
-	t->counts[VC_SLOTS] += p->nr;
-	c->packed += p->packed;
+	sweep(c, p, b->pc);
 	c->block = b;
-	if (UNLIKELY(p->frames && t->stack))
-		tell_stack(c, p, b->pc, WAY_EXPECTED);
+	core_forget(c);
+	if (UNLIKELY(c->thread.stack) && p->frames)
+		core_tell_stack(c, p, b->pc);
+	if (c->models & VPMU_MODEL_CACHE)
+		core_fetch(c, b);
 }
 
 void core_enter_some(struct vthread *t, const struct block *b)
 {
-	struct core *c = core_of(t);
-	const struct block *p = c->block;
-
-	if (UNLIKELY(!goes_to(c, p, b->pc) || passes_horizon(c, p, nr_accesses(c))))
-		enter_slowly(c, b);
-	else
-		enter_swept(c, b);
-}
-
-void core_enter(struct vthread *t, const struct block *b)
-{
-	struct core *c = core_of(t);
-	const struct block *p = c->block;
-	u64 *counts = t->counts, accesses = nr_accesses(c), to = b->pc;
-	u32 slots;
-
-	if (UNLIKELY(!goes_to(c, p, to) || passes_horizon(c, p, accesses))) {
-		enter_slowly(c, b);
-		return;
-	}
-	slots = p->nr + p->stall + fetch(c, p);
-	if (accesses) {
-		slots += ask(c);
-		c->next = c->log;
-		c->horizon -= accesses;
-	}
-	counts[VC_SLOTS_BACKEND] += p->stall;
-	counts[VC_SLOTS] += slots + charge_judged(c, p, to);
-	c->block = b;
-	if (UNLIKELY(p->frames && t->stack))
-		tell_stack(c, p, to, WAY_EXPECTED);
+	core_enter_otherwise(core_of(t), b);
 }
 
 /* --- what else happens --- */
@@ -372,7 +378,7 @@ void core_settle(struct vthread *t)
 	if (c->block != &core_nowhere)
 		settle(c, c->block, NO_PC);
 	c->block = &core_nowhere;
-	c->next = c->log;
+	core_forget(c);
 	c->continues = false;
 	core_derive(c->model, c->models, t->counts);
 }

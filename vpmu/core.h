@@ -13,17 +13,16 @@ void core_thread_free(struct vthread *t);
 /* After fork, in the child: what the parent's block did is the parent's. */
 void core_forked(struct vthread *t);
 
-/* A block begins. Which of them: by what is modelled. */
-void core_enter(struct vthread *t, const struct block *b);	  /* VPMU_MODEL_ALL */
-void core_enter_some(struct vthread *t, const struct block *b);	  /* some of it */
-void core_enter_counts(struct vthread *t, const struct block *b); /* nothing */
+/* A block begins, when some parts of the model are left out. core_fast.h has this for all and for none. */
+void core_enter_some(struct vthread *t, const struct block *b);
 
 /* An access of operation `op` of the block that runs; info is QEMU's, whose bits are read without asking it. */
 struct access {
 	u64 addr;
 	u32 info, op;
 };
-enum { INFO_SIZE_SHIFT = 4, INFO_LOAD = 1 << 16, INFO_STORE = 1 << 17 }; /* size: log2 of bytes, 3 bits */
+enum { INFO_SIZE_SHIFT = 4, INFO_KIND_SHIFT = 16 }; /* size: log2 of bytes, 3 bits */
+enum { INFO_LOAD = 1 << INFO_KIND_SHIFT, INFO_STORE = 2 << INFO_KIND_SHIFT };
 
 /* core_settle, then what waits for the thread's leaving user space (sampler_leave). */
 void core_leave(struct vthread *t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to core*.c; plugin.c writes accesses down. */
+/* Private to core*.c. */
 #ifndef VPMU_CORE_IMPL_H
 #define VPMU_CORE_IMPL_H
 
@@ -9,8 +9,18 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
-/* QEMU's blocks have up to 512 instructions of up to 15 bytes. */
-#define LINES_MAX (512 * 15 / (1 << LINE_SHIFT) + 2)
+
+/* What was not in its L1, or TLB: an access's part, or a line of the block's code. */
+struct miss {
+	u32 access; /* its place in the log; MISS_CODE: none */
+	u32 line;   /* of the code: from 0, the block's first one */
+	enum cache_level level;
+	bool store, walk; /* of accesses only */
+};
+#define MISS_CODE UINT32_MAX
+/* In core.accesses. */
+#define ACCESS_LOAD 1ull
+#define ACCESS_STORE (1ull << 32)
 
 /* What an armed event waits for, in raw counts: counts[a] + counts[b] reaching `at`. */
 struct watch {
@@ -24,9 +34,11 @@ struct core {
 	/* Used for each block: few cache lines. */
 	struct access *next, *end, *log; /* accesses of the block that runs */
 	const struct block *block;	 /* never NULL: core_nowhere when none runs */
+	u64 accesses;			 /* loads (ACCESS_LOAD) and stores that are not in the counts yet, */
+	u64 packed;			 /* and branches, calls, returns */
 	u64 horizon;			 /* while VC_SLOTS stays below, no armed event is due */
-	u64 packed;			 /* branches, calls, returns that are not in the counts yet */
-	u32 access_max;			 /* slots that one access costs at most */
+	u32 nr_misses;			 /* of the block that runs, code and accesses; */
+	u32 miss_slots;			 /* what they cost */
 	u32 models;			 /* VPMU_MODEL_* */
 	u32 mispredict, taken;		 /* slots */
 	bool walks;			 /* always: somebody wants to see each operation */
@@ -35,6 +47,8 @@ struct core {
 	struct caches caches;
 	u32 fetch[4], load[4], store[4], tlb_load, tlb_store; /* slots */
 	u64 addr;					      /* of the last access that was walked */
+	struct miss *misses;
+	u32 misses_room;
 	const struct model *model;
 	u32 nr_armed;
 	struct watch watches[ARMED_MAX];
@@ -54,18 +68,17 @@ static inline u64 watch_count(const struct core *c, const struct watch *w)
 	return c->thread.counts[w->a] + c->thread.counts[w->b];
 }
 
+/* --- core.c: what core_fast.h leaves to it --- */
 /* Makes room for one more access at least. */
 void core_log_grow(struct core *c);
-
-/* An access of operation `op` of the block that runs; info is QEMU's. */
-static inline void core_access(struct vthread *t, u32 info, u64 addr, u32 op)
-{
-	struct core *c = core_of(t);
-
-	*c->next = (struct access){ addr, info, op };
-	if (UNLIKELY(++c->next == c->end))
-		core_log_grow(c);
-}
+/* The code of b, not all of which is recent. */
+void core_fetch_slowly(struct core *c, const struct block *b);
+/* The newest access, which is not recent, or of two lines. */
+void core_access_slowly(struct core *c, const struct access *a);
+/* A block begins, and something is not as usual. */
+void core_enter_otherwise(struct core *c, const struct block *b);
+/* Tells callstack.c where the end of p, which is what it is told of, has led. */
+void core_tell_stack(struct core *c, const struct block *p, u64 to);
 
 /* --- core_watch.c --- */
 /* Raw counts that sweeping leaves for later. */

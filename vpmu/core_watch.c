@@ -33,6 +33,8 @@ struct vthread *core_thread_new(struct vprocess *p)
 	c->log = c->next = (struct access *)mem_alloc((LOG_START + 1) * sizeof(*c->log)) + 1;
 	c->log[-1] = (struct access){ .op = ID_NONE };
 	c->end = c->log + LOG_START;
+	c->misses_room = LOG_START;
+	c->misses = mem_alloc(c->misses_room * sizeof(*c->misses));
 	c->block = &core_nowhere;
 	c->mispredict = m->mispredict * m->width;
 	c->taken = m->taken_slots;
@@ -41,8 +43,6 @@ struct vthread *core_thread_new(struct vprocess *p)
 	in_slots(c->fetch, m->fetch, m);
 	in_slots(c->load, m->load, m);
 	in_slots(c->store, m->store, m);
-	/* Two lines, each on a page of its own. */
-	c->access_max = 2 * (MAX(c->load[3], c->store[3]) + MAX(c->tlb_load, c->tlb_store));
 	caches_new(&c->caches, m);
 	predictor_new(&c->predictor, m);
 	return &c->thread;
@@ -55,6 +55,7 @@ void core_thread_free(struct vthread *t)
 	caches_free(&c->caches);
 	predictor_free(&c->predictor);
 	free(c->log - 1);
+	free(c->misses);
 	bytes_free(&t->record);
 	free(c);
 }
@@ -65,6 +66,8 @@ void core_forked(struct vthread *t)
 
 	c->block = &core_nowhere;
 	c->next = c->log;
+	c->accesses = 0;
+	c->nr_misses = c->miss_slots = 0;
 	c->continues = false;
 	core_retarget(c);
 }
@@ -148,7 +151,12 @@ void core_sync(struct core *c)
 	counts[VC_BRANCHES] += c->packed >> PACK_BRANCH & PACK_MASK;
 	counts[VC_CALLS] += c->packed >> PACK_CALL & PACK_MASK;
 	counts[VC_RETURNS] += c->packed >> PACK_RETURN & PACK_MASK;
+	counts[VC_SLOTS_FRONTEND] += (c->packed >> PACK_TAKEN & PACK_MASK) * c->taken;
+	counts[VC_SLOTS_BAD_SPECULATION] = counts[VC_BRANCH_MISSES] * c->mispredict;
 	c->packed = 0;
+	counts[VC_L1D_LOADS] += c->accesses % ACCESS_STORE;
+	counts[VC_L1D_STORES] += c->accesses / ACCESS_STORE;
+	c->accesses = 0;
 	counts[VC_INSTRUCTIONS] = counts[VC_SLOTS] - counts[VC_SLOTS_BAD_SPECULATION] - counts[VC_SLOTS_FRONTEND] -
 				  counts[VC_SLOTS_BACKEND];
 }
@@ -169,7 +177,7 @@ void core_look_ahead(struct core *c)
 bool core_is_near(const struct core *c, const struct block *p)
 {
 	u64 accesses = (u64)(c->next - c->log);
-	u64 slots = p->slots_max + accesses * c->access_max, events = p->events_max + 2 * accesses;
+	u64 slots = p->slots_max + c->miss_slots, events = p->events_max + 2 * accesses;
 
 	for (u32 i = 0; i < c->nr_armed; i++) {
 		const struct watch *w = &c->watches[i];

@@ -17,7 +17,7 @@
 
 #include "base/mem.h"
 #include "vpmu/callstack.h"
-#include "vpmu/core_impl.h"
+#include "vpmu/core_fast.h"
 #include "vpmu/cpus.h"
 #include "vpmu/qemu.h"
 #include "vpmu/regs.h"

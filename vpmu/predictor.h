@@ -17,7 +17,7 @@ struct predictor {
 	u32 history;
 	u32 mask, indirect_mask;
 	u32 top, depth; /* of the return stack; depth is a power of two */
-	u8 *counters;	/* 0, 1: not taken; 2, 3: taken */
+	u8 *counters;	/* 0, 1: not taken; 2, 3: taken. The first one is nobody's */
 	struct predictor_target *targets;
 	u64 *returns;
 };
@@ -31,18 +31,19 @@ static inline u32 predict_key(u64 pc)
 	return (u32)(pc >> 1) ^ (u32)(pc >> 15);
 }
 
-/* Was it predicted wrongly? Learns. */
-static inline bool predict_cond(struct predictor *p, u32 key, bool taken)
+/*
+ * Was it predicted wrongly? Learns. What programs do there is hard to guess for the machine that this runs on as well, so
+ * nothing here branches on it, nor on whether it is a conditional branch (cond: 1 or 0; 0 does nothing).
+ */
+static inline u32 predict_cond(struct predictor *p, u32 key, u32 cond, u32 taken)
 {
-	u8 *counter = &p->counters[(key ^ p->history) & p->mask];
-	bool wrong = (*counter >= 2) != taken;
+	u8 *counter = &p->counters[(((key ^ p->history) & p->mask) + 1) & -cond];
+	u32 old = *counter;
 
-	if (taken)
-		*counter += *counter < 3;
-	else
-		*counter -= *counter > 0;
-	p->history = p->history << 1 | taken;
-	return wrong;
+	/* What comes after 3, 2, 1 and 0: 3, 3, 2, 1 when it is taken; 2, 1, 0, 0 when not. */
+	*counter = (0x90 + taken * (0xf9 - 0x90)) >> 2 * old & 3;
+	p->history = p->history << cond | (taken & cond);
+	return (old >> 1 ^ taken) & cond;
 }
 
 #define INDIRECT_HISTORY 0x3f /* the last branches that tell one visit of an indirect jump from another */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "vpmu/core_impl.h"
+#include "vpmu/core_fast.h"
 #include "vpmu/truth.h"
 
 #define BASE 0x400000

@@ -114,14 +114,14 @@ static void test_cond_learns(void **state)
 	(void)state;
 	predictor_new(&p, &small);
 	for (u32 i = 0; i < 1000; i++)
-		wrong += predict_cond(&p, 0x1000, true);
+		wrong += predict_cond(&p, 0x1000, 1, true);
 	assert_in_range(wrong, 1, 20); /* one for each bit of history, and a little */
 	/* A pattern that history tells apart: every third is not taken. */
 	for (u32 i = 0; i < 1000; i++)
-		predict_cond(&p, 0x1000, i % 3 != 0);
+		predict_cond(&p, 0x1000, 1, i % 3 != 0);
 	wrong = 0;
 	for (u32 i = 1000; i < 2000; i++)
-		wrong += predict_cond(&p, 0x1000, i % 3 != 0);
+		wrong += predict_cond(&p, 0x1000, 1, i % 3 != 0);
 	assert_int_equal(wrong, 0);
 	predictor_free(&p);
 }
@@ -137,7 +137,7 @@ static void test_cond_random(void **state)
 	predictor_new(&p, &small);
 	for (u32 i = 0; i < 10000; i++) {
 		random = random * 6364136223846793005 + 1442695040888963407;
-		wrong += predict_cond(&p, 0x1000, random >> 63);
+		wrong += predict_cond(&p, 0x1000, 1, random >> 63);
 	}
 	assert_in_range(wrong, 4700, 5300);
 	predictor_free(&p);
@@ -151,13 +151,13 @@ static void test_counter_saturates(void **state)
 	predictor_new(&p, &small);
 	p.mask = 0; /* one counter */
 	for (u32 i = 0; i < 10; i++)
-		predict_cond(&p, 0, true);
-	assert_int_equal(p.counters[0], 3);
-	assert_true(predict_cond(&p, 0, false));
-	assert_false(predict_cond(&p, 0, true));
+		predict_cond(&p, 0, 1, true);
+	assert_int_equal(p.counters[1], 3);
+	assert_true(predict_cond(&p, 0, 1, false));
+	assert_false(predict_cond(&p, 0, 1, true));
 	for (u32 i = 0; i < 10; i++)
-		predict_cond(&p, 0, false);
-	assert_int_equal(p.counters[0], 0);
+		predict_cond(&p, 0, 1, false);
+	assert_int_equal(p.counters[1], 0);
 	predictor_free(&p);
 }
 

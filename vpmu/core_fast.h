@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What runs for each block of a program and each of its accesses, in line where QEMU calls. All that is not as usual is
+ * left to core.c, by calls at the end, so that there is nothing to save for them.
+ */
+#ifndef VPMU_CORE_FAST_H
+#define VPMU_CORE_FAST_H
+
+#include "vpmu/core_impl.h"
+
+/* The last byte of an access. */
+static inline u64 access_last(const struct access *a)
+{
+	static const u64 bytes[8] = { 0, 1, 3, 7, 15, 31, 63, 127 };
+
+	return a->addr + bytes[a->info >> INFO_SIZE_SHIFT & 7];
+}
+
+/* Is a, which follows b, another part of the same wide access? */
+static inline bool access_joins(const struct access *a, const struct access *b)
+{
+	return a->op == b->op && a->addr - 1 == access_last(b) && !((a->info ^ b->info) & (INFO_LOAD | INFO_STORE));
+}
+
+/* What an access adds to core.accesses; what was written down before it stands before it. A read-modify-write is both. */
+static ALWAYS_INLINE u64 access_kind(const struct access *a)
+{
+	static const u64 kinds[4] = { 0, ACCESS_LOAD, ACCESS_STORE, ACCESS_LOAD + ACCESS_STORE };
+
+	return UNLIKELY(a->op == a[-1].op) && access_joins(a, a - 1) ? 0 : kinds[a->info >> INFO_KIND_SHIFT & 3];
+}
+
+/* An access of operation `op` of the block that runs; info is QEMU's. */
+static ALWAYS_INLINE void core_access(struct vthread *t, u32 info, u64 addr, u32 op)
+{
+	struct core *c = core_of(t);
+	struct access *a = c->next;
+	u64 line = addr >> LINE_SHIFT;
+
+	*a = (struct access){ addr, info, op };
+	c->next = a + 1;
+	c->accesses += access_kind(a);
+	if (UNLIKELY(line_is_old(&c->caches.l1d, line) | page_is_old(&c->caches.dtlb, addr >> PAGE_SHIFT) |
+		     (access_last(a) >> LINE_SHIFT ^ line)))
+		core_access_slowly(c, a);
+	else if (UNLIKELY(a + 1 == c->end))
+		core_log_grow(c);
+}
+
+/* Only blocks whose end tells nothing need to be asked about: other ones do not lead to a handler. */
+static ALWAYS_INLINE bool may_be_handler(const struct core *c, u64 pc)
+{
+	return UNLIKELY(atomic_load_explicit(&c->thread.process->handler_bits, memory_order_relaxed) & handler_bit(pc));
+}
+
+/* Is `to` where p is known to lead? (No branch: this is as hard to guess as the program's own.) */
+static ALWAYS_INLINE bool leads_to(const struct block *p, u64 to)
+{
+	return (to == p->next) | (to == p->other);
+}
+
+static ALWAYS_INLINE bool goes_to(const struct core *c, const struct block *p, u64 to)
+{
+	return leads_to(p, to) || (p->anywhere && !may_be_handler(c, to));
+}
+
+static ALWAYS_INLINE u64 nr_accesses(const struct core *c)
+{
+	return (u64)(c->next - c->log);
+}
+
+static ALWAYS_INLINE bool passes_horizon(const struct core *c, const struct block *p)
+{
+	return c->thread.counts[VC_SLOTS] + p->slots_max + c->miss_slots + nr_accesses(c) >= c->horizon;
+}
+
+/* What the end of p, which went to `to`, costs beyond p's slots: where it went, and whether that was unexpected. */
+static ALWAYS_INLINE u32 core_judged(struct core *c, const struct block *p, u64 to, u32 wrong)
+{
+	u32 taken = to != p->end;
+
+	c->packed += p->packed + ((u64)taken << PACK_TAKEN);
+	c->thread.counts[VC_BRANCH_MISSES] += wrong;
+	return (-taken & c->taken) + (-wrong & c->mispredict);
+}
+
+/* What has run has been counted. */
+static ALWAYS_INLINE void core_forget(struct core *c)
+{
+	c->next = c->log;
+	c->nr_misses = c->miss_slots = 0;
+}
+
+/* Asks for the code of the block that begins. */
+static ALWAYS_INLINE void core_fetch(struct core *c, const struct block *b)
+{
+	const struct cache *lines = &c->caches.l1i;
+
+	if (UNLIKELY(line_is_old(lines, b->pc >> LINE_SHIFT) | line_is_old(lines, (b->end - 1) >> LINE_SHIFT) |
+		     b->more_lines >> 1))
+		core_fetch_slowly(c, b);
+}
+
+/* A block begins, where all is modelled; */
+static ALWAYS_INLINE void core_enter(struct vthread *t, const struct block *b)
+{
+	struct core *c = core_of(t);
+	const struct block *p = c->block;
+	u64 to = b->pc;
+	u32 wrong;
+
+	if (UNLIKELY(p->frames) || UNLIKELY(!leads_to(p, to)) || UNLIKELY(passes_horizon(c, p))) {
+		core_enter_otherwise(c, b);
+		return;
+	}
+	wrong = predict_cond(&c->predictor, p->branch, p->cond, to != p->end);
+	t->counts[VC_SLOTS_BACKEND] += p->stall;
+	t->counts[VC_SLOTS] += p->slots + c->miss_slots + core_judged(c, p, to, wrong);
+	c->horizon -= nr_accesses(c);
+	core_forget(c);
+	c->block = b;
+	core_fetch(c, b);
+}
+
+/* and where nothing is. */
+static ALWAYS_INLINE void core_enter_counts(struct vthread *t, const struct block *b)
+{
+	struct core *c = core_of(t);
+	const struct block *p = c->block;
+
+	if (UNLIKELY(!goes_to(c, p, b->pc) || t->counts[VC_SLOTS] + p->slots >= c->horizon)) {
+		core_enter_otherwise(c, b);
+		return;
+	}
+	t->counts[VC_SLOTS] += p->slots;
+	c->packed += p->packed;
+	c->block = b;
+	if (UNLIKELY(t->stack) && p->frames)
+		core_tell_stack(c, p, b->pc);
+}
+
+#endif
