@@ -387,12 +387,12 @@ static bool run_unknown(char *figures)
 }
 
 const struct scenario burst_scenarios[] = {
-	{ "plain", run_plain, ANY | COUNTS },
+	{ "plain", run_plain, ANY | COUNTS | ALONE },
 	{ "unknown", run_unknown, UNPATCHED },
 	{ "refused", run_refused, PATCHED },
-	{ "alternate", run_alternate, PATCHED | COUNTS },
-	{ "batches", run_batches, PATCHED | COUNTS },
-	{ "only-short", run_only_short, PATCHED | COUNTS },
+	{ "alternate", run_alternate, PATCHED | COUNTS | ALONE },
+	{ "batches", run_batches, PATCHED | COUNTS | ALONE },
+	{ "only-short", run_only_short, PATCHED | COUNTS | ALONE },
 	{ "jitter", run_jitter, PATCHED },
 	{ "jitter-plain", run_jitter_plain, PATCHED },
 	{ "jitter-widest", run_jitter_widest, PATCHED },

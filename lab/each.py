@@ -27,7 +27,7 @@ def each_patch():
                 yield patch.stem, "FAIL", "does not build"
                 return
             seconds = time.monotonic() - start
-            console = boot(image, scenarios_initramfs([]), "kernel=plain lab=plain")
+            console = boot(image, scenarios_initramfs([]), "kernel=plain lab=plain", 1)
             bad = [f"{scenario}: {figures}" for scenario, result, figures in results_of(console) if result == "FAIL"]
             figures = "; ".join(bad) or "; ".join(figures for _, _, figures in results_of(console))
             yield patch.stem, "FAIL" if bad else "ok", f"built in {seconds:.0f} s; {figures}"

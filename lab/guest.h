@@ -87,7 +87,8 @@ struct scenario {
 	scenario_fn *run;
 	/*
 	 * WATCHED: only on the patched kernel that checks its memory and locks. PERF: only beside Debian's perf. ALONE: where there is
-	 * one CPU, and only there; QEMU executes one after the other, so that a timer waits while it is the other one's turn.
+	 * one CPU, and only there; QEMU executes one after the other, so that a timer waits while it is the other one's turn, and
+	 * what the other one executes counts as well.
 	 * COUNTS: how many windows come is checked, too. What one CPU executes counts on the other as well, and a kernel that
 	 * watches itself has work for both: not there.
 	 */
