@@ -80,13 +80,37 @@ static int by_key(const void *va, const void *vb)
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
+static bool has_start(const struct frame *f)
+{
+	return f->sym != ID_NONE && !f->inlined;
+}
+
+/* Functions of equal weight stand as in perf, those at higher addresses first; after them, by name, what has no start. */
+static int compare_equals(const struct profile *p, u32 x, u32 y)
+{
+	const struct frame *a = frames_get(p->frames, x), *b = frames_get(p->frames, y);
+	u64 a_start, b_start;
+
+	if (has_start(a) != has_start(b))
+		return has_start(a) ? -1 : 1;
+	if (!has_start(a))
+		return profile_compare_frames(p, x, y);
+	if (a->dso != b->dso)
+		return a->dso < b->dso ? 1 : -1;
+	a_start = dsos_symbol(p->dsos, a->dso, a->sym)->start;
+	b_start = dsos_symbol(p->dsos, b->dso, b->sym)->start;
+	if (a_start != b_start)
+		return a_start < b_start ? 1 : -1;
+	return a->addr < b->addr ? 1 : a->addr > b->addr ? -1 : 0;
+}
+
 static int heaviest_first(const void *va, const void *vb, void *ctx)
 {
 	const struct graph_node *a = *(struct graph_node *const *)va, *b = *(struct graph_node *const *)vb;
 
 	if (a->total != b->total)
 		return a->total < b->total ? 1 : -1;
-	return profile_compare_frames(ctx, a->frame, b->frame);
+	return compare_equals(ctx, a->frame, b->frame);
 }
 
 static void kids_of(struct grow *g, const struct item *set, size_t n, struct items *out)

@@ -297,6 +297,11 @@ static void resolve_windows(const struct config *c, struct selected *s, struct r
 		s->pipeline.windows = w;
 }
 
+static const char *only_one(const struct name_list *list)
+{
+	return list->n == 1 ? list->v[0] : NULL;
+}
+
 /* Everything that can be settled before the recording is read. */
 static int resolve_options(const struct config *c, struct selected *s, struct report_opts *o, struct window_opts *w,
 			   const struct notify *to)
@@ -338,6 +343,9 @@ static int resolve_options(const struct config *c, struct selected *s, struct re
 	if (o->separator || c->csv)
 		o->graph = GRAPH_NONE;
 	o->hierarchy = c->hierarchy;
+	o->only[COLUMN_COMM] = only_one(&s->pipeline.samples.comms);
+	o->only[COLUMN_DSO] = only_one(&s->pipeline.rows.dsos);
+	o->only[COLUMN_SYMBOL] = only_one(&s->pipeline.rows.symbols);
 	s->pipeline.children = c->children != 0 && !c->hierarchy && (!only_fields(c) || shows(o, COLUMN_CHILDREN));
 	s->pipeline.no_chains = !s->pipeline.children && o->graph == GRAPH_NONE;
 	s->pipeline.graph_key = c->json || o->graph != GRAPH_NONE ? c->graph.key : GRAPH_KEY_FUNCTION;

@@ -42,6 +42,8 @@ struct report_opts {
 	bool caller;	  /* outermost frame first */
 	bool repeat_name; /* below rows that start with the symbol, too, the graph starts with it */
 
+	/* By column: what the filters leave of it when that is one value, which stands above the table then; or NULL. */
+	const char *only[NR_COLUMNS];
 	double percent_limit; /* rows below are left out */
 	bool relative;	      /* percentages are of what the filters left, not of everything recorded */
 	bool hide_unresolved;

@@ -509,8 +509,40 @@ static void write_simulated(const struct profile *p, struct bytes *out)
 	bytes_str(out, ")\n#\n");
 }
 
-void report_text(struct profile *p, const struct report_opts *o, struct bytes *out)
+/* A column in which all rows say the same is one line above the table, unless no key would be left. */
+static void leave_out_columns(struct report_opts *o, struct bytes *out)
 {
+	u32 keys = 0, n = 0, said = 0;
+
+	for (u32 i = 0; i < o->nr_columns; i++) {
+		const char *only = o->only[o->columns[i]];
+
+		keys += columns[o->columns[i]].sort_key >= 0;
+		if (!only)
+			continue;
+		said++;
+		bytes_printf(out, "# %s: ", columns[o->columns[i]].name);
+		bytes_plain(out, only, strlen(only));
+		bytes_char(out, '\n');
+	}
+	if (said)
+		bytes_str(out, "#\n");
+	for (u32 i = 0; said && said < keys && !o->hierarchy && i < o->nr_columns; i++) {
+		o->widths[n] = o->widths[i];
+		o->columns[n] = o->columns[i];
+		n += !o->only[o->columns[i]];
+	}
+	if (n)
+		o->nr_columns = n;
+}
+
+void report_text(struct profile *p, const struct report_opts *opts, struct bytes *out)
+{
+	struct report_opts with = *opts, *o = &with;
+	struct bytes none = { 0 };
+
+	leave_out_columns(o, o->quiet ? &none : out);
+	bytes_free(&none);
 	if (!o->quiet) {
 		write_simulated(p, out);
 		write_tally(&p->tally, out);

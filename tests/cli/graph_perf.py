@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Call graphs by function, address and source line, with shares, periods and counts, have the branches of perf's; rows as a
-tree of their keys are perf's."""
+tree of their keys are perf's. Branches of equal weight, too, stand in perf's order."""
 import os
 import re
 import shutil
@@ -52,14 +52,51 @@ int main(void)
 """
 
 
+# Each path touches as many pages.
+EQUALS = """
+#include <sys/mman.h>
+static char *next;
+volatile int sink;
+__attribute__((noinline)) void tick(void)
+{
+	sink++;
+}
+__attribute__((noinline)) void leaf(void)
+{
+	tick();
+	for (int i = 0; i < 10; i++, next += 4096)
+		*next = 1;
+}
+#define CALLER(name) __attribute__((noinline)) void name(void) { leaf(); sink++; }
+CALLER(delta) CALLER(alpha) CALLER(charlie) CALLER(bravo)
+__attribute__((noinline)) void right(void)
+{
+	bravo(); alpha(); delta(); charlie(); sink++;
+}
+__attribute__((noinline)) void left(void)
+{
+	charlie(); delta(); bravo(); alpha(); sink++;
+}
+int main(void)
+{
+	next = mmap(0, 1 << 24, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(next, 1 << 24, MADV_NOHUGEPAGE);
+	for (int i = 0; i < 20; i++) {
+		left();
+		right();
+	}
+}
+"""
+
+
 def skip(why):
     print(why)
     sys.exit(77)
 
 
-def graph(tool, *options):
+def graph(tool, name, *options):
     """The lines of the graphs of report."""
-    p = subprocess.run([*tool, "-i", "perf.data", "--no-inline", "--no-children", "--percent-limit", "1", *options],
+    p = subprocess.run([*tool, "-i", name, "--no-inline", "--no-children", "--percent-limit", "1", *options],
                        stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"})
     lines = [line.rstrip() for line in p.stdout.splitlines()]
     return [line for line in lines if line and not line.startswith("#") and not re.search(r"\b0x[0-9a-f]{8}|\[k\]", line)]
@@ -70,6 +107,27 @@ def shape(lines):
     return sorted(re.sub(r"(\+0x[0-9a-f]+)?( \S+:\d+)?$", "", line).strip(" |-") for line in lines)
 
 
+def record(name, program, *options):
+    """-> name.data, a recording of the program"""
+    with open(f"{name}.c", "w") as f:
+        f.write(program)
+    subprocess.run(["cc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", f"{name}.c", "-o", name],
+                   check=True)
+    p = subprocess.run([reticle, "record", "-q", "-g", *options, "-o", f"{name}.data", "--", f"./{name}"],
+                       capture_output=True, text=True)
+    if p.returncode:
+        skip("no recording here: " + p.stderr.strip().splitlines()[0])
+    return f"{name}.data"
+
+
+def compare(name, least, *options):
+    perf, ours = graph(["perf", "report", "--stdio"], name, *options), graph([reticle, "report"], name, *options)
+    if "srcline" in options[-1] or "address" in options[-1]:
+        perf, ours = shape(perf), shape(ours)
+    if len(perf) < least or perf != ours:
+        sys.exit(f"{name} {options}:\nperf:\n" + "\n".join(perf) + "\nreticle:\n" + "\n".join(ours))
+
+
 def main():
     for tool in ("perf", "cc"):
         if not shutil.which(tool):
@@ -77,27 +135,17 @@ def main():
     version = subprocess.run(["perf", "--version"], capture_output=True, text=True).stdout.strip()
     if not version.startswith("perf version 6.1."):
         skip(f"graphs are compared with perf 6.1, this is {version}")
-    with open("calls.c", "w") as f:
-        f.write(PROGRAM)
-    subprocess.run(["cc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "calls.c", "-o", "calls"],
-                   check=True)
-    p = subprocess.run([reticle, "record", "-q", "-g", "-e", "cpu-clock:u", "-F", "2000", "-o", "perf.data", "--", "./calls"],
-                       capture_output=True, text=True)
-    if p.returncode:
-        skip("no recording here: " + p.stderr.strip().splitlines()[0])
-    perf, ours = ["perf", "report", "--stdio"], [reticle, "report"]
-    for spec in ("graph,5", "graph,5,caller,count", "graph,5,callee,period", "folded,5,count", "flat,5,count", "fractal,5",
-                 "graph,5,caller,srcline", "graph,5,callee,srcline,count", "graph,10,caller,address"):
-        a, b = graph(perf, "-g", spec), graph(ours, "-g", spec)
-        if "srcline" in spec or "address" in spec:
-            a, b = shape(a), shape(b)
-        if len(a) < 3 or a != b:
-            sys.exit(f"-g {spec}:\nperf:\n" + "\n".join(a) + "\nreticle:\n" + "\n".join(b))
+    calls = record("calls", PROGRAM, "-e", "cpu-clock:u", "-F", "2000")
+    equals = record("equals", EQUALS, "-e", "page-faults:u", "-c", "1")
+    # Of the program alone, as perf makes room for rows that it does not show.
+    plain = ("graph,5", "graph,5,caller,count", "graph,5,callee,period", "folded,5,count", "flat,5,count", "fractal,5")
+    for spec in (*plain, "graph,5,caller,srcline", "graph,5,callee,srcline,count", "graph,10,caller,address"):
+        compare(calls, 3, "--dsos", "calls", "-g", spec)
+    for spec in plain:
+        compare(equals, 9, "--dsos", "equals", "-g", spec)
     for options in (("-g", "none"), ("-n", "--sort", "dso,sym"), ("-g", "graph,5")):
-        a, b = graph(perf, "--hierarchy", *options), graph(ours, "--hierarchy", *options)
-        if len(a) < 2 or a != b:
-            sys.exit(f"--hierarchy {options}:\nperf:\n" + "\n".join(a) + "\nreticle:\n" + "\n".join(b))
-    lines = "\n".join(graph(ours, "-g", "graph,0.5,caller,srcline"))
+        compare(calls, 2, "--hierarchy", *options)
+    lines = "\n".join(graph([reticle, "report"], calls, "-g", "graph,0.5,caller,srcline"))
     for place in ("left calls.c:22", "left calls.c:23", "right calls.c:29", "right calls.c:31", "main calls.c:37", "main calls.c:38"):
         if place not in lines:
             sys.exit(f"-g srcline: no '{place}' in\n{lines}")
