@@ -82,7 +82,9 @@ def alternating():
           {(9700, 300)})
     check("alternating: reads", steps([values(s)[0] for s in samples]) == [s["period"] for s in samples])
     windows = [b["time"] - a["time"] for a, b in zip(samples[::2], samples[1::2])]
-    check("alternating: short windows are short", max(windows[10:]) < 2000, max(windows[10:]))
+    # The first round, wherever it begins, meets cold caches.
+    warm = windows[len(windows) // 2:]
+    check("alternating: short windows are short", max(warm) < 2000, max(warm))
     attr = run("evlist", "-v", "-i", "alt.data").stdout
     check("alternating: the attr holds the whole turn", "10000" in attr, attr)
     for burst in range(1, 17):

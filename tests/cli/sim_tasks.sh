@@ -224,12 +224,25 @@ PY
 # Virtual CPUs: threads and processes take turns, each CPU counts on, and its time does not go back.
 build turns -pthread <<-'C'
 	#include <pthread.h>
+	#include <sys/mman.h>
 	#include <sys/wait.h>
 	#include <unistd.h>
-	static void *run(void *arg) { for (volatile int i = 0; i < 300000; i++) ; return arg; }
+	/* Three tasks that want to run at the same time. */
+	static pthread_barrier_t *all;
+	static void *run(void *arg)
+	{
+		pthread_barrier_wait(all);
+		for (volatile int i = 0; i < 1000000; i++) ;
+		return arg;
+	}
 	int main(void)
 	{
 		pthread_t threads[2];
+		pthread_barrierattr_t shared;
+		all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		pthread_barrierattr_init(&shared);
+		pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+		pthread_barrier_init(all, &shared, 3);
 		if (!fork())
 			return run(NULL) != NULL;
 		for (int i = 0; i < 2; i++)
