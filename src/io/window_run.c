@@ -330,7 +330,7 @@ static void arm_place(struct window_run *w, size_t place)
 		if (armed != WINDOW_SEIZED)
 			keep_quiet(w, place, g, false);
 		p->gone = armed == WINDOW_GONE;
-		s->anew = s->known = false;
+		s->anew = false;
 		s->armed = armed == WINDOW_ARMED			      ? WINDOW_ON :
 			   armed == WINDOW_SEIZED			      ? WINDOW_STOPPING :
 			   armed == WINDOW_FORBIDDEN && !w->groups.v[g].clock ? WINDOW_REFUSES :

@@ -83,9 +83,7 @@ def twins():
         check("twin: most samples of a thread have a twin", len(lengths[tid]) > counts[tid] / 2, counts[tid], len(lengths[tid]))
         check("twin: windows", 20000 < median(lengths[tid]) < 400000, median(lengths[tid]))
     both = sum(lengths.values(), [])
-    told = re.search(r"(\d+) on \d+ threads.*?(?:armed anew (\d+) times)?$", done.stderr, re.M)
-    # A pair that is armed anew between its two samples is no window for the recorder, though it looks like one in the file.
-    check("twin: told", told and 0 <= len(both) - int(told[1]) <= int(told[2] or 0), len(both), done.stderr)
+    check("twin: told", f"{len(both)} on " in done.stderr, len(both), done.stderr)
     report = run("report", "-i", "twin.data").stdout
     check("twin: one table", report.count("# Windows: ") == 1, report)
 
