@@ -379,8 +379,12 @@ static void start_place(struct window_run *w, size_t place, bool armed)
 		switch_on(w, place);
 	for (size_t g = 0; g < w->groups.n && w->how == WINDOW_TWIN && armed; g++)
 		*state_of(w, place, g) = (struct window_state){ .armed = WINDOW_ON, .ever = true };
-	if (w->how == WINDOW_TWIN && !armed)
-		arm_place(w, place);
+	if (w->how != WINDOW_TWIN || armed)
+		return;
+	/* It samples without windows until it has its turn. */
+	for (size_t g = 0; g < w->groups.n; g++)
+		ioctl(fd_of(w, w->groups.v[g].first, place), PERF_EVENT_IOC_ENABLE, 0);
+	w->places.v[place].retry_ms = now_ms();
 }
 
 void window_run_start(struct window_run *w, bool own, pid_t child)
@@ -457,17 +461,37 @@ static void close_ended(struct window_run *w, const struct window_turn *turn)
 	}
 }
 
+/* The place whose twins have been due for longest; or none, places.n. */
+static size_t next_to_arm(const struct window_run *w)
+{
+	size_t next = w->places.n;
+	u64 due = now_ms() + 1;
+
+	for (size_t i = 0; i < w->places.n; i++) {
+		const struct window_place *p = &w->places.v[i];
+
+		if (!p->retry_ms || p->gone || p->retry_ms >= due)
+			continue;
+		next = i;
+		due = p->retry_ms;
+	}
+	return next;
+}
+
 void window_run_turn(struct window_run *w, const struct window_turn *turn)
 {
-	u64 now = now_ms();
+	size_t next;
 
 	if (w->follows)
 		open_born(w, turn);
 	if (w->set->by_task)
 		close_ended(w, turn);
-	for (size_t i = 0; i < w->places.n && w->started && w->how == WINDOW_TWIN; i++)
-		if (w->places.v[i].retry_ms && w->places.v[i].retry_ms <= now && !w->places.v[i].gone)
-			arm_place(w, i);
+	if (!w->started || w->how != WINDOW_TWIN)
+		return;
+	/* One at a time: on a busy machine it takes long, and rings want to be emptied. */
+	next = next_to_arm(w);
+	if (next < w->places.n)
+		arm_place(w, next);
 }
 
 static void let_loose(struct window_run *w, size_t place, size_t group, u64 now)
