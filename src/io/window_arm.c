@@ -75,7 +75,7 @@ static enum window_armed watch_here(const struct window_pair *p)
 		ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
 		while (count_of(p->first) - base < p->length)
 			if (now_ns() > until)
-				return WINDOW_ASLEEP;
+				return WINDOW_CUT_SHORT;
 		ioctl(p->second, PERF_EVENT_IOC_ENABLE, 0);
 		if (near_enough(p, base))
 			break;
@@ -293,9 +293,14 @@ enum window_armed window_arm_watched(pid_t tid, const struct window_pair *p)
 {
 	/* Until it is armed it samples without windows. */
 	ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
-	for (u32 i = 0; i < TRIES && is_running(tid) && moves(p); i++) {
+	for (u32 i = 0; i < TRIES; i++) {
+		bool runs = is_running(tid), moving = runs && moves(p);
 		u64 base;
 
+		if (!moving && !i)
+			return runs ? WINDOW_WAITS : WINDOW_ASLEEP;
+		if (!moving)
+			break;
 		start_anew(p);
 		base = count_of(p->first);
 		ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
@@ -306,7 +311,7 @@ enum window_armed window_arm_watched(pid_t tid, const struct window_pair *p)
 			return WINDOW_ARMED;
 	}
 	ioctl(p->second, PERF_EVENT_IOC_DISABLE, 0);
-	return WINDOW_ASLEEP;
+	return WINDOW_CUT_SHORT;
 }
 
 enum stopped { STOPPED, STILL_RUNNING, ENDED };
@@ -376,7 +381,7 @@ static enum window_armed let_go(pid_t tid, bool child)
 		bool halted;
 
 		ptrace(PTRACE_DETACH, tid, 0, signal_of(status, &halted));
-		return WINDOW_ASLEEP;
+		return WINDOW_CUT_SHORT;
 	}
 	return kill(tid, 0) ? WINDOW_GONE : WINDOW_SEIZED;
 }
@@ -406,7 +411,7 @@ static enum window_armed step(pid_t tid, bool child, const struct window_pair *p
 	}
 	if (count + step / 2 < p->length) {
 		ptrace(PTRACE_DETACH, tid, 0, sig);
-		return WINDOW_ASLEEP;
+		return WINDOW_CUT_SHORT;
 	}
 	ioctl(p->second, PERF_EVENT_IOC_ENABLE, 0);
 	return ptrace(PTRACE_DETACH, tid, 0, sig) ? WINDOW_GONE : WINDOW_ARMED;

@@ -30,7 +30,9 @@ struct window_pair {
 
 enum window_armed {
 	WINDOW_ARMED,
-	WINDOW_ASLEEP,	  /* the task did not run: the first leader is on, the second is not; try again later */
+	WINDOW_ASLEEP,	  /* the task sleeps: the first leader is on, and the twin as it was; try again later */
+	WINDOW_WAITS,	  /* the same, but it would run if it had a CPU */
+	WINDOW_CUT_SHORT, /* it ran, but not for a window's length: the first leader is on, the second is not */
 	WINDOW_SEIZED,	  /* as that, and the task is to be stopped; it was not yet. Go on with window_arm_stepped */
 	WINDOW_GONE,	  /* the task has ended */
 	WINDOW_FORBIDDEN, /* it must not be traced; the first leader is on */

@@ -9,11 +9,12 @@
  *
  * The first task of a command arms itself before its exec. Later ones are armed while they run: clocks by watching the counter,
  * hardware counters by a few hundred single steps, because nothing else is fine enough. A task that sleeps is left alone,
- * and tried again, less and less often. Until it is armed it is sampled without windows.
+ * and tried again, less and less often while it takes no samples. Until it is armed it is sampled without windows.
  *
  * Edge cases. A task that ends before it has counters is counted (missed). Throttling: kernels let twins go on with the
  * distance lost, or only one of them: armed again. The distance is checked in each window that comes; when it is lost for
- * other reasons it is made anew, a few times.
+ * other reasons it is made anew. Clocks lose it all the time: each switch of a task starts the timers of its twins one after the
+ * other and stops them so. While windows are too long rings are looked at often, and the twins armed anew.
  */
 #include "io/window_run.h"
 
@@ -31,14 +32,16 @@
 
 #define TASK_RING_BYTES (256u << 10)
 #define MANY_TASKS 256 /* more have smaller rings */
-#define WIDE_IN_ROW 8
 #define CLOCK_SLACK_NS 5000
-#define CORRECTIONS_MAX 3 /* of hardware counters, for which tasks are stopped; clocks drift with each context switch */
-#define CORRECTION_MS 30
 #define THROTTLED_MS 12 /* longer than a tick of any kernel; twice as long each time */
 #define WATCHES 3	/* before stepping */
 #define BACKOFF_MAX_MS 500
-#define GIVE_UP_MS 2000 /* a burst that does not end was throttled: another one is let loose */
+#define RAN_MS 2	   /* until a task that ran is watched again, longer where there are many; */
+#define RAN_TRIES 32	   /* so many times, and twice as long for as many more */
+#define DRIFT_LOOK_MS 10   /* between two passes while windows are far from what was asked, */
+#define DRIFT_QUIET_MS 200 /* and for so long after the last of them */
+#define TURN_MS 2	   /* of arming, before rings are emptied again */
+#define GIVE_UP_MS 2000	   /* a burst that does not end was throttled: another one is let loose */
 
 static u64 now_ms(void)
 {
@@ -76,17 +79,40 @@ static bool is_wide(const struct window_group_run *g, u64 length)
 	return length + slack < g->length || length > g->length + slack;
 }
 
+/*
+ * Clocks drift by some microseconds with each context switch, and are quickly armed anew. For hardware counters, which do not drift,
+ * tasks are stopped.
+ */
+static const struct correction {
+	u32 in_row; /* windows far from what was asked */
+	u32 most;   /* corrections of a group in a place */
+	u32 after_ms;
+} corrections[] = { [false] = { 8, 3, 30 }, [true] = { 3, UINT32_MAX, 0 } };
+
 static void judge(struct window_run *w, struct window_place *p, struct window_state *s,
 		  const struct window_group_run *g, u64 length)
 {
+	const struct correction *c = &corrections[g->clock];
+
 	s->wide = is_wide(g, length) ? s->wide + 1 : 0;
-	if (s->wide < WIDE_IN_ROW || (s->corrections == CORRECTIONS_MAX && !g->clock) || s->anew)
+	if (s->wide)
+		w->wide_ms = now_ms();
+	if (s->wide < c->in_row || s->corrections == c->most || s->anew)
 		return;
 	s->corrections++;
 	s->wide = 0;
 	s->anew = true;
-	p->retry_ms = now_ms() + CORRECTION_MS;
+	p->retry_ms = now_ms() + c->after_ms;
 	w->rearmed++;
+}
+
+/* A task that sleeps is tried less and less often; with clocks, for which it is not stopped, soon again when it sampled meanwhile. */
+static u64 next_try(const struct window_run *w, const struct window_place *p, bool clocks)
+{
+	u64 idle = 1u << MIN(clocks ? p->idle : p->tries, 9u);
+	u64 busy = clocks ? (RAN_MS + w->places.n / 8) << MIN(p->tries / RAN_TRIES, 8u) : 0;
+
+	return now_ms() + MIN(MAX(idle, busy), (u64)BACKOFF_MAX_MS);
 }
 
 static bool ends_window(const struct window_run *w, struct window_state *s, const struct window_group_run *g, bool twin,
@@ -123,6 +149,7 @@ static void look_at_sample(void *ctx, const u8 *record, u16 size)
 	g = &w->groups.v[at / 2 % w->groups.n];
 	value = leader_value(&sample, w->set->events.v[g->first].on.v[w->places.v[at / 2 / w->groups.n].on].id);
 	length = value - s->value;
+	w->places.v[at / 2 / w->groups.n].idle = 0;
 	s->burst_at++;
 	if (s->wanted)
 		s->wanted--;
@@ -270,7 +297,7 @@ static enum window_armed arm(struct window_run *w, size_t place, size_t group)
 	if (p->task.tid < 0)
 		return arm_cpu(p->cpu, &pair);
 	/* On a busy machine a task runs when we do not. */
-	if (g->clock && (w->no_tracing || p->tries < WATCHES))
+	if (g->clock && (w->no_tracing || p->waited < WATCHES))
 		return window_arm_watched(p->task.tid, &pair);
 	return window_arm_stepped(p->task.tid, p->task.tid == w->child, &pair,
 				  state_of(w, place, group)->armed == WINDOW_STOPPING);
@@ -308,14 +335,39 @@ static size_t stopping_in(struct window_run *w, size_t place)
 	return g;
 }
 
+/* What came of arming. Returns whether it is to be tried again. */
+static bool settle(struct window_state *s, enum window_armed armed, bool clock)
+{
+	switch (armed) {
+	case WINDOW_ASLEEP:
+	case WINDOW_WAITS: /* its twins, if they are on, go on with the distance that they have */
+		return true;
+	case WINDOW_ARMED:
+		s->armed = WINDOW_ON;
+		s->ever = true;
+		break;
+	case WINDOW_SEIZED:
+		s->armed = WINDOW_STOPPING;
+		break;
+	case WINDOW_FORBIDDEN:
+		s->armed = clock ? WINDOW_OFF : WINDOW_REFUSES;
+		break;
+	default:
+		s->armed = WINDOW_OFF;
+	}
+	s->anew = false;
+	return s->armed == WINDOW_OFF || s->armed == WINDOW_STOPPING;
+}
+
 /* Tries what is not armed in this place. */
 static void arm_place(struct window_run *w, size_t place)
 {
 	struct window_place *p = &w->places.v[place];
-	bool again = false;
+	bool again = false, clocks = true;
 
 	for (size_t g = 0; g < w->groups.n && !p->gone; g++) {
 		struct window_state *s = state_of(w, place, g);
+		bool clock = w->groups.v[g].clock;
 		enum window_armed armed;
 
 		if ((s->armed == WINDOW_ON && !s->anew) || s->armed == WINDOW_REFUSES)
@@ -330,19 +382,17 @@ static void arm_place(struct window_run *w, size_t place)
 		if (armed != WINDOW_SEIZED)
 			keep_quiet(w, place, g, false);
 		p->gone = armed == WINDOW_GONE;
-		s->anew = false;
-		s->armed = armed == WINDOW_ARMED			      ? WINDOW_ON :
-			   armed == WINDOW_SEIZED			      ? WINDOW_STOPPING :
-			   armed == WINDOW_FORBIDDEN && !w->groups.v[g].clock ? WINDOW_REFUSES :
-										WINDOW_OFF;
-		s->ever |= armed == WINDOW_ARMED;
-		if (armed == WINDOW_FORBIDDEN && !w->groups.v[g].clock)
-			tell_forbidden(w, p);
+		p->waited += armed == WINDOW_WAITS || armed == WINDOW_CUT_SHORT;
 		w->no_tracing |= armed == WINDOW_FORBIDDEN;
-		again |= s->armed == WINDOW_OFF || s->armed == WINDOW_STOPPING;
+		if (armed == WINDOW_FORBIDDEN && !clock)
+			tell_forbidden(w, p);
+		again |= settle(s, armed, clock);
+		clocks &= clock;
 	}
+	p->idle++;
 	p->tries = again ? p->tries + 1 : 0;
-	p->retry_ms = again ? now_ms() + MIN(1u << MIN(p->tries, 9u), (u32)BACKOFF_MAX_MS) : 0;
+	p->waited = again ? p->waited : 0;
+	p->retry_ms = again ? next_try(w, p, clocks) : 0;
 }
 
 /* --- the run --- */
@@ -480,7 +530,7 @@ static size_t next_to_arm(const struct window_run *w)
 
 void window_run_turn(struct window_run *w, const struct window_turn *turn)
 {
-	size_t next;
+	u64 begin = now_ms();
 
 	if (w->follows)
 		open_born(w, turn);
@@ -488,9 +538,8 @@ void window_run_turn(struct window_run *w, const struct window_turn *turn)
 		close_ended(w, turn);
 	if (!w->started || w->how != WINDOW_TWIN)
 		return;
-	/* One at a time: on a busy machine it takes long, and rings want to be emptied. */
-	next = next_to_arm(w);
-	if (next < w->places.n)
+	/* On a busy machine it takes long, and rings want to be emptied. */
+	for (size_t next = next_to_arm(w); next < w->places.n && now_ms() - begin < TURN_MS; next = next_to_arm(w))
 		arm_place(w, next);
 }
 
@@ -524,6 +573,8 @@ int window_run_timeout(const struct window_run *w, int most)
 {
 	u64 now = now_ms();
 
+	if (now - w->wide_ms < DRIFT_QUIET_MS)
+		most = MIN(most, DRIFT_LOOK_MS);
 	for (size_t i = 0; i < w->places.n && w->started && w->how == WINDOW_TWIN; i++) {
 		const struct window_place *p = &w->places.v[i];
 

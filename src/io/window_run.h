@@ -32,7 +32,9 @@ struct window_place {
 	size_t on; /* index in each event's `on` */
 	bool gone;
 	u64 retry_ms; /* when arming is tried again; 0: nothing to do */
-	u32 tries;
+	u32 tries;    /* that failed, in a row; */
+	u32 waited;   /* of these, those in which it did not sleep */
+	u32 idle;     /* and those since its last sample */
 };
 
 struct window_state { /* of a group in a place */
@@ -67,7 +69,8 @@ struct window_run {
 	pid_t child;
 	bool no_tracing; /* ptrace was refused */
 	bool started, follows, told_forbidden, told_limit;
-	u32 missed; /* tasks that had ended before they had counters */
+	u64 wide_ms; /* twins: when a window was last far from what was asked */
+	u32 missed;  /* tasks that had ended before they had counters */
 	u32 rearmed;
 };
 
