@@ -86,7 +86,7 @@ static void put_end(const struct code *c, struct block *b, u64 target)
 
 	b->kind = b->ops[b->nr - 1].kind;
 	branch = b->kind >= OP_COND;
-	b->cond = b->kind == OP_COND;
+	b->cond = b->kind == OP_COND ? UINT32_MAX : 0;
 	b->call = b->kind == OP_CALL || b->kind == OP_CALL_INDIRECT;
 	b->returns = b->kind == OP_RETURN;
 	b->anywhere = b->kind == OP_SYSCALL || b->kind == OP_JUMP_INDIRECT || b->kind == OP_CALL_INDIRECT || b->returns;
@@ -94,6 +94,9 @@ static void put_end(const struct code *c, struct block *b, u64 target)
 	b->packed = (u64)branch << PACK_BRANCH | (u64)b->call << PACK_CALL | (u64)b->returns << PACK_RETURN;
 	b->next = b->kind == OP_REP ? NO_PC : b->kind == OP_JUMP || b->kind == OP_CALL ? target : b->end;
 	b->other = b->kind == OP_COND ? target : b->next;
+	/* What the return stack and the table of targets have to do with is not modelled in line. */
+	b->plain_next = c->models && b->frames ? NO_PC : b->next;
+	b->plain_other = c->models && b->frames ? NO_PC : b->other;
 	b->branch = predict_key(b->ops[b->nr - 1].pc);
 	b->more_lines = (u8)(((b->end - 1) >> LINE_SHIFT) - (b->pc >> LINE_SHIFT));
 	lines = b->more_lines + 1;

@@ -23,20 +23,22 @@ struct block {
 	/* What running it needs, one cache line: */
 	u64 pc;	 /* of the first operation */
 	u64 end; /* behind the last one */
-	/* Where control usually goes: `end`, the target. NO_PC: nowhere without being looked at closely. */
-	u64 next, other;
+	/* Where control goes from a block that can be counted in line: on to `end`, elsewhere. NO_PC: it cannot. */
+	u64 plain_next, plain_other;
 	u64 packed; /* branch, call, return: 0 or 1 each (PACK_*) */
 	u32 slots;  /* that it costs always, and stall slots among them */
 	u32 stall;
 	u32 slots_max; /* most that running it adds to the count of slots, but for its code's and accesses' misses */
 	u32 branch;    /* predict_key of the last operation */
+	u32 cond;      /* all bits set: the last operation is OP_COND */
 	u8 more_lines; /* that its bytes are on, 64 each, beyond the first */
-	u8 kind;       /* of the last operation, */
-	u8 cond;       /* which is OP_COND: 1 */
-	bool call, returns;
+	u8 kind;       /* of the last operation */
 	bool anywhere; /* control may go anywhere from it: indirect, return, syscall */
 	bool frames;   /* callstack.c is to be told */
 	/* and the rest: */
+	/* Where control usually goes: `end`, the target. NO_PC: nowhere without being looked at closely. */
+	u64 next, other;
+	bool call, returns;
 	u32 nr;		     /* operations */
 	u32 events_max;	     /* most that running it adds to any other count than slots, but for its accesses */
 	u32 id;		     /* from 0, in the order in which they were made */

@@ -64,7 +64,7 @@ static void sweep(struct core *c, const struct block *p, u64 to)
 static void count_early(struct core *c, u64 times)
 {
 	for (const struct access *a = c->log; a < c->next; a++)
-		c->accesses += times * access_kind(a);
+		c->accesses[access_kind(a)] += times;
 	for (u32 i = 0; i < c->nr_misses; i++)
 		charge_miss(c, &c->misses[i], times);
 }
@@ -75,7 +75,7 @@ static u32 walk_access(struct core *c, const struct access *a, u32 *m)
 	u32 slots = 0;
 
 	c->addr = a->addr;
-	c->accesses += access_kind(a);
+	c->accesses[access_kind(a)]++;
 	for (; *m < c->nr_misses && c->misses[*m].access == (u32)(a - c->log); ++*m)
 		slots += charge_miss(c, &c->misses[*m], 1);
 	return slots;
@@ -209,78 +209,55 @@ static NOINLINE void code_misses(struct core *c, u32 line, enum cache_level leve
 {
 	struct miss *m = new_miss(c, MISS_CODE);
 
-	m->line = line;
-	m->level = level;
-	m->store = m->walk = false;
+	m->line = (u16)line;
+	m->kind = (u16)(MISS_FETCH | level);
 	c->miss_slots += charge_miss(c, m, 1);
 }
 
-void core_fetch_slowly(struct core *c, const struct block *b)
+static NOINLINE void fetch_lines(struct core *c, const struct block *b)
 {
-	struct cache *lines = &c->caches.l1i;
 	u64 first = b->pc >> LINE_SHIFT;
 
 	for (u32 i = 0; i <= b->more_lines; i++) {
 		enum cache_level level;
 
-		if (!line_is_old(lines, first + i) || cache_hits(lines, first + i))
+		if (!code_is_recent(&c->caches, first + i) || code_hits(&c->caches, first + i))
 			continue;
-		level = caches_find(&c->caches, lines, first + i);
+		level = caches_code(&c->caches, first + i);
 		if (level != IN_L1)
 			code_misses(c, i, level);
 	}
 }
 
-static NOINLINE void access_misses(struct core *c, const struct access *a, enum cache_level level, bool walk)
+/* Most are where hints say, if not the newest there. */
+void core_fetch_slowly(struct core *c, const struct block *b)
 {
-	struct miss *m = new_miss(c, (u32)(a - c->log));
-
-	m->level = level;
-	m->store = !(a->info & INFO_LOAD);
-	m->walk = walk;
-	c->miss_slots += charge_miss(c, m, 1);
+	if (UNLIKELY(b->more_lines > 1) || !code_hits(&c->caches, b->pc >> LINE_SHIFT) ||
+	    !code_hits(&c->caches, (b->end - 1) >> LINE_SHIFT))
+		fetch_lines(c, b);
 }
 
 /* One line of an access. */
-static ALWAYS_INLINE void find_line(struct core *c, const struct access *a, u64 line)
+static void find_line(struct core *c, const struct access *a, u64 line)
 {
-	struct cache *lines = &c->caches.l1d, *pages = &c->caches.dtlb;
-	u64 page = line >> (PAGE_SHIFT - LINE_SHIFT);
-	enum cache_level level = IN_L1;
-	bool walk = false;
+	bool walk;
+	enum cache_level level = caches_data(&c->caches, line, c->models, &walk);
+	struct miss *m;
 
-	if (c->models & VPMU_MODEL_CACHE && line_is_old(lines, line) && !cache_hits(lines, line))
-		level = caches_find(&c->caches, lines, line);
-	if (c->models & VPMU_MODEL_TLB && page_is_old(pages, page) && !cache_hits(pages, page))
-		walk = !cache_touch(pages, page);
-	if (level != IN_L1 || walk)
-		access_misses(c, a, level, walk);
+	if (level == IN_L1 && !walk)
+		return;
+	m = new_miss(c, (u32)(a - c->log));
+	m->kind = (u16)(level | (a->info & INFO_LOAD ? 0 : MISS_STORE) | (walk ? MISS_WALK : 0));
+	c->miss_slots += charge_miss(c, m, 1);
 }
 
-static NOINLINE void find_lines(struct core *c, const struct access *a)
+void core_access_slowly(struct core *c, const struct access *a)
 {
 	u64 line = a->addr >> LINE_SHIFT, last = access_last(a) >> LINE_SHIFT;
 
 	find_line(c, a, line);
 	if (last != line)
 		find_line(c, a, last);
-	if (c->next == c->end)
-		core_log_grow(c);
-}
-
-/* Most are where hints say, if not the newest there. */
-void core_access_slowly(struct core *c, const struct access *a)
-{
-	struct cache *lines = &c->caches.l1d, *pages = &c->caches.dtlb;
-	u64 line = a->addr >> LINE_SHIFT, page = a->addr >> PAGE_SHIFT;
-	struct cache_way *line_at = cache_hint(lines, line), *page_at = cache_hint(pages, page);
-
-	if (UNLIKELY((line_at->tag ^ line) | (page_at->tag ^ page) | (access_last(a) >> LINE_SHIFT ^ line))) {
-		find_lines(c, a);
-		return;
-	}
-	cache_use(lines, line_at, line);
-	cache_use(pages, page_at, page);
 	if (UNLIKELY(c->next == c->end))
 		core_log_grow(c);
 }
@@ -337,14 +314,8 @@ static NOINLINE void enter_slowly(struct core *c, const struct block *b)
 		core_fetch(c, b);
 }
 
-void core_enter_otherwise(struct core *c, const struct block *b)
+static NOINLINE void enter_swept(struct core *c, const struct block *p, const struct block *b)
 {
-	const struct block *p = c->block;
-
-	if (UNLIKELY(!goes_to(c, p, b->pc) || passes_horizon(c, p))) {
-		enter_slowly(c, b);
-		return;
-	}
 	sweep(c, p, b->pc);
 	c->block = b;
 	core_forget(c);
@@ -352,6 +323,24 @@ void core_enter_otherwise(struct core *c, const struct block *b)
 		core_tell_stack(c, p, b->pc);
 	if (c->models & VPMU_MODEL_CACHE)
 		core_fetch(c, b);
+}
+
+void core_enter_otherwise(struct core *c, const struct block *b)
+{
+	const struct block *p = c->block;
+	u64 to = b->pc;
+
+	if (UNLIKELY(!goes_to(c, p, to) || passes_horizon(c, p))) {
+		enter_slowly(c, b);
+		return;
+	}
+	FEWER_REGISTERS();
+	if (UNLIKELY(!p->frames || c->thread.stack || c->models != VPMU_MODEL_ALL)) {
+		enter_swept(c, p, b);
+		return;
+	}
+	c->block = b;
+	core_count(c, p, b, predict_frames(&c->predictor, p, to));
 }
 
 void core_enter_some(struct vthread *t, const struct block *b)

@@ -22,12 +22,10 @@ static inline bool access_joins(const struct access *a, const struct access *b)
 	return a->op == b->op && a->addr - 1 == access_last(b) && !((a->info ^ b->info) & (INFO_LOAD | INFO_STORE));
 }
 
-/* What an access adds to core.accesses; what was written down before it stands before it. A read-modify-write is both. */
-static ALWAYS_INLINE u64 access_kind(const struct access *a)
+/* What was written down before an access stands before it. A read-modify-write is both a load and a store. */
+static ALWAYS_INLINE u32 access_kind(const struct access *a)
 {
-	static const u64 kinds[4] = { 0, ACCESS_LOAD, ACCESS_STORE, ACCESS_LOAD + ACCESS_STORE };
-
-	return UNLIKELY(a->op == a[-1].op) && access_joins(a, a - 1) ? 0 : kinds[a->info >> INFO_KIND_SHIFT & 3];
+	return UNLIKELY(a->op == a[-1].op) && access_joins(a, a - 1) ? 0 : a->info >> INFO_KIND_SHIFT & 3;
 }
 
 /* An access of operation `op` of the block that runs; info is QEMU's. */
@@ -35,13 +33,11 @@ static ALWAYS_INLINE void core_access(struct vthread *t, u32 info, u64 addr, u32
 {
 	struct core *c = core_of(t);
 	struct access *a = c->next;
-	u64 line = addr >> LINE_SHIFT;
 
 	*a = (struct access){ addr, info, op };
 	c->next = a + 1;
-	c->accesses += access_kind(a);
-	if (UNLIKELY(line_is_old(&c->caches.l1d, line) | page_is_old(&c->caches.dtlb, addr >> PAGE_SHIFT) |
-		     (access_last(a) >> LINE_SHIFT ^ line)))
+	c->accesses[access_kind(a)]++;
+	if (UNLIKELY(!data_hits(&c->caches, addr >> LINE_SHIFT, access_last(a) >> LINE_SHIFT)))
 		core_access_slowly(c, a);
 	else if (UNLIKELY(a + 1 == c->end))
 		core_log_grow(c);
@@ -53,15 +49,15 @@ static ALWAYS_INLINE bool may_be_handler(const struct core *c, u64 pc)
 	return UNLIKELY(atomic_load_explicit(&c->thread.process->handler_bits, memory_order_relaxed) & handler_bit(pc));
 }
 
-/* Is `to` where p is known to lead? (No branch: this is as hard to guess as the program's own.) */
-static ALWAYS_INLINE bool leads_to(const struct block *p, u64 to)
-{
-	return (to == p->next) | (to == p->other);
-}
-
 static ALWAYS_INLINE bool goes_to(const struct core *c, const struct block *p, u64 to)
 {
-	return leads_to(p, to) || (p->anywhere && !may_be_handler(c, to));
+	return to == p->next || to == p->other || (p->anywhere && !may_be_handler(c, to));
+}
+
+/* May it be counted in line that p leads to `to`? (Which way is as hard to guess as the program's own: no branch.) */
+static ALWAYS_INLINE bool leads_plainly(const struct block *p, u64 to)
+{
+	return to == (to == p->end ? p->plain_next : p->plain_other);
 }
 
 static ALWAYS_INLINE u64 nr_accesses(const struct core *c)
@@ -74,14 +70,12 @@ static ALWAYS_INLINE bool passes_horizon(const struct core *c, const struct bloc
 	return c->thread.counts[VC_SLOTS] + p->slots_max + c->miss_slots + nr_accesses(c) >= c->horizon;
 }
 
-/* What the end of p, which went to `to`, costs beyond p's slots: where it went, and whether that was unexpected. */
-static ALWAYS_INLINE u32 core_judged(struct core *c, const struct block *p, u64 to, u32 wrong)
+/* What the end of p, which went so (END_*), costs beyond p's slots. */
+static ALWAYS_INLINE u32 core_judged(struct core *c, const struct block *p, u32 how)
 {
-	u32 taken = to != p->end;
-
-	c->packed += p->packed + ((u64)taken << PACK_TAKEN);
-	c->thread.counts[VC_BRANCH_MISSES] += wrong;
-	return (-taken & c->taken) + (-wrong & c->mispredict);
+	c->packed += p->packed + c->end_packed[how];
+	c->thread.counts[VC_BRANCH_MISSES] += how / END_WRONG;
+	return c->end_slots[how];
 }
 
 /* What has run has been counted. */
@@ -94,11 +88,27 @@ static ALWAYS_INLINE void core_forget(struct core *c)
 /* Asks for the code of the block that begins. */
 static ALWAYS_INLINE void core_fetch(struct core *c, const struct block *b)
 {
-	const struct cache *lines = &c->caches.l1i;
+	const struct caches *lines = &c->caches;
 
-	if (UNLIKELY(line_is_old(lines, b->pc >> LINE_SHIFT) | line_is_old(lines, (b->end - 1) >> LINE_SHIFT) |
+	if (UNLIKELY(code_is_recent(lines, b->pc >> LINE_SHIFT) | code_is_recent(lines, (b->end - 1) >> LINE_SHIFT) |
 		     b->more_lines >> 1))
 		core_fetch_slowly(c, b);
+}
+
+/* What was read from memory so far is read again, which costs less than registers that have to be saved first. */
+#define FEWER_REGISTERS() __asm__ volatile("" ::: "memory")
+
+/* p has run, all of which is modelled, and b begins. */
+static ALWAYS_INLINE void core_count(struct core *c, const struct block *p, const struct block *b, u32 how)
+{
+	u64 *counts = c->thread.counts;
+
+	FEWER_REGISTERS();
+	counts[VC_SLOTS_BACKEND] += p->stall;
+	counts[VC_SLOTS] += p->slots + c->miss_slots + core_judged(c, p, how);
+	c->horizon -= nr_accesses(c);
+	core_forget(c);
+	core_fetch(c, b);
 }
 
 /* A block begins, where all is modelled; */
@@ -107,19 +117,14 @@ static ALWAYS_INLINE void core_enter(struct vthread *t, const struct block *b)
 	struct core *c = core_of(t);
 	const struct block *p = c->block;
 	u64 to = b->pc;
-	u32 wrong;
 
-	if (UNLIKELY(p->frames) || UNLIKELY(!leads_to(p, to)) || UNLIKELY(passes_horizon(c, p))) {
+	if (UNLIKELY(!leads_plainly(p, to)) || UNLIKELY(passes_horizon(c, p))) {
 		core_enter_otherwise(c, b);
 		return;
 	}
-	wrong = predict_cond(&c->predictor, p->branch, p->cond, to != p->end);
-	t->counts[VC_SLOTS_BACKEND] += p->stall;
-	t->counts[VC_SLOTS] += p->slots + c->miss_slots + core_judged(c, p, to, wrong);
-	c->horizon -= nr_accesses(c);
-	core_forget(c);
+	FEWER_REGISTERS();
 	c->block = b;
-	core_fetch(c, b);
+	core_count(c, p, b, predict_cond(&c->predictor, p->branch, p->cond, to != p->end));
 }
 
 /* and where nothing is. */
@@ -127,16 +132,18 @@ static ALWAYS_INLINE void core_enter_counts(struct vthread *t, const struct bloc
 {
 	struct core *c = core_of(t);
 	const struct block *p = c->block;
+	u64 to = b->pc, slots = t->counts[VC_SLOTS] + p->slots;
 
-	if (UNLIKELY(!goes_to(c, p, b->pc) || t->counts[VC_SLOTS] + p->slots >= c->horizon)) {
+	if (UNLIKELY(!leads_plainly(p, to) && !(p->anywhere && !may_be_handler(c, to))) ||
+	    UNLIKELY(slots >= c->horizon)) {
 		core_enter_otherwise(c, b);
 		return;
 	}
-	t->counts[VC_SLOTS] += p->slots;
+	t->counts[VC_SLOTS] = slots;
 	c->packed += p->packed;
 	c->block = b;
 	if (UNLIKELY(t->stack) && p->frames)
-		core_tell_stack(c, p, b->pc);
+		core_tell_stack(c, p, to);
 }
 
 #endif

@@ -13,14 +13,14 @@
 /* What was not in its L1, or TLB: an access's part, or a line of the block's code. */
 struct miss {
 	u32 access; /* its place in the log; MISS_CODE: none */
-	u32 line;   /* of the code: from 0, the block's first one */
-	enum cache_level level;
-	bool store, walk; /* of accesses only */
+	u16 line;   /* of the code: from 0, the block's first one */
+	u16 kind;   /* the level where it was found, and MISS_* */
 };
 #define MISS_CODE UINT32_MAX
-/* In core.accesses. */
-#define ACCESS_LOAD 1ull
-#define ACCESS_STORE (1ull << 32)
+/* Beside a level: */
+enum { MISS_STORE = 4, MISS_WALK = 8, MISS_FETCH = 16 /* alone */, NR_MISS_KINDS = 20 };
+/* What an access is; 0: it goes on with one that has been counted. */
+enum { ACCESS_LOAD = 1, ACCESS_STORE = 2, NR_ACCESS_KINDS = 4 };
 
 /* What an armed event waits for, in raw counts: counts[a] + counts[b] reaching `at`. */
 struct watch {
@@ -34,19 +34,22 @@ struct core {
 	/* Used for each block: few cache lines. */
 	struct access *next, *end, *log; /* accesses of the block that runs */
 	const struct block *block;	 /* never NULL: core_nowhere when none runs */
-	u64 accesses;			 /* loads (ACCESS_LOAD) and stores that are not in the counts yet, */
+	u64 accesses[NR_ACCESS_KINDS];	 /* that are not in the counts yet, */
 	u64 packed;			 /* and branches, calls, returns */
 	u64 horizon;			 /* while VC_SLOTS stays below, no armed event is due */
 	u32 nr_misses;			 /* of the block that runs, code and accesses; */
 	u32 miss_slots;			 /* what they cost */
 	u32 models;			 /* VPMU_MODEL_* */
-	u32 mispredict, taken;		 /* slots */
+	u32 end_slots[4];		 /* by END_*: what a block's end costs, */
+	u64 end_packed[4];		 /* and what it is */
+	bool missed;			 /* nr_missed[] has something */
 	bool walks;			 /* always: somebody wants to see each operation */
 	bool continues; /* the block's first operation is one more iteration of what is counted already */
 	struct predictor predictor;
 	struct caches caches;
-	u32 fetch[4], load[4], store[4], tlb_load, tlb_store; /* slots */
-	u64 addr;					      /* of the last access that was walked */
+	u32 miss_cost[NR_MISS_KINDS]; /* slots */
+	u64 nr_missed[NR_MISS_KINDS]; /* that are not in the counts yet */
+	u64 addr;		      /* of the last access that was walked */
 	struct miss *misses;
 	u32 misses_room;
 	const struct model *model;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The core's ends: making one, what follows from raw counts, and what armed events wait for. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "vpmu/core_impl.h"
@@ -11,19 +12,26 @@
 #define FAR_AWAY PACK_MASK
 
 /* What "runs" when nothing does: control cannot go anywhere from it. */
-const struct block core_nowhere = { .pc = NO_PC, .end = NO_PC, .next = NO_PC, .other = NO_PC };
+const struct block core_nowhere = {
+	.pc = NO_PC, .end = NO_PC, .plain_next = NO_PC, .plain_other = NO_PC, .next = NO_PC, .other = NO_PC
+};
 
-static void in_slots(u32 *to, const u32 *cycles, const struct model *m)
+/* Of a miss, in cycles. */
+static u32 cost_of(const struct model *m, u32 kind)
 {
-	for (u32 i = 0; i < 4; i++)
-		to[i] = cycles[i] * m->width;
+	bool store = kind & MISS_STORE;
+
+	if (kind & MISS_FETCH)
+		return m->fetch[kind & 3];
+	return (store ? m->store : m->load)[kind & 3] + (!(kind & MISS_WALK) ? 0 : store ? m->tlb_store : m->tlb_load);
 }
 
 struct vthread *core_thread_new(struct vprocess *p)
 {
-	struct core *c = mem_zalloc(sizeof(*c));
+	struct core *c = mem_alloc_lines(sizeof(*c));
 	const struct model *m = p->model;
 
+	memset(c, 0, sizeof(*c));
 	c->thread.process = p;
 	c->thread.core = c;
 	c->thread.chunk = -1;
@@ -36,13 +44,12 @@ struct vthread *core_thread_new(struct vprocess *p)
 	c->misses_room = LOG_START;
 	c->misses = mem_alloc(c->misses_room * sizeof(*c->misses));
 	c->block = &core_nowhere;
-	c->mispredict = m->mispredict * m->width;
-	c->taken = m->taken_slots;
-	c->tlb_load = m->tlb_load * m->width;
-	c->tlb_store = m->tlb_store * m->width;
-	in_slots(c->fetch, m->fetch, m);
-	in_slots(c->load, m->load, m);
-	in_slots(c->store, m->store, m);
+	c->end_slots[END_TAKEN] = m->taken_slots;
+	c->end_slots[END_WRONG] = m->mispredict * m->width;
+	c->end_packed[END_TAKEN] = c->end_packed[END_TAKEN | END_WRONG] = 1ull << PACK_TAKEN;
+	c->end_slots[END_TAKEN | END_WRONG] = c->end_slots[END_TAKEN] + c->end_slots[END_WRONG];
+	for (u32 kind = 0; kind < NR_MISS_KINDS; kind++)
+		c->miss_cost[kind] = cost_of(m, kind) * m->width;
 	caches_new(&c->caches, m);
 	predictor_new(&c->predictor, m);
 	return &c->thread;
@@ -66,7 +73,7 @@ void core_forked(struct vthread *t)
 
 	c->block = &core_nowhere;
 	c->next = c->log;
-	c->accesses = 0;
+	memset(c->accesses, 0, sizeof(c->accesses));
 	c->nr_misses = c->miss_slots = 0;
 	c->continues = false;
 	core_retarget(c);
@@ -144,19 +151,48 @@ static struct watch watch_of(const struct model *m, u8 count, u64 at)
 	}
 }
 
+static NOINLINE void sync_misses(struct core *c)
+{
+	u64 *counts = c->thread.counts;
+
+	for (u32 kind = 0; kind < NR_MISS_KINDS; kind++) {
+		u64 times = c->nr_missed[kind];
+		bool code = kind & MISS_FETCH, store = kind & MISS_STORE;
+		u32 level = kind & 3;
+
+		c->nr_missed[kind] = 0;
+		counts[code ? VC_SLOTS_FRONTEND : VC_SLOTS_BACKEND] += times * c->miss_cost[kind];
+		if (kind & MISS_WALK)
+			counts[store ? VC_DTLB_STORE_MISSES : VC_DTLB_LOAD_MISSES] += times;
+		if (level >= IN_L2) {
+			counts[code ? VC_L1I_MISSES : store ? VC_L1D_STORE_MISSES : VC_L1D_LOAD_MISSES] += times;
+			counts[VC_L2_REFERENCES] += times;
+		}
+		if (level >= IN_LLC) {
+			counts[VC_L2_MISSES] += times;
+			counts[store ? VC_LLC_STORES : VC_LLC_LOADS] += times;
+		}
+		if (level == IN_MEMORY)
+			counts[store ? VC_LLC_STORE_MISSES : VC_LLC_LOAD_MISSES] += times;
+	}
+	c->missed = false;
+}
+
 void core_sync(struct core *c)
 {
 	u64 *counts = c->thread.counts;
 
+	if (c->missed)
+		sync_misses(c);
 	counts[VC_BRANCHES] += c->packed >> PACK_BRANCH & PACK_MASK;
 	counts[VC_CALLS] += c->packed >> PACK_CALL & PACK_MASK;
 	counts[VC_RETURNS] += c->packed >> PACK_RETURN & PACK_MASK;
-	counts[VC_SLOTS_FRONTEND] += (c->packed >> PACK_TAKEN & PACK_MASK) * c->taken;
-	counts[VC_SLOTS_BAD_SPECULATION] = counts[VC_BRANCH_MISSES] * c->mispredict;
+	counts[VC_SLOTS_FRONTEND] += (c->packed >> PACK_TAKEN & PACK_MASK) * c->end_slots[END_TAKEN];
+	counts[VC_SLOTS_BAD_SPECULATION] = counts[VC_BRANCH_MISSES] * c->end_slots[END_WRONG];
 	c->packed = 0;
-	counts[VC_L1D_LOADS] += c->accesses % ACCESS_STORE;
-	counts[VC_L1D_STORES] += c->accesses / ACCESS_STORE;
-	c->accesses = 0;
+	counts[VC_L1D_LOADS] += c->accesses[ACCESS_LOAD] + c->accesses[ACCESS_LOAD | ACCESS_STORE];
+	counts[VC_L1D_STORES] += c->accesses[ACCESS_STORE] + c->accesses[ACCESS_LOAD | ACCESS_STORE];
+	memset(c->accesses, 0, sizeof(c->accesses));
 	counts[VC_INSTRUCTIONS] = counts[VC_SLOTS] - counts[VC_SLOTS_BAD_SPECULATION] - counts[VC_SLOTS_FRONTEND] -
 				  counts[VC_SLOTS_BACKEND];
 }

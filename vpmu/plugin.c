@@ -75,13 +75,26 @@ static NOINLINE struct vthread *thread_begins(unsigned vcpu, const struct block 
 	return t;
 }
 
+/* The first block of a thread; */
+static NOINLINE void on_first_block(unsigned vcpu, void *block)
+{
+	struct vthread *t = thread_begins(vcpu, block);
+
+	if (process->control->options.models)
+		core_enter_some(t, block);
+	else
+		core_enter_counts(t, block);
+}
+
+/* all others, without a frame of ours on the stack. */
 static void on_block(unsigned vcpu, void *block)
 {
 	struct vthread *t = self;
 
 	if (UNLIKELY(!t))
-		t = thread_begins(vcpu, block);
-	core_enter(t, block);
+		on_first_block(vcpu, block);
+	else
+		core_enter(t, block);
 }
 
 static void on_block_some(unsigned vcpu, void *block)
@@ -89,8 +102,9 @@ static void on_block_some(unsigned vcpu, void *block)
 	struct vthread *t = self;
 
 	if (UNLIKELY(!t))
-		t = thread_begins(vcpu, block);
-	core_enter_some(t, block);
+		on_first_block(vcpu, block);
+	else
+		core_enter_some(t, block);
 }
 
 static void on_block_counts(unsigned vcpu, void *block)
@@ -98,8 +112,9 @@ static void on_block_counts(unsigned vcpu, void *block)
 	struct vthread *t = self;
 
 	if (UNLIKELY(!t))
-		t = thread_begins(vcpu, block);
-	core_enter_counts(t, block);
+		on_first_block(vcpu, block);
+	else
+		core_enter_counts(t, block);
 }
 
 static void on_access(unsigned vcpu, qemu_meminfo info, u64 addr, void *op)

@@ -9,6 +9,8 @@
 
 #include "vpmu/model.h"
 
+#define PREDICTOR_COUNTERS (1u << 15)
+
 struct predictor_target {
 	u64 pc, to;
 };
@@ -17,9 +19,9 @@ struct predictor {
 	u32 history;
 	u32 mask, indirect_mask;
 	u32 top, depth; /* of the return stack; depth is a power of two */
-	u8 *counters;	/* 0, 1: not taken; 2, 3: taken. The first one is nobody's */
 	struct predictor_target *targets;
 	u64 *returns;
+	u8 counters[PREDICTOR_COUNTERS + 1]; /* 0, 1: not taken; 2, 3: taken. The first one is nobody's, and 4 */
 };
 
 void predictor_new(struct predictor *p, const struct model *m);
@@ -31,19 +33,29 @@ static inline u32 predict_key(u64 pc)
 	return (u32)(pc >> 1) ^ (u32)(pc >> 15);
 }
 
+/* How a block's end went. */
+enum { END_TAKEN = 1, END_WRONG = 2 };
+
 /*
  * Was it predicted wrongly? Learns. What programs do there is hard to guess for the machine that this runs on as well, so
- * nothing here branches on it, nor on whether it is a conditional branch (cond: 1 or 0; 0 does nothing).
+ * nothing here branches on it, nor on whether it is a conditional branch (cond: all bits set, or 0: that does nothing).
  */
 static inline u32 predict_cond(struct predictor *p, u32 key, u32 cond, u32 taken)
 {
-	u8 *counter = &p->counters[(((key ^ p->history) & p->mask) + 1) & -cond];
-	u32 old = *counter;
+#define AFTER(state, how) ((state) | (how) << 4)
+	static const u8 after[2][8] = {
+		{ AFTER(0, 0), AFTER(0, 0), AFTER(1, END_WRONG), AFTER(2, END_WRONG), AFTER(4, 0) },
+		{ AFTER(1, END_TAKEN | END_WRONG), AFTER(2, END_TAKEN | END_WRONG), AFTER(3, END_TAKEN),
+		  AFTER(3, END_TAKEN), AFTER(4, END_TAKEN) },
+	};
+#undef AFTER
+	u32 history = p->history;
+	u8 *counter = &p->counters[(((key ^ history) & p->mask) + 1) & cond];
+	u32 next = after[taken][*counter];
 
-	/* What comes after 3, 2, 1 and 0: 3, 3, 2, 1 when it is taken; 2, 1, 0, 0 when not. */
-	*counter = (0x90 + taken * (0xf9 - 0x90)) >> 2 * old & 3;
-	p->history = p->history << cond | (taken & cond);
-	return (old >> 1 ^ taken) & cond;
+	p->history = history + ((history + taken) & cond);
+	*counter = next & 15;
+	return next >> 4;
 }
 
 #define INDIRECT_HISTORY 0x3f /* the last branches that tell one visit of an indirect jump from another */

@@ -26,6 +26,13 @@ void *mem_zalloc(size_t size)
 	return check(calloc(1, size ? size : 1));
 }
 
+void *mem_alloc_lines(size_t size)
+{
+	void *p;
+
+	return check(posix_memalign(&p, 64, size ? size : 1) ? NULL : p);
+}
+
 void *mem_realloc(void *p, size_t n, size_t size)
 {
 	size_t bytes;

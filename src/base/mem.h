@@ -13,6 +13,7 @@
 
 void *mem_alloc(size_t size);			   /* not zeroed */
 void *mem_zalloc(size_t size);			   /* zeroed */
+void *mem_alloc_lines(size_t size);		   /* not zeroed; begins a cache line of 64 bytes */
 void *mem_realloc(void *p, size_t n, size_t size); /* n * size bytes, overflow checked */
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);

@@ -24,24 +24,31 @@ static const struct model small = {
 /* Lines that share a set of all caches. */
 #define LINE(n) (4 * (u64)(n) + 1)
 
+static enum cache_level data_level(struct caches *c, u64 line)
+{
+	bool walk;
+
+	return caches_data(c, line, VPMU_MODEL_ALL, &walk);
+}
+
 static void test_cache_is_lru(void **state)
 {
 	struct caches c;
 
 	(void)state;
 	caches_new(&c, &small);
-	assert_false(cache_touch(&c.l1d, LINE(0)));
-	assert_false(cache_touch(&c.l1d, LINE(1)));
-	assert_true(cache_hits(&c.l1d, LINE(1)));
-	assert_true(cache_touch(&c.l1d, LINE(0)));
-	assert_true(cache_hits(&c.l1d, LINE(0)));
-	assert_false(cache_touch(&c.l1d, LINE(2))); /* 1 was used longest ago */
-	assert_true(cache_touch(&c.l1d, LINE(0)));
-	assert_false(cache_touch(&c.l1d, LINE(1)));
-	assert_false(cache_touch(&c.l1d, LINE(2)));
+	assert_false(data_level(&c, LINE(0)) == IN_L1);
+	assert_false(data_level(&c, LINE(1)) == IN_L1);
+	assert_true(data_hits(&c, LINE(1), LINE(1)));
+	assert_true(data_level(&c, LINE(0)) == IN_L1);
+	assert_true(data_hits(&c, LINE(0), LINE(0)));
+	assert_false(data_level(&c, LINE(2)) == IN_L1); /* 1 was used longest ago */
+	assert_true(data_level(&c, LINE(0)) == IN_L1);
+	assert_false(data_level(&c, LINE(1)) == IN_L1);
+	assert_false(data_level(&c, LINE(2)) == IN_L1);
 	/* Another set is another matter. */
-	assert_false(cache_touch(&c.l1d, LINE(0) + 1));
-	assert_true(cache_touch(&c.l1d, LINE(2)));
+	assert_false(data_level(&c, LINE(0) + 1) == IN_L1);
+	assert_true(data_level(&c, LINE(2)) == IN_L1);
 	caches_free(&c);
 }
 
@@ -66,7 +73,42 @@ static bool stamped_touch(struct stamped *ways, u32 n, u64 tag, u64 now)
 	return false;
 }
 
+static u64 random_next(u64 *random)
+{
+	*random = *random * 6364136223846793005 + 1442695040888963407;
+	return *random >> 40;
+}
+
 static void test_cache_against_stamps(void **state)
+{
+	struct stamped ways[64][8] = { 0 }, places[16][4] = { 0 };
+	u64 random = 1, hits = 0, walks = 0;
+	struct caches c;
+
+	(void)state;
+	caches_new(&c, &core_models[VPMU_GENERIC_X86]);
+	for (u64 now = 1; now < 200000; now++) {
+		/* Some sets of both have more lines, or pages, than ways. */
+		u64 line = random_next(&random) % 100 + random_next(&random) % 5 * 64 * 16, page = line / 64;
+		bool hit = stamped_touch(ways[line & 63], 8, line, now), walk = false;
+		bool there = stamped_touch(places[page & 15], 4, page, now);
+
+		assert_false(data_hits(&c, line, line + 1));
+		if (data_hits(&c, line, line))
+			assert_true(hit && there);
+		else {
+			assert_int_equal(caches_data(&c, line, VPMU_MODEL_ALL, &walk) == IN_L1, hit);
+			assert_int_equal(!walk, there);
+		}
+		hits += hit;
+		walks += walk;
+	}
+	assert_in_range(hits, 100000, 199000);
+	assert_in_range(walks, 1000, 100000);
+	caches_free(&c);
+}
+
+static void test_code_against_stamps(void **state)
 {
 	struct stamped ways[64][8] = { 0 };
 	u64 random = 1, hits = 0;
@@ -75,16 +117,32 @@ static void test_cache_against_stamps(void **state)
 	(void)state;
 	caches_new(&c, &core_models[VPMU_GENERIC_X86]);
 	for (u64 now = 1; now < 200000; now++) {
-		u64 line;
-		bool hit;
+		u64 line = random_next(&random) % 600;
+		bool hit = !code_is_recent(&c, line) || code_hits(&c, line) || caches_code(&c, line) == IN_L1;
 
-		random = random * 6364136223846793005 + 1442695040888963407;
-		line = (random >> 40) % 600;
-		hit = cache_hits(&c.l1d, line) || cache_touch(&c.l1d, line);
 		assert_int_equal(hit, stamped_touch(ways[line & 63], 8, line, now));
 		hits += hit;
 	}
 	assert_in_range(hits, 100000, 199000);
+	caches_free(&c);
+}
+
+static void test_deep_against_stamps(void **state)
+{
+	struct stamped ways[16] = { 0 };
+	u64 random = 1, hits = 0;
+	struct caches c;
+
+	(void)state;
+	caches_new(&c, &core_models[VPMU_GENERIC_X86]);
+	for (u64 now = 1; now < 100000; now++) {
+		u64 line = 7 + 1024 * (random_next(&random) % 20);
+		bool hit = deep_touch(&c.l2, line);
+
+		assert_int_equal(hit, stamped_touch(ways, 16, line, now));
+		hits += hit;
+	}
+	assert_in_range(hits, 50000, 99000);
 	caches_free(&c);
 }
 
@@ -95,15 +153,23 @@ static void test_levels(void **state)
 	(void)state;
 	caches_new(&c, &small);
 	for (u32 i = 0; i < 3; i++)
-		assert_int_equal(caches_find(&c, &c.l1d, LINE(i)), IN_MEMORY);
-	assert_int_equal(caches_find(&c, &c.l1d, LINE(2)), IN_L1);
-	assert_int_equal(caches_find(&c, &c.l1d, LINE(0)), IN_L2);
+		assert_int_equal(data_level(&c, LINE(i)), IN_MEMORY);
+	assert_int_equal(data_level(&c, LINE(2)), IN_L1);
+	assert_int_equal(data_level(&c, LINE(0)), IN_L2);
 	/* What was fetched as data is in L2 for instructions too. */
-	assert_int_equal(caches_find(&c, &c.l1i, LINE(1)), IN_L2);
+	assert_int_equal(caches_code(&c, LINE(1)), IN_L2);
 	for (u32 i = 3; i < 8; i++)
-		assert_int_equal(caches_find(&c, &c.l1d, LINE(i)), IN_MEMORY);
-	assert_int_equal(caches_find(&c, &c.l1d, LINE(0)), IN_LLC);
+		assert_int_equal(data_level(&c, LINE(i)), IN_MEMORY);
+	assert_int_equal(data_level(&c, LINE(0)), IN_LLC);
 	caches_free(&c);
+}
+
+static bool cond_is_wrong(struct predictor *p, u64 key, bool taken)
+{
+	u32 how = predict_cond(p, (u32)key, UINT32_MAX, taken);
+
+	assert_int_equal(how & END_TAKEN, taken ? END_TAKEN : 0);
+	return how & END_WRONG;
 }
 
 static void test_cond_learns(void **state)
@@ -114,14 +180,14 @@ static void test_cond_learns(void **state)
 	(void)state;
 	predictor_new(&p, &small);
 	for (u32 i = 0; i < 1000; i++)
-		wrong += predict_cond(&p, 0x1000, 1, true);
+		wrong += cond_is_wrong(&p, 0x1000, true);
 	assert_in_range(wrong, 1, 20); /* one for each bit of history, and a little */
 	/* A pattern that history tells apart: every third is not taken. */
 	for (u32 i = 0; i < 1000; i++)
-		predict_cond(&p, 0x1000, 1, i % 3 != 0);
+		cond_is_wrong(&p, 0x1000, i % 3 != 0);
 	wrong = 0;
 	for (u32 i = 1000; i < 2000; i++)
-		wrong += predict_cond(&p, 0x1000, 1, i % 3 != 0);
+		wrong += cond_is_wrong(&p, 0x1000, i % 3 != 0);
 	assert_int_equal(wrong, 0);
 	predictor_free(&p);
 }
@@ -137,7 +203,7 @@ static void test_cond_random(void **state)
 	predictor_new(&p, &small);
 	for (u32 i = 0; i < 10000; i++) {
 		random = random * 6364136223846793005 + 1442695040888963407;
-		wrong += predict_cond(&p, 0x1000, 1, random >> 63);
+		wrong += cond_is_wrong(&p, 0x1000, random >> 63);
 	}
 	assert_in_range(wrong, 4700, 5300);
 	predictor_free(&p);
@@ -151,12 +217,12 @@ static void test_counter_saturates(void **state)
 	predictor_new(&p, &small);
 	p.mask = 0; /* one counter */
 	for (u32 i = 0; i < 10; i++)
-		predict_cond(&p, 0, 1, true);
+		cond_is_wrong(&p, 0, true);
 	assert_int_equal(p.counters[1], 3);
-	assert_true(predict_cond(&p, 0, 1, false));
-	assert_false(predict_cond(&p, 0, 1, true));
+	assert_true(cond_is_wrong(&p, 0, false));
+	assert_false(cond_is_wrong(&p, 0, true));
 	for (u32 i = 0; i < 10; i++)
-		predict_cond(&p, 0, 1, false);
+		cond_is_wrong(&p, 0, false);
 	assert_int_equal(p.counters[1], 0);
 	predictor_free(&p);
 }
@@ -201,7 +267,7 @@ static bool is_power(u32 n)
 static void check_cache(struct cache_shape s)
 {
 	assert_true(is_power(s.sets));
-	assert_in_range(s.ways, 2, 16);
+	assert_in_range(s.ways, 2, CACHE_TICK);
 }
 
 static void test_tables(void **state)
@@ -217,9 +283,13 @@ static void test_tables(void **state)
 		check_cache(m->l1d);
 		check_cache(m->l2);
 		check_cache(m->llc);
+		/* Their tags have 32 bits, and hold addresses of 48. */
+		assert_true(m->l2.sets >= 1024 && m->llc.sets >= 1024);
+		assert_true(m->l2.ways % 4 == 0 && m->llc.ways % 4 == 0);
 		check_cache(m->dtlb);
 		assert_true(is_power(m->return_depth));
-		assert_in_range(m->history_bits, 4, 20);
+		assert_in_range(m->history_bits, 4, 15);
+		assert_true(1u << m->history_bits <= PREDICTOR_COUNTERS);
 		assert_in_range(m->indirect_bits, 4, 20);
 		/* core.c's horizon: an event that is no slot costs slots, two of them for two at once. */
 		assert_true(m->store[1] * m->width >= 2 && m->load[1] * m->width >= 2 && m->fetch[1] && m->tlb_load &&
@@ -240,10 +310,16 @@ static void test_tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cache_is_lru), cmocka_unit_test(test_cache_against_stamps),
-		cmocka_unit_test(test_levels),	     cmocka_unit_test(test_cond_learns),
-		cmocka_unit_test(test_cond_random),  cmocka_unit_test(test_counter_saturates),
-		cmocka_unit_test(test_returns),	     cmocka_unit_test(test_indirect),
+		cmocka_unit_test(test_cache_is_lru),
+		cmocka_unit_test(test_cache_against_stamps),
+		cmocka_unit_test(test_code_against_stamps),
+		cmocka_unit_test(test_deep_against_stamps),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_cond_learns),
+		cmocka_unit_test(test_cond_random),
+		cmocka_unit_test(test_counter_saturates),
+		cmocka_unit_test(test_returns),
+		cmocka_unit_test(test_indirect),
 		cmocka_unit_test(test_tables),
 	};
 
