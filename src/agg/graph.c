@@ -85,7 +85,7 @@ static bool has_start(const struct frame *f)
 	return f->sym != ID_NONE && !f->inlined;
 }
 
-/* Functions of equal weight stand as in perf, those at higher addresses first; after them, by name, what has no start. */
+/* Branches of equal weight stand as in perf: the last object first, in each the highest address; then what has no start, by name. */
 static int compare_equals(const struct profile *p, u32 x, u32 y)
 {
 	const struct frame *a = frames_get(p->frames, x), *b = frames_get(p->frames, y);
@@ -101,7 +101,9 @@ static int compare_equals(const struct profile *p, u32 x, u32 y)
 	b_start = dsos_symbol(p->dsos, b->dso, b->sym)->start;
 	if (a_start != b_start)
 		return a_start < b_start ? 1 : -1;
-	return a->addr < b->addr ? 1 : a->addr > b->addr ? -1 : 0;
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? 1 : -1;
+	return profile_compare_frames(p, x, y);
 }
 
 static int heaviest_first(const void *va, const void *vb, void *ctx)

@@ -509,40 +509,59 @@ static void write_simulated(const struct profile *p, struct bytes *out)
 	bytes_str(out, ")\n#\n");
 }
 
-/* A column in which all rows say the same is one line above the table, unless no key would be left. */
-static void leave_out_columns(struct report_opts *o, struct bytes *out)
+/* Functions of one name may be of the kernel or not, inlined or called. */
+static bool one_symbol(const struct profile *p)
 {
-	u32 keys = 0, n = 0, said = 0;
+	const struct frame *first = NULL;
 
+	for (size_t i = 0; i < p->events.n; i++)
+		for (size_t k = 0; k < p->events.v[i].rows.n; k++) {
+			const struct frame *f = frames_get(p->frames, p->events.v[i].rows.v[k].keys[SORT_SYMBOL]);
+
+			if (first && (f->level != first->level || f->inlined != first->inlined))
+				return false;
+			first = f;
+		}
+	return true;
+}
+
+static bool says_one(const struct profile *p, const struct report_opts *o, enum column_id id)
+{
+	return o->only[id] && (id != COLUMN_SYMBOL || one_symbol(p));
+}
+
+/* A column in which all rows say the same is one line above the table, unless no key would be left or programs read the fields. */
+static void leave_out_columns(const struct profile *p, struct report_opts *o, struct bytes *out)
+{
+	struct report_opts left = *o;
+	u32 keys = 0, said = 0;
+
+	left.nr_columns = 0;
 	for (u32 i = 0; i < o->nr_columns; i++) {
-		const char *only = o->only[o->columns[i]];
+		enum column_id id = o->columns[i];
 
-		keys += columns[o->columns[i]].sort_key >= 0;
-		if (!only)
+		keys += columns[id].sort_key >= 0;
+		if (!says_one(p, o, id)) {
+			left.widths[left.nr_columns] = o->widths[i];
+			left.columns[left.nr_columns++] = o->columns[i];
 			continue;
+		}
 		said++;
-		bytes_printf(out, "# %s: ", columns[o->columns[i]].name);
-		bytes_plain(out, only, strlen(only));
+		bytes_printf(out, "# %s: ", columns[id].name);
+		bytes_plain(out, o->only[id], strlen(o->only[id]));
 		bytes_char(out, '\n');
 	}
-	if (said)
+	if (said && !o->quiet)
 		bytes_str(out, "#\n");
-	for (u32 i = 0; said && said < keys && !o->hierarchy && i < o->nr_columns; i++) {
-		o->widths[n] = o->widths[i];
-		o->columns[n] = o->columns[i];
-		n += !o->only[o->columns[i]];
-	}
-	if (n)
-		o->nr_columns = n;
+	if (said && said < keys && !o->hierarchy && !o->separator)
+		*o = left;
 }
 
 void report_text(struct profile *p, const struct report_opts *opts, struct bytes *out)
 {
 	struct report_opts with = *opts, *o = &with;
-	struct bytes none = { 0 };
 
-	leave_out_columns(o, o->quiet ? &none : out);
-	bytes_free(&none);
+	leave_out_columns(p, o, out);
 	if (!o->quiet) {
 		write_simulated(p, out);
 		write_tally(&p->tally, out);

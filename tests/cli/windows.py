@@ -81,9 +81,9 @@ def twins():
     check("twin: four threads", len(busy) == 4, counts)
     for tid in busy:
         check("twin: most samples of a thread have a twin", len(lengths[tid]) > counts[tid] / 2, counts[tid], len(lengths[tid]))
-        check("twin: windows", 20000 < median(lengths[tid]) < 400000, median(lengths[tid]))
+        check("twin: windows", 20000 < median(lengths[tid]) < 200000, median(lengths[tid]))
     both = sum(lengths.values(), [])
-    check("twin: told", f"{len(both)} on " in done.stderr, len(both), done.stderr)
+    check("twin: told", f" {len(both)} on " in done.stderr, len(both), done.stderr)
     report = run("report", "-i", "twin.data").stdout
     check("twin: one table", report.count("# Windows: ") == 1, report)
 
