@@ -28,7 +28,8 @@
 #define SINGLES_MAX 15
 #define ROUNDS_MAX (1 << 24) /* of that loop: some milliseconds */
 #define SLOPE_ONE 256	     /* one count per round */
-#define SPIN_MARGIN_NS 4000  /* reading a counter that runs on another CPU disturbs it: only near the end */
+#define CLOCK_SLACK_NS 5000
+#define SPIN_MARGIN_NS 4000 /* reading a counter that runs on another CPU disturbs it: only near the end */
 
 static u64 now_ns(void)
 {
@@ -38,7 +39,7 @@ static u64 now_ns(void)
 	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
 }
 
-static u64 count_of(int leader)
+u64 window_count(int leader)
 {
 	u64 words[READ_WORDS];
 
@@ -56,10 +57,17 @@ static void start_anew(const struct window_pair *p)
 	ioctl(p->first, PERF_EVENT_IOC_PERIOD, &period);
 }
 
+bool window_is_wide(const struct window_pair *p, u64 length)
+{
+	u64 slack = p->clock ? p->length / 2 + CLOCK_SLACK_NS : p->length;
+
+	return length + slack < p->length || length > p->length + slack;
+}
+
 /* We may have been kept waiting between the two switches. */
 static bool near_enough(const struct window_pair *p, u64 base)
 {
-	return count_of(p->first) - base <= p->length + p->length / 2 + SPIN_MARGIN_NS;
+	return !window_is_wide(p, window_count(p->first) - base);
 }
 
 /* The first is watched until it shows the length. */
@@ -71,9 +79,9 @@ static enum window_armed watch_here(const struct window_pair *p)
 		u64 base;
 
 		start_anew(p);
-		base = count_of(p->first);
+		base = window_count(p->first);
 		ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
-		while (count_of(p->first) - base < p->length)
+		while (window_count(p->first) - base < p->length)
 			if (now_ns() > until)
 				return WINDOW_CUT_SHORT;
 		ioctl(p->second, PERF_EVENT_IOC_ENABLE, 0);
@@ -263,7 +271,7 @@ static bool watch(const struct window_pair *p, u64 base)
 	u64 moved = now_ns(), last = 0;
 
 	for (;;) {
-		u64 count = count_of(p->first) - base, now = now_ns();
+		u64 count = window_count(p->first) - base, now = now_ns();
 
 		if (count >= p->length)
 			return true;
@@ -280,10 +288,10 @@ static bool watch(const struct window_pair *p, u64 base)
 /* Runnable is not running: it may wait for our CPU. */
 static bool moves(const struct window_pair *p)
 {
-	u64 base = count_of(p->first), until = now_ns() + MOVES_NS;
+	u64 base = window_count(p->first), until = now_ns() + MOVES_NS;
 
 	do
-		if (count_of(p->first) != base)
+		if (window_count(p->first) != base)
 			return true;
 	while (now_ns() < until);
 	return false;
@@ -302,7 +310,7 @@ enum window_armed window_arm_watched(pid_t tid, const struct window_pair *p)
 		if (!moving)
 			break;
 		start_anew(p);
-		base = count_of(p->first);
+		base = window_count(p->first);
 		ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
 		if (!watch(p, base))
 			break;
@@ -388,7 +396,7 @@ static enum window_armed let_go(pid_t tid, bool child)
 
 static enum window_armed step(pid_t tid, bool child, const struct window_pair *p, int status)
 {
-	u64 base = count_of(p->first), count = 0, step = 0;
+	u64 base = window_count(p->first), count = 0, step = 0;
 	bool halted;
 	int sig = signal_of(status, &halted);
 
@@ -405,7 +413,7 @@ static enum window_armed step(pid_t tid, bool child, const struct window_pair *p
 		if (how == STILL_RUNNING)
 			return let_go(tid, child);
 		sig = signal_of(status, &halted);
-		now = count_of(p->first) - base;
+		now = window_count(p->first) - base;
 		step = now - count;
 		count = now;
 	}

@@ -33,11 +33,16 @@ enum window_armed {
 	WINDOW_ASLEEP,	  /* the task sleeps: the first leader is on, and the twin as it was; try again later */
 	WINDOW_WAITS,	  /* the same, but it would run if it had a CPU */
 	WINDOW_CUT_SHORT, /* it ran, but not for a window's length: the first leader is on, the second is not */
-	WINDOW_SEIZED,	  /* as that, and the task is to be stopped; it was not yet. Go on with window_arm_stepped */
+	WINDOW_SEIZED,	  /* as asleep, and the task is to be stopped; it was not yet. Go on with window_arm_stepped */
 	WINDOW_GONE,	  /* the task has ended */
-	WINDOW_FORBIDDEN, /* it must not be traced; the first leader is on */
+	WINDOW_FORBIDDEN, /* as asleep; it must not be traced */
 };
 
+/* What the group's leader has counted. */
+u64 window_count(int leader);
+/* Is this length far from what was asked? Clocks are armed to a few microseconds, and drift; hardware counters that count the kernel
+ * too never come close. */
+bool window_is_wide(const struct window_pair *p, u64 length);
 /* Async-signal-safe. Gives up after 10 ms, as when the group is not on the hardware. */
 enum window_armed window_arm_here(const struct window_pair *p);
 /* Several groups of ours, none of which is on yet: each is armed while the others are off, so that it is on the hardware. */

@@ -31,15 +31,16 @@
 #include "codec/sample.h"
 
 #define TASK_RING_BYTES (256u << 10)
-#define MANY_TASKS 256 /* more have smaller rings */
-#define CLOCK_SLACK_NS 5000
+#define MANY_TASKS 256	/* more have smaller rings */
 #define THROTTLED_MS 12 /* longer than a tick of any kernel; twice as long each time */
 #define WATCHES 3	/* before stepping */
 #define BACKOFF_MAX_MS 500
 #define RAN_MS 2	   /* until a task that ran is watched again, longer where there are many; */
 #define RAN_TRIES 32	   /* so many times, and twice as long for as many more */
-#define DRIFT_LOOK_MS 10   /* between two passes while windows are far from what was asked, */
-#define DRIFT_QUIET_MS 200 /* and for so long after the last of them */
+#define SLEEPS 4	   /* tries without a sample: it sleeps for long */
+#define STEP_AGAIN_MS 30   /* at most so often is a task stopped for a clock that was armed before */
+#define DRIFT_LOOK_MS 10   /* between two passes after clocks were armed or seen to drift, */
+#define DRIFT_QUIET_MS 200 /* for so long */
 #define TURN_MS 2	   /* of arming, before rings are emptied again */
 #define GIVE_UP_MS 2000	   /* a burst that does not end was throttled: another one is let loose */
 
@@ -71,48 +72,58 @@ static u64 leader_value(const struct sample *s, u64 first_id)
 	return s->read.nr ? read_value(&s->read, 0) : 0;
 }
 
-/* Clocks are armed to a few microseconds, and drift; hardware counters, that count the kernel too, never come close. */
-static bool is_wide(const struct window_group_run *g, u64 length)
+static struct window_pair pair_of(const struct window_run *w, size_t place, const struct window_group_run *g)
 {
-	u64 slack = g->clock ? g->length / 4 + CLOCK_SLACK_NS : g->length;
-
-	return length + slack < g->length || length > g->length + slack;
+	return (struct window_pair){ fd_of(w, g->first, place), fd_of(w, g->second, place), g->period, g->length,
+				     g->clock };
 }
 
 /*
- * Clocks drift by some microseconds with each context switch, and are quickly armed anew. For hardware counters, which do not drift,
- * tasks are stopped.
+ * Clocks drift by some microseconds with each switch of a task, and are armed anew while it runs. For hardware counters, which do
+ * not drift, the task is stopped.
  */
 static const struct correction {
 	u32 in_row; /* windows far from what was asked */
 	u32 most;   /* corrections of a group in a place */
 	u32 after_ms;
-} corrections[] = { [false] = { 8, 3, 30 }, [true] = { 3, UINT32_MAX, 0 } };
+} corrections[] = { [false] = { 8, 3, 30 }, [true] = { 3, UINT32_MAX, 4 } };
 
-static void judge(struct window_run *w, struct window_place *p, struct window_state *s,
-		  const struct window_group_run *g, u64 length)
+static void judge(struct window_run *w, struct window_state *s, const struct window_group_run *g,
+		  const struct window_pair *p, u64 length)
 {
 	const struct correction *c = &corrections[g->clock];
 
-	s->wide = is_wide(g, length) ? s->wide + 1 : 0;
-	if (s->wide)
-		w->wide_ms = now_ms();
-	if (s->wide < c->in_row || s->corrections == c->most || s->anew)
+	if (s->armed != WINDOW_ON || s->anew || s->value < s->since || s->corrections == c->most)
+		return;
+	if (!window_is_wide(p, length)) {
+		s->wide = s->fruitless = 0;
+		return;
+	}
+	if (g->clock)
+		w->drift_ms = now_ms();
+	if (++s->wide < c->in_row)
 		return;
 	s->corrections++;
-	s->wide = 0;
 	s->anew = true;
-	p->retry_ms = now_ms() + c->after_ms;
+	s->due_ms = now_ms() + MIN(c->after_ms << MIN(s->fruitless, 7u), (u32)BACKOFF_MAX_MS);
+	s->fruitless++;
 	w->rearmed++;
 }
 
-/* A task that sleeps is tried less and less often; with clocks, for which it is not stopped, soon again when it sampled meanwhile. */
-static u64 next_try(const struct window_run *w, const struct window_place *p, bool clocks)
+/* A task that sleeps is tried less and less often; with clocks, for which it is rarely stopped, often while it samples. */
+static u64 next_try(const struct window_run *w, const struct window_state *s, bool clock)
 {
-	u64 idle = 1u << MIN(clocks ? p->idle : p->tries, 9u);
-	u64 busy = clocks ? (RAN_MS + w->places.n / 8) << MIN(p->tries / RAN_TRIES, 8u) : 0;
+	u64 idle = 1u << MIN(clock ? s->idle : s->tries, 9u);
+	u64 busy = clock ? (RAN_MS + w->places.n / 8) << MIN(s->tries / RAN_TRIES, 8u) : 0;
 
 	return now_ms() + MIN(MAX(idle, busy), (u64)BACKOFF_MAX_MS);
+}
+
+/* It slept, and does not any more. */
+static void try_soon(struct window_state *s)
+{
+	s->tries = 0;
+	s->due_ms = MIN(s->due_ms, now_ms() + RAN_MS);
 }
 
 static bool ends_window(const struct window_run *w, struct window_state *s, const struct window_group_run *g, bool twin,
@@ -149,14 +160,19 @@ static void look_at_sample(void *ctx, const u8 *record, u16 size)
 	g = &w->groups.v[at / 2 % w->groups.n];
 	value = leader_value(&sample, w->set->events.v[g->first].on.v[w->places.v[at / 2 / w->groups.n].on].id);
 	length = value - s->value;
-	w->places.v[at / 2 / w->groups.n].idle = 0;
+	if (g->clock && s->due_ms && s->idle >= SLEEPS)
+		try_soon(s);
+	s->idle = 0;
 	s->burst_at++;
 	if (s->wanted)
 		s->wanted--;
 	if (s->known && ends_window(w, s, g, at & 1, length)) {
 		window_stats_add(w->stats, length);
-		if (w->how == WINDOW_TWIN)
-			judge(w, &w->places.v[at / 2 / w->groups.n], s, g, length);
+		if (w->how == WINDOW_TWIN) {
+			struct window_pair pair = pair_of(w, at / 2 / w->groups.n, g);
+
+			judge(w, s, g, &pair, length);
+		}
 	}
 	s->known = true;
 	s->first = !(at & 1);
@@ -189,7 +205,7 @@ static void look_at_other(void *ctx, const struct record *r)
 	if (w->states.v[at / 2].anew)
 		return;
 	w->states.v[at / 2].anew = true;
-	w->places.v[at / 2 / w->groups.n].retry_ms =
+	w->states.v[at / 2].due_ms =
 		now_ms() + MIN(THROTTLED_MS << MIN(w->states.v[at / 2].throttles, 8u), (u32)BACKOFF_MAX_MS);
 	w->states.v[at / 2].throttles++;
 	w->rearmed++;
@@ -258,12 +274,6 @@ int window_run_begin(struct window_run *w, enum window_how how, struct event_set
 
 /* --- twins --- */
 
-static struct window_pair pair_of(const struct window_run *w, size_t place, const struct window_group_run *g)
-{
-	return (struct window_pair){ fd_of(w, g->first, place), fd_of(w, g->second, place), g->period, g->length,
-				     g->clock };
-}
-
 void window_run_pairs(struct window_run *w, struct workload_pairs *out)
 {
 	out->n = 0;
@@ -288,19 +298,25 @@ static enum window_armed arm_cpu(s32 cpu, const struct window_pair *pair)
 	return armed;
 }
 
+/* On a busy machine a task runs when we do not, so that watching it fails. Clocks that were armed once go without for a while then. */
+static bool only_watch(const struct window_run *w, const struct window_place *p, const struct window_state *s)
+{
+	return w->no_tracing || s->waited < WATCHES || (s->ever && now_ms() - p->stepped_ms < STEP_AGAIN_MS);
+}
+
 static enum window_armed arm(struct window_run *w, size_t place, size_t group)
 {
-	const struct window_place *p = &w->places.v[place];
+	struct window_place *p = &w->places.v[place];
+	const struct window_state *s = state_of(w, place, group);
 	const struct window_group_run *g = &w->groups.v[group];
 	struct window_pair pair = pair_of(w, place, g);
 
 	if (p->task.tid < 0)
 		return arm_cpu(p->cpu, &pair);
-	/* On a busy machine a task runs when we do not. */
-	if (g->clock && (w->no_tracing || p->waited < WATCHES))
+	if (g->clock && s->armed != WINDOW_STOPPING && only_watch(w, p, s))
 		return window_arm_watched(p->task.tid, &pair);
-	return window_arm_stepped(p->task.tid, p->task.tid == w->child, &pair,
-				  state_of(w, place, group)->armed == WINDOW_STOPPING);
+	p->stepped_ms = now_ms();
+	return window_arm_stepped(p->task.tid, p->task.tid == w->child, &pair, s->armed == WINDOW_STOPPING);
 }
 
 static void tell_forbidden(struct window_run *w, const struct window_place *p)
@@ -325,14 +341,13 @@ static void keep_quiet(const struct window_run *w, size_t place, size_t but, boo
 			      quiet ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
 }
 
-/* The group that waits for this place's task to stop; or none, groups.n. */
-static size_t stopping_in(struct window_run *w, size_t place)
+/* Whether another group of the place waits for its task to stop: that is for one at a time. */
+static bool stops_for_other(struct window_run *w, size_t place, size_t group)
 {
-	size_t g = 0;
-
-	while (g < w->groups.n && state_of(w, place, g)->armed != WINDOW_STOPPING)
-		g++;
-	return g;
+	for (size_t g = 0; g < w->groups.n; g++)
+		if (g != group && state_of(w, place, g)->armed == WINDOW_STOPPING)
+			return true;
+	return false;
 }
 
 /* What came of arming. Returns whether it is to be tried again. */
@@ -345,6 +360,7 @@ static bool settle(struct window_state *s, enum window_armed armed, bool clock)
 	case WINDOW_ARMED:
 		s->armed = WINDOW_ON;
 		s->ever = true;
+		s->wide = 0;
 		break;
 	case WINDOW_SEIZED:
 		s->armed = WINDOW_STOPPING;
@@ -359,40 +375,33 @@ static bool settle(struct window_state *s, enum window_armed armed, bool clock)
 	return s->armed == WINDOW_OFF || s->armed == WINDOW_STOPPING;
 }
 
-/* Tries what is not armed in this place. */
-static void arm_place(struct window_run *w, size_t place)
+static void arm_state(struct window_run *w, size_t place, size_t group)
 {
 	struct window_place *p = &w->places.v[place];
-	bool again = false, clocks = true;
+	struct window_state *s = state_of(w, place, group);
+	const struct window_group_run *g = &w->groups.v[group];
+	enum window_armed armed = WINDOW_ASLEEP;
+	bool again;
 
-	for (size_t g = 0; g < w->groups.n && !p->gone; g++) {
-		struct window_state *s = state_of(w, place, g);
-		bool clock = w->groups.v[g].clock;
-		enum window_armed armed;
-
-		if ((s->armed == WINDOW_ON && !s->anew) || s->armed == WINDOW_REFUSES)
-			continue;
-		/* It can be stopped for one group at a time. */
-		if (stopping_in(w, place) != w->groups.n && s->armed != WINDOW_STOPPING) {
-			again = true;
-			continue;
-		}
-		keep_quiet(w, place, g, true);
-		armed = arm(w, place, g);
-		if (armed != WINDOW_SEIZED)
-			keep_quiet(w, place, g, false);
-		p->gone = armed == WINDOW_GONE;
-		p->waited += armed == WINDOW_WAITS || armed == WINDOW_CUT_SHORT;
-		w->no_tracing |= armed == WINDOW_FORBIDDEN;
-		if (armed == WINDOW_FORBIDDEN && !clock)
-			tell_forbidden(w, p);
-		again |= settle(s, armed, clock);
-		clocks &= clock;
+	if (!stops_for_other(w, place, group)) {
+		if (!g->clock)
+			keep_quiet(w, place, group, true);
+		armed = arm(w, place, group);
+		if (!g->clock && armed != WINDOW_SEIZED)
+			keep_quiet(w, place, group, false);
 	}
-	p->idle++;
-	p->tries = again ? p->tries + 1 : 0;
-	p->waited = again ? p->waited : 0;
-	p->retry_ms = again ? next_try(w, p, clocks) : 0;
+	if (armed == WINDOW_FORBIDDEN && !g->clock)
+		tell_forbidden(w, p);
+	w->no_tracing |= armed == WINDOW_FORBIDDEN;
+	p->gone = armed == WINDOW_GONE;
+	again = settle(s, armed, g->clock);
+	if (armed == WINDOW_ARMED && g->clock)
+		w->drift_ms = now_ms();
+	s->since = armed == WINDOW_ARMED ? window_count(fd_of(w, g->first, place)) : 0;
+	s->idle++;
+	s->tries = again ? s->tries + 1 : 0;
+	s->waited = again ? s->waited + (armed == WINDOW_WAITS || armed == WINDOW_CUT_SHORT) : 0;
+	s->due_ms = again && !p->gone ? next_try(w, s, g->clock) : 0;
 }
 
 /* --- the run --- */
@@ -432,15 +441,17 @@ static void start_place(struct window_run *w, size_t place, bool armed)
 	if (w->how != WINDOW_TWIN || armed)
 		return;
 	/* It samples without windows until it has its turn. */
-	for (size_t g = 0; g < w->groups.n; g++)
+	for (size_t g = 0; g < w->groups.n; g++) {
 		ioctl(fd_of(w, w->groups.v[g].first, place), PERF_EVENT_IOC_ENABLE, 0);
-	w->places.v[place].retry_ms = now_ms();
+		state_of(w, place, g)->due_ms = now_ms();
+	}
 }
 
 void window_run_start(struct window_run *w, bool own, pid_t child)
 {
 	w->started = true;
 	w->child = child;
+	w->drift_ms = now_ms();
 	for (size_t i = 0; i < w->places.n; i++)
 		start_place(w, i, own && !i);
 	/* The event that follows mmaps. */
@@ -505,32 +516,31 @@ static void close_ended(struct window_run *w, const struct window_turn *turn)
 			continue;
 		event_set_drop_task(w->set, p->on, turn->lost, turn->ctx);
 		p->gone = true;
-		p->retry_ms = 0;
 		/* The number may come again. */
 		map_set(&w->tids, (u32)p->task.tid, 0);
 	}
 }
 
-/* The place whose twins have been due for longest; or none, places.n. */
+/* The state that has been due for longest; or none, states.n. */
 static size_t next_to_arm(const struct window_run *w)
 {
-	size_t next = w->places.n;
+	size_t next = w->states.n;
 	u64 due = now_ms() + 1;
 
-	for (size_t i = 0; i < w->places.n; i++) {
-		const struct window_place *p = &w->places.v[i];
+	for (size_t i = 0; i < w->states.n; i++) {
+		const struct window_state *s = &w->states.v[i];
 
-		if (!p->retry_ms || p->gone || p->retry_ms >= due)
+		if (!s->due_ms || w->places.v[i / w->groups.n].gone || s->due_ms >= due)
 			continue;
 		next = i;
-		due = p->retry_ms;
+		due = s->due_ms;
 	}
 	return next;
 }
 
 void window_run_turn(struct window_run *w, const struct window_turn *turn)
 {
-	u64 begin = now_ms();
+	u64 begin;
 
 	if (w->follows)
 		open_born(w, turn);
@@ -539,8 +549,14 @@ void window_run_turn(struct window_run *w, const struct window_turn *turn)
 	if (!w->started || w->how != WINDOW_TWIN)
 		return;
 	/* On a busy machine it takes long, and rings want to be emptied. */
-	for (size_t next = next_to_arm(w); next < w->places.n && now_ms() - begin < TURN_MS; next = next_to_arm(w))
-		arm_place(w, next);
+	begin = now_ms();
+	do {
+		size_t next = next_to_arm(w);
+
+		if (next == w->states.n)
+			break;
+		arm_state(w, next / w->groups.n, next % w->groups.n);
+	} while (now_ms() - begin < TURN_MS);
 }
 
 static void let_loose(struct window_run *w, size_t place, size_t group, u64 now)
@@ -573,13 +589,13 @@ int window_run_timeout(const struct window_run *w, int most)
 {
 	u64 now = now_ms();
 
-	if (now - w->wide_ms < DRIFT_QUIET_MS)
+	if (now - w->drift_ms < DRIFT_QUIET_MS)
 		most = MIN(most, DRIFT_LOOK_MS);
-	for (size_t i = 0; i < w->places.n && w->started && w->how == WINDOW_TWIN; i++) {
-		const struct window_place *p = &w->places.v[i];
+	for (size_t i = 0; i < w->states.n && w->started && w->how == WINDOW_TWIN; i++) {
+		u64 due = w->states.v[i].due_ms;
 
-		if (p->retry_ms && !p->gone)
-			most = p->retry_ms <= now ? 0 : (int)MIN((u64)most, p->retry_ms - now);
+		if (due && !w->places.v[i / w->groups.n].gone)
+			most = due <= now ? 0 : (int)MIN((u64)most, due - now);
 	}
 	return most;
 }

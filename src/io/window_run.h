@@ -31,20 +31,23 @@ struct window_place {
 	s32 cpu;
 	size_t on; /* index in each event's `on` */
 	bool gone;
-	u64 retry_ms; /* when arming is tried again; 0: nothing to do */
-	u32 tries;    /* that failed, in a row; */
-	u32 waited;   /* of these, those in which it did not sleep */
-	u32 idle;     /* and those since its last sample */
+	u64 stepped_ms; /* when its task was stopped last */
 };
 
 struct window_state { /* of a group in a place */
 	enum { WINDOW_OFF, WINDOW_ON, WINDOW_STOPPING, WINDOW_REFUSES } armed;
 	bool ever;	      /* it was armed once */
 	bool anew;	      /* it was throttled, or the distance is lost: arm again */
+	u64 due_ms;	      /* when arming is tried (again); 0: nothing to do */
+	u32 tries;	      /* that failed, in a row; */
+	u32 waited;	      /* of these, those in which the task did not sleep, */
+	u32 idle;	      /* and those since the last sample */
 	bool known, first;    /* a sample came; it was the first leader's */
 	u64 value;	      /* of the leader then */
+	u64 since;	      /* of the leader, when it was armed: windows before do not tell of this distance */
 	u32 wide;	      /* windows in a row that are far from what was asked */
-	u32 corrections;      /* times that it was armed anew for that */
+	u32 corrections;      /* times that it was armed anew for that, */
+	u32 fruitless;	      /* of these, the last in a row after which all were still far */
 	u32 throttles;	      /* and because the kernel had held samples back */
 	u32 wanted, burst_at; /* refresh: samples still to come, and how many of the burst came */
 	u64 wanted_ms;	      /* since when */
@@ -69,8 +72,8 @@ struct window_run {
 	pid_t child;
 	bool no_tracing; /* ptrace was refused */
 	bool started, follows, told_forbidden, told_limit;
-	u64 wide_ms; /* twins: when a window was last far from what was asked */
-	u32 missed;  /* tasks that had ended before they had counters */
+	u64 drift_ms; /* when a clock was last armed, or its windows seen far from what was asked */
+	u32 missed;   /* tasks that had ended before they had counters */
 	u32 rearmed;
 };
 
