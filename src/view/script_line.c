@@ -188,7 +188,9 @@ void script_put_chain(struct script_worker *w, const struct script_line *l, bool
 
 		if (IS_CONTEXT_MARK(ip)) {
 			cpumode = context_cpumode(ip);
-			if (cpumode == ID_NONE) {
+			/* Where no chain is deferred it is a word of a broken stack, as any other that only looks like a mark. */
+			if (cpumode == ID_NONE ||
+			    (ip == PERF_CONTEXT_USER_DEFERRED && !(l->event->attr.flags & ATTR_DEFER_CALLCHAIN))) {
 				out->len = start;
 				return;
 			}
