@@ -32,6 +32,7 @@ static void make_label(struct hierarchy *h, const struct level_node *n)
 {
 	const struct profile *p = h->view.profile;
 	const struct column *c = &columns[column_of_key(p->sort_order[n->level - 1])];
+	size_t blank = 0;
 
 	h->view.row = &h->view.event->rows.v[n->row];
 	h->raw.len = h->label.len = 0;
@@ -41,8 +42,10 @@ static void make_label(struct hierarchy *h, const struct level_node *n)
 		c->text(&h->view, &h->raw);
 	else
 		bytes_dec(&h->raw, c->number(&h->view));
-	if (h->raw.len)
-		bytes_plain(&h->label, (const char *)h->raw.p, h->raw.len);
+	while (blank < h->raw.len && h->raw.p[blank] == ' ')
+		blank++;
+	if (h->raw.len > blank)
+		bytes_plain(&h->label, (const char *)h->raw.p + blank, h->raw.len - blank);
 }
 
 /* The child of a node for that row, made when it is new. */
@@ -94,6 +97,15 @@ static double share(const struct hierarchy *h, const struct level_node *n)
 	return share_of(n->self, report_whole(h->view.event, h->o));
 }
 
+static int values_width(const struct report_opts *o)
+{
+	int width = 0;
+
+	for (u32 k = 0; k < o->nr_columns; k++)
+		width += columns[o->columns[k]].sort_key < 0 ? columns[o->columns[k]].width + 2 : 0;
+	return width;
+}
+
 static void write_values(struct hierarchy *h, const struct level_node *n)
 {
 	const struct report_opts *o = h->o;
@@ -136,7 +148,7 @@ static void write_node(struct hierarchy *h, u32 id)
 			shown++;
 		}
 	if (!shown && n->level) {
-		bytes_repeat(h->out, ' ', (int)n->level * INDENT + 4);
+		bytes_repeat(h->out, ' ', (int)(levels + n->level) * INDENT + values_width(h->o) - 1);
 		bytes_printf(h->out, "no entry >= %.2f%%\n", h->o->percent_limit);
 	}
 }

@@ -145,6 +145,9 @@ def main():
         compare(equals, 9, "--dsos", "equals", "-g", spec)
     for options in (("-g", "none"), ("-n", "--sort", "dso,sym"), ("-g", "graph,5")):
         compare(calls, 2, "--hierarchy", *options)
+    # Where less than a level's row is left of it, that is said in perf's column.
+    for options in (("99.97",), ("99.97", "-n"), ("99.97", "-n", "--sort", "pid,comm,dso,sym")):
+        compare(calls, 2, "--hierarchy", "-g", "none", "--percent-limit", *options)
     lines = "\n".join(graph([reticle, "report"], calls, "-g", "graph,0.5,caller,srcline"))
     for place in ("left calls.c:22", "left calls.c:23", "right calls.c:29", "right calls.c:31", "main calls.c:37", "main calls.c:38"):
         if place not in lines:
