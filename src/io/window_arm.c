@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define READ_WORDS 512	 /* a group's values */
-#define HERE_NS 10000000 /* arming a command */
+#define HERE_NS 10000000 /* of its own time: arming a command */
 #define ASLEEP_NS 60000	 /* a counter that does not move for so long is not running */
 #define MOVES_NS 20000
 #define STOP_NS 2000000 /* a task stops within that, unless it sleeps in the kernel */
@@ -36,6 +36,15 @@ static u64 now_ns(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+/* What this thread has run: others may want its CPU. */
+static u64 own_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
 }
 
@@ -73,7 +82,7 @@ static bool near_enough(const struct window_pair *p, u64 base)
 /* The first is watched until it shows the length. */
 static enum window_armed watch_here(const struct window_pair *p)
 {
-	u64 until = now_ns() + HERE_NS;
+	u64 until = own_ns() + HERE_NS;
 
 	for (u32 i = 0; i < TRIES; i++) {
 		u64 base;
@@ -82,7 +91,7 @@ static enum window_armed watch_here(const struct window_pair *p)
 		base = window_count(p->first);
 		ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
 		while (window_count(p->first) - base < p->length)
-			if (now_ns() > until)
+			if (own_ns() > until)
 				return WINDOW_CUT_SHORT;
 		ioctl(p->second, PERF_EVENT_IOC_ENABLE, 0);
 		if (near_enough(p, base))
@@ -157,7 +166,7 @@ struct fitting {
 	struct spin spin;
 	u64 least, apart; /* what came of no spin, and of this one */
 	u64 slope;	  /* counts per round */
-	u64 until;	  /* ns */
+	u64 until;	  /* own_ns */
 	u32 tries;
 };
 
@@ -176,7 +185,7 @@ static bool is_close(u64 a, u64 b)
 /* Where nothing disturbs it a count is hit; elsewhere what is close is good enough after some tries. */
 static bool is_fitted(const struct fitting *f)
 {
-	return f->apart == f->p->length || f->tries >= FITTINGS || now_ns() > f->until ||
+	return f->apart == f->p->length || f->tries >= FITTINGS || own_ns() > f->until ||
 	       (f->tries >= EXACT_TRIES && is_close(f->apart, f->p->length));
 }
 
@@ -211,7 +220,7 @@ static void fit_singles(struct fitting *f)
  */
 enum window_armed window_arm_here(const struct window_pair *p)
 {
-	struct fitting f = { .p = p, .slope = SLOPE_ONE, .until = now_ns() + HERE_NS };
+	struct fitting f = { .p = p, .slope = SLOPE_ONE, .until = own_ns() + HERE_NS };
 
 	if (p->clock)
 		return watch_here(p);

@@ -43,7 +43,7 @@ u64 window_count(int leader);
 /* Is this length far from what was asked? Clocks are armed to a few microseconds, and drift; hardware counters that count the kernel
  * too never come close. */
 bool window_is_wide(const struct window_pair *p, u64 length);
-/* Async-signal-safe. Gives up after 10 ms, as when the group is not on the hardware. */
+/* Async-signal-safe. Gives up after 10 ms of its own time, as when the group is not on the hardware. */
 enum window_armed window_arm_here(const struct window_pair *p);
 /* Several groups of ours, none of which is on yet: each is armed while the others are off, so that it is on the hardware. */
 void window_arm_all_here(const struct window_pair *p, u32 n);
