@@ -224,8 +224,11 @@ enum window_armed window_arm_here(const struct window_pair *p)
 
 	if (p->clock)
 		return watch_here(p);
-	try_spin(&f, 0, 0);
-	f.least = f.apart;
+	/* An interrupt between the switches looks like too long a window. */
+	for (u32 i = 0; i < TRIES && (!i || f.least > p->length); i++) {
+		try_spin(&f, 0, 0);
+		f.least = i ? MIN(f.least, f.apart) : f.apart;
+	}
 	if (!f.apart)
 		return watch_here(p);
 	for (u32 before = 0; f.least < p->length && before != f.tries;) {
