@@ -39,7 +39,7 @@
 #define RAN_TRIES 32	   /* so many times, and twice as long for as many more */
 #define SLEEPS 4	   /* tries without a sample: it sleeps for long */
 #define STEP_AGAIN_MS 30   /* at most so often is a task stopped for a clock that was armed before */
-#define DRIFT_LOOK_MS 10   /* between two passes after clocks were armed or seen to drift, */
+#define DRIFT_LOOK_MS 10   /* between two passes after clocks were armed, seen to drift, or ran unarmed, */
 #define DRIFT_QUIET_MS 200 /* for so long */
 #define TURN_MS 2	   /* of arming, before rings are emptied again */
 #define GIVE_UP_MS 2000	   /* a burst that does not end was throttled: another one is let loose */
@@ -86,7 +86,7 @@ static const struct correction {
 	u32 in_row; /* windows far from what was asked */
 	u32 most;   /* corrections of a group in a place */
 	u32 after_ms;
-} corrections[] = { [false] = { 8, 3, 30 }, [true] = { 3, UINT32_MAX, 4 } };
+} corrections[] = { [false] = { 8, 3, 30 }, [true] = { 8, UINT32_MAX, 4 } };
 
 static void judge(struct window_run *w, struct window_state *s, const struct window_group_run *g,
 		  const struct window_pair *p, u64 length)
@@ -160,8 +160,11 @@ static void look_at_sample(void *ctx, const u8 *record, u16 size)
 	g = &w->groups.v[at / 2 % w->groups.n];
 	value = leader_value(&sample, w->set->events.v[g->first].on.v[w->places.v[at / 2 / w->groups.n].on].id);
 	length = value - s->value;
-	if (g->clock && s->due_ms && s->idle >= SLEEPS)
-		try_soon(s);
+	if (g->clock && s->due_ms) {
+		w->drift_ms = now_ms();
+		if (s->idle >= SLEEPS)
+			try_soon(s);
+	}
 	s->idle = 0;
 	s->burst_at++;
 	if (s->wanted)
