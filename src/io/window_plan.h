@@ -25,7 +25,7 @@ struct window_speed {
 struct window_rate {
 	u64 value; /* a period; or a frequency: of windows, with the long ones between or the bursts that they are in */
 	bool is_freq;
-	bool of_samples; /* the frequency is that of samples: nobody asked for it, so windows take no more than others do */
+	bool of_samples; /* the frequency is that of samples: nobody asked for it, so windows take no more than others do, clocks fewer */
 };
 
 /* Nanoseconds: cpu-clock and task-clock. */

@@ -164,22 +164,24 @@ static void test_twins(void **state)
 	event_specs_free(&specs);
 }
 
-/* When nobody asked for a frequency, windows take as many samples in a second as events without windows do. */
+/* When nobody asked for a frequency, windows take as many samples in a second as events without windows do; of a clock, fewer. */
 static void test_default_rate(void **state)
 {
 	const struct window_rate rate = { .value = 4000, .is_freq = true, .of_samples = true };
 	struct window_opts asked = { .wish = WINDOW_ASKED };
-	struct event_specs specs = specs_of("{cpu-clock,faults}:S,{cpu-clock/freq=4000/,faults}:S");
+	struct event_specs specs =
+		specs_of("{cpu-clock,faults}:S,{cpu-clock/freq=4000/,faults}:S,{cycles,instructions}:S");
 
 	(void)state;
 	make(&specs, &asked, WINDOW_TWIN, rate);
-	assert_string_equal(specs.v.v[0].name, "cpu-clock/period=450000,alt-period=50000/");
+	assert_string_equal(specs.v.v[0].name, "cpu-clock/period=4950000,alt-period=50000/");
 	assert_string_equal(specs.v.v[3].name, "cpu-clock/period=200000,alt-period=50000/");
+	assert_int_equal(specs.v.v[6].attr.sample_period + specs.v.v[6].schedule.period_short, speed.other / 2000);
 	event_specs_free(&specs);
 	asked.burst = 4;
 	specs = specs_of("{cpu-clock,faults}:S");
 	make(&specs, &asked, WINDOW_REFRESH, rate);
-	assert_string_equal(specs.v.v[0].name, "cpu-clock/period=1050000,alt-period=50000,burst=4/");
+	assert_string_equal(specs.v.v[0].name, "cpu-clock/period=12300000,alt-period=50000,burst=4/");
 	event_specs_free(&specs);
 }
 
