@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "vpmu/access_run.h"
 #include "vpmu/cache.h"
 #include "vpmu/predictor.h"
 
@@ -15,19 +16,21 @@ struct code {
 	struct decoder *decoder;
 	const struct model *model;
 	u32 models; /* VPMU_MODEL_* */
+	bool runs;
 	struct arena arena;
 	struct map by_code; /* hash of address and bytes: id of the newest such block */
 	VEC(struct block *) blocks;
 	u32 nr_ops;
 };
 
-struct code *code_new(bool arm64, const struct model *model, u32 vpmu_models)
+struct code *code_new(bool arm64, const struct model *model, u32 vpmu_models, bool runs)
 {
 	struct code *c = mem_zalloc(sizeof(*c));
 
 	c->decoder = decoder_new(arm64);
 	c->model = model;
 	c->models = vpmu_models;
+	c->runs = runs && !arm64;
 	if (!c->decoder) {
 		free(c);
 		return NULL;
@@ -130,6 +133,8 @@ static struct block *block_new(struct code *c, const struct code_insn *insns, u3
 		to += insns[i].size;
 	}
 	put_end(c, b, d.target);
+	if (c->runs)
+		access_runs_find(b, bytes_of(b));
 	b->id = (u32)c->blocks.n;
 	b->first_op = c->nr_ops;
 	c->nr_ops += nr;

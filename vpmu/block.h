@@ -16,8 +16,12 @@ struct op {
 	u64 pc;
 	u16 stall; /* slots beyond its own that it always costs; backend */
 	u8 size;
-	u8 kind; /* enum op_kind; branches are last in their block */
+	u8 kind;      /* enum op_kind; branches are last in their block */
+	u8 followers; /* accesses that its own stands for; see access_run.h */
+	u8 access;    /* OP_*, and log2 of bytes, of such an access, its own or one that follows */
+	int8_t after; /* bytes from the first one's to its own */
 };
+enum { OP_SHIFT = 7, OP_STORE = 8, OP_FOLLOWS = 16 /* another's stands for it */ };
 
 struct block {
 	/* What running it needs, one cache line: */
@@ -57,7 +61,8 @@ enum { PACK_BRANCH, PACK_CALL = PACK_BITS, PACK_RETURN = 2 * PACK_BITS, PACK_TAK
 
 struct code; /* all blocks of a process */
 
-struct code *code_new(bool arm64, const struct model *model, u32 vpmu_models); /* NULL as decoder_new */
+/* runs: of accesses are to be found. NULL as decoder_new. */
+struct code *code_new(bool arm64, const struct model *model, u32 vpmu_models, bool runs);
 void code_free(struct code *c);
 
 /* One instruction of a block to be made. */

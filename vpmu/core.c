@@ -60,6 +60,13 @@ static void sweep(struct core *c, const struct block *p, u64 to)
 	c->horizon -= MIN(nr_accesses(c), c->horizon);
 }
 
+/* Writes down the accesses that others stand for. */
+static void fill_runs(struct core *c, const struct block *p)
+{
+	for (struct access *a = c->log; a < c->next; a++)
+		a += access_run_fill(p, a);
+}
+
 /* Its accesses and misses, which have been counted as they came, times -1: as if they had not; or 1. */
 static void count_early(struct core *c, u64 times)
 {
@@ -154,6 +161,7 @@ static enum way_out settle(struct core *c, const struct block *p, u64 to)
 	u32 nr;
 	enum way_out way = way_out(c, p, &to, &nr);
 
+	fill_runs(c, p);
 	count_early(c, -1ull);
 	core_sync(c);
 	core_look_ahead(c);
@@ -258,7 +266,33 @@ void core_access_slowly(struct core *c, const struct access *a)
 	find_line(c, a, line);
 	if (last != line)
 		find_line(c, a, last);
-	if (UNLIKELY(c->next == c->end))
+	if (UNLIKELY(c->next >= c->end))
+		core_log_grow(c);
+}
+
+static NOINLINE void find_run(struct core *c, struct access *a)
+{
+	access_run_fill(c->block, a);
+	for (; a < c->next; a++) {
+		u64 line = a->addr >> LINE_SHIFT, last = access_last(a) >> LINE_SHIFT;
+
+		if (data_hits(&c->caches, line, last))
+			continue;
+		find_line(c, a, line);
+		if (last != line)
+			find_line(c, a, last);
+	}
+}
+
+/* Of two lines, neighbours, that are there it matters only which was used last: no set has both. */
+void core_run_otherwise(struct core *c, struct access *a, u64 run)
+{
+	u64 low = (a->addr + (u64)run_low(run)) >> LINE_SHIFT, high = (a->addr + (u64)run_high(run)) >> LINE_SHIFT;
+	u64 last = (a->addr + (u64)run_last(run)) >> LINE_SHIFT, other = low + high - last;
+
+	if (low == high || !data_hits(&c->caches, other, other) || !data_hits(&c->caches, last, last))
+		find_run(c, a);
+	if (UNLIKELY(c->next >= c->end))
 		core_log_grow(c);
 }
 
@@ -355,7 +389,7 @@ void core_log_grow(struct core *c)
 {
 	size_t n = (size_t)(c->next - c->log), room = 2 * (size_t)(c->end - c->log);
 
-	c->log = (struct access *)mem_realloc(c->log - 1, room + 1, sizeof(*c->log)) + 1;
+	c->log = (struct access *)mem_realloc(c->log - 1, 1 + room + LOG_BEHIND, sizeof(*c->log)) + 1;
 	c->next = c->log + n;
 	c->end = c->log + room;
 }

@@ -3,7 +3,7 @@
 #ifndef VPMU_CORE_H
 #define VPMU_CORE_H
 
-#include "vpmu/block.h"
+#include "vpmu/access_run.h"
 #include "vpmu/vthread.h"
 
 /* A thread and its core are one piece of memory, zeroed; t->process and t->core are set. */
@@ -15,14 +15,6 @@ void core_forked(struct vthread *t);
 
 /* A block begins, when some parts of the model are left out. core_fast.h has this for all and for none. */
 void core_enter_some(struct vthread *t, const struct block *b);
-
-/* An access of operation `op` of the block that runs; info is QEMU's, whose bits are read without asking it. */
-struct access {
-	u64 addr;
-	u32 info, op;
-};
-enum { INFO_SIZE_SHIFT = 4, INFO_KIND_SHIFT = 16 }; /* size: log2 of bytes, 3 bits */
-enum { INFO_LOAD = 1 << INFO_KIND_SHIFT, INFO_STORE = 2 << INFO_KIND_SHIFT };
 
 /* core_settle, then what waits for the thread's leaving user space (sampler_leave). */
 void core_leave(struct vthread *t);

@@ -29,10 +29,12 @@ struct watch {
 	bool slots; /* they count slots, not events */
 };
 
+#define LOG_BEHIND RUN_MAX
+
 struct core {
 	struct vthread thread; /* first: a thread is its core */
 	/* Used for each block: few cache lines. */
-	struct access *next, *end, *log; /* accesses of the block that runs */
+	struct access *next, *end, *log; /* accesses of the block that runs; behind `end` there is room for a run */
 	const struct block *block;	 /* never NULL: core_nowhere when none runs */
 	u64 accesses[NR_ACCESS_KINDS];	 /* that are not in the counts yet, */
 	u64 packed;			 /* and branches, calls, returns */
@@ -78,6 +80,8 @@ void core_log_grow(struct core *c);
 void core_fetch_slowly(struct core *c, const struct block *b);
 /* The newest access, which is not recent, or of two lines. */
 void core_access_slowly(struct core *c, const struct access *a);
+/* The newest ones, a run, of which that may be true; a: the first one. */
+void core_run_otherwise(struct core *c, struct access *a, u64 run);
 /* A block begins, and something is not as usual. */
 void core_enter_otherwise(struct core *c, const struct block *b);
 /* Tells callstack.c where the end of p, which is what it is told of, has led. */

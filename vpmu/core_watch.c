@@ -38,7 +38,7 @@ struct vthread *core_thread_new(struct vprocess *p)
 	c->model = m;
 	c->models = p->control->options.models;
 	c->walks = p->control->options.truth;
-	c->log = c->next = (struct access *)mem_alloc((LOG_START + 1) * sizeof(*c->log)) + 1;
+	c->log = c->next = (struct access *)mem_zalloc((1 + LOG_START + LOG_BEHIND) * sizeof(*c->log)) + 1;
 	c->log[-1] = (struct access){ .op = ID_NONE };
 	c->end = c->log + LOG_START;
 	c->misses_room = LOG_START;

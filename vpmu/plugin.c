@@ -123,7 +123,25 @@ static void on_access(unsigned vcpu, qemu_meminfo info, u64 addr, void *op)
 	core_access(self, info, addr, (u32)(uintptr_t)op);
 }
 
+static void on_run(unsigned vcpu, qemu_meminfo info, u64 addr, void *run)
+{
+	(void)vcpu;
+	core_access_run(self, info, addr, (uintptr_t)run);
+}
+
 /* --- guest code is translated --- */
+
+static void watch_accesses(const struct qemu_tb *tb, const struct block *b)
+{
+	for (u32 i = 0; i < b->nr; i++) {
+		u64 run = access_run(b, i);
+
+		if (!(b->ops[i].access & OP_FOLLOWS))
+			qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), run ? on_run : on_access,
+							 QEMU_CB_NO_REGS, QEMU_MEM_RW,
+							 (void *)(uintptr_t)(run ? run : i));
+	}
+}
 
 static void on_translate(qemu_id id, struct qemu_tb *tb)
 {
@@ -149,9 +167,8 @@ static void on_translate(qemu_id id, struct qemu_tb *tb)
 	if (self)
 		tell_pages(b, process->guest_base);
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, enter, QEMU_CB_NO_REGS, (void *)b);
-	for (u32 i = 0; i < nr && models & (VPMU_MODEL_CACHE | VPMU_MODEL_TLB); i++)
-		qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), on_access, QEMU_CB_NO_REGS,
-						 QEMU_MEM_RW, (void *)(uintptr_t)i);
+	if (models & (VPMU_MODEL_CACHE | VPMU_MODEL_TLB))
+		watch_accesses(tb, b);
 }
 
 /* --- threads, processes, syscalls --- */
@@ -319,7 +336,8 @@ int qemu_plugin_install(qemu_id id, const struct qemu_info *info, int argc, char
 	if (!p->control)
 		return refuse("cannot map the recorder's memory (it is started by reticle record --pmu=sim)");
 	p->model = &core_models[p->control->options.core];
-	p->code = code_new(p->arm64, p->model, p->control->options.models);
+	/* The truth is of each access by itself. */
+	p->code = code_new(p->arm64, p->model, p->control->options.models, !p->control->options.truth);
 	if (!p->code)
 		return refuse("capstone does not work here");
 	process = p;

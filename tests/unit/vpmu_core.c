@@ -28,6 +28,7 @@ struct world {
 	struct vthread *t;
 	struct told last; /* overflow */
 	u32 overflows, calls, returns, jumps;
+	u32 runs;	       /* of accesses that it was told of */
 	u64 step;	       /* between an event's overflows; 0: it has one only */
 	u64 was_at;	       /* what callstack_interrupted says */
 	VEC(struct told) seen; /* overflows; or each operation, with truth */
@@ -111,7 +112,7 @@ static void setup(struct world *w, u32 models_of, bool truth)
 	w->control.options.truth = truth;
 	w->process.control = &w->control;
 	w->process.model = &core_models[VPMU_GENERIC_X86];
-	w->process.code = code_new(false, w->process.model, models_of);
+	w->process.code = code_new(false, w->process.model, models_of, !truth);
 	w->t = core_thread_new(&w->process);
 }
 
@@ -130,7 +131,40 @@ static void arm(struct world *w, u8 count, u64 at)
 
 /* --- blocks --- */
 
-/* Instructions from text: each letter is one. */
+/* Instructions, a letter each. Those that tell by the stack pointer where their access is: */
+static const struct insn {
+	char letter;
+	u8 size, bytes[6];
+	u8 log2;	  /* of the access's bytes */
+	u32 how;	  /* INFO_*; 0: none */
+	int8_t at, moves; /* from the stack pointer; what is added to that then */
+} known[] = {
+	{ 'n', 1, { 0x90 } },						/* nop */
+	{ 'm', 3, { 0x48, 0x8b, 0x00 } },				/* mov (%rax),%rax */
+	{ 'd', 3, { 0x48, 0xf7, 0xf1 } },				/* div */
+	{ 'j', 6, { 0x0f, 0x85 } },					/* jne rel */
+	{ 'g', 5, { 0xe9 } },						/* jmp rel */
+	{ 'c', 5, { 0xe8 }, 3, INFO_STORE, -8, -8 },			/* call rel */
+	{ 'r', 1, { 0xc3 }, 3, INFO_LOAD, 0, 8 },			/* ret */
+	{ 'i', 2, { 0xff, 0xe0 } },					/* jmp *%rax */
+	{ 'R', 3, { 0xf3, 0x48, 0xa5 } },				/* rep movsq */
+	{ 's', 2, { 0x0f, 0x05 } },					/* syscall */
+	{ 'p', 1, { 0x53 }, 3, INFO_STORE, -8, -8 },			/* push %rbx */
+	{ 'P', 1, { 0x5b }, 3, INFO_LOAD, 0, 8 },			/* pop %rbx */
+	{ 'l', 5, { 0x48, 0x8b, 0x4c, 0x24, 0x13 }, 3, INFO_LOAD, 19 }, /* mov 19(%rsp),%rcx */
+	{ 'b', 4, { 0x88, 0x44, 0x24, 0xfb }, 0, INFO_STORE, -5 },	/* mov %al,-5(%rsp) */
+	{ 'a', 4, { 0x48, 0x83, 0xec, 0x18 }, 0, 0, 0, -24 },		/* sub $24,%rsp */
+};
+
+static const struct insn *known_as(char letter)
+{
+	u32 k = 0;
+
+	while (known[k].letter != letter)
+		assert_true(++k < ARRAY_LEN(known));
+	return &known[k];
+}
+
 static const struct block *block(struct world *w, u64 pc, const char *text, s32 rel)
 {
 	struct code_insn insns[64];
@@ -138,30 +172,13 @@ static const struct block *block(struct world *w, u64 pc, const char *text, s32 
 	u32 n = 0;
 
 	for (; text[n]; n++) {
-		static const struct {
-			char letter;
-			u8 size, bytes[6];
-		} known[] = {
-			{ 'n', 1, { 0x90 } },		  /* nop */
-			{ 'm', 3, { 0x48, 0x8b, 0x00 } }, /* mov (%rax),%rax */
-			{ 'd', 3, { 0x48, 0xf7, 0xf1 } }, /* div */
-			{ 'j', 6, { 0x0f, 0x85 } },	  /* jne rel */
-			{ 'g', 5, { 0xe9 } },		  /* jmp rel */
-			{ 'c', 5, { 0xe8 } },		  /* call rel */
-			{ 'r', 1, { 0xc3 } },		  /* ret */
-			{ 'i', 2, { 0xff, 0xe0 } },	  /* jmp *%rax */
-			{ 'R', 3, { 0xf3, 0x48, 0xa5 } }, /* rep movsq */
-			{ 's', 2, { 0x0f, 0x05 } },	  /* syscall */
-		};
-		u32 k = 0;
+		const struct insn *k = known_as(text[n]);
 
-		while (known[k].letter != text[n])
-			assert_true(++k < ARRAY_LEN(known));
-		memcpy(bytes[n], known[k].bytes, 6);
+		memcpy(bytes[n], k->bytes, 6);
 		if (strchr("jgc", text[n]))
-			memcpy(bytes[n] + known[k].size - 4, &rel, 4);
-		insns[n] = (struct code_insn){ pc, bytes[n], known[k].size };
-		pc += known[k].size;
+			memcpy(bytes[n] + k->size - 4, &rel, 4);
+		insns[n] = (struct code_insn){ pc, bytes[n], k->size };
+		pc += k->size;
 	}
 	return code_block(w->process.code, insns, n);
 }
@@ -432,19 +449,37 @@ static void repeat(struct world *w, const struct block *b, u64 *random)
 	enter(w, block(w, b->end, "n", 0));
 }
 
+/* Accesses around the stack pointer, as QEMU tells of them: one for each run. */
+static void on_stack(struct world *w, const struct block *b, u32 op, const struct insn *k, u64 *stack)
+{
+	u64 run = access_run(b, op), addr = *stack + (u64)(s64)k->at;
+
+	*stack += (u64)(s64)k->moves;
+	if (!is_asked(w) || !k->how || b->ops[op].access & OP_FOLLOWS)
+		return;
+	if (run)
+		core_access_run(w->t, (u32)k->log2 << INFO_SIZE_SHIFT | k->how, addr, run);
+	else
+		access_at(w, op, addr, k->log2, k->how);
+	w->runs += run != 0;
+}
+
 /* A program of 60 blocks in a ring of jumps, calls and returns, with accesses that hit, miss and cross. */
 static void run_program(struct world *w, u64 seed, u32 length)
 {
-	static const char *const texts[] = { "nnmj", "mmmmmj", "ndg", "mnnc",
-					     "nmr",  "nni",    "mR",  "nnnnnnnnmmmmnnnnnnnnj" };
+	static const char *const texts[] = { "nnmj",	"mmmmmj",   "ndg",     "mnnc",
+					     "nmr",	"nni",	    "mR",      "nnnnnnnnmmmmnnnnnnnnj",
+					     "ppallbc", "lPnPbPPr", "llmblplj" };
 	const struct block *blocks[60];
 	u64 random = seed;
 	u32 at = 0;
 
 	for (u32 i = 0; i < ARRAY_LEN(blocks); i++)
-		blocks[i] = block(w, BASE + 0x90 * i, texts[(i * 5) % ARRAY_LEN(texts)], 0x90);
+		blocks[i] = block(w, BASE + 0x90 * i, texts[(i * 7) % ARRAY_LEN(texts)], 0x90);
 	for (u32 n = 0; n < length; n++) {
 		const struct block *b = blocks[at];
+		const char *text = texts[(at * 7) % ARRAY_LEN(texts)];
+		u64 far = next_random(&random), stack = 0x7ff000 + (far & 7 ? far >> 8 & 255 : far >> 8 & 0xffffff);
 
 		enter(w, b);
 		for (u32 i = 0; i < b->nr; i++) {
@@ -453,6 +488,7 @@ static void run_program(struct world *w, u64 seed, u32 length)
 
 			if (is_asked(w) && b->ops[i].size == 3)
 				access_at(w, i, addr, (u32)(r >> 20) % 4, r & 4 ? INFO_LOAD : INFO_STORE);
+			on_stack(w, b, i, known_as(text[i]), &stack);
 		}
 		if (b->kind == OP_REP)
 			repeat(w, b, &random);
@@ -475,6 +511,8 @@ static void check_armed(struct world *all, u32 models_of, u8 counted, u64 step, 
 	arm(&w, counted, step);
 	run_program(&w, seed, length);
 	assert_memory_equal(w.t->counts, all->t->counts, sizeof(w.t->counts));
+	assert_int_equal(all->runs, 0);
+	assert_true(!is_asked(&w) || w.runs > length / 8);
 	for (size_t i = 0; i < all->seen.n; i++) {
 		const struct told *there = &all->seen.v[i];
 

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Source: Intel SDM volume 2, opcode map and 2.1.5. 64-bit mode only. Instructions that read memory and write it back
+ * are two accesses to QEMU, so they are not known; nor are those that may use segments, or vector registers in memory.
+ */
+#include <string.h>
+
+#include "vpmu/operands.h"
+
+enum { RAX, RCX, RDX, RBX, RSP };
+
+/* What an opcode does with its ModRM byte's two operands. */
+enum form {
+	FORM_UNKNOWN,
+	FORM_NOTHING, /* no ModRM, and no register written */
+	FORM_ACC,     /* no ModRM, writes rax; */
+	FORM_DATA,    /* rdx; */
+	FORM_REG,     /* the register in the opcode */
+	FORM_PUSH,
+	FORM_POP,
+	FORM_CALL,
+	FORM_RETURN,
+	FORM_LOAD,    /* reg = f(reg, rm) */
+	FORM_COMPARE, /* f(reg, rm) */
+	FORM_STORE,   /* rm = reg or immediate */
+	FORM_CHANGE,  /* rm = f(rm, ...) */
+	FORM_ADDRESS, /* lea */
+	FORM_ADD,     /* FORM_CHANGE, or with /7 FORM_COMPARE; an immediate is added or subtracted */
+	FORM_GROUP3,  /* f6, f7 */
+	FORM_GROUP5,  /* fe, ff */
+	FORM_VECTOR,  /* two vector registers */
+	FORM_HINT,    /* an operand that is not used */
+};
+
+struct insn {
+	const u8 *p; /* behind the opcode */
+	u32 left;
+	u8 op, rex;
+	bool wide16; /* 66 */
+	bool two;    /* 0f */
+	u64 end;     /* address behind the instruction */
+};
+
+static enum form form_of_one(u8 op)
+{
+	switch (op) {
+	case 0x50 ... 0x57:
+		return FORM_PUSH;
+	case 0x58 ... 0x5f:
+		return FORM_POP;
+	case 0x63:
+	case 0x69:
+	case 0x6b:
+	case 0x8a:
+	case 0x8b:
+		return FORM_LOAD;
+	case 0x70 ... 0x7f:
+	case 0x90:
+	case 0xa8:
+	case 0xa9:
+	case 0xe9:
+	case 0xeb:
+		return FORM_NOTHING;
+	case 0x80:
+	case 0x81:
+	case 0x83:
+		return FORM_ADD;
+	case 0x84:
+	case 0x85:
+		return FORM_COMPARE;
+	case 0x88:
+	case 0x89:
+	case 0xc6:
+	case 0xc7:
+		return FORM_STORE;
+	case 0x8d:
+		return FORM_ADDRESS;
+	case 0x98:
+		return FORM_ACC;
+	case 0x99:
+		return FORM_DATA;
+	case 0xb0 ... 0xbf:
+		return FORM_REG;
+	case 0xc0:
+	case 0xc1:
+	case 0xd0 ... 0xd3:
+		return FORM_CHANGE;
+	case 0xc3:
+		return FORM_RETURN;
+	case 0xe8:
+		return FORM_CALL;
+	case 0xf6:
+	case 0xf7:
+		return FORM_GROUP3;
+	case 0xfe:
+	case 0xff:
+		return FORM_GROUP5;
+	default:
+		break;
+	}
+	/* add, or, adc, sbb, and, sub, xor, cmp: six forms each */
+	if (op >= 0x40 || (op & 7) > 5)
+		return FORM_UNKNOWN;
+	if (op >= 0x38)
+		return (op & 7) < 4 ? FORM_COMPARE : FORM_NOTHING;
+	return (op & 7) < 2 ? FORM_CHANGE : (op & 7) < 4 ? FORM_LOAD : FORM_ACC;
+}
+
+static enum form form_of_two(u8 op)
+{
+	switch (op) {
+	case 0x1f:
+		return FORM_HINT;
+	case 0x40 ... 0x4f: /* cmov reads always */
+	case 0xaf:
+	case 0xb6:
+	case 0xb7:
+	case 0xbe:
+	case 0xbf:
+		return FORM_LOAD;
+	case 0x57:
+	case 0xef:
+		return FORM_VECTOR;
+	case 0x80 ... 0x8f:
+		return FORM_NOTHING;
+	case 0x90 ... 0x9f:
+		return FORM_STORE;
+	default:
+		return FORM_UNKNOWN;
+	}
+}
+
+/* log2 of what an access has bytes. */
+static u8 shift_of(const struct insn *x)
+{
+	if (x->two)
+		switch (x->op) {
+		case 0x90 ... 0x9f:
+		case 0xb6:
+		case 0xbe:
+			return 0;
+		case 0xb7:
+		case 0xbf:
+			return 1;
+		}
+	else if (x->op == 0x63)
+		return 2;
+	else if (!(x->op & 1))
+		return 0;
+	return x->rex & 8 ? 3 : x->wide16 ? 1 : 2;
+}
+
+static u32 bit_of(u32 reg)
+{
+	return 1u << reg;
+}
+
+/* A byte's register without REX may be the second byte of one of the first four. */
+static u32 written(const struct insn *x, u32 reg, u8 shift)
+{
+	return bit_of(reg) | (!shift && !x->rex && reg >= RSP && reg < 8 ? bit_of(reg - RSP) : 0);
+}
+
+static s64 number(const u8 *p, u32 bytes)
+{
+	s32 n;
+
+	if (bytes == 1)
+		return (int8_t)*p;
+	memcpy(&n, p, sizeof(n));
+	return n;
+}
+
+/* The address that ModRM (at x->p) means. */
+static bool take_place(const struct insn *x, struct operands *o)
+{
+	u8 mod = x->p[0] >> 6, rm = x->p[0] & 7, sib = 0;
+	u32 at = 1, bytes = mod == 1 ? 1 : mod == 2 ? 4 : 0;
+
+	if (rm == 4) {
+		if (x->left < 2)
+			return false;
+		sib = x->p[at++];
+	}
+	o->place = (struct place){ (u8)(rm | (x->rex & 1) << 3), PLACE_NONE, 0 };
+	if (rm == 4) {
+		u8 index = (u8)((sib >> 3 & 7) | (x->rex & 2) << 2);
+
+		o->place.base = (u8)((sib & 7) | (x->rex & 1) << 3);
+		if (index != RSP) {
+			o->place.index = index;
+			o->place.scale = sib >> 6;
+		}
+	}
+	if (!mod && (rm == 5 || (rm == 4 && (sib & 7) == 5))) {
+		o->place.base = PLACE_FIXED;
+		bytes = 4;
+	}
+	if (at + bytes > x->left)
+		return false;
+	o->at = bytes ? number(x->p + at, bytes) : 0;
+	if (!mod && rm == 5)
+		o->at += (s64)x->end;
+	return true;
+}
+
+/* An access to, or a change of, what ModRM's rm means. */
+static bool take_rm(const struct insn *x, struct operands *o, bool reads, bool writes)
+{
+	u8 shift = shift_of(x), rm = (u8)((x->p[0] & 7) | (x->rex & 1) << 3);
+
+	if (x->p[0] >> 6 == 3) {
+		o->writes |= writes ? written(x, rm, shift) : 0;
+		return true;
+	}
+	if (reads == writes)
+		return false;
+	o->access = true;
+	o->store = writes;
+	o->shift = shift;
+	return take_place(x, o);
+}
+
+/* An immediate added to the stack pointer, or taken away. */
+static bool moves_stack(const struct insn *x, struct operands *o)
+{
+	u8 reg = x->p[0] >> 3 & 7;
+	u32 bytes = x->op == 0x83 ? 1 : 4;
+	s64 n;
+
+	if (x->p[0] >> 6 != 3 || (x->p[0] & 7) != RSP || x->rex != 0x48 || x->op == 0x80 || (reg != 0 && reg != 5) ||
+	    x->left < 1 + bytes)
+		return false;
+	n = number(x->p + 1, bytes);
+	o->moves = (s32)(reg ? -n : n);
+	return o->moves == (reg ? -n : n);
+}
+
+static void take_stack(struct operands *o, bool store)
+{
+	o->access = true;
+	o->store = store;
+	o->shift = 3;
+	o->place = (struct place){ PLACE_STACK, PLACE_NONE, 0 };
+	o->at = store ? -8 : 0;
+	o->moves = store ? -8 : 8;
+}
+
+static bool with_modrm(const struct insn *x, enum form form, struct operands *o)
+{
+	u8 reg = (u8)((x->p[0] >> 3 & 7) | (x->rex & 4) << 1), digit = reg & 7;
+	u8 to = x->two || x->op == 0x63 || x->op == 0x69 || x->op == 0x6b ? 1 : shift_of(x);
+
+	switch (form) {
+	case FORM_LOAD:
+		o->writes = written(x, reg, to);
+		return take_rm(x, o, true, false);
+	case FORM_COMPARE:
+		return take_rm(x, o, true, false);
+	case FORM_STORE: /* c6, c7: /0 alone */
+		return (x->two || x->op < 0xc6 || !digit) && take_rm(x, o, false, true);
+	case FORM_CHANGE:
+		return take_rm(x, o, true, true);
+	case FORM_ADDRESS:
+		o->writes = bit_of(reg);
+		return x->p[0] >> 6 != 3;
+	case FORM_ADD:
+		return moves_stack(x, o) || take_rm(x, o, true, digit != 7);
+	case FORM_GROUP3:
+		if (digit < 2)
+			return take_rm(x, o, true, false);
+		o->writes = digit < 4 ? 0 : bit_of(RAX) | bit_of(RDX);
+		return take_rm(x, o, true, true);
+	case FORM_GROUP5:
+		return digit < 2 && take_rm(x, o, true, true);
+	case FORM_VECTOR:
+		return x->p[0] >> 6 == 3;
+	default:
+		return form == FORM_HINT;
+	}
+}
+
+static bool take(const struct insn *x, enum form form, struct operands *o)
+{
+	u32 reg = (x->op & 7) | (x->rex & 1) << 3;
+
+	switch (form) {
+	case FORM_UNKNOWN:
+		return false;
+	case FORM_NOTHING: /* nop with REX.B is an exchange */
+		return x->two || x->op != 0x90 || !x->rex;
+	case FORM_ACC:
+		o->writes = bit_of(RAX);
+		return true;
+	case FORM_DATA:
+		o->writes = bit_of(RDX);
+		return true;
+	case FORM_REG:
+		o->writes = written(x, reg, x->op < 0xb8 ? 0 : 2);
+		return true;
+	case FORM_POP:
+		o->writes = bit_of(reg);
+		take_stack(o, false);
+		return !x->wide16 && reg != RSP;
+	case FORM_PUSH:
+	case FORM_CALL:
+	case FORM_RETURN:
+		take_stack(o, form != FORM_RETURN);
+		return !x->wide16;
+	default:
+		return x->left && !(x->wide16 && x->op == 0x63) && with_modrm(x, form, o);
+	}
+}
+
+struct operands x86_operands(const u8 *code, u32 size, u64 pc)
+{
+	struct insn x = { .p = code, .left = size, .end = pc + size };
+	struct operands o = { 0 };
+
+	if (x.left && *x.p == 0x66) {
+		x.wide16 = true;
+		x.p++;
+		x.left--;
+	}
+	if (x.left && (*x.p & 0xf0) == 0x40) {
+		x.rex = *x.p++;
+		x.left--;
+	}
+	if (x.left > 1 && *x.p == 0x0f) {
+		x.two = true;
+		x.p++;
+		x.left--;
+	}
+	if (!x.left)
+		return o;
+	x.op = *x.p++;
+	x.left--;
+	o.known = take(&x, x.two ? form_of_two(x.op) : form_of_one(x.op), &o);
+	return o;
+}
