@@ -4,6 +4,7 @@
  *
  *   plugin.c   registers with QEMU and hands its callbacks on
  *   block.c    a block of guest code becomes a list of operations (decode_*.c says what each is)
+ *   access_run.c   which of its accesses one callback tells of (operands_*.c says where they are)
  *   core.c     runs blocks: settles the one that ended, counts, predicts, stalls; finds the operation at which a count
  *              reaches what an armed event waits for, and calls sampler_overflow there
  *   predictor.c, cache.c, model.c   the simulated core's parts and its table of sizes and costs
