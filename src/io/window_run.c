@@ -10,6 +10,7 @@
  * The first task of a command arms itself before its exec. Later ones are armed while they run: clocks by watching the counter,
  * hardware counters by a few hundred single steps, because nothing else is fine enough. A task that sleeps is left alone,
  * and tried again, less and less often while it takes no samples. Until it is armed it is sampled without windows.
+ * When that is, io/window_state.c decides.
  *
  * Edge cases. A task that ends before it has counters is counted (missed). Throttling: kernels let twins go on with the
  * distance lost, or only one of them: armed again. The distance is checked in each window that comes; when it is lost for
@@ -31,18 +32,8 @@
 #include "codec/sample.h"
 
 #define TASK_RING_BYTES (256u << 10)
-#define MANY_TASKS 256	/* more have smaller rings */
-#define THROTTLED_MS 12 /* longer than a tick of any kernel; twice as long each time */
-#define WATCHES 3	/* before stepping */
-#define BACKOFF_MAX_MS 500
-#define RAN_MS 2	   /* until a task that ran is watched again, longer where there are many; */
-#define RAN_TRIES 32	   /* so many times, and twice as long for as many more */
-#define SLEEPS 4	   /* tries without a sample: it sleeps for long */
-#define STEP_AGAIN_MS 30   /* at most so often is a task stopped for a clock that was armed before */
-#define DRIFT_LOOK_MS 10   /* between two passes after clocks were armed, seen to drift, or ran unarmed, */
-#define DRIFT_QUIET_MS 200 /* for so long */
-#define TURN_MS 2	   /* of arming, before rings are emptied again */
-#define GIVE_UP_MS 2000	   /* a burst that does not end was throttled: another one is let loose */
+#define MANY_TASKS 256 /* more have smaller rings */
+#define TURN_MS 2      /* of arming, before rings are emptied again */
 
 static u64 now_ms(void)
 {
@@ -52,14 +43,14 @@ static u64 now_ms(void)
 	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
 }
 
-static struct window_state *state_of(struct window_run *w, size_t place, size_t group)
-{
-	return &w->states.v[place * w->groups.n + group];
-}
-
 static int fd_of(const struct window_run *w, u32 event, size_t place)
 {
-	return w->set->events.v[event].on.v[w->places.v[place].on].fd;
+	return w->set->events.v[event].on.v[w->states.places.v[place].on].fd;
+}
+
+static u64 id_of(const struct window_run *w, u32 event, size_t place)
+{
+	return w->set->events.v[event].on.v[w->states.places.v[place].on].id;
 }
 
 /* --- what flows past --- */
@@ -78,77 +69,13 @@ static struct window_pair pair_of(const struct window_run *w, size_t place, cons
 				     g->clock };
 }
 
-/*
- * Clocks drift by some microseconds with each switch of a task, and are armed anew while it runs. For hardware counters, which do
- * not drift, the task is stopped.
- */
-static const struct correction {
-	u32 in_row; /* windows far from what was asked */
-	u32 most;   /* corrections of a group in a place */
-	u32 after_ms;
-} corrections[] = { [false] = { 8, 3, 30 }, [true] = { 8, UINT32_MAX, 4 } };
-
-static void judge(struct window_run *w, struct window_state *s, const struct window_group_run *g,
-		  const struct window_pair *p, u64 length)
-{
-	const struct correction *c = &corrections[g->clock];
-
-	if (s->armed != WINDOW_ON || s->anew || s->value < s->since || s->corrections == c->most)
-		return;
-	if (!window_is_wide(p, length)) {
-		s->wide = s->fruitless = 0;
-		return;
-	}
-	if (g->clock)
-		w->drift_ms = now_ms();
-	if (++s->wide < c->in_row)
-		return;
-	s->corrections++;
-	s->anew = true;
-	s->due_ms = now_ms() + MIN(c->after_ms << MIN(s->fruitless, 7u), (u32)BACKOFF_MAX_MS);
-	s->fruitless++;
-	w->rearmed++;
-}
-
-/* A task that sleeps is tried less and less often; with clocks, for which it is rarely stopped, often while it samples. */
-static u64 next_try(const struct window_run *w, const struct window_state *s, bool clock)
-{
-	u64 idle = 1u << MIN(clock ? s->idle : s->tries, 9u);
-	u64 busy = clock ? (RAN_MS + w->places.n / 8) << MIN(s->tries / RAN_TRIES, 8u) : 0;
-
-	return now_ms() + MIN(MAX(idle, busy), (u64)BACKOFF_MAX_MS);
-}
-
-/* It slept, and does not any more. */
-static void try_soon(struct window_state *s)
-{
-	s->tries = 0;
-	s->due_ms = MIN(s->due_ms, now_ms() + RAN_MS);
-}
-
-static bool ends_window(const struct window_run *w, struct window_state *s, const struct window_group_run *g, bool twin,
-			u64 length)
-{
-	switch (w->how) {
-	case WINDOW_TWIN:
-		return twin && s->first;
-	case WINDOW_REFRESH:
-		return s->burst_at > 1;
-	case WINDOW_NATIVE:
-		return length <= g->period / 2;
-	default:
-		return true;
-	}
-}
-
 static void look_at_sample(void *ctx, const u8 *record, u16 size)
 {
 	struct window_run *w = ctx;
 	u32 event = evlist_find(w->events, record, size, true, false), at;
 	const struct window_group_run *g;
-	struct window_state *s;
 	struct sample sample;
-	u64 value, length;
+	u64 length;
 
 	if (event >= w->events->events.n ||
 	    sample_decode(&w->events->events.v[event].layout, cursor_over(record, size, false), &sample))
@@ -156,30 +83,11 @@ static void look_at_sample(void *ctx, const u8 *record, u16 size)
 	at = map_get(&w->by_id, sample.id);
 	if (at == ID_NONE)
 		return;
-	s = &w->states.v[at / 2];
-	g = &w->groups.v[at / 2 % w->groups.n];
-	value = leader_value(&sample, w->set->events.v[g->first].on.v[w->places.v[at / 2 / w->groups.n].on].id);
-	length = value - s->value;
-	if (g->clock && s->due_ms) {
-		w->drift_ms = now_ms();
-		if (s->idle >= SLEEPS)
-			try_soon(s);
-	}
-	s->idle = 0;
-	s->burst_at++;
-	if (s->wanted)
-		s->wanted--;
-	if (s->known && ends_window(w, s, g, at & 1, length)) {
+	g = &w->states.groups.v[at / 2 % w->states.groups.n];
+	if (window_states_sample(&w->states, at / 2, at & 1,
+				 leader_value(&sample, id_of(w, g->first, at / 2 / w->states.groups.n)), now_ms(),
+				 &length))
 		window_stats_add(w->stats, length);
-		if (w->how == WINDOW_TWIN) {
-			struct window_pair pair = pair_of(w, at / 2 / w->groups.n, g);
-
-			judge(w, s, g, &pair, length);
-		}
-	}
-	s->known = true;
-	s->first = !(at & 1);
-	s->value = value;
 }
 
 static void be_born(struct window_run *w, struct target_task task)
@@ -199,19 +107,11 @@ static void look_at_other(void *ctx, const struct record *r)
 
 	if (r->h.type == PERF_RECORD_FORK && w->follows)
 		be_born(w, (struct target_task){ (s32)r->task.pid, (s32)r->task.tid });
-	if (r->h.type != PERF_RECORD_THROTTLE || w->how != WINDOW_TWIN)
+	if (r->h.type != PERF_RECORD_THROTTLE)
 		return;
 	at = map_get(&w->by_id, r->throttle.id);
-	if (at == ID_NONE || w->states.v[at / 2].armed != WINDOW_ON)
-		return;
-	/* Both leaders are told, and the kernel lets them go on at its next tick. */
-	if (w->states.v[at / 2].anew)
-		return;
-	w->states.v[at / 2].anew = true;
-	w->states.v[at / 2].due_ms =
-		now_ms() + MIN(THROTTLED_MS << MIN(w->states.v[at / 2].throttles, 8u), (u32)BACKOFF_MAX_MS);
-	w->states.v[at / 2].throttles++;
-	w->rearmed++;
+	if (at != ID_NONE)
+		window_states_throttle(&w->states, at / 2, now_ms());
 }
 
 /* --- places --- */
@@ -219,16 +119,15 @@ static void look_at_other(void *ctx, const struct record *r)
 static void add_place(struct window_run *w, const struct opened *o, size_t on)
 {
 	struct window_place p = { .task = o->task, .cpu = o->cpu, .on = on };
-	u32 place = (u32)w->places.n;
+	u32 place = (u32)w->states.places.n;
 
-	vec_push(&w->places, p);
-	for (u32 g = 0; g < w->groups.n; g++) {
-		u32 key = (place * (u32)w->groups.n + g) * 2;
+	window_states_add(&w->states, &p);
+	for (u32 g = 0; g < w->states.groups.n; g++) {
+		u32 key = (place * (u32)w->states.groups.n + g) * 2;
 
-		vec_push(&w->states, (struct window_state){ 0 });
-		if (w->groups.v[g].second != w->groups.v[g].first)
-			map_set(&w->by_id, w->set->events.v[w->groups.v[g].second].on.v[on].id, key + 1);
-		map_set(&w->by_id, w->set->events.v[w->groups.v[g].first].on.v[on].id, key);
+		if (w->states.groups.v[g].second != w->states.groups.v[g].first)
+			map_set(&w->by_id, id_of(w, w->states.groups.v[g].second, place), key + 1);
+		map_set(&w->by_id, id_of(w, w->states.groups.v[g].first, place), key);
 	}
 	if (o->task.tid >= 0)
 		map_set(&w->tids, (u32)o->task.tid, 1);
@@ -249,7 +148,7 @@ static void find_groups(struct window_run *w)
 		g.clock = window_is_clock(&leader->attr);
 		g.length = leader->schedule.period_short ? leader->schedule.period_short : leader->attr.sample_period;
 		g.burst = MAX(leader->schedule.batch_count, 1u);
-		vec_push(&w->groups, g);
+		vec_push(&w->states.groups, g);
 	}
 }
 
@@ -262,14 +161,14 @@ static int make_timer(struct window_run *w)
 int window_run_begin(struct window_run *w, enum window_how how, struct event_set *set, struct evlist *events,
 		     u64 interval_ns, const struct notify *to)
 {
-	*w = (struct window_run){ .how = how, .set = set, .events = events, .notify = to, .timer = -1 };
+	*w = (struct window_run){ .states.how = how, .set = set, .events = events, .notify = to, .timer = -1 };
 	w->tap = (struct flow_tap){ look_at_sample, look_at_other, w };
 	w->interval_ns = interval_ns;
 	w->follows = set->follows;
 	w->stats = mem_zalloc(sizeof(*w->stats));
 	find_groups(w);
-	for (size_t i = 0; w->groups.n && i < set->events.v[w->groups.v[0].first].on.n; i++)
-		add_place(w, &set->events.v[w->groups.v[0].first].on.v[i], i);
+	for (size_t i = 0; w->states.groups.n && i < set->events.v[w->states.groups.v[0].first].on.n; i++)
+		add_place(w, &set->events.v[w->states.groups.v[0].first].on.v[i], i);
 	if (set->follows)
 		event_set_raise_files();
 	return how == WINDOW_REFRESH ? make_timer(w) : 0;
@@ -280,8 +179,8 @@ int window_run_begin(struct window_run *w, enum window_how how, struct event_set
 void window_run_pairs(struct window_run *w, struct workload_pairs *out)
 {
 	out->n = 0;
-	for (size_t g = 0; g < w->groups.n && w->places.n && out->n < WORKLOAD_PAIRS; g++)
-		out->pair[out->n++] = pair_of(w, 0, &w->groups.v[g]);
+	for (size_t g = 0; g < w->states.groups.n && w->states.places.n && out->n < WORKLOAD_PAIRS; g++)
+		out->pair[out->n++] = pair_of(w, 0, &w->states.groups.v[g]);
 }
 
 /* From that CPU itself, whose counters count us then. */
@@ -301,25 +200,19 @@ static enum window_armed arm_cpu(s32 cpu, const struct window_pair *pair)
 	return armed;
 }
 
-/* On a busy machine a task runs when we do not, so that watching it fails. Clocks that were armed once go without for a while then. */
-static bool only_watch(const struct window_run *w, const struct window_place *p, const struct window_state *s)
-{
-	return w->no_tracing || s->waited < WATCHES || (s->ever && now_ms() - p->stepped_ms < STEP_AGAIN_MS);
-}
-
 static enum window_armed arm(struct window_run *w, size_t place, size_t group)
 {
-	struct window_place *p = &w->places.v[place];
-	const struct window_state *s = state_of(w, place, group);
-	const struct window_group_run *g = &w->groups.v[group];
+	struct window_place *p = &w->states.places.v[place];
+	const struct window_group_run *g = &w->states.groups.v[group];
 	struct window_pair pair = pair_of(w, place, g);
+	bool seized = window_states_at(&w->states, place, group)->armed == WINDOW_STOPPING;
 
 	if (p->task.tid < 0)
 		return arm_cpu(p->cpu, &pair);
-	if (g->clock && s->armed != WINDOW_STOPPING && only_watch(w, p, s))
+	if (window_states_only_watch(&w->states, place, group, now_ms()))
 		return window_arm_watched(p->task.tid, &pair);
 	p->stepped_ms = now_ms();
-	return window_arm_stepped(p->task.tid, p->task.tid == w->child, &pair, s->armed == WINDOW_STOPPING);
+	return window_arm_stepped(p->task.tid, p->task.tid == w->child, &pair, seized);
 }
 
 static void tell_forbidden(struct window_run *w, const struct window_place *p)
@@ -338,55 +231,18 @@ static void tell_forbidden(struct window_run *w, const struct window_place *p)
  */
 static void keep_quiet(const struct window_run *w, size_t place, size_t but, bool quiet)
 {
-	for (size_t g = 0; g < w->groups.n; g++)
+	for (size_t g = 0; g < w->states.groups.n; g++)
 		if (g != but)
-			ioctl(fd_of(w, w->groups.v[g].first, place),
+			ioctl(fd_of(w, w->states.groups.v[g].first, place),
 			      quiet ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
-}
-
-/* Whether another group of the place waits for its task to stop: that is for one at a time. */
-static bool stops_for_other(struct window_run *w, size_t place, size_t group)
-{
-	for (size_t g = 0; g < w->groups.n; g++)
-		if (g != group && state_of(w, place, g)->armed == WINDOW_STOPPING)
-			return true;
-	return false;
-}
-
-/* What came of arming. Returns whether it is to be tried again. */
-static bool settle(struct window_state *s, enum window_armed armed, bool clock)
-{
-	switch (armed) {
-	case WINDOW_ASLEEP:
-	case WINDOW_WAITS: /* its twins, if they are on, go on with the distance that they have */
-		return true;
-	case WINDOW_ARMED:
-		s->armed = WINDOW_ON;
-		s->ever = true;
-		s->wide = 0;
-		break;
-	case WINDOW_SEIZED:
-		s->armed = WINDOW_STOPPING;
-		break;
-	case WINDOW_FORBIDDEN:
-		s->armed = clock ? WINDOW_OFF : WINDOW_REFUSES;
-		break;
-	default:
-		s->armed = WINDOW_OFF;
-	}
-	s->anew = false;
-	return s->armed == WINDOW_OFF || s->armed == WINDOW_STOPPING;
 }
 
 static void arm_state(struct window_run *w, size_t place, size_t group)
 {
-	struct window_place *p = &w->places.v[place];
-	struct window_state *s = state_of(w, place, group);
-	const struct window_group_run *g = &w->groups.v[group];
+	const struct window_group_run *g = &w->states.groups.v[group];
 	enum window_armed armed = WINDOW_ASLEEP;
-	bool again;
 
-	if (!stops_for_other(w, place, group)) {
+	if (window_states_may_arm(&w->states, place, group)) {
 		if (!g->clock)
 			keep_quiet(w, place, group, true);
 		armed = arm(w, place, group);
@@ -394,17 +250,9 @@ static void arm_state(struct window_run *w, size_t place, size_t group)
 			keep_quiet(w, place, group, false);
 	}
 	if (armed == WINDOW_FORBIDDEN && !g->clock)
-		tell_forbidden(w, p);
-	w->no_tracing |= armed == WINDOW_FORBIDDEN;
-	p->gone = armed == WINDOW_GONE;
-	again = settle(s, armed, g->clock);
-	if (armed == WINDOW_ARMED && g->clock)
-		w->drift_ms = now_ms();
-	s->since = armed == WINDOW_ARMED ? window_count(fd_of(w, g->first, place)) : 0;
-	s->idle++;
-	s->tries = again ? s->tries + 1 : 0;
-	s->waited = again ? s->waited + (armed == WINDOW_WAITS || armed == WINDOW_CUT_SHORT) : 0;
-	s->due_ms = again && !p->gone ? next_try(w, s, g->clock) : 0;
+		tell_forbidden(w, &w->states.places.v[place]);
+	window_states_settle(&w->states, place, group, armed,
+			     armed == WINDOW_ARMED ? window_count(fd_of(w, g->first, place)) : 0, now_ms());
 }
 
 /* --- the run --- */
@@ -414,8 +262,8 @@ static void switch_on(const struct window_run *w, size_t place)
 {
 	for (u32 e = 0; e < w->set->events.n; e++) {
 		const struct open_event *event = &w->set->events.v[e];
-		bool by_hand =
-			event->spec && event->spec->windowed && (w->how == WINDOW_TWIN || w->how == WINDOW_REFRESH);
+		bool by_hand = event->spec && event->spec->windowed &&
+			       (w->states.how == WINDOW_TWIN || w->states.how == WINDOW_REFRESH);
 
 		if (event->spec && event->leader == e && !by_hand)
 			ioctl(fd_of(w, e, place), PERF_EVENT_IOC_ENABLE, 0);
@@ -425,7 +273,7 @@ static void switch_on(const struct window_run *w, size_t place)
 /* Until the next burst: as long as a long period takes, with the jitter of the first group's. */
 static void start_timer(struct window_run *w)
 {
-	const struct schedule *s = &w->set->events.v[w->groups.v[0].first].spec->schedule;
+	const struct schedule *s = &w->set->events.v[w->states.groups.v[0].first].spec->schedule;
 	u64 half = s->period_long ?
 			   (u64)((double)w->interval_ns / (double)s->period_long * (double)s->jitter_long / 2) :
 			   0;
@@ -439,23 +287,18 @@ static void start_place(struct window_run *w, size_t place, bool armed)
 {
 	if (!armed)
 		switch_on(w, place);
-	for (size_t g = 0; g < w->groups.n && w->how == WINDOW_TWIN && armed; g++)
-		*state_of(w, place, g) = (struct window_state){ .armed = WINDOW_ON, .ever = true };
-	if (w->how != WINDOW_TWIN || armed)
-		return;
 	/* It samples without windows until it has its turn. */
-	for (size_t g = 0; g < w->groups.n; g++) {
-		ioctl(fd_of(w, w->groups.v[g].first, place), PERF_EVENT_IOC_ENABLE, 0);
-		state_of(w, place, g)->due_ms = now_ms();
-	}
+	for (size_t g = 0; g < w->states.groups.n && w->states.how == WINDOW_TWIN && !armed; g++)
+		ioctl(fd_of(w, w->states.groups.v[g].first, place), PERF_EVENT_IOC_ENABLE, 0);
+	window_states_start(&w->states, place, armed, now_ms());
 }
 
 void window_run_start(struct window_run *w, bool own, pid_t child)
 {
 	w->started = true;
 	w->child = child;
-	w->drift_ms = now_ms();
-	for (size_t i = 0; i < w->places.n; i++)
+	w->states.drift_ms = now_ms();
+	for (size_t i = 0; i < w->states.places.n; i++)
 		start_place(w, i, own && !i);
 	/* The event that follows mmaps. */
 	for (size_t e = 0; e < w->set->events.n && !own; e++)
@@ -467,7 +310,7 @@ void window_run_start(struct window_run *w, bool own, pid_t child)
 
 static u32 ring_pages(const struct window_run *w)
 {
-	u32 bytes = w->places.n > MANY_TASKS ? TASK_RING_BYTES / 4 : TASK_RING_BYTES;
+	u32 bytes = w->states.places.n > MANY_TASKS ? TASK_RING_BYTES / 4 : TASK_RING_BYTES;
 
 	return MIN(MAX(bytes / (u32)sysconf(_SC_PAGESIZE), 1u), w->set->ring_pages);
 }
@@ -498,7 +341,7 @@ static void open_born(struct window_run *w, const struct window_turn *turn)
 		add_place(w, &w->set->events.v[0].on.v[on], on);
 		turn->late(turn->ctx, w->set->events.v[0].on.v[on].ring);
 		if (w->started)
-			start_place(w, w->places.n - 1, false);
+			start_place(w, w->states.places.n - 1, false);
 	}
 	w->born.n = 0;
 }
@@ -506,9 +349,9 @@ static void open_born(struct window_run *w, const struct window_turn *turn)
 /* Tasks whose descriptors have all hung up, and whose ring is empty. */
 static void close_ended(struct window_run *w, const struct window_turn *turn)
 {
-	for (size_t i = 0; i < w->places.n; i++) {
+	for (size_t i = 0; i < w->states.places.n; i++) {
 		const struct watched_ring *ring;
-		struct window_place *p = &w->places.v[i];
+		struct window_place *p = &w->states.places.v[i];
 		struct iovec part[2];
 		int nr;
 
@@ -524,23 +367,6 @@ static void close_ended(struct window_run *w, const struct window_turn *turn)
 	}
 }
 
-/* The state that has been due for longest; or none, states.n. */
-static size_t next_to_arm(const struct window_run *w)
-{
-	size_t next = w->states.n;
-	u64 due = now_ms() + 1;
-
-	for (size_t i = 0; i < w->states.n; i++) {
-		const struct window_state *s = &w->states.v[i];
-
-		if (!s->due_ms || w->places.v[i / w->groups.n].gone || s->due_ms >= due)
-			continue;
-		next = i;
-		due = s->due_ms;
-	}
-	return next;
-}
-
 void window_run_turn(struct window_run *w, const struct window_turn *turn)
 {
 	u64 begin;
@@ -549,30 +375,26 @@ void window_run_turn(struct window_run *w, const struct window_turn *turn)
 		open_born(w, turn);
 	if (w->set->by_task)
 		close_ended(w, turn);
-	if (!w->started || w->how != WINDOW_TWIN)
+	if (!w->started || w->states.how != WINDOW_TWIN)
 		return;
 	/* On a busy machine it takes long, and rings want to be emptied. */
 	begin = now_ms();
 	do {
-		size_t next = next_to_arm(w);
+		size_t next = window_states_next(&w->states, now_ms());
 
-		if (next == w->states.n)
+		if (next == w->states.of.n)
 			break;
-		arm_state(w, next / w->groups.n, next % w->groups.n);
+		arm_state(w, next / w->states.groups.n, next % w->states.groups.n);
 	} while (now_ms() - begin < TURN_MS);
 }
 
 static void let_loose(struct window_run *w, size_t place, size_t group, u64 now)
 {
-	struct window_state *s = state_of(w, place, group);
-	const struct window_group_run *g = &w->groups.v[group];
+	const struct window_group_run *g = &w->states.groups.v[group];
+	struct window_state *s = window_states_at(&w->states, place, group);
+	u32 burst = window_state_burst(s, g, now);
 
-	if (s->wanted && now - s->wanted_ms < GIVE_UP_MS)
-		return;
-	s->burst_at = 0;
-	s->wanted_ms = now;
-	/* The first sample says where the first window begins. */
-	if (!ioctl(fd_of(w, g->first, place), PERF_EVENT_IOC_REFRESH, g->burst + 1 - MIN(s->wanted, g->burst)))
+	if (burst && !ioctl(fd_of(w, g->first, place), PERF_EVENT_IOC_REFRESH, burst))
 		s->wanted = g->burst + 1;
 }
 
@@ -583,52 +405,40 @@ void window_run_tick(struct window_run *w)
 	if (read(w->timer, &expired, sizeof(expired)) != sizeof(expired))
 		return;
 	start_timer(w);
-	for (size_t i = 0; i < w->places.n && w->started; i++)
-		for (size_t g = 0; g < w->groups.n && !w->places.v[i].gone; g++)
+	for (size_t i = 0; i < w->states.places.n && w->started; i++)
+		for (size_t g = 0; g < w->states.groups.n && !w->states.places.v[i].gone; g++)
 			let_loose(w, i, g, now);
 }
 
 int window_run_timeout(const struct window_run *w, int most)
 {
-	u64 now = now_ms();
-
-	if (now - w->drift_ms < DRIFT_QUIET_MS)
-		most = MIN(most, DRIFT_LOOK_MS);
-	for (size_t i = 0; i < w->states.n && w->started && w->how == WINDOW_TWIN; i++) {
-		u64 due = w->states.v[i].due_ms;
-
-		if (due && !w->places.v[i / w->groups.n].gone)
-			most = due <= now ? 0 : (int)MIN((u64)most, due - now);
-	}
-	return most;
+	return window_states_timeout(&w->states, most, now_ms());
 }
 
 void window_run_summary(const struct window_run *w, struct window_summary *out)
 {
-	*out = (struct window_summary){ .how = w->groups.n ? w->how : WINDOW_AUTO,
+	*out = (struct window_summary){ .how = w->states.groups.n ? w->states.how : WINDOW_AUTO,
 					.missed = w->missed,
-					.rearmed = w->rearmed,
-					.places = (u32)w->places.n };
-	if (!w->groups.n)
+					.rearmed = w->states.rearmed,
+					.places = (u32)w->states.places.n };
+	if (!w->states.groups.n)
 		return;
-	out->asked = w->groups.v[0].length;
-	out->clock = w->groups.v[0].clock;
+	out->asked = w->states.groups.v[0].length;
+	out->clock = w->states.groups.v[0].clock;
 	out->windows = w->stats->n;
 	out->low = window_stats_at(w->stats, 5);
 	out->median = window_stats_at(w->stats, 50);
 	out->high = window_stats_at(w->stats, 95);
-	out->cpus = w->places.n && w->places.v[0].task.tid < 0;
-	for (size_t i = 0; i < w->states.n && w->how == WINDOW_TWIN; i++)
-		out->unarmed += i % w->groups.n == 0 && !w->states.v[i].ever;
+	out->cpus = w->states.places.n && w->states.places.v[0].task.tid < 0;
+	for (size_t i = 0; i < w->states.of.n && w->states.how == WINDOW_TWIN; i++)
+		out->unarmed += i % w->states.groups.n == 0 && !w->states.of.v[i].ever;
 }
 
 void window_run_end(struct window_run *w)
 {
 	if (w->timer >= 0)
 		close(w->timer);
-	vec_free(&w->groups);
-	vec_free(&w->places);
-	vec_free(&w->states);
+	window_states_free(&w->states);
 	vec_free(&w->born);
 	map_free(&w->by_id);
 	map_free(&w->tids);
