@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What flows past the recorder, as records: whose window it is, which tasks are born. Nothing is opened. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "io/window_run.h"
+
+#define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_READ)
+#define PERIOD 1000000
+#define LENGTH 50000
+#define PLACES 2 /* tasks 100 and 101 */
+#define GROUPS 2 /* of two twins each: ids 10 + place, 20 + place; 30 + place, 40 + place */
+
+struct fixture {
+	struct event_spec spec[2 * GROUPS];
+	struct event_set set;
+	struct evlist events;
+	struct window_run run;
+};
+
+static u64 id_of(u32 group, u32 place, bool twin)
+{
+	return 10 * (group * 2 + twin + 1) + place;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	for (u32 e = 0; e < 2 * GROUPS; e++) {
+		struct open_event event = { .spec = &f->spec[e], .leader = e / 2 * 2, .cgroup = -1 };
+
+		event.attr = (struct attr){ .type = PERF_TYPE_SOFTWARE,
+					    .size = ATTR_SIZE_VER7,
+					    .config = PERF_COUNT_SW_TASK_CLOCK,
+					    .sample_type = SAMPLE_TYPE,
+					    .sample_period = PERIOD,
+					    .read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID,
+					    .flags = ATTR_SAMPLE_ID_ALL };
+		event.schedule.period_short = LENGTH;
+		f->spec[e].windowed = e % 2 == 0;
+		f->spec[e].twin = e % 2 == 1;
+		evlist_add(&f->events, &event.attr, "task-clock", NULL);
+		for (u32 i = 0; i < PLACES; i++) {
+			u64 id = id_of(e / 2, i, e % 2);
+
+			vec_push(&event.on,
+				 (struct opened){ .fd = -1, .cpu = -1, .id = id, .task = { 100, 100 + (s32)i } });
+			evlist_add_id(&f->events, e, id);
+		}
+		vec_push(&f->set.events, event);
+	}
+	assert_int_equal(evlist_seal(&f->events, NULL, "test"), 0);
+	assert_int_equal(window_run_begin(&f->run, WINDOW_TWIN, &f->set, &f->events, 0, NULL), 0);
+	f->run.follows = true;
+	assert_int_equal(f->run.states.of.n, PLACES * GROUPS);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	window_run_end(&f->run);
+	evlist_free(&f->events);
+	for (u32 e = 0; e < 2 * GROUPS; e++)
+		vec_free(&f->set.events.v[e].on);
+	vec_free(&f->set.events);
+	vec_free(&f->set.rings);
+	free(f);
+	return 0;
+}
+
+/* Of one leader, when both had counted this much. */
+static void sample(struct fixture *f, u32 group, u32 place, bool twin, u64 first, u64 second)
+{
+	/* The twin's stands first, so that the leader's has to be found by its id. */
+	u64 members[] = { second, id_of(group, place, true), first, id_of(group, place, false) };
+	struct sample s = { .has = SAMPLE_TYPE, .id = id_of(group, place, twin) };
+	struct bytes record = { 0 };
+
+	s.read = (struct read_values){ .nr = 2, .stride = 2, .has_id = true, .id_at = 1 };
+	s.read.raw = (struct u64s){ (const u8 *)members, ARRAY_LEN(members), false };
+	assert_int_equal(sample_encode(&f->events.events.v[group * 2 + twin].layout, &s, &record), 0);
+	f->run.tap.sample(f->run.tap.ctx, record.p, (u16)record.len);
+	bytes_free(&record);
+}
+
+static void other(struct fixture *f, const struct record *r)
+{
+	f->run.tap.other(f->run.tap.ctx, r);
+}
+
+static void born(struct fixture *f, u32 type, u32 tid)
+{
+	other(f, &(struct record){ .h.type = type, .task = { .pid = 100, .ppid = 100, .tid = tid, .ptid = 100 } });
+}
+
+/* A window is one group's in one place, however the others' samples stand between. */
+static void test_samples(void **state)
+{
+	struct fixture *f = *state;
+	struct window_summary sum;
+
+	for (u32 place = 0; place < PLACES; place++)
+		for (u32 group = 0; group < GROUPS; group++)
+			sample(f, group, place, false, PERIOD * (group + 1), 7);
+	for (u32 place = 0; place < PLACES; place++)
+		for (u32 group = 0; group < GROUPS; group++)
+			sample(f, group, place, true, PERIOD * (group + 1) + 100 + group + 2 * place, PERIOD);
+	window_run_summary(&f->run, &sum);
+	assert_int_equal(sum.windows, 4);
+	assert_int_equal(sum.low, 100);
+	assert_int_equal(sum.median, 101);
+	assert_int_equal(sum.high, 103);
+	assert_int_equal(sum.asked, LENGTH);
+	assert_true(sum.clock);
+}
+
+/* Either leader's record means its own state, and no id that is not ours means any. */
+static void test_throttle(void **state)
+{
+	struct fixture *f = *state;
+	struct window_states *t = &f->run.states;
+	struct window_summary sum;
+
+	window_run_summary(&f->run, &sum);
+	assert_int_equal(sum.unarmed, PLACES);
+	for (u32 place = 0; place < PLACES; place++)
+		window_states_start(t, place, true, 0);
+	window_run_summary(&f->run, &sum);
+	assert_int_equal(sum.unarmed, 0);
+	other(f, &(struct record){ .h.type = PERF_RECORD_UNTHROTTLE, .throttle.id = id_of(1, 1, true) });
+	other(f, &(struct record){ .h.type = PERF_RECORD_THROTTLE, .throttle.id = 99 });
+	assert_int_equal(t->rearmed, 0);
+	other(f, &(struct record){ .h.type = PERF_RECORD_THROTTLE, .throttle.id = id_of(0, 1, true) });
+	assert_int_equal(t->rearmed, 1);
+	assert_true(window_states_at(t, 1, 0)->anew);
+	other(f, &(struct record){ .h.type = PERF_RECORD_THROTTLE, .throttle.id = id_of(0, 1, false) });
+	assert_int_equal(t->rearmed, 1);
+	other(f, &(struct record){ .h.type = PERF_RECORD_THROTTLE, .throttle.id = id_of(1, 0, false) });
+	assert_int_equal(t->rearmed, 2);
+	assert_true(window_states_at(t, 0, 1)->anew);
+	assert_false(window_states_at(t, 0, 0)->anew);
+	assert_false(window_states_at(t, 1, 1)->anew);
+}
+
+/* Each once, and none that has a place; with all CPUs none at all. */
+static void test_born(void **state)
+{
+	struct fixture *f = *state;
+
+	f->run.follows = false;
+	born(f, PERF_RECORD_FORK, 200);
+	assert_int_equal(f->run.born.n, 0);
+	f->run.follows = true;
+	for (u32 i = 0; i < 3; i++) {
+		born(f, PERF_RECORD_FORK, 100);
+		born(f, PERF_RECORD_FORK, 200);
+		born(f, PERF_RECORD_FORK, 201);
+		born(f, PERF_RECORD_EXIT, 202);
+	}
+	assert_int_equal(f->run.born.n, 2);
+	assert_int_equal(f->run.born.v[0].pid, 100);
+	assert_int_equal(f->run.born.v[0].tid, 200);
+	assert_int_equal(f->run.born.v[1].tid, 201);
+}
+
+/* A task that has ended is armed no more, and its number may come again. */
+static void test_ended(void **state)
+{
+	struct fixture *f = *state;
+	struct window_turn turn = { 0 };
+
+	vec_push(&f->set.rings, (struct watched_ring){ 0 });
+	f->set.by_task = true;
+	for (u32 e = 0; e < 2 * GROUPS; e++)
+		f->set.events.v[e].on.v[1].fd = dup(STDERR_FILENO);
+	assert_true(f->set.events.v[0].on.v[1].fd >= 0);
+	window_run_turn(&f->run, &turn);
+	assert_false(f->run.states.places.v[0].gone); /* it has no descriptor here */
+	assert_true(f->run.states.places.v[1].gone);
+	born(f, PERF_RECORD_FORK, 100);
+	born(f, PERF_RECORD_FORK, 101);
+	born(f, PERF_RECORD_FORK, 101);
+	assert_int_equal(f->run.born.n, 1);
+	assert_int_equal(f->run.born.v[0].tid, 101);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_samples, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_throttle, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_born, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_ended, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
