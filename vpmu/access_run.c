@@ -44,7 +44,7 @@ static void take(struct finder *f, struct op *op, const struct operands *o)
 {
 	s64 at = o->at + (o->place.base == PLACE_STACK ? f->stack : 0);
 
-	op->access = (u8)(o->shift | (o->store ? OP_STORE : 0));
+	op->access = (u8)(OP_KNOWN | o->shift | (o->store ? OP_STORE : 0));
 	if (f->first && join(f, op, o, at))
 		return;
 	f->first = op;
@@ -77,11 +77,11 @@ void access_runs_find(struct block *b, const u8 *bytes)
 
 u64 access_run(const struct block *b, u32 i)
 {
-	u32 wanted = b->ops[i].followers ? b->ops[i].followers + 1u : 0;
+	u32 wanted = b->ops[i].followers + 1u;
 	s64 low = 0, high = 0, last = 0;
 	u64 loads = 0, stores = 0;
 
-	if (!wanted)
+	if ((b->ops[i].access & (OP_KNOWN | OP_FOLLOWS)) != OP_KNOWN)
 		return 0;
 	for (u32 k = i; loads + stores < wanted; k++) {
 		const struct op *op = &b->ops[k];
@@ -94,7 +94,8 @@ u64 access_run(const struct block *b, u32 i)
 		stores += op->access & OP_STORE ? 1 : 0;
 		loads += op->access & OP_STORE ? 0 : 1;
 	}
-	return i | (u64)(u8)low << 16 | (u64)(u8)high << 24 | loads << 32 | stores << 40 | (u64)(u8)last << 48;
+	return i | (u64)(u8)low << 16 | (u64)(u8)high << 24 | loads << 32 | (u64)(u8)last << 48 |
+	       stores << (32 + RUN_STORES);
 }
 
 u32 access_run_fill(const struct block *b, struct access *first)

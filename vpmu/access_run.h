@@ -23,7 +23,7 @@ enum { INFO_LOAD = 1 << INFO_KIND_SHIFT, INFO_STORE = 2 << INFO_KIND_SHIFT };
 
 #define RUN_MAX 15 /* followers */
 
-/* What a run's first access is told by: one word. */
+/* What a run's first access is told by, and one that is alone in its operation: one word. */
 static inline u32 run_op(u64 run)
 {
 	return (u16)run;
@@ -42,18 +42,20 @@ static inline s64 run_last(u64 run)
 {
 	return (int8_t)(run >> 48);
 }
-static inline u32 run_loads(u64 run)
+/* Its accesses: loads, and from bit RUN_STORES on stores, so that those of many runs can be added up. */
+#define RUN_STORES 24
+static inline u64 run_counts(u64 run)
 {
-	return (u8)(run >> 32);
+	return run >> 32 & (31 | 31u << RUN_STORES);
 }
-static inline u32 run_stores(u64 run)
+static inline u32 run_nr(u64 run)
 {
-	return (u8)(run >> 40);
+	return (u32)(run_counts(run) + (run_counts(run) >> RUN_STORES)) & 31;
 }
 
 /* Finds the runs of b, whose bytes these are (x86_64). */
 void access_runs_find(struct block *b, const u8 *bytes);
-/* The run that operation i of b begins; 0: none. */
+/* The run that operation i of b begins, which may be one access; 0: it has none, or follows, or QEMU has to tell. */
 u64 access_run(const struct block *b, u32 i);
 /* Writes down those that follow *first, an access of b, behind it. Returns how many. */
 u32 access_run_fill(const struct block *b, struct access *first);

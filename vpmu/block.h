@@ -21,7 +21,12 @@ struct op {
 	u8 access;    /* OP_*, and log2 of bytes, of such an access, its own or one that follows */
 	int8_t after; /* bytes from the first one's to its own */
 };
-enum { OP_SHIFT = 7, OP_STORE = 8, OP_FOLLOWS = 16 /* another's stands for it */ };
+enum {
+	OP_SHIFT = 7,
+	OP_STORE = 8,
+	OP_FOLLOWS = 16 /* another's stands for it */,
+	OP_KNOWN = 32 /* it has one, and no other */
+};
 
 struct block {
 	/* What running it needs, one cache line: */

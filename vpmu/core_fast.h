@@ -43,18 +43,32 @@ static ALWAYS_INLINE void core_access(struct vthread *t, u32 info, u64 addr, u32
 		core_log_grow(c);
 }
 
+/* One that is known not to go on with another one. */
+static ALWAYS_INLINE void core_access_known(struct vthread *t, u32 info, u64 addr, u64 run)
+{
+	struct core *c = core_of(t);
+	struct access *a = c->next;
+
+	*a = (struct access){ addr, info, run_op(run) };
+	c->next = a + 1;
+	c->known += run_counts(run);
+	if (UNLIKELY(!data_hits(&c->caches, addr >> LINE_SHIFT, (addr + (u64)run_high(run)) >> LINE_SHIFT)))
+		core_access_slowly(c, a);
+	else if (UNLIKELY(a + 1 >= c->end))
+		core_log_grow(c);
+}
+
 /* The accesses of a run, of which this is the first one: the log has room for them, and they are written there when needed. */
 static ALWAYS_INLINE void core_access_run(struct vthread *t, u32 info, u64 addr, u64 run)
 {
 	struct core *c = core_of(t);
 	struct access *a = c->next;
-	u32 nr = run_loads(run) + run_stores(run);
+	u32 nr = run_nr(run);
 
 	*a = (struct access){ addr, info, run_op(run) };
 	a[nr - 1].op = ID_NONE;
 	c->next = a + nr;
-	c->accesses[ACCESS_LOAD] += run_loads(run);
-	c->accesses[ACCESS_STORE] += run_stores(run);
+	c->known += run_counts(run);
 	if (UNLIKELY(!data_hits(&c->caches, (addr + (u64)run_low(run)) >> LINE_SHIFT,
 				(addr + (u64)run_high(run)) >> LINE_SHIFT)))
 		core_run_otherwise(c, a, run);

@@ -37,6 +37,7 @@ struct core {
 	struct access *next, *end, *log; /* accesses of the block that runs; behind `end` there is room for a run */
 	const struct block *block;	 /* never NULL: core_nowhere when none runs */
 	u64 accesses[NR_ACCESS_KINDS];	 /* that are not in the counts yet, */
+	u64 known;			 /* those of runs (run_counts), */
 	u64 packed;			 /* and branches, calls, returns */
 	u64 horizon;			 /* while VC_SLOTS stays below, no armed event is due */
 	u32 nr_misses;			 /* of the block that runs, code and accesses; */

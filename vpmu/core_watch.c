@@ -74,6 +74,7 @@ void core_forked(struct vthread *t)
 	c->block = &core_nowhere;
 	c->next = c->log;
 	memset(c->accesses, 0, sizeof(c->accesses));
+	c->known = 0;
 	c->nr_misses = c->miss_slots = 0;
 	c->continues = false;
 	core_retarget(c);
@@ -192,7 +193,10 @@ void core_sync(struct core *c)
 	c->packed = 0;
 	counts[VC_L1D_LOADS] += c->accesses[ACCESS_LOAD] + c->accesses[ACCESS_LOAD | ACCESS_STORE];
 	counts[VC_L1D_STORES] += c->accesses[ACCESS_STORE] + c->accesses[ACCESS_LOAD | ACCESS_STORE];
+	counts[VC_L1D_LOADS] += c->known & ((1u << RUN_STORES) - 1);
+	counts[VC_L1D_STORES] += c->known >> RUN_STORES;
 	memset(c->accesses, 0, sizeof(c->accesses));
+	c->known = 0;
 	counts[VC_INSTRUCTIONS] = counts[VC_SLOTS] - counts[VC_SLOTS_BAD_SPECULATION] - counts[VC_SLOTS_FRONTEND] -
 				  counts[VC_SLOTS_BACKEND];
 }

@@ -123,6 +123,12 @@ static void on_access(unsigned vcpu, qemu_meminfo info, u64 addr, void *op)
 	core_access(self, info, addr, (u32)(uintptr_t)op);
 }
 
+static void on_known(unsigned vcpu, qemu_meminfo info, u64 addr, void *run)
+{
+	(void)vcpu;
+	core_access_known(self, info, addr, (uintptr_t)run);
+}
+
 static void on_run(unsigned vcpu, qemu_meminfo info, u64 addr, void *run)
 {
 	(void)vcpu;
@@ -135,11 +141,11 @@ static void watch_accesses(const struct qemu_tb *tb, const struct block *b)
 {
 	for (u32 i = 0; i < b->nr; i++) {
 		u64 run = access_run(b, i);
+		qemu_mem_cb *told = !run ? on_access : run_nr(run) > 1 ? on_run : on_known;
 
 		if (!(b->ops[i].access & OP_FOLLOWS))
-			qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), run ? on_run : on_access,
-							 QEMU_CB_NO_REGS, QEMU_MEM_RW,
-							 (void *)(uintptr_t)(run ? run : i));
+			qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), told, QEMU_CB_NO_REGS,
+							 QEMU_MEM_RW, (void *)(uintptr_t)(run ? run : i));
 	}
 }
 

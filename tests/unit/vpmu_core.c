@@ -457,11 +457,13 @@ static void on_stack(struct world *w, const struct block *b, u32 op, const struc
 	*stack += (u64)(s64)k->moves;
 	if (!is_asked(w) || !k->how || b->ops[op].access & OP_FOLLOWS)
 		return;
-	if (run)
+	if (run_nr(run) > 1)
 		core_access_run(w->t, (u32)k->log2 << INFO_SIZE_SHIFT | k->how, addr, run);
+	else if (run)
+		core_access_known(w->t, (u32)k->log2 << INFO_SIZE_SHIFT | k->how, addr, run);
 	else
 		access_at(w, op, addr, k->log2, k->how);
-	w->runs += run != 0;
+	w->runs += run_nr(run) > 1;
 }
 
 /* A program of 60 blocks in a ring of jumps, calls and returns, with accesses that hit, miss and cross. */
