@@ -41,94 +41,53 @@ struct insn {
 	u64 end;     /* address behind the instruction */
 };
 
-static enum form form_of_one(u8 op)
-{
-	switch (op) {
-	case 0x50 ... 0x57:
-		return FORM_PUSH;
-	case 0x58 ... 0x5f:
-		return FORM_POP;
-	case 0x63:
-	case 0x69:
-	case 0x6b:
-	case 0x8a:
-	case 0x8b:
-		return FORM_LOAD;
-	case 0x70 ... 0x7f:
-	case 0x90:
-	case 0xa8:
-	case 0xa9:
-	case 0xe9:
-	case 0xeb:
-		return FORM_NOTHING;
-	case 0x80:
-	case 0x81:
-	case 0x83:
-		return FORM_ADD;
-	case 0x84:
-	case 0x85:
-		return FORM_COMPARE;
-	case 0x88:
-	case 0x89:
-	case 0xc6:
-	case 0xc7:
-		return FORM_STORE;
-	case 0x8d:
-		return FORM_ADDRESS;
-	case 0x98:
-		return FORM_ACC;
-	case 0x99:
-		return FORM_DATA;
-	case 0xb0 ... 0xbf:
-		return FORM_REG;
-	case 0xc0:
-	case 0xc1:
-	case 0xd0 ... 0xd3:
-		return FORM_CHANGE;
-	case 0xc3:
-		return FORM_RETURN;
-	case 0xe8:
-		return FORM_CALL;
-	case 0xf6:
-	case 0xf7:
-		return FORM_GROUP3;
-	case 0xfe:
-	case 0xff:
-		return FORM_GROUP5;
-	default:
-		break;
-	}
-	/* add, or, adc, sbb, and, sub, xor, cmp: six forms each */
-	if (op >= 0x40 || (op & 7) > 5)
-		return FORM_UNKNOWN;
-	if (op >= 0x38)
-		return (op & 7) < 4 ? FORM_COMPARE : FORM_NOTHING;
-	return (op & 7) < 2 ? FORM_CHANGE : (op & 7) < 4 ? FORM_LOAD : FORM_ACC;
-}
+/* add, or, adc, sbb, and, sub, xor */
+#define ARITHMETIC(op)                                                                                                 \
+	[(op)...(op) + 1] = FORM_CHANGE, [(op) + 2 ...(op) + 3] = FORM_LOAD, [(op) + 4 ...(op) + 5] = FORM_ACC
 
-static enum form form_of_two(u8 op)
-{
-	switch (op) {
-	case 0x1f:
-		return FORM_HINT;
-	case 0x40 ... 0x4f: /* cmov reads always */
-	case 0xaf:
-	case 0xb6:
-	case 0xb7:
-	case 0xbe:
-	case 0xbf:
-		return FORM_LOAD;
-	case 0x57:
-	case 0xef:
-		return FORM_VECTOR;
-	case 0x80 ... 0x8f:
-		return FORM_NOTHING;
-	case 0x90 ... 0x9f:
-		return FORM_STORE;
-	default:
-		return FORM_UNKNOWN;
-	}
-}
+static const u8 one_byte[256] = {
+	ARITHMETIC(0x00),
+	ARITHMETIC(0x08),
+	ARITHMETIC(0x10),
+	ARITHMETIC(0x18),
+	ARITHMETIC(0x20),
+	ARITHMETIC(0x28),
+	ARITHMETIC(0x30),
+	[0x38 ... 0x3b] = FORM_COMPARE,
+	[0x3c ... 0x3d] = FORM_NOTHING,
+	[0x50 ... 0x57] = FORM_PUSH,
+	[0x58 ... 0x5f] = FORM_POP,
+	[0x63] = FORM_LOAD,
+	[0x69] = FORM_LOAD,
+	[0x6b] = FORM_LOAD,
+	[0x70 ... 0x7f] = FORM_NOTHING,
+	[0x80 ... 0x81] = FORM_ADD,
+	[0x83] = FORM_ADD,
+	[0x84 ... 0x85] = FORM_COMPARE,
+	[0x88 ... 0x89] = FORM_STORE,
+	[0x8a ... 0x8b] = FORM_LOAD,
+	[0x8d] = FORM_ADDRESS,
+	[0x90] = FORM_NOTHING,
+	[0x98] = FORM_ACC,
+	[0x99] = FORM_DATA,
+	[0xa8 ... 0xa9] = FORM_NOTHING,
+	[0xb0 ... 0xbf] = FORM_REG,
+	[0xc0 ... 0xc1] = FORM_CHANGE,
+	[0xc3] = FORM_RETURN,
+	[0xc6 ... 0xc7] = FORM_STORE,
+	[0xd0 ... 0xd3] = FORM_CHANGE,
+	[0xe8] = FORM_CALL,
+	[0xe9] = FORM_NOTHING,
+	[0xeb] = FORM_NOTHING,
+	[0xf6 ... 0xf7] = FORM_GROUP3,
+	[0xfe ... 0xff] = FORM_GROUP5,
+};
+
+static const u8 two_bytes[256] = {
+	[0x1f] = FORM_HINT,	     [0x40 ... 0x4f] = FORM_LOAD, /* cmov reads always */
+	[0x57] = FORM_VECTOR,	     [0x80 ... 0x8f] = FORM_NOTHING, [0x90 ... 0x9f] = FORM_STORE, [0xaf] = FORM_LOAD,
+	[0xb6 ... 0xb7] = FORM_LOAD, [0xbe ... 0xbf] = FORM_LOAD,    [0xef] = FORM_VECTOR,
+};
 
 /* log2 of what an access has bytes. */
 static u8 shift_of(const struct insn *x)
@@ -335,6 +294,6 @@ struct operands x86_operands(const u8 *code, u32 size, u64 pc)
 		return o;
 	x.op = *x.p++;
 	x.left--;
-	o.known = take(&x, x.two ? form_of_two(x.op) : form_of_one(x.op), &o);
+	o.known = take(&x, (x.two ? two_bytes : one_byte)[x.op], &o);
 	return o;
 }
