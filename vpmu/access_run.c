@@ -8,29 +8,27 @@
 
 /* The run that is being found. */
 struct finder {
-	struct op *first; /* NULL: none */
-	struct place place;
+	struct op *first;  /* NULL: none */
+	bool fixed, store; /* it is at a fixed address; it begins with a store */
 	s64 at, low, high; /* of the first one; of all, relative to that */
 	s64 stack;	   /* what was added to the stack pointer since the block began */
 };
 
-static bool same_place(struct place a, struct place b)
+/*
+ * An access that faults has not happened, and those before it have. Where that cannot be known beforehand there are no runs: behind
+ * other pointers, on two pages, or in a store to what was only read so far. (On the stack it is its overflow.)
+ */
+static bool may_fault(const struct finder *f, const struct operands *o, s64 low, s64 high)
 {
-	return a.base == b.base && a.index == b.index && a.scale == b.scale;
-}
-
-static bool reads(struct place p, u32 registers)
-{
-	return (p.base < PLACE_FIXED && registers >> p.base & 1) || (p.index < PLACE_FIXED && registers >> p.index & 1);
+	return f->fixed && ((o->store && !f->store) || (f->at + low) >> PAGE_SHIFT != (f->at + high) >> PAGE_SHIFT);
 }
 
 static bool join(struct finder *f, struct op *op, const struct operands *o, s64 at)
 {
-	s64 low = at - f->at, high = low + (1 << o->shift) - 1;
+	s64 low = MIN(at - f->at, f->low), high = MAX(at - f->at + (1 << o->shift) - 1, f->high);
 
-	low = MIN(low, f->low);
-	high = MAX(high, f->high);
-	if (!same_place(o->place, f->place) || high - low >= SPAN || f->first->followers == RUN_MAX)
+	if (f->fixed != (o->where == AT_FIXED) || high - low >= SPAN || f->first->followers == RUN_MAX ||
+	    may_fault(f, o, low, high))
 		return false;
 	f->low = low;
 	f->high = high;
@@ -40,15 +38,16 @@ static bool join(struct finder *f, struct op *op, const struct operands *o, s64 
 	return true;
 }
 
-static void take(struct finder *f, struct op *op, const struct operands *o)
+static void add_access(struct finder *f, struct op *op, const struct operands *o)
 {
-	s64 at = o->at + (o->place.base == PLACE_STACK ? f->stack : 0);
+	s64 at = o->at + (o->where == AT_STACK ? f->stack : 0);
 
 	op->access = (u8)(OP_KNOWN | o->shift | (o->store ? OP_STORE : 0));
-	if (f->first && join(f, op, o, at))
+	if (f->first && o->where != AT_ANY && join(f, op, o, at))
 		return;
-	f->first = op;
-	f->place = o->place;
+	f->first = o->where == AT_ANY ? NULL : op;
+	f->fixed = o->where == AT_FIXED;
+	f->store = o->store;
 	f->at = at;
 	f->low = 0;
 	f->high = (1 << o->shift) - 1;
@@ -68,10 +67,8 @@ void access_runs_find(struct block *b, const u8 *bytes)
 			continue;
 		}
 		if (o.access)
-			take(&f, op, &o);
+			add_access(&f, op, &o);
 		f.stack += o.moves;
-		if (f.first && reads(f.place, o.writes))
-			f.first = NULL;
 	}
 }
 
@@ -94,8 +91,7 @@ u64 access_run(const struct block *b, u32 i)
 		stores += op->access & OP_STORE ? 1 : 0;
 		loads += op->access & OP_STORE ? 0 : 1;
 	}
-	return i | (u64)(u8)low << 16 | (u64)(u8)high << 24 | loads << 32 | (u64)(u8)last << 48 |
-	       stores << (32 + RUN_STORES);
+	return run_pack(i, low, high, last, loads, stores);
 }
 
 u32 access_run_fill(const struct block *b, struct access *first)

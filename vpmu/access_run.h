@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs of accesses: those that follow each other in a block at a fixed distance, as a function's first and last instructions
- * push and pop, and the fields of a structure are read. QEMU calls for the first of them only; where that is tells where the others
+ * Runs of accesses: those that follow each other in a block at a fixed distance from the stack pointer, as a function's first and
+ * last instructions push and pop, or at fixed addresses. QEMU calls for the first of them only; where that is tells where the others
  * are. When all lie in one line they are one use of it, and only how many there were is to be counted.
  *
- * An access is in a run if its address is that of the one before it and a number: the same registers, not written since, but for
- * what is added to the stack pointer. It may turn out not to have happened (an instruction before it faulted): who settles the
- * block knows that, and counts the log again.
+ * One that follows may turn out not to have happened when the block is left in its middle: who settles the block knows that, and
+ * counts the log again. Its line has been used then all the same, so accesses that can fault do not follow others (may_fault).
  */
 #ifndef VPMU_ACCESS_RUN_H
 #define VPMU_ACCESS_RUN_H
@@ -23,30 +22,37 @@ enum { INFO_LOAD = 1 << INFO_KIND_SHIFT, INFO_STORE = 2 << INFO_KIND_SHIFT };
 
 #define RUN_MAX 15 /* followers */
 
-/* What a run's first access is told by, and one that is alone in its operation: one word. */
+/*
+ * What a run's first access is told by, and one that is alone in its operation: one word, of which these are the shifts. low, high:
+ * bytes from its address to the run's first byte, and its last one; last: to the last byte of the last access.
+ */
+enum { RUN_LOW = 16, RUN_HIGH = 24, RUN_COUNTS = 32, RUN_LAST = 48 };
+#define RUN_STORES 24 /* among the counts, with loads below; so that those of many runs can be added up */
+
+static inline u64 run_pack(u32 op, s64 low, s64 high, s64 last, u64 loads, u64 stores)
+{
+	return op | (u64)(u8)low << RUN_LOW | (u64)(u8)high << RUN_HIGH | (loads | stores << RUN_STORES) << RUN_COUNTS |
+	       (u64)(u8)last << RUN_LAST;
+}
 static inline u32 run_op(u64 run)
 {
 	return (u16)run;
 }
-/* Bytes from its address to the run's first byte; its last one; */
 static inline s64 run_low(u64 run)
 {
-	return (int8_t)(run >> 16);
+	return (int8_t)(run >> RUN_LOW);
 }
 static inline s64 run_high(u64 run)
 {
-	return (int8_t)(run >> 24);
+	return (int8_t)(run >> RUN_HIGH);
 }
-/* to the last one of the last access. */
 static inline s64 run_last(u64 run)
 {
-	return (int8_t)(run >> 48);
+	return (int8_t)(run >> RUN_LAST);
 }
-/* Its accesses: loads, and from bit RUN_STORES on stores, so that those of many runs can be added up. */
-#define RUN_STORES 24
 static inline u64 run_counts(u64 run)
 {
-	return run >> 32 & (31 | 31u << RUN_STORES);
+	return run >> RUN_COUNTS & (31 | 31u << RUN_STORES);
 }
 static inline u32 run_nr(u64 run)
 {

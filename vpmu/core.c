@@ -285,7 +285,7 @@ static NOINLINE void find_run(struct core *c, struct access *a)
 }
 
 /* Of two lines, neighbours, that are there it matters only which was used last: no set has both. */
-void core_run_otherwise(struct core *c, struct access *a, u64 run)
+void core_run_slowly(struct core *c, struct access *a, u64 run)
 {
 	u64 low = (a->addr + (u64)run_low(run)) >> LINE_SHIFT, high = (a->addr + (u64)run_high(run)) >> LINE_SHIFT;
 	u64 last = (a->addr + (u64)run_last(run)) >> LINE_SHIFT, other = low + high - last;
@@ -326,7 +326,7 @@ static void settle_slowly(struct core *c, const struct block *p, const struct bl
 		if (c->thread.stack && (p->frames || way == WAY_CUT || way == WAY_INTERRUPTED))
 			tell_stack(c, p, b->pc, way);
 	} else {
-		count_early(c, -1ull); /* of no block */
+		count_early(c, -1ull); /* of no block: it has no runs */
 		if (c->thread.stack) {
 			callstack_resume(&c->thread, b->pc);
 			truth_transfer(&c->thread, &(struct frame_event){ .to = b->pc }, false);

@@ -71,7 +71,7 @@ static ALWAYS_INLINE void core_access_run(struct vthread *t, u32 info, u64 addr,
 	c->known += run_counts(run);
 	if (UNLIKELY(!data_hits(&c->caches, (addr + (u64)run_low(run)) >> LINE_SHIFT,
 				(addr + (u64)run_high(run)) >> LINE_SHIFT)))
-		core_run_otherwise(c, a, run);
+		core_run_slowly(c, a, run);
 	else if (UNLIKELY(a + nr >= c->end))
 		core_log_grow(c);
 }

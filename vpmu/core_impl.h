@@ -29,7 +29,7 @@ struct watch {
 	bool slots; /* they count slots, not events */
 };
 
-#define LOG_BEHIND RUN_MAX
+#define LOG_BEHIND RUN_MAX /* a run fits behind the log's last place */
 
 struct core {
 	struct vthread thread; /* first: a thread is its core */
@@ -82,7 +82,7 @@ void core_fetch_slowly(struct core *c, const struct block *b);
 /* The newest access, which is not recent, or of two lines. */
 void core_access_slowly(struct core *c, const struct access *a);
 /* The newest ones, a run, of which that may be true; a: the first one. */
-void core_run_otherwise(struct core *c, struct access *a, u64 run);
+void core_run_slowly(struct core *c, struct access *a, u64 run);
 /* A block begins, and something is not as usual. */
 void core_enter_otherwise(struct core *c, const struct block *b);
 /* Tells callstack.c where the end of p, which is what it is told of, has led. */

@@ -8,6 +8,7 @@
 #include "vpmu/truth.h"
 
 #define LOG_START 64
+_Static_assert(LOG_BEHIND < LOG_START, "a log that has grown has room for what did not fit");
 /* Slots that the horizon may be away: as many branches fit into a packed count. */
 #define FAR_AWAY PACK_MASK
 

@@ -7,15 +7,13 @@
 
 #include "vpmu/operands.h"
 
-enum { RAX, RCX, RDX, RBX, RSP };
+#define RSP 4
 
 /* What an opcode does with its ModRM byte's two operands. */
 enum form {
 	FORM_UNKNOWN,
-	FORM_NOTHING, /* no ModRM, and no register written */
-	FORM_ACC,     /* no ModRM, writes rax; */
-	FORM_DATA,    /* rdx; */
-	FORM_REG,     /* the register in the opcode */
+	FORM_NOTHING, /* no ModRM, and the stack pointer is not written */
+	FORM_REG,     /* writes the register in the opcode */
 	FORM_PUSH,
 	FORM_POP,
 	FORM_CALL,
@@ -43,7 +41,7 @@ struct insn {
 
 /* add, or, adc, sbb, and, sub, xor */
 #define ARITHMETIC(op)                                                                                                 \
-	[(op)...(op) + 1] = FORM_CHANGE, [(op) + 2 ...(op) + 3] = FORM_LOAD, [(op) + 4 ...(op) + 5] = FORM_ACC
+	[(op)...(op) + 1] = FORM_CHANGE, [(op) + 2 ...(op) + 3] = FORM_LOAD, [(op) + 4 ...(op) + 5] = FORM_NOTHING
 
 static const u8 one_byte[256] = {
 	ARITHMETIC(0x00),
@@ -68,8 +66,7 @@ static const u8 one_byte[256] = {
 	[0x8a ... 0x8b] = FORM_LOAD,
 	[0x8d] = FORM_ADDRESS,
 	[0x90] = FORM_NOTHING,
-	[0x98] = FORM_ACC,
-	[0x99] = FORM_DATA,
+	[0x98 ... 0x99] = FORM_NOTHING,
 	[0xa8 ... 0xa9] = FORM_NOTHING,
 	[0xb0 ... 0xbf] = FORM_REG,
 	[0xc0 ... 0xc1] = FORM_CHANGE,
@@ -109,17 +106,6 @@ static u8 shift_of(const struct insn *x)
 	return x->rex & 8 ? 3 : x->wide16 ? 1 : 2;
 }
 
-static u32 bit_of(u32 reg)
-{
-	return 1u << reg;
-}
-
-/* A byte's register without REX may be the second byte of one of the first four. */
-static u32 written(const struct insn *x, u32 reg, u8 shift)
-{
-	return bit_of(reg) | (!shift && !x->rex && reg >= RSP && reg < 8 ? bit_of(reg - RSP) : 0);
-}
-
 static s64 number(const u8 *p, u32 bytes)
 {
 	s32 n;
@@ -133,50 +119,39 @@ static s64 number(const u8 *p, u32 bytes)
 /* The address that ModRM (at x->p) means. */
 static bool take_place(const struct insn *x, struct operands *o)
 {
-	u8 mod = x->p[0] >> 6, rm = x->p[0] & 7, sib = 0;
+	u8 mod = x->p[0] >> 6, rm = x->p[0] & 7, base = rm, index = RSP;
 	u32 at = 1, bytes = mod == 1 ? 1 : mod == 2 ? 4 : 0;
+	bool far = x->rex & 1;
 
 	if (rm == 4) {
 		if (x->left < 2)
 			return false;
-		sib = x->p[at++];
+		base = x->p[at] & 7;
+		index = (u8)((x->p[at] >> 3 & 7) | (x->rex & 2) << 2);
+		at++;
 	}
-	o->place = (struct place){ (u8)(rm | (x->rex & 1) << 3), PLACE_NONE, 0 };
-	if (rm == 4) {
-		u8 index = (u8)((sib >> 3 & 7) | (x->rex & 2) << 2);
-
-		o->place.base = (u8)((sib & 7) | (x->rex & 1) << 3);
-		if (index != RSP) {
-			o->place.index = index;
-			o->place.scale = sib >> 6;
-		}
-	}
-	if (!mod && (rm == 5 || (rm == 4 && (sib & 7) == 5))) {
-		o->place.base = PLACE_FIXED;
+	if (!mod && base == 5)
 		bytes = 4;
-	}
 	if (at + bytes > x->left)
 		return false;
 	o->at = bytes ? number(x->p + at, bytes) : 0;
 	if (!mod && rm == 5)
 		o->at += (s64)x->end;
+	if (index == RSP)
+		o->where = !mod && base == 5 ? AT_FIXED : base == RSP && !far ? AT_STACK : AT_ANY;
 	return true;
 }
 
 /* An access to, or a change of, what ModRM's rm means. */
 static bool take_rm(const struct insn *x, struct operands *o, bool reads, bool writes)
 {
-	u8 shift = shift_of(x), rm = (u8)((x->p[0] & 7) | (x->rex & 1) << 3);
-
-	if (x->p[0] >> 6 == 3) {
-		o->writes |= writes ? written(x, rm, shift) : 0;
-		return true;
-	}
+	if (x->p[0] >> 6 == 3)
+		return !writes || (x->p[0] & 7) != RSP || x->rex & 1;
 	if (reads == writes)
 		return false;
 	o->access = true;
 	o->store = writes;
-	o->shift = shift;
+	o->shift = shift_of(x);
 	return take_place(x, o);
 }
 
@@ -200,7 +175,7 @@ static void take_stack(struct operands *o, bool store)
 	o->access = true;
 	o->store = store;
 	o->shift = 3;
-	o->place = (struct place){ PLACE_STACK, PLACE_NONE, 0 };
+	o->where = AT_STACK;
 	o->at = store ? -8 : 0;
 	o->moves = store ? -8 : 8;
 }
@@ -208,12 +183,11 @@ static void take_stack(struct operands *o, bool store)
 static bool with_modrm(const struct insn *x, enum form form, struct operands *o)
 {
 	u8 reg = (u8)((x->p[0] >> 3 & 7) | (x->rex & 4) << 1), digit = reg & 7;
-	u8 to = x->two || x->op == 0x63 || x->op == 0x69 || x->op == 0x6b ? 1 : shift_of(x);
+	bool memory = x->p[0] >> 6 != 3;
 
 	switch (form) {
 	case FORM_LOAD:
-		o->writes = written(x, reg, to);
-		return take_rm(x, o, true, false);
+		return reg != RSP && take_rm(x, o, true, false);
 	case FORM_COMPARE:
 		return take_rm(x, o, true, false);
 	case FORM_STORE: /* c6, c7: /0 alone */
@@ -221,19 +195,15 @@ static bool with_modrm(const struct insn *x, enum form form, struct operands *o)
 	case FORM_CHANGE:
 		return take_rm(x, o, true, true);
 	case FORM_ADDRESS:
-		o->writes = bit_of(reg);
-		return x->p[0] >> 6 != 3;
+		return reg != RSP && memory;
 	case FORM_ADD:
 		return moves_stack(x, o) || take_rm(x, o, true, digit != 7);
 	case FORM_GROUP3:
-		if (digit < 2)
-			return take_rm(x, o, true, false);
-		o->writes = digit < 4 ? 0 : bit_of(RAX) | bit_of(RDX);
-		return take_rm(x, o, true, true);
+		return digit < 4 ? take_rm(x, o, true, digit >= 2) : !memory;
 	case FORM_GROUP5:
 		return digit < 2 && take_rm(x, o, true, true);
 	case FORM_VECTOR:
-		return x->p[0] >> 6 == 3;
+		return !memory;
 	default:
 		return form == FORM_HINT;
 	}
@@ -248,17 +218,9 @@ static bool take(const struct insn *x, enum form form, struct operands *o)
 		return false;
 	case FORM_NOTHING: /* nop with REX.B is an exchange */
 		return x->two || x->op != 0x90 || !x->rex;
-	case FORM_ACC:
-		o->writes = bit_of(RAX);
-		return true;
-	case FORM_DATA:
-		o->writes = bit_of(RDX);
-		return true;
 	case FORM_REG:
-		o->writes = written(x, reg, x->op < 0xb8 ? 0 : 2);
-		return true;
+		return reg != RSP;
 	case FORM_POP:
-		o->writes = bit_of(reg);
 		take_stack(o, false);
 		return !x->wide16 && reg != RSP;
 	case FORM_PUSH:

@@ -16,7 +16,7 @@ ODD, STEP = SIM / "odd", SIM / "vpmu-step.so"
 ODD_C = pathlib.Path(os.environ["SRCDIR"]) / "tests/sim/odd.c"
 SYSROOT = pathlib.Path("/usr/aarch64-linux-gnu")
 EVERY = 97
-FAULTS = 100  # of odd: an instruction that faults begins, which is what step.c sees, but does not retire
+FAULTS = 200  # of odd: an instruction that faults begins, which is what step.c sees, but does not retire
 failed = []
 
 
@@ -97,7 +97,7 @@ def same_counts():
     check("same: slots", t["slots"] == sum(t[f"slots-{part}"] for part in ("retiring", "bad-speculation", "frontend", "backend")))
     check("same: cycles", t["cycles"] == t["slots"] // 4, t)
     names = ["instructions", "cycles", "branch-misses", "L1-dcache-loads", "L1-dcache-load-misses", "L1-dcache-stores",
-             "dTLB-load-misses", "L1-icache-load-misses", "LLC-load-misses"]
+             "L1-dcache-store-misses", "dTLB-load-misses", "dTLB-store-misses", "L1-icache-load-misses", "LLC-load-misses"]
     run(RETICLE, "stat", "--pmu=sim", "-e", ",".join(names), "-j", "-o", "all.json", "--", ODD)
     swept = {n: e["value"] for n, e in zip(names, json.loads(pathlib.Path("all.json").read_text())["events"])}
     check("same: swept", swept == {n: t[n] for n in names}, swept, t)

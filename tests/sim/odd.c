@@ -124,6 +124,41 @@ static unsigned faults(unsigned rounds)
 	return sum;
 }
 
+/* An object whose first field ends one page, with the others on the next: writing them faults once, and is done again. */
+struct straddling {
+	long head, fields[3];
+};
+
+static void unprotect(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	mprotect((void *)((uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1)), PAGE, PROT_READ | PROT_WRITE);
+}
+
+static __attribute__((noinline)) void set(struct straddling *o, long to)
+{
+	o->head = to;
+	o->fields[0] = to;
+	o->fields[1] = to;
+	o->fields[2] = to;
+}
+
+static unsigned barriers(unsigned rounds)
+{
+	struct sigaction barrier = { .sa_sigaction = unprotect, .sa_flags = SA_SIGINFO }, before;
+	size_t bytes = ((size_t)rounds + 2) * PAGE;
+	char *pages = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(pages, PAGE, PROT_READ | PROT_WRITE);
+	sigaction(SIGSEGV, &barrier, &before);
+	for (unsigned i = 1; i <= rounds; i++)
+		set((struct straddling *)(void *)(pages + (size_t)i * PAGE - sizeof(long)), i);
+	sigaction(SIGSEGV, &before, NULL);
+	munmap(pages, bytes);
+	return rounds;
+}
+
 static jmp_buf deep;
 
 static __attribute__((noinline)) unsigned dive(unsigned n)
@@ -221,8 +256,8 @@ int main(int argc, char **argv)
 	signal(SIGUSR1, on_signal);
 	for (unsigned i = 0; i < rounds; i++)
 		sum += strings(i);
-	sum += made_code(rounds) + (argc > 2 ? 0 : faults(rounds)) + jumps(rounds) + indirect(rounds * 20) +
-	       wide(rounds);
+	sum += made_code(rounds) + (argc > 2 ? 0 : faults(rounds) + barriers(rounds)) + jumps(rounds) +
+	       indirect(rounds * 20) + wide(rounds);
 	printf("%u %u\n", sum, handled);
 	return 0;
 }

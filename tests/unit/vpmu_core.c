@@ -330,6 +330,60 @@ static void test_many_accesses_of_one(void **state)
 	teardown(&w);
 }
 
+static void tell_run(struct world *w, const struct block *b, u32 op, u64 addr)
+{
+	core_access_run(w->t, 3 << INFO_SIZE_SHIFT | INFO_LOAD, addr, access_run(b, op));
+}
+
+/* The log has room for a run wherever it begins, and what ran of one is counted. */
+static void test_runs(void **state)
+{
+	struct world w;
+
+	(void)state;
+	for (u32 before = 40; before < 140; before++) {
+		const struct block *b;
+
+		setup(&w, VPMU_MODEL_ALL, false);
+		b = block(&w, BASE, "mllllllllllllllll", 0);
+		enter(&w, b);
+		for (u32 i = 0; i < before; i++)
+			access_at(&w, 0, 0x10000 + 128 * i, 3, INFO_LOAD);
+		assert_int_equal(run_nr(access_run(b, 1)), RUN_MAX + 1);
+		tell_run(&w, b, 1, 0x7ff013);
+		assert_int_equal(count(&w, VC_L1D_LOADS), before + RUN_MAX + 1);
+		assert_int_equal(count(&w, VC_L1D_LOAD_MISSES), before + 1);
+		enter(&w, b);
+		tell_run(&w, b, 1, 0x7ff013);
+		enter(&w, block(&w, b->ops[4].pc, "n", 0));
+		assert_int_equal(count(&w, VC_L1D_LOADS), before + RUN_MAX + 1 + 3);
+		teardown(&w);
+	}
+}
+
+/* What stood in the log where a run's last access has its place is no part of what comes next. */
+static void test_run_ends_wide(void **state)
+{
+	struct world w;
+	const struct block *b;
+
+	(void)state;
+	setup(&w, VPMU_MODEL_ALL, false);
+	b = block(&w, BASE, "llm", 0);
+	enter(&w, b);
+	tell_run(&w, b, 0, 0x7fe013);
+	assert_int_equal(count(&w, VC_L1D_LOADS), 2);
+	enter(&w, b);
+	access_at(&w, 2, 0x10000, 3, INFO_LOAD);
+	access_at(&w, 2, 0x20000, 3, INFO_LOAD);
+	assert_int_equal(count(&w, VC_L1D_LOADS), 4);
+	enter(&w, b);
+	tell_run(&w, b, 0, 0x7fe013);
+	access_at(&w, 2, 0x20008, 3, INFO_LOAD);
+	assert_int_equal(count(&w, VC_L1D_LOADS), 7);
+	teardown(&w);
+}
+
 static void test_repeats_are_one(void **state)
 {
 	struct world w;
@@ -560,6 +614,8 @@ int main(void)
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_accesses),
 		cmocka_unit_test(test_many_accesses_of_one),
+		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_run_ends_wide),
 		cmocka_unit_test(test_repeats_are_one),
 		cmocka_unit_test(test_left_in_its_middle),
 		cmocka_unit_test(test_signals),
