@@ -178,6 +178,16 @@ static void test_default_rate(void **state)
 	assert_string_equal(specs.v.v[3].name, "cpu-clock/period=200000,alt-period=50000/");
 	assert_int_equal(specs.v.v[6].attr.sample_period + specs.v.v[6].schedule.period_short, speed.other / 2000);
 	event_specs_free(&specs);
+	/* Who alternates periods adapts the long one to a frequency, but 4000 of a clock are too many. */
+	specs = specs_of("{cpu-clock,faults}:S,{cycles,instructions}:S");
+	make(&specs, &asked, WINDOW_NATIVE, rate);
+	assert_string_equal(specs.v.v[0].name, "cpu-clock/period=4950000,alt-period=50000/");
+	assert_string_equal(specs.v.v[2].name, "cycles/alt-period=300/");
+	event_specs_free(&specs);
+	specs = specs_of("{cpu-clock,faults}:S");
+	make(&specs, &asked, WINDOW_SIM, rate);
+	assert_false(specs.v.v[0].has_period);
+	event_specs_free(&specs);
 	asked.burst = 4;
 	specs = specs_of("{cpu-clock,faults}:S");
 	make(&specs, &asked, WINDOW_REFRESH, rate);
