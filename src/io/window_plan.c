@@ -35,7 +35,7 @@ static const char *const hardware_group[NR_WINDOW_LEADERS][6] = {
 	[WINDOW_BY_CLOCK] = { "cpu-clock", "cycles", "instructions", "branch-misses", "cache-references",
 			      "cache-misses" },
 };
-static const char *const clock_group[6] = { "cpu-clock", "task-clock", "context-switches", "page-faults" };
+static const char *const clock_group[6] = { "cpu-clock", "context-switches", "page-faults" };
 
 bool window_sim_has(void *ctx, const char *name)
 {

@@ -8,7 +8,7 @@
 #define RAN_TRIES 32	   /* so many times, and twice as long for as many more */
 #define SLEEPS 4	   /* tries without a sample: it sleeps for long */
 #define STEP_AGAIN_MS 30   /* at most so often is a task stopped for a clock that was armed before */
-#define DRIFT_LOOK_MS 10   /* between two passes after clocks were armed, seen to drift, or ran unarmed, */
+#define DRIFT_LOOK_MS 10   /* or longer, between two passes after clocks were armed, seen to drift, or ran unarmed, */
 #define DRIFT_QUIET_MS 200 /* for so long */
 #define GIVE_UP_MS 2000	   /* a burst that does not end was throttled: another one is let loose */
 
@@ -59,9 +59,11 @@ static void judge(struct window_states *t, struct window_state *s, const struct 
 		s->wide = s->fruitless = 0;
 		return;
 	}
-	if (g->clock)
+	s->wide++;
+	/* A single one is an interrupt that came late. */
+	if (g->clock && s->wide > 1)
 		t->drift_ms = now_ms;
-	if (++s->wide < c->in_row)
+	if (s->wide < c->in_row)
 		return;
 	s->corrections++;
 	s->anew = true;
@@ -220,10 +222,23 @@ void window_states_settle(struct window_states *t, size_t place, size_t group, e
 	s->due_ms = again && !p->gone ? next_try(t, s, clock, now_ms) : 0;
 }
 
+/* Until so many windows can have come as a correction rests on: looks between tell nothing that could be acted on. */
+static u64 look_ms(const struct window_states *t)
+{
+	u64 ns = 0;
+
+	for (size_t g = 0; g < t->groups.n; g++)
+		if (t->groups.v[g].clock)
+			ns = MAX(ns, t->groups.v[g].period);
+	return MAX(ns / 1000000 * corrections[true].in_row, (u64)DRIFT_LOOK_MS);
+}
+
 int window_states_timeout(const struct window_states *t, int most, u64 now_ms)
 {
-	if (now_ms - t->drift_ms < DRIFT_QUIET_MS)
-		most = MIN(most, DRIFT_LOOK_MS);
+	u64 look = look_ms(t);
+
+	if (now_ms - t->drift_ms < MAX(DRIFT_QUIET_MS, 2 * look))
+		most = (int)MIN((u64)most, look);
 	for (size_t i = 0; i < t->of.n; i++) {
 		u64 due = t->of.v[i].due_ms;
 

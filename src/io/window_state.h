@@ -53,7 +53,7 @@ struct window_states { /* of a recording */
 	VEC(struct window_place) places;
 	VEC(struct window_state) of; /* groups.n per place */
 	bool no_tracing;	     /* ptrace was refused */
-	u64 drift_ms;		     /* when a clock was last armed, or its windows seen far from what was asked */
+	u64 drift_ms; /* when a clock was last armed, ran unarmed, or had two windows in a row far from what was asked */
 	u32 rearmed;
 };
 

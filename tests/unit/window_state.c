@@ -419,8 +419,14 @@ static void test_drift(void **state)
 	looks_often(&t, 2000);
 	windows(&t, 3, GOOD, 3000);
 	looks_often(&t, 2000);
+	/* One may have come late; two in a row may be more. */
 	windows(&t, 1, WIDE, 4000);
-	looks_often(&t, 4000);
+	looks_often(&t, 2000);
+	windows(&t, 1, WIDE, 4100);
+	looks_often(&t, 4100);
+	windows(&t, 1, GOOD, 4200);
+	windows(&t, 1, WIDE, 4300);
+	looks_often(&t, 4100);
 	window_states_free(&t);
 	/* Hardware counters do not. */
 	t = armed(false);
@@ -429,6 +435,35 @@ static void test_drift(void **state)
 	window_states_sample(&t, 0, false, PERIOD, 3001, &length);
 	assert_int_equal(t.drift_ms, 0);
 	window_states_free(&t);
+}
+
+/* No more often than eight windows come, of the longest period of a clock; and twice at least. */
+static void test_look_rarely(void **state)
+{
+	static const struct {
+		u64 period, other;
+		bool clock;
+		u64 look, until;
+	} rows[] = {
+		{ 1250000, 1000000, true, 10, 200 },   { 2000000, 1000000, true, 16, 200 },
+		{ 1000000, 5000000, true, 40, 200 },   { 1000000, 5000000, false, 10, 200 },
+		{ 25000000, 1000000, true, 200, 400 }, { 200000000, 1, true, 1600, 3200 },
+		{ UINT64_MAX, 1, true, LOOK, 3200 },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct window_states t = make(WINDOW_TWIN, 1, 2, true);
+
+		t.groups.v[0].period = rows[i].period;
+		t.groups.v[1].period = rows[i].other;
+		t.groups.v[1].clock = rows[i].clock;
+		t.drift_ms = 7000;
+		assert_int_equal(window_states_timeout(&t, LOOK, 7000), rows[i].look);
+		assert_int_equal(window_states_timeout(&t, LOOK, 7000 + rows[i].until - 1), rows[i].look);
+		assert_int_equal(window_states_timeout(&t, LOOK, 7000 + rows[i].until), LOOK);
+		window_states_free(&t);
+	}
 }
 
 static void test_timeout(void **state)
@@ -540,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_only_watch),
 		cmocka_unit_test(test_drift),
+		cmocka_unit_test(test_look_rarely),
 		cmocka_unit_test(test_timeout),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_bursts),
