@@ -28,31 +28,21 @@ static ALWAYS_INLINE u32 access_kind(const struct access *a)
 	return UNLIKELY(a->op == a[-1].op) && access_joins(a, a - 1) ? 0 : a->info >> INFO_KIND_SHIFT & 3;
 }
 
-/* An access of operation `op` of the block that runs; info is QEMU's. */
-static ALWAYS_INLINE void core_access(struct vthread *t, u32 info, u64 addr, u32 op)
+/* An access of the block that runs; info is QEMU's. told: its operation, or (known not to go on with another one) its run. */
+static ALWAYS_INLINE void core_access(struct vthread *t, u32 info, u64 addr, u64 told, bool known)
 {
 	struct core *c = core_of(t);
 	struct access *a = c->next;
+	u64 last;
 
-	*a = (struct access){ addr, info, op };
+	*a = (struct access){ addr, info, known ? run_op(told) : (u32)told };
 	c->next = a + 1;
-	c->accesses[access_kind(a)]++;
-	if (UNLIKELY(!data_hits(&c->caches, addr >> LINE_SHIFT, access_last(a) >> LINE_SHIFT)))
-		core_access_slowly(c, a);
-	else if (UNLIKELY(a + 1 >= c->end))
-		core_log_grow(c);
-}
-
-/* One that is known not to go on with another one. */
-static ALWAYS_INLINE void core_access_known(struct vthread *t, u32 info, u64 addr, u64 run)
-{
-	struct core *c = core_of(t);
-	struct access *a = c->next;
-
-	*a = (struct access){ addr, info, run_op(run) };
-	c->next = a + 1;
-	c->known += run_counts(run);
-	if (UNLIKELY(!data_hits(&c->caches, addr >> LINE_SHIFT, (addr + (u64)run_high(run)) >> LINE_SHIFT)))
+	if (known)
+		c->known += run_counts(told);
+	else
+		c->accesses[access_kind(a)]++;
+	last = known ? addr + (u64)run_high(told) : access_last(a);
+	if (UNLIKELY(!data_hits(&c->caches, addr >> LINE_SHIFT, last >> LINE_SHIFT)))
 		core_access_slowly(c, a);
 	else if (UNLIKELY(a + 1 >= c->end))
 		core_log_grow(c);

@@ -120,13 +120,13 @@ static void on_block_counts(unsigned vcpu, void *block)
 static void on_access(unsigned vcpu, qemu_meminfo info, u64 addr, void *op)
 {
 	(void)vcpu;
-	core_access(self, info, addr, (u32)(uintptr_t)op);
+	core_access(self, info, addr, (uintptr_t)op, false);
 }
 
 static void on_known(unsigned vcpu, qemu_meminfo info, u64 addr, void *run)
 {
 	(void)vcpu;
-	core_access_known(self, info, addr, (uintptr_t)run);
+	core_access(self, info, addr, (uintptr_t)run, true);
 }
 
 static void on_run(unsigned vcpu, qemu_meminfo info, u64 addr, void *run)

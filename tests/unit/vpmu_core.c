@@ -197,7 +197,7 @@ static void enter(struct world *w, const struct block *b)
 
 static void access_at(struct world *w, u32 op, u64 addr, u32 size_log2, u32 how)
 {
-	core_access(w->t, size_log2 << INFO_SIZE_SHIFT | how, addr, op);
+	core_access(w->t, size_log2 << INFO_SIZE_SHIFT | how, addr, op, false);
 }
 
 static u64 count(struct world *w, enum vpmu_count c)
@@ -514,7 +514,7 @@ static void on_stack(struct world *w, const struct block *b, u32 op, const struc
 	if (run_nr(run) > 1)
 		core_access_run(w->t, (u32)k->log2 << INFO_SIZE_SHIFT | k->how, addr, run);
 	else if (run)
-		core_access_known(w->t, (u32)k->log2 << INFO_SIZE_SHIFT | k->how, addr, run);
+		core_access(w->t, (u32)k->log2 << INFO_SIZE_SHIFT | k->how, addr, run, true);
 	else
 		access_at(w, op, addr, k->log2, k->how);
 	w->runs += run_nr(run) > 1;
