@@ -57,6 +57,8 @@ void access_runs_find(struct block *b, const u8 *bytes)
 {
 	struct finder f = { 0 };
 
+	if (b->nr > RUN_OPS_MAX)
+		return;
 	for (u32 i = 0; i < b->nr; bytes += b->ops[i++].size) {
 		struct op *op = &b->ops[i];
 		struct operands o = x86_operands(bytes, op->size, op->pc);
@@ -70,6 +72,15 @@ void access_runs_find(struct block *b, const u8 *bytes)
 			add_access(&f, op, &o);
 		f.stack += o.moves;
 	}
+}
+
+/* What tells of the access of operation i. */
+static u64 op_told(const struct block *b, u32 i)
+{
+	u8 access = b->ops[i].access;
+
+	return (u64)i << TOLD_OP | (access & OP_SHIFT) << INFO_SIZE_SHIFT |
+	       (access & OP_STORE ? INFO_STORE : INFO_LOAD);
 }
 
 u64 access_run(const struct block *b, u32 i)
@@ -91,22 +102,17 @@ u64 access_run(const struct block *b, u32 i)
 		stores += op->access & OP_STORE ? 1 : 0;
 		loads += op->access & OP_STORE ? 0 : 1;
 	}
-	return run_pack(i, low, high, last, loads, stores);
+	return run_pack(op_told(b, i), low, high, last, loads, stores);
 }
 
 u32 access_run_fill(const struct block *b, struct access *first)
 {
-	u32 n = 0, wanted = first->op < b->nr ? b->ops[first->op].followers : 0;
+	u32 op = told_op(first->told), n = 0, wanted = op < b->nr ? b->ops[op].followers : 0;
 
-	for (u32 i = first->op + 1; n < wanted; i++) {
-		const struct op *op = &b->ops[i];
-
-		if (!(op->access & OP_FOLLOWS))
+	for (u32 i = op + 1; n < wanted; i++) {
+		if (!(b->ops[i].access & OP_FOLLOWS))
 			continue;
-		first[++n] = (struct access){ .addr = first->addr + (u64)(s64)op->after,
-					      .info = (u32)(op->access & OP_SHIFT) << INFO_SIZE_SHIFT |
-						      (op->access & OP_STORE ? INFO_STORE : INFO_LOAD),
-					      .op = i };
+		first[++n] = (struct access){ first->addr + (u64)(s64)b->ops[i].after, op_told(b, i) };
 	}
 	return n;
 }

@@ -12,31 +12,35 @@
 
 #include "vpmu/block.h"
 
-/* An access of operation `op` of the block that runs; info is QEMU's, whose bits are read without asking it. */
+/* An access of the block that runs. told: QEMU's info, whose bits are read without asking it, with its operation; or a run. */
 struct access {
-	u64 addr;
-	u32 info, op;
+	u64 addr, told;
 };
 enum { INFO_SIZE_SHIFT = 4, INFO_KIND_SHIFT = 16 }; /* size: log2 of bytes, 3 bits */
 enum { INFO_LOAD = 1 << INFO_KIND_SHIFT, INFO_STORE = 2 << INFO_KIND_SHIFT };
+#define TOLD_OP 24	     /* where the operation's 16 bits begin */
+#define TOLD_NONE UINT64_MAX /* by no operation: no block has as many */
 
-#define RUN_MAX 15 /* followers */
+static inline u32 told_op(u64 told)
+{
+	return (u16)(told >> TOLD_OP);
+}
+
+#define RUN_MAX 15	/* followers */
+#define RUN_OPS_MAX 512 /* of a block with runs: as many accesses, each known to be one, it has at most */
 
 /*
- * What a run's first access is told by, and one that is alone in its operation: one word, of which these are the shifts. low, high:
- * bytes from its address to the run's first byte, and its last one; last: to the last byte of the last access.
+ * What a run's first access is told by, and one that is alone in its operation: one word, of which these are the shifts, beside the
+ * info of the first one and its operation. low, high: bytes from its address to the run's first byte, and its last one; last: to the
+ * last byte of the last access.
  */
-enum { RUN_LOW = 16, RUN_HIGH = 24, RUN_COUNTS = 32, RUN_LAST = 48 };
+enum { RUN_LOW = 8, RUN_COUNTS = 18, RUN_LAST = 48, RUN_HIGH = 56 };
 #define RUN_STORES 24 /* among the counts, with loads below; so that those of many runs can be added up */
 
-static inline u64 run_pack(u32 op, s64 low, s64 high, s64 last, u64 loads, u64 stores)
+static inline u64 run_pack(u64 told, s64 low, s64 high, s64 last, u64 loads, u64 stores)
 {
-	return op | (u64)(u8)low << RUN_LOW | (u64)(u8)high << RUN_HIGH | (loads | stores << RUN_STORES) << RUN_COUNTS |
+	return told | (u64)(u8)low << RUN_LOW | (u64)high << RUN_HIGH | (loads | stores << RUN_STORES) << RUN_COUNTS |
 	       (u64)(u8)last << RUN_LAST;
-}
-static inline u32 run_op(u64 run)
-{
-	return (u16)run;
 }
 static inline s64 run_low(u64 run)
 {
@@ -44,7 +48,7 @@ static inline s64 run_low(u64 run)
 }
 static inline s64 run_high(u64 run)
 {
-	return (int8_t)(run >> RUN_HIGH);
+	return (s64)run >> RUN_HIGH;
 }
 static inline s64 run_last(u64 run)
 {

@@ -148,10 +148,10 @@ static void forget_hints(struct caches *c, u64 page)
 }
 
 /* The TLB's way of a page. */
-static u32 find_page(struct caches *c, u64 page, bool *walk)
+static u32 find_page(struct caches *c, u64 page, u64 now, bool *walk)
 {
 	u64 was;
-	u32 at = cache_use(&c->dtlb, page, c->now, &was);
+	u32 at = cache_use(&c->dtlb, page, now, &was);
 
 	*walk = was != page;
 	if (*walk)
@@ -159,18 +159,17 @@ static u32 find_page(struct caches *c, u64 page, bool *walk)
 	return at;
 }
 
-enum cache_level caches_data(struct caches *c, u64 line, u32 vpmu_models, bool *walk)
+enum cache_level caches_data(struct caches *c, u64 line, u32 vpmu_models, u64 now, bool *walk)
 {
 	u32 page = 0, at;
 	u64 was;
 
 	*walk = false;
-	c->now += CACHE_TICK;
 	if (vpmu_models & VPMU_MODEL_TLB)
-		page = find_page(c, line >> (PAGE_SHIFT - LINE_SHIFT), walk);
+		page = find_page(c, line >> (PAGE_SHIFT - LINE_SHIFT), now, walk);
 	if (!(vpmu_models & VPMU_MODEL_CACHE))
 		return IN_L1;
-	at = cache_use(&c->l1d, line, c->now, &was);
+	at = cache_use(&c->l1d, line, now, &was);
 	c->pages[at] = (u16)page;
 	c->data_hints[line % CACHE_HINTS] = (u16)at;
 	return was == line ? IN_L1 : find_deep(c, line);

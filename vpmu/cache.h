@@ -45,7 +45,7 @@ struct deep_cache {
 };
 
 struct caches {
-	u64 now;
+	u64 now;		 /* for code */
 	u64 recent_mask;	 /* tags of one set share a place in */
 	u64 recent[CODE_RECENT]; /* what was used last of L1I's sets that share this place */
 	struct cache l1i, l1d, dtlb;
@@ -77,17 +77,19 @@ static inline bool code_hits(struct caches *c, u64 line)
 	return true;
 }
 
-/* The same for data, and its page. An access that ends in line `last`, another one than it begins in, is not found. */
-static inline bool data_hits(struct caches *c, u64 line, u64 last)
+/*
+ * The same for data, and its page. An access that ends in line `last`, another one than it begins in, is not found. now: at
+ * least a tick more than for what was asked for before, in lines that share a set. (What is in two lines is so at one instant.)
+ */
+static inline bool data_hits(struct caches *c, u64 line, u64 last, u64 now)
 {
 	u32 at = c->data_hints[line % CACHE_HINTS];
 
 	/* Hints lead into line's own set, where `last` cannot be if it is another one. */
 	if (UNLIKELY(c->l1d.tags[at] != last))
 		return false;
-	c->now += CACHE_TICK;
-	c->l1d.stamps[at] = c->now;
-	c->dtlb.stamps[c->pages[at]] = c->now;
+	c->l1d.stamps[at] = now;
+	c->dtlb.stamps[c->pages[at]] = now;
 	return true;
 }
 
@@ -97,6 +99,6 @@ bool deep_touch(struct deep_cache *c, u64 line);
 /* Where a line was. It is in L1 then. */
 enum cache_level caches_code(struct caches *c, u64 line);
 /* The same for the parts of the model that there are, and whether its page was not in the TLB. */
-enum cache_level caches_data(struct caches *c, u64 line, u32 vpmu_models, bool *walk);
+enum cache_level caches_data(struct caches *c, u64 line, u32 vpmu_models, u64 now, bool *walk);
 
 #endif

@@ -110,7 +110,7 @@ static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 		for (; code < c->nr_misses && c->misses[code].access == MISS_CODE && c->misses[code].line <= line;
 		     code++)
 			slots += charge_miss(c, &c->misses[code], 1);
-		for (; a < c->next && a->op == i; a++)
+		for (; a < c->next && told_op(a->told) == i; a++)
 			slots += walk_access(c, a, &m);
 		if (i == p->nr - 1)
 			slots += charge_end(c, p, to);
@@ -249,13 +249,13 @@ void core_fetch_slowly(struct core *c, const struct block *b)
 static void find_line(struct core *c, const struct access *a, u64 line)
 {
 	bool walk;
-	enum cache_level level = caches_data(&c->caches, line, c->models, &walk);
+	enum cache_level level = caches_data(&c->caches, line, c->models, access_now(c, a), &walk);
 	struct miss *m;
 
 	if (level == IN_L1 && !walk)
 		return;
 	m = new_miss(c, (u32)(a - c->log));
-	m->kind = (u16)(level | (a->info & INFO_LOAD ? 0 : MISS_STORE) | (walk ? MISS_WALK : 0));
+	m->kind = (u16)(level | (a->told & INFO_LOAD ? 0 : MISS_STORE) | (walk ? MISS_WALK : 0));
 	c->miss_slots += charge_miss(c, m, 1);
 }
 
@@ -276,7 +276,7 @@ static NOINLINE void find_run(struct core *c, struct access *a)
 	for (; a < c->next; a++) {
 		u64 line = a->addr >> LINE_SHIFT, last = access_last(a) >> LINE_SHIFT;
 
-		if (data_hits(&c->caches, line, last))
+		if (data_hits(&c->caches, line, last, access_now(c, a)))
 			continue;
 		find_line(c, a, line);
 		if (last != line)
@@ -285,15 +285,14 @@ static NOINLINE void find_run(struct core *c, struct access *a)
 }
 
 /* Of two lines, neighbours, that are there it matters only which was used last: no set has both. */
-void core_run_slowly(struct core *c, struct access *a, u64 run)
+void core_run_slowly(struct core *c, struct access *a)
 {
+	u64 run = a->told, now = access_now(c, a);
 	u64 low = (a->addr + (u64)run_low(run)) >> LINE_SHIFT, high = (a->addr + (u64)run_high(run)) >> LINE_SHIFT;
 	u64 last = (a->addr + (u64)run_last(run)) >> LINE_SHIFT, other = low + high - last;
 
-	if (low == high || !data_hits(&c->caches, other, other) || !data_hits(&c->caches, last, last))
+	if (low == high || !data_hits(&c->caches, other, other, now) || !data_hits(&c->caches, last, last, now))
 		find_run(c, a);
-	if (UNLIKELY(c->next >= c->end))
-		core_log_grow(c);
 }
 
 /* One more iteration of a repeated string instruction, or its end, is plain too: there are very many of them. */
@@ -387,10 +386,12 @@ void core_enter_some(struct vthread *t, const struct block *b)
 /* A block with very many accesses. What stands before the first one is no access of any operation. */
 void core_log_grow(struct core *c)
 {
-	size_t n = (size_t)(c->next - c->log), room = 2 * (size_t)(c->end - c->log);
+	size_t n = (size_t)(c->next - c->log), room = 2 * MAX(n, (size_t)(c->end - c->log));
+	u64 now = access_now(c, c->next);
 
 	c->log = (struct access *)mem_realloc(c->log - 1, 1 + room + LOG_BEHIND, sizeof(*c->log)) + 1;
 	c->next = c->log + n;
+	c->log_began += now - access_now(c, c->next);
 	c->end = c->log + room;
 }
 

@@ -13,57 +13,63 @@ static inline u64 access_last(const struct access *a)
 {
 	static const u64 bytes[8] = { 0, 1, 3, 7, 15, 31, 63, 127 };
 
-	return a->addr + bytes[a->info >> INFO_SIZE_SHIFT & 7];
+	return a->addr + bytes[a->told >> INFO_SIZE_SHIFT & 7];
 }
 
-/* Is a, which follows b, another part of the same wide access? */
+/* Is a, which follows b and is of the same operation, another part of the same wide access? */
 static inline bool access_joins(const struct access *a, const struct access *b)
 {
-	return a->op == b->op && a->addr - 1 == access_last(b) && !((a->info ^ b->info) & (INFO_LOAD | INFO_STORE));
+	return a->addr - 1 == access_last(b) && !((a->told ^ b->told) & (INFO_LOAD | INFO_STORE));
 }
 
 /* What was written down before an access stands before it. A read-modify-write is both a load and a store. */
 static ALWAYS_INLINE u32 access_kind(const struct access *a)
 {
-	return UNLIKELY(a->op == a[-1].op) && access_joins(a, a - 1) ? 0 : a->info >> INFO_KIND_SHIFT & 3;
+	return UNLIKELY(told_op(a->told ^ a[-1].told) == 0) && access_joins(a, a - 1) ? 0 :
+											a->told >> INFO_KIND_SHIFT & 3;
 }
 
-/* An access of the block that runs; info is QEMU's. told: its operation, or (known not to go on with another one) its run. */
-static ALWAYS_INLINE void core_access(struct vthread *t, u32 info, u64 addr, u64 told, bool known)
+/* The instant at which an access of the log was: all have their own, between which caches have a tick. */
+static ALWAYS_INLINE u64 access_now(const struct core *c, const struct access *a)
+{
+	return c->log_began + (u64)(uintptr_t)a;
+}
+_Static_assert(sizeof(struct access) == CACHE_TICK, "one place of the log is one tick");
+
+/*
+ * An access of the block that runs. known: what it is (ACCESS_*), if it does not go on with another one; else 0. There are
+ * no more known ones than operations, for which the log has room.
+ */
+static ALWAYS_INLINE void core_access(struct vthread *t, u64 told, u64 addr, u32 known)
 {
 	struct core *c = core_of(t);
 	struct access *a = c->next;
 	u64 last;
 
-	*a = (struct access){ addr, info, known ? run_op(told) : (u32)told };
+	*a = (struct access){ addr, told };
 	c->next = a + 1;
-	if (known)
-		c->known += run_counts(told);
-	else
-		c->accesses[access_kind(a)]++;
+	c->accesses[known ? known : access_kind(a)]++;
 	last = known ? addr + (u64)run_high(told) : access_last(a);
-	if (UNLIKELY(!data_hits(&c->caches, addr >> LINE_SHIFT, last >> LINE_SHIFT)))
+	if (UNLIKELY(!data_hits(&c->caches, addr >> LINE_SHIFT, last >> LINE_SHIFT, access_now(c, a))))
 		core_access_slowly(c, a);
-	else if (UNLIKELY(a + 1 >= c->end))
+	else if (!known && UNLIKELY(a + 1 >= c->end))
 		core_log_grow(c);
 }
 
-/* The accesses of a run, of which this is the first one: the log has room for them, and they are written there when needed. */
-static ALWAYS_INLINE void core_access_run(struct vthread *t, u32 info, u64 addr, u64 run)
+/* The accesses of a run, of which this is the first one: they are written to the log when needed. */
+static ALWAYS_INLINE void core_access_run(struct vthread *t, u64 run, u64 addr)
 {
 	struct core *c = core_of(t);
 	struct access *a = c->next;
 	u32 nr = run_nr(run);
 
-	*a = (struct access){ addr, info, run_op(run) };
-	a[nr - 1].op = ID_NONE;
+	a[nr - 1].told = TOLD_NONE;
+	*a = (struct access){ addr, run };
 	c->next = a + nr;
 	c->known += run_counts(run);
 	if (UNLIKELY(!data_hits(&c->caches, (addr + (u64)run_low(run)) >> LINE_SHIFT,
-				(addr + (u64)run_high(run)) >> LINE_SHIFT)))
-		core_run_slowly(c, a, run);
-	else if (UNLIKELY(a + nr >= c->end))
-		core_log_grow(c);
+				(addr + (u64)run_high(run)) >> LINE_SHIFT, access_now(c, a))))
+		core_run_slowly(c, a);
 }
 
 /* Only blocks whose end tells nothing need to be asked about: other ones do not lead to a handler. */
@@ -104,6 +110,7 @@ static ALWAYS_INLINE u32 core_judged(struct core *c, const struct block *p, u32 
 /* What has run has been counted. */
 static ALWAYS_INLINE void core_forget(struct core *c)
 {
+	c->log_began += (u64)((char *)c->next - (char *)c->log);
 	c->next = c->log;
 	c->nr_misses = c->miss_slots = 0;
 }

@@ -29,24 +29,26 @@ struct watch {
 	bool slots; /* they count slots, not events */
 };
 
-#define LOG_BEHIND RUN_MAX /* a run fits behind the log's last place */
+#define LOG_BEHIND (RUN_OPS_MAX + 1) /* what a block's known accesses can take, and one more */
 
 struct core {
 	struct vthread thread; /* first: a thread is its core */
 	/* Used for each block: few cache lines. */
-	struct access *next, *end, *log; /* accesses of the block that runs; behind `end` there is room for a run */
-	const struct block *block;	 /* never NULL: core_nowhere when none runs */
-	u64 accesses[NR_ACCESS_KINDS];	 /* that are not in the counts yet, */
-	u64 known;			 /* those of runs (run_counts), */
-	u64 packed;			 /* and branches, calls, returns */
-	u64 horizon;			 /* while VC_SLOTS stays below, no armed event is due */
-	u32 nr_misses;			 /* of the block that runs, code and accesses; */
-	u32 miss_slots;			 /* what they cost */
-	u32 models;			 /* VPMU_MODEL_* */
-	u32 end_slots[4];		 /* by END_*: what a block's end costs, */
-	u64 end_packed[4];		 /* and what it is */
-	bool missed;			 /* nr_missed[] has something */
-	bool walks;			 /* always: somebody wants to see each operation */
+	struct access *next, *end,
+		*log;		       /* accesses of the block that runs; behind `end` there is room for LOG_BEHIND */
+	u64 log_began;		       /* access_now */
+	const struct block *block;     /* never NULL: core_nowhere when none runs */
+	u64 accesses[NR_ACCESS_KINDS]; /* that are not in the counts yet, */
+	u64 known;		       /* those of runs (run_counts), */
+	u64 packed;		       /* and branches, calls, returns */
+	u64 horizon;		       /* while VC_SLOTS stays below, no armed event is due */
+	u32 nr_misses;		       /* of the block that runs, code and accesses; */
+	u32 miss_slots;		       /* what they cost */
+	u32 models;		       /* VPMU_MODEL_* */
+	u32 end_slots[4];	       /* by END_*: what a block's end costs, */
+	u64 end_packed[4];	       /* and what it is */
+	bool missed;		       /* nr_missed[] has something */
+	bool walks;		       /* always: somebody wants to see each operation */
 	bool continues; /* the block's first operation is one more iteration of what is counted already */
 	struct predictor predictor;
 	struct caches caches;
@@ -82,7 +84,7 @@ void core_fetch_slowly(struct core *c, const struct block *b);
 /* The newest access, which is not recent, or of two lines. */
 void core_access_slowly(struct core *c, const struct access *a);
 /* The newest ones, a run, of which that may be true; a: the first one. */
-void core_run_slowly(struct core *c, struct access *a, u64 run);
+void core_run_slowly(struct core *c, struct access *a);
 /* A block begins, and something is not as usual. */
 void core_enter_otherwise(struct core *c, const struct block *b);
 /* Tells callstack.c where the end of p, which is what it is told of, has led. */

@@ -4,11 +4,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "vpmu/core_impl.h"
+#include "vpmu/core_fast.h"
 #include "vpmu/truth.h"
 
 #define LOG_START 64
-_Static_assert(LOG_BEHIND < LOG_START, "a log that has grown has room for what did not fit");
 /* Slots that the horizon may be away: as many branches fit into a packed count. */
 #define FAR_AWAY PACK_MASK
 
@@ -40,7 +39,7 @@ struct vthread *core_thread_new(struct vprocess *p)
 	c->models = p->control->options.models;
 	c->walks = p->control->options.truth;
 	c->log = c->next = (struct access *)mem_zalloc((1 + LOG_START + LOG_BEHIND) * sizeof(*c->log)) + 1;
-	c->log[-1] = (struct access){ .op = ID_NONE };
+	c->log[-1].told = TOLD_NONE;
 	c->end = c->log + LOG_START;
 	c->misses_room = LOG_START;
 	c->misses = mem_alloc(c->misses_room * sizeof(*c->misses));
@@ -73,10 +72,9 @@ void core_forked(struct vthread *t)
 	struct core *c = core_of(t);
 
 	c->block = &core_nowhere;
-	c->next = c->log;
 	memset(c->accesses, 0, sizeof(c->accesses));
 	c->known = 0;
-	c->nr_misses = c->miss_slots = 0;
+	core_forget(c);
 	c->continues = false;
 	core_retarget(c);
 }

@@ -117,22 +117,32 @@ static void on_block_counts(unsigned vcpu, void *block)
 		core_enter_counts(t, block);
 }
 
+/* op: of its block, at TOLD_OP. */
 static void on_access(unsigned vcpu, qemu_meminfo info, u64 addr, void *op)
 {
 	(void)vcpu;
-	core_access(self, info, addr, (uintptr_t)op, false);
+	core_access(self, (uintptr_t)op | info, addr, 0);
 }
 
-static void on_known(unsigned vcpu, qemu_meminfo info, u64 addr, void *run)
+static void on_load(unsigned vcpu, qemu_meminfo info, u64 addr, void *run)
 {
 	(void)vcpu;
-	core_access(self, info, addr, (uintptr_t)run, true);
+	(void)info;
+	core_access(self, (uintptr_t)run, addr, ACCESS_LOAD);
+}
+
+static void on_store(unsigned vcpu, qemu_meminfo info, u64 addr, void *run)
+{
+	(void)vcpu;
+	(void)info;
+	core_access(self, (uintptr_t)run, addr, ACCESS_STORE);
 }
 
 static void on_run(unsigned vcpu, qemu_meminfo info, u64 addr, void *run)
 {
 	(void)vcpu;
-	core_access_run(self, info, addr, (uintptr_t)run);
+	(void)info;
+	core_access_run(self, (uintptr_t)run, addr);
 }
 
 /* --- guest code is translated --- */
@@ -141,11 +151,12 @@ static void watch_accesses(const struct qemu_tb *tb, const struct block *b)
 {
 	for (u32 i = 0; i < b->nr; i++) {
 		u64 run = access_run(b, i);
-		qemu_mem_cb *told = !run ? on_access : run_nr(run) > 1 ? on_run : on_known;
+		qemu_mem_cb *told = !run ? on_access : run_nr(run) > 1 ? on_run : run & INFO_STORE ? on_store : on_load;
 
 		if (!(b->ops[i].access & OP_FOLLOWS))
 			qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), told, QEMU_CB_NO_REGS,
-							 QEMU_MEM_RW, (void *)(uintptr_t)(run ? run : i));
+							 QEMU_MEM_RW,
+							 (void *)(uintptr_t)(run ? run : (u64)i << TOLD_OP));
 	}
 }
 

@@ -129,20 +129,22 @@ static void test_packed(void **state)
 {
 	struct code *c = code_new(false, &core_models[VPMU_GENERIC_X86], VPMU_MODEL_ALL, true);
 	const struct block *b = block_of(c, "npplb", PC); /* at -8, -16, 8 - 16 = -8, -21 */
-	struct access log[RUN_MAX + 1] = { { .addr = 0x1000, .op = 1 } };
+	struct access log[RUN_MAX + 1] = { { 0x1000, 1ull << TOLD_OP } };
 	u64 run = access_run(b, 1);
 
 	(void)state;
-	assert_int_equal(run_op(run), 1);
+	assert_int_equal(told_op(run), 1);
 	assert_int_equal(run_low(run), -13);
 	assert_int_equal(run_high(run), 7);
 	assert_int_equal(run_last(run), -13);
 	assert_int_equal(run_nr(run), 4);
 	assert_int_equal(run_counts(run), 1 | 3u << RUN_STORES);
 	assert_int_equal(access_run_fill(b, log), 3);
-	assert_memory_equal(&log[1], (&(struct access){ 0xff8, 3 << INFO_SIZE_SHIFT | INFO_STORE, 2 }), sizeof(log[1]));
-	assert_memory_equal(&log[2], (&(struct access){ 0x1000, 3 << INFO_SIZE_SHIFT | INFO_LOAD, 3 }), sizeof(log[2]));
-	assert_memory_equal(&log[3], (&(struct access){ 0xff3, INFO_STORE, 4 }), sizeof(log[3]));
+	assert_memory_equal(&log[1], (&(struct access){ 0xff8, 3 << INFO_SIZE_SHIFT | INFO_STORE | 2 << TOLD_OP }),
+			    sizeof(log[1]));
+	assert_memory_equal(&log[2], (&(struct access){ 0x1000, 3 << INFO_SIZE_SHIFT | INFO_LOAD | 3 << TOLD_OP }),
+			    sizeof(log[2]));
+	assert_memory_equal(&log[3], (&(struct access){ 0xff3, INFO_STORE | 4 << TOLD_OP }), sizeof(log[3]));
 	code_free(c);
 }
 

@@ -197,7 +197,7 @@ static void enter(struct world *w, const struct block *b)
 
 static void access_at(struct world *w, u32 op, u64 addr, u32 size_log2, u32 how)
 {
-	core_access(w->t, size_log2 << INFO_SIZE_SHIFT | how, addr, op, false);
+	core_access(w->t, size_log2 << INFO_SIZE_SHIFT | how | (u64)op << TOLD_OP, addr, 0);
 }
 
 static u64 count(struct world *w, enum vpmu_count c)
@@ -332,7 +332,7 @@ static void test_many_accesses_of_one(void **state)
 
 static void tell_run(struct world *w, const struct block *b, u32 op, u64 addr)
 {
-	core_access_run(w->t, 3 << INFO_SIZE_SHIFT | INFO_LOAD, addr, access_run(b, op));
+	core_access_run(w->t, access_run(b, op), addr);
 }
 
 /* The log has room for a run wherever it begins, and what ran of one is counted. */
@@ -512,9 +512,9 @@ static void on_stack(struct world *w, const struct block *b, u32 op, const struc
 	if (!is_asked(w) || !k->how || b->ops[op].access & OP_FOLLOWS)
 		return;
 	if (run_nr(run) > 1)
-		core_access_run(w->t, (u32)k->log2 << INFO_SIZE_SHIFT | k->how, addr, run);
+		core_access_run(w->t, run, addr);
 	else if (run)
-		core_access(w->t, (u32)k->log2 << INFO_SIZE_SHIFT | k->how, addr, run, true);
+		core_access(w->t, run, addr, k->how == INFO_STORE ? ACCESS_STORE : ACCESS_LOAD);
 	else
 		access_at(w, op, addr, k->log2, k->how);
 	w->runs += run_nr(run) > 1;

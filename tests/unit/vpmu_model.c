@@ -28,7 +28,7 @@ static enum cache_level data_level(struct caches *c, u64 line)
 {
 	bool walk;
 
-	return caches_data(c, line, VPMU_MODEL_ALL, &walk);
+	return caches_data(c, line, VPMU_MODEL_ALL, c->now += CACHE_TICK, &walk);
 }
 
 static void test_cache_is_lru(void **state)
@@ -39,9 +39,9 @@ static void test_cache_is_lru(void **state)
 	caches_new(&c, &small);
 	assert_false(data_level(&c, LINE(0)) == IN_L1);
 	assert_false(data_level(&c, LINE(1)) == IN_L1);
-	assert_true(data_hits(&c, LINE(1), LINE(1)));
+	assert_true(data_hits(&c, LINE(1), LINE(1), c.now += CACHE_TICK));
 	assert_true(data_level(&c, LINE(0)) == IN_L1);
-	assert_true(data_hits(&c, LINE(0), LINE(0)));
+	assert_true(data_hits(&c, LINE(0), LINE(0), c.now += CACHE_TICK));
 	assert_false(data_level(&c, LINE(2)) == IN_L1); /* 1 was used longest ago */
 	assert_true(data_level(&c, LINE(0)) == IN_L1);
 	assert_false(data_level(&c, LINE(1)) == IN_L1);
@@ -93,11 +93,11 @@ static void test_cache_against_stamps(void **state)
 		bool hit = stamped_touch(ways[line & 63], 8, line, now), walk = false;
 		bool there = stamped_touch(places[page & 15], 4, page, now);
 
-		assert_false(data_hits(&c, line, line + 1));
-		if (data_hits(&c, line, line))
+		assert_false(data_hits(&c, line, line + 1, now * CACHE_TICK));
+		if (data_hits(&c, line, line, now * CACHE_TICK))
 			assert_true(hit && there);
 		else {
-			assert_int_equal(caches_data(&c, line, VPMU_MODEL_ALL, &walk) == IN_L1, hit);
+			assert_int_equal(caches_data(&c, line, VPMU_MODEL_ALL, now * CACHE_TICK, &walk) == IN_L1, hit);
 			assert_int_equal(!walk, there);
 		}
 		hits += hit;
