@@ -83,29 +83,32 @@ static void put_op(const struct code *c, struct block *b, u32 i, const struct de
 
 static void put_end(const struct code *c, struct block *b, u64 target)
 {
-	const struct model *m = c->model;
-	bool branch;
+	bool branch, plain;
 	u32 lines;
 
 	b->kind = b->ops[b->nr - 1].kind;
 	branch = b->kind >= OP_COND;
-	b->cond = b->kind == OP_COND ? UINT32_MAX : 0;
 	b->call = b->kind == OP_CALL || b->kind == OP_CALL_INDIRECT;
 	b->returns = b->kind == OP_RETURN;
 	b->anywhere = b->kind == OP_SYSCALL || b->kind == OP_JUMP_INDIRECT || b->kind == OP_CALL_INDIRECT || b->returns;
 	b->frames = b->call || b->returns || b->kind == OP_JUMP_INDIRECT;
-	b->packed = (u64)branch << PACK_BRANCH | (u64)b->call << PACK_CALL | (u64)b->returns << PACK_RETURN;
+	b->sums[SUM_BRANCH] = branch;
+	b->sums[SUM_CALL] = b->call;
+	b->sums[SUM_RETURN] = b->returns;
+	b->sums[SUM_STALL] = (u16)b->stall; /* a block with more passes each horizon */
 	b->next = b->kind == OP_REP ? NO_PC : b->kind == OP_JUMP || b->kind == OP_CALL ? target : b->end;
 	b->other = b->kind == OP_COND ? target : b->next;
 	/* What the return stack and the table of targets have to do with is not modelled in line. */
-	b->plain_next = c->models && b->frames ? NO_PC : b->next;
-	b->plain_other = c->models && b->frames ? NO_PC : b->other;
-	b->branch = predict_key(b->ops[b->nr - 1].pc);
+	plain = !c->models || !b->frames;
+	b->plain_next = plain && b->next == b->end ? b->next : NO_PC;
+	b->plain_other = plain ? b->other : NO_PC;
+	b->branch = b->kind == OP_COND ? predict_key(b->ops[b->nr - 1].pc) : 0;
 	b->more_lines = (u8)(((b->end - 1) >> LINE_SHIFT) - (b->pc >> LINE_SHIFT));
 	lines = b->more_lines + 1;
 	b->events_max = b->nr + 3 * lines;
 	b->slots = b->nr + b->stall;
-	b->slots_max = b->slots + m->taken_slots + m->mispredict * m->width;
+	b->first_line = b->pc >> LINE_SHIFT;
+	b->last_line = lines > 2 ? NO_LINE : (b->end - 1) >> LINE_SHIFT;
 }
 
 static struct block *block_new(struct code *c, const struct code_insn *insns, u32 nr)

@@ -28,23 +28,31 @@ enum {
 	OP_KNOWN = 32 /* it has one, and no other */
 };
 
+#define NO_PC UINT64_MAX
+#define NO_LINE (UINT64_MAX - 1) /* nobody has it, nor seeks it: caches know UINT64_MAX as nothing */
+
+/* Counts of what blocks and their ends are: added up at once, and apart before SUM_MAX are there. */
+typedef u16 sums __attribute__((vector_size(16)));
+#define SUM_MAX UINT16_MAX
+/* The last two are not the block's to say. */
+enum { SUM_BRANCH, SUM_CALL, SUM_RETURN, SUM_STALL, SUM_TAKEN, SUM_WRONG };
+
 struct block {
 	/* What running it needs, one cache line: */
-	u64 pc;	 /* of the first operation */
-	u64 end; /* behind the last one */
-	/* Where control goes from a block that can be counted in line: on to `end`, elsewhere. NO_PC: it cannot. */
+	u64 pc; /* of the first operation */
+	/* Where control goes from a block that can be counted in line: on to `end`, elsewhere. NO_PC: it does not, or cannot. */
 	u64 plain_next, plain_other;
-	u64 packed; /* branch, call, return: 0 or 1 each (PACK_*) */
-	u32 slots;  /* that it costs always, and stall slots among them */
-	u32 stall;
-	u32 slots_max; /* most that running it adds to the count of slots, but for its code's and accesses' misses */
-	u32 branch;    /* predict_key of the last operation */
-	u32 cond;      /* all bits set: the last operation is OP_COND */
+	u32 slots;		   /* that it costs always */
+	u32 branch;		   /* predict_key of the last operation; 0: that is not OP_COND */
+	sums sums;		   /* SUM_* of the block: 0 or 1 each, but for stall slots */
+	u64 first_line, last_line; /* of its code, where those are all; else NO_LINE is the last one */
+	/* and the rest: */
+	u64 end;       /* behind the last operation */
+	u32 stall;     /* slots among those that it costs always */
 	u8 more_lines; /* that its bytes are on, 64 each, beyond the first */
 	u8 kind;       /* of the last operation */
 	bool anywhere; /* control may go anywhere from it: indirect, return, syscall */
 	bool frames;   /* callstack.c is to be told */
-	/* and the rest: */
 	/* Where control usually goes: `end`, the target. NO_PC: nowhere without being looked at closely. */
 	u64 next, other;
 	bool call, returns;
@@ -55,14 +63,6 @@ struct block {
 	struct block *older; /* whose hash is the same */
 	struct op ops[];
 };
-
-#define NO_PC UINT64_MAX
-
-/* Counts of what a block's end is, in one number: added up at once, and apart before 2 to the PACK_BITS are there. */
-#define PACK_BITS 16
-#define PACK_MASK ((1u << PACK_BITS) - 1)
-/* Where each begins. The last one is not the block's to say. */
-enum { PACK_BRANCH, PACK_CALL = PACK_BITS, PACK_RETURN = 2 * PACK_BITS, PACK_TAKEN = 3 * PACK_BITS };
 
 struct code; /* all blocks of a process */
 

@@ -13,8 +13,8 @@
  * - swept: the same where parts of the model are left out;
  * - walked: operation by operation; after each, all armed events are looked at.
  * A block must be walked if its counts could reach what an armed event waits for, however badly its branch turns out. To
- * know that by one comparison there is a horizon: a count of slots below which no event can be due. For events that count
- * slots it is their distance. Any other count grows by no more than slots and accesses do, so for those it is their
+ * know that by one comparison there is a horizon: so many slots are left in which no event can be due. For events that
+ * count slots it is their distance. Any other count grows by no more than slots and accesses do, so for those it is their
  * distance too, if each access takes one from it. Where it is passed, or nearly, all events are looked at (core_is_near)
  * and it is set anew.
  *
@@ -22,9 +22,9 @@
  * taken changes no count: what is counted does not depend on what is sampled.
  *
  * Raw and derived. Only some counts are kept up while blocks are asked as a whole or swept. Instructions follow from slots,
- * for every slot that is no stall retires one; accesses, and branches, calls and returns, are added up in packed numbers
- * (core_sync). Cycles, time and sums follow from raw counts too (core_derive) when core.c calls out. An event that
- * waits for a derived count waits for the raw one that it follows from (struct watch).
+ * for every slot that is no stall retires one; slots from what is left until the horizon; branches, calls, returns and stall
+ * slots are added up at once, in one vector (core_sync). Cycles, time and sums follow from raw counts too (core_derive) when
+ * core.c calls out. An event that waits for a derived count waits for the raw one that it follows from (struct watch).
  *
  * Where QEMU's blocks are not what ran:
  * - A block is left in its middle: its code is changed under it, an atomic instruction is done again alone, or (x86)
@@ -56,8 +56,7 @@ enum way_out {
 static void sweep(struct core *c, const struct block *p, u64 to)
 {
 	c->thread.counts[VC_SLOTS_BACKEND] += p->stall;
-	c->thread.counts[VC_SLOTS] += p->slots + c->miss_slots + charge_end(c, p, to);
-	c->horizon -= MIN(nr_accesses(c), c->horizon);
+	c->left -= way_of_block(c, p) + charge_end(c, p, to);
 }
 
 /* Writes down the accesses that others stand for. */
@@ -68,24 +67,22 @@ static void fill_runs(struct core *c, const struct block *p)
 }
 
 /* Its accesses and misses, which have been counted as they came, times -1: as if they had not; or 1. */
-static void count_early(struct core *c, u64 times)
+static void count_early(struct core *c, s64 times)
 {
 	for (const struct access *a = c->log; a < c->next; a++)
-		c->accesses[access_kind(a)] += times;
+		c->accesses[access_kind(a)] += (u64)times;
 	for (u32 i = 0; i < c->nr_misses; i++)
 		charge_miss(c, &c->misses[i], times);
 }
 
 /* One access, and those of the misses from *m on that are its own. */
-static u32 walk_access(struct core *c, const struct access *a, u32 *m)
+static void walk_access(struct core *c, const struct access *a, u32 *m)
 {
-	u32 slots = 0;
-
 	c->addr = a->addr;
 	c->accesses[access_kind(a)]++;
+	c->left--;
 	for (; *m < c->nr_misses && c->misses[*m].access == (u32)(a - c->log); ++*m)
-		slots += charge_miss(c, &c->misses[*m], 1);
-	return slots;
+		charge_miss(c, &c->misses[*m], 1);
 }
 
 /* The first nr operations (and at least one); the branch at the end if all. Counts are in sync. */
@@ -109,12 +106,12 @@ static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 		}
 		for (; code < c->nr_misses && c->misses[code].access == MISS_CODE && c->misses[code].line <= line;
 		     code++)
-			slots += charge_miss(c, &c->misses[code], 1);
+			charge_miss(c, &c->misses[code], 1);
 		for (; a < c->next && told_op(a->told) == i; a++)
-			slots += walk_access(c, a, &m);
+			walk_access(c, a, &m);
 		if (i == p->nr - 1)
 			slots += charge_end(c, p, to);
-		counts[VC_SLOTS] += slots;
+		c->left -= slots;
 		core_sync(c);
 		core_after_op(c, p, i);
 	}
@@ -162,7 +159,7 @@ static enum way_out settle(struct core *c, const struct block *p, u64 to)
 	enum way_out way = way_out(c, p, &to, &nr);
 
 	fill_runs(c, p);
-	count_early(c, -1ull);
+	count_early(c, -1);
 	core_sync(c);
 	core_look_ahead(c);
 	if ((way == WAY_EXPECTED || way == WAY_INTERRUPTED) && !c->continues && !core_is_near(c, p)) {
@@ -219,7 +216,7 @@ static NOINLINE void code_misses(struct core *c, u32 line, enum cache_level leve
 
 	m->line = (u16)line;
 	m->kind = (u16)(MISS_FETCH | level);
-	c->miss_slots += charge_miss(c, m, 1);
+	charge_miss(c, m, 1);
 }
 
 static NOINLINE void fetch_lines(struct core *c, const struct block *b)
@@ -256,7 +253,7 @@ static void find_line(struct core *c, const struct access *a, u64 line)
 		return;
 	m = new_miss(c, (u32)(a - c->log));
 	m->kind = (u16)(level | (a->told & INFO_LOAD ? 0 : MISS_STORE) | (walk ? MISS_WALK : 0));
-	c->miss_slots += charge_miss(c, m, 1);
+	charge_miss(c, m, 1);
 }
 
 void core_access_slowly(struct core *c, const struct access *a)
@@ -298,8 +295,7 @@ void core_run_slowly(struct core *c, struct access *a)
 /* One more iteration of a repeated string instruction, or its end, is plain too: there are very many of them. */
 static bool repeat(struct core *c, const struct block *p, u64 to)
 {
-	u64 *counts = c->thread.counts, slots = p->slots;
-	const struct op *first = p->ops;
+	u32 before = c->continues ? 1 + p->ops[0].stall : 0; /* slots that the instruction has cost already */
 	bool again;
 
 	if (p->kind != OP_REP || (c->models && c->models != VPMU_MODEL_ALL))
@@ -307,10 +303,8 @@ static bool repeat(struct core *c, const struct block *p, u64 to)
 	again = to == p->ops[p->nr - 1].pc;
 	if ((!again && to != p->end) || may_be_handler(c, to) || passes_horizon(c, p))
 		return false;
-	slots += c->miss_slots;
-	counts[VC_SLOTS_BACKEND] += p->stall - (c->continues ? first->stall : 0);
-	counts[VC_SLOTS] += slots - (c->continues ? 1 + first->stall : 0);
-	c->horizon -= nr_accesses(c);
+	c->thread.counts[VC_SLOTS_BACKEND] += p->stall - (before ? before - 1 : 0);
+	c->left -= way_of_block(c, p) - before;
 	c->continues = again;
 	return true;
 }
@@ -325,7 +319,7 @@ static void settle_slowly(struct core *c, const struct block *p, const struct bl
 		if (c->thread.stack && (p->frames || way == WAY_CUT || way == WAY_INTERRUPTED))
 			tell_stack(c, p, b->pc, way);
 	} else {
-		count_early(c, -1ull); /* of no block: it has no runs */
+		count_early(c, -1); /* of no block: it has no runs */
 		if (c->thread.stack) {
 			callstack_resume(&c->thread, b->pc);
 			truth_transfer(&c->thread, &(struct frame_event){ .to = b->pc }, false);
@@ -362,6 +356,7 @@ void core_enter_otherwise(struct core *c, const struct block *b)
 {
 	const struct block *p = c->block;
 	u64 to = b->pc;
+	s64 left;
 
 	if (UNLIKELY(!goes_to(c, p, to) || passes_horizon(c, p))) {
 		enter_slowly(c, b);
@@ -372,8 +367,10 @@ void core_enter_otherwise(struct core *c, const struct block *b)
 		enter_swept(c, p, b);
 		return;
 	}
+	left = c->left - way_of_block(c, p);
 	c->block = b;
-	core_count(c, p, b, predict_frames(&c->predictor, p, to));
+	core_forget(c);
+	core_count(c, p, b, predict_frames(&c->predictor, p, to), left);
 }
 
 void core_enter_some(struct vthread *t, const struct block *b)
@@ -401,6 +398,8 @@ void core_settle(struct vthread *t)
 
 	if (c->block != &core_nowhere)
 		settle(c, c->block, NO_PC);
+	else
+		c->left -= (s64)nr_accesses(c); /* of no block */
 	c->block = &core_nowhere;
 	core_forget(c);
 	c->continues = false;

@@ -12,40 +12,44 @@ static inline u32 add_stall(struct core *c, enum vpmu_count part, u32 slots)
 }
 
 /* A miss: once more, or (-1) once less. Its slots are stall slots only. */
-static inline u32 charge_miss(struct core *c, const struct miss *m, u64 times)
+static inline void charge_miss(struct core *c, const struct miss *m, s64 times)
 {
-	c->nr_missed[m->kind] += times;
+	c->nr_missed[m->kind] += (u64)times;
 	c->missed = true;
-	return c->miss_cost[m->kind];
+	c->left -= times * c->miss_cost[m->kind];
 }
 
-/* How the end of p went (END_*), which is at `to`. The predictor learns. p: a call, a return, an indirect jump; */
+/* How the end of p went, which is at `to`. The predictor learns. p: a call, a return, an indirect jump; */
 static ALWAYS_INLINE u32 predict_frames(struct predictor *r, const struct block *p, u64 to)
 {
-	u32 taken = to != p->end;
-	bool wrong;
+	bool taken = to != p->end, wrong;
 
 	if (p->returns)
-		return taken | (predict_return(r, to) ? END_WRONG : 0);
+		return end_judged(taken, predict_return(r, to));
 	wrong = p->anywhere && predict_indirect(r, p->ops[p->nr - 1].pc, to);
 	if (p->call)
 		predictor_call(r, p->end);
-	return taken | (wrong ? END_WRONG : 0);
+	return end_judged(taken, wrong);
 }
 
 /* anything. */
 static inline u32 predict(struct predictor *r, const struct block *p, u64 to)
 {
-	return p->frames ? predict_frames(r, p, to) : predict_cond(r, p->branch, p->cond, to != p->end);
+	return p->frames ? predict_frames(r, p, to) : predict_cond(r, p->branch, to != p->end);
 }
 
-/* The end of p. NO_PC: nobody knows where it went. */
+/* The end of p, but not its stall. NO_PC: nobody knows where it went. */
 static inline u32 charge_end(struct core *c, const struct block *p, u64 to)
 {
-	if (c->models & VPMU_MODEL_BRANCH && to != NO_PC && p->kind >= OP_COND)
-		return core_judged(c, p, predict(&c->predictor, p, to));
-	c->packed += p->packed;
-	return 0;
+	const struct block_end *e;
+
+	c->sums += p->sums;
+	c->sums[SUM_STALL] -= p->sums[SUM_STALL];
+	if (!(c->models & VPMU_MODEL_BRANCH) || to == NO_PC || p->kind < OP_COND)
+		return 0;
+	e = &c->ends[predict(&c->predictor, p, to)];
+	c->sums += e->sums;
+	return e->slots;
 }
 
 #endif

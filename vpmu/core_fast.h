@@ -83,10 +83,18 @@ static ALWAYS_INLINE bool goes_to(const struct core *c, const struct block *p, u
 	return to == p->next || to == p->other || (p->anywhere && !may_be_handler(c, to));
 }
 
+/* The compiler may not conclude anything from how x came about: it would branch, or compute it twice. */
+#define AS_IT_IS(x) __asm__("" : "+r"(x))
+
 /* May it be counted in line that p leads to `to`? (Which way is as hard to guess as the program's own: no branch.) */
 static ALWAYS_INLINE bool leads_plainly(const struct block *p, u64 to)
 {
-	return to == (to == p->end ? p->plain_next : p->plain_other);
+	u64 next = p->plain_next, other = p->plain_other;
+
+	AS_IT_IS(other);
+	other = to == next ? next : other;
+	AS_IT_IS(other);
+	return to == other;
 }
 
 static ALWAYS_INLINE u64 nr_accesses(const struct core *c)
@@ -94,17 +102,15 @@ static ALWAYS_INLINE u64 nr_accesses(const struct core *c)
 	return (u64)(c->next - c->log);
 }
 
-static ALWAYS_INLINE bool passes_horizon(const struct core *c, const struct block *p)
+/* What running p, which has run, takes from the horizon, but for misses, which have, and its end. */
+static ALWAYS_INLINE s64 way_of_block(const struct core *c, const struct block *p)
 {
-	return c->thread.counts[VC_SLOTS] + p->slots_max + c->miss_slots + nr_accesses(c) >= c->horizon;
+	return (s64)(p->slots + nr_accesses(c));
 }
 
-/* What the end of p, which went so (END_*), costs beyond p's slots. */
-static ALWAYS_INLINE u32 core_judged(struct core *c, const struct block *p, u32 how)
+static ALWAYS_INLINE bool passes_horizon(const struct core *c, const struct block *p)
 {
-	c->packed += p->packed + c->end_packed[how];
-	c->thread.counts[VC_BRANCH_MISSES] += how / END_WRONG;
-	return c->end_slots[how];
+	return way_of_block(c, p) >= c->left;
 }
 
 /* What has run has been counted. */
@@ -112,7 +118,7 @@ static ALWAYS_INLINE void core_forget(struct core *c)
 {
 	c->log_began += (u64)((char *)c->next - (char *)c->log);
 	c->next = c->log;
-	c->nr_misses = c->miss_slots = 0;
+	c->nr_misses = 0;
 }
 
 /* Asks for the code of the block that begins. */
@@ -120,24 +126,22 @@ static ALWAYS_INLINE void core_fetch(struct core *c, const struct block *b)
 {
 	const struct caches *lines = &c->caches;
 
-	if (UNLIKELY(code_is_recent(lines, b->pc >> LINE_SHIFT) | code_is_recent(lines, (b->end - 1) >> LINE_SHIFT) |
-		     b->more_lines >> 1))
+	if (UNLIKELY(code_is_recent(lines, b->first_line) | code_is_recent(lines, b->last_line)))
 		core_fetch_slowly(c, b);
 }
 
 /* What was read from memory so far is read again, which costs less than registers that have to be saved first. */
 #define FEWER_REGISTERS() __asm__ volatile("" ::: "memory")
 
-/* p has run, all of which is modelled, and b begins. */
-static ALWAYS_INLINE void core_count(struct core *c, const struct block *p, const struct block *b, u32 how)
+/* p has run, all of which is modelled and nothing of which but its end is written down any more, and b begins. */
+static ALWAYS_INLINE void core_count(struct core *c, const struct block *p, const struct block *b, u32 how, s64 left)
 {
-	u64 *counts = c->thread.counts;
+	const struct block_end *e = &c->ends[how];
 
+	AS_IT_IS(e);
 	FEWER_REGISTERS();
-	counts[VC_SLOTS_BACKEND] += p->stall;
-	counts[VC_SLOTS] += p->slots + c->miss_slots + core_judged(c, p, how);
-	c->horizon -= nr_accesses(c);
-	core_forget(c);
+	c->left = left - e->slots;
+	c->sums += p->sums + e->sums;
 	core_fetch(c, b);
 }
 
@@ -146,15 +150,17 @@ static ALWAYS_INLINE void core_enter(struct vthread *t, const struct block *b)
 {
 	struct core *c = core_of(t);
 	const struct block *p = c->block;
+	s64 left = c->left - way_of_block(c, p);
 	u64 to = b->pc;
 
-	if (UNLIKELY(!leads_plainly(p, to)) || UNLIKELY(passes_horizon(c, p))) {
+	if (UNLIKELY(!leads_plainly(p, to)) || UNLIKELY(left <= 0)) {
 		core_enter_otherwise(c, b);
 		return;
 	}
-	FEWER_REGISTERS();
 	c->block = b;
-	core_count(c, p, b, predict_cond(&c->predictor, p->branch, p->cond, to != p->end));
+	core_forget(c);
+	FEWER_REGISTERS();
+	core_count(c, p, b, predict_cond(&c->predictor, p->branch, to != p->plain_next), left);
 }
 
 /* and where nothing is. */
@@ -162,15 +168,15 @@ static ALWAYS_INLINE void core_enter_counts(struct vthread *t, const struct bloc
 {
 	struct core *c = core_of(t);
 	const struct block *p = c->block;
-	u64 to = b->pc, slots = t->counts[VC_SLOTS] + p->slots;
+	u64 to = b->pc;
 
 	if (UNLIKELY(!leads_plainly(p, to) && !(p->anywhere && !may_be_handler(c, to))) ||
-	    UNLIKELY(slots >= c->horizon)) {
+	    UNLIKELY(p->slots >= c->left)) {
 		core_enter_otherwise(c, b);
 		return;
 	}
-	t->counts[VC_SLOTS] = slots;
-	c->packed += p->packed;
+	c->left -= p->slots;
+	c->sums += p->sums;
 	c->block = b;
 	if (UNLIKELY(t->stack) && p->frames)
 		core_tell_stack(c, p, to);

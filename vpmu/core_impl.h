@@ -31,6 +31,12 @@ struct watch {
 
 #define LOG_BEHIND (RUN_OPS_MAX + 1) /* what a block's known accesses can take, and one more */
 
+/* What the end of a block costs, and what it is, beside what it is always. */
+struct block_end {
+	sums sums;
+	u32 slots;
+};
+
 struct core {
 	struct vthread thread; /* first: a thread is its core */
 	/* Used for each block: few cache lines. */
@@ -40,15 +46,14 @@ struct core {
 	const struct block *block;     /* never NULL: core_nowhere when none runs */
 	u64 accesses[NR_ACCESS_KINDS]; /* that are not in the counts yet, */
 	u64 known;		       /* those of runs (run_counts), */
-	u64 packed;		       /* and branches, calls, returns */
-	u64 horizon;		       /* while VC_SLOTS stays below, no armed event is due */
-	u32 nr_misses;		       /* of the block that runs, code and accesses; */
-	u32 miss_slots;		       /* what they cost */
-	u32 models;		       /* VPMU_MODEL_* */
-	u32 end_slots[4];	       /* by END_*: what a block's end costs, */
-	u64 end_packed[4];	       /* and what it is */
-	bool missed;		       /* nr_missed[] has something */
-	bool walks;		       /* always: somebody wants to see each operation */
+	s64 left;      /* the horizon: slots, those of misses at once, and accesses until an armed event may be due */
+	s64 left_at;   /* what it was when VC_SLOTS was right */
+	sums sums;     /* and what blocks and their ends were */
+	u32 nr_misses; /* of the block that runs, code and accesses; */
+	u32 models;    /* VPMU_MODEL_* */
+	bool missed;   /* nr_missed[] has something */
+	bool walks;    /* always: somebody wants to see each operation */
+	struct block_end ends[2 * END_TAKEN]; /* by how it went */
 	bool continues; /* the block's first operation is one more iteration of what is counted already */
 	struct predictor predictor;
 	struct caches caches;

@@ -8,13 +8,19 @@
 #include "vpmu/truth.h"
 
 #define LOG_START 64
-/* Slots that the horizon may be away: as many branches fit into a packed count. */
-#define FAR_AWAY PACK_MASK
+/* Slots that the horizon may be away: as many branches, or stall slots, fit into their sum. */
+#define FAR_AWAY SUM_MAX
 
 /* What "runs" when nothing does: control cannot go anywhere from it. */
 const struct block core_nowhere = {
-	.pc = NO_PC, .end = NO_PC, .plain_next = NO_PC, .plain_other = NO_PC, .next = NO_PC, .other = NO_PC
+	.pc = NO_PC, .plain_next = NO_PC, .plain_other = NO_PC, .end = NO_PC, .next = NO_PC, .other = NO_PC
 };
+
+/* Of a misprediction. */
+static u32 wrong_slots(const struct model *m)
+{
+	return m->mispredict * m->width;
+}
 
 /* Of a miss, in cycles. */
 static u32 cost_of(const struct model *m, u32 kind)
@@ -44,10 +50,13 @@ struct vthread *core_thread_new(struct vprocess *p)
 	c->misses_room = LOG_START;
 	c->misses = mem_alloc(c->misses_room * sizeof(*c->misses));
 	c->block = &core_nowhere;
-	c->end_slots[END_TAKEN] = m->taken_slots;
-	c->end_slots[END_WRONG] = m->mispredict * m->width;
-	c->end_packed[END_TAKEN] = c->end_packed[END_TAKEN | END_WRONG] = 1ull << PACK_TAKEN;
-	c->end_slots[END_TAKEN | END_WRONG] = c->end_slots[END_TAKEN] + c->end_slots[END_WRONG];
+	for (u32 how = 0; how < ARRAY_LEN(c->ends); how++) {
+		bool taken = how >= END_TAKEN, wrong = end_is_wrong(how);
+
+		c->ends[how].sums[SUM_TAKEN] = taken;
+		c->ends[how].sums[SUM_WRONG] = wrong;
+		c->ends[how].slots = (taken ? m->taken_slots : 0) + (wrong ? wrong_slots(m) : 0);
+	}
 	for (u32 kind = 0; kind < NR_MISS_KINDS; kind++)
 		c->miss_cost[kind] = cost_of(m, kind) * m->width;
 	caches_new(&c->caches, m);
@@ -178,24 +187,37 @@ static NOINLINE void sync_misses(struct core *c)
 	c->missed = false;
 }
 
+/* The horizon comes nearer by slots and by accesses: what was no access was a slot. */
+static void sync_accesses(struct core *c)
+{
+	u64 *counts = c->thread.counts, *nr = c->accesses;
+	u64 loads = c->known & ((1u << RUN_STORES) - 1), stores = c->known >> RUN_STORES;
+
+	counts[VC_SLOTS] += (u64)(c->left_at - c->left) - loads - stores;
+	for (u32 kind = 0; kind < NR_ACCESS_KINDS; kind++)
+		counts[VC_SLOTS] -= nr[kind];
+	c->left_at = c->left;
+	counts[VC_L1D_LOADS] += loads + nr[ACCESS_LOAD] + nr[ACCESS_LOAD | ACCESS_STORE];
+	counts[VC_L1D_STORES] += stores + nr[ACCESS_STORE] + nr[ACCESS_LOAD | ACCESS_STORE];
+	memset(c->accesses, 0, sizeof(c->accesses));
+	c->known = 0;
+}
+
 void core_sync(struct core *c)
 {
 	u64 *counts = c->thread.counts;
 
 	if (c->missed)
 		sync_misses(c);
-	counts[VC_BRANCHES] += c->packed >> PACK_BRANCH & PACK_MASK;
-	counts[VC_CALLS] += c->packed >> PACK_CALL & PACK_MASK;
-	counts[VC_RETURNS] += c->packed >> PACK_RETURN & PACK_MASK;
-	counts[VC_SLOTS_FRONTEND] += (c->packed >> PACK_TAKEN & PACK_MASK) * c->end_slots[END_TAKEN];
-	counts[VC_SLOTS_BAD_SPECULATION] = counts[VC_BRANCH_MISSES] * c->end_slots[END_WRONG];
-	c->packed = 0;
-	counts[VC_L1D_LOADS] += c->accesses[ACCESS_LOAD] + c->accesses[ACCESS_LOAD | ACCESS_STORE];
-	counts[VC_L1D_STORES] += c->accesses[ACCESS_STORE] + c->accesses[ACCESS_LOAD | ACCESS_STORE];
-	counts[VC_L1D_LOADS] += c->known & ((1u << RUN_STORES) - 1);
-	counts[VC_L1D_STORES] += c->known >> RUN_STORES;
-	memset(c->accesses, 0, sizeof(c->accesses));
-	c->known = 0;
+	counts[VC_BRANCHES] += c->sums[SUM_BRANCH];
+	counts[VC_CALLS] += c->sums[SUM_CALL];
+	counts[VC_RETURNS] += c->sums[SUM_RETURN];
+	counts[VC_BRANCH_MISSES] += c->sums[SUM_WRONG];
+	counts[VC_SLOTS_BACKEND] += c->sums[SUM_STALL];
+	counts[VC_SLOTS_FRONTEND] += (u64)c->sums[SUM_TAKEN] * c->model->taken_slots;
+	counts[VC_SLOTS_BAD_SPECULATION] = counts[VC_BRANCH_MISSES] * wrong_slots(c->model);
+	c->sums = (sums){ 0 };
+	sync_accesses(c);
 	counts[VC_INSTRUCTIONS] = counts[VC_SLOTS] - counts[VC_SLOTS_BAD_SPECULATION] - counts[VC_SLOTS_FRONTEND] -
 				  counts[VC_SLOTS_BACKEND];
 }
@@ -210,14 +232,19 @@ void core_look_ahead(struct core *c)
 
 		distance = MIN(distance, w->at > count ? w->at - count : 0);
 	}
-	c->horizon = c->walks ? 0 : c->thread.counts[VC_SLOTS] + distance;
+	/* Less the most that a block's end costs. */
+	distance = (c->walks ? 0 : distance) - c->model->taken_slots - wrong_slots(c->model);
+	c->left_at += (s64)distance - c->left;
+	c->left = (s64)distance;
 }
 
 bool core_is_near(const struct core *c, const struct block *p)
 {
 	u64 accesses = (u64)(c->next - c->log);
-	u64 slots = p->slots_max + c->miss_slots, events = p->events_max + 2 * accesses;
+	u64 slots = p->slots + c->model->taken_slots + wrong_slots(c->model), events = p->events_max + 2 * accesses;
 
+	for (u32 i = 0; i < c->nr_misses; i++)
+		slots += c->miss_cost[c->misses[i].kind];
 	for (u32 i = 0; i < c->nr_armed; i++) {
 		const struct watch *w = &c->watches[i];
 		u64 most = w->slots ? slots : events;

@@ -8,12 +8,15 @@
 
 void predictor_new(struct predictor *p, const struct model *m)
 {
+	static const u8 after[2 * END_TAKEN] = { 0, 0, 1, 2, STATE_NOBODY, 0, 0, 0, 1, 2, 3, 3, STATE_NOBODY };
+
 	p->history = p->top = 0;
 	p->mask = (1u << m->history_bits) - 1;
 	p->indirect_mask = (1u << m->indirect_bits) - 1;
 	p->depth = m->return_depth;
 	memset(p->counters, 1, p->mask + 2);
-	p->counters[0] = 4;
+	p->counters[0] = STATE_NOBODY;
+	memcpy(p->after, after, sizeof(after));
 	p->targets = mem_zalloc((p->indirect_mask + 1) * sizeof(*p->targets));
 	p->returns = mem_zalloc(p->depth * sizeof(*p->returns));
 }

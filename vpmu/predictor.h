@@ -11,6 +11,22 @@
 
 #define PREDICTOR_COUNTERS (1u << 15)
 
+/* How a block's end went: END_TAKEN or 0, and in which state its counter was, which tells whether that was foreseen. */
+enum { STATE_NOBODY = 4, END_TAKEN = 8 };
+
+static inline bool end_is_wrong(u32 how)
+{
+	u32 state = how % END_TAKEN;
+
+	return state != STATE_NOBODY && state / 2 != how / END_TAKEN;
+}
+
+/* What is not for counters to foresee. */
+static inline u32 end_judged(bool taken, bool wrong)
+{
+	return (taken ? END_TAKEN : 0) + (taken != wrong ? 2 : 0);
+}
+
 struct predictor_target {
 	u64 pc, to;
 };
@@ -18,44 +34,35 @@ struct predictor_target {
 struct predictor {
 	u32 history;
 	u32 mask, indirect_mask;
-	u32 top, depth; /* of the return stack; depth is a power of two */
+	u8 after[2 * END_TAKEN]; /* by how an end went: the counter that was asked then */
+	u32 top, depth;		 /* of the return stack; depth is a power of two */
 	struct predictor_target *targets;
 	u64 *returns;
-	u8 counters[PREDICTOR_COUNTERS + 1]; /* 0, 1: not taken; 2, 3: taken. The first one is nobody's, and 4 */
+	u8 counters[PREDICTOR_COUNTERS + 1]; /* 0, 1: not taken; 2, 3: taken. The first one is nobody's */
 };
 
 void predictor_new(struct predictor *p, const struct model *m);
 void predictor_free(struct predictor *p);
 
-/* What of a conditional branch's address chooses its counter. */
+/* What of a conditional branch's address chooses its counter, and that it is one: the highest bit. */
 static inline u32 predict_key(u64 pc)
 {
-	return (u32)(pc >> 1) ^ (u32)(pc >> 15);
+	return ((u32)(pc >> 1) ^ (u32)(pc >> 15)) | 1u << 31;
 }
 
-/* How a block's end went. */
-enum { END_TAKEN = 1, END_WRONG = 2 };
-
 /*
- * Was it predicted wrongly? Learns. What programs do there is hard to guess for the machine that this runs on as well, so
- * nothing here branches on it, nor on whether it is a conditional branch (cond: all bits set, or 0: that does nothing).
+ * How did it go? Learns. What programs do there is hard to guess for the machine that this runs on as well, so nothing here
+ * branches on it, nor on whether it is a conditional branch (key 0: it is none, and nothing is learnt).
  */
-static inline u32 predict_cond(struct predictor *p, u32 key, u32 cond, u32 taken)
+static inline u32 predict_cond(struct predictor *p, u32 key, u32 taken)
 {
-#define AFTER(state, how) ((state) | (how) << 4)
-	static const u8 after[2][8] = {
-		{ AFTER(0, 0), AFTER(0, 0), AFTER(1, END_WRONG), AFTER(2, END_WRONG), AFTER(4, 0) },
-		{ AFTER(1, END_TAKEN | END_WRONG), AFTER(2, END_TAKEN | END_WRONG), AFTER(3, END_TAKEN),
-		  AFTER(3, END_TAKEN), AFTER(4, END_TAKEN) },
-	};
-#undef AFTER
-	u32 history = p->history;
+	u32 cond = (u32)((s32)key >> 31), history = p->history;
 	u8 *counter = &p->counters[(((key ^ history) & p->mask) + 1) & cond];
-	u32 next = after[taken][*counter];
+	u32 how = *counter + taken * END_TAKEN;
 
 	p->history = history + ((history + taken) & cond);
-	*counter = next & 15;
-	return next >> 4;
+	*counter = p->after[how];
+	return how;
 }
 
 #define INDIRECT_HISTORY 0x3f /* the last branches that tell one visit of an indirect jump from another */

@@ -230,7 +230,7 @@ static void test_blocks_are_reused(void **state)
 	assert_int_equal(code_nr_ops(w.process.code), 10);
 	assert_int_equal(b->other, b->end + 16);
 	/* A branch that does not end its block is none. */
-	assert_int_equal(block(&w, BASE, "njn", 16)->packed, 0);
+	assert_int_equal(block(&w, BASE, "njn", 16)->sums[SUM_BRANCH], 0);
 	teardown(&w);
 }
 
