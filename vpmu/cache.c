@@ -32,8 +32,11 @@ static void deep_new(struct deep_cache *c, struct cache_shape s)
 {
 	size_t n = (size_t)s.sets * s.ways;
 
-	*c = (struct deep_cache){ mem_alloc_lines(n * sizeof(*c->tags)), s.sets - 1, s.ways,
-				  (u32)__builtin_ctz(s.sets) };
+	*c = (struct deep_cache){ .tags = mem_alloc_lines(n * sizeof(*c->tags)),
+				  .stamps = mem_zalloc(n * sizeof(*c->stamps)),
+				  .mask = s.sets - 1,
+				  .ways = s.ways,
+				  .shift = (u32)__builtin_ctz(s.sets) };
 	memset(c->tags, 0xff, n * sizeof(*c->tags));
 }
 
@@ -44,6 +47,7 @@ void caches_new(struct caches *c, const struct model *m)
 	memset(c->recent, 0xff, sizeof(c->recent));
 	memset(c->code_hints, 0, sizeof(c->code_hints));
 	memset(c->data_hints, 0, sizeof(c->data_hints));
+	memset(c->page_hints, 0, sizeof(c->page_hints));
 	memset(c->pages, 0, sizeof(c->pages));
 	cache_new(&c->l1i, m->l1i);
 	cache_new(&c->l1d, m->l1d);
@@ -55,71 +59,85 @@ void caches_new(struct caches *c, const struct model *m)
 void caches_free(struct caches *c)
 {
 	free(c->l2.tags);
+	free(c->l2.stamps);
 	free(c->llc.tags);
+	free(c->llc.stamps);
 }
 
-/* Looks at way k of a set. */
-static inline void look(const u64 *tags, const u64 *stamps, u32 k, u64 tag, u32 *there, u64 *oldest)
-{
-	u64 age = stamps[k] | k;
-
-	*there = tags[k] == tag ? k : *there;
-	*oldest = age < *oldest ? age : *oldest;
-}
-
-/* The way among those of a set that has the tag, else the one that was used longest ago. */
-static inline u32 way_of(const u64 *tags, const u64 *stamps, u32 ways, u64 tag)
+/* The way among those of a set that was used longest ago: no branch could tell beforehand. */
+static inline u32 oldest_of(const u64 *stamps, u32 ways)
 {
 	u64 oldest = UINT64_MAX;
-	u32 there = ways;
 
-	for (u32 i = 0; i < ways; i += LANES) {
-		look(tags, stamps, i, tag, &there, &oldest);
-		look(tags, stamps, i + 1, tag, &there, &oldest);
-		look(tags, stamps, i + 2, tag, &there, &oldest);
-		look(tags, stamps, i + 3, tag, &there, &oldest);
+	for (u32 k = 0; k < ways; k += LANES, stamps += LANES) {
+		u64 a = stamps[0] | k, b = stamps[1] | (k + 1), c = stamps[2] | (k + 2), d = stamps[3] | (k + 3);
+
+		a = MIN(a, b);
+		c = MIN(c, d);
+		a = MIN(a, c);
+		oldest = MIN(a, oldest);
 	}
-	return there < ways ? there : oldest % CACHE_TICK;
+	return oldest % CACHE_TICK;
+}
+
+/* The way that has the tag, which is not likely; or `ways`. */
+static inline u32 way_of(const u64 *tags, u32 ways, u64 tag)
+{
+	for (u32 k = 0; k < ways; k += LANES, tags += LANES) {
+		if (UNLIKELY(tags[0] == tag))
+			return k;
+		if (UNLIKELY(tags[1] == tag))
+			return k + 1;
+		if (UNLIKELY(tags[2] == tag))
+			return k + 2;
+		if (UNLIKELY(tags[3] == tag))
+			return k + 3;
+	}
+	return ways;
 }
 
 /* Uses tag: where it is then, and what was there before (*was). */
 static inline u32 cache_use(struct cache *c, u64 tag, u64 now, u64 *was)
 {
-	u32 at = CACHE_FIRST + ((u32)tag & c->mask) * c->ways;
+	u32 at = CACHE_FIRST + ((u32)tag & c->mask) * c->ways, way = way_of(&c->tags[at], c->ways, tag);
 
-	at += way_of(&c->tags[at], &c->stamps[at], c->ways, tag);
+	at += LIKELY(way == c->ways) ? oldest_of(&c->stamps[at], c->ways) : way;
 	*was = c->tags[at];
 	c->tags[at] = tag;
 	c->stamps[at] = now;
 	return at;
 }
 
-bool deep_touch(struct deep_cache *c, u64 line)
+/* The way among those of a set that has the tag, from 1; 0: none. */
+static inline u32 deep_way_of(const u32 *tags, u32 ways, u32 tag)
 {
-	u32 tag = (u32)(line >> c->shift), quads = c->ways / LANES, place;
-	quad *set = (quad *)&c->tags[((u32)line & c->mask) * c->ways];
-	quad ones = { 1, 1, 1, 1 }, is = ones * tag, at = { 1, 2, 3, 4 }, found = { 0 }, before = is, end;
+	const quad *set = (const quad *)tags;
+	quad ones = { 1, 1, 1, 1 }, is = ones * tag, at = { 1, 2, 3, 4 }, found = { 0 };
 	halves both;
 
-	for (u32 i = 0; i < quads; i++) {
+	for (u32 i = 0; i < ways / LANES; i++) {
 		found |= (quad)(set[i] == is) & at;
 		at += ones * LANES;
 	}
 	both = (halves)found;
 	both[0] |= both[1];
-	place = (u32)(both[0] | both[0] >> 32); /* from 1; 0: nowhere */
-	/* Each moves one place up, to where the wanted one was, or out. */
-	end = ones * (place ? place : c->ways);
-	at = (quad){ 1, 2, 3, 4 };
-	for (u32 i = 0; i < quads; i++) {
-		quad here = set[i], moved = __builtin_shufflevector(before, here, 3, 4, 5, 6);
-		quad moves = (quad)(at <= end);
+	return (u32)(both[0] | both[0] >> 32);
+}
 
-		set[i] = (moved & moves) | (here & ~moves);
-		before = here;
-		at += ones * LANES;
+bool deep_touch(struct deep_cache *c, u64 line)
+{
+	u32 set = ((u32)line & c->mask) * c->ways, tag = (u32)(line >> c->shift);
+	u32 way = deep_way_of(&c->tags[set], c->ways, tag);
+	u64 *stamps = &c->stamps[set], now = c->now += CACHE_TICK;
+
+	if (LIKELY(way)) {
+		stamps[way - 1] = now;
+		return true;
 	}
-	return place;
+	way = oldest_of(stamps, c->ways);
+	c->tags[set + way] = tag;
+	stamps[way] = now;
+	return false;
 }
 
 static enum cache_level find_deep(struct caches *c, u64 line)
@@ -147,8 +165,8 @@ static void forget_hints(struct caches *c, u64 page)
 		hints[i] = (quad){ 0 };
 }
 
-/* The TLB's way of a page. */
-static u32 find_page(struct caches *c, u64 page, u64 now, bool *walk)
+/* The TLB's way of a page, which is not where it is hinted to be. */
+static __attribute__((noinline)) u32 find_page(struct caches *c, u64 page, u64 now, bool *walk)
 {
 	u64 was;
 	u32 at = cache_use(&c->dtlb, page, now, &was);
@@ -156,21 +174,27 @@ static u32 find_page(struct caches *c, u64 page, u64 now, bool *walk)
 	*walk = was != page;
 	if (*walk)
 		forget_hints(c, was);
+	c->page_hints[page % PAGE_HINTS] = (u16)at;
 	return at;
 }
 
 enum cache_level caches_data(struct caches *c, u64 line, u32 vpmu_models, u64 now, bool *walk)
 {
-	u32 page = 0, at;
-	u64 was;
+	u64 page = line >> (PAGE_SHIFT - LINE_SHIFT), was;
+	u32 place = 0, at;
 
 	*walk = false;
-	if (vpmu_models & VPMU_MODEL_TLB)
-		page = find_page(c, line >> (PAGE_SHIFT - LINE_SHIFT), now, walk);
+	if (vpmu_models & VPMU_MODEL_TLB) {
+		place = c->page_hints[page % PAGE_HINTS];
+		if (LIKELY(c->dtlb.tags[place] == page))
+			c->dtlb.stamps[place] = now;
+		else
+			place = find_page(c, page, now, walk);
+	}
 	if (!(vpmu_models & VPMU_MODEL_CACHE))
 		return IN_L1;
 	at = cache_use(&c->l1d, line, now, &was);
-	c->pages[at] = (u16)page;
+	c->pages[at] = (u16)place;
 	c->data_hints[line % CACHE_HINTS] = (u16)at;
 	return was == line ? IN_L1 : find_deep(c, line);
 }

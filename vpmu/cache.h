@@ -4,11 +4,11 @@
  * above misses, and then has the line too; nothing is taken away from a level because another one lost it. Loads, stores
  * and fetches share L2 and LLC.
  *
- * What is asked all the time (struct cache) stamps a way when it is used, which costs the same wherever in its set it
- * stands, and has a table of hints where a line was last: what is there is found by one comparison. Its tables have a
+ * A way is stamped when it is used, which costs the same wherever in its set it stands. What is asked all the time (struct
+ * cache) has a table of hints where a line was last: what is there is found by one comparison. Its tables have a
  * fixed size, so that they are part of the thread's memory and no pointer to them has to be at hand. What is asked for
- * misses only (struct deep_cache) keeps its ways in order of use, and is searched without branches: where in its set a
- * line stands is nothing that can be guessed.
+ * misses only (struct deep_cache) is searched without branches: where in its set a line stands is nothing that can be
+ * guessed.
  *
  * Data: a line's way in L1D knows its page's place in the TLB, so that one hint finds both. Who has a hint has its page in
  * the TLB: a page that goes takes the hints of its lines with it (they are 64 in a row).
@@ -24,6 +24,7 @@
 #define LINE_SHIFT 6
 #define PAGE_SHIFT 12
 #define CACHE_HINTS 4096
+#define PAGE_HINTS 256
 #define CODE_RECENT 64
 #define CACHE_WAYS_MAX 1024 /* of all sets of an L1, or TLB; of a set there are a multiple of four */
 #define CACHE_FIRST 8	    /* those before belong to nobody and have nothing */
@@ -40,7 +41,8 @@ struct cache {
 };
 
 struct deep_cache {
-	u32 *tags; /* ways of set 0, the most recent one first, of set 1..: a line's number by that of sets */
+	u32 *tags; /* ways of set 0, of set 1..: a line's number by that of sets */
+	u64 *stamps, now;
 	u32 mask, ways, shift;
 };
 
@@ -52,6 +54,7 @@ struct caches {
 	/* By a line's lowest bits: a way of L1. */
 	_Alignas(64) u16 data_hints[CACHE_HINTS];
 	u16 code_hints[CACHE_HINTS];
+	u16 page_hints[PAGE_HINTS];		 /* by a page's lowest bits: a way of the TLB */
 	u16 pages[CACHE_FIRST + CACHE_WAYS_MAX]; /* by L1D's way: the way of the TLB; 0 where that is left out */
 	struct deep_cache l2, llc;
 };

@@ -256,13 +256,23 @@ static void find_line(struct core *c, const struct access *a, u64 line)
 	charge_miss(c, m, 1);
 }
 
+/* Both are there mostly. */
+static NOINLINE void find_lines(struct core *c, const struct access *a, u64 line, u64 last)
+{
+	if (!data_hits(&c->caches, line, line, access_now(c, a)))
+		find_line(c, a, line);
+	if (!data_hits(&c->caches, last, last, access_now(c, a)))
+		find_line(c, a, last);
+}
+
 void core_access_slowly(struct core *c, const struct access *a)
 {
 	u64 line = a->addr >> LINE_SHIFT, last = access_last(a) >> LINE_SHIFT;
 
-	find_line(c, a, line);
-	if (last != line)
-		find_line(c, a, last);
+	if (line == last)
+		find_line(c, a, line);
+	else
+		find_lines(c, a, line, last);
 	if (UNLIKELY(c->next >= c->end))
 		core_log_grow(c);
 }
@@ -275,9 +285,10 @@ static NOINLINE void find_run(struct core *c, struct access *a)
 
 		if (data_hits(&c->caches, line, last, access_now(c, a)))
 			continue;
-		find_line(c, a, line);
-		if (last != line)
-			find_line(c, a, last);
+		if (line == last)
+			find_line(c, a, line);
+		else
+			find_lines(c, a, line, last);
 	}
 }
 
