@@ -455,14 +455,56 @@ static int show_header(const struct config *c, const struct notify *to)
 	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* What the options say of metrics, on what the recording has. */
-static int settle_metrics(const struct profile *p, struct report_opts *o, const struct notify *to)
+/* Can the group's windows be held against what this asks of them? */
+static bool can_check(const struct profile *p, const struct window_group *g, enum attribution a)
 {
-	const struct metrics_opts *w = &o->wanted;
-	int err;
+	for (u32 i = 0; a == ATTRIBUTION_RETURNS && i < g->nr; i++)
+		if (g->roles[i] == ROLE_BRANCH_RETURNS)
+			return true;
+	if (a == ATTRIBUTION_CALLCHAIN)
+		return p->evlist->events.v[g->leader].attr.sample_type & PERF_SAMPLE_CALLCHAIN;
+	return a != ATTRIBUTION_RETURNS;
+}
 
+/* A table must not claim a check that its group could not make. */
+static int check_attribution(const struct profile *p, enum attribution a, const struct notify *to)
+{
+	for (size_t i = 0; i < p->events.n; i++) {
+		const struct profile_event *e = &p->events.v[i];
+		const char *name = report_event_name(p, e);
+
+		if (!e->windows || can_check(p, &e->windows->group, a))
+			continue;
+		if (a == ATTRIBUTION_CALLCHAIN)
+			return notify_error(to, ERR_USAGE,
+					    "option --attribution callchain: samples of '%s' have no stacks; record "
+					    "with -g",
+					    name);
+		return notify_error(to, ERR_USAGE,
+				    "option --attribution returns: the group of '%s' has no event that counts returns; "
+				    "record one in it, like br_return_retired on Arm or 're' with --pmu=sim",
+				    name);
+	}
+	return 0;
+}
+
+/* Was something said of metrics that takes windows? */
+static bool wants_windows(const struct config *c, const struct metrics_opts *w)
+{
+	return w->sort || w->sets.n || w->own.n || w->columns.n ||
+	       (!c->no_metrics && (c->attribution != ATTRIBUTION_DISCARD || c->range.file || c->range.end));
+}
+
+/* What the options say of metrics, on what the recording has. */
+static int settle_metrics(const struct profile *p, const struct config *c, struct report_opts *o,
+			  const struct notify *to)
+{
+	int err = check_attribution(p, c->attribution, to);
+
+	if (err)
+		return err;
 	o->metrics = report_metrics_make(p, o, to, &err);
-	if (err || o->metrics || !p->events.n || (!w->sort && !w->sets.n && !w->own.n && !w->columns.n))
+	if (err || o->metrics || !p->events.n || !wants_windows(c, &o->wanted))
 		return err;
 	return notify_error(
 		to, ERR_USAGE,
@@ -485,7 +527,7 @@ static int read_and_write(const struct command_ctx *ctx, const struct config *c,
 	o->workers = s->pipeline.session.workers;
 	err = pipeline_profile(&s->pipeline, &session, &profile, &progress.notify);
 	if (!err) {
-		err = settle_metrics(profile, o, &progress.notify);
+		err = settle_metrics(profile, c, o, &progress.notify);
 		if (err) {
 			profile_free(profile);
 			session_close(session);

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -98,13 +99,30 @@ for args, said in (
         (["--columns", "DTLB%"], "no metric 'DTLB%'"),
         (["--sort", "DTLB%"], "no metric 'DTLB%'"),
         (["--attribution", "guess"], "not one of discard"),
+        (["--attribution", "returns"], "no event that counts returns; record one in it"),
         (["--address-range", "5-4"], "not START-END"),
         (["--source-line", "a.c"], "not FILE:LINE")):
     check(f"{args} says so", said in run("report", "-i", "w.data", *args, status=2))
 subprocess.run([build / "tests/recipe/recipe", source / "tests/recipe/report-views.recipe", "n.data"], check=True)
 warned = subprocess.run([reticle, "report", "-i", "w.data", "--metrics", "basic,topdown"], capture_output=True, text=True)
 check("a set without events", warned.returncode == 0 and "that 'topdown' needs" in warned.stderr and "basic" not in warned.stderr)
-check("no windows", "no windows" in run("report", "-i", "n.data", "--metrics", "basic", status=2))
+for args in ["--metrics", "basic"], ["--attribution", "keep"], ["--address-range", "1-2"]:
+    check(f"no windows for {args}", "no windows" in run("report", "-i", "n.data", *args, status=2))
+
+# What a check needs has to be there: stacks, or returns that a member counts.
+recipe = (source / "tests/recipe/windows.recipe").read_text().split("\nexpect")[0]
+
+
+def recording(name, text):
+    pathlib.Path(name + ".recipe").write_text(text)
+    subprocess.run([build / "tests/recipe/recipe", name + ".recipe", name], check=True)
+
+
+recording("flat.data", re.sub(r"chain=\S+ ", "", recipe.replace("|CALLCHAIN", "")))
+check("no stacks", "have no stacks; record with -g" in run("report", "-i", "flat.data", "--attribution", "callchain", status=2))
+check("stacks", "same stack" in run("report", "-i", "w.data", "--attribution", "callchain"))
+recording("returns.data", recipe.replace('"branch-misses" type=hardware config=5', '"br_return_retired" type=raw config=0x1234'))
+check("returns", "nothing returned" in run("report", "-i", "returns.data", "--attribution", "returns"))
 
 # The virtual PMU accounts for each window: what began and ended in one function must be what the row has.
 turns = build / "bench/turns"
