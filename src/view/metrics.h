@@ -9,7 +9,8 @@
  * covariance of the sums, n/(n-1) (sum of products - product of sums / n). The interval is Student's, with n - 1 degrees
  * of freedom. Shares of a total take all rows' clusters for n: that a cluster lies in this row is as random as what it
  * counted; and the kept windows of each row stand for all that ended there (agg/window_rows.h). Where the numerator counts something so rare that few clusters have any, the variance is at least that of two
- * clusters more: none seen does not mean that there are none.
+ * clusters more: none seen does not mean that there are none. That holds for any formula: its numerator is taken as linear in
+ * the sums, and the clusters are of that of its rare events which adds most.
  *
  * What a call takes (METRIC_PER_CALL) is no sum of windows: all that the samples of a row stand for, by the calls that another event tells
  * of (agg/window_calls.h). Both are counts of samples, whose relative variance is one by their number.

@@ -217,6 +217,47 @@ static void nothing_seen_is_not_nothing(void **state)
 	drop(f);
 }
 
+/* Nor is it in formulas of several events: a sum is one event, of which none was seen. */
+static void nothing_seen_in_formulas(void **state)
+{
+	static const char *const own[] = { "one='branch-misses'/instructions*1000",
+					   "sum=('branch-misses'+cache-misses)/instructions*1000",
+					   "front=1000*('branch-misses' + cache-misses)/instructions",
+					   "parts='branch-misses'/instructions*1000 + cache-misses/instructions*1000",
+					   "less=(cache-misses - branch-misses)/instructions*1000",
+					   "twice=(cache-misses + 2*branch-misses)/instructions*1000",
+					   "mixed=(cache-references + 50*branch-misses)/instructions*1000",
+					   "share=('branch-misses'+cache-misses)/cache-references*100",
+					   "of=cache-misses/(cache-misses+cache-references)*100" };
+	struct fixture *f = make(5);
+	struct metrics_opts o = { .own = { own, ARRAY_LEN(own) } };
+	double one, mixed;
+	struct metric_value v;
+
+	(void)state;
+	for (u32 i = 0; i < 100; i++)
+		add(f, 0, (u64[]){ 300, 100, 0, 19 + i % 2 * 2, 0 });
+	table(f, &o);
+	one = value(f, "one", row_of(f, 0)).variance;
+	near(one, 1e6 * 2 / 1e8, 1e-12); /* two counts in 10000 instructions */
+	for (u32 i = 1; i < 5; i++) {
+		v = value(f, (const char *[]){ "sum", "front", "parts", "less" }[i - 1], row_of(f, 0));
+		near(v.value, 0, 0);
+		near(v.variance, one, 1e-12);
+	}
+	near(value(f, "twice", row_of(f, 0)).variance, 4 * one, 1e-12);
+	/* Of an event that is common, and one of which none was seen: what was found, and two of the other. */
+	mixed = 1e6 * 100.0 / 99 * (100 * 401 - 2000.0 * 2000 / 100) / 1e8;
+	near(value(f, "mixed", row_of(f, 0)).variance, mixed + 2500 * one, 1e-9);
+	near(value(f, "share", row_of(f, 0)).variance, value(f, "%CM", row_of(f, 0)).variance, 1e-12);
+	near(value(f, "of", row_of(f, 0)).variance, value(f, "%CM", row_of(f, 0)).variance, 1e-12);
+	/* Three clusters have one of the first, three of the second: as with six of one event. */
+	for (u32 i = 0; i < 100; i++)
+		add(f, 1, (u64[]){ 300, 100, i % 40 == 1, 20, i % 40 == 2 });
+	near(value(f, "sum", row_of(f, 1)).variance, 1e6 * (6 + 2) / 1e8, 1e-9);
+	drop(f);
+}
+
 /* As many of the same as one likes do not prove that there is nothing else. */
 static void all_alike_is_not_certain(void **state)
 {
@@ -460,6 +501,7 @@ int main(void)
 		cmocka_unit_test(calls_tell_what_one_takes),   cmocka_unit_test(cells_are_short),
 		cmocka_unit_test(columns_and_order),	       cmocka_unit_test(intervals_hold_the_truth),
 		cmocka_unit_test(all_alike_is_not_certain),    cmocka_unit_test(lost_windows_have_their_share),
+		cmocka_unit_test(nothing_seen_in_formulas),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
