@@ -349,7 +349,7 @@ static NOINLINE void enter_slowly(struct core *c, const struct block *b)
 		settle_slowly(c, p, b);
 	core_forget(c);
 	if (c->models & VPMU_MODEL_CACHE)
-		core_fetch(c, b);
+		core_fetch(c, b, false);
 }
 
 static NOINLINE void enter_swept(struct core *c, const struct block *p, const struct block *b)
@@ -360,7 +360,7 @@ static NOINLINE void enter_swept(struct core *c, const struct block *p, const st
 	if (UNLIKELY(c->thread.stack) && p->frames)
 		core_tell_stack(c, p, b->pc);
 	if (c->models & VPMU_MODEL_CACHE)
-		core_fetch(c, b);
+		core_fetch(c, b, false);
 }
 
 void core_enter_otherwise(struct core *c, const struct block *b)
@@ -381,7 +381,8 @@ void core_enter_otherwise(struct core *c, const struct block *b)
 	left = c->left - way_of_block(c, p);
 	c->block = b;
 	core_forget(c);
-	core_count(c, p, b, predict_frames(&c->predictor, p, to), left);
+	core_count(c, p, predict_frames(&c->predictor, p, to), left);
+	core_fetch(c, b, false);
 }
 
 void core_enter_some(struct vthread *t, const struct block *b)

@@ -121,20 +121,23 @@ static ALWAYS_INLINE void core_forget(struct core *c)
 	c->nr_misses = 0;
 }
 
-/* Asks for the code of the block that begins. */
-static ALWAYS_INLINE void core_fetch(struct core *c, const struct block *b)
+/* Asks for the code of the block that begins. in_line: it is known to be in one line. */
+static ALWAYS_INLINE void core_fetch(struct core *c, const struct block *b, bool in_line)
 {
 	const struct caches *lines = &c->caches;
+	u64 not_recent = code_is_recent(lines, b->first_line);
 
-	if (UNLIKELY(code_is_recent(lines, b->first_line) | code_is_recent(lines, b->last_line)))
+	if (!in_line)
+		not_recent |= code_is_recent(lines, b->last_line);
+	if (UNLIKELY(not_recent))
 		core_fetch_slowly(c, b);
 }
 
 /* What was read from memory so far is read again, which costs less than registers that have to be saved first. */
 #define FEWER_REGISTERS() __asm__ volatile("" ::: "memory")
 
-/* p has run, all of which is modelled and nothing of which but its end is written down any more, and b begins. */
-static ALWAYS_INLINE void core_count(struct core *c, const struct block *p, const struct block *b, u32 how, s64 left)
+/* p has run, all of which is modelled and nothing of which but its end is written down any more. */
+static ALWAYS_INLINE void core_count(struct core *c, const struct block *p, u32 how, s64 left)
 {
 	const struct block_end *e = &c->ends[how];
 
@@ -142,11 +145,10 @@ static ALWAYS_INLINE void core_count(struct core *c, const struct block *p, cons
 	FEWER_REGISTERS();
 	c->left = left - e->slots;
 	c->sums += p->sums + e->sums;
-	core_fetch(c, b);
 }
 
-/* A block begins, where all is modelled; */
-static ALWAYS_INLINE void core_enter(struct vthread *t, const struct block *b)
+/* A block begins, where all is modelled; in_line: as in core_fetch; */
+static ALWAYS_INLINE void core_enter(struct vthread *t, const struct block *b, bool in_line)
 {
 	struct core *c = core_of(t);
 	const struct block *p = c->block;
@@ -160,7 +162,8 @@ static ALWAYS_INLINE void core_enter(struct vthread *t, const struct block *b)
 	c->block = b;
 	core_forget(c);
 	FEWER_REGISTERS();
-	core_count(c, p, b, predict_cond(&c->predictor, p->branch, to != p->plain_next), left);
+	core_count(c, p, predict_cond(&c->predictor, p->branch, to != p->plain_next), left);
+	core_fetch(c, b, in_line);
 }
 
 /* and where nothing is. */

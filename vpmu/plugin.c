@@ -94,7 +94,18 @@ static void on_block(unsigned vcpu, void *block)
 	if (UNLIKELY(!t))
 		on_first_block(vcpu, block);
 	else
-		core_enter(t, block);
+		core_enter(t, block, false);
+}
+
+/* One whose code is in one line. */
+static void on_block_in_line(unsigned vcpu, void *block)
+{
+	struct vthread *t = self;
+
+	if (UNLIKELY(!t))
+		on_first_block(vcpu, block);
+	else
+		core_enter(t, block, true);
 }
 
 static void on_block_some(unsigned vcpu, void *block)
@@ -160,11 +171,17 @@ static void watch_accesses(const struct qemu_tb *tb, const struct block *b)
 	}
 }
 
+static qemu_udata_cb *enter_of(const struct block *b, u32 models)
+{
+	if (models != VPMU_MODEL_ALL)
+		return models ? on_block_some : on_block_counts;
+	return b->more_lines ? on_block : on_block_in_line;
+}
+
 static void on_translate(qemu_id id, struct qemu_tb *tb)
 {
 	u32 nr = (u32)qemu_plugin_tb_n_insns(tb), models = process->control->options.models;
 	struct code_insn *insns = mem_alloc(nr * sizeof(*insns));
-	qemu_udata_cb *enter = models == VPMU_MODEL_ALL ? on_block : models ? on_block_some : on_block_counts;
 	const struct block *b;
 	u64 host;
 
@@ -183,7 +200,7 @@ static void on_translate(qemu_id id, struct qemu_tb *tb)
 		process->guest_base = host - b->pc;
 	if (self)
 		tell_pages(b, process->guest_base);
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, enter, QEMU_CB_NO_REGS, (void *)b);
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, enter_of(b, models), QEMU_CB_NO_REGS, (void *)b);
 	if (models & (VPMU_MODEL_CACHE | VPMU_MODEL_TLB))
 		watch_accesses(tb, b);
 }

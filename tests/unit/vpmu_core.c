@@ -188,7 +188,7 @@ static void enter(struct world *w, const struct block *b)
 	u32 models_of = w->control.options.models;
 
 	if (models_of == VPMU_MODEL_ALL)
-		core_enter(w->t, b);
+		core_enter(w->t, b, !b->more_lines);
 	else if (models_of)
 		core_enter_some(w->t, b);
 	else
