@@ -97,6 +97,7 @@ const char *const vpmu_core_names[NR_VPMU_CORES] = {
 	[VPMU_GENERIC_X86] = "generic-x86",
 	[VPMU_NEOVERSE_N1] = "neoverse-n1",
 };
+const u32 vpmu_core_mhz[NR_VPMU_CORES] = { [VPMU_GENERIC_X86] = 3000, [VPMU_NEOVERSE_N1] = 2600 };
 
 struct str vpmu_simulated(const char *cpuid)
 {

@@ -72,6 +72,7 @@ int vpmu_count_of(const struct attr *a);
 
 enum vpmu_core { VPMU_GENERIC_X86, VPMU_NEOVERSE_N1, NR_VPMU_CORES };
 extern const char *const vpmu_core_names[NR_VPMU_CORES]; /* "generic-x86", "neoverse-n1" */
+extern const u32 vpmu_core_mhz[NR_VPMU_CORES];
 
 /* Parts of the model that can be left out to go faster. Without any: instructions, branches, calls, returns only. */
 enum { VPMU_MODEL_BRANCH = 1, VPMU_MODEL_CACHE = 2, VPMU_MODEL_TLB = 4, VPMU_MODEL_ALL = 7 };

@@ -12,9 +12,9 @@
 #define DEFAULT_FREQ 4000
 #define MIN_INTERVAL_NS 100000 /* bursts come no faster */
 
-static struct window_rate window_rate(const struct attr_opts *o)
+static struct window_rate window_rate(const struct attr_opts *o, bool sim)
 {
-	u64 max = 0;
+	u64 max = 0, usual = DEFAULT_FREQ;
 
 	if (o->period != RECORD_UNSET)
 		return (struct window_rate){ .value = o->period };
@@ -22,7 +22,9 @@ static struct window_rate window_rate(const struct attr_opts *o)
 		return (struct window_rate){ .value = max, .is_freq = true };
 	if (o->freq != RECORD_UNSET)
 		return (struct window_rate){ .value = o->freq, .is_freq = true };
-	return (struct window_rate){ .value = DEFAULT_FREQ, .is_freq = true, .of_samples = true };
+	if (!sim && smallfile_u64("/proc/sys/kernel/perf_event_max_sample_rate", &max) && max)
+		usual = MIN(usual, max);
+	return (struct window_rate){ .value = usual, .is_freq = true, .of_samples = true };
 }
 
 /* Twins and bursts of hardware counters that count the kernel, too. */
@@ -76,8 +78,8 @@ static int plan_sim(struct recorder *r)
 		return err;
 	err = window_take_specs(r->specs, &o, true, r->notify);
 	if (!err)
-		err = window_make_specs(r->specs, WINDOW_SIM, window_rate(&r->o->attr), (struct window_speed){ 0 },
-					r->notify);
+		err = window_make_specs(r->specs, WINDOW_SIM, window_rate(&r->o->attr, true),
+					(struct window_speed){ 1000000000, sim_cycles_per_second(r->sim) }, r->notify);
 	if (!err)
 		say(r, WINDOW_SIM, "the virtual PMU alternates periods");
 	return err;
@@ -268,7 +270,7 @@ static int plan_real(struct recorder *r)
 	if (!err)
 		err = fit_groups(r, how);
 	if (!err)
-		err = window_make_specs(r->specs, how, window_rate(&r->o->attr), speed, r->notify);
+		err = window_make_specs(r->specs, how, window_rate(&r->o->attr, false), speed, r->notify);
 	if (err)
 		return err;
 	r->window_how = how;

@@ -31,6 +31,11 @@ const char *sim_core(const struct sim *s)
 	return vpmu_core_names[s->opts.v.core];
 }
 
+u64 sim_cycles_per_second(const struct sim *s)
+{
+	return vpmu_core_mhz[s->opts.v.core] * 1000000ull;
+}
+
 const char *sim_arch(const struct sim *s)
 {
 	return sim_guests[s->program.guest].name;

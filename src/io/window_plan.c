@@ -123,11 +123,10 @@ static int check_alone(const struct event_specs *specs, u32 i, bool sim, const s
 	return 0;
 }
 
-static void give_schedule(struct event_spec *s, const struct window_opts *o, bool sim)
+static void give_schedule(struct event_spec *s, const struct window_opts *o)
 {
 	struct schedule *p = &s->schedule;
-
-	u64 usual = window_is_clock(&s->attr) && !sim ? SHORT_NS : SHORT_COUNTS;
+	u64 usual = window_is_clock(&s->attr) ? SHORT_NS : SHORT_COUNTS;
 
 	p->period_short = o->length ? o->length : p->period_short ? p->period_short : usual;
 	p->batch_count = o->burst ? o->burst : MAX(p->batch_count, 1u);
@@ -137,7 +136,7 @@ static void give_schedule(struct event_spec *s, const struct window_opts *o, boo
 	p->jitter_short = MIN(o->jitter, p->period_short / 2);
 }
 
-static int give_all(struct event_specs *specs, const struct window_opts *o, bool sim, const struct notify *to)
+static int give_all(struct event_specs *specs, const struct window_opts *o, const struct notify *to)
 {
 	u32 groups = 0;
 
@@ -145,7 +144,7 @@ static int give_all(struct event_specs *specs, const struct window_opts *o, bool
 		if (!reads_group(specs, i))
 			continue;
 		groups++;
-		give_schedule(&specs->v.v[i], o, sim);
+		give_schedule(&specs->v.v[i], o);
 	}
 	if (groups)
 		return 0;
@@ -165,7 +164,7 @@ int window_take_specs(struct event_specs *specs, const struct window_opts *o, bo
 			err = check_alone(specs, i, sim, to);
 	}
 	if (!err && o->wish == WINDOW_ASKED)
-		err = give_all(specs, o, sim, to);
+		err = give_all(specs, o, to);
 	for (u32 i = 0; i < specs->v.n && !err; i++)
 		specs->v.v[i].windowed = reads_group(specs, i) && specs->v.v[i].schedule.period_short;
 	return err;
@@ -254,43 +253,56 @@ static void rename_spec(struct event_spec *s, u64 period, bool plain)
 
 /* --- what is opened --- */
 
-/* The long period of a leader; 0: by frequency. *fixed: a frequency was made a period. */
-static u64 long_period(const struct event_spec *s, enum window_how how, struct window_rate rate,
-		       struct window_speed speed, bool *fixed)
+/* How far apart the windows of a leader are. */
+struct pace {
+	u64 period;	/* the long one; where the source adapts it to a frequency, what it comes to at full speed */
+	u64 freq;	/* of turns, for a source that adapts; 0: none */
+	bool from_freq; /* the period is what a frequency means */
+};
+
+static bool adapts(enum window_how how, bool by_default, bool clock)
+{
+	return how == WINDOW_SIM || (how == WINDOW_NATIVE && !(by_default && clock));
+}
+
+static struct pace pace_of(const struct event_spec *s, enum window_how how, struct window_rate rate,
+			   struct window_speed speed)
 {
 	u64 shorts = s->schedule.period_short * s->schedule.batch_count, whole;
 	bool is_freq = s->has_freq || (!s->has_period && rate.is_freq), clock = window_is_clock(&s->attr);
-	u64 own = s->has_freq || s->has_period, value = own ? s->attr.sample_period : rate.value;
-	bool by_default = !own && rate.of_samples;
+	bool own = s->has_freq || s->has_period, by_default = !own && rate.of_samples;
+	u64 value = own ? s->attr.sample_period : rate.value;
 
-	*fixed = false;
 	if (!is_freq)
-		return value;
-	if (how == WINDOW_SIM || (how == WINDOW_NATIVE && !(by_default && clock)))
-		return 0;
-	*fixed = true;
+		return (struct pace){ .period = value };
 	if (by_default)
-		value = (clock ? MIN(value, (u64)CLOCK_SAMPLES) : value) / (s->schedule.batch_count + 1);
-	whole = (clock ? speed.clock : speed.other) / MAX(value, (u64)1);
-	/* Too short for windows: what check_lengths refuses. */
-	return whole > shorts ? whole - shorts : MAX(MIN(whole, s->schedule.period_short), (u64)1);
+		value = (clock && how != WINDOW_SIM ? MIN(value, (u64)CLOCK_SAMPLES) : value) /
+			(s->schedule.batch_count + 1);
+	value = MAX(value, (u64)1);
+	whole = (clock ? speed.clock : speed.other) / value;
+	return (struct pace){
+		/* Too short for windows: what check_lengths refuses. */
+		.period = whole > shorts ? whole - shorts : MAX(MIN(whole, s->schedule.period_short), (u64)1),
+		.freq = adapts(how, by_default, clock) ? value : 0,
+		.from_freq = true,
+	};
 }
 
-static int check_lengths(const struct event_spec *s, u64 period, bool fixed, const struct notify *to)
+static int check_lengths(const struct event_spec *s, const struct pace *pace, const struct notify *to)
 {
 	const struct schedule *p = &s->schedule;
-	const char *wrong;
+	const char *means = pace->from_freq ? " that its frequency means" : "", *wrong;
+	u64 period = pace->period;
 
 	if (period && p->period_short >= period)
 		return notify_error(
 			to, ERR_USAGE,
 			"%s: windows of %llu are not shorter than the period of %llu%s (short= and alt-period= "
 			"say how long windows are, -c, -F and period= how far apart)",
-			s->name, (unsigned long long)p->period_short, (unsigned long long)period,
-			fixed ? " that its frequency means" : "");
+			s->name, (unsigned long long)p->period_short, (unsigned long long)period, means);
 	if (period && p->jitter_long > period)
-		return notify_error(to, ERR_USAGE, "%s: the jitter of %llu is larger than the period of %llu", s->name,
-				    (unsigned long long)p->jitter_long, (unsigned long long)period);
+		return notify_error(to, ERR_USAGE, "%s: the jitter of %llu is larger than the period of %llu%s",
+				    s->name, (unsigned long long)p->jitter_long, (unsigned long long)period, means);
 	wrong = period ? schedule_check(&(struct schedule){ period, p->period_short, p->batch_count, p->jitter_long,
 							    p->jitter_short }) :
 			 NULL;
@@ -305,12 +317,20 @@ static void set_period(struct event_spec *s, u64 period)
 	s->has_freq = false;
 }
 
+static void set_freq(struct event_spec *s, u64 freq)
+{
+	s->attr.sample_period = freq;
+	s->attr.flags |= ATTR_FREQ;
+	s->has_period = false;
+	s->has_freq = true;
+}
+
 static int make_leader(struct event_spec *s, enum window_how how, struct window_rate rate, struct window_speed speed,
 		       const struct notify *to)
 {
-	bool fixed;
-	u64 period = long_period(s, how, rate, speed, &fixed);
-	int err = check_lengths(s, period, fixed, to);
+	struct pace pace = pace_of(s, how, rate, speed);
+	u64 period = pace.freq ? 0 : pace.period;
+	int err = check_lengths(s, &pace, to);
 
 	if (err)
 		return err;
@@ -333,6 +353,8 @@ static int make_leader(struct event_spec *s, enum window_how how, struct window_
 	} else if (period) {
 		set_period(s, period);
 		s->schedule.period_long = period;
+	} else if (!s->has_freq && rate.of_samples && pace.freq) {
+		set_freq(s, pace.freq);
 	}
 	return 0;
 }

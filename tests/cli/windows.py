@@ -133,6 +133,27 @@ def perf_reads():
         check(f"perf report {name}", "anon group" in done.stdout, done.stdout[:400], done.stderr)
 
 
+def default_rate():
+    """As many samples a second as without windows, unless -F says how many windows there are."""
+    def count(*words):
+        done = run("record", "--pmu=sim", "-o", "rate.data", *words, "--", "./benchmark", "300000", "20")
+        told = re.search(r"(\d+) samples", done.stderr)
+        check(f"rate: {words}", not done.returncode and told, done.stderr)
+        return int(told.group(1)) if told else 0
+    plain, usual, asked = count("--no-window"), count(), count("-F", "4000", "--window")
+    check("rate: as without windows", plain > 100 and abs(usual - plain) < plain / 20, plain, usual)
+    check("rate: -F N is N windows", abs(asked - 2 * plain) < plain / 10, plain, asked)
+    clock = run("record", "--pmu=sim", "--window=leader=cpu-clock", "-o", "rate.data", "--", "./benchmark", "10", "10")
+    check("rate: a clock", "cpu-clock/alt-period=50000/" in clock.stderr, clock.stderr)
+    for words, says in (
+            (["-F", "1000", "--window=short=100000000"], "that its frequency means"),
+            (["--window=jitter=100000000"], "larger than the period of"),
+            (["-e", "{cycles/alt-period=300,period-jitter=100000000/,instructions}:S"], "larger than the period of"),
+    ):
+        done = run("record", "--pmu=sim", "-o", "refused.data", *words, "--", "./benchmark", "10", "10")
+        check(f"sim: refused: {words}", done.returncode == 2 and says in done.stderr, done.returncode, done.stderr)
+
+
 def seed():
     """The command line of the proposal, as it is printed there."""
     words = ["-T", "--sample-cpu", "--call-graph", "fp,4", "--user-callchains", "-k", "CLOCK_MONOTONIC_RAW", "-e", SEED]
@@ -146,6 +167,7 @@ def seed():
         check("seed: table", all(w in report for w in ("CPI", "BM/KI", "%L1DM", "kept", "(all)")), report)
         done = run("record", "--pmu=sim", "-o", "default.data", "--", "./benchmark", "1000", "300")
         check("default: windows", "windows: sim (" in done.stderr, done.stderr)
+        default_rate()
         done = run("record", "--pmu=sim", "--no-window", "-o", "default.data", "--", "./benchmark", "10", "10")
         check("--no-window: none", "windows:" not in done.stderr, done.stderr)
         check("--no-window: one event", run("evlist", "-i", "default.data").stdout == "cycles:u\n")

@@ -279,6 +279,7 @@ static void test_tables(void **state)
 		assert_string_equal(m->name, vpmu_core_names[i]);
 		assert_in_range(m->width, 1, 16);
 		assert_in_range(m->mhz, 500, 6000);
+		assert_int_equal(m->mhz, vpmu_core_mhz[i]);
 		check_cache(m->l1i);
 		check_cache(m->l1d);
 		check_cache(m->l2);

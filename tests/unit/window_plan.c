@@ -164,6 +164,12 @@ static void test_twins(void **state)
 	event_specs_free(&specs);
 }
 
+static void assert_samples_at(const struct event_spec *s, u64 freq)
+{
+	assert_true(s->has_freq && !s->has_period && s->attr.flags & ATTR_FREQ);
+	assert_int_equal(s->attr.sample_period, freq);
+}
+
 /* When nobody asked for a frequency, windows take as many samples in a second as events without windows do; of a clock, fewer. */
 static void test_default_rate(void **state)
 {
@@ -183,10 +189,18 @@ static void test_default_rate(void **state)
 	make(&specs, &asked, WINDOW_NATIVE, rate);
 	assert_string_equal(specs.v.v[0].name, "cpu-clock/period=4950000,alt-period=50000/");
 	assert_string_equal(specs.v.v[2].name, "cycles/alt-period=300/");
+	assert_samples_at(&specs.v.v[2], 2000);
 	event_specs_free(&specs);
-	specs = specs_of("{cpu-clock,faults}:S");
+	specs = specs_of("{cpu-clock,faults}:S,{cycles/freq=3000/,instructions}:S");
 	make(&specs, &asked, WINDOW_SIM, rate);
-	assert_false(specs.v.v[0].has_period);
+	assert_samples_at(&specs.v.v[0], 2000);
+	assert_string_equal(specs.v.v[0].name, "cpu-clock/alt-period=50000/");
+	assert_samples_at(&specs.v.v[2], 3000);
+	event_specs_free(&specs);
+	/* -F is a frequency of windows, and the recorder's to give. */
+	specs = specs_of("{cycles,instructions}:S");
+	make(&specs, &asked, WINDOW_SIM, at_4000);
+	assert_false(specs.v.v[0].has_freq);
 	event_specs_free(&specs);
 	asked.burst = 4;
 	specs = specs_of("{cpu-clock,faults}:S");
@@ -227,12 +241,34 @@ static void test_too_long(void **state)
 		const char *text;
 		struct window_rate rate;
 		const char *says;
+		enum window_how how; /* AUTO: twin */
 	} rows[] = {
 		{ "{cycles/alt-period=300/,instructions}:S", { .value = 300 }, "not shorter" },
 		{ "{cycles/alt-period=300/,instructions}:S",
 		  { .value = 10000000, .is_freq = true },
 		  "the period of 300 that its frequency means" },
 		{ "{cycles/alt-period=300,period-jitter=1001/,instructions}:S", { .value = 1000 }, "jitter" },
+		/* Who adapts periods to a frequency starts from what it means, too. */
+		{ "{cycles/alt-period=3000000/,instructions}:S",
+		  { .value = 1000, .is_freq = true },
+		  "that its frequency means",
+		  WINDOW_SIM },
+		{ "{cycles/alt-period=3000000/,instructions}:S",
+		  { .value = 1000, .is_freq = true },
+		  "that its frequency means",
+		  WINDOW_NATIVE },
+		{ "{cycles/alt-period=300,period-jitter=3000000/,instructions}:S",
+		  { .value = 1000, .is_freq = true },
+		  "the jitter of 3000000 is larger than the period of 2999700 that its frequency means",
+		  WINDOW_SIM },
+		{ "{cycles/freq=2000,alt-period=300,period-jitter=1500000/,instructions}:S",
+		  { .value = 4000, .is_freq = true, .of_samples = true },
+		  "the jitter of 1500000 is larger",
+		  WINDOW_SIM },
+		{ "{cycles/alt-period=2000000/,instructions}:S",
+		  { .value = 4000, .is_freq = true, .of_samples = true },
+		  "that its frequency means",
+		  WINDOW_SIM },
 	};
 
 	(void)state;
@@ -242,7 +278,9 @@ static void test_too_long(void **state)
 		struct notify to = { keep_note, note };
 
 		assert_int_equal(window_take_specs(&specs, &(struct window_opts){ 0 }, false, &to), 0);
-		assert_int_equal(window_make_specs(&specs, WINDOW_TWIN, rows[i].rate, speed, &to), ERR_USAGE);
+		assert_int_equal(
+			window_make_specs(&specs, rows[i].how ? rows[i].how : WINDOW_TWIN, rows[i].rate, speed, &to),
+			ERR_USAGE);
 		assert_non_null(strstr(note, rows[i].says));
 		event_specs_free(&specs);
 	}
