@@ -149,6 +149,7 @@ static void judge(struct window_hits *h, struct slot_state *s, const struct wind
 		  struct window_sums *to)
 {
 	bool known = s->used && s->turn + 1 == w->turn;
+	u32 shorts = w->fault == WINDOW_LOST ? w->lost : w->is_short;
 	double *block;
 
 	if (w->fault == WINDOW_SOUND && !w->is_short) {
@@ -161,14 +162,14 @@ static void judge(struct window_hits *h, struct slot_state *s, const struct wind
 		return;
 	}
 	end_cluster(h, s);
-	if (!w->is_short && w->fault != WINDOW_FIRST && w->fault != WINDOW_BACKWARDS && w->fault != WINDOW_EMPTY)
+	if (!shorts && w->fault != WINDOW_FIRST && w->fault != WINDOW_BACKWARDS && w->fault != WINDOW_EMPTY)
 		return;
 	block = window_sums_at(to, place->node);
-	block[WINDOWS_SHORT] += w->is_short;
+	block[WINDOWS_SHORT] += shorts;
 	if (w->fault == WINDOW_SOUND && known)
 		block[WINDOWS_DISCARDED]++;
 	else
-		block[WINDOWS_EXCLUDED + w->fault]++;
+		block[WINDOWS_EXCLUDED + w->fault] += MAX(1u, shorts);
 }
 
 void window_hits_add(struct window_hits *h, const struct window *w, const struct hit_place *place,

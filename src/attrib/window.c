@@ -137,14 +137,19 @@ static void settle_group(struct window_group *g, const struct evlist *l)
 
 	if (window_schedule_of(leader->name, &g->schedule)) {
 		settle_by_terms(g, l);
+		g->usual_short = g->schedule.period_short;
+		g->usual_long = g->schedule.period_long;
 		return;
 	}
 	g->mode = WINDOWS_PLAIN;
 	g->short_max = UINT64_MAX;
+	g->usual_short = known ? (g->sum_short + g->sum_long) / known : 0;
 	if (leader->attr.flags & ATTR_FREQ || g->nr_short <= known / SEEN_SHARE)
 		return;
 	g->mode = has_twin(g, l) ? WINDOWS_TWIN : WINDOWS_SEEN;
 	g->short_max = leader->attr.sample_period / 2;
+	g->usual_short = g->sum_short / g->nr_short;
+	g->usual_long = g->nr_long ? g->sum_long / g->nr_long : 0;
 }
 
 static void new_group(struct windows *w, const struct evlist *l, u32 event, const struct read_values *r)
@@ -317,6 +322,41 @@ static enum window_fault fault_of(struct windows *w, const struct window_group *
 	return was_off(g, slot, s) ? WINDOW_PAUSED : WINDOW_SOUND;
 }
 
+/* Of so many windows in a row, how many were short? Long ones come in turn with bursts, and make up the length. */
+static u64 shorts_among(const struct window_group *g, u64 n, u64 length)
+{
+	u64 turn = MAX(1u, g->schedule.batch_count) + 1, more = g->usual_long - g->usual_short,
+	    longs = (n + turn / 2) / turn;
+
+	if (g->usual_long > g->usual_short)
+		longs = length > n * g->usual_short ? (length - n * g->usual_short + more / 2) / more : 0;
+	if (g->mode != WINDOWS_SEEN)
+		longs = MAX(n / turn, MIN(longs, (n + turn - 1) / turn));
+	return n - MIN(longs, n);
+}
+
+/*
+ * How many short windows are lost in one that records were lost in: gone of its group's samples, or (0) nobody knows how many, if any.
+ * Then the length tells; a long window that is no longer than others hides none.
+ */
+static u32 lost_windows(const struct window_group *g, u64 length, u64 gone)
+{
+	u64 s = g->usual_short, l = g->usual_long, burst = MAX(1u, g->schedule.batch_count), turn = l + burst * s;
+
+	gone = MIN(gone, (u64)UINT32_MAX - 1);
+	if (g->short_max == UINT64_MAX && gone)
+		return (u32)gone + 1;
+	if (g->short_max == UINT64_MAX)
+		return (u32)MIN(s ? MAX((length + s / 2) / s, 1ull) : 1, (u64)UINT32_MAX);
+	if (gone)
+		return (u32)shorts_among(g, gone + 1, length);
+	if (length <= g->short_max || !l)
+		return 1;
+	if (length < l + g->schedule.jitter_long / 2 + s / 2)
+		return 0;
+	return (u32)MIN(MAX((length + turn / 2) / turn * burst, 1ull), (u64)UINT32_MAX);
+}
+
 /* at: which member the sample is of. before: from turn_before. */
 static void measure(struct windows *w, struct window_group *g, const struct window_slot *slot, u32 at, u32 before,
 		    const struct sample *s, struct window *out)
@@ -337,7 +377,7 @@ static void measure(struct windows *w, struct window_group *g, const struct wind
 	if (!out->length && g->mode == WINDOWS_TWIN && at != slot->at && out->fault != WINDOW_FIRST &&
 	    out->fault != WINDOW_BACKWARDS)
 		out->fault = WINDOW_EMPTY; /* whatever else came to it */
-	if (!out->length)
+	if (!out->length || out->fault == WINDOW_LOST)
 		return;
 	*(out->is_short ? &g->nr_short : &g->nr_long) += 1;
 	*(out->is_short ? &g->sum_short : &g->sum_long) += out->length;
@@ -366,6 +406,8 @@ bool windows_take(struct windows *w, const struct evlist *l, u32 event, const st
 	if (out->fault == WINDOW_SOUND && before != ID_NONE)
 		out->fault = WINDOW_OTHER_THREAD;
 	measure(w, g, slot, at, before, s, out);
+	out->lost =
+		out->fault == WINDOW_LOST ? lost_windows(g, out->length, lost > slot->lost ? lost - slot->lost : 0) : 0;
 	slot->at = at;
 	slot->turns++;
 	slot->tid = s->tid;

@@ -44,6 +44,7 @@ struct window {
 	u32 turn;  /* of the slot's samples, from 0; one more with each */
 	u8 fault;  /* enum window_fault */
 	bool is_short;
+	u32 lost;   /* of WINDOW_LOST: short windows that are lost in it, itself or between samples that are missing */
 	u64 length; /* what the sampling event counted; 0 when not known */
 	u64 weight; /* of the sample: the same, or for the first what was counted since the counter was opened */
 	u32 nr;	    /* counts: of the group's members; the others are not set */
@@ -63,14 +64,15 @@ enum window_mode {
 struct window_group {
 	u32 leader; /* whose samples end windows (of twins: the first) */
 	u32 nr;
-	u32 events[WINDOW_MEMBERS]; /* in the order of the values */
-	u8 roles[WINDOW_MEMBERS];   /* enum event_role of each; NR_ROLES: none */
-	u8 mode;		    /* enum window_mode */
-	struct schedule schedule;   /* as the event's name states it; zeros where it does not */
-	u64 short_max;		    /* longer windows are long ones */
-	bool per_thread;	    /* one id stands for counters of each thread */
-	bool proven;		    /* values have shown that it is so */
-	/* What was fed: windows of known length, and their sums. */
+	u32 events[WINDOW_MEMBERS];  /* in the order of the values */
+	u8 roles[WINDOW_MEMBERS];    /* enum event_role of each; NR_ROLES: none */
+	u8 mode;		     /* enum window_mode */
+	struct schedule schedule;    /* as the event's name states it; zeros where it does not */
+	u64 short_max;		     /* longer windows are long ones */
+	bool per_thread;	     /* one id stands for counters of each thread */
+	bool proven;		     /* values have shown that it is so */
+	u64 usual_short, usual_long; /* lengths; 0: not known */
+	/* What was fed: windows of known length in which nothing was lost, and their sums. */
 	u64 nr_short, nr_long, sum_short, sum_long;
 };
 

@@ -161,3 +161,25 @@ for row in table:
           abs(of["PerCall"]["value"] / (counts["cycles"] / 40000) - 1) < 0.15)
     checked += here["kept"] > 100
 check(f"{checked} functions with enough windows", checked == 3)
+
+# Of samples that were lost it is known how many windows went with them, and what is left is as without losses.
+for term in ("alt-period=300", "alt-period=300,burst=2", "alt-period=300,burst=3,period-jitter=9000,alt-period-jitter=100", "nr=1000000"):
+    def made(lose):
+        subprocess.run([reticle, "record", "-q", f"--pmu=sim{lose}", "-o", "l.data", "-e", f"{{cycles/period=9700,{term}/,instructions}}:uS",
+                        "--", turns, "4000"], check=True, capture_output=True)
+        e = json.loads(run("report", "-i", "l.data", "--json"))["events"][0]
+        return e["windows"], e["group"], run("report", "-i", "l.data")
+
+    whole, lengths, _ = made("")
+    for lose, share in (",lose=1/7", 1 / 7), (",lose=3/10", 3 / 10):
+        left, group, text = made(lose)
+        lost = left["excluded"]["lost"]
+        at = f"{term}{lose}: {left}, {group} for {whole}, {lengths}"
+        check(f"all of them: {at}", 0 <= whole["short"] - left["short"] <= 4)
+        check(f"lost: {at}", lost == left["short"] - left["kept"] - left["discarded"] and lost >= share * whole["short"])
+        check(f"left: {at}", left["kept"] + left["discarded"] > (1 - 2 * share) * whole["short"] - 4)
+        check(f"in the head: {at}", f"{lost} with records lost" in text)
+        for key in "short_mean", "long_mean":
+            # Some hundred windows, off by skid; long ones by jitter.
+            within = 0.02 if key == "short_mean" else 0.04
+            check(f"{key}: {at}", lengths[key] is None and group[key] is None or abs(group[key] / lengths[key] - 1) < within)

@@ -234,6 +234,34 @@ static void losses_are_of_a_cpu(void **state)
 	drop(f);
 }
 
+/* Where nobody counts lost samples, the length tells whether a long window hides a short one. */
+static void lost_short_windows_are_counted(void **state)
+{
+	static const u32 lengths[][2] = { { 1000, 0 }, { 10, 1 }, { 1010, 1 }, { 1000, 0 }, { 3030, 3 }, { 2020, 2 } };
+	struct fixture *f = make("cycles/period=1000,alt-period=10/", 1010, 0);
+	const struct window_group *g;
+	u64 at = 1000;
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	feed(f, (struct at){ at, 500, .tid = 7 });
+	g = f->w.groups.v;
+	for (u32 i = 0; i < ARRAY_LEN(lengths); i++) {
+		struct window w;
+
+		note(f, PERF_RECORD_LOST, 1, 0);
+		at += lengths[i][0];
+		w = feed(f, (struct at){ at, 500, .tid = 7 });
+		assert_int_equal(w.fault, WINDOW_LOST);
+		assert_int_equal(w.lost, lengths[i][1]);
+	}
+	assert_int_equal(g->nr_short + g->nr_long, 0);
+	assert_int_equal(feed(f, (struct at){ at + 10, 500, .tid = 7 }).lost, 0);
+	assert_int_equal(feed(f, (struct at){ at + 1010, 500, .tid = 7 }).fault, WINDOW_SOUND);
+	assert_true(g->nr_short == 1 && g->sum_short == 10 && g->nr_long == 1 && g->sum_long == 1000);
+	drop(f);
+}
+
 static void multiplexed_and_backwards(void **state)
 {
 	struct fixture *f = make("cycles", 1000, 0);
@@ -440,6 +468,7 @@ int main(void)
 		cmocka_unit_test(inherited_counters_of_a_cpu),
 		cmocka_unit_test(throttling_ends_a_window),
 		cmocka_unit_test(losses_are_of_a_cpu),
+		cmocka_unit_test(lost_short_windows_are_counted),
 		cmocka_unit_test(multiplexed_and_backwards),
 		cmocka_unit_test(short_windows_are_seen),
 		cmocka_unit_test(twins_are_known),
