@@ -191,10 +191,10 @@ static int choose(struct recorder *r, const struct window_opts *o, struct native
 	*why = "as asked for";
 	if (*how == WINDOW_SIM)
 		return notify_error(r->notify, ERR_USAGE, "mode=sim needs --pmu=sim");
-	if ((*how == WINDOW_TWIN && (bursts || jitter)) || (*how == WINDOW_PLAIN && jitter))
+	if ((*how == WINDOW_TWIN || *how == WINDOW_PLAIN) && (bursts || jitter))
 		return notify_error(r->notify, ERR_USAGE,
 				    "mode=%s has one fixed period: %s needs mode=refresh, or leave it out",
-				    window_how_names[*how], bursts && *how == WINDOW_TWIN ? "burst=" : "jitter");
+				    window_how_names[*how], bursts ? "burst=" : "jitter");
 	if (*how != WINDOW_AUTO && *how != WINDOW_NATIVE)
 		return 0;
 	native_works(native);

@@ -123,6 +123,12 @@ static int check_alone(const struct event_specs *specs, u32 i, bool sim, const s
 	return 0;
 }
 
+/* Of --window's jitter. */
+static u64 short_jitter(u64 jitter, u64 period_short)
+{
+	return MIN(jitter, period_short / 2);
+}
+
 static void give_schedule(struct event_spec *s, const struct window_opts *o)
 {
 	struct schedule *p = &s->schedule;
@@ -133,7 +139,7 @@ static void give_schedule(struct event_spec *s, const struct window_opts *o)
 	if (!o->jitter)
 		return;
 	p->jitter_long = o->jitter;
-	p->jitter_short = MIN(o->jitter, p->period_short / 2);
+	p->jitter_short = short_jitter(o->jitter, p->period_short);
 }
 
 static int give_all(struct event_specs *specs, const struct window_opts *o, const struct notify *to)
@@ -325,6 +331,22 @@ static void set_freq(struct event_spec *s, u64 freq)
 	s->has_freq = true;
 }
 
+/* The kernel has one width for both periods. */
+static void join_jitters(struct event_spec *s, const struct notify *to)
+{
+	struct schedule *p = &s->schedule;
+	u64 both = MIN(p->jitter_long ? p->jitter_long : p->jitter_short, p->period_short);
+	u64 usual = short_jitter(p->jitter_long, p->period_short);
+
+	/* That of --window is both's, and the short one's half is for the others. */
+	if (both != p->jitter_long || (both != p->jitter_short && p->jitter_short != usual))
+		notify_warn(to,
+			    "%s: mode=native has one jitter for both periods, at most the short one: "
+			    "period-jitter and alt-period-jitter are %llu (mode=refresh has two)",
+			    s->name, (unsigned long long)both);
+	p->jitter_long = p->jitter_short = both;
+}
+
 static int make_leader(struct event_spec *s, enum window_how how, struct window_rate rate, struct window_speed speed,
 		       const struct notify *to)
 {
@@ -339,13 +361,8 @@ static int make_leader(struct event_spec *s, enum window_how how, struct window_
 			to,
 			"%s: the kernel's timers are not much finer than 20 us: windows will be longer than %llu ns",
 			s->name, (unsigned long long)s->schedule.period_short);
-	/* Bursts are let loose by a timer of ours; how long their windows are, the kernel decides. */
-	if (how == WINDOW_REFRESH)
-		s->schedule.jitter_short = 0;
-	/* The kernel has one width for both periods. */
 	if (how == WINDOW_NATIVE)
-		s->schedule.jitter_long = s->schedule.jitter_short =
-			MIN(s->schedule.jitter_long, s->schedule.period_short);
+		join_jitters(s, to);
 	rename_spec(s, how == WINDOW_PLAIN ? s->schedule.period_short : period, how == WINDOW_PLAIN);
 	if (how == WINDOW_PLAIN) {
 		set_period(s, s->schedule.period_short);

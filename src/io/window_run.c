@@ -147,6 +147,7 @@ static void find_groups(struct window_run *w)
 				g.second = i;
 		g.clock = window_is_clock(&leader->attr);
 		g.length = leader->schedule.period_short ? leader->schedule.period_short : leader->attr.sample_period;
+		g.jitter = leader->schedule.jitter_short;
 		g.burst = MAX(leader->schedule.batch_count, 1u);
 		vec_push(&w->states.groups, g);
 	}
@@ -388,12 +389,24 @@ void window_run_turn(struct window_run *w, const struct window_turn *turn)
 	} while (now_ms() - begin < TURN_MS);
 }
 
+/* All windows of the burst that comes have the length that is drawn here. */
+static void draw_length(struct window_run *w, int fd, const struct window_group_run *g)
+{
+	u64 half = MIN(g->jitter / 2, g->length - 1);
+	u64 period = g->length - half + (half ? random_below(&w->random, 2 * half + 1) : 0);
+
+	if (half)
+		ioctl(fd, PERF_EVENT_IOC_PERIOD, &period);
+}
+
 static void let_loose(struct window_run *w, size_t place, size_t group, u64 now)
 {
 	const struct window_group_run *g = &w->states.groups.v[group];
 	struct window_state *s = window_states_at(&w->states, place, group);
 	u32 burst = window_state_burst(s, g, now);
 
+	if (burst)
+		draw_length(w, fd_of(w, g->first, place), g);
 	if (burst && !ioctl(fd_of(w, g->first, place), PERF_EVENT_IOC_REFRESH, burst))
 		s->wanted = g->burst + 1;
 }

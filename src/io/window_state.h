@@ -16,6 +16,7 @@
 struct window_group_run {
 	u32 first, second; /* events; the same where there is no twin */
 	u64 period, length;
+	u64 jitter; /* refresh: of a burst's length */
 	u32 burst;
 	bool clock;
 };

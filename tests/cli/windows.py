@@ -101,6 +101,20 @@ def bursts():
     check("plain: more samples", len(samples("plain.data")) > sum(counts.values()))
 
 
+def jitter():
+    """The short period's too: a burst's windows are never shorter than it, so that shorter ones show that it was another."""
+    for words, least, most in (("", 0, 0.02), (",alt-period-jitter=400000", 0.15, 0.6)):
+        group = "{cpu-clock/period=4000000,alt-period=400000" + words + "/,page-faults}:S"
+        done = run("record", "-o", "jitter.data", "--window=mode=refresh", "-e", group, "--", sys.executable, "-c", WORK)
+        check("jitter: status", done.returncode == 0 and words in done.stderr, done.stderr)
+        both = sum(windows("jitter.data", False)[1].values(), [])
+        share = sum(n < 340000 for n in both) / max(len(both), 1)
+        check("jitter: lengths", len(both) > 60 and least <= share <= most, words, len(both), share, sorted(both)[:5])
+    done = run("record", "-o", "jitter.data", "-e", group, "--", "true")
+    check("jitter: of the short period alone", "windows: refresh (" in done.stderr and "alt-period-jitter=400000" in done.stderr or
+          "windows: native (" in done.stderr, done.stderr)
+
+
 def whole_cpus():
     if os.getuid():
         return
@@ -192,6 +206,8 @@ def refused():
             (["--window=mode=sim"], "--pmu=sim"),
             (["--window=mode=twin,burst=4", "-e", GROUP], "mode=refresh"),
             (["--window=mode=twin,jitter=4", "-e", GROUP], "mode=refresh"),
+            (["--window=mode=plain", "-e", "{cpu-clock/period=1000000,alt-period=50000,burst=3/,faults}:S"], "burst= needs mode=refresh"),
+            (["--window=mode=plain", "-e", "{cpu-clock/period=1000000,alt-period=50000,alt-period-jitter=9/,faults}:S"], "jitter needs"),
             (["--no-window", "-e", GROUP], "leave out one"),
             (["--window", "-o", "-", "-e", GROUP], "write to a file"),
     ):
@@ -203,6 +219,6 @@ def refused():
 
 
 need_recording()
-for part in (twins, bursts, whole_cpus, others, perf_reads, seed, refused):
+for part in (twins, bursts, jitter, whole_cpus, others, perf_reads, seed, refused):
     part()
 sys.exit(bool(failed))

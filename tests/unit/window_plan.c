@@ -217,7 +217,8 @@ static void test_others(void **state)
 	(void)state;
 	make(&specs, &asked, WINDOW_REFRESH, (struct window_rate){ .value = 10000 });
 	assert_int_equal(specs.v.n, 2);
-	assert_string_equal(specs.v.v[0].name, "cycles/period=10000,alt-period=100,burst=4,period-jitter=80/");
+	assert_string_equal(specs.v.v[0].name,
+			    "cycles/period=10000,alt-period=100,burst=4,period-jitter=80,alt-period-jitter=50/");
 	assert_true(window_needs_bursts(&specs) && window_needs_jitter(&specs));
 	event_specs_free(&specs);
 
@@ -233,6 +234,40 @@ static void test_others(void **state)
 	assert_string_equal(specs.v.v[0].name, "cycles/alt-period=300/");
 	assert_false(specs.v.v[0].has_period);
 	event_specs_free(&specs);
+}
+
+/* Kernels that alternate periods have one jitter: who asked for another is told. */
+static void test_native_jitter(void **state)
+{
+	static const struct {
+		const char *text;
+		u64 both;
+		bool told;
+	} rows[] = {
+		{ "{cycles/period=9000,alt-period=300/,instructions}:S", 0, false },
+		{ "{cycles/period=9000,alt-period=300,period-jitter=60,alt-period-jitter=60/,instructions}:S", 60,
+		  false },
+		{ "{cycles/period=9000,alt-period=300,period-jitter=200,alt-period-jitter=150/,instructions}:S", 200,
+		  false },
+		{ "{cycles/period=9000,alt-period=300,alt-period-jitter=60/,instructions}:S", 60, true },
+		{ "{cycles/period=9000,alt-period=300,period-jitter=6000/,instructions}:S", 300, true },
+		{ "{cycles/period=9000,alt-period=300,period-jitter=100,alt-period-jitter=60/,instructions}:S", 100,
+		  true },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct event_specs specs = specs_of(rows[i].text);
+		char note[1024] = "";
+		struct notify to = { keep_note, note };
+
+		assert_int_equal(window_take_specs(&specs, &(struct window_opts){ 0 }, false, NULL), 0);
+		assert_int_equal(window_make_specs(&specs, WINDOW_NATIVE, at_4000, speed, &to), 0);
+		assert_int_equal(specs.v.v[0].schedule.jitter_long, rows[i].both);
+		assert_int_equal(specs.v.v[0].schedule.jitter_short, rows[i].both);
+		assert_int_equal(strstr(note, "alt-period-jitter are") != NULL, rows[i].told);
+		event_specs_free(&specs);
+	}
 }
 
 static void test_too_long(void **state)
@@ -379,11 +414,12 @@ static void test_counts_handler(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options),	     cmocka_unit_test(test_names),
-		cmocka_unit_test(test_takes),	     cmocka_unit_test(test_twins),
-		cmocka_unit_test(test_others),	     cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_split),	     cmocka_unit_test(test_default_group),
-		cmocka_unit_test(test_default_rate), cmocka_unit_test(test_counts_handler),
+		cmocka_unit_test(test_options),	      cmocka_unit_test(test_names),
+		cmocka_unit_test(test_takes),	      cmocka_unit_test(test_twins),
+		cmocka_unit_test(test_others),	      cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_split),	      cmocka_unit_test(test_default_group),
+		cmocka_unit_test(test_default_rate),  cmocka_unit_test(test_counts_handler),
+		cmocka_unit_test(test_native_jitter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
