@@ -19,6 +19,9 @@ void profile_windows_free(struct profile_windows *w)
 	if (!w)
 		return;
 	window_sums_free(&w->nodes);
+	if (w->shown != w->total)
+		free(w->shown);
+	free(w->shown_whole);
 	free(w->rows);
 	free(w->total);
 	free(w->whole);
@@ -52,16 +55,33 @@ static u32 row_of(const struct profile *p, const struct profile_event *e, u32 no
 	return row != ID_NONE ? row : e->row_of[top_of(&e->tree, node)];
 }
 
-void profile_window_whole(struct profile_windows *w, size_t rows)
+static double *sum_of_rows(const struct profile_windows *w, size_t rows, bool scaled)
 {
 	u32 nr = w->group.nr;
+	double *sum = mem_zalloc(window_stride(nr) * sizeof(double));
 
-	w->whole = mem_zalloc(window_stride(nr) * sizeof(double));
 	for (size_t i = 0; i < rows; i++) {
 		const double *block = profile_window_row(w, i);
 
-		window_block_merge_scaled(w->whole, nr, block, window_scale(block));
+		window_block_merge_scaled(sum, nr, block, scaled ? window_scale(block) : 1);
 	}
+	return sum;
+}
+
+void profile_window_whole(struct profile_windows *w, size_t rows)
+{
+	w->whole = sum_of_rows(w, rows, true);
+}
+
+/* Is there nothing in it? */
+static bool is_empty(const struct profile_windows *w, size_t row)
+{
+	const double *block = profile_window_row(w, row);
+
+	for (u32 i = 0; i < window_stride(w->group.nr); i++)
+		if (block[i] != 0)
+			return false;
+	return true;
 }
 
 void profile_window_rows(const struct profile *p, struct profile_event *e, bool scaled)
@@ -81,6 +101,11 @@ void profile_window_rows(const struct profile *p, struct profile_event *e, bool 
 	}
 	if (scaled)
 		profile_window_whole(w, e->rows.n + 1);
+	w->shown = w->total;
+	if (is_empty(w, e->rows.n))
+		return;
+	w->shown = sum_of_rows(w, e->rows.n, false);
+	w->shown_whole = scaled ? sum_of_rows(w, e->rows.n, true) : NULL;
 }
 
 static int most_samples_first(const void *va, const void *vb)

@@ -11,9 +11,11 @@ struct profile_windows {
 	enum attribution attribution;
 	struct window_sums nodes; /* of the tree's */
 	double *rows;		  /* a block per row, in their order */
-	double *total;		  /* of all nodes, whether their row is shown or not */
+	double *total;		  /* of all nodes, whether they have a row or not: what shares are of */
+	double *shown;		  /* of all rows: total, unless filters left out some */
 	bool calls;		  /* of some rows it is known how often they were called */
 	double *whole;		  /* what shares are of: the rows, each scaled; NULL: total, and rows as they are */
+	double *shown_whole;	  /* likewise of shown, where that is not total */
 };
 
 /* Takes over the sums of a tree's nodes. */
@@ -21,7 +23,7 @@ struct profile_windows *profile_windows_new(const struct window_group *g, enum a
 					    struct window_sums *nodes);
 void profile_windows_free(struct profile_windows *w);
 
-/* Fills rows and total, once e has its rows. scaled: also whole. */
+/* Fills rows, total and shown, once e has its rows. scaled: also whole. */
 void profile_window_rows(const struct profile *p, struct profile_event *e, bool scaled);
 /*
  * Fills whole from so many rows. Functions that lose more windows than others would show less than their share, so each row

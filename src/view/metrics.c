@@ -505,6 +505,8 @@ static const double *scaled(const struct metric_table *t, const double *block, d
 
 	if (block == t->windows->total || !t->windows->whole)
 		return block == t->windows->total ? all_rows(t) : block;
+	if (block == t->windows->shown)
+		return t->windows->shown_whole;
 	memset(room, 0, window_stride(nr) * sizeof(*room));
 	window_block_merge_scaled(room, nr, block, window_scale(block));
 	return room;

@@ -114,7 +114,7 @@ void metrics_json_event(const struct profile *p, const struct metric_table *t, s
 		put_string(t->metrics[i].formula, out);
 	}
 	bytes_str(out, "}}");
-	metrics_json_block(t, t->windows->total, out);
+	metrics_json_block(t, t->windows->shown, out);
 }
 
 void metrics_json_paths(const struct row_view *v, const struct metric_table *t, struct bytes *out)

@@ -300,7 +300,7 @@ static void measure_total(struct rows *r)
 {
 	struct table *t = &r->tables[0];
 
-	r->view.windows = r->view.event->windows->total;
+	r->view.windows = r->view.event->windows->shown;
 	render_total(r, t);
 	for (u32 k = 0; k < r->o->nr_columns; k++)
 		t->widths[k] = MAX(t->widths[k], t->cells[k].width);

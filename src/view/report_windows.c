@@ -95,7 +95,7 @@ static const char *const fault_names[NR_WINDOW_FAULTS] = {
 
 static void put_fate(const struct profile_windows *w, struct bytes *out)
 {
-	const double *t = w->total;
+	const double *t = w->shown;
 	bool first = true;
 
 	bytes_printf(out, "# Of %.0f windows %.0f are %s; %.0f (%.1f%%) were discarded", t[WINDOWS_SHORT],

@@ -51,6 +51,14 @@ check("interval", abs(cpi["high"] - 1 - 12.7062 * cpi["variance"] ** 0.5) < 1e-6
 check("paths add up", sum(p["windows"]["kept"] for p in a["paths"]) == a["windows"]["kept"])
 check("the whole", list(event["sums"].values()) == [40, 60, 1])
 
+# What filters leave is one scope: the rows, their sum, and the counts above.
+only = json.loads(run("report", "-i", "w.data", "--json", "-S", "bpf_prog_b"))["events"][0]
+check("sums of the only row", only["sums"] == only["rows"][0]["sums"] == b["sums"] and only["windows"] == b["windows"])
+check("metrics of the only row", only["metrics"] == only["rows"][0]["metrics"] == b["metrics"])
+text = run("report", "-i", "w.data", "-S", "bpf_prog_b")
+lines = [l.split() for l in text.splitlines() if l.startswith("  ")]
+check("text of the only row", lines[0][:8] == lines[1][:8] and "Of 5 windows 2 are kept" in text)
+
 # CSV has what JSON has.
 for row in csv.DictReader(io.StringIO(run("report", "-i", "w.data", "--csv"))):
     for name, metric in rows[row["symbol"]]["metrics"].items():
