@@ -288,6 +288,7 @@ static void resolve_windows(const struct config *c, struct selected *s, struct r
 	o->wanted.columns = split_names(c->metric_columns, &s->arena);
 	o->wanted.own = (struct name_list){ c->own_metrics.v, c->own_metrics.n };
 	o->paths = c->graph.given && c->graph.style != GRAPH_NONE;
+	o->fractal_paths = c->graph.style == GRAPH_FRACTAL;
 	*w = (struct window_opts){ .attribution = c->attribution,
 				   .range = c->range,
 				   .default_sort = !c->sort,

@@ -323,44 +323,47 @@ static void write_total(const struct rows *r)
 	bytes_char(r->out, '\n');
 }
 
-/* "[.] leaf < caller < its caller": the stack that ends in a node. */
-static void put_path(const struct row_view *v, u32 node, struct bytes *out)
+/* What the share of a stack's windows is of, which the least share of a branch is compared with. */
+static double path_whole(const struct row_view *v, const struct report_opts *o)
 {
-	const struct tree_node *nodes = v->event->tree.nodes.v;
-	char made_up[PROFILE_MADE_UP];
+	const struct profile_windows *w = v->event->windows;
 
-	bytes_str(out, "   ");
-	for (u32 up = nodes[node].parent; up && nodes[up].parent; up = nodes[up].parent) {
-		const char *name = profile_frame_name(v->profile, nodes[up].frame, made_up, sizeof(made_up));
-
-		bytes_str(out, " < ");
-		bytes_plain(out, name, strlen(name));
-	}
+	if (o->fractal_paths)
+		return v->windows[WINDOWS_SHORT];
+	return (o->relative ? w->shown : w->total)[WINDOWS_SHORT];
 }
 
-/* Below a row: its stacks, each with what its windows say. */
+static void write_path(const struct row_view *v, const struct report_opts *o, struct table *t, u32 node,
+		       struct bytes *out)
+{
+	render_row(v, o, t);
+	for (u32 k = 0; k < o->nr_columns && column_at(o, k)->sort_key < 0; k++) {
+		bytes_str(out, "  ");
+		if (o->columns[k] >= REPORT_METRIC)
+			write_cell(t, &t->cells[k], k, v, o, false, out);
+		else
+			bytes_repeat(out, ' ', (int)t->widths[k]);
+	}
+	report_windows_path(v, node, out);
+	bytes_char(out, '\n');
+}
+
+/* Below a row: its stacks, each with what its windows say. One without callers says no more than the row. */
 static void write_paths(const struct row_view *v, const struct report_opts *o, struct table *t, struct bytes *out)
 {
+	const struct tree_node *nodes = v->event->tree.nodes.v;
 	struct window_path paths[REPORT_PATHS];
 	u32 max = o->graph_limit ? MIN(o->graph_limit, REPORT_PATHS) : REPORT_PATHS;
-	u32 n = profile_window_paths(v->profile, v->event, (u32)(v->row - v->event->rows.v), paths, max);
+	u32 n = profile_window_paths(v->profile, v->event, (u32)(v->row - v->event->rows.v), paths, REPORT_PATHS);
+	double least = path_whole(v, o) * o->graph_min / 100;
 
-	for (u32 i = 0; n > 1 && i < n; i++) {
+	if (n == 1 && (!nodes[paths[0].node].parent || !nodes[nodes[paths[0].node].parent].parent))
+		return;
+	for (u32 i = 0; i < MIN(n, max) && paths[i].block[WINDOWS_SHORT] >= least; i++) {
 		struct row_view of = *v;
 
 		of.windows = paths[i].block;
-		if (share_of((u64)of.windows[WINDOWS_SHORT], (u64)v->windows[WINDOWS_SHORT]) < o->graph_min)
-			break;
-		render_row(&of, o, t);
-		for (u32 k = 0; k < o->nr_columns && column_at(o, k)->sort_key < 0; k++) {
-			bytes_str(out, "  ");
-			if (o->columns[k] >= REPORT_METRIC)
-				write_cell(t, &t->cells[k], k, &of, o, false, out);
-			else
-				bytes_repeat(out, ' ', (int)t->widths[k]);
-		}
-		put_path(v, paths[i].node, out);
-		bytes_char(out, '\n');
+		write_path(&of, o, t, paths[i].node, out);
 	}
 }
 

@@ -125,3 +125,26 @@ void report_windows_head(const struct profile *p, const struct profile_event *e,
 	bytes_printf(out, "# ± is a 95%% interval; ~ marks rows of fewer than %d kept windows.\n#\n",
 		     METRIC_FEW_WINDOWS);
 }
+
+static void put_frame(const struct row_view *v, u32 node, const char *before, struct bytes *out)
+{
+	u32 frame = v->event->tree.nodes.v[node].frame;
+	char made_up[PROFILE_MADE_UP];
+	const char *name = profile_frame_name(v->profile, frame, made_up, sizeof(made_up));
+
+	bytes_str(out, before);
+	bytes_plain(out, name, strlen(name));
+	if (frames_get(v->profile->frames, frame)->inlined)
+		bytes_str(out, " (inlined)");
+}
+
+void report_windows_path(const struct row_view *v, u32 node, struct bytes *out)
+{
+	const struct tree_node *nodes = v->event->tree.nodes.v;
+
+	bytes_str(out, "   ");
+	if (node && frames_get(v->profile->frames, nodes[node].frame)->inlined)
+		put_frame(v, node, " ", out);
+	for (u32 up = nodes[node].parent; up && nodes[up].parent; up = nodes[up].parent)
+		put_frame(v, up, " < ", out);
+}
