@@ -76,7 +76,8 @@ static void advise_windows(const struct window_summary *w, const struct notify *
 	if (w->how == WINDOW_AUTO)
 		return;
 	if (!w->windows && !w->unarmed)
-		notify_warn(to, "there were no windows: it ran too short, or its counters never got onto the hardware");
+		notify_warn(to, "there were no windows: it ran too short%s",
+			    w->clock ? "" : ", or its counters never got onto the hardware");
 	if (w->unarmed)
 		notify_warn(to, "%u of %u threads never had windows: they ran too little at a time", w->unarmed,
 			    w->places);

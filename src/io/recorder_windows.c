@@ -36,8 +36,8 @@ static void warn_of_kernel(const struct recorder *r, enum window_how how)
 		if (s->windowed && !r->o->attr.all_user && window_counts_handler(how, &s->attr) &&
 		    event_probe(&s->attr, s->cpus, NULL) == EVENT_USABLE)
 			notify_warn(r->notify,
-				    "%s counts the kernel too: its work on a sample makes windows some thousand cycles "
-				    "longer (write :uS for user space only)",
+				    "%s counts the kernel too: its work on a sample, some thousand cycles, is in the "
+				    "windows (write :uS for user space only)",
 				    s->name);
 	}
 }
@@ -267,6 +267,11 @@ static int plan_real(struct recorder *r)
 		err = notify_error(r->notify, ERR_USAGE, "windows: %s (or --no-window)", hindrance(r));
 	if (!err)
 		err = choose(r, &o, &native, &how, &why);
+	if (!err && how != WINDOW_PLAIN && window_of_occurrences(r->specs))
+		err = notify_error(r->notify, ERR_USAGE,
+				   "%s cannot lead windows: the kernel samples each single one when samples tell "
+				   "periods (let cpu-clock or cycles lead its group; mode=plain can have it)",
+				   window_of_occurrences(r->specs));
 	if (!err)
 		err = fit_groups(r, how);
 	if (!err)

@@ -21,6 +21,12 @@ bool window_is_clock(const struct attr *a)
 	       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
+bool window_is_occurrence(const struct attr *a)
+{
+	return (a->type == PERF_TYPE_SOFTWARE && !window_is_clock(a)) || a->type == PERF_TYPE_TRACEPOINT ||
+	       a->type == PERF_TYPE_BREAKPOINT;
+}
+
 static bool is_instructions(const struct attr *a)
 {
 	return a->type == PERF_TYPE_HARDWARE && (u32)a->config == PERF_COUNT_HW_INSTRUCTIONS;
@@ -62,7 +68,8 @@ void window_default_group(const struct window_opts *o, const struct window_suppl
  * does before it returns to the program. */
 bool window_counts_handler(enum window_how how, const struct attr *leader)
 {
-	return how != WINDOW_SIM && !window_is_clock(leader) && !(leader->flags & ATTR_EXCLUDE_KERNEL);
+	return how != WINDOW_SIM && !window_is_clock(leader) && !window_is_occurrence(leader) &&
+	       !(leader->flags & ATTR_EXCLUDE_KERNEL);
 }
 
 /* --- who has windows --- */
@@ -192,6 +199,14 @@ bool window_needs_jitter(const struct event_specs *specs)
 	return false;
 }
 
+const char *window_of_occurrences(const struct event_specs *specs)
+{
+	for (size_t i = 0; i < specs->v.n; i++)
+		if (specs->v.v[i].windowed && window_is_occurrence(&specs->v.v[i].attr))
+			return specs->v.v[i].name;
+	return NULL;
+}
+
 /* --- names --- */
 
 static bool is_sampling_term(const char *p, size_t n)
@@ -206,13 +221,21 @@ static bool is_sampling_term(const char *p, size_t n)
 	return false;
 }
 
-char *window_name(const char *name, const char *terms)
+/* Where a name without terms has its modifiers; a tracepoint's first colon, and those of a breakpoint, are its own. */
+static const char *modifiers_of(const char *name, u32 type)
+{
+	const char *colon = type == PERF_TYPE_BREAKPOINT ? NULL : strchr(name, ':');
+
+	return colon && type == PERF_TYPE_TRACEPOINT ? strchr(colon + 1, ':') : colon;
+}
+
+char *window_name(const char *name, u32 type, const char *terms)
 {
 	const char *open = strchr(name, '/'), *close = open ? strrchr(name, '/') : NULL, *colon;
 	struct bytes b = { 0 };
 
 	if (!open || close == open) {
-		colon = open ? NULL : strchr(name, ':');
+		colon = open ? NULL : modifiers_of(name, type);
 		bytes_put(&b, name, colon ? (size_t)(colon - name) : strlen(name));
 		bytes_printf(&b, "/%s/%s", terms, colon ? colon + 1 : "");
 		bytes_char(&b, 0);
@@ -251,7 +274,7 @@ static void rename_spec(struct event_spec *s, u64 period, bool plain)
 			bytes_printf(&terms, ",alt-period-jitter=%llu", (unsigned long long)p->jitter_short);
 	}
 	bytes_char(&terms, 0);
-	name = window_name(s->name, (const char *)terms.p);
+	name = window_name(s->name, s->attr.type, (const char *)terms.p);
 	free(s->name);
 	s->name = name;
 	bytes_free(&terms);
@@ -265,6 +288,20 @@ struct pace {
 	u64 freq;	/* of turns, for a source that adapts; 0: none */
 	bool from_freq; /* the period is what a frequency means */
 };
+
+/* Is it known how many there are in a second, more or less? What a core PMU counts under a name of its own goes by that name. */
+static bool has_known_speed(const struct event_spec *s)
+{
+	const struct attr *a = &s->attr;
+	u32 event = (u32)a->config;
+
+	if (a->type == PERF_TYPE_HARDWARE)
+		return event == PERF_COUNT_HW_CPU_CYCLES || event == PERF_COUNT_HW_INSTRUCTIONS ||
+		       event == PERF_COUNT_HW_REF_CPU_CYCLES || event == PERF_COUNT_HW_BUS_CYCLES;
+	if (a->type == PERF_TYPE_HW_CACHE || window_is_occurrence(a))
+		return false;
+	return window_is_clock(a) || strstr(s->name, "cycles") || strstr(s->name, "inst");
+}
 
 static bool adapts(enum window_how how, bool by_default, bool clock)
 {
@@ -352,8 +389,14 @@ static int make_leader(struct event_spec *s, enum window_how how, struct window_
 {
 	struct pace pace = pace_of(s, how, rate, speed);
 	u64 period = pace.freq ? 0 : pace.period;
-	int err = check_lengths(s, &pace, to);
+	int err;
 
+	if (pace.from_freq && !pace.freq && how != WINDOW_PLAIN && !has_known_speed(s))
+		return notify_error(to, ERR_USAGE,
+				    "%s: nobody knows how many there are in a second, so that no period follows from a "
+				    "frequency: give it period= (or -c)",
+				    s->name);
+	err = check_lengths(s, &pace, to);
 	if (err)
 		return err;
 	if (how != WINDOW_SIM && window_is_clock(&s->attr) && s->schedule.period_short < TIMER_NS)

@@ -30,6 +30,8 @@ struct window_rate {
 
 /* Nanoseconds: cpu-clock and task-clock. */
 bool window_is_clock(const struct attr *a);
+/* What the kernel itself sees happen: page faults, tracepoints. It samples each single one when samples tell periods. */
+bool window_is_occurrence(const struct attr *a);
 
 /* What there is to make the group of that is recorded when no event was named. */
 struct window_supply {
@@ -55,6 +57,8 @@ int window_take_specs(struct event_specs *specs, const struct window_opts *o, bo
 /* Is there anything that only some ways can do? Bursts of several, jitter. */
 bool window_needs_bursts(const struct event_specs *specs);
 bool window_needs_jitter(const struct event_specs *specs);
+/* A leader whose periods only `plain` can make; NULL: there is none. */
+const char *window_of_occurrences(const struct event_specs *specs);
 
 /*
  * Turns windowed groups into what `how` opens: periods, twins, names that say the schedule. After window_take_specs.
@@ -70,7 +74,8 @@ int window_make_specs(struct event_specs *specs, enum window_how how, struct win
  */
 u32 window_split(struct event_specs *specs, u32 leader, u32 max, bool with_twin);
 
-/* A name with these terms in the place of those that shape the sampling: "cycles:u" to "cycles/period=9/u". Caller frees. */
-char *window_name(const char *name, const char *terms);
+/* A name with these terms in the place of those that shape the sampling: "cycles:u" to "cycles/period=9/u". Caller frees.
+ * type: of its attr. */
+char *window_name(const char *name, u32 type, const char *terms);
 
 #endif

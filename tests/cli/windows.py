@@ -115,6 +115,16 @@ def jitter():
           "windows: native (" in done.stderr, done.stderr)
 
 
+def occurrences():
+    """The kernel can tell no periods of them, but it can keep one."""
+    lines = ("import mmap", "for i in range(20):", " m = mmap.mmap(-1, 4096 * 500)", " for j in range(500): m[j * 4096] = 1")
+    done = run("record", "-o", "faults.data", "--window=mode=plain,short=50", "-e", "{page-faults,cpu-clock}:S", "--",
+               sys.executable, "-c", "\n".join(lines))
+    check("faults: status", done.returncode == 0 and "counts the kernel" not in done.stderr, done.stderr)
+    both = sum(windows("faults.data", False)[1].values(), [])
+    check("faults: windows", len(both) > 150 and median(both) == 50, len(both), both[:5])
+
+
 def whole_cpus():
     if os.getuid():
         return
@@ -202,6 +212,9 @@ def refused():
             (["-e", "{cpu-clock/period=1000000,alt-period=50000/,faults}"], "behind the brace"),
             (["--window", "-e", "cpu-clock,faults"], "'{cpu-clock,...}:S'"),
             (["--window=short=3k"], "decimal"),
+            (["-e", "{page-faults/freq=1000,alt-period=5/,cpu-clock}:S"], "cannot lead windows"),
+            (["-e", "{page-faults/period=1000,alt-period=5/,cpu-clock}:S"], "cannot lead windows"),
+            (["-e", "{branch-misses/freq=1000,alt-period=5/,cpu-clock}:S"], "give it period="),
             (["--window=mode=native"], "alternat"),
             (["--window=mode=sim"], "--pmu=sim"),
             (["--window=mode=twin,burst=4", "-e", GROUP], "mode=refresh"),
@@ -219,6 +232,6 @@ def refused():
 
 
 need_recording()
-for part in (twins, bursts, jitter, whole_cpus, others, perf_reads, seed, refused):
+for part in (twins, bursts, jitter, occurrences, whole_cpus, others, perf_reads, seed, refused):
     part()
 sys.exit(bool(failed))

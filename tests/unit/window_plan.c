@@ -70,22 +70,67 @@ static void test_options(void **state)
 
 static void test_names(void **state)
 {
-	static const char *const rows[][3] = {
-		{ "cycles", "period=9", "cycles/period=9/" },
-		{ "cycles:u", "period=9,alt-period=3", "cycles/period=9,alt-period=3/u" },
-		{ "cycles/period=7/k", "alt-period=3", "cycles/alt-period=3/k" },
-		{ "cycles//", "period=9", "cycles/period=9/" },
+	static const struct {
+		const char *name, *terms, *want;
+		u32 type;
+	} rows[] = {
+		{ "cycles", "period=9", "cycles/period=9/", 0 },
+		{ "cycles:u", "period=9,alt-period=3", "cycles/period=9,alt-period=3/u", 0 },
+		{ "cycles/period=7/k", "alt-period=3", "cycles/alt-period=3/k", 0 },
+		{ "cycles//", "period=9", "cycles/period=9/", 0 },
 		{ "cpu/event=0x3c,freq=3,umask=1,alt-period=2,burst=8/u", "period=9",
-		  "cpu/event=0x3c,umask=1,period=9/u" },
-		{ "cpu/period_x=1,period-jitter=3/", "period=9", "cpu/period_x=1,period=9/" },
+		  "cpu/event=0x3c,umask=1,period=9/u", PERF_TYPE_RAW },
+		{ "cpu/period_x=1,period-jitter=3/", "period=9", "cpu/period_x=1,period=9/", PERF_TYPE_RAW },
+		{ "sched:sched_switch", "period=9", "sched:sched_switch/period=9/", PERF_TYPE_TRACEPOINT },
+		{ "sched:sched_switch:u", "period=9", "sched:sched_switch/period=9/u", PERF_TYPE_TRACEPOINT },
+		{ "sched:sched_switch/period=3/u", "period=9", "sched:sched_switch/period=9/u", PERF_TYPE_TRACEPOINT },
+		{ "mem:0x1000:rw", "period=9", "mem:0x1000:rw/period=9/", PERF_TYPE_BREAKPOINT },
 	};
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
-		char *name = window_name(rows[i][0], rows[i][1]);
+		char *name = window_name(rows[i].name, rows[i].type, rows[i].terms);
 
-		assert_string_equal(name, rows[i][2]);
+		assert_string_equal(name, rows[i].want);
 		free(name);
+	}
+}
+
+/* Frequencies are made periods only where it is known what there are in a second; what the kernel sees happen has no periods. */
+static void test_speeds(void **state)
+{
+	static const struct {
+		const char *text;
+		enum window_how how;
+		bool fine, occurs;
+	} rows[] = {
+		{ "{branch-misses/alt-period=5/,cycles}:S", WINDOW_TWIN, false, false },
+		{ "{branch-misses/freq=100,alt-period=5/,cycles}:S", WINDOW_REFRESH, false, false },
+		{ "{r1234/alt-period=5/,cycles}:S", WINDOW_TWIN, false, false },
+		{ "{LLC-loads/alt-period=5/,cycles}:S", WINDOW_TWIN, false, false },
+		{ "{faults/freq=1000,alt-period=5/,cpu-clock}:S", WINDOW_TWIN, false, true },
+		{ "{branch-misses/period=100,alt-period=5/,cycles}:S", WINDOW_TWIN, true, false },
+		{ "{branch-misses/alt-period=5/,cycles}:S", WINDOW_NATIVE, true, false },
+		{ "{branch-misses/alt-period=5/,cycles}:S", WINDOW_SIM, true, false },
+		{ "{faults/alt-period=5/,cpu-clock}:S", WINDOW_PLAIN, true, true },
+		{ "{instructions/alt-period=5/,cycles}:S", WINDOW_TWIN, true, false },
+		{ "{ref-cycles/alt-period=5/,cycles}:S", WINDOW_TWIN, true, false },
+		{ "{task-clock/alt-period=50000/,faults}:S", WINDOW_TWIN, true, false },
+		{ "{cycles/alt-period=300/,faults}:S", WINDOW_TWIN, true, false },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct event_specs specs = specs_of(rows[i].text);
+		char note[1024] = "";
+		struct notify to = { keep_note, note };
+
+		assert_int_equal(window_take_specs(&specs, &(struct window_opts){ 0 }, false, NULL), 0);
+		assert_int_equal(window_of_occurrences(&specs) != NULL, rows[i].occurs);
+		assert_int_equal(window_make_specs(&specs, rows[i].how, at_4000, speed, &to),
+				 rows[i].fine ? 0 : ERR_USAGE);
+		assert_true(rows[i].fine ? !*note : strstr(note, "period=") != NULL);
+		event_specs_free(&specs);
 	}
 }
 
@@ -400,7 +445,8 @@ static void test_default_group(void **state)
 static void test_counts_handler(void **state)
 {
 	const struct attr cycles = { .type = PERF_TYPE_HARDWARE }, user = { .flags = ATTR_EXCLUDE_KERNEL },
-			  clock = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK };
+			  clock = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK },
+			  faults = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS };
 
 	(void)state;
 	assert_true(window_counts_handler(WINDOW_TWIN, &cycles));
@@ -409,6 +455,7 @@ static void test_counts_handler(void **state)
 	assert_false(window_counts_handler(WINDOW_SIM, &cycles));
 	assert_false(window_counts_handler(WINDOW_TWIN, &user));
 	assert_false(window_counts_handler(WINDOW_TWIN, &clock));
+	assert_false(window_counts_handler(WINDOW_TWIN, &faults));
 }
 
 int main(void)
@@ -419,7 +466,7 @@ int main(void)
 		cmocka_unit_test(test_others),	      cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_split),	      cmocka_unit_test(test_default_group),
 		cmocka_unit_test(test_default_rate),  cmocka_unit_test(test_counts_handler),
-		cmocka_unit_test(test_native_jitter),
+		cmocka_unit_test(test_native_jitter), cmocka_unit_test(test_speeds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
