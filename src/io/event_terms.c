@@ -8,13 +8,14 @@
 #include "io/event_parse.h"
 #include "io/tls_user.h"
 
-enum term_value { VALUE_NUM, VALUE_SIGNED /* of 32 bits */, VALUE_FLAG /* none, 0 or 1 */, VALUE_TEXT };
+/* Without a value a number is 1, as in perf; a length has no such default. */
+enum term_value { VALUE_NUM, VALUE_LENGTH, VALUE_SIGNED /* of 32 bits */, VALUE_FLAG /* none, 0 or 1 */, VALUE_TEXT };
 
 struct general_term {
 	const char *name;
 	enum term_value value;
 	bool config; /* changes what is counted, so that tracepoints do not take it */
-	u64 max;     /* VALUE_NUM: the largest, 0: any */
+	u64 max;     /* VALUE_NUM, VALUE_LENGTH: the largest, 0: any */
 	void (*apply)(struct event_spec *s, const struct event_term *t);
 };
 
@@ -157,10 +158,10 @@ static const struct general_term general[] = {
 	{ "name", VALUE_TEXT, false, 0, set_name },
 	{ "period", VALUE_NUM, false, 0, set_period },
 	{ "freq", VALUE_NUM, false, 0, set_freq },
-	{ "alt-period", VALUE_NUM, false, 0, set_alt_period },
-	{ "burst", VALUE_NUM, false, UINT32_MAX, set_burst },
-	{ "period-jitter", VALUE_NUM, false, 0, set_period_jitter },
-	{ "alt-period-jitter", VALUE_NUM, false, 0, set_alt_period_jitter },
+	{ "alt-period", VALUE_LENGTH, false, 0, set_alt_period },
+	{ "burst", VALUE_LENGTH, false, UINT32_MAX, set_burst },
+	{ "period-jitter", VALUE_LENGTH, false, 0, set_period_jitter },
+	{ "alt-period-jitter", VALUE_LENGTH, false, 0, set_alt_period_jitter },
 	{ "branch_type", VALUE_TEXT, false, 0, set_branch_type },
 	{ "time", VALUE_FLAG, false, 0, set_time },
 	{ "call-graph", VALUE_TEXT, false, 0, set_call_graph },
@@ -285,12 +286,14 @@ static int check_value(struct event_ctx *c, const struct general_term *g, const 
 		return t->has_value ? 0 :
 				      event_fail(c, ERR_USAGE, t->all, NULL, NULL, "'%s' needs a value: %s=...",
 						 g->name, g->name);
+	if (g->value == VALUE_LENGTH && !t->has_value)
+		return event_fail(c, ERR_USAGE, t->all, NULL, NULL, "'%s' needs a value: %s=N", g->name, g->name);
 	if (!t->is_num)
 		return event_fail(c, ERR_USAGE, t->value, NULL, NULL, "'%s' takes a number, decimal or 0x hexadecimal",
 				  g->name);
 	if (g->value == VALUE_FLAG && t->num > 1)
 		return event_fail(c, ERR_USAGE, t->value, NULL, NULL, "'%s' is 0 or 1", g->name);
-	if (g->value == VALUE_NUM && g->max && t->num > g->max)
+	if (g->value != VALUE_FLAG && g->max && t->num > g->max)
 		return event_fail(c, ERR_USAGE, t->value, NULL, NULL, "'%s' is at most %llu", g->name,
 				  (unsigned long long)g->max);
 	return 0;

@@ -287,5 +287,9 @@ static int plan_real(struct recorder *r)
 
 int recorder_plan_windows(struct recorder *r)
 {
+	if (r->specs->v.n && r->o->window.leader_given)
+		return notify_error(r->notify, ERR_USAGE,
+				    "leader= is for windows without -e: the first event of a group leads it (here %s)",
+				    r->specs->v.v[0].name);
 	return r->sim ? plan_sim(r) : plan_real(r);
 }

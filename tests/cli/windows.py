@@ -172,6 +172,7 @@ def default_rate():
     for words, says in (
             (["-F", "1000", "--window=short=100000000"], "that its frequency means"),
             (["--window=jitter=100000000"], "larger than the period of"),
+            (["--window=leader=instructions", "-e", "{cycles,instructions}:uS"], "the first event of a group leads it"),
             (["-e", "{cycles/alt-period=300,period-jitter=100000000/,instructions}:S"], "larger than the period of"),
     ):
         done = run("record", "--pmu=sim", "-o", "refused.data", *words, "--", "./benchmark", "10", "10")
@@ -212,6 +213,8 @@ def refused():
             (["-e", "{cpu-clock/period=1000000,alt-period=50000/,faults}"], "behind the brace"),
             (["--window", "-e", "cpu-clock,faults"], "'{cpu-clock,...}:S'"),
             (["--window=short=3k"], "decimal"),
+            (["-e", "{cpu-clock/period=1000000,alt-period/,faults}:S"], "'alt-period' needs a value"),
+            (["--window=leader=instructions", "-e", "{cpu-clock,faults}:S"], "the first event of a group leads it"),
             (["-e", "{page-faults/freq=1000,alt-period=5/,cpu-clock}:S"], "cannot lead windows"),
             (["-e", "{page-faults/period=1000,alt-period=5/,cpu-clock}:S"], "cannot lead windows"),
             (["-e", "{branch-misses/freq=1000,alt-period=5/,cpu-clock}:S"], "give it period="),

@@ -190,6 +190,9 @@ static void test_schedules(void **state)
 		{ "cycles/alt-period=10,alt-period-jitter=10/", 90, false, 100, { 90, 10, 1, 0, 10 } },
 		{ "cycles/period-jitter=90/", 90, false, 90, { 90, 0, 0, 90, 0 } },
 		{ "cycles/alt-period=10,burst=16,period-jitter=7/", 4000, true, 4000, { 0, 10, 16, 7, 0 } },
+		/* The last one counts, as in perf. */
+		{ "cycles/freq=99,period=900,alt-period=10/", 0, false, 910, { 900, 10, 1, 0, 0 } },
+		{ "cycles/period=900,freq=99,alt-period=10/", 0, true, 99, { 0, 10, 1, 0, 0 } },
 		{ "cycles/freq=99,alt-period=10/", 0, true, 99, { 0, 10, 1, 0, 0 } },
 		{ "cycles/period=7/", 0, false, 7, { 0 } },
 		{ "cs/alt-period=10/", 0, false, 0, { 0 } }, /* it takes no samples */
@@ -330,6 +333,10 @@ static const struct {
 	{ "cycles/stack-size=65536/", ERR_USAGE, 18, 5, "at most 65535" },
 	{ "cycles/branch_type=foo/", ERR_USAGE, 19, 3, "branch type" },
 	{ "cycles/period=99999999999999999999/", ERR_USAGE, 14, 20, "number" },
+	{ "cycles/alt-period/", ERR_USAGE, 7, 10, "'alt-period' needs a value: alt-period=N" },
+	{ "cycles/period=9,alt-period=3,burst/", ERR_USAGE, 29, 5, "'burst' needs a value" },
+	{ "cycles/period-jitter/", ERR_USAGE, 7, 13, "'period-jitter' needs a value" },
+	{ "cycles/alt-period=3,alt-period-jitter/", ERR_USAGE, 20, 17, "'alt-period-jitter' needs a value" },
 	{ "cycles/alt-period=0/", ERR_USAGE, 18, 1, "at least 1" },
 	{ "cycles/period=9,alt-period=x/", ERR_USAGE, 27, 1, "number" },
 	{ "cycles/alt-period=5,burst=0/", ERR_USAGE, 26, 1, "at least 1" },
