@@ -14,7 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "io/event_probe.h"
 #include "io/smallfile.h"
+
+#define HARMLESS_PERIOD 1000000000
 
 struct feature_row {
 	const char *name;
@@ -122,6 +125,21 @@ static bool drop_inheritance(struct event_set *set, struct open_event *e, const 
 	return true;
 }
 
+/* Some PMUs, as msr, cannot tell guests from the host, and refuse to leave out guests, as is usual. */
+static bool admit_guests(struct open_event *e)
+{
+	struct attr with = e->attr;
+
+	if (!(e->attr.flags & ATTR_EXCLUDE_GUEST) || !e->spec || e->spec->exclude_gh)
+		return false;
+	with.flags &= ~(u64)ATTR_EXCLUDE_GUEST;
+	if (event_probe(&e->attr, e->spec->cpus, NULL) != EVENT_ABSENT ||
+	    event_probe(&with, e->spec->cpus, NULL) == EVENT_ABSENT)
+		return false;
+	e->attr.flags = with.flags;
+	return true;
+}
+
 /* The modifier W: what cannot be counted together is counted apart. */
 static bool break_weak_group(struct event_set *set, const struct open_event *e)
 {
@@ -215,7 +233,8 @@ bool event_retry(struct event_set *set, size_t event, int failed, struct retry *
 	case EINVAL:
 	case E2BIG:
 		return break_weak_group(set, &set->events.v[event]) || lower_precision(&set->events.v[event]) ||
-		       step_back(set, r, to) || drop_inheritance(set, &set->events.v[event], to);
+		       step_back(set, r, to) || admit_guests(&set->events.v[event]) ||
+		       drop_inheritance(set, &set->events.v[event], to);
 	case EOPNOTSUPP:
 		return lower_precision(&set->events.v[event]);
 	case EACCES:
@@ -248,6 +267,23 @@ static int refused_for_rights(const struct event_set *set, const struct open_eve
 static bool is_hardware(const struct attr *a)
 {
 	return a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE || a->type == PERF_TYPE_RAW;
+}
+
+/* Is it the samples that are refused, even the plainest? */
+static bool only_counts(const struct open_event *e)
+{
+	struct attr plain = e->attr;
+	int fd;
+
+	if (!e->attr.sample_period || !e->spec || event_probe(&e->attr, e->spec->cpus, NULL) != EVENT_USABLE)
+		return false;
+	plain.sample_type = PERF_SAMPLE_IP;
+	plain.sample_period = HARMLESS_PERIOD;
+	plain.flags = (plain.flags & ~(u64)(ATTR_FREQ | ATTR_PINNED | ATTR_EXCLUSIVE)) | ATTR_DISABLED;
+	fd = perf_open(&plain, 0, -1, -1, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && errno == EINVAL;
 }
 
 int event_refused(const struct event_set *set, size_t event, int failed, const struct notify *to)
@@ -292,6 +328,12 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 		if (e->attr.branch_sample_type)
 			return notify_error(to, ERR_UNSUPPORTED,
 					    "cannot open %s with branch records: the PMU refuses these filters", name);
+		if (only_counts(e))
+			return notify_error(
+				to, ERR_USAGE,
+				"cannot open %s: its PMU counts it, and takes no samples of it (it can be read in "
+				"a group: '{cpu-clock,%s}:S')",
+				name, name);
 		return notify_error(to, ERR_USAGE,
 				    "cannot open %s: the kernel refuses it (wrong config, modifiers or period)", name);
 	default:

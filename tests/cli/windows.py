@@ -179,6 +179,19 @@ def default_rate():
         check(f"sim: refused: {words}", done.returncode == 2 and says in done.stderr, done.returncode, done.stderr)
 
 
+def only_counted():
+    """A PMU that takes no samples, and cannot leave out guests."""
+    if not os.path.exists("/sys/bus/event_source/devices/msr/events/tsc"):
+        return
+    for words in (["--no-window"], ["--window=short=50000"]):
+        done = run("record", "-o", "msr.data", *words, "-e", "{cpu-clock,msr/tsc/}:S", "--", sys.executable, "-c", WORK)
+        check(f"msr: {words}", not done.returncode, done.stderr)
+        read = [s["read"]["values"][-1]["value"] for s in samples("msr.data")]
+        check(f"msr: {words}: values", len(read) > 20 and all(v > 0 for v in read[1:]), read[:5])
+    done = run("record", "-o", "refused.data", "-e", "{cpu-clock,msr/tsc/}", "--", "true")
+    check("msr: not sampled", done.returncode and "'{cpu-clock,msr/tsc/}:S'" in done.stderr, done.stderr)
+
+
 def seed():
     """The command line of the proposal, as it is printed there."""
     words = ["-T", "--sample-cpu", "--call-graph", "fp,4", "--user-callchains", "-k", "CLOCK_MONOTONIC_RAW", "-e", SEED]
@@ -235,6 +248,6 @@ def refused():
 
 
 need_recording()
-for part in (twins, bursts, jitter, occurrences, whole_cpus, others, perf_reads, seed, refused):
+for part in (twins, bursts, jitter, occurrences, whole_cpus, others, perf_reads, only_counted, seed, refused):
     part()
 sys.exit(bool(failed))
