@@ -89,7 +89,7 @@ void window_pass_free(struct window_pass *w)
 
 bool window_pass_by_address(const struct window_pass *w)
 {
-	return w->on && (w->opts.range.file || w->opts.range.end);
+	return w->on && code_range_given(&w->opts.range);
 }
 
 struct window_hits *window_pass_hits(struct window_pass *w, struct session *s)
@@ -102,6 +102,9 @@ struct window_hits *window_pass_hits(struct window_pass *w, struct session *s)
 struct profile_windows *window_pass_result(const struct window_pass *w, u32 event, struct window_sums *sums)
 {
 	u32 group = map_get(&w->windows.by_leader, event);
+	struct profile_windows *p = profile_windows_new(&w->windows.groups.v[group], w->opts.attribution, sums);
 
-	return profile_windows_new(&w->windows.groups.v[group], w->opts.attribution, sums);
+	p->range = w->opts.range;
+	p->seen = window_hits_seen(w->hits);
+	return p;
 }

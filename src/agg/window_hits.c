@@ -25,6 +25,7 @@ struct window_hits {
 	struct dsos *dsos;
 	const struct windows *windows;
 	VEC(struct slot_state) slots;
+	struct code_seen seen;
 	VEC(u8) inside; /* per frame, when there is a range */
 };
 
@@ -57,28 +58,50 @@ static bool names_file(const char *path, const char *wanted)
 	return n >= m && !strcmp(path + n - m, wanted) && (n == m || path[n - m - 1] == '/' || wanted[0] == '/');
 }
 
+static bool in_object(const struct window_hits *h, u32 id)
+{
+	const struct dso *d = dsos_at(h->dsos, id);
+
+	return !h->range.object || !strcmp(d->short_name, h->range.object) || names_file(d->path, h->range.object);
+}
+
+static bool in_lines(struct window_hits *h, const struct frame *f)
+{
+	const struct code_range *r = &h->range;
+	struct source_frame at;
+
+	if (!f->addr || !dsos_source_at(h->dsos, f->dso, f->addr, &at, 1) || !at.file || !names_file(at.file, r->file))
+		return false;
+	h->seen.first_line = h->seen.file ? MIN(h->seen.first_line, at.line) : at.line;
+	h->seen.last_line = MAX(h->seen.last_line, at.line);
+	h->seen.file = true;
+	return at.line >= r->first_line && at.line <= r->last_line;
+}
+
 static bool in_range(struct window_hits *h, u32 frame)
 {
 	const struct code_range *r = &h->range;
 	const struct frame *f = frames_get(h->frames, frame);
-	struct source_frame at;
 
-	if (r->end && (f->addr < r->start || f->addr >= r->end))
-		return false;
-	if (!r->file)
-		return true;
-	return f->addr && dsos_source_at(h->dsos, f->dso, f->addr, &at, 1) && at.file && names_file(at.file, r->file) &&
-	       at.line >= r->first_line && at.line <= r->last_line;
+	if (r->end) {
+		if (!in_object(h, f->dso))
+			return false;
+		h->seen.file |= !r->file;
+		if (f->addr < r->start || f->addr >= r->end)
+			return false;
+	}
+	return !r->file || in_lines(h, f);
 }
 
 static bool inside(struct window_hits *h, u32 frame)
 {
-	if (!h->range.end && !h->range.file)
+	if (!code_range_given(&h->range))
 		return true;
 	while (h->inside.n <= frame)
 		vec_push(&h->inside, INSIDE_UNKNOWN);
 	if (h->inside.v[frame] == INSIDE_UNKNOWN)
 		h->inside.v[frame] = in_range(h, frame) ? INSIDE_YES : INSIDE_NO;
+	h->seen.inside |= h->inside.v[frame] == INSIDE_YES;
 	return h->inside.v[frame] == INSIDE_YES;
 }
 
@@ -107,7 +130,9 @@ static bool returned(const struct window_hits *h, const struct window *w)
 static bool agrees(struct window_hits *h, const struct window *w, const struct hit_place *from,
 		   const struct hit_place *to)
 {
-	if (!inside(h, from->frame) || !inside(h, to->frame))
+	bool begins = inside(h, from->frame), ends = inside(h, to->frame);
+
+	if (!begins || !ends)
 		return false;
 	switch (h->mode) {
 	case ATTRIBUTION_KEEP:
@@ -191,4 +216,9 @@ void window_hits_flush(struct window_hits *h)
 {
 	for (size_t i = 0; i < h->slots.n; i++)
 		end_cluster(h, &h->slots.v[i]);
+}
+
+struct code_seen window_hits_seen(const struct window_hits *h)
+{
+	return h->seen;
 }

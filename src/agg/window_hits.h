@@ -22,9 +22,21 @@ enum attribution {
 
 /* Restricts windows to those of which both ends lie in a piece of code. */
 struct code_range {
-	u64 start, end;	  /* DSO addresses; end 0: any */
-	const char *file; /* name, or end of the path, of a source file; NULL: any */
+	u64 start, end;	    /* DSO addresses; end 0: any */
+	const char *object; /* name, or end of the path, of the DSO that they are of; NULL: any */
+	const char *file;   /* name, or end of the path, of a source file; NULL: any */
 	u32 first_line, last_line;
+};
+
+static inline bool code_range_given(const struct code_range *r)
+{
+	return r->end || r->file;
+}
+
+/* What the windows that were looked at showed of it. */
+struct code_seen {
+	bool inside, file;	   /* the range itself; its source file or DSO */
+	u32 first_line, last_line; /* of that file */
 };
 
 struct window_hits;
@@ -45,5 +57,7 @@ void window_hits_add(struct window_hits *h, const struct window *w, const struct
 		     struct window_sums *to);
 /* What is still held back becomes part of the sums: once, after the last one. */
 void window_hits_flush(struct window_hits *h);
+/* With a range: what there was of it. */
+struct code_seen window_hits_seen(const struct window_hits *h);
 
 #endif

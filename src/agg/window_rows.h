@@ -9,6 +9,8 @@
 struct profile_windows {
 	struct window_group group;
 	enum attribution attribution;
+	struct code_range range; /* borrows the names */
+	struct code_seen seen;
 	struct window_sums nodes; /* of the tree's */
 	double *rows;		  /* a block per row, in their order */
 	double *total;		  /* of all nodes, whether they have a row or not: what shares are of */

@@ -10,6 +10,7 @@
 #include "cmd/header.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
+#include "cmd/report_check.h"
 #include "cmd/select.h"
 #include "view/report.h"
 
@@ -82,16 +83,20 @@ static int set_attribution(void *field, const char *text, const struct notify *t
 			    text);
 }
 
-/* START-END or START,END: hexadecimal with 0x, as code addresses of one shared object. */
+/* [FILE:]START-END or START,END: hexadecimal with 0x, as code addresses of one shared object. */
 static int set_address_range(void *field, const char *text, const struct notify *to)
 {
+	const char *colon = strrchr(text, ':');
 	struct code_range *r = field;
 	char *end;
 
-	r->start = strtoull(text, &end, 0);
+	r->start = strtoull(colon ? colon + 1 : text, &end, 0);
 	r->end = *end == '-' || *end == ',' ? strtoull(end + 1, &end, 0) : 0;
-	if (*end || r->end <= r->start)
-		return notify_error(to, ERR_USAGE, "option --address-range: '%s' is not START-END", text);
+	if (*end || r->end <= r->start || colon == text)
+		return notify_error(to, ERR_USAGE, "option --address-range: '%s' is not START-END or FILE:START-END",
+				    text);
+	free((char *)r->object);
+	r->object = colon ? mem_strndup(text, (size_t)(colon - text)) : NULL;
 	return 0;
 }
 
@@ -111,6 +116,7 @@ static int set_source_line(void *field, const char *text, const struct notify *t
 	if (*end || !r->first_line || r->last_line < r->first_line)
 		return notify_error(to, ERR_USAGE, "option --source-line: '%s' is not FILE:LINE or FILE:FIRST-LAST",
 				    text);
+	free((char *)r->file);
 	r->file = mem_strndup(text, (size_t)(colon - text));
 	return 0;
 }
@@ -165,7 +171,7 @@ static const struct opt opts[] = {
 	  "windows that count: discard (default; both ends in one function), keep, callchain, returns",
 	  .set = set_attribution },
 	{ 0, "address-range", OPT_CALL, offsetof(struct config, range), "START-END",
-	  "only windows within these addresses of a file", .set = set_address_range },
+	  "only windows within these addresses of any file, or FILE:START-END of one", .set = set_address_range },
 	{ 0, "source-line", OPT_CALL, offsetof(struct config, range), "FILE:LINE[-LINE]",
 	  "only windows within these source lines", .set = set_source_line },
 	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; who owns the recording does not matter"),
@@ -456,51 +462,18 @@ static int show_header(const struct config *c, const struct notify *to)
 	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Can the group's windows be held against what this asks of them? */
-static bool can_check(const struct profile *p, const struct window_group *g, enum attribution a)
-{
-	for (u32 i = 0; a == ATTRIBUTION_RETURNS && i < g->nr; i++)
-		if (g->roles[i] == ROLE_BRANCH_RETURNS)
-			return true;
-	if (a == ATTRIBUTION_CALLCHAIN)
-		return p->evlist->events.v[g->leader].attr.sample_type & PERF_SAMPLE_CALLCHAIN;
-	return a != ATTRIBUTION_RETURNS;
-}
-
-/* A table must not claim a check that its group could not make. */
-static int check_attribution(const struct profile *p, enum attribution a, const struct notify *to)
-{
-	for (size_t i = 0; i < p->events.n; i++) {
-		const struct profile_event *e = &p->events.v[i];
-		const char *name = report_event_name(p, e);
-
-		if (!e->windows || can_check(p, &e->windows->group, a))
-			continue;
-		if (a == ATTRIBUTION_CALLCHAIN)
-			return notify_error(to, ERR_USAGE,
-					    "option --attribution callchain: samples of '%s' have no stacks; record "
-					    "with -g",
-					    name);
-		return notify_error(to, ERR_USAGE,
-				    "option --attribution returns: the group of '%s' has no event that counts returns; "
-				    "record one in it, like br_return_retired on Arm or 're' with --pmu=sim",
-				    name);
-	}
-	return 0;
-}
-
 /* Was something said of metrics that takes windows? */
 static bool wants_windows(const struct config *c, const struct metrics_opts *w)
 {
 	return w->sort || w->sets.n || w->own.n || w->columns.n ||
-	       (!c->no_metrics && (c->attribution != ATTRIBUTION_DISCARD || c->range.file || c->range.end));
+	       (!c->no_metrics && (c->attribution != ATTRIBUTION_DISCARD || code_range_given(&c->range)));
 }
 
 /* What the options say of metrics, on what the recording has. */
 static int settle_metrics(const struct profile *p, const struct config *c, struct report_opts *o,
 			  const struct notify *to)
 {
-	int err = check_attribution(p, c->attribution, to);
+	int err = report_check_windows(p, c->attribution, &c->range, to);
 
 	if (err)
 		return err;
@@ -582,6 +555,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	}
 	status = read_and_write(ctx, &c, &s, &o);
 	free((char *)c.range.file);
+	free((char *)c.range.object);
 	selected_free(&s);
 	return status;
 }

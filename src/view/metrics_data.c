@@ -102,6 +102,15 @@ void metrics_json_event(const struct profile *p, const struct metric_table *t, s
 	put_string(p->evlist->events.v[g->leader].name, out);
 	bytes_printf(out, ",\"mode\":\"%s\",\"attribution\":\"%s\"", modes[g->mode],
 		     attributions[t->windows->attribution]);
+	if (code_range_given(&t->windows->range)) {
+		struct bytes range = { 0 };
+
+		report_windows_range(&t->windows->range, &range);
+		bytes_char(&range, 0);
+		bytes_str(out, ",\"range\":");
+		put_string((const char *)range.p, out);
+		bytes_free(&range);
+	}
 	put_field("short_windows", (double)g->nr_short, false, out);
 	put_field("short_mean", (double)g->sum_short / (double)g->nr_short, false, out);
 	put_field("long_windows", (double)g->nr_long, false, out);

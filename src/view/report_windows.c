@@ -67,11 +67,11 @@ static void put_lengths(const struct profile *p, const struct window_group *g, s
 			  "alt-period= among the leader's terms.\n");
 }
 
-static const char *rule_name(enum attribution a)
+static const char *rule_name(enum attribution a, bool range)
 {
 	switch (a) {
 	case ATTRIBUTION_KEEP:
-		return "kept wherever they began";
+		return range ? "kept when both ends lie" : "kept wherever they began";
 	case ATTRIBUTION_CALLCHAIN:
 		return "kept when both ends have the same stack";
 	case ATTRIBUTION_RETURNS:
@@ -79,6 +79,19 @@ static const char *rule_name(enum attribution a)
 	default:
 		return "kept when both ends lie in one function";
 	}
+}
+
+void report_windows_range(const struct code_range *r, struct bytes *out)
+{
+	if (r->end) {
+		bytes_printf(out, "within addresses %#llx-%#llx of ", (unsigned long long)r->start,
+			     (unsigned long long)r->end);
+		bytes_plain(out, r->object ? r->object : "any file", strlen(r->object ? r->object : "any file"));
+	}
+	if (!r->file)
+		return;
+	bytes_printf(out, "%swithin lines %u-%u of ", r->end ? " and " : "", r->first_line, r->last_line);
+	bytes_plain(out, r->file, strlen(r->file));
 }
 
 static const char *const fault_names[NR_WINDOW_FAULTS] = {
@@ -96,10 +109,16 @@ static const char *const fault_names[NR_WINDOW_FAULTS] = {
 static void put_fate(const struct profile_windows *w, struct bytes *out)
 {
 	const double *t = w->shown;
-	bool first = true;
+	bool first = true, range = code_range_given(&w->range);
 
-	bytes_printf(out, "# Of %.0f windows %.0f are %s; %.0f (%.1f%%) were discarded", t[WINDOWS_SHORT],
-		     t[WINDOWS_KEPT], rule_name(w->attribution), t[WINDOWS_DISCARDED],
+	bytes_printf(out, "# Of %.0f windows %.0f are %s%s", t[WINDOWS_SHORT], t[WINDOWS_KEPT],
+		     rule_name(w->attribution, range),
+		     !range				? "" :
+		     w->attribution == ATTRIBUTION_KEEP ? " " :
+							  ", ");
+	if (range)
+		report_windows_range(&w->range, out);
+	bytes_printf(out, "; %.0f (%.1f%%) were discarded", t[WINDOWS_DISCARDED],
 		     100 * t[WINDOWS_DISCARDED] / fmax(1, t[WINDOWS_KEPT] + t[WINDOWS_DISCARDED]));
 	for (u32 i = 0; i < NR_WINDOW_FAULTS; i++) {
 		if (!t[WINDOWS_EXCLUDED + i])

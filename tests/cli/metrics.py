@@ -51,6 +51,14 @@ check("interval", abs(cpi["high"] - 1 - 12.7062 * cpi["variance"] ** 0.5) < 1e-6
 check("paths add up", sum(p["windows"]["kept"] for p in a["paths"]) == a["windows"]["kept"])
 check("the whole", list(event["sums"].values()) == [40, 60, 1])
 
+# A range is named above the table, and in JSON.
+args = ["report", "-i", "w.data", "--address-range", "0xffffffffc0001000-0xffffffffc0001100"]
+within = "within addresses 0xffffffffc0001000-0xffffffffc0001100 of any file"
+check("a range", f"# Of 9 windows 2 are kept when both ends lie in one function, {within}; 3 (60.0%)" in run(*args))
+check("a range, all kept", f"# Of 9 windows 2 are kept when both ends lie {within}; 3" in run(*args, "--attribution", "keep"))
+ranged = json.loads(run(*args, "--json"))["events"][0]
+check("a range in JSON", ranged["group"]["range"] == within and "range" not in event["group"])
+
 # What filters leave is one scope: the rows, their sum, and the counts above.
 only = json.loads(run("report", "-i", "w.data", "--json", "-S", "bpf_prog_b"))["events"][0]
 check("sums of the only row", only["sums"] == only["rows"][0]["sums"] == b["sums"] and only["windows"] == b["windows"])
@@ -109,7 +117,11 @@ for args, said in (
         (["--attribution", "guess"], "not one of discard"),
         (["--attribution", "returns"], "no event that counts returns; record one in it"),
         (["--address-range", "5-4"], "not START-END"),
-        (["--source-line", "a.c"], "not FILE:LINE")):
+        (["--address-range", ":4-5"], "not START-END or FILE:START-END"),
+        (["--address-range", "1-2"], "no window begins or ends within addresses 0x1-0x2 of any file"),
+        (["--address-range", "nothing:0xffffffffc0001000-0xffffffffc0001100"], "nor in any other part of it"),
+        (["--source-line", "a.c"], "not FILE:LINE"),
+        (["--source-line", "a.c:3"], "within lines 3-3 of a.c: no source line is known of that file")):
     check(f"{args} says so", said in run("report", "-i", "w.data", *args, status=2))
 subprocess.run([build / "tests/recipe/recipe", source / "tests/recipe/report-views.recipe", "n.data"], check=True)
 warned = subprocess.run([reticle, "report", "-i", "w.data", "--metrics", "basic,topdown"], capture_output=True, text=True)
@@ -169,6 +181,18 @@ for row in table:
           abs(of["PerCall"]["value"] / (counts["cycles"] / 40000) - 1) < 0.15)
     checked += here["kept"] > 100
 check(f"{checked} functions with enough windows", checked == 3)
+
+# Addresses are of one object where it is named; lines of a file are said where others of it were seen.
+def kept(*args):
+    return json.loads(run("report", "-i", "t.data", "--json", *args))["events"][0]["windows"]["kept"]
+
+
+here = kept("--address-range", "turns:0x1-0x1000000")
+there = sum(v["kept"] for (dso, _), v in sums.items() if pathlib.Path(dso).name == "turns")
+check(f"a named object: {here} is not {there}", here == there)
+check("any object", kept("--address-range", "0x1-0x1000000") >= here)
+check("other lines", re.search(r"only in lines from \d+ to \d+", run("report", "-i", "t.data", "--source-line", "turns.c:9000", status=2)))
+check("lines", kept("--source-line", "turns.c:1-100") > 0.9 * here)
 
 # Of samples that were lost it is known how many windows went with them, and what is left is as without losses.
 for term in ("alt-period=300", "alt-period=300,burst=2", "alt-period=300,burst=3,period-jitter=9000,alt-period-jitter=100", "nr=1000000"):

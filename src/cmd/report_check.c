@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/report_check.h"
+
+/* Can the group's windows be held against what this asks of them? */
+static bool can_check(const struct profile *p, const struct window_group *g, enum attribution a)
+{
+	for (u32 i = 0; a == ATTRIBUTION_RETURNS && i < g->nr; i++)
+		if (g->roles[i] == ROLE_BRANCH_RETURNS)
+			return true;
+	if (a == ATTRIBUTION_CALLCHAIN)
+		return p->evlist->events.v[g->leader].attr.sample_type & PERF_SAMPLE_CALLCHAIN;
+	return a != ATTRIBUTION_RETURNS;
+}
+
+/* A table must not claim a check that its group could not make. */
+static int check_attribution(const struct profile *p, enum attribution a, const struct notify *to)
+{
+	for (size_t i = 0; i < p->events.n; i++) {
+		const struct profile_event *e = &p->events.v[i];
+		const char *name = report_event_name(p, e);
+
+		if (!e->windows || can_check(p, &e->windows->group, a))
+			continue;
+		if (a == ATTRIBUTION_CALLCHAIN)
+			return notify_error(to, ERR_USAGE,
+					    "option --attribution callchain: samples of '%s' have no stacks; record "
+					    "with -g",
+					    name);
+		return notify_error(to, ERR_USAGE,
+				    "option --attribution returns: the group of '%s' has no event that counts returns; "
+				    "record one in it, like br_return_retired on Arm or 're' with --pmu=sim",
+				    name);
+	}
+	return 0;
+}
+
+/* A range that nothing lies in is a mistake: the table would be one of discarded windows. */
+static int check_range(const struct profile *p, const struct code_range *r, const struct notify *to)
+{
+	struct bytes range = { 0 };
+	struct code_seen seen = { 0 };
+	u64 windows = 0;
+
+	for (size_t i = 0; i < p->events.n; i++) {
+		windows += p->events.v[i].windows != NULL;
+		seen = p->events.v[i].windows ? p->events.v[i].windows->seen : seen;
+	}
+	if (!windows || !code_range_given(r) || seen.inside)
+		return 0;
+	report_windows_range(r, &range);
+	bytes_char(&range, 0);
+	if (seen.file && r->file)
+		notify_error(to, ERR_USAGE, "no window begins or ends %s, only in lines from %u to %u", (char *)range.p,
+			     seen.first_line, seen.last_line);
+	else
+		notify_error(to, ERR_USAGE, "no window begins or ends %s%s", (char *)range.p,
+			     seen.file ? "" :
+			     r->file   ? ": no source line is known of that file" :
+			     r->object ? ", nor in any other part of it" :
+					 "");
+	bytes_free(&range);
+	return ERR_USAGE;
+}
+
+int report_check_windows(const struct profile *p, enum attribution a, const struct code_range *r,
+			 const struct notify *to)
+{
+	int err = check_attribution(p, a, to);
+
+	return err ? err : check_range(p, r, to);
+}
