@@ -147,7 +147,7 @@ void metrics_json_paths(const struct row_view *v, const struct metric_table *t, 
 	bytes_char(out, ']');
 }
 
-static const char *const csv_counts[] = { "windows", "kept", "discarded", "excluded" };
+static const char *const csv_counts[] = { "windows", "kept", "discarded", "excluded", "clusters" };
 static const char *const csv_parts[] = { "", "_low", "_high", "_variance", "_numerator", "_denominator" };
 
 static u32 find_metric(const struct metric_table *t, const char *name)
@@ -166,30 +166,66 @@ static bool has_field(const struct metric_fields *f, const char *name)
 	return false;
 }
 
+static const char *member_name(const struct metric_table *t, u32 member)
+{
+	return t->evlist->events.v[t->windows->group.events[member]].name;
+}
+
+static u32 find_member(const struct metric_table *t, const char *name)
+{
+	for (u32 i = 0; t && i < t->windows->group.nr; i++)
+		if (!strcmp(member_name(t, i), name))
+			return i;
+	return ID_NONE;
+}
+
+static void add_fields(const struct metric_table *t, struct metric_fields *out)
+{
+	for (u32 k = 0; k < t->nr_columns; k++)
+		if (t->columns[k] < METRICS_MAX && !has_field(out, t->metrics[t->columns[k]].name))
+			vec_push(&out->metrics, &t->metrics[t->columns[k]]);
+	for (u32 k = 0; k < t->windows->group.nr; k++) {
+		bool known = false;
+
+		for (size_t i = 0; i < out->events.n && !known; i++)
+			known = !strcmp(out->events.v[i], member_name(t, k));
+		if (!known)
+			vec_push(&out->events, member_name(t, k));
+	}
+}
+
 void metrics_csv_fields(const struct profile *p, const struct report_opts *o, struct metric_fields *out)
 {
-	for (size_t i = 0; o->metrics && i < p->events.n; i++) {
-		const struct metric_table *t = &o->metrics[i].table;
+	for (size_t i = 0; o->metrics && i < p->events.n; i++)
+		if (o->metrics[i].order)
+			add_fields(&o->metrics[i].table, out);
+}
 
-		for (u32 k = 0; o->metrics[i].order && k < t->nr_metrics; k++)
-			if (!has_field(out, t->metrics[k].name))
-				vec_push(&out->metrics, &t->metrics[k]);
-	}
+void metrics_csv_fields_free(struct metric_fields *f)
+{
+	vec_free(&f->metrics);
+	vec_free(&f->events);
+}
+
+static void put_header(const char *before, const char *name, const char *after, struct bytes *out)
+{
+	struct bytes field = { 0 };
+
+	bytes_printf(&field, "%s%s%s", before, name, after);
+	bytes_char(out, ',');
+	bytes_csv(out, (const char *)field.p, field.len);
+	bytes_free(&field);
 }
 
 void metrics_csv_header(const struct metric_fields *f, struct bytes *out)
 {
 	for (u32 i = 0; i < ARRAY_LEN(csv_counts); i++)
 		bytes_printf(out, ",%s", csv_counts[i]);
+	for (size_t i = 0; i < f->events.n; i++)
+		put_header("sum:", f->events.v[i], "", out);
 	for (size_t i = 0; i < f->metrics.n; i++)
-		for (u32 k = 0; k < ARRAY_LEN(csv_parts); k++) {
-			struct bytes name = { 0 };
-
-			bytes_printf(&name, "%s%s", f->metrics.v[i]->name, csv_parts[k]);
-			bytes_char(out, ',');
-			bytes_csv(out, (const char *)name.p, name.len);
-			bytes_free(&name);
-		}
+		for (u32 k = 0; k < ARRAY_LEN(csv_parts); k++)
+			put_header("", f->metrics.v[i]->name, csv_parts[k], out);
 }
 
 static void put_csv(double v, struct bytes *out)
@@ -210,6 +246,12 @@ void metrics_csv_block(const struct metric_fields *f, const struct metric_table 
 	put_csv(t ? block[WINDOWS_KEPT] : NAN, out);
 	put_csv(t ? block[WINDOWS_DISCARDED] : NAN, out);
 	put_csv(t ? excluded : NAN, out);
+	put_csv(t ? block[WINDOWS_CLUSTERS] : NAN, out);
+	for (size_t i = 0; i < f->events.n; i++) {
+		u32 member = find_member(t, f->events.v[i]);
+
+		put_csv(member != ID_NONE ? window_sum(block, member) : NAN, out);
+	}
 	for (size_t i = 0; i < f->metrics.n; i++) {
 		u32 metric = find_metric(t, f->metrics.v[i]->name);
 		struct metric_value v = { NAN, NAN, NAN, NAN, NAN };

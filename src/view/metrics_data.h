@@ -12,11 +12,14 @@ void metrics_json_block(const struct metric_table *t, const double *block, struc
 /* Likewise ,"paths":[...]: the row's stacks. */
 void metrics_json_paths(const struct row_view *v, const struct metric_table *t, struct bytes *out);
 
-/* The fields of all events' metrics, each name once; where an event lacks one its fields are empty. */
+/* The fields of all events' metrics, as far as they are columns, and of their groups' members, each name once; where an event
+ * lacks one its fields are empty. */
 struct metric_fields {
 	VEC(const struct metric *) metrics;
+	VEC(const char *) events;
 };
 void metrics_csv_fields(const struct profile *p, const struct report_opts *o, struct metric_fields *out);
+void metrics_csv_fields_free(struct metric_fields *f);
 void metrics_csv_header(const struct metric_fields *f, struct bytes *out);
 /* t NULL: an event without windows. */
 void metrics_csv_block(const struct metric_fields *f, const struct metric_table *t, const double *block,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report as CSV: one header line, then one line per row of every event. A share is two fields, the raw weight and
- * the percentage that it makes of "whole". What the virtual PMU counted has the core's name in a last field.
+ * the percentage that it makes of "whole". Events with windows have one more line, of all their rows. What the virtual PMU
+ * counted has the core's name in a last field.
  */
 #include <string.h>
 
@@ -35,6 +36,45 @@ static void write_text(const struct row_view *v, const struct column *c, struct 
 		bytes_csv(out, (const char *)raw->p, raw->len);
 }
 
+/* What comes behind the columns. */
+static void write_rest(const struct row_view *v, const struct report_opts *o, const struct metric_fields *metrics,
+		       struct bytes *out)
+{
+	if (o->metrics)
+		metrics_csv_block(metrics, o->now ? &o->now->table : NULL, v->windows, out);
+	if (v->profile->simulated.len) {
+		bytes_char(out, ',');
+		bytes_csv(out, v->profile->simulated.p, v->profile->simulated.len);
+	}
+	bytes_char(out, '\n');
+}
+
+/* All rows of an event with windows together: "(all)" in place of the last key. */
+static void write_total(const struct row_view *v, const struct report_opts *o, const struct metric_fields *metrics,
+			struct bytes *out)
+{
+	const char *event = report_event_name(v->profile, v->event);
+	u64 whole = report_whole(v->event, o), weight = v->event->row_weight;
+	u32 last = o->nr_columns;
+
+	while (last && columns[o->columns[last - 1]].sort_key < 0)
+		last--;
+	bytes_csv(out, event, strlen(event));
+	bytes_printf(out, ",%llu", (unsigned long long)whole);
+	for (u32 k = 0; k < o->nr_columns; k++) {
+		bool percent = columns[o->columns[k]].type == COLUMN_PERCENT;
+
+		if (o->columns[k] == COLUMN_EVENT)
+			continue;
+		bytes_char(out, ',');
+		if (o->columns[k] == COLUMN_OVERHEAD)
+			bytes_printf(out, "%llu,%.4f", (unsigned long long)weight, share_of(weight, whole));
+		else
+			bytes_str(out, percent ? "," : k + 1 == last ? "(all)" : "");
+	}
+	write_rest(v, o, metrics, out);
+}
+
 /* The event comes first in any case: the row's own where all events are in one table. */
 static void write_row(const struct row_view *v, const struct report_opts *o, const struct metric_fields *metrics,
 		      struct bytes *raw, struct bytes *out)
@@ -60,13 +100,7 @@ static void write_row(const struct row_view *v, const struct report_opts *o, con
 		if (c->text)
 			write_text(v, c, raw, out);
 	}
-	if (o->metrics)
-		metrics_csv_block(metrics, o->now ? &o->now->table : NULL, v->windows, out);
-	if (v->profile->simulated.len) {
-		bytes_char(out, ',');
-		bytes_csv(out, v->profile->simulated.p, v->profile->simulated.len);
-	}
-	bytes_char(out, '\n');
+	write_rest(v, o, metrics, out);
 }
 
 void report_csv(struct profile *p, const struct report_opts *o, struct bytes *out)
@@ -86,7 +120,10 @@ void report_csv(struct profile *p, const struct report_opts *o, struct bytes *ou
 			if (report_wants(&v, &of))
 				write_row(&v, &of, &metrics, &raw, out);
 		}
+		v.windows = of.now ? v.event->windows->shown : NULL;
+		if (of.now)
+			write_total(&v, &of, &metrics, out);
 	}
-	vec_free(&metrics.metrics);
+	metrics_csv_fields_free(&metrics);
 	bytes_free(&raw);
 }

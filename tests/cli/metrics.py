@@ -67,14 +67,23 @@ text = run("report", "-i", "w.data", "-S", "bpf_prog_b")
 lines = [l.split() for l in text.splitlines() if l.startswith("  ")]
 check("text of the only row", lines[0][:8] == lines[1][:8] and "Of 5 windows 2 are kept" in text)
 
-# CSV has what JSON has.
-for row in csv.DictReader(io.StringIO(run("report", "-i", "w.data", "--csv"))):
-    for name, metric in rows[row["symbol"]]["metrics"].items():
+# CSV has what JSON has: of each row, and of all.
+table = list(csv.DictReader(io.StringIO(run("report", "-i", "w.data", "--csv"))))
+check("lines of CSV", [row["symbol"] for row in table] == ["bpf_prog_b", "bpf_prog_a", "(all)"])
+check("all of it in CSV", (table[-1]["self"], table[-1]["self_percent"]) == ("8090", "100.0000"))
+for row in table:
+    whole = rows.get(row["symbol"], event)
+    check(f"sums of {row['symbol']}", all(float(row[f"sum:{name}"]) == n for name, n in whole["sums"].items()))
+    check(f"counts of {row['symbol']}", [float(row[k]) for k in ("windows", "kept", "discarded", "clusters", "excluded")] ==
+          [whole["windows"][k] for k in ("short", "kept", "discarded", "clusters")] + [sum(whole["windows"]["excluded"].values())])
+    for name, metric in whole["metrics"].items():
         for part, key in ("", "value"), ("_low", "low"), ("_variance", "variance"), ("_numerator", "numerator"), \
                          ("_denominator", "denominator"):
             text = row[name + part]
             check(f"{name}{part}: {text} is not {metric[key]}",
                   metric[key] is None if text == "" else float(text) == metric[key])
+header = run("report", "-i", "w.data", "--csv", "--columns", "%I,CPI,kept").splitlines()[0]
+check(f"columns of CSV: {header}", re.findall(r"[^,]*_low", header) == ["%I_low", "CPI_low"])
 
 def on_terminal(width, *args):
     ours, theirs = pty.openpty()
