@@ -73,6 +73,11 @@ static int open_event(struct run *c, size_t i)
 	a->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	a->size = attr_least_size(a);
 	fd = perf_open(a, c->workload.pid, -1, group, 0);
+	/* PMUs that cannot tell guests from the host. */
+	if (fd < 0 && errno == EINVAL && a->flags & ATTR_EXCLUDE_GUEST && !s->exclude_gh) {
+		a->flags &= ~(u64)ATTR_EXCLUDE_GUEST;
+		fd = perf_open(a, c->workload.pid, -1, group, 0);
+	}
 	if (fd < 0 && (errno == EACCES || errno == EPERM) && !(a->flags & ATTR_EXCLUDE_KERNEL)) {
 		a->flags |= ATTR_EXCLUDE_KERNEL;
 		fd = perf_open(a, c->workload.pid, -1, group, 0);

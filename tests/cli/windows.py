@@ -188,6 +188,8 @@ def only_counted():
         check(f"msr: {words}", not done.returncode, done.stderr)
         read = [s["read"]["values"][-1]["value"] for s in samples("msr.data")]
         check(f"msr: {words}: values", len(read) > 20 and all(v > 0 for v in read[1:]), read[:5])
+    done = run("stat", "-e", "msr/tsc/", "--", "true")
+    check("msr: stat", re.search(r"\d\s+msr/tsc/", done.stderr + done.stdout), done.stderr)
     done = run("record", "-o", "refused.data", "-e", "{cpu-clock,msr/tsc/}", "--", "true")
     check("msr: not sampled", done.returncode and "'{cpu-clock,msr/tsc/}:S'" in done.stderr, done.stderr)
 
