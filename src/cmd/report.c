@@ -219,11 +219,13 @@ static int note_unknown_column(const char *option, const char *name, const struc
 	return err;
 }
 
-/* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown anyway; a metric orders the rows. */
+/* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown anyway; metrics order the rows. */
 static int apply_sort(const char *text, struct selected *s, struct report_opts *o, const struct notify *to)
 {
 	static const u8 usual[] = { COLUMN_COMM, COLUMN_DSO, COLUMN_SYMBOL };
 	struct name_list names = split_names(text && *text == '+' ? text + 1 : text, &s->arena);
+	const char *metrics[METRIC_SORTS];
+	u32 n = 0;
 
 	for (u32 i = 0; (!text || *text == '+') && i < ARRAY_LEN(usual); i++)
 		add_key(&s->pipeline, usual[i]);
@@ -232,11 +234,15 @@ static int apply_sort(const char *text, struct selected *s, struct report_opts *
 
 		if (column != ID_NONE)
 			add_key(&s->pipeline, column);
-		else if (s->pipeline.windows && !o->wanted.sort && metric_name_possible(names.v[i], &o->wanted))
-			o->wanted.sort = names.v[i];
-		else
+		else if (!s->pipeline.windows || !metric_name_possible(names.v[i], &o->wanted))
 			return note_unknown_column("--sort", names.v[i], to);
+		else if (n == METRIC_SORTS)
+			return notify_error(to, ERR_USAGE, "option --sort: more than %d metrics", METRIC_SORTS);
+		else
+			metrics[n++] = names.v[i];
 	}
+	if (n)
+		o->wanted.sort = (struct name_list){ arena_copy(&s->arena, metrics, n * sizeof(*metrics)), n };
 	return 0;
 }
 
@@ -465,7 +471,7 @@ static int show_header(const struct config *c, const struct notify *to)
 /* Was something said of metrics that takes windows? */
 static bool wants_windows(const struct config *c, const struct metrics_opts *w)
 {
-	return w->sort || w->sets.n || w->own.n || w->columns.n ||
+	return w->sort.n || w->sets.n || w->own.n || w->columns.n ||
 	       (!c->no_metrics && (c->attribution != ATTRIBUTION_DISCARD || code_range_given(&c->range)));
 }
 

@@ -260,7 +260,18 @@ static u32 column_find_here(const struct metric_table *t, const char *name)
 {
 	u32 count = count_find(name), metric = metric_find(t, name);
 
+	if (count == METRIC_CALLS && !t->windows->calls)
+		count = ID_NONE;
 	return metric != ID_NONE ? metric : count != ID_NONE ? METRICS_MAX + count : ID_NONE;
+}
+
+static const char *per_call_name(void)
+{
+	u32 i = 0;
+
+	while (strcmp(metric_defs[i].formula, METRIC_PER_CALL) != 0)
+		i++;
+	return metric_defs[i].name;
 }
 
 /* Names of metrics that are not in the table yet are added to it. */
@@ -274,6 +285,12 @@ static int find_column(struct metric_table *t, const char *option, const char *n
 			add_metric(t, metric_defs[i].name, strlen(metric_defs[i].name), metric_defs[i].formula,
 				   metric_defs[i].decimals, &fault);
 	*column = column_find_here(t, name);
+	if (*column == ID_NONE && (count_find(name) == METRIC_CALLS || !strcasecmp(name, per_call_name())))
+		return notify_error(
+			to, ERR_USAGE,
+			"option %s: no event of the recording tells calls, which '%s' needs: record one, like "
+			"-e re/period=1/ with --pmu=sim, or a probe at the functions' entry",
+			option, name);
 	if (*column == ID_NONE)
 		return notify_error(to, ERR_USAGE,
 				    "option %s: there is no metric '%s' for the events that were recorded", option,
@@ -297,7 +314,7 @@ int metric_table_make(struct metric_table *t, const struct evlist *l, const stru
 {
 	int err = 0;
 
-	*t = (struct metric_table){ .windows = w, .evlist = l, .sort = ID_NONE };
+	*t = (struct metric_table){ .windows = w, .evlist = l };
 	if (o->sets.n)
 		err = add_sets(t, &o->sets, to);
 	else
@@ -315,8 +332,14 @@ int metric_table_make(struct metric_table *t, const struct evlist *l, const stru
 		else if (o->lenient)
 			err = 0;
 	}
-	if (!err && o->sort && find_column(t, "--sort", o->sort, &t->sort, o->lenient ? NULL : to))
-		err = o->lenient ? 0 : ERR_USAGE;
+	for (u32 i = 0; i < o->sort.n && !err && t->nr_sort < METRIC_SORTS; i++) {
+		u32 column = 0;
+
+		if (!find_column(t, "--sort", o->sort.v[i], &column, o->lenient ? NULL : to))
+			t->sort[t->nr_sort++] = (u8)column;
+		else
+			err = o->lenient ? 0 : ERR_USAGE;
+	}
 	return err;
 }
 
@@ -592,23 +615,29 @@ bool metric_rests_on_few(const struct metric_table *t, u32 column, const double 
 }
 
 struct sorted_row {
-	double value;
+	const struct metric_table *t;
 	u32 row;
-	bool few; /* of a ratio: what it rests on is too little to rank it */
+	struct {
+		double value;
+		bool few; /* of a ratio: what it rests on is too little to rank it */
+	} by[METRIC_SORTS];
 };
 
-/* Largest first; then ratios of few windows, and last rows without a value. */
+/* Largest first; then ratios of few windows, and last rows without a value. Of equal ones the next key decides. */
 static int by_value(const void *va, const void *vb)
 {
 	const struct sorted_row *a = va, *b = vb;
-	bool x = isnan(a->value), y = isnan(b->value);
 
-	if (x || y)
-		return x != y ? (x ? 1 : -1) : a->row < b->row ? -1 : 1;
-	if (a->few != b->few)
-		return a->few ? 1 : -1;
-	if (a->value != b->value)
-		return a->value < b->value ? 1 : -1;
+	for (u32 i = 0; i < a->t->nr_sort; i++) {
+		bool x = isnan(a->by[i].value), y = isnan(b->by[i].value);
+
+		if (x != y)
+			return x ? 1 : -1;
+		if (!x && a->by[i].few != b->by[i].few)
+			return a->by[i].few ? 1 : -1;
+		if (!x && a->by[i].value != b->by[i].value)
+			return a->by[i].value < b->by[i].value ? 1 : -1;
+	}
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
@@ -620,13 +649,13 @@ u32 *metric_order(const struct metric_table *t, u32 n)
 	for (u32 i = 0; i < n; i++) {
 		const double *block = profile_window_row(t->windows, i);
 
-		rows[i] = (struct sorted_row){ .row = i };
-		if (t->sort == ID_NONE)
-			continue;
-		rows[i].value = metric_column_value(t, t->sort, block);
-		rows[i].few = metric_rests_on_few(t, t->sort, block);
+		rows[i] = (struct sorted_row){ .t = t, .row = i };
+		for (u32 k = 0; k < t->nr_sort; k++) {
+			rows[i].by[k].value = metric_column_value(t, t->sort[k], block);
+			rows[i].by[k].few = metric_rests_on_few(t, t->sort[k], block);
+		}
 	}
-	if (n && t->sort != ID_NONE)
+	if (n && t->nr_sort)
 		qsort(rows, n, sizeof(*rows), by_value);
 	for (u32 i = 0; i < n; i++)
 		order[i] = rows[i].row;

@@ -23,6 +23,7 @@
 #include "view/metric_expr.h"
 
 #define METRICS_MAX 32
+#define METRIC_SORTS 8
 #define METRIC_PER_CALL "self/calls" /* a formula, of a kind */
 #define METRIC_FEW_WINDOWS 30	     /* rows with fewer kept windows are marked */
 
@@ -42,7 +43,7 @@ struct metrics_opts {
 	struct name_list own;	  /* "name=formula" */
 	struct name_list columns; /* none: all of the sets */
 	bool lenient;		  /* leave out what the group's events do not give; another group's may */
-	const char *sort;	  /* a metric, or a name of metric_counts; NULL: rows as they are */
+	struct name_list sort;	  /* metrics, or names of metric_counts, the first one first; none: rows as they are */
 };
 
 struct metric {
@@ -65,7 +66,8 @@ struct metric_table {
 	u32 nr_metrics;
 	u8 columns[METRICS_MAX + NR_METRIC_COUNTS];
 	u32 nr_columns;
-	u32 sort; /* as a column; ID_NONE: rows as they are */
+	u8 sort[METRIC_SORTS]; /* as columns */
+	u32 nr_sort;	       /* 0: rows as they are */
 };
 
 struct metric_value {

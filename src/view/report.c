@@ -25,7 +25,7 @@ static bool some_group_has(const struct profile *p, const struct metrics_opts *w
 {
 	for (size_t i = 0; i < p->events.n; i++)
 		if (p->events.v[i].windows && !metric_table_make(t, p->evlist, p->events.v[i].windows, wanted, NULL) &&
-		    t->nr_columns >= wanted->columns.n && (!wanted->sort || t->sort != ID_NONE))
+		    t->nr_columns >= wanted->columns.n && t->nr_sort >= wanted->sort.n)
 			return true;
 	return false;
 }
@@ -44,8 +44,8 @@ static bool groups_have_all(const struct profile *p, const struct metrics_opts *
 		one.lenient = true;
 		all = some_group_has(p, &one, t);
 	}
-	if (wanted->sort && all) {
-		struct metrics_opts one = { .own = wanted->own, .sort = wanted->sort, .lenient = true };
+	for (u32 i = 0; i < wanted->sort.n && all; i++) {
+		struct metrics_opts one = { .own = wanted->own, .sort = { wanted->sort.v + i, 1 }, .lenient = true };
 
 		all = some_group_has(p, &one, t);
 	}

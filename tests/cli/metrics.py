@@ -51,6 +51,14 @@ check("interval", abs(cpi["high"] - 1 - 12.7062 * cpi["variance"] ** 0.5) < 1e-6
 check("paths add up", sum(p["windows"]["kept"] for p in a["paths"]) == a["windows"]["kept"])
 check("the whole", list(event["sums"].values()) == [40, 60, 1])
 
+# By more than one metric: both functions keep two windows, so that the next one decides.
+def order(keys):
+    return [r["symbol"] for r in json.loads(run("report", "-i", "w.data", "--json", "--sort", keys))["events"][0]["rows"]]
+
+
+check("by CPI", order("kept,CPI") == order("CPI") == ["bpf_prog_a", "bpf_prog_b"])
+check("by IPC", order("kept,IPC") == order("IPC,CPI,symbol") == ["bpf_prog_b", "bpf_prog_a"])
+
 # A range is named above the table, and in JSON.
 args = ["report", "-i", "w.data", "--address-range", "0xffffffffc0001000-0xffffffffc0001100"]
 within = "within addresses 0xffffffffc0001000-0xffffffffc0001100 of any file"
@@ -123,6 +131,10 @@ for args, said in (
         (["--metric", "x"], "not NAME=FORMULA"),
         (["--columns", "DTLB%"], "no metric 'DTLB%'"),
         (["--sort", "DTLB%"], "no metric 'DTLB%'"),
+        (["--sort", "calls"], "no event of the recording tells calls"),
+        (["--columns", "PerCall"], "no event of the recording tells calls"),
+        (["--sort", "CPI,nothing"], "'nothing' is not one of comm"),
+        (["--sort", "CPI,IPC,BM/KI,%CY,%I,%BM,windows,kept,discarded"], "more than 8 metrics"),
         (["--attribution", "guess"], "not one of discard"),
         (["--attribution", "returns"], "no event that counts returns; record one in it"),
         (["--address-range", "5-4"], "not START-END"),
@@ -190,6 +202,9 @@ for row in table:
           abs(of["PerCall"]["value"] / (counts["cycles"] / 40000) - 1) < 0.15)
     checked += here["kept"] > 100
 check(f"{checked} functions with enough windows", checked == 3)
+
+calls = [r["symbol"] for r in json.loads(run("report", "-i", "t.data", "--json", "--sort", "calls,CPI"))["events"][0]["rows"]]
+check(f"by calls, then by CPI: {calls[:4]}", calls[:3] == ["divides", "guesses", "adds"])
 
 # Addresses are of one object where it is named; lines of a file are said where others of it were seen.
 def kept(*args):

@@ -372,8 +372,9 @@ static void formulas(void **state)
 static void columns_and_order(void **state)
 {
 	static const char *const columns[] = { "ipc", "windows", "BM/KI" }, *const missing[] = { "DTLB%" };
+	static const char *const sort[] = { "CPI" }, *const sorts[] = { "#", "CPI" }, *const calls[] = { "calls" };
 	struct fixture *f = make(5);
-	struct metrics_opts o = { .columns = { columns, 3 }, .sort = "CPI" };
+	struct metrics_opts o = { .columns = { columns, 3 }, .sort = { sort, 1 } };
 	struct bytes out = { 0 };
 	u32 *order;
 
@@ -397,8 +398,22 @@ static void columns_and_order(void **state)
 	bytes_char(&out, 0);
 	assert_string_equal((char *)out.p, "0.33±0.00|~0.67|-");
 	bytes_free(&out);
+	/* Of rows that are equal in one the next decides: row 1 has no value, 3 few windows, and 0 and 2 as many. */
+	o = (struct metrics_opts){ .sort = { sorts, 2 } };
+	table(f, &o);
+	order = metric_order(&f->t, ROWS);
+	assert_memory_equal(order, ((u32[]){ 2, 0, 3, 1 }), ROWS * sizeof(u32));
+	free(order);
+	row_of(f, 0)[WINDOWS_SHORT] = 50;
+	order = metric_order(&f->t, ROWS);
+	assert_memory_equal(order, ((u32[]){ 0, 2, 3, 1 }), ROWS * sizeof(u32));
+	free(order);
 	o = (struct metrics_opts){ .columns = { missing, 1 } };
 	assert_int_equal(metric_table_make(&f->t, &f->l, &f->w, &o, NULL), ERR_USAGE);
+	o = (struct metrics_opts){ .sort = { calls, 1 } };
+	assert_int_equal(metric_table_make(&f->t, &f->l, &f->w, &o, NULL), ERR_USAGE);
+	f->w.calls = true;
+	assert_int_equal(metric_table_make(&f->t, &f->l, &f->w, &o, NULL), 0);
 	drop(f);
 }
 
