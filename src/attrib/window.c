@@ -325,7 +325,7 @@ static enum window_fault fault_of(struct windows *w, const struct window_group *
 /* Of so many windows in a row, how many were short? Long ones come in turn with bursts, and make up the length. */
 static u64 shorts_among(const struct window_group *g, u64 n, u64 length)
 {
-	u64 turn = MAX(1u, g->schedule.batch_count) + 1, more = g->usual_long - g->usual_short,
+	u64 turn = MAX(1u, g->schedule.batch_count) + 1ull, more = g->usual_long - g->usual_short,
 	    longs = (n + turn / 2) / turn;
 
 	if (g->usual_long > g->usual_short)
@@ -350,7 +350,7 @@ static u32 lost_windows(const struct window_group *g, u64 length, u64 gone)
 		return (u32)MIN(s ? MAX((length + s / 2) / s, 1ull) : 1, (u64)UINT32_MAX);
 	if (gone)
 		return (u32)shorts_among(g, gone + 1, length);
-	if (length <= g->short_max || !l)
+	if (length <= g->short_max || !l || turn < l) /* no such schedule is real */
 		return 1;
 	if (length < l + g->schedule.jitter_long / 2 + s / 2)
 		return 0;

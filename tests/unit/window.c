@@ -54,6 +54,7 @@ struct at {
 	u32 tid, cpu;
 	u64 enabled, running; /* 0: as the cycles */
 	u64 time;
+	u64 lost; /* 0: the read does not tell */
 };
 
 static struct window feed(struct fixture *f, struct at at)
@@ -71,6 +72,13 @@ static struct window feed(struct fixture *f, struct at at)
 				       .raw = { (const u8 *)f->words, 4, false },
 				       .has_id = true,
 				       .id_at = 1 };
+	if (at.lost) {
+		memcpy(f->words, (u64[]){ at.cycles, at.cpu * 10 + 1, at.lost, at.instructions, at.cpu * 10 + 2, 0 },
+		       48);
+		s.read.raw.n = 6;
+		s.read.stride = 3;
+		s.read.has_lost = true;
+	}
 	assert_true(windows_take(&f->w, &f->l, 0, &s, &w));
 	return w;
 }
@@ -260,6 +268,54 @@ static void lost_short_windows_are_counted(void **state)
 	assert_int_equal(feed(f, (struct at){ at + 1010, 500, .tid = 7 }).fault, WINDOW_SOUND);
 	assert_true(g->nr_short == 1 && g->sum_short == 10 && g->nr_long == 1 && g->sum_long == 1000);
 	drop(f);
+}
+
+/* Where the reads tell how many samples went, of bursts too. */
+static void lost_samples_take_their_windows(void **state)
+{
+	static const struct {
+		u64 length, gone;
+		u32 lost;
+	} cases[] = { { 1010, 1, 1 }, { 20, 1, 2 }, { 1020, 2, 2 }, { 1030, 3, 3 }, { 2030, 4, 3 }, { 2050, 6, 5 } };
+	struct fixture *f = make("cycles/period=1000,alt-period=10,burst=3/", 1030, 0);
+	u64 at = 1000, gone = 1;
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	feed(f, (struct at){ at, 500, .tid = 7, .lost = gone });
+	for (u32 i = 0; i < ARRAY_LEN(cases); i++) {
+		struct window w;
+
+		at += cases[i].length;
+		gone += cases[i].gone;
+		w = feed(f, (struct at){ at, 500, .tid = 7, .lost = gone });
+		assert_int_equal(w.fault, WINDOW_LOST);
+		assert_int_equal(w.lost, cases[i].lost);
+	}
+	drop(f);
+}
+
+/* Names may say anything. */
+static void absurd_schedules_lose_windows(void **state)
+{
+	static const char *const names[] = {
+		"cycles/period=18446744073709551606,alt-period=10/",
+		"cycles/period=18446744073709551615,alt-period=4294967295,burst=4294967295/",
+		"cycles/alt-period=4294967295,burst=4294967295/"
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(names); i++) {
+		struct fixture *f = make(names[i], UINT64_MAX, 0);
+
+		windows_settle(&f->w, &f->l);
+		feed(f, (struct at){ 0, 500, .tid = 7, .lost = 1 });
+		note(f, PERF_RECORD_LOST, 1, 0);
+		assert_int_equal(feed(f, (struct at){ UINT64_MAX, 500, .tid = 7, .lost = 1 }).fault, WINDOW_LOST);
+		assert_int_equal(feed(f, (struct at){ UINT64_MAX, 500, .tid = 7, .lost = UINT64_MAX }).fault,
+				 WINDOW_LOST);
+		drop(f);
+	}
 }
 
 static void multiplexed_and_backwards(void **state)
@@ -469,6 +525,8 @@ int main(void)
 		cmocka_unit_test(throttling_ends_a_window),
 		cmocka_unit_test(losses_are_of_a_cpu),
 		cmocka_unit_test(lost_short_windows_are_counted),
+		cmocka_unit_test(absurd_schedules_lose_windows),
+		cmocka_unit_test(lost_samples_take_their_windows),
 		cmocka_unit_test(multiplexed_and_backwards),
 		cmocka_unit_test(short_windows_are_seen),
 		cmocka_unit_test(twins_are_known),
