@@ -267,11 +267,11 @@ static int plan_real(struct recorder *r)
 		err = notify_error(r->notify, ERR_USAGE, "windows: %s (or --no-window)", hindrance(r));
 	if (!err)
 		err = choose(r, &o, &native, &how, &why);
-	if (!err && how != WINDOW_PLAIN && window_of_occurrences(r->specs))
+	if (!err && window_of_occurrences(r->specs, how))
 		err = notify_error(r->notify, ERR_USAGE,
 				   "%s cannot lead windows: the kernel samples each single one when samples tell "
-				   "periods (let cpu-clock or cycles lead its group; mode=plain can have it)",
-				   window_of_occurrences(r->specs));
+				   "periods (let cpu-clock or cycles lead its group)",
+				   window_of_occurrences(r->specs, how));
 	if (!err)
 		err = fit_groups(r, how);
 	if (!err)

@@ -199,11 +199,16 @@ bool window_needs_jitter(const struct event_specs *specs)
 	return false;
 }
 
-const char *window_of_occurrences(const struct event_specs *specs)
+/* Plain windows need no period in samples; those of tracepoints always have it, as perf's do. */
+const char *window_of_occurrences(const struct event_specs *specs, enum window_how how)
 {
-	for (size_t i = 0; i < specs->v.n; i++)
-		if (specs->v.v[i].windowed && window_is_occurrence(&specs->v.v[i].attr))
-			return specs->v.v[i].name;
+	for (size_t i = 0; i < specs->v.n; i++) {
+		const struct event_spec *s = &specs->v.v[i];
+
+		if (s->windowed && window_is_occurrence(&s->attr) &&
+		    (how != WINDOW_PLAIN || s->attr.type == PERF_TYPE_TRACEPOINT))
+			return s->name;
+	}
 	return NULL;
 }
 

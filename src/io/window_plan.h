@@ -57,8 +57,8 @@ int window_take_specs(struct event_specs *specs, const struct window_opts *o, bo
 /* Is there anything that only some ways can do? Bursts of several, jitter. */
 bool window_needs_bursts(const struct event_specs *specs);
 bool window_needs_jitter(const struct event_specs *specs);
-/* A leader whose periods only `plain` can make; NULL: there is none. */
-const char *window_of_occurrences(const struct event_specs *specs);
+/* A leader that has no windows made like this, because each of its occurrences is sampled; NULL: there is none. */
+const char *window_of_occurrences(const struct event_specs *specs, enum window_how how);
 
 /*
  * Turns windowed groups into what `how` opens: periods, twins, names that say the schedule. After window_take_specs.

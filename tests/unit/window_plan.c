@@ -112,7 +112,7 @@ static void test_speeds(void **state)
 		{ "{branch-misses/period=100,alt-period=5/,cycles}:S", WINDOW_TWIN, true, false },
 		{ "{branch-misses/alt-period=5/,cycles}:S", WINDOW_NATIVE, true, false },
 		{ "{branch-misses/alt-period=5/,cycles}:S", WINDOW_SIM, true, false },
-		{ "{faults/alt-period=5/,cpu-clock}:S", WINDOW_PLAIN, true, true },
+		{ "{faults/alt-period=5/,cpu-clock}:S", WINDOW_PLAIN, true, false },
 		{ "{instructions/alt-period=5/,cycles}:S", WINDOW_TWIN, true, false },
 		{ "{ref-cycles/alt-period=5/,cycles}:S", WINDOW_TWIN, true, false },
 		{ "{task-clock/alt-period=50000/,faults}:S", WINDOW_TWIN, true, false },
@@ -126,7 +126,7 @@ static void test_speeds(void **state)
 		struct notify to = { keep_note, note };
 
 		assert_int_equal(window_take_specs(&specs, &(struct window_opts){ 0 }, false, NULL), 0);
-		assert_int_equal(window_of_occurrences(&specs) != NULL, rows[i].occurs);
+		assert_int_equal(window_of_occurrences(&specs, rows[i].how) != NULL, rows[i].occurs);
 		assert_int_equal(window_make_specs(&specs, rows[i].how, at_4000, speed, &to),
 				 rows[i].fine ? 0 : ERR_USAGE);
 		assert_true(rows[i].fine ? !*note : strstr(note, "period=") != NULL);
@@ -278,6 +278,20 @@ static void test_others(void **state)
 	make(&specs, &(struct window_opts){ .wish = WINDOW_ASKED }, WINDOW_SIM, at_4000);
 	assert_string_equal(specs.v.v[0].name, "cycles/alt-period=300/");
 	assert_false(specs.v.v[0].has_period);
+	event_specs_free(&specs);
+}
+
+/* The samples of tracepoints always tell periods. */
+static void test_tracepoints(void **state)
+{
+	struct event_specs specs = specs_of("{faults,cycles}:S");
+
+	(void)state;
+	assert_int_equal(window_take_specs(&specs, &(struct window_opts){ .wish = WINDOW_ASKED }, false, NULL), 0);
+	assert_non_null(window_of_occurrences(&specs, WINDOW_TWIN));
+	assert_null(window_of_occurrences(&specs, WINDOW_PLAIN));
+	specs.v.v[0].attr.type = PERF_TYPE_TRACEPOINT;
+	assert_non_null(window_of_occurrences(&specs, WINDOW_PLAIN));
 	event_specs_free(&specs);
 }
 
@@ -467,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_split),	      cmocka_unit_test(test_default_group),
 		cmocka_unit_test(test_default_rate),  cmocka_unit_test(test_counts_handler),
 		cmocka_unit_test(test_native_jitter), cmocka_unit_test(test_speeds),
+		cmocka_unit_test(test_tracepoints),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
