@@ -16,6 +16,8 @@ RETICLE = os.environ["RETICLE"]
 PLAIN = pathlib.Path(os.environ["SRCDIR"]) / "build"
 PLUGIN = PLAIN / "vpmu/reticle-vpmu.so"
 COUNTED = PLAIN / "tests/sim/counted"
+KEPT = ("PATH", "RETICLE_VPMU", "ASAN_OPTIONS", "UBSAN_OPTIONS")
+ENV_BYTES = 4000  # of the environment, which lies above the stack: so that the stack begins at the same address everywhere
 SHARES = {"four_each": 25.0, "three_each": 37.5, "six_each": 37.5}  # tests/sim/counted.c
 failed = []
 
@@ -26,12 +28,17 @@ def check(what, ok, *seen):
         failed.append(what)
 
 
+def environment():
+    env = {name: os.environ.get(name, "") for name in KEPT}
+    return env | {"FILLER": "x" * (ENV_BYTES - sum(map(len, env.values())))}
+
+
 def run(*args):
-    return subprocess.run([RETICLE, *map(str, args)], text=True, capture_output=True)
+    return subprocess.run([RETICLE, *map(str, args)], text=True, capture_output=True, env=environment())
 
 
 def record(name, *args, turns=1000, rounds=100, pmu="sim"):
-    done = run("record", f"--pmu={pmu}", "-o", name, *args, "--", COUNTED, turns, rounds)
+    done = run("record", f"--pmu={pmu}", "-o", name, *args, "--", "./counted", turns, rounds)
     if done.returncode:
         print(f"record {name}: status {done.returncode}: {done.stderr}")
         sys.exit(1)
@@ -57,6 +64,7 @@ def need_sim():
         print("no virtual PMU in build/")
         sys.exit(77)
     os.environ["RETICLE_VPMU"] = str(PLUGIN)
+    shutil.copy(COUNTED, "counted")
     done = run("record", "--pmu=sim", "-q", "-o", "probe.data", "--", "true")
     if done.returncode:
         print(f"no virtual PMU here: {done.stderr.strip()}")
