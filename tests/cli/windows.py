@@ -17,7 +17,7 @@ SEED = "{cycles/period=999700,alt-period=300/,instructions,branch-misses,cache-r
 WORK = """
 import os, threading, time
 def work():
-    end = time.thread_time() + 0.25
+    end = time.thread_time() + 0.5
     while time.thread_time() < end:
         sum(range(20000))
         time.sleep(0.0005)
@@ -77,7 +77,7 @@ def twins():
     check("twin: status", done.returncode == 0, done.stderr)
     check("twin: says so", "windows: twin (" in done.stderr, done.stderr)
     counts, lengths = windows("twin.data", True)
-    busy = [tid for tid, n in counts.items() if n >= 100]
+    busy = [tid for tid, n in counts.items() if n >= 200]
     check("twin: four threads", len(busy) == 4, counts)
     for tid in busy:
         check("twin: most samples of a thread have a twin", len(lengths[tid]) > counts[tid] / 2, counts[tid], len(lengths[tid]))
@@ -137,7 +137,7 @@ def whole_cpus():
 
 def others():
     """Tasks that run already, a late start, files that are switched."""
-    with subprocess.Popen([sys.executable, "-c", WORK.replace("0.25", "3")]) as busy:
+    with subprocess.Popen([sys.executable, "-c", WORK.replace("+ 0.5", "+ 3")]) as busy:
         done = run("record", "-o", "pid.data", "-e", GROUP, "-p", busy.pid, "--", "sleep", "1")
         check("-p: status", done.returncode == 0, done.stderr)
         busy.kill()
