@@ -268,10 +268,11 @@ static int plan_real(struct recorder *r)
 	if (!err)
 		err = choose(r, &o, &native, &how, &why);
 	if (!err && window_of_occurrences(r->specs, how))
-		err = notify_error(r->notify, ERR_USAGE,
-				   "%s cannot lead windows: the kernel samples each single one when samples tell "
-				   "periods (let cpu-clock or cycles lead its group)",
-				   window_of_occurrences(r->specs, how));
+		err = notify_error(
+			r->notify, ERR_USAGE,
+			"%s cannot lead windows: the kernel samples each single one when samples tell "
+			"periods (let cpu-clock or cycles lead its group; mode=plain has windows of software events)",
+			window_of_occurrences(r->specs, how));
 	if (!err)
 		err = fit_groups(r, how);
 	if (!err)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/event_role.h"
 #include "codec/vpmu.h"
 
 #define SHORT_COUNTS 300
@@ -14,6 +15,12 @@
  * PMU the machine is virtual as a rule, and such an interrupt takes 15 to 30 us: so they take one per cent of the program's time.
  */
 #define CLOCK_SAMPLES 400
+
+#ifdef __aarch64__
+#define MACHINE_IS_ARM true
+#else
+#define MACHINE_IS_ARM false
+#endif
 
 bool window_is_clock(const struct attr *a)
 {
@@ -294,18 +301,15 @@ struct pace {
 	bool from_freq; /* the period is what a frequency means */
 };
 
-/* Is it known how many there are in a second, more or less? What a core PMU counts under a name of its own goes by that name. */
+/* Is it known how many there are in a second, more or less? */
 static bool has_known_speed(const struct event_spec *s)
 {
 	const struct attr *a = &s->attr;
-	u32 event = (u32)a->config;
+	u32 role = event_role_of(a, s->name, MACHINE_IS_ARM), event = (u32)a->config;
 
-	if (a->type == PERF_TYPE_HARDWARE)
-		return event == PERF_COUNT_HW_CPU_CYCLES || event == PERF_COUNT_HW_INSTRUCTIONS ||
-		       event == PERF_COUNT_HW_REF_CPU_CYCLES || event == PERF_COUNT_HW_BUS_CYCLES;
-	if (a->type == PERF_TYPE_HW_CACHE || window_is_occurrence(a))
-		return false;
-	return window_is_clock(a) || strstr(s->name, "cycles") || strstr(s->name, "inst");
+	return role == ROLE_CYCLES || role == ROLE_INSTRUCTIONS || role == ROLE_TIME ||
+	       (a->type == PERF_TYPE_HARDWARE &&
+		(event == PERF_COUNT_HW_REF_CPU_CYCLES || event == PERF_COUNT_HW_BUS_CYCLES));
 }
 
 static bool adapts(enum window_how how, bool by_default, bool clock)

@@ -116,6 +116,11 @@ static void test_speeds(void **state)
 		{ "{instructions/alt-period=5/,cycles}:S", WINDOW_TWIN, true, false },
 		{ "{ref-cycles/alt-period=5/,cycles}:S", WINDOW_TWIN, true, false },
 		{ "{task-clock/alt-period=50000/,faults}:S", WINDOW_TWIN, true, false },
+		{ "{r3c/name=cpu_clk_unhalted.thread,alt-period=5/,faults}:S", WINDOW_TWIN, true, false },
+		{ "{r3c/name=CPU_CYCLES,alt-period=5/,faults}:S", WINDOW_TWIN, true, false },
+		{ "{rc0/name=INST_RETIRED,alt-period=5/,faults}:S", WINDOW_TWIN, true, false },
+		{ "{rd0/name=mem_inst_retired.stlb_miss_loads,alt-period=5/,faults}:S", WINDOW_TWIN, false, false },
+		{ "{rd1/name=instr_tlb_miss,alt-period=5/,faults}:S", WINDOW_TWIN, false, false },
 		{ "{cycles/alt-period=300/,faults}:S", WINDOW_TWIN, true, false },
 	};
 
