@@ -30,7 +30,9 @@ def check(what, ok, *seen):
 
 def environment():
     env = {name: os.environ.get(name, "") for name in KEPT}
-    return env | {"FILLER": "x" * (ENV_BYTES - sum(map(len, env.values())))}
+    spare = ENV_BYTES - sum(map(len, env.values()))
+    assert spare >= 0, env
+    return env | {"FILLER": "x" * spare}
 
 
 def run(*args):
