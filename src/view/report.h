@@ -72,8 +72,8 @@ struct report_opts report_event_opts(const struct report_opts *o, size_t event);
 void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out);
 /* "within lines 3-5 of a.c" */
 void report_windows_range(const struct code_range *r, struct bytes *out);
-/* "leaf < caller < its caller": the stack that ends in a node. The leaf, the row's function, is named only where it is inlined. */
-void report_windows_path(const struct row_view *v, u32 node, struct bytes *out);
+/* "leaf < caller < its caller": the stack that ends in a node. A leaf that the row names is left out, unless it is inlined or alone. */
+void report_windows_path(const struct row_view *v, u32 node, bool named, struct bytes *out);
 /* Where the event's table, with columns of these widths, is wider than o->room: leaves something out. False: nothing to be done. */
 bool report_fit_step(struct report_opts *o, const u32 *widths);
 /* Says what was left out. */

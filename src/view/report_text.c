@@ -336,7 +336,11 @@ static double path_whole(const struct row_view *v, const struct report_opts *o)
 static void write_path(const struct row_view *v, const struct report_opts *o, struct table *t, u32 node,
 		       struct bytes *out)
 {
+	bool named = true;
+
 	render_row(v, o, t);
+	for (u32 k = 0; k < o->nr_columns; k++)
+		named &= o->columns[k] != COLUMN_SYMBOL;
 	for (u32 k = 0; k < o->nr_columns && column_at(o, k)->sort_key < 0; k++) {
 		bytes_str(out, "  ");
 		if (o->columns[k] >= REPORT_METRIC)
@@ -344,7 +348,7 @@ static void write_path(const struct row_view *v, const struct report_opts *o, st
 		else
 			bytes_repeat(out, ' ', (int)t->widths[k]);
 	}
-	report_windows_path(v, node, out);
+	report_windows_path(v, node, named, out);
 	bytes_char(out, '\n');
 }
 

@@ -157,13 +157,15 @@ static void put_frame(const struct row_view *v, u32 node, const char *before, st
 		bytes_str(out, " (inlined)");
 }
 
-void report_windows_path(const struct row_view *v, u32 node, struct bytes *out)
+void report_windows_path(const struct row_view *v, u32 node, bool named, struct bytes *out)
 {
 	const struct tree_node *nodes = v->event->tree.nodes.v;
+	u32 up = nodes[node].parent;
+	bool callers = up && nodes[up].parent;
 
 	bytes_str(out, "   ");
-	if (node && frames_get(v->profile->frames, nodes[node].frame)->inlined)
+	if (node && (named || !callers || frames_get(v->profile->frames, nodes[node].frame)->inlined))
 		put_frame(v, node, " ", out);
-	for (u32 up = nodes[node].parent; up && nodes[up].parent; up = nodes[up].parent)
+	for (; up && nodes[up].parent; up = nodes[up].parent)
 		put_frame(v, up, " < ", out);
 }
