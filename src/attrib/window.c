@@ -138,7 +138,9 @@ static void settle_group(struct window_group *g, const struct evlist *l)
 	if (window_schedule_of(leader->name, &g->schedule)) {
 		settle_by_terms(g, l);
 		g->usual_short = g->schedule.period_short;
-		g->usual_long = g->schedule.period_long;
+		g->usual_long = g->schedule.period_long ? g->schedule.period_long :
+				g->nr_long		? g->sum_long / g->nr_long :
+							  0;
 		return;
 	}
 	g->mode = WINDOWS_PLAIN;
@@ -164,7 +166,8 @@ static void new_group(struct windows *w, const struct evlist *l, u32 event, cons
 				(u32)NR_ROLES);
 	}
 	g.per_thread = e->attr.flags & ATTR_INHERIT && e->attr.sample_type & PERF_SAMPLE_TID;
-	if (w->settled)
+	/* What a name states holds from the first sample on, so that what is fed is sorted by it. */
+	if (w->settled || window_schedule_of(e->name, &g.schedule))
 		settle_group(&g, l);
 	map_set(&w->by_event, g.events[0], (u32)w->groups.n);
 	map_set(&w->by_leader, event, (u32)w->groups.n);
@@ -336,25 +339,51 @@ static u64 shorts_among(const struct window_group *g, u64 n, u64 length)
 }
 
 /*
- * How many short windows are lost in one that records were lost in: gone of its group's samples, or (0) nobody knows how many, if any.
- * Then the length tells; a long window that is no longer than others hides none.
+ * Do the reads of this event count its lost samples? The kernel counts those of inherited events with the parent's, and the
+ * children's reads say 0.
  */
-static u32 lost_windows(const struct window_group *g, u64 length, u64 gone)
+static bool counts_lost(const struct evlist *l, u32 event, const struct read_values *r)
 {
-	u64 s = g->usual_short, l = g->usual_long, burst = MAX(1u, g->schedule.batch_count), turn = l + burst * s;
+	return r->has_lost && !(l->events.v[event].attr.flags & ATTR_INHERIT);
+}
 
-	gone = MIN(gone, (u64)UINT32_MAX - 1);
-	if (g->short_max == UINT64_MAX && gone)
-		return (u32)gone + 1;
+/*
+ * How many short windows are lost in one that LOST records lie in, and nobody knows how many samples of its group are missing, if
+ * any. The length tells: a long window that is no longer than others hides none. Periods that follow a frequency differ by more
+ * than a short one, so that only whole turns show.
+ */
+static u32 windows_by_length(const struct window_group *g, u64 length)
+{
+	u64 s = g->usual_short, burst = MAX(1u, g->schedule.batch_count), l, turn, spread;
+
 	if (g->short_max == UINT64_MAX)
 		return (u32)MIN(s ? MAX((length + s / 2) / s, 1ull) : 1, (u64)UINT32_MAX);
-	if (gone)
-		return (u32)shorts_among(g, gone + 1, length);
-	if (length <= g->short_max || !l || turn < l) /* no such schedule is real */
+	if (length <= g->short_max)
 		return 1;
-	if (length < l + g->schedule.jitter_long / 2 + s / 2)
+	l = g->usual_long ? g->usual_long : g->nr_long ? g->sum_long / g->nr_long : 0;
+	turn = l + burst * s;
+	if (!l)
+		return 0;
+	if (turn < l) /* no such schedule is real */
+		return 1;
+	spread = g->schedule.period_short && !g->schedule.period_long ? l / 2 : g->schedule.jitter_long / 2 + s / 2;
+	if (length < l + spread)
 		return 0;
 	return (u32)MIN(MAX((length + turn / 2) / turn * burst, 1ull), (u64)UINT32_MAX);
+}
+
+/* The same, where gone samples are missing. */
+static u32 windows_by_count(const struct window_group *g, u64 length, u64 gone)
+{
+	gone = MIN(gone, (u64)UINT32_MAX - 1);
+	return g->short_max == UINT64_MAX ? (u32)gone + 1 : (u32)shorts_among(g, gone + 1, length);
+}
+
+static u32 lost_windows(const struct window_group *g, u64 length, u64 gone, bool counted)
+{
+	if (gone)
+		return windows_by_count(g, length, gone);
+	return counted ? length <= g->short_max : windows_by_length(g, length);
 }
 
 /* at: which member the sample is of. before: from turn_before. */
@@ -406,8 +435,10 @@ bool windows_take(struct windows *w, const struct evlist *l, u32 event, const st
 	if (out->fault == WINDOW_SOUND && before != ID_NONE)
 		out->fault = WINDOW_OTHER_THREAD;
 	measure(w, g, slot, at, before, s, out);
-	out->lost =
-		out->fault == WINDOW_LOST ? lost_windows(g, out->length, lost > slot->lost ? lost - slot->lost : 0) : 0;
+	out->lost = 0;
+	if (out->fault == WINDOW_LOST)
+		out->lost = lost_windows(g, out->length, lost > slot->lost ? lost - slot->lost : 0,
+					 counts_lost(l, event, &s->read));
 	slot->at = at;
 	slot->turns++;
 	slot->tid = s->tid;

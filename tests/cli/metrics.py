@@ -239,3 +239,22 @@ for term in ("alt-period=300", "alt-period=300,burst=2", "alt-period=300,burst=3
             # Some hundred windows, off by skid; long ones by jitter.
             within = 0.02 if key == "short_mean" else 0.04
             check(f"{key}: {at}", lengths[key] is None and group[key] is None or abs(group[key] / lengths[key] - 1) < within)
+
+# Forty short windows, and in each long one a LOST record: where no sample of the group is missing, no windows went. name, read
+# format, words behind each value, flags -> the windows that there are, those that are lost.
+for name, read, word, flags, made, went in (
+        ("cycles/period=1000,alt-period=10/", "", "", "", 40, 0), ("cycles/alt-period=10/", "", "", "|freq", 40, 0),
+        ("cycles/alt-period=10/", "|LOST", ",0", "|freq", 40, 0), ("cycles", "|LOST", ",0", "|freq", 80, 40)):
+    lines = [f'event "{n}" type=hardware config={i} period={4000 if flags else 1010} sample=IP|TID|TIME|CPU|READ|IDENTIFIER '
+             f"read=GROUP|ID|ENABLED|RUNNING{read} ids={7 + i} flags=sample_id_all{flags}" + (" leader=0" if i else "")
+             for i, n in enumerate((name, "instructions"))] + ['comm pid=5 time=1 exec "app"']
+    at = 1000
+    for i in range(81):
+        lines.append(f"sample id=7 pid=5 time={at} misc=user ip=0x1000 enabled={at} running={at} values={at},7{word},{2 * at},8{word}")
+        if i % 2 == 0:
+            lines.append(f"lost id=7 lost=3 pid=5 time={at}")
+        at += 10 if i % 2 else 1000
+    pathlib.Path("o.recipe").write_text("\n".join(lines) + "\n")
+    subprocess.run([build / "tests/recipe/recipe", "o.recipe", "o.data"], check=True)
+    windows = json.loads(run("report", "-i", "o.data", "--json"))["events"][0]["windows"]
+    check(f"{name}{read}: {windows}", windows["short"] == made and windows["excluded"]["lost"] == went)

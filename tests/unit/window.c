@@ -54,7 +54,8 @@ struct at {
 	u32 tid, cpu;
 	u64 enabled, running; /* 0: as the cycles */
 	u64 time;
-	u64 lost; /* 0: the read does not tell */
+	u64 lost;	/* 0: the read does not tell */
+	bool none_lost; /* the read tells that there are none */
 };
 
 static struct window feed(struct fixture *f, struct at at)
@@ -72,7 +73,7 @@ static struct window feed(struct fixture *f, struct at at)
 				       .raw = { (const u8 *)f->words, 4, false },
 				       .has_id = true,
 				       .id_at = 1 };
-	if (at.lost) {
+	if (at.lost || at.none_lost) {
 		memcpy(f->words, (u64[]){ at.cycles, at.cpu * 10 + 1, at.lost, at.instructions, at.cpu * 10 + 2, 0 },
 		       48);
 		s.read.raw.n = 6;
@@ -268,6 +269,60 @@ static void lost_short_windows_are_counted(void **state)
 	assert_int_equal(feed(f, (struct at){ at + 1010, 500, .tid = 7 }).fault, WINDOW_SOUND);
 	assert_true(g->nr_short == 1 && g->sum_short == 10 && g->nr_long == 1 && g->sum_long == 1000);
 	drop(f);
+}
+
+/* A schedule of a frequency states no long period: what long windows without losses have shown. Until then none are invented. */
+static void lost_windows_of_a_frequency(void **state)
+{
+	static const u32 lengths[][2] = { { 900, 0 }, { 1010, 0 }, { 1300, 0 }, { 10, 1 }, { 2020, 2 }, { 3030, 3 } };
+
+	(void)state;
+	/* What has been seen: nothing; a window in the first reading; one as windows come in. */
+	for (u32 seen = 0; seen < 3; seen++) {
+		struct fixture *f = make("cycles/alt-period=10/", 4000, ATTR_FREQ);
+		u64 at = 1000;
+
+		feed(f, (struct at){ at, 500, .tid = 7 });
+		if (seen == 1)
+			feed(f, (struct at){ at + 1000, 500, .tid = 7 });
+		windows_settle(&f->w, &f->l);
+		feed(f, (struct at){ at, 500, .tid = 7 });
+		if (seen == 2)
+			assert_false(feed(f, (struct at){ at += 1000, 500, .tid = 7 }).is_short);
+		for (u32 i = 0; i < ARRAY_LEN(lengths); i++) {
+			struct window w;
+
+			note(f, PERF_RECORD_LOST, 1, 0);
+			w = feed(f, (struct at){ at += lengths[i][0], 500, .tid = 7 });
+			assert_int_equal(w.lost, !seen && !w.is_short ? 0 : lengths[i][1]);
+		}
+		drop(f);
+	}
+}
+
+/* LOST records of another event: the reads say that no sample of this group went, unless its events are inherited. */
+static void counted_losses_invent_none(void **state)
+{
+	static const char *const names[] = { "cycles/period=1000,alt-period=10/", "cycles" };
+
+	(void)state;
+	for (u32 i = 0; i < 4; i++) {
+		bool plain = i & 1, inherited = i & 2;
+		struct fixture *f = make(names[plain], 1010, inherited ? ATTR_INHERIT : 0);
+		u64 at = 1000;
+
+		for (u32 n = 0; n < 2; n++)
+			feed(f, (struct at){ at += 1010, 500, .tid = 7, .none_lost = true });
+		windows_settle(&f->w, &f->l);
+		feed(f, (struct at){ at, 500, .tid = 7, .none_lost = true });
+		note(f, PERF_RECORD_LOST, 1, 0);
+		assert_int_equal(feed(f, (struct at){ at += 3030, 500, .tid = 7, .none_lost = true }).lost,
+				 inherited ? 3 : plain);
+		note(f, PERF_RECORD_LOST, 1, 0);
+		assert_int_equal(feed(f, (struct at){ at += 10, 500, .tid = 7, .none_lost = true }).lost, 1);
+		assert_int_equal(feed(f, (struct at){ at + 2020, 500, .tid = 7, .lost = 3 }).lost, plain ? 4 : 2);
+		drop(f);
+	}
 }
 
 /* Where the reads tell how many samples went, of bursts too. */
@@ -526,6 +581,8 @@ int main(void)
 		cmocka_unit_test(losses_are_of_a_cpu),
 		cmocka_unit_test(lost_short_windows_are_counted),
 		cmocka_unit_test(absurd_schedules_lose_windows),
+		cmocka_unit_test(lost_windows_of_a_frequency),
+		cmocka_unit_test(counted_losses_invent_none),
 		cmocka_unit_test(lost_samples_take_their_windows),
 		cmocka_unit_test(multiplexed_and_backwards),
 		cmocka_unit_test(short_windows_are_seen),
