@@ -116,17 +116,29 @@ int recorder_end_file(struct recorder *r)
 	return err;
 }
 
-/* perf.data.2026112006071234: the time to hundredths of a second. */
+/*
+ * perf.data.2026112006071234: the time to hundredths of a second. Of two files that end in one hundredth the second has
+ * the next one, so that it neither replaces the first nor sorts before it.
+ */
 static char *dated_path(const char *path)
 {
-	char text[32];
+	char text[32], *dated;
 	struct timeval now;
 	struct tm tm;
+	u32 hundredth;
 
 	gettimeofday(&now, NULL);
-	localtime_r(&now.tv_sec, &tm);
-	strftime(text, sizeof(text), "%Y%m%d%H%M%S", &tm);
-	return mem_printf("%s.%s%02u", path, text, (u32)now.tv_usec / 10000);
+	hundredth = (u32)now.tv_usec / 10000;
+	for (;;) {
+		localtime_r(&now.tv_sec, &tm);
+		strftime(text, sizeof(text), "%Y%m%d%H%M%S", &tm);
+		dated = mem_printf("%s.%s%02u", path, text, hundredth);
+		if (access(dated, F_OK))
+			return dated;
+		free(dated);
+		hundredth = (hundredth + 1) % 100;
+		now.tv_sec += !hundredth;
+	}
 }
 
 /* Keeps the newest --switch-max-files. */

@@ -57,12 +57,18 @@ n=$("$RETICLE" stat --pmu=sim -j -e instructions:u -- ./busy 5 2>&1 >/dev/null |
 [ "$(samples d.data)" -lt "$(samples a.data)" ] || fail "-D 1: as many samples as without"
 "${R[@]}" -F 20000 --max-size=8K -o max.data -- ./busy 400 >/dev/null 2>&1 || fail "--max-size: status $?"
 [ "$(stat -c %s max.data)" -lt 2000000 ] || fail "--max-size: $(stat -c %s max.data) bytes"
+"${R[@]}" -c 500 -o whole.data -- ./busy 100 >/dev/null || fail "-c 500"
 "${R[@]}" -c 500 --switch-output=500K -o sw.data -- ./busy 100 >/dev/null 2>err || fail "--switch-output: $(cat err)"
 set -- sw.data.*
 [ $# -ge 2 ] || fail "--switch-output: $# files"
-for f; do
-	"$RETICLE" report -i "$f" --no-children 2>/dev/null | grep -q ' busy  *busy  *\[.\] inner' || fail "--switch-output: $f has no names"
-done
+"$RETICLE" report -i "$1" --no-children 2>/dev/null | grep -q ' busy  *busy  *\[.\] inner' || fail "--switch-output: $1 has no names"
+# Each file names what it holds, as one file does; where one begins is chance, and the last may be empty.
+names() {
+	"$RETICLE" script -i "$1" -F comm,ip,sym,dso || fail "script: $1" >&2
+}
+names whole.data >whole
+for f; do names "$f"; done >parts
+cmp whole parts || fail "--switch-output: other samples or names than in one file"
 
 # What it cannot do is refused before anything runs.
 refused() {
