@@ -11,6 +11,7 @@
 #include "vpmu/access_run.h"
 #include "vpmu/cache.h"
 #include "vpmu/predictor.h"
+#include "vpmu/tasks_impl.h"
 
 struct code {
 	struct decoder *decoder;
@@ -142,6 +143,18 @@ static struct block *block_new(struct code *c, const struct code_insn *insns, u3
 	b->first_op = c->nr_ops;
 	c->nr_ops += nr;
 	return b;
+}
+
+bool code_goes_on(struct code *c, const struct code_insn *insn, const void *host)
+{
+	enum { PAGE = 1 << PAGE_SHIFT, INSN_MAX = 15 };
+	u8 bytes[INSN_MAX];
+	u64 left = PAGE - insn->pc % PAGE;
+
+	/* What begins an instruction is none by itself. */
+	return left < INSN_MAX && !decode_size(c->decoder, insn->bytes, insn->size) &&
+	       guest_read((u64)(uintptr_t)host, bytes, sizeof(bytes)) &&
+	       decode_size(c->decoder, bytes, sizeof(bytes)) > left;
 }
 
 const struct block *code_block(struct code *c, const struct code_insn *insns, u32 nr)

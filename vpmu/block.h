@@ -76,6 +76,11 @@ struct code_insn {
 	const u8 *bytes;
 	u32 size;
 };
+/*
+ * x86: QEMU shows an instruction that lies across a page's end as the last one of a block, which it ends before that: it runs as a
+ * block of its own. host: where it is. False as well if the rest cannot be read, or capstone does not know it.
+ */
+bool code_goes_on(struct code *c, const struct code_insn *insn, const void *host);
 /* The block of these instructions (nr > 0): the one that is there already, or a new one. */
 const struct block *code_block(struct code *c, const struct code_insn *insns, u32 nr);
 

@@ -28,9 +28,9 @@
  *
  * Where QEMU's blocks are not what ran:
  * - A block is left in its middle: its code is changed under it, an atomic instruction is done again alone, or (x86)
- *   the last one lies across a page and was given to us, truncated, though the block ends before it. Then the next
- *   block begins at an operation of this one: what comes from there on did not run. (Its code was fetched for nothing,
- *   which is no miss of anything that ran.)
+ *   the last one lies across a page and was given to us, truncated, though the block ends before it (code_goes_on finds
+ *   most of those when the block is made). Then the next block begins at an operation of this one: what comes from there
+ *   on did not run. (Its code was fetched for nothing, which is no miss of anything that ran.)
  * - A signal: the next block is its handler. Where the thread was stands in the signal's context: in the block if an
  *   instruction of it faulted, else where its branch went. When that cannot be read, the block counts as run whole, and
  *   its branch is not judged.

@@ -44,11 +44,13 @@ void decoder_free(struct decoder *d)
 	free(d);
 }
 
+static bool disassemble(struct decoder *d, const u8 *code, size_t size, u64 pc)
+{
+	return cs_disasm_iter(d->handle, &code, &size, &pc, d->insn);
+}
+
 void decode(struct decoder *d, const u8 *code, u32 size, u64 pc, struct decoded *out)
 {
-	const u8 *p = code;
-	size_t left = size;
-	u64 address = pc;
 	u32 id;
 
 	*out = (struct decoded){ 0 };
@@ -56,6 +58,11 @@ void decode(struct decoder *d, const u8 *code, u32 size, u64 pc, struct decoded 
 	/* Branches cost what the predictor says. */
 	if (out->kind >= OP_COND)
 		return;
-	id = cs_disasm_iter(d->handle, &p, &left, &address, d->insn) ? d->insn->id : 0;
+	id = disassemble(d, code, size, pc) ? d->insn->id : 0;
 	out->cost = (d->arm64 ? arm64_cost : x86_cost)(id, code, size);
+}
+
+u32 decode_size(struct decoder *d, const u8 *code, u32 max)
+{
+	return disassemble(d, code, max, 0) ? d->insn->size : 0;
 }

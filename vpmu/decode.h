@@ -29,5 +29,7 @@ struct decoder *decoder_new(bool arm64); /* NULL: capstone does not work here */
 void decoder_free(struct decoder *d);
 /* One instruction of `size` bytes (what QEMU found it to be) at pc. What is not known is PLAIN and costs nothing more. */
 void decode(struct decoder *d, const u8 *code, u32 size, u64 pc, struct decoded *out);
+/* The bytes that the instruction at `code` takes. 0: more than `max`, or capstone does not know it. */
+u32 decode_size(struct decoder *d, const u8 *code, u32 max);
 
 #endif

@@ -193,6 +193,9 @@ static void on_translate(qemu_id id, struct qemu_tb *tb)
 					       .bytes = qemu_plugin_insn_data(insn),
 					       .size = (u32)qemu_plugin_insn_size(insn) };
 	}
+	if (nr > 1 &&
+	    code_goes_on(process->code, &insns[nr - 1], qemu_plugin_insn_haddr(qemu_plugin_tb_get_insn(tb, nr - 1))))
+		nr--;
 	b = code_block(process->code, insns, nr);
 	free(insns);
 	host = (u64)(uintptr_t)qemu_plugin_insn_haddr(qemu_plugin_tb_get_insn(tb, 0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to tasks.c, maps.c and exec.c. */
+/* Private to the virtual PMU: what its parts ask tasks.c, maps.c, exec.c and guest.c. */
 #ifndef VPMU_TASKS_IMPL_H
 #define VPMU_TASKS_IMPL_H
 

@@ -6,8 +6,9 @@
 
 #include <cmocka.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#include "vpmu/decode.h"
+#include "vpmu/block.h"
 
 #define PC 0x400000
 
@@ -156,12 +157,54 @@ static void test_no_byte_behind(void **state)
 	decoder_free(d);
 }
 
+/* Does the instruction go on that stands `left` bytes before a page's end, of which QEMU shows `shown`? */
+static bool goes_on(struct code *c, u8 *page, const struct sample *s, u64 left, u32 shown)
+{
+	u8 *host = page + 4096 - left;
+
+	memcpy(host, s->bytes, MIN(s->size, left));
+	return code_goes_on(c, &(struct code_insn){ PC + 4096 - left, host, shown }, host);
+}
+
+static void test_goes_on(void **state)
+{
+	struct code *c = code_new(false, &core_models[VPMU_GENERIC_X86], VPMU_MODEL_ALL, false);
+	u8 *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(page != MAP_FAILED);
+	/* The last ones of the table are halves themselves. */
+	for (size_t i = 0; i < ARRAY_LEN(x86) - 3; i++)
+		for (u32 left = 1; left < 20; left++) {
+			const struct sample *s = &x86[i];
+
+			memset(page, 0x90, 8192);
+			if (left < s->size)
+				memcpy(page + 4096, s->bytes + left, s->size - left);
+			for (u32 shown = 1; shown <= MIN(s->size, left); shown++) {
+				bool whole = shown == s->size, across = left < s->size;
+
+				if (!whole && !across)
+					continue;
+				if (goes_on(c, page, s, left, shown) != across)
+					fail_msg("%s: %u bytes, %u of them shown, %u on the page", s->text, s->size,
+						 shown, left);
+			}
+		}
+	/* Its rest is not there. */
+	munmap(page + 4096, 4096);
+	assert_false(goes_on(c, page, &(struct sample){ .bytes = { 0xe8, 1 }, .size = 5 }, 2, 2));
+	munmap(page, 4096);
+	code_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_x86),
 		cmocka_unit_test(test_arm64),
 		cmocka_unit_test(test_no_byte_behind),
+		cmocka_unit_test(test_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
