@@ -20,6 +20,8 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 		  "-p, -t, -u: the virtual PMU records only what it starts: name a command" },
 		{ t->system_wide, "-a: the virtual PMU records a command, not the machine" },
 		{ t->cpus, "-C: the virtual PMU has CPUs of its own (--pmu=sim,cpus=N)" },
+		{ o->sim.v.cpus && (a->no_inherit || t->per_thread),
+		  "-i, --per-thread: virtual CPUs (--pmu=sim,cpus=N) count whatever runs on them" },
 		{ t->cgroups, "--cgroup: the virtual PMU records a command, not cgroups" },
 		{ !t->command, "the virtual PMU needs a command: reticle record --pmu=sim -- COMMAND" },
 		{ a->branch_type || a->callgraph == CALLGRAPH_LBR, "the virtual PMU has no branch records" },
@@ -60,6 +62,15 @@ int recorder_sim_open(struct recorder *r)
 	return 0;
 }
 
+static void set_flags(struct attr *a, bool cpus)
+{
+	/* User code is all there is, and readers who know that miss no kernel symbols. */
+	a->flags |= ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV;
+	/* A CPU's counter has one value for all threads, as those of a whole system; no thread has its own. */
+	if (cpus)
+		a->flags &= ~(ATTR_INHERIT | ATTR_INHERIT_STAT);
+}
+
 int recorder_sim_events(struct recorder *r)
 {
 	struct attr_opts attr = r->o->attr;
@@ -82,9 +93,8 @@ int recorder_sim_events(struct recorder *r)
 		err = event_set_configure(&r->set, r->specs, &attr, &r->target, true, r->notify);
 	if (err)
 		return err;
-	/* User code is all there is, and readers who know that miss no kernel symbols. */
 	for (size_t e = 0; e < r->set.events.n; e++)
-		r->set.events.v[e].attr.flags |= ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV;
+		set_flags(&r->set.events.v[e].attr, r->o->sim.v.cpus);
 	r->set.ring_pages = VPMU_CHUNK_SIZE / (u32)sysconf(_SC_PAGESIZE); /* the most that is packed at once */
 	return sim_set_events(r->sim, &r->set);
 }

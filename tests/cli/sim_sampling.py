@@ -226,6 +226,12 @@ def cpus():
         for cpu in range(n):
             own = [values(s)[0] for s in samples if s["cpu"] == cpu]
             check(f"cpus={n}: CPU {cpu} steps by the period", set(steps(own)) <= {10007}, collections.Counter(steps(own)))
+        # Those samples hold all that was counted, but once.
+        report = json.loads(run("report", "--json", "--no-metrics", "-i", f"cpus{n}.data").stdout)
+        check(f"cpus={n}: the report's sum", report["events"][0]["weight"] == 10007 * len(samples), report["events"][0]["weight"])
+    for option in "-i", "--per-thread":
+        done = run("record", "--pmu=sim,cpus=2", option, "-o", "none.data", "--", "true")
+        check(f"cpus=2 {option}: refused", done.returncode == 2 and "whatever runs on them" in done.stderr, done.stderr)
 
 
 def skid():
