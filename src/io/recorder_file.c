@@ -54,8 +54,11 @@ int recorder_begin_file(struct recorder *r)
 	if (!err)
 		err = begin_file(r);
 	r->flow.tap = NULL; /* what is synthesized is no news */
+	/* Where rounds end is chance, so a simulated recording, of which two are to be equal, has none to carry features. */
 	if (!err && r->writer.pipe)
 		recorder_put_head(r);
+	else if (!err && r->sim)
+		recorder_put_features(r);
 	if (!err)
 		err = r->sim ? recorder_sim_synthesize(r) : recorder_synthesize(r);
 	if (!err && !r->sim)

@@ -84,6 +84,8 @@ void recorder_features(struct recorder *r, struct features *f, struct arena *are
 
 /* recorder_pipe.c */
 void recorder_put_head(struct recorder *r);
+/* The features that are known at the start, as HEADER_FEATURE records. */
+void recorder_put_features(struct recorder *r);
 void recorder_put_build_ids(struct recorder *r);
 
 #endif

@@ -30,7 +30,7 @@ static void put_attrs(struct recorder *r)
 	}
 }
 
-static void put_features(struct recorder *r)
+void recorder_put_features(struct recorder *r)
 {
 	struct features f = { 0 };
 	struct arena arena = { 0 };
@@ -86,7 +86,7 @@ static void put_tracing_data(struct recorder *r)
 void recorder_put_head(struct recorder *r)
 {
 	put_attrs(r);
-	put_features(r);
+	recorder_put_features(r);
 	put_tracing_data(r);
 	put_names(r);
 }

@@ -106,10 +106,12 @@ static void read_feature(struct source *s, u32 id, const struct section *where, 
 }
 
 /* perf writes the size of the data at the end. Our recorder tells it after each round, with features that stand before the
- * data; those behind the data come at the end (io/writer.c). */
+ * data, or are records at its start; those behind the data come at the end (io/writer.c, recorder_begin_file). */
 static void note_unfinished(struct source *s, bool all_before)
 {
-	s->unfinished = !s->header.data.size || all_before;
+	const u64 *f = s->header.features;
+
+	s->unfinished = !s->header.data.size || all_before || (!(f[0] | f[1] | f[2] | f[3]) && source_read_head(s));
 	if (s->unfinished)
 		(void)notify_at(s->notify, NOTE_WARNING, 0, s->path, NO_OFFSET,
 				"the recorder did not finish this file; reading the %llu bytes that it wrote",

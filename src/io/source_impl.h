@@ -23,6 +23,8 @@ int source_read_pipe(struct source *s);
 int source_unpack(struct source *s, u64 first);
 /* Hops to the first COMPRESSED record, if any, and unpacks from there. Only for what may have one: it touches all. */
 int source_find_compressed(struct source *s);
+/* Takes the HEADER_FEATURE records that the data of a file begin with; returns whether there are any. */
+bool source_read_head(struct source *s);
 
 /* The same for a recording that is a directory: data is put together from the main file's and that of its neighbours. */
 int source_gather(struct source *s, int dir);

@@ -94,6 +94,17 @@ int source_find_compressed(struct source *s)
 	return 0;
 }
 
+bool source_read_head(struct source *s)
+{
+	struct source_record sr;
+	u64 at = 0;
+	bool any = false;
+
+	for (; source_next(s, &at, &sr, NULL) && sr.h.type == PERF_RECORD_HEADER_FEATURE; any = true)
+		apply(s, &sr);
+	return any;
+}
+
 int source_read_pipe(struct source *s)
 {
 	struct source_record sr;

@@ -82,6 +82,9 @@ await has_more norec.data SAMPLE 100 || fail "kill -9 of the recorder: nothing c
 kill -KILL $pid
 wait $pid 2>/dev/null
 [ "$(count norec.data SAMPLE)" -gt 100 ] || fail "kill -9 of the recorder: $(count norec.data SAMPLE) samples"
+"$RETICLE" report -i norec.data >out 2>err
+grep -q '^# Source: simulated' out || fail "kill -9 of the recorder: not marked: $(head -3 out)"
+grep -q 'did not finish this file' err || fail "kill -9 of the recorder: nobody says so: $(cat err)"
 await test -s ended || await test -s ended || fail "kill -9 of the recorder: the program does not end"
 [ "$(cat ended)" = 0 ] || fail "kill -9 of the recorder: the program ends with $(cat ended)"
 if command -v perf >/dev/null; then
