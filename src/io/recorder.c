@@ -19,6 +19,8 @@
 #include "io/recorder_impl.h"
 #include "io/tls_user.h"
 
+#define SIM_GRACE_MS 1000
+
 static int catch_signals(struct recorder *r, sigset_t *before)
 {
 	struct sigaction by_default = { .sa_handler = SIG_DFL }, hup;
@@ -174,12 +176,20 @@ static void await_workload(struct recorder *r)
 {
 	struct signalfd_siginfo info;
 	struct timespec pause = { .tv_nsec = 10000000 };
+	/* Ctrl-C reached it, too, and its handler takes the time that simulating takes. */
+	u64 told_at = now_ms() + (r->sim && r->result->signal == SIGINT ? SIM_GRACE_MS : 0);
+	bool told = false;
 
 	/* One that was never let go ends by itself. */
-	if (r->workload.go_fd >= 0 || workload_ended(&r->workload, false))
+	if (r->workload.go_fd >= 0)
 		return;
-	kill(r->workload.pid, SIGTERM);
-	while (!r->hurry && !workload_ended(&r->workload, false)) {
+	while (!workload_ended(&r->workload, false)) {
+		if (!told && (r->hurry || now_ms() >= told_at)) {
+			kill(r->workload.pid, SIGTERM);
+			told = true;
+		}
+		if (r->hurry)
+			return;
 		if (r->sim)
 			recorder_sim_discard(r);
 		while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info))

@@ -75,6 +75,19 @@ for sig in INT TERM HUP; do
 	rm -f sig.data
 done
 
+# Ctrl-C reaches the program, too, which may have a handler.
+cat >handler.sh <<'E'
+trap 'echo handled; exit 33' INT
+echo ready
+while :; do :; done
+E
+setsid env --default-signal=INT "${R[@]}" -c 1000000 -o sig.data -- sh handler.sh >handled 2>err &
+pid=$!
+await grep -q ready handled || fail "Ctrl-C: nothing runs: $(cat err)"
+kill -INT -- -$pid
+wait $pid
+[ "$?:$(tail -1 handled)" = 33:handled ] || fail "Ctrl-C: the program's handler did not run: $(cat handled err)"
+
 # A killed recorder leaves a file; the program runs on to its end.
 "${R[@]}" -c 20000 -o norec.data -- sh -c './busy 600 >said; echo $? >ended' 2>err &
 pid=$!
