@@ -103,9 +103,10 @@ struct str vpmu_simulated(const char *cpuid)
 {
 	const size_t n = strlen(VPMU_CPUID_PREFIX);
 
-	if (!cpuid || strncmp(cpuid, VPMU_CPUID_PREFIX, n))
+	/* Early recordings have a comma there, too. */
+	if (!cpuid || strncmp(cpuid, VPMU_CPUID_PREFIX, n) || (cpuid[n] != ':' && cpuid[n] != ','))
 		return (struct str){ 0 };
-	return (struct str){ cpuid + n, (u32)strcspn(cpuid + n, ",") };
+	return (struct str){ cpuid + n + 1, (u32)strcspn(cpuid + n + 1, ",") };
 }
 
 int vpmu_count_of(const struct attr *a)

@@ -110,8 +110,8 @@ struct vpmu_event { /* one that was asked for, in group order */
 	u32 limit;		  /* samples that a thread takes of it, then no more (term nr=); 0: any number */
 };
 
-/* A recording is of this PMU when its CPUID begins so; the core's name and a number follow. */
-#define VPMU_CPUID_PREFIX "reticle-sim,"
+/* A recording is of this PMU when its CPUID begins so; the core's name follows behind a colon. */
+#define VPMU_CPUID_PREFIX "reticle-sim"
 /* The core in such a CPUID; len 0: it is no such CPUID. NULL is none either. */
 struct str vpmu_simulated(const char *cpuid);
 

@@ -197,7 +197,8 @@ void recorder_sim_features(struct recorder *r, struct features *f, struct arena 
 	drop_output(f, r->o->output.path, command_words);
 	f->arch = sim_arch(r->sim);
 	f->nr_cpus_online = f->nr_cpus_avail = cpus;
-	f->cpuid = text(arena, mem_printf(VPMU_CPUID_PREFIX "%s,%u", sim_core(r->sim), VPMU_VERSION));
+	/* perf annotate wants vendor, family, model, stepping. */
+	f->cpuid = text(arena, mem_printf(VPMU_CPUID_PREFIX ":%s,%u,0,0", sim_core(r->sim), VPMU_VERSION));
 	f->cpudesc = text(arena, mem_printf("%s, simulated by reticle's virtual PMU", sim_core(r->sim)));
 	feature_mark(f, FEAT_NRCPUS);
 	feature_mark(f, FEAT_CPUID);

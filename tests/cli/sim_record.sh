@@ -27,7 +27,7 @@ grep -qE '^ +(9[0-9.]+|100.00)% +busy +busy +\[.\] inner' out || fail "report: i
 "$RETICLE" report -i a.data --json | grep -q '"simulated":"generic-x86"' || fail "report --json: not marked"
 "$RETICLE" report -i a.data --csv | head -1 | grep -q ',simulated$' || fail "report --csv: not marked"
 "$RETICLE" export --to svg -i a.data | grep -q 'simulated (generic-x86)' || fail "flame graph: not marked"
-"$RETICLE" script --header -i a.data | grep -q '# cpuid : reticle-sim,generic-x86,1' || fail "script --header: no CPUID"
+"$RETICLE" script --header -i a.data | grep -q '# cpuid : reticle-sim:generic-x86,1,0,0' || fail "script --header: no CPUID"
 [ "$("$RETICLE" evlist -i a.data)" = "cycles:u" ] || fail "evlist: $("$RETICLE" evlist -i a.data)"
 
 # Byte for byte, wherever it is written.
@@ -97,6 +97,10 @@ grep -q "did you mean 'seed'" err || fail "a wrong key: $(cat err)"
 need_program perf
 perf report -i a.data --stdio >out 2>err || fail "perf report: $(cat err)"
 grep -qE '(9[0-9.]+|100.00)% +busy +busy +\[.\] inner' out || fail "perf report: $(grep -v '^#' out | head -3)"
+if perf annotate --help >/dev/null 2>&1 && command -v objdump >/dev/null; then
+	perf annotate -i a.data inner --stdio >out 2>err || fail "perf annotate: $(cat err)"
+	grep -q 'for cycles:u' out || fail "perf annotate: $(head -3 out err)"
+fi
 perf script -i b.data >theirs 2>err || fail "perf script: $(cat err)"
 cmp theirs b || fail "perf script prints other lines"
 for f in a b z group alt; do
