@@ -49,6 +49,25 @@ int output_open(struct output *o, const char *path, const struct notify *to)
 	return 0;
 }
 
+int output_check(const char *path, const struct notify *to)
+{
+	struct output o;
+	struct stat st;
+	int err;
+
+	/* Opening one for nothing would be seen at a pipe's other end. */
+	if (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return 0;
+	err = output_open(&o, path, to);
+	if (err)
+		return err;
+	unlink(o.temporary);
+	close(o.fd);
+	free(o.temporary);
+	bytes_free(&o.bytes);
+	return 0;
+}
+
 /* 0 or an errno. */
 static int finish(struct output *o)
 {

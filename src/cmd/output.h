@@ -18,6 +18,8 @@ struct output {
 
 /* path NULL or "-": standard output. ERR_IO, noted. */
 int output_open(struct output *o, const char *path, const struct notify *to);
+/* Would output_open do, after long work? Nothing is left behind. ERR_IO, noted. */
+int output_check(const char *path, const struct notify *to);
 /* Finishes the file. On ERR_IO, noted unless it is a pipe that nobody reads any more, nothing is left behind. */
 int output_close(struct output *o, const struct notify *to);
 

@@ -194,6 +194,8 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 		c.o.target.command = argv;
 	if (!err)
 		err = parse_events(&c, &specs, to);
+	if (!err && c.truth)
+		err = output_check(c.truth, to);
 	if (!err && c.truth && !c.dry_run)
 		err = truth_new(&truth, to);
 	if (truth) {

@@ -158,23 +158,35 @@ int recorder_sim_synthesize(struct recorder *r)
 	return writer_put(&r->writer, &part, 1);
 }
 
+/* Is the word an option that names a file, -o or a --output or --truth that may be cut short? */
+static bool names_output(const char *w, size_t len)
+{
+	return !strcmp(w, "-o") || (len > 4 && (!strncmp("--output", w, len) || !strncmp("--truth", w, len)));
+}
+
+/* How many of the words, 0, 1 or 2 of them, say where what is recorded goes. */
+static u32 output_words(const char *w, const char *next)
+{
+	const char *value = strchr(w, '=');
+
+	if (w[0] == '-' && w[1] == 'o' && w[2])
+		return 1;
+	if (!names_output(w, value ? (size_t)(value - w) : strlen(w)))
+		return 0;
+	return value || !next ? 1 : 2;
+}
+
 /* The words of the command line without those that say where the recording goes: the same recording in another file is
  * the same recording. */
-static void drop_output(struct features *f, const char *path, u32 command_words)
+static void drop_output(struct features *f, u32 command_words)
 {
 	const char **words = (const char **)f->cmdline;
 	u32 n = 0, options = f->nr_cmdline > command_words ? f->nr_cmdline - command_words : 0;
 
-	for (u32 i = 0; i < f->nr_cmdline; i++) {
-		const char *w = words[i], *next = i + 1 < options ? words[i + 1] : NULL;
-		bool is_option = path && i && i < options && w[0] == '-';
-
-		if (is_option && next && !strcmp(next, path) && (!strcmp(w, "-o") || !strncmp(w, "--out", 5)))
-			i++;
-		else if (!is_option ||
-			 !((!strncmp(w, "-o", 2) && !strcmp(w + 2, path)) ||
-			   (!strncmp(w, "--out", 5) && strchr(w, '=') && !strcmp(strchr(w, '=') + 1, path))))
-			words[n++] = w;
+	for (u32 i = 0, skip; i < f->nr_cmdline; i += skip ? skip : 1) {
+		skip = i && i < options ? output_words(words[i], i + 1 < options ? words[i + 1] : NULL) : 0;
+		if (!skip)
+			words[n++] = words[i];
 	}
 	f->nr_cmdline = n;
 }
@@ -194,7 +206,7 @@ void recorder_sim_features(struct recorder *r, struct features *f, struct arena 
 	while (r->o->target.command[command_words])
 		command_words++;
 	machine_software_features(f, arena);
-	drop_output(f, r->o->output.path, command_words);
+	drop_output(f, command_words);
 	f->arch = sim_arch(r->sim);
 	f->nr_cpus_online = f->nr_cpus_avail = cpus;
 	/* perf annotate wants vendor, family, model, stepping. */

@@ -34,6 +34,9 @@ grep -qE '^ +(9[0-9.]+|100.00)% +busy +busy +\[.\] inner' out || fail "report: i
 "${R[@]}" -g -o b.data -- ./busy 5 >/dev/null
 "${R[@]}" -g --output=c.data -- ./busy 5 >/dev/null
 cmp b.data c.data || fail "two runs differ"
+"${R[@]}" -g -od.data --truth d.json -- ./busy 5 >/dev/null
+"${R[@]}" -g --outp e.data --truth=e.json -- ./busy 5 >/dev/null
+cmp d.data e.data || fail "two runs with --truth differ"
 "$RETICLE" report -i b.data --children -g caller --stdio | grep -q -- '--outer' || fail "call chains: no outer below main"
 "${R[@]}" -z -o z.data -g -- ./busy 5 >/dev/null
 "$RETICLE" script -i z.data >z; "$RETICLE" script -i b.data >b
@@ -92,6 +95,11 @@ refused "unknown event 'cycels'" -e cycels -- touch ran
 [ $? = 2 ] || fail "a wrong key: not status 2"
 grep -q "did you mean 'seed'" err || fail "a wrong key: $(cat err)"
 "$RETICLE" record --pmu=sim,help | grep -q '^    seed=N' || fail "--pmu=sim,help"
+for file in nowhere/truth.json .; do
+	"$RETICLE" record --pmu=sim -o refused.data --truth $file -- touch ran 2>err && fail "--truth $file: status 0"
+	grep -q "^reticle record: $file: cannot write" err || fail "--truth $file: $(cat err)"
+	[ -e ran ] && fail "--truth $file: the command ran"
+done
 
 # perf reads it.
 need_program perf
