@@ -14,6 +14,13 @@ bool guest_read(u64 address, void *to, size_t n)
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)n;
 }
 
+bool guest_write(u64 address, const void *from, size_t n)
+{
+	struct iovec local = { (void *)(uintptr_t)from, n }, remote = { (void *)(uintptr_t)address, n };
+
+	return process_vm_writev(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)n;
+}
+
 bool guest_text(u64 address, size_t max, struct bytes *out)
 {
 	char page[PAGE];

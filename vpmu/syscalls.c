@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 
+#include "base/random.h"
 #include "vpmu/callstack.h"
 #include "vpmu/tasks_impl.h"
 
@@ -25,6 +26,7 @@ enum call {
 	CALL_EXECVEAT,
 	CALL_PRCTL,
 	CALL_PKEY_MPROTECT,
+	CALL_GETRANDOM,
 };
 
 static const struct {
@@ -43,6 +45,7 @@ static const struct {
 	[CALL_EXECVEAT] = { 322, 281 },
 	[CALL_PRCTL] = { 157, 167 },
 	[CALL_PKEY_MPROTECT] = { 329, 288 },
+	[CALL_GETRANDOM] = { 318, 278 },
 };
 
 static enum call call_of(const struct vprocess *p, s64 num)
@@ -96,6 +99,19 @@ static void new_name(struct vthread *t)
 		tasks_put_comm(t, (const char *)name.p, false);
 	}
 	bytes_free(&name);
+}
+
+/* QEMU's seed makes no system call: the system's bytes are replaced. */
+static void new_random(struct vthread *t, u64 at, u64 n)
+{
+	while (n) {
+		u64 bytes = random_next(&t->random), part = MIN(n, sizeof(bytes));
+
+		if (!guest_write(at, &bytes, part))
+			return;
+		at += part;
+		n -= part;
+	}
 }
 
 static void new_break(struct vthread *t, u64 at)
@@ -157,6 +173,9 @@ void tasks_syscall_return(struct vthread *t, s64 num, s64 ret)
 		break;
 	case CALL_PRCTL:
 		new_name(t);
+		break;
+	case CALL_GETRANDOM:
+		new_random(t, args[0], (u64)ret);
 		break;
 	default:
 		break;

@@ -252,6 +252,7 @@ void tasks_thread_start(struct vthread *t, unsigned vcpu)
 	t->vcpu = vcpu;
 	t->pid = p->pid;
 	t->tid = p->control->options.real_ids ? (u32)t->real_tid : is_thread ? b.tid : p->pid;
+	tasks_seed(t);
 	t->time_base = is_thread ? b.clock : p->tasks->start.clock;
 	t->first = is_first && !p->tasks->start.pid;
 	begin_totals(t);
@@ -357,6 +358,7 @@ void tasks_fork_child(struct vprocess *p, struct vthread *t)
 	t->chunk = -1;
 	t->first = false;
 	t->pid = t->tid = p->pid;
+	tasks_seed(t);
 	t->real_tid = p->real_pid;
 	t->time_base = k->forked.clock;
 	memset(t->counts, 0, sizeof(t->counts));

@@ -36,6 +36,12 @@ struct tasks {
 	u64 stack, heap_start, heap_end; /* an address in the first thread's stack; where brk has been */
 };
 
+/* The thread has its number, by which its random bytes are its own. */
+static inline void tasks_seed(struct vthread *t)
+{
+	t->random = t->process->control->options.seed ^ (u64)t->tid << 32;
+}
+
 static inline void tasks_lock(struct vprocess *p)
 {
 	pthread_mutex_lock(&p->tasks->lock);
@@ -73,6 +79,7 @@ void tasks_after_exec(struct vthread *t);
 
 /* guest.c: the guest's memory, wherever its pointers lead. false: not all of it is readable. */
 bool guest_read(u64 address, void *to, size_t n);
+bool guest_write(u64 address, const void *from, size_t n);
 /* Appends the text at address, without its NUL; no more than max bytes. */
 bool guest_text(u64 address, size_t max, struct bytes *out);
 

@@ -72,6 +72,7 @@ struct vthread {
 	struct truth *truth;
 	const u8 *regs; /* regs.c: in QEMU's CPU state, or NULL */
 	u64 syscall[6]; /* arguments of the one that it is in */
+	u64 random;	/* state of what its getrandom gives */
 	bool on_cpu;	/* with virtual CPUs: it has one, t->cpu; else that is the one it had last */
 	bool leaves;	/* its time there is over: it gives it up at the next block */
 	bool execs;	/* it is in an execve, and what was counted before it has been told */

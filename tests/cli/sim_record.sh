@@ -46,6 +46,35 @@ grep -q 'busy is done' err || fail "-o -: the program's output is not on standar
 "$RETICLE" script -i pipe.data >p 2>err || fail "-o -: $(cat err)"
 cmp p b || fail "-o -: other samples"
 
+# Random bytes come from the seed, each process's own.
+cat >dice.c <<'E'
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	unsigned char b[21] = { 0 };
+
+	fork();
+	wait(NULL);
+	if (getrandom(b, sizeof(b) - 1, 0) != sizeof(b) - 1)
+		return 1;
+	for (unsigned i = 0; i < sizeof(b); i++)
+		printf("%02x", b[i]);
+	printf(" %lx\n", *(unsigned long *)getauxval(AT_RANDOM));
+	return 0;
+}
+E
+cc -o dice dice.c || fail "dice.c does not compile"
+"${R[@]}" -o dice.data -- ./dice >one
+"${R[@]}" -o dice.data -- ./dice >two
+"$RETICLE" record -q --pmu=sim,seed=2 -o dice.data -- ./dice >other
+cmp one two || fail "random bytes: not the seed's"
+[ "$(cut -d' ' -f1 one other | sort -u | wc -l)" = 4 ] || fail "random bytes: two processes or seeds have the same: $(cat one other)"
+grep -q '^[0-9a-f]*00 ' one || fail "random bytes: one too many: $(cat one)"
+
 # What is sampled.
 "${E[@]}" -c 100000 -e instructions:u -o i.data -- ./busy 5 >/dev/null
 n=$("$RETICLE" stat --pmu=sim -j -e instructions:u -- ./busy 5 2>&1 >/dev/null | sed -n 's/.*"value":\([0-9]*\).*/\1/p')
