@@ -43,5 +43,10 @@ counts HEAD~2 HEAD && fail "a change of a tenth passes: $(cat out err)"
 grep -q 'instructions/period=10007/: app changes: [0-9]* -> [0-9]*, +1[0-9.]*% of the whole' err || fail "changes is not named: $(cat err)"
 grep -q 'app steady' err && fail "steady is blamed: $(cat err)"
 grep -q 'instructions/period=10007/: the whole' err || fail "the whole is not named: $(cat err)"
-[ "$(git worktree list | wc -l)" = 1 ] || fail "worktrees are left behind"
+# Nothing is left behind, and what cannot be told is no growth.
+sh ../counts HEAD~1 HEAD 1 false ./app >out 2>err
+[ $? = 2 ] || fail "a build that fails: not status 2"
+sh ../counts HEAD~1 nowhere 1 true ./app >out 2>err
+[ $? = 2 ] || fail "no such commit: not status 2"
+[ "$(git worktree list | wc -l)" = 1 ] || fail "worktrees are left: $(git worktree list)"
 exit 0
