@@ -100,18 +100,20 @@ void x86_kind(const u8 *p, u32 size, u64 pc, struct decoded *out)
 	[X86_INS_##name##SS] = (cost), [X86_INS_##name##SD] = (cost), [X86_INS_##name##PS] = (cost),                   \
 	[X86_INS_##name##PD] = (cost), [X86_INS_V##name##SS] = (cost), [X86_INS_V##name##SD] = (cost),                 \
 	[X86_INS_V##name##PS] = (cost), [X86_INS_V##name##PD] = (cost)
+#define BOTH(name) [X86_INS_##name] = COST_FP, [X86_INS_V##name] = COST_FP /* SSE and AVX */
 #define FMA_SUFFIXES(name)                                                                                             \
 	[X86_INS_V##name##SS] = COST_FP, [X86_INS_V##name##SD] = COST_FP, [X86_INS_V##name##PS] = COST_FP,             \
 	[X86_INS_V##name##PD] = COST_FP
 #define FMA_ORDERS(name) FMA_SUFFIXES(name##132), FMA_SUFFIXES(name##213), FMA_SUFFIXES(name##231)
+#define FMA_PACKED(name)                                                                                               \
+	[X86_INS_V##name##132PS] = COST_FP, [X86_INS_V##name##132PD] = COST_FP, [X86_INS_V##name##213PS] = COST_FP,    \
+	[X86_INS_V##name##213PD] = COST_FP, [X86_INS_V##name##231PS] = COST_FP, [X86_INS_V##name##231PD] = COST_FP
 
+/* AVX-512, which QEMU's CPU does not have, is left out; so is integer SIMD, which costs nothing more. */
 static const u8 costs[X86_INS_ENDING] = {
 	[X86_INS_MUL] = COST_MUL,
 	[X86_INS_IMUL] = COST_MUL,
 	[X86_INS_MULX] = COST_MUL,
-	[X86_INS_PMULLD] = COST_MUL,
-	[X86_INS_PMULUDQ] = COST_MUL,
-	[X86_INS_PCLMULQDQ] = COST_MUL,
 	[X86_INS_CRC32] = COST_MUL,
 	[X86_INS_DIV] = COST_DIV,
 	[X86_INS_IDIV] = COST_DIV,
@@ -124,32 +126,91 @@ static const u8 costs[X86_INS_ENDING] = {
 	FMA_ORDERS(FNMSUB),
 	FP_SUFFIXES(DIV, COST_FP_DIV),
 	FP_SUFFIXES(SQRT, COST_SQRT),
-	[X86_INS_CVTSI2SD] = COST_FP,
-	[X86_INS_CVTSI2SS] = COST_FP,
-	[X86_INS_CVTTSD2SI] = COST_FP,
-	[X86_INS_CVTTSS2SI] = COST_FP,
-	[X86_INS_CVTSD2SS] = COST_FP,
-	[X86_INS_CVTSS2SD] = COST_FP,
-	[X86_INS_CVTDQ2PS] = COST_FP,
-	[X86_INS_CVTDQ2PD] = COST_FP,
-	[X86_INS_CVTTPS2DQ] = COST_FP,
-	[X86_INS_CVTTPD2DQ] = COST_FP,
+	FP_SUFFIXES(MIN, COST_FP),
+	FP_SUFFIXES(MAX, COST_FP),
+	FP_SUFFIXES(ROUND, COST_FP),
+	FMA_PACKED(FMADDSUB),
+	FMA_PACKED(FMSUBADD),
+	BOTH(ADDSUBPS),
+	BOTH(ADDSUBPD),
+	BOTH(HADDPS),
+	BOTH(HADDPD),
+	BOTH(HSUBPS),
+	BOTH(HSUBPD),
+	BOTH(DPPS),
+	BOTH(DPPD),
+	BOTH(RCPPS),
+	BOTH(RCPSS),
+	BOTH(RSQRTPS),
+	BOTH(RSQRTSS),
+	BOTH(COMISS),
+	BOTH(COMISD),
+	BOTH(UCOMISS),
+	BOTH(UCOMISD),
+	BOTH(CVTSI2SD),
+	BOTH(CVTSI2SS),
+	BOTH(CVTSD2SI),
+	BOTH(CVTSS2SI),
+	BOTH(CVTTSD2SI),
+	BOTH(CVTTSS2SI),
+	BOTH(CVTSD2SS),
+	BOTH(CVTSS2SD),
+	BOTH(CVTDQ2PS),
+	BOTH(CVTDQ2PD),
+	BOTH(CVTPS2DQ),
+	BOTH(CVTPD2DQ),
+	BOTH(CVTTPS2DQ),
+	BOTH(CVTTPD2DQ),
+	BOTH(CVTPS2PD),
+	BOTH(CVTPD2PS),
+	[X86_INS_VCVTPD2DQX] = COST_FP,
+	[X86_INS_VCVTPD2PSX] = COST_FP,
+	[X86_INS_VCVTTPD2DQX] = COST_FP,
+	[X86_INS_VCVTPH2PS] = COST_FP,
+	[X86_INS_VCVTPS2PH] = COST_FP,
+	[X86_INS_CVTPD2PI] = COST_FP,
+	[X86_INS_CVTPI2PD] = COST_FP,
+	[X86_INS_CVTPI2PS] = COST_FP,
+	[X86_INS_CVTPS2PI] = COST_FP,
+	[X86_INS_CVTTPD2PI] = COST_FP,
+	[X86_INS_CVTTPS2PI] = COST_FP,
 	/* x87 */
 	[X86_INS_FADD] = COST_FP,
+	[X86_INS_FADDP] = COST_FP,
 	[X86_INS_FIADD] = COST_FP,
 	[X86_INS_FSUB] = COST_FP,
 	[X86_INS_FSUBR] = COST_FP,
 	[X86_INS_FSUBP] = COST_FP,
 	[X86_INS_FSUBRP] = COST_FP,
 	[X86_INS_FISUB] = COST_FP,
+	[X86_INS_FISUBR] = COST_FP,
 	[X86_INS_FMUL] = COST_FP,
 	[X86_INS_FMULP] = COST_FP,
 	[X86_INS_FIMUL] = COST_FP,
+	[X86_INS_FCOM] = COST_FP,
+	[X86_INS_FCOMP] = COST_FP,
+	[X86_INS_FCOMPP] = COST_FP,
+	[X86_INS_FCOMI] = COST_FP,
+	[X86_INS_FCOMIP] = COST_FP,
+	[X86_INS_FUCOM] = COST_FP,
+	[X86_INS_FUCOMP] = COST_FP,
+	[X86_INS_FUCOMPP] = COST_FP,
+	[X86_INS_FUCOMI] = COST_FP,
+	[X86_INS_FUCOMIP] = COST_FP,
+	[X86_INS_FICOM] = COST_FP,
+	[X86_INS_FICOMP] = COST_FP,
+	[X86_INS_FTST] = COST_FP,
+	[X86_INS_FRNDINT] = COST_FP,
+	[X86_INS_FILD] = COST_FP,
+	[X86_INS_FIST] = COST_FP,
+	[X86_INS_FISTP] = COST_FP,
+	[X86_INS_FISTTP] = COST_FP,
 	[X86_INS_FDIV] = COST_FP_DIV,
 	[X86_INS_FDIVP] = COST_FP_DIV,
 	[X86_INS_FDIVR] = COST_FP_DIV,
 	[X86_INS_FDIVRP] = COST_FP_DIV,
 	[X86_INS_FIDIV] = COST_FP_DIV,
+	[X86_INS_FIDIVR] = COST_FP_DIV,
 	[X86_INS_FSQRT] = COST_SQRT,
 	[X86_INS_FSIN] = COST_SLOW,
 	[X86_INS_FCOS] = COST_SLOW,
@@ -161,25 +222,61 @@ static const u8 costs[X86_INS_ENDING] = {
 	[X86_INS_FYL2XP1] = COST_SLOW,
 	[X86_INS_FPREM] = COST_SLOW,
 	[X86_INS_FPREM1] = COST_SLOW,
+	[X86_INS_FSCALE] = COST_SLOW,
+	[X86_INS_FXTRACT] = COST_SLOW,
+	[X86_INS_FBLD] = COST_SLOW,
+	[X86_INS_FBSTP] = COST_SLOW,
+	[X86_INS_FNSAVE] = COST_SLOW,
+	[X86_INS_FRSTOR] = COST_SLOW,
+	[X86_INS_FNSTENV] = COST_SLOW,
+	[X86_INS_FLDENV] = COST_SLOW,
 	[X86_INS_FXSAVE] = COST_SLOW,
+	[X86_INS_FXSAVE64] = COST_SLOW,
 	[X86_INS_FXRSTOR] = COST_SLOW,
+	[X86_INS_FXRSTOR64] = COST_SLOW,
 	[X86_INS_XSAVE] = COST_SLOW,
+	[X86_INS_XSAVE64] = COST_SLOW,
 	[X86_INS_XSAVEC] = COST_SLOW,
+	[X86_INS_XSAVEC64] = COST_SLOW,
+	[X86_INS_XSAVEOPT] = COST_SLOW,
+	[X86_INS_XSAVEOPT64] = COST_SLOW,
 	[X86_INS_XRSTOR] = COST_SLOW,
+	[X86_INS_XRSTOR64] = COST_SLOW,
 	[X86_INS_RDRAND] = COST_SLOW,
 	[X86_INS_RDSEED] = COST_SLOW,
 	[X86_INS_CPUID] = COST_SERIALISE,
 	[X86_INS_MFENCE] = COST_SERIALISE,
 	[X86_INS_LFENCE] = COST_SERIALISE,
+	[X86_INS_SFENCE] = COST_SERIALISE,
 	[X86_INS_RDTSC] = COST_SERIALISE,
 	[X86_INS_RDTSCP] = COST_SERIALISE,
 	[X86_INS_XGETBV] = COST_SERIALISE,
 	[X86_INS_PAUSE] = COST_PAUSE,
 };
 
+/* Locked: by its prefix, or because it exchanges with memory. */
+static bool is_atomic(const u8 *code, u32 size, struct prefixes x)
+{
+	bool exchange = x.length + 1 < size && (code[x.length] & 0xfe) == 0x86;
+
+	return x.lock || (exchange && code[x.length + 1] >> 6 != 3);
+}
+
+/* The SSE and AVX compares: each condition has an id of its own. `cmpsd` is a string instruction's name, too. */
+static bool is_fp_compare(u32 id, const u8 *code, u32 size, struct prefixes x)
+{
+	if (id == X86_INS_CMPSD && x.length < size && code[x.length] == 0xa7)
+		return false;
+	return id >= X86_INS_CMPSS && id <= X86_INS_VCMPTRUE_USPD;
+}
+
 u8 x86_cost(u32 id, const u8 *code, u32 size)
 {
-	if (prefixes_of(code, size).lock)
+	struct prefixes x = prefixes_of(code, size);
+
+	if (is_atomic(code, size, x))
 		return COST_ATOMIC;
+	if (is_fp_compare(id, code, size, x))
+		return COST_FP;
 	return id < X86_INS_ENDING ? costs[id] : (u8)COST_NONE;
 }

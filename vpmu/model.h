@@ -12,15 +12,15 @@
 /* What an instruction costs beyond its slot, by what it does. */
 enum op_cost {
 	COST_NONE,
-	COST_MUL,	/* integer multiplication */
+	COST_MUL,	/* integer multiplication of general registers, crc32 */
 	COST_DIV,	/* integer division */
-	COST_FP,	/* floating point and SIMD: add, multiply, convert */
+	COST_FP,	/* floating point, SIMD or not: add, multiply, compare, min and max, round, convert, estimate */
 	COST_FP_DIV,	/* division */
 	COST_SQRT,	/* square root */
-	COST_SERIALISE, /* waits for all that came before: cpuid, fences, isb */
-	COST_ATOMIC,	/* locked, exclusive */
+	COST_SERIALISE, /* waits for what came before: cpuid, rdtsc, fences, isb */
+	COST_ATOMIC,	/* locked, xchg with memory, exclusive; not ldar, stlr */
 	COST_PAUSE,	/* spin loop hint */
-	COST_SLOW,	/* microcoded or transcendental: x87 sine, rdrand, long string operations' start */
+	COST_SLOW,	/* microcoded or transcendental: x87 sine, rdrand, xsave */
 	NR_OP_COSTS,
 };
 

@@ -12,8 +12,8 @@ ROWS = {"slots per cycle": "width", "MHz": "mhz", "L1I (64-byte lines)": "l1i", 
         "return stack": "return_depth", "a misprediction, cycles": "mispredict", "a taken branch, slots": "taken_slots",
         "fetch from L2, LLC, memory": "fetch", "load from L2, LLC, memory": "load", "store to L2, LLC, memory": "store",
         "dTLB miss of a load, a store": ("tlb_load", "tlb_store"), "multiplication": "COST_MUL", "division": "COST_DIV",
-        "floating point or SIMD arithmetic": "COST_FP", "floating point division": "COST_FP_DIV", "square root": "COST_SQRT",
-        "serialising (cpuid, fences)": "COST_SERIALISE", "atomic": "COST_ATOMIC", "spin loop hint": "COST_PAUSE",
+        "floating point arithmetic": "COST_FP", "floating point division": "COST_FP_DIV", "square root": "COST_SQRT",
+        "serialising (cpuid, rdtsc, fences)": "COST_SERIALISE", "atomic": "COST_ATOMIC", "spin loop hint": "COST_PAUSE",
         "microcoded": "COST_SLOW"}
 source = re.sub(r"/\*.*?\*/", "", (root / "vpmu/model.c").read_text(), flags=re.S)
 source = source.replace(".op = {", "")
