@@ -17,13 +17,14 @@
 
 static int parse_events(const struct record_config *c, struct event_specs *specs, const struct notify *to)
 {
+	const struct event_env env = { .simulated = c->o.sim.on };
 	int err = 0;
 
 	for (u32 i = 0; i < c->events.n && !err; i++) {
 		const struct event_word *w = &c->events.v[i];
 
 		err = w->is_filter ? event_specs_filter(specs, w->text, to) :
-				     event_specs_parse(specs, w->text, NULL, to);
+				     event_specs_parse(specs, w->text, &env, to);
 	}
 	/* A name that nothing here has is as wrong a use of -e as a misplaced comma. */
 	return err == ERR_NOTFOUND ? ERR_USAGE : err;

@@ -54,10 +54,11 @@ static int check(const struct config *c, int argc, const struct notify *to)
 
 static int parse_events(const struct config *c, struct event_specs *specs, const struct notify *to)
 {
+	const struct event_env env = { .simulated = c->sim.on };
 	int err = 0;
 
 	for (u32 i = 0; i < c->events.n && !err; i++)
-		err = event_specs_parse(specs, c->events.v[i], NULL, to);
+		err = event_specs_parse(specs, c->events.v[i], &env, to);
 	return err == ERR_NOTFOUND ? ERR_USAGE : err;
 }
 

@@ -327,7 +327,8 @@ int counter_run(const struct counter_opts *o, struct event_specs *specs, struct 
 
 	*r = (struct counter_result){ 0 };
 	if (!specs->v.n)
-		err = event_specs_parse(specs, o->sim.on ? virtual_events : machine_events, NULL, to);
+		err = event_specs_parse(specs, o->sim.on ? virtual_events : machine_events,
+					&(struct event_env){ .simulated = o->sim.on }, to);
 	if (err)
 		return err;
 	take_specs(&c);

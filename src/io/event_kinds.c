@@ -223,6 +223,8 @@ static int parse_special(struct event_ctx *c, struct event_text *e, span *rest)
 		next_part(rest, &second);
 		return add_numeric(c, e, e->head, second);
 	}
+	if (c->simulated)
+		return event_sim_unknown(c, rest->p && !event_mods_valid(*rest) ? e->all : e->head);
 	err = event_add_pmu_alias(c, e);
 	if (err != ERR_NOTFOUND)
 		return err;
@@ -296,9 +298,11 @@ static int parse_slashes(struct event_ctx *c, struct event_text *e, const char *
 	next_part(&rest, &first);
 	if (rest.p && first.len && isdigit((u8)first.p[0]))
 		return add_numeric(c, e, first, rest);
+	if (rest.p && c->simulated)
+		return event_sim_unknown(c, e->head);
 	if (rest.p)
 		return event_add_tracepoint(c, e, first, rest);
-	return event_add_pmu(c, e);
+	return c->simulated ? event_add_sim(c, e) : event_add_pmu(c, e);
 }
 
 static span trim(span s)

@@ -3,7 +3,7 @@
  * Inside of the event grammar: what the event_*.c files share. Nobody else includes this.
  *
  * event_spec.c walks lists and groups and cuts the text into single events; event_kinds.c decides what kind an event
- * is and builds the simple ones; event_pmu.c, event_trace.c and event_pfm.c build theirs; event_terms.c reads what
+ * is and builds the simple ones; event_pmu.c, event_trace.c, event_pfm.c and event_sim.c build theirs; event_terms.c reads what
  * stands between slashes, event_schedule.c those terms that belong together; event_mods.c what stands behind the colon; event_error.c says what was wrong.
  */
 #ifndef IO_EVENT_PARSE_H
@@ -28,6 +28,7 @@ struct event_ctx {
 	bool pmus_loaded;
 	u32 option;
 	bool pfm_only;	 /* --pfm-events */
+	bool simulated;	 /* the virtual PMU's events: nothing of this machine is asked */
 	bool fanned_out; /* an event of the current group became one per PMU */
 };
 
@@ -117,6 +118,10 @@ void event_pmu_near(struct event_ctx *c, struct near *n);
 /* event_trace.c: head is "subsys:event", with globs. */
 int event_add_tracepoint(struct event_ctx *c, struct event_text *e, span sys, span name);
 bool event_trace_has_subsystem(struct event_ctx *c, span sys);
+
+/* event_sim.c: the virtual PMU's, of a context that is simulated */
+int event_add_sim(struct event_ctx *c, struct event_text *e);
+int event_sim_unknown(struct event_ctx *c, span name);
 
 /* event_pfm.c: ERR_NOTFOUND without a note when libpfm4 does not know it (or is not there). */
 int event_add_pfm(struct event_ctx *c, span name);

@@ -27,7 +27,7 @@ struct pmu_event {
 
 struct sysfs_pmus *event_pmus(struct event_ctx *c)
 {
-	if (!c->pmus_loaded)
+	if (!c->pmus_loaded && !c->simulated)
 		sysfs_pmus_load(&c->pmus, c->sysfs);
 	c->pmus_loaded = true;
 	return &c->pmus;

@@ -191,6 +191,7 @@ static int parse_with(struct event_ctx *c, const struct event_env *env)
 	struct event_specs *out = c->out;
 	int err;
 
+	c->simulated = env && env->simulated;
 	c->sysfs = env && env->sysfs ? env->sysfs : "/sys";
 	c->tracefs = tracefs_root(env ? env->tracefs : NULL);
 	if (out->v.n)

@@ -58,6 +58,7 @@ struct event_env {
 	const char *sysfs;   /* "/sys" */
 	const char *tracefs; /* "/sys/kernel/tracing", else "/sys/kernel/debug/tracing" */
 	const char *procfs;  /* "/proc" */
+	bool simulated;	     /* --pmu=sim: the virtual PMU has events of its own, and no place is looked at */
 };
 
 /*

@@ -74,6 +74,7 @@ static void set_flags(struct attr *a, bool cpus)
 int recorder_sim_events(struct recorder *r)
 {
 	struct attr_opts attr = r->o->attr;
+	const struct event_env env = { .simulated = true };
 	int err;
 
 	attr.simulated = true;
@@ -88,7 +89,7 @@ int recorder_sim_events(struct recorder *r)
 	r->target_is_workload = true;
 	err = recorder_plan_windows(r);
 	if (!err && !r->specs->v.n)
-		err = event_specs_parse(r->specs, "cycles:u", NULL, r->notify);
+		err = event_specs_parse(r->specs, "cycles:u", &env, r->notify);
 	if (!err)
 		err = event_set_configure(&r->set, r->specs, &attr, &r->target, true, r->notify);
 	if (err)

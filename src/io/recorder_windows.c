@@ -71,7 +71,8 @@ static int plan_sim(struct recorder *r)
 		u32 models = r->o->sim.v.models;
 
 		window_default_group(&o, &(struct window_supply){ window_sim_has, &models, false, true }, &group);
-		err = event_specs_parse(r->specs, (const char *)group.p, NULL, r->notify);
+		err = event_specs_parse(r->specs, (const char *)group.p, &(struct event_env){ .simulated = true },
+					r->notify);
 		bytes_free(&group);
 	}
 	if (err || !r->specs->v.n)

@@ -82,6 +82,16 @@ grep -q '<not modelled> *branch-misses' none || fail "models=none: $(cat none)"
 [ $? = 2 ] || fail "sim: an event that it has not: not 2"
 [ -e ran ] && fail "sim: an event that it has not: the command ran"
 
+# Terms between slashes, as perf has them; what is wrong with one is told of the virtual PMU, not of this machine's.
+"${V[@]}" -x, -e instructions,cpu/instructions/,cpu/event=8/u,cpu/config=0x8,name=eight/,armv8_pmuv3_0/r8/ -- ./busy 2 2>fields >out
+[ "$(sed 1d fields | cut -d, -f1 | uniq -c | awk '{ print $1 }')" = 5 ] || fail "sim: cpu/.../: $(cat fields)"
+for wrong in slots cpu/slots/ msr/tsc/ sched:sched_switch; do
+	"${V[@]}" -e "$wrong" -- touch ran 2>err
+	[ $? = 2 ] || fail "sim: $wrong: not 2"
+	grep -q "'reticle list sim'" err || fail "sim: $wrong: $(cat err)"
+	grep -q 'this machine' err && fail "sim: $wrong is looked for in this machine: $(cat err)"
+done
+
 # What a killed program had done by then is counted.
 "${V[@]}" -x, -e instructions -- sh -c './busy 2; kill -KILL $$' >out 2>err
 [ $? = 137 ] || fail "sim: death by SIGKILL: not 137"
