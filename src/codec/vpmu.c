@@ -119,14 +119,25 @@ int vpmu_count_of(const struct attr *a)
 	return -1;
 }
 
-u32 vpmu_models_of(u32 count)
+bool vpmu_is_modelled(u32 count, u32 models)
 {
-	if (count == VC_BRANCH_MISSES || count == VC_SLOTS_BAD_SPECULATION)
-		return VPMU_MODEL_BRANCH;
+	switch (count) {
+	case VC_BRANCH_MISSES:
+	case VC_SLOTS_BAD_SPECULATION:
+		return models & VPMU_MODEL_BRANCH;
+	/* Taken branches and fetches that miss; slow operations with any model. */
+	case VC_SLOTS_FRONTEND:
+	case VC_STALL_FRONTEND:
+		return models & (VPMU_MODEL_BRANCH | VPMU_MODEL_CACHE);
+	case VC_SLOTS_BACKEND:
+	case VC_STALL_BACKEND:
+		return models;
+	case VC_L1I_MISSES:
+	case VC_LLC_REFERENCES:
+	case VC_LLC_MISSES:
+		return models & VPMU_MODEL_CACHE;
+	}
 	if (count >= VC_DTLB_LOADS && count <= VC_DTLB_STORE_MISSES)
-		return VPMU_MODEL_TLB;
-	if ((count >= VC_L1D_LOADS && count <= VC_LLC_STORE_MISSES) || count == VC_L1I_MISSES ||
-	    count == VC_LLC_REFERENCES || count == VC_LLC_MISSES)
-		return VPMU_MODEL_CACHE;
-	return 0;
+		return models & VPMU_MODEL_TLB;
+	return count < VC_L1D_LOADS || count > VC_LLC_STORE_MISSES || models & VPMU_MODEL_CACHE;
 }

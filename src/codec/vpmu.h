@@ -95,8 +95,8 @@ struct vpmu_options {
 	bool totals_only;     /* stat: no samples, no side-band */
 };
 
-/* Those that must run for it to be counted. */
-u32 vpmu_models_of(u32 count);
+/* Do these (VPMU_MODEL_*) count it? */
+bool vpmu_is_modelled(u32 count, u32 models);
 
 #define VPMU_EVENTS_MAX 64
 

@@ -175,7 +175,7 @@ static int open_simulation(struct run *c)
 
 		if (count < 0)
 			err = no_such_event(c, e);
-		else if (vpmu_models_of((u32)count) & ~opts.v.models)
+		else if (!vpmu_is_modelled((u32)count, opts.v.models))
 			e->state = COUNT_UNMODELLED;
 	}
 	c->r->simulated = true;
@@ -346,7 +346,7 @@ bool counter_value(const struct counter_result *r, u32 type, u64 config, double 
 	struct attr a = { .type = type, .config = config };
 	int count = r->simulated ? vpmu_count_of(&a) : -1;
 
-	if (count >= 0 && !(vpmu_models_of((u32)count) & ~r->models)) {
+	if (count >= 0 && vpmu_is_modelled((u32)count, r->models)) {
 		*out = (double)r->totals[count];
 		return true;
 	}

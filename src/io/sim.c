@@ -248,7 +248,7 @@ int sim_set_events(struct sim *s, struct event_set *set)
 
 		if (count < 0)
 			return no_such_event(s, e);
-		if (vpmu_models_of((u32)count) & ~s->opts.v.models)
+		if (!vpmu_is_modelled((u32)count, s->opts.v.models))
 			return notify_error(s->notify, ERR_USAGE,
 					    "%s is counted by a model that models= leaves out: name it, or all",
 					    e->name);

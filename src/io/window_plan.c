@@ -54,7 +54,7 @@ bool window_sim_has(void *ctx, const char *name)
 {
 	for (u32 i = 0; i < nr_vpmu_events; i++)
 		if (!strcmp(vpmu_events[i].name, name))
-			return !(vpmu_models_of(vpmu_events[i].count) & ~*(u32 *)ctx);
+			return vpmu_is_modelled(vpmu_events[i].count, *(u32 *)ctx);
 	return false;
 }
 

@@ -78,6 +78,14 @@ assert len(t) == 3 and sum(t) == s["events"][0]["value"], s
 ' || fail "sim --per-thread: $(cat json)"
 "${S[@]}" --pmu=sim,models=none -o none -e instructions,branch-misses -- ./busy 2 >out
 grep -q '<not modelled> *branch-misses' none || fail "models=none: $(cat none)"
+stalls=stalled-cycles-frontend,r3e,stalled-cycles-backend,r3d
+for models in none,0 tlb,2 branch,4; do
+	"${S[@]}" --pmu=sim,models="${models%,*}" -x, -o fields -e "$stalls" -- ./busy 2 >out
+	[ "$(grep -cE '^[1-9][0-9]*,' fields)" = "${models#*,}" ] || fail "models=${models%,*}: $(cat fields)"
+	[ "$(grep -c '^<not modelled>' fields)" = $((4 - ${models#*,})) ] || fail "models=${models%,*}: $(cat fields)"
+done
+"$RETICLE" record --pmu=sim,models=none -o none.data -e r3e -- ./busy 2 2>err && fail "models=none: stalls are recorded"
+grep -q 'r3e is counted by a model that models= leaves out' err || fail "models=none: $(cat err)"
 "${V[@]}" -e page-faults -- touch ran 2>err
 [ $? = 2 ] || fail "sim: an event that it has not: not 2"
 [ -e ran ] && fail "sim: an event that it has not: the command ran"
