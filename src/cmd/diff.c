@@ -295,35 +295,13 @@ static int compare(struct run *r)
 	return passes(r) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Options may stand behind the recordings, too. *n words of argv that are none remain. */
-static int parse_rest(struct config *c, int argc, char **argv, int *n, const struct notify *to)
-{
-	bool options = true;
-
-	*n = 0;
-	for (int i = 0; i < argc; i++) {
-		int used, err;
-
-		if (!options || argv[i][0] != '-' || !argv[i][1]) {
-			argv[(*n)++] = argv[i];
-			continue;
-		}
-		err = opts_parse(&cmd_diff, c, argc - i, argv + i, &used, to);
-		if (err)
-			return err;
-		i += used - 1;
-		options = strcmp(argv[i], "--") != 0;
-	}
-	return 0;
-}
-
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	struct config c = *(const struct config *)config;
 	struct run r = { .ctx = ctx, .c = &c };
 	int status = 2;
 
-	if (parse_rest(&c, argc, argv, &argc, ctx->notify) || select_resolve(&c.select, &r.selected, ctx->notify))
+	if (select_resolve(&c.select, &r.selected, ctx->notify))
 		return 2;
 	if (!resolve_files(&r, argc, argv) && !resolve_sort(&r) && !resolve_options(&r))
 		status = compare(&r);
@@ -340,6 +318,7 @@ const struct command cmd_diff = {
 	.args = "[options] [OLD [NEW...]]",
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),
+	.mixed = true,
 	.config_size = sizeof(struct config),
 	.defaults = defaults,
 	.run = run,

@@ -222,9 +222,10 @@ static const struct opt opts[] = {
 const struct command cmd_list = {
 	.name = "list",
 	.summary = "list the events of this machine, and which of them can be used",
-	.args = "[options] [hw|sw|cache|pmu|tracepoint|pfm|GLOB...]",
+	.args = "[options] [hw|sw|cache|pmu|tracepoint|pfm|sim|GLOB...]",
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),
+	.mixed = true,
 	.config_size = sizeof(struct config),
 	.run = run,
 };

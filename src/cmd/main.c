@@ -141,7 +141,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 				   .tty_out = isatty(STDOUT_FILENO),
 				   .tty_err = isatty(STDERR_FILENO) };
 	void *config;
-	int rest, status;
+	int rest = 0, status;
 
 	if (wants_help(argc, argv))
 		return print_help(c, &notify);
@@ -150,7 +150,10 @@ static int run_command(const struct command *c, int argc, char **argv)
 	config = mem_zalloc(c->config_size);
 	if (c->defaults)
 		c->defaults(config);
-	status = opts_parse(c, config, argc, argv, &rest, &notify);
+	if (c->mixed)
+		status = opts_parse_mixed(c, config, argc, argv, &argc, &notify);
+	else
+		status = opts_parse(c, config, argc, argv, &rest, &notify);
 	status = status ? EXIT_USAGE : c->run(&ctx, config, argc - rest, argv + rest);
 	free_lists(c, config);
 	free(config);

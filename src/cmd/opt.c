@@ -219,6 +219,27 @@ int opts_parse(const struct command *c, void *config, int argc, char **argv, int
 	return err;
 }
 
+int opts_parse_mixed(const struct command *c, void *config, int argc, char **argv, int *n, const struct notify *to)
+{
+	bool options = true;
+
+	*n = 0;
+	for (int i = 0; i < argc; i++) {
+		int used, err;
+
+		if (!options || argv[i][0] != '-' || !argv[i][1]) {
+			argv[(*n)++] = argv[i];
+			continue;
+		}
+		err = opts_parse(c, config, argc - i, argv + i, &used, to);
+		if (err)
+			return err;
+		i += used - 1;
+		options = strcmp(argv[i], "--") != 0;
+	}
+	return 0;
+}
+
 void opts_help(const struct opt *opts, u32 n, struct bytes *out)
 {
 	for (u32 i = 0; i < n; i++) {

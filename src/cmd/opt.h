@@ -58,6 +58,7 @@ struct command {
 	const struct opt *opts;
 	u32 nr_opts;
 	size_t config_size;
+	bool mixed;			/* options may stand behind words, too */
 	void (*defaults)(void *config); /* fills the zeroed config; may be NULL */
 	/* Exit status: 0 done, 1 failed, 2 usage (or the workload's, for record). argv holds what is not an option. */
 	int (*run)(const struct command_ctx *ctx, const void *config, int argc, char **argv);
@@ -66,6 +67,8 @@ struct command {
 /* Parses argv[0..argc): options until the first other word or "--". *rest is the index of the first unparsed word. 0 or
  * ERR_USAGE (noted). */
 int opts_parse(const struct command *c, void *config, int argc, char **argv, int *rest, const struct notify *to);
+/* Options behind words as well. The *n words that are no options remain, at the beginning of argv. */
+int opts_parse_mixed(const struct command *c, void *config, int argc, char **argv, int *n, const struct notify *to);
 void opts_help(const struct opt *opts, u32 n, struct bytes *out); /* "    -F, --freq N    sample N times per second" */
 
 /* cmd/commands.c: the table of all commands. */

@@ -18,6 +18,13 @@ grep -q '^  [+-] L1-icache-loads' out || fail "list GLOB"
 "$RETICLE" list sim >out 2>err
 grep -q '^events of the virtual PMU (--pmu=sim): 44, usable here: ' out || fail "list sim: $(head -1 out)"
 grep -qE '^  [+-] r10002 +.*calls' out || fail "list sim: r10002 is not explained"
+"$RETICLE" list --json sim >before 2>err
+"$RETICLE" list sim --json >behind 2>err || fail "list sim --json: $(cat err)"
+cmp -s before behind || fail "list sim --json is not list --json sim: $(head -c 300 behind)"
+"$RETICLE" list sim --no-such >out 2>err
+[ $? = 2 ] || fail "list sim --no-such: not status 2"
+"$RETICLE" list -- --json >out 2>err
+[ $? = 1 ] || fail "list -- --json: not a word"
 "$RETICLE" list >out 2>err
 grep -q 'virtual PMU' out && fail "list: the virtual PMU's are no events of this machine"
 "$RETICLE" check >out 2>err
