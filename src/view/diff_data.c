@@ -2,6 +2,41 @@
 /* The diff as CSV and as JSON. Numbers are raw; what the method says has six decimals. */
 #include "view/diff.h"
 
+static bool any_simulated(const struct diff *d, const struct diff_opts *o)
+{
+	for (u32 i = 0; i < d->nr_files; i++)
+		if (o->files[i].core)
+			return true;
+	return false;
+}
+
+/* The end of the header and of rows: the core that each recording was simulated on, when one was. */
+static void csv_header_end(const struct diff *d, const struct diff_opts *o, struct bytes *out)
+{
+	if (o->fail_above >= 0)
+		bytes_str(out, ",failed");
+	for (u32 i = 0; i < d->nr_files && any_simulated(d, o); i++)
+		bytes_printf(out, ",simulated_%u", i);
+	bytes_char(out, '\n');
+}
+
+static void put_csv(const char *text, struct bytes *out)
+{
+	if (*text)
+		bytes_csv(out, text, strlen(text));
+}
+
+static void csv_end(const struct diff *d, const struct diff_opts *o, bool failed, struct bytes *out)
+{
+	if (o->fail_above >= 0)
+		bytes_str(out, failed ? ",1" : ",0");
+	for (u32 i = 0; i < d->nr_files && any_simulated(d, o); i++) {
+		bytes_char(out, ',');
+		put_csv(o->files[i].core ? o->files[i].core : "", out);
+	}
+	bytes_char(out, '\n');
+}
+
 static void csv_header(const struct diff *d, const struct diff_opts *o, struct bytes *out)
 {
 	bytes_str(out, "event");
@@ -12,15 +47,7 @@ static void csv_header(const struct diff *d, const struct diff_opts *o, struct b
 		if (i)
 			bytes_printf(out, ",%s_%u,difference_%u", diff_method_name(o->method.compute), i, i);
 	}
-	if (o->fail_above >= 0)
-		bytes_str(out, ",failed");
-	bytes_char(out, '\n');
-}
-
-static void put_csv(const char *text, struct bytes *out)
-{
-	if (*text)
-		bytes_csv(out, text, strlen(text));
+	csv_header_end(d, o, out);
 }
 
 static void csv_numbers(const struct diff *d, const struct diff_event *e, const struct diff_row *r,
@@ -39,8 +66,7 @@ static void csv_numbers(const struct diff *d, const struct diff_event *e, const 
 			bytes_printf(out, "%.6f", value);
 		bytes_printf(out, ",%lld", (long long)(c->weight - diff_cell(e, r, 0)->weight));
 	}
-	if (o->fail_above >= 0)
-		bytes_str(out, diff_failed(d, e, r, o) ? ",1" : ",0");
+	csv_end(d, o, diff_failed(d, e, r, o), out);
 }
 
 /* --totals: rows without keys. */
@@ -52,9 +78,7 @@ static void csv_total(const struct diff *d, const struct diff_event *e, const st
 		if (i)
 			bytes_printf(out, ",%lld", (long long)(e->of[i].whole - e->of[0].whole));
 	}
-	if (o->fail_above >= 0)
-		bytes_str(out, diff_whole_failed(d, e, o) ? ",1" : ",0");
-	bytes_char(out, '\n');
+	csv_end(d, o, diff_whole_failed(d, e, o), out);
 }
 
 static void csv_totals_header(const struct diff *d, const struct diff_opts *o, struct bytes *out)
@@ -65,7 +89,7 @@ static void csv_totals_header(const struct diff *d, const struct diff_opts *o, s
 		if (i)
 			bytes_printf(out, ",difference_%u", i);
 	}
-	bytes_str(out, o->fail_above >= 0 ? ",failed\n" : "\n");
+	csv_header_end(d, o, out);
 }
 
 void diff_csv(const struct diff *d, const struct diff_opts *o, struct bytes *out)
@@ -93,7 +117,6 @@ void diff_csv(const struct diff *d, const struct diff_opts *o, struct bytes *out
 				put_csv(strtab_get(&d->strings, r->keys[k]), out);
 			}
 			csv_numbers(d, e, r, o, out);
-			bytes_char(out, '\n');
 		}
 	}
 }

@@ -84,6 +84,14 @@ check("csv", [(r["symbol"], r["weight_0"], r["weight_1"], r["delta-abs_1"], r["d
     (SLOWER, "3000", "6000", "18.000000", "3000"), (STEADY, "5000", "5000", "-10.000000", "0"),
     ('bpf_prog_n\x01,"w', "0", "500", "4.000000", "500"), (UNRESOLVED, "1000", "1000", "-2.000000", "0"),
     (REMOVED, "1000", "0", "", "-1000")])
+check("csv: of what", {(r["simulated_0"], r["simulated_1"]) for r in rows}, {("", "generic-x86")})
+for args, rest in ((), "difference_1,simulated_0,simulated_1"), (("--fail-above", "0"), "difference_1,failed,simulated_0,simulated_1"):
+    for more in ((), ("--totals",)):
+        lines = run("--csv", *args, *more, "new.data", "new.data")[1].splitlines()
+        check(f"csv: {args} {more}", lines[0].endswith(rest), True)
+        check(f"csv: fields {args} {more}", {len(fields) for fields in csv.reader(lines)}, {len(lines[0].split(","))})
+        check(f"csv: cores {args} {more}", {line.endswith(",generic-x86,generic-x86") for line in lines[1:]}, {True})
+check("csv: not simulated", "simulated" in run("--csv", "old.data", "old.data")[1], False)
 status, out, err = run("--json", "--fail-above", "10", "old.data", "new.data", "new.data")
 check("status", status, 1)
 doc = json.loads(out)
