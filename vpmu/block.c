@@ -118,6 +118,7 @@ static struct block *block_new(struct code *c, const struct code_insn *insns, u3
 	size_t bytes = 0;
 	struct block *b;
 	struct decoded d;
+	u32 derived = DERIVED_NONE;
 	u8 *to;
 
 	for (u32 i = 0; i < nr; i++)
@@ -133,6 +134,7 @@ static struct block *block_new(struct code *c, const struct code_insn *insns, u3
 		b->ops[i].size = (u8)insns[i].size;
 		decode(c->decoder, insns[i].bytes, insns[i].size, insns[i].pc, &d);
 		put_op(c, b, i, &d);
+		b->leaps |= decode_leap(c->decoder, insns[i].bytes, insns[i].size, &derived);
 		memcpy(to, insns[i].bytes, insns[i].size);
 		to += insns[i].size;
 	}

@@ -56,6 +56,7 @@ struct block {
 	/* Where control usually goes: `end`, the target. NO_PC: nowhere without being looked at closely. */
 	u64 next, other;
 	bool call, returns;
+	bool leaps;	     /* it may go on on another stack: see decode_leap */
 	u32 nr;		     /* operations */
 	u32 events_max;	     /* most that running it adds to any other count than slots, but for its accesses */
 	u32 id;		     /* from 0, in the order in which they were made */

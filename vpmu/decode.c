@@ -62,6 +62,11 @@ void decode(struct decoder *d, const u8 *code, u32 size, u64 pc, struct decoded 
 	out->cost = (d->arm64 ? arm64_cost : x86_cost)(id, code, size);
 }
 
+bool decode_leap(const struct decoder *d, const u8 *code, u32 size, u32 *derived)
+{
+	return (d->arm64 ? arm64_leap : x86_leap)(code, size, derived);
+}
+
 u32 decode_size(struct decoder *d, const u8 *code, u32 max)
 {
 	return disassemble(d, code, max, 0) ? d->insn->size : 0;

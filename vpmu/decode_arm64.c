@@ -56,6 +56,63 @@ void arm64_kind(const u8 *code, u32 size, u64 pc, struct decoded *out)
 		out->kind = OP_SYSCALL;
 }
 
+enum { FP = 29, SP = 31 };
+
+/* Number 31 is the stack pointer in some places and zero in others. */
+static bool from(const struct leap_registers *f, u32 reg, bool sp)
+{
+	return (reg != SP || sp) && leap_derived(f, reg);
+}
+
+static bool to(const struct leap_registers *f, u32 reg, bool sp, bool derived)
+{
+	return (reg != SP || sp) && leap_set(f, reg, derived);
+}
+
+/* Data processing with a number. */
+static bool arm64_immediate(const struct leap_registers *f, u32 w)
+{
+	u32 rd = w & 31, rn = w >> 5 & 31;
+
+	switch (w >> 23 & 7) {
+	case 2: /* add, sub; bit 29: sets flags */
+		return to(f, rd, !(w >> 29 & 1), from(f, rn, true));
+	case 4: /* and, orr, eor, ands */
+		return to(f, rd, w >> 29 != 7 && w >> 29 != 3, from(f, rn, false));
+	case 5: /* movn, movz, movk */
+		return w >> 29 != 7 && w >> 29 != 3 && to(f, rd, false, false);
+	case 6: /* bit fields, extract */
+	case 7:
+		return to(f, rd, false, from(f, rn, false));
+	}
+	return to(f, rd, false, false);
+}
+
+bool arm64_leap(const u8 *p, u32 size, u32 *derived)
+{
+	struct leap_registers f = leap_begin(derived, SP, FP);
+	u32 w, rd, rn;
+
+	if (size != 4)
+		return false;
+	memcpy(&w, p, 4);
+	rd = w & 31;
+	rn = w >> 5 & 31;
+	if ((w >> 26 & 7) == 4)
+		return arm64_immediate(&f, w);
+	if ((w >> 25 & 7) == 5) { /* of registers; extended ones: add, sub */
+		bool extended = (w & 0x1fe00000) == 0x0b200000;
+
+		return to(&f, rd, extended && !(w >> 29 & 1), from(&f, rn, extended) || from(&f, w >> 16 & 31, false));
+	}
+	if ((w >> 25 & 5) == 4 && w >> 22 & 1 && !(w >> 26 & 1)) { /* loads */
+		to(&f, rd, false, false);
+		if ((w >> 27 & 7) == 5)
+			to(&f, w >> 10 & 31, false, false);
+	}
+	return false;
+}
+
 /*
  * Load/store exclusive, compare and swap; atomic memory operations. Of the same classes, but loads and stores: LDAR,
  * STLR, LDLAR, STLLR; LDAPR.

@@ -96,6 +96,71 @@ void x86_kind(const u8 *p, u32 size, u64 pc, struct decoded *out)
 		out->kind = OP_REP;
 }
 
+enum { SP = 4, FP = 5 };
+/* Bits of a REX prefix. */
+enum { REX_B = 1, REX_X = 2, REX_R = 4, REX_W = 8 };
+
+/* Is the address derived that the ModRM byte at p tells? */
+static bool address_derived(const struct leap_registers *f, const u8 *p, u32 left, u32 rex)
+{
+	u32 mod = p[0] >> 6, base = p[0] & 7, index = 4;
+
+	if (base == 4 && left > 1) {
+		base = p[1] & 7;
+		index = (p[1] >> 3 & 7) | (rex & REX_X) << 2;
+	}
+	if (index != 4 && leap_derived(f, index))
+		return true;
+	return !(mod == 0 && base == 5) && leap_derived(f, base | (rex & REX_B) << 3);
+}
+
+/* p: the opcode and what follows. */
+static bool x86_moves(const struct leap_registers *f, const u8 *p, u32 left, u32 rex)
+{
+	bool direct = p[1] >= 0xc0;
+	u32 reg = (p[1] >> 3 & 7) | (rex & REX_R) << 1, rm = (p[1] & 7) | (rex & REX_B) << 3;
+	bool from_reg = leap_derived(f, reg), from_rm = direct && leap_derived(f, rm);
+
+	switch (p[0]) {
+	case 0x8b: /* mov */
+		return leap_set(f, reg, from_rm);
+	case 0x89:
+		return direct && leap_set(f, rm, from_reg);
+	case 0x8d: /* lea */
+		return leap_set(f, reg, address_derived(f, p + 1, left - 1, rex));
+	case 0x01: /* add, or, and, sub */
+	case 0x09:
+	case 0x21:
+	case 0x29:
+		return direct && leap_set(f, rm, from_rm || from_reg);
+	case 0x03:
+	case 0x0b:
+	case 0x23:
+	case 0x2b:
+		return leap_set(f, reg, from_rm || from_reg);
+	case 0x87: { /* xchg */
+		bool leaps = leap_set(f, reg, from_rm);
+
+		return (direct && leap_set(f, rm, from_reg)) || leaps;
+	}
+	}
+	return false;
+}
+
+bool x86_leap(const u8 *p, u32 size, u32 *derived)
+{
+	struct leap_registers f = leap_begin(derived, SP, FP);
+	u32 at = prefixes_of(p, size).length, rex = at && (p[at - 1] & 0xf0) == 0x40 ? p[at - 1] : 0;
+	u8 op;
+
+	if (at >= size)
+		return false;
+	op = p[at];
+	if ((op & 0xf8) == 0x58 || (op & 0xf8) == 0xb8) /* pop, mov of a number */
+		return leap_set(&f, (op & 7) | (rex & REX_B) << 3, false);
+	return rex & REX_W && at + 1 < size && x86_moves(&f, p + at, size - at, rex);
+}
+
 #define FP_SUFFIXES(name, cost)                                                                                        \
 	[X86_INS_##name##SS] = (cost), [X86_INS_##name##SD] = (cost), [X86_INS_##name##PS] = (cost),                   \
 	[X86_INS_##name##PD] = (cost), [X86_INS_V##name##SS] = (cost), [X86_INS_V##name##SD] = (cost),                 \

@@ -284,6 +284,7 @@ static void test_arm64(void **state)
 static void test_no_byte_behind(void **state)
 {
 	struct decoder *d = decoder_new(false);
+	u32 derived = DERIVED_NONE;
 	struct decoded got;
 
 	(void)state;
@@ -295,6 +296,9 @@ static void test_no_byte_behind(void **state)
 			code[size - 1] = (u8)first;
 			code[0] = (u8)first;
 			decode(d, code, size, PC, &got);
+			decode_leap(d, code, size, &derived);
+			code[0] = 0x48;
+			decode_leap(d, code, size, &derived);
 			test_free(code);
 		}
 	decoder_free(d);
@@ -341,13 +345,128 @@ static void test_goes_on(void **state)
 	code_free(c);
 }
 
+/* Blocks, and whether one of their instructions leaps: the last one. */
+struct leap {
+	const char *text;
+	u8 bytes[32], sizes[8];
+	bool leaps;
+};
+
+static const struct leap x86_leaps[] = {
+	{ "mov (%rsi),%rsp", { 0x48, 0x8b, 0x26 }, { 3 }, true },
+	{ "mov 0xa0(%rdx),%rsp", { 0x48, 0x8b, 0xa2, 0xa0, 0, 0, 0 }, { 7 }, true },
+	{ "mov 8(%rsp),%rsp", { 0x48, 0x8b, 0x64, 0x24, 0x08 }, { 5 }, true },
+	{ "mov %rsi,%rsp", { 0x48, 0x89, 0xf4 }, { 3 }, true },
+	{ "mov %r8,%rsp", { 0x4c, 0x89, 0xc4 }, { 3 }, true },
+	{ "mov %r8,%rsp, the other way round", { 0x49, 0x8b, 0xe0 }, { 3 }, true },
+	{ "lea -8(%r10),%rsp", { 0x49, 0x8d, 0x62, 0xf8 }, { 4 }, true },
+	{ "lea 0(%rip),%rsp", { 0x48, 0x8d, 0x25, 0, 0, 0, 0 }, { 7 }, true },
+	{ "xchg %rsp,(%rdi)", { 0x48, 0x87, 0x27 }, { 3 }, true },
+	{ "xchg %rsp,%rsi", { 0x48, 0x87, 0xe6 }, { 3 }, true },
+	{ "pop %rsp", { 0x5c }, { 1 }, true },
+	{ "mov %rsp,%rax; mov %rdi,%rsp", { 0x48, 0x89, 0xe0, 0x48, 0x89, 0xfc }, { 3, 3 }, true },
+	{ "mov %rsp,%rax; mov (%rax),%rax; mov %rax,%rsp",
+	  { 0x48, 0x89, 0xe0, 0x48, 0x8b, 0x00, 0x48, 0x89, 0xc4 },
+	  { 3, 3, 3 },
+	  true },
+	{ "mov 8(%rdi),%rbp; mov %rbp,%rsp", { 0x48, 0x8b, 0x6f, 0x08, 0x48, 0x89, 0xec }, { 4, 3 }, true },
+	{ "mov %rsp,%rcx; pop %rcx; mov %rcx,%rsp", { 0x48, 0x89, 0xe1, 0x59, 0x48, 0x89, 0xcc }, { 3, 1, 3 }, true },
+	{ "mov %rsp,(%rdi)", { 0x48, 0x89, 0x27 }, { 3 }, false },
+	{ "mov %r12,%r12", { 0x4d, 0x89, 0xe4 }, { 3 }, false },
+	{ "mov (%rsi),%r12", { 0x4c, 0x8b, 0x26 }, { 3 }, false },
+	{ "pop %r12", { 0x41, 0x5c }, { 2 }, false },
+	{ "mov %rbp,%rsp", { 0x48, 0x89, 0xec }, { 3 }, false },
+	{ "lea -0x28(%rbp),%rsp", { 0x48, 0x8d, 0x65, 0xd8 }, { 4 }, false },
+	{ "lea -0x100(%rsp),%rsp", { 0x48, 0x8d, 0xa4, 0x24, 0, 0xff, 0xff, 0xff }, { 8 }, false },
+	{ "sub %rax,%rsp", { 0x48, 0x29, 0xc4 }, { 3 }, false },
+	{ "and $-32,%rsp", { 0x48, 0x83, 0xe4, 0xe0 }, { 4 }, false },
+	{ "leave", { 0xc9 }, { 1 }, false },
+	/* alloca */
+	{ "mov %rsp,%rax; sub %rcx,%rax; mov %rax,%rsp",
+	  { 0x48, 0x89, 0xe0, 0x48, 0x29, 0xc8, 0x48, 0x89, 0xc4 },
+	  { 3, 3, 3 },
+	  false },
+	{ "neg %rax; add %rsp,%rax; and $-16,%rax; mov %rax,%rsp",
+	  { 0x48, 0xf7, 0xd8, 0x48, 0x01, 0xe0, 0x48, 0x83, 0xe0, 0xf0, 0x48, 0x89, 0xc4 },
+	  { 3, 3, 4, 3 },
+	  false },
+	{ "lea (%rsp,%rax),%rcx; xchg %rcx,%rdx; mov %rdx,%rsp",
+	  { 0x48, 0x8d, 0x0c, 0x04, 0x48, 0x87, 0xca, 0x48, 0x89, 0xd4 },
+	  { 4, 3, 3 },
+	  false },
+	{ "half a mov, at a page's end", { 0x48, 0x8b }, { 2 }, false },
+	{ "a prefix, at a page's end", { 0x48 }, { 1 }, false },
+};
+
+#define BYTES(w) (w) & 0xff, (w) >> 8 & 0xff, (w) >> 16 & 0xff, (w) >> 24 & 0xff
+
+static const struct leap arm64_leaps[] = {
+	{ "mov sp, x2", { BYTES(0x9100005fu) }, { 4 }, true },
+	{ "sub sp, x9, #16", { BYTES(0xd100413fu) }, { 4 }, true },
+	{ "sub sp, x9, x8", { BYTES(0xcb28613fu) }, { 4 }, true },
+	{ "and sp, x9, #~15", { BYTES(0x927ced3fu) }, { 4 }, true },
+	{ "mov x9, sp; ldr x9, [x1]; mov sp, x9",
+	  { BYTES(0x910003e9u), BYTES(0xf9400029u), BYTES(0x9100013fu) },
+	  { 4, 4, 4 },
+	  true },
+	{ "ldp x9, x29, [x1]; mov sp, x29", { BYTES(0xa9407429u), BYTES(0x910003bfu) }, { 4, 4 }, true },
+	{ "mov x9, sp; mov sp, x0", { BYTES(0x910003e9u), BYTES(0x9100001fu) }, { 4, 4 }, true },
+	{ "mov x9, sp; mov x9, #1; mov sp, x9",
+	  { BYTES(0x910003e9u), BYTES(0xd2800029u), BYTES(0x9100013fu) },
+	  { 4, 4, 4 },
+	  true },
+	{ "mov x9, xzr; mov sp, x9", { BYTES(0xaa1f03e9u), BYTES(0x9100013fu) }, { 4, 4 }, true },
+	{ "mov sp, x29", { BYTES(0x910003bfu) }, { 4 }, false },
+	{ "sub sp, sp, #64", { BYTES(0xd10103ffu) }, { 4 }, false },
+	{ "sub sp, sp, x0", { BYTES(0xcb2063ffu) }, { 4 }, false },
+	{ "cmp x0, #1", { BYTES(0xf100041fu) }, { 4 }, false },
+	{ "cmp x0, x1", { BYTES(0xeb01001fu) }, { 4 }, false },
+	{ "tst x0, #1", { BYTES(0xf240001fu) }, { 4 }, false },
+	{ "ldr xzr, [x0]", { BYTES(0xf940001fu) }, { 4 }, false },
+	{ "b .+4", { BYTES(0x14000001u) }, { 4 }, false },
+	/* alloca; a frame with more alignment */
+	{ "mov x9, sp; sub x8, x9, x8; mov sp, x8",
+	  { BYTES(0x910003e9u), BYTES(0xcb080128u), BYTES(0x9100011fu) },
+	  { 4, 4, 4 },
+	  false },
+	{ "sub x9, sp, #80; and sp, x9, #~31", { BYTES(0xd10143e9u), BYTES(0x927be93fu) }, { 4, 4 }, false },
+	{ "mov x9, sp; str x9, [x0]; mov sp, x9",
+	  { BYTES(0x910003e9u), BYTES(0xf9000009u), BYTES(0x9100013fu) },
+	  { 4, 4, 4 },
+	  false },
+};
+
+static void check_leaps(bool is_arm64, const struct leap *l, size_t n)
+{
+	struct decoder *d = decoder_new(is_arm64);
+
+	for (size_t i = 0; i < n; i++) {
+		const u8 *at = l[i].bytes;
+		u32 derived = DERIVED_NONE;
+		bool leaps = false;
+
+		for (u32 k = 0; l[i].sizes[k]; at += l[i].sizes[k++]) {
+			assert_false(leaps);
+			leaps = decode_leap(d, at, l[i].sizes[k], &derived);
+		}
+		if (leaps != l[i].leaps)
+			fail_msg("%s", l[i].text);
+	}
+	decoder_free(d);
+}
+
+static void test_leaps(void **state)
+{
+	(void)state;
+	check_leaps(false, x86_leaps, ARRAY_LEN(x86_leaps));
+	check_leaps(true, arm64_leaps, ARRAY_LEN(arm64_leaps));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_x86),
-		cmocka_unit_test(test_arm64),
-		cmocka_unit_test(test_no_byte_behind),
-		cmocka_unit_test(test_goes_on),
+		cmocka_unit_test(test_x86),   cmocka_unit_test(test_arm64),   cmocka_unit_test(test_no_byte_behind),
+		cmocka_unit_test(test_leaps), cmocka_unit_test(test_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
