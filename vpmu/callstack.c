@@ -132,7 +132,7 @@ void callstack_call(struct vthread *t, const struct frame_event *e)
 }
 
 /* x86_64: at a function's entry the stack pointer is 8 away from what is aligned to 16, on its return address. */
-static void new_stack(struct vthread *t, u64 sp)
+static void new_stack(struct vthread *t, u64 sp, u64 to)
 {
 	u64 ret = 0;
 
@@ -140,7 +140,8 @@ static void new_stack(struct vthread *t, u64 sp)
 		ret = regs_get(t, ARM64_LINK);
 	else if ((sp & 15) != 8 || !guest_read(sp, &ret, sizeof(ret)))
 		return;
-	if (ret)
+	/* aarch64: what has led here by a return has its own address there. */
+	if (ret && ret != to)
 		shadow_call(t->stack, sp, ret);
 }
 
@@ -153,7 +154,7 @@ void callstack_return(struct vthread *t, const struct frame_event *e)
 		shadow_return(t->stack, d.old_sp, d.old_pc);
 		deliver(t, &d);
 	} else if (UNLIKELY(shadow_return(t->stack, sp, e->to))) {
-		new_stack(t, sp);
+		new_stack(t, sp, e->to);
 	}
 }
 
@@ -167,7 +168,7 @@ void callstack_jump(struct vthread *t, const struct frame_event *e)
 		shadow_jump(t->stack, d.old_sp, e->from, d.old_pc, false);
 		deliver(t, &d);
 	} else if (UNLIKELY(shadow_jump(t->stack, sp, e->from, e->to, to_link))) {
-		new_stack(t, sp);
+		new_stack(t, sp, e->to);
 	}
 }
 
@@ -177,6 +178,12 @@ void callstack_resume(struct vthread *t, u64 to)
 
 	if (UNLIKELY(is_delivery(t, to, &d)))
 		deliver(t, &d);
+}
+
+void callstack_leap(struct vthread *t)
+{
+	if (t->stack)
+		shadow_leap(t->stack, regs_stack_pointer(t));
 }
 
 void callstack_sigreturn(struct vthread *t)

@@ -10,5 +10,7 @@ void callstack_stop(struct vthread *t);
 /* rt_sigaction has set a handler for a signal (0: none). */
 void callstack_handler(struct vprocess *p, u64 pc);
 void callstack_sigreturn(struct vthread *t);
+/* A block begins that leaps (block.h). */
+void callstack_leap(struct vthread *t);
 
 #endif

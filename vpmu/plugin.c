@@ -128,6 +128,16 @@ static void on_block_counts(unsigned vcpu, void *block)
 		core_enter_counts(t, block);
 }
 
+/* One that leaps, where calls are kept track of. */
+static void on_block_leaps(unsigned vcpu, void *block)
+{
+	if (process->control->options.models)
+		on_block_some(vcpu, block);
+	else
+		on_block_counts(vcpu, block);
+	callstack_leap(self);
+}
+
 /* op: of its block, at TOLD_OP. */
 static void on_access(unsigned vcpu, qemu_meminfo info, u64 addr, void *op)
 {
@@ -173,6 +183,8 @@ static void watch_accesses(const struct qemu_tb *tb, const struct block *b)
 
 static qemu_udata_cb *enter_of(const struct block *b, u32 models)
 {
+	if (b->leaps && wants_calls(process->control))
+		return on_block_leaps;
 	if (models != VPMU_MODEL_ALL)
 		return models ? on_block_some : on_block_counts;
 	return b->more_lines ? on_block : on_block_in_line;

@@ -10,11 +10,20 @@
  *     frames went with the same transfer;
  *   - a return finds its frame on top nearly always, and nothing else is looked at then.
  *
- * Stacks: a transfer that leaves the range of the current stack's tags belongs to another one. The current stack is
- * parked, to be found again by its top frame's tag and return address (swapcontext and its like come back just behind
- * their call), or by its range (longjmp between stacks). If no parked stack matches, a new one begins. Since the target
- * of a computed jump within a function with large locals is far below the tag too, a jump counts as leaving downwards
- * only when it also goes far in the code.
+ * Stacks: each is a region, from the stack pointer that its first frame began with (its base) down to its top frame's,
+ * or where it was left. A transfer behind a leap (shadow_leap) out of the region of the current stack goes to another one,
+ * however near that lies; one to within stays. The current stack is parked, with all its frames, to be found again by its
+ * top frame's tag and return address (swapcontext and its like come back just behind their call), or by its region
+ * (longjmp between stacks). If no parked stack matches, a new one begins; so does one that is entered at its base again,
+ * as when a pool of stacks hands it to its next user.
+ *
+ * A call behind a leap out of the region enters another stack as well, whose chain goes on with its caller's. When it is
+ * left in another way than by its return (a coroutine that yields), the two part, and each waits by itself.
+ *
+ * Without a leap the stack pointer has been computed from what it was, so the stack is the same; or sigreturn has set it,
+ * or a program has taken the difference of two stacks. For those, a transfer that goes above the base, or far below the
+ * tags, belongs to another stack as well. Since the target of a computed jump within a function with large locals is far
+ * below the tag too, a jump without a leap counts as leaving downwards only when it also goes far in the code.
  *
  * Signals: a handler runs on a stack of its own that knows the one beneath, even where both share memory; sigreturn
  * drops it. A longjmp out of it finds its place in the range of one beneath.
@@ -22,8 +31,14 @@
  * Without the stack pointer (sp 0) a return takes all frames down to the newest with that return address, if there is
  * one, and jumps change nothing.
  *
- * Left out: coroutines whose stacks are arrays in a frame of another stack that is parked. Their tags lie within the
- * range of the other; frames of both may be shown until the outer one returns.
+ * Exact, then, are stacks that are entered by a jump or return behind a leap, in memory of their own. A guess remains
+ *   - one in memory that a parked stack had, which nobody has said is over, with its base elsewhere: it may be taken for
+ *     the other, and has what is left of that one's outer frames;
+ *   - locals of a size that the program computes, where the compiler computes the stack pointer in one block, sets it in
+ *     another, and jumps by a register before the next call: they are taken for another stack.
+ *
+ * Left out: coroutines whose stacks are arrays in a frame of another stack. They lie within the region of the other, where
+ * its own locals end and begin; frames of both may be shown until the outer one returns.
  */
 #include "vpmu/shadow.h"
 
@@ -36,6 +51,8 @@
 #define UNKNOWN UINT64_MAX /* tag of a frame whose stack pointer was not known: never below another */
 #define FAR_DATA (64u << 10)
 #define FAR_CODE (64u << 10)
+#define CALLED_MAX 64u	/* stacks that call each other; others are taken for one */
+#define PUSHED_MAX 256u /* bytes that a block may push before it leaps */
 
 struct frame {
 	u64 tag, ret;
@@ -43,14 +60,18 @@ struct frame {
 };
 
 struct stack {
-	struct stack *beneath; /* interrupted by the signal that this one handles */
+	struct stack *beneath; /* interrupted by the signal that this one handles, or that called it */
 	u64 old_sp, old_pc;    /* where */
+	u32 called;	       /* how many stacks up to this one were entered by a call; 0: this one was not */
 	VEC(struct frame) frames;
 	u64 beyond; /* calls above SHADOW_FRAMES_MAX */
+	u64 base;   /* highest; 0: not known */
+	u64 left;   /* parked: the lowest that it may be entered at, or UNKNOWN */
 };
 
 struct callstack {
 	struct stack *now;
+	u64 leap; /* the lowest that the current stack may have come to before a leap; UNKNOWN: there was none */
 	VEC(struct stack *) parked; /* the one that was left longest ago first */
 	u32 call_size;
 };
@@ -81,6 +102,7 @@ struct callstack *shadow_new(u32 call_size)
 
 	s->call_size = call_size;
 	s->now = stack_new(NULL);
+	s->leap = UNKNOWN;
 	return s;
 }
 
@@ -100,15 +122,66 @@ static struct frame *top_of(const struct stack *k)
 	return k->frames.n ? &k->frames.v[k->frames.n - 1] : NULL;
 }
 
+/* lowest: below the top frame's tag; or UNKNOWN. */
 static bool in_range(const struct stack *k, u64 lowest, u64 sp, u32 call_size)
 {
-	return k->frames.n && MIN(top_of(k)->tag, lowest) <= sp && sp <= k->frames.v[0].tag + call_size;
+	const struct frame *top = top_of(k);
+
+	return k->base && MIN(top ? top->tag : UNKNOWN, lowest) <= sp && sp <= k->base + call_size;
+}
+
+void shadow_leap(struct callstack *s, u64 sp)
+{
+	s->leap = sp > PUSHED_MAX ? sp - PUSHED_MAX : UNKNOWN;
+}
+
+/* Back to the stack that called this one. */
+static void drop_called(struct callstack *s)
+{
+	struct stack *k = s->now;
+
+	s->now = k->beneath;
+	stack_free(k, s->now);
+}
+
+static void forget_at(struct callstack *s, u64 base)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->parked.n; i++)
+		if (s->parked.v[i]->base == base && !s->parked.v[i]->beneath)
+			stack_free(s->parked.v[i], NULL);
+		else
+			s->parked.v[kept++] = s->parked.v[i];
+	s->parked.n = kept;
+}
+
+/* A call behind a leap. */
+static void call_far(struct callstack *s, u64 sp)
+{
+	struct stack *k = s->now;
+
+	while (s->now->called && !in_range(s->now, s->leap, sp, s->call_size) &&
+	       in_range(s->now->beneath, s->now->old_sp, sp, s->call_size))
+		drop_called(s);
+	if (k != s->now || !k->base || !sp || k->called == CALLED_MAX || in_range(k, s->leap, sp, s->call_size))
+		return;
+	forget_at(s, sp);
+	s->now = stack_new(k);
+	s->now->old_sp = s->leap;
+	s->now->called = k->called + 1;
 }
 
 void shadow_call(struct callstack *s, u64 sp, u64 ret)
 {
-	struct stack *k = s->now;
+	struct stack *k;
 
+	if (UNLIKELY(s->leap != UNKNOWN))
+		call_far(s, sp);
+	k = s->now;
+	if (UNLIKELY(!k->frames.n))
+		k->base = s->leap == UNKNOWN ? MAX(k->base, sp) : sp;
+	s->leap = UNKNOWN;
 	if (UNLIKELY(k->frames.n >= SHADOW_FRAMES_MAX)) {
 		k->beyond++;
 		return;
@@ -130,18 +203,19 @@ static void cut(const struct callstack *s, struct stack *k, u64 sp, bool equal)
 		k->beyond = 0;
 }
 
-static void park(struct callstack *s)
+static void park(struct callstack *s, struct stack *k, u64 left)
 {
-	if (!s->now->frames.n && !s->now->beneath) {
-		stack_free(s->now, NULL);
+	if (!k->frames.n && !k->beneath && (!k->base || left == UNKNOWN)) {
+		stack_free(k, NULL);
 		return;
 	}
+	k->left = left;
 	if (s->parked.n == SHADOW_PARKED_MAX) {
 		stack_free(s->parked.v[0], NULL);
 		s->parked.n--;
 		memmove(s->parked.v, s->parked.v + 1, s->parked.n * sizeof(*s->parked.v));
 	}
-	vec_push(&s->parked, s->now);
+	vec_push(&s->parked, k);
 }
 
 static void resume(struct callstack *s, size_t i)
@@ -149,8 +223,29 @@ static void resume(struct callstack *s, size_t i)
 	struct stack *k = s->parked.v[i];
 
 	memmove(s->parked.v + i, s->parked.v + i + 1, (--s->parked.n - i) * sizeof(*s->parked.v));
-	park(s);
+	park(s, s->now, s->leap);
 	s->now = k;
+}
+
+/* A stack that a call entered is left in another way: those beneath are on their own, and may be come back to. */
+static void part(struct callstack *s)
+{
+	struct stack *k = s->now;
+	u64 left = UNKNOWN;
+
+	while (k->called) {
+		struct stack *beneath = k->beneath;
+		u64 old_sp = k->old_sp;
+
+		k->beneath = NULL;
+		k->called = 0;
+		if (k != s->now)
+			park(s, k, left);
+		k = beneath;
+		left = old_sp;
+	}
+	if (k != s->now)
+		park(s, k, left);
 }
 
 /* The parked stack that stands just behind its last call once control is at `to`. */
@@ -171,7 +266,7 @@ static bool resume_exact(struct callstack *s, u64 sp, u64 to)
 static bool resume_by_range(struct callstack *s, u64 sp)
 {
 	for (size_t i = s->parked.n; i-- > 0;)
-		if (in_range(s->parked.v[i], UNKNOWN, sp, s->call_size)) {
+		if (in_range(s->parked.v[i], s->parked.v[i]->left, sp, s->call_size)) {
 			resume(s, i);
 			return true;
 		}
@@ -198,19 +293,32 @@ static bool back_beneath(struct callstack *s, u64 sp)
  */
 static bool transfer(struct callstack *s, u64 sp, u64 to, bool near, bool equal)
 {
-	const struct frame *top = top_of(s->now);
+	struct stack *k = s->now;
+	const struct frame *top = top_of(k);
+	bool leapt = s->leap != UNKNOWN, deeper = top && sp < top->tag && (near || top->tag - sp <= FAR_DATA);
+	bool fresh = false;
 
-	if (resume_exact(s, sp, to))
-		return false;
-	if (in_range(s->now, UNKNOWN, sp, s->call_size) || back_beneath(s, sp) || resume_by_range(s, sp)) {
+	if (leapt && k->called && !in_range(k, s->leap, sp, s->call_size))
+		part(s);
+	if (resume_exact(s, sp, to)) {
+		/* its frame is gone already */
+	} else if (in_range(k, s->leap, sp, s->call_size) || back_beneath(s, sp)) {
 		cut(s, s->now, sp, equal);
-		return false;
+	} else if (resume_by_range(s, sp)) {
+		cut(s, s->now, sp, equal);
+		fresh = sp == s->now->base && !s->now->beneath;
+	} else if (leapt ? k->base != 0 : top && !deeper) {
+		park(s, k, s->leap);
+		s->now = stack_new(NULL);
+		fresh = true;
 	}
-	if (!top || (sp < top->tag && (near || top->tag - sp <= FAR_DATA)))
-		return false;
-	park(s);
-	s->now = stack_new(NULL);
-	return true;
+	if (fresh) {
+		s->now->frames.n = 0;
+		s->now->beyond = 0;
+		s->now->base = sp;
+	}
+	s->leap = UNKNOWN;
+	return fresh;
 }
 
 static void return_blindly(struct stack *k, u64 to)
@@ -227,32 +335,37 @@ bool shadow_return(struct callstack *s, u64 sp, u64 to)
 {
 	struct stack *k = s->now;
 	const struct frame *top = top_of(k);
+	bool leapt = s->leap != UNKNOWN;
 
-	if (UNLIKELY(k->beyond) && top && sp <= top->tag) {
+	if (UNLIKELY(k->beyond) && top && sp <= top->tag && (!leapt || sp >= s->leap)) {
 		k->beyond--;
+		s->leap = UNKNOWN;
 		return false;
 	}
 	/* A return may free its arguments too: the stack pointer is at least behind the return address. */
 	if (LIKELY(top && top->ret == to &&
 		   (!sp || top->tag == UNKNOWN || top->tag + s->call_size == sp ||
-		    (s->call_size && top->tag < sp && sp - top->tag < FAR_DATA)))) {
-		k->frames.n--;
+		    (s->call_size && !leapt && top->tag < sp && sp - top->tag < FAR_DATA)))) {
+		s->leap = UNKNOWN;
+		if (UNLIKELY(!--k->frames.n) && k->called)
+			drop_called(s);
 		return false;
 	}
 	if (sp && (!top || top->tag != UNKNOWN))
 		return transfer(s, sp, to, false, true);
 	return_blindly(k, to);
+	s->leap = UNKNOWN;
 	return false;
 }
 
 bool shadow_jump(struct callstack *s, u64 sp, u64 from, u64 to, bool to_link)
 {
 	const struct frame *top = top_of(s->now);
-	bool near = (from < to ? to - from : from - to) < FAR_CODE;
+	bool near = (from < to ? to - from : from - to) < FAR_CODE, leapt = s->leap != UNKNOWN;
 
-	if (!sp || (top ? top->tag == UNKNOWN : near))
+	if (!sp || (top ? top->tag == UNKNOWN : near && !leapt))
 		return false;
-	if (LIKELY(top && !to_link && sp <= top->tag && (near || top->tag - sp <= FAR_DATA)))
+	if (LIKELY(top && !leapt && !to_link && sp <= top->tag && (near || top->tag - sp <= FAR_DATA)))
 		return false;
 	return transfer(s, sp, to, near, to_link);
 }
@@ -262,13 +375,17 @@ void shadow_signal(struct callstack *s, u64 sp, u64 restorer, u64 old_sp, u64 ol
 	s->now = stack_new(s->now);
 	s->now->old_sp = old_sp;
 	s->now->old_pc = old_pc;
+	s->leap = UNKNOWN;
 	shadow_call(s, sp, restorer);
 }
 
 void shadow_sigreturn(struct callstack *s)
 {
-	struct stack *beneath = s->now->beneath;
+	struct stack *beneath;
 
+	while (s->now->called)
+		drop_called(s);
+	beneath = s->now->beneath;
 	if (!beneath)
 		return;
 	stack_free(s->now, beneath);
@@ -297,7 +414,7 @@ u32 shadow_chain(const struct callstack *s, u64 *chain, u32 max)
 	for (const struct stack *k = s->now; k && n < max; k = k->beneath) {
 		for (size_t i = k->frames.n; i-- > 0 && n < max;)
 			chain[n++] = k->frames.v[i].ret;
-		if (k->beneath && n < max)
+		if (k->beneath && !k->called && n < max)
 			chain[n++] = k->old_pc;
 	}
 	return n;

@@ -19,6 +19,11 @@ void shadow_free(struct callstack *s);
  * For a jump, to_link tells that the link register held its target (aarch64: a return by other means).
  */
 void shadow_call(struct callstack *s, u64 sp, u64 ret);
+/*
+ * Before the next call, return or jump the stack pointer, sp by now, is set to what is not computed from it: the thread may
+ * be on another stack then, however near.
+ */
+void shadow_leap(struct callstack *s, u64 sp);
 /* These two return true when the thread is on a stack now that was not seen before: its chain is empty. */
 bool shadow_return(struct callstack *s, u64 sp, u64 to);
 bool shadow_jump(struct callstack *s, u64 sp, u64 from, u64 to, bool to_link);

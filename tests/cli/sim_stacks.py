@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Chains of the virtual PMU against what the program itself knows, where calls do not nest (tests/sim/walks.c)."""
+"""Chains of the virtual PMU against what the program itself knows, where calls do not nest (tests/sim/walks.c) and where stacks change
+(tests/sim/coroutines.c)."""
 import json
 import os
 import shutil
@@ -9,7 +10,7 @@ import sys
 
 RETICLE, SRC = os.environ["RETICLE"], os.environ["SRCDIR"]
 FLAGS = ["-g", "-D_GNU_SOURCE", "-fno-optimize-sibling-calls", "-pthread"]
-PLACES = 20
+PROGRAMS = [("walks", 20, 20), ("coroutines", 6, 4 * 12 * 5 + 12 * 3 + 3)]  # source, places, chains that it tells
 LIBRARY_FRAMES = 12  # "*" stands for at most so many
 USER = 0xfffffffffffffe00
 plugin = os.path.join(SRC, "build/vpmu/reticle-vpmu.so")  # one with sanitizers does not load into QEMU
@@ -38,14 +39,16 @@ def spin_ranges(program, main):
     return {place: range(base + a, base + b) for place, (a, b) in ranges.items()}
 
 
-def compare(name):
+def compare(name, places, told):
     done = subprocess.run([RETICLE, "record", "-q", "--pmu=sim", "-g", "-e", "cycles", "-c", "2500", "-o", "walks.data", "--",
                            "./" + name], text=True, capture_output=True)
     if done.returncode or done.stderr:
         failed.append(f"{name}: status {done.returncode}: {done.stderr}")
         return
-    want = {words[0]: words[1:] for words in map(str.split, done.stdout.splitlines())}
-    ranges = spin_ranges(name, int(want.pop("main")[0], 16))
+    want = {}
+    for words in map(str.split, done.stdout.splitlines()):
+        want.setdefault(words[0], []).append(words[1:])
+    ranges = spin_ranges(name, int(want.pop("main")[0][0], 16))
     chains = {place: set() for place in ranges}
     dump = subprocess.check_output([RETICLE, "dump", "-i", "walks.data", "--json", "--type", "SAMPLE"], text=True)
     for line in dump.splitlines():
@@ -55,26 +58,29 @@ def compare(name):
         for place, addresses in ranges.items():
             if ip in addresses:
                 chains[place].add(tuple(chain))
-    if len(want) != PLACES:
-        failed.append(f"{name}: {len(want)} places")
+    if len(want) != places or sum(map(len, want.values())) != told:
+        failed.append(f"{name}: {len(want)} places, {sum(map(len, want.values()))} chains")
     for place, expected in want.items():
         seen = chains[int(place)]
         # What begins with "*" was told by the function that spins, the rest by probe, whose own frame comes first.
-        skip = 0 if expected[0] == "*" else 1
-        if not seen or not all(matches(expected, chain[skip:]) for chain in seen):
-            failed.append(f"{name}: place {place}: expected {' '.join(expected)}")
-            failed.extend("  seen " + " ".join(f"{a:x}" for a in chain) for chain in seen)
+        skip = [0 if e[0] == "*" else 1 for e in expected]
+        for e, k in zip(expected, skip):
+            if not any(matches(e, chain[k:]) for chain in seen):
+                failed.append(f"{name}: place {place}: not seen: {' '.join(e)}")
+        for chain in seen:
+            if not any(matches(e, chain[k:]) for e, k in zip(expected, skip)):
+                failed.append(f"{name}: place {place}: seen {' '.join(f'{a:x}' for a in chain)}")
 
 
 probe = subprocess.run([RETICLE, "record", "-q", "--pmu=sim", "-o", "probe.data", "--", "true"], text=True, capture_output=True)
 if probe.returncode:
     print(f"no virtual PMU here: {probe.stderr.strip()}")
     sys.exit(77)
-for compiler in "cc", "aarch64-linux-gnu-gcc":
+for compiler in "cc", "clang", "aarch64-linux-gnu-gcc":
     for level in "-O0", "-O2":
-        if shutil.which(compiler):
-            name = f"walks-{compiler}{level}"
-            subprocess.check_call([compiler, level, *FLAGS, SRC + "/tests/sim/walks.c", "-o", name])
-            compare(name)
+        for source, places, told in PROGRAMS if shutil.which(compiler) else []:
+            name = f"{source}-{compiler}{level}"
+            subprocess.check_call([compiler, level, *FLAGS, f"{SRC}/tests/sim/{source}.c", "-o", name])
+            compare(name, places, told)
 print("\n".join(failed))
 sys.exit(bool(failed))

@@ -284,6 +284,219 @@ static void test_forgotten_stacks(void **state)
 	shadow_free(s);
 }
 
+/* Two coroutines on stacks side by side, below the one that they were begun from; all code is near. */
+static void test_adjacent_stacks(void **state)
+{
+	const u64 high = OTHER, low = OTHER - 0x4000;
+
+	(void)state;
+	for (u32 size = 0; size <= 8; size += 8) {
+		struct callstack *s = shadow_new(size);
+
+		shadow_call(s, STACK, 0x100);
+		shadow_call(s, STACK - 64, 0x200);
+		shadow_call(s, STACK - 128, 0x210); /* the switch */
+		shadow_leap(s, STACK - 128);
+		assert_true(shadow_jump(s, high, 0x5000, 0x7000, false));
+		EXPECT_NONE(s);
+		shadow_call(s, high - 32, 0x7010);
+		shadow_call(s, high - 64, 0x7020);
+		shadow_leap(s, high - 64);
+		assert_true(shadow_jump(s, low, 0x5000, 0x7100, false));
+		EXPECT_NONE(s);
+		shadow_call(s, low - 32, 0x7110);
+		shadow_call(s, low - 64, 0x7120);
+		shadow_leap(s, low - 64);
+		assert_false(shadow_return(s, high - 64 + size, 0x7020));
+		EXPECT(s, 0x7010);
+		/* Both stand behind the same call: what tells them apart is where. */
+		shadow_call(s, high - 64, 0x7120);
+		shadow_leap(s, high - 64);
+		assert_false(shadow_return(s, low - 64 + size, 0x7120));
+		EXPECT(s, 0x7110);
+		shadow_call(s, low - 64, 0x7130);
+		shadow_leap(s, low - 64);
+		assert_false(shadow_jump(s, high - 64 + size, 0x5000, 0x7120, size == 0));
+		EXPECT(s, 0x7010);
+		shadow_leap(s, high - 40);
+		assert_false(shadow_jump(s, STACK - 128 + size, 0x5000, 0x210, false));
+		EXPECT(s, 0x200, 0x100);
+		shadow_free(s);
+	}
+}
+
+/* A switch in line: what is left, and comes back, is deeper than the frame's tag. */
+static void test_switch_in_line(void **state)
+{
+	struct callstack *s = shadow_new(X86);
+
+	(void)state;
+	shadow_call(s, STACK, 0x100);
+	shadow_call(s, STACK - 64, 0x200);
+	shadow_leap(s, STACK - 4000);
+	assert_true(shadow_jump(s, OTHER, 0x5000, 0x5100, false));
+	shadow_leap(s, OTHER - 16); /* without a call in between */
+	assert_false(shadow_jump(s, STACK - 4000, 0x5100, 0x5004, false));
+	EXPECT(s, 0x200, 0x100);
+	shadow_leap(s, STACK - 4000);
+	assert_false(shadow_jump(s, OTHER - 16, 0x5000, 0x5104, false));
+	EXPECT_NONE(s);
+	shadow_leap(s, OTHER - 16);
+	assert_false(shadow_jump(s, STACK - 4008, 0x5100, 0x5004, false)); /* the block has pushed before it */
+	EXPECT(s, 0x200, 0x100);
+	shadow_free(s);
+}
+
+static void test_leap_within(void **state)
+{
+	(void)state;
+	for (u32 size = 0; size <= 8; size += 8) {
+		struct callstack *s = shadow_new(size);
+
+		shadow_call(s, STACK, 0x100);
+		shadow_call(s, STACK - 64, 0x200);
+		/* The end of a large variable-length array, and a computed jump. */
+		shadow_leap(s, STACK - 0x500000);
+		assert_false(shadow_jump(s, STACK - 0x1000, 0x5000, 0x5100, false));
+		EXPECT(s, 0x200, 0x100);
+		/* What came before a call has no part in what follows it: locals of megabytes. */
+		shadow_leap(s, STACK - 0x1000);
+		shadow_call(s, STACK - 0x1000, 0x300);
+		shadow_return(s, STACK - 0x1000 + size, 0x300);
+		assert_false(shadow_jump(s, STACK - 0x500000, 0x5000, 0x5100, false));
+		EXPECT(s, 0x200, 0x100);
+		/* The end of a function that has aligned its frame. */
+		shadow_leap(s, STACK - 0x1000);
+		assert_false(shadow_return(s, STACK - 64 + size, 0x200));
+		EXPECT(s, 0x100);
+		/* longjmp */
+		shadow_call(s, STACK - 64, 0x210);
+		shadow_call(s, STACK - 128, 0x220);
+		shadow_leap(s, STACK - 160);
+		assert_false(shadow_jump(s, STACK - 40, 0x5000, 0x150, true));
+		EXPECT(s, 0x100);
+		shadow_free(s);
+	}
+}
+
+/* A signal comes upon a switch, between the leap and the jump; its handler is left for another stack, and comes back. */
+static void test_signals_and_stacks(void **state)
+{
+	struct callstack *s = shadow_new(X86);
+
+	(void)state;
+	shadow_call(s, STACK, 0x100);
+	shadow_call(s, STACK - 64, 0x200);
+	shadow_leap(s, STACK - 64);
+	shadow_jump(s, OTHER, 0x5000, 0x5010, false);
+	shadow_signal(s, OTHER - 1000, 0xaaa0, OTHER, 0x5010);
+	EXPECT(s, 0xaaa0, 0x5010);
+	shadow_call(s, OTHER - 1064, 0x300);
+	shadow_leap(s, OTHER - 1064);
+	assert_false(shadow_return(s, STACK - 56, 0x200));
+	EXPECT(s, 0x100);
+	shadow_call(s, STACK - 64, 0x210);
+	shadow_leap(s, STACK - 64);
+	assert_false(shadow_return(s, OTHER - 1056, 0x300));
+	EXPECT(s, 0xaaa0, 0x5010);
+	shadow_sigreturn(s);
+	EXPECT_NONE(s);
+	shadow_call(s, OTHER - 8, 0x7010);
+	EXPECT(s, 0x7010);
+	shadow_free(s);
+}
+
+/* A stack that is used again begins again. */
+static void test_used_again(void **state)
+{
+	struct callstack *s = shadow_new(X86);
+
+	(void)state;
+	shadow_call(s, STACK, 0x100);
+	for (u32 i = 0; i < 3; i++) {
+		shadow_call(s, STACK - 64, 0x200);
+		shadow_leap(s, STACK - 64);
+		assert_true(shadow_return(s, OTHER, 0x7000));
+		shadow_call(s, OTHER, 0x1); /* what it would return to */
+		shadow_call(s, OTHER - 32, 0x7010);
+		EXPECT(s, 0x7010, 0x1);
+		shadow_leap(s, OTHER - 32);
+		assert_false(shadow_return(s, STACK - 56, 0x200));
+		EXPECT(s, 0x100);
+	}
+	shadow_free(s);
+}
+
+/* A stack that is entered by a call: its chain goes on with the caller's until it is left by another way than back. */
+static void test_called_stacks(void **state)
+{
+	(void)state;
+	for (u32 size = 0; size <= 8; size += 8) {
+		struct callstack *s = shadow_new(size);
+
+		shadow_call(s, STACK, 0x100);
+		shadow_call(s, STACK - 64, 0x200);
+		shadow_leap(s, STACK - 100);
+		shadow_call(s, THIRD, 0x210);
+		shadow_call(s, THIRD - 32, 0x310);
+		EXPECT(s, 0x310, 0x210, 0x200, 0x100);
+		shadow_leap(s, THIRD - 64);
+		shadow_call(s, OTHER, 0x320);
+		shadow_return(s, OTHER + size, 0x320);
+		EXPECT(s, 0x310, 0x210, 0x200, 0x100);
+		/* By longjmp to the one that called. */
+		shadow_leap(s, THIRD - 64);
+		shadow_jump(s, STACK - 40, 0x5000, 0x150, false);
+		EXPECT(s, 0x100);
+		shadow_call(s, STACK - 64, 0x220);
+		/* Again, and a signal comes upon it. */
+		shadow_leap(s, STACK - 100);
+		shadow_call(s, THIRD, 0x230);
+		shadow_signal(s, THIRD - 1000, 0xaaa0, THIRD - 100, 0x2345);
+		shadow_leap(s, THIRD - 1000);
+		shadow_call(s, OTHER, 0x500);
+		EXPECT(s, 0x500, 0xaaa0, 0x2345, 0x230, 0x220, 0x100);
+		shadow_sigreturn(s);
+		EXPECT(s, 0x230, 0x220, 0x100);
+		/* It yields, is come back to, and calls its caller's stack. */
+		shadow_call(s, THIRD - 32, 0x330);
+		shadow_leap(s, THIRD - 32);
+		shadow_jump(s, STACK - 100, 0x5000, 0x240, false);
+		EXPECT(s, 0x220, 0x100);
+		shadow_call(s, STACK - 128, 0x250);
+		shadow_leap(s, STACK - 128);
+		shadow_return(s, THIRD - 32 + size, 0x330);
+		EXPECT(s, 0x230);
+		shadow_leap(s, THIRD - 16);
+		shadow_return(s, STACK - 128 + size, 0x250);
+		EXPECT(s, 0x220, 0x100);
+		shadow_return(s, STACK - 64 + size, 0x220);
+		EXPECT(s, 0x100);
+		shadow_free(s);
+	}
+}
+
+/* Calls from stack to stack without end take no more than frames do. */
+static void test_many_called_stacks(void **state)
+{
+	struct callstack *s = shadow_new(X86);
+	u64 *chain = malloc(sizeof(*chain) * 20000);
+
+	(void)state;
+	for (u64 i = 0; i < 10000; i++) {
+		shadow_call(s, OTHER + i * 0x10000, 0x100 + i);
+		shadow_leap(s, OTHER + i * 0x10000 - 32);
+	}
+	assert_int_equal(shadow_chain(s, chain, 20000), 10000);
+	for (u64 i = 10000; i-- > 0;) {
+		assert_int_equal(chain[9999 - i], 0x100 + i);
+		shadow_return(s, OTHER + i * 0x10000 + 8, 0x100 + i);
+	}
+	EXPECT_NONE(s);
+	free(chain);
+	shadow_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +508,13 @@ int main(void)
 		cmocka_unit_test(test_call_then_overwritten_return),
 		cmocka_unit_test(test_swapcontext),
 		cmocka_unit_test(test_longjmp_between_stacks),
+		cmocka_unit_test(test_adjacent_stacks),
+		cmocka_unit_test(test_switch_in_line),
+		cmocka_unit_test(test_leap_within),
+		cmocka_unit_test(test_signals_and_stacks),
+		cmocka_unit_test(test_used_again),
+		cmocka_unit_test(test_called_stacks),
+		cmocka_unit_test(test_many_called_stacks),
 		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_without_stack_pointer),
 		cmocka_unit_test(test_deep),
