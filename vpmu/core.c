@@ -344,6 +344,8 @@ static NOINLINE void enter_slowly(struct core *c, const struct block *b)
 {
 	const struct block *p = c->block;
 
+	if (may_be_handler(c, b->pc))
+		sigframe_align(&c->thread);
 	c->block = b;
 	if (!repeat(c, p, b->pc))
 		settle_slowly(c, p, b);

@@ -63,7 +63,7 @@ static u32 find_place(const struct vprocess *p, const u8 *state)
 void regs_thread_start(struct vthread *t, unsigned vcpu)
 {
 	struct vprocess *p = t->process;
-	const u8 *state = qemu_get_cpu ? (const u8 *)qemu_get_cpu((int)vcpu) : NULL;
+	u8 *state = qemu_get_cpu ? (u8 *)qemu_get_cpu((int)vcpu) : NULL;
 
 	if (!p->regs_sought && state)
 		p->regs_place = find_place(p, state);
@@ -74,6 +74,13 @@ void regs_thread_start(struct vthread *t, unsigned vcpu)
 u64 regs_get(const struct vthread *t, u32 number)
 {
 	return state_u64(t->regs, number * 8);
+}
+
+void regs_add(struct vthread *t, u32 number, s64 add)
+{
+	u64 v = regs_get(t, number) + (u64)add;
+
+	memcpy(t->regs + number * 8, &v, sizeof(v));
 }
 
 void regs_confirm(struct vthread *t, s64 num, const u64 args[6])

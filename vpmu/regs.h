@@ -14,5 +14,7 @@ void regs_confirm(struct vthread *t, s64 num, const u64 args[6]);
 u32 regs_user(const struct vthread *t, u64 mask, u64 pc, u64 *out);
 /* One of the machine's own numbers: x86_64 as in instruction encodings, aarch64 x0..x30 and sp. */
 u64 regs_get(const struct vthread *t, u32 number);
+/* At the entry of a block, which goes on with it. */
+void regs_add(struct vthread *t, u32 number, s64 add);
 
 #endif

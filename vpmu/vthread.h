@@ -70,7 +70,7 @@ struct vthread {
 	bool first;	    /* of the whole recording: the one that was there when events were opened */
 	struct callstack *stack;
 	struct truth *truth;
-	const u8 *regs; /* regs.c: in QEMU's CPU state, or NULL */
+	u8 *regs;	/* regs.c: in QEMU's CPU state, or NULL */
 	u64 syscall[6]; /* arguments of the one that it is in */
 	u64 random;	/* state of what its getrandom gives */
 	bool on_cpu;	/* with virtual CPUs: it has one, t->cpu; else that is the one it had last */
@@ -155,6 +155,9 @@ void callstack_set_mark(struct vthread *t, u32 mark);
 /* --- regs.c: the guest's registers, right at block entry only --- */
 bool regs_available(const struct vprocess *p);
 u64 regs_stack_pointer(const struct vthread *t); /* 0: not available */
+
+/* --- sigframe.c: where a signal's handler may begin, before anything asks for registers --- */
+void sigframe_align(struct vthread *t);
 
 /* --- tasks.c --- */
 /* Code of this page is translated for the first time (host: where QEMU has it): its mapping gets its MMAP2 record. */

@@ -89,6 +89,11 @@ void callstack_resume(struct vthread *t, u64 to)
 	(void)t;
 	(void)to;
 }
+void sigframe_align(struct vthread *t)
+{
+	(void)t;
+}
+
 u64 callstack_interrupted(const struct vthread *t, u64 pc)
 {
 	(void)pc;
