@@ -111,7 +111,7 @@ struct str vpmu_simulated(const char *cpuid)
 
 int vpmu_count_of(const struct attr *a)
 {
-	if (a->flags & ATTR_EXCLUDE_USER)
+	if (a->flags & (ATTR_EXCLUDE_USER | ATTR_EXCLUDE_HOST))
 		return -1;
 	for (u32 i = 0; i < nr_vpmu_events; i++)
 		if (vpmu_events[i].type == a->type && vpmu_events[i].config == a->config)
