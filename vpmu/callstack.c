@@ -14,6 +14,8 @@
  */
 #include "vpmu/callstack.h"
 
+#include <signal.h>
+
 #include "vpmu/regs.h"
 #include "vpmu/shadow.h"
 #include "vpmu/tasks_impl.h"
@@ -28,7 +30,7 @@ enum {
 	ARM64_OLD_LINK = ARM64_OLD_SP - 8,
 	ARM64_OLD_PC = ARM64_OLD_SP + 8,
 };
-enum { X86_THIRD_ARGUMENT = 2 /* rdx */, ARM64_LINK = 30 };
+enum { X86_FIRST_ARGUMENT = 7 /* rdi */, X86_THIRD_ARGUMENT = 2 /* rdx */, ARM64_FIRST_ARGUMENT = 0, ARM64_LINK = 30 };
 #define ARM64_SIGRETURN 0xd4000001d2801168ull /* mov x8, #139; svc #0 */
 
 void callstack_start(struct vthread *t)
@@ -98,11 +100,18 @@ static bool is_delivery(const struct vthread *t, u64 pc, struct delivery *d)
 	return true;
 }
 
-u64 callstack_interrupted(const struct vthread *t, u64 pc)
+u64 callstack_interrupted(const struct vthread *t, u64 pc, bool *fault)
 {
+	const u64 faults = 1u << SIGSEGV | 1u << SIGBUS | 1u << SIGFPE | 1u << SIGILL | 1u << SIGTRAP;
 	struct delivery d;
+	u64 signal;
 
-	return is_delivery(t, pc, &d) ? d.old_pc : 0;
+	*fault = false;
+	if (!is_delivery(t, pc, &d))
+		return 0;
+	signal = regs_get(t, t->process->arm64 ? ARM64_FIRST_ARGUMENT : X86_FIRST_ARGUMENT);
+	*fault = signal < 32 && faults >> signal & 1;
+	return d.old_pc;
 }
 
 static void deliver(struct vthread *t, const struct delivery *d)

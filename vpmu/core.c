@@ -27,14 +27,19 @@
  * core.c calls out. An event that waits for a derived count waits for the raw one that it follows from (struct watch).
  *
  * Where QEMU's blocks are not what ran:
- * - A block is left in its middle: its code is changed under it, an atomic instruction is done again alone, or (x86)
- *   the last one lies across a page and was given to us, truncated, though the block ends before it (code_goes_on finds
- *   most of those when the block is made). Then the next block begins at an operation of this one: what comes from there
- *   on did not run. (Its code was fetched for nothing, which is no miss of anything that ran.)
- * - A signal: the next block is its handler. Where the thread was stands in the signal's context: in the block if an
- *   instruction of it faulted, else where its branch went. When that cannot be read, the block counts as run whole, and
+ * - A block is left in its middle: it changes its own code, an atomic instruction is done again alone, or (x86) the last
+ *   one lies across a page and was given to us, truncated, though the block ends before it (code_goes_on finds most of
+ *   those when the block is made). Then the next block begins at an operation of this one: what comes from there on did
+ *   not run. (Its code was fetched for nothing, which is no miss of anything that ran.) The branch at its end may lead
+ *   there too: a loop's to its head, or anywhere if it is indirect. But then the next block goes on to the same end, where
+ *   what is done again is a block of one instruction. So only those are looked at (core_may_be_again).
+ * - A signal: the next block is its handler. Where the thread was stands in the signal's context: at the instruction that
+ *   faulted, which is the block's even if its branch leads there too (a loop's head), else where its branch went. Which of
+ *   the two the signal's number tells: one of a fault that was sent by kill() and comes upon a thread between two rounds
+ *   of a loop takes the last round's counts with it. When the context cannot be read, the block counts as run whole, and
  *   its branch is not judged.
- * - Each iteration of a repeated string instruction is a block. They are one instruction: the first iteration's.
+ * - Each iteration of a repeated string instruction is a block. They are one instruction: the first iteration's. It goes
+ *   on where a signal has come between two iterations, unless there came another one between two in the handler.
  * - A wide access is seen as several: those of one operation that continue each other are one.
  * A thread that leaves for a syscall, or ends, has its block settled without a next one; a syscall is no branch.
  */
@@ -117,46 +122,76 @@ static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 	}
 }
 
-static enum way_out way_to(const struct block *p, u64 to, u32 *nr)
+/* p->nr: none. */
+static u32 op_at(const struct block *p, u64 pc)
 {
-	if (to == p->next || to == p->other || to == p->end || to == NO_PC)
-		return WAY_EXPECTED;
-	if (p->kind == OP_REP && to == p->ops[p->nr - 1].pc)
-		return WAY_AGAIN;
-	for (u32 i = 0; i < p->nr && !p->anywhere; i++)
-		if (p->ops[i].pc == to) {
-			*nr = i;
-			return WAY_CUT;
-		}
-	return p->anywhere ? WAY_EXPECTED : WAY_INTERRUPTED;
+	u32 i = in_block(p, pc) ? 0 : p->nr;
+
+	while (i < p->nr && p->ops[i].pc != pc)
+		i++;
+	return i;
 }
 
-/* Which way control took, where the branch went (NO_PC: nobody knows), and how many operations ran. */
-static enum way_out way_out(const struct core *c, const struct block *p, u64 *to, u32 *nr)
+/* Is b, which begins at an operation of p, that one alone? Where p's end leads there it goes on as p does: so to its last
+ * one, alone, it may have led; but no call calls itself. */
+static bool is_again(const struct block *p, const struct block *b)
 {
-	u64 back = may_be_handler(c, *to) ? callstack_interrupted(&c->thread, *to) : 0;
-	enum way_out way;
+	return b->nr == 1 && b != p && (b->end != p->end || p->kind == OP_CALL_INDIRECT);
+}
 
-	*nr = p->nr;
-	if (!back) {
-		way = way_to(p, *to, nr);
-		if (way == WAY_INTERRUPTED)
-			*to = NO_PC;
-		return way;
+/* b: what runs there; or NULL. */
+static enum way_out way_to(const struct block *p, u64 to, const struct block *b, u32 *nr)
+{
+	u32 at = op_at(p, to);
+	bool again = at < p->nr && b && is_again(p, b);
+
+	if (!again && (to == p->next || to == p->other || to == p->end || to == NO_PC))
+		return WAY_EXPECTED;
+	if (p->kind == OP_REP && at == p->nr - 1)
+		return WAY_AGAIN;
+	if (at == p->nr || (p->anywhere && !again))
+		return p->anywhere ? WAY_EXPECTED : WAY_INTERRUPTED;
+	*nr = at;
+	return WAY_CUT;
+}
+
+/* The same where a signal came, upon a thread that was at `back`. */
+static enum way_out way_interrupted(struct core *c, const struct block *p, u64 back, bool fault, u64 *to, u32 *nr)
+{
+	u32 at = op_at(p, back);
+	enum way_out way = way_to(p, back, NULL, nr);
+
+	c->resumes = way == WAY_AGAIN && (c->continues || !fault) ? back : 0;
+	if (way == WAY_CUT || (fault && at < p->nr)) {
+		*nr = at;
+		return WAY_CUT;
 	}
-	for (u32 i = 0; i < p->nr; i++)
-		if (p->ops[i].pc == back && back != p->next && back != p->other) {
-			*nr = i;
-			return WAY_CUT;
-		}
-	*to = way_to(p, back, nr) == WAY_EXPECTED ? back : NO_PC;
+	*to = way == WAY_EXPECTED ? back : NO_PC;
 	return WAY_INTERRUPTED;
 }
 
-static enum way_out settle(struct core *c, const struct block *p, u64 to)
+/* Which way control took, where the branch went (NO_PC: nobody knows), and how many operations ran. */
+static enum way_out way_out(struct core *c, const struct block *p, const struct block *b, u64 *to, u32 *nr)
 {
+	bool fault;
+	u64 back = may_be_handler(c, *to) ? callstack_interrupted(&c->thread, *to, &fault) : 0;
+	enum way_out way;
+
+	*nr = p->nr;
+	if (back)
+		return way_interrupted(c, p, back, fault, to, nr);
+	way = way_to(p, *to, b, nr);
+	if (way == WAY_INTERRUPTED)
+		*to = NO_PC;
+	return way;
+}
+
+/* b: what runs now; NULL: nobody knows. */
+static enum way_out settle(struct core *c, const struct block *p, const struct block *b)
+{
+	u64 to = b ? b->pc : NO_PC;
 	u32 nr;
-	enum way_out way = way_out(c, p, &to, &nr);
+	enum way_out way = way_out(c, p, b, &to, &nr);
 
 	fill_runs(c, p);
 	count_early(c, -1);
@@ -182,6 +217,8 @@ static NOINLINE void tell_stack(struct core *c, const struct block *p, u64 to, e
 {
 	struct frame_event e = { .from = p->ops[p->nr - 1].pc, .expect = p->end, .to = to };
 
+	if (way == WAY_CUT && in_block(p, to))
+		return; /* it has not gone anywhere */
 	if (p->call && way != WAY_CUT)
 		callstack_call(&c->thread, &e);
 	else if (p->returns && way != WAY_CUT)
@@ -326,11 +363,14 @@ static void settle_slowly(struct core *c, const struct block *p, const struct bl
 	enum way_out way;
 
 	if (p != &core_nowhere) {
-		way = settle(c, p, b->pc);
+		way = settle(c, p, b);
 		if (c->thread.stack && (p->frames || way == WAY_CUT || way == WAY_INTERRUPTED))
 			tell_stack(c, p, b->pc, way);
 	} else {
 		count_early(c, -1); /* of no block: it has no runs */
+		c->continues = b->pc == c->resumes && b->kind == OP_REP;
+		if (c->continues)
+			c->resumes = 0;
 		if (c->thread.stack) {
 			callstack_resume(&c->thread, b->pc);
 			truth_transfer(&c->thread, &(struct frame_event){ .to = b->pc }, false);
@@ -387,6 +427,11 @@ void core_enter_otherwise(struct core *c, const struct block *b)
 	core_fetch(c, b, false);
 }
 
+void core_enter_again(struct vthread *t, const struct block *b)
+{
+	enter_slowly(core_of(t), b);
+}
+
 void core_enter_some(struct vthread *t, const struct block *b)
 {
 	core_enter_otherwise(core_of(t), b);
@@ -411,7 +456,7 @@ void core_settle(struct vthread *t)
 	struct core *c = core_of(t);
 
 	if (c->block != &core_nowhere)
-		settle(c, c->block, NO_PC);
+		settle(c, c->block, NULL);
 	else
 		c->left -= (s64)nr_accesses(c); /* of no block */
 	c->block = &core_nowhere;

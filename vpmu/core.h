@@ -15,6 +15,8 @@ void core_forked(struct vthread *t);
 
 /* A block begins, when some parts of the model are left out. core_fast.h has this for all and for none. */
 void core_enter_some(struct vthread *t, const struct block *b);
+/* A block begins that may be an instruction of the last one, done again alone. */
+void core_enter_again(struct vthread *t, const struct block *b);
 
 /* core_settle, then what waits for the thread's leaving user space (sampler_leave). */
 void core_leave(struct vthread *t);

@@ -72,6 +72,19 @@ static ALWAYS_INLINE void core_access_run(struct vthread *t, u64 run, u64 addr)
 		core_run_slowly(c, a);
 }
 
+static ALWAYS_INLINE bool in_block(const struct block *p, u64 pc)
+{
+	return pc - p->pc < p->end - p->pc;
+}
+
+/* May the block that begins, of one instruction, be one of the block before it, done again alone? Then core_enter_again. */
+static ALWAYS_INLINE bool core_may_be_again(struct vthread *t, const struct block *b)
+{
+	const struct block *p = core_of(t)->block;
+
+	return UNLIKELY(in_block(p, b->pc)) && b != p;
+}
+
 /* Only blocks whose end tells nothing need to be asked about: other ones do not lead to a handler. */
 static ALWAYS_INLINE bool may_be_handler(const struct core *c, u64 pc)
 {

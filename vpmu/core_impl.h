@@ -55,6 +55,7 @@ struct core {
 	bool walks;    /* always: somebody wants to see each operation */
 	struct block_end ends[2 * END_TAKEN]; /* by how it went */
 	bool continues; /* the block's first operation is one more iteration of what is counted already */
+	u64 resumes;	/* where an instruction that is counted already goes on after a signal's handler; or 0 */
 	struct predictor predictor;
 	struct caches caches;
 	u32 miss_cost[NR_MISS_KINDS]; /* slots */

@@ -128,13 +128,39 @@ static void on_block_counts(unsigned vcpu, void *block)
 		core_enter_counts(t, block);
 }
 
+/* One of a single instruction, which may be done again alone: else as the others. */
+static ALWAYS_INLINE void on_one(unsigned vcpu, void *block, qemu_udata_cb *otherwise)
+{
+	struct vthread *t = self;
+
+	if (LIKELY(t) && UNLIKELY(core_may_be_again(t, block)))
+		core_enter_again(t, block);
+	else
+		otherwise(vcpu, block);
+}
+
+static void on_one_all(unsigned vcpu, void *block)
+{
+	on_one(vcpu, block, on_block);
+}
+
+static void on_one_some(unsigned vcpu, void *block)
+{
+	on_one(vcpu, block, on_block_some);
+}
+
+static void on_one_counts(unsigned vcpu, void *block)
+{
+	on_one(vcpu, block, on_block_counts);
+}
+
 /* One that leaps, where calls are kept track of. */
 static void on_block_leaps(unsigned vcpu, void *block)
 {
 	if (process->control->options.models)
-		on_block_some(vcpu, block);
+		on_one_some(vcpu, block);
 	else
-		on_block_counts(vcpu, block);
+		on_one_counts(vcpu, block);
 	callstack_leap(self);
 }
 
@@ -185,6 +211,8 @@ static qemu_udata_cb *enter_of(const struct block *b, u32 models)
 {
 	if (b->leaps && wants_calls(process->control))
 		return on_block_leaps;
+	if (b->nr == 1)
+		return models == VPMU_MODEL_ALL ? on_one_all : models ? on_one_some : on_one_counts;
 	if (models != VPMU_MODEL_ALL)
 		return models ? on_block_some : on_block_counts;
 	return b->more_lines ? on_block : on_block_in_line;

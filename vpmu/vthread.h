@@ -139,8 +139,9 @@ void callstack_return(struct vthread *t, const struct frame_event *e);
 void callstack_jump(struct vthread *t, const struct frame_event *e);
 /* The thread goes on at `to` after a syscall, or begins there. */
 void callstack_resume(struct vthread *t, u64 to);
-/* If a signal's handler begins at pc: where the thread was; else 0. */
-u64 callstack_interrupted(const struct vthread *t, u64 pc);
+/* If a signal's handler begins at pc: where the thread was, and whether the signal is one of those that the instruction
+ * there causes; else 0. */
+u64 callstack_interrupted(const struct vthread *t, u64 pc, bool *fault);
 /* A handler's bit in vprocess.handler_bits. */
 static inline u64 handler_bit(u64 pc)
 {

@@ -2,7 +2,8 @@
 /*
  * A program in which counting goes wrong easily: repeated string instructions, code that is made and changed while it
  * runs, instructions across pages, faults in the middle of a block, signals, longjmp, atomics, indirect jumps, wide
- * accesses. What it does depends on nothing but itself. Arguments: how many rounds; then anything, for no faults.
+ * accesses. What it does depends on nothing but itself. Arguments: how many rounds; then anything, for no faults, and
+ * nothing that QEMU does again.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -159,6 +160,98 @@ static unsigned barriers(unsigned rounds)
 	return rounds;
 }
 
+/* A loop that faults at its head each time. */
+static __attribute__((noinline)) void touch(volatile char *pages, long n)
+{
+	for (long i = 0; i < n; i++)
+		pages[i * PAGE] = 1;
+}
+
+/* By one instruction, where there is one. */
+static void fill(char *pages, size_t bytes)
+{
+#ifdef __x86_64__
+	__asm__ volatile("rep stosb" : "+D"(pages), "+c"(bytes) : "a"(1) : "memory");
+#else
+	touch(pages, (long)(bytes / PAGE));
+#endif
+}
+
+static unsigned loops(unsigned rounds)
+{
+	struct sigaction barrier = { .sa_sigaction = unprotect, .sa_flags = SA_SIGINFO }, before;
+	size_t bytes = (size_t)rounds * PAGE;
+	char *pages = mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	sigaction(SIGSEGV, &barrier, &before);
+	touch(pages, rounds);
+	fill(pages + bytes, bytes);
+	sigaction(SIGSEGV, &before, NULL);
+	munmap(pages, 2 * bytes);
+	return rounds;
+}
+
+#ifdef __x86_64__
+/* Each is one block. QEMU does the atomics again alone: they are across two lines, and memory is shared with others. */
+__asm__(".text\n"
+	"add_and_return: lock addl $1, (%rdi); ret\n"
+	"add_and_jump: lea 1f(%rip), %rax; lock addl $1, (%rdi); jmp *%rax; 1: ret\n"
+	"add_in_loop: lock addl $1, (%rdi); dec %esi; jnz add_in_loop; ret\n"
+	/* And one whose end leads into its middle. */
+	"jump_back: lea 1f(%rip), %rax; lea 2f(%rip), %rdx; xor %ecx, %ecx\n"
+	"1: inc %ecx; cmp %esi, %ecx; cmovae %rdx, %rax; jmp *%rax; 2: ret\n");
+void add_and_return(uint8_t *n);
+void add_and_jump(uint8_t *n);
+void add_in_loop(uint8_t *n, unsigned times);
+void jump_back(uint8_t *unused, unsigned times);
+
+static unsigned atomics(unsigned rounds)
+{
+	uint8_t *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned n;
+
+	for (unsigned i = 0; i < rounds; i++) {
+		add_and_return(p + 62);
+		add_and_jump(p + 62);
+		add_in_loop(p + 62, 3);
+	}
+	memcpy(&n, p + 62, sizeof(n));
+	munmap(p, PAGE);
+	return n;
+}
+
+/* movb $i, 1 behind its end, in the mov $0, %eax there; ret: done again alone as well */
+static unsigned changes_itself(unsigned rounds)
+{
+	uint8_t *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t code[] = { 0xc6, 0x05, 1, 0, 0, 0, 0, 0xb8, 0, 0, 0, 0, 0xc3 };
+	unsigned (*fn)(void), sum = 0;
+
+	memcpy(&fn, &p, sizeof(fn));
+	for (unsigned i = 0; i < rounds; i++) {
+		code[6] = (uint8_t)i;
+		memcpy(p, code, sizeof(code));
+		sum += fn();
+	}
+	munmap(p, PAGE);
+	return sum;
+}
+#else
+static unsigned atomics(unsigned rounds)
+{
+	return rounds;
+}
+static unsigned changes_itself(unsigned rounds)
+{
+	return rounds;
+}
+static void jump_back(uint8_t *unused, unsigned times)
+{
+	(void)unused;
+	(void)times;
+}
+#endif
+
 static jmp_buf deep;
 
 static __attribute__((noinline)) unsigned dive(unsigned n)
@@ -256,8 +349,10 @@ int main(int argc, char **argv)
 	signal(SIGUSR1, on_signal);
 	for (unsigned i = 0; i < rounds; i++)
 		sum += strings(i);
-	sum += made_code(rounds) + (argc > 2 ? 0 : faults(rounds) + barriers(rounds)) + jumps(rounds) +
+	sum += made_code(rounds) + (argc > 2 ? 0 : faults(rounds) + barriers(rounds) + loops(rounds)) + jumps(rounds) +
 	       indirect(rounds * 20) + wide(rounds);
+	jump_back(NULL, rounds);
+	sum += argc > 2 ? 0 : changes_itself(rounds) + atomics(rounds);
 	printf("%u %u\n", sum, handled);
 	return 0;
 }

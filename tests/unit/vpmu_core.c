@@ -31,6 +31,7 @@ struct world {
 	u32 runs;	       /* of accesses that it was told of */
 	u64 step;	       /* between an event's overflows; 0: it has one only */
 	u64 was_at;	       /* what callstack_interrupted says */
+	bool fault;	       /* and of the signal */
 	VEC(struct told) seen; /* overflows; or each operation, with truth */
 };
 
@@ -94,9 +95,10 @@ void sigframe_align(struct vthread *t)
 	(void)t;
 }
 
-u64 callstack_interrupted(const struct vthread *t, u64 pc)
+u64 callstack_interrupted(const struct vthread *t, u64 pc, bool *fault)
 {
 	(void)pc;
+	*fault = world_of((struct vthread *)t)->fault;
 	return world_of((struct vthread *)t)->was_at;
 }
 void truth_op(struct vthread *t, const struct block *b, u32 op)
@@ -152,6 +154,7 @@ static const struct insn {
 	{ 'c', 5, { 0xe8 }, 3, INFO_STORE, -8, -8 },			/* call rel */
 	{ 'r', 1, { 0xc3 }, 3, INFO_LOAD, 0, 8 },			/* ret */
 	{ 'i', 2, { 0xff, 0xe0 } },					/* jmp *%rax */
+	{ 'I', 2, { 0xff, 0xd0 } },					/* call *%rax */
 	{ 'R', 3, { 0xf3, 0x48, 0xa5 } },				/* rep movsq */
 	{ 's', 2, { 0x0f, 0x05 } },					/* syscall */
 	{ 'p', 1, { 0x53 }, 3, INFO_STORE, -8, -8 },			/* push %rbx */
@@ -192,7 +195,9 @@ static void enter(struct world *w, const struct block *b)
 {
 	u32 models_of = w->control.options.models;
 
-	if (models_of == VPMU_MODEL_ALL)
+	if (b->nr == 1 && core_may_be_again(w->t, b))
+		core_enter_again(w->t, b);
+	else if (models_of == VPMU_MODEL_ALL)
 		core_enter(w->t, b, !b->more_lines);
 	else if (models_of)
 		core_enter_some(w->t, b);
@@ -431,6 +436,93 @@ static void test_left_in_its_middle(void **state)
 	teardown(&w);
 }
 
+/* One operation of what has just run, again alone, then the rest of it. */
+static void again(struct world *w, u64 pc, const char *text, u32 op)
+{
+	const struct block *b = block(w, pc, text, 0);
+	char alone[2] = { text[op] };
+
+	enter(w, b);
+	enter(w, block(w, b->ops[op].pc, alone, 0));
+	if (op + 1 < b->nr)
+		enter(w, block(w, b->ops[op + 1].pc, text + op + 1, 0));
+}
+
+/* Its end may lead anywhere, or to what is done again; here it does not, but for the last time. */
+static void test_again_alone(void **state)
+{
+	struct world w;
+	const struct block *b;
+
+	(void)state;
+	for (u32 models_of = 0; models_of <= VPMU_MODEL_ALL; models_of++) {
+		setup(&w, models_of, false);
+		again(&w, BASE, "nmnr", 1);
+		assert_int_equal(count(&w, VC_INSTRUCTIONS), 4);
+		assert_int_equal(count(&w, VC_RETURNS), 1);
+		again(&w, BASE + 0x100, "mi", 0);
+		assert_int_equal(count(&w, VC_INSTRUCTIONS), 6);
+		again(&w, BASE + 0x200, "nI", 1);
+		assert_int_equal(count(&w, VC_INSTRUCTIONS), 8);
+		assert_int_equal(count(&w, VC_CALLS), 1);
+		b = block(&w, BASE + 0x300, "mnj", -10);
+		assert_int_equal(b->other, b->pc);
+		for (u32 i = 0; i < 3; i++) {
+			enter(&w, b);
+			enter(&w, block(&w, b->pc, "m", 0));
+			enter(&w, block(&w, b->pc + 3, "nj", -10));
+		}
+		assert_int_equal(count(&w, VC_INSTRUCTIONS), 8 + 9);
+		assert_int_equal(count(&w, VC_BRANCHES), 3 + 3);
+		enter(&w, block(&w, BASE + 0x400, "nni", 0));
+		enter(&w, block(&w, BASE + 0x401, "ni", 0));
+		enter(&w, block(&w, BASE + 0x402, "i", 0));
+		enter(&w, block(&w, BASE + 0x402, "i", 0));
+		assert_int_equal(count(&w, VC_INSTRUCTIONS), 17 + 3 + 2 + 1 + 1);
+		assert_int_equal(count(&w, VC_BRANCHES), 6 + 4);
+		teardown(&w);
+	}
+}
+
+/* At the head of a loop: there its branch leads too. */
+static void test_faults_and_loops(void **state)
+{
+	struct world w;
+	const struct block *b, *handler, *string;
+
+	(void)state;
+	setup(&w, VPMU_MODEL_ALL, false);
+	b = block(&w, BASE, "mnj", -10);
+	handler = block(&w, 0x500000, "ns", 0);
+	w.process.handler_bits = handler_bit(handler->pc);
+	w.was_at = BASE;
+	w.fault = true;
+	enter(&w, b);
+	enter(&w, handler);
+	assert_int_equal(count(&w, VC_INSTRUCTIONS), 2);
+	assert_int_equal(count(&w, VC_BRANCHES), 0);
+	w.fault = false; /* it comes between two rounds */
+	enter(&w, b);
+	enter(&w, handler);
+	assert_int_equal(count(&w, VC_INSTRUCTIONS), 4 + 3);
+	assert_int_equal(count(&w, VC_BRANCHES), 1);
+	/* A string instruction goes on after either; one that has not begun yet begins. */
+	string = block(&w, BASE + 0x100, "R", 0);
+	w.was_at = string->pc;
+	for (u32 i = 0; i < 6; i++) {
+		w.fault = i % 3 != 2;
+		enter(&w, string);
+		if (i != 0)
+			enter(&w, string);
+		enter(&w, handler);
+		core_settle(w.t);
+	}
+	enter(&w, string);
+	enter(&w, block(&w, string->end, "n", 0));
+	assert_int_equal(count(&w, VC_INSTRUCTIONS), 7 + 6 * 2 + 1 + 1);
+	teardown(&w);
+}
+
 static void test_signals(void **state)
 {
 	struct world w;
@@ -443,13 +535,14 @@ static void test_signals(void **state)
 	handler = block(&w, 0x500000, "nr", 0);
 	w.process.handler_bits = handler_bit(handler->pc);
 	w.was_at = BASE + 2; /* the load faults */
+	w.fault = true;
 	enter(&w, b);
 	enter(&w, handler);
 	assert_int_equal(count(&w, VC_INSTRUCTIONS), 2 + 2);
 	assert_int_equal(count(&w, VC_RETURNS), 1); /* the handler's */
 	assert_int_equal(w.jumps, 1);
 	assert_int_equal(w.returns, 0);
-	w.was_at = 0x600000; /* it comes when the return is done */
+	w.was_at = 0x600000; /* it comes when the return is done, to code that cannot be run */
 	enter(&w, b);
 	enter(&w, handler);
 	assert_int_equal(count(&w, VC_INSTRUCTIONS), 4 + 4 + 2);
@@ -553,6 +646,8 @@ static void run_program(struct world *w, u64 seed, u32 length)
 		}
 		if (b->kind == OP_REP)
 			repeat(w, b, &random);
+		else if (far % 13 == 0)
+			again(w, b->pc, text, (u32)(far >> 8) % b->nr);
 		/* Most go to a neighbour, which is not where they should go: what is cut, or interrupted, comes too. */
 		at = next_random(&random) % 4 ? (at + 1) % ARRAY_LEN(blocks) :
 						(u32)next_random(&random) % ARRAY_LEN(blocks);
@@ -623,6 +718,8 @@ int main(void)
 		cmocka_unit_test(test_run_ends_wide),
 		cmocka_unit_test(test_repeats_are_one),
 		cmocka_unit_test(test_left_in_its_middle),
+		cmocka_unit_test(test_again_alone),
+		cmocka_unit_test(test_faults_and_loops),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_overflow_is_exact),
 		cmocka_unit_test(test_any_event_is_exact),
