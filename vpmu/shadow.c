@@ -73,6 +73,7 @@ struct callstack {
 	struct stack *now;
 	u64 leap; /* the lowest that the current stack may have come to before a leap; UNKNOWN: there was none */
 	VEC(struct stack *) parked; /* the one that was left longest ago first */
+	size_t waiting;		    /* frames that those have room for */
 	u32 call_size;
 };
 
@@ -144,16 +145,30 @@ static void drop_called(struct callstack *s)
 	stack_free(k, s->now);
 }
 
+static size_t room_of(const struct stack *k)
+{
+	size_t room = 0;
+
+	for (; k; k = k->beneath)
+		room += k->frames.cap;
+	return room;
+}
+
+/* It is parked no longer. */
+static struct stack *take(struct callstack *s, size_t i)
+{
+	struct stack *k = s->parked.v[i];
+
+	s->waiting -= room_of(k);
+	memmove(s->parked.v + i, s->parked.v + i + 1, (--s->parked.n - i) * sizeof(*s->parked.v));
+	return k;
+}
+
 static void forget_at(struct callstack *s, u64 base)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < s->parked.n; i++)
+	for (size_t i = s->parked.n; i-- > 0;)
 		if (s->parked.v[i]->base == base && !s->parked.v[i]->beneath)
-			stack_free(s->parked.v[i], NULL);
-		else
-			s->parked.v[kept++] = s->parked.v[i];
-	s->parked.n = kept;
+			stack_free(take(s, i), NULL);
 }
 
 /* A call behind a leap. */
@@ -210,19 +225,16 @@ static void park(struct callstack *s, struct stack *k, u64 left)
 		return;
 	}
 	k->left = left;
-	if (s->parked.n == SHADOW_PARKED_MAX) {
-		stack_free(s->parked.v[0], NULL);
-		s->parked.n--;
-		memmove(s->parked.v, s->parked.v + 1, s->parked.n * sizeof(*s->parked.v));
-	}
+	s->waiting += room_of(k);
 	vec_push(&s->parked, k);
+	while (s->parked.n > SHADOW_PARKED_MAX || (s->parked.n > 1 && s->waiting > SHADOW_WAITING_MAX))
+		stack_free(take(s, 0), NULL);
 }
 
 static void resume(struct callstack *s, size_t i)
 {
-	struct stack *k = s->parked.v[i];
+	struct stack *k = take(s, i);
 
-	memmove(s->parked.v + i, s->parked.v + i + 1, (--s->parked.n - i) * sizeof(*s->parked.v));
 	park(s, s->now, s->leap);
 	s->now = k;
 }

@@ -38,7 +38,8 @@ void shadow_set_mark(struct callstack *s, u32 mark);
 /* Return addresses, innermost first; at most max. A handler is followed by where its thread was interrupted. */
 u32 shadow_chain(const struct callstack *s, u64 *chain, u32 max);
 
-#define SHADOW_FRAMES_MAX (1u << 20) /* of one stack; calls beyond it are counted only */
-#define SHADOW_PARKED_MAX 1024u	     /* stacks that wait for their thread to come back */
+#define SHADOW_FRAMES_MAX (1u << 20)  /* of one stack; calls beyond it are counted only */
+#define SHADOW_PARKED_MAX 1024u	      /* stacks that wait for their thread to come back, */
+#define SHADOW_WAITING_MAX (4u << 20) /* and frames of all of them; those left longest ago are forgotten */
 
 #endif

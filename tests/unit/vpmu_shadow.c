@@ -497,6 +497,31 @@ static void test_many_called_stacks(void **state)
 	shadow_free(s);
 }
 
+/* Nor do deep ones. */
+static void test_forgotten_frames(void **state)
+{
+	const u32 nr = 2 + SHADOW_WAITING_MAX / SHADOW_FRAMES_MAX;
+	struct callstack *s = shadow_new(ARM);
+
+	(void)state;
+	for (u32 i = 0; i < nr; i++) {
+		u64 base = THIRD + i * 0x100000ull;
+
+		for (u32 k = 0; k < SHADOW_FRAMES_MAX; k++)
+			shadow_call(s, base, 0x100 + i);
+		shadow_leap(s, base);
+		assert_true(shadow_return(s, base + 0x100000, 0x7000));
+	}
+	/* Those that were left last are known. */
+	shadow_leap(s, THIRD + nr * 0x100000ull);
+	assert_true(shadow_return(s, THIRD + 0x100000, 0x101));
+	EXPECT_NONE(s);
+	shadow_leap(s, THIRD + 0x100000);
+	assert_false(shadow_return(s, THIRD + (nr - 1) * 0x100000ull, 0x100 + nr - 1));
+	assert_int_equal(shadow_chain(s, (u64[4]){ 0 }, 4), 4);
+	shadow_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -519,6 +544,7 @@ int main(void)
 		cmocka_unit_test(test_without_stack_pointer),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_forgotten_stacks),
+		cmocka_unit_test(test_forgotten_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
