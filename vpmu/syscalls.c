@@ -140,6 +140,7 @@ void tasks_syscall_return(struct vthread *t, s64 num, s64 ret)
 	const u64 *args = t->syscall;
 	int kept = errno;
 
+	births_end(t, ret);
 	if (t->execs && ret < 0) {
 		atomic_fetch_sub(&t->process->control->escaped, 1);
 		exec_failed(t);

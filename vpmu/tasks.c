@@ -3,8 +3,7 @@
  * Threads and processes.
  *
  * Ids are given where a thread or process is asked for (in its parent), not where it first runs, so that they do not
- * depend on how the system schedules. The records about a thread are written by itself, at its first instruction, with
- * its parent's ids and clock where the kernel would have written them from the parent.
+ * depend on how the system schedules.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -82,27 +81,27 @@ void tasks_put_comm(struct vthread *t, const char *comm, bool exec)
 	tasks_put(t, &r, NULL);
 }
 
-static void put_fork(struct vthread *t, u32 ppid, u32 ptid)
+void tasks_tell(struct vthread *t, u32 type, u32 pid, u32 of)
 {
-	struct record r = { .h.type = PERF_RECORD_FORK };
+	struct bytes out = { 0 };
 
-	if (!tasks_wants(t->process, ATTR_TASK | ATTR_MMAP | ATTR_MMAP2 | ATTR_COMM))
-		return;
-	r.task = (struct rec_task){ .pid = t->pid, .ppid = ppid, .tid = t->tid, .ptid = ptid };
-	r.sid.pid = ppid;
-	r.sid.tid = ptid;
-	tasks_put(t, &r, &r.task.time);
+	bytes_u32(&out, type);
+	bytes_u16(&out, 0);
+	bytes_u16(&out, 16);
+	bytes_u32(&out, pid);
+	bytes_u32(&out, of);
+	channel_put(t, &out);
+	bytes_free(&out);
 }
 
-/* `of` is t, or another thread that will not come to say it itself. */
-static void put_exit(struct vthread *t, const struct vthread *of)
+static void put_exit(struct vthread *t)
 {
-	struct record r = { .h.type = PERF_RECORD_EXIT, .sid = { .pid = of->pid, .tid = of->tid } };
+	struct record r = { .h.type = PERF_RECORD_EXIT };
 	u32 ppid = t->process->tasks->ppid;
 
-	if (!tasks_wants(t->process, ATTR_TASK | ATTR_MMAP | ATTR_MMAP2 | ATTR_COMM))
+	if (!tasks_wants(t->process, TASK_FLAGS))
 		return;
-	r.task = (struct rec_task){ .pid = of->pid, .ppid = ppid, .tid = of->tid, .ptid = ppid };
+	r.task = (struct rec_task){ .pid = t->pid, .ppid = ppid, .tid = t->tid, .ptid = ppid };
 	tasks_put(t, &r, &r.task.time);
 }
 
@@ -200,20 +199,27 @@ void tasks_vcpu_init(struct vprocess *p, struct vthread *parent, unsigned vcpu)
 
 	if (!parent)
 		return;
-	b.tid = p->control->options.real_ids ? 0 : next_id(p);
-	b.ptid = parent->tid;
-	b.clock = tasks_time(parent);
+	births_begin(parent, false, p->control->options.real_ids ? 0 : next_id(p));
+	b.nr = parent->birth.nr;
+	b.tid = parent->birth.id;
+	b.clock = parent->birth.clock;
 	tasks_lock(p);
 	vec_push(&p->tasks->newborns, b);
 	tasks_unlock(p);
 }
 
-static bool newborn_take(struct tasks *k, unsigned vcpu, struct newborn *out)
+/* Locked but while it waits. false: it has no parent that is recorded. */
+static bool newborn_take(struct vprocess *p, unsigned vcpu, struct newborn *out)
 {
+	struct tasks *k = p->tasks;
+
 	for (size_t i = k->newborns.n; i-- > 0;)
 		if (k->newborns.v[i].vcpu == vcpu) {
 			*out = k->newborns.v[i];
 			k->newborns.v[i] = k->newborns.v[--k->newborns.n];
+			tasks_unlock(p);
+			births_await(p->control, out->nr, 0);
+			tasks_lock(p);
 			return true;
 		}
 	return false;
@@ -244,7 +250,7 @@ void tasks_thread_start(struct vthread *t, unsigned vcpu)
 	tasks_lock(p);
 	is_first = !p->tasks->has_started;
 	p->tasks->has_started = true;
-	is_thread = !is_first && newborn_take(p->tasks, vcpu, &b);
+	is_thread = !is_first && newborn_take(p, vcpu, &b);
 	t->next = p->threads;
 	p->threads = t;
 	tasks_unlock(p);
@@ -256,8 +262,6 @@ void tasks_thread_start(struct vthread *t, unsigned vcpu)
 	t->time_base = is_thread ? b.clock : p->tasks->start.clock;
 	t->first = is_first && !p->tasks->start.pid;
 	begin_totals(t);
-	if (is_thread)
-		put_fork(t, p->pid, b.ptid);
 	if (is_first) {
 		program_name(p->tasks, comm);
 		tasks_put_comm(t, comm, true);
@@ -287,7 +291,7 @@ void tasks_thread_end(struct vthread *t)
 
 	if (thread_unlink(t)) {
 		put_totals(t, t);
-		put_exit(t, t);
+		put_exit(t);
 		channel_close(t);
 		t->totals = NULL;
 	}
@@ -305,12 +309,11 @@ void tasks_before_exec(struct vthread *t)
 	struct vprocess *p = t->process;
 
 	tasks_lock(p);
-	for (const struct vthread *of = p->threads; of; of = of->next) {
+	for (const struct vthread *of = p->threads; of; of = of->next)
 		put_totals(t, of);
-		if (of != t)
-			put_exit(t, of);
-	}
 	tasks_unlock(p);
+	if (tasks_wants(p, TASK_FLAGS))
+		tasks_tell(t, VPMU_RECORD_EXEC, t->pid, t->tid);
 	channel_close(t);
 }
 
@@ -325,13 +328,8 @@ void tasks_fork_prepare(struct vprocess *p)
 {
 	struct vthread *t = vthread_self();
 
-	/* What was done before stands before what the child does, whatever the recorder has taken by then. */
-	if (!t->totals)
-		channel_close(t);
 	tasks_lock(p);
-	p->tasks->forked.pid = p->control->options.real_ids ? 0 : next_id(p);
-	p->tasks->forked.ptid = t->tid;
-	p->tasks->forked.clock = tasks_time(t);
+	births_begin(t, true, p->control->options.real_ids ? 0 : next_id(p));
 }
 
 void tasks_fork_parent(struct vprocess *p)
@@ -342,13 +340,14 @@ void tasks_fork_parent(struct vprocess *p)
 void tasks_fork_child(struct vprocess *p, struct vthread *t)
 {
 	struct tasks *k = p->tasks;
-	u32 ppid = p->pid;
+	struct rec_task task = { .ppid = p->pid };
+	s32 parent = p->real_pid;
 
 	pthread_mutex_init(&k->lock, NULL);
 	k->newborns.n = 0;
 	p->real_pid = getpid();
-	p->pid = k->forked.pid ? k->forked.pid : (u32)p->real_pid;
-	k->ppid = ppid;
+	p->pid = t && t->birth.id ? t->birth.id : (u32)p->real_pid;
+	k->ppid = task.ppid;
 	p->threads = t;
 	channel_adopt(p->control, p->real_pid);
 	atomic_fetch_add(&p->control->started, 1);
@@ -357,11 +356,14 @@ void tasks_fork_child(struct vprocess *p, struct vthread *t)
 	t->next = NULL;
 	t->chunk = -1;
 	t->first = false;
-	t->pid = t->tid = p->pid;
+	task.ptid = t->tid;
+	task.pid = task.tid = t->pid = t->tid = p->pid;
 	tasks_seed(t);
 	t->real_tid = p->real_pid;
-	t->time_base = k->forked.clock;
+	t->time_base = t->birth.clock;
 	memset(t->counts, 0, sizeof(t->counts));
 	begin_totals(t);
-	put_fork(t, ppid, k->forked.ptid);
+	if (!births_await(p->control, t->birth.nr, parent))
+		births_put(t, &task, p->real_pid);
+	t->birth.nr = 0;
 }

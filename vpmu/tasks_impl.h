@@ -11,7 +11,7 @@
 /* A thread that was created and has not run yet. */
 struct newborn {
 	unsigned vcpu;
-	u32 tid, ptid;
+	u32 nr, tid; /* of its birth; tid 0: as the system has it */
 	u64 clock;
 };
 
@@ -28,10 +28,6 @@ struct tasks {
 	struct tasks_start start; /* of this program */
 	bool has_started;	  /* its first thread has run */
 	VEC(struct newborn) newborns;
-	struct { /* between fork's prepare and its child */
-		u32 pid, ptid;
-		u64 clock;
-	} forked;
 	VEC(struct mapping) mapped;
 	u64 stack, heap_start, heap_end; /* an address in the first thread's stack; where brk has been */
 };
@@ -51,6 +47,9 @@ static inline void tasks_unlock(struct vprocess *p)
 	pthread_mutex_unlock(&p->tasks->lock);
 }
 
+/* Any of these makes the kernel tell of tasks. */
+#define TASK_FLAGS (ATTR_TASK | ATTR_MMAP | ATTR_MMAP2 | ATTR_COMM)
+
 /* Whether the event that carries the side-band asks for that kind: ATTR_*. */
 bool tasks_wants(const struct vprocess *p, u64 flag);
 /*
@@ -58,6 +57,18 @@ bool tasks_wants(const struct vprocess *p, u64 flag);
  * NULL. What is recorded from now on is younger than it.
  */
 void tasks_put(struct vthread *t, struct record *r, u64 *time);
+
+/* One of VPMU_RECORD_PROCESS, _EXEC. */
+void tasks_tell(struct vthread *t, u32 type, u32 pid, u32 of);
+
+/* births.c: parent is about to have a child, of this id (0: as the system has it); */
+void births_begin(struct vthread *parent, bool process, u32 id);
+/* its syscall returns that: FORK, if there is one, for which the child has waited; */
+void births_end(struct vthread *t, s64 ret);
+/* which is done here. parent: its real process id, or 0 for a thread. false: it is gone without a word; */
+bool births_await(struct vpmu_control *control, u32 nr, s32 parent);
+/* then the child puts this (time is set here). */
+void births_put(struct vthread *t, const struct rec_task *task, s32 real_pid);
 
 void tasks_put_comm(struct vthread *t, const char *comm, bool exec);
 
@@ -73,7 +84,7 @@ void exec_follow(struct vthread *t, s64 dirfd, u64 path, u64 argv, u64 envp, u64
 /* The guest's execve has come back, with an error. */
 void exec_failed(struct vthread *t);
 
-/* TOTALS of all threads, EXIT of all but t. After it, when the thread lives on, it counts anew. */
+/* TOTALS of all threads. After it, when the thread lives on, it counts anew. */
 void tasks_before_exec(struct vthread *t);
 void tasks_after_exec(struct vthread *t);
 

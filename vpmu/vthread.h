@@ -10,7 +10,7 @@
  *   predictor.c, cache.c, model.c   the simulated core's parts and its table of sizes and costs
  *   sampler.c  periods, samples, throttling: what the kernel's perf core does
  *   callstack.c, regs.c  exact call chains; the guest's registers
- *   tasks.c    threads, processes, mappings: what the kernel's side-band says. exec.c follows execve
+ *   tasks.c    threads, processes, mappings: what the kernel's side-band says. births.c writes FORK, exec.c follows execve
  *   channel.c  chunks of the shared memory
  *   truth.c    exact counts per instruction, call path and window
  *
@@ -56,6 +56,13 @@ struct vprocess {
 	u64 handlers[64];
 };
 
+/* A child that is asked for: while its parent is in that syscall. */
+struct vpmu_birth {
+	u32 nr, id; /* nr 0: none. id 0: as the system has it */
+	bool process;
+	u64 clock;
+};
+
 struct vthread {
 	struct vprocess *process;
 	struct vthread *next;
@@ -72,10 +79,11 @@ struct vthread {
 	struct truth *truth;
 	u8 *regs;	/* regs.c: in QEMU's CPU state, or NULL */
 	u64 syscall[6]; /* arguments of the one that it is in */
-	u64 random;	/* state of what its getrandom gives */
-	bool on_cpu;	/* with virtual CPUs: it has one, t->cpu; else that is the one it had last */
-	bool leaves;	/* its time there is over: it gives it up at the next block */
-	bool execs;	/* it is in an execve, and what was counted before it has been told */
+	struct vpmu_birth birth;
+	u64 random;  /* state of what its getrandom gives */
+	bool on_cpu; /* with virtual CPUs: it has one, t->cpu; else that is the one it had last */
+	bool leaves; /* its time there is over: it gives it up at the next block */
+	bool execs;  /* it is in an execve, and what was counted before it has been told */
 	/* channel.c */
 	u8 *totals;  /* its TOTALS record in the chunk, where those are all that is wanted (totals_only); or NULL */
 	bool scarce; /* few chunks were left when it took its own */

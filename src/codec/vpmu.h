@@ -120,6 +120,7 @@ struct str vpmu_simulated(const char *cpuid);
 #define VPMU_CHUNKS 256
 #define VPMU_CHUNK_SIZE (256u << 10)
 #define VPMU_PATH 1024
+#define VPMU_BIRTHS 256
 
 enum vpmu_chunk_state { VPMU_CHUNK_FREE, VPMU_CHUNK_OPEN, VPMU_CHUNK_CLOSED };
 
@@ -162,6 +163,9 @@ struct vpmu_control {
 	_Atomic u64 lost;	 /* records that found no free chunk because the recorder is gone */
 	_Atomic u32 cpus_given;	 /* how often a virtual CPU became free: what threads wait on */
 	_Atomic u32 cpus_wanted; /* some thread waits for one */
+	_Atomic u32 births;	 /* threads and processes that were asked for */
+	/* [n % VPMU_BIRTHS] is n or more: the nth of them has its FORK, or came to nothing */
+	_Atomic u32 told[VPMU_BIRTHS];
 	_Atomic u32 done; /* set by the recorder when it takes no more chunks: nobody waits for a free one then */
 	struct vpmu_chunk chunks[VPMU_CHUNKS];
 };
@@ -179,6 +183,10 @@ enum vpmu_record {
 	VPMU_RECORD_TRUTH_WINDOW,
 	VPMU_RECORD_TRUTH_BEGIN,
 	VPMU_RECORD_TRUTH_END,
+	/* u32 pid, and what the system calls it: behind the FORK of a process; */
+	VPMU_RECORD_PROCESS,
+	/* u32 pid, tid: that thread tries to run another program. */
+	VPMU_RECORD_EXEC,
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include "io/flow.h"
 #include "io/recorder.h"
 #include "io/sim.h"
+#include "io/sim_tasks.h"
 #include "io/window_plan.h"
 #include "io/workload.h"
 #include "io/writer.h"
@@ -28,6 +29,7 @@ struct recorder {
 	struct workload workload;
 	bool has_workload, target_is_workload;
 	struct sim *sim;	/* NULL: the machine's own PMU */
+	struct sim_tasks tasks; /* its */
 	struct bytes side_band; /* with sim and --switch-output: all that came */
 	const char *path;	/* as the options have it, or the default */
 	int signal_fd, epoll_fd;

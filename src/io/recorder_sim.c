@@ -121,6 +121,7 @@ static int put_records(void *ctx, const struct iovec *whole)
 	if (r->o->output.switch_on != SWITCH_NEVER)
 		keep_side_band(r, whole);
 	flow_look(&r->flow, whole, 1);
+	sim_tasks_look(&r->tasks, &r->events, whole);
 	r->round_bytes += whole->iov_len;
 	return writer_put_data(&r->writer, whole, 1);
 }
@@ -133,11 +134,48 @@ static void put_truth(void *ctx, const u8 *record, u16 size)
 		r->tell->truth(r->tell->ctx, record, size);
 }
 
+static void put_task(void *ctx, u32 type, u32 pid, u32 of)
+{
+	struct recorder *r = ctx;
+
+	sim_tasks_told(&r->tasks, type, pid, of);
+}
+
+/* By the event that carries the side-band. */
+static int put_exit(void *ctx, struct record *record)
+{
+	struct recorder *r = ctx;
+	struct trailer_layout trailer = { 0 };
+	struct bytes b = { 0 };
+	struct iovec whole;
+	int err;
+
+	for (size_t e = 0; e < r->set.events.n; e++) {
+		const struct open_event *event = &r->set.events.v[e];
+
+		if (!event->tracking)
+			continue;
+		trailer = trailer_layout(&event->attr);
+		record->sid.id = event->on.v[record->sid.cpu < event->on.n ? record->sid.cpu : 0].id;
+	}
+	record->sid.stream_id = record->sid.id;
+	err = record_encode(record, &trailer, &b);
+	whole = (struct iovec){ b.p, b.len };
+	err = err ? err : put_records(r, &whole);
+	bytes_free(&b);
+	return err;
+}
+
 int recorder_sim_drain(struct recorder *r, bool last)
 {
-	struct sim_sink sink = { .records = put_records, .truth = put_truth, .ctx = r };
-	int err = sim_drain(r->sim, &sink, last);
+	struct sim_sink sink = { .records = put_records, .truth = put_truth, .task = put_task, .ctx = r };
+	bool real = r->o->sim.v.real_ids;
+	int err;
 
+	sim_tasks_begin(&r->tasks, real ? (u32)r->workload.pid : 1, real ? (u32)getpid() : 0, r->workload.pid);
+	err = sim_drain(r->sim, &sink, last);
+	if (last && !err && atomic_load(&r->sim->control->started))
+		err = sim_tasks_end(&r->tasks, put_exit, r);
 	flow_settle(&r->flow);
 	return err;
 }
@@ -237,4 +275,5 @@ void recorder_sim_close(struct recorder *r)
 	free(r->sim);
 	r->sim = NULL;
 	bytes_free(&r->side_band);
+	sim_tasks_free(&r->tasks);
 }

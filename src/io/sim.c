@@ -278,10 +278,11 @@ static void take_private(struct sim *s, const struct sim_sink *sink, const u8 *p
 			 bool finished)
 {
 	struct cursor c = cursor_over(p, h->size, false);
+	bool is_truth = h->type >= VPMU_RECORD_TRUTH_PC && h->type <= VPMU_RECORD_TRUTH_END;
 	u64 counts[NR_VPMU_COUNTS];
 	u32 pid, tid;
 
-	if (h->type != VPMU_RECORD_TOTALS) {
+	if (is_truth) {
 		if (sink->truth)
 			sink->truth(sink->ctx, p, h->size);
 		return;
@@ -289,6 +290,12 @@ static void take_private(struct sim *s, const struct sim_sink *sink, const u8 *p
 	cursor_skip(&c, sizeof(*h));
 	pid = cursor_u32(&c);
 	tid = cursor_u32(&c);
+	if (h->type != VPMU_RECORD_TOTALS) {
+		s->damaged |= c.bad;
+		if (!c.bad && sink->task)
+			sink->task(sink->ctx, h->type, pid, tid);
+		return;
+	}
 	for (u32 i = 0; i < NR_VPMU_COUNTS; i++)
 		counts[i] = cursor_u64(&c);
 	s->damaged |= c.bad;
@@ -324,7 +331,7 @@ static int sort_out(struct sim *s, const struct sim_sink *sink, bool finished)
 		if (!err)
 			err = pass_run(sink, run, p);
 		run = p + h.size;
-		if (h.type >= VPMU_RECORD_TOTALS && h.type <= VPMU_RECORD_TRUTH_END)
+		if (h.type >= VPMU_RECORD_TOTALS && h.type <= VPMU_RECORD_EXEC)
 			take_private(s, sink, p, &h, finished);
 		else
 			s->damaged = true;

@@ -36,6 +36,7 @@ struct sim_sink {
 	int (*records)(void *ctx, const struct iovec *whole); /* the kernel's records; 0 or ERR_* */
 	void (*totals)(void *ctx, u32 pid, u32 tid, const u64 counts[NR_VPMU_COUNTS]);
 	void (*truth)(void *ctx, const u8 *record, u16 size); /* a VPMU_RECORD_TRUTH_*, header included */
+	void (*task)(void *ctx, u32 type, u32 pid, u32 of);   /* VPMU_RECORD_PROCESS or _EXEC */
 	void *ctx;
 };
 

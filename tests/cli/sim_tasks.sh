@@ -202,24 +202,109 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	grep -q 'warning: 1 program ran without' other.err || fail "another user, counted: $(cat other.err)"
 fi
 
-# Every process and thread has one FORK (but the first) and one EXIT, and runs nothing outside of them.
+# Every process and thread has one FORK (but the first) and one EXIT, and runs nothing outside of them, for reticle and
+# perf alike. tasks NAME FILE FORKS
+tasks() {
+	"$RETICLE" dump -i "$2" --json >tasks.json
+	python3 - "$3" <<-'PY' || fail "$1: records of tasks"
+		import json, sys
+		born, gone, first = set(), set(), None
+		for r in sorted(map(json.loads, open("tasks.json")), key=lambda r: r.get("sample_id", r).get("time", 0)):
+		    kind, task = r.get("kind"), (r.get("pid"), r.get("tid"))
+		    if kind == "FORK":
+		        assert task not in born and (r["ppid"], r["ptid"]) in born - gone, r
+		        born.add(task)
+		    elif kind == "EXIT":
+		        assert task in born and task not in gone, r
+		        gone.add(task)
+		    elif kind in ("SAMPLE", "COMM", "MMAP2"):
+		        if first is None:
+		            first = task
+		            born.add(task)
+		        assert task in born and task not in gone, r
+		assert len(born) == int(sys.argv[1]) + 1 and gone == born, (born, gone)
+	PY
+	command -v perf >/dev/null || return
+	perf script --show-task-events -i "$2" >tasks.txt 2>/dev/null || fail "$1: perf cannot read it"
+	[ "$(grep -c RECORD_FORK tasks.txt) $(grep -c RECORD_EXIT tasks.txt)" = "$3 $(($3 + 1))" ] ||
+		fail "$1: perf sees $(grep -c RECORD_FORK tasks.txt) FORK and $(grep -c RECORD_EXIT tasks.txt) EXIT"
+}
 same 'a tree' sh -c 'for i in 1 2 3; do (sh -c "true; true" & wait); done'
-"$RETICLE" dump -i sim.data --json >tree.json
-python3 - <<'PY' || fail "a tree: records of tasks"
-import json
-born, gone = set(), set()
-for r in sorted(map(json.loads, open("tree.json")), key=lambda r: r.get("sample_id", r).get("time", 0)):
-    kind, task = r.get("kind"), (r.get("pid"), r.get("tid"))
-    if kind == "FORK":
-        assert task not in born and (r["ppid"], r["ptid"]) in born | {(1, 1)} - gone, r
-        born.add(task)
-    elif kind == "EXIT":
-        assert task in born | {(1, 1)} and task not in gone, r
-        gone.add(task)
-    elif kind in ("SAMPLE", "COMM", "MMAP2"):
-        assert task in born | {(1, 1)} and task not in gone, r
-assert len(born) >= 5 and gone == born | {(1, 1)}, (born, gone)
-PY
+tasks 'a tree' sim.data "$(count sim.data FORK)"
+[ "$(count sim.data FORK)" -ge 5 ] || fail "a tree: $(count sim.data FORK) FORK"
+
+# Killed ones too: a child before its first instruction, the whole program with its threads, a parent by its child.
+build dies -pthread <<-'C'
+	#include <pthread.h>
+	#include <signal.h>
+	#include <stdlib.h>
+	#include <string.h>
+	#include <sys/wait.h>
+	#include <unistd.h>
+	static volatile long sum;
+	static void work(void) { for (int i = 0; i < 100000; i++) sum += i; }
+	static void *run(void *arg)
+	{
+		work();
+		if (arg)
+			kill(getpid(), *(int *)arg);
+		pause();
+		return arg;
+	}
+	static void *other(void *arg) { execl("./args", "args", NULL); return arg; }
+	int main(int argc, char **argv)
+	{
+		int sig = atoi(argv[2]);
+		pthread_t threads[8];
+		pid_t pid;
+		work();
+		if (!strcmp(argv[1], "itself"))
+			raise(sig);
+		if (!strcmp(argv[1], "threads") || !strcmp(argv[1], "exec"))
+			for (int i = 0; i < 8; i++)
+				pthread_create(&threads[i], NULL, run, i < 7 || *argv[1] == 'e' ? NULL : &sig);
+		if (!strcmp(argv[1], "exec"))
+			execl("./args", "args", NULL);
+		if (!strcmp(argv[1], "thread-execs")) {
+			pthread_create(&threads[0], NULL, other, NULL);
+			pause();
+		}
+		for (int i = 0; i < 10 && !strcmp(argv[1], "children"); i++) {
+			pid = fork();
+			if (!pid)
+				pause();
+			kill(pid, sig);
+			waitpid(pid, NULL, 0);
+		}
+		if (!strcmp(argv[1], "parent")) {
+			pid = fork();
+			if (!pid && !fork())
+				return kill(getppid(), sig);
+			waitpid(pid, NULL, 0);
+			usleep(200000);
+		}
+		if (!strcmp(argv[1], "threads"))
+			pause();
+		return 0;
+	}
+C
+for ids in own real; do
+	for how in 'itself 6 0' 'itself 9 0' 'itself 11 0' 'itself 15 0' 'threads 9 8' 'threads 15 8' 'exec 0 8' 'children 9 10' 'parent 9 2'; do
+		read -r what sig forks <<<"$how"
+		(ulimit -c 0; timeout 60 "$RETICLE" record -q --pmu=sim,ids=$ids -e cycles -c 1000 -o dies.data -- ./dies "$what" "$sig") >dies.out 2>&1
+		tasks "$what, signal $sig, ids=$ids" dies.data "$forks"
+	done
+	# The first thread ends, and its id goes on as that of the thread that called exec: no other EXIT is the kernel's.
+	timeout 60 "$RETICLE" record -q --pmu=sim,ids=$ids -e cycles -c 1000 -o dies.data -- ./dies thread-execs 0 >dies.out 2>&1
+	for kind in FORK EXIT; do
+		"$RETICLE" dump -i dies.data --json --type $kind
+	done >dies.json
+	python3 - <<-'PY' || fail "exec by a thread, ids=$ids: $(cat dies.json)"
+		import json
+		fork, *exits = map(json.loads, open("dies.json"))
+		assert fork["pid"] != fork["tid"] and [e["tid"] for e in exits] == [fork["pid"]] * 2, (fork, exits)
+	PY
+done
 
 # Virtual CPUs: threads and processes take turns, each CPU counts on, and its time does not go back.
 build turns -pthread <<-'C'

@@ -55,7 +55,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	size_t head = MIN(size, (size_t)CHUNKS * HEAD_SIZE), content = MIN(size - head, (size_t)VPMU_CHUNK_SIZE);
 	struct sim s = { .fd = -1, .control = mem_zalloc(sizeof(*s.control)) };
 	size_t passed = 0, used = 0;
-	struct sim_sink sink = { check_records, count_totals, check_truth, &passed };
+	struct sim_sink sink = {
+		.records = check_records, .totals = count_totals, .truth = check_truth, .ctx = &passed
+	};
 
 	s.data = mem_zalloc((size_t)CHUNKS * VPMU_CHUNK_SIZE);
 	s.opts.v.real_ids = true; /* what stands in open chunks is taken at once */

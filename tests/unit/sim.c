@@ -57,7 +57,7 @@ static void drop(struct sim *s, struct got *g)
 
 static int drain(struct sim *s, struct got *g, bool last)
 {
-	struct sim_sink sink = { take_records, take_totals, take_truth, g };
+	struct sim_sink sink = { .records = take_records, .totals = take_totals, .truth = take_truth, .ctx = g };
 
 	g->records.len = 0;
 	return sim_drain(s, &sink, last);
