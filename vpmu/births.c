@@ -69,6 +69,8 @@ void births_end(struct vthread *t, s64 ret)
 	task.pid = b.process ? task.tid : t->pid;
 	if (ret > 0)
 		births_put(t, &task, (s32)ret);
+	if (ret > 0 && !b.process)
+		tasks_newborn_runs(t->process, b.nr, (s32)ret);
 	/* What was done before stands before what the child does, whatever the recorder has taken by then. */
 	if (!t->totals)
 		channel_close(t);

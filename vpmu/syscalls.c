@@ -26,6 +26,8 @@ enum call {
 	CALL_EXECVEAT,
 	CALL_PRCTL,
 	CALL_PKEY_MPROTECT,
+	CALL_WRITE,
+	CALL_WRITEV,
 	CALL_GETRANDOM,
 };
 
@@ -45,6 +47,8 @@ static const struct {
 	[CALL_EXECVEAT] = { 322, 281 },
 	[CALL_PRCTL] = { 157, 167 },
 	[CALL_PKEY_MPROTECT] = { 329, 288 },
+	[CALL_WRITE] = { 1, 64 },
+	[CALL_WRITEV] = { 20, 66 },
 	[CALL_GETRANDOM] = { 318, 278 },
 };
 
@@ -96,7 +100,7 @@ static void new_name(struct vthread *t)
 
 	if (t->syscall[0] == PR_SET_NAME && guest_text(t->syscall[1], 15, &name)) {
 		bytes_char(&name, 0);
-		tasks_put_comm(t, (const char *)name.p, false);
+		tasks_put_comm(t, t->tid, (const char *)name.p, false);
 	}
 	bytes_free(&name);
 }
@@ -174,6 +178,10 @@ void tasks_syscall_return(struct vthread *t, s64 num, s64 ret)
 		break;
 	case CALL_PRCTL:
 		new_name(t);
+		break;
+	case CALL_WRITE:
+	case CALL_WRITEV:
+		names_written(t, (s32)args[0]);
 		break;
 	case CALL_GETRANDOM:
 		new_random(t, args[0], (u64)ret);

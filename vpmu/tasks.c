@@ -71,13 +71,13 @@ void tasks_put(struct vthread *t, struct record *r, u64 *time)
 	bytes_free(&out);
 }
 
-void tasks_put_comm(struct vthread *t, const char *comm, bool exec)
+void tasks_put_comm(struct vthread *t, u32 tid, const char *comm, bool exec)
 {
 	struct record r = { .h = { .type = PERF_RECORD_COMM, .misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0 } };
 
 	if (!tasks_wants(t->process, ATTR_COMM))
 		return;
-	r.comm = (struct rec_comm){ t->pid, t->tid, { comm, (u32)strlen(comm) }, exec };
+	r.comm = (struct rec_comm){ t->pid, tid, { comm, (u32)strlen(comm) }, exec };
 	tasks_put(t, &r, NULL);
 }
 
@@ -208,21 +208,44 @@ void tasks_vcpu_init(struct vprocess *p, struct vthread *parent, unsigned vcpu)
 	tasks_unlock(p);
 }
 
+void tasks_newborn_runs(struct vprocess *p, u32 nr, s32 real_tid)
+{
+	tasks_lock(p);
+	for (size_t i = 0; i < p->tasks->newborns.n; i++) {
+		struct newborn *b = &p->tasks->newborns.v[i];
+
+		if (b->nr != nr)
+			continue;
+		b->real_tid = real_tid;
+		b->tid = b->tid ? b->tid : (u32)real_tid;
+	}
+	tasks_unlock(p);
+}
+
+static struct newborn *newborn_find(struct tasks *k, unsigned vcpu)
+{
+	for (size_t i = k->newborns.n; i-- > 0;)
+		if (k->newborns.v[i].vcpu == vcpu)
+			return &k->newborns.v[i];
+	return NULL;
+}
+
 /* Locked but while it waits. false: it has no parent that is recorded. */
 static bool newborn_take(struct vprocess *p, unsigned vcpu, struct newborn *out)
 {
 	struct tasks *k = p->tasks;
+	struct newborn *b = newborn_find(k, vcpu);
 
-	for (size_t i = k->newborns.n; i-- > 0;)
-		if (k->newborns.v[i].vcpu == vcpu) {
-			*out = k->newborns.v[i];
-			k->newborns.v[i] = k->newborns.v[--k->newborns.n];
-			tasks_unlock(p);
-			births_await(p->control, out->nr, 0);
-			tasks_lock(p);
-			return true;
-		}
-	return false;
+	if (!b)
+		return false;
+	*out = *b;
+	tasks_unlock(p);
+	births_await(p->control, out->nr, 0);
+	tasks_lock(p);
+	b = newborn_find(k, vcpu);
+	*out = *b;
+	*b = k->newborns.v[--k->newborns.n];
+	return true;
 }
 
 /* The program's file, and its name as the system gives it: a script's is its own, which exec.c has told us. */
@@ -264,7 +287,7 @@ void tasks_thread_start(struct vthread *t, unsigned vcpu)
 	begin_totals(t);
 	if (is_first) {
 		program_name(p->tasks, comm);
-		tasks_put_comm(t, comm, true);
+		tasks_put_comm(t, t->tid, comm, true);
 		maps_put_program(t);
 	}
 	errno = kept;

@@ -11,7 +11,8 @@
 /* A thread that was created and has not run yet. */
 struct newborn {
 	unsigned vcpu;
-	u32 nr, tid; /* of its birth; tid 0: as the system has it */
+	u32 nr, tid;  /* of its birth; tid 0: as the system has it, which nobody knows yet */
+	s32 real_tid; /* 0: likewise */
 	u64 clock;
 };
 
@@ -61,6 +62,9 @@ void tasks_put(struct vthread *t, struct record *r, u64 *time);
 /* One of VPMU_RECORD_PROCESS, _EXEC. */
 void tasks_tell(struct vthread *t, u32 type, u32 pid, u32 of);
 
+/* The thread whose birth that is has been made; this is what the system calls it. */
+void tasks_newborn_runs(struct vprocess *p, u32 nr, s32 real_tid);
+
 /* births.c: parent is about to have a child, of this id (0: as the system has it); */
 void births_begin(struct vthread *parent, bool process, u32 id);
 /* its syscall returns that: FORK, if there is one, for which the child has waited; */
@@ -70,7 +74,11 @@ bool births_await(struct vpmu_control *control, u32 nr, s32 parent);
 /* then the child puts this (time is set here). */
 void births_put(struct vthread *t, const struct rec_task *task, s32 real_pid);
 
-void tasks_put_comm(struct vthread *t, const char *comm, bool exec);
+/* comm is now the name of thread tid of t's process. */
+void tasks_put_comm(struct vthread *t, u32 tid, const char *comm, bool exec);
+
+/* names.c: t has written to fd, which may be the name of one of its process's threads. */
+void names_written(struct vthread *t, s32 fd);
 
 /* maps.c: the guest has changed its memory there, so what is there may have to be announced anew. */
 void maps_changed(struct vprocess *p, u64 start, u64 len);

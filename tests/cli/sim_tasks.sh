@@ -306,6 +306,54 @@ for ids in own real; do
 	PY
 done
 
+# Names that threads give themselves and each other, by a call and through /proc; no other file of that name is one.
+build names -pthread <<-'C'
+	#define _GNU_SOURCE
+	#include <fcntl.h>
+	#include <pthread.h>
+	#include <stdio.h>
+	#include <sys/prctl.h>
+	#include <sys/uio.h>
+	#include <sys/wait.h>
+	#include <unistd.h>
+	static void *run(void *arg) { pause(); return arg; }
+	int main(void)
+	{
+		pthread_t threads[4];
+		char name[16], path[64];
+		int fd = open("/proc/self/comm", O_WRONLY), file = open("comm", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		if (write(file, "no name", 7) != 7 || write(fd, "longer than a name can be", 25) != 25)
+			return 1;
+		prctl(PR_SET_NAME, "called");
+		if (writev(fd, &(struct iovec){ "writev", 6 }, 1) != 6)
+			return 2;
+		for (int i = 0; i < 4; i++) {
+			pthread_create(&threads[i], NULL, run, NULL);
+			snprintf(name, sizeof(name), "thread %d", i);
+			if (pthread_setname_np(threads[i], name))
+				return 3;
+		}
+		if (fork())
+			return wait(NULL) < 0;
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", getpid(), gettid());
+		fd = open(path, O_WRONLY);
+		return write(fd, "child", 5) != 5;
+	}
+C
+for ids in own real; do
+	"$RETICLE" record -q --pmu=sim,ids=$ids -o names.data -- ./names || fail "names, ids=$ids: status $?"
+	"$RETICLE" dump -i names.data --json --type COMM >names.json
+	python3 - <<-'PY' || fail "names, ids=$ids: $(cat names.json)"
+		import json
+		names = [(r["pid"], r["tid"], r["comm"]) for r in sorted(map(json.loads, open("names.json")), key=lambda r: r["sample_id"]["time"])]
+		first = [comm for pid, tid, comm in names if (pid, tid) == names[0][:2]]
+		assert first == ["names", "longer than a n", "called", "writev"], first
+		threads = [(tid, comm) for pid, tid, comm in names if pid == names[0][0] and tid != pid]
+		assert [comm for _, comm in threads] == [f"thread {i}" for i in range(4)] and len(dict(threads)) == 4, threads
+		assert [comm for pid, _, comm in names if pid != names[0][0]] == ["child"], names
+	PY
+done
+
 # Virtual CPUs: threads and processes take turns, each CPU counts on, and its time does not go back.
 build turns -pthread <<-'C'
 	#include <pthread.h>
