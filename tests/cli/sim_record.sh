@@ -120,7 +120,7 @@ refused 'no branch records' -b -- touch ran
 refused "no event 'page-faults'" -e page-faults -- touch ran
 refused 'user code only' -e cycles:k -- touch ran
 refused "no event 'cycles:G'" -e cycles:G -- touch ran
-refused "unknown event 'cycels'" -e cycels -- touch ran
+refused "no event 'cycels'" -e cycels -- touch ran
 "$RETICLE" record --pmu=sim,sede=2 -- touch ran 2>err
 [ $? = 2 ] || fail "a wrong key: not status 2"
 grep -q "did you mean 'seed'" err || fail "a wrong key: $(cat err)"
