@@ -155,8 +155,11 @@ void cpus_give(struct vthread *t)
 	c = cpu_at(control, t->cpu);
 	t->on_cpu = false;
 	t->leaves = false;
-	if (t->sampler && !control->options.totals_only)
+	if (t->sampler && !control->options.totals_only) {
 		sampler_save(t, (struct sampler_state *)c->state);
+		/* A CPU's samples stand in order in the recording, as those of its ring do: before the next thread's. */
+		channel_close(t);
+	}
 	c->clock = tasks_time(t);
 	atomic_store(&c->holder, 0);
 	wake(control);

@@ -421,7 +421,8 @@ int sim_drain(struct sim *s, const struct sim_sink *sink, bool last)
 		if (closed || (open_ones && state == VPMU_CHUNK_OPEN))
 			ripe[n++] = (struct ripe){ atomic_load(&c->turn), i, closed, state == VPMU_CHUNK_CLOSED };
 	}
-	s->short_of_room = n && nr_free < VPMU_CHUNKS / 4;
+	/* Threads close theirs when they leave a virtual CPU, and all may be full soon. */
+	s->short_of_room = n && (s->opts.v.cpus || nr_free < VPMU_CHUNKS / 4);
 	qsort(ripe, n, sizeof(*ripe), by_turn);
 	for (u32 i = 0; i < n; i++) {
 		int failed = take_chunk(s, err ? &(struct sim_sink){ 0 } : sink, ripe[i].chunk, ripe[i].closed,

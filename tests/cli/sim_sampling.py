@@ -220,7 +220,11 @@ def cpus():
         done = run("record", f"--pmu=sim,cpus={n}", "-o", f"cpus{n}.data", "-e", "{instructions:u,cycles:u}:S", "-c", 10007,
                    "--", "sh", "-c", three)
         check(f"cpus={n}: runs", not done.returncode, done.stderr)
-        samples = sorted(records(f"cpus{n}.data"), key=lambda s: s["time"])
+        in_file = records(f"cpus{n}.data")
+        for cpu in range(n):
+            times = [s["time"] for s in in_file if s["cpu"] == cpu]
+            check(f"cpus={n}: CPU {cpu}'s samples are in order", times == sorted(times))
+        samples = sorted(in_file, key=lambda s: s["time"])
         check(f"cpus={n}: four processes", len({s["tid"] for s in samples}) == 4)
         check(f"cpus={n}: no other CPU", {s["cpu"] for s in samples} <= set(range(n)))
         for cpu in range(n):
