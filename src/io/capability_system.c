@@ -84,7 +84,7 @@ void capability_kallsyms(const struct capability_env *env, struct capability_rep
 
 void capability_tracepoints(const struct capability_env *env, struct capability_report *r)
 {
-	struct event_env where = { env->sysfs, env->tracefs, env->procfs };
+	struct event_env where = { .sysfs = env->sysfs, .tracefs = env->tracefs, .procfs = env->procfs };
 	struct event_specs specs = { 0 };
 	struct tracefs_names systems = { 0 };
 	int err = tracefs_list(env->tracefs, NULL, &systems);

@@ -74,7 +74,7 @@ static void count_notes(void *ctx, const struct note *note)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	struct event_env env = { dir, dir, dir };
+	struct event_env env = { .sysfs = dir, .tracefs = dir, .procfs = dir };
 	struct event_specs specs = { 0 };
 	u32 notes = 0;
 	struct notify to = { count_notes, &notes };

@@ -7,7 +7,9 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	static const struct event_env nowhere = { "/nonexistent", "/nonexistent", "/nonexistent" };
+	static const struct event_env nowhere = { .sysfs = "/nonexistent",
+						  .tracefs = "/nonexistent",
+						  .procfs = "/nonexistent" };
 	char *text;
 
 	if (!size)

@@ -318,7 +318,7 @@ static void test_errors(void **state)
 /* tracefs that is not there says how to get it. */
 static void test_no_tracefs(void **state)
 {
-	struct event_env env = { "/nonexistent", "/nonexistent", "/nonexistent" };
+	struct event_env env = { .sysfs = "/nonexistent", .tracefs = "/nonexistent", .procfs = "/nonexistent" };
 	struct event_specs specs = { 0 };
 	char note[1024] = "";
 	struct notify to = { keep_note, note };

@@ -21,7 +21,9 @@ static void keep_note(void *ctx, const struct note *note)
 	strcpy(ctx, note->text);
 }
 
-static const struct event_env nowhere = { "/nonexistent", "/nonexistent", "/nonexistent" };
+static const struct event_env nowhere = { .sysfs = "/nonexistent",
+					  .tracefs = "/nonexistent",
+					  .procfs = "/nonexistent" };
 
 static const struct {
 	const char *text;

@@ -55,7 +55,7 @@ static inline struct tree make_tree(const struct file *files, u32 n)
 /* The env points into the tree itself, so it is made where the tree lives. */
 static inline const struct event_env *env_of(struct tree *t)
 {
-	t->env = (struct event_env){ t->dir, t->trace, t->dir };
+	t->env = (struct event_env){ .sysfs = t->dir, .tracefs = t->trace, .procfs = t->dir };
 	return &t->env;
 }
 

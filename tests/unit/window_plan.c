@@ -11,7 +11,9 @@
 #include "codec/vpmu.h"
 #include "io/window_plan.h"
 
-static const struct event_env nowhere = { "/nonexistent", "/nonexistent", "/nonexistent" };
+static const struct event_env nowhere = { .sysfs = "/nonexistent",
+					  .tracefs = "/nonexistent",
+					  .procfs = "/nonexistent" };
 static const struct window_rate at_4000 = { .value = 4000, .is_freq = true };
 static const struct window_speed speed = { 1000000000, 3000000000 };
 
