@@ -365,7 +365,7 @@ build turns -pthread <<-'C'
 	static void *run(void *arg)
 	{
 		pthread_barrier_wait(all);
-		for (volatile int i = 0; i < 1000000; i++) ;
+		for (volatile int i = 0; i < 5000000; i++) ; /* so long that a busy machine runs all of them */
 		return arg;
 	}
 	int main(void)
