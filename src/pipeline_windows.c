@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "attrib/group_read.h"
+#include "codec/vpmu.h"
 
 /* How much of the recording is looked at to tell short windows from long ones. */
 #define SURVEY_WINDOWS 20000
@@ -54,7 +55,7 @@ static void survey(struct window_pass *w, const struct session *s)
 static bool has_arm_numbers(const struct features *f)
 {
 	return (f->arch && (!strncmp(f->arch, "aarch64", 7) || !strncmp(f->arch, "arm", 3))) ||
-	       (f->cpuid && !strncmp(f->cpuid, "reticle-sim", 11));
+	       vpmu_simulated(f->cpuid).len;
 }
 
 void window_pass_start(struct window_pass *w, const struct session *s, struct pipeline_opts *o)

@@ -108,13 +108,14 @@ static void new_name(struct vthread *t)
 /* QEMU's seed makes no system call: the system's bytes are replaced. */
 static void new_random(struct vthread *t, u64 at, u64 n)
 {
-	while (n) {
-		u64 bytes = random_next(&t->random), part = MIN(n, sizeof(bytes));
+	u64 words[512], part;
 
-		if (!guest_write(at, &bytes, part))
+	for (; n; at += part, n -= part) {
+		part = MIN(n, sizeof(words));
+		for (u64 i = 0; i * sizeof(words[0]) < part; i++)
+			words[i] = random_next(&t->random);
+		if (!guest_write(at, words, part))
 			return;
-		at += part;
-		n -= part;
 	}
 }
 

@@ -281,8 +281,8 @@ void tasks_thread_start(struct vthread *t, unsigned vcpu)
 	t->vcpu = vcpu;
 	t->pid = p->pid;
 	t->tid = p->control->options.real_ids ? (u32)t->real_tid : is_thread ? b.tid : p->pid;
-	tasks_seed(t);
 	t->time_base = is_thread ? b.clock : p->tasks->start.clock;
+	tasks_seed(t);
 	t->first = is_first && !p->tasks->start.pid;
 	begin_totals(t);
 	if (is_first) {
@@ -381,9 +381,9 @@ void tasks_fork_child(struct vprocess *p, struct vthread *t)
 	t->first = false;
 	task.ptid = t->tid;
 	task.pid = task.tid = t->pid = t->tid = p->pid;
-	tasks_seed(t);
 	t->real_tid = p->real_pid;
 	t->time_base = t->birth.clock;
+	tasks_seed(t);
 	memset(t->counts, 0, sizeof(t->counts));
 	begin_totals(t);
 	if (!births_await(p->control, t->birth.nr, parent))

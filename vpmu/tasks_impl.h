@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the virtual PMU: what its parts ask tasks.c, maps.c, exec.c and guest.c. */
+/* Private to the virtual PMU: what its parts ask tasks.c and those that go with it. */
 #ifndef VPMU_TASKS_IMPL_H
 #define VPMU_TASKS_IMPL_H
 
@@ -33,10 +33,10 @@ struct tasks {
 	u64 stack, heap_start, heap_end; /* an address in the first thread's stack; where brk has been */
 };
 
-/* The thread has its number, by which its random bytes are its own. */
+/* The thread has its number and clock: its random bytes are its own, and others after an exec. */
 static inline void tasks_seed(struct vthread *t)
 {
-	t->random = t->process->control->options.seed ^ (u64)t->tid << 32;
+	t->random = t->process->control->options.seed ^ (u64)t->tid << 32 ^ t->time_base;
 }
 
 static inline void tasks_lock(struct vprocess *p)

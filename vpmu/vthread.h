@@ -10,7 +10,9 @@
  *   predictor.c, cache.c, model.c   the simulated core's parts and its table of sizes and costs
  *   sampler.c  periods, samples, throttling: what the kernel's perf core does
  *   callstack.c, regs.c  exact call chains; the guest's registers
- *   tasks.c    threads, processes, mappings: what the kernel's side-band says. births.c writes FORK, exec.c follows execve
+ *   tasks.c    threads, processes, mappings: what the kernel's side-band says. births.c writes FORK, exec.c follows execve,
+ *              names.c follows names given through /proc
+ *   sigframe.c  where a signal's handler finds its stack
  *   channel.c  chunks of the shared memory
  *   truth.c    exact counts per instruction, call path and window
  *

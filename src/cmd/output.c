@@ -56,6 +56,8 @@ int output_check(const char *path, const struct notify *to)
 	int err;
 
 	/* Opening one for nothing would be seen at a pipe's other end. */
+	if (!strcmp(path, "-"))
+		return 0;
 	if (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return 0;
 	err = output_open(&o, path, to);

@@ -19,7 +19,7 @@
 #include "io/recorder_impl.h"
 #include "io/tls_user.h"
 
-#define SIM_GRACE_MS 1000
+#define SIM_GRACE_MS 2000
 
 static int catch_signals(struct recorder *r, sigset_t *before)
 {
@@ -176,7 +176,7 @@ static void await_workload(struct recorder *r)
 {
 	struct signalfd_siginfo info;
 	struct timespec pause = { .tv_nsec = 10000000 };
-	/* Ctrl-C reached it, too, and its handler takes the time that simulating takes. */
+	/* A SIGINT is Ctrl-C mostly, which reached it, too, and its handler takes the time that simulating takes. */
 	u64 told_at = now_ms() + (r->sim && r->result->signal == SIGINT ? SIM_GRACE_MS : 0);
 	bool told = false;
 

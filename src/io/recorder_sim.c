@@ -7,6 +7,8 @@
 #include "io/machine.h"
 #include "io/recorder_impl.h"
 
+#define ONE_THREAD "%s: virtual CPUs (--pmu=sim,cpus=N) count whatever runs on them"
+
 /* What the virtual PMU cannot do: options, and why. */
 static int refuse_options(const struct record_opts *o, const struct notify *to)
 {
@@ -20,8 +22,6 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 		  "-p, -t, -u: the virtual PMU records only what it starts: name a command" },
 		{ t->system_wide, "-a: the virtual PMU records a command, not the machine" },
 		{ t->cpus, "-C: the virtual PMU has CPUs of its own (--pmu=sim,cpus=N)" },
-		{ o->sim.v.cpus && (a->no_inherit || t->per_thread),
-		  "-i, --per-thread: virtual CPUs (--pmu=sim,cpus=N) count whatever runs on them" },
 		{ t->cgroups, "--cgroup: the virtual PMU records a command, not cgroups" },
 		{ !t->command, "the virtual PMU needs a command: reticle record --pmu=sim -- COMMAND" },
 		{ a->branch_type || a->callgraph == CALLGRAPH_LBR, "the virtual PMU has no branch records" },
@@ -37,6 +37,8 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
 		if (rows[i].given)
 			return notify_error(to, ERR_USAGE, "%s", rows[i].text);
+	if (o->sim.v.cpus && (a->no_inherit || t->per_thread))
+		return notify_error(to, ERR_USAGE, ONE_THREAD, "-i, --per-thread");
 	if (a->use_clockid)
 		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
 			  "-k %s: the virtual PMU has a clock of its own, which is taken instead", a->clock_name);
@@ -94,8 +96,13 @@ int recorder_sim_events(struct recorder *r)
 		err = event_set_configure(&r->set, r->specs, &attr, &r->target, true, r->notify);
 	if (err)
 		return err;
-	for (size_t e = 0; e < r->set.events.n; e++)
+	for (size_t e = 0; e < r->set.events.n; e++) {
+		const struct event_spec *s = r->set.events.v[e].spec;
+
+		if (r->o->sim.v.cpus && s && s->has_inherit && !s->inherit)
+			return notify_error(r->notify, ERR_USAGE, ONE_THREAD, "no-inherit");
 		set_flags(&r->set.events.v[e].attr, r->o->sim.v.cpus);
+	}
 	r->set.ring_pages = VPMU_CHUNK_SIZE / (u32)sysconf(_SC_PAGESIZE); /* the most that is packed at once */
 	return sim_set_events(r->sim, &r->set);
 }
@@ -200,7 +207,7 @@ int recorder_sim_synthesize(struct recorder *r)
 /* Is the word an option that names a file, -o or a --output or --truth that may be cut short? */
 static bool names_output(const char *w, size_t len)
 {
-	return !strcmp(w, "-o") || (len > 4 && (!strncmp("--output", w, len) || !strncmp("--truth", w, len)));
+	return !strcmp(w, "-o") || (len > 3 && (!strncmp("--output", w, len) || !strncmp("--truth", w, len)));
 }
 
 /* How many of the words, 0, 1 or 2 of them, say where what is recorded goes. */
@@ -249,7 +256,7 @@ void recorder_sim_features(struct recorder *r, struct features *f, struct arena 
 	f->arch = sim_arch(r->sim);
 	f->nr_cpus_online = f->nr_cpus_avail = cpus;
 	/* perf annotate wants vendor, family, model, stepping. */
-	f->cpuid = text(arena, mem_printf(VPMU_CPUID_PREFIX ":%s,%u,0,0", sim_core(r->sim), VPMU_VERSION));
+	f->cpuid = text(arena, mem_printf(VPMU_CPUID_PREFIX ":%s,1,0,0", sim_core(r->sim)));
 	f->cpudesc = text(arena, mem_printf("%s, simulated by reticle's virtual PMU", sim_core(r->sim)));
 	feature_mark(f, FEAT_NRCPUS);
 	feature_mark(f, FEAT_CPUID);

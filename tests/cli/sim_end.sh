@@ -88,6 +88,25 @@ kill -INT -- -$pid
 wait $pid
 [ "$?:$(tail -1 handled)" = 33:handled ] || fail "Ctrl-C: the program's handler did not run: $(cat handled err)"
 
+# One that ignores it is told to end, and a second Ctrl-C does not wait.
+cat >ignores.sh <<'E'
+trap '' INT
+trap 'echo told; exit 34' TERM
+echo ready
+while :; do :; done
+E
+for times in 1 2; do
+	setsid env --default-signal=INT "${R[@]}" -c 1000000 -o sig.data -- sh ignores.sh >ignored 2>err &
+	pid=$!
+	await grep -q ready ignored || fail "Ctrl-C: nothing runs: $(cat err)"
+	kill -INT -- -$pid
+	[ $times = 1 ] || { sleep 0.1; kill -INT -- -$pid; }
+	wait $pid
+	status=$?
+	await grep -q told ignored || fail "Ctrl-C $times times: the program is not told to end: $(cat ignored err)"
+	[ $status = $((times == 1 ? 34 : 130)) ] || fail "Ctrl-C $times times: status $status"
+done
+
 # A killed recorder leaves a file; the program runs on to its end.
 "${R[@]}" -c 20000 -o norec.data -- sh -c './busy 600 >said; echo $? >ended' 2>err &
 pid=$!

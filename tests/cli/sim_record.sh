@@ -55,6 +55,7 @@ cat >dice.c <<'E'
 #include <unistd.h>
 int main(void)
 {
+	static unsigned char many[10001];
 	unsigned char b[21] = { 0 };
 
 	fork();
@@ -63,7 +64,12 @@ int main(void)
 		return 1;
 	for (unsigned i = 0; i < sizeof(b); i++)
 		printf("%02x", b[i]);
-	printf(" %lx\n", *(unsigned long *)getauxval(AT_RANDOM));
+	printf(" %lx", *(unsigned long *)getauxval(AT_RANDOM));
+	if (getrandom(many, sizeof(many) - 1, 0) != sizeof(many) - 1 || many[sizeof(many) - 1])
+		return 1;
+	for (unsigned i = sizeof(many) - 9; i < sizeof(many); i++)
+		printf(" %02x", many[i]);
+	puts("");
 	return 0;
 }
 E
@@ -73,6 +79,7 @@ cc -o dice dice.c || fail "dice.c does not compile"
 "$RETICLE" record -q --pmu=sim,seed=2 -o dice.data -- ./dice >other
 cmp one two || fail "random bytes: not the seed's"
 [ "$(cut -d' ' -f1 one other | sort -u | wc -l)" = 4 ] || fail "random bytes: two processes or seeds have the same: $(cat one other)"
+grep -qv ' 00 00 00 00 00 00 00 00 00$' one || fail "random bytes: the last of many are not there: $(cat one)"
 grep -q '^[0-9a-f]*00 ' one || fail "random bytes: one too many: $(cat one)"
 
 # What is sampled.
@@ -125,6 +132,8 @@ refused "no event 'cycels'" -e cycels -- touch ran
 [ $? = 2 ] || fail "a wrong key: not status 2"
 grep -q "did you mean 'seed'" err || fail "a wrong key: $(cat err)"
 "$RETICLE" record --pmu=sim,help | grep -q '^    seed=N' || fail "--pmu=sim,help"
+"$RETICLE" record -q --pmu=sim -o d.data --truth - -- ./busy 5 >out 2>err || fail "--truth -: $(cat err)"
+[ "$(head -1 out)" = "busy is done" ] && sed 1d out | python3 -m json.tool >/dev/null || fail "--truth -: $(head -3 out)"
 for file in nowhere/truth.json .; do
 	"$RETICLE" record --pmu=sim -o refused.data --truth $file -- touch ran 2>err && fail "--truth $file: status 0"
 	grep -q "^reticle record: $file: cannot write" err || fail "--truth $file: $(cat err)"

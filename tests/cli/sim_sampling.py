@@ -233,7 +233,7 @@ def cpus():
         # Those samples hold all that was counted, but once.
         report = json.loads(run("report", "--json", "--no-metrics", "-i", f"cpus{n}.data").stdout)
         check(f"cpus={n}: the report's sum", report["events"][0]["weight"] == 10007 * len(samples), report["events"][0]["weight"])
-    for option in "-i", "--per-thread":
+    for option in "-i", "--per-thread", "-ecycles/no-inherit/":
         done = run("record", "--pmu=sim,cpus=2", option, "-o", "none.data", "--", "true")
         check(f"cpus=2 {option}: refused", done.returncode == 2 and "whatever runs on them" in done.stderr, done.stderr)
 
