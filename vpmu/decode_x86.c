@@ -96,7 +96,7 @@ void x86_kind(const u8 *p, u32 size, u64 pc, struct decoded *out)
 		out->kind = OP_REP;
 }
 
-enum { SP = 4, FP = 5 };
+enum { AX = 0, SP = 4, FP = 5 };
 /* Bits of a REX prefix. */
 enum { REX_B = 1, REX_X = 2, REX_R = 4, REX_W = 8 };
 
@@ -112,6 +112,13 @@ static bool address_derived(const struct leap_registers *f, const u8 *p, u32 lef
 	if (index != 4 && leap_derived(f, index))
 		return true;
 	return !(mod == 0 && base == 5) && leap_derived(f, base | (rex & REX_B) << 3);
+}
+
+static bool exchange(const struct leap_registers *f, u32 a, u32 b)
+{
+	bool from_a = leap_derived(f, a), leaps = leap_set(f, a, leap_derived(f, b));
+
+	return leap_set(f, b, from_a) || leaps;
 }
 
 /* p: the opcode and what follows. */
@@ -138,11 +145,8 @@ static bool x86_moves(const struct leap_registers *f, const u8 *p, u32 left, u32
 	case 0x23:
 	case 0x2b:
 		return leap_set(f, reg, from_rm || from_reg);
-	case 0x87: { /* xchg */
-		bool leaps = leap_set(f, reg, from_rm);
-
-		return (direct && leap_set(f, rm, from_reg)) || leaps;
-	}
+	case 0x87: /* xchg */
+		return direct ? exchange(f, reg, rm) : leap_set(f, reg, false);
 	}
 	return false;
 }
@@ -158,6 +162,8 @@ bool x86_leap(const u8 *p, u32 size, u32 *derived)
 	op = p[at];
 	if ((op & 0xf8) == 0x58 || (op & 0xf8) == 0xb8) /* pop, mov of a number */
 		return leap_set(&f, (op & 7) | (rex & REX_B) << 3, false);
+	if (rex & REX_W && (op & 0xf8) == 0x90) /* xchg with the accumulator; with itself: nop */
+		return exchange(&f, AX, (op & 7) | (rex & REX_B) << 3);
 	return rex & REX_W && at + 1 < size && x86_moves(&f, p + at, size - at, rex);
 }
 
