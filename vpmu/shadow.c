@@ -174,12 +174,16 @@ static void forget_at(struct callstack *s, u64 base)
 /* A call behind a leap. */
 static void call_far(struct callstack *s, u64 sp)
 {
-	struct stack *k = s->now;
+	struct stack *k;
+	bool dropped = false;
 
 	while (s->now->called && !in_range(s->now, s->leap, sp, s->call_size) &&
-	       in_range(s->now->beneath, s->now->old_sp, sp, s->call_size))
+	       in_range(s->now->beneath, s->now->old_sp, sp, s->call_size)) {
 		drop_called(s);
-	if (k != s->now || !k->base || !sp || k->called == CALLED_MAX || in_range(k, s->leap, sp, s->call_size))
+		dropped = true;
+	}
+	k = s->now;
+	if (dropped || !k->base || !sp || k->called == CALLED_MAX || in_range(k, s->leap, sp, s->call_size))
 		return;
 	forget_at(s, sp);
 	s->now = stack_new(k);
