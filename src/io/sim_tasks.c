@@ -9,6 +9,7 @@
 
 #include "codec/sample.h"
 #include "codec/vpmu.h"
+#include "io/sideband.h"
 #include "io/smallfile.h"
 
 static struct sim_task *find(struct sim_tasks *k, u32 tid)
@@ -161,9 +162,11 @@ void sim_tasks_look(struct sim_tasks *k, const struct evlist *events, const stru
 	look_at_sample(k, events, sample, h.size);
 }
 
+/* A process whose first thread has ended is a zombie by its state, whatever its other threads do. */
 static bool is_dead(s32 pid)
 {
 	struct bytes stat = { 0 };
+	struct proc_stat parsed;
 	const char *state;
 	char path[32];
 	bool dead;
@@ -175,7 +178,8 @@ static bool is_dead(s32 pid)
 	if (!dead && !smallfile_read(AT_FDCWD, path, 4096, &stat)) {
 		bytes_char(&stat, 0);
 		state = strrchr((const char *)stat.p, ')');
-		dead = state && (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3));
+		dead = state && (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3)) &&
+		       proc_stat_parse((const char *)stat.p, stat.len, &parsed) && parsed.threads <= 1;
 	}
 	bytes_free(&stat);
 	return dead;

@@ -4,10 +4,15 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "codec/vpmu.h"
 
@@ -202,6 +207,49 @@ static void same_id_again(void **state)
 	expect(k, 1, 7, 8, 1, 21);
 }
 
+static void *wait_for_ever(void *arg)
+{
+	pause();
+	return arg;
+}
+
+/* Its first thread has ended, another runs. */
+static void first_thread_ended(void **state)
+{
+	struct kept *k = *state;
+	char path[32], stat[256] = "";
+	pthread_t other;
+	FILE *file;
+	s32 pid = fork();
+
+	if (!pid) {
+		alarm(60);
+		pthread_create(&other, NULL, wait_for_ever, NULL);
+		pthread_exit(NULL);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	for (u32 i = 0; i < 10000 && !strstr(stat, ") Z"); i++) {
+		usleep(1000);
+		file = fopen(path, "r");
+		assert_non_null(file);
+		assert_non_null(fgets(stat, sizeof(stat), file));
+		fclose(file);
+	}
+	assert_non_null(strstr(stat, ") Z"));
+	put_exit(k, 1, 1, 5);
+	put_fork(k, 2, 2, 1, 10);
+	sim_tasks_told(&k->tasks, VPMU_RECORD_PROCESS, 2, (u32)pid);
+	put_fork(k, 2, 3, 2, 20);
+	put_exit(k, 2, 2, 30);
+	end(k, 0);
+	kill(pid, SIGKILL);
+	/* Dead, and not yet waited for. */
+	assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
+	end(k, 1);
+	expect(k, 0, 2, 3, 1, 31);
+	waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +258,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(executed_by_thread, make, drop),
 		cmocka_unit_test_setup_teardown(executed_by_first, make, drop),
 		cmocka_unit_test_setup_teardown(same_id_again, make, drop),
+		cmocka_unit_test_setup_teardown(first_thread_ended, make, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
