@@ -254,8 +254,9 @@ build dies -pthread <<-'C'
 	static void *other(void *arg) { execl("./args", "args", NULL); return arg; }
 	int main(int argc, char **argv)
 	{
-		int sig = atoi(argv[2]);
+		int sig = atoi(argv[2]), ends[2];
 		pthread_t threads[8];
+		char none;
 		pid_t pid;
 		work();
 		if (!strcmp(argv[1], "itself"))
@@ -277,11 +278,14 @@ build dies -pthread <<-'C'
 			waitpid(pid, NULL, 0);
 		}
 		if (!strcmp(argv[1], "parent")) {
+			if (pipe(ends))
+				return 1;
 			pid = fork();
 			if (!pid && !fork())
 				return kill(getppid(), sig);
+			close(ends[1]);
 			waitpid(pid, NULL, 0);
-			usleep(200000);
+			return (int)read(ends[0], &none, 1); /* until the grandchild has ended */
 		}
 		if (!strcmp(argv[1], "threads"))
 			pause();
