@@ -15,7 +15,8 @@
 #include "vpmu/tasks_impl.h"
 
 #define WAIT_NS 10000000
-#define UNSEEN_WAITS 100 /* that long for a parent of which nobody can say whether it lives */
+#define UNSEEN_WAITS 100 /* that long for a parent of which nobody can say whether it lives, */
+#define SEEN_WAITS 1000	 /* and for one that lives: the thread that forked may be gone by another one's exec */
 
 static _Atomic u32 *slot_of(struct vpmu_control *control, u32 nr)
 {
@@ -88,7 +89,7 @@ bool births_await(struct vpmu_control *control, u32 nr, s32 parent)
 		if (lives != parent && lives) /* it may have died just behind its word */
 			return (s32)(atomic_load(told) - nr) >= 0;
 		/* A parent in another PID namespace shows as 0. */
-		if (parent && !lives && waits++ == UNSEEN_WAITS)
+		if (parent && waits++ == (lives ? SEEN_WAITS : UNSEEN_WAITS))
 			return true;
 		syscall(SYS_futex, told, FUTEX_WAIT, seen, &(struct timespec){ .tv_nsec = WAIT_NS }, NULL, 0);
 	}
