@@ -3,7 +3,6 @@
  * Two coroutines that take turns, on stacks of several sizes, side by side in either order, by each way to change stacks.
  * Tells its chains as walks.c does; a place is told once for each layout, and all differ in depth.
  */
-#include <execinfo.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,37 +10,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#define NOINLINE __attribute__((noinline))
-
-/* One function for each place, so that a sample's address says where it is from. */
-#define SPIN(n)                                                                                                        \
-	static NOINLINE void spin_##n(void)                                                                            \
-	{                                                                                                              \
-		for (volatile int i = 0; i < 3000 + n; i++)                                                            \
-			;                                                                                              \
-	}
-SPIN(0)
-SPIN(1)
-SPIN(2)
-SPIN(3)
-SPIN(4)
-SPIN(5)
-
-static void (*const spins[])(void) = { spin_0, spin_1, spin_2, spin_3, spin_4, spin_5 };
-
-static NOINLINE void probe(int place)
-{
-	void *chain[200];
-	int n = backtrace(chain, 200);
-
-	printf("%d", place);
-	for (int i = 1; i < n; i++)
-		printf(" %lx", (unsigned long)chain[i]);
-	printf("\n");
-	fflush(stdout);
-	spins[place]();
-	__asm__ volatile("");
-}
+#define CHAIN_MAX 200
+#include "probe.h"
 
 /* --- ways --- */
 
