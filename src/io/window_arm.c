@@ -146,8 +146,11 @@ static void do_singles(u32 n)
 	}
 }
 
-/* Switches both on with that in between. Returns how far apart they are. */
-static u64 switch_on(const struct window_pair *p, struct spin spin)
+/*
+ * Switches both on with that in between, and the group off again, which keeps their distance: a try that missed samples nobody who
+ * gets this CPU meanwhile. Returns how far apart they are.
+ */
+static u64 try_switches(const struct window_pair *p, struct spin spin)
 {
 	u64 before;
 
@@ -158,6 +161,7 @@ static u64 switch_on(const struct window_pair *p, struct spin spin)
 		__asm__ volatile("" : "+r"(i));
 	do_singles(spin.singles);
 	ioctl(p->second, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(p->first, PERF_EVENT_IOC_DISABLE, 0);
 	return lead_of(p) - before;
 }
 
@@ -173,7 +177,7 @@ struct fitting {
 static void try_spin(struct fitting *f, u64 rounds, u32 singles)
 {
 	f->spin = (struct spin){ rounds, singles };
-	f->apart = switch_on(f->p, f->spin);
+	f->apart = try_switches(f->p, f->spin);
 	f->tries++;
 }
 
@@ -216,9 +220,9 @@ static void fit_singles(struct fitting *f)
 /*
  * Reading a counter takes longer than a window. So both are switched on with a spin in between that reads nothing; what
  * came of it says how long that has to be, and it is done again. How many instructions a round of its loop has is the compiler's
- * choice.
+ * choice. The group is off, or as watch_here leaves it.
  */
-enum window_armed window_arm_here(const struct window_pair *p)
+static enum window_armed fit(const struct window_pair *p)
 {
 	struct fitting f = { .p = p, .slope = SLOPE_ONE, .until = own_ns() + HERE_NS };
 
@@ -241,15 +245,24 @@ enum window_armed window_arm_here(const struct window_pair *p)
 	return WINDOW_ARMED;
 }
 
+enum window_armed window_arm_here(const struct window_pair *p)
+{
+	enum window_armed armed = fit(p);
+
+	/* A leader takes its group along. */
+	ioctl(p->first, PERF_EVENT_IOC_ENABLE, 0);
+	return armed;
+}
+
 void window_arm_all_here(const struct window_pair *p, u32 n)
 {
 	for (u32 i = 0; i < n; i++) {
-		window_arm_here(&p[i]);
-		/* A leader takes its group along, and the twins' distance stays. */
+		fit(&p[i]);
+		/* Clocks lose some of their distance each time. */
 		if (n > 1)
 			ioctl(p[i].first, PERF_EVENT_IOC_DISABLE, 0);
 	}
-	for (u32 i = 0; i < n && n > 1; i++)
+	for (u32 i = 0; i < n; i++)
 		ioctl(p[i].first, PERF_EVENT_IOC_ENABLE, 0);
 }
 
