@@ -12,6 +12,8 @@
 #include "io/sideband.h"
 #include "io/smallfile.h"
 
+#define MANY 64
+
 static struct sim_task *find(struct sim_tasks *k, u32 tid)
 {
 	u32 at = map_get(&k->by_tid, tid);
@@ -56,6 +58,7 @@ static void seen(struct sim_tasks *k, u32 tid, u64 time, u32 cpu)
 		return;
 	t->time = MAX(t->time, time);
 	t->cpu = cpu;
+	t->ran = true;
 	if (process)
 		process->time = MAX(process->time, time);
 }
@@ -73,8 +76,8 @@ static struct sim_task gone(struct sim_tasks *k, struct sim_task *t)
 
 static void forked(struct sim_tasks *k, const struct record *r)
 {
-	const struct sim_task *parent = find(k, r->task.ptid);
-	bool process = r->task.pid != r->task.ppid, known = find(k, r->task.tid);
+	const struct sim_task *parent = find(k, r->task.ptid), *known = find(k, r->task.tid);
+	bool process = r->task.pid != r->task.ppid;
 	struct sim_task new = { .pid = r->task.pid,
 				.tid = r->task.tid,
 				.ppid = process ? r->task.ppid :
@@ -84,11 +87,40 @@ static void forked(struct sim_tasks *k, const struct record *r)
 				.time = r->task.time,
 				.lives = true };
 
+	/* A parent that is killed as it writes of the birth has the child write of it again. */
+	if (known && known->lives && !known->ran && known->pid == new.pid && known->ppid == new.ppid)
+		return;
 	/* The system gives ids anew; of those who had them nothing can be running any more. */
 	for (size_t i = 0; known && i < k->v.n; i++)
 		if (k->v.v[i].lives && (k->v.v[i].tid == new.tid || (process && k->v.v[i].pid == new.pid)))
 			vec_push(&k->due, gone(k, &k->v.v[i]));
 	add(k, &new);
+}
+
+/* Of a long build's thousands few live at a time. The first tells that there were any. */
+static void forget_dead(struct sim_tasks *k)
+{
+	size_t n = 0;
+
+	if (k->v.n < 2 * k->kept + MANY)
+		return;
+	for (size_t i = 0; i < k->v.n; i++) {
+		struct sim_task *process = k->v.v[i].lives ? find(k, k->v.v[i].pid) : NULL;
+
+		if (process)
+			process->needed = true;
+	}
+	map_free(&k->by_tid);
+	for (size_t i = 0; i < k->v.n; i++) {
+		struct sim_task t = k->v.v[i];
+
+		if (i && !t.lives && !t.needed)
+			continue;
+		t.needed = false;
+		map_set(&k->by_tid, t.tid, (u32)n);
+		k->v.v[n++] = t;
+	}
+	k->v.n = k->kept = n;
 }
 
 /* One thread goes on, by its process's id: as in the kernel the others end, and of its own id there is no EXIT. */
@@ -147,6 +179,7 @@ void sim_tasks_look(struct sim_tasks *k, const struct evlist *events, const stru
 	struct perf_event_header h;
 	struct record r;
 
+	forget_dead(k);
 	for (; p < end; p += h.size) {
 		memcpy(&h, p, sizeof(h));
 		if (h.type == PERF_RECORD_SAMPLE) {

@@ -19,11 +19,14 @@ struct sim_task {
 	u64 time;     /* of its last record; a process's: of all its threads' */
 	u32 execs;    /* a process's: the thread of it that tries to run another program */
 	bool lives;   /* no EXIT has come */
+	bool ran;     /* a record of its own has */
+	bool needed;  /* has threads that live: while others are forgotten */
 };
 
 struct sim_tasks {
 	struct map by_tid;
-	VEC(struct sim_task) v;
+	VEC(struct sim_task) v;	  /* those that live; and of the others, some */
+	size_t kept;		  /* of them, when others were forgotten last */
 	VEC(struct sim_task) due; /* an EXIT */
 };
 

@@ -207,6 +207,43 @@ static void same_id_again(void **state)
 	expect(k, 1, 7, 8, 1, 21);
 }
 
+/* The parent was killed between writing of the birth and saying so: the child wrote of it, too. */
+static void born_twice(void **state)
+{
+	struct kept *k = *state;
+
+	put_fork(k, 7, 7, 1, 10);
+	sim_tasks_told(&k->tasks, VPMU_RECORD_PROCESS, 7, (u32)k->dead);
+	put_fork(k, 7, 7, 1, 12);
+	put_sample(k, 7, 7, 20);
+	put_exit(k, 1, 1, 30);
+	end(k, 1);
+	expect(k, 0, 7, 7, 1, 21);
+}
+
+/* Those that have ended are forgotten in time; whoever is still to end is not, nor is its process. */
+static void thousands(void **state)
+{
+	struct kept *k = *state;
+
+	put_fork(k, 3, 3, 1, 10);
+	sim_tasks_told(&k->tasks, VPMU_RECORD_PROCESS, 3, (u32)k->dead);
+	put_fork(k, 3, 4, 3, 20);
+	put_exit(k, 3, 3, 30); /* its first thread */
+	put_exit(k, 1, 1, 30);
+	for (u32 i = 0; i < 10000; i++) {
+		put_fork(k, 100 + i, 100 + i, 1, 40 + i);
+		if (i == 5000)
+			sim_tasks_told(&k->tasks, VPMU_RECORD_PROCESS, 100 + i, (u32)k->dead);
+		else
+			put_exit(k, 100 + i, 100 + i, 40 + i);
+		assert_true(k->tasks.v.n < 100);
+	}
+	end(k, 2);
+	expect(k, 0, 3, 4, 1, 31);
+	expect(k, 1, 5100, 5100, 1, 5041);
+}
+
 static void *wait_for_ever(void *arg)
 {
 	pause();
@@ -258,6 +295,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(executed_by_thread, make, drop),
 		cmocka_unit_test_setup_teardown(executed_by_first, make, drop),
 		cmocka_unit_test_setup_teardown(same_id_again, make, drop),
+		cmocka_unit_test_setup_teardown(born_twice, make, drop),
+		cmocka_unit_test_setup_teardown(thousands, make, drop),
 		cmocka_unit_test_setup_teardown(first_thread_ended, make, drop),
 	};
 
