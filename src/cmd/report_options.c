@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perf's flags, where the meaning is the same. */
+#include "cmd/report_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+
+static int set_children(void *field, const char *text, const struct notify *to)
+{
+	(void)to;
+	*(int *)field = text ? 0 : 1;
+	return 0;
+}
+
+/* Of rows and of branches; a later -g has its own. The field is the config. */
+static int set_percent_limit(void *field, const char *text, const struct notify *to)
+{
+	struct report_config *c = field;
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 100))
+		return notify_error(to, ERR_USAGE, "option --percent-limit: '%s' is not a percentage", text);
+	c->percent_limit = c->graph.min = v;
+	return 0;
+}
+
+/* --metrics SET,.. or --no-metrics; the field is the config. */
+static int set_metrics(void *field, const char *text, const struct notify *to)
+{
+	struct report_config *c = field;
+
+	(void)to;
+	c->no_metrics = !strcmp(text, "no");
+	c->metric_sets = c->no_metrics ? NULL : text;
+	return 0;
+}
+
+static const char *const attributions[NR_ATTRIBUTIONS] = {
+	[ATTRIBUTION_DISCARD] = "discard",
+	[ATTRIBUTION_KEEP] = "keep",
+	[ATTRIBUTION_CALLCHAIN] = "callchain",
+	[ATTRIBUTION_RETURNS] = "returns",
+};
+
+static int set_attribution(void *field, const char *text, const struct notify *to)
+{
+	for (u32 i = 0; i < NR_ATTRIBUTIONS; i++)
+		if (!strcmp(text, attributions[i])) {
+			*(enum attribution *)field = i;
+			return 0;
+		}
+	return notify_error(to, ERR_USAGE, "option --attribution: '%s' is not one of discard, keep, callchain, returns",
+			    text);
+}
+
+/* [FILE:]START-END or START,END: hexadecimal with 0x, as code addresses of one shared object. */
+static int set_address_range(void *field, const char *text, const struct notify *to)
+{
+	const char *colon = strrchr(text, ':');
+	struct code_range *r = field;
+	char *end;
+
+	r->start = strtoull(colon ? colon + 1 : text, &end, 0);
+	r->end = *end == '-' || *end == ',' ? strtoull(end + 1, &end, 0) : 0;
+	if (*end || r->end <= r->start || colon == text)
+		return notify_error(to, ERR_USAGE, "option --address-range: '%s' is not START-END or FILE:START-END",
+				    text);
+	free((char *)r->object);
+	r->object = colon ? mem_strndup(text, (size_t)(colon - text)) : NULL;
+	return 0;
+}
+
+/* FILE:LINE or FILE:FIRST-LAST. */
+static int set_source_line(void *field, const char *text, const struct notify *to)
+{
+	struct code_range *r = field;
+	const char *colon = strrchr(text, ':');
+	char *end;
+
+	if (!colon || colon == text)
+		return notify_error(to, ERR_USAGE, "option --source-line: '%s' is not FILE:LINE or FILE:FIRST-LAST",
+				    text);
+	r->first_line = r->last_line = (u32)strtoul(colon + 1, &end, 10);
+	if (*end == '-')
+		r->last_line = (u32)strtoul(end + 1, &end, 10);
+	if (*end || !r->first_line || r->last_line < r->first_line)
+		return notify_error(to, ERR_USAGE, "option --source-line: '%s' is not FILE:LINE or FILE:FIRST-LAST",
+				    text);
+	free((char *)r->file);
+	r->file = mem_strndup(text, (size_t)(colon - text));
+	return 0;
+}
+
+static int set_percentage(void *field, const char *text, const struct notify *to)
+{
+	if (strcmp(text, "relative") && strcmp(text, "absolute"))
+		return notify_error(to, ERR_USAGE, "option --percentage: '%s' is neither relative nor absolute", text);
+	*(enum percentage *)field = *text == 'r' ? PERCENTAGE_RELATIVE : PERCENTAGE_ABSOLUTE;
+	return 0;
+}
+
+#define OPT(letter, name, kind, field, arg, help)                                                                      \
+	{                                                                                                              \
+		letter, name, kind, offsetof(struct report_config, field), arg, help                                   \
+	}
+
+static const struct opt options[] = {
+	SELECT_OPTS(struct report_config),
+	SELECT_ROW_OPTS(struct report_config),
+	OPT('s', "sort", OPT_STRING, sort, "KEYS",
+	    "one row per: comm, pid, tid, cpu, dso, symbol, srcline, event, time"),
+	OPT('F', "fields", OPT_STRING, fields, "COLUMNS",
+	    "these columns, or with + more: sort keys, overhead, children, samples, period"),
+	{ 'g', "call-graph", OPT_CALL, offsetof(struct report_config, graph), "[TYPE,MIN,...]",
+	  "call graphs: graph, fractal, flat, folded or none; least percent; caller or callee; address or srcline; "
+	  "count",
+	  .set = graph_spec_set, .next_word = true },
+	{ 0, "children", OPT_CALL, offsetof(struct report_config, children), NULL, "count callees with their callers",
+	  .set = set_children, .no = true },
+	OPT('G', "inverted", OPT_FLAG, inverted, NULL, "call graphs from the outermost caller down"),
+	OPT(0, "max-stack", OPT_U32, max_stack, "N", "call graphs of at most N frames"),
+	{ 0, "percent-limit", OPT_CALL, 0, "PERCENT", "leave out rows and branches below this share",
+	  .set = set_percent_limit },
+	{ 0, "percentage", OPT_CALL, offsetof(struct report_config, percentage), "relative|absolute",
+	  "shares of what the filters leave, or of everything (default)", .set = set_percentage },
+	OPT('n', "show-nr-samples", OPT_FLAG, samples, NULL, "show the number of samples"),
+	OPT(0, "show-total-period", OPT_FLAG, period, NULL, "show the sum of periods"),
+	OPT(0, "time-slice", OPT_U64, time_slice_ms, "MS", "width of a row of --sort time in milliseconds (100)"),
+	OPT('w', "column-widths", OPT_STRING, widths, "WIDTHS", "widths of the columns, in order"),
+	OPT('t', "field-separator", OPT_STRING, separator, "CHAR", "part columns by CHAR, unaligned"),
+	OPT(0, "hierarchy", OPT_FLAG, hierarchy, NULL, "rows as a tree of the sort keys"),
+	OPT(0, "csv", OPT_FLAG, csv, NULL, "print CSV"),
+	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
+	{ 0, "metrics", OPT_CALL, 0, "SETS",
+	  "which ratios of windows are shown: basic, ipc, branch, calls, cache, tlb, stalls, topdown, all",
+	  .set = set_metrics, .no = true },
+	OPT(0, "metric", OPT_LIST, own_metrics, "NAME=FORMULA", "one more, like 'MPKI=cache-misses/instructions*1000'"),
+	OPT(0, "columns", OPT_STRING, metric_columns, "NAMES",
+	    "these metrics in this order; also windows, kept, discarded, calls"),
+	{ 0, "attribution", OPT_CALL, offsetof(struct report_config, attribution), "MODE",
+	  "windows that count: discard (default; both ends in one function), keep, callchain, returns",
+	  .set = set_attribution },
+	{ 0, "address-range", OPT_CALL, offsetof(struct report_config, range), "START-END",
+	  "only windows within these addresses of any file, or FILE:START-END of one", .set = set_address_range },
+	{ 0, "source-line", OPT_CALL, offsetof(struct report_config, range), "FILE:LINE[-LINE]",
+	  "only windows within these source lines", .set = set_source_line },
+	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; who owns the recording does not matter"),
+	OPT(0, "stdio", OPT_FLAG, stdio, NULL, "print text (what is done anyway)"),
+	OPT(0, "header", OPT_FLAG, header, NULL, "show what is known about the recording first"),
+	OPT(0, "header-only", OPT_FLAG, header_only, NULL, "show only that"),
+	OPT('I', "show-info", OPT_FLAG, info, NULL, "with --header: topologies in full"),
+	OPT(0, "inline", OPT_FLAG, inlines, NULL, "expand inlined calls (what is done anyway)"),
+	OPT(0, "long-names", OPT_FLAG, long_names, NULL, "show whole paths of shared objects"),
+	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "no lines that begin with #"),
+	OPT('v', "verbose", OPT_COUNT, verbose, NULL, "whole paths, and all hints on missing symbols"),
+	OPT('D', "dump-raw-trace", OPT_FLAG, dump, NULL, "see 'reticle dump'"),
+};
+
+static void defaults(void *config)
+{
+	struct report_config *c = config;
+
+	c->children = -1;
+	c->time_slice_ms = 100;
+	graph_spec_init(&c->graph);
+}
+
+const struct command cmd_report = {
+	.name = "report",
+	.summary = "show which functions a recording's samples fell into",
+	.args = "[options] [part of a function's name | recording]",
+	.opts = options,
+	.nr_opts = ARRAY_LEN(options),
+	.config_size = sizeof(struct report_config),
+	.defaults = defaults,
+	.run = report_run,
+};

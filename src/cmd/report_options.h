@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of `reticle report`: cmd/report_options.c parses them into this. */
+#ifndef CMD_REPORT_OPTIONS_H
+#define CMD_REPORT_OPTIONS_H
+
+#include "agg/window_rows.h"
+#include "cmd/graph_spec.h"
+#include "cmd/select.h"
+
+enum percentage { PERCENTAGE_ABSOLUTE, PERCENTAGE_RELATIVE };
+
+struct report_config {
+	struct select select;
+	const char *sort, *fields, *widths, *separator;
+	struct graph_spec graph;
+	int children; /* -1: as the recording suggests */
+	enum percentage percentage;
+	double percent_limit;
+	bool no_metrics;
+	const char *metric_sets, *metric_columns;
+	struct opt_list own_metrics;
+	enum attribution attribution;
+	struct code_range range;
+	u32 max_stack, verbose;
+	u64 time_slice_ms;
+	bool inverted, samples, period, csv, json, force, stdio, inlines, info, header, header_only, quiet, dump,
+		long_names, hierarchy;
+};
+
+/* The command's run; cmd/report.c. */
+int report_run(const struct command_ctx *ctx, const void *config, int argc, char **argv);
+
+#endif
