@@ -8,6 +8,7 @@
 #include "cmd/progress.h"
 #include "cmd/report_check.h"
 #include "cmd/report_options.h"
+#include "cmd/report_records.h"
 
 static int add_key(struct pipeline_opts *o, u32 column)
 {
@@ -270,7 +271,8 @@ static void write_report(const struct command_ctx *ctx, const struct report_conf
 		write_hints(p, c->verbose, out);
 }
 
-static int show_header(const struct report_config *c, const struct notify *to)
+/* What is asked of the recording itself rather than of its samples. */
+static int show_recording(const struct report_config *c, const struct notify *to)
 {
 	struct source *src;
 	struct output out;
@@ -278,7 +280,10 @@ static int show_header(const struct report_config *c, const struct notify *to)
 	if (source_open(&src, select_input(&c->select), to))
 		return EXIT_FAILURE;
 	(void)output_open(&out, NULL, to);
-	print_header(src, c->verbose, &out.bytes);
+	if (c->header_only || (c->header && !c->json))
+		print_header(src, c->verbose || c->info, &out.bytes);
+	if (c->stats && !c->header_only)
+		report_stats(src, c->json, &out.bytes);
 	source_close(src);
 	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -368,8 +373,8 @@ int report_run(const struct command_ctx *ctx, const void *config, int argc, char
 		c.select.input = argv[0];
 	else if (argc)
 		c.select.symbol_part = argv[0];
-	if (c.header_only)
-		return show_header(&c, ctx->notify);
+	if (c.header_only || c.stats)
+		return show_recording(&c, ctx->notify);
 	if (resolve_options(&c, &s, &o, &windows, ctx->notify)) {
 		selected_free(&s);
 		return 2;

@@ -32,7 +32,7 @@ struct source {
 	bool unfinished; /* the recorder was killed */
 	u64 left_out;	 /* bytes the recording had or promised that are not in data: cut off, or not to be unpacked. A
 			    torn record at the end of data is not among them: source_next tells */
-	u64 compressed_bytes, decompressed_bytes;
+	u64 compressed_records, compressed_bytes, decompressed_bytes; /* those records are not in data */
 	struct perfdata_header header;
 	struct evlist events; /* sealed */
 	u64 nr_ids;	      /* of all events */

@@ -76,6 +76,7 @@ static int unpack_record(struct unpack *u, const struct source_record *sr)
 
 	if (err)
 		return fail(u, err, sr->offset, "it does not hold what it claims");
+	s->compressed_records++;
 	s->compressed_bytes += r.compressed.size;
 	in = (ZSTD_inBuffer){ r.compressed.data, r.compressed.size, 0 };
 	do {

@@ -23,11 +23,13 @@ done)
 	exit 1
 }
 
+records=("report --stats")
+
 try() { # FILE
 	local command status
-	for command in "${commands[@]}"; do
+	for command in "${commands[@]}" "${records[@]}"; do
 		# shellcheck disable=SC2086 # words, not one
-		timeout 10 "$RETICLE" "$command" -i "$1" ${more[$command]-} >out 2>err </dev/null
+		timeout 10 "$RETICLE" $command -i "$1" ${more[$command]-} >out 2>err </dev/null
 		status=$?
 		runs=$((runs + 1))
 		if [ $status -gt 1 ]; then

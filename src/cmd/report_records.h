@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports on a recording's records rather than on its samples. */
+#ifndef CMD_REPORT_RECORDS_H
+#define CMD_REPORT_RECORDS_H
+
+#include "base/bytes.h"
+#include "io/source.h"
+
+/* --stats: how many there are of each type, and of each event's samples; as perf prints it. */
+void report_stats(const struct source *src, bool json, struct bytes *out);
+
+#endif
