@@ -97,11 +97,11 @@ bool truth_next(struct truth_sums *u, u64 *offset, struct vpmu_truth *out)
 	return false;
 }
 
-void truth_place(const struct truth_sums *u, const struct vpmu_truth *r, u64 pc, struct place *out)
+void truth_place(const struct truth_sums *u, const struct vpmu_truth *r, u64 time, u64 pc, struct place *out)
 {
 	struct thread_view view;
 
-	procs_thread_at(u->s->procs, r->pid, r->tid, u->s->clock_is_time ? r->time : UINT64_MAX - 1, &view);
+	procs_thread_at(u->s->procs, r->pid, r->tid, u->s->clock_is_time ? time : UINT64_MAX - 1, &view);
 	place_find(u->s->dsos, &view, PERF_RECORD_MISC_USER, pc, out);
 }
 
@@ -225,7 +225,7 @@ static void add_node(struct adding *a, const struct vpmu_truth *r)
 	struct place at;
 	u32 id;
 
-	truth_place(a->u, r, r->pc, &at);
+	truth_place(a->u, r, r->time, r->pc, &at);
 	id = merged_node(a, r->parent ? map_get(&a->nodes, thread | r->parent) : ID_NONE, &at);
 	map_set(&a->nodes, thread | r->node, id);
 	add(a->u->nodes.v[id].counts, r->counts);
@@ -240,7 +240,7 @@ static void add_record(struct adding *a, const struct vpmu_truth *r)
 		thread_begins(a, r);
 		break;
 	case VPMU_RECORD_TRUTH_PC:
-		truth_place(a->u, r, r->pc, &at);
+		truth_place(a->u, r, r->time, r->pc, &at);
 		add_function(a, &at, r->counts);
 		add_line(a, &at, r->counts);
 		add_address(a, &at, r->counts);

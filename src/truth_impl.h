@@ -56,7 +56,7 @@ struct truth_sums {
 /* Steps through the records: false at the end. */
 bool truth_next(struct truth_sums *u, u64 *offset, struct vpmu_truth *out);
 /* Where the thread's code at pc is. */
-void truth_place(const struct truth_sums *u, const struct vpmu_truth *r, u64 pc, struct place *out);
+void truth_place(const struct truth_sums *u, const struct vpmu_truth *r, u64 time, u64 pc, struct place *out);
 
 void truth_json(struct truth_sums *u, const struct truth_about *about, struct bytes *out);
 

@@ -250,11 +250,11 @@ static const char *event_name(const struct evlist *l, u64 id)
 	return event == ID_NONE ? NULL : l->events.v[event].name;
 }
 
-static void put_side(struct writer *w, const char *key, const struct vpmu_truth *r, u64 pc)
+static void put_side(struct writer *w, const char *key, const struct vpmu_truth *r, u64 time, u64 pc)
 {
 	struct place at;
 
-	truth_place(w->u, r, pc, &at);
+	truth_place(w->u, r, time, pc, &at);
 	put_key(key, w->out);
 	bytes_char(w->out, '{');
 	put_place(w, at.dso, at.sym);
@@ -280,8 +280,8 @@ static void put_windows(struct writer *w)
 			put_string(name, w->out);
 		else
 			bytes_str(w->out, "null");
-		put_side(w, "start", &r, r.pc);
-		put_side(w, "end", &r, r.other_pc);
+		put_side(w, "start", &r, r.begun, r.pc);
+		put_side(w, "end", &r, r.time, r.other_pc);
 		put_number("calls", r.calls, w->out);
 		put_number("returns", r.returns, w->out);
 		put_number("functions", r.functions, w->out);

@@ -14,7 +14,7 @@
  * tables within a function. Direct jumps to other functions (tail calls of one object) stay in the node that was called.
  *
  * Windows: between two samples of one event in this thread. Functions in it are counted when the thread changes its node,
- * by a stamp per function and event.
+ * by a stamp per function and event. Those that are open at an exec go on in the next program, whose functions are others.
  *
  * fork: the child has the parent's nodes, as its frames name them, with all counts 0; only what it counts is told.
  */
@@ -48,14 +48,6 @@ struct node {
 	counts_t counts;
 };
 
-struct window {
-	bool open;
-	u32 stamp; /* of the functions that were in it */
-	u64 functions;
-	u64 pc;
-	counts_t begun;
-};
-
 struct truth {
 	counts_t told; /* how the counts stood after the last operation */
 	VEC(struct block_truth) blocks;
@@ -66,8 +58,9 @@ struct truth {
 	u32 root, node;
 	counts_t entered; /* how the counts stood when the thread came to its node */
 	u32 nr_events;
-	struct window windows[VPMU_EVENTS_MAX];
-	VEC(u32) stamps; /* nr_events per function */
+	struct truth_windows windows; /* counts: how they stood when it began */
+	u32 window_stamps[VPMU_EVENTS_MAX];
+	VEC(u32) stamps; /* nr_events per function: of the last window that it was in */
 	struct bytes out;
 };
 
@@ -140,10 +133,10 @@ static void stamp_function(struct truth *u, u32 function)
 	for (u32 i = 0; i < u->nr_events; i++) {
 		u32 *stamp = &u->stamps.v[function * u->nr_events + i];
 
-		if (!u->windows[i].open || *stamp == u->windows[i].stamp)
+		if (!u->windows.of[i].open || *stamp == u->window_stamps[i])
 			continue;
-		*stamp = u->windows[i].stamp;
-		u->windows[i].functions++;
+		*stamp = u->window_stamps[i];
+		u->windows.of[i].functions++;
 	}
 }
 
@@ -233,29 +226,55 @@ void truth_op(struct vthread *t, const struct block *b, u32 op)
 void truth_window(struct vthread *t, const struct vpmu_event *e, u64 id, u64 pc)
 {
 	struct vpmu_truth r = { .type = VPMU_RECORD_TRUTH_WINDOW, .id = id, .other_pc = pc };
+	size_t event = (size_t)(e - t->process->control->events);
 	struct truth *u = t->truth;
-	struct window *w;
+	struct truth_window *w;
 
 	if (!u)
 		return;
-	w = &u->windows[e - t->process->control->events];
+	w = &u->windows.of[event];
+	r.time = tasks_time(t);
 	if (w->open) {
-		r.time = tasks_time(t);
+		r.begun = w->time;
 		r.pc = w->pc;
 		r.functions = w->functions;
 		for (u32 i = 0; i < NR_VPMU_COUNTS; i++)
-			r.counts[i] = t->counts[i] - w->begun[i];
+			r.counts[i] = t->counts[i] - w->counts[i];
 		r.calls = (u32)r.counts[VC_CALLS];
 		r.returns = (u32)r.counts[VC_RETURNS];
 		put(t, &r);
 	}
-	w->open = true;
-	w->stamp++;
-	w->functions = 0;
-	w->pc = pc;
-	memcpy(w->begun, t->counts, sizeof(counts_t));
+	*w = (struct truth_window){ .open = true, .time = r.time, .pc = pc };
+	memcpy(w->counts, t->counts, sizeof(counts_t));
+	u->window_stamps[event]++;
 	if (u->node)
 		stamp_function(u, u->nodes.v[u->node].function);
+}
+
+/* From how the counts stood when each began to what came since, or back. */
+static void turn_counts(const struct vthread *t, struct truth_windows *w)
+{
+	for (u32 e = 0; e < t->process->control->nr_events; e++)
+		for (u32 i = 0; i < NR_VPMU_COUNTS; i++)
+			w->of[e].counts[i] = t->counts[i] - w->of[e].counts[i];
+}
+
+void truth_save_windows(const struct vthread *t, struct truth_windows *to)
+{
+	*to = t->truth->windows;
+	turn_counts(t, to);
+}
+
+static void take_over_windows(struct vthread *t)
+{
+	struct truth *u = t->truth;
+
+	u->windows = *t->process->truth_windows;
+	turn_counts(t, &u->windows);
+	for (u32 i = 0; i < u->nr_events; i++)
+		u->window_stamps[i] = 1;
+	free(t->process->truth_windows);
+	t->process->truth_windows = NULL;
 }
 
 /* --- life --- */
@@ -274,7 +293,7 @@ static void forget_counts(struct vthread *t)
 		u->nodes.v[i].time = tasks_time(t); /* earlier there was no such process */
 	}
 	for (u32 i = 0; i < u->nr_events; i++)
-		u->windows[i].open = false;
+		u->windows.of[i].open = false;
 }
 
 void truth_start(struct vthread *t)
@@ -290,6 +309,8 @@ void truth_start(struct vthread *t)
 		u = t->truth = mem_zalloc(sizeof(*u));
 		u->nr_events = control->nr_events;
 		vec_push(&u->nodes, (struct node){ 0 });
+		if (t->process->truth_windows)
+			take_over_windows(t);
 	}
 	memcpy(u->told, t->counts, sizeof(counts_t));
 	memcpy(u->entered, t->counts, sizeof(counts_t));

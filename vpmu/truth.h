@@ -12,6 +12,21 @@
 #include "vpmu/block.h"
 #include "vpmu/vthread.h"
 
+/* A window begun by a sample of the event that has its index. */
+struct truth_window {
+	bool open;
+	u64 time, pc;  /* where it began */
+	u64 functions; /* that have been in it */
+	u64 counts[NR_VPMU_COUNTS];
+};
+
+/* Those of a thread, which an exec does not end. counts: since each began. */
+struct truth_windows {
+	struct truth_window of[VPMU_EVENTS_MAX];
+};
+
+/* t->truth is there. */
+void truth_save_windows(const struct vthread *t, struct truth_windows *to);
 /* Operation `op` of b has run, and the thread's counts (derived ones too) hold it. */
 void truth_op(struct vthread *t, const struct block *b, u32 op);
 

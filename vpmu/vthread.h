@@ -30,6 +30,7 @@
 struct core;	/* core.h: counters' machinery of one thread: predictor, caches, armed events, the block that runs */
 struct sampler; /* sampler.h: schedules and layouts of the events, per thread or per virtual CPU */
 struct sampler_state;
+struct truth_windows;
 struct callstack; /* shadow.h */
 struct truth;	  /* truth.h; NULL when not asked for */
 struct tasks;	  /* tasks_impl.h: the process's threads and mappings */
@@ -49,6 +50,7 @@ struct vprocess {
 	/* sampler.c: what sampling by frequency has come to, for threads and processes that begin: period per event */
 	_Atomic u64 rates[VPMU_EVENTS_MAX];
 	struct sampler_state *sampler_state; /* from before an exec, for the thread that goes on; or NULL */
+	struct truth_windows *truth_windows; /* likewise */
 	/* regs.c: offset of the registers in QEMU's CPU state; 0: not available */
 	_Atomic u32 regs_place;
 	bool regs_sought;
@@ -124,9 +126,9 @@ void sampler_stop(struct vthread *t);
 /* a->at is reached. When it returns a->at is above the count again. */
 void sampler_overflow(struct vthread *t, struct armed *a, const struct core_at *at);
 /*
- * exec: prepare gives the descriptor by which the events' state gets into the next program (-1: not), sampler_exec takes
- * sampler_stop's place, and sampler_take_over, in the new program or in the old one when exec has failed, closes the
- * descriptor and leaves what sampler_start goes on from.
+ * exec: prepare gives the descriptor by which the events' state, and the truth's open windows, get into the next program (-1:
+ * not), sampler_exec takes sampler_stop's place, and sampler_take_over, in the new program or in the old one when exec has failed,
+ * closes the descriptor and leaves what sampler_start and truth_start go on from.
  */
 int sampler_exec_prepare(void);
 void sampler_exec(struct vthread *t, int fd);

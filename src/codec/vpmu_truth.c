@@ -4,7 +4,7 @@
 #include "base/err.h"
 
 #define HEADER_SIZE 8
-#define TRUTH_SIZE (HEADER_SIZE + 2 * 4 + 3 * 8 + 2 * 4 + 8 + 2 * 4 + 8 + NR_VPMU_COUNTS * 8)
+#define TRUTH_SIZE (HEADER_SIZE + 2 * 4 + 4 * 8 + 2 * 4 + 8 + 2 * 4 + 8 + NR_VPMU_COUNTS * 8)
 
 void vpmu_truth_encode(const struct vpmu_truth *t, struct bytes *out)
 {
@@ -14,6 +14,7 @@ void vpmu_truth_encode(const struct vpmu_truth *t, struct bytes *out)
 	bytes_u32(out, t->pid);
 	bytes_u32(out, t->tid);
 	bytes_u64(out, t->time);
+	bytes_u64(out, t->begun);
 	bytes_u64(out, t->pc);
 	bytes_u64(out, t->other_pc);
 	bytes_u32(out, t->node);
@@ -37,6 +38,7 @@ int vpmu_truth_decode(struct cursor c, struct vpmu_truth *out)
 	out->pid = cursor_u32(&c);
 	out->tid = cursor_u32(&c);
 	out->time = cursor_u64(&c);
+	out->begun = cursor_u64(&c);
 	out->pc = cursor_u64(&c);
 	out->other_pc = cursor_u64(&c);
 	out->node = cursor_u32(&c);

@@ -17,7 +17,8 @@ struct vpmu_truth {
 	u32 type; /* VPMU_RECORD_TRUTH_* */
 	u32 pid, tid;
 	u64 time; /* PC: when a block with it first ran; NODE: when it was first called; WINDOW: of its end, as sampled */
-	u64 pc;	  /* PC: of the instruction; NODE: first of the callee; WINDOW: where it began */
+	u64 begun;	    /* WINDOW: of its beginning */
+	u64 pc;		    /* PC: of the instruction; NODE: first of the callee; WINDOW: where it began */
 	u64 other_pc;	    /* NODE: of the call; WINDOW: where it ended */
 	u32 node, parent;   /* NODE: from 1, per thread and program; parents come before their kids. 0: none */
 	u64 id;		    /* WINDOW: of the event's samples, as they carry it */

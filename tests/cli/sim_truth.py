@@ -121,7 +121,7 @@ if p.returncode:
 if not shutil.which("cc"):
     skip("no cc")
 pathlib.Path("t.c").write_text(PROGRAM)
-subprocess.run(["cc", "-O1", "-g", "-fno-inline", "-fno-optimize-sibling-calls", "-pthread", "-o", "t", "t.c"], check=True)
+subprocess.run(["cc", "-O1", "-g", "-fno-inline", "-fno-optimize-sibling-calls", "-pthread", "-Wl,-z,now", "-o", "t", "t.c"], check=True)
 
 # One truth of everything: each call of work is 7 instructions a turn (here: what one turn costs, measured by two runs).
 truth = record("all", "-e", "instructions", "-c", "1000", "-g", "--", "./t")
@@ -171,6 +171,24 @@ for w, a, b in zip(truth["windows"], reads, reads[1:]):
 if not any(w["start"]["symbol"] == w["end"]["symbol"] == "work" and w["functions"] == 1 for w in truth["windows"]):
     fail("no window lies in work alone")
 check("event", {w["event"] for w in truth["windows"]}, {"instructions"})
+
+# They go on over an exec. Its threads end there, or begin.
+followed = record("execs", "-e", "{instructions,cycles}:S", "-c", "1000", "--", "./t")
+samples = [json.loads(x) for x in run("dump", "-i", "execs.data", "--type", "SAMPLE", "--json").stdout.splitlines()]
+reads = collections.defaultdict(list)
+for s in samples:
+    reads[s["pid"], s["tid"]].append([v["value"] for v in s["read"]["values"]])
+windows = collections.defaultdict(list)
+for w in followed["windows"]:
+    windows[w["pid"], w["tid"]].append([w["counts"].get(k, 0) for k in ("instructions", "cycles")])
+check("windows of threads that execute", windows,
+      {thread: [[y - x for x, y in zip(a, b)] for a, b in zip(r, r[1:])] for thread, r in reads.items() if len(r) > 1})
+executed = max(json.loads(x)["sample_id"]["time"] for x in run("dump", "-i", "execs.data", "--type", "COMM", "--json").stdout.splitlines())
+across = next(w for w in followed["windows"] if w["tid"] == 1 and w["time"] > executed)
+if "/ld-" not in across["end"]["dso"] or not across["start"]["symbol"] or across["functions"] < 3:
+    fail(f"the window across the exec: {across}")
+if not re.search("/t$|/libc", across["start"]["dso"]):
+    fail(f"it begins elsewhere than in the first program's last function, or execl: {across}")
 
 # What is sampled changes nothing that is counted; the same run twice is the same truth.
 again = record("again", "-e", "cycles", "-c", "777", "--", "./t", "again")
