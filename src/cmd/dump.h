@@ -20,7 +20,4 @@ void dump_text(const struct source *src, const struct dump_record *d, bool verbo
 /* One object on one line. */
 void dump_json(const struct source *src, const struct dump_record *d, struct bytes *out);
 
-/* The name of register number n of PERF_SAMPLE_REGS_* on the recording's machine, or NULL. */
-const char *dump_reg_name(const struct source *src, u32 n);
-
 #endif

@@ -9,13 +9,6 @@
 
 typedef unsigned long long ull;
 
-const char *dump_reg_name(const struct source *src, u32 n)
-{
-	const char *arch = src->features.arch;
-
-	return arch && !strncmp(arch, "x86", 3) ? x86_reg_name(n) : NULL;
-}
-
 static void put_time(u64 ns, struct bytes *out)
 {
 	bytes_printf(out, " time %llu.%09llu", (ull)(ns / NSEC_PER_SEC), (ull)(ns % NSEC_PER_SEC));
@@ -127,11 +120,14 @@ static void put_counts(const struct sample *s, struct bytes *out)
 static void put_regs(const struct source *src, const char *label, u64 abi, u64 mask, const struct u64s *regs,
 		     struct bytes *out)
 {
+	enum regs_arch arch = regs_arch_of(src->features.arch);
+	char room[REG_NAME_ROOM];
+
 	if (!regs->n)
 		return;
 	bytes_printf(out, "    %s abi %llu:", label, (ull)abi);
 	for (u32 bit = 0, i = 0; bit < 64 && i < regs->n; bit++) {
-		const char *name = dump_reg_name(src, bit);
+		const char *name = reg_name(arch, bit, room);
 
 		if (!(mask >> bit & 1))
 			continue;

@@ -153,6 +153,23 @@ static int print_pmu_help(const struct notify *to)
 	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static bool asks_for_names(const char *regs)
+{
+	return regs && !strcmp(regs, "?");
+}
+
+/* Those of this machine: a program of another architecture is not known yet. */
+static int print_registers(const struct notify *to)
+{
+	struct output out;
+
+	(void)output_open(&out, NULL, to);
+	bytes_str(&out.bytes, "available registers: ");
+	regs_list(REGS_HERE, &out.bytes);
+	bytes_char(&out.bytes, '\n');
+	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 static void take_truth(void *ctx, const u8 *record, u16 size)
 {
 	truth_take(ctx, record, size);
@@ -191,6 +208,8 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 
 	if (c.o.sim.help)
 		return print_pmu_help(to);
+	if (asks_for_names(c.o.attr.user_regs) || asks_for_names(c.o.attr.intr_regs))
+		return print_registers(to);
 	if (argc)
 		c.o.target.command = argv;
 	if (!err)

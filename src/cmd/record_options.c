@@ -273,6 +273,14 @@ static int set_pmu(void *field, const char *text, const struct notify *to)
 	return sim_opts_parse(field, text, to);
 }
 
+/* NULL is what no option leaves. */
+static int set_registers(void *field, const char *text, const struct notify *to)
+{
+	(void)to;
+	*(const char **)field = text ? text : "";
+	return 0;
+}
+
 #define AT(field) offsetof(struct record_config, field)
 
 static const struct opt options[] = {
@@ -314,6 +322,13 @@ static const struct opt options[] = {
 	{ 0, "sample-identifier", OPT_FLAG, AT(o.attr.identifier), NULL, "samples carry IDENTIFIER" },
 	{ 'd', "data", OPT_FLAG, AT(o.attr.addr), NULL, "samples carry data addresses" },
 	{ 0, "phys-data", OPT_FLAG, AT(o.attr.phys_addr), NULL, "samples carry physical data addresses" },
+	{ 0, "code-page-size", OPT_FLAG, AT(o.attr.code_page_size), NULL, "samples carry the page size of the code" },
+	{ 0, "data-page-size", OPT_FLAG, AT(o.attr.data_page_size), NULL, "samples carry the page size of the data" },
+	{ 0, "user-regs", OPT_CALL, AT(o.attr.user_regs), "[REGS]",
+	  "samples carry the program's registers, all or ax,ip,...; ? lists them", .set = set_registers },
+	{ 'I', "intr-regs", OPT_CALL, AT(o.attr.intr_regs), "[REGS]", "the same at the interrupt, the kernel's too",
+	  .set = set_registers },
+	{ 0, "transaction", OPT_FLAG, AT(o.attr.transaction), NULL, "samples carry transactional memory's flags" },
 	{ 'P', "period", OPT_FLAG, AT(o.attr.want_period), NULL, "samples carry the period, with -c too" },
 	{ 'W', "weight", OPT_FLAG, AT(o.attr.weight), NULL, "samples carry weights" },
 	{ 'R', "raw-samples", OPT_FLAG, AT(o.attr.raw), NULL, "samples carry raw data" },

@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the registers in samples, by their number in the mask of PERF_SAMPLE_REGS_USER and _INTR. */
+/* The registers in samples: their numbers in the masks of PERF_SAMPLE_REGS_USER and _INTR, and perf's names for them. */
 #ifndef CODEC_REGS_H
 #define CODEC_REGS_H
 
-#include "base/types.h"
+#include "base/bytes.h"
+#include "base/err.h"
 
-/* "AX"; NULL for numbers that are no general register. */
-const char *x86_reg_name(u32 n);
+enum regs_arch { REGS_HERE, REGS_X86, REGS_ARM64, REGS_OTHER }; /* HERE: this machine's */
+
+/* By the name that recordings have ("x86_64"; NULL: nobody said). */
+enum regs_arch regs_arch_of(const char *name);
+
+/* The general ones, as bits; 0 where they are not known. */
+u64 regs_general(enum regs_arch arch);
+
+/* Where the stack is and the program: the least that an unwinder needs. */
+u64 regs_stack(enum regs_arch arch);
+
+#define REG_NAME_ROOM 8
+/* "AX", or NULL; room for names that are put together. */
+const char *reg_name(enum regs_arch arch, u32 n, char room[REG_NAME_ROOM]);
+
+/* "AX BX ...": those that can be asked for. */
+void regs_list(enum regs_arch arch, struct bytes *out);
+/* A comma list of names, in either case, as bits; "" means all that are listed. ERR_USAGE, noted with the list; what:
+ * the option. */
+int regs_parse(enum regs_arch arch, const char *text, const char *what, u64 *mask, const struct notify *to);
 
 #endif

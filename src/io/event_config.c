@@ -21,17 +21,6 @@
 #define SIDE_BAND (ATTR_MMAP | ATTR_MMAP2 | ATTR_COMM | ATTR_COMM_EXEC | ATTR_TASK | ATTR_KSYMBOL | ATTR_BPF_EVENT)
 #define CALLCHAIN_FLAGS (ATTR_EXCLUDE_CALLCHAIN_KERNEL | ATTR_EXCLUDE_CALLCHAIN_USER)
 
-/* The registers an unwinder needs, as PERF_REG_* bits: all general ones. */
-#if defined(__x86_64__)
-#define USER_REGS 0xff0fffull
-#elif defined(__aarch64__)
-#define USER_REGS 0x1ffffffffull
-#elif defined(__riscv)
-#define USER_REGS 0xffffffffull
-#else
-#define USER_REGS 0ull
-#endif
-
 struct config {
 	const struct attr_opts *o;
 	const struct target *t;
@@ -81,7 +70,7 @@ static void set_callgraph(struct attr *a, const struct attr_opts *o, enum callgr
 	if (how == CALLGRAPH_DWARF) {
 		a->sample_type |=
 			PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
-		a->sample_regs_user = o->user_regs ? o->user_regs : USER_REGS;
+		a->sample_regs_user = o->user_mask ? regs_stack(o->regs) : regs_general(o->regs);
 		a->sample_stack_user = o->stack_dump;
 		a->flags |= ATTR_EXCLUDE_CALLCHAIN_USER;
 	}
@@ -116,6 +105,9 @@ static void set_fields(struct attr *a, const struct config *c)
 		{ c->o->phys_addr, PERF_SAMPLE_PHYS_ADDR },
 		{ c->o->weight, PERF_SAMPLE_WEIGHT_STRUCT },
 		{ c->o->raw, PERF_SAMPLE_TIME | PERF_SAMPLE_RAW | PERF_SAMPLE_CPU },
+		{ c->o->transaction, PERF_SAMPLE_TRANSACTION },
+		{ c->o->data_page_size, PERF_SAMPLE_DATA_PAGE_SIZE },
+		{ c->o->code_page_size, PERF_SAMPLE_CODE_PAGE_SIZE },
 		{ c->o->cgroup_events, PERF_SAMPLE_CGROUP },
 		{ c->o->branch_type, PERF_SAMPLE_BRANCH_STACK },
 		{ a->type == PERF_TYPE_TRACEPOINT,
@@ -166,6 +158,16 @@ static void set_tracking(struct open_event *e, const struct config *c)
 		e->attr.flags |= ATTR_BUILD_ID;
 }
 
+static void set_registers(struct attr *a, const struct attr_opts *o)
+{
+	if (o->user_mask)
+		a->sample_type |= PERF_SAMPLE_REGS_USER;
+	a->sample_regs_user |= o->user_mask;
+	if (o->intr_mask)
+		a->sample_type |= PERF_SAMPLE_REGS_INTR;
+	a->sample_regs_intr = o->intr_mask;
+}
+
 static void configure_event(struct open_event *e, const struct config *c)
 {
 	struct attr_opts o = *c->o; /* what terms of this event override */
@@ -180,6 +182,7 @@ static void configure_event(struct open_event *e, const struct config *c)
 			s->time ? e->attr.sample_type | PERF_SAMPLE_TIME : e->attr.sample_type & ~PERF_SAMPLE_TIME;
 	set_period(&e->attr, s, c->o);
 	set_callgraph(&e->attr, &o, spec_callgraph(s, &o));
+	set_registers(&e->attr, &o);
 	if (s->has_branches) {
 		e->attr.sample_type &= ~(u64)PERF_SAMPLE_BRANCH_STACK;
 		e->attr.branch_sample_type = s->attr.branch_sample_type;
@@ -360,6 +363,20 @@ static int settle_rate(struct attr_opts *o, const struct notify *to)
 	return 0;
 }
 
+static int settle_registers(struct attr_opts *o, const struct notify *to)
+{
+	int err = 0;
+
+	if (o->user_regs)
+		err = regs_parse(o->regs, o->user_regs, "--user-regs", &o->user_mask, to);
+	if (!err && o->intr_regs)
+		err = regs_parse(o->regs, o->intr_regs, "--intr-regs", &o->intr_mask, to);
+	if (!err && o->user_mask && o->user_mask != regs_general(o->regs) && o->callgraph == CALLGRAPH_DWARF)
+		notify_warn(to, "--call-graph dwarf with some registers only (--user-regs, and those of stack and "
+				"program): most stacks cannot be unwound");
+	return err;
+}
+
 int event_set_configure(struct event_set *set, const struct event_specs *specs, const struct attr_opts *asked,
 			const struct target *t, bool has_workload, const struct notify *to)
 {
@@ -375,8 +392,10 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 		o.no_inherit = true;
 	c.command_is_target = has_workload && !t->system_wide && !t->tasks_named;
 	o.addr |= o.callgraph == CALLGRAPH_DWARF; /* as perf: what unwinds from memory also follows data maps */
-	if (o.callgraph == CALLGRAPH_DWARF && !(o.user_regs | USER_REGS))
+	if (o.callgraph == CALLGRAPH_DWARF && !regs_general(o.regs))
 		return notify_error(to, ERR_UNSUPPORTED, "--call-graph dwarf is not known on this architecture");
+	if (!err)
+		err = settle_registers(&o, to);
 	if (!err)
 		err = add_specs(set, specs, &c);
 	if (err)

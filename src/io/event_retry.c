@@ -31,7 +31,9 @@ struct feature_row {
 static const struct feature_row kernel_features[] = {
 	{ "lost counts", .read_format = PERF_FORMAT_LOST },						    /* 6.0 */
 	{ "build ids in mmap records", .flags = ATTR_BUILD_ID, .missed = "build ids are read at the end" }, /* 5.12 */
-	{ "weight parts", .sample_type = PERF_SAMPLE_WEIGHT_STRUCT, .instead = PERF_SAMPLE_WEIGHT },	    /* 5.12 */
+	{ "page sizes", .sample_type = PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE,
+	  .essential = true },									     /* 5.11 */
+	{ "weight parts", .sample_type = PERF_SAMPLE_WEIGHT_STRUCT, .instead = PERF_SAMPLE_WEIGHT }, /* 5.12 */
 	{ "cgroup samples", .flags = ATTR_CGROUP, .sample_type = PERF_SAMPLE_CGROUP,
 	  .missed = "samples do not name their cgroup" },				   /* 5.7 */
 	{ "ksymbol records", .flags = ATTR_KSYMBOL | ATTR_BPF_EVENT },			   /* 5.1 */

@@ -3,6 +3,7 @@
 #ifndef IO_RECORD_OPTS_H
 #define IO_RECORD_OPTS_H
 
+#include "codec/regs.h"
 #include "io/sim_opts.h"
 #include "io/window_opts.h"
 
@@ -36,7 +37,10 @@ struct attr_opts {
 	bool time, cpu, addr, phys_addr, raw, weight, want_period,
 		stat;	     /* -T --sample-cpu -d --phys-data -R -W -P -s */
 	bool id, identifier; /* samples carry ID, or IDENTIFIER, though there is one event */
-	u64 branch_type;     /* PERF_SAMPLE_BRANCH_*; 0: none */
+	bool data_page_size, code_page_size, transaction;
+	/* --user-regs, --intr-regs: names of registers ("": all); NULL: not asked for. */
+	const char *user_regs, *intr_regs;
+	u64 branch_type; /* PERF_SAMPLE_BRANCH_*; 0: none */
 	bool use_clockid;
 	s32 clockid;
 	const char *clock_name; /* as the user wrote it */
@@ -46,7 +50,8 @@ struct attr_opts {
 	enum window_how windows;
 	/* Set by the recorder, for the virtual PMU: the machine's limits do not hold. */
 	bool simulated;
-	u64 user_regs; /* what an unwinder needs, PERF_REG_* bits; 0: as on this machine */
+	u64 user_mask, intr_mask; /* set by event_set_configure: user_regs and intr_regs as bits */
+	enum regs_arch regs;	  /* whose the registers are */
 };
 
 enum { BUILDID_HITS, BUILDID_ALL, BUILDID_NONE };

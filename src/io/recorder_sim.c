@@ -30,6 +30,7 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 		{ a->delay_ms < 0, "-D -1: nobody could start the events; name a time" },
 		{ a->phys_addr || a->weight || a->raw,
 		  "--phys-data, -W, -R: the virtual PMU has no physical addresses, weights and raw data" },
+		{ a->transaction, "--transaction: the virtual PMU has no transactional memory" },
 		{ a->namespaces || a->cgroup_events || a->switch_events,
 		  "--namespaces, --all-cgroups, --switch-events: the virtual PMU has none of these records" },
 	};
@@ -82,7 +83,7 @@ int recorder_sim_events(struct recorder *r)
 	attr.simulated = true;
 	/* As in perf: events of one thread only. */
 	attr.no_inherit |= r->o->target.per_thread;
-	attr.user_regs = sim_user_regs(r->sim);
+	attr.regs = regs_arch_of(sim_arch(r->sim));
 	attr.id |= !strcmp(r->path, "-");
 	attr.cpu |= r->o->sim.v.cpus != 0;
 	attr.no_bpf_event = true;

@@ -23,8 +23,6 @@
 
 #define PAGE 4096
 #define COMM_MAX 15
-#define X86_64_REGS 0xff0fffull
-#define AARCH64_REGS 0x1ffffffffull
 
 const char *sim_core(const struct sim *s)
 {
@@ -39,11 +37,6 @@ u64 sim_cycles_per_second(const struct sim *s)
 const char *sim_arch(const struct sim *s)
 {
 	return sim_guests[s->program.guest].name;
-}
-
-u64 sim_user_regs(const struct sim *s)
-{
-	return s->program.guest == SIM_X86_64 ? X86_64_REGS : AARCH64_REGS;
 }
 
 static char *keep(struct sim *s, char *text)

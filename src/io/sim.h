@@ -58,7 +58,5 @@ void sim_close(struct sim *s);
 const char *sim_core(const struct sim *s);
 u64 sim_cycles_per_second(const struct sim *s);
 const char *sim_arch(const struct sim *s);
-/* The user registers that an unwinder of that architecture needs, as PERF_REG_* bits. */
-u64 sim_user_regs(const struct sim *s);
 
 #endif

@@ -10,28 +10,22 @@
 
 /* --- registers --- */
 
-#define X86_XMM0 32 /* two slots for each */
-#define X86_XMM_END 64
-
-static void put_reg_name(u32 reg, bool arm64, struct bytes *out)
+enum regs_arch script_regs_arch(const struct script *s)
 {
-	char text[16] = "unknown";
-
-	if (arm64 && reg <= 29)
-		snprintf(text, sizeof(text), "x%u", reg);
-	else if (arm64 && reg <= 32)
-		strcpy(text, reg == 30 ? "lr" : reg == 31 ? "sp" : "pc");
-	else if (arm64 && reg == 46)
-		strcpy(text, "vg");
-	else if (!arm64 && x86_reg_name(reg))
-		strcpy(text, x86_reg_name(reg));
-	else if (!arm64 && reg >= X86_XMM0 && reg < X86_XMM_END)
-		snprintf(text, sizeof(text), "XMM%u", (reg - X86_XMM0) / 2);
-	bytes_repeat(out, ' ', 5 - (int)strlen(text));
-	bytes_str(out, text);
+	return regs_arch_of(s->features->arch) == REGS_ARM64 ? REGS_ARM64 : REGS_X86;
 }
 
-void script_put_regs(const struct u64s *regs, u64 mask, u64 abi, bool arm64, struct bytes *out)
+static void put_reg_name(u32 reg, enum regs_arch arch, struct bytes *out)
+{
+	char room[REG_NAME_ROOM];
+	const char *name = reg_name(arch, reg, room);
+
+	name = name ? name : "unknown";
+	bytes_repeat(out, ' ', 5 - (int)strlen(name));
+	bytes_str(out, name);
+}
+
+void script_put_regs(const struct u64s *regs, u64 mask, u64 abi, enum regs_arch arch, struct bytes *out)
 {
 	u32 at = 0;
 
@@ -43,7 +37,7 @@ void script_put_regs(const struct u64s *regs, u64 mask, u64 abi, bool arm64, str
 	for (u32 r = 0; r < 64 && at < regs->n; r++) {
 		if (!(mask >> r & 1))
 			continue;
-		put_reg_name(r, arm64, out);
+		put_reg_name(r, arch, out);
 		bytes_str(out, ":0x");
 		bytes_hex(out, u64s_at(regs, at++));
 		bytes_char(out, ' ');

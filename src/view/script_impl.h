@@ -4,6 +4,7 @@
 #define VIEW_SCRIPT_IMPL_H
 
 #include "codec/record.h"
+#include "codec/regs.h"
 #include "codec/sample.h"
 #include "view/script.h"
 #include "view/script_place.h"
@@ -71,11 +72,14 @@ void script_put_chain(struct script_worker *w, const struct script_line *l, bool
 struct place_style script_style(const struct script *s, enum script_kind kind, bool chain);
 #define STYLE_ID(kind, chain) ((u32)(kind)*2 + (chain))
 
+/* Whose registers samples hold: x86's where nobody said. */
+enum regs_arch script_regs_arch(const struct script *s);
+
 /* What a tracepoint has to say, into w->scratch. */
 void script_trace_text(struct script_worker *w, const struct script_line *l);
 
 /* script_data.c: the rarer fields. */
-void script_put_regs(const struct u64s *regs, u64 mask, u64 abi, bool arm64, struct bytes *out);
+void script_put_regs(const struct u64s *regs, u64 mask, u64 abi, enum regs_arch arch, struct bytes *out);
 void script_put_tls(const struct sample *s, struct bytes *out); /* " tls:0011..", or " tls:-" when there is nothing */
 void script_put_branches(struct script_worker *w, const struct script_line *l, u32 field, bool dso, struct bytes *out);
 u32 script_put_data_src(u64 data_src, u32 width, struct bytes *out); /* returns the width used */

@@ -90,6 +90,29 @@ static void put_branches(const struct sample *s, struct bytes *out)
 	bytes_char(out, ']');
 }
 
+static void put_regs(const char *key, const struct u64s *regs, u64 mask, enum regs_arch arch, struct bytes *out)
+{
+	char room[REG_NAME_ROOM];
+	u32 at = 0;
+
+	put_key(out, key);
+	bytes_char(out, '{');
+	for (; mask && at < regs->n; mask &= mask - 1) {
+		u32 reg = (u32)__builtin_ctzll(mask);
+		const char *name = reg_name(arch, reg, room);
+
+		bytes_str(out, at ? ",\"" : "\"");
+		if (name)
+			bytes_str(out, name);
+		else
+			bytes_dec(out, reg);
+		bytes_str(out, "\":\"0x");
+		bytes_hex(out, u64s_at(regs, at++));
+		bytes_char(out, '"');
+	}
+	bytes_char(out, '}');
+}
+
 static void put_tls(const struct sample *s, struct bytes *out)
 {
 	u32 n;
@@ -102,8 +125,11 @@ static void put_tls(const struct sample *s, struct bytes *out)
 	bytes_char(out, '"');
 }
 
-static void put_rest(const struct sample *s, u64 shown, struct bytes *out)
+static void put_rest(const struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out)
 {
+	const struct sample *s = l->sample;
+	const struct attr *a = &l->event->attr;
+
 	if (shown & SCRIPT_ADDR && s->has & PERF_SAMPLE_ADDR)
 		put_addr(out, "addr", s->addr);
 	if (shown & SCRIPT_DATA_SRC && s->has & PERF_SAMPLE_DATA_SRC)
@@ -112,6 +138,10 @@ static void put_rest(const struct sample *s, u64 shown, struct bytes *out)
 		put_number(out, "weight", s->weight);
 	if (shown & SCRIPT_INS_LAT && s->has & PERF_SAMPLE_WEIGHT_STRUCT)
 		put_number(out, "ins_lat", s->var2_w);
+	if (shown & SCRIPT_IREGS && s->has & PERF_SAMPLE_REGS_INTR)
+		put_regs("iregs", &s->regs_intr, a->sample_regs_intr, script_regs_arch(w->s), out);
+	if (shown & SCRIPT_UREGS && s->has & PERF_SAMPLE_REGS_USER)
+		put_regs("uregs", &s->regs_user, a->sample_regs_user, script_regs_arch(w->s), out);
 	if (shown & SCRIPT_PHYS_ADDR && s->has & PERF_SAMPLE_PHYS_ADDR)
 		put_addr(out, "phys_addr", s->phys_addr);
 	if (shown & SCRIPT_DATA_PAGE_SIZE && s->has & PERF_SAMPLE_DATA_PAGE_SIZE)
@@ -144,7 +174,7 @@ void script_put_json(struct script_worker *w, const struct script_line *l, struc
 	}
 	if (shown & SCRIPT_IP && s->has & PERF_SAMPLE_IP)
 		put_place(w, l, out);
-	put_rest(s, shown, out);
+	put_rest(w, l, shown, out);
 	if (out->len == start)
 		bytes_char(out, '{');
 	else

@@ -315,13 +315,13 @@ static void put_rest(struct script_worker *w, const struct script_line *l, u64 s
 {
 	const struct sample *s = l->sample;
 	const struct attr *a = &l->event->attr;
-	bool arm64 = w->s->features->arch && !strcmp(w->s->features->arch, "aarch64");
+	enum regs_arch arch = script_regs_arch(w->s);
 	bool dso = shown & SCRIPT_DSO;
 
 	if (shown & SCRIPT_IREGS)
-		script_put_regs(&s->regs_intr, a->sample_regs_intr, s->regs_intr_abi, arm64, out);
+		script_put_regs(&s->regs_intr, a->sample_regs_intr, s->regs_intr_abi, arch, out);
 	if (shown & SCRIPT_UREGS)
-		script_put_regs(&s->regs_user, a->sample_regs_user, s->regs_user_abi, arm64, out);
+		script_put_regs(&s->regs_user, a->sample_regs_user, s->regs_user_abi, arch, out);
 	if (shown & SCRIPT_BRSTACK)
 		script_put_branches(w, l, SCRIPT_BRSTACK, dso, out);
 	else if (shown & SCRIPT_BRSTACKSYM)

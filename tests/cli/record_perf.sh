@@ -35,7 +35,8 @@ for options in "-g" "-g -a" "-c 100000" "-F 99 -i" "-T" "--sample-cpu" "-d" "--p
 	"--user-callchains -g" "--kernel-callchains -g" "--all-user" "--all-kernel" "--namespaces" "--all-cgroups" \
 	"--switch-events" "--switch-events -a" "--no-bpf-event" "--buildid-mmap" "-F max" "-D 5" "-a -s" "-a -n" "-i -a" \
 	"-a -F 99" "-a -c 1000" "-a -P -c 100000 --all-cgroups" "-a -R -W" "-a --call-graph dwarf" "-a --all-user" \
-	"-a -D 5" "-m 16"; do
+	"-a -D 5" "-m 16" "--user-regs" "--user-regs=ax,IP -a" "-I" "-Iax,r15 -g" "--user-regs=ax --call-graph dwarf -a" \
+	"--code-page-size" "--data-page-size -d -a" "--transaction" "--transaction --intr-regs -D 5"; do
 	# shellcheck disable=SC2086 # words
 	same $options
 done
@@ -51,6 +52,7 @@ same -e page-faults -c 1 -d
 same -e mem:0x1000:rw
 same -e cpu-clock/call-graph=no/,page-faults -g
 same -e cpu-clock/period=1000/,page-faults/freq=100/ -F 99
+same -I --user-regs=sp -e '{cpu-clock,page-faults}:S'
 if [ -d /sys/kernel/tracing/events/sched ]; then
 	same -e sched:sched_switch
 	same -a -e cpu-clock,sched:sched_switch
@@ -60,6 +62,10 @@ if [ -d /sys/kernel/tracing/events/sched ]; then
 fi
 
 BUSY=(timeout 0.5 sh -c 'while :; do :; done')
+"$RETICLE" record -q -o regs.data -e cpu-clock --user-regs=ip,sp -I --code-page-size --data-page-size -- "${BUSY[@]}"
+"$RETICLE" script -i regs.data -F ip,sym,uregs,iregs,code_page_size,data_page_size >ours
+perf script -i regs.data -F ip,sym,uregs,iregs,code_page_size,data_page_size >theirs 2>err || fail "registers: perf script: $(cat err)"
+cmp ours theirs || fail "registers: script prints $(tail -1 ours), perf $(tail -1 theirs)"
 for options in "" -z "-a -g"; do
 	# shellcheck disable=SC2086
 	"$RETICLE" record -q -o ours.data $options -- "${BUSY[@]}"

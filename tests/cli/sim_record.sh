@@ -109,6 +109,12 @@ names whole.data >whole
 for f; do names "$f"; done >parts
 cmp whole parts || fail "--switch-output: other samples or names than in one file"
 
+# Registers stand in the first instruction of a block, as the sample's address does.
+"${R[@]}" --user-regs=ip,sp -I --code-page-size -o regs.data -- ./busy 5 >/dev/null 2>err || fail "--user-regs: $(cat err)"
+"$RETICLE" script -i regs.data --json -F ip,uregs,iregs,code_page_size >out
+grep -qvE '^\{"ip":"(0x[0-9a-f]+)","iregs":\{"AX":.*\},"uregs":\{"SP":"0x[0-9a-f]+","IP":"\1"\},"code_page_size":4096\}$' out &&
+	fail "--user-regs: $(grep -vE '"ip":"(0x[0-9a-f]+)".*"IP":"\1"\}' out | head -1)"
+
 # What it cannot do is refused before anything runs.
 refused() {
 	local says=$1
@@ -124,6 +130,8 @@ refused 'records a command, not the machine' -a -- touch ran
 refused 'name a command' -p 1
 refused 'needs a command'
 refused 'no branch records' -b -- touch ran
+refused 'no transactional memory' --transaction -- touch ran
+refused "no register 'frob'; there are: AX" --user-regs=frob -- true
 refused "no event 'page-faults'" -e page-faults -- touch ran
 refused 'user code only' -e cycles:k -- touch ran
 refused "no event 'cycles:G'" -e cycles:G -- touch ran

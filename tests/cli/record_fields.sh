@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What samples are told to hold: registers, page sizes.
+# shellcheck source=/dev/null
+. "$SRCDIR/tests/cli/record_lib.bash"
+"$RETICLE" record '--user-regs=?' >out 2>err || fail "--user-regs=?: $(cat err)"
+grep -qE '^available registers: .*\<(SP|sp)\>' out || fail "--user-regs=?: $(cat out)"
+"$RETICLE" record '-I?' | cmp -s - out || fail "-I? lists others"
+need_recording
+"$RETICLE" record -q -o regs.data -e cpu-clock --user-regs=sp,frob -- touch ran 2>err
+[ $? = 2 ] || fail "no such register: not status 2"
+grep -q "^reticle record: --user-regs: no register 'frob'; there are:$(cut -d: -f2 out)$" err || fail "no such register: $(cat err)"
+[ -e ran ] && fail "no such register: the command ran"
+[ -e regs.data ] && fail "no such register: a file is there"
+
+# In user space what was interrupted is what the program has; the instruction pointer is the sample's.
+sample() {
+	"$RETICLE" record -q -o regs.data -e cpu-clock:u "$@" -- sh -c "$BURN" 2>err || fail "$*: $(cat err)"
+}
+ip=ip
+[ "$(uname -m)" = aarch64 ] && ip=pc
+sample --user-regs=$ip,sp -I --code-page-size --data-page-size
+"$RETICLE" script -i regs.data --json -F ip,uregs,iregs,code_page_size,data_page_size >out || fail "script"
+[ "$(wc -l <out)" -gt 5 ] || fail "$(wc -l <out) samples"
+grep -qvE '"ip":"(0x[0-9a-f]+)",.*"iregs":\{.*"(IP|pc)":"\1".*"uregs":\{("SP":"0x[0-9a-f]+",)?"(IP|sp|pc)":"\1?.*"data_page_size":0,"code_page_size":[1-9]' out &&
+	fail "registers: $(grep -vE '"(IP|pc)":"(0x[0-9a-f]+)"' out | head -1) $(head -1 out)"
+"$RETICLE" script -i regs.data -F +uregs | grep -q ' ABI:2 .*[Ss][Pp]:0x7' || fail "+uregs: $("$RETICLE" script -i regs.data -F +uregs | head -1)"
+sample --call-graph dwarf --user-regs=$ip
+grep -q 'most stacks cannot be unwound' err && fail "-q: $(cat err)"
+"$RETICLE" record -o regs.data -e cpu-clock:u --call-graph dwarf --user-regs=$ip -- true 2>err || fail "dwarf: $(cat err)"
+grep -q 'most stacks cannot be unwound' err || fail "dwarf with one register: $(cat err)"
+exit 0
