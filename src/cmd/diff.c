@@ -277,6 +277,22 @@ static bool passes(const struct run *r)
 	return !n;
 }
 
+static void warn_of_machines(const struct run *r)
+{
+	const struct diff_file *base = &r->files[0], *other = base;
+
+	if (r->simulated && r->simulated < r->diff.nr_files) {
+		notify_warn(r->ctx->notify, "some of these recordings are simulated and some are not");
+		return;
+	}
+	for (u32 i = 1; i < r->diff.nr_files && r->simulated && other == base; i++)
+		if (strcmp(base->core, r->files[i].core))
+			other = &r->files[i];
+	if (other != base)
+		notify_warn(r->ctx->notify, "%s is simulated on another core (%s) than %s (%s)", other->path, other->core,
+			    base->path, base->core);
+}
+
 static int compare(struct run *r)
 {
 	int err = read_files(r);
@@ -285,8 +301,7 @@ static int compare(struct run *r)
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
 	/* What a simulated machine counted can be compared as it is. */
 	r->opts.counts |= r->simulated == r->diff.nr_files;
-	if (r->simulated && r->simulated < r->diff.nr_files)
-		notify_warn(r->ctx->notify, "some of these recordings are simulated and some are not");
+	warn_of_machines(r);
 	if (check_comparable(r))
 		return EXIT_FAILURE;
 	diff_sort(&r->diff, r->opts.order, &r->opts.method);

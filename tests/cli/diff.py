@@ -126,6 +126,12 @@ status, out, err = run("-q", "-s", "symbol", "new.data", "new.data", "--fail-abo
 check("the same twice", (status, err), (0, ""))
 check("counts", out.splitlines()[5].split()[1:5], ["500", "+0.00%", "500", "+0"])
 
+recipe = (source / "tests/recipe/diff-new.recipe").read_text()
+pathlib.Path("other.recipe").write_text(recipe.replace("generic-x86", "neoverse-n1"))
+subprocess.run([tool, "other.recipe", "other.data"], check=True)
+check("other core", run("-q", "new.data", "new.data", "other.data")[::2],
+      (0, "reticle diff: warning: other.data is simulated on another core (neoverse-n1) than new.data (generic-x86)\n"))
+
 # Usage, and what cannot be read or compared.
 os.rename("old.data", "perf.data.old")
 check("one name", run("new.data")[0], 0)
