@@ -25,7 +25,8 @@
 #include "vpmu/tasks_impl.h"
 
 #define PAGE 4096u
-#define HEAD_SIZE 4096u /* the kernel finds a build id in the first page only */
+#define WRITABLE_AT_FIRST 0x10 /* QEMU's flag of a page: before it protected it */
+#define HEAD_SIZE 4096u	       /* the kernel finds a build id in the first page only */
 
 /* The guest's protection of a page, PROT_* numbers and more; 0: not the guest's. Absent from QEMU binaries that export no symbols. */
 extern int page_get_flags(u64 address) __attribute__((weak));
@@ -46,25 +47,54 @@ static bool read_all(const char *path, struct bytes *out)
 	return n == 0;
 }
 
-static bool find_line(const struct bytes *text, u64 address, struct maps_line *out)
+/* One line of /proc/self/maps, and the place behind it. NULL: there is no more. */
+static const char *next_line(const struct bytes *text, const char *at, struct maps_line *out)
 {
-	const char *p = (const char *)text->p, *end = p + text->len;
+	const char *end = (const char *)text->p + text->len, *eol;
 
-	while (p < end) {
-		const char *eol = memchr(p, '\n', (size_t)(end - p));
-		size_t len = eol ? (size_t)(eol - p) : (size_t)(end - p);
+	while (at < end && (eol = memchr(at, '\n', (size_t)(end - at)))) {
+		bool good = maps_line_parse(at, (size_t)(eol - at), out);
 
-		if (maps_line_parse(p, len, out) && out->start <= address && address < out->end)
-			return true;
-		p += len + 1;
+		at = eol + 1;
+		if (good)
+			return at;
 	}
+	return NULL;
+}
+
+/* What the guest takes for one mapping: memory without a file is in several where QEMU protects some of it. Lines are sorted. */
+static const char *next_mapping(const struct bytes *text, const char *at, struct maps_line *out)
+{
+	struct maps_line next;
+	const char *behind;
+
+	at = next_line(text, at, out);
+	while (at && !out->ino && (behind = next_line(text, at, &next)) && !next.ino && next.start == out->end) {
+		out->end = next.end;
+		at = behind;
+	}
+	return at;
+}
+
+static bool find_mapping(const struct bytes *text, u64 address, struct maps_line *out)
+{
+	const char *at = (const char *)text->p;
+
+	while ((at = next_mapping(text, at, out)))
+		if (out->start <= address && address < out->end)
+			return true;
 	return false;
 }
 
-/* What the guest has asked for, as PROT_*: QEMU's numbers are the same. Text that is executable for QEMU is a guess. */
+/*
+ * What the guest has asked for, as PROT_*: QEMU's numbers are the same, but that it protects pages with code that it has translated.
+ * Text that is executable for QEMU is a guess.
+ */
 static u32 guest_prot(u64 address, u32 otherwise)
 {
-	return page_get_flags ? (u32)page_get_flags(address) & (PROT_READ | PROT_WRITE | PROT_EXEC) : otherwise;
+	u32 flags = page_get_flags ? (u32)page_get_flags(address) : otherwise;
+
+	return (flags & (PROT_READ | PROT_WRITE | PROT_EXEC)) | (flags & WRITABLE_AT_FIRST ? PROT_WRITE : 0);
 }
 
 /* Cuts the mapping down to the pages around address that the guest has alike. */
@@ -140,7 +170,7 @@ static void put_mmap(struct vthread *t, const struct maps_line *l)
 				    .tid = t->tid,
 				    .start = l->start,
 				    .len = l->end - l->start,
-				    .pgoff = l->pgoff,
+				    .pgoff = l->ino ? l->pgoff : l->start, /* as the kernel has it */
 				    .prot = l->prot,
 				    .flags = l->flags,
 				    .maj = l->maj,
@@ -199,7 +229,7 @@ void tasks_code_page(struct vprocess *p, u64 pc, const void *host)
 	if (!tasks_wants(p, ATTR_MMAP | ATTR_MMAP2) || !vthread_self())
 		return;
 	tasks_lock(p);
-	found = !is_known(p->tasks, pc) && read_all("/proc/self/maps", &text) && find_line(&text, pc, &l);
+	found = !is_known(p->tasks, pc) && read_all("/proc/self/maps", &text) && find_mapping(&text, pc, &l);
 	if (found) {
 		narrow(&l, pc);
 		found = is_new(p->tasks, &l);
@@ -227,21 +257,19 @@ static void put_data(struct vthread *t, u64 start, u64 stop, bool files)
 {
 	struct vprocess *p = t->process;
 	struct bytes text = { 0 };
-	const char *at, *end, *eol;
+	const char *at;
 	struct maps_line l;
 	int kept = errno;
 
 	if (!tasks_wants(p, ATTR_MMAP_DATA) || !page_get_flags || !read_all("/proc/self/maps", &text))
 		return;
 	at = (const char *)text.p;
-	end = at + text.len;
-	for (; at < end && (eol = memchr(at, '\n', (size_t)(end - at))); at = eol + 1) {
+	while ((at = next_mapping(&text, at, &l))) {
 		struct maps_line part;
 		bool fresh;
 
-		if (!maps_line_parse(at, (size_t)(eol - at), &l) || (files && !l.ino))
-			continue;
-		for (u64 page = MAX(l.start, start) & ~(u64)(PAGE - 1); page < MIN(l.end, stop); page = part.end) {
+		for (u64 page = MAX(l.start, start) & ~(u64)(PAGE - 1); page < MIN(l.end, stop) && (l.ino || !files);
+		     page = part.end) {
 			part = l;
 			narrow(&part, page);
 			if (!(part.prot & PROT_READ) || part.prot & PROT_EXEC)

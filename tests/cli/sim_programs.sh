@@ -107,9 +107,13 @@ build many -pthread -ldl <<-'C'
 			before_jump();
 		void *lib = dlopen("libm.so.6", RTLD_NOW);
 		double (*cosine)(double) = lib ? (double (*)(double))dlsym(lib, "cos") : NULL;
-		void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *made = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *sealed = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		memcpy(made, code, sizeof(code));
-		printf("%d %.3f %d\n", WEXITSTATUS(status), cosine ? cosine(1) : 0, ((int (*)(void))made)());
+		memcpy(sealed, code, sizeof(code));
+		mprotect(sealed, 4096, PROT_READ | PROT_EXEC);
+		printf("%d %.3f %d\n", WEXITSTATUS(status), cosine ? cosine(1) : 0,
+		       ((int (*)(void))made)() + ((int (*)(void))sealed)());
 		return 0;
 	}
 C
@@ -117,6 +121,11 @@ same many.data ./many
 names many.data in_thread in_child in_handler before_jump 'busy  *busy  *\[.\] inner'
 tids=$("$RETICLE" script -i many.data -F comm,pid,tid | awk '$1 == "many" { print $2 }' | sort -u | wc -l)
 [ "$tids" -ge 4 ] || fail "many.data: $tids threads"
+
+# Memory with code in it is as the program asked for it, though QEMU protects the page.
+maps=$("$RETICLE" script -i many.data --show-mmap-events | sed -n 's/.*\((0x[0-9a-f]*)\) @ .*: \(.*\)/\1 \2/p' | grep //anon)
+[ "$(sort <<<"$maps")" = "(0x1000) r-xp //anon
+(0x2000) rwxp //anon" ] || fail "anonymous mappings: $maps"
 
 # The environment and the arguments arrive as they are; what the loader is told is told to the program.
 build env <<-'C'
