@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reticle evlist`: the events of a recording. */
+#include "cmd/evlist.h"
+
 #include <string.h>
 
 #include "cmd/commands.h"
@@ -11,7 +13,8 @@
 
 struct config {
 	const char *input;
-	bool verbose, group, freq, trace_fields, json, force;
+	struct evlist_how how;
+	bool trace_fields, json, force;
 };
 
 static void put_name(const struct event *e, struct bytes *out)
@@ -37,23 +40,29 @@ static void put_group(const struct evlist *l, const struct event *leader, struct
 	bytes_char(out, '}');
 }
 
-static void print_event(const struct config *cfg, const struct evlist *l, const struct event *e, struct bytes *out)
+static void put_event(struct evlist_how how, const struct evlist *l, const struct event *e, struct bytes *out)
 {
-	if (cfg->group) {
+	if (how.group) {
 		if (e->leader != (u32)(e - l->events.v))
 			return;
 		put_group(l, e, out);
 	} else {
 		put_name(e, out);
 	}
-	if (cfg->verbose) {
+	if (how.verbose) {
 		bytes_str(out, ": ");
 		attr_print(&e->attr, ": ", out);
-	} else if (cfg->freq) {
+	} else if (how.freq) {
 		bytes_printf(out, ": sample_%s=%llu", e->attr.flags & ATTR_FREQ ? "freq" : "period",
 			     (unsigned long long)e->attr.sample_period);
 	}
 	bytes_char(out, '\n');
+}
+
+void evlist_put(const struct evlist *l, struct evlist_how how, struct bytes *out)
+{
+	for (size_t i = 0; i < l->events.n; i++)
+		put_event(how, l, &l->events.v[i], out);
 }
 
 static void put_trace_fields(const struct tracefmt *formats, const struct event *e, struct bytes *out)
@@ -126,11 +135,10 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	(void)output_open(&output, NULL, ctx->notify);
 	if (cfg->trace_fields)
 		print_trace_fields(s, out);
-	for (size_t i = 0; !cfg->trace_fields && i < s->events.events.n; i++)
-		if (cfg->json)
-			print_json(&s->events, &s->events.events.v[i], out);
-		else
-			print_event(cfg, &s->events, &s->events.events.v[i], out);
+	else if (!cfg->json)
+		evlist_put(&s->events, cfg->how, out);
+	for (size_t i = 0; cfg->json && !cfg->trace_fields && i < s->events.events.n; i++)
+		print_json(&s->events, &s->events.events.v[i], out);
 	err = output_close(&output, ctx->notify);
 	source_close(s);
 	return err ? 1 : 0;
@@ -139,9 +147,9 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 static const struct opt opts[] = {
 	{ 'i', "input", OPT_STRING, offsetof(struct config, input), "FILE",
 	  "recording to read (perf.data; - is a pipe)" },
-	{ 'v', "verbose", OPT_FLAG, offsetof(struct config, verbose), NULL, "all fields of each event's attr" },
-	{ 'g', "group", OPT_FLAG, offsetof(struct config, group), NULL, "groups as {leader,member}" },
-	{ 'F', "freq", OPT_FLAG, offsetof(struct config, freq), NULL, "each event's frequency or period" },
+	{ 'v', "verbose", OPT_FLAG, offsetof(struct config, how.verbose), NULL, "all fields of each event's attr" },
+	{ 'g', "group", OPT_FLAG, offsetof(struct config, how.group), NULL, "groups as {leader,member}" },
+	{ 'F', "freq", OPT_FLAG, offsetof(struct config, how.freq), NULL, "each event's frequency or period" },
 	{ 0, "trace-fields", OPT_FLAG, offsetof(struct config, trace_fields), NULL,
 	  "the fields of each tracepoint instead" },
 	{ 'f', "force", OPT_FLAG, offsetof(struct config, force), NULL,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/evlist.h"
 #include "cmd/output.h"
 #include "cmd/record_options.h"
 #include "io/recorder.h"
@@ -34,6 +35,18 @@ static void print_switched(void *ctx, const char *path, u64 bytes)
 {
 	(void)ctx;
 	fprintf(stderr, "[ reticle record: wrote %.3f MB to %s ]\n", (double)bytes / MEGABYTE, path);
+}
+
+/* --control was told "evlist [-v|-g|-F]". */
+static void print_events(void *ctx, const struct evlist *events, const char *how)
+{
+	struct evlist_how as = { .verbose = strstr(how, "-v"), .group = strstr(how, "-g"), .freq = strstr(how, "-F") };
+	struct bytes out = { 0 };
+
+	(void)ctx;
+	evlist_put(events, as, &out);
+	fwrite(out.p, 1, out.len, stderr);
+	bytes_free(&out);
 }
 
 static void print_end(const struct record_result *r, bool simulated)
@@ -198,7 +211,7 @@ static int write_truth(struct truth *truth, const struct record_config *c, const
 int record_run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	struct record_config c = *(const struct record_config *)config;
-	struct recorder_events tell = { .switched = c.o.quiet ? NULL : print_switched };
+	struct recorder_events tell = { .switched = c.o.quiet ? NULL : print_switched, .list = print_events };
 	struct notify errors = { pass_errors, (void *)ctx->notify };
 	const struct notify *to = c.o.quiet ? &errors : ctx->notify;
 	struct event_specs specs = { 0 };

@@ -307,6 +307,8 @@ static const struct opt options[] = {
 	  "fail when the kernel does not allow the frequency" },
 	{ 'c', "count", OPT_CALL, AT(o.attr.period), "N", "sample every N events", .set = set_period },
 	{ 'D', "delay", OPT_CALL, AT(o.attr.delay_ms), "MS", "start MS milliseconds late", .set = set_delay },
+	{ 0, "control", OPT_STRING, AT(o.control), "fifo:|fd:...",
+	  "take commands from fifo:PATH[,PATH] or fd:N[,N]: enable, disable, stop ..." },
 	{ 'g', NULL, OPT_CALL, AT(o.attr), NULL, "record call chains (--call-graph fp)", .set = set_callgraph },
 	{ 0, "call-graph", OPT_CALL, AT(o.attr), "MODE", "fp[,depth], dwarf[,bytes], lbr or no", .set = set_callgraph },
 	{ 0, "user-callchains", OPT_FLAG, AT(o.attr.user_callchains), NULL, "only the user part of call chains" },

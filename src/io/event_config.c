@@ -7,7 +7,7 @@
  * - several events are told apart by ID when all have the same fields, and by IDENTIFIER, which stands at a fixed
  *   place, when they differ;
  * - the side-band is carried by the first event, or by an event of its own that counts nothing (dummy) where the
- *   others start late (--delay) or whole CPUs are measured: that one is enabled before /proc is read;
+ *   others start late (--delay), go on and off (--control) or whole CPUs are measured: that one is enabled before /proc is read;
  * - with the S modifier only the leader samples, and its samples read the whole group.
  */
 #include <errno.h>
@@ -275,7 +275,7 @@ static void add_tracking_event(struct event_set *set, const struct config *c)
 	set_flags(&e.attr, c);
 	set_period(&e.attr, &none, c->o);
 	set_callgraph(&e.attr, c->o, c->o->callgraph == CALLGRAPH_LBR ? CALLGRAPH_FP : c->o->callgraph);
-	if (!c->has_cpu && c->o->delay_ms)
+	if (!c->has_cpu && (c->o->delay_ms || c->o->by_command))
 		e.attr.flags |= ATTR_DISABLED | ATTR_ENABLE_ON_EXEC;
 	e.everywhere = c->t->system_wide || set->by_task;
 	if (set->by_task) {
@@ -383,6 +383,7 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 	struct attr_opts o = *asked;
 	struct config c = { .o = &o, .t = t, .has_cpu = t->system_wide, .to = to };
 	int err = settle_rate(&o, to);
+	bool own; /* has the side-band an event of its own? */
 
 	set->system_wide = t->system_wide;
 	set->others = t->tasks_named;
@@ -404,9 +405,10 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 		configure_event(&set->events.v[i], &c);
 	set_start(set, &c);
 	configure_group_reads(set, &c);
-	if (c.has_cpu || o.delay_ms || set->follows)
+	own = c.has_cpu || o.delay_ms || o.by_command || set->follows;
+	if (own)
 		add_tracking_event(set, &c);
-	set_tracking(&set->events.v[c.has_cpu || o.delay_ms || set->follows ? set->events.n - 1 : 0], &c);
+	set_tracking(&set->events.v[own ? set->events.n - 1 : 0], &c);
 	for (size_t i = 0; i < set->events.n && !err; i++) {
 		struct open_event *e = &set->events.v[i];
 

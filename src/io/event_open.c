@@ -335,16 +335,39 @@ void event_set_raise_files(void)
 	setrlimit(RLIMIT_NOFILE, &l);
 }
 
+static void enable(const struct open_event *event, bool on)
+{
+	for (size_t i = 0; i < event->on.n; i++)
+		ioctl(event->on.v[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
 void event_set_enable(const struct event_set *set, bool on)
 {
+	for (size_t e = 0; e < set->events.n; e++)
+		if (set->events.v[e].leader == e)
+			enable(&set->events.v[e], on);
+}
+
+bool event_set_switch(const struct event_set *set, const char *name, bool on)
+{
+	bool found = false;
+
 	for (size_t e = 0; e < set->events.n; e++) {
 		const struct open_event *event = &set->events.v[e];
 
-		if (event->leader != e)
+		if (!event->spec || (name ? strcmp(event->name, name) != 0 : event->leader != e))
 			continue;
-		for (size_t i = 0; i < event->on.n; i++)
-			ioctl(event->on.v[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+		enable(event, on);
+		found = true;
 	}
+	return found;
+}
+
+void event_set_follow(const struct event_set *set)
+{
+	for (size_t e = 0; e < set->events.n; e++)
+		if (!set->events.v[e].spec)
+			enable(&set->events.v[e], true);
 }
 
 /* Where LOST stands in what read() gives: value [enabled] [running] [id] [lost]; for a group: nr first, then per

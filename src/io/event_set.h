@@ -74,6 +74,10 @@ void event_set_drop_task(struct event_set *set, size_t on, void (*fn)(void *ctx,
 void event_set_raise_files(void);
 
 void event_set_enable(const struct event_set *set, bool on);
+/* Those that were asked for, or (name not NULL) those of them that have this name. False: there is none. */
+bool event_set_switch(const struct event_set *set, const char *name, bool on);
+/* The event that only follows mmaps, comms and forks, if there is one. */
+void event_set_follow(const struct event_set *set);
 /* What the kernel dropped for want of room since the last call, by PERF_FORMAT_LOST; calls fn for each id that lost
  * something. */
 void event_set_lost(struct event_set *set, void (*fn)(void *ctx, const struct opened *o, u64 lost), void *ctx);

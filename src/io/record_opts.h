@@ -45,7 +45,8 @@ struct attr_opts {
 	s32 clockid;
 	const char *clock_name; /* as the user wrote it */
 	bool no_bpf_event, namespaces, cgroup_events, switch_events, buildid_mmap;
-	s64 delay_ms; /* 0: none, -1: start disabled */
+	s64 delay_ms;	 /* 0: none, -1: start disabled */
+	bool by_command; /* set by the recorder: events go on and off as --control says */
 	/* Set by the recorder: how windows are made; WINDOW_AUTO: none. Their events are not inherited by the kernel. */
 	enum window_how windows;
 	/* Set by the recorder, for the virtual PMU: the machine's limits do not hold. */
@@ -73,6 +74,7 @@ struct output_opts {
 };
 
 struct record_opts {
+	const char *control; /* "fifo:PATH[,PATH]" or "fd:N[,N]", or NULL */
 	struct target_opts target;
 	struct attr_opts attr;
 	struct output_opts output;

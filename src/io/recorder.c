@@ -102,6 +102,7 @@ static int open_target(struct recorder *r)
 		err = recorder_plan_windows(r);
 	by_default = !r->specs->v.n;
 	attr.windows = r->window_how;
+	attr.by_command = r->o->control != NULL;
 	if (!err && by_default)
 		err = default_event(r);
 	if (!err)
@@ -123,6 +124,9 @@ static int describe_events(struct recorder *r)
 		const struct open_event *event = &r->set.events.v[e];
 		u32 at = evlist_add(&r->events, &event->attr, event->name, r->notify);
 
+		r->events.events.v[at].leader = event->leader;
+		if (event->leader != e)
+			r->events.events.v[event->leader].group_members++;
 		for (size_t i = 0; i < event->on.n; i++)
 			evlist_add_id(&r->events, at, event->on.v[i].id);
 	}
@@ -158,6 +162,9 @@ static int start(struct recorder *r)
 
 	r->enable_at_ms = now_ms() + (u64)MAX(r->o->attr.delay_ms, 0);
 	r->enabled = !r->o->attr.delay_ms || r->sim;
+	/* It has no exec to wait for. */
+	if (!r->enabled && !r->target_is_workload)
+		event_set_follow(&r->set);
 	own = r->enabled && r->target_is_workload && r->window_how > WINDOW_SIM;
 	if (r->enabled && !r->target_is_workload)
 		recorder_enable(r);
@@ -256,6 +263,7 @@ static void close_all(struct recorder *r, const sigset_t *before)
 	window_run_end(&r->windows);
 	evlist_free(&r->events);
 	flow_free(&r->flow);
+	control_close(&r->control);
 	target_free(&r->target);
 	for (size_t i = 0; i < r->dated.n; i++)
 		free(r->dated.v[i]);
@@ -297,8 +305,12 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 	r.workload = (struct workload){ .pid = -1, .go_fd = -1, .result_fd = -1 };
 	r.writer.fd = r.windows.timer = -1;
 	r.path = output_path(&o->output);
+	control_init(&r.control);
 	sigemptyset(&before);
-	err = catch_signals(&r, &before);
+	/* First, while no descriptor of ours can be taken for one that was meant. */
+	err = o->control ? control_open(&r.control, o->control, to) : 0;
+	if (!err)
+		err = catch_signals(&r, &before);
 	if (!err && o->sim.on)
 		err = recorder_sim_open(&r);
 	if (!err && r.sim) {

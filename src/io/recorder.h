@@ -31,6 +31,8 @@ struct recorder_events {
 	void (*switched)(void *ctx, const char *path, u64 bytes); /* --switch-output has finished a file */
 	/* A VPMU_RECORD_TRUTH_* of the virtual PMU, header included (codec/vpmu.h). */
 	void (*truth)(void *ctx, const u8 *record, u16 size);
+	/* --control was told "evlist"; how: the words behind it. */
+	void (*list)(void *ctx, const struct evlist *events, const char *how);
 	void *ctx;
 };
 

@@ -3,6 +3,7 @@
 #ifndef IO_RECORDER_IMPL_H
 #define IO_RECORDER_IMPL_H
 
+#include "io/control.h"
 #include "io/event_set.h"
 #include "io/flow.h"
 #include "io/recorder.h"
@@ -27,6 +28,7 @@ struct recorder {
 	struct window_run windows;
 	struct writer writer;
 	struct workload workload;
+	struct control control; /* --control */
 	bool has_workload, target_is_workload;
 	struct sim *sim;	/* NULL: the machine's own PMU */
 	struct sim_tasks tasks; /* its */
@@ -51,6 +53,9 @@ void recorder_enable(struct recorder *r);
 int recorder_watch(struct recorder *r);		   /* sets up epoll */
 int recorder_loop(struct recorder *r);		   /* until the end */
 int recorder_drain(struct recorder *r, bool last); /* one pass over all rings */
+
+/* recorder_control.c: does what has come. False: nothing will come any more */
+bool recorder_control(struct recorder *r);
 
 /* recorder_file.c */
 int recorder_begin_file(struct recorder *r);

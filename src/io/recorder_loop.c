@@ -23,6 +23,7 @@
 #define SIZED_MS 100	/* the same where a size limits the file */
 #define SIGNAL_EVENT UINT64_MAX
 #define WINDOW_EVENT (UINT64_MAX - 1)
+#define CONTROL_EVENT (UINT64_MAX - 2)
 #define BATCH 64
 #define ROUND_MS 100 /* between FINISHED_ROUNDs where bursts call many times a second */
 
@@ -63,6 +64,8 @@ int recorder_watch(struct recorder *r)
 		err = watch(r, r->set.rings.v[i].fds.v[0], i);
 	if (!err && r->windows.timer >= 0)
 		err = watch(r, r->windows.timer, WINDOW_EVENT);
+	if (!err && r->control.in >= 0)
+		err = watch(r, r->control.in, CONTROL_EVENT);
 	r->live_rings = r->set.rings.n;
 	return err;
 }
@@ -164,6 +167,12 @@ static int next_timeout(const struct recorder *r)
 	return r->window_how > WINDOW_SIM ? window_run_timeout(&r->windows, timeout) : timeout;
 }
 
+static void commanded(struct recorder *r)
+{
+	if (!recorder_control(r))
+		epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->control.in, NULL);
+}
+
 static int wait_for_events(struct recorder *r, bool *bursts)
 {
 	bool tick = false;
@@ -177,6 +186,8 @@ static int wait_for_events(struct recorder *r, bool *bursts)
 			read_signals(r);
 		else if (events[i].data.u64 == WINDOW_EVENT)
 			tick = true;
+		else if (events[i].data.u64 == CONTROL_EVENT)
+			commanded(r);
 		else if (events[i].events & EPOLLIN)
 			r->result->woken++;
 		else if (events[i].events & (EPOLLHUP | EPOLLERR))

@@ -28,6 +28,7 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 		{ a->all_kernel || a->kernel_callchains, "the virtual PMU sees user code only" },
 		{ a->freq_max, "-F max: the virtual PMU knows no highest frequency" },
 		{ a->delay_ms < 0, "-D -1: nobody could start the events; name a time" },
+		{ o->control, "--control: the virtual PMU's events are not switched while it runs (-D begins late)" },
 		{ a->phys_addr || a->weight || a->raw,
 		  "--phys-data, -W, -R: the virtual PMU has no physical addresses, weights and raw data" },
 		{ a->transaction, "--transaction: the virtual PMU has no transactional memory" },

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * --control: commands, a line each, that come in through a FIFO or a descriptor while it is recorded; answered with
+ * "ack\n" through another one, where there is one.
+ */
+#ifndef IO_CONTROL_H
+#define IO_CONTROL_H
+
+#include "base/err.h"
+#include "base/types.h"
+
+#define CONTROL_LINE_MAX 4096 /* longer ones are left out */
+
+struct control {
+	int in, ack; /* -1: none */
+	bool own;    /* opened here */
+	bool skip;   /* the rest of a line that was too long */
+	u32 len;
+	char line[CONTROL_LINE_MAX];
+};
+
+/* No descriptors. */
+void control_init(struct control *c);
+/* "fifo:PATH[,PATH]" or "fd:N[,N]". ERR_USAGE (also for what is no FIFO, or not open), ERR_IO, noted. */
+int control_open(struct control *c, const char *text, const struct notify *to);
+/*
+ * Reads once what there is, which does not block once it was polled, and calls fn for each whole line, without its end. False: it
+ * was closed at the other end.
+ */
+bool control_read(struct control *c, void (*fn)(void *ctx, char *line), void *ctx, const struct notify *to);
+/* Never blocks: nobody may read it. */
+void control_ack(const struct control *c, const struct notify *to);
+void control_close(struct control *c);
+
+#endif
