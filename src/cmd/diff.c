@@ -289,8 +289,8 @@ static void warn_of_machines(const struct run *r)
 		if (strcmp(base->core, r->files[i].core))
 			other = &r->files[i];
 	if (other != base)
-		notify_warn(r->ctx->notify, "%s is simulated on another core (%s) than %s (%s)", other->path, other->core,
-			    base->path, base->core);
+		notify_warn(r->ctx->notify, "%s is simulated on another core (%s) than %s (%s)", other->path,
+			    other->core, base->path, base->core);
 }
 
 static int compare(struct run *r)
