@@ -72,8 +72,6 @@ static const struct {
 	{ "report", 0, "show-ref-call-graph", "-g draws the call graph of each event that has one" },
 	{ "report", 0, "socket-filter", "name the socket's CPUs: --cpu 0-15" },
 	{ "report", 0, "time-quantum", "--time-slice MS" },
-	{ "report", 0, "tasks", "'reticle dump --type FORK --type COMM --type EXIT'" },
-	{ "report", 0, "mmaps", "'reticle dump --type MMAP2', or 'reticle script --show-mmap-events'" },
 	{ "report", 0, "group", "--sort event,... has all events in one table, --csv the values of each" },
 	{ "report", 0, "group-sort-idx", "each event has a table of its own" },
 	{ "report", 'p', "parent", "'reticle export --to folded | grep FUNCTION' has the stacks with a function" },

@@ -271,6 +271,18 @@ static void write_report(const struct command_ctx *ctx, const struct report_conf
 		write_hints(p, c->verbose, out);
 }
 
+static int check_recording_options(const struct report_config *c, const struct notify *to)
+{
+	const char *which = c->mmaps ? "--mmaps" : "--tasks";
+
+	if (c->stats && (c->tasks || c->mmaps))
+		return notify_error(to, ERR_USAGE, "--stats and %s exclude each other", which);
+	if (c->csv)
+		return notify_error(to, ERR_USAGE, "%s is no table: it goes without --csv",
+				    c->stats ? "--stats" : which);
+	return 0;
+}
+
 /* What is asked of the recording itself rather than of its samples. */
 static int show_recording(const struct report_config *c, const struct notify *to)
 {
@@ -284,6 +296,8 @@ static int show_recording(const struct report_config *c, const struct notify *to
 		print_header(src, c->verbose || c->info, &out.bytes);
 	if (c->stats && !c->header_only)
 		report_stats(src, c->json, &out.bytes);
+	if ((c->tasks || c->mmaps) && !c->header_only)
+		report_tasks(src, c->mmaps, c->json, &out.bytes);
 	source_close(src);
 	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -373,7 +387,9 @@ int report_run(const struct command_ctx *ctx, const void *config, int argc, char
 		c.select.input = argv[0];
 	else if (argc)
 		c.select.symbol_part = argv[0];
-	if (c.header_only || c.stats)
+	if ((c.stats || c.tasks || c.mmaps) && check_recording_options(&c, ctx->notify))
+		return 2;
+	if (c.header_only || c.stats || c.tasks || c.mmaps)
 		return show_recording(&c, ctx->notify);
 	if (resolve_options(&c, &s, &o, &windows, ctx->notify)) {
 		selected_free(&s);

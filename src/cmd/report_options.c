@@ -152,6 +152,8 @@ static const struct opt options[] = {
 	OPT(0, "header", OPT_FLAG, header, NULL, "show what is known about the recording first"),
 	OPT(0, "header-only", OPT_FLAG, header_only, NULL, "show only that"),
 	OPT(0, "stats", OPT_FLAG, stats, NULL, "show only how many records of each type there are"),
+	OPT(0, "tasks", OPT_FLAG, tasks, NULL, "show only threads, and who made them"),
+	OPT(0, "mmaps", OPT_FLAG, mmaps, NULL, "show only threads, and what is mapped in each"),
 	OPT('I', "show-info", OPT_FLAG, info, NULL, "with --header: topologies in full"),
 	OPT(0, "inline", OPT_FLAG, inlines, NULL, "expand inlined calls (what is done anyway)"),
 	OPT(0, "long-names", OPT_FLAG, long_names, NULL, "show whole paths of shared objects"),

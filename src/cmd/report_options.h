@@ -23,7 +23,7 @@ struct report_config {
 	struct code_range range;
 	u32 max_stack, verbose;
 	u64 time_slice_ms;
-	bool stats; /* of the recording, in place of the table */
+	bool stats, tasks, mmaps; /* of the recording, in place of the table */
 	bool inverted, samples, period, csv, json, force, stdio, inlines, info, header, header_only, quiet, dump,
 		long_names, hierarchy;
 };

@@ -9,4 +9,7 @@
 /* --stats: how many there are of each type, and of each event's samples; as perf prints it. */
 void report_stats(const struct source *src, bool json, struct bytes *out);
 
+/* --tasks: all threads that it speaks of, as a tree; with maps (--mmaps) below each what is mapped in it at the end. */
+void report_tasks(const struct source *src, bool maps, bool json, struct bytes *out);
+
 #endif

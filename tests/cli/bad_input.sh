@@ -23,7 +23,7 @@ done)
 	exit 1
 }
 
-records=("report --stats")
+records=("report --stats" "report --mmaps")
 
 try() { # FILE
 	local command status

@@ -27,7 +27,8 @@ said "did you mean '--children'?" report --chidlren
 said "pipe them into less -R" report --tui
 said "reticle script -F +brstack" report -b
 said "reticle script -F +addr,+weight,+data_src" report --mem-mode
-said "reticle dump --type FORK" report --tasks
+said "--stats and --tasks exclude each other" report --tasks --stats
+said "it goes without --csv" report --mmaps --csv
 said "it goes without -t" report --hierarchy -t,
 said "'reticle dump' prints each record" script -D
 "$RETICLE" --version | grep -qE '^reticle [0-9]+\.[0-9]+' || fail "--version"
