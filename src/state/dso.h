@@ -93,6 +93,12 @@ const struct symbol *dsos_symbol(const struct dsos *d, u32 dso, u32 sym);
 /* Demangled (once, kept) unless opts say no. Thread-safe. Valid as long as d. */
 const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym);
 
+/*
+ * The code at addr, at most max bytes, out of the file that was mapped; *machine: its EM_*. Returns how many: 0 where there is
+ * no such file (the kernel, code that was made at run time), or no code at addr. Thread-safe.
+ */
+u32 dsos_code_at(struct dsos *d, u32 dso, u64 addr, u8 *out, u32 max, u16 *machine);
+
 /* Does the DSO have DWARF line information here? (decides whether inlined frames and source lines can be had) */
 bool dsos_has_lines(struct dsos *d, u32 dso);
 

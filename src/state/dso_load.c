@@ -95,16 +95,25 @@ static u64 vdso_end(u64 start)
 }
 
 /* The kernel maps one image into every process, ours included. */
-static void load_vdso(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
+int dso_own_vdso(const struct dsos *d, const struct dso_slot *s, struct elf_file *out)
 {
 	u64 start = d->opts.offline ? 0 : getauxval(AT_SYSINFO_EHDR), end = start ? vdso_end(start) : 0;
+	int err = end > start ? elf_file_from_memory(out, (const u8 *)start, end - start) : ERR_NOTFOUND;
+
+	if (err || debuginfo_is_build(s, out))
+		return err;
+	elf_file_close(out);
+	return ERR_NOTFOUND;
+}
+
+static void load_vdso(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
+{
 	struct elf_file own;
 	struct found_file cached;
 
 	s->missing = "the image is not this kernel's, and not in the build-id cache";
-	if (end > start && elf_file_from_memory(&own, (const u8 *)start, end - start) == 0) {
-		if (debuginfo_is_build(s, &own))
-			elf_symbols_add(b, &own, ELF_DYNSYM, &own);
+	if (dso_own_vdso(d, s, &own) == 0) {
+		elf_symbols_add(b, &own, ELF_DYNSYM, &own);
 		elf_file_close(&own);
 	}
 	if (!b->syms.n && debuginfo_cached(d, s, "vdso", &cached) == 0) {

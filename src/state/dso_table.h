@@ -20,6 +20,8 @@ struct side_symbol {
 };
 
 struct dso_lines;
+struct dso_code;
+struct elf_file;
 
 enum { LINES_UNKNOWN, LINES_NONE, LINES_THERE };
 
@@ -31,6 +33,7 @@ struct dso_slot {
 	VEC(struct side_symbol) side;
 	u64 moved;		 /* KERNEL by vmlinux: how far from where it was linked to */
 	struct dso_lines *lines; /* NULL: nobody asked */
+	struct dso_code *code;	 /* likewise */
 	atomic_uint has_lines;	 /* LINES_*: the answer, without the lock */
 	const char *missing;	 /* why there are no symbols; NULL: there are, or nobody asked */
 	bool stripped;		 /* a file of which only the exported symbols were found */
@@ -58,6 +61,7 @@ struct dsos {
 	struct map build_id_of; /* hash of path and kernel -> build_ids */
 	struct str ref_symbol;	/* of the kernel's map; empty: none was recorded */
 	u64 ref_addr;
+	atomic_uint open_codes;	   /* DSOs whose code was found */
 	pthread_mutex_t lock;	   /* for what follows */
 	struct kallsyms *kallsyms; /* of the recorded kernel; NULL: not asked for yet, or not found */
 	pthread_t ahead_thread;	   /* reads the running kernel's, when reads_ahead */
@@ -76,6 +80,10 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s);
 void dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b);
 
 void dso_lines_free(struct dso_lines *l);
+void dso_code_free(struct dso_code *c);
+
+/* This kernel's vdso, if that was recorded. 0 or an error. */
+int dso_own_vdso(const struct dsos *d, const struct dso_slot *s, struct elf_file *out);
 
 /* What dsos_read_ahead's thread has read, after waiting for it; the caller's. NULL: nothing. */
 struct kallsyms *dso_take_ahead(struct dsos *d);

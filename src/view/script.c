@@ -57,7 +57,21 @@ static int check_formats(struct script *s)
 			e->name);
 	notify_warn(s->notify, "the recording lacks the formats of tracepoints: their fields are not shown");
 	for (u32 k = 0; k < NR_SCRIPT_KINDS; k++)
-		s->opts.fields.shown[k] &= ~(u32)SCRIPT_TRACE;
+		s->opts.fields.shown[k] &= ~SCRIPT_TRACE;
+	return 0;
+}
+
+static int check_code(const struct script *s)
+{
+	struct insn_decoder *d;
+	const char *why = NULL;
+
+	if (!any_shows(s, SCRIPT_CODE))
+		return 0;
+	d = insn_decoder_new(&why);
+	if (!d)
+		return notify_error(s->notify, ERR_UNSUPPORTED, "-F insn, insnlen, disasm: %s", why);
+	insn_decoder_free(d);
 	return 0;
 }
 
@@ -77,6 +91,9 @@ int script_init(struct script *s)
 	if (any_shows(s, SCRIPT_TOD) && !s->features->clock_data_wall_ns)
 		return notify_error(s->notify, ERR_USAGE,
 				    "-F tod: the recording does not tie its clock to the time of day (record with -k)");
+	err = check_code(s);
+	if (err)
+		return err;
 	for (size_t i = 0; i < s->events->events.n; i++) {
 		const struct event *e = &s->events->events.v[i];
 
@@ -131,6 +148,7 @@ void script_worker_free(struct script_worker *w)
 		bytes_free(&w->names[i]);
 	free(w->names);
 	bytes_free(&w->scratch);
+	insn_decoder_free(w->insns);
 	free(w->threads);
 	free(w);
 }

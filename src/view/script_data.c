@@ -257,6 +257,39 @@ void script_put_page_size(u64 size, struct bytes *out)
 	bytes_char(out, "BKMG"[unit]);
 }
 
+/* --- instructions --- */
+
+u32 script_insn(struct script_worker *w, const struct script_line *l, bool text, u8 code[INSN_MAX])
+{
+	struct place place;
+	const char *why;
+	u16 machine = 0;
+	u32 n;
+
+	w->scratch.len = 0;
+	place_find(w->s->dsos, &l->thread->view, l->cpumode, l->sample->ip, &place);
+	n = place.map ? dsos_code_at(w->s->dsos, place.dso, place.addr, code, INSN_MAX, &machine) : 0;
+	if (n && !w->insns)
+		w->insns = insn_decoder_new(&why);
+	return n && w->insns ? insn_decode(w->insns, machine, code, n, l->sample->ip, text ? &w->scratch : NULL) : 0;
+}
+
+void script_put_code(struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out)
+{
+	u8 code[INSN_MAX];
+	u32 n = script_insn(w, l, shown & SCRIPT_DISASM, code);
+
+	if (shown & SCRIPT_INSNLEN)
+		bytes_printf(out, " ilen: %u", n);
+	if (shown & SCRIPT_INSN && n)
+		bytes_str(out, " insn:");
+	for (u32 i = 0; shown & SCRIPT_INSN && i < n; i++)
+		bytes_printf(out, " %02x", code[i]);
+	if (w->scratch.len)
+		bytes_str(out, "\t\t");
+	bytes_plain(out, (char *)w->scratch.p, w->scratch.len);
+}
+
 /* --- what BPF programs write --- */
 
 #define BPF_ROW 8

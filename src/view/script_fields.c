@@ -63,7 +63,12 @@ static const struct field_row {
 	{ "code_page_size", SCRIPT_CODE_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE, "CODE_PAGE_SIZE" },
 	{ "ins_lat", SCRIPT_INS_LAT, PERF_SAMPLE_WEIGHT_STRUCT, "WEIGHT_STRUCT" },
 	{ "cgroup", SCRIPT_CGROUP, PERF_SAMPLE_CGROUP, "CGROUP" },
+	{ "insn", SCRIPT_INSN, PERF_SAMPLE_IP, "IP" },
+	{ "insnlen", SCRIPT_INSNLEN, PERF_SAMPLE_IP, "IP" },
+	{ "disasm", SCRIPT_DISASM, PERF_SAMPLE_IP, "IP" },
 	{ "tls", SCRIPT_TLS, PERF_SAMPLE_TLS_USER, "TLS_USER" },
+	{ "machine_pid", SCRIPT_NOTHING, 0, NULL },
+	{ "vcpu", SCRIPT_NOTHING, 0, NULL },
 	{ "synth", SCRIPT_NOTHING, 0, NULL },
 	{ "ipc", SCRIPT_NOTHING, 0, NULL },
 	{ "callindent", SCRIPT_NOTHING, 0, NULL },
@@ -111,6 +116,25 @@ static void change_field(struct script_fields *f, int kind, const struct field_r
 	f->set[kind] = true;
 }
 
+static int no_field(const char *name, size_t len, const struct notify *to)
+{
+	static const struct {
+		const char *name, *hint;
+	} peers[] = {
+		{ "brstackinsn", "; brstacksym names the ends of branches" },
+		{ "brstackinsnlen", "; brstacksym names the ends of branches" },
+		{ "brstackdisasm", "; brstacksym names the ends of branches" },
+		{ "metric", "; 'reticle report' shows metrics" },
+		{ "srccode", "; srcline names the line" },
+	};
+	const char *hint = "";
+
+	for (u32 i = 0; i < ARRAY_LEN(peers); i++)
+		if (strlen(peers[i].name) == len && !memcmp(peers[i].name, name, len))
+			hint = peers[i].hint;
+	return notify_error(to, ERR_USAGE, "-F: no field '%.*s'%s", (int)len, name, hint);
+}
+
 /* One name of the list, for one kind or (kind < 0) for all that can show it. */
 static int apply_field(struct script_fields *f, int kind, const char *name, size_t len, bool remove,
 		       const struct notify *to)
@@ -118,7 +142,7 @@ static int apply_field(struct script_fields *f, int kind, const char *name, size
 	const struct field_row *row = find_field(name, len);
 
 	if (!row)
-		return notify_error(to, ERR_USAGE, "-F: no field '%.*s'", (int)len, name);
+		return no_field(name, len, to);
 	if (kind >= 0 && kinds[kind].invalid & row->bit)
 		return notify_error(to, ERR_USAGE, "-F: '%s' is not valid for %s events", row->name, kinds[kind].name);
 	for (int k = kind < 0 ? 0 : kind; k < (kind < 0 ? NR_SCRIPT_KINDS : kind + 1); k++)

@@ -44,6 +44,10 @@
 #define SCRIPT_INS_LAT (1ull << 29)
 #define SCRIPT_CGROUP (1ull << 30)
 #define SCRIPT_TLS (1ull << 32)
+#define SCRIPT_INSN (1ull << 33)
+#define SCRIPT_INSNLEN (1ull << 34)
+#define SCRIPT_DISASM (1ull << 35)
+#define SCRIPT_CODE (SCRIPT_INSN | SCRIPT_INSNLEN | SCRIPT_DISASM)
 #define SCRIPT_NOTHING (1ull << 31) /* fields that only instruction traces fill: taken, and print nothing */
 
 /* Kinds of events. The first six are numbered as PERF_TYPE_*. */

@@ -6,6 +6,7 @@
 #include "codec/record.h"
 #include "codec/regs.h"
 #include "codec/sample.h"
+#include "view/insn.h"
 #include "view/script.h"
 #include "view/script_place.h"
 #include "view/tracepoint.h"
@@ -31,6 +32,7 @@ struct script_worker {
 	struct tracepoints *tracepoints; /* made when the first one comes */
 	u64 first_time, last_time;	 /* of printed lines, for --reltime and --deltatime */
 	u32 data_src_width;		 /* perf pads to the widest so far */
+	struct insn_decoder *insns;	 /* made when the first one comes */
 	u64 skipped;
 	struct maps kernel; /* for tracepoints: where functions are looked up */
 	struct bytes scratch;
@@ -84,6 +86,9 @@ void script_put_tls(const struct sample *s, struct bytes *out); /* " tls:0011.."
 void script_put_branches(struct script_worker *w, const struct script_line *l, u32 field, bool dso, struct bytes *out);
 u32 script_put_data_src(u64 data_src, u32 width, struct bytes *out); /* returns the width used */
 void script_put_bpf_output(const u8 *data, u32 size, struct bytes *out);
+/* The instruction that was sampled, at its place; text into w->scratch when it is wanted. Returns its bytes: 0: not to be had. */
+u32 script_insn(struct script_worker *w, const struct script_line *l, bool text, u8 code[INSN_MAX]);
+void script_put_code(struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out);
 void script_put_page_size(u64 size, struct bytes *out);
 
 /* script_event.c: a side-band record as its line. */

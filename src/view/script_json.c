@@ -113,19 +113,39 @@ static void put_regs(const char *key, const struct u64s *regs, u64 mask, enum re
 	bytes_char(out, '}');
 }
 
+static void put_hex(struct bytes *out, const char *key, const u8 *p, u32 n)
+{
+	put_key(out, key);
+	bytes_char(out, '"');
+	for (u32 i = 0; i < n; i++)
+		bytes_printf(out, "%02x", p[i]);
+	bytes_char(out, '"');
+}
+
 static void put_tls(const struct sample *s, struct bytes *out)
 {
 	u32 n;
 	const u8 *tls = sample_tls(s, &n);
 
-	put_key(out, "tls");
-	bytes_char(out, '"');
-	for (u32 i = 0; i < n; i++)
-		bytes_printf(out, "%02x", tls[i]);
-	bytes_char(out, '"');
+	put_hex(out, "tls", tls, n);
 }
 
-static void put_rest(const struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out)
+static void put_code(struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out)
+{
+	u8 code[INSN_MAX];
+	u32 n = script_insn(w, l, shown & SCRIPT_DISASM, code);
+
+	if (!n)
+		return;
+	if (shown & SCRIPT_INSNLEN)
+		put_number(out, "insnlen", n);
+	if (shown & SCRIPT_INSN)
+		put_hex(out, "insn", code, n);
+	if (shown & SCRIPT_DISASM)
+		put_string(out, "disasm", (char *)w->scratch.p, w->scratch.len);
+}
+
+static void put_rest(struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out)
 {
 	const struct sample *s = l->sample;
 	const struct attr *a = &l->event->attr;
@@ -142,6 +162,8 @@ static void put_rest(const struct script_worker *w, const struct script_line *l,
 		put_regs("iregs", &s->regs_intr, a->sample_regs_intr, script_regs_arch(w->s), out);
 	if (shown & SCRIPT_UREGS && s->has & PERF_SAMPLE_REGS_USER)
 		put_regs("uregs", &s->regs_user, a->sample_regs_user, script_regs_arch(w->s), out);
+	if (shown & SCRIPT_CODE && s->has & PERF_SAMPLE_IP)
+		put_code(w, l, shown, out);
 	if (shown & SCRIPT_PHYS_ADDR && s->has & PERF_SAMPLE_PHYS_ADDR)
 		put_addr(out, "phys_addr", s->phys_addr);
 	if (shown & SCRIPT_DATA_PAGE_SIZE && s->has & PERF_SAMPLE_DATA_PAGE_SIZE)

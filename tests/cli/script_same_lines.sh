@@ -71,6 +71,18 @@ for file in events.data tracepoint.data; do
 done
 if [ -f faults.data ]; then compare faults.data -F +addr; fi
 if [ -f registers.data ]; then compare registers.data -F +iregs,+uregs; fi
+# perf 6.1 looks all up that has a file; capstone does not know each instruction that perf does.
+if [ -f flat.data ] && "$RETICLE" script -i flat.data -F +insn,+insnlen >ours 2>err && [[ $(perf --version) == "perf version 6."* ]]; then
+	perf script -i flat.data -F +insn,+insnlen >theirs 2>/dev/null
+	diff theirs ours | grep '^> ' | grep -v 'ilen: 0' && {
+		echo "script -F +insn: differs from perf"
+		failed=1
+	}
+	[ "$(diff theirs ours | grep -c '^> ')" -le $(($(wc -l <ours) / 20)) ] || {
+		echo "script -F +insn: many instructions are not known: $(diff theirs ours | head -3)"
+		failed=1
+	}
+fi
 if [ -f chains.data ]; then compare chains.data --show-task-events --show-mmap-events; fi
 if [ -f switches.data ]; then compare switches.data --show-switch-events; fi
 

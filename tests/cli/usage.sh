@@ -31,6 +31,7 @@ said "--stats and --tasks exclude each other" report --tasks --stats
 said "it goes without --csv" report --mmaps --csv
 said "it goes without -t" report --hierarchy -t,
 said "'reticle dump' prints each record" script -D
+said "no field 'srccode'; srcline" script -F srccode
 "$RETICLE" --version | grep -qE '^reticle [0-9]+\.[0-9]+' || fail "--version"
 
 while IFS=$'\t' read -r command summary; do
