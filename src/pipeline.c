@@ -280,6 +280,7 @@ static void make_rows(struct session *s, const struct pipeline_opts *o, const st
 		struct profile_event *e = &p->events.v[i];
 
 		profile_count_stacks(p, e);
+		profile_restack(p, e, &o->restack);
 		if (o->no_rows)
 			continue;
 		profile_make_rows(p, e, &o->rows, s->opts.workers);

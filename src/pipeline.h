@@ -6,6 +6,7 @@
 #define PIPELINE_H
 
 #include "agg/collector.h"
+#include "agg/restack.h"
 #include "agg/window_rows.h"
 #include "session.h"
 
@@ -31,7 +32,8 @@ struct pipeline_opts {
 	struct sample_filter samples;
 	const char *time; /* --time text (base/timerange.h), or NULL */
 	struct row_filter rows;
-	u64 time_slice_ns; /* for SORT_TIME; 0: a 100th of the recording */
+	struct restack restack; /* takes call chains: not with no_chains */
+	u64 time_slice_ns;	/* for SORT_TIME; 0: a 100th of the recording */
 	/* NULL: windows are not looked for, and members of a group are events like others. Else the events of a group with
 	 * windows have one table together, that of its leader. */
 	const struct window_opts *windows;

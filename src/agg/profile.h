@@ -23,6 +23,7 @@ enum sort_key {
 	SORT_CPU,     /* cpu */
 	SORT_TIME,    /* time slice number; slice width in the profile */
 	SORT_EVENT,   /* event index: all events in one table */
+	SORT_PARENT,  /* string id of a function that calls (agg/restack.h); 0: none */
 	SORT_DSO,     /* DSO id of the frame (first id of that short name) */
 	SORT_SYMBOL,  /* frame id */
 	SORT_SRCLINE, /* string id of "file:line" */
@@ -124,6 +125,7 @@ struct row_filter {
 	struct name_list symbols; /* whole names */
 	const char *symbol_part;  /* a part of the symbol's name, or NULL */
 	bool hide_unresolved;
+	bool exclude_other; /* those without a parent, too */
 };
 
 /* A call graph of one row, ready to print: pruned and sorted, largest first. */

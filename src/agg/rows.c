@@ -159,8 +159,11 @@ static u32 find_row(struct walk *w, u32 group, u32 frame)
 		[SORT_CPU] = g->cpu,
 		[SORT_TIME] = g->time,
 		[SORT_EVENT] = g->event,
+		[SORT_PARENT] = g->parent,
 	};
 
+	if (w->filter && w->filter->exclude_other && !g->parent)
+		return ID_NONE;
 	if (frame != ID_NONE) {
 		const struct frame_info *info = frame_info(w, frame);
 
@@ -250,9 +253,12 @@ static void whole_group(struct walk *w, u32 top)
 {
 	const struct tree_node *n = &w->e->tree.nodes.v[top];
 	u32 row = find_row(w, n->frame, ID_NONE);
-	struct row *r = &w->e->rows.v[row];
+	struct row *r;
 
 	w->e->row_of[top] = row;
+	if (row == ID_NONE)
+		return;
+	r = &w->e->rows.v[row];
 	r->self += n->total;
 	r->total += n->total;
 	r->samples += n->total_samples;
@@ -267,6 +273,7 @@ static int compare_key(const struct profile *p, u32 key, u32 x, u32 y)
 	switch (key) {
 	case SORT_COMM:
 	case SORT_SRCLINE:
+	case SORT_PARENT:
 		return strcmp(strtab_get(p->strings, x), strtab_get(p->strings, y));
 	case SORT_DSO:
 		return strcmp(dsos_at(p->dsos, x)->short_name, dsos_at(p->dsos, y)->short_name);

@@ -24,7 +24,8 @@ struct tree_node {
 
 struct tree_group {
 	u32 comm, pid, tid, cpu, event;
-	u32 time; /* slice */
+	u32 time;   /* slice */
+	u32 parent; /* string id; 0: none, or not asked for (agg/restack.h) */
 };
 
 struct tree {

@@ -130,7 +130,7 @@ static int add_key(struct run *r, const char *name)
 	u32 column = column_find(name, strlen(name));
 	s32 key = column == ID_NONE ? -1 : columns[column].sort_key;
 
-	if (key < 0 || key == SORT_TIME || key == SORT_EVENT)
+	if (key < 0 || key == SORT_TIME || key == SORT_EVENT || key == SORT_PARENT)
 		return notify_error(r->ctx->notify, ERR_USAGE,
 				    "option --sort: '%s' is not one of comm, pid, tid, cpu, dso, symbol, srcline",
 				    name);

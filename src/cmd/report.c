@@ -9,6 +9,7 @@
 #include "cmd/report_check.h"
 #include "cmd/report_options.h"
 #include "cmd/report_records.h"
+#include "cmd/report_stacks.h"
 
 static int add_key(struct pipeline_opts *o, u32 column)
 {
@@ -341,7 +342,9 @@ static int read_and_write(const struct command_ctx *ctx, const struct report_con
 	o->workers = s->pipeline.session.workers;
 	err = pipeline_profile(&s->pipeline, &session, &profile, &progress.notify);
 	if (!err) {
-		err = settle_metrics(profile, c, o, &progress.notify);
+		err = report_stacks_check(profile, &progress.notify);
+		if (!err)
+			err = settle_metrics(profile, c, o, &progress.notify);
 		if (err) {
 			profile_free(profile);
 			session_close(session);
@@ -371,6 +374,7 @@ int report_run(const struct command_ctx *ctx, const void *config, int argc, char
 	struct report_config c = *(const struct report_config *)config;
 	struct report_opts o = { 0 };
 	struct window_opts windows;
+	struct report_stacks stacks;
 	struct selected s;
 	int status;
 
@@ -391,11 +395,12 @@ int report_run(const struct command_ctx *ctx, const void *config, int argc, char
 		return 2;
 	if (c.header_only || c.stats || c.tasks || c.mmaps)
 		return show_recording(&c, ctx->notify);
-	if (resolve_options(&c, &s, &o, &windows, ctx->notify)) {
-		selected_free(&s);
-		return 2;
-	}
-	status = read_and_write(ctx, &c, &s, &o);
+	if (resolve_options(&c, &s, &o, &windows, ctx->notify) ||
+	    report_stacks_resolve(&c, &s, &o, &stacks, ctx->notify))
+		status = 2;
+	else
+		status = read_and_write(ctx, &c, &s, &o);
+	report_stacks_free(&stacks, &s);
 	free((char *)c.range.file);
 	free((char *)c.range.object);
 	selected_free(&s);

@@ -23,6 +23,8 @@ struct report_config {
 	struct code_range range;
 	u32 max_stack, verbose;
 	u64 time_slice_ms;
+	const char *parent, *ignore_callees; /* regular expressions */
+	bool exclude_other;
 	bool stats, tasks, mmaps; /* of the recording, in place of the table */
 	bool inverted, samples, period, csv, json, force, stdio, inlines, info, header, header_only, quiet, dump,
 		long_names, hierarchy;

@@ -88,6 +88,13 @@ static void text_event(const struct row_view *v, struct bytes *out)
 		bytes_str(out, v->profile->evlist->events.v[event].name);
 }
 
+static void text_parent(const struct row_view *v, struct bytes *out)
+{
+	u32 parent = v->row->keys[SORT_PARENT];
+
+	bytes_str(out, parent ? strtab_get(v->profile->strings, parent) : "[other]");
+}
+
 static void text_dso(const struct row_view *v, struct bytes *out)
 {
 	const struct dso *dso = dsos_at(v->profile->dsos, v->row->keys[SORT_DSO]);
@@ -128,6 +135,7 @@ const struct column columns[NR_COLUMNS] = {
 	[COLUMN_CPU] = { "cpu", "cpu", "CPU", COLUMN_NUMBER, 3, SORT_CPU, number_cpu, NULL, label_cpu },
 	[COLUMN_TIME] = { "time", "time", "Time", COLUMN_NUMBER, 12, SORT_TIME, number_time, NULL, label_time },
 	[COLUMN_EVENT] = { "event", "event", "Event", COLUMN_TEXT, 0, SORT_EVENT, NULL, text_event },
+	[COLUMN_PARENT] = { "parent", "parent", "Parent symbol", COLUMN_TEXT, 0, SORT_PARENT, NULL, text_parent },
 	[COLUMN_DSO] = { "dso", "dso", "Shared Object", COLUMN_TEXT, 0, SORT_DSO, NULL, text_dso },
 	[COLUMN_SYMBOL] = { "symbol", "symbol", "Symbol", COLUMN_TEXT, 0, SORT_SYMBOL, NULL, text_symbol,
 			    label_symbol },

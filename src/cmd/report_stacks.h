@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of `reticle report` that name functions in stacks: --ignore-callees, --parent, --exclude-other. */
+#ifndef CMD_REPORT_STACKS_H
+#define CMD_REPORT_STACKS_H
+
+#include "cmd/report_options.h"
+#include "view/report.h"
+
+/* What the pipeline's options point to. */
+struct report_stacks {
+	regex_t ignore_callees, parent;
+};
+
+/* ERR_USAGE, noted. After the other options are settled; a parent that is asked for becomes a key. Free it after the pipeline's
+ * last use, in any case. */
+int report_stacks_resolve(const struct report_config *c, struct selected *s, struct report_opts *o,
+			  struct report_stacks *out, const struct notify *to);
+void report_stacks_free(struct report_stacks *r, const struct selected *s);
+
+/* Parents are looked for in call chains: ERR_USAGE, noted, where there are none. */
+int report_stacks_check(const struct profile *p, const struct notify *to);
+
+#endif
