@@ -109,8 +109,6 @@ static const struct {
 	{ "record", 0, "group", "put braces around the events: -e '{cycles,instructions}'" },
 	{ "record", 0, "kcore", later },
 	{ "record", 0, "off-cpu", "-e sched:sched_switch -g samples where threads go to sleep" },
-	{ "record", 0, "exclude-perf",
-	  "the recorder's samples are those of comm 'reticle': report -c takes the others' names" },
 	{ "record", 0, "running-time", "groups that are read (:S) have their times anyway" },
 	{ "record", 0, "vmlinux", "--vmlinux belongs to report and script" },
 	{ "record", 0, "debuginfod", "--debuginfod belongs to report and script" },

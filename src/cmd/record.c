@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cmd/evlist.h"
@@ -24,8 +25,11 @@ static int parse_events(const struct record_config *c, struct event_specs *specs
 	for (u32 i = 0; i < c->events.n && !err; i++) {
 		const struct event_word *w = &c->events.v[i];
 
-		err = w->is_filter ? event_specs_filter(specs, w->text, to) :
-				     event_specs_parse(specs, w->text, &env, to);
+		if (w->is_filter)
+			err = w->text ? event_specs_filter(specs, w->text, to) :
+					event_specs_exclude(specs, getpid(), to);
+		else
+			err = event_specs_parse(specs, w->text, &env, to);
 	}
 	/* A name that nothing here has is as wrong a use of -e as a misplaced comma. */
 	return err == ERR_NOTFOUND ? ERR_USAGE : err;

@@ -63,6 +63,17 @@ static int set_filter(void *field, const char *text, const struct notify *to)
 	return w->n > 1 ? 0 : notify_error(to, ERR_USAGE, "--filter belongs behind the event (-e) that it filters");
 }
 
+static int set_exclusion(void *field, const char *text, const struct notify *to)
+{
+	struct event_words *w = field;
+
+	(void)to;
+	(void)text;
+	set_event(field, NULL, to);
+	w->v[w->n - 1].is_filter = true;
+	return 0;
+}
+
 static int set_freq(void *field, const char *text, const struct notify *to)
 {
 	struct attr_opts *a = field;
@@ -288,6 +299,8 @@ static const struct opt options[] = {
 	  .set = set_event },
 	{ 0, "filter", OPT_CALL, AT(events), "FILTER", "filter the tracepoint or PMU event before it",
 	  .set = set_filter },
+	{ 0, "exclude-perf", OPT_CALL, AT(events), NULL, "leave the recorder out of the tracepoint before it",
+	  .set = set_exclusion },
 	{ 0, "pmu", OPT_CALL, AT(o.sim), "PMU", "hw, or sim[,KEY=VALUE...]: run the command on a simulated core",
 	  .set = set_pmu },
 	{ 0, "window", OPT_CALL, AT(o.window), "[KEY=VALUE,...]",

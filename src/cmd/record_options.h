@@ -6,10 +6,10 @@
 #include "cmd/opt.h"
 #include "io/record_opts.h"
 
-/* -e and --filter in the order they were given: a filter belongs to the events before it. */
+/* -e, --filter and --exclude-perf in the order they were given: a filter belongs to the events before it. */
 struct event_words {
 	struct event_word {
-		const char *text;
+		const char *text; /* of a filter, NULL: it leaves out the recorder */
 		bool is_filter;
 	} * v;
 	u32 n;

@@ -2,6 +2,7 @@
 /* Lists and groups of events: cuts the -e text into single events and puts the groups together again. */
 #include "io/event_spec.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,12 +216,28 @@ int event_specs_parse_pfm(struct event_specs *out, const char *text, const struc
 	return parse_with(&(struct event_ctx){ .text = text, .to = to, .out = out, .pfm_only = true }, env);
 }
 
-int event_specs_filter(struct event_specs *specs, const char *filter, const struct notify *to)
+/* Of what the last -e named. */
+static size_t last_option(const struct event_specs *specs)
 {
 	size_t n = specs->v.n, first = n;
 
 	while (first && specs->v.v[first - 1].option == specs->v.v[n - 1].option)
 		first--;
+	return first;
+}
+
+static void add_filter(struct event_spec *s, const char *filter)
+{
+	char *old = s->filter;
+
+	s->filter = old ? mem_printf("(%s) && (%s)", old, filter) : mem_strdup(filter);
+	free(old);
+}
+
+int event_specs_filter(struct event_specs *specs, const char *filter, const struct notify *to)
+{
+	size_t n = specs->v.n, first = last_option(specs);
+
 	for (size_t i = first; i < n; i++) {
 		struct event_spec *s = &specs->v.v[i];
 
@@ -232,11 +249,28 @@ int event_specs_filter(struct event_specs *specs, const char *filter, const stru
 		return notify_error(to, ERR_USAGE,
 				    "--filter must follow the event it is for: -e sched:sched_switch --filter '%s'",
 				    filter);
-	for (size_t i = first; i < n; i++) {
-		char **to_set = &specs->v.v[i].filter, *old = *to_set;
+	for (size_t i = first; i < n; i++)
+		add_filter(&specs->v.v[i], filter);
+	return 0;
+}
 
-		*to_set = old ? mem_printf("(%s) && (%s)", old, filter) : mem_strdup(filter);
-		free(old);
-	}
+int event_specs_exclude(struct event_specs *specs, s32 pid, const struct notify *to)
+{
+	size_t n = specs->v.n, first = last_option(specs);
+	char filter[40];
+
+	for (size_t i = first; i < n; i++)
+		if (specs->v.v[i].attr.type != PERF_TYPE_TRACEPOINT)
+			return notify_error(
+				to, ERR_USAGE,
+				"--exclude-perf works on tracepoints, and '%s' is none (of others, report -c "
+				"takes the names of all but 'reticle')",
+				specs->v.v[i].name);
+	if (first == n)
+		return notify_error(to, ERR_USAGE,
+				    "--exclude-perf belongs behind the tracepoints (-e) that are to leave it out");
+	snprintf(filter, sizeof(filter), "common_pid != %d", pid);
+	for (size_t i = first; i < n; i++)
+		add_filter(&specs->v.v[i], filter);
 	return 0;
 }

@@ -73,6 +73,8 @@ int event_specs_parse_pfm(struct event_specs *out, const char *text, const struc
 int event_branch_types(const char *text, u64 *mask, const struct notify *to);
 /* --filter: applies to what the last -e named; all of it must be tracepoints or PMU events. Several are and-ed. */
 int event_specs_filter(struct event_specs *specs, const char *filter, const struct notify *to);
+/* --exclude-perf: what the last -e named, which must be tracepoints, leaves out that process. */
+int event_specs_exclude(struct event_specs *specs, s32 pid, const struct notify *to);
 void event_specs_free(struct event_specs *specs);
 
 /* Does it want more of the sampling than one period or frequency? */

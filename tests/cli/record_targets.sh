@@ -47,4 +47,20 @@ if [ "$(id -u)" = 0 ]; then
 	"${R[@]}" -C 9999 -o none.data -- true 2>err && fail "-C 9999: no error"
 	grep -q "CPU 9999" err || fail "-C 9999: $(cat err)"
 fi
+if [ "$(id -u)" = 0 ] && [ -d /sys/kernel/tracing/events/raw_syscalls ]; then
+	# shellcheck disable=SC2016 # the recorder is what runs it
+	show='echo $PPID; sleep 0.1'
+	own() {
+		local pid
+
+		pid=$("$RETICLE" record -q -a -e raw_syscalls:sys_enter "$@" -o who.data -- sh -c "$show") || fail "$*: status $?"
+		"$RETICLE" script -i who.data -F pid | grep -cw "$pid"
+	}
+	[ "$(own)" -gt 0 ] || fail "-a -e raw_syscalls:sys_enter: no samples of the recorder"
+	[ "$(own --exclude-perf)" = 0 ] || fail "--exclude-perf: samples of the recorder"
+	[ "$(own --filter 'id >= 0' --exclude-perf)" = 0 ] || fail "--exclude-perf with a filter: samples of the recorder"
+fi
+"$RETICLE" record -e cpu-clock --exclude-perf -o no.data -- true 2>err
+[ $? = 2 ] || fail "--exclude-perf of a clock: not status 2"
+grep -q "'cpu-clock' is none" err || fail "--exclude-perf of a clock: $(cat err)"
 exit 0

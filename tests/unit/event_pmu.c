@@ -185,6 +185,7 @@ static void test_details(void **state)
 
 	assert_int_equal(event_specs_parse(&specs, "cycles,sched:*", env_of(&t), NULL), 0);
 	assert_int_equal(event_specs_filter(&specs, "pid > 1", NULL), ERR_USAGE);
+	assert_int_equal(event_specs_exclude(&specs, 42, NULL), ERR_USAGE);
 	event_specs_free(&specs);
 	assert_int_equal(event_specs_parse(&specs, "cycles", env_of(&t), NULL), 0);
 	assert_int_equal(event_specs_parse(&specs, "sched:*", env_of(&t), NULL), 0);
@@ -194,6 +195,9 @@ static void test_details(void **state)
 	assert_null(specs.v.v[0].filter);
 	assert_string_equal(specs.v.v[1].filter, "(pid > 1) && (prio < 9)");
 	assert_string_equal(specs.v.v[3].filter, "(pid > 1) && (prio < 9)");
+	assert_int_equal(event_specs_exclude(&specs, 42, NULL), 0);
+	assert_null(specs.v.v[0].filter);
+	assert_string_equal(specs.v.v[1].filter, "((pid > 1) && (prio < 9)) && (common_pid != 42)");
 	event_specs_free(&specs);
 	drop_tree(&t);
 }
