@@ -103,7 +103,6 @@ static const struct {
 	{ "script", 'd', "debug-mode", "'reticle report' counts what is lost, in its head" },
 	{ "record", 'S', "snapshot", later },
 	{ "record", 0, "aux-sample", later },
-	{ "record", 0, "overwrite", "--switch-output with --switch-max-files keeps the last part only" },
 	{ "record", 0, "switch-output-event", "--switch-output=TIME or =SIZE, or SIGUSR2" },
 	{ "record", 0, "timestamp-filename", "-o \"perf.data.$(date +%Y%m%d%H%M%S)\"" },
 	{ "record", 0, "group", "put braces around the events: -e '{cycles,instructions}'" },

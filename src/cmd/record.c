@@ -122,18 +122,19 @@ static void print_simulated(const struct record_result *r, const struct notify *
 			    (unsigned long long)r->lost);
 }
 
-static void print_advice(const struct record_result *r, bool simulated, const struct notify *to)
+static void print_advice(const struct record_result *r, const struct record_config *c, const struct notify *to)
 {
 	if (r->size_reached)
 		notify_warn(to, "stopped at the size that --max-size allows");
-	if (simulated) {
+	if (c->o.sim.on) {
 		print_simulated(r, to);
 		return;
 	}
 	advise_windows(&r->windows, to);
 	if (r->lost)
-		notify_warn(to, "%llu records were lost: the rings were full (larger -m, or lower -F)",
-			    (unsigned long long)r->lost);
+		notify_warn(to, "%llu records were lost: %s", (unsigned long long)r->lost,
+			    c->o.attr.overwrite ? "they came while the rings were looked at" :
+						  "the rings were full (larger -m, or lower -F)");
 	if (r->throttled)
 		notify_warn(to, "the kernel throttled sampling %llu times: it took too long (lower -F)",
 			    (unsigned long long)r->throttled);
@@ -244,7 +245,7 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 	if (!c.o.quiet && (result.path || (!err && !c.dry_run))) {
 		print_end(&result, c.o.sim.on);
 		print_windows(&result.windows);
-		print_advice(&result, c.o.sim.on, to);
+		print_advice(&result, &c, to);
 	}
 	if (truth && !err)
 		err = write_truth(truth, &c, &result, to);

@@ -7,7 +7,7 @@
  * - several events are told apart by ID when all have the same fields, and by IDENTIFIER, which stands at a fixed
  *   place, when they differ;
  * - the side-band is carried by the first event, or by an event of its own that counts nothing (dummy) where the
- *   others start late (--delay), go on and off (--control) or whole CPUs are measured: that one is enabled before /proc is read;
+ *   others start late (--delay), go on and off (--control), are overwritten, or whole CPUs are measured: that one is enabled before /proc is read;
  * - with the S modifier only the leader samples, and its samples read the whole group.
  */
 #include <errno.h>
@@ -168,6 +168,12 @@ static void set_registers(struct attr *a, const struct attr_opts *o)
 	a->sample_regs_intr = o->intr_mask;
 }
 
+/* Windows are watched as they come. */
+static bool is_overwritten(const struct event_spec *s, const struct attr_opts *o)
+{
+	return (s->has_overwrite ? s->overwrite : o->overwrite) && !s->windowed && !o->simulated;
+}
+
 static void configure_event(struct open_event *e, const struct config *c)
 {
 	struct attr_opts o = *c->o; /* what terms of this event override */
@@ -191,6 +197,8 @@ static void configure_event(struct open_event *e, const struct config *c)
 	}
 	if (e->attr.sample_tls_user)
 		e->attr.sample_type |= PERF_SAMPLE_TLS_USER;
+	if (is_overwritten(s, &o))
+		e->attr.flags |= ATTR_WRITE_BACKWARD;
 	if (s->pinned)
 		e->attr.flags |= ATTR_PINNED;
 	if (s->exclusive)
@@ -275,7 +283,7 @@ static void add_tracking_event(struct event_set *set, const struct config *c)
 	set_flags(&e.attr, c);
 	set_period(&e.attr, &none, c->o);
 	set_callgraph(&e.attr, c->o, c->o->callgraph == CALLGRAPH_LBR ? CALLGRAPH_FP : c->o->callgraph);
-	if (!c->has_cpu && (c->o->delay_ms || c->o->by_command))
+	if (!c->has_cpu && (c->o->delay_ms || c->o->by_command || set->overwrites))
 		e.attr.flags |= ATTR_DISABLED | ATTR_ENABLE_ON_EXEC;
 	e.everywhere = c->t->system_wide || set->by_task;
 	if (set->by_task) {
@@ -401,11 +409,13 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 		err = add_specs(set, specs, &c);
 	if (err)
 		return err;
-	for (size_t i = 0; i < set->events.n; i++)
+	for (size_t i = 0; i < set->events.n; i++) {
 		configure_event(&set->events.v[i], &c);
+		set->overwrites |= (set->events.v[i].attr.flags & ATTR_WRITE_BACKWARD) != 0;
+	}
 	set_start(set, &c);
 	configure_group_reads(set, &c);
-	own = c.has_cpu || o.delay_ms || o.by_command || set->follows;
+	own = c.has_cpu || o.delay_ms || o.by_command || set->follows || set->overwrites;
 	if (own)
 		add_tracking_event(set, &c);
 	set_tracking(&set->events.v[own ? set->events.n - 1 : 0], &c);

@@ -147,9 +147,9 @@ static u32 generous_pages(const struct target *t, bool by_task)
 	return MAX((u32)(bytes / page), modest_pages());
 }
 
-static int map_ring(struct event_set *set, struct opened *o)
+static int map_ring(struct event_set *set, struct opened *o, bool backward)
 {
-	struct watched_ring w = { .ring = { .cpu = o->cpu, .tid = o->task.tid } };
+	struct watched_ring w = { .ring = { .cpu = o->cpu, .tid = o->task.tid, .backward = backward } };
 	int failed = ring_map(&w.ring, o->fd, set->ring_pages);
 
 	if (failed)
@@ -159,15 +159,17 @@ static int map_ring(struct event_set *set, struct opened *o)
 	return 0;
 }
 
-/* A ring of its own for the first event of a place, that ring for the others. Negative errno. */
-static int attach(struct event_set *set, struct map *by_place, struct opened *o)
+/* A ring of its own for the first event of a place, that ring for the others; but another one for those that are
+ * overwritten. Negative errno. */
+static int attach(struct event_set *set, struct map *by_place, const struct open_event *e, struct opened *o)
 {
-	u64 place = o->cpu < 0 ? 1ull << 32 | (u32)o->task.tid : (u64)o->cpu;
+	bool backward = e->attr.flags & ATTR_WRITE_BACKWARD;
+	u64 place = (o->cpu < 0 ? 1ull << 32 | (u32)o->task.tid : (u64)o->cpu) | (u64)backward << 33;
 	u32 known = map_get(by_place, place);
 	int failed = 0;
 
 	if (known == ID_NONE) {
-		failed = map_ring(set, o);
+		failed = map_ring(set, o, backward);
 		if (!failed)
 			map_set(by_place, place, o->ring);
 	} else {
@@ -197,7 +199,7 @@ static int map_all(struct event_set *set, u32 pages)
 	set->ring_pages = pages;
 	for (size_t e = 0; e < set->events.n && !failed; e++)
 		for (size_t i = 0; i < set->events.v[e].on.n && !failed; i++)
-			failed = attach(set, &by_place, &set->events.v[e].on.v[i]);
+			failed = attach(set, &by_place, &set->events.v[e], &set->events.v[e].on.v[i]);
 	map_free(&by_place);
 	return failed;
 }
@@ -291,7 +293,7 @@ static bool map_task(struct event_set *set, size_t on, u32 pages)
 	set->ring_pages = pages;
 	for (size_t e = 0; e < set->events.n && !failed; e++)
 		if (set->events.v[e].spec)
-			failed = attach(set, &by_place, &set->events.v[e].on.v[on]);
+			failed = attach(set, &by_place, &set->events.v[e], &set->events.v[e].on.v[on]);
 	set->ring_pages = before;
 	map_free(&by_place);
 	errno = -failed;

@@ -38,6 +38,7 @@ static const struct feature_row kernel_features[] = {
 	  .missed = "samples do not name their cgroup" },				   /* 5.7 */
 	{ "ksymbol records", .flags = ATTR_KSYMBOL | ATTR_BPF_EVENT },			   /* 5.1 */
 	{ "physical addresses", .sample_type = PERF_SAMPLE_PHYS_ADDR, .essential = true }, /* 4.14 */
+	{ "rings that are overwritten", .flags = ATTR_WRITE_BACKWARD, .essential = true }, /* 4.7 */
 	{ "namespace records", .flags = ATTR_NAMESPACES, .missed = "no namespaces" },	   /* 4.12 */
 	{ "context switch records", .flags = ATTR_CONTEXT_SWITCH, .essential = true },	   /* 4.3 */
 	{ "clock ids", .flags = ATTR_USE_CLOCKID, .essential = true },			   /* 4.1 */

@@ -43,6 +43,7 @@ struct event_set {
 	VEC(struct watched_ring) rings;
 	bool system_wide, others; /* others: tasks that the user named */
 	bool by_task;		  /* each task has counters and a ring of its own (but for what follows mmaps) */
+	bool overwrites;	  /* some events have rings that the kernel overwrites */
 	bool follows;		  /* and new tasks get theirs: event_set_add_task */
 	u32 ring_pages;		  /* what was mapped, per ring */
 };

@@ -46,6 +46,7 @@ struct attr_opts {
 	const char *clock_name; /* as the user wrote it */
 	bool no_bpf_event, namespaces, cgroup_events, switch_events, buildid_mmap;
 	s64 delay_ms;	 /* 0: none, -1: start disabled */
+	bool overwrite;	 /* rings that the kernel overwrites */
 	bool by_command; /* set by the recorder: events go on and off as --control says */
 	/* Set by the recorder: how windows are made; WINDOW_AUTO: none. Their events are not inherited by the kernel. */
 	enum window_how windows;

@@ -32,7 +32,8 @@ static int begin_file(struct recorder *r)
 	struct arena arena = { 0 };
 	int err;
 
-	if (r->writer.pipe || r->sim)
+	/* Flight recorders have no rounds to carry features, and leave nothing that is worth reading when killed. */
+	if (r->writer.pipe || r->sim || r->set.overwrites)
 		return writer_begin(&r->writer, &r->set, NULL);
 	recorder_head_features(r, &f, &arena);
 	recorder_formats(r, &f, &arena);
@@ -95,6 +96,7 @@ int recorder_end_file(struct recorder *r)
 	int err;
 
 	if (!r->writer.err) {
+		(void)recorder_look(r); /* a failure is the writer's */
 		if (!r->sim)
 			event_set_lost(&r->set, recorder_put_lost, r);
 		writer_round(&r->writer, false);

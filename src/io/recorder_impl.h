@@ -53,6 +53,7 @@ void recorder_enable(struct recorder *r);
 int recorder_watch(struct recorder *r);		   /* sets up epoll */
 int recorder_loop(struct recorder *r);		   /* until the end */
 int recorder_drain(struct recorder *r, bool last); /* one pass over all rings */
+int recorder_look(struct recorder *r);		   /* what is left in those that are overwritten */
 
 /* recorder_control.c: does what has come. False: nothing will come any more */
 bool recorder_control(struct recorder *r);

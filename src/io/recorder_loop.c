@@ -23,6 +23,7 @@
 #define SIZED_MS 100	/* the same where a size limits the file */
 #define SIGNAL_EVENT UINT64_MAX
 #define WINDOW_EVENT (UINT64_MAX - 1)
+#define SETTLE_NS 200000 /* for who still writes into a ring that is paused */
 #define CONTROL_EVENT (UINT64_MAX - 2)
 #define BATCH 64
 #define ROUND_MS 100 /* between FINISHED_ROUNDs where bursts call many times a second */
@@ -35,9 +36,15 @@ u64 now_ms(void)
 	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
 }
 
+/* An end is told in any case. */
+static u32 calls(const struct recorder *r, u64 data)
+{
+	return data < r->set.rings.n && r->set.rings.v[data].ring.backward ? 0 : EPOLLIN;
+}
+
 static int watch(struct recorder *r, int fd, u64 data)
 {
-	struct epoll_event e = { .events = EPOLLIN, .data.u64 = data };
+	struct epoll_event e = { .events = calls(r, data), .data.u64 = data };
 
 	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &e) ?
 		       notify_error(r->notify, ERR_IO, "cannot wait for events: %s", strerror(errno)) :
@@ -74,7 +81,7 @@ int recorder_watch(struct recorder *r)
 static void hung_up(struct recorder *r, size_t ring)
 {
 	struct watched_ring *w = &r->set.rings.v[ring];
-	struct epoll_event e = { .events = EPOLLIN, .data.u64 = ring };
+	struct epoll_event e = { .events = calls(r, ring), .data.u64 = ring };
 
 	epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, w->fds.v[w->live], NULL);
 	if (++w->live == w->fds.n)
@@ -143,7 +150,47 @@ int recorder_drain(struct recorder *r, bool last)
 	if (r->window_how == WINDOW_REFRESH && !last && now_ms() - r->round_ms < ROUND_MS)
 		return err;
 	r->round_ms = now_ms();
-	return err ? err : writer_round(&r->writer, true);
+	/* Samples come last, and are older than what came with rounds before. */
+	return err ? err : writer_round(&r->writer, !r->set.overwrites);
+}
+
+/* Each is paused by itself, and as short as can be: what would come meanwhile is lost. */
+static int look(struct recorder *r, struct ring *ring, struct bytes *b)
+{
+	const struct timespec settle = { .tv_nsec = SETTLE_NS };
+	struct iovec part;
+
+	b->len = 0;
+	ring_pause(ring, true);
+	nanosleep(&settle, NULL);
+	ring_look(ring, b);
+	ring_pause(ring, false);
+	part = (struct iovec){ b->p, b->len };
+	if (!part.iov_len)
+		return 0;
+	flow_look(&r->flow, &part, 1);
+	r->round_bytes += part.iov_len;
+	return writer_put_data(&r->writer, &part, 1);
+}
+
+int recorder_look(struct recorder *r)
+{
+	struct bytes b = { 0 };
+	int err = 0;
+
+	if (!r->set.overwrites)
+		return 0;
+	r->round_bytes = 0;
+	for (size_t i = 0; i < r->set.rings.n && !err; i++)
+		if (r->set.rings.v[i].ring.backward)
+			err = look(r, &r->set.rings.v[i].ring, &b);
+	/* With the mappings that those need. */
+	for (size_t i = 0; i < r->set.rings.n && !err; i++)
+		err = drain_ring(r, &r->set.rings.v[i].ring);
+	flow_settle(&r->flow);
+	r->result->events_bytes += r->round_bytes;
+	bytes_free(&b);
+	return err;
 }
 
 static int until(u64 now, u64 deadline, int timeout)

@@ -29,6 +29,8 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 		{ a->freq_max, "-F max: the virtual PMU knows no highest frequency" },
 		{ a->delay_ms < 0, "-D -1: nobody could start the events; name a time" },
 		{ o->control, "--control: the virtual PMU's events are not switched while it runs (-D begins late)" },
+		{ a->overwrite, "--overwrite: nothing of the virtual PMU's is overwritten (--switch-output with "
+				"--switch-max-files keeps the last part only)" },
 		{ a->phys_addr || a->weight || a->raw,
 		  "--phys-data, -W, -R: the virtual PMU has no physical addresses, weights and raw data" },
 		{ a->transaction, "--transaction: the virtual PMU has no transactional memory" },

@@ -127,6 +127,8 @@ static const char *hindrance(const struct recorder *r)
 		return "-n takes no samples";
 	if (r->target.cgroups.n)
 		return "-G counts cgroups, whose counters come and go with their tasks";
+	if (o->attr.overwrite)
+		return "--overwrite looks at samples at the end only";
 	if (o->control)
 		return "their counters are not switched by --control";
 	if (o->attr.delay_ms < 0)

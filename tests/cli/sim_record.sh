@@ -131,6 +131,7 @@ refused 'name a command' -p 1
 refused 'needs a command'
 refused 'no branch records' -b -- touch ran
 refused 'are not switched while it runs' --control fd:0 -- touch ran
+refused "nothing of the virtual PMU's is overwritten" --overwrite -- touch ran
 refused 'no transactional memory' --transaction -- touch ran
 refused "no register 'frob'; there are: AX" --user-regs=frob -- true
 refused "no event 'page-faults'" -e page-faults -- touch ran

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# record --overwrite: the last samples only, in order, with all mappings.
+# shellcheck source=/dev/null
+. "$SRCDIR/tests/cli/record_lib.bash"
+need_recording
+command -v taskset >/dev/null || skip "taskset is not installed"
+cp "$(command -v sh)" late
+export LATE=100
+# On one CPU, whose ring has room for a tenth of a second: what was before is gone.
+# shellcheck disable=SC2016 # for the program
+TWO='eval "$BURN"; TICKS=$LATE exec ./late -c "$BURN"'
+R=(taskset -c 0 "$RETICLE" record -e cpu-clock:u -m 2)
+run=(sh -c "$TWO")
+"${R[@]}" --overwrite -o over.data -- "${run[@]}" 2>err || fail "status $?: $(cat err)"
+grep -q ' 0 lost' err || fail "what is overwritten is not lost: $(cat err)"
+"$RETICLE" script -i over.data -F comm,time,ip,dso >out || fail "script"
+n=$(wc -l <out)
+[ "$n" -gt 50 ] && [ "$n" -lt 350 ] || fail "$n samples of a ring of two pages"
+grep -vq '^ *late ' out && fail "samples of what ran before: $(grep -v '^ *late ' out | head -3)"
+grep -q 'unknown' out && fail "a mapping is missing: $(grep unknown out | head -3)"
+[ "$(count over.data MMAP2)" -ge 4 ] || fail "mappings: $(count over.data MMAP2)"
+"$RETICLE" evlist -v -i over.data | grep -q '^cpu-clock:u: .*write_backward: 1' || fail "evlist: $("$RETICLE" evlist -v -i over.data)"
+if command -v perf >/dev/null; then
+	perf script -i over.data -F comm,time,ip,dso >theirs 2>err || fail "perf script: $(cat err)"
+	[ "$(wc -l <theirs)" = "$n" ] || fail "perf script: $(wc -l <theirs) samples, not $n"
+	grep -qi 'out of order' err && fail "perf script: $(cat err)"
+fi
+
+# One event of two; in pipe mode; packed; in the order of time, which readers of samples without one depend on.
+"${R[@]}" -q -e page-faults/overwrite/u -c 1 -o - -- "${run[@]}" 2>err >pipe.data || fail "term: $(cat err)"
+"$RETICLE" evlist -v -i pipe.data | grep -c 'write_backward: 1' | grep -qx 1 || fail "term: $("$RETICLE" evlist -v -i pipe.data)"
+"${R[@]}" -q --overwrite -z -o packed.data -- "${run[@]}" || fail "-z"
+for file in over packed pipe; do
+	"$RETICLE" dump -i $file.data --type SAMPLE | grep -o ' time [0-9.]*' >stamps
+	[ -s stamps ] || fail "$file: no samples"
+	[ $file = pipe ] || sort -c stamps || fail "$file: the samples are not in order"
+done
+
+# At each SIGUSR2 what has come since the last one.
+"${R[@]}" --overwrite --switch-output -o sw.data -- sh -c 'echo $$ >pid; while :; do :; done' 2>err &
+recorder=$!
+await test -s pid
+for i in 1 2; do
+	sleep 0.3
+	kill -USR2 $recorder
+	await eval '[ "$(ls sw.data.* 2>/dev/null | wc -l)" -ge '$i' ]' || fail "SIGUSR2: no file: $(cat err)"
+done
+await has_more sw.data MMAP2 2 || fail "SIGUSR2: the last file has no mappings"
+kill "$(cat pid)"
+wait $recorder
+set -- sw.data.*
+[ $# = 3 ] || fail "$# files: $*"
+for file; do
+	"$RETICLE" script -i "$file" -F comm,time,ip,dso || fail "script: $file" >&2
+done >all
+grep -q unknown all && fail "SIGUSR2: a mapping is missing: $(grep unknown all | head -1)"
+sed 's/.* \([0-9]*\.[0-9]*\):.*/\1/' all | sort -n -c 2>err || fail "SIGUSR2: files do not follow each other: $(cat err)"
+sed 's/.* \([0-9]*\.[0-9]*\):.*/\1/' all | uniq -d | grep -q . && fail "SIGUSR2: a sample is in two files"
+for file in "$1" "$2"; do
+	[ "$(count "$file" SAMPLE)" -gt 50 ] || fail "SIGUSR2: $(count "$file" SAMPLE) samples in $file"
+done
+exit 0
