@@ -123,7 +123,7 @@ static void resolve_windows(const struct report_config *c, struct selected *s, s
 				   .default_sort = !c->sort,
 				   .chains = o->paths,
 				   .children = c->children == 1 };
-	if (!c->no_metrics && !only_fields(c) && !c->hierarchy)
+	if (!c->no_metrics && !only_fields(c) && !c->hierarchy && !c->group)
 		s->pipeline.windows = w;
 }
 
@@ -155,6 +155,11 @@ static int resolve_options(const struct report_config *c, struct selected *s, st
 				   c->separator ? "-t" :
 				   c->csv	? "--csv" :
 						  "--json");
+	if (!err && c->group && (c->hierarchy || c->csv || c->json))
+		err = notify_error(to, ERR_USAGE, "--group is a form of the text table: it goes without %s",
+				   c->hierarchy ? "--hierarchy" :
+				   c->csv	? "--csv" :
+						  "--json");
 	if (!err && c->separator && (strlen(c->separator) != 1 && strcmp(c->separator, "\\t")))
 		err = notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character", c->separator);
 	if (err)
@@ -173,6 +178,7 @@ static int resolve_options(const struct report_config *c, struct selected *s, st
 	if (o->separator || c->csv)
 		o->graph = GRAPH_NONE;
 	o->hierarchy = c->hierarchy;
+	o->grouped = c->group;
 	o->only[COLUMN_COMM] = only_one(&s->pipeline.samples.comms);
 	o->only[COLUMN_DSO] = only_one(&s->pipeline.rows.dsos);
 	o->only[COLUMN_SYMBOL] = only_one(&s->pipeline.rows.symbols);

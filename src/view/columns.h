@@ -6,7 +6,7 @@
 #ifndef VIEW_COLUMNS_H
 #define VIEW_COLUMNS_H
 
-#include "agg/profile.h"
+#include "agg/group_rows.h"
 #include "base/bytes.h"
 
 enum column_id {
@@ -40,8 +40,9 @@ struct row_view {
 	struct profile *profile;
 	struct profile_event *event;
 	const struct row *row;
-	const double *windows; /* the row's block (agg/window_sums.h), or NULL */
-	bool long_names;       /* DSOs by their paths */
+	const double *windows;	       /* the row's block (agg/window_sums.h), or NULL */
+	const struct group_line *line; /* of which row stands for all members, or NULL */
+	bool long_names;	       /* DSOs by their paths */
 };
 
 struct column {

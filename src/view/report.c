@@ -133,10 +133,50 @@ struct report_opts report_event_opts(const struct report_opts *o, size_t event)
 	return with;
 }
 
+int report_group_opts(struct report_opts *o, u32 members)
+{
+	struct report_opts to = *o;
+
+	to.nr_columns = 0;
+	for (u32 k = 0; k < o->nr_columns; k++) {
+		u32 n = columns[o->columns[k]].sort_key < 0 ? members : 1;
+
+		if (n > REPORT_MAX_COLUMNS - to.nr_columns)
+			return ERR_LIMIT;
+		for (u32 i = 0; i < n; i++, to.nr_columns++) {
+			to.columns[to.nr_columns] = o->columns[k];
+			to.widths[to.nr_columns] = o->widths[k];
+			to.member[to.nr_columns] = (u8)i;
+		}
+	}
+	*o = to;
+	return 0;
+}
+
+struct row_view report_column_view(const struct row_view *v, const struct report_opts *o, u32 k)
+{
+	static const struct row no_row;
+	static const struct profile_event no_event;
+	struct row_view of = *v;
+
+	if (!v->line || columns[o->columns[k]].sort_key >= 0)
+		return of;
+	of.event = o->group->members[o->member[k]];
+	of.event = of.event ? of.event : (struct profile_event *)&no_event;
+	of.row = v->line->rows[o->member[k]];
+	of.row = of.row ? of.row : &no_row;
+	return of;
+}
+
 void report_set_row(struct row_view *v, const struct report_opts *o, size_t i)
 {
 	size_t row = o->now ? o->now->order[i] : i;
 
+	v->line = o->group ? &o->group->lines[i] : NULL;
+	if (v->line) {
+		v->row = v->line->shown;
+		return;
+	}
 	v->row = &v->event->rows.v[row];
 	v->windows = o->now ? profile_window_row(v->event->windows, row) : NULL;
 }
@@ -172,7 +212,7 @@ const struct graph_node *report_row_graph(const struct row_view *v, const struct
 				.max_depth = o->graph_depth,
 				.samples = o->graph_value == GRAPH_COUNT };
 
-	if (o->graph == GRAPH_NONE)
+	if (o->graph == GRAPH_NONE || (v->line && v->row != v->line->rows[v->event->event - o->group->leader]))
 		return NULL;
 	if (o->graph == GRAPH_GRAPH)
 		g.min_weight = (u64)ceil((double)report_graph_whole(v->event, o) * o->graph_min / 100);

@@ -60,6 +60,10 @@ struct report_opts {
 	bool fractal_paths;		      /* graph_min is of the row, not of the whole */
 	const struct report_metrics *metrics; /* by event of the profile, or NULL: nothing is shown of windows */
 	const struct report_metrics *now;     /* of the event that is written (report_event_opts), or NULL */
+
+	bool grouped;			/* events of a group in one table; of none, all of them */
+	const struct group_rows *group; /* whose table is written, or NULL; then values have a column per member: */
+	u8 member[REPORT_MAX_COLUMNS];
 };
 
 /* Settles what is shown of windows. NULL, with *err 0, when no event has any. Free it with report_metrics_free. */
@@ -81,6 +85,10 @@ void report_fit_head(const struct report_opts *o, struct bytes *out);
 #define REPORT_PATHS 32 /* stacks below one row, at most */
 /* The same without its metrics as columns, for those who write them apart. */
 struct report_opts report_plain_event_opts(const struct report_opts *o, size_t event);
+/* The options for a group of so many events: with a column of each value per member. ERR_LIMIT when that is too many. */
+int report_group_opts(struct report_opts *o, u32 members);
+/* What column k shows of the row: of a group's, the member's part. */
+struct row_view report_column_view(const struct row_view *v, const struct report_opts *o, u32 k);
 /* Makes v that of the table's i-th row. */
 void report_set_row(struct row_view *v, const struct report_opts *o, size_t i);
 
@@ -105,6 +113,11 @@ const struct graph_node *report_row_graph(const struct row_view *v, const struct
 
 /* The rows of an event as a tree of their keys. */
 void report_hierarchy(struct profile *p, struct profile_event *e, const struct report_opts *o, struct bytes *out);
+
+/* What stands above the text tables: how far the recording can be trusted; an event's name and weight, or its group's. */
+void report_recording_head(const struct profile *p, struct bytes *out);
+void report_event_head(const struct profile *p, const struct profile_event *e, const struct group_rows *g,
+		       struct bytes *out);
 
 /* Writes that graph below the row's line, in the style of o. */
 void report_graph(const struct row_view *v, const struct report_opts *o, struct graph_room *room, struct bytes *out);

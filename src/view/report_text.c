@@ -72,11 +72,14 @@ static void render_cell(const struct row_view *v, u32 k, const struct report_opt
 			struct bytes *out)
 {
 	const struct column *c = column_at(o, k);
+	struct row_view of;
 
 	if (o->columns[k] >= REPORT_METRIC) {
 		metric_cell(&o->now->table, metric_at(o, k), v->windows, o->bare >> k & 1, out);
 		return;
 	}
+	of = report_column_view(v, o, k);
+	v = &of;
 	if (c->type == COLUMN_PERCENT) {
 		report_percent(share_of(c->number(v), report_whole(v->event, o)), 0, false, out);
 		return;
@@ -113,16 +116,21 @@ static void render_row(const struct row_view *v, const struct report_opts *o, st
 #define UNIT_ROWS 256
 #define SLOTS_PER_WORKER 32
 
+static size_t nr_rows(const struct rows *r)
+{
+	return r->o->group ? r->o->group->n : r->view.event->rows.n;
+}
+
 static size_t unit_start(const struct rows *r, u32 unit)
 {
-	size_t n = r->view.event->rows.n;
+	size_t n = nr_rows(r);
 
 	return MIN(n, unit < SINGLE_ROWS ? unit : SINGLE_ROWS + (size_t)(unit - SINGLE_ROWS) * UNIT_ROWS);
 }
 
 static u32 nr_units(const struct rows *r)
 {
-	size_t n = r->view.event->rows.n;
+	size_t n = nr_rows(r);
 
 	return (u32)(n <= SINGLE_ROWS ? n : SINGLE_ROWS + (n - SINGLE_ROWS + UNIT_ROWS - 1) / UNIT_ROWS);
 }
@@ -183,12 +191,13 @@ static void write_header(const struct report_opts *o, const struct table *t, str
 {
 	bytes_char(out, '#');
 	for (u32 k = 0; k < o->nr_columns; k++) {
-		const char *header = header_of(o, k);
+		bool goes_on = k + 1 < o->nr_columns && o->member[k + 1]; /* one header over all members */
+		const char *header = goes_on ? "" : header_of(o, k);
 		int pad = (int)t->widths[k] - (int)strlen(header);
 
-		if (o->separator && k)
+		if (o->separator && k && !o->member[k])
 			bytes_char(out, o->separator);
-		else
+		else if (!o->member[k])
 			bytes_str(out, k ? "  " : " ");
 		if (o->separator) {
 			header += strspn(header, " ");
@@ -205,7 +214,7 @@ static void write_header(const struct report_opts *o, const struct table *t, str
 		return;
 	bytes_char(out, '#');
 	for (u32 k = 0; k < o->nr_columns; k++) {
-		bytes_str(out, k ? "  " : " ");
+		bytes_str(out, o->member[k] ? "" : k ? "  " : " ");
 		bytes_repeat(out, '.', (int)t->widths[k]);
 	}
 	bytes_str(out, "\n#\n");
@@ -223,7 +232,7 @@ static void write_separated(const struct table *t, const struct report_opts *o, 
 		while (blank < cells[k].len && p[blank] == ' ')
 			blank++;
 		if (k)
-			bytes_char(out, o->separator);
+			bytes_char(out, o->member[k] ? ' ' : o->separator);
 		for (size_t i = blank; i < cells[k].len; i++)
 			bytes_char(out, (char)p[i] == o->separator ? '.' : (char)p[i]);
 	}
@@ -244,8 +253,10 @@ static void write_cell(const struct table *t, const struct cell *cell, u32 k, co
 	const u8 *p = t->text.p + cell->at;
 	int pad = (int)t->widths[k] - (int)cell->width;
 
-	if (c->type == COLUMN_PERCENT) {
-		report_percent(share_of(c->number(v), report_whole(v->event, o)), (int)t->widths[k], o->color, out);
+	if (c->type == COLUMN_PERCENT && o->columns[k] < REPORT_METRIC) {
+		struct row_view of = report_column_view(v, o, k);
+
+		report_percent(share_of(c->number(&of), report_whole(of.event, o)), (int)t->widths[k], o->color, out);
 		return;
 	}
 	if (right_aligned(c))
@@ -267,7 +278,7 @@ static void write_row(const struct row_view *v, const struct report_opts *o, str
 		return;
 	}
 	for (u32 k = 0; k < o->nr_columns; k++) {
-		bytes_str(out, "  ");
+		bytes_str(out, o->member[k] ? "" : "  ");
 		write_cell(t, &t->cells[k], k, v, o, k + 1 == o->nr_columns, out);
 	}
 	bytes_char(out, '\n');
@@ -394,42 +405,6 @@ static void put_unit(void *ctx, u32 slot)
 	r->texts[slot].len = 0;
 }
 
-/* "402 ", "5K", "12M": as perf shortens the number of samples. */
-static void write_short_number(u64 n, struct bytes *out)
-{
-	static const char units[] = " KMGT";
-	u32 unit = 0;
-
-	for (; n > 1000 && unit < 4; unit++)
-		n /= 1000;
-	bytes_printf(out, "%llu%c", (unsigned long long)n, units[unit]);
-}
-
-static void write_event_head(const struct profile *p, const struct profile_event *e, struct bytes *out)
-{
-	const char *name = report_event_name(p, e);
-	bool one_table = p->sort_keys >> SORT_EVENT & 1;
-
-	bytes_str(out, "# Samples: ");
-	write_short_number(e->samples, out);
-	bytes_str(out, " of event");
-	if (one_table && p->evlist->events.n > 1) {
-		bytes_str(out, "s");
-		for (size_t i = 0; i < p->evlist->events.n; i++) {
-			const char *each = p->evlist->events.v[i].name;
-
-			bytes_str(out, i ? ", '" : " '");
-			bytes_plain(out, each, strlen(each));
-			bytes_char(out, '\'');
-		}
-	} else {
-		bytes_str(out, " '");
-		bytes_plain(out, name, strlen(name));
-		bytes_char(out, '\'');
-	}
-	bytes_printf(out, "\n# Event count (approx.): %llu\n#\n", (unsigned long long)e->weight);
-}
-
 static void measure(struct rows *r)
 {
 	for (u32 i = 0; i < r->workers; i++)
@@ -441,6 +416,7 @@ static void measure(struct rows *r)
 	settle_widths(r);
 }
 
+/* The table of e; of a group, whose first event with samples e is, that of all members. */
 static void write_event(struct profile *p, struct profile_event *e, const struct report_opts *opts, struct bytes *out)
 {
 	struct report_opts with = report_event_opts(opts, (size_t)(e - p->events.v));
@@ -449,7 +425,7 @@ static void write_event(struct profile *p, struct profile_event *e, const struct
 
 	if (o->hierarchy) {
 		if (!o->quiet)
-			write_event_head(p, e, out);
+			report_event_head(p, e, o->group, out);
 		report_hierarchy(p, e, o, out);
 		return;
 	}
@@ -461,7 +437,7 @@ static void write_event(struct profile *p, struct profile_event *e, const struct
 		measure(&r);
 	while (!o->separator && report_fit_step(&with, r.tables[0].widths));
 	if (!o->quiet) {
-		write_event_head(p, e, out);
+		report_event_head(p, e, o->group, out);
 		if (o->now) {
 			report_windows_head(p, e, out);
 			report_fit_head(o, out);
@@ -480,40 +456,6 @@ static void write_event(struct profile *p, struct profile_event *e, const struct
 		bytes_free(&r.texts[i]);
 	free(r.tables);
 	free(r.texts);
-}
-
-static void write_count(const char *what, u64 n, struct bytes *out)
-{
-	if (n)
-		bytes_printf(out, ", %llu %s", (unsigned long long)n, what);
-}
-
-/* How far the numbers below can be trusted. The counts that are always there come first. */
-static void write_tally(const struct tally *t, struct bytes *out)
-{
-	bytes_printf(out, "# Total Lost Samples: %llu\n#\n", (unsigned long long)t->lost_samples);
-	bytes_printf(out, "# Recording: %llu samples, %llu lost, %llu throttled", (unsigned long long)t->samples,
-		     (unsigned long long)tally_lost(t), (unsigned long long)t->throttled);
-	write_count("left out by filters", t->filtered, out);
-	write_count("undecodable", t->undecodable, out);
-	write_count("broken records", t->broken_records, out);
-	write_count("records of unknown type", t->unknown_records, out);
-	write_count("AUX records lost", t->aux_lost, out);
-	write_count("AUX records truncated", t->aux_truncated, out);
-	write_count("bytes of the file not read", t->left_out_bytes, out);
-	bytes_printf(out, "\n# Quality: %.2f%% of frames unresolved", share_of(t->unresolved, t->frames));
-	if (t->stacks)
-		bytes_printf(out, ", %.2f%% of user stacks broken", share_of(t->broken, t->stacks));
-	bytes_str(out, "\n#\n");
-}
-
-static void write_simulated(const struct profile *p, struct bytes *out)
-{
-	if (!p->simulated.len)
-		return;
-	bytes_str(out, "# Source: simulated (");
-	bytes_plain(out, p->simulated.p, p->simulated.len);
-	bytes_str(out, ")\n#\n");
 }
 
 /* Functions of one name may be of the kernel or not, inlined or called. */
@@ -564,16 +506,59 @@ static void leave_out_columns(const struct profile *p, struct report_opts *o, st
 		*o = left;
 }
 
+/* The table of n events, of which some have samples, or not. */
+static bool write_together(struct profile *p, u32 leader, u32 n, const struct report_opts *opts, bool first,
+			   struct bytes *out)
+{
+	struct report_opts o = *opts;
+	struct group_rows g;
+	bool any;
+
+	group_rows_make(p, leader, n, &g);
+	if (n > 1 && !report_group_opts(&o, n))
+		o.group = &g;
+	any = g.first;
+	if (any && !first)
+		bytes_str(out, "\n\n");
+	if (any)
+		write_event(p, g.first, &o, out);
+	group_rows_free(&g);
+	return any;
+}
+
+/* One table for each group; where there is no group, one for all events. Those that are too many have one each. */
+static void write_groups(struct profile *p, const struct report_opts *opts, struct bytes *out)
+{
+	const struct evlist *l = p->evlist;
+	bool any = false, groups = false;
+
+	for (size_t i = 0; i < l->events.n; i++)
+		groups |= l->events.v[i].leader != i;
+	for (u32 leader = 0, n; leader < l->events.n; leader += n) {
+		struct report_opts o = *opts;
+
+		n = groups ? 1 : (u32)l->events.n;
+		while (groups && leader + n < l->events.n && l->events.v[leader + n].leader == leader)
+			n++;
+		if (n > 1 && report_group_opts(&o, n)) {
+			bytes_printf(out, "# %u events are too many for one table\n#\n", n);
+			groups = true; /* each is on its own from here on */
+			n = 1;
+		}
+		any |= write_together(p, leader, n, opts, !any, out);
+	}
+}
+
 void report_text(struct profile *p, const struct report_opts *opts, struct bytes *out)
 {
 	struct report_opts with = *opts, *o = &with;
 
 	leave_out_columns(p, o, out);
-	if (!o->quiet) {
-		write_simulated(p, out);
-		write_tally(&p->tally, out);
-	}
-	for (size_t i = 0; i < p->events.n; i++) {
+	if (!o->quiet)
+		report_recording_head(p, out);
+	if (o->grouped && !(p->sort_keys >> SORT_EVENT & 1))
+		write_groups(p, o, out);
+	for (size_t i = 0; i < p->events.n && (!o->grouped || p->sort_keys >> SORT_EVENT & 1); i++) {
 		if (i)
 			bytes_str(out, "\n\n");
 		write_event(p, &p->events.v[i], o, out);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines above the tables of the report as text. */
+#include <string.h>
+
+#include "view/report.h"
+
+/* "402 ", "5K", "12M": as perf shortens the number of samples. */
+static void write_short_number(u64 n, struct bytes *out)
+{
+	static const char units[] = " KMGT";
+	u32 unit = 0;
+
+	for (; n > 1000 && unit < 4; unit++)
+		n /= 1000;
+	bytes_printf(out, "%llu%c", (unsigned long long)n, units[unit]);
+}
+
+/* 'anon group { cycles, instructions }'; without braces when it is one only because all events are wanted in one table. */
+static void write_group_head(const struct profile *p, const struct group_rows *g, struct bytes *out)
+{
+	const struct event *leader = &p->evlist->events.v[g->leader];
+	const char *name = leader->group_name ? leader->group_name : "anon group";
+	bool group = leader->group_members > 1;
+	u64 samples = 0, weight = 0;
+
+	for (u32 i = 0; i < g->nr_members; i++) {
+		samples += g->members[i] ? g->members[i]->samples : 0;
+		weight += g->members[i] ? g->members[i]->weight : 0;
+	}
+	bytes_str(out, "# Samples: ");
+	write_short_number(samples, out);
+	bytes_str(out, " of events '");
+	if (group) {
+		bytes_plain(out, name, strlen(name));
+		bytes_str(out, " { ");
+	}
+	for (u32 i = 0; i < g->nr_members; i++) {
+		const char *each = leader[i].name;
+
+		bytes_str(out, i ? ", " : "");
+		bytes_plain(out, each, strlen(each));
+	}
+	bytes_printf(out, "%s'\n# Event count (approx.): %llu\n#\n", group ? " }" : "", (unsigned long long)weight);
+}
+
+void report_event_head(const struct profile *p, const struct profile_event *e, const struct group_rows *g,
+		       struct bytes *out)
+{
+	const char *name = report_event_name(p, e);
+	bool one_table = p->sort_keys >> SORT_EVENT & 1;
+
+	if (g) {
+		write_group_head(p, g, out);
+		return;
+	}
+	bytes_str(out, "# Samples: ");
+	write_short_number(e->samples, out);
+	bytes_str(out, " of event");
+	if (one_table && p->evlist->events.n > 1) {
+		bytes_str(out, "s");
+		for (size_t i = 0; i < p->evlist->events.n; i++) {
+			const char *each = p->evlist->events.v[i].name;
+
+			bytes_str(out, i ? ", '" : " '");
+			bytes_plain(out, each, strlen(each));
+			bytes_char(out, '\'');
+		}
+	} else {
+		bytes_str(out, " '");
+		bytes_plain(out, name, strlen(name));
+		bytes_char(out, '\'');
+	}
+	bytes_printf(out, "\n# Event count (approx.): %llu\n#\n", (unsigned long long)e->weight);
+}
+
+static void write_count(const char *what, u64 n, struct bytes *out)
+{
+	if (n)
+		bytes_printf(out, ", %llu %s", (unsigned long long)n, what);
+}
+
+/* How far the numbers below can be trusted. The counts that are always there come first. */
+static void write_tally(const struct tally *t, struct bytes *out)
+{
+	bytes_printf(out, "# Total Lost Samples: %llu\n#\n", (unsigned long long)t->lost_samples);
+	bytes_printf(out, "# Recording: %llu samples, %llu lost, %llu throttled", (unsigned long long)t->samples,
+		     (unsigned long long)tally_lost(t), (unsigned long long)t->throttled);
+	write_count("left out by filters", t->filtered, out);
+	write_count("undecodable", t->undecodable, out);
+	write_count("broken records", t->broken_records, out);
+	write_count("records of unknown type", t->unknown_records, out);
+	write_count("AUX records lost", t->aux_lost, out);
+	write_count("AUX records truncated", t->aux_truncated, out);
+	write_count("bytes of the file not read", t->left_out_bytes, out);
+	bytes_printf(out, "\n# Quality: %.2f%% of frames unresolved", share_of(t->unresolved, t->frames));
+	if (t->stacks)
+		bytes_printf(out, ", %.2f%% of user stacks broken", share_of(t->broken, t->stacks));
+	bytes_str(out, "\n#\n");
+}
+
+static void write_simulated(const struct profile *p, struct bytes *out)
+{
+	if (!p->simulated.len)
+		return;
+	bytes_str(out, "# Source: simulated (");
+	bytes_plain(out, p->simulated.p, p->simulated.len);
+	bytes_str(out, ")\n#\n");
+}
+
+void report_recording_head(const struct profile *p, struct bytes *out)
+{
+	write_simulated(p, out);
+	write_tally(&p->tally, out);
+}
