@@ -159,7 +159,7 @@ struct row_view report_column_view(const struct row_view *v, const struct report
 	static const struct profile_event no_event;
 	struct row_view of = *v;
 
-	if (!v->line || columns[o->columns[k]].sort_key >= 0)
+	if (columns[o->columns[k]].sort_key >= 0)
 		return of;
 	of.event = o->group->members[o->member[k]];
 	of.event = of.event ? of.event : (struct profile_event *)&no_event;

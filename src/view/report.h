@@ -87,7 +87,7 @@ void report_fit_head(const struct report_opts *o, struct bytes *out);
 struct report_opts report_plain_event_opts(const struct report_opts *o, size_t event);
 /* The options for a group of so many events: with a column of each value per member. ERR_LIMIT when that is too many. */
 int report_group_opts(struct report_opts *o, u32 members);
-/* What column k shows of the row: of a group's, the member's part. */
+/* What column k shows of a row of a group (v->line): the member's part. */
 struct row_view report_column_view(const struct row_view *v, const struct report_opts *o, u32 k);
 /* Makes v that of the table's i-th row. */
 void report_set_row(struct row_view *v, const struct report_opts *o, size_t i);

@@ -78,8 +78,10 @@ static void render_cell(const struct row_view *v, u32 k, const struct report_opt
 		metric_cell(&o->now->table, metric_at(o, k), v->windows, o->bare >> k & 1, out);
 		return;
 	}
-	of = report_column_view(v, o, k);
-	v = &of;
+	if (v->line) {
+		of = report_column_view(v, o, k);
+		v = &of;
+	}
 	if (c->type == COLUMN_PERCENT) {
 		report_percent(share_of(c->number(v), report_whole(v->event, o)), 0, false, out);
 		return;
@@ -252,11 +254,14 @@ static void write_cell(const struct table *t, const struct cell *cell, u32 k, co
 	const struct column *c = column_at(o, k);
 	const u8 *p = t->text.p + cell->at;
 	int pad = (int)t->widths[k] - (int)cell->width;
+	struct row_view of;
 
-	if (c->type == COLUMN_PERCENT && o->columns[k] < REPORT_METRIC) {
-		struct row_view of = report_column_view(v, o, k);
-
-		report_percent(share_of(c->number(&of), report_whole(of.event, o)), (int)t->widths[k], o->color, out);
+	if (c->type == COLUMN_PERCENT) {
+		if (v->line) {
+			of = report_column_view(v, o, k);
+			v = &of;
+		}
+		report_percent(share_of(c->number(v), report_whole(v->event, o)), (int)t->widths[k], o->color, out);
 		return;
 	}
 	if (right_aligned(c))
