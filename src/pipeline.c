@@ -10,7 +10,7 @@
  *       tree_add              one more sample in a node                                                agg/tree.c
  *   inlined_resolve           frames that kept their address: which calls were inlined there           agg/inline.c
  *   collected_merge           the workers' trees become one                                            agg/collector.c
- *   profile_restack           if asked: stacks end at named functions, or have parents            agg/restack.c
+ *   profile_restack           if asked: stacks end at named functions, or have parents                 agg/restack.c
  *   profile_make_rows         one walk: rows with selves and totals                                    agg/rows.c
  *
  * What comes out is a struct profile, and views print it.
