@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PLAIN "graph,0.5,caller,function,percent" /* what -g alone means to perf, whatever rows have */
+
 enum word_kind { WORD_STYLE, WORD_ORDER, WORD_VALUE, WORD_KEY, WORD_FOREIGN };
 
 static const struct word {
@@ -98,7 +100,9 @@ int graph_spec_set(void *field, const char *text, const struct notify *to)
 	int err = 0;
 
 	g->given = true;
-	while (text && *text && !err) {
+	if (!text)
+		text = PLAIN;
+	while (*text && !err) {
 		size_t len = strcspn(text, ", ");
 
 		if (len && *text >= '0' && *text <= '9') {

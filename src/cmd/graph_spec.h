@@ -17,7 +17,7 @@ struct graph_spec {
 };
 
 void graph_spec_init(struct graph_spec *g);
-/* As struct opt wants it. text NULL: all as initialised. */
+/* As struct opt wants it. text NULL: as perf, callers first. */
 int graph_spec_set(void *field, const char *text, const struct notify *to);
 
 #endif

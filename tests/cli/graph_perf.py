@@ -143,6 +143,9 @@ def main():
         compare(calls, 3, "--dsos", "calls", "-g", spec)
     for spec in plain:
         compare(equals, 9, "--dsos", "equals", "-g", spec)
+    # Alone it says more than nothing: callers first.
+    for options in ((), ("-g",), ("-G",)):
+        compare(calls, 3, "--dsos", "calls", *options)
     for options in (("-g", "none"), ("-n", "--sort", "dso,sym"), ("-g", "graph,5")):
         compare(calls, 2, "--hierarchy", *options)
     # Where less than a level's row is left of it, that is said in perf's column.
