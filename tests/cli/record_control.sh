@@ -21,19 +21,18 @@ session() {
 	shift
 	rm -f child
 	# shellcheck disable=SC2016 # for the program
-	TICKS=100000 "$@" -D -1 -e cpu-clock:u -o "$file" --control "$how" -- sh -c 'echo $$ >child; exec timeout 60 sh -c "$BURN"' \
-		>log 2>&1 &
+	"$@" -D -1 -e cpu-clock:u -o "$file" --control "$how" -- timeout 60 sh -c 'echo $$ >child; while :; do :; done' >log 2>&1 &
 	pid=$!
 	say ping ack
-	await eval 'grep -q timeout /proc/$(cat child)/comm 2>/dev/null' || fail "the program does not run: $(cat log)"
+	await test -s child || fail "the program does not run: $(cat log)"
 	say enable ack
-	sleep 0.3
+	sh -c "$UNTIL_BUSY" "$(cat child)"
 	say disable ack
 	say 'evlist -v' ack
 	say snapshot ack
 	say frobnicate ''
 	say 'enable cpu-clock:u' ack
-	sleep 0.1
+	sh -c "$UNTIL_BUSY" "$(cat child)"
 	say 'disable cpu-clock:u' ack
 	say 'enable nix' ack
 	printf 'ping\nping\n' >&"$ctl"

@@ -42,7 +42,7 @@ done
 recorder=$!
 await test -s pid
 for i in 1 2; do
-	sleep 0.3
+	sh -c "$UNTIL_BUSY" "$(cat pid)"
 	kill -USR2 $recorder
 	await eval '[ "$(ls sw.data.* 2>/dev/null | wc -l)" -ge '$i' ]' || fail "SIGUSR2: no file: $(cat err)"
 done
