@@ -71,45 +71,57 @@ int control_open(struct control *c, const char *text, const struct notify *to)
 	return err;
 }
 
-static void take_byte(struct control *c, char byte, void (*fn)(void *ctx, char *line), void *ctx,
-		      const struct notify *to)
+/* What is too long goes on until its end comes. */
+static void end_line(struct control *c, void (*fn)(void *ctx, char *line), void *ctx, const struct notify *to)
 {
-	if (byte != '\n' && c->len + 1 < sizeof(c->line)) {
-		c->line[c->len++] = byte;
-		return;
-	}
-	if (byte != '\n') {
-		c->skip = true;
-		return;
-	}
 	c->line[c->len] = 0;
 	if (c->skip)
 		notify_warn(to, "--control: a command of more than %u bytes is left out", CONTROL_LINE_MAX - 1);
-	else
+	else if (c->len)
 		fn(ctx, c->line);
 	c->len = 0;
 	c->skip = false;
+}
+
+/* Clients of perf end a command with a new line, with its NUL behind it, or not at all. */
+static void take_byte(struct control *c, char byte, void (*fn)(void *ctx, char *line), void *ctx,
+		      const struct notify *to)
+{
+	if (byte == '\n' || !byte)
+		end_line(c, fn, ctx, to);
+	else if (c->len + 1 < sizeof(c->line))
+		c->line[c->len++] = byte;
+	else
+		c->skip = true;
+}
+
+static bool ready(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+
+	return poll(&p, 1, 0) == 1 && p.revents & events;
 }
 
 bool control_read(struct control *c, void (*fn)(void *ctx, char *line), void *ctx, const struct notify *to)
 {
 	char part[512];
 	ssize_t n = read(c->in, part, sizeof(part));
+	bool open = n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 
 	for (ssize_t i = 0; i < n; i++)
 		take_byte(c, part[i], fn, ctx, to);
-	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+	if (c->len && !c->skip && (!open || !ready(c->in, POLLIN)))
+		end_line(c, fn, ctx, to);
+	return open;
 }
 
 void control_ack(const struct control *c, const struct notify *to)
 {
-	static const char text[] = "ack\n";
-	struct pollfd p = { .fd = c->ack, .events = POLLOUT };
-	const ssize_t len = sizeof(text) - 1;
+	static const char text[] = "ack\n"; /* with its NUL, as clients of perf read it */
 
 	if (c->ack < 0)
 		return;
-	if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT) || write(c->ack, text, (size_t)len) != len)
+	if (!ready(c->ack, POLLOUT) || write(c->ack, text, sizeof(text)) != (ssize_t)sizeof(text))
 		notify_warn(to, "--control: an answer cannot be written: nobody reads them");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * --control: commands, a line each, that come in through a FIFO or a descriptor while it is recorded; answered with
- * "ack\n" through another one, where there is one.
+ * "ack\n" and a NUL through another one, where there is one.
  */
 #ifndef IO_CONTROL_H
 #define IO_CONTROL_H
@@ -24,8 +24,8 @@ void control_init(struct control *c);
 /* "fifo:PATH[,PATH]" or "fd:N[,N]". ERR_USAGE (also for what is no FIFO, or not open), ERR_IO, noted. */
 int control_open(struct control *c, const char *text, const struct notify *to);
 /*
- * Reads once what there is, which does not block once it was polled, and calls fn for each whole line, without its end. False: it
- * was closed at the other end.
+ * Reads once what there is, which does not block once it was polled, and calls fn for each line that is not empty, without
+ * its end: a new line, a NUL, or that there is nothing more to read just now. False: it was closed at the other end.
  */
 bool control_read(struct control *c, void (*fn)(void *ctx, char *line), void *ctx, const struct notify *to);
 /* Never blocks: nobody may read it. */

@@ -39,6 +39,14 @@ session() {
 	say ping ack
 	read -r -t 10 -u "$ack" _ || fail "two commands at once: not both are answered"
 	read -r -t 10 -u "$ack" _ || fail "two commands at once: not both are answered"
+	# With a NUL, as clients in C write it; without an end; and the answer is of five bytes in any case.
+	head -c 1 <&"$ack" >/dev/null
+	for command in 'ping\n\0' 'ping\0' ping; do
+		# shellcheck disable=SC2059 # they are formats
+		printf "$command" >&"$ctl"
+		timeout 10 head -c 5 <&"$ack" >answer || fail "'$command' is not answered: $(cat log)"
+		printf 'ack\n\0' | cmp -s - answer || fail "'$command' is answered: $(od -c answer)"
+	done
 	say stop ack
 	wait "$pid"
 	status=$?
@@ -71,6 +79,8 @@ wait $pid || fail "-p: status $?: $(cat log)"
 read -r -t 0.2 -u "$ack" _ && fail "an answer where none was asked for"
 # Who is at the other end may go.
 "$RETICLE" record -q -e cpu-clock -o p.data --control fd:9 -- sleep 0.2 9< <(echo ping) || fail "closed: status $?"
+
+timeout 60 "$RETICLE" record -q -p $$ -e cpu-clock -o p.data --control fd:9 9< <(printf stop) || fail "the last command has no end: status $?"
 
 refused() {
 	"$RETICLE" record -e cpu-clock -o no.data --control "$1" -- touch ran 2>err
