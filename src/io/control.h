@@ -12,8 +12,7 @@
 #define CONTROL_LINE_MAX 4096 /* longer ones are left out */
 
 struct control {
-	int in, ack; /* -1: none */
-	bool own;    /* opened here */
+	int in, ack; /* -1: none; closed with it */
 	bool skip;   /* the rest of a line that was too long */
 	u32 len;
 	char line[CONTROL_LINE_MAX];
@@ -21,14 +20,18 @@ struct control {
 
 /* No descriptors. */
 void control_init(struct control *c);
-/* "fifo:PATH[,PATH]" or "fd:N[,N]". ERR_USAGE (also for what is no FIFO, or not open), ERR_IO, noted. */
+/*
+ * "fifo:PATH[,PATH]" or "fd:N[,N]". ERR_USAGE (also for what is no FIFO, not open, or not to be waited for), ERR_IO,
+ * noted.
+ */
 int control_open(struct control *c, const char *text, const struct notify *to);
 /*
- * Reads once what there is, which does not block once it was polled, and calls fn for each line that is not empty, without
- * its end: a new line, a NUL, or that there is nothing more to read just now. False: it was closed at the other end.
+ * Reads once what there is, and calls fn for each line that is not empty, without its end: a new line, a NUL, or that
+ * there is nothing more to read just now. False: it was closed at the other end. Does not wait for pipes and sockets,
+ * whoever else reads them, nor for anything else that still has what poll() says.
  */
 bool control_read(struct control *c, void (*fn)(void *ctx, char *line), void *ctx, const struct notify *to);
-/* Never blocks: nobody may read it. */
+/* Does not wait either: nobody may read it. */
 void control_ack(const struct control *c, const struct notify *to);
 void control_close(struct control *c);
 

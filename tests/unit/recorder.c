@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The recorder's pure parts: lists of CPUs, lines of /proc, ELF notes, what flows past, and the file's header. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 
 #include "codec/procmaps.h"
 #include "io/build_id.h"
+#include "io/control.h"
 #include "io/cpulist.h"
 #include "io/flow.h"
 #include "io/sideband.h"
@@ -397,6 +400,65 @@ static void test_writer(void **state)
 	rmdir(dir);
 }
 
+static void take_command(void *ctx, char *line)
+{
+	struct bytes *seen = ctx;
+
+	bytes_printf(seen, "%s;", line);
+}
+
+/* in: what we read, out: where commands are written, and answers read. */
+static void check_control(const int in[2], const int out[2])
+{
+	struct bytes seen = { 0 };
+	struct control c;
+	char how[32], answer[8];
+
+	snprintf(how, sizeof(how), "fd:%d,%d", in[0], out[1]);
+	control_init(&c);
+	assert_int_equal(control_open(&c, how, NULL), 0);
+	/* Somebody else was there first. */
+	assert_true(control_read(&c, take_command, &seen, NULL));
+	assert_int_equal(seen.len, 0);
+	assert_int_equal(write(in[1], "a b\nc\n\0\n\0d\0e", 13), 13);
+	assert_true(control_read(&c, take_command, &seen, NULL));
+	assert_int_equal(seen.len, 10);
+	assert_memory_equal(seen.p, "a b;c;d;e;", 10);
+	control_ack(&c, NULL);
+	assert_int_equal(read(out[0], answer, sizeof(answer)), 5);
+	assert_memory_equal(answer, "ack\n", 5);
+	/* They are ours to read and write, and not to change. */
+	assert_int_equal(fcntl(in[0], F_GETFL) & O_NONBLOCK, 0);
+	assert_int_equal(fcntl(out[1], F_GETFL) & O_NONBLOCK, 0);
+	/* Nobody reads the answers. */
+	fcntl(out[1], F_SETFL, fcntl(out[1], F_GETFL) | O_NONBLOCK);
+	for (const char some[512] = { 0 }; write(out[1], some, sizeof(some)) > 0;)
+		;
+	fcntl(out[1], F_SETFL, fcntl(out[1], F_GETFL) & ~O_NONBLOCK);
+	control_ack(&c, NULL);
+	close(in[1]);
+	assert_false(control_read(&c, take_command, &seen, NULL));
+	control_close(&c);
+	close(in[0]);
+	close(out[0]);
+	close(out[1]);
+	bytes_free(&seen);
+}
+
+/* What would wait is ended by the alarm. */
+static void test_control(void **state)
+{
+	int in[2], out[2];
+
+	(void)state;
+	alarm(60);
+	assert_int_equal(pipe(in) | pipe(out), 0);
+	check_control(in, out);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, in) | socketpair(AF_UNIX, SOCK_STREAM, 0, out), 0);
+	check_control(in, out);
+	alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,7 +466,7 @@ int main(void)
 		cmocka_unit_test(test_maps_line_wrong),	 cmocka_unit_test(test_maps_path),
 		cmocka_unit_test(test_proc_stat),	 cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_mapped_build_ids), cmocka_unit_test(test_flow),
-		cmocka_unit_test(test_writer),
+		cmocka_unit_test(test_writer),		 cmocka_unit_test(test_control),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
