@@ -359,7 +359,7 @@ static const struct opt options[] = {
 	{ 'm', "mmap-pages", OPT_CALL, AT(o.output.ring_pages), "PAGES", "ring size per CPU, in pages or like 2M",
 	  .set = set_ring_pages },
 	{ 0, "overwrite", OPT_FLAG, AT(o.attr.overwrite), NULL,
-	  "keep what rings hold at the end, or at SIGUSR2, only" },
+	  "keep only what rings hold at the end (with --switch-output: of each file)" },
 	{ 'z', "compression-level", OPT_CALL, AT(o.output.zstd_level), "[LEVEL]", "compress with zstd",
 	  .set = set_compression, .no = true },
 	{ 0, "max-size", OPT_BYTES, AT(o.output.max_size), "SIZE", "stop at this size (500M)" },

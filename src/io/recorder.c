@@ -35,8 +35,8 @@ static int catch_signals(struct recorder *r, sigset_t *before)
 	if (sigaction(SIGHUP, NULL, &hup) || hup.sa_handler != SIG_IGN)
 		sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGCHLD);
-	if (r->o->output.switch_on == SWITCH_SIGNAL)
-		sigaddset(&set, SIGUSR2);
+	/* Without --switch-output, too: whoever sends it to all that record does not end them. */
+	sigaddset(&set, SIGUSR2);
 	if (sigprocmask(SIG_BLOCK, &set, before))
 		return notify_error(r->notify, ERR_IO, "cannot block signals: %s", strerror(errno));
 	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -200,7 +200,7 @@ static void await_workload(struct recorder *r)
 		if (r->sim)
 			recorder_sim_discard(r);
 		while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info))
-			r->hurry |= info.ssi_signo != SIGCHLD;
+			r->hurry |= info.ssi_signo != SIGCHLD && info.ssi_signo != SIGUSR2;
 		nanosleep(&pause, NULL);
 	}
 }
@@ -245,6 +245,7 @@ static int record(struct recorder *r)
 
 static void close_all(struct recorder *r, const sigset_t *before)
 {
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	bool ran = r->has_workload && r->workload.go_fd < 0;
 
 	writer_abandon(&r->writer);
@@ -272,6 +273,8 @@ static void close_all(struct recorder *r, const sigset_t *before)
 		close(r->epoll_fd);
 	if (r->signal_fd >= 0)
 		close(r->signal_fd);
+	/* One that came after the last look at signals. */
+	sigaction(SIGUSR2, &ignore, NULL);
 	sigprocmask(SIG_SETMASK, before, NULL);
 }
 

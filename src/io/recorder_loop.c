@@ -108,9 +108,9 @@ static void read_signals(struct recorder *r)
 	while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			r->stop |= r->has_workload && workload_ended(&r->workload, false);
-		else if (info.ssi_signo == SIGUSR2)
+		else if (info.ssi_signo == SIGUSR2 && r->o->output.switch_on == SWITCH_SIGNAL)
 			r->switch_at_ms = 0;
-		else
+		else if (info.ssi_signo != SIGUSR2)
 			ask_to_stop(r, &info);
 	}
 }

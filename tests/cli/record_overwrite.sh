@@ -37,6 +37,25 @@ for file in over packed pipe; do
 	[ $file = pipe ] || sort -c stamps || fail "$file: the samples are not in order"
 done
 
+# The signal is nothing to those that have no files to switch, or switch by time.
+for how in "--overwrite" "--overwrite --switch-output=1h" ""; do
+	rm -f pid usr.data*
+	# shellcheck disable=SC2086 # they are words
+	"${R[@]}" $how -o usr.data -- sh -c 'echo $$ >pid; while :; do :; done' 2>err &
+	recorder=$!
+	await test -s pid
+	kill -USR2 $recorder
+	sh -c "$UNTIL_BUSY" "$(cat pid)"
+	kill -USR2 $recorder
+	kill "$(cat pid)"
+	wait $recorder
+	status=$?
+	set -- usr.data*
+	[ $status = 143 ] && [ $# = 1 ] || fail "SIGUSR2 with '$how': status $status, $# files: $(cat err)"
+	[ "$(count "$1" SAMPLE)" -gt 50 ] || fail "SIGUSR2 with '$how': $(count "$1" SAMPLE) samples"
+done
+rm -f pid
+
 # At each SIGUSR2 what has come since the last one.
 "${R[@]}" --overwrite --switch-output -o sw.data -- sh -c 'echo $$ >pid; while :; do :; done' 2>err &
 recorder=$!
