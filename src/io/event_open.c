@@ -346,20 +346,21 @@ static void enable(const struct open_event *event, bool on)
 void event_set_enable(const struct event_set *set, bool on)
 {
 	for (size_t e = 0; e < set->events.n; e++)
-		if (set->events.v[e].leader == e)
+		if (set->events.v[e].leader == e && !(on && set->events.v[e].held))
 			enable(&set->events.v[e], on);
 }
 
-bool event_set_switch(const struct event_set *set, const char *name, bool on)
+bool event_set_switch(struct event_set *set, const char *name, bool on)
 {
 	bool found = false;
 
 	for (size_t e = 0; e < set->events.n; e++) {
-		const struct open_event *event = &set->events.v[e];
+		struct open_event *event = &set->events.v[e];
 
 		if (!event->spec || (name ? strcmp(event->name, name) != 0 : event->leader != e))
 			continue;
 		enable(event, on);
+		event->held = name && !on;
 		found = true;
 	}
 	return found;

@@ -29,6 +29,7 @@ struct open_event {
 	bool tracking;		       /* carries the side-band */
 	bool everywhere;	       /* on all CPUs, whatever -C says: mappings are made on other CPUs too */
 	bool native;		       /* the kernel itself runs the schedule */
+	bool held;		       /* switched off by its name: it stays so when all go on late */
 	VEC(struct opened) on;	       /* by CPU, then by task */
 };
 
@@ -74,9 +75,10 @@ void event_set_drop_task(struct event_set *set, size_t on, void (*fn)(void *ctx,
 /* As many files as this user may open. */
 void event_set_raise_files(void);
 
+/* But for those that are held. */
 void event_set_enable(const struct event_set *set, bool on);
 /* Those that were asked for, or (name not NULL) those of them that have this name. False: there is none. */
-bool event_set_switch(const struct event_set *set, const char *name, bool on);
+bool event_set_switch(struct event_set *set, const char *name, bool on);
 /* The event that only follows mmaps, comms and forks, if there is one. */
 void event_set_follow(const struct event_set *set);
 /* What the kernel dropped for want of room since the last call, by PERF_FORMAT_LOST; calls fn for each id that lost

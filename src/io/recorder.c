@@ -157,16 +157,16 @@ static void read_clocks(struct recorder *r)
 static int start(struct recorder *r)
 {
 	struct workload_pairs pairs = { 0 };
-	bool own;
+	bool at_once = !r->o->attr.delay_ms || r->sim, own;
 	int err;
 
 	r->enable_at_ms = now_ms() + (u64)MAX(r->o->attr.delay_ms, 0);
-	r->enabled = !r->o->attr.delay_ms || r->sim;
+	r->delayed = !at_once && r->o->attr.delay_ms > 0;
 	/* It has no exec to wait for. */
-	if (!r->enabled && !r->target_is_workload)
+	if (!at_once && !r->target_is_workload)
 		event_set_follow(&r->set);
-	own = r->enabled && r->target_is_workload && r->window_how > WINDOW_SIM;
-	if (r->enabled && !r->target_is_workload)
+	own = at_once && r->target_is_workload && r->window_how > WINDOW_SIM;
+	if (at_once && !r->target_is_workload)
 		recorder_enable(r);
 	if (!r->has_workload)
 		return 0;

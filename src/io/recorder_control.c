@@ -9,14 +9,14 @@ static void say(const struct recorder *r, const char *what, bool on)
 	notify_at(r->notify, NOTE_INFO, 0, NULL, NO_OFFSET, "%s %s", what, on ? "enabled" : "disabled");
 }
 
-/* name: "" for all events. */
+/* name: "" for all events, for which nothing is left then to begin late. */
 static void switch_events(struct recorder *r, const char *name, bool on)
 {
 	if (!event_set_switch(&r->set, *name ? name : NULL, on)) {
 		notify_warn(r->notify, "--control: there is no event '%s' to %s", name, on ? "enable" : "disable");
 		return;
 	}
-	r->enabled |= on;
+	r->delayed &= *name != 0;
 	say(r, *name ? name : "events", on);
 }
 

@@ -207,7 +207,7 @@ static int next_timeout(const struct recorder *r)
 		      r->o->output.max_size || r->o->output.switch_on == SWITCH_SIZE ? SIZED_MS :
 										       AT_MOST_MS;
 
-	if (!r->enabled && r->o->attr.delay_ms > 0)
+	if (r->delayed)
 		timeout = until(now, r->enable_at_ms, timeout);
 	if (r->o->output.switch_on == SWITCH_TIME)
 		timeout = until(now, r->switch_at_ms, timeout);
@@ -262,9 +262,9 @@ static bool switch_is_due(const struct recorder *r)
 
 static void meet_deadlines(struct recorder *r)
 {
-	if (!r->enabled && r->o->attr.delay_ms > 0 && now_ms() >= r->enable_at_ms) {
+	if (r->delayed && now_ms() >= r->enable_at_ms) {
 		recorder_enable(r);
-		r->enabled = true;
+		r->delayed = false;
 	}
 	if (r->o->output.max_size && writer_size(&r->writer) >= r->o->output.max_size)
 		r->stop = r->result->size_reached = true;

@@ -70,6 +70,20 @@ if command -v perf >/dev/null && [[ $(perf --version) == "perf version 6.1."* ]]
 	session theirs.data perf record
 fi
 
+# A delay of a millisecond, and what is there to read before it: the others go on all the same; off is off.
+late() {
+	echo "$1" >&"$ctl"
+	"$RETICLE" record -q -D 1 -e cpu-clock:u,task-clock:u -o late.data --control fifo:ctl -- sh -c "$BURN" || fail "-D, '$1': status $?"
+	"$RETICLE" script -i late.data -F event 2>err >out || fail "-D, '$1': $(cat err)"
+	sort -u out | tr -d ' :\n' | grep -qx "$2" || fail "-D, '$1': samples of $(sort out | uniq -c), not of $2"
+}
+late 'enable cpu-clock:u' cpu-clockutask-clocku
+late 'disable cpu-clock:u' task-clocku
+late ping cpu-clockutask-clocku
+echo disable >&"$ctl"
+"$RETICLE" record -q -D 1 -e cpu-clock:u -o late.data --control fifo:ctl -- sh -c "$BURN" || fail "-D, disable: status $?"
+[ "$(count late.data SAMPLE)" = 0 ] || fail "-D, disable: $(count late.data SAMPLE) samples"
+
 # Without a command, by stop; whatever else comes.
 head -c 9000 /dev/zero | tr '\0' x >&"$ctl"
 "$RETICLE" record -q -p $$ -e cpu-clock -o p.data --control "fifo:ctl" 2>log &
