@@ -131,10 +131,13 @@ static void print_advice(const struct record_result *r, const struct record_conf
 		return;
 	}
 	advise_windows(&r->windows, to);
-	if (r->lost)
-		notify_warn(to, "%llu records were lost: %s", (unsigned long long)r->lost,
-			    c->o.attr.overwrite ? "they came while the rings were looked at" :
+	if (r->lost > r->lost_in_looking)
+		notify_warn(to, "%llu records were lost: %s", (unsigned long long)(r->lost - r->lost_in_looking),
+			    c->o.attr.overwrite ? "the rings of mappings and tasks were full (larger -m)" :
 						  "the rings were full (larger -m, or lower -F)");
+	if (r->lost_in_looking)
+		notify_warn(to, "%llu records were lost: they came while the rings were looked at",
+			    (unsigned long long)r->lost_in_looking);
 	if (r->throttled)
 		notify_warn(to, "the kernel throttled sampling %llu times: it took too long (lower -F)",
 			    (unsigned long long)r->throttled);

@@ -150,7 +150,8 @@ static u32 generous_pages(const struct target *t, bool by_task)
 static int map_ring(struct event_set *set, struct opened *o, bool backward)
 {
 	struct watched_ring w = { .ring = { .cpu = o->cpu, .tid = o->task.tid, .backward = backward } };
-	int failed = ring_map(&w.ring, o->fd, set->ring_pages);
+	u32 pages = backward ? MIN(set->overwritten_pages, set->ring_pages) : set->ring_pages;
+	int failed = ring_map(&w.ring, o->fd, pages);
 
 	if (failed)
 		return failed;
@@ -191,12 +192,13 @@ static void unmap_all(struct event_set *set)
 	vec_free(&set->rings);
 }
 
-static int map_all(struct event_set *set, u32 pages)
+static int map_all(struct event_set *set, u32 pages, u32 overwritten)
 {
 	struct map by_place = { 0 };
 	int failed = 0;
 
 	set->ring_pages = pages;
+	set->overwritten_pages = overwritten;
 	for (size_t e = 0; e < set->events.n && !failed; e++)
 		for (size_t i = 0; i < set->events.v[e].on.n && !failed; i++)
 			failed = attach(set, &by_place, &set->events.v[e], &set->events.v[e].on.v[i]);
@@ -204,16 +206,20 @@ static int map_all(struct event_set *set, u32 pages)
 	return failed;
 }
 
-/* The size that the user named, or the largest that the limits allow. */
+/*
+ * The size that the user named, or the largest that the limits allow. Who asks for small rings that are overwritten does
+ * not mean those of mappings and tasks, which lose what has no room: they have the usual size then, if they may.
+ */
 static int map_rings(struct event_set *set, const struct target *t, u64 asked, const struct notify *to)
 {
-	u32 pages = asked ? (u32)asked : generous_pages(t, set->by_task), modest = modest_pages();
-	int failed = map_all(set, pages);
+	u32 least = asked ? (u32)asked : 1, modest = modest_pages();
+	u32 pages = asked && !set->overwrites ? least : MAX(least, generous_pages(t, set->by_task));
+	int failed = map_all(set, pages, asked ? least : pages);
 
-	while (!asked && (failed == -EPERM || failed == -ENOMEM) && pages > 1) {
+	while ((failed == -EPERM || failed == -ENOMEM) && pages > least) {
 		unmap_all(set);
-		pages = pages > modest ? modest : pages / 2;
-		failed = map_all(set, pages);
+		pages = MAX(pages > modest ? modest : pages / 2, least);
+		failed = map_all(set, pages, asked ? least : pages);
 	}
 	if (failed == -EPERM)
 		return notify_error(to, ERR_LIMIT, LOCKED_NOTE, pages);

@@ -46,7 +46,8 @@ struct event_set {
 	bool by_task;		  /* each task has counters and a ring of its own (but for what follows mmaps) */
 	bool overwrites;	  /* some events have rings that the kernel overwrites */
 	bool follows;		  /* and new tasks get theirs: event_set_add_task */
-	u32 ring_pages;		  /* what was mapped, per ring */
+	u32 ring_pages;		  /* what was mapped, per ring; */
+	u32 overwritten_pages;	  /* of those that the kernel overwrites, which are not larger */
 };
 
 #define EVENT_SET_NOWHERE SIZE_MAX

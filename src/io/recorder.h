@@ -10,6 +10,7 @@
 struct record_result {
 	u64 woken; /* times that the rings called */
 	u64 samples, lost, throttled;
+	u64 lost_in_looking;  /* of lost: what came while rings that are overwritten were looked at */
 	u64 bytes;	      /* of the last file */
 	u64 packed, unpacked; /* with compression: what the rings gave, and what it took */
 	u64 events_bytes;     /* of that, all files together */

@@ -78,7 +78,10 @@ void recorder_put_lost(void *ctx, const struct opened *o, u64 lost)
 	struct record record = { .h.type = PERF_RECORD_LOST_SAMPLES };
 	struct bytes b = { 0 };
 
-	r->read_lost += lost;
+	if (r->set.rings.v[o->ring].ring.backward)
+		r->read_looked_lost += lost;
+	else
+		r->read_lost += lost;
 	record.lost.lost = lost;
 	record.sid.id = o->id;
 	record.sid.cpu = (u32)o->cpu;
@@ -87,6 +90,16 @@ void recorder_put_lost(void *ctx, const struct opened *o, u64 lost)
 	record_encode(&record, &r->events.trailer, &b);
 	writer_put_bytes(&r->writer, &b);
 	bytes_free(&b);
+}
+
+/* LOST records come with the next record that fits, so the last ones may be missing. */
+static void count_lost(struct recorder *r)
+{
+	u64 looked = MAX(r->looked_lost, r->read_looked_lost);
+
+	r->result->lost += MAX(r->flow.lost - r->looked_lost, r->read_lost) + looked;
+	r->result->lost_in_looking += looked;
+	r->read_lost = r->looked_lost = r->read_looked_lost = 0;
 }
 
 int recorder_end_file(struct recorder *r)
@@ -109,9 +122,7 @@ int recorder_end_file(struct recorder *r)
 	r->result->packed = r->writer.packed;
 	r->result->unpacked = r->writer.unpacked;
 	r->result->samples += r->flow.samples;
-	/* LOST records come with the next record that fits, so the last ones may be missing. */
-	r->result->lost += MAX(r->flow.lost, r->read_lost);
-	r->read_lost = 0;
+	count_lost(r);
 	r->result->throttled += r->flow.throttled;
 	free(r->result->path);
 	r->result->path = r->writer.pipe ? NULL : mem_strdup(r->writer.path);

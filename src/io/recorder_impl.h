@@ -36,10 +36,11 @@ struct recorder {
 	const char *path;	/* as the options have it, or the default */
 	int signal_fd, epoll_fd;
 	size_t live_rings;
-	VEC(char *) dated; /* files that --switch-output has finished and kept */
-	u64 read_lost;	   /* in this file, by reading the events */
-	u64 round_bytes;   /* came in this pass over the rings */
-	u64 round_ms;	   /* of the last FINISHED_ROUND */
+	VEC(char *) dated;		   /* files that --switch-output has finished and kept */
+	u64 read_lost;			   /* in this file, by reading the events; */
+	u64 looked_lost, read_looked_lost; /* from rings that are overwritten: by their records, by reading */
+	u64 round_bytes;		   /* came in this pass over the rings */
+	u64 round_ms;			   /* of the last FINISHED_ROUND */
 	u64 started_ms, enable_at_ms, switch_at_ms;
 	u64 clock_wall_ns, clock_ns; /* read together when it began, for CLOCK_DATA */
 	bool delayed;		     /* events are to go on at enable_at_ms */

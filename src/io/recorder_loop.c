@@ -159,6 +159,7 @@ static int look(struct recorder *r, struct ring *ring, struct bytes *b)
 {
 	const struct timespec settle = { .tv_nsec = SETTLE_NS };
 	struct iovec part;
+	u64 lost = r->flow.lost;
 
 	b->len = 0;
 	ring_pause(ring, true);
@@ -169,6 +170,7 @@ static int look(struct recorder *r, struct ring *ring, struct bytes *b)
 	if (!part.iov_len)
 		return 0;
 	flow_look(&r->flow, &part, 1);
+	r->looked_lost += r->flow.lost - lost;
 	r->round_bytes += part.iov_len;
 	return writer_put_data(&r->writer, &part, 1);
 }

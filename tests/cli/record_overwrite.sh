@@ -37,6 +37,38 @@ for file in over packed pipe; do
 	[ $file = pipe ] || sort -c stamps || fail "$file: the samples are not in order"
 done
 
+# Rings of mappings are emptied, and have the usual size: they have room while the recorder does not run. What has none
+# is told for what it is.
+cat >maps.py <<'EOF'
+import mmap, os, sys, time
+for n, phase in ((int(sys.argv[1]), "maps"), (0, "end")):
+    while not os.path.exists(phase):
+        time.sleep(0.02)
+    for i in range(n):
+        mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
+    open("made", "w").close()
+EOF
+mapping() {
+	rm -f maps end made
+	"${R[@]}" -m 1 --overwrite -o maps.data -- python3 maps.py "$1" 2>err &
+	recorder=$!
+	await has_comm || fail "maps: the program does not run: $(cat err)"
+	kill -STOP $recorder
+	: >maps
+	await test -e made || fail "maps: the program does not map"
+	: >end
+	kill -CONT $recorder
+	wait $recorder || fail "maps: status $?: $(cat err)"
+}
+has_comm() {
+	"$RETICLE" dump -i maps.data --type COMM 2>/dev/null | grep -q python3
+}
+mapping 1200
+grep -q ' 0 lost' err || fail "1200 mappings: $(cat err)"
+mapping 60000
+grep -q 'records were lost: the rings of mappings and tasks were full' err || fail "60000 mappings: $(cat err)"
+grep -q 'looked at' err && fail "60000 mappings: $(cat err)"
+
 # The signal is nothing to those that have no files to switch, or switch by time.
 for how in "--overwrite" "--overwrite --switch-output=1h" ""; do
 	rm -f pid usr.data*
