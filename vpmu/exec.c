@@ -277,7 +277,7 @@ static void make_command(struct vthread *t, struct program *g, int events, strin
 /* The old program ends as far as it is recorded. */
 static void end_program(struct vthread *t)
 {
-	truth_end(t);
+	truth_tell(t);
 	if (t->sampler)
 		sampler_stop(t);
 	tasks_before_exec(t);
@@ -304,7 +304,7 @@ static void start_qemu(struct vthread *t, struct program *g, strings *env)
 	sampler_exec(t, events);
 	end_program(t);
 	execve(argv.v[0], argv.v, qemu_env.v);
-	sampler_take_over(t->process, events);
+	sampler_take_over(&t->carried, t->process->control->options.truth, events);
 	exec_failed(t);
 	strings_free(&argv);
 	strings_free(&qemu_env);

@@ -66,6 +66,10 @@ static NOINLINE struct vthread *thread_begins(unsigned vcpu, const struct block 
 	self = t;
 	regs_thread_start(t, vcpu);
 	tasks_thread_start(t, vcpu);
+	if (process->carried.events) {
+		t->carried = process->carried;
+		process->carried = (struct exec_carried){ 0 };
+	}
 	tell_pages(b, process->guest_base);
 	if (wants_calls(process->control))
 		callstack_start(t);
@@ -407,7 +411,8 @@ int qemu_plugin_install(qemu_id id, const struct qemu_info *info, int argc, char
 	p->control = control ? map_control(control) : NULL;
 	/* A program that outlives its recorder, or gave up the rights to look at it, goes on unrecorded. */
 	if (!p->control && start.pid) {
-		sampler_take_over(p, start.events - 1); /* its descriptor is not the program's */
+		if (start.events)
+			close(start.events - 1); /* it is not the program's */
 		return 0;
 	}
 	if (!p->control)

@@ -471,17 +471,17 @@ void sampler_start(struct vthread *t)
 		return;
 	}
 	sampler_layouts(s);
-	if (t->process->sampler_state)
-		t->first = t->process->sampler_state->first;
+	if (t->carried.events)
+		t->first = t->carried.events->first;
 	make_armed_list(t);
 	if (s->control->options.cpus)
 		core_set_armed(t, 0); /* until it has a CPU: its events are that one's */
-	else if (t->process->sampler_state)
-		sampler_load(t, t->process->sampler_state);
+	else if (t->carried.events)
+		sampler_load(t, t->carried.events);
 	else
 		state_start(t);
-	free(t->process->sampler_state);
-	t->process->sampler_state = NULL;
+	free(t->carried.events);
+	t->carried.events = NULL;
 }
 
 void sampler_stop(struct vthread *t)

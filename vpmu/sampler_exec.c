@@ -14,32 +14,25 @@
 #include "vpmu/sampler.h"
 #include "vpmu/truth.h"
 
-/* Made; the windows only where there is a truth. */
-struct carried {
-	struct sampler_state *state;
-	struct truth_windows *windows;
-	struct iovec parts[2];
-	ssize_t size;
-};
-
-static struct carried make(bool truth)
+static void make(struct exec_carried *c, bool truth)
 {
-	struct carried c = { .state = mem_zalloc(sizeof(*c.state)) };
-
-	c.parts[0] = (struct iovec){ c.state, sizeof(*c.state) };
-	c.size = sizeof(*c.state);
-	if (!truth)
-		return c;
-	c.windows = mem_zalloc(sizeof(*c.windows));
-	c.parts[1] = (struct iovec){ c.windows, sizeof(*c.windows) };
-	c.size += sizeof(*c.windows);
-	return c;
+	c->events = mem_zalloc(sizeof(*c->events));
+	c->windows = truth ? mem_zalloc(sizeof(*c->windows)) : NULL;
 }
 
-static void drop(const struct carried *c)
+static void drop(struct exec_carried *c)
 {
-	free(c->state);
+	free(c->events);
 	free(c->windows);
+	*c = (struct exec_carried){ 0 };
+}
+
+/* As the file has it. Returns the size. */
+static ssize_t parts_of(const struct exec_carried *c, struct iovec parts[2])
+{
+	parts[0] = (struct iovec){ c->events, sizeof(*c->events) };
+	parts[1] = (struct iovec){ c->windows, c->windows ? sizeof(*c->windows) : 0 };
+	return (ssize_t)(parts[0].iov_len + parts[1].iov_len);
 }
 
 int sampler_exec_prepare(void)
@@ -52,33 +45,31 @@ int sampler_exec_prepare(void)
 
 void sampler_exec(struct vthread *t, int fd)
 {
-	struct carried c = make(t->truth);
+	struct exec_carried c;
+	struct iovec parts[2];
 	bool saved;
 
-	sampler_save(t, c.state);
+	make(&c, t->truth);
+	sampler_save(t, c.events);
 	sampler_free(t);
 	if (t->truth)
 		truth_save_windows(t, c.windows);
-	saved = fd >= 0 && pwritev(fd, c.parts, ARRAY_LEN(c.parts), 0) == c.size;
+	saved = fd >= 0 && parts_of(&c, parts) == pwritev(fd, parts, 2, 0);
 	if (saved)
 		fcntl(fd, F_SETFD, 0);
 	drop(&c);
 }
 
-void sampler_take_over(struct vprocess *p, int fd)
+void sampler_take_over(struct exec_carried *to, bool truth, int fd)
 {
 	int keep = errno;
-	struct carried c;
+	struct iovec parts[2];
 
 	if (fd < 0)
 		return;
-	c = make(p->control->options.truth);
-	if (preadv(fd, c.parts, ARRAY_LEN(c.parts), 0) == c.size) {
-		p->sampler_state = c.state;
-		p->truth_windows = c.windows;
-	} else {
-		drop(&c);
-	}
+	make(to, truth);
+	if (parts_of(to, parts) != preadv(fd, parts, 2, 0))
+		drop(to);
 	close(fd);
 	errno = keep;
 }

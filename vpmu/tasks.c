@@ -179,7 +179,7 @@ void tasks_new(struct vprocess *p, const struct tasks_start *s)
 	p->tasks = mem_zalloc(sizeof(*p->tasks));
 	pthread_mutex_init(&p->tasks->lock, NULL);
 	p->tasks->start = *s;
-	sampler_take_over(p, s->events - 1);
+	sampler_take_over(&p->carried, control->options.truth, s->events - 1);
 	p->real_pid = getpid();
 	if (control->options.real_ids) {
 		p->pid = (u32)p->real_pid;

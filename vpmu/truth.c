@@ -269,17 +269,18 @@ static void take_over_windows(struct vthread *t)
 {
 	struct truth *u = t->truth;
 
-	u->windows = *t->process->truth_windows;
+	u->windows = *t->carried.windows;
 	turn_counts(t, &u->windows);
 	for (u32 i = 0; i < u->nr_events; i++)
-		u->window_stamps[i] = 1;
-	free(t->process->truth_windows);
-	t->process->truth_windows = NULL;
+		u->window_stamps[i] =
+			MAX(u->window_stamps[i], 1u); /* after an exec that failed the functions are the same */
+	free(t->carried.windows);
+	t->carried.windows = NULL;
 }
 
 /* --- life --- */
 
-/* The child of a fork: what its parent counted is not its own. */
+/* The child of a fork: what its parent counted is not its own. Behind an exec that failed it has been told. */
 static void forget_counts(struct vthread *t)
 {
 	struct truth *u = t->truth;
@@ -309,9 +310,9 @@ void truth_start(struct vthread *t)
 		u = t->truth = mem_zalloc(sizeof(*u));
 		u->nr_events = control->nr_events;
 		vec_push(&u->nodes, (struct node){ 0 });
-		if (t->process->truth_windows)
-			take_over_windows(t);
 	}
+	if (t->carried.windows)
+		take_over_windows(t);
 	memcpy(u->told, t->counts, sizeof(counts_t));
 	memcpy(u->entered, t->counts, sizeof(counts_t));
 	put(t, &(struct vpmu_truth){ .type = VPMU_RECORD_TRUTH_BEGIN, .time = tasks_time(t) });
@@ -376,7 +377,7 @@ static void truth_free(struct truth *u)
 	free(u);
 }
 
-void truth_end(struct vthread *t)
+void truth_tell(struct vthread *t)
 {
 	struct vpmu_truth r = { .type = VPMU_RECORD_TRUTH_END };
 	struct truth *u = t->truth;
@@ -390,6 +391,13 @@ void truth_end(struct vthread *t)
 	r.time = tasks_time(t);
 	memcpy(r.counts, u->told, sizeof(r.counts));
 	put(t, &r);
-	truth_free(u);
+}
+
+void truth_end(struct vthread *t)
+{
+	if (!t->truth)
+		return;
+	truth_tell(t);
+	truth_free(t->truth);
 	t->truth = NULL;
 }

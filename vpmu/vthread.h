@@ -31,6 +31,11 @@ struct core;	/* core.h: counters' machinery of one thread: predictor, caches, ar
 struct sampler; /* sampler.h: schedules and layouts of the events, per thread or per virtual CPU */
 struct sampler_state;
 struct truth_windows;
+/* What a thread takes over an exec: its events, and windows of the truth that are open. Made; NULL: nothing. */
+struct exec_carried {
+	struct sampler_state *events;
+	struct truth_windows *windows;
+};
 struct callstack; /* shadow.h */
 struct truth;	  /* truth.h; NULL when not asked for */
 struct tasks;	  /* tasks_impl.h: the process's threads and mappings */
@@ -49,8 +54,7 @@ struct vprocess {
 	struct vthread *threads; /* list, under tasks' lock */
 	/* sampler.c: what sampling by frequency has come to, for threads and processes that begin: period per event */
 	_Atomic u64 rates[VPMU_EVENTS_MAX];
-	struct sampler_state *sampler_state; /* from before an exec, for the thread that goes on; or NULL */
-	struct truth_windows *truth_windows; /* likewise */
+	struct exec_carried carried; /* from the program before, for the first thread */
 	/* regs.c: offset of the registers in QEMU's CPU state; 0: not available */
 	_Atomic u32 regs_place;
 	bool regs_sought;
@@ -84,10 +88,11 @@ struct vthread {
 	u8 *regs;	/* regs.c: in QEMU's CPU state, or NULL */
 	u64 syscall[6]; /* arguments of the one that it is in */
 	struct vpmu_birth birth;
-	u64 random;  /* state of what its getrandom gives */
-	bool on_cpu; /* with virtual CPUs: it has one, t->cpu; else that is the one it had last */
-	bool leaves; /* its time there is over: it gives it up at the next block */
-	bool execs;  /* it is in an execve, and what was counted before it has been told */
+	u64 random;		     /* state of what its getrandom gives */
+	bool on_cpu;		     /* with virtual CPUs: it has one, t->cpu; else that is the one it had last */
+	bool leaves;		     /* its time there is over: it gives it up at the next block */
+	bool execs;		     /* it is in an execve, and what was counted before it has been told */
+	struct exec_carried carried; /* until sampler_start and truth_start take it */
 	/* channel.c */
 	u8 *totals;  /* its TOTALS record in the chunk, where those are all that is wanted (totals_only); or NULL */
 	bool scarce; /* few chunks were left when it took its own */
@@ -132,7 +137,7 @@ void sampler_overflow(struct vthread *t, struct armed *a, const struct core_at *
  */
 int sampler_exec_prepare(void);
 void sampler_exec(struct vthread *t, int fd);
-void sampler_take_over(struct vprocess *p, int fd);
+void sampler_take_over(struct exec_carried *to, bool truth, int fd);
 /* Some samples want the guest's registers: while t->sampler_waits, core.c calls this at the entry of a block (counts
  * settled, pc: its first instruction). */
 void sampler_entry(struct vthread *t, u64 pc);
@@ -190,6 +195,8 @@ void truth_start(struct vthread *t);
 /* Where control went, once callstack.c knows of it; jump: by an indirect jump, which may have left for another function. */
 void truth_transfer(struct vthread *t, const struct frame_event *e, bool jump);
 void truth_window(struct vthread *t, const struct vpmu_event *e, u64 id, u64 pc);
+/* All that it has counted; then it ends, or truth_start comes again. */
+void truth_tell(struct vthread *t);
 void truth_end(struct vthread *t);
 
 #endif

@@ -116,7 +116,7 @@ struct vpmu_event { /* one that was asked for, in group order */
 struct str vpmu_simulated(const char *cpuid);
 
 #define VPMU_MAGIC 0x554d505645435452 /* "RTCEVPMU" */
-#define VPMU_VERSION 2
+#define VPMU_VERSION 3
 #define VPMU_CHUNKS 256
 #define VPMU_CHUNK_SIZE (256u << 10)
 #define VPMU_PATH 1024

@@ -258,7 +258,7 @@ void window_arm_all_here(const struct window_pair *p, u32 n)
 {
 	for (u32 i = 0; i < n; i++) {
 		fit(&p[i]);
-		/* Clocks lose some of their distance each time. */
+		/* One that was watched is still on. Alone it stays so: clocks lose some of their distance each time. */
 		if (n > 1)
 			ioctl(p[i].first, PERF_EVENT_IOC_DISABLE, 0);
 	}

@@ -34,6 +34,7 @@ void deep(int n) { if (!n) longjmp(back, 1); deep(n - 1); work(1); }
 void jumps(void) { if (!setjmp(back)) deep(10); work(200); }
 void forks(void) { pid_t p = fork(); if (!p) { work(300); _exit(0); } waitpid(p, 0, 0); }
 void is_killed(void) { pid_t p = fork(); if (!p) { work(400); raise(SIGKILL); } waitpid(p, 0, 0); }
+char *too_long(void) { static char big[200000]; memset(big, 'x', sizeof(big) - 1); return big; }
 int main(int argc, char **argv)
 {
 	pthread_t t;
@@ -46,6 +47,7 @@ int main(int argc, char **argv)
 	forks();
 	if (argc > 1) is_killed();
 	work(700);
+	if (getenv("FAILS")) execl(argv[0], argv[0], too_long(), (char *)0);
 	execl(argv[0], argv[0], "again", (char *)0);
 	return 1;
 }
@@ -172,8 +174,8 @@ if not any(w["start"]["symbol"] == w["end"]["symbol"] == "work" and w["functions
     fail("no window lies in work alone")
 check("event", {w["event"] for w in truth["windows"]}, {"instructions"})
 
-# They go on over an exec. Its threads end there, or begin.
-followed = record("execs", "-e", "{instructions,cycles}:S", "-c", "1000", "--", "./t")
+# They go on over an exec, and over one that fails. Its threads end there, or begin.
+followed = record("execs", "-e", "{instructions,cycles}:S", "-c", "1000", "--", "env", "FAILS=1", "./t")
 samples = [json.loads(x) for x in run("dump", "-i", "execs.data", "--type", "SAMPLE", "--json").stdout.splitlines()]
 reads = collections.defaultdict(list)
 for s in samples:
