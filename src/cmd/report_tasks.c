@@ -12,10 +12,13 @@
 
 /*
  * A record of 32 bytes makes a task, which may show all that its ancestors have mapped: what is written of mappings is bounded,
- * far beyond what real recordings need.
+ * beyond what real recordings need, where a task has records of its own.
  */
-#define MAPS_ROOM (4ull << 20) /* mappings, and one more for each byte of the recording */
-#define NAME_COST 64	       /* bytes of a line that cost as much as a mapping */
+#define MAPS_ROOM (256u << 10) /* mappings, and one more for each BYTES_PER_MAP of the recording */
+#define BYTES_PER_MAP 16
+#define LINE_COST 128 /* bytes of output that cost as much as a mapping */
+#define LINE_SIZE 64  /* of a line without its name, about */
+#define MAX_NAME 256  /* bytes of a thread's name, which children inherit; the kernel's have 15 */
 
 typedef unsigned long long ull;
 
@@ -107,11 +110,26 @@ static void write_map(struct writer *w, const struct task_map *m, u32 indent)
 	bytes_char(out, '\n');
 }
 
-static void write_maps(struct writer *w, const struct task *t, u32 indent)
+/* Room for the lines, as far as the mappings' own does not cover them. */
+static bool has_room(struct writer *w, u64 paid, u32 indent)
 {
 	u64 cost = 0;
 
-	if (!tasks_maps(&w->tasks, t->space, &w->room, &w->seen)) {
+	for (size_t i = 0; i < w->seen.n; i++)
+		cost += LINE_SIZE + indent + w->seen.v[i].name.len;
+	cost = cost / LINE_COST;
+	cost -= MIN(cost, paid);
+	if (cost > w->room)
+		return false;
+	w->room -= cost;
+	return true;
+}
+
+static void write_maps(struct writer *w, const struct task *t, u32 indent)
+{
+	u64 room = w->room;
+
+	if (!tasks_maps(&w->tasks, t->space, &w->room, &w->seen) || !has_room(w, room - w->room, indent)) {
 		w->left_out++;
 		return;
 	}
@@ -119,19 +137,19 @@ static void write_maps(struct writer *w, const struct task *t, u32 indent)
 		if (w->json && i)
 			bytes_char(w->out, ',');
 		write_map(w, &w->seen.v[i], indent);
-		cost += (indent + w->seen.v[i].name.len) / NAME_COST;
 	}
-	w->room -= MIN(w->room, cost);
 }
 
 static void write_name(const struct writer *w, const struct task *t)
 {
+	u32 len = MIN(t->comm.len, MAX_NAME);
+
 	if (!t->comm.p)
 		bytes_printf(w->out, ":%d", (s32)t->tid);
 	else if (w->json)
-		bytes_json(w->out, t->comm.p, t->comm.len);
+		bytes_json(w->out, t->comm.p, len);
 	else
-		bytes_plain(w->out, t->comm.p, t->comm.len);
+		bytes_plain(w->out, t->comm.p, len);
 }
 
 static void write_task(struct writer *w, const struct task_line *line, bool first)
@@ -162,7 +180,9 @@ static void write_task(struct writer *w, const struct task_line *line, bool firs
 
 void report_tasks(const struct source *src, bool maps, bool json, struct bytes *out)
 {
-	struct writer w = { .src = src, .maps = maps, .json = json, .out = out, .room = MAPS_ROOM + src->size };
+	struct writer w = {
+		.src = src, .maps = maps, .json = json, .out = out, .room = MAPS_ROOM + src->size / BYTES_PER_MAP
+	};
 	struct task_line *lines;
 
 	read_tasks(&w);

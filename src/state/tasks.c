@@ -44,18 +44,20 @@ static u32 find_task(struct tasks *t, u32 pid, u32 tid)
 static void add_fork(struct tasks *t, const struct record *r)
 {
 	const struct rec_task *f = &r->task;
-	u32 parent = find_task(t, f->ppid, f->ptid), child, space;
+	u32 parent = find_task(t, f->ppid, f->ptid), child, space, known;
 	const struct task_space *from;
 
 	if (t->all.v[parent].pid != f->ppid)
 		parent = new_task(t, f->ppid, f->ptid);
 	if (f->tid == f->ptid) /* nobody is his own child */
 		return;
+	known = (u32)t->spaces.n;
 	child = new_task(t, f->pid, f->tid);
 	t->all.v[child].comm = t->all.v[parent].comm;
 	t->all.v[child].parent = f->ptid;
 	space = t->all.v[child].space;
-	if (f->pid == f->ppid || r->h.misc & PERF_RECORD_MISC_FORK_EXEC || space == t->all.v[parent].space)
+	/* A thread of a process that has a space, made by another process, is told by no kernel: each process keeps its own. */
+	if (f->pid == f->ppid || r->h.misc & PERF_RECORD_MISC_FORK_EXEC || space < known)
 		return;
 	from = &t->spaces.v[t->all.v[parent].space];
 	t->spaces.v[space].parent = from->log.n ? t->all.v[parent].space : from->parent;
@@ -320,14 +322,17 @@ static u32 log_seen(const struct tasks *t, u32 space, u32 n)
 bool tasks_maps(const struct tasks *t, u32 space, u64 *room, task_maps *out)
 {
 	struct sweep s = { 0 };
-	u64 n = 0;
+	u64 n = 0, steps = 0;
 	u32 left;
 
 	out->n = 0;
 	for (u32 i = space, until = ID_NONE; i != ID_NONE; until = t->spaces.v[i].parent_n, i = t->spaces.v[i].parent) {
 		n += log_seen(t, i, until);
-		if (n > *room || n >= ID_NONE)
+		steps++;
+		if (n > *room || n >= ID_NONE) {
+			*room -= MIN(*room, steps);
 			return false;
+		}
 	}
 	*room -= n;
 	s.n = left = (u32)n;

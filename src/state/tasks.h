@@ -31,7 +31,7 @@ struct task_map {
 
 /* What is mapped in a process: its own log, over what its parent had when the parent's log was parent_n long. */
 struct task_space {
-	u32 parent;   /* or ID_NONE */
+	u32 parent;   /* an older one, or ID_NONE */
 	u32 parent_n; /* never 0: the next ancestor with a log stands in for one without */
 	VEC(struct task_map) log;
 };
@@ -57,7 +57,7 @@ struct task_line *tasks_tree(const struct tasks *t);
 
 /*
  * What is mapped in that space, by address: the newest mapping where several overlap, and what is left of the others. False
- * when there are more than *room to look at, which those of ancestors are among; else they are taken off it.
+ * when there are more than *room to look at, which those of ancestors are among; they, or the ancestors, are taken off it.
  */
 typedef VEC(struct task_map) task_maps;
 bool tasks_maps(const struct tasks *t, u32 space, u64 *room, task_maps *out);

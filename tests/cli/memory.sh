@@ -37,4 +37,13 @@ done
 for kind in maps-of-processes comms ksymbols; do
 	measure $kind $MIB 2 script --show-task-events --show-mmap-events --show-bpf-events
 done
+# What threads have mapped is shown once for each: of no more lines than --mmaps allows, and what threads themselves take.
+for kind in forks forks-with-maps forks-crossed maps-nested maps-of-processes comms-of-threads; do
+	"$hostile" $kind 4 >hostile.data
+	(ulimit -t 10 && exec "$RETICLE" report --mmaps -i hostile.data 2>err) | wc -c >out
+	if [ "${PIPESTATUS[0]}" -gt 1 ] || [ "$(cat out)" -gt $((96 << 20)) ]; then
+		echo "report --mmaps, $kind: $(cat out) bytes: $(tail -1 err)"
+		failed=1
+	fi
+done
 exit $failed

@@ -165,6 +165,26 @@ static void forks_in_line(struct maker *m)
 	put_fork(m->out, m->i + 2, m->i + 1, m->i + 2, m->i + 1);
 }
 
+/* Each shows what all before it have mapped. */
+static void forks_with_maps(struct maker *m)
+{
+	if (m->i % 2)
+		put_mmap(m->out, NO_NAME, m->i / 2 + 2, (u64)m->i << 12);
+	else
+		put_fork(m->out, m->i / 2 + 2, m->i / 2 + 1, m->i / 2 + 2, m->i / 2 + 1);
+}
+
+/* Two processes that made a thread of each other. */
+static void forks_crossed(struct maker *m)
+{
+	if (m->i < 2)
+		put_mmap(m->out, NO_NAME, m->i + 1, (u64)m->i << 20);
+	else if (m->i < 4)
+		put_fork(m->out, m->i - 1, 4 - m->i, m->i + 1, 4 - m->i);
+	else
+		put_fork(m->out, 1, 1, m->i + 1, 1);
+}
+
 static void forks_of_named(struct maker *m)
 {
 	if (!m->i) {
@@ -378,6 +398,8 @@ static const struct kind kinds[] = {
 	{ "comms-of-thread", IP, comms_of_thread },
 	{ "forks", IP, forks },
 	{ "forks-in-line", IP, forks_in_line },
+	{ "forks-with-maps", IP, forks_with_maps },
+	{ "forks-crossed", IP, forks_crossed },
 	{ "forks-of-named", IP, forks_of_named },
 	{ "ksymbols", IP, ksymbols },
 	{ "ksymbols-of-one", IP, ksymbols_of_one },
