@@ -130,7 +130,8 @@ refused 'records a command, not the machine' -a -- touch ran
 refused 'name a command' -p 1
 refused 'needs a command'
 refused 'no branch records' -b -- touch ran
-refused 'are not switched while it runs' --control fd:0 -- touch ran
+mkfifo ctl
+refused 'are not switched while it runs' --control fifo:ctl -- touch ran
 refused "nothing of the virtual PMU's is overwritten" --overwrite -- touch ran
 refused 'no transactional memory' --transaction -- touch ran
 refused "no register 'frob'; there are: AX" --user-regs=frob -- true
