@@ -310,8 +310,8 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 	r.path = output_path(&o->output);
 	control_init(&r.control);
 	sigemptyset(&before);
-	/* First, while no descriptor of ours can be taken for one that was meant. */
-	err = o->control ? control_open(&r.control, o->control, to) : 0;
+	/* First, while no descriptor of ours can be taken for one that was meant. The virtual PMU refuses it, whatever it is. */
+	err = o->control && !o->sim.on ? control_open(&r.control, o->control, to) : 0;
 	if (!err)
 		err = catch_signals(&r, &before);
 	if (!err && o->sim.on)
