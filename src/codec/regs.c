@@ -88,6 +88,11 @@ const char *reg_name(enum regs_arch arch, u32 n, char room[REG_NAME_ROOM])
 	}
 }
 
+bool reg_is_upper(enum regs_arch arch, u32 n)
+{
+	return settle(arch) == REGS_X86 && n >= X86_XMM0 && n < NR_REGS && n % 2;
+}
+
 void regs_list(enum regs_arch arch, struct bytes *out)
 {
 	char room[REG_NAME_ROOM];

@@ -21,6 +21,9 @@ u64 regs_stack(enum regs_arch arch);
 /* "AX", or NULL; room for names that are put together. */
 const char *reg_name(enum regs_arch arch, u32 n, char room[REG_NAME_ROOM]);
 
+/* Is it the second half of a register that takes two slots? It has that one's name. */
+bool reg_is_upper(enum regs_arch arch, u32 n);
+
 /* "AX BX ...": those that can be asked for. */
 void regs_list(enum regs_arch arch, struct bytes *out);
 /* A comma list of names, in either case, as bits; "" means all that are listed. ERR_USAGE, noted with the list; what:

@@ -90,22 +90,27 @@ static void put_branches(const struct sample *s, struct bytes *out)
 	bytes_char(out, ']');
 }
 
-static void put_regs(const char *key, const struct u64s *regs, u64 mask, enum regs_arch arch, struct bytes *out)
+/* Keys are distinct: the second half of a register has an h behind its name. */
+static void put_regs(const char *key, const struct u64s *regs, u64 mask, u64 abi, enum regs_arch arch,
+		     struct bytes *out)
 {
 	char room[REG_NAME_ROOM];
 	u32 at = 0;
 
 	put_key(out, key);
-	bytes_char(out, '{');
+	bytes_str(out, "{\"abi\":");
+	bytes_dec(out, abi);
 	for (; mask && at < regs->n; mask &= mask - 1) {
 		u32 reg = (u32)__builtin_ctzll(mask);
 		const char *name = reg_name(arch, reg, room);
 
-		bytes_str(out, at ? ",\"" : "\"");
+		bytes_str(out, ",\"");
 		if (name)
 			bytes_str(out, name);
 		else
 			bytes_dec(out, reg);
+		if (reg_is_upper(arch, reg))
+			bytes_char(out, 'h');
 		bytes_str(out, "\":\"0x");
 		bytes_hex(out, u64s_at(regs, at++));
 		bytes_char(out, '"');
@@ -159,9 +164,9 @@ static void put_rest(struct script_worker *w, const struct script_line *l, u64 s
 	if (shown & SCRIPT_INS_LAT && s->has & PERF_SAMPLE_WEIGHT_STRUCT)
 		put_number(out, "ins_lat", s->var2_w);
 	if (shown & SCRIPT_IREGS && s->has & PERF_SAMPLE_REGS_INTR)
-		put_regs("iregs", &s->regs_intr, a->sample_regs_intr, script_regs_arch(w->s), out);
+		put_regs("iregs", &s->regs_intr, a->sample_regs_intr, s->regs_intr_abi, script_regs_arch(w->s), out);
 	if (shown & SCRIPT_UREGS && s->has & PERF_SAMPLE_REGS_USER)
-		put_regs("uregs", &s->regs_user, a->sample_regs_user, script_regs_arch(w->s), out);
+		put_regs("uregs", &s->regs_user, a->sample_regs_user, s->regs_user_abi, script_regs_arch(w->s), out);
 	if (shown & SCRIPT_CODE && s->has & PERF_SAMPLE_IP)
 		put_code(w, l, shown, out);
 	if (shown & SCRIPT_PHYS_ADDR && s->has & PERF_SAMPLE_PHYS_ADDR)

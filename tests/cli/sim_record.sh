@@ -112,7 +112,7 @@ cmp whole parts || fail "--switch-output: other samples or names than in one fil
 # Registers stand in the first instruction of a block, as the sample's address does.
 "${R[@]}" --user-regs=ip,sp -I --code-page-size -o regs.data -- ./busy 5 >/dev/null 2>err || fail "--user-regs: $(cat err)"
 "$RETICLE" script -i regs.data --json -F ip,uregs,iregs,code_page_size >out
-grep -qvE '^\{"ip":"(0x[0-9a-f]+)","iregs":\{"AX":.*\},"uregs":\{"SP":"0x[0-9a-f]+","IP":"\1"\},"code_page_size":4096\}$' out &&
+grep -qvE '^\{"ip":"(0x[0-9a-f]+)","iregs":\{"abi":2,"AX":.*\},"uregs":\{"abi":2,"SP":"0x[0-9a-f]+","IP":"\1"\},"code_page_size":4096\}$' out &&
 	fail "--user-regs: $(grep -vE '"ip":"(0x[0-9a-f]+)".*"IP":"\1"\}' out | head -1)"
 
 # What it cannot do is refused before anything runs.
