@@ -22,8 +22,10 @@ ip=ip
 sample --user-regs=$ip,sp -I --code-page-size --data-page-size
 "$RETICLE" script -i regs.data --json -F ip,uregs,iregs,code_page_size,data_page_size >out || fail "script"
 [ "$(wc -l <out)" -gt 5 ] || fail "$(wc -l <out) samples"
-grep -qvE '"ip":"(0x[0-9a-f]+)",.*"iregs":\{.*"(IP|pc)":"\1".*"uregs":\{("SP":"0x[0-9a-f]+",)?"(IP|sp|pc)":"\1?.*"data_page_size":0,"code_page_size":[1-9]' out &&
-	fail "registers: $(grep -vE '"(IP|pc)":"(0x[0-9a-f]+)"' out | head -1) $(head -1 out)"
+both='"SP":"0x[0-9a-f]+","IP":"\1"' pc='"IP":"\1"'
+[ $ip = pc ] && both='"sp":"0x[0-9a-f]+","pc":"\1"' pc='"pc":"\1"'
+like='^\{"ip":"(0x[0-9a-f]+)","iregs":\{"abi":2,[^}]*'$pc'[^}]*\},"uregs":\{"abi":2,'$both'\},"data_page_size":0,"code_page_size":[1-9]'
+grep -qvE "$like" out && fail "registers: $(grep -vE "$like" out | head -1)"
 "$RETICLE" script -i regs.data -F +uregs | grep -q ' ABI:2 .*[Ss][Pp]:0x7' || fail "+uregs: $("$RETICLE" script -i regs.data -F +uregs | head -1)"
 sample --call-graph dwarf --user-regs=$ip
 grep -q 'most stacks cannot be unwound' err && fail "-q: $(cat err)"
