@@ -31,15 +31,15 @@ struct feature_row {
 static const struct feature_row kernel_features[] = {
 	{ "lost counts", .read_format = PERF_FORMAT_LOST },						    /* 6.0 */
 	{ "build ids in mmap records", .flags = ATTR_BUILD_ID, .missed = "build ids are read at the end" }, /* 5.12 */
+	{ "weight parts", .sample_type = PERF_SAMPLE_WEIGHT_STRUCT, .instead = PERF_SAMPLE_WEIGHT },	    /* 5.12 */
 	{ "page sizes", .sample_type = PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE,
-	  .essential = true },									     /* 5.11 */
-	{ "weight parts", .sample_type = PERF_SAMPLE_WEIGHT_STRUCT, .instead = PERF_SAMPLE_WEIGHT }, /* 5.12 */
+	  .essential = true }, /* 5.11 */
 	{ "cgroup samples", .flags = ATTR_CGROUP, .sample_type = PERF_SAMPLE_CGROUP,
 	  .missed = "samples do not name their cgroup" },				   /* 5.7 */
 	{ "ksymbol records", .flags = ATTR_KSYMBOL | ATTR_BPF_EVENT },			   /* 5.1 */
 	{ "physical addresses", .sample_type = PERF_SAMPLE_PHYS_ADDR, .essential = true }, /* 4.14 */
-	{ "rings that are overwritten", .flags = ATTR_WRITE_BACKWARD, .essential = true }, /* 4.7 */
 	{ "namespace records", .flags = ATTR_NAMESPACES, .missed = "no namespaces" },	   /* 4.12 */
+	{ "rings that are overwritten", .flags = ATTR_WRITE_BACKWARD, .essential = true }, /* 4.7 */
 	{ "context switch records", .flags = ATTR_CONTEXT_SWITCH, .essential = true },	   /* 4.3 */
 	{ "clock ids", .flags = ATTR_USE_CLOCKID, .essential = true },			   /* 4.1 */
 };
