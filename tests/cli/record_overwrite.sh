@@ -49,7 +49,7 @@ for n, phase in ((int(sys.argv[1]), "maps"), (0, "end")):
     open("made", "w").close()
 EOF
 mapping() {
-	rm -f maps end made
+	rm -f maps end made maps.data
 	"${R[@]}" -m 1 --overwrite -o maps.data -- python3 maps.py "$1" 2>err &
 	recorder=$!
 	await has_comm || fail "maps: the program does not run: $(cat err)"
