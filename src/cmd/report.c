@@ -177,6 +177,8 @@ static int resolve_options(const struct report_config *c, struct selected *s, st
 	o->separator = (char)(!c->separator ? 0 : *c->separator == '\\' ? '\t' : *c->separator);
 	if (o->separator || c->csv)
 		o->graph = GRAPH_NONE;
+	/* As in perf whatever the table has of totals. */
+	o->caller = c->inverted || (c->graph.ordered ? c->graph.caller : c->children != 0);
 	o->hierarchy = c->hierarchy;
 	o->grouped = c->group;
 	o->only[COLUMN_COMM] = only_one(&s->pipeline.samples.comms);
@@ -260,7 +262,7 @@ static void write_report(const struct command_ctx *ctx, const struct report_conf
 			 struct profile *p, struct report_opts *o, struct bytes *out)
 {
 	choose_columns(c, p, o);
-	o->caller = c->graph.ordered ? c->graph.caller : c->inverted || p->children || (c->hierarchy && c->children);
+	o->caller &= c->inverted || p->has_chains;
 	o->color = ctx->color;
 	o->room = ctx->tty_columns;
 	if (c->json) {

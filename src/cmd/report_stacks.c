@@ -56,7 +56,7 @@ int report_stacks_resolve(const struct report_config *c, struct selected *s, str
 	if (!p->restack.ignore_callees && !p->restack.parent)
 		return 0;
 	p->rows.exclude_other = c->exclude_other;
-	p->restack.outermost = c->graph.ordered ? c->graph.caller : c->inverted || p->children;
+	p->restack.outermost = o->caller;
 	p->no_chains = false;
 	p->windows = NULL; /* they belong to nodes of the tree as it was recorded */
 	return 0;

@@ -86,15 +86,17 @@ def main():
              ["--ignore-callees", "left|right", "-g", "graph,5,callee", "--sort", "sym,dso"], ["--ignore-callees", "^nobody$", "-g", "graph,5,callee"],
              ["-p", "helper|again|left", "-g", "graph,5,callee"], ["-p", "helper|again|left", "-g", "graph,5,caller"],
              ["--sort", "parent,sym", "-g", "graph,5,callee"], ["--sort", "parent", "-p", "^right$", "-x", "-g", "none"],
-             ["-p", "^right$", "-x", "-g", "graph,5,caller"], ["-p", "^right$", "-x", "--percentage", "relative", "-g", "none"])
+             ["-p", "again|left", "-g", "graph,5,callee", "-G"], ["-p", "^right$", "-x", "-g", "graph,5,caller"], ["-p", "^right$", "-x", "--percentage", "relative", "-g", "none"])
     for options in whole:
         options = ["--no-children", "--percent-limit", "2", *options]
         want, got = lines(["perf"], "calls.data", *options), lines([reticle], "calls.data", *options)
         if not want or want != got:
             sys.exit(f"{options}:\nperf:\n" + "\n".join(want) + "\nreticle:\n" + "\n".join(got))
-    # With totals equal rows stand in another order.
-    for options in (["--children", "-p", "helper|again|left", "-g", "none"], ["--children", "--sort", "parent,sym", "-p", "left", "-x", "-g", "none"]):
-        want, got = (sorted(filter(of_program, lines(tool, "calls.data", *options))) for tool in (["perf"], [reticle]))
+    # With totals equal rows stand in another order; callers come first there, and where a form of the table has none.
+    for options in (["--hierarchy", "--sort", "parent,sym", "-p", "left|again", "-g", "none"],
+                    ["-F", "overhead,sym", "-p", "left|again", "-g", "none", "--percent-limit", "2"], ["--children", "-p", "helper|again|left", "-g", "none"], ["--children", "--sort", "parent,sym", "-p", "left", "-x", "-g", "none"]):
+        want, got = (sorted(line for line in lines(tool, "calls.data", *options) if of_program(line) and not (line.startswith("     0.00%") and "-F" in options))
+                     for tool in (["perf"], [reticle]))
         if not want or want != got:
             sys.exit(f"{options}:\nperf:\n" + "\n".join(want) + "\nreticle:\n" + "\n".join(got))
     # The kernel's functions, too, where its symbols can be read: every row that has a symbol.
