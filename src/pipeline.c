@@ -281,7 +281,8 @@ static void make_rows(struct session *s, const struct pipeline_opts *o, const st
 		struct profile_event *e = &p->events.v[i];
 
 		profile_count_stacks(p, e);
-		profile_restack(p, e, &o->restack);
+		if (p->has_chains)
+			profile_restack(p, e, &o->restack);
 		if (o->no_rows)
 			continue;
 		profile_make_rows(p, e, &o->rows, s->opts.workers);
@@ -309,6 +310,9 @@ int pipeline_profile(const struct pipeline_opts *opts, struct session **session,
 		return err;
 	err = parse_times(s, &o, &filter, &times);
 	if (!err) {
+		/* Windows belong to nodes of the tree as it was recorded. */
+		if ((o.restack.ignore_callees || o.restack.parent) && records_chains(&s->src->events))
+			o.windows = NULL;
 		window_pass_start(&windows, s, &o);
 		p = new_profile(s, &o);
 		err = collect(s, &filter, &windows, p);

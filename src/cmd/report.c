@@ -50,7 +50,7 @@ static int apply_sort(const char *text, struct selected *s, struct report_opts *
 
 		if (column != ID_NONE)
 			add_key(&s->pipeline, column);
-		else if (!s->pipeline.windows || !metric_name_possible(names.v[i], &o->wanted))
+		else if (!metric_name_possible(names.v[i], &o->wanted))
 			return note_unknown_column("--sort", names.v[i], to);
 		else if (n == METRIC_SORTS)
 			return notify_error(to, ERR_USAGE, "option --sort: more than %d metrics", METRIC_SORTS);
@@ -123,7 +123,7 @@ static void resolve_windows(const struct report_config *c, struct selected *s, s
 				   .default_sort = !c->sort,
 				   .chains = o->paths,
 				   .children = c->children == 1 };
-	if (!c->no_metrics && !only_fields(c) && !c->hierarchy && !c->group)
+	if (!report_excludes_metrics(c, NULL))
 		s->pipeline.windows = w;
 }
 
@@ -322,8 +322,12 @@ static bool wants_windows(const struct report_config *c, const struct metrics_op
 static int settle_metrics(const struct profile *p, const struct report_config *c, struct report_opts *o,
 			  const struct notify *to)
 {
-	int err = report_check_windows(p, c->attribution, &c->range, to);
+	const char *without = report_excludes_metrics(c, p);
+	int err;
 
+	if (without && p->events.n && wants_windows(c, &o->wanted))
+		return notify_error(to, ERR_USAGE, "%s and function metrics exclude each other", without);
+	err = report_check_windows(p, c->attribution, &c->range, to);
 	if (err)
 		return err;
 	o->metrics = report_metrics_make(p, o, to, &err);

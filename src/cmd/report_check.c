@@ -69,3 +69,24 @@ int report_check_windows(const struct profile *p, enum attribution a, const stru
 
 	return err ? err : check_range(p, r, to);
 }
+
+const char *report_excludes_metrics(const struct report_config *c, const struct profile *p)
+{
+	u32 keys = p ? p->sort_keys : 0;
+
+	if (c->no_metrics)
+		return "--no-metrics";
+	if (c->fields && *c->fields != '+')
+		return "--fields";
+	if (c->hierarchy)
+		return "--hierarchy";
+	if (c->group)
+		return "--group";
+	if (keys >> SORT_EVENT & 1)
+		return "--sort event";
+	if (c->parent)
+		return "--parent";
+	if (keys >> SORT_PARENT & 1)
+		return "--sort parent";
+	return c->ignore_callees && p && p->has_chains ? "--ignore-callees" : NULL;
+}

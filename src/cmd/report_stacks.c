@@ -58,7 +58,6 @@ int report_stacks_resolve(const struct report_config *c, struct selected *s, str
 	p->rows.exclude_other = c->exclude_other;
 	p->restack.outermost = o->caller;
 	p->no_chains = false;
-	p->windows = NULL; /* they belong to nodes of the tree as it was recorded */
 	return 0;
 }
 

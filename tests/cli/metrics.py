@@ -149,6 +149,11 @@ warned = subprocess.run([reticle, "report", "-i", "w.data", "--metrics", "basic,
 check("a set without events", warned.returncode == 0 and "that 'topdown' needs" in warned.stderr and "basic" not in warned.stderr)
 for args in ["--metrics", "basic"], ["--attribution", "keep"], ["--address-range", "1-2"]:
     check(f"no windows for {args}", "no windows" in run("report", "-i", "n.data", *args, status=2))
+# What goes without metrics says so.
+for option in ["--group"], ["--hierarchy"], ["-F", "overhead,sym"], ["-p", "x"], ["--no-metrics"], ["--ignore-callees", "x"]:
+    for args in ["--columns", "IPC"], ["--metric", "x=cycles"], ["--sort", "IPC"]:
+        said = run("report", "-i", "w.data", *option, *args, status=2)
+        check(f"{option} {args}: {said}", "and function metrics exclude each other" in said)
 
 # What a check needs has to be there: stacks, or returns that a member counts.
 recipe = (source / "tests/recipe/windows.recipe").read_text().split("\nexpect")[0]
@@ -161,6 +166,8 @@ def recording(name, text):
 
 recording("flat.data", re.sub(r"chain=\S+ ", "", recipe.replace("|CALLCHAIN", "")))
 check("no stacks", "have no stacks; record with -g" in run("report", "-i", "flat.data", "--attribution", "callchain", status=2))
+check("no stacks to end", run("report", "-i", "flat.data") == run("report", "-i", "flat.data", "--ignore-callees", "prog_a") and
+      "exclude" in run("report", "-i", "flat.data", "--ignore-callees", "a", "--sort", "event", "--columns", "IPC", status=2))
 check("stacks", "same stack" in run("report", "-i", "w.data", "--attribution", "callchain"))
 recording("returns.data", recipe.replace('"branch-misses" type=hardware config=5', '"br_return_retired" type=raw config=0x1234'))
 check("returns", "nothing returned" in run("report", "-i", "returns.data", "--attribution", "returns"))
