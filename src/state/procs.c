@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "state/no_file.h"
+
 #define COPY_FREE (1u << 16)
 #define COPY_PER_MAP 2
 
@@ -258,12 +260,10 @@ static bool equals(struct str s, const char *text)
 	return s.len == strlen(text) && starts_with(s, text);
 }
 
-/* Memory that no file backs: code in it can only be named by a perf map. */
-static bool is_anonymous(struct str path)
+/* Newer kernels have names for what programs name. */
+static bool is_anonymous(const struct rec_mmap *m)
 {
-	return equals(path, "//anon") || starts_with(path, "/dev/zero") || starts_with(path, "/anon_hugepage") ||
-	       starts_with(path, "[stack") || starts_with(path, "/SYSV") || equals(path, "[heap]") || !path.len ||
-	       starts_with(path, "[anon:");
+	return mapping_has_no_file(m) || !m->filename.len || starts_with(m->filename, "[anon:");
 }
 
 #define PROT_EXECUTE 4u
@@ -288,7 +288,7 @@ static u32 user_dso(struct procs *p, const struct rec_mmap *m)
 	char name[48];
 
 	key.build_id = m->build_id_size ? m->build_id : NULL;
-	if (is_anonymous(m->filename)) {
+	if (is_anonymous(m)) {
 		key.kind = DSO_PERFMAP;
 		if (m->prot & PROT_EXECUTE) {
 			snprintf(name, sizeof(name), "/tmp/perf-%u.map", m->pid);

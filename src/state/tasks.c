@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "codec/perf_abi.h"
+#include "state/no_file.h"
 
 /* perf keeps threads in as many tables, and prints one table after the other. */
 #define TABLES 256
@@ -64,17 +65,6 @@ static void add_fork(struct tasks *t, const struct record *r)
 	t->spaces.v[space].parent_n = from->log.n ? (u32)from->log.n : from->parent_n;
 }
 
-/* Is it memory that no file holds, of those names that perf knows? */
-static bool has_no_file(struct str name)
-{
-	static const char *const starts[] = { "//anon", "/dev/zero", "/anon_hugepage", "[stack", "/SYSV", "[heap]" };
-
-	for (u32 i = 0; i < ARRAY_LEN(starts); i++)
-		if (name.len >= strlen(starts[i]) && !memcmp(name.p, starts[i], strlen(starts[i])))
-			return true;
-	return false;
-}
-
 static void add_map(struct tasks *t, const struct record *r)
 {
 	static const char vdso[] = "[vdso]";
@@ -97,7 +87,7 @@ static void add_map(struct tasks *t, const struct record *r)
 	map.shared = r->h.type == PERF_RECORD_MMAP2 && m->flags & MAP_SHARED;
 	if (r->h.type == PERF_RECORD_MMAP)
 		map.prot = m->prot & PROT_EXEC; /* all that such a record says */
-	if (map.prot & PROT_EXEC && has_no_file(m->filename))
+	if (map.prot & PROT_EXEC && mapping_has_no_file(m))
 		map.jit = m->pid;
 	if (m->filename.len == sizeof(vdso) - 1 && !memcmp(m->filename.p, vdso, sizeof(vdso) - 1))
 		map.pgoff = 0; /* old kernels gave the address */
