@@ -12,4 +12,7 @@ void report_stats(const struct source *src, bool json, struct bytes *out);
 /* --tasks: all threads that it speaks of, as a tree; with maps (--mmaps) below each what is mapped in it at the end. */
 void report_tasks(const struct source *src, bool maps, bool json, struct bytes *out);
 
+/* Says so when records end before the recording does: bad is what source_next left. */
+void report_broken_end(const struct source *src, u64 bad);
+
 #endif

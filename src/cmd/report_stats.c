@@ -148,6 +148,13 @@ static void write_json(const struct stats *s, struct bytes *out)
 	bytes_str(out, "]}\n");
 }
 
+void report_broken_end(const struct source *src, u64 bad)
+{
+	if (bad != NO_OFFSET)
+		(void)notify_at(src->notify, NOTE_WARNING, ERR_TRUNCATED, src->path, src->data_offset + bad,
+				"the last %llu bytes are no whole record; left out", (ull)(src->size - bad));
+}
+
 void report_stats(const struct source *src, bool json, struct bytes *out)
 {
 	struct stats s = { .src = src, .events = mem_zalloc((src->events.events.n + 1) * sizeof(*s.events)) };
@@ -157,9 +164,7 @@ void report_stats(const struct source *src, bool json, struct bytes *out)
 	s.total = s.types[PERF_RECORD_COMPRESSED] = src->compressed_records;
 	while (source_next(src, &offset, &at, &bad))
 		count_record(&s, &at);
-	if (bad != NO_OFFSET)
-		(void)notify_at(src->notify, NOTE_WARNING, ERR_TRUNCATED, src->path, src->data_offset + bad,
-				"the last %llu bytes are no whole record; left out", (ull)(src->size - bad));
+	report_broken_end(src, bad);
 	if (json)
 		write_json(&s, out);
 	else

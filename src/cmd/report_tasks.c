@@ -63,14 +63,15 @@ static void read_tasks(struct writer *w)
 	VEC(struct ref) refs = { 0 };
 	struct source_record at;
 	struct record r;
-	u64 offset = 0;
+	u64 offset = 0, bad = NO_OFFSET;
 
 	tasks_init(&w->tasks);
-	while (source_next(w->src, &offset, &at, NULL))
+	while (source_next(w->src, &offset, &at, &bad))
 		if (speaks_of_tasks(at.h.type, w->maps) && decode(w->src, &at, &r))
 			vec_push(&refs,
 				 (struct ref){ w->src->events.has_time && r.sid.time != UINT64_MAX ? r.sid.time : 0,
 					       at.offset });
+	report_broken_end(w->src, bad);
 	sort_parallel(1, refs.v, refs.n, sizeof(*refs.v), by_time, NULL);
 	for (size_t i = 0; i < refs.n; i++) {
 		offset = refs.v[i].offset;
