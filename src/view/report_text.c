@@ -166,6 +166,14 @@ static const char *header_of(const struct report_opts *o, u32 at)
 	return column == COLUMN_OVERHEAD && totals ? "Self" : columns[column].header;
 }
 
+/* The width that was asked for is that of all members together. */
+static u32 width_of_part(const struct report_opts *o, u32 k)
+{
+	u32 n = o->group && column_at(o, k)->sort_key < 0 ? o->group->nr_members : 1;
+
+	return (o->widths[k] + n - 1 - o->member[k]) / n;
+}
+
 /* The same for all workers. */
 static void settle_widths(const struct rows *r)
 {
@@ -178,7 +186,7 @@ static void settle_widths(const struct rows *r)
 		for (u32 i = 0; i < r->workers; i++)
 			width = MAX(width, r->tables[i].widths[k]);
 		if (o->widths[k])
-			width = c->type == COLUMN_TEXT ? o->widths[k] : MAX(o->widths[k], (u32)c->width);
+			width = c->type == COLUMN_TEXT ? o->widths[k] : MAX(width_of_part(o, k), (u32)c->width);
 		for (u32 i = 0; i < r->workers; i++)
 			r->tables[i].widths[k] = width;
 	}
@@ -511,8 +519,8 @@ static void leave_out_columns(const struct profile *p, struct report_opts *o, st
 		*o = left;
 }
 
-/* The table of n events, of which some have samples, or not. */
-static bool write_together(struct profile *p, u32 leader, u32 n, const struct report_opts *opts, bool first,
+/* The table of n events, of which some have samples, or not; the first one of *apart, which were too many for one, says so. */
+static bool write_together(struct profile *p, u32 leader, u32 n, const struct report_opts *opts, bool first, u32 *apart,
 			   struct bytes *out)
 {
 	struct report_opts o = *opts;
@@ -525,8 +533,12 @@ static bool write_together(struct profile *p, u32 leader, u32 n, const struct re
 	any = g.first;
 	if (any && !first)
 		bytes_str(out, "\n\n");
-	if (any)
+	if (any && *apart && !o.quiet)
+		bytes_printf(out, "# %u events are too many for one table\n#\n", *apart);
+	if (any) {
+		*apart = 0;
 		write_event(p, g.first, &o, out);
+	}
 	group_rows_free(&g);
 	return any;
 }
@@ -536,6 +548,7 @@ static void write_groups(struct profile *p, const struct report_opts *opts, stru
 {
 	const struct evlist *l = p->evlist;
 	bool any = false, groups = false;
+	u32 apart = 0;
 
 	for (size_t i = 0; i < l->events.n; i++)
 		groups |= l->events.v[i].leader != i;
@@ -546,11 +559,11 @@ static void write_groups(struct profile *p, const struct report_opts *opts, stru
 		while (groups && leader + n < l->events.n && l->events.v[leader + n].leader == leader)
 			n++;
 		if (n > 1 && report_group_opts(&o, n)) {
-			bytes_printf(out, "# %u events are too many for one table\n#\n", n);
+			apart = n;
 			groups = true; /* each is on its own from here on */
 			n = 1;
 		}
-		any |= write_together(p, leader, n, opts, !any, out);
+		any |= write_together(p, leader, n, opts, !any, &apart, out);
 	}
 }
 
@@ -561,9 +574,9 @@ void report_text(struct profile *p, const struct report_opts *opts, struct bytes
 	leave_out_columns(p, o, out);
 	if (!o->quiet)
 		report_recording_head(p, out);
-	if (o->grouped && !(p->sort_keys >> SORT_EVENT & 1))
+	if (o->grouped)
 		write_groups(p, o, out);
-	for (size_t i = 0; i < p->events.n && (!o->grouped || p->sort_keys >> SORT_EVENT & 1); i++) {
+	for (size_t i = 0; i < p->events.n && !o->grouped; i++) {
 		if (i)
 			bytes_str(out, "\n\n");
 		write_event(p, &p->events.v[i], o, out);
