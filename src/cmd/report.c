@@ -160,6 +160,8 @@ static int resolve_options(const struct report_config *c, struct selected *s, st
 				   c->hierarchy ? "--hierarchy" :
 				   c->csv	? "--csv" :
 						  "--json");
+	if (!err && c->group && memchr(s->pipeline.sort_order, SORT_EVENT, s->pipeline.nr_sort))
+		err = notify_error(to, ERR_USAGE, "--group and --sort event exclude each other");
 	if (!err && c->separator && (strlen(c->separator) != 1 && strcmp(c->separator, "\\t")))
 		err = notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character", c->separator);
 	if (err)
@@ -280,18 +282,6 @@ static void write_report(const struct command_ctx *ctx, const struct report_conf
 		write_hints(p, c->verbose, out);
 }
 
-static int check_recording_options(const struct report_config *c, const struct notify *to)
-{
-	const char *which = c->mmaps ? "--mmaps" : "--tasks";
-
-	if (c->stats && (c->tasks || c->mmaps))
-		return notify_error(to, ERR_USAGE, "--stats and %s exclude each other", which);
-	if (c->csv)
-		return notify_error(to, ERR_USAGE, "%s is no table: it goes without --csv",
-				    c->stats ? "--stats" : which);
-	return 0;
-}
-
 /* What is asked of the recording itself rather than of its samples. */
 static int show_recording(const struct report_config *c, const struct notify *to)
 {
@@ -403,7 +393,7 @@ int report_run(const struct command_ctx *ctx, const void *config, int argc, char
 		c.select.input = argv[0];
 	else if (argc)
 		c.select.symbol_part = argv[0];
-	if ((c.stats || c.tasks || c.mmaps) && check_recording_options(&c, ctx->notify))
+	if ((c.stats || c.tasks || c.mmaps) && report_check_recording(&c, ctx->notify))
 		return 2;
 	if (c.header_only || c.stats || c.tasks || c.mmaps)
 		return show_recording(&c, ctx->notify);

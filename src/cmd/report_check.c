@@ -90,3 +90,40 @@ const char *report_excludes_metrics(const struct report_config *c, const struct 
 		return "--sort parent";
 	return c->ignore_callees && p && p->has_chains ? "--ignore-callees" : NULL;
 }
+
+int report_check_recording(const struct report_config *c, const struct notify *to)
+{
+	const struct select *s = &c->select;
+	const char *which = c->mmaps ? "--mmaps" : c->tasks ? "--tasks" : "--stats";
+	const struct {
+		bool given;
+		const char *option;
+	} others[] = {
+		{ c->csv, "--csv" },
+		{ c->sort, "--sort" },
+		{ c->fields, "--fields" },
+		{ c->parent, "--parent" },
+		{ c->exclude_other, "--exclude-other" },
+		{ c->ignore_callees, "--ignore-callees" },
+		{ c->hierarchy, "--hierarchy" },
+		{ c->group, "--group" },
+		{ c->separator, "--field-separator" },
+		{ s->comms, "--comms" },
+		{ s->pids, "--pid" },
+		{ s->tids, "--tid" },
+		{ s->cpus, "--cpu" },
+		{ s->time, "--time" },
+		{ s->dsos, "--dsos" },
+		{ s->symbols, "--symbols" },
+		{ s->symbol_part, "a part of a function's name" },
+		{ s->hide_unresolved, "--hide-unresolved" },
+	};
+
+	if (c->stats && (c->tasks || c->mmaps))
+		return notify_error(to, ERR_USAGE, "--stats and %s exclude each other", which);
+	for (u32 i = 0; i < ARRAY_LEN(others); i++)
+		if (others[i].given)
+			return notify_error(to, ERR_USAGE, "%s is no table: it goes without %s", which,
+					    others[i].option);
+	return 0;
+}

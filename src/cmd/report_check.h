@@ -10,6 +10,9 @@
 int report_check_windows(const struct profile *p, enum attribution a, const struct code_range *r,
 			 const struct notify *to);
 
+/* --stats, --tasks and --mmaps: ERR_USAGE, noted, with what they do not look at and would have to. */
+int report_check_recording(const struct report_config *c, const struct notify *to);
+
 /* The option that leaves no function metrics, of this recording when it has been read; NULL: none does. */
 const char *report_excludes_metrics(const struct report_config *c, const struct profile *p);
 

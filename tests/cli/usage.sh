@@ -29,6 +29,13 @@ said "reticle script -F +brstack" report -b
 said "reticle script -F +addr,+weight,+data_src" report --mem-mode
 said "--stats and --tasks exclude each other" report --tasks --stats
 said "it goes without --csv" report --mmaps --csv
+# What is asked of all records is not of some, nor sorted.
+for option in "-c x" "--pid 1" "--tid 1" "-C 0" "--time 0,1" "-d x" "-S x" "--symbol-filter x" -U x "-s sym" "-F sym" "-p x" -x "--ignore-callees x" --hierarchy --group -t:; do
+	for which in --stats --tasks --mmaps; do
+		# shellcheck disable=SC2086 # words, not one
+		said "$which is no table: it goes without " report $which $option
+	done
+done
 said "it goes without -t" report --hierarchy -t,
 said "'reticle dump' prints each record" script -D
 said "no field 'srccode'; srcline" script -F srccode
