@@ -11,14 +11,13 @@
 #define MAX_INDENT 256 /* of real trees none is deeper */
 
 /*
- * A record of 32 bytes makes a task, which may show all that its ancestors have mapped: what is written of mappings is bounded,
- * beyond what real recordings need, where a task has records of its own.
+ * A record of 32 bytes makes a task, which may show all that its ancestors have mapped: what is written of mappings is bounded.
+ * Of a machine with thousands of threads, which show the same each, it may be one for each two or three bytes.
  */
-#define MAPS_ROOM (256u << 10) /* mappings, and one more for each BYTES_PER_MAP of the recording */
-#define BYTES_PER_MAP 16
-#define LINE_COST 128 /* bytes of output that cost as much as a mapping */
-#define LINE_SIZE 64  /* of a line without its name, about */
-#define MAX_NAME 256  /* bytes of a thread's name, which children inherit; the kernel's have 15 */
+#define MAPS_ROOM (256u << 10) /* mappings, and one more for each byte of the recording */
+#define LINE_COST 128	       /* bytes of output that cost as much as a mapping */
+#define LINE_SIZE 64	       /* of a line without its name, about */
+#define MAX_NAME 256	       /* bytes of a thread's name, which children inherit; the kernel's have 15 */
 
 typedef unsigned long long ull;
 
@@ -181,9 +180,7 @@ static void write_task(struct writer *w, const struct task_line *line, bool firs
 
 void report_tasks(const struct source *src, bool maps, bool json, struct bytes *out)
 {
-	struct writer w = {
-		.src = src, .maps = maps, .json = json, .out = out, .room = MAPS_ROOM + src->size / BYTES_PER_MAP
-	};
+	struct writer w = { .src = src, .maps = maps, .json = json, .out = out, .room = MAPS_ROOM + src->size };
 	struct task_line *lines;
 
 	read_tasks(&w);

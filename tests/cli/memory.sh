@@ -39,9 +39,9 @@ for kind in maps-of-processes comms ksymbols; do
 done
 # What threads have mapped is shown once for each: of no more lines than --mmaps allows, and what threads themselves take.
 for kind in forks forks-with-maps forks-crossed maps-nested maps-of-processes comms-of-threads; do
-	"$hostile" $kind 4 >hostile.data
+	"$hostile" $kind 1 >hostile.data
 	(ulimit -t 10 && exec "$RETICLE" report --mmaps -i hostile.data 2>err) | wc -c >out
-	if [ "${PIPESTATUS[0]}" -gt 1 ] || [ "$(cat out)" -gt $((96 << 20)) ]; then
+	if [ "${PIPESTATUS[0]}" -gt 1 ] || [ "$(cat out)" -gt $((192 << 20)) ]; then
 		echo "report --mmaps, $kind: $(cat out) bytes: $(tail -1 err)"
 		failed=1
 	fi
