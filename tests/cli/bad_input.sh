@@ -23,7 +23,7 @@ done)
 	exit 1
 }
 
-records=("report --stats" "report --mmaps")
+records=("report --stats" "report --mmaps" "report --group" "report --ignore-callees ." "report -p main|sys")
 
 try() { # FILE
 	local command status
@@ -32,6 +32,10 @@ try() { # FILE
 		timeout 10 "$RETICLE" $command -i "$1" ${more[$command]-} >out 2>err </dev/null
 		status=$?
 		runs=$((runs + 1))
+		# Parents are of stacks.
+		if [[ $status = 2 && $command = *" -p "* ]] && grep -q "the recording has no call chains" err; then
+			continue
+		fi
 		if [ $status -gt 1 ]; then
 			echo "$command -i $1: status $status: $(tail -c 300 err)"
 			bad=$((bad + 1))
