@@ -83,11 +83,23 @@ static void add_regions(struct space *s, const struct vmap *m)
 	}
 }
 
+/* Most processes of some recordings map one file: no more at first than what its entry is said to take. */
+static void make_room(struct space *s)
+{
+	size_t cap = s->log.cap ? s->log.cap * 2 : 2;
+
+	s->log.v = mem_realloc(s->log.v, cap, sizeof(*s->log.v));
+	s->clock.v = mem_realloc(s->clock.v, cap, sizeof(*s->clock.v));
+	s->log.cap = s->clock.cap = cap;
+}
+
 void space_add(struct space *s, const struct vmap *m, u64 clock)
 {
 	if (m->end <= m->start)
 		return;
 	add_regions(s, m);
+	if (s->log.n == s->log.cap)
+		make_room(s);
 	vec_push(&s->log, *m);
 	vec_push(&s->clock, clock);
 }
