@@ -35,7 +35,7 @@ bench: all
 
 bench-truth: all
 	@scripts/bootstrap bench demo
-	@ninja -C $(BUILD) bench/classes bench/turns bench/resonance
+	@ninja -C $(BUILD) bench/classes bench/turns bench/resonance bench/kinds
 	@bench/truth-windows --reticle $(BUILD)/reticle
 
 lab: all

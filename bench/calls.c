@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plugin that QEMU calls for each block, and with accesses=on for each access to memory, and that does nothing: what the calls
- * cost that the virtual PMU lives by.
+ * A plugin that QEMU calls for each block, and with accesses=on for each access to memory, and that does nothing: what
+ * the calls cost that the virtual PMU lives by.
  */
 #include <string.h>
 

@@ -61,7 +61,9 @@ static bool run_plain(char *figures)
 	static const struct {
 		u64 period;
 		u32 n;
-	} runs[] = { { 1000000, 60 }, { 100000, 200 }, { 10000, 1000 }, { 3000, 1000 }, { 1000, 2000 }, { 300, 5000 } };
+	} runs[] = {
+		{ 1000000, 60 }, { 100000, 200 }, { 10000, 1000 }, { 3000, 1000 }, { 1000, 2000 }, { 300, 5000 }
+	};
 	size_t n, all = 0;
 
 	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
@@ -128,8 +130,8 @@ static double chi_square_limit(u32 n_bins)
 }
 
 /*
- * Are periods that may be odd as long as they say? An instruction is two cycles, so a sample is late by one at times, and
- * what is counted up to it is the sum of all periods, or one more. -> samples for which it isn't.
+ * Are periods that may be odd as long as they say? An instruction is two cycles, so a sample is late by one at times,
+ * and what is counted up to it is the sum of all periods, or one more. -> samples for which it isn't.
  */
 static size_t inexact(const struct event *e)
 {
@@ -185,8 +187,8 @@ static bool run_jitter(char *figures)
 	if (!ok)
 		return false;
 	ok = n[0] >= 10000 && n[1] >= 10000 && chi[0] < limit && chi[1] < limit;
-	snprintf(figures, FIGURES_MAX, "chi-square of %zu long %.1f, of %zu short %.1f (100 degrees; limit %.1f)", n[0],
-		 chi[0], n[1], chi[1], limit);
+	snprintf(figures, FIGURES_MAX, "chi-square of %zu long %.1f, of %zu short %.1f (100 degrees; limit %.1f)",
+		 n[0], chi[0], n[1], chi[1], limit);
 	return ok;
 }
 
@@ -213,7 +215,8 @@ static bool run_jitter_plain(char *figures)
 	return n >= 10000 && chi < limit && fabs(mean - 2000) < 2;
 }
 
-/* The widest jitter there can be: from 1 to 2 * short - 1. A period of 1 is half an instruction: these aren't exact. */
+/* The widest jitter there can be: from 1 to 2 * short - 1. A period of 1 is half an instruction: these aren't exact.
+ */
 static bool run_jitter_widest(char *figures)
 {
 	struct attr a = attr_burst(2000, 100, 8);

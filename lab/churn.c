@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events that go away in mid-batch, of each kind and very often: for a kernel that watches its memory and its locks. What it
- * has to say is on the console, where lab/run looks for it.
+ * Events that go away in mid-batch, of each kind and very often: for a kernel that watches its memory and its locks.
+ * What it has to say is on the console, where lab/run looks for it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +15,8 @@
 #include "guest.h"
 
 enum { CYCLES = 100000, PAGE = 4096, RING_PAGES = 9 };
-/* A sample takes hundreds of microseconds in such a kernel: much shorter periods would leave no time for anything else. */
+/* A sample takes hundreds of microseconds in such a kernel: much shorter periods would leave no time for anything
+ * else. */
 enum { WHOLE = 40000, SHORT = 2000, BATCH = 8 };
 enum { BLOCK = 500 }; /* rounds of one kind, one after the other */
 
@@ -177,8 +178,8 @@ static int churn_other(const struct round *r)
 }
 
 /*
- * It sleeps now and then: QEMU executes one CPU after the other, and changes only slowly from one that never does. What it executes
- * counts on the other CPU as well, so it sleeps long where it is not wanted.
+ * It sleeps now and then: QEMU executes one CPU after the other, and changes only slowly from one that never does.
+ * What it executes counts on the other CPU as well, so it sleeps long where it is not wanted.
  */
 static pid_t start_rival(const volatile bool *brisk)
 {
@@ -217,8 +218,8 @@ static bool run_churn(char *figures)
 	munmap((void *)r.brisk, PAGE);
 	if (err)
 		return failed(figures, "kind %d, cycle %d: %s", kind, r.n - 1, strerror(-err));
-	return passed(figures, "%d events opened and closed in mid-batch: of tasks, CPUs, children, groups, clocks ...",
-		      r.n);
+	return passed(figures,
+		      "%d events opened and closed in mid-batch: of tasks, CPUs, children, groups, clocks ...", r.n);
 }
 
 const struct scenario churn_scenarios[] = {

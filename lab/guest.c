@@ -65,7 +65,8 @@ static bool is_wanted(const char *list, const char *name)
 	while ((one = strsep(&rest, ","))) {
 		size_t n = strlen(one);
 
-		if (!strcmp(one, "all") || !strcmp(one, name) || (n && one[n - 1] == '*' && !strncmp(one, name, n - 1)))
+		if (!strcmp(one, "all") || !strcmp(one, name) ||
+		    (n && one[n - 1] == '*' && !strncmp(one, name, n - 1)))
 			return true;
 	}
 	return false;

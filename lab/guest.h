@@ -2,8 +2,8 @@
 /*
  * The program that the lab's kernels run: scenarios for perf events on the emulated PMU.
  *
- * QEMU makes cycles from the instructions it has executed (-icount shift=1: two cycles each), so a loop's counts are known
- * beforehand and a window that is one cycle off is a defect. All events count user space alone.
+ * QEMU makes cycles from the instructions it has executed (-icount shift=1: two cycles each), so a loop's counts are
+ * known beforehand and a window that is one cycle off is a defect. All events count user space alone.
  */
 #ifndef LAB_GUEST_H
 #define LAB_GUEST_H
@@ -86,11 +86,11 @@ struct scenario {
 	const char *name;
 	scenario_fn *run;
 	/*
-	 * WATCHED: only on the patched kernel that checks its memory and locks. PERF: only beside Debian's perf. ALONE: where there is
-	 * one CPU, and only there; QEMU executes one after the other, so that a timer waits while it is the other one's turn, and
-	 * what the other one executes counts as well.
-	 * COUNTS: how many windows come is checked, too. What one CPU executes counts on the other as well, and a kernel that
-	 * watches itself has work for both: not there.
+	 * WATCHED: only on the patched kernel that checks its memory and locks. PERF: only beside Debian's perf.
+	 * ALONE: where there is one CPU, and only there; QEMU executes one after the other, so that a timer waits
+	 * while it is the other one's turn, and what the other one executes counts as well. COUNTS: how many windows
+	 * come is checked, too. What one CPU executes counts on the other as well, and a kernel that watches itself
+	 * has work for both: not there.
 	 */
 	enum { ANY = 3, UNPATCHED = 1, PATCHED = 2, WATCHED = 4, PERF = 8, ALONE = 16, COUNTS = 32 } where;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bursts and what happens around them: tasks that come, go and take turns, full counters, throttling, ioctls in mid-batch. */
+/* Bursts and what happens around them: tasks that come, go and take turns, full counters, throttling, ioctls in
+ * mid-batch. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>

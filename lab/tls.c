@@ -218,7 +218,8 @@ static void *threaded(void *first)
 	return NULL;
 }
 
-/* An inherited event for a process of five threads, which take turns; each one's words begin with a number of its own. */
+/* An inherited event for a process of five threads, which take turns; each one's words begin with a number of its own.
+ */
 static bool run_threads(char *figures)
 {
 	struct attr a = attr_at(activity, 0);
@@ -349,7 +350,8 @@ static bool run_cpu(char *figures)
 
 /* ---- exec */
 
-/* The event follows the program over its exec: the same offset is another variable then. Here it is the same one again. */
+/* The event follows the program over its exec: the same offset is another variable then. Here it is the same one
+ * again. */
 static bool run_exec(char *figures)
 {
 	struct attr a = attr_at(activity, 0);
@@ -403,7 +405,8 @@ int tls_program(u64 first)
 
 /* ---- nothing there */
 
-/* What the pointer leads to isn't there. -> bytes copied, in each of the samples the same; -1: not so, or a fault happened. */
+/* What the pointer leads to isn't there. -> bytes copied, in each of the samples the same; -1: not so, or a fault
+ * happened. */
 static long copied_from(u64 *record, u64 first, size_t *n)
 {
 	struct attr a = attr_at(&activity_record, TLS_DEREF);
@@ -456,8 +459,8 @@ static bool run_absent(char *figures)
 		 "(%zu samples)",
 		 got[0], got[1], got[2], got[3], got[4], n[0] + n[1] + n[2] + n[3] + n[4]);
 	/* Of the 32 bytes that are there as many as the architecture's copy manages. */
-	return got[0] > 0 && got[0] <= 32 && !got[1] && !got[2] && !got[3] && !got[4] && n[0] && n[1] && n[2] && n[3] &&
-	       n[4];
+	return got[0] > 0 && got[0] <= 32 && !got[1] && !got[2] && !got[3] && !got[4] && n[0] && n[1] && n[2] &&
+	       n[3] && n[4];
 }
 
 /* As much of everything as can be asked for. */
@@ -477,8 +480,8 @@ static bool run_limits(char *figures)
 	for (size_t i = 0; i < t.n; i++)
 		whole += t.v[i].size == PAGE;
 	snprintf(figures, FIGURES_MAX,
-		 "4096 bytes and a stack of 65528: %zu records of at most %zu bytes, %zu with all 4096", t.n, t.largest,
-		 whole);
+		 "4096 bytes and a stack of 65528: %zu records of at most %zu bytes, %zu with all 4096", t.n,
+		 t.largest, whole);
 	return !err && t.n > 40 && whole == t.n && t.largest <= 65528 && t.largest > 60000;
 }
 

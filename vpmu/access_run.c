@@ -15,8 +15,9 @@ struct finder {
 };
 
 /*
- * An access that faults has not happened, and those before it have. Where that cannot be known beforehand there are no runs: behind
- * other pointers, on two pages, or in a store to what was only read so far. (On the stack it is its overflow.)
+ * An access that faults has not happened, and those before it have. Where that cannot be known beforehand there are no
+ * runs: behind other pointers, on two pages, or in a store to what was only read so far. (On the stack it is its
+ * overflow.)
  */
 static bool may_fault(const struct finder *f, const struct operands *o, s64 low, s64 high)
 {

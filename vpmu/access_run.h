@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs of accesses: those that follow each other in a block at a fixed distance from the stack pointer, as a function's first and
- * last instructions push and pop, or at fixed addresses. QEMU calls for the first of them only; where that is tells where the others
- * are. When all lie in one line they are one use of it, and only how many there were is to be counted.
+ * Runs of accesses: those that follow each other in a block at a fixed distance from the stack pointer, as a
+ * function's first and last instructions push and pop, or at fixed addresses. QEMU calls for the first of them only;
+ * where that is tells where the others are. When all lie in one line they are one use of it, and only how many there
+ * were is to be counted.
  *
- * One that follows may turn out not to have happened when the block is left in its middle: who settles the block knows that, and
- * counts the log again. Its line has been used then all the same, so accesses that can fault do not follow others (may_fault).
+ * One that follows may turn out not to have happened when the block is left in its middle: who settles the block knows
+ * that, and counts the log again. Its line has been used then all the same, so accesses that can fault do not follow
+ * others (may_fault).
  */
 #ifndef VPMU_ACCESS_RUN_H
 #define VPMU_ACCESS_RUN_H
 
 #include "vpmu/block.h"
 
-/* An access of the block that runs. told: QEMU's info, whose bits are read without asking it, with its operation; or a run. */
+/* An access of the block that runs. told: QEMU's info, whose bits are read without asking it, with its operation; or a
+ * run. */
 struct access {
 	u64 addr, told;
 };
@@ -30,9 +33,9 @@ static inline u32 told_op(u64 told)
 #define RUN_OPS_MAX 512 /* of a block with runs: as many accesses, each known to be one, it has at most */
 
 /*
- * What a run's first access is told by, and one that is alone in its operation: one word, of which these are the shifts, beside the
- * info of the first one and its operation. low, high: bytes from its address to the run's first byte, and its last one; last: to the
- * last byte of the last access.
+ * What a run's first access is told by, and one that is alone in its operation: one word, of which these are the
+ * shifts, beside the info of the first one and its operation. low, high: bytes from its address to the run's first
+ * byte, and its last one; last: to the last byte of the last access.
  */
 enum { RUN_LOW = 8, RUN_COUNTS = 18, RUN_LAST = 48, RUN_HIGH = 56 };
 #define RUN_STORES 24 /* among the counts, with loads below; so that those of many runs can be added up */

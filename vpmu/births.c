@@ -2,8 +2,9 @@
 /*
  * FORK records.
  *
- * As in the kernel the parent writes them, so that a child has one however early it is killed. The child waits for that,
- * so that nothing of it is older, or comes into the file earlier. A parent that is killed before leaves it to the child.
+ * As in the kernel the parent writes them, so that a child has one however early it is killed. The child waits for
+ * that, so that nothing of it is older, or comes into the file earlier. A parent that is killed before leaves it to
+ * the child.
  */
 #include <limits.h>
 #include <linux/futex.h>

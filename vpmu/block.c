@@ -91,7 +91,8 @@ static void put_end(const struct code *c, struct block *b, u64 target)
 	branch = b->kind >= OP_COND;
 	b->call = b->kind == OP_CALL || b->kind == OP_CALL_INDIRECT;
 	b->returns = b->kind == OP_RETURN;
-	b->anywhere = b->kind == OP_SYSCALL || b->kind == OP_JUMP_INDIRECT || b->kind == OP_CALL_INDIRECT || b->returns;
+	b->anywhere =
+		b->kind == OP_SYSCALL || b->kind == OP_JUMP_INDIRECT || b->kind == OP_CALL_INDIRECT || b->returns;
 	b->frames = b->call || b->returns || b->kind == OP_JUMP_INDIRECT;
 	b->sums[SUM_BRANCH] = branch;
 	b->sums[SUM_CALL] = b->call;

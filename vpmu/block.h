@@ -2,10 +2,10 @@
 /*
  * Blocks of guest code as lists of operations.
  *
- * QEMU translates a block anew when its code buffer was full, when the code changed, and for each set of CPU flags. One
- * block per address and bytes is kept, for the life of the process: threads hold pointers to them. Blocks do not change
- * once made, so all threads read them without locks; making them is serialised by QEMU, which holds its memory map's
- * lock whenever it translates.
+ * QEMU translates a block anew when its code buffer was full, when the code changed, and for each set of CPU flags.
+ * One block per address and bytes is kept, for the life of the process: threads hold pointers to them. Blocks do not
+ * change once made, so all threads read them without locks; making them is serialised by QEMU, which holds its memory
+ * map's lock whenever it translates.
  */
 #ifndef VPMU_BLOCK_H
 #define VPMU_BLOCK_H
@@ -40,7 +40,8 @@ enum { SUM_BRANCH, SUM_CALL, SUM_RETURN, SUM_STALL, SUM_TAKEN, SUM_WRONG };
 struct block {
 	/* What running it needs, one cache line: */
 	u64 pc; /* of the first operation */
-	/* Where control goes from a block that can be counted in line: on to `end`, elsewhere. NO_PC: it does not, or cannot. */
+	/* Where control goes from a block that can be counted in line: on to `end`, elsewhere. NO_PC: it does not, or
+	 * cannot. */
 	u64 plain_next, plain_other;
 	u32 slots;		   /* that it costs always */
 	u32 branch;		   /* predict_key of the last operation; 0: that is not OP_COND */
@@ -78,8 +79,9 @@ struct code_insn {
 	u32 size;
 };
 /*
- * x86: QEMU shows an instruction that lies across a page's end as the last one of a block, which it ends before that: it runs as a
- * block of its own. host: where it is. False as well if the rest cannot be read, or capstone does not know it.
+ * x86: QEMU shows an instruction that lies across a page's end as the last one of a block, which it ends before that:
+ * it runs as a block of its own. host: where it is. False as well if the rest cannot be read, or capstone does not
+ * know it.
  */
 bool code_goes_on(struct code *c, const struct code_insn *insn, const void *host);
 /* The block of these instructions (nr > 0): the one that is there already, or a new one. */

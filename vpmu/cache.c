@@ -27,7 +27,8 @@ static void cache_new(struct cache *c, struct cache_shape s)
 		memset(&c->stamps[CACHE_FIRST + set * c->ways], 0, s.ways * sizeof(c->stamps[0]));
 }
 
-/* What a line of user space leaves of its number fits into 32 bits: there are sets enough, and 48 bits of addresses. */
+/* What a line of user space leaves of its number fits into 32 bits: there are sets enough, and 48 bits of addresses.
+ */
 static void deep_new(struct deep_cache *c, struct cache_shape s)
 {
 	size_t n = (size_t)s.sets * s.ways;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Caches of one thread: sets of ways, of which the least recently used one is given up. A level is asked when the one
- * above misses, and then has the line too; nothing is taken away from a level because another one lost it. Loads, stores
- * and fetches share L2 and LLC.
+ * above misses, and then has the line too; nothing is taken away from a level because another one lost it. Loads,
+ * stores and fetches share L2 and LLC.
  *
- * A way is stamped when it is used, which costs the same wherever in its set it stands. What is asked all the time (struct
- * cache) has a table of hints where a line was last: what is there is found by one comparison. Its tables have a
- * fixed size, so that they are part of the thread's memory and no pointer to them has to be at hand. What is asked for
- * misses only (struct deep_cache) is searched without branches: where in its set a line stands is nothing that can be
- * guessed.
+ * A way is stamped when it is used, which costs the same wherever in its set it stands. What is asked all the time
+ * (struct cache) has a table of hints where a line was last: what is there is found by one comparison. Its tables have
+ * a fixed size, so that they are part of the thread's memory and no pointer to them has to be at hand. What is asked
+ * for misses only (struct deep_cache) is searched without branches: where in its set a line stands is nothing that can
+ * be guessed.
  *
- * Data: a line's way in L1D knows its page's place in the TLB, so that one hint finds both. Who has a hint has its page in
- * the TLB: a page that goes takes the hints of its lines with it (they are 64 in a row).
+ * Data: a line's way in L1D knows its page's place in the TLB, so that one hint finds both. Who has a hint has its
+ * page in the TLB: a page that goes takes the hints of its lines with it (they are 64 in a row).
  *
- * Code: what was used last in its set is the newest there already and needs no stamp; most of what is asked for is such,
- * and found in a few lines of memory (code_is_recent).
+ * Code: what was used last in its set is the newest there already and needs no stamp; most of what is asked for is
+ * such, and found in a few lines of memory (code_is_recent).
  */
 #ifndef VPMU_CACHE_H
 #define VPMU_CACHE_H
@@ -81,8 +81,9 @@ static inline bool code_hits(struct caches *c, u64 line)
 }
 
 /*
- * The same for data, and its page. An access that ends in line `last`, another one than it begins in, is not found. now: at
- * least a tick more than for what was asked for before, in lines that share a set. (What is in two lines is so at one instant.)
+ * The same for data, and its page. An access that ends in line `last`, another one than it begins in, is not found.
+ * now: at least a tick more than for what was asked for before, in lines that share a set. (What is in two lines is so
+ * at one instant.)
  */
 static inline bool data_hits(struct caches *c, u64 line, u64 last, u64 now)
 {

@@ -2,15 +2,16 @@
 /*
  * Call stacks of guest threads.
  *
- * A signal is delivered between two blocks: the thread is at the handler's first instruction without having gone there.
- * The handlers are known from rt_sigaction. That this one was entered by the system and not by a call shows on x86_64 in
- * its third argument, the context that the system has put on the stack at a fixed distance from the stack pointer; on
- * aarch64, where a handler may get one argument only, in its return address, which is code for sigreturn. The context
- * also tells where the thread was, so the transfer that was due is settled first, as if it had come to an end. A fault
- * came upon an earlier instruction of the block: then the call at its end has left no return address, and was none.
+ * A signal is delivered between two blocks: the thread is at the handler's first instruction without having gone
+ * there. The handlers are known from rt_sigaction. That this one was entered by the system and not by a call shows on
+ * x86_64 in its third argument, the context that the system has put on the stack at a fixed distance from the stack
+ * pointer; on aarch64, where a handler may get one argument only, in its return address, which is code for sigreturn.
+ * The context also tells where the thread was, so the transfer that was due is settled first, as if it had come to an
+ * end. A fault came upon an earlier instruction of the block: then the call at its end has left no return address, and
+ * was none.
  *
- * A stack that was not seen before begins with a function that somebody has prepared to run there. What it would return
- * to is where the ABI has it, and an unwinder would show it.
+ * A stack that was not seen before begins with a function that somebody has prepared to run there. What it would
+ * return to is where the ABI has it, and an unwinder would show it.
  */
 #include "vpmu/callstack.h"
 

@@ -7,8 +7,8 @@
  * chunk is empty and without owner while it is FREE (the recorder sees to that before it sets FREE), so that the worst
  * a death between OPEN and the owner's number leaves is an empty chunk that nobody owns until the recording ends.
  *
- * Threads may wait for each other, so none may wait for a chunk that another keeps: of those who are alive at once, only
- * as many keep a chunk as three quarters of them allow. The others give theirs up behind each record.
+ * Threads may wait for each other, so none may wait for a chunk that another keeps: of those who are alive at once,
+ * only as many keep a chunk as three quarters of them allow. The others give theirs up behind each record.
  *
  * When all chunks are taken the thread waits: the guest stands still, no record is lost. Should the recorder be gone,
  * nobody will ever free one: records are counted in control->lost and dropped, and the program runs on. Liveness is

@@ -16,8 +16,8 @@ void channel_adopt(struct vpmu_control *control, s32 real_pid);
  * record: else threads that wait for each other might wait for a chunk for ever.
  */
 bool channel_scarce(const struct vpmu_control *control);
-/* Puts a record that is changed in place later: where it stands until t's chunk is closed. NULL: it does not stay there,
- * or there was no room. */
+/* Puts a record that is changed in place later: where it stands until t's chunk is closed. NULL: it does not stay
+ * there, or there was no room. */
 u8 *channel_put_kept(struct vthread *t, const struct bytes *record);
 
 #endif

@@ -2,44 +2,46 @@
 /*
  * Running blocks on the simulated core. core_fast.h has what happens to most of them.
  *
- * The problem: a program runs hundreds of millions of instructions a second, each of which may be the one at which some
- * event's count reaches its period; and the sample is to show exactly that one, with all counts as they were there.
+ * The problem: a program runs hundreds of millions of instructions a second, each of which may be the one at which
+ * some event's count reaches its period; and the sample is to show exactly that one, with all counts as they were
+ * there.
  *
- * Design. When a block begins its code is asked for (core_fetch), and each of its accesses when it happens (core_access):
- * that changes caches and TLB, and counts accesses and misses. But both are written down, so that this can be taken back
- * and done again at the operation whose they are; and their slots wait. The block is settled when the next one begins:
- * only then is it known where its last branch went. There are three ways:
+ * Design. When a block begins its code is asked for (core_fetch), and each of its accesses when it happens
+ * (core_access): that changes caches and TLB, and counts accesses and misses. But both are written down, so that this
+ * can be taken back and done again at the operation whose they are; and their slots wait. The block is settled when
+ * the next one begins: only then is it known where its last branch went. There are three ways:
  * - counted as a whole (core_enter), where all is modelled and no deadline is near: most blocks are;
  * - swept: the same where parts of the model are left out;
  * - walked: operation by operation; after each, all armed events are looked at.
- * A block must be walked if its counts could reach what an armed event waits for, however badly its branch turns out. To
- * know that by one comparison there is a horizon: so many slots are left in which no event can be due. For events that
- * count slots it is their distance. Any other count grows by no more than slots and accesses do, so for those it is their
- * distance too, if each access takes one from it. Where it is passed, or nearly, all events are looked at (core_is_near)
- * and it is set anew.
+ * A block must be walked if its counts could reach what an armed event waits for, however badly its branch turns out.
+ * To know that by one comparison there is a horizon: so many slots are left in which no event can be due. For events
+ * that count slots it is their distance. Any other count grows by no more than slots and accesses do, so for those it
+ * is their distance too, if each access takes one from it. Where it is passed, or nearly, all events are looked at
+ * (core_is_near) and it is set anew.
  *
  * All three ask caches and predictor in the same order (the block's lines, its accesses, its branch). So which way was
  * taken changes no count: what is counted does not depend on what is sampled.
  *
- * Raw and derived. Only some counts are kept up while blocks are asked as a whole or swept. Instructions follow from slots,
- * for every slot that is no stall retires one; slots from what is left until the horizon; branches, calls, returns and stall
- * slots are added up at once, in one vector (core_sync). Cycles, time and sums follow from raw counts too (core_derive) when
- * core.c calls out. An event that waits for a derived count waits for the raw one that it follows from (struct watch).
+ * Raw and derived. Only some counts are kept up while blocks are asked as a whole or swept. Instructions follow from
+ * slots, for every slot that is no stall retires one; slots from what is left until the horizon; branches, calls,
+ * returns and stall slots are added up at once, in one vector (core_sync). Cycles, time and sums follow from raw
+ * counts too (core_derive) when core.c calls out. An event that waits for a derived count waits for the raw one that
+ * it follows from (struct watch).
  *
  * Where QEMU's blocks are not what ran:
- * - A block is left in its middle: it changes its own code, an atomic instruction is done again alone, or (x86) the last
- *   one lies across a page and was given to us, truncated, though the block ends before it (code_goes_on finds most of
- *   those when the block is made). Then the next block begins at an operation of this one: what comes from there on did
- *   not run. (Its code was fetched for nothing, which is no miss of anything that ran.) The branch at its end may lead
- *   there too: a loop's to its head, or anywhere if it is indirect. But then the next block goes on to the same end, where
- *   what is done again is a block of one instruction. So only those are looked at (core_may_be_again).
- * - A signal: the next block is its handler. Where the thread was stands in the signal's context: at the instruction that
- *   faulted, which is the block's even if its branch leads there too (a loop's head), else where its branch went. Which of
- *   the two the signal's number tells: one of a fault that was sent by kill() and comes upon a thread between two rounds
- *   of a loop takes the last round's counts with it. When the context cannot be read, the block counts as run whole, and
- *   its branch is not judged.
- * - Each iteration of a repeated string instruction is a block. They are one instruction: the first iteration's. It goes
- *   on where a signal has come between two iterations, unless there came another one between two in the handler.
+ * - A block is left in its middle: it changes its own code, an atomic instruction is done again alone, or (x86) the
+ * last one lies across a page and was given to us, truncated, though the block ends before it (code_goes_on finds most
+ * of those when the block is made). Then the next block begins at an operation of this one: what comes from there on
+ * did not run. (Its code was fetched for nothing, which is no miss of anything that ran.) The branch at its end may
+ * lead there too: a loop's to its head, or anywhere if it is indirect. But then the next block goes on to the same
+ * end, where what is done again is a block of one instruction. So only those are looked at (core_may_be_again).
+ * - A signal: the next block is its handler. Where the thread was stands in the signal's context: at the instruction
+ * that faulted, which is the block's even if its branch leads there too (a loop's head), else where its branch went.
+ * Which of the two the signal's number tells: one of a fault that was sent by kill() and comes upon a thread between
+ * two rounds of a loop takes the last round's counts with it. When the context cannot be read, the block counts as run
+ * whole, and its branch is not judged.
+ * - Each iteration of a repeated string instruction is a block. They are one instruction: the first iteration's. It
+ * goes on where a signal has come between two iterations, unless there came another one between two in the handler.
  * - A wide access is seen as several: those of one operation that continue each other are one.
  * A thread that leaves for a syscall, or ends, has its block settled without a next one; a syscall is no branch.
  */
@@ -132,8 +134,8 @@ static u32 op_at(const struct block *p, u64 pc)
 	return i;
 }
 
-/* Is b, which begins at an operation of p, that one alone? Where p's end leads there it goes on as p does: so to its last
- * one, alone, it may have led; but no call calls itself. */
+/* Is b, which begins at an operation of p, that one alone? Where p's end leads there it goes on as p does: so to its
+ * last one, alone, it may have led; but no call calls itself. */
 static bool is_again(const struct block *p, const struct block *b)
 {
 	return b->nr == 1 && b != p && (b->end != p->end || p->kind == OP_CALL_INDIRECT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What runs for each block of a program and each of its accesses, in line where QEMU calls. All that is not as usual is
- * left to core.c, by calls at the end, so that there is nothing to save for them.
+ * What runs for each block of a program and each of its accesses, in line where QEMU calls. All that is not as usual
+ * is left to core.c, by calls at the end, so that there is nothing to save for them.
  */
 #ifndef VPMU_CORE_FAST_H
 #define VPMU_CORE_FAST_H
@@ -37,8 +37,8 @@ static ALWAYS_INLINE u64 access_now(const struct core *c, const struct access *a
 _Static_assert(sizeof(struct access) == CACHE_TICK, "one place of the log is one tick");
 
 /*
- * An access of the block that runs. known: what it is (ACCESS_*), if it does not go on with another one; else 0. There are
- * no more known ones than operations, for which the log has room.
+ * An access of the block that runs. known: what it is (ACCESS_*), if it does not go on with another one; else 0. There
+ * are no more known ones than operations, for which the log has room.
  */
 static ALWAYS_INLINE void core_access(struct vthread *t, u64 told, u64 addr, u32 known)
 {
@@ -77,7 +77,8 @@ static ALWAYS_INLINE bool in_block(const struct block *p, u64 pc)
 	return pc - p->pc < p->end - p->pc;
 }
 
-/* May the block that begins, of one instruction, be one of the block before it, done again alone? Then core_enter_again. */
+/* May the block that begins, of one instruction, be one of the block before it, done again alone? Then
+ * core_enter_again. */
 static ALWAYS_INLINE bool core_may_be_again(struct vthread *t, const struct block *b)
 {
 	const struct block *p = core_of(t)->block;
@@ -88,7 +89,8 @@ static ALWAYS_INLINE bool core_may_be_again(struct vthread *t, const struct bloc
 /* Only blocks whose end tells nothing need to be asked about: other ones do not lead to a handler. */
 static ALWAYS_INLINE bool may_be_handler(const struct core *c, u64 pc)
 {
-	return UNLIKELY(atomic_load_explicit(&c->thread.process->handler_bits, memory_order_relaxed) & handler_bit(pc));
+	return UNLIKELY(atomic_load_explicit(&c->thread.process->handler_bits, memory_order_relaxed) &
+			handler_bit(pc));
 }
 
 static ALWAYS_INLINE bool goes_to(const struct core *c, const struct block *p, u64 to)

@@ -2,10 +2,10 @@
 /*
  * Virtual CPUs.
  *
- * A thread has a CPU while it runs guest code. It gives it up before each syscall and takes one when it comes back, and
- * when its quantum is over and others wait; so N threads run at a time, of all processes together, and counters and
- * periods belong to the CPU, whose state lies in the shared memory while nobody is there. A thread that takes a CPU goes
- * on at that CPU's time if that is later than its own.
+ * A thread has a CPU while it runs guest code. It gives it up before each syscall and takes one when it comes back,
+ * and when its quantum is over and others wait; so N threads run at a time, of all processes together, and counters
+ * and periods belong to the CPU, whose state lies in the shared memory while nobody is there. A thread that takes a
+ * CPU goes on at that CPU's time if that is later than its own.
  *
  * Waiting. Where QEMU is between blocks (a syscall's return) a thread may wait for as long as it takes. At a block's
  * entry, QEMU counts it as running guest code, and whoever wants to be alone (fork does) would wait for it, while it
@@ -109,8 +109,8 @@ static void wait_free(struct vthread *t)
 
 	while (!take_free(t)) {
 		atomic_store(&control->cpus_wanted, 1);
-		if (syscall(SYS_futex, &control->cpus_given, FUTEX_WAIT, seen, &(struct timespec){ .tv_nsec = WAIT_NS },
-			    NULL, 0) &&
+		if (syscall(SYS_futex, &control->cpus_given, FUTEX_WAIT, seen,
+			    &(struct timespec){ .tv_nsec = WAIT_NS }, NULL, 0) &&
 		    errno == ETIMEDOUT)
 			release(control, 0);
 		seen = atomic_load(&control->cpus_given);
@@ -157,7 +157,8 @@ void cpus_give(struct vthread *t)
 	t->leaves = false;
 	if (t->sampler && !control->options.totals_only) {
 		sampler_save(t, (struct sampler_state *)c->state);
-		/* A CPU's samples stand in order in the recording, as those of its ring do: before the next thread's. */
+		/* A CPU's samples stand in order in the recording, as those of its ring do: before the next thread's.
+		 */
 		channel_close(t);
 	}
 	c->clock = tasks_time(t);

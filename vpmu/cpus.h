@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual CPUs (option cpus=N): each has its own events, and runs one thread at a time. Without them all do nothing. */
+/* Virtual CPUs (option cpus=N): each has its own events, and runs one thread at a time. Without them all do nothing.
+ */
 #ifndef VPMU_CPUS_H
 #define VPMU_CPUS_H
 

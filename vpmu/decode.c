@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Control flow is decoded from the bytes: it decides whether counts are exact, takes a few lines for each architecture,
- * and must not depend on whether capstone knows an instruction. Capstone names the rest, without operands, for the cost.
+ * Control flow is decoded from the bytes: it decides whether counts are exact, takes a few lines for each
+ * architecture, and must not depend on whether capstone knows an instruction. Capstone names the rest, without
+ * operands, for the cost.
  */
 #include "vpmu/decode.h"
 

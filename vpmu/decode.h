@@ -27,11 +27,12 @@ struct decoder; /* not for several threads at once */
 
 struct decoder *decoder_new(bool arm64); /* NULL: capstone does not work here */
 void decoder_free(struct decoder *d);
-/* One instruction of `size` bytes (what QEMU found it to be) at pc. What is not known is PLAIN and costs nothing more. */
+/* One instruction of `size` bytes (what QEMU found it to be) at pc. What is not known is PLAIN and costs nothing more.
+ */
 void decode(struct decoder *d, const u8 *code, u32 size, u64 pc, struct decoded *out);
 /*
- * Whether the instruction leaps: sets the stack pointer to what is not computed from it. derived: registers that are, as
- * far as this block shows; DERIVED_NONE before its first instruction.
+ * Whether the instruction leaps: sets the stack pointer to what is not computed from it. derived: registers that are,
+ * as far as this block shows; DERIVED_NONE before its first instruction.
  */
 #define DERIVED_NONE 0u
 bool decode_leap(const struct decoder *d, const u8 *code, u32 size, u32 *derived);

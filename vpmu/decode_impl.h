@@ -17,9 +17,9 @@ u8 arm64_cost(u32 id, const u8 *code, u32 size);
 
 /*
  * Leaps: instructions that set the stack pointer to what was not computed from it. That is how programs go to another
- * stack, or back in theirs. What is computed from it (locals, however large, also by way of other registers: alloca) stays
- * on the same stack. Followed is what a block's moves, sums and loads do to whole registers; others leave them as they
- * are. The frame pointer is taken for the stack pointer's, as it is where functions end.
+ * stack, or back in theirs. What is computed from it (locals, however large, also by way of other registers: alloca)
+ * stays on the same stack. Followed is what a block's moves, sums and loads do to whole registers; others leave them
+ * as they are. The frame pointer is taken for the stack pointer's, as it is where functions end.
  */
 /* The registers of one architecture. */
 struct leap_registers {

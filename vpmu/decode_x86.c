@@ -167,17 +167,17 @@ bool x86_leap(const u8 *p, u32 size, u32 *derived)
 	return rex & REX_W && at + 1 < size && x86_moves(&f, p + at, size - at, rex);
 }
 
-#define FP_SUFFIXES(name, cost)                                                                                        \
-	[X86_INS_##name##SS] = (cost), [X86_INS_##name##SD] = (cost), [X86_INS_##name##PS] = (cost),                   \
-	[X86_INS_##name##PD] = (cost), [X86_INS_V##name##SS] = (cost), [X86_INS_V##name##SD] = (cost),                 \
+#define FP_SUFFIXES(name, cost)                                                                                       \
+	[X86_INS_##name##SS] = (cost), [X86_INS_##name##SD] = (cost), [X86_INS_##name##PS] = (cost),                  \
+	[X86_INS_##name##PD] = (cost), [X86_INS_V##name##SS] = (cost), [X86_INS_V##name##SD] = (cost),                \
 	[X86_INS_V##name##PS] = (cost), [X86_INS_V##name##PD] = (cost)
 #define BOTH(name) [X86_INS_##name] = COST_FP, [X86_INS_V##name] = COST_FP /* SSE and AVX */
-#define FMA_SUFFIXES(name)                                                                                             \
-	[X86_INS_V##name##SS] = COST_FP, [X86_INS_V##name##SD] = COST_FP, [X86_INS_V##name##PS] = COST_FP,             \
+#define FMA_SUFFIXES(name)                                                                                            \
+	[X86_INS_V##name##SS] = COST_FP, [X86_INS_V##name##SD] = COST_FP, [X86_INS_V##name##PS] = COST_FP,            \
 	[X86_INS_V##name##PD] = COST_FP
 #define FMA_ORDERS(name) FMA_SUFFIXES(name##132), FMA_SUFFIXES(name##213), FMA_SUFFIXES(name##231)
-#define FMA_PACKED(name)                                                                                               \
-	[X86_INS_V##name##132PS] = COST_FP, [X86_INS_V##name##132PD] = COST_FP, [X86_INS_V##name##213PS] = COST_FP,    \
+#define FMA_PACKED(name)                                                                                              \
+	[X86_INS_V##name##132PS] = COST_FP, [X86_INS_V##name##132PD] = COST_FP, [X86_INS_V##name##213PS] = COST_FP,   \
 	[X86_INS_V##name##213PD] = COST_FP, [X86_INS_V##name##231PS] = COST_FP, [X86_INS_V##name##231PD] = COST_FP
 
 /* AVX-512, which QEMU's CPU does not have, is left out; so is integer SIMD, which costs nothing more. */

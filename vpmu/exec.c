@@ -3,15 +3,17 @@
  * execve.
  *
  * Left to QEMU, an execve would end the emulation: the system starts the new program as it is. So when one can be
- * followed, we start QEMU with it instead, with the arguments that the recorder chose for the first program. What would
- * fail is left to QEMU, for the guest to see the system's own error; so is what cannot be followed, which is counted.
+ * followed, we start QEMU with it instead, with the arguments that the recorder chose for the first program. What
+ * would fail is left to QEMU, for the guest to see the system's own error; so is what cannot be followed, which is
+ * counted.
  *
  * What the program must not notice:
  *   - scripts: the system runs their interpreter, up to five deep, and so do we;
  *   - /proc/self/exe is QEMU here, and has to be the program;
  *   - the environment arrives in the order in which it was given. QEMU turns it round, so it gets it turned round.
  *     Variables of the dynamic loader are for the program, not for QEMU, and go by -E, so they come first (-E splits
- *     values at commas: one with a comma stays in the environment). QEMU also drops what is no NAME=VALUE, and doubles;
+ *     values at commas: one with a comma stays in the environment). QEMU also drops what is no NAME=VALUE, and
+ * doubles;
  *   - descriptors, signal mask and ignored signals pass by themselves.
  *
  * Nothing can fail behind the last word of the old program but execve itself (too many arguments, no memory): then the

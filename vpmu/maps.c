@@ -4,12 +4,13 @@
  *
  * The initial program and its interpreter are mapped by QEMU without a syscall of the guest, and what an mmap really
  * got is only known afterwards. So a mapping is looked up when code of it is translated first: in /proc/self/maps, for
- * guest addresses are this process's addresses (QEMU's guest_base is 0 for 64-bit guests). Text is not executable there,
- * for it is never run as it is; what the guest asked for is in QEMU's page flags (page_get_flags, exported by the
- * binary). They also tell neighbours apart that the kernel made one mapping of, because for it both are read-only data.
+ * guest addresses are this process's addresses (QEMU's guest_base is 0 for 64-bit guests). Text is not executable
+ * there, for it is never run as it is; what the guest asked for is in QEMU's page flags (page_get_flags, exported by
+ * the binary). They also tell neighbours apart that the kernel made one mapping of, because for it both are read-only
+ * data.
  *
- * What was announced is remembered until the guest changes its mappings. A mapping that is looked up again is announced
- * again only if it changed: readers would cope, but recordings would grow.
+ * What was announced is remembered until the guest changes its mappings. A mapping that is looked up again is
+ * announced again only if it changed: readers would cope, but recordings would grow.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,8 @@
 #define WRITABLE_AT_FIRST 0x10 /* QEMU's flag of a page: before it protected it */
 #define HEAD_SIZE 4096u	       /* the kernel finds a build id in the first page only */
 
-/* The guest's protection of a page, PROT_* numbers and more; 0: not the guest's. Absent from QEMU binaries that export no symbols. */
+/* The guest's protection of a page, PROT_* numbers and more; 0: not the guest's. Absent from QEMU binaries that export
+ * no symbols. */
 extern int page_get_flags(u64 address) __attribute__((weak));
 
 static bool read_all(const char *path, struct bytes *out)
@@ -62,7 +64,8 @@ static const char *next_line(const struct bytes *text, const char *at, struct ma
 	return NULL;
 }
 
-/* What the guest takes for one mapping: memory without a file is in several where QEMU protects some of it. Lines are sorted. */
+/* What the guest takes for one mapping: memory without a file is in several where QEMU protects some of it. Lines are
+ * sorted. */
 static const char *next_mapping(const struct bytes *text, const char *at, struct maps_line *out)
 {
 	struct maps_line next;
@@ -87,8 +90,8 @@ static bool find_mapping(const struct bytes *text, u64 address, struct maps_line
 }
 
 /*
- * What the guest has asked for, as PROT_*: QEMU's numbers are the same, but that it protects pages with code that it has translated.
- * Text that is executable for QEMU is a guess.
+ * What the guest has asked for, as PROT_*: QEMU's numbers are the same, but that it protects pages with code that it
+ * has translated. Text that is executable for QEMU is a guess.
  */
 static u32 guest_prot(u64 address, u32 otherwise)
 {

@@ -12,11 +12,11 @@
 /* What an instruction costs beyond its slot, by what it does. */
 enum op_cost {
 	COST_NONE,
-	COST_MUL,	/* integer multiplication of general registers, crc32 */
-	COST_DIV,	/* integer division */
-	COST_FP,	/* floating point, SIMD or not: add, multiply, compare, min and max, round, convert, estimate */
-	COST_FP_DIV,	/* division */
-	COST_SQRT,	/* square root */
+	COST_MUL,    /* integer multiplication of general registers, crc32 */
+	COST_DIV,    /* integer division */
+	COST_FP,     /* floating point, SIMD or not: add, multiply, compare, min and max, round, convert, estimate */
+	COST_FP_DIV, /* division */
+	COST_SQRT,   /* square root */
 	COST_SERIALISE, /* waits for what came before: cpuid, rdtsc, fences, isb */
 	COST_ATOMIC,	/* locked, xchg with memory, exclusive; not ldar, stlr */
 	COST_PAUSE,	/* spin loop hint */
@@ -40,12 +40,12 @@ struct model {
 	u32 indirect_bits;		      /* of the table of indirect jumps */
 	u32 return_depth;		      /* of the return stack */
 	u32 mispredict;			      /* cycles: bad speculation */
-	u32 taken_slots;		      /* slots: a taken branch ends a group of fetched instructions; frontend */
-	u32 fetch[4];			      /* by the level where the line was found; frontend */
-	u32 load[4];			      /* likewise; backend */
-	u32 store[4];			      /* store buffers hide more */
-	u32 tlb_load, tlb_store;	      /* a page walk */
-	u32 op[NR_OP_COSTS];		      /* backend */
+	u32 taken_slots;	 /* slots: a taken branch ends a group of fetched instructions; frontend */
+	u32 fetch[4];		 /* by the level where the line was found; frontend */
+	u32 load[4];		 /* likewise; backend */
+	u32 store[4];		 /* store buffers hide more */
+	u32 tlb_load, tlb_store; /* a page walk */
+	u32 op[NR_OP_COSTS];	 /* backend */
 };
 
 extern const struct model core_models[NR_VPMU_CORES];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of threads that are given through /proc: pthread_setname_np for another thread writes to /proc/self/task/TID/comm.
- * The system lets a process name its own threads only, and what it made of the name is read back.
+ * Names of threads that are given through /proc: pthread_setname_np for another thread writes to
+ * /proc/self/task/TID/comm. The system lets a process name its own threads only, and what it made of the name is read
+ * back.
  */
 #include <ctype.h>
 #include <fcntl.h>

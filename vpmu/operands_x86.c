@@ -40,7 +40,7 @@ struct insn {
 };
 
 /* add, or, adc, sbb, and, sub, xor */
-#define ARITHMETIC(op)                                                                                                 \
+#define ARITHMETIC(op)                                                                                                \
 	[(op)...(op) + 1] = FORM_CHANGE, [(op) + 2 ...(op) + 3] = FORM_LOAD, [(op) + 4 ...(op) + 5] = FORM_NOTHING
 
 static const u8 one_byte[256] = {

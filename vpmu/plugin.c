@@ -202,7 +202,10 @@ static void watch_accesses(const struct qemu_tb *tb, const struct block *b)
 {
 	for (u32 i = 0; i < b->nr; i++) {
 		u64 run = access_run(b, i);
-		qemu_mem_cb *told = !run ? on_access : run_nr(run) > 1 ? on_run : run & INFO_STORE ? on_store : on_load;
+		qemu_mem_cb *told = !run	     ? on_access :
+				    run_nr(run) > 1  ? on_run :
+				    run & INFO_STORE ? on_store :
+						       on_load;
 
 		if (!(b->ops[i].access & OP_FOLLOWS))
 			qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), told, QEMU_CB_NO_REGS,

@@ -11,7 +11,8 @@
 
 #define PREDICTOR_COUNTERS (1u << 15)
 
-/* How a block's end went: END_TAKEN or 0, and in which state its counter was, which tells whether that was foreseen. */
+/* How a block's end went: END_TAKEN or 0, and in which state its counter was, which tells whether that was foreseen.
+ */
 enum { STATE_NOBODY = 4, END_TAKEN = 8 };
 
 static inline bool end_is_wrong(u32 how)
@@ -51,8 +52,8 @@ static inline u32 predict_key(u64 pc)
 }
 
 /*
- * How did it go? Learns. What programs do there is hard to guess for the machine that this runs on as well, so nothing here
- * branches on it, nor on whether it is a conditional branch (key 0: it is none, and nothing is learnt).
+ * How did it go? Learns. What programs do there is hard to guess for the machine that this runs on as well, so nothing
+ * here branches on it, nor on whether it is a conditional branch (key 0: it is none, and nothing is learnt).
  */
 static inline u32 predict_cond(struct predictor *p, u32 key, u32 taken)
 {

@@ -29,8 +29,8 @@ typedef u32 qemu_meminfo;
 typedef void qemu_vcpu_cb(qemu_id id, unsigned vcpu);
 typedef void qemu_udata_cb(unsigned vcpu, void *data);
 typedef void qemu_mem_cb(unsigned vcpu, qemu_meminfo info, u64 addr, void *data);
-typedef void qemu_syscall_cb(qemu_id id, unsigned vcpu, s64 num, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5, u64 a6, u64 a7,
-			     u64 a8);
+typedef void qemu_syscall_cb(qemu_id id, unsigned vcpu, s64 num, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5, u64 a6,
+			     u64 a7, u64 a8);
 typedef void qemu_syscall_ret_cb(qemu_id id, unsigned vcpu, s64 num, s64 ret);
 
 void qemu_plugin_register_vcpu_init_cb(qemu_id id, qemu_vcpu_cb *cb); /* runs in the thread that creates the new one */

@@ -3,9 +3,9 @@
  * The guest's registers.
  *
  * QEMU 7.2 gives plugins none. They are in its CPU state, which qemu_get_cpu() returns (the binary exports it), at a
- * place that differs between builds. It is found by content: when a program begins, all general registers are 0 but the
- * stack pointer, and the program counter that follows them is the program's entry. That pattern stands in the state once
- * or the search has failed. The first syscalls, whose arguments are known, then have to confirm the place.
+ * place that differs between builds. It is found by content: when a program begins, all general registers are 0 but
+ * the stack pointer, and the program counter that follows them is the program's entry. That pattern stands in the
+ * state once or the search has failed. The first syscalls, whose arguments are known, then have to confirm the place.
  *
  * Between blocks QEMU has all registers in that state, within a block some are in the machine's own: so they are right
  * at the entry of a block and in syscalls only. Condition flags are never there: QEMU computes them when asked.

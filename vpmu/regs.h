@@ -9,8 +9,8 @@
 void regs_thread_start(struct vthread *t, unsigned vcpu);
 /* At a syscall: whether what was found holds the arguments. Not so: registers are not available from then on. */
 void regs_confirm(struct vthread *t, s64 num, const u64 args[6]);
-/* All registers of a sample's mask (PERF_REG_X86_* or PERF_REG_ARM64_*), lowest bit first, at most 64; returns how many.
- * pc is the first instruction of the block that is entered. Those that QEMU does not have are 0. */
+/* All registers of a sample's mask (PERF_REG_X86_* or PERF_REG_ARM64_*), lowest bit first, at most 64; returns how
+ * many. pc is the first instruction of the block that is entered. Those that QEMU does not have are 0. */
 u32 regs_user(const struct vthread *t, u64 mask, u64 pc, u64 *out);
 /* One of the machine's own numbers: x86_64 as in instruction encodings, aarch64 x0..x30 and sp. */
 u64 regs_get(const struct vthread *t, u32 number);

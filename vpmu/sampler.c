@@ -4,11 +4,11 @@
  *
  * Periods. A period ends at the operation whose cost brings the count to it; the next one begins at the count that was
  * aimed at, not at the count that was reached, so that on average nothing is lost. Only when one operation costs more
- * than a whole further period (a cache miss within a window of 50 cycles) that period is skipped and the next one begins
- * where the count stands: a counter overflows once per interrupt. PERF_SAMPLE_PERIOD is the length of the period that
- * ended. Lengths come from the event's schedule, or, by frequency, from vpmu/rate.h; there a schedule's long period is
- * what is left of the turn when its short ones are taken off, and only the end of a long period (and the clock's tick)
- * trains the rate. Threads and processes inherit the period that their process has come to.
+ * than a whole further period (a cache miss within a window of 50 cycles) that period is skipped and the next one
+ * begins where the count stands: a counter overflows once per interrupt. PERF_SAMPLE_PERIOD is the length of the
+ * period that ended. Lengths come from the event's schedule, or, by frequency, from vpmu/rate.h; there a schedule's
+ * long period is what is left of the turn when its short ones are taken off, and only the end of a long period (and
+ * the clock's tick) trains the rate. Threads and processes inherit the period that their process has come to.
  *
  * When a sample is taken. Normally at once: ip, chain and read values are those of the operation, which is better than
  * any hardware. With skid it is taken some instructions later, with registers or stack at the entry of the next block
@@ -25,8 +25,8 @@
  * value and the place in their period, and `base` is set anew when they go on. The same state, saved, follows a thread
  * through exec: a sampled event does not start again there.
  *
- * Time. A thread's clock goes on while it waits for others (it catches up with the newest record of theirs). Times that
- * events were enabled, and frequencies, are about the time that it ran, as in the kernel.
+ * Time. A thread's clock goes on while it waits for others (it catches up with the newest record of theirs). Times
+ * that events were enabled, and frequencies, are about the time that it ran, as in the kernel.
  *
  * The clock's tick is an entry of the armed list on VC_TIME_NS, armed only when something waits for it: the end of the
  * delay, a throttled event, or a frequency to be kept.

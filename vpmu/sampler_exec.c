@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events outlive their program: over an exec the sampler's state, and windows of the truth, are carried by a file in memory,
- * whose descriptor the next program's plugin reads and closes before the guest begins.
+ * Events outlive their program: over an exec the sampler's state, and windows of the truth, are carried by a file in
+ * memory, whose descriptor the next program's plugin reads and closes before the guest begins.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -199,7 +199,7 @@ void sampler_put_sample(struct vthread *t, u32 event, u64 period, const struct c
 	const struct attr *a = &v->attr;
 	struct sample sample = {
 		.has = a->sample_type,
-		.misc = PERF_RECORD_MISC_USER | (exact && attr_precise_ip(a) ? PERF_RECORD_MISC_EXACT_IP : 0),
+		.misc = PERF_RECORD_MISC_USER | (exact ? PERF_RECORD_MISC_EXACT_IP : 0),
 		.pid = t->pid,
 		.tid = t->tid,
 		.cpu = t->cpu,

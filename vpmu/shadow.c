@@ -11,19 +11,20 @@
  *   - a return finds its frame on top nearly always, and nothing else is looked at then.
  *
  * Stacks: each is a region, from the stack pointer that its first frame began with (its base) down to its top frame's,
- * or where it was left. A transfer behind a leap (shadow_leap) out of the region of the current stack goes to another one,
- * however near that lies; one to within stays. The current stack is parked, with all its frames, to be found again by its
- * top frame's tag and return address (swapcontext and its like come back just behind their call), or by its region
- * (longjmp between stacks). If no parked stack matches, a new one begins; so does one that is entered at its base again,
- * as when a pool of stacks hands it to its next user.
+ * or where it was left. A transfer behind a leap (shadow_leap) out of the region of the current stack goes to another
+ * one, however near that lies; one to within stays. The current stack is parked, with all its frames, to be found
+ * again by its top frame's tag and return address (swapcontext and its like come back just behind their call), or by
+ * its region (longjmp between stacks). If no parked stack matches, a new one begins; so does one that is entered at
+ * its base again, as when a pool of stacks hands it to its next user.
  *
- * A call behind a leap out of the region enters another stack as well, whose chain goes on with its caller's. When it is
- * left in another way than by its return (a coroutine that yields), the two part, and each waits by itself.
+ * A call behind a leap out of the region enters another stack as well, whose chain goes on with its caller's. When it
+ * is left in another way than by its return (a coroutine that yields), the two part, and each waits by itself.
  *
- * Without a leap the stack pointer has been computed from what it was, so the stack is the same; or sigreturn has set it,
- * or a program has taken the difference of two stacks. For those, a transfer that goes above the base, or far below the
- * tags, belongs to another stack as well. Since the target of a computed jump within a function with large locals is far
- * below the tag too, a jump without a leap counts as leaving downwards only when it also goes far in the code.
+ * Without a leap the stack pointer has been computed from what it was, so the stack is the same; or sigreturn has set
+ * it, or a program has taken the difference of two stacks. For those, a transfer that goes above the base, or far
+ * below the tags, belongs to another stack as well. Since the target of a computed jump within a function with large
+ * locals is far below the tag too, a jump without a leap counts as leaving downwards only when it also goes far in the
+ * code.
  *
  * Signals: a handler runs on a stack of its own that knows the one beneath, even where both share memory; sigreturn
  * drops it. A longjmp out of it finds its place in the range of one beneath.
@@ -32,13 +33,13 @@
  * one, and jumps change nothing.
  *
  * Exact, then, are stacks that are entered by a jump or return behind a leap, in memory of their own. A guess remains
- *   - one in memory that a parked stack had, which nobody has said is over, with its base elsewhere: it may be taken for
- *     the other, and has what is left of that one's outer frames;
- *   - locals of a size that the program computes, where the compiler computes the stack pointer in one block, sets it in
- *     another, and jumps by a register before the next call: they are taken for another stack.
+ *   - one in memory that a parked stack had, which nobody has said is over, with its base elsewhere: it may be taken
+ * for the other, and has what is left of that one's outer frames;
+ *   - locals of a size that the program computes, where the compiler computes the stack pointer in one block, sets it
+ * in another, and jumps by a register before the next call: they are taken for another stack.
  *
- * Left out: coroutines whose stacks are arrays in a frame of another stack. They lie within the region of the other, where
- * its own locals end and begin; frames of both may be shown until the outer one returns.
+ * Left out: coroutines whose stacks are arrays in a frame of another stack. They lie within the region of the other,
+ * where its own locals end and begin; frames of both may be shown until the outer one returns.
  */
 #include "vpmu/shadow.h"
 
@@ -304,8 +305,8 @@ static bool back_beneath(struct callstack *s, u64 sp)
 }
 
 /*
- * Control went to `to` in no way that nests. near: it may still be the same function, deeper than its tag. True when it
- * is on a new stack.
+ * Control went to `to` in no way that nests. near: it may still be the same function, deeper than its tag. True when
+ * it is on a new stack.
  */
 static bool transfer(struct callstack *s, u64 sp, u64 to, bool near, bool equal)
 {

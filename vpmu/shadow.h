@@ -20,8 +20,8 @@ void shadow_free(struct callstack *s);
  */
 void shadow_call(struct callstack *s, u64 sp, u64 ret);
 /*
- * Before the next call, return or jump the stack pointer, sp by now, is set to what is not computed from it: the thread may
- * be on another stack then, however near.
+ * Before the next call, return or jump the stack pointer, sp by now, is set to what is not computed from it: the
+ * thread may be on another stack then, however near.
  */
 void shadow_leap(struct callstack *s, u64 sp);
 /* These two return true when the thread is on a stack now that was not seen before: its chain is empty. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QEMU 7.2 begins an x86_64 signal handler with a stack pointer that is a multiple of 16. At any function's entry it is 8 beside
- * one, on the return address, and compilers rely on it: a handler that keeps a vector register on its stack, as printf does,
- * faults. So the frame is moved down by 8 before the handler's first instruction, with the registers that point into it. The
- * state of the floating point unit, which has to be aligned, stays; the frame points to it. When the handler returns, QEMU
- * finds the frame by the stack pointer.
+ * QEMU 7.2 begins an x86_64 signal handler with a stack pointer that is a multiple of 16. At any function's entry it
+ * is 8 beside one, on the return address, and compilers rely on it: a handler that keeps a vector register on its
+ * stack, as printf does, faults. So the frame is moved down by 8 before the handler's first instruction, with the
+ * registers that point into it. The state of the floating point unit, which has to be aligned, stays; the frame points
+ * to it. When the handler returns, QEMU finds the frame by the stack pointer.
  *
  * Sources: System V ABI for x86-64, 3.2.2; Linux, arch/x86/include/uapi/asm/sigcontext.h.
  */

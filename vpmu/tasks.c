@@ -143,7 +143,8 @@ static void put_totals(struct vthread *t, const struct vthread *of)
 	bytes_free(&out);
 }
 
-/* Totals are all that is wanted: they are there from the start, and grow, for a thread that is killed says no last word. */
+/* Totals are all that is wanted: they are there from the start, and grow, for a thread that is killed says no last
+ * word. */
 static void begin_totals(struct vthread *t)
 {
 	const struct vpmu_control *control = t->process->control;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads, processes and mappings: the records beside the samples. Who calls these is plugin.c, out of QEMU's callbacks
- * (which carry no argument to find the process by). All of them keep errno and may be called at any time after
- * tasks_new.
+ * Threads, processes and mappings: the records beside the samples. Who calls these is plugin.c, out of QEMU's
+ * callbacks (which carry no argument to find the process by). All of them keep errno and may be called at any time
+ * after tasks_new.
  */
 #ifndef VPMU_TASKS_H
 #define VPMU_TASKS_H
@@ -26,8 +26,9 @@ void tasks_new(struct vprocess *p, const struct tasks_start *s);
 /* The thread that runs is about to have a child thread with this number (vcpu_init; vcpu 0 has no parent). */
 void tasks_vcpu_init(struct vprocess *p, struct vthread *parent, unsigned vcpu);
 /*
- * t, zeroed but for t->process and t->chunk = -1, becomes this thread: ids, clock, its place in p->threads, and its FORK
- * (or a program's COMM) record. In the thread itself; counts, core and sampler are the caller's to start afterwards.
+ * t, zeroed but for t->process and t->chunk = -1, becomes this thread: ids, clock, its place in p->threads, and its
+ * FORK (or a program's COMM) record. In the thread itself; counts, core and sampler are the caller's to start
+ * afterwards.
  */
 void tasks_thread_start(struct vthread *t, unsigned vcpu);
 /* TOTALS, EXIT and the end of its chunk; counts must be settled. Takes t out of p->threads. Idempotent. */
@@ -36,10 +37,10 @@ void tasks_thread_end(struct vthread *t);
 void tasks_process_end(struct vprocess *p);
 
 /*
- * fork, by pthread_atfork: prepare and parent in the forking thread, child in the new process. child leaves only t (the
- * thread that forked; may be NULL) in p->threads, with new ids, zero counts, the parent's clock, no chunk, and its FORK
- * record. Structs of the other threads are not freed: their owners are gone, their memory may be half-written.
- * Core and sampler must be started afresh after that.
+ * fork, by pthread_atfork: prepare and parent in the forking thread, child in the new process. child leaves only t
+ * (the thread that forked; may be NULL) in p->threads, with new ids, zero counts, the parent's clock, no chunk, and
+ * its FORK record. Structs of the other threads are not freed: their owners are gone, their memory may be
+ * half-written. Core and sampler must be started afresh after that.
  */
 void tasks_fork_prepare(struct vprocess *p);
 void tasks_fork_parent(struct vprocess *p);

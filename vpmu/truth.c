@@ -5,16 +5,18 @@
  * Per instruction: a block's operations have their counts in one array, made when the block first runs in this thread;
  * the same instruction in several blocks is several records, and whoever reads them adds them up.
  *
- * Per call path: a node is a call of a function (its first instruction) from a place (the call) in the node above. Which
- * node the thread is in is remembered with each frame of the call stack (callstack_mark), so that whatever takes frames
- * away - returns, longjmp, exceptions, another stack - leads back to the right node. A call often ends up somewhere else
- * than where it went: through a stub that jumps on (a PLT), or a resolver that does. An indirect jump that leaves for
- * another function therefore moves the frame to a node of that function, with the same caller. Which jumps do: those out
- * of the first instructions behind a call (a stub), to something that is also called, or far away; others are jump
- * tables within a function. Direct jumps to other functions (tail calls of one object) stay in the node that was called.
+ * Per call path: a node is a call of a function (its first instruction) from a place (the call) in the node above.
+ * Which node the thread is in is remembered with each frame of the call stack (callstack_mark), so that whatever takes
+ * frames away - returns, longjmp, exceptions, another stack - leads back to the right node. A call often ends up
+ * somewhere else than where it went: through a stub that jumps on (a PLT), or a resolver that does. An indirect jump
+ * that leaves for another function therefore moves the frame to a node of that function, with the same caller. Which
+ * jumps do: those out of the first instructions behind a call (a stub), to something that is also called, or far away;
+ * others are jump tables within a function. Direct jumps to other functions (tail calls of one object) stay in the
+ * node that was called.
  *
- * Windows: between two samples of one event in this thread. Functions in it are counted when the thread changes its node,
- * by a stamp per function and event. Those that are open at an exec go on in the next program, whose functions are others.
+ * Windows: between two samples of one event in this thread. Functions in it are counted when the thread changes its
+ * node, by a stamp per function and event. Those that are open at an exec go on in the next program, whose functions
+ * are others.
  *
  * fork: the child has the parent's nodes, as its frames name them, with all counts 0; only what it counts is told.
  */
@@ -183,7 +185,8 @@ void truth_transfer(struct vthread *t, const struct frame_event *e, bool jump)
 		return;
 	node = node_of_stack(t, e);
 	n = &u->nodes.v[node];
-	/* Another node than before: a longjmp took frames away, and the jump went to the function of the one that is left. */
+	/* Another node than before: a longjmp took frames away, and the jump went to the function of the one that is
+	 * left. */
 	if (jump && node == u->node && leaves(u, n, e)) {
 		node = kid_of(t, n->parent, n->site, e->to);
 		if (callstack_mark(t) == ID_NONE)

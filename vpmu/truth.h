@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exact counts per instruction, per node of the calling context tree, and per window between two samples. What sampler.c
- * and plugin.c call is in vthread.h; this is what core.c tells.
+ * Exact counts per instruction, per node of the calling context tree, and per window between two samples. What
+ * sampler.c and plugin.c call is in vthread.h; this is what core.c tells.
  *
  * All counts are differences of the thread's counts at successive instants, so whatever is between two of them belongs
  * to exactly one instruction and one node: sums over either are the totals, for every count, derived ones too.

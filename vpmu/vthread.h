@@ -10,14 +10,12 @@
  *   predictor.c, cache.c, model.c   the simulated core's parts and its table of sizes and costs
  *   sampler.c  periods, samples, throttling: what the kernel's perf core does
  *   callstack.c, regs.c  exact call chains; the guest's registers
- *   tasks.c    threads, processes, mappings: what the kernel's side-band says. births.c writes FORK, exec.c follows execve,
- *              names.c follows names given through /proc
- *   sigframe.c  where a signal's handler finds its stack
- *   channel.c  chunks of the shared memory
- *   truth.c    exact counts per instruction, call path and window
+ *   tasks.c    threads, processes, mappings: what the kernel's side-band says. births.c writes FORK, exec.c follows
+ * execve, names.c follows names given through /proc sigframe.c  where a signal's handler finds its stack channel.c
+ * chunks of the shared memory truth.c    exact counts per instruction, call path and window
  *
- * Everything per thread hangs on struct vthread; the process's own state on struct vprocess, which plugin.c keeps (QEMU
- * gives callbacks no argument to find it by).
+ * Everything per thread hangs on struct vthread; the process's own state on struct vprocess, which plugin.c keeps
+ * (QEMU gives callbacks no argument to find it by).
  */
 #ifndef VPMU_VTHREAD_H
 #define VPMU_VTHREAD_H
@@ -131,9 +129,9 @@ void sampler_stop(struct vthread *t);
 /* a->at is reached. When it returns a->at is above the count again. */
 void sampler_overflow(struct vthread *t, struct armed *a, const struct core_at *at);
 /*
- * exec: prepare gives the descriptor by which the events' state, and the truth's open windows, get into the next program (-1:
- * not), sampler_exec takes sampler_stop's place, and sampler_take_over, in the new program or in the old one when exec has failed,
- * closes the descriptor and leaves what sampler_start and truth_start go on from.
+ * exec: prepare gives the descriptor by which the events' state, and the truth's open windows, get into the next
+ * program (-1: not), sampler_exec takes sampler_stop's place, and sampler_take_over, in the new program or in the old
+ * one when exec has failed, closes the descriptor and leaves what sampler_start and truth_start go on from.
  */
 int sampler_exec_prepare(void);
 void sampler_exec(struct vthread *t, int fd);
@@ -156,8 +154,8 @@ void callstack_return(struct vthread *t, const struct frame_event *e);
 void callstack_jump(struct vthread *t, const struct frame_event *e);
 /* The thread goes on at `to` after a syscall, or begins there. */
 void callstack_resume(struct vthread *t, u64 to);
-/* If a signal's handler begins at pc: where the thread was, and whether the signal is one of those that the instruction
- * there causes; else 0. */
+/* If a signal's handler begins at pc: where the thread was, and whether the signal is one of those that the
+ * instruction there causes; else 0. */
 u64 callstack_interrupted(const struct vthread *t, u64 pc, bool *fault);
 /* A handler's bit in vprocess.handler_bits. */
 static inline u64 handler_bit(u64 pc)
@@ -192,7 +190,8 @@ void channel_close(struct vthread *t); /* gives its chunk up */
 
 /* --- truth.c: all are cheap no-ops where t->truth is NULL, so callers need not ask --- */
 void truth_start(struct vthread *t);
-/* Where control went, once callstack.c knows of it; jump: by an indirect jump, which may have left for another function. */
+/* Where control went, once callstack.c knows of it; jump: by an indirect jump, which may have left for another
+ * function. */
 void truth_transfer(struct vthread *t, const struct frame_event *e, bool jump);
 void truth_window(struct vthread *t, const struct vpmu_event *e, u64 id, u64 pc);
 /* All that it has counted; then it ends, or truth_start comes again. */

@@ -5,9 +5,9 @@
  *   classes [FIRST [STEP [ROUNDS [WORK [TIMES]]]]]
  *
  * Each round calls all seven, beginning with number FIRST; after a round the beginning moves on by STEP, so that no
- * result sits on a lucky harmonic of the sampling period. The functions' work is sized so that their shares of the time
- * differ widely on an ordinary core; a call does WORK times as much. The file TIMES gets the program's CPU time, when its rounds
- * began (CLOCK_MONOTONIC) and when each was done, in nanoseconds, a line each.
+ * result sits on a lucky harmonic of the sampling period. The functions' work is sized so that their shares of the
+ * time differ widely on an ordinary core; a call does WORK times as much. The file TIMES gets the program's CPU time,
+ * when its rounds began (CLOCK_MONOTONIC) and when each was done, in nanoseconds, a line each.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -114,7 +114,8 @@ static CLASS void dcache_misses(struct work *w)
 	w->at = at;
 }
 
-static work_fn *const classes[] = { fp_divider_stalls, int_divider_stalls, isb, branch_mispredicts, double_to_int, nops,
+static work_fn *const classes[] = { fp_divider_stalls,	int_divider_stalls, isb,
+				    branch_mispredicts, double_to_int,	    nops,
 				    dcache_misses };
 #define CLASSES (sizeof(classes) / sizeof(classes[0]))
 

@@ -2,8 +2,8 @@
 /*
  * carry FILE...: copies files of the guest to the directory that QEMU was started in, under their last names.
  *
- * By semihosting, which QEMU lets user space do (-semihosting-config userspace=on): no driver is needed in the guest's kernel, and no
- * time passes there meanwhile.
+ * By semihosting, which QEMU lets user space do (-semihosting-config userspace=on): no driver is needed in the guest's
+ * kernel, and no time passes there meanwhile.
  */
 #include <fcntl.h>
 #include <stdint.h>

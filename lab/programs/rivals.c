@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rivals PROCESSES THREADS CYCLES: so many processes of so many threads each, all on CPU 0, each thread working for so many cycles
- * in three functions in turns. Threads and processes begin one after the other, and none waits for another.
+ * rivals PROCESSES THREADS CYCLES: so many processes of so many threads each, all on CPU 0, each thread working for so
+ * many cycles in three functions in turns. Threads and processes begin one after the other, and none waits for
+ * another.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -13,12 +14,12 @@
 enum { TURN = 200000 }; /* cycles in one function: much more than a window */
 
 /* Two instructions a round, two cycles each. */
-#define WORKER(name)                                                                                                   \
-	static __attribute__((noinline)) void name(uint64_t cycles)                                                    \
-	{                                                                                                              \
-		uint64_t rounds = cycles / 4 + 1;                                                                      \
-                                                                                                                       \
-		__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds) : : "cc", "memory");                   \
+#define WORKER(name)                                                                                                  \
+	static __attribute__((noinline)) void name(uint64_t cycles)                                                   \
+	{                                                                                                             \
+		uint64_t rounds = cycles / 4 + 1;                                                                     \
+                                                                                                                      \
+		__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds) : : "cc", "memory");                  \
 	}
 WORKER(first)
 WORKER(second)

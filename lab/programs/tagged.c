@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tagged THREADS ROUNDS: so many threads on CPU 0, each of which has words of its own in its thread data and writes them anew in
- * each round, between which it works. A word is thread id << 32 | round << 8 | which one it is.
+ * tagged THREADS ROUNDS: so many threads on CPU 0, each of which has words of its own in its thread data and writes
+ * them anew in each round, between which it works. A word is thread id << 32 | round << 8 | which one it is.
  *
  * tagged data|pointer: prints where these words are, from the thread pointer on, or where a pointer to them is.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * First process of the guest that is an x86_64 machine: runs the series' own tests, whose events there are the kernel's timer, as
- * QEMU has no PMU for it.
+ * First process of the guest that is an x86_64 machine: runs the series' own tests, whose events there are the
+ * kernel's timer, as QEMU has no PMU for it.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,7 +40,8 @@ static void run_test(const char *name)
 	while (in && fgets(line, sizeof(line), in)) {
 		fputs(line, stdout);
 		if ((at = strstr(line, "# Totals:")))
-			sscanf(at, "# Totals: pass:%d fail:%d xfail:%*d xpass:%*d skip:%d", &passes, &failures, &skips);
+			sscanf(at, "# Totals: pass:%d fail:%d xfail:%*d xpass:%*d skip:%d", &passes, &failures,
+			       &skips);
 	}
 	wait(NULL);
 	printf("lab: %s %s %d passed, %d failed, %d skipped\n", name, passes > 0 && !failures ? "ok" : "FAIL", passes,

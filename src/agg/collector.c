@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agg/collector.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,13 +22,13 @@ struct stack_slot {
 	u32 node;
 };
 
-/* What one sample is, on its way to its node. */
-struct hit {
-	struct sample_core s;
+/* A hit on its way to its node. */
+struct pending {
+	struct hit h; /* its window is the collector's own copy */
 	struct thread_view t;
 	struct tree_group g;
-	u32 tree, cpumode;
-	bool at_leaf, ends_window;
+	u32 tree;
+	bool at_leaf;
 	u64 callers_hash;
 	u32 parent, frame;
 };
@@ -37,13 +36,13 @@ struct hit {
 struct collector {
 	struct collector_opts opts;
 	const struct strtab *strings;
-	const struct evlist *events;
+	struct dsos *dsos;
 	struct resolver *resolver;
 	struct collected result;
 	u32 nr_trees;
 	struct caller_slot *callers;
 	struct stack_slot *stacks;
-	struct hit batch[BATCH];
+	struct pending batch[BATCH];
 	struct window windows[BATCH]; /* of those hits that end one */
 	u32 nr_batch;
 };
@@ -59,7 +58,7 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 
 	c->opts = *opts;
 	c->strings = strings;
-	c->events = events;
+	c->dsos = dsos;
 	c->resolver = resolver_new(procs, dsos, frames, &ropts);
 	c->nr_trees = (u32)events->events.n;
 	collected_init(&c->result, c->nr_trees);
@@ -79,57 +78,16 @@ void collector_free(struct collector *c)
 	free(c);
 }
 
-static bool holds(const struct u32_list *l, u32 x)
-{
-	for (u32 i = 0; i < l->n; i++)
-		if (l->v[i] == x)
-			return true;
-	return !l->n;
-}
-
-static bool comm_kept(const struct collector *c, const struct name_list *l, const struct thread_view *t)
-{
-	char made_up[16];
-	const char *name = made_up;
-
-	if (!l->n)
-		return true;
-	if (t->comm == ID_NONE)
-		snprintf(made_up, sizeof(made_up), ":%d", (s32)t->tid);
-	else
-		name = strtab_get(c->strings, t->comm);
-	for (u32 i = 0; i < l->n; i++)
-		if (!strcmp(l->v[i], name))
-			return true;
-	return false;
-}
-
 /* ID_NONE when the event's samples do not say. */
-static u32 cpu_of(const struct collector *c, u32 event, const struct sample_core *s)
+static u32 cpu_of(const struct hit *h)
 {
-	return c->events->events.v[event].attr.sample_type & PERF_SAMPLE_CPU ? s->cpu : ID_NONE;
+	return h->e->attr.sample_type & PERF_SAMPLE_CPU ? h->s.cpu : ID_NONE;
 }
 
-/* Samples of other CPUs and times are as if they had not been recorded; those of other threads are hidden, and their
- * weight still belongs to the whole. */
-static bool inside(const struct collector *c, u32 event, const struct sample_core *s)
-{
-	const struct sample_filter *f = c->opts.filter;
-
-	return !f || (holds(&f->cpus, cpu_of(c, event, s)) && (!f->times || timeranges_hold(f->times, s->time)));
-}
-
-static bool thread_kept(const struct collector *c, const struct sample_core *s, const struct thread_view *t)
-{
-	const struct sample_filter *f = c->opts.filter;
-
-	return !f || (holds(&f->pids, s->pid) && holds(&f->tids, s->tid) && comm_kept(c, &f->comms, t));
-}
-
-static struct tree_group group_of(const struct collector *c, u32 event, const struct sample_core *s,
-				  const struct thread_view *t)
+static struct tree_group group_of(const struct collector *c, const struct hit *h, const struct thread_view *t)
 {
 	const struct collector_opts *o = &c->opts;
+	const struct sample_core *s = &h->s;
 	struct tree_group g = { 0 };
 
 	if (o->group_keys &
@@ -140,18 +98,20 @@ static struct tree_group group_of(const struct collector *c, u32 event, const st
 	if (o->group_keys >> SORT_TID & 1)
 		g.tid = s->tid;
 	if (o->group_keys >> SORT_CPU & 1)
-		g.cpu = cpu_of(c, event, s);
+		g.cpu = cpu_of(h);
 	if (o->group_keys >> SORT_EVENT & 1)
-		g.event = event;
+		g.event = h->event;
 	if (o->group_keys >> SORT_TIME & 1 && o->time_slice_ns && s->time >= o->first_time)
 		g.time = (u32)((s->time - o->first_time) / o->time_slice_ns);
 	return g;
 }
 
 /* Does the chain begin with the sample's own address, so that the rest are its callers? Nearly always. */
-static bool starts_at_leaf(const struct sample_core *s, u32 cpumode)
+static bool starts_at_leaf(const struct hit *h)
 {
-	return s->chain.n >= 2 && u64s_at(&s->chain, 1) == s->ip && context_cpumode(u64s_at(&s->chain, 0)) == cpumode;
+	const struct u64s *chain = &h->s.chain;
+
+	return chain->n >= 2 && u64s_at(chain, 1) == h->s.ip && context_cpumode(u64s_at(chain, 0)) == h->cpumode;
 }
 
 /* An address of a chain, as far as it matters: callers outside all mappings are one and the same. */
@@ -183,27 +143,27 @@ static u64 hash_chain(u64 h, const struct u64s *chain, u32 from, const struct sp
 	return hash_mix(a, b);
 }
 
-/* Of everything that decides where the callers' node is. */
-static u64 callers_hash(const struct collector *c, const struct tree_group *g, u32 tree, u32 cpumode,
-			const struct sample_core *s, const struct thread_view *t, bool at_leaf)
+/* Of everything that decides where the callers' node is: all words of the group are, whatever keys it has. */
+static u64 callers_hash(const struct collector *c, const struct pending *p)
 {
-	u64 h = hash_mix(hash_u64((u64)tree << 32 | cpumode), (u64)g->comm << 32 | g->pid);
+	u64 h = hash_mix(hash_u64((u64)p->tree << 32 | p->h.cpumode), (uintptr_t)p->t.maps.space);
+	u64 words[(sizeof(p->g) + 7) / 8] = { 0 };
 
-	h = hash_mix(h, (u64)g->tid << 32 | g->cpu);
-	h = hash_mix(h, (u64)g->event << 32 | g->time);
-	h = hash_mix(h, (uintptr_t)t->maps.space);
-	h = hash_mix(h, (u64)t->maps.n << 32 | t->kernel.n);
+	memcpy(words, &p->g, sizeof(p->g));
+	for (u32 i = 0; i < ARRAY_LEN(words); i++)
+		h = hash_mix(h, words[i]);
+	h = hash_mix(h, (u64)p->t.maps.n << 32 | p->t.kernel.n);
 	if (c->opts.chains)
-		h = hash_chain(h, &s->chain, at_leaf ? 2 : 0, t->maps.space);
+		h = hash_chain(h, &p->h.s.chain, p->at_leaf ? 2 : 0, p->t.maps.space);
 	return h ? h : 1;
 }
 
-/* The node of these frames (innermost first) under the hit's group. */
-static u32 climb(struct collector *c, const struct hit *h, const u32 *frames, u32 n)
+/* The node of these frames (innermost first) under the group. */
+static u32 climb(struct collector *c, const struct pending *p, const u32 *frames, u32 n)
 {
-	struct tree_builder *tree = &c->result.trees[h->tree];
-	u32 node = tree_group(tree, &h->g);
-	u64 hash = hash_mix((u64)h->tree << 32 | node, n);
+	struct tree_builder *tree = &c->result.trees[p->tree];
+	u32 node = tree_group(tree, &p->g);
+	u64 hash = hash_mix((u64)p->tree << 32 | node, n);
 	struct stack_slot *slot;
 
 	for (u32 i = 0; i < n; i++)
@@ -218,103 +178,115 @@ static u32 climb(struct collector *c, const struct hit *h, const u32 *frames, u3
 	return slot->node;
 }
 
-static u32 callers_node(struct collector *c, const struct hit *h)
+static u32 callers_node(struct collector *c, const struct pending *p)
 {
-	struct caller_slot *slot = &c->callers[h->callers_hash % CALLER_CACHE];
+	struct caller_slot *slot = &c->callers[p->callers_hash % CALLER_CACHE];
 	u32 frames[MAX_STACK + 1], n = 0;
 
-	if (slot->hash == h->callers_hash)
+	if (slot->hash == p->callers_hash)
 		return slot->node;
 	if (c->opts.chains)
-		n = resolver_callers(c->resolver, &h->t, &h->s, h->cpumode, frames);
-	*slot = (struct caller_slot){ h->callers_hash, climb(c, h, frames, n) };
+		n = resolver_callers(c->resolver, &p->t, &p->h, frames);
+	*slot = (struct caller_slot){ p->callers_hash, climb(c, p, frames, n) };
 	return slot->node;
 }
 
 /* Sets parent and frame: where the sample belongs. */
-static void place_hit(struct collector *c, struct hit *h)
+static void place_hit(struct collector *c, struct pending *p)
 {
 	u32 frames[MAX_STACK + 1], n;
 
-	if (h->at_leaf || !c->opts.chains) {
-		h->parent = callers_node(c, h);
-		h->frame = resolver_frame(c->resolver, &h->t, h->cpumode, h->s.ip, false);
+	if (p->at_leaf || !c->opts.chains) {
+		p->parent = callers_node(c, p);
+		p->frame = resolver_frame(c->resolver, &p->t, p->h.cpumode, p->h.s.ip, false);
 		return;
 	}
-	n = resolver_stack(c->resolver, &h->t, &h->s, h->cpumode, frames);
-	h->parent = climb(c, h, frames + 1, n - 1);
-	h->frame = frames[0];
+	n = resolver_stack(c->resolver, &p->t, &p->h, frames);
+	p->parent = climb(c, p, frames + 1, n - 1);
+	p->frame = frames[0];
 }
 
-static void count(struct collected *r, u32 event, const struct sample_core *s)
+static void count(struct collected *r, u32 tree, const struct hit *h)
 {
-	r->samples[event]++;
-	r->weights[event] += s->period;
+	const struct sample_core *s = &h->s;
+
+	r->samples[tree]++;
+	r->weights[tree] += s->period;
+	r->exact[tree] += h->exact;
+	r->squares[tree] += (double)s->period * (double)s->period;
 	r->tally.first_time = MIN(r->tally.first_time, s->time);
 	r->tally.last_time = MAX(r->tally.last_time, s->time);
-}
-
-static void add_window(struct collector *c, u32 i, u32 node)
-{
-	const struct hit *h = &c->batch[i];
-
-	window_hits_add(c->opts.windows, &c->windows[i], &(struct hit_place){ h->parent, h->frame, node },
-			&c->result.windows[h->tree]);
 }
 
 /* In three steps over the whole batch, each bringing in what the next one reads. */
 static void finish_batch(struct collector *c)
 {
 	for (u32 i = 0; i < c->nr_batch; i++) {
-		struct hit *h = &c->batch[i];
+		struct pending *p = &c->batch[i];
 
-		place_hit(c, h);
-		tree_prefetch(&c->result.trees[h->tree], h->parent, h->frame);
+		place_hit(c, p);
+		tree_prefetch(&c->result.trees[p->tree], p->parent, p->frame);
 	}
 	for (u32 i = 0; i < c->nr_batch; i++) {
-		struct hit *h = &c->batch[i];
-		u32 node = tree_add(&c->result.trees[h->tree], h->parent, h->frame, h->s.period, 1);
+		struct pending *p = &c->batch[i];
+		u32 node = tree_add(&c->result.trees[p->tree], p->parent, p->frame, p->h.s.period, 1);
 
-		if (h->ends_window)
-			add_window(c, i, node);
-		count(&c->result, h->tree, &h->s);
+		if (p->h.window)
+			window_hits_add(c->opts.windows, p->h.window, &(struct hit_place){ p->parent, p->frame, node },
+					&c->result.windows[p->tree]);
+		count(&c->result, p->tree, &p->h);
 	}
 	c->nr_batch = 0;
 }
 
-void collector_add_window(struct collector *c, u32 event, u32 cpumode, const struct sample_core *s, u64 clock,
-			  const struct window *w)
+static bool is_kept(struct collector *c, u32 tree, const struct hit *h, const struct thread_view *t)
 {
-	const struct thread_view *t = resolver_thread(c->resolver, s->pid, s->tid, clock);
-	struct hit *h = &c->batch[c->nr_batch];
-	u32 tree = c->opts.group_keys >> SORT_EVENT & 1 ? 0 : event;
-	bool in = inside(c, event, s);
+	const struct sample_filter *f = c->opts.filter;
 
 	c->result.tally.samples++;
-	if (!in || !thread_kept(c, s, t)) {
+	if (!f)
+		return true;
+	if (!sample_filter_inside(f, &h->s)) {
 		c->result.tally.filtered++;
-		c->result.hidden[tree] += in ? s->period : 0;
-		return;
+		return false;
 	}
-	h->s = *s;
-	h->t = *t;
-	h->cpumode = cpumode;
-	h->tree = tree;
-	h->g = group_of(c, event, s, t);
-	h->at_leaf = starts_at_leaf(s, cpumode);
-	h->ends_window = w && c->opts.windows;
-	if (h->ends_window)
-		window_copy(&c->windows[c->nr_batch], w);
-	h->callers_hash = callers_hash(c, &h->g, h->tree, cpumode, s, t, h->at_leaf);
-	__builtin_prefetch(&c->callers[h->callers_hash % CALLER_CACHE]);
-	resolver_prefetch(c->resolver, t, cpumode, s->ip);
+	if (sample_filter_thread(f, h->s.pid, h->s.tid, t, c->strings))
+		return true;
+	c->result.tally.filtered++;
+	c->result.hidden[tree] += h->s.period;
+	return false;
+}
+
+void collector_add(struct collector *c, const struct hit *h)
+{
+	const struct thread_view *t = resolver_thread(c->resolver, h->s.pid, h->s.tid, h->clock);
+	u32 tree = c->opts.group_keys >> SORT_EVENT & 1 ? 0 : h->event;
+	struct pending *p = &c->batch[c->nr_batch];
+
+	if (!is_kept(c, tree, h, t))
+		return;
+	p->h = *h;
+	p->h.full = NULL;
+	p->h.window = h->window && c->opts.windows ? &c->windows[c->nr_batch] : NULL;
+	if (p->h.window)
+		window_copy(&c->windows[c->nr_batch], h->window);
+	p->t = *t;
+	p->tree = tree;
+	p->g = group_of(c, h, t);
+	p->at_leaf = starts_at_leaf(h);
+	p->callers_hash = callers_hash(c, p);
+	__builtin_prefetch(&c->callers[p->callers_hash % CALLER_CACHE]);
+	resolver_prefetch(c->resolver, t, h->cpumode, h->s.ip);
 	if (++c->nr_batch == BATCH)
 		finish_batch(c);
 }
 
-void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sample_core *s, u64 clock)
+bool collector_one_function(void *ctx, const struct hit *h, u64 a, u64 b)
 {
-	collector_add_window(c, event, cpumode, s, clock, NULL);
+	struct collector *c = ctx;
+	const struct thread_view *t = resolver_thread(c->resolver, h->s.pid, h->s.tid, h->clock);
+
+	return place_one_function(c->dsos, t, a, b);
 }
 
 struct collected *collector_result(struct collector *c)
@@ -332,6 +304,8 @@ void collected_init(struct collected *c, u32 nr_trees)
 	c->weights = mem_zalloc(nr_trees * sizeof(u64));
 	c->hidden = mem_zalloc(nr_trees * sizeof(u64));
 	c->samples = mem_zalloc(nr_trees * sizeof(u64));
+	c->exact = mem_zalloc(nr_trees * sizeof(u64));
+	c->squares = mem_zalloc(nr_trees * sizeof(double));
 	c->windows = mem_zalloc(nr_trees * sizeof(*c->windows));
 }
 
@@ -346,6 +320,8 @@ void collected_free(struct collected *c, u32 nr_trees)
 	free(c->weights);
 	free(c->hidden);
 	free(c->samples);
+	free(c->exact);
+	free(c->squares);
 }
 
 void collected_merge(struct collected *to, struct collected *from, u32 nr_trees, const struct tree_rename *rename)
@@ -361,6 +337,8 @@ void collected_merge(struct collected *to, struct collected *from, u32 nr_trees,
 		to->weights[i] += from->weights[i];
 		to->hidden[i] += from->hidden[i];
 		to->samples[i] += from->samples[i];
+		to->exact[i] += from->exact[i];
+		to->squares[i] += from->squares[i];
 	}
 	to->tally.samples += from->tally.samples;
 	to->tally.filtered += from->tally.filtered;

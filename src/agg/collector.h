@@ -4,29 +4,19 @@
  *
  * Most samples repeat a stack that was seen before, with another leaf address. A cache of fixed size maps the hash of
  * everything that decides where the callers are (event, group, address space, raw chain) to their node in the tree, so
- * a repeated stack costs one hash, one look-up of the leaf and one add. The hash is trusted: among n distinct stacks two
- * meet with probability n^2 / 2^65.
+ * a repeated stack costs one hash, one look-up of the leaf and one add. The hash is trusted: among n distinct stacks
+ * two meet with probability n^2 / 2^65.
  *
- * The tables are larger than the CPU's caches, so nearly each look-up would wait for memory. Samples are therefore taken
- * in small batches, and what a later step will read is prefetched for the whole batch first.
+ * The tables are larger than the CPU's caches, so nearly each look-up would wait for memory. Samples are therefore
+ * taken in small batches, and what a later step will read is prefetched for the whole batch first.
  */
 #ifndef AGG_COLLECTOR_H
 #define AGG_COLLECTOR_H
 
 #include "agg/profile.h"
 #include "agg/window_hits.h"
+#include "attrib/filter.h"
 #include "attrib/resolver.h"
-#include "base/timerange.h"
-
-/* Which samples are kept; empty lists keep all. */
-struct sample_filter {
-	struct name_list comms;
-	struct u32_list {
-		const u32 *v;
-		u32 n;
-	} pids, tids, cpus;
-	const struct timeranges *times; /* or NULL */
-};
 
 struct collector_opts {
 	u64 group_keys;	    /* bits 1 << enum sort_key, of those that are not frames' */
@@ -47,17 +37,18 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 				const struct collector_opts *opts);
 void collector_free(struct collector *c);
 
-/* clock: the sample's time, or its offset where the recording has no times. */
-void collector_add(struct collector *c, u32 event, u32 cpumode, const struct sample_core *s, u64 clock);
+/* Hits of one set of counters, that end windows, in the order of the file; others in any order. */
+void collector_add(struct collector *c, const struct hit *h);
 
-/* The same for a sample that ends a window. */
-void collector_add_window(struct collector *c, u32 event, u32 cpumode, const struct sample_core *s, u64 clock,
-			  const struct window *w);
+/* An lbr_one_function_fn; ctx: the collector. */
+bool collector_one_function(void *ctx, const struct hit *h, u64 a, u64 b);
 
 /* What was added so far. tally holds samples, filtered and times only. */
 struct collected {
 	struct tree_builder *trees; /* one per event, of the evlist (with SORT_EVENT all samples go into the first) */
 	u64 *weights, *samples;
+	u64 *exact;		     /* samples of which the address is exact */
+	double *squares;	     /* sums of squared weights: how many samples of one weight would say as much */
 	u64 *hidden;		     /* weights of what filters on comm, pid and tid left out */
 	struct window_sums *windows; /* one per event, of its tree's nodes */
 	struct tally tally;

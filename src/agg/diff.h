@@ -2,9 +2,9 @@
 /*
  * Diff: the rows of several recordings side by side. The first recording is the baseline.
  *
- * Rows of two recordings are the same when all their keys read the same, as addresses and ids mean nothing outside their
- * recording. Everything that is kept is text and numbers of its own, so a recording can be closed before the next one is
- * opened. Events meet by name.
+ * Rows of two recordings are the same when all their keys read the same, as addresses and ids mean nothing outside
+ * their recording. Everything that is kept is text and numbers of its own, so a recording can be closed before the
+ * next one is opened. Events meet by name.
  */
 #ifndef AGG_DIFF_H
 #define AGG_DIFF_H

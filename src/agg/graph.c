@@ -85,7 +85,8 @@ static bool has_start(const struct frame *f)
 	return f->sym != ID_NONE && !f->inlined;
 }
 
-/* Branches of equal weight stand as in perf: the last object first, in each the highest address; then what has no start, by name. */
+/* Branches of equal weight stand as in perf: the last object first, in each the highest address; then what has no
+ * start, by name. */
 static int compare_equals(const struct profile *p, u32 x, u32 y)
 {
 	const struct frame *a = frames_get(p->frames, x), *b = frames_get(p->frames, y);
@@ -206,7 +207,8 @@ static bool is_topmost(const struct grow *g, u32 node)
 	return true;
 }
 
-/* The weight of stacks of which the row is the leaf, along all that is above them; the groups' tops where it got to. */
+/* The weight of stacks of which the row is the leaf, along all that is above them; the groups' tops where it got to.
+ */
 static void mark_through(struct grow *g, u32 node, struct items *tops)
 {
 	const struct tree_node *nodes = g->e->tree.nodes.v;
@@ -237,8 +239,8 @@ static void start_callers(struct grow *g, const u32 *list, u32 n, struct items *
 }
 
 /*
- * Leaf first. Without totals: the stacks of which the row is the leaf, inlined frames first. With totals: each node of the
- * row, with what it holds apart from further nodes of the row below it.
+ * Leaf first. Without totals: the stacks of which the row is the leaf, inlined frames first. With totals: each node of
+ * the row, with what it holds apart from further nodes of the row below it.
  */
 static void start_callees(struct grow *g, const u32 *list, u32 n, struct items *out)
 {

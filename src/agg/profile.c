@@ -7,7 +7,8 @@
 
 #include "agg/window_rows.h"
 
-/* "[libc.so.6+0x1234]"; a name that has brackets of its own keeps one pair. Large tables have many of them: no printf. */
+/* "[libc.so.6+0x1234]"; a name that has brackets of its own keeps one pair. Large tables have many of them: no printf.
+ */
 static void print_offset(const char *dso, u64 addr, char *buf, size_t size)
 {
 	size_t len = strlen(dso), at = 0;

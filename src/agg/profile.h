@@ -11,6 +11,8 @@
 #define AGG_PROFILE_H
 
 #include "agg/tree.h"
+#include "attrib/tally.h"
+#include "base/lists.h"
 #include "base/strtab.h"
 #include "codec/evlist.h"
 #include "state/dso.h"
@@ -43,10 +45,14 @@ struct profile_event {
 	u32 event;  /* index in the evlist */
 	u64 weight; /* sum over all samples kept: 100 % */
 	u64 samples;
+	u64 exact;	/* of them: of which the address is that of the very instruction */
+	double squares; /* sum of the samples' squared weights */
+	bool helper;	/* its samples serve a table of metrics (agg/window_samples.c), which stands for it, too */
 	u64 unfiltered; /* weight with what filters on comm, pid and tid left out; 0: the same */
 	u64 row_weight; /* sum of the rows' selfs: less than weight when a row_filter left some out */
 	struct tree tree;
-	VEC(struct row) rows; /* sorted: by total (or self), largest first; ties by names */
+	VEC(struct row)
+	rows; /* sorted: by total (or self), largest first, or by time where that is the first key; ties by names */
 	/* For profile_row_graph: which row each tree node belongs to (ID_NONE: none), and each row's nodes, ascending.
 	 */
 	u32 *row_of;
@@ -54,30 +60,6 @@ struct profile_event {
 	u32 *row_first;			 /* rows.n + 1 of them, in row_nodes */
 	struct profile_windows *windows; /* that its samples end (agg/window_rows.h), or NULL */
 };
-
-/* What the head of every report states. */
-struct tally {
-	u64 samples;	     /* decoded */
-	u64 filtered;	     /* of these, left out by the user's filters */
-	u64 lost;	     /* records, by LOST */
-	u64 lost_samples;    /* by LOST_SAMPLES */
-	bool lost_twice;     /* they say at the end (from PERF_FORMAT_LOST) what LOST said before, as far as it could */
-	u64 throttled;	     /* THROTTLE records */
-	u64 undecodable;     /* samples that could not be decoded (unknown bits, broken) */
-	u64 broken_records;  /* side-band records that could not be decoded */
-	u64 unknown_records; /* of types that this version does not know */
-	u64 frames,
-		unresolved; /* stack entries (leaf and callers), and those without a symbol; both counted per sample */
-	u64 stacks, broken; /* samples with a user stack, and those whose user stack does not end in a thread's start */
-	u64 first_time, last_time;
-	u64 aux_lost, aux_truncated;
-	u64 left_out_bytes; /* of the file */
-};
-
-static inline u64 tally_lost(const struct tally *t)
-{
-	return t->lost_twice ? MAX(t->lost, t->lost_samples) : t->lost + t->lost_samples;
-}
 
 /* What makes two frames one branch of a call graph. */
 enum graph_key {
@@ -114,12 +96,7 @@ struct profile {
 	u64 time_slice_ns, time_base; /* SORT_TIME: slice n begins at time_base + n * time_slice_ns */
 };
 
-/* Which rows are kept, by what the user named; NULL or n == 0: all. A list of n distinct names. */
-struct name_list {
-	const char *const *v;
-	u32 n;
-};
-
+/* Which rows are kept, by what the user named; an empty list keeps all. */
 struct row_filter {
 	struct name_list dsos;	  /* short names or paths */
 	struct name_list symbols; /* whole names */
@@ -137,8 +114,8 @@ struct graph_node {
 };
 
 struct graph_opts {
-	bool caller;	/* outermost frame first (perf's default with --children); else the leaf first, callers below */
-	bool samples;	/* weights are numbers of samples */
+	bool caller;  /* outermost frame first (perf's default with --children); else the leaf first, callers below */
+	bool samples; /* weights are numbers of samples */
 	u64 min_weight; /* branches lighter than this are left out */
 	u32 max_depth;	/* 0: no bound */
 };
@@ -168,8 +145,8 @@ void profile_frame_place(const struct profile *p, u32 frame, char *buf, size_t s
 /* Named frames first, by name; then by address. Ids say nothing: they differ from run to run. */
 int profile_compare_frames(const struct profile *p, u32 x, u32 y);
 
-/* The next node, after `node`, whose own weight counts for the row of `top` (a node that is no inlined frame): top itself,
- * and the inlined frames under it. Start with node == top; ID_NONE at the end. */
+/* The next node, after `node`, whose own weight counts for the row of `top` (a node that is no inlined frame): top
+ * itself, and the inlined frames under it. Start with node == top; ID_NONE at the end. */
 u32 profile_next_own(const struct profile *p, const struct profile_event *e, u32 top, u32 node);
 
 /* Adds what e's finished tree says about stacks to p->tally: frames, unresolved, stacks, broken. */

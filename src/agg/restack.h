@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of an event's stacks when the user names functions in them: made of the finished tree, once per distinct stack. */
+/* What becomes of an event's stacks when the user names functions in them: made of the finished tree, once per
+ * distinct stack. */
 #ifndef AGG_RESTACK_H
 #define AGG_RESTACK_H
 
@@ -10,7 +11,8 @@
 struct restack {
 	/* Functions that end their stacks: what they called counts as their own. NULL: none. */
 	const regex_t *ignore_callees;
-	/* With SORT_PARENT: a sample's parent is the first function of its stack that this matches, from the leaf on. */
+	/* With SORT_PARENT: a sample's parent is the first function of its stack that this matches, from the leaf on.
+	 */
 	const regex_t *parent;
 	bool outermost; /* from the other end */
 };

@@ -44,14 +44,6 @@ struct walk {
 	bool distinct;	 /* no two (group, frame) share a row: no need to look */
 };
 
-static bool in_list(const struct name_list *l, const char *name)
-{
-	for (u32 i = 0; i < l->n; i++)
-		if (!strcmp(l->v[i], name))
-			return true;
-	return false;
-}
-
 static bool frame_kept(struct walk *w, u32 id)
 {
 	const struct row_filter *f = w->filter;
@@ -64,12 +56,12 @@ static bool frame_kept(struct walk *w, u32 id)
 		return true;
 	if (f->hide_unresolved && frame->sym == ID_NONE)
 		return false;
-	if (f->dsos.n && !in_list(&f->dsos, dso->short_name) && !in_list(&f->dsos, dso->path))
+	if (!name_list_holds(&f->dsos, dso->short_name) && !name_list_holds(&f->dsos, dso->path))
 		return false;
 	if (!f->symbols.n && !f->symbol_part)
 		return true;
 	name = profile_frame_name(w->p, id, buf, sizeof(buf));
-	return (!f->symbols.n || in_list(&f->symbols, name)) && (!f->symbol_part || strstr(name, f->symbol_part));
+	return name_list_holds(&f->symbols, name) && (!f->symbol_part || strstr(name, f->symbol_part));
 }
 
 /* DSOs that share a short name are one row's key. */
@@ -357,11 +349,14 @@ static void sort_rows(struct profile *p, struct profile_event *e, u32 workers)
 	size_t n = e->rows.n;
 	struct place_in_order *order = mem_realloc(NULL, n + 1, sizeof(*order));
 	u32 *new_id = mem_realloc(NULL, n + 1, sizeof(*new_id));
+	bool by_time = p->sort_order[0] == SORT_TIME; /* a table of slices is in their order */
 
 	for (u32 i = 0; i < n; i++) {
 		const struct row *r = &e->rows.v[i];
 
 		order[i] = (struct place_in_order){ p->children ? r->total : r->self, p->children ? r->self : 0, i };
+		if (by_time)
+			order[i] = (struct place_in_order){ UINT64_MAX - r->keys[SORT_TIME], order[i].first, i };
 	}
 	sort_parallel(workers, order, n, sizeof(*order), compare_rows, &(struct order){ p, e->rows.v });
 	for (u32 i = 0; i < n; i++)

@@ -6,7 +6,8 @@
 
 #include "base/hash.h"
 
-/* key: parent << 32 | frame. node ID_NONE: empty. Groups have the root for parent, frames never do, so they cannot meet. */
+/* key: parent << 32 | frame. node ID_NONE: empty. Groups have the root for parent, frames never do, so they cannot
+ * meet. */
 struct tree_slot {
 	u64 key;
 	u64 self;
@@ -15,8 +16,9 @@ struct tree_slot {
 };
 
 /*
- * The tables are most of what a large report takes in memory, so they are frugal with it: there are TREE_TABLES of them, each
- * with a share of the keys, so that growing one needs only its own size twice; and their sizes are no powers of two.
+ * The tables are most of what a large report takes in memory, so they are frugal with it: there are TREE_TABLES of
+ * them, each with a share of the keys, so that growing one needs only its own size twice; and their sizes are no
+ * powers of two.
  */
 static u32 home(const struct tree_table *t, u64 hash)
 {
@@ -138,7 +140,8 @@ void tree_settle(struct tree_builder *b)
 
 		for (u32 k = 0; k < t->size; k++)
 			if (t->slots[k].node != ID_NONE)
-				b->sums[t->slots[k].node] = (struct tree_sums){ t->slots[k].self, t->slots[k].samples };
+				b->sums[t->slots[k].node] =
+					(struct tree_sums){ t->slots[k].self, t->slots[k].samples };
 		free(t->slots);
 		*t = (struct tree_table){ 0 };
 	}

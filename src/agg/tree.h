@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call tree: a trie of frames with weights. Node 0 is the root; its children are groups (node.frame = index in groups[]),
- * below them stand frames, outermost first. A parent's index is smaller than its children's, so one backward loop sums totals.
+ * Call tree: a trie of frames with weights. Node 0 is the root; its children are groups (node.frame = index in
+ * groups[]), below them stand frames, outermost first. A parent's index is smaller than its children's, so one
+ * backward loop sums totals.
  *
- * A tree is built in one form and read in another. While samples come in, a node is 8 bytes and its sums stand in the hash
- * table, beside the key that finds them, so that adding a sample touches one cache line; tree_finish drops the table and lays out
- * the nodes that everybody else reads.
+ * A tree is built in one form and read in another. While samples come in, a node is 8 bytes and its sums stand in the
+ * hash table, beside the key that finds them, so that adding a sample touches one cache line; tree_finish drops the
+ * table and lays out the nodes that everybody else reads.
  */
 #ifndef AGG_TREE_H
 #define AGG_TREE_H
@@ -65,7 +66,8 @@ void tree_prefetch(const struct tree_builder *b, u32 node, u32 frame);
 void tree_reserve(struct tree_builder *b, size_t n);
 /* Nothing will be added any more: the sums stay, the tables go. */
 void tree_settle(struct tree_builder *b);
-/* What frames become in a merge: frame f becomes frames[of[f].first ..], of[f].n of them (1 or more), outermost first. */
+/* What frames become in a merge: frame f becomes frames[of[f].first ..], of[f].n of them (1 or more), outermost first.
+ */
 struct tree_rename {
 	const u32 *frames;
 	const struct tree_span {

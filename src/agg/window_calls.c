@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often was a function called? Windows cannot tell: the first and the last of a call reach into other code, and are discarded.
- * Another event of the recording can, when each of its samples is a call of the function that it lies in: a probe at a
- * function's entry, or a counter of returns, if its samples lie on the very instruction. (A counter of calls lies in the caller.)
+ * How often was a function called? Windows cannot tell: the first and the last of a call reach into other code, and
+ * are discarded. Another event of the recording can, when each of its samples is a call of the function that it lies
+ * in: a probe at a function's entry, or a counter of returns, if its samples lie on the very instruction. (A counter
+ * of calls lies in the caller.)
  */
 #include <string.h>
 
+#include "agg/row_index.h"
 #include "agg/window_rows.h"
-#include "base/hash.h"
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -46,18 +47,7 @@ static bool counts_all(const struct attr *a)
 	return !(a->flags & ATTR_FREQ) && a->sample_period == 1;
 }
 
-static u32 find_row(const struct map *rows, const struct profile_event *e, const struct row *wanted)
-{
-	u64 h = hash_bytes(wanted->keys, sizeof(wanted->keys));
-	u32 id;
-
-	while ((id = map_get(rows, h)) != ID_NONE &&
-	       memcmp(e->rows.v[id].keys, wanted->keys, sizeof(wanted->keys)) != 0)
-		h++;
-	return id;
-}
-
-static void add_calls(const struct profile *p, const struct map *rows, struct profile_event *e,
+static void add_calls(const struct profile *p, struct row_index *rows, struct profile_event *e,
 		      const struct profile_event *calls)
 {
 	struct profile_windows *w = e->windows;
@@ -65,7 +55,7 @@ static void add_calls(const struct profile *p, const struct map *rows, struct pr
 
 	for (size_t i = 0; i < calls->rows.n; i++) {
 		const struct row *r = &calls->rows.v[i];
-		u32 at = find_row(rows, e, r);
+		u32 at = row_index_find(rows, r);
 		double *block = at == ID_NONE ? NULL : w->rows + at * (size_t)stride;
 
 		/* Two probes in one function are not twice as many calls. */
@@ -79,27 +69,13 @@ static void add_calls(const struct profile *p, const struct map *rows, struct pr
 	}
 }
 
-static void index_rows(const struct profile_event *e, struct map *rows)
-{
-	for (size_t i = 0; i < e->rows.n; i++) {
-		u64 h = hash_bytes(e->rows.v[i].keys, sizeof(e->rows.v[i].keys));
-
-		while (map_get(rows, h) != ID_NONE)
-			h++;
-		map_set(rows, h, (u32)i);
-	}
-}
-
 void profile_window_calls(const struct profile *p, struct profile_event *e)
 {
-	struct map rows = { 0 };
+	struct row_index rows = { .of = e };
 
 	for (size_t i = 0; i < p->events.n; i++) {
-		if (!tells_calls(p, &p->events.v[i]))
-			continue;
-		if (!rows.n)
-			index_rows(e, &rows);
-		add_calls(p, &rows, e, &p->events.v[i]);
+		if (tells_calls(p, &p->events.v[i]))
+			add_calls(p, &rows, e, &p->events.v[i]);
 	}
-	map_free(&rows);
+	row_index_free(&rows);
 }

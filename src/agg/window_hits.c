@@ -20,6 +20,7 @@ enum inside { INSIDE_UNKNOWN, INSIDE_NO, INSIDE_YES };
 
 struct window_hits {
 	enum attribution mode;
+	enum window_unit unit;
 	struct code_range range;
 	struct frames *frames;
 	struct dsos *dsos;
@@ -29,12 +30,13 @@ struct window_hits {
 	VEC(u8) inside; /* per frame, when there is a range */
 };
 
-struct window_hits *window_hits_new(enum attribution mode, const struct code_range *range, struct frames *frames,
-				    struct dsos *dsos, const struct windows *w)
+struct window_hits *window_hits_new(enum attribution mode, enum window_unit unit, const struct code_range *range,
+				    struct frames *frames, struct dsos *dsos, const struct windows *w)
 {
 	struct window_hits *h = mem_zalloc(sizeof(*h));
 
 	h->mode = mode;
+	h->unit = unit;
 	h->range = *range;
 	h->frames = frames;
 	h->dsos = dsos;
@@ -106,15 +108,36 @@ static bool inside(struct window_hits *h, u32 frame)
 }
 
 /* Frames may keep their address; code without a symbol has only that. */
-static bool one_function(const struct window_hits *h, u32 a, u32 b)
+static bool one_unit(const struct window_hits *h, u32 a, u32 b)
 {
 	const struct frame *x, *y;
 
-	if (a == b)
+	if (a == b || h->unit == UNIT_ANY)
 		return true;
+	if (h->unit == UNIT_ADDRESS)
+		return false;
 	x = frames_get(h->frames, a);
 	y = frames_get(h->frames, b);
+	if (h->unit == UNIT_OBJECT)
+		return x->dso == y->dso;
 	return x->sym != ID_NONE && x->sym == y->sym && x->dso == y->dso;
+}
+
+u32 window_unit_of(enum window_unit unit, struct frames *frames, u32 frame)
+{
+	struct frame f;
+
+	if (unit == UNIT_ANY)
+		return 0;
+	if (unit == UNIT_ADDRESS)
+		return frame;
+	f = *frames_get(frames, frame);
+	if (unit == UNIT_OBJECT)
+		return f.dso;
+	if (f.sym == ID_NONE || !f.addr)
+		return frame;
+	f.addr = 0; /* the symbol as a whole */
+	return frames_intern(frames, &f);
 }
 
 static bool returned(const struct window_hits *h, const struct window *w)
@@ -138,11 +161,11 @@ static bool agrees(struct window_hits *h, const struct window *w, const struct h
 	case ATTRIBUTION_KEEP:
 		return true;
 	case ATTRIBUTION_CALLCHAIN:
-		return from->parent == to->parent && one_function(h, from->frame, to->frame);
+		return from->parent == to->parent && one_unit(h, from->frame, to->frame);
 	case ATTRIBUTION_RETURNS:
-		return !returned(h, w) && one_function(h, from->frame, to->frame);
+		return !returned(h, w) && one_unit(h, from->frame, to->frame);
 	default:
-		return one_function(h, from->frame, to->frame);
+		return one_unit(h, from->frame, to->frame);
 	}
 }
 
@@ -181,6 +204,9 @@ static void judge(struct window_hits *h, struct slot_state *s, const struct wind
 		end_cluster(h, s);
 		return;
 	}
+	if (w->fault == WINDOW_SOUND && known && h->mode == ATTRIBUTION_ESTIMATE)
+		window_sums_pair(to, window_unit_of(h->unit, h->frames, s->last.frame),
+				 window_unit_of(h->unit, h->frames, place->frame), 1);
 	if (w->fault == WINDOW_SOUND && known && agrees(h, w, &s->last, place)) {
 		window_sums_at(to, place->node)[WINDOWS_SHORT]++;
 		keep(h, s, w, place->node, to);
@@ -206,6 +232,7 @@ void window_hits_add(struct window_hits *h, const struct window *w, const struct
 		vec_push(&h->slots, (struct slot_state){ 0 });
 	s = &h->slots.v[w->slot];
 	to->members = h->windows->groups.v[w->group].nr;
+	window_sums_count(to, w);
 	judge(h, s, w, place, to);
 	s->last = *place;
 	s->turn = w->turn;

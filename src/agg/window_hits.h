@@ -2,9 +2,10 @@
 /*
  * Window hits: which node of the call tree a window's counts go to, if to any.
  *
- * A window begins where the sample before it was taken and ends with its own sample. The samples at both ends are places
- * in the tree; the counts go to the later one when they agree in what the mode asks for, and are dropped otherwise. A
- * dropped window still counts in WINDOWS_SHORT: rows are ranked by samples, and dropping is more frequent in short functions.
+ * A window begins where the sample before it was taken and ends with its own sample. The samples at both ends are
+ * places in the tree; the counts go to the later one when they agree in what the mode asks for, and are dropped
+ * otherwise. A dropped window still counts in WINDOWS_SHORT: rows are ranked by samples, and dropping is more frequent
+ * in short functions.
  */
 #ifndef AGG_WINDOW_HITS_H
 #define AGG_WINDOW_HITS_H
@@ -13,11 +14,20 @@
 #include "state/frames.h"
 
 enum attribution {
-	ATTRIBUTION_DISCARD,   /* both ends lie in one function */
+	ATTRIBUTION_ESTIMATE,  /* as discard; but what is shown rests on samples, too (metric/estimate.c) */
+	ATTRIBUTION_DISCARD,   /* both ends lie in one function: the rule of the seed that windows come from */
 	ATTRIBUTION_KEEP,      /* whatever it began in */
 	ATTRIBUTION_CALLCHAIN, /* both ends have the same stack */
 	ATTRIBUTION_RETURNS,   /* one function, and no function returned in between (a member counts returns) */
 	NR_ATTRIBUTIONS
+};
+
+/* What "one function" means where a table's rows are something else. */
+enum window_unit {
+	UNIT_FUNCTION,
+	UNIT_ADDRESS, /* rows are finer than functions */
+	UNIT_OBJECT,  /* rows are DSOs */
+	UNIT_ANY,     /* rows say nothing of the code */
 };
 
 /* Restricts windows to those of which both ends lie in a piece of code. */
@@ -39,11 +49,14 @@ struct code_seen {
 	u32 first_line, last_line; /* of that file */
 };
 
+/* What a frame is, where all that belongs to one unit has one number: a frame, or a DSO. */
+u32 window_unit_of(enum window_unit unit, struct frames *frames, u32 frame);
+
 struct window_hits;
 
 /* Everything is borrowed. */
-struct window_hits *window_hits_new(enum attribution mode, const struct code_range *range, struct frames *frames,
-				    struct dsos *dsos, const struct windows *w);
+struct window_hits *window_hits_new(enum attribution mode, enum window_unit unit, const struct code_range *range,
+				    struct frames *frames, struct dsos *dsos, const struct windows *w);
 void window_hits_free(struct window_hits *h);
 
 /* Where a window's sample lies: the callers' node, the leaf's frame, and the node of both. */
@@ -51,8 +64,8 @@ struct hit_place {
 	u32 parent, frame, node;
 };
 
-/* Adds the window to what `to` (of the tree that the place is in) holds. Call it for each sample of a slot that was not
- * filtered out, in order. */
+/* Adds the window to what `to` (of the tree that the place is in) holds. Call it for each sample of a slot that was
+ * not filtered out, in order. */
 void window_hits_add(struct window_hits *h, const struct window *w, const struct hit_place *place,
 		     struct window_sums *to);
 /* What is still held back becomes part of the sums: once, after the last one. */

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-struct profile_windows *profile_windows_new(const struct window_group *g, enum attribution a, struct window_sums *nodes)
+struct profile_windows *profile_windows_new(const struct window_group *g, enum attribution a,
+					    struct window_sums *nodes)
 {
 	struct profile_windows *w = mem_zalloc(sizeof(*w));
 

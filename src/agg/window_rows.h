@@ -9,6 +9,7 @@
 struct profile_windows {
 	struct window_group group;
 	enum attribution attribution;
+	enum window_unit unit;
 	struct code_range range; /* borrows the names */
 	struct code_seen seen;
 	struct window_sums nodes; /* of the tree's */
@@ -18,6 +19,10 @@ struct profile_windows {
 	bool calls;		  /* of some rows it is known how often they were called */
 	double *whole;		  /* what shares are of: the rows, each scaled; NULL: total, and rows as they are */
 	double *shown_whole;	  /* likewise of shown, where that is not total */
+	/* By member, of its own event: how many samples of one weight would say as much as its samples; 0: it has no
+	 * samples of exact address. Of the leader's member: of the leader. */
+	double samples[WINDOW_MEMBERS];
+	bool exact; /* the leader's samples have exact addresses, so that they lie in the functions that are meant */
 };
 
 /* Takes over the sums of a tree's nodes. */
@@ -28,10 +33,16 @@ void profile_windows_free(struct profile_windows *w);
 /* Fills rows, total and shown, once e has its rows. scaled: also whole. */
 void profile_window_rows(const struct profile *p, struct profile_event *e, bool scaled);
 /*
- * Fills whole from so many rows. Functions that lose more windows than others would show less than their share, so each row
- * stands for all windows that ended in it, kept or not.
+ * Fills whole from so many rows. Functions that lose more windows than others would show less than their share, so
+ * each row stands for all windows that ended in it, kept or not.
  */
 void profile_window_whole(struct profile_windows *w, size_t rows);
+
+/*
+ * Adds how many samples each row has of the leader, and of other events of p that count what a member counts, where
+ * those have exact addresses; marks such events as helpers. After profile_window_rows, which have totals then.
+ */
+void profile_window_samples(struct profile *p, struct profile_event *e);
 
 /* Adds the calls of each row, as far as another event of p tells; after profile_window_rows. */
 void profile_window_calls(const struct profile *p, struct profile_event *e);

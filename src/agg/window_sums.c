@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agg/window_sums.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
 
 void window_block_add(double *block, u32 members, const u64 *counts, u32 windows)
 {
@@ -24,10 +27,10 @@ void window_block_merge(double *block, u32 members, const double *from)
 
 void window_block_merge_scaled(double *block, u32 members, const double *from, double times)
 {
-	u32 sums = WINDOW_COUNTS + members;
+	u32 sums = WINDOW_COUNTS + members, samples = window_samples_at(members, 0);
 
 	for (u32 i = 0; i < window_stride(members); i++)
-		block[i] += from[i] * (i < WINDOW_COUNTS ? 1 : i < sums ? times : times * times);
+		block[i] += from[i] * (i < WINDOW_COUNTS || i >= samples ? 1 : i < sums ? times : times * times);
 }
 
 double *window_sums_at(struct window_sums *w, u32 node)
@@ -43,6 +46,28 @@ double *window_sums_at(struct window_sums *w, u32 node)
 	return w->v.v + (size_t)*i * stride;
 }
 
+void window_sums_count(struct window_sums *w, const struct window *window)
+{
+	if (window->fault == WINDOW_BACKWARDS)
+		return;
+	for (u32 i = 0; i < w->members; i++)
+		w->counted[i] += (double)window->counts[i];
+	if (window->fault != WINDOW_SOUND || !window->is_short)
+		return;
+	if (!w->every)
+		w->every = mem_zalloc(window_stride(w->members) * sizeof(double));
+	window_block_add(w->every, w->members, window->counts, 1);
+}
+
+void window_sums_pair(struct window_sums *w, u32 from, u32 to, u32 n)
+{
+	u32 *i = map_at(&w->by_pair, (u64)from << 32 | to, (u32)w->pairs.n);
+
+	if (*i == w->pairs.n)
+		vec_push(&w->pairs, (struct window_pair){ from, to, 0 });
+	w->pairs.v[*i].n += n;
+}
+
 const double *window_sums_get(const struct window_sums *w, u32 node)
 {
 	u32 i = map_get(&w->by_node, node);
@@ -55,6 +80,16 @@ void window_sums_merge(struct window_sums *w, struct window_sums *from, const u3
 	u32 stride = window_stride(from->members);
 
 	w->members = from->members;
+	for (u32 i = 0; i < w->members; i++)
+		w->counted[i] += from->counted[i];
+	for (size_t i = 0; i < from->pairs.n; i++)
+		window_sums_pair(w, from->pairs.v[i].from, from->pairs.v[i].to, from->pairs.v[i].n);
+	if (from->every && w->every)
+		window_block_merge(w->every, w->members, from->every);
+	else if (from->every) {
+		w->every = from->every;
+		from->every = NULL;
+	}
 	for (size_t i = 0; i < from->nodes.n; i++)
 		window_block_merge(window_sums_at(w, at[from->nodes.v[i]]), w->members, from->v.v + i * stride);
 	window_sums_free(from);
@@ -65,5 +100,8 @@ void window_sums_free(struct window_sums *w)
 	map_free(&w->by_node);
 	vec_free(&w->nodes);
 	vec_free(&w->v);
-	w->members = 0;
+	vec_free(&w->pairs);
+	map_free(&w->by_pair);
+	free(w->every);
+	*w = (struct window_sums){ 0 };
 }

@@ -2,12 +2,13 @@
 /*
  * Window sums: what the windows that belong to a node of a call tree, or to a row, add up to.
  *
- * Ratios of sums are what is shown, and how sure they are follows from the second moments. Windows of one burst are neighbours
- * and alike, so that what is squared is not a window but a cluster: the run of windows of one burst that lie in one
- * place. Sums are doubles: exact up to 2^53.
+ * Ratios of sums are what is shown, and how sure they are follows from the second moments. Windows of one burst are
+ * neighbours and alike, so that what is squared is not a window but a cluster: the run of windows of one burst that
+ * lie in one place. Sums are doubles: exact up to 2^53.
  *
- * One is a block of doubles: counts (enum window_count), then a sum per member of the group, then the upper triangle of the
- * members' second moments.
+ * One is a block of doubles: counts (enum window_count), then a sum per member of the group, then the upper triangle
+ * of the members' second moments, then, of rows, how many samples of each member's own event lie there
+ * (agg/window_samples.c).
  */
 #ifndef AGG_WINDOW_SUMS_H
 #define AGG_WINDOW_SUMS_H
@@ -15,7 +16,8 @@
 #include "attrib/window.h"
 
 enum window_count {
-	WINDOWS_SHORT, /* windows that were to be measured: kept, discarded and excluded ones (not the first of a counter) */
+	WINDOWS_SHORT,	   /* windows that were to be measured: kept, discarded and excluded ones (not the first of a
+			      counter) */
 	WINDOWS_KEPT,	   /* whose counts are in the sums */
 	WINDOWS_DISCARDED, /* began in other code than they ended in */
 	WINDOWS_CLUSTERS,
@@ -23,15 +25,19 @@ enum window_count {
 	WINDOWS_CALLS,
 	WINDOWS_CALL_SAMPLES, /* that tell of them; 0: all do */
 	WINDOWS_WEIGHT,	      /* of all of the leader's samples in such a row */
-	WINDOWS_EXCLUDED, /* by enum window_fault, from here on; [WINDOW_SOUND]: their beginning was left out by a filter */
+	WINDOWS_SELF,	      /* of rows: weight of all of the leader's samples in them */
+	WINDOWS_BACK, /* of rows: 1, and the part of the windows from where theirs lead to that end in them; 0: unknown
+		       */
+	WINDOWS_EXCLUDED, /* by enum window_fault, from here on; [WINDOW_SOUND]: their beginning was left out by a
+			     filter */
 	WINDOW_COUNTS = WINDOWS_EXCLUDED + NR_WINDOW_FAULTS,
 };
 
 static inline u32 window_stride(u32 members)
 {
-	return WINDOW_COUNTS + members + members * (members + 1) / 2;
+	return WINDOW_COUNTS + 2 * members + members * (members + 1) / 2;
 }
-#define WINDOW_STRIDE_MAX (WINDOW_COUNTS + WINDOW_MEMBERS + WINDOW_MEMBERS * (WINDOW_MEMBERS + 1) / 2)
+#define WINDOW_STRIDE_MAX (WINDOW_COUNTS + 2 * WINDOW_MEMBERS + WINDOW_MEMBERS * (WINDOW_MEMBERS + 1) / 2)
 static inline double window_sum(const double *block, u32 member)
 {
 	return block[WINDOW_COUNTS + member];
@@ -45,11 +51,22 @@ static inline double window_moment(const double *block, u32 members, u32 a, u32 
 {
 	return block[a <= b ? window_moment_at(members, a, b) : window_moment_at(members, b, a)];
 }
+/* Where the number of samples of a member's own event stands in a block. */
+static inline u32 window_samples_at(u32 members, u32 member)
+{
+	return WINDOW_COUNTS + members + members * (members + 1) / 2 + member;
+}
 /* Adds one cluster: what its windows counted together. */
 void window_block_add(double *block, u32 members, const u64 *counts, u32 windows);
 void window_block_merge(double *block, u32 members, const double *from);
 /* Adds `from` as if each of its clusters had counted `times` as much. */
 void window_block_merge_scaled(double *block, u32 members, const double *from, double times);
+
+/* Short windows from one function (or what rows are, see agg/window_hits.h) to another, or within one. */
+struct window_pair {
+	u32 from, to; /* units, as window_hits_unit tells them */
+	u32 n;
+};
 
 /* The blocks of a tree's nodes. A zeroed struct is empty. */
 struct window_sums {
@@ -57,7 +74,16 @@ struct window_sums {
 	struct map by_node;
 	VEC(u32) nodes; /* of each block */
 	VEC(double) v;	/* blocks, one behind the other */
+	double *every;	/* a block of all short windows, kept or not, each a cluster of its own; NULL: none yet */
+	VEC(struct window_pair) pairs;
+	struct map by_pair;		/* from << 32 | to -> index in pairs */
+	double counted[WINDOW_MEMBERS]; /* by all windows, whatever became of them: all that is known to have run */
 };
+
+/* A window of any kind was counted: sound ones that are short go into `every`. */
+void window_sums_count(struct window_sums *w, const struct window *window);
+
+void window_sums_pair(struct window_sums *w, u32 from, u32 to, u32 n);
 
 /* The node's block, zeroed when new; valid until the next one is made. */
 double *window_sums_at(struct window_sums *w, u32 node);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deferred call chains (Linux 6.19): a sample's chain ends in PERF_CONTEXT_USER_DEFERRED and a cookie, and the user part
- * follows in a CALLCHAIN_DEFERRED record when the thread returns to user space. Several samples of one stay in the
- * kernel share a cookie.
+ * Deferred call chains (Linux 6.19): a sample's chain ends in PERF_CONTEXT_USER_DEFERRED and a cookie, and the user
+ * part follows in a CALLCHAIN_DEFERRED record when the thread returns to user space. Several samples of one stay in
+ * the kernel share a cookie.
  */
 #ifndef ATTRIB_DEFERRED_H
 #define ATTRIB_DEFERRED_H

@@ -17,7 +17,8 @@ bool group_read_used(const struct evlist *l)
 /* Events that children inherit (Linux 6.12 lets such groups read) have a counter per thread, all under one id. */
 static u64 counter_key(const struct event *e, u64 id, u32 tid)
 {
-	return e->attr.flags & ATTR_INHERIT && e->attr.sample_type & PERF_SAMPLE_TID ? hash_mix(hash_u64(id), tid) : id;
+	return e->attr.flags & ATTR_INHERIT && e->attr.sample_type & PERF_SAMPLE_TID ? hash_mix(hash_u64(id), tid) :
+										       id;
 }
 
 static u64 advance(struct group_read *g, u64 key, u64 value)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group reads: one sample of a leader that reads its group ({..}:S) stands for one sample of each member, whose weight is what
- * the member counted since the counter's previous sample (the first time: since it was opened), as in perf.
+ * Group reads: one sample of a leader that reads its group ({..}:S) stands for one sample of each member, whose weight
+ * is what the member counted since the counter's previous sample (the first time: since it was opened), as in perf.
  *
- * Counters are told apart by id: one per event and CPU or thread (and by thread where events are inherited). Feed samples in file order: those of one counter come
- * from one ring, so they are in order.
+ * Counters are told apart by id: one per event and CPU or thread (and by thread where events are inherited). Feed
+ * samples in file order: those of one counter come from one ring, so they are in order.
  */
 #ifndef ATTRIB_GROUP_READ_H
 #define ATTRIB_GROUP_READ_H
@@ -24,7 +24,8 @@ struct member_sample {
 /* Does any event deliver its samples this way? */
 bool group_read_used(const struct evlist *l);
 
-/* The members' samples of one record; returns how many were written, at most max. Members that counted nothing give none. */
+/* The members' samples of one record; returns how many were written, at most max. Members that counted nothing give
+ * none. */
 u32 group_read_explode(struct group_read *g, const struct evlist *l, const struct sample *s, struct member_sample *out,
 		       u32 max);
 void group_read_free(struct group_read *g);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "attrib/chain.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -174,70 +175,46 @@ static bool is_nowhere(const struct resolver *r, u32 frame)
 	return frame == r->nowhere[PERF_RECORD_MISC_USER] || frame == r->nowhere[PERF_RECORD_MISC_KERNEL];
 }
 
-/* A walk along a chain: where it stands, and what it has found. */
-struct chain_walk {
-	struct resolver *r;
-	const struct thread_view *t;
-	u32 cpumode;
-	u32 *out, n, max;
+/* What a chain's frames are written to. */
+struct frames_out {
+	u32 *v, n, max;
 	bool callers_only; /* the first address is a caller's already */
 };
 
-static void walk_chain(struct chain_walk *w, const struct u64s *chain, u32 from, bool deferred);
-
-/* A mark switches between kernel and user; what follows an unknown one cannot be placed, and ends the walk: false. */
-static bool pass_mark(struct chain_walk *w, const struct u64s *chain, u32 *i, bool deferred)
-{
-	u64 mark = u64s_at(chain, *i);
-	const struct u64s *user;
-
-	w->cpumode = context_cpumode(mark);
-	if (mark != PERF_CONTEXT_USER_DEFERRED)
-		return w->cpumode != ID_NONE;
-	if (deferred || ++*i >= chain->n)
-		return false;
-	user = deferred_find(w->r->opts.deferred, u64s_at(chain, *i));
-	if (user)
-		walk_chain(w, user, 0, true);
-	return true;
-}
-
 /* Long chains look up one address after the other; what the cache has of them comes in meanwhile. */
-static void prefetch_chain(const struct chain_walk *w, const struct u64s *chain, u32 from)
+static void prefetch_part(const struct resolver *r, const struct thread_view *t, const struct chain_part *p)
 {
-	for (u32 i = from; i < MIN(chain->n, from + PREFETCH_FRAMES); i++) {
-		u64 ip = u64s_at(chain, i);
-
-		resolver_prefetch(w->r, w->t, ip >> 63 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER, ip);
-	}
+	for (u32 i = p->at; i < MIN(p->end, p->at + PREFETCH_FRAMES); i++)
+		resolver_prefetch(r, t, p->cpumode, u64s_at(p->words, i));
 }
 
-static void walk_chain(struct chain_walk *w, const struct u64s *chain, u32 from, bool deferred)
+static void resolve_chain(struct resolver *r, const struct thread_view *t, const struct hit *h, u32 from,
+			  struct frames_out *out)
 {
-	prefetch_chain(w, chain, from);
-	for (u32 i = from; i < chain->n && w->n < w->max; i++) {
-		u64 ip = u64s_at(chain, i);
-		u32 *at = w->out + w->n;
+	bool defers = h->e->attr.flags & ATTR_DEFER_CALLCHAIN;
+	struct chain_part part;
+	struct chain_walk w;
 
-		if (IS_CONTEXT_MARK(ip)) {
-			if (!pass_mark(w, chain, &i, deferred))
-				return;
-			continue;
+	chain_start(&w, &h->s.chain, from, h->cpumode, defers ? r->opts.deferred : NULL);
+	while (out->n < out->max && chain_next(&w, &part)) {
+		prefetch_part(r, t, &part);
+		for (u32 i = part.at; i < part.end && out->n < out->max; i++) {
+			u32 *at = out->v + out->n;
+
+			*at = resolver_frame(r, t, part.cpumode, u64s_at(part.words, i), out->callers_only || out->n);
+			out->n += !out->n || at[0] != at[-1] || !is_nowhere(r, *at);
 		}
-		*at = resolver_frame(w->r, w->t, w->cpumode, ip, w->callers_only || w->n);
-		w->n += !w->n || at[0] != at[-1] || !is_nowhere(w->r, *at);
 	}
 }
 
-u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct sample_core *s, u32 cpumode,
-		   u32 out[MAX_STACK + 1])
+u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct hit *h, u32 out[MAX_STACK + 1])
 {
-	u32 leaf = resolver_frame(r, t, cpumode, s->ip, false);
-	struct chain_walk w = { .r = r, .t = t, .cpumode = cpumode, .out = out + 1, .max = MAX_STACK };
+	u32 leaf = resolver_frame(r, t, h->cpumode, h->s.ip, false);
+	struct frames_out callers = { .v = out + 1, .max = MAX_STACK };
 	u32 n;
 
-	walk_chain(&w, &s->chain, 0, false);
-	n = w.n;
+	resolve_chain(r, t, h, 0, &callers);
+	n = callers.n;
 
 	/*
 	 * The chain normally starts at the sample's own ip. It does not when only callers in user space were asked for
@@ -253,13 +230,10 @@ u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct
 	return n + 1;
 }
 
-u32 resolver_callers(struct resolver *r, const struct thread_view *t, const struct sample_core *s, u32 cpumode,
-		     u32 *out)
+u32 resolver_callers(struct resolver *r, const struct thread_view *t, const struct hit *h, u32 *out)
 {
-	struct chain_walk w = {
-		.r = r, .t = t, .cpumode = cpumode, .out = out, .max = MAX_STACK - 1, .callers_only = true
-	};
+	struct frames_out callers = { .v = out, .max = MAX_STACK - 1, .callers_only = true };
 
-	walk_chain(&w, &s->chain, 2, false);
-	return w.n;
+	resolve_chain(r, t, h, 2, &callers);
+	return callers.n;
 }

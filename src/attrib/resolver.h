@@ -3,16 +3,19 @@
  * Resolver: from a sample's raw addresses to frames, with one worker's caches in front.
  *
  * Work is done per distinct thing. Four caches of fixed size, each a plain array indexed by hash where a newcomer
- * replaces what stood there, so memory does not grow with the recording: thread   (tid)                   -> what holds
- * for it, while its clock range holds address  (version of space, ip)  -> frame code     (dso, address in it)    ->
- * frame; serves the same library in the next process
+ * replaces what stood there, so memory does not grow with the recording:
+ *
+ *	thread   (tid)                  -> what holds for it, while its clock range holds
+ *	address  (version of space, ip) -> frame
+ *	code     (dso, address in it)   -> frame; serves the same library in the next process
+ *	symbol   (dso, symbol)          -> frame of the whole function
  */
 #ifndef ATTRIB_RESOLVER_H
 #define ATTRIB_RESOLVER_H
 
 #include "attrib/deferred.h"
+#include "attrib/hit.h"
 #include "attrib/place.h"
-#include "codec/sample.h"
 #include "state/frames.h"
 
 struct resolver;
@@ -44,11 +47,9 @@ void resolver_prefetch(const struct resolver *r, const struct thread_view *t, u3
  * The sample's stack, innermost first: its call chain with the sample's own ip as leaf. Returns the number of frames
  * written to out, at most MAX_STACK + 1. A sample without a chain gives one frame.
  */
-u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct sample_core *s, u32 cpumode,
-		   u32 out[MAX_STACK + 1]);
+u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct hit *h, u32 out[MAX_STACK + 1]);
 
 /* Only the callers of a chain that starts with a mark and the sample's own ip. At most MAX_STACK. */
-u32 resolver_callers(struct resolver *r, const struct thread_view *t, const struct sample_core *s, u32 cpumode,
-		     u32 *out);
+u32 resolver_callers(struct resolver *r, const struct thread_view *t, const struct hit *h, u32 *out);
 
 #endif

@@ -2,18 +2,19 @@
 /*
  * Windows from the values of group reads.
  *
- * Problem. A sample says how far each counter of its group has come; the difference to the sample before is what a window
- * counted. That holds only when nothing else touched the counters in between, and the records tell: THROTTLE means that
- * samples were held back while members counted on; LOST, that a sample between may be missing, so that two windows
- * look like one; enabled and running times that went different ways, that counters were off the hardware.
+ * Problem. A sample says how far each counter of its group has come; the difference to the sample before is what a
+ * window counted. That holds only when nothing else touched the counters in between, and the records tell: THROTTLE
+ * means that samples were held back while members counted on; LOST, that a sample between may be missing, so that two
+ * windows look like one; enabled and running times that went different ways, that counters were off the hardware.
  *
  * Whose counts. Counters of a CPU count whoever runs there: both samples must be of one thread. Events that children
- * inherit have values per thread under the one id that all of them share. Such events opened on a CPU for all processes
- * look the same in their attrs, so it is the values that decide: when another thread's turn makes a value fall, values are
- * the thread's. Until then a window over a change of thread is not used.
+ * inherit have values per thread under the one id that all of them share. Such events opened on a CPU for all
+ * processes look the same in their attrs, so it is the values that decide: when another thread's turn makes a value
+ * fall, values are the thread's. Until then a window over a change of thread is not used.
  *
  * Short or long. Stated in the event's name, or, with a fixed period, seen: windows of at most half the period do not
- * occur in plain sampling, as a counter overflows after a whole one. In a group without short windows every window counts.
+ * occur in plain sampling, as a counter overflows after a whole one. In a group without short windows every window
+ * counts.
  */
 #include "attrib/window.h"
 
@@ -90,8 +91,9 @@ void windows_note(struct windows *w, const struct evlist *l, const struct record
 /* Twins are opened alike; only when they are switched on differs. */
 static bool alike(const struct event *a, const struct event *b)
 {
-	return a->attr.type == b->attr.type && a->attr.config == b->attr.config && a->attr.config1 == b->attr.config1 &&
-	       a->attr.config2 == b->attr.config2 && a->attr.sample_period == b->attr.sample_period;
+	return a->attr.type == b->attr.type && a->attr.config == b->attr.config &&
+	       a->attr.config1 == b->attr.config1 && a->attr.config2 == b->attr.config2 &&
+	       a->attr.sample_period == b->attr.sample_period;
 }
 
 static bool has_twin(const struct window_group *g, const struct evlist *l)
@@ -105,8 +107,8 @@ static bool has_twin(const struct window_group *g, const struct evlist *l)
 }
 
 /*
- * As the name states it. A short period that is read a little late is still short: the limit lies half way between the longest
- * short and the shortest long one that jitter draws.
+ * As the name states it. A short period that is read a little late is still short: the limit lies half way between the
+ * longest short and the shortest long one that jitter draws.
  */
 static void settle_by_terms(struct window_group *g, const struct evlist *l)
 {
@@ -239,8 +241,8 @@ static struct window_slot *find_slot(struct windows *w, const struct evlist *l, 
 }
 
 /*
- * Of counters that may be a CPU's or each thread's: the slot of the thread that had the turn before, when it was another one and
- * the counters may be the same; else ID_NONE. What the values of the two threads show is kept.
+ * Of counters that may be a CPU's or each thread's: the slot of the thread that had the turn before, when it was
+ * another one and the counters may be the same; else ID_NONE. What the values of the two threads show is kept.
  */
 static u32 turn_before(struct windows *w, struct window_group *g, const struct window_slot *slot,
 		       const struct sample *s)
@@ -254,15 +256,6 @@ static u32 turn_before(struct windows *w, struct window_group *g, const struct w
 	for (u32 i = 0; i < g->nr && !g->proven; i++)
 		g->proven = read_value(&s->read, i) < w->values.v[w->slots.v[before].values + i];
 	return g->proven ? ID_NONE : before;
-}
-
-/* How far the sampling event is in the values. */
-static u32 place_in_group(const struct window_group *g, u32 event)
-{
-	for (u32 i = 0; i < g->nr; i++)
-		if (g->events[i] == event)
-			return i;
-	return ID_NONE;
 }
 
 /* Does a group that is armed for bursts begin one here? Its counters were off most of the time since. */
@@ -283,9 +276,9 @@ static u64 lost_samples(const struct read_values *r)
 }
 
 /*
- * Was the group off the hardware in this window? The times are those of the event that the sample is of. A twin's began
- * when it was switched on, later than its leader's, so what the leader was off by then is a difference that stays until
- * they are armed anew, which makes it smaller.
+ * Was the group off the hardware in this window? The times are those of the event that the sample is of. A twin's
+ * began when it was switched on, later than its leader's, so what the leader was off by then is a difference that
+ * stays until they are armed anew, which makes it smaller.
  */
 static bool was_multiplexed(const struct window_group *g, struct window_slot *slot, const struct sample *s, u32 at)
 {
@@ -339,8 +332,8 @@ static u64 shorts_among(const struct window_group *g, u64 n, u64 length)
 }
 
 /*
- * Do the reads of this event count its lost samples? The kernel counts those of inherited events with the parent's, and the
- * children's reads say 0.
+ * Do the reads of this event count its lost samples? The kernel counts those of inherited events with the parent's,
+ * and the children's reads say 0.
  */
 static bool counts_lost(const struct evlist *l, u32 event, const struct read_values *r)
 {
@@ -348,9 +341,9 @@ static bool counts_lost(const struct evlist *l, u32 event, const struct read_val
 }
 
 /*
- * How many short windows are lost in one that LOST records lie in, and nobody knows how many samples of its group are missing, if
- * any. The length tells: a long window that is no longer than others hides none. Periods that follow a frequency differ by more
- * than a short one, so that only whole turns show.
+ * How many short windows are lost in one that LOST records lie in, and nobody knows how many samples of its group are
+ * missing, if any. The length tells: a long window that is no longer than others hides none. Periods that follow a
+ * frequency differ by more than a short one, so that only whole turns show.
  */
 static u32 windows_by_length(const struct window_group *g, u64 length)
 {
@@ -423,7 +416,7 @@ bool windows_take(struct windows *w, const struct evlist *l, u32 event, const st
 	if (!slot)
 		return false;
 	g = &w->groups.v[slot->group];
-	at = place_in_group(g, event);
+	at = window_member_of(g, event);
 	if (g->per_thread && !g->proven)
 		before = turn_before(w, g, slot, s);
 	out->group = slot->group;
@@ -478,6 +471,45 @@ void windows_settle(struct windows *w, const struct evlist *l)
 	}
 }
 
+void windows_copy_settled(struct windows *to, const struct windows *from)
+{
+	*to = (struct windows){ .arm = from->arm, .settled = from->settled };
+	for (u32 i = 0; i < from->groups.n; i++) {
+		const struct window_group *g = &from->groups.v[i];
+
+		vec_push(&to->groups, *g);
+		map_set(&to->by_event, g->events[0], i);
+		map_set(&to->by_leader, g->leader, i);
+	}
+}
+
+void windows_join(struct windows *to, const struct windows *from)
+{
+	for (size_t i = 0; i < from->groups.n; i++) {
+		const struct window_group *g = &from->groups.v[i];
+		u32 at = map_get(&to->by_leader, g->leader);
+
+		if (at == ID_NONE) {
+			map_set(&to->by_event, g->events[0], (u32)to->groups.n);
+			map_set(&to->by_leader, g->leader, (u32)to->groups.n);
+			vec_push(&to->groups, *g);
+			continue;
+		}
+		to->groups.v[at].nr_short += g->nr_short;
+		to->groups.v[at].nr_long += g->nr_long;
+		to->groups.v[at].sum_short += g->sum_short;
+		to->groups.v[at].sum_long += g->sum_long;
+	}
+}
+
+bool windows_proven(const struct windows *w)
+{
+	for (size_t i = 0; i < w->groups.n; i++)
+		if (w->groups.v[i].per_thread && !w->groups.v[i].proven)
+			return false;
+	return true;
+}
+
 void windows_free(struct windows *w)
 {
 	forget_values(w);
@@ -511,7 +543,10 @@ bool window_schedule_of(const char *name, struct schedule *out)
 	if (term(name, "burst", &burst) && burst && burst <= UINT32_MAX)
 		s.batch_count = (u32)burst;
 	(void)term(name, "period", &s.period_long);
-	(void)term(name, "period-jitter", &s.jitter_long);
+	if (strstr(name, "period-jitter=full"))
+		s.jitter_long = s.period_long ? s.period_long : SCHEDULE_JITTER_FULL;
+	else
+		(void)term(name, "period-jitter", &s.jitter_long);
 	(void)term(name, "alt-period-jitter", &s.jitter_short);
 	*out = s;
 	return true;

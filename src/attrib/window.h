@@ -4,7 +4,8 @@
  *
  * Each sample of a group that reads all its members ({..}:S) ends a window and begins the next. The counts of a window
  * belong to the code that ran in it; when it is short enough, that is one function. A recording may alternate long and
- * short windows (see codec/schedule.h): the short ones are measured, the long ones only keep the number of samples low.
+ * short windows (see codec/schedule.h): the short ones are measured, the long ones only keep the number of samples
+ * low.
  *
  * Counters are known by the id of the group's first member. Where children of a process inherit its events, one id
  * stands for a set of counters per thread, so the thread belongs to what they are known by.
@@ -76,6 +77,15 @@ struct window_group {
 	u64 nr_short, nr_long, sum_short, sum_long;
 };
 
+/* Which member that event is: how far it is in the values. ID_NONE: none. */
+static inline u32 window_member_of(const struct window_group *g, u32 event)
+{
+	for (u32 i = 0; i < g->nr; i++)
+		if (g->events[i] == event)
+			return i;
+	return ID_NONE;
+}
+
 struct window_slot;
 
 struct windows {
@@ -110,9 +120,18 @@ bool windows_take(struct windows *w, const struct evlist *l, u32 event, const st
 void windows_note(struct windows *w, const struct evlist *l, const struct record *r);
 /* Decides, by what was fed so far, what is short in each group; forgets all values. */
 void windows_settle(struct windows *w, const struct evlist *l);
+/* A second reader of the same recording, which is fed the samples of other counters. It begins as windows_settle left
+ * the first one, which has to be fed nothing meanwhile. */
+void windows_copy_settled(struct windows *to, const struct windows *from);
+/* Adds what `from`, a copy of `to`, was fed to what is known of groups; groups that it alone has seen come along. */
+void windows_join(struct windows *to, const struct windows *from);
+/* May samples of one set of counters, but of different threads, be read by different readers? Not before values have
+ * shown what the counters are (struct window_group). */
+bool windows_proven(const struct windows *w);
 void windows_free(struct windows *w);
 
-/* What the terms in an event's name say: period=, alt-period=, burst=, period-jitter=, alt-period-jitter=. False: no alternating period. */
+/* What the terms in an event's name say: period=, alt-period=, burst=, period-jitter=, alt-period-jitter=. False: no
+ * alternating period. */
 bool window_schedule_of(const char *name, struct schedule *out);
 
 #endif

@@ -167,6 +167,34 @@ static size_t utf8_len(const char *text, size_t n)
 	return len;
 }
 
+/*
+ * A character, of so many bytes, that does something rather than being shown: controls (C0, DEL, C1), and those that
+ * turn the direction of text around, with which a name can look like another one.
+ */
+static bool is_control(const char *s, size_t len)
+{
+	const u8 *c = (const u8 *)s;
+
+	if (len == 1)
+		return *c < 0x20 || *c == 0x7f;
+	if (len == 2)
+		return (c[0] == 0xc2 && c[1] < 0xa0) || (c[0] == 0xd8 && c[1] == 0x9c);
+	if (len != 3 || c[0] != 0xe2)
+		return false;
+	return (c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xaa && c[2] <= 0xae))) ||
+	       (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9);
+}
+
+/* The number of a character of two or three bytes, or of one. */
+static u32 code_point(const char *s, size_t len)
+{
+	const u8 *c = (const u8 *)s;
+
+	return len == 1 ? c[0] :
+	       len == 2 ? (c[0] & 0x1fu) << 6 | (c[1] & 0x3fu) :
+			  (c[0] & 0xfu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
+}
+
 void bytes_json(struct bytes *b, const char *s, size_t n)
 {
 	while (n) {
@@ -176,8 +204,8 @@ void bytes_json(struct bytes *b, const char *s, size_t n)
 			bytes_str(b, "\xef\xbf\xbd");
 		else if (*s == '"' || *s == '\\')
 			bytes_printf(b, "\\%c", *s);
-		else if ((u8)*s < 0x20 || *s == 0x7f)
-			bytes_printf(b, "\\u%04x", *s);
+		else if (is_control(s, len))
+			bytes_printf(b, "\\u%04x", code_point(s, len));
 		else
 			bytes_put(b, s, len);
 		len = MAX(len, (size_t)1);
@@ -203,7 +231,7 @@ void bytes_xml(struct bytes *b, const char *s, size_t n)
 			bytes_str(b, "&quot;");
 		else if (*s == '\'')
 			bytes_str(b, "&#39;");
-		else if ((u8)*s < 0x20 || *s == 0x7f)
+		else if (is_control(s, len))
 			bytes_char(b, '?');
 		else
 			bytes_put(b, s, len);
@@ -216,15 +244,20 @@ void bytes_xml(struct bytes *b, const char *s, size_t n)
 /* Bad UTF-8 is replaced, as in the others: readers of CSV refuse the whole file for it. */
 void bytes_csv(struct bytes *b, const char *s, size_t n)
 {
-	bool quote = memchr(s, ',', n) || memchr(s, '"', n) || memchr(s, '\n', n) || memchr(s, '\r', n);
+	bool quote = memchr(s, ',', n) || memchr(s, '"', n);
 
 	if (quote)
 		bytes_char(b, '"');
+	/* What a spreadsheet would take for a formula. */
+	if (n && strchr("=+-@", *s) && *s)
+		bytes_char(b, '\'');
 	while (n) {
 		size_t len = utf8_len(s, n);
 
 		if (!len)
 			bytes_str(b, "\xef\xbf\xbd");
+		else if (is_control(s, len))
+			bytes_char(b, '?');
 		else if (*s == '"')
 			bytes_str(b, "\"\"");
 		else
@@ -259,7 +292,7 @@ void bytes_plain(struct bytes *b, const char *s, size_t n)
 			return;
 		len = utf8_len(s, n);
 
-		if (!len || (u8)*s < 0x20 || *s == 0x7f || ((u8)s[0] == 0xc2 && (u8)s[1] < 0xa0))
+		if (!len || is_control(s, len))
 			bytes_char(b, '?');
 		else
 			bytes_put(b, s, len);

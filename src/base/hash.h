@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hash functions. Not for secrets. Whoever makes a recording chooses most keys, and keys that all meet would turn a table
- * into a list; so hashes differ from one run of the program to the next, by where the system loaded it. Nothing that is
- * shown may depend on them: hash_stable is for that.
+ * Hash functions. Not for secrets. Whoever makes a recording chooses most keys, and keys that all meet would turn a
+ * table into a list; so hashes differ from one run of the program to the next, by where the system loaded it. Nothing
+ * that is shown may depend on them: hash_stable is for that.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H

@@ -12,9 +12,9 @@ typedef void (*pool_fn)(void *ctx, u32 worker, u32 unit);
 void pool_run(u32 workers, u32 units, pool_fn fn, void *ctx);
 
 /*
- * The same where results have to come out in order. make() leaves the unit's result in one of the caller's `slots` slots;
- * put() takes it from there, unit after unit, on any worker but never on two at once. A worker that is all slots ahead of
- * put() waits, so what is held back is bounded.
+ * The same where results have to come out in order. make() leaves the unit's result in one of the caller's `slots`
+ * slots; put() takes it from there, unit after unit, on any worker but never on two at once. A worker that is all
+ * slots ahead of put() waits, so what is held back is bounded.
  */
 typedef void (*pool_make_fn)(void *ctx, u32 worker, u32 unit, u32 slot);
 typedef void (*pool_put_fn)(void *ctx, u32 slot);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each worker sorts a run; then neighbouring runs are merged, round after round. Two workers share a merge: one fills the
- * lower half of the result from the runs' beginnings, the other the upper half from their ends.
+ * Each worker sorts a run; then neighbouring runs are merged, round after round. Two workers share a merge: one fills
+ * the lower half of the result from the runs' beginnings, the other the upper half from their ends.
  */
 #include "base/sort.h"
 
@@ -30,8 +30,8 @@ static void sort_run(void *ctx, u32 worker, u32 unit)
 }
 
 /* Of equal elements the one of the first run is the lower one, in both directions. */
-static void merge_up(const struct sort *s, const char *a, const char *a_end, const char *b, const char *b_end, char *to,
-		     const char *stop)
+static void merge_up(const struct sort *s, const char *a, const char *a_end, const char *b, const char *b_end,
+		     char *to, const char *stop)
 {
 	for (; to < stop; to += s->size) {
 		bool first = b == b_end || (a < a_end && s->compare(a, b, s->ctx) <= 0);

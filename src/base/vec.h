@@ -11,32 +11,32 @@
 #include "base/mem.h"
 #include "base/types.h"
 
-#define VEC(type)                                                                                                      \
-	struct {                                                                                                       \
-		type *v;                                                                                               \
-		size_t n, cap;                                                                                         \
+#define VEC(type)                                                                                                     \
+	struct {                                                                                                      \
+		type *v;                                                                                              \
+		size_t n, cap;                                                                                        \
 	}
 
-#define vec_reserve(vec, want)                                                                                         \
-	do {                                                                                                           \
-		size_t want_ = (want);                                                                                 \
-		if (want_ > (vec)->cap) {                                                                              \
-			(vec)->cap = MAX(want_, (vec)->cap ? (vec)->cap * 2 : 8);                                      \
-			(vec)->v = mem_realloc((vec)->v, (vec)->cap, sizeof(*(vec)->v));                               \
-		}                                                                                                      \
+#define vec_reserve(vec, want)                                                                                        \
+	do {                                                                                                          \
+		size_t want_ = (want);                                                                                \
+		if (want_ > (vec)->cap) {                                                                             \
+			(vec)->cap = MAX(want_, (vec)->cap ? (vec)->cap * 2 : 8);                                     \
+			(vec)->v = mem_realloc((vec)->v, (vec)->cap, sizeof(*(vec)->v));                              \
+		}                                                                                                     \
 	} while (0)
 
-#define vec_push(vec, ...)                                                                                             \
-	do {                                                                                                           \
-		vec_reserve(vec, (vec)->n + 1);                                                                        \
-		(vec)->v[(vec)->n++] = (__VA_ARGS__);                                                                  \
+#define vec_push(vec, ...)                                                                                            \
+	do {                                                                                                          \
+		vec_reserve(vec, (vec)->n + 1);                                                                       \
+		(vec)->v[(vec)->n++] = (__VA_ARGS__);                                                                 \
 	} while (0)
 
-#define vec_free(vec)                                                                                                  \
-	do {                                                                                                           \
-		free((vec)->v);                                                                                        \
-		(vec)->v = NULL;                                                                                       \
-		(vec)->n = (vec)->cap = 0;                                                                             \
+#define vec_free(vec)                                                                                                 \
+	do {                                                                                                          \
+		free((vec)->v);                                                                                       \
+		(vec)->v = NULL;                                                                                      \
+		(vec)->n = (vec)->cap = 0;                                                                            \
 	} while (0)
 
 #endif

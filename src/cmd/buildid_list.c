@@ -6,7 +6,7 @@
 #include "cmd/commands.h"
 #include "cmd/output.h"
 #include "cmd/select.h"
-#include "io/build_id.h"
+#include "record/build_id.h"
 
 struct config {
 	const char *input;
@@ -32,8 +32,8 @@ static void print(const u8 *id, u32 size, struct str file, bool json, struct byt
 
 static bool same(const struct rec_build_id *a, const struct rec_build_id *b)
 {
-	return a->size == b->size && !memcmp(a->build_id, b->build_id, a->size) && a->filename.len == b->filename.len &&
-	       !memcmp(a->filename.p, b->filename.p, a->filename.len);
+	return a->size == b->size && !memcmp(a->build_id, b->build_id, a->size) &&
+	       a->filename.len == b->filename.len && !memcmp(a->filename.p, b->filename.p, a->filename.len);
 }
 
 /* perf lists a file once per side of the kernel that it was met on. */
@@ -136,15 +136,12 @@ static int list_kernel(bool json, struct bytes *out, const struct notify *to)
 
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
-	const struct config *cfg = config;
+	struct config c = *(const struct config *)config, *cfg = &c;
 	struct output out;
 	int err;
 
-	if (argc) {
-		(void)notify_error(ctx->notify, ERR_USAGE, "'%s' is not an option (name the recording with -i)",
-				   argv[0]);
+	if (input_word(&c.input, argc, argv, ctx->notify))
 		return 2;
-	}
 	(void)output_open(&out, NULL, ctx->notify);
 	err = cfg->kernel ? list_kernel(cfg->json, &out.bytes, ctx->notify) : list(cfg, &out.bytes, ctx->notify);
 	if (output_close(&out, ctx->notify))
@@ -166,7 +163,8 @@ static const struct opt opts[] = {
 const struct command cmd_buildid_list = {
 	.name = "buildid-list",
 	.summary = "list the build ids in a recording",
-	.args = "[options]",
+	.args = "[options] [RECORDING]",
+	.mixed = true,
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),
 	.config_size = sizeof(struct config),

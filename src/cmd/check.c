@@ -2,9 +2,9 @@
 /* `reticle check`: what this machine can do and how to enable the rest. */
 #include <unistd.h>
 
+#include "check/capability.h"
 #include "cmd/commands.h"
 #include "cmd/output.h"
-#include "io/capability.h"
 
 struct config {
 	bool json;
@@ -92,6 +92,7 @@ const struct command cmd_check = {
 	.name = "check",
 	.summary = "say what this machine can do and how to enable the rest",
 	.args = "[options]",
+	.mixed = true,
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),
 	.config_size = sizeof(struct config),

@@ -5,6 +5,10 @@
 
 #include "cmd/opt.h"
 
+/* The table of all commands, in the order in which --help lists them. */
+extern const struct command *const commands[];
+extern const u32 nr_commands;
+
 extern const struct command cmd_buildid_list;
 extern const struct command cmd_check;
 extern const struct command cmd_complete;

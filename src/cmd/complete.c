@@ -7,17 +7,17 @@
 #include "cmd/commands.h"
 #include "cmd/output.h"
 
-static void list_commands(struct bytes *out)
+static void list_commands(const struct command_ctx *ctx, struct bytes *out)
 {
-	for (u32 i = 0; i < nr_commands; i++)
-		bytes_printf(out, "%s\t%s\n", commands[i]->name, commands[i]->summary);
+	for (u32 i = 0; i < ctx->nr_commands; i++)
+		bytes_printf(out, "%s\t%s\n", ctx->commands[i]->name, ctx->commands[i]->summary);
 }
 
 /* "-F<tab>--freq<tab>N<tab>help", with "" for what an option does not have. */
-static int list_options(const char *name, struct bytes *out)
+static int list_options(const struct command_ctx *ctx, const char *name, struct bytes *out)
 {
-	for (u32 i = 0; i < nr_commands; i++) {
-		const struct command *c = commands[i];
+	for (u32 i = 0; i < ctx->nr_commands; i++) {
+		const struct command *c = ctx->commands[i];
 
 		if (strcmp(c->name, name))
 			continue;
@@ -42,9 +42,9 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	(void)config;
 	(void)output_open(&out, NULL, ctx->notify);
 	if (argc)
-		status = list_options(argv[0], &out.bytes);
+		status = list_options(ctx, argv[0], &out.bytes);
 	else
-		list_commands(&out.bytes);
+		list_commands(ctx, &out.bytes);
 	if (status)
 		notify_error(ctx->notify, ERR_USAGE, "'%s' is not a command", argv[0]);
 	if (output_close(&out, ctx->notify))

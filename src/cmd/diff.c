@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reticle diff`: what changed from one recording to the next, function by function. perf's flags, and a verdict for CI. */
+/* `reticle diff`: what changed from one recording to the next, function by function. perf's flags, and a verdict for
+ * CI. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,9 +74,9 @@ static int set_compute(void *field, const char *text, const struct notify *to)
 			    text);
 }
 
-#define OPT(letter, name, kind, field, arg, help)                                                                      \
-	{                                                                                                              \
-		letter, name, kind, offsetof(struct config, field), arg, help                                          \
+#define OPT(letter, name, kind, field, arg, help)                                                                     \
+	{                                                                                                             \
+		letter, name, kind, offsetof(struct config, field), arg, help                                         \
 	}
 
 static const struct opt opts[] = {
@@ -124,7 +125,8 @@ struct run {
 	u32 simulated;
 };
 
-/* Time slices and events cannot be keys: slices of two recordings have nothing in common, and events part the tables. */
+/* Time slices and events cannot be keys: slices of two recordings have nothing in common, and events part the tables.
+ */
 static int add_key(struct run *r, const char *name)
 {
 	u32 column = column_find(name, strlen(name));
@@ -186,7 +188,8 @@ static int resolve_options(struct run *r)
 	const struct notify *to = r->ctx->notify;
 
 	if (c->separator && strlen(c->separator) != 1 && strcmp(c->separator, "\\t"))
-		return notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character", c->separator);
+		return notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character",
+				    c->separator);
 	if (c->fail_above.given && c->method.compute == DIFF_WDIFF)
 		return notify_error(to, ERR_USAGE, "--fail-above goes with delta and ratio, not with wdiff");
 	r->opts.method = c->method;

@@ -9,6 +9,7 @@
 #include "cmd/header.h"
 #include "cmd/output.h"
 #include "cmd/select.h"
+#include "pass/feed.h"
 
 struct config {
 	const char *input;
@@ -49,42 +50,51 @@ static int check_types(const struct config *cfg, const struct notify *to)
 	return 0;
 }
 
-static void decode(const struct source *s, struct dump_record *d)
+static void take_hit(void *ctx, const struct hit *h)
 {
-	struct cursor c = cursor_over(d->at.p, d->at.h.size, s->swap);
+	struct dump_record *d = ctx;
+
+	d->event = h->e;
+	d->s = *h->full;
+}
+
+static void decode(struct feed *feed, struct dump_record *d)
+{
+	const struct source *s = feed->src;
+	const struct trailer_layout *t;
 	u32 event;
 
 	d->offset = s->data_offset + d->at.offset;
 	d->is_sample = d->at.h.type == PERF_RECORD_SAMPLE;
 	d->event = NULL;
-	if (!d->is_sample) {
-		const struct trailer_layout *t = evlist_trailer(&s->events, d->at.p, d->at.h.size, s->swap);
-
-		d->err = record_decode(c, d->offset, t, &d->r);
+	if (d->is_sample) {
+		d->err = feed_sample(feed, &d->at, take_hit, d);
+		if (d->err == ERR_NOTFOUND || !d->err)
+			return;
+		event = evlist_find(&s->events, d->at.p, d->at.h.size, true, s->swap);
+		d->event = event == ID_NONE ? NULL : &s->events.events.v[event];
 		return;
 	}
-	event = evlist_find(&s->events, d->at.p, d->at.h.size, true, s->swap);
-	d->event = event == ID_NONE ? NULL : &s->events.events.v[event];
-	if (!d->event || d->event->unsupported)
-		d->err = d->event ? ERR_UNSUPPORTED : ERR_NOTFOUND;
-	else
-		d->err = sample_decode(&d->event->layout, c, &d->s);
+	t = evlist_trailer(&s->events, d->at.p, d->at.h.size, s->swap);
+	d->err = record_decode(cursor_over(d->at.p, d->at.h.size, s->swap), d->offset, t, &d->r);
 }
 
 static void dump_records(const struct source *s, const struct config *cfg, struct bytes *out)
 {
+	struct feed feed = { .src = s, .full = true };
 	struct dump_record d = { 0 };
 	u64 at = 0, bad = NO_OFFSET;
 
 	while (!out->err && source_next(s, &at, &d.at, &bad)) {
 		if (!is_wanted(cfg, d.at.h.type))
 			continue;
-		decode(s, &d);
+		decode(&feed, &d);
 		if (cfg->json)
 			dump_json(s, &d, out);
 		else
 			dump_text(s, &d, cfg->verbose, out);
 	}
+	feed_free(&feed);
 	if (bad != NO_OFFSET)
 		(void)notify_at(s->notify, NOTE_WARNING, ERR_TRUNCATED, s->path, s->data_offset + bad,
 				"the last %llu bytes are no whole record; left out",
@@ -93,16 +103,13 @@ static void dump_records(const struct source *s, const struct config *cfg, struc
 
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
-	const struct config *cfg = config;
+	struct config c = *(const struct config *)config, *cfg = &c;
 	struct output out;
 	struct source *s;
 	int err;
 
-	if (argc) {
-		(void)notify_error(ctx->notify, ERR_USAGE, "'%s' is not an option (name the recording with -i)",
-				   argv[0]);
+	if (input_word(&c.input, argc, argv, ctx->notify))
 		return 2;
-	}
 	if (check_types(cfg, ctx->notify))
 		return 2;
 	if (source_open(&s, input_path(cfg->input), ctx->notify))
@@ -132,7 +139,8 @@ static const struct opt opts[] = {
 const struct command cmd_dump = {
 	.name = "dump",
 	.summary = "print every record of a recording, decoded",
-	.args = "[options]",
+	.args = "[options] [RECORDING]",
+	.mixed = true,
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),
 	.config_size = sizeof(struct config),

@@ -3,7 +3,7 @@
 #ifndef CMD_DUMP_H
 #define CMD_DUMP_H
 
-#include "io/source.h"
+#include "read/source.h"
 
 struct dump_record {
 	struct source_record at;

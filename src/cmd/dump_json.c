@@ -13,19 +13,19 @@ static const struct field {
 	enum kind kind;
 	size_t offset;
 } fields[] = {
-#define F(type, field, member, kind)                                                                                   \
-	{                                                                                                              \
-		PERF_RECORD_##type, field, kind, offsetof(struct record, member)                                       \
+#define F(type, field, member, kind)                                                                                  \
+	{                                                                                                             \
+		PERF_RECORD_##type, field, kind, offsetof(struct record, member)                                      \
 	}
-#define MMAP_FIELDS(type)                                                                                              \
-	F(type, "pid", mmap.pid, F_S32), F(type, "tid", mmap.tid, F_S32), F(type, "start", mmap.start, F_U64),         \
-		F(type, "len", mmap.len, F_U64), F(type, "pgoff", mmap.pgoff, F_U64),                                  \
+#define MMAP_FIELDS(type)                                                                                             \
+	F(type, "pid", mmap.pid, F_S32), F(type, "tid", mmap.tid, F_S32), F(type, "start", mmap.start, F_U64),        \
+		F(type, "len", mmap.len, F_U64), F(type, "pgoff", mmap.pgoff, F_U64),                                 \
 		F(type, "prot", mmap.prot, F_U32), F(type, "filename", mmap.filename, F_STR)
-#define TASK_FIELDS(type)                                                                                              \
-	F(type, "pid", task.pid, F_S32), F(type, "ppid", task.ppid, F_S32), F(type, "tid", task.tid, F_S32),           \
+#define TASK_FIELDS(type)                                                                                             \
+	F(type, "pid", task.pid, F_S32), F(type, "ppid", task.ppid, F_S32), F(type, "tid", task.tid, F_S32),          \
 		F(type, "ptid", task.ptid, F_S32), F(type, "time", task.time, F_U64)
-#define THROTTLE_FIELDS(type)                                                                                          \
-	F(type, "time", throttle.time, F_U64), F(type, "id", throttle.id, F_U64),                                      \
+#define THROTTLE_FIELDS(type)                                                                                         \
+	F(type, "time", throttle.time, F_U64), F(type, "id", throttle.id, F_U64),                                     \
 		F(type, "stream_id", throttle.stream_id, F_U64)
 	MMAP_FIELDS(MMAP),
 	MMAP_FIELDS(MMAP2),

@@ -9,7 +9,7 @@
 #include "cmd/select.h"
 #include "codec/perf_abi.h"
 #include "codec/tracefmt.h"
-#include "io/source.h"
+#include "read/source.h"
 
 struct config {
 	const char *input;
@@ -119,17 +119,14 @@ static void print_json(const struct evlist *l, const struct event *e, struct byt
 
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
-	const struct config *cfg = config;
+	struct config c = *(const struct config *)config, *cfg = &c;
 	struct output output;
 	struct bytes *out = &output.bytes;
 	struct source *s;
 	int err;
 
-	if (argc) {
-		(void)notify_error(ctx->notify, ERR_USAGE, "'%s' is not an option (name the recording with -i)",
-				   argv[0]);
+	if (input_word(&c.input, argc, argv, ctx->notify))
 		return 2;
-	}
 	if (source_open(&s, input_path(cfg->input), ctx->notify))
 		return 1;
 	(void)output_open(&output, NULL, ctx->notify);
@@ -160,7 +157,8 @@ static const struct opt opts[] = {
 const struct command cmd_evlist = {
 	.name = "evlist",
 	.summary = "list the events of a recording",
-	.args = "[options]",
+	.args = "[options] [RECORDING]",
+	.mixed = true,
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),
 	.config_size = sizeof(struct config),

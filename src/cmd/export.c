@@ -11,9 +11,9 @@
 #include "cmd/output.h"
 #include "cmd/progress.h"
 #include "cmd/select.h"
-#include "view/flamegraph.h"
+#include "view/export/flamegraph.h"
+#include "view/export/stacks.h"
 #include "view/report.h"
-#include "view/stacks.h"
 
 struct config {
 	struct select select;
@@ -78,9 +78,9 @@ static const struct exporter exporters[] = {
 	{ "json", ".json", "the report's rows and call graphs", true, write_json },
 };
 
-#define OPT(letter, name, kind, field, arg, help)                                                                      \
-	{                                                                                                              \
-		letter, name, kind, offsetof(struct config, field), arg, help                                          \
+#define OPT(letter, name, kind, field, arg, help)                                                                     \
+	{                                                                                                             \
+		letter, name, kind, offsetof(struct config, field), arg, help                                         \
 	}
 
 static const struct opt opts[] = {
@@ -204,7 +204,7 @@ static int export(const struct config *c, const struct exporter *x, struct profi
 
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
-	const struct config *c = config;
+	struct config named = *(const struct config *)config, *c = &named;
 	const struct exporter *x = find_exporter(c);
 	struct progress progress;
 	struct selected s;
@@ -212,11 +212,8 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	struct profile *profile;
 	int err;
 
-	if (argc) {
-		notify_error(ctx->notify, ERR_USAGE, "'%s' is not understood (name the recording with -i; see --help)",
-			     argv[0]);
+	if (input_word(&named.select.input, argc, argv, ctx->notify))
 		return 2;
-	}
 	if (!x ? note_formats(c, ctx->notify) : check_picture(c, ctx->notify))
 		return 2;
 	if (select_resolve(&c->select, &s, ctx->notify))

@@ -2,7 +2,7 @@
 #ifndef CMD_HEADER_H
 #define CMD_HEADER_H
 
-#include "io/source.h"
+#include "read/source.h"
 
 /* What is known about the recording as a whole, in lines that begin with #, as perf report --header prints it.
  * all: long features in full. */

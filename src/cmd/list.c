@@ -7,7 +7,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/output.h"
-#include "io/event_catalog.h"
+#include "events/catalog.h"
 
 /* The virtual PMU's are no events of this machine: they are listed when asked for. */
 #define ALL_CLASSES (((1u << CLASS_COUNT) - 1) & ~(1u << CLASS_SIM))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the command, parses its options, runs it. Everything else is in the command's own file. */
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +9,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/mistake.h"
+#include "cmd/commands.h"
 #include "cmd/opt.h"
 #include "cmd/output.h"
 #include "cmd/peer.h"
-#include "io/mistake.h"
 
 #define EXIT_USAGE 2
 
@@ -137,7 +139,9 @@ static u32 tty_columns(void)
 static int run_command(const struct command *c, int argc, char **argv)
 {
 	struct notify notify = { print_note, (void *)c->name };
-	struct command_ctx ctx = { .notify = &notify,
+	struct command_ctx ctx = { .commands = commands,
+				   .nr_commands = nr_commands,
+				   .notify = &notify,
 				   .tty_out = isatty(STDOUT_FILENO),
 				   .tty_err = isatty(STDERR_FILENO) };
 	void *config;
@@ -160,9 +164,26 @@ static int run_command(const struct command *c, int argc, char **argv)
 	return status;
 }
 
+/* Recordings are mapped: what was there when it was opened may be gone when it is read. Any other such signal is a
+ * fault of ours, and ends the program as it does without this. */
+static void on_sigbus(int number, siginfo_t *info, void *context)
+{
+	static const char text[] = "reticle: a file was shortened while it was being read\n";
+	ssize_t written;
+
+	(void)context;
+	if (info->si_code == BUS_ADRERR) {
+		written = write(STDERR_FILENO, text, sizeof(text) - 1);
+		(void)written; /* nobody may be listening */
+		_exit(EXIT_FAILURE);
+	}
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
 /*
- * Large blocks are mapped, whatever was freed before: they then grow without being copied and go back to the kernel at once.
- * Left alone, glibc raises this bound with each block freed.
+ * Large blocks are mapped, whatever was freed before: they then grow without being copied and go back to the kernel at
+ * once. Left alone, glibc raises this bound with each block freed.
  */
 #define MAP_FROM (256 << 10)
 
@@ -174,6 +195,7 @@ int main(int argc, char **argv)
 	bool help;
 
 	mallopt(M_MMAP_THRESHOLD, MAP_FROM);
+	sigaction(SIGBUS, &(struct sigaction){ .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO }, NULL);
 	if (argc < 2)
 		return refuse_no_command();
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version"))

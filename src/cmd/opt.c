@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mistake.h"
 #include "cmd/peer.h"
-#include "io/mistake.h"
 
 static bool takes_value(const struct opt *o)
 {
@@ -144,6 +144,9 @@ static int note_unknown(const struct command *c, char letter, const char *name, 
 		if (c->opts[i].name) {
 			snprintf(other, sizeof(other), "--%s", c->opts[i].name);
 			near_offer(&near, other);
+			snprintf(other, sizeof(other), "--no-%s", c->opts[i].name);
+			if (is_negatable(&c->opts[i]) && !strncmp(name, "no-", MIN(len, (size_t)3)))
+				near_offer(&near, other);
 		}
 	snprintf(head, sizeof(head), "unknown option '%s%.*s'%s", letter ? "-" : "--", (int)MIN(len, (size_t)60), name,
 		 m.hint || near.n ? "" : " (see --help)");
@@ -177,7 +180,8 @@ static int parse_long(const struct command *c, void *config, int argc, char **ar
 	return apply(o, config, word, text, no, to);
 }
 
-static int parse_cluster(const struct command *c, void *config, int argc, char **argv, int *at, const struct notify *to)
+static int parse_cluster(const struct command *c, void *config, int argc, char **argv, int *at,
+			 const struct notify *to)
 {
 	for (const char *p = argv[*at] + 1; *p; p++) {
 		const struct opt *o = find_letter(c->opts, c->nr_opts, *p);

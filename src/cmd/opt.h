@@ -3,7 +3,8 @@
  * Options and commands as tables. Parsing, --help, completion and the man page check all read the same rows.
  *
  * An option's value goes into the command's config struct at `offset`. Long names may be shortened while unambiguous;
- * flags can be clustered (-ag); --no-NAME clears a flag; a value stands in the same word (--freq=99, -F99) or the next.
+ * flags can be clustered (-ag); --no-NAME clears a flag; a value stands in the same word (--freq=99, -F99) or the
+ * next.
  */
 #ifndef CMD_OPT_H
 #define CMD_OPT_H
@@ -43,7 +44,11 @@ struct opt {
 	bool next_word; /* an optional value may also be the next word, unless that begins with '-' */
 };
 
+struct command;
+
 struct command_ctx {
+	const struct command *const *commands; /* the table of all commands */
+	u32 nr_commands;
 	const struct notify *notify;
 	bool tty_out, tty_err; /* standard output and error are terminals */
 	u32 tty_columns;       /* of standard output; 0: no terminal, or it does not say */
@@ -64,15 +69,11 @@ struct command {
 	int (*run)(const struct command_ctx *ctx, const void *config, int argc, char **argv);
 };
 
-/* Parses argv[0..argc): options until the first other word or "--". *rest is the index of the first unparsed word. 0 or
- * ERR_USAGE (noted). */
+/* Parses argv[0..argc): options until the first other word or "--". *rest is the index of the first unparsed word. 0
+ * or ERR_USAGE (noted). */
 int opts_parse(const struct command *c, void *config, int argc, char **argv, int *rest, const struct notify *to);
 /* Options behind words as well. The *n words that are no options remain, at the beginning of argv. */
 int opts_parse_mixed(const struct command *c, void *config, int argc, char **argv, int *n, const struct notify *to);
 void opts_help(const struct opt *opts, u32 n, struct bytes *out); /* "    -F, --freq N    sample N times per second" */
-
-/* cmd/commands.c: the table of all commands. */
-extern const struct command *const commands[];
-extern const u32 nr_commands;
 
 #endif

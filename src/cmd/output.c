@@ -75,7 +75,7 @@ static int finish(struct output *o)
 {
 	int err = bytes_flush(&o->bytes) ? o->bytes.sys_errno : 0;
 
-	if (o->temporary && !err && fchmod(o->fd, usual_mode()))
+	if (o->temporary && !err && fchmod(o->fd, usual_mode() & (o->owner_only ? 0700 : 0777)))
 		err = errno;
 	if (o->path && close(o->fd) && !err)
 		err = errno;

@@ -10,6 +10,7 @@
 #include "base/err.h"
 
 struct output {
+	bool owner_only;    /* nobody else may read the file: set it once it is open */
 	struct bytes bytes; /* write into this */
 	const char *path;   /* NULL: standard output */
 	char *temporary;    /* NULL: written in place, as for devices and pipes */
@@ -24,8 +25,8 @@ int output_check(const char *path, const struct notify *to);
 int output_close(struct output *o, const struct notify *to);
 
 /*
- * Is memory to be given back although the process ends next? The kernel takes it back faster than thousands of free()s;
- * only leak checkers want to see them.
+ * Is memory to be given back although the process ends next? The kernel takes it back faster than thousands of
+ * free()s; only leak checkers want to see them.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CMD_FREES 1

@@ -13,8 +13,9 @@ static const struct {
 	{ "archive", "copy the binaries along, and read with --symfs DIR or --buildid-dir DIR" },
 	{ "bench", "perf bench needs nothing of reticle" },
 	{ "buildid-cache", "not needed: files are found by build id (--buildid-dir, --symfs, --debuginfod)" },
-	{ "c2c", "'reticle record -d -W -e EVENT', then 'reticle script -F +addr,+data_src'; perf c2c report reads the "
-		 "same file" },
+	{ "c2c",
+	  "'reticle record -d -W -e EVENT', then 'reticle script -F +addr,+data_src'; perf c2c report reads the "
+	  "same file" },
 	{ "config", "there is no configuration file: what is wanted stands on the command line" },
 	{ "daemon", "'reticle record -a --switch-output=1m --switch-max-files 10'" },
 	{ "data", "'reticle dump --json' or 'reticle export --to json'" },
@@ -51,7 +52,6 @@ static const struct {
 	{ "report", 'b', "branch-stack", of_branches },
 	{ "report", 0, "branch-history", of_branches },
 	{ "report", 0, "total-cycles", of_branches },
-	{ "report", 0, "stitch-lbr", of_branches },
 	{ "report", 'M', "disassembler-style", no_annotation },
 	{ "report", 0, "objdump", no_annotation },
 	{ "report", 0, "asm-raw", no_annotation },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What perf has and reticle has not, or has under another name: what to do instead, for those who know perf by heart. */
+/* What perf has and reticle has not, or has under another name: what to do instead, for those who know perf by heart.
+ */
 #ifndef CMD_PEER_H
 #define CMD_PEER_H
 

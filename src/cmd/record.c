@@ -8,9 +8,10 @@
 #include "cmd/commands.h"
 #include "cmd/evlist.h"
 #include "cmd/output.h"
+#include "cmd/pmu_help.h"
 #include "cmd/record_options.h"
-#include "io/recorder.h"
-#include "truth.h"
+#include "pass/truth.h"
+#include "record/recorder.h"
 
 #define EXIT_USAGE 2
 #define EXIT_NO_EXEC 126
@@ -100,11 +101,12 @@ static void advise_windows(const struct window_summary *w, const struct notify *
 		notify_warn(to, "%u of %u threads never had windows: they ran too little at a time", w->unarmed,
 			    w->places);
 	if (w->missed)
-		notify_warn(to,
-			    "%u thread%s had ended before %s counters, and %s not in the recording (--no-window leaves "
-			    "that to the kernel)",
-			    w->missed, plural(w->missed), w->missed == 1 ? "it had" : "they had",
-			    w->missed == 1 ? "is" : "are");
+		notify_warn(
+			to,
+			"%u thread%s had ended before %s counters, and %s not in the recording (--no-window leaves "
+			"that to the kernel)",
+			w->missed, plural(w->missed), w->missed == 1 ? "it had" : "they had",
+			w->missed == 1 ? "is" : "are");
 }
 
 static void print_simulated(const struct record_result *r, const struct notify *to)
@@ -164,16 +166,6 @@ static void pass_errors(void *ctx, const struct note *note)
 		to->fn(to->ctx, note);
 }
 
-static int print_pmu_help(const struct notify *to)
-{
-	struct output out;
-
-	(void)output_open(&out, NULL, to);
-	bytes_str(&out.bytes, "--pmu=sim,KEY=VALUE,...\n");
-	sim_opts_help(&out.bytes);
-	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
 static bool asks_for_names(const char *regs)
 {
 	return regs && !strcmp(regs, "?");
@@ -210,10 +202,50 @@ static int write_truth(struct truth *truth, const struct record_config *c, const
 	err = truth_finish(truth, &about, to);
 	if (!err)
 		err = output_open(&out, c->truth, to);
+	out.owner_only = true; /* as the recording */
 	if (err)
 		return err;
 	truth_write(truth, &about, &out.bytes);
 	return output_close(&out, to);
+}
+
+/* Names in the truth come from the recording, which has to be there, and be one. */
+static int check_truth(struct record_config *c, const struct notify *to)
+{
+	struct output_opts *out = &c->o.output;
+
+	if (!c->truth)
+		return 0;
+	if (!c->o.sim.on)
+		return notify_error(to, ERR_USAGE, "--truth needs --pmu=sim: only the virtual PMU knows it");
+	if (out->switch_on != SWITCH_NEVER)
+		return notify_error(to, ERR_USAGE, "--truth and --switch-output exclude each other");
+	if (out->path && (!strcmp(out->path, "-") || !strcmp(out->path, c->truth)))
+		return notify_error(to, ERR_USAGE, "--truth needs a recording in a file of its own");
+	if (!out->path)
+		out->path = "perf.data";
+	c->o.sim.v.truth = true;
+	return 0;
+}
+
+/* What single options cannot check. 0 or ERR_USAGE. */
+static int check_options(struct record_config *c, const struct notify *to)
+{
+	struct record_opts *o = &c->o;
+	const struct target_opts *t = &o->target;
+
+	o->output.build_ids = c->no_build_ids ? BUILDID_NONE : c->all_build_ids ? BUILDID_ALL : BUILDID_HITS;
+	if (o->attr.all_user && o->attr.all_kernel)
+		return notify_error(to, ERR_USAGE, "--all-user and --all-kernel exclude each other");
+	if (o->attr.user_callchains && o->attr.kernel_callchains)
+		return notify_error(to, ERR_USAGE, "--user-callchains and --kernel-callchains exclude each other");
+	if (o->attr.period != RECORD_UNSET && (o->attr.freq != RECORD_UNSET || o->attr.freq_max))
+		return notify_error(to, ERR_USAGE, "-F and -c exclude each other");
+	if ((t->pids || t->tids || t->uid) && (t->system_wide || t->cgroups))
+		return notify_error(to, ERR_USAGE, "-p, -t and -u cannot be combined with -a or --cgroup");
+	if (o->output.switch_on != SWITCH_NEVER && o->output.path && !strcmp(o->output.path, "-"))
+		return notify_error(to, ERR_USAGE, "--switch-output needs a file");
+	return check_truth(c, to);
 }
 
 int record_run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
@@ -225,7 +257,7 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 	struct event_specs specs = { 0 };
 	struct record_result result = { 0 };
 	struct truth *truth = NULL;
-	int err = record_check(&c, to);
+	int err = check_options(&c, to);
 
 	if (c.o.sim.help)
 		return print_pmu_help(to);

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "cmd/commands.h"
-#include "io/event_spec.h"
+#include "events/spec.h"
 
 #define DEFAULT_STACK_DUMP 8192
 #define MAX_STACK_DUMP 65528
@@ -211,6 +211,9 @@ static int set_ring_pages(void *field, const char *text, const struct notify *to
 		return notify_error(to, ERR_USAGE, "-m: '%s' is not a number of pages (or a size like 2M)", text);
 	while (n < v)
 		n *= 2;
+	if (n != v)
+		notify_warn(to, "-m: a ring has a power of two of pages: %llu in place of %llu", (unsigned long long)n,
+			    (unsigned long long)v);
 	*pages = n;
 	return 0;
 }
@@ -307,7 +310,8 @@ static const struct opt options[] = {
 	  "short windows for metrics of functions: short=, burst=, jitter=, leader=, mode=", .set = set_window,
 	  .no = true },
 	{ 0, "truth", OPT_STRING, AT(truth), "FILE", "with --pmu=sim: write exact counts into FILE, as JSON" },
-	{ 'p', "pid", OPT_STRING, AT(o.target.pids), "PID[,PID]", "record processes that run, with all their threads" },
+	{ 'p', "pid", OPT_STRING, AT(o.target.pids), "PID[,PID]",
+	  "record processes that run, with all their threads" },
 	{ 't', "tid", OPT_STRING, AT(o.target.tids), "TID[,TID]", "record threads that run" },
 	{ 'u', "uid", OPT_STRING, AT(o.target.uid), "USER", "record the processes of a user" },
 	{ 'a', "all-cpus", OPT_FLAG, AT(o.target.system_wide), NULL, "record all CPUs" },
@@ -315,7 +319,8 @@ static const struct opt options[] = {
 	{ 'G', "cgroup", OPT_STRING, AT(o.target.cgroups), "NAME[,NAME]", "record only these cgroups" },
 	{ 0, "per-thread", OPT_FLAG, AT(o.target.per_thread), NULL, "one ring per thread instead of per CPU" },
 	{ 'i', "no-inherit", OPT_FLAG, AT(o.attr.no_inherit), NULL, "leave out threads and children made later" },
-	{ 'F', "freq", OPT_CALL, AT(o.attr), "N", "sample N times per second, or max (default 4000)", .set = set_freq },
+	{ 'F', "freq", OPT_CALL, AT(o.attr), "N", "sample N times per second, or max (default 4000)",
+	  .set = set_freq },
 	{ 0, "strict-freq", OPT_FLAG, AT(o.attr.strict_freq), NULL,
 	  "fail when the kernel does not allow the frequency" },
 	{ 'c', "count", OPT_CALL, AT(o.attr.period), "N", "sample every N events", .set = set_period },
@@ -323,16 +328,19 @@ static const struct opt options[] = {
 	{ 0, "control", OPT_STRING, AT(o.control), "fifo:|fd:...",
 	  "take commands from fifo:PATH[,PATH] or fd:N[,N]: enable, disable, stop ..." },
 	{ 'g', NULL, OPT_CALL, AT(o.attr), NULL, "record call chains (--call-graph fp)", .set = set_callgraph },
-	{ 0, "call-graph", OPT_CALL, AT(o.attr), "MODE", "fp[,depth], dwarf[,bytes], lbr or no", .set = set_callgraph },
+	{ 0, "call-graph", OPT_CALL, AT(o.attr), "MODE", "fp[,depth], dwarf[,bytes], lbr or no",
+	  .set = set_callgraph },
 	{ 0, "user-callchains", OPT_FLAG, AT(o.attr.user_callchains), NULL, "only the user part of call chains" },
-	{ 0, "kernel-callchains", OPT_FLAG, AT(o.attr.kernel_callchains), NULL, "only the kernel part of call chains" },
+	{ 0, "kernel-callchains", OPT_FLAG, AT(o.attr.kernel_callchains), NULL,
+	  "only the kernel part of call chains" },
 	{ 0, "all-user", OPT_FLAG, AT(o.attr.all_user), NULL, "sample user space only" },
 	{ 0, "all-kernel", OPT_FLAG, AT(o.attr.all_kernel), NULL, "sample the kernel only" },
 	{ 'b', "branch-any", OPT_CALL, AT(o.attr.branch_type), NULL, "record taken branches", .set = set_branch_any },
 	{ 'j', "branch-filter", OPT_CALL, AT(o.attr.branch_type), "FILTER", "record some branches (any_call,u)",
 	  .set = set_branches },
 	{ 'n', "no-samples", OPT_FLAG, AT(o.attr.no_samples), NULL, "record all but samples" },
-	{ 'T', "timestamp", OPT_FLAG, AT(o.attr.time), NULL, "samples carry the time (default, but for --per-thread)" },
+	{ 'T', "timestamp", OPT_FLAG, AT(o.attr.time), NULL,
+	  "samples carry the time (default, but for --per-thread)" },
 	{ 0, "sample-cpu", OPT_FLAG, AT(o.attr.cpu), NULL, "samples carry the CPU" },
 	{ 0, "sample-identifier", OPT_FLAG, AT(o.attr.identifier), NULL, "samples carry IDENTIFIER" },
 	{ 'd', "data", OPT_FLAG, AT(o.attr.addr), NULL, "samples carry data addresses" },
@@ -384,44 +392,6 @@ static const struct opt options[] = {
 	{ 'q', "quiet", OPT_FLAG, AT(o.quiet), NULL, "print errors only" },
 	{ 'v', "verbose", OPT_COUNT, AT(o.verbose), NULL, "say more" },
 };
-
-/* Names in the truth come from the recording, which has to be there, and be one. */
-static int check_truth(struct record_config *c, const struct notify *to)
-{
-	struct output_opts *out = &c->o.output;
-
-	if (!c->truth)
-		return 0;
-	if (!c->o.sim.on)
-		return notify_error(to, ERR_USAGE, "--truth needs --pmu=sim: only the virtual PMU knows it");
-	if (out->switch_on != SWITCH_NEVER)
-		return notify_error(to, ERR_USAGE, "--truth and --switch-output exclude each other");
-	if (out->path && (!strcmp(out->path, "-") || !strcmp(out->path, c->truth)))
-		return notify_error(to, ERR_USAGE, "--truth needs a recording in a file of its own");
-	if (!out->path)
-		out->path = "perf.data";
-	c->o.sim.v.truth = true;
-	return 0;
-}
-
-int record_check(struct record_config *c, const struct notify *to)
-{
-	struct record_opts *o = &c->o;
-	const struct target_opts *t = &o->target;
-
-	o->output.build_ids = c->no_build_ids ? BUILDID_NONE : c->all_build_ids ? BUILDID_ALL : BUILDID_HITS;
-	if (o->attr.all_user && o->attr.all_kernel)
-		return notify_error(to, ERR_USAGE, "--all-user and --all-kernel exclude each other");
-	if (o->attr.user_callchains && o->attr.kernel_callchains)
-		return notify_error(to, ERR_USAGE, "--user-callchains and --kernel-callchains exclude each other");
-	if (o->attr.period != RECORD_UNSET && (o->attr.freq != RECORD_UNSET || o->attr.freq_max))
-		return notify_error(to, ERR_USAGE, "-F and -c exclude each other");
-	if ((t->pids || t->tids || t->uid) && (t->system_wide || t->cgroups))
-		return notify_error(to, ERR_USAGE, "-p, -t and -u cannot be combined with -a or --cgroup");
-	if (o->output.switch_on != SWITCH_NEVER && o->output.path && !strcmp(o->output.path, "-"))
-		return notify_error(to, ERR_USAGE, "--switch-output needs a file");
-	return check_truth(c, to);
-}
 
 const struct command cmd_record = {
 	.name = "record",

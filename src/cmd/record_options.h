@@ -4,7 +4,7 @@
 #define CMD_RECORD_OPTIONS_H
 
 #include "cmd/opt.h"
-#include "io/record_opts.h"
+#include "record/opts.h"
 
 /* -e, --filter and --exclude-perf in the order they were given: a filter belongs to the events before it. */
 struct event_words {
@@ -28,7 +28,5 @@ struct record_config {
 
 /* The command's run; cmd/record.c. */
 int record_run(const struct command_ctx *ctx, const void *config, int argc, char **argv);
-/* What single options cannot check. 0 or ERR_USAGE. */
-int record_check(struct record_config *c, const struct notify *to);
 
 #endif

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/mistake.h"
 #include "cmd/header.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
@@ -23,19 +25,28 @@ static int add_key(struct pipeline_opts *o, u32 column)
 
 static int note_unknown_column(const char *option, const char *name, const struct notify *to)
 {
+	struct near near = { .want = { name, (u32)MIN(strlen(name), (size_t)UINT32_MAX) } };
 	struct bytes known = { 0 };
+	char *head;
 	int err;
 
 	for (u32 i = 0; i < NR_COLUMNS; i++)
-		if (columns[i].sort_key >= 0 || !strcmp(option, "--fields"))
+		if (columns[i].sort_key >= 0 || !strcmp(option, "--fields")) {
 			bytes_printf(&known, "%s%s", known.len ? ", " : "", columns[i].name);
+			near_offer(&near, columns[i].name);
+		}
+	for (u32 i = 0; i < nr_metric_defs; i++)
+		near_offer(&near, metric_defs[i].name);
 	bytes_char(&known, 0);
-	err = notify_error(to, ERR_USAGE, "option %s: '%s' is not one of %s", option, name, (char *)known.p);
+	head = mem_printf("option %s: '%s' is not one of %s, nor a metric", option, name, (char *)known.p);
+	err = mistake_note(&(struct mistake){ .near = &near }, ERR_USAGE, head, to);
+	free(head);
 	bytes_free(&known);
 	return err;
 }
 
-/* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown anyway; metrics order the rows. */
+/* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown anyway; metrics order the
+ * rows. */
 static int apply_sort(const char *text, struct selected *s, struct report_opts *o, const struct notify *to)
 {
 	static const u8 usual[] = { COLUMN_COMM, COLUMN_DSO, COLUMN_SYMBOL };
@@ -79,7 +90,8 @@ static int apply_fields(const char *text, struct selected *s, struct report_opts
 		if (column == ID_NONE)
 			return note_unknown_column("--fields", names.v[i], to);
 		if (o->nr_columns == REPORT_MAX_COLUMNS)
-			return notify_error(to, ERR_USAGE, "option --fields: more than %d columns", REPORT_MAX_COLUMNS);
+			return notify_error(to, ERR_USAGE, "option --fields: more than %d columns",
+					    REPORT_MAX_COLUMNS);
 		o->columns[o->nr_columns++] = (u8)column;
 		add_key(&s->pipeline, column);
 	}
@@ -305,7 +317,7 @@ static int show_recording(const struct report_config *c, const struct notify *to
 static bool wants_windows(const struct report_config *c, const struct metrics_opts *w)
 {
 	return w->sort.n || w->sets.n || w->own.n || w->columns.n ||
-	       (!c->no_metrics && (c->attribution != ATTRIBUTION_DISCARD || code_range_given(&c->range)));
+	       (!c->no_metrics && (c->attribution != ATTRIBUTION_ESTIMATE || code_range_given(&c->range)));
 }
 
 /* What the options say of metrics, on what the recording has. */
@@ -329,6 +341,44 @@ static int settle_metrics(const struct profile *p, const struct report_config *c
 		"-e '{cycles,instructions}:S'");
 }
 
+/* Filters on rows that left none: said, as a table without rows looks like a recording without samples. A word that
+ * was meant for a recording, or is in no function's name, is an error. */
+static int note_nothing_left(const struct profile *p, const struct report_config *c, const struct notify *to)
+{
+	const struct {
+		const char *option, *text;
+	} filters[] = {
+		{ "--dsos", c->select.dsos },
+		{ "--symbols", c->select.symbols },
+		{ "--symbol-filter", c->select.symbol_part },
+		{ "--comms", c->select.comms },
+		{ "--pid", c->select.pids },
+		{ "--tid", c->select.tids },
+		{ "--cpu", c->select.cpus },
+		{ "--time", c->select.time },
+	};
+	struct bytes said = { 0 };
+
+	for (size_t i = 0; i < p->events.n; i++)
+		if (p->events.v[i].rows.n)
+			return 0;
+	if (!p->tally.samples)
+		return 0;
+	if (c->word && p->events.n)
+		return notify_error(to, ERR_NOTFOUND,
+				    "'%s' is neither a recording nor a part of a function's name in %s", c->word,
+				    select_input(&c->select));
+	for (u32 i = 0; i < ARRAY_LEN(filters); i++)
+		if (filters[i].text)
+			bytes_printf(&said, "%s%s %s", said.len ? ", " : "", filters[i].option, filters[i].text);
+	bytes_char(&said, 0);
+	if (said.len > 1)
+		notify_warn(to, "nothing is left of %llu samples by %s", (unsigned long long)p->tally.samples,
+			    (char *)said.p);
+	bytes_free(&said);
+	return 0;
+}
+
 static int read_and_write(const struct command_ctx *ctx, const struct report_config *c, struct selected *s,
 			  struct report_opts *o)
 {
@@ -347,6 +397,8 @@ static int read_and_write(const struct command_ctx *ctx, const struct report_con
 		err = report_stacks_check(profile, &progress.notify);
 		if (!err)
 			err = settle_metrics(profile, c, o, &progress.notify);
+		if (!err)
+			err = note_nothing_left(profile, c, &progress.notify);
 		if (err) {
 			profile_free(profile);
 			session_close(session);
@@ -371,6 +423,23 @@ static int read_and_write(const struct command_ctx *ctx, const struct report_con
 	return status;
 }
 
+/* Words that are no options: a recording, and a part of functions' names. */
+static int take_words(struct report_config *c, int argc, char **argv, const struct notify *to)
+{
+	for (int i = 0; i < argc; i++) {
+		if (!c->select.input && select_is_recording(argv[i]))
+			c->select.input = argv[i];
+		else if (!c->word)
+			c->select.symbol_part = c->word = argv[i];
+		else
+			return notify_error(
+				to, ERR_USAGE,
+				"'%s' and '%s': one recording is read at a time, for one part of functions' names",
+				c->word, argv[i]);
+	}
+	return 0;
+}
+
 int report_run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	struct report_config c = *(const struct report_config *)config;
@@ -385,14 +454,8 @@ int report_run(const struct command_ctx *ctx, const void *config, int argc, char
 			     select_input(&c.select));
 		return 2;
 	}
-	if (argc > 1) {
-		notify_error(ctx->notify, ERR_USAGE, "'%s' is not understood (see --help)", argv[1]);
+	if (take_words(&c, argc, argv, ctx->notify))
 		return 2;
-	}
-	if (argc && !c.select.input && select_is_recording(argv[0]))
-		c.select.input = argv[0];
-	else if (argc)
-		c.select.symbol_part = argv[0];
 	if ((c.stats || c.tasks || c.mmaps) && report_check_recording(&c, ctx->notify))
 		return 2;
 	if (c.header_only || c.stats || c.tasks || c.mmaps)

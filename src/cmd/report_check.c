@@ -26,10 +26,11 @@ static int check_attribution(const struct profile *p, enum attribution a, const 
 					    "option --attribution callchain: samples of '%s' have no stacks; record "
 					    "with -g",
 					    name);
-		return notify_error(to, ERR_USAGE,
-				    "option --attribution returns: the group of '%s' has no event that counts returns; "
-				    "record one in it, like br_return_retired on Arm or 're' with --pmu=sim",
-				    name);
+		return notify_error(
+			to, ERR_USAGE,
+			"option --attribution returns: the group of '%s' has no event that counts returns; "
+			"record one in it, like br_return_retired on Arm or 're' with --pmu=sim",
+			name);
 	}
 	return 0;
 }
@@ -50,8 +51,8 @@ static int check_range(const struct profile *p, const struct code_range *r, cons
 	report_windows_range(r, &range);
 	bytes_char(&range, 0);
 	if (seen.file && r->file)
-		notify_error(to, ERR_USAGE, "no window begins or ends %s, only in lines from %u to %u", (char *)range.p,
-			     seen.first_line, seen.last_line);
+		notify_error(to, ERR_USAGE, "no window begins or ends %s, only in lines from %u to %u",
+			     (char *)range.p, seen.first_line, seen.last_line);
 	else
 		notify_error(to, ERR_USAGE, "no window begins or ends %s%s", (char *)range.p,
 			     seen.file ? "" :

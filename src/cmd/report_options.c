@@ -39,10 +39,8 @@ static int set_metrics(void *field, const char *text, const struct notify *to)
 }
 
 static const char *const attributions[NR_ATTRIBUTIONS] = {
-	[ATTRIBUTION_DISCARD] = "discard",
-	[ATTRIBUTION_KEEP] = "keep",
-	[ATTRIBUTION_CALLCHAIN] = "callchain",
-	[ATTRIBUTION_RETURNS] = "returns",
+	[ATTRIBUTION_ESTIMATE] = "estimate",   [ATTRIBUTION_DISCARD] = "discard", [ATTRIBUTION_KEEP] = "keep",
+	[ATTRIBUTION_CALLCHAIN] = "callchain", [ATTRIBUTION_RETURNS] = "returns",
 };
 
 static int set_attribution(void *field, const char *text, const struct notify *to)
@@ -52,7 +50,8 @@ static int set_attribution(void *field, const char *text, const struct notify *t
 			*(enum attribution *)field = i;
 			return 0;
 		}
-	return notify_error(to, ERR_USAGE, "option --attribution: '%s' is not one of discard, keep, callchain, returns",
+	return notify_error(to, ERR_USAGE,
+			    "option --attribution: '%s' is not one of estimate, discard, keep, callchain, returns",
 			    text);
 }
 
@@ -102,9 +101,9 @@ static int set_percentage(void *field, const char *text, const struct notify *to
 	return 0;
 }
 
-#define OPT(letter, name, kind, field, arg, help)                                                                      \
-	{                                                                                                              \
-		letter, name, kind, offsetof(struct report_config, field), arg, help                                   \
+#define OPT(letter, name, kind, field, arg, help)                                                                     \
+	{                                                                                                             \
+		letter, name, kind, offsetof(struct report_config, field), arg, help                                  \
 	}
 
 static const struct opt options[] = {
@@ -142,11 +141,13 @@ static const struct opt options[] = {
 	{ 0, "metrics", OPT_CALL, 0, "SETS",
 	  "which ratios of windows are shown: basic, ipc, branch, calls, cache, tlb, stalls, topdown, all",
 	  .set = set_metrics, .no = true },
-	OPT(0, "metric", OPT_LIST, own_metrics, "NAME=FORMULA", "one more, like 'MPKI=cache-misses/instructions*1000'"),
+	OPT(0, "metric", OPT_LIST, own_metrics, "NAME=FORMULA",
+	    "one more, like 'MPKI=cache-misses/instructions*1000'"),
 	OPT(0, "columns", OPT_STRING, metric_columns, "NAMES",
 	    "these metrics in this order; also windows, kept, discarded, calls"),
 	{ 0, "attribution", OPT_CALL, offsetof(struct report_config, attribution), "MODE",
-	  "windows that count: discard (default; both ends in one function), keep, callchain, returns",
+	  "what metrics rest on: estimate (default; samples and windows), or windows alone: discard (both ends in one "
+	  "function), keep, callchain, returns",
 	  .set = set_attribution },
 	{ 0, "address-range", OPT_CALL, offsetof(struct report_config, range), "START-END",
 	  "only windows within these addresses of any file, or FILE:START-END of one", .set = set_address_range },
@@ -181,6 +182,7 @@ const struct command cmd_report = {
 	.name = "report",
 	.summary = "show which functions a recording's samples fell into",
 	.args = "[options] [part of a function's name | recording]",
+	.mixed = true,
 	.opts = options,
 	.nr_opts = ARRAY_LEN(options),
 	.config_size = sizeof(struct report_config),

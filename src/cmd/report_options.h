@@ -10,6 +10,7 @@
 enum percentage { PERCENTAGE_ABSOLUTE, PERCENTAGE_RELATIVE };
 
 struct report_config {
+	const char *word; /* that is no option and no recording, or NULL */
 	struct select select;
 	const char *sort, *fields, *widths, *separator;
 	struct graph_spec graph;

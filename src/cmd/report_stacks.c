@@ -51,7 +51,8 @@ int report_stacks_resolve(const struct report_config *c, struct selected *s, str
 			return err;
 		p->restack.parent = &out->parent;
 	} else if (c->exclude_other) {
-		return notify_error(to, ERR_USAGE, "-x leaves out rows without a parent: it needs -p or --sort parent");
+		return notify_error(to, ERR_USAGE,
+				    "-x leaves out rows without a parent: it needs -p or --sort parent");
 	}
 	if (!p->restack.ignore_callees && !p->restack.parent)
 		return 0;

@@ -11,8 +11,8 @@ struct report_stacks {
 	regex_t ignore_callees, parent;
 };
 
-/* ERR_USAGE, noted. After the other options are settled; a parent that is asked for becomes a key. Free it after the pipeline's
- * last use, in any case. */
+/* ERR_USAGE, noted. After the other options are settled; a parent that is asked for becomes a key. Free it after the
+ * pipeline's last use, in any case. */
 int report_stacks_resolve(const struct report_config *c, struct selected *s, struct report_opts *o,
 			  struct report_stacks *out, const struct notify *to);
 void report_stacks_free(struct report_stacks *r, const struct selected *s);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attrib/group_read.h"
 #include "base/mem.h"
+#include "pass/feed.h"
 
 #define TYPES 128 /* those of the kernel and of perf are smaller */
 
@@ -20,28 +20,13 @@ struct stats {
 	const struct source *src;
 	u64 total, types[TYPES], others;
 	struct event_count *events;
-	struct group_read group_read;
-	VEC(struct member_sample) members; /* of one sample */
+	struct feed
+		feed; /* a sample that reads its group is one of each member that counted something, as in the table */
 };
 
-/* A sample that reads its group is one of each member that counted something, as in the table. */
-static void count_sample(struct stats *s, const struct source_record *at, u32 event)
+static void count_hit(void *ctx, const struct hit *h)
 {
-	const struct evlist *l = &s->src->events;
-	const struct event *e = &l->events.v[event];
-	struct sample sample;
-	u32 n;
-
-	if (!(e->attr.sample_type & PERF_SAMPLE_READ && e->attr.read_format & PERF_FORMAT_ID)) {
-		s->events[event].samples++;
-		return;
-	}
-	if (e->unsupported || sample_decode(&e->layout, cursor_over(at->p, at->h.size, s->src->swap), &sample))
-		return;
-	vec_reserve(&s->members, sample.read.nr);
-	n = group_read_explode(&s->group_read, l, &sample, s->members.v, sample.read.nr);
-	for (u32 i = 0; i < n; i++)
-		s->events[s->members.v[i].event].samples++;
+	((struct stats *)ctx)->events[h->event].samples++;
 }
 
 static void count_lost(struct stats *s, const struct source_record *at, u32 event)
@@ -55,19 +40,16 @@ static void count_lost(struct stats *s, const struct source_record *at, u32 even
 
 static void count_record(struct stats *s, const struct source_record *at)
 {
-	bool is_sample = at->h.type == PERF_RECORD_SAMPLE;
 	u32 event;
 
 	s->total++;
 	*(at->h.type < TYPES ? &s->types[at->h.type] : &s->others) += 1;
-	if (!is_sample && at->h.type != PERF_RECORD_LOST_SAMPLES)
+	if (at->h.type == PERF_RECORD_SAMPLE)
+		(void)feed_sample(&s->feed, at, count_hit, s);
+	if (at->h.type != PERF_RECORD_LOST_SAMPLES)
 		return;
-	event = evlist_find(&s->src->events, at->p, at->h.size, is_sample, s->src->swap);
-	if (event == ID_NONE)
-		return;
-	if (is_sample)
-		count_sample(s, at, event);
-	else
+	event = evlist_find(&s->src->events, at->p, at->h.size, false, s->src->swap);
+	if (event != ID_NONE)
 		count_lost(s, at, event);
 }
 
@@ -161,6 +143,7 @@ void report_stats(const struct source *src, bool json, struct bytes *out)
 	struct source_record at;
 	u64 offset = 0, bad = NO_OFFSET;
 
+	s.feed = (struct feed){ .src = src, .reads = true };
 	s.total = s.types[PERF_RECORD_COMPRESSED] = src->compressed_records;
 	while (source_next(src, &offset, &at, &bad))
 		count_record(&s, &at);
@@ -169,7 +152,6 @@ void report_stats(const struct source *src, bool json, struct bytes *out)
 		write_json(&s, out);
 	else
 		write_text(&s, out);
-	group_read_free(&s.group_read);
-	vec_free(&s.members);
+	feed_free(&s.feed);
 	free(s.events);
 }

@@ -11,8 +11,9 @@
 #define MAX_INDENT 256 /* of real trees none is deeper */
 
 /*
- * A record of 32 bytes makes a task, which may show all that its ancestors have mapped: what is written of mappings is bounded.
- * Of a machine with thousands of threads, which show the same each, it may be one for each two or three bytes.
+ * A record of 32 bytes makes a task, which may show all that its ancestors have mapped: what is written of mappings is
+ * bounded. Of a machine with thousands of threads, which show the same each, it may be one for each two or three
+ * bytes.
  */
 #define MAPS_ROOM (256u << 10) /* mappings, and one more for each byte of the recording */
 #define LINE_COST 128	       /* bytes of output that cost as much as a mapping */
@@ -105,7 +106,8 @@ static void write_map(struct writer *w, const struct task_map *m, u32 indent)
 		return;
 	}
 	bytes_repeat(out, ' ', (int)indent);
-	bytes_printf(out, "  %llx-%llx %s %08llx %llu ", (ull)m->start, (ull)m->end, flags, (ull)m->pgoff, (ull)m->ino);
+	bytes_printf(out, "  %llx-%llx %s %08llx %llu ", (ull)m->start, (ull)m->end, flags, (ull)m->pgoff,
+		     (ull)m->ino);
 	write_map_name(w, m);
 	bytes_char(out, '\n');
 }

@@ -24,9 +24,9 @@ struct config {
 	u32 verbose;
 };
 
-#define OPT(letter, name, kind, field, arg, help)                                                                      \
-	{                                                                                                              \
-		letter, name, kind, offsetof(struct config, field), arg, help                                          \
+#define OPT(letter, name, kind, field, arg, help)                                                                     \
+	{                                                                                                             \
+		letter, name, kind, offsetof(struct config, field), arg, help                                         \
 	}
 #define SHOW(name, field, help) OPT(0, name, OPT_FLAG, show.field, NULL, help)
 
@@ -82,6 +82,7 @@ static int resolve_options(struct config *c, struct selected *s, const struct no
 		return err;
 	if (c->show.reltime && c->show.deltatime)
 		return notify_error(to, ERR_USAGE, "--reltime and --deltatime exclude each other");
+	c->show.stitch = !c->select.no_stitch;
 	c->show.samples = s->pipeline.samples;
 	c->show.symbols = split_names(c->symbols, &s->arena);
 	c->show.dsos = split_names(c->dsos, &s->arena);
@@ -134,33 +135,14 @@ static void set_clocks(const struct session *s, struct sample_ref *refs, u64 n)
 		refs[i].time = refs[i].offset;
 }
 
-static int collect(struct session *s, const struct script_opts *o, struct sample_ref **refs, u64 *n)
+static void collect(struct session *s, const struct script_opts *o, struct sample_ref **refs, u64 *n)
 {
-	int err = session_sort_samples(s, refs, n);
-
-	if (err)
-		return err;
+	session_sort_samples(s, refs, n);
 	if (shows_events(o)) {
 		add_events(s, o, refs, n);
 		qsort(*refs, *n, sizeof(**refs), by_time);
 	}
 	set_clocks(s, *refs, *n);
-	return 0;
-}
-
-static int parse_times(const struct session *s, const char *text, struct script_opts *o, struct timeranges *times,
-		       const struct notify *to)
-{
-	u64 first = 0, last = 0;
-	int err;
-
-	if (!text)
-		return 0;
-	if (timeranges_relative(text))
-		session_times(s, &first, &last);
-	err = timeranges_parse(times, text, first, last, to);
-	o->samples.times = times;
-	return err;
 }
 
 static int finish(int err, const struct script_result *r, const struct notify *to)
@@ -185,10 +167,6 @@ static int show(const struct config *c, struct session *session, const struct no
 		.deferred = &session->deferred,
 		.file = session->src->path,
 		.notify = to,
-		.data = session->src->data,
-		.size = session->src->size,
-		.data_offset = session->src->data_offset,
-		.swap = session->src->swap,
 	};
 	struct timeranges times = { 0 };
 	struct script_result result = { 0 };
@@ -198,15 +176,14 @@ static int show(const struct config *c, struct session *session, const struct no
 	int status, err = script_init(&s);
 
 	if (!err)
-		err = parse_times(session, c->select.time, &s.opts, &times, to);
+		err = session_filter(session, &c->show.samples, c->select.time, &times, &s.opts.samples);
 	if (err) {
 		script_free(&s);
 		timeranges_free(&times);
 		return 2;
 	}
-	err = collect(session, &s.opts, &refs, &n);
-	if (!err)
-		err = script_run(&s, refs, n, workers, STDOUT_FILENO, session->opts.stop, &result);
+	collect(session, &s.opts, &refs, &n);
+	err = script_run(&s, session->src, refs, n, workers, STDOUT_FILENO, session->opts.stop, &result);
 	status = finish(err, &result, to);
 	if (c->verbose)
 		dsos_note_missing(session->dsos, to);
@@ -267,13 +244,8 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	struct selected selected;
 	int status;
 
-	if (argc) {
-		notify_error(
-			ctx->notify, ERR_USAGE,
-			"'%s' is not understood: scripts are not run, and a recording is named with -i (see --help)",
-			argv[0]);
+	if (input_word(&c.select.input, argc, argv, ctx->notify))
 		return 2;
-	}
 	if (c.header_only)
 		return show_header(&c, ctx->notify);
 	if (resolve_options(&c, &selected, ctx->notify)) {
@@ -288,7 +260,8 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 const struct command cmd_script = {
 	.name = "script",
 	.summary = "print the samples of a recording, one by one",
-	.args = "[options]",
+	.args = "[options] [RECORDING]",
+	.mixed = true,
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),
 	.config_size = sizeof(struct config),

@@ -2,13 +2,14 @@
 /*
  * Problem: lines have to come out in order, but nearly all the time goes into formatting them.
  *
- * The records are cut into runs. A worker takes the next run and formats it into a buffer; the pool hands the buffers on
- * in order. A worker that is too far ahead waits: so memory is bounded, and a slow reader of our output slows everybody
- * down.
+ * The records are cut into runs. A worker takes the next run and formats it into a buffer; the pool hands the buffers
+ * on in order. A worker that is too far ahead waits: so memory is bounded, and a slow reader of our output slows
+ * everybody down.
  *
  * Two things depend on what came before. The counters of sampled groups are differences to the previous values: that
- * cheap step is done run by run, in order, before formatting (prepare). Times relative to the previous line, and perf's
- * habit of padding a column to the widest so far, need everything in order: then there is one worker.
+ * cheap step is done run by run, in order, before formatting (prepare). Times relative to the previous line, perf's
+ * habit of padding a column to the widest so far, and call stacks that are stitched to earlier ones, need everything
+ * in order: then there is one worker.
  */
 #include "cmd/script_run.h"
 
@@ -16,27 +17,37 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "attrib/group_read.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "pass/feed.h"
 
 #define RUN_RECORDS 2048u
 #define SLOTS_PER_WORKER 4u
 
+struct crew_member {
+	struct script_worker *worker;
+	struct feed feed;
+	struct feed_parts parts; /* of one run */
+	struct bytes *text;	 /* what is being formatted */
+};
+
 struct crew {
 	const struct script *s;
+	const struct source *src;
 	const struct sample_ref *refs;
 	u64 n;
 	u32 units;
 	const bool *stop;
-	struct script_worker **workers;
-	struct script_parts *parts; /* of each worker */
+	struct crew_member *workers;
+	bool reads; /* samples read counters: they are split in order */
 
 	pthread_mutex_t lock;
 	pthread_cond_t moved; /* prepared went on */
 	u32 prepared;	      /* the run whose counters are to be split next */
 	struct bytes *texts;  /* by slot */
 	atomic_int sys_errno; /* of a write that failed; nothing is written any more */
-	struct group_read reads;
+	struct feed splits;
 	int fd;
 };
 
@@ -46,30 +57,63 @@ static bool stopped(const struct crew *c)
 }
 
 /* In order of runs. */
-static void prepare(struct crew *c, u32 unit, u64 from, u64 to, struct script_parts *parts)
+static void prepare(struct crew *c, u32 unit, u64 from, u64 to, struct feed_parts *parts)
 {
 	pthread_mutex_lock(&c->lock);
 	while (c->prepared != unit)
 		pthread_cond_wait(&c->moved, &c->lock);
 	pthread_mutex_unlock(&c->lock);
 	parts->v.n = 0;
-	for (u64 i = from; i < to; i++)
-		script_reads_split(&c->reads, c->s, c->refs[i].offset, parts);
+	for (u64 i = from; i < to; i++) {
+		u64 offset = c->refs[i].offset;
+		struct source_record at;
+
+		if (source_next(c->src, &offset, &at, NULL) && at.h.type == PERF_RECORD_SAMPLE)
+			feed_split(&c->splits, &at, parts);
+	}
 	pthread_mutex_lock(&c->lock);
 	c->prepared++;
 	pthread_cond_broadcast(&c->moved);
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void format(struct crew *c, u32 worker, u64 from, u64 to, struct bytes *text)
+static void take_hit(void *ctx, const struct hit *h)
 {
-	const struct member_sample *part = c->s->has_reads ? c->parts[worker].v.v : NULL;
+	const struct crew_member *m = ctx;
+
+	script_hit(m->worker, h, m->text);
+}
+
+static void format_event(const struct crew *c, struct crew_member *m, const struct source_record *at, u64 clock)
+{
+	const struct source *src = c->src;
+	const struct evlist *l = &src->events;
+	struct cursor bytes = cursor_over(at->p, at->h.size, src->swap);
+	u32 event = evlist_find(l, at->p, at->h.size, false, src->swap);
+	struct record r;
+
+	if (script_shows(&c->s->opts, at->h.type) &&
+	    !record_decode(bytes, at->offset, evlist_trailer(l, at->p, at->h.size, src->swap), &r))
+		script_put_event(m->worker, &r, &l->events.v[event == ID_NONE ? 0 : event], clock, m->text);
+}
+
+static void format(struct crew *c, struct crew_member *m, u64 from, u64 to)
+{
+	const struct member_sample *part = m->parts.v.v;
 
 	for (u64 i = from; i < to; i++) {
-		u32 used = script_record(c->workers[worker], c->refs[i].time, c->refs[i].offset, part, text);
+		u64 offset = c->refs[i].offset;
+		struct source_record at;
 
-		if (part)
-			part += used;
+		if (!source_next(c->src, &offset, &at, NULL))
+			continue;
+		if (at.h.type != PERF_RECORD_SAMPLE) {
+			feed_note(&m->feed, &at);
+			format_event(c, m, &at, c->refs[i].time);
+		} else if (c->reads)
+			part += feed_parts(&m->feed, &at, part, take_hit, m);
+		else
+			(void)feed_sample(&m->feed, &at, take_hit, m);
 	}
 }
 
@@ -98,43 +142,53 @@ static void write_slot(void *ctx, u32 slot)
 static void do_run(void *ctx, u32 worker, u32 unit, u32 slot)
 {
 	struct crew *c = ctx;
+	struct crew_member *m = &c->workers[worker];
 	u64 from = (u64)unit * RUN_RECORDS, to = MIN(from + RUN_RECORDS, c->n);
 
-	if (c->s->has_reads)
-		prepare(c, unit, from, to, &c->parts[worker]);
+	if (c->reads)
+		prepare(c, unit, from, to, &m->parts);
+	m->text = &c->texts[slot];
 	if (!c->sys_errno && !stopped(c))
-		format(c, worker, from, to, &c->texts[slot]);
+		format(c, m, from, to);
 }
 
-int script_run(const struct script *s, const struct sample_ref *refs, u64 n, u32 workers, int fd, const bool *stop,
-	       struct script_result *result)
+int script_run(const struct script *s, const struct source *src, const struct sample_ref *refs, u64 n, u32 workers,
+	       int fd, const bool *stop, struct script_result *result)
 {
-	struct crew c = { .s = s, .refs = refs, .n = n, .fd = fd, .stop = stop };
+	struct crew c = { .s = s, .src = src, .refs = refs, .n = n, .fd = fd, .stop = stop };
+	bool lbr = s->chains && lbr_used(&src->events);
 	u32 nr_slots;
 
 	c.units = (u32)((n + RUN_RECORDS - 1) / RUN_RECORDS);
-	workers = s->in_order ? 1 : MAX(MIN(workers, c.units), 1u);
+	workers = s->in_order || lbr ? 1 : MAX(MIN(workers, c.units), 1u);
 	nr_slots = workers * SLOTS_PER_WORKER;
 	c.texts = mem_zalloc(sizeof(*c.texts) * nr_slots);
-	c.workers = mem_zalloc(sizeof(struct script_worker *) * workers);
-	c.parts = mem_zalloc(sizeof(*c.parts) * workers);
+	c.workers = mem_zalloc(sizeof(*c.workers) * workers);
+	c.reads = group_read_used(&src->events);
+	c.splits.src = src;
 	pthread_mutex_init(&c.lock, NULL);
 	pthread_cond_init(&c.moved, NULL);
-	for (u32 i = 0; i < workers; i++)
-		c.workers[i] = script_worker_new(s);
+	for (u32 i = 0; i < workers; i++) {
+		c.workers[i].worker = script_worker_new(s);
+		c.workers[i].feed = (struct feed){ .src = src, .full = true };
+		if (lbr)
+			c.workers[i].feed.lbr = lbr_new(features_branch_depth(&src->features), s->opts.stitch,
+							script_one_function, c.workers[i].worker);
+	}
 	pool_run_in_order(workers, c.units, nr_slots, do_run, write_slot, &c);
 	*result = (struct script_result){ .sys_errno = c.sys_errno };
 	for (u32 i = 0; i < workers; i++) {
-		result->skipped += script_worker_skipped(c.workers[i]);
-		script_worker_free(c.workers[i]);
-		vec_free(&c.parts[i].v);
+		result->skipped += c.workers[i].feed.undecodable;
+		script_worker_free(c.workers[i].worker);
+		lbr_free(c.workers[i].feed.lbr);
+		feed_free(&c.workers[i].feed);
+		vec_free(&c.workers[i].parts.v);
 	}
 	for (u32 i = 0; i < nr_slots; i++)
 		bytes_free(&c.texts[i]);
-	group_read_free(&c.reads);
+	feed_free(&c.splits);
 	free(c.texts);
 	free(c.workers);
-	free(c.parts);
 	pthread_cond_destroy(&c.moved);
 	pthread_mutex_destroy(&c.lock);
 	return c.sys_errno ? ERR_IO : stopped(&c) ? ERR_INTERRUPTED : 0;

@@ -3,8 +3,8 @@
 #ifndef CMD_SCRIPT_RUN_H
 #define CMD_SCRIPT_RUN_H
 
-#include "session.h"
-#include "view/script.h"
+#include "pass/order.h"
+#include "view/script/script.h"
 
 struct script_result {
 	u64 skipped;   /* samples that could not be shown */
@@ -12,10 +12,10 @@ struct script_result {
 };
 
 /*
- * Shows refs[0..n), each a sample or a side-band record, in that order, on fd. Memory is bounded by the number of
- * workers, not by n. 0, ERR_IO or ERR_INTERRUPTED.
+ * Shows refs[0..n) of src, each a sample or a side-band record, in that order, on fd. Memory is bounded by the number
+ * of workers, not by n. 0, ERR_IO or ERR_INTERRUPTED.
  */
-int script_run(const struct script *s, const struct sample_ref *refs, u64 n, u32 workers, int fd, const bool *stop,
-	       struct script_result *result);
+int script_run(const struct script *s, const struct source *src, const struct sample_ref *refs, u64 n, u32 workers,
+	       int fd, const bool *stop, struct script_result *result);
 
 #endif

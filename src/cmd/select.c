@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular.h"
+
 #define MAX_LIST 65536
 #define MAX_THREADS 1024u /* each has caches of some MB */
 
@@ -66,6 +68,17 @@ const char *input_path(const char *named)
 	return !fstat(STDIN_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "perf.data";
 }
 
+int input_word(const char **input, int argc, char **argv, const struct notify *to)
+{
+	if (!argc)
+		return 0;
+	if (argc > 1 || *input)
+		return notify_error(to, ERR_USAGE, "'%s' and '%s': one recording is read at a time",
+				    *input ? *input : argv[0], argv[argc > 1]);
+	*input = argv[0];
+	return 0;
+}
+
 const char *select_input(const struct select *s)
 {
 	return input_path(s->input);
@@ -74,7 +87,7 @@ const char *select_input(const struct select *s)
 bool select_is_recording(const char *word)
 {
 	char magic[8] = "";
-	int fd = open(word, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = regular_open(word);
 	bool is =
 		fd >= 0 && read(fd, magic, 8) == 8 && (!memcmp(magic, "PERFILE2", 8) || !memcmp(magic, "2ELIFREP", 8));
 
@@ -110,6 +123,7 @@ int select_resolve(const struct select *s, struct selected *out, const struct no
 	}
 	o->input = select_input(s);
 	o->no_inline = s->no_inline;
+	o->no_stitch = s->no_stitch;
 	o->time = s->time;
 	o->samples.comms = split_names(s->comms, &out->arena);
 	o->rows.dsos = split_names(s->dsos, &out->arena);

@@ -7,57 +7,61 @@
 #define CMD_SELECT_H
 
 #include "cmd/opt.h"
-#include "pipeline.h"
+#include "pass/pipeline.h"
 
 /* The options as given. */
 struct select {
 	const char *input;
 	const char *comms, *dsos, *symbols, *symbol_part, *pids, *tids, *cpus, *time;
 	const char *kallsyms, *vmlinux, *symfs, *buildid_dir;
-	bool hide_unresolved, no_demangle, no_inline, offline, debuginfod;
+	bool hide_unresolved, no_demangle, no_inline, offline, debuginfod, no_stitch, stitch;
 	u32 threads;
 };
 
-#define SELECT_OPT(letter, name, kind, config, field, arg, help)                                                       \
-	{                                                                                                              \
-		letter, name, kind, offsetof(config, select) + offsetof(struct select, field), arg, help               \
+#define SELECT_OPT(letter, name, kind, config, field, arg, help)                                                      \
+	{                                                                                                             \
+		letter, name, kind, offsetof(config, select) + offsetof(struct select, field), arg, help              \
 	}
 
 /* Rows for a command whose config has a member `struct select select`. */
-#define SELECT_OPTS(config)                                                                                            \
-	SELECT_OPT('i', "input", OPT_STRING, config, input, "FILE", "read this recording (- for standard input)"),     \
-		SELECT_OPT('c', "comms", OPT_STRING, config, comms, "NAMES", "only threads of these names"),           \
-		SELECT_OPT('C', "cpu", OPT_STRING, config, cpus, "CPUS", "only these CPUs, like 0-3,8"),               \
+#define SELECT_OPTS(config)                                                                                           \
+	SELECT_OPT('i', "input", OPT_STRING, config, input, "FILE", "read this recording (- for standard input)"),    \
+		SELECT_OPT('c', "comms", OPT_STRING, config, comms, "NAMES", "only threads of these names"),          \
+		SELECT_OPT('C', "cpu", OPT_STRING, config, cpus, "CPUS", "only these CPUs, like 0-3,8"),              \
 		SELECT_OTHER_OPTS(config)
 
 /* Those whose letters mean the same in every command. */
-#define SELECT_OTHER_OPTS(config)                                                                                      \
-	SELECT_OPT(0, "pid", OPT_STRING, config, pids, "PIDS", "only these processes"),                                \
-		SELECT_OPT(0, "tid", OPT_STRING, config, tids, "TIDS", "only these threads"),                          \
-		SELECT_OPT(0, "time", OPT_STRING, config, time, "RANGE",                                               \
-			   "only this time: start,stop or 10%-20% or 10%/2"),                                          \
-		SELECT_OPT('k', "vmlinux", OPT_STRING, config, vmlinux, "FILE",                                        \
-			   "take kernel symbols from this vmlinux"),                                                   \
-		SELECT_OPT(0, "kallsyms", OPT_STRING, config, kallsyms, "FILE", "take kernel symbols from this file"), \
-		SELECT_OPT(0, "symfs", OPT_STRING, config, symfs, "DIR",                                               \
-			   "look for all binaries below this directory"),                                              \
-		SELECT_OPT(0, "buildid-dir", OPT_STRING, config, buildid_dir, "DIR",                                   \
-			   "look for binaries by build id here"),                                                      \
-		SELECT_OPT(0, "no-demangle", OPT_FLAG, config, no_demangle, NULL,                                      \
-			   "show C++ and Rust names as linked"),                                                       \
-		SELECT_OPT(0, "no-inline", OPT_FLAG, config, no_inline, NULL, "do not expand inlined calls"),          \
-		SELECT_OPT(0, "offline", OPT_FLAG, config, offline, NULL, "the recording is of another machine"),      \
-		SELECT_OPT(0, "debuginfod", OPT_FLAG, config, debuginfod, NULL,                                        \
-			   "ask $DEBUGINFOD_URLS for missing symbols"),                                                \
+#define SELECT_OTHER_OPTS(config)                                                                                     \
+	SELECT_OPT(0, "pid", OPT_STRING, config, pids, "PIDS", "only these processes"),                               \
+		SELECT_OPT(0, "tid", OPT_STRING, config, tids, "TIDS", "only these threads"),                         \
+		SELECT_OPT(0, "time", OPT_STRING, config, time, "RANGE",                                              \
+			   "only this time: start,stop or 10%-20% or 10%/2"),                                         \
+		SELECT_OPT('k', "vmlinux", OPT_STRING, config, vmlinux, "FILE",                                       \
+			   "take kernel symbols from this vmlinux"),                                                  \
+		SELECT_OPT(0, "kallsyms", OPT_STRING, config, kallsyms, "FILE",                                       \
+			   "take kernel symbols from this file"),                                                     \
+		SELECT_OPT(0, "symfs", OPT_STRING, config, symfs, "DIR",                                              \
+			   "look for all binaries below this directory"),                                             \
+		SELECT_OPT(0, "buildid-dir", OPT_STRING, config, buildid_dir, "DIR",                                  \
+			   "look for binaries by build id here"),                                                     \
+		SELECT_OPT(0, "no-demangle", OPT_FLAG, config, no_demangle, NULL,                                     \
+			   "show C++ and Rust names as linked"),                                                      \
+		SELECT_OPT(0, "no-inline", OPT_FLAG, config, no_inline, NULL, "do not expand inlined calls"),         \
+		SELECT_OPT(0, "no-stitch-lbr", OPT_FLAG, config, no_stitch, NULL,                                     \
+			   "do not lengthen LBR call stacks by those of earlier samples"),                            \
+		SELECT_OPT(0, "stitch-lbr", OPT_FLAG, config, stitch, NULL, "accepted; stacks are stitched anyway"),  \
+		SELECT_OPT(0, "offline", OPT_FLAG, config, offline, NULL, "the recording is of another machine"),     \
+		SELECT_OPT(0, "debuginfod", OPT_FLAG, config, debuginfod, NULL,                                       \
+			   "ask $DEBUGINFOD_URLS for missing symbols"),                                               \
 		SELECT_OPT(0, "threads", OPT_U32, config, threads, "N", "use N threads (default: one per CPU)")
 
 /* Rows that choose among functions. */
-#define SELECT_ROW_OPTS(config)                                                                                        \
-	SELECT_OPT('d', "dsos", OPT_STRING, config, dsos, "NAMES", "only rows of these shared objects"),               \
-		SELECT_OPT('S', "symbols", OPT_STRING, config, symbols, "NAMES", "only rows of these functions"),      \
-		SELECT_OPT(0, "symbol-filter", OPT_STRING, config, symbol_part, "TEXT",                                \
-			   "only functions with TEXT in the name"),                                                    \
-		SELECT_OPT('U', "hide-unresolved", OPT_FLAG, config, hide_unresolved, NULL,                            \
+#define SELECT_ROW_OPTS(config)                                                                                       \
+	SELECT_OPT('d', "dsos", OPT_STRING, config, dsos, "NAMES", "only rows of these shared objects"),              \
+		SELECT_OPT('S', "symbols", OPT_STRING, config, symbols, "NAMES", "only rows of these functions"),     \
+		SELECT_OPT(0, "symbol-filter", OPT_STRING, config, symbol_part, "TEXT",                               \
+			   "only functions with TEXT in the name"),                                                   \
+		SELECT_OPT('U', "hide-unresolved", OPT_FLAG, config, hide_unresolved, NULL,                           \
 			   "only rows that have a symbol")
 
 /* What the pipeline's options point to. */
@@ -74,6 +78,9 @@ void selected_free(struct selected *s);
 /* The recording to read: what was named (or NULL), a pipe at standard input, or perf.data. */
 const char *input_path(const char *named);
 const char *select_input(const struct select *s);
+/* The one word that is no option, if there is one, is the recording: it becomes *input. ERR_USAGE, noted, when that
+ * was named already, or there are more. */
+int input_word(const char **input, int argc, char **argv, const struct notify *to);
 /* Is this word, which is no option, the name of a recording? */
 bool select_is_recording(const char *word);
 

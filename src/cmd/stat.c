@@ -7,6 +7,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/output.h"
+#include "cmd/pmu_help.h"
 
 #define EXIT_USAGE 2
 #define EXIT_NO_EXEC 126
@@ -24,16 +25,6 @@ struct config {
 static int set_pmu(void *field, const char *text, const struct notify *to)
 {
 	return sim_opts_parse(field, text, to);
-}
-
-static int print_pmu_help(const struct notify *to)
-{
-	struct output out;
-
-	(void)output_open(&out, NULL, to);
-	bytes_str(&out.bytes, "--pmu=sim,KEY=VALUE,...\n");
-	sim_opts_help(&out.bytes);
-	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int check(const struct config *c, int argc, const struct notify *to)
@@ -90,7 +81,8 @@ static int print(const struct config *c, const struct stat_view *v, const struct
 static void print_advice(const struct counter_result *r, const struct notify *to)
 {
 	if (r->unfinished)
-		notify_warn(to, "%u thread%s killed, or still ran: the last 65,536 instructions of each may be missing",
+		notify_warn(to,
+			    "%u thread%s killed, or still ran: the last 65,536 instructions of each may be missing",
 			    r->unfinished, r->unfinished == 1 ? " was" : "s were");
 	if (r->escaped)
 		notify_warn(to,

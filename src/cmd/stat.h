@@ -4,7 +4,7 @@
 #define CMD_STAT_H
 
 #include "base/bytes.h"
-#include "io/counter.h"
+#include "record/counter.h"
 
 struct stat_view {
 	const struct counter_result *r;

@@ -4,8 +4,8 @@
 
 #include "cmd/stat.h"
 
-#define CACHE(level, op, result)                                                                                       \
-	PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_##level | PERF_COUNT_HW_CACHE_OP_##op << 8 |                           \
+#define CACHE(level, op, result)                                                                                      \
+	PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_##level | PERF_COUNT_HW_CACHE_OP_##op << 8 |                          \
 				    PERF_COUNT_HW_CACHE_RESULT_##result << 16
 #define HW(event) PERF_TYPE_HARDWARE, PERF_COUNT_HW_##event
 #define SW(event) PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##event

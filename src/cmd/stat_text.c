@@ -186,7 +186,8 @@ static void put_fields(const struct stat_view *v, const struct counted *e, const
 	else
 		bytes_printf(out, "%s%s", who, sep);
 	bytes_printf(out, "%s%s%s%s%s%s%llu%s%.2f%s",
-		     known ? value_text(e, value, false, text, sizeof(text)) : states[e->state ? e->state : COUNT_NONE],
+		     known ? value_text(e, value, false, text, sizeof(text)) :
+			     states[e->state ? e->state : COUNT_NONE],
 		     sep, unit_text(e), sep, e->name, sep, (unsigned long long)e->running_ns, sep,
 		     known ? share_of_time(e) : 0, sep);
 	if (m.unit)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perf_event_attr, decoded. The struct has the kernel's layout (its flag bit-field as one u64, see ATTR_*), so one that
- * was built here can be handed to perf_event_open as it is, with .size set.
+ * perf_event_attr, decoded. The struct has the kernel's layout (its flag bit-field as one u64, see ATTR_*), so one
+ * that was built here can be handed to perf_event_open as it is, with .size set.
  */
 #ifndef CODEC_ATTR_H
 #define CODEC_ATTR_H

@@ -66,13 +66,13 @@ static const struct row {
 	u8 offset, size; /* in struct attr; FLAG: the bit's number and how many bits */
 	const struct bit_name *bits;
 } rows[] = {
-#define FIELD(name, member, style)                                                                                     \
-	{                                                                                                              \
-		name, style, offsetof(struct attr, member), sizeof(((struct attr *)0)->member)                         \
+#define FIELD(name, member, style)                                                                                    \
+	{                                                                                                             \
+		name, style, offsetof(struct attr, member), sizeof(((struct attr *)0)->member)                        \
 	}
-#define BITSET(name, member, bits)                                                                                     \
-	{                                                                                                              \
-		name, BITS, offsetof(struct attr, member), 8, bits                                                     \
+#define BITSET(name, member, bits)                                                                                    \
+	{                                                                                                             \
+		name, BITS, offsetof(struct attr, member), 8, bits                                                    \
 	}
 	FIELD("type", type, DEC),
 	FIELD("size", size, DEC),

@@ -32,7 +32,7 @@ const char *const event_role_names[NR_ROLES] = {
 	[ROLE_TIME] = "time",
 };
 
-#define CACHE(level, op, result)                                                                                       \
+#define CACHE(level, op, result)                                                                                      \
 	(PERF_COUNT_HW_CACHE_##level | PERF_COUNT_HW_CACHE_OP_##op << 8 | PERF_COUNT_HW_CACHE_RESULT_##result << 16)
 
 /* The kernel's generic events. */
@@ -77,7 +77,8 @@ static const struct {
 	{ 0x10000, ROLE_SLOTS },       { 0x10002, ROLE_CALLS },		{ 0x10001, ROLE_SLOTS_BAD_SPECULATION },
 };
 
-/* Names under which kernels and vendors have them, where neither type nor number tells. In small letters, '_' for '-'. */
+/* Names under which kernels and vendors have them, where neither type nor number tells. In small letters, '_' for '-'.
+ */
 static const struct {
 	const char *name;
 	u32 role;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Role: what an event counts, however it is written. `cycles`, `cpu/cycles/u`, `r11` on an Arm core and a vendor's own name all
- * count cycles; formulas speak of roles.
+ * Role: what an event counts, however it is written. `cycles`, `cpu/cycles/u`, `r11` on an Arm core and a vendor's own
+ * name all count cycles; formulas speak of roles.
  */
 #ifndef CODEC_EVENT_ROLE_H
 #define CODEC_EVENT_ROLE_H

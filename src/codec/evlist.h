@@ -28,7 +28,7 @@ struct evlist {
 	struct trailer_layout trailer; /* common to all events, unless trailers_differ */
 	bool trailers_differ;	       /* then each record's is found by its id: evlist_trailer */
 	bool has_time;		       /* every event has sample_id_all (or none needs it) and PERF_SAMPLE_TIME */
-	s32 id_offset, id_trailer;     /* where records carry the event id; as in sample_layout; agreed by all events */
+	s32 id_offset, id_trailer; /* where records carry the event id; as in sample_layout; agreed by all events */
 };
 
 /* Takes a copy of name. Returns the new event's index. Notes an error for an attr with unknown bits and marks it
@@ -39,8 +39,8 @@ u32 evlist_add(struct evlist *l, const struct attr *a, const char *name, const s
 #define EVENT_NAME_MAX 1024
 void evlist_rename(struct evlist *l, u32 event, struct str name);
 void evlist_add_id(struct evlist *l, u32 event, u64 id);
-/* Settles trailer, has_time and id positions once all events are in. ERR_FORMAT when events disagree on where their ids
- * stand. */
+/* Settles trailer, has_time and id positions once all events are in. ERR_FORMAT when events disagree on where their
+ * ids stand. */
 int evlist_seal(struct evlist *l, const struct notify *to, const char *file);
 void evlist_free(struct evlist *l);
 
@@ -53,7 +53,8 @@ u32 evlist_find(const struct evlist *l, const u8 *record, u16 size, bool is_samp
 /* The id trailer of this record (header included): that of its event. */
 const struct trailer_layout *evlist_trailer(const struct evlist *l, const u8 *record, u16 size, bool swap);
 
-/* The name perf gives an attr that was recorded without one: "cycles", "cpu-clock:u", "raw 0x1c2", ... Caller frees. */
+/* The name perf gives an attr that was recorded without one: "cycles", "cpu-clock:u", "raw 0x1c2", ... Caller frees.
+ */
 char *attr_name(const struct attr *a);
 
 #endif

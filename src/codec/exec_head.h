@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What execve finds at the beginning of a program: an ELF header, or a script's "#!" line. Source: System V ABI, chapter
- * 4; Linux, fs/binfmt_script.c (behaviour). */
+/* What execve finds at the beginning of a program: an ELF header, or a script's "#!" line. Source: System V ABI,
+ * chapter 4; Linux, fs/binfmt_script.c (behaviour). */
 #ifndef CODEC_EXEC_HEAD_H
 #define CODEC_EXEC_HEAD_H
 

@@ -529,3 +529,14 @@ void features_free(struct features *f)
 	vec_free(&f->auxtrace_index);
 	*f = (struct features){ 0 };
 }
+
+u32 features_branch_depth(const struct features *f)
+{
+	u32 depth = 0;
+
+	for (size_t i = 0; i < f->caps.n; i++)
+		for (u32 k = 0; k < f->caps.v[i].nr; k++)
+			if (!strcmp(f->caps.v[i].names[k], "branches"))
+				depth = MAX(depth, (u32)MIN(strtoul(f->caps.v[i].values[k], NULL, 10), 1024ul));
+	return depth;
+}

@@ -144,4 +144,8 @@ void features_print_all(const struct features *f, struct bytes *out);
 void features_print_missing(const u64 present[4], struct bytes *out);
 void features_free(struct features *f);
 
+/* How many branch records the recorded CPU has ("branches" of its capabilities, of several PMUs the most); 0: not
+ * known. */
+u32 features_branch_depth(const struct features *f);
+
 #endif

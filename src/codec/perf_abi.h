@@ -11,7 +11,8 @@
 
 #include "base/types.h"
 
-/* Newer than the headers of Debian 12. A macro of the name of an enumerator is harmless where the enumerator exists. */
+/* Newer than the headers of Debian 12. A macro of the name of an enumerator is harmless where the enumerator exists.
+ */
 #define PERF_RECORD_CALLCHAIN_DEFERRED 22
 #define PERF_RECORD_MISC_BUILD_ID_SIZE (1 << 15) /* perf tool: the byte behind a build id is its length */
 #define PERF_READ_LOST (1ull << 4)		 /* PERF_FORMAT_LOST */

@@ -4,8 +4,8 @@
 
 #include "codec/record_kinds.h"
 
-#define TRAILER_FIELDS                                                                                                 \
-	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |               \
+#define TRAILER_FIELDS                                                                                                \
+	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |              \
 	 PERF_SAMPLE_IDENTIFIER)
 
 #define RECORD_MAX 65535
@@ -34,7 +34,8 @@ const struct record_kind *record_kind(u32 type)
 
 	u32 i = type - kinds[0].type;
 
-	/* Each half of the table has a row for every type of its range; the second test keeps a slip there harmless. */
+	/* Each half of the table has a row for every type of its range; the second test keeps a slip there harmless.
+	 */
 	return i < n && kinds[i].type == type ? &kinds[i] : NULL;
 }
 

@@ -232,8 +232,8 @@ int record_header_decode(struct cursor *c, struct record_header *out);
 /*
  * Decodes one record, c being over exactly its h.size bytes. trailer is that of the event the record belongs to (all
  * events of a file agree on it; NULL or .fields == 0: none). Samples come back with only h, offset and body set. Types
- * this table does not know come back likewise, with 0. ERR_TRUNCATED or ERR_FORMAT when the body does not hold what its
- * type needs.
+ * this table does not know come back likewise, with 0. ERR_TRUNCATED or ERR_FORMAT when the body does not hold what
+ * its type needs.
  */
 int record_decode(struct cursor c, u64 offset, const struct trailer_layout *trailer, struct record *out);
 
@@ -244,8 +244,8 @@ int record_trailer_decode(struct cursor c, const struct trailer_layout *trailer,
  * Appends the record, header, padding and trailer included, in this machine's byte order (but the data of CPU_MAP,
  * EVENT_UPDATE and HEADER_FEATURE goes out as it is). h.type and h.misc and the
  * member of the union say what; h.size is computed. Payloads that follow a record (AUXTRACE, TRACING_DATA) are the
- * caller's. ERR_LIMIT when it does not fit into 65535 bytes (nothing is written), ERR_UNSUPPORTED for a type without an
- * encoder.
+ * caller's. ERR_LIMIT when it does not fit into 65535 bytes (nothing is written), ERR_UNSUPPORTED for a type without
+ * an encoder.
  */
 int record_encode(const struct record *r, const struct trailer_layout *trailer, struct bytes *out);
 
@@ -258,7 +258,7 @@ struct record_kind {
 	void (*decode)(struct cursor *body,
 		       struct record *out); /* sets body->bad on failure; NULL: nothing to decode */
 	void (*encode)(const struct record *r, struct bytes *out); /* the body without trailer, unpadded */
-	void (*print)(const struct record *r, struct bytes *out);  /* one line of text: "pid 1 tid 1 ..."; no newline */
+	void (*print)(const struct record *r, struct bytes *out); /* one line of text: "pid 1 tid 1 ..."; no newline */
 };
 
 const struct record_kind *record_kind(u32 type); /* NULL when unknown */

@@ -88,8 +88,8 @@ static void mmap_print(const struct record *r, struct bytes *out)
 {
 	const struct rec_mmap *m = &r->mmap;
 
-	bytes_printf(out, "pid %d tid %d start %#llx len %#llx pgoff %#llx", m->pid, m->tid, (ull)m->start, (ull)m->len,
-		     (ull)m->pgoff);
+	bytes_printf(out, "pid %d tid %d start %#llx len %#llx pgoff %#llx", m->pid, m->tid, (ull)m->start,
+		     (ull)m->len, (ull)m->pgoff);
 	if (m->build_id_size) {
 		bytes_str(out, " build-id ");
 		print_hex_bytes(out, m->build_id, m->build_id_size);
@@ -464,9 +464,9 @@ static void callchain_deferred_print(const struct record *r, struct bytes *out)
 		bytes_printf(out, " %#llx", (ull)u64s_at(&r->callchain_deferred.ips, i));
 }
 
-#define ROW(TYPE, what)                                                                                                \
-	{                                                                                                              \
-		PERF_RECORD_##TYPE, #TYPE, true, false, what##_decode, what##_encode, what##_print                     \
+#define ROW(TYPE, what)                                                                                               \
+	{                                                                                                             \
+		PERF_RECORD_##TYPE, #TYPE, true, false, what##_decode, what##_encode, what##_print                    \
 	}
 
 /* A row for every type from 1 on, in order: record_kind() indexes it. */

@@ -351,8 +351,9 @@ static void stat_encode(const struct record *r, struct bytes *out)
 
 static void stat_print(const struct record *r, struct bytes *out)
 {
-	bytes_printf(out, "id %llu cpu %d thread %d value %llu enabled %llu running %llu", (ull)r->stat.id, r->stat.cpu,
-		     r->stat.thread, (ull)r->stat.value, (ull)r->stat.time_enabled, (ull)r->stat.time_running);
+	bytes_printf(out, "id %llu cpu %d thread %d value %llu enabled %llu running %llu", (ull)r->stat.id,
+		     r->stat.cpu, r->stat.thread, (ull)r->stat.value, (ull)r->stat.time_enabled,
+		     (ull)r->stat.time_running);
 }
 
 /* STAT_ROUND */
@@ -522,17 +523,17 @@ static void bpf_metadata_print(const struct record *r, struct bytes *out)
 	}
 }
 
-#define ROW(TYPE, what)                                                                                                \
-	{                                                                                                              \
-		PERF_RECORD_##TYPE, #TYPE, false, false, what##_decode, what##_encode, what##_print                    \
+#define ROW(TYPE, what)                                                                                               \
+	{                                                                                                             \
+		PERF_RECORD_##TYPE, #TYPE, false, false, what##_decode, what##_encode, what##_print                   \
 	}
-#define ROW_UNPADDED(TYPE, what)                                                                                       \
-	{                                                                                                              \
-		PERF_RECORD_##TYPE, #TYPE, false, true, what##_decode, what##_encode, what##_print                     \
+#define ROW_UNPADDED(TYPE, what)                                                                                      \
+	{                                                                                                             \
+		PERF_RECORD_##TYPE, #TYPE, false, true, what##_decode, what##_encode, what##_print                    \
 	}
-#define ROW_EMPTY(TYPE)                                                                                                \
-	{                                                                                                              \
-		.type = PERF_RECORD_##TYPE, .name = #TYPE                                                              \
+#define ROW_EMPTY(TYPE)                                                                                               \
+	{                                                                                                             \
+		.type = PERF_RECORD_##TYPE, .name = #TYPE                                                             \
 	}
 
 /* A row for every type from 64 on, in order: record_kind() indexes it. */

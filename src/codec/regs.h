@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registers in samples: their numbers in the masks of PERF_SAMPLE_REGS_USER and _INTR, and perf's names for them. */
+/* The registers in samples: their numbers in the masks of PERF_SAMPLE_REGS_USER and _INTR, and perf's names for them.
+ */
 #ifndef CODEC_REGS_H
 #define CODEC_REGS_H
 

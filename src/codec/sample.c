@@ -134,6 +134,26 @@ void read_values_decode(const struct sample_layout *l, struct cursor *c, struct 
 	out->id_at = (u8)(l->read_stride - out->has_id - out->has_lost);
 }
 
+bool sample_first_member(const struct sample_layout *l, struct cursor c, u64 *id, u32 *tid)
+{
+	bool has_lost = l->read_format & PERF_READ_LOST;
+	struct cursor thread = c;
+
+	if (!(l->sample_type & PERF_SAMPLE_READ) || !(l->read_format & PERF_FORMAT_ID))
+		return false;
+	cursor_skip(&c, l->fixed_end);
+	if (l->read_head && !cursor_u64(&c))
+		return false;
+	cursor_skip(&c, 8u * (l->read_head - (l->read_head ? 1 : 0) + l->read_stride - 1 - has_lost));
+	*id = cursor_u64(&c);
+	*tid = 0;
+	if (l->at_tid) {
+		cursor_skip(&thread, l->at_tid + 4);
+		*tid = cursor_u32(&thread);
+	}
+	return !c.bad;
+}
+
 static void fixed_decode(const struct sample_layout *l, struct cursor *c, struct sample *out)
 {
 	u64 type = l->sample_type;

@@ -95,6 +95,10 @@ int sample_decode(const struct sample_layout *l, struct cursor c, struct sample 
 /* The read values at c; also those of a READ record. Sets c->bad on failure. */
 void read_values_decode(const struct sample_layout *l, struct cursor *c, struct read_values *out);
 
+/* Whose counters a sample reads: the id of the first one, and the thread (0: not in the sample). False: it reads none
+ * that has an id. Costs no decoding of the rest. */
+bool sample_first_member(const struct sample_layout *l, struct cursor c, u64 *id, u32 *tid);
+
 struct branch_entry sample_branch(const struct sample *s, u32 i);
 
 /*

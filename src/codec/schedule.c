@@ -3,11 +3,16 @@
 
 #include "base/random.h"
 
+const char *const window_how_names[NR_WINDOW_HOWS] = {
+	[WINDOW_AUTO] = "auto", [WINDOW_SIM] = "sim",	      [WINDOW_NATIVE] = "native",
+	[WINDOW_TWIN] = "twin", [WINDOW_REFRESH] = "refresh", [WINDOW_PLAIN] = "plain",
+};
+
 const char *schedule_check(const struct schedule *s)
 {
 	if (!s->period_long)
 		return "the period is 0";
-	if (s->jitter_long / 2 >= s->period_long)
+	if (s->jitter_long != SCHEDULE_JITTER_FULL && s->jitter_long / 2 >= s->period_long)
 		return "the jitter of the long period is not less than twice that period";
 	if (!s->period_short)
 		return s->batch_count || s->jitter_short ? "a burst needs a short period" :
@@ -35,7 +40,7 @@ void schedule_start(struct schedule_state *st, u64 seed)
 /* Also for a period that a frequency has made shorter than its jitter: never 0. */
 static u64 jittered(u64 period, u64 jitter, struct schedule_state *st)
 {
-	u64 half = MIN(jitter / 2, period - 1);
+	u64 half = MIN((jitter == SCHEDULE_JITTER_FULL ? period : jitter) / 2, period - 1);
 
 	return half ? period - half + random_below(&st->random, 2 * half + 1) : period;
 }

@@ -11,11 +11,28 @@
 
 #include "base/types.h"
 
+/* How short windows come about, best first. */
+enum window_how {
+	WINDOW_AUTO, /* in the options: the best that works */
+	WINDOW_SIM,
+	WINDOW_NATIVE,	/* the kernel alternates periods */
+	WINDOW_TWIN,	/* two leaders of one period, the second switched on a window later */
+	WINDOW_REFRESH, /* a short period, let loose for a burst at a time */
+	WINDOW_PLAIN,	/* a short period all the time */
+	NR_WINDOW_HOWS
+};
+extern const char *const window_how_names[NR_WINDOW_HOWS];
+
+/* A jitter as wide as the period is: each is drawn from half of it to one and a half times of it, also where a
+ * frequency changes it all the time. */
+#define SCHEDULE_JITTER_FULL UINT64_MAX
+
 struct schedule {
 	u64 period_long;
 	u64 period_short; /* 0: plain, each period is period_long */
 	u32 batch_count;  /* short periods after each long one; 1 and up when period_short is set */
-	/* Lengths: a period p is drawn uniformly from p - jitter/2 .. p + jitter/2 (rounded down); less than 2 p - 1. */
+	/* Lengths: a period p is drawn uniformly from p - jitter/2 .. p + jitter/2 (rounded down); less than 2 p - 1.
+	 */
 	u64 jitter_long, jitter_short;
 };
 

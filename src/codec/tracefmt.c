@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define FORMAT_MAX (1u << 20) /* bytes of one format file */
-#define NESTING_MAX 100
 
 /* --- format files --- */
 
@@ -101,38 +100,6 @@ static bool parse_field(struct str line, struct trace_field *f)
 	       f->size <= TRACEFMT_DATA_MAX - f->offset;
 }
 
-/* Behind a '/' or '%' in an expression: is it a number other than zero? */
-static bool divides_by_constant(const char *p, const char *end)
-{
-	while (p < end && (*p == ' ' || *p == '('))
-		p++;
-	return p < end && *p >= '1' && *p <= '9';
-}
-
-/* Outside of string constants: how deep do brackets nest, and what is divided by? */
-static bool is_tame(struct str print)
-{
-	const char *end = print.len ? print.p + print.len : print.p; /* a format without a print line has none */
-	u32 depth = 0;
-	bool quoted = false;
-
-	for (const char *p = print.p; p < end; p++) {
-		if (quoted && *p == '\\') {
-			p++;
-		} else if (*p == '"') {
-			quoted = !quoted;
-		} else if (!quoted && (*p == '(' || *p == '{' || *p == '?' || *p == '[')) {
-			if (++depth > NESTING_MAX)
-				return false;
-		} else if (!quoted && (*p == ')' || *p == '}' || *p == ']') && depth) {
-			depth--;
-		} else if (!quoted && (*p == '/' || *p == '%') && !divides_by_constant(p + 1, end)) {
-			return false;
-		}
-	}
-	return true;
-}
-
 int trace_event_decode(struct str system, struct str format, struct trace_event *out)
 {
 	struct str rest = format;
@@ -167,7 +134,7 @@ int trace_event_decode(struct str system, struct str format, struct trace_event 
 		vec_free(&out->fields);
 		return ERR_FORMAT;
 	}
-	out->print_is_tame = is_tame(out->print);
+	out->print_is_tame = trace_print_is_tame(out->print);
 	return 0;
 }
 

@@ -32,8 +32,7 @@ struct trace_event {
 	struct str format; /* the whole file */
 	struct str print;  /* its print format, as it stands */
 	VEC(struct trace_field) fields;
-	/* The print format has no division by something unknown and no nesting that is out of hand. */
-	bool print_is_tame;
+	bool print_is_tame; /* trace_print_is_tame of it */
 };
 
 struct tracefmt {
@@ -50,6 +49,13 @@ void tracefmt_free(struct tracefmt *f);
 
 /* One format file. ERR_FORMAT when a field lies beyond TRACEFMT_DATA_MAX or a number is missing. */
 int trace_event_decode(struct str system, struct str format, struct trace_event *out);
+/*
+ * Can a print format be evaluated on any data, in bounded time and without reading far from the data? It is one of
+ * those that the grammar in codec/trace_print.c allows. TRACE_INDEX_MAX: the largest index of an array in such a
+ * format.
+ */
+#define TRACE_INDEX_MAX 15
+bool trace_print_is_tame(struct str print);
 const struct trace_event *tracefmt_find(const struct tracefmt *f, u32 id);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define CACHE(level, op, result)                                                                                       \
+#define CACHE(level, op, result)                                                                                      \
 	(PERF_COUNT_HW_CACHE_##level | PERF_COUNT_HW_CACHE_OP_##op << 8 | PERF_COUNT_HW_CACHE_RESULT_##result << 16)
 #define HW(event) PERF_TYPE_HARDWARE, PERF_COUNT_HW_##event
 #define SW(event) PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##event

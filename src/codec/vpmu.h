@@ -5,10 +5,10 @@
  *
  * The recorder makes one shared memory (struct vpmu_control and the chunks behind it), writes into it what to do, and
  * runs the program under QEMU with the plugin, which maps it through /proc/PID/fd/N. The plugin writes records, as the
- * kernel would (codec/sample.h, codec/record.h), into chunks. A chunk belongs to one thread at a time, which makes what
- * it wrote count by advancing `used`: a process that is killed at any instant leaves whole records only, and nobody
- * waits for a lock that a dead process holds. The recorder takes closed chunks in the order in which they were closed,
- * and what is left in open ones when their process is gone.
+ * kernel would (codec/sample.h, codec/record.h), into chunks. A chunk belongs to one thread at a time, which makes
+ * what it wrote count by advancing `used`: a process that is killed at any instant leaves whole records only, and
+ * nobody waits for a lock that a dead process holds. The recorder takes closed chunks in the order in which they were
+ * closed, and what is left in open ones when their process is gone.
  */
 #ifndef CODEC_VPMU_H
 #define CODEC_VPMU_H
@@ -171,8 +171,8 @@ struct vpmu_control {
 };
 
 /*
- * Records that travel in chunks beside the kernel's and never reach a file. Each begins with the kernel's 8-byte header
- * {u32 type; u16 misc; u16 size}; all numbers are this machine's.
+ * Records that travel in chunks beside the kernel's and never reach a file. Each begins with the kernel's 8-byte
+ * header {u32 type; u16 misc; u16 size}; all numbers are this machine's.
  */
 enum vpmu_record {
 	/* A thread's end (or exec): u32 pid, tid; u64 counts[NR_VPMU_COUNTS]. Without virtual CPUs too. */

@@ -2,8 +2,8 @@
 /*
  * The truth about one simulated thread: exact counts, which travel in the chunks of codec/vpmu.h beside the samples.
  *
- * A thread's truth begins with its first instruction (BEGIN) and is told when it ends (END) or executes another program;
- * windows are told as they happen. A thread whose process is killed has a BEGIN and no END.
+ * A thread's truth begins with its first instruction (BEGIN) and is told when it ends (END) or executes another
+ * program; windows are told as they happen. A thread whose process is killed has a BEGIN and no END.
  */
 #ifndef CODEC_VPMU_TRUTH_H
 #define CODEC_VPMU_TRUTH_H
@@ -16,7 +16,8 @@
 struct vpmu_truth {
 	u32 type; /* VPMU_RECORD_TRUTH_* */
 	u32 pid, tid;
-	u64 time; /* PC: when a block with it first ran; NODE: when it was first called; WINDOW: of its end, as sampled */
+	u64 time; /* PC: when a block with it first ran; NODE: when it was first called; WINDOW: of its end, as sampled
+		   */
 	u64 begun;	    /* WINDOW: of its beginning */
 	u64 pc;		    /* PC: of the instruction; NODE: first of the callee; WINDOW: where it began */
 	u64 other_pc;	    /* NODE: of the call; WINDOW: where it ended */

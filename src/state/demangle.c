@@ -15,9 +15,10 @@
 /* The demangler recurses over the name; names beyond this length are machine-made and unreadable either way. */
 #define LONGEST_NAME (64u << 10)
 /*
- * A mangled name may refer back to its own parts, so each few bytes more can double what it stands for: 250 bytes make a
- * gigabyte. The demangler takes a callback but no "enough", so the callback jumps out. Nothing is lost by that: with a
- * callback the demangler keeps its state on the stack (but for a few bytes while it decodes a Rust name in punycode).
+ * A mangled name may refer back to its own parts, so each few bytes more can double what it stands for: 250 bytes make
+ * a gigabyte. The demangler takes a callback but no "enough", so the callback jumps out. Nothing is lost by that: with
+ * a callback the demangler keeps its state on the stack (but for a few bytes while it decodes a Rust name in
+ * punycode).
  */
 #define LONGEST_SHOWN (256u << 10)
 

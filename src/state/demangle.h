@@ -5,8 +5,8 @@
 
 #include "base/types.h"
 
-/* The readable form of a linker name, malloc'ed, or NULL when the name is not mangled, or stands for more text than any
- * person would read. Thread-safe. */
+/* The readable form of a linker name, malloc'ed, or NULL when the name is not mangled, or stands for more text than
+ * any person would read. Thread-safe. */
 char *demangle(const char *name);
 
 #endif

@@ -175,7 +175,7 @@ static const struct rec_build_id *listed_build_id(const struct dsos *d, const ch
 	for (; i != ID_NONE; i = d->build_ids.v[i].same_key) {
 		const struct listed_id *l = &d->build_ids.v[i];
 
-		if (l->kernel == kernel && l->b->filename.len == len && !memcmp(l->b->filename.p, path, len))
+		if (l->kernel == kernel && l->path.len == len && !memcmp(l->path.p, path, len))
 			return l->b;
 	}
 	return NULL;
@@ -227,8 +227,8 @@ static u64 key_hash(const struct dso_key *key, u32 mount_ns, bool build)
 	return build ? hash_mix(h, hash_bytes(key->build_id, key->build_id_size)) : h;
 }
 
-/* The newest DSO of that name, or the one that has the key's build id as well; the place for the next one when there is
- * none. */
+/* The newest DSO of that name, or the one that has the key's build id as well; the place for the next one when there
+ * is none. */
 static u32 *place_of(struct dsos *d, const struct dso_key *key, u32 mount_ns, bool build)
 {
 	struct map *m = build ? &d->by_build : &d->by_name;
@@ -328,10 +328,27 @@ u32 dsos_get(struct dsos *d, const struct dso_key *key)
 	return add_slot(d, key, ns);
 }
 
+#define KERNEL_PATH "[kernel.kallsyms]"
+
+/* perf lists the kernel itself under the path of the vmlinux that it has found. */
+static bool is_module_path(struct str path)
+{
+	static const char *const ends[] = { ".ko", ".ko.gz", ".ko.xz", ".ko.zst" };
+
+	for (u32 i = 0; i < ARRAY_LEN(ends); i++) {
+		size_t n = strlen(ends[i]);
+
+		if (path.len > n && !memcmp(path.p + path.len - n, ends[i], n))
+			return true;
+	}
+	return path.len > 8 && path.p[0] == '[' && memcmp(path.p, "[kernel.", 8) != 0;
+}
+
 void dsos_set_build_id(struct dsos *d, const struct rec_build_id *id, bool kernel)
 {
-	struct listed_id b = { .b = id, .kernel = kernel, .same_key = ID_NONE };
-	const struct str path = id->filename;
+	struct str path = kernel && !is_module_path(id->filename) ? (struct str){ KERNEL_PATH, strlen(KERNEL_PATH) } :
+								    id->filename;
+	struct listed_id b = { .b = id, .path = path, .kernel = kernel, .same_key = ID_NONE };
 	u32 i = (u32)d->build_ids.n, *head;
 
 	if (!id->size || listed_build_id(d, path.p, path.len, kernel))
@@ -343,6 +360,12 @@ void dsos_set_build_id(struct dsos *d, const struct rec_build_id *id, bool kerne
 	vec_push(&d->build_ids, b);
 	for (size_t k = 0; k < d->slots.n; k++)
 		take_build_id(d, &d->slots.v[k]->pub);
+}
+
+void dsos_set_release(struct dsos *d, const char *release, const char *arch)
+{
+	d->release = release;
+	d->arch = arch;
 }
 
 void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 ref_addr)

@@ -67,21 +67,25 @@ struct rec_build_id;
 
 struct dsos *dsos_new(const struct symbol_opts *opts, const struct notify *notify);
 void dsos_free(struct dsos *d);
-/* Begins to read the running kernel's symbols on a thread of its own: nearly every recording needs them, soon and long. */
+/* Begins to read the running kernel's symbols on a thread of its own: nearly every recording needs them, soon and
+ * long. */
 void dsos_read_ahead(struct dsos *d);
 
-/* The DSO of that key, added when new. Same (kind, path, pid where it matters) and no contradicting build id: same DSO.
- * Not thread-safe. */
+/* The DSO of that key, added when new. Same (kind, path, pid where it matters) and no contradicting build id: same
+ * DSO. Not thread-safe. */
 u32 dsos_get(struct dsos *d, const struct dso_key *key);
 /* Would dsos_get add one? */
 bool dsos_is_new(struct dsos *d, const struct dso_key *key);
 /* A build id of the header, which outlives d: it is that of DSOs of its path, now and later. */
 void dsos_set_build_id(struct dsos *d, const struct rec_build_id *b, bool kernel);
+/* Which kernel was recorded, as uname tells release and machine; NULL: not known. They outlive d. Kernel symbols are
+ * taken from the running one only when that, or its build id, is the same. */
+void dsos_set_release(struct dsos *d, const char *release, const char *arch);
 /* The kernel's map, from its MMAP record: "[kernel.kallsyms]_text" with start, and pgoff = the address of that
  * reference symbol when recorded. */
 void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 ref_addr);
-/* Side-band symbols: KSYMBOL registers BPF programs and others (name at [start, end)), state/jit.h the code of run-time
- * compilers. Before the first look-up in that DSO. */
+/* Side-band symbols: KSYMBOL registers BPF programs and others (name at [start, end)), state/jit.h the code of
+ * run-time compilers. Before the first look-up in that DSO. */
 void dsos_add_symbol(struct dsos *d, u32 dso, u64 start, u64 end, struct str name);
 
 u32 dsos_count(const struct dsos *d);
@@ -94,8 +98,8 @@ const struct symbol *dsos_symbol(const struct dsos *d, u32 dso, u32 sym);
 const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym);
 
 /*
- * The code at addr, at most max bytes, out of the file that was mapped; *machine: its EM_*. Returns how many: 0 where there is
- * no such file (the kernel, code that was made at run time), or no code at addr. Thread-safe.
+ * The code at addr, at most max bytes, out of the file that was mapped; *machine: its EM_*. Returns how many: 0 where
+ * there is no such file (the kernel, code that was made at run time), or no code at addr. Thread-safe.
  */
 u32 dsos_code_at(struct dsos *d, u32 dso, u64 addr, u8 *out, u32 max, u16 *machine);
 
@@ -117,8 +121,8 @@ u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, 
 /* Lets go of all line information, and of what dsos_source_at returned; it is read again when asked for. */
 void dsos_drop_lines(struct dsos *d);
 
-/* What names are missing, and why, as notes for the report's foot: one for all stripped files that had an address without a
- * symbol, and one per DSO that has no symbols at all. */
+/* What names are missing, and why, as notes for the report's foot: one for all stripped files that had an address
+ * without a symbol, and one per DSO that has no symbols at all. */
 void dsos_note_missing(const struct dsos *d, const struct notify *to);
 
 #endif

@@ -2,14 +2,16 @@
 /*
  * Symbols of the kernel and its modules.
  *
- * The kernel that was recorded need not be the one that runs now. When the recording tells its build id, the running
- * kernel's /proc/kallsyms is taken only if /sys/kernel/notes has the same; a copy in perf's build-id cache does as well.
- * The same build may have been loaded elsewhere (address randomisation): the recording says where a reference symbol
- * lay, and all symbols are moved by the difference. Modules move independently, so after a reboot kallsyms says nothing
- * of them; their files do, given where their text lay.
+ * The kernel that was recorded need not be the one that runs now. The running kernel's /proc/kallsyms is taken only if
+ * /sys/kernel/notes has the build id that the recording tells, or, where it tells none, if release and architecture
+ * are the same; a copy in perf's build-id cache does as well. The same build may have been loaded elsewhere (address
+ * randomisation): the recording says where a reference symbol lay, and all symbols are moved by the difference.
+ * Modules move independently, so after a reboot kallsyms says nothing of them; their files do, given where their text
+ * lay.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "state/debuginfo.h"
@@ -25,8 +27,17 @@ static const struct dso_slot *kernel_slot(const struct dsos *d)
 	return NULL;
 }
 
-/* Can the running kernel be the recorded one? */
-static bool runs_now(const struct dso_slot *kernel)
+/* Where no build id is known: of the same release, and the same architecture. */
+static bool has_release(const struct dsos *d)
+{
+	struct utsname here;
+
+	return d->release && d->arch && !uname(&here) && !strcmp(d->release, here.release) &&
+	       !strcmp(d->arch, here.machine);
+}
+
+/* Is the running kernel the recorded one? Names of another one would be wrong. */
+static bool runs_now(const struct dsos *d, const struct dso_slot *kernel)
 {
 	struct bytes notes = { 0 };
 	bool same = true;
@@ -34,7 +45,7 @@ static bool runs_now(const struct dso_slot *kernel)
 	u32 n;
 
 	if (!kernel || !kernel->pub.build_id_size)
-		return true;
+		return has_release(d);
 	if (text_read("/sys/kernel/notes", &notes) == 0) {
 		n = elf_notes_build_id(notes.p, notes.len, false, id);
 		same = !n || debuginfo_ids_agree(kernel->pub.build_id, kernel->pub.build_id_size, id, n);
@@ -128,9 +139,12 @@ static struct kallsyms *get_kallsyms(struct dsos *d)
 			d->kallsyms = read_kallsyms(d, d->opts.kallsyms);
 		} else {
 			d->kallsyms_missing =
-				"another kernel was recorded than the one that runs here (give its kallsyms or "
-				"vmlinux)";
-			if (!d->opts.offline && runs_now(kernel))
+				(kernel && kernel->pub.build_id_size) || (d->release && d->arch) ?
+					"another kernel was recorded than the one that runs here (give its kallsyms "
+					"or vmlinux)" :
+					"the recording does not say which kernel it is of (give its kallsyms or "
+					"vmlinux)";
+			if (!d->opts.offline && runs_now(d, kernel))
 				d->kallsyms = read_kallsyms(d, RUNNING_KALLSYMS);
 			if (!d->kallsyms) {
 				char *path = cached_kallsyms(d, kernel);

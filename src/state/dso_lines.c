@@ -9,8 +9,8 @@
 #include "state/elf_symbols.h"
 
 /*
- * What is needed to ask the DWARF of one DSO. Whether there is any is asked for each DSO, while samples come in and others
- * wait for the answer; opening it, which may unpack megabytes, waits until an address is asked for.
+ * What is needed to ask the DWARF of one DSO. Whether there is any is asked for each DSO, while samples come in and
+ * others wait for the answer; opening it, which may unpack megabytes, waits until an address is asked for.
  */
 struct dso_lines {
 	int fd; /* of the file that has it; -1: none, or handed on to dwarf */
@@ -113,7 +113,7 @@ u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, 
 	pthread_mutex_lock(&s->lock);
 	l = get_lines(d, s);
 	if (l->fd >= 0)
-		l->dwarf = dwarf_file_open(l->fd);
+		l->dwarf = dwarf_file_open(l->fd, d->opts.symfs || d->opts.offline);
 	l->fd = -1;
 	if (!l->dwarf)
 		n = 0;

@@ -42,6 +42,7 @@ struct dso_slot {
 
 struct listed_id {
 	const struct rec_build_id *b;
+	struct str path; /* that it is known by */
 	bool kernel;
 	u32 same_key; /* the next one, or ID_NONE */
 };
@@ -58,8 +59,9 @@ struct dsos {
 	struct map mount_ns; /* pid of a living process -> its mount namespace, or that it was not asked for */
 	bool knows_living;
 	VEC(struct listed_id) build_ids;
-	struct map build_id_of; /* hash of path and kernel -> build_ids */
-	struct str ref_symbol;	/* of the kernel's map; empty: none was recorded */
+	struct map build_id_of;	    /* hash of path and kernel -> build_ids */
+	const char *release, *arch; /* of the recorded kernel, as uname says them; NULL: not known. Borrowed */
+	struct str ref_symbol;	    /* of the kernel's map; empty: none was recorded */
 	u64 ref_addr;
 	atomic_uint open_codes;	   /* DSOs whose code was found */
 	pthread_mutex_t lock;	   /* for what follows */

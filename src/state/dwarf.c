@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "state/demangle.h"
+#include "state/dwarf_others.h"
 #include "state/symtab.h"
 
 #define DEEPEST_NESTING 128
@@ -44,6 +45,7 @@ struct unit {
 
 struct dwarf_file {
 	int fd;
+	struct dwarf_home home;
 	Elf *elf;
 	Dwarf *dw;
 	VEC(struct unit) units;
@@ -120,11 +122,18 @@ static void find_units(struct dwarf_file *f)
 	uint8_t type;
 
 	symtab_build_init(&b);
-	while (dwarf_get_units(f->dw, cu, &next, NULL, &type, &die, &split) == 0) {
-		bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
+	while (dwarf_get_units(f->dw, cu, &next, NULL, &type, &die, NULL) == 0) {
+		bool fine = dwarf_split_is_fine(&f->home, &die), is_split;
 		size_t before = b.syms.n;
 		u32 unit = (u32)f->units.n;
 
+		if (!fine) {
+			cu = next;
+			continue;
+		}
+		/* Asked for again, with what it is the skeleton of. */
+		dwarf_get_units(f->dw, cu, &next, NULL, &type, &die, &split);
+		is_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
 		cu = next;
 		if (dwarf_tag(&die) != DW_TAG_compile_unit && !is_split && type != DW_UT_skeleton)
 			continue;
@@ -144,14 +153,16 @@ static void find_units(struct dwarf_file *f)
 	f->by_addr = symtab_finish(&b);
 }
 
-struct dwarf_file *dwarf_file_open(int fd)
+struct dwarf_file *dwarf_file_open(int fd, bool alone)
 {
 	struct dwarf_file *f = mem_zalloc(sizeof(*f));
 
 	elf_version(EV_CURRENT);
 	f->fd = fd;
 	f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	f->dw = f->elf ? dwarf_begin_elf(f->elf, DWARF_C_READ, NULL) : NULL;
+	dwarf_home_of(&f->home, fd, alone);
+	if (f->elf && dwarf_alternate_is_fine(&f->home, f->elf))
+		f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
 	if (!f->dw) {
 		dwarf_file_close(f);
 		return NULL;

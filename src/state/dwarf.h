@@ -11,8 +11,9 @@
 
 struct dwarf_file;
 
-/* Takes fd. NULL when the file has no usable DWARF. */
-struct dwarf_file *dwarf_file_open(int fd);
+/* Takes fd. NULL when the file has no usable DWARF. alone: no other file that it names may be opened; units that need
+ * one are left out, or all of it. */
+struct dwarf_file *dwarf_file_open(int fd, bool alone);
 void dwarf_file_close(struct dwarf_file *f);
 
 /*

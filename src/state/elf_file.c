@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/regular.h"
 #include "codec/elf_notes.h"
 
-/* A build-id note is a few dozen bytes. Of sections and segments of notes, which may all be the same bytes, this much is
- * searched in all. */
+/* A build-id note is a few dozen bytes. Of sections and segments of notes, which may all be the same bytes, this much
+ * is searched in all. */
 #define LARGEST_NOTES (1u << 20)
 /* The kernel runs no file whose program headers take more: so many are looked through for each symbol. */
 #define LARGEST_SEGMENTS (64u << 10)
@@ -206,15 +207,13 @@ int elf_file_open(struct elf_file *f, const char *path)
 	int err;
 
 	*f = (struct elf_file){ .fd = -1 };
-	/* Opening a device can already do something to it; ask first, and again once open. */
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return ERR_FORMAT;
-	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	f->fd = regular_open(path);
 	if (f->fd < 0)
-		return errno == ENOENT || errno == ENOTDIR ? ERR_NOTFOUND :
-		       errno == EACCES || errno == EPERM   ? ERR_PERM :
-							     ERR_IO;
-	if (fstat(f->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		return f->fd == -ENOENT || f->fd == -ENOTDIR ? ERR_NOTFOUND :
+		       f->fd == -EACCES || f->fd == -EPERM   ? ERR_PERM :
+		       f->fd == -EINVAL			     ? ERR_FORMAT :
+							       ERR_IO;
+	if (fstat(f->fd, &st) < 0) {
 		close(f->fd);
 		f->fd = -1;
 		return ERR_FORMAT;

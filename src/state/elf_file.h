@@ -2,8 +2,8 @@
 /*
  * ELF file: its headers, checked, and its bytes on demand. Source: the System V ABI, chapters 4 and 5.
  *
- * The file is read with pread, never mapped: one that is cut short meanwhile gives an error, not a SIGBUS. Only regular
- * files are opened. Every offset and size is checked against the file's before anything is allocated.
+ * The file is read with pread, never mapped: one that is cut short meanwhile gives an error, not a SIGBUS. Only
+ * regular files are opened. Every offset and size is checked against the file's before anything is allocated.
  */
 #ifndef STATE_ELF_FILE_H
 #define STATE_ELF_FILE_H

@@ -95,7 +95,8 @@ static bool label_counts(const struct elf_file *f, const struct elf_sym *s, cons
 	const char *name = elf_section_name(f, sec);
 	u8 visibility = ELF64_ST_VISIBILITY(s->other);
 
-	return visibility != STV_HIDDEN && visibility != STV_INTERNAL && (strstr(name, "text") || strstr(name, "data"));
+	return visibility != STV_HIDDEN && visibility != STV_INTERNAL &&
+	       (strstr(name, "text") || strstr(name, "data"));
 }
 
 static bool convert(const struct elf_file *f, const struct elf_file *runtime, const struct elf_sym *s,

@@ -12,8 +12,8 @@ bool elf_has_table(const struct elf_file *f, enum elf_table which);
 
 /*
  * Adds the symbols of one table of f. `runtime` is the file that was mapped (f itself, or the file whose debug file f
- * is): its program headers say where in it an address lies. NULL: symbols keep their linked addresses. Returns how many
- * were added, or a negative error.
+ * is): its program headers say where in it an address lies. NULL: symbols keep their linked addresses. Returns how
+ * many were added, or a negative error.
  */
 s64 elf_symbols_add(struct symtab_build *b, const struct elf_file *f, enum elf_table which,
 		    const struct elf_file *runtime);

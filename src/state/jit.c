@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "base/regular.h"
 #include "codec/jitdump.h"
 #include "state/dso_table.h"
 
 /* Room for all of a record but its code; names and line tables beyond this are cut off. */
 #define WINDOW (256u << 10)
+#define FIRST_AFTER_NS (600ull * 1000000000) /* no dump waits longer for its first record */
 
 bool jit_is_dump(struct str path, u32 pid)
 {
@@ -47,12 +49,22 @@ static const u8 *look(struct reader *r, u64 offset, size_t want, size_t *have)
 struct loader {
 	struct dsos *d;
 	u32 pid;
-	u64 begun;
+	u64 begun;   /* when the dump was, by the clock of its records */
+	bool begins; /* begun is known to be of that clock */
 	jit_code_fn add;
 	void *ctx;
 	struct map names; /* code index -> its name, in `texts` */
 	VEC(char *) texts;
 };
+
+/* The header's time should be of the records' clock. V8 writes another one there: then the dump begins with its first
+ * record. */
+static void begin(struct loader *l, u64 first)
+{
+	if (!l->begins && (first < l->begun || first - l->begun > FIRST_AFTER_NS))
+		l->begun = first;
+	l->begins = true;
+}
 
 static void add_code(struct loader *l, u64 index, u64 start, u64 len, u64 time, struct str name)
 {
@@ -70,6 +82,7 @@ static void on_load(struct loader *l, const struct jitdump_record *r)
 {
 	const struct jitdump_load *load = &r->load;
 
+	begin(l, r->time);
 	map_set(&l->names, load->index, (u32)l->texts.n);
 	vec_push(&l->texts, mem_strndup(load->name.p, load->name.len));
 	add_code(l, load->index, load->addr, load->code_size, r->time, load->name);
@@ -123,18 +136,19 @@ static bool owner_is_fine(int fd, u32 pid)
 	if (fstat(fd, &file) < 0 || !S_ISREG(file.st_mode))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%u", pid);
-	return !file.st_uid || file.st_uid == geteuid() || (stat(path, &process) == 0 && process.st_uid == file.st_uid);
+	return !file.st_uid || file.st_uid == geteuid() ||
+	       (stat(path, &process) == 0 && process.st_uid == file.st_uid);
 }
 
 static int open_dump(const struct dsos *d, const char *path, u32 pid)
 {
-	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, fd = -1;
+	int fd = -1;
 	char *inside = mem_printf("/proc/%u/root%s", pid, path);
 
 	if (!d->opts.offline && path[0] == '/')
-		fd = open(inside, flags);
+		fd = regular_open(inside);
 	free(inside);
-	return fd >= 0 ? fd : open(path, flags);
+	return fd >= 0 ? fd : regular_open(path);
 }
 
 int jit_load(struct dsos *d, const char *path, u32 pid, jit_code_fn add, void *ctx)

@@ -16,9 +16,10 @@ typedef void (*jit_code_fn)(void *ctx, u64 start, u64 len, u64 time, u64 begun, 
 bool jit_is_dump(struct str path, u32 pid);
 
 /*
- * Reads the jitdump of a process, in its mount namespace while it lives, and makes one DSO, "jitted-PID-INDEX.so", with
- * one symbol, of each piece of code. A file that belongs to neither root, nor us, nor the process's user is refused. A
- * damaged file gives what comes before the damage. 0 or an error, after a note; not thread-safe, as dsos_get.
+ * Reads the jitdump of a process, in its mount namespace while it lives, and makes one DSO, "jitted-PID-INDEX.so",
+ * with one symbol, of each piece of code. A file that belongs to neither root, nor us, nor the process's user is
+ * refused. A damaged file gives what comes before the damage. 0 or an error, after a note; not thread-safe, as
+ * dsos_get.
  */
 int jit_load(struct dsos *d, const char *path, u32 pid, jit_code_fn add, void *ctx);
 

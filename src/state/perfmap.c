@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular.h"
 #include "state/text.h"
 
 /* A hexadecimal number, which the JVM writes with 0x in front; as text_hex. */
@@ -97,15 +98,15 @@ int perfmap_load(struct symtab_build *b, u32 pid)
 	if (stat(path, &process) == 0) {
 		owner = process.st_uid;
 		snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", pid, inner_pid(pid));
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+		fd = regular_open_itself(path);
 	}
 	if (fd < 0) {
 		snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+		fd = regular_open_itself(path);
 	}
 	if (fd < 0)
-		return errno == ENOENT ? ERR_NOTFOUND : ERR_PERM;
-	if (fstat(fd, &file) < 0 || !S_ISREG(file.st_mode))
+		return fd == -ENOENT ? ERR_NOTFOUND : fd == -EINVAL ? ERR_FORMAT : ERR_PERM;
+	if (fstat(fd, &file) < 0)
 		err = ERR_FORMAT;
 	else if (file.st_uid && file.st_uid != owner && file.st_uid != geteuid())
 		err = ERR_PERM;

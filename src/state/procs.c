@@ -3,14 +3,15 @@
  * What the side-band says about processes, kept by time.
  *
  * A thread has a list of names, each with the clock from which it holds. A process has a list of address spaces
- * likewise: after a fork the child has the version that its parent had, and a space of its own once it maps something. exec
- * begins no space: the new program's mappings hide the old ones, and samples taken within execve still have the old
- * program's callers. A process id that comes around again simply gets further entries. Threads that no record introduces are made up when the first record names them; look-ups of unknown threads make up their
- * answer without changing anything, because look-ups run in parallel.
+ * likewise: after a fork the child has the version that its parent had, and a space of its own once it maps something.
+ * exec begins no space: the new program's mappings hide the old ones, and samples taken within execve still have the
+ * old program's callers. A process id that comes around again simply gets further entries. Threads that no record
+ * introduces are made up when the first record names them; look-ups of unknown threads make up their answer without
+ * changing anything, because look-ups run in parallel.
  *
- * What a record makes us keep may be several times its size: the first mapping of a file makes a DSO, a fork a process. In
- * a recording of a real machine such records are few beside the others. Whoever makes a file of nothing else gets no more
- * than the room that it was given for all (procs_limit): COST_* are what things take, at most.
+ * What a record makes us keep may be several times its size: the first mapping of a file makes a DSO, a fork a
+ * process. In a recording of a real machine such records are few beside the others. Whoever makes a file of nothing
+ * else gets no more than the room that it was given for all (procs_limit): COST_* are what things take, at most.
  */
 #include "state/procs.h"
 
@@ -59,7 +60,8 @@ struct procs {
 	VEC(struct space *) spaces;
 	struct space *kernel;
 	u64 room, left_out;
-	u64 may_copy; /* entries of parents' logs; grows with what is mapped, so memory stays linear in the recording */
+	u64 may_copy; /* entries of parents' logs; grows with what is mapped, so memory stays linear in the recording
+		       */
 };
 
 void procs_free(struct procs *p)
@@ -327,8 +329,8 @@ void procs_add_code(struct procs *p, u32 pid, u64 start, u64 len, u32 dso, u64 c
 }
 
 /*
- * The record of the kernel's map ends with its ordinary text. Init text (the boot CPU's idle task comes from there) lies
- * behind the data that follows. Modules and BPF programs are added later, so they hide what this covers of them.
+ * The record of the kernel's map ends with its ordinary text. Init text (the boot CPU's idle task comes from there)
+ * lies behind the data that follows. Modules and BPF programs are added later, so they hide what this covers of them.
  */
 #define KERNEL_IMAGE_SIZE (512ull << 20)
 

@@ -9,9 +9,9 @@
 #define MAX_DEPTH 16   /* of parents; a deeper fork copies what it inherits, if it may */
 
 /*
- * What is visible of a run of entries: pieces of them, disjoint and by rising address. A piece is no more than its entry:
- * where an older neighbour lies beside a newer one, it begins or ends where that one ends or begins. So a piece takes 4
- * bytes, of which each level holds nearly all once more.
+ * What is visible of a run of entries: pieces of them, disjoint and by rising address. A piece is no more than its
+ * entry: where an older neighbour lies beside a newer one, it begins or ends where that one ends or begins. So a piece
+ * takes 4 bytes, of which each level holds nearly all once more.
  */
 struct run {
 	u32 *v;

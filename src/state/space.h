@@ -3,10 +3,10 @@
  * Address space over time: a log of mappings, where a newer one hides what it covers.
  *
  * A version of a space is a prefix of its log, so keeping all versions costs nothing beyond the log itself. What holds
- * address A in version n is the newest entry below n that covers A; failing that, what held A in the parent when it was
- * forked. Short logs are scanned backwards. Long ones (JITs, databases) get an index when the log is sealed: for each
- * aligned run of 32, 512, 8192.. entries a sorted list of what is visible of them, 4 bytes each. A prefix is at most fifteen
- * such runs of each length and a rest.
+ * address A in version n is the newest entry below n that covers A; failing that, what held A in the parent when it
+ * was forked. Short logs are scanned backwards. Long ones (JITs, databases) get an index when the log is sealed: for
+ * each aligned run of 32, 512, 8192.. entries a sorted list of what is visible of them, 4 bytes each. A prefix is at
+ * most fifteen such runs of each length and a rest.
  */
 #ifndef STATE_SPACE_H
 #define STATE_SPACE_H
@@ -28,7 +28,8 @@ struct space {
 	u32 parent_n;		    /* entries of the parent's log at that time */
 	u64 inherited;		    /* entries that the parents hold for it */
 	u32 depth;		    /* of parents */
-	u64 regions[4]; /* a Bloom filter over the 16 MB regions that any version maps something in, parents included */
+	u64 regions[4]; /* a Bloom filter over the 16 MB regions that any version maps something in, parents included
+			 */
 	VEC(struct vmap) log;
 	VEC(u64) clock;		   /* of each entry: when it came; ascending */
 	struct space_index *index; /* made by space_seal; NULL for a short log */
@@ -41,8 +42,9 @@ struct maps {
 };
 
 /*
- * A space that starts as a copy of that version (fork). The parent must outlive it. A long line of parents makes look-ups
- * slow, so what they hold is copied now and then, as long as *may_copy entries allow; what was copied is taken off it.
+ * A space that starts as a copy of that version (fork). The parent must outlive it. A long line of parents makes
+ * look-ups slow, so what they hold is copied now and then, as long as *may_copy entries allow; what was copied is
+ * taken off it.
  */
 struct space *space_new(struct maps parent, u64 *may_copy);
 void space_add(struct space *s, const struct vmap *m, u64 clock);
@@ -57,7 +59,8 @@ static inline u32 space_region_bit(u64 addr)
 	return (u32)((addr >> SPACE_REGION_SHIFT) * 0x9e3779b97f4a7c15u >> 56);
 }
 
-/* False: nothing was ever mapped at addr. Broken stacks are full of addresses that are none; this tells most of them. */
+/* False: nothing was ever mapped at addr. Broken stacks are full of addresses that are none; this tells most of them.
+ */
 static inline bool space_may_hold(const struct space *s, u64 addr)
 {
 	u32 bit = space_region_bit(addr);

@@ -3,8 +3,8 @@
  * What a symbol table has to settle before it can answer "which function holds this address".
  *
  * Symbol tables are untidy: sizes are missing (assembler labels), several names stand for one address (aliases, weak
- * names, constructors of different kinds), and ranges overlap (labels inside functions, PLT entries inside a label that
- * had no size). The rules below give the answers perf gives, so that rows of both tools agree:
+ * names, constructors of different kinds), and ranges overlap (labels inside functions, PLT entries inside a label
+ * that had no size). The rules below give the answers perf gives, so that rows of both tools agree:
  *
  *  1. A symbol without a size ends where the next one starts (in address order, ties in source order); the last one
  *     a page after the end of its page.
@@ -210,8 +210,8 @@ static u32 *merge_late(struct symtab_build *b, u32 *ids, size_t n, const u32 *la
 	return all;
 }
 
-/* Rule 4: a sweep over the addresses where the answer may change. On the stack: the symbols that are open there, the one
- * that started last on top; those that ended below it are dropped when they come up. */
+/* Rule 4: a sweep over the addresses where the answer may change. On the stack: the symbols that are open there, the
+ * one that started last on top; those that ended below it are dropped when they come up. */
 static void make_segments(struct symtab *t)
 {
 	VEC(struct segment) segs = { 0 };

@@ -57,7 +57,8 @@ static void add_fork(struct tasks *t, const struct record *r)
 	t->all.v[child].comm = t->all.v[parent].comm;
 	t->all.v[child].parent = f->ptid;
 	space = t->all.v[child].space;
-	/* A thread of a process that has a space, made by another process, is told by no kernel: each process keeps its own. */
+	/* A thread of a process that has a space, made by another process, is told by no kernel: each process keeps
+	 * its own. */
 	if (f->pid == f->ppid || r->h.misc & PERF_RECORD_MISC_FORK_EXEC || space < known)
 		return;
 	from = &t->spaces.v[t->all.v[parent].space];
@@ -165,7 +166,8 @@ static void hang(struct link *links, u32 task, u32 parent)
 	p->last = task;
 }
 
-/* From a task up to the first one that was met before. One that is its own ancestor, which no kernel tells, ends the line. */
+/* From a task up to the first one that was met before. One that is its own ancestor, which no kernel tells, ends the
+ * line. */
 static void link_up(const struct tasks *t, struct link *links, u32 root, u32 task)
 {
 	u32 from = task;
@@ -316,7 +318,8 @@ bool tasks_maps(const struct tasks *t, u32 space, u64 *room, task_maps *out)
 	u32 left;
 
 	out->n = 0;
-	for (u32 i = space, until = ID_NONE; i != ID_NONE; until = t->spaces.v[i].parent_n, i = t->spaces.v[i].parent) {
+	for (u32 i = space, until = ID_NONE; i != ID_NONE;
+	     until = t->spaces.v[i].parent_n, i = t->spaces.v[i].parent) {
 		n += log_seen(t, i, until);
 		steps++;
 		if (n > *room || n >= ID_NONE) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks: who there was in a recording, as its last records leave them. Threads with their latest names, whose child each is, and
- * what is mapped in them. Unlike state/procs.h it says nothing of the time in between.
+ * Tasks: who there was in a recording, as its last records leave them. Threads with their latest names, whose child
+ * each is, and what is mapped in them. Unlike state/procs.h it says nothing of the time in between.
  *
  * As in perf a thread is known by its id, the newest one of that id replaces others, and exec does not end a process's
  * mappings. Linear in the records; names point into them.
@@ -25,7 +25,8 @@ struct task_map {
 	u64 pgoff, ino;
 	u32 prot;
 	bool shared;
-	u32 jit; /* the process whose perf map (/tmp/perf-PID.map) names code in memory of no file; ID_NONE: it has a file */
+	u32 jit; /* the process whose perf map (/tmp/perf-PID.map) names code in memory of no file; ID_NONE: it has a
+		    file */
 	struct str name;
 };
 
@@ -56,8 +57,9 @@ struct task_line {
 struct task_line *tasks_tree(const struct tasks *t);
 
 /*
- * What is mapped in that space, by address: the newest mapping where several overlap, and what is left of the others. False
- * when there are more than *room to look at, which those of ancestors are among; they, or the ancestors, are taken off it.
+ * What is mapped in that space, by address: the newest mapping where several overlap, and what is left of the others.
+ * False when there are more than *room to look at, which those of ancestors are among; they, or the ancestors, are
+ * taken off it.
  */
 typedef VEC(struct task_map) task_maps;
 bool tasks_maps(const struct tasks *t, u32 space, u64 *room, task_maps *out);

@@ -27,15 +27,17 @@ struct diff_opts {
 	const struct diff_file *files; /* diff.nr_files of them */
 };
 
-/* Adds what a profile holds, as recording number `file`. o gives the percentages' base (relative) and how DSOs are named. */
+/* Adds what a profile holds, as recording number `file`. o gives the percentages' base (relative) and how DSOs are
+ * named. */
 void diff_take(struct diff *d, u32 file, struct profile *p, const u8 *keys, const struct report_opts *o);
 
 void diff_text(const struct diff *d, const struct diff_opts *o, struct bytes *out);
-/* A header line, then one line per row: event, keys, then per recording weight, samples and percent, and for all but the
- * baseline what the method says and the difference of the weights. */
+/* A header line, then one line per row: event, keys, then per recording weight, samples and percent, and for all but
+ * the baseline what the method says and the difference of the weights. */
 void diff_csv(const struct diff *d, const struct diff_opts *o, struct bytes *out);
 /* {"meta":{"generator","compute","sort","files":[{}]},"events":[{"name","files":[{"weight","whole","samples"}],
- * "rows":[{keys, "weight":[], "samples":[], "value":[], "failed":bool}]}],"failed":n}: one value less than recordings */
+ * "rows":[{keys, "weight":[], "samples":[], "value":[], "failed":bool}]}],"failed":n}: one value less than recordings
+ */
 void diff_json(const struct diff *d, const struct diff_opts *o, struct bytes *out);
 
 /* Whether the row is shown: not too light, and in the baseline where only those are wanted. */
@@ -45,7 +47,8 @@ bool diff_has_pair(const struct diff *d, const struct diff_event *e);
 /* The recording in which the row grew beyond fail_above, or 0. */
 u32 diff_failed(const struct diff *d, const struct diff_event *e, const struct diff_row *r, const struct diff_opts *o);
 u32 diff_whole_failed(const struct diff *d, const struct diff_event *e, const struct diff_opts *o);
-/* One line per row, and per event as a whole, that failed; at most `most`, then how many more. Returns how many there are. */
+/* One line per row, and per event as a whole, that failed; at most `most`, then how many more. Returns how many there
+ * are. */
 u32 diff_failures(const struct diff *d, const struct diff_opts *o, u32 most, struct bytes *out);
 /* "delta-abs" ... */
 const char *diff_method_name(enum diff_compute compute);

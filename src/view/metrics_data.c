@@ -75,9 +75,10 @@ void metrics_json_block(const struct metric_table *t, const double *block, struc
 		put_string(t->metrics[i].name, out);
 		bytes_str(out, ":{");
 		put_field("value", v.value, true, out);
-		put_field("low", v.value - v.half, false, out);
-		put_field("high", v.value + v.half, false, out);
+		put_field("low", v.low, false, out);
+		put_field("high", v.high, false, out);
 		put_field("variance", v.variance, false, out);
+		bytes_printf(out, ",\"doubtful\":%s", v.doubtful ? "true" : "false");
 		put_field("numerator", v.num, false, out);
 		put_field("denominator", v.den, false, out);
 		bytes_char(out, '}');
@@ -92,7 +93,8 @@ void metrics_json_event(const struct profile *p, const struct metric_table *t, s
 					     [WINDOWS_TWIN] = "twin",
 					     [WINDOWS_REFRESH] = "refresh",
 					     [WINDOWS_SEEN] = "seen" };
-	static const char *const attributions[NR_ATTRIBUTIONS] = { [ATTRIBUTION_DISCARD] = "discard",
+	static const char *const attributions[NR_ATTRIBUTIONS] = { [ATTRIBUTION_ESTIMATE] = "estimate",
+								   [ATTRIBUTION_DISCARD] = "discard",
 								   [ATTRIBUTION_KEEP] = "keep",
 								   [ATTRIBUTION_CALLCHAIN] = "callchain",
 								   [ATTRIBUTION_RETURNS] = "returns" };
@@ -254,13 +256,13 @@ void metrics_csv_block(const struct metric_fields *f, const struct metric_table 
 	}
 	for (size_t i = 0; i < f->metrics.n; i++) {
 		u32 metric = find_metric(t, f->metrics.v[i]->name);
-		struct metric_value v = { NAN, NAN, NAN, NAN, NAN };
+		struct metric_value v = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, false };
 
 		if (metric != ID_NONE)
 			metric_value(t, metric, block, &v);
 		put_csv(v.value, out);
-		put_csv(v.value - v.half, out);
-		put_csv(v.value + v.half, out);
+		put_csv(v.low, out);
+		put_csv(v.high, out);
 		put_csv(v.variance, out);
 		put_csv(v.num, out);
 		put_csv(v.den, out);

@@ -12,8 +12,8 @@ void metrics_json_block(const struct metric_table *t, const double *block, struc
 /* Likewise ,"paths":[...]: the row's stacks. */
 void metrics_json_paths(const struct row_view *v, const struct metric_table *t, struct bytes *out);
 
-/* The fields of all events' metrics, as far as they are columns, and of their groups' members, each name once; where an event
- * lacks one its fields are empty. */
+/* The fields of all events' metrics, as far as they are columns, and of their groups' members, each name once; where
+ * an event lacks one its fields are empty. */
 struct metric_fields {
 	VEC(const struct metric *) metrics;
 	VEC(const char *) events;

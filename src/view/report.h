@@ -6,8 +6,8 @@
 #ifndef VIEW_REPORT_H
 #define VIEW_REPORT_H
 
+#include "metric/metrics.h"
 #include "view/columns.h"
-#include "view/metrics.h"
 
 enum graph_style {
 	GRAPH_NONE,
@@ -42,7 +42,8 @@ struct report_opts {
 	bool caller;	  /* outermost frame first */
 	bool repeat_name; /* below rows that start with the symbol, too, the graph starts with it */
 
-	/* By column: what the filters leave of it when that is one value, which stands above the table then; or NULL. */
+	/* By column: what the filters leave of it when that is one value, which stands above the table then; or NULL.
+	 */
 	const char *only[NR_COLUMNS];
 	double percent_limit; /* rows below are left out */
 	bool relative;	      /* percentages are of what the filters left, not of everything recorded */
@@ -76,16 +77,19 @@ struct report_opts report_event_opts(const struct report_opts *o, size_t event);
 void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out);
 /* "within lines 3-5 of a.c" */
 void report_windows_range(const struct code_range *r, struct bytes *out);
-/* "leaf < caller < its caller": the stack that ends in a node. A leaf that the row names is left out, unless it is inlined or alone. */
+/* "leaf < caller < its caller": the stack that ends in a node. A leaf that the row names is left out, unless it is
+ * inlined or alone. */
 void report_windows_path(const struct row_view *v, u32 node, bool named, struct bytes *out);
-/* Where the event's table, with columns of these widths, is wider than o->room: leaves something out. False: nothing to be done. */
+/* Where the event's table, with columns of these widths, is wider than o->room: leaves something out. False: nothing
+ * to be done. */
 bool report_fit_step(struct report_opts *o, const u32 *widths);
 /* Says what was left out. */
 void report_fit_head(const struct report_opts *o, struct bytes *out);
 #define REPORT_PATHS 32 /* stacks below one row, at most */
 /* The same without its metrics as columns, for those who write them apart. */
 struct report_opts report_plain_event_opts(const struct report_opts *o, size_t event);
-/* The options for a group of so many events: with a column of each value per member. ERR_LIMIT when that is too many. */
+/* The options for a group of so many events: with a column of each value per member. ERR_LIMIT when that is too many.
+ */
 int report_group_opts(struct report_opts *o, u32 members);
 /* What column k shows of a row of a group (v->line): the member's part. */
 struct row_view report_column_view(const struct row_view *v, const struct report_opts *o, u32 k);
@@ -94,8 +98,8 @@ void report_set_row(struct row_view *v, const struct report_opts *o, size_t i);
 
 void report_text(struct profile *p, const struct report_opts *o, struct bytes *out);
 void report_csv(struct profile *p, const struct report_opts *o, struct bytes *out);
-/* {"meta":{},"tally":{},"events":[{"name","weight","samples","whole","samples","rows":[{column: value, ..., "graph":[]}]}]}. Weights are
- * raw; a percentage is a weight of the event's "whole". */
+/* {"meta":{},"tally":{},"events":[{"name","weight","samples","whole","samples","rows":[{column: value, ...,
+ * "graph":[]}]}]}. Weights are raw; a percentage is a weight of the event's "whole". */
 void report_json(struct profile *p, const struct report_opts *o, struct bytes *out);
 
 /* The columns that a profile is shown with when the user named none. */
@@ -114,7 +118,8 @@ const struct graph_node *report_row_graph(const struct row_view *v, const struct
 /* The rows of an event as a tree of their keys. */
 void report_hierarchy(struct profile *p, struct profile_event *e, const struct report_opts *o, struct bytes *out);
 
-/* What stands above the text tables: how far the recording can be trusted; an event's name and weight, or its group's. */
+/* What stands above the text tables: how far the recording can be trusted; an event's name and weight, or its group's.
+ */
 void report_recording_head(const struct profile *p, struct bytes *out);
 void report_event_head(const struct profile *p, const struct profile_event *e, const struct group_rows *g,
 		       struct bytes *out);

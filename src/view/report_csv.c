@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report as CSV: one header line, then one line per row of every event. A share is two fields, the raw weight and
- * the percentage that it makes of "whole". Events with windows have one more line, of all their rows. What the virtual PMU
- * counted has the core's name in a last field.
+ * the percentage that it makes of "whole". Events with windows have one more line, of all their rows. What the virtual
+ * PMU counted has the core's name in a last field.
  */
 #include <string.h>
 
@@ -115,7 +115,7 @@ void report_csv(struct profile *p, const struct report_opts *o, struct bytes *ou
 		const struct report_opts of = report_plain_event_opts(o, i);
 
 		v.event = &p->events.v[i];
-		for (size_t k = 0; k < v.event->rows.n; k++) {
+		for (size_t k = 0; k < v.event->rows.n && !v.event->helper; k++) {
 			report_set_row(&v, &of, k);
 			if (report_wants(&v, &of))
 				write_row(&v, &of, &metrics, &raw, out);

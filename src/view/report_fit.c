@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A terminal has only so many columns, and a table of metrics is wide. What is least missed goes first: the intervals of shares, the
- * shares (Overhead stays), the numbers of windows, at last intervals, those of the first metric last. Columns that were asked for stay.
+ * A terminal has only so many columns, and a table of metrics is wide. What is least missed goes first: the intervals
+ * of shares, the shares (Overhead stays), the numbers of windows, at last intervals, those of the first metric last.
+ * Columns that were asked for stay.
  */
 #include "view/report.h"
 

@@ -129,7 +129,8 @@ static void draw_kids(struct drawing *d, const struct graph_node *n, u64 among)
 	}
 }
 
-/* The only stack there is carries no share of its own. Its first name is left out where the row's line just said it. */
+/* The only stack there is carries no share of its own. Its first name is left out where the row's line just said it.
+ */
 static const struct graph_node *draw_trunk(struct drawing *d, const struct graph_node *n, bool skip_first)
 {
 	if (skip_first)

@@ -15,7 +15,8 @@ static void write_short_number(u64 n, struct bytes *out)
 	bytes_printf(out, "%llu%c", (unsigned long long)n, units[unit]);
 }
 
-/* 'anon group { cycles, instructions }'; without braces when it is one only because all events are wanted in one table. */
+/* 'anon group { cycles, instructions }'; without braces when it is one only because all events are wanted in one
+ * table. */
 static void write_group_head(const struct profile *p, const struct group_rows *g, struct bytes *out)
 {
 	const struct event *leader = &p->evlist->events.v[g->leader];
@@ -98,6 +99,21 @@ static void write_tally(const struct tally *t, struct bytes *out)
 	bytes_str(out, "\n#\n");
 }
 
+/* Stacks of branch records, and what became of those that the hardware had no room for. */
+static void write_lbr(const struct tally *t, struct bytes *out)
+{
+	if (!t->lbr_stacks)
+		return;
+	bytes_printf(out,
+		     "# Branch records: %llu call stacks, %llu of them (%.1f%%) lengthened by %llu calls from earlier "
+		     "samples",
+		     (unsigned long long)t->lbr_stacks, (unsigned long long)t->lbr_stitched,
+		     share_of(t->lbr_stitched, t->lbr_stacks), (unsigned long long)t->lbr_calls);
+	write_count("not lengthened, as it was not certain by which calls", t->lbr_refused, out);
+	write_count("cut where calls did not return", t->lbr_cut, out);
+	bytes_str(out, "\n#\n");
+}
+
 static void write_simulated(const struct profile *p, struct bytes *out)
 {
 	if (!p->simulated.len)
@@ -111,4 +127,5 @@ void report_recording_head(const struct profile *p, struct bytes *out)
 {
 	write_simulated(p, out);
 	write_tally(&p->tally, out);
+	write_lbr(&p->tally, out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of a table as a tree of its sort keys, in perf's layout: a line per value of the first key, below it those of the
- * second among the rows that have it, and so on. What stands below a line adds up to it.
+ * The rows of a table as a tree of its sort keys, in perf's layout: a line per value of the first key, below it those
+ * of the second among the rows that have it, and so on. What stands below a line adds up to it.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -88,8 +88,8 @@ static void write_graph(const struct profile *p, const struct graph_node *n, str
 	bytes_char(out, ']');
 }
 
-static void write_row(const struct row_view *v, const struct report_opts *o, struct graph_room *room, struct bytes *raw,
-		      struct bytes *out)
+static void write_row(const struct row_view *v, const struct report_opts *o, struct graph_room *room,
+		      struct bytes *raw, struct bytes *out)
 {
 	const struct graph_node *graph = report_row_graph(v, o, room);
 

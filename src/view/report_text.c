@@ -111,8 +111,8 @@ static void render_row(const struct row_view *v, const struct report_opts *o, st
 }
 
 /*
- * Work units of rows. The first rows are the heaviest; they have the graphs, and may take as long as thousands of others:
- * each is a unit of its own.
+ * Work units of rows. The first rows are the heaviest; they have the graphs, and may take as long as thousands of
+ * others: each is a unit of its own.
  */
 #define SINGLE_ROWS 512
 #define UNIT_ROWS 256
@@ -249,11 +249,14 @@ static void write_separated(const struct table *t, const struct report_opts *o, 
 	bytes_char(out, '\n');
 }
 
-/* Ratios that rest on few windows are grey. */
+/* Ratios that are marked are grey. */
 static bool is_faint(const struct row_view *v, const struct report_opts *o, u32 k)
 {
-	return o->color && o->columns[k] >= REPORT_METRIC &&
-	       metric_rests_on_few(&o->now->table, metric_at(o, k), v->windows);
+	bool doubtful = false;
+
+	if (o->color && o->columns[k] >= REPORT_METRIC)
+		(void)metric_column_value(&o->now->table, metric_at(o, k), v->windows, &doubtful);
+	return doubtful;
 }
 
 static void write_cell(const struct table *t, const struct cell *cell, u32 k, const struct row_view *v,
@@ -492,7 +495,8 @@ static bool says_one(const struct profile *p, const struct report_opts *o, enum 
 	return o->only[id] && (id != COLUMN_SYMBOL || one_symbol(p));
 }
 
-/* A column in which all rows say the same is one line above the table, unless no key would be left or programs read the fields. */
+/* A column in which all rows say the same is one line above the table, unless no key would be left or programs read
+ * the fields. */
 static void leave_out_columns(const struct profile *p, struct report_opts *o, struct bytes *out)
 {
 	struct report_opts left = *o;
@@ -519,9 +523,10 @@ static void leave_out_columns(const struct profile *p, struct report_opts *o, st
 		*o = left;
 }
 
-/* The table of n events, of which some have samples, or not; the first one of *apart, which were too many for one, says so. */
-static bool write_together(struct profile *p, u32 leader, u32 n, const struct report_opts *opts, bool first, u32 *apart,
-			   struct bytes *out)
+/* The table of n events, of which some have samples, or not; the first one of *apart, which were too many for one,
+ * says so. */
+static bool write_together(struct profile *p, u32 leader, u32 n, const struct report_opts *opts, bool first,
+			   u32 *apart, struct bytes *out)
 {
 	struct report_opts o = *opts;
 	struct group_rows g;
@@ -576,8 +581,10 @@ void report_text(struct profile *p, const struct report_opts *opts, struct bytes
 		report_recording_head(p, out);
 	if (o->grouped)
 		write_groups(p, o, out);
-	for (size_t i = 0; i < p->events.n && !o->grouped; i++) {
-		if (i)
+	for (size_t i = 0, n = 0; i < p->events.n && !o->grouped; i++) {
+		if (p->events.v[i].helper)
+			continue;
+		if (n++)
 			bytes_str(out, "\n\n");
 		write_event(p, &p->events.v[i], o, out);
 	}

@@ -57,7 +57,9 @@ static void put_lengths(const struct profile *p, const struct window_group *g, s
 	bytes_printf(out, " (%s", mode_name(g));
 	if (g->schedule.batch_count > 1)
 		bytes_printf(out, ", bursts of %u", g->schedule.batch_count);
-	if (g->schedule.jitter_short || g->schedule.jitter_long)
+	if (g->schedule.jitter_long == SCHEDULE_JITTER_FULL)
+		bytes_str(out, ", long ones of random length");
+	else if (g->schedule.jitter_short || g->schedule.jitter_long)
 		bytes_printf(out, ", jitter %llu and %llu", (unsigned long long)g->schedule.jitter_short,
 			     (unsigned long long)g->schedule.jitter_long);
 	bytes_str(out, ")\n");
@@ -129,6 +131,33 @@ static void put_fate(const struct profile_windows *w, struct bytes *out)
 	bytes_char(out, '\n');
 }
 
+/* What the numbers rest on, and what their signs mean. */
+static void put_sources(const struct profile *p, const struct profile_event *e, struct bytes *out)
+{
+	const struct profile_windows *w = e->windows;
+	bool any = false;
+
+	if (w->attribution != ATTRIBUTION_ESTIMATE || code_range_given(&w->range)) {
+		bytes_printf(out, "# ± is a 95%% interval; ~ marks rows of fewer than %d kept windows.\n#\n",
+			     METRIC_FEW_WINDOWS);
+		return;
+	}
+	for (u32 i = 0; i < w->group.nr; i++) {
+		if (w->group.events[i] == w->group.leader || !(w->samples[i] > 0))
+			continue;
+		bytes_str(out, any ? ", " : "# Numbers rest on windows and on samples of their own: ");
+		put_bare_name(p, w->group.events[i], out);
+		any = true;
+	}
+	bytes_str(out,
+		  any ? ".\n" :
+			"# No event has samples with exact addresses, so that functions whose calls are shorter than "
+			"a window cannot be told from their callers.\n");
+	bytes_str(out, "# ± is a 95% interval, with what foreign counts in the windows may add; ~ marks what is wider "
+		       "than a quarter of the value");
+	bytes_str(out, any ? ".\n#\n" : ", and rows that lost most of their windows.\n#\n");
+}
+
 void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out)
 {
 	const struct profile_windows *w = e->windows;
@@ -141,8 +170,7 @@ void report_windows_head(const struct profile *p, const struct profile_event *e,
 	bytes_str(out, " (one table each: --no-metrics)\n");
 	put_lengths(p, &w->group, out);
 	put_fate(w, out);
-	bytes_printf(out, "# ± is a 95%% interval; ~ marks rows of fewer than %d kept windows.\n#\n",
-		     METRIC_FEW_WINDOWS);
+	put_sources(p, e, out);
 }
 
 static void put_frame(const struct row_view *v, u32 node, const char *before, struct bytes *out)

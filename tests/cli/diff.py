@@ -82,7 +82,7 @@ status, out, err = run("--csv", "old.data", "new.data")
 rows = [row for row in csv.DictReader(io.StringIO(out)) if row["event"] == "cycles"]
 check("csv", [(r["symbol"], r["weight_0"], r["weight_1"], r["delta-abs_1"], r["difference_1"]) for r in rows], [
     (SLOWER, "3000", "6000", "18.000000", "3000"), (STEADY, "5000", "5000", "-10.000000", "0"),
-    ('bpf_prog_n\x01,"w', "0", "500", "4.000000", "500"), (UNRESOLVED, "1000", "1000", "-2.000000", "0"),
+    ('bpf_prog_n?,"w', "0", "500", "4.000000", "500"), (UNRESOLVED, "1000", "1000", "-2.000000", "0"),
     (REMOVED, "1000", "0", "", "-1000")])
 check("csv: of what", {(r["simulated_0"], r["simulated_1"]) for r in rows}, {("", "generic-x86")})
 for args, rest in ((), "difference_1,simulated_0,simulated_1"), (("--fail-above", "0"), "difference_1,failed,simulated_0,simulated_1"):

@@ -13,7 +13,7 @@ PROGRAM = """
 #include <stdlib.h>
 #include <time.h>
 volatile int sink;
-#define PAD for (int i = 0; i < 20000; i++) sink += i
+#define PAD for (int i = 0; i < 100000; i++) sink += i
 __attribute__((noinline)) void tick(void)
 {
 	sink++;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """report --ignore-callees, --parent and --exclude-other have the rows, shares and graphs of `perf report`."""
+import collections
 import os
 import re
 import shutil
@@ -61,12 +62,13 @@ def of_program(line):
 
 
 def rows(tool, path, *options):
-    """-> {columns behind the shares: shares}, of what has a symbol"""
-    found = {}
+    """-> {columns behind the shares: sum of shares}, of what has a symbol; functions of one name in several files have a row
+    each, which read the same"""
+    found = collections.Counter()
     for line in lines(tool, path, *options):
         m = re.match(r" +(\d+\.\d+)%  (.*)$", line)
         if m and not unnamed(line):
-            found[m[2]] = float(m[1])
+            found[m[2]] += float(m[1])
     return found
 
 

@@ -8,7 +8,7 @@
 need_sim
 need_program cc
 build_busy
-R=("$RETICLE" record -q --pmu=sim -g)
+R=("$RETICLE" record -F 16000 -q --pmu=sim -g)
 # The report of $1 names all of the other words.
 names() {
 	local file=$1 word

@@ -86,7 +86,7 @@ def plain():
 
 
 def alternating():
-    record("alt.data", "-e", "{instructions/period=9700,alt-period=300/u,cycles:u}:S")
+    record("alt.data", "-e", "{instructions/period=9700,alt-period=300,period-jitter=0/u,cycles:u}:S")
     samples = records("alt.data")
     check("alternating: windows", set(zip((s["period"] for s in samples[::2]), (s["period"] for s in samples[1::2]))) ==
           {(9700, 300)})

@@ -39,6 +39,15 @@ done
 said "it goes without -t" report --hierarchy -t,
 said "'reticle dump' prints each record" script -D
 said "no field 'srccode'; srcline" script -F srccode
+# What is nearly right is named; what there is, is listed.
+said "did you mean 'symbol'?" report --sort symbl
+said "did you mean 'sym'" script -F ip,smy
+said "did you mean '--no-children'" report --no-childern
+said "is not one of comm, pid, tid" report --sort wrong
+said "one recording is read at a time" script a.data b.data
+said "one recording is read at a time" dump -i a.data b.data
+said "one recording is read at a time" report a b
+
 "$RETICLE" --version | grep -qE '^reticle [0-9]+\.[0-9]+' || fail "--version"
 
 while IFS=$'\t' read -r command summary; do
@@ -74,7 +83,7 @@ grep -q 'more than 1024' err || fail "--threads 5000: $(cat err)"
 "$(dirname "$RETICLE")/tests/recipe/recipe" "$(dirname "$0")/../recipe/file.recipe" rec || fail "recipe"
 "$RETICLE" report rec >named 2>&1 || fail "report rec: $(cat named)"
 "$RETICLE" report -i rec | cmp -s - named || fail "report rec is not report -i rec"
-said "name the recording with -i" export rec
+said "one recording is read at a time" export -i rec rec
 "$RETICLE" report -i rec rec | grep -q 'main' && fail "report -i rec rec: does not take the word as a name"
 
 # A filter on what samples do not say is no empty report.
@@ -98,3 +107,22 @@ for words in "script --header-only" "report --header-only" dump evlist; do
 	grep -q 'standard output: cannot write: No space left' err || fail "$words to a full device: $(cat err)"
 done
 exit 0
+
+# Options stand behind words, too; a recording needs no -i. A word that is no recording and in no name is an error, and so
+# that a filter leaves nothing is said.
+"$(dirname "$RETICLE")/tests/recipe/recipe" "$SRCDIR/tests/recipe/windows.recipe" w.data || fail "no recording"
+for command in report script dump evlist buildid-list; do
+	"$RETICLE" "$command" -i w.data >want 2>err || fail "$command: $(cat err)"
+	"$RETICLE" "$command" w.data >got 2>err || fail "$command w.data: $(cat err)"
+	cmp -s want got || fail "$command w.data is not $command -i w.data"
+done
+"$RETICLE" report w.data --no-metrics -q -s symbol >got 2>err || fail "report w.data --no-metrics: $(cat err)"
+"$RETICLE" report w.data prog_a -q --no-metrics -s symbol >one 2>err || fail "report w.data prog_a: $(cat err)"
+[ "$(grep -c bpf_prog_b one)" = 0 ] && grep -q bpf_prog_b got || fail "a part of a name: $(cat one)"
+"$RETICLE" report missing.data -i w.data >got 2>err && fail "report missing.data: $(cat got)"
+grep -q "'missing.data' is neither a recording nor a part of a function's name in w.data" err || fail "missing.data: $(cat err)"
+for filter in "--dsos nope" "--symbols nope" "--comms nope" "--pid 1"; do
+	# shellcheck disable=SC2086 # words, not one
+	"$RETICLE" report w.data --no-metrics $filter >got 2>err || fail "$filter: $(cat err)"
+	grep -q "nothing is left of 17 samples by $filter" err || fail "$filter: $(cat err)"
+done

@@ -38,10 +38,10 @@ for label, key in ROWS.items():
         if got != want:
             print(f"doc/vpmu.md: {label} of {name}: {got}, vpmu/model.c has {want}")
             bad += 1
-writer = (root / "src/truth_json.c").read_text()
+writer = (root / "src/pass/truth_json.c").read_text()
 for key in re.findall(r'begin_list\(w, "(\w+)"\)|put_number\("(\w+)"|put_key\("(\w+)"', writer):
     name = next(k for k in key if k)
     if f"`{name}`" not in document:
-        print(f"doc/vpmu.md does not name {name}, which src/truth_json.c writes")
+        print(f"doc/vpmu.md does not name {name}, which src/pass/truth_json.c writes")
         bad += 1
 sys.exit(bad > 0)

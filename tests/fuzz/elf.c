@@ -13,7 +13,8 @@ static void check_table(struct symtab_build *b)
 		u32 found = symtab_find(t, s->start);
 
 		MUST(s->start < s->end);
-		MUST(found != ID_NONE && symtab_at(t, found)->start <= s->start && s->start < symtab_at(t, found)->end);
+		MUST(found != ID_NONE && symtab_at(t, found)->start <= s->start &&
+		     s->start < symtab_at(t, found)->end);
 		MUST(strlen(symtab_raw_name(t, i)) < UINT32_MAX);
 	}
 	symtab_free(t);

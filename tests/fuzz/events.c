@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An -e text and what sysfs and tracefs say of this machine, both hostile. The input's lines: the text, then the contents
- * of a PMU's type, cpumask, a format file and two events, then of a tracepoint's id.
+ * An -e text and what sysfs and tracefs say of this machine, both hostile. The input's lines: the text, then the
+ * contents of a PMU's type, cpumask, a format file and two events, then of a tracepoint's id.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "events/spec.h"
 #include "fuzz.h"
-#include "io/event_spec.h"
 
 #define DEVICE "/bus/event_source/devices/pmu"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file header and its features: a byte (1: swapped), a byte (which feature; 255: the file header), then the section.
- * A feature that was read is printed, and written again when we can.
+ * The file header and its features: a byte (1: swapped), a byte (which feature; 255: the file header), then the
+ * section. A feature that was read is printed, and written again when we can.
  */
 #include "codec/features.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "io/source.h"
+#include "read/source.h"
 
 static void walk(const struct source *s)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "view/metrics.h"
+#include "metric/metrics.h"
 
 static const char *const names[] = { "cycles", "instructions:u", "cpu/event=0x11,name=x/" };
 

@@ -23,10 +23,10 @@ struct seed_sink {
 void fuzz_seeds(const struct recipe *r, const struct seed_sink *sink);
 
 /* A promise of the code under test. */
-#define MUST(condition)                                                                                                \
-	do {                                                                                                           \
-		if (!(condition))                                                                                      \
-			abort();                                                                                       \
+#define MUST(condition)                                                                                               \
+	do {                                                                                                          \
+		if (!(condition))                                                                                     \
+			abort();                                                                                      \
 	} while (0)
 
 /* The whole recording as one input, for targets that take files. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole file, taken all the way to a profile, without windows and with them. Looks up no file that the recording names. */
-#include "pipeline.h"
+/* A whole file, taken all the way to a profile, without windows and with them. Looks up no file that the recording
+ * names. */
+#include "pass/pipeline.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

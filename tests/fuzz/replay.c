@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay PATH...: runs a target over its corpus: recipes (*.recipe, cut into inputs by the target), *.hex files (bytes in
- * hex, for inputs that once failed), any other file as it is, directories. Each input is run whole, cut short in many
- * places and with bytes changed. replay --write DIR PATH... writes the inputs for libFuzzer instead. --recipes takes only
- * the recipes of the directories behind it.
+ * replay PATH...: runs a target over its corpus: recipes (*.recipe, cut into inputs by the target), *.hex files (bytes
+ * in hex, for inputs that once failed), any other file as it is, directories. Each input is run whole, cut short in
+ * many places and with bytes changed. replay --write DIR PATH... writes the inputs for libFuzzer instead. --recipes
+ * takes only the recipes of the directories behind it.
  */
 #include <ctype.h>
 #include <dirent.h>

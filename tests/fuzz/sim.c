@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The virtual PMU's shared memory, which the program can write. The input: three times {u8 state, u8 turn, u32 used} of
- * a chunk, then what stands in all of them. The recorder passes on whole records only, and never reads beyond a chunk.
+ * The virtual PMU's shared memory, which the program can write. The input: three times {u8 state, u8 turn, u32 used}
+ * of a chunk, then what stands in all of them. The recorder passes on whole records only, and never reads beyond a
+ * chunk.
  */
 #include <string.h>
 
 #include "codec/vpmu_truth.h"
 #include "fuzz.h"
-#include "io/sim.h"
+#include "sim/sim.h"
 
 #define CHUNKS 3
 #define HEAD_SIZE 6 /* of what the input says of a chunk */

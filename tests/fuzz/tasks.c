@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks: six bytes for each record: which one, four ids, and where a mapping begins and how long it is. Ids and addresses are
- * so few that they meet.
+ * Tasks: six bytes for each record: which one, four ids, and where a mapping begins and how long it is. Ids and
+ * addresses are so few that they meet.
  */
 #include "state/tasks.h"
 #include "fuzz.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a user types: 't' and a --time text, 'p' and a --pmu text, or anything else and an -e text. */
 #include "base/timerange.h"
+#include "events/spec.h"
 #include "fuzz.h"
-#include "io/event_spec.h"
-#include "io/sim_opts.h"
+#include "sim/opts.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings that want memory: each is nothing but the smallest legal records of one kind, no two of which can share what
- * a reader keeps of them.
+ * Recordings that want memory: each is nothing but the smallest legal records of one kind, no two of which can share
+ * what a reader keeps of them.
  *
  *   hostile                  the kinds
  *   hostile KIND MIB >FILE   one of them, so large

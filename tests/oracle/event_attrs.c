@@ -2,7 +2,7 @@
 /* Prints what an -e text is parsed to, a line per event, for the comparison with perf in events.py. */
 #include <stdio.h>
 
-#include "io/event_spec.h"
+#include "events/spec.h"
 
 static void print_note(void *ctx, const struct note *note)
 {

@@ -2,21 +2,21 @@
 #include "recipe/fields.h"
 
 #define MEMBER(type, member) offsetof(type, member), sizeof(((type *)0)->member)
-#define NUM(key, member)                                                                                               \
-	{                                                                                                              \
-		key, FIELD_NUMBER, MEMBER(struct record, member), NULL                                                 \
+#define NUM(key, member)                                                                                              \
+	{                                                                                                             \
+		key, FIELD_NUMBER, MEMBER(struct record, member), NULL                                                \
 	}
-#define LIST(key, member)                                                                                              \
-	{                                                                                                              \
-		key, FIELD_LIST, MEMBER(struct record, member), NULL                                                   \
+#define LIST(key, member)                                                                                             \
+	{                                                                                                             \
+		key, FIELD_LIST, MEMBER(struct record, member), NULL                                                  \
 	}
-#define CURSOR(key, member)                                                                                            \
-	{                                                                                                              \
-		key, FIELD_CURSOR, MEMBER(struct record, member), NULL                                                 \
+#define CURSOR(key, member)                                                                                           \
+	{                                                                                                             \
+		key, FIELD_CURSOR, MEMBER(struct record, member), NULL                                                \
 	}
-#define FLAG(key, member)                                                                                              \
-	{                                                                                                              \
-		key, FIELD_FLAG, MEMBER(struct record, member), NULL                                                   \
+#define FLAG(key, member)                                                                                             \
+	{                                                                                                             \
+		key, FIELD_FLAG, MEMBER(struct record, member), NULL                                                  \
 	}
 #define TEXT(member) .text = offsetof(struct record, member)
 
@@ -58,9 +58,9 @@ static const struct value_name type_names[] = {
 	{ NULL, 0 },
 };
 
-#define SAMPLE_NAME(n)                                                                                                 \
-	{                                                                                                              \
-#n, PERF_SAMPLE_##n                                                                                    \
+#define SAMPLE_NAME(n)                                                                                                \
+	{                                                                                                             \
+#n, PERF_SAMPLE_##n                                                                                   \
 	}
 static const struct value_name sample_names[] = {
 	SAMPLE_NAME(IP),
@@ -96,9 +96,9 @@ static const struct value_name read_names[] = {
 	{ "ENABLED", 1 }, { "RUNNING", 2 }, { "ID", 4 }, { "GROUP", 8 }, { "LOST", 16 }, { NULL, 0 },
 };
 
-#define FLAG_NAME(n, bit)                                                                                              \
-	{                                                                                                              \
-		n, ATTR_##bit                                                                                          \
+#define FLAG_NAME(n, bit)                                                                                             \
+	{                                                                                                             \
+		n, ATTR_##bit                                                                                         \
 	}
 static const struct value_name flag_names[] = {
 	FLAG_NAME("disabled", DISABLED),
@@ -246,13 +246,13 @@ const struct field sid_fields[] = {
 	{ NULL },
 };
 
-#define S_NUM(key, member)                                                                                             \
-	{                                                                                                              \
-		key, FIELD_NUMBER, MEMBER(struct sample, member), NULL                                                 \
+#define S_NUM(key, member)                                                                                            \
+	{                                                                                                             \
+		key, FIELD_NUMBER, MEMBER(struct sample, member), NULL                                                \
 	}
-#define S_LIST(key, member)                                                                                            \
-	{                                                                                                              \
-		key, FIELD_LIST, MEMBER(struct sample, member), NULL                                                   \
+#define S_LIST(key, member)                                                                                           \
+	{                                                                                                             \
+		key, FIELD_LIST, MEMBER(struct sample, member), NULL                                                  \
 	}
 
 const struct field sample_fields[] = {
@@ -291,9 +291,9 @@ const struct field sample_fields[] = {
 	{ NULL },
 };
 
-#define A_NUM(key, member, names)                                                                                      \
-	{                                                                                                              \
-		key, FIELD_NUMBER, MEMBER(struct attr, member), names                                                  \
+#define A_NUM(key, member, names)                                                                                     \
+	{                                                                                                             \
+		key, FIELD_NUMBER, MEMBER(struct attr, member), names                                                 \
 	}
 
 const struct field attr_fields[] = {
@@ -346,7 +346,8 @@ static bool set_value(const struct field *f, void *at, const char *value, struct
 	return false;
 }
 
-bool field_set(const struct field *rows, void *base, const char *key, const char *value, struct arena *arena, bool *bad)
+bool field_set(const struct field *rows, void *base, const char *key, const char *value, struct arena *arena,
+	       bool *bad)
 {
 	for (; rows->key; rows++)
 		if (!strcmp(rows->key, key)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line of a recipe: WORD key=value flag "text". And values: numbers, names joined with |, lists joined with commas. */
+/* A line of a recipe: WORD key=value flag "text". And values: numbers, names joined with |, lists joined with commas.
+ */
 #ifndef RECIPE_LINE_H
 #define RECIPE_LINE_H
 

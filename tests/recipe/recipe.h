@@ -36,7 +36,8 @@ struct recipe {
 	u32 line;
 };
 
-/* Reads the text up to its first "expect" line. 0 or ERR_FORMAT with a note that names the line. Free it either way. */
+/* Reads the text up to its first "expect" line. 0 or ERR_FORMAT with a note that names the line. Free it either way.
+ */
 int recipe_parse(struct recipe *r, const char *name, const char *text, size_t len, const struct notify *notify);
 /* Appends the file that it describes. */
 int recipe_write(const struct recipe *r, struct bytes *out);

@@ -42,8 +42,8 @@ static struct bytes plain_records(const struct recipe *r)
 }
 
 /*
- * As perf record -z does it: one zstd stream over everything, flushed now and then; what each flush gives is a COMPRESSED
- * record. Where that happens has nothing to do with where records end.
+ * As perf record -z does it: one zstd stream over everything, flushed now and then; what each flush gives is a
+ * COMPRESSED record. Where that happens has nothing to do with where records end.
  */
 static int pack(const struct recipe *r, struct bytes *records)
 {
@@ -91,7 +91,8 @@ static void count_member(struct features *f, u32 leader)
 	f->present[0] |= 1ull << FEAT_GROUP_DESC;
 }
 
-/* What the recipe gave, and what follows from its events and packing. event_desc and groups are the caller's to free. */
+/* What the recipe gave, and what follows from its events and packing. event_desc and groups are the caller's to free.
+ */
 static struct features all_features(const struct recipe *r)
 {
 	struct features f = r->features;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two coroutines that take turns, on stacks of several sizes, side by side in either order, by each way to change stacks.
- * Tells its chains as walks.c does; a place is told once for each layout, and all differ in depth.
+ * Two coroutines that take turns, on stacks of several sizes, side by side in either order, by each way to change
+ * stacks. Tells its chains as walks.c does; a place is told once for each layout, and all differ in depth.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -23,11 +23,11 @@ void go_by_jump(void **from, void *to);
 void begin_by_call(void **from, void *to, void (*function)(void));
 #ifdef __x86_64__
 #define SAVED 6 /* registers that a coroutine begins with, and its function */
-#define GO(name, last)                                                                                                 \
-	".globl " #name "\n.type " #name ", @function\n" #name ": .cfi_startproc\n"                                    \
-	"push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"                                           \
-	"mov %rsp, (%rdi); mov %rsi, %rsp\n"                                                                           \
-	"pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp\n" last "\n.cfi_endproc\n.size " #name             \
+#define GO(name, last)                                                                                                \
+	".globl " #name "\n.type " #name ", @function\n" #name ": .cfi_startproc\n"                                   \
+	"push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"                                          \
+	"mov %rsp, (%rdi); mov %rsi, %rsp\n"                                                                          \
+	"pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp\n" last "\n.cfi_endproc\n.size " #name            \
 	", .-" #name "\n"
 __asm__(".text\n" GO(go_by_return, "ret") GO(go_by_jump, "pop %rdx; jmp *%rdx"));
 __asm__(".globl begin_by_call\n.type begin_by_call, @function\nbegin_by_call: .cfi_startproc\n.cfi_undefined %rip\n"
@@ -35,20 +35,20 @@ __asm__(".globl begin_by_call\n.type begin_by_call, @function\nbegin_by_call: .c
 	"mov %rsp, (%rdi); mov %rsi, %rsp; call *%rdx; hlt\n.cfi_endproc\n.size begin_by_call, .-begin_by_call\n");
 #else
 #define SAVED 20
-#define GO(name, last)                                                                                                 \
-	".globl " #name "\n.type " #name ", %function\n" #name ": .cfi_startproc\n" SAVE                               \
-	"ldp x19, x20, [sp]\nldp x21, x22, [sp, #16]\nldp x23, x24, [sp, #32]\n"                                       \
-	"ldp x25, x26, [sp, #48]\nldp x27, x28, [sp, #64]\nldp x29, x30, [sp, #80]\nldp d8, d9, [sp, #96]\n"           \
-	"ldp d10, d11, [sp, #112]\nldp d12, d13, [sp, #128]\nldp d14, d15, [sp, #144]\nldr x4, [sp, #160]\n"           \
+#define GO(name, last)                                                                                                \
+	".globl " #name "\n.type " #name ", %function\n" #name ": .cfi_startproc\n" SAVE                              \
+	"ldp x19, x20, [sp]\nldp x21, x22, [sp, #16]\nldp x23, x24, [sp, #32]\n"                                      \
+	"ldp x25, x26, [sp, #48]\nldp x27, x28, [sp, #64]\nldp x29, x30, [sp, #80]\nldp d8, d9, [sp, #96]\n"          \
+	"ldp d10, d11, [sp, #112]\nldp d12, d13, [sp, #128]\nldp d14, d15, [sp, #144]\nldr x4, [sp, #160]\n"          \
 	"add sp, sp, #176\n" last "\n.cfi_endproc\n.size " #name ", .-" #name "\n"
-#define SAVE                                                                                                           \
-	"sub sp, sp, #176\nstp x19, x20, [sp]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\n"                     \
-	"stp x25, x26, [sp, #48]\nstp x27, x28, [sp, #64]\nstp x29, x30, [sp, #80]\nstp d8, d9, [sp, #96]\n"           \
-	"stp d10, d11, [sp, #112]\nstp d12, d13, [sp, #128]\nstp d14, d15, [sp, #144]\nstr x30, [sp, #160]\n"          \
+#define SAVE                                                                                                          \
+	"sub sp, sp, #176\nstp x19, x20, [sp]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\n"                    \
+	"stp x25, x26, [sp, #48]\nstp x27, x28, [sp, #64]\nstp x29, x30, [sp, #80]\nstp d8, d9, [sp, #96]\n"          \
+	"stp d10, d11, [sp, #112]\nstp d12, d13, [sp, #128]\nstp d14, d15, [sp, #144]\nstr x30, [sp, #160]\n"         \
 	"mov x9, sp\nstr x9, [x0]\nmov sp, x1\n"
 __asm__(".text\n" GO(go_by_return, "ret x4") GO(go_by_jump, "br x4"));
-__asm__(".globl begin_by_call\n.type begin_by_call, %function\nbegin_by_call: .cfi_startproc\n.cfi_undefined x30\n" SAVE
-	"blr x2\nbrk #0\n.cfi_endproc\n.size begin_by_call, .-begin_by_call\n");
+__asm__(".globl begin_by_call\n.type begin_by_call, %function\nbegin_by_call: .cfi_startproc\n.cfi_undefined "
+	"x30\n" SAVE "blr x2\nbrk #0\n.cfi_endproc\n.size begin_by_call, .-begin_by_call\n");
 #endif
 
 enum { MAIN, A, B, NR_STACKS };

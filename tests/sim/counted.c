@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three functions that execute known numbers of instructions: counted [TURNS [ROUNDS]]. In a round, four_each runs TURNS
- * turns of 4 instructions, three_each twice as many of 3, six_each TURNS of 6: a quarter and twice three eighths of
- * what the program does.
+ * Three functions that execute known numbers of instructions: counted [TURNS [ROUNDS]]. In a round, four_each runs
+ * TURNS turns of 4 instructions, three_each twice as many of 3, six_each TURNS of 6: a quarter and twice three eighths
+ * of what the program does.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signal handlers as a kernel runs them, whatever QEMU does: handlers. Each keeps doubles on its stack, where compilers use
- * instructions that fault when it is not aligned; and what is interrupted finds all as it was, or as the handler wants it.
+ * Signal handlers as a kernel runs them, whatever QEMU does: handlers. Each keeps doubles on its stack, where
+ * compilers use instructions that fault when it is not aligned; and what is interrupted finds all as it was, or as the
+ * handler wants it.
  */
 #define _GNU_SOURCE
 #include <execinfo.h>

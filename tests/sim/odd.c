@@ -125,7 +125,8 @@ static unsigned faults(unsigned rounds)
 	return sum;
 }
 
-/* An object whose first field ends one page, with the others on the next: writing them faults once, and is done again. */
+/* An object whose first field ends one page, with the others on the next: writing them faults once, and is done again.
+ */
 struct straddling {
 	long head, fields[3];
 };
@@ -192,7 +193,8 @@ static unsigned loops(unsigned rounds)
 }
 
 #ifdef __x86_64__
-/* Each is one block. QEMU does the atomics again alone: they are across two lines, and memory is shared with others. */
+/* Each is one block. QEMU does the atomics again alone: they are across two lines, and memory is shared with others.
+ */
 __asm__(".text\n"
 	"add_and_return: lock addl $1, (%rdi); ret\n"
 	"add_and_jump: lea 1f(%rip), %rax; lock addl $1, (%rdi); jmp *%rax; 1: ret\n"

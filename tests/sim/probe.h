@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe(PLACE) for programs that tell their own call chains: prints "PLACE CHAIN...", return addresses, innermost first, from the
- * caller of probe on, and spins in a function of the place's own, to be sampled. CHAIN_MAX: of so many addresses; the including
- * file's, as they stand on its stacks.
+ * probe(PLACE) for programs that tell their own call chains: prints "PLACE CHAIN...", return addresses, innermost
+ * first, from the caller of probe on, and spins in a function of the place's own, to be sampled. CHAIN_MAX: of so many
+ * addresses; the including file's, as they stand on its stacks.
  */
 #include <execinfo.h>
 #include <stdio.h>
@@ -10,11 +10,11 @@
 #define NOINLINE __attribute__((noinline))
 
 /* One function for each place, so that a sample's address says where it is from. */
-#define SPIN(n)                                                                                                        \
-	static NOINLINE void spin_##n(void)                                                                            \
-	{                                                                                                              \
-		for (volatile int i = 0; i < 3000 + n; i++)                                                            \
-			;                                                                                              \
+#define SPIN(n)                                                                                                       \
+	static NOINLINE void spin_##n(void)                                                                           \
+	{                                                                                                             \
+		for (volatile int i = 0; i < 3000 + n; i++)                                                           \
+			;                                                                                             \
 	}
 SPIN(0)
 SPIN(1)

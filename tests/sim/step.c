@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts instructions one by one, with a callback for each: slow, simple, and nothing in common with how the virtual PMU
- * counts but QEMU's interface. Plugin for qemu-x86_64 and qemu-aarch64; threads are counted together.
+ * Counts instructions one by one, with a callback for each: slow, simple, and nothing in common with how the virtual
+ * PMU counts but QEMU's interface. Plugin for qemu-x86_64 and qemu-aarch64; threads are counted together.
  *
- * out=FILE: at the end, lines "NAME NUMBER" (instructions, iterations of repeated ones after the first, branches, calls,
- * returns), and with every=N a line "at PC" for each Nth instruction.
+ * out=FILE: at the end, lines "NAME NUMBER" (instructions, iterations of repeated ones after the first, branches,
+ * calls, returns), and with every=N a line "at PC" for each Nth instruction.
  */
 #include <pthread.h>
 #include <stdio.h>

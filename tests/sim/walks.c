@@ -44,8 +44,8 @@ static NOINLINE void recurse(int place, int depth)
 	sink++;
 }
 
-/* In handlers: libgcc's unwinder does not get over a signal's frame in QEMU on x86_64, so the chain is put together from
- * what the system tells; "*" stands for any few frames of the C library. */
+/* In handlers: libgcc's unwinder does not get over a signal's frame in QEMU on x86_64, so the chain is put together
+ * from what the system tells; "*" stands for any few frames of the C library. */
 static void *base[100];
 static int nr_base;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trees, rows and graphs against plain models: random stacks over few functions, so that recursion is frequent, with every
- * total counted the slow way.
+ * Trees, rows and graphs against plain models: random stacks over few functions, so that recursion is frequent, with
+ * every total counted the slow way.
  */
 #include <setjmp.h>
 #include <stdarg.h>

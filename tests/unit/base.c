@@ -118,6 +118,21 @@ static void bytes_escape(void **state)
 	check_text(&b, "plain");
 	bytes_csv(&b, "t,\xff\xc3\xa4", 5);
 	check_text(&b, "\"t,\xef\xbf\xbd\xc3\xa4\"");
+	/* Controls, also those that turn text around, in no format; nothing that a spreadsheet would calculate. */
+	bytes_csv(&b,
+		  "a\x1b\r\xc2\x85"
+		  "b\xe2\x80\xae"
+		  "c",
+		  10);
+	check_text(&b, "a???b?c");
+	bytes_csv(&b, "=cmd|' /C calc'!A1", 18);
+	check_text(&b, "'=cmd|' /C calc'!A1");
+	bytes_csv(&b, "operator==", 10);
+	check_text(&b, "operator==");
+	bytes_json(&b, "\xc2\x9b\xe2\x81\xa6\xd8\x9c\xe2\x82\xac", 10);
+	check_text(&b, "\\u009b\\u2066\\u061c\xe2\x82\xac");
+	bytes_xml(&b, "\xc2\x9bx", 3);
+	check_text(&b, "?x");
 	bytes_plain(&b, "x\x1b[31m\xc2\x9b\xed\xa0\x80y", 12);
 	check_text(&b, "x?[31m????y");
 	bytes_dec(&b, UINT64_MAX);
@@ -279,7 +294,8 @@ static u64 inverse(u64 odd)
 	return x;
 }
 
-/* What somebody can choose who knows the program, but not where it was loaded: keys that hash_finish would all send to 0. */
+/* What somebody can choose who knows the program, but not where it was loaded: keys that hash_finish would all send to
+ * 0. */
 static void keys_cannot_be_chosen_to_meet(void **state)
 {
 	u32 buckets[64] = { 0 };

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "io/capability.h"
-#include "io/event_catalog.h"
+#include "check/capability.h"
+#include "events/catalog.h"
 #include "tree.h"
 
 static const struct file rich[] = {
@@ -78,8 +78,8 @@ static void compare(const struct file *files, u32 n, const struct expected *rows
 		bytes_char(&r.remedy, 0);
 		if (r.state != rows[i].state || !strstr((char *)r.detail.p, rows[i].detail) ||
 		    (rows[i].remedy ? !strstr((char *)r.remedy.p, rows[i].remedy) : *r.remedy.p))
-			fail_msg("%s: %s, '%s', '%s'", rows[i].name, capability_state_name(r.state), (char *)r.detail.p,
-				 (char *)r.remedy.p);
+			fail_msg("%s: %s, '%s', '%s'", rows[i].name, capability_state_name(r.state),
+				 (char *)r.detail.p, (char *)r.remedy.p);
 		capability_report_free(&r);
 	}
 	capability_env_free(&env);

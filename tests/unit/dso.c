@@ -43,8 +43,8 @@ static u32 get_build(struct dsos *d, const char *path, u8 first)
 {
 	u8 id[20] = { first, 2, 3 };
 
-	return dsos_get(d,
-			&(struct dso_key){ .kind = DSO_FILE, .path = text(path), .build_id = id, .build_id_size = 20 });
+	return dsos_get(
+		d, &(struct dso_key){ .kind = DSO_FILE, .path = text(path), .build_id = id, .build_id_size = 20 });
 }
 
 static void test_identity(void **state)
@@ -66,7 +66,7 @@ static void test_build_ids(void **state)
 {
 	struct dsos *d = new_dsos();
 	u32 a = get(d, DSO_FILE, "/bin/a", 0);
-	struct rec_build_id listed[6];
+	struct rec_build_id listed[7];
 	u8 id[20] = { 9 };
 
 	(void)state;
@@ -86,9 +86,12 @@ static void test_build_ids(void **state)
 	assert_int_equal(dsos_at(d, a)->build_id[0], 1); /* what the map said goes first */
 
 	list_id(d, "/bin/late", false, (u8[20]){ 8 }, 20, &listed[2]);
-	list_id(d, "/bin/late", true, (u8[20]){ 7 }, 20, &listed[3]);
+	list_id(d, "/lib/late.ko.xz", true, (u8[20]){ 7 }, 20, &listed[3]);
 	assert_int_equal(dsos_at(d, get(d, DSO_FILE, "/bin/late", 0))->build_id[0], 9); /* and the first one listed */
-	assert_int_equal(dsos_at(d, get(d, DSO_MODULE, "/bin/late", 0))->build_id[0], 7);
+	assert_int_equal(dsos_at(d, get(d, DSO_MODULE, "/lib/late.ko.xz", 0))->build_id[0], 7);
+	/* The kernel itself, by the path of the vmlinux that perf found. */
+	list_id(d, "/usr/lib/debug/boot/vmlinux-6.1", true, (u8[20]){ 6 }, 20, &listed[6]);
+	assert_int_equal(dsos_at(d, get(d, DSO_KERNEL, "[kernel.kallsyms]", 0))->build_id[0], 6);
 	list_id(d, "/bin/b", false, (u8[20]){ 9, 2, 3 }, 20, &listed[4]);
 	a = get(d, DSO_FILE, "/bin/b", 0); /* of the build that the header lists */
 	assert_int_not_equal(get_build(d, "/bin/b", 7), a);
@@ -238,7 +241,8 @@ static void build_dump(struct bytes *b)
 		&(struct jitdump_record){
 			.id = JITDUMP_CODE_LOAD,
 			.time = 100,
-			.load = { .addr = 0x1000, .code_size = 32, .index = 7, .name = text("first"), .code = code } });
+			.load = {
+				.addr = 0x1000, .code_size = 32, .index = 7, .name = text("first"), .code = code } });
 	jitdump_encode(b, &(struct jitdump_record){
 				  .id = JITDUMP_CODE_MOVE,
 				  .time = 200,

@@ -151,7 +151,8 @@ static void test_stripped_is_said(void **state)
 		bool asked;
 		const char *note;
 	} rows[] = {
-		{ "stripped/bare", true, "stripped, with functions that have no name: bare (install debug symbols)\n" },
+		{ "stripped/bare", true,
+		  "stripped, with functions that have no name: bare (install debug symbols)\n" },
 		{ "stripped/bare", false, "" },
 		{ "stripped/linked", true, "" },
 		{ "stripped/mini", true, "" },
@@ -414,7 +415,7 @@ static void test_damaged_dwarf(void **state)
 		b.p[n] ^= 0x55;
 		assert_int_equal(write(fd, b.p, b.len), (ssize_t)b.len);
 		b.p[n] ^= 0x55;
-		f = dwarf_file_open(fd);
+		f = dwarf_file_open(fd, false);
 		for (u64 at = 0x1000; f && at < 0x1400; at += 16)
 			dwarf_file_at(f, at, frames, 8);
 		dwarf_file_close(f);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "io/event_parse.h"
+#include "events/parse.h"
 #include "tree.h"
 
 #define G ATTR_EXCLUDE_GUEST

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "io/event_spec.h"
+#include "events/spec.h"
 
 #define G ATTR_EXCLUDE_GUEST
 #define H ATTR_EXCLUDE_HOST
@@ -247,7 +247,8 @@ static void test_groups(void **state)
 
 	(void)state;
 	assert_int_equal(
-		event_specs_parse(&specs, "cs, {cycles:u,instructions}:SD ,mine{dummy,faults:p}:k", &nowhere, NULL), 0);
+		event_specs_parse(&specs, "cs, {cycles:u,instructions}:SD ,mine{dummy,faults:p}:k", &nowhere, NULL),
+		0);
 	assert_int_equal(event_specs_parse(&specs, "task-clock", &nowhere, NULL), 0);
 	assert_int_equal(specs.v.n, 6);
 	s = specs.v.v;

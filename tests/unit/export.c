@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "synthetic.h"
-#include "view/flamegraph.h"
-#include "view/stacks.h"
+#include "view/export/flamegraph.h"
+#include "view/export/stacks.h"
 
 static const char *const one_event[] = { "cycles", NULL };
 static const u8 by_comm[] = { SORT_COMM };
@@ -98,10 +98,13 @@ static void test_picture(void **state)
 	(void)state;
 	expect(out,
 	       "<title>all (12 samples, 10000 in all, 100.00%)</title><rect x=\"10.00\" y=\"120\" width=\"1000.00\"");
-	expect(out, "<title>make (8 samples, 9000 in all, 90.00%)</title><rect x=\"10.00\" y=\"104\" width=\"900.00\"");
-	expect(out, "<title>zsh (4 samples, 1000 in all, 10.00%)</title><rect x=\"910.00\" y=\"104\" width=\"100.00\"");
+	expect(out,
+	       "<title>make (8 samples, 9000 in all, 90.00%)</title><rect x=\"10.00\" y=\"104\" width=\"900.00\"");
+	expect(out,
+	       "<title>zsh (4 samples, 1000 in all, 10.00%)</title><rect x=\"910.00\" y=\"104\" width=\"100.00\"");
 	expect(out, "<title>a (1 samples, 5000 in all, 50.00%)</title><rect x=\"10.00\" y=\"72\" width=\"500.00\"");
-	expect(out, "<title>read (5 samples, 2000 in all, 20.00%)</title><rect x=\"510.00\" y=\"56\" width=\"200.00\"");
+	expect(out,
+	       "<title>read (5 samples, 2000 in all, 20.00%)</title><rect x=\"510.00\" y=\"56\" width=\"200.00\"");
 	expect(out, "Flame graph of cycles</text>");
 	assert_int_equal(count(out, "<g class=\"f\">"), 9);
 	free(out);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "hop.h"
+#include "pass/hop.h"
 #include "recipe/recipe.h"
 #include "walk.h"
 
@@ -83,13 +83,12 @@ static void count(void *ctx, const struct source_record *at)
 	f->sum = f->sum * 31 + at->offset;
 }
 
-static struct found in_one_go(const struct session *s, u64 *samples)
+static struct found in_one_go(const struct source *s, u64 *samples, u64 *end)
 {
 	struct source_record at;
 	struct found f = { 0 };
-	u64 offset = 0;
 
-	for (*samples = 0; source_next(s->src, &offset, &at, NULL);) {
+	for (*samples = *end = 0; source_next(s, end, &at, NULL);) {
 		if (at.h.type == PERF_RECORD_SAMPLE)
 			++*samples;
 		else
@@ -102,27 +101,26 @@ static void check(bool torn, u32 workers)
 {
 	struct bytes b = make(torn);
 	struct memory_file m = memory_file(b.p, b.len);
-	struct session_opts o = { .workers = workers };
 	struct found want, got = { 0 };
-	struct session *s;
-	u64 samples, at = 0;
+	struct hop_opts o = { .workers = workers, .record = count, .ctx = &got };
+	struct hop_result r;
+	struct source *s;
+	u64 samples, end, at = 0;
 
-	assert_int_equal(session_open(&s, m.path, &o, NULL), 0);
-	want = in_one_go(s, &samples);
-	assert_int_equal(s->nr_samples, samples);
-	if (torn)
-		assert_int_equal(s->tally.left_out_bytes, s->src->size - s->blocks.v[s->blocks.n - 1].end);
-	for (size_t i = 0; i < s->blocks.n; i++) {
-		assert_int_equal(s->blocks.v[i].offset, at);
-		at = s->blocks.v[i].end;
-	}
-	s->nr_samples = s->blocks.n = 0;
-	assert_int_equal(hop_records(s, count, &got, &(struct hop_samples){ 0 }), 0);
-	assert_int_equal(s->nr_samples, samples);
-	assert_int_equal(s->blocks.v[s->blocks.n - 1].end, at);
+	assert_int_equal(source_open(&s, m.path, NULL), 0);
+	want = in_one_go(s, &samples, &end);
+	assert_int_equal(hop_records(s, &o, &r), 0);
+	assert_int_equal(r.nr_samples, samples);
 	assert_int_equal(got.others, want.others);
 	assert_int_equal(got.sum, want.sum);
-	session_close(s);
+	for (size_t i = 0; i < r.blocks.n; i++) {
+		assert_int_equal(r.blocks.v[i].offset, at);
+		at = r.blocks.v[i].end;
+	}
+	assert_int_equal(at, end);
+	assert_int_equal(r.left_out, torn ? s->size - end : 0);
+	vec_free(&r.blocks);
+	source_close(s);
 	memory_file_close(&m);
 	bytes_free(&b);
 }

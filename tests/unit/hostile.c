@@ -20,35 +20,35 @@
 #include "recipe/recipe.h"
 #include "walk.h"
 
-#define EVENTS                                                                                                         \
-	"event \"cycles\" type=hardware period=1000 "                                                                  \
-	"sample=IP|TID|TIME|CPU|READ|CALLCHAIN|RAW|BRANCH_STACK|IDENTIFIER "                                           \
-	"read=GROUP|ID|ENABLED|RUNNING|LOST branch=ANY|USER ids=7\n"                                                   \
-	"event \"instructions\" type=hardware config=1 sample=IP|TID|TIME|CPU|READ|CALLCHAIN|RAW|BRANCH_STACK|"        \
+#define EVENTS                                                                                                        \
+	"event \"cycles\" type=hardware period=1000 "                                                                 \
+	"sample=IP|TID|TIME|CPU|READ|CALLCHAIN|RAW|BRANCH_STACK|IDENTIFIER "                                          \
+	"read=GROUP|ID|ENABLED|RUNNING|LOST branch=ANY|USER ids=7\n"                                                  \
+	"event \"instructions\" type=hardware config=1 sample=IP|TID|TIME|CPU|READ|CALLCHAIN|RAW|BRANCH_STACK|"       \
 	"IDENTIFIER read=GROUP|ID|ENABLED|RUNNING|LOST branch=ANY|USER ids=8,9 leader=0\n"
-#define FEATURES                                                                                                       \
-	"feature hostname \"box\"\n"                                                                                   \
-	"feature cmdline \"perf record -g app\"\n"                                                                     \
-	"feature nrcpus online=4 avail=8\n"                                                                            \
+#define FEATURES                                                                                                      \
+	"feature hostname \"box\"\n"                                                                                  \
+	"feature cmdline \"perf record -g app\"\n"                                                                    \
+	"feature nrcpus online=4 avail=8\n"                                                                           \
 	"feature build_id id=0102030405060708090a0b0c0d0e0f1011121314 \"/bin/app\"\n"
-#define RECORDS                                                                                                        \
-	"comm pid=1 time=1 exec \"app\"\n"                                                                             \
-	"mmap2 pid=1 time=2 start=0x400000 len=0x10000 prot=r|x flags=2 \"/bin/app\"\n"                                \
-	"namespaces pid=1 time=1 dev_inode=4,0xf0000000,4,0xeffffffe \"x\"\n"                                          \
-	"ksymbol addr=0xffffffffc0001000 len=0x80 type=1 time=2 \"bpf_prog_1234_probe\"\n"                             \
-	"sample pid=1 time=10 cpu=2 ip=0x400123 enabled=100 running=50 values=1000,7,0,2500,8,1 "                      \
-	"chain=user,0x400123,0x400456 raw=00112233445566778899aabb branches=0x1,0x2,0x52,0x3,0x4,0x32001\n"            \
-	"text_poke addr=0xffffffff81000000 old=9090 new=cce801 time=4\n"                                               \
-	"auxtrace offset=0 reference=1 idx=0 tid=1 cpu=2 payload=000102030405060708090a0b0c0d0e0f\n"                   \
-	"id_index nr=1 entries=7,0,0,-1\n"                                                                             \
-	"finished_round\n"                                                                                             \
+#define RECORDS                                                                                                       \
+	"comm pid=1 time=1 exec \"app\"\n"                                                                            \
+	"mmap2 pid=1 time=2 start=0x400000 len=0x10000 prot=r|x flags=2 \"/bin/app\"\n"                               \
+	"namespaces pid=1 time=1 dev_inode=4,0xf0000000,4,0xeffffffe \"x\"\n"                                         \
+	"ksymbol addr=0xffffffffc0001000 len=0x80 type=1 time=2 \"bpf_prog_1234_probe\"\n"                            \
+	"sample pid=1 time=10 cpu=2 ip=0x400123 enabled=100 running=50 values=1000,7,0,2500,8,1 "                     \
+	"chain=user,0x400123,0x400456 raw=00112233445566778899aabb branches=0x1,0x2,0x52,0x3,0x4,0x32001\n"           \
+	"text_poke addr=0xffffffff81000000 old=9090 new=cce801 time=4\n"                                              \
+	"auxtrace offset=0 reference=1 idx=0 tid=1 cpu=2 payload=000102030405060708090a0b0c0d0e0f\n"                  \
+	"id_index nr=1 entries=7,0,0,-1\n"                                                                            \
+	"finished_round\n"                                                                                            \
 	"exit pid=1 ppid=1 time=40\n"
 /* AUXTRACE is never packed. */
-#define PACKED_RECORDS                                                                                                 \
-	"comm pid=1 time=1 exec \"app\"\n"                                                                             \
-	"mmap2 pid=1 time=2 start=0x400000 len=0x10000 prot=r|x flags=2 \"/bin/app\"\n"                                \
-	"sample pid=1 time=10 cpu=2 ip=0x400123 enabled=100 running=50 values=1000,7,0,2500,8,1 "                      \
-	"chain=user,0x400123,0x400456 raw=00112233445566778899aabb branches=0x1,0x2,0x52,0x3,0x4,0x32001\n"            \
+#define PACKED_RECORDS                                                                                                \
+	"comm pid=1 time=1 exec \"app\"\n"                                                                            \
+	"mmap2 pid=1 time=2 start=0x400000 len=0x10000 prot=r|x flags=2 \"/bin/app\"\n"                               \
+	"sample pid=1 time=10 cpu=2 ip=0x400123 enabled=100 running=50 values=1000,7,0,2500,8,1 "                     \
+	"chain=user,0x400123,0x400456 raw=00112233445566778899aabb branches=0x1,0x2,0x52,0x3,0x4,0x32001\n"           \
 	"finished_round\n"
 
 static const struct {
@@ -155,7 +155,9 @@ static void every_word_huge_or_none(void **state)
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(recipes); i++) {
 		struct bytes b = compile(i);
-		const u64 words[] = { 0, 1, 0x7f, 0xfffffff0, b.len, b.len - 8, INT64_MAX, UINT64_MAX - 7, UINT64_MAX };
+		const u64 words[] = {
+			0, 1, 0x7f, 0xfffffff0, b.len, b.len - 8, INT64_MAX, UINT64_MAX - 7, UINT64_MAX
+		};
 		struct memory_file f = memory_file(b.p, b.len);
 
 		for (u64 at = 0; at + 8 <= b.len; at += 8)

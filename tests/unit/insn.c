@@ -9,14 +9,14 @@
 
 #include <cmocka.h>
 
-#include "view/insn.h"
+#include "view/script/insn.h"
 
-#define CODE(...)                                                                                                      \
-	{                                                                                                              \
-		sizeof((const u8[]){ __VA_ARGS__ }),                                                                   \
-		{                                                                                                      \
-			__VA_ARGS__                                                                                    \
-		}                                                                                                      \
+#define CODE(...)                                                                                                     \
+	{                                                                                                             \
+		sizeof((const u8[]){ __VA_ARGS__ }),                                                                  \
+		{                                                                                                     \
+			__VA_ARGS__                                                                                   \
+		}                                                                                                     \
 	}
 
 static const struct {

@@ -36,8 +36,9 @@ static void encode_all(struct bytes *b)
 	jitdump_encode(b, &(struct jitdump_record){ .id = JITDUMP_CODE_MOVE,
 						    .time = 3,
 						    .move = { 42, 43, 0x2000, 0x1000, 0x2000, 5, 7 } });
-	jitdump_encode(b, &(struct jitdump_record){
-				  .id = JITDUMP_UNWINDING_INFO, .time = 4, .unwind = { sizeof(code), 2, 4096, code } });
+	jitdump_encode(b, &(struct jitdump_record){ .id = JITDUMP_UNWINDING_INFO,
+						    .time = 4,
+						    .unwind = { sizeof(code), 2, 4096, code } });
 	jitdump_encode(b, &(struct jitdump_record){ .id = JITDUMP_CODE_CLOSE, .time = 5 });
 	bytes_free(&lines);
 }

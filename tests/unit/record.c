@@ -169,7 +169,8 @@ static void truncated_at_every_offset(void **state)
 		for (size_t n = 0; n < in.len; n++) {
 			/* The input ends early: said so. */
 			assert_int_equal(decode_exact(in.p, n, (u16)in.len, &t, false), ERR_TRUNCATED);
-			/* The record itself says that it is shorter: whatever that means, nothing is read behind it. */
+			/* The record itself says that it is shorter: whatever that means, nothing is read behind it.
+			 */
 			if (n >= 8)
 				decode_exact(in.p, n, (u16)n, &t, false);
 		}

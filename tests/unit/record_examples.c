@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record_examples.h"
 
-#define STR(s)                                                                                                         \
-	{                                                                                                              \
-		s, sizeof(s) - 1                                                                                       \
+#define STR(s)                                                                                                        \
+	{                                                                                                             \
+		s, sizeof(s) - 1                                                                                      \
 	}
-#define U64S(a)                                                                                                        \
-	{                                                                                                              \
-		(const u8 *)(a), ARRAY_LEN(a), false                                                                   \
+#define U64S(a)                                                                                                       \
+	{                                                                                                             \
+		(const u8 *)(a), ARRAY_LEN(a), false                                                                  \
 	}
-#define OVER(a)                                                                                                        \
-	{                                                                                                              \
-		(const u8 *)(a), (const u8 *)(a) + sizeof(a), false, false                                             \
+#define OVER(a)                                                                                                       \
+	{                                                                                                             \
+		(const u8 *)(a), (const u8 *)(a) + sizeof(a), false, false                                            \
 	}
-#define OVER_ONE(a)                                                                                                    \
-	{                                                                                                              \
-		(const u8 *)&(a), (const u8 *)(&(a) + 1), false, false                                                 \
+#define OVER_ONE(a)                                                                                                   \
+	{                                                                                                             \
+		(const u8 *)&(a), (const u8 *)(&(a) + 1), false, false                                                \
 	}
 #define KIND(T) .h = { .type = PERF_RECORD_##T }
 #define KIND_MISC(T, m) .h = { .type = PERF_RECORD_##T, .misc = (m) }

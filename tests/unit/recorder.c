@@ -15,14 +15,15 @@
 
 #include <cmocka.h>
 
+#include "codec/proc_stat.h"
 #include "codec/procmaps.h"
-#include "io/build_id.h"
-#include "io/control.h"
-#include "io/cpulist.h"
-#include "io/flow.h"
-#include "io/sideband.h"
-#include "io/source.h"
-#include "io/writer.h"
+#include "read/source.h"
+#include "record/build_id.h"
+#include "record/control.h"
+#include "record/flow.h"
+#include "record/sideband.h"
+#include "record/writer.h"
+#include "sys/cpulist.h"
 
 static void test_cpulist(void **state)
 {
@@ -198,9 +199,12 @@ static void put_map(const struct evlist *l, u64 start, u32 prot, const char *nam
 {
 	struct record r = { .h.type = PERF_RECORD_MMAP2 };
 
-	r.mmap = (struct rec_mmap){
-		.pid = 7, .tid = 7, .start = start, .len = 0x3000, .prot = prot, .filename = { name, (u32)strlen(name) }
-	};
+	r.mmap = (struct rec_mmap){ .pid = 7,
+				    .tid = 7,
+				    .start = start,
+				    .len = 0x3000,
+				    .prot = prot,
+				    .filename = { name, (u32)strlen(name) } };
 	assert_int_equal(record_encode(&r, &l->trailer, out), 0);
 }
 
@@ -376,7 +380,8 @@ static void test_writer(void **state)
 	write_file(path, false, 0, false, &records, &features);
 	assert_int_equal(records, 101);
 	assert_false(features);
-	/* Features that stand before the data, whose table each round carries on: one at the beginning and one at the end more. */
+	/* Features that stand before the data, whose table each round carries on: one at the beginning and one at the
+	 * end more. */
 	write_file(path, true, 0, true, &records, &features);
 	assert_int_equal(records, 103);
 	assert_true(features);

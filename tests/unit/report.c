@@ -247,8 +247,8 @@ static void test_hostile_names(void **state)
 	synthetic_make(&s, one_event, stacks, 1, true, sort, 3);
 	check(&s, &(struct report_opts){ 0 }, report_csv,
 	      "event,whole,total,total_percent,self,self_percent,comm,dso,symbol\n"
-	      "cycles,5,5,100.0000,5,100.0000,\"a\033[2J\n\"\"b\",\"x,y\",\"[x,y+0xdead]\"\n"
-	      "cycles,5,5,100.0000,0,0.0000,\"a\033[2J\n\"\"b\",\"x,y\",<&>\x01\xef\xbf\xbd;\n");
+	      "cycles,5,5,100.0000,5,100.0000,\"a?[2J?\"\"b\",\"x,y\",\"[x,y+0xdead]\"\n"
+	      "cycles,5,5,100.0000,0,0.0000,\"a?[2J?\"\"b\",\"x,y\",<&>?\xef\xbf\xbd;\n");
 }
 
 static void test_csv(void **state)
@@ -281,7 +281,8 @@ static void test_json(void **state)
 	      "\"user_stacks\":100,\"broken_stacks\":0,\"first_time_ns\":0,\"last_time_ns\":0,\"aux_lost\":0,"
 	      "\"aux_truncated\":0,\"left_out_bytes\":0},\n"
 	      "\"events\":[{\"name\":\"cycles\",\"weight\":10000,\"whole\":10000,\"samples\":100,\"rows\":[\n"
-	      "{\"self\":9000,\"comm\":\"w\",\"dso\":\"w\",\"symbol\":\"hot\",\"graph\":[{\"frame\":\"hot\",\"self\":0,"
+	      "{\"self\":9000,\"comm\":\"w\",\"dso\":\"w\",\"symbol\":\"hot\",\"graph\":[{\"frame\":\"hot\",\"self\":"
+	      "0,"
 	      "\"total\":9000,\"kids\":[{\"frame\":\"a\",\"self\":0,\"total\":6000,\"kids\":[{\"frame\":\"main\","
 	      "\"self\":6000,\"total\":6000}]},{\"frame\":\"b\",\"self\":0,\"total\":3000,\"kids\":[{\"frame\":"
 	      "\"main\",\"self\":3000,\"total\":3000}]}]}]}\n"

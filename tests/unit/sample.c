@@ -366,7 +366,8 @@ static void unknown_bits(void **state)
 	} rows[] = {
 		{ { .sample_type = 1ull << 26 }, "sample_type" },
 		{ { .sample_type = PERF_SAMPLE_READ, .read_format = 1ull << 5 }, "read_format" },
-		{ { .sample_type = PERF_SAMPLE_BRANCH_STACK, .branch_sample_type = 1ull << 20 }, "branch_sample_type" },
+		{ { .sample_type = PERF_SAMPLE_BRANCH_STACK, .branch_sample_type = 1ull << 20 },
+		  "branch_sample_type" },
 	};
 
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The virtual PMU's sampler over a core of a few lines: each operation is one instruction, one cycle and one nanosecond,
- * and some cost more; ten make a block.
+ * The virtual PMU's sampler over a core of a few lines: each operation is one instruction, one cycle and one
+ * nanosecond, and some cost more; ten make a block.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +19,8 @@
 #define MAX_SEEN 100000
 #define PC 0x1000
 #define READ_ALL (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID | 1 << 4)
-#define FIELDS                                                                                                         \
-	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD |                   \
+#define FIELDS                                                                                                        \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD |                  \
 	 PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN)
 
 struct core {
@@ -267,7 +267,8 @@ static void test_alternating(void **state)
 	rig_free(r);
 }
 
-/* Events that are due at one operation come in their order, each with its own period; a counter without one is silent. */
+/* Events that are due at one operation come in their order, each with its own period; a counter without one is silent.
+ */
 static void test_several(void **state)
 {
 	struct rig *r = rig_new(VC_INSTRUCTIONS, 6);
@@ -578,7 +579,8 @@ static void test_interrupt_cost(void **state)
 	rig_free(r);
 }
 
-/* A thread that was not there when the events were opened has those that are inherited; its end says what it counted. */
+/* A thread that was not there when the events were opened has those that are inherited; its end says what it counted.
+ */
 static void test_inherit(void **state)
 {
 	struct rig *r = rig_new(VC_INSTRUCTIONS, 100);

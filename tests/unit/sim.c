@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* io/sim: what is taken out of chunks, in which order, and what is made of bytes that no plugin wrote. */
-#include "io/sim.h"
+#include "sim/sim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

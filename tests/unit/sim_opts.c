@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* io/sim_opts: the text behind --pmu. */
-#include "io/sim_opts.h"
+#include "sim/opts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

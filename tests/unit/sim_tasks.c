@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* io/sim_tasks: which tasks get an EXIT at the end, and when. */
-#include "io/sim_tasks.h"
+#include "sim/tasks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,13 +14,13 @@
 #include "recipe/recipe.h"
 #include "walk.h"
 
-#define RECORDING                                                                                                      \
-	"event \"cycles:u\" type=hardware period=1000 sample=IP|TID|TIME|IDENTIFIER ids=7\n"                           \
-	"event \"instructions:u\" type=hardware config=1 sample=IP|TID|TIME|IDENTIFIER ids=8 leader=0\n"               \
-	"feature hostname \"box\"\n"                                                                                   \
-	"comm pid=1 time=1 exec \"app\"\n"                                                                             \
-	"sample pid=1 time=10 ip=0x400123\n"                                                                           \
-	"sample event=1 pid=1 time=20 ip=0x400456\n"                                                                   \
+#define RECORDING                                                                                                     \
+	"event \"cycles:u\" type=hardware period=1000 sample=IP|TID|TIME|IDENTIFIER ids=7\n"                          \
+	"event \"instructions:u\" type=hardware config=1 sample=IP|TID|TIME|IDENTIFIER ids=8 leader=0\n"              \
+	"feature hostname \"box\"\n"                                                                                  \
+	"comm pid=1 time=1 exec \"app\"\n"                                                                            \
+	"sample pid=1 time=10 ip=0x400123\n"                                                                          \
+	"sample event=1 pid=1 time=20 ip=0x400456\n"                                                                  \
 	"exit pid=1 ppid=1 time=40\n"
 
 static struct bytes compile(const char *text)

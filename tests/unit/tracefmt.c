@@ -5,22 +5,24 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/bytes.h"
 #include "codec/tracefmt.h"
-#include "view/tracepoint.h"
+#include "view/script/tracepoint.h"
 
-#define COMMON                                                                                                         \
-	"format:\n"                                                                                                    \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                         \
+#define COMMON                                                                                                        \
+	"format:\n"                                                                                                   \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                        \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
-static const char work_format[] = "name: work\nID: 301\n" COMMON "\tfield:char who[8];\toffset:8;\tsize:8;\tsigned:0;\n"
-				  "\tfield:__data_loc char[] what;\toffset:16;\tsize:4;\tsigned:0;\n"
-				  "\tfield:int left;\toffset:20;\tsize:4;\tsigned:1;\n\n"
-				  "print fmt: \"%s: %s, %d left\", REC->who, __get_str(what), REC->left\n";
+static const char work_format[] =
+	"name: work\nID: 301\n" COMMON "\tfield:char who[8];\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:__data_loc char[] what;\toffset:16;\tsize:4;\tsigned:0;\n"
+	"\tfield:int left;\toffset:20;\tsize:4;\tsigned:1;\n\n"
+	"print fmt: \"%s: %s, %d left\", REC->who, __get_str(what), REC->left\n";
 /* Divides by what the sample says: not for the library's eyes. */
 static const char wild_format[] = "name: wild\nID: 302\n" COMMON "\tfield:int part;\toffset:8;\tsize:4;\tsigned:1;\n"
 				  "\tfield:u32 whole;\toffset:12;\tsize:4;\tsigned:0;\n\n"
@@ -61,6 +63,57 @@ static struct bytes section(const char *const *formats, u32 n)
 	bytes_u32(&b, 4);
 	bytes_str(&b, "text");
 	return b;
+}
+
+/* What the library would evaluate without looking: indices and counts of the record, widths, pointers, divisions. */
+static void knows_what_is_tame(void **state)
+{
+	static const struct {
+		const char *print;
+		bool tame;
+	} cases[] = {
+		{ "\"prev_comm=%s prev_pid=%d%s ==> next_comm=%s\", REC->prev_comm, REC->prev_pid, REC->prev_state & "
+		  "(0x0100 - 1) "
+		  "? __print_flags(REC->prev_state, \"|\", { 0x0001, \"S\" }, { 0x0002, \"D\" }) : \"R\", "
+		  "REC->next_comm",
+		  true },
+		{ "\"NR %ld (%lx, %lx)\", REC->id, REC->args[0], REC->args[5]", true },
+		{ "\"%d %016llx %-8s %.*s\", REC->a / 1000, (unsigned long long)REC->b % (60), __get_str(c), 4, "
+		  "REC->d",
+		  true },
+		{ "\"%p\", (void *)REC->ptr", true },
+		{ "\"%d\", REC->a * 4 + REC->b * REC->c", true },
+		{ "", true },
+		{ "\"%d\", REC->a[REC->i]", false },
+		{ "\"%d\", REC->a[16]", false },
+		{ "\"%d\", REC->a[-1]", false },
+		{ "\"%d\", *(int *)(REC->p + 4)", false },
+		{ "\"%d\", 1 + *REC->p", false },
+		{ "\"%s\", __print_hex(REC->buf, REC->len)", false },
+		{ "\"%s\", __print_array(__get_dynamic_array(a), REC->n, 8)", false },
+		{ "\"%d\", sizeof(", false },
+		{ "\"%d\", sizeof(int)", false },
+		{ "\"%100000000lld\", REC->a", false },
+		{ "\"%*d\", REC->w, REC->a", false },
+		{ "\"%.9999d\", REC->a", false },
+		{ "\"%n\", REC->a", false },
+		{ "\"%lllld\", REC->a", false },
+		{ "\"%d", false },
+		{ "\"%d\", REC->a / REC->b", false },
+		{ "\"%d\", REC->a / (1 - 1)", false },
+		{ "\"%d\", REC->a % 0", false },
+		{ "\"%d\", REC->a / -1", false },
+		{ "\"%d\", REC->a # 1", false },
+	};
+	char deep[200];
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(cases); i++)
+		if (trace_print_is_tame(str(cases[i].print)) != cases[i].tame)
+			fail_msg("%s", cases[i].print);
+	memset(deep, '(', sizeof(deep) - 1);
+	deep[sizeof(deep) - 1] = 0;
+	assert_false(trace_print_is_tame(str(deep)));
 }
 
 static void decodes_fields(void **state)
@@ -211,6 +264,7 @@ static void hostile_offsets_do_no_harm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_what_is_tame),
 		cmocka_unit_test(decodes_fields),
 		cmocka_unit_test(refuses_what_makes_no_sense),
 		cmocka_unit_test(decodes_the_section_cut_anywhere),

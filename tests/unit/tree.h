@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "io/event_spec.h"
+#include "events/spec.h"
 
 struct tree {
 	char dir[64];

@@ -38,8 +38,8 @@ static const struct {
 
 static const struct sample {
 	const char *text;
-	const char *
-		want; /* of each: . no access, ! QEMU tells of any; else the number of those that follow, - it follows */
+	const char *want; /* of each: . no access, ! QEMU tells of any; else the number of those that follow, - it
+			     follows */
 	u32 pc;
 } samples[] = {
 	{ "ppp", "2--", PC },

@@ -648,7 +648,8 @@ static void run_program(struct world *w, u64 seed, u32 length)
 			repeat(w, b, &random);
 		else if (far % 13 == 0)
 			again(w, b->pc, text, (u32)(far >> 8) % b->nr);
-		/* Most go to a neighbour, which is not where they should go: what is cut, or interrupted, comes too. */
+		/* Most go to a neighbour, which is not where they should go: what is cut, or interrupted, comes too.
+		 */
 		at = next_random(&random) % 4 ? (at + 1) % ARRAY_LEN(blocks) :
 						(u32)next_random(&random) % ARRAY_LEN(blocks);
 	}

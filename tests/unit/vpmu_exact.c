@@ -30,7 +30,7 @@ static struct rig *rig_of(const struct vthread *t)
 	return (struct rig *)((u8 *)t - offsetof(struct rig, t));
 }
 
-/* What truth.c asks of others. */
+/* What pass/truth.c asks of others. */
 u32 callstack_mark(const struct vthread *t)
 {
 	const struct rig *r = rig_of(t);

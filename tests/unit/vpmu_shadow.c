@@ -379,7 +379,8 @@ static void test_leap_within(void **state)
 	}
 }
 
-/* A signal comes upon a switch, between the leap and the jump; its handler is left for another stack, and comes back. */
+/* A signal comes upon a switch, between the leap and the jump; its handler is left for another stack, and comes back.
+ */
 static void test_signals_and_stacks(void **state)
 {
 	struct callstack *s = shadow_new(X86);

@@ -3,7 +3,7 @@
 #ifndef UNIT_WALK_H
 #define UNIT_WALK_H
 
-#include "io/source.h"
+#include "read/source.h"
 
 struct walked {
 	int err;	 /* of source_open */

@@ -9,10 +9,10 @@
 
 #include "attrib/window.h"
 
-#define GROUP_SAMPLE                                                                                                   \
-	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_READ |                    \
+#define GROUP_SAMPLE                                                                                                  \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_READ |                   \
 	 PERF_SAMPLE_IDENTIFIER)
-#define GROUP_READ                                                                                                     \
+#define GROUP_READ                                                                                                    \
 	(PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
 /* A group of cycles and instructions on two CPUs: ids 1, 2 and 11, 12. */
@@ -187,8 +187,8 @@ static void inherited_counters_are_each_threads(void **state)
 	drop(f);
 }
 
-/* The same attr on a CPU for all processes: values never fall, so that a change of thread is no window, and weights stay
- * those of the counter. */
+/* The same attr on a CPU for all processes: values never fall, so that a change of thread is no window, and weights
+ * stay those of the counter. */
 static void inherited_counters_of_a_cpu(void **state)
 {
 	struct fixture *f = make("cycles", 1000, ATTR_INHERIT);
@@ -271,7 +271,8 @@ static void lost_short_windows_are_counted(void **state)
 	drop(f);
 }
 
-/* A schedule of a frequency states no long period: what long windows without losses have shown. Until then none are invented. */
+/* A schedule of a frequency states no long period: what long windows without losses have shown. Until then none are
+ * invented. */
 static void lost_windows_of_a_frequency(void **state)
 {
 	static const u32 lengths[][2] = { { 900, 0 }, { 1010, 0 }, { 1300, 0 }, { 10, 1 }, { 2020, 2 }, { 3030, 3 } };

@@ -14,14 +14,15 @@
 #include <cmocka.h>
 
 #include "base/cursor.h"
-#include "io/event_retry.h"
-#include "io/ring.h"
-#include "io/window_arm.h"
-#include "io/window_stats.h"
+#include "open/retry.h"
+#include "sys/ring.h"
+#include "windows/arm.h"
+#include "windows/stats.h"
 
 #define PERIOD 5000000
 #define LENGTH 200000 /* ns */
 #define WINDOWS 3
+#define TIMES 60 /* that are tried at most */
 
 static void test_stats(void **state)
 {
@@ -137,8 +138,8 @@ static u32 read_windows(const struct ring *ring, u64 second_id, u64 lengths[WIND
 }
 
 /*
- * Arms the pair anew. Are windows, of which one may be longer as the machine stood still, as asked? *forbidden: it may not be
- * traced.
+ * Arms the pair anew. Are windows, of which one may be longer as the machine stood still, as asked? *forbidden: it may
+ * not be traced.
  */
 static bool is_stepped(struct window_pair *p, pid_t pid, bool *forbidden)
 {
@@ -165,21 +166,40 @@ static bool is_stepped(struct window_pair *p, pid_t pid, bool *forbidden)
 	return good >= WINDOWS - 1;
 }
 
+/*
+ * Where a machine stands still while a pair is armed, its windows are of another length: the recorder sees that, and
+ * arms them anew. On machines that others share it is so in a third of all cases, so that one time says nothing, and
+ * that it never comes right says all. *p is the last pair, open.
+ */
+static bool is_stepped_sometime(struct window_pair *p, pid_t pid, u64 length)
+{
+	bool forbidden = false, good = false;
+
+	for (u32 i = 0; i < TIMES && !good; i++) {
+		if (i) {
+			close(p->second);
+			close(p->first);
+		}
+		*p = open_pair(pid, length);
+		good = p->first < 0 || is_stepped(p, pid, &forbidden);
+	}
+	return good;
+}
+
 /* Stopping it some thousand times keeps it from nothing, and its end is still to be seen. */
 static void test_stepped(void **state)
 {
 	pid_t pid = spinner();
-	struct window_pair p = open_pair(pid, 10 * LENGTH);
-	bool forbidden;
+	struct window_pair p;
 	int status;
 
 	(void)state;
+	assert_true(is_stepped_sometime(&p, pid, 10 * LENGTH));
 	if (p.first < 0) {
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
 		skip();
 	}
-	assert_true(is_stepped(&p, pid, &forbidden));
 	kill(pid, SIGTERM);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
@@ -188,42 +208,39 @@ static void test_stepped(void **state)
 	close(p.first);
 }
 
-/* A short length, for which a machine may stand still once. */
 static void test_stepped_short(void **state)
 {
 	pid_t pid = spinner();
-	u32 wrong = 0;
+	struct window_pair p;
+	bool good = is_stepped_sometime(&p, pid, LENGTH);
 	int status;
 
 	(void)state;
-	for (u32 i = 0; i < 3; i++) {
-		struct window_pair p = open_pair(pid, LENGTH);
-		bool forbidden = p.first < 0;
-
-		wrong += !forbidden && !is_stepped(&p, pid, &forbidden);
-		close(p.second);
-		close(p.first);
-		if (forbidden)
-			break;
-	}
+	close(p.second);
+	close(p.first);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_in_range(wrong, 0, 1);
+	assert_true(good);
 }
 
 static void test_here(void **state)
 {
 	(void)state;
 	for (int clock = 0; clock < 2; clock++) {
-		struct window_pair p = open_pair(0, LENGTH);
+		bool good = false;
 
-		if (p.first < 0)
-			skip();
-		p.clock = clock;
-		assert_int_equal(window_arm_here(&p), WINDOW_ARMED);
-		assert_in_range(distance(&p), LENGTH / 2, LENGTH * 50);
-		close(p.second);
-		close(p.first);
+		for (u32 i = 0; i < TIMES && !good; i++) {
+			struct window_pair p = open_pair(0, LENGTH);
+
+			if (p.first < 0)
+				skip();
+			p.clock = clock;
+			assert_int_equal(window_arm_here(&p), WINDOW_ARMED);
+			good = distance(&p) >= LENGTH / 2 && distance(&p) <= LENGTH * 50;
+			close(p.second);
+			close(p.first);
+		}
+		assert_true(good);
 	}
 }
 

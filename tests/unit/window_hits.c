@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which windows count, and where: each mode, holes in a slot's samples, clusters, and sums that move with their nodes. */
+/* Which windows count, and where: each mode, holes in a slot's samples, clusters, and sums that move with their nodes.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ static struct fixture *make(enum attribution mode, const struct code_range *rang
 	x->f_elsewhere = frame_at(x, dso, 120);
 	x->g = frame_at(x, dso, 210);
 	vec_push(&x->w.groups, g);
-	x->hits = window_hits_new(mode, range, x->frames, x->dsos, &x->w);
+	x->hits = window_hits_new(mode, UNIT_FUNCTION, range, x->frames, x->dsos, &x->w);
 	return x;
 }
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "codec/vpmu.h"
-#include "io/window_plan.h"
+#include "windows/plan.h"
 
 static const struct event_env nowhere = { .sysfs = "/nonexistent",
 					  .tracefs = "/nonexistent",
@@ -42,9 +42,11 @@ static void test_options(void **state)
 		  NULL,
 		  { .wish = WINDOW_ASKED, .length = 300, .burst = 4, .jitter = 20 } },
 		{ "mode=refresh", NULL, { .wish = WINDOW_ASKED, .how = WINDOW_REFRESH } },
-		{ "leader=cpu-clock", NULL, { .wish = WINDOW_ASKED, .leader = WINDOW_BY_CLOCK, .leader_given = true } },
-		{ "short=0", "1 at least", { 0 } },
-		{ "short=", "1 at least", { 0 } },
+		{ "leader=cpu-clock",
+		  NULL,
+		  { .wish = WINDOW_ASKED, .leader = WINDOW_BY_CLOCK, .leader_given = true } },
+		{ "short=0", "at least 1", { 0 } },
+		{ "short=", "at least 1", { 0 } },
 		{ "short=3k", "decimal", { 0 } },
 		{ "short=99999999999999999999", "decimal", { 0 } },
 		{ "burst=65536", "too large", { 0 } },
@@ -98,7 +100,8 @@ static void test_names(void **state)
 	}
 }
 
-/* Frequencies are made periods only where it is known what there are in a second; what the kernel sees happen has no periods. */
+/* Frequencies are made periods only where it is known what there are in a second; what the kernel sees happen has no
+ * periods. */
 static void test_speeds(void **state)
 {
 	static const struct {
@@ -222,7 +225,8 @@ static void assert_samples_at(const struct event_spec *s, u64 freq)
 	assert_int_equal(s->attr.sample_period, freq);
 }
 
-/* When nobody asked for a frequency, windows take as many samples in a second as events without windows do; of a clock, fewer. */
+/* When nobody asked for a frequency, windows take as many samples in a second as events without windows do; of a
+ * clock, fewer. */
 static void test_default_rate(void **state)
 {
 	const struct window_rate rate = { .value = 4000, .is_freq = true, .of_samples = true };
@@ -246,7 +250,7 @@ static void test_default_rate(void **state)
 	specs = specs_of("{cpu-clock,faults}:S,{cycles/freq=3000/,instructions}:S");
 	make(&specs, &asked, WINDOW_SIM, rate);
 	assert_samples_at(&specs.v.v[0], 2000);
-	assert_string_equal(specs.v.v[0].name, "cpu-clock/alt-period=50000/");
+	assert_string_equal(specs.v.v[0].name, "cpu-clock/alt-period=50000,period-jitter=full/");
 	assert_samples_at(&specs.v.v[2], 3000);
 	event_specs_free(&specs);
 	/* -F is a frequency of windows, and the recorder's to give. */
@@ -283,8 +287,18 @@ static void test_others(void **state)
 
 	specs = specs_of("{cycles,instructions}:S");
 	make(&specs, &(struct window_opts){ .wish = WINDOW_ASKED }, WINDOW_SIM, at_4000);
-	assert_string_equal(specs.v.v[0].name, "cycles/alt-period=300/");
+	assert_string_equal(specs.v.v[0].name, "cycles/alt-period=300,period-jitter=full/");
 	assert_false(specs.v.v[0].has_period);
+	event_specs_free(&specs);
+
+	/* A jitter that was asked for is kept, none as well; what is as wide as the period is a number elsewhere. */
+	specs = specs_of("{cycles/alt-period=300,period-jitter=0/,instructions}:S");
+	make(&specs, &(struct window_opts){ 0 }, WINDOW_SIM, at_4000);
+	assert_string_equal(specs.v.v[0].name, "cycles/alt-period=300/");
+	event_specs_free(&specs);
+	specs = specs_of("{cycles/period=9000,alt-period=300,period-jitter=full/,instructions}:S");
+	make(&specs, &(struct window_opts){ 0 }, WINDOW_REFRESH, at_4000);
+	assert_string_equal(specs.v.v[0].name, "cycles/period=9000,alt-period=300,period-jitter=9000/");
 	event_specs_free(&specs);
 }
 
@@ -445,6 +459,14 @@ static void test_default_group(void **state)
 		  { window_sim_has, &all, false, true },
 		  "{cycles,instructions,branch-misses,cache-references,cache-misses}:uS" },
 		{ { 0 }, { window_sim_has, &branch, false, true }, "{cycles,instructions,branch-misses}:uS" },
+		{ { 0 },
+		  { window_sim_has, &branch, false, true, { .value = 4000, .is_freq = true, .of_samples = true } },
+		  "{cycles,instructions,branch-misses}:uppS,instructions/freq=1000,period-jitter=full/upp,"
+		  "branch-misses/freq=333,period-jitter=full/upp" },
+		{ { 0 },
+		  { window_sim_has, &branch, false, true, { .value = 100000 } },
+		  "{cycles,instructions,branch-misses}:uppS,instructions/period=100000,period-jitter=full/upp,"
+		  "branch-misses/period=2000,period-jitter=full/upp" },
 		{ { 0 }, { .has = has_but_caches, .user_only = true }, "{cycles,instructions,branch-misses}:uS" },
 		{ { .leader = WINDOW_BY_INSTRUCTIONS },
 		  { 0 },

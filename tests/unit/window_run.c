@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "io/window_run.h"
+#include "windows/run.h"
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_READ)
 #define PERIOD 1000000

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "io/window_state.h"
+#include "windows/state.h"
 
 #define PERIOD 1000000
 #define LENGTH 50000
@@ -117,7 +117,8 @@ static void test_hardware_corrected(void **state)
 	window_states_free(&t);
 }
 
-/* What is far from what was asked: windows of clocks by half and 5 us, of hardware counters by all of it. Short ones, too. */
+/* What is far from what was asked: windows of clocks by half and 5 us, of hardware counters by all of it. Short ones,
+ * too. */
 static void test_far(void **state)
 {
 	static const struct {
@@ -213,7 +214,8 @@ static void test_sleeping(void **state)
 	}
 }
 
-/* A clock's task that samples is tried every 2 ms, later half as often with each 32 tries; a hardware counter's as one that sleeps. */
+/* A clock's task that samples is tried every 2 ms, later half as often with each 32 tries; a hardware counter's as one
+ * that sleeps. */
 static void test_busy(void **state)
 {
 	struct window_states t = make(WINDOW_TWIN, 1, 1, true), hard = make(WINDOW_TWIN, 1, 1, false),
@@ -320,8 +322,8 @@ static void test_next(void **state)
 }
 
 /*
- * Groups of one place, whose tasks have to stop first: while one waits for that, the others get nothing but a later time, and each
- * is armed in the end. Other places are not kept waiting.
+ * Groups of one place, whose tasks have to stop first: while one waits for that, the others get nothing but a later
+ * time, and each is armed in the end. Other places are not kept waiting.
  */
 static void test_turns(void **state)
 {
@@ -361,7 +363,8 @@ static void test_turns(void **state)
 	window_states_free(&t);
 }
 
-/* Only what a clock's task is not stopped for: the first three tries that it did not sleep through, and soon after it was. */
+/* Only what a clock's task is not stopped for: the first three tries that it did not sleep through, and soon after it
+ * was. */
 static void test_only_watch(void **state)
 {
 	struct window_states t = make(WINDOW_TWIN, 1, 1, true);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which row of one event has the same keys as a row of another. */
+#ifndef AGG_ROW_INDEX_H
+#define AGG_ROW_INDEX_H
+
+#include "agg/profile.h"
+
+/* A zeroed struct with only `of` set has not been filled yet: the first look-up does that. */
+struct row_index {
+	const struct profile_event *of; /* borrowed */
+	struct map by_keys;
+};
+
+/* Index of the row; ID_NONE: there is none. */
+u32 row_index_find(struct row_index *x, const struct row *wanted);
+void row_index_free(struct row_index *x);
+
+#endif

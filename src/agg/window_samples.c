@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What windows count is sampled, too, where a recording has events of its own for it: `instructions` beside
+ * {cycles,instructions}:S. Each row then has its share of those samples, which says what it counted however short its
+ * calls are. That holds where a sample's address is that of the instruction which was counted: the record says so
+ * (PERF_RECORD_MISC_EXACT_IP).
+ *
+ * And how much of what kept windows counted may be foreign: a window that begins and ends in a row has left it on the
+ * way if its code is left often and come back to soon. Windows tell both, by where others that began there ended.
+ */
+#include <string.h>
+
+#include "agg/row_index.h"
+#include "agg/window_rows.h"
+
+#define EXACT_PERCENT 99 /* of an event's samples */
+
+/* Which member counts what this event counts, of the same privilege levels; ID_NONE: none. */
+static u32 member_like(const struct profile *p, const struct window_group *g, const struct profile_event *e)
+{
+	const u64 levels = ATTR_EXCLUDE_USER | ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV;
+	const struct attr *a = &p->evlist->events.v[e->event].attr;
+
+	for (u32 i = 0; i < g->nr; i++) {
+		const struct attr *b = &p->evlist->events.v[g->events[i]].attr;
+
+		if (a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+		    !((a->flags ^ b->flags) & levels))
+			return i;
+	}
+	return ID_NONE;
+}
+
+static bool is_exact(const struct profile_event *e)
+{
+	return e->exact && e->exact * 100 >= e->samples * EXACT_PERCENT;
+}
+
+static double samples_of_one_weight(const struct profile_event *e)
+{
+	return e->squares > 0 ? (double)e->weight * (double)e->weight / e->squares : 0;
+}
+
+static void add_samples(struct profile_event *e, struct row_index *rows, const struct profile_event *from, u32 member)
+{
+	struct profile_windows *w = e->windows;
+	u32 nr = w->group.nr, at = window_samples_at(nr, member), stride = window_stride(nr);
+	double each;
+
+	w->samples[member] = samples_of_one_weight(from);
+	each = w->samples[member] / (double)from->weight;
+	for (size_t i = 0; i < from->rows.n; i++) {
+		u32 row = row_index_find(rows, &from->rows.v[i]);
+
+		if (row != ID_NONE)
+			w->rows[row * (size_t)stride + at] += (double)from->rows.v[i].self * each;
+	}
+	w->total[at] = w->samples[member];
+}
+
+/* Of the rows that are shown, where those are not all. */
+static void sum_shown(struct profile_event *e)
+{
+	struct profile_windows *w = e->windows;
+	u32 nr = w->group.nr, stride = window_stride(nr);
+
+	w->shown[WINDOWS_SELF] = w->shown[WINDOWS_BACK] = 0;
+	memset(w->shown + window_samples_at(nr, 0), 0, nr * sizeof(double));
+	for (size_t i = 0; i < e->rows.n; i++) {
+		const double *row = w->rows + i * stride;
+
+		w->shown[WINDOWS_SELF] += row[WINDOWS_SELF];
+		for (u32 m = window_samples_at(nr, 0); m < stride; m++)
+			w->shown[m] += row[m];
+	}
+}
+
+/* Of a unit: windows that begin in it; windows that leave it, and how many of those that begin where these lead to
+ * come to it. */
+struct unit {
+	double begin, leave, back;
+};
+
+struct units {
+	VEC(struct unit) v;
+	struct map by_id;
+};
+
+static struct unit *unit_at(struct units *u, u32 id)
+{
+	u32 *i = map_at(&u->by_id, id, (u32)u->v.n);
+
+	if (*i == u->v.n)
+		vec_push(&u->v, (struct unit){ 0 });
+	return &u->v.v[*i];
+}
+
+static double pair_count(const struct window_sums *w, u32 from, u32 to)
+{
+	u32 i = map_get(&w->by_pair, (u64)from << 32 | to);
+
+	return i == ID_NONE ? 0 : w->pairs.v[i].n;
+}
+
+static void count_units(const struct window_sums *w, struct units *u)
+{
+	for (size_t i = 0; i < w->pairs.n; i++)
+		unit_at(u, w->pairs.v[i].from)->begin += w->pairs.v[i].n;
+	for (size_t i = 0; i < w->pairs.n; i++) {
+		const struct window_pair *p = &w->pairs.v[i];
+		double there = unit_at(u, p->to)->begin;
+		struct unit *from = unit_at(u, p->from);
+
+		if (p->from == p->to)
+			continue;
+		from->leave += p->n;
+		from->back += p->n * (pair_count(w, p->to, p->from) + 0.5) / (there + 1);
+	}
+}
+
+/* How likely it is that who leaves a row's code for other code is back a window later. */
+static void fill_back(const struct profile *p, struct profile_event *e)
+{
+	struct profile_windows *w = e->windows;
+	u32 stride = window_stride(w->group.nr);
+	struct units u = { 0 };
+
+	count_units(&w->nodes, &u);
+	for (size_t i = 0; i < e->rows.n; i++) {
+		u32 frame = e->rows.v[i].frame;
+		u32 id = frame == ID_NONE ? ID_NONE : window_unit_of(w->unit, p->frames, frame);
+		u32 at = id == ID_NONE ? ID_NONE : map_get(&u.by_id, id);
+
+		if (at != ID_NONE)
+			w->rows[i * stride + WINDOWS_BACK] = 1 + (u.v.v[at].back + 0.5) / (u.v.v[at].leave + 1);
+	}
+	vec_free(&u.v);
+	map_free(&u.by_id);
+}
+
+void profile_window_samples(struct profile *p, struct profile_event *e)
+{
+	struct profile_windows *w = e->windows;
+	u32 stride = window_stride(w->group.nr);
+	struct row_index rows = { .of = e };
+
+	for (size_t i = 0; i < e->rows.n; i++)
+		w->rows[i * stride + WINDOWS_SELF] = (double)e->rows.v[i].self;
+	w->total[WINDOWS_SELF] = (double)e->weight;
+	w->exact = is_exact(e);
+	w->samples[window_member_of(&w->group, w->group.leader)] = samples_of_one_weight(e);
+	for (size_t i = 0; i < p->events.n; i++) {
+		struct profile_event *from = &p->events.v[i];
+		u32 member = from->windows ? ID_NONE : member_like(p, &w->group, from);
+
+		if (member == ID_NONE)
+			continue;
+		/* Others have something to say of their own. */
+		if (!is_exact(from))
+			continue;
+		from->helper = true;
+		if (w->samples[member] > 0)
+			continue;
+		add_samples(e, &rows, from, member);
+	}
+	row_index_free(&rows);
+	fill_back(p, e);
+	if (w->shown != w->total)
+		sum_shown(e);
+}

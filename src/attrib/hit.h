@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hit: one sample of one event, whatever it was made of. A sample record is one, or one of each member of a group
+ * whose counters it reads, or the end of a window.
+ */
+#ifndef ATTRIB_HIT_H
+#define ATTRIB_HIT_H
+
+#include "attrib/window.h"
+#include "codec/evlist.h"
+#include "codec/sample.h"
+
+enum hit_made {
+	HIT_MEASURED, /* the event's own sample */
+	HIT_MEMBER,   /* of a group's member, from what its counter said in the leader's sample */
+	HIT_WINDOW,   /* of the leader of a group, whose window it ends */
+};
+
+struct hit {
+	const struct event *e; /* evlist.events.v[event] */
+	u32 event;
+	u32 cpumode;	      /* PERF_RECORD_MISC_CPUMODE_MASK bits: where s.ip lies */
+	u64 clock;	      /* s.time, or offset where the recording has no times */
+	u64 offset;	      /* of the record in source.data; with nth it names the hit */
+	u32 nth;	      /* of the hits that were made of that record, from 0 */
+	u8 made;	      /* enum hit_made */
+	u16 stitched;	      /* so many words at the end of s.chain are of earlier samples (attrib/lbr.h) */
+	bool exact;	      /* s.ip is that of the very instruction: PERF_RECORD_MISC_EXACT_IP */
+	struct sample_core s; /* period: the hit's weight */
+	/* Valid only during the call that hands the hit on: */
+	const struct sample *full;   /* NULL unless the consumer asked for it, or its counters had to be read */
+	const struct window *window; /* that it ends, or NULL */
+};
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks of branch records.
+ *
+ * In call-stack mode the CPU writes an entry for each call into the next of its registers, and takes it back when the
+ * call returns. So the registers hold the stack, from the newest call on, without frame pointers or unwind tables.
+ * There are 8 to 64 of them: of a deeper stack the oldest calls are overwritten, and are not there either when the
+ * newer ones have returned.
+ *
+ * Stitching. The calls that are missing were in the registers of an earlier sample of the thread, if it was taken
+ * before they were overwritten. So the stack of each thread's last sample is kept, with what was stitched to it. The
+ * oldest call of a new sample is looked for in it; from there towards newer calls both must agree until one of them
+ * ends or until they part, and where they part, both calls must be made by one function. What is older in the kept
+ * stack then belongs to the new one as well, as a call cannot return before those that it made.
+ *
+ * Where the registers are not full, something else is certain, too: the function that made their oldest call was
+ * itself called before they overflowed. If the kept stack has called it once, that call and all older ones belong to
+ * the stack.
+ *
+ * Where the CPU tells the register of the newest entry (hw_idx), a call of the kept stack can only be the same if it
+ * was in the same register: each call is one register further than its caller, so registers tell the depth, modulo
+ * their number. Newer CPUs do not tell; then the calls alone decide.
+ *
+ * When not. Of a call that a function makes of itself, or that stands in one of the stacks more than once, nobody
+ * knows which it is, and nothing is stitched (recursion). Calls that did not return (longjmp, exceptions) leave
+ * entries in the registers that are no longer true. They show: a call site should lie in the function that the next
+ * older call went to. It does not either after a jump to another function (tail calls, the PLT), so that only where an
+ * older call went to that very function the two cannot be told apart, and the stack is cut there: better too short
+ * than wrong. What cannot be seen: a thread that returned from all that was kept and then made the same newest calls
+ * again by another way, with more of them than there are registers.
+ *
+ * What is kept for a thread is found by its id in a table of fixed size, in which a newcomer replaces who was there:
+ * that costs stitches, never frames that are wrong.
+ */
+#include "attrib/lbr.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "attrib/place.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#define THREADS 1024u
+#define VERDICTS 8192u
+#define NO_REGISTER ID_NONE
+
+struct kept {
+	u32 pid, tid;
+	u32 newest;  /* the register of v[0], or NO_REGISTER */
+	bool jumped; /* it was seen to leave calls without returning */
+	struct lbr_stack stack;
+};
+
+/* Pairs of addresses that were asked about. */
+struct verdict {
+	u64 pair; /* hash; 0: empty */
+	bool one;
+};
+
+struct lbr {
+	u32 depth, most; /* registers that there are; that were seen in use */
+	bool stitch;
+	lbr_one_function_fn one_function;
+	void *ctx;
+	struct lbr_counts counts;
+	struct kept *threads[THREADS];
+	struct verdict verdicts[VERDICTS];
+};
+
+bool lbr_used(const struct evlist *l)
+{
+	for (size_t i = 0; i < l->events.n; i++)
+		if (lbr_event(&l->events.v[i]))
+			return true;
+	return false;
+}
+
+struct lbr *lbr_new(u32 depth, bool stitch, lbr_one_function_fn one_function, void *ctx)
+{
+	struct lbr *l = mem_zalloc(sizeof(*l));
+
+	l->depth = depth;
+	l->stitch = stitch;
+	l->one_function = one_function;
+	l->ctx = ctx;
+	return l;
+}
+
+void lbr_free(struct lbr *l)
+{
+	for (u32 i = 0; l && i < THREADS; i++)
+		free(l->threads[i]);
+	free(l);
+}
+
+const struct lbr_counts *lbr_counted(const struct lbr *l)
+{
+	return &l->counts;
+}
+
+void lbr_forget(struct lbr *l, u32 tid)
+{
+	struct kept *k = l->threads[tid % THREADS];
+
+	if (k && k->tid == tid) {
+		k->jumped = false;
+		k->stack.n = 0;
+	}
+}
+
+static bool one_function(struct lbr *l, const struct hit *h, u64 a, u64 b)
+{
+	u64 pair = hash_mix(hash_mix(hash_u64(h->s.pid), a), b) | 1;
+	struct verdict *v = &l->verdicts[pair / 2 % VERDICTS];
+
+	if (a == b)
+		return true;
+	if (v->pair != pair)
+		*v = (struct verdict){ pair, l->one_function(l->ctx, h, a, b) };
+	return v->one;
+}
+
+static bool is_same(const struct lbr_call *a, const struct lbr_call *b)
+{
+	return a->from == b->from && a->to == b->to;
+}
+
+/* Does some call older than the i-th go to the function of that address? */
+static bool is_entered_before(struct lbr *l, const struct hit *h, const struct lbr_stack *s, u32 i, u64 addr)
+{
+	for (; i < s->n; i++)
+		if (one_function(l, h, s->v[i].to, addr))
+			return true;
+	return false;
+}
+
+/* Ends the stack where it is not known which of its calls still holds. False: it was cut. */
+static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr_stack *s)
+{
+	bool user = h->cpumode == PERF_RECORD_MISC_USER;
+
+	for (u32 i = 0; i < s->n; i++) {
+		u64 caller = i ? s->v[i - 1].from : h->s.ip;
+
+		if ((!i && !user) || one_function(l, h, caller, s->v[i].to))
+			continue;
+		if (!k->jumped && !is_entered_before(l, h, s, i + 1, caller))
+			continue;
+		k->jumped = true;
+		s->n = i;
+		l->counts.cut++;
+		return false;
+	}
+	return true;
+}
+
+/* Could the i-th call of the kept stack be in the register that the sample's oldest one is in? What was stitched was
+ * in none. */
+static bool same_register(const struct lbr *l, const struct kept *k, u32 i, u32 oldest)
+{
+	if (!l->depth || i >= k->stack.own || k->newest == NO_REGISTER || oldest == NO_REGISTER)
+		return true;
+	return (k->newest + (u64)l->depth * LBR_STACK - i) % l->depth == oldest % l->depth;
+}
+
+/* Do both go on alike from the kept stack's i-th call and the sample's oldest one, towards newer ones? */
+static bool goes_on(struct lbr *l, const struct hit *h, const struct lbr_stack *kept, u32 i, const struct lbr_stack *s)
+{
+	u32 at = s->n;
+
+	while (at && is_same(&kept->v[i], &s->v[at - 1])) {
+		at--;
+		if (!i--)
+			return true;
+	}
+	return !at || one_function(l, h, kept->v[i].from, s->v[at - 1].from);
+}
+
+/* How often a call stands in a stack. */
+static u32 times_in(const struct lbr_stack *s, const struct lbr_call *call)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < s->n; i++)
+		n += is_same(&s->v[i], call);
+	return n;
+}
+
+/* Where in the kept stack the sample's oldest call is: the one place that there is, or ID_NONE. */
+static u32 find_joint(struct lbr *l, const struct hit *h, const struct kept *k, const struct lbr_stack *s, u32 oldest)
+{
+	const struct lbr_call *last = &s->v[s->n - 1];
+	u32 found = times_in(&k->stack, last), i = 0;
+
+	if (!found)
+		return ID_NONE;
+	if (found > 1 || times_in(s, last) > 1 || one_function(l, h, last->from, last->to)) {
+		l->counts.refused++;
+		return ID_NONE;
+	}
+	while (!is_same(&k->stack.v[i], last))
+		i++;
+	return same_register(l, k, i, oldest) && goes_on(l, h, &k->stack, i, s) ? i : ID_NONE;
+}
+
+/*
+ * Where in the kept stack the function of that address was called, or ID_NONE. It is the outermost that the sample
+ * knows of, and its own call is not in registers that are not full: so it was made before they overflowed, and not
+ * again since.
+ */
+static u32 find_call_of(struct lbr *l, const struct hit *h, const struct kept *k, u64 addr)
+{
+	u32 found = ID_NONE;
+
+	for (u32 i = 0; i < k->stack.n; i++) {
+		if (!one_function(l, h, addr, k->stack.v[i].to))
+			continue;
+		if (found != ID_NONE) {
+			l->counts.refused++;
+			return ID_NONE;
+		}
+		found = i;
+	}
+	return found;
+}
+
+/* From that place of the kept stack on. */
+static void add_older(struct lbr *l, const struct kept *k, u32 from, struct lbr_stack *s)
+{
+	for (u32 i = from; i < k->stack.n && s->n < LBR_STACK; i++)
+		s->v[s->n++] = k->stack.v[i];
+	l->counts.stitched += s->n > s->own;
+	l->counts.calls += s->n - s->own;
+}
+
+/* What the thread's last sample left; an empty one where nothing is known of it. */
+static struct kept *kept_of(struct lbr *l, const struct hit *h)
+{
+	struct kept **at = &l->threads[h->s.tid % THREADS];
+
+	if (!*at)
+		*at = mem_zalloc(sizeof(**at));
+	if ((*at)->tid != h->s.tid || (*at)->pid != h->s.pid) {
+		(*at)->pid = h->s.pid;
+		(*at)->tid = h->s.tid;
+		(*at)->jumped = false;
+		(*at)->stack.n = 0;
+	}
+	return *at;
+}
+
+static void keep(struct kept *k, const struct lbr_stack *s, u32 newest)
+{
+	k->newest = newest;
+	k->stack.n = s->n;
+	k->stack.own = s->own;
+	memcpy(k->stack.v, s->v, s->n * sizeof(*s->v));
+}
+
+/* The sample's entries, newest first; what is no call of user space ends them. */
+static void read_calls(const struct sample *s, struct lbr_stack *out)
+{
+	out->n = 0;
+	for (u32 i = 0; i < MIN(s->nr_branches, (u32)LBR_STACK); i++) {
+		struct branch_entry b = sample_branch(s, i);
+
+		if (!b.from || !b.to)
+			break;
+		out->v[out->n++] = (struct lbr_call){ b.from, b.to };
+	}
+	out->own = out->n;
+}
+
+/* The register of the sample's oldest entry. */
+static u32 register_of_oldest(const struct lbr *l, u32 newest, u32 entries)
+{
+	return newest == NO_REGISTER ? NO_REGISTER : (newest + l->depth - (entries - 1) % l->depth) % l->depth;
+}
+
+static void stitch(struct lbr *l, const struct hit *h, const struct kept *k, u32 newest, struct lbr_stack *s)
+{
+	u32 joint = s->n ? find_joint(l, h, k, s, register_of_oldest(l, newest, s->n)) : ID_NONE;
+
+	if (joint != ID_NONE) {
+		add_older(l, k, joint + 1, s);
+		return;
+	}
+	if (s->n >= MAX(l->depth, l->most) || (s->n && times_in(&k->stack, &s->v[s->n - 1])))
+		return;
+	joint = find_call_of(l, h, k, s->n ? s->v[s->n - 1].from : h->s.ip);
+	if (joint != ID_NONE)
+		add_older(l, k, joint, s);
+}
+
+bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
+{
+	const struct sample *s = h->full;
+	struct kept *k = kept_of(l, h);
+	u32 newest = s->has_hw_idx && l->depth && s->hw_idx < l->depth ? (u32)s->hw_idx : NO_REGISTER;
+	bool cut;
+
+	read_calls(s, out);
+	/* In the kernel it is the newest entry that tells where it was called. */
+	if (!out->n && h->cpumode != PERF_RECORD_MISC_USER)
+		return false;
+	l->counts.stacks++;
+	l->most = MAX(l->most, out->n);
+	cut = !check(l, h, k, out);
+	out->own = out->n;
+	if (cut)
+		k->stack.n = 0;
+	if (cut || !l->stitch)
+		return true;
+	stitch(l, h, k, newest, out);
+	keep(k, out, newest);
+	return true;
+}
+
+/* The recorded chain up to where user space begins. */
+static u32 kernel_part(const struct hit *h, u64 *words, u32 max)
+{
+	const struct u64s *chain = &h->s.chain;
+	u32 n = 0;
+
+	for (u32 i = 0; i < chain->n && n < max; i++) {
+		u64 x = u64s_at(chain, i);
+
+		if (IS_CONTEXT_MARK(x) && context_cpumode(x) == PERF_RECORD_MISC_USER)
+			break;
+		words[n++] = x;
+	}
+	return n;
+}
+
+u32 lbr_chain(const struct lbr_stack *s, const struct hit *h, u64 words[LBR_WORDS])
+{
+	bool user = h->cpumode == PERF_RECORD_MISC_USER;
+	u32 n = user ? 0 : kernel_part(h, words, LBR_WORDS - LBR_STACK - 2);
+
+	words[n++] = PERF_CONTEXT_USER;
+	/* A sample in the kernel came from the function that was called last. */
+	words[n++] = user ? h->s.ip : s->v[0].to;
+	for (u32 i = 0; i < s->n; i++)
+		words[n++] = s->v[i].from;
+	return n;
+}

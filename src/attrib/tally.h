@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tally: what was counted on the way through a recording, and what is said of it. */
+#ifndef ATTRIB_TALLY_H
+#define ATTRIB_TALLY_H
+
+#include "base/types.h"
+
+/* What the head of every report states. */
+struct tally {
+	u64 samples;	    /* decoded */
+	u64 filtered;	    /* of these, left out by the user's filters */
+	u64 lost;	    /* records, by LOST */
+	u64 lost_samples;   /* by LOST_SAMPLES */
+	bool lost_twice;    /* they say at the end (from PERF_FORMAT_LOST) what LOST said before, as far as it could */
+	u64 throttled;	    /* THROTTLE records */
+	u64 undecodable;    /* samples that could not be decoded (unknown bits, broken) */
+	u64 broken_records; /* side-band records that could not be decoded */
+	u64 unknown_records; /* of types that this version does not know */
+	u64 frames,
+		unresolved; /* stack entries (leaf and callers), and those without a symbol; both counted per sample */
+	u64 stacks,
+		broken; /* samples with a user stack, and those whose user stack does not end in a thread's start */
+	/* Samples whose user stack is of branch records (attrib/lbr.h); those stitched to earlier ones, and the calls
+	 * that this added; those whose place in earlier ones was not certain; those that ended in a contradiction. */
+	u64 lbr_stacks, lbr_stitched, lbr_calls, lbr_refused, lbr_cut;
+	u64 first_time, last_time;
+	u64 aux_lost, aux_truncated;
+	u64 left_out_bytes; /* of the file */
+};
+
+static inline u64 tally_lost(const struct tally *t)
+{
+	return t->lost_twice ? MAX(t->lost, t->lost_samples) : t->lost + t->lost_samples;
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of capabilities, in the order in which `reticle check` tells of them. */
+#include "check/capability.h"
+
+const struct capability capabilities[] = {
+	{ "kernel", false, capability_kernel },
+	{ "perf_event_open", false, capability_syscall },
+	{ "rights to record", false, capability_paranoid },
+	{ "capabilities", false, capability_rights },
+	{ "hardware PMU", true, capability_hardware },
+	{ "precise samples", false, capability_precise },
+	{ "branch records", false, capability_branches },
+	{ "Arm SPE", true, capability_spe },
+	{ "Intel PT", false, capability_intel_pt },
+	{ "AMD IBS", true, capability_amd_ibs },
+	{ "other PMUs", false, capability_other_pmus },
+	{ "virtual PMU", true, capability_simulation },
+	{ "software clock", true, capability_software },
+	{ "windows: sim", false, capability_simulation },
+	{ "windows: native", false, capability_windows_native },
+	{ "windows: twin", false, capability_windows_twin },
+	{ "windows: refresh", false, capability_windows_refresh },
+	{ "windows: plain", false, capability_windows_plain },
+	{ "thread data", false, capability_thread_data },
+	{ "clocks for -k", false, capability_clocks },
+	{ "tracepoints", false, capability_tracepoints },
+	{ "uprobes", false, capability_uprobes },
+	{ "BPF", false, capability_bpf },
+	{ "BTF", false, capability_btf },
+	{ "kernel symbols", false, capability_kallsyms },
+	{ "max sample rate", false, capability_max_rate },
+	{ "CPU time limit", false, capability_cpu_share },
+	{ "ring memory", false, capability_ring_memory },
+	{ "call chain depth", false, capability_stack_depth },
+	{ "open files", false, capability_open_files },
+	{ "debuginfod", false, capability_debuginfod },
+	{ "environment", false, capability_virtual },
+	{ "this build", false, capability_features },
+};
+const u32 nr_capabilities = ARRAY_LEN(capabilities);

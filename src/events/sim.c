@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events of the virtual PMU between slashes: cpu/NAME/, cpu/event=0x11/, cpu/config=0x11/. The core may also be called
+ * as Linux calls Arm's. Nothing of the host's is asked: not its PMUs, not its tracepoints, not libpfm4.
+ */
+#include "codec/vpmu.h"
+#include "events/parse.h"
+
+static const char *const pmu_names[] = { "cpu", "armv8_pmuv3_0", "armv8_pmuv3" };
+
+#define FORMS "cpu/NAME/, cpu/event=0x11/, cpu/config=0x11/; 'reticle list sim' shows the names"
+
+/* Under the name that `list sim` shows, or another spelling of it. */
+static const struct vpmu_event_name *find(span name)
+{
+	const struct event_name *known = event_name_find(name);
+	u32 type = known ? known->type : PERF_TYPE_HW_CACHE;
+	u64 config = known ? known->config : 0;
+	bool generic = known || !event_cache_find(name, &config);
+
+	for (u32 i = 0; i < nr_vpmu_events; i++) {
+		const struct vpmu_event_name *e = &vpmu_events[i];
+
+		if (span_is(name, e->name) || (generic && e->type == type && e->config == config))
+			return e;
+	}
+	return NULL;
+}
+
+static void offer_names(struct near *near)
+{
+	for (u32 i = 0; i < nr_vpmu_events; i++)
+		near_offer(near, vpmu_events[i].name);
+}
+
+int event_sim_unknown(struct event_ctx *c, span name)
+{
+	struct near near = { .want = name };
+
+	offer_names(&near);
+	return event_fail(c, ERR_NOTFOUND, name, &near, "'reticle list sim' shows the events of the virtual PMU",
+			  "the virtual PMU has no event '%.*s'", (int)MIN(name.len, 100u), name.p);
+}
+
+static int unknown_term(struct event_ctx *c, span name)
+{
+	struct near near = { .want = name };
+	struct bytes hint = { 0 };
+	int err;
+
+	offer_names(&near);
+	near_offer(&near, "event");
+	event_terms_near(&near);
+	bytes_str(&hint, FORMS "; terms: ");
+	event_terms_list(&hint);
+	bytes_char(&hint, 0);
+	err = event_fail(c, ERR_USAGE, name, &near, (const char *)hint.p,
+			 "the virtual PMU has no term or event '%.*s'", (int)MIN(name.len, 100u), name.p);
+	bytes_free(&hint);
+	return err;
+}
+
+static int unknown_pmu(struct event_ctx *c, span name)
+{
+	struct near near = { .want = name };
+
+	for (u32 i = 0; i < ARRAY_LEN(pmu_names); i++)
+		near_offer(&near, pmu_names[i]);
+	return event_fail(c, ERR_NOTFOUND, name, &near, "its events: NAME, " FORMS,
+			  "no PMU '%.*s' beside the virtual one, which is called cpu", (int)MIN(name.len, 100u),
+			  name.p);
+}
+
+/* A term that says which event: NAME, r11, event=0x11, event=NAME. */
+static int choose(struct event_ctx *c, struct event_spec *s, const struct event_term *t)
+{
+	bool by_key = t->has_value && span_is_nocase(t->name, "event");
+	const struct vpmu_event_name *known = NULL;
+	u64 code = t->num;
+
+	if (by_key ? !t->is_num : !t->has_value)
+		known = find(by_key ? t->value : t->name);
+	if (!known && !(by_key && t->is_num) && (t->has_value || !event_raw_code(t->name, &code)))
+		return unknown_term(c, by_key ? t->value : t->name);
+	s->attr.type = known ? known->type : PERF_TYPE_RAW;
+	s->attr.config = known ? known->config : code;
+	return 0;
+}
+
+int event_add_sim(struct event_ctx *c, struct event_text *e)
+{
+	struct event_spec *s;
+	bool is_core = false, chosen = event_terms_value(&e->terms, "config").len;
+	int err = 0;
+
+	for (u32 i = 0; i < ARRAY_LEN(pmu_names); i++)
+		is_core |= span_is(e->head, pmu_names[i]);
+	if (!is_core)
+		return unknown_pmu(c, e->head);
+	s = event_add(c);
+	s->attr.type = PERF_TYPE_RAW;
+	for (u32 i = 0; i < e->terms.n && err >= 0; i++) {
+		const struct event_term *t = &e->terms.v[i];
+
+		err = event_term_apply(c, s, t);
+		if (err)
+			continue;
+		if (chosen)
+			return event_fail(c, ERR_USAGE, t->all, NULL, NULL, "one event has one name or number");
+		chosen = true;
+		err = choose(c, s, t);
+	}
+	if (err < 0)
+		return err;
+	if (!chosen)
+		return event_fail(c, ERR_USAGE, e->all, NULL, FORMS, "which event? A name or number is missing");
+	return event_schedule_check(c, s, &e->terms);
+}

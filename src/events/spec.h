@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * perf's event grammar: the text after -e, parsed into what perf_event_open wants.
+ *
+ * One call takes everything that -e options gave, in order. Names come from the kernel's generic tables, sysfs
+ * (/sys/bus/event_source/devices, tracefs) and, where those have none, libpfm4.
+ */
+#ifndef EVENTS_SPEC_H
+#define EVENTS_SPEC_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "codec/attr.h"
+#include "codec/schedule.h"
+
+struct event_spec {
+	/*
+	 * type, config.., bp_*, modifiers as flags, what the terms set. sample_period (or freq) is the terms' when
+	 * has_period or has_freq, else the event's own default (tracepoints: 1), which -c and -F override; 0: none.
+	 */
+	struct attr attr;
+	char *name;	  /* as perf names it in recordings: "cycles:u", "sched:sched_switch", or name= */
+	char *pmu;	  /* sysfs PMU, or NULL */
+	char *cpus;	  /* the PMU's cpumask ("0,18"): open only there; NULL: anywhere */
+	char *group_name; /* "name{...}", or NULL */
+	u32 option;	  /* which -e it came from, from 0 */
+	u32 leader;	  /* index of the group's leader; its own when alone */
+	bool sample_read; /* modifier S: the leader samples and reads the group */
+	bool weak, pinned, exclusive;
+	bool precise_max;	   /* modifier P: the highest attr_precise_ip that opens; attr says 3 */
+	bool bpf_counter;	   /* modifier b */
+	bool exclude_gh;	   /* modifier G or H was given */
+	bool has_period, has_freq; /* term period= or freq=: stronger than -c and -F */
+	bool has_time, time;	   /* term time=0/1 */
+	bool has_inherit, inherit; /* terms inherit, no-inherit */
+	bool has_call_graph;	   /* term call-graph=: */
+	char *call_graph;	   /* its value: "fp", "no", "dwarf,8192" */
+	u32 max_stack;		   /* term max-stack=; 0: not given */
+	u32 stack_size;		   /* term stack-size=; 0: not given */
+	bool has_branches;	   /* term branch_type=: attr.branch_sample_type holds it; 0: "no" */
+	bool has_overwrite, overwrite;
+	bool percore;
+	struct schedule schedule; /* terms alt-period=, burst=, period-jitter=, alt-period-jitter=; no long period */
+	bool has_jitter;	  /* schedule.jitter_long was given; 0 is none */
+	bool windowed;		  /* the group's leader, and windows are made of its samples (windows/plan.h) */
+	bool twin;		  /* a second leader: as the first, but switched on a window later */
+	u32 nr;			  /* term nr=: stop after so many; 0: not given */
+	char *unit;		  /* the PMU's unit for counts, or NULL */
+	double scale;		  /* and the factor to get there; 0: not given */
+	char *filter;		  /* set by event_specs_filter, for tracepoints */
+};
+
+struct event_specs {
+	VEC(struct event_spec) v;
+};
+
+/* Where names are looked up; NULL members mean the real places. For tests. */
+struct event_env {
+	const char *sysfs;   /* "/sys" */
+	const char *tracefs; /* "/sys/kernel/tracing", else "/sys/kernel/debug/tracing" */
+	const char *procfs;  /* "/proc" */
+	bool simulated;	     /* --pmu=sim: the virtual PMU has events of its own, and no place is looked at */
+};
+
+/*
+ * Parses one -e text and appends to out. On ERR_USAGE or ERR_NOTFOUND the note shows the text, points at the part that
+ * is wrong and names what is near to it; out is as before.
+ */
+int event_specs_parse(struct event_specs *out, const char *text, const struct event_env *env, const struct notify *to);
+/* --pfm-events: a comma list (and groups) of libpfm4 names. ERR_UNSUPPORTED in a build without libpfm4. */
+int event_specs_parse_pfm(struct event_specs *out, const char *text, const struct event_env *env,
+			  const struct notify *to);
+/* perf's words for branch filters ("any,u", "any_call") as PERF_SAMPLE_BRANCH_*; levels alone mean any branch. */
+int event_branch_types(const char *text, u64 *mask, const struct notify *to);
+/* --filter: applies to what the last -e named; all of it must be tracepoints or PMU events. Several are and-ed. */
+int event_specs_filter(struct event_specs *specs, const char *filter, const struct notify *to);
+/* --exclude-perf: what the last -e named, which must be tracepoints, leaves out that process. */
+int event_specs_exclude(struct event_specs *specs, s32 pid, const struct notify *to);
+void event_specs_free(struct event_specs *specs);
+
+/* Does it want more of the sampling than one period or frequency? */
+static inline bool event_spec_scheduled(const struct event_spec *s)
+{
+	return s->schedule.period_short || s->schedule.jitter_long;
+}
+/*
+ * Its schedule, now that a says at which period or frequency it samples; all 0 when it wants none, or when a does not
+ * sample. By frequency period_long is 0. a->sample_period becomes the period of a whole turn. ERR_USAGE, noted, when
+ * they do not go together.
+ */
+int event_spec_schedule(const struct event_spec *s, struct attr *a, struct schedule *out, const struct notify *to);
+
+#endif

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* Where execvp would find a command. */
-#ifndef IO_SEARCH_PATH_H
-#define IO_SEARCH_PATH_H
-
-/* 0 and the path (caller frees), or the errno that execvp would give: ENOENT, EACCES. */
-int search_path(const char *command, char **out);
-
-#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cells of tables: at most seven characters for a number, so that one row of which little is known does not widen a
+ * column. */
+#include <math.h>
+
+#include "metric/metrics.h"
+
+#define UNITS "KMGTPE"
+#define NOISE 4
+
+/* "0.26", "2821", "990K", "1.2M", ">999E". */
+static void put_short(double v, int decimals, struct bytes *out)
+{
+	const char *unit = UNITS;
+	double size = fabs(v);
+
+	if (size < 1000 || size < 99999.5) {
+		bytes_printf(out, "%.*f", size < 999.5 ? decimals : 0, v);
+		return;
+	}
+	for (size /= 1000; size >= 999.5 && unit[1]; unit++)
+		size /= 1000;
+	if (size >= 999.5) {
+		bytes_printf(out, "%s999%c", v < 0 ? "<-" : ">", *unit);
+		return;
+	}
+	bytes_printf(out, "%s%.*f%c", v < 0 ? "-" : "", size < 9.95, size, *unit);
+}
+
+static void put_count(const struct metric_table *t, u32 column, const double *block, struct bytes *out)
+{
+	double value = metric_column_value(t, column, block, NULL);
+
+	if (isnan(value))
+		bytes_char(out, '-');
+	else
+		bytes_printf(out, "%.*f", column == METRICS_MAX + METRIC_DISCARD_PERCENT, value);
+}
+
+/* An interval several times as wide as the value is noise, which CSV and JSON have for those who add it up. */
+static bool says_nothing(const struct metric_table *t, const struct metric_value *v)
+{
+	return t->windows->attribution == ATTRIBUTION_ESTIMATE && v->doubtful && v->half > NOISE * fabs(v->value);
+}
+
+void metric_cell(const struct metric_table *t, u32 column, const double *block, bool bare, struct bytes *out)
+{
+	struct metric_value v;
+
+	if (column >= METRICS_MAX) {
+		put_count(t, column, block, out);
+		return;
+	}
+	metric_value(t, column, block, &v);
+	if (isnan(v.value) || says_nothing(t, &v)) {
+		bytes_char(out, '-');
+		return;
+	}
+	if (v.doubtful)
+		bytes_char(out, '~');
+	put_short(v.value, t->metrics[column].decimals, out);
+	if (isnan(v.half) || bare)
+		return;
+	bytes_str(out, "±");
+	put_short(v.half, t->metrics[column].decimals, out);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a function counted, from samples and from windows.
+ *
+ * Problem. A window is kept when both its ends lie in one function. When the function's calls are shorter than the
+ * window, a kept window may hold a visit to its caller or to what it calls, and then its counts are theirs, too: of a
+ * function of 20 cycles in a hot loop, the kept windows have the metrics of the loop. No number of windows mends that,
+ * and the interval, which knows noise only, gets narrow around a wrong value.
+ *
+ * Two sources. (1) Samples. Where an event is sampled and its samples have exact addresses, a function's share of the
+ * samples is its share of what was counted, however short its calls are. That has no bias, and the noise of a number
+ * of samples: of h samples about h^-1/2. (2) Windows, whose noise is smaller by far where calls are long, and whose
+ * bias is small there. The bias cannot be seen, but its size can be judged: where q is the part of a function's
+ * windows that was not kept, because they began elsewhere, foreign counts are in its kept windows to about that
+ * degree. So the bias is taken for a random number with the standard deviation 2 q d, where d is how far single
+ * windows lie from the function's value (the root of the mean square over all short windows, whose kinds the
+ * function's neighbours are among). Over twelve programs the factor that explains the biases lies between 0.2 and 1.1
+ * (medians); it was not fitted to one.
+ *
+ * Together. The two are independent as far as it matters, so they are averaged by their inverse variances. Where they
+ * differ by more than three of their joint deviations, the assumption about the bias has failed and samples alone
+ * count.
+ *
+ * The leader's own total (cycles) comes from the weights of all its samples, long and short: half from where they lie,
+ * half from where short windows end; both are unbiased. Numbers of samples are told by weights: n samples of weights w
+ * say as much as (sum w)^2 / (sum w^2) samples of one weight.
+ *
+ * What a member without samples of its own counted follows from the windows' ratio to the leader. What all counted
+ * ("total:" in formulas, and the row of all) is no estimate: the counters have counted everything between the first
+ * and the last sample of each thread, in long windows and discarded ones, too.
+ *
+ * A value is marked when its interval is wider than a quarter of it to each side, unless that is still little beside
+ * the value of the whole program; or when there are no exact samples and most of its windows were not kept.
+ *
+ * Where it breaks. Addresses that are late by some instructions give short functions the counts of their callers:
+ * hence the question for exactness. Where it is the leader's that are late, its share of a function is taken to be off
+ * by as much as windows are lost there. Sampling in step with the program (no jitter) makes shares wrong. Functions
+ * that are short, rarely called and unlike all others have too few samples, and are marked.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "metric/metric_impl.h"
+#include "metric/student.h"
+
+#define Z95 1.96
+#define BIAS_FACTOR 2.0
+#define ENOUGH_SAMPLES 10 /* of each event that takes part, before an average with windows makes sense */
+#define ENOUGH_EVENTS 5	  /* in the numerator of kept windows */
+#define MARK_RELATIVE 0.25
+#define MARK_OF_ALL 0.05    /* of the whole program's value: what is no wider than that needs no mark */
+#define MARK_OF_SHARE 0.005 /* likewise of a share */
+#define MARK_LOST 0.5	    /* without exact samples: more than this part of the windows was not kept */
+
+/* A number with its 95 % interval: from value - down to value + up. */
+struct number {
+	double value, down, up;
+	double samples; /* that it rests on */
+	bool known;
+};
+
+/* A function in whose favour h of n samples are. Wilson and Hilferty's limits of a Poisson mean; of a part of the
+ * samples that is large the others are few, which narrows it; that there are none is not certain either. */
+static struct number share_of_samples(double h, double n, double stretch)
+{
+	double narrow = sqrt(fmax(0, (n - h + 1) / (n + 1))) * stretch, more = h + 1, low, high;
+
+	low = h > 0 ? h * pow(fmax(0, 1 - 1 / (9 * h) - Z95 / (3 * sqrt(h))), 3) : 0;
+	high = more * pow(1 - 1 / (9 * more) + Z95 / (3 * sqrt(more)), 3);
+	return (struct number){ h / n, (h - low) * narrow / n, fmin(1 - h / n, (high - h) * fmax(narrow, 1 / n) / n),
+				h, n > 0 };
+}
+
+static void scale(struct number *x, double by)
+{
+	x->value *= by;
+	x->down *= by;
+	x->up *= by;
+}
+
+/* The part of the row's windows that was not kept, with a little more where there are few. */
+static double part_lost(const double *block)
+{
+	double n = block[WINDOWS_SHORT];
+
+	return fmin(1, fmax(0, (n - block[WINDOWS_KEPT] + 0.5) / (n + 1)));
+}
+
+/* Addresses that are late by some instructions lie in the next function as often as windows do not begin where they
+ * end. */
+static void be_late(const double *block, struct number *x)
+{
+	double off = Z95 * part_lost(block) * x->value;
+
+	x->down = hypot(x->down, off);
+	x->up = hypot(x->up, off);
+}
+
+/* The leader's share. Both ends of a short window are samples, which are not independent of each other. */
+static struct number leader_share(const struct profile_windows *w, const double *block)
+{
+	const double *total = w->total;
+	double batch = fmax(1, w->group.schedule.batch_count), all = total[WINDOWS_SHORT];
+	double turns = w->samples[window_member_of(&w->group, w->group.leader)],
+	       p = block[WINDOWS_SELF] / total[WINDOWS_SELF], both;
+	struct number x;
+
+	if (!(total[WINDOWS_SELF] > 0) || !(block[WINDOWS_SELF] > 0) || !(turns > 0))
+		return (struct number){ 0 };
+	if (!w->group.nr_long)
+		return share_of_samples(p * turns / batch, turns / batch, 1); /* each sample ends a window */
+	p = fmin(1, (p + (block[WINDOWS_SHORT] + 0.25) / (all + 0.5)) / 2);
+	both = all > 0 ? block[WINDOWS_KEPT] / all : 0;
+	x = share_of_samples(p * turns, turns,
+			     batch > 1 || p >= 1 ? 1 : sqrt(fmin(1, (1 + fmax(0, both - p * p) / (p * (1 - p))) / 2)));
+	if (!w->exact)
+		be_late(block, &x);
+	return x;
+}
+
+/* What the row counted of each member, as far as samples tell. */
+static void numbers_of(const struct profile_windows *w, const double *block, struct number *out)
+{
+	u32 nr = w->group.nr, leader = window_member_of(&w->group, w->group.leader);
+
+	for (u32 m = 0; m < nr; m++) {
+		out[m] = (struct number){ 0 };
+		if (m == leader)
+			out[m] = leader_share(w, block);
+		else if (w->samples[m] > 0 && block[WINDOWS_SELF] > 0)
+			out[m] = share_of_samples(fmin(block[window_samples_at(nr, m)], w->samples[m]), w->samples[m],
+						  1);
+		scale(&out[m], w->nodes.counted[m]);
+	}
+}
+
+/* Which members' sums over the row an expression reads. */
+static u64 sums_read(const struct metric_expr *x)
+{
+	u64 members = 0;
+
+	for (u32 i = 0; i < x->n; i++)
+		if (x->nodes[i].op == EXPR_SUM)
+			members |= 1ull << x->nodes[i].left;
+	return members;
+}
+
+/* The expression of these numbers: each is moved to its ends alone, and what that changes is added in squares. */
+static struct number evaluate(const struct metric_table *t, const struct metric_expr *x, const struct number *of)
+{
+	const double *all = t->windows->nodes.counted;
+	u64 members = sums_read(x);
+	struct number out = { .samples = INFINITY, .known = members != 0 };
+	double sums[WINDOW_MEMBERS], down = 0, up = 0;
+
+	for (u32 m = 0; m < t->windows->group.nr; m++) {
+		sums[m] = of[m].value;
+		if (members >> m & 1 && !of[m].known)
+			out.known = false;
+	}
+	if (!out.known)
+		return out;
+	out.value = metric_expr_value(x, x->root, sums, all, NULL);
+	for (u32 m = 0; m < t->windows->group.nr; m++) {
+		double ends[2];
+
+		if (!(members >> m & 1))
+			continue;
+		out.samples = fmin(out.samples, of[m].samples);
+		sums[m] = of[m].value - of[m].down;
+		ends[0] = metric_expr_value(x, x->root, sums, all, NULL) - out.value;
+		sums[m] = of[m].value + of[m].up;
+		ends[1] = metric_expr_value(x, x->root, sums, all, NULL) - out.value;
+		sums[m] = of[m].value;
+		up += pow(fmax(0, fmax(ends[0], ends[1])), 2);
+		down += pow(fmin(0, fmin(ends[0], ends[1])), 2);
+	}
+	out.up = sqrt(up);
+	out.down = sqrt(down);
+	out.known = isfinite(out.value) && isfinite(out.up + out.down);
+	return out;
+}
+
+/*
+ * The part of what the kept windows counted that may be foreign. Let code be left and come back to at random: over a
+ * window's length q of the windows leave, and of those that begin where they lead to r come back. When q + r is near
+ * 1, a window sees many turns, and a kept one is as much outside as any other, q. When both are small, it takes a
+ * leave and a return in one window, about q r.
+ */
+static double part_foreign(const double *block)
+{
+	double q = part_lost(block), back = block[WINDOWS_BACK] > 0 ? block[WINDOWS_BACK] - 1 : 1;
+
+	return q * fmin(1, q + back);
+}
+
+/* How far single windows lie from what g is the gradient of: see the essay. */
+static double mean_square(const struct profile_windows *w, const double *g)
+{
+	const double *every = w->nodes.every;
+	u32 nr = w->group.nr;
+	double sum = 0;
+
+	for (u32 a = 0; every && a < nr; a++)
+		for (u32 b = 0; b < nr && g[a] != 0; b++)
+			sum += g[a] * g[b] * window_moment(every, nr, a, b);
+	return every && every[WINDOWS_KEPT] > 0 ? fmax(0, sum) / every[WINDOWS_KEPT] : 0;
+}
+
+/* A ratio of the kept windows' sums. */
+static struct number ratio_of_windows(const struct metric_table *t, const struct metric_expr *x, const double *block)
+{
+	double gradient[EXPR_VARS], kept = block[WINDOWS_KEPT], bias;
+	struct metric_value v;
+
+	metric_by_windows(t, x, block, &v);
+	if (!isfinite(v.value))
+		return (struct number){ 0 };
+	if (!isfinite(v.variance)) /* of one window nothing is known but its value */
+		return (struct number){ v.value, INFINITY, INFINITY, v.num, true };
+	metric_expr_value(x, x->root, block + WINDOW_COUNTS, t->windows->nodes.counted, gradient);
+	bias = BIAS_FACTOR * part_foreign(block) * kept * sqrt(mean_square(t->windows, gradient));
+	bias = hypot(student_95(block[WINDOWS_CLUSTERS] - 1) * sqrt(v.variance), Z95 * bias);
+	return (struct number){ v.value, bias, bias, v.num, true };
+}
+
+/*
+ * Of a member without samples of its own: the row's windows, each standing for as many as the leader's share says. g
+ * is the gradient of the member's ratio to the leader.
+ */
+static void fill_from_windows(const struct metric_table *t, const double *block, struct number *of)
+{
+	const struct profile_windows *w = t->windows;
+	u32 leader = window_member_of(&w->group, w->group.leader);
+	double of_leader = window_sum(block, leader), kept = block[WINDOWS_KEPT];
+
+	for (u32 m = 0; m < w->group.nr; m++) {
+		double g[WINDOW_MEMBERS] = { 0 }, ratio = window_sum(block, m) / of_leader, noise, bias, dev;
+
+		if (of[m].known || !of[leader].known || block[WINDOWS_CLUSTERS] < 2 || !(of_leader > 0))
+			continue;
+		g[m] = 1 / of_leader;
+		g[leader] = -ratio / of_leader;
+		noise = student_95(block[WINDOWS_CLUSTERS] - 1) *
+			sqrt(metric_spread(t, block, g, block[WINDOWS_CLUSTERS]));
+		bias = BIAS_FACTOR * part_foreign(block) * kept * sqrt(mean_square(w, g));
+		/* Two more events may be seen. */
+		dev = hypot(hypot(noise, Z95 * bias), 2 / of_leader);
+		of[m] = (struct number){ .value = fmin(ratio * of[leader].value, w->nodes.counted[m]),
+					 .samples = window_sum(block, m),
+					 .known = true };
+		of[m].up =
+			fmin(hypot(dev * of[leader].value, ratio * of[leader].up), w->nodes.counted[m] - of[m].value);
+		of[m].down = fmin(of[m].value, hypot(dev * of[leader].value, ratio * of[leader].down));
+	}
+}
+
+static struct number average(const struct number *samples, const struct number *windows)
+{
+	double a = (samples->up + samples->down) / 2, b = windows->up, off = samples->value - windows->value;
+	double wa = 1 / (a * a), wb = 1 / (b * b);
+	struct number out = { .known = true, .samples = samples->samples + windows->samples };
+
+	if (samples->samples < ENOUGH_SAMPLES || windows->samples < ENOUGH_EVENTS || !(a > 0) || !(b > 0))
+		return *samples;
+	if (off * off > 9 / (Z95 * Z95) * (a * a + b * b))
+		return *samples;
+	out.value = (samples->value * wa + windows->value * wb) / (wa + wb);
+	out.up = out.down = sqrt(1 / (wa + wb));
+	return out;
+}
+
+/*
+ * All that ran has been counted but for what came after each thread's last sample, half a long window on average. What
+ * is rare may come in such places above all (a program's end meets cold caches): that much is taken to be off by the
+ * root of its count.
+ */
+static struct number of_all(const struct metric_table *t, const struct metric_expr *x)
+{
+	const struct profile_windows *w = t->windows;
+	const struct window_group *g = &w->group;
+	double threads = w->total[WINDOWS_EXCLUDED + WINDOW_FIRST], each, missing;
+	struct number out = { .known = true, .samples = INFINITY };
+
+	each = g->nr_long  ? (double)g->sum_long / (double)g->nr_long :
+	       g->nr_short ? (double)g->sum_short / (double)g->nr_short :
+			     0;
+	missing = threads * each / 2 / fmax(1, w->nodes.counted[window_member_of(g, g->leader)]);
+	out.value = metric_expr_value(x, x->root, w->nodes.counted, w->nodes.counted, NULL);
+	out.known = isfinite(out.value);
+	if (!x->totals) {
+		double events = metric_expr_value(x, x->num, w->nodes.counted, w->nodes.counted, NULL);
+
+		out.up = out.down = fabs(out.value) * hypot(fmin(1, missing), Z95 / sqrt(fmax(1, events)));
+	}
+	return out;
+}
+
+static bool is_doubtful(const struct metric_table *t, const struct metric_expr *x, const double *block,
+			const struct number *n, bool sampled)
+{
+	const double *all = t->windows->nodes.counted;
+	double half = fmax(n->up, n->down), whole = metric_expr_value(x, x->root, all, all, NULL);
+
+	if (!sampled && part_lost(block) > MARK_LOST)
+		return true;
+	if (half <= MARK_RELATIVE * fabs(n->value))
+		return false;
+	return !(half <= (x->totals ? MARK_OF_SHARE : MARK_OF_ALL) * fabs(whole));
+}
+
+static void put(const struct metric_expr *x, const double *sums, const double *all, const struct number *n,
+		struct metric_value *out)
+{
+	out->value = n->known ? n->value : NAN;
+	out->num = metric_expr_value(x, x->num, sums, all, NULL);
+	out->den = x->den == EXPR_NODES ? 1 : metric_expr_value(x, x->den, sums, all, NULL);
+	out->low = out->high = out->half = out->variance = NAN;
+	if (!n->known || !isfinite(n->up + n->down))
+		return;
+	out->low = n->value - n->down;
+	out->high = n->value + n->up;
+	out->half = fmax(n->up, n->down);
+	out->variance = pow((n->up + n->down) / 2 / Z95, 2);
+}
+
+static void estimate(const struct metric_table *t, const struct metric_expr *x, const double *block,
+		     struct metric_value *out)
+{
+	const struct profile_windows *w = t->windows;
+	struct number of[WINDOW_MEMBERS], n, by_windows = { 0 };
+	double sums[WINDOW_MEMBERS];
+	bool sampled;
+
+	*out = (struct metric_value){ NAN, 0, 0, NAN, NAN, NAN, NAN, false };
+	if (block == w->total) {
+		n = of_all(t, x);
+		put(x, w->nodes.counted, w->nodes.counted, &n, out);
+		return;
+	}
+	numbers_of(w, block, of);
+	n = evaluate(t, x, of);
+	sampled = n.known;
+	if (!x->totals)
+		by_windows = ratio_of_windows(t, x, block);
+	if (sampled && by_windows.known)
+		n = average(&n, &by_windows);
+	else if (by_windows.known)
+		n = by_windows;
+	if (!n.known) {
+		fill_from_windows(t, block, of);
+		n = evaluate(t, x, of);
+	}
+	for (u32 m = 0; m < w->group.nr; m++)
+		sums[m] = of[m].known ? of[m].value : window_sum(block, m);
+	put(x, sums, w->nodes.counted, &n, out);
+	out->doubtful = !n.known || is_doubtful(t, x, block, &n, sampled);
+}
+
+void metric_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out)
+{
+	const struct metric_expr *x = &t->metrics[metric].expr;
+
+	if (t->metrics[metric].per_call)
+		metric_per_call(block, out);
+	else if (t->windows->attribution == ATTRIBUTION_ESTIMATE && !code_range_given(&t->windows->range))
+		estimate(t, x, block, out);
+	else
+		metric_by_windows(t, x, block, out);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an event's samples hold and how often they come, as the user asked. Filled by the command line, const from then
+ * on. */
+#ifndef OPEN_ATTR_OPTS_H
+#define OPEN_ATTR_OPTS_H
+
+#include "codec/regs.h"
+#include "codec/schedule.h"
+
+#define RECORD_UNSET UINT64_MAX
+
+enum callgraph { CALLGRAPH_NONE, CALLGRAPH_FP, CALLGRAPH_DWARF, CALLGRAPH_LBR };
+
+/* What a sample holds. */
+struct attr_opts {
+	u64 freq;   /* RECORD_UNSET: 4000, unless a period was given */
+	u64 period; /* RECORD_UNSET: by frequency */
+	bool freq_max, strict_freq;
+	bool no_inherit, no_samples;
+	enum callgraph callgraph;
+	u32 max_stack;	/* 0: the kernel's limit */
+	u32 stack_dump; /* bytes of user stack, CALLGRAPH_DWARF */
+	bool user_callchains, kernel_callchains;
+	bool all_user, all_kernel;
+	bool time, cpu, addr, phys_addr, raw, weight, want_period,
+		stat;	     /* -T --sample-cpu -d --phys-data -R -W -P -s */
+	bool id, identifier; /* samples carry ID, or IDENTIFIER, though there is one event */
+	bool data_page_size, code_page_size, transaction;
+	/* --user-regs, --intr-regs: names of registers ("": all); NULL: not asked for. */
+	const char *user_regs, *intr_regs;
+	u64 branch_type; /* PERF_SAMPLE_BRANCH_*; 0: none */
+	bool use_clockid;
+	s32 clockid;
+	const char *clock_name; /* as the user wrote it */
+	bool no_bpf_event, namespaces, cgroup_events, switch_events, buildid_mmap;
+	s64 delay_ms;	 /* 0: none, -1: start disabled */
+	bool overwrite;	 /* rings that the kernel overwrites */
+	bool by_command; /* set by the recorder: events go on and off as --control says */
+	/* Set by the recorder: how windows are made; WINDOW_AUTO: none. Their events are not inherited by the kernel.
+	 */
+	enum window_how windows;
+	/* Set by the recorder, for the virtual PMU: the machine's limits do not hold. */
+	bool simulated;
+	u64 user_mask, intr_mask; /* set by event_set_configure: user_regs and intr_regs as bits */
+	enum regs_arch regs;	  /* whose the registers are */
+};
+
+#endif

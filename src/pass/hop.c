@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Problem: where a record begins is known only from the one before it, and yet all threads are to look for them.
+ *
+ * The data are cut into chunks. A worker guesses the first record that begins in its chunk, by trying places until a
+ * row of headers there makes sense, and hops on from it. Chunks are then taken in order, and a guess is checked: it is
+ * right when the records of the chunk before end just there, and only then is what was found used. After a wrong guess
+ * (a payload that looks like records, a record longer than a chunk) the chunk is gone through again from the right
+ * place. So guesses cost time at worst. A single worker has no need to guess.
+ */
+#include "pass/hop.h"
+
+#include "base/pool.h"
+
+#define CHUNK_BYTES (4u << 20)
+#define SLOTS_PER_WORKER 4u
+#define GUESS_BYTES (256u << 10) /* how far a first record is looked for */
+#define GUESS_ROW 16		 /* headers that have to make sense in a row */
+
+struct chunk {
+	u64 start, end; /* of its records; start is a guess, or NO_OFFSET */
+	u64 bad;	/* what is no record, or NO_OFFSET */
+	u64 nr_samples;
+	VEC(u32) others; /* records that are no samples, from the chunk's place on */
+	VEC(struct block) blocks;
+};
+
+struct hop {
+	const struct source *src;
+	const struct hop_opts *opts;
+	struct hop_result *out;
+	struct chunk *chunks; /* by slot */
+	bool guesses;
+	u32 unit;   /* the chunk that is taken next */
+	u64 offset; /* where its first record is */
+	u64 bad;    /* NO_OFFSET so far */
+};
+
+static bool stopped(const struct hop *h)
+{
+	return h->opts->stop && *h->opts->stop;
+}
+
+static u64 chunk_place(u32 unit)
+{
+	return (u64)unit * CHUNK_BYTES;
+}
+
+static bool makes_sense(const struct source *src, u64 offset)
+{
+	struct source_record at;
+
+	for (u32 i = 0; i < GUESS_ROW && offset < src->size; i++)
+		if (!source_next(src, &offset, &at, NULL) || at.h.size % 8 || !record_kind(at.h.type))
+			return false;
+	return true;
+}
+
+static u64 guess(const struct source *src, u64 place)
+{
+	u64 end = MIN(src->size, place + GUESS_BYTES);
+
+	for (u64 offset = place; offset < end; offset += 8)
+		if (makes_sense(src, offset))
+			return offset;
+	return NO_OFFSET;
+}
+
+/* *last: the thread that was noted before. What a wrong guess takes for samples does no harm. */
+static void note_thread(const struct hop *h, const struct source_record *at, u64 *last)
+{
+	struct cursor c = cursor_over(at->p, at->h.size, h->src->swap);
+	u32 pid = 0, tid = 0;
+
+	if (h->opts->at_tid) {
+		cursor_skip(&c, h->opts->at_tid);
+		pid = cursor_u32(&c);
+		tid = cursor_u32(&c);
+	}
+	if (*last == ((u64)pid << 32 | tid))
+		return;
+	*last = (u64)pid << 32 | tid;
+	threadset_add(h->opts->threads, THREADSET_PID, pid);
+	threadset_add(h->opts->threads, THREADSET_TID, tid);
+}
+
+/* The records that begin before the end of the chunk. */
+static void hop_chunk(const struct hop *h, struct chunk *c, u64 place)
+{
+	const struct source *src = h->src;
+	u64 last = UINT64_MAX, offset = c->start, block = c->start, limit = MIN(src->size, place + CHUNK_BYTES);
+	struct source_record at;
+
+	c->nr_samples = 0;
+	c->others.n = c->blocks.n = 0;
+	c->bad = NO_OFFSET;
+	while (offset < limit && source_next(src, &offset, &at, &c->bad)) {
+		if (at.h.type == PERF_RECORD_SAMPLE) {
+			c->nr_samples++;
+			if (h->opts->threads)
+				note_thread(h, &at, &last);
+		} else {
+			vec_push(&c->others, (u32)(at.offset - place));
+		}
+		if (offset - block >= BLOCK_BYTES) {
+			vec_push(&c->blocks, (struct block){ block, offset });
+			block = offset;
+		}
+	}
+	if (offset > block)
+		vec_push(&c->blocks, (struct block){ block, offset });
+	c->end = offset;
+}
+
+static void look(void *ctx, u32 worker, u32 unit, u32 slot)
+{
+	const struct hop *h = ctx;
+	struct chunk *c = &h->chunks[slot];
+	u64 place = chunk_place(unit);
+
+	(void)worker;
+	c->start = NO_OFFSET;
+	if (stopped(h))
+		return;
+	source_prefetch(h->src, place, CHUNK_BYTES);
+	if (!h->guesses)
+		return;
+	c->start = unit ? guess(h->src, place) : 0;
+	if (c->start != NO_OFFSET)
+		hop_chunk(h, c, place);
+}
+
+static void take(void *ctx, u32 slot)
+{
+	struct hop *h = ctx;
+	struct chunk *c = &h->chunks[slot];
+	u64 place = chunk_place(h->unit++);
+
+	if (stopped(h) || h->bad != NO_OFFSET || h->offset >= MIN(h->src->size, place + CHUNK_BYTES))
+		return;
+	if (c->start != h->offset) {
+		c->start = h->offset;
+		hop_chunk(h, c, place);
+	}
+	h->offset = c->end;
+	h->bad = c->bad;
+	h->out->nr_samples += c->nr_samples;
+	for (size_t i = 0; i < c->others.n; i++) {
+		u64 offset = place + c->others.v[i];
+		struct source_record at;
+
+		if (source_next(h->src, &offset, &at, NULL))
+			h->opts->record(h->opts->ctx, &at);
+	}
+	for (size_t i = 0; i < c->blocks.n; i++)
+		vec_push(&h->out->blocks, c->blocks.v[i]);
+	if (h->opts->progress)
+		h->opts->progress(h->opts->ctx, h->offset, h->src->size);
+}
+
+int hop_records(const struct source *src, const struct hop_opts *opts, struct hop_result *out)
+{
+	u32 slots = opts->workers * SLOTS_PER_WORKER, units = (u32)((src->size + CHUNK_BYTES - 1) / CHUNK_BYTES);
+	struct hop h = { .src = src, .opts = opts, .out = out, .guesses = opts->workers > 1, .bad = NO_OFFSET };
+
+	*out = (struct hop_result){ 0 };
+	h.chunks = mem_zalloc(slots * sizeof(*h.chunks));
+	pool_run_in_order(opts->workers, units, slots, look, take, &h);
+	for (u32 i = 0; i < slots; i++) {
+		vec_free(&h.chunks[i].others);
+		vec_free(&h.chunks[i].blocks);
+	}
+	free(h.chunks);
+	if (stopped(&h))
+		return ERR_INTERRUPTED;
+	if (h.bad != NO_OFFSET) {
+		out->left_out = src->size - h.bad;
+		(void)notify_at(src->notify, NOTE_WARNING, ERR_FORMAT, src->path, src->data_offset + h.bad,
+				"not a record; the remaining %llu bytes are left out",
+				(unsigned long long)out->left_out);
+	}
+	return 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pass/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "pass/feed.h"
+
+void session_times(const struct session *s, u64 *first, u64 *last)
+{
+	u64 offset = 0;
+	struct source_record at;
+
+	*first = s->src->features.first_sample_time;
+	*last = s->src->features.last_sample_time;
+	if (*last)
+		return;
+	*first = UINT64_MAX;
+	while (source_next(s->src, &offset, &at, NULL)) {
+		struct sample_core core;
+
+		if (at.h.type != PERF_RECORD_SAMPLE || !feed_core(s->src, &at, &core))
+			continue;
+		*first = MIN(*first, core.time);
+		*last = MAX(*last, core.time);
+	}
+}
+
+/* Where the ascending run that starts at `from` ends. */
+static u64 run_end(const struct sample_ref *v, u64 n, u64 from)
+{
+	u64 i = from + 1;
+
+	while (i < n && v[i].time >= v[i - 1].time)
+		i++;
+	return i;
+}
+
+static void merge_runs(const struct sample_ref *v, u64 a, u64 mid, u64 end, struct sample_ref *out)
+{
+	u64 b = mid, o = a, first = a;
+
+	while (first < mid && b < end)
+		out[o++] = v[b].time < v[first].time ? v[b++] : v[first++];
+	memcpy(out + o, v + first, (mid - first) * sizeof(*v));
+	o += mid - first;
+	memcpy(out + o, v + b, (end - b) * sizeof(*v));
+}
+
+/*
+ * A recording is a row of rings' contents, each in order: a few long ascending runs for each flush. Neighbouring runs
+ * are merged, round after round, from one array into the other; equal times stay in file order. Returns the array that
+ * holds the result.
+ */
+static struct sample_ref *sort_refs(struct sample_ref *v, struct sample_ref *other, u64 n)
+{
+	while (run_end(v, n, 0) < n) {
+		struct sample_ref *t;
+
+		for (u64 at = 0; at < n;) {
+			u64 mid = run_end(v, n, at), end = mid < n ? run_end(v, n, mid) : n;
+
+			merge_runs(v, at, mid, end, other);
+			at = end;
+		}
+		t = v;
+		v = other;
+		other = t;
+	}
+	return v;
+}
+
+void session_sort_samples(struct session *s, struct sample_ref **out, u64 *n)
+{
+	struct sample_ref *refs = mem_realloc(NULL, s->data.nr_samples + 1, sizeof(*refs));
+	u64 offset = 0, count = 0, last = 0;
+	struct source_record at;
+	bool sorted = true;
+
+	while (source_next(s->src, &offset, &at, NULL)) {
+		struct sample_core core;
+
+		if (at.h.type != PERF_RECORD_SAMPLE || count == s->data.nr_samples || !feed_core(s->src, &at, &core))
+			continue;
+		refs[count] = (struct sample_ref){ s->clock_is_time ? core.time : 0, at.offset };
+		sorted &= refs[count].time >= last;
+		last = refs[count++].time;
+	}
+	if (!sorted) {
+		struct sample_ref *other = mem_realloc(NULL, count + 1, sizeof(*other)),
+				  *v = sort_refs(refs, other, count);
+
+		free(v == refs ? other : refs);
+		refs = v;
+	}
+	*out = refs;
+	*n = count;
+}
+
+int session_filter(struct session *s, const struct sample_filter *asked, const char *time, struct timeranges *times,
+		   struct sample_filter *out)
+{
+	u64 first = 0, last = 0;
+	int err;
+
+	*out = *asked;
+	out->times = time ? times : NULL;
+	err = sample_filter_check(out, &s->src->events, s->notify);
+	if (err || !time)
+		return err;
+	if (timeranges_relative(time))
+		session_times(s, &first, &last);
+	return timeranges_parse(times, time, first, last, s->notify);
+}

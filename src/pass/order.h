@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Order: a recording's samples in time, and what a user says of times. */
+#ifndef PASS_ORDER_H
+#define PASS_ORDER_H
+
+#include "attrib/filter.h"
+#include "pass/session.h"
+
+/* Times of the first and the last sample: from the header, else by looking at all of them. */
+void session_times(const struct session *s, u64 *first, u64 *last);
+
+/* The sample records in time order (file order where times are equal or absent), for views that print them one by one.
+ */
+struct sample_ref {
+	u64 time;
+	u64 offset; /* of the record in source.data */
+};
+void session_sort_samples(struct session *s, struct sample_ref **out, u64 *n); /* caller frees */
+
+/*
+ * The filter that the user asked for: `asked`, and --time's text (NULL: all times), for which *times is filled, to be
+ * freed by the caller in any case. ERR_USAGE, noted: it is no time, or samples do not say what is asked.
+ */
+int session_filter(struct session *s, const struct sample_filter *asked, const char *time, struct timeranges *times,
+		   struct sample_filter *out);
+
+#endif

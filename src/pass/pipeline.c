@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The whole program in one page:
+ *
+ *   session_open            maps the recording, hops over its records once, applies the side-band   pass/session.c
+ *   collect_block           all samples, in parallel (lanes_run where samples read counters)        here, pass/lanes.c
+ *     feed_sample           bytes -> hits: the few fields that matter, at offsets settled once      pass/feed.c
+ *     collector_add         hit -> stack -> node of a tree; cached by raw stack                     agg/collector.c
+ *       resolver_frame      address -> mapping -> symbol -> frame, cached                           attrib/resolver.c
+ *       tree_add            one more sample in a node                                               agg/tree.c
+ *   inlined_resolve         frames that kept their address: which calls were inlined there          agg/inline.c
+ *   collected_merge         the workers' trees become one                                           agg/collector.c
+ *   profile_restack         if asked: stacks end at named functions, or have parents                agg/restack.c
+ *   profile_make_rows       one walk: rows with selves and totals                                   agg/rows.c
+ *
+ * What comes out is a struct profile, and views print it.
+ */
+#include "pass/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agg/inline.h"
+#include "agg/lines.h"
+#include "base/pool.h"
+#include "codec/vpmu.h"
+#include "pass/feed.h"
+#include "pass/lanes.h"
+#include "pass/order.h"
+#include "pass/pipeline_windows.h"
+
+struct pass_worker {
+	struct feed feed;
+	struct collector *collector;
+	struct window_worker windows;
+};
+
+struct pass {
+	struct session *s;
+	struct pass_worker *workers;
+	u32 nr_workers;
+};
+
+static void take_hit(void *ctx, const struct hit *h)
+{
+	collector_add(ctx, h);
+}
+
+static void take_record(void *ctx, u32 worker, const struct source_record *at)
+{
+	struct pass_worker *w = &((struct pass *)ctx)->workers[worker];
+
+	if (at->h.type == PERF_RECORD_SAMPLE)
+		(void)feed_sample(&w->feed, at, take_hit, w->collector);
+	else
+		feed_note(&w->feed, at);
+}
+
+static void collect_block(void *ctx, u32 worker, u32 unit)
+{
+	struct pass *p = ctx;
+	const struct session *s = p->s;
+	u64 offset = s->data.blocks.v[unit].offset;
+	struct source_record at;
+
+	if (s->opts.stop && *s->opts.stop)
+		return;
+	while (offset < s->data.blocks.v[unit].end && source_next(s->src, &offset, &at, NULL))
+		take_record(p, worker, &at);
+	if (!worker && unit % 16 == 0)
+		session_progress(s, "processing", unit, s->data.blocks.n);
+}
+
+static bool records_chains(const struct evlist *l)
+{
+	for (size_t i = 0; i < l->events.n; i++)
+		if (l->events.v[i].attr.sample_type & PERF_SAMPLE_CALLCHAIN || lbr_event(&l->events.v[i]))
+			return true;
+	return false;
+}
+
+static struct profile *new_profile(struct session *s, const struct pipeline_opts *o)
+{
+	static const u8 usual[] = { SORT_COMM, SORT_DSO, SORT_SYMBOL };
+	struct profile *p = mem_zalloc(sizeof(*p));
+
+	p->strings = &s->strings;
+	p->dsos = s->dsos;
+	p->frames = s->frames;
+	p->evlist = &s->src->events;
+	p->tally = s->tally;
+	p->simulated = vpmu_simulated(s->src->features.cpuid);
+	p->nr_sort = o->nr_sort ? o->nr_sort : ARRAY_LEN(usual);
+	memcpy(p->sort_order, o->nr_sort ? o->sort_order : usual, p->nr_sort);
+	for (u32 i = 0; i < p->nr_sort; i++)
+		p->sort_keys |= 1u << p->sort_order[i];
+	p->has_chains = records_chains(p->evlist) && !o->no_chains;
+	p->children = p->has_chains && o->children;
+	p->graph_key = p->has_chains ? o->graph_key : GRAPH_KEY_FUNCTION;
+	p->has_inlined = p->has_chains && !o->no_inline && p->graph_key == GRAPH_KEY_FUNCTION &&
+			 !(p->sort_keys >> SORT_SRCLINE & 1);
+	p->time_slice_ns = o->time_slice_ns;
+	return p;
+}
+
+/* The workers' results become the profile's; threads that no record named get their made-up names. */
+static void take_results(struct profile *p, const struct window_pass *windows, struct collected *r)
+{
+	for (u32 i = 0; i < p->evlist->events.n; i++) {
+		struct profile_event e = { .event = i, .weight = r->weights[i], .samples = r->samples[i] };
+
+		e.exact = r->exact[i];
+		e.squares = r->squares[i];
+		e.unfiltered = e.weight + r->hidden[i];
+		if (!r->samples[i])
+			continue;
+		tree_finish(&r->trees[i], &e.tree);
+		if (r->windows[i].members)
+			e.windows = window_pass_result(windows, i, &r->windows[i]);
+		for (size_t g = 0; g < e.tree.groups.n; g++) {
+			u32 *comm = &e.tree.groups.v[g].comm;
+			char name[THREAD_NAME_SIZE];
+
+			if (!(*comm & COMM_UNNAMED))
+				continue;
+			/* 31 bits of it: -1 is what an exiting thread has. */
+			*comm = strtab_intern_z(p->strings, thread_made_up_name((u32)((s32)(*comm << 1) >> 1), name));
+		}
+		vec_push(&p->events, e);
+	}
+	p->tally.samples = r->tally.samples;
+	p->tally.filtered = r->tally.filtered;
+	p->tally.first_time = r->tally.samples > r->tally.filtered ? r->tally.first_time : 0;
+	p->tally.last_time = r->tally.last_time;
+}
+
+/* Slices begin at multiples of their width, as in perf. */
+static void slice_time(struct session *s, struct profile *p)
+{
+	u64 first, last;
+
+	session_times(s, &first, &last);
+	if (first > last)
+		first = last = 0;
+	if (!p->time_slice_ns)
+		p->time_slice_ns = MAX((u64)1, (last - first) / 100);
+	p->time_base = first - first % p->time_slice_ns;
+}
+
+static void add_stacks(struct tally *t, const struct lbr_counts *c)
+{
+	t->lbr_stacks += c->stacks;
+	t->lbr_stitched += c->stitched;
+	t->lbr_calls += c->calls;
+	t->lbr_refused += c->refused;
+	t->lbr_cut += c->cut;
+}
+
+/* The workers' results become one, and the profile's. Their trees are gone through once, renaming frames on the way.
+ */
+static void join_results(struct pass *pass, struct window_pass *windows, struct profile *p)
+{
+	u32 nr_trees = (u32)p->evlist->events.n, workers = pass->nr_workers;
+	struct collected **parts = mem_zalloc(workers * sizeof(*parts)), all, *to;
+	struct tree_rename rename;
+	bool renames;
+
+	for (u32 i = 0; i < workers; i++) {
+		struct pass_worker *w = &pass->workers[i];
+
+		parts[i] = collector_result(w->collector);
+		window_worker_join(windows, &w->windows);
+		p->tally.undecodable += w->feed.undecodable;
+		if (w->feed.lbr)
+			add_stacks(&p->tally, lbr_counted(w->feed.lbr));
+		lbr_free(w->feed.lbr);
+		feed_free(&w->feed);
+	}
+	session_forget_processes(pass->s);
+	renames = p->has_inlined && inlined_resolve(p, parts, workers, &rename);
+	collected_init(&all, nr_trees);
+	to = renames ? &all : parts[0];
+	for (u32 i = renames ? 0 : 1; i < workers; i++)
+		collected_merge(to, parts[i], nr_trees, renames ? &rename : NULL);
+	take_results(p, windows, to);
+	collected_free(&all, nr_trees);
+	for (u32 i = 0; i < workers; i++)
+		collector_free(pass->workers[i].collector);
+	if (renames)
+		inlined_free(&rename);
+	free(parts);
+}
+
+static void start_worker(struct pass_worker *w, struct session *s, const struct window_pass *windows,
+			 const struct collector_opts *opts, bool stitch)
+{
+	const struct evlist *l = &s->src->events;
+	struct collector_opts o = *opts;
+
+	window_worker_start(windows, s, &w->windows);
+	w->feed = (struct feed){ .src = s->src,
+				 .reads = group_read_used(l),
+				 .windows = windows->on ? &w->windows.windows : NULL };
+	o.windows = w->windows.hits;
+	w->collector = collector_new(s->procs, s->dsos, s->frames, &s->strings, l, &o);
+	if (opts->chains && lbr_used(l))
+		w->feed.lbr = lbr_new(features_branch_depth(&s->src->features), stitch, collector_one_function,
+				      w->collector);
+}
+
+static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows, bool stitch,
+		   struct profile *p)
+{
+	struct collector_opts copts = {
+		.group_keys = p->sort_keys, .chains = p->has_chains, .filter = filter, .deferred = &s->deferred
+	};
+	bool ordered = lanes_needed(p->evlist), proven = windows_proven(&windows->windows);
+	struct pass pass = { .s = s, .nr_workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n)) };
+
+	copts.every_address = p->has_addresses = window_pass_by_address(windows) || p->graph_key != GRAPH_KEY_FUNCTION;
+	copts.by_address = p->has_inlined || p->sort_keys >> SORT_SRCLINE & 1 || copts.every_address;
+	if (p->sort_keys >> SORT_TIME & 1)
+		slice_time(s, p);
+	copts.time_slice_ns = p->time_slice_ns;
+	copts.first_time = p->time_base;
+	/* What the values show of one set of counters tells about others, too. */
+	if (!proven)
+		pass.nr_workers = 1;
+	pass.workers = mem_zalloc(pass.nr_workers * sizeof(*pass.workers));
+	for (u32 i = 0; i < pass.nr_workers; i++)
+		start_worker(&pass.workers[i], s, windows, &copts, stitch);
+	if (ordered && pass.nr_workers > 1)
+		lanes_run(s, pass.nr_workers, take_record, &pass);
+	else
+		pool_run(pass.nr_workers, (u32)s->data.blocks.n, collect_block, &pass);
+	join_results(&pass, windows, p);
+	free(pass.workers);
+	return s->opts.stop && *s->opts.stop ? ERR_INTERRUPTED : 0;
+}
+
+static void make_rows(struct session *s, const struct pipeline_opts *o, const struct window_pass *windows,
+		      struct profile *p)
+{
+	for (size_t i = 0; i < p->events.n; i++) {
+		struct profile_event *e = &p->events.v[i];
+
+		profile_count_stacks(p, e);
+		if (p->has_chains)
+			profile_restack(p, e, &o->restack);
+		if (o->no_rows)
+			continue;
+		profile_make_rows(p, e, &o->rows, s->opts.workers);
+		if (e->windows)
+			profile_window_rows(p, e, !window_pass_by_address(windows));
+	}
+	for (size_t i = 0; i < p->events.n && !o->no_rows; i++) {
+		if (!p->events.v[i].windows)
+			continue;
+		profile_window_samples(p, &p->events.v[i]);
+		profile_window_calls(p, &p->events.v[i]);
+	}
+}
+
+int pipeline_profile(const struct pipeline_opts *opts, struct session **session, struct profile **profile,
+		     const struct notify *notify)
+{
+	struct pipeline_opts o = *opts;
+	struct window_pass windows = { 0 };
+	struct timeranges times = { 0 };
+	struct sample_filter filter;
+	struct profile *p = NULL;
+	struct session *s;
+	int err;
+
+	err = session_open(&s, o.input, &o.session, notify);
+	if (err)
+		return err;
+	err = session_filter(s, &o.samples, o.time, &times, &filter);
+	if (!err) {
+		/* Windows belong to nodes of the tree as it was recorded. */
+		if ((o.restack.ignore_callees || o.restack.parent) && records_chains(&s->src->events))
+			o.windows = NULL;
+		window_pass_start(&windows, s, &o);
+		p = new_profile(s, &o);
+		err = collect(s, &filter, &windows, !o.no_stitch, p);
+	}
+	if (!err && p->graph_key != GRAPH_KEY_FUNCTION)
+		profile_name_places(p, p->graph_key);
+	if (!err)
+		make_rows(s, &o, &windows, p);
+	window_pass_free(&windows);
+	timeranges_free(&times);
+	if (err) {
+		profile_free(p);
+		session_close(s);
+		return err;
+	}
+	*session = s;
+	*profile = p;
+	return 0;
+}

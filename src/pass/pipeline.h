@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pipeline: from a recording to a profile. Read pass/pipeline.c first: it is the whole program in one page.
+ */
+#ifndef PASS_PIPELINE_H
+#define PASS_PIPELINE_H
+
+#include "agg/collector.h"
+#include "agg/restack.h"
+#include "agg/window_rows.h"
+#include "pass/session.h"
+
+/* What becomes of windows (attrib/window.h), where the recording has any. */
+struct window_opts {
+	enum attribution attribution;
+	struct code_range range;
+	bool default_sort; /* one row per function, whatever sort_order says */
+	bool chains;	   /* stacks are wanted, too */
+	bool children;	   /* totals are; else they are not shown, whatever pipeline_opts.children says */
+};
+
+struct pipeline_opts {
+	struct session_opts session;
+	const char *input;	     /* path, or "-" */
+	u8 sort_order[NR_SORT_KEYS]; /* enum sort_key, in the user's order; nr_sort of them */
+	u32 nr_sort;		     /* 0: comm, dso, symbol */
+	bool children;		     /* totals (has no effect without call chains) */
+	bool no_chains;		     /* look at leaves only, even where chains were recorded */
+	bool no_stitch;		     /* call stacks of branch records are those of one sample each */
+	bool no_inline;		     /* do not expand inlined calls */
+	enum graph_key graph_key;    /* of call graphs; unless by function, inlined calls are not expanded */
+	bool no_rows;		     /* trees are all that is wanted: profile_event.rows stay empty */
+	struct sample_filter samples;
+	const char *time; /* --time text (base/timerange.h), or NULL */
+	struct row_filter rows;
+	struct restack restack; /* takes call chains: not with no_chains */
+	u64 time_slice_ns;	/* for SORT_TIME; 0: a 100th of the recording */
+	/* NULL: windows are not looked for, and members of a group are events like others. Else the events of a group
+	 * with windows have one table together, that of its leader. */
+	const struct window_opts *windows;
+};
+
+/* On success both are the caller's: profile_free before session_close. Errors are noted. */
+int pipeline_profile(const struct pipeline_opts *opts, struct session **session, struct profile **profile,
+		     const struct notify *notify);
+
+#endif

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pass/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/pool.h"
+#include "state/jit.h"
+#include "state/threadset.h"
+
+/* What state wants to know, and when: a record; */
+struct side_ref {
+	u64 clock;
+	u64 offset;
+};
+
+/* or code that a JIT placed. */
+struct jit_code {
+	struct side_ref at; /* when, and the record that named the dump */
+	u64 start, len;
+	u32 pid, dso;
+};
+
+struct first_pass {
+	struct session *s;
+	VEC(struct side_ref) side;
+	bool sorted;
+	u64 last_clock;
+	VEC(struct jit_code) code;
+	struct map jit_pids; /* whose jitdump was read */
+	bool monotonic;	     /* the recording's clock is that of jitdumps */
+	struct side_ref at;  /* while a jitdump is read: the record that named it */
+	u32 at_pid;
+	struct threadset *sampled; /* NULL: everybody counts */
+	u32 at_tid;		   /* where pid and tid stand in samples; 0: nowhere */
+};
+
+static bool speaks_of_processes(u32 type)
+{
+	switch (type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_KSYMBOL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* perf writes no time as 0 or ~0: such a record holds from the beginning. */
+static u64 clock_of(const struct session *s, const struct record *r)
+{
+	if (!s->clock_is_time)
+		return r->offset;
+	return r->sid.time == UINT64_MAX ? 0 : r->sid.time;
+}
+
+int session_decode(const struct session *s, const struct source_record *at, struct record *out)
+{
+	const struct trailer_layout *trailer = evlist_trailer(&s->src->events, at->p, at->h.size, s->src->swap);
+
+	return record_decode(cursor_over(at->p, at->h.size, s->src->swap), at->offset, trailer, out);
+}
+
+static void tally_record(struct tally *t, const struct record *r)
+{
+	switch (r->h.type) {
+	case PERF_RECORD_LOST:
+		t->lost += r->lost.lost;
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		t->lost_samples += r->lost.lost;
+		break;
+	case PERF_RECORD_THROTTLE:
+		t->throttled++;
+		break;
+	case PERF_RECORD_AUX:
+		t->aux_truncated += r->aux.flags & PERF_AUX_FLAG_TRUNCATED ? 1 : 0;
+		t->aux_lost += r->aux.flags & PERF_AUX_FLAG_PARTIAL ? 1 : 0;
+		break;
+	default:
+		break;
+	}
+}
+
+static void add_side(struct first_pass *f, struct side_ref ref)
+{
+	f->sorted &= ref.clock >= f->last_clock;
+	f->last_clock = ref.clock;
+	vec_push(&f->side, ref);
+}
+
+/* Where the recording has another clock than jitdumps: the dump was begun when it was mapped. Without any clock, all
+ * code holds from then on. */
+static void add_jit_code(void *ctx, u64 start, u64 len, u64 time, u64 begun, u32 dso)
+{
+	struct first_pass *f = ctx;
+	u64 later = f->s->clock_is_time && time > begun ? time - begun : 0;
+
+	if (!f->monotonic)
+		time = later > UINT64_MAX - f->at.clock ? f->at.clock : f->at.clock + later;
+	vec_push(&f->code, (struct jit_code){ { time, f->at.offset }, start, len, f->at_pid, dso });
+}
+
+static void read_jitdump(struct first_pass *f, const struct record *r, u64 clock)
+{
+	char *path;
+
+	if (!jit_is_dump(r->mmap.filename, r->mmap.pid) || *map_at(&f->jit_pids, r->mmap.pid, 0))
+		return;
+	map_set(&f->jit_pids, r->mmap.pid, 1);
+	f->at = (struct side_ref){ clock, r->offset };
+	f->at_pid = r->mmap.pid;
+	path = mem_strndup(r->mmap.filename.p, r->mmap.filename.len);
+	jit_load(f->s->dsos, path, r->mmap.pid, add_jit_code, f);
+	free(path);
+}
+
+/* Anything but a sample: counted, and remembered when state will want it. */
+static void note_record(void *ctx, const struct source_record *at)
+{
+	struct first_pass *f = ctx;
+	struct session *s = f->s;
+	struct record r;
+	u64 clock;
+
+	if (!record_kind(at->h.type)) {
+		s->tally.unknown_records++;
+		return;
+	}
+	if (session_decode(s, at, &r)) {
+		s->tally.broken_records++;
+		return;
+	}
+	tally_record(&s->tally, &r);
+	if (at->h.type == PERF_RECORD_CALLCHAIN_DEFERRED)
+		deferred_add(&s->deferred, r.callchain_deferred.cookie, &r.callchain_deferred.ips);
+	if (!speaks_of_processes(at->h.type))
+		return;
+	clock = clock_of(s, &r);
+	add_side(f, (struct side_ref){ clock, at->offset });
+	if (at->h.type == PERF_RECORD_MMAP || at->h.type == PERF_RECORD_MMAP2)
+		read_jitdump(f, &r, clock);
+}
+
+void session_progress(const struct session *s, const char *what, u64 done, u64 total)
+{
+	if (s->opts.progress)
+		s->opts.progress(s->opts.progress_ctx, what, done, total);
+}
+
+static int compare_refs(const struct side_ref *a, const struct side_ref *b)
+{
+	if (a->clock != b->clock)
+		return a->clock < b->clock ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	return compare_refs(b, a);
+}
+
+static int by_clock(const void *va, const void *vb)
+{
+	const struct jit_code *a = va, *b = vb;
+	int order = compare_refs(&a->at, &b->at);
+
+	return order ? order : a->dso < b->dso ? -1 : a->dso > b->dso;
+}
+
+static bool has_monotonic_clock(const struct evlist *l)
+{
+	const struct attr *a = &l->events.v[0].attr;
+
+	return l->has_time && a->flags & ATTR_USE_CLOCKID && a->clockid == CLOCK_MONOTONIC;
+}
+
+/* Recordings of user space alone need no kernel symbols. */
+static bool sees_kernel(const struct evlist *l)
+{
+	for (size_t i = 0; i < l->events.n; i++)
+		if (!(l->events.v[i].attr.flags & ATTR_EXCLUDE_KERNEL))
+			return true;
+	return false;
+}
+
+/*
+ * Most records of a short recording, and of a hostile one any number, speak of processes that no sample is from. Only
+ * what samples can see is kept: going back in time, a fork makes that of the parent count which holds for the child.
+ */
+static bool is_seen(struct first_pass *f, u64 offset)
+{
+	struct source_record at;
+	struct record r;
+
+	if (!source_next(f->s->src, &offset, &at, NULL) || session_decode(f->s, &at, &r))
+		return false;
+	switch (at.h.type) {
+	case PERF_RECORD_COMM:
+		return threadset_has(f->sampled, THREADSET_TID, r.comm.tid);
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return (at.h.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL ||
+		       threadset_has(f->sampled, THREADSET_PID, r.mmap.pid);
+	case PERF_RECORD_FORK:
+		if (!threadset_has(f->sampled, THREADSET_PID, r.task.pid) &&
+		    !threadset_has(f->sampled, THREADSET_TID, r.task.tid))
+			return false;
+		threadset_add(f->sampled, THREADSET_PID, r.task.ppid);
+		threadset_add(f->sampled, THREADSET_TID, r.task.ptid);
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* Newest first, so that the end of the array can be given back as it is gone through. */
+static void order_side_band(struct first_pass *f)
+{
+	struct side_ref *v = f->side.v;
+	size_t kept = 0;
+
+	if (!f->sorted)
+		qsort(v, f->side.n, sizeof(*v), newest_first);
+	for (size_t i = 0, k = f->side.n; f->sorted && i + 1 < k--; i++) {
+		struct side_ref t = v[i];
+
+		v[i] = v[k];
+		v[k] = t;
+	}
+	for (size_t i = 0; f->sampled && i < f->side.n; i++)
+		if (is_seen(f, v[i].offset))
+			v[kept++] = v[i];
+	if (f->sampled)
+		f->side.n = kept;
+	f->side.v = mem_realloc(v, f->side.n, sizeof(*v));
+	f->side.cap = f->side.n;
+	if (f->code.n)
+		qsort(f->code.v, f->code.n, sizeof(*f->code.v), by_clock);
+}
+
+#define GIVE_BACK (1u << 16) /* refs */
+
+#define ROOM_FREE (8ull << 20) /* what processes may take beyond twice the recording's size */
+#define REF_BYTES 40	       /* of a record that is shown in order of time, while it is sorted */
+
+static void note_left_out(const struct session *s)
+{
+	u64 n = procs_left_out(s->procs);
+
+	if (n)
+		(void)notify_at(
+			s->notify, NOTE_WARNING, ERR_LIMIT, s->src->path, NO_OFFSET,
+			"what it says about processes does not fit into memory twice its size: %llu of its records "
+			"are left out",
+			(unsigned long long)n);
+}
+
+static void apply_side_band(struct first_pass *f)
+{
+	struct session *s = f->s;
+	size_t code = 0;
+	u64 room;
+
+	order_side_band(f);
+	room = 2 * s->src->size;
+	/* Who asks about every thread shows these records too, and sorts them. */
+	if (s->opts.every_thread)
+		room -= MIN(room, f->side.n * REF_BYTES);
+	procs_limit(s->procs, room + ROOM_FREE);
+	while (f->side.n || code < f->code.n) {
+		const struct side_ref *next = f->side.n ? &f->side.v[f->side.n - 1] : NULL;
+		const struct jit_code *c = code < f->code.n ? &f->code.v[code] : NULL;
+		struct source_record at;
+		struct record r;
+		u64 offset;
+
+		if (c && (!next || compare_refs(&c->at, next) < 0)) {
+			procs_add_code(s->procs, c->pid, c->start, c->len, c->dso, c->at.clock);
+			code++;
+			continue;
+		}
+		offset = next->offset;
+		if (source_next(s->src, &offset, &at, NULL) && !session_decode(s, &at, &r))
+			procs_apply(s->procs, &r, next->clock);
+		if (--f->side.n % GIVE_BACK == 0)
+			f->side.v = mem_realloc(f->side.v, f->side.n, sizeof(*f->side.v));
+	}
+	vec_free(&f->side); /* before the index of what it said is made */
+	vec_free(&f->code);
+	note_left_out(s);
+	procs_seal(s->procs);
+}
+
+/* Where all samples have their thread; false when events disagree on it. */
+static bool find_thread_ids(const struct evlist *l, u32 *at)
+{
+	const struct event *first = NULL;
+
+	for (size_t i = 0; i < l->events.n; i++) {
+		const struct event *e = &l->events.v[i];
+
+		if (e->unsupported)
+			continue;
+		if (first && e->layout.at_tid != first->layout.at_tid)
+			return false;
+		first = e;
+	}
+	*at = first ? first->layout.at_tid : 0;
+	return true;
+}
+
+static void apply_build_ids(struct session *s)
+{
+	const struct features *f = &s->src->features;
+
+	for (size_t i = 0; i < f->build_ids.n; i++) {
+		const struct rec_build_id *b = &f->build_ids.v[i];
+		u32 mode = f->build_id_misc.v[i] & PERF_RECORD_MISC_CPUMODE_MASK;
+
+		dsos_set_build_id(s->dsos, b, mode == PERF_RECORD_MISC_KERNEL);
+	}
+}
+
+static bool reads_lost(const struct evlist *l)
+{
+	for (size_t i = 0; i < l->events.n; i++)
+		if (l->events.v[i].attr.read_format & PERF_READ_LOST)
+			return true;
+	return false;
+}
+
+static void hop_progress(void *ctx, u64 done, u64 total)
+{
+	const struct first_pass *f = ctx;
+
+	session_progress(f->s, "reading", done, total);
+}
+
+static int hop(struct first_pass *f)
+{
+	struct session *s = f->s;
+	struct hop_opts o = {
+		.workers = s->opts.workers,
+		.record = note_record,
+		.progress = hop_progress,
+		.ctx = f,
+		.stop = s->opts.stop,
+		.threads = f->sampled,
+		.at_tid = f->at_tid,
+	};
+	int err = hop_records(s->src, &o, &s->data);
+
+	s->tally.left_out_bytes += s->data.left_out;
+	return err;
+}
+
+int session_open(struct session **out, const char *path, const struct session_opts *opts, const struct notify *notify)
+{
+	struct session *s = mem_zalloc(sizeof(*s));
+	struct first_pass f = { .s = s, .sorted = true };
+	int err;
+
+	s->opts = *opts;
+	if (!s->opts.workers)
+		s->opts.workers = pool_default_workers();
+	s->notify = notify;
+	err = source_open(&s->src, path, notify);
+	if (err) {
+		free(s);
+		return err;
+	}
+	s->clock_is_time = s->src->events.has_time;
+	s->tally.left_out_bytes = s->src->left_out;
+	s->tally.lost_twice = reads_lost(&s->src->events);
+	s->dsos = dsos_new(&opts->symbols, notify);
+	s->procs = procs_new(&s->strings, s->dsos);
+	s->frames = frames_new();
+	apply_build_ids(s);
+	f.monotonic = has_monotonic_clock(&s->src->events);
+	if (!opts->every_thread && find_thread_ids(&s->src->events, &f.at_tid))
+		f.sampled = mem_zalloc(sizeof(*f.sampled));
+	if (s->opts.workers != 1 && sees_kernel(&s->src->events))
+		dsos_read_ahead(s->dsos);
+	err = hop(&f);
+	if (!err)
+		apply_side_band(&f);
+	dsos_set_release(s->dsos, s->src->features.osrelease, s->src->features.arch);
+	vec_free(&f.side);
+	vec_free(&f.code);
+	map_free(&f.jit_pids);
+	free(f.sampled);
+	if (err) {
+		session_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void session_forget_processes(struct session *s)
+{
+	procs_free(s->procs);
+	s->procs = NULL;
+	mem_trim(); /* they were tens of thousands of small pieces */
+}
+
+void session_close(struct session *s)
+{
+	if (!s)
+		return;
+	procs_free(s->procs);
+	frames_free(s->frames);
+	dsos_free(s->dsos);
+	strtab_free(&s->strings);
+	deferred_free(&s->deferred);
+	vec_free(&s->data.blocks);
+	source_close(s->src);
+	free(s);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Session: an opened recording with its side-band applied, ready for any number of passes over its samples.
+ *
+ * The first pass hops over all record headers, decodes everything that is not a sample, applies it to state in clock
+ * order and cuts the data into blocks of whole records. From then on all state is read-only and samples can be taken
+ * in any order.
+ */
+#ifndef PASS_SESSION_H
+#define PASS_SESSION_H
+
+#include "attrib/deferred.h"
+#include "attrib/tally.h"
+#include "base/strtab.h"
+#include "pass/hop.h"
+#include "read/source.h"
+#include "state/frames.h"
+#include "state/procs.h"
+
+struct session_opts {
+	struct symbol_opts symbols;
+	u32 workers;	   /* 0: as many as CPUs; an open session says how many */
+	bool every_thread; /* procs is asked about threads that no sample is from as well */
+	/* Told now and then, never on two threads at once, how much of the recording a pass has done; NULL: nobody is
+	 * told. */
+	void (*progress)(void *ctx, const char *what, u64 done, u64 total);
+	void *progress_ctx;
+	const bool *stop; /* set from a signal handler: passes end early with ERR_INTERRUPTED; may be NULL */
+};
+
+struct session {
+	struct session_opts opts;
+	const struct notify *notify;
+	struct source *src;
+	struct strtab strings;
+	struct dsos *dsos;
+	struct procs *procs;
+	struct frames *frames;
+	struct tally tally;	/* what the first pass counted: lost, throttled, ... */
+	struct hop_result data; /* nr_samples: decodable or not */
+	struct deferred_chains deferred;
+	bool clock_is_time; /* else the file offset */
+};
+
+int session_open(struct session **out, const char *path, const struct session_opts *opts, const struct notify *notify);
+void session_close(struct session *s);
+/* Processes and their maps are not needed once every sample has its frames; procs is NULL from then on. */
+void session_forget_processes(struct session *s);
+
+/* Tells whoever asked for progress. */
+void session_progress(const struct session *s, const char *what, u64 done, u64 total);
+
+/* A record that is no sample, with its trailer; 0 or a negative enum err, which is not noted. */
+int session_decode(const struct session *s, const struct source_record *at, struct record *out);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Source: a recording that was opened for reading, as one flat run of records in memory.
+ *
+ * File, pipe and compressed recordings all end up the same: `data` is `size` bytes of plain records. A file is mapped
+ * and used in place, in pipe mode too. What cannot be used in place is spooled once into an unlinked temporary file
+ * ($TMPDIR, else /var/tmp) and that is mapped, so memory holds no copy: standard input that is no file as it comes,
+ * compressed records unpacked.
+ *
+ * The size is asked for once. Somebody who shortens the file while it is open makes a read behind its new end fatal
+ * (SIGBUS), as with every mapped file; growing it is harmless.
+ */
+#ifndef READ_SOURCE_H
+#define READ_SOURCE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "codec/evlist.h"
+#include "codec/features.h"
+#include "codec/perfdata.h"
+
+struct source {
+	const char *path; /* as the user named it; "-" for standard input */
+	const u8 *data;	  /* the records */
+	u64 size;
+	u64 data_offset; /* file offset of data[0], so that messages name the file's offsets (0 when unpacked) */
+	u64 file_size;	 /* of the input, packed */
+	u64 map_bytes;	 /* bytes mapped: what "the mapped file apart" takes off the peak */
+	bool swap;
+	bool pipe;	 /* came in pipe mode */
+	bool spooled;	 /* data was unpacked: offsets in messages are those of the unpacked records */
+	bool unfinished; /* the recorder was killed */
+	u64 left_out;	 /* bytes the recording had or promised that are not in data: cut off, or not to be unpacked. A
+			    torn record at the end of data is not among them: source_next tells */
+	u64 compressed_records, compressed_bytes, decompressed_bytes; /* those records are not in data */
+	struct perfdata_header header;
+	struct evlist events; /* sealed */
+	u64 nr_ids;	      /* of all events */
+	struct features features;
+	struct arena arena;
+	const struct notify *notify;
+	struct source_map { /* the input, and what was unpacked from it */
+		void *p;
+		u64 size;
+	} maps[2];
+};
+
+/*
+ * Opens path ("-": standard input), reads header, events and features. In pipe mode that takes the whole input, and
+ * HEADER_ATTR, EVENT_UPDATE, HEADER_FEATURE, TRACING_DATA and BUILD_ID records have been applied already; they stay in
+ * data all the same. A feature that cannot be read is noted and left out; an unreadable header, or a file without any
+ * event, is an error.
+ */
+int source_open(struct source **out, const char *path, const struct notify *notify);
+void source_close(struct source *s);
+
+/* Follows the header at *offset. True: *record is a whole record, *offset moved behind it and behind any payload that
+ * follows it (AUXTRACE; *payload, may be NULL). False: the end, or bytes that are no record (then *bad is the offset,
+ * else NO_OFFSET). */
+struct source_record {
+	const u8 *p; /* header included */
+	struct record_header h;
+	u64 offset;	   /* in data */
+	const u8 *payload; /* or NULL */
+	u64 payload_size;
+};
+bool source_next(const struct source *s, u64 *offset, struct source_record *out, u64 *bad);
+
+/* Brings len bytes of data at offset into memory at once, which costs a third of as many page faults. A hint. */
+void source_prefetch(const struct source *s, u64 offset, u64 len);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/flow.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "codec/record.h"
+#include "codec/sample.h"
+
+#define SETTLE_AT (128u << 10)
+#define NO_PID UINT32_MAX
+
+/* What this file looks at in a sample stands in front of these. */
+#define FIELDS_BEFORE                                                                                                 \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |            \
+	 PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ |           \
+	 PERF_SAMPLE_CALLCHAIN)
+
+void flow_init(struct flow *f, const struct evlist *events, bool want_hits)
+{
+	*f = (struct flow){ .events = events, .want_hits = want_hits, .one_layout = true, .settle_at = SETTLE_AT };
+	for (size_t i = 1; i < events->events.n; i++) {
+		const struct attr *a = &events->events.v[i].attr, *first = &events->events.v[0].attr;
+
+		f->one_layout &= !((a->sample_type ^ first->sample_type) & FIELDS_BEFORE) &&
+				 a->read_format == first->read_format;
+	}
+}
+
+static void mark(struct flow *f, u64 address)
+{
+	u64 page = address >> FLOW_PAGE_SHIFT, *recent = &f->recent[page % FLOW_RECENT];
+
+	/* Call chains repeat: most pages were marked a moment ago. +1, so that 0 is an empty place. */
+	if (LIKELY(*recent == page + 1))
+		return;
+	*recent = page + 1;
+	map_set(&f->hits, page, 1);
+}
+
+static void look_at_sample(struct flow *f, const u8 *record, u16 size)
+{
+	u32 event = f->one_layout ? 0 : evlist_find(f->events, record, size, true, false);
+	struct sample_core s;
+
+	f->samples++;
+	if (f->tap)
+		f->tap->sample(f->tap->ctx, record, size);
+	if (event >= f->events->events.n ||
+	    sample_core_decode(&f->events->events.v[event].layout, cursor_over(record, size, false), &s))
+		return;
+	if (s.time) {
+		if (!f->first_time || s.time < f->first_time)
+			f->first_time = s.time;
+		if (s.time > f->last_time)
+			f->last_time = s.time;
+	}
+	if (!f->want_hits)
+		return;
+	mark(f, s.ip);
+	for (u32 i = 0; i < s.chain.n; i++)
+		mark(f, u64s_at(&s.chain, i));
+}
+
+static void want(struct flow_file *file, u32 pid)
+{
+	file->wanted = true;
+	file->pid = pid;
+}
+
+static void look_at_map(struct flow *f, const struct rec_mmap *m)
+{
+	struct flow_map map = { m->start, m->start + m->len, 0, m->pid };
+	struct flow_file *file;
+
+	map_set(&f->pids, m->pid, 1);
+	if (!(m->prot & PROT_EXEC) || !m->filename.len)
+		return;
+	map.file = strtab_intern(&f->files, m->filename.p, m->filename.len);
+	while (f->of_file.n <= map.file)
+		vec_push(&f->of_file, (struct flow_file){ 0 });
+	file = &f->of_file.v[map.file];
+	if (file->wanted)
+		return;
+	if (f->want_hits)
+		vec_push(&f->maps, map);
+	else
+		want(file, m->pid);
+	if (m->build_id_size && !file->build_id) {
+		struct flow_build_id id = { .size = m->build_id_size };
+
+		memcpy(id.id, m->build_id, sizeof(id.id));
+		vec_push(&f->build_ids, id);
+		file->build_id = (u32)f->build_ids.n;
+	}
+}
+
+static void look_at_other(struct flow *f, const u8 *record, u16 size)
+{
+	struct record r;
+
+	if (record_decode(cursor_over(record, size, false), 0, &f->events->trailer, &r))
+		return;
+	if (f->tap)
+		f->tap->other(f->tap->ctx, &r);
+	switch (r.h.type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		look_at_map(f, &r.mmap);
+		break;
+	case PERF_RECORD_FORK:
+		map_set(&f->pids, r.task.pid, 1);
+		break;
+	case PERF_RECORD_LOST:
+		f->lost += r.lost.lost;
+		break;
+	case PERF_RECORD_THROTTLE:
+		f->throttled++;
+		break;
+	default:
+		break;
+	}
+}
+
+static void look_at(struct flow *f, const u8 *record, const struct perf_event_header *h)
+{
+	if (LIKELY(h->type == PERF_RECORD_SAMPLE))
+		look_at_sample(f, record, h->size);
+	else
+		look_at_other(f, record, h->size);
+}
+
+void flow_look(struct flow *f, const struct iovec *part, int nr)
+{
+	struct perf_event_header h;
+	size_t at = 0;
+
+	for (int i = 0; i < nr; i++) {
+		const u8 *base = part[i].iov_base;
+
+		while (at + sizeof(h) <= part[i].iov_len) {
+			size_t here = part[i].iov_len - at;
+
+			memcpy(&h, base + at, sizeof(h));
+			if (h.size < sizeof(h))
+				return;
+			if (LIKELY(h.size <= here)) {
+				look_at(f, base + at, &h);
+			} else if (i + 1 < nr && h.size - here <= part[i + 1].iov_len) {
+				f->joined.len = 0;
+				bytes_put(&f->joined, base + at, here);
+				bytes_put(&f->joined, part[i + 1].iov_base, h.size - here);
+				look_at(f, f->joined.p, &h);
+			}
+			at += h.size;
+		}
+		at -= MIN(at, part[i].iov_len);
+	}
+}
+
+void flow_restart(struct flow *f)
+{
+	f->samples = f->lost = f->throttled = f->first_time = f->last_time = 0;
+	map_free(&f->hits);
+	f->hits = (struct map){ 0 };
+	memset(f->recent, 0, sizeof(f->recent));
+	f->maps.n = f->of_file.n = f->build_ids.n = 0;
+}
+
+void flow_free(struct flow *f)
+{
+	map_free(&f->hits);
+	map_free(&f->pids);
+	strtab_free(&f->files);
+	vec_free(&f->maps);
+	vec_free(&f->of_file);
+	vec_free(&f->build_ids);
+	bytes_free(&f->joined);
+}
+
+bool flow_hit(const struct flow *f, u64 start, u64 end)
+{
+	u64 first = start >> FLOW_PAGE_SHIFT, last = (end - 1) >> FLOW_PAGE_SHIFT;
+
+	if (end <= start)
+		return false;
+	if (last - first < f->hits.n) {
+		for (u64 page = first; page <= last; page++)
+			if (map_get(&f->hits, page) != ID_NONE)
+				return true;
+		return false;
+	}
+	for (u32 i = 0; f->hits.n && i <= f->hits.mask; i++)
+		if (f->hits.slots[i].value != ID_NONE && f->hits.slots[i].key >= first && f->hits.slots[i].key <= last)
+			return true;
+	return false;
+}
+
+static const struct flow_build_id *known_id(const struct flow *f, u32 file)
+{
+	u32 id = f->of_file.v[file].build_id;
+
+	return id ? &f->build_ids.v[id - 1] : NULL;
+}
+
+/* Moves from mappings and pages to files. */
+static void note_hits(struct flow *f)
+{
+	for (size_t i = 0; i < f->maps.n; i++) {
+		const struct flow_map *m = &f->maps.v[i];
+
+		if (!f->of_file.v[m->file].wanted && flow_hit(f, m->start, m->end))
+			want(&f->of_file.v[m->file], m->pid);
+	}
+}
+
+static bool has_ended(const struct flow *f, u32 pid)
+{
+	return !f->own_pids && pid != NO_PID && kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+static void forget_ended(struct flow *f)
+{
+	struct map living = { 0 }, *pids = &f->pids;
+
+	for (u32 i = 0; pids->slots && i <= pids->mask; i++)
+		if (pids->slots[i].value != ID_NONE && !has_ended(f, (u32)pids->slots[i].key))
+			map_set(&living, pids->slots[i].key, 1);
+	map_free(pids);
+	*pids = living;
+}
+
+void flow_settle(struct flow *f)
+{
+	size_t kept = 0;
+
+	if (f->maps.n + f->hits.n < f->settle_at)
+		return;
+	note_hits(f);
+	for (size_t i = 0; i < f->maps.n; i++)
+		if (!f->of_file.v[f->maps.v[i].file].wanted && !has_ended(f, f->maps.v[i].pid))
+			f->maps.v[kept++] = f->maps.v[i];
+	f->maps.n = kept;
+	map_free(&f->hits);
+	forget_ended(f);
+	memset(f->recent, 0, sizeof(f->recent));
+	f->settle_at = MAX((size_t)SETTLE_AT, kept * 2);
+}
+
+void flow_files(struct flow *f, void (*fn)(void *ctx, const char *file, u32 pid, const struct flow_build_id *known),
+		void *ctx)
+{
+	note_hits(f);
+	for (u32 i = 0; i < f->of_file.n; i++)
+		if (f->of_file.v[i].wanted)
+			fn(ctx, strtab_get(&f->files, i), f->of_file.v[i].pid, known_id(f, i));
+}

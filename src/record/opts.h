@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What to record and how, by stage. Filled by the command line, const from then on. */
+#ifndef RECORD_OPTS_H
+#define RECORD_OPTS_H
+
+#include "open/attr_opts.h"
+#include "open/target.h"
+#include "sim/opts.h"
+#include "windows/opts.h"
+
+enum { BUILDID_HITS, BUILDID_ALL, BUILDID_NONE };
+
+enum switch_on { SWITCH_NEVER, SWITCH_SIGNAL, SWITCH_SIZE, SWITCH_TIME };
+
+/* Where it goes. */
+struct output_opts {
+	const char *path; /* NULL: perf.data, or standard output when that is a pipe; "-": standard output */
+	u64 ring_pages;	  /* 0: default; a power of two */
+	u32 zstd_level;	  /* 0: plain */
+	u64 max_size;	  /* 0: unlimited */
+	enum switch_on switch_on;
+	u64 switch_size;
+	u64 switch_ms;
+	u32 switch_max_files; /* 0: keep all */
+	int build_ids;	      /* BUILDID_* */
+	u32 rt_priority;      /* SCHED_FIFO; 0: leave */
+};
+
+struct record_opts {
+	const char *control; /* "fifo:PATH[,PATH]" or "fd:N[,N]", or NULL */
+	struct target_opts target;
+	struct attr_opts attr;
+	struct output_opts output;
+	struct sim_opts sim;
+	struct window_opts window;
+	bool quiet;
+	u32 verbose;
+};
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files behind record/recorder.h share. Not for others. */
+#ifndef RECORD_RECORDER_IMPL_H
+#define RECORD_RECORDER_IMPL_H
+
+#include "open/set.h"
+#include "record/control.h"
+#include "record/flow.h"
+#include "record/recorder.h"
+#include "record/workload.h"
+#include "record/writer.h"
+#include "sim/sim.h"
+#include "sim/tasks.h"
+#include "windows/plan.h"
+
+struct recorder {
+	const struct record_opts *o;
+	const struct notify *notify;
+	const struct recorder_events *tell;
+	struct record_result *result;
+	struct event_specs *specs;
+	struct target target;
+	struct event_set set;
+	struct evlist events; /* the same events, as readers will see them */
+	struct flow flow;
+	enum window_how window_how; /* WINDOW_AUTO: no windows */
+	u64 window_interval_ns;	    /* refresh: between bursts */
+	struct window_run windows;
+	struct writer writer;
+	struct workload workload;
+	struct control control; /* --control */
+	bool has_workload, target_is_workload;
+	struct sim *sim;	/* NULL: the machine's own PMU */
+	struct sim_tasks tasks; /* its */
+	struct bytes side_band; /* with sim and --switch-output: all that came */
+	const char *path;	/* as the options have it, or the default */
+	int signal_fd, epoll_fd;
+	size_t live_rings;
+	VEC(char *) dated;		   /* files that --switch-output has finished and kept */
+	u64 read_lost;			   /* in this file, by reading the events; */
+	u64 looked_lost, read_looked_lost; /* from rings that are overwritten: by their records, by reading */
+	u64 round_bytes;		   /* came in this pass over the rings */
+	u64 round_ms;			   /* of the last FINISHED_ROUND */
+	u64 started_ms, enable_at_ms, switch_at_ms;
+	u64 clock_wall_ns, clock_ns; /* read together when it began, for CLOCK_DATA */
+	bool delayed;		     /* events are to go on at enable_at_ms */
+	bool stop, hurry;	     /* hurry: a second signal; leave out what takes time */
+};
+
+u64 now_ms(void);
+/* What waited for it begins to count. */
+void recorder_enable(struct recorder *r);
+
+/* recorder_loop.c */
+int recorder_watch(struct recorder *r);		   /* sets up epoll */
+int recorder_loop(struct recorder *r);		   /* until the end */
+int recorder_drain(struct recorder *r, bool last); /* one pass over all rings */
+int recorder_look(struct recorder *r);		   /* what is left in those that are overwritten */
+
+/* recorder_control.c: does what has come. False: nothing will come any more */
+bool recorder_control(struct recorder *r);
+
+/* recorder_file.c */
+int recorder_begin_file(struct recorder *r);
+int recorder_end_file(struct recorder *r);
+int recorder_switch_file(struct recorder *r, bool last);
+void recorder_put_lost(void *ctx, const struct opened *o, u64 lost); /* ctx: the recorder */
+
+/* recorder_synth.c: what was there before the first event */
+int recorder_synthesize(struct recorder *r);
+
+/* recorder_windows.c: which windows there are to be, and how; and the events that make them */
+int recorder_plan_windows(struct recorder *r);
+
+/* recorder_sim.c: the same stages with the virtual PMU */
+int recorder_sim_open(struct recorder *r);
+int recorder_sim_events(struct recorder *r);
+int recorder_sim_synthesize(struct recorder *r);
+int recorder_sim_drain(struct recorder *r, bool last);
+void recorder_sim_discard(struct recorder *r);
+void recorder_sim_features(struct recorder *r, struct features *f, struct arena *arena);
+void recorder_sim_close(struct recorder *r);
+
+/* The most that one COMPRESSED record unpacks to: what a ring holds. */
+u64 recorder_window(const struct recorder *r);
+
+/* recorder_features.c: text lives in arena. What is known when a file begins; */
+void recorder_head_features(struct recorder *r, struct features *f, struct arena *arena);
+void recorder_build_ids(struct recorder *r, struct features *f, struct arena *arena);
+/* the formats of tracepoints; */
+void recorder_formats(struct recorder *r, struct features *f, struct arena *arena);
+/* all else that there is at its end. */
+void recorder_features(struct recorder *r, struct features *f, struct arena *arena);
+
+/* recorder_pipe.c */
+void recorder_put_head(struct recorder *r);
+/* The features that are known at the start, as HEADER_FEATURE records. */
+void recorder_put_features(struct recorder *r);
+void recorder_put_build_ids(struct recorder *r);
+
+#endif

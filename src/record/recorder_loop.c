@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop: sleep until a ring is half full, a signal comes or a deadline passes; then empty all rings, straight from
+ * their memory to the file.
+ *
+ * After each pass stands a FINISHED_ROUND. What a pass finds in the last ring it visits was written after the pass
+ * emptied the first one; so everything older than the newest record of pass n is in the file by the end of pass n + 1,
+ * and readers may sort that far and no further.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/recorder_impl.h"
+
+#define AT_MOST_MS 1000 /* between two passes: what a killed recorder can lose */
+#define SIM_MS 50	/* and with the virtual PMU, whose chunks call nobody */
+#define SIM_SHORT_MS 2	/* when these run low */
+#define SIZED_MS 100	/* the same where a size limits the file */
+#define SIGNAL_EVENT UINT64_MAX
+#define WINDOW_EVENT (UINT64_MAX - 1)
+#define SETTLE_NS 200000 /* for who still writes into a ring that is paused */
+#define CONTROL_EVENT (UINT64_MAX - 2)
+#define BATCH 64
+#define ROUND_MS 100 /* between FINISHED_ROUNDs where bursts call many times a second */
+
+u64 now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
+}
+
+/* An end is told in any case. */
+static u32 calls(const struct recorder *r, u64 data)
+{
+	return data < r->set.rings.n && r->set.rings.v[data].ring.backward ? 0 : EPOLLIN;
+}
+
+static int watch(struct recorder *r, int fd, u64 data)
+{
+	struct epoll_event e = { .events = calls(r, data), .data.u64 = data };
+
+	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &e) ?
+		       notify_error(r->notify, ERR_IO, "cannot wait for events: %s", strerror(errno)) :
+		       0;
+}
+
+void recorder_enable(struct recorder *r)
+{
+	if (r->window_how > WINDOW_SIM)
+		window_run_start(&r->windows, false, r->has_workload ? r->workload.pid : -1);
+	else
+		event_set_enable(&r->set, true);
+}
+
+int recorder_watch(struct recorder *r)
+{
+	int err;
+
+	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->epoll_fd < 0)
+		return notify_error(r->notify, ERR_IO, "cannot wait for events: %s", strerror(errno));
+	err = watch(r, r->signal_fd, SIGNAL_EVENT);
+	for (size_t i = 0; i < r->set.rings.n && !err; i++)
+		err = watch(r, r->set.rings.v[i].fds.v[0], i);
+	if (!err && r->windows.timer >= 0)
+		err = watch(r, r->windows.timer, WINDOW_EVENT);
+	if (!err && r->control.in >= 0)
+		err = watch(r, r->control.in, CONTROL_EVENT);
+	r->live_rings = r->set.rings.n;
+	return err;
+}
+
+/* The task of the polled descriptor has ended: go on with another that writes into this ring. */
+static void hung_up(struct recorder *r, size_t ring)
+{
+	struct watched_ring *w = &r->set.rings.v[ring];
+	struct epoll_event e = { .events = calls(r, ring), .data.u64 = ring };
+
+	epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, w->fds.v[w->live], NULL);
+	if (++w->live == w->fds.n)
+		r->live_rings--;
+	else
+		epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, w->fds.v[w->live], &e);
+}
+
+/* A signal that only we got is meant for what we run; the terminal's goes to both anyway. */
+static void ask_to_stop(struct recorder *r, const struct signalfd_siginfo *info)
+{
+	r->hurry = r->result->interrupted;
+	r->result->interrupted = true;
+	r->result->signal = (int)info->ssi_signo;
+	r->stop = true;
+	if (r->has_workload && !r->workload.reaped && info->ssi_code != SI_KERNEL)
+		kill(r->workload.pid, (int)info->ssi_signo);
+}
+
+static void read_signals(struct recorder *r)
+{
+	struct signalfd_siginfo info;
+
+	while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			r->stop |= r->has_workload && workload_ended(&r->workload, false);
+		else if (info.ssi_signo == SIGUSR2 && r->o->output.switch_on == SWITCH_SIGNAL)
+			r->switch_at_ms = 0;
+		else if (info.ssi_signo != SIGUSR2)
+			ask_to_stop(r, &info);
+	}
+}
+
+static int drain_ring(struct recorder *r, struct ring *ring)
+{
+	struct iovec part[2];
+	int nr, err;
+	u64 n = ring_peek(ring, part, &nr);
+
+	if (!n)
+		return 0;
+	flow_look(&r->flow, part, nr);
+	err = writer_put_data(&r->writer, part, nr);
+	ring_consume(ring, n);
+	r->round_bytes += n;
+	return err;
+}
+
+int recorder_drain(struct recorder *r, bool last)
+{
+	int err = 0;
+
+	r->round_bytes = 0;
+	if (r->sim) {
+		err = recorder_sim_drain(r, last);
+		r->result->events_bytes += r->round_bytes;
+		writer_round(&r->writer, false);
+		return err;
+	}
+	for (size_t i = 0; i < r->set.rings.n && !err; i++)
+		err = drain_ring(r, &r->set.rings.v[i].ring);
+	flow_settle(&r->flow);
+	r->result->events_bytes += r->round_bytes;
+	if (!r->round_bytes && !last)
+		return err;
+	if (r->window_how == WINDOW_REFRESH && !last && now_ms() - r->round_ms < ROUND_MS)
+		return err;
+	r->round_ms = now_ms();
+	/* Samples come last, and are older than what came with rounds before. */
+	return err ? err : writer_round(&r->writer, !r->set.overwrites);
+}
+
+/* Each is paused by itself, and as short as can be: what would come meanwhile is lost. */
+static int look(struct recorder *r, struct ring *ring, struct bytes *b)
+{
+	const struct timespec settle = { .tv_nsec = SETTLE_NS };
+	struct iovec part;
+	u64 lost = r->flow.lost;
+
+	b->len = 0;
+	ring_pause(ring, true);
+	nanosleep(&settle, NULL);
+	ring_look(ring, b);
+	ring_pause(ring, false);
+	part = (struct iovec){ b->p, b->len };
+	if (!part.iov_len)
+		return 0;
+	flow_look(&r->flow, &part, 1);
+	r->looked_lost += r->flow.lost - lost;
+	r->round_bytes += part.iov_len;
+	return writer_put_data(&r->writer, &part, 1);
+}
+
+int recorder_look(struct recorder *r)
+{
+	struct bytes b = { 0 };
+	int err = 0;
+
+	if (!r->set.overwrites)
+		return 0;
+	r->round_bytes = 0;
+	for (size_t i = 0; i < r->set.rings.n && !err; i++)
+		if (r->set.rings.v[i].ring.backward)
+			err = look(r, &r->set.rings.v[i].ring, &b);
+	/* With the mappings that those need. */
+	for (size_t i = 0; i < r->set.rings.n && !err; i++)
+		err = drain_ring(r, &r->set.rings.v[i].ring);
+	flow_settle(&r->flow);
+	r->result->events_bytes += r->round_bytes;
+	bytes_free(&b);
+	return err;
+}
+
+static int until(u64 now, u64 deadline, int timeout)
+{
+	if (deadline <= now)
+		return 0;
+	return deadline - now < (u64)timeout ? (int)(deadline - now) : timeout;
+}
+
+static int next_timeout(const struct recorder *r)
+{
+	u64 now = now_ms();
+	int timeout = r->sim ? (r->sim->short_of_room ? SIM_SHORT_MS : SIM_MS) :
+		      r->o->output.max_size || r->o->output.switch_on == SWITCH_SIZE ? SIZED_MS :
+										       AT_MOST_MS;
+
+	if (r->delayed)
+		timeout = until(now, r->enable_at_ms, timeout);
+	if (r->o->output.switch_on == SWITCH_TIME)
+		timeout = until(now, r->switch_at_ms, timeout);
+	return r->window_how > WINDOW_SIM ? window_run_timeout(&r->windows, timeout) : timeout;
+}
+
+static void commanded(struct recorder *r)
+{
+	if (!recorder_control(r))
+		epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->control.in, NULL);
+}
+
+static int wait_for_events(struct recorder *r, bool *bursts)
+{
+	bool tick = false;
+	struct epoll_event events[BATCH];
+	int n = epoll_wait(r->epoll_fd, events, BATCH, next_timeout(r));
+
+	if (n < 0 && errno != EINTR)
+		return notify_error(r->notify, ERR_IO, "cannot wait for events: %s", strerror(errno));
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.u64 == SIGNAL_EVENT)
+			read_signals(r);
+		else if (events[i].data.u64 == WINDOW_EVENT)
+			tick = true;
+		else if (events[i].data.u64 == CONTROL_EVENT)
+			commanded(r);
+		else if (events[i].events & EPOLLIN)
+			r->result->woken++;
+		else if (events[i].events & (EPOLLHUP | EPOLLERR))
+			hung_up(r, events[i].data.u64);
+	}
+	if (!r->live_rings && !r->sim)
+		r->stop = true;
+	*bursts = tick;
+	return 0;
+}
+
+static bool switch_is_due(const struct recorder *r)
+{
+	switch (r->o->output.switch_on) {
+	case SWITCH_SIZE:
+		return writer_size(&r->writer) >= r->o->output.switch_size;
+	case SWITCH_SIGNAL:
+		return !r->switch_at_ms;
+	case SWITCH_TIME:
+		return now_ms() >= r->switch_at_ms;
+	default:
+		return false;
+	}
+}
+
+static void meet_deadlines(struct recorder *r)
+{
+	if (r->delayed && now_ms() >= r->enable_at_ms) {
+		recorder_enable(r);
+		r->delayed = false;
+	}
+	if (r->o->output.max_size && writer_size(&r->writer) >= r->o->output.max_size)
+		r->stop = r->result->size_reached = true;
+}
+
+static void watch_late(void *ctx, u32 ring)
+{
+	struct recorder *r = ctx;
+
+	if (!watch(r, r->set.rings.v[ring].fds.v[0], ring))
+		r->live_rings++;
+}
+
+static void turn_windows(struct recorder *r, bool bursts)
+{
+	const struct window_turn turn = { watch_late, recorder_put_lost, r };
+
+	window_run_turn(&r->windows, &turn);
+	if (bursts)
+		window_run_tick(&r->windows);
+}
+
+int recorder_loop(struct recorder *r)
+{
+	bool bursts = false;
+	int err = 0;
+
+	while (!r->stop && !err) {
+		err = wait_for_events(r, &bursts);
+		if (!err)
+			err = recorder_drain(r, false);
+		if (!err && r->window_how > WINDOW_SIM)
+			turn_windows(r, bursts);
+		meet_deadlines(r);
+		if (!err && !r->stop && switch_is_due(r))
+			err = recorder_switch_file(r, false);
+	}
+	return err;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One perf ring buffer, mapped. The kernel writes records and moves data_head; we read and move data_tail. Head and
+ * tail only grow; their position in the ring is their value modulo its size (a power of two). Records are 8-aligned
+ * and may wrap around the end; their 8-byte headers never do.
+ *
+ * A backward ring (attr.write_backward) is a flight recorder: the head moves down, each record before the one that is
+ * older, and the kernel goes round and round. What is there is looked at now and then, with the ring paused.
+ */
+#ifndef SYS_RING_H
+#define SYS_RING_H
+
+#include <linux/perf_event.h>
+#include <sys/uio.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/types.h"
+
+struct ring {
+	struct perf_event_mmap_page *page;
+	u8 *data;
+	u64 size; /* of the data part */
+	u64 tail; /* what was consumed; backward: the head of the last look */
+	bool backward;
+	int fd; /* the event that owns it; not ours to close */
+	s32 cpu, tid;
+};
+
+/* Maps 1 + pages pages of fd; pages is a power of two. r->backward is set by the caller. Negative errno: EPERM is the
+ * mlock limit. */
+int ring_map(struct ring *r, int fd, u32 pages);
+void ring_unmap(struct ring *r);
+
+/* What is there to read, in one or two parts (*nr; 0 when empty, or unmapped). Returns its length. */
+u64 ring_peek(const struct ring *r, struct iovec part[2], int *nr);
+/* A backward ring. */
+void ring_pause(const struct ring *r, bool on);
+/* What has come since the last look and is still there, the oldest record first. Pause it before, for long enough that
+ * nobody still writes. */
+void ring_look(struct ring *r, struct bytes *out);
+/* Gives n bytes back to the kernel, after they were used. */
+void ring_consume(struct ring *r, u64 n);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view/export/stacks.h"
+
+#include <string.h>
+
+struct named {
+	const char *name;
+	u32 id;
+};
+
+static int by_name(const void *va, const void *vb)
+{
+	const struct named *a = va, *b = vb;
+	int c = strcmp(a->name, b->name);
+
+	return c ? c : a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* ranks[id] = place of id's name among all. */
+static void rank(struct named *v, size_t n, u32 *ranks)
+{
+	if (n > 1)
+		qsort(v, n, sizeof(*v), by_name);
+	for (size_t i = 0; i < n; i++)
+		ranks[v[i].id] = (u32)i;
+}
+
+static const char *frame_name(struct stacks *s, u32 frame)
+{
+	char made_up[PROFILE_MADE_UP];
+	const char *name = profile_frame_name(s->profile, frame, made_up, sizeof(made_up));
+
+	return name == made_up ? arena_strndup(&s->arena, name, strlen(name)) : name;
+}
+
+static void name_frames(struct stacks *s)
+{
+	const struct tree *t = &s->event->tree;
+	u32 n = frames_count(s->profile->frames);
+	VEC(struct named) used = { 0 };
+
+	s->names = mem_zalloc(sizeof(*s->names) * ((size_t)n + 1));
+	s->ranks = mem_zalloc(sizeof(*s->ranks) * ((size_t)n + 1));
+	for (size_t i = 1; i < t->nodes.n; i++) {
+		u32 frame = t->nodes.v[i].frame;
+
+		if (!t->nodes.v[i].parent || s->names[frame])
+			continue;
+		s->names[frame] = frame_name(s, frame);
+		vec_push(&used, (struct named){ s->names[frame], frame });
+	}
+	rank(used.v, used.n, s->ranks);
+	vec_free(&used);
+}
+
+static const char *group_name(struct stacks *s, const struct tree_group *g)
+{
+	const struct profile *p = s->profile;
+	struct bytes name = { 0 };
+	const char *copy;
+
+	bytes_str(&name, strtab_get(p->strings, g->comm));
+	if (p->sort_keys >> SORT_PID & 1)
+		bytes_printf(&name, "-%u", g->pid);
+	if (p->sort_keys >> SORT_TID & 1)
+		bytes_printf(&name, "%c%u", p->sort_keys >> SORT_PID & 1 ? '/' : '-', g->tid);
+	copy = name.len ? arena_strndup(&s->arena, (const char *)name.p, name.len) : "";
+	bytes_free(&name);
+	return copy;
+}
+
+static void name_groups(struct stacks *s)
+{
+	size_t n = s->event->tree.groups.n;
+	struct named *all = mem_alloc((n + 1) * sizeof(*all));
+
+	s->group_names = mem_zalloc(sizeof(*s->group_names) * (n + 1));
+	s->group_ranks = mem_zalloc(sizeof(*s->group_ranks) * (n + 1));
+	for (u32 i = 0; i < n; i++) {
+		s->group_names[i] = group_name(s, &s->event->tree.groups.v[i]);
+		all[i] = (struct named){ s->group_names[i], i };
+	}
+	rank(all, n, s->group_ranks);
+	free(all);
+}
+
+void stacks_init(struct stacks *s, const struct profile *p, const struct profile_event *e, bool samples)
+{
+	*s = (struct stacks){ .profile = p, .event = e, .samples = samples };
+	name_frames(s);
+	name_groups(s);
+}
+
+void stacks_free(struct stacks *s)
+{
+	free(s->names);
+	free(s->ranks);
+	free(s->group_names);
+	free(s->group_ranks);
+	vec_free(&s->pending);
+	arena_free(&s->arena);
+}
+
+const char *stacks_name(const struct stacks *s, u32 node)
+{
+	u32 frame = s->event->tree.nodes.v[node].frame;
+
+	return stacks_is_group(s, node) ? s->group_names[frame] : s->names[frame];
+}
+
+static int by_rank(const void *va, const void *vb)
+{
+	const struct stacks_kid *a = va, *b = vb;
+
+	return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+u32 stacks_kids(struct stacks *s, u32 node, size_t *first)
+{
+	const struct tree_node *nodes = s->event->tree.nodes.v;
+	const u32 *ranks = node ? s->ranks : s->group_ranks;
+	size_t n;
+
+	*first = s->pending.n;
+	if (!s->event->tree.nodes.n)
+		return 0;
+	for (u32 kid = nodes[node].first_kid; kid != ID_NONE; kid = nodes[kid].next_kid)
+		vec_push(&s->pending, (struct stacks_kid){ kid, ranks[nodes[kid].frame] });
+	n = s->pending.n - *first;
+	if (n > 1)
+		qsort(s->pending.v + *first, n, sizeof(*s->pending.v), by_rank);
+	return (u32)n;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fields of a sample that need decoding of their own: registers, branch stacks, memory access data. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codec/perf_abi.h"
+#include "codec/regs.h"
+#include "view/script/impl.h"
+
+/* --- registers --- */
+
+enum regs_arch script_regs_arch(const struct script *s)
+{
+	return regs_arch_of(s->features->arch) == REGS_ARM64 ? REGS_ARM64 : REGS_X86;
+}
+
+static void put_reg_name(u32 reg, enum regs_arch arch, struct bytes *out)
+{
+	char room[REG_NAME_ROOM];
+	const char *name = reg_name(arch, reg, room);
+
+	name = name ? name : "unknown";
+	bytes_repeat(out, ' ', 5 - (int)strlen(name));
+	bytes_str(out, name);
+}
+
+void script_put_regs(const struct u64s *regs, u64 mask, u64 abi, enum regs_arch arch, struct bytes *out)
+{
+	u32 at = 0;
+
+	if (!regs->n)
+		return;
+	bytes_str(out, " ABI:");
+	bytes_dec(out, abi);
+	bytes_char(out, ' ');
+	for (u32 r = 0; r < 64 && at < regs->n; r++) {
+		if (!(mask >> r & 1))
+			continue;
+		put_reg_name(r, arch, out);
+		bytes_str(out, ":0x");
+		bytes_hex(out, u64s_at(regs, at++));
+		bytes_char(out, ' ');
+	}
+}
+
+/* --- branch stacks --- */
+
+/* PERF_BR_*; the last one says that PERF_BR_NEW_* follows. */
+static const char *const branch_types[] = { "",		"COND", "UNCOND",  "IND",    "CALL",
+					    "IND_CALL", "RET",	"SYSCALL", "SYSRET", "COND_CALL",
+					    "COND_RET", "ERET", "IRQ",	   "SERROR", "NO_TX" };
+static const char *const new_branch_types[] = { "FAULT_ALGN", "FAULT_DATA", "FAULT_INST", "ARCH_1",
+						"ARCH_2",     "ARCH_3",	    "ARCH_4",	  "ARCH_5" };
+#define BRANCH_EXTEND_ABI 15
+
+static void put_branch_flags(u64 flags, struct bytes *out)
+{
+	bool missed = flags & 1, predicted = flags >> 1 & 1;
+	u32 type = flags >> 20 & 15, new_type = flags >> 26 & 15;
+	const char *name = "";
+
+	if (type < ARRAY_LEN(branch_types))
+		name = branch_types[type];
+	else if (type == BRANCH_EXTEND_ABI && new_type < ARRAY_LEN(new_branch_types))
+		name = new_branch_types[new_type];
+	bytes_char(out, '/');
+	bytes_char(out, !missed && !predicted ? '-' : predicted ? 'P' : 'M');
+	bytes_str(out, flags >> 2 & 1 ? "/X" : "/-");
+	bytes_str(out, flags >> 3 & 1 ? "/A/" : "/-/");
+	bytes_dec(out, flags >> 4 & 0xffff);
+	bytes_char(out, '/');
+	bytes_str(out, name);
+	bytes_char(out, ' ');
+}
+
+/* One end of a branch. It may lie on either side of the kernel's border, whatever the sample's own mode. */
+static void put_branch_end(struct script_worker *w, const struct script_line *l, u64 addr, u32 field, bool dso,
+			   struct bytes *out)
+{
+	static const u32 modes[] = { PERF_RECORD_MISC_USER, PERF_RECORD_MISC_KERNEL };
+	struct place place;
+
+	place_find(w->s->dsos, &l->thread->view, l->cpumode, addr, &place);
+	for (u32 i = 0; i < ARRAY_LEN(modes) && !place.map; i++)
+		place_find(w->s->dsos, &l->thread->view, modes[i], addr, &place);
+	if (field == SCRIPT_BRSTACKSYM) {
+		place_put_symbol(w->s, &place, true, out);
+	} else {
+		bytes_str(out, "0x");
+		bytes_hex(out, field == SCRIPT_BRSTACKOFF ? place.addr : addr);
+	}
+	if (dso) {
+		bytes_char(out, '(');
+		place_put_dso(w->s, &place, false, out);
+		bytes_char(out, ')');
+	}
+}
+
+void script_put_tls(const struct sample *s, struct bytes *out)
+{
+	u32 n;
+	const u8 *tls = sample_tls(s, &n);
+
+	bytes_str(out, n ? " tls:" : " tls:-");
+	for (u32 i = 0; i < n; i++)
+		bytes_printf(out, "%02x", tls[i]);
+}
+
+void script_put_branches(struct script_worker *w, const struct script_line *l, u32 field, bool dso, struct bytes *out)
+{
+	for (u32 i = 0; i < l->sample->nr_branches; i++) {
+		struct branch_entry b = sample_branch(l->sample, i);
+
+		if (field != SCRIPT_BRSTACKSYM)
+			bytes_char(out, ' ');
+		put_branch_end(w, l, b.from, field, dso, out);
+		bytes_char(out, '/');
+		put_branch_end(w, l, b.to, field, dso, out);
+		put_branch_flags(b.flags, out);
+	}
+}
+
+/* --- memory accesses: the parts of union perf_mem_data_src --- */
+
+#define SRC_FIELD(v, shift, bits) ((u32)((v) >> (shift) & ((1u << (bits)) - 1)))
+#define DATA_SRC_MAX 99 /* where perf cuts the text */
+
+static const char *const mem_ops[] = { "N/A", "LOAD", "STORE", "PFETCH", "EXEC" };
+static const char *const mem_levels[] = { "N/A",
+					  "HIT",
+					  "MISS",
+					  "L1",
+					  "LFB/MAB",
+					  "L2",
+					  "L3",
+					  "Local RAM",
+					  "Remote RAM (1 hop)",
+					  "Remote RAM (2 hops)",
+					  "Remote Cache (1 hop)",
+					  "Remote Cache (2 hops)",
+					  "I/O",
+					  "Uncached" };
+static const char *const mem_level_numbers[] = {
+	[9] = "CXL", [10] = "I/O", [11] = "Any cache", [12] = "LFB/MAB", [13] = "RAM", [14] = "PMEM", [15] = "N/A"
+};
+static const char *const mem_hops[] = { "N/A", "core, same node", "node, same socket", "socket, same board", "board" };
+static const char *const mem_snoops[] = { "N/A", "None", "Hit", "Miss", "HitM" };
+static const char *const mem_snoops_more[] = { "Fwd", "Peer" };
+static const char *const mem_tlbs[] = { "N/A", "HIT", "MISS", "L1", "L2", "Walker", "Fault" };
+#define HIT_AND_MISS 6u /* bits of both mem_levels and mem_tlbs */
+
+/* "A or B"; true: something was written since start. */
+static void put_bits(u32 bits, const char *const *names, u32 n, size_t start, struct bytes *out)
+{
+	for (u32 i = 0; i < n; i++) {
+		if (!(bits >> i & 1))
+			continue;
+		if (out->len != start)
+			bytes_str(out, " or ");
+		bytes_str(out, names[i]);
+	}
+}
+
+static void put_hit_miss(u32 bits, size_t start, struct bytes *out)
+{
+	if (out->len == start)
+		bytes_str(out, "N/A");
+	if (bits & 2)
+		bytes_str(out, " hit");
+	if (bits & 4)
+		bytes_str(out, " miss");
+}
+
+static void put_level(u64 v, struct bytes *out)
+{
+	u32 bits = SRC_FIELD(v, 5, 14), number = SRC_FIELD(v, 33, 4), hops = SRC_FIELD(v, 43, 3);
+	size_t start = out->len;
+	bool printed = false;
+
+	if (SRC_FIELD(v, 37, 1))
+		bytes_str(out, "Remote ");
+	if (hops) {
+		bytes_str(out, hops < ARRAY_LEN(mem_hops) ? mem_hops[hops] : "N/A");
+		bytes_char(out, ' ');
+	} else {
+		size_t names = out->len;
+
+		put_bits(bits & ~HIT_AND_MISS, mem_levels, ARRAY_LEN(mem_levels), names, out);
+		printed = out->len != names;
+	}
+	if (number) {
+		if (printed)
+			bytes_str(out, " or ");
+		if (mem_level_numbers[number])
+			bytes_str(out, mem_level_numbers[number]);
+		else
+			bytes_printf(out, "L%u", number);
+	}
+	put_hit_miss(bits, start, out);
+}
+
+static void put_access(u64 v, struct bytes *out)
+{
+	u32 lock = SRC_FIELD(v, 24, 2), block = SRC_FIELD(v, 40, 3), op = SRC_FIELD(v, 0, 5);
+	size_t start;
+
+	bytes_str(out, "|OP ");
+	bytes_str(out, op ? mem_ops[__builtin_ctz(op)] : "No");
+	bytes_str(out, "|LVL ");
+	put_level(v, out);
+	bytes_str(out, "|SNP ");
+	start = out->len;
+	put_bits(SRC_FIELD(v, 19, 5), mem_snoops, ARRAY_LEN(mem_snoops), start, out);
+	put_bits(SRC_FIELD(v, 38, 2), mem_snoops_more, ARRAY_LEN(mem_snoops_more), start, out);
+	put_hit_miss(0, start, out);
+	bytes_str(out, "|TLB ");
+	start = out->len;
+	put_bits(SRC_FIELD(v, 26, 7) & ~HIT_AND_MISS, mem_tlbs, ARRAY_LEN(mem_tlbs), start, out);
+	put_hit_miss(SRC_FIELD(v, 26, 7), start, out);
+	bytes_str(out, lock & 1 ? "|LCK N/A" : lock & 2 ? "|LCK Yes" : "|LCK No");
+	bytes_str(out, "|BLK ");
+	if (!block || block & 1) {
+		bytes_str(out, " N/A");
+		return;
+	}
+	bytes_str(out, block & 2 ? " Data" : "");
+	bytes_str(out, block & 4 ? " Addr" : "");
+}
+
+u32 script_put_data_src(u64 data_src, u32 width, struct bytes *out)
+{
+	size_t start = out->len;
+	u32 len;
+
+	bytes_hex_pad(out, data_src, 16, ' ');
+	bytes_char(out, ' ');
+	put_access(data_src, out);
+	out->len = MIN(out->len, start + DATA_SRC_MAX);
+	len = (u32)(out->len - start);
+	bytes_repeat(out, ' ', (int)(MAX(width, len) - len));
+	return MAX(width, len);
+}
+
+void script_put_page_size(u64 size, struct bytes *out)
+{
+	u32 unit = 0;
+
+	bytes_char(out, ' ');
+	if (!size) {
+		bytes_str(out, "N/A");
+		return;
+	}
+	for (; size / 1024 > 1 && unit < 3; unit++)
+		size /= 1024;
+	bytes_dec(out, size);
+	bytes_char(out, "BKMG"[unit]);
+}
+
+/* --- instructions --- */
+
+u32 script_insn(struct script_worker *w, const struct script_line *l, bool text, u8 code[INSN_MAX])
+{
+	struct place place;
+	const char *why;
+	u16 machine = 0;
+	u32 n;
+
+	w->scratch.len = 0;
+	place_find(w->s->dsos, &l->thread->view, l->cpumode, l->sample->ip, &place);
+	n = place.map ? dsos_code_at(w->s->dsos, place.dso, place.addr, code, INSN_MAX, &machine) : 0;
+	if (n && !w->insns)
+		w->insns = insn_decoder_new(&why);
+	return n && w->insns ? insn_decode(w->insns, machine, code, n, l->sample->ip, text ? &w->scratch : NULL) : 0;
+}
+
+void script_put_code(struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out)
+{
+	u8 code[INSN_MAX];
+	u32 n = script_insn(w, l, shown & SCRIPT_DISASM, code);
+
+	if (shown & SCRIPT_INSNLEN)
+		bytes_printf(out, " ilen: %u", n);
+	if (shown & SCRIPT_INSN && n)
+		bytes_str(out, " insn:");
+	for (u32 i = 0; shown & SCRIPT_INSN && i < n; i++)
+		bytes_printf(out, " %02x", code[i]);
+	if (w->scratch.len)
+		bytes_str(out, "\t\t");
+	bytes_plain(out, (char *)w->scratch.p, w->scratch.len);
+}
+
+/* --- what BPF programs write --- */
+
+#define BPF_ROW 8
+
+static void put_bpf_row(const u8 *p, u32 n, bool first, struct bytes *out)
+{
+	bytes_printf(out, "\n%17s", first ? "BPF output:" : "");
+	bytes_char(out, ' ');
+	for (u32 i = 0; i < BPF_ROW; i++)
+		if (i < n)
+			bytes_printf(out, " %02x", p[i]);
+		else
+			bytes_str(out, "   ");
+	bytes_str(out, "  ");
+	for (u32 i = 0; i < BPF_ROW; i++)
+		bytes_char(out, i >= n ? ' ' : isprint(p[i]) ? (char)p[i] : '.');
+}
+
+void script_put_bpf_output(const u8 *data, u32 size, struct bytes *out)
+{
+	bool text = size > 0;
+	u32 end = 0;
+
+	while (end < size && data[end] && isprint(data[end]))
+		end++;
+	for (u32 i = end; i < size && text; i++)
+		text = !data[i];
+	for (u32 at = 0; at < size; at += BPF_ROW)
+		put_bpf_row(data + at, MIN(size - at, (u32)BPF_ROW), !at, out);
+	bytes_char(out, '\n');
+	if (text && end < size)
+		bytes_printf(out, "%17s \"%.*s\"\n", "BPF string:", (int)end, (const char *)data);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tracepoints: raw sample data to the text that the event's print format describes. The formats come with the
+ * recording (TRACING_DATA). With libtraceevent they are carried out as they stand; without it, fields are printed as
+ * name=value.
+ */
+#ifndef VIEW_SCRIPT_TRACEPOINT_H
+#define VIEW_SCRIPT_TRACEPOINT_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+struct tracepoints; /* for one thread at a time */
+
+/* Names the kernel function at addr, for %ps and the like: its name and start, and its module's name or NULL. NULL
+ * when there is none. */
+typedef const char *(*tracepoint_symbol_fn)(void *ctx, u64 addr, u64 *start, const char **module);
+
+/* data: the feature's section, which has to stay. Formats that do not parse are noted once and print nothing. Never
+ * NULL. */
+struct tracepoints *tracepoints_new(const u8 *data, u64 size, tracepoint_symbol_fn symbol, void *ctx,
+				    const struct notify *to);
+void tracepoints_free(struct tracepoints *t);
+
+/* id: the event's config. False: nothing is known about it. */
+bool tracepoints_print(struct tracepoints *t, u32 id, u32 cpu, u64 time, const u8 *raw, u32 raw_size,
+		       struct bytes *out);
+
+#endif

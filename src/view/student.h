@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#ifndef VIEW_STUDENT_H
-#define VIEW_STUDENT_H
-
-/* Half the width of a two-sided 95 % interval in standard errors: Student's t at that many degrees of freedom (1 and up). */
-double student_95(double freedom);
-
-#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "windows/native.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "events/watch.h"
+#include "sys/probe.h"
+
+#define PROBE_LONG 900000 /* ns */
+#define PROBE_SHORT 100000
+#define PROBE_NS 20000000
+#define SAMPLES_MAX 64
+#define LEAST 6 /* samples to judge by */
+
+struct times {
+	u32 n;
+	u64 v[SAMPLES_MAX];
+};
+
+static void add_time(void *ctx, const struct sample *s)
+{
+	struct times *t = ctx;
+
+	if (t->n < SAMPLES_MAX)
+		t->v[t->n++] = s->time;
+}
+
+/* Of neighbours, one is near and one is far, in turn. */
+static bool alternate(const u64 *times, u32 n)
+{
+	u32 turns = 0;
+
+	for (u32 i = 2; i < n; i++) {
+		bool first = times[i - 1] - times[i - 2] < (PROBE_LONG + PROBE_SHORT) / 2;
+		bool second = times[i] - times[i - 1] < (PROBE_LONG + PROBE_SHORT) / 2;
+
+		turns += first != second;
+	}
+	return n >= LEAST && turns * 4 >= (n - 2) * 3;
+}
+
+static bool watch(int fd, const struct attr *a, const char **why)
+{
+	struct times times = { 0 };
+	bool works;
+
+	if (event_watch(fd, a, PROBE_NS, add_time, &times)) {
+		*why = "it cannot be tried: no memory may be locked";
+		return false;
+	}
+	works = alternate(times.v, times.n);
+	*why = works ? "the kernel alternates periods" :
+		       "the kernel takes the attributes of alternating periods, and does not alternate them";
+	return works;
+}
+
+bool windows_native_works(const char **why)
+{
+	const struct schedule s = { PROBE_LONG, PROBE_SHORT, 1, 0, 0 };
+	struct attr a = { .type = PERF_TYPE_SOFTWARE,
+			  .config = PERF_COUNT_SW_CPU_CLOCK,
+			  .sample_period = PROBE_LONG + PROBE_SHORT,
+			  .sample_type = PERF_SAMPLE_TIME,
+			  .flags = ATTR_DISABLED | ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV };
+	int fd = event_open_scheduled(&a, &s, 0, -1, -1);
+	bool works = false;
+
+	*why = "this kernel has no alternating periods";
+	if (fd >= 0) {
+		works = watch(fd, &a, why);
+		close(fd);
+	} else if (errno == EACCES || errno == EPERM) {
+		*why = "this user may not record";
+	}
+	return works;
+}
