@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """report --group has the tables of `perf report --group`, on recordings with groups and without."""
+import difflib
 import os
 import re
 import shutil
@@ -30,6 +31,22 @@ def lines(tool, path, *options):
     return found
 
 
+def sums(tool, path):
+    """Samples and periods of each member by symbol alone. perf compares symbols of different DSOs by their places in them and
+    what has no symbol by address, which is no order: it has several rows of one symbol, as the tree fell. They are added up."""
+    found = {}
+    for line in lines(tool, path, "-n", "--show-total-period", "--sort", "sym"):
+        row = re.match(r" +((?:\d+\.\d+%\s+)+)((?:\d+\s+)+)(\[.\] .*)", line)
+        if row and not row[3].startswith("[.] __vdso_"):
+            counts = [int(n) for n in row[2].split()]
+            found[row[3]] = [a + b for a, b in zip(counts, found.get(row[3], [0] * len(counts)))]
+    return found
+
+
+def differences(want, got):
+    return "\n".join(difflib.unified_diff(want, got, "perf", "reticle", lineterm="", n=1))
+
+
 if not shutil.which("perf"):
     skip("perf is not installed")
 version = run("perf", "--version").stdout.strip()
@@ -45,7 +62,11 @@ for kind, words in KINDS.items():
     p = run(reticle, "record", "-q", "-F", "2000", *words, "-o", kind, "--", "sh", "-c", "ls -R /usr/share >/dev/null; find /etc | sort >/dev/null")
     if p.returncode:
         skip("no recording here: " + (p.stderr.strip().splitlines() or [""])[0])
-    for options in ([], ["-n", "--show-total-period", "--sort", "sym"], ["--sort", "dso"], ["--percent-limit", "2", "--sort", "comm,sym"]):
+    for options in ([], ["-n", "--show-total-period", "--sort", "dso,sym"], ["--sort", "dso"],
+                    ["--percent-limit", "2", "--sort", "comm,dso,sym"]):
         want, got = lines(["perf"], kind, *options), lines([reticle], kind, *options)
         if len(want) < 4 or want != got:
-            sys.exit(f"{kind} {options}:\nperf:\n" + "\n".join(want[:60]) + "\nreticle:\n" + "\n".join(got[:60]))
+            sys.exit(f"{kind} {options}:\n" + differences(want, got))
+    want, got = (sums(tool, kind) for tool in (["perf"], [reticle]))
+    if not want or want != got:
+        sys.exit(f"{kind} sums by symbol:\n" + differences([f"{k} {want[k]}" for k in sorted(want)], [f"{k} {got[k]}" for k in sorted(got)]))
