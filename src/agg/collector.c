@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agg/keys.h"
 #include "base/hash.h"
 
 #define CALLER_CACHE (1u << 15)
@@ -26,7 +27,7 @@ struct stack_slot {
 struct pending {
 	struct hit h; /* its window is the collector's own copy */
 	struct thread_view t;
-	struct tree_group g;
+	u64 g[MAX_KEYS + 1]; /* the group's words */
 	u32 tree;
 	bool at_leaf;
 	u64 callers_hash;
@@ -40,6 +41,11 @@ struct collector {
 	struct resolver *resolver;
 	struct collected result;
 	u32 nr_trees;
+	u8 keys[MAX_KEYS]; /* those that have a value of the hit */
+	u32 nr_keys;
+	struct hit_keys ask;
+	bool one_table; /* of all events */
+	bool named;	/* groups have the names of threads, be they a key or not */
 	struct caller_slot *callers;
 	struct stack_slot *stacks;
 	struct pending batch[BATCH];
@@ -62,6 +68,12 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 	c->resolver = resolver_new(procs, dsos, frames, &ropts);
 	c->nr_trees = (u32)events->events.n;
 	collected_init(&c->result, c->nr_trees);
+	c->one_table = opts->keys->sort_keys >> SORT_EVENT & 1;
+	c->named = opts->keys->sort_keys & KEYS_NAMED;
+	c->ask = (struct hit_keys){ opts->features, opts->time_slice_ns, opts->first_time };
+	for (u32 i = 0; i < opts->keys->nr_sort; i++)
+		if (sort_keys[opts->keys->sort_order[i]].of_hit)
+			c->keys[c->nr_keys++] = opts->keys->sort_order[i];
 	c->callers = mem_zalloc(CALLER_CACHE * sizeof(*c->callers));
 	c->stacks = mem_zalloc(STACK_CACHE * sizeof(*c->stacks));
 	return c;
@@ -78,32 +90,11 @@ void collector_free(struct collector *c)
 	free(c);
 }
 
-/* ID_NONE when the event's samples do not say. */
-static u32 cpu_of(const struct hit *h)
+static void group_of(const struct collector *c, const struct hit *h, const struct thread_view *t, u64 *words)
 {
-	return h->e->attr.sample_type & PERF_SAMPLE_CPU ? h->s.cpu : ID_NONE;
-}
-
-static struct tree_group group_of(const struct collector *c, const struct hit *h, const struct thread_view *t)
-{
-	const struct collector_opts *o = &c->opts;
-	const struct sample_core *s = &h->s;
-	struct tree_group g = { 0 };
-
-	if (o->group_keys &
-	    (1u << SORT_COMM | 1u << SORT_PID | 1u << SORT_TID)) /* the latter two are labelled with it */
-		g.comm = t->comm != ID_NONE ? t->comm : COMM_UNNAMED | s->tid;
-	if (o->group_keys >> SORT_PID & 1)
-		g.pid = s->pid;
-	if (o->group_keys >> SORT_TID & 1)
-		g.tid = s->tid;
-	if (o->group_keys >> SORT_CPU & 1)
-		g.cpu = cpu_of(h);
-	if (o->group_keys >> SORT_EVENT & 1)
-		g.event = h->event;
-	if (o->group_keys >> SORT_TIME & 1 && o->time_slice_ns && s->time >= o->first_time)
-		g.time = (u32)((s->time - o->first_time) / o->time_slice_ns);
-	return g;
+	words[0] = c->named ? key_comm(h, t) : 0;
+	for (u32 i = 0; i < c->nr_keys; i++)
+		words[c->opts.keys->word_of[c->keys[i]]] = sort_keys[c->keys[i]].of_hit(&c->ask, h, t);
 }
 
 /* Does the chain begin with the sample's own address, so that the rest are its callers? Nearly always. */
@@ -147,11 +138,9 @@ static u64 hash_chain(u64 h, const struct u64s *chain, u32 from, const struct sp
 static u64 callers_hash(const struct collector *c, const struct pending *p)
 {
 	u64 h = hash_mix(hash_u64((u64)p->tree << 32 | p->h.cpumode), (uintptr_t)p->t.maps.space);
-	u64 words[(sizeof(p->g) + 7) / 8] = { 0 };
 
-	memcpy(words, &p->g, sizeof(p->g));
-	for (u32 i = 0; i < ARRAY_LEN(words); i++)
-		h = hash_mix(h, words[i]);
+	for (u32 i = 0; i < c->opts.keys->group_words; i++)
+		h = hash_mix(h, p->g[i]);
 	h = hash_mix(h, (u64)p->t.maps.n << 32 | p->t.kernel.n);
 	if (c->opts.chains)
 		h = hash_chain(h, &p->h.s.chain, p->at_leaf ? 2 : 0, p->t.maps.space);
@@ -162,7 +151,7 @@ static u64 callers_hash(const struct collector *c, const struct pending *p)
 static u32 climb(struct collector *c, const struct pending *p, const u32 *frames, u32 n)
 {
 	struct tree_builder *tree = &c->result.trees[p->tree];
-	u32 node = tree_group(tree, &p->g);
+	u32 node = tree_group(tree, p->g, c->opts.keys->group_words);
 	u64 hash = hash_mix((u64)p->tree << 32 | node, n);
 	struct stack_slot *slot;
 
@@ -260,11 +249,12 @@ static bool is_kept(struct collector *c, u32 tree, const struct hit *h, const st
 void collector_add(struct collector *c, const struct hit *h)
 {
 	const struct thread_view *t = resolver_thread(c->resolver, h->s.pid, h->s.tid, h->clock);
-	u32 tree = c->opts.group_keys >> SORT_EVENT & 1 ? 0 : h->event;
+	u32 tree = c->one_table ? 0 : h->event;
 	struct pending *p = &c->batch[c->nr_batch];
 
 	if (!is_kept(c, tree, h, t))
 		return;
+	group_of(c, h, t, p->g);
 	p->h = *h;
 	p->h.full = NULL;
 	p->h.window = h->window && c->opts.windows ? &c->windows[c->nr_batch] : NULL;
@@ -272,7 +262,6 @@ void collector_add(struct collector *c, const struct hit *h)
 		window_copy(&c->windows[c->nr_batch], h->window);
 	p->t = *t;
 	p->tree = tree;
-	p->g = group_of(c, h, t);
 	p->at_leaf = starts_at_leaf(h);
 	p->callers_hash = callers_hash(c, p);
 	__builtin_prefetch(&c->callers[p->callers_hash % CALLER_CACHE]);

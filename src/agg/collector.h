@@ -19,7 +19,8 @@
 #include "attrib/resolver.h"
 
 struct collector_opts {
-	u64 group_keys;	    /* bits 1 << enum sort_key, of those that are not frames' */
+	const struct profile *keys; /* what groups are made of: profile_sort_by was told; it stays */
+	const struct features *features;
 	bool chains;	    /* keep whole stacks, not only leaves */
 	bool by_address;    /* as resolver_opts */
 	bool every_address; /* likewise */
@@ -37,7 +38,8 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 				const struct collector_opts *opts);
 void collector_free(struct collector *c);
 
-/* Hits of one set of counters, that end windows, in the order of the file; others in any order. */
+/* Hits with their full sample, where a key asks for it (profile_wants_full). Hits of one set of counters, that end
+ * windows, in the order of the file; others in any order. */
 void collector_add(struct collector *c, const struct hit *h);
 
 /* An lbr_one_function_fn; ctx: the collector. */
@@ -59,8 +61,5 @@ struct collected *collector_result(struct collector *c);
 void collected_merge(struct collected *to, struct collected *from, u32 nr_trees, const struct tree_rename *rename);
 void collected_init(struct collected *c, u32 nr_trees);
 void collected_free(struct collected *c, u32 nr_trees);
-
-/* A group's comm may be a thread that no record named: bit 31 and its tid. */
-#define COMM_UNNAMED (1u << 31)
 
 #endif

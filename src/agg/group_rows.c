@@ -7,7 +7,7 @@
 #include "base/sort.h"
 
 struct keys {
-	u32 v[NR_SORT_KEYS];
+	u64 v[MAX_KEYS]; /* in the order of the sort; the rest 0 */
 };
 
 struct join {
@@ -22,11 +22,12 @@ struct join {
 /* Each event has its own first DSO of a short name. */
 static struct keys keys_of(struct join *j, const struct row *r)
 {
-	struct keys k;
+	struct keys k = { 0 };
+	u64 *dso = j->p->sort_keys >> SORT_DSO & 1 ? &k.v[j->p->key_at[SORT_DSO]] : NULL;
 
-	memcpy(k.v, r->keys, sizeof(k.v));
-	if (j->p->sort_keys >> SORT_DSO & 1)
-		k.v[SORT_DSO] = strtab_intern_z(&j->names, dsos_at(j->p->dsos, r->keys[SORT_DSO])->short_name);
+	memcpy(k.v, r->keys, j->p->nr_sort * sizeof(*k.v));
+	if (dso)
+		*dso = strtab_intern_z(&j->names, dsos_at(j->p->dsos, (u32)*dso)->short_name);
 	return k;
 }
 

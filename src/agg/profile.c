@@ -122,6 +122,7 @@ void profile_free(struct profile *p)
 
 		tree_free(&e->tree);
 		vec_free(&e->rows);
+		arena_free(&e->keys);
 		free(e->row_of);
 		free(e->row_nodes);
 		free(e->row_first);

@@ -3,7 +3,7 @@
  * Profile: what a pass over the samples leaves for the views. Immutable once made.
  *
  * Per event there is one call tree (agg/tree.h) whose top level are groups: one per distinct combination of the sort
- * keys that are not frames (comm, pid, tid, cpu, time slice). Below a group stand stacks, outermost frame first. Rows
+ * keys that are not frames' (comm, pid, cpu, time slice, ...). Below a group stand stacks, outermost frame first. Rows
  * are derived from the tree by one walk: a row is one combination of all sort keys, of which dso, symbol and srcline
  * come from a frame.
  */
@@ -18,27 +18,40 @@
 #include "state/dso.h"
 #include "state/frames.h"
 
+/* What rows can be split by; agg/keys.c has a row for each, in this order, that says what its values are. */
 enum sort_key {
-	SORT_COMM,    /* value: string id */
-	SORT_PID,     /* pid; label "PID:comm" */
-	SORT_TID,     /* tid */
-	SORT_CPU,     /* cpu */
-	SORT_TIME,    /* time slice number; slice width in the profile */
-	SORT_EVENT,   /* event index: all events in one table */
-	SORT_PARENT,  /* string id of a function that calls (agg/restack.h); 0: none */
-	SORT_DSO,     /* DSO id of the frame (first id of that short name) */
-	SORT_SYMBOL,  /* frame id */
-	SORT_SRCLINE, /* string id of "file:line" */
+	SORT_COMM,
+	SORT_PID,
+	SORT_TID,
+	SORT_CPU,
+	SORT_SOCKET,
+	SORT_TIME,
+	SORT_EVENT,
+	SORT_CGROUP,
+	SORT_ADDR,
+	SORT_LOCAL_WEIGHT,
+	SORT_WEIGHT,
+	SORT_LOCAL_INS_LAT,
+	SORT_INS_LAT,
+	SORT_P_STAGE_CYC,
+	SORT_CODE_PAGE_SIZE,
+	SORT_PARENT,
+	SORT_DSO,
+	SORT_SYMBOL,
+	SORT_SYMBOL_SIZE,
+	SORT_SRCLINE,
+	SORT_SRCFILE,
 	NR_SORT_KEYS
 };
+#define MAX_KEYS NR_SORT_KEYS
 
 struct row {
 	u64 self, total; /* weight (sum of periods) of samples in it; with it on the stack, itself included */
 	u64 samples;	 /* number of samples behind self */
 	u64 total_samples;
-	u32 keys[NR_SORT_KEYS]; /* values of the keys in use; others 0 */
-	u32 comm;		/* a name its thread had, for the labels of pid and tid */
-	u32 frame;		/* a frame of this row, or ID_NONE when no key is a frame's */
+	const u64 *keys; /* values of the keys in use, in the order of profile.sort_order (profile_row_key) */
+	u32 comm;	 /* a name its thread had, for the labels of pid and tid */
+	u32 frame;	 /* a frame of this row, or ID_NONE when no key is a frame's */
 };
 
 struct profile_event {
@@ -53,6 +66,7 @@ struct profile_event {
 	struct tree tree;
 	VEC(struct row)
 	rows; /* sorted: by total (or self), largest first, or by time where that is the first key; ties by names */
+	struct arena keys; /* of the rows */
 	/* For profile_row_graph: which row each tree node belongs to (ID_NONE: none), and each row's nodes, ascending.
 	 */
 	u32 *row_of;
@@ -83,13 +97,19 @@ struct profile {
 	struct tally tally;
 	struct str simulated; /* the core that a recording of the virtual PMU is of; len 0: it is of a real one */
 	u64 sort_keys;	      /* bits 1 << enum sort_key, and their order: */
-	u8 sort_order[NR_SORT_KEYS];
+	u8 sort_order[MAX_KEYS];
 	u32 nr_sort;
-	bool children;	    /* rows have totals and are sorted by them */
-	bool has_chains;    /* some event was recorded with call chains */
-	bool has_inlined;   /* frames of inlined calls may stand in the trees */
-	bool has_addresses; /* frames of code that has a symbol may be addresses of it */
-	u32 first_inlined;  /* no frame of an inlined call has a smaller id */
+	u8 key_at[MAX_KEYS]; /* of the keys in use: their places in sort_order */
+	/* Of those that are not frames': which word of a group (agg/tree.h) has the value. Word 0 is the thread's name
+	 * in any case, as pid and tid are labelled with it. */
+	u8 word_of[MAX_KEYS];
+	u32 group_words;
+	const struct map *cgroups; /* id -> string id of the path */
+	bool children;		   /* rows have totals and are sorted by them */
+	bool has_chains;	   /* some event was recorded with call chains */
+	bool has_inlined;	   /* frames of inlined calls may stand in the trees */
+	bool has_addresses;	   /* frames of code that has a symbol may be addresses of it */
+	u32 first_inlined;	   /* no frame of an inlined call has a smaller id */
 	enum graph_key graph_key;
 	VEC(struct graph_place)
 	places; /* per frame id; empty with GRAPH_KEY_FUNCTION, and frames behind its end have none */
@@ -104,6 +124,12 @@ struct row_filter {
 	bool hide_unresolved;
 	bool exclude_other; /* those without a parent, too */
 };
+
+/* The value that a row has for a key in use. */
+static inline u64 profile_row_key(const struct profile *p, const struct row *r, u32 key)
+{
+	return r->keys[p->key_at[key]];
+}
 
 /* A call graph of one row, ready to print: pruned and sorted, largest first. */
 struct graph_node {

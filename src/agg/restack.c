@@ -7,6 +7,7 @@
 #include "agg/restack.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -101,10 +102,12 @@ static u32 new_node(struct work *w, u32 node, u32 parent)
 		node = nodes[node].parent;
 	}
 	if (at == ID_NONE) {
-		struct tree_group g = w->e->tree.groups.v[nodes[node].frame];
+		u64 words[MAX_KEYS + 1];
 
-		g.parent = parent;
-		at = tree_group(&w->b, &g);
+		memcpy(words, tree_group_at(&w->e->tree, nodes[node].frame), w->e->tree.group_words * sizeof(*words));
+		if (w->r->parent)
+			words[w->p->word_of[SORT_PARENT]] = parent;
+		at = tree_group(&w->b, words, w->e->tree.group_words);
 		map_set(&w->made, made_key(node, parent), at);
 	}
 	while (w->path.n) {

@@ -6,19 +6,16 @@
  * and left with that node, so a recursive function's total counts each stack once. The row's own weight is the sum of
  * its nodes' selves. The text of a key is made only for the rows, never per node.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agg/profile.h"
+#include "agg/keys.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
 
-#define FRAME_KEYS (1u << SORT_DSO | 1u << SORT_SYMBOL | 1u << SORT_SRCLINE)
-
+/* Of a frame, by id: its values for the keys of frames stand in walk.frame_values. */
 struct frame_info {
-	u32 dso, symbol, srcline; /* key values; 0 for keys not in use */
 	bool known, kept;
 };
 
@@ -34,11 +31,15 @@ struct walk {
 	const struct row_filter *filter;
 	struct last_row *last; /* per frame id */
 	struct map by_keys;    /* hash of the keys -> row; successive keys when hashes are equal */
-	struct map by_dso;     /* short name's string id -> first DSO id */
-	struct strtab names;   /* of DSOs */
+	struct frame_keys keys;
 	struct frame_info *frames;
-	u32 *active; /* per row: how many of its nodes are above the walk's place */
-	u64 *named;  /* per row: weight of the group that named it */
+	u32 *frame_values;	 /* per frame id, nr_frame_keys */
+	u8 frame_keys[MAX_KEYS]; /* those in use */
+	u32 nr_frame_keys;
+	u32 at_symbol;	/* where the symbol stands among them: it always does */
+	bool of_frames; /* else rows are groups as a whole */
+	u32 *active;	/* per row: how many of its nodes are above the walk's place */
+	u64 *named;	/* per row: weight of the group that named it */
 	size_t active_cap;
 	u64 group_total; /* of the group that is walked */
 	bool distinct;	 /* no two (group, frame) share a row: no need to look */
@@ -64,30 +65,6 @@ static bool frame_kept(struct walk *w, u32 id)
 	return name_list_holds(&f->symbols, name) && (!f->symbol_part || strstr(name, f->symbol_part));
 }
 
-/* DSOs that share a short name are one row's key. */
-static u32 dso_key(struct walk *w, u32 dso)
-{
-	u32 name = strtab_intern_z(&w->names, dsos_at(w->p->dsos, dso)->short_name);
-
-	return *map_at(&w->by_dso, name, dso);
-}
-
-static u32 srcline_key(struct walk *w, const struct frame *f)
-{
-	struct source_frame at;
-	char text[PROFILE_MADE_UP];
-	char *line;
-	u32 id;
-
-	if (!f->addr || !dsos_source_at(w->p->dsos, f->dso, f->addr, &at, 1) || !at.file)
-		line = mem_printf("%s", profile_frame_name(w->p, frames_intern(w->p->frames, f), text, sizeof(text)));
-	else
-		line = mem_printf("%s:%u", strrchr(at.file, '/') ? strrchr(at.file, '/') + 1 : at.file, at.line);
-	id = strtab_intern_z(w->p->strings, line);
-	free(line);
-	return id;
-}
-
 static const struct frame_info *frame_info(struct walk *w, u32 id)
 {
 	struct frame_info *info = &w->frames[id];
@@ -98,22 +75,18 @@ static const struct frame_info *frame_info(struct walk *w, u32 id)
 	f = *frames_get(w->p->frames, id);
 	info->known = true;
 	info->kept = frame_kept(w, id);
-	if (w->p->sort_keys >> SORT_SRCLINE & 1)
-		info->srcline = srcline_key(w, &f);
-	if (w->p->sort_keys >> SORT_DSO & 1)
-		info->dso = dso_key(w, f.dso);
-	if (f.sym != ID_NONE)
-		f.addr = 0; /* the symbol as a whole */
-	info->symbol = frames_intern(w->p->frames, &f);
+	for (u32 i = 0; i < w->nr_frame_keys; i++)
+		w->frame_values[(size_t)id * w->nr_frame_keys + i] =
+			sort_keys[w->frame_keys[i]].of_frame(&w->keys, &f);
 	return info;
 }
 
-static u32 new_row(struct walk *w, const u32 *keys, u32 frame)
+static u32 new_row(struct walk *w, const u64 *keys, u32 frame)
 {
 	u32 id = (u32)w->e->rows.n;
 	struct row row = { .frame = frame };
 
-	memcpy(row.keys, keys, sizeof(row.keys));
+	row.keys = arena_copy(&w->e->keys, keys, w->p->nr_sort * sizeof(*keys));
 	vec_push(&w->e->rows, row);
 	if (w->e->rows.n > w->active_cap) {
 		w->active_cap = w->e->rows.cap;
@@ -125,13 +98,14 @@ static u32 new_row(struct walk *w, const u32 *keys, u32 frame)
 	return id;
 }
 
-static u32 row_by_keys(struct walk *w, const u32 *keys, u32 frame)
+static u32 row_by_keys(struct walk *w, const u64 *keys, u32 frame)
 {
-	u64 h = hash_bytes(keys, sizeof(u32) * NR_SORT_KEYS);
+	size_t size = w->p->nr_sort * sizeof(*keys);
+	u64 h = hash_bytes(keys, size);
 	u32 id;
 
 	while ((id = map_get(&w->by_keys, h)) != ID_NONE) {
-		if (!memcmp(w->e->rows.v[id].keys, keys, sizeof(u32) * NR_SORT_KEYS))
+		if (!memcmp(w->e->rows.v[id].keys, keys, size))
 			return id;
 		h++;
 	}
@@ -143,33 +117,29 @@ static u32 row_by_keys(struct walk *w, const u32 *keys, u32 frame)
 /* The row of a frame (ID_NONE: of the group as a whole) in that group, or ID_NONE when it is filtered out. */
 static u32 find_row(struct walk *w, u32 group, u32 frame)
 {
-	const struct tree_group *g = &w->e->tree.groups.v[group];
-	u32 id, keys[NR_SORT_KEYS] = {
-		[SORT_COMM] = w->p->sort_keys >> SORT_COMM & 1 ? g->comm : 0,
-		[SORT_PID] = g->pid,
-		[SORT_TID] = g->tid,
-		[SORT_CPU] = g->cpu,
-		[SORT_TIME] = g->time,
-		[SORT_EVENT] = g->event,
-		[SORT_PARENT] = g->parent,
-	};
+	const struct profile *p = w->p;
+	const u64 *g = tree_group_at(&w->e->tree, group);
+	const u32 *values = NULL;
+	u64 keys[MAX_KEYS];
+	u32 id;
 
-	if (w->filter && w->filter->exclude_other && !g->parent)
+	if (w->filter && w->filter->exclude_other && !g[p->word_of[SORT_PARENT]])
 		return ID_NONE;
 	if (frame != ID_NONE) {
-		const struct frame_info *info = frame_info(w, frame);
-
-		if (!info->kept)
+		if (!frame_info(w, frame)->kept)
 			return ID_NONE;
-		keys[SORT_DSO] = info->dso;
-		keys[SORT_SYMBOL] = w->p->sort_keys >> SORT_SYMBOL & 1 ? info->symbol : 0;
-		keys[SORT_SRCLINE] = info->srcline;
-		frame = info->symbol;
+		values = w->frame_values + (size_t)frame * w->nr_frame_keys;
+		frame = values[w->at_symbol];
+	}
+	for (u32 i = 0, of_frame = 0; i < p->nr_sort; i++) {
+		bool is_frames = key_is_frames(p->sort_order[i]);
+
+		keys[i] = !is_frames ? g[p->word_of[p->sort_order[i]]] : values ? values[of_frame++] : 0;
 	}
 	id = w->distinct ? new_row(w, keys, frame) : row_by_keys(w, keys, frame);
 	if (w->group_total >= w->named[id]) {
 		w->named[id] = w->group_total;
-		w->e->rows.v[id].comm = g->comm;
+		w->e->rows.v[id].comm = (u32)g[0];
 	}
 	return id;
 }
@@ -257,31 +227,18 @@ static void whole_group(struct walk *w, u32 top)
 	r->total_samples += n->total_samples;
 }
 
-/* Weights are often equal, so that this runs often: ids first, then text. */
-static int compare_key(const struct profile *p, u32 key, u32 x, u32 y)
-{
-	if (x == y)
-		return 0;
-	switch (key) {
-	case SORT_COMM:
-	case SORT_SRCLINE:
-	case SORT_PARENT:
-		return strcmp(strtab_get(p->strings, x), strtab_get(p->strings, y));
-	case SORT_DSO:
-		return strcmp(dsos_at(p->dsos, x)->short_name, dsos_at(p->dsos, y)->short_name);
-	case SORT_SYMBOL:
-		return profile_compare_frames(p, x, y);
-	default:
-		return x < y ? -1 : 1;
-	}
-}
-
+/* Weights are often equal, so that this runs often: equal values first, then what they read. */
 static int compare_names(const struct profile *p, const struct row *a, const struct row *b)
 {
 	int c = 0;
 
-	for (u32 i = 0; i < p->nr_sort && !c; i++)
-		c = compare_key(p, p->sort_order[i], a->keys[p->sort_order[i]], b->keys[p->sort_order[i]]);
+	for (u32 i = 0; i < p->nr_sort && !c; i++) {
+		const struct sort_key_row *key = &sort_keys[p->sort_order[i]];
+
+		if (a->keys[i] == b->keys[i])
+			continue;
+		c = key->compare ? key->compare(p, a->keys[i], b->keys[i]) : a->keys[i] < b->keys[i] ? -1 : 1;
+	}
 	return c;
 }
 
@@ -356,7 +313,7 @@ static void sort_rows(struct profile *p, struct profile_event *e, u32 workers)
 
 		order[i] = (struct place_in_order){ p->children ? r->total : r->self, p->children ? r->self : 0, i };
 		if (by_time)
-			order[i] = (struct place_in_order){ UINT64_MAX - r->keys[SORT_TIME], order[i].first, i };
+			order[i] = (struct place_in_order){ UINT64_MAX - r->keys[0], order[i].first, i };
 	}
 	sort_parallel(workers, order, n, sizeof(*order), compare_rows, &(struct order){ p, e->rows.v });
 	for (u32 i = 0; i < n; i++)
@@ -392,24 +349,50 @@ static void list_nodes(struct profile_event *e)
 			e->row_nodes[e->row_first[e->row_of[i] + 1]++] = i;
 }
 
-/* Frames that keep their address share a symbol; a process's threads and names share its row. */
+/* Does each group and frame have a row of its own? Frames that keep their address share a symbol, names of threads are
+ * in groups whether they are a key or not. */
 static bool rows_are_distinct(const struct profile *p)
 {
-	const u64 task = 1u << SORT_PID | 1u << SORT_TID, comm = 1u << SORT_COMM;
+	const u64 lines = 1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE;
 
-	return p->sort_keys >> SORT_SYMBOL & 1 && !(p->sort_keys >> SORT_SRCLINE & 1) && !p->has_addresses &&
-	       (p->sort_keys & comm || !(p->sort_keys & task));
+	return p->sort_keys >> SORT_SYMBOL & 1 && !(p->sort_keys & lines) && !p->has_addresses &&
+	       (p->sort_keys >> SORT_COMM & 1 || !(p->sort_keys & KEYS_NAMED));
 }
 
 static void walk_free(struct walk *w)
 {
 	map_free(&w->by_keys);
-	map_free(&w->by_dso);
-	strtab_free(&w->names);
+	frame_keys_free(&w->keys);
 	free(w->frames);
+	free(w->frame_values);
 	free(w->last);
 	free(w->active);
 	free(w->named);
+}
+
+/* The keys of frames in the order of the sort, and the symbol behind them where it is none: rows know their function.
+ */
+static void use_frame_keys(struct walk *w)
+{
+	const struct profile *p = w->p;
+	size_t n = (size_t)frames_count(p->frames) + 1;
+
+	w->at_symbol = MAX_KEYS;
+	for (u32 i = 0; i < p->nr_sort; i++) {
+		if (!key_is_frames(p->sort_order[i]))
+			continue;
+		if (p->sort_order[i] == SORT_SYMBOL)
+			w->at_symbol = w->nr_frame_keys;
+		w->frame_keys[w->nr_frame_keys++] = p->sort_order[i];
+	}
+	w->of_frames = w->nr_frame_keys;
+	if (w->at_symbol == MAX_KEYS) {
+		w->at_symbol = w->nr_frame_keys;
+		w->frame_keys[w->nr_frame_keys++] = SORT_SYMBOL;
+	}
+	w->keys.p = w->p;
+	w->frames = mem_zalloc(sizeof(*w->frames) * n);
+	w->frame_values = mem_realloc(NULL, n * w->nr_frame_keys, sizeof(*w->frame_values));
 }
 
 void profile_make_rows(struct profile *p, struct profile_event *e, const struct row_filter *filter, u32 workers)
@@ -420,11 +403,11 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 	e->row_of = mem_alloc(sizeof(u32) * (e->tree.nodes.n + 1));
 	memset(e->row_of, 0xff, sizeof(u32) * (e->tree.nodes.n + 1));
 	w.distinct = rows_are_distinct(p);
-	w.frames = mem_zalloc(sizeof(*w.frames) * ((size_t)frames_count(p->frames) + 1));
+	use_frame_keys(&w);
 	w.last = mem_zalloc(sizeof(*w.last) * ((size_t)frames_count(p->frames) + 1));
 	for (u32 top = e->tree.nodes.n ? nodes[0].first_kid : ID_NONE; top != ID_NONE; top = nodes[top].next_kid) {
 		w.group_total = nodes[top].total;
-		if (p->sort_keys & FRAME_KEYS)
+		if (w.of_frames)
 			walk_group(&w, top);
 		else
 			whole_group(&w, top);

@@ -106,18 +106,21 @@ void tree_prefetch(const struct tree_builder *b, u32 node, u32 frame)
 		__builtin_prefetch(&t->slots[home(t, hash)], 1);
 }
 
-u32 tree_group(struct tree_builder *b, const struct tree_group *g)
+u32 tree_group(struct tree_builder *b, const u64 *words, u32 n)
 {
-	u64 h = hash_bytes(g, sizeof(*g));
+	size_t size = n * sizeof(*words);
+	u64 h = hash_bytes(words, size);
 	u32 i;
 
 	/* Two groups whose hashes are equal stand at successive keys. */
-	while ((i = map_get(&b->group_ids, h)) != ID_NONE && memcmp(&b->groups.v[i], g, sizeof(*g)))
+	while ((i = map_get(&b->group_ids, h)) != ID_NONE && memcmp(b->groups.v + (size_t)i * n, words, size))
 		h++;
 	if (i == ID_NONE) {
-		i = (u32)b->groups.n;
-		vec_push(&b->groups, *g);
+		i = (u32)(b->groups.n / n);
+		for (u32 k = 0; k < n; k++)
+			vec_push(&b->groups, words[k]);
 		map_set(&b->group_ids, h, i);
+		b->group_words = n;
 	}
 	return tree_kid(b, 0, i);
 }
@@ -172,7 +175,7 @@ u32 *tree_merge_nodes(struct tree_builder *b, struct tree_builder *from, const s
 			tree_prefetch(b, at[later->parent],
 				      rename ? rename->frames[rename->of[later->frame].first] : later->frame);
 		at[i] = l->parent ? add_renamed(b, at[l->parent], l->frame, &from->sums[i], rename) :
-				    tree_group(b, &from->groups.v[l->frame]);
+				    tree_group(b, from->groups.v + (size_t)l->frame * from->group_words, from->group_words);
 	}
 	tree_builder_free(from);
 	return at;
@@ -230,6 +233,7 @@ void tree_finish(struct tree_builder *b, struct tree *out)
 	out->groups.v = b->groups.v;
 	out->groups.n = b->groups.n;
 	out->groups.cap = b->groups.cap;
+	out->group_words = b->group_words;
 	memset(&b->groups, 0, sizeof(b->groups));
 	tree_builder_free(b);
 }

@@ -23,16 +23,21 @@ struct tree_node {
 	u32 total_samples;
 };
 
-struct tree_group {
-	u32 comm, pid, tid, cpu, event;
-	u32 time;   /* slice */
-	u32 parent; /* string id; 0: none, or not asked for (agg/restack.h) */
-};
-
 struct tree {
 	VEC(struct tree_node) nodes; /* none at all when no sample came in */
-	VEC(struct tree_group) groups;
+	VEC(u64) groups;	     /* group_words of each: the values that make it one */
+	u32 group_words;
 };
+
+/* The words of a group; group < tree_groups(t). */
+static inline const u64 *tree_group_at(const struct tree *t, u32 group)
+{
+	return t->groups.v + (size_t)group * t->group_words;
+}
+static inline u32 tree_groups(const struct tree *t)
+{
+	return t->group_words ? (u32)(t->groups.n / t->group_words) : 0;
+}
 
 struct tree_link {
 	u32 frame, parent;
@@ -48,7 +53,8 @@ struct tree_table {
 /* A tree that grows. A zeroed struct is an empty one. */
 struct tree_builder {
 	VEC(struct tree_link) links;
-	VEC(struct tree_group) groups;
+	VEC(u64) groups; /* as in the tree, and so is: */
+	u32 group_words;
 	struct map group_ids;
 	struct tree_table tables[TREE_TABLES]; /* (parent, frame) -> node and its sums */
 	struct tree_sums *sums;		       /* by node, in place of the tables: after tree_settle */
@@ -56,8 +62,8 @@ struct tree_builder {
 
 /* The child of node for frame, added when new. Ids are those of the finished tree. */
 u32 tree_kid(struct tree_builder *b, u32 node, u32 frame);
-/* The group's node, added when new. */
-u32 tree_group(struct tree_builder *b, const struct tree_group *g);
+/* The node of the group of these n words, added when new; n, at least 1, is the same for all of a tree. */
+u32 tree_group(struct tree_builder *b, const u64 *words, u32 n);
 /* Adds to the child of node for frame, added when new; returns it. */
 u32 tree_add(struct tree_builder *b, u32 node, u32 frame, u64 weight, u32 samples);
 /* Brings in, some time before, what tree_add will touch. */

@@ -126,21 +126,39 @@ struct run {
 };
 
 /* Time slices and events cannot be keys: slices of two recordings have nothing in common, and events part the tables.
- */
+ * Parents are found with an option that there is not. */
+static bool is_diff_key(u32 column)
+{
+	return column_is_key(column) && column_key(column) != SORT_TIME && column != COLUMN_EVENT &&
+	       column != COLUMN_PARENT;
+}
+
+static int note_no_key(const char *name, const struct notify *to)
+{
+	struct bytes known = { 0 };
+	int err;
+
+	for (u32 i = NR_VALUE_COLUMNS; i < NR_COLUMNS; i++)
+		if (is_diff_key(i))
+			bytes_printf(&known, "%s%s", known.len ? ", " : "", column_get(i)->name);
+	bytes_char(&known, 0);
+	err = notify_error(to, ERR_USAGE, "option --sort: '%s' is not one of %s", name, (char *)known.p);
+	bytes_free(&known);
+	return err;
+}
+
 static int add_key(struct run *r, const char *name)
 {
 	u32 column = column_find(name, strlen(name));
-	s32 key = column == ID_NONE ? -1 : columns[column].sort_key;
 
-	if (key < 0 || key == SORT_TIME || key == SORT_EVENT || key == SORT_PARENT)
-		return notify_error(r->ctx->notify, ERR_USAGE,
-				    "option --sort: '%s' is not one of comm, pid, tid, cpu, dso, symbol, srcline",
-				    name);
+	_Static_assert(MAX_KEYS <= DIFF_MAX_KEYS, "each key once");
+	if (column == ID_NONE || !is_diff_key(column))
+		return note_no_key(name, r->ctx->notify);
 	for (u32 i = 0; i < r->diff.nr_keys; i++)
 		if (r->opts.keys[i] == column)
 			return 0;
 	r->opts.keys[r->diff.nr_keys++] = (u8)column;
-	r->selected.pipeline.sort_order[r->selected.pipeline.nr_sort++] = (u8)key;
+	r->selected.pipeline.sort_order[r->selected.pipeline.nr_sort++] = (u8)column_key(column);
 	return 0;
 }
 

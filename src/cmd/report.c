@@ -16,10 +16,10 @@
 static int add_key(struct pipeline_opts *o, u32 column)
 {
 	for (u32 i = 0; i < o->nr_sort; i++)
-		if (o->sort_order[i] == columns[column].sort_key)
+		if (column_of_key(o->sort_order[i]) == column)
 			return 0;
-	if (columns[column].sort_key >= 0)
-		o->sort_order[o->nr_sort++] = (u8)columns[column].sort_key;
+	if (column_is_key(column))
+		o->sort_order[o->nr_sort++] = (u8)column_key(column);
 	return 0;
 }
 
@@ -31,9 +31,9 @@ static int note_unknown_column(const char *option, const char *name, const struc
 	int err;
 
 	for (u32 i = 0; i < NR_COLUMNS; i++)
-		if (columns[i].sort_key >= 0 || !strcmp(option, "--fields")) {
-			bytes_printf(&known, "%s%s", known.len ? ", " : "", columns[i].name);
-			near_offer(&near, columns[i].name);
+		if (column_is_key(i) || !strcmp(option, "--fields")) {
+			bytes_printf(&known, "%s%s", known.len ? ", " : "", column_get(i)->name);
+			near_offer(&near, column_get(i)->name);
 		}
 	for (u32 i = 0; i < nr_metric_defs; i++)
 		near_offer(&near, metric_defs[i].name);
@@ -264,7 +264,7 @@ static void choose_columns(const struct report_config *c, const struct profile *
 
 		if (shows(o, more.columns[i]))
 			continue;
-		while (columns[more.columns[i]].sort_key < 0 && at && columns[o->columns[at - 1]].sort_key >= 0)
+		while (!column_is_key(more.columns[i]) && at && column_is_key(o->columns[at - 1]))
 			at--;
 		memmove(o->columns + at + 1, o->columns + at, o->nr_columns - at);
 		o->columns[at] = more.columns[i];

@@ -73,7 +73,7 @@ int report_check_windows(const struct profile *p, enum attribution a, const stru
 
 const char *report_excludes_metrics(const struct report_config *c, const struct profile *p)
 {
-	u32 keys = p ? p->sort_keys : 0;
+	u64 keys = p ? p->sort_keys : 0;
 
 	if (c->no_metrics)
 		return "--no-metrics";

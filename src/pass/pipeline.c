@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "agg/inline.h"
+#include "agg/keys.h"
 #include "agg/lines.h"
 #include "base/pool.h"
 #include "codec/vpmu.h"
@@ -28,6 +29,8 @@
 #include "pass/lanes.h"
 #include "pass/order.h"
 #include "pass/pipeline_windows.h"
+
+#define LINE_KEYS (1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE)
 
 struct pass_worker {
 	struct feed feed;
@@ -90,20 +93,31 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 	p->evlist = &s->src->events;
 	p->tally = s->tally;
 	p->simulated = vpmu_simulated(s->src->features.cpuid);
-	p->nr_sort = o->nr_sort ? o->nr_sort : ARRAY_LEN(usual);
-	memcpy(p->sort_order, o->nr_sort ? o->sort_order : usual, p->nr_sort);
-	for (u32 i = 0; i < p->nr_sort; i++)
-		p->sort_keys |= 1u << p->sort_order[i];
+	profile_sort_by(p, o->nr_sort ? o->sort_order : usual, o->nr_sort ? o->nr_sort : ARRAY_LEN(usual));
+	p->cgroups = &s->cgroups;
 	p->has_chains = records_chains(p->evlist) && !o->no_chains;
-	p->children = p->has_chains && o->children;
+	p->children = p->has_chains && o->children && !(p->sort_keys >> SORT_ADDR & 1);
 	p->graph_key = p->has_chains ? o->graph_key : GRAPH_KEY_FUNCTION;
-	p->has_inlined = p->has_chains && !o->no_inline && p->graph_key == GRAPH_KEY_FUNCTION &&
-			 !(p->sort_keys >> SORT_SRCLINE & 1);
+	p->has_inlined =
+		p->has_chains && !o->no_inline && p->graph_key == GRAPH_KEY_FUNCTION && !(p->sort_keys & LINE_KEYS);
 	p->time_slice_ns = o->time_slice_ns;
 	return p;
 }
 
-/* The workers' results become the profile's; threads that no record named get their made-up names. */
+/* Threads that no record named get their made-up names: 31 bits of the tid, as -1 is what an exiting thread has. */
+static void name_groups(struct profile *p, struct tree *t)
+{
+	for (u32 g = 0; g < tree_groups(t); g++) {
+		u64 *comm = &t->groups.v[(size_t)g * t->group_words];
+		char name[THREAD_NAME_SIZE];
+
+		if (*comm & COMM_UNNAMED)
+			*comm = strtab_intern_z(p->strings,
+						thread_made_up_name((u32)((s32)((u32)*comm << 1) >> 1), name));
+	}
+}
+
+/* The workers' results become the profile's. */
 static void take_results(struct profile *p, const struct window_pass *windows, struct collected *r)
 {
 	for (u32 i = 0; i < p->evlist->events.n; i++) {
@@ -117,15 +131,7 @@ static void take_results(struct profile *p, const struct window_pass *windows, s
 		tree_finish(&r->trees[i], &e.tree);
 		if (r->windows[i].members)
 			e.windows = window_pass_result(windows, i, &r->windows[i]);
-		for (size_t g = 0; g < e.tree.groups.n; g++) {
-			u32 *comm = &e.tree.groups.v[g].comm;
-			char name[THREAD_NAME_SIZE];
-
-			if (!(*comm & COMM_UNNAMED))
-				continue;
-			/* 31 bits of it: -1 is what an exiting thread has. */
-			*comm = strtab_intern_z(p->strings, thread_made_up_name((u32)((s32)(*comm << 1) >> 1), name));
-		}
+		name_groups(p, &e.tree);
 		vec_push(&p->events, e);
 	}
 	p->tally.samples = r->tally.samples;
@@ -199,6 +205,7 @@ static void start_worker(struct pass_worker *w, struct session *s, const struct 
 
 	window_worker_start(windows, s, &w->windows);
 	w->feed = (struct feed){ .src = s->src,
+				 .full = profile_wants_full(opts->keys),
 				 .reads = group_read_used(l),
 				 .windows = windows->on ? &w->windows.windows : NULL };
 	o.windows = w->windows.hits;
@@ -211,14 +218,16 @@ static void start_worker(struct pass_worker *w, struct session *s, const struct 
 static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows, bool stitch,
 		   struct profile *p)
 {
-	struct collector_opts copts = {
-		.group_keys = p->sort_keys, .chains = p->has_chains, .filter = filter, .deferred = &s->deferred
-	};
+	struct collector_opts copts = { .keys = p,
+					.features = &s->src->features,
+					.chains = p->has_chains,
+					.filter = filter,
+					.deferred = &s->deferred };
 	bool ordered = lanes_needed(p->evlist), proven = windows_proven(&windows->windows);
 	struct pass pass = { .s = s, .nr_workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n)) };
 
 	copts.every_address = p->has_addresses = window_pass_by_address(windows) || p->graph_key != GRAPH_KEY_FUNCTION;
-	copts.by_address = p->has_inlined || p->sort_keys >> SORT_SRCLINE & 1 || copts.every_address;
+	copts.by_address = p->has_inlined || p->sort_keys & LINE_KEYS || copts.every_address;
 	if (p->sort_keys >> SORT_TIME & 1)
 		slice_time(s, p);
 	copts.time_slice_ns = p->time_slice_ns;

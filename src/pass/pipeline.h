@@ -21,15 +21,15 @@ struct window_opts {
 
 struct pipeline_opts {
 	struct session_opts session;
-	const char *input;	     /* path, or "-" */
-	u8 sort_order[NR_SORT_KEYS]; /* enum sort_key, in the user's order; nr_sort of them */
-	u32 nr_sort;		     /* 0: comm, dso, symbol */
-	bool children;		     /* totals (has no effect without call chains) */
-	bool no_chains;		     /* look at leaves only, even where chains were recorded */
-	bool no_stitch;		     /* call stacks of branch records are those of one sample each */
-	bool no_inline;		     /* do not expand inlined calls */
-	enum graph_key graph_key;    /* of call graphs; unless by function, inlined calls are not expanded */
-	bool no_rows;		     /* trees are all that is wanted: profile_event.rows stay empty */
+	const char *input;	  /* path, or "-" */
+	u8 sort_order[MAX_KEYS];  /* enum sort_key, in the user's order; nr_sort of them */
+	u32 nr_sort;		  /* 0: comm, dso, symbol */
+	bool children;		  /* totals (has no effect without call chains) */
+	bool no_chains;		  /* look at leaves only, even where chains were recorded */
+	bool no_stitch;		  /* call stacks of branch records are those of one sample each */
+	bool no_inline;		  /* do not expand inlined calls */
+	enum graph_key graph_key; /* of call graphs; unless by function, inlined calls are not expanded */
+	bool no_rows;		  /* trees are all that is wanted: profile_event.rows stay empty */
 	struct sample_filter samples;
 	const char *time; /* --time text (base/timerange.h), or NULL */
 	struct row_filter rows;

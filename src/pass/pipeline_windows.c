@@ -56,7 +56,7 @@ static enum window_unit unit_of(const struct pipeline_opts *o)
 		keys |= 1ull << o->sort_order[i];
 	if (!o->nr_sort)
 		return UNIT_FUNCTION;
-	if (keys >> SORT_SRCLINE & 1)
+	if (keys & (1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE | 1ull << SORT_ADDR))
 		return UNIT_ADDRESS;
 	if (keys >> SORT_SYMBOL & 1)
 		return UNIT_FUNCTION;

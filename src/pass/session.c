@@ -139,6 +139,8 @@ static void note_record(void *ctx, const struct source_record *at)
 	tally_record(&s->tally, &r);
 	if (at->h.type == PERF_RECORD_CALLCHAIN_DEFERRED)
 		deferred_add(&s->deferred, r.callchain_deferred.cookie, &r.callchain_deferred.ips);
+	if (at->h.type == PERF_RECORD_CGROUP)
+		map_set(&s->cgroups, r.cgroup.id, strtab_intern(&s->strings, r.cgroup.path.p, r.cgroup.path.len));
 	if (!speaks_of_processes(at->h.type))
 		return;
 	clock = clock_of(s, &r);
@@ -419,6 +421,7 @@ void session_close(struct session *s)
 	dsos_free(s->dsos);
 	strtab_free(&s->strings);
 	deferred_free(&s->deferred);
+	map_free(&s->cgroups);
 	vec_free(&s->data.blocks);
 	source_close(s->src);
 	free(s);

@@ -39,6 +39,7 @@ struct session {
 	struct tally tally;	/* what the first pass counted: lost, throttled, ... */
 	struct hop_result data; /* nr_samples: decodable or not */
 	struct deferred_chains deferred;
+	struct map cgroups; /* id -> string id of the path, as the newest record has it */
 	bool clock_is_time; /* else the file offset */
 };
 

@@ -7,14 +7,14 @@
 /* Functions without a name cannot be told from one build to another: one row for all of an object's. */
 static bool unresolved(const struct row_view *v)
 {
-	const struct frame *f = frames_get(v->profile->frames, v->row->keys[SORT_SYMBOL]);
+	const struct frame *f = frames_get(v->profile->frames, (u32)profile_row_key(v->profile, v->row, SORT_SYMBOL));
 
 	return f->sym == ID_NONE && !f->inlined;
 }
 
 static void put_unresolved(const struct row_view *v, struct bytes *out)
 {
-	const struct frame *f = frames_get(v->profile->frames, v->row->keys[SORT_SYMBOL]);
+	const struct frame *f = frames_get(v->profile->frames, (u32)profile_row_key(v->profile, v->row, SORT_SYMBOL));
 	const struct dso *dso = dsos_at(v->profile->dsos, f->dso);
 
 	if (!f->dso)
@@ -25,15 +25,15 @@ static void put_unresolved(const struct row_view *v, struct bytes *out)
 
 static void key_text(const struct row_view *v, u32 column, struct bytes *out)
 {
-	const struct column *c = &columns[column];
+	const struct column *c = column_get(column);
 
 	out->len = 0;
 	if (column == COLUMN_SYMBOL && unresolved(v))
 		put_unresolved(v, out);
 	else if (c->text)
-		c->text(v, out);
-	else if (c->number(v) != COLUMN_UNKNOWN)
-		bytes_dec(out, c->number(v));
+		column_text(column, v, out);
+	else if (column_number(column, v) != COLUMN_UNKNOWN)
+		bytes_dec(out, column_number(column, v));
 }
 
 static void take_row(struct diff *d, u32 event, u32 file, const struct row_view *v, const u8 *keys, struct bytes *text)
@@ -45,7 +45,8 @@ static void take_row(struct diff *d, u32 event, u32 file, const struct row_view 
 		key_text(v, keys[k], text);
 		ids[k] = text->len ? strtab_intern(&d->strings, (const char *)text->p, text->len) : 0;
 		if (keys[k] == COLUMN_SYMBOL)
-			level = frames_get(v->profile->frames, v->row->keys[SORT_SYMBOL])->level;
+			level = frames_get(v->profile->frames, (u32)profile_row_key(v->profile, v->row, SORT_SYMBOL))
+					->level;
 	}
 	diff_add(d, event, file, ids, level, v->row->self, v->row->samples);
 }

@@ -41,7 +41,7 @@ static void csv_header(const struct diff *d, const struct diff_opts *o, struct b
 {
 	bytes_str(out, "event");
 	for (u32 k = 0; k < d->nr_keys; k++)
-		bytes_printf(out, ",%s", columns[o->keys[k]].key);
+		bytes_printf(out, ",%s", column_get(o->keys[k])->key);
 	for (u32 i = 0; i < d->nr_files; i++) {
 		bytes_printf(out, ",weight_%u,samples_%u,percent_%u", i, i, i);
 		if (i)
@@ -135,7 +135,7 @@ static void json_meta(const struct diff *d, const struct diff_opts *o, struct by
 		     "\",\"compute\":\"%s\",\"counts\":%s,\"sort\":[",
 		     diff_method_name(o->method.compute), o->counts ? "true" : "false");
 	for (u32 k = 0; k < d->nr_keys; k++)
-		bytes_printf(out, "%s\"%s\"", k ? "," : "", columns[o->keys[k]].key);
+		bytes_printf(out, "%s\"%s\"", k ? "," : "", column_get(o->keys[k])->key);
 	bytes_str(out, "],\"files\":[");
 	for (u32 i = 0; i < d->nr_files; i++) {
 		const struct diff_file *f = &o->files[i];
@@ -162,7 +162,7 @@ static void json_row(const struct diff *d, const struct diff_event *e, const str
 
 	bytes_char(out, '{');
 	for (u32 k = 0; k < d->nr_keys; k++) {
-		bytes_printf(out, "%s\"%s\":", k ? "," : "", columns[o->keys[k]].key);
+		bytes_printf(out, "%s\"%s\":", k ? "," : "", column_get(o->keys[k])->key);
 		put_json(strtab_get(&d->strings, r->keys[k]), out);
 	}
 	bytes_str(out, ",\"weight\":[");

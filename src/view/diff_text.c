@@ -134,7 +134,7 @@ static u32 text_width(const u8 *p, size_t n)
 /* With more than two recordings, a column says which one it is of. */
 static void put_header(const struct diff *d, const struct diff_opts *o, const struct slot *s, struct bytes *out)
 {
-	const char *header = s->kind == &key ? columns[o->keys[s->key]].header : s->kind->header;
+	const char *header = s->kind == &key ? column_get(o->keys[s->key])->header : s->kind->header;
 
 	bytes_str(out, header + strspn(header, " "));
 	if (s->kind != &key && d->nr_files > 2)

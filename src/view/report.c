@@ -119,7 +119,7 @@ struct report_opts report_event_opts(const struct report_opts *o, size_t event)
 
 	if (!with.now)
 		return with;
-	while (at < o->nr_columns && columns[o->columns[at]].sort_key < 0)
+	while (at < o->nr_columns && !column_is_key(o->columns[at]))
 		at++;
 	keys = o->nr_columns - at;
 	n = MIN(with.now->table.nr_columns, REPORT_MAX_COLUMNS - o->nr_columns);
@@ -139,7 +139,7 @@ int report_group_opts(struct report_opts *o, u32 members)
 
 	to.nr_columns = 0;
 	for (u32 k = 0; k < o->nr_columns; k++) {
-		u32 n = columns[o->columns[k]].sort_key < 0 ? members : 1;
+		u32 n = !column_is_key(o->columns[k]) ? members : 1;
 
 		if (n > REPORT_MAX_COLUMNS - to.nr_columns)
 			return ERR_LIMIT;
@@ -159,7 +159,7 @@ struct row_view report_column_view(const struct row_view *v, const struct report
 	static const struct profile_event no_event;
 	struct row_view of = *v;
 
-	if (columns[o->columns[k]].sort_key >= 0)
+	if (column_is_key(o->columns[k]))
 		return of;
 	of.event = o->group->members[o->member[k]];
 	of.event = of.event ? of.event : (struct profile_event *)&no_event;

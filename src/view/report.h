@@ -6,8 +6,8 @@
 #ifndef VIEW_REPORT_H
 #define VIEW_REPORT_H
 
+#include "agg/columns.h"
 #include "metric/metrics.h"
-#include "view/columns.h"
 
 enum graph_style {
 	GRAPH_NONE,

@@ -13,7 +13,7 @@ static void write_header(const struct profile *p, const struct report_opts *o, c
 {
 	bytes_str(out, "event,whole");
 	for (u32 k = 0; k < o->nr_columns; k++) {
-		const struct column *c = &columns[o->columns[k]];
+		const struct column *c = column_get(o->columns[k]);
 
 		if (o->columns[k] == COLUMN_EVENT)
 			continue;
@@ -28,10 +28,10 @@ static void write_header(const struct profile *p, const struct report_opts *o, c
 	bytes_char(out, '\n');
 }
 
-static void write_text(const struct row_view *v, const struct column *c, struct bytes *raw, struct bytes *out)
+static void write_text(const struct row_view *v, u32 column, struct bytes *raw, struct bytes *out)
 {
 	raw->len = 0;
-	c->text(v, raw);
+	column_text(column, v, raw);
 	if (raw->len)
 		bytes_csv(out, (const char *)raw->p, raw->len);
 }
@@ -57,12 +57,12 @@ static void write_total(const struct row_view *v, const struct report_opts *o, c
 	u64 whole = report_whole(v->event, o), weight = v->event->row_weight;
 	u32 last = o->nr_columns;
 
-	while (last && columns[o->columns[last - 1]].sort_key < 0)
+	while (last && !column_is_key(o->columns[last - 1]))
 		last--;
 	bytes_csv(out, event, strlen(event));
 	bytes_printf(out, ",%llu", (unsigned long long)whole);
 	for (u32 k = 0; k < o->nr_columns; k++) {
-		bool percent = columns[o->columns[k]].type == COLUMN_PERCENT;
+		bool percent = column_get(o->columns[k])->type == COLUMN_PERCENT;
 
 		if (o->columns[k] == COLUMN_EVENT)
 			continue;
@@ -83,22 +83,22 @@ static void write_row(const struct row_view *v, const struct report_opts *o, con
 	u64 whole = report_whole(v->event, o);
 
 	if (v->profile->sort_keys >> SORT_EVENT & 1)
-		write_text(v, &columns[COLUMN_EVENT], raw, out);
+		write_text(v, COLUMN_EVENT, raw, out);
 	else
 		bytes_csv(out, event, strlen(event));
 	bytes_printf(out, ",%llu", (unsigned long long)whole);
 	for (u32 k = 0; k < o->nr_columns; k++) {
-		const struct column *c = &columns[o->columns[k]];
+		const struct column *c = column_get(o->columns[k]);
 
 		if (o->columns[k] == COLUMN_EVENT)
 			continue;
 		bytes_char(out, ',');
-		if (c->number && c->number(v) != COLUMN_UNKNOWN)
-			bytes_dec(out, c->number(v));
+		if (c->number && column_number(o->columns[k], v) != COLUMN_UNKNOWN)
+			bytes_dec(out, column_number(o->columns[k], v));
 		if (c->type == COLUMN_PERCENT)
-			bytes_printf(out, ",%.4f", share_of(c->number(v), whole));
+			bytes_printf(out, ",%.4f", share_of(column_number(o->columns[k], v), whole));
 		if (c->text)
-			write_text(v, c, raw, out);
+			write_text(v, o->columns[k], raw, out);
 	}
 	write_rest(v, o, metrics, out);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "view/report.h"
 
@@ -31,17 +32,11 @@ struct hierarchy {
 static void make_label(struct hierarchy *h, const struct level_node *n)
 {
 	const struct profile *p = h->view.profile;
-	const struct column *c = &columns[column_of_key(p->sort_order[n->level - 1])];
 	size_t blank = 0;
 
 	h->view.row = &h->view.event->rows.v[n->row];
 	h->raw.len = h->label.len = 0;
-	if (c->label)
-		c->label(&h->view, &h->raw);
-	else if (c->text)
-		c->text(&h->view, &h->raw);
-	else
-		bytes_dec(&h->raw, c->number(&h->view));
+	column_label(column_of_key(p->sort_order[n->level - 1]), &h->view, &h->raw);
 	while (blank < h->raw.len && h->raw.p[blank] == ' ')
 		blank++;
 	if (h->raw.len > blank)
@@ -51,9 +46,8 @@ static void make_label(struct hierarchy *h, const struct level_node *n)
 /* The child of a node for that row, made when it is new. */
 static u32 kid_for(struct hierarchy *h, struct map *known, u32 parent, u32 row)
 {
-	const struct profile *p = h->view.profile;
 	u32 level = h->nodes.v[parent].level;
-	u64 key = (u64)parent << 32 | h->view.event->rows.v[row].keys[p->sort_order[level]];
+	u64 key = hash_mix(hash_u64(parent), h->view.event->rows.v[row].keys[level]); /* trusted, as stacks' are */
 	u32 *id = map_at(known, key, ID_NONE);
 
 	if (*id == ID_NONE) {
@@ -102,7 +96,7 @@ static int values_width(const struct report_opts *o)
 	int width = 0;
 
 	for (u32 k = 0; k < o->nr_columns; k++)
-		width += columns[o->columns[k]].sort_key < 0 ? columns[o->columns[k]].width + 2 : 0;
+		width += !column_is_key(o->columns[k]) ? column_get(o->columns[k])->width + 2 : 0;
 	return width;
 }
 
@@ -111,9 +105,9 @@ static void write_values(struct hierarchy *h, const struct level_node *n)
 	const struct report_opts *o = h->o;
 
 	for (u32 k = 0; k < o->nr_columns; k++) {
-		const struct column *c = &columns[o->columns[k]];
+		const struct column *c = column_get(o->columns[k]);
 
-		if (c->sort_key >= 0)
+		if (column_is_key(o->columns[k]))
 			continue;
 		bytes_str(h->out, "  ");
 		if (c->type == COLUMN_PERCENT)
@@ -163,15 +157,15 @@ static void write_header(struct hierarchy *h)
 	bytes_char(h->out, '#');
 	bytes_repeat(h->out, ' ', (int)(p->nr_sort - 1) * INDENT - 1);
 	for (u32 k = 0; k < o->nr_columns; k++) {
-		const struct column *c = &columns[o->columns[k]];
+		const struct column *c = column_get(o->columns[k]);
 
-		if (c->sort_key < 0) {
+		if (!column_is_key(o->columns[k])) {
 			bytes_printf(h->out, "%s%*s", k || p->nr_sort > 1 ? "  " : " ", c->width, c->header);
 			dots += c->width + 2;
 		}
 	}
 	for (u32 i = 0; i < p->nr_sort; i++) {
-		const char *header = columns[column_of_key(p->sort_order[i])].header;
+		const char *header = column_get(column_of_key(p->sort_order[i]))->header;
 
 		bytes_printf(&names, "%s%s", i ? " / " : "", header + strspn(header, " "));
 	}

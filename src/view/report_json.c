@@ -20,7 +20,7 @@ static void write_meta(const struct profile *p, const struct report_opts *o, str
 {
 	bytes_str(out, "{\"meta\":{\"generator\":\"reticle " RETICLE_VERSION "\",\"sort\":[");
 	for (u32 i = 0; i < p->nr_sort; i++)
-		bytes_printf(out, "%s\"%s\"", i ? "," : "", columns[column_of_key(p->sort_order[i])].key);
+		bytes_printf(out, "%s\"%s\"", i ? "," : "", column_get(column_of_key(p->sort_order[i]))->key);
 	bytes_printf(out, "],\"children\":%s,\"call_graph\":%s,\"caller\":%s,\"percent_limit\":%g,",
 		     p->children ? "true" : "false", p->has_chains ? "true" : "false", o->caller ? "true" : "false",
 		     o->percent_limit);
@@ -95,16 +95,17 @@ static void write_row(const struct row_view *v, const struct report_opts *o, str
 
 	bytes_char(out, '{');
 	for (u32 k = 0; k < o->nr_columns; k++) {
-		const struct column *c = &columns[o->columns[k]];
+		const struct column *c = column_get(o->columns[k]);
+		u64 number = c->number ? column_number(o->columns[k], v) : 0;
 
-		if (c->number && c->number(v) == COLUMN_UNKNOWN)
+		if (number == COLUMN_UNKNOWN)
 			bytes_printf(out, "%s\"%s\":null", k ? "," : "", c->key);
 		else if (c->number)
-			put_field(c->key, c->number(v), !k, out);
+			put_field(c->key, number, !k, out);
 		if (!c->text)
 			continue;
 		raw->len = 0;
-		c->text(v, raw);
+		column_text(o->columns[k], v, raw);
 		bytes_printf(out, "%s\"%s\":", k ? "," : "", c->key);
 		put_string((const char *)raw->p, raw->len, out);
 	}

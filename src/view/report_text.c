@@ -58,9 +58,9 @@ static size_t cut_at(const u8 *p, size_t n, u32 width)
 /* Columns of metrics stand behind those that all reports have. */
 static const struct column *column_at(const struct report_opts *o, u32 k)
 {
-	static const struct column metric = { .header = "", .type = COLUMN_NUMBER, .sort_key = -1 };
+	static const struct column metric = { .header = "", .type = COLUMN_NUMBER };
 
-	return o->columns[k] >= REPORT_METRIC ? &metric : &columns[o->columns[k]];
+	return o->columns[k] >= REPORT_METRIC ? &metric : column_get(o->columns[k]);
 }
 
 static u32 metric_at(const struct report_opts *o, u32 k)
@@ -83,16 +83,11 @@ static void render_cell(const struct row_view *v, u32 k, const struct report_opt
 		v = &of;
 	}
 	if (c->type == COLUMN_PERCENT) {
-		report_percent(share_of(c->number(v), report_whole(v->event, o)), 0, false, out);
+		report_percent(share_of(column_number(o->columns[k], v), report_whole(v->event, o)), 0, false, out);
 		return;
 	}
 	raw->len = 0;
-	if (c->label)
-		c->label(v, raw);
-	else if (c->text)
-		c->text(v, raw);
-	else
-		bytes_dec(raw, c->number(v));
+	column_label(o->columns[k], v, raw);
 	if (raw->len)
 		bytes_plain(out, (const char *)raw->p, raw->len);
 }
@@ -163,13 +158,13 @@ static const char *header_of(const struct report_opts *o, u32 at)
 		return metric_column_name(&o->now->table, metric_at(o, at));
 	for (u32 k = 0; k < o->nr_columns; k++)
 		totals |= o->columns[k] == COLUMN_CHILDREN;
-	return column == COLUMN_OVERHEAD && totals ? "Self" : columns[column].header;
+	return column == COLUMN_OVERHEAD && totals ? "Self" : column_get(column)->header;
 }
 
 /* The width that was asked for is that of all members together. */
 static u32 width_of_part(const struct report_opts *o, u32 k)
 {
-	u32 n = o->group && column_at(o, k)->sort_key < 0 ? o->group->nr_members : 1;
+	u32 n = o->group && !column_is_key(o->columns[k]) ? o->group->nr_members : 1;
 
 	return (o->widths[k] + n - 1 - o->member[k]) / n;
 }
@@ -272,7 +267,8 @@ static void write_cell(const struct table *t, const struct cell *cell, u32 k, co
 			of = report_column_view(v, o, k);
 			v = &of;
 		}
-		report_percent(share_of(c->number(v), report_whole(v->event, o)), (int)t->widths[k], o->color, out);
+		report_percent(share_of(column_number(o->columns[k], v), report_whole(v->event, o)), (int)t->widths[k],
+			       o->color, out);
 		return;
 	}
 	if (right_aligned(c))
@@ -316,7 +312,7 @@ static void render_total(const struct rows *r, struct table *t)
 		else if (o->columns[k] == COLUMN_OVERHEAD)
 			report_percent(share_of(r->view.event->row_weight, report_whole(r->view.event, o)), 0, false,
 				       &t->text);
-		else if (k + 1 == o->nr_columns && column_at(o, k)->sort_key >= 0)
+		else if (k + 1 == o->nr_columns && column_is_key(o->columns[k]))
 			bytes_str(&t->text, "(all)");
 		cell->len = t->text.len - cell->at;
 		cell->width = text_width(t->text.p + cell->at, cell->len);
@@ -340,7 +336,7 @@ static void write_total(const struct rows *r)
 	render_total(r, t);
 	for (u32 k = 0; k < r->o->nr_columns; k++) {
 		const struct cell *cell = &t->cells[k];
-		bool left = column_at(r->o, k)->sort_key >= 0, last = k + 1 == r->o->nr_columns;
+		bool left = column_is_key(r->o->columns[k]), last = k + 1 == r->o->nr_columns;
 
 		bytes_str(r->out, "  ");
 		bytes_repeat(r->out, ' ', left ? 0 : (int)t->widths[k] - (int)cell->width);
@@ -368,7 +364,7 @@ static void write_path(const struct row_view *v, const struct report_opts *o, st
 	render_row(v, o, t);
 	for (u32 k = 0; k < o->nr_columns; k++)
 		named &= o->columns[k] != COLUMN_SYMBOL;
-	for (u32 k = 0; k < o->nr_columns && column_at(o, k)->sort_key < 0; k++) {
+	for (u32 k = 0; k < o->nr_columns && !column_is_key(o->columns[k]); k++) {
 		bytes_str(out, "  ");
 		if (o->columns[k] >= REPORT_METRIC)
 			write_cell(t, &t->cells[k], k, v, o, false, out);
@@ -481,7 +477,8 @@ static bool one_symbol(const struct profile *p)
 
 	for (size_t i = 0; i < p->events.n; i++)
 		for (size_t k = 0; k < p->events.v[i].rows.n; k++) {
-			const struct frame *f = frames_get(p->frames, p->events.v[i].rows.v[k].keys[SORT_SYMBOL]);
+			const struct row *r = &p->events.v[i].rows.v[k];
+			const struct frame *f = frames_get(p->frames, (u32)profile_row_key(p, r, SORT_SYMBOL));
 
 			if (first && (f->level != first->level || f->inlined != first->inlined))
 				return false;
@@ -506,14 +503,14 @@ static void leave_out_columns(const struct profile *p, struct report_opts *o, st
 	for (u32 i = 0; i < o->nr_columns; i++) {
 		enum column_id id = o->columns[i];
 
-		keys += columns[id].sort_key >= 0;
+		keys += column_is_key(id);
 		if (!says_one(p, o, id)) {
 			left.widths[left.nr_columns] = o->widths[i];
 			left.columns[left.nr_columns++] = o->columns[i];
 			continue;
 		}
 		said++;
-		bytes_printf(out, "# %s: ", columns[id].name);
+		bytes_printf(out, "# %s: ", column_get(id)->name);
 		bytes_plain(out, o->only[id], strlen(o->only[id]));
 		bytes_char(out, '\n');
 	}

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "agg/profile.h"
+#include "agg/keys.h"
 
 #define FUNCTIONS 6
 #define STACKS 400
@@ -41,8 +41,8 @@ static u32 next(u32 n)
 
 static void add_stack(struct tree_builder *t, const struct fixture *f, const struct stack *s)
 {
-	struct tree_group g = { .comm = f->comm[s->comm] };
-	u32 node = tree_group(t, &g);
+	u64 g = f->comm[s->comm];
+	u32 node = tree_group(t, &g, 1);
 
 	for (u32 i = 0; i + 1 < s->n; i++)
 		node = tree_kid(t, node, f->frame[s->f[i]]);
@@ -66,9 +66,7 @@ static struct fixture *make(bool children)
 	p->frames = frames_new();
 	p->has_chains = true;
 	p->children = children;
-	p->nr_sort = 3;
-	memcpy(p->sort_order, (u8[]){ SORT_COMM, SORT_DSO, SORT_SYMBOL }, 3);
-	p->sort_keys = 1 << SORT_COMM | 1 << SORT_DSO | 1 << SORT_SYMBOL;
+	profile_sort_by(p, (u8[]){ SORT_COMM, SORT_DSO, SORT_SYMBOL }, 3);
 	for (u32 i = 0; i < FUNCTIONS; i++) {
 		char name[8] = { 'f', (char)('0' + i) };
 		struct dso_key key = { .kind = DSO_BPF, .path = { name, 2 } };
@@ -145,7 +143,7 @@ static void rows_hold_selves_and_totals(void **state)
 			const struct stack *s = &f->stacks[k];
 			u32 function = function_of(f, r->frame);
 
-			if (f->comm[s->comm] != r->keys[SORT_COMM])
+			if (f->comm[s->comm] != profile_row_key(f->p, r, SORT_COMM))
 				continue;
 			self += s->f[s->n - 1] == function ? s->weight : 0;
 			samples += s->f[s->n - 1] == function;
@@ -164,20 +162,19 @@ static void one_sort_key_takes_all(void **state)
 {
 	struct fixture *f = make(true);
 	struct profile_event *e = &f->p->events.v[0];
-	u64 comm_weight = 0;
+	u64 comm_weight = 0, first;
 
 	(void)state;
 	vec_free(&e->rows);
 	free(e->row_of);
 	free(e->row_nodes);
 	free(e->row_first);
-	f->p->nr_sort = 1;
-	f->p->sort_order[0] = SORT_COMM;
-	f->p->sort_keys = 1 << SORT_COMM;
+	profile_sort_by(f->p, (u8[]){ SORT_COMM }, 1);
 	profile_make_rows(f->p, e, NULL, 2);
 	assert_int_equal(e->rows.n, 2);
+	first = profile_row_key(f->p, &e->rows.v[0], SORT_COMM);
 	for (u32 k = 0; k < STACKS; k++)
-		comm_weight += f->comm[f->stacks[k].comm] == e->rows.v[0].keys[SORT_COMM] ? f->stacks[k].weight : 0;
+		comm_weight += f->comm[f->stacks[k].comm] == first ? f->stacks[k].weight : 0;
 	assert_int_equal(e->rows.v[0].self, comm_weight);
 	assert_int_equal(e->rows.v[0].self + e->rows.v[1].self, f->weight);
 	drop(f);
@@ -193,7 +190,7 @@ static u64 path_weight(const struct fixture *f, const struct row *r, bool caller
 		const struct stack *s = &f->stacks[k];
 		u32 from = 0, n = s->n, view[DEPTH];
 
-		if (f->comm[s->comm] != r->keys[SORT_COMM] || !holds(s, function))
+		if (f->comm[s->comm] != profile_row_key(f->p, r, SORT_COMM) || !holds(s, function))
 			continue;
 		if (caller && s->f[n - 1] != function) /* what the outermost call of it called */
 			while (s->f[from] != function)

@@ -413,9 +413,9 @@ static void test_names_of_columns(void **state)
 	for (u32 key = 0; key < NR_SORT_KEYS; key++) {
 		u32 column = column_of_key(key);
 
-		assert_int_not_equal(column, ID_NONE);
-		assert_int_equal(columns[column].sort_key, key);
-		assert_int_equal(column_find(columns[column].name, strlen(columns[column].name)), column);
+		assert_true(column_is_key(column));
+		assert_int_equal(column_key(column), key);
+		assert_int_equal(column_find(column_get(column)->name, strlen(column_get(column)->name)), column);
 	}
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agg/keys.h"
+
 static void init(struct synthetic *s, bool children, const u8 *sort, u32 nr_sort)
 {
 	static const u8 usual[] = { SORT_COMM, SORT_DSO, SORT_SYMBOL };
@@ -16,10 +18,7 @@ static void init(struct synthetic *s, bool children, const u8 *sort, u32 nr_sort
 	p->evlist = &s->events;
 	p->children = children;
 	p->has_chains = true;
-	p->nr_sort = nr_sort ? nr_sort : ARRAY_LEN(usual);
-	memcpy(p->sort_order, nr_sort ? sort : usual, p->nr_sort);
-	for (u32 i = 0; i < p->nr_sort; i++)
-		p->sort_keys |= 1u << p->sort_order[i];
+	profile_sort_by(p, nr_sort ? sort : usual, nr_sort ? nr_sort : ARRAY_LEN(usual));
 }
 
 /* The DSO of one frame's text, and the place of its symbol in it: one page per name. */
@@ -63,9 +62,9 @@ static u32 make_frame(struct synthetic *s, const char *text, size_t len)
 static void add_stack(struct synthetic *s, const struct synthetic_stack *stack)
 {
 	struct profile_event *e = &s->profile->events.v[stack->event];
-	struct tree_group g = { .comm = strtab_intern_z(&s->strings, stack->comm) };
+	u64 g = strtab_intern_z(&s->strings, stack->comm);
 	struct tree_builder *tree = &s->trees[stack->event];
-	u32 node = tree_group(tree, &g);
+	u32 node = tree_group(tree, &g, 1);
 
 	for (const char *at = stack->frames, *end; *at; at = *end ? end + 1 : end) {
 		end = at + strcspn(at, "|");

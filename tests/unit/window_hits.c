@@ -177,15 +177,15 @@ static void sums_move_with_nodes(void **state)
 	const struct tree_rename rename = { frames, of };
 	struct tree_builder all = { 0 }, from = { 0 };
 	struct window_sums to = { 0 }, sums = { .members = 2 };
-	struct tree_group group = { .comm = 3 };
-	u32 top = tree_group(&from, &group), node = tree_add(&from, tree_kid(&from, top, 0), 1, 100, 1), *at, moved;
+	u64 group = 3, other = 4;
+	u32 top = tree_group(&from, &group, 1), node = tree_add(&from, tree_kid(&from, top, 0), 1, 100, 1), *at, moved;
 
 	(void)state;
-	tree_group(&all, &(struct tree_group){ .comm = 4 }); /* so that nodes get other numbers */
+	tree_group(&all, &other, 1); /* so that nodes get other numbers */
 	window_block_add(window_sums_at(&sums, node), 2, (u64[]){ 10, 3 }, 1);
 	at = tree_merge_nodes(&all, &from, &rename);
 	window_sums_merge(&to, &sums, at);
-	moved = tree_kid(&all, tree_kid(&all, tree_kid(&all, tree_group(&all, &group), 0), 5), 6);
+	moved = tree_kid(&all, tree_kid(&all, tree_kid(&all, tree_group(&all, &group, 1), 0), 5), 6);
 	assert_int_equal(at[node], moved);
 	assert_int_not_equal(moved, node);
 	assert_true(window_sum(window_sums_get(&to, moved), 1) == 3);

@@ -53,17 +53,18 @@ static void name_frames(struct stacks *s)
 	vec_free(&used);
 }
 
-static const char *group_name(struct stacks *s, const struct tree_group *g)
+static const char *group_name(struct stacks *s, const u64 *words)
 {
 	const struct profile *p = s->profile;
 	struct bytes name = { 0 };
 	const char *copy;
 
-	bytes_str(&name, strtab_get(p->strings, g->comm));
+	bytes_str(&name, strtab_get(p->strings, (u32)words[0]));
 	if (p->sort_keys >> SORT_PID & 1)
-		bytes_printf(&name, "-%u", g->pid);
+		bytes_printf(&name, "-%u", (u32)words[p->word_of[SORT_PID]]);
 	if (p->sort_keys >> SORT_TID & 1)
-		bytes_printf(&name, "%c%u", p->sort_keys >> SORT_PID & 1 ? '/' : '-', g->tid);
+		bytes_printf(&name, "%c%u", p->sort_keys >> SORT_PID & 1 ? '/' : '-',
+			     (u32)words[p->word_of[SORT_TID]]);
 	copy = name.len ? arena_strndup(&s->arena, (const char *)name.p, name.len) : "";
 	bytes_free(&name);
 	return copy;
@@ -71,13 +72,13 @@ static const char *group_name(struct stacks *s, const struct tree_group *g)
 
 static void name_groups(struct stacks *s)
 {
-	size_t n = s->event->tree.groups.n;
-	struct named *all = mem_alloc((n + 1) * sizeof(*all));
+	u32 n = tree_groups(&s->event->tree);
+	struct named *all = mem_alloc(((size_t)n + 1) * sizeof(*all));
 
-	s->group_names = mem_zalloc(sizeof(*s->group_names) * (n + 1));
-	s->group_ranks = mem_zalloc(sizeof(*s->group_ranks) * (n + 1));
+	s->group_names = mem_zalloc(sizeof(*s->group_names) * ((size_t)n + 1));
+	s->group_ranks = mem_zalloc(sizeof(*s->group_ranks) * ((size_t)n + 1));
 	for (u32 i = 0; i < n; i++) {
-		s->group_names[i] = group_name(s, &s->event->tree.groups.v[i]);
+		s->group_names[i] = group_name(s, tree_group_at(&s->event->tree, i));
 		all[i] = (struct named){ s->group_names[i], i };
 	}
 	rank(all, n, s->group_ranks);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agg/columns.h"
+
+#include <string.h>
+
+#include "agg/keys.h"
+
+static u64 number_self(const struct row_view *v, u64 value)
+{
+	(void)value;
+	return v->row->self;
+}
+
+static u64 number_total(const struct row_view *v, u64 value)
+{
+	(void)value;
+	return v->row->total;
+}
+
+static u64 number_samples(const struct row_view *v, u64 value)
+{
+	(void)value;
+	return v->row->samples;
+}
+
+static const struct column values[NR_VALUE_COLUMNS] = {
+	[COLUMN_OVERHEAD] = { "overhead", NULL, "self", "Overhead", COLUMN_PERCENT, 8, number_self },
+	[COLUMN_CHILDREN] = { "children", "overhead_children", "total", "Children", COLUMN_PERCENT, 8, number_total },
+	[COLUMN_SAMPLES] = { "samples", "sample", "samples", "Samples", COLUMN_NUMBER, 12, number_samples },
+	[COLUMN_PERIOD] = { "period", NULL, "period", "Period", COLUMN_NUMBER, 12, number_self },
+};
+
+/* More words for the same. */
+static const struct {
+	const char *name;
+	u32 column;
+} spellings[] = {
+	{ "self", COLUMN_OVERHEAD },
+	{ "total", COLUMN_CHILDREN },
+};
+
+const struct column *column_get(u32 id)
+{
+	return column_is_key(id) ? &sort_keys[column_key(id)].column : &values[id];
+}
+
+static u64 value_of(u32 id, const struct row_view *v)
+{
+	return column_is_key(id) ? profile_row_key(v->profile, v->row, column_key(id)) : 0;
+}
+
+u64 column_number(u32 id, const struct row_view *v)
+{
+	return column_get(id)->number(v, value_of(id, v));
+}
+
+void column_text(u32 id, const struct row_view *v, struct bytes *out)
+{
+	column_get(id)->text(v, value_of(id, v), out);
+}
+
+void column_label(u32 id, const struct row_view *v, struct bytes *out)
+{
+	const struct column *c = column_get(id);
+
+	if (c->label)
+		c->label(v, value_of(id, v), out);
+	else if (c->text)
+		column_text(id, v, out);
+	else if (column_number(id, v) != COLUMN_UNKNOWN)
+		bytes_dec(out, column_number(id, v));
+}
+
+static bool is_name(const char *name, const char *text, size_t len)
+{
+	return name && strlen(name) == len && !memcmp(name, text, len);
+}
+
+u32 column_find(const char *name, size_t len)
+{
+	for (u32 i = 0; i < NR_COLUMNS; i++)
+		if (is_name(column_get(i)->name, name, len) || is_name(column_get(i)->other, name, len))
+			return i;
+	for (u32 i = 0; i < ARRAY_LEN(spellings); i++)
+		if (is_name(spellings[i].name, name, len))
+			return spellings[i].column;
+	return ID_NONE;
+}
+
+double share_of(u64 part, u64 whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}

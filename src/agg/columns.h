@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns: what a table can show of a profile's row, be it a value or the value of a key. Text, CSV and JSON render
+ * from the same rows: a value has its row in agg/columns.c, a key its own in agg/keys.c.
+ */
+#ifndef AGG_COLUMNS_H
+#define AGG_COLUMNS_H
+
+#include "agg/group_rows.h"
+#include "base/bytes.h"
+
+/* Values come first; then there is a column for each key. */
+enum column_id {
+	COLUMN_OVERHEAD, /* self weight */
+	COLUMN_CHILDREN, /* weight with callees */
+	COLUMN_SAMPLES,
+	COLUMN_PERIOD,
+	NR_VALUE_COLUMNS,
+	COLUMN_COMM = NR_VALUE_COLUMNS + SORT_COMM,
+	COLUMN_EVENT = NR_VALUE_COLUMNS + SORT_EVENT,
+	COLUMN_PARENT = NR_VALUE_COLUMNS + SORT_PARENT,
+	COLUMN_DSO = NR_VALUE_COLUMNS + SORT_DSO,
+	COLUMN_SYMBOL = NR_VALUE_COLUMNS + SORT_SYMBOL,
+	NR_COLUMNS = NR_VALUE_COLUMNS + MAX_KEYS
+};
+
+enum column_type {
+	COLUMN_PERCENT, /* number() is a weight; tables show it as a share of the event's whole */
+	COLUMN_NUMBER,	/* right-aligned in tables */
+	COLUMN_TEXT,	/* left-aligned */
+};
+
+#define COLUMN_UNKNOWN UINT64_MAX
+
+/* A row in its surroundings: what getters are handed. */
+struct row_view {
+	struct profile *profile;
+	struct profile_event *event;
+	const struct row *row;
+	const double *windows;	       /* the row's block (agg/window_sums.h), or NULL */
+	const struct group_line *line; /* of which row stands for all members, or NULL */
+	bool long_names;	       /* DSOs by their paths */
+};
+
+/* value: what the row has for the key, where the column is a key's. */
+struct column {
+	const char *name;   /* what --sort and --fields call it */
+	const char *other;  /* another word that perf takes for the same, or NULL */
+	const char *key;    /* in JSON and CSV */
+	const char *header; /* in tables, as perf has it */
+	enum column_type type;
+	u8 width; /* least width in tables */
+	/* A number in JSON and CSV; COLUMN_UNKNOWN: null in JSON, nothing in CSV. */
+	u64 (*number)(const struct row_view *v, u64 value);
+	/* Raw bytes, for the renderer to escape, where it is no number. */
+	void (*text)(const struct row_view *v, u64 value, struct bytes *out);
+	/* How tables write it when that differs ("[k] schedule", "  12:sh"); NULL: as number or text. */
+	void (*label)(const struct row_view *v, u64 value, struct bytes *out);
+};
+
+/* id: enum column_id, below NR_COLUMNS. */
+const struct column *column_get(u32 id);
+u64 column_number(u32 id, const struct row_view *v);
+void column_text(u32 id, const struct row_view *v, struct bytes *out);
+void column_label(u32 id, const struct row_view *v, struct bytes *out);
+
+/* By name or another word for the same (sym, command, sample ...); ID_NONE when there is none. */
+u32 column_find(const char *name, size_t len);
+
+/* Is it the column of a key, and of which? */
+static inline bool column_is_key(u32 id)
+{
+	return id >= NR_VALUE_COLUMNS && id < NR_COLUMNS;
+}
+static inline u32 column_key(u32 id)
+{
+	return id - NR_VALUE_COLUMNS;
+}
+static inline u32 column_of_key(u32 sort_key)
+{
+	return NR_VALUE_COLUMNS + sort_key;
+}
+
+/* 100 * part / whole; 0 when the whole is 0. */
+double share_of(u64 part, u64 whole);
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agg/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- of the sample --- */
+
+u32 key_comm(const struct hit *h, const struct thread_view *t)
+{
+	return t->comm != ID_NONE ? t->comm : COMM_UNNAMED | h->s.tid;
+}
+
+static u64 comm_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	return key_comm(h, t);
+}
+
+static u64 pid_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->s.pid;
+}
+
+static u64 tid_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->s.tid;
+}
+
+static u64 cpu_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->e->attr.sample_type & PERF_SAMPLE_CPU ? h->s.cpu : KEY_NONE;
+}
+
+static u64 socket_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	u64 cpu = cpu_of(k, h, t);
+
+	return cpu < k->features->nr_cpus ? k->features->cpus[cpu].socket : KEY_NONE;
+}
+
+static u64 slice_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)t;
+	return k->time_slice_ns && h->s.time >= k->first_time ? (h->s.time - k->first_time) / k->time_slice_ns : 0;
+}
+
+static u64 event_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->event;
+}
+
+static u64 addr_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->s.ip;
+}
+
+static u64 cgroup_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->full->cgroup;
+}
+
+static u64 weight_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->full->weight;
+}
+
+static u64 ins_lat_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->full->var2_w;
+}
+
+static u64 stage_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->full->var3_w;
+}
+
+static u64 code_page_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->full->code_page_size;
+}
+
+/* --- of the frame --- */
+
+void frame_keys_free(struct frame_keys *k)
+{
+	map_free(&k->by_dso);
+	strtab_free(&k->names);
+}
+
+/* DSOs that share a short name are one: the first of them. */
+static u32 dso_of(struct frame_keys *k, const struct frame *f)
+{
+	u32 name = strtab_intern_z(&k->names, dsos_at(k->p->dsos, f->dso)->short_name);
+
+	return *map_at(&k->by_dso, name, f->dso);
+}
+
+/* The frame of the symbol as a whole; of code without one, that of the address. */
+static u32 symbol_of(struct frame_keys *k, const struct frame *frame)
+{
+	struct frame f = *frame;
+
+	if (f.sym != ID_NONE)
+		f.addr = 0;
+	return frames_intern(k->p->frames, &f);
+}
+
+static u32 symbol_size_of(struct frame_keys *k, const struct frame *f)
+{
+	const struct symbol *s = f->sym == ID_NONE ? NULL : dsos_symbol(k->p->dsos, f->dso, f->sym);
+
+	return s ? (u32)MIN(s->end - s->start, (u64)UINT32_MAX - 1) : 0;
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static u32 srcline_of(struct frame_keys *k, const struct frame *f)
+{
+	struct source_frame at;
+	char text[PROFILE_MADE_UP];
+	char *line;
+	u32 id;
+
+	if (!f->addr || !dsos_source_at(k->p->dsos, f->dso, f->addr, &at, 1) || !at.file)
+		line = mem_printf("%s", profile_frame_name(k->p, frames_intern(k->p->frames, f), text, sizeof(text)));
+	else
+		line = mem_printf("%s:%u", file_name(at.file), at.line);
+	id = strtab_intern_z(k->p->strings, line);
+	free(line);
+	return id;
+}
+
+/* Nothing where no line is known, as in perf. */
+static u32 srcfile_of(struct frame_keys *k, const struct frame *f)
+{
+	struct source_frame at;
+	bool known = f->addr && dsos_source_at(k->p->dsos, f->dso, f->addr, &at, 1) && at.file;
+
+	return strtab_intern_z(k->p->strings, known ? file_name(at.file) : "");
+}
+
+/* --- order; weights are often equal, so that this runs often --- */
+
+static int by_string(const struct profile *p, u64 x, u64 y)
+{
+	return strcmp(strtab_get(p->strings, (u32)x), strtab_get(p->strings, (u32)y));
+}
+
+static int by_dso(const struct profile *p, u64 x, u64 y)
+{
+	return strcmp(dsos_at(p->dsos, (u32)x)->short_name, dsos_at(p->dsos, (u32)y)->short_name);
+}
+
+static int by_symbol(const struct profile *p, u64 x, u64 y)
+{
+	return profile_compare_frames(p, (u32)x, (u32)y);
+}
+
+/* --- as they read --- */
+
+static u64 number(const struct row_view *v, u64 value)
+{
+	(void)v;
+	return value;
+}
+
+static void text_string(const struct row_view *v, u64 value, struct bytes *out)
+{
+	bytes_str(out, strtab_get(v->profile->strings, (u32)value));
+}
+
+static void label_task(const struct row_view *v, u64 value, struct bytes *out)
+{
+	bytes_printf(out, "%7d:", (int)value);
+	bytes_str(out, strtab_get(v->profile->strings, v->row->comm));
+}
+
+static void label_cpu(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	if (value == KEY_NONE)
+		bytes_str(out, "-001"); /* as perf has it */
+	else
+		bytes_printf(out, "%03u", (u32)value);
+}
+
+static void label_socket(const struct row_view *v, u64 value, struct bytes *out)
+{
+	bytes_str(out, "   ");
+	label_cpu(v, value, out);
+}
+
+/* Nanoseconds at the start of the slice. */
+static u64 number_time(const struct row_view *v, u64 value)
+{
+	return v->profile->time_base + value * v->profile->time_slice_ns;
+}
+
+static void label_time(const struct row_view *v, u64 value, struct bytes *out)
+{
+	u64 ns = number_time(v, value);
+
+	bytes_printf(out, "%llu.%06llu", (unsigned long long)(ns / 1000000000),
+		     (unsigned long long)(ns % 1000000000 / 1000));
+}
+
+static void text_event(const struct row_view *v, u64 value, struct bytes *out)
+{
+	if (value < v->profile->evlist->events.n)
+		bytes_str(out, v->profile->evlist->events.v[value].name);
+}
+
+static void text_cgroup(const struct row_view *v, u64 value, struct bytes *out)
+{
+	u32 path = value ? map_get(v->profile->cgroups, value) : ID_NONE;
+
+	bytes_str(out, !value ? "N/A" : path == ID_NONE ? "unknown" : strtab_get(v->profile->strings, path));
+}
+
+static void label_addr(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	bytes_printf(out, "%#llx", (unsigned long long)value);
+}
+
+static void label_number(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	bytes_dec(out, value);
+}
+
+/* Of all samples of the row. */
+static u64 number_of_all(const struct row_view *v, u64 value)
+{
+	return value * v->row->samples;
+}
+
+static void label_of_all(const struct row_view *v, u64 value, struct bytes *out)
+{
+	bytes_dec(out, number_of_all(v, value));
+}
+
+static void label_page_size(const struct row_view *v, u64 value, struct bytes *out)
+{
+	static const char units[] = { 0, 'K', 'M', 'G', 'T', 'P', 'E' };
+	u32 unit = 0;
+
+	(void)v;
+	while (value >= 1024 && value % 1024 == 0) {
+		value /= 1024;
+		unit++;
+	}
+	if (!value)
+		bytes_str(out, "N/A");
+	else
+		bytes_printf(out, "%llu%.1s", (unsigned long long)value, unit ? &units[unit] : "");
+}
+
+static void text_parent(const struct row_view *v, u64 value, struct bytes *out)
+{
+	bytes_str(out, value ? strtab_get(v->profile->strings, (u32)value) : "[other]");
+}
+
+static void text_dso(const struct row_view *v, u64 value, struct bytes *out)
+{
+	const struct dso *dso = dsos_at(v->profile->dsos, (u32)value);
+
+	bytes_str(out, v->long_names ? dso->path : dso->short_name);
+}
+
+static void text_symbol(const struct row_view *v, u64 value, struct bytes *out)
+{
+	char made_up[PROFILE_MADE_UP];
+
+	bytes_str(out, profile_frame_name(v->profile, (u32)value, made_up, sizeof(made_up)));
+}
+
+static void label_symbol(const struct row_view *v, u64 value, struct bytes *out)
+{
+	const struct frame *frame = frames_get(v->profile->frames, (u32)value);
+
+	bytes_printf(out, "[%c] ", frame->level);
+	text_symbol(v, value, out);
+	if (frame->inlined)
+		bytes_str(out, " (inlined)");
+}
+
+/* Columns: name, other name, key in JSON and CSV, header, type, least width, number, text, label. */
+const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
+	[SORT_COMM] = { { "comm", "command", "comm", "Command", COLUMN_TEXT, 0, NULL, text_string },
+			.of_hit = comm_of,
+			.compare = by_string },
+	[SORT_PID] = { { "pid", NULL, "pid", "    Pid:Command", COLUMN_NUMBER, 0, number, NULL, label_task },
+		       .of_hit = pid_of },
+	[SORT_TID] = { { "tid", NULL, "tid", "    Tid:Command", COLUMN_NUMBER, 0, number, NULL, label_task },
+		       .of_hit = tid_of },
+	[SORT_CPU] = { { "cpu", NULL, "cpu", "CPU", COLUMN_NUMBER, 3, number, NULL, label_cpu }, .of_hit = cpu_of },
+	[SORT_SOCKET] = { { "socket", NULL, "socket", "Socket", COLUMN_NUMBER, 6, number, NULL, label_socket },
+			  .of_hit = socket_of },
+	[SORT_TIME] = { { "time", NULL, "time", "Time", COLUMN_NUMBER, 12, number_time, NULL, label_time },
+			.of_hit = slice_of },
+	[SORT_EVENT] = { { "event", NULL, "event", "Event", COLUMN_TEXT, 0, NULL, text_event }, .of_hit = event_of },
+	[SORT_CGROUP] = { { "cgroup", NULL, "cgroup", "Cgroup", COLUMN_TEXT, 0, NULL, text_cgroup },
+			  .full = true,
+			  .of_hit = cgroup_of },
+	[SORT_ADDR] = { { "addr", "ip", "addr", "Address", COLUMN_TEXT, 0, number, NULL, label_addr },
+			.of_hit = addr_of },
+	[SORT_LOCAL_WEIGHT] = { { "local_weight", NULL, "local_weight", "Local Weight", COLUMN_TEXT, 0, number, NULL,
+				  label_number },
+				.full = true,
+				.of_hit = weight_of },
+	[SORT_WEIGHT] = { { "weight", NULL, "weight", "Weight", COLUMN_TEXT, 0, number_of_all, NULL, label_of_all },
+			  .full = true,
+			  .of_hit = weight_of },
+	[SORT_LOCAL_INS_LAT] = { { "local_ins_lat", NULL, "local_ins_lat", "Local INSTR Latency", COLUMN_TEXT, 0,
+				   number, NULL, label_number },
+				 .full = true,
+				 .of_hit = ins_lat_of },
+	[SORT_INS_LAT] = { { "ins_lat", NULL, "ins_lat", "INSTR Latency", COLUMN_TEXT, 0, number_of_all, NULL,
+			     label_of_all },
+			   .full = true,
+			   .of_hit = ins_lat_of },
+	[SORT_P_STAGE_CYC] = { { "p_stage_cyc", "local_p_stage_cyc", "p_stage_cyc", "Pipeline Stage Cycle",
+				 COLUMN_TEXT, 0, number, NULL, label_number },
+			       .full = true,
+			       .of_hit = stage_of },
+	[SORT_CODE_PAGE_SIZE] = { { "code_page_size", NULL, "code_page_size", "Code Page Size", COLUMN_TEXT, 0, number,
+				    NULL, label_page_size },
+				  .full = true,
+				  .of_hit = code_page_of },
+	[SORT_PARENT] = { { "parent", NULL, "parent", "Parent symbol", COLUMN_TEXT, 0, NULL, text_parent },
+			  .compare = by_string },
+	[SORT_DSO] = { { "dso", NULL, "dso", "Shared Object", COLUMN_TEXT, 0, NULL, text_dso },
+		       .of_frame = dso_of,
+		       .compare = by_dso },
+	[SORT_SYMBOL] = { { "symbol", "sym", "symbol", "Symbol", COLUMN_TEXT, 0, NULL, text_symbol, label_symbol },
+			  .of_frame = symbol_of,
+			  .compare = by_symbol },
+	[SORT_SYMBOL_SIZE] = { { "symbol_size", NULL, "symbol_size", "Symbol size", COLUMN_NUMBER, 0, number, NULL,
+				 NULL },
+			       .of_frame = symbol_size_of },
+	[SORT_SRCLINE] = { { "srcline", NULL, "srcline", "Source:Line", COLUMN_TEXT, 0, NULL, text_string },
+			   .of_frame = srcline_of,
+			   .compare = by_string },
+	[SORT_SRCFILE] = { { "srcfile", NULL, "srcfile", "Source File", COLUMN_TEXT, 0, NULL, text_string },
+			   .of_frame = srcfile_of,
+			   .compare = by_string },
+};
+
+void profile_sort_by(struct profile *p, const u8 *order, u32 n)
+{
+	p->nr_sort = n;
+	p->sort_keys = 0;
+	p->group_words = 1;
+	memmove(p->sort_order, order, n);
+	for (u32 i = 0; i < n; i++) {
+		u32 key = order[i];
+
+		p->sort_keys |= 1ull << key;
+		p->key_at[key] = (u8)i;
+		if (!key_is_frames(key))
+			p->word_of[key] = (u8)(key == SORT_COMM ? 0 : p->group_words++);
+	}
+}
+
+bool profile_wants_full(const struct profile *p)
+{
+	for (u32 i = 0; i < p->nr_sort; i++)
+		if (sort_keys[p->sort_order[i]].full)
+			return true;
+	return false;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sort keys: one row in sort_keys[] says of a key where its values come from, how they are ordered and how they read.
+ *
+ * A key of the sample has a value for each hit; hits whose values are the same, of all such keys in use, are one group
+ * of the call tree. A key of the frame has a value for each frame, so that one sample counts in the rows of all that
+ * its stack holds.
+ */
+#ifndef AGG_KEYS_H
+#define AGG_KEYS_H
+
+#include "agg/columns.h"
+#include "attrib/hit.h"
+#include "codec/features.h"
+#include "state/procs.h"
+
+#define KEY_NONE COLUMN_UNKNOWN /* the sample does not say */
+
+/* What keys of the sample ask beside the hit. */
+struct hit_keys {
+	const struct features *features;
+	u64 time_slice_ns, first_time; /* SORT_TIME: slices of that width, from then on */
+};
+
+/* What keys of the frame ask beside the frame. Zeroed but for the profile; freed by frame_keys_free. */
+struct frame_keys {
+	struct profile *p;
+	struct map by_dso;   /* short name's string id -> first DSO id */
+	struct strtab names; /* of DSOs */
+};
+void frame_keys_free(struct frame_keys *k);
+
+struct sort_key_row {
+	struct column column;
+	bool full; /* of a field that only the whole sample has (hit.full) */
+	/* One of these, but for SORT_PARENT, which stacks are put together anew for (agg/restack.h). */
+	u64 (*of_hit)(const struct hit_keys *k, const struct hit *h, const struct thread_view *t);
+	u32 (*of_frame)(struct frame_keys *k, const struct frame *f);
+	int (*compare)(const struct profile *p, u64 x,
+		       u64 y); /* of different values; NULL: the smaller number first */
+};
+
+extern const struct sort_key_row sort_keys[NR_SORT_KEYS];
+
+/* Those that are labelled with the name of a thread, which is in their groups, too. */
+#define KEYS_NAMED (1ull << SORT_PID | 1ull << SORT_TID)
+
+/* Is a value of it one of a frame? */
+static inline bool key_is_frames(u32 key)
+{
+	return sort_keys[key].of_frame;
+}
+
+/* Settles what rows of p are split by: n of enum sort_key, in order. */
+void profile_sort_by(struct profile *p, const u8 *order, u32 n);
+/* Does some key ask for hit.full? */
+bool profile_wants_full(const struct profile *p);
+
+/* Which thread name stands in a group's first word: a string id, or for a thread that no record named bit 31 and its
+ * tid. */
+#define COMM_UNNAMED (1u << 31)
+u32 key_comm(const struct hit *h, const struct thread_view *t);
+
+#endif
