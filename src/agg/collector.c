@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agg/keys.h"
+#include "agg/trace_keys.h"
 #include "base/hash.h"
 
 #define CALLER_CACHE (1u << 15)
@@ -72,8 +73,11 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 	c->named = opts->keys->sort_keys & KEYS_NAMED;
 	c->ask = (struct hit_keys){ opts->features, opts->time_slice_ns, opts->first_time };
 	for (u32 i = 0; i < opts->keys->nr_sort; i++)
-		if (sort_keys[opts->keys->sort_order[i]].of_hit)
+		if (sort_key_row(opts->keys->sort_order[i])->of_hit)
 			c->keys[c->nr_keys++] = opts->keys->sort_order[i];
+	if (opts->keys->texts)
+		c->ask.trace = trace_keys_new(opts->keys->texts, opts->features, dsos, opts->keys->fields,
+					      opts->keys->nr_fields, opts->notify);
 	c->callers = mem_zalloc(CALLER_CACHE * sizeof(*c->callers));
 	c->stacks = mem_zalloc(STACK_CACHE * sizeof(*c->stacks));
 	return c;
@@ -87,14 +91,17 @@ void collector_free(struct collector *c)
 	free(c->callers);
 	free(c->stacks);
 	resolver_free(c->resolver);
+	trace_keys_free(c->ask.trace);
 	free(c);
 }
 
-static void group_of(const struct collector *c, const struct hit *h, const struct thread_view *t, u64 *words)
+static void group_of(struct collector *c, const struct hit *h, const struct thread_view *t, u64 *words)
 {
 	words[0] = c->named ? key_comm(h, t) : 0;
-	for (u32 i = 0; i < c->nr_keys; i++)
-		words[c->opts.keys->word_of[c->keys[i]]] = sort_keys[c->keys[i]].of_hit(&c->ask, h, t);
+	for (u32 i = 0; i < c->nr_keys; i++) {
+		c->ask.key = c->keys[i];
+		words[c->opts.keys->word_of[c->keys[i]]] = sort_key_row(c->keys[i])->of_hit(&c->ask, h, t);
+	}
 }
 
 /* Does the chain begin with the sample's own address, so that the rest are its callers? Nearly always. */

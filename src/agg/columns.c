@@ -41,7 +41,26 @@ static const struct {
 
 const struct column *column_get(u32 id)
 {
-	return column_is_key(id) ? &sort_keys[column_key(id)].column : &values[id];
+	return column_is_key(id) ? &sort_key_row(column_key(id))->column : &values[id];
+}
+
+static const char *field_name(const struct profile *p, u32 id)
+{
+	return column_is_key(id) && column_key(id) >= SORT_FIELD ? p->fields[column_key(id) - SORT_FIELD] : NULL;
+}
+
+const char *column_header(const struct profile *p, u32 id)
+{
+	const char *name = field_name(p, id);
+
+	return name ? name : column_get(id)->header;
+}
+
+const char *column_json(const struct profile *p, u32 id)
+{
+	const char *name = field_name(p, id);
+
+	return name ? name : column_get(id)->key;
 }
 
 static u64 value_of(u32 id, const struct row_view *v)
@@ -78,7 +97,7 @@ static bool is_name(const char *name, const char *text, size_t len)
 
 u32 column_find(const char *name, size_t len)
 {
-	for (u32 i = 0; i < NR_COLUMNS; i++)
+	for (u32 i = 0; i < column_of_key(SORT_FIELD); i++)
 		if (is_name(column_get(i)->name, name, len) || is_name(column_get(i)->other, name, len))
 			return i;
 	for (u32 i = 0; i < ARRAY_LEN(spellings); i++)

@@ -58,11 +58,15 @@ struct column {
 	void (*label)(const struct row_view *v, u64 value, struct bytes *out);
 };
 
-/* id: enum column_id, below NR_COLUMNS. */
+/* id: enum column_id, below NR_COLUMNS. Names of fields' columns are in the profile: column_header, column_json. */
 const struct column *column_get(u32 id);
 u64 column_number(u32 id, const struct row_view *v);
 void column_text(u32 id, const struct row_view *v, struct bytes *out);
 void column_label(u32 id, const struct row_view *v, struct bytes *out);
+
+/* Its header in tables, and its key in JSON and CSV. */
+const char *column_header(const struct profile *p, u32 id);
+const char *column_json(const struct profile *p, u32 id);
 
 /* By name or another word for the same (sym, command, sample ...); ID_NONE when there is none. */
 u32 column_find(const char *name, size_t len);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agg/trace_keys.h"
+
 /* --- of the sample --- */
 
 u32 key_comm(const struct hit *h, const struct thread_view *t)
@@ -100,6 +102,11 @@ static u64 code_page_of(const struct hit_keys *k, const struct hit *h, const str
 	return h->full->code_page_size;
 }
 
+static u64 trace_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	return trace_keys_text(k->trace, h, t, k->key == SORT_TRACE ? TRACE_WHOLE : k->key - SORT_FIELD);
+}
+
 /* --- of the frame --- */
 
 void frame_keys_free(struct frame_keys *k)
@@ -172,6 +179,11 @@ static int by_string(const struct profile *p, u64 x, u64 y)
 	return strcmp(strtab_get(p->strings, (u32)x), strtab_get(p->strings, (u32)y));
 }
 
+static int by_trace(const struct profile *p, u64 x, u64 y)
+{
+	return strcmp(trace_texts_get(p->texts, (u32)x), trace_texts_get(p->texts, (u32)y));
+}
+
 static int by_dso(const struct profile *p, u64 x, u64 y)
 {
 	return strcmp(dsos_at(p->dsos, (u32)x)->short_name, dsos_at(p->dsos, (u32)y)->short_name);
@@ -193,6 +205,11 @@ static u64 number(const struct row_view *v, u64 value)
 static void text_string(const struct row_view *v, u64 value, struct bytes *out)
 {
 	bytes_str(out, strtab_get(v->profile->strings, (u32)value));
+}
+
+static void text_trace(const struct row_view *v, u64 value, struct bytes *out)
+{
+	bytes_str(out, trace_texts_get(v->profile->texts, (u32)value));
 }
 
 static void label_task(const struct row_view *v, u64 value, struct bytes *out)
@@ -371,6 +388,15 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_SRCFILE] = { { "srcfile", NULL, "srcfile", "Source File", COLUMN_TEXT, 0, NULL, text_string },
 			   .of_frame = srcfile_of,
 			   .compare = by_string },
+	[SORT_TRACE] = { { "trace", NULL, "trace", "Trace output", COLUMN_TEXT, 0, NULL, text_trace },
+			 .full = true,
+			 .of_hit = trace_of,
+			 .compare = by_trace },
+	/* Name and header are the field's: column_header, column_name_of. */
+	[SORT_FIELD] = { { "FIELD", NULL, "", "", COLUMN_NUMBER, 0, NULL, text_trace },
+			 .full = true,
+			 .of_hit = trace_of,
+			 .compare = by_trace },
 };
 
 void profile_sort_by(struct profile *p, const u8 *order, u32 n)
@@ -392,7 +418,7 @@ void profile_sort_by(struct profile *p, const u8 *order, u32 n)
 bool profile_wants_full(const struct profile *p)
 {
 	for (u32 i = 0; i < p->nr_sort; i++)
-		if (sort_keys[p->sort_order[i]].full)
+		if (sort_key_row(p->sort_order[i])->full)
 			return true;
 	return false;
 }

@@ -20,6 +20,8 @@
 struct hit_keys {
 	const struct features *features;
 	u64 time_slice_ns, first_time; /* SORT_TIME: slices of that width, from then on */
+	struct trace_keys *trace;      /* SORT_TRACE and fields; or NULL: they are not in use */
+	u32 key;		       /* which one is asked for */
 };
 
 /* What keys of the frame ask beside the frame. Zeroed but for the profile; freed by frame_keys_free. */
@@ -42,17 +44,29 @@ struct sort_key_row {
 
 extern const struct sort_key_row sort_keys[NR_SORT_KEYS];
 
+/* key: below MAX_KEYS; all fields have one row. */
+static inline const struct sort_key_row *sort_key_row(u32 key)
+{
+	return &sort_keys[MIN(key, (u32)SORT_FIELD)];
+}
+
 /* Those that are labelled with the name of a thread, which is in their groups, too. */
 #define KEYS_NAMED (1ull << SORT_PID | 1ull << SORT_TID)
 
 /* Is a value of it one of a frame? */
 static inline bool key_is_frames(u32 key)
 {
-	return sort_keys[key].of_frame;
+	return sort_key_row(key)->of_frame;
 }
 
 /* Settles what rows of p are split by: n of enum sort_key, in order. */
 void profile_sort_by(struct profile *p, const u8 *order, u32 n);
+/* Are values what tracepoints say? */
+static inline bool key_is_trace(u32 key)
+{
+	return key >= SORT_TRACE;
+}
+
 /* Does some key ask for hit.full? */
 bool profile_wants_full(const struct profile *p);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agg/trace_keys.h"
 #include "agg/window_rows.h"
 
 /* "[libc.so.6+0x1234]"; a name that has brackets of its own keeps one pair. Large tables have many of them: no printf.
@@ -130,5 +131,6 @@ void profile_free(struct profile *p)
 	}
 	vec_free(&p->events);
 	vec_free(&p->places);
+	trace_texts_free(p->texts);
 	free(p);
 }

@@ -41,9 +41,12 @@ enum sort_key {
 	SORT_SYMBOL_SIZE,
 	SORT_SRCLINE,
 	SORT_SRCFILE,
-	NR_SORT_KEYS
+	SORT_TRACE,
+	SORT_FIELD, /* the first of those that are named by fields of tracepoints (agg/trace_keys.h) */
+	NR_SORT_KEYS,
 };
-#define MAX_KEYS NR_SORT_KEYS
+#define MAX_FIELD_KEYS 16
+#define MAX_KEYS (SORT_FIELD + MAX_FIELD_KEYS)
 
 struct row {
 	u64 self, total; /* weight (sum of periods) of samples in it; with it on the stack, itself included */
@@ -105,6 +108,9 @@ struct profile {
 	u8 word_of[MAX_KEYS];
 	u32 group_words;
 	const struct map *cgroups; /* id -> string id of the path */
+	const char *const *fields; /* SORT_FIELD + i is the key of fields[i] */
+	u32 nr_fields;
+	struct trace_texts *texts; /* what SORT_TRACE and fields read, or NULL: they are not in use */
 	bool children;		   /* rows have totals and are sorted by them */
 	bool has_chains;	   /* some event was recorded with call chains */
 	bool has_inlined;	   /* frames of inlined calls may stand in the trees */

@@ -77,7 +77,7 @@ static const struct frame_info *frame_info(struct walk *w, u32 id)
 	info->kept = frame_kept(w, id);
 	for (u32 i = 0; i < w->nr_frame_keys; i++)
 		w->frame_values[(size_t)id * w->nr_frame_keys + i] =
-			sort_keys[w->frame_keys[i]].of_frame(&w->keys, &f);
+			sort_key_row(w->frame_keys[i])->of_frame(&w->keys, &f);
 	return info;
 }
 
@@ -233,7 +233,7 @@ static int compare_names(const struct profile *p, const struct row *a, const str
 	int c = 0;
 
 	for (u32 i = 0; i < p->nr_sort && !c; i++) {
-		const struct sort_key_row *key = &sort_keys[p->sort_order[i]];
+		const struct sort_key_row *key = sort_key_row(p->sort_order[i]);
 
 		if (a->keys[i] == b->keys[i])
 			continue;

@@ -175,7 +175,8 @@ u32 *tree_merge_nodes(struct tree_builder *b, struct tree_builder *from, const s
 			tree_prefetch(b, at[later->parent],
 				      rename ? rename->frames[rename->of[later->frame].first] : later->frame);
 		at[i] = l->parent ? add_renamed(b, at[l->parent], l->frame, &from->sums[i], rename) :
-				    tree_group(b, from->groups.v + (size_t)l->frame * from->group_words, from->group_words);
+				    tree_group(b, from->groups.v + (size_t)l->frame * from->group_words,
+					       from->group_words);
 	}
 	tree_builder_free(from);
 	return at;

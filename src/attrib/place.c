@@ -77,3 +77,18 @@ bool place_one_function(struct dsos *dsos, const struct thread_view *thread, u64
 	to = dsos_symbol_name(dsos, y.dso, y.sym);
 	return leads_to(from, to) || leads_to(to, from);
 }
+
+const char *place_kernel_function(struct dsos *dsos, const struct maps *kernel, u64 addr, u64 *start,
+				  const char **module)
+{
+	const struct vmap *map = maps_find(kernel, addr);
+	u64 at = map ? vmap_addr(map, dsos, addr) : 0;
+	u32 sym = map ? dsos_symbol_at(dsos, map->dso, at) : ID_NONE;
+
+	if (sym == ID_NONE)
+		return NULL;
+	if (dsos_at(dsos, map->dso)->kind == DSO_MODULE)
+		*module = dsos_at(dsos, map->dso)->short_name;
+	*start = addr - (at - dsos_symbol(dsos, map->dso, sym)->start);
+	return dsos_symbol_name(dsos, map->dso, sym);
+}

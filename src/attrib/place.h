@@ -20,6 +20,11 @@ void place_find(struct dsos *dsos, const struct thread_view *thread, u32 cpumode
  * of the PLT counts as the function that it leads to. */
 bool place_one_function(struct dsos *dsos, const struct thread_view *thread, u64 a, u64 b);
 
+/* The kernel function that holds addr: its name, its start, and the short name of its module (left alone when it is in
+ * none). NULL: there is none. */
+const char *place_kernel_function(struct dsos *dsos, const struct maps *kernel, u64 addr, u64 *start,
+				  const char **module);
+
 char cpumode_level(u32 cpumode); /* as struct frame's level */
 
 /* What PERF_CONTEXT_* value means as a cpumode; ID_NONE for a value that is no known mark. */

@@ -129,8 +129,8 @@ struct run {
  * Parents are found with an option that there is not. */
 static bool is_diff_key(u32 column)
 {
-	return column_is_key(column) && column_key(column) != SORT_TIME && column != COLUMN_EVENT &&
-	       column != COLUMN_PARENT;
+	return column_is_key(column) && column_key(column) < SORT_FIELD && column_key(column) != SORT_TIME &&
+	       column != COLUMN_EVENT && column != COLUMN_PARENT;
 }
 
 static int note_no_key(const char *name, const struct notify *to)
@@ -151,7 +151,7 @@ static int add_key(struct run *r, const char *name)
 {
 	u32 column = column_find(name, strlen(name));
 
-	_Static_assert(MAX_KEYS <= DIFF_MAX_KEYS, "each key once");
+	_Static_assert(NR_SORT_KEYS <= DIFF_MAX_KEYS, "each key once");
 	if (column == ID_NONE || !is_diff_key(column))
 		return note_no_key(name, r->ctx->notify);
 	for (u32 i = 0; i < r->diff.nr_keys; i++)

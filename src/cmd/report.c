@@ -2,6 +2,7 @@
 /* `reticle report`: which functions the time went to, as a table. Its options: cmd/report_options.c. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/mistake.h"
@@ -30,7 +31,7 @@ static int note_unknown_column(const char *option, const char *name, const struc
 	char *head;
 	int err;
 
-	for (u32 i = 0; i < NR_COLUMNS; i++)
+	for (u32 i = 0; i < column_of_key(SORT_FIELD); i++)
 		if (column_is_key(i) || !strcmp(option, "--fields")) {
 			bytes_printf(&known, "%s%s", known.len ? ", " : "", column_get(i)->name);
 			near_offer(&near, column_get(i)->name);
@@ -38,11 +39,32 @@ static int note_unknown_column(const char *option, const char *name, const struc
 	for (u32 i = 0; i < nr_metric_defs; i++)
 		near_offer(&near, metric_defs[i].name);
 	bytes_char(&known, 0);
-	head = mem_printf("option %s: '%s' is not one of %s, nor a metric", option, name, (char *)known.p);
+	head = mem_printf("option %s: '%s' is not one of %s, nor a metric%s", option, name, (char *)known.p,
+			  strcmp(option, "--fields") ? " or a field of a tracepoint" : "");
 	err = mistake_note(&(struct mistake){ .near = &near }, ERR_USAGE, head, to);
 	free(head);
 	bytes_free(&known);
 	return err;
+}
+
+static int note_no_key(const char *name, const struct notify *to)
+{
+	return note_unknown_column("--sort", name, to);
+}
+
+/* A word that is no key of ours may be a field of the recording's tracepoints: FIELD or EVENT.FIELD. */
+static int add_field(struct pipeline_opts *o, const char *name, const struct notify *to)
+{
+	for (u32 i = 0; i < o->nr_fields; i++)
+		if (!strcmp(o->fields[i], name))
+			return 0;
+	if (o->nr_fields == MAX_FIELD_KEYS)
+		return notify_error(to, ERR_USAGE, "option --sort: more than %d fields of tracepoints",
+				    MAX_FIELD_KEYS);
+	o->no_field = note_no_key;
+	o->sort_order[o->nr_sort++] = (u8)(SORT_FIELD + o->nr_fields);
+	o->fields[o->nr_fields++] = name;
+	return 0;
 }
 
 /* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown anyway; metrics order the
@@ -53,16 +75,17 @@ static int apply_sort(const char *text, struct selected *s, struct report_opts *
 	struct name_list names = split_names(text && *text == '+' ? text + 1 : text, &s->arena);
 	const char *metrics[METRIC_SORTS];
 	u32 n = 0;
+	int err = 0;
 
 	for (u32 i = 0; (!text || *text == '+') && i < ARRAY_LEN(usual); i++)
 		add_key(&s->pipeline, usual[i]);
-	for (u32 i = 0; i < names.n; i++) {
+	for (u32 i = 0; i < names.n && !err; i++) {
 		u32 column = column_find(names.v[i], strlen(names.v[i]));
 
 		if (column != ID_NONE)
 			add_key(&s->pipeline, column);
 		else if (!metric_name_possible(names.v[i], &o->wanted))
-			return note_unknown_column("--sort", names.v[i], to);
+			err = add_field(&s->pipeline, names.v[i], to);
 		else if (n == METRIC_SORTS)
 			return notify_error(to, ERR_USAGE, "option --sort: more than %d metrics", METRIC_SORTS);
 		else
@@ -70,7 +93,7 @@ static int apply_sort(const char *text, struct selected *s, struct report_opts *
 	}
 	if (n)
 		o->wanted.sort = (struct name_list){ arena_copy(&s->arena, metrics, n * sizeof(*metrics)), n };
-	return 0;
+	return err;
 }
 
 /* Does --fields say all columns, or only some more? */
@@ -144,6 +167,32 @@ static const char *only_one(const struct name_list *list)
 	return list->n == 1 ? list->v[0] : NULL;
 }
 
+/* What does not go together, or makes no sense. */
+static int check_forms(const struct report_config *c, const struct selected *s, const struct notify *to)
+{
+	if (c->hierarchy && (c->fields || c->separator || c->csv || c->json))
+		return notify_error(to, ERR_USAGE, "--hierarchy is a form of the text table: it goes without %s",
+				    c->fields	 ? "--fields" :
+				    c->separator ? "-t" :
+				    c->csv	 ? "--csv" :
+						   "--json");
+	if (c->group && (c->hierarchy || c->csv || c->json))
+		return notify_error(to, ERR_USAGE, "--group is a form of the text table: it goes without %s",
+				    c->hierarchy ? "--hierarchy" :
+				    c->csv	 ? "--csv" :
+						   "--json");
+	if (c->group && memchr(s->pipeline.sort_order, SORT_EVENT, s->pipeline.nr_sort))
+		return notify_error(to, ERR_USAGE, "--group and --sort event exclude each other");
+	/* Without a recording it can be no field of its tracepoints: then it is not the recording that is wrong first.
+	 */
+	if (s->pipeline.nr_fields && strcmp(select_input(&c->select), "-") && access(select_input(&c->select), F_OK))
+		return note_no_key(s->pipeline.fields[0], to);
+	if (c->separator && (strlen(c->separator) != 1 && strcmp(c->separator, "\\t")))
+		return notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character",
+				    c->separator);
+	return 0;
+}
+
 /* Everything that can be settled before the recording is read. */
 static int resolve_options(const struct report_config *c, struct selected *s, struct report_opts *o,
 			   struct window_opts *w, const struct notify *to)
@@ -161,21 +210,8 @@ static int resolve_options(const struct report_config *c, struct selected *s, st
 		err = apply_fields(c->fields, s, o, to);
 	if (!err && c->widths)
 		err = apply_widths(c->widths, s, o, to);
-	if (!err && c->hierarchy && (c->fields || c->separator || c->csv || c->json))
-		err = notify_error(to, ERR_USAGE, "--hierarchy is a form of the text table: it goes without %s",
-				   c->fields	? "--fields" :
-				   c->separator ? "-t" :
-				   c->csv	? "--csv" :
-						  "--json");
-	if (!err && c->group && (c->hierarchy || c->csv || c->json))
-		err = notify_error(to, ERR_USAGE, "--group is a form of the text table: it goes without %s",
-				   c->hierarchy ? "--hierarchy" :
-				   c->csv	? "--csv" :
-						  "--json");
-	if (!err && c->group && memchr(s->pipeline.sort_order, SORT_EVENT, s->pipeline.nr_sort))
-		err = notify_error(to, ERR_USAGE, "--group and --sort event exclude each other");
-	if (!err && c->separator && (strlen(c->separator) != 1 && strcmp(c->separator, "\\t")))
-		err = notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character", c->separator);
+	if (!err)
+		err = check_forms(c, s, to);
 	if (err)
 		return err;
 	o->graph = c->graph.style;

@@ -110,7 +110,9 @@ static const struct opt options[] = {
 	SELECT_OPTS(struct report_config),
 	SELECT_ROW_OPTS(struct report_config),
 	OPT('s', "sort", OPT_STRING, sort, "KEYS",
-	    "one row per: comm, pid, tid, cpu, dso, symbol, srcline, event, parent, time"),
+	    "one row per: comm, pid, tid, cpu, dso, symbol, srcline, event, parent, time, cgroup, ...; trace, or a "
+	    "field of "
+	    "tracepoints"),
 	OPT('F', "fields", OPT_STRING, fields, "COLUMNS",
 	    "these columns, or with + more: sort keys, overhead, children, samples, period"),
 	{ 'g', "call-graph", OPT_CALL, offsetof(struct report_config, graph), "[TYPE,MIN,...]",

@@ -23,6 +23,7 @@
 #include "agg/inline.h"
 #include "agg/keys.h"
 #include "agg/lines.h"
+#include "agg/trace_keys.h"
 #include "base/pool.h"
 #include "codec/vpmu.h"
 #include "pass/feed.h"
@@ -95,6 +96,9 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 	p->simulated = vpmu_simulated(s->src->features.cpuid);
 	profile_sort_by(p, o->nr_sort ? o->sort_order : usual, o->nr_sort ? o->nr_sort : ARRAY_LEN(usual));
 	p->cgroups = &s->cgroups;
+	for (u32 i = 0; i < p->nr_sort; i++)
+		if (key_is_trace(p->sort_order[i]) && !p->texts)
+			p->texts = trace_texts_new();
 	p->has_chains = records_chains(p->evlist) && !o->no_chains;
 	p->children = p->has_chains && o->children && !(p->sort_keys >> SORT_ADDR & 1);
 	p->graph_key = p->has_chains ? o->graph_key : GRAPH_KEY_FUNCTION;
@@ -197,7 +201,7 @@ static void join_results(struct pass *pass, struct window_pass *windows, struct 
 	free(parts);
 }
 
-static void start_worker(struct pass_worker *w, struct session *s, const struct window_pass *windows,
+static void start_worker(struct pass_worker *w, bool first, struct session *s, const struct window_pass *windows,
 			 const struct collector_opts *opts, bool stitch)
 {
 	const struct evlist *l = &s->src->events;
@@ -209,6 +213,8 @@ static void start_worker(struct pass_worker *w, struct session *s, const struct 
 				 .reads = group_read_used(l),
 				 .windows = windows->on ? &w->windows.windows : NULL };
 	o.windows = w->windows.hits;
+	if (!first) /* what is wrong with formats of tracepoints is said once */
+		o.notify = NULL;
 	w->collector = collector_new(s->procs, s->dsos, s->frames, &s->strings, l, &o);
 	if (opts->chains && lbr_used(l))
 		w->feed.lbr = lbr_new(features_branch_depth(&s->src->features), stitch, collector_one_function,
@@ -220,6 +226,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 {
 	struct collector_opts copts = { .keys = p,
 					.features = &s->src->features,
+					.notify = s->notify,
 					.chains = p->has_chains,
 					.filter = filter,
 					.deferred = &s->deferred };
@@ -237,7 +244,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 		pass.nr_workers = 1;
 	pass.workers = mem_zalloc(pass.nr_workers * sizeof(*pass.workers));
 	for (u32 i = 0; i < pass.nr_workers; i++)
-		start_worker(&pass.workers[i], s, windows, &copts, stitch);
+		start_worker(&pass.workers[i], !i, s, windows, &copts, stitch);
 	if (ordered && pass.nr_workers > 1)
 		lanes_run(s, pass.nr_workers, take_record, &pass);
 	else
@@ -278,19 +285,23 @@ int pipeline_profile(const struct pipeline_opts *opts, struct session **session,
 	struct timeranges times = { 0 };
 	struct sample_filter filter;
 	struct profile *p = NULL;
+	const char *missing;
 	struct session *s;
 	int err;
 
 	err = session_open(&s, o.input, &o.session, notify);
 	if (err)
 		return err;
-	err = session_filter(s, &o.samples, o.time, &times, &filter);
+	missing = trace_keys_missing(&s->src->events, &s->src->features, o.fields, o.nr_fields);
+	err = missing ? o.no_field(missing, notify) : session_filter(s, &o.samples, o.time, &times, &filter);
 	if (!err) {
 		/* Windows belong to nodes of the tree as it was recorded. */
 		if ((o.restack.ignore_callees || o.restack.parent) && records_chains(&s->src->events))
 			o.windows = NULL;
 		window_pass_start(&windows, s, &o);
 		p = new_profile(s, &o);
+		p->fields = opts->fields;
+		p->nr_fields = opts->nr_fields;
 		err = collect(s, &filter, &windows, !o.no_stitch, p);
 	}
 	if (!err && p->graph_key != GRAPH_KEY_FUNCTION)

@@ -21,9 +21,14 @@ struct window_opts {
 
 struct pipeline_opts {
 	struct session_opts session;
-	const char *input;	  /* path, or "-" */
-	u8 sort_order[MAX_KEYS];  /* enum sort_key, in the user's order; nr_sort of them */
-	u32 nr_sort;		  /* 0: comm, dso, symbol */
+	const char *input;	 /* path, or "-" */
+	u8 sort_order[MAX_KEYS]; /* enum sort_key, in the user's order; nr_sort of them */
+	u32 nr_sort;		 /* 0: comm, dso, symbol */
+	/* Keys that are fields of tracepoints: SORT_FIELD + i is fields[i], which stay as long as the profile.
+	 * no_field says, as an error, that none of the recording's events has one. */
+	const char *fields[MAX_FIELD_KEYS];
+	u32 nr_fields;
+	int (*no_field)(const char *name, const struct notify *to);
 	bool children;		  /* totals (has no effect without call chains) */
 	bool no_chains;		  /* look at leaves only, even where chains were recorded */
 	bool no_stitch;		  /* call stacks of branch records are those of one sample each */

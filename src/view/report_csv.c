@@ -17,7 +17,7 @@ static void write_header(const struct profile *p, const struct report_opts *o, c
 
 		if (o->columns[k] == COLUMN_EVENT)
 			continue;
-		bytes_printf(out, ",%s", c->key);
+		bytes_printf(out, ",%s", column_json(p, o->columns[k]));
 		if (c->type == COLUMN_PERCENT)
 			bytes_printf(out, ",%s_percent", c->key);
 	}

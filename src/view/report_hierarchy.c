@@ -165,7 +165,7 @@ static void write_header(struct hierarchy *h)
 		}
 	}
 	for (u32 i = 0; i < p->nr_sort; i++) {
-		const char *header = column_get(column_of_key(p->sort_order[i]))->header;
+		const char *header = column_header(p, column_of_key(p->sort_order[i]));
 
 		bytes_printf(&names, "%s%s", i ? " / " : "", header + strspn(header, " "));
 	}

@@ -20,7 +20,7 @@ static void write_meta(const struct profile *p, const struct report_opts *o, str
 {
 	bytes_str(out, "{\"meta\":{\"generator\":\"reticle " RETICLE_VERSION "\",\"sort\":[");
 	for (u32 i = 0; i < p->nr_sort; i++)
-		bytes_printf(out, "%s\"%s\"", i ? "," : "", column_get(column_of_key(p->sort_order[i]))->key);
+		bytes_printf(out, "%s\"%s\"", i ? "," : "", column_json(p, column_of_key(p->sort_order[i])));
 	bytes_printf(out, "],\"children\":%s,\"call_graph\":%s,\"caller\":%s,\"percent_limit\":%g,",
 		     p->children ? "true" : "false", p->has_chains ? "true" : "false", o->caller ? "true" : "false",
 		     o->percent_limit);
@@ -106,7 +106,7 @@ static void write_row(const struct row_view *v, const struct report_opts *o, str
 			continue;
 		raw->len = 0;
 		column_text(o->columns[k], v, raw);
-		bytes_printf(out, "%s\"%s\":", k ? "," : "", c->key);
+		bytes_printf(out, "%s\"%s\":", k ? "," : "", column_json(v->profile, o->columns[k]));
 		put_string((const char *)raw->p, raw->len, out);
 	}
 	if (o->now)

@@ -149,8 +149,9 @@ static void measure_unit(void *ctx, u32 worker, u32 unit)
 }
 
 /* Beside totals the overhead is called "Self". */
-static const char *header_of(const struct report_opts *o, u32 at)
+static const char *header_of(const struct rows *r, u32 at)
 {
+	const struct report_opts *o = r->o;
 	u32 column = o->columns[at];
 	bool totals = false;
 
@@ -158,7 +159,7 @@ static const char *header_of(const struct report_opts *o, u32 at)
 		return metric_column_name(&o->now->table, metric_at(o, at));
 	for (u32 k = 0; k < o->nr_columns; k++)
 		totals |= o->columns[k] == COLUMN_CHILDREN;
-	return column == COLUMN_OVERHEAD && totals ? "Self" : column_get(column)->header;
+	return column == COLUMN_OVERHEAD && totals ? "Self" : column_header(r->view.profile, column);
 }
 
 /* The width that was asked for is that of all members together. */
@@ -176,7 +177,7 @@ static void settle_widths(const struct rows *r)
 
 	for (u32 k = 0; k < o->nr_columns; k++) {
 		const struct column *c = column_at(o, k);
-		u32 width = MAX((u32)c->width, (u32)strlen(header_of(o, k)));
+		u32 width = MAX((u32)c->width, (u32)strlen(header_of(r, k)));
 
 		for (u32 i = 0; i < r->workers; i++)
 			width = MAX(width, r->tables[i].widths[k]);
@@ -192,12 +193,14 @@ static bool right_aligned(const struct column *c)
 	return c->type == COLUMN_PERCENT || (c->type == COLUMN_NUMBER && !c->label);
 }
 
-static void write_header(const struct report_opts *o, const struct table *t, struct bytes *out)
+static void write_header(const struct rows *r, const struct table *t, struct bytes *out)
 {
+	const struct report_opts *o = r->o;
+
 	bytes_char(out, '#');
 	for (u32 k = 0; k < o->nr_columns; k++) {
 		bool goes_on = k + 1 < o->nr_columns && o->member[k + 1]; /* one header over all members */
-		const char *header = goes_on ? "" : header_of(o, k);
+		const char *header = goes_on ? "" : header_of(r, k);
 		int pad = (int)t->widths[k] - (int)strlen(header);
 
 		if (o->separator && k && !o->member[k])
@@ -454,7 +457,7 @@ static void write_event(struct profile *p, struct profile_event *e, const struct
 			report_windows_head(p, e, out);
 			report_fit_head(o, out);
 		}
-		write_header(o, &r.tables[0], out);
+		write_header(&r, &r.tables[0], out);
 	}
 	pool_run_in_order(r.workers, nr_units(&r), r.nr_slots, write_unit, put_unit, &r);
 	if (o->now && !o->separator)

@@ -410,7 +410,7 @@ static void test_names_of_columns(void **state)
 	assert_int_equal(column_find("symbol", 6), COLUMN_SYMBOL);
 	assert_int_equal(column_find("overhead", 8), COLUMN_OVERHEAD);
 	assert_int_equal(column_find("over", 4), ID_NONE);
-	for (u32 key = 0; key < NR_SORT_KEYS; key++) {
+	for (u32 key = 0; key < SORT_FIELD; key++) {
 		u32 column = column_of_key(key);
 
 		assert_true(column_is_key(column));

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "attrib/tracepoint.h"
 #include "base/bytes.h"
 #include "codec/tracefmt.h"
-#include "view/script/tracepoint.h"
 
 #define COMMON                                                                                                        \
 	"format:\n"                                                                                                   \

@@ -3,13 +3,13 @@
 #ifndef VIEW_SCRIPT_IMPL_H
 #define VIEW_SCRIPT_IMPL_H
 
+#include "attrib/tracepoint.h"
 #include "codec/record.h"
 #include "codec/regs.h"
 #include "codec/sample.h"
 #include "view/script/insn.h"
 #include "view/script/place.h"
 #include "view/script/script.h"
-#include "view/script/tracepoint.h"
 
 #define NO_CPU UINT32_MAX
 #define NO_TASK UINT32_MAX

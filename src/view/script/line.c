@@ -266,16 +266,8 @@ static void put_addr(struct script_worker *w, const struct script_line *l, u64 s
 static const char *kernel_symbol(void *ctx, u64 addr, u64 *start, const char **module)
 {
 	struct script_worker *w = ctx;
-	const struct vmap *map = maps_find(&w->kernel, addr);
-	u64 at = map ? vmap_addr(map, w->s->dsos, addr) : 0;
-	u32 sym = map ? dsos_symbol_at(w->s->dsos, map->dso, at) : ID_NONE;
 
-	if (sym == ID_NONE)
-		return NULL;
-	if (dsos_at(w->s->dsos, map->dso)->kind == DSO_MODULE)
-		*module = dsos_at(w->s->dsos, map->dso)->short_name;
-	*start = addr - (at - dsos_symbol(w->s->dsos, map->dso, sym)->start);
-	return dsos_symbol_name(w->s->dsos, map->dso, sym);
+	return place_kernel_function(w->s->dsos, &w->kernel, addr, start, module);
 }
 
 void script_trace_text(struct script_worker *w, const struct script_line *l)

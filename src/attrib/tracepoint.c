@@ -8,9 +8,10 @@
  *   - it sees a copy of the raw data that is followed by as many zero bytes as 16-bit offsets and lengths can reach.
  * A handle is not to be shared between threads, so there is one per struct tracepoints.
  */
-#include "view/script/tracepoint.h"
+#include "attrib/tracepoint.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "base/mem.h"
@@ -188,22 +189,31 @@ static u64 number_at(const struct tracepoints *t, u32 offset, u32 size, bool is_
 	return v;
 }
 
-static void put_field(const struct tracepoints *t, const struct trace_field *f, u32 raw_size, struct bytes *out)
+/* Where a field's bytes are; false: not in the data. */
+static bool locate(const struct tracepoints *t, const struct trace_field *f, u32 raw_size, u32 *at, u32 *len)
 {
-	u32 at = f->offset, len = f->size;
-
-	if (at > raw_size || len > raw_size - at)
-		return;
+	*at = f->offset;
+	*len = f->size;
+	if (*at > raw_size || *len > raw_size - *at)
+		return false;
 	if (f->kind == TRACE_DATA_LOC || f->kind == TRACE_REL_LOC) {
 		u64 loc = number_at(t, f->offset, f->size, false);
 
-		at = (u32)(loc & 0xffff) + (f->kind == TRACE_REL_LOC ? f->offset + f->size : 0);
-		len = (u32)(loc >> 16 & 0xffff);
-		if (at > raw_size || len > raw_size - at)
-			return;
+		*at = (u32)(loc & 0xffff) + (f->kind == TRACE_REL_LOC ? f->offset + f->size : 0);
+		*len = (u32)(loc >> 16 & 0xffff);
 	}
-	bytes_put(out, f->name.p, f->name.len);
-	bytes_char(out, '=');
+	return *at <= raw_size && *len <= raw_size - *at;
+}
+
+static bool type_has(const struct trace_field *f, const char *word)
+{
+	return f->type.len && memmem(f->type.p, f->type.len, word, strlen(word));
+}
+
+/* hex: unsigned numbers all are. */
+static void put_value(const struct tracepoints *t, const struct trace_field *f, u32 at, u32 len, bool hex,
+		      struct bytes *out)
+{
 	if (f->text) {
 		bytes_put(out, t->raw + at, strnlen((const char *)t->raw + at, len));
 	} else if (f->kind != TRACE_NUMBER) {
@@ -211,11 +221,65 @@ static void put_field(const struct tracepoints *t, const struct trace_field *f, 
 			bytes_printf(out, "%s%02x", i ? "," : "", t->raw[at + i]);
 	} else if (f->is_signed) {
 		bytes_printf(out, "%lld", (long long)number_at(t, at, len, true));
-	} else {
+	} else if (hex) {
 		bytes_str(out, "0x");
 		bytes_hex(out, number_at(t, at, len, false));
+	} else {
+		bytes_dec(out, number_at(t, at, len, false));
 	}
+}
+
+static void put_field(const struct tracepoints *t, const struct trace_field *f, u32 raw_size, struct bytes *out)
+{
+	u32 at, len;
+
+	if (!locate(t, f, raw_size, &at, &len))
+		return;
+	bytes_put(out, f->name.p, f->name.len);
+	bytes_char(out, '=');
+	put_value(t, f, at, len, true, out);
 	bytes_char(out, ' ');
+}
+
+/* Followed by zeros. */
+static void take_raw(struct tracepoints *t, const u8 *raw, u32 raw_size)
+{
+	memcpy(t->raw, raw, raw_size);
+	if (t->raw_used > raw_size)
+		memset(t->raw + raw_size, 0, t->raw_used - raw_size);
+	t->raw_used = raw_size;
+}
+
+bool tracepoints_find_field(const struct tracepoints *t, u32 id, const char *name, u32 *field)
+{
+	u32 index = map_get(&t->by_id, id);
+	const struct trace_event *e = index == ID_NONE ? NULL : &t->formats.events.v[index];
+
+	for (size_t i = 0; e && i < e->fields.n; i++)
+		if (e->fields.v[i].name.len == strlen(name) && !memcmp(e->fields.v[i].name.p, name, strlen(name))) {
+			*field = (u32)i;
+			return true;
+		}
+	return false;
+}
+
+bool tracepoints_field_is_text(const struct tracepoints *t, u32 id, u32 field)
+{
+	return t->formats.events.v[map_get(&t->by_id, id)].fields.v[field].text;
+}
+
+bool tracepoints_print_field(struct tracepoints *t, u32 id, u32 field, const u8 *raw, u32 raw_size, struct bytes *out)
+{
+	const struct trace_field *f = &t->formats.events.v[map_get(&t->by_id, id)].fields.v[field];
+	u32 at, len;
+
+	if (raw_size > TRACEFMT_DATA_MAX)
+		return false;
+	take_raw(t, raw, raw_size);
+	if (!locate(t, f, raw_size, &at, &len))
+		return false;
+	put_value(t, f, at, len, type_has(f, "long") || type_has(f, "*"), out);
+	return true;
 }
 
 bool tracepoints_print(struct tracepoints *t, u32 id, u32 cpu, u64 time, const u8 *raw, u32 raw_size,
@@ -227,10 +291,7 @@ bool tracepoints_print(struct tracepoints *t, u32 id, u32 cpu, u64 time, const u
 
 	if (index == ID_NONE || raw_size > TRACEFMT_DATA_MAX)
 		return false;
-	memcpy(t->raw, raw, raw_size);
-	if (t->raw_used > raw_size)
-		memset(t->raw + raw_size, 0, t->raw_used - raw_size);
-	t->raw_used = raw_size;
+	take_raw(t, raw, raw_size);
 	if (print_by_library(t, index, cpu, time, raw_size, out))
 		return true;
 	e = &t->formats.events.v[index];

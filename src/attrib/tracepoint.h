@@ -4,8 +4,8 @@
  * recording (TRACING_DATA). With libtraceevent they are carried out as they stand; without it, fields are printed as
  * name=value.
  */
-#ifndef VIEW_SCRIPT_TRACEPOINT_H
-#define VIEW_SCRIPT_TRACEPOINT_H
+#ifndef ATTRIB_TRACEPOINT_H
+#define ATTRIB_TRACEPOINT_H
 
 #include "base/bytes.h"
 #include "base/err.h"
@@ -25,5 +25,12 @@ void tracepoints_free(struct tracepoints *t);
 /* id: the event's config. False: nothing is known about it. */
 bool tracepoints_print(struct tracepoints *t, u32 id, u32 cpu, u64 time, const u8 *raw, u32 raw_size,
 		       struct bytes *out);
+
+/* Has the event a field of that name? *field names it. */
+bool tracepoints_find_field(const struct tracepoints *t, u32 id, const char *name, u32 *field);
+/* Is it text, of characters? */
+bool tracepoints_field_is_text(const struct tracepoints *t, u32 id, u32 field);
+/* What a field says, without its name, as libtraceevent prints fields alone. False: it is not in the data. */
+bool tracepoints_print_field(struct tracepoints *t, u32 id, u32 field, const u8 *raw, u32 raw_size, struct bytes *out);
 
 #endif

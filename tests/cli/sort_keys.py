@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# check: threads
+"""report --sort by what samples carry: fields of tracepoints, cgroups, sockets, addresses. The rows are perf's."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+reticle = os.environ["RETICLE"]
+LOAD = ["sh", "-c", "ls -R /etc >/dev/null 2>&1; find /etc 2>/dev/null | sort >/dev/null"]
+
+
+def skip(why):
+    print(why)
+    sys.exit(77)
+
+
+def run(*words):
+    return subprocess.run(words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=120,
+                          env={**os.environ, "NO_COLOR": "1"})
+
+
+def rows(tool, path, keys):
+    """Of all events together, however columns are padded. perf has two more columns, of branches, where symbols are a key;
+    code without symbols reads in another way, and functions of the vDSO are named by what each has of it."""
+    found = []
+    for line in run(*tool, "report", "--stdio", "-i", path, "-g", "none", "--no-children", "--sort", keys).stdout.splitlines():
+        if re.match(r" +\d+\.\d+%", line) and not re.search(r"vdso|\] (\[|0x|0{8})", line):
+            found.append(re.sub(r" - -$", "", re.sub(r" +", " ", line.strip())))
+    return sorted(found)
+
+
+def compare(path, keys):
+    want, got = rows(["perf"], path, keys), rows([reticle], path, keys)
+    if not want or want != got:
+        sys.exit(f"{path} --sort {keys}:\nperf only: {sorted(set(want) - set(got))[:20]}\n"
+                 f"reticle only: {sorted(set(got) - set(want))[:20]}")
+
+
+if not shutil.which("perf"):
+    skip("perf is not installed")
+version = run("perf", "--version").stdout.strip()
+if not version.startswith("perf version 6.1."):
+    skip(f"tables are compared with perf 6.1, this is {version}")
+
+# perf mounts tracefs where it is not; not for the other tests.
+p = run("unshare", "-m", "perf", "record", "-q", "-a", "-c", "1", "-e", "sched:sched_switch", "-e", "kmem:kmalloc", "-e",
+        "sched:sched_process_exec", "-o", "trace", "--", *LOAD)
+if p.returncode or not os.path.exists("trace"):
+    skip("no tracepoints here: " + (p.stderr.strip().splitlines() or [""])[0])
+for keys in ("prev_comm,next_pid", "prev_state", "sched:sched_switch.next_comm,next_prio", "kmalloc.bytes_req", "gfp_flags",
+             "call_site,bytes_alloc", "trace", "filename,cpu"):
+    compare("trace", keys)
+table = json.loads(run(reticle, "report", "-i", "trace", "--sort", "next_comm,next_pid", "--json").stdout)
+switches = next(e for e in table["events"] if e["name"] == "sched:sched_switch")
+if sum(r["self"] for r in switches["rows"]) != switches["weight"] or not all(r["next_comm"] for r in switches["rows"]):
+    sys.exit(f"not each switch has its thread: {switches}")
+if any(r["next_comm"] for e in table["events"] if e["name"] == "kmem:kmalloc" for r in e["rows"]):
+    sys.exit("kmem:kmalloc has no field next_comm")
+many = rows([reticle], "trace", "prev_comm,next_pid,prev_state")
+for workers in ("1", "3"):
+    p = run(reticle, "report", "-i", "trace", "--stdio", "--sort", "prev_comm,next_pid,prev_state", "--threads", workers)
+    if len(many) != len(re.findall(r"(?m)^ +\d+\.\d+%", p.stdout)):
+        sys.exit(f"--threads {workers} has other rows than\n" + "\n".join(many))
+for option, word in (("prev_cpmm", "nor a metric or a field"), ("sched_wakeup.prev_comm", "nor a metric or a field")):
+    p = run(reticle, "report", "-i", "trace", "--sort", option)
+    if p.returncode != 2 or word not in p.stderr:
+        sys.exit(f"--sort {option}: exit status {p.returncode}: {p.stderr}")
+
+p = run("perf", "record", "-q", "-a", "-F", "997", "-g", "--all-cgroups", "--code-page-size", "-o", "plain", "--", *LOAD)
+if p.returncode:
+    skip("no sampling of the whole machine here: " + (p.stderr.strip().splitlines() or [""])[0])
+for keys in ("socket", "socket,cpu", "cgroup", "addr", "code_page_size", "local_weight", "dso,symbol_size,sym", "weight,dso"):
+    compare("plain", keys)
