@@ -80,18 +80,19 @@ void capability_paranoid(const struct capability_env *env, struct capability_rep
 			       setting);
 	else if (kernel)
 		capability_say(
-			r, CAPABILITY_LIMITED, "for -a: sysctl kernel.perf_event_paranoid=-1, or run with CAP_PERFMON",
+			r, CAPABILITY_LIMITED, "for -a: sysctl kernel.perf_event_paranoid=0, or run with CAP_PERFMON",
 			"%s; this user may record own processes, kernel included, not the whole system", setting);
 	else if (user)
-		capability_say(
-			r, CAPABILITY_LIMITED,
-			"for kernel code: sysctl kernel.perf_event_paranoid=1; for -a: -1; or run with CAP_PERFMON "
-			"(setcap cap_perfmon,cap_sys_ptrace+ep on the program)",
-			"%s; this user may record the user code of own processes", setting);
+		capability_say(r, CAPABILITY_LIMITED,
+			       "for kernel code: sysctl kernel.perf_event_paranoid=1; for -a: 0; or run with "
+			       "CAP_PERFMON (on a "
+			       "program that only a group may run: chgrp GROUP, chmod 750, then setcap "
+			       "cap_perfmon,cap_sys_ptrace+ep)",
+			       "%s; this user may record the user code of own processes", setting);
 	else
 		capability_say(
 			r, CAPABILITY_NO,
-			"sysctl kernel.perf_event_paranoid=2 (own user code), 1 (and kernel), -1 (everything); or "
+			"sysctl kernel.perf_event_paranoid=2 (own user code), 1 (and kernel), 0 (and whole CPUs); or "
 			"run with CAP_PERFMON",
 			"%s; this user may not record", setting);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reticle complete [COMMAND]`: the tables as plain text, for the shells' completion and for the check of the man
- * pages. */
+/* `reticle complete [COMMAND [OPTION]]`: the tables as plain text, for the shells' completion and for the check of the
+ * man pages. */
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/complete_values.h"
 #include "cmd/output.h"
 
 static void list_commands(const struct command_ctx *ctx, struct bytes *out)
@@ -41,7 +42,9 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 
 	(void)config;
 	(void)output_open(&out, NULL, ctx->notify);
-	if (argc)
+	if (argc > 1)
+		(void)complete_values(argv[0], argv[1], &out.bytes); /* most take any text */
+	else if (argc)
 		status = list_options(ctx, argv[0], &out.bytes);
 	else
 		list_commands(ctx, &out.bytes);
@@ -55,7 +58,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 const struct command cmd_complete = {
 	.name = "complete",
 	.summary = "print the tables of commands and options, for shell completion",
-	.args = "[COMMAND]",
+	.args = "[COMMAND [OPTION]]",
 	.config_size = 1,
 	.run = run,
 };

@@ -30,6 +30,12 @@ static const struct word {
 	{ "branch", WORD_FOREIGN, 0 },
 };
 
+/* Those of perf that are refused are no offer. */
+const char *graph_spec_word(u32 i)
+{
+	return i < ARRAY_LEN(words) && words[i].kind != WORD_FOREIGN ? words[i].text : NULL;
+}
+
 void graph_spec_init(struct graph_spec *g)
 {
 	*g = (struct graph_spec){ .style = GRAPH_GRAPH, .min = 0.5 };

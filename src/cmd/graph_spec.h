@@ -16,6 +16,8 @@ struct graph_spec {
 	bool ordered, caller; /* caller holds when ordered: the user named an order */
 };
 
+/* The i-th word that a text may have; NULL: there are no more. */
+const char *graph_spec_word(u32 i);
 void graph_spec_init(struct graph_spec *g);
 /* As struct opt wants it. text NULL: as perf, callers first. */
 int graph_spec_set(void *field, const char *text, const struct notify *to);

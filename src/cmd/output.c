@@ -18,6 +18,14 @@ static bool is_special(const char *path)
 	return !stat(path, &st) && !S_ISREG(st.st_mode);
 }
 
+/* A pipe or device that another user has put a link to where a file was meant. What root links is /dev/stdout. */
+static bool is_foreign_link(const char *path)
+{
+	struct stat st;
+
+	return is_special(path) && !lstat(path, &st) && S_ISLNK(st.st_mode) && st.st_uid && st.st_uid != geteuid();
+}
+
 /* What open() would have given the file. */
 static mode_t usual_mode(void)
 {
@@ -32,6 +40,9 @@ int output_open(struct output *o, const char *path, const struct notify *to)
 	*o = (struct output){ .fd = STDOUT_FILENO };
 	if (path && strcmp(path, "-")) {
 		o->path = path;
+		if (is_foreign_link(path))
+			return notify_at(to, NOTE_ERROR, ERR_PERM, path, NO_OFFSET,
+					 "a link of somebody else to what is no file: not written to");
 		if (is_special(path)) {
 			o->fd = open(path, O_WRONLY | O_CLOEXEC);
 		} else {

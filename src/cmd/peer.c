@@ -21,8 +21,11 @@ static const struct {
 	{ "data", "'reticle dump --json' or 'reticle export --to json'" },
 	{ "ftrace", "'reticle record -e GROUP:TRACEPOINT', then 'reticle script'" },
 	{ "inject", "not needed: jitdumps are read as they are, and files are found without build ids, too" },
+	{ "iostat", "perf iostat counts what I/O stacks do on servers of Intel; 'reticle stat -e' takes the same "
+		    "events by name" },
 	{ "kallsyms", "grep NAME /proc/kallsyms" },
 	{ "kmem", "'reticle record -a -g -e kmem:kmalloc,kmem:kfree', then 'reticle report'" },
+	{ "kvm", "'reticle record -a -e kvm:kvm_exit', then 'reticle report --sort trace' or '--sort exit_reason'" },
 	{ "lock", "'reticle record -a -g -e lock:contention_begin', then 'reticle report'" },
 	{ "mem", "'reticle record -d -W -e EVENT', then 'reticle script -F +addr,+weight,+data_src'" },
 	{ "probe", "probes that exist are recorded by name (-e uprobes:NAME); new ones are made in "

@@ -59,13 +59,23 @@ static bool split_numbers(const char *text, bool ranges, struct arena *arena, st
 	return ok;
 }
 
+/* Of recordings, in either order of bytes. */
+static bool is_magic(const char *eight)
+{
+	return !memcmp(eight, "PERFILE2", 8) || !memcmp(eight, "2ELIFREP", 8);
+}
+
 const char *input_path(const char *named)
 {
 	struct stat st;
+	char magic[8];
 
-	if (named)
-		return named;
-	return !fstat(STDIN_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "perf.data";
+	if (named || fstat(STDIN_FILENO, &st))
+		return named ? named : "perf.data";
+	if (S_ISFIFO(st.st_mode))
+		return "-";
+	/* A program that is started by another one has some file there that has nothing to do with it. */
+	return S_ISREG(st.st_mode) && pread(STDIN_FILENO, magic, 8, 0) == 8 && is_magic(magic) ? "-" : "perf.data";
 }
 
 int input_word(const char **input, int argc, char **argv, const struct notify *to)
@@ -88,8 +98,7 @@ bool select_is_recording(const char *word)
 {
 	char magic[8] = "";
 	int fd = regular_open(word);
-	bool is =
-		fd >= 0 && read(fd, magic, 8) == 8 && (!memcmp(magic, "PERFILE2", 8) || !memcmp(magic, "2ELIFREP", 8));
+	bool is = fd >= 0 && read(fd, magic, 8) == 8 && is_magic(magic);
 
 	if (fd >= 0)
 		close(fd);

@@ -14,7 +14,7 @@ enum switch_on { SWITCH_NEVER, SWITCH_SIGNAL, SWITCH_SIZE, SWITCH_TIME };
 
 /* Where it goes. */
 struct output_opts {
-	const char *path; /* NULL: perf.data, or standard output when that is a pipe; "-": standard output */
+	const char *path; /* NULL: perf.data; "-": standard output */
 	u64 ring_pages;	  /* 0: default; a power of two */
 	u32 zstd_level;	  /* 0: plain */
 	u64 max_size;	  /* 0: unlimited */

@@ -278,14 +278,10 @@ static void close_all(struct recorder *r, const sigset_t *before)
 	sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-/* A file name, or standard output when that is a pipe and no name was given; which has no files to switch. */
+/* Never standard output without a word: in "record -- make | tee log" that belongs to the program. */
 static const char *output_path(const struct output_opts *o)
 {
-	struct stat st;
-
-	if (o->path || o->switch_on != SWITCH_NEVER)
-		return o->path ? o->path : "perf.data";
-	return !fstat(STDOUT_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "perf.data";
+	return o->path ? o->path : "perf.data";
 }
 
 int recorder_run(const struct record_opts *o, struct event_specs *specs, const struct recorder_events *tell,

@@ -155,6 +155,10 @@ int writer_open(struct writer *w, const char *path, const struct notify *to)
 	if (strcmp(path, "-"))
 		return open_path(w);
 	w->pipe = true;
+	if (isatty(STDOUT_FILENO))
+		return notify_error(to, ERR_USAGE,
+				    "standard output is a terminal, where a recording can do harm: pipe it "
+				    "on, or name a file with -o");
 	w->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	return w->fd >= 0 ? 0 : notify_error(to, ERR_IO, "cannot write to standard output: %s", strerror(errno));
 }

@@ -8,6 +8,8 @@ set -u
 offered() {
 	COMP_WORDS=("$RETICLE" "$@")
 	COMP_CWORD=$#
+	COMP_LINE="reticle $*"
+	COMP_POINT=${#COMP_LINE}
 	COMPREPLY=()
 	_reticle
 	printf '%s\n' "${COMPREPLY[@]}" | sort -u
@@ -27,4 +29,47 @@ while read -r command; do
 		exit 1
 	fi
 done <commands
+
+# Values: the line as it is typed, in the words that bash makes of it, and what has to be among the offers.
+typed() {
+	local want=$1 line=$2
+	COMP_LINE=$line
+	COMP_POINT=${#line}
+	# Words are parted at blanks, and at colons and equals signs, which are words themselves.
+	read -ra COMP_WORDS <<<"$(sed 's/\([:=]\)/ \1 /g' <<<"$line")"
+	[[ $line == *' ' || $line == *: || $line == *= ]] && COMP_WORDS+=('')
+	COMP_WORDS[0]=$RETICLE
+	COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+	COMPREPLY=()
+	_reticle
+	printf '%s\n' "${COMPREPLY[@]}" | grep -qxF -- "$want" || {
+		echo "'$line': no '$want' in: ${COMPREPLY[*]:0:20}"
+		exit 1
+	}
+}
+typed symbol 'reticle report --sort sy'
+typed comm,dso 'reticle report --sort comm,ds'
+typed dwarf 'reticle record --call-graph d'
+typed dwarf 'reticle record --call-graph=d'
+typed page-faults 'reticle record -g -e page-f'
+typed cpu-clock,page-faults 'reticle stat -e cpu-clock,page-f'
+typed brstack 'reticle script -F brst'
+typed folded 'reticle export --to f'
+typed record 'reticle help rec'
+typed discard 'reticle report --attribution d'
+touch file
+typed file 'reticle record -- ls f'
+typed file 'reticle report -i f'
+COMPREPLY=()
+typed '' 'reticle record -- ls -' # no options of ours
+if "$RETICLE" complete record event | grep -q '^sched:sched_switch$'; then
+	typed sched_switch 'reticle record -e sched:sched_swi'
+fi
+# Each option that has values is one of its command.
+while read -r command option; do
+	"$RETICLE" complete "$command" | cut -f2 | grep -qx -- "--$option" || {
+		echo "$command has no option --$option"
+		exit 1
+	}
+done < <(sed -n 's/^\t{ "\([a-z]*\)", .*, "\([a-z-]*\)", .*},$/\1 \2/p' "$SRCDIR/src/cmd/complete_values.c")
 exit 0

@@ -55,4 +55,14 @@ grep -q 'cannot write: No space left' err || fail "full device: $(cat err)"
 cat perf.data | "$RETICLE" report >piped 2>err || fail "pipe: $(cat err)"
 cmp named piped || fail "a piped recording reads differently"
 grep -q $'\033' named err && fail "escape sequences outside a terminal"
+# A link of somebody else to what is no file is not written to; one's own is, and root's, as /dev/stdout.
+ln -s /dev/null own.svg
+"$RETICLE" export -o own.svg 2>err </dev/null && [ -L own.svg ] || fail "a link of one's own: $(cat err)"
+"$RETICLE" export --to svg -o /dev/stdout 2>err </dev/null | cmp - flame.svg || fail "-o /dev/stdout: $(cat err)"
+if [ "$(id -u)" = 0 ]; then
+	mkfifo foreign.fifo && ln -s foreign.fifo foreign.svg && chown -h 65534 foreign.svg
+	timeout 10 "$RETICLE" export -o foreign.svg 2>err </dev/null
+	[ $? = 1 ] || fail "a link of somebody else to a FIFO: not status 1"
+	grep -q 'a link of somebody else' err || fail "a link of somebody else to a FIFO: $(cat err)"
+fi
 exit 0

@@ -11,8 +11,20 @@ BUSY=(sh -c "$BURN")
 [ "$(count pipe.data SAMPLE)" -gt 100 ] || fail "pipe: $(count pipe.data SAMPLE) samples"
 "${R[@]}" -o - -- "${BUSY[@]}" | "$RETICLE" report -i - --stdio >out 2>err
 grep -q 'Samples: ' out || fail "pipe into report: $(cat err)"
-"${R[@]}" -- "${BUSY[@]}" | cat >auto.data
-[ "$(count auto.data SAMPLE)" -gt 100 ] || fail "standard output is a pipe: not written to"
+# Without a word standard output is the program's, pipe or not; and a terminal never gets a recording.
+rm -f perf.data
+"${R[@]}" -- sh -c "echo said; $BURN" | cat >said 2>err
+[ "$(cat said)" = said ] || fail "standard output is a pipe: $(head -c 100 said)"
+[ "$(count perf.data SAMPLE)" -gt 100 ] || fail "standard output is a pipe: no perf.data"
+script -qec "'$RETICLE' record -q -e cpu-clock -o - -- true" /dev/null >terminal </dev/null
+grep -q 'standard output is a terminal' terminal || fail "-o - at a terminal: $(head -c 200 terminal)"
+# A recording may come by redirection, too.
+"$RETICLE" report --stdio <pipe.data >out 2>err || fail "report <pipe.data: $(cat err)"
+"$RETICLE" report --stdio -i pipe.data | cmp -s - out || fail "report <pipe.data is not report -i pipe.data"
+cp perf.data file.data
+"$RETICLE" script <file.data 2>err | cmp -s - <("$RETICLE" script -i file.data) || fail "script <file.data: $(cat err)"
+mkdir other && cp file.data other/perf.data
+(cd other && "$RETICLE" report --stdio </etc/passwd >../out 2>../err) || fail "report </etc/passwd reads it: $(cat err)"
 # What the command prints does not get between the records.
 "${R[@]}" -o - -- echo printed >mixed.data 2>err
 grep -q printed err || fail "-o -: what the command prints is not on standard error"

@@ -77,6 +77,11 @@ static const struct field_row {
 	{ "callindent", SCRIPT_NOTHING, 0, NULL },
 };
 
+const char *script_field_name(u32 i)
+{
+	return i < ARRAY_LEN(fields) ? fields[i].name : NULL;
+}
+
 enum script_kind script_kind(u32 attr_type)
 {
 	if (attr_type == PERF_TYPE_SYNTHETIC)

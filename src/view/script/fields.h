@@ -70,6 +70,8 @@ struct script_fields {
 };
 
 enum script_kind script_kind(u32 attr_type);
+/* The name of the i-th field; NULL: there are no more. */
+const char *script_field_name(u32 i);
 void script_fields_default(struct script_fields *f);
 
 /* One -F argument: "comm,ip,sym", "+srcline,-period", "sw:time,event". ERR_USAGE, noted. */

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/complete_values.h"
+
+#include <string.h>
+
+#include "agg/columns.h"
+#include "cmd/graph_spec.h"
+#include "events/catalog.h"
+#include "metric/metrics.h"
+#include "view/script/fields.h"
+
+static void put_line(const char *word, struct bytes *out)
+{
+	bytes_str(out, word);
+	bytes_char(out, '\n');
+}
+
+static void put_keys(struct bytes *out)
+{
+	for (u32 i = NR_VALUE_COLUMNS; i < column_of_key(SORT_FIELD); i++)
+		put_line(column_get(i)->name, out);
+}
+
+static void put_metrics(struct bytes *out)
+{
+	for (u32 i = 0; i < nr_metric_defs; i++)
+		put_line(metric_defs[i].name, out);
+}
+
+static void put_report_keys(struct bytes *out)
+{
+	put_line("sym", out);
+	put_keys(out);
+	put_metrics(out);
+}
+
+static void put_columns(struct bytes *out)
+{
+	for (u32 i = 0; i < NR_VALUE_COLUMNS; i++)
+		put_line(column_get(i)->name, out);
+	put_keys(out);
+}
+
+static void put_metric_sets(struct bytes *out)
+{
+	for (u32 i = 0; i < nr_metric_defs; i++)
+		if (!i || strcmp(metric_defs[i].set, metric_defs[i - 1].set))
+			put_line(metric_defs[i].set, out);
+	put_line("all", out);
+}
+
+static void put_script_fields(struct bytes *out)
+{
+	const char *name;
+
+	for (u32 i = 0; (name = script_field_name(i)); i++)
+		put_line(name, out);
+}
+
+static void put_graph_words(struct bytes *out)
+{
+	const char *word;
+
+	for (u32 i = 0; (word = graph_spec_word(i)); i++)
+		put_line(word, out);
+}
+
+/* Nothing is opened for it: what is not usable here is a word of the language, too. */
+static void put_events(struct bytes *out)
+{
+	struct event_catalog c = { 0 };
+
+	event_catalog_load(&c, ((1u << CLASS_COUNT) - 1) & ~(1u << CLASS_PFM), NULL);
+	for (size_t i = 0; i < c.v.n; i++) {
+		bytes_plain(out, c.v.v[i].name, strlen(c.v.v[i].name));
+		bytes_char(out, '\n');
+		if (c.v.v[i].alias && !strchr(c.v.v[i].alias, ' '))
+			put_line(c.v.v[i].alias, out);
+	}
+	event_catalog_free(&c);
+}
+
+static const struct {
+	const char *command;
+	char letter;
+	const char *option;
+	const char *words; /* parted by blanks; or NULL: */
+	void (*put)(struct bytes *out);
+} rows[] = {
+	{ "record", 'e', "event", NULL, put_events },
+	{ "stat", 'e', "event", NULL, put_events },
+	{ "record", 0, "call-graph", "fp dwarf lbr no", NULL },
+	{ "report", 's', "sort", NULL, put_report_keys },
+	{ "report", 'F', "fields", NULL, put_columns },
+	{ "report", 'g', "call-graph", NULL, put_graph_words },
+	{ "report", 0, "percentage", "relative absolute", NULL },
+	{ "report", 0, "attribution", "estimate discard keep callchain returns", NULL },
+	{ "report", 0, "metrics", NULL, put_metric_sets },
+	{ "report", 0, "columns", NULL, put_metrics },
+	{ "diff", 's', "sort", NULL, put_keys },
+	{ "diff", 'c', "compute", "delta-abs delta ratio wdiff:", NULL },
+	{ "script", 'F', "fields", NULL, put_script_fields },
+	{ "export", 0, "to", "svg folded csv json", NULL },
+	{ "export", 0, "colors", "hot cool gray", NULL },
+};
+
+bool complete_values(const char *command, const char *option, struct bytes *out)
+{
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		bool by_letter = rows[i].letter && option[0] == rows[i].letter && !option[1];
+
+		if (strcmp(rows[i].command, command) || (!by_letter && strcmp(rows[i].option, option)))
+			continue;
+		if (rows[i].put) {
+			rows[i].put(out);
+			return true;
+		}
+		for (const char *at = rows[i].words; *at; at += strspn(at, " ")) {
+			bytes_put(out, at, strcspn(at, " "));
+			bytes_char(out, '\n');
+			at += strcspn(at, " ");
+		}
+		return true;
+	}
+	return false;
+}
