@@ -5,9 +5,10 @@
 
 #include "agg/profile.h"
 
-/* A zeroed struct with only `of` set has not been filled yet: the first look-up does that. */
+/* A zeroed struct with only the first two set has not been filled yet: the first look-up does that. */
 struct row_index {
 	const struct profile_event *of; /* borrowed */
+	u32 nr_keys;			/* profile.nr_sort */
 	struct map by_keys;
 };
 

@@ -71,7 +71,7 @@ static void add_calls(const struct profile *p, struct row_index *rows, struct pr
 
 void profile_window_calls(const struct profile *p, struct profile_event *e)
 {
-	struct row_index rows = { .of = e };
+	struct row_index rows = { .of = e, .nr_keys = p->nr_sort };
 
 	for (size_t i = 0; i < p->events.n; i++) {
 		if (tells_calls(p, &p->events.v[i]))

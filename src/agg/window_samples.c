@@ -142,7 +142,7 @@ void profile_window_samples(struct profile *p, struct profile_event *e)
 {
 	struct profile_windows *w = e->windows;
 	u32 stride = window_stride(w->group.nr);
-	struct row_index rows = { .of = e };
+	struct row_index rows = { .of = e, .nr_keys = p->nr_sort };
 
 	for (size_t i = 0; i < e->rows.n; i++)
 		w->rows[i * stride + WINDOWS_SELF] = (double)e->rows.v[i].self;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "agg/keys.h"
+#include "agg/row_index.h"
 
 #define FUNCTIONS 6
 #define STACKS 400
@@ -158,6 +159,19 @@ static void rows_hold_selves_and_totals(void **state)
 	drop(f);
 }
 
+static void rows_are_found_by_all_their_keys(void **state)
+{
+	struct fixture *f = make(true);
+	const struct profile_event *e = &f->p->events.v[0];
+	struct row_index rows = { .of = e, .nr_keys = f->p->nr_sort };
+
+	(void)state;
+	for (u32 i = 0; i < e->rows.n; i++)
+		assert_int_equal(row_index_find(&rows, &e->rows.v[i]), i);
+	row_index_free(&rows);
+	drop(f);
+}
+
 static void one_sort_key_takes_all(void **state)
 {
 	struct fixture *f = make(true);
@@ -288,9 +302,10 @@ static void stacks_are_judged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_hold_selves_and_totals), cmocka_unit_test(one_sort_key_takes_all),
-		cmocka_unit_test(graphs_outermost_first),      cmocka_unit_test(graphs_leaf_first),
-		cmocka_unit_test(light_branches_are_left_out), cmocka_unit_test(stacks_are_judged),
+		cmocka_unit_test(rows_hold_selves_and_totals), cmocka_unit_test(rows_are_found_by_all_their_keys),
+		cmocka_unit_test(one_sort_key_takes_all),      cmocka_unit_test(graphs_outermost_first),
+		cmocka_unit_test(graphs_leaf_first),	       cmocka_unit_test(light_branches_are_left_out),
+		cmocka_unit_test(stacks_are_judged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
