@@ -16,6 +16,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,50 @@ static void find_units(struct dwarf_file *f)
 	f->by_addr = symtab_finish(&b);
 }
 
+/*
+ * libdw unpacks each compressed section whole. Compilers' debug information becomes two to ten times as large by that;
+ * a thousand times is what somebody made to take memory.
+ */
+#define UNPACKED_FREE (32ull << 20)
+#define UNPACKED_TIMES 24
+
+/* Of a section's bytes; 0: it is not compressed. */
+static u64 unpacked_size(Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf_Data *raw;
+	GElf_Chdr how;
+	u64 size = 0;
+
+	if (header->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(section, &how) ? how.ch_size : UINT64_MAX;
+	/* The older way, of sections named .zdebug_*: "ZLIB" and the size, its highest byte first. */
+	raw = elf_rawdata(section, NULL);
+	if (!raw || !raw->d_buf || raw->d_size < 12 || memcmp(raw->d_buf, "ZLIB", 4))
+		return 0;
+	for (u32 i = 4; i < 12; i++)
+		size = size << 8 | ((const u8 *)raw->d_buf)[i];
+	return size;
+}
+
+static bool unpacked_is_fine(Elf *elf)
+{
+	u64 packed = 0, unpacked = 0;
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		u64 size;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+		size = unpacked_size(section, &header);
+		packed += size ? header.sh_size : 0;
+		if (__builtin_add_overflow(unpacked, size, &unpacked))
+			return false;
+	}
+	return unpacked <= UNPACKED_FREE || (unpacked - UNPACKED_FREE) / UNPACKED_TIMES <= packed;
+}
+
 struct dwarf_file *dwarf_file_open(int fd, bool alone)
 {
 	struct dwarf_file *f = mem_zalloc(sizeof(*f));
@@ -161,7 +206,7 @@ struct dwarf_file *dwarf_file_open(int fd, bool alone)
 	f->fd = fd;
 	f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	dwarf_home_of(&f->home, fd, alone);
-	if (f->elf && dwarf_alternate_is_fine(&f->home, f->elf))
+	if (f->elf && unpacked_is_fine(f->elf) && dwarf_alternate_is_fine(&f->home, f->elf))
 		f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
 	if (!f->dw) {
 		dwarf_file_close(f);

@@ -16,6 +16,9 @@
 #define LARGEST_NOTES (1u << 20)
 /* The kernel runs no file whose program headers take more: so many are looked through for each symbol. */
 #define LARGEST_SEGMENTS (64u << 10)
+/* What sections may have together, whatever the file has. */
+#define SECTIONS_FREE (32u << 20)
+#define MOST_EXTENTS 4096u
 
 static bool read_all(int fd, u8 *to, u64 size, u64 offset)
 {
@@ -201,6 +204,37 @@ static int read_headers(struct elf_file *f)
 	return err < 0 ? err : read_segments(f, &t);
 }
 
+/* Bytes of a file that are no holes: of the first extents, of which files that are not made for it have few. */
+static u64 bytes_there(const struct elf_file *f)
+{
+	u64 n = 0;
+	off_t at = 0;
+
+	for (u32 i = 0; i < MOST_EXTENTS && (u64)at < f->size; i++) {
+		off_t data = lseek(f->fd, at, SEEK_DATA), hole;
+
+		if (data < 0)
+			return errno == ENXIO ? n : f->size; /* nothing but a hole is left; or nobody can say */
+		hole = lseek(f->fd, data, SEEK_HOLE);
+		if (hole <= data)
+			return f->size;
+		n += (u64)(hole - data);
+		at = hole;
+	}
+	return n;
+}
+
+/* Files that were copied with holes where they have zeros are fine, and so are sections that overlap a little. */
+static bool sections_fit(const struct elf_file *f)
+{
+	u64 all = 0;
+
+	for (u32 i = 0; i < f->nr_sections; i++)
+		if (f->sections[i].type != SHT_NOBITS && __builtin_add_overflow(all, f->sections[i].size, &all))
+			return false;
+	return all <= SECTIONS_FREE || (all - SECTIONS_FREE <= f->size && (all - SECTIONS_FREE) / 8 <= bytes_there(f));
+}
+
 int elf_file_open(struct elf_file *f, const char *path)
 {
 	struct stat st;
@@ -220,6 +254,8 @@ int elf_file_open(struct elf_file *f, const char *path)
 	}
 	f->size = (u64)st.st_size;
 	err = read_headers(f);
+	if (!err && !sections_fit(f))
+		err = ERR_FORMAT;
 	if (err < 0)
 		elf_file_close(f);
 	return err;

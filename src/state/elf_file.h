@@ -3,7 +3,9 @@
  * ELF file: its headers, checked, and its bytes on demand. Source: the System V ABI, chapters 4 and 5.
  *
  * The file is read with pread, never mapped: one that is cut short meanwhile gives an error, not a SIGBUS. Only
- * regular files are opened. Every offset and size is checked against the file's before anything is allocated.
+ * regular files are opened. Every offset and size is checked against the file's before anything is allocated, and what
+ * its sections have together against what is really there: a few bytes on disk cannot ask for gigabytes of memory by
+ * holes, or by sections that share their bytes.
  */
 #ifndef STATE_ELF_FILE_H
 #define STATE_ELF_FILE_H
@@ -38,7 +40,8 @@ struct elf_file {
 	u64 names_len;
 };
 
-/* 0; ERR_NOTFOUND (no such file), ERR_PERM, ERR_IO, or ERR_FORMAT for what is not a regular ELF file. */
+/* 0; ERR_NOTFOUND (no such file), ERR_PERM, ERR_IO, or ERR_FORMAT for what is not a regular ELF file, or has larger
+ * sections than it has bytes. */
 int elf_file_open(struct elf_file *f, const char *path);
 /* mem must outlive f. */
 int elf_file_from_memory(struct elf_file *f, const u8 *mem, size_t size);

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""ELF files that are made to take memory: a report of them takes 200 MB at most, and does without what they say."""
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import zlib
+
+RETICLE = os.environ["RETICLE"]
+TOOLS = pathlib.Path(RETICLE).parent / "tests"
+SANITIZED = b"__asan_init" in pathlib.Path(RETICLE).read_bytes()
+PEAK_KIB = 200 << 10
+
+SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHF_COMPRESSED = 1, 2, 3, 0x800
+
+
+def elf(path, sections, data, size=None):
+    """sections: (name, type, flags, offset, size, link, entsize); their names, and the headers, stand behind data. size: of
+    the file, by a hole at its end."""
+    names, at = b"\0", []
+    for section in (*sections, (".shstrtab",)):
+        at.append(len(names))
+        names += section[0].encode() + b"\0"
+    start = 64
+    where = start + len(data)
+    headers = where + len(names)
+    rows = [struct.pack("<IIQQQQIIQQ", *[0] * 10)]
+    for name, (_, kind, flags, offset, length, link, entsize) in zip(at, sections):
+        rows.append(struct.pack("<IIQQQQIIQQ", name, kind, flags, 0, start + offset, length, link, 0, 1, entsize))
+    rows.append(struct.pack("<IIQQQQIIQQ", at[-1], SHT_STRTAB, 0, 0, where, len(names), 0, 0, 1, 0))
+    head = b"\x7fELF\2\1\1" + bytes(9)
+    head += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, headers, 0, 64, 56, 0, 64, len(rows), len(rows) - 1)
+    with open(path, "wb") as f:
+        f.write(head + data + names + b"".join(rows))
+    if size:
+        os.truncate(path, size)
+
+
+GIB = 1 << 30
+DEBUG = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line", ".debug_ranges", ".debug_aranges", ".debug_loc",
+         ".debug_types", ".debug_line_str", ".debug_rnglists", ".debug_loclists", ".debug_addr", ".debug_str_offsets",
+         ".debug_macro", ".debug_names")
+
+# Sections of debug information that share compressed bytes; one, of zeros; one of the older kind.
+zeros = zlib.compress(bytes(256 << 20), 9)
+bomb = struct.pack("<IIQQ", 1, 0, 256 << 20, 1) + zeros
+elf("shared", [(name, SHT_PROGBITS, SHF_COMPRESSED, 0, len(bomb), 0, 0) for name in DEBUG], bomb)
+elf("bomb", [(".debug_info", SHT_PROGBITS, SHF_COMPRESSED, 0, len(bomb), 0, 0)], bomb)
+older = b"ZLIB" + struct.pack(">Q", 256 << 20) + zeros
+elf("older", [(".zdebug_info", SHT_PROGBITS, 0, 0, len(older), 0, 0)], older)
+# A symbol table, names and debug information in a hole.
+elf("sparse", [(".symtab", SHT_SYMTAB, 0, 4096, 4 * GIB, 2, 24), (".strtab", SHT_STRTAB, 0, 4096 + 4 * GIB, 4 * GIB, 0, 0)],
+    bytes(64), 10 * GIB)
+elf("holes", [(name, SHT_PROGBITS, 0, 4096, 4 * GIB, 0, 0) for name in DEBUG], bytes(64), 6 * GIB)
+# Sections that are all the same bytes.
+elf("same", [(".symtab", SHT_SYMTAB, 0, 0, 24 << 20, 2, 24)] + [(".strtab", SHT_STRTAB, 0, 0, 24 << 20, 0, 0)] * 50,
+    bytes(24 << 20))
+
+for name in ("shared", "bomb", "older", "sparse", "holes", "same"):
+    pathlib.Path("r.recipe").write_text(f'''event "cycles:u" type=hardware config=0 period=1000 sample=IP|TID|TIME ids=7
+comm pid=7 time=1 exec "program"
+mmap2 pid=7 time=2 start=0x400000 len=0x10000 prot=r|x flags=2 "{os.getcwd()}/{name}"
+sample pid=7 time=3 ip=0x400123
+sample pid=7 time=4 ip=0x400200
+''')
+    subprocess.run([TOOLS / "recipe/recipe", "r.recipe", "r.data"], check=True)
+    for command in (["report", "--sort", "symbol,srcline"], ["report", "--sort", "dso,sym"], ["script", "-F", "+srcline"]):
+        p = subprocess.run([TOOLS / "hostile/hostile", "--peak", RETICLE, *command, "-i", "r.data"], capture_output=True,
+                           text=True, stdin=subprocess.DEVNULL, timeout=60)
+        peak = int(p.stderr.split()[-1])
+        if p.returncode or (peak > PEAK_KIB and not SANITIZED):
+            sys.exit(f"{name}: {command}: status {p.returncode}, {peak} KiB: {p.stderr}")
+        if name not in p.stdout:
+            sys.exit(f"{name}: {command} shows nothing of it: {p.stdout}")
