@@ -8,11 +8,11 @@
  * Per call path: a node is a call of a function (its first instruction) from a place (the call) in the node above.
  * Which node the thread is in is remembered with each frame of the call stack (callstack_mark), so that whatever takes
  * frames away - returns, longjmp, exceptions, another stack - leads back to the right node. A call often ends up
- * somewhere else than where it went: through a stub that jumps on (a PLT), or a resolver that does. An indirect jump
- * that leaves for another function therefore moves the frame to a node of that function, with the same caller. Which
- * jumps do: those out of the first instructions behind a call (a stub), to something that is also called, or far away;
- * others are jump tables within a function. Direct jumps to other functions (tail calls of one object) stay in the
- * node that was called.
+ * somewhere else than where it went: through an entry of a PLT, which jumps on, or a resolver that does. An indirect
+ * jump that leaves for another function therefore moves the frame to a node of that function, with the same caller.
+ * Which jumps do: those out of the first instructions behind a call (as a PLT's), to something that is also called, or
+ * far away; others are jump tables within a function. Direct jumps to other functions (tail calls of one object) stay
+ * in the node that was called.
  *
  * Windows: between two samples of one event in this thread. Functions in it are counted when the thread changes its
  * node, by a stamp per function and event. Those that are open at an exec go on in the next program, whose functions

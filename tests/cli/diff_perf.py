@@ -4,23 +4,15 @@
 import glob
 import os
 import re
-import shutil
 import subprocess
 import sys
+
+from lib.peer import need_perf, skip
 
 reticle, data = os.environ["RETICLE"], os.environ.get("RETICLE_TEST_DATA")
 
 
-def skip(why):
-    print(why)
-    sys.exit(77)
-
-
-if not shutil.which("perf"):
-    skip("perf is not installed")
-version = subprocess.run(["perf", "--version"], capture_output=True, text=True).stdout.strip()
-if not version.startswith("perf version 6.1."):
-    skip(f"rows are compared with perf 6.1, this is {version}")
+need_perf("rows")
 
 
 def record(path, script):

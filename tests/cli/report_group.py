@@ -4,21 +4,11 @@
 import difflib
 import os
 import re
-import shutil
-import subprocess
 import sys
 
+from lib.peer import need_perf, run, skip
+
 reticle = os.environ["RETICLE"]
-
-
-def skip(why):
-    print(why)
-    sys.exit(77)
-
-
-def run(*words):
-    return subprocess.run(words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=120,
-                          env={**os.environ, "NO_COLOR": "1"})
 
 
 def lines(tool, path, *options):
@@ -47,11 +37,7 @@ def differences(want, got):
     return "\n".join(difflib.unified_diff(want, got, "perf", "reticle", lineterm="", n=1))
 
 
-if not shutil.which("perf"):
-    skip("perf is not installed")
-version = run("perf", "--version").stdout.strip()
-if not version.startswith("perf version 6.1."):
-    skip(f"tables are compared with perf 6.1, this is {version}")
+need_perf("tables")
 KINDS = {
     "group": ["-e", "{cpu-clock,page-faults,context-switches}"],
     "apart": ["-e", "cpu-clock", "-e", "page-faults", "-g"],

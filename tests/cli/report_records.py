@@ -4,28 +4,15 @@
 import glob
 import os
 import re
-import shutil
-import subprocess
 import sys
+
+from lib.peer import need_perf, run, skip
 
 reticle, data = os.environ["RETICLE"], os.environ.get("RETICLE_TEST_DATA")
 OPTIONS = ["--stats", "--tasks", "--mmaps"]
 
 
-def skip(why):
-    print(why)
-    sys.exit(77)
-
-
-def run(*words, **more):
-    return subprocess.run(words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=120, **more)
-
-
-if not shutil.which("perf"):
-    skip("perf is not installed")
-version = run("perf", "--version").stdout.strip()
-if not version.startswith("perf version 6.1."):
-    skip(f"lines are compared with perf 6.1, this is {version}")
+need_perf("lines")
 
 SCRIPT = "for i in 1 2 3; do ls / >/dev/null; (sh -c 'ls /usr >/dev/null' & wait); done; ls -R /etc >/dev/null 2>&1"
 KINDS = {

@@ -5,22 +5,12 @@
 import json
 import os
 import re
-import shutil
-import subprocess
 import sys
+
+from lib.peer import need_perf, run, skip
 
 reticle = os.environ["RETICLE"]
 LOAD = ["sh", "-c", "ls -R /etc >/dev/null 2>&1; find /etc 2>/dev/null | sort >/dev/null"]
-
-
-def skip(why):
-    print(why)
-    sys.exit(77)
-
-
-def run(*words):
-    return subprocess.run(words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=120,
-                          env={**os.environ, "NO_COLOR": "1"})
 
 
 def rows(tool, path, keys):
@@ -40,11 +30,7 @@ def compare(path, keys):
                  f"reticle only: {sorted(set(got) - set(want))[:20]}")
 
 
-if not shutil.which("perf"):
-    skip("perf is not installed")
-version = run("perf", "--version").stdout.strip()
-if not version.startswith("perf version 6.1."):
-    skip(f"tables are compared with perf 6.1, this is {version}")
+need_perf("tables")
 
 # perf mounts tracefs where it is not; not for the other tests.
 p = run("unshare", "-m", "perf", "record", "-q", "-a", "-c", "1", "-e", "sched:sched_switch", "-e", "kmem:kmalloc", "-e",
