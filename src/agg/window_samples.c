@@ -107,7 +107,7 @@ static void count_units(const struct window_sums *w, struct units *u)
 	for (size_t i = 0; i < w->pairs.n; i++)
 		unit_at(u, w->pairs.v[i].from)->begin += w->pairs.v[i].n;
 	for (size_t i = 0; i < w->pairs.n; i++) {
-		const struct window_pair *p = &w->pairs.v[i];
+		const struct window_pair_sums *p = &w->pairs.v[i];
 		double there = unit_at(u, p->to)->begin;
 		struct unit *from = unit_at(u, p->from);
 

@@ -64,7 +64,7 @@ void window_sums_pair(struct window_sums *w, u32 from, u32 to, u32 n)
 	u32 *i = map_at(&w->by_pair, (u64)from << 32 | to, (u32)w->pairs.n);
 
 	if (*i == w->pairs.n)
-		vec_push(&w->pairs, (struct window_pair){ from, to, 0 });
+		vec_push(&w->pairs, (struct window_pair_sums){ from, to, 0 });
 	w->pairs.v[*i].n += n;
 }
 

@@ -63,7 +63,7 @@ void window_block_merge(double *block, u32 members, const double *from);
 void window_block_merge_scaled(double *block, u32 members, const double *from, double times);
 
 /* Short windows from one function (or what rows are, see agg/window_hits.h) to another, or within one. */
-struct window_pair {
+struct window_pair_sums {
 	u32 from, to; /* units, as window_hits_unit tells them */
 	u32 n;
 };
@@ -75,7 +75,7 @@ struct window_sums {
 	VEC(u32) nodes; /* of each block */
 	VEC(double) v;	/* blocks, one behind the other */
 	double *every;	/* a block of all short windows, kept or not, each a cluster of its own; NULL: none yet */
-	VEC(struct window_pair) pairs;
+	VEC(struct window_pair_sums) pairs;
 	struct map by_pair;		/* from << 32 | to -> index in pairs */
 	double counted[WINDOW_MEMBERS]; /* by all windows, whatever became of them: all that is known to have run */
 };

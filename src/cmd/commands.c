@@ -6,6 +6,7 @@
 const struct command *const commands[] = {
 	&cmd_record,
 	&cmd_stat,
+	&cmd_top,
 	&cmd_report,
 	&cmd_diff,
 	&cmd_script,

@@ -21,5 +21,6 @@ extern const struct command cmd_evlist;
 extern const struct command cmd_list;
 extern const struct command cmd_record;
 extern const struct command cmd_stat;
+extern const struct command cmd_top;
 
 #endif

@@ -33,7 +33,6 @@ static const struct {
 	{ "sched", "'reticle record -a -g -e sched:sched_switch', then 'reticle report' or 'reticle script'" },
 	{ "test", "'reticle check' says what this machine can do" },
 	{ "timechart", "'reticle report --sort time,comm', or 'reticle export --to svg'" },
-	{ "top", "there is no live view: 'reticle record -a -g -- sleep 5', then 'reticle report'" },
 	{ "trace", "'reticle record -e \"syscalls:sys_enter_*\" -- COMMAND', then 'reticle script'" },
 };
 

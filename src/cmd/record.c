@@ -248,6 +248,13 @@ static int check_options(struct record_config *c, const struct notify *to)
 	return check_truth(c, to);
 }
 
+int record_prepare(struct record_config *c, struct event_specs *specs, const struct notify *to)
+{
+	int err = check_options(c, to);
+
+	return err ? err : parse_events(c, specs, to);
+}
+
 int record_run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	struct record_config c = *(const struct record_config *)config;

@@ -44,7 +44,7 @@ static bool parse_scaled(const char *text, const char *units, u64 *out)
 	return unit && !__builtin_mul_overflow(*out, scale, out);
 }
 
-static int set_event(void *field, const char *text, const struct notify *to)
+int record_set_event(void *field, const char *text, const struct notify *to)
 {
 	struct event_words *w = field;
 
@@ -54,27 +54,27 @@ static int set_event(void *field, const char *text, const struct notify *to)
 	return 0;
 }
 
-static int set_filter(void *field, const char *text, const struct notify *to)
+int record_set_filter(void *field, const char *text, const struct notify *to)
 {
 	struct event_words *w = field;
 
-	set_event(field, text, to);
+	record_set_event(field, text, to);
 	w->v[w->n - 1].is_filter = true;
 	return w->n > 1 ? 0 : notify_error(to, ERR_USAGE, "--filter belongs behind the event (-e) that it filters");
 }
 
-static int set_exclusion(void *field, const char *text, const struct notify *to)
+int record_set_exclusion(void *field, const char *text, const struct notify *to)
 {
 	struct event_words *w = field;
 
 	(void)to;
 	(void)text;
-	set_event(field, NULL, to);
+	record_set_event(field, NULL, to);
 	w->v[w->n - 1].is_filter = true;
 	return 0;
 }
 
-static int set_freq(void *field, const char *text, const struct notify *to)
+int record_set_freq(void *field, const char *text, const struct notify *to)
 {
 	struct attr_opts *a = field;
 	u64 v;
@@ -88,7 +88,7 @@ static int set_freq(void *field, const char *text, const struct notify *to)
 	return 0;
 }
 
-static int set_period(void *field, const char *text, const struct notify *to)
+int record_set_period(void *field, const char *text, const struct notify *to)
 {
 	u64 *period = field;
 
@@ -97,7 +97,7 @@ static int set_period(void *field, const char *text, const struct notify *to)
 	return 0;
 }
 
-static int set_delay(void *field, const char *text, const struct notify *to)
+int record_set_delay(void *field, const char *text, const struct notify *to)
 {
 	s64 *delay = field;
 	u64 v;
@@ -135,7 +135,7 @@ static int set_fp(struct attr_opts *a, const char *depth, const struct notify *t
 	return 0;
 }
 
-static int set_callgraph(void *field, const char *text, const struct notify *to)
+int record_set_callgraph(void *field, const char *text, const struct notify *to)
 {
 	struct attr_opts *a = field;
 	const char *comma = text ? strchr(text, ',') : NULL, *rest = comma ? comma + 1 : NULL;
@@ -192,7 +192,7 @@ static int set_clock(void *field, const char *text, const struct notify *to)
 }
 
 /* A count of pages, or a size with a unit; rounded up to a power of two. */
-static int set_ring_pages(void *field, const char *text, const struct notify *to)
+int record_set_ring_pages(void *field, const char *text, const struct notify *to)
 {
 	u64 *pages = field, v, page = (u64)sysconf(_SC_PAGESIZE), n = 1;
 	size_t digits = strspn(text, "0123456789");
@@ -271,7 +271,7 @@ static int set_branches(void *field, const char *text, const struct notify *to)
 	return event_branch_types(text, field, to);
 }
 
-static int set_window(void *field, const char *text, const struct notify *to)
+int record_set_window(void *field, const char *text, const struct notify *to)
 {
 	struct window_opts *w = field;
 
@@ -282,7 +282,7 @@ static int set_window(void *field, const char *text, const struct notify *to)
 	return window_opts_parse(w, text, to);
 }
 
-static int set_pmu(void *field, const char *text, const struct notify *to)
+int record_set_pmu(void *field, const char *text, const struct notify *to)
 {
 	return sim_opts_parse(field, text, to);
 }
@@ -299,15 +299,15 @@ static int set_registers(void *field, const char *text, const struct notify *to)
 
 static const struct opt options[] = {
 	{ 'e', "event", OPT_CALL, AT(events), "EVENT", "what to sample (see reticle list); may be repeated",
-	  .set = set_event },
+	  .set = record_set_event },
 	{ 0, "filter", OPT_CALL, AT(events), "FILTER", "filter the tracepoint or PMU event before it",
-	  .set = set_filter },
+	  .set = record_set_filter },
 	{ 0, "exclude-perf", OPT_CALL, AT(events), NULL, "leave the recorder out of the tracepoint before it",
-	  .set = set_exclusion },
+	  .set = record_set_exclusion },
 	{ 0, "pmu", OPT_CALL, AT(o.sim), "PMU", "hw, or sim[,KEY=VALUE...]: run the command on a simulated core",
-	  .set = set_pmu },
+	  .set = record_set_pmu },
 	{ 0, "window", OPT_CALL, AT(o.window), "[KEY=VALUE,...]",
-	  "short windows for metrics of functions: short=, burst=, jitter=, leader=, mode=", .set = set_window,
+	  "short windows for metrics of functions: short=, burst=, jitter=, leader=, mode=", .set = record_set_window,
 	  .no = true },
 	{ 0, "truth", OPT_STRING, AT(truth), "FILE", "with --pmu=sim: write exact counts into FILE, as JSON" },
 	{ 'p', "pid", OPT_STRING, AT(o.target.pids), "PID[,PID]",
@@ -320,16 +320,16 @@ static const struct opt options[] = {
 	{ 0, "per-thread", OPT_FLAG, AT(o.target.per_thread), NULL, "one ring per thread instead of per CPU" },
 	{ 'i', "no-inherit", OPT_FLAG, AT(o.attr.no_inherit), NULL, "leave out threads and children made later" },
 	{ 'F', "freq", OPT_CALL, AT(o.attr), "N", "sample N times per second, or max (default 4000)",
-	  .set = set_freq },
+	  .set = record_set_freq },
 	{ 0, "strict-freq", OPT_FLAG, AT(o.attr.strict_freq), NULL,
 	  "fail when the kernel does not allow the frequency" },
-	{ 'c', "count", OPT_CALL, AT(o.attr.period), "N", "sample every N events", .set = set_period },
-	{ 'D', "delay", OPT_CALL, AT(o.attr.delay_ms), "MS", "start MS milliseconds late", .set = set_delay },
+	{ 'c', "count", OPT_CALL, AT(o.attr.period), "N", "sample every N events", .set = record_set_period },
+	{ 'D', "delay", OPT_CALL, AT(o.attr.delay_ms), "MS", "start MS milliseconds late", .set = record_set_delay },
 	{ 0, "control", OPT_STRING, AT(o.control), "fifo:|fd:...",
 	  "take commands from fifo:PATH[,PATH] or fd:N[,N]: enable, disable, stop ..." },
-	{ 'g', NULL, OPT_CALL, AT(o.attr), NULL, "record call chains (--call-graph fp)", .set = set_callgraph },
+	{ 'g', NULL, OPT_CALL, AT(o.attr), NULL, "record call chains (--call-graph fp)", .set = record_set_callgraph },
 	{ 0, "call-graph", OPT_CALL, AT(o.attr), "MODE", "fp[,depth], dwarf[,bytes], lbr or no",
-	  .set = set_callgraph },
+	  .set = record_set_callgraph },
 	{ 0, "user-callchains", OPT_FLAG, AT(o.attr.user_callchains), NULL, "only the user part of call chains" },
 	{ 0, "kernel-callchains", OPT_FLAG, AT(o.attr.kernel_callchains), NULL,
 	  "only the kernel part of call chains" },
@@ -365,7 +365,7 @@ static const struct opt options[] = {
 	{ 'o', "output", OPT_STRING, AT(o.output.path), "FILE",
 	  "write to FILE, - is standard output (default perf.data)" },
 	{ 'm', "mmap-pages", OPT_CALL, AT(o.output.ring_pages), "PAGES", "ring size per CPU, in pages or like 2M",
-	  .set = set_ring_pages },
+	  .set = record_set_ring_pages },
 	{ 0, "overwrite", OPT_FLAG, AT(o.attr.overwrite), NULL,
 	  "keep only what rings hold at the end (with --switch-output: of each file)" },
 	{ 'z', "compression-level", OPT_CALL, AT(o.output.zstd_level), "[LEVEL]", "compress with zstd",

@@ -12,234 +12,8 @@
 #include "cmd/report_check.h"
 #include "cmd/report_options.h"
 #include "cmd/report_records.h"
+#include "cmd/report_resolve.h"
 #include "cmd/report_stacks.h"
-
-static int add_key(struct pipeline_opts *o, u32 column)
-{
-	for (u32 i = 0; i < o->nr_sort; i++)
-		if (column_of_key(o->sort_order[i]) == column)
-			return 0;
-	if (column_is_key(column))
-		o->sort_order[o->nr_sort++] = (u8)column_key(column);
-	return 0;
-}
-
-static int note_unknown_column(const char *option, const char *name, const struct notify *to)
-{
-	struct near near = { .want = { name, (u32)MIN(strlen(name), (size_t)UINT32_MAX) } };
-	struct bytes known = { 0 };
-	char *head;
-	int err;
-
-	for (u32 i = 0; i < column_of_key(SORT_FIELD); i++)
-		if (column_is_key(i) || !strcmp(option, "--fields")) {
-			bytes_printf(&known, "%s%s", known.len ? ", " : "", column_get(i)->name);
-			near_offer(&near, column_get(i)->name);
-		}
-	for (u32 i = 0; i < nr_metric_defs; i++)
-		near_offer(&near, metric_defs[i].name);
-	bytes_char(&known, 0);
-	head = mem_printf("option %s: '%s' is not one of %s, nor a metric%s", option, name, (char *)known.p,
-			  strcmp(option, "--fields") ? " or a field of a tracepoint" : "");
-	err = mistake_note(&(struct mistake){ .near = &near }, ERR_USAGE, head, to);
-	free(head);
-	bytes_free(&known);
-	return err;
-}
-
-static int note_no_key(const char *name, const struct notify *to)
-{
-	return note_unknown_column("--sort", name, to);
-}
-
-/* A word that is no key of ours may be a field of the recording's tracepoints: FIELD or EVENT.FIELD. */
-static int add_field(struct pipeline_opts *o, const char *name, const struct notify *to)
-{
-	for (u32 i = 0; i < o->nr_fields; i++)
-		if (!strcmp(o->fields[i], name))
-			return 0;
-	if (o->nr_fields == MAX_FIELD_KEYS)
-		return notify_error(to, ERR_USAGE, "option --sort: more than %d fields of tracepoints",
-				    MAX_FIELD_KEYS);
-	o->no_field = note_no_key;
-	o->sort_order[o->nr_sort++] = (u8)(SORT_FIELD + o->nr_fields);
-	o->fields[o->nr_fields++] = name;
-	return 0;
-}
-
-/* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown anyway; metrics order the
- * rows. */
-static int apply_sort(const char *text, struct selected *s, struct report_opts *o, const struct notify *to)
-{
-	static const u8 usual[] = { COLUMN_COMM, COLUMN_DSO, COLUMN_SYMBOL };
-	struct name_list names = split_names(text && *text == '+' ? text + 1 : text, &s->arena);
-	const char *metrics[METRIC_SORTS];
-	u32 n = 0;
-	int err = 0;
-
-	for (u32 i = 0; (!text || *text == '+') && i < ARRAY_LEN(usual); i++)
-		add_key(&s->pipeline, usual[i]);
-	for (u32 i = 0; i < names.n && !err; i++) {
-		u32 column = column_find(names.v[i], strlen(names.v[i]));
-
-		if (column != ID_NONE)
-			add_key(&s->pipeline, column);
-		else if (!metric_name_possible(names.v[i], &o->wanted))
-			err = add_field(&s->pipeline, names.v[i], to);
-		else if (n == METRIC_SORTS)
-			return notify_error(to, ERR_USAGE, "option --sort: more than %d metrics", METRIC_SORTS);
-		else
-			metrics[n++] = names.v[i];
-	}
-	if (n)
-		o->wanted.sort = (struct name_list){ arena_copy(&s->arena, metrics, n * sizeof(*metrics)), n };
-	return err;
-}
-
-/* Does --fields say all columns, or only some more? */
-static bool only_fields(const struct report_config *c)
-{
-	return c->fields && *c->fields != '+';
-}
-
-/* --fields: exactly these columns, or with "+" in front these, too; those that are keys become keys. */
-static int apply_fields(const char *text, struct selected *s, struct report_opts *o, const struct notify *to)
-{
-	struct name_list names = split_names(text + (*text == '+'), &s->arena);
-
-	for (u32 i = 0; i < names.n; i++) {
-		u32 column = column_find(names.v[i], strlen(names.v[i]));
-
-		if (column == ID_NONE)
-			return note_unknown_column("--fields", names.v[i], to);
-		if (o->nr_columns == REPORT_MAX_COLUMNS)
-			return notify_error(to, ERR_USAGE, "option --fields: more than %d columns",
-					    REPORT_MAX_COLUMNS);
-		o->columns[o->nr_columns++] = (u8)column;
-		add_key(&s->pipeline, column);
-	}
-	return 0;
-}
-
-static int apply_widths(const char *text, struct selected *s, struct report_opts *o, const struct notify *to)
-{
-	struct name_list names = split_names(text, &s->arena);
-
-	for (u32 i = 0; i < names.n && i < REPORT_MAX_COLUMNS; i++) {
-		char *end;
-		unsigned long width = strtoul(names.v[i], &end, 10);
-
-		if (*end || width > 4096)
-			return notify_error(to, ERR_USAGE, "option --column-widths: '%s' is not a width", names.v[i]);
-		o->widths[i] = (u32)width;
-	}
-	return 0;
-}
-
-static bool shows(const struct report_opts *o, u32 column)
-{
-	for (u32 i = 0; i < o->nr_columns; i++)
-		if (o->columns[i] == column)
-			return true;
-	return false;
-}
-
-/* What is shown of windows, where the recording has any. */
-static void resolve_windows(const struct report_config *c, struct selected *s, struct report_opts *o,
-			    struct window_opts *w)
-{
-	o->wanted.sets = split_names(c->metric_sets, &s->arena);
-	o->wanted.columns = split_names(c->metric_columns, &s->arena);
-	o->wanted.own = (struct name_list){ c->own_metrics.v, c->own_metrics.n };
-	o->paths = c->graph.given && c->graph.style != GRAPH_NONE;
-	o->fractal_paths = c->graph.style == GRAPH_FRACTAL;
-	*w = (struct window_opts){ .attribution = c->attribution,
-				   .range = c->range,
-				   .default_sort = !c->sort,
-				   .chains = o->paths,
-				   .children = c->children == 1 };
-	if (!report_excludes_metrics(c, NULL))
-		s->pipeline.windows = w;
-}
-
-static const char *only_one(const struct name_list *list)
-{
-	return list->n == 1 ? list->v[0] : NULL;
-}
-
-/* What does not go together, or makes no sense. */
-static int check_forms(const struct report_config *c, const struct selected *s, const struct notify *to)
-{
-	if (c->hierarchy && (c->fields || c->separator || c->csv || c->json))
-		return notify_error(to, ERR_USAGE, "--hierarchy is a form of the text table: it goes without %s",
-				    c->fields	 ? "--fields" :
-				    c->separator ? "-t" :
-				    c->csv	 ? "--csv" :
-						   "--json");
-	if (c->group && (c->hierarchy || c->csv || c->json))
-		return notify_error(to, ERR_USAGE, "--group is a form of the text table: it goes without %s",
-				    c->hierarchy ? "--hierarchy" :
-				    c->csv	 ? "--csv" :
-						   "--json");
-	if (c->group && memchr(s->pipeline.sort_order, SORT_EVENT, s->pipeline.nr_sort))
-		return notify_error(to, ERR_USAGE, "--group and --sort event exclude each other");
-	/* Without a recording it can be no field of its tracepoints: then it is not the recording that is wrong first.
-	 */
-	if (s->pipeline.nr_fields && strcmp(select_input(&c->select), "-") && access(select_input(&c->select), F_OK))
-		return note_no_key(s->pipeline.fields[0], to);
-	if (c->separator && (strlen(c->separator) != 1 && strcmp(c->separator, "\\t")))
-		return notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character",
-				    c->separator);
-	return 0;
-}
-
-/* Everything that can be settled before the recording is read. */
-static int resolve_options(const struct report_config *c, struct selected *s, struct report_opts *o,
-			   struct window_opts *w, const struct notify *to)
-{
-	int err = select_resolve(&c->select, s, to);
-
-	if (!err)
-		resolve_windows(c, s, o, w);
-	if (!err && only_fields(c))
-		err = apply_fields(c->fields, s, o, to);
-	if (!err && (c->sort || !only_fields(c)))
-		err = apply_sort(c->sort, s, o, to);
-	w->default_sort |= !s->pipeline.nr_sort;
-	if (!err && c->fields && !only_fields(c))
-		err = apply_fields(c->fields, s, o, to);
-	if (!err && c->widths)
-		err = apply_widths(c->widths, s, o, to);
-	if (!err)
-		err = check_forms(c, s, to);
-	if (err)
-		return err;
-	o->graph = c->graph.style;
-	o->graph_value = c->graph.value;
-	o->graph_min = c->graph.min;
-	o->graph_limit = c->graph.limit;
-	o->graph_depth = c->max_stack;
-	o->percent_limit = MAX(c->percent_limit, 0.0);
-	o->repeat_name = only_fields(c) || (c->sort && strncmp(c->sort, "sym", 3));
-	o->relative = c->percentage == PERCENTAGE_RELATIVE;
-	o->long_names = c->long_names || c->verbose;
-	o->quiet = c->quiet;
-	o->separator = (char)(!c->separator ? 0 : *c->separator == '\\' ? '\t' : *c->separator);
-	if (o->separator || c->csv)
-		o->graph = GRAPH_NONE;
-	/* As in perf whatever the table has of totals. */
-	o->caller = c->inverted || (c->graph.ordered ? c->graph.caller : c->children != 0);
-	o->hierarchy = c->hierarchy;
-	o->grouped = c->group;
-	o->only[COLUMN_COMM] = only_one(&s->pipeline.samples.comms);
-	o->only[COLUMN_DSO] = only_one(&s->pipeline.rows.dsos);
-	o->only[COLUMN_SYMBOL] = only_one(&s->pipeline.rows.symbols);
-	s->pipeline.children = c->children != 0 && !c->hierarchy && (!only_fields(c) || shows(o, COLUMN_CHILDREN));
-	s->pipeline.no_chains = !s->pipeline.children && o->graph == GRAPH_NONE;
-	s->pipeline.graph_key = c->json || o->graph != GRAPH_NONE ? c->graph.key : GRAPH_KEY_FUNCTION;
-	s->pipeline.time_slice_ns = c->time_slice_ms * 1000000;
-	return 0;
-}
 
 struct hints {
 	struct bytes *out;
@@ -286,32 +60,10 @@ static void write_hints(const struct profile *p, bool all, struct bytes *out)
 		bytes_printf(out, "# ... and %u more (see them with -v)\n", hints.n - hints.most);
 }
 
-/* The usual columns, with those of --fields=+... after them; values stand before the keys. */
-static void choose_columns(const struct report_config *c, const struct profile *p, struct report_opts *o)
-{
-	struct report_opts more = *o;
-
-	if (only_fields(c))
-		return;
-	o->nr_columns = 0;
-	report_default_columns(p, c->samples, c->period, o);
-	for (u32 i = 0; i < more.nr_columns && o->nr_columns < REPORT_MAX_COLUMNS; i++) {
-		u32 at = o->nr_columns;
-
-		if (shows(o, more.columns[i]))
-			continue;
-		while (!column_is_key(more.columns[i]) && at && column_is_key(o->columns[at - 1]))
-			at--;
-		memmove(o->columns + at + 1, o->columns + at, o->nr_columns - at);
-		o->columns[at] = more.columns[i];
-		o->nr_columns++;
-	}
-}
-
 static void write_report(const struct command_ctx *ctx, const struct report_config *c, const struct session *s,
 			 struct profile *p, struct report_opts *o, struct bytes *out)
 {
-	choose_columns(c, p, o);
+	report_choose_columns(c, p, o);
 	o->caller &= c->inverted || p->has_chains;
 	o->color = ctx->color;
 	o->room = ctx->tty_columns;
@@ -347,34 +99,6 @@ static int show_recording(const struct report_config *c, const struct notify *to
 		report_tasks(src, c->mmaps, c->json, &out.bytes);
 	source_close(src);
 	return output_close(&out, to) ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-/* Was something said of metrics that takes windows? */
-static bool wants_windows(const struct report_config *c, const struct metrics_opts *w)
-{
-	return w->sort.n || w->sets.n || w->own.n || w->columns.n ||
-	       (!c->no_metrics && (c->attribution != ATTRIBUTION_ESTIMATE || code_range_given(&c->range)));
-}
-
-/* What the options say of metrics, on what the recording has. */
-static int settle_metrics(const struct profile *p, const struct report_config *c, struct report_opts *o,
-			  const struct notify *to)
-{
-	const char *without = report_excludes_metrics(c, p);
-	int err;
-
-	if (without && p->events.n && wants_windows(c, &o->wanted))
-		return notify_error(to, ERR_USAGE, "%s and function metrics exclude each other", without);
-	err = report_check_windows(p, c->attribution, &c->range, to);
-	if (err)
-		return err;
-	o->metrics = report_metrics_make(p, o, to, &err);
-	if (err || o->metrics || !p->events.n || !wants_windows(c, &o->wanted))
-		return err;
-	return notify_error(
-		to, ERR_USAGE,
-		"the recording has no windows to make metrics of: record a group that reads its counters, like "
-		"-e '{cycles,instructions}:S'");
 }
 
 /* Filters on rows that left none: said, as a table without rows looks like a recording without samples. A word that
@@ -432,7 +156,7 @@ static int read_and_write(const struct command_ctx *ctx, const struct report_con
 	if (!err) {
 		err = report_stacks_check(profile, &progress.notify);
 		if (!err)
-			err = settle_metrics(profile, c, o, &progress.notify);
+			err = report_settle_metrics(profile, c, o, &progress.notify);
 		if (!err)
 			err = note_nothing_left(profile, c, &progress.notify);
 		if (err) {
@@ -480,7 +204,7 @@ int report_run(const struct command_ctx *ctx, const void *config, int argc, char
 {
 	struct report_config c = *(const struct report_config *)config;
 	struct report_opts o = { 0 };
-	struct window_opts windows;
+	struct window_use windows;
 	struct report_stacks stacks;
 	struct selected s;
 	int status;
@@ -496,7 +220,7 @@ int report_run(const struct command_ctx *ctx, const void *config, int argc, char
 		return 2;
 	if (c.header_only || c.stats || c.tasks || c.mmaps)
 		return show_recording(&c, ctx->notify);
-	if (resolve_options(&c, &s, &o, &windows, ctx->notify) ||
+	if (report_resolve(&c, &s, &o, &windows, ctx->notify) ||
 	    report_stacks_resolve(&c, &s, &o, &stacks, ctx->notify))
 		status = 2;
 	else

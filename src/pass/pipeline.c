@@ -277,23 +277,17 @@ static void make_rows(struct session *s, const struct pipeline_opts *o, const st
 	}
 }
 
-int pipeline_profile(const struct pipeline_opts *opts, struct session **session, struct profile **profile,
-		     const struct notify *notify)
+int pipeline_over(const struct pipeline_opts *opts, struct session *s, struct profile **profile,
+		  const struct notify *notify)
 {
 	struct pipeline_opts o = *opts;
 	struct window_pass windows = { 0 };
 	struct timeranges times = { 0 };
 	struct sample_filter filter;
 	struct profile *p = NULL;
-	const char *missing;
-	struct session *s;
-	int err;
+	const char *missing = trace_keys_missing(&s->src->events, &s->src->features, o.fields, o.nr_fields);
+	int err = missing ? o.no_field(missing, notify) : session_filter(s, &o.samples, o.time, &times, &filter);
 
-	err = session_open(&s, o.input, &o.session, notify);
-	if (err)
-		return err;
-	missing = trace_keys_missing(&s->src->events, &s->src->features, o.fields, o.nr_fields);
-	err = missing ? o.no_field(missing, notify) : session_filter(s, &o.samples, o.time, &times, &filter);
 	if (!err) {
 		/* Windows belong to nodes of the tree as it was recorded. */
 		if ((o.restack.ignore_callees || o.restack.parent) && records_chains(&s->src->events))
@@ -312,10 +306,24 @@ int pipeline_profile(const struct pipeline_opts *opts, struct session **session,
 	timeranges_free(&times);
 	if (err) {
 		profile_free(p);
-		session_close(s);
-		return err;
+		p = NULL;
 	}
-	*session = s;
 	*profile = p;
-	return 0;
+	return err;
+}
+
+int pipeline_profile(const struct pipeline_opts *opts, struct session **session, struct profile **profile,
+		     const struct notify *notify)
+{
+	struct session *s;
+	int err = session_open(&s, opts->input, &opts->session, notify);
+
+	if (err)
+		return err;
+	err = pipeline_over(opts, s, profile, notify);
+	if (err)
+		session_close(s);
+	else
+		*session = s;
+	return err;
 }

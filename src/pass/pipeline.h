@@ -11,7 +11,7 @@
 #include "pass/session.h"
 
 /* What becomes of windows (attrib/window.h), where the recording has any. */
-struct window_opts {
+struct window_use {
 	enum attribution attribution;
 	struct code_range range;
 	bool default_sort; /* one row per function, whatever sort_order says */
@@ -42,11 +42,16 @@ struct pipeline_opts {
 	u64 time_slice_ns;	/* for SORT_TIME; 0: a 100th of the recording */
 	/* NULL: windows are not looked for, and members of a group are events like others. Else the events of a group
 	 * with windows have one table together, that of its leader. */
-	const struct window_opts *windows;
+	const struct window_use *windows;
 };
 
 /* On success both are the caller's: profile_free before session_close. Errors are noted. */
 int pipeline_profile(const struct pipeline_opts *opts, struct session **session, struct profile **profile,
 		     const struct notify *notify);
+
+/* The same of a session that is open, once: it knows no processes afterwards. opts->session and opts->input are not
+ * looked at. */
+int pipeline_over(const struct pipeline_opts *opts, struct session *s, struct profile **profile,
+		  const struct notify *notify);
 
 #endif

@@ -11,7 +11,7 @@
 
 struct window_pass {
 	struct windows windows; /* settled; what workers were fed joins it in the end */
-	struct window_opts opts;
+	struct window_use opts;
 	enum window_unit unit;
 	struct code_seen seen;
 	bool on;

@@ -362,33 +362,34 @@ static int hop(struct first_pass *f)
 	return err;
 }
 
-int session_open(struct session **out, const char *path, const struct session_opts *opts, const struct notify *notify)
+/* Names and DSOs: those of an earlier session, or none yet. */
+static void take_kept(struct session *s, const struct notify *notify)
 {
-	struct session *s = mem_zalloc(sizeof(*s));
+	struct session_kept *k = s->opts.kept;
+
+	if (k && k->dsos) {
+		s->strings = k->strings;
+		s->dsos = k->dsos;
+		s->frames = k->frames;
+		*k = (struct session_kept){ 0 };
+		return;
+	}
+	s->dsos = dsos_new(&s->opts.symbols, notify);
+	s->frames = frames_new();
+	apply_build_ids(s);
+	if (s->opts.workers != 1 && sees_kernel(&s->src->events))
+		dsos_read_ahead(s->dsos);
+}
+
+/* The first pass. */
+static int apply_records(struct session *s)
+{
 	struct first_pass f = { .s = s, .sorted = true };
 	int err;
 
-	s->opts = *opts;
-	if (!s->opts.workers)
-		s->opts.workers = pool_default_workers();
-	s->notify = notify;
-	err = source_open(&s->src, path, notify);
-	if (err) {
-		free(s);
-		return err;
-	}
-	s->clock_is_time = s->src->events.has_time;
-	s->tally.left_out_bytes = s->src->left_out;
-	s->tally.lost_twice = reads_lost(&s->src->events);
-	s->dsos = dsos_new(&opts->symbols, notify);
-	s->procs = procs_new(&s->strings, s->dsos);
-	s->frames = frames_new();
-	apply_build_ids(s);
 	f.monotonic = has_monotonic_clock(&s->src->events);
-	if (!opts->every_thread && find_thread_ids(&s->src->events, &f.at_tid))
+	if (!s->opts.every_thread && find_thread_ids(&s->src->events, &f.at_tid))
 		f.sampled = mem_zalloc(sizeof(*f.sampled));
-	if (s->opts.workers != 1 && sees_kernel(&s->src->events))
-		dsos_read_ahead(s->dsos);
 	err = hop(&f);
 	if (!err)
 		apply_side_band(&f);
@@ -397,12 +398,56 @@ int session_open(struct session **out, const char *path, const struct session_op
 	vec_free(&f.code);
 	map_free(&f.jit_pids);
 	free(f.sampled);
+	return err;
+}
+
+int session_over(struct session **out, struct source *src, const struct session_opts *opts,
+		 const struct notify *notify)
+{
+	struct session *s = mem_zalloc(sizeof(*s));
+	int err;
+
+	s->opts = *opts;
+	if (!s->opts.workers)
+		s->opts.workers = pool_default_workers();
+	s->notify = notify;
+	s->src = src;
+	s->src_is_theirs = true;
+	s->clock_is_time = src->events.has_time;
+	s->tally.left_out_bytes = src->left_out;
+	s->tally.lost_twice = reads_lost(&src->events);
+	take_kept(s, notify);
+	s->procs = procs_new(&s->strings, s->dsos);
+	err = apply_records(s);
 	if (err) {
 		session_close(s);
 		return err;
 	}
 	*out = s;
 	return 0;
+}
+
+int session_open(struct session **out, const char *path, const struct session_opts *opts, const struct notify *notify)
+{
+	struct source *src;
+	int err = source_open(&src, path, notify);
+
+	if (err)
+		return err;
+	err = session_over(out, src, opts, notify);
+	if (err)
+		source_close(src);
+	else
+		(*out)->src_is_theirs = false;
+	return err;
+}
+
+void session_kept_free(struct session_kept *k)
+{
+	frames_free(k->frames);
+	dsos_free(k->dsos);
+	strtab_free(&k->strings);
+	*k = (struct session_kept){ 0 };
 }
 
 void session_forget_processes(struct session *s)
@@ -414,15 +459,20 @@ void session_forget_processes(struct session *s)
 
 void session_close(struct session *s)
 {
+	struct session_kept kept;
+
 	if (!s)
 		return;
+	kept = (struct session_kept){ s->strings, s->dsos, s->frames };
 	procs_free(s->procs);
-	frames_free(s->frames);
-	dsos_free(s->dsos);
-	strtab_free(&s->strings);
+	if (s->opts.kept)
+		*s->opts.kept = kept;
+	else
+		session_kept_free(&kept);
 	deferred_free(&s->deferred);
 	map_free(&s->cgroups);
 	vec_free(&s->data.blocks);
-	source_close(s->src);
+	if (!s->src_is_theirs)
+		source_close(s->src);
 	free(s);
 }

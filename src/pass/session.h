@@ -17,10 +17,20 @@
 #include "state/frames.h"
 #include "state/procs.h"
 
+/* What lasts over several sessions about the same machine: names, DSOs with their symbols, frames. A zeroed struct is
+ * an empty one; free it with session_kept_free when no session has it. */
+struct session_kept {
+	struct strtab strings;
+	struct dsos *dsos;
+	struct frames *frames;
+};
+void session_kept_free(struct session_kept *k);
+
 struct session_opts {
 	struct symbol_opts symbols;
-	u32 workers;	   /* 0: as many as CPUs; an open session says how many */
-	bool every_thread; /* procs is asked about threads that no sample is from as well */
+	u32 workers;		   /* 0: as many as CPUs; an open session says how many */
+	struct session_kept *kept; /* taken by session_open and given back by session_close; NULL: nothing is */
+	bool every_thread;	   /* procs is asked about threads that no sample is from as well */
 	/* Told now and then, never on two threads at once, how much of the recording a pass has done; NULL: nobody is
 	 * told. */
 	void (*progress)(void *ctx, const char *what, u64 done, u64 total);
@@ -32,6 +42,7 @@ struct session {
 	struct session_opts opts;
 	const struct notify *notify;
 	struct source *src;
+	bool src_is_theirs;
 	struct strtab strings;
 	struct dsos *dsos;
 	struct procs *procs;
@@ -44,6 +55,9 @@ struct session {
 };
 
 int session_open(struct session **out, const char *path, const struct session_opts *opts, const struct notify *notify);
+/* The same over records that are there already. src stays the caller's, who closes it after the session. */
+int session_over(struct session **out, struct source *src, const struct session_opts *opts,
+		 const struct notify *notify);
 void session_close(struct session *s);
 /* Processes and their maps are not needed once every sample has its frames; procs is NULL from then on. */
 void session_forget_processes(struct session *s);

@@ -189,6 +189,16 @@ static int read_header(struct source *s)
 	return note_bad_header(s, err);
 }
 
+static int settle_events(struct source *s)
+{
+	if (!s->events.events.n)
+		return notify_at(s->notify, NOTE_ERROR, ERR_FORMAT, s->path, NO_OFFSET,
+				 "the recording describes no event");
+	apply_names(s);
+	apply_groups(s);
+	return evlist_seal(&s->events, s->notify, s->path);
+}
+
 static int read_all(struct source *s)
 {
 	int dir = -1, err = open_input(s, &dir);
@@ -199,14 +209,7 @@ static int read_all(struct source *s)
 		err = s->pipe ? source_read_pipe(s) : source_read_file(s, dir);
 	if (dir >= 0)
 		close(dir);
-	if (err)
-		return err;
-	if (!s->events.events.n)
-		return notify_at(s->notify, NOTE_ERROR, ERR_FORMAT, s->path, NO_OFFSET,
-				 "the recording describes no event");
-	apply_names(s);
-	apply_groups(s);
-	return evlist_seal(&s->events, s->notify, s->path);
+	return err ? err : settle_events(s);
 }
 
 int source_open(struct source **out, const char *path, const struct notify *notify)
@@ -217,6 +220,29 @@ int source_open(struct source **out, const char *path, const struct notify *noti
 	s->path = arena_strndup(&s->arena, path, strlen(path));
 	s->notify = notify;
 	err = read_all(s);
+	if (err) {
+		source_close(s);
+		s = NULL;
+	}
+	*out = s;
+	return err;
+}
+
+int source_of_stream(struct source **out, const u8 *head, u64 size, const struct notify *notify)
+{
+	struct source *s = mem_zalloc(sizeof(*s));
+	int err;
+
+	s->path = "the events";
+	s->notify = notify;
+	s->maps[0].p = (void *)head;
+	s->file_size = size;
+	err = read_header(s);
+	if (!err)
+		err = s->pipe ? source_read_pipe(s) : note_bad_header(s, ERR_FORMAT);
+	s->maps[0].p = NULL; /* it is not ours */
+	if (!err)
+		err = settle_events(s);
 	if (err) {
 		source_close(s);
 		s = NULL;

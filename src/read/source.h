@@ -52,6 +52,12 @@ struct source {
  * event, is an error.
  */
 int source_open(struct source **out, const char *path, const struct notify *notify);
+/*
+ * The same of a stream in pipe mode of which only the head is there yet: its header and the records up to the first
+ * samples. data is that head; whoever has more sets data and size to other whole records. The head stays as long as
+ * the source.
+ */
+int source_of_stream(struct source **out, const u8 *head, u64 size, const struct notify *notify);
 void source_close(struct source *s);
 
 /* Follows the header at *offset. True: *record is a whole record, *offset moved behind it and behind any payload that

@@ -212,7 +212,7 @@ static int finish(struct recorder *r)
 	if (!r->sim)
 		event_set_enable(&r->set, false);
 	/* The next file of --switch-output could not be made. */
-	if (r->writer.fd < 0)
+	if (r->writer.fd < 0 && !r->writer.sink)
 		return ERR_IO;
 	err = r->writer.err ? r->writer.err : recorder_drain(r, true);
 	if (r->o->output.switch_on != SWITCH_NEVER && !err)
@@ -303,7 +303,8 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 	*result = (struct record_result){ 0 };
 	r.workload = (struct workload){ .pid = -1, .go_fd = -1, .result_fd = -1 };
 	r.writer.fd = r.windows.timer = -1;
-	r.path = output_path(&o->output);
+	/* A sink takes what standard output would. */
+	r.path = tell && tell->sink ? "-" : output_path(&o->output);
 	control_init(&r.control);
 	sigemptyset(&before);
 	/* First, while no descriptor of ours can be taken for one that was meant. The virtual PMU refuses it, whatever
@@ -317,7 +318,8 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 		command.argv = r.sim->argv.v;
 		command.env = r.sim->env.v;
 	}
-	command.stdout_taken = !strcmp(r.path, "-");
+	command.silent = tell && tell->sink;
+	command.stdout_taken = !strcmp(r.path, "-") && !command.silent;
 	if (!err && r.has_workload)
 		err = workload_prepare(&r.workload, &command, to);
 	/* Both come back as errors of write, where they are handled. */

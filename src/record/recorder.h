@@ -5,6 +5,7 @@
 
 #include "events/spec.h"
 #include "record/opts.h"
+#include "record/sink.h"
 #include "windows/run.h"
 
 struct record_result {
@@ -35,6 +36,8 @@ struct recorder_events {
 	/* --control was told "evlist"; how: the words behind it. */
 	void (*list)(void *ctx, const struct evlist *events, const char *how);
 	void *ctx;
+	/* Takes the recording, in place of a file; what the command prints goes nowhere then. */
+	const struct sink *sink;
 };
 
 /*

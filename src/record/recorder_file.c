@@ -46,8 +46,11 @@ static int begin_file(struct recorder *r)
 int recorder_begin_file(struct recorder *r)
 {
 	const struct output_opts *o = &r->o->output;
-	int err = writer_open(&r->writer, r->path, r->notify);
+	const struct sink *sink = r->tell ? r->tell->sink : NULL;
+	int err = sink ? 0 : writer_open(&r->writer, r->path, r->notify);
 
+	if (sink)
+		writer_open_sink(&r->writer, sink, r->notify);
 	if (!err && r->writer.pipe && o->switch_on != SWITCH_NEVER)
 		err = notify_error(r->notify, ERR_USAGE, "--switch-output needs a file, and %s is none", r->path);
 	if (!err)

@@ -209,6 +209,8 @@ static int next_timeout(const struct recorder *r)
 		      r->o->output.max_size || r->o->output.switch_on == SWITCH_SIZE ? SIZED_MS :
 										       AT_MOST_MS;
 
+	if (r->writer.sink)
+		timeout = MIN(timeout, (int)r->writer.sink->every_ms);
 	if (r->delayed)
 		timeout = until(now, r->enable_at_ms, timeout);
 	if (r->o->output.switch_on == SWITCH_TIME)

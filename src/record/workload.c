@@ -70,6 +70,14 @@ static _Noreturn void child(const struct workload_command *c, int go_fd, int res
 
 	prctl(PR_SET_NAME, "reticle-exec");
 	sigprocmask(SIG_SETMASK, c->mask, NULL);
+	if (c->silent) {
+		int null = open("/dev/null", O_RDWR);
+
+		for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+			dup2(null, fd);
+		if (null > STDERR_FILENO)
+			close(null);
+	}
 	if (c->stdout_taken)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (!take_pairs(go_fd, &pairs))

@@ -23,6 +23,7 @@ struct workload {
 struct workload_command {
 	char *const *argv, *const *env;
 	const sigset_t *mask;
+	bool silent;	   /* what it prints goes nowhere, and it reads nothing */
 	bool stdout_taken; /* standard output carries something else: what the command prints goes to standard error */
 };
 

@@ -163,6 +163,11 @@ int writer_open(struct writer *w, const char *path, const struct notify *to)
 	return w->fd >= 0 ? 0 : notify_error(to, ERR_IO, "cannot write to standard output: %s", strerror(errno));
 }
 
+void writer_open_sink(struct writer *w, const struct sink *sink, const struct notify *to)
+{
+	*w = (struct writer){ .fd = -1, .sink = sink, .pipe = true, .notify = to };
+}
+
 /* How many of the first n bytes are whole records. */
 static size_t whole_records(const struct iovec *part, int nr, size_t n)
 {
@@ -229,7 +234,12 @@ int writer_put(struct writer *w, const struct iovec *part, int nr)
 	if (w->err)
 		return w->err;
 	memcpy(left, part, (size_t)nr * sizeof(*part));
-	failed = write_all(w->fd, left, nr, &done);
+	if (w->sink) {
+		w->sink->put(w->sink->ctx, part, nr);
+		for (int i = 0; i < nr; i++)
+			done += part[i].iov_len;
+	}
+	failed = w->sink ? 0 : write_all(w->fd, left, nr, &done);
 	if (failed)
 		return refuse(w, failed, whole_records(part, nr, done));
 	w->at += done;
@@ -490,6 +500,8 @@ int writer_round(struct writer *w, bool mark)
 		err = writer_put_bytes(w, &b);
 		bytes_free(&b);
 	}
+	if (w->sink)
+		w->sink->round(w->sink->ctx);
 	size = w->table.len ? w->round_at + sizeof(struct record_header) - w->data_start : w->at - w->data_start;
 	/* A failure shows at the end at the latest, where it is handled. */
 	if (!w->pipe && (!err || !w->table.len) && pwrite(w->fd, &size, sizeof(size), DATA_SIZE_AT) == sizeof(size))
@@ -600,7 +612,7 @@ int writer_end(struct writer *w, const struct features *f)
 
 	if (!w->pipe)
 		end_file(w, f);
-	if (close(w->fd) && !w->err)
+	if (!w->sink && close(w->fd) && !w->err)
 		w->err = notify_error(w->notify, ERR_IO, "cannot close %s: %s", w->path, strerror(errno));
 	err = w->err;
 	w->fd = -1;

@@ -14,13 +14,15 @@
 #include "codec/features.h"
 #include "codec/perfdata.h"
 #include "open/set.h"
+#include "record/sink.h"
 
 struct packer;
 
 struct writer {
 	char *path;
 	int fd;
-	bool pipe, moved; /* moved: an older recording is at path.old now */
+	const struct sink *sink; /* who takes it in place of fd, in pipe mode; or NULL */
+	bool pipe, moved;	 /* moved: an older recording is at path.old now */
 	struct perfdata_header header;
 	u64 at;		       /* where the next byte goes: the end of the last whole record */
 	u64 data_start;	       /* where data begins */
@@ -43,6 +45,8 @@ struct writer {
  * is not overwritten. Mode 0600 whatever the umask. ERR_USAGE, ERR_PERM, ERR_IO (noted).
  */
 int writer_open(struct writer *w, const char *path, const struct notify *to);
+/* The stream of pipe mode goes to a sink. */
+void writer_open_sink(struct writer *w, const struct sink *sink, const struct notify *to);
 /* zstd's level, and the most that one COMPRESSED record may hold. After writer_open. */
 int writer_compress(struct writer *w, u32 level, u64 window);
 /* Header, events and their ids. early: features for readers of what a killed recorder leaves; NULL: none, as in

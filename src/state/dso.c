@@ -384,6 +384,11 @@ void dsos_add_symbol(struct dsos *d, u32 dso, u64 start, u64 end, struct str nam
 	if (strlen(path) != name.len || memcmp(path, name.p, name.len) != 0)
 		copy = arena_strndup(&d->arena, name.p, name.len);
 	pthread_mutex_lock(&s->lock);
+	/* A session after another one tells of it again. */
+	if (s->side.n && s->side.v[s->side.n - 1].start == start && !strcmp(s->side.v[s->side.n - 1].name, copy)) {
+		pthread_mutex_unlock(&s->lock);
+		return;
+	}
 	if (!s->side.cap) {
 		s->side.v = mem_alloc(sizeof(*s->side.v));
 		s->side.cap = 1;

@@ -49,8 +49,10 @@ struct report_opts {
 	bool relative;	      /* percentages are of what the filters left, not of everything recorded */
 	bool hide_unresolved;
 	bool long_names;
-	bool hierarchy; /* rows as a tree of their keys */
-	bool quiet;	/* no lines that begin with # */
+	bool hierarchy;	 /* rows as a tree of their keys */
+	bool quiet;	 /* no lines that begin with # */
+	bool only_table; /* of those, only the names of the columns */
+	u32 only_event;	 /* 1 + index in the profile; 0: all */
 	bool color;
 	u32 room;	/* columns of the terminal; 0: any width */
 	u64 bare;	/* bits: which columns of metrics are without intervals */

@@ -452,8 +452,9 @@ static void write_event(struct profile *p, struct profile_event *e, const struct
 		measure(&r);
 	while (!o->separator && report_fit_step(&with, r.tables[0].widths));
 	if (!o->quiet) {
-		report_event_head(p, e, o->group, out);
-		if (o->now) {
+		if (!o->only_table)
+			report_event_head(p, e, o->group, out);
+		if (o->now && !o->only_table) {
 			report_windows_head(p, e, out);
 			report_fit_head(o, out);
 		}
@@ -577,12 +578,12 @@ void report_text(struct profile *p, const struct report_opts *opts, struct bytes
 	struct report_opts with = *opts, *o = &with;
 
 	leave_out_columns(p, o, out);
-	if (!o->quiet)
+	if (!o->quiet && !o->only_table)
 		report_recording_head(p, out);
 	if (o->grouped)
 		write_groups(p, o, out);
 	for (size_t i = 0, n = 0; i < p->events.n && !o->grouped; i++) {
-		if (p->events.v[i].helper)
+		if (p->events.v[i].helper || (o->only_event && i + 1 != o->only_event))
 			continue;
 		if (n++)
 			bytes_str(out, "\n\n");

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `reticle top`. Two threads: the recorder's, which empties rings into a live stream (pass/live.h), as into a file;
+ * and this one, which makes a table of what came lately, shows it, and waits for a key or for the next time. A table
+ * that takes long, or a terminal that is held, therefore loses no samples.
+ *
+ * Signals are the recorder's matter (record/recorder.c), as in `record`. Whatever ends it ends this; a key that quits
+ * sends it the signal that would.
+ */
+#include "cmd/top.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/report_resolve.h"
+#include "record/recorder.h"
+
+#define MAX_BYTES (64ull << 20)
+#define EXIT_USAGE 2
+#define DEFAULT_ROWS 40 /* where there is no terminal to say */
+
+struct top {
+	const struct command_ctx *ctx;
+	struct top_config c;
+	struct selected selected;
+	struct report_opts report;
+	struct window_use windows;
+	struct event_specs specs;
+	struct live *live;
+	struct live_view view;
+	struct top_state state;
+	struct report_opts shown;  /* of the table on the screen */
+	struct top_screen *screen; /* NULL: tables one after the other */
+	/* The recorder's thread: */
+	pthread_t thread;
+	int ended_fd;
+	int err;
+	struct record_result result;
+	/* What is said while there is a screen, for afterwards. */
+	pthread_mutex_t lock;
+	struct bytes notes;
+	struct notify notify;
+	/* What it costs: */
+	u64 cpu_ns, wall_ns;
+	double cost;
+};
+
+static u64 wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+static u64 cpu_ns(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (u64)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000 +
+	       (u64)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+}
+
+/* While there is a screen, notes would spoil it. */
+static void keep_note(void *ctx, const struct note *note)
+{
+	struct top *t = ctx;
+
+	if (!t->screen && note->level != NOTE_INFO) {
+		t->ctx->notify->fn(t->ctx->notify->ctx, note);
+		return;
+	}
+	pthread_mutex_lock(&t->lock);
+	if (note->level != NOTE_INFO && t->notes.len < BYTES_FLUSH) {
+		bytes_str(&t->notes, "reticle top: ");
+		bytes_plain(&t->notes, note->text, strlen(note->text));
+		bytes_char(&t->notes, '\n');
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void take_stream(void *ctx, const struct iovec *part, int nr)
+{
+	live_put(ctx, part, nr);
+}
+
+static void take_round(void *ctx)
+{
+	live_round(ctx);
+}
+
+static void *record_thread(void *ctx)
+{
+	struct top *t = ctx;
+	const struct sink sink = { take_stream, take_round, t->live, (u32)MIN(1000u, t->c.delay_s * 500) };
+	const struct recorder_events tell = { .sink = &sink };
+	u64 one = 1;
+
+	t->err = recorder_run(&t->c.record.o, &t->specs, &tell, false, &t->result, &t->notify);
+	if (write(t->ended_fd, &one, sizeof(one)) != sizeof(one))
+		abort();
+	return NULL;
+}
+
+/* As the terminal is now. */
+static void terminal_size(u32 *rows, u32 *columns)
+{
+	struct winsize size = { 0 };
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		size = (struct winsize){ 0 };
+	*rows = size.ws_row;
+	*columns = size.ws_col;
+}
+
+static const char *target_of(const struct top *t)
+{
+	const struct target_opts *o = &t->c.record.o.target;
+
+	return o->command ? o->command[0] :
+	       o->pids	  ? "processes" :
+	       o->tids	  ? "threads" :
+	       o->uid	  ? "a user's processes" :
+	       o->cgroups ? "cgroups" :
+	       o->cpus	  ? "some CPUs" :
+			    "all CPUs";
+}
+
+static void put_event(const struct top *t, const struct profile_event *e, struct bytes *out)
+{
+	double seconds = (double)MAX(t->view.ms, (u64)1) / 1000;
+	const char *name = report_event_name(t->view.profile, e);
+
+	bytes_printf(out, "%.0f samples/s of ", (double)e->samples / seconds);
+	bytes_plain(out, name, strlen(name));
+}
+
+/* The line above the table. */
+static void put_head(const struct top *t, struct bytes *out)
+{
+	const struct live_view *v = &t->view;
+	const struct profile_event *e = NULL;
+
+	if (v->profile && t->state.event < v->profile->events.n)
+		e = &v->profile->events.v[t->state.event];
+	if (e)
+		put_event(t, e, out);
+	else
+		bytes_str(out, "no samples");
+	bytes_str(out, "; ");
+	bytes_plain(out, target_of(t), strlen(target_of(t)));
+	bytes_printf(out, ", last %.1f s\nlost %llu, throttled %llu; reticle itself takes %.1f %% of a CPU\n",
+		     (double)v->ms / 1000, (unsigned long long)v->lost, (unsigned long long)v->throttled, t->cost);
+	if (v->left_out)
+		bytes_printf(out, "%llu bytes came faster than tables were made, and are left out\n",
+			     (unsigned long long)v->left_out);
+	if (v->profile && v->profile->simulated.len) {
+		bytes_str(out, "on a simulated core: ");
+		bytes_plain(out, v->profile->simulated.p, v->profile->simulated.len);
+		bytes_char(out, '\n');
+	}
+}
+
+/* Events whose samples serve a table of metrics have none of their own. */
+static void choose_event(struct top *t)
+{
+	const struct profile *p = t->view.profile;
+
+	for (size_t i = 0;
+	     p && i < p->events.n && (t->state.event >= p->events.n || p->events.v[t->state.event].helper); i++)
+		t->state.event = (t->state.event + 1) % (u32)p->events.n;
+}
+
+static u32 lines_of(const struct bytes *b, const char *prefix)
+{
+	u32 n = 0;
+
+	for (size_t at = 0; at < b->len && b->p[at] == (u8)*prefix; n++) {
+		const u8 *end = memchr(b->p + at, '\n', b->len - at);
+
+		at = end ? (size_t)(end - b->p) + 1 : b->len;
+	}
+	return n;
+}
+
+/* The frame's text, of the view that there is. */
+static int make_frame(struct top *t, u32 columns, struct top_frame *f)
+{
+	struct report_opts o = t->report;
+	struct profile *p = t->view.profile;
+	int err = 0;
+
+	f->head.len = f->table.len = 0;
+	f->view = &t->view;
+	choose_event(t);
+	put_head(t, &f->head);
+	if (!p || !p->events.n)
+		return 0;
+	report_choose_columns(&t->c.report, p, &o);
+	o.caller &= t->c.report.inverted || p->has_chains;
+	o.metrics = report_metrics_make(p, &o, &t->notify, &err);
+	if (err)
+		return err;
+	o.color = !t->screen && t->ctx->color;
+	o.room = columns;
+	o.only_table = true;
+	o.only_event = t->state.event + 1;
+	o.long_names |= t->state.long_names;
+	o.percent_limit = MAX(o.percent_limit, t->state.percent_limit);
+	if (!t->state.graphs)
+		o.graph = GRAPH_NONE;
+	report_text(p, &o, &f->table);
+	t->shown = o;
+	t->shown.metrics = NULL;
+	f->heading = lines_of(&f->table, "#");
+	report_metrics_free((struct report_metrics *)o.metrics, p);
+	return 0;
+}
+
+/* What the keys have chosen, for the next profile. */
+static void apply_state(struct top *t, struct pipeline_opts *o, const char *names[2])
+{
+	*o = t->selected.pipeline;
+	if (*t->state.filter)
+		o->rows.symbol_part = t->state.filter;
+	names[0] = t->state.only_dso;
+	names[1] = t->state.only_comm;
+	if (*names[0])
+		o->rows.dsos = (struct name_list){ &names[0], 1 };
+	if (*names[1])
+		o->samples.comms = (struct name_list){ &names[1], 1 };
+}
+
+/* take: what has come since is wanted, too, unless the table is held. */
+static int refresh(struct top *t, bool take, struct top_frame *f)
+{
+	struct pipeline_opts o;
+	const char *names[2];
+	u32 rows, columns;
+	u64 cpu = cpu_ns(), wall = wall_ns();
+	int err;
+
+	if (t->wall_ns)
+		t->cost = 100.0 * (double)(cpu - t->cpu_ns) / (double)MAX(wall - t->wall_ns, (u64)1);
+	t->cpu_ns = cpu;
+	t->wall_ns = wall;
+	apply_state(t, &o, names);
+	take &= !t->state.frozen;
+	if (take && t->state.zero)
+		live_zero(t->live);
+	err = live_refresh(t->live, &o, take, &t->view);
+	terminal_size(&rows, &columns);
+	if (t->screen)
+		columns = top_screen_columns(t->screen);
+	return err ? err : make_frame(t, columns, f);
+}
+
+/* So many lines of b, and no more. */
+static void write_lines(const struct bytes *b, u32 most)
+{
+	size_t at = 0;
+
+	for (u32 n = 0; at < b->len && n < most; n++) {
+		const u8 *end = memchr(b->p + at, '\n', b->len - at);
+
+		at = end ? (size_t)(end - b->p) + 1 : b->len;
+	}
+	fwrite(b->p, 1, at, stdout);
+}
+
+static void print_frame(const struct top *t, const struct top_frame *f)
+{
+	u32 rows, columns, room;
+
+	terminal_size(&rows, &columns);
+	if (t->ctx->tty_out)
+		fputs("\033[H\033[2J", stdout);
+	write_lines(&f->head, UINT32_MAX);
+	fputc('\n', stdout);
+	room = rows > 4 ? rows - 4 : DEFAULT_ROWS;
+	if (t->c.entries)
+		room = MIN(t->ctx->tty_out ? room : UINT32_MAX, t->c.entries + f->heading);
+	write_lines(&f->table, room);
+	if (!t->ctx->tty_out)
+		fputc('\n', stdout);
+	fflush(stdout);
+}
+
+/* Waits for a key, the recorder's end, or until it is time. False: it has ended. */
+static bool wait_until(struct top *t, u64 until)
+{
+	struct pollfd fds[] = { { .fd = t->ended_fd, .events = POLLIN },
+				{ .fd = t->screen ? STDIN_FILENO : -1, .events = POLLIN } };
+	u64 now = wall_ns(), ended;
+	int ms = until > now ? (int)MIN((until - now + 999999) / 1000000, (u64)3600000) : 0;
+
+	if (poll(fds, 2, ms) < 0 && errno != EINTR)
+		return false;
+	/* A terminal that has gone. */
+	if (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL))
+		kill(getpid(), SIGTERM);
+	/* What the thread has left is ours from here on. */
+	return !(fds[0].revents & POLLIN) || read(t->ended_fd, &ended, sizeof(ended)) != sizeof(ended);
+}
+
+/* What the row under the cursor has in a column; "" where the lines are no rows. */
+static void name_under_cursor(const struct top *t, u32 column, char *name, size_t size)
+{
+	struct profile *p = t->view.profile;
+	struct row_view v = { .profile = p, .long_names = t->shown.long_names };
+	struct bytes text = { 0 };
+	u32 n = 0;
+
+	if (!p || t->state.event >= p->events.n || t->state.graphs || !(p->sort_keys >> column_key(column) & 1))
+		return;
+	v.event = &p->events.v[t->state.event];
+	for (size_t i = 0; i < v.event->rows.n; i++) {
+		report_set_row(&v, &t->shown, i);
+		if (!report_wants(&v, &t->shown) || n++ < t->state.cursor)
+			continue;
+		column_label(column, &v, &text);
+		snprintf(name, size, "%.*s", (int)MIN(text.len, size - 1), (const char *)text.p);
+		break;
+	}
+	bytes_free(&text);
+}
+
+static enum top_wish choose_row(struct top *t, enum top_wish wish)
+{
+	if (wish == TOP_ONLY_DSO)
+		name_under_cursor(t, COLUMN_DSO, t->state.only_dso, sizeof(t->state.only_dso));
+	else if (wish == TOP_ONLY_COMM)
+		name_under_cursor(t, COLUMN_COMM, t->state.only_comm, sizeof(t->state.only_comm));
+	else
+		return wish;
+	t->state.cursor = 0;
+	return TOP_REFRESH;
+}
+
+/* All keys that there are: the wish that has most in it. */
+static enum top_wish take_keys(struct top *t, const struct top_frame *f)
+{
+	enum top_wish wish = TOP_NONE, next;
+
+	while (t->screen && (next = top_screen_key(t->screen, f, &t->state)) != TOP_NONE) {
+		next = choose_row(t, next);
+		wish = MAX(wish, next);
+	}
+	return wish;
+}
+
+static void show(struct top *t, const struct top_frame *f)
+{
+	if (t->screen)
+		top_screen_draw(t->screen, f, &t->state);
+	else
+		print_frame(t, f);
+}
+
+/* The recording has ended, and the last table stands on the screen until it is left. */
+static void linger(struct top *t, struct top_frame *f)
+{
+	struct pollfd key = { .fd = STDIN_FILENO, .events = POLLIN };
+	enum top_wish wish = TOP_NONE;
+
+	while (t->screen && !t->result.interrupted && !t->err && wish != TOP_QUIT) {
+		if (poll(&key, 1, -1) < 0 && errno != EINTR)
+			return;
+		if (key.revents & (POLLHUP | POLLERR | POLLNVAL))
+			return;
+		wish = choose_row(t, top_screen_key(t->screen, f, &t->state));
+		if (wish == TOP_REFRESH && refresh(t, false, f))
+			return;
+		if (wish != TOP_NONE)
+			show(t, f);
+	}
+}
+
+static int watch(struct top *t)
+{
+	struct top_frame f = { 0 };
+	u64 step = t->c.delay_s * 1000000000, next = wall_ns() + MIN(step, (u64)1000000000);
+	u32 shown = 0;
+	bool goes_on = true, due;
+	int err = 0;
+
+	while (goes_on && !err) {
+		enum top_wish wish;
+
+		goes_on = wait_until(t, next);
+		wish = take_keys(t, &f);
+		if (wish == TOP_QUIT)
+			break;
+		if (goes_on && wall_ns() < next && wish != TOP_REFRESH) {
+			if (wish == TOP_REDRAW)
+				show(t, &f);
+			continue;
+		}
+		f.ended = !goes_on;
+		due = wall_ns() >= next;
+		if (due)
+			next = wall_ns() + step;
+		if (!goes_on && t->err)
+			break;
+		err = refresh(t, due || !goes_on, &f);
+		if (!err)
+			show(t, &f);
+		if (t->c.refreshes && ++shown >= t->c.refreshes)
+			break;
+	}
+	if (!goes_on && !err)
+		linger(t, &f);
+	bytes_free(&f.head);
+	bytes_free(&f.table);
+	return err;
+}
+
+static bool names_target(const struct target_opts *o)
+{
+	return o->pids || o->tids || o->uid || o->cpus || o->cgroups || o->command || o->system_wide;
+}
+
+/* From what was asked for to options of a recording and of a table. */
+static int prepare(struct top *t, int argc, char **argv)
+{
+	struct report_config *r = &t->c.report;
+	struct record_opts *o = &t->c.record.o;
+	int err;
+
+	r->select.input = "-"; /* nothing is looked for in a file */
+	r->select.no_inline = !r->inlines;
+	if (!r->select.threads)
+		r->select.threads = 1;
+	if (argc)
+		o->target.command = argv;
+	if (!names_target(&o->target))
+		o->target.system_wide = true;
+	o->attr.all_user |= t->c.hide_kernel;
+	o->attr.all_kernel |= t->c.hide_user;
+	o->output.build_ids = BUILDID_NONE;
+	t->c.record.no_build_ids = true;
+	t->c.delay_s = MAX(t->c.delay_s, (u64)1);
+	t->state.zero = t->c.zero;
+	if (t->c.hide_kernel && t->c.hide_user)
+		return notify_error(t->ctx->notify, ERR_USAGE, "-K and -U exclude each other");
+	err = report_resolve(r, &t->selected, &t->report, &t->windows, t->ctx->notify);
+	return err ? err : record_prepare(&t->c.record, &t->specs, t->ctx->notify);
+}
+
+static void block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void note_signal(int number)
+{
+	(void)number;
+}
+
+/* One that comes when the recorder does not look for it any more must not end the program before its screen. The
+ * command gets them as they were. */
+static void catch_late_signals(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction late = { .sa_handler = note_signal }, before;
+
+	for (u32 i = 0; i < ARRAY_LEN(numbers); i++)
+		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &late, NULL);
+}
+
+static int run(struct top *t)
+{
+	const struct live_opts lo = { .history_ms = (u32)MIN(t->c.history_s, (u64)86400) * 1000,
+				      .max_bytes = MAX_BYTES };
+	int err, failed;
+
+	t->ended_fd = eventfd(0, EFD_CLOEXEC);
+	if (t->ended_fd < 0)
+		return notify_error(t->ctx->notify, ERR_IO, "cannot make an eventfd: %s", strerror(errno));
+	t->live = live_new(&lo, &t->notify);
+	catch_late_signals();
+	/* The thread has the signals as they were, for the command that it starts; this one leaves them to it. */
+	failed = pthread_create(&t->thread, NULL, record_thread, t);
+	if (failed)
+		return notify_error(t->ctx->notify, ERR_IO, "cannot start a thread: %s", strerror(failed));
+	block_signals();
+	if (!t->c.stdio && t->ctx->tty_out && isatty(STDIN_FILENO))
+		(void)top_screen_open(&t->screen, t->ctx->color);
+	err = watch(t);
+	kill(getpid(), SIGTERM);
+	pthread_join(t->thread, NULL);
+	top_screen_close(t->screen);
+	t->screen = NULL;
+	return err ? err : t->err;
+}
+
+static int exit_status(const struct top *t, int err)
+{
+	if (err == ERR_USAGE)
+		return EXIT_USAGE;
+	if (err)
+		return t->result.has_status && t->result.status ? t->result.status : EXIT_FAILURE;
+	return t->result.has_status && !t->result.interrupted ? t->result.status : EXIT_SUCCESS;
+}
+
+int top_run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
+{
+	struct top t = { .ctx = ctx, .c = *(const struct top_config *)config, .ended_fd = -1 };
+	int err;
+
+	pthread_mutex_init(&t.lock, NULL);
+	t.notify = (struct notify){ keep_note, &t };
+	err = prepare(&t, argc, argv);
+	if (!err)
+		err = run(&t);
+	live_free(t.live);
+	if (t.notes.len)
+		fwrite(t.notes.p, 1, t.notes.len, stderr);
+	bytes_free(&t.notes);
+	if (t.ended_fd >= 0)
+		close(t.ended_fd);
+	event_specs_free(&t.specs);
+	free(t.c.record.events.v);
+	free(t.result.path);
+	selected_free(&t.selected);
+	pthread_mutex_destroy(&t.lock);
+	return exit_status(&t, err);
+}

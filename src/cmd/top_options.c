@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of `reticle top`, those of perf's: half of them are record's, the others report's. */
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/top.h"
+
+#define TOP(letter, name, kind, field, arg, help)                                                                     \
+	{                                                                                                             \
+		letter, name, kind, offsetof(struct top_config, field), arg, help                                     \
+	}
+#define TOP_CALL(letter, name, field, arg, help, call)                                                                \
+	{                                                                                                             \
+		letter, name, OPT_CALL, offsetof(struct top_config, field), arg, help, .set = call                    \
+	}
+
+static int set_percent_limit(void *field, const char *text, const struct notify *to)
+{
+	double *limit = field;
+	char *end;
+
+	*limit = strtod(text, &end);
+	if (end == text || *end || !(*limit >= 0) || *limit > 100)
+		return notify_error(to, ERR_USAGE, "option --percent-limit: '%s' is not a percentage", text);
+	return 0;
+}
+
+static int set_children(void *field, const char *text, const struct notify *to)
+{
+	(void)to;
+	*(int *)field = !(text && !strcmp(text, "no"));
+	return 0;
+}
+
+static const struct opt options[] = {
+	TOP_CALL('e', "event", record.events, "EVENT", "what to sample (see reticle list); may be repeated",
+		 record_set_event),
+	TOP_CALL(0, "filter", record.events, "FILTER", "filter the tracepoint or PMU event before it",
+		 record_set_filter),
+	TOP_CALL(0, "pmu", record.o.sim, "PMU", "hw, or sim[,KEY=VALUE...]: run the command on a simulated core",
+		 record_set_pmu),
+	{ 0, "window", OPT_CALL, offsetof(struct top_config, record.o.window), "[KEY=VALUE,...]",
+	  "short windows for metrics of functions: short=, burst=, jitter=, leader=, mode=", .set = record_set_window,
+	  .no = true },
+	TOP('p', "pid", OPT_STRING, record.o.target.pids, "PID[,PID]", "watch these processes only"),
+	TOP('t', "tid", OPT_STRING, record.o.target.tids, "TID[,TID]", "watch these threads only"),
+	TOP('u', "uid", OPT_STRING, record.o.target.uid, "USER", "watch the processes of a user only"),
+	TOP('a', "all-cpus", OPT_FLAG, record.o.target.system_wide, NULL, "watch all CPUs (what is done anyway)"),
+	TOP('C', "cpu", OPT_STRING, record.o.target.cpus, "CPUS", "watch only these CPUs (0-3,8)"),
+	TOP('G', "cgroup", OPT_STRING, record.o.target.cgroups, "NAME[,NAME]", "watch only these cgroups"),
+	TOP('i', "no-inherit", OPT_FLAG, record.o.attr.no_inherit, NULL, "leave out threads and children made later"),
+	TOP_CALL('F', "freq", record.o.attr, "N", "sample N times per second, or max (default 4000)", record_set_freq),
+	TOP_CALL('c', "count", record.o.attr.period, "N", "sample every N events", record_set_period),
+	TOP_CALL('m', "mmap-pages", record.o.output.ring_pages, "PAGES", "ring size per CPU, in pages or like 2M",
+		 record_set_ring_pages),
+	TOP_CALL('g', NULL, record.o.attr, NULL, "record call chains, and count callees with their callers",
+		 record_set_callgraph),
+	TOP_CALL(0, "call-graph", record.o.attr, "MODE", "how call chains are recorded: fp[,depth] or lbr",
+		 record_set_callgraph),
+	TOP('r', "realtime", OPT_U32, record.o.output.rt_priority, "PRIO", "record with this SCHED_FIFO priority"),
+	TOP('K', "hide_kernel_symbols", OPT_FLAG, hide_kernel, NULL, "sample user space only"),
+	TOP('U', "hide_user_symbols", OPT_FLAG, hide_user, NULL, "sample the kernel only"),
+	TOP('d', "delay", OPT_U64, delay_s, "SECONDS", "time between two refreshes (default 2)"),
+	TOP(0, "history", OPT_U64, history_s, "SECONDS", "how long a time each table covers (default 5)"),
+	TOP('z', "zero", OPT_FLAG, zero, NULL, "each table covers the time since the one before"),
+	TOP('E', "entries", OPT_U32, entries, "N", "show at most N rows"),
+	TOP(0, "refreshes", OPT_U32, refreshes, "N", "end after N tables"),
+	TOP('s', "sort", OPT_STRING, report.sort, "KEYS",
+	    "one row per: comm, pid, cpu, dso, symbol, ... (see "
+	    "reticle report)"),
+	TOP(0, "fields", OPT_STRING, report.fields, "COLUMNS", "these columns, or with + more"),
+	TOP('n', "show-nr-samples", OPT_FLAG, report.samples, NULL, "show the number of samples"),
+	TOP(0, "show-total-period", OPT_FLAG, report.period, NULL, "show the sum of periods"),
+	{ 0, "children", OPT_CALL, offsetof(struct top_config, report.children), NULL,
+	  "count callees with their callers", .set = set_children, .no = true },
+	TOP(0, "max-stack", OPT_U32, report.max_stack, "N", "call graphs of at most N frames"),
+	TOP_CALL(0, "percent-limit", report.percent_limit, "PERCENT", "leave out rows below this share",
+		 set_percent_limit),
+	TOP('w', "column-widths", OPT_STRING, report.widths, "WIDTHS", "widths of the columns, in order"),
+	TOP(0, "comms", OPT_STRING, report.select.comms, "NAMES", "only threads of these names"),
+	TOP(0, "dsos", OPT_STRING, report.select.dsos, "NAMES", "only rows of these shared objects"),
+	TOP(0, "symbols", OPT_STRING, report.select.symbols, "NAMES", "only rows of these functions"),
+	TOP(0, "symbol-filter", OPT_STRING, report.select.symbol_part, "TEXT", "only functions with TEXT in the name"),
+	TOP('k', "vmlinux", OPT_STRING, report.select.vmlinux, "FILE", "take kernel symbols from this vmlinux"),
+	TOP(0, "no-demangle", OPT_FLAG, report.select.no_demangle, NULL, "show C++ and Rust names as linked"),
+	TOP(0, "inline", OPT_FLAG, report.inlines, NULL, "expand inlined calls, which takes time at each new place"),
+	TOP(0, "threads", OPT_U32, report.select.threads, "N", "make tables on N threads (default 1)"),
+	TOP(0, "stdio", OPT_FLAG, stdio, NULL, "print tables one after the other, without a screen"),
+	TOP(0, "tui", OPT_FLAG, tui, NULL, "a screen (what is done at a terminal anyway)"),
+	TOP('v', "verbose", OPT_COUNT, report.verbose, NULL, "show whole paths of shared objects"),
+	TOP(0, "proc-map-timeout", OPT_STRING, unused, "MS", "accepted: reading /proc is not timed"),
+	TOP(0, "force", OPT_FLAG, unused_flag, NULL, "accepted"),
+};
+
+static void defaults(void *config)
+{
+	struct top_config *c = config;
+
+	cmd_record.defaults(&c->record);
+	cmd_report.defaults(&c->report);
+	c->delay_s = 2;
+	c->history_s = 5;
+}
+
+const struct command cmd_top = {
+	.name = "top",
+	.summary = "show which functions the machine, or a command, spends its time in now",
+	.args = "[options] [--] [command [args]]",
+	.opts = options,
+	.nr_opts = ARRAY_LEN(options),
+	.config_size = sizeof(struct top_config),
+	.defaults = defaults,
+	.run = top_run,
+};

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Three heaps of bytes: the inbox, which the recorder's thread fills under the lock; the data, whole rounds of the
+ * history, in order; and what is pending. When a round gets older than the history, its side-band becomes pending, and
+ * one refresh later it is told to the living, in order of time: by then all that is older has come, because rings are
+ * emptied once a round. What is pending stands in the span as well.
+ */
+#include "pass/live.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "pass/living.h"
+
+#define FRAMES_MAX (1u << 20) /* distinct ones, before names are read anew */
+#define DSOS_MAX (1u << 15)   /* likewise */
+#define PERF_MAPS_MS 10000    /* as compilers at run time add to their maps of names */
+#define PAYLOAD_TYPE(t) ((t) == PERF_RECORD_AUXTRACE || (t) == PERF_RECORD_HEADER_TRACING_DATA)
+
+struct round {
+	u64 len;
+	u64 from, ms; /* when the one before it came, and it did */
+};
+struct rounds {
+	struct round *v;
+	size_t n, cap;
+};
+
+struct side_record {
+	u64 time, at;
+};
+
+struct live {
+	struct live_opts opts;
+	const struct notify *notify;
+	pthread_mutex_t lock; /* for these: */
+	struct bytes inbox;
+	struct rounds arrived; /* rounds of the inbox that are whole */
+	u64 open;	       /* bytes behind them */
+	u64 last_ms;	       /* when the last round came, or the head */
+	u64 left_out;
+	/* From here on only the reader's thread: */
+	struct bytes head, data, spare, pending;
+	struct rounds rounds;	      /* of data */
+	VEC(struct side_record) side; /* in pending */
+	struct source *src;
+	struct session_kept kept;
+	u64 kept_ms; /* when it was begun */
+	struct living living;
+	struct live_view view;
+	u64 lost, throttled; /* of rounds that are gone */
+};
+
+static u64 now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
+}
+
+struct live *live_new(const struct live_opts *opts, const struct notify *notify)
+{
+	struct live *l = mem_zalloc(sizeof(*l));
+
+	l->opts = *opts;
+	l->notify = notify;
+	pthread_mutex_init(&l->lock, NULL);
+	return l;
+}
+
+static void end_view(struct live *l)
+{
+	profile_free(l->view.profile);
+	session_close(l->view.session);
+	l->view = (struct live_view){ 0 };
+}
+
+void live_free(struct live *l)
+{
+	if (!l)
+		return;
+	end_view(l);
+	session_kept_free(&l->kept);
+	source_close(l->src);
+	living_free(&l->living);
+	bytes_free(&l->inbox);
+	bytes_free(&l->head);
+	bytes_free(&l->data);
+	bytes_free(&l->spare);
+	bytes_free(&l->pending);
+	vec_free(&l->arrived);
+	vec_free(&l->rounds);
+	vec_free(&l->side);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+void live_put(struct live *l, const struct iovec *part, int nr)
+{
+	u64 n = 0;
+
+	for (int i = 0; i < nr; i++)
+		n += part[i].iov_len;
+	pthread_mutex_lock(&l->lock);
+	/* Nobody has made a profile for long: a terminal that is held. What stands before the events is not left out.
+	 */
+	if (l->arrived.n && l->inbox.len + n > l->opts.max_bytes) {
+		l->left_out += n;
+		n = 0;
+	}
+	for (int i = 0; n && i < nr; i++)
+		bytes_put(&l->inbox, part[i].iov_base, part[i].iov_len);
+	l->open += n;
+	pthread_mutex_unlock(&l->lock);
+}
+
+void live_round(struct live *l)
+{
+	u64 now = now_ms();
+
+	pthread_mutex_lock(&l->lock);
+	if (l->open)
+		vec_push(&l->arrived, (struct round){ l->open, l->last_ms, now });
+	l->open = 0;
+	l->last_ms = now;
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* Whole rounds out of the inbox; what is of a round that has not ended stays there. */
+static void take_inbox(struct live *l, struct rounds *rounds)
+{
+	struct bytes taken;
+	u64 rest;
+
+	pthread_mutex_lock(&l->lock);
+	rest = l->open;
+	taken = l->inbox;
+	l->spare.len = 0;
+	bytes_put(&l->spare, taken.p + taken.len - rest, rest);
+	l->inbox = l->spare;
+	*rounds = l->arrived;
+	l->arrived = (struct rounds){ 0 };
+	l->view.left_out = l->left_out;
+	l->left_out = 0;
+	pthread_mutex_unlock(&l->lock);
+	taken.len -= rest;
+	l->spare = taken; /* holds what was taken until the next time */
+}
+
+/* The next record of [*at, end), header and payload; NULL at the end. */
+static const u8 *next_record(const struct bytes *b, u64 *at, u64 end, struct perf_event_header *h)
+{
+	const u8 *p = b->p + *at;
+	u64 payload = 0;
+
+	if (end - *at < sizeof(*h))
+		return NULL;
+	memcpy(h, p, sizeof(*h));
+	if (h->size < sizeof(*h) || h->size > end - *at)
+		return NULL;
+	if (PAYLOAD_TYPE(h->type) && h->size >= sizeof(*h) + sizeof(u64))
+		memcpy(&payload, p + sizeof(*h), h->type == PERF_RECORD_AUXTRACE ? sizeof(u64) : sizeof(u32));
+	payload = (payload + 7) & ~7ull;
+	*at += MIN(h->size + payload, end - *at);
+	return p;
+}
+
+static bool is_side_band(u32 type)
+{
+	switch (type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_KSYMBOL:
+	case PERF_RECORD_CGROUP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void apply_at_once(struct live *l, const struct bytes *b, u64 from)
+{
+	struct perf_event_header h;
+	const u8 *p;
+
+	while ((p = next_record(b, &from, b->len, &h)))
+		living_apply(&l->living, p, h.size);
+}
+
+/* Everything up to the end of the first round says what the events are, and what was there before them. */
+static int take_head(struct live *l, u64 len)
+{
+	int err;
+
+	bytes_put(&l->head, l->spare.p, len);
+	err = source_of_stream(&l->src, l->head.p, l->head.len, l->notify);
+	if (!err)
+		apply_at_once(l, &l->head, PERFDATA_PIPE_HEADER_SIZE);
+	return err;
+}
+
+static void keep_side_band(struct live *l, const u8 *p, const struct perf_event_header *h)
+{
+	struct record r;
+
+	if (record_decode(cursor_over(p, h->size, false), 0, evlist_trailer(&l->src->events, p, h->size, false), &r))
+		return;
+	if (h->type == PERF_RECORD_LOST)
+		l->lost += r.lost.lost;
+	l->throttled += h->type == PERF_RECORD_THROTTLE;
+	if (!is_side_band(h->type))
+		return;
+	vec_push(&l->side, (struct side_record){ r.sid.time, l->pending.len });
+	bytes_put(&l->pending, p, h->size);
+}
+
+static int by_time(const void *va, const void *vb)
+{
+	const struct side_record *a = va, *b = vb;
+
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void tell_living(struct live *l)
+{
+	if (l->side.n)
+		qsort(l->side.v, l->side.n, sizeof(*l->side.v), by_time);
+	for (size_t i = 0; i < l->side.n; i++) {
+		const u8 *p = l->pending.p + l->side.v[i].at;
+		struct perf_event_header h;
+
+		memcpy(&h, p, sizeof(h));
+		living_apply(&l->living, p, h.size);
+	}
+	l->side.n = 0;
+	l->pending.len = 0;
+}
+
+/* Rounds that are too old, or too much, go; n of them. */
+static void drop_rounds(struct live *l, size_t n)
+{
+	u64 len = 0;
+
+	if (!n)
+		return;
+	tell_living(l);
+	for (size_t i = 0; i < n; i++)
+		len += l->rounds.v[i].len;
+	for (u64 at = 0; at < len;) {
+		struct perf_event_header h;
+		const u8 *p = next_record(&l->data, &at, len, &h);
+
+		if (!p)
+			break;
+		if (h.type != PERF_RECORD_SAMPLE)
+			keep_side_band(l, p, &h);
+	}
+	memmove(l->data.p, l->data.p + len, l->data.len - len);
+	l->data.len -= len;
+	memmove(l->rounds.v, l->rounds.v + n, (l->rounds.n - n) * sizeof(*l->rounds.v));
+	l->rounds.n -= n;
+}
+
+static size_t old_rounds(const struct live *l)
+{
+	u64 now = now_ms(), bytes = l->data.len;
+	size_t n = 0;
+
+	while (n < l->rounds.n && (l->rounds.v[n].ms + l->opts.history_ms < now || bytes > l->opts.max_bytes))
+		bytes -= l->rounds.v[n++].len;
+	return n;
+}
+
+static int take_rounds(struct live *l)
+{
+	struct rounds rounds;
+	u64 at = 0;
+	int err = 0;
+
+	take_inbox(l, &rounds);
+	for (size_t i = 0; i < rounds.n && !err; i++) {
+		const struct round *r = &rounds.v[i];
+
+		if (!l->src) {
+			err = take_head(l, r->len);
+		} else {
+			bytes_put(&l->data, l->spare.p + at, r->len);
+			vec_push(&l->rounds, *r);
+		}
+		at += r->len;
+	}
+	vec_free(&rounds);
+	if (!err && l->src)
+		drop_rounds(l, old_rounds(l));
+	return err;
+}
+
+static bool has_perf_map(const struct dsos *d)
+{
+	for (u32 i = 0; i < dsos_count(d); i++)
+		if (dsos_at(d, i)->kind == DSO_PERFMAP && *dsos_at(d, i)->path == '/')
+			return true;
+	return false;
+}
+
+/* Names are read anew when there are too many, or when some may have been added. */
+static void renew_names(struct live *l)
+{
+	u64 now = now_ms();
+
+	if (l->kept.dsos && (frames_count(l->kept.frames) > FRAMES_MAX || dsos_count(l->kept.dsos) > DSOS_MAX ||
+			     (now - l->kept_ms > PERF_MAPS_MS && has_perf_map(l->kept.dsos))))
+		session_kept_free(&l->kept);
+	if (!l->kept.dsos)
+		l->kept_ms = now;
+}
+
+int live_refresh(struct live *l, const struct pipeline_opts *o, bool take, struct live_view *view)
+{
+	struct session_opts opts = o->session;
+	u64 whole, left_out;
+	int err;
+
+	end_view(l);
+	err = take || !l->src ? take_rounds(l) : 0;
+	*view = l->view;
+	if (err || !l->src)
+		return err;
+	left_out = l->view.left_out;
+	renew_names(l);
+	opts.kept = &l->kept;
+	whole = l->data.len;
+	bytes_put(&l->data, l->pending.p, l->pending.len);
+	living_put(&l->living, &l->data);
+	l->src->data = l->data.p;
+	l->src->size = l->data.len;
+	err = session_over(&l->view.session, l->src, &opts, l->notify);
+	if (!err)
+		err = pipeline_over(o, l->view.session, &l->view.profile, l->notify);
+	l->data.len = whole;
+	if (err) {
+		end_view(l);
+		return err;
+	}
+	l->view.left_out = left_out;
+	l->view.ms = l->rounds.n ? l->rounds.v[l->rounds.n - 1].ms - l->rounds.v[0].from : 0;
+	l->view.lost = l->lost + l->view.profile->tally.lost;
+	l->view.throttled = l->throttled + l->view.profile->tally.throttled;
+	*view = l->view;
+	return 0;
+}
+
+void live_zero(struct live *l)
+{
+	drop_rounds(l, l->rounds.n);
+}

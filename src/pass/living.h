@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Living: what the side-band has said so far of what is there now, as records. Threads that ended and mappings that
+ * others cover are gone, so it grows with what lives, and not with time.
+ */
+#ifndef PASS_LIVING_H
+#define PASS_LIVING_H
+
+#include "base/bytes.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+struct living_process {
+	u32 pid, threads;
+	struct bytes maps; /* records: MMAP, MMAP2, KSYMBOL */
+};
+
+struct living_thread {
+	u32 pid, tid;
+	struct bytes comm; /* its last COMM record, or nothing */
+};
+
+struct living {
+	struct map processes, threads; /* id -> place in: */
+	VEC(struct living_process) process;
+	VEC(struct living_thread) thread;
+	struct map cgroups; /* ids of: */
+	struct bytes cgroup;
+};
+
+/* Takes a whole record of this machine's byte order; in order of time. What is no side-band of tasks, mappings,
+ * symbols and cgroups, or too short for what it says it is, is ignored. */
+void living_apply(struct living *l, const u8 *record, u16 size);
+/* Appends records that bring about the same. */
+void living_put(const struct living *l, struct bytes *out);
+void living_free(struct living *l);
+
+#endif

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# check: threads
+"""top: its last table is the report's of the same recording; it ends with what it watches; names steer no terminal."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+RETICLE = os.environ["RETICLE"]
+PLAIN = os.path.join(os.environ["SRCDIR"], "build")
+PLUGIN = os.path.join(PLAIN, "vpmu", "reticle-vpmu.so")
+
+
+def fail(text):
+    print(text)
+    sys.exit(1)
+
+
+def run(*words, **more):
+    return subprocess.run([RETICLE, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=300, check=False, **more)
+
+
+def tables(text):
+    """The rows of each table."""
+    parts = re.split(r"^# +(?:Overhead|Children) .*\n# .*\n#\n", text, flags=re.M)[1:]
+    return [[line for line in part.split("\n") if line.startswith(" ")] for part in parts]
+
+
+def same_as_report():
+    """Simulated recordings are equal to the byte, so all that came is what a file has."""
+    if not os.path.exists(PLUGIN):
+        print("no virtual PMU here")
+        sys.exit(77)
+    # Those of the sanitizers' trees cannot run there.
+    os.environ["RETICLE_VPMU"] = PLUGIN
+    program = os.path.join(PLAIN, "bench", "classes")
+    with open(os.devnull, "w", encoding="ascii") as nowhere:
+        made = subprocess.run([RETICLE, "record", "-q", "--pmu=sim", "-o", "sim.data", "--", program], check=False,
+                              stdin=subprocess.DEVNULL, stdout=nowhere, stderr=nowhere, timeout=300)
+    if made.returncode:
+        fail(f"record --pmu=sim: status {made.returncode}")
+    want = run("report", "-q", "--no-inline", "-i", "sim.data").stdout.split("\n")
+    top = run("top", "--stdio", "-d", "1", "--history", "3600", "--pmu=sim", "--", program)
+    if top.returncode:
+        fail(f"top --pmu=sim: status {top.returncode}: {top.stderr}")
+    if "on a simulated core" not in top.stdout:
+        fail("top does not say that the core is simulated")
+    got = tables(top.stdout)[-1]
+    if got != [line for line in want if line]:
+        fail("the last table is not the report's:\n" + "\n".join(got) + "\nreport:\n" + "\n".join(want))
+
+
+def passes_on_status():
+    for status in (0, 3):
+        top = run("top", "--stdio", "--", "sh", "-c", f"exit {status}")
+        if top.returncode != status:
+            fail(f"a command that ends with {status}: {top.returncode} {top.stderr}")
+    if run("top", "--stdio", "--", "./nothing-here").returncode != 127:
+        fail("a command that is not there: not status 127")
+
+
+def ends_with_its_process():
+    """A busy process has (nearly) all samples, under a name that would turn a terminal's text red."""
+    code = "import ctypes; ctypes.CDLL(None).prctl(15, b'\\x1b[31mred', 0, 0, 0)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", code]) as busy:
+        with subprocess.Popen([RETICLE, "top", "--stdio", "-d", "1", "-s", "comm", "-p", str(busy.pid)],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as top:
+            time.sleep(4)
+            busy.send_signal(signal.SIGKILL)
+            out, err = top.communicate(timeout=60)
+    if top.returncode:
+        fail(f"its process ended: status {top.returncode}: {err}")
+    if "\x1b" in out:
+        fail("an escape sequence out of a name")
+    rows = [row for table in tables(out) for row in table]
+    if not any(row.endswith("?[31mred") and float(row.split("%")[0]) > 50 for row in rows):
+        fail(f"the busy process is not in the tables:\n{out}")
+
+
+def stops_at_signals():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with subprocess.Popen([RETICLE, "top", "--stdio", "-d", "1"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as top:
+            line = top.stdout.readline()  # it is under way
+            top.send_signal(number)
+            rest, err = top.communicate(timeout=60)
+        if top.returncode or "samples" not in line + rest:
+            fail(f"signal {number}: status {top.returncode}, {line}{err}")
+
+
+def counts_refreshes():
+    out = run("top", "--stdio", "-d", "1", "--refreshes", "2", "-E", "1").stdout
+    if len(tables(out)) != 2 or any(len(rows) != 1 for rows in tables(out)):
+        fail(f"not two tables of one row:\n{out}")
+
+
+def refuses():
+    for words, text in ((["-K", "-U"], "exclude each other"), (["-s", "nothing"], "is not one of"),
+                        (["-p", "1", "-a"], "cannot be combined"), (["--percent-limit", "x"], "percentage")):
+        said = run("top", "--stdio", "--refreshes", "1", *words)
+        if said.returncode != 2 or text not in said.stderr:
+            fail(f"{words}: status {said.returncode}: {said.stderr}")
+
+
+passes_on_status()
+ends_with_its_process()
+stops_at_signals()
+counts_refreshes()
+refuses()
+same_as_report()

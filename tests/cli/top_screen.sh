@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The screen of top, in a terminal: keys, sizes, and the terminal afterwards.
+set -u
+command -v tmux >/dev/null || { echo "skip: tmux is not installed"; exit 77; }
+term=(tmux -L "reticle-$$" -f /dev/null)
+trap '"${term[@]}" kill-server 2>/dev/null; kill %1 2>/dev/null' EXIT
+fail() {
+	echo "$1"
+	"${term[@]}" capture-pane -p
+	exit 1
+}
+# await TEXT WHAT: until the screen has a line with TEXT
+await() {
+	for _ in $(seq 300); do
+		"${term[@]}" capture-pane -p 2>/dev/null | grep -q -- "$1" && return
+		sleep 0.1
+	done
+	fail "$2: no '$1' on the screen"
+}
+press() { "${term[@]}" send-keys "$@"; }
+
+# A busy process, so that there are rows.
+(while :; do :; done) &
+"${term[@]}" new-session -d -x 100 -y 20 "bash --norc --noprofile" || fail "tmux does not start"
+press "stty -a >before; TERM=screen '$RETICLE' top -d 1 -g; echo status=\$?; stty -a >after" Enter
+await 'samples/s of' 'the head'
+await '% .*\[' 'rows'
+await 'q quit' 'the line of keys'
+press h
+await 'move through the rows' 'help'
+press x
+await 'samples/s of' 'after help'
+press Down Down d
+await 'only ' 'one shared object'
+press Escape
+press E
+await '|--\|---' 'call graphs'
+press C
+press z
+await 'zero' 'zero'
+press /
+await 'in their names' 'the question'
+press 'no_such_function' Enter
+await 'with no_such_function' 'the filter'
+press Escape
+press P
+await 'the table is in reticle.hist.0' 'a table written'
+grep -q 'samples/s' reticle.hist.0 || fail "reticle.hist.0 has no table"
+"${term[@]}" resize-window -x 50 -y 8
+await 'q quit' 'a small terminal'
+press q
+await 'status=0' 'quit'
+for _ in $(seq 50); do [ -s after ] && break; sleep 0.1; done
+cmp <(grep -v rows before) <(grep -v rows after) || fail "the terminal is not as it was"
+
+# Ctrl-C ends it as q does; an event that there is not, with the terminal as it was.
+"${term[@]}" resize-window -x 100 -y 20
+press "clear; TERM=screen '$RETICLE' top; echo ended=\$?" Enter
+await 'samples/s of' 'a second time'
+press C-c
+await 'ended=0' 'Ctrl-C'
+press "clear; TERM=screen '$RETICLE' top -e nosuch; echo refused=\$?" Enter
+await 'refused=2' 'an unknown event'
+# A terminal that cannot move the cursor gets tables.
+press "clear; TERM=nonsense '$RETICLE' top -d 1 --refreshes 1 -E 2; echo plain=\$?" Enter
+await 'plain=0' 'an unknown terminal'
+# The terminal goes.
+press "clear; TERM=screen '$RETICLE' top & echo \$! >pid; fg" Enter
+await 'samples/s of' 'a third time'
+pid=$(cat pid)
+"${term[@]}" kill-server
+for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || exit 0; sleep 0.1; done
+fail "top goes on without a terminal"
