@@ -416,7 +416,8 @@ static int watch(struct top *t)
 		err = refresh(t, due || !goes_on, &f);
 		if (!err)
 			show(t, &f);
-		if (t->c.refreshes && ++shown >= t->c.refreshes)
+		shown += f.table.len != 0; /* nothing may have come yet */
+		if (t->c.refreshes && shown >= t->c.refreshes)
 			break;
 	}
 	if (!goes_on && !err)
