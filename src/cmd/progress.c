@@ -7,17 +7,10 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 
 #define SHOW_AFTER_NS 500000000u
 #define REDRAW_NS 100000000u
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
-}
 
 static void wipe(struct progress *p)
 {
@@ -43,7 +36,7 @@ void progress_start(struct progress *p, bool terminal, const struct notify *noti
 {
 	struct winsize size;
 
-	*p = (struct progress){ .on = terminal, .start_ns = now_ns(), .behind = notify, .columns = 80 };
+	*p = (struct progress){ .on = terminal, .start_ns = clock_ns(), .behind = notify, .columns = 80 };
 	pthread_mutex_init(&p->lock, NULL);
 	if (terminal && !ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col)
 		p->columns = size.ws_col;
@@ -76,7 +69,7 @@ static void draw(struct progress *p, const char *what, u64 done, u64 total)
 void progress_report(void *ctx, const char *what, u64 done, u64 total)
 {
 	struct progress *p = ctx;
-	u64 now = now_ns();
+	u64 now = clock_ns();
 
 	pthread_mutex_lock(&p->lock);
 	if (p->on && now - p->start_ns > SHOW_AFTER_NS && now - p->drawn_ns > REDRAW_NS) {

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/report_resolve.h"
 #include "record/recorder.h"
 
@@ -54,14 +55,6 @@ struct top {
 	u64 cpu_ns, wall_ns;
 	double cost;
 };
-
-static u64 wall_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
 
 static u64 cpu_ns(void)
 {
@@ -248,7 +241,7 @@ static int refresh(struct top *t, bool take, struct top_frame *f)
 	struct pipeline_opts o;
 	const char *names[2];
 	u32 rows, columns;
-	u64 cpu = cpu_ns(), wall = wall_ns();
+	u64 cpu = cpu_ns(), wall = clock_ns();
 	int err;
 
 	if (t->wall_ns)
@@ -279,7 +272,8 @@ static void write_lines(const struct bytes *b, u32 most)
 	fwrite(b->p, 1, at, stdout);
 }
 
-static void print_frame(const struct top *t, const struct top_frame *f)
+/* ERR_IO, noted unless it is a pipe that nobody reads any more. */
+static int print_frame(const struct top *t, const struct top_frame *f)
 {
 	u32 rows, columns, room;
 
@@ -294,7 +288,12 @@ static void print_frame(const struct top *t, const struct top_frame *f)
 	write_lines(&f->table, room);
 	if (!t->ctx->tty_out)
 		fputc('\n', stdout);
-	fflush(stdout);
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	return errno == EPIPE ?
+		       ERR_IO :
+		       notify_error(t->ctx->notify, ERR_IO, "standard output: cannot write: %s", strerror(errno));
 }
 
 /* Waits for a key, the recorder's end, or until it is time. False: it has ended. */
@@ -302,7 +301,7 @@ static bool wait_until(struct top *t, u64 until)
 {
 	struct pollfd fds[] = { { .fd = t->ended_fd, .events = POLLIN },
 				{ .fd = t->screen ? STDIN_FILENO : -1, .events = POLLIN } };
-	u64 now = wall_ns(), ended;
+	u64 now = clock_ns(), ended;
 	int ms = until > now ? (int)MIN((until - now + 999999) / 1000000, (u64)3600000) : 0;
 
 	if (poll(fds, 2, ms) < 0 && errno != EINTR)
@@ -360,12 +359,12 @@ static enum top_wish take_keys(struct top *t, const struct top_frame *f)
 	return wish;
 }
 
-static void show(struct top *t, const struct top_frame *f)
+static int show(struct top *t, const struct top_frame *f)
 {
-	if (t->screen)
-		top_screen_draw(t->screen, f, &t->state);
-	else
-		print_frame(t, f);
+	if (!t->screen)
+		return print_frame(t, f);
+	top_screen_draw(t->screen, f, &t->state);
+	return 0;
 }
 
 /* The recording has ended, and the last table stands on the screen until it is left. */
@@ -383,14 +382,14 @@ static void linger(struct top *t, struct top_frame *f)
 		if (wish == TOP_REFRESH && refresh(t, false, f))
 			return;
 		if (wish != TOP_NONE)
-			show(t, f);
+			(void)show(t, f);
 	}
 }
 
 static int watch(struct top *t)
 {
 	struct top_frame f = { 0 };
-	u64 step = t->c.delay_s * 1000000000, next = wall_ns() + MIN(step, (u64)1000000000);
+	u64 step = t->c.delay_s * 1000000000, next = clock_ns() + MIN(step, (u64)1000000000);
 	u32 shown = 0;
 	bool goes_on = true, due;
 	int err = 0;
@@ -402,20 +401,20 @@ static int watch(struct top *t)
 		wish = take_keys(t, &f);
 		if (wish == TOP_QUIT)
 			break;
-		if (goes_on && wall_ns() < next && wish != TOP_REFRESH) {
+		if (goes_on && clock_ns() < next && wish != TOP_REFRESH) {
 			if (wish == TOP_REDRAW)
-				show(t, &f);
+				(void)show(t, &f);
 			continue;
 		}
 		f.ended = !goes_on;
-		due = wall_ns() >= next;
+		due = clock_ns() >= next;
 		if (due)
-			next = wall_ns() + step;
+			next = clock_ns() + step;
 		if (!goes_on && t->err)
 			break;
 		err = refresh(t, due || !goes_on, &f);
 		if (!err)
-			show(t, &f);
+			err = show(t, &f);
 		shown += f.table.len != 0; /* nothing may have come yet */
 		if (t->c.refreshes && shown >= t->c.refreshes)
 			break;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "pass/living.h"
 
 #define FRAMES_MAX (1u << 20) /* distinct ones, before names are read anew */
@@ -52,14 +53,6 @@ struct live {
 	struct live_view view;
 	u64 lost, throttled; /* of rounds that are gone */
 };
-
-static u64 now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
-}
 
 struct live *live_new(const struct live_opts *opts, const struct notify *notify)
 {
@@ -119,7 +112,7 @@ void live_put(struct live *l, const struct iovec *part, int nr)
 
 void live_round(struct live *l)
 {
-	u64 now = now_ms();
+	u64 now = clock_ms();
 
 	pthread_mutex_lock(&l->lock);
 	if (l->open)
@@ -271,7 +264,7 @@ static void drop_rounds(struct live *l, size_t n)
 
 static size_t old_rounds(const struct live *l)
 {
-	u64 now = now_ms(), bytes = l->data.len;
+	u64 now = clock_ms(), bytes = l->data.len;
 	size_t n = 0;
 
 	while (n < l->rounds.n && (l->rounds.v[n].ms + l->opts.history_ms < now || bytes > l->opts.max_bytes))
@@ -314,7 +307,7 @@ static bool has_perf_map(const struct dsos *d)
 /* Names are read anew when there are too many, or when some may have been added. */
 static void renew_names(struct live *l)
 {
-	u64 now = now_ms();
+	u64 now = clock_ms();
 
 	if (l->kept.dsos && (frames_count(l->kept.frames) > FRAMES_MAX || dsos_count(l->kept.dsos) > DSOS_MAX ||
 			     (now - l->kept_ms > PERF_MAPS_MS && has_perf_map(l->kept.dsos))))

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "open/retry.h"
 #include "record/workload.h"
@@ -50,10 +51,7 @@ static double seconds_of(const struct timeval *t)
 
 static double now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	return (double)clock_ns() * 1e-9;
 }
 
 /* --- this machine's PMU --- */

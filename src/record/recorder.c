@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "events/tls_user.h"
 #include "open/retry.h"
 #include "record/recorder_impl.h"
@@ -160,7 +161,7 @@ static int start(struct recorder *r)
 	bool at_once = !r->o->attr.delay_ms || r->sim, own;
 	int err;
 
-	r->enable_at_ms = now_ms() + (u64)MAX(r->o->attr.delay_ms, 0);
+	r->enable_at_ms = clock_ms() + (u64)MAX(r->o->attr.delay_ms, 0);
 	r->delayed = !at_once && r->o->attr.delay_ms > 0;
 	/* It has no exec to wait for. */
 	if (!at_once && !r->target_is_workload)
@@ -184,14 +185,14 @@ static void await_workload(struct recorder *r)
 	struct signalfd_siginfo info;
 	struct timespec pause = { .tv_nsec = 10000000 };
 	/* A SIGINT is Ctrl-C mostly, which reached it, too, and its handler takes the time that simulating takes. */
-	u64 told_at = now_ms() + (r->sim && r->result->signal == SIGINT ? SIM_GRACE_MS : 0);
+	u64 told_at = clock_ms() + (r->sim && r->result->signal == SIGINT ? SIM_GRACE_MS : 0);
 	bool told = false;
 
 	/* One that was never let go ends by itself. */
 	if (r->workload.go_fd >= 0)
 		return;
 	while (!workload_ended(&r->workload, false)) {
-		if (!told && (r->hurry || now_ms() >= told_at)) {
+		if (!told && (r->hurry || clock_ms() >= told_at)) {
 			kill(r->workload.pid, SIGTERM);
 			told = true;
 		}

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "record/recorder_impl.h"
 
 u64 recorder_window(const struct recorder *r)
@@ -72,7 +73,7 @@ int recorder_begin_file(struct recorder *r)
 		writer_round(&r->writer, false);
 	if (r->window_how > WINDOW_SIM)
 		r->flow.tap = &r->windows.tap;
-	r->switch_at_ms = now_ms() + o->switch_ms;
+	r->switch_at_ms = clock_ms() + o->switch_ms;
 	return err ? err : r->writer.err;
 }
 

@@ -47,7 +47,6 @@ struct recorder {
 	bool stop, hurry;	     /* hurry: a second signal; leave out what takes time */
 };
 
-u64 now_ms(void);
 /* What waited for it begins to count. */
 void recorder_enable(struct recorder *r);
 

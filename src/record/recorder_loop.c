@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "record/recorder_impl.h"
 
 #define AT_MOST_MS 1000 /* between two passes: what a killed recorder can lose */
@@ -27,14 +28,6 @@
 #define CONTROL_EVENT (UINT64_MAX - 2)
 #define BATCH 64
 #define ROUND_MS 100 /* between FINISHED_ROUNDs where bursts call many times a second */
-
-u64 now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
-}
 
 /* An end is told in any case. */
 static u32 calls(const struct recorder *r, u64 data)
@@ -147,9 +140,9 @@ int recorder_drain(struct recorder *r, bool last)
 	r->result->events_bytes += r->round_bytes;
 	if (!r->round_bytes && !last)
 		return err;
-	if (r->window_how == WINDOW_REFRESH && !last && now_ms() - r->round_ms < ROUND_MS)
+	if (r->window_how == WINDOW_REFRESH && !last && clock_ms() - r->round_ms < ROUND_MS)
 		return err;
-	r->round_ms = now_ms();
+	r->round_ms = clock_ms();
 	/* Samples come last, and are older than what came with rounds before. */
 	return err ? err : writer_round(&r->writer, !r->set.overwrites);
 }
@@ -204,7 +197,7 @@ static int until(u64 now, u64 deadline, int timeout)
 
 static int next_timeout(const struct recorder *r)
 {
-	u64 now = now_ms();
+	u64 now = clock_ms();
 	int timeout = r->sim ? (r->sim->short_of_room ? SIM_SHORT_MS : SIM_MS) :
 		      r->o->output.max_size || r->o->output.switch_on == SWITCH_SIZE ? SIZED_MS :
 										       AT_MOST_MS;
@@ -258,7 +251,7 @@ static bool switch_is_due(const struct recorder *r)
 	case SWITCH_SIGNAL:
 		return !r->switch_at_ms;
 	case SWITCH_TIME:
-		return now_ms() >= r->switch_at_ms;
+		return clock_ms() >= r->switch_at_ms;
 	default:
 		return false;
 	}
@@ -266,7 +259,7 @@ static bool switch_is_due(const struct recorder *r)
 
 static void meet_deadlines(struct recorder *r)
 {
-	if (r->delayed && now_ms() >= r->enable_at_ms) {
+	if (r->delayed && clock_ms() >= r->enable_at_ms) {
 		recorder_enable(r);
 		r->delayed = false;
 	}

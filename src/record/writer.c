@@ -33,6 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "codec/attr.h"
 #include "codec/record.h"
 
@@ -448,14 +449,6 @@ static bool has_late_ids(const struct writer *w)
 	return ids != w->ids;
 }
 
-static u64 now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
-}
-
 /* The ids of events that were opened since, in the body of a round's record, to which the header points then. */
 static int tell_late_ids(struct writer *w)
 {
@@ -464,7 +457,7 @@ static int tell_late_ids(struct writer *w)
 	const size_t ids = w->ids;
 	int err = 0;
 
-	w->told_ms = now_ms();
+	w->told_ms = clock_ms();
 	encode_events(w, w->set, w->at + sizeof(struct record_header), &events);
 	put_round(&b, sizeof(struct record_header) + events.len);
 	bytes_put(&b, events.p, events.len);
@@ -490,7 +483,7 @@ int writer_round(struct writer *w, bool mark)
 	u64 size;
 	int err = w->err;
 
-	if (!err && !w->pipe && has_late_ids(w) && now_ms() - w->told_ms >= TELL_MS)
+	if (!err && !w->pipe && has_late_ids(w) && clock_ms() - w->told_ms >= TELL_MS)
 		err = tell_late_ids(w);
 
 	if (!err && w->table.len) {

@@ -7,6 +7,7 @@
  * order, so that a recorder that is killed has it in its file.
  */
 #include "sim/sim.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -383,14 +384,13 @@ static bool one_thread_only(const struct sim *s)
 
 static bool take_open_ones(struct sim *s)
 {
-	struct timespec now;
+	u64 now = clock_ms() / 1000;
 
 	if (s->opts.v.totals_only) /* these grow in place */
 		return false;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec == s->taken_at || !one_thread_only(s))
+	if (now == s->taken_at || !one_thread_only(s))
 		return false;
-	s->taken_at = now.tv_sec;
+	s->taken_at = now;
 	return true;
 }
 

@@ -22,7 +22,7 @@ struct sim {
 	VEC(char *) argv, env;	/* of QEMU, each ends with NULL */
 	VEC(char *) made;	/* what of these is owned */
 	u32 taken[VPMU_CHUNKS]; /* bytes of an open chunk that were taken already */
-	time_t taken_at;	/* the second in which open chunks were looked at last */
+	u64 taken_at;		/* the second in which open chunks were looked at last */
 	struct bytes copy;	/* a chunk's new bytes: the program could still change the shared ones */
 	bool short_of_room;	/* chunks ran low and are still being filled: threads may wait for the next drain */
 	bool damaged;		/* bytes that are no records were found and left out */

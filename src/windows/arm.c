@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "windows/arm.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,14 +31,6 @@
 #define SLOPE_ONE 256	     /* one count per round */
 #define CLOCK_SLACK_NS 5000
 #define SPIN_MARGIN_NS 4000 /* reading a counter that runs on another CPU disturbs it: only near the end */
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
 
 /* What this thread has run: others may want its CPU. */
 static u64 own_ns(void)
@@ -287,17 +280,17 @@ static bool is_running(pid_t tid)
 
 static void wait_until(u64 ns)
 {
-	while (now_ns() < ns)
+	while (clock_ns() < ns)
 		;
 }
 
 /* Until the first has counted the window's length. False: it does not move. */
 static bool watch(const struct window_pair *p, u64 base)
 {
-	u64 moved = now_ns(), last = 0;
+	u64 moved = clock_ns(), last = 0;
 
 	for (;;) {
-		u64 count = window_count(p->first) - base, now = now_ns();
+		u64 count = window_count(p->first) - base, now = clock_ns();
 
 		if (count >= p->length)
 			return true;
@@ -314,12 +307,12 @@ static bool watch(const struct window_pair *p, u64 base)
 /* Runnable is not running: it may wait for our CPU. */
 static bool moves(const struct window_pair *p)
 {
-	u64 base = window_count(p->first), until = now_ns() + MOVES_NS;
+	u64 base = window_count(p->first), until = clock_ns() + MOVES_NS;
 
 	do
 		if (window_count(p->first) != base)
 			return true;
-	while (now_ns() < until);
+	while (clock_ns() < until);
 	return false;
 }
 
@@ -381,11 +374,11 @@ static void sleep_until_told(u64 ns)
  */
 static enum stopped wait_for_stop(pid_t tid, bool child, u64 patience_ns, int *status)
 {
-	u64 begin = now_ns();
+	u64 begin = clock_ns();
 
 	for (;;) {
 		enum stopped how = take_stop(tid, child, status);
-		u64 waited = now_ns() - begin;
+		u64 waited = clock_ns() - begin;
 
 		if (how != STILL_RUNNING)
 			return how;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "sys/probe.h"
 
 #define FIT_MAX 64
@@ -18,15 +19,10 @@
 
 static void spin(void)
 {
-	struct timespec t;
-	u64 start, now;
+	u64 start = clock_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	start = now = (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-	while (now - start < SPIN_NS) {
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		now = (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-	}
+	while (clock_ns() - start < SPIN_NS)
+		;
 }
 
 static int open_member(const struct attr *wanted, int leader)

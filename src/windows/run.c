@@ -29,20 +29,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "codec/sample.h"
 
 #define TASK_RING_BYTES (256u << 10)
 #define MANY_TASKS 256 /* more have smaller rings */
 #define TURN_MS 2      /* of arming, before rings are emptied again */
-
-static u64 now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000 + (u64)t.tv_nsec / 1000000;
-}
 
 static int fd_of(const struct window_run *w, u32 event, size_t place)
 {
@@ -86,7 +79,7 @@ static void look_at_sample(void *ctx, const u8 *record, u16 size)
 		return;
 	g = &w->states.groups.v[at / 2 % w->states.groups.n];
 	if (window_states_sample(&w->states, at / 2, at & 1,
-				 leader_value(&sample, id_of(w, g->first, at / 2 / w->states.groups.n)), now_ms(),
+				 leader_value(&sample, id_of(w, g->first, at / 2 / w->states.groups.n)), clock_ms(),
 				 &length))
 		window_stats_add(w->stats, length);
 }
@@ -112,7 +105,7 @@ static void look_at_other(void *ctx, const struct record *r)
 		return;
 	at = map_get(&w->by_id, r->throttle.id);
 	if (at != ID_NONE)
-		window_states_throttle(&w->states, at / 2, now_ms());
+		window_states_throttle(&w->states, at / 2, clock_ms());
 }
 
 /* --- places --- */
@@ -211,9 +204,9 @@ static enum window_armed arm(struct window_run *w, size_t place, size_t group)
 
 	if (p->task.tid < 0)
 		return arm_cpu(p->cpu, &pair);
-	if (window_states_only_watch(&w->states, place, group, now_ms()))
+	if (window_states_only_watch(&w->states, place, group, clock_ms()))
 		return window_arm_watched(p->task.tid, &pair);
-	p->stepped_ms = now_ms();
+	p->stepped_ms = clock_ms();
 	return window_arm_stepped(p->task.tid, p->task.tid == w->child, &pair, seized);
 }
 
@@ -255,7 +248,7 @@ static void arm_state(struct window_run *w, size_t place, size_t group)
 	if (armed == WINDOW_FORBIDDEN && !g->clock)
 		tell_forbidden(w, &w->states.places.v[place]);
 	window_states_settle(&w->states, place, group, armed,
-			     armed == WINDOW_ARMED ? window_count(fd_of(w, g->first, place)) : 0, now_ms());
+			     armed == WINDOW_ARMED ? window_count(fd_of(w, g->first, place)) : 0, clock_ms());
 }
 
 /* --- the run --- */
@@ -293,14 +286,14 @@ static void start_place(struct window_run *w, size_t place, bool armed)
 	/* It samples without windows until it has its turn. */
 	for (size_t g = 0; g < w->states.groups.n && w->states.how == WINDOW_TWIN && !armed; g++)
 		ioctl(fd_of(w, w->states.groups.v[g].first, place), PERF_EVENT_IOC_ENABLE, 0);
-	window_states_start(&w->states, place, armed, now_ms());
+	window_states_start(&w->states, place, armed, clock_ms());
 }
 
 void window_run_start(struct window_run *w, bool own, pid_t child)
 {
 	w->started = true;
 	w->child = child;
-	w->states.drift_ms = now_ms();
+	w->states.drift_ms = clock_ms();
 	for (size_t i = 0; i < w->states.places.n; i++)
 		start_place(w, i, own && !i);
 	/* The event that follows mmaps. */
@@ -382,14 +375,14 @@ void window_run_turn(struct window_run *w, const struct window_turn *turn)
 	if (!w->started || w->states.how != WINDOW_TWIN)
 		return;
 	/* On a busy machine it takes long, and rings want to be emptied. */
-	begin = now_ms();
+	begin = clock_ms();
 	do {
-		size_t next = window_states_next(&w->states, now_ms());
+		size_t next = window_states_next(&w->states, clock_ms());
 
 		if (next == w->states.of.n)
 			break;
 		arm_state(w, next / w->states.groups.n, next % w->states.groups.n);
-	} while (now_ms() - begin < TURN_MS);
+	} while (clock_ms() - begin < TURN_MS);
 }
 
 /* All windows of the burst that comes have the length that is drawn here. */
@@ -416,7 +409,7 @@ static void let_loose(struct window_run *w, size_t place, size_t group, u64 now)
 
 void window_run_tick(struct window_run *w)
 {
-	u64 expired, now = now_ms();
+	u64 expired, now = clock_ms();
 
 	if (read(w->timer, &expired, sizeof(expired)) != sizeof(expired))
 		return;
@@ -428,7 +421,7 @@ void window_run_tick(struct window_run *w)
 
 int window_run_timeout(const struct window_run *w, int most)
 {
-	return window_states_timeout(&w->states, most, now_ms());
+	return window_states_timeout(&w->states, most, clock_ms());
 }
 
 void window_run_summary(const struct window_run *w, struct window_summary *out)

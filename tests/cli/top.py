@@ -99,6 +99,21 @@ def counts_refreshes():
         fail(f"not two tables of one row:\n{out}")
 
 
+def ends_without_a_reader():
+    """A pipe that nobody reads any more, and a device that is full."""
+    with subprocess.Popen([RETICLE, "top", "--stdio", "-d", "1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as top:
+        top.stdout.readline()
+        top.stdout.close()
+        if top.wait(timeout=60) != 1 or top.stderr.read():
+            fail(f"a pipe that nobody reads: status {top.returncode}")
+    with open("/dev/full", "w", encoding="ascii") as full:
+        top = subprocess.run([RETICLE, "top", "--stdio", "-d", "1"], stdin=subprocess.DEVNULL, stdout=full,
+                             stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    if top.returncode != 1 or "cannot write: No space left" not in top.stderr:
+        fail(f"a full device: status {top.returncode}: {top.stderr}")
+
+
 def refuses():
     for words, text in ((["-K", "-U"], "exclude each other"), (["-s", "nothing"], "is not one of"),
                         (["-p", "1", "-a"], "cannot be combined"), (["--percent-limit", "x"], "percentage")):
@@ -111,5 +126,6 @@ passes_on_status()
 ends_with_its_process()
 stops_at_signals()
 counts_refreshes()
+ends_without_a_reader()
 refuses()
 same_as_report()
