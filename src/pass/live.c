@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "pass/living.h"
 
 #define FRAMES_MAX (1u << 20) /* distinct ones, before names are read anew */
@@ -28,6 +29,12 @@ struct rounds {
 	struct round *v;
 	size_t n, cap;
 };
+
+/* The file that was mapped last under a path, as MMAP2 tells it from others. */
+struct mapped_file {
+	u64 device, inode, generation; /* generation 0: not known, of what was mapped before the recording */
+};
+#define FILES_MAX (1u << 16)
 
 struct side_record {
 	u64 time, at;
@@ -48,7 +55,10 @@ struct live {
 	VEC(struct side_record) side; /* in pending */
 	struct source *src;
 	struct session_kept kept;
-	u64 kept_ms; /* when it was begun */
+	u64 kept_ms;	    /* when it was begun */
+	struct map file_of; /* hash of path -> place in: */
+	VEC(struct mapped_file) files;
+	bool replaced; /* a path has another file than kept has read */
 	struct living living;
 	struct live_view view;
 	u64 lost, throttled; /* of rounds that are gone */
@@ -87,6 +97,8 @@ void live_free(struct live *l)
 	vec_free(&l->arrived);
 	vec_free(&l->rounds);
 	vec_free(&l->side);
+	vec_free(&l->files);
+	map_free(&l->file_of);
 	pthread_mutex_destroy(&l->lock);
 	free(l);
 }
@@ -177,6 +189,44 @@ static bool is_side_band(u32 type)
 	}
 }
 
+/* A program that was built anew has the path, and not the symbols, of the one before. */
+static void note_file(struct live *l, const struct rec_mmap *m)
+{
+	struct mapped_file now = { (u64)m->maj << 32 | m->min, m->ino, m->ino_generation }, *before;
+	u64 path = hash_bytes(m->filename.p, m->filename.len);
+	u32 at;
+
+	if (m->build_id_size || !m->ino)
+		return;
+	if (l->files.n >= FILES_MAX) {
+		map_free(&l->file_of);
+		l->files.n = 0;
+	}
+	at = *map_at(&l->file_of, path, (u32)l->files.n);
+	if (at == l->files.n) {
+		vec_push(&l->files, now);
+		return;
+	}
+	before = &l->files.v[at];
+	l->replaced |= now.device != before->device || now.inode != before->inode ||
+		       (now.generation && before->generation && now.generation != before->generation);
+	*before = now;
+}
+
+/* Which files what comes maps. */
+static void note_files(struct live *l, const struct bytes *b, u64 from, u64 end)
+{
+	struct perf_event_header h;
+	struct record r;
+	const u8 *p;
+
+	while ((p = next_record(b, &from, end, &h)))
+		if (h.type == PERF_RECORD_MMAP2 &&
+		    !record_decode(cursor_over(p, h.size, false), 0, evlist_trailer(&l->src->events, p, h.size, false),
+				   &r))
+			note_file(l, &r.mmap);
+}
+
 static void apply_at_once(struct live *l, const struct bytes *b, u64 from)
 {
 	struct perf_event_header h;
@@ -193,9 +243,11 @@ static int take_head(struct live *l, u64 len)
 
 	bytes_put(&l->head, l->spare.p, len);
 	err = source_of_stream(&l->src, l->head.p, l->head.len, l->notify);
-	if (!err)
-		apply_at_once(l, &l->head, PERFDATA_PIPE_HEADER_SIZE);
-	return err;
+	if (err)
+		return err;
+	note_files(l, &l->head, PERFDATA_PIPE_HEADER_SIZE, l->head.len);
+	apply_at_once(l, &l->head, PERFDATA_PIPE_HEADER_SIZE);
+	return 0;
 }
 
 static void keep_side_band(struct live *l, const u8 *p, const struct perf_event_header *h)
@@ -285,6 +337,7 @@ static int take_rounds(struct live *l)
 		if (!l->src) {
 			err = take_head(l, r->len);
 		} else {
+			note_files(l, &l->spare, at, at + r->len);
 			bytes_put(&l->data, l->spare.p + at, r->len);
 			vec_push(&l->rounds, *r);
 		}
@@ -309,9 +362,11 @@ static void renew_names(struct live *l)
 {
 	u64 now = clock_ms();
 
-	if (l->kept.dsos && (frames_count(l->kept.frames) > FRAMES_MAX || dsos_count(l->kept.dsos) > DSOS_MAX ||
-			     (now - l->kept_ms > PERF_MAPS_MS && has_perf_map(l->kept.dsos))))
+	if (l->kept.dsos &&
+	    (l->replaced || frames_count(l->kept.frames) > FRAMES_MAX || dsos_count(l->kept.dsos) > DSOS_MAX ||
+	     (now - l->kept_ms > PERF_MAPS_MS && has_perf_map(l->kept.dsos))))
 		session_kept_free(&l->kept);
+	l->replaced = false;
 	if (!l->kept.dsos)
 		l->kept_ms = now;
 }

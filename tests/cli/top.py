@@ -4,6 +4,7 @@
 """top: its last table is the report's of the same recording; it ends with what it watches; names steer no terminal."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -99,6 +100,25 @@ def counts_refreshes():
         fail(f"not two tables of one row:\n{out}")
 
 
+def sees_programs_anew():
+    """A program that is built anew under its old name has its new functions' names, also while top runs."""
+    if not shutil.which("cc"):
+        print("no C compiler")
+        sys.exit(77)
+    head = "static volatile unsigned long x, y;\n"
+    spin = "int %s(void) { while (x < 2000000000) x++; return 0; }\nint main(void) { return %s(); }\n"
+    pad = "void pad(void) {" + " y += 3;" * 100 + " }\n"
+    for name, text in (("program", spin % (("before_it",) * 2)), ("again", pad + spin % (("behind_it",) * 2))):
+        with open("it.c", "w", encoding="ascii") as f:
+            f.write(head + text)
+        subprocess.run(["cc", "-O1", "-fno-inline", "-o", name, "it.c"], check=True)
+    out = run("top", "--stdio", "-d", "1", "--history", "1", "-s", "symbol", "--", "sh", "-c",
+              "./program; mv again program; ./program; ./program").stdout
+    shown = [row.split()[-1] for rows in tables(out) for row in rows if float(row.split("%")[0]) > 80]
+    if "before_it" not in shown or "behind_it" not in shown:
+        fail(f"the names of a program that was built anew:\n{out}")
+
+
 def ends_without_a_reader():
     """A pipe that nobody reads any more, and a device that is full."""
     with subprocess.Popen([RETICLE, "top", "--stdio", "-d", "1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -126,6 +146,7 @@ passes_on_status()
 ends_with_its_process()
 stops_at_signals()
 counts_refreshes()
+sees_programs_anew()
 ends_without_a_reader()
 refuses()
 same_as_report()
