@@ -105,18 +105,26 @@ def sees_programs_anew():
     if not shutil.which("cc"):
         print("no C compiler")
         sys.exit(77)
-    head = "static volatile unsigned long x, y;\n"
-    spin = "int %s(void) { while (x < 2000000000) x++; return 0; }\nint main(void) { return %s(); }\n"
+    head = "#include <unistd.h>\nstatic volatile unsigned long x, y;\n"
+    spin = ("void %s(void) { for (x = 0; x < 50000000; x++) ; }\n"
+            "int main(int n, char **words) { while (n && access(words[1], F_OK)) %s(); return 0; }\n")
     pad = "void pad(void) {" + " y += 3;" * 100 + " }\n"
     for name, text in (("program", spin % (("before_it",) * 2)), ("again", pad + spin % (("behind_it",) * 2))):
         with open("it.c", "w", encoding="ascii") as f:
             f.write(head + text)
         subprocess.run(["cc", "-O1", "-fno-inline", "-o", name, "it.c"], check=True)
-    out = run("top", "--stdio", "-d", "1", "--history", "1", "-s", "symbol", "--", "sh", "-c",
-              "./program; mv again program; ./program; ./program").stdout
-    shown = [row.split()[-1] for rows in tables(out) for row in rows if float(row.split("%")[0]) > 80]
-    if "before_it" not in shown or "behind_it" not in shown:
-        fail(f"the names of a program that was built anew:\n{out}")
+    with subprocess.Popen([RETICLE, "top", "--stdio", "-d", "1", "--history", "1", "-s", "symbol", "--", "sh", "-c",
+                           "./program one; mv again program; ./program two"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True) as top:
+        for function, stop in (("before_it", "one"), ("behind_it", "two")):
+            for row in top.stdout:
+                if row.endswith(f" {function}\n") and float(row.split("%")[0]) > 80:
+                    break
+            else:
+                fail(f"{function} is in no table")
+            with open(stop, "w", encoding="ascii"):
+                pass
+        top.communicate(timeout=60)
 
 
 def ends_without_a_reader():
