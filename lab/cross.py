@@ -10,8 +10,8 @@ from fetch import sysroot
 
 LIBRARIES = ["libc6-dev", "libelf-dev", "libdw-dev", "libzstd-dev", "liblzma-dev", "libcmocka-dev"]
 TARGETS = ["reticle", "bench/classes"]
-OPTIONS = ["--optimization=2", "-Ddebug=false", "-Dvpmu=disabled", "-Dpfm=disabled", "-Ddebuginfod=disabled", "-Dtraceevent=disabled", "-Dcurses=disabled",
-           "-Ddemangle=disabled"]
+OPTIONS = ["--optimization=2", "-Ddebug=false", "-Dvpmu=disabled", "-Dpfm=disabled", "-Ddebuginfod=disabled", "-Dtraceevent=disabled",
+           "-Dcurses=disabled", "-Ddemangle=disabled"]
 MACHINE = """\
 [constants]
 root = '%(sysroot)s'

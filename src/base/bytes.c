@@ -301,3 +301,16 @@ void bytes_plain(struct bytes *b, const char *s, size_t n)
 		n -= len;
 	}
 }
+
+bool bytes_line(const struct bytes *b, size_t *at, struct str *line)
+{
+	const u8 *end;
+
+	if (*at >= b->len)
+		return false;
+	line->p = (const char *)b->p + *at;
+	end = memchr(b->p + *at, '\n', b->len - *at);
+	line->len = (u32)(end ? (size_t)(end - b->p) - *at : b->len - *at);
+	*at += line->len + 1;
+	return true;
+}

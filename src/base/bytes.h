@@ -76,6 +76,8 @@ void bytes_printf(struct bytes *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void bytes_json(struct bytes *b, const char *s, size_t n);
 void bytes_xml(struct bytes *b, const char *s, size_t n);
 void bytes_csv(struct bytes *b, const char *s, size_t n);
+/* The line that begins at *at, without its end; *at moves behind that. False: there is none. */
+bool bytes_line(const struct bytes *b, size_t *at, struct str *line);
 /* For a terminal: control bytes (and bad UTF-8) become '?'. */
 void bytes_plain(struct bytes *b, const char *s, size_t n);
 

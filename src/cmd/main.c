@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -129,13 +128,6 @@ static void free_lists(const struct command *c, void *config)
 			free(((struct opt_list *)((char *)config + c->opts[i].offset))->v);
 }
 
-static u32 tty_columns(void)
-{
-	struct winsize size = { 0 };
-
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
-}
-
 static int run_command(const struct command *c, int argc, char **argv)
 {
 	struct notify notify = { print_note, (void *)c->name };
@@ -145,11 +137,12 @@ static int run_command(const struct command *c, int argc, char **argv)
 				   .tty_out = isatty(STDOUT_FILENO),
 				   .tty_err = isatty(STDERR_FILENO) };
 	void *config;
+	u32 rows;
 	int rest = 0, status;
 
 	if (wants_help(argc, argv))
 		return print_help(c, &notify);
-	ctx.tty_columns = ctx.tty_out ? tty_columns() : 0;
+	terminal_size(STDOUT_FILENO, &rows, &ctx.tty_columns);
 	ctx.color = ctx.tty_out && !getenv("NO_COLOR");
 	config = mem_zalloc(c->config_size);
 	if (c->defaults)

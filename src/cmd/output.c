@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,4 +110,14 @@ int output_close(struct output *o, const struct notify *to)
 	if (err)
 		return notify_at(to, NOTE_ERROR, ERR_IO, name, NO_OFFSET, "cannot write: %s", strerror(err));
 	return 0;
+}
+
+void terminal_size(int fd, u32 *rows, u32 *columns)
+{
+	struct winsize size = { 0 };
+
+	if (ioctl(fd, TIOCGWINSZ, &size))
+		size = (struct winsize){ 0 };
+	*rows = size.ws_row;
+	*columns = size.ws_col;
 }

@@ -24,6 +24,9 @@ int output_check(const char *path, const struct notify *to);
 /* Finishes the file. On ERR_IO, noted unless it is a pipe that nobody reads any more, nothing is left behind. */
 int output_close(struct output *o, const struct notify *to);
 
+/* The size of the terminal that fd is; 0 where there is none, or it does not say. */
+void terminal_size(int fd, u32 *rows, u32 *columns);
+
 /*
  * Is memory to be given back although the process ends next? The kernel takes it back faster than thousands of
  * free()s; only leak checkers want to see them.

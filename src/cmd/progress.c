@@ -2,12 +2,11 @@
 #include "cmd/progress.h"
 
 #include <string.h>
-#include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "cmd/output.h"
 
 #define SHOW_AFTER_NS 500000000u
 #define REDRAW_NS 100000000u
@@ -34,12 +33,13 @@ static void pass_note(void *ctx, const struct note *note)
 
 void progress_start(struct progress *p, bool terminal, const struct notify *notify)
 {
-	struct winsize size;
+	u32 rows, columns;
 
 	*p = (struct progress){ .on = terminal, .start_ns = clock_ns(), .behind = notify, .columns = 80 };
 	pthread_mutex_init(&p->lock, NULL);
-	if (terminal && !ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col)
-		p->columns = size.ws_col;
+	terminal_size(STDERR_FILENO, &rows, &columns);
+	if (terminal && columns)
+		p->columns = (int)columns;
 	p->notify = (struct notify){ pass_note, p };
 }
 

@@ -264,7 +264,7 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 	struct event_specs specs = { 0 };
 	struct record_result result = { 0 };
 	struct truth *truth = NULL;
-	int err = check_options(&c, to);
+	int err;
 
 	if (c.o.sim.help)
 		return print_pmu_help(to);
@@ -272,8 +272,7 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 		return print_registers(to);
 	if (argc)
 		c.o.target.command = argv;
-	if (!err)
-		err = parse_events(&c, &specs, to);
+	err = record_prepare(&c, &specs, to);
 	if (!err && c.truth)
 		err = output_check(c.truth, to);
 	if (!err && c.truth && !c.dry_run)

@@ -63,7 +63,7 @@ int record_set_filter(void *field, const char *text, const struct notify *to)
 	return w->n > 1 ? 0 : notify_error(to, ERR_USAGE, "--filter belongs behind the event (-e) that it filters");
 }
 
-int record_set_exclusion(void *field, const char *text, const struct notify *to)
+static int set_exclusion(void *field, const char *text, const struct notify *to)
 {
 	struct event_words *w = field;
 
@@ -97,7 +97,7 @@ int record_set_period(void *field, const char *text, const struct notify *to)
 	return 0;
 }
 
-int record_set_delay(void *field, const char *text, const struct notify *to)
+static int set_delay(void *field, const char *text, const struct notify *to)
 {
 	s64 *delay = field;
 	u64 v;
@@ -303,7 +303,7 @@ static const struct opt options[] = {
 	{ 0, "filter", OPT_CALL, AT(events), "FILTER", "filter the tracepoint or PMU event before it",
 	  .set = record_set_filter },
 	{ 0, "exclude-perf", OPT_CALL, AT(events), NULL, "leave the recorder out of the tracepoint before it",
-	  .set = record_set_exclusion },
+	  .set = set_exclusion },
 	{ 0, "pmu", OPT_CALL, AT(o.sim), "PMU", "hw, or sim[,KEY=VALUE...]: run the command on a simulated core",
 	  .set = record_set_pmu },
 	{ 0, "window", OPT_CALL, AT(o.window), "[KEY=VALUE,...]",
@@ -324,7 +324,7 @@ static const struct opt options[] = {
 	{ 0, "strict-freq", OPT_FLAG, AT(o.attr.strict_freq), NULL,
 	  "fail when the kernel does not allow the frequency" },
 	{ 'c', "count", OPT_CALL, AT(o.attr.period), "N", "sample every N events", .set = record_set_period },
-	{ 'D', "delay", OPT_CALL, AT(o.attr.delay_ms), "MS", "start MS milliseconds late", .set = record_set_delay },
+	{ 'D', "delay", OPT_CALL, AT(o.attr.delay_ms), "MS", "start MS milliseconds late", .set = set_delay },
 	{ 0, "control", OPT_STRING, AT(o.control), "fifo:|fd:...",
 	  "take commands from fifo:PATH[,PATH] or fd:N[,N]: enable, disable, stop ..." },
 	{ 'g', NULL, OPT_CALL, AT(o.attr), NULL, "record call chains (--call-graph fp)", .set = record_set_callgraph },

@@ -30,14 +30,12 @@ struct record_config {
 /* What options do that several commands have (struct opt's set); the field is the one of that name in record_opts. */
 int record_set_event(void *field, const char *text, const struct notify *to);
 int record_set_filter(void *field, const char *text, const struct notify *to);
-int record_set_exclusion(void *field, const char *text, const struct notify *to);
 int record_set_freq(void *field, const char *text, const struct notify *to);
 int record_set_period(void *field, const char *text, const struct notify *to);
 int record_set_callgraph(void *field, const char *text, const struct notify *to);
 int record_set_ring_pages(void *field, const char *text, const struct notify *to);
 int record_set_window(void *field, const char *text, const struct notify *to);
 int record_set_pmu(void *field, const char *text, const struct notify *to);
-int record_set_delay(void *field, const char *text, const struct notify *to);
 
 /* Settles what single options cannot, and parses the events. ERR_USAGE, noted. */
 int record_prepare(struct record_config *c, struct event_specs *specs, const struct notify *to);

@@ -64,7 +64,6 @@ static void write_report(const struct command_ctx *ctx, const struct report_conf
 			 struct profile *p, struct report_opts *o, struct bytes *out)
 {
 	report_choose_columns(c, p, o);
-	o->caller &= c->inverted || p->has_chains;
 	o->color = ctx->color;
 	o->room = ctx->tty_columns;
 	if (c->json) {

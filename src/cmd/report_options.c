@@ -7,7 +7,7 @@
 
 #include "cmd/commands.h"
 
-static int set_children(void *field, const char *text, const struct notify *to)
+int report_set_children(void *field, const char *text, const struct notify *to)
 {
 	(void)to;
 	*(int *)field = text ? 0 : 1;
@@ -15,7 +15,7 @@ static int set_children(void *field, const char *text, const struct notify *to)
 }
 
 /* Of rows and of branches; a later -g has its own. The field is the config. */
-static int set_percent_limit(void *field, const char *text, const struct notify *to)
+int report_set_percent_limit(void *field, const char *text, const struct notify *to)
 {
 	struct report_config *c = field;
 	char *end;
@@ -120,11 +120,11 @@ static const struct opt options[] = {
 	  "count",
 	  .set = graph_spec_set, .next_word = true },
 	{ 0, "children", OPT_CALL, offsetof(struct report_config, children), NULL, "count callees with their callers",
-	  .set = set_children, .no = true },
+	  .set = report_set_children, .no = true },
 	OPT('G', "inverted", OPT_FLAG, inverted, NULL, "call graphs from the outermost caller down"),
 	OPT(0, "max-stack", OPT_U32, max_stack, "N", "call graphs of at most N frames"),
 	{ 0, "percent-limit", OPT_CALL, 0, "PERCENT", "leave out rows and branches below this share",
-	  .set = set_percent_limit },
+	  .set = report_set_percent_limit },
 	{ 0, "percentage", OPT_CALL, offsetof(struct report_config, percentage), "relative|absolute",
 	  "shares of what the filters leave, or of everything (default)", .set = set_percentage },
 	OPT(0, "ignore-callees", OPT_STRING, ignore_callees, "REGEX",

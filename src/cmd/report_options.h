@@ -31,6 +31,11 @@ struct report_config {
 		long_names, hierarchy;
 };
 
+/* What options do that several commands have (struct opt's set): --children, whose field is `children`;
+ * --percent-limit, whose field is the config. */
+int report_set_children(void *field, const char *text, const struct notify *to);
+int report_set_percent_limit(void *field, const char *text, const struct notify *to);
+
 /* The command's run; cmd/report.c. */
 int report_run(const struct command_ctx *ctx, const void *config, int argc, char **argv);
 

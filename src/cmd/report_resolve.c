@@ -241,6 +241,7 @@ void report_choose_columns(const struct report_config *c, const struct profile *
 {
 	struct report_opts more = *o;
 
+	o->caller &= c->inverted || p->has_chains;
 	if (only_fields(c))
 		return;
 	o->nr_columns = 0;

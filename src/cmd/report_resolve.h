@@ -12,7 +12,7 @@ int report_resolve(const struct report_config *c, struct selected *s, struct rep
 /* What the options say of metrics, on what the recording has. ERR_USAGE, noted. */
 int report_settle_metrics(const struct profile *p, const struct report_config *c, struct report_opts *o,
 			  const struct notify *to);
-/* The usual columns, with those of --fields=+... after them. */
+/* What depends on the recording: the usual columns, with those of --fields=+... after them, and where graphs begin. */
 void report_choose_columns(const struct report_config *c, const struct profile *p, struct report_opts *o);
 
 #endif

@@ -17,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <time.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cmd/output.h"
 #include "cmd/report_resolve.h"
 #include "record/recorder.h"
 
@@ -83,6 +83,15 @@ static void keep_note(void *ctx, const struct note *note)
 	pthread_mutex_unlock(&t->lock);
 }
 
+static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+
+static void ending_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	for (u32 i = 0; i < ARRAY_LEN(ending); i++)
+		sigaddset(set, ending[i]);
+}
+
 static void take_stream(void *ctx, const struct iovec *part, int nr)
 {
 	live_put(ctx, part, nr);
@@ -104,17 +113,6 @@ static void *record_thread(void *ctx)
 	if (write(t->ended_fd, &one, sizeof(one)) != sizeof(one))
 		abort();
 	return NULL;
-}
-
-/* As the terminal is now. */
-static void terminal_size(u32 *rows, u32 *columns)
-{
-	struct winsize size = { 0 };
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
-		size = (struct winsize){ 0 };
-	*rows = size.ws_row;
-	*columns = size.ws_col;
 }
 
 static const char *target_of(const struct top *t)
@@ -175,15 +173,15 @@ static void choose_event(struct top *t)
 		t->state.event = (t->state.event + 1) % (u32)p->events.n;
 }
 
-static u32 lines_of(const struct bytes *b, const char *prefix)
+/* How many lines the names of the columns are. */
+static u32 heading_of(const struct bytes *table)
 {
+	struct str line;
+	size_t at = 0;
 	u32 n = 0;
 
-	for (size_t at = 0; at < b->len && b->p[at] == (u8)*prefix; n++) {
-		const u8 *end = memchr(b->p + at, '\n', b->len - at);
-
-		at = end ? (size_t)(end - b->p) + 1 : b->len;
-	}
+	while (bytes_line(table, &at, &line) && line.len && *line.p == '#')
+		n++;
 	return n;
 }
 
@@ -195,13 +193,11 @@ static int make_frame(struct top *t, u32 columns, struct top_frame *f)
 	int err = 0;
 
 	f->head.len = f->table.len = 0;
-	f->view = &t->view;
 	choose_event(t);
 	put_head(t, &f->head);
 	if (!p || !p->events.n)
 		return 0;
 	report_choose_columns(&t->c.report, p, &o);
-	o.caller &= t->c.report.inverted || p->has_chains;
 	o.metrics = report_metrics_make(p, &o, &t->notify, &err);
 	if (err)
 		return err;
@@ -216,7 +212,7 @@ static int make_frame(struct top *t, u32 columns, struct top_frame *f)
 	report_text(p, &o, &f->table);
 	t->shown = o;
 	t->shown.metrics = NULL;
-	f->heading = lines_of(&f->table, "#");
+	f->heading = heading_of(&f->table);
 	report_metrics_free((struct report_metrics *)o.metrics, p);
 	return 0;
 }
@@ -253,7 +249,7 @@ static int refresh(struct top *t, bool take, struct top_frame *f)
 	if (take && t->state.zero)
 		live_zero(t->live);
 	err = live_refresh(t->live, &o, take, &t->view);
-	terminal_size(&rows, &columns);
+	terminal_size(STDOUT_FILENO, &rows, &columns);
 	if (t->screen)
 		columns = top_screen_columns(t->screen);
 	return err ? err : make_frame(t, columns, f);
@@ -262,14 +258,12 @@ static int refresh(struct top *t, bool take, struct top_frame *f)
 /* So many lines of b, and no more. */
 static void write_lines(const struct bytes *b, u32 most)
 {
+	struct str line;
 	size_t at = 0;
 
-	for (u32 n = 0; at < b->len && n < most; n++) {
-		const u8 *end = memchr(b->p + at, '\n', b->len - at);
-
-		at = end ? (size_t)(end - b->p) + 1 : b->len;
-	}
-	fwrite(b->p, 1, at, stdout);
+	for (u32 n = 0; n < most && bytes_line(b, &at, &line); n++)
+		;
+	fwrite(b->p, 1, MIN(at, b->len), stdout);
 }
 
 /* ERR_IO, noted unless it is a pipe that nobody reads any more. */
@@ -277,7 +271,7 @@ static int print_frame(const struct top *t, const struct top_frame *f)
 {
 	u32 rows, columns, room;
 
-	terminal_size(&rows, &columns);
+	terminal_size(STDOUT_FILENO, &rows, &columns);
 	if (t->ctx->tty_out)
 		fputs("\033[H\033[2J", stdout);
 	write_lines(&f->head, UINT32_MAX);
@@ -367,23 +361,29 @@ static int show(struct top *t, const struct top_frame *f)
 	return 0;
 }
 
-/* The recording has ended, and the last table stands on the screen until it is left. */
+/* The recording has ended, and the last table stands on the screen until it is left. The recorder does not look for
+ * signals any more. */
 static void linger(struct top *t, struct top_frame *f)
 {
-	struct pollfd key = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .events = POLLIN } };
 	enum top_wish wish = TOP_NONE;
+	sigset_t set;
 
-	while (t->screen && !t->result.interrupted && !t->err && wish != TOP_QUIT) {
-		if (poll(&key, 1, -1) < 0 && errno != EINTR)
-			return;
-		if (key.revents & (POLLHUP | POLLERR | POLLNVAL))
-			return;
-		wish = choose_row(t, top_screen_key(t->screen, f, &t->state));
+	if (!t->screen || t->result.interrupted || t->err)
+		return;
+	ending_signals(&set);
+	fds[1].fd = signalfd(-1, &set, SFD_CLOEXEC);
+	while (wish != TOP_QUIT && !fds[1].revents && !(fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			break;
+		wish = take_keys(t, f);
 		if (wish == TOP_REFRESH && refresh(t, false, f))
-			return;
+			break;
 		if (wish != TOP_NONE)
 			(void)show(t, f);
 	}
+	if (fds[1].fd >= 0)
+		close(fds[1].fd);
 }
 
 static int watch(struct top *t)
@@ -460,19 +460,6 @@ static int prepare(struct top *t, int argc, char **argv)
 	return err ? err : record_prepare(&t->c.record, &t->specs, t->ctx->notify);
 }
 
-static void block_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGUSR2);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-}
-
 static void note_signal(int number)
 {
 	(void)number;
@@ -482,35 +469,54 @@ static void note_signal(int number)
  * command gets them as they were. */
 static void catch_late_signals(void)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction late = { .sa_handler = note_signal }, before;
 
-	for (u32 i = 0; i < ARRAY_LEN(numbers); i++)
-		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
-			sigaction(numbers[i], &late, NULL);
+	for (u32 i = 0; i < ARRAY_LEN(ending); i++)
+		if (!sigaction(ending[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(ending[i], &late, NULL);
+}
+
+static void block_signals(void)
+{
+	sigset_t set;
+
+	ending_signals(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static int start_recorder(struct top *t)
+{
+	int failed;
+
+	t->ended_fd = eventfd(0, EFD_CLOEXEC);
+	if (t->ended_fd < 0)
+		return notify_error(t->ctx->notify, ERR_IO, "cannot make an eventfd: %s", strerror(errno));
+	failed = pthread_create(&t->thread, NULL, record_thread, t);
+	return failed ? notify_error(t->ctx->notify, ERR_IO, "cannot start a thread: %s", strerror(failed)) : 0;
 }
 
 static int run(struct top *t)
 {
 	const struct live_opts lo = { .history_ms = (u32)MIN(t->c.history_s, (u64)86400) * 1000,
 				      .max_bytes = MAX_BYTES };
-	int err, failed;
+	int err;
 
-	t->ended_fd = eventfd(0, EFD_CLOEXEC);
-	if (t->ended_fd < 0)
-		return notify_error(t->ctx->notify, ERR_IO, "cannot make an eventfd: %s", strerror(errno));
 	t->live = live_new(&lo, &t->notify);
 	catch_late_signals();
-	/* The thread has the signals as they were, for the command that it starts; this one leaves them to it. */
-	failed = pthread_create(&t->thread, NULL, record_thread, t);
-	if (failed)
-		return notify_error(t->ctx->notify, ERR_IO, "cannot start a thread: %s", strerror(failed));
-	block_signals();
+	/* The screen is there, or is not, as long as the thread: what that says goes by it. */
 	if (!t->c.stdio && t->ctx->tty_out && isatty(STDIN_FILENO))
 		(void)top_screen_open(&t->screen, t->ctx->color);
-	err = watch(t);
-	kill(getpid(), SIGTERM);
-	pthread_join(t->thread, NULL);
+	err = start_recorder(t);
+	if (!err) {
+		/* The thread has the signals as they were, for the command that it starts; this one leaves them to it.
+		 */
+		block_signals();
+		err = watch(t);
+		kill(getpid(), SIGTERM);
+		pthread_join(t->thread, NULL);
+	}
 	top_screen_close(t->screen);
 	t->screen = NULL;
 	return err ? err : t->err;

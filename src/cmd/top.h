@@ -17,7 +17,7 @@ struct top_config {
 	u32 refreshes; /* so many tables, then the end; 0: no such end */
 	bool zero;     /* each table is of what came since the one before */
 	bool hide_kernel, hide_user;
-	bool stdio, tui, callers, no_children;
+	bool stdio, tui;
 	/* Taken from perf's command lines. */
 	const char *unused;
 	bool unused_flag;
@@ -28,8 +28,7 @@ struct top_frame {
 	struct bytes head;  /* lines about the recording */
 	struct bytes table; /* the names of the columns, and the rows */
 	u32 heading;	    /* how many lines of the table are names of columns */
-	const struct live_view *view;
-	bool ended; /* nothing more will come */
+	bool ended;	    /* nothing more will come */
 };
 
 enum top_wish { TOP_NONE, TOP_REDRAW, TOP_ONLY_DSO, TOP_ONLY_COMM, TOP_REFRESH, TOP_QUIT };

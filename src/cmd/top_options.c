@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of `reticle top`, those of perf's: half of them are record's, the others report's. */
-#include <string.h>
-
 #include "cmd/commands.h"
 #include "cmd/top.h"
 
@@ -13,24 +11,6 @@
 	{                                                                                                             \
 		letter, name, OPT_CALL, offsetof(struct top_config, field), arg, help, .set = call                    \
 	}
-
-static int set_percent_limit(void *field, const char *text, const struct notify *to)
-{
-	double *limit = field;
-	char *end;
-
-	*limit = strtod(text, &end);
-	if (end == text || *end || !(*limit >= 0) || *limit > 100)
-		return notify_error(to, ERR_USAGE, "option --percent-limit: '%s' is not a percentage", text);
-	return 0;
-}
-
-static int set_children(void *field, const char *text, const struct notify *to)
-{
-	(void)to;
-	*(int *)field = !(text && !strcmp(text, "no"));
-	return 0;
-}
 
 static const struct opt options[] = {
 	TOP_CALL('e', "event", record.events, "EVENT", "what to sample (see reticle list); may be repeated",
@@ -72,10 +52,10 @@ static const struct opt options[] = {
 	TOP('n', "show-nr-samples", OPT_FLAG, report.samples, NULL, "show the number of samples"),
 	TOP(0, "show-total-period", OPT_FLAG, report.period, NULL, "show the sum of periods"),
 	{ 0, "children", OPT_CALL, offsetof(struct top_config, report.children), NULL,
-	  "count callees with their callers", .set = set_children, .no = true },
+	  "count callees with their callers", .set = report_set_children, .no = true },
 	TOP(0, "max-stack", OPT_U32, report.max_stack, "N", "call graphs of at most N frames"),
-	TOP_CALL(0, "percent-limit", report.percent_limit, "PERCENT", "leave out rows below this share",
-		 set_percent_limit),
+	TOP_CALL(0, "percent-limit", report, "PERCENT", "leave out rows and branches below this share",
+		 report_set_percent_limit),
 	TOP('w', "column-widths", OPT_STRING, report.widths, "WIDTHS", "widths of the columns, in order"),
 	TOP(0, "comms", OPT_STRING, report.select.comms, "NAMES", "only threads of these names"),
 	TOP(0, "dsos", OPT_STRING, report.select.dsos, "NAMES", "only rows of these shared objects"),

@@ -86,41 +86,27 @@ u32 top_screen_columns(const struct top_screen *s)
 	return (u32)COLS;
 }
 
-/* The line at *at of b, without its end; *at moves on. False: there is none. */
-static bool next_line(const struct bytes *b, size_t *at, const u8 **line, size_t *len)
-{
-	const u8 *end;
-
-	if (*at >= b->len)
-		return false;
-	*line = b->p + *at;
-	end = memchr(*line, '\n', b->len - *at);
-	*len = end ? (size_t)(end - *line) : b->len - *at;
-	*at += *len + 1;
-	return true;
-}
-
 /* As much of the line as the screen has columns. */
-static void draw_line(int y, const u8 *line, size_t len)
+static void draw_line(int y, struct str line)
 {
 	size_t n = 0;
 	int columns = 0;
 
-	for (; n < len; n++) {
-		columns += (line[n] & 0xc0) != 0x80;
+	for (; n < line.len; n++) {
+		columns += (line.p[n] & 0xc0) != 0x80;
 		if (columns > COLS)
 			break;
 	}
-	mvaddnstr(y, 0, (const char *)line, (int)n);
+	mvaddnstr(y, 0, line.p, (int)n);
 }
 
 /* How heavy the row is that begins with its share. */
-static int weight_of(const struct top_screen *s, const u8 *line, size_t len)
+static int weight_of(const struct top_screen *s, struct str line)
 {
 	char text[16] = "", *end;
 	double share;
 
-	memcpy(text, line, MIN(len, sizeof(text) - 1));
+	memcpy(text, line.p, MIN(line.len, sizeof(text) - 1));
 	share = strtod(text, &end);
 	if (!s->color || end == text || *end != '%')
 		return A_NORMAL;
@@ -129,10 +115,12 @@ static int weight_of(const struct top_screen *s, const u8 *line, size_t len)
 
 static u32 lines_in(const struct bytes *b)
 {
+	struct str line;
+	size_t at = 0;
 	u32 n = 0;
 
-	for (size_t i = 0; i < b->len; i++)
-		n += b->p[i] == '\n';
+	while (bytes_line(b, &at, &line))
+		n++;
 	return n;
 }
 
@@ -187,14 +175,14 @@ static void draw_foot(const struct top_frame *f, const struct top_state *t)
 			 t->frozen ? "   held" : "");
 	attron(A_REVERSE);
 	mvhline(LINES - 1, 0, ' ', COLS);
-	draw_line(LINES - 1, (const u8 *)line, strlen(line));
+	draw_line(LINES - 1, (struct str){ line, (u32)strlen(line) });
 	attroff(A_REVERSE);
 }
 
 void top_screen_draw(struct top_screen *s, const struct top_frame *f, struct top_state *t)
 {
-	const u8 *line;
-	size_t at = 0, len;
+	struct str line;
+	size_t at = 0;
 	int y = 0;
 
 	if (t->help) {
@@ -204,21 +192,21 @@ void top_screen_draw(struct top_screen *s, const struct top_frame *f, struct top
 	keep_in_view(f, t);
 	erase();
 	attron(A_BOLD);
-	while (y < LINES - 1 && next_line(&f->head, &at, &line, &len))
-		draw_line(y++, line, len);
+	while (y < LINES - 1 && bytes_line(&f->head, &at, &line))
+		draw_line(y++, line);
 	at = 0;
-	for (u32 i = 0; i < f->heading && y < LINES - 1 && next_line(&f->table, &at, &line, &len); i++)
-		draw_line(y++, line, len);
+	for (u32 i = 0; i < f->heading && y < LINES - 1 && bytes_line(&f->table, &at, &line); i++)
+		draw_line(y++, line);
 	attroff(A_BOLD);
-	for (u32 i = 0; y < LINES - 1 && next_line(&f->table, &at, &line, &len); i++) {
-		int look = i == t->cursor ? A_REVERSE : weight_of(s, line, len);
+	for (u32 i = 0; y < LINES - 1 && bytes_line(&f->table, &at, &line); i++) {
+		int look = i == t->cursor ? A_REVERSE : weight_of(s, line);
 
 		if (i < t->first)
 			continue;
 		attron(look);
 		if (i == t->cursor)
 			mvhline(y, 0, ' ', COLS);
-		draw_line(y++, line, len);
+		draw_line(y++, line);
 		attroff(look);
 	}
 	draw_foot(f, t);

@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -19,7 +18,6 @@
 #define FRAMES_MAX (1u << 20) /* distinct ones, before names are read anew */
 #define DSOS_MAX (1u << 15)   /* likewise */
 #define PERF_MAPS_MS 10000    /* as compilers at run time add to their maps of names */
-#define PAYLOAD_TYPE(t) ((t) == PERF_RECORD_AUXTRACE || (t) == PERF_RECORD_HEADER_TRACING_DATA)
 
 struct round {
 	u64 len;
@@ -155,38 +153,16 @@ static void take_inbox(struct live *l, struct rounds *rounds)
 	l->spare = taken; /* holds what was taken until the next time */
 }
 
-/* The next record of [*at, end), header and payload; NULL at the end. */
-static const u8 *next_record(const struct bytes *b, u64 *at, u64 end, struct perf_event_header *h)
+/* The records in [from, end) of b are gone through as those of a source. */
+static struct source records_in(const struct bytes *b, u64 end)
 {
-	const u8 *p = b->p + *at;
-	u64 payload = 0;
-
-	if (end - *at < sizeof(*h))
-		return NULL;
-	memcpy(h, p, sizeof(*h));
-	if (h->size < sizeof(*h) || h->size > end - *at)
-		return NULL;
-	if (PAYLOAD_TYPE(h->type) && h->size >= sizeof(*h) + sizeof(u64))
-		memcpy(&payload, p + sizeof(*h), h->type == PERF_RECORD_AUXTRACE ? sizeof(u64) : sizeof(u32));
-	payload = (payload + 7) & ~7ull;
-	*at += MIN(h->size + payload, end - *at);
-	return p;
+	return (struct source){ .data = b->p, .size = end };
 }
 
-static bool is_side_band(u32 type)
+static int decode(const struct live *l, const struct source_record *at, struct record *out)
 {
-	switch (type) {
-	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-	case PERF_RECORD_COMM:
-	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-	case PERF_RECORD_KSYMBOL:
-	case PERF_RECORD_CGROUP:
-		return true;
-	default:
-		return false;
-	}
+	return record_decode(cursor_over(at->p, at->h.size, false), 0,
+			     evlist_trailer(&l->src->events, at->p, at->h.size, false), out);
 }
 
 /* A program that was built anew has the path, and not the symbols, of the one before. */
@@ -216,24 +192,22 @@ static void note_file(struct live *l, const struct rec_mmap *m)
 /* Which files what comes maps. */
 static void note_files(struct live *l, const struct bytes *b, u64 from, u64 end)
 {
-	struct perf_event_header h;
+	const struct source in = records_in(b, end);
+	struct source_record at;
 	struct record r;
-	const u8 *p;
 
-	while ((p = next_record(b, &from, end, &h)))
-		if (h.type == PERF_RECORD_MMAP2 &&
-		    !record_decode(cursor_over(p, h.size, false), 0, evlist_trailer(&l->src->events, p, h.size, false),
-				   &r))
+	while (source_next(&in, &from, &at, NULL))
+		if (at.h.type == PERF_RECORD_MMAP2 && !decode(l, &at, &r))
 			note_file(l, &r.mmap);
 }
 
 static void apply_at_once(struct live *l, const struct bytes *b, u64 from)
 {
-	struct perf_event_header h;
-	const u8 *p;
+	const struct source in = records_in(b, b->len);
+	struct source_record at;
 
-	while ((p = next_record(b, &from, b->len, &h)))
-		living_apply(&l->living, p, h.size);
+	while (source_next(&in, &from, &at, NULL))
+		living_apply(&l->living, at.p, at.h.size);
 }
 
 /* Everything up to the end of the first round says what the events are, and what was there before them. */
@@ -250,19 +224,19 @@ static int take_head(struct live *l, u64 len)
 	return 0;
 }
 
-static void keep_side_band(struct live *l, const u8 *p, const struct perf_event_header *h)
+static void keep_side_band(struct live *l, const struct source_record *at)
 {
 	struct record r;
 
-	if (record_decode(cursor_over(p, h->size, false), 0, evlist_trailer(&l->src->events, p, h->size, false), &r))
+	if (decode(l, at, &r))
 		return;
-	if (h->type == PERF_RECORD_LOST)
+	if (at->h.type == PERF_RECORD_LOST)
 		l->lost += r.lost.lost;
-	l->throttled += h->type == PERF_RECORD_THROTTLE;
-	if (!is_side_band(h->type))
+	l->throttled += at->h.type == PERF_RECORD_THROTTLE;
+	if (!living_wants(at->h.type))
 		return;
 	vec_push(&l->side, (struct side_record){ r.sid.time, l->pending.len });
-	bytes_put(&l->pending, p, h->size);
+	bytes_put(&l->pending, at->p, at->h.size);
 }
 
 static int by_time(const void *va, const void *vb)
@@ -292,22 +266,19 @@ static void tell_living(struct live *l)
 /* Rounds that are too old, or too much, go; n of them. */
 static void drop_rounds(struct live *l, size_t n)
 {
-	u64 len = 0;
+	struct source_record at;
+	u64 len = 0, offset = 0;
+	struct source in;
 
 	if (!n)
 		return;
 	tell_living(l);
 	for (size_t i = 0; i < n; i++)
 		len += l->rounds.v[i].len;
-	for (u64 at = 0; at < len;) {
-		struct perf_event_header h;
-		const u8 *p = next_record(&l->data, &at, len, &h);
-
-		if (!p)
-			break;
-		if (h.type != PERF_RECORD_SAMPLE)
-			keep_side_band(l, p, &h);
-	}
+	in = records_in(&l->data, len);
+	while (source_next(&in, &offset, &at, NULL))
+		if (at.h.type != PERF_RECORD_SAMPLE)
+			keep_side_band(l, &at);
 	memmove(l->data.p, l->data.p + len, l->data.len - len);
 	l->data.len -= len;
 	memmove(l->rounds.v, l->rounds.v + n, (l->rounds.n - n) * sizeof(*l->rounds.v));

@@ -212,6 +212,22 @@ static void apply_cgroup(struct living *l, const u8 *record, u16 size)
 	bytes_put(&l->cgroup, record, size);
 }
 
+bool living_wants(u32 type)
+{
+	switch (type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_KSYMBOL:
+	case PERF_RECORD_CGROUP:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void living_apply(struct living *l, const u8 *record, u16 size)
 {
 	const struct perf_event_header h = header_of(record);

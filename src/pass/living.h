@@ -28,8 +28,10 @@ struct living {
 	struct bytes cgroup;
 };
 
-/* Takes a whole record of this machine's byte order; in order of time. What is no side-band of tasks, mappings,
- * symbols and cgroups, or too short for what it says it is, is ignored. */
+/* Whether records of this type matter to it. */
+bool living_wants(u32 type);
+/* Takes a whole record of this machine's byte order; in order of time. Any other, and one too short for what
+ * it says it is, is ignored. */
 void living_apply(struct living *l, const u8 *record, u16 size);
 /* Appends records that bring about the same. */
 void living_put(const struct living *l, struct bytes *out);

@@ -372,6 +372,7 @@ static void take_kept(struct session *s, const struct notify *notify)
 		s->dsos = k->dsos;
 		s->frames = k->frames;
 		*k = (struct session_kept){ 0 };
+		dsos_again(s->dsos);
 		return;
 	}
 	s->dsos = dsos_new(&s->opts.symbols, notify);

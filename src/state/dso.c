@@ -374,21 +374,33 @@ void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 r
 	d->ref_addr = ref_addr ? ref_addr : start;
 }
 
+void dsos_again(struct dsos *d)
+{
+	d->again = true;
+}
+
+/* A DSO has few such symbols: code of a program of one name, or one piece of compiled code. */
+static bool has_side_symbol(const struct dso_slot *s, u64 start, struct str name)
+{
+	for (size_t i = 0; i < s->side.n; i++)
+		if (s->side.v[i].start == start && strlen(s->side.v[i].name) == name.len &&
+		    !memcmp(s->side.v[i].name, name.p, name.len))
+			return true;
+	return false;
+}
+
 void dsos_add_symbol(struct dsos *d, u32 dso, u64 start, u64 end, struct str name)
 {
 	struct dso_slot *s = d->slots.v[dso];
 
 	const char *path = s->pub.path, *copy = path;
 
+	if (d->again && has_side_symbol(s, start, name))
+		return;
 	/* One program is one symbol, of its own name. */
 	if (strlen(path) != name.len || memcmp(path, name.p, name.len) != 0)
 		copy = arena_strndup(&d->arena, name.p, name.len);
 	pthread_mutex_lock(&s->lock);
-	/* A session after another one tells of it again. */
-	if (s->side.n && s->side.v[s->side.n - 1].start == start && !strcmp(s->side.v[s->side.n - 1].name, copy)) {
-		pthread_mutex_unlock(&s->lock);
-		return;
-	}
 	if (!s->side.cap) {
 		s->side.v = mem_alloc(sizeof(*s->side.v));
 		s->side.cap = 1;

@@ -84,6 +84,8 @@ void dsos_set_release(struct dsos *d, const char *release, const char *arch);
 /* The kernel's map, from its MMAP record: "[kernel.kallsyms]_text" with start, and pgoff = the address of that
  * reference symbol when recorded. */
 void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 ref_addr);
+/* From now on a further session tells of what d has heard before: symbols that it has are not added again. */
+void dsos_again(struct dsos *d);
 /* Side-band symbols: KSYMBOL registers BPF programs and others (name at [start, end)), state/jit.h the code of
  * run-time compilers. Before the first look-up in that DSO. */
 void dsos_add_symbol(struct dsos *d, u32 dso, u64 start, u64 end, struct str name);

@@ -53,6 +53,7 @@ struct dsos {
 	struct arena arena;
 	VEC(struct dso_slot *) slots;
 	u64 max_slots;
+	bool again;	     /* dsos_again */
 	u64 refused;	     /* keys that were new when there was no room */
 	struct map by_name;  /* hash of what names a DSO -> the newest such */
 	struct map by_build; /* hash of that and its build id -> the DSO; the newest of a name may be missing */

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"

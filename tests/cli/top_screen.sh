@@ -62,6 +62,11 @@ press C-c
 await 'ended=0' 'Ctrl-C'
 press "clear; TERM=screen '$RETICLE' top -e nosuch; echo refused=\$?" Enter
 await 'refused=2' 'an unknown event'
+# A command that has ended leaves its table, until Ctrl-C (or q).
+press "clear; TERM=screen '$RETICLE' top -d 1 -- sh -c 'exit 3'; echo passed=\$?" Enter
+await 'it has ended' 'a command that has ended'
+press C-c
+await 'passed=3' 'Ctrl-C behind the end'
 # A terminal that cannot move the cursor gets tables.
 press "clear; TERM=nonsense '$RETICLE' top -d 1 --refreshes 1 -E 2; echo plain=\$?" Enter
 await 'plain=0' 'an unknown terminal'
