@@ -77,6 +77,8 @@ static void decode(struct feed *feed, struct dump_record *d)
 	}
 	t = evlist_trailer(&s->events, d->at.p, d->at.h.size, s->swap);
 	d->err = record_decode(cursor_over(d->at.p, d->at.h.size, s->swap), d->offset, t, &d->r);
+	if (!d->err && d->at.h.type == PERF_RECORD_AUXTRACE_INFO)
+		d->aux_kind = d->r.auxtrace_info.type;
 }
 
 static void dump_records(const struct source *s, const struct config *cfg, struct bytes *out)

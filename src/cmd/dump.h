@@ -7,6 +7,7 @@
 
 struct dump_record {
 	struct source_record at;
+	u32 aux_kind;		   /* AUXTRACE_INFO said so far what AUXTRACE records hold; 0: nothing did */
 	u64 offset;		   /* for people: in the file, or in the unpacked records */
 	int err;		   /* of decoding: what follows is then empty */
 	struct record r;	   /* all but samples */
@@ -17,6 +18,9 @@ struct dump_record {
 
 /* One line, and with verbose more behind it, indented, for chains, branches, registers, raw bytes. */
 void dump_text(const struct source *src, const struct dump_record *d, bool verbose, struct bytes *out);
+/* The packets that an AUXTRACE record of Arm SPE holds, a line each; aux_offset is where data stood in the AUX area.
+ */
+void dump_packets(const u8 *data, u64 len, u64 aux_offset, struct bytes *out);
 /* One object on one line. */
 void dump_json(const struct source *src, const struct dump_record *d, struct bytes *out);
 

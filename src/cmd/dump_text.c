@@ -243,4 +243,6 @@ void dump_text(const struct source *src, const struct dump_record *d, bool verbo
 	bytes_char(out, '\n');
 	if (verbose && !d->err && d->is_sample)
 		put_details(src, d, out);
+	if (verbose && !d->err && d->at.payload && d->aux_kind == AUXTRACE_ARM_SPE)
+		dump_packets(d->at.payload, d->at.payload_size, d->r.auxtrace.offset, out);
 }

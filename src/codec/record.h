@@ -149,8 +149,17 @@ struct rec_id_index {
 	bool has_vcpu;
 	u64 nr;
 }; /* nr x {id, idx, cpu, tid} */
+/* What AUXTRACE records hold. */
+enum auxtrace_kind {
+	AUXTRACE_INTEL_PT = 1,
+	AUXTRACE_INTEL_BTS,
+	AUXTRACE_CS_ETM,
+	AUXTRACE_ARM_SPE,
+	AUXTRACE_S390_CPUMSF,
+	AUXTRACE_HISI_PTT,
+};
 struct rec_auxtrace_info {
-	u32 type;
+	u32 type; /* enum auxtrace_kind */
 	struct u64s priv;
 };
 struct rec_auxtrace {

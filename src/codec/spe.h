@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packets of Arm's Statistical Profiling Extension, and the records that they make up (Arm ARM, DDI 0487, chapter
+ * "Statistical Profiling Extension sample record specification").
+ *
+ * A packet is a header of one byte, or of two where the first is 0x20 to 0x23, and a payload of which the header says
+ * the size: so packets that nobody knows are stepped over. A record is the packets of one sampled operation, closed by
+ * a timestamp or an end packet. All of it is little-endian, whatever the machine that reads it.
+ */
+#ifndef CODEC_SPE_H
+#define CODEC_SPE_H
+
+#include "base/bytes.h"
+#include "base/types.h"
+
+enum spe_packet_type {
+	SPE_BAD, /* no packet begins here */
+	SPE_PAD, /* filling, of any length */
+	SPE_END,
+	SPE_TIMESTAMP,
+	SPE_ADDRESS,   /* index: enum spe_address */
+	SPE_COUNTER,   /* index: enum spe_counter */
+	SPE_CONTEXT,   /* index: 0 for EL1, 1 for EL2 */
+	SPE_OPERATION, /* index: enum spe_class */
+	SPE_EVENTS,    /* payload: SPE_EV_* */
+	SPE_SOURCE,    /* payload: the core's own numbers (codec/spe_source.h) */
+	SPE_UNKNOWN,   /* of a header that the Arm ARM reserves, but of a known size */
+	SPE_NR_TYPES
+};
+
+enum spe_address { SPE_PC, SPE_TARGET, SPE_VIRTUAL, SPE_PHYSICAL, SPE_PREVIOUS_TARGET, SPE_NR_ADDRESSES };
+enum spe_counter { SPE_TOTAL, SPE_ISSUE, SPE_TRANSLATION, SPE_NR_COUNTERS };
+enum spe_class { SPE_OTHER, SPE_LOAD_STORE, SPE_BRANCH };
+
+/* Bits of the events packet. From bit 8 on they are the implementation's, up to what later versions took over. */
+enum {
+	SPE_EV_EXCEPTION = 1u << 0,
+	SPE_EV_RETIRED = 1u << 1,
+	SPE_EV_L1D_ACCESS = 1u << 2,
+	SPE_EV_L1D_REFILL = 1u << 3,
+	SPE_EV_TLB_ACCESS = 1u << 4,
+	SPE_EV_TLB_WALK = 1u << 5,
+	SPE_EV_NOT_TAKEN = 1u << 6,
+	SPE_EV_MISPREDICTED = 1u << 7,
+	SPE_EV_LLC_ACCESS = 1u << 8,
+	SPE_EV_LLC_REFILL = 1u << 9,
+	SPE_EV_REMOTE_ACCESS = 1u << 10,
+};
+
+struct spe_packet {
+	u8 type;      /* enum spe_packet_type */
+	u8 index;     /* says more about it, as above */
+	u8 header[2]; /* header[1] is 0 where there is one */
+	u16 size;     /* bytes, header included; 1 for SPE_BAD */
+	u64 payload;
+};
+
+/*
+ * The packet at data[at] of a buffer of len bytes whose first one stood at that offset of the AUX area: alignment
+ * packets fill up to a multiple of the offset there. at < len. A packet that does not fit is SPE_BAD, as is anything
+ * else that cannot be stepped over; whoever goes on tries the next byte. Zero bytes in a row, up to 16, are one
+ * packet.
+ */
+void spe_packet_decode(const u8 *data, u64 len, u64 at, u64 aux_offset, struct spe_packet *out);
+/* Appends a packet of that type; the payload takes as many bytes as the type has, events as few as hold it. Not for
+ * SPE_BAD and SPE_UNKNOWN. SPE_PAD: payload bytes of it. */
+void spe_packet_encode(enum spe_packet_type type, u32 index, u64 payload, struct bytes *out);
+/* As perf report -D prints it: "PC 0xaaaae4a9b600 el0 ns=1". */
+void spe_packet_print(const struct spe_packet *p, struct bytes *out);
+
+/* One sampled operation. What no packet said is 0. */
+struct spe_record {
+	u64 has;     /* 1 << enum spe_packet_type, and SPE_HAS_ADDRESS << enum spe_address */
+	u64 at, end; /* offsets of its first packet, and behind its last one */
+	u64 time;    /* ticks of the generic timer */
+	u64 pc;	     /* addresses as programs use them: without level, with the bits of the kernel's half */
+	u64 target;  /* of a branch */
+	u64 previous_target;
+	u64 virtual, physical;
+	u64 source, events;
+	u32 context; /* CONTEXTIDR: the thread's id, where the kernel writes it there */
+	u16 latency[SPE_NR_COUNTERS];
+	u8 operation_class, operation; /* enum spe_class, and its payload */
+	u8 level;		       /* exception level of pc */
+};
+#define SPE_HAS(type) (1ull << (type))
+#define SPE_HAS_ADDRESS(a) (1ull << (32 + (a)))
+
+/* Goes through a buffer. The caller sets the first three and zeroes the rest. */
+struct spe_reader {
+	const u8 *data;
+	u64 len, aux_offset; /* as above */
+	u64 at;
+	u64 bad_bytes; /* that were no packet, and skipped */
+	u64 broken;    /* records with such bytes, left out */
+	u64 unknown;   /* packets of reserved headers */
+};
+/* The next record; false at the end. Packets behind the last timestamp are a record that was cut off: left out. */
+bool spe_next(struct spe_reader *r, struct spe_record *out);
+
+static inline bool spe_is_load(const struct spe_record *r)
+{
+	return r->has & SPE_HAS(SPE_OPERATION) && r->operation_class == SPE_LOAD_STORE && !(r->operation & 1);
+}
+static inline bool spe_is_store(const struct spe_record *r)
+{
+	return r->has & SPE_HAS(SPE_OPERATION) && r->operation_class == SPE_LOAD_STORE && r->operation & 1;
+}
+
+#endif
