@@ -11,9 +11,10 @@
 #include "codec/sample.h"
 
 enum hit_made {
-	HIT_MEASURED, /* the event's own sample */
-	HIT_MEMBER,   /* of a group's member, from what its counter said in the leader's sample */
-	HIT_WINDOW,   /* of the leader of a group, whose window it ends */
+	HIT_MEASURED,	 /* the event's own sample */
+	HIT_MEMBER,	 /* of a group's member, from what its counter said in the leader's sample */
+	HIT_WINDOW,	 /* of the leader of a group, whose window it ends */
+	HIT_SYNTHESISED, /* of AUX data (attrib/spe.h) */
 };
 
 struct hit {

@@ -24,7 +24,10 @@ struct tally {
 	 * that this added; those whose place in earlier ones was not certain; those that ended in a contradiction. */
 	u64 lbr_stacks, lbr_stitched, lbr_calls, lbr_refused, lbr_cut;
 	u64 first_time, last_time;
-	u64 aux_lost, aux_truncated;
+	u64 aux_lost, aux_truncated, aux_collisions; /* AUX records that say so */
+	/* Operations that AUX data held, and those of them that held bad_bytes that are no packets; packets of kinds
+	 * that nobody knows. */
+	u64 aux_operations, aux_broken, aux_bad_bytes, aux_unknown_packets;
 	u64 left_out_bytes; /* of the file */
 };
 

@@ -132,7 +132,7 @@ static bool shows_events(const struct script_opts *o)
 static void set_clocks(const struct session *s, struct sample_ref *refs, u64 n)
 {
 	for (u64 i = 0; i < n && !s->clock_is_time; i++)
-		refs[i].time = refs[i].offset;
+		refs[i].time = refs[i].offset & ~REF_OPERATION;
 }
 
 static void collect(struct session *s, const struct script_opts *o, struct sample_ref **refs, u64 *n)
@@ -165,6 +165,7 @@ static int show(const struct config *c, struct session *session, const struct no
 		.events = &session->src->events,
 		.features = &session->src->features,
 		.deferred = &session->deferred,
+		.spe = session_spe(session),
 		.file = session->src->path,
 		.notify = to,
 	};

@@ -68,7 +68,8 @@ static void prepare(struct crew *c, u32 unit, u64 from, u64 to, struct feed_part
 		u64 offset = c->refs[i].offset;
 		struct source_record at;
 
-		if (source_next(c->src, &offset, &at, NULL) && at.h.type == PERF_RECORD_SAMPLE)
+		if (!(offset & REF_OPERATION) && source_next(c->src, &offset, &at, NULL) &&
+		    at.h.type == PERF_RECORD_SAMPLE)
 			feed_split(&c->splits, &at, parts);
 	}
 	pthread_mutex_lock(&c->lock);
@@ -105,6 +106,10 @@ static void format(struct crew *c, struct crew_member *m, u64 from, u64 to)
 		u64 offset = c->refs[i].offset;
 		struct source_record at;
 
+		if (offset & REF_OPERATION) {
+			feed_operation(&m->feed, c->refs[i].time, offset & ~REF_OPERATION, take_hit, m);
+			continue;
+		}
 		if (!source_next(c->src, &offset, &at, NULL))
 			continue;
 		if (at.h.type != PERF_RECORD_SAMPLE) {
@@ -170,7 +175,7 @@ int script_run(const struct script *s, const struct source *src, const struct sa
 	pthread_cond_init(&c.moved, NULL);
 	for (u32 i = 0; i < workers; i++) {
 		c.workers[i].worker = script_worker_new(s);
-		c.workers[i].feed = (struct feed){ .src = src, .full = true };
+		c.workers[i].feed = (struct feed){ .src = src, .full = true, .spe = s->spe };
 		if (lbr)
 			c.workers[i].feed.lbr = lbr_new(features_branch_depth(&src->features), s->opts.stitch,
 							script_one_function, c.workers[i].worker);

@@ -130,6 +130,11 @@ int select_resolve(const struct select *s, struct selected *out, const struct no
 		selected_free(out);
 		return notify_error(to, ERR_USAGE, "option --threads: %u is more than %u", s->threads, MAX_THREADS);
 	}
+	if (s->itrace && spe_events_parse(s->itrace, &o->session.aux_events, to)) {
+		selected_free(out);
+		return ERR_USAGE;
+	}
+	o->session.aux_events_given = s->itrace;
 	o->input = select_input(s);
 	o->no_inline = s->no_inline;
 	o->no_stitch = s->no_stitch;

@@ -13,7 +13,7 @@
 struct select {
 	const char *input;
 	const char *comms, *dsos, *symbols, *symbol_part, *pids, *tids, *cpus, *time;
-	const char *kallsyms, *vmlinux, *symfs, *buildid_dir;
+	const char *kallsyms, *vmlinux, *symfs, *buildid_dir, *itrace;
 	bool hide_unresolved, no_demangle, no_inline, offline, debuginfod, no_stitch, stitch;
 	u32 threads;
 };
@@ -50,6 +50,8 @@ struct select {
 		SELECT_OPT(0, "no-stitch-lbr", OPT_FLAG, config, no_stitch, NULL,                                     \
 			   "do not lengthen LBR call stacks by those of earlier samples"),                            \
 		SELECT_OPT(0, "stitch-lbr", OPT_FLAG, config, stitch, NULL, "accepted; stacks are stitched anyway"),  \
+		SELECT_OPT(0, "itrace", OPT_STRING, config, itrace, "EVENTS",                                         \
+			   "what is made of Arm SPE: f, m, t, b, a, M, i1i (default: fmtbaM)"),                       \
 		SELECT_OPT(0, "offline", OPT_FLAG, config, offline, NULL, "the recording is of another machine"),     \
 		SELECT_OPT(0, "debuginfod", OPT_FLAG, config, debuginfod, NULL,                                       \
 			   "ask $DEBUGINFOD_URLS for missing symbols"),                                               \

@@ -9,6 +9,7 @@ u32 evlist_add(struct evlist *l, const struct attr *a, const char *name, const s
 		.trailer = trailer_layout(a),
 		.name = name ? mem_strdup(name) : attr_name(a),
 		.leader = index,
+		.silent = a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY,
 		.group_members = 1,
 	};
 	const char *word = NULL;

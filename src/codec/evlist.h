@@ -13,6 +13,7 @@ struct event {
 	struct attr attr;
 	struct sample_layout layout;
 	struct trailer_layout trailer;
+	bool silent;	  /* it has no samples: a dummy, or what fills AUX data */
 	bool unsupported; /* its samples cannot be decoded: counted, not read */
 	char *name;	  /* as perf prints it; "cpu-clock:ppp". Owned by the evlist */
 	char *unit;	  /* or NULL */

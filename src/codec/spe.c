@@ -54,8 +54,9 @@ static void decode_long(const u8 *p, u64 left, struct spe_packet *out)
 	const struct kind *k = kind_of(header);
 	u32 bytes = 1u << (header >> 4 & 3);
 
-	/* Headers from 0x40 on say the size of their payload, even those that are reserved. */
-	if (!k && header < 0x40)
+	/* Headers from 0x40 on say the size of their payload, even reserved ones; of those from 0xc0 on nobody knows.
+	 */
+	if (!k && (header < 0x40 || header >= 0xc0))
 		return;
 	if (k && k->type == SPE_END)
 		bytes = 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "pass/feed_aux.h"
 
 void feed_free(struct feed *f)
 {
@@ -231,4 +232,14 @@ u32 feed_parts(struct feed *f, const struct source_record *at, const struct memb
 		take(ctx, &h);
 	}
 	return n + 1;
+}
+
+void feed_record(struct feed *f, const struct source_record *at, hit_fn take, void *ctx)
+{
+	if (at->h.type == PERF_RECORD_SAMPLE)
+		(void)feed_sample(f, at, take, ctx);
+	else if (at->h.type == PERF_RECORD_AUXTRACE && f->spe)
+		feed_aux(f, at, take, ctx);
+	else
+		feed_note(f, at);
 }

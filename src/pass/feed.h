@@ -15,6 +15,7 @@
 #include "attrib/group_read.h"
 #include "attrib/hit.h"
 #include "attrib/lbr.h"
+#include "attrib/spe.h"
 #include "read/source.h"
 
 /* h is valid during the call; its chain as long as the recording, or, where it was made of branch records, until
@@ -22,14 +23,23 @@
 #define FEED_CHAINS 64
 typedef void (*hit_fn)(void *ctx, const struct hit *h);
 
-/* One per worker. The caller sets the first five and zeroes the rest. */
+/* What came of AUX data. */
+struct aux_counts {
+	u64 operations; /* whole ones */
+	u64 broken;	/* that held bytes which are no packet */
+	u64 bad_bytes, unknown_packets;
+};
+
+/* One per worker. The caller sets the first six and zeroes the rest. */
 struct feed {
 	const struct source *src;
 	bool full;  /* each hit comes with all fields of its sample */
 	bool reads; /* samples that read counters are split, as above; else they are hits of their own event */
 	struct windows *windows; /* settled; with reads: they may end windows. NULL: none do */
+	const struct spe *spe;	 /* AUX data become hits. NULL: they do not */
 	struct lbr *lbr;	 /* call stacks of branch records become the hit's chain. NULL: they do not */
 	u64 undecodable;	 /* counts samples that could not be decoded, or are of no known event */
+	struct aux_counts aux;
 	struct group_read counters;
 	VEC(struct member_sample) members; /* of one sample */
 	u64 (*chains)[LBR_WORDS];	   /* FEED_CHAINS of them, taken in turn */
@@ -43,6 +53,16 @@ int feed_sample(struct feed *f, const struct source_record *at, hit_fn take, voi
 
 /* Any other record: some matter to windows. */
 void feed_note(struct feed *f, const struct source_record *at);
+
+/* The hits of any record: of a sample, of the AUX data behind an AUXTRACE record; others are noted. */
+void feed_record(struct feed *f, const struct source_record *at, hit_fn take, void *ctx);
+
+/* Every operation in a buffer of AUX data, in its order: when (ns), and where its first packet is in source.data. */
+typedef void (*operation_fn)(void *ctx, u64 time, u64 offset);
+void feed_operations(const struct source *src, const struct spe *spe, const struct aux_buffer *b, operation_fn take,
+		     void *ctx);
+/* The hits of that one operation. */
+void feed_operation(struct feed *f, u64 time, u64 offset, hit_fn take, void *ctx);
 
 /*
  * The part that needs the order, alone: appends what a record stands for, closed by one with event ID_NONE.

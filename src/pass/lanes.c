@@ -20,7 +20,7 @@
 #include "pass/feed.h"
 
 #define LANES 64u
-#define ANY_LANE LANES	       /* a sample that reads nothing */
+#define ANY_LANE LANES	       /* a sample that reads nothing, AUX data */
 #define EVERY_LANE (LANES + 1) /* a record that is no sample */
 #define ROUND_BLOCKS 64u       /* that are looked at before they are taken */
 #define LANE_BITS 8
@@ -89,7 +89,9 @@ static void look(void *ctx, u32 worker, u32 unit)
 	for (u32 i = 0; i < LANES; i++)
 		to->counts[i] = 0;
 	while (offset < b->end && source_next(l->s->src, &offset, &at, NULL)) {
-		u32 lane = at.h.type == PERF_RECORD_SAMPLE ? lane_of(l, &at) : EVERY_LANE;
+		u32 lane = at.h.type == PERF_RECORD_SAMPLE   ? lane_of(l, &at) :
+			   at.h.type == PERF_RECORD_AUXTRACE ? ANY_LANE :
+							       EVERY_LANE;
 
 		if (lane < LANES)
 			to->counts[lane]++;

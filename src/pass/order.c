@@ -7,6 +7,19 @@
 #include "base/mem.h"
 #include "pass/feed.h"
 
+struct span {
+	u64 *first, *last;
+};
+
+static void widen(void *ctx, u64 time, u64 offset)
+{
+	const struct span *span = ctx;
+
+	(void)offset;
+	*span->first = MIN(*span->first, time);
+	*span->last = MAX(*span->last, time);
+}
+
 void session_times(const struct session *s, u64 *first, u64 *last)
 {
 	u64 offset = 0;
@@ -17,6 +30,8 @@ void session_times(const struct session *s, u64 *first, u64 *last)
 	if (*last)
 		return;
 	*first = UINT64_MAX;
+	for (size_t i = 0; session_spe(s) && i < s->aux.buffers.n; i++)
+		feed_operations(s->src, &s->spe, &s->aux.buffers.v[i], widen, &(struct span){ first, last });
 	while (source_next(s->src, &offset, &at, NULL)) {
 		struct sample_core core;
 
@@ -71,31 +86,48 @@ static struct sample_ref *sort_refs(struct sample_ref *v, struct sample_ref *oth
 	return v;
 }
 
+/* Where in time the samples are, one by one. */
+struct refs {
+	VEC(struct sample_ref) v;
+	u64 last;
+	bool sorted, timed;
+};
+
+static void add_ref(struct refs *r, u64 time, u64 offset)
+{
+	struct sample_ref ref = { r->timed ? time : 0, offset };
+
+	r->sorted &= ref.time >= r->last;
+	r->last = ref.time;
+	vec_push(&r->v, ref);
+}
+
+static void add_operation(void *ctx, u64 time, u64 offset)
+{
+	add_ref(ctx, time, offset | REF_OPERATION);
+}
+
 void session_sort_samples(struct session *s, struct sample_ref **out, u64 *n)
 {
-	struct sample_ref *refs = mem_realloc(NULL, s->data.nr_samples + 1, sizeof(*refs));
-	u64 offset = 0, count = 0, last = 0;
+	struct refs r = { .sorted = true, .timed = s->clock_is_time };
 	struct source_record at;
-	bool sorted = true;
+	struct sample_core core;
+	u64 offset = 0;
 
-	while (source_next(s->src, &offset, &at, NULL)) {
-		struct sample_core core;
+	vec_reserve(&r.v, s->data.nr_samples + 1);
+	while (source_next(s->src, &offset, &at, NULL))
+		if (at.h.type == PERF_RECORD_SAMPLE && feed_core(s->src, &at, &core))
+			add_ref(&r, core.time, at.offset);
+	for (size_t i = 0; session_spe(s) && i < s->aux.buffers.n; i++)
+		feed_operations(s->src, &s->spe, &s->aux.buffers.v[i], add_operation, &r);
+	*out = r.v.v;
+	*n = r.v.n;
+	if (!r.sorted) {
+		struct sample_ref *other = mem_realloc(NULL, *n + 1, sizeof(*other));
 
-		if (at.h.type != PERF_RECORD_SAMPLE || count == s->data.nr_samples || !feed_core(s->src, &at, &core))
-			continue;
-		refs[count] = (struct sample_ref){ s->clock_is_time ? core.time : 0, at.offset };
-		sorted &= refs[count].time >= last;
-		last = refs[count++].time;
+		*out = sort_refs(r.v.v, other, *n);
+		free(*out == other ? r.v.v : other);
 	}
-	if (!sorted) {
-		struct sample_ref *other = mem_realloc(NULL, count + 1, sizeof(*other)),
-				  *v = sort_refs(refs, other, count);
-
-		free(v == refs ? other : refs);
-		refs = v;
-	}
-	*out = refs;
-	*n = count;
 }
 
 int session_filter(struct session *s, const struct sample_filter *asked, const char *time, struct timeranges *times,

@@ -9,12 +9,13 @@
 /* Times of the first and the last sample: from the header, else by looking at all of them. */
 void session_times(const struct session *s, u64 *first, u64 *last);
 
-/* The sample records in time order (file order where times are equal or absent), for views that print them one by one.
+/* The samples in time order (file order where times are equal or absent), for views that print them one by one.
  */
 struct sample_ref {
 	u64 time;
-	u64 offset; /* of the record in source.data */
+	u64 offset; /* of the record in source.data; or REF_OPERATION | that of an operation in AUX data */
 };
+#define REF_OPERATION (1ull << 63)
 void session_sort_samples(struct session *s, struct sample_ref **out, u64 *n); /* caller frees */
 
 /*

@@ -54,10 +54,7 @@ static void take_record(void *ctx, u32 worker, const struct source_record *at)
 {
 	struct pass_worker *w = &((struct pass *)ctx)->workers[worker];
 
-	if (at->h.type == PERF_RECORD_SAMPLE)
-		(void)feed_sample(&w->feed, at, take_hit, w->collector);
-	else
-		feed_note(&w->feed, at);
+	feed_record(&w->feed, at, take_hit, w->collector);
 }
 
 static void collect_block(void *ctx, u32 worker, u32 unit)
@@ -166,6 +163,14 @@ static void add_stacks(struct tally *t, const struct lbr_counts *c)
 	t->lbr_cut += c->cut;
 }
 
+static void add_aux(struct tally *t, const struct aux_counts *c)
+{
+	t->aux_operations += c->operations;
+	t->aux_broken += c->broken;
+	t->aux_bad_bytes += c->bad_bytes;
+	t->aux_unknown_packets += c->unknown_packets;
+}
+
 /* The workers' results become one, and the profile's. Their trees are gone through once, renaming frames on the way.
  */
 static void join_results(struct pass *pass, struct window_pass *windows, struct profile *p)
@@ -181,6 +186,7 @@ static void join_results(struct pass *pass, struct window_pass *windows, struct 
 		parts[i] = collector_result(w->collector);
 		window_worker_join(windows, &w->windows);
 		p->tally.undecodable += w->feed.undecodable;
+		add_aux(&p->tally, &w->feed.aux);
 		if (w->feed.lbr)
 			add_stacks(&p->tally, lbr_counted(w->feed.lbr));
 		lbr_free(w->feed.lbr);
@@ -211,6 +217,7 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 	w->feed = (struct feed){ .src = s->src,
 				 .full = profile_wants_full(opts->keys),
 				 .reads = group_read_used(l),
+				 .spe = session_spe(s),
 				 .windows = windows->on ? &w->windows.windows : NULL };
 	o.windows = w->windows.hits;
 	if (!first) /* what is wrong with formats of tracepoints is said once */

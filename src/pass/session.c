@@ -81,6 +81,7 @@ static void tally_record(struct tally *t, const struct record *r)
 	case PERF_RECORD_AUX:
 		t->aux_truncated += r->aux.flags & PERF_AUX_FLAG_TRUNCATED ? 1 : 0;
 		t->aux_lost += r->aux.flags & PERF_AUX_FLAG_PARTIAL ? 1 : 0;
+		t->aux_collisions += r->aux.flags & PERF_AUX_FLAG_COLLISION ? 1 : 0;
 		break;
 	default:
 		break;
@@ -137,6 +138,7 @@ static void note_record(void *ctx, const struct source_record *at)
 		return;
 	}
 	tally_record(&s->tally, &r);
+	aux_note(&s->aux, &r, at->payload ? (u64)(at->payload - s->src->data) : 0, at->payload_size);
 	if (at->h.type == PERF_RECORD_CALLCHAIN_DEFERRED)
 		deferred_add(&s->deferred, r.callchain_deferred.cookie, &r.callchain_deferred.ips);
 	if (at->h.type == PERF_RECORD_CGROUP)
@@ -274,6 +276,7 @@ static void apply_side_band(struct first_pass *f)
 	/* Who asks about every thread shows these records too, and sorts them. */
 	if (s->opts.every_thread)
 		room -= MIN(room, f->side.n * REF_BYTES);
+	room -= MIN(room, aux_memory(&s->aux));
 	procs_limit(s->procs, room + ROOM_FREE);
 	while (f->side.n || code < f->code.n) {
 		const struct side_ref *next = f->side.n ? &f->side.v[f->side.n - 1] : NULL;
@@ -382,6 +385,24 @@ static void take_kept(struct session *s, const struct notify *notify)
 		dsos_read_ahead(s->dsos);
 }
 
+static void add_aux_events(struct session *s)
+{
+	static const char *const kinds[] = {
+		[AUXTRACE_INTEL_PT] = "Intel PT",      [AUXTRACE_INTEL_BTS] = "Intel BTS",
+		[AUXTRACE_CS_ETM] = "CoreSight ETM",   [AUXTRACE_S390_CPUMSF] = "s390 sampling facility",
+		[AUXTRACE_HISI_PTT] = "HiSilicon PTT",
+	};
+	const char *kind = s->aux.kind < ARRAY_LEN(kinds) ? kinds[s->aux.kind] : NULL;
+
+	if (s->aux.kind == AUXTRACE_ARM_SPE)
+		spe_add_events(&s->spe, s->opts.aux_events_given ? s->opts.aux_events : SPE_EVENTS_USUAL, &s->aux,
+			       &s->src->events);
+	else if (s->aux.bytes)
+		(void)notify_at(s->notify, NOTE_WARNING, ERR_UNSUPPORTED, s->src->path, NO_OFFSET,
+				"its %llu bytes of AUX data (%s) are left out: only those of Arm SPE can be read",
+				(unsigned long long)s->aux.bytes, kind ? kind : "of an unknown kind");
+}
+
 /* The first pass. */
 static int apply_records(struct session *s)
 {
@@ -392,8 +413,15 @@ static int apply_records(struct session *s)
 	if (!s->opts.every_thread && find_thread_ids(&s->src->events, &f.at_tid))
 		f.sampled = mem_zalloc(sizeof(*f.sampled));
 	err = hop(&f);
+	aux_seal(&s->aux, s->src->features.cpuid);
+	if (s->aux.kind) { /* who was sampled stands in there */
+		free(f.sampled);
+		f.sampled = NULL;
+	}
 	if (!err)
 		apply_side_band(&f);
+	if (!err)
+		add_aux_events(s);
 	dsos_set_release(s->dsos, s->src->features.osrelease, s->src->features.arch);
 	vec_free(&f.side);
 	vec_free(&f.code);
@@ -471,6 +499,7 @@ void session_close(struct session *s)
 	else
 		session_kept_free(&kept);
 	deferred_free(&s->deferred);
+	aux_free(&s->aux);
 	map_free(&s->cgroups);
 	vec_free(&s->data.blocks);
 	if (!s->src_is_theirs)

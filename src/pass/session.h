@@ -10,6 +10,7 @@
 #define PASS_SESSION_H
 
 #include "attrib/deferred.h"
+#include "attrib/spe.h"
 #include "attrib/tally.h"
 #include "base/strtab.h"
 #include "pass/hop.h"
@@ -30,6 +31,8 @@ struct session_opts {
 	struct symbol_opts symbols;
 	u32 workers;		   /* 0: as many as CPUs; an open session says how many */
 	struct session_kept *kept; /* taken by session_open and given back by session_close; NULL: nothing is */
+	bool aux_events_given;	   /* else the usual ones: */
+	u32 aux_events;		   /* which events are made of AUX data: 1 << enum spe_event */
 	bool every_thread;	   /* procs is asked about threads that no sample is from as well */
 	/* Told now and then, never on two threads at once, how much of the recording a pass has done; NULL: nobody is
 	 * told. */
@@ -50,6 +53,8 @@ struct session {
 	struct tally tally;	/* what the first pass counted: lost, throttled, ... */
 	struct hop_result data; /* nr_samples: decodable or not */
 	struct deferred_chains deferred;
+	struct aux aux;	    /* what AUX data there are */
+	struct spe spe;	    /* its events, at the end of src->events; without Arm SPE: all zero */
 	struct map cgroups; /* id -> string id of the path, as the newest record has it */
 	bool clock_is_time; /* else the file offset */
 };
@@ -59,6 +64,12 @@ int session_open(struct session **out, const char *path, const struct session_op
 int session_over(struct session **out, struct source *src, const struct session_opts *opts,
 		 const struct notify *notify);
 void session_close(struct session *s);
+/* What makes hits of AUX data (feed.spe); NULL: nothing does. */
+static inline const struct spe *session_spe(const struct session *s)
+{
+	return s->spe.aux ? &s->spe : NULL;
+}
+
 /* Processes and their maps are not needed once every sample has its frames; procs is NULL from then on. */
 void session_forget_processes(struct session *s);
 

@@ -92,6 +92,11 @@ static void write_tally(const struct tally *t, struct bytes *out)
 	write_count("records of unknown type", t->unknown_records, out);
 	write_count("AUX records lost", t->aux_lost, out);
 	write_count("AUX records truncated", t->aux_truncated, out);
+	write_count("AUX records with collisions", t->aux_collisions, out);
+	write_count("sampled operations", t->aux_operations, out);
+	write_count("sampled operations left out because their packets are damaged", t->aux_broken, out);
+	write_count("bytes of AUX data that are no packet", t->aux_bad_bytes, out);
+	write_count("packets of unknown kinds", t->aux_unknown_packets, out);
 	write_count("bytes of the file not read", t->left_out_bytes, out);
 	bytes_printf(out, "\n# Quality: %.2f%% of frames unresolved", share_of(t->unresolved, t->frames));
 	if (t->stacks)

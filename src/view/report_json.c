@@ -54,6 +54,11 @@ static void write_tally(const struct tally *t, struct bytes *out)
 		{ "last_time_ns", t->last_time },
 		{ "aux_lost", t->aux_lost },
 		{ "aux_truncated", t->aux_truncated },
+		{ "aux_collisions", t->aux_collisions },
+		{ "aux_operations", t->aux_operations },
+		{ "aux_broken", t->aux_broken },
+		{ "aux_bad_bytes", t->aux_bad_bytes },
+		{ "aux_unknown_packets", t->aux_unknown_packets },
 		{ "left_out_bytes", t->left_out_bytes },
 	};
 

@@ -48,8 +48,9 @@ static const struct vector {
 	{ "49ac", "LD EVLEN 128 PRED SG" },
 	{ "4914", "LD MTE-TAG" },
 	{ "7342000000000000 00", "DATA-SOURCE 66" },
-	{ "c105", "UNKNOWN header c100 payload 0x5" },
+	{ "8105", "UNKNOWN header 8100 payload 0x5" },
 	{ "31", "Bad packet!" },
+	{ "ff0000", "Bad packet!" },
 	{ "b0f4", "Bad packet!" }, /* cut off */
 };
 

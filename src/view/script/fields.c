@@ -205,7 +205,7 @@ int script_fields_parse(struct script_fields *f, const char *text, const struct 
 static int need(struct script_fields *f, enum script_kind kind, const struct event *e, const struct field_row *row,
 		const struct notify *to)
 {
-	if (!(f->shown[kind] & row->bit) || !row->needs || e->attr.sample_type & row->needs)
+	if (!(f->shown[kind] & row->bit) || !row->needs || e->silent || e->attr.sample_type & row->needs)
 		return 0;
 	if (f->asked[kind] & row->bit)
 		return notify_error(to, ERR_USAGE, "samples of '%s' have no %s: cannot show field '%s'", e->name,

@@ -15,6 +15,7 @@
 #include "attrib/deferred.h"
 #include "attrib/filter.h"
 #include "attrib/hit.h"
+#include "attrib/spe.h"
 #include "base/bytes.h"
 #include "base/map.h"
 #include "codec/evlist.h"
@@ -48,6 +49,7 @@ struct script {
 	const struct evlist *events;
 	const struct features *features;
 	const struct deferred_chains *deferred; /* user parts of call chains, or NULL */
+	const struct spe *spe;			/* makes hits of AUX data; NULL: nothing does */
 	const char *file;			/* for messages */
 	const struct notify *notify;
 

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attrib/spe.h"
+
+#include "codec/perf_abi.h"
+#include "codec/spe_source.h"
+
+#define SAMPLE_FIELDS                                                                                                 \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |                 \
+	 PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_PHYS_ADDR)
+
+/* In perf's order, which is also that of an operation's samples. */
+static const struct row {
+	const char *name;
+	char letter; /* of --itrace */
+	u32 events;  /* of which one has to have happened; 0: see spe_counts */
+} rows[SPE_NR_EVENTS] = {
+	[SPE_EVENT_L1D_MISS] = { "l1d-miss", 'f', SPE_EV_L1D_REFILL },
+	[SPE_EVENT_L1D_ACCESS] = { "l1d-access", 'f', SPE_EV_L1D_ACCESS },
+	[SPE_EVENT_LLC_MISS] = { "llc-miss", 'm', SPE_EV_LLC_REFILL },
+	[SPE_EVENT_LLC_ACCESS] = { "llc-access", 'm', SPE_EV_LLC_ACCESS },
+	[SPE_EVENT_TLB_MISS] = { "tlb-miss", 't', SPE_EV_TLB_WALK },
+	[SPE_EVENT_TLB_ACCESS] = { "tlb-access", 't', SPE_EV_TLB_ACCESS },
+	[SPE_EVENT_BRANCH_MISS] = { "branch-miss", 'b', SPE_EV_MISPREDICTED },
+	[SPE_EVENT_REMOTE_ACCESS] = { "remote-access", 'a', SPE_EV_REMOTE_ACCESS },
+	[SPE_EVENT_MEMORY] = { "memory", 'M', 0 },
+	[SPE_EVENT_INSTRUCTIONS] = { "instructions", 'i', 0 },
+};
+
+/* i1i: each one. Other distances would have to be counted across buffers, and hardware has done that already. */
+static int parse_period(const char **text, const struct notify *to)
+{
+	const char *t = *text;
+	size_t digits = strspn(t, "0123456789");
+
+	if (digits && (digits != 1 || *t != '1' || t[1] != 'i'))
+		return notify_error(
+			to, ERR_USAGE,
+			"--itrace: i takes every sampled operation here: say i1i (-c at record time sets how "
+			"many are sampled)");
+	*text = t + (digits ? 2 : 0);
+	return 0;
+}
+
+int spe_events_parse(const char *text, u32 *events, const struct notify *to)
+{
+	static const char others[] = "crxwopedgGlLsqAZ"; /* calls, returns, errors, ... : of branch traces */
+
+	*events = 0;
+	for (const char *t = text; *t;) {
+		char letter = *t++;
+		u32 found = 0;
+
+		for (u32 i = 0; i < SPE_NR_EVENTS; i++)
+			found |= (u32)(rows[i].letter == letter) << i;
+		if (!found && !strchr(others, letter))
+			return notify_error(
+				to, ERR_USAGE,
+				"--itrace: '%c' is no event that is made of AUX data; they are f (L1D), m "
+				"(LLC), t (TLB), b (branch misses), a (remote accesses), M (memory) and i1i "
+				"(every operation)",
+				letter);
+		*events |= found;
+		if (letter == 'i' && parse_period(&t, to))
+			return ERR_USAGE;
+		if (!found)
+			t += strspn(t, "0123456789+-");
+	}
+	return 0;
+}
+
+void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evlist *l)
+{
+	struct attr a = { .type = PERF_TYPE_MAX, .sample_type = SAMPLE_FIELDS, .sample_period = 1 };
+
+	s->aux = aux;
+	for (size_t i = 0; i < l->events.n; i++) /* they are the PMU's */
+		a.type = MAX(a.type, l->events.v[i].attr.type);
+	for (size_t i = 0; i < l->events.n; i++)
+		l->events.v[i].silent |= l->events.v[i].attr.type == a.type;
+	for (u32 i = 0; i < SPE_NR_EVENTS; i++) {
+		a.config = rows[i].events;
+		s->of[i] = events >> i & 1 ? evlist_add(l, &a, rows[i].name, NULL) : ID_NONE;
+	}
+}
+
+bool spe_counts(const struct spe_record *r, enum spe_event event)
+{
+	switch (event) {
+	case SPE_EVENT_MEMORY:
+		return spe_is_load(r) || spe_is_store(r);
+	case SPE_EVENT_INSTRUCTIONS:
+		return true;
+	default:
+		return r->events & rows[event].events;
+	}
+}
+
+/* From the record where the kernel writes it there, else who ran on the CPU, else who the buffer is of. */
+static void find_thread(const struct aux *a, const struct aux_buffer *b, const struct spe_record *r, u64 time,
+			struct sample_core *s)
+{
+	if (r->has & SPE_HAS(SPE_CONTEXT))
+		s->tid = r->context;
+	else if (aux_thread(a, b->cpu, time, &s->pid, &s->tid))
+		return;
+	else
+		s->tid = b->tid;
+	s->pid = aux_process(a, s->tid);
+}
+
+static void whole_sample(const struct hit *h, const struct spe_record *r, u64 midr, struct sample *out)
+{
+	*out = (struct sample){
+		.has = SAMPLE_FIELDS,
+		.ip = h->s.ip,
+		.pid = h->s.pid,
+		.tid = h->s.tid,
+		.cpu = h->s.cpu,
+		.time = h->s.time,
+		.period = h->s.period,
+		.weight = r->latency[SPE_TOTAL],
+		.addr = r->operation_class == SPE_BRANCH ? r->target : r->virtual,
+		.phys_addr = r->physical,
+		.data_src = spe_data_src(r, midr),
+	};
+}
+
+u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before)
+{
+	return r->has & SPE_HAS(SPE_TIMESTAMP) && s->aux->has_conversion ? aux_time(s->aux, r->time) : before;
+}
+
+void spe_hit(const struct spe *s, const struct aux_buffer *b, const struct spe_record *r, u64 *time, struct hit *h,
+	     struct sample *full)
+{
+	*time = spe_time(s, r, *time);
+	*h = (struct hit){
+		.cpumode = r->pc >> 63 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
+		.offset = b->at + r->at,
+		.made = HIT_SYNTHESISED,
+		.exact = true,
+		.s = { .ip = r->pc, .time = *time, .period = 1, .cpu = b->cpu },
+		.full = full,
+	};
+	h->clock = h->s.time;
+	find_thread(s->aux, b, r, h->s.time, &h->s);
+	if (full)
+		whole_sample(h, r, aux_midr(s->aux, b->cpu), full);
+}

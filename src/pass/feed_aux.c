@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The feed's part that deals with AUX data: a sampled operation is a hit of every event that it counts for. */
+#include "pass/feed_aux.h"
+
+static struct spe_reader reader_over(const struct source *src, const struct aux_buffer *b)
+{
+	return (struct spe_reader){ .data = src->data + b->at, .len = b->size, .aux_offset = b->aux_offset };
+}
+
+static void hand_on(const struct feed *f, const struct aux_buffer *b, const struct spe_record *r, u64 *time,
+		    hit_fn take, void *ctx)
+{
+	struct sample full;
+	struct hit h;
+
+	spe_hit(f->spe, b, r, time, &h, f->full ? &full : NULL);
+	if (!f->src->events.has_time)
+		h.clock = h.offset;
+	for (u32 i = 0; i < SPE_NR_EVENTS; i++) {
+		if (f->spe->of[i] == ID_NONE || !spe_counts(r, i))
+			continue;
+		h.event = f->spe->of[i];
+		h.e = &f->src->events.events.v[h.event];
+		take(ctx, &h);
+		h.nth++;
+	}
+}
+
+void feed_aux(struct feed *f, const struct source_record *at, hit_fn take, void *ctx)
+{
+	const struct aux_buffer *b = aux_buffer_at(f->spe->aux, (u64)(at->payload - f->src->data));
+	struct spe_record r;
+	struct spe_reader reader;
+	u64 time;
+
+	if (!b)
+		return;
+	reader = reader_over(f->src, b);
+	time = b->clock;
+	while (spe_next(&reader, &r)) {
+		hand_on(f, b, &r, &time, take, ctx);
+		f->aux.operations++;
+	}
+	f->aux.broken += reader.broken;
+	f->aux.bad_bytes += reader.bad_bytes;
+	f->aux.unknown_packets += reader.unknown;
+}
+
+void feed_operations(const struct source *src, const struct spe *spe, const struct aux_buffer *b, operation_fn take,
+		     void *ctx)
+{
+	struct spe_reader reader = reader_over(src, b);
+	struct spe_record r;
+	u64 time = b->clock;
+
+	while (spe_next(&reader, &r)) {
+		time = spe_time(spe, &r, time);
+		take(ctx, time, b->at + r.at);
+	}
+}
+
+void feed_operation(struct feed *f, u64 time, u64 offset, hit_fn take, void *ctx)
+{
+	const struct aux_buffer *b = aux_buffer_at(f->spe->aux, offset);
+	struct spe_reader reader;
+	struct spe_record r;
+
+	if (!b)
+		return;
+	reader = reader_over(f->src, b);
+	reader.at = offset - b->at;
+	if (spe_next(&reader, &r))
+		hand_on(f, b, &r, &time, take, ctx);
+}
