@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agg/trace_keys.h"
+#include "codec/data_src.h"
 
 /* --- of the sample --- */
 
@@ -102,6 +103,23 @@ static u64 code_page_of(const struct hit_keys *k, const struct hit *h, const str
 	return h->full->code_page_size;
 }
 
+/* --- of what a load or store met; no samples of other events have any of it --- */
+
+static enum data_src_part part_of(u32 key)
+{
+	return key == SORT_MEM	  ? DATA_SRC_LEVEL :
+	       key == SORT_SNOOP  ? DATA_SRC_SNOOP :
+	       key == SORT_TLB	  ? DATA_SRC_TLB :
+	       key == SORT_LOCKED ? DATA_SRC_LOCKED :
+				    DATA_SRC_BLOCKED;
+}
+
+static u64 access_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)t;
+	return data_src_part(part_of(k->key), h->full->data_src);
+}
+
 static u64 trace_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
 {
 	return trace_keys_text(k->trace, h, t, k->key == SORT_TRACE ? TRACE_WHOLE : k->key - SORT_FIELD);
@@ -177,6 +195,13 @@ static u32 srcfile_of(struct frame_keys *k, const struct frame *f)
 static int by_string(const struct profile *p, u64 x, u64 y)
 {
 	return strcmp(strtab_get(p->strings, (u32)x), strtab_get(p->strings, (u32)y));
+}
+
+/* As perf has it: what is set further up first. */
+static int larger_first(const struct profile *p, u64 x, u64 y)
+{
+	(void)p;
+	return x > y ? -1 : 1;
 }
 
 static int by_trace(const struct profile *p, u64 x, u64 y)
@@ -299,6 +324,36 @@ static void label_page_size(const struct row_view *v, u64 value, struct bytes *o
 		bytes_printf(out, "%llu%.1s", (unsigned long long)value, unit ? &units[unit] : "");
 }
 
+static void text_mem(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	data_src_put(DATA_SRC_LEVEL, value, out);
+}
+
+static void text_snoop(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	data_src_put(DATA_SRC_SNOOP, value, out);
+}
+
+static void text_tlb(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	data_src_put(DATA_SRC_TLB, value, out);
+}
+
+static void text_locked(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	data_src_put(DATA_SRC_LOCKED, value, out);
+}
+
+static void text_blocked(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	data_src_put(DATA_SRC_BLOCKED, value, out);
+}
+
 static void text_parent(const struct row_view *v, u64 value, struct bytes *out)
 {
 	bytes_str(out, value ? strtab_get(v->profile->strings, (u32)value) : "[other]");
@@ -371,6 +426,26 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 				    NULL, label_page_size },
 				  .full = true,
 				  .of_hit = code_page_of },
+	[SORT_MEM] = { { "mem", NULL, "mem", "Memory access", COLUMN_TEXT, 0, NULL, text_mem },
+		       .full = true,
+		       .of_hit = access_of,
+		       .compare = larger_first },
+	[SORT_SNOOP] = { { "snoop", NULL, "snoop", "Snoop", COLUMN_TEXT, 0, NULL, text_snoop },
+			 .full = true,
+			 .of_hit = access_of,
+			 .compare = larger_first },
+	[SORT_TLB] = { { "tlb", NULL, "tlb", "TLB access", COLUMN_TEXT, 0, NULL, text_tlb },
+		       .full = true,
+		       .of_hit = access_of,
+		       .compare = larger_first },
+	[SORT_LOCKED] = { { "locked", NULL, "locked", "Locked", COLUMN_TEXT, 0, NULL, text_locked },
+			  .full = true,
+			  .of_hit = access_of,
+			  .compare = larger_first },
+	[SORT_BLOCKED] = { { "blocked", NULL, "blocked", "Blocked", COLUMN_TEXT, 0, NULL, text_blocked },
+			   .full = true,
+			   .of_hit = access_of,
+			   .compare = larger_first },
 	[SORT_PARENT] = { { "parent", NULL, "parent", "Parent symbol", COLUMN_TEXT, 0, NULL, text_parent },
 			  .compare = by_string },
 	[SORT_DSO] = { { "dso", NULL, "dso", "Shared Object", COLUMN_TEXT, 0, NULL, text_dso },

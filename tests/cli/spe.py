@@ -143,6 +143,20 @@ def sources():
               [s.replace("Local ", "") for s in shown] == expected)
 
 
+def access_keys(path):
+    """Rows by what accesses met are sums over the lines of script."""
+    lines = reticle("script", "-i", path, "--itrace=M", "-F", "data_src").stdout.splitlines()
+    expected = {}
+    for line in lines:
+        _, _, level, snoop, tlb, locked, blocked = (part.strip() for part in line.split("|"))
+        row = level[4:], snoop[4:], tlb[4:], locked[4:], blocked[4:].strip()
+        expected[row] = expected.get(row, 0) + 1
+    keys = ("mem", "snoop", "tlb", "locked", "blocked")
+    p = reticle("report", "-i", path, "--itrace=M", "--json", "--sort", ",".join(keys))
+    found = {tuple(row[key].strip() for key in keys): row["self"] for row in json.loads(p.stdout)["events"][0]["rows"]}
+    check("rows by what accesses met", len(found) > 10 and found == expected)
+
+
 def damage():
     rng = random.Random(2)
     ops = operations(rng, 1000, 1000)
@@ -212,6 +226,7 @@ every_field("fields.data")
 every_field("n1.data", f"{N1:#018x}")
 contexts()
 sources()
+access_keys("n1.data")
 damage()
 others()
 same_as_perf("fields.data")

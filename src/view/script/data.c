@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codec/data_src.h"
 #include "codec/perf_abi.h"
 #include "codec/regs.h"
 #include "view/script/impl.h"
@@ -121,111 +122,24 @@ void script_put_branches(struct script_worker *w, const struct script_line *l, u
 	}
 }
 
-/* --- memory accesses: the parts of union perf_mem_data_src --- */
+/* --- memory accesses --- */
 
-#define SRC_FIELD(v, shift, bits) ((u32)((v) >> (shift) & ((1u << (bits)) - 1)))
 #define DATA_SRC_MAX 99 /* where perf cuts the text */
-
-static const char *const mem_ops[] = { "N/A", "LOAD", "STORE", "PFETCH", "EXEC" };
-static const char *const mem_levels[] = { "N/A",
-					  "HIT",
-					  "MISS",
-					  "L1",
-					  "LFB/MAB",
-					  "L2",
-					  "L3",
-					  "Local RAM",
-					  "Remote RAM (1 hop)",
-					  "Remote RAM (2 hops)",
-					  "Remote Cache (1 hop)",
-					  "Remote Cache (2 hops)",
-					  "I/O",
-					  "Uncached" };
-static const char *const mem_level_numbers[] = {
-	[9] = "CXL", [10] = "I/O", [11] = "Any cache", [12] = "LFB/MAB", [13] = "RAM", [14] = "PMEM", [15] = "N/A"
-};
-static const char *const mem_hops[] = { "N/A", "core, same node", "node, same socket", "socket, same board", "board" };
-static const char *const mem_snoops[] = { "N/A", "None", "Hit", "Miss", "HitM" };
-static const char *const mem_snoops_more[] = { "Fwd", "Peer" };
-static const char *const mem_tlbs[] = { "N/A", "HIT", "MISS", "L1", "L2", "Walker", "Fault" };
-#define HIT_AND_MISS 6u /* bits of both mem_levels and mem_tlbs */
-
-/* "A or B"; true: something was written since start. */
-static void put_bits(u32 bits, const char *const *names, u32 n, size_t start, struct bytes *out)
-{
-	for (u32 i = 0; i < n; i++) {
-		if (!(bits >> i & 1))
-			continue;
-		if (out->len != start)
-			bytes_str(out, " or ");
-		bytes_str(out, names[i]);
-	}
-}
-
-static void put_hit_miss(u32 bits, size_t start, struct bytes *out)
-{
-	if (out->len == start)
-		bytes_str(out, "N/A");
-	if (bits & 2)
-		bytes_str(out, " hit");
-	if (bits & 4)
-		bytes_str(out, " miss");
-}
-
-static void put_level(u64 v, struct bytes *out)
-{
-	u32 bits = SRC_FIELD(v, 5, 14), number = SRC_FIELD(v, 33, 4), hops = SRC_FIELD(v, 43, 3);
-	size_t start = out->len;
-	bool printed = false;
-
-	if (SRC_FIELD(v, 37, 1))
-		bytes_str(out, "Remote ");
-	if (hops) {
-		bytes_str(out, hops < ARRAY_LEN(mem_hops) ? mem_hops[hops] : "N/A");
-		bytes_char(out, ' ');
-	} else {
-		size_t names = out->len;
-
-		put_bits(bits & ~HIT_AND_MISS, mem_levels, ARRAY_LEN(mem_levels), names, out);
-		printed = out->len != names;
-	}
-	if (number) {
-		if (printed)
-			bytes_str(out, " or ");
-		if (mem_level_numbers[number])
-			bytes_str(out, mem_level_numbers[number]);
-		else
-			bytes_printf(out, "L%u", number);
-	}
-	put_hit_miss(bits, start, out);
-}
 
 static void put_access(u64 v, struct bytes *out)
 {
-	u32 lock = SRC_FIELD(v, 24, 2), block = SRC_FIELD(v, 40, 3), op = SRC_FIELD(v, 0, 5);
-	size_t start;
-
 	bytes_str(out, "|OP ");
-	bytes_str(out, op ? mem_ops[__builtin_ctz(op)] : "No");
+	data_src_put(DATA_SRC_OP, v, out);
 	bytes_str(out, "|LVL ");
-	put_level(v, out);
+	data_src_put(DATA_SRC_LEVEL, v, out);
 	bytes_str(out, "|SNP ");
-	start = out->len;
-	put_bits(SRC_FIELD(v, 19, 5), mem_snoops, ARRAY_LEN(mem_snoops), start, out);
-	put_bits(SRC_FIELD(v, 38, 2), mem_snoops_more, ARRAY_LEN(mem_snoops_more), start, out);
-	put_hit_miss(0, start, out);
+	data_src_put(DATA_SRC_SNOOP, v, out);
 	bytes_str(out, "|TLB ");
-	start = out->len;
-	put_bits(SRC_FIELD(v, 26, 7) & ~HIT_AND_MISS, mem_tlbs, ARRAY_LEN(mem_tlbs), start, out);
-	put_hit_miss(SRC_FIELD(v, 26, 7), start, out);
-	bytes_str(out, lock & 1 ? "|LCK N/A" : lock & 2 ? "|LCK Yes" : "|LCK No");
+	data_src_put(DATA_SRC_TLB, v, out);
+	bytes_str(out, "|LCK ");
+	data_src_put(DATA_SRC_LOCKED, v, out);
 	bytes_str(out, "|BLK ");
-	if (!block || block & 1) {
-		bytes_str(out, " N/A");
-		return;
-	}
-	bytes_str(out, block & 2 ? " Data" : "");
-	bytes_str(out, block & 4 ? " Addr" : "");
+	data_src_put(DATA_SRC_BLOCKED, v, out);
 }
 
 u32 script_put_data_src(u64 data_src, u32 width, struct bytes *out)
