@@ -70,11 +70,9 @@ int spe_events_parse(const char *text, u32 *events, const struct notify *to)
 
 void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evlist *l)
 {
-	struct attr a = { .type = PERF_TYPE_MAX, .sample_type = SAMPLE_FIELDS, .sample_period = 1 };
+	struct attr a = { .type = aux->pmu_type, .sample_type = SAMPLE_FIELDS, .sample_period = 1 };
 
 	s->aux = aux;
-	for (size_t i = 0; i < l->events.n; i++) /* they are the PMU's */
-		a.type = MAX(a.type, l->events.v[i].attr.type);
 	for (size_t i = 0; i < l->events.n; i++)
 		l->events.v[i].silent |= l->events.v[i].attr.type == a.type;
 	for (u32 i = 0; i < SPE_NR_EVENTS; i++) {

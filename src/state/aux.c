@@ -9,9 +9,10 @@
 
 /*
  * Arm SPE's words. The first version has two: the PMU's type, and whether events are per CPU. Later ones begin with
- * their version, and hold for each CPU a magic number, the CPU, how many words follow, and those: MIDR, the PMU's
- * type, the least interval, ...
+ * their version, its size and the PMU's type, and hold for each CPU a magic number, the CPU, how many words follow,
+ * and those: MIDR, the PMU's type, the least interval, ...
  */
+enum { V1_PMU_TYPE = 0, V1_WORDS = 2, V2_PMU_TYPE = 2 };
 #define CPU_MAGIC 0x1010101010101010
 enum { CPU_NUMBER = 1, CPU_WORDS, CPU_MIDR, CPU_LEAST };
 
@@ -20,6 +21,9 @@ static void note_info(struct aux *a, const struct rec_auxtrace_info *info)
 	const struct u64s *w = &info->priv;
 
 	a->kind = info->type;
+	if (info->type == AUXTRACE_ARM_SPE && w->n >= V1_WORDS)
+		a->pmu_type = (u32)u64s_at(w, w->n == V1_WORDS ? V1_PMU_TYPE : V2_PMU_TYPE);
+	a->pmu_type = MAX(a->pmu_type, (u32)PERF_TYPE_MAX); /* not one of the kernel's own */
 	for (u32 i = 0; info->type == AUXTRACE_ARM_SPE && i + CPU_LEAST <= w->n; i++) {
 		u64 cpu = u64s_at(w, i + CPU_NUMBER);
 

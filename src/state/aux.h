@@ -25,7 +25,8 @@ struct aux_switch {
 };
 
 struct aux {
-	u32 kind; /* enum auxtrace_kind; 0: the recording has none */
+	u32 kind;     /* enum auxtrace_kind; 0: the recording has none */
+	u32 pmu_type; /* attr.type of the events that fill them */
 	bool has_conversion;
 	struct rec_time_conv conversion;
 	VEC(struct aux_buffer) buffers;	 /* by place */

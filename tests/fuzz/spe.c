@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* AUX data of Arm SPE: the first byte is where they stood. Packets and records cover them without a gap; what is
+ * decoded is encoded and decoded again. */
+#include "codec/spe.h"
+#include "codec/data_src.h"
+#include "codec/spe_source.h"
+
+#include "fuzz.h"
+
+static void check_packet(const struct spe_packet *p)
+{
+	struct spe_packet again;
+	struct bytes b = { 0 };
+
+	spe_packet_print(p, &b);
+	MUST(b.len > 0);
+	b.len = 0;
+	if (p->type == SPE_BAD || p->type == SPE_PAD || p->type == SPE_UNKNOWN)
+		return bytes_free(&b);
+	spe_packet_encode(p->type, p->index, p->payload, &b);
+	spe_packet_decode(b.p, b.len, 0, 0, &again);
+	MUST(again.type == p->type && again.index == p->index && again.payload == p->payload);
+	bytes_free(&b);
+}
+
+static void check_record(const struct spe_record *r, u64 from, u64 size)
+{
+	struct bytes b = { 0 };
+	u64 v = spe_data_src(r, 0x413fd0c1);
+
+	MUST(r->at >= from && r->at < r->end && r->end <= size);
+	MUST(!v == !(spe_is_load(r) || spe_is_store(r)));
+	for (enum data_src_part part = DATA_SRC_OP; part <= DATA_SRC_BLOCKED; part++)
+		data_src_put(part, data_src_part(part, v | r->source), &b);
+	bytes_free(&b);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct spe_reader reader;
+	struct spe_record r;
+	struct spe_packet p;
+	u64 end = 0;
+
+	if (!size)
+		return 0;
+	reader = (struct spe_reader){ .data = data + 1, .len = size - 1, .aux_offset = data[0] };
+	for (u64 at = 0; at < reader.len; at += p.size) {
+		spe_packet_decode(reader.data, reader.len, at, reader.aux_offset, &p);
+		MUST(p.size && p.size <= reader.len - at);
+		check_packet(&p);
+	}
+	while (spe_next(&reader, &r)) {
+		check_record(&r, end, reader.len);
+		end = r.end;
+	}
+	MUST(reader.at == reader.len && reader.bad_bytes <= reader.len);
+	return 0;
+}
+
+/* A load as Neoverse cores write it, a branch, and an alignment packet; the recording only says how often. */
+void fuzz_seeds(const struct recipe *r, const struct seed_sink *sink)
+{
+	struct bytes b = { 0 };
+
+	bytes_u8(&b, 4);
+	for (u64 i = 0; i <= r->events.events.n; i++) {
+		spe_packet_encode(SPE_ADDRESS, SPE_PC, 1ull << 63 | (0x400000 + 4 * i), &b);
+		spe_packet_encode(SPE_CONTEXT, 1, 42, &b);
+		spe_packet_encode(SPE_COUNTER, SPE_ISSUE, 4, &b);
+		spe_packet_encode(SPE_COUNTER, SPE_TOTAL, 40, &b);
+		spe_packet_encode(SPE_EVENTS, 0, SPE_EV_RETIRED | SPE_EV_L1D_ACCESS | SPE_EV_LLC_REFILL, &b);
+		spe_packet_encode(SPE_OPERATION, i & 1 ? SPE_BRANCH : SPE_LOAD_STORE, 0, &b);
+		spe_packet_encode(SPE_ADDRESS, SPE_VIRTUAL, 0xaaaae65dda43, &b);
+		spe_packet_encode(SPE_SOURCE, 0, 9, &b);
+		bytes_u8(&b, 0x22);
+		bytes_zero(&b, 8 - b.len % 8);
+		spe_packet_encode(SPE_TIMESTAMP, 0, 1000 + i, &b);
+	}
+	sink->give(sink->ctx, b.p, b.len);
+	bytes_free(&b);
+}
