@@ -50,7 +50,7 @@ static u64 alignment(u8 header, u64 offset)
 static void decode_long(const u8 *p, u64 left, struct spe_packet *out)
 {
 	u32 headers = (p[0] & 0xfc) == EXTENDED ? 2 : 1;
-	u8 header = headers == 2 ? p[1] : p[0];
+	u8 header = p[MIN(headers, left) - 1];
 	const struct kind *k = kind_of(header);
 	u32 bytes = 1u << (header >> 4 & 3);
 
