@@ -105,19 +105,16 @@ static u64 code_page_of(const struct hit_keys *k, const struct hit *h, const str
 
 /* --- of what a load or store met; no samples of other events have any of it --- */
 
-static enum data_src_part part_of(u32 key)
-{
-	return key == SORT_MEM	  ? DATA_SRC_LEVEL :
-	       key == SORT_SNOOP  ? DATA_SRC_SNOOP :
-	       key == SORT_TLB	  ? DATA_SRC_TLB :
-	       key == SORT_LOCKED ? DATA_SRC_LOCKED :
-				    DATA_SRC_BLOCKED;
-}
+/* Which part it is stands above the part's own bits, so that a value says how it reads. */
+#define PART_SHIFT 60
+_Static_assert(SORT_BLOCKED - SORT_MEM == DATA_SRC_BLOCKED - DATA_SRC_LEVEL, "keys and parts are in one order");
 
 static u64 access_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
 {
+	enum data_src_part part = DATA_SRC_LEVEL + (k->key - SORT_MEM);
+
 	(void)t;
-	return data_src_part(part_of(k->key), h->full->data_src);
+	return (u64)part << PART_SHIFT | data_src_part(part, h->full->data_src);
 }
 
 static u64 trace_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
@@ -324,34 +321,10 @@ static void label_page_size(const struct row_view *v, u64 value, struct bytes *o
 		bytes_printf(out, "%llu%.1s", (unsigned long long)value, unit ? &units[unit] : "");
 }
 
-static void text_mem(const struct row_view *v, u64 value, struct bytes *out)
+static void text_access(const struct row_view *v, u64 value, struct bytes *out)
 {
 	(void)v;
-	data_src_put(DATA_SRC_LEVEL, value, out);
-}
-
-static void text_snoop(const struct row_view *v, u64 value, struct bytes *out)
-{
-	(void)v;
-	data_src_put(DATA_SRC_SNOOP, value, out);
-}
-
-static void text_tlb(const struct row_view *v, u64 value, struct bytes *out)
-{
-	(void)v;
-	data_src_put(DATA_SRC_TLB, value, out);
-}
-
-static void text_locked(const struct row_view *v, u64 value, struct bytes *out)
-{
-	(void)v;
-	data_src_put(DATA_SRC_LOCKED, value, out);
-}
-
-static void text_blocked(const struct row_view *v, u64 value, struct bytes *out)
-{
-	(void)v;
-	data_src_put(DATA_SRC_BLOCKED, value, out);
+	data_src_put((enum data_src_part)(value >> PART_SHIFT), value, out);
 }
 
 static void text_parent(const struct row_view *v, u64 value, struct bytes *out)
@@ -426,23 +399,23 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 				    NULL, label_page_size },
 				  .full = true,
 				  .of_hit = code_page_of },
-	[SORT_MEM] = { { "mem", NULL, "mem", "Memory access", COLUMN_TEXT, 0, NULL, text_mem },
+	[SORT_MEM] = { { "mem", NULL, "mem", "Memory access", COLUMN_TEXT, 0, NULL, text_access },
 		       .full = true,
 		       .of_hit = access_of,
 		       .compare = larger_first },
-	[SORT_SNOOP] = { { "snoop", NULL, "snoop", "Snoop", COLUMN_TEXT, 0, NULL, text_snoop },
+	[SORT_SNOOP] = { { "snoop", NULL, "snoop", "Snoop", COLUMN_TEXT, 0, NULL, text_access },
 			 .full = true,
 			 .of_hit = access_of,
 			 .compare = larger_first },
-	[SORT_TLB] = { { "tlb", NULL, "tlb", "TLB access", COLUMN_TEXT, 0, NULL, text_tlb },
+	[SORT_TLB] = { { "tlb", NULL, "tlb", "TLB access", COLUMN_TEXT, 0, NULL, text_access },
 		       .full = true,
 		       .of_hit = access_of,
 		       .compare = larger_first },
-	[SORT_LOCKED] = { { "locked", NULL, "locked", "Locked", COLUMN_TEXT, 0, NULL, text_locked },
+	[SORT_LOCKED] = { { "locked", NULL, "locked", "Locked", COLUMN_TEXT, 0, NULL, text_access },
 			  .full = true,
 			  .of_hit = access_of,
 			  .compare = larger_first },
-	[SORT_BLOCKED] = { { "blocked", NULL, "blocked", "Blocked", COLUMN_TEXT, 0, NULL, text_blocked },
+	[SORT_BLOCKED] = { { "blocked", NULL, "blocked", "Blocked", COLUMN_TEXT, 0, NULL, text_access },
 			   .full = true,
 			   .of_hit = access_of,
 			   .compare = larger_first },

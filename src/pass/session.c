@@ -399,7 +399,8 @@ static void add_aux_events(struct session *s)
 			       &s->src->events);
 	else if (s->aux.bytes)
 		(void)notify_at(s->notify, NOTE_WARNING, ERR_UNSUPPORTED, s->src->path, NO_OFFSET,
-				"its %llu bytes of AUX data (%s) are left out: only those of Arm SPE can be read",
+				"its %llu bytes of AUX data (%s) are left out: only those of Arm SPE can be "
+				"read here; perf script reads them",
 				(unsigned long long)s->aux.bytes, kind ? kind : "of an unknown kind");
 }
 
@@ -414,7 +415,7 @@ static int apply_records(struct session *s)
 		f.sampled = mem_zalloc(sizeof(*f.sampled));
 	err = hop(&f);
 	aux_seal(&s->aux, s->src->features.cpuid);
-	if (s->aux.kind) { /* who was sampled stands in there */
+	if (s->aux.kind == AUXTRACE_ARM_SPE) { /* who was sampled stands in there */
 		free(f.sampled);
 		f.sampled = NULL;
 	}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of Arm SPE, written from operations whose every field is known."""
+import random
 import struct
 
 IP, TID, TIME, ADDR, CPU, DATA_SRC, IDENTIFIER = 1, 2, 4, 8, 1 << 7, 1 << 15, 1 << 16
@@ -9,6 +10,9 @@ AUXTRACE_INFO, AUXTRACE, TIME_CONV = 70, 71, 79
 SPE_ID, DUMMY_ID, PMU = 101, 102, 8
 BASE, LENGTH = 0x400000, 0x100000
 KIND_SPE, CPUID = 4, 9
+N1 = 0x413FD0C1
+L1_ACCESS, L1_REFILL, TLB_ACCESS, TLB_WALK, NOT_TAKEN, MISPREDICTED, LLC_ACCESS, LLC_REFILL, REMOTE = (
+    1 << bit for bit in range(2, 11))
 
 
 def record(kind, body, misc=2):
@@ -66,7 +70,7 @@ class Recording:
             priv = [PMU, 1]
         self.data = b""
         if converts:
-            self.data += record(TIME_CONV, struct.pack("<QQQQQBBxxxxxx", 0, 1, 0, 0, 2**64 - 1, 1, 0), 0)
+            self.data += record(TIME_CONV, struct.pack("<QQQQQBB6x", 0, 1, 0, 0, 2**64 - 1, 1, 0), 0)
         self.data += record(AUXTRACE_INFO, struct.pack(f"<II{len(priv)}Q", kind, 0, *priv), 0)
         self.last, self.cpuid = 0, cpuid
 
@@ -106,3 +110,51 @@ class Recording:
                 text = self.cpuid.encode() + b"\0"
                 text = struct.pack("<I", len(text)) + text
                 f.write(struct.pack("<QQ", f.tell() + 16, len(text)) + text)
+
+
+def operations(rng, count, time, **more):
+    out = []
+    for _ in range(count):
+        time += 2 * rng.randrange(1, 1500)
+        pc = BASE + 4 * rng.randrange(4000) if rng.random() < 0.8 else 0xFFFF800010000000 + 4 * rng.randrange(1000)
+        latency = rng.randrange(500), rng.randrange(50), rng.randrange(20)
+        kind = rng.choice([Operation.LOAD] * 5 + [Operation.STORE] * 2 + [Operation.BRANCH] * 2 + [Operation.OTHER])
+        o = Operation(kind, pc, time, latency=latency, **more)
+        if kind in (Operation.LOAD, Operation.STORE):
+            o.operation |= rng.choice([0, 4, 0x10, 0x16, 0x0A])
+            o.events |= rng.choice([0, L1_ACCESS, L1_ACCESS | L1_REFILL, L1_ACCESS | L1_REFILL | LLC_ACCESS,
+                                    L1_ACCESS | L1_REFILL | LLC_ACCESS | LLC_REFILL | REMOTE])
+            o.events |= rng.choice([0, TLB_ACCESS, TLB_ACCESS | TLB_WALK])
+            o.address = rng.choice([0x7F0000000000 + 8 * rng.randrange(1 << 20), 0xFFFF000070D00000 + rng.randrange(1 << 16)])
+            o.physical = rng.choice([None, rng.randrange(1 << 40)])
+            o.source = rng.choice([None, 0, 8, 9, 10, 11, 12, 13, 14]) if kind == Operation.LOAD else None
+        elif kind == Operation.BRANCH:
+            o.events |= rng.choice([0, NOT_TAKEN, MISPREDICTED, NOT_TAKEN | MISPREDICTED])
+            o.operation = rng.choice([0, 1, 2])
+        out.append(o)
+    return out
+
+
+def payload(ops):
+    return b"".join(o.bytes() for o in ops)
+
+
+def two_cpus(path, cpuid=None):
+    """Operations of two CPUs, and when the second one goes from process 20 to 10.
+
+    One CPU's times are even and the other's odd: for equal times perf's order is that of a heap, which nobody promises.
+    """
+    rng = random.Random(11)
+    cpus = [operations(rng, 4000, 1000), operations(rng, 4000, 501)]
+    r = Recording(cpuid=cpuid)
+    for pid in (10, 20):
+        r.thread(pid, pid, f"p{pid}")
+    middle = cpus[1][2000].time
+    r.switch(0, 0, 10, 100)
+    r.switch(1, 0, 20, 100)
+    r.switch(1, 20, 10, middle)
+    for cpu, ops in enumerate(cpus):  # in two buffers each
+        r.buffer(cpu, -1, payload(ops[:2500]))
+        r.buffer(cpu, -1, payload(ops[2500:]), 1 << 20)
+    r.write(path)
+    return cpus, middle

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Arm SPE's samples and packets are printed as perf 6.1 prints them, line for line and in its order."""
+import os
+import re
+import sys
+
+from lib.peer import need_perf, run
+from lib.spe_file import N1, two_cpus
+
+RETICLE = os.environ["RETICLE"]
+need_perf("lines")
+failed = 0
+
+
+def compare(what, words, keep):
+    """perf has no map for kernel addresses here, and names what they lie in in another way: that is left out."""
+    global failed
+    ours, theirs = ([re.sub(r"( ffff[0-9a-f]{12} \[unknown\]) .*", r"\1", line) for line in run(tool, *w).stdout.splitlines() if keep(line)]
+                    for tool, w in ((RETICLE, words[0]), ("perf", words[1])))
+    different = sum(a != b for a, b in zip(ours, theirs))
+    if not ours or len(ours) != len(theirs) or different:
+        print(f"{what}: {len(ours)} lines, perf has {len(theirs)}; {different} differ")
+        failed = 1
+
+
+for name, cpuid in (("unknown", None), ("n1", f"{N1:#018x}")):
+    path = name + ".data"
+    two_cpus(path, cpuid)
+    for itrace in ("fmtbaM", "i1i"):
+        for fields in ([], ["-F", "comm,tid,cpu,time,event,ip,data_src,period"]):
+            words = ["script", "-i", path, f"--itrace={itrace}", *fields]
+            compare(f"{name}: {words}", (words, words), bool)
+    compare(f"{name}: packets", (["dump", "-v", "-i", path], ["report", "-D", "-i", path]),
+            lambda line: re.match(r"\.  [0-9a-f]{8}: ", line))
+sys.exit(failed)
