@@ -71,7 +71,7 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 	collected_init(&c->result, c->nr_trees);
 	c->one_table = opts->keys->sort_keys >> SORT_EVENT & 1;
 	c->named = opts->keys->sort_keys & KEYS_NAMED;
-	c->ask = (struct hit_keys){ opts->features, opts->time_slice_ns, opts->first_time };
+	c->ask = (struct hit_keys){ opts->features, opts->time_slice_ns, opts->first_time, c->resolver, NULL, 0 };
 	for (u32 i = 0; i < opts->keys->nr_sort; i++)
 		if (sort_key_row(opts->keys->sort_order[i])->of_hit)
 			c->keys[c->nr_keys++] = opts->keys->sort_order[i];
@@ -263,6 +263,8 @@ void collector_add(struct collector *c, const struct hit *h)
 		return;
 	group_of(c, h, t, p->g);
 	p->h = *h;
+	if (c->opts.costs) /* as perf: no sample weighs nothing */
+		p->h.s.period = MAX(h->full->weight, 1);
 	p->h.full = NULL;
 	p->h.window = h->window && c->opts.windows ? &c->windows[c->nr_batch] : NULL;
 	if (p->h.window)

@@ -22,6 +22,7 @@ struct collector_opts {
 	const struct profile *keys; /* what groups are made of: profile_sort_by was told; it stays */
 	const struct features *features;
 	const struct notify *notify;
+	bool costs;	    /* a hit weighs what its sample's weight field says (hit.full is there) */
 	bool chains;	    /* keep whole stacks, not only leaves */
 	bool by_address;    /* as resolver_opts */
 	bool every_address; /* likewise */

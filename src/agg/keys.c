@@ -122,6 +122,43 @@ static u64 trace_of(const struct hit_keys *k, const struct hit *h, const struct 
 	return trace_keys_text(k->trace, h, t, k->key == SORT_TRACE ? TRACE_WHOLE : k->key - SORT_FIELD);
 }
 
+/* --- of the data that it loads or stores, and of its very instruction: addresses are frames (state/frames.h) --- */
+
+static u64 datum_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	return resolver_datum(k->resolver, t, h->cpumode, h->full->addr);
+}
+
+static u64 datum_line_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	return resolver_datum(k->resolver, t, h->cpumode, h->full->addr & ~(u64)63);
+}
+
+static u64 datum_dso_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	return place_dso(t, h->cpumode, h->full->addr);
+}
+
+static u64 instruction_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	return resolver_datum(k->resolver, t, h->cpumode, h->s.ip);
+}
+
+static u64 phys_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->full->phys_addr;
+}
+
+static u64 data_page_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->full->data_page_size;
+}
+
 /* --- of the frame --- */
 
 void frame_keys_free(struct frame_keys *k)
@@ -327,6 +364,32 @@ static void text_access(const struct row_view *v, u64 value, struct bytes *out)
 	data_src_put((enum data_src_part)(value >> PART_SHIFT), value, out);
 }
 
+/* Its place in its symbol; the address where no symbol holds it. */
+static void text_datum(const struct row_view *v, u64 value, struct bytes *out)
+{
+	const struct frame *f = frames_get(v->profile->frames, (u32)value);
+	const struct symbol *s = f->sym == ID_NONE ? NULL : dsos_symbol(v->profile->dsos, f->dso, f->sym);
+
+	if (!s) {
+		bytes_printf(out, "%#.16llx", (unsigned long long)f->addr);
+		return;
+	}
+	bytes_str(out, dsos_symbol_name(v->profile->dsos, f->dso, f->sym));
+	bytes_printf(out, "+0x%llx", (unsigned long long)(f->addr - s->start));
+}
+
+static void label_datum(const struct row_view *v, u64 value, struct bytes *out)
+{
+	bytes_printf(out, "[%c] ", frames_get(v->profile->frames, (u32)value)->level);
+	text_datum(v, value, out);
+}
+
+static void text_phys(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	bytes_printf(out, "%#.16llx", (unsigned long long)value);
+}
+
 static void text_parent(const struct row_view *v, u64 value, struct bytes *out)
 {
 	bytes_str(out, value ? strtab_get(v->profile->strings, (u32)value) : "[other]");
@@ -419,6 +482,33 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 			   .full = true,
 			   .of_hit = access_of,
 			   .compare = larger_first },
+	[SORT_SYMBOL_DADDR] = { { "symbol_daddr", NULL, "symbol_daddr", "Data Symbol", COLUMN_TEXT, 0, NULL,
+				  text_datum, label_datum },
+				.full = true,
+				.of_hit = datum_of,
+				.compare = by_symbol },
+	[SORT_DSO_DADDR] = { { "dso_daddr", NULL, "dso_daddr", "Data Object", COLUMN_TEXT, 0, NULL, text_dso },
+			     .full = true,
+			     .of_hit = datum_dso_of,
+			     .compare = by_dso },
+	[SORT_PHYS_DADDR] = { { "phys_daddr", NULL, "phys_daddr", "Data Physical Address", COLUMN_TEXT, 0, NULL,
+				text_phys },
+			      .full = true,
+			      .of_hit = phys_of },
+	[SORT_DCACHELINE] = { { "dcacheline", NULL, "dcacheline", "Data Cacheline", COLUMN_TEXT, 0, NULL, text_datum,
+				label_datum },
+			      .full = true,
+			      .of_hit = datum_line_of,
+			      .compare = by_symbol },
+	[SORT_SYMBOL_IADDR] = { { "symbol_iaddr", NULL, "symbol_iaddr", "Code Symbol", COLUMN_TEXT, 0, NULL,
+				  text_datum, label_datum },
+				.full = true,
+				.of_hit = instruction_of,
+				.compare = by_symbol },
+	[SORT_DATA_PAGE_SIZE] = { { "data_page_size", NULL, "data_page_size", "Data Page Size", COLUMN_TEXT, 0, number,
+				    NULL, label_page_size },
+				  .full = true,
+				  .of_hit = data_page_of },
 	[SORT_PARENT] = { { "parent", NULL, "parent", "Parent symbol", COLUMN_TEXT, 0, NULL, text_parent },
 			  .compare = by_string },
 	[SORT_DSO] = { { "dso", NULL, "dso", "Shared Object", COLUMN_TEXT, 0, NULL, text_dso },

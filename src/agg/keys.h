@@ -11,6 +11,7 @@
 
 #include "agg/columns.h"
 #include "attrib/hit.h"
+#include "attrib/resolver.h"
 #include "codec/features.h"
 #include "state/procs.h"
 
@@ -20,6 +21,7 @@
 struct hit_keys {
 	const struct features *features;
 	u64 time_slice_ns, first_time; /* SORT_TIME: slices of that width, from then on */
+	struct resolver *resolver;     /* of the worker */
 	struct trace_keys *trace;      /* SORT_TRACE and fields; or NULL: they are not in use */
 	u32 key;		       /* which one is asked for */
 };

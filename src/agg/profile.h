@@ -40,6 +40,12 @@ enum sort_key {
 	SORT_TLB,
 	SORT_LOCKED,
 	SORT_BLOCKED,
+	SORT_SYMBOL_DADDR,
+	SORT_DSO_DADDR,
+	SORT_PHYS_DADDR,
+	SORT_DCACHELINE,
+	SORT_SYMBOL_IADDR,
+	SORT_DATA_PAGE_SIZE,
 	SORT_PARENT,
 	SORT_DSO,
 	SORT_SYMBOL,
@@ -116,6 +122,7 @@ struct profile {
 	const char *const *fields; /* SORT_FIELD + i is the key of fields[i] */
 	u32 nr_fields;
 	struct trace_texts *texts; /* what SORT_TRACE and fields read, or NULL: they are not in use */
+	bool costs;		   /* weights are those of the samples (PERF_SAMPLE_WEIGHT), not periods */
 	bool children;		   /* rows have totals and are sorted by them */
 	bool has_chains;	   /* some event was recorded with call chains */
 	bool has_inlined;	   /* frames of inlined calls may stand in the trees */

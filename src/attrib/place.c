@@ -38,14 +38,24 @@ char cpumode_level(u32 cpumode)
 	}
 }
 
+static const struct vmap *find_map(const struct thread_view *thread, u32 cpumode, u64 addr)
+{
+	if (cpumode == PERF_RECORD_MISC_KERNEL)
+		return maps_find(&thread->kernel, addr);
+	return cpumode == PERF_RECORD_MISC_USER ? maps_find(&thread->maps, addr) : NULL;
+}
+
+u32 place_dso(const struct thread_view *thread, u32 cpumode, u64 addr)
+{
+	const struct vmap *m = find_map(thread, cpumode, addr);
+
+	return m ? m->dso : 0;
+}
+
 void place_find(struct dsos *dsos, const struct thread_view *thread, u32 cpumode, u64 ip, struct place *out)
 {
-	const struct vmap *m = NULL;
+	const struct vmap *m = find_map(thread, cpumode, ip);
 
-	if (cpumode == PERF_RECORD_MISC_KERNEL)
-		m = maps_find(&thread->kernel, ip);
-	else if (cpumode == PERF_RECORD_MISC_USER)
-		m = maps_find(&thread->maps, ip);
 	*out = (struct place){ .map = m, .addr = ip, .sym = ID_NONE, .level = cpumode_level(cpumode) };
 	if (!m)
 		return;

@@ -16,6 +16,9 @@ struct place {
 /* cpumode: PERF_RECORD_MISC_CPUMODE_MASK bits of the sample, or of the last PERF_CONTEXT_* mark in its chain. */
 void place_find(struct dsos *dsos, const struct thread_view *thread, u32 cpumode, u64 ip, struct place *out);
 
+/* The DSO alone. */
+u32 place_dso(const struct thread_view *thread, u32 cpumode, u64 addr);
+
 /* Do two addresses of user space lie in one function, as far as symbols tell? Without symbols: in one file. An entry
  * of the PLT counts as the function that it leads to. */
 bool place_one_function(struct dsos *dsos, const struct thread_view *thread, u64 a, u64 b);

@@ -169,6 +169,17 @@ u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode,
 	return slot->frame;
 }
 
+u32 resolver_datum(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 addr)
+{
+	struct frame f;
+	struct place p;
+
+	place_find(r->dsos, t, cpumode, addr, &p);
+	f = (struct frame){ .dso = p.dso, .sym = p.sym, .level = p.level };
+	f.addr = p.sym == ID_NONE ? addr : p.addr;
+	return frames_intern(r->frames, &f);
+}
+
 /* Several callers outside all mappings in a row say no more than one. */
 static bool is_nowhere(const struct resolver *r, u32 frame)
 {

@@ -38,6 +38,9 @@ const struct thread_view *resolver_thread(struct resolver *r, u32 pid, u32 tid, 
  * a whole. */
 u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller);
 
+/* The frame of a datum: its very address in the DSO; where no symbol holds it, addr as it is. */
+u32 resolver_datum(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 addr);
+
 /* Brings in what resolver_frame will look at for that address. */
 void resolver_prefetch(const struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip);
 

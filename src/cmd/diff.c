@@ -125,12 +125,18 @@ struct run {
 	u32 simulated;
 };
 
+/* Places of data are addresses: they have nothing in common, either. */
+static bool is_data_key(u32 key)
+{
+	return key >= SORT_SYMBOL_DADDR && key <= SORT_DATA_PAGE_SIZE;
+}
+
 /* Time slices and events cannot be keys: slices of two recordings have nothing in common, and events part the tables.
  * Parents are found with an option that there is not. */
 static bool is_diff_key(u32 column)
 {
-	return column_is_key(column) && column_key(column) < SORT_FIELD && column_key(column) != SORT_TIME &&
-	       column != COLUMN_EVENT && column != COLUMN_PARENT;
+	return column_is_key(column) && column_key(column) < SORT_FIELD && !is_data_key(column_key(column)) &&
+	       column_key(column) != SORT_TIME && column != COLUMN_EVENT && column != COLUMN_PARENT;
 }
 
 static int note_no_key(const char *name, const struct notify *to)

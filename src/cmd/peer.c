@@ -64,7 +64,6 @@ static const struct {
 	{ "report", 0, "tui", text_only },
 	{ "report", 0, "gtk", text_only },
 	{ "report", 0, "itrace", as_recorded },
-	{ "report", 0, "mem-mode", "'reticle script -F +addr,+weight,+data_src' prints what was recorded of memory" },
 	{ "report", 0, "samples", "'reticle script' prints the samples" },
 	{ "report", 'T', NULL,
 	  "--threads N sets the number of threads that read; 'reticle dump --type READ' has counts per thread" },

@@ -25,7 +25,7 @@ struct report_config {
 	u32 max_stack, verbose;
 	u64 time_slice_ms;
 	const char *parent, *ignore_callees; /* regular expressions */
-	bool exclude_other, group;
+	bool exclude_other, group, mem_mode;
 	bool stats, tasks, mmaps; /* of the recording, in place of the table */
 	bool inverted, samples, period, csv, json, force, stdio, inlines, info, header, header_only, quiet, dump,
 		long_names, hierarchy;

@@ -62,18 +62,24 @@ static int add_field(struct pipeline_opts *o, const char *name, const struct not
 	return 0;
 }
 
+#define USUAL_SORT "comm,dso,symbol"
+/* As in perf. */
+#define MEM_SORT                                                                                                      \
+	"local_weight,mem,symbol,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked,local_ins_lat,p_stage_cyc"
+
 /* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown anyway; metrics order the
  * rows. */
-static int apply_sort(const char *text, struct selected *s, struct report_opts *o, const struct notify *to)
+static int apply_sort(const char *text, const char *usual, struct selected *s, struct report_opts *o,
+		      const struct notify *to)
 {
-	static const u8 usual[] = { COLUMN_COMM, COLUMN_DSO, COLUMN_SYMBOL };
 	struct name_list names = split_names(text && *text == '+' ? text + 1 : text, &s->arena);
+	struct name_list first = split_names(usual, &s->arena);
 	const char *metrics[METRIC_SORTS];
 	u32 n = 0;
 	int err = 0;
 
-	for (u32 i = 0; (!text || *text == '+') && i < ARRAY_LEN(usual); i++)
-		add_key(&s->pipeline, usual[i]);
+	for (u32 i = 0; (!text || *text == '+') && i < first.n; i++)
+		add_key(&s->pipeline, column_find(first.v[i], strlen(first.v[i])));
 	for (u32 i = 0; i < names.n && !err; i++) {
 		u32 column = column_find(names.v[i], strlen(names.v[i]));
 
@@ -199,8 +205,13 @@ int report_resolve(const struct report_config *c, struct selected *s, struct rep
 	if (!err && only_fields(c))
 		err = apply_fields(c->fields, s, o, to);
 	if (!err && (c->sort || !only_fields(c)))
-		err = apply_sort(c->sort, s, o, to);
+		err = apply_sort(c->sort, c->mem_mode ? MEM_SORT : USUAL_SORT, s, o, to);
 	w->default_sort |= !s->pipeline.nr_sort;
+	if (c->mem_mode) {
+		s->pipeline.costs = true;
+		s->pipeline.children = false;
+		s->pipeline.windows = NULL;
+	}
 	if (!err && c->fields && !only_fields(c))
 		err = apply_fields(c->fields, s, o, to);
 	if (!err && c->widths)

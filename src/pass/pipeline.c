@@ -97,6 +97,7 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 		if (key_is_trace(p->sort_order[i]) && !p->texts)
 			p->texts = trace_texts_new();
 	p->has_chains = records_chains(p->evlist) && !o->no_chains;
+	p->costs = o->costs;
 	p->children = p->has_chains && o->children && !(p->sort_keys >> SORT_ADDR & 1);
 	p->graph_key = p->has_chains ? o->graph_key : GRAPH_KEY_FUNCTION;
 	p->has_inlined =
@@ -215,7 +216,7 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 
 	window_worker_start(windows, s, &w->windows);
 	w->feed = (struct feed){ .src = s->src,
-				 .full = profile_wants_full(opts->keys),
+				 .full = profile_wants_full(opts->keys) || opts->costs,
 				 .reads = group_read_used(l),
 				 .spe = session_spe(s),
 				 .windows = windows->on ? &w->windows.windows : NULL };
@@ -234,6 +235,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	struct collector_opts copts = { .keys = p,
 					.features = &s->src->features,
 					.notify = s->notify,
+					.costs = p->costs,
 					.chains = p->has_chains,
 					.filter = filter,
 					.deferred = &s->deferred };

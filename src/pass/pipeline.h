@@ -29,6 +29,7 @@ struct pipeline_opts {
 	const char *fields[MAX_FIELD_KEYS];
 	u32 nr_fields;
 	int (*no_field)(const char *name, const struct notify *to);
+	bool costs;		  /* samples weigh what their weight field says, as in perf's --mem-mode */
 	bool children;		  /* totals (has no effect without call chains) */
 	bool no_chains;		  /* look at leaves only, even where chains were recorded */
 	bool no_stitch;		  /* call stacks of branch records are those of one sample each */

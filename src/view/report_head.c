@@ -5,6 +5,13 @@
 #include "view/report.h"
 
 /* "402 ", "5K", "12M": as perf shortens the number of samples. */
+/* What a table's shares are of. */
+static void write_whole(const struct profile *p, u64 weight, struct bytes *out)
+{
+	bytes_printf(out, "\n# %s%llu\n#\n",
+		     p->costs ? "Total weight : " : "Event count (approx.): ", (unsigned long long)weight);
+}
+
 static void write_short_number(u64 n, struct bytes *out)
 {
 	static const char units[] = " KMGT";
@@ -41,7 +48,8 @@ static void write_group_head(const struct profile *p, const struct group_rows *g
 		bytes_str(out, i ? ", " : "");
 		bytes_plain(out, each, strlen(each));
 	}
-	bytes_printf(out, "%s'\n# Event count (approx.): %llu\n#\n", group ? " }" : "", (unsigned long long)weight);
+	bytes_str(out, group ? " }'" : "'");
+	write_whole(p, weight, out);
 }
 
 void report_event_head(const struct profile *p, const struct profile_event *e, const struct group_rows *g,
@@ -71,7 +79,7 @@ void report_event_head(const struct profile *p, const struct profile_event *e, c
 		bytes_plain(out, name, strlen(name));
 		bytes_char(out, '\'');
 	}
-	bytes_printf(out, "\n# Event count (approx.): %llu\n#\n", (unsigned long long)e->weight);
+	write_whole(p, e->weight, out);
 }
 
 static void write_count(const char *what, u64 n, struct bytes *out)

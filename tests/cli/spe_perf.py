@@ -24,6 +24,24 @@ def compare(what, words, keep):
         failed = 1
 
 
+def rows(tool, words):
+    """Rows of a table in no order, without the levels, which perf does not show of all addresses alike, and without
+    the two empty columns that it adds (IPC)."""
+    return sorted(" ".join(re.sub(r"\[[.kX]\] |( - +-)? *$", "", line).split()) for line in run(tool, *words).stdout.splitlines()
+                  if re.match(r" +[0-9.]+% ", line))
+
+
+def compare_rows(path, keys):
+    """What loads and stores cost, by what they met and where."""
+    global failed
+    words = ["report", "--mem-mode", "-n", "--percent-limit", "0", "--stdio", "--itrace=M", "-i", path, "-s", keys]
+    ours, theirs = rows(RETICLE, words), rows("perf", words)
+    if not ours or ours != theirs:
+        print(f"{keys}: {len(ours)} rows, perf has {len(theirs)}; "
+              f"{len(set(ours) ^ set(theirs))} differ: {sorted(set(ours) ^ set(theirs))[:4]}")
+        failed = 1
+
+
 for name, cpuid in (("unknown", None), ("n1", f"{N1:#018x}")):
     path = name + ".data"
     two_cpus(path, cpuid)
@@ -33,4 +51,6 @@ for name, cpuid in (("unknown", None), ("n1", f"{N1:#018x}")):
             compare(f"{name}: {words}", (words, words), bool)
     compare(f"{name}: packets", (["dump", "-v", "-i", path], ["report", "-D", "-i", path]),
             lambda line: re.match(r"\.  [0-9a-f]{8}: ", line))
+    for keys in ("local_weight,mem,snoop,tlb,locked,blocked", "symbol_daddr,local_weight", "phys_daddr,symbol_iaddr"):
+        compare_rows(path, keys)
 sys.exit(failed)

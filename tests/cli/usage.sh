@@ -26,7 +26,6 @@ said "reticle record -a -g" sched
 said "did you mean '--children'?" report --chidlren
 said "pipe them into less -R" report --tui
 said "reticle script -F +brstack" report -b
-said "reticle script -F +addr,+weight,+data_src" report --mem-mode
 said "--stats and --tasks exclude each other" report --tasks --stats
 said "it goes without --csv" report --mmaps --csv
 # What is asked of all records is not of some, nor sorted.
