@@ -68,39 +68,30 @@ static u64 addr_of(const struct hit_keys *k, const struct hit *h, const struct t
 	return h->s.ip;
 }
 
-static u64 cgroup_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+/* Those that are one number of the whole sample. */
+static u64 field_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
 {
-	(void)k;
-	(void)t;
-	return h->full->cgroup;
-}
+	const struct sample *s = h->full;
 
-static u64 weight_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
-{
-	(void)k;
 	(void)t;
-	return h->full->weight;
-}
-
-static u64 ins_lat_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
-{
-	(void)k;
-	(void)t;
-	return h->full->var2_w;
-}
-
-static u64 stage_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
-{
-	(void)k;
-	(void)t;
-	return h->full->var3_w;
-}
-
-static u64 code_page_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
-{
-	(void)k;
-	(void)t;
-	return h->full->code_page_size;
+	switch (k->key) {
+	case SORT_CGROUP:
+		return s->cgroup;
+	case SORT_LOCAL_WEIGHT:
+	case SORT_WEIGHT:
+		return s->weight;
+	case SORT_LOCAL_INS_LAT:
+	case SORT_INS_LAT:
+		return s->var2_w;
+	case SORT_P_STAGE_CYC:
+		return s->var3_w;
+	case SORT_CODE_PAGE_SIZE:
+		return s->code_page_size;
+	case SORT_DATA_PAGE_SIZE:
+		return s->data_page_size;
+	default:
+		return s->phys_addr; /* SORT_PHYS_DADDR */
+	}
 }
 
 /* --- of what a load or store met; no samples of other events have any of it --- */
@@ -143,20 +134,6 @@ static u64 datum_dso_of(const struct hit_keys *k, const struct hit *h, const str
 static u64 instruction_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
 {
 	return resolver_datum(k->resolver, t, h->cpumode, h->s.ip);
-}
-
-static u64 phys_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
-{
-	(void)k;
-	(void)t;
-	return h->full->phys_addr;
-}
-
-static u64 data_page_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
-{
-	(void)k;
-	(void)t;
-	return h->full->data_page_size;
 }
 
 /* --- of the frame --- */
@@ -436,32 +413,32 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_EVENT] = { { "event", NULL, "event", "Event", COLUMN_TEXT, 0, NULL, text_event }, .of_hit = event_of },
 	[SORT_CGROUP] = { { "cgroup", NULL, "cgroup", "Cgroup", COLUMN_TEXT, 0, NULL, text_cgroup },
 			  .full = true,
-			  .of_hit = cgroup_of },
+			  .of_hit = field_of },
 	[SORT_ADDR] = { { "addr", "ip", "addr", "Address", COLUMN_TEXT, 0, number, NULL, label_addr },
 			.of_hit = addr_of },
 	[SORT_LOCAL_WEIGHT] = { { "local_weight", NULL, "local_weight", "Local Weight", COLUMN_TEXT, 0, number, NULL,
 				  label_number },
 				.full = true,
-				.of_hit = weight_of },
+				.of_hit = field_of },
 	[SORT_WEIGHT] = { { "weight", NULL, "weight", "Weight", COLUMN_TEXT, 0, number_of_all, NULL, label_of_all },
 			  .full = true,
-			  .of_hit = weight_of },
+			  .of_hit = field_of },
 	[SORT_LOCAL_INS_LAT] = { { "local_ins_lat", NULL, "local_ins_lat", "Local INSTR Latency", COLUMN_TEXT, 0,
 				   number, NULL, label_number },
 				 .full = true,
-				 .of_hit = ins_lat_of },
+				 .of_hit = field_of },
 	[SORT_INS_LAT] = { { "ins_lat", NULL, "ins_lat", "INSTR Latency", COLUMN_TEXT, 0, number_of_all, NULL,
 			     label_of_all },
 			   .full = true,
-			   .of_hit = ins_lat_of },
+			   .of_hit = field_of },
 	[SORT_P_STAGE_CYC] = { { "p_stage_cyc", "local_p_stage_cyc", "p_stage_cyc", "Pipeline Stage Cycle",
 				 COLUMN_TEXT, 0, number, NULL, label_number },
 			       .full = true,
-			       .of_hit = stage_of },
+			       .of_hit = field_of },
 	[SORT_CODE_PAGE_SIZE] = { { "code_page_size", NULL, "code_page_size", "Code Page Size", COLUMN_TEXT, 0, number,
 				    NULL, label_page_size },
 				  .full = true,
-				  .of_hit = code_page_of },
+				  .of_hit = field_of },
 	[SORT_MEM] = { { "mem", NULL, "mem", "Memory access", COLUMN_TEXT, 0, NULL, text_access },
 		       .full = true,
 		       .of_hit = access_of,
@@ -494,7 +471,7 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_PHYS_DADDR] = { { "phys_daddr", NULL, "phys_daddr", "Data Physical Address", COLUMN_TEXT, 0, NULL,
 				text_phys },
 			      .full = true,
-			      .of_hit = phys_of },
+			      .of_hit = field_of },
 	[SORT_DCACHELINE] = { { "dcacheline", NULL, "dcacheline", "Data Cacheline", COLUMN_TEXT, 0, NULL, text_datum,
 				label_datum },
 			      .full = true,
@@ -508,7 +485,7 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_DATA_PAGE_SIZE] = { { "data_page_size", NULL, "data_page_size", "Data Page Size", COLUMN_TEXT, 0, number,
 				    NULL, label_page_size },
 				  .full = true,
-				  .of_hit = data_page_of },
+				  .of_hit = field_of },
 	[SORT_PARENT] = { { "parent", NULL, "parent", "Parent symbol", COLUMN_TEXT, 0, NULL, text_parent },
 			  .compare = by_string },
 	[SORT_DSO] = { { "dso", NULL, "dso", "Shared Object", COLUMN_TEXT, 0, NULL, text_dso },

@@ -8,6 +8,7 @@ const struct command *const commands[] = {
 	&cmd_stat,
 	&cmd_top,
 	&cmd_report,
+	&cmd_mem,
 	&cmd_diff,
 	&cmd_script,
 	&cmd_export,

@@ -128,6 +128,22 @@ static void free_lists(const struct command *c, void *config)
 			free(((struct opt_list *)((char *)config + c->opts[i].offset))->v);
 }
 
+/* The words that are no options are argv[*rest] up to argv[*end]. */
+static int parse(const struct command *c, void *config, int argc, char **argv, int *rest, int *end,
+		 const struct notify *to)
+{
+	int err, words;
+
+	if (c->mixed)
+		return opts_parse_mixed(c, config, argc, argv, end, to);
+	err = opts_parse(c, config, argc, argv, rest, to);
+	if (err || !c->verb || *rest == argc || strcmp(argv[*rest], c->verb))
+		return err;
+	err = opts_parse_mixed(c, config, argc - *rest - 1, argv + *rest + 1, &words, to);
+	*end = *rest + 1 + words;
+	return err;
+}
+
 static int run_command(const struct command *c, int argc, char **argv)
 {
 	struct notify notify = { print_note, (void *)c->name };
@@ -147,10 +163,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 	config = mem_zalloc(c->config_size);
 	if (c->defaults)
 		c->defaults(config);
-	if (c->mixed)
-		status = opts_parse_mixed(c, config, argc, argv, &argc, &notify);
-	else
-		status = opts_parse(c, config, argc, argv, &rest, &notify);
+	status = parse(c, config, argc, argv, &rest, &argc, &notify);
 	status = status ? EXIT_USAGE : c->run(&ctx, config, argc - rest, argv + rest);
 	free_lists(c, config);
 	free(config);

@@ -13,9 +13,7 @@ static const struct {
 	{ "archive", "copy the binaries along, and read with --symfs DIR or --buildid-dir DIR" },
 	{ "bench", "perf bench needs nothing of reticle" },
 	{ "buildid-cache", "not needed: files are found by build id (--buildid-dir, --symfs, --debuginfod)" },
-	{ "c2c",
-	  "'reticle record -d -W -e EVENT', then 'reticle script -F +addr,+data_src'; perf c2c report reads the "
-	  "same file" },
+	{ "c2c", "'reticle mem report --sort dcacheline,snoop,symbol'; perf c2c report reads the same file" },
 	{ "config", "there is no configuration file: what is wanted stands on the command line" },
 	{ "daemon", "'reticle record -a --switch-output=1m --switch-max-files 10'" },
 	{ "data", "'reticle dump --json' or 'reticle export --to json'" },
@@ -27,7 +25,6 @@ static const struct {
 	{ "kmem", "'reticle record -a -g -e kmem:kmalloc,kmem:kfree', then 'reticle report'" },
 	{ "kvm", "'reticle record -a -e kvm:kvm_exit', then 'reticle report --sort trace' or '--sort exit_reason'" },
 	{ "lock", "'reticle record -a -g -e lock:contention_begin', then 'reticle report'" },
-	{ "mem", "'reticle record -d -W -e EVENT', then 'reticle script -F +addr,+weight,+data_src'" },
 	{ "probe", "probes that exist are recorded by name (-e uprobes:NAME); new ones are made in "
 		   "/sys/kernel/tracing/uprobe_events" },
 	{ "sched", "'reticle record -a -g -e sched:sched_switch', then 'reticle report' or 'reticle script'" },

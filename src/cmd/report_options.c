@@ -166,7 +166,7 @@ static const struct opt options[] = {
 	OPT(0, "inline", OPT_FLAG, inlines, NULL, "expand inlined calls (what is done anyway)"),
 	OPT(0, "group", OPT_FLAG, group, NULL, "events of a group side by side in one table"),
 	OPT(0, "mem-mode", OPT_FLAG, mem_mode, NULL,
-	    "rows of loads and stores, which weigh what they cost; see also 'reticle mem report'"),
+	    "rows of loads and stores, which weigh what they cost; 'reticle mem report' does so, too"),
 	OPT(0, "long-names", OPT_FLAG, long_names, NULL, "show whole paths of shared objects"),
 	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "no lines that begin with #"),
 	OPT('v', "verbose", OPT_COUNT, verbose, NULL, "whole paths, and all hints on missing symbols"),

@@ -70,8 +70,22 @@ void report_stacks_free(struct report_stacks *r, const struct selected *s)
 		regfree(&r->parent);
 }
 
+/* Do samples of some event say what data they loaded or stored? */
+static bool has_accesses(const struct evlist *l)
+{
+	for (size_t i = 0; i < l->events.n; i++)
+		if (l->events.v[i].attr.sample_type & PERF_SAMPLE_DATA_SRC)
+			return true;
+	return false;
+}
+
 int report_stacks_check(const struct profile *p, const struct notify *to)
 {
+	if (p->costs && p->tally.samples && !has_accesses(p->evlist))
+		return notify_error(
+			to, ERR_USAGE,
+			"the samples do not say what they loaded or stored: record events of the memory with "
+			"--data, or Arm SPE ('reticle mem --help')");
 	if (p->has_chains || !(p->sort_keys >> SORT_PARENT & 1))
 		return 0;
 	return notify_error(to, ERR_USAGE, "the recording has no call chains to look for parents in: record with -g");

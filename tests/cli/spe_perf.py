@@ -25,19 +25,21 @@ def compare(what, words, keep):
 
 
 def rows(tool, words):
-    """Rows of a table in no order, without the levels, which perf does not show of all addresses alike, and without
-    the two empty columns that it adds (IPC)."""
-    return sorted(" ".join(re.sub(r"\[[.kX]\] |( - +-)? *$", "", line).split()) for line in run(tool, *words).stdout.splitlines()
-                  if re.match(r" +[0-9.]+% ", line))
+    """Rows of a table in no order, without the levels, which perf does not show of all addresses alike, without the
+    columns that only perf (IPC) or reticle (pipeline stages of SPE, which has none) shows, and with unresolved
+    addresses as perf prints them."""
+    def row(line):
+        line = re.sub(r"\[[.kX]\] |( - +-)? *$|(?<=  0)  +0$", "", line)
+        return " ".join(re.sub(r"\[(?:program|unknown)\+(0x[0-9a-f]+)\]", lambda m: "%#018x" % int(m[1], 16) if int(m[1], 16) else "0" * 16, line).split())
+    return sorted(row(line) for line in run(tool, *words).stdout.splitlines() if re.match(r" +[0-9.]+% ", line))
 
 
-def compare_rows(path, keys):
+def compare_rows(what, words):
     """What loads and stores cost, by what they met and where."""
     global failed
-    words = ["report", "--mem-mode", "-n", "--percent-limit", "0", "--stdio", "--itrace=M", "-i", path, "-s", keys]
     ours, theirs = rows(RETICLE, words), rows("perf", words)
     if not ours or ours != theirs:
-        print(f"{keys}: {len(ours)} rows, perf has {len(theirs)}; "
+        print(f"{what}: {len(ours)} rows, perf has {len(theirs)}; "
               f"{len(set(ours) ^ set(theirs))} differ: {sorted(set(ours) ^ set(theirs))[:4]}")
         failed = 1
 
@@ -52,5 +54,8 @@ for name, cpuid in (("unknown", None), ("n1", f"{N1:#018x}")):
     compare(f"{name}: packets", (["dump", "-v", "-i", path], ["report", "-D", "-i", path]),
             lambda line: re.match(r"\.  [0-9a-f]{8}: ", line))
     for keys in ("local_weight,mem,snoop,tlb,locked,blocked", "symbol_daddr,local_weight", "phys_daddr,symbol_iaddr"):
-        compare_rows(path, keys)
+        compare_rows(keys, ["report", "--mem-mode", "-n", "--percent-limit", "0", "--stdio", "--itrace=M", "-i", path, "-s", keys])
+    for kind in ([], ["-p"], ["--data-page-size"]):
+        for access in ("load", "store", "load,store"):
+            compare_rows(("mem", kind, access), ["mem", "-t", access, *kind, "report", "-i", path])
 sys.exit(failed)
