@@ -6,13 +6,13 @@
  * time anyway.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/regular.h"
 #include "read/source_impl.h"
 #include "read/unpack.h"
 
@@ -25,10 +25,8 @@ static int add_mapped(struct unpack *u, const struct source *s, int fd, const ch
 	void *p;
 	int err;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		(void)notify_at(s->notify, NOTE_WARNING, ERR_IO, path, NO_OFFSET, "not a file; left out");
-		return 0;
-	}
+	if (fstat(fd, &st))
+		return notify_at(s->notify, NOTE_ERROR, ERR_IO, path, NO_OFFSET, "cannot stat: %s", strerror(errno));
 	if (!st.st_size)
 		return 0;
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -52,12 +50,12 @@ static int add_files(struct unpack *u, const struct source *s, int dir)
 		int fd;
 
 		snprintf(path, size, "%s/data.%u", s->path, i);
-		fd = openat(dir, strrchr(path, '/') + 1, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (fd < 0 && errno == ENOENT)
+		fd = regular_open_at(dir, strrchr(path, '/') + 1);
+		if (fd == -ENOENT)
 			break;
 		if (fd < 0) {
-			(void)notify_at(s->notify, NOTE_WARNING, ERR_IO, path, NO_OFFSET, "cannot open: %s; left out",
-					strerror(errno));
+			(void)notify_at(s->notify, NOTE_WARNING, ERR_IO, path, NO_OFFSET, "%s; left out",
+					fd == -EINVAL || fd == -ELOOP ? "not a file" : strerror(-fd));
 			continue;
 		}
 		err = add_mapped(u, s, fd, path);

@@ -84,6 +84,13 @@ static char *root_of(const struct dsos *d, const struct dso_slot *s)
 	return mem_strdup("");
 }
 
+/* May files be looked for where the recording says they are? Not when it is another machine's and nobody said where
+ * its files lie here. Build ids are looked up all the same: what is found by one is the recorded file. */
+static bool by_path(const struct dsos *d, const struct dso_slot *s)
+{
+	return s->pub.path[0] == '/' && (!d->opts.offline || d->opts.symfs);
+}
+
 static char *cache_path(const struct dsos *d, const struct id *id, const char *file)
 {
 	const char *home = getenv("HOME");
@@ -128,15 +135,15 @@ static char *ask_servers(const struct dsos *d, const struct id *id, bool executa
 }
 #endif
 
-/* Opens path (takes it) if it is an ELF file that does not contradict id. */
-static int try_open(char *path, const struct id *id, struct found_file *out)
+/* Opens path (takes it), inside root, if it is an ELF file that does not contradict id. */
+static int try_open(const char *root, char *path, const struct id *id, struct found_file *out)
 {
 	struct id its;
 	int err;
 
 	if (!path)
 		return ERR_NOTFOUND;
-	err = elf_file_open(&out->elf, path);
+	err = elf_file_open_in(&out->elf, root, path);
 	out->path = path;
 	if (err == 0 && id->size) {
 		its = file_id(&out->elf);
@@ -171,15 +178,15 @@ int debuginfo_runtime(struct dsos *d, struct dso_slot *s, struct found_file *out
 	char *root = root_of(d, s);
 	int err = ERR_NOTFOUND;
 
-	if (s->pub.path[0] == '/')
-		err = try_open(mem_printf("%s%s", root, s->pub.path), &id, out);
+	if (by_path(d, s))
+		err = try_open(root, mem_strdup(s->pub.path), &id, out);
 	/* The process may have ended, and its namespace with it; the image may also be known to the host. */
-	if (err < 0 && s->mount_ns && s->pub.path[0] == '/')
-		err = try_open(mem_strdup(s->pub.path), &id, out);
+	if (err < 0 && s->mount_ns && by_path(d, s))
+		err = try_open(NULL, mem_strdup(s->pub.path), &id, out);
 	free(root);
-	if (err < 0 && id.size && try_open(cache_path(d, &id, "elf"), &id, out) == 0)
+	if (err < 0 && id.size && try_open(NULL, cache_path(d, &id, "elf"), &id, out) == 0)
 		err = 0;
-	if (err < 0 && id.size && try_open(ask_servers(d, &id, true), &id, out) == 0)
+	if (err < 0 && id.size && try_open(NULL, ask_servers(d, &id, true), &id, out) == 0)
 		err = 0;
 	*why = err < 0 ? explain(err) : NULL;
 	return err;
@@ -203,7 +210,7 @@ int debuginfo_cached(const struct dsos *d, const struct dso_slot *s, const char 
 {
 	struct id id = recorded_id(s);
 
-	return try_open(cache_path(d, &id, file), &id, out);
+	return try_open(NULL, cache_path(d, &id, file), &id, out);
 }
 
 static bool has_wanted(const struct elf_file *f, enum debug_want want)
@@ -251,10 +258,10 @@ struct search {
 	struct found_file *out;
 };
 
-/* Takes path. */
-static bool take(const struct search *s, char *path)
+/* Takes path, which is looked up inside root. */
+static bool take(const struct search *s, const char *root, char *path)
 {
-	if (try_open(path, &s->id, s->out) < 0)
+	if (try_open(root, path, &s->id, s->out) < 0)
 		return false;
 	if (has_wanted(&s->out->elf, s->want))
 		return true;
@@ -282,9 +289,9 @@ static bool follow_link(const struct search *s, const struct elf_file *runtime, 
 	cursor_skip(&c, ((u64)name.len + 4) & ~(u64)3);
 	crc = cursor_u32(&c);
 	for (size_t i = 0; i < ARRAY_LEN(dirs) && !found && !c.bad && name.len && !strchr(name.p, '/'); i++) {
-		char *file = mem_printf("%s%s%.*s%s%s", root, dirs[i][0], dir, path, dirs[i][1], name.p);
+		char *file = mem_printf("%s%.*s%s%s", dirs[i][0], dir, path, dirs[i][1], name.p);
 
-		found = take(s, file);
+		found = take(s, root, file);
 		if (found && !s->id.size && !crc_matches(&s->out->elf, crc)) {
 			found_file_close(s->out);
 			found = false;
@@ -302,8 +309,8 @@ static bool by_build_id(const struct search *s, const char *root)
 		return false;
 	for (u32 i = 0; i < s->id.size; i++)
 		snprintf(hex + i * 2, 3, "%02x", s->id.bytes[i]);
-	return take(s, mem_printf("%s" DEBUG_ROOT "/.build-id/%.2s/%s.debug", root, hex, hex + 2)) ||
-	       (*root && take(s, mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2)));
+	return take(s, root, mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2)) ||
+	       (*root && take(s, NULL, mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2)));
 }
 
 int debuginfo_separate(struct dsos *d, struct dso_slot *slot, const struct elf_file *runtime, enum debug_want want,
@@ -312,14 +319,14 @@ int debuginfo_separate(struct dsos *d, struct dso_slot *slot, const struct elf_f
 	struct search s = { d, runtime ? file_id(runtime) : recorded_id(slot), want, out };
 	char *root = root_of(d, slot);
 	const char *path = slot->pub.path;
-	bool found = (runtime && path[0] == '/' && follow_link(&s, runtime, root, path)) ||
-		     take(&s, cache_path(d, &s.id, "elf")) || take(&s, cache_path(d, &s.id, "debug"));
+	bool found = (runtime && by_path(d, slot) && follow_link(&s, runtime, root, path)) ||
+		     take(&s, NULL, cache_path(d, &s.id, "elf")) || take(&s, NULL, cache_path(d, &s.id, "debug"));
 
 	/* By path alone nothing would say that both files belong together, so these need a build id. */
 	if (!found && s.id.size)
-		found = (path[0] == '/' && (take(&s, mem_printf("%s" DEBUG_ROOT "%s.debug", root, path)) ||
-					    take(&s, mem_printf("%s" DEBUG_ROOT "%s", root, path)))) ||
-			by_build_id(&s, root) || take(&s, ask_servers(d, &s.id, false));
+		found = (by_path(d, slot) && (take(&s, root, mem_printf(DEBUG_ROOT "%s.debug", path)) ||
+					      take(&s, root, mem_printf(DEBUG_ROOT "%s", path)))) ||
+			by_build_id(&s, root) || take(&s, NULL, ask_servers(d, &s.id, false));
 	free(root);
 	return found ? 0 : ERR_NOTFOUND;
 }

@@ -237,11 +237,16 @@ static bool sections_fit(const struct elf_file *f)
 
 int elf_file_open(struct elf_file *f, const char *path)
 {
+	return elf_file_open_in(f, NULL, path);
+}
+
+int elf_file_open_in(struct elf_file *f, const char *root, const char *path)
+{
 	struct stat st;
 	int err;
 
 	*f = (struct elf_file){ .fd = -1 };
-	f->fd = regular_open(path);
+	f->fd = regular_open_in(root, path);
 	if (f->fd < 0)
 		return f->fd == -ENOENT || f->fd == -ENOTDIR ? ERR_NOTFOUND :
 		       f->fd == -EACCES || f->fd == -EPERM   ? ERR_PERM :

@@ -43,6 +43,8 @@ struct elf_file {
 /* 0; ERR_NOTFOUND (no such file), ERR_PERM, ERR_IO, or ERR_FORMAT for what is not a regular ELF file, or has larger
  * sections than it has bytes. */
 int elf_file_open(struct elf_file *f, const char *path);
+/* The same of a path that is looked up inside a directory (regular_open_in); NULL or "": none. */
+int elf_file_open_in(struct elf_file *f, const char *root, const char *path);
 /* mem must outlive f. */
 int elf_file_from_memory(struct elf_file *f, const u8 *mem, size_t size);
 void elf_file_close(struct elf_file *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "state/jit.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,12 +142,16 @@ static bool owner_is_fine(int fd, u32 pid)
 
 static int open_dump(const struct dsos *d, const char *path, u32 pid)
 {
+	char root[32];
 	int fd = -1;
-	char *inside = mem_printf("/proc/%u/root%s", pid, path);
 
-	if (!d->opts.offline && path[0] == '/')
-		fd = regular_open(inside);
-	free(inside);
+	if (d->opts.symfs)
+		return regular_open_in(d->opts.symfs, path);
+	if (d->opts.offline)
+		return -ENOENT;
+	snprintf(root, sizeof(root), "/proc/%u/root", pid);
+	if (path[0] == '/')
+		fd = regular_open_in(root, path);
 	return fd >= 0 ? fd : regular_open(path);
 }
 

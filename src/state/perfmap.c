@@ -86,23 +86,24 @@ static u32 inner_pid(u32 pid)
 	return inner;
 }
 
-int perfmap_load(struct symtab_build *b, u32 pid)
+int perfmap_load(struct symtab_build *b, u32 pid, const char *symfs)
 {
 	struct bytes text = { 0 };
 	struct stat process, file;
-	char path[96];
+	char path[64], root[32];
 	uid_t owner = geteuid();
-	int fd = -1, err;
+	int fd = -ENOENT, err;
 
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	if (stat(path, &process) == 0) {
+	snprintf(root, sizeof(root), "/proc/%u", pid);
+	if (!symfs && stat(root, &process) == 0) {
 		owner = process.st_uid;
-		snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", pid, inner_pid(pid));
-		fd = regular_open_itself(path);
+		snprintf(root, sizeof(root), "/proc/%u/root", pid);
+		snprintf(path, sizeof(path), "/tmp/perf-%u.map", inner_pid(pid));
+		fd = regular_open_itself_in(root, path);
 	}
 	if (fd < 0) {
 		snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
-		fd = regular_open_itself(path);
+		fd = regular_open_itself_in(symfs, path);
 	}
 	if (fd < 0)
 		return fd == -ENOENT ? ERR_NOTFOUND : fd == -EINVAL ? ERR_FORMAT : ERR_PERM;

@@ -13,10 +13,10 @@
 u64 perfmap_parse(struct symtab_build *b, const char *text, size_t len);
 
 /*
- * Reads the map of a process: in its mount namespace under its number there while it lives, else /tmp/perf-PID.map.
- * Refused (ERR_PERM) when the file belongs to neither root, nor the owner of the process, nor (when the process has
- * ended) us. ERR_LIMIT when it is larger than any compiler's.
+ * Reads the map of a process: in its mount namespace under its number there while it lives, else /tmp/perf-PID.map;
+ * with symfs (or NULL), only the latter, inside it. Refused (ERR_PERM) when the file belongs to neither root, nor the
+ * owner of the process, nor (when the process has ended) us. ERR_LIMIT when it is larger than any compiler's.
  */
-int perfmap_load(struct symtab_build *b, u32 pid);
+int perfmap_load(struct symtab_build *b, u32 pid, const char *symfs);
 
 #endif

@@ -49,6 +49,42 @@ subprocess.run([RECIPE, "r.recipe", "r.data"], check=True)
 run("report", "-i", "r.data", "--sort", "symbol,srcline")
 run("script", "-i", "r.data")
 
+# Nothing that a recording names is looked for outside --symfs, nor by its path with --offline.
+if shutil.which("strace"):
+    os.makedirs("fs/bin")
+    os.makedirs("secret")
+    os.symlink("/../secret", "fs/bin/link")
+    os.symlink(f"{os.getcwd()}/secret/program", "fs/bin/absolute")
+    shutil.copy(RETICLE, "secret/program")
+    shutil.copy(RETICLE, "fs/bin/inside")
+    names = ["/../secret/program", "/bin/../../secret/program", "/bin/link/program", "/bin/absolute", "/bin/inside",
+             f"{os.getcwd()}/secret/program", f"{os.getcwd()}/jit-7.dump"]
+    maps = [f'mmap2 pid=7 time=2 start={0x400000 + 0x100000 * i:#x} len=0x10000 prot=r|x flags=2 "{name}"' for i, name in enumerate(names)]
+    samples = [f"sample pid=7 time=3 ip={0x400100 + 0x100000 * i:#x}" for i in range(len(names))]
+    head = pathlib.Path("r.recipe").read_text().splitlines()[:2]
+    pathlib.Path("out.recipe").write_text("\n".join(head + maps + samples) + "\n")
+    subprocess.run([RECIPE, "out.recipe", "out.data"], check=True)
+
+    def opened(*args):
+        """The files that were held by a descriptor at any time: strace -y prints what a descriptor leads to."""
+        p = subprocess.run(["strace", "-f", "-y", "-e", "trace=open,openat,openat2", "-o", "trace", RETICLE, "report", "-i", "out.data",
+                            "--sort", "dso,sym,srcline", *args], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+        if p.returncode:
+            print("strace does not run here: " + p.stderr[-200:])
+            return None
+        return pathlib.Path("trace").read_text()
+
+    trace = opened("--symfs", "fs")
+    if trace is not None:
+        for line in trace.splitlines():
+            if " = " in line and ("secret/program>" in line.split(" = ")[-1] or "jit-7.dump>" in line.split(" = ")[-1]):
+                sys.exit(f"--symfs is left: {line}")
+        if "fs/bin/inside>" not in trace:
+            sys.exit("what is inside --symfs is not opened")
+        trace = opened("--offline")
+        if any("secret/program>" in line or "jit-7.dump>" in line for line in trace.splitlines()):
+            sys.exit("--offline: a file was opened by the path of the recording")
+
 # A recording that is shortened while it is read ends in an error: the reader waits for us to take its output meanwhile.
 lines = [f"sample pid=7 time={i + 3} ip={0x400000 + i % 4096:#x}" for i in range(40000)]
 pathlib.Path("long.recipe").write_text(pathlib.Path("r.recipe").read_text() + "\n".join(lines) + "\n")

@@ -18,8 +18,10 @@
 
 static struct dsos *new_dsos(void)
 {
-	return dsos_new(&(struct symbol_opts){ .demangle = true, .offline = true, .buildid_dir = "/nonexistent" },
-			NULL);
+	return dsos_new(
+		&(struct symbol_opts){
+			.demangle = true, .offline = true, .symfs = "/", .buildid_dir = "/nonexistent" },
+		NULL);
 }
 
 static struct str text(const char *s)

@@ -203,7 +203,7 @@ static void test_perf_map_is_no_link(void **state)
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
 	symtab_build_init(&b);
-	assert_true(perfmap_load(&b, pid) < 0);
+	assert_true(perfmap_load(&b, pid, NULL) < 0);
 	unlink(path);
 	symtab_build_free(&b);
 }
@@ -222,7 +222,7 @@ static void test_perf_map_of_ended_process(void **state)
 	fputs("1000 10 jitted\n", f);
 	fclose(f);
 	symtab_build_init(&b);
-	assert_int_equal(perfmap_load(&b, pid), 0);
+	assert_int_equal(perfmap_load(&b, pid, NULL), 0);
 	assert_int_equal(b.syms.n, 1);
 	unlink(path);
 	symtab_build_free(&b);
