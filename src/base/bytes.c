@@ -2,6 +2,7 @@
 #include "base/bytes.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,14 @@ void bytes_hex_pad(struct bytes *b, u64 v, u32 width, char pad)
 	put_padded(b, text, at, width, pad);
 }
 
+void bytes_real(struct bytes *b, double v, int digits)
+{
+	if (v == floor(v) && fabs(v) < 0x1p63)
+		bytes_printf(b, "%.0f", v);
+	else
+		bytes_printf(b, "%.*g", digits, v);
+}
+
 void bytes_printf(struct bytes *b, const char *fmt, ...)
 {
 	char text[512];
@@ -195,10 +204,27 @@ static u32 code_point(const char *s, size_t len)
 			  (c[0] & 0xfu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
 }
 
+/* How many bytes from s on are ASCII that JSON needs no escape for. */
+static size_t json_run(const char *s, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (u8)s[i] >= 0x20 && (u8)s[i] < 0x7f && s[i] != '"' && s[i] != '\\')
+		i++;
+	return i;
+}
+
 void bytes_json(struct bytes *b, const char *s, size_t n)
 {
-	while (n) {
-		size_t len = utf8_len(s, n);
+	for (;;) {
+		size_t len = json_run(s, n);
+
+		bytes_put(b, s, len);
+		s += len;
+		n -= len;
+		if (!n)
+			return;
+		len = utf8_len(s, n);
 
 		if (!len)
 			bytes_str(b, "\xef\xbf\xbd");

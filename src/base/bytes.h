@@ -70,6 +70,8 @@ void bytes_hex(struct bytes *b, u64 v); /* lower case, no 0x */
 /* Right-aligned in at least width characters (up to 64); pad is ' ' or '0'. */
 void bytes_dec_pad(struct bytes *b, u64 v, u32 width, char pad);
 void bytes_hex_pad(struct bytes *b, u64 v, u32 width, char pad);
+/* Whole numbers in full, others with so many digits. v is finite. */
+void bytes_real(struct bytes *b, double v, int digits);
 void bytes_printf(struct bytes *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Escaped text: JSON string contents (no quotes; bad UTF-8 becomes U+FFFD), XML/HTML text, one CSV field. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "cmd/commands.h"
 #include "cmd/output.h"
 #include "cmd/select.h"
@@ -13,21 +14,31 @@ struct config {
 	bool with_hits, kernel, json, force;
 };
 
+static void print_json(const u8 *id, u32 size, struct str file, struct bytes *out)
+{
+	struct json j = { .out = out };
+
+	json_object(&j);
+	json_set_hex(&j, "build_id", id, size);
+	json_set_str(&j, "file", file.p, file.len);
+	json_object_end(&j);
+	json_end(&j);
+}
+
 /* Without an id, as wide as one: files of which none was recorded are listed, too. */
 static void print(const u8 *id, u32 size, struct str file, bool json, struct bytes *out)
 {
-	if (json)
-		bytes_str(out, "{\"build_id\":\"");
+	if (json) {
+		print_json(id, size, file, out);
+		return;
+	}
 	for (u32 i = 0; i < size; i++)
 		bytes_printf(out, "%02x", id[i]);
-	if (!size && !json)
+	if (!size)
 		bytes_repeat(out, ' ', 2 * BUILD_ID_MAX);
-	bytes_str(out, json ? "\",\"file\":\"" : " ");
-	if (json)
-		bytes_json(out, file.p, file.len);
-	else
-		bytes_plain(out, file.p, file.len);
-	bytes_str(out, json ? "\"}\n" : "\n");
+	bytes_char(out, ' ');
+	bytes_plain(out, file.p, file.len);
+	bytes_char(out, '\n');
 }
 
 static bool same(const struct rec_build_id *a, const struct rec_build_id *b)

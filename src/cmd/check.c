@@ -2,6 +2,7 @@
 /* `reticle check`: what this machine can do and how to enable the rest. */
 #include <unistd.h>
 
+#include "base/json.h"
 #include "check/capability.h"
 #include "cmd/commands.h"
 #include "cmd/output.h"
@@ -34,19 +35,19 @@ static void put_text(struct bytes *out, const char *name, const struct capabilit
 	bytes_char(out, '\n');
 }
 
-static void put_json(struct bytes *out, const char *name, const struct capability_report *r, bool first)
+static void put_json(struct json *j, const char *name, const struct capability_report *r)
 {
-	bytes_printf(out, "%s\n  {\"name\": \"%s\", \"state\": \"%s\", \"detail\": \"", first ? "" : ",", name,
-		     capability_state_name(r->state));
-	bytes_json(out, (const char *)r->detail.p, r->detail.len);
-	bytes_str(out, "\", \"remedy\": ");
-	if (r->remedy.len) {
-		bytes_char(out, '"');
-		bytes_json(out, (const char *)r->remedy.p, r->remedy.len);
-		bytes_str(out, "\"}");
-	} else {
-		bytes_str(out, "null}");
-	}
+	json_line(j, "  ");
+	json_object(j);
+	json_set_text(j, "name", name);
+	json_set_text(j, "state", capability_state_name(r->state));
+	json_set_str(j, "detail", (const char *)r->detail.p, r->detail.len);
+	json_key(j, "remedy");
+	if (r->remedy.len)
+		json_str(j, (const char *)r->remedy.p, r->remedy.len);
+	else
+		json_null(j);
+	json_object_end(j);
 }
 
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
@@ -55,6 +56,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	struct capability_env env;
 	struct output output;
 	struct bytes *out = &output.bytes;
+	struct json json = { .out = out, .spaced = true };
 	u32 width = 0;
 	bool can_record = false;
 
@@ -67,19 +69,24 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	capability_env_init(&env, NULL);
 	(void)output_open(&output, NULL, ctx->notify);
 	if (cfg->json)
-		bytes_char(out, '[');
+		json_list(&json);
 	for (u32 i = 0; i < nr_capabilities; i++) {
 		struct capability_report r;
 
 		capability_probe(&capabilities[i], &env, &r);
 		can_record |= capabilities[i].records && r.state != CAPABILITY_NO;
 		if (cfg->json)
-			put_json(out, capabilities[i].name, &r, !i);
+			put_json(&json, capabilities[i].name, &r);
 		else
 			put_text(out, capabilities[i].name, &r, width, ctx->color);
 		capability_report_free(&r);
 	}
-	bytes_str(out, cfg->json ? "\n]\n" : can_record ? "\nrecording works\n" : "\nnothing can be recorded\n");
+	if (cfg->json) {
+		json_list_end_line(&json);
+		json_end(&json);
+	} else {
+		bytes_str(out, can_record ? "\nrecording works\n" : "\nnothing can be recorded\n");
+	}
 	capability_env_free(&env);
 	return output_close(&output, ctx->notify) || !can_record;
 }

@@ -3,7 +3,7 @@
  * differs by type are written by hand below it. */
 #include "cmd/dump.h"
 
-typedef unsigned long long ull;
+#include "base/json.h"
 
 enum kind { F_U16, F_U32, F_S32, F_U64, F_BOOL, F_STR };
 
@@ -120,181 +120,148 @@ static const struct field {
 #undef THROTTLE_FIELDS
 };
 
-static void put_name(const char *name, struct bytes *out)
+static void put_u64s(struct json *j, const char *name, const struct u64s *a)
 {
-	bytes_printf(out, ",\"%s\":", name);
+	json_set_list(j, name);
+	for (u32 i = 0; i < a->n; i++)
+		json_u64(j, u64s_at(a, i));
+	json_list_end(j);
 }
 
-static void put_u64(const char *name, u64 v, struct bytes *out)
-{
-	put_name(name, out);
-	bytes_dec(out, v);
-}
-
-static void put_s32(const char *name, u32 v, struct bytes *out)
-{
-	bytes_printf(out, ",\"%s\":%d", name, (s32)v);
-}
-
-static void put_text(const char *name, const char *s, size_t n, struct bytes *out)
-{
-	put_name(name, out);
-	bytes_char(out, '"');
-	bytes_json(out, s, n);
-	bytes_char(out, '"');
-}
-
-static void put_hex(const char *name, const u8 *p, size_t n, struct bytes *out)
-{
-	bytes_printf(out, ",\"%s\":\"", name);
-	for (size_t i = 0; i < n; i++)
-		bytes_printf(out, "%02x", p[i]);
-	bytes_char(out, '"');
-}
-
-static void put_u64s(const char *name, const struct u64s *a, struct bytes *out)
-{
-	put_name(name, out);
-	bytes_char(out, '[');
-	for (u32 i = 0; i < a->n; i++) {
-		if (i)
-			bytes_char(out, ',');
-		bytes_dec(out, u64s_at(a, i));
-	}
-	bytes_char(out, ']');
-}
-
-static void put_field(const struct field *f, const struct record *r, struct bytes *out)
+static void put_field(const struct field *f, const struct record *r, struct json *j)
 {
 	const void *p = (const char *)r + f->offset;
 	const struct str *s = p;
 
 	switch (f->kind) {
 	case F_U16:
-		put_u64(f->name, *(const u16 *)p, out);
+		json_set_u64(j, f->name, *(const u16 *)p);
 		break;
 	case F_U32:
-		put_u64(f->name, *(const u32 *)p, out);
+		json_set_u64(j, f->name, *(const u32 *)p);
 		break;
 	case F_S32:
-		put_s32(f->name, *(const u32 *)p, out);
+		json_set_s64(j, f->name, *(const s32 *)p);
 		break;
 	case F_U64:
-		put_u64(f->name, *(const u64 *)p, out);
+		json_set_u64(j, f->name, *(const u64 *)p);
 		break;
 	case F_BOOL:
-		bytes_printf(out, ",\"%s\":%s", f->name, *(const bool *)p ? "true" : "false");
+		json_set_bool(j, f->name, *(const bool *)p);
 		break;
 	case F_STR:
-		put_text(f->name, s->p, s->len, out);
+		json_set_str(j, f->name, s->p, s->len);
 		break;
 	}
 }
 
-static void put_namespaces(const struct record *r, struct bytes *out)
+static void put_namespaces(const struct record *r, struct json *j)
 {
 	const struct u64s *pairs = &r->namespaces.dev_inode;
 
-	bytes_str(out, ",\"namespaces\":[");
-	for (u32 i = 0; i + 1 < pairs->n; i += 2)
-		bytes_printf(out, "%s{\"dev\":%llu,\"inode\":%llu}", i ? "," : "", (ull)u64s_at(pairs, i),
-			     (ull)u64s_at(pairs, i + 1));
-	bytes_char(out, ']');
+	json_set_list(j, "namespaces");
+	for (u32 i = 0; i + 1 < pairs->n; i += 2) {
+		json_object(j);
+		json_set_u64(j, "dev", u64s_at(pairs, i));
+		json_set_u64(j, "inode", u64s_at(pairs, i + 1));
+		json_object_end(j);
+	}
+	json_list_end(j);
 }
 
-static void put_update(const struct record *r, struct bytes *out)
+static void put_update(const struct record *r, struct json *j)
 {
 	struct cursor c = r->event_update.data;
 	struct str s = cursor_text(&c, cursor_left(&c));
 
 	if (r->event_update.type == 0 || r->event_update.type == 2)
-		put_text("text", s.p, s.len, out);
+		json_set_str(j, "text", s.p, s.len);
 }
 
-static void put_attr(const struct record *r, struct bytes *out)
+static void put_attr(const struct record *r, struct json *j)
 {
-	bytes_str(out, ",\"attr\":{");
-	attr_print_json(&r->header_attr.attr, out);
-	bytes_char(out, '}');
-	put_u64s("ids", &r->header_attr.ids, out);
+	json_set_object(j, "attr");
+	attr_print_json(&r->header_attr.attr, j);
+	json_object_end(j);
+	put_u64s(j, "ids", &r->header_attr.ids);
 }
 
-static void put_thread_map(const struct record *r, struct bytes *out)
+static void put_thread_map(const struct record *r, struct json *j)
 {
 	struct cursor c = r->thread_map.entries;
 
-	bytes_str(out, ",\"threads\":[");
+	json_set_list(j, "threads");
 	for (u64 i = 0; i < r->thread_map.nr && cursor_left(&c); i++) {
 		u64 pid = cursor_u64(&c);
 		struct str comm = cursor_text(&c, 16);
 
-		bytes_printf(out, "%s{\"pid\":%lld", i ? "," : "", (long long)pid);
-		put_text("comm", comm.p, comm.len, out);
-		bytes_char(out, '}');
+		json_object(j);
+		json_set_s64(j, "pid", (s64)pid);
+		json_set_str(j, "comm", comm.p, comm.len);
+		json_object_end(j);
 	}
-	bytes_char(out, ']');
+	json_list_end(j);
 }
 
 /* What the table has no kind for. */
-static void put_special(const struct record *r, struct bytes *out)
+static void put_special(const struct record *r, struct json *j)
 {
 	switch (r->h.type) {
 	case PERF_RECORD_MMAP2:
 		if (r->mmap.build_id_size)
-			put_hex("build_id", r->mmap.build_id, r->mmap.build_id_size, out);
+			json_set_hex(j, "build_id", r->mmap.build_id, r->mmap.build_id_size);
 		break;
 	case PERF_RECORD_HEADER_BUILD_ID:
-		put_hex("build_id", r->build_id.build_id, r->build_id.size, out);
+		json_set_hex(j, "build_id", r->build_id.build_id, r->build_id.size);
 		break;
 	case PERF_RECORD_READ:
-		put_hex("values", r->read.values.p, cursor_left(&r->read.values), out);
+		json_set_hex(j, "values", r->read.values.p, cursor_left(&r->read.values));
 		break;
 	case PERF_RECORD_THREAD_MAP:
-		put_thread_map(r, out);
+		put_thread_map(r, j);
 		break;
 	case PERF_RECORD_CPU_MAP:
-		put_u64("map_type", r->cpu_map.type, out);
-		put_hex("map", r->cpu_map.data.p, cursor_left(&r->cpu_map.data), out);
+		json_set_u64(j, "map_type", r->cpu_map.type);
+		json_set_hex(j, "map", r->cpu_map.data.p, cursor_left(&r->cpu_map.data));
 		break;
 	case PERF_RECORD_STAT_CONFIG:
-		put_u64s("terms", &r->stat_config.terms, out);
+		put_u64s(j, "terms", &r->stat_config.terms);
 		break;
 	case PERF_RECORD_NAMESPACES:
-		put_namespaces(r, out);
+		put_namespaces(r, j);
 		break;
 	case PERF_RECORD_BPF_EVENT:
-		put_hex("tag", r->bpf_event.tag, sizeof(r->bpf_event.tag), out);
+		json_set_hex(j, "tag", r->bpf_event.tag, sizeof(r->bpf_event.tag));
 		break;
 	case PERF_RECORD_TEXT_POKE:
-		put_hex("text", r->text_poke.bytes, (size_t)r->text_poke.old_len + r->text_poke.new_len, out);
+		json_set_hex(j, "text", r->text_poke.bytes, (size_t)r->text_poke.old_len + r->text_poke.new_len);
 		break;
 	case PERF_RECORD_CALLCHAIN_DEFERRED:
-		put_u64s("callchain", &r->callchain_deferred.ips, out);
+		put_u64s(j, "callchain", &r->callchain_deferred.ips);
 		break;
 	case PERF_RECORD_HEADER_ATTR:
-		put_attr(r, out);
+		put_attr(r, j);
 		break;
 	case PERF_RECORD_EVENT_UPDATE:
-		put_update(r, out);
+		put_update(r, j);
 		break;
 	case PERF_RECORD_AUXTRACE_INFO:
-		put_u64s("priv", &r->auxtrace_info.priv, out);
+		put_u64s(j, "priv", &r->auxtrace_info.priv);
 		break;
 	case PERF_RECORD_ID_INDEX:
-		put_u64s("entries", &r->id_index.entries, out);
+		put_u64s(j, "entries", &r->id_index.entries);
 		break;
 	case PERF_RECORD_HEADER_FEATURE:
 		if (r->feature.id < FEAT_MAX && feature_name((u32)r->feature.id))
-			put_text("name", feature_name((u32)r->feature.id), strlen(feature_name((u32)r->feature.id)),
-				 out);
-		put_u64("bytes", cursor_left(&r->feature.data), out);
+			json_set_text(j, "name", feature_name((u32)r->feature.id));
+		json_set_u64(j, "bytes", cursor_left(&r->feature.data));
 		break;
 	default:
 		break;
 	}
 }
 
-static void put_sample_id(const struct sample_id *id, struct bytes *out)
+static void put_sample_id(const struct sample_id *id, struct json *j)
 {
 	const struct {
 		u64 bit;
@@ -308,56 +275,66 @@ static void put_sample_id(const struct sample_id *id, struct bytes *out)
 		{ PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER, "id", (s64)id->id },
 		{ PERF_SAMPLE_STREAM_ID, "stream_id", (s64)id->stream_id },
 	};
-	const char *between = ",\"sample_id\":{";
+	u64 known = 0;
 
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		known |= id->has & rows[i].bit;
+	if (!known)
+		return;
+	json_set_object(j, "sample_id");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (!(id->has & rows[i].bit))
 			continue;
-		bytes_printf(out, i < 3 ? "%s\"%s\":%lld" : "%s\"%s\":%llu", between, rows[i].name,
-			     (long long)rows[i].value);
-		between = ",";
+		json_key(j, rows[i].name);
+		if (i < 3)
+			json_s64(j, rows[i].value);
+		else
+			json_u64(j, (u64)rows[i].value);
 	}
-	if (id->has)
-		bytes_char(out, '}');
+	json_object_end(j);
 }
 
-static void put_read(const struct read_values *v, u64 format, struct bytes *out)
+static void put_read(const struct read_values *v, u64 format, struct json *j)
 {
-	bytes_str(out, ",\"read\":{\"values\":[");
+	json_set_object(j, "read");
+	json_set_list(j, "values");
 	for (u32 i = 0; i < v->nr; i++) {
-		bytes_printf(out, "%s{\"value\":%llu", i ? "," : "", (ull)read_value(v, i));
+		json_object(j);
+		json_set_u64(j, "value", read_value(v, i));
 		if (v->has_id)
-			put_u64("id", read_id(v, i), out);
+			json_set_u64(j, "id", read_id(v, i));
 		if (v->has_lost)
-			put_u64("lost", read_lost(v, i), out);
-		bytes_char(out, '}');
+			json_set_u64(j, "lost", read_lost(v, i));
+		json_object_end(j);
 	}
-	bytes_char(out, ']');
+	json_list_end(j);
 	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		put_u64("time_enabled", v->time_enabled, out);
+		json_set_u64(j, "time_enabled", v->time_enabled);
 	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		put_u64("time_running", v->time_running, out);
-	bytes_char(out, '}');
+		json_set_u64(j, "time_running", v->time_running);
+	json_object_end(j);
 }
 
-static void put_branches(const struct sample *s, struct bytes *out)
+static void put_branches(const struct sample *s, struct json *j)
 {
 	if (s->has_hw_idx)
-		bytes_printf(out, ",\"hw_idx\":%lld", (long long)s->hw_idx);
-	bytes_str(out, ",\"branches\":[");
+		json_set_s64(j, "hw_idx", (s64)s->hw_idx);
+	json_set_list(j, "branches");
 	for (u32 i = 0; i < s->nr_branches; i++) {
 		struct branch_entry b = sample_branch(s, i);
 
-		bytes_printf(out, "%s{\"from\":%llu,\"to\":%llu", i ? "," : "", (ull)b.from, (ull)b.to);
-		put_u64("flags", b.flags, out);
+		json_object(j);
+		json_set_u64(j, "from", b.from);
+		json_set_u64(j, "to", b.to);
+		json_set_u64(j, "flags", b.flags);
 		if (i < s->branch_counters.n)
-			put_u64("counters", u64s_at(&s->branch_counters, i), out);
-		bytes_char(out, '}');
+			json_set_u64(j, "counters", u64s_at(&s->branch_counters, i));
+		json_object_end(j);
 	}
-	bytes_char(out, ']');
+	json_list_end(j);
 }
 
-static void put_sample(const struct dump_record *d, struct bytes *out)
+static void put_sample(const struct dump_record *d, struct json *j)
 {
 	const struct sample *s = &d->s;
 	const struct {
@@ -387,59 +364,64 @@ static void put_sample(const struct dump_record *d, struct bytes *out)
 
 	tls = sample_tls(s, &n);
 	if (s->has & PERF_SAMPLE_TID) {
-		put_s32("pid", s->pid, out);
-		put_s32("tid", s->tid, out);
+		json_set_s64(j, "pid", (s32)s->pid);
+		json_set_s64(j, "tid", (s32)s->tid);
 	}
 	if (s->has & PERF_SAMPLE_CPU)
-		put_s32("cpu", s->cpu, out);
+		json_set_s64(j, "cpu", (s32)s->cpu);
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		if (s->has & numbers[i].bit)
-			put_u64(numbers[i].name, numbers[i].value, out);
+			json_set_u64(j, numbers[i].name, numbers[i].value);
 	if (s->has & PERF_SAMPLE_READ)
-		put_read(&s->read, d->event->layout.read_format, out);
+		put_read(&s->read, d->event->layout.read_format, j);
 	if (s->has & PERF_SAMPLE_CALLCHAIN)
-		put_u64s("callchain", &s->chain, out);
+		put_u64s(j, "callchain", &s->chain);
 	if (s->has & PERF_SAMPLE_RAW)
-		put_hex("raw", s->raw, s->raw_size, out);
+		json_set_hex(j, "raw", s->raw, s->raw_size);
 	if (s->has & PERF_SAMPLE_BRANCH_STACK)
-		put_branches(s, out);
+		put_branches(s, j);
 	if (s->has & PERF_SAMPLE_REGS_USER)
-		put_u64s("regs_user", &s->regs_user, out);
+		put_u64s(j, "regs_user", &s->regs_user);
 	if (s->has & PERF_SAMPLE_STACK_USER)
-		put_u64("stack_user_size", s->stack_user_dyn_size, out);
+		json_set_u64(j, "stack_user_size", s->stack_user_dyn_size);
 	if (s->has & PERF_SAMPLE_REGS_INTR)
-		put_u64s("regs_intr", &s->regs_intr, out);
+		put_u64s(j, "regs_intr", &s->regs_intr);
 	if (s->has & PERF_SAMPLE_TLS_USER)
-		put_hex("tls_user", tls, n, out);
+		json_set_hex(j, "tls_user", tls, n);
 	if (s->has & PERF_SAMPLE_AUX)
-		put_u64("aux_size", s->aux_size, out);
+		json_set_u64(j, "aux_size", s->aux_size);
 }
 
 void dump_json(const struct source *src, const struct dump_record *d, struct bytes *out)
 {
 	const struct record_header *h = &d->at.h;
 	const struct record_kind *kind = record_kind(h->type);
+	struct json json = { .out = out }, *j = &json;
 
-	bytes_printf(out, "{\"offset\":%llu,\"size\":%u,\"misc\":%u,\"type\":%u", (ull)d->offset, h->size, h->misc,
-		     h->type);
+	json_object(j);
+	json_set_u64(j, "offset", d->offset);
+	json_set_u64(j, "size", h->size);
+	json_set_u64(j, "misc", h->misc);
+	json_set_u64(j, "type", h->type);
 	if (kind)
-		bytes_printf(out, ",\"kind\":\"%s\"", kind->name);
+		json_set_text(j, "kind", kind->name);
 	if (d->event) {
-		put_u64("event", (u64)(d->event - src->events.events.v), out);
-		put_text("event_name", d->event->name, strlen(d->event->name), out);
+		json_set_u64(j, "event", (u64)(d->event - src->events.events.v));
+		json_set_text(j, "event_name", d->event->name);
 	}
 	if (d->at.payload)
-		put_u64("payload", d->at.payload_size, out);
+		json_set_u64(j, "payload", d->at.payload_size);
 	if (d->err) {
-		put_text("error", err_name(d->err), strlen(err_name(d->err)), out);
+		json_set_text(j, "error", err_name(d->err));
 	} else if (d->is_sample) {
-		put_sample(d, out);
+		put_sample(d, j);
 	} else {
-		put_sample_id(&d->r.sid, out);
+		put_sample_id(&d->r.sid, j);
 		for (size_t i = 0; i < ARRAY_LEN(fields); i++)
 			if (fields[i].type == h->type)
-				put_field(&fields[i], &d->r, out);
-		put_special(&d->r, out);
+				put_field(&fields[i], &d->r, j);
+		put_special(&d->r, j);
 	}
-	bytes_str(out, "}\n");
+	json_object_end(j);
+	json_end(j);
 }

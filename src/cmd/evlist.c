@@ -99,22 +99,23 @@ static void print_trace_fields(const struct source *s, struct bytes *out)
 	tracefmt_free(&formats);
 }
 
-static void print_json(const struct evlist *l, const struct event *e, struct bytes *out)
+static void print_json(const struct evlist *l, const struct event *e, struct json *j)
 {
-	bytes_str(out, "{\"name\":\"");
-	bytes_json(out, e->name, strlen(e->name));
-	bytes_printf(out, "\",\"index\":%zu,\"leader\":%u", (size_t)(e - l->events.v), e->leader);
-	if (e->group_name) {
-		bytes_str(out, ",\"group\":\"");
-		bytes_json(out, e->group_name, strlen(e->group_name));
-		bytes_char(out, '"');
-	}
-	bytes_str(out, ",\"ids\":[");
+	json_object(j);
+	json_set_text(j, "name", e->name);
+	json_set_u64(j, "index", (u64)(e - l->events.v));
+	json_set_u64(j, "leader", e->leader);
+	if (e->group_name)
+		json_set_text(j, "group", e->group_name);
+	json_set_list(j, "ids");
 	for (size_t i = 0; i < e->ids.n; i++)
-		bytes_printf(out, "%s%llu", i ? "," : "", (unsigned long long)e->ids.v[i]);
-	bytes_str(out, "],\"attr\":{");
-	attr_print_json(&e->attr, out);
-	bytes_str(out, "}}\n");
+		json_u64(j, e->ids.v[i]);
+	json_list_end(j);
+	json_set_object(j, "attr");
+	attr_print_json(&e->attr, j);
+	json_object_end(j);
+	json_object_end(j);
+	json_end(j);
 }
 
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
@@ -135,7 +136,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	else if (!cfg->json)
 		evlist_put(&s->events, cfg->how, out);
 	for (size_t i = 0; cfg->json && !cfg->trace_fields && i < s->events.events.n; i++)
-		print_json(&s->events, &s->events.events.v[i], out);
+		print_json(&s->events, &s->events.events.v[i], &(struct json){ .out = out });
 	err = output_close(&output, ctx->notify);
 	source_close(s);
 	return err ? 1 : 0;

@@ -5,6 +5,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "cmd/commands.h"
 #include "cmd/output.h"
 #include "events/catalog.h"
@@ -139,37 +140,31 @@ static void put_class(const struct event_catalog *c, const struct filter *f, u32
 			put_row(&c->v.v[i], width, out);
 }
 
-static void put_json_text(struct bytes *out, const char *key, const char *text)
+static void put_json(const struct event_row *r, struct json *j)
 {
-	bytes_printf(out, ", \"%s\": ", key);
-	if (!text) {
-		bytes_str(out, "null");
-		return;
-	}
-	bytes_char(out, '"');
-	bytes_json(out, text, strlen(text));
-	bytes_char(out, '"');
-}
-
-static void put_json(const struct event_row *r, bool first, struct bytes *out)
-{
-	bytes_printf(out, "%s\n  {\"class\": \"%s\"", first ? "" : ",", classes[r->class].id);
-	put_json_text(out, "name", r->name);
-	put_json_text(out, "alias", r->alias);
-	put_json_text(out, "description", r->desc);
-	put_json_text(out, "usable", usable_words[r->usable].id);
-	bytes_char(out, '}');
+	json_line(j, "  ");
+	json_object(j);
+	json_set_text(j, "class", classes[r->class].id);
+	json_set_text(j, "name", r->name);
+	json_set_text(j, "alias", r->alias);
+	json_set_text(j, "description", r->desc);
+	json_set_text(j, "usable", usable_words[r->usable].id);
+	json_object_end(j);
 }
 
 static u32 print_json(const struct event_catalog *c, const struct filter *f, struct bytes *out)
 {
+	struct json j = { .out = out, .spaced = true };
 	u32 n = 0;
 
-	bytes_char(out, '[');
+	json_list(&j);
 	for (size_t i = 0; i < c->v.n; i++)
-		if (row_fits(f, &c->v.v[i]))
-			put_json(&c->v.v[i], !n++, out);
-	bytes_str(out, "\n]\n");
+		if (row_fits(f, &c->v.v[i])) {
+			put_json(&c->v.v[i], &j);
+			n++;
+		}
+	json_list_end_line(&j);
+	json_end(&j);
 	return n;
 }
 

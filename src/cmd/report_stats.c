@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "pass/feed.h"
 
@@ -109,25 +110,31 @@ static void write_text(const struct stats *s, struct bytes *out)
 
 static void write_json(const struct stats *s, struct bytes *out)
 {
+	struct json j = { .out = out };
 	u64 unknown = s->others;
 
-	bytes_printf(out, "{\"total\":%llu,\"types\":{", (ull)s->total);
+	json_object(&j);
+	json_set_u64(&j, "total", s->total);
+	json_set_object(&j, "types");
 	for (u32 i = 0; i < TYPES; i++) {
 		if (!type_name(i))
 			unknown += s->types[i];
 		else if (s->types[i])
-			bytes_printf(out, "\"%s\":%llu,", type_name(i), (ull)s->types[i]);
+			json_set_u64(&j, type_name(i), s->types[i]);
 	}
-	bytes_printf(out, "\"UNKNOWN\":%llu},\"events\":[", (ull)unknown);
+	json_set_u64(&j, "UNKNOWN", unknown);
+	json_object_end(&j);
+	json_set_list(&j, "events");
 	for (size_t i = 0; i < s->src->events.events.n; i++) {
-		const char *name = s->src->events.events.v[i].name;
-
-		bytes_str(out, i ? ",{\"name\":\"" : "{\"name\":\"");
-		bytes_json(out, name, strlen(name));
-		bytes_printf(out, "\",\"samples\":%llu,\"lost_samples\":%llu}", (ull)s->events[i].samples,
-			     (ull)s->events[i].lost);
+		json_object(&j);
+		json_set_text(&j, "name", s->src->events.events.v[i].name);
+		json_set_u64(&j, "samples", s->events[i].samples);
+		json_set_u64(&j, "lost_samples", s->events[i].lost);
+		json_object_end(&j);
 	}
-	bytes_str(out, "]}\n");
+	json_list_end(&j);
+	json_object_end(&j);
+	json_end(&j);
 }
 
 void report_broken_end(const struct source *src, u64 bad)

@@ -2,9 +2,11 @@
 /* `reticle report --tasks` and `--mmaps`: who there was in a recording, and what was mapped. */
 #include "cmd/report_records.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/json.h"
 #include "base/sort.h"
 #include "state/tasks.h"
 
@@ -20,6 +22,8 @@
 #define LINE_SIZE 64	       /* of a line without its name, about */
 #define MAX_NAME 256	       /* bytes of a thread's name, which children inherit; the kernel's have 15 */
 
+#define NAME_ROOM 32 /* for a name that is made up */
+
 typedef unsigned long long ull;
 
 struct ref {
@@ -29,11 +33,11 @@ struct ref {
 struct writer {
 	const struct source *src;
 	struct tasks tasks;
-	bool maps, json;
-	struct bytes *out;
-	u64 room;	/* for mappings */
-	u64 left_out;	/* tasks whose mappings found none */
-	task_maps seen; /* of the space that was looked at last */
+	bool maps, as_json;
+	struct json json; /* of text, only where it goes to */
+	u64 room;	  /* for mappings */
+	u64 left_out;	  /* tasks whose mappings found none */
+	task_maps seen;	  /* of the space that was looked at last */
 };
 
 static bool speaks_of_tasks(u32 type, bool maps)
@@ -81,34 +85,36 @@ static void read_tasks(struct writer *w)
 	vec_free(&refs);
 }
 
-static void write_map_name(const struct writer *w, const struct task_map *m)
+static struct str map_name(const struct task_map *m, char room[NAME_ROOM])
 {
-	if (m->jit != ID_NONE)
-		bytes_printf(w->out, "/tmp/perf-%d.map", (s32)m->jit);
-	else if (w->json)
-		bytes_json(w->out, m->name.p, m->name.len);
-	else
-		bytes_plain(w->out, m->name.p, m->name.len);
+	if (m->jit == ID_NONE)
+		return m->name;
+	return (struct str){ room, (u32)snprintf(room, NAME_ROOM, "/tmp/perf-%d.map", (s32)m->jit) };
 }
 
 static void write_map(struct writer *w, const struct task_map *m, u32 indent)
 {
-	struct bytes *out = w->out;
 	char flags[] = { m->prot & PROT_READ ? 'r' : '-', m->prot & PROT_WRITE ? 'w' : '-',
 			 m->prot & PROT_EXEC ? 'x' : '-', m->shared ? 's' : 'p', 0 };
+	char room[NAME_ROOM];
+	struct str name = map_name(m, room);
+	struct bytes *out = w->json.out;
 
-	if (w->json) {
-		bytes_printf(out,
-			     "{\"start\":%llu,\"end\":%llu,\"flags\":\"%s\",\"pgoff\":%llu,\"ino\":%llu,\"name\":\"",
-			     (ull)m->start, (ull)m->end, flags, (ull)m->pgoff, (ull)m->ino);
-		write_map_name(w, m);
-		bytes_str(out, "\"}");
+	if (w->as_json) {
+		json_object(&w->json);
+		json_set_u64(&w->json, "start", m->start);
+		json_set_u64(&w->json, "end", m->end);
+		json_set_text(&w->json, "flags", flags);
+		json_set_u64(&w->json, "pgoff", m->pgoff);
+		json_set_u64(&w->json, "ino", m->ino);
+		json_set_str(&w->json, "name", name.p, name.len);
+		json_object_end(&w->json);
 		return;
 	}
 	bytes_repeat(out, ' ', (int)indent);
 	bytes_printf(out, "  %llx-%llx %s %08llx %llu ", (ull)m->start, (ull)m->end, flags, (ull)m->pgoff,
 		     (ull)m->ino);
-	write_map_name(w, m);
+	bytes_plain(out, name.p, name.len);
 	bytes_char(out, '\n');
 }
 
@@ -135,64 +141,74 @@ static void write_maps(struct writer *w, const struct task *t, u32 indent)
 		w->left_out++;
 		return;
 	}
-	for (size_t i = 0; i < w->seen.n; i++) {
-		if (w->json && i)
-			bytes_char(w->out, ',');
+	for (size_t i = 0; i < w->seen.n; i++)
 		write_map(w, &w->seen.v[i], indent);
-	}
 }
 
-static void write_name(const struct writer *w, const struct task *t)
+static struct str task_name(const struct task *t, char room[NAME_ROOM])
 {
-	u32 len = MIN(t->comm.len, MAX_NAME);
-
-	if (!t->comm.p)
-		bytes_printf(w->out, ":%d", (s32)t->tid);
-	else if (w->json)
-		bytes_json(w->out, t->comm.p, len);
-	else
-		bytes_plain(w->out, t->comm.p, len);
+	if (t->comm.p)
+		return (struct str){ t->comm.p, MIN(t->comm.len, MAX_NAME) };
+	return (struct str){ room, (u32)snprintf(room, NAME_ROOM, ":%d", (s32)t->tid) };
 }
 
-static void write_task(struct writer *w, const struct task_line *line, bool first)
+static void write_task_json(struct writer *w, const struct task *t, struct str name)
+{
+	struct json *j = &w->json;
+
+	json_object(j);
+	json_set_s64(j, "pid", (s32)t->pid);
+	json_set_s64(j, "tid", (s32)t->tid);
+	json_set_s64(j, "ppid", (s32)t->parent);
+	json_set_str(j, "comm", name.p, name.len);
+	if (w->maps) {
+		json_set_list(j, "maps");
+		write_maps(w, t, 0);
+		json_list_end(j);
+	}
+	json_object_end(j);
+	json_line(j, "");
+}
+
+static void write_task(struct writer *w, const struct task_line *line)
 {
 	const struct task *t = &w->tasks.all.v[line->task];
 	u32 depth = MIN(line->depth, MAX_INDENT);
+	struct bytes *out = w->json.out;
+	char room[NAME_ROOM];
+	struct str name = task_name(t, room);
 
-	if (w->json) {
-		bytes_printf(w->out, "%s{\"pid\":%d,\"tid\":%d,\"ppid\":%d,\"comm\":\"", first ? "[" : ",\n",
-			     (s32)t->pid, (s32)t->tid, (s32)t->parent);
-		write_name(w, t);
-		bytes_char(w->out, '"');
-		if (w->maps) {
-			bytes_str(w->out, ",\"maps\":[");
-			write_maps(w, t, 0);
-			bytes_char(w->out, ']');
-		}
-		bytes_char(w->out, '}');
+	if (w->as_json) {
+		write_task_json(w, t, name);
 		return;
 	}
-	bytes_printf(w->out, "  %8d %8d %8d |", (s32)t->pid, (s32)t->tid, (s32)t->parent);
-	bytes_repeat(w->out, ' ', (int)depth);
-	write_name(w, t);
-	bytes_char(w->out, '\n');
+	bytes_printf(out, "  %8d %8d %8d |", (s32)t->pid, (s32)t->tid, (s32)t->parent);
+	bytes_repeat(out, ' ', (int)depth);
+	bytes_plain(out, name.p, name.len);
+	bytes_char(out, '\n');
 	if (w->maps)
 		write_maps(w, t, 30 + depth);
 }
 
 void report_tasks(const struct source *src, bool maps, bool json, struct bytes *out)
 {
-	struct writer w = { .src = src, .maps = maps, .json = json, .out = out, .room = MAPS_ROOM + src->size };
+	struct writer w = {
+		.src = src, .maps = maps, .as_json = json, .json.out = out, .room = MAPS_ROOM + src->size
+	};
 	struct task_line *lines;
 
 	read_tasks(&w);
 	lines = tasks_tree(&w.tasks);
-	if (!json)
+	if (json)
+		json_list(&w.json);
+	else
 		bytes_printf(out, "# %8s %8s %8s  %s\n", "pid", "tid", "ppid", "comm");
 	for (u32 i = 0; i < w.tasks.all.n; i++)
-		write_task(&w, &lines[i], !i);
-	if (json)
-		bytes_str(out, "]\n");
+		write_task(&w, &lines[i]);
+	if (json) {
+		json_list_end(&w.json);
+		json_end(&w.json);
+	}
 	if (w.left_out)
 		(void)notify_at(src->notify, NOTE_WARNING, ERR_LIMIT, src->path, NO_OFFSET,
 				"it is told of more mappings than can be shown: those of %llu tasks are left out",

@@ -6,9 +6,9 @@
 #ifndef CODEC_ATTR_H
 #define CODEC_ATTR_H
 
-#include "base/bytes.h"
 #include "base/cursor.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "codec/perf_abi.h"
 
 struct attr {
@@ -69,7 +69,7 @@ u32 attr_open_size(const struct attr *a);
 /* All fields that are not zero, as perf shows them: "type: 1, size: 128, ..."; `is` is what stands between a name and
  * its value. Bits without a name are shown as a number. The JSON form is the members only, without braces. */
 void attr_print(const struct attr *a, const char *is, struct bytes *out);
-void attr_print_json(const struct attr *a, struct bytes *out);
+void attr_print_json(const struct attr *a, struct json *j);
 
 static inline u32 attr_precise_ip(const struct attr *a)
 {

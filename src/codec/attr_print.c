@@ -207,25 +207,21 @@ void attr_print(const struct attr *a, const char *is, struct bytes *out)
 	}
 }
 
-void attr_print_json(const struct attr *a, struct bytes *out)
+void attr_print_json(const struct attr *a, struct json *j)
 {
-	const char *between = "";
-
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct row *r = &rows[i];
 		u64 v = row_value(a, r);
-		const char *name = r->name, *end;
+		const char *name = r->name;
 
 		if (!v)
 			continue;
 		/* Of "{ a, b }" the first name; what the value means the flags tell. */
 		name += name[0] == '{' ? 2 : 0;
-		end = name + strcspn(name, ", ");
-		bytes_printf(out, "%s\"%.*s\":", between, (int)(end - name), name);
+		json_key_part(j, name, strcspn(name, ", "));
 		if (r->style == SIGNED)
-			bytes_printf(out, "%d", (s32)v);
+			json_s64(j, (s32)v);
 		else
-			bytes_dec(out, v);
-		between = ",";
+			json_u64(j, v);
 	}
 }

@@ -1,157 +1,118 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The truth as JSON: one object whose lists have one entry per line. Counts that are 0 are left out. */
-#include <string.h>
+#include <stdio.h>
 
+#include "base/json.h"
 #include "pass/truth_impl.h"
 
 struct writer {
 	struct truth_sums *u;
-	struct bytes *out;
-	bool first; /* of a list */
+	struct json *j;
 };
 
-static void put_string(const char *s, struct bytes *out)
+static void put_counts(struct json *j, const char *key, const u64 *counts)
 {
-	bytes_char(out, '"');
-	bytes_json(out, s, strlen(s));
-	bytes_char(out, '"');
-}
-
-static void put_key(const char *key, struct bytes *out)
-{
-	bytes_printf(out, ",\"%s\":", key);
-}
-
-static void put_number(const char *key, u64 value, struct bytes *out)
-{
-	put_key(key, out);
-	bytes_dec(out, value);
-}
-
-static void put_counts(const u64 *counts, struct bytes *out)
-{
-	bool first = true;
-
-	bytes_char(out, '{');
-	for (u32 i = 0; i < NR_VPMU_COUNTS; i++) {
-		if (!counts[i] || !vpmu_count_names[i])
-			continue;
-		bytes_printf(out, "%s\"%s\":", first ? "" : ",", vpmu_count_names[i]);
-		bytes_dec(out, counts[i]);
-		first = false;
-	}
-	bytes_char(out, '}');
+	json_set_object(j, key);
+	for (u32 i = 0; i < NR_VPMU_COUNTS; i++)
+		if (counts[i] && vpmu_count_names[i])
+			json_set_u64(j, vpmu_count_names[i], counts[i]);
+	json_object_end(j);
 }
 
 static void begin_list(struct writer *w, const char *name)
 {
-	bytes_printf(w->out, ",\n\"%s\":[", name);
-	w->first = true;
+	json_line(w->j, "");
+	json_set_list(w->j, name);
 }
 
 static void begin_entry(struct writer *w)
 {
-	bytes_str(w->out, w->first ? "\n{" : ",\n{");
-	w->first = false;
+	json_line(w->j, "");
+	json_object(w->j);
 }
 
 /* symbol is null where there is none: then all such code of the object is meant, or what address says. */
 static void put_place(struct writer *w, u32 dso, u32 sym)
 {
-	bytes_str(w->out, "\"dso\":");
-	put_string(dsos_at(w->u->s->dsos, dso)->path, w->out);
-	put_key("symbol", w->out);
-	if (sym == ID_NONE)
-		bytes_str(w->out, "null");
-	else
-		put_string(dsos_symbol_name(w->u->s->dsos, dso, sym), w->out);
+	json_set_text(w->j, "dso", dsos_at(w->u->s->dsos, dso)->path);
+	json_set_text(w->j, "symbol", sym == ID_NONE ? NULL : dsos_symbol_name(w->u->s->dsos, dso, sym));
 }
 
-static void put_comm(const struct writer *w, u32 comm)
+static void put_models(u32 models, struct json *j)
 {
-	if (comm == ID_NONE)
-		bytes_str(w->out, "null");
-	else
-		put_string(strtab_get(&w->u->s->strings, comm), w->out);
-}
-
-static void put_models(u32 models, struct bytes *out)
-{
-	bytes_printf(out, ",\"models\":[%s%s%s%s%s]", models & VPMU_MODEL_BRANCH ? "\"branch\"" : "",
-		     models & VPMU_MODEL_BRANCH && models > VPMU_MODEL_BRANCH ? "," : "",
-		     models & VPMU_MODEL_CACHE ? "\"cache\"" : "",
-		     models & VPMU_MODEL_CACHE && models & VPMU_MODEL_TLB ? "," : "",
-		     models & VPMU_MODEL_TLB ? "\"tlb\"" : "");
+	json_set_list(j, "models");
+	if (models & VPMU_MODEL_BRANCH)
+		json_text(j, "branch");
+	if (models & VPMU_MODEL_CACHE)
+		json_text(j, "cache");
+	if (models & VPMU_MODEL_TLB)
+		json_text(j, "tlb");
+	json_list_end(j);
 }
 
 static void put_meta(struct writer *w, const struct truth_about *about)
 {
 	const struct vpmu_options *o = about->options;
 	struct str core = vpmu_simulated(w->u->s->src->features.cpuid);
-	struct bytes *out = w->out;
+	struct json *j = w->j;
 
-	bytes_str(out, "{\"meta\":{\"generator\":\"reticle " RETICLE_VERSION "\",\"version\":1,\"simulated\":");
-	bytes_char(out, '"');
-	if (core.len)
-		bytes_json(out, core.p, core.len);
-	bytes_char(out, '"');
-	put_key("recording", out);
-	put_string(about->recording, out);
-	put_key("command", out);
-	for (u32 i = 0; about->command && about->command[i]; i++) {
-		bytes_char(out, i ? ',' : '[');
-		put_string(about->command[i], out);
-	}
-	bytes_str(out, about->command && about->command[0] ? "]" : "[]");
-	put_models(o->models, out);
-	put_number("seed", o->seed, out);
-	put_number("skid_min", o->skid_min, out);
-	put_number("skid_max", o->skid_max, out);
-	put_number("throttle", o->throttle, out);
-	put_number("lose_every", o->lose_every, out);
-	put_number("lose_count", o->lose_count, out);
-	put_number("interrupt_cycles", o->interrupt_cycles, out);
-	put_number("cpus", o->cpus, out);
-	put_number("delay_ns", o->delay_ns, out);
-	bytes_str(out, "}");
+	json_set_object(j, "meta");
+	json_set_text(j, "generator", "reticle " RETICLE_VERSION);
+	json_set_u64(j, "version", 1);
+	json_set_str(j, "simulated", core.p, core.len);
+	json_set_text(j, "recording", about->recording);
+	json_set_list(j, "command");
+	for (u32 i = 0; about->command && about->command[i]; i++)
+		json_text(j, about->command[i]);
+	json_list_end(j);
+	put_models(o->models, j);
+	json_set_u64(j, "seed", o->seed);
+	json_set_u64(j, "skid_min", o->skid_min);
+	json_set_u64(j, "skid_max", o->skid_max);
+	json_set_u64(j, "throttle", o->throttle);
+	json_set_u64(j, "lose_every", o->lose_every);
+	json_set_u64(j, "lose_count", o->lose_count);
+	json_set_u64(j, "interrupt_cycles", o->interrupt_cycles);
+	json_set_u64(j, "cpus", o->cpus);
+	json_set_u64(j, "delay_ns", o->delay_ns);
+	json_object_end(j);
 }
 
-static void begin_reason(struct writer *w)
+static bool all_ended(const struct truth_sums *u)
 {
-	bytes_str(w->out, w->first ? "" : ",");
-	w->first = false;
+	for (size_t i = 0; i < u->threads.n; i++)
+		if (!u->threads.v[i].ended)
+			return false;
+	return true;
 }
 
 /* What keeps the counts from being all there is to count. */
 static void put_completeness(struct writer *w, const struct truth_about *about)
 {
-	struct bytes *out = w->out, reasons = { 0 };
+	u64 lost = about->lost + w->u->damaged;
+	char reason[128];
 
-	w->out = &reasons;
-	w->first = true;
+	json_line(w->j, "");
+	json_set_bool(w->j, "complete", all_ended(w->u) && !about->escaped && !lost);
+	json_set_list(w->j, "incomplete");
 	for (size_t i = 0; i < w->u->threads.n; i++) {
 		const struct truth_thread *th = &w->u->threads.v[i];
 
 		if (th->ended)
 			continue;
-		begin_reason(w);
-		bytes_printf(&reasons, "\"thread %u of process %u was killed before it told its counts\"", th->tid,
-			     th->pid);
+		snprintf(reason, sizeof(reason), "thread %u of process %u was killed before it told its counts",
+			 th->tid, th->pid);
+		json_text(w->j, reason);
 	}
 	if (about->escaped) {
-		begin_reason(w);
-		bytes_printf(&reasons, "\"%u programs ran outside the virtual PMU\"", about->escaped);
+		snprintf(reason, sizeof(reason), "%u programs ran outside the virtual PMU", about->escaped);
+		json_text(w->j, reason);
 	}
-	if (about->lost || w->u->damaged) {
-		begin_reason(w);
-		bytes_printf(&reasons, "\"%llu records were lost\"",
-			     (unsigned long long)(about->lost + w->u->damaged));
+	if (lost) {
+		snprintf(reason, sizeof(reason), "%llu records were lost", (unsigned long long)lost);
+		json_text(w->j, reason);
 	}
-	w->out = out;
-	bytes_printf(out, ",\n\"complete\":%s,\"incomplete\":[", reasons.len ? "false" : "true");
-	bytes_put(out, reasons.p, reasons.len);
-	bytes_char(out, ']');
-	bytes_free(&reasons);
+	json_list_end(w->j);
 }
 
 static void put_threads(struct writer *w)
@@ -161,13 +122,14 @@ static void put_threads(struct writer *w)
 		const struct truth_thread *th = &w->u->threads.v[i];
 
 		begin_entry(w);
-		bytes_printf(w->out, "\"pid\":%u,\"tid\":%u,\"comm\":", th->pid, th->tid);
-		put_comm(w, th->comm);
-		bytes_printf(w->out, ",\"complete\":%s,\"counts\":", th->ended ? "true" : "false");
-		put_counts(th->counts, w->out);
-		bytes_char(w->out, '}');
+		json_set_u64(w->j, "pid", th->pid);
+		json_set_u64(w->j, "tid", th->tid);
+		json_set_text(w->j, "comm", th->comm == ID_NONE ? NULL : strtab_get(&w->u->s->strings, th->comm));
+		json_set_bool(w->j, "complete", th->ended);
+		put_counts(w->j, "counts", th->counts);
+		json_object_end(w->j);
 	}
-	bytes_char(w->out, ']');
+	json_list_end(w->j);
 }
 
 static void put_functions(struct writer *w)
@@ -178,11 +140,10 @@ static void put_functions(struct writer *w)
 
 		begin_entry(w);
 		put_place(w, f->dso, f->sym);
-		put_key("counts", w->out);
-		put_counts(f->counts, w->out);
-		bytes_char(w->out, '}');
+		put_counts(w->j, "counts", f->counts);
+		json_object_end(w->j);
 	}
-	bytes_char(w->out, ']');
+	json_list_end(w->j);
 }
 
 static void put_lines(struct writer *w)
@@ -192,16 +153,13 @@ static void put_lines(struct writer *w)
 		const struct truth_line *l = &w->u->lines.v[i];
 
 		begin_entry(w);
-		bytes_str(w->out, "\"dso\":");
-		put_string(dsos_at(w->u->s->dsos, l->dso)->path, w->out);
-		put_key("file", w->out);
-		put_string(strtab_get(&w->u->files, l->file), w->out);
-		put_number("line", l->line, w->out);
-		put_key("counts", w->out);
-		put_counts(l->counts, w->out);
-		bytes_char(w->out, '}');
+		json_set_text(w->j, "dso", dsos_at(w->u->s->dsos, l->dso)->path);
+		json_set_text(w->j, "file", strtab_get(&w->u->files, l->file));
+		json_set_u64(w->j, "line", l->line);
+		put_counts(w->j, "counts", l->counts);
+		json_object_end(w->j);
 	}
-	bytes_char(w->out, ']');
+	json_list_end(w->j);
 }
 
 static void put_addresses(struct writer *w)
@@ -212,12 +170,11 @@ static void put_addresses(struct writer *w)
 
 		begin_entry(w);
 		put_place(w, a->dso, a->sym);
-		put_number("address", a->addr, w->out);
-		put_key("counts", w->out);
-		put_counts(a->counts, w->out);
-		bytes_char(w->out, '}');
+		json_set_u64(w->j, "address", a->addr);
+		put_counts(w->j, "counts", a->counts);
+		json_object_end(w->j);
 	}
-	bytes_char(w->out, ']');
+	json_list_end(w->j);
 }
 
 /* A node's number is its place in the list. */
@@ -228,20 +185,18 @@ static void put_paths(struct writer *w)
 		const struct truth_node *n = &w->u->nodes.v[i];
 
 		begin_entry(w);
-		bytes_str(w->out, "\"caller\":");
+		json_key(w->j, "caller");
 		if (n->parent == ID_NONE)
-			bytes_str(w->out, "null");
+			json_null(w->j);
 		else
-			bytes_dec(w->out, n->parent);
-		bytes_char(w->out, ',');
+			json_u64(w->j, n->parent);
 		put_place(w, n->dso, n->sym);
 		if (n->sym == ID_NONE)
-			put_number("address", n->addr, w->out);
-		put_key("counts", w->out);
-		put_counts(n->counts, w->out);
-		bytes_char(w->out, '}');
+			json_set_u64(w->j, "address", n->addr);
+		put_counts(w->j, "counts", n->counts);
+		json_object_end(w->j);
 	}
-	bytes_char(w->out, ']');
+	json_list_end(w->j);
 }
 
 static const char *event_name(const struct evlist *l, u64 id)
@@ -256,11 +211,10 @@ static void put_side(struct writer *w, const char *key, const struct vpmu_truth 
 	struct place at;
 
 	truth_place(w->u, r, time, pc, &at);
-	put_key(key, w->out);
-	bytes_char(w->out, '{');
+	json_set_object(w->j, key);
 	put_place(w, at.dso, at.sym);
-	put_number("pc", pc, w->out);
-	bytes_char(w->out, '}');
+	json_set_u64(w->j, "pc", pc);
+	json_object_end(w->j);
 }
 
 static void put_windows(struct writer *w)
@@ -270,42 +224,41 @@ static void put_windows(struct writer *w)
 
 	begin_list(w, "windows");
 	for (u64 offset = 0; truth_next(w->u, &offset, &r);) {
-		const char *name = event_name(events, r.id);
-
 		if (r.type != VPMU_RECORD_TRUTH_WINDOW)
 			continue;
 		begin_entry(w);
-		bytes_printf(w->out, "\"pid\":%u,\"tid\":%u,\"time\":%llu,\"id\":%llu,\"event\":", r.pid, r.tid,
-			     (unsigned long long)r.time, (unsigned long long)r.id);
-		if (name)
-			put_string(name, w->out);
-		else
-			bytes_str(w->out, "null");
+		json_set_u64(w->j, "pid", r.pid);
+		json_set_u64(w->j, "tid", r.tid);
+		json_set_u64(w->j, "time", r.time);
+		json_set_u64(w->j, "id", r.id);
+		json_set_text(w->j, "event", event_name(events, r.id));
 		put_side(w, "start", &r, r.begun, r.pc);
 		put_side(w, "end", &r, r.time, r.other_pc);
-		put_number("calls", r.calls, w->out);
-		put_number("returns", r.returns, w->out);
-		put_number("functions", r.functions, w->out);
-		put_key("counts", w->out);
-		put_counts(r.counts, w->out);
-		bytes_char(w->out, '}');
+		json_set_u64(w->j, "calls", r.calls);
+		json_set_u64(w->j, "returns", r.returns);
+		json_set_u64(w->j, "functions", r.functions);
+		put_counts(w->j, "counts", r.counts);
+		json_object_end(w->j);
 	}
-	bytes_char(w->out, ']');
+	json_list_end(w->j);
 }
 
 void truth_json(struct truth_sums *u, const struct truth_about *about, struct bytes *out)
 {
-	struct writer w = { .u = u, .out = out };
+	struct json json = { .out = out };
+	struct writer w = { u, &json };
 
+	json_object(&json);
 	put_meta(&w, about);
 	put_completeness(&w, about);
-	bytes_str(out, ",\n\"totals\":");
-	put_counts(u->totals, out);
+	json_line(&json, "");
+	put_counts(&json, "totals", u->totals);
 	put_threads(&w);
 	put_functions(&w);
 	put_lines(&w);
 	put_addresses(&w);
 	put_paths(&w);
 	put_windows(&w);
-	bytes_str(out, "}\n");
+	json_object_end(&json);
+	json_end(&json);
 }

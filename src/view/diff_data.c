@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The diff as CSV and as JSON. Numbers are raw; what the method says has six decimals. */
+#include "base/json.h"
 #include "view/diff.h"
 
 static bool any_simulated(const struct diff *d, const struct diff_opts *o)
@@ -121,101 +122,104 @@ void diff_csv(const struct diff *d, const struct diff_opts *o, struct bytes *out
 	}
 }
 
-static void put_json(const char *s, struct bytes *out)
+static void json_meta(const struct diff *d, const struct diff_opts *o, struct json *j)
 {
-	bytes_char(out, '"');
-	bytes_json(out, s, strlen(s));
-	bytes_char(out, '"');
-}
-
-static void json_meta(const struct diff *d, const struct diff_opts *o, struct bytes *out)
-{
-	bytes_printf(out,
-		     "{\"meta\":{\"generator\":\"reticle " RETICLE_VERSION
-		     "\",\"compute\":\"%s\",\"counts\":%s,\"sort\":[",
-		     diff_method_name(o->method.compute), o->counts ? "true" : "false");
+	json_set_object(j, "meta");
+	json_set_text(j, "generator", "reticle " RETICLE_VERSION);
+	json_set_text(j, "compute", diff_method_name(o->method.compute));
+	json_set_bool(j, "counts", o->counts);
+	json_set_list(j, "sort");
 	for (u32 k = 0; k < d->nr_keys; k++)
-		bytes_printf(out, "%s\"%s\"", k ? "," : "", column_get(o->keys[k])->key);
-	bytes_str(out, "],\"files\":[");
+		json_text(j, column_get(o->keys[k])->key);
+	json_list_end(j);
+	json_set_list(j, "files");
 	for (u32 i = 0; i < d->nr_files; i++) {
 		const struct diff_file *f = &o->files[i];
 
-		bytes_str(out, i ? ",{\"path\":" : "{\"path\":");
-		put_json(f->path, out);
-		bytes_printf(out,
-			     ",\"samples\":%llu,\"lost\":%llu,\"lost_samples\":%llu,\"throttled\":%llu,\"simulated\":",
-			     (unsigned long long)f->tally.samples, (unsigned long long)f->tally.lost,
-			     (unsigned long long)f->tally.lost_samples, (unsigned long long)f->tally.throttled);
-		if (f->core)
-			put_json(f->core, out);
-		else
-			bytes_str(out, "null");
-		bytes_char(out, '}');
+		json_object(j);
+		json_set_text(j, "path", f->path);
+		json_set_u64(j, "samples", f->tally.samples);
+		json_set_u64(j, "lost", f->tally.lost);
+		json_set_u64(j, "lost_samples", f->tally.lost_samples);
+		json_set_u64(j, "throttled", f->tally.throttled);
+		json_set_text(j, "simulated", f->core);
+		json_object_end(j);
 	}
-	bytes_str(out, "]}");
+	json_list_end(j);
+	json_object_end(j);
 }
 
 static void json_row(const struct diff *d, const struct diff_event *e, const struct diff_row *r,
-		     const struct diff_opts *o, struct bytes *out)
+		     const struct diff_opts *o, struct json *j)
 {
-	const char *comma = "";
-
-	bytes_char(out, '{');
-	for (u32 k = 0; k < d->nr_keys; k++) {
-		bytes_printf(out, "%s\"%s\":", k ? "," : "", column_get(o->keys[k])->key);
-		put_json(strtab_get(&d->strings, r->keys[k]), out);
-	}
-	bytes_str(out, ",\"weight\":[");
+	json_object(j);
+	for (u32 k = 0; k < d->nr_keys; k++)
+		json_set_text(j, column_get(o->keys[k])->key, strtab_get(&d->strings, r->keys[k]));
+	json_set_list(j, "weight");
 	for (u32 i = 0; i < d->nr_files; i++)
-		bytes_printf(out, "%s%llu", i ? "," : "", (unsigned long long)diff_cell(e, r, i)->weight);
-	bytes_str(out, "],\"samples\":[");
+		json_u64(j, diff_cell(e, r, i)->weight);
+	json_list_end(j);
+	json_set_list(j, "samples");
 	for (u32 i = 0; i < d->nr_files; i++)
-		bytes_printf(out, "%s%llu", i ? "," : "", (unsigned long long)diff_cell(e, r, i)->samples);
-	bytes_str(out, "],\"value\":[");
-	for (u32 i = 1; i < d->nr_files; i++, comma = ",") {
+		json_u64(j, diff_cell(e, r, i)->samples);
+	json_list_end(j);
+	json_set_list(j, "value");
+	for (u32 i = 1; i < d->nr_files; i++) {
 		double value;
 
 		if (diff_value(e, r, i, &o->method, &value))
-			bytes_printf(out, "%s%.6f", comma, value);
+			json_fixed(j, value, 6);
 		else
-			bytes_printf(out, "%snull", comma);
+			json_null(j);
 	}
-	bytes_printf(out, "],\"failed\":%s}", diff_failed(d, e, r, o) ? "true" : "false");
+	json_list_end(j);
+	json_set_bool(j, "failed", diff_failed(d, e, r, o));
+	json_object_end(j);
 }
 
-static void json_event(const struct diff *d, const struct diff_event *e, const struct diff_opts *o, struct bytes *out)
+static void json_event(const struct diff *d, const struct diff_event *e, const struct diff_opts *o, struct json *j)
 {
-	bool first = true;
-
-	bytes_str(out, "{\"name\":");
-	put_json(strtab_get(&d->strings, e->name), out);
-	bytes_str(out, ",\"files\":[");
-	for (u32 i = 0; i < d->nr_files; i++)
-		bytes_printf(out, "%s{\"weight\":%llu,\"whole\":%llu,\"samples\":%llu}", i ? "," : "",
-			     (unsigned long long)e->of[i].weight, (unsigned long long)e->of[i].whole,
-			     (unsigned long long)e->of[i].samples);
-	bytes_printf(out, "],\"failed\":%s,\"rows\":[", diff_whole_failed(d, e, o) ? "true" : "false");
+	json_object(j);
+	json_set_text(j, "name", strtab_get(&d->strings, e->name));
+	json_set_list(j, "files");
+	for (u32 i = 0; i < d->nr_files; i++) {
+		json_object(j);
+		json_set_u64(j, "weight", e->of[i].weight);
+		json_set_u64(j, "whole", e->of[i].whole);
+		json_set_u64(j, "samples", e->of[i].samples);
+		json_object_end(j);
+	}
+	json_list_end(j);
+	json_set_bool(j, "failed", diff_whole_failed(d, e, o));
+	json_set_list(j, "rows");
 	for (size_t i = 0; i < e->rows.n && !o->totals; i++) {
 		if (!diff_wants(d, e, &e->rows.v[i], o))
 			continue;
-		bytes_str(out, first ? "\n" : ",\n");
-		json_row(d, e, &e->rows.v[i], o, out);
-		first = false;
+		json_line(j, "");
+		json_row(d, e, &e->rows.v[i], o, j);
 	}
-	bytes_str(out, "\n]}");
+	json_list_end_line(j);
+	json_object_end(j);
 }
 
 void diff_json(const struct diff *d, const struct diff_opts *o, struct bytes *out)
 {
+	struct json j = { .out = out };
 	struct bytes dropped = { 0 };
 
-	json_meta(d, o, out);
-	bytes_str(out, ",\n\"events\":[");
+	json_object(&j);
+	json_meta(d, o, &j);
+	json_line(&j, "");
+	json_set_list(&j, "events");
 	for (size_t i = 0; i < d->events.n; i++) {
 		if (i)
-			bytes_str(out, ",\n");
-		json_event(d, &d->events.v[i], o, out);
+			json_line(&j, "");
+		json_event(d, &d->events.v[i], o, &j);
 	}
-	bytes_printf(out, "],\n\"failed\":%u}\n", diff_failures(d, o, 0, &dropped));
+	json_list_end(&j);
+	json_line(&j, "");
+	json_set_u64(&j, "failed", diff_failures(d, o, 0, &dropped));
+	json_object_end(&j);
+	json_end(&j);
 	bytes_free(&dropped);
 }

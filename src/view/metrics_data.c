@@ -4,29 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static void put_string(const char *s, struct bytes *out)
-{
-	bytes_char(out, '"');
-	bytes_json(out, s, strlen(s));
-	bytes_char(out, '"');
-}
-
-/* Sums are whole numbers of any size; 17 digits bring back the very double. */
-static void put_number(double v, struct bytes *out)
-{
-	if (!isfinite(v))
-		bytes_str(out, "null");
-	else if (v == floor(v) && fabs(v) < 0x1p63)
-		bytes_printf(out, "%.0f", v);
-	else
-		bytes_printf(out, "%.9g", v);
-}
-
-static void put_field(const char *name, double v, bool first, struct bytes *out)
-{
-	bytes_printf(out, "%s\"%s\":", first ? "" : ",", name);
-	put_number(v, out);
-}
+#define DIGITS 9
 
 static const char *const fault_keys[NR_WINDOW_FAULTS] = {
 	[WINDOW_SOUND] = "filtered",	  [WINDOW_FIRST] = "first", [WINDOW_OTHER_THREAD] = "other_thread",
@@ -34,59 +12,56 @@ static const char *const fault_keys[NR_WINDOW_FAULTS] = {
 	[WINDOW_BACKWARDS] = "backwards", [WINDOW_EMPTY] = "empty", [WINDOW_PAUSED] = "paused",
 };
 
-static void put_counts(const double *block, struct bytes *out)
+static void put_counts(const double *block, struct json *j)
 {
-	put_field("short", block[WINDOWS_SHORT], true, out);
-	put_field("kept", block[WINDOWS_KEPT], false, out);
-	put_field("discarded", block[WINDOWS_DISCARDED], false, out);
-	put_field("clusters", block[WINDOWS_CLUSTERS], false, out);
-	bytes_str(out, ",\"excluded\":{");
+	json_set_object(j, "windows");
+	json_set_real(j, "short", block[WINDOWS_SHORT], DIGITS);
+	json_set_real(j, "kept", block[WINDOWS_KEPT], DIGITS);
+	json_set_real(j, "discarded", block[WINDOWS_DISCARDED], DIGITS);
+	json_set_real(j, "clusters", block[WINDOWS_CLUSTERS], DIGITS);
+	json_set_object(j, "excluded");
 	for (u32 i = 0; i < NR_WINDOW_FAULTS; i++)
-		put_field(fault_keys[i], block[WINDOWS_EXCLUDED + i], !i, out);
-	bytes_char(out, '}');
+		json_set_real(j, fault_keys[i], block[WINDOWS_EXCLUDED + i], DIGITS);
+	json_object_end(j);
+	json_object_end(j);
 }
 
-static void put_sums(const struct metric_table *t, const double *block, struct bytes *out)
+static void put_sums(const struct metric_table *t, const double *block, struct json *j)
 {
 	const struct window_group *g = &t->windows->group;
 
-	bytes_str(out, ",\"sums\":{");
+	json_set_object(j, "sums");
 	for (u32 i = 0; i < g->nr; i++) {
-		bytes_str(out, i ? "," : "");
-		put_string(t->evlist->events.v[g->events[i]].name, out);
-		bytes_char(out, ':');
-		put_number(window_sum(block, i), out);
+		json_key_text(j, t->evlist->events.v[g->events[i]].name);
+		json_real(j, window_sum(block, i), DIGITS);
 	}
-	bytes_char(out, '}');
+	json_object_end(j);
 }
 
-void metrics_json_block(const struct metric_table *t, const double *block, struct bytes *out)
+void metrics_json_block(const struct metric_table *t, const double *block, struct json *j)
 {
-	bytes_str(out, ",\"windows\":{");
-	put_counts(block, out);
-	bytes_char(out, '}');
-	put_sums(t, block, out);
-	bytes_str(out, ",\"metrics\":{");
+	put_counts(block, j);
+	put_sums(t, block, j);
+	json_set_object(j, "metrics");
 	for (u32 i = 0; i < t->nr_metrics; i++) {
 		struct metric_value v;
 
 		metric_value(t, i, block, &v);
-		bytes_str(out, i ? "," : "");
-		put_string(t->metrics[i].name, out);
-		bytes_str(out, ":{");
-		put_field("value", v.value, true, out);
-		put_field("low", v.low, false, out);
-		put_field("high", v.high, false, out);
-		put_field("variance", v.variance, false, out);
-		bytes_printf(out, ",\"doubtful\":%s", v.doubtful ? "true" : "false");
-		put_field("numerator", v.num, false, out);
-		put_field("denominator", v.den, false, out);
-		bytes_char(out, '}');
+		json_key_text(j, t->metrics[i].name);
+		json_object(j);
+		json_set_real(j, "value", v.value, DIGITS);
+		json_set_real(j, "low", v.low, DIGITS);
+		json_set_real(j, "high", v.high, DIGITS);
+		json_set_real(j, "variance", v.variance, DIGITS);
+		json_set_bool(j, "doubtful", v.doubtful);
+		json_set_real(j, "numerator", v.num, DIGITS);
+		json_set_real(j, "denominator", v.den, DIGITS);
+		json_object_end(j);
 	}
-	bytes_char(out, '}');
+	json_object_end(j);
 }
 
-void metrics_json_event(const struct profile *p, const struct metric_table *t, struct bytes *out)
+void metrics_json_event(const struct profile *p, const struct metric_table *t, struct json *j)
 {
 	static const char *const modes[] = { [WINDOWS_PLAIN] = "plain",
 					     [WINDOWS_TERMS] = "terms",
@@ -100,53 +75,49 @@ void metrics_json_event(const struct profile *p, const struct metric_table *t, s
 								   [ATTRIBUTION_RETURNS] = "returns" };
 	const struct window_group *g = &t->windows->group;
 
-	bytes_str(out, ",\"group\":{\"leader\":");
-	put_string(p->evlist->events.v[g->leader].name, out);
-	bytes_printf(out, ",\"mode\":\"%s\",\"attribution\":\"%s\"", modes[g->mode],
-		     attributions[t->windows->attribution]);
+	json_set_object(j, "group");
+	json_set_text(j, "leader", p->evlist->events.v[g->leader].name);
+	json_set_text(j, "mode", modes[g->mode]);
+	json_set_text(j, "attribution", attributions[t->windows->attribution]);
 	if (code_range_given(&t->windows->range)) {
 		struct bytes range = { 0 };
 
 		report_windows_range(&t->windows->range, &range);
-		bytes_char(&range, 0);
-		bytes_str(out, ",\"range\":");
-		put_string((const char *)range.p, out);
+		json_set_str(j, "range", (const char *)range.p, range.len);
 		bytes_free(&range);
 	}
-	put_field("short_windows", (double)g->nr_short, false, out);
-	put_field("short_mean", (double)g->sum_short / (double)g->nr_short, false, out);
-	put_field("long_windows", (double)g->nr_long, false, out);
-	put_field("long_mean", (double)g->sum_long / (double)g->nr_long, false, out);
-	bytes_str(out, ",\"formulas\":{");
+	json_set_u64(j, "short_windows", g->nr_short);
+	json_set_real(j, "short_mean", (double)g->sum_short / (double)g->nr_short, DIGITS);
+	json_set_u64(j, "long_windows", g->nr_long);
+	json_set_real(j, "long_mean", (double)g->sum_long / (double)g->nr_long, DIGITS);
+	json_set_object(j, "formulas");
 	for (u32 i = 0; i < t->nr_metrics; i++) {
-		bytes_str(out, i ? "," : "");
-		put_string(t->metrics[i].name, out);
-		bytes_char(out, ':');
-		put_string(t->metrics[i].formula, out);
+		json_key_text(j, t->metrics[i].name);
+		json_text(j, t->metrics[i].formula);
 	}
-	bytes_str(out, "}}");
-	metrics_json_block(t, t->windows->shown, out);
+	json_object_end(j);
+	json_object_end(j);
+	metrics_json_block(t, t->windows->shown, j);
 }
 
-void metrics_json_paths(const struct row_view *v, const struct metric_table *t, struct bytes *out)
+void metrics_json_paths(const struct row_view *v, const struct metric_table *t, struct json *j)
 {
 	struct window_path paths[REPORT_PATHS];
 	u32 n = profile_window_paths(v->profile, v->event, (u32)(v->row - v->event->rows.v), paths, REPORT_PATHS);
 	const struct tree_node *nodes = v->event->tree.nodes.v;
 	char made_up[PROFILE_MADE_UP];
 
-	bytes_str(out, ",\"paths\":[");
+	json_set_list(j, "paths");
 	for (u32 i = 0; i < n; i++) {
-		bytes_str(out, i ? ",{\"frames\":[" : "{\"frames\":[");
-		for (u32 at = paths[i].node; at && nodes[at].parent; at = nodes[at].parent) {
-			bytes_str(out, at == paths[i].node ? "" : ",");
-			put_string(profile_frame_name(v->profile, nodes[at].frame, made_up, sizeof(made_up)), out);
-		}
-		bytes_char(out, ']');
-		metrics_json_block(t, paths[i].block, out);
-		bytes_char(out, '}');
+		json_object(j);
+		json_set_list(j, "frames");
+		for (u32 at = paths[i].node; at && nodes[at].parent; at = nodes[at].parent)
+			json_text(j, profile_frame_name(v->profile, nodes[at].frame, made_up, sizeof(made_up)));
+		json_list_end(j);
+		metrics_json_block(t, paths[i].block, j);
+		json_object_end(j);
 	}
-	bytes_char(out, ']');
+	json_list_end(j);
 }
 
 static const char *const csv_counts[] = { "windows", "kept", "discarded", "excluded", "clusters" };
@@ -234,7 +205,7 @@ static void put_csv(double v, struct bytes *out)
 {
 	bytes_char(out, ',');
 	if (isfinite(v))
-		put_number(v, out);
+		bytes_real(out, v, DIGITS);
 }
 
 void metrics_csv_block(const struct metric_fields *f, const struct metric_table *t, const double *block,

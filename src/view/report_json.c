@@ -1,38 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "view/metrics_data.h"
 
-static void put_string(const char *s, size_t n, struct bytes *out)
+static void write_meta(const struct profile *p, const struct report_opts *o, struct json *j)
 {
-	bytes_char(out, '"');
-	if (n)
-		bytes_json(out, s, n);
-	bytes_char(out, '"');
-}
-
-static void put_field(const char *name, u64 value, bool first, struct bytes *out)
-{
-	bytes_printf(out, "%s\"%s\":%llu", first ? "" : ",", name, (unsigned long long)value);
-}
-
-static void write_meta(const struct profile *p, const struct report_opts *o, struct bytes *out)
-{
-	bytes_str(out, "{\"meta\":{\"generator\":\"reticle " RETICLE_VERSION "\",\"sort\":[");
+	json_set_object(j, "meta");
+	json_set_text(j, "generator", "reticle " RETICLE_VERSION);
+	json_set_list(j, "sort");
 	for (u32 i = 0; i < p->nr_sort; i++)
-		bytes_printf(out, "%s\"%s\"", i ? "," : "", column_json(p, column_of_key(p->sort_order[i])));
-	bytes_printf(out, "],\"children\":%s,\"call_graph\":%s,\"caller\":%s,\"percent_limit\":%g,",
-		     p->children ? "true" : "false", p->has_chains ? "true" : "false", o->caller ? "true" : "false",
-		     o->percent_limit);
-	put_field("time_slice_ns", p->time_slice_ns, true, out);
-	bytes_str(out, ",\"simulated\":");
+		json_text(j, column_json(p, column_of_key(p->sort_order[i])));
+	json_list_end(j);
+	json_set_bool(j, "children", p->children);
+	json_set_bool(j, "call_graph", p->has_chains);
+	json_set_bool(j, "caller", o->caller);
+	json_set_real(j, "percent_limit", o->percent_limit, 6);
+	json_set_u64(j, "time_slice_ns", p->time_slice_ns);
+	json_key(j, "simulated");
 	if (p->simulated.len)
-		put_string(p->simulated.p, p->simulated.len, out);
+		json_str(j, p->simulated.p, p->simulated.len);
 	else
-		bytes_str(out, "null");
+		json_null(j);
+	json_object_end(j);
 }
 
-static void write_tally(const struct tally *t, struct bytes *out)
+static void write_tally(const struct tally *t, struct json *j)
 {
 	const struct {
 		const char *name;
@@ -62,108 +52,114 @@ static void write_tally(const struct tally *t, struct bytes *out)
 		{ "left_out_bytes", t->left_out_bytes },
 	};
 
-	bytes_str(out, "},\n\"tally\":{");
+	json_line(j, "");
+	json_set_object(j, "tally");
 	for (u32 i = 0; i < ARRAY_LEN(fields); i++)
-		put_field(fields[i].name, fields[i].value, !i, out);
+		json_set_u64(j, fields[i].name, fields[i].value);
+	json_object_end(j);
 }
 
-static void write_graph(const struct profile *p, const struct graph_node *n, struct bytes *out)
+static void write_graph(const struct profile *p, const struct graph_node *n, struct json *j)
 {
-	bytes_char(out, '[');
 	for (u32 i = 0; i < n->nr_kids; i++) {
 		const struct graph_node *kid = n->kids[i];
 		char made_up[PROFILE_MADE_UP];
-		const char *name = profile_frame_name(p, kid->frame, made_up, sizeof(made_up));
 
-		bytes_str(out, i ? ",{\"frame\":" : "{\"frame\":");
-		put_string(name, strlen(name), out);
+		json_object(j);
+		json_set_text(j, "frame", profile_frame_name(p, kid->frame, made_up, sizeof(made_up)));
 		if (p->graph_key != GRAPH_KEY_FUNCTION) {
 			profile_frame_place(p, kid->frame, made_up, sizeof(made_up));
-			bytes_str(out, ",\"place\":");
-			put_string(made_up + (*made_up == ' '), strlen(made_up + (*made_up == ' ')), out);
+			json_set_text(j, "place", made_up + (*made_up == ' '));
 		}
-		put_field("self", kid->self, false, out);
-		put_field("total", kid->total, false, out);
+		json_set_u64(j, "self", kid->self);
+		json_set_u64(j, "total", kid->total);
 		if (kid->nr_kids) {
-			bytes_str(out, ",\"kids\":");
-			write_graph(p, kid, out);
+			json_set_list(j, "kids");
+			write_graph(p, kid, j);
+			json_list_end(j);
 		}
-		bytes_char(out, '}');
+		json_object_end(j);
 	}
-	bytes_char(out, ']');
 }
 
 static void write_row(const struct row_view *v, const struct report_opts *o, struct graph_room *room,
-		      struct bytes *raw, struct bytes *out)
+		      struct bytes *raw, struct json *j)
 {
 	const struct graph_node *graph = report_row_graph(v, o, room);
 
-	bytes_char(out, '{');
+	json_object(j);
 	for (u32 k = 0; k < o->nr_columns; k++) {
 		const struct column *c = column_get(o->columns[k]);
 		u64 number = c->number ? column_number(o->columns[k], v) : 0;
 
+		if (c->number)
+			json_key(j, c->key);
 		if (number == COLUMN_UNKNOWN)
-			bytes_printf(out, "%s\"%s\":null", k ? "," : "", c->key);
+			json_null(j);
 		else if (c->number)
-			put_field(c->key, number, !k, out);
+			json_u64(j, number);
 		if (!c->text)
 			continue;
 		raw->len = 0;
 		column_text(o->columns[k], v, raw);
-		bytes_printf(out, "%s\"%s\":", k ? "," : "", column_json(v->profile, o->columns[k]));
-		put_string((const char *)raw->p, raw->len, out);
+		json_key_text(j, column_json(v->profile, o->columns[k]));
+		json_str(j, (const char *)raw->p, raw->len);
 	}
 	if (o->now)
-		metrics_json_block(&o->now->table, v->windows, out);
+		metrics_json_block(&o->now->table, v->windows, j);
 	if (o->now && o->paths)
-		metrics_json_paths(v, &o->now->table, out);
+		metrics_json_paths(v, &o->now->table, j);
 	if (graph && graph->nr_kids) {
-		bytes_str(out, ",\"graph\":");
-		write_graph(v->profile, graph, out);
+		json_set_list(j, "graph");
+		write_graph(v->profile, graph, j);
+		json_list_end(j);
 	}
-	bytes_char(out, '}');
+	json_object_end(j);
 }
 
-static void write_event(struct profile *p, struct profile_event *e, const struct report_opts *opts, struct bytes *out)
+static void write_event(struct profile *p, struct profile_event *e, const struct report_opts *opts, struct json *j)
 {
 	const struct report_opts of = report_plain_event_opts(opts, (size_t)(e - p->events.v)), *o = &of;
 	struct row_view v = { .profile = p, .event = e, .long_names = o->long_names };
-	const char *name = report_event_name(p, e);
 	struct graph_room room = { 0 };
 	struct bytes raw = { 0 };
-	bool first = true;
 
-	bytes_str(out, "{\"name\":");
-	put_string(name, strlen(name), out);
-	put_field("weight", e->weight, false, out);
-	put_field("whole", report_whole(e, o), false, out);
-	put_field("samples", e->samples, false, out);
+	json_object(j);
+	json_set_text(j, "name", report_event_name(p, e));
+	json_set_u64(j, "weight", e->weight);
+	json_set_u64(j, "whole", report_whole(e, o));
+	json_set_u64(j, "samples", e->samples);
 	if (o->now)
-		metrics_json_event(p, &o->now->table, out);
-	bytes_str(out, ",\"rows\":[");
+		metrics_json_event(p, &o->now->table, j);
+	json_set_list(j, "rows");
 	for (size_t i = 0; i < e->rows.n; i++) {
 		report_set_row(&v, o, i);
 		if (!report_wants(&v, o))
 			continue;
-		bytes_str(out, first ? "\n" : ",\n");
-		write_row(&v, o, &room, &raw, out);
-		first = false;
+		json_line(j, "");
+		write_row(&v, o, &room, &raw, j);
 	}
-	bytes_str(out, "\n]}");
+	json_list_end_line(j);
+	json_object_end(j);
 	graph_room_free(&room);
 	bytes_free(&raw);
 }
 
 void report_json(struct profile *p, const struct report_opts *o, struct bytes *out)
 {
-	write_meta(p, o, out);
-	write_tally(&p->tally, out);
-	bytes_str(out, "},\n\"events\":[");
+	struct json j = { .out = out };
+
+	json_object(&j);
+	write_meta(p, o, &j);
+	write_tally(&p->tally, &j);
+	json_line(&j, "");
+	json_set_list(&j, "events");
 	for (size_t i = 0; i < p->events.n; i++) {
 		if (i)
-			bytes_str(out, ",\n");
-		write_event(p, &p->events.v[i], o, out);
+			json_line(&j, "");
+		write_event(p, &p->events.v[i], o, &j);
 	}
-	bytes_str(out, "]}\n");
+	json_list_end(&j);
+	json_object_end(&j);
+	json_end(&j);
 }

@@ -13,7 +13,7 @@ static void check_attr(const struct attr *a)
 	MUST(*name);
 	free(name);
 	attr_print(a, ": ", &text);
-	attr_print_json(a, &text);
+	attr_print_json(a, &(struct json){ .out = &text });
 	sample_layout_init(&l, a, NULL, NULL);
 	MUST(l.fixed_end <= 8 + 9 * 8);
 	attr_encode(a, a->size, &b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The base layer: containers, buffers, escaping, the cursor, the pool. */
 #include <fcntl.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -16,6 +17,7 @@
 #include "base/cursor.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/sort.h"
@@ -143,6 +145,69 @@ static void bytes_escape(void **state)
 	check_text(&b, "18446744073709551615 feed...");
 	bytes_printf(&b, "%0600d", 1);
 	assert_int_equal(b.len, 600);
+	bytes_free(&b);
+}
+
+static void json_puts_commas_and_escapes(void **state)
+{
+	struct bytes b = { 0 }, rendered = { 0 };
+	struct json j = { .out = &b }, part = { .out = &rendered, .more = true };
+
+	(void)state;
+	json_object(&j);
+	json_set_text(&j, "a", "\"\n");
+	json_set_s64(&j, "least", INT64_MIN);
+	json_set_list(&j, "none");
+	json_list_end(&j);
+	json_set_list(&j, "list");
+	json_u64(&j, UINT64_MAX);
+	json_bool(&j, false);
+	json_text(&j, NULL);
+	json_object(&j);
+	json_object_end(&j);
+	json_list_end(&j);
+	json_key_text(&j, "x\\y");
+	json_addr(&j, 0xfeed);
+	json_set_hex(&j, "bytes", (const u8 *)"\x01\xff", 2);
+	json_object_end(&j);
+	json_end(&j);
+	json_null(&j);
+	check_text(&b, "{\"a\":\"\\\"\\u000a\",\"least\":-9223372036854775808,\"none\":[],"
+		       "\"list\":[18446744073709551615,false,null,{}],"
+		       "\"x\\\\y\":\"0xfeed\",\"bytes\":\"01ff\"}\nnull");
+	/* Lines and blanks. */
+	j = (struct json){ .out = &b, .spaced = true };
+	json_list(&j);
+	for (u64 i = 0; i < 2; i++) {
+		json_line(&j, "  ");
+		json_object(&j);
+		json_set_u64(&j, "i", i);
+		json_set_bool(&j, "last", i == 1);
+		json_object_end(&j);
+	}
+	json_list_end_line(&j);
+	check_text(&b, "[\n  {\"i\": 0, \"last\": false},\n  {\"i\": 1, \"last\": true}\n]");
+	/* Numbers: whole ones in full, and none that JSON does not have. */
+	j = (struct json){ .out = &b };
+	json_list(&j);
+	json_real(&j, 123456789012.0, 3);
+	json_real(&j, 0.123456, 3);
+	json_real(&j, (double)INFINITY, 3);
+	json_fixed(&j, 1, 2);
+	json_fixed(&j, (double)NAN, 2);
+	json_list_end(&j);
+	check_text(&b, "[123456789012,0.123,null,1.00,null]");
+	/* What was written apart stands first in one list, behind others in the next. */
+	json_u64(&part, 7);
+	j = (struct json){ .out = &b };
+	json_list(&j);
+	json_rendered(&j, (const char *)rendered.p, 0);
+	json_rendered(&j, (const char *)rendered.p, rendered.len);
+	json_rendered(&j, (const char *)rendered.p, rendered.len);
+	json_u64(&j, 8);
+	json_list_end(&j);
+	check_text(&b, "[7,7,8]");
+	bytes_free(&rendered);
 	bytes_free(&b);
 }
 
@@ -326,6 +391,7 @@ int main(void)
 		cmocka_unit_test(arena_aligns_and_keeps),
 		cmocka_unit_test(cursor_never_passes_the_end),
 		cmocka_unit_test(bytes_escape),
+		cmocka_unit_test(json_puts_commas_and_escapes),
 		cmocka_unit_test(bytes_go_to_a_file),
 		cmocka_unit_test(pool_runs_each_unit_once),
 		cmocka_unit_test(pool_puts_in_order),

@@ -205,17 +205,22 @@ static void name_of(struct script_worker *w, const struct record *r, const struc
 
 static void put_event_json(const struct record *r, const struct line_head *h, const char *name, struct bytes *out)
 {
+	struct json j = { .out = out };
 	struct bytes text = { 0 };
 
-	bytes_printf(out, "{\"record\":\"%s\"", name);
-	if (h->tid != NO_TASK)
-		bytes_printf(out, ",\"pid\":%u,\"tid\":%u", h->pid, h->tid);
+	json_object(&j);
+	json_set_text(&j, "record", name);
+	if (h->tid != NO_TASK) {
+		json_set_u64(&j, "pid", h->pid);
+		json_set_u64(&j, "tid", h->tid);
+	}
 	if (h->cpu != NO_CPU)
-		bytes_printf(out, ",\"cpu\":%u", h->cpu);
-	bytes_printf(out, ",\"time\":%llu,\"text\":\"", (unsigned long long)h->time);
+		json_set_u64(&j, "cpu", h->cpu);
+	json_set_u64(&j, "time", h->time);
 	put_body(r, &text);
-	bytes_json(out, (char *)text.p, text.len);
-	bytes_str(out, "\"}\n");
+	json_set_str(&j, "text", (char *)text.p, text.len);
+	json_object_end(&j);
+	json_end(&j);
 	bytes_free(&text);
 }
 

@@ -4,6 +4,7 @@
 #define VIEW_SCRIPT_IMPL_H
 
 #include "attrib/tracepoint.h"
+#include "base/json.h"
 #include "codec/record.h"
 #include "codec/regs.h"
 #include "codec/sample.h"
@@ -66,8 +67,8 @@ struct script_line {
 void script_put_line(struct script_worker *w, const struct script_line *l, struct bytes *out);
 void script_put_json(struct script_worker *w, const struct script_line *l, struct bytes *out);
 
-/* The chain's lines (text) or objects (JSON). */
-void script_put_chain(struct script_worker *w, const struct script_line *l, bool json, struct bytes *out);
+/* The chain: objects of the list that j is in, or where that is NULL lines of text. */
+void script_put_chain(struct script_worker *w, const struct script_line *l, struct json *j, struct bytes *out);
 struct place_style script_style(const struct script *s, enum script_kind kind, bool chain);
 #define STYLE_ID(kind, chain) ((u32)(kind)*2 + (chain))
 

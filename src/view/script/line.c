@@ -171,21 +171,25 @@ static bool is_stitched(const struct script_line *l, const struct chain_part *p,
 	return l->stitched && p->words == &l->sample->chain && i >= l->sample->chain.n - l->stitched;
 }
 
-/* Behind what stands in the line, or in the object, that was written last. */
-static void mark_stitched(bool json, struct bytes *out)
+/* Behind what stands in the line that was written last; of JSON, into the object. */
+static void mark_stitched(struct json *j, struct bytes *out)
 {
 	if (!out->len)
 		return;
 	out->len--;
-	bytes_str(out, json ? ",\"stitched\":true}" : " (stitched)\n");
+	if (j) {
+		json_set_bool(j, "stitched", true);
+		json_object_end(j);
+	} else {
+		bytes_str(out, " (stitched)\n");
+	}
 }
 
-void script_put_chain(struct script_worker *w, const struct script_line *l, bool json, struct bytes *out)
+void script_put_chain(struct script_worker *w, const struct script_line *l, struct json *j, struct bytes *out)
 {
 	enum script_kind kind = script_kind(l->event->attr.type);
 	struct place_style style = script_style(w->s, kind, true);
 	bool defers = l->event->attr.flags & ATTR_DEFER_CALLCHAIN, stop = false;
-	size_t start = out->len;
 	u32 left = w->s->opts.max_stack;
 	struct chain_part part;
 	struct chain_walk walk;
@@ -200,13 +204,12 @@ void script_put_chain(struct script_worker *w, const struct script_line *l, bool
 			struct str text = place_text(w->places, &l->thread->view, part.cpumode, u64s_at(part.words, i),
 						     &style, STYLE_ID(kind, true), &stop);
 
-			/* JSON objects come with a comma before them. */
-			if (json && out->len == start)
-				bytes_put(out, text.p + 1, text.len - 1);
+			if (j)
+				json_rendered(j, text.p, text.len);
 			else
 				bytes_put(out, text.p, text.len);
 			if (text.len && is_stitched(l, &part, i))
-				mark_stitched(json, out);
+				mark_stitched(j, out);
 		}
 	}
 }
@@ -218,7 +221,7 @@ static void put_ip(struct script_worker *w, const struct script_line *l, u64 sho
 
 	if (shows_chain(w->s, l->event)) {
 		bytes_char(out, '\n');
-		script_put_chain(w, l, false, out);
+		script_put_chain(w, l, NULL, out);
 		return;
 	}
 	bytes_char(out, ' ');

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "codec/perf_abi.h"
@@ -201,53 +202,41 @@ static void render_text(const struct script *s, const struct place *p, const str
 		bytes_char(out, '\n');
 }
 
-static void put_member(struct bytes *out, const char *key, const char *text)
-{
-	bytes_printf(out, ",\"%s\":\"", key);
-	bytes_json(out, text, strlen(text));
-	bytes_char(out, '"');
-}
-
-/* An object with a comma before it, or for a sample's own place its members alone. */
+/* An object of a list, or for a sample's own place its members alone: something always stands before it. */
 static void render_json(const struct script *s, const struct place *p, const struct place_style *st,
 			const char *inlined, struct bytes *out)
 {
 	const struct symbol *sym = symbol_of(s, p);
+	struct json j = { .out = out, .more = true };
 
 	if (st->chain) {
-		bytes_str(out, ",{\"addr\":\"0x");
-		bytes_hex(out, p->addr);
-		bytes_char(out, '"');
+		json_object(&j);
+		json_set_addr(&j, "addr", p->addr);
 	}
 	if (st->shown & SCRIPT_SYM && (sym || inlined)) {
-		put_member(out, "sym", inlined ? inlined : dsos_symbol_name(s->dsos, p->dso, p->sym));
-		if (st->shown & SCRIPT_SYMOFF && sym) {
-			bytes_str(out, ",\"off\":");
-			bytes_dec(out, p->addr - sym->start);
-		}
+		json_set_text(&j, "sym", inlined ? inlined : dsos_symbol_name(s->dsos, p->dso, p->sym));
+		if (st->shown & SCRIPT_SYMOFF && sym)
+			json_set_u64(&j, "off", p->addr - sym->start);
 	}
 	if (st->shown & SCRIPT_DSO && p->map) {
 		struct bytes name = { 0 };
 
 		place_put_dso(s, p, false, &name);
-		bytes_str(out, ",\"dso\":\"");
-		bytes_json(out, (char *)name.p, name.len);
-		bytes_char(out, '"');
+		json_set_str(&j, "dso", (char *)name.p, name.len);
 		bytes_free(&name);
 	}
 	if (st->shown & SCRIPT_SRCLINE && p->map) {
 		struct source_frame frames[SOURCE_FRAMES_MAX];
 
 		if (dsos_source_at(s->dsos, p->dso, p->addr, frames, SOURCE_FRAMES_MAX) && frames[0].file) {
-			put_member(out, "file", frames[0].file);
-			bytes_str(out, ",\"line\":");
-			bytes_dec(out, frames[0].line);
+			json_set_text(&j, "file", frames[0].file);
+			json_set_u64(&j, "line", frames[0].line);
 		}
 	}
 	if (inlined)
-		bytes_str(out, ",\"inlined\":true");
+		json_set_bool(&j, "inlined", true);
 	if (st->chain)
-		bytes_char(out, '}');
+		json_object_end(&j);
 }
 
 static void render_one(const struct script *s, const struct place *p, const struct place_style *st,
