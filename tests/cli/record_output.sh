@@ -9,6 +9,8 @@ BUSY=(sh -c "$BURN")
 
 "${R[@]}" -o - -- "${BUSY[@]}" >pipe.data
 [ "$(count pipe.data SAMPLE)" -gt 100 ] || fail "pipe: $(count pipe.data SAMPLE) samples"
+# Who reads a pipe may show what came before a round ended, and needs to be told.
+[ "$(count pipe.data FINISHED_ROUND)" -gt 0 ] || fail "pipe: no round is marked as finished"
 "${R[@]}" -o - -- "${BUSY[@]}" | "$RETICLE" report -i - --stdio >out 2>err
 grep -q 'Samples: ' out || fail "pipe into report: $(cat err)"
 # Without a word standard output is the program's, pipe or not; and a terminal never gets a recording.

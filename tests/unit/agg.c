@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "agg/collector.h"
 #include "agg/keys.h"
 #include "agg/row_index.h"
 
@@ -299,13 +300,58 @@ static void stacks_are_judged(void **state)
 	drop(f);
 }
 
+/* What two workers found is, in sum, what one would have: of each event, and of the recording. */
+static void results_are_merged(void **state)
+{
+	struct collected a, b;
+
+	(void)state;
+	collected_init(&a, 2);
+	collected_init(&b, 2);
+	for (u32 i = 0; i < 2; i++) {
+		a.weights[i] = 1 + i, b.weights[i] = 10 + i;
+		a.hidden[i] = 100 + i, b.hidden[i] = 1000 + i;
+		a.samples[i] = 3 + i, b.samples[i] = 30 + i;
+		a.exact[i] = 5 + i, b.exact[i] = 50 + i;
+		a.squares[i] = 7 + i, b.squares[i] = 70 + i;
+	}
+	a.tally.samples = 11, b.tally.samples = 110;
+	a.tally.filtered = 12, b.tally.filtered = 120;
+	a.tally.first_time = 500, a.tally.last_time = 600;
+	b.tally.first_time = 400, b.tally.last_time = 700;
+	collected_merge(&a, &b, 2, NULL);
+	for (u32 i = 0; i < 2; i++) {
+		assert_int_equal(a.weights[i], 11 + 2 * i);
+		assert_int_equal(a.hidden[i], 1100 + 2 * i);
+		assert_int_equal(a.samples[i], 33 + 2 * i);
+		assert_int_equal(a.exact[i], 55 + 2 * i);
+		assert_true(a.squares[i] == 77 + 2 * i);
+	}
+	assert_int_equal(a.tally.samples, 121);
+	assert_int_equal(a.tally.filtered, 132);
+	assert_int_equal(a.tally.first_time, 400);
+	assert_int_equal(a.tally.last_time, 700);
+	collected_free(&b, 2);
+	/* The other way round, and one that has seen nothing. */
+	collected_init(&b, 2);
+	collected_merge(&b, &a, 2, NULL);
+	assert_int_equal(b.tally.first_time, 400);
+	assert_int_equal(b.tally.last_time, 700);
+	b.tally.first_time = 300, b.tally.last_time = 800;
+	collected_merge(&b, &a, 2, NULL);
+	assert_int_equal(b.tally.first_time, 300);
+	assert_int_equal(b.tally.last_time, 800);
+	collected_free(&a, 2);
+	collected_free(&b, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_hold_selves_and_totals), cmocka_unit_test(rows_are_found_by_all_their_keys),
 		cmocka_unit_test(one_sort_key_takes_all),      cmocka_unit_test(graphs_outermost_first),
 		cmocka_unit_test(graphs_leaf_first),	       cmocka_unit_test(light_branches_are_left_out),
-		cmocka_unit_test(stacks_are_judged),
+		cmocka_unit_test(stacks_are_judged),	       cmocka_unit_test(results_are_merged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,10 @@ static const struct {
 	{ "stalled-cycles-backend:pp", 0, 8, G | PRECISE(2) },
 	{ "ref-cycles:upppG", 0, 9, K | V | H | PRECISE(3) },
 	{ "cycles:Gu", 0, 0, K | V | H },
+	{ "cycles:Gp", 0, 0, H | PRECISE(1) }, /* who asks for guests gets them, precise or not */
+	{ "cycles:pG", 0, 0, H | PRECISE(1) },
+	{ "{cycles:u}:k", 0, 0, V | G }, /* a group lets in what its member had not */
+	{ "{cycles:G}:p", 0, 0, H | PRECISE(1) },
 	{ "cycles:P", 0, 0, PRECISE(3) },
 	{ "{cycles:P}:p", 0, 0, PRECISE(1) | G },
 	{ "cycles:D", 0, 0, ATTR_PINNED },

@@ -211,10 +211,10 @@ static void the_idle_task_has_its_name_from_the_start(void **state)
 	assert_string_equal(comm_at(f, 0, 0, 50), "idle");
 }
 
-static void map_kernel(struct fixture *f, u16 misc, u64 start, const char *name)
+static void map_as(struct fixture *f, u16 misc, u32 pid, u64 start, const char *name)
 {
 	struct record r = { .h = { .type = PERF_RECORD_MMAP, .misc = misc },
-			    .mmap = { .pid = ID_NONE, .start = start, .len = 0x1000, .filename = str(name) } };
+			    .mmap = { .pid = pid, .start = start, .len = 0x1000, .filename = str(name) } };
 
 	procs_apply(f->procs, &r, 0);
 }
@@ -225,12 +225,18 @@ static void guests_do_not_hide_the_host(void **state)
 	const u64 text = 0xffffffff81000000;
 	struct thread_view v;
 
-	map_kernel(f, PERF_RECORD_MISC_KERNEL, text, "[kernel.kallsyms]_text");
-	map_kernel(f, PERF_RECORD_MISC_GUEST_KERNEL, text, "[guest.kernel.kallsyms]_text");
-	map_kernel(f, PERF_RECORD_MISC_GUEST_USER, text, "/guest/bin");
+	map_as(f, PERF_RECORD_MISC_KERNEL, ID_NONE, text, "[kernel.kallsyms]_text");
+	map_as(f, PERF_RECORD_MISC_GUEST_KERNEL, ID_NONE, text, "[guest.kernel.kallsyms]_text");
+	map_as(f, PERF_RECORD_MISC_USER, 1, 0x1000, "/host/bin");
+	map_as(f, PERF_RECORD_MISC_GUEST_USER, 1, 0x1000, "/guest/bin");
+	map_as(f, PERF_RECORD_MISC_GUEST_USER, 1, 0x5000, "/guest/bin");
+	map_as(f, PERF_RECORD_MISC_GUEST_KERNEL, 1, 0x6000, "/guest/bin");
 	procs_seal(f->procs);
 	procs_thread_at(f->procs, 1, 1, 0, &v);
 	assert_int_equal(dsos_at(f->dsos, maps_find(&v.kernel, text)->dso)->kind, DSO_KERNEL);
+	assert_string_equal(dsos_at(f->dsos, maps_find(&v.maps, 0x1000)->dso)->path, "/host/bin");
+	assert_null(maps_find(&v.maps, 0x5000));
+	assert_null(maps_find(&v.maps, 0x6000));
 	assert_null(maps_find(&v.maps, text));
 }
 

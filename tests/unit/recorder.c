@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <cmocka.h>
 
@@ -405,6 +406,47 @@ static void test_writer(void **state)
 	rmdir(dir);
 }
 
+/* What does not shrink fills more than one record for each piece, and comes back whole: one stream, in order. */
+static void test_packer(void **state)
+{
+	size_t n = 700 << 10, half = 300001, records = 0;
+	u8 *data = malloc(n), *back = malloc(n + 1);
+	const struct iovec parts[] = { { data, half }, { data + half, n - half } };
+	struct packer *p = packer_open(1, 256 << 10);
+	ZSTD_DCtx *zstd = ZSTD_createDCtx();
+	ZSTD_outBuffer out = { back, n + 1, 0 };
+	struct bytes packed = { 0 };
+	u64 random = 1;
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		random = random * 6364136223846793005 + 1442695040888963407;
+		data[i] = (u8)(random >> 56);
+	}
+	assert_non_null(p);
+	assert_int_equal(packer_pack(p, parts, 2, &packed), 0);
+	for (size_t at = 0; at < packed.len; records++) {
+		struct perf_event_header h;
+		ZSTD_inBuffer in;
+
+		memcpy(&h, packed.p + at, sizeof(h));
+		assert_int_equal(h.type, PERF_RECORD_COMPRESSED);
+		assert_in_range(h.size, sizeof(h) + 1, packed.len - at);
+		in = (ZSTD_inBuffer){ packed.p + at + sizeof(h), h.size - sizeof(h), 0 };
+		while (in.pos < in.size)
+			assert_false(ZSTD_isError(ZSTD_decompressStream(zstd, &out, &in)));
+		at += h.size;
+	}
+	assert_in_range(records, n / 65535 + 1, 30);
+	assert_int_equal(out.pos, n);
+	assert_memory_equal(back, data, n);
+	ZSTD_freeDCtx(zstd);
+	packer_close(p);
+	bytes_free(&packed);
+	free(data);
+	free(back);
+}
+
 static void take_command(void *ctx, char *line)
 {
 	struct bytes *seen = ctx;
@@ -471,7 +513,8 @@ int main(void)
 		cmocka_unit_test(test_maps_line_wrong),	 cmocka_unit_test(test_maps_path),
 		cmocka_unit_test(test_proc_stat),	 cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_mapped_build_ids), cmocka_unit_test(test_flow),
-		cmocka_unit_test(test_writer),		 cmocka_unit_test(test_control),
+		cmocka_unit_test(test_writer),		 cmocka_unit_test(test_packer),
+		cmocka_unit_test(test_control),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -267,6 +267,35 @@ static void a_bomb(void **state)
 	bytes_free(&b);
 }
 
+/* Records that shrink much: the input is taken long before all that it unpacks to has been handed out. */
+static void more_than_fits_at_once(void **state)
+{
+	struct bytes b = compile("mode=pipe\n" RECORDING), rest, many = { 0 };
+	u8 packed[65000];
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+	ZSTD_outBuffer out = { packed, sizeof(packed), 0 };
+	ZSTD_inBuffer in;
+	struct walked w;
+
+	(void)state;
+	split(&b, &rest);
+	for (u32 i = 0; i < 5000; i++)
+		bytes_put(&many, rest.p, rest.len);
+	in = (ZSTD_inBuffer){ many.p, many.len, 0 };
+	assert_int_equal(ZSTD_compressStream2(zstd, &out, &in, ZSTD_e_flush), 0);
+	assert_true(out.pos < 20000);
+	put_record(&b, PERF_RECORD_COMPRESSED, packed, (u16)out.pos);
+	w = walk_bytes(&b);
+	assert_int_equal(w.err, 0);
+	assert_int_equal(w.samples, 2 * 5000);
+	assert_int_equal(w.left_out, 0);
+	assert_int_equal(w.warnings, 0);
+	ZSTD_freeCCtx(zstd);
+	bytes_free(&many);
+	bytes_free(&rest);
+	bytes_free(&b);
+}
+
 static void more_events_than_there_are(void **state)
 {
 	struct bytes b = { 0 };
@@ -445,6 +474,50 @@ static void a_directory(void **state)
 	bytes_free(&rest);
 }
 
+static void pack(struct bytes *to, const struct bytes *records)
+{
+	u8 packed[4096];
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+	ZSTD_outBuffer out = { packed, sizeof(packed), 0 };
+	ZSTD_inBuffer in = { records->p, records->len, 0 };
+
+	assert_int_equal(ZSTD_compressStream2(zstd, &out, &in, ZSTD_e_flush), 0);
+	put_record(to, PERF_RECORD_COMPRESSED, packed, (u16)out.pos);
+	ZSTD_freeCCtx(zstd);
+}
+
+/* The files of a directory are each a stream of zstd, which does not end: recorders only flush it. */
+static void each_file_has_its_own_stream(void **state)
+{
+	char dir[] = "/tmp/reticle-test-XXXXXX";
+	static const char *const names[] = { "data", "data.0", "data.1" };
+	struct bytes whole = compile(RECORDING), head = compile("mode=pipe\n" RECORDING), rest, packed = { 0 };
+	struct walked w;
+
+	(void)state;
+	split(&head, &rest);
+	pack(&packed, &rest);
+	assert_non_null(mkdtemp(dir));
+	write_file(dir, "data", &whole);
+	write_file(dir, "data.0", &packed);
+	write_file(dir, "data.1", &packed);
+	w = walk(dir);
+	assert_int_equal(w.err, 0);
+	assert_int_equal(w.warnings, 0);
+	assert_int_equal(w.samples, 3 * 2);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		char *path = mem_printf("%s/%s", dir, names[i]);
+
+		unlink(path);
+		free(path);
+	}
+	rmdir(dir);
+	bytes_free(&whole);
+	bytes_free(&head);
+	bytes_free(&rest);
+	bytes_free(&packed);
+}
+
 static void what_is_no_recording(void **state)
 {
 	struct walked w = walk("/no/such/file");
@@ -486,6 +559,8 @@ int main(void)
 		cmocka_unit_test(a_plain_record_between_halves),
 		cmocka_unit_test(what_is_not_zstd),
 		cmocka_unit_test(a_bomb),
+		cmocka_unit_test(more_than_fits_at_once),
+		cmocka_unit_test(each_file_has_its_own_stream),
 		cmocka_unit_test(more_events_than_there_are),
 		cmocka_unit_test(a_payload_that_is_not_there),
 		cmocka_unit_test(sections_that_overlap),

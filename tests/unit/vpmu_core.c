@@ -19,7 +19,7 @@
 /* --- whom the core tells, and who starts it --- */
 
 struct told {
-	u64 pc;
+	u64 pc, addr;
 	u64 counts[NR_VPMU_COUNTS];
 };
 struct world {
@@ -55,6 +55,7 @@ void sampler_overflow(struct vthread *t, struct armed *a, const struct core_at *
 
 	w->overflows++;
 	tell(w, at->pc);
+	w->seen.v[w->seen.n - 1].addr = at->addr;
 	if (!w->step)
 		a->at = UINT64_MAX;
 	else
@@ -324,6 +325,34 @@ static void test_accesses(void **state)
 	assert_int_equal(count(&w, VC_LLC_REFERENCES), 5);
 	assert_int_equal(count(&w, VC_LLC_MISSES), 5);
 	teardown(&w);
+}
+
+/* A sample has the address of its own operation's last access, also at the end of a block; others have none. */
+static void test_sampled_addresses(void **state)
+{
+	static const u64 want[] = { 0x10008, 0, 0x20000, 0x30000, 0, 0, 0 };
+	struct world w;
+	const struct block *b, *c;
+
+	(void)state;
+	for (u32 way = 0; way < 2; way++) {
+		setup(&w, way ? VPMU_MODEL_ALL : 0, false);
+		b = block(&w, BASE, "mnmr", 0);
+		c = block(&w, 0x500000, "nnnn", 0);
+		w.step = 1;
+		arm(&w, VC_INSTRUCTIONS, 1);
+		enter(&w, b);
+		access_at(&w, 0, 0x10000, 3, INFO_LOAD);
+		access_at(&w, 0, 0x10008, 3, INFO_LOAD);
+		access_at(&w, 2, 0x20000, 3, INFO_STORE);
+		access_at(&w, 3, 0x30000, 3, INFO_LOAD);
+		enter(&w, c);
+		assert_int_equal(count(&w, VC_INSTRUCTIONS), 8);
+		assert_int_equal(w.seen.n, 8);
+		for (u32 i = 0; i < ARRAY_LEN(want); i++)
+			assert_int_equal(w.seen.v[i].addr, want[i]);
+		teardown(&w);
+	}
 }
 
 static void test_many_accesses_of_one(void **state)
@@ -714,6 +743,7 @@ int main(void)
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_accesses),
+		cmocka_unit_test(test_sampled_addresses),
 		cmocka_unit_test(test_many_accesses_of_one),
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_run_ends_wide),

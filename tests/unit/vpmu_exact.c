@@ -198,6 +198,34 @@ static void test_jumps(void **state)
 	free(label);
 }
 
+/* A jump by a pointer leaves its function when it goes far, either way; up to there it is a jump table's. */
+static void test_far_jumps(void **state)
+{
+	static const struct {
+		s64 by;
+		bool leaves;
+	} jumps[] = { { 16383, false }, { 16384, true }, { -16383, false }, { -16384, true } };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(jumps); i++) {
+		struct block *a = block_new(0, BEHIND_STUB), *b;
+		struct rig *r = rig_new();
+		u64 from = BEHIND_STUB + 64, to = from + (u64)jumps[i].by;
+
+		b = block_new(1, to);
+		run(r, a, 1);
+		truth_transfer(&r->t, &(struct frame_event){ .from = from, .to = to }, true);
+		run(r, b, 1);
+		truth_end(&r->t);
+		assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, to) != NULL, jumps[i].leaves);
+		assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, BEHIND_STUB)->counts[VC_INSTRUCTIONS],
+				 jumps[i].leaves ? 2 : 4);
+		rig_free(r);
+		free(a);
+		free(b);
+	}
+}
+
 static void test_windows(void **state)
 {
 	struct block *a = block_new(0, MAIN), *b = block_new(1, CALLEE);
@@ -282,8 +310,8 @@ static void test_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums), cmocka_unit_test(test_jumps), cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_fork), cmocka_unit_test(test_none),
+		cmocka_unit_test(test_sums),	cmocka_unit_test(test_jumps), cmocka_unit_test(test_far_jumps),
+		cmocka_unit_test(test_windows), cmocka_unit_test(test_fork),  cmocka_unit_test(test_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,6 +227,30 @@ static void test_counter_saturates(void **state)
 	predictor_free(&p);
 }
 
+/* Two bits: each outcome moves a counter by one, up to its end; it says "taken" from 2 on. Where nobody is asked
+ * nothing is learnt. */
+static void test_counter_moves(void **state)
+{
+	struct predictor p;
+
+	(void)state;
+	predictor_new(&p, &small);
+	p.mask = 0; /* one counter */
+	for (u32 before = 0; before < 4; before++)
+		for (u32 taken = 0; taken < 2; taken++) {
+			u32 behind = taken ? MIN(before + 1, 3u) : MAX(before, 1u) - 1;
+
+			p.counters[1] = (u8)before;
+			assert_int_equal(cond_is_wrong(&p, 0, taken), taken != before / 2);
+			assert_int_equal(p.counters[1], behind);
+		}
+	for (u32 taken = 0; taken < 2; taken++) {
+		assert_false(end_is_wrong(predict_cond(&p, 0, taken)));
+		assert_int_equal(p.counters[0], STATE_NOBODY);
+	}
+	predictor_free(&p);
+}
+
 static void test_returns(void **state)
 {
 	struct predictor p;
@@ -319,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_cond_learns),
 		cmocka_unit_test(test_cond_random),
 		cmocka_unit_test(test_counter_saturates),
+		cmocka_unit_test(test_counter_moves),
 		cmocka_unit_test(test_returns),
 		cmocka_unit_test(test_indirect),
 		cmocka_unit_test(test_tables),

@@ -52,6 +52,7 @@ static void drop(struct fixture *f)
 struct at {
 	u64 cycles, instructions;
 	u32 tid, cpu;
+	u32 on;		      /* where the sample says that it was taken, when that is not the counters' CPU */
 	u64 enabled, running; /* 0: as the cycles */
 	u64 time;
 	u64 lost;	/* 0: the read does not tell */
@@ -60,9 +61,11 @@ struct at {
 
 static struct window feed(struct fixture *f, struct at at)
 {
-	struct sample s = {
-		.has = GROUP_SAMPLE, .pid = 1, .tid = at.tid, .cpu = at.cpu, .time = at.time ? at.time : at.cycles
-	};
+	struct sample s = { .has = GROUP_SAMPLE,
+			    .pid = 1,
+			    .tid = at.tid,
+			    .cpu = at.on ? at.on : at.cpu,
+			    .time = at.time ? at.time : at.cycles };
 	struct window w = { 0 };
 
 	memcpy(f->words, (u64[]){ at.cycles, at.cpu * 10 + 1, at.instructions, at.cpu * 10 + 2 }, 32);
@@ -240,6 +243,42 @@ static void losses_are_of_a_cpu(void **state)
 	assert_int_equal(feed(f, (struct at){ 2000, 600, .tid = 7 }).fault, WINDOW_SOUND);
 	assert_int_equal(feed(f, (struct at){ 2000, 600, .tid = 7, .cpu = 1 }).fault, WINDOW_LOST);
 	assert_int_equal(feed(f, (struct at){ 3000, 700, .tid = 7, .cpu = 1 }).fault, WINDOW_SOUND);
+	drop(f);
+}
+
+/* A thread that moved: what either CPU lost may have been its, and what others lost meanwhile is not known to be. */
+static void losses_and_threads_that_move(void **state)
+{
+	struct fixture *f = make("cycles", 1000, ATTR_INHERIT);
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	feed(f, (struct at){ 1000, 500, .tid = 7 });
+	f->w.groups.v[0].proven = true; /* the values are the thread's */
+	note(f, PERF_RECORD_LOST, 1, 1);
+	/* The same counters, read on the other CPU. */
+	assert_int_equal(feed(f, (struct at){ 2000, 600, .tid = 7, .on = 1 }).fault, WINDOW_LOST);
+	assert_int_equal(feed(f, (struct at){ 3000, 700, .tid = 7 }).fault, WINDOW_SOUND);
+	assert_int_equal(feed(f, (struct at){ 4000, 800, .tid = 7 }).fault, WINDOW_SOUND);
+	note(f, PERF_RECORD_LOST, 1, 1);
+	assert_int_equal(feed(f, (struct at){ 5000, 900, .tid = 7 }).fault, WINDOW_SOUND);
+	note(f, PERF_RECORD_LOST, 1, 0);
+	assert_int_equal(feed(f, (struct at){ 6000, 999, .tid = 7, .on = 1 }).fault, WINDOW_LOST);
+	drop(f);
+}
+
+/* Both a LOST record and the reads tell of it: a sample is missing once. */
+static void losses_that_are_told_twice(void **state)
+{
+	struct fixture *f = make("cycles", 1000, 0);
+
+	(void)state;
+	windows_settle(&f->w, &f->l);
+	feed(f, (struct at){ 1000, 500, .tid = 7, .lost = 4 });
+	note(f, PERF_RECORD_LOST, 1, 0);
+	assert_int_equal(feed(f, (struct at){ 4000, 600, .tid = 7, .lost = 6 }).lost, 3); /* two, and this one */
+	assert_int_equal(feed(f, (struct at){ 5000, 700, .tid = 7, .lost = 6 }).fault, WINDOW_SOUND);
+	assert_int_equal(feed(f, (struct at){ 6000, 800, .tid = 7, .lost = 7 }).fault, WINDOW_LOST);
 	drop(f);
 }
 
@@ -580,6 +619,8 @@ int main(void)
 		cmocka_unit_test(inherited_counters_of_a_cpu),
 		cmocka_unit_test(throttling_ends_a_window),
 		cmocka_unit_test(losses_are_of_a_cpu),
+		cmocka_unit_test(losses_and_threads_that_move),
+		cmocka_unit_test(losses_that_are_told_twice),
 		cmocka_unit_test(lost_short_windows_are_counted),
 		cmocka_unit_test(absurd_schedules_lose_windows),
 		cmocka_unit_test(lost_windows_of_a_frequency),
