@@ -11,7 +11,7 @@
  *   - arrays by an index that stands there and is small, so that it stays near the data;
  *   - no pointer is followed, and of functions only those that look a value up in a list of names or print a string of
  *     the record. What prints bytes by a count that the record gives is not among them, nor sizeof;
- *   - brackets do not nest deeply.
+ *   - brackets close what they open, do not nest deeply, and nothing is left open at the end.
  *
  * Nearly all formats of a kernel are like that. The others are printed field by field.
  */
@@ -158,18 +158,39 @@ static bool ends_value(enum token t, char c)
 	return t == NAME || t == NUMBER || t == CLOSE || (t == OPERATOR && c == '*');
 }
 
+/* '?' opens too: each needs its ':'. */
+struct open_brackets {
+	char closed_by[NESTING_MAX];
+	u32 n, choices;
+};
+
+/* False: what closes was not opened. */
+static bool brackets_take(struct open_brackets *b, enum token t, char c)
+{
+	if (t == CLOSE)
+		return b->n && b->closed_by[--b->n] == c;
+	if (t == OPERATOR && c == ':')
+		return b->choices-- > 0;
+	if (t == OPEN && c == '?')
+		b->choices++;
+	else if (t == OPEN)
+		b->closed_by[b->n++] = c == '(' ? ')' : c == '[' ? ']' : '}'; /* the lexer counts depth as well */
+	return true;
+}
+
 bool trace_print_is_tame(struct str print)
 {
 	struct lexer l = { .p = print.p, .end = print.len ? print.p + print.len : print.p };
 	enum token last = START, now;
 	struct str before = { "", 0 };
+	struct open_brackets open = { 0 };
 
 	for (; (now = next_token(&l)) != END; last = now) {
 		char c = *l.text.p;
 
-		if (now == WILD)
+		if (now == WILD || !brackets_take(&open, now, c))
 			return false;
-		if (now == OPEN && c == '(' && last == NAME && !is_function(before))
+		if (last == NAME && (now == OPEN && c == '(') != is_function(before))
 			return false;
 		if (now == OPEN && c == '[') {
 			if (!takes_number(&l, 0, TRACE_INDEX_MAX, false))
@@ -186,5 +207,5 @@ bool trace_print_is_tame(struct str print)
 		}
 		before = l.text;
 	}
-	return true;
+	return !open.n && !open.choices && !(last == NAME && is_function(before)) && last != OPERATOR && last != OPEN;
 }

@@ -104,6 +104,14 @@ static void knows_what_is_tame(void **state)
 		{ "\"%d\", REC->a % 0", false },
 		{ "\"%d\", REC->a / -1", false },
 		{ "\"%d\", REC->a # 1", false },
+		{ "\"%d\", (REC->a + 1", false },
+		{ "\"%d\", REC->a)", false },
+		{ "\"%s\", __print_symbolic(REC->a, { 1, \"one\" }), REC->b ? __print_f", false },
+		{ "\"%s\", __print_symbolic(REC->a, { 1, \"on", false },
+		{ "\"%s\", __print_symbolic(REC->a, { 1, \"one\" )}", false },
+		{ "\"%d\", REC->a +", false },
+		{ "\"%d\", REC->", false },
+		{ "\"%d\", REC->a ?", false },
 	};
 	char deep[200];
 

