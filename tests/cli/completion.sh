@@ -15,7 +15,17 @@ offered() {
 	printf '%s\n' "${COMPREPLY[@]}" | sort -u
 }
 
-"$RETICLE" complete | cut -f1 | sort >commands
+"$RETICLE" complete >table && [ -s table ] || {
+	echo "reticle complete: exit status $?, $(wc -l <table) lines"
+	exit 1
+}
+cut -f1 table | sort >commands
+for command in record report script stat top; do
+	grep -qx "$command" commands || {
+		echo "not among the commands: $command"
+		exit 1
+	}
+done
 offered '' | comm -13 - commands >missing
 if [ -s missing ]; then
 	echo "commands that are not offered: $(cat missing)"
@@ -23,6 +33,10 @@ if [ -s missing ]; then
 fi
 while read -r command; do
 	"$RETICLE" complete "$command" | cut -f1,2 | tr '\t' '\n' | grep . | sort -u >options
+	[ -s options ] || [ "$command" = complete ] || {
+		echo "$command has no options"
+		exit 1
+	}
 	offered "$command" - | comm -13 - options >missing
 	if [ -s missing ]; then
 		echo "$command: not offered: $(cat missing)"

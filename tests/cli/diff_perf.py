@@ -7,19 +7,21 @@ import re
 import subprocess
 import sys
 
+from lib.machine import need_recording
 from lib.peer import need_perf, skip
 
 reticle, data = os.environ["RETICLE"], os.environ.get("RETICLE_TEST_DATA")
 
 
 need_perf("rows")
+need_recording()
 
 
 def record(path, script):
     p = subprocess.run([reticle, "record", "-q", "-o", path, "-e", "cpu-clock,task-clock", "-F", "2000", "--", "sh", "-c", script],
                        capture_output=True, text=True)
     if p.returncode:
-        skip("no recording here: " + p.stderr.strip().splitlines()[0])
+        sys.exit(f"record: exit status {p.returncode}: {p.stderr}")
 
 
 def table(out, unnamed):

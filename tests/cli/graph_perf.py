@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 
+from lib.machine import need_recording
+
 reticle = os.environ["RETICLE"]
 PROGRAM = """
 #include <stdlib.h>
@@ -116,7 +118,7 @@ def record(name, program, *options):
     p = subprocess.run([reticle, "record", "-q", "-g", *options, "-o", f"{name}.data", "--", f"./{name}"],
                        capture_output=True, text=True)
     if p.returncode:
-        skip("no recording here: " + p.stderr.strip().splitlines()[0])
+        sys.exit(f"record: exit status {p.returncode}: {p.stderr}")
     return f"{name}.data"
 
 
@@ -129,6 +131,7 @@ def compare(name, least, *options):
 
 
 def main():
+    need_recording()
     for tool in ("perf", "cc"):
         if not shutil.which(tool):
             skip(f"{tool} is not installed")

@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 
+from lib.machine import need_recording
+
 reticle = os.environ["RETICLE"]
 
 # Two functions, one after the other at the same address: a compiler that reuses its memory.
@@ -54,7 +56,7 @@ def recorded(kind, *options):
     p = subprocess.run([reticle, "record", "-q", "-e", "cpu-clock:u", "-F", "1000", "-o", "perf.data", *options, "--",
                         sys.executable, "-c", PROGRAM, kind], capture_output=True, text=True)
     if p.returncode:
-        skip("no recording here: " + p.stderr.strip().splitlines()[0])
+        sys.exit(f"record: exit status {p.returncode}: {p.stderr}")
     out = subprocess.run([reticle, "report", "--csv", "--sort", "symbol"], capture_output=True, text=True, check=True).stdout
     if kind == "map":
         os.unlink(f"/tmp/perf-{p.stdout.strip()}.map")
@@ -76,6 +78,7 @@ def check_order():
 
 
 def main():
+    need_recording()
     if platform.machine() != "x86_64":
         skip("the program makes code for x86_64")
     # V8 writes another clock's time into the header than into its records.

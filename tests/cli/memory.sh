@@ -19,8 +19,8 @@ measure() {
 	"$hostile" --peak "$RETICLE" "${@:4}" --threads 2 --kallsyms /dev/null -i hostile.data >out 2>err
 	status=$?
 	peak=$(tail -1 err)
-	if [ $status -gt 1 ]; then
-		echo "$4, $kind: exit status $status: $(head -1 err)"
+	if [ $status -gt 1 ] || { [ $status = 0 ] && [ ! -s out ]; } || { [ $status = 1 ] && [ "$(wc -l <err)" -lt 2 ]; }; then
+		echo "$4, $kind: exit status $status, $(wc -c <out) bytes: $(head -1 err)"
 		failed=1
 	elif [ "$peak" -gt $(($3 * size + FREE)) ]; then
 		echo "$4, $kind: $peak KiB of memory for a file of $size KiB"

@@ -6,7 +6,8 @@ import os
 import re
 import sys
 
-from lib.peer import need_perf, run, skip
+from lib.machine import need_recording
+from lib.peer import need_perf, run
 
 reticle = os.environ["RETICLE"]
 
@@ -38,6 +39,7 @@ def differences(want, got):
 
 
 need_perf("tables")
+need_recording()
 KINDS = {
     "group": ["-e", "{cpu-clock,page-faults,context-switches}"],
     "apart": ["-e", "cpu-clock", "-e", "page-faults", "-g"],
@@ -47,7 +49,7 @@ KINDS = {
 for kind, words in KINDS.items():
     p = run(reticle, "record", "-q", "-F", "2000", *words, "-o", kind, "--", "sh", "-c", "ls -R /usr/share >/dev/null; find /etc | sort >/dev/null")
     if p.returncode:
-        skip("no recording here: " + (p.stderr.strip().splitlines() or [""])[0])
+        sys.exit(f"record: exit status {p.returncode}: {p.stderr}")
     for options in ([], ["-n", "--show-total-period", "--sort", "dso,sym"], ["--sort", "dso"],
                     ["--percent-limit", "2", "--sort", "comm,dso,sym"]):
         want, got = lines(["perf"], kind, *options), lines([reticle], kind, *options)

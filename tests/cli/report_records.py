@@ -6,13 +6,15 @@ import os
 import re
 import sys
 
-from lib.peer import need_perf, run, skip
+from lib.machine import need_recording
+from lib.peer import need_perf, run
 
 reticle, data = os.environ["RETICLE"], os.environ.get("RETICLE_TEST_DATA")
 OPTIONS = ["--stats", "--tasks", "--mmaps"]
 
 
 need_perf("lines")
+need_recording()
 
 SCRIPT = "for i in 1 2 3; do ls / >/dev/null; (sh -c 'ls /usr >/dev/null' & wait); done; ls -R /etc >/dev/null 2>&1"
 KINDS = {
@@ -29,7 +31,7 @@ for kind, words in KINDS.items():
         p = run("sh", "-c", f'exec "$@" -o {"- >" if kind == "piped" else ""}{path} -- sh -c "$SCRIPT"', "sh", recorder, "record", "-q", *words,
                 env={**os.environ, "SCRIPT": SCRIPT})
         if p.returncode:
-            skip("no recording here: " + (p.stderr.strip().splitlines() or [""])[0])
+            sys.exit(f"record: exit status {p.returncode}: {p.stderr}")
         made.append(path)
 
 old = sorted(glob.glob(os.path.join(data, "quipper", "*perf.data*")) + glob.glob(os.path.join(data, "*", "*.data"))) if data else []

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 
+from lib.machine import need_recording
+
 reticle = os.environ["RETICLE"]
 PROGRAM = """
 #include <time.h>
@@ -38,7 +40,7 @@ def skip(why):
 def record(path, *words):
     p = run(reticle, "record", "-q", "-g", "-o", path, *words)
     if p.returncode:
-        skip("no recording here: " + (p.stderr.strip().splitlines() or [""])[0])
+        sys.exit(f"record: exit status {p.returncode}: {p.stderr}")
 
 
 def run(*words):
@@ -73,6 +75,7 @@ def rows(tool, path, *options):
 
 
 def main():
+    need_recording()
     for tool in ("perf", "cc"):
         if not shutil.which(tool):
             skip(f"{tool} is not installed")

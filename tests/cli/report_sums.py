@@ -33,6 +33,8 @@ def sums(rows, *keys):
 checked = 0
 for path in sorted(glob.glob(data + "/quipper/perf.data.*3.4") + glob.glob(data + "/quipper/*callchain*")):
     usual = table(path, "--threads", "1")
+    if not usual:
+        sys.exit(f"{path}: no rows")
     split = table(path, "--threads", "2", "--sort", "comm,pid,tid,cpu,dso,symbol")
     for keys in (("comm",), ("comm", "dso"), ("comm", "dso", "symbol")):
         if sums(usual, *keys) != sums(split, *keys):

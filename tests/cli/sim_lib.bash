@@ -2,14 +2,14 @@
 # What the tests of the virtual PMU share, beside record_lib.bash.
 # The plugin of a tree with sanitizers does not load into QEMU: the plain tree's serves all.
 need_sim() {
+	local why
+	why=$(python3 -B "$SRCDIR/tests/cli/lib/machine.py" sim) || skip "no virtual PMU here: $why"
 	RETICLE_VPMU=$SRCDIR/build/vpmu/reticle-vpmu.so
 	if [ -e "$RETICLE_VPMU" ]; then
 		export RETICLE_VPMU
 	else
 		unset RETICLE_VPMU
 	fi
-	"$RETICLE" record -q --pmu=sim -o probe.data -- true 2>probe.err || skip "no virtual PMU here: $(head -1 probe.err)"
-	rm -f probe.data
 }
 need_program() {
 	command -v "$1" >/dev/null || skip "no $1"

@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import sys
 
+from lib.machine import need_sim
+
 RETICLE = os.environ["RETICLE"]
 # Plugin and program of a tree with sanitizers do not run under QEMU: the plain tree's serve all.
 PLAIN = pathlib.Path(os.environ["SRCDIR"]) / "build"
@@ -61,16 +63,9 @@ def steps(numbers):
     return [b - a for a, b in zip([0] + numbers, numbers)]
 
 
-def need_sim():
-    if not PLUGIN.exists() or not COUNTED.exists():
-        print("no virtual PMU in build/")
-        sys.exit(77)
+def prepare():
     os.environ["RETICLE_VPMU"] = str(PLUGIN)
     shutil.copy(COUNTED, "counted")
-    done = run("record", "--pmu=sim", "-q", "-o", "probe.data", "--", "true")
-    if done.returncode:
-        print(f"no virtual PMU here: {done.stderr.strip()}")
-        sys.exit(77)
 
 
 def plain():
@@ -311,6 +306,7 @@ def perf_reads():
 
 
 need_sim()
+prepare()
 for part in (plain, alternating, jitter, frequency, shares, chains, windows, exec_goes_on, inherited, cpus, skid, throttled, lost, same,
              others, perf_reads):
     part()

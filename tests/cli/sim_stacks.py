@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 
+from lib.machine import need_sim
+
 RETICLE, SRC = os.environ["RETICLE"], os.environ["SRCDIR"]
 FLAGS = ["-g", "-D_GNU_SOURCE", "-fno-optimize-sibling-calls", "-pthread"]
 PROGRAMS = [("walks", 20, 20), ("coroutines", 6, 4 * 12 * 5 + 12 * 3 + 3)]  # source, places, chains that it tells
@@ -72,10 +74,7 @@ def compare(name, places, told):
                 failed.append(f"{name}: place {place}: seen {' '.join(f'{a:x}' for a in chain)}")
 
 
-probe = subprocess.run([RETICLE, "record", "-q", "--pmu=sim", "-o", "probe.data", "--", "true"], text=True, capture_output=True)
-if probe.returncode:
-    print(f"no virtual PMU here: {probe.stderr.strip()}")
-    sys.exit(77)
+need_sim()
 for compiler in "cc", "clang", "aarch64-linux-gnu-gcc":
     for level in "-O0", "-O2":
         for source, places, told in PROGRAMS if shutil.which(compiler) else []:

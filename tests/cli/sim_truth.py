@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import sys
 
+from lib.machine import need_sim
+
 RETICLE, SRCDIR = os.environ["RETICLE"], pathlib.Path(os.environ["SRCDIR"])
 plugin = SRCDIR / "build/vpmu/reticle-vpmu.so"  # that of a tree with sanitizers does not load into QEMU
 if plugin.exists():
@@ -117,9 +119,7 @@ def instructions(truth, symbol):
     return sum(f["counts"].get("instructions", 0) for f in truth["functions"] if f["symbol"] == symbol)
 
 
-p = run("record", "--pmu=sim", "-q", "-o", "probe.data", "--", "true")
-if p.returncode:
-    skip("no virtual PMU here: " + (p.stderr.strip().splitlines() or ["?"])[0])
+need_sim()
 if not shutil.which("cc"):
     skip("no cc")
 pathlib.Path("t.c").write_text(PROGRAM)

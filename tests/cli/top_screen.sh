@@ -20,6 +20,8 @@ await() {
 }
 press() { "${term[@]}" send-keys "$@"; }
 
+"$RETICLE" top --help >help && [ -s help ] || fail "top --help: exit status $?"
+
 # A busy process, so that there are rows.
 (while :; do :; done) &
 "${term[@]}" new-session -d -x 100 -y 20 "bash --norc --noprofile" || fail "tmux does not start"

@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import sys
 
+from lib.machine import need_recording
+
 RETICLE = os.environ["RETICLE"]
 GROUP = "{cpu-clock/period=1000000,alt-period=50000/,task-clock,context-switches,page-faults}:S"
 SEED = "{cycles/period=999700,alt-period=300/,instructions,branch-misses,cache-references,cache-misses}:uS"
@@ -64,13 +66,6 @@ def windows(name, twins):
 
 def median(numbers):
     return sorted(numbers)[len(numbers) // 2] if numbers else 0
-
-
-def need_recording():
-    done = run("record", "-q", "-o", "probe.data", "-e", "cpu-clock", "--", "true")
-    if done.returncode:
-        print(f"no recording here: {done.stderr.strip()}")
-        sys.exit(77)
 
 
 def twins():
