@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the seeds of fuzz target dwarf are made of: calls that are inlined, some in a loop, so that ranges have holes. */
+/* What the seeds of the fuzz target dwarf are made of: calls that are inlined, so that ranges have holes. */
 static volatile int sum;
 
 static inline __attribute__((always_inline)) int innermost(int n)
