@@ -15,14 +15,16 @@ static void take_code(void *ctx, u64 start, u64 len, u64 time, u64 begun, u32 ds
 	(void)dsos_symbol_at(d, dso, start);
 }
 
+#define PID (1u << 30) /* no process has it */
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	struct dsos *d = dsos_new(&(struct symbol_opts){ .offline = true, .demangle = true }, NULL);
+	struct dsos *d = dsos_new(&(struct symbol_opts){ .demangle = true }, NULL);
 	char path[128];
 
 	scratch_write("jit-7.dump", data, size);
 	snprintf(path, sizeof(path), "%s/jit-7.dump", scratch());
-	(void)jit_load(d, path, 7, take_code, d);
+	(void)jit_load(d, path, PID, take_code, d);
 	dsos_free(d);
 	return 0;
 }
