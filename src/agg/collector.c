@@ -60,6 +60,7 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 {
 	struct collector *c = mem_zalloc(sizeof(*c));
 	struct resolver_opts ropts = { .by_address = opts->by_address,
+				       .functions = opts->functions,
 				       .every_address = opts->every_address,
 				       .deferred = opts->deferred };
 
@@ -228,7 +229,8 @@ static void finish_batch(struct collector *c)
 		u32 node = tree_add(&c->result.trees[p->tree], p->parent, p->frame, p->h.s.period, 1);
 
 		if (p->h.window)
-			window_hits_add(c->opts.windows, p->h.window, &(struct hit_place){ p->parent, p->frame, node },
+			window_hits_add(c->opts.windows, p->h.window,
+					&(struct hit_place){ p->parent, p->frame, node, p->h.s.ip },
 					&c->result.windows[p->tree]);
 		count(&c->result, p->tree, &p->h);
 	}

@@ -25,6 +25,7 @@ struct collector_opts {
 	bool costs;	    /* a hit weighs what its sample's weight field says (hit.full is there) */
 	bool chains;	    /* keep whole stacks, not only leaves */
 	bool by_address;    /* as resolver_opts */
+	bool functions;	    /* likewise */
 	bool every_address; /* likewise */
 	u64 time_slice_ns;  /* for SORT_TIME */
 	u64 first_time;

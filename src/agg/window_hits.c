@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 #define CLUSTER_MAX 16 /* windows: where no long ones lie between, a cluster ends nevertheless */
 
 /* What is known of the counters that one slot stands for. */
@@ -107,12 +109,20 @@ static bool inside(struct window_hits *h, u32 frame)
 	return h->inside.v[frame] == INSIDE_YES;
 }
 
+/* Of code without a symbol: is the frame a function's, or only an address? (resolver_opts.functions) */
+static bool is_function(const struct window_hits *h, const struct frame *f)
+{
+	u64 start;
+
+	return dsos_unnamed_function(h->dsos, f->dso, f->addr, &start) && start == f->addr;
+}
+
 /* Frames may keep their address; code without a symbol has only that. */
 static bool one_unit(const struct window_hits *h, u32 a, u32 b)
 {
 	const struct frame *x, *y;
 
-	if (a == b || h->unit == UNIT_ANY)
+	if (h->unit == UNIT_ANY)
 		return true;
 	if (h->unit == UNIT_ADDRESS)
 		return false;
@@ -120,7 +130,9 @@ static bool one_unit(const struct window_hits *h, u32 a, u32 b)
 	y = frames_get(h->frames, b);
 	if (h->unit == UNIT_OBJECT)
 		return x->dso == y->dso;
-	return x->sym != ID_NONE && x->sym == y->sym && x->dso == y->dso;
+	if (x->sym == ID_NONE)
+		return a == b && is_function(h, x);
+	return x->sym == y->sym && x->dso == y->dso;
 }
 
 u32 window_unit_of(enum window_unit unit, struct frames *frames, u32 frame)
@@ -140,18 +152,7 @@ u32 window_unit_of(enum window_unit unit, struct frames *frames, u32 frame)
 	return frames_intern(frames, &f);
 }
 
-static bool returned(const struct window_hits *h, const struct window *w)
-{
-	const struct window_group *g = &h->windows->groups.v[w->group];
-
-	for (u32 i = 0; i < g->nr; i++)
-		if (g->roles[i] == ROLE_BRANCH_RETURNS)
-			return w->counts[i] > 0;
-	return false;
-}
-
-static bool agrees(struct window_hits *h, const struct window *w, const struct hit_place *from,
-		   const struct hit_place *to)
+static bool agrees(struct window_hits *h, const struct hit_place *from, const struct hit_place *to)
 {
 	bool begins = inside(h, from->frame), ends = inside(h, to->frame);
 
@@ -162,8 +163,6 @@ static bool agrees(struct window_hits *h, const struct window *w, const struct h
 		return true;
 	case ATTRIBUTION_CALLCHAIN:
 		return from->parent == to->parent && one_unit(h, from->frame, to->frame);
-	case ATTRIBUTION_RETURNS:
-		return !returned(h, w) && one_unit(h, from->frame, to->frame);
 	default:
 		return one_unit(h, from->frame, to->frame);
 	}
@@ -193,6 +192,21 @@ static void keep(struct window_hits *h, struct slot_state *s, const struct windo
 	s->to = to;
 }
 
+#define PLACE_SHIFT 6 /* a line of code: neighbours in one loop, mostly */
+
+/* A window from one place to another, kept or not. What two places with one number would have in common is their
+ * chance of coming back, so that it does not matter that they are very rarely found. */
+static void count_ways(struct window_hits *h, const struct hit_place *from, const struct hit_place *to,
+		       struct window_sums *sums)
+{
+	u32 begin = window_unit_of(h->unit, h->frames, from->frame),
+	    end = window_unit_of(h->unit, h->frames, to->frame);
+
+	window_sums_way(sums, end, (u32)hash_mix(from->ip >> PLACE_SHIFT, begin))->ends++;
+	if (begin != end)
+		window_sums_way(sums, begin, (u32)hash_mix(to->ip >> PLACE_SHIFT, end))->leaves++;
+}
+
 static void judge(struct window_hits *h, struct slot_state *s, const struct window *w, const struct hit_place *place,
 		  struct window_sums *to)
 {
@@ -205,9 +219,8 @@ static void judge(struct window_hits *h, struct slot_state *s, const struct wind
 		return;
 	}
 	if (w->fault == WINDOW_SOUND && known && h->mode == ATTRIBUTION_ESTIMATE)
-		window_sums_pair(to, window_unit_of(h->unit, h->frames, s->last.frame),
-				 window_unit_of(h->unit, h->frames, place->frame), 1);
-	if (w->fault == WINDOW_SOUND && known && agrees(h, w, &s->last, place)) {
+		count_ways(h, &s->last, place, to);
+	if (w->fault == WINDOW_SOUND && known && agrees(h, &s->last, place)) {
 		window_sums_at(to, place->node)[WINDOWS_SHORT]++;
 		keep(h, s, w, place->node, to);
 		return;

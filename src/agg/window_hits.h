@@ -18,14 +18,14 @@ enum attribution {
 	ATTRIBUTION_DISCARD,   /* both ends lie in one function: the rule of the seed that windows come from */
 	ATTRIBUTION_KEEP,      /* whatever it began in */
 	ATTRIBUTION_CALLCHAIN, /* both ends have the same stack */
-	ATTRIBUTION_RETURNS,   /* one function, and no function returned in between (a member counts returns) */
 	NR_ATTRIBUTIONS
 };
 
-/* What "one function" means where a table's rows are something else. */
+/* What "one function" means where a table's rows are something else. Code of which nothing tells where its functions
+ * begin and end is no function: a window that begins and ends at one instruction has been all around its loop. */
 enum window_unit {
 	UNIT_FUNCTION,
-	UNIT_ADDRESS, /* rows are finer than functions */
+	UNIT_ADDRESS, /* rows are finer than functions: no window lies in one */
 	UNIT_OBJECT,  /* rows are DSOs */
 	UNIT_ANY,     /* rows say nothing of the code */
 };
@@ -59,9 +59,10 @@ struct window_hits *window_hits_new(enum attribution mode, enum window_unit unit
 				    struct frames *frames, struct dsos *dsos, const struct windows *w);
 void window_hits_free(struct window_hits *h);
 
-/* Where a window's sample lies: the callers' node, the leaf's frame, and the node of both. */
+/* Where a window's sample lies: the callers' node, the leaf's frame, the node of both, and its address. */
 struct hit_place {
 	u32 parent, frame, node;
+	u64 ip;
 };
 
 /* Adds the window to what `to` (of the tree that the place is in) holds. Call it for each sample of a slot that was

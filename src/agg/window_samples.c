@@ -75,10 +75,9 @@ static void sum_shown(struct profile_event *e)
 	}
 }
 
-/* Of a unit: windows that begin in it; windows that leave it, and how many of those that begin where these lead to
- * come to it. */
+/* Of a unit: windows that leave it, and how many of those that begin where these lead to come to it. */
 struct unit {
-	double begin, leave, back;
+	double leave, back;
 };
 
 struct units {
@@ -95,27 +94,26 @@ static struct unit *unit_at(struct units *u, u32 id)
 	return &u->v.v[*i];
 }
 
-static double pair_count(const struct window_sums *w, u32 from, u32 to)
-{
-	u32 i = map_get(&w->by_pair, (u64)from << 32 | to);
-
-	return i == ID_NONE ? 0 : w->pairs.v[i].n;
-}
-
+/* Of a place of which nothing is known, half come back. */
 static void count_units(const struct window_sums *w, struct units *u)
 {
-	for (size_t i = 0; i < w->pairs.n; i++)
-		unit_at(u, w->pairs.v[i].from)->begin += w->pairs.v[i].n;
-	for (size_t i = 0; i < w->pairs.n; i++) {
-		const struct window_pair_sums *p = &w->pairs.v[i];
-		double there = unit_at(u, p->to)->begin;
-		struct unit *from = unit_at(u, p->from);
+	struct map begin = { 0 }; /* place -> windows that begin there */
 
-		if (p->from == p->to)
+	for (size_t i = 0; i < w->ways.n; i++)
+		if (w->ways.v[i].ends)
+			*map_at(&begin, w->ways.v[i].place, 0) += w->ways.v[i].ends;
+	for (size_t i = 0; i < w->ways.n; i++) {
+		const struct window_way *way = &w->ways.v[i];
+		u32 there = map_get(&begin, way->place);
+		struct unit *from;
+
+		if (!way->leaves)
 			continue;
-		from->leave += p->n;
-		from->back += p->n * (pair_count(w, p->to, p->from) + 0.5) / (there + 1);
+		from = unit_at(u, way->unit);
+		from->leave += way->leaves;
+		from->back += way->leaves * (way->ends + 0.5) / ((there == ID_NONE ? 0 : there) + 1.0);
 	}
+	map_free(&begin);
 }
 
 /* How likely it is that who leaves a row's code for other code is back a window later. */

@@ -59,13 +59,13 @@ void window_sums_count(struct window_sums *w, const struct window *window)
 	window_block_add(w->every, w->members, window->counts, 1);
 }
 
-void window_sums_pair(struct window_sums *w, u32 from, u32 to, u32 n)
+struct window_way *window_sums_way(struct window_sums *w, u32 unit, u32 place)
 {
-	u32 *i = map_at(&w->by_pair, (u64)from << 32 | to, (u32)w->pairs.n);
+	u32 *i = map_at(&w->by_way, (u64)unit << 32 | place, (u32)w->ways.n);
 
-	if (*i == w->pairs.n)
-		vec_push(&w->pairs, (struct window_pair_sums){ from, to, 0 });
-	w->pairs.v[*i].n += n;
+	if (*i == w->ways.n)
+		vec_push(&w->ways, (struct window_way){ unit, place, 0, 0 });
+	return &w->ways.v[*i];
 }
 
 const double *window_sums_get(const struct window_sums *w, u32 node)
@@ -82,8 +82,12 @@ void window_sums_merge(struct window_sums *w, struct window_sums *from, const u3
 	w->members = from->members;
 	for (u32 i = 0; i < w->members; i++)
 		w->counted[i] += from->counted[i];
-	for (size_t i = 0; i < from->pairs.n; i++)
-		window_sums_pair(w, from->pairs.v[i].from, from->pairs.v[i].to, from->pairs.v[i].n);
+	for (size_t i = 0; i < from->ways.n; i++) {
+		struct window_way *way = window_sums_way(w, from->ways.v[i].unit, from->ways.v[i].place);
+
+		way->ends += from->ways.v[i].ends;
+		way->leaves += from->ways.v[i].leaves;
+	}
 	if (from->every && w->every)
 		window_block_merge(w->every, w->members, from->every);
 	else if (from->every) {
@@ -100,8 +104,8 @@ void window_sums_free(struct window_sums *w)
 	map_free(&w->by_node);
 	vec_free(&w->nodes);
 	vec_free(&w->v);
-	vec_free(&w->pairs);
-	map_free(&w->by_pair);
+	vec_free(&w->ways);
+	map_free(&w->by_way);
 	free(w->every);
 	*w = (struct window_sums){ 0 };
 }

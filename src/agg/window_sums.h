@@ -26,8 +26,8 @@ enum window_count {
 	WINDOWS_CALL_SAMPLES, /* that tell of them; 0: all do */
 	WINDOWS_WEIGHT,	      /* of all of the leader's samples in such a row */
 	WINDOWS_SELF,	      /* of rows: weight of all of the leader's samples in them */
-	WINDOWS_BACK, /* of rows: 1, and the part of the windows from where theirs lead to that end in them; 0: unknown
-		       */
+	WINDOWS_BACK,	  /* of rows: 1, and the part of the windows from the places where theirs lead to that end in
+			     them; 0: unknown */
 	WINDOWS_EXCLUDED, /* by enum window_fault, from here on; [WINDOW_SOUND]: their beginning was left out by a
 			     filter */
 	WINDOW_COUNTS = WINDOWS_EXCLUDED + NR_WINDOW_FAULTS,
@@ -62,10 +62,12 @@ void window_block_merge(double *block, u32 members, const double *from);
 /* Adds `from` as if each of its clusters had counted `times` as much. */
 void window_block_merge_scaled(double *block, u32 members, const double *from, double times);
 
-/* Short windows from one function (or what rows are, see agg/window_hits.h) to another, or within one. */
-struct window_pair_sums {
-	u32 from, to; /* units, as window_hits_unit tells them */
-	u32 n;
+/* Short windows between a function (or what rows are: a unit, see agg/window_hits.h) and a place: some bytes of code.
+ */
+struct window_way {
+	u32 unit, place;
+	u32 ends;   /* windows that begin at the place and end in the unit */
+	u32 leaves; /* windows that begin in the unit and end at the place, which is in another one */
 };
 
 /* The blocks of a tree's nodes. A zeroed struct is empty. */
@@ -75,15 +77,16 @@ struct window_sums {
 	VEC(u32) nodes; /* of each block */
 	VEC(double) v;	/* blocks, one behind the other */
 	double *every;	/* a block of all short windows, kept or not, each a cluster of its own; NULL: none yet */
-	VEC(struct window_pair_sums) pairs;
-	struct map by_pair;		/* from << 32 | to -> index in pairs */
+	VEC(struct window_way) ways;
+	struct map by_way;		/* unit << 32 | place -> index in ways */
 	double counted[WINDOW_MEMBERS]; /* by all windows, whatever became of them: all that is known to have run */
 };
 
 /* A window of any kind was counted: sound ones that are short go into `every`. */
 void window_sums_count(struct window_sums *w, const struct window *window);
 
-void window_sums_pair(struct window_sums *w, u32 from, u32 to, u32 n);
+/* The way between a unit and a place, zeroed when new; valid until the next one is made. */
+struct window_way *window_sums_way(struct window_sums *w, u32 unit, u32 place);
 
 /* The node's block, zeroed when new; valid until the next one is made. */
 double *window_sums_at(struct window_sums *w, u32 node);

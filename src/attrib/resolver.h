@@ -23,6 +23,7 @@ struct resolver;
 struct resolver_opts {
 	const struct deferred_chains *deferred; /* or NULL */
 	bool by_address;    /* frames of code with line information keep their address (inlined calls, source lines) */
+	bool functions;	    /* code without a name has a frame per function, where the file tells where those begin */
 	bool every_address; /* with it: others keep theirs, too (places in code) */
 };
 

@@ -94,7 +94,7 @@ static const struct {
 	{ "report", 'F', "fields", NULL, put_columns },
 	{ "report", 'g', "call-graph", NULL, put_graph_words },
 	{ "report", 0, "percentage", "relative absolute", NULL },
-	{ "report", 0, "attribution", "estimate discard keep callchain returns", NULL },
+	{ "report", 0, "attribution", "estimate discard keep callchain", NULL },
 	{ "report", 0, "metrics", NULL, put_metric_sets },
 	{ "report", 0, "columns", NULL, put_metrics },
 	{ "top", 'e', "event", NULL, put_events },

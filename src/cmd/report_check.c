@@ -1,36 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/report_check.h"
 
-/* Can the group's windows be held against what this asks of them? */
-static bool can_check(const struct profile *p, const struct window_group *g, enum attribution a)
-{
-	for (u32 i = 0; a == ATTRIBUTION_RETURNS && i < g->nr; i++)
-		if (g->roles[i] == ROLE_BRANCH_RETURNS)
-			return true;
-	if (a == ATTRIBUTION_CALLCHAIN)
-		return p->evlist->events.v[g->leader].attr.sample_type & PERF_SAMPLE_CALLCHAIN;
-	return a != ATTRIBUTION_RETURNS;
-}
-
-/* A table must not claim a check that its group could not make. */
+/* A table must not claim a check that its samples could not make. */
 static int check_attribution(const struct profile *p, enum attribution a, const struct notify *to)
 {
-	for (size_t i = 0; i < p->events.n; i++) {
-		const struct profile_event *e = &p->events.v[i];
-		const char *name = report_event_name(p, e);
+	for (size_t i = 0; a == ATTRIBUTION_CALLCHAIN && i < p->events.n; i++) {
+		const struct window_group *g = p->events.v[i].windows ? &p->events.v[i].windows->group : NULL;
 
-		if (!e->windows || can_check(p, &e->windows->group, a))
-			continue;
-		if (a == ATTRIBUTION_CALLCHAIN)
+		if (g && !(p->evlist->events.v[g->leader].attr.sample_type & PERF_SAMPLE_CALLCHAIN))
 			return notify_error(to, ERR_USAGE,
 					    "option --attribution callchain: samples of '%s' have no stacks; record "
 					    "with -g",
-					    name);
-		return notify_error(
-			to, ERR_USAGE,
-			"option --attribution returns: the group of '%s' has no event that counts returns; "
-			"record one in it, like br_return_retired on Arm or 're' with --pmu=sim",
-			name);
+					    report_event_name(p, &p->events.v[i]));
 	}
 	return 0;
 }

@@ -39,8 +39,10 @@ static int set_metrics(void *field, const char *text, const struct notify *to)
 }
 
 static const char *const attributions[NR_ATTRIBUTIONS] = {
-	[ATTRIBUTION_ESTIMATE] = "estimate",   [ATTRIBUTION_DISCARD] = "discard", [ATTRIBUTION_KEEP] = "keep",
-	[ATTRIBUTION_CALLCHAIN] = "callchain", [ATTRIBUTION_RETURNS] = "returns",
+	[ATTRIBUTION_ESTIMATE] = "estimate",
+	[ATTRIBUTION_DISCARD] = "discard",
+	[ATTRIBUTION_KEEP] = "keep",
+	[ATTRIBUTION_CALLCHAIN] = "callchain",
 };
 
 static int set_attribution(void *field, const char *text, const struct notify *to)
@@ -50,9 +52,13 @@ static int set_attribution(void *field, const char *text, const struct notify *t
 			*(enum attribution *)field = i;
 			return 0;
 		}
+	if (!strcmp(text, "returns"))
+		return notify_error(to, ERR_USAGE,
+				    "option --attribution: 'returns' is gone: windows in which nothing returned are "
+				    "not like a function's others (estimate, which is the default, is right for "
+				    "functions that call)");
 	return notify_error(to, ERR_USAGE,
-			    "option --attribution: '%s' is not one of estimate, discard, keep, callchain, returns",
-			    text);
+			    "option --attribution: '%s' is not one of estimate, discard, keep, callchain", text);
 }
 
 /* [FILE:]START-END or START,END: hexadecimal with 0x, as code addresses of one shared object. */

@@ -21,6 +21,10 @@
  * differ by more than three of their joint deviations, the assumption about the bias has failed and samples alone
  * count.
  *
+ * Code without a name is a function where .eh_frame says that one lies (resolver_opts.functions). A line, or an
+ * address of which nothing says whose it is, is none: a window from an instruction to itself has been around a loop,
+ * the rest of which may be anywhere. No window lies in such a row, and samples alone count.
+ *
  * The leader's own total (cycles) comes from the weights of all its samples, long and short: half from where they lie,
  * half from where short windows end; both are unbiased. Numbers of samples are told by weights: n samples of weights w
  * say as much as (sum w)^2 / (sum w^2) samples of one weight.
@@ -34,7 +38,9 @@
  *
  * Where it breaks. Addresses that are late by some instructions give short functions the counts of their callers:
  * hence the question for exactness. Where it is the leader's that are late, its share of a function is taken to be off
- * by as much as windows are lost there. Sampling in step with the program (no jitter) makes shares wrong. Functions
+ * by as much as windows are lost there. Sampling in step with the program (no jitter) makes shares wrong, and short
+ * windows that are as long as some rounds of a loop begin and end in one function, whatever lies between: q is 0 then,
+ * and the loop's metrics are shown as the function's. The virtual PMU draws both periods anew each time. Functions
  * that are short, rarely called and unlike all others have too few samples, and are marked.
  */
 #include <math.h>
@@ -185,7 +191,8 @@ static struct number evaluate(const struct metric_table *t, const struct metric_
  * The part of what the kept windows counted that may be foreign. Let code be left and come back to at random: over a
  * window's length q of the windows leave, and of those that begin where they lead to r come back. When q + r is near
  * 1, a window sees many turns, and a kept one is as much outside as any other, q. When both are small, it takes a
- * leave and a return in one window, about q r.
+ * leave and a return in one window, about q r. "Where they lead to" is a place of 64 bytes, not a function: what lies
+ * between two calls of f in its caller leads back to f, though the caller may be elsewhere most of the time.
  */
 static double part_foreign(const double *block)
 {

@@ -243,6 +243,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	struct pass pass = { .s = s, .nr_workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n)) };
 
 	copts.every_address = p->has_addresses = window_pass_by_address(windows) || p->graph_key != GRAPH_KEY_FUNCTION;
+	copts.functions = windows->on && windows->unit == UNIT_FUNCTION && !copts.every_address;
 	copts.by_address = p->has_inlined || p->sort_keys & LINE_KEYS || copts.every_address;
 	if (p->sort_keys >> SORT_TIME & 1)
 		slice_time(s, p);

@@ -45,6 +45,7 @@ void dsos_free(struct dsos *d)
 		symtab_free(s->pub.symtab);
 		dso_lines_free(s->lines);
 		dso_code_free(s->code);
+		dso_bounds_free(s->bounds);
 		vec_free(&s->side);
 		pthread_mutex_destroy(&s->lock);
 	}

@@ -100,6 +100,12 @@ const struct symbol *dsos_symbol(const struct dsos *d, u32 dso, u32 sym);
 const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym);
 
 /*
+ * Where the function that holds addr begins, of a file that does not name it: as .eh_frame tells, which stays when
+ * symbols are stripped. False: that tells nothing of addr. Thread-safe; reads the file when first asked.
+ */
+bool dsos_unnamed_function(struct dsos *d, u32 dso, u64 addr, u64 *start);
+
+/*
  * The code at addr, at most max bytes, out of the file that was mapped; *machine: its EM_*. Returns how many: 0 where
  * there is no such file (the kernel, code that was made at run time), or no code at addr. Thread-safe.
  */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The code of a DSO: bytes out of the file that was mapped. */
+/* The code of a DSO: bytes out of the file that was mapped, and where its functions begin and end. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "state/debuginfo.h"
 #include "state/dso_table.h"
+#include "state/elf_bounds.h"
 
 /* Files that stay open: a recording can name more of them than there are descriptors. */
 #define KEPT_OPEN 64
@@ -81,4 +82,44 @@ void dso_code_free(struct dso_code *c)
 	if (c)
 		found_file_close(&c->file);
 	free(c);
+}
+
+static struct elf_bounds *read_bounds(struct dsos *d, struct dso_slot *s)
+{
+	struct elf_bounds *b = mem_zalloc(sizeof(*b));
+	struct found_file file;
+
+	if (open_code(d, s, &file)) {
+		elf_bounds_read(b, &file.elf);
+		found_file_close(&file);
+	}
+	return b;
+}
+
+bool dsos_unnamed_function(struct dsos *d, u32 dso, u64 addr, u64 *start)
+{
+	struct dso_slot *s = d->slots.v[dso];
+	struct elf_bounds *b = __atomic_load_n(&s->bounds, __ATOMIC_ACQUIRE);
+	const struct code_bounds *function;
+
+	if (!b) {
+		pthread_mutex_lock(&s->lock);
+		b = s->bounds;
+		if (!b) {
+			b = read_bounds(d, s);
+			__atomic_store_n(&s->bounds, b, __ATOMIC_RELEASE);
+		}
+		pthread_mutex_unlock(&s->lock);
+	}
+	function = elf_bounds_find(b, addr);
+	if (function)
+		*start = function->start;
+	return function != NULL;
+}
+
+void dso_bounds_free(struct elf_bounds *b)
+{
+	if (b)
+		elf_bounds_free(b);
+	free(b);
 }

@@ -21,6 +21,7 @@ struct side_symbol {
 
 struct dso_lines;
 struct dso_code;
+struct elf_bounds;
 struct elf_file;
 
 enum { LINES_UNKNOWN, LINES_NONE, LINES_THERE };
@@ -31,13 +32,14 @@ struct dso_slot {
 	u64 mount_ns;	      /* of its process, when that is not ours; else 0 */
 	pthread_mutex_t lock; /* for loading; and for its DWARF */
 	VEC(struct side_symbol) side;
-	u64 moved;		 /* KERNEL by vmlinux: how far from where it was linked to */
-	struct dso_lines *lines; /* NULL: nobody asked */
-	struct dso_code *code;	 /* likewise */
-	atomic_uint has_lines;	 /* LINES_*: the answer, without the lock */
-	const char *missing;	 /* why there are no symbols; NULL: there are, or nobody asked */
-	bool stripped;		 /* a file of which only the exported symbols were found */
-	bool has_unnamed;	 /* somebody asked for an address that no symbol holds */
+	u64 moved;		   /* KERNEL by vmlinux: how far from where it was linked to */
+	struct dso_lines *lines;   /* NULL: nobody asked */
+	struct dso_code *code;	   /* likewise */
+	struct elf_bounds *bounds; /* likewise; of its functions, where symbols do not tell */
+	atomic_uint has_lines;	   /* LINES_*: the answer, without the lock */
+	const char *missing;	   /* why there are no symbols; NULL: there are, or nobody asked */
+	bool stripped;		   /* a file of which only the exported symbols were found */
+	bool has_unnamed;	   /* somebody asked for an address that no symbol holds */
 };
 
 struct listed_id {
@@ -84,6 +86,7 @@ void dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
 
 void dso_lines_free(struct dso_lines *l);
 void dso_code_free(struct dso_code *c);
+void dso_bounds_free(struct elf_bounds *b);
 
 /* This kernel's vdso, if that was recorded. 0 or an error. */
 int dso_own_vdso(const struct dsos *d, const struct dso_slot *s, struct elf_file *out);

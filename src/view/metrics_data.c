@@ -71,8 +71,7 @@ void metrics_json_event(const struct profile *p, const struct metric_table *t, s
 	static const char *const attributions[NR_ATTRIBUTIONS] = { [ATTRIBUTION_ESTIMATE] = "estimate",
 								   [ATTRIBUTION_DISCARD] = "discard",
 								   [ATTRIBUTION_KEEP] = "keep",
-								   [ATTRIBUTION_CALLCHAIN] = "callchain",
-								   [ATTRIBUTION_RETURNS] = "returns" };
+								   [ATTRIBUTION_CALLCHAIN] = "callchain" };
 	const struct window_group *g = &t->windows->group;
 
 	json_set_object(j, "group");

@@ -69,15 +69,21 @@ static void put_lengths(const struct profile *p, const struct window_group *g, s
 			  "alt-period= among the leader's terms.\n");
 }
 
-static const char *rule_name(enum attribution a, bool range)
+/* Rows are lines, of which a window that lies in one is not known to have stayed there. */
+static bool in_no_row(const struct profile_windows *w)
 {
-	switch (a) {
+	return w->unit == UNIT_ADDRESS && w->attribution != ATTRIBUTION_KEEP;
+}
+
+static const char *rule_name(const struct profile_windows *w, bool range)
+{
+	if (in_no_row(w))
+		return "kept: none lies in one line";
+	switch (w->attribution) {
 	case ATTRIBUTION_KEEP:
 		return range ? "kept when both ends lie" : "kept wherever they began";
 	case ATTRIBUTION_CALLCHAIN:
 		return "kept when both ends have the same stack";
-	case ATTRIBUTION_RETURNS:
-		return "kept when both ends lie in one function and nothing returned in between";
 	default:
 		return "kept when both ends lie in one function";
 	}
@@ -113,8 +119,7 @@ static void put_fate(const struct profile_windows *w, struct bytes *out)
 	const double *t = w->shown;
 	bool first = true, range = code_range_given(&w->range);
 
-	bytes_printf(out, "# Of %.0f windows %.0f are %s%s", t[WINDOWS_SHORT], t[WINDOWS_KEPT],
-		     rule_name(w->attribution, range),
+	bytes_printf(out, "# Of %.0f windows %.0f are %s%s", t[WINDOWS_SHORT], t[WINDOWS_KEPT], rule_name(w, range),
 		     !range				? "" :
 		     w->attribution == ATTRIBUTION_KEEP ? " " :
 							  ", ");
@@ -145,12 +150,16 @@ static void put_sources(const struct profile *p, const struct profile_event *e, 
 	for (u32 i = 0; i < w->group.nr; i++) {
 		if (w->group.events[i] == w->group.leader || !(w->samples[i] > 0))
 			continue;
-		bytes_str(out, any ? ", " : "# Numbers rest on windows and on samples of their own: ");
+		bytes_str(out, any	    ? ", " :
+			       in_no_row(w) ? "# Numbers rest on samples alone: " :
+					      "# Numbers rest on windows and on samples of their own: ");
 		put_bare_name(p, w->group.events[i], out);
 		any = true;
 	}
 	bytes_str(out,
 		  any ? ".\n" :
+		  in_no_row(w) ?
+			"# No event has samples with exact addresses, without which nothing can be told of lines.\n" :
 			"# No event has samples with exact addresses, so that functions whose calls are shorter than "
 			"a window cannot be told from their callers.\n");
 	bytes_str(out, "# ± is a 95% interval, with what foreign counts in the windows may add; ~ marks what is wider "

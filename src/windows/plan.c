@@ -418,18 +418,21 @@ static void join_jitters(struct event_spec *s, const struct notify *to)
 }
 
 /*
- * A program that goes in step with the long period shows one of its phases again and again, so that the period is
- * drawn anew each time unless somebody asked for something else. Only the virtual PMU does that for a period that
- * follows a frequency; what the others can is one number.
+ * A program that goes in step with the long period shows one of its phases again and again, and a loop that goes in
+ * step with the short one has windows that begin and end in one place, whatever lies between. So both are drawn anew
+ * each time unless somebody asked for something else. Only the virtual PMU does that for a period that follows a
+ * frequency; what the others can is one number.
  */
 static void settle_jitter(struct event_spec *s, enum window_how how, const struct pace *pace)
 {
-	u64 *jitter = &s->schedule.jitter_long;
+	struct schedule *p = &s->schedule;
 
-	if (how == WINDOW_SIM && !*jitter && !s->has_jitter)
-		*jitter = SCHEDULE_JITTER_FULL;
-	else if (how != WINDOW_SIM && *jitter == SCHEDULE_JITTER_FULL)
-		*jitter = pace->period;
+	if (how == WINDOW_SIM && !p->jitter_long && !p->jitter_short && !s->has_jitter) {
+		p->jitter_long = SCHEDULE_JITTER_FULL;
+		p->jitter_short = p->period_short;
+	} else if (how != WINDOW_SIM && p->jitter_long == SCHEDULE_JITTER_FULL) {
+		p->jitter_long = pace->period;
+	}
 }
 
 static int make_leader(struct event_spec *s, enum window_how how, struct window_rate rate, struct window_speed speed,

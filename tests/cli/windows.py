@@ -171,7 +171,7 @@ def default_rate():
     check("rate: half are windows'", abs(usual[1] - plain[0] / 2) < plain[0] / 20, plain, usual)
     check("rate: -F N is N windows", abs(asked[1] - 2 * plain[0]) < plain[0] / 10, plain, asked)
     clock = run("record", "--pmu=sim", "--window=leader=cpu-clock", "-o", "rate.data", "--", "./benchmark", "10", "10")
-    check("rate: a clock", "cpu-clock/alt-period=50000,period-jitter=full/" in clock.stderr, clock.stderr)
+    check("rate: a clock", "cpu-clock/alt-period=50000,period-jitter=full,alt-period-jitter=50000/" in clock.stderr, clock.stderr)
     for words, says in (
             (["-F", "1000", "--window=short=100000000"], "that its frequency means"),
             (["--window=jitter=100000000"], "larger than the period of"),

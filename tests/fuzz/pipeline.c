@@ -23,7 +23,7 @@ static void take(const struct pipeline_opts *opts)
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct pipeline_opts opts = { .children = true };
-	const struct window_use windows = { .attribution = ATTRIBUTION_RETURNS, .chains = true, .children = true };
+	const struct window_use windows = { .attribution = ATTRIBUTION_CALLCHAIN, .chains = true, .children = true };
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	char path[64];
 

@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "state/debuginfo.h"
 #include "state/dwarf.h"
+#include "state/elf_bounds.h"
 #include "state/elf_symbols.h"
 #include "state/text.h"
 
@@ -134,6 +135,27 @@ static void test_embedded_table(void **state)
 	check_marker(fixture("stripped/mini"), "<local>", "marker_local+0");
 	check_marker(fixture("stripped/mini"), "<last>", "marker_last+0");
 	check_marker(fixture("stripped/bare"), "<local>", "");
+}
+
+/* What a file without symbols says of its functions is where the file with them says that they are. */
+static void test_unnamed_functions(void **state)
+{
+	struct open_dso named = open_dso(fixture("markers_pie")), bare = open_dso(fixture("stripped/bare"));
+	u64 at = find(fixture("markers_pie"), "<inlined>"), start = 0;
+	u32 sym = dsos_symbol_at(named.d, named.id, at);
+
+	(void)state;
+	assert_int_not_equal(sym, ID_NONE);
+	assert_int_equal(dsos_symbol_at(bare.d, bare.id, at), ID_NONE);
+	assert_true(dsos_unnamed_function(bare.d, bare.id, at, &start));
+	assert_int_equal(start, dsos_symbol(named.d, named.id, sym)->start);
+	assert_true(dsos_unnamed_function(bare.d, bare.id, start, &start));
+	/* Of what assembly does not describe nothing is known, nor of what is no code. */
+	assert_false(dsos_unnamed_function(bare.d, bare.id, find(fixture("markers_pie"), "<global>"), &start));
+	assert_false(dsos_unnamed_function(bare.d, bare.id, 0, &start));
+	assert_false(dsos_unnamed_function(bare.d, 0, at, &start));
+	dsos_free(named.d);
+	dsos_free(bare.d);
 }
 
 static void collect(void *ctx, const struct note *n)
@@ -339,6 +361,7 @@ static void test_many_note_sections(void **state)
 /* Everything that reads an ELF file, over bytes that may be anything. */
 static void read_hostile(const u8 *bytes, size_t size)
 {
+	struct elf_bounds bounds = { 0 };
 	struct symtab_build b;
 	struct elf_file f;
 	struct symtab *t;
@@ -354,6 +377,11 @@ static void read_hostile(const u8 *bytes, size_t size)
 	elf_build_id(&f, id);
 	if (debuginfo_embedded(&f, &plain, &plain_size) == 0)
 		free(plain);
+	elf_bounds_read(&bounds, &f);
+	for (size_t i = 0; i < bounds.v.n; i++)
+		assert_true(bounds.v.v[i].start < bounds.v.v[i].end);
+	(void)elf_bounds_find(&bounds, 0x1000);
+	elf_bounds_free(&bounds);
 	elf_file_close(&f);
 	t = symtab_finish(&b);
 	for (u32 i = 0; i < symtab_count(t); i++) {
@@ -392,12 +420,18 @@ static void flip_all(struct bytes *b, size_t from, size_t to, size_t step, u8 ma
 static void test_flipped(void **state)
 {
 	struct bytes b = contents(fixture("stripped/mini"));
+	struct elf_section frames;
+	struct elf_file f;
 
 	(void)state;
 	flip_all(&b, 0, 128, 1, 0x80);
 	flip_all(&b, 0, 1024, 1, 0xff);
 	flip_all(&b, b.len > 2048 ? b.len - 2048 : 0, b.len, 1, 0xff);
 	flip_all(&b, 1024, b.len, 61, 0xff);
+	assert_int_equal(elf_file_from_memory(&f, b.p, b.len), 0);
+	frames = *elf_section_named(&f, ".eh_frame");
+	elf_file_close(&f);
+	flip_all(&b, frames.offset, frames.offset + frames.size, 1, 0xff);
 	bytes_free(&b);
 }
 
@@ -431,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_debug_link),
 		cmocka_unit_test(test_debug_link_of_other_build),
 		cmocka_unit_test(test_embedded_table),
+		cmocka_unit_test(test_unnamed_functions),
 		cmocka_unit_test(test_stripped_is_said),
 		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_what_is_no_program),

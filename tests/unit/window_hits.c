@@ -18,6 +18,7 @@ struct fixture {
 	struct window_hits *hits;
 	struct window_sums sums;
 	u32 f, f_elsewhere, g; /* two addresses of one function, and another */
+	u32 nameless;	       /* an address that nothing tells of */
 };
 
 static u32 frame_at(struct fixture *x, u32 dso, u64 addr)
@@ -27,10 +28,10 @@ static u32 frame_at(struct fixture *x, u32 dso, u64 addr)
 		&(struct frame){ .dso = dso, .sym = dsos_symbol_at(x->dsos, dso, addr), .addr = addr, .level = '.' });
 }
 
-static struct fixture *make(enum attribution mode, const struct code_range *range)
+static struct fixture *make_of(enum attribution mode, enum window_unit unit, const struct code_range *range)
 {
 	struct fixture *x = mem_zalloc(sizeof(*x));
-	struct window_group g = { .nr = 2, .roles = { ROLE_CYCLES, ROLE_BRANCH_RETURNS } };
+	struct window_group g = { .nr = 2, .roles = { ROLE_CYCLES, ROLE_INSTRUCTIONS } };
 	struct dso_key key = { .kind = DSO_BPF, .path = { "code", 4 } };
 	u32 dso;
 
@@ -43,8 +44,14 @@ static struct fixture *make(enum attribution mode, const struct code_range *rang
 	x->f_elsewhere = frame_at(x, dso, 120);
 	x->g = frame_at(x, dso, 210);
 	vec_push(&x->w.groups, g);
-	x->hits = window_hits_new(mode, UNIT_FUNCTION, range, x->frames, x->dsos, &x->w);
+	x->nameless = frame_at(x, dso, 400);
+	x->hits = window_hits_new(mode, unit, range, x->frames, x->dsos, &x->w);
 	return x;
+}
+
+static struct fixture *make(enum attribution mode, const struct code_range *range)
+{
+	return make_of(mode, UNIT_FUNCTION, range);
 }
 
 static void drop(struct fixture *x)
@@ -60,15 +67,26 @@ static void drop(struct fixture *x)
 #define CALLER 1
 #define NODE_OF(frame) ((frame) + 10)
 
-/* A sample of the slot at that frame; with a window of 10 cycles and some returns, or a long one. */
-static void sample(struct fixture *x, u32 turn, u32 frame, u32 parent, bool is_short, u64 returns)
+static void sample_with(struct fixture *x, u32 turn, const struct hit_place *at, bool is_short, u64 instructions)
 {
 	struct window w = { .turn = turn, .is_short = is_short, .length = is_short ? 10 : 1000 };
 
 	w.fault = turn ? WINDOW_SOUND : WINDOW_FIRST;
 	w.counts[0] = w.length;
-	w.counts[1] = returns;
-	window_hits_add(x->hits, &w, &(struct hit_place){ parent, frame, NODE_OF(frame) }, &x->sums);
+	w.counts[1] = instructions;
+	window_hits_add(x->hits, &w, at, &x->sums);
+}
+
+/* A sample of the slot at that frame; with a window of 10 cycles and some instructions, or a long one. */
+static void sample(struct fixture *x, u32 turn, u32 frame, u32 parent, bool is_short, u64 instructions)
+{
+	sample_with(x, turn, &(struct hit_place){ parent, frame, NODE_OF(frame), frame }, is_short, instructions);
+}
+
+/* Likewise, at that address. */
+static void sample_at(struct fixture *x, u32 turn, u32 frame, u64 ip, bool is_short)
+{
+	sample_with(x, turn, &(struct hit_place){ CALLER, frame, NODE_OF(frame), ip }, is_short, 0);
 }
 
 static double count_of(struct fixture *x, u32 frame, enum window_count what)
@@ -78,7 +96,7 @@ static double count_of(struct fixture *x, u32 frame, enum window_count what)
 	return block ? block[what] : 0;
 }
 
-/* f, f again, from f into g, back from g at another call of f, f with a return in between. */
+/* f, f again, from f into g, back from g at another call of f, f again. */
 static void play(struct fixture *x)
 {
 	sample(x, 0, x->f, CALLER, false, 0);
@@ -97,10 +115,7 @@ static void modes(void **state)
 	static const struct {
 		enum attribution mode;
 		double kept_f, kept_g;
-	} cases[] = { { ATTRIBUTION_DISCARD, 3, 0 },
-		      { ATTRIBUTION_KEEP, 3, 1 },
-		      { ATTRIBUTION_CALLCHAIN, 2, 0 },
-		      { ATTRIBUTION_RETURNS, 2, 0 } };
+	} cases[] = { { ATTRIBUTION_DISCARD, 3, 0 }, { ATTRIBUTION_KEEP, 3, 1 }, { ATTRIBUTION_CALLCHAIN, 2, 0 } };
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(cases); i++) {
@@ -113,6 +128,33 @@ static void modes(void **state)
 		assert_true(count_of(x, x->g, WINDOWS_KEPT) == cases[i].kept_g);
 		assert_true(count_of(x, x->g, WINDOWS_SHORT) == 1); /* its sample counts either way */
 		assert_true(count_of(x, x->f, WINDOWS_SHORT) == 0); /* long windows are no samples of the table */
+		drop(x);
+	}
+}
+
+/* A window from one instruction to itself has been around a loop, of which the rest may be anywhere. */
+static void places_are_no_functions(void **state)
+{
+	static const struct {
+		enum attribution mode;
+		enum window_unit unit;
+		double same, nameless;
+	} cases[] = { { ATTRIBUTION_ESTIMATE, UNIT_FUNCTION, 1, 0 }, { ATTRIBUTION_ESTIMATE, UNIT_ADDRESS, 0, 0 },
+		      { ATTRIBUTION_DISCARD, UNIT_ADDRESS, 0, 0 },   { ATTRIBUTION_ESTIMATE, UNIT_OBJECT, 1, 1 },
+		      { ATTRIBUTION_ESTIMATE, UNIT_ANY, 1, 1 },	     { ATTRIBUTION_KEEP, UNIT_ADDRESS, 1, 1 } };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(cases); i++) {
+		struct fixture *x = make_of(cases[i].mode, cases[i].unit, &(struct code_range){ 0 });
+
+		sample(x, 0, x->f, CALLER, false, 0);
+		sample(x, 1, x->f, CALLER, true, 0);
+		sample(x, 2, x->nameless, CALLER, false, 0);
+		sample(x, 3, x->nameless, CALLER, true, 0);
+		window_hits_flush(x->hits);
+		assert_true(count_of(x, x->f, WINDOWS_KEPT) == cases[i].same);
+		assert_true(count_of(x, x->nameless, WINDOWS_KEPT) == cases[i].nameless);
+		assert_true(count_of(x, x->nameless, WINDOWS_DISCARDED) == 1 - cases[i].nameless);
 		drop(x);
 	}
 }
@@ -169,6 +211,35 @@ static void bursts_are_clusters(void **state)
 	drop(x);
 }
 
+/* g's place behind f leads back to f, whatever g does elsewhere: who comes from where is told by places. */
+static void ways_are_by_place(void **state)
+{
+	struct fixture *x = make(ATTRIBUTION_ESTIMATE, &(struct code_range){ 0 });
+	u32 turn = 0, back = 0, f = window_unit_of(UNIT_FUNCTION, x->frames, x->f);
+
+	(void)state;
+	for (u32 i = 0; i < 3; i++) {
+		sample_at(x, turn++, x->f, 0x1000, false);
+		sample_at(x, turn++, x->g, 0x2000, true); /* f leaves to here */
+		sample_at(x, turn++, x->g, 0x2004, false);
+		sample_at(x, turn++, x->f, 0x1000, true); /* and from here comes back */
+		sample_at(x, turn++, x->g, 0x3000, false);
+		sample_at(x, turn++, x->g, 0x3000, true);
+	}
+	window_hits_flush(x->hits);
+	for (size_t i = 0; i < x->sums.ways.n; i++) {
+		const struct window_way *w = &x->sums.ways.v[i];
+
+		if (w->unit != f)
+			continue;
+		assert_int_equal(w->ends, 3);
+		assert_int_equal(w->leaves, 3);
+		back++;
+	}
+	assert_int_equal(back, 1);
+	drop(x);
+}
+
 /* Two trees, of which frames are renamed when they become one: sums move with their nodes, to the innermost frame. */
 static void sums_move_with_nodes(void **state)
 {
@@ -200,8 +271,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(modes),
+		cmocka_unit_test(places_are_no_functions),
 		cmocka_unit_test(ranges_of_addresses),
 		cmocka_unit_test(holes_are_no_beginnings),
+		cmocka_unit_test(ways_are_by_place),
 		cmocka_unit_test(bursts_are_clusters),
 		cmocka_unit_test(sums_move_with_nodes),
 	};

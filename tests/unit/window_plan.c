@@ -250,7 +250,8 @@ static void test_default_rate(void **state)
 	specs = specs_of("{cpu-clock,faults}:S,{cycles/freq=3000/,instructions}:S");
 	make(&specs, &asked, WINDOW_SIM, rate);
 	assert_samples_at(&specs.v.v[0], 2000);
-	assert_string_equal(specs.v.v[0].name, "cpu-clock/alt-period=50000,period-jitter=full/");
+	assert_string_equal(specs.v.v[0].name,
+			    "cpu-clock/alt-period=50000,period-jitter=full,alt-period-jitter=50000/");
 	assert_samples_at(&specs.v.v[2], 3000);
 	event_specs_free(&specs);
 	/* -F is a frequency of windows, and the recorder's to give. */
@@ -287,7 +288,7 @@ static void test_others(void **state)
 
 	specs = specs_of("{cycles,instructions}:S");
 	make(&specs, &(struct window_opts){ .wish = WINDOW_ASKED }, WINDOW_SIM, at_4000);
-	assert_string_equal(specs.v.v[0].name, "cycles/alt-period=300,period-jitter=full/");
+	assert_string_equal(specs.v.v[0].name, "cycles/alt-period=300,period-jitter=full,alt-period-jitter=300/");
 	assert_false(specs.v.v[0].has_period);
 	event_specs_free(&specs);
 
