@@ -28,6 +28,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/set.h"
 #include "base/vec.h"
 #include "codec/vpmu_truth.h"
 
@@ -54,7 +55,7 @@ struct truth {
 	counts_t told; /* how the counts stood after the last operation */
 	VEC(struct block_truth) blocks;
 	VEC(struct node) nodes; /* nodes.v[0] is none */
-	struct map kids;	/* hash of (parent, site, pc) -> node; successive keys when hashes are equal */
+	struct set kids;	/* nodes, by (parent, site, pc) */
 	struct map functions;	/* first instruction -> its number */
 	u32 nr_functions;
 	u32 root, node;
@@ -108,25 +109,26 @@ static u32 function_of(struct truth *u, u64 pc)
 	return *f;
 }
 
+static bool is_node(const struct node *n, u32 parent, u64 site, u64 pc)
+{
+	return n->parent == parent && n->site == site && n->pc == pc;
+}
+
 static u32 kid_of(struct vthread *t, u32 parent, u64 site, u64 pc)
 {
 	struct truth *u = t->truth;
-	u64 h = hash_mix(hash_mix(parent, site), pc);
+	u64 h = hash_finish(hash_mix(hash_mix(parent, site), pc));
 	struct node n = { .pc = pc, .site = site, .parent = parent };
-	u32 id;
+	u32 id, at;
 
-	while ((id = map_get(&u->kids, h)) != ID_NONE) {
-		const struct node *k = &u->nodes.v[id];
-
-		if (k->parent == parent && k->site == site && k->pc == pc)
-			return id;
-		h++;
-	}
+	SET_FIND(id, &u->kids, h, at, is_node(&u->nodes.v[id], parent, site, pc));
+	if (id != ID_NONE)
+		return id;
 	n.time = tasks_time(t);
 	n.function = function_of(u, pc);
 	id = (u32)u->nodes.n;
 	vec_push(&u->nodes, n);
-	map_set(&u->kids, h, id);
+	set_add(&u->kids, h, id);
 	return id;
 }
 
@@ -374,7 +376,7 @@ static void truth_free(struct truth *u)
 	vec_free(&u->blocks);
 	vec_free(&u->nodes);
 	vec_free(&u->stamps);
-	map_free(&u->kids);
+	set_free(&u->kids);
 	map_free(&u->functions);
 	bytes_free(&u->out);
 	free(u);

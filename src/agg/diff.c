@@ -24,15 +24,13 @@ static u32 find_row(const struct diff *d, struct diff_event *e, const u32 *keys,
 	size_t size = d->nr_keys * sizeof(*keys);
 	u64 h = hash_bytes(keys, size);
 	struct diff_row row = { .level = level, .first_cell = (u32)e->cells.n };
-	u32 id;
+	u32 id, at;
 
-	while ((id = map_get(&e->by_keys, h)) != ID_NONE) {
-		if (!memcmp(e->rows.v[id].keys, keys, size))
-			return id;
-		h++;
-	}
+	SET_FIND(id, &e->by_keys, h, at, !memcmp(e->rows.v[id].keys, keys, size));
+	if (id != ID_NONE)
+		return id;
 	id = (u32)e->rows.n;
-	map_set(&e->by_keys, h, id);
+	set_add(&e->by_keys, h, id);
 	memcpy(row.keys, keys, size);
 	vec_push(&e->rows, row);
 	for (u32 i = 0; i < d->nr_files; i++)
@@ -147,7 +145,7 @@ static void sort_event(const struct diff *d, struct diff_event *e, u32 file, con
 	free(e->rows.v);
 	e->rows.v = rows;
 	e->rows.cap = n + 1;
-	map_free(&e->by_keys); /* rows have other numbers now */
+	set_free(&e->by_keys); /* rows have other numbers now */
 }
 
 void diff_sort(struct diff *d, u32 file, const struct diff_method *m)
@@ -183,7 +181,7 @@ void diff_free(struct diff *d)
 	for (size_t i = 0; i < d->events.n; i++) {
 		vec_free(&d->events.v[i].rows);
 		vec_free(&d->events.v[i].cells);
-		map_free(&d->events.v[i].by_keys);
+		set_free(&d->events.v[i].by_keys);
 	}
 	vec_free(&d->events);
 	strtab_free(&d->strings);

@@ -9,7 +9,7 @@
 #ifndef AGG_DIFF_H
 #define AGG_DIFF_H
 
-#include "base/map.h"
+#include "base/set.h"
 #include "base/strtab.h"
 
 #define DIFF_MAX_FILES 64
@@ -34,7 +34,7 @@ struct diff_event {
 	} of[DIFF_MAX_FILES];
 	VEC(struct diff_row) rows;
 	VEC(struct diff_cell) cells;
-	struct map by_keys; /* hash of keys -> row; successive keys when hashes are equal */
+	struct set by_keys; /* rows */
 };
 
 struct diff {

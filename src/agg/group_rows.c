@@ -13,7 +13,7 @@ struct keys {
 struct join {
 	const struct profile *p;
 	struct group_rows *g;
-	struct map by_keys; /* hash of the keys -> line; successive keys when hashes are equal */
+	struct set by_keys; /* lines */
 	struct strtab names;
 	VEC(struct keys) keys; /* of the lines */
 	VEC(struct group_line) lines;
@@ -36,14 +36,12 @@ static struct group_line *find_line(struct join *j, const struct row *r)
 	struct keys k = keys_of(j, r);
 	u64 h = hash_bytes(&k, sizeof(k));
 	size_t bytes = j->g->nr_members * sizeof(struct row *);
-	u32 at;
+	u32 id, at;
 
-	while ((at = map_get(&j->by_keys, h)) != ID_NONE) {
-		if (!memcmp(&j->keys.v[at], &k, sizeof(k)))
-			return &j->lines.v[at];
-		h++;
-	}
-	map_set(&j->by_keys, h, (u32)j->lines.n);
+	SET_FIND(id, &j->by_keys, h, at, !memcmp(&j->keys.v[id], &k, sizeof(k)));
+	if (id != ID_NONE)
+		return &j->lines.v[id];
+	set_add(&j->by_keys, h, (u32)j->lines.n);
 	vec_push(&j->keys, k);
 	vec_push(&j->lines, (struct group_line){ .rows = arena_alloc(&j->g->arena, bytes, _Alignof(struct row *)) });
 	memset(j->lines.v[j->lines.n - 1].rows, 0, bytes);
@@ -112,7 +110,7 @@ void group_rows_make(const struct profile *p, u32 leader, u32 n, struct group_ro
 	sort_parallel(1, j.lines.v, j.lines.n, sizeof(*j.lines.v), compare_lines, &j);
 	out->lines = j.lines.v;
 	out->n = j.lines.n;
-	map_free(&j.by_keys);
+	set_free(&j.by_keys);
 	strtab_free(&j.names);
 	vec_free(&j.keys);
 }

@@ -13,6 +13,7 @@
 #include "agg/tree.h"
 #include "attrib/tally.h"
 #include "base/lists.h"
+#include "base/map.h"
 #include "base/strtab.h"
 #include "codec/evlist.h"
 #include "state/dso.h"
@@ -96,7 +97,7 @@ enum graph_key {
 	GRAPH_KEY_LINE, /* of the source; functions without lines are whole */
 };
 
-/* An address of a function in call graphs by address or line (agg/lines.h). */
+/* An address of a function in call graphs (agg/lines.h). */
 struct graph_place {
 	u32 shown; /* the frame that stands for it */
 	u32 line;  /* string id of "file:line", or ID_NONE */
@@ -130,7 +131,7 @@ struct profile {
 	u32 first_inlined;	   /* no frame of an inlined call has a smaller id */
 	enum graph_key graph_key;
 	VEC(struct graph_place)
-	places; /* per frame id; empty with GRAPH_KEY_FUNCTION, and frames behind its end have none */
+	places;			      /* per frame id; frames behind its end stand for themselves */
 	u64 time_slice_ns, time_base; /* SORT_TIME: slice n begins at time_base + n * time_slice_ns */
 };
 

@@ -9,7 +9,7 @@
 struct row_index {
 	const struct profile_event *of; /* borrowed */
 	u32 nr_keys;			/* profile.nr_sort */
-	struct map by_keys;
+	struct set by_keys;
 };
 
 /* Index of the row; ID_NONE: there is none. */

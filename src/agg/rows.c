@@ -30,7 +30,7 @@ struct walk {
 	struct profile_event *e;
 	const struct row_filter *filter;
 	struct last_row *last; /* per frame id */
-	struct map by_keys;    /* hash of the keys -> row; successive keys when hashes are equal */
+	struct set by_keys;    /* rows */
 	struct frame_keys keys;
 	struct frame_info *frames;
 	u32 *frame_values;	 /* per frame id, nr_frame_keys */
@@ -102,15 +102,13 @@ static u32 row_by_keys(struct walk *w, const u64 *keys, u32 frame)
 {
 	size_t size = w->p->nr_sort * sizeof(*keys);
 	u64 h = hash_bytes(keys, size);
-	u32 id;
+	u32 id, at;
 
-	while ((id = map_get(&w->by_keys, h)) != ID_NONE) {
-		if (!memcmp(w->e->rows.v[id].keys, keys, size))
-			return id;
-		h++;
-	}
+	SET_FIND(id, &w->by_keys, h, at, !memcmp(w->e->rows.v[id].keys, keys, size));
+	if (id != ID_NONE)
+		return id;
 	id = new_row(w, keys, frame);
-	map_set(&w->by_keys, h, id);
+	set_add(&w->by_keys, h, id);
 	return id;
 }
 
@@ -361,7 +359,7 @@ static bool rows_are_distinct(const struct profile *p)
 
 static void walk_free(struct walk *w)
 {
-	map_free(&w->by_keys);
+	set_free(&w->by_keys);
 	frame_keys_free(&w->keys);
 	free(w->frames);
 	free(w->frame_values);

@@ -110,16 +110,14 @@ u32 tree_group(struct tree_builder *b, const u64 *words, u32 n)
 {
 	size_t size = n * sizeof(*words);
 	u64 h = hash_bytes(words, size);
-	u32 i;
+	u32 i, at;
 
-	/* Two groups whose hashes are equal stand at successive keys. */
-	while ((i = map_get(&b->group_ids, h)) != ID_NONE && memcmp(b->groups.v + (size_t)i * n, words, size))
-		h++;
+	SET_FIND(i, &b->group_ids, h, at, !memcmp(b->groups.v + (size_t)i * n, words, size));
 	if (i == ID_NONE) {
 		i = (u32)(b->groups.n / n);
 		for (u32 k = 0; k < n; k++)
 			vec_push(&b->groups, words[k]);
-		map_set(&b->group_ids, h, i);
+		set_add(&b->group_ids, h, i);
 		b->group_words = n;
 	}
 	return tree_kid(b, 0, i);
@@ -243,7 +241,7 @@ void tree_builder_free(struct tree_builder *b)
 {
 	vec_free(&b->links);
 	vec_free(&b->groups);
-	map_free(&b->group_ids);
+	set_free(&b->group_ids);
 	for (u32 i = 0; i < TREE_TABLES; i++)
 		free(b->tables[i].slots);
 	free(b->sums);

@@ -12,6 +12,7 @@
 #define AGG_TREE_H
 
 #include "base/map.h"
+#include "base/set.h"
 #include "base/vec.h"
 
 struct tree_node {
@@ -55,7 +56,7 @@ struct tree_builder {
 	VEC(struct tree_link) links;
 	VEC(u64) groups; /* as in the tree, and so is: */
 	u32 group_words;
-	struct map group_ids;
+	struct set group_ids;
 	struct tree_table tables[TREE_TABLES]; /* (parent, frame) -> node and its sums */
 	struct tree_sums *sums;		       /* by node, in place of the tables: after tree_settle */
 };

@@ -14,6 +14,7 @@
 #define AGG_WINDOW_SUMS_H
 
 #include "attrib/window.h"
+#include "base/map.h"
 
 enum window_count {
 	WINDOWS_SHORT,	   /* windows that were to be measured: kept, discarded and excluded ones (not the first of a

@@ -9,6 +9,7 @@
 #ifndef ATTRIB_GROUP_READ_H
 #define ATTRIB_GROUP_READ_H
 
+#include "base/map.h"
 #include "codec/evlist.h"
 
 struct group_read {

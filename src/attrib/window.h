@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "codec/event_role.h"
 #include "codec/evlist.h"
 #include "codec/schedule.h"

@@ -7,26 +7,18 @@
 
 static u32 lookup(const struct strtab *t, u64 hash, const char *s, size_t len)
 {
-	u32 id = map_get(&t->by_hash, hash);
+	u32 id, at;
 
-	while (id != ID_NONE) {
-		const struct strtab_entry *e = &t->entries.v[id];
-
-		if (e->len == len && !memcmp(e->s, s, len))
-			return id;
-		id = e->next;
-	}
-	return ID_NONE;
+	SET_FIND(id, &t->ids, hash, at, t->entries.v[id].len == len && !memcmp(t->entries.v[id].s, s, len));
+	return id;
 }
 
 static u32 add(struct strtab *t, u64 hash, const char *s, size_t len)
 {
 	u32 id = (u32)t->entries.n;
-	u32 *head = map_at(&t->by_hash, hash, id);
-	u32 next = *head == id ? ID_NONE : *head;
 
-	*head = id;
-	vec_push(&t->entries, (struct strtab_entry){ arena_strndup(&t->arena, s, len), (u32)len, next });
+	set_add(&t->ids, hash, id);
+	vec_push(&t->entries, (struct strtab_entry){ arena_strndup(&t->arena, s, len), (u32)len });
 	return id;
 }
 
@@ -64,6 +56,6 @@ const char *strtab_get(const struct strtab *t, u32 id)
 void strtab_free(struct strtab *t)
 {
 	arena_free(&t->arena);
-	map_free(&t->by_hash);
+	set_free(&t->ids);
 	vec_free(&t->entries);
 }

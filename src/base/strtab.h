@@ -8,18 +8,17 @@
 #define BASE_STRTAB_H
 
 #include "base/arena.h"
-#include "base/map.h"
+#include "base/set.h"
 #include "base/vec.h"
 
 struct strtab_entry {
 	const char *s;
 	u32 len;
-	u32 next; /* the next entry whose hash is the same, or ID_NONE */
 };
 
 struct strtab {
 	struct arena arena;
-	struct map by_hash;
+	struct set ids; /* by what they say */
 	VEC(struct strtab_entry) entries;
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/set.h"
 #include "cmd/commands.h"
 #include "cmd/output.h"
 #include "cmd/select.h"
@@ -50,20 +51,21 @@ static bool same(const struct rec_build_id *a, const struct rec_build_id *b)
 /* perf lists a file once per side of the kernel that it was met on. */
 static void list_header(const struct features *f, bool json, struct bytes *out)
 {
-	struct map seen = { 0 };
+	struct set seen = { 0 };
 
 	for (u32 i = 0; i < f->build_ids.n; i++) {
 		const struct rec_build_id *b = &f->build_ids.v[i];
 		/* A file may stand there with several ids, in turns. */
 		u64 key = hash_mix(hash_bytes(b->filename.p, b->filename.len), hash_bytes(b->build_id, b->size));
-		u32 *at = map_at(&seen, key, i);
+		u32 id, at;
 
-		if (*at != i && same(&f->build_ids.v[*at], b))
+		SET_FIND(id, &seen, key, at, same(&f->build_ids.v[id], b));
+		if (id != ID_NONE)
 			continue;
-		*at = i;
+		set_add(&seen, key, i);
 		print(b->build_id, b->size, b->filename, json, out);
 	}
-	map_free(&seen);
+	set_free(&seen);
 }
 
 static void mark_hits(const struct profile *p, bool *hit)

@@ -12,6 +12,7 @@
 #include "attrib/deferred.h"
 #include "attrib/spe.h"
 #include "attrib/tally.h"
+#include "base/map.h"
 #include "base/strtab.h"
 #include "pass/hop.h"
 #include "read/source.h"

@@ -64,10 +64,10 @@ struct adding {
 	struct truth_sums *u;
 	struct map threads;   /* tid -> the newest with that tid */
 	struct map functions; /* dso << 32 | symbol */
-	struct map lines;     /* hash of (dso, file, line); successive keys when hashes are equal */
-	struct map addresses; /* hash of (dso, address), likewise */
+	struct set lines;     /* by (dso, file, line) */
+	struct set addresses; /* by (dso, address) */
 	struct map nodes;     /* thread << 32 | its node -> merged node */
-	struct map kids;      /* hash of (parent, dso, symbol or address) -> merged node, likewise */
+	struct set kids;      /* merged nodes, by (parent, dso, symbol or address) */
 };
 
 static void add(u64 *to, const u64 *counts)
@@ -125,23 +125,18 @@ static void add_line(struct adding *a, const struct place *at, const u64 *counts
 	struct source_frame src;
 	struct truth_line l = { .dso = at->dso };
 	u64 h;
-	u32 id;
+	u32 id, slot;
 
 	if (!at->map || !dsos_source_at(u->s->dsos, at->dso, at->addr, &src, 1) || !src.file)
 		return;
 	l.file = strtab_intern_z(&u->files, src.file);
 	l.line = src.line;
-	h = hash_mix(hash_mix(l.dso, l.file), l.line);
-	while ((id = map_get(&a->lines, h)) != ID_NONE) {
-		const struct truth_line *k = &u->lines.v[id];
-
-		if (k->dso == l.dso && k->file == l.file && k->line == l.line)
-			break;
-		h++;
-	}
+	h = hash_finish(hash_mix(hash_mix(l.dso, l.file), l.line));
+	SET_FIND(id, &a->lines, h, slot,
+		 u->lines.v[id].dso == l.dso && u->lines.v[id].file == l.file && u->lines.v[id].line == l.line);
 	if (id == ID_NONE) {
 		id = (u32)u->lines.n;
-		map_set(&a->lines, h, id);
+		set_add(&a->lines, h, id);
 		vec_push(&u->lines, l);
 	}
 	add(u->lines.v[id].counts, counts);
@@ -151,20 +146,21 @@ static void add_address(struct adding *a, const struct place *at, const u64 *cou
 {
 	struct truth_sums *u = a->u;
 	struct truth_address n = { .dso = at->dso, .sym = at->sym, .addr = at->addr };
-	u64 h = hash_mix(n.dso, n.addr);
-	u32 id;
+	u64 h = hash_finish(hash_mix(n.dso, n.addr));
+	u32 id, slot;
 
-	while ((id = map_get(&a->addresses, h)) != ID_NONE) {
-		if (u->addresses.v[id].dso == n.dso && u->addresses.v[id].addr == n.addr)
-			break;
-		h++;
-	}
+	SET_FIND(id, &a->addresses, h, slot, u->addresses.v[id].dso == n.dso && u->addresses.v[id].addr == n.addr);
 	if (id == ID_NONE) {
 		id = (u32)u->addresses.n;
-		map_set(&a->addresses, h, id);
+		set_add(&a->addresses, h, id);
 		vec_push(&u->addresses, n);
 	}
 	add(u->addresses.v[id].counts, counts);
+}
+
+static bool same_node(const struct truth_node *a, const struct truth_node *b)
+{
+	return a->parent == b->parent && a->dso == b->dso && a->sym == b->sym && a->addr == b->addr;
 }
 
 /* A function below another: the same one however it was reached from there. */
@@ -173,19 +169,15 @@ static u32 merged_node(struct adding *a, u32 parent, const struct place *at)
 	struct truth_sums *u = a->u;
 	struct truth_node n = { .parent = parent, .dso = at->dso, .sym = at->sym };
 	u64 h;
-	u32 id;
+	u32 id, slot;
 
 	n.addr = at->sym == ID_NONE ? at->addr : 0;
-	h = hash_mix(hash_mix(hash_mix(parent, n.dso), n.sym), n.addr);
-	while ((id = map_get(&a->kids, h)) != ID_NONE) {
-		const struct truth_node *k = &u->nodes.v[id];
-
-		if (k->parent == n.parent && k->dso == n.dso && k->sym == n.sym && k->addr == n.addr)
-			return id;
-		h++;
-	}
+	h = hash_finish(hash_mix(hash_mix(hash_mix(parent, n.dso), n.sym), n.addr));
+	SET_FIND(id, &a->kids, h, slot, same_node(&u->nodes.v[id], &n));
+	if (id != ID_NONE)
+		return id;
 	id = (u32)u->nodes.n;
-	map_set(&a->kids, h, id);
+	set_add(&a->kids, h, id);
 	vec_push(&u->nodes, n);
 	return id;
 }
@@ -236,10 +228,10 @@ static void add_up(struct truth_sums *u)
 		add_record(&a, &r);
 	map_free(&a.threads);
 	map_free(&a.functions);
-	map_free(&a.lines);
-	map_free(&a.addresses);
+	set_free(&a.lines);
+	set_free(&a.addresses);
 	map_free(&a.nodes);
-	map_free(&a.kids);
+	set_free(&a.kids);
 }
 
 static const char *symbol_name(struct dsos *dsos, u32 dso, u32 sym)

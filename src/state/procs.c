@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "state/no_file.h"
 
 #define COPY_FREE (1u << 16)

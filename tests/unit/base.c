@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/pool.h"
+#include "base/set.h"
 #include "base/sort.h"
 #include "base/strtab.h"
 
@@ -39,6 +40,33 @@ static void map_keeps_many(void **state)
 	*map_at(&m, 1, 5) += 1;
 	assert_int_equal(map_get(&m, 1), 6);
 	map_free(&m);
+}
+
+/* Things of one hash, and of hashes that differ in what the set does not keep, are told apart by the caller. */
+static void set_finds_what_is_the_same(void **state)
+{
+	u64 things[3000];
+	struct set s = { 0 };
+	u32 id, at, looks = 0;
+
+	(void)state;
+	SET_FIND(id, &s, 7, at, true);
+	assert_int_equal(id, ID_NONE);
+	for (u32 i = 0; i < ARRAY_LEN(things); i++) {
+		things[i] = (u64)i << 32 | i % 10;
+		set_add(&s, i < 30 ? things[i] % 10 : hash_u64(things[i]), i);
+	}
+	assert_int_equal(s.n, ARRAY_LEN(things));
+	for (u32 i = 0; i < ARRAY_LEN(things); i++) {
+		SET_FIND(id, &s, i < 30 ? things[i] % 10 : hash_u64(things[i]), at,
+			 (looks++, things[id] == things[i]));
+		assert_int_equal(id, i);
+	}
+	assert_true(looks < 3 * ARRAY_LEN(things) / 2);
+	SET_FIND(id, &s, 3, at, things[id] == 12345);
+	assert_int_equal(id, ID_NONE);
+	set_free(&s);
+	assert_int_equal(s.n, 0);
 }
 
 static void strtab_gives_one_id_per_string(void **state)
@@ -387,6 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_cannot_be_chosen_to_meet),
 		cmocka_unit_test(map_keeps_many),
+		cmocka_unit_test(set_finds_what_is_the_same),
 		cmocka_unit_test(strtab_gives_one_id_per_string),
 		cmocka_unit_test(arena_aligns_and_keeps),
 		cmocka_unit_test(cursor_never_passes_the_end),

@@ -6,21 +6,19 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/set.h"
 #include "codec/perf_abi.h"
 
 #define FRONT_BITS 16
 #define FRONT_SIZE (1u << FRONT_BITS)
 #define TEXTS_MAX (24u << 20) /* bytes of rendered text per worker */
 #define SOURCE_FRAMES_MAX 32
-#define NO_ENTRY (ID_NONE - 1) /* struct map cannot hold ID_NONE */
 
 struct text_entry {
 	u64 addr;
 	u32 dso, style;
 	u32 start, len;
-	u32 older; /* next entry of the same hash, or NO_ENTRY */
 	bool stop;
 };
 
@@ -41,7 +39,7 @@ struct front_entry {
 struct place_cache {
 	const struct script *s;
 	struct front_entry *front;
-	struct map by_hash; /* -> newest entry */
+	struct set places; /* entries */
 	VEC(struct text_entry) entries;
 	struct bytes texts;
 	struct bytes once; /* text that is not kept */
@@ -62,7 +60,7 @@ void place_cache_free(struct place_cache *c)
 	if (!c)
 		return;
 	free(c->front);
-	map_free(&c->by_hash);
+	set_free(&c->places);
 	vec_free(&c->entries);
 	bytes_free(&c->texts);
 	bytes_free(&c->once);
@@ -72,7 +70,7 @@ void place_cache_free(struct place_cache *c)
 static void drop_all(struct place_cache *c)
 {
 	memset(c->front, 0xff, sizeof(*c->front) * FRONT_SIZE);
-	map_free(&c->by_hash);
+	set_free(&c->places);
 	c->entries.n = 0;
 	c->texts.len = 0;
 }
@@ -269,29 +267,31 @@ static bool render(const struct script *s, const struct place *p, const struct p
 	return st->chain && name && is_stop(s, name);
 }
 
+static bool is_same(const struct text_entry *a, const struct text_entry *b)
+{
+	return a->addr == b->addr && a->dso == b->dso && a->style == b->style;
+}
+
 /* The kept text of a place; renders it (and looks up the symbol, which p still lacks) when it is new. */
 static const struct text_entry *text_of(struct place_cache *c, struct place *p, const struct place_style *st,
 					u32 style_id)
 {
 	u32 dso = p->map ? p->dso : ID_NONE;
-	u64 hash = hash_mix(hash_mix(dso, p->addr), style_id);
-	u32 *newest = map_at(&c->by_hash, hash, NO_ENTRY);
-	struct text_entry e = { .addr = p->addr, .dso = dso, .style = style_id, .older = *newest };
+	u64 hash = hash_finish(hash_mix(hash_mix(dso, p->addr), style_id));
+	struct text_entry e = { .addr = p->addr, .dso = dso, .style = style_id };
+	u32 id, at;
 
-	for (u32 i = e.older; i != NO_ENTRY; i = c->entries.v[i].older) {
-		const struct text_entry *old = &c->entries.v[i];
-
-		if (old->addr == e.addr && old->dso == e.dso && old->style == e.style)
-			return old;
-	}
+	SET_FIND(id, &c->places, hash, at, is_same(&c->entries.v[id], &e));
+	if (id != ID_NONE)
+		return &c->entries.v[id];
 	if (p->map)
 		p->sym = dsos_symbol_at(c->s->dsos, p->dso, p->addr);
 	e.start = (u32)c->texts.len;
 	e.stop = render(c->s, p, st, &c->texts);
 	e.len = (u32)(c->texts.len - e.start);
-	*newest = (u32)c->entries.n;
+	set_add(&c->places, hash, (u32)c->entries.n);
 	vec_push(&c->entries, e);
-	return &c->entries.v[*newest];
+	return &c->entries.v[c->entries.n - 1];
 }
 
 /* Does a cached kernel address still lie where it did? */
