@@ -53,15 +53,7 @@ static u64 node_self(const struct grow *g, u32 node)
 /* Frames of one symbol that differ by address only are one in a graph, unless it is by address or line. */
 static u32 display_frame(const struct grow *g, u32 id)
 {
-	struct frame f;
-
-	if (g->p->graph_key != GRAPH_KEY_FUNCTION)
-		return id < g->p->places.n ? g->p->places.v[id].shown : id;
-	f = *frames_get(g->p->frames, id);
-	if (f.sym == ID_NONE || !f.addr)
-		return id;
-	f.addr = 0;
-	return frames_intern(g->p->frames, &f);
+	return id < g->p->places.n ? g->p->places.v[id].shown : id;
 }
 
 static void add_item(struct grow *g, struct items *to, u32 node, u64 weight, bool whole)

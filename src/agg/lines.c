@@ -49,13 +49,28 @@ static u32 line_at(const struct profile *p, const struct frame *f)
 
 static void put_place(struct profile *p, u32 id, u32 shown, u32 line)
 {
-	while (p->places.n <= MAX(id, shown))
-		vec_push(&p->places, (struct graph_place){ (u32)p->places.n, ID_NONE });
+	for (u32 next; (next = (u32)p->places.n) <= MAX(id, shown);)
+		vec_push(&p->places, (struct graph_place){ next, ID_NONE });
 	p->places.v[id] = (struct graph_place){ shown, line };
 	p->places.v[shown].line = line;
 }
 
-void profile_name_places(struct profile *p, enum graph_key key)
+/* Frames that are an address of a function become one branch; those of inlined calls, too. */
+static void join_functions(struct profile *p)
+{
+	u32 n = frames_count(p->frames);
+
+	for (u32 i = 0; i < n; i++) {
+		struct frame f = *frames_get(p->frames, i);
+
+		if (f.sym == ID_NONE || !f.addr)
+			continue;
+		f.addr = 0;
+		put_place(p, i, frames_intern(p->frames, &f), ID_NONE);
+	}
+}
+
+static void name_places(struct profile *p, enum graph_key key)
 {
 	u32 n = frames_count(p->frames);
 	bool *heavy = weigh_frames(p, n);
@@ -71,6 +86,14 @@ void profile_name_places(struct profile *p, enum graph_key key)
 		put_place(p, i, key == GRAPH_KEY_LINE ? frames_intern(p->frames, &f) : i, line);
 	}
 	free(heavy);
-	p->graph_key = key;
 	dsos_drop_lines(p->dsos);
+}
+
+void profile_name_places(struct profile *p, enum graph_key key)
+{
+	p->graph_key = key;
+	if (key != GRAPH_KEY_FUNCTION)
+		name_places(p, key);
+	else if (p->has_chains)
+		join_functions(p);
 }

@@ -308,7 +308,7 @@ int pipeline_over(const struct pipeline_opts *opts, struct session *s, struct pr
 		p->nr_fields = opts->nr_fields;
 		err = collect(s, &filter, &windows, !o.no_stitch, p);
 	}
-	if (!err && p->graph_key != GRAPH_KEY_FUNCTION)
+	if (!err)
 		profile_name_places(p, p->graph_key);
 	if (!err)
 		make_rows(s, &o, &windows, p);

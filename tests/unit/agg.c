@@ -12,6 +12,7 @@
 
 #include "agg/collector.h"
 #include "agg/keys.h"
+#include "agg/lines.h"
 #include "agg/row_index.h"
 
 #define FUNCTIONS 6
@@ -345,13 +346,42 @@ static void results_are_merged(void **state)
 	collected_free(&b, 2);
 }
 
+/* Addresses of a function are one branch or one each; all other frames stand for themselves. */
+static void places_are_of_their_own_frames(void **state)
+{
+	static const enum graph_key keys[] = { GRAPH_KEY_FUNCTION, GRAPH_KEY_ADDRESS };
+
+	(void)state;
+	for (u32 k = 0; k < ARRAY_LEN(keys); k++) {
+		struct fixture *f = make(true);
+		struct profile *p = f->p;
+		struct frame of = *frames_get(p->frames, f->frame[0]), none = { .sym = ID_NONE, .addr = 5 };
+		u32 unknown = frames_intern(p->frames, &none), at;
+
+		of.addr = 150;
+		at = frames_intern(p->frames, &of);
+		profile_name_places(p, keys[k]);
+		assert_int_equal(p->places.n, at + 1);
+		assert_int_equal(p->places.v[at].shown, keys[k] == GRAPH_KEY_FUNCTION ? f->frame[0] : at);
+		assert_int_equal(p->places.v[unknown].shown, unknown);
+		for (u32 i = 0; i < FUNCTIONS; i++)
+			assert_int_equal(p->places.v[f->frame[i]].shown, f->frame[i]);
+		drop(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_hold_selves_and_totals), cmocka_unit_test(rows_are_found_by_all_their_keys),
-		cmocka_unit_test(one_sort_key_takes_all),      cmocka_unit_test(graphs_outermost_first),
-		cmocka_unit_test(graphs_leaf_first),	       cmocka_unit_test(light_branches_are_left_out),
-		cmocka_unit_test(stacks_are_judged),	       cmocka_unit_test(results_are_merged),
+		cmocka_unit_test(rows_hold_selves_and_totals),
+		cmocka_unit_test(rows_are_found_by_all_their_keys),
+		cmocka_unit_test(one_sort_key_takes_all),
+		cmocka_unit_test(graphs_outermost_first),
+		cmocka_unit_test(graphs_leaf_first),
+		cmocka_unit_test(light_branches_are_left_out),
+		cmocka_unit_test(stacks_are_judged),
+		cmocka_unit_test(results_are_merged),
+		cmocka_unit_test(places_are_of_their_own_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
