@@ -121,7 +121,8 @@ static void a_cookie_may_look_like_anything(void **state)
 {
 	const u64 v[] = { PERF_CONTEXT_USER_DEFERRED, NO_MARK };
 	const u64 user[] = { PERF_CONTEXT_USER, 0x401000 };
-	struct u64s chain = words(v, 2), user_chain = words(user, 2);
+	const u64 bare[] = { 0x402000, 0x403000 };
+	struct u64s chain = words(v, 2), user_chain = words(user, 2), bare_chain = words(bare, 2);
 	struct deferred_chains d = { 0 };
 	struct chain_walk w;
 
@@ -129,6 +130,11 @@ static void a_cookie_may_look_like_anything(void **state)
 	deferred_add(&d, NO_MARK, &user_chain);
 	assert_true(chain_start(&w, &chain, 0, PERF_RECORD_MISC_USER, &d));
 	expect(&w, PERF_RECORD_MISC_USER, CHAIN_DEFERRED, user[1], 1);
+	expect_end(&w);
+	/* A part without a mark begins with its first word. */
+	deferred_add(&d, NO_MARK, &bare_chain);
+	assert_true(chain_start(&w, &chain, 0, PERF_RECORD_MISC_USER, &d));
+	expect(&w, PERF_RECORD_MISC_USER, CHAIN_DEFERRED, bare[0], 2);
 	expect_end(&w);
 	deferred_free(&d);
 }
