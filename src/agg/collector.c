@@ -10,6 +10,7 @@
 
 #define CALLER_CACHE (1u << 15)
 #define STACK_CACHE (1u << 14)
+#define PATHS 64u
 #define BATCH 16
 
 /* The same callers are met with many leaf addresses. */
@@ -22,6 +23,12 @@ struct caller_slot {
 struct stack_slot {
 	u64 hash; /* 0: empty */
 	u32 node;
+};
+
+/* Where the last stack of a thread went: the next one mostly has the same outer callers. Outermost first. */
+struct path {
+	u32 tree, group, n; /* group 0: empty, as that is the root of all groups */
+	u32 frames[MAX_STACK + 1], nodes[MAX_STACK + 1];
 };
 
 /* A hit on its way to its node. */
@@ -49,6 +56,7 @@ struct collector {
 	bool named;	/* groups have the names of threads, be they a key or not */
 	struct caller_slot *callers;
 	struct stack_slot *stacks;
+	struct path *paths; /* by thread */
 	struct pending batch[BATCH];
 	struct window windows[BATCH]; /* of those hits that end one */
 	u32 nr_batch;
@@ -81,6 +89,7 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 					      opts->keys->nr_fields, opts->notify);
 	c->callers = mem_zalloc(CALLER_CACHE * sizeof(*c->callers));
 	c->stacks = mem_zalloc(STACK_CACHE * sizeof(*c->stacks));
+	c->paths = mem_zalloc(PATHS * sizeof(*c->paths));
 	return c;
 }
 
@@ -91,6 +100,7 @@ void collector_free(struct collector *c)
 	collected_free(&c->result, c->nr_trees);
 	free(c->callers);
 	free(c->stacks);
+	free(c->paths);
 	resolver_free(c->resolver);
 	trace_keys_free(c->ask.trace);
 	free(c);
@@ -155,23 +165,41 @@ static u64 callers_hash(const struct collector *c, const struct pending *p)
 	return h ? h : 1;
 }
 
-/* The node of these frames (innermost first) under the group. */
+/* The node of these frames (innermost first) under the group's: where they part from the thread's last stack, the
+ * tree is asked. */
+static u32 walk_down(struct collector *c, const struct pending *p, u32 group, const u32 *frames, u32 n)
+{
+	struct path *path = &c->paths[p->h.s.tid % PATHS];
+	u32 node = group, i = 0;
+
+	if (path->group == group && path->tree == p->tree)
+		for (; i < MIN(n, path->n) && path->frames[i] == frames[n - 1 - i]; i++)
+			node = path->nodes[i];
+	for (; i < n; i++) {
+		node = tree_kid(&c->result.trees[p->tree], node, frames[n - 1 - i]);
+		path->frames[i] = frames[n - 1 - i];
+		path->nodes[i] = node;
+	}
+	path->tree = p->tree;
+	path->group = group;
+	path->n = n;
+	return node;
+}
+
+/* The node of these frames (innermost first) under the hit's group. */
 static u32 climb(struct collector *c, const struct pending *p, const u32 *frames, u32 n)
 {
 	struct tree_builder *tree = &c->result.trees[p->tree];
-	u32 node = tree_group(tree, p->g, c->opts.keys->group_words);
-	u64 hash = hash_mix((u64)p->tree << 32 | node, n);
+	u32 group = tree_group(tree, p->g, c->opts.keys->group_words);
+	u64 hash = hash_mix((u64)p->tree << 32 | group, n);
 	struct stack_slot *slot;
 
 	for (u32 i = 0; i < n; i++)
 		hash = hash_mix(hash, frames[i]);
 	hash = hash ? hash : 1;
 	slot = &c->stacks[hash % STACK_CACHE];
-	if (slot->hash != hash) {
-		while (n)
-			node = tree_kid(tree, node, frames[--n]);
-		*slot = (struct stack_slot){ hash, node };
-	}
+	if (slot->hash != hash)
+		*slot = (struct stack_slot){ hash, walk_down(c, p, group, frames, n) };
 	return slot->node;
 }
 

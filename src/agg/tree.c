@@ -6,8 +6,8 @@
 
 #include "base/hash.h"
 
-/* key: parent << 32 | frame. node ID_NONE: empty. Groups have the root for parent, frames never do, so they cannot
- * meet. */
+/* key: parent << 32 | frame. Groups have the root for parent, frames never do, so they cannot meet. node 0: empty, as
+ * the root, which is nobody's child, is no slot's; fresh memory is a table of empty slots as it comes. */
 struct tree_slot {
 	u64 key;
 	u64 self;
@@ -29,7 +29,7 @@ static struct tree_slot *find(const struct tree_table *t, u64 hash, u64 key)
 {
 	u32 i = home(t, hash);
 
-	while (t->slots[i].node != ID_NONE && t->slots[i].key != key)
+	while (t->slots[i].node && t->slots[i].key != key)
 		i = i + 1 < t->size ? i + 1 : 0;
 	return &t->slots[i];
 }
@@ -38,12 +38,11 @@ static void resize(struct tree_table *t, u32 size)
 {
 	struct tree_table old = *t;
 
-	t->slots = mem_realloc(NULL, size, sizeof(*t->slots));
+	t->slots = mem_zalloc(size * sizeof(*t->slots));
+	mem_all_used(t->slots, size * sizeof(*t->slots));
 	t->size = size;
-	for (u32 i = 0; i < size; i++)
-		t->slots[i] = (struct tree_slot){ .node = ID_NONE };
 	for (u32 i = 0; i < old.size; i++)
-		if (old.slots[i].node != ID_NONE)
+		if (old.slots[i].node)
 			*find(t, hash_u64(old.slots[i].key), old.slots[i].key) = old.slots[i];
 	free(old.slots);
 }
@@ -64,7 +63,7 @@ static struct tree_slot *kid_slot(struct tree_builder *b, u32 node, u32 frame)
 	if (t->n >= t->size / 16 * 11)
 		resize(t, t->size ? t->size / 2 * 3 : 128);
 	s = find(t, hash, key);
-	if (s->node == ID_NONE) {
+	if (!s->node) {
 		*s = (struct tree_slot){ .key = key, .node = (u32)b->links.n };
 		t->n++;
 		vec_push(&b->links, (struct tree_link){ frame, node });
@@ -140,7 +139,7 @@ void tree_settle(struct tree_builder *b)
 		struct tree_table *t = &b->tables[i];
 
 		for (u32 k = 0; k < t->size; k++)
-			if (t->slots[k].node != ID_NONE)
+			if (t->slots[k].node)
 				b->sums[t->slots[k].node] =
 					(struct tree_sums){ t->slots[k].self, t->slots[k].samples };
 		free(t->slots);

@@ -2,6 +2,7 @@
 #include "attrib/resolver.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "attrib/chain.h"
 #include "base/hash.h"
@@ -46,8 +47,10 @@ struct resolver {
 struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, struct frames *frames,
 			      const struct resolver_opts *opts)
 {
-	struct resolver *r = mem_zalloc(sizeof(*r));
+	struct resolver *r = mem_alloc(sizeof(*r));
 
+	mem_all_used(r, sizeof(*r));
+	memset(r, 0, sizeof(*r));
 	r->procs = procs;
 	r->dsos = dsos;
 	r->frames = frames;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void *check(void *p)
 {
@@ -62,6 +63,17 @@ char *mem_printf(const char *fmt, ...)
 		s = NULL;
 	va_end(ap);
 	return check(s);
+}
+
+#define HUGE_PAGE ((uintptr_t)2 << 20)
+
+void mem_all_used(void *p, size_t size)
+{
+	uintptr_t start = ((uintptr_t)p + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	uintptr_t end = ((uintptr_t)p + size) & ~(HUGE_PAGE - 1);
+
+	if (start < end)
+		(void)madvise((void *)start, end - start, MADV_HUGEPAGE);
 }
 
 void mem_trim(void)

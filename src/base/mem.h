@@ -19,6 +19,12 @@ char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
 char *mem_printf(const char *fmt, ...) PRINTF_LIKE(1, 2); /* caller frees */
 
+/*
+ * Says that all of a large block will be used: the kernel may then give it in huge pages, which are fewer to fault in
+ * and to look up. Only pages that lie inside the block as a whole are asked for, so it takes no more memory. A hint.
+ */
+void mem_all_used(void *p, size_t size);
+
 /* Gives back to the kernel what was freed and lies between things still in use. Takes milliseconds. */
 void mem_trim(void);
 

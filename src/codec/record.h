@@ -18,6 +18,12 @@ struct record_header {
 	u16 size; /* bytes, this header included */
 };
 
+/* Do bytes follow the record that its size does not count? The record itself says how many. */
+static inline bool record_has_payload(u32 type)
+{
+	return type == PERF_RECORD_AUXTRACE || type == PERF_RECORD_HEADER_TRACING_DATA;
+}
+
 /* The trailer of non-sample records; fields that the event did not ask for are 0. Which are there: PERF_SAMPLE_* in
  * has. */
 struct sample_id {

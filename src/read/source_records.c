@@ -49,7 +49,7 @@ static u64 payload_size(const u8 *p, const struct record_header *h, bool swap)
 	return (size + 7) & ~7ull;
 }
 
-bool source_next(const struct source *s, u64 *offset, struct source_record *out, u64 *bad)
+bool source_next_any(const struct source *s, u64 *offset, struct source_record *out, u64 *bad)
 {
 	u64 at = *offset, left = s->size - at, payload = 0;
 	struct record_header h;
@@ -66,7 +66,7 @@ bool source_next(const struct source *s, u64 *offset, struct source_record *out,
 	}
 	if (UNLIKELY(h.size < sizeof(h) || h.size > left))
 		goto stop;
-	if (UNLIKELY(h.type == PERF_RECORD_AUXTRACE || h.type == PERF_RECORD_HEADER_TRACING_DATA))
+	if (record_has_payload(h.type))
 		payload = payload_size(p, &h, s->swap);
 	if (UNLIKELY(payload > left - h.size))
 		goto stop;
