@@ -49,8 +49,15 @@ static void ask_dso(void *ctx, u32 worker, u32 unit)
 	struct expander *x = ctx;
 	struct source_frame at[MAX_INLINED];
 
+	u32 first = x->dso_first.v[unit], nr = x->dso_first.v[unit + 1] - first;
+	u64 *addrs = mem_realloc(NULL, nr, sizeof(*addrs));
+
 	(void)worker;
-	for (u32 i = x->dso_first.v[unit]; i < x->dso_first.v[unit + 1]; i++) {
+	for (u32 i = 0; i < nr; i++)
+		addrs[i] = frames_get(x->p->frames, x->heavy.v[first + i].frame)->addr;
+	dsos_source_ahead(x->p->dsos, x->heavy.v[first].dso, addrs, nr);
+	free(addrs);
+	for (u32 i = first; i < first + nr; i++) {
 		struct heavy *h = &x->heavy.v[i];
 		u32 n = dsos_source_at(x->p->dsos, h->dso, frames_get(x->p->frames, h->frame)->addr, at, MAX_INLINED);
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
+#include "state/apart.h"
 #include "state/dso_table.h"
 
 #define NOT_ASKED (ID_NONE - 1)
@@ -29,6 +30,7 @@ struct dsos *dsos_new(const struct symbol_opts *opts, const struct notify *notif
 	d->opts.symfs = copy_z(d, opts->symfs);
 	d->opts.buildid_dir = copy_z(d, opts->buildid_dir);
 	pthread_mutex_init(&d->lock, NULL);
+	d->apart = opts->no_lines ? NULL : apart_new();
 	dsos_get(d, &(struct dso_key){ .kind = DSO_NONE, .path = { "[unknown]", 9 } });
 	return d;
 }
@@ -49,6 +51,7 @@ void dsos_free(struct dsos *d)
 		vec_free(&s->side);
 		pthread_mutex_destroy(&s->lock);
 	}
+	apart_free(d->apart);
 	vec_free(&d->slots);
 	vec_free(&d->build_ids);
 	map_free(&d->build_id_of);

@@ -59,6 +59,7 @@ struct symbol_opts {
 	bool demangle;		 /* default true */
 	bool no_kernel;		 /* do not resolve kernel symbols */
 	bool debuginfod;	 /* ask the servers of $DEBUGINFOD_URLS */
+	bool no_lines;		 /* no line information: nothing is forked that would read it */
 	bool offline;		 /* do not look at this machine's /proc: the recording is of another one */
 };
 
@@ -117,7 +118,8 @@ bool dsos_has_lines(struct dsos *d, u32 dso);
 /*
  * Source position and inlined calls at addr, from DWARF, in-process. out[0] is the innermost (inlined) function, the
  * last one the function that the symbol table names. Returns how many entries were written (0: no line information).
- * Strings live until dsos_drop_lines. Thread-safe, slow (cache by address).
+ * Strings live until dsos_drop_lines. Thread-safe. Slow when asked for
+ * one address after the other: see dsos_source_ahead.
  */
 struct source_frame {
 	const char *function; /* demangled */
@@ -125,6 +127,8 @@ struct source_frame {
 	u32 line;	      /* 0: unknown */
 };
 u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, u32 max);
+/* Says that these addresses will be asked for: many at a time cost much less than each alone. */
+void dsos_source_ahead(struct dsos *d, u32 dso, const u64 *addrs, u32 n);
 
 /* Lets go of all line information, and of what dsos_source_at returned; it is read again when asked for. */
 void dsos_drop_lines(struct dsos *d);

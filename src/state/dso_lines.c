@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/cursor.h"
+#include "base/strtab.h"
+#include "state/apart.h"
 #include "state/debuginfo.h"
 #include "state/dso_table.h"
-#include "state/dwarf.h"
 #include "state/elf_symbols.h"
 
 /*
@@ -13,8 +15,11 @@
  * others wait for the answer; opening it, which may unpack megabytes, waits until an address is asked for.
  */
 struct dso_lines {
-	int fd; /* of the file that has it; -1: none, or handed on to dwarf */
-	struct dwarf_file *dwarf;
+	int fd; /* of the file that has it; -1: none, or handed on to apart */
+	struct apart_file *apart;
+	struct map known;		 /* linked address -> where its frames begin, in frames */
+	VEC(struct source_frame) frames; /* of an address, behind one that has their number as its line */
+	struct strtab texts;
 	struct elf_segment *segments;
 	u32 nr_segments;
 	bool absolute; /* the DSO's addresses are linked addresses moved by `moved` */
@@ -78,7 +83,10 @@ void dso_lines_free(struct dso_lines *l)
 {
 	if (!l)
 		return;
-	dwarf_file_close(l->dwarf);
+	apart_file_free(l->apart);
+	map_free(&l->known);
+	vec_free(&l->frames);
+	strtab_free(&l->texts);
 	if (l->fd >= 0)
 		close(l->fd);
 	free(l->segments);
@@ -96,31 +104,129 @@ bool dsos_has_lines(struct dsos *d, u32 dso)
 	dsos_symbol_at(d, dso, 0); /* how far the kernel was moved is found with its symbols */
 	pthread_mutex_lock(&s->lock);
 	l = get_lines(d, s);
-	has = l->dwarf || l->fd >= 0 ? LINES_THERE : LINES_NONE;
+	has = l->apart || l->fd >= 0 ? LINES_THERE : LINES_NONE;
 	atomic_store_explicit(&s->has_lines, has, memory_order_relaxed);
 	pthread_mutex_unlock(&s->lock);
 	return has == LINES_THERE;
 }
 
+/* The address that DWARF knows it by; false: none. */
+static bool linked_address(const struct dso_lines *l, u64 addr, u64 *linked)
+{
+	const struct elf_file f = { .segments = l->segments, .nr_segments = l->nr_segments };
+
+	*linked = addr - l->moved;
+	return l->absolute || elf_vaddr(&f, addr, linked);
+}
+
+static const char *take_text(struct dso_lines *l, struct cursor *c, bool there)
+{
+	const u8 *end = there && cursor_left(c) ? memchr(c->p, 0, cursor_left(c)) : NULL;
+	const u8 *p = end ? cursor_bytes(c, (u64)(end - c->p) + 1) : NULL;
+
+	c->bad |= there && !p;
+	return p ? strtab_get(&l->texts, strtab_intern(&l->texts, (const char *)p, (size_t)(end - p))) : NULL;
+}
+
+/* The frames of one address, as apart_lines has them. Nothing of them when they are damaged. */
+static void take_frames(struct dso_lines *l, struct cursor *c, u64 linked)
+{
+	u32 n = cursor_u32(c);
+	size_t head = l->frames.n;
+
+	map_set(&l->known, linked, (u32)head);
+	vec_push(&l->frames, (struct source_frame){ 0 });
+	for (u32 i = 0; i < n && !c->bad; i++) {
+		struct source_frame f = { .line = cursor_u32(c) };
+		u8 has = cursor_u8(c);
+
+		f.function = take_text(l, c, has & APART_HAS_FUNCTION);
+		f.file = take_text(l, c, has & APART_HAS_FILE);
+		if (!c->bad)
+			vec_push(&l->frames, f);
+	}
+	l->frames.v[head].line = (u32)(l->frames.n - head - 1);
+}
+
+/* Of at most APART_BATCH addresses, none of which is known. */
+static void ask_batch(struct dsos *d, struct dso_slot *s, struct dso_lines *l, const u64 *linked, u32 n)
+{
+	struct bytes reply = { 0 };
+	struct cursor c;
+	const char *why;
+
+	(void)apart_lines(l->apart, linked, n, &reply, &why);
+	if (why)
+		(void)notify_at(d->notify, NOTE_WARNING, ERR_LIMIT, s->pub.path, NO_OFFSET,
+				"no source lines and inlined calls of it: %s", why);
+	c = cursor_over(reply.p, reply.len, false);
+	for (u32 i = 0; i < n; i++)
+		take_frames(l, &c, linked[i]);
+	bytes_free(&reply);
+}
+
+/* Called with the DSO's lock held, as is the next one. */
+static void ask_for(struct dsos *d, struct dso_slot *s, const u64 *addrs, u32 n)
+{
+	struct dso_lines *l = get_lines(d, s);
+	u64 batch[APART_BATCH];
+	u32 nr = 0;
+
+	if (l->fd >= 0 && d->apart)
+		l->apart = apart_file_new(d->apart, l->fd, d->opts.symfs || d->opts.offline);
+	else if (l->fd >= 0)
+		close(l->fd);
+	l->fd = -1;
+	for (u32 i = 0; i < n && l->apart; i++) {
+		u64 linked;
+
+		if (!linked_address(l, addrs[i], &linked) || map_get(&l->known, linked) != ID_NONE)
+			continue;
+		map_set(&l->known, linked, 0); /* not twice in a batch */
+		batch[nr++] = linked;
+		if (nr == APART_BATCH) {
+			ask_batch(d, s, l, batch, nr);
+			nr = 0;
+		}
+	}
+	if (nr)
+		ask_batch(d, s, l, batch, nr);
+}
+
+static u32 known_at(const struct dso_lines *l, u64 addr, struct source_frame *out, u32 max)
+{
+	u64 linked;
+	u32 at = linked_address(l, addr, &linked) ? map_get(&l->known, linked) : ID_NONE, n;
+
+	if (at == ID_NONE)
+		return 0;
+	n = MIN(l->frames.v[at].line, max);
+	for (u32 i = 0; i < n; i++)
+		out[i] = l->frames.v[at + 1 + i];
+	return n;
+}
+
+void dsos_source_ahead(struct dsos *d, u32 dso, const u64 *addrs, u32 n)
+{
+	struct dso_slot *s = d->slots.v[dso];
+
+	if (!dsos_has_lines(d, dso))
+		return;
+	pthread_mutex_lock(&s->lock);
+	ask_for(d, s, addrs, n);
+	pthread_mutex_unlock(&s->lock);
+}
+
 u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, u32 max)
 {
 	struct dso_slot *s = d->slots.v[dso];
-	u32 n = 0, sym = dsos_symbol_at(d, dso, addr);
-	struct dso_lines *l;
+	u32 n, sym = dsos_symbol_at(d, dso, addr);
 
 	if (!dsos_has_lines(d, dso))
 		return 0;
 	pthread_mutex_lock(&s->lock);
-	l = get_lines(d, s);
-	if (l->fd >= 0)
-		l->dwarf = dwarf_file_open(l->fd, d->opts.symfs || d->opts.offline);
-	l->fd = -1;
-	if (!l->dwarf)
-		n = 0;
-	else if (l->absolute)
-		n = dwarf_file_at(l->dwarf, addr - l->moved, out, max);
-	else if (elf_vaddr(&(struct elf_file){ .segments = l->segments, .nr_segments = l->nr_segments }, addr, &addr))
-		n = dwarf_file_at(l->dwarf, addr, out, max);
+	ask_for(d, s, &addr, 1);
+	n = known_at(s->lines, addr, out, max);
 	pthread_mutex_unlock(&s->lock);
 	/* A line without a function: the padding behind one, or assembler code. */
 	if (n && !out[n - 1].function)

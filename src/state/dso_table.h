@@ -19,6 +19,7 @@ struct side_symbol {
 	const char *name;
 };
 
+struct apart;
 struct dso_lines;
 struct dso_code;
 struct elf_bounds;
@@ -51,6 +52,7 @@ struct listed_id {
 
 struct dsos {
 	struct symbol_opts opts; /* strings in the arena */
+	struct apart *apart;	 /* who reads DWARF; NULL: nobody can */
 	const struct notify *notify;
 	struct arena arena;
 	VEC(struct dso_slot *) slots;

@@ -23,7 +23,7 @@ def elf(path, sections, data, size=None):
     for section in (*sections, (".shstrtab",)):
         at.append(len(names))
         names += section[0].encode() + b"\0"
-    start = 64
+    start = 64 + 56
     where = start + len(data)
     headers = where + len(names)
     rows = [struct.pack("<IIQQQQIIQQ", *[0] * 10)]
@@ -31,7 +31,8 @@ def elf(path, sections, data, size=None):
         rows.append(struct.pack("<IIQQQQIIQQ", name, kind, flags, 0, start + offset, length, link, 0, 1, entsize))
     rows.append(struct.pack("<IIQQQQIIQQ", at[-1], SHT_STRTAB, 0, 0, where, len(names), 0, 0, 1, 0))
     head = b"\x7fELF\2\1\1" + bytes(9)
-    head += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, headers, 0, 64, 56, 0, 64, len(rows), len(rows) - 1)
+    head += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, headers, 0, 64, 56, 1, 64, len(rows), len(rows) - 1)
+    head += struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 1 << 20, 1 << 20, 1)  # all of it is code, where it lies in the file
     with open(path, "wb") as f:
         f.write(head + data + names + b"".join(rows))
     if size:
@@ -43,6 +44,13 @@ DEBUG = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line", ".debug_ra
          ".debug_types", ".debug_line_str", ".debug_rnglists", ".debug_loclists", ".debug_addr", ".debug_str_offsets",
          ".debug_macro", ".debug_names")
 
+# One that is as it should be, to be seen beside each of the others: "f" at 0x100.
+info = b"\1" + struct.pack("<QI", 0x100, 0x100) + b"\2f\0" + struct.pack("<QI", 0x100, 0x100) + b"\0"
+info = struct.pack("<HIB", 4, 0, 8) + info
+info = struct.pack("<I", len(info)) + info
+abbrev = b"\1\x11\1\x11\1\x12\6\0\0" + b"\2\x2e\0\3\x08\x11\1\x12\6\0\0" + b"\0"
+elf("good", [(".debug_info", SHT_PROGBITS, 0, 0, len(info), 0, 0), (".debug_abbrev", SHT_PROGBITS, 0, len(info), len(abbrev), 0, 0)],
+    info + abbrev)
 # Sections of debug information that share compressed bytes; one, of zeros; one of the older kind.
 zeros = zlib.compress(bytes(256 << 20), 9)
 bomb = struct.pack("<IIQQ", 1, 0, 256 << 20, 1) + zeros
@@ -58,10 +66,21 @@ elf("holes", [(name, SHT_PROGBITS, 0, 4096, 4 * GIB, 0, 0) for name in DEBUG], b
 elf("same", [(".symtab", SHT_SYMTAB, 0, 0, 24 << 20, 2, 24)] + [(".strtab", SHT_STRTAB, 0, 0, 24 << 20, 0, 0)] * 50,
     bytes(24 << 20))
 
-for name in ("shared", "bomb", "older", "sparse", "holes", "same"):
+# 8,000 functions that share a list of 8,000 ranges each, as one unit.
+info = b"\1" + struct.pack("<I", 0) + (b"\2" + struct.pack("<I", 0)) * 8000 + b"\0"
+info = struct.pack("<HIB", 4, 0, 8) + info
+info = struct.pack("<I", len(info)) + info
+abbrev = b"\1\x11\1\x55\x17\0\0" + b"\2\x2e\0\x55\x17\0\0" + b"\0"
+ranges = b"".join(struct.pack("<QQ", 0x100 + i * 4, 0x102 + i * 4) for i in range(8000)) + bytes(16)
+elf("ranges", [(".debug_info", SHT_PROGBITS, 0, 0, len(info), 0, 0), (".debug_abbrev", SHT_PROGBITS, 0, len(info), len(abbrev), 0, 0),
+               (".debug_ranges", SHT_PROGBITS, 0, len(info) + len(abbrev), len(ranges), 0, 0)], info + abbrev + ranges)
+
+for name in ("shared", "bomb", "older", "sparse", "holes", "same", "ranges"):
     pathlib.Path("r.recipe").write_text(f'''event "cycles:u" type=hardware config=0 period=1000 sample=IP|TID|TIME ids=7
 comm pid=7 time=1 exec "program"
 mmap2 pid=7 time=2 start=0x400000 len=0x10000 prot=r|x flags=2 "{os.getcwd()}/{name}"
+mmap2 pid=7 time=2 start=0x500000 len=0x10000 prot=r|x flags=2 "{os.getcwd()}/good"
+sample pid=7 time=3 ip=0x500123
 sample pid=7 time=3 ip=0x400123
 sample pid=7 time=4 ip=0x400200
 ''')
@@ -72,5 +91,7 @@ sample pid=7 time=4 ip=0x400200
         peak = int(p.stderr.split()[-1])
         if p.returncode or (peak > PEAK_KIB and not SANITIZED):
             sys.exit(f"{name}: {command}: status {p.returncode}, {peak} KiB: {p.stderr}")
+        if name == "ranges" and "srcline" in command[-1] and "no source lines" not in p.stderr:
+            sys.exit(f"{name}: {command} does not say that its parser was stopped: {p.stderr}")
         if name not in p.stdout:
             sys.exit(f"{name}: {command} shows nothing of it: {p.stdout}")

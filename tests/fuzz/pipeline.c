@@ -35,6 +35,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	opts.session.symbols.buildid_dir = "/nonexistent";
 	opts.session.symbols.no_kernel = true;
 	opts.session.symbols.offline = true;
+	opts.session.symbols.no_lines = true;
 	take(&opts);
 	opts.windows = &windows;
 	take(&opts);

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Our side of state/apart.h: who has it trusts nothing that comes back. */
+#include "state/apart.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cursor.h"
+#include "base/mem.h"
+#include "base/regular.h"
+#include "state/apart_impl.h"
+
+/* What parsers may take in all: so much for nothing, and so much for each MB that a file has on disk. Compilers' DWARF
+ * takes a tenth of that. */
+#define CPU_FREE_MS 1000
+#define CPU_PER_MB_MS 250
+#define MEMORY_FREE (64ull << 20)
+#define MEMORY_TIMES 32
+#define MOST_DEATHS 4
+#define LOOK_EVERY_MS 20
+#define NOBODY (-1)
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+#define SLOWDOWN (SANITIZED ? 16 : 1)
+
+struct apart {
+	pthread_mutex_t lock;
+	int keeper; /* socket */
+	pid_t keeper_pid;
+	int parser; /* socket, or NOBODY */
+	pid_t parser_pid;
+	u32 generation; /* of parsers: each has opened none of the files of the one before */
+	u32 deaths, nr_files;
+	s64 cpu_ms;	/* that is left */
+	s64 cpu_used;	/* of it, by this parser, when it was last looked */
+	u64 own_memory; /* that a child of ours begins with */
+	u64 disk;	/* bytes of the files that the parser has open */
+};
+
+enum verdict { UNKNOWN, GOOD, NO_DWARF, DIED };
+
+struct apart_file {
+	struct apart *a;
+	int fd;
+	u32 id, generation; /* of the parser that has it open; 0: none */
+	bool alone, paid;
+	u64 disk;
+	enum verdict verdict;
+};
+
+static u64 writable_memory(void)
+{
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (f && fscanf(f, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return (u64)pages * (u64)sysconf(_SC_PAGESIZE);
+}
+
+struct apart *apart_new(void)
+{
+	struct apart *a;
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return NULL;
+	pid = fork();
+	if (!pid)
+		apart_keep(ends[1]);
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return NULL;
+	}
+	a = mem_zalloc(sizeof(*a));
+	*a = (struct apart){
+		.keeper = ends[0], .keeper_pid = pid, .parser = NOBODY, .cpu_ms = CPU_FREE_MS * SLOWDOWN
+	};
+	pthread_mutex_init(&a->lock, NULL);
+	a->own_memory = writable_memory();
+	return a;
+}
+
+void apart_free(struct apart *a)
+{
+	if (!a)
+		return;
+	if (a->parser != NOBODY)
+		close(a->parser);
+	close(a->keeper);
+	while (waitpid(a->keeper_pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+struct apart_file *apart_file_new(struct apart *a, int fd, bool alone)
+{
+	struct apart_file *f = mem_zalloc(sizeof(*f));
+	struct stat st;
+
+	*f = (struct apart_file){ .a = a, .fd = fd, .alone = alone };
+	if (!fstat(fd, &st))
+		f->disk = (u64)st.st_blocks * 512;
+	pthread_mutex_lock(&a->lock);
+	f->id = a->nr_files++;
+	pthread_mutex_unlock(&a->lock);
+	return f;
+}
+
+static void grant_memory(const struct apart *a)
+{
+	u64 most = a->own_memory + MEMORY_FREE + a->disk * MEMORY_TIMES;
+	struct rlimit now;
+
+	if (SANITIZED || prlimit(a->parser_pid, RLIMIT_DATA, NULL, &now))
+		return;
+	now.rlim_cur = MIN((rlim_t)most, now.rlim_max);
+	prlimit(a->parser_pid, RLIMIT_DATA, &now, NULL);
+}
+
+static void put_u32s(struct bytes *out, u32 a, u32 b)
+{
+	bytes_u32(out, a);
+	bytes_u32(out, b);
+}
+
+void apart_file_free(struct apart_file *f)
+{
+	struct apart *a;
+	u32 id;
+
+	if (!f)
+		return;
+	a = f->a;
+	id = f->id;
+	pthread_mutex_lock(&a->lock);
+	if (a->parser != NOBODY && f->generation == a->generation) {
+		a->disk -= f->disk;
+		(void)apart_send(a->parser, APART_CLOSE, &id, sizeof(id), -1);
+	}
+	pthread_mutex_unlock(&a->lock);
+	close(f->fd);
+	free(f);
+}
+
+static void let_go(struct apart *a)
+{
+	if (a->parser == NOBODY)
+		return;
+	kill(a->parser_pid, SIGKILL); /* the keeper has not waited for it: the number is still its own */
+	close(a->parser);
+	a->parser = NOBODY;
+	a->deaths++;
+}
+
+static bool find_parser(struct apart *a)
+{
+	struct bytes in = { 0 };
+	struct apart_head h;
+	int ends[2], fd = -1;
+	bool good;
+
+	if (a->parser != NOBODY)
+		return true;
+	if (a->deaths >= MOST_DEATHS || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return false;
+	good = apart_send(a->keeper, APART_SPAWN, NULL, 0, ends[1]) && apart_receive(a->keeper, &h, &in, &fd) &&
+	       in.len == sizeof(a->parser_pid);
+	close(ends[1]);
+	if (good)
+		memcpy(&a->parser_pid, in.p, sizeof(a->parser_pid));
+	bytes_free(&in);
+	if (!good || a->parser_pid <= 0) {
+		close(ends[0]);
+		a->deaths = MOST_DEATHS;
+		return false;
+	}
+	a->parser = ends[0];
+	a->generation++;
+	a->cpu_used = 0;
+	a->disk = 0;
+	grant_memory(a);
+	return true;
+}
+
+/* Takes what the parser has used off what is left. False: nothing is left. */
+static bool pay(struct apart *a)
+{
+	struct timespec t;
+	clockid_t clock;
+	s64 ms;
+
+	if (clock_getcpuclockid(a->parser_pid, &clock) || clock_gettime(clock, &t))
+		return true; /* it has ended; its socket will say so */
+	ms = (s64)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	a->cpu_ms -= ms - a->cpu_used;
+	a->cpu_used = ms;
+	return a->cpu_ms > 0;
+}
+
+static bool take(struct apart *a, void *to, size_t n)
+{
+	struct pollfd p = { .fd = a->parser, .events = POLLIN };
+	int fd = -1;
+
+	for (size_t at = 0; at < n;) {
+		int ready = poll(&p, 1, LOOK_EVERY_MS);
+		ssize_t got;
+
+		if (ready < 0 && errno != EINTR)
+			return false;
+		if (ready <= 0) {
+			if (!pay(a))
+				return false;
+			continue;
+		}
+		got = apart_take(a->parser, (u8 *)to + at, n - at, &fd, MSG_DONTWAIT);
+		if (fd >= 0)
+			close(fd); /* nobody asked for one */
+		fd = -1;
+		if (!got || (got < 0 && errno != EAGAIN))
+			return false;
+		at += got > 0 ? (size_t)got : 0;
+	}
+	return true;
+}
+
+static bool take_message(struct apart *a, struct apart_head *h, struct bytes *out)
+{
+	if (!take(a, h, sizeof(*h)) || h->size > APART_LARGEST)
+		return false;
+	out->len = 0;
+	if (h->size > out->cap)
+		bytes_grow(out, h->size);
+	out->len = h->size;
+	return take(a, out->p, h->size);
+}
+
+static bool has_elf_head(int fd)
+{
+	char head[4];
+
+	return pread(fd, head, sizeof(head), 0) == sizeof(head) && !memcmp(head, "\177ELF", 4);
+}
+
+/* A file that DWARF names: an ELF file, of the kind that may be opened at all. */
+static bool give_file(struct apart *a, const struct apart_file *f, const struct bytes *path)
+{
+	char *name = mem_strndup((const char *)path->p, path->len);
+	int fd = f->alone ? -1 : regular_open(name);
+	struct stat st;
+	bool sent;
+
+	free(name);
+	if (fd >= 0 && (!has_elf_head(fd) || fstat(fd, &st))) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd >= 0) {
+		a->disk += (u64)st.st_blocks * 512;
+		grant_memory(a);
+	}
+	sent = apart_send(a->parser, APART_ANSWER, NULL, 0, fd);
+	if (fd >= 0)
+		close(fd);
+	return sent;
+}
+
+/* Where a descriptor of the parser leads to. */
+static bool give_link(struct apart *a, const struct bytes *link)
+{
+	char path[64], to[4096];
+	unsigned number = 0;
+	ssize_t n = -1;
+	char *name = mem_strndup((const char *)link->p, link->len);
+
+	if (sscanf(name, "/proc/self/fd/%9u", &number) == 1) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%u", (int)a->parser_pid, number);
+		n = readlink(path, to, sizeof(to));
+	}
+	free(name);
+	return apart_send(a->parser, APART_ANSWER, to, n > 0 ? (u32)n : 0, -1);
+}
+
+/* Sends a question and waits for its answer. False: the parser is no more. */
+static bool ask(struct apart *a, const struct apart_file *f, enum apart_kind kind, const struct bytes *q, int fd,
+		struct bytes *answer)
+{
+	struct apart_head h;
+	bool good = apart_send(a->parser, kind, q->p, (u32)q->len, fd);
+
+	while (good && (good = take_message(a, &h, answer)) && h.kind != APART_ANSWER)
+		good = h.kind == APART_WANT_FILE ? give_file(a, f, answer) :
+		       h.kind == APART_WANT_LINK ? give_link(a, answer) :
+						   false;
+	good = good && pay(a);
+	if (!good)
+		let_go(a);
+	return good;
+}
+
+/* With a parser that has the file open. False: there is none, or it died of it. */
+static bool open_file(struct apart *a, struct apart_file *f, struct bytes *answer)
+{
+	struct bytes q = { 0 };
+	bool good;
+
+	if (!find_parser(a))
+		return false;
+	if (f->generation == a->generation)
+		return true;
+	if (!f->paid)
+		a->cpu_ms += (s64)(f->disk >> 10) * CPU_PER_MB_MS / 1024 * SLOWDOWN;
+	f->paid = true;
+	a->disk += f->disk;
+	grant_memory(a);
+	put_u32s(&q, f->id, f->alone);
+	good = ask(a, f, APART_OPEN, &q, f->fd, answer);
+	bytes_free(&q);
+	if (!good)
+		return false;
+	f->generation = a->generation;
+	f->verdict = answer->len == 4 && answer->p[0] ? GOOD : NO_DWARF;
+	return true;
+}
+
+int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why)
+{
+	struct apart *a = f->a;
+	struct bytes q = { 0 };
+	bool good;
+
+	*why = NULL;
+	reply->len = 0;
+	if (f->verdict == DIED || f->verdict == NO_DWARF)
+		return f->verdict == DIED ? ERR_LIMIT : ERR_FORMAT;
+	bytes_u32(&q, f->id);
+	bytes_put(&q, addrs, n * sizeof(*addrs));
+	pthread_mutex_lock(&a->lock);
+	good = open_file(a, f, reply);
+	if (good && f->verdict == GOOD)
+		good = ask(a, f, APART_LINES, &q, -1, reply);
+	else
+		reply->len = 0;
+	if (!good) {
+		f->verdict = DIED;
+		*why = a->deaths >= MOST_DEATHS ?
+			       "parsers of debug information have died of it, or of others, too often" :
+			       "its parser has died, or took more memory or time than such a file needs";
+	}
+	pthread_mutex_unlock(&a->lock);
+	bytes_free(&q);
+	return !good ? ERR_LIMIT : f->verdict == NO_DWARF ? ERR_FORMAT : 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parsers of foreign files, apart.
+ *
+ * Problem: DWARF is libdw's to read, and libdw trusts its input: files that others have made crash it, keep it busy
+ * for minutes, let it take gigabytes, and make it open whatever they name. We may be root.
+ *
+ * Design: such files are parsed in another process that can do nothing. It has no capabilities, and a filter of system
+ * calls leaves it memory, reading from descriptors that it was handed, and one socket to us. Its memory and its time
+ * are a small multiple of what the files that it was handed have on disk. What it sends back is input like any other.
+ * When it wants to open a further file (split units, debug information that several files share), it is we who open
+ * it, by the rules of base/regular.h, or do not.
+ *
+ * A process that forks when there are threads, and a large tree in memory, pays for every page that it writes
+ * afterwards. So one child, the keeper, is forked at the start, when there is little; it parses nothing, and forks the
+ * parser when it is first needed, and another one when that has died. A file that a parser died of is not tried again,
+ * and after a few of them none is.
+ *
+ * Questions go in batches: a look-up takes microseconds, a round trip ten times as long.
+ */
+#ifndef STATE_APART_H
+#define STATE_APART_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+struct apart;
+struct apart_file;
+
+/* Forks the keeper; to be called before there are threads. NULL when that cannot be done. Thread-safe from then on. */
+struct apart *apart_new(void);
+void apart_free(struct apart *a);
+
+/* A file of DWARF; takes fd. alone: no other file that it names may be opened. Nothing is read before the first
+ * question. Files are closed before apart_free. */
+struct apart_file *apart_file_new(struct apart *a, int fd, bool alone);
+void apart_file_free(struct apart_file *f);
+
+/*
+ * What holds these linked addresses (state/dwarf.h): for each a u32, how many frames, innermost first; each frame a
+ * u32, its line, a byte of APART_HAS, and the texts that it says are there, with a NUL behind each. 0, ERR_FORMAT when
+ * the file has no usable DWARF, or ERR_LIMIT when its parser died or took too much; then *why says it, once for each
+ * file.
+ */
+#define APART_HAS_FUNCTION 1
+#define APART_HAS_FILE 2
+#define APART_FRAMES 32
+#define APART_BATCH 256
+int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The children of state/apart.h: the keeper, and the parser's questions and answers. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cursor.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "state/apart.h"
+#include "state/apart_impl.h"
+#include "state/dwarf.h"
+
+ssize_t apart_take(int sock, void *to, size_t n, int *fd, int flags)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = { to, n };
+	struct msghdr m = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof(control.room)
+	};
+	struct cmsghdr *c;
+	ssize_t got;
+
+	do
+		got = recvmsg(sock, &m, flags | MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	c = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int))) {
+		if (*fd >= 0)
+			close(*fd);
+		memcpy(fd, CMSG_DATA(c), sizeof(int));
+	}
+	return got;
+}
+
+bool apart_send(int sock, enum apart_kind kind, const void *p, u32 size, int fd)
+{
+	struct apart_head head = { kind, size };
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	size_t at = 0, all = sizeof(head) + size;
+
+	while (at < all) {
+		size_t skip = at < sizeof(head) ? at : sizeof(head);
+		struct iovec parts[2] = { { (u8 *)&head + skip, sizeof(head) - skip },
+					  { (u8 *)p + (at - skip), size - (at - skip) } };
+		struct msghdr m = { .msg_iov = parts, .msg_iovlen = 2 };
+		ssize_t n;
+
+		if (fd >= 0 && !at) {
+			m.msg_control = control.room;
+			m.msg_controllen = sizeof(control.room);
+			*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+							       .cmsg_level = SOL_SOCKET,
+							       .cmsg_type = SCM_RIGHTS };
+			memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &fd, sizeof(int));
+		}
+		n = sendmsg(sock, &m, MSG_NOSIGNAL);
+		if (n < 0 && errno != EINTR)
+			return false;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+static bool take_all(int sock, void *to, size_t n, int *fd)
+{
+	for (size_t at = 0; at < n;) {
+		ssize_t got = apart_take(sock, (u8 *)to + at, n - at, fd, 0);
+
+		if (got <= 0)
+			return false;
+		at += (size_t)got;
+	}
+	return true;
+}
+
+bool apart_receive(int sock, struct apart_head *h, struct bytes *out, int *fd)
+{
+	*fd = -1;
+	out->len = 0;
+	if (!take_all(sock, h, sizeof(*h), fd) || h->size > APART_LARGEST)
+		return false;
+	if (h->size > out->cap)
+		bytes_grow(out, h->size);
+	if (!take_all(sock, out->p, h->size, fd))
+		return false;
+	out->len = h->size;
+	return true;
+}
+
+static void close_others(int keep)
+{
+	if (keep != APART_SOCKET)
+		dup3(keep, APART_SOCKET, O_CLOEXEC);
+	if (close_range(APART_SOCKET + 1, ~0u, 0))
+		for (int fd = APART_SOCKET + 1; fd < 1024; fd++)
+			close(fd);
+}
+
+/* Ends when there is nobody to ask any more. The keys of a terminal are for those who work there. */
+_Noreturn void apart_keep(int sock)
+{
+	static const int ours[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP };
+	struct bytes in = { 0 };
+	struct apart_head h;
+	pid_t parser = 0;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), fd;
+
+	for (u32 i = 0; i < ARRAY_LEN(ours); i++)
+		signal(ours[i], SIG_IGN);
+	signal(SIGBUS, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);
+	for (int i = 0; i < APART_SOCKET && null >= 0 && null != sock; i++)
+		if (i != sock)
+			dup2(null, i);
+	close_others(sock);
+	while (apart_receive(APART_SOCKET, &h, &in, &fd) && fd >= 0) {
+		if (parser > 0) {
+			kill(parser, SIGKILL);
+			waitpid(parser, NULL, 0);
+		}
+		parser = fork();
+		if (!parser) {
+			close_others(fd);
+			apart_parse();
+		}
+		close(fd);
+		if (!apart_send(APART_SOCKET, APART_ANSWER, &parser, sizeof(parser), -1))
+			break;
+	}
+	if (parser > 0) {
+		kill(parser, SIGKILL);
+		waitpid(parser, NULL, 0);
+	}
+	_exit(0);
+}
+
+/* --- the parser --- */
+
+struct parser {
+	VEC(struct dwarf_file *) files;
+	struct map by_id; /* the other side's number of a file -> files */
+	struct bytes out;
+	bool filtered;
+};
+
+static void on_open(struct parser *p, struct cursor c, int fd)
+{
+	u32 id = cursor_u32(&c), alone = cursor_u32(&c), good;
+
+	map_set(&p->by_id, id, (u32)p->files.n);
+	vec_push(&p->files, dwarf_file_open(fd, alone || !p->filtered));
+	good = p->files.v[p->files.n - 1] != NULL;
+	bytes_u32(&p->out, good);
+}
+
+static void on_close(struct parser *p, struct cursor c)
+{
+	u32 at = map_get(&p->by_id, cursor_u32(&c));
+
+	if (at == ID_NONE)
+		return;
+	dwarf_file_close(p->files.v[at]);
+	p->files.v[at] = NULL;
+}
+
+static void put_text(const char *s, struct bytes *out)
+{
+	if (s)
+		bytes_put(out, s, strlen(s) + 1);
+}
+
+static void on_lines(struct parser *p, struct cursor c)
+{
+	u32 at = map_get(&p->by_id, cursor_u32(&c));
+	struct source_frame frames[APART_FRAMES];
+
+	while (at != ID_NONE && p->files.v[at] && cursor_left(&c) >= sizeof(u64)) {
+		u32 n = dwarf_file_at(p->files.v[at], cursor_u64(&c), frames, APART_FRAMES);
+
+		bytes_u32(&p->out, n);
+		for (u32 i = 0; i < n; i++) {
+			bytes_u32(&p->out, frames[i].line);
+			bytes_u8(&p->out, (u8)((frames[i].function ? APART_HAS_FUNCTION : 0) |
+					       (frames[i].file ? APART_HAS_FILE : 0)));
+			put_text(frames[i].function, &p->out);
+			put_text(frames[i].file, &p->out);
+		}
+	}
+}
+
+_Noreturn void apart_parse(void)
+{
+	struct parser p = { .filtered = apart_confine() };
+	struct bytes in = { 0 };
+	struct apart_head h;
+	int fd;
+
+	while (apart_receive(APART_SOCKET, &h, &in, &fd)) {
+		struct cursor c = cursor_over(in.p, in.len, false);
+
+		p.out.len = 0;
+		if (h.kind == APART_CLOSE) {
+			on_close(&p, c);
+			continue;
+		}
+		if (h.kind == APART_OPEN)
+			on_open(&p, c, fd);
+		else if (h.kind == APART_LINES)
+			on_lines(&p, c);
+		if (!apart_send(APART_SOCKET, APART_ANSWER, p.out.p, (u32)p.out.len, -1))
+			break;
+	}
+	_exit(0);
+}

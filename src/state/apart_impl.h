@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What both sides of state/apart.h share; nobody else includes this. */
+#ifndef STATE_APART_IMPL_H
+#define STATE_APART_IMPL_H
+
+#include "base/bytes.h"
+
+enum apart_kind {
+	APART_SPAWN, /* to the keeper, with the parser's socket: fork one. Answer: its pid */
+	APART_OPEN,  /* u32 id, u32 alone, and a descriptor. Answer: u32, whether there is usable DWARF */
+	APART_CLOSE, /* u32 id. No answer */
+	APART_LINES, /* u32 id, then u64s: addresses. Answer as in apart.h */
+	APART_ANSWER,
+	APART_WANT_FILE, /* from the parser, while it works: a path. Answered with a descriptor, or without */
+	APART_WANT_LINK, /* likewise: /proc/self/fd/N. Answered with where that leads to */
+};
+
+struct apart_head {
+	u32 kind, size;
+};
+
+#define APART_LARGEST (64u << 20) /* of an answer */
+#define APART_SOCKET 3		  /* the number of the socket, in both children */
+
+/* Both whole, or false. fd -1: none goes along; *fd -1: none came. */
+bool apart_send(int sock, enum apart_kind kind, const void *p, u32 size, int fd);
+bool apart_receive(int sock, struct apart_head *h, struct bytes *out, int *fd);
+/* Its parts, for who has to wait in between: one recvmsg; how many bytes came, 0 at the end, -1: none yet or an error.
+ */
+ssize_t apart_take(int sock, void *to, size_t n, int *fd, int flags);
+
+/* In the keeper, which never returns from it. */
+_Noreturn void apart_keep(int sock);
+/* In the parser, likewise. */
+_Noreturn void apart_parse(void);
+/* Gives up everything that parsing does not need. False: this kernel cannot filter system calls. */
+bool apart_confine(void);
+
+#endif
