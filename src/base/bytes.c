@@ -275,7 +275,7 @@ void bytes_csv(struct bytes *b, const char *s, size_t n)
 	if (quote)
 		bytes_char(b, '"');
 	/* What a spreadsheet would take for a formula. */
-	if (n && strchr("=+-@", *s) && *s)
+	if (n && !b->formulas && strchr("=+-@", *s) && *s)
 		bytes_char(b, '\'');
 	while (n) {
 		size_t len = utf8_len(s, n);

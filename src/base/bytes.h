@@ -18,7 +18,8 @@ struct bytes {
 	size_t len, cap;
 	int fd; /* where it empties itself; used when to_fd */
 	bool to_fd;
-	int err; /* 0 or ERR_IO; errno of the failure in sys_errno */
+	bool formulas; /* bytes_csv passes what a spreadsheet takes for a formula */
+	int err;       /* 0 or ERR_IO; errno of the failure in sys_errno */
 	int sys_errno;
 };
 

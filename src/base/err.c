@@ -35,6 +35,6 @@ int notify_at(const struct notify *to, enum note_level level, int err, const cha
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	to->fn(to->ctx, &(struct note){ level, err, file, offset, text });
+	to->fn(to->ctx, &(struct note){ level, err, file, offset, text, false });
 	return err;
 }

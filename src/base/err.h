@@ -36,6 +36,7 @@ struct note {
 	const char *file; /* the input concerned, or NULL */
 	u64 offset;	  /* byte offset in it, or NO_OFFSET */
 	const char *text; /* valid during the call only */
+	bool lines;	  /* text has several, each of which we made; else a newline in it came with a name */
 };
 
 /* Where notes go. A NULL notifier, or a NULL fn, drops them. fn may be called from several threads at once. */

@@ -100,7 +100,8 @@ int mistake_note(const struct mistake *m, int err, const char *head, const struc
 		bytes_plain(&out, m->hint, strnlen(m->hint, 600));
 	}
 	bytes_char(&out, 0);
-	err = notify_error(to, err, "%s", (const char *)out.p);
+	if (to && to->fn)
+		to->fn(to->ctx, &(struct note){ NOTE_ERROR, err, NULL, NO_OFFSET, (const char *)out.p, true });
 	bytes_free(&out);
 	return err;
 }

@@ -96,6 +96,7 @@ static const struct opt opts[] = {
 };
 
 const struct command cmd_check = {
+	.keeps_rights = true,
 	.name = "check",
 	.summary = "say what this machine can do and how to enable the rest",
 	.args = "[options]",

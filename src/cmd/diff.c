@@ -22,7 +22,7 @@ struct config {
 		bool given;
 	} fail_above, percent_limit;
 	u32 order, verbose;
-	bool relative, baseline_only, formula, period, totals, csv, json, force, long_names, quiet;
+	bool relative, baseline_only, formula, period, totals, csv, formulas, json, force, long_names, quiet;
 };
 
 static int set_percent(void *field, const char *text, const struct notify *to)
@@ -101,6 +101,7 @@ static const struct opt opts[] = {
 	SELECT_ROW_OPTS(struct config),
 	OPT('t', "field-separator", OPT_STRING, separator, "CHAR", "part columns by CHAR, unaligned"),
 	OPT(0, "csv", OPT_FLAG, csv, NULL, "print CSV"),
+	OPT(0, "csv-formulas", OPT_FLAG, formulas, NULL, "in CSV, pass texts that look like formulas as they are"),
 	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
 	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; who owns the recordings does not matter"),
 	OPT(0, "long-names", OPT_FLAG, long_names, NULL, "compare whole paths of shared objects"),
@@ -281,6 +282,7 @@ static int write_diff(const struct run *r)
 	struct output out;
 
 	(void)output_open(&out, NULL, r->ctx->notify);
+	out.bytes.formulas = r->c->formulas;
 	(r->c->json ? diff_json : r->c->csv ? diff_csv : diff_text)(&r->diff, &r->opts, &out.bytes);
 	return output_close(&out, r->ctx->notify);
 }

@@ -215,6 +215,7 @@ static const struct opt opts[] = {
 };
 
 const struct command cmd_list = {
+	.keeps_rights = true,
 	.name = "list",
 	.summary = "list the events of this machine, and which of them can be used",
 	.args = "[options] [hw|sw|cache|pmu|tracepoint|pfm|sim|GLOB...]",

@@ -13,13 +13,14 @@
 #include "cmd/opt.h"
 #include "cmd/output.h"
 #include "cmd/peer.h"
+#include "cmd/rights.h"
 
 #define EXIT_USAGE 2
 
-/* A note may have several lines (an event with carets under it). */
-static void put_lines(struct bytes *out, const char *text)
+/* A note may have several lines (an event with carets under it), if we made them: a name cannot begin another one. */
+static void put_lines(struct bytes *out, const char *text, bool lines)
 {
-	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+	for (const char *end; lines && (end = strchr(text, '\n')); text = end + 1) {
 		bytes_plain(out, text, end - text);
 		bytes_char(out, '\n');
 	}
@@ -41,7 +42,7 @@ static void print_note(void *ctx, const struct note *note)
 		bytes_printf(&line, ": offset %#llx", (unsigned long long)note->offset);
 	if (note->file)
 		bytes_str(&line, ": ");
-	put_lines(&line, note->text);
+	put_lines(&line, note->text, note->lines);
 	bytes_char(&line, '\n');
 	fwrite(line.p, 1, line.len, stderr);
 	bytes_free(&line);
@@ -160,6 +161,8 @@ static int run_command(const struct command *c, int argc, char **argv)
 		return print_help(c, &notify);
 	terminal_size(STDOUT_FILENO, &rows, &ctx.tty_columns);
 	ctx.color = ctx.tty_out && !getenv("NO_COLOR");
+	if (!c->keeps_rights)
+		rights_drop();
 	config = mem_zalloc(c->config_size);
 	if (c->defaults)
 		c->defaults(config);

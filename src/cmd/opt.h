@@ -64,6 +64,7 @@ struct command {
 	u32 nr_opts;
 	size_t config_size;
 	bool mixed;			/* options may stand behind words, too */
+	bool keeps_rights;		/* asks the kernel for events; others give up their capabilities */
 	const char *verb;		/* the word behind which they may, or NULL: 'reticle mem -t load report -n' */
 	void (*defaults)(void *config); /* fills the zeroed config; may be NULL */
 	/* Exit status: 0 done, 1 failed, 2 usage (or the workload's, for record). argv holds what is not an option. */

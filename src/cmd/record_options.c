@@ -394,6 +394,7 @@ static const struct opt options[] = {
 };
 
 const struct command cmd_record = {
+	.keeps_rights = true,
 	.name = "record",
 	.summary = "sample a command, processes or the whole machine into perf.data",
 	.args = "[options] [--] [COMMAND [ARGS]]",

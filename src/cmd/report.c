@@ -168,6 +168,7 @@ static int read_and_write(const struct command_ctx *ctx, const struct report_con
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
 	}
 	(void)output_open(&out, NULL, ctx->notify);
+	out.bytes.formulas = c->formulas;
 	if (!ctx->tty_out)
 		write_report(ctx, c, session, profile, o, &out.bytes);
 	progress_stop(&progress);

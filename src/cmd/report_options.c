@@ -145,6 +145,7 @@ static const struct opt options[] = {
 	OPT('t', "field-separator", OPT_STRING, separator, "CHAR", "part columns by CHAR, unaligned"),
 	OPT(0, "hierarchy", OPT_FLAG, hierarchy, NULL, "rows as a tree of the sort keys"),
 	OPT(0, "csv", OPT_FLAG, csv, NULL, "print CSV"),
+	OPT(0, "csv-formulas", OPT_FLAG, formulas, NULL, "in CSV, pass texts that look like formulas as they are"),
 	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
 	{ 0, "metrics", OPT_CALL, 0, "SETS",
 	  "which ratios of windows are shown: basic, ipc, branch, calls, cache, tlb, stalls, topdown, all",

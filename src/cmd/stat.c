@@ -144,6 +144,7 @@ static const struct opt opts[] = {
 };
 
 const struct command cmd_stat = {
+	.keeps_rights = true,
 	.name = "stat",
 	.summary = "count a command's events",
 	.args = "[options] [--] COMMAND [ARGS]",

@@ -83,6 +83,7 @@ static void defaults(void *config)
 }
 
 const struct command cmd_top = {
+	.keeps_rights = true,
 	.name = "top",
 	.summary = "show which functions the machine, or a command, spends its time in now",
 	.args = "[options] [--] [command [args]]",

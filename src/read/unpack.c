@@ -12,7 +12,8 @@
  *
  * Edge cases. What cannot be unpacked ends the copy: behind a hole in the stream nothing can be trusted. Everything
  * before it stays, and the note says how much is missing. A small file can claim to unpack to anything; real
- * recordings shrink some ten- to fiftyfold, so 4096 times their size (and some) is where we stop. Records that carry a
+ * recordings shrink some ten- to fiftyfold, so 128 times their size (and some) is where we stop: the copy takes room
+ * on a disk. Records that carry a
  * payload (AUXTRACE) are never packed, as their payload would have no frame inside the stream.
  */
 #include <string.h>
@@ -22,8 +23,8 @@
 #include "read/spool.h"
 #include "read/unpack.h"
 
-#define MAX_EXPANSION 4096
-#define FREE_EXPANSION (64ull << 20)
+#define MAX_EXPANSION 128
+#define FREE_EXPANSION (16ull << 20)
 #define TAIL_MAX 65536
 #define CHUNK (128u << 10)
 
@@ -88,7 +89,7 @@ static int unpack_record(struct unpack *u, const struct source_record *sr)
 			return fail(u, ERR_FORMAT, sr->offset, ZSTD_getErrorName(rc));
 		s->decompressed_bytes += out.pos;
 		if (s->decompressed_bytes > s->compressed_bytes * MAX_EXPANSION + FREE_EXPANSION)
-			return fail(u, ERR_LIMIT, sr->offset, "it unpacks to more than 4096 times its size");
+			return fail(u, ERR_LIMIT, sr->offset, "it unpacks to more than 128 times its size");
 		err = put_records(u, u->tail + out.pos, sr->offset);
 		if (err)
 			return err;

@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cursor.h"
+#include "base/hash.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/regular.h"
 #include "state/apart_impl.h"
@@ -51,10 +52,11 @@ struct apart {
 	pid_t parser_pid;
 	u32 generation; /* of parsers: each has opened none of the files of the one before */
 	u32 deaths, nr_files;
-	s64 cpu_ms;	/* that is left */
-	s64 cpu_used;	/* of it, by this parser, when it was last looked */
-	u64 own_memory; /* that a child of ours begins with */
-	u64 disk;	/* bytes of the files that the parser has open */
+	struct map seen; /* device and inode of files: each is paid for once, however it is spelled */
+	s64 cpu_ms;	 /* that is left */
+	s64 cpu_used;	 /* of it, by this parser, when it was last looked */
+	u64 own_memory;	 /* that a child of ours begins with */
+	u64 disk;	 /* bytes of the files that the parser has open */
 };
 
 enum verdict { UNKNOWN, GOOD, NO_DWARF, DIED };
@@ -115,19 +117,20 @@ void apart_free(struct apart *a)
 	while (waitpid(a->keeper_pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	pthread_mutex_destroy(&a->lock);
+	map_free(&a->seen);
 	free(a);
 }
 
 struct apart_file *apart_file_new(struct apart *a, int fd, bool alone)
 {
 	struct apart_file *f = mem_zalloc(sizeof(*f));
-	struct stat st;
+	struct stat st = { 0 };
 
 	*f = (struct apart_file){ .a = a, .fd = fd, .alone = alone };
-	if (!fstat(fd, &st))
-		f->disk = (u64)st.st_blocks * 512;
 	pthread_mutex_lock(&a->lock);
 	f->id = a->nr_files++;
+	if (!fstat(fd, &st) && *map_at(&a->seen, hash_mix((u64)st.st_dev, (u64)st.st_ino), f->id) == f->id)
+		f->disk = (u64)st.st_blocks * 512;
 	pthread_mutex_unlock(&a->lock);
 	return f;
 }

@@ -11,10 +11,9 @@
  * When it wants to open a further file (split units, debug information that several files share), it is we who open
  * it, by the rules of base/regular.h, or do not.
  *
- * A process that forks when there are threads, and a large tree in memory, pays for every page that it writes
- * afterwards. So one child, the keeper, is forked at the start, when there is little; it parses nothing, and forks the
- * parser when it is first needed, and another one when that has died. A file that a parser died of is not tried again,
- * and after a few of them none is.
+ * A process that forks when it has a large tree in memory pays for every page that it writes afterwards. So one child,
+ * the keeper, is forked early, when there is little; it parses nothing, and forks the parser, and another one when it
+ * has died. A file that a parser died of is not tried again, and after a few of them none is.
  *
  * Questions go in batches: a look-up takes microseconds, a round trip ten times as long.
  */
@@ -27,7 +26,7 @@
 struct apart;
 struct apart_file;
 
-/* Forks the keeper; to be called before there are threads. NULL when that cannot be done. Thread-safe from then on. */
+/* Forks the keeper, which is better done early. NULL when that cannot be done. Thread-safe from then on. */
 struct apart *apart_new(void);
 void apart_free(struct apart *a);
 

@@ -20,7 +20,7 @@
  * a callback the demangler keeps its state on the stack (but for a few bytes while it decodes a Rust name in
  * punycode).
  */
-#define LONGEST_SHOWN (256u << 10)
+#define LONGEST_SHOWN DEMANGLE_LONGEST
 
 struct shown {
 	struct bytes text;

@@ -9,4 +9,7 @@
  * any person would read. Thread-safe. */
 char *demangle(const char *name);
 
+/* Names that stand for more bytes than this are not demangled. */
+#define DEMANGLE_LONGEST (64u << 10)
+
 #endif

@@ -30,7 +30,7 @@ struct dsos *dsos_new(const struct symbol_opts *opts, const struct notify *notif
 	d->opts.symfs = copy_z(d, opts->symfs);
 	d->opts.buildid_dir = copy_z(d, opts->buildid_dir);
 	pthread_mutex_init(&d->lock, NULL);
-	d->apart = opts->no_lines ? NULL : apart_new();
+	pthread_mutex_init(&d->files_lock, NULL);
 	dsos_get(d, &(struct dso_key){ .kind = DSO_NONE, .path = { "[unknown]", 9 } });
 	return d;
 }
@@ -44,7 +44,8 @@ void dsos_free(struct dsos *d)
 	for (size_t i = 0; i < d->slots.n; i++) {
 		struct dso_slot *s = d->slots.v[i];
 
-		symtab_free(s->pub.symtab);
+		if (!s->lender)
+			symtab_free(s->pub.symtab);
 		dso_lines_free(s->lines);
 		dso_code_free(s->code);
 		dso_bounds_free(s->bounds);
@@ -52,6 +53,9 @@ void dsos_free(struct dsos *d)
 		pthread_mutex_destroy(&s->lock);
 	}
 	apart_free(d->apart);
+	map_free(&d->by_file);
+	vec_free(&d->files);
+	pthread_mutex_destroy(&d->files_lock);
 	vec_free(&d->slots);
 	vec_free(&d->build_ids);
 	map_free(&d->build_id_of);

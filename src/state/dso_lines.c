@@ -65,6 +65,17 @@ static void load_kernel_lines(struct dsos *d, struct dso_slot *s, struct dso_lin
 	found_file_close(&f);
 }
 
+/* Forked when the first file with DWARF is seen, which is while the first samples come in: there is little memory yet
+ * that would be copied, and recordings without such files do not pay for it. */
+static void need_apart(struct dsos *d)
+{
+	pthread_mutex_lock(&d->files_lock);
+	if (!d->apart_asked)
+		d->apart = d->opts.no_lines ? NULL : apart_new();
+	d->apart_asked = true;
+	pthread_mutex_unlock(&d->files_lock);
+}
+
 /* Called with the DSO's lock held. */
 static struct dso_lines *get_lines(struct dsos *d, struct dso_slot *s)
 {
@@ -76,6 +87,8 @@ static struct dso_lines *get_lines(struct dsos *d, struct dso_slot *s)
 		load_file_lines(d, s, s->lines);
 	else if (s->pub.kind == DSO_KERNEL)
 		load_kernel_lines(d, s, s->lines);
+	if (s->lines->fd >= 0)
+		need_apart(d);
 	return s->lines;
 }
 

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
+#include "base/hash.h"
 #include "state/debuginfo.h"
 #include "state/dso_table.h"
 #include "state/elf_symbols.h"
@@ -37,14 +39,53 @@ static void load_elf(struct dsos *d, struct dso_slot *s, struct symtab_build *b,
 	elf_plt_add(b, run);
 }
 
+/*
+ * Who has loaded that very file by another name, or is about to: a recording may spell one file in thousands of ways.
+ * NULL: nobody. Who asks is the next one's lender.
+ */
+static struct dso_slot *lender_of(struct dsos *d, struct dso_slot *s, const struct elf_file *f)
+{
+	struct dso_slot *lender = NULL;
+	struct stat st;
+	u32 *at;
+
+	if (s->side.n || f->fd < 0 || fstat(f->fd, &st))
+		return NULL;
+	pthread_mutex_lock(&d->files_lock);
+	at = map_at(&d->by_file, hash_mix((u64)st.st_dev, hash_mix((u64)st.st_ino, (u64)st.st_size)), (u32)d->files.n);
+	if (*at < d->files.n)
+		lender = d->files.v[*at];
+	else
+		vec_push(&d->files, s);
+	pthread_mutex_unlock(&d->files_lock);
+	return lender;
+}
+
+/* Waits until it is loaded. No circle: a lender was there first, and borrows from nobody. */
+static void borrow(struct dso_slot *s, struct dso_slot *lender)
+{
+	pthread_mutex_lock(&lender->lock);
+	if (lender->pub.symtab && !lender->side.n) {
+		s->lender = lender;
+		s->missing = lender->missing;
+		s->stripped = lender->stripped;
+	}
+	pthread_mutex_unlock(&lender->lock);
+}
+
 static void load_file(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
 {
 	struct found_file run, separate;
 
 	if (debuginfo_runtime(d, s, &run, &s->missing) == 0) {
-		load_elf(d, s, b, &run.elf);
+		struct dso_slot *lender = lender_of(d, s, &run.elf);
+
+		if (lender)
+			borrow(s, lender);
+		if (!s->lender)
+			load_elf(d, s, b, &run.elf);
 		found_file_close(&run);
-		if (!b->syms.n)
+		if (!s->lender && !b->syms.n)
 			s->missing = "the file has no symbols";
 	} else if (s->pub.build_id_size && debuginfo_separate(d, s, NULL, WANT_SYMTAB, &separate) == 0) {
 		elf_symbols_add(b, &separate.elf, ELF_SYMTAB, &separate.elf);
@@ -146,6 +187,10 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 		break;
 	default:
 		break;
+	}
+	if (s->lender) {
+		symtab_build_free(&b);
+		return s->lender->pub.symtab;
 	}
 	for (size_t i = 0; i < s->side.n; i++) {
 		const struct side_symbol *side = &s->side.v[i];

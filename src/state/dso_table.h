@@ -39,6 +39,7 @@ struct dso_slot {
 	struct elf_bounds *bounds; /* likewise; of its functions, where symbols do not tell */
 	atomic_uint has_lines;	   /* LINES_*: the answer, without the lock */
 	const char *missing;	   /* why there are no symbols; NULL: there are, or nobody asked */
+	struct dso_slot *lender;   /* whose symtab it is: the same file by another name; or NULL */
 	bool stripped;		   /* a file of which only the exported symbols were found */
 	bool has_unnamed;	   /* somebody asked for an address that no symbol holds */
 };
@@ -52,7 +53,8 @@ struct listed_id {
 
 struct dsos {
 	struct symbol_opts opts; /* strings in the arena */
-	struct apart *apart;	 /* who reads DWARF; NULL: nobody can */
+	struct apart *apart;	 /* who reads DWARF; NULL: nobody was needed yet, or nobody can. Under files_lock */
+	bool apart_asked;
 	const struct notify *notify;
 	struct arena arena;
 	VEC(struct dso_slot *) slots;
@@ -68,6 +70,9 @@ struct dsos {
 	const char *release, *arch; /* of the recorded kernel, as uname says them; NULL: not known. Borrowed */
 	struct str ref_symbol;	    /* of the kernel's map; empty: none was recorded */
 	u64 ref_addr;
+	pthread_mutex_t files_lock; /* for these two */
+	struct map by_file;	    /* hash of device and inode -> files */
+	VEC(struct dso_slot *) files;
 	atomic_uint open_codes;	   /* DSOs whose code was found */
 	pthread_mutex_t lock;	   /* for what follows */
 	struct kallsyms *kallsyms; /* of the recorded kernel; NULL: not asked for yet, or not found */

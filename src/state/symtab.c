@@ -27,6 +27,10 @@
 #include "state/demangle.h"
 
 #define PAGE 4096u
+/* Names made by hand can be short and stand for much. So much is demangled of a table: for nothing, and for each byte
+ * that its names have. */
+#define DEMANGLED_FREE (4u << 20)
+#define DEMANGLED_TIMES 32
 
 struct segment {
 	u64 start;
@@ -40,6 +44,7 @@ struct symtab {
 	u32 nr_segs;
 	char *names;
 	bool keep_names;
+	u64 demangled_left;   /* bytes of shown names that may still be made */
 	pthread_mutex_t lock; /* for making shown names */
 	char **shown;	      /* per symbol; NULL: not asked yet. Written once each, under the lock */
 };
@@ -134,16 +139,31 @@ static size_t underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* Rule 2 from the point where names decide. True: b is the better one. */
-static bool better_name(const struct symtab_build *build, const char *a, const char *b)
+static u64 demangled_most(size_t names)
 {
+	return DEMANGLED_FREE + (u64)names * DEMANGLED_TIMES;
+}
+
+static char *demangle_counted(const char *name, u64 *bytes)
+{
+	char *shown = demangle(name);
+
+	/* One that stands for too much has cost as much as the longest. */
+	*bytes += shown ? strlen(shown) : name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') ? DEMANGLE_LONGEST : 1;
+	return shown;
+}
+
+/* Rule 2 from the point where names decide. True: b is the better one. */
+static bool better_name(struct symtab_build *build, const char *a, const char *b)
+{
+	bool keep = build->keep_names || build->compared > demangled_most(build->names.len);
 	char *da, *db;
 	size_t ua, ub, la, lb;
 
 	if (!strcmp(a, b))
 		return false;
-	da = build->keep_names ? NULL : demangle(a);
-	db = build->keep_names ? NULL : demangle(b);
+	da = keep ? NULL : demangle_counted(a, &build->compared);
+	db = keep ? NULL : demangle_counted(b, &build->compared);
 	a = da ? da : a;
 	b = db ? db : b;
 	ua = underscores(a);
@@ -158,7 +178,7 @@ static bool better_name(const struct symtab_build *build, const char *a, const c
 }
 
 /* Rule 2: is b to be kept rather than a, which comes first? */
-static bool better(const struct symtab_build *build, const struct raw_symbol *a, const struct raw_symbol *b)
+static bool better(struct symtab_build *build, const struct raw_symbol *a, const struct raw_symbol *b)
 {
 	const char *names = (const char *)build->names.p;
 
@@ -172,7 +192,7 @@ static bool better(const struct symtab_build *build, const struct raw_symbol *a,
 }
 
 /* Drops all but the best of the symbols with the same start; returns how many stay. */
-static size_t settle_aliases(const struct symtab_build *b, u32 *ids, size_t n)
+static size_t settle_aliases(struct symtab_build *b, u32 *ids, size_t n)
 {
 	size_t kept = 0;
 
@@ -279,6 +299,7 @@ struct symtab *symtab_finish(struct symtab_build *b)
 	take_symbols(t, b, ids, n);
 	free(ids);
 	t->keep_names = b->keep_names;
+	t->demangled_left = demangled_most(b->names.len);
 	t->names = mem_realloc(b->names.p, b->names.len, 1);
 	b->names = (struct bytes){ 0 };
 	pthread_mutex_init(&t->lock, NULL);
@@ -360,7 +381,10 @@ const char *symtab_shown_name(struct symtab *t, u32 sym)
 		__atomic_store_n(&t->shown, mem_zalloc(sizeof(*t->shown) * t->n), __ATOMIC_RELEASE);
 	name = t->shown[sym];
 	if (!name) {
-		name = demangle(symtab_raw_name(t, sym));
+		u64 bytes = 0;
+
+		name = t->demangled_left ? demangle_counted(symtab_raw_name(t, sym), &bytes) : NULL;
+		t->demangled_left -= MIN(t->demangled_left, bytes);
 		if (!name)
 			name = t->names + t->syms[sym].name;
 		__atomic_store_n(&t->shown[sym], name, __ATOMIC_RELEASE);

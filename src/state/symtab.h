@@ -28,6 +28,7 @@ struct symtab_build {
 	VEC(struct raw_symbol) syms;
 	struct bytes names; /* NUL-terminated names; offset 0 holds "" */
 	bool keep_names;    /* do not demangle: kernel symbols, or the user's wish */
+	u64 compared;	    /* bytes that demangling has given, to compare names of one address */
 };
 
 struct symtab;

@@ -10,13 +10,21 @@
 
 /* /proc/kallsyms has some 15 MB, the map of a large JVM 50. The file may be of somebody who would like our memory. */
 #define TEXT_MAX (256u << 20)
+#define HOLE_FREE (4 << 20)
+#define HOLE_TIMES 32
+
+/* Text has no holes. Some file systems pack it, though, and keep small files where they show no blocks. */
+static bool is_mostly_hole(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_size > HOLE_FREE && st->st_size / HOLE_TIMES > st->st_blocks * 512;
+}
 
 int text_read_fd(int fd, struct bytes *out)
 {
 	struct stat st;
 
-	if (!fstat(fd, &st) && st.st_size > TEXT_MAX) /* files of /proc have no size; they are stopped below */
-		return ERR_LIMIT;
+	if (!fstat(fd, &st) && (st.st_size > TEXT_MAX || is_mostly_hole(&st)))
+		return ERR_LIMIT; /* files of /proc have no size; they are stopped below */
 	for (;;) {
 		ssize_t n;
 

@@ -6,12 +6,14 @@ import pathlib
 import struct
 import subprocess
 import sys
+import time
 import zlib
 
 RETICLE = os.environ["RETICLE"]
 TOOLS = pathlib.Path(RETICLE).parent / "tests"
 SANITIZED = b"__asan_init" in pathlib.Path(RETICLE).read_bytes()
 PEAK_KIB = 200 << 10
+READERS = 1 << 1 | 1 << 2 | 1 << 19 | 1 << 34  # of root: reading and writing files, /proc/PID/root, kernel addresses
 
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHF_COMPRESSED = 1, 2, 3, 0x800
 
@@ -75,7 +77,14 @@ ranges = b"".join(struct.pack("<QQ", 0x100 + i * 4, 0x102 + i * 4) for i in rang
 elf("ranges", [(".debug_info", SHT_PROGBITS, 0, 0, len(info), 0, 0), (".debug_abbrev", SHT_PROGBITS, 0, len(info), len(abbrev), 0, 0),
                (".debug_ranges", SHT_PROGBITS, 0, len(info) + len(abbrev), len(ranges), 0, 0)], info + abbrev + ranges)
 
-for name in ("shared", "bomb", "older", "sparse", "holes", "same", "ranges"):
+# 40,000 names of one address that stand for much, in turns.
+doubled = b"_Z1fI1AIiiE" + b"".join(b"S0_IS%c_S%c_E" % (digit, digit) for digit in b"123456789ABCDEF")
+strings = b"\0" + doubled + b"Evv\0" + doubled + b"Evi\0"
+symbols = bytes(24) + b"".join(struct.pack("<IBBHQQ", 1 if i % 2 else len(doubled) + 5, 0x12, 0, 1, 0x100, 16) for i in range(40000))
+elf("aliases", [(".text", SHT_PROGBITS, 6, 0, 0x1000, 0, 0), (".symtab", SHT_SYMTAB, 0, 0, len(symbols), 3, 24),
+                (".strtab", SHT_STRTAB, 0, len(symbols), len(strings), 0, 0)], symbols + strings)
+
+for name in ("shared", "bomb", "older", "sparse", "holes", "same", "ranges", "aliases"):
     pathlib.Path("r.recipe").write_text(f'''event "cycles:u" type=hardware config=0 period=1000 sample=IP|TID|TIME ids=7
 comm pid=7 time=1 exec "program"
 mmap2 pid=7 time=2 start=0x400000 len=0x10000 prot=r|x flags=2 "{os.getcwd()}/{name}"
@@ -95,3 +104,30 @@ sample pid=7 time=4 ip=0x400200
             sys.exit(f"{name}: {command} does not say that its parser was stopped: {p.stderr}")
         if name not in p.stdout:
             sys.exit(f"{name}: {command} shows nothing of it: {p.stdout}")
+
+# One file by many names is one file.
+program = pathlib.Path(RETICLE).resolve()
+lines = ['event "cycles:u" type=hardware config=0 period=1000 sample=IP|TID|TIME ids=7', 'comm pid=7 time=1 exec "program"']
+for i in range(1000):
+    lines.append(f'mmap2 pid=7 time=2 start={(i + 1) << 28:#x} len=0x8000000 prot=r|x flags=2 "{program.parent}/{"./" * i}{program.name}"')
+    lines.append(f"sample pid=7 time=3 ip={((i + 1) << 28) + 0x40000:#x}")
+pathlib.Path("r.recipe").write_text("\n".join(lines) + "\n")
+subprocess.run([TOOLS / "recipe/recipe", "r.recipe", "r.data"], check=True)
+p = subprocess.run([TOOLS / "hostile/hostile", "--peak", RETICLE, "report", "--no-inline", "-i", "r.data"], capture_output=True, text=True,
+                   stdin=subprocess.DEVNULL, timeout=120)
+peak = int(p.stderr.split()[-1])
+if p.returncode or (peak > PEAK_KIB and not SANITIZED):
+    sys.exit(f"1000 names of one file: status {p.returncode}, {peak} KiB: {p.stderr[-500:]}")
+
+# Who only reads has given up its rights before it looks at anything.
+reader = subprocess.Popen([RETICLE, "report", "-i", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+status = {}
+for _ in range(600):
+    status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{reader.pid}/status").read_text().splitlines() if ":\t" in line)
+    if status["NoNewPrivs"] == "1" and int(status["CapEff"], 16) in (0, READERS & int(status["CapEff"], 16)):
+        break
+    time.sleep(0.1)
+else:
+    sys.exit(f"a reader keeps its capabilities: {status}")
+reader.stdin.close()
+reader.wait()

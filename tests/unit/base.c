@@ -159,6 +159,9 @@ static void bytes_escape(void **state)
 	check_text(&b, "'=cmd|' /C calc'!A1");
 	bytes_csv(&b, "operator==", 10);
 	check_text(&b, "operator==");
+	b.formulas = true;
+	bytes_csv(&b, "=1+1", 4);
+	check_text(&b, "=1+1");
 	bytes_json(&b, "\xc2\x9b\xe2\x81\xa6\xd8\x9c\xe2\x82\xac", 10);
 	check_text(&b, "\\u009b\\u2066\\u061c\xe2\x82\xac");
 	bytes_xml(&b, "\xc2\x9bx", 3);

@@ -271,6 +271,9 @@ static void test_perf_map_too_large(void **state)
 	assert_int_equal(ftruncate(fd, 1ll << 40), 0);
 	assert_int_equal(text_read_fd(fd, &text), ERR_LIMIT);
 	assert_int_equal(text.len, 0);
+	assert_int_equal(ftruncate(fd, 64 << 20), 0); /* not too large, but nothing is there */
+	assert_int_equal(text_read_fd(fd, &text), ERR_LIMIT);
+	assert_int_equal(text.len, 0);
 	assert_int_equal(ftruncate(fd, 5), 0);
 	assert_int_equal(text_read_fd(fd, &text), 0);
 	assert_int_equal(text.len, 5);

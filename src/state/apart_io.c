@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages between the sides of state/apart.h. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/types.h"
+#include "state/apart_impl.h"
+
+ssize_t apart_take(int sock, void *to, size_t n, int *fd, int flags)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = { to, n };
+	struct msghdr m = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof(control.room)
+	};
+	struct cmsghdr *c;
+	ssize_t got;
+
+	do
+		got = recvmsg(sock, &m, flags | MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
+	c = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int))) {
+		if (*fd >= 0)
+			close(*fd);
+		memcpy(fd, CMSG_DATA(c), sizeof(int));
+	}
+	return got;
+}
+
+bool apart_send(int sock, enum apart_kind kind, const void *p, u32 size, int fd)
+{
+	struct apart_head head = { kind, size };
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	size_t at = 0, all = sizeof(head) + size;
+
+	while (at < all) {
+		size_t skip = at < sizeof(head) ? at : sizeof(head);
+		struct iovec parts[2] = { { (u8 *)&head + skip, sizeof(head) - skip },
+					  { (u8 *)p + (at - skip), size - (at - skip) } };
+		struct msghdr m = { .msg_iov = parts, .msg_iovlen = 2 };
+		ssize_t n;
+
+		if (fd >= 0 && !at) {
+			m.msg_control = control.room;
+			m.msg_controllen = sizeof(control.room);
+			*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+							       .cmsg_level = SOL_SOCKET,
+							       .cmsg_type = SCM_RIGHTS };
+			memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &fd, sizeof(int));
+		}
+		n = sendmsg(sock, &m, MSG_NOSIGNAL);
+		if (n < 0 && errno != EINTR)
+			return false;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+static bool take_all(int sock, void *to, size_t n, int *fd)
+{
+	for (size_t at = 0; at < n;) {
+		ssize_t got = apart_take(sock, (u8 *)to + at, n - at, fd, 0);
+
+		if (got <= 0)
+			return false;
+		at += (size_t)got;
+	}
+	return true;
+}
+
+bool apart_receive(int sock, struct apart_head *h, struct bytes *out, int *fd)
+{
+	*fd = -1;
+	out->len = 0;
+	if (!take_all(sock, h, sizeof(*h), fd) || h->size > APART_LARGEST)
+		return false;
+	if (h->size > out->cap)
+		bytes_grow(out, h->size);
+	if (!take_all(sock, out->p, h->size, fd))
+		return false;
+	out->len = h->size;
+	return true;
+}
