@@ -75,6 +75,7 @@ static void put_op(const struct code *c, struct block *b, u32 i, const struct de
 	struct op *op = &b->ops[i];
 
 	op->kind = d->kind;
+	op->access |= d->cost == COST_ATOMIC ? OP_LOCKED : 0;
 	op->stall = c->models ? (u16)(m->op[d->cost] * m->width) : 0;
 	/* QEMU ends a block at each branch. One that does not has not been understood. */
 	if (i + 1 < b->nr && op->kind >= OP_REP)

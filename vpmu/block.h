@@ -25,7 +25,8 @@ enum {
 	OP_SHIFT = 7,
 	OP_STORE = 8,
 	OP_FOLLOWS = 16 /* another's stands for it */,
-	OP_KNOWN = 32 /* it has one, and no other */
+	OP_KNOWN = 32 /* it has one, and no other */,
+	OP_LOCKED = 64 /* atomic */
 };
 
 #define NO_PC UINT64_MAX

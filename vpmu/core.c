@@ -48,7 +48,10 @@
 #include "vpmu/core.h"
 
 #include "base/mem.h"
+#include "vpmu/coherence.h"
 #include "vpmu/core_charge.h"
+
+#define PACE_EVERY 64 /* accesses */
 
 /* How control left a block. */
 enum way_out {
@@ -82,14 +85,34 @@ static void count_early(struct core *c, s64 times)
 		charge_miss(c, &c->misses[i], times);
 }
 
+/* Keeps the access that took longest. */
+static void keep_met(struct core_met *of, const struct core_met *met)
+{
+	if (met->cycles >= of->cycles)
+		*of = *met;
+}
+
 /* One access, and those of the misses from *m on that are its own. */
 static void walk_access(struct core *c, const struct access *a, u32 *m)
 {
+	struct core_met met = { .addr = a->addr, .cycles = VPMU_L1_CYCLES };
+
 	c->addr = a->addr;
 	c->accesses[access_kind(a)]++;
 	c->left--;
-	for (; *m < c->nr_misses && c->misses[*m].access == (u32)(a - c->log); ++*m)
+	for (; *m < c->nr_misses && c->misses[*m].access == (u32)(a - c->log); ++*m) {
+		u32 kind = c->misses[*m].kind;
+
 		charge_miss(c, &c->misses[*m], 1);
+		met.cycles += c->miss_cost[kind] / c->model->width;
+		met.level = MAX(met.level, (u8)(kind & 3));
+		met.walk |= (kind & MISS_WALK) != 0;
+		met.peer |= (kind & MISS_PEER) != 0;
+	}
+	if (a->told & INFO_LOAD)
+		keep_met(&c->load, &met);
+	if (a->told & INFO_STORE)
+		keep_met(&c->store, &met);
 }
 
 /* The first nr operations (and at least one); the branch at the end if all. Counts are in sync. */
@@ -107,6 +130,7 @@ static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 		u32 slots = 0;
 
 		c->addr = 0;
+		c->load = c->store = (struct core_met){ 0 };
 		if (i || !c->continues) {
 			counts[VC_INSTRUCTIONS]++;
 			slots = 1 + add_stall(c, VC_SLOTS_BACKEND, op->stall);
@@ -312,6 +336,52 @@ void core_access_slowly(struct core *c, const struct access *a)
 		find_line(c, a, line);
 	else
 		find_lines(c, a, line, last);
+	if (UNLIKELY(c->next >= c->end))
+		core_log_grow(c);
+}
+
+/* One line of an access, where cores share memory. What the own caches have is right only if no other core has changed
+ * the line since. */
+static void find_shared(struct core *c, const struct access *a, u64 line)
+{
+	struct coherence *shared = c->thread.process->coherence;
+	bool store = a->told & INFO_STORE, walk;
+	enum coherence_was was = coherence_use(shared, c->thread.in_memory, line, store);
+	enum cache_level level = IN_L1;
+	struct miss *m;
+
+	if (data_hits(&c->caches, line, line, access_now(c, a))) {
+		walk = false;
+	} else {
+		level = caches_data(&c->caches, line, c->models, access_now(c, a), &walk);
+		if (level >= IN_LLC)
+			coherence_evicted(shared, c->thread.in_memory);
+	}
+	if (was == COHERENT_SHARED || was == COHERENT_MODIFIED)
+		level = IN_LLC;
+	if (level == IN_L1 && !walk)
+		return;
+	m = new_miss(c, (u32)(a - c->log));
+	m->kind = (u16)(level | (a->told & INFO_LOAD ? 0 : MISS_STORE) | (walk ? MISS_WALK : 0) |
+			(was == COHERENT_MODIFIED ? MISS_PEER : 0));
+	charge_miss(c, m, 1);
+}
+
+void core_access_shared(struct vthread *t, u64 told, u64 addr)
+{
+	struct core *c = core_of(t);
+	struct access *a = c->next;
+	u64 line = addr >> LINE_SHIFT, last;
+
+	*a = (struct access){ addr, told };
+	c->next = a + 1;
+	c->accesses[access_kind(a)]++;
+	last = access_last(a) >> LINE_SHIFT;
+	find_shared(c, a, line);
+	if (line != last)
+		find_shared(c, a, last);
+	if (!(++c->shared_accesses % PACE_EVERY))
+		coherence_pace(t->process->coherence, t->in_memory, t->counts[VC_SLOTS] + (u64)(c->left_at - c->left));
 	if (UNLIKELY(c->next >= c->end))
 		core_log_grow(c);
 }

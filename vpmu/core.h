@@ -13,6 +13,9 @@ void core_thread_free(struct vthread *t);
 /* After fork, in the child: what the parent's block did is the parent's. */
 void core_forked(struct vthread *t);
 
+/* An access of the block that runs, where cores share memory (process->coherence). */
+void core_access_shared(struct vthread *t, u64 told, u64 addr);
+
 /* A block begins, when some parts of the model are left out. core_fast.h has this for all and for none. */
 void core_enter_some(struct vthread *t, const struct block *b);
 /* A block begins that may be an instruction of the last one, done again alone. */

@@ -18,7 +18,13 @@ struct miss {
 };
 #define MISS_CODE UINT32_MAX
 /* Beside a level: */
-enum { MISS_STORE = 4, MISS_WALK = 8, MISS_FETCH = 16 /* alone */, NR_MISS_KINDS = 20 };
+enum {
+	MISS_STORE = 4,
+	MISS_WALK = 8,
+	MISS_FETCH = 16 /* alone */,
+	MISS_PEER = 32 /* with IN_LLC */,
+	NR_MISS_KINDS = 48
+};
 /* What an access is; 0: it goes on with one that has been counted. */
 enum { ACCESS_LOAD = 1, ACCESS_STORE = 2, NR_ACCESS_KINDS = 4 };
 
@@ -60,7 +66,11 @@ struct core {
 	struct caches caches;
 	u32 miss_cost[NR_MISS_KINDS]; /* slots */
 	u64 nr_missed[NR_MISS_KINDS]; /* that are not in the counts yet */
-	u64 addr;		      /* of the last access that was walked */
+	/* Of the operation that was walked last: its last access; the load and the store that took longest. */
+	u64 addr;
+	struct core_met load, store;
+	u64 shared_accesses;	  /* where cores share memory */
+	bool slow[NR_MISS_KINDS]; /* VC_SLOW_LOADS counts them */
 	struct miss *misses;
 	u32 misses_room;
 	const struct model *model;

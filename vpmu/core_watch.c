@@ -29,7 +29,10 @@ static u32 cost_of(const struct model *m, u32 kind)
 
 	if (kind & MISS_FETCH)
 		return m->fetch[kind & 3];
-	return (store ? m->store : m->load)[kind & 3] + (!(kind & MISS_WALK) ? 0 : store ? m->tlb_store : m->tlb_load);
+	return (kind & MISS_PEER ? (store ? m->peer_store : m->peer_load) : (store ? m->store : m->load)[kind & 3]) +
+	       (!(kind & MISS_WALK) ? 0 :
+		store		    ? m->tlb_store :
+				      m->tlb_load);
 }
 
 struct vthread *core_thread_new(struct vprocess *p)
@@ -59,6 +62,9 @@ struct vthread *core_thread_new(struct vprocess *p)
 	}
 	for (u32 kind = 0; kind < NR_MISS_KINDS; kind++)
 		c->miss_cost[kind] = cost_of(m, kind) * m->width;
+	for (u32 kind = 0; kind < NR_MISS_KINDS; kind++)
+		c->slow[kind] = !(kind & (MISS_STORE | MISS_FETCH)) &&
+				VPMU_L1_CYCLES + cost_of(m, kind) >= p->control->options.ldlat;
 	caches_new(&c->caches, m);
 	predictor_new(&c->predictor, m);
 	return &c->thread;
@@ -170,6 +176,8 @@ static NOINLINE void sync_misses(struct core *c)
 		u32 level = kind & 3;
 
 		c->nr_missed[kind] = 0;
+		if (c->slow[kind])
+			counts[VC_SLOW_LOADS] += times;
 		counts[code ? VC_SLOTS_FRONTEND : VC_SLOTS_BACKEND] += times * c->miss_cost[kind];
 		if (kind & MISS_WALK)
 			counts[store ? VC_DTLB_STORE_MISSES : VC_DTLB_LOAD_MISSES] += times;
@@ -299,7 +307,11 @@ static bool any_is_due(const struct core *c)
 
 void core_after_op(struct core *c, const struct block *p, u32 i)
 {
-	struct core_at at = { .pc = p->ops[i].pc, .addr = c->addr };
+	struct core_at at = { .pc = p->ops[i].pc,
+			      .addr = c->addr,
+			      .load = c->load,
+			      .store = c->store,
+			      .locked = p->ops[i].access & OP_LOCKED };
 
 	if (c->walks) {
 		core_derive(c->model, c->models, c->thread.counts);

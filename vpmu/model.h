@@ -40,12 +40,13 @@ struct model {
 	u32 indirect_bits;		      /* of the table of indirect jumps */
 	u32 return_depth;		      /* of the return stack */
 	u32 mispredict;			      /* cycles: bad speculation */
-	u32 taken_slots;	 /* slots: a taken branch ends a group of fetched instructions; frontend */
-	u32 fetch[4];		 /* by the level where the line was found; frontend */
-	u32 load[4];		 /* likewise; backend */
-	u32 store[4];		 /* store buffers hide more */
-	u32 tlb_load, tlb_store; /* a page walk */
-	u32 op[NR_OP_COSTS];	 /* backend */
+	u32 taken_slots;	   /* slots: a taken branch ends a group of fetched instructions; frontend */
+	u32 fetch[4];		   /* by the level where the line was found; frontend */
+	u32 load[4];		   /* likewise; backend */
+	u32 store[4];		   /* store buffers hide more */
+	u32 peer_load, peer_store; /* another core had changed the line (vpmu/coherence.h) */
+	u32 tlb_load, tlb_store;   /* a page walk */
+	u32 op[NR_OP_COSTS];	   /* backend */
 };
 
 extern const struct model core_models[NR_VPMU_CORES];

@@ -17,6 +17,7 @@
 
 #include "base/mem.h"
 #include "vpmu/callstack.h"
+#include "vpmu/coherence.h"
 #include "vpmu/core_fast.h"
 #include "vpmu/cpus.h"
 #include "vpmu/qemu.h"
@@ -175,6 +176,13 @@ static void on_access(unsigned vcpu, qemu_meminfo info, u64 addr, void *op)
 	core_access(self, (uintptr_t)op | info, addr, 0);
 }
 
+/* The same where cores share memory. */
+static void on_access_shared(unsigned vcpu, qemu_meminfo info, u64 addr, void *op)
+{
+	(void)vcpu;
+	core_access_shared(self, (uintptr_t)op | info, addr);
+}
+
 static void on_load(unsigned vcpu, qemu_meminfo info, u64 addr, void *run)
 {
 	(void)vcpu;
@@ -202,10 +210,11 @@ static void watch_accesses(const struct qemu_tb *tb, const struct block *b)
 {
 	for (u32 i = 0; i < b->nr; i++) {
 		u64 run = access_run(b, i);
-		qemu_mem_cb *told = !run	     ? on_access :
-				    run_nr(run) > 1  ? on_run :
-				    run & INFO_STORE ? on_store :
-						       on_load;
+		qemu_mem_cb *told = process->coherence ? on_access_shared :
+				    !run	       ? on_access :
+				    run_nr(run) > 1    ? on_run :
+				    run & INFO_STORE   ? on_store :
+							 on_load;
 
 		if (!(b->ops[i].access & OP_FOLLOWS))
 			qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), told, QEMU_CB_NO_REGS,
@@ -263,9 +272,16 @@ static void on_vcpu_init(qemu_id id, unsigned vcpu)
 	tasks_vcpu_init(process, self, vcpu);
 }
 
+static void leave_memory(const struct vthread *t)
+{
+	if (t->process->coherence)
+		coherence_rest(t->process->coherence, t->in_memory);
+}
+
 /* The last words of a thread; its counts are settled. */
 static void thread_ends(struct vthread *t)
 {
+	leave_memory(t);
 	truth_end(t);
 	cpus_give(t);
 	sampler_stop(t);
@@ -299,6 +315,7 @@ static void on_syscall(qemu_id id, unsigned vcpu, s64 num, u64 a1, u64 a2, u64 a
 	if (!self)
 		return;
 	core_leave(self);
+	leave_memory(self);
 	cpus_give(self);
 	regs_confirm(self, num, args);
 	tasks_syscall(self, num, args);
@@ -421,8 +438,10 @@ int qemu_plugin_install(qemu_id id, const struct qemu_info *info, int argc, char
 	if (!p->control)
 		return refuse("cannot map the recorder's memory (it is started by reticle record --pmu=sim)");
 	p->model = &core_models[p->control->options.core];
-	/* The truth is of each access by itself. */
-	p->code = code_new(p->arm64, p->model, p->control->options.models, !p->control->options.truth);
+	/* The truth is of each access by itself, and so is what other cores have to do for it. */
+	p->code = code_new(p->arm64, p->model, p->control->options.models,
+			   !p->control->options.truth && !p->control->options.memory);
+	p->coherence = p->control->options.memory ? coherence_new() : NULL;
 	if (!p->code)
 		return refuse("capstone does not work here");
 	process = p;

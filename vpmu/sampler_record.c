@@ -2,14 +2,16 @@
 /*
  * What stands in the sampler's records: field by field what Linux gives for a sample of user space.
  *
- * Where Linux asks the PMU and a PMU has no answer, this one has none either: data_src is "not available", weight,
- * transaction and physical address are 0, a raw field is 4 bytes of 0, the branch stack is empty.
+ * Where Linux asks the PMU and a PMU has no answer, this one has none either: transaction and physical address are 0,
+ * a raw field is 4 bytes of 0, the branch stack is empty. What an access met (data_src, weight) is known of mem-loads
+ * and mem-stores that do not skid, as on Intel's cores; else data_src is "not available" and weight 0.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 
 #include "base/mem.h"
+#include "vpmu/cache.h"
 #include "vpmu/regs.h"
 #include "vpmu/sampler.h"
 
@@ -191,6 +193,37 @@ static void fill_stack(struct vthread *t, u32 event, struct sample *out)
 	memset(s->stack + out->stack_user_dyn_size, 0, size - out->stack_user_dyn_size);
 }
 
+/* Of the access that the event is about. Of a store these cores say only whether L1 had it. */
+static u64 source_of(const struct core_met *met, bool store)
+{
+	static const u64 levels[] = {
+		[IN_L1] = PERF_MEM_S(LVL, L1) | PERF_MEM_S(LVLNUM, L1),
+		[IN_L2] = PERF_MEM_S(LVL, L2) | PERF_MEM_S(LVLNUM, L2),
+		[IN_LLC] = PERF_MEM_S(LVL, L3) | PERF_MEM_S(LVLNUM, L3),
+		[IN_MEMORY] = PERF_MEM_S(LVL, LOC_RAM) | PERF_MEM_S(LVLNUM, RAM),
+	};
+	u64 tlb = PERF_MEM_S(TLB, HIT) | (met->walk ? PERF_MEM_S(TLB, WK) : PERF_MEM_S(TLB, L1) | PERF_MEM_S(TLB, L2));
+
+	if (store)
+		return PERF_MEM_S(OP, STORE) | levels[IN_L1] | tlb | PERF_MEM_S(SNOOP, NA) |
+		       (met->level == IN_L1 ? PERF_MEM_S(LVL, HIT) : PERF_MEM_S(LVL, MISS));
+	return PERF_MEM_S(OP, LOAD) | levels[met->level] | PERF_MEM_S(LVL, HIT) | tlb |
+	       (met->peer ? PERF_MEM_S(SNOOP, HITM) : PERF_MEM_S(SNOOP, NONE));
+}
+
+static void fill_access(const struct attr *a, const struct core_at *at, struct sample *out)
+{
+	bool store = a->config == VPMU_MEM_STORES;
+	const struct core_met *met = store ? &at->store : &at->load;
+
+	if (!met->cycles)
+		return;
+	out->addr = met->addr;
+	out->data_src = source_of(met, store) | (at->locked ? PERF_MEM_S(LOCK, LOCKED) : 0);
+	out->data_page_size = GUEST_PAGE;
+	out->weight = store ? 0 : met->cycles;
+}
+
 void sampler_put_sample(struct vthread *t, u32 event, u64 period, const struct core_at *at, bool exact)
 {
 	static const u8 no_raw[4];
@@ -214,6 +247,8 @@ void sampler_put_sample(struct vthread *t, u32 event, u64 period, const struct c
 		.code_page_size = GUEST_PAGE,
 	};
 
+	if (exact && vpmu_is_memory(a))
+		fill_access(a, at, &sample);
 	sample.stream_id = sample.id;
 	sample.time = tasks_time(t);
 	if (a->sample_type & PERF_SAMPLE_READ)

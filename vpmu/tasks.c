@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "vpmu/channel.h"
+#include "vpmu/coherence.h"
 #include "vpmu/core.h"
 #include "vpmu/cpus.h"
 #include "vpmu/qemu.h"
@@ -280,6 +281,10 @@ void tasks_thread_start(struct vthread *t, unsigned vcpu)
 	tasks_unlock(p);
 	t->real_tid = (s32)syscall(SYS_gettid);
 	t->vcpu = vcpu;
+	if (p->coherence) {
+		t->in_memory = atomic_fetch_add(&p->nr_cores, 1) % COHERENCE_CORES;
+		t->cpu = p->control->options.cpus ? t->cpu : t->in_memory;
+	}
 	t->pid = p->pid;
 	t->tid = p->control->options.real_ids ? (u32)t->real_tid : is_thread ? b.tid : p->pid;
 	t->time_base = is_thread ? b.clock : p->tasks->start.clock;

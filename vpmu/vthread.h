@@ -39,6 +39,7 @@ struct truth;	  /* truth.h; NULL when not asked for */
 struct tasks;	  /* tasks_impl.h: the process's threads and mappings */
 struct code;	  /* block.h: all blocks of guest code */
 struct model;	  /* model.h: the simulated core's table */
+struct coherence; /* coherence.h */
 
 struct vprocess {
 	struct vpmu_control *control; /* shared with the recorder */
@@ -52,6 +53,8 @@ struct vprocess {
 	struct vthread *threads; /* list, under tasks' lock */
 	/* sampler.c: what sampling by frequency has come to, for threads and processes that begin: period per event */
 	_Atomic u64 rates[VPMU_EVENTS_MAX];
+	struct coherence *coherence; /* of its threads' caches, or NULL */
+	_Atomic u32 nr_cores;	     /* that were given to threads */
 	struct exec_carried carried; /* from the program before, for the first thread */
 	/* regs.c: offset of the registers in QEMU's CPU state; 0: not available */
 	_Atomic u32 regs_place;
@@ -77,6 +80,7 @@ struct vthread {
 	u32 vcpu;		    /* QEMU's number of it */
 	u64 counts[NR_VPMU_COUNTS]; /* exact up to the operation that core.c stands at whenever it calls out */
 	u64 time_base; /* ns: this thread's clock is time_base + counts[VC_TIME_NS] + what interrupts cost */
+	u32 in_memory; /* with process->coherence: which core it is there */
 	struct core *core;
 	struct sampler *sampler;
 	bool sampler_waits; /* for the entry of the next block */
@@ -108,9 +112,18 @@ struct armed {
 	u8 event; /* index in control->events */
 	u64 at;	  /* UINT64_MAX: not now */
 };
-struct core_at {  /* where the thread stands at an overflow */
-	u64 pc;	  /* of the operation whose cost reached the count */
-	u64 addr; /* of its last memory access; 0: it has none */
+/* What an access met; of several parts, the worst. cycles 0: there was none. */
+struct core_met {
+	u64 addr;
+	u32 cycles;
+	u8 level; /* enum cache_level */
+	bool walk, peer;
+};
+struct core_at {		     /* where the thread stands at an overflow */
+	u64 pc;			     /* of the operation whose cost reached the count */
+	u64 addr;		     /* of its last memory access; 0: it has none */
+	struct core_met load, store; /* that took longest, of that operation */
+	bool locked;		     /* it is atomic */
 };
 /* The armed events of t; sampler.c fills them when a thread starts. Any call into sampler.c may change each `at`, so
  * core.c looks at all of them again after it; those that are due at one operation are told in their order here. */

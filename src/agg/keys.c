@@ -89,6 +89,8 @@ static u64 field_of(const struct hit_keys *k, const struct hit *h, const struct 
 		return s->code_page_size;
 	case SORT_DATA_PAGE_SIZE:
 		return s->data_page_size;
+	case SORT_DADDR:
+		return s->addr;
 	default:
 		return s->phys_addr; /* SORT_PHYS_DADDR */
 	}
@@ -98,11 +100,11 @@ static u64 field_of(const struct hit_keys *k, const struct hit *h, const struct 
 
 /* Which part it is stands above the part's own bits, so that a value says how it reads. */
 #define PART_SHIFT 60
-_Static_assert(SORT_BLOCKED - SORT_MEM == DATA_SRC_BLOCKED - DATA_SRC_LEVEL, "keys and parts are in one order");
+_Static_assert(SORT_BLOCKED - SORT_MEM_OP == DATA_SRC_BLOCKED - DATA_SRC_OP, "keys and parts are in one order");
 
 static u64 access_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
 {
-	enum data_src_part part = DATA_SRC_LEVEL + (k->key - SORT_MEM);
+	enum data_src_part part = DATA_SRC_OP + (k->key - SORT_MEM_OP);
 
 	(void)t;
 	return (u64)part << PART_SHIFT | data_src_part(part, h->full->data_src);
@@ -361,7 +363,7 @@ static void label_datum(const struct row_view *v, u64 value, struct bytes *out)
 	text_datum(v, value, out);
 }
 
-static void text_phys(const struct row_view *v, u64 value, struct bytes *out)
+static void text_address(const struct row_view *v, u64 value, struct bytes *out)
 {
 	(void)v;
 	bytes_printf(out, "%#.16llx", (unsigned long long)value);
@@ -439,6 +441,10 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 				    NULL, label_page_size },
 				  .full = true,
 				  .of_hit = field_of },
+	[SORT_MEM_OP] = { { "mem_op", NULL, "mem_op", "Access", COLUMN_TEXT, 0, NULL, text_access },
+			  .full = true,
+			  .of_hit = access_of,
+			  .compare = larger_first },
 	[SORT_MEM] = { { "mem", NULL, "mem", "Memory access", COLUMN_TEXT, 0, NULL, text_access },
 		       .full = true,
 		       .of_hit = access_of,
@@ -469,7 +475,7 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 			     .of_hit = datum_dso_of,
 			     .compare = by_dso },
 	[SORT_PHYS_DADDR] = { { "phys_daddr", NULL, "phys_daddr", "Data Physical Address", COLUMN_TEXT, 0, NULL,
-				text_phys },
+				text_address },
 			      .full = true,
 			      .of_hit = field_of },
 	[SORT_DCACHELINE] = { { "dcacheline", NULL, "dcacheline", "Data Cacheline", COLUMN_TEXT, 0, NULL, text_datum,
@@ -486,6 +492,9 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 				    NULL, label_page_size },
 				  .full = true,
 				  .of_hit = field_of },
+	[SORT_DADDR] = { { "daddr", NULL, "daddr", "Data Address", COLUMN_TEXT, 0, NULL, text_address },
+			 .full = true,
+			 .of_hit = field_of },
 	[SORT_PARENT] = { { "parent", NULL, "parent", "Parent symbol", COLUMN_TEXT, 0, NULL, text_parent },
 			  .compare = by_string },
 	[SORT_DSO] = { { "dso", NULL, "dso", "Shared Object", COLUMN_TEXT, 0, NULL, text_dso },

@@ -9,6 +9,7 @@ const struct command *const commands[] = {
 	&cmd_top,
 	&cmd_report,
 	&cmd_mem,
+	&cmd_c2c,
 	&cmd_diff,
 	&cmd_script,
 	&cmd_export,

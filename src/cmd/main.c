@@ -121,14 +121,6 @@ static bool wants_help(int argc, char **argv)
 	return argc > 0 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"));
 }
 
-/* What the parser has allocated: the values of options that may be repeated. */
-static void free_lists(const struct command *c, void *config)
-{
-	for (u32 i = 0; i < c->nr_opts; i++)
-		if (c->opts[i].kind == OPT_LIST)
-			free(((struct opt_list *)((char *)config + c->opts[i].offset))->v);
-}
-
 /* The words that are no options are argv[*rest] up to argv[*end]. */
 static int parse(const struct command *c, void *config, int argc, char **argv, int *rest, int *end,
 		 const struct notify *to)
@@ -168,7 +160,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 		c->defaults(config);
 	status = parse(c, config, argc, argv, &rest, &argc, &notify);
 	status = status ? EXIT_USAGE : c->run(&ctx, config, argc - rest, argv + rest);
-	free_lists(c, config);
+	opts_free_lists(c, config);
 	free(config);
 	return status;
 }

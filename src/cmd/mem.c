@@ -7,13 +7,16 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/memory_record.h"
 #include "cmd/report_options.h"
+#include "cmd/rights.h"
 #include "cmd/select.h"
 
 struct mem_config {
 	struct report_config report; /* first: option rows of report fill it */
 	const char *type;
 	bool phys_data, data_page_size;
+	u32 ldlat;
 };
 
 #define LOAD_SORT "local_weight,mem,symbol,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked"
@@ -44,6 +47,7 @@ static const struct opt options[] = {
 	  "columns for load, store or load,store (default)", .set = set_type },
 	OPT('p', "phys-data", OPT_FLAG, phys_data, NULL, "a column of physical addresses"),
 	OPT(0, "data-page-size", OPT_FLAG, data_page_size, NULL, "a column of the page size of the data"),
+	OPT(0, "ldlat", OPT_U32, ldlat, "CYCLES", "record: only loads that take so long (default: 30)"),
 	SELECT_OPTS(struct report_config),
 	SELECT_ROW_OPTS(struct report_config),
 	REPORT('s', "sort", OPT_STRING, sort, "KEYS",
@@ -70,6 +74,7 @@ static void defaults(void *config)
 
 	cmd_report.defaults(&c->report);
 	c->type = "load,store";
+	c->ldlat = 30;
 	c->report.mem_mode = c->report.samples = true;
 }
 
@@ -93,10 +98,22 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	struct report_config r = c->report;
 	char sort[256];
 
+	const struct memory_record record = { .loads = strstr(c->type, "load"),
+					      .stores = strstr(c->type, "store"),
+					      .ldlat = c->ldlat,
+					      .phys = c->phys_data,
+					      .data_page_size = c->data_page_size };
+
+	if (argc && !strcmp(argv[0], "record"))
+		return memory_record(ctx, &record, argc, argv);
 	if (!argc || strcmp(argv[0], "report")) {
-		notify_error(ctx->notify, ERR_USAGE, "what is wanted? 'reticle mem report' shows a recording");
+		notify_error(
+			ctx->notify, ERR_USAGE,
+			"what is wanted? 'reticle mem record' samples loads and stores, 'reticle mem report' shows "
+			"them");
 		return 2;
 	}
+	rights_drop();
 	if (!r.sort && !r.fields)
 		r.sort = usual_sort(c, sort, sizeof(sort));
 	return report_run(ctx, &r, argc - 1, argv + 1);
@@ -105,8 +122,9 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 const struct command cmd_mem = {
 	.name = "mem",
 	.summary = "show what loads and stores cost, and where their data lie",
-	.args = "report [options] [part of a function's name | recording]",
+	.args = "[options] record [options of record] [--] COMMAND | report [options] [recording]",
 	.verb = "report",
+	.keeps_rights = true, /* for its record; report gives them up */
 	.opts = options,
 	.nr_opts = ARRAY_LEN(options),
 	.config_size = sizeof(struct mem_config),

@@ -266,3 +266,10 @@ void opts_help(const struct opt *opts, u32 n, struct bytes *out)
 		bytes_printf(out, "%s\n", o->help);
 	}
 }
+
+void opts_free_lists(const struct command *c, void *config)
+{
+	for (u32 i = 0; i < c->nr_opts; i++)
+		if (c->opts[i].kind == OPT_LIST)
+			free(((struct opt_list *)((char *)config + c->opts[i].offset))->v);
+}

@@ -76,6 +76,8 @@ struct command {
 int opts_parse(const struct command *c, void *config, int argc, char **argv, int *rest, const struct notify *to);
 /* Options behind words as well. The *n words that are no options remain, at the beginning of argv. */
 int opts_parse_mixed(const struct command *c, void *config, int argc, char **argv, int *n, const struct notify *to);
+/* Frees what either has allocated in the config: the values of options that may be repeated. */
+void opts_free_lists(const struct command *c, void *config);
 void opts_help(const struct opt *opts, u32 n, struct bytes *out); /* "    -F, --freq N    sample N times per second" */
 
 #endif

@@ -13,7 +13,6 @@ static const struct {
 	{ "archive", "copy the binaries along, and read with --symfs DIR or --buildid-dir DIR" },
 	{ "bench", "perf bench needs nothing of reticle" },
 	{ "buildid-cache", "not needed: files are found by build id (--buildid-dir, --symfs, --debuginfod)" },
-	{ "c2c", "'reticle mem report --sort dcacheline,snoop,symbol'; perf c2c report reads the same file" },
 	{ "config", "there is no configuration file: what is wanted stands on the command line" },
 	{ "daemon", "'reticle record -a --switch-output=1m --switch-max-files 10'" },
 	{ "data", "'reticle dump --json' or 'reticle export --to json'" },

@@ -55,6 +55,9 @@ const struct vpmu_event_name vpmu_events[] = {
 	{ "r10000", PERF_TYPE_RAW, 0x10000, VC_SLOTS },
 	{ "r10001", PERF_TYPE_RAW, 0x10001, VC_SLOTS_BAD_SPECULATION },
 	{ "r10002", PERF_TYPE_RAW, 0x10002, VC_CALLS },
+	/* What their samples met: data_src, weight. */
+	{ "mem-loads", PERF_TYPE_RAW, VPMU_MEM_LOADS, VC_SLOW_LOADS },
+	{ "mem-stores", PERF_TYPE_RAW, VPMU_MEM_STORES, VC_L1D_STORES },
 };
 const u32 nr_vpmu_events = sizeof(vpmu_events) / sizeof(vpmu_events[0]);
 
@@ -80,6 +83,7 @@ const char *const vpmu_count_names[NR_VPMU_COUNTS] = {
 	[VC_DTLB_STORES] = "dTLB-stores",
 	[VC_DTLB_STORE_MISSES] = "dTLB-store-misses",
 	[VC_L1I_MISSES] = "L1-icache-load-misses",
+	[VC_SLOW_LOADS] = "mem-loads",
 	[VC_SLOTS] = "slots",
 	[VC_SLOTS_RETIRING] = "slots-retiring",
 	[VC_SLOTS_BAD_SPECULATION] = "slots-bad-speculation",
@@ -119,6 +123,11 @@ int vpmu_count_of(const struct attr *a)
 	return -1;
 }
 
+bool vpmu_is_memory(const struct attr *a)
+{
+	return a->type == PERF_TYPE_RAW && (a->config == VPMU_MEM_LOADS || a->config == VPMU_MEM_STORES);
+}
+
 bool vpmu_is_modelled(u32 count, u32 models)
 {
 	switch (count) {
@@ -133,6 +142,7 @@ bool vpmu_is_modelled(u32 count, u32 models)
 	case VC_STALL_BACKEND:
 		return models;
 	case VC_L1I_MISSES:
+	case VC_SLOW_LOADS:
 	case VC_LLC_REFERENCES:
 	case VC_LLC_MISSES:
 		return models & VPMU_MODEL_CACHE;

@@ -41,6 +41,7 @@ enum vpmu_count {
 	VC_DTLB_STORES,
 	VC_DTLB_STORE_MISSES,
 	VC_L1I_MISSES,
+	VC_SLOW_LOADS, /* that took vpmu_options.ldlat cycles or more; only with vpmu_options.memory */
 	/* Slots: cycles times the core's width. These four add up to VC_SLOTS exactly. */
 	VC_SLOTS,
 	VC_SLOTS_RETIRING,
@@ -93,7 +94,18 @@ struct vpmu_options {
 	bool truth;	      /* TRUTH records are wanted */
 	bool real_ids;	      /* process ids as they are, not numbered from 1 */
 	bool totals_only;     /* stat: no samples, no side-band */
+	bool memory; /* loads and stores are sampled: threads run on cores that share memory (vpmu/coherence.h) */
+	u32 ldlat;   /* cycles that VC_SLOW_LOADS take at least */
 };
+
+/* mem-loads and mem-stores, whose samples say what the access met: Intel's numbers, with ldlat in config1. */
+enum { VPMU_MEM_LOADS = 0x1cd, VPMU_MEM_STORES = 0x82d0 };
+/* Is it one of them? */
+bool vpmu_is_memory(const struct attr *a);
+/* Cycles that a load takes which L1 answers. What others take more stands in vpmu/model.h. */
+#define VPMU_L1_CYCLES 4
+/* With vpmu_options.memory: threads beyond so many share a core with earlier ones. */
+#define VPMU_MEMORY_CORES 64
 
 /* Do these (VPMU_MODEL_*) count it? */
 bool vpmu_is_modelled(u32 count, u32 models);
@@ -116,7 +128,7 @@ struct vpmu_event { /* one that was asked for, in group order */
 struct str vpmu_simulated(const char *cpuid);
 
 #define VPMU_MAGIC 0x554d505645435452 /* "RTCEVPMU" */
-#define VPMU_VERSION 3
+#define VPMU_VERSION 4
 #define VPMU_CHUNKS 256
 #define VPMU_CHUNK_SIZE (256u << 10)
 #define VPMU_PATH 1024

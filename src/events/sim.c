@@ -50,6 +50,7 @@ static int unknown_term(struct event_ctx *c, span name)
 
 	offer_names(&near);
 	near_offer(&near, "event");
+	near_offer(&near, "ldlat");
 	event_terms_near(&near);
 	bytes_str(&hint, FORMS "; terms: ");
 	event_terms_list(&hint);
@@ -102,6 +103,10 @@ int event_add_sim(struct event_ctx *c, struct event_text *e)
 	for (u32 i = 0; i < e->terms.n && err >= 0; i++) {
 		const struct event_term *t = &e->terms.v[i];
 
+		if (span_is(t->name, "ldlat") && t->has_value && t->is_num) {
+			s->attr.config1 = t->num;
+			continue;
+		}
 		err = event_term_apply(c, s, t);
 		if (err)
 			continue;

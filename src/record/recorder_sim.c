@@ -31,8 +31,7 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 		{ o->control, "--control: the virtual PMU's events are not switched while it runs (-D begins late)" },
 		{ a->overwrite, "--overwrite: nothing of the virtual PMU's is overwritten (--switch-output with "
 				"--switch-max-files keeps the last part only)" },
-		{ a->phys_addr || a->weight || a->raw,
-		  "--phys-data, -W, -R: the virtual PMU has no physical addresses, weights and raw data" },
+		{ a->phys_addr || a->raw, "--phys-data, -R: the virtual PMU has no physical addresses and raw data" },
 		{ a->transaction, "--transaction: the virtual PMU has no transactional memory" },
 		{ a->namespaces || a->cgroup_events || a->switch_events,
 		  "--namespaces, --all-cgroups, --switch-events: the virtual PMU has none of these records" },
@@ -251,7 +250,8 @@ static const char *text(struct arena *a, char *made)
 
 void recorder_sim_features(struct recorder *r, struct features *f, struct arena *arena)
 {
-	u32 command_words = 0, cpus = MAX(r->o->sim.v.cpus, 1u);
+	const struct vpmu_options *o = &r->sim->control->options;
+	u32 command_words = 0, cpus = o->cpus ? o->cpus : o->memory ? VPMU_MEMORY_CORES : 1;
 
 	while (r->o->target.command[command_words])
 		command_words++;
@@ -265,6 +265,11 @@ void recorder_sim_features(struct recorder *r, struct features *f, struct arena 
 	feature_mark(f, FEAT_NRCPUS);
 	feature_mark(f, FEAT_CPUID);
 	feature_mark(f, FEAT_CPUDESC);
+	/* perf c2c wants to know which node each core is of. */
+	if (o->memory) {
+		vec_push(&f->numa, (struct feat_numa_node){ .cpus = text(arena, mem_printf("0-%u", cpus - 1)) });
+		feature_mark(f, FEAT_NUMA_TOPOLOGY);
+	}
 }
 
 void recorder_sim_close(struct recorder *r)

@@ -228,6 +228,26 @@ static int no_such_event(const struct sim *s, const struct open_event *e)
 			    e->attr.flags & ATTR_EXCLUDE_USER ? ": it sees user code only" : "");
 }
 
+/* Loads and stores are sampled. What a load has to take is one number for all events: each core counts them once. */
+static int add_memory(struct sim *s, const struct open_event *e, struct vpmu_event *v)
+{
+	struct vpmu_options *o = &s->control->options;
+	u32 ldlat = (u32)MIN(e->attr.config1, (u64)UINT32_MAX);
+
+	o->memory = true;
+	if (v->count != VC_SLOW_LOADS)
+		return 0;
+	if (ldlat <= VPMU_L1_CYCLES) {
+		v->count = VC_L1D_LOADS;
+		return 0;
+	}
+	if (o->ldlat && o->ldlat != ldlat)
+		return notify_error(s->notify, ERR_USAGE, "the virtual PMU takes one ldlat at a time, not %u and %u",
+				    o->ldlat, ldlat);
+	o->ldlat = ldlat;
+	return 0;
+}
+
 int sim_set_events(struct sim *s, struct event_set *set)
 {
 	struct vpmu_control *c = s->control;
@@ -238,7 +258,7 @@ int sim_set_events(struct sim *s, struct event_set *set)
 				    VPMU_EVENTS_MAX, n);
 	for (u32 i = 0; i < n; i++) {
 		struct open_event *e = &set->events.v[i];
-		int count = vpmu_count_of(&e->attr);
+		int count = vpmu_count_of(&e->attr), err;
 
 		if (count < 0)
 			return no_such_event(s, e);
@@ -250,6 +270,11 @@ int sim_set_events(struct sim *s, struct event_set *set)
 			.attr = e->attr, .schedule = e->schedule, .id = i + 1, .leader = e->leader, .count = (u32)count
 		};
 		c->events[i].limit = e->spec ? e->spec->nr : 0;
+		if (vpmu_is_memory(&e->attr)) {
+			err = add_memory(s, e, &c->events[i]);
+			if (err)
+				return err;
+		}
 		if (!e->schedule.period_long && !(e->attr.flags & ATTR_FREQ))
 			c->events[i].schedule.period_long = e->attr.sample_period;
 		if (e->tracking)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reticle c2c: lines of memory that threads on several cores use, and whether they share data or only a line. Its
+ * report reads the same recordings as 'reticle mem report'.
+ */
+#include "view/c2c.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agg/columns.h"
+#include "base/optext.h"
+#include "cmd/commands.h"
+#include "cmd/header.h"
+#include "cmd/memory_record.h"
+#include "cmd/output.h"
+#include "cmd/progress.h"
+#include "cmd/rights.h"
+#include "cmd/select.h"
+
+#define LDLAT 30
+#define LINES 20
+
+struct c2c_config {
+	struct select select;
+	u32 lines, ldlat;
+	bool json, stats, all, no_source, quiet, stdio, force, header;
+};
+
+#define OPT(letter, name, kind, field, arg, help)                                                                     \
+	{                                                                                                             \
+		letter, name, kind, offsetof(struct c2c_config, field), arg, help                                     \
+	}
+
+static const struct opt options[] = {
+	SELECT_OPTS(struct c2c_config),
+	OPT(0, "lines", OPT_U32, lines, "N", "show so many lines of memory; 0: all (default: 20)"),
+	OPT(0, "show-all", OPT_FLAG, all, NULL, "also lines that one thread uses, or nobody changes"),
+	OPT(0, "no-source", OPT_FLAG, no_source, NULL, "do not look up source lines"),
+	OPT(0, "stats", OPT_FLAG, stats, NULL, "only what all samples come to"),
+	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
+	OPT(0, "stdio", OPT_FLAG, stdio, NULL, "print text (what is done anyway)"),
+	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; who owns the recording does not matter"),
+	OPT(0, "header", OPT_FLAG, header, NULL, "show what is known about the recording first"),
+	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "no lines that begin with #"),
+	OPT(0, "ldlat", OPT_U32, ldlat, "CYCLES", "record: only loads that take so long (default: 30)"),
+};
+
+static void defaults(void *config)
+{
+	struct c2c_config *c = config;
+
+	c->lines = LINES;
+	c->ldlat = LDLAT;
+}
+
+static void set_keys(struct selected *s)
+{
+	struct name_list names = split_names(SHARED_LINE_KEYS, &s->arena);
+
+	for (u32 i = 0; i < names.n; i++)
+		s->pipeline.sort_order[s->pipeline.nr_sort++] =
+			(u8)column_key(column_find(names.v[i], strlen(names.v[i])));
+	s->pipeline.costs = true;
+	s->pipeline.no_chains = true;
+	s->pipeline.no_inline = true;
+}
+
+static bool says_accesses(const struct profile *p)
+{
+	for (size_t i = 0; i < p->evlist->events.n; i++)
+		if (p->evlist->events.v[i].attr.sample_type & PERF_SAMPLE_DATA_SRC &&
+		    p->evlist->events.v[i].attr.sample_type & PERF_SAMPLE_ADDR)
+			return true;
+	return false;
+}
+
+static void write_lines(const struct c2c_config *c, const struct session *s, const struct profile *p,
+			struct bytes *out)
+{
+	const struct c2c_opts o = {
+		.most = c->lines, .all = c->all, .sources = !c->no_source, .totals = c->stats, .quiet = c->quiet
+	};
+	struct shared_lines lines;
+
+	shared_lines_make(p, &lines);
+	if (c->header && !c->json)
+		print_header(s->src, false, out);
+	if (c->json)
+		c2c_json(p, &lines, &o, out);
+	else
+		c2c_text(p, &lines, &o, out);
+	shared_lines_free(&lines);
+}
+
+static int report(const struct command_ctx *ctx, const struct c2c_config *c, struct selected *s)
+{
+	struct progress progress;
+	struct session *session;
+	struct profile *profile;
+	struct output out;
+	int err;
+
+	progress_start(&progress, ctx->tty_err && !c->quiet, ctx->notify);
+	s->pipeline.session.progress = progress_report;
+	s->pipeline.session.progress_ctx = &progress;
+	err = pipeline_profile(&s->pipeline, &session, &profile, &progress.notify);
+	progress_stop(&progress);
+	if (err)
+		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
+	if (profile->tally.samples && !says_accesses(profile)) {
+		notify_error(ctx->notify, ERR_USAGE,
+			     "the samples do not say what they loaded or stored, and where: record with 'reticle c2c "
+			     "record', or Arm SPE");
+		err = 2;
+	} else {
+		(void)output_open(&out, NULL, ctx->notify);
+		write_lines(c, session, profile, &out.bytes);
+		err = output_close(&out, ctx->notify) ? EXIT_FAILURE : EXIT_SUCCESS;
+	}
+	if (CMD_FREES) {
+		profile_free(profile);
+		session_close(session);
+	}
+	return err;
+}
+
+static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
+{
+	struct c2c_config c = *(const struct c2c_config *)config;
+	const struct memory_record record = { .loads = true, .stores = true, .ldlat = c.ldlat };
+	struct selected s;
+	int status = 2;
+
+	if (argc && !strcmp(argv[0], "record"))
+		return memory_record(ctx, &record, argc, argv);
+	if (!argc || strcmp(argv[0], "report")) {
+		notify_error(
+			ctx->notify, ERR_USAGE,
+			"what is wanted? 'reticle c2c record' samples loads and stores, 'reticle c2c report' shows "
+			"the lines of memory that are shared");
+		return 2;
+	}
+	rights_drop();
+	if (input_word(&c.select.input, argc - 1, argv + 1, ctx->notify))
+		return 2;
+	/* Of Arm SPE's events, the one that all loads and stores are samples of. */
+	if (!c.select.itrace)
+		c.select.itrace = "M";
+	if (!select_resolve(&c.select, &s, ctx->notify)) {
+		set_keys(&s);
+		status = report(ctx, &c, &s);
+	}
+	selected_free(&s);
+	return status;
+}
+
+const struct command cmd_c2c = {
+	.name = "c2c",
+	.summary = "find lines of memory that cores pass to each other: false and true sharing",
+	.args = "[options] record [options of record] [--] COMMAND | report [options] [recording]",
+	.verb = "report",
+	.keeps_rights = true, /* for its record; report gives them up */
+	.opts = options,
+	.nr_opts = ARRAY_LEN(options),
+	.config_size = sizeof(struct c2c_config),
+	.defaults = defaults,
+	.run = run,
+};
