@@ -226,6 +226,7 @@ static int resolve_options(struct run *r)
 	r->opts.quiet = c->quiet;
 	r->opts.percent_limit = c->percent_limit.percent;
 	r->opts.fail_above = c->fail_above.given ? c->fail_above.percent : -1;
+	r->opts.room = r->ctx->tty_columns;
 	r->opts.separator = (char)(!c->separator ? 0 : *c->separator == '\\' ? '\t' : *c->separator);
 	r->opts.files = r->files;
 	r->selected.pipeline.no_chains = true;

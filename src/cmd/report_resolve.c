@@ -126,6 +126,7 @@ static int apply_widths(const char *text, struct selected *s, struct report_opts
 {
 	struct name_list names = split_names(text, &s->arena);
 
+	o->whole_names = true;
 	for (u32 i = 0; i < names.n && i < REPORT_MAX_COLUMNS; i++) {
 		char *end;
 		unsigned long width = strtoul(names.v[i], &end, 10);

@@ -24,6 +24,8 @@ struct diff_opts {
 	double percent_limit; /* rows below it in every recording are left out */
 	double fail_above;    /* percent; < 0: nothing fails */
 	char separator;
+	u32 room;		       /* columns of the terminal; 0: there is none */
+	bool whole_names;	       /* names are not cut to fit into it */
 	const struct diff_file *files; /* diff.nr_files of them */
 };
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "view/diff.h"
+#include "view/names.h"
 
 struct place {
 	const struct diff *d;
@@ -122,15 +123,6 @@ static const struct kind values[] = {
 	[DIFF_WDIFF] = { "Weighted diff", 14, false, put_weighted },
 };
 
-static u32 text_width(const u8 *p, size_t n)
-{
-	u32 width = 0;
-
-	for (size_t i = 0; i < n; i++)
-		width += (p[i] & 0xc0) != 0x80;
-	return width;
-}
-
 /* With more than two recordings, a column says which one it is of. */
 static void put_header(const struct diff *d, const struct diff_opts *o, const struct slot *s, struct bytes *out)
 {
@@ -171,7 +163,22 @@ static u32 render(struct table *t, const struct place *p, const struct slot *s)
 		s->kind->put(p, s, &t->cell);
 	else
 		put_header(p->d, p->o, s, &t->cell);
-	return text_width(t->cell.p, t->cell.len);
+	return name_width(t->cell.p, t->cell.len);
+}
+
+/* All of a table's keys are names. */
+static void fit(struct table *t, u32 room)
+{
+	u32 widths[MAX_SLOTS];
+	u64 names = 0;
+
+	for (u32 k = 0; k < t->n; k++) {
+		widths[k] = t->slots[k].width;
+		names |= t->slots[k].kind == &key && k < 64 ? 1ull << k : 0;
+	}
+	names_fit(widths, t->n, names, room);
+	for (u32 k = 0; k < t->n; k++)
+		t->slots[k].width = widths[k];
 }
 
 static void measure(struct table *t, struct place *p)
@@ -186,6 +193,8 @@ static void measure(struct table *t, struct place *p)
 		for (u32 k = 0; k < t->n; k++)
 			t->slots[k].width = MAX(t->slots[k].width, render(t, p, &t->slots[k]));
 	}
+	if (!p->o->separator && !p->o->whole_names)
+		fit(t, p->o->room ? p->o->room : NAMES_ROOM);
 }
 
 /* A separator inside a field would shift all that follows it. */
@@ -214,7 +223,7 @@ static void put_line(struct table *t, const struct place *p, struct bytes *out)
 		if (p->o->separator)
 			put_separated(t, p->o->separator, out);
 		else
-			bytes_put(out, t->cell.p, t->cell.len);
+			name_put(t->cell.p, t->cell.len, s->width, out);
 		if (s->kind->left && (k + 1 < t->n || !p->r))
 			bytes_repeat(out, ' ', pad);
 	}

@@ -54,9 +54,10 @@ struct report_opts {
 	bool only_table; /* of those, only the names of the columns */
 	u32 only_event;	 /* 1 + index in the profile; 0: all */
 	bool color;
-	u32 room;	/* columns of the terminal; 0: any width */
-	u64 bare;	/* bits: which columns of metrics are without intervals */
-	char separator; /* fields are parted by it and not padded; 0: aligned columns */
+	u32 room;	  /* columns of the terminal; 0: there is none */
+	bool whole_names; /* columns of names are as wide as they need, or as widths[] says, whatever the room */
+	u64 bare;	  /* bits: which columns of metrics are without intervals */
+	char separator;	  /* fields are parted by it and not padded; 0: aligned columns */
 
 	struct metrics_opts wanted;	      /* for report_metrics_make */
 	bool paths;			      /* below a row with windows, those of each of its stacks */

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "view/names.h"
 #include "view/report.h"
 
 #define INDENT 3
@@ -128,7 +129,7 @@ static void write_node(struct hierarchy *h, u32 id)
 		write_values(h, n);
 		bytes_repeat(h->out, ' ', (int)(levels - 1) * INDENT + 2);
 		make_label(h, n);
-		bytes_put(h->out, h->label.p, h->label.len);
+		name_put(h->label.p, h->label.len, h->label_width - (n->level - 1) * INDENT, h->out);
 		bytes_char(h->out, '\n');
 	}
 	if (n->level == levels) {
@@ -179,6 +180,16 @@ static void write_header(struct hierarchy *h)
 	bytes_free(&names);
 }
 
+/* Labels are narrowed to the room that the values leave; the deepest one keeps some of it. */
+static void fit_labels(struct hierarchy *h)
+{
+	u32 levels = h->view.profile->nr_sort, widths[2] = { 0, h->label_width };
+
+	widths[0] = (u32)values_width(h->o) + (levels - 1) * INDENT;
+	names_fit(widths, 2, 1u << 1, h->o->room ? h->o->room : NAMES_ROOM);
+	h->label_width = MAX(widths[1], MIN(h->label_width, (levels - 1) * INDENT + NAMES_LEAST));
+}
+
 void report_hierarchy(struct profile *p, struct profile_event *e, const struct report_opts *o, struct bytes *out)
 {
 	struct hierarchy h = { .view = { .profile = p, .event = e, .long_names = o->long_names }, .o = o, .out = out };
@@ -186,8 +197,11 @@ void report_hierarchy(struct profile *p, struct profile_event *e, const struct r
 	build(&h);
 	for (size_t i = 1; i < h.nodes.n; i++) {
 		make_label(&h, &h.nodes.v[i]);
-		h.label_width = MAX(h.label_width, (u32)h.label.len + (h.nodes.v[i].level - 1) * INDENT);
+		h.label_width =
+			MAX(h.label_width, name_width(h.label.p, h.label.len) + (h.nodes.v[i].level - 1) * INDENT);
 	}
+	if (!o->whole_names)
+		fit_labels(&h);
 	if (!o->quiet)
 		write_header(&h);
 	write_node(&h, 0);

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
+#include "view/names.h"
 #include "view/report.h"
 
 struct cell {
@@ -34,26 +35,6 @@ struct rows {
 	struct bytes *texts;  /* by slot */
 	struct bytes *out;
 };
-
-static u32 text_width(const u8 *p, size_t n)
-{
-	u32 width = 0;
-
-	for (size_t i = 0; i < n; i++)
-		width += (p[i] & 0xc0) != 0x80;
-	return width;
-}
-
-/* How many bytes hold the first `width` characters. */
-static size_t cut_at(const u8 *p, size_t n, u32 width)
-{
-	size_t i = 0;
-
-	for (; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80 && !width--)
-			break;
-	return i;
-}
 
 /* Columns of metrics stand behind those that all reports have. */
 static const struct column *column_at(const struct report_opts *o, u32 k)
@@ -101,7 +82,7 @@ static void render_row(const struct row_view *v, const struct report_opts *o, st
 		*cell = (struct cell){ .at = t->text.len };
 		render_cell(v, k, o, &t->raw, &t->text);
 		cell->len = t->text.len - cell->at;
-		cell->width = text_width(t->text.p + cell->at, cell->len);
+		cell->width = name_width(t->text.p + cell->at, cell->len);
 	}
 }
 
@@ -170,10 +151,33 @@ static u32 width_of_part(const struct report_opts *o, u32 k)
 	return (o->widths[k] + n - 1 - o->member[k]) / n;
 }
 
+/* The columns of names, which are narrowed where the table is too wide, unless the user said how wide columns are. */
+static u64 narrow_columns(const struct report_opts *o)
+{
+	u64 names = 0;
+
+	for (u32 k = 0; k < o->nr_columns; k++)
+		if (o->columns[k] < REPORT_METRIC && column_is_key(o->columns[k]) &&
+		    column_at(o, k)->type == COLUMN_TEXT)
+			names |= 1ull << k;
+	return o->whole_names || o->separator ? 0 : names;
+}
+
+/* Where there is no terminal, metrics are not left out (report_fit.c), so their width comes on top. */
+static u32 room_of(const struct report_opts *o, const u32 *widths)
+{
+	u32 room = NAMES_ROOM;
+
+	for (u32 k = 0; k < o->nr_columns; k++)
+		room += o->columns[k] >= REPORT_METRIC ? 2 + widths[k] : 0;
+	return o->room ? o->room : room;
+}
+
 /* The same for all workers. */
 static void settle_widths(const struct rows *r)
 {
 	const struct report_opts *o = r->o;
+	u32 *widths = r->tables[0].widths;
 
 	for (u32 k = 0; k < o->nr_columns; k++) {
 		const struct column *c = column_at(o, k);
@@ -183,9 +187,11 @@ static void settle_widths(const struct rows *r)
 			width = MAX(width, r->tables[i].widths[k]);
 		if (o->widths[k])
 			width = c->type == COLUMN_TEXT ? o->widths[k] : MAX(width_of_part(o, k), (u32)c->width);
-		for (u32 i = 0; i < r->workers; i++)
-			r->tables[i].widths[k] = width;
+		widths[k] = width;
 	}
+	names_fit(widths, o->nr_columns, narrow_columns(o), room_of(o, widths));
+	for (u32 i = 1; i < r->workers; i++)
+		memcpy(r->tables[i].widths, widths, sizeof(r->tables[i].widths));
 }
 
 static bool right_aligned(const struct column *c)
@@ -278,7 +284,10 @@ static void write_cell(const struct table *t, const struct cell *cell, u32 k, co
 		bytes_repeat(out, ' ', pad);
 	if (is_faint(v, o, k))
 		bytes_str(out, "\033[90m");
-	bytes_put(out, p, pad < 0 ? cut_at(p, cell->len, t->widths[k]) : cell->len);
+	if (pad < 0 && !o->whole_names)
+		name_put(p, cell->len, t->widths[k], out);
+	else
+		bytes_put(out, p, pad < 0 ? name_cut(p, cell->len, t->widths[k]) : cell->len);
 	if (is_faint(v, o, k))
 		bytes_str(out, "\033[m");
 	if (!right_aligned(c) && !last)
@@ -318,7 +327,7 @@ static void render_total(const struct rows *r, struct table *t)
 		else if (k + 1 == o->nr_columns && column_is_key(o->columns[k]))
 			bytes_str(&t->text, "(all)");
 		cell->len = t->text.len - cell->at;
-		cell->width = text_width(t->text.p + cell->at, cell->len);
+		cell->width = name_width(t->text.p + cell->at, cell->len);
 	}
 }
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "view/names.h"
+
+u32 name_width(const u8 *p, size_t n)
+{
+	u32 width = 0;
+
+	for (size_t i = 0; i < n; i++)
+		width += (p[i] & 0xc0) != 0x80;
+	return width;
+}
+
+size_t name_cut(const u8 *p, size_t n, u32 width)
+{
+	size_t i = 0;
+
+	for (; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80 && !width--)
+			break;
+	return i;
+}
+
+void name_put(const u8 *p, size_t n, u32 width, struct bytes *out)
+{
+	u32 has = name_width(p, n), tail = width ? (width - 1) / 2 : 0;
+	size_t end;
+
+	if (has <= width || !width) {
+		bytes_put(out, p, has <= width ? n : 0);
+		return;
+	}
+	end = name_cut(p, n, has - tail);
+	bytes_put(out, p, name_cut(p, n, width - 1 - tail));
+	bytes_str(out, "…");
+	bytes_put(out, p + end, n - end);
+}
+
+static u32 widest(const u32 *widths, u32 n, u64 names)
+{
+	u32 found = ID_NONE;
+
+	for (u32 k = 0; k < n && k < 64; k++)
+		if (names >> k & 1 && (found == ID_NONE || widths[k] > widths[found]))
+			found = k;
+	return found;
+}
+
+void names_fit(u32 *widths, u32 n, u64 names, u32 room)
+{
+	u32 at = widest(widths, n, names);
+	u64 all = 0;
+
+	for (u32 k = 0; k < n; k++)
+		all += 2 + (u64)widths[k];
+	while (room != NAMES_WHOLE && at != ID_NONE && all > room && widths[at] > NAMES_LEAST) {
+		widths[at]--;
+		all--;
+		at = widest(widths, n, names);
+	}
+}
