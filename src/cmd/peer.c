@@ -23,6 +23,7 @@ static const struct {
 	{ "kallsyms", "grep NAME /proc/kallsyms" },
 	{ "kmem", "'reticle record -a -g -e kmem:kmalloc,kmem:kfree', then 'reticle report'" },
 	{ "kvm", "'reticle record -a -e kvm:kvm_exit', then 'reticle report --sort trace' or '--sort exit_reason'" },
+	{ "kwork", "'reticle record -a -g -e irq:irq_handler_entry,irq:softirq_entry', then 'reticle report'" },
 	{ "lock", "'reticle record -a -g -e lock:contention_begin', then 'reticle report'" },
 	{ "probe", "probes that exist are recorded by name (-e uprobes:NAME); new ones are made in "
 		   "/sys/kernel/tracing/uprobe_events" },

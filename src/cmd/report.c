@@ -54,7 +54,6 @@ static void write_hints(const struct profile *p, bool all, struct bytes *out)
 	struct notify to = { put_hint, &hints };
 
 	bytes_str(out, "\n");
-	hint_at_stacks(p->evlist, out);
 	dsos_note_missing(p->dsos, &to);
 	if (hints.n > hints.most)
 		bytes_printf(out, "# ... and %u more (see them with -v)\n", hints.n - hints.most);
@@ -76,6 +75,8 @@ static void write_report(const struct command_ctx *ctx, const struct report_conf
 	}
 	if (c->header)
 		print_header(s->src, c->verbose || c->info, out);
+	if (!o->quiet)
+		hint_at_stacks(p->evlist, out);
 	report_text(p, o, out);
 	if (!o->quiet)
 		write_hints(p, c->verbose, out);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/regular.h"
+#include "codec/tracefmt.h"
 #include "read/source_impl.h"
 #include "read/spool.h"
 
@@ -26,6 +27,33 @@ static void apply_names(struct source *s)
 		if (*name)
 			evlist_rename(&s->events, (u32)i, (struct str){ name, (u32)strlen(name) });
 	}
+}
+
+/* EVENT_DESC need not name tracepoints: their formats do, where the recording has them. */
+static void name_tracepoints(struct source *s)
+{
+	struct tracefmt formats = { 0 };
+	bool nameless = false;
+
+	for (size_t i = s->features.event_desc.n; i < s->events.events.n; i++)
+		nameless |= s->events.events.v[i].attr.type == PERF_TYPE_TRACEPOINT;
+	if (!nameless || !s->features.tracing_data_size)
+		return;
+	(void)tracefmt_decode(cursor_over(s->features.tracing_data, s->features.tracing_data_size, false), &formats);
+	for (size_t i = s->features.event_desc.n; i < s->events.events.n; i++) {
+		const struct attr *a = &s->events.events.v[i].attr;
+		const struct trace_event *e = NULL;
+		char *name;
+
+		if (a->type == PERF_TYPE_TRACEPOINT && a->config <= UINT32_MAX)
+			e = tracefmt_find(&formats, (u32)a->config);
+		if (!e)
+			continue;
+		name = mem_printf("%.*s:%.*s", (int)e->system.len, e->system.p, (int)e->name.len, e->name.p);
+		evlist_rename(&s->events, (u32)i, (struct str){ name, (u32)strlen(name) });
+		free(name);
+	}
+	tracefmt_free(&formats);
 }
 
 /* An event is in one group at most: what all groups claim together is bounded by that. */
@@ -194,6 +222,7 @@ static int settle_events(struct source *s)
 	if (!s->events.events.n)
 		return notify_at(s->notify, NOTE_ERROR, ERR_FORMAT, s->path, NO_OFFSET,
 				 "the recording describes no event");
+	name_tracepoints(s);
 	apply_names(s);
 	apply_groups(s);
 	return evlist_seal(&s->events, s->notify, s->path);

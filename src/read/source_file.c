@@ -158,6 +158,7 @@ int source_read_file(struct source *s, int dir)
 		return err;
 	find_data(s);
 	note_unfinished(s, read_features(s));
+	source_find_formats(s);
 	if (dir >= 0)
 		return source_gather(s, dir);
 	if (s->features.dir_version)

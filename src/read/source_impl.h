@@ -26,6 +26,10 @@ int source_find_compressed(struct source *s);
 /* Takes the HEADER_FEATURE records that the data of a file begin with; returns whether there are any. */
 bool source_read_head(struct source *s);
 
+/* In a file whose header has no formats of tracepoints, takes those of a TRACING_DATA record before the first sample:
+ * so simpleperf writes them. */
+void source_find_formats(struct source *s);
+
 /* The same for a recording that is a directory: data is put together from the main file's and that of its neighbours.
  */
 int source_gather(struct source *s, int dir);

@@ -105,6 +105,20 @@ bool source_read_head(struct source *s)
 	return any;
 }
 
+void source_find_formats(struct source *s)
+{
+	struct source_record sr;
+	u64 at = 0;
+	bool wanted = false;
+
+	for (size_t i = 0; i < s->events.events.n; i++)
+		wanted |= s->events.events.v[i].attr.type == PERF_TYPE_TRACEPOINT;
+	while (wanted && !s->features.tracing_data_size && source_next(s, &at, &sr, NULL) &&
+	       sr.h.type != PERF_RECORD_SAMPLE)
+		if (sr.h.type == PERF_RECORD_HEADER_TRACING_DATA)
+			apply(s, &sr);
+}
+
 int source_read_pipe(struct source *s)
 {
 	struct source_record sr;

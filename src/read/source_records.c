@@ -37,6 +37,23 @@ int source_add_ids(struct source *s, u32 event, const struct u64s *ids, u64 offs
 	return 0;
 }
 
+#define TRACING_DATA_HEAD 12u /* the record itself, as perf writes it: the data follow, not counted in its size */
+
+/* simpleperf's records of this type hold their data, as other records do. */
+static bool has_payload_behind(const struct record_header *h)
+{
+	return h->type == PERF_RECORD_HEADER_TRACING_DATA && h->size <= TRACING_DATA_HEAD;
+}
+
+static void find_payload_inside(struct source_record *sr, bool swap)
+{
+	struct cursor c = cursor_over(sr->p + 8, sr->h.size - 8u, swap);
+	u32 size = cursor_u32(&c);
+
+	sr->payload = sr->p + TRACING_DATA_HEAD;
+	sr->payload_size = MIN(size, sr->h.size - TRACING_DATA_HEAD);
+}
+
 /* The bytes that follow a record without being counted in its size. The record's own bytes are there. */
 static u64 payload_size(const u8 *p, const struct record_header *h, bool swap)
 {
@@ -66,12 +83,14 @@ bool source_next_any(const struct source *s, u64 *offset, struct source_record *
 	}
 	if (UNLIKELY(h.size < sizeof(h) || h.size > left))
 		goto stop;
-	if (record_has_payload(h.type))
+	if (UNLIKELY(h.type == PERF_RECORD_AUXTRACE || has_payload_behind(&h)))
 		payload = payload_size(p, &h, s->swap);
 	if (UNLIKELY(payload > left - h.size))
 		goto stop;
 	*offset = at + h.size + payload;
 	*out = (struct source_record){ p, h, at, payload ? p + h.size : NULL, payload };
+	if (UNLIKELY(h.type == PERF_RECORD_HEADER_TRACING_DATA && h.size > TRACING_DATA_HEAD))
+		find_payload_inside(out, s->swap);
 	return true;
 stop:
 	if (bad)

@@ -34,11 +34,12 @@
 #define COST_SYMBOL 24
 
 #define ALL UINT32_MAX
+#define INHERITED 1 /* a thread's first name, which its FORK brought along */
 
 struct version {
 	u64 clock;
 	u32 value; /* comm: string id; space: index in spaces, or ID_NONE: nothing is mapped */
-	u32 n;	   /* space: so many entries of its log, for ever; ALL: as many as there are by then */
+	u32 n; /* space: so many entries of its log, for ever; ALL: as many as there are by then; comm: INHERITED */
 };
 
 struct timeline {
@@ -156,12 +157,19 @@ static const struct version *last_of(const struct map *ids, const struct timelin
 	return i == ID_NONE ? NULL : timeline_last(&in->v[i]);
 }
 
-static void set_comm(struct procs *p, u32 tid, u64 clock, u32 comm)
+static void set_comm(struct procs *p, u32 tid, u64 clock, u32 comm, bool by_fork)
 {
 	struct timeline *t = timeline_of(p, &p->threads, &p->comms, tid);
 
 	if (t)
-		timeline_add(t, (struct version){ clock, comm, 0 });
+		timeline_add(t, (struct version){ clock, comm, by_fork && !t->n ? INHERITED : 0 });
+}
+
+/* A thread that was sampled before its first COMM had that name: recorders write COMM of what they find running when
+ * they get to it. What was there before a FORK was another thread. */
+static u32 first_comm(const struct timeline *t)
+{
+	return t->n && t->v[0].n != INHERITED ? t->v[0].value : ID_NONE;
 }
 
 struct procs *procs_new(struct strtab *strings, struct dsos *dsos)
@@ -173,7 +181,7 @@ struct procs *procs_new(struct strtab *strings, struct dsos *dsos)
 	p->room = UINT64_MAX;
 	p->may_copy = COPY_FREE;
 	p->kernel = space_new((struct maps){ 0 }, &p->may_copy);
-	set_comm(p, 0, 0, strtab_intern_z(strings, "swapper"));
+	set_comm(p, 0, 0, strtab_intern_z(strings, "swapper"), false);
 	return p;
 }
 
@@ -227,7 +235,7 @@ static void apply_comm(struct procs *p, const struct record *r, u64 clock)
 	const struct rec_comm *c = &r->comm;
 
 	if (strtab_find(p->strings, c->comm.p, c->comm.len) != ID_NONE || spend(p, COST_NAME + c->comm.len))
-		set_comm(p, c->tid, clock, strtab_intern(p->strings, c->comm.p, c->comm.len));
+		set_comm(p, c->tid, clock, strtab_intern(p->strings, c->comm.p, c->comm.len), false);
 }
 
 static void apply_fork(struct procs *p, const struct record *r, u64 clock)
@@ -238,7 +246,7 @@ static void apply_fork(struct procs *p, const struct record *r, u64 clock)
 	struct timeline *child;
 
 	if (comm)
-		set_comm(p, t->tid, clock, comm->value);
+		set_comm(p, t->tid, clock, comm->value, true);
 	if (t->pid == t->ppid)
 		return;
 	maps = last_of(&p->processes, &p->procs, t->ppid);
@@ -420,6 +428,9 @@ void procs_thread_at(const struct procs *p, u32 pid, u32 tid, u64 clock, struct 
 		v = timeline_at(&p->comms.v[thread], clock, &out->from, &out->until);
 	if (v)
 		out->comm = v->value;
+	else if (thread != ID_NONE)
+		out->comm = first_comm(&p->comms.v[thread]);
+	out->named_later = !v && out->comm != ID_NONE;
 	v = process == ID_NONE ? NULL : timeline_at(&p->procs.v[process], clock, &out->from, &out->until);
 	out->maps = maps_at(p, v, clock, &out->from, &out->until);
 	out->kernel = space_at(p->kernel, clock, &out->from, &out->until);

@@ -163,14 +163,14 @@ static u64 narrow_columns(const struct report_opts *o)
 	return o->whole_names || o->separator ? 0 : names;
 }
 
-/* Where there is no terminal, metrics are not left out (report_fit.c), so their width comes on top. */
-static u32 room_of(const struct report_opts *o, const u32 *widths)
+/* Where there is no terminal, many columns of values leave names their room: it comes on top. */
+static u32 room_of(const struct report_opts *o, const u32 *widths, u64 names)
 {
-	u32 room = NAMES_ROOM;
+	u32 values = 0;
 
 	for (u32 k = 0; k < o->nr_columns; k++)
-		room += o->columns[k] >= REPORT_METRIC ? 2 + widths[k] : 0;
-	return o->room ? o->room : room;
+		values += names >> k & 1 ? 0 : 2 + widths[k];
+	return o->room ? o->room : MAX(NAMES_ROOM, values + NAMES_TOGETHER);
 }
 
 /* The same for all workers. */
@@ -178,6 +178,7 @@ static void settle_widths(const struct rows *r)
 {
 	const struct report_opts *o = r->o;
 	u32 *widths = r->tables[0].widths;
+	u64 names = narrow_columns(o);
 
 	for (u32 k = 0; k < o->nr_columns; k++) {
 		const struct column *c = column_at(o, k);
@@ -189,7 +190,7 @@ static void settle_widths(const struct rows *r)
 			width = c->type == COLUMN_TEXT ? o->widths[k] : MAX(width_of_part(o, k), (u32)c->width);
 		widths[k] = width;
 	}
-	names_fit(widths, o->nr_columns, narrow_columns(o), room_of(o, widths));
+	names_fit(widths, o->nr_columns, names, room_of(o, widths, names));
 	for (u32 i = 1; i < r->workers; i++)
 		memcpy(r->tables[i].widths, widths, sizeof(r->tables[i].widths));
 }

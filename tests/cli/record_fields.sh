@@ -31,4 +31,9 @@ sample --call-graph dwarf --user-regs=$ip
 grep -q 'most stacks cannot be unwound' err && fail "-q: $(cat err)"
 "$RETICLE" record -o regs.data -e cpu-clock:u --call-graph dwarf --user-regs=$ip -- true 2>err || fail "dwarf: $(cat err)"
 grep -q 'most stacks cannot be unwound' err || fail "dwarf with one register: $(cat err)"
+# What becomes of copies of stacks is said before anything runs, and above the table.
+"$RETICLE" record -o stacks.data -e cpu-clock:u --call-graph dwarf -- sh -c "$BURN" 2>err || fail "dwarf: $(cat err)"
+grep -q 'the copies of stacks are kept for other programs' err || fail "dwarf: not said: $(cat err)"
+"$RETICLE" report -i stacks.data >out || fail "report of stacks"
+[ "$(grep -n 'callers in user code are not shown' out | cut -d: -f1)" = 1 ] || fail "not in the head: $(head -5 out)"
 exit 0

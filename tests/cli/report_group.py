@@ -16,7 +16,7 @@ def lines(tool, path, *options):
     """Heads of events and rows, of what has a symbol; perf makes room for rows that it does not show, and names functions of
     the vDSO by what it has kept of another kernel's."""
     found = []
-    for line in run(*tool, "report", "--stdio", "-i", path, "--group", "-g", "none", "--no-children", *options).stdout.splitlines():
+    for line in run(*tool, "report", "--stdio", "-w", "0", "-i", path, "--group", "-g", "none", "--no-children", *options).stdout.splitlines():
         if re.match(r"# (Samples|Event count)|#? +(Overhead|\d+\.\d+%)", line) and not re.search(r"\] (\[|0x|0{8})|\[vdso\]", line):
             found.append(re.sub(r" {2,}", "  ", line.rstrip()))
     return found

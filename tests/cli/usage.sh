@@ -48,6 +48,8 @@ said "one recording is read at a time" dump -i a.data b.data
 said "one recording is read at a time" report a b
 
 "$RETICLE" --version | grep -qE '^reticle [0-9]+\.[0-9]+' || fail "--version"
+"$RETICLE" -v report | cmp -s - <("$RETICLE" --version) || fail "-v is not --version, as it is perf's"
+said "reticle record -a -g" kwork
 
 while IFS=$'\t' read -r command summary; do
 	"$RETICLE" "$command" --help >out 2>err || fail "$command --help: status $?"

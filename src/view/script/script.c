@@ -146,7 +146,7 @@ void script_worker_free(struct script_worker *w)
 
 const char *script_comm(const struct script *s, const struct thread_view *view)
 {
-	return view->comm == ID_NONE ? NULL : strtab_get(s->strings, view->comm);
+	return view->comm == ID_NONE || view->named_later ? NULL : strtab_get(s->strings, view->comm);
 }
 
 static void name_thread(const struct script_worker *w, struct thread_slot *t)
