@@ -397,7 +397,7 @@ static void warn_of_stack_copies(const struct event_set *set, const struct notif
 			notify_warn(
 				to,
 				"--call-graph dwarf: the copies of stacks are kept for other programs (perf report "
-				"unwinds them); reticle shows no callers in user code of them, as it does with -g");
+				"unwinds them); reticle shows callers in user code only of what -g records");
 			return;
 		}
 }
