@@ -31,7 +31,8 @@ def rows(tool, words):
     def row(line):
         line = re.sub(r"\[[.kX]\] |( - +-)? *$|(?<=  0)  +0$", "", line)
         return " ".join(re.sub(r"\[(?:program|unknown)\+(0x[0-9a-f]+)\]", lambda m: "%#018x" % int(m[1], 16) if int(m[1], 16) else "0" * 16, line).split())
-    return sorted(row(line) for line in run(tool, *words).stdout.splitlines() if re.match(r" +[0-9.]+% ", line))
+    whole = ["-w", "0"] if tool == RETICLE else []  # names are not cut
+    return sorted(row(line) for line in run(tool, *words, *whole).stdout.splitlines() if re.match(r" +[0-9.]+% ", line))
 
 
 def compare_rows(what, words):
