@@ -129,7 +129,7 @@ struct run {
 /* Places of data are addresses: they have nothing in common, either. */
 static bool is_data_key(u32 key)
 {
-	return key >= SORT_SYMBOL_DADDR && key <= SORT_DATA_PAGE_SIZE;
+	return key >= SORT_SYMBOL_DADDR && key <= SORT_DADDR;
 }
 
 /* Time slices and events cannot be keys: slices of two recordings have nothing in common, and events part the tables.

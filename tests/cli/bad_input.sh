@@ -8,7 +8,7 @@ cd "$TESTDIR" || exit 1
 recipe="$(dirname "$RETICLE")/tests/recipe/recipe"
 bad=0
 runs=0
-declare -A more=([export]="--to folded")
+declare -A more=([export]="--to folded" [mem]=report [c2c]=report)
 
 # Sanitizers reserve terabytes of address space.
 if ! grep -q __asan_init "$RETICLE" && ! grep -q __tsan_init "$RETICLE"; then
@@ -33,6 +33,10 @@ try() { # FILE
 		status=$?
 		runs=$((runs + 1))
 		# Parents are of stacks.
+		# Not all recordings say what loads and stores met.
+		if [[ $status = 2 && ($command = mem || $command = c2c) ]] && grep -q "do not say what they loaded" err; then
+			continue
+		fi
 		if [[ $status = 2 && $command = *" -p "* ]] && grep -q "the recording has no call chains" err; then
 			continue
 		fi

@@ -25,7 +25,9 @@ sample --user-regs=$ip,sp -I --code-page-size --data-page-size
 both='"SP":"0x[0-9a-f]+","IP":"\1"' pc='"IP":"\1"'
 [ $ip = pc ] && both='"sp":"0x[0-9a-f]+","pc":"\1"' pc='"pc":"\1"'
 like='^\{"ip":"(0x[0-9a-f]+)","iregs":\{"abi":2,[^}]*'$pc'[^}]*\},"uregs":\{"abi":2,'$both'\},"data_page_size":0,"code_page_size":[1-9]'
-grep -qvE "$like" out && fail "registers: $(grep -vE "$like" out | head -1)"
+# Of the very first instruction of a program, whose page is not there yet, the kernel knows no size.
+first='"AX":"0x0","BX":"0x0","CX":"0x0","DX":"0x0".*"code_page_size":0'
+grep -vE "$first" out | grep -qvE "$like" && fail "registers: $(grep -vE "$first" out | grep -vE "$like" | head -1)"
 "$RETICLE" script -i regs.data -F +uregs | grep -q ' ABI:2 .*[Ss][Pp]:0x7' || fail "+uregs: $("$RETICLE" script -i regs.data -F +uregs | head -1)"
 sample --call-graph dwarf --user-regs=$ip
 grep -q 'most stacks cannot be unwound' err && fail "-q: $(cat err)"
