@@ -17,7 +17,8 @@ def rows(tool, path, keys):
     """Of all events together, however columns are padded. perf has two more columns, of branches, where symbols are a key;
     code without symbols reads in another way, and functions of the vDSO are named by what each has of it."""
     found = []
-    for line in run(*tool, "report", "--stdio", "-i", path, "-g", "none", "--no-children", "--sort", keys).stdout.splitlines():
+    whole = ["-w", "0"] if tool[0] == reticle else []  # names are not cut
+    for line in run(*tool, "report", "--stdio", "-i", path, "-g", "none", "--no-children", "--sort", keys, *whole).stdout.splitlines():
         if re.match(r" +\d+\.\d+%", line) and not re.search(r"vdso|\] (\[|0x|0{8})", line):
             found.append(re.sub(r" - -$", "", re.sub(r" +", " ", line.strip())))
     return sorted(found)
