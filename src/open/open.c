@@ -68,11 +68,13 @@ static int open_one(const struct event_set *set, u32 event, const struct target 
 	const struct open_event *e = &set->events.v[event];
 	int group = leader_fd(set, event, cpu, tid);
 
+	bool in_cgroup = e->cgroup >= 0;
+	s32 pid = in_cgroup ? t->cgroups.v[e->cgroup].fd : tid;
+	unsigned long flags = in_cgroup ? PERF_FLAG_PID_CGROUP : 0;
+
 	if (e->native)
-		return event_open_scheduled(&e->attr, &e->schedule, tid, cpu, group);
-	if (e->cgroup >= 0)
-		return perf_open(&e->attr, t->cgroups.v[e->cgroup].fd, cpu, group, PERF_FLAG_PID_CGROUP);
-	return perf_open(&e->attr, tid, cpu, group, 0);
+		return event_open_scheduled(&e->attr, &e->schedule, pid, cpu, group, flags);
+	return perf_open(&e->attr, pid, cpu, group, flags);
 }
 
 /* Returns 0 or the errno of the refusal. Tasks that are gone are left out. */

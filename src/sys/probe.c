@@ -10,10 +10,15 @@
 #define SELF 0
 #define ANYONE -1
 
-int event_probe_open_group(struct attr *attr, int pid, int cpu, int leader)
+static int open_with(struct attr *attr, int pid, int cpu, int leader, unsigned long flags)
 {
 	attr->size = attr_open_size(attr);
-	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
+	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, leader, flags | PERF_FLAG_FD_CLOEXEC);
+}
+
+int event_probe_open_group(struct attr *attr, int pid, int cpu, int leader)
+{
+	return open_with(attr, pid, cpu, leader, 0);
 }
 
 int event_probe_open(struct attr *attr, int pid, int cpu)
@@ -21,14 +26,15 @@ int event_probe_open(struct attr *attr, int pid, int cpu)
 	return event_probe_open_group(attr, pid, cpu, -1);
 }
 
-int event_open_scheduled(const struct attr *a, const struct schedule *s, s32 pid, s32 cpu, int group)
+int event_open_scheduled(const struct attr *a, const struct schedule *s, s32 pid, s32 cpu, int group,
+			 unsigned long flags)
 {
 	struct attr n = *a;
 
 	n.sample_period_short = s->period_short;
 	n.sample_period_jitter = (u32)MIN(s->jitter_long, (u64)UINT32_MAX);
 	n.sample_batch = s->batch_count;
-	return event_probe_open_group(&n, pid, cpu, group);
+	return open_with(&n, pid, cpu, group, flags);
 }
 
 /* 0 or the errno. */

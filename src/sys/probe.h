@@ -27,8 +27,10 @@ int event_probe_open_group(struct attr *attr, int pid, int cpu, int leader);
 /*
  * As event_probe_open_group, for kernels that alternate periods themselves: the attr has 160 bytes there, with the
  * length of the short period at 144, the width of the jitter at 152 and the number of short periods in a batch at 156;
- * sample_period is that of a whole turn. -1 and errno; E2BIG: this kernel has no such thing.
+ * sample_period is that of a whole turn. flags: the system call's, PERF_FLAG_PID_CGROUP for one. -1 and errno; E2BIG:
+ * this kernel has no such thing.
  */
-int event_open_scheduled(const struct attr *a, const struct schedule *s, s32 pid, s32 cpu, int group);
+int event_open_scheduled(const struct attr *a, const struct schedule *s, s32 pid, s32 cpu, int group,
+			 unsigned long flags);
 
 #endif
