@@ -7,6 +7,28 @@
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdlib.h>
 
+#include "base/library.h"
+
+/* Its tables are many: the loader's work on them took longer than a whole report of a small recording. */
+struct pfm {
+	__typeof__(pfm_initialize) *initialize;
+	__typeof__(pfm_get_os_event_encoding) *encode;
+	__typeof__(pfm_get_pmu_info) *pmu_info;
+	__typeof__(pfm_get_event_info) *event_info;
+	__typeof__(pfm_get_event_next) *next;
+};
+
+static bool load(struct pfm *p)
+{
+	const struct library_function functions[] = {
+		{ "pfm_initialize", &p->initialize }, { "pfm_get_os_event_encoding", &p->encode },
+		{ "pfm_get_pmu_info", &p->pmu_info }, { "pfm_get_event_info", &p->event_info },
+		{ "pfm_get_event_next", &p->next },
+	};
+
+	return library_load("libpfm.so.4", functions, ARRAY_LEN(functions)) && p->initialize() == PFM_SUCCESS;
+}
+
 _Static_assert(sizeof(struct attr) >= sizeof(struct perf_event_attr), "an attr can take what the library writes");
 
 int event_add_pfm(struct event_ctx *c, span name)
@@ -15,14 +37,15 @@ int event_add_pfm(struct event_ctx *c, span name)
 	pfm_perf_encode_arg_t arg = { .attr = (struct perf_event_attr *)(void *)&attr, .size = sizeof(arg) };
 	struct sysfs_pmus *pmus;
 	struct event_spec *s;
+	struct pfm pfm;
 	char *text;
 	int rc;
 
 	/* The library's own raw codes would take "read" for one. */
-	if (span_is(name, "read") || pfm_initialize() != PFM_SUCCESS)
+	if (span_is(name, "read") || !load(&pfm))
 		return ERR_NOTFOUND;
 	text = mem_strndup(name.p, name.len);
-	rc = pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
+	rc = pfm.encode(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
 	free(text);
 	if (rc != PFM_SUCCESS)
 		return ERR_NOTFOUND;
@@ -42,17 +65,19 @@ int event_add_pfm(struct event_ctx *c, span name)
 
 void event_pfm_each(void (*fn)(void *ctx, const char *pmu, const char *name, const char *desc), void *ctx)
 {
-	if (pfm_initialize() != PFM_SUCCESS)
+	struct pfm pfm;
+
+	if (!load(&pfm))
 		return;
 	for (int p = 0; p < PFM_PMU_MAX; p++) {
 		pfm_pmu_info_t pmu = { .size = sizeof(pmu) };
 		pfm_event_info_t event;
 
-		if (pfm_get_pmu_info((pfm_pmu_t)p, &pmu) != PFM_SUCCESS || !pmu.is_present)
+		if (pfm.pmu_info((pfm_pmu_t)p, &pmu) != PFM_SUCCESS || !pmu.is_present)
 			continue;
-		for (int i = pmu.first_event; i >= 0; i = pfm_get_event_next(i)) {
+		for (int i = pmu.first_event; i >= 0; i = pfm.next(i)) {
 			event = (pfm_event_info_t){ .size = sizeof(event) };
-			if (pfm_get_event_info(i, PFM_OS_PERF_EVENT, &event) == PFM_SUCCESS)
+			if (pfm.event_info(i, PFM_OS_PERF_EVENT, &event) == PFM_SUCCESS)
 				fn(ctx, pmu.name, event.name, event.desc ? event.desc : "");
 		}
 	}
@@ -60,7 +85,9 @@ void event_pfm_each(void (*fn)(void *ctx, const char *pmu, const char *name, con
 
 bool event_pfm_built_in(void)
 {
-	return true;
+	struct pfm pfm;
+
+	return load(&pfm);
 }
 #else
 int event_add_pfm(struct event_ctx *c, span name)

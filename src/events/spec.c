@@ -203,7 +203,7 @@ int event_specs_parse_pfm(struct event_specs *out, const char *text, const struc
 {
 	if (!event_pfm_built_in())
 		return notify_error(to, ERR_UNSUPPORTED,
-				    "this build has no libpfm4: install its headers and build again, or use -e");
+				    "libpfm4 is not installed, or this build is without it: install it, or use -e");
 	return parse_with(&(struct event_ctx){ .text = text, .to = to, .out = out, .pfm_only = true }, env);
 }
 

@@ -17,6 +17,8 @@
 
 #ifdef HAVE_DEBUGINFOD
 #include <elfutils/debuginfod.h>
+
+#include "base/library.h"
 #endif
 
 #include "state/elf_symbols.h"
@@ -106,23 +108,43 @@ static char *cache_path(const struct dsos *d, const struct id *id, const char *f
 }
 
 #ifdef HAVE_DEBUGINFOD
+struct debuginfod {
+	__typeof__(debuginfod_begin) *begin;
+	__typeof__(debuginfod_find_executable) *executable;
+	__typeof__(debuginfod_find_debuginfo) *debuginfo;
+	__typeof__(debuginfod_end) *end;
+};
+
+static bool load_debuginfod(struct debuginfod *l)
+{
+	const struct library_function functions[] = {
+		{ "debuginfod_begin", &l->begin },
+		{ "debuginfod_find_executable", &l->executable },
+		{ "debuginfod_find_debuginfo", &l->debuginfo },
+		{ "debuginfod_end", &l->end },
+	};
+
+	return library_load("libdebuginfod.so.1", functions, ARRAY_LEN(functions));
+}
+
 /* Asks the servers; the client library keeps what it fetched in a cache of its own. */
 static char *ask_servers(const struct dsos *d, const struct id *id, bool executable)
 {
 	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
 	debuginfod_client *client;
+	struct debuginfod library;
 	char *path = NULL;
 	int fd;
 
-	if (!d->opts.debuginfod || !urls || !*urls || !id->size || !(client = debuginfod_begin()))
+	if (!d->opts.debuginfod || !urls || !*urls || !id->size || !load_debuginfod(&library) ||
+	    !(client = library.begin()))
 		return NULL;
-	fd = executable ? debuginfod_find_executable(client, id->bytes, (int)id->size, &path) :
-			  debuginfod_find_debuginfo(client, id->bytes, (int)id->size, &path);
+	fd = (executable ? library.executable : library.debuginfo)(client, id->bytes, (int)id->size, &path);
 	if (fd >= 0)
 		close(fd);
 	else
 		path = NULL;
-	debuginfod_end(client);
+	library.end(client);
 	return path;
 }
 #else
