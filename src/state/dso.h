@@ -60,6 +60,7 @@ struct symbol_opts {
 	bool no_kernel;		 /* do not resolve kernel symbols */
 	bool debuginfod;	 /* ask the servers of $DEBUGINFOD_URLS */
 	bool offline;		 /* do not look at this machine's /proc: the recording is of another one */
+	bool cache;		 /* keep what was worked out, and take what was kept (state/cache.h) */
 };
 
 struct dsos;
