@@ -16,6 +16,7 @@
 
 #include "base/cursor.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "base/strtab.h"
 
 #define HEAD (8 + 3 * 4)
