@@ -255,7 +255,8 @@ void shared_lines_make(const struct profile *p, struct shared_lines *out)
 		count_threads(&out->lines.v[i]);
 		judge(&out->lines.v[i]);
 	}
-	qsort(out->lines.v, out->lines.n, sizeof(*out->lines.v), most_first);
+	if (out->lines.n)
+		qsort(out->lines.v, out->lines.n, sizeof(*out->lines.v), most_first);
 }
 
 void shared_lines_free(struct shared_lines *s)

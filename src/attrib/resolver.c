@@ -2,7 +2,6 @@
 #include "attrib/resolver.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "attrib/chain.h"
 #include "base/hash.h"
@@ -14,22 +13,24 @@
 #define SYMBOL_CACHE (1u << 13)
 #define PREFETCH_FRAMES 16
 
+/* frame_1 of a slot is its frame + 1. An empty slot is all zeros, so that a small recording touches few pages of them.
+ */
 struct address_slot {
 	const struct space *space;
 	u64 ip;
 	u32 n : 31, caller : 1;
-	u32 frame; /* ID_NONE: empty */
+	u32 frame_1;
 };
 
 struct code_slot {
 	u64 addr;
-	u32 key;   /* dso << 1 | caller */
-	u32 frame; /* ID_NONE: empty */
+	u32 key; /* dso << 1 | caller */
+	u32 frame_1;
 };
 
 struct symbol_slot {
 	u32 dso, sym;
-	u32 frame; /* ID_NONE: empty */
+	u32 frame_1;
 };
 
 struct resolver {
@@ -41,28 +42,18 @@ struct resolver {
 	struct address_slot addresses[ADDRESS_CACHE];
 	struct code_slot code[CODE_CACHE];
 	struct symbol_slot symbols[SYMBOL_CACHE];
-	u32 nowhere[PERF_RECORD_MISC_CPUMODE_MASK + 1]; /* frames, or ID_NONE */
+	u32 nowhere_1[PERF_RECORD_MISC_CPUMODE_MASK + 1]; /* frames + 1, or 0 */
 };
 
 struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, struct frames *frames,
 			      const struct resolver_opts *opts)
 {
-	struct resolver *r = mem_alloc(sizeof(*r));
+	struct resolver *r = mem_zalloc(sizeof(*r));
 
-	mem_all_used(r, sizeof(*r));
-	memset(r, 0, sizeof(*r));
 	r->procs = procs;
 	r->dsos = dsos;
 	r->frames = frames;
 	r->opts = *opts;
-	for (u32 i = 0; i < ADDRESS_CACHE; i++)
-		r->addresses[i].frame = ID_NONE;
-	for (u32 i = 0; i < CODE_CACHE; i++)
-		r->code[i].frame = ID_NONE;
-	for (u32 i = 0; i < SYMBOL_CACHE; i++)
-		r->symbols[i].frame = ID_NONE;
-	for (u32 i = 0; i < ARRAY_LEN(r->nowhere); i++)
-		r->nowhere[i] = ID_NONE;
 	return r;
 }
 
@@ -86,9 +77,9 @@ static u32 symbol_frame(struct resolver *r, const struct frame *f)
 {
 	struct symbol_slot *slot = &r->symbols[hash_mix(f->sym, f->dso) % SYMBOL_CACHE];
 
-	if (slot->frame == ID_NONE || slot->dso != f->dso || slot->sym != f->sym)
-		*slot = (struct symbol_slot){ f->dso, f->sym, frames_intern(r->frames, f) };
-	return slot->frame;
+	if (!slot->frame_1 || slot->dso != f->dso || slot->sym != f->sym)
+		*slot = (struct symbol_slot){ f->dso, f->sym, frames_intern(r->frames, f) + 1 };
+	return slot->frame_1 - 1;
 }
 
 /* The line of a call is that of the call, not of the instruction that it returns to. */
@@ -117,24 +108,24 @@ static u32 mapped_frame(struct resolver *r, const struct vmap *m, char level, u6
 
 	p.addr = vmap_addr(m, r->dsos, ip);
 	slot = &r->code[hash_mix(p.addr, key) % CODE_CACHE];
-	if (slot->frame == ID_NONE || slot->addr != p.addr || slot->key != key) {
+	if (!slot->frame_1 || slot->addr != p.addr || slot->key != key) {
 		p.sym = dsos_symbol_at(r->dsos, p.dso, p.addr);
-		*slot = (struct code_slot){ p.addr, key, place_frame(r, &p, caller) };
+		*slot = (struct code_slot){ p.addr, key, place_frame(r, &p, caller) + 1 };
 	}
-	return slot->frame;
+	return slot->frame_1 - 1;
 }
 
 /* Callers outside all mappings, which broken stacks are full of, are one frame per kind of mode, remembered. */
 static u32 unmapped_frame(struct resolver *r, u32 cpumode, u64 ip, bool caller)
 {
 	struct place p = { .addr = caller ? 0 : ip, .sym = ID_NONE, .level = cpumode_level(cpumode) };
-	u32 *nowhere = &r->nowhere[cpumode & PERF_RECORD_MISC_CPUMODE_MASK];
+	u32 *nowhere_1 = &r->nowhere_1[cpumode & PERF_RECORD_MISC_CPUMODE_MASK];
 
 	if (!caller)
 		return place_frame(r, &p, false);
-	if (*nowhere == ID_NONE)
-		*nowhere = place_frame(r, &p, false);
-	return *nowhere;
+	if (!*nowhere_1)
+		*nowhere_1 = place_frame(r, &p, false) + 1;
+	return *nowhere_1 - 1;
 }
 
 static u32 address_index(const struct maps *maps, u64 ip)
@@ -164,15 +155,15 @@ u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode,
 	/* Whether an address is a caller's matters only where lines do. */
 	in_call = caller && r->opts.by_address;
 	slot = &r->addresses[address_index(maps, ip)];
-	if (slot->frame != ID_NONE && slot->ip == ip && slot->space == maps->space && slot->n == maps->n &&
+	if (slot->frame_1 && slot->ip == ip && slot->space == maps->space && slot->n == maps->n &&
 	    slot->caller == in_call)
-		return slot->frame;
+		return slot->frame_1 - 1;
 	m = maps_find(maps, ip);
 	if (!m)
 		return unmapped_frame(r, cpumode, ip, caller);
 	*slot = (struct address_slot){ .space = maps->space, .ip = ip, .n = maps->n, .caller = in_call };
-	slot->frame = mapped_frame(r, m, cpumode_level(cpumode), ip, in_call);
-	return slot->frame;
+	slot->frame_1 = mapped_frame(r, m, cpumode_level(cpumode), ip, in_call) + 1;
+	return slot->frame_1 - 1;
 }
 
 u32 resolver_datum(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 addr)
@@ -189,7 +180,7 @@ u32 resolver_datum(struct resolver *r, const struct thread_view *t, u32 cpumode,
 /* Several callers outside all mappings in a row say no more than one. */
 static bool is_nowhere(const struct resolver *r, u32 frame)
 {
-	return frame == r->nowhere[PERF_RECORD_MISC_USER] || frame == r->nowhere[PERF_RECORD_MISC_KERNEL];
+	return frame + 1 == r->nowhere_1[PERF_RECORD_MISC_USER] || frame + 1 == r->nowhere_1[PERF_RECORD_MISC_KERNEL];
 }
 
 /* What a chain's frames are written to. */
