@@ -26,10 +26,12 @@
 		}                                                                                                     \
 	} while (0)
 
+/* The value may read the vector, which is as it was before the push. It must not push to it. */
 #define vec_push(vec, ...)                                                                                            \
 	do {                                                                                                          \
 		vec_reserve(vec, (vec)->n + 1);                                                                       \
-		(vec)->v[(vec)->n++] = (__VA_ARGS__);                                                                 \
+		(vec)->v[(vec)->n] = (__VA_ARGS__);                                                                   \
+		(vec)->n++;                                                                                           \
 	} while (0)
 
 #define vec_free(vec)                                                                                                 \

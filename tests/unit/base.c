@@ -23,6 +23,21 @@
 #include "base/set.h"
 #include "base/sort.h"
 #include "base/strtab.h"
+#include "base/vec.h"
+
+/* Also while the vector grows. */
+static void vec_push_takes_a_value_of_the_vector_before(void **state)
+{
+	VEC(size_t) v = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 100; i++)
+		vec_push(&v, v.n ? v.v[v.n - 1] + v.n : v.n);
+	assert_int_equal(v.n, 100);
+	for (size_t i = 0; i < 100; i++)
+		assert_int_equal(v.v[i], i * (i + 1) / 2);
+	vec_free(&v);
+}
 
 static void map_keeps_many(void **state)
 {
@@ -417,6 +432,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_cannot_be_chosen_to_meet),
+		cmocka_unit_test(vec_push_takes_a_value_of_the_vector_before),
 		cmocka_unit_test(map_keeps_many),
 		cmocka_unit_test(set_finds_what_is_the_same),
 		cmocka_unit_test(strtab_gives_one_id_per_string),
