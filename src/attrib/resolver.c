@@ -13,8 +13,7 @@
 #define SYMBOL_CACHE (1u << 13)
 #define PREFETCH_FRAMES 16
 
-/* frame_1 of a slot is its frame + 1. An empty slot is all zeros, so that a small recording touches few pages of them.
- */
+/* frame_1 is the slot's frame + 1. An empty slot is all zeros, so a small recording touches few pages of them. */
 struct address_slot {
 	const struct space *space;
 	u64 ip;
