@@ -8,8 +8,9 @@
 #include "agg/trace_keys.h"
 #include "base/hash.h"
 
-#define CALLER_CACHE (1u << 15)
-#define STACK_CACHE (1u << 14)
+#define LEAST_STACKS (1u << 8) /* slots for callers, and for stacks */
+#define MOST_CALLERS (1u << 15)
+#define MOST_STACKS (1u << 14)
 #define PATHS 64u
 #define BATCH 16
 
@@ -54,6 +55,7 @@ struct collector {
 	struct hit_keys ask;
 	bool one_table; /* of all events */
 	bool named;	/* groups have the names of threads, be they a key or not */
+	u32 caller_mask, stack_mask;
 	struct caller_slot *callers;
 	struct stack_slot *stacks;
 	struct path *paths; /* by thread */
@@ -70,7 +72,10 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 	struct resolver_opts ropts = { .by_address = opts->by_address,
 				       .functions = opts->functions,
 				       .every_address = opts->every_address,
+				       .samples = opts->samples,
 				       .deferred = opts->deferred };
+	u32 callers = hash_slots(opts->samples, LEAST_STACKS, MOST_CALLERS);
+	u32 stacks = hash_slots(opts->samples, LEAST_STACKS, MOST_STACKS);
 
 	c->opts = *opts;
 	c->strings = strings;
@@ -87,8 +92,10 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 	if (opts->keys->texts)
 		c->ask.trace = trace_keys_new(opts->keys->texts, opts->features, dsos, opts->keys->fields,
 					      opts->keys->nr_fields, opts->notify);
-	c->callers = mem_zalloc(CALLER_CACHE * sizeof(*c->callers));
-	c->stacks = mem_zalloc(STACK_CACHE * sizeof(*c->stacks));
+	c->caller_mask = callers - 1;
+	c->callers = mem_zalloc(callers * sizeof(*c->callers));
+	c->stack_mask = stacks - 1;
+	c->stacks = mem_zalloc(stacks * sizeof(*c->stacks));
 	c->paths = mem_zalloc(PATHS * sizeof(*c->paths));
 	return c;
 }
@@ -197,7 +204,7 @@ static u32 climb(struct collector *c, const struct pending *p, const u32 *frames
 	for (u32 i = 0; i < n; i++)
 		hash = hash_mix(hash, frames[i]);
 	hash = hash ? hash : 1;
-	slot = &c->stacks[hash % STACK_CACHE];
+	slot = &c->stacks[hash & c->stack_mask];
 	if (slot->hash != hash)
 		*slot = (struct stack_slot){ hash, walk_down(c, p, group, frames, n) };
 	return slot->node;
@@ -205,7 +212,7 @@ static u32 climb(struct collector *c, const struct pending *p, const u32 *frames
 
 static u32 callers_node(struct collector *c, const struct pending *p)
 {
-	struct caller_slot *slot = &c->callers[p->callers_hash % CALLER_CACHE];
+	struct caller_slot *slot = &c->callers[p->callers_hash & c->caller_mask];
 	u32 frames[MAX_STACK + 1], n = 0;
 
 	if (slot->hash == p->callers_hash)
@@ -303,7 +310,7 @@ void collector_add(struct collector *c, const struct hit *h)
 	p->tree = tree;
 	p->at_leaf = starts_at_leaf(h);
 	p->callers_hash = callers_hash(c, p);
-	__builtin_prefetch(&c->callers[p->callers_hash % CALLER_CACHE]);
+	__builtin_prefetch(&c->callers[p->callers_hash & c->caller_mask]);
 	resolver_prefetch(c->resolver, t, h->cpumode, h->s.ip);
 	if (++c->nr_batch == BATCH)
 		finish_batch(c);

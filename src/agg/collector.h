@@ -27,6 +27,7 @@ struct collector_opts {
 	bool by_address;    /* as resolver_opts */
 	bool functions;	    /* likewise */
 	bool every_address; /* likewise */
+	u64 samples;	    /* likewise */
 	u64 time_slice_ns;  /* for SORT_TIME */
 	u64 first_time;
 	const struct sample_filter *filter;	/* or NULL */

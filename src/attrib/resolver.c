@@ -8,8 +8,9 @@
 #include "base/mem.h"
 
 #define THREAD_CACHE (1u << 10)
-#define ADDRESS_CACHE (1u << 16)
-#define CODE_CACHE (1u << 16)
+#define LEAST_ADDRESSES (1u << 10) /* slots for addresses, and for code */
+#define MOST_ADDRESSES (1u << 16)
+#define ADDRESSES_OF_SAMPLE 16 /* that no sample had before, generously */
 #define SYMBOL_CACHE (1u << 13)
 #define PREFETCH_FRAMES 16
 
@@ -38,8 +39,9 @@ struct resolver {
 	struct frames *frames;
 	struct resolver_opts opts;
 	struct thread_view threads[THREAD_CACHE];
-	struct address_slot addresses[ADDRESS_CACHE];
-	struct code_slot code[CODE_CACHE];
+	u32 mask; /* of the slots of addresses and code */
+	struct address_slot *addresses;
+	struct code_slot *code;
 	struct symbol_slot symbols[SYMBOL_CACHE];
 	u32 nowhere_1[PERF_RECORD_MISC_CPUMODE_MASK + 1]; /* frames + 1, or 0 */
 };
@@ -48,16 +50,26 @@ struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, stru
 			      const struct resolver_opts *opts)
 {
 	struct resolver *r = mem_zalloc(sizeof(*r));
+	u32 slots;
 
 	r->procs = procs;
 	r->dsos = dsos;
 	r->frames = frames;
 	r->opts = *opts;
+	slots = hash_slots(MIN(opts->samples, (u64)MOST_ADDRESSES) * ADDRESSES_OF_SAMPLE, LEAST_ADDRESSES,
+			   MOST_ADDRESSES);
+	r->mask = slots - 1;
+	r->addresses = mem_zalloc(slots * sizeof(*r->addresses));
+	r->code = mem_zalloc(slots * sizeof(*r->code));
 	return r;
 }
 
 void resolver_free(struct resolver *r)
 {
+	if (r) {
+		free(r->addresses);
+		free(r->code);
+	}
 	free(r);
 }
 
@@ -106,7 +118,7 @@ static u32 mapped_frame(struct resolver *r, const struct vmap *m, char level, u6
 	struct code_slot *slot;
 
 	p.addr = vmap_addr(m, r->dsos, ip);
-	slot = &r->code[hash_mix(p.addr, key) % CODE_CACHE];
+	slot = &r->code[hash_mix(p.addr, key) & r->mask];
 	if (!slot->frame_1 || slot->addr != p.addr || slot->key != key) {
 		p.sym = dsos_symbol_at(r->dsos, p.dso, p.addr);
 		*slot = (struct code_slot){ p.addr, key, place_frame(r, &p, caller) + 1 };
@@ -127,9 +139,9 @@ static u32 unmapped_frame(struct resolver *r, u32 cpumode, u64 ip, bool caller)
 	return *nowhere_1 - 1;
 }
 
-static u32 address_index(const struct maps *maps, u64 ip)
+static u32 address_index(const struct resolver *r, const struct maps *maps, u64 ip)
 {
-	return hash_mix(ip, (uintptr_t)maps->space + maps->n) % ADDRESS_CACHE;
+	return hash_mix(ip, (uintptr_t)maps->space + maps->n) & r->mask;
 }
 
 static const struct maps *maps_of(const struct thread_view *t, u32 cpumode)
@@ -139,7 +151,7 @@ static const struct maps *maps_of(const struct thread_view *t, u32 cpumode)
 
 void resolver_prefetch(const struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip)
 {
-	__builtin_prefetch(&r->addresses[address_index(maps_of(t, cpumode), ip)]);
+	__builtin_prefetch(&r->addresses[address_index(r, maps_of(t, cpumode), ip)]);
 }
 
 u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller)
@@ -153,7 +165,7 @@ u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode,
 		return unmapped_frame(r, cpumode, ip, caller);
 	/* Whether an address is a caller's matters only where lines do. */
 	in_call = caller && r->opts.by_address;
-	slot = &r->addresses[address_index(maps, ip)];
+	slot = &r->addresses[address_index(r, maps, ip)];
 	if (slot->frame_1 && slot->ip == ip && slot->space == maps->space && slot->n == maps->n &&
 	    slot->caller == in_call)
 		return slot->frame_1 - 1;

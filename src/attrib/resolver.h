@@ -2,8 +2,9 @@
 /*
  * Resolver: from a sample's raw addresses to frames, with one worker's caches in front.
  *
- * Work is done per distinct thing. Four caches of fixed size, each a plain array indexed by hash where a newcomer
- * replaces what stood there, so memory does not grow with the recording:
+ * Work is done per distinct thing. Four caches, each a plain array indexed by hash where a newcomer replaces what
+ * stood there. Those of addresses are smaller for a few samples; above some thousands memory does not grow with the
+ * recording:
  *
  *	thread   (tid)                  -> what holds for it, while its clock range holds
  *	address  (version of space, ip) -> frame
@@ -25,6 +26,7 @@ struct resolver_opts {
 	bool by_address;    /* frames of code with line information keep their address (inlined calls, source lines) */
 	bool functions;	    /* code without a name has a frame per function, where the file tells where those begin */
 	bool every_address; /* with it: others keep theirs, too (places in code) */
+	u64 samples;	    /* about so many will come: caches are no larger than these can fill */
 };
 
 /* One per worker; the state behind it is shared and read-only, apart from lazily loaded symbols. */

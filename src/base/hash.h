@@ -11,6 +11,16 @@
 
 #include "base/mem.h"
 
+/* How many slots a table has for so many things: a power of two, from least to most, which are powers of two. */
+static inline u32 hash_slots(u64 things, u32 least, u32 most)
+{
+	u32 slots = least;
+
+	while (slots < most && slots < things)
+		slots *= 2;
+	return slots;
+}
+
 static inline u64 hash_seed(void)
 {
 	return (u64)(uintptr_t)mem_alloc * 0xd6e8feb86659fd93u;

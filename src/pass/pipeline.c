@@ -238,6 +238,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 					.costs = p->costs,
 					.chains = p->has_chains,
 					.filter = filter,
+					.samples = session_spe(s) ? UINT64_MAX : s->data.nr_samples,
 					.deferred = &s->deferred };
 	bool ordered = lanes_needed(p->evlist), proven = windows_proven(&windows->windows);
 	struct pass pass = { .s = s, .nr_workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n)) };

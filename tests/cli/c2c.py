@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 
+from lib.machine import need_sim, plugin
+
 RETICLE = os.environ["RETICLE"]
 failed = 0
 
@@ -99,10 +101,11 @@ def compare(name, report):
             complain(f"{name}: {what}: {n}, perf has {theirs.get(what)}")
 
 
-probe = run("cc", "--version")
-if probe.returncode or not shutil.which("qemu-x86_64") or os.uname().machine != "x86_64":
-    print("needs a C compiler, QEMU's user mode (qemu-user) and an x86_64 machine")
+if run("cc", "--version").returncode or os.uname().machine != "x86_64":
+    print("needs a C compiler and an x86_64 machine")
     sys.exit(77)
+need_sim()
+os.environ["RETICLE_VPMU"] = str(plugin())
 reports = {}
 for program in PROGRAMS:
     record(program, ["cc"])
