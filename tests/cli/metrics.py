@@ -178,7 +178,7 @@ check("stacks", "same stack" in run("report", "-i", "w.data", "--attribution", "
 # The virtual PMU accounts for each window: what began and ended in one function must be what the row has.
 need_sim()
 os.environ["RETICLE_VPMU"] = str(plugin())
-turns = build / "bench/turns"
+turns = source / "build/bench/turns"  # the plain tree's: one with AddressSanitizer takes all memory under QEMU
 record = [reticle, "record", "--pmu=sim", "--truth", "truth.json", "-o", "t.data", "-e",
           "{cycles/period=4970,alt-period=300,burst=2/,instructions,branch-misses}:uS", "-e", "re/period=1/u", "--", turns, "40000"]
 p = subprocess.run(record, capture_output=True, text=True)
