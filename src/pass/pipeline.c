@@ -256,6 +256,8 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	pass.workers = mem_zalloc(pass.nr_workers * sizeof(*pass.workers));
 	for (u32 i = 0; i < pass.nr_workers; i++)
 		start_worker(&pass.workers[i], !i, s, windows, &copts, stitch);
+	if (copts.by_address && pass.nr_workers > 1)
+		dsos_before_threads(s->dsos);
 	if (ordered && pass.nr_workers > 1)
 		lanes_run(s, pass.nr_workers, take_record, &pass);
 	else

@@ -65,9 +65,7 @@ static void load_kernel_lines(struct dsos *d, struct dso_slot *s, struct dso_lin
 	found_file_close(&f);
 }
 
-/* Forked when the first file with DWARF is seen, which is while the first samples come in: there is little memory yet
- * that would be copied, and recordings without such files do not pay for it. */
-static void need_apart(struct dsos *d)
+void dsos_before_threads(struct dsos *d)
 {
 	pthread_mutex_lock(&d->files_lock);
 	if (!d->apart_asked)
@@ -88,7 +86,7 @@ static struct dso_lines *get_lines(struct dsos *d, struct dso_slot *s)
 	else if (s->pub.kind == DSO_KERNEL)
 		load_kernel_lines(d, s, s->lines);
 	if (s->lines->fd >= 0)
-		need_apart(d);
+		dsos_before_threads(d);
 	return s->lines;
 }
 
