@@ -232,6 +232,7 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows, bool stitch,
 		   struct profile *p)
 {
+	/* How many operations AUX data hold is not known before they are decoded. */
 	struct collector_opts copts = { .keys = p,
 					.features = &s->src->features,
 					.notify = s->notify,
@@ -257,7 +258,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	for (u32 i = 0; i < pass.nr_workers; i++)
 		start_worker(&pass.workers[i], !i, s, windows, &copts, stitch);
 	if (copts.by_address && pass.nr_workers > 1)
-		dsos_before_threads(s->dsos);
+		dsos_start_parser(s->dsos);
 	if (ordered && pass.nr_workers > 1)
 		lanes_run(s, pass.nr_workers, take_record, &pass);
 	else

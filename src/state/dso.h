@@ -115,10 +115,13 @@ u32 dsos_code_at(struct dsos *d, u32 dso, u64 addr, u8 *out, u32 max, u16 *machi
 /* Does the DSO have DWARF line information here? (decides whether inlined frames and source lines can be had) */
 bool dsos_has_lines(struct dsos *d, u32 dso);
 
-/* Forks the process that will parse DWARF (state/apart.h). Without it that is done when the first file with DWARF is
- * seen. Who is about to start threads that ask for lines calls it before: a child that is forked beside a thread
- * inherits the locks that the thread holds, and not all allocators (AddressSanitizer's) let go of theirs. */
-void dsos_before_threads(struct dsos *d);
+/*
+ * Forks the process that will parse DWARF (state/apart.h), if that was not done. It happens by itself when the first
+ * file with DWARF is seen. Who is about to start threads that ask for lines does it before: a child that is forked
+ * beside a thread inherits the locks that the thread holds, and not all allocators (AddressSanitizer's) let go of
+ * theirs.
+ */
+void dsos_start_parser(struct dsos *d);
 
 /*
  * Source position and inlined calls at addr, from DWARF, in-process. out[0] is the innermost (inlined) function, the

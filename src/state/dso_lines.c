@@ -65,7 +65,7 @@ static void load_kernel_lines(struct dsos *d, struct dso_slot *s, struct dso_lin
 	found_file_close(&f);
 }
 
-void dsos_before_threads(struct dsos *d)
+void dsos_start_parser(struct dsos *d)
 {
 	pthread_mutex_lock(&d->files_lock);
 	if (!d->apart_asked)
@@ -86,7 +86,7 @@ static struct dso_lines *get_lines(struct dsos *d, struct dso_slot *s)
 	else if (s->pub.kind == DSO_KERNEL)
 		load_kernel_lines(d, s, s->lines);
 	if (s->lines->fd >= 0)
-		dsos_before_threads(d);
+		dsos_start_parser(d);
 	return s->lines;
 }
 
