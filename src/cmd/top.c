@@ -263,7 +263,7 @@ static void write_lines(const struct bytes *b, u32 most)
 
 	for (u32 n = 0; n < most && bytes_line(b, &at, &line); n++)
 		;
-	fwrite(b->p, 1, MIN(at, b->len), stdout);
+	top_write(b, MIN(at, b->len), stdout);
 }
 
 /* ERR_IO, noted unless it is a pipe that nobody reads any more. */

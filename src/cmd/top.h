@@ -3,6 +3,8 @@
 #ifndef CMD_TOP_H
 #define CMD_TOP_H
 
+#include <stdio.h>
+
 #include "cmd/record_options.h"
 #include "cmd/report_options.h"
 #include "pass/live.h"
@@ -30,6 +32,13 @@ struct top_frame {
 	u32 heading;	    /* how many lines of the table are names of columns */
 	bool ended;	    /* nothing more will come */
 };
+
+/* The first n bytes of b, of which there may be none: that of an idle process is a table without bytes. False: they
+ * could not be written. */
+static inline bool top_write(const struct bytes *b, size_t n, FILE *file)
+{
+	return !n || fwrite(b->p, 1, n, file) == n;
+}
 
 enum top_wish { TOP_NONE, TOP_REDRAW, TOP_ONLY_DSO, TOP_ONLY_COMM, TOP_REFRESH, TOP_QUIT };
 

@@ -259,8 +259,8 @@ static enum top_wish print_table(const struct top_frame *f, struct top_state *t)
 		snprintf(path, sizeof(path), "reticle.hist.%u", i);
 		file = fopen(path, "wxe");
 	}
-	if (!file || fwrite(f->head.p, 1, f->head.len, file) != f->head.len ||
-	    fwrite(f->table.p, 1, f->table.len, file) != f->table.len || fflush(file))
+	if (!file || !top_write(&f->head, f->head.len, file) || !top_write(&f->table, f->table.len, file) ||
+	    fflush(file))
 		snprintf(t->said, sizeof(t->said), "the table cannot be written here");
 	else
 		snprintf(t->said, sizeof(t->said), "the table is in %s", path);

@@ -3,6 +3,7 @@
 # check: threads
 """top: its last table is the report's of the same recording; it ends with what it watches; names steer no terminal."""
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -83,6 +84,23 @@ def ends_with_its_process():
         fail(f"the busy process is not in the tables:\n{out}")
 
 
+def shows_idle_processes():
+    """A process that does nothing has no samples, and a table without rows."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as idle:
+        print("begun", file=idle.stdin, flush=True)
+        idle.stdout.readline()
+        while pathlib.Path(f"/proc/{idle.pid}/stat").read_text(encoding="ascii").split()[2] != "S":
+            time.sleep(0.01)
+        with subprocess.Popen([RETICLE, "top", "--stdio", "-d", "1", "-e", "cpu-clock", "-p", str(idle.pid)],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as top:
+            line = top.stdout.readline()
+            top.send_signal(signal.SIGINT)
+            rest, err = top.communicate(timeout=60)
+    if top.returncode or "no samples" not in line or tables(line + rest):
+        fail(f"an idle process: status {top.returncode}:\n{line}{rest}{err}")
+
+
 def stops_at_signals():
     for number in (signal.SIGINT, signal.SIGTERM):
         with subprocess.Popen([RETICLE, "top", "--stdio", "-d", "1"], stdin=subprocess.DEVNULL,
@@ -152,6 +170,7 @@ def refuses():
 
 passes_on_status()
 ends_with_its_process()
+shows_idle_processes()
 stops_at_signals()
 counts_refreshes()
 sees_programs_anew()
