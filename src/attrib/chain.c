@@ -65,3 +65,17 @@ bool chain_next(struct chain_walk *w, struct chain_part *out)
 	}
 	return false;
 }
+
+u32 chain_kernel_part(const struct u64s *chain, u64 *words, u32 max)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < chain->n && n < max; i++) {
+		u64 x = u64s_at(chain, i);
+
+		if (IS_CONTEXT_MARK(x) && context_cpumode(x) == PERF_RECORD_MISC_USER)
+			break;
+		words[n++] = x;
+	}
+	return n;
+}

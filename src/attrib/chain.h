@@ -16,6 +16,8 @@
 
 #include "attrib/deferred.h"
 
+#define CHAIN_WORDS 320 /* of a chain that is made here: what was recorded of the kernel, marks, and 127 calls */
+
 enum chain_origin {
 	CHAIN_RECORDED, /* as the sample holds it */
 	CHAIN_DEFERRED, /* from a record that came later */
@@ -41,6 +43,8 @@ struct chain_walk {
  */
 bool chain_start(struct chain_walk *w, const struct u64s *chain, u32 from, u32 cpumode,
 		 const struct deferred_chains *deferred);
+/* The words of a recorded chain up to where user space begins, in this machine's order; at most max. */
+u32 chain_kernel_part(const struct u64s *chain, u64 *words, u32 max);
 /* The next part that holds an address; false at the end. */
 bool chain_next(struct chain_walk *w, struct chain_part *out);
 

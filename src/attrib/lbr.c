@@ -317,26 +317,10 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 	return true;
 }
 
-/* The recorded chain up to where user space begins. */
-static u32 kernel_part(const struct hit *h, u64 *words, u32 max)
-{
-	const struct u64s *chain = &h->s.chain;
-	u32 n = 0;
-
-	for (u32 i = 0; i < chain->n && n < max; i++) {
-		u64 x = u64s_at(chain, i);
-
-		if (IS_CONTEXT_MARK(x) && context_cpumode(x) == PERF_RECORD_MISC_USER)
-			break;
-		words[n++] = x;
-	}
-	return n;
-}
-
-u32 lbr_chain(const struct lbr_stack *s, const struct hit *h, u64 words[LBR_WORDS])
+u32 lbr_chain(const struct lbr_stack *s, const struct hit *h, u64 words[CHAIN_WORDS])
 {
 	bool user = h->cpumode == PERF_RECORD_MISC_USER;
-	u32 n = user ? 0 : kernel_part(h, words, LBR_WORDS - LBR_STACK - 2);
+	u32 n = user ? 0 : chain_kernel_part(&h->s.chain, words, CHAIN_WORDS - LBR_STACK - 2);
 
 	words[n++] = PERF_CONTEXT_USER;
 	/* A sample in the kernel came from the function that was called last. */

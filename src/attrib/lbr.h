@@ -6,10 +6,10 @@
 #ifndef ATTRIB_LBR_H
 #define ATTRIB_LBR_H
 
+#include "attrib/chain.h"
 #include "attrib/hit.h"
 
 #define LBR_STACK 127 /* calls of a stack that are kept, as frames of a chain are */
-#define LBR_WORDS 320 /* of a chain that is made of one: a recorded kernel part, marks, and these */
 
 /* A call: the address of the call instruction, and the one that it went to. */
 struct lbr_call {
@@ -55,6 +55,6 @@ const struct lbr_counts *lbr_counted(const struct lbr *l);
 
 /* The same stack as the kernel would have written it into a call chain, in this machine's order: what was recorded of
  * the kernel, then the user part. Returns the number of words. */
-u32 lbr_chain(const struct lbr_stack *s, const struct hit *h, u64 words[LBR_WORDS]);
+u32 lbr_chain(const struct lbr_stack *s, const struct hit *h, u64 words[CHAIN_WORDS]);
 
 #endif

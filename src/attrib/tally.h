@@ -3,7 +3,7 @@
 #ifndef ATTRIB_TALLY_H
 #define ATTRIB_TALLY_H
 
-#include "base/types.h"
+#include "attrib/unwind.h"
 
 /* What the head of every report states. */
 struct tally {
@@ -23,6 +23,7 @@ struct tally {
 	/* Samples whose user stack is of branch records (attrib/lbr.h); those stitched to earlier ones, and the calls
 	 * that this added; those whose place in earlier ones was not certain; those that ended in a contradiction. */
 	u64 lbr_stacks, lbr_stitched, lbr_calls, lbr_refused, lbr_cut;
+	struct unwind_counts unwound; /* of copied stacks */
 	u64 first_time, last_time;
 	u64 aux_lost, aux_truncated, aux_collisions; /* AUX records that say so */
 	/* Operations that AUX data held, and those of them that held bad_bytes that are no packets; packets of kinds

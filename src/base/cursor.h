@@ -86,6 +86,24 @@ static inline u64 cursor_u64(struct cursor *c)
 	return c->swap ? __builtin_bswap64(v) : v;
 }
 
+/* A number in LEB128 (DWARF 5, 7.6). Bits beyond the 64th are lost. */
+static inline u64 cursor_leb(struct cursor *c, bool is_signed)
+{
+	u64 value = 0;
+	u32 shift = 0;
+	u8 byte;
+
+	do {
+		byte = cursor_u8(c);
+		if (shift < 64)
+			value |= (u64)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80 && !c->bad);
+	if (is_signed && byte & 0x40 && shift < 64)
+		value |= ~(u64)0 << shift;
+	return value;
+}
+
 /* The text in a field of n bytes: up to its first NUL, or all of it. */
 static inline struct str cursor_text(struct cursor *c, u64 n)
 {

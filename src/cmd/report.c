@@ -35,18 +35,6 @@ static void put_hint(void *ctx, const struct note *note)
 	bytes_char(h->out, '\n');
 }
 
-/* What a recording with copies of stacks (--call-graph dwarf) lacks. */
-static void hint_at_stacks(const struct evlist *events, struct bytes *out)
-{
-	for (size_t i = 0; i < events->events.n; i++)
-		if (events->events.v[i].attr.sample_type & PERF_SAMPLE_STACK_USER) {
-			bytes_str(out,
-				  "# callers in user code are not shown: the copies of stacks that --call-graph dwarf "
-				  "records are not unwound (record with -g)\n");
-			return;
-		}
-}
-
 /* Below the table: why names are missing. */
 static void write_hints(const struct profile *p, bool all, struct bytes *out)
 {
@@ -76,8 +64,7 @@ static void write_report(const struct command_ctx *ctx, const struct report_conf
 	if (c->header)
 		print_header(s->src, c->verbose || c->info, out);
 	if (!o->quiet)
-		hint_at_stacks(p->evlist, out);
-	report_text(p, o, out);
+		report_text(p, o, out);
 	if (!o->quiet)
 		write_hints(p, c->verbose, out);
 }

@@ -161,7 +161,7 @@ int script_run(const struct script *s, const struct source *src, const struct sa
 	       int fd, const bool *stop, struct script_result *result)
 {
 	struct crew c = { .s = s, .src = src, .refs = refs, .n = n, .fd = fd, .stop = stop };
-	bool lbr = s->chains && lbr_used(&src->events);
+	bool lbr = s->chains && lbr_used(&src->events), copies = s->chains && unwind_used(&src->events);
 	u32 nr_slots;
 
 	c.units = (u32)((n + RUN_RECORDS - 1) / RUN_RECORDS);
@@ -179,6 +179,8 @@ int script_run(const struct script *s, const struct source *src, const struct sa
 		if (lbr)
 			c.workers[i].feed.lbr = lbr_new(features_branch_depth(&src->features), s->opts.stitch,
 							script_one_function, c.workers[i].worker);
+		if (copies)
+			c.workers[i].feed.unwind = unwinder_new(s->procs, s->dsos, src->features.arch);
 	}
 	pool_run_in_order(workers, c.units, nr_slots, do_run, write_slot, &c);
 	*result = (struct script_result){ .sys_errno = c.sys_errno };
@@ -186,6 +188,7 @@ int script_run(const struct script *s, const struct source *src, const struct sa
 		result->skipped += c.workers[i].feed.undecodable;
 		script_worker_free(c.workers[i].worker);
 		lbr_free(c.workers[i].feed.lbr);
+		unwinder_free(c.workers[i].feed.unwind);
 		feed_free(&c.workers[i].feed);
 		vec_free(&c.workers[i].parts.v);
 	}

@@ -9,6 +9,7 @@
 #define X86_XMM0 32 /* two slots for each */
 #define X86_SP 7
 #define X86_IP 8
+#define X86_R8 16
 #define ARM64_LR 30
 #define ARM64_SP 31
 #define ARM64_PC 32
@@ -60,6 +61,22 @@ u64 regs_stack(enum regs_arch arch)
 	return arch == REGS_X86	  ? 1ull << X86_SP | 1ull << X86_IP :
 	       arch == REGS_ARM64 ? 1ull << ARM64_SP | 1ull << ARM64_PC :
 				    regs_general(arch);
+}
+
+u32 reg_dwarf(enum regs_arch arch, u32 n)
+{
+	static const u8 x86[] = { 0, 3, 2, 1, 4, 5, 6, 7, 16 }; /* AX BX CX DX SI DI BP SP IP */
+
+	switch (settle(arch)) {
+	case REGS_X86:
+		if (n < ARRAY_LEN(x86))
+			return x86[n];
+		return n >= X86_R8 && n < X86_R8 + 8 ? n - X86_R8 + 8 : ID_NONE;
+	case REGS_ARM64:
+		return n <= ARM64_PC ? n : ID_NONE;
+	default:
+		return ID_NONE;
+	}
 }
 
 static const char *arm64_name(u32 n, char room[REG_NAME_ROOM])

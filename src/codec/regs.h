@@ -18,6 +18,9 @@ u64 regs_general(enum regs_arch arch);
 /* Where the stack is and the program: the least that an unwinder needs. */
 u64 regs_stack(enum regs_arch arch);
 
+/* DWARF's number of a register; ID_NONE: it has none that an unwinder follows. */
+u32 reg_dwarf(enum regs_arch arch, u32 n);
+
 #define REG_NAME_ROOM 8
 /* "AX", or NULL; room for names that are put together. */
 const char *reg_name(enum regs_arch arch, u32 n, char room[REG_NAME_ROOM]);

@@ -389,19 +389,6 @@ static int settle_registers(struct attr_opts *o, const struct notify *to)
 	return err;
 }
 
-/* Said before anything runs: who asks for such stacks expects callers. */
-static void warn_of_stack_copies(const struct event_set *set, const struct notify *to)
-{
-	for (size_t i = 0; i < set->events.n; i++)
-		if (set->events.v[i].attr.sample_type & PERF_SAMPLE_STACK_USER) {
-			notify_warn(
-				to,
-				"--call-graph dwarf: the copies of stacks are kept for other programs (perf report "
-				"unwinds them); reticle shows callers in user code only of what -g records");
-			return;
-		}
-}
-
 int event_set_configure(struct event_set *set, const struct event_specs *specs, const struct attr_opts *asked,
 			const struct target *t, bool has_workload, const struct notify *to)
 {
@@ -430,7 +417,6 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 		configure_event(&set->events.v[i], &c);
 		set->overwrites |= (set->events.v[i].attr.flags & ATTR_WRITE_BACKWARD) != 0;
 	}
-	warn_of_stack_copies(set, to);
 	set_start(set, &c);
 	configure_group_reads(set, &c);
 	own = c.has_cpu || o.delay_ms || o.by_command || set->follows || set->overwrites;

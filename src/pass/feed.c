@@ -63,7 +63,10 @@ static int start_hit(struct feed *f, const struct source_record *at, struct hit 
 	if (e->unsupported)
 		return failed(f, ERR_UNSUPPORTED);
 	err = sample_core_decode(&e->layout, bytes_of(f->src, at), &h->s);
-	h->full = f->full || (f->reads && reads_counters(e)) || (f->lbr && lbr_event(e)) ? room : NULL;
+	h->full = f->full || (f->reads && reads_counters(e)) || (f->lbr && lbr_event(e)) ||
+				  (f->unwind && unwind_event(e)) ?
+			  room :
+			  NULL;
 	if (!err && h->full)
 		err = sample_decode(&e->layout, bytes_of(f->src, at), room);
 	if (err)
@@ -83,6 +86,13 @@ static int start_hit(struct feed *f, const struct source_record *at, struct hit 
 	return 0;
 }
 
+static u64 *room_for_chain(struct feed *f)
+{
+	if (!f->chains)
+		f->chains = mem_alloc(FEED_CHAINS * sizeof(*f->chains));
+	return f->chains[f->next_chain++ % FEED_CHAINS];
+}
+
 /* The chain becomes that of the branch records, if they say something. */
 static void take_branches(struct feed *f, struct hit *h, struct sample *full)
 {
@@ -91,11 +101,22 @@ static void take_branches(struct feed *f, struct hit *h, struct sample *full)
 
 	if (!lbr_take(f->lbr, h, &stack))
 		return;
-	if (!f->chains)
-		f->chains = mem_alloc(FEED_CHAINS * sizeof(*f->chains));
-	words = f->chains[f->next_chain++ % FEED_CHAINS];
+	words = room_for_chain(f);
 	h->s.chain = (struct u64s){ .p = (const u8 *)words, .n = lbr_chain(&stack, h, words) };
 	h->stitched = (u16)(stack.n - stack.own);
+	full->chain = h->s.chain;
+}
+
+/* Likewise that of the copied stack. */
+static void take_unwound(struct feed *f, struct hit *h, struct sample *full)
+{
+	struct unwound stack;
+	u64 *words;
+
+	if (!unwind_take(f->unwind, h, &stack))
+		return;
+	words = room_for_chain(f);
+	h->s.chain = (struct u64s){ .p = (const u8 *)words, .n = unwind_chain(&stack, h, words) };
 	full->chain = h->s.chain;
 }
 
@@ -148,6 +169,8 @@ static __attribute__((noinline)) int feed_whole(struct feed *f, const struct sou
 		return err;
 	if (f->lbr && lbr_event(h.e))
 		take_branches(f, &h, &s);
+	else if (f->unwind && unwind_event(h.e))
+		take_unwound(f, &h, &s);
 	if (f->reads && reads_counters(h.e))
 		hand_on_reads(f, &h, &s, take, ctx);
 	else
@@ -160,7 +183,7 @@ int feed_sample(struct feed *f, const struct source_record *at, hit_fn take, voi
 	struct hit h;
 	int err;
 
-	if (f->full || f->reads || f->lbr)
+	if (f->full || f->reads || f->lbr || f->unwind)
 		return feed_whole(f, at, take, ctx);
 	err = start_hit(f, at, &h, NULL);
 	if (!err)

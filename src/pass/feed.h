@@ -16,9 +16,10 @@
 #include "attrib/hit.h"
 #include "attrib/lbr.h"
 #include "attrib/spe.h"
+#include "attrib/unwind.h"
 #include "read/source.h"
 
-/* h is valid during the call; its chain as long as the recording, or, where it was made of branch records, until
+/* h is valid during the call; its chain as long as the recording, or, where it was made here, until
  * FEED_CHAINS more of them have been made. */
 #define FEED_CHAINS 64
 typedef void (*hit_fn)(void *ctx, const struct hit *h);
@@ -38,11 +39,12 @@ struct feed {
 	struct windows *windows; /* settled; with reads: they may end windows. NULL: none do */
 	const struct spe *spe;	 /* AUX data become hits. NULL: they do not */
 	struct lbr *lbr;	 /* call stacks of branch records become the hit's chain. NULL: they do not */
+	struct unwinder *unwind; /* copies of stacks become the hit's chain. NULL: they do not */
 	u64 undecodable;	 /* counts samples that could not be decoded, or are of no known event */
 	struct aux_counts aux;
 	struct group_read counters;
 	VEC(struct member_sample) members; /* of one sample */
-	u64 (*chains)[LBR_WORDS];	   /* FEED_CHAINS of them, taken in turn */
+	u64 (*chains)[CHAIN_WORDS];	   /* FEED_CHAINS of them, taken in turn */
 	u32 next_chain;
 };
 void feed_free(struct feed *f);

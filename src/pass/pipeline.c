@@ -164,6 +164,15 @@ static void add_stacks(struct tally *t, const struct lbr_counts *c)
 	t->lbr_cut += c->cut;
 }
 
+static void add_unwound(struct tally *t, const struct unwind_counts *c)
+{
+	t->unwound.stacks += c->stacks;
+	t->unwound.frames += c->frames;
+	t->unwound.guessed += c->guessed;
+	for (u32 i = 0; i < UNWIND_ENDS; i++)
+		t->unwound.ends[i] += c->ends[i];
+}
+
 static void add_aux(struct tally *t, const struct aux_counts *c)
 {
 	t->aux_operations += c->operations;
@@ -190,6 +199,9 @@ static void join_results(struct pass *pass, struct window_pass *windows, struct 
 		add_aux(&p->tally, &w->feed.aux);
 		if (w->feed.lbr)
 			add_stacks(&p->tally, lbr_counted(w->feed.lbr));
+		if (w->feed.unwind)
+			add_unwound(&p->tally, unwind_counted(w->feed.unwind));
+		unwinder_free(w->feed.unwind);
 		lbr_free(w->feed.lbr);
 		feed_free(&w->feed);
 	}
@@ -227,6 +239,8 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 	if (opts->chains && lbr_used(l))
 		w->feed.lbr = lbr_new(features_branch_depth(&s->src->features), stitch, collector_one_function,
 				      w->collector);
+	if (opts->chains && unwind_used(l))
+		w->feed.unwind = unwinder_new(s->procs, s->dsos, s->src->features.arch);
 }
 
 static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows, bool stitch,

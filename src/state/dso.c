@@ -49,6 +49,7 @@ void dsos_free(struct dsos *d)
 		dso_lines_free(s->lines);
 		dso_code_free(s->code);
 		dso_bounds_free(s->bounds);
+		dso_cfi_free(s->cfi);
 		vec_free(&s->side);
 		pthread_mutex_destroy(&s->lock);
 	}

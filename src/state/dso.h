@@ -112,6 +112,13 @@ bool dsos_unnamed_function(struct dsos *d, u32 dso, u64 addr, u64 *start);
  */
 u32 dsos_code_at(struct dsos *d, u32 dso, u64 addr, u8 *out, u32 max, u16 *machine);
 
+/*
+ * Where its functions keep their callers' registers (codec/cfi.h), by the same addresses; never NULL, but empty where
+ * nothing is known. Thread-safe; reads the file when first asked.
+ */
+struct cfi;
+const struct cfi *dsos_cfi(struct dsos *d, u32 dso);
+
 /* Does the DSO have DWARF line information here? (decides whether inlined frames and source lines can be had) */
 bool dsos_has_lines(struct dsos *d, u32 dso);
 

@@ -15,7 +15,7 @@ struct dso_code {
 	enum { CODE_NONE, CODE_OPEN, CODE_AGAIN } state; /* AGAIN: open for the time of a look-up */
 };
 
-static bool open_code(struct dsos *d, struct dso_slot *s, struct found_file *out)
+bool dso_open_code(struct dsos *d, struct dso_slot *s, struct found_file *out)
 {
 	const char *why;
 
@@ -29,7 +29,7 @@ static struct dso_code *first_look(struct dsos *d, struct dso_slot *s)
 {
 	struct dso_code *c = mem_zalloc(sizeof(*c));
 
-	if (!open_code(d, s, &c->file))
+	if (!dso_open_code(d, s, &c->file))
 		return c;
 	c->state = atomic_fetch_add(&d->open_codes, 1) < KEPT_OPEN ? CODE_OPEN : CODE_AGAIN;
 	if (c->state == CODE_AGAIN)
@@ -67,7 +67,7 @@ u32 dsos_code_at(struct dsos *d, u32 dso, u64 addr, u8 *out, u32 max, u16 *machi
 	if (!s->code)
 		s->code = first_look(d, s);
 	c = s->code;
-	if (c->state == CODE_OPEN || (c->state == CODE_AGAIN && open_code(d, s, &c->file))) {
+	if (c->state == CODE_OPEN || (c->state == CODE_AGAIN && dso_open_code(d, s, &c->file))) {
 		*machine = c->file.elf.machine;
 		n = read_code(&c->file.elf, addr, out, max);
 	}
@@ -89,7 +89,7 @@ static struct elf_bounds *read_bounds(struct dsos *d, struct dso_slot *s)
 	struct elf_bounds *b = mem_zalloc(sizeof(*b));
 	struct found_file file;
 
-	if (open_code(d, s, &file)) {
+	if (dso_open_code(d, s, &file)) {
 		elf_bounds_read(b, &file.elf);
 		found_file_close(&file);
 	}

@@ -20,6 +20,7 @@ struct side_symbol {
 };
 
 struct apart;
+struct cfi;
 struct dso_lines;
 struct dso_code;
 struct elf_bounds;
@@ -37,6 +38,7 @@ struct dso_slot {
 	struct dso_lines *lines;   /* NULL: nobody asked */
 	struct dso_code *code;	   /* likewise */
 	struct elf_bounds *bounds; /* likewise; of its functions, where symbols do not tell */
+	struct cfi *cfi;	   /* likewise */
 	atomic_uint has_lines;	   /* LINES_*: the answer, without the lock */
 	const char *missing;	   /* why there are no symbols; NULL: there are, or nobody asked */
 	struct dso_slot *lender;   /* whose symtab it is: the same file by another name; or NULL */
@@ -94,6 +96,11 @@ void dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
 void dso_lines_free(struct dso_lines *l);
 void dso_code_free(struct dso_code *c);
 void dso_bounds_free(struct elf_bounds *b);
+void dso_cfi_free(struct cfi *c);
+
+/* The file that was mapped, or the vdso: what holds the code. False: there is none. */
+struct found_file;
+bool dso_open_code(struct dsos *d, struct dso_slot *s, struct found_file *out);
 
 /* This kernel's vdso, if that was recorded. 0 or an error. */
 int dso_own_vdso(const struct dsos *d, const struct dso_slot *s, struct elf_file *out);

@@ -189,7 +189,7 @@ static int read_headers(struct elf_file *f)
 	f->type = cursor_u16(&c);
 	f->machine = cursor_u16(&c);
 	cursor_skip(&c, 4); /* version */
-	read_word(f, &c);   /* entry */
+	f->entry = read_word(f, &c);
 	t.phoff = read_word(f, &c);
 	t.shoff = read_word(f, &c);
 	cursor_skip(&c, 4 + 2 + 2); /* flags, sizes of this header and of a program header */

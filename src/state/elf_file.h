@@ -30,6 +30,7 @@ struct elf_file {
 	int fd;	       /* or -1: bytes are in mem */
 	const u8 *mem; /* not owned */
 	u64 size;
+	u64 entry; /* address */
 	bool swap, is64;
 	u16 type, machine;
 	struct elf_section *sections;

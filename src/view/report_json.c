@@ -22,6 +22,17 @@ static void write_meta(const struct profile *p, const struct report_opts *o, str
 	json_object_end(j);
 }
 
+static void write_unwound(const struct unwind_counts *c, struct json *j)
+{
+	json_set_object(j, "unwound");
+	json_set_u64(j, "stacks", c->stacks);
+	json_set_u64(j, "frames", c->frames);
+	json_set_u64(j, "frames_by_frame_pointers", c->guessed);
+	for (u32 i = 0; i < UNWIND_ENDS; i++)
+		json_set_u64(j, unwind_end_name(i), c->ends[i]);
+	json_object_end(j);
+}
+
 static void write_tally(const struct tally *t, struct json *j)
 {
 	const struct {
@@ -56,6 +67,7 @@ static void write_tally(const struct tally *t, struct json *j)
 	json_set_object(j, "tally");
 	for (u32 i = 0; i < ARRAY_LEN(fields); i++)
 		json_set_u64(j, fields[i].name, fields[i].value);
+	write_unwound(&t->unwound, j);
 	json_object_end(j);
 }
 

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attrib/unwind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "codec/cfi.h"
+#include "codec/perf_abi.h"
+#include "codec/regs.h"
+
+#define RULE_CACHE (1u << 12)
+#define THREAD_CACHE (1u << 8)
+#define ARM64_ADDRESS ((1ull << 48) - 1) /* of user space; what is above it in a signed address is no part of it */
+
+/* What is known of an address: the same ones are met in most stacks. An empty slot is all zeros. */
+struct rule_slot {
+	const struct space *space; /* the version of the space that it is known in */
+	u64 pc;
+	const struct cfi *cfi;
+	const struct cfi_rules *rules; /* NULL: no information */
+	u32 n;
+	u32 dso : 31, entry : 1; /* entry: nobody called this */
+};
+
+struct unwinder {
+	const struct procs *procs;
+	struct dsos *dsos;
+	enum regs_arch arch;
+	struct unwind_counts counts;
+	struct cfi_machine machine;
+	u8 dwarf[64]; /* of perf's register numbers; CFI_REGS: none */
+	struct thread_view threads[THREAD_CACHE];
+	struct rule_slot rules[RULE_CACHE];
+	/* Of the sample at hand: */
+	const u8 *stack;
+	u64 base, size; /* what is there of it */
+	bool cut;	/* there would have been more */
+	bool beyond;	/* something that lies behind it was asked for */
+};
+
+static const struct {
+	const char *name, *text;
+} ends[UNWIND_ENDS] = {
+	[UNWIND_WHOLE] = { "whole", "whole" },
+	[UNWIND_SHORT] = { "too_little_copied", "too little of the stack was copied" },
+	[UNWIND_EMPTY] = { "nothing_copied", "no stack was there, within exec or at exit" },
+	[UNWIND_NO_INFO] = { "no_information", "code without unwind information" },
+	[UNWIND_UNMAPPED] = { "unmapped", "an address in no mapping" },
+	[UNWIND_MEMORY] = { "no_memory", "memory that is not on the stack, or registers that were not recorded" },
+	[UNWIND_DEEP] = { "too_deep", "more frames than are kept" },
+	[UNWIND_NOT_64] = { "not_64_bit", "not a 64-bit program of x86_64 or aarch64" },
+};
+
+const char *unwind_end_text(enum unwind_end end)
+{
+	return ends[end].text;
+}
+
+const char *unwind_end_name(enum unwind_end end)
+{
+	return ends[end].name;
+}
+
+bool unwind_used(const struct evlist *l)
+{
+	for (size_t i = 0; i < l->events.n; i++)
+		if (unwind_event(&l->events.v[i]))
+			return true;
+	return false;
+}
+
+static bool read_stack(void *ctx, u64 addr, u32 size, u64 *out)
+{
+	struct unwinder *u = ctx;
+	u64 at = addr - u->base;
+
+	*out = 0;
+	if (at >= u->size || u->size - at < size) {
+		u->beyond |= addr >= u->base + u->size && addr - u->base < (1ull << 30);
+		return false;
+	}
+	memcpy(out, u->stack + at, size);
+	return true;
+}
+
+struct unwinder *unwinder_new(const struct procs *procs, struct dsos *dsos, const char *arch)
+{
+	struct unwinder *u = mem_zalloc(sizeof(*u));
+
+	u->procs = procs;
+	u->dsos = dsos;
+	u->arch = arch ? regs_arch_of(arch) : REGS_HERE;
+	for (u32 i = 0; i < ARRAY_LEN(u->dwarf); i++) {
+		u32 reg = reg_dwarf(u->arch, i);
+
+		u->dwarf[i] = (u8)MIN(reg, (u32)CFI_REGS);
+		if (reg == CFI_ARM64_PC)
+			u->machine = (struct cfi_machine){ CFI_ARM64_SP, CFI_ARM64_FP, CFI_ARM64_PC, read_stack, u };
+	}
+	if (!u->machine.memory)
+		u->machine = (struct cfi_machine){ CFI_X86_SP, CFI_X86_FP, CFI_X86_PC, read_stack, u };
+	return u;
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	free(u);
+}
+
+const struct unwind_counts *unwind_counted(const struct unwinder *u)
+{
+	return &u->counts;
+}
+
+/* The registers of a sample, by DWARF's numbers. False: the sample has none, or not those that matter. */
+static bool registers(const struct unwinder *u, const struct hit *h, struct cfi_frame *f)
+{
+	const struct sample *s = h->full;
+	u64 mask = h->e->layout.regs_user_mask, least = 1ull << u->machine.sp | 1ull << u->machine.pc;
+	u32 n = 0;
+
+	f->known = 0;
+	for (u32 i = 0; i < 64 && n < s->regs_user.n; i++) {
+		if (!(mask >> i & 1))
+			continue;
+		if (u->dwarf[i] < CFI_REGS) {
+			f->reg[u->dwarf[i]] = u64s_at(&s->regs_user, n);
+			f->known |= 1ull << u->dwarf[i];
+		}
+		n++;
+	}
+	return (f->known & least) == least;
+}
+
+static const struct thread_view *thread_of(struct unwinder *u, const struct hit *h)
+{
+	struct thread_view *t = &u->threads[h->s.tid % THREAD_CACHE];
+
+	if (t->tid != h->s.tid || t->pid != h->s.pid || h->clock < t->from || h->clock >= t->until)
+		procs_thread_at(u->procs, h->s.pid, h->s.tid, h->clock, t);
+	return t;
+}
+
+/* What is known of that address of code, or NULL: no mapping holds it. */
+static const struct rule_slot *rules_of(struct unwinder *u, const struct thread_view *t, u64 pc)
+{
+	const struct maps *maps = &t->maps;
+	struct rule_slot *slot = &u->rules[hash_mix(pc, (uintptr_t)maps->space + maps->n) % RULE_CACHE];
+	const struct vmap *m;
+	u64 addr;
+
+	if (slot->cfi && slot->pc == pc && slot->space == maps->space && slot->n == maps->n)
+		return slot;
+	m = space_may_hold(maps->space, pc) ? maps_find(maps, pc) : NULL;
+	if (!m || !m->dso)
+		return NULL;
+	*slot = (struct rule_slot){ .space = maps->space, .pc = pc, .n = maps->n, .dso = m->dso };
+	slot->cfi = dsos_cfi(u->dsos, m->dso);
+	addr = vmap_addr(m, u->dsos, pc);
+	slot->rules = cfi_find(slot->cfi, addr);
+	slot->entry = !slot->rules && cfi_is_entry(slot->cfi, addr);
+	return slot;
+}
+
+/* By the frame pointer: where it points to, the caller's lies, and above it the return address. */
+static bool guess(struct unwinder *u, struct cfi_frame *f)
+{
+	const struct cfi_machine *m = &u->machine;
+	u64 fp = f->reg[m->fp], caller, back;
+
+	if (!(f->known >> m->fp & 1) || fp % 8 || fp < f->reg[m->sp] || !read_stack(u, fp, 8, &caller) ||
+	    !read_stack(u, fp + 8, 8, &back))
+		return false;
+	*f = (struct cfi_frame){ .known = 1ull << m->fp | 1ull << m->sp | 1ull << m->pc };
+	f->reg[m->fp] = caller;
+	f->reg[m->sp] = fp + 16;
+	f->reg[m->pc] = back;
+	return true;
+}
+
+static enum unwind_end why_not(const struct unwinder *u, enum unwind_end otherwise)
+{
+	if (!u->size)
+		return UNWIND_EMPTY;
+	return u->beyond && u->cut ? UNWIND_SHORT : otherwise;
+}
+
+/* Goes from f to its caller. UNWIND_WHOLE with *more: it was made; else why there is none. */
+static enum unwind_end climb(struct unwinder *u, const struct rule_slot *at, struct cfi_frame *f, bool *more,
+			     u32 *guessed)
+{
+	u64 sp = f->reg[u->machine.sp];
+
+	u->beyond = false;
+	*more = true;
+	if (!at->rules) {
+		*more = !at->entry;
+		if (at->entry)
+			return UNWIND_WHOLE;
+		if (guess(u, f)) {
+			++*guessed;
+			return UNWIND_WHOLE;
+		}
+		*more = false;
+		return why_not(u, UNWIND_NO_INFO);
+	}
+	switch (cfi_step(at->cfi, at->rules, &u->machine, f)) {
+	case CFI_STEPPED:
+		/* A stack grows down: callers lie above; but for leaves of aarch64, and handlers with stacks of their
+		 * own. */
+		*more = f->reg[u->machine.sp] > sp || at->rules->signal ||
+			(f->reg[u->machine.sp] == sp && at->rules->return_reg != u->machine.pc);
+		return *more ? UNWIND_WHOLE : UNWIND_MEMORY;
+	case CFI_OUTERMOST:
+		*more = false;
+		return UNWIND_WHOLE;
+	default:
+		*more = false;
+		return why_not(u, UNWIND_MEMORY);
+	}
+}
+
+static void follow(struct unwinder *u, const struct thread_view *t, struct cfi_frame *f, struct unwound *out)
+{
+	bool called = false, more = true;
+
+	while (out->n < UNWIND_STACK) {
+		u64 pc = f->reg[u->machine.pc];
+		const struct rule_slot *at;
+
+		if (u->machine.pc == CFI_ARM64_PC)
+			pc &= ARM64_ADDRESS;
+		/* A thread's first function returns to nothing. Where a call is the last thing in a function, its
+		 * return address lies in the next one. */
+		pc -= pc && called;
+		at = pc ? rules_of(u, t, pc) : NULL;
+		if (!at) {
+			out->end = pc ? UNWIND_UNMAPPED : UNWIND_WHOLE;
+			return;
+		}
+		out->v[out->n++] = pc;
+		out->dso = at->dso;
+		called = !at->rules || !at->rules->signal;
+		out->end = climb(u, at, f, &more, &out->guessed);
+		if (!more)
+			return;
+	}
+	out->end = UNWIND_DEEP;
+}
+
+bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out)
+{
+	const struct sample *s = h->full;
+	struct cfi_frame f;
+
+	out->n = out->guessed = out->dso = 0;
+	if (!s->regs_user_abi || !registers(u, h, &f))
+		return false;
+	u->stack = s->stack_user;
+	u->size = MIN(s->stack_user_size, s->stack_user_dyn_size);
+	u->base = f.reg[u->machine.sp];
+	u->cut = s->stack_user_dyn_size >= s->stack_user_size;
+	out->end = UNWIND_NOT_64;
+	if (s->regs_user_abi == PERF_SAMPLE_REGS_ABI_64 && u->dwarf[0] != CFI_REGS)
+		follow(u, thread_of(u, h), &f, out);
+	u->counts.stacks++;
+	u->counts.frames += out->n;
+	u->counts.guessed += out->guessed;
+	u->counts.ends[out->end]++;
+	return out->n > 0;
+}
+
+u32 unwind_chain(const struct unwound *s, const struct hit *h, u64 words[CHAIN_WORDS])
+{
+	bool user = h->cpumode == PERF_RECORD_MISC_USER;
+	u32 n = user ? 0 : chain_kernel_part(&h->s.chain, words, CHAIN_WORDS - UNWIND_STACK - 2);
+
+	words[n++] = PERF_CONTEXT_USER;
+	words[n++] = user ? h->s.ip : s->v[0];
+	for (u32 i = 1; i < s->n; i++)
+		words[n++] = s->v[i];
+	return n;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call frame information: where a function's caller was, and where its registers are kept, at each address of the
+ * function. Files have it in .eh_frame (for exceptions; it stays when symbols are stripped) and .debug_frame. Sources:
+ * DWARF 5, 6.4; Linux Standard Base, core, "Exception Frames"; DWARF for the Arm 64-bit Architecture.
+ *
+ * It is written as a small program per function, to be run from the function's first address to the one that is asked
+ * for. An unwinder asks for the same addresses a million times, so every program is run once, whole, to rows: from
+ * this address on, these rules hold. Functions have few ways of keeping registers, so rules are shared: a row is 8
+ * bytes.
+ *
+ * The rules are read from files that anybody may have made, and they are followed over the contents of a stack that
+ * somebody recorded. Whatever they say, a step reads only what its caller's memory function hands out, and ends.
+ */
+#ifndef CODEC_CFI_H
+#define CODEC_CFI_H
+
+#include "base/bytes.h"
+#include "base/cursor.h"
+#include "base/set.h"
+#include "base/vec.h"
+
+/* Registers by DWARF's numbers: x86_64 has 0 to 15 and the return address, aarch64 x0 to x30 and sp. */
+#define CFI_REGS 33
+#define CFI_X86_SP 7
+#define CFI_X86_FP 6
+#define CFI_X86_PC 16
+#define CFI_ARM64_FP 29
+#define CFI_ARM64_LR 30
+#define CFI_ARM64_SP 31
+#define CFI_ARM64_PC 32 /* DWARF has none: the return address is x30. Ours holds where the frame is */
+
+/* ---- a section's entries */
+
+struct cfi_section {
+	const u8 *bytes;
+	u64 size, addr; /* addr: where it is linked to */
+	bool swap, is64;
+	bool debug; /* .debug_frame: it refers to CIEs in another way */
+};
+
+/* What functions have in common (CIE). */
+struct cfi_common {
+	u64 code_align, data_align;
+	u32 return_reg;
+	u8 encoding; /* of addresses: DW_EH_PE_* */
+	bool sized;  /* FDEs say how much there is before their program */
+	bool signal; /* the frame is that of a signal handler's return: it was not called */
+	bool known;  /* false: nothing of its FDEs can be used */
+	struct cursor program;
+};
+
+/* A function (FDE). */
+struct cfi_function {
+	u64 start, end; /* addresses as linked; end is exclusive */
+	const struct cfi_section *section;
+	const struct cfi_common *common;
+	struct cursor program;
+};
+
+typedef void (*cfi_function_fn)(void *ctx, const struct cfi_function *f);
+
+/* Hands on every function of the section, up to where it is damaged. Addresses that are relative to anything but their
+ * own place, or lie behind a pointer, are left out. */
+void cfi_functions(const struct cfi_section *s, cfi_function_fn take, void *ctx);
+
+/* An address of the section's, at the cursor, in an encoding of its CIEs. */
+u64 cfi_address(struct cursor *c, const struct cfi_section *s, u8 encoding);
+
+/* ---- rows */
+
+enum cfi_how {
+	CFI_SAME,	/* the register was not touched */
+	CFI_UNDEFINED,	/* what it held is lost; of the return address: nobody called */
+	CFI_SAVED,	/* it is in memory, at the frame's address + value */
+	CFI_OFFSET,	/* it is the frame's address + value (of the frame's address itself: register + value) */
+	CFI_REGISTER,	/* it is in the register `value` */
+	CFI_SAVED_EXPR, /* it is in memory, where expression `value` says */
+	CFI_EXPR,	/* it is what expression `value` says */
+};
+
+struct cfi_rules {
+	s32 cfa; /* of the frame's address (CFA) */
+	s32 value[CFI_REGS];
+	u8 how[CFI_REGS]; /* enum cfi_how */
+	u8 cfa_how, cfa_reg;
+	u8 return_reg;
+	u8 signal;	  /* as in cfi_common */
+	u8 signed_return; /* aarch64: the return address carries an authentication code */
+};
+
+struct cfi_row {
+	u32 start; /* as the caller's `place` said; up to the next row */
+	u32 rules; /* ID_NONE: nothing is known here */
+};
+
+struct cfi_expr {
+	u32 at, len; /* in cfi.code */
+};
+
+/* A function while rows are made: its rows are n from `row` on. */
+struct cfi_span {
+	u32 start, end, row, n;
+};
+
+/* All that a file says. A zeroed one is empty. */
+struct cfi {
+	VEC(struct cfi_row) rows; /* by start, once finished */
+	VEC(struct cfi_rules) rules;
+	VEC(struct cfi_expr) exprs;
+	struct bytes code; /* of expressions */
+	bool swap, is64;
+	u64 entry;    /* where the program begins, if the caller set it: nobody calls that; 0: nowhere */
+	u64 left_out; /* functions that could not be compiled, or lie beyond 4 GB */
+	/* While it is made: */
+	VEC(struct cfi_span) spans;
+	struct set known_rules, known_exprs;
+};
+
+/* Where an address as linked is in the caller's terms (file offsets); false: nowhere. */
+typedef bool (*cfi_place_fn)(void *ctx, u64 addr, u64 *out);
+
+/* Adds the functions of a section; several sections may be added. */
+void cfi_add(struct cfi *c, const struct cfi_section *s, cfi_place_fn place, void *ctx);
+/* Brings the rows in order. Of functions that overlap, the later one hides the rest of the earlier one. */
+void cfi_finish(struct cfi *c);
+void cfi_free(struct cfi *c);
+/* The rules that hold at an address, or NULL. */
+const struct cfi_rules *cfi_find(const struct cfi *c, u64 addr);
+
+/* Does the program begin at about that address? Its first instructions have no caller, and mostly no rules. */
+bool cfi_is_entry(const struct cfi *c, u64 addr);
+
+/* ---- a step from a frame to its caller's */
+
+struct cfi_frame {
+	u64 reg[CFI_REGS];
+	u64 known; /* a bit for each register whose value is known */
+};
+
+/* Reads size (1 to 8) bytes of the program's memory; false: they are not known. */
+typedef bool (*cfi_memory_fn)(void *ctx, u64 addr, u32 size, u64 *out);
+
+struct cfi_machine {
+	u32 sp, fp, pc;
+	cfi_memory_fn memory;
+	void *ctx;
+};
+
+enum cfi_step {
+	CFI_STEPPED,
+	CFI_OUTERMOST, /* nobody called this frame */
+	CFI_NO_MEMORY, /* it needs memory that is not known */
+	CFI_NO_SENSE,  /* it needs a register that is not known, or the expression is none */
+};
+
+/* Makes the caller's frame of f; f is changed only by a step that was made. */
+enum cfi_step cfi_step(const struct cfi *c, const struct cfi_rules *r, const struct cfi_machine *m,
+		       struct cfi_frame *f);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a DSO's functions keep their callers' registers: out of the file that was mapped, and of its debug file where
+ * that alone tells. */
+#include <stdlib.h>
+
+#include "codec/cfi.h"
+#include "state/debuginfo.h"
+#include "state/dso_table.h"
+#include "state/elf_symbols.h"
+
+static bool place(void *ctx, u64 addr, u64 *out)
+{
+	return elf_file_offset(ctx, addr, out);
+}
+
+/* names: of sections in f; run: the file whose offsets places are. */
+static void add_section(struct cfi *c, const struct elf_file *f, const char *name, bool debug, struct elf_file *run)
+{
+	const struct elf_section *sec = elf_section_named(f, name);
+	struct cfi_section s;
+	u8 *bytes;
+
+	if (!sec || elf_section_read(f, sec, &bytes) < 0)
+		return;
+	s = (struct cfi_section){
+		.bytes = bytes, .size = sec->size, .addr = sec->addr, .swap = f->swap, .is64 = f->is64, .debug = debug
+	};
+	cfi_add(c, &s, place, run);
+	free(bytes);
+}
+
+static struct cfi *read_cfi(struct dsos *d, struct dso_slot *s)
+{
+	struct cfi *c = mem_zalloc(sizeof(*c));
+	struct found_file run, separate;
+
+	if (!dso_open_code(d, s, &run))
+		return c;
+	/* .debug_frame first: where both tell of a function, .eh_frame is what runs. */
+	add_section(c, &run.elf, ".debug_frame", true, &run.elf);
+	if (!elf_section_named(&run.elf, ".eh_frame") && s->pub.kind == DSO_FILE &&
+	    debuginfo_separate(d, s, &run.elf, WANT_SYMTAB, &separate) == 0) {
+		add_section(c, &separate.elf, ".debug_frame", true, &run.elf);
+		found_file_close(&separate);
+	}
+	add_section(c, &run.elf, ".eh_frame", false, &run.elf);
+	(void)elf_file_offset(&run.elf, run.elf.entry, &c->entry);
+	found_file_close(&run);
+	cfi_finish(c);
+	return c;
+}
+
+const struct cfi *dsos_cfi(struct dsos *d, u32 dso)
+{
+	struct dso_slot *s = d->slots.v[dso];
+	struct cfi *c = __atomic_load_n(&s->cfi, __ATOMIC_ACQUIRE);
+
+	if (c)
+		return c;
+	pthread_mutex_lock(&s->lock);
+	c = s->cfi;
+	if (!c) {
+		c = read_cfi(d, s);
+		__atomic_store_n(&s->cfi, c, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return c;
+}
+
+void dso_cfi_free(struct cfi *c)
+{
+	if (c)
+		cfi_free(c);
+	free(c);
+}
