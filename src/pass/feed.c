@@ -49,6 +49,13 @@ static bool reads_counters(const struct event *e)
 	return e->attr.sample_type & PERF_SAMPLE_READ && e->attr.read_format & PERF_FORMAT_ID;
 }
 
+/* Is more of its samples needed than the few fields of struct sample_core? */
+static bool wants_whole(const struct feed *f, const struct event *e)
+{
+	return f->full || (f->reads && reads_counters(e)) || (f->lbr && lbr_event(e)) ||
+	       (f->unwind && unwind_event(e));
+}
+
 /* Everything of the hit that follows from the record alone. room: for the whole sample, where it is needed. */
 static int start_hit(struct feed *f, const struct source_record *at, struct hit *h, struct sample *room)
 {
@@ -63,10 +70,7 @@ static int start_hit(struct feed *f, const struct source_record *at, struct hit 
 	if (e->unsupported)
 		return failed(f, ERR_UNSUPPORTED);
 	err = sample_core_decode(&e->layout, bytes_of(f->src, at), &h->s);
-	h->full = f->full || (f->reads && reads_counters(e)) || (f->lbr && lbr_event(e)) ||
-				  (f->unwind && unwind_event(e)) ?
-			  room :
-			  NULL;
+	h->full = wants_whole(f, e) ? room : NULL;
 	if (!err && h->full)
 		err = sample_decode(&e->layout, bytes_of(f->src, at), room);
 	if (err)

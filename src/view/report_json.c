@@ -67,7 +67,8 @@ static void write_tally(const struct tally *t, struct json *j)
 	json_set_object(j, "tally");
 	for (u32 i = 0; i < ARRAY_LEN(fields); i++)
 		json_set_u64(j, fields[i].name, fields[i].value);
-	write_unwound(&t->unwound, j);
+	if (t->unwound.stacks)
+		write_unwound(&t->unwound, j);
 	json_object_end(j);
 }
 
