@@ -300,9 +300,12 @@ void collector_add(struct collector *c, const struct hit *h)
 		return;
 	group_of(c, h, t, p->g);
 	p->h = *h;
+	if (h->branch)
+		p->h.cpumode = place_mode(t, h->s.ip);
 	if (c->opts.costs) /* as perf: no sample weighs nothing */
 		p->h.s.period = MAX(h->full->weight, 1);
 	p->h.full = NULL;
+	p->h.branch = NULL;
 	p->h.window = h->window && c->opts.windows ? &c->windows[c->nr_batch] : NULL;
 	if (p->h.window)
 		window_copy(&c->windows[c->nr_batch], h->window);

@@ -138,20 +138,71 @@ static u64 instruction_of(const struct hit_keys *k, const struct hit *h, const s
 	return resolver_datum(k->resolver, t, h->cpumode, h->s.ip);
 }
 
+/* --- of a branch: its ends are frames, too --- */
+
+static u64 end_of(const struct hit_keys *k, const struct hit *h)
+{
+	return k->key == SORT_DSO_FROM || k->key == SORT_SYMBOL_FROM || k->key == SORT_ADDR_FROM ||
+			       k->key == SORT_SRCLINE_FROM ?
+		       h->branch->from :
+		       h->branch->to;
+}
+
+static u64 end_dso_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	u64 addr = end_of(k, h);
+
+	return place_dso(t, place_mode(t, addr), addr);
+}
+
+static u64 end_function_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	return resolver_branch_end(k->resolver, t, end_of(k, h), false);
+}
+
+static u64 end_address_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	return resolver_branch_end(k->resolver, t, end_of(k, h), true);
+}
+
+/* What the branch record itself says, as the kernel's bit-field has it. */
+static u64 branch_flags_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	u64 flags = h->branch->flags;
+
+	(void)t;
+	switch (k->key) {
+	case SORT_MISPREDICT:
+		return flags & 3; /* mispredicted, predicted; neither: not known */
+	case SORT_IN_TX:
+		return flags >> 2 & 1;
+	case SORT_ABORT:
+		return flags >> 3 & 1;
+	default:
+		return flags >> 4 & 0xffff; /* SORT_CYCLES */
+	}
+}
+
 /* --- of the frame --- */
 
 void frame_keys_free(struct frame_keys *k)
 {
+	map_free(&k->lines);
 	map_free(&k->by_dso);
 	strtab_free(&k->names);
 }
 
 /* DSOs that share a short name are one: the first of them. */
+static u64 dso_by_name(struct frame_keys *k, u64 dso)
+{
+	u32 name = strtab_intern_z(&k->names, dsos_at(k->p->dsos, (u32)dso)->short_name);
+
+	return *map_at(&k->by_dso, name, (u32)dso);
+}
+
 static u32 dso_of(struct frame_keys *k, const struct frame *f)
 {
-	u32 name = strtab_intern_z(&k->names, dsos_at(k->p->dsos, f->dso)->short_name);
-
-	return *map_at(&k->by_dso, name, f->dso);
+	return (u32)dso_by_name(k, f->dso);
 }
 
 /* The frame of the symbol as a whole; of code without one, that of the address. */
@@ -192,6 +243,19 @@ static u32 srcline_of(struct frame_keys *k, const struct frame *f)
 	id = strtab_intern_z(k->p->strings, line);
 	free(line);
 	return id;
+}
+
+/* Branches from and to a place are many, and a line is slow to find. */
+static u64 line_of_end(struct frame_keys *k, u64 frame)
+{
+	u32 *line = map_at(&k->lines, frame, ID_NONE);
+
+	if (*line == ID_NONE) {
+		struct frame f = *frames_get(k->p->frames, (u32)frame);
+
+		*line = srcline_of(k, &f);
+	}
+	return *line;
 }
 
 /* Nothing where no line is known, as in perf. */
@@ -343,8 +407,9 @@ static void text_access(const struct row_view *v, u64 value, struct bytes *out)
 	data_src_put((enum data_src_part)(value >> PART_SHIFT), value, out);
 }
 
-/* Its place in its symbol; the address where no symbol holds it. */
-static void text_datum(const struct row_view *v, u64 value, struct bytes *out)
+/* Its place in its symbol; the address where no symbol holds it. As in perf a datum has an offset in any case, code
+ * only behind the symbol's first byte. */
+static void put_place(const struct row_view *v, u64 value, bool always_offset, struct bytes *out)
 {
 	const struct frame *f = frames_get(v->profile->frames, (u32)value);
 	const struct symbol *s = f->sym == ID_NONE ? NULL : dsos_symbol(v->profile->dsos, f->dso, f->sym);
@@ -354,13 +419,58 @@ static void text_datum(const struct row_view *v, u64 value, struct bytes *out)
 		return;
 	}
 	bytes_str(out, dsos_symbol_name(v->profile->dsos, f->dso, f->sym));
-	bytes_printf(out, "+0x%llx", (unsigned long long)(f->addr - s->start));
+	if (always_offset || f->addr != s->start)
+		bytes_printf(out, "+0x%llx", (unsigned long long)(f->addr - s->start));
+}
+
+static void text_datum(const struct row_view *v, u64 value, struct bytes *out)
+{
+	put_place(v, value, true, out);
+}
+
+static void text_end(const struct row_view *v, u64 value, struct bytes *out)
+{
+	put_place(v, value, false, out);
+}
+
+static void label_end(const struct row_view *v, u64 value, struct bytes *out)
+{
+	bytes_printf(out, "[%c] ", frames_get(v->profile->frames, (u32)value)->level);
+	text_end(v, value, out);
 }
 
 static void label_datum(const struct row_view *v, u64 value, struct bytes *out)
 {
 	bytes_printf(out, "[%c] ", frames_get(v->profile->frames, (u32)value)->level);
 	text_datum(v, value, out);
+}
+
+static void text_mispredict(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	bytes_str(out, value & 2 ? "N" : value & 1 ? "Y" : "N/A");
+}
+
+static void text_in_tx(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	bytes_char(out, value ? 'T' : '.');
+}
+
+static void text_abort(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	bytes_char(out, value ? 'A' : '.');
+}
+
+/* Many CPUs do not count them. */
+static void label_cycles(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	if (value)
+		bytes_dec(out, value);
+	else
+		bytes_char(out, '-');
 }
 
 static void text_address(const struct row_view *v, u64 value, struct bytes *out)
@@ -473,6 +583,7 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_DSO_DADDR] = { { "dso_daddr", NULL, "dso_daddr", "Data Object", COLUMN_TEXT, 0, NULL, text_dso },
 			     .full = true,
 			     .of_hit = datum_dso_of,
+			     .of_value = dso_by_name,
 			     .compare = by_dso },
 	[SORT_PHYS_DADDR] = { { "phys_daddr", NULL, "phys_daddr", "Data Physical Address", COLUMN_TEXT, 0, NULL,
 				text_address },
@@ -495,6 +606,49 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_DADDR] = { { "daddr", NULL, "daddr", "Data Address", COLUMN_TEXT, 0, NULL, text_address },
 			 .full = true,
 			 .of_hit = field_of },
+	[SORT_DSO_FROM] = { { "dso_from", NULL, "dso_from", "Source Shared Object", COLUMN_TEXT, 0, NULL, text_dso },
+			    .of_hit = end_dso_of,
+			    .of_value = dso_by_name,
+			    .compare = by_dso },
+	[SORT_DSO_TO] = { { "dso_to", NULL, "dso_to", "Target Shared Object", COLUMN_TEXT, 0, NULL, text_dso },
+			  .of_hit = end_dso_of,
+			  .of_value = dso_by_name,
+			  .compare = by_dso },
+	[SORT_SYMBOL_FROM] = { { "symbol_from", NULL, "symbol_from", "Source Symbol", COLUMN_TEXT, 0, NULL,
+				 text_symbol, label_symbol },
+			       .of_hit = end_function_of,
+			       .compare = by_symbol },
+	[SORT_SYMBOL_TO] = { { "symbol_to", NULL, "symbol_to", "Target Symbol", COLUMN_TEXT, 0, NULL, text_symbol,
+			       label_symbol },
+			     .of_hit = end_function_of,
+			     .compare = by_symbol },
+	[SORT_ADDR_FROM] = { { "addr_from", NULL, "addr_from", "Source Address", COLUMN_TEXT, 0, NULL, text_end,
+			       label_end },
+			     .of_hit = end_address_of,
+			     .compare = by_symbol },
+	[SORT_ADDR_TO] = { { "addr_to", NULL, "addr_to", "Target Address", COLUMN_TEXT, 0, NULL, text_end, label_end },
+			   .of_hit = end_address_of,
+			   .compare = by_symbol },
+	[SORT_SRCLINE_FROM] = { { "srcline_from", NULL, "srcline_from", "From Source:Line", COLUMN_TEXT, 0, NULL,
+				  text_string },
+				.of_hit = end_address_of,
+				.of_value = line_of_end,
+				.compare = by_string },
+	[SORT_SRCLINE_TO] = { { "srcline_to", NULL, "srcline_to", "To Source:Line", COLUMN_TEXT, 0, NULL,
+				text_string },
+			      .of_hit = end_address_of,
+			      .of_value = line_of_end,
+			      .compare = by_string },
+	[SORT_MISPREDICT] = { { "mispredict", NULL, "mispredict", "Branch Mispredicted", COLUMN_TEXT, 0, NULL,
+				text_mispredict },
+			      .of_hit = branch_flags_of },
+	[SORT_IN_TX] = { { "in_tx", NULL, "in_tx", "Branch in transaction", COLUMN_TEXT, 0, NULL, text_in_tx },
+			 .of_hit = branch_flags_of },
+	[SORT_ABORT] = { { "abort", NULL, "abort", "Transaction abort", COLUMN_TEXT, 0, NULL, text_abort },
+			 .of_hit = branch_flags_of },
+	[SORT_CYCLES] = { { "cycles", NULL, "cycles", "Basic Block Cycles", COLUMN_TEXT, 0, number, NULL,
+			    label_cycles },
+			  .of_hit = branch_flags_of },
 	[SORT_PARENT] = { { "parent", NULL, "parent", "Parent symbol", COLUMN_TEXT, 0, NULL, text_parent },
 			  .compare = by_string },
 	[SORT_DSO] = { { "dso", NULL, "dso", "Shared Object", COLUMN_TEXT, 0, NULL, text_dso },
@@ -532,11 +686,19 @@ void profile_sort_by(struct profile *p, const u8 *order, u32 n)
 	for (u32 i = 0; i < n; i++) {
 		u32 key = order[i];
 
-		p->sort_keys |= 1ull << key;
+		p->sort_keys |= 1ull << MIN(key, (u32)SORT_FIELD);
 		p->key_at[key] = (u8)i;
 		if (!key_is_frames(key))
 			p->word_of[key] = (u8)(key == SORT_COMM ? 0 : p->group_words++);
 	}
+}
+
+bool profile_joins_values(const struct profile *p)
+{
+	for (u32 i = 0; i < p->nr_sort; i++)
+		if (sort_key_row(p->sort_order[i])->of_value)
+			return true;
+	return false;
 }
 
 bool profile_wants_full(const struct profile *p)

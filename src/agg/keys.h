@@ -31,6 +31,7 @@ struct frame_keys {
 	struct profile *p;
 	struct map by_dso;   /* short name's string id -> first DSO id */
 	struct strtab names; /* of DSOs */
+	struct map lines;    /* frame -> string id of its source line: of keys that have of_value */
 };
 void frame_keys_free(struct frame_keys *k);
 
@@ -40,6 +41,9 @@ struct sort_key_row {
 	/* One of these, but for SORT_PARENT, which stacks are put together anew for (agg/restack.h). */
 	u64 (*of_hit)(const struct hit_keys *k, const struct hit *h, const struct thread_view *t);
 	u32 (*of_frame)(struct frame_keys *k, const struct frame *f);
+	/* With of_hit: what rows have in place of the hit's value, where to find that out for each hit would cost too
+	 * much. NULL: the value as it is. */
+	u64 (*of_value)(struct frame_keys *k, u64 value);
 	int (*compare)(const struct profile *p, u64 x,
 		       u64 y); /* of different values; NULL: the smaller number first */
 };
@@ -61,6 +65,12 @@ static inline bool key_is_frames(u32 key)
 	return sort_key_row(key)->of_frame;
 }
 
+/* Has a branch values for it, and nothing else? */
+static inline bool key_is_branch(u32 key)
+{
+	return key >= SORT_DSO_FROM && key <= SORT_CYCLES;
+}
+
 /* Settles what rows of p are split by: n of enum sort_key, in order. */
 void profile_sort_by(struct profile *p, const u8 *order, u32 n);
 /* Are values what tracepoints say? */
@@ -68,6 +78,9 @@ static inline bool key_is_trace(u32 key)
 {
 	return key >= SORT_TRACE;
 }
+
+/* Does a row's value of some key stand for several values of hits? */
+bool profile_joins_values(const struct profile *p);
 
 /* Does some key ask for hit.full? */
 bool profile_wants_full(const struct profile *p);

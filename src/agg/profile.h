@@ -49,6 +49,18 @@ enum sort_key {
 	SORT_SYMBOL_IADDR,
 	SORT_DATA_PAGE_SIZE,
 	SORT_DADDR,
+	SORT_DSO_FROM, /* from here to SORT_CYCLES: of branches */
+	SORT_DSO_TO,
+	SORT_SYMBOL_FROM,
+	SORT_SYMBOL_TO,
+	SORT_ADDR_FROM,
+	SORT_ADDR_TO,
+	SORT_SRCLINE_FROM,
+	SORT_SRCLINE_TO,
+	SORT_MISPREDICT,
+	SORT_IN_TX,
+	SORT_ABORT,
+	SORT_CYCLES,
 	SORT_PARENT,
 	SORT_DSO,
 	SORT_SYMBOL,
@@ -61,6 +73,7 @@ enum sort_key {
 };
 #define MAX_FIELD_KEYS 16
 #define MAX_KEYS (SORT_FIELD + MAX_FIELD_KEYS)
+_Static_assert(NR_SORT_KEYS <= 64, "profile.sort_keys has a bit for each");
 
 struct row {
 	u64 self, total; /* weight (sum of periods) of samples in it; with it on the stack, itself included */
@@ -113,7 +126,7 @@ struct profile {
 	VEC(struct profile_event) events; /* those with samples, in the file's order */
 	struct tally tally;
 	struct str simulated; /* the core that a recording of the virtual PMU is of; len 0: it is of a real one */
-	u64 sort_keys;	      /* bits 1 << enum sort_key, and their order: */
+	u64 sort_keys;	      /* bits 1 << enum sort_key (all fields have one together), and their order: */
 	u8 sort_order[MAX_KEYS];
 	u32 nr_sort;
 	u8 key_at[MAX_KEYS]; /* of the keys in use: their places in sort_order */
@@ -125,6 +138,7 @@ struct profile {
 	const char *const *fields; /* SORT_FIELD + i is the key of fields[i] */
 	u32 nr_fields;
 	struct trace_texts *texts; /* what SORT_TRACE and fields read, or NULL: they are not in use */
+	bool branches;		   /* what is counted are branches that samples hold, each at its target */
 	bool costs;		   /* weights are those of the samples (PERF_SAMPLE_WEIGHT), not periods */
 	bool children;		   /* rows have totals and are sorted by them */
 	bool has_chains;	   /* some event was recorded with call chains */

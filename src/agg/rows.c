@@ -130,9 +130,12 @@ static u32 find_row(struct walk *w, u32 group, u32 frame)
 		frame = values[w->at_symbol];
 	}
 	for (u32 i = 0, of_frame = 0; i < p->nr_sort; i++) {
-		bool is_frames = key_is_frames(p->sort_order[i]);
+		const struct sort_key_row *key = sort_key_row(p->sort_order[i]);
 
-		keys[i] = !is_frames ? g[p->word_of[p->sort_order[i]]] : values ? values[of_frame++] : 0;
+		keys[i] = key_is_frames(p->sort_order[i]) ? (values ? values[of_frame++] : 0) :
+							    g[p->word_of[p->sort_order[i]]];
+		if (key->of_value)
+			keys[i] = key->of_value(&w->keys, keys[i]);
 	}
 	id = w->distinct ? new_row(w, keys, frame) : row_by_keys(w, keys, frame);
 	if (w->group_total >= w->named[id]) {
@@ -354,7 +357,7 @@ static bool rows_are_distinct(const struct profile *p)
 	const u64 lines = 1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE;
 
 	return p->sort_keys >> SORT_SYMBOL & 1 && !(p->sort_keys & lines) && !p->has_addresses &&
-	       (p->sort_keys >> SORT_COMM & 1 || !(p->sort_keys & KEYS_NAMED));
+	       !profile_joins_values(p) && (p->sort_keys >> SORT_COMM & 1 || !(p->sort_keys & KEYS_NAMED));
 }
 
 static void walk_free(struct walk *w)

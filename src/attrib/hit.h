@@ -15,6 +15,7 @@ enum hit_made {
 	HIT_MEMBER,	 /* of a group's member, from what its counter said in the leader's sample */
 	HIT_WINDOW,	 /* of the leader of a group, whose window it ends */
 	HIT_SYNTHESISED, /* of AUX data (attrib/spe.h) */
+	HIT_BRANCH,	 /* a branch that a sample's branch stack holds, at its target */
 };
 
 struct hit {
@@ -29,8 +30,9 @@ struct hit {
 	bool exact;	      /* s.ip is that of the very instruction: PERF_RECORD_MISC_EXACT_IP */
 	struct sample_core s; /* period: the hit's weight */
 	/* Valid only during the call that hands the hit on: */
-	const struct sample *full;   /* NULL unless the consumer asked for it, or its counters had to be read */
-	const struct window *window; /* that it ends, or NULL */
+	const struct sample *full;	   /* NULL unless the consumer asked for it, or its counters had to be read */
+	const struct window *window;	   /* that it ends, or NULL */
+	const struct branch_entry *branch; /* HIT_BRANCH: the branch; else NULL */
 };
 
 #endif

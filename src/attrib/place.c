@@ -45,6 +45,13 @@ static const struct vmap *find_map(const struct thread_view *thread, u32 cpumode
 	return cpumode == PERF_RECORD_MISC_USER ? maps_find(&thread->maps, addr) : NULL;
 }
 
+u32 place_mode(const struct thread_view *thread, u64 addr)
+{
+	if (maps_find(&thread->maps, addr))
+		return PERF_RECORD_MISC_USER;
+	return maps_find(&thread->kernel, addr) ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_HYPERVISOR;
+}
+
 u32 place_dso(const struct thread_view *thread, u32 cpumode, u64 addr)
 {
 	const struct vmap *m = find_map(thread, cpumode, addr);

@@ -16,6 +16,10 @@ struct place {
 /* cpumode: PERF_RECORD_MISC_CPUMODE_MASK bits of the sample, or of the last PERF_CONTEXT_* mark in its chain. */
 void place_find(struct dsos *dsos, const struct thread_view *thread, u32 cpumode, u64 ip, struct place *out);
 
+/* In which mode code at addr runs, where nothing but the mappings tells: PERF_RECORD_MISC_USER or _KERNEL, as it is
+ * user space or the kernel that maps something there; _HYPERVISOR when neither does. */
+u32 place_mode(const struct thread_view *thread, u64 addr);
+
 /* The DSO alone. */
 u32 place_dso(const struct thread_view *thread, u32 cpumode, u64 addr);
 

@@ -188,6 +188,21 @@ u32 resolver_datum(struct resolver *r, const struct thread_view *t, u32 cpumode,
 	return frames_intern(r->frames, &f);
 }
 
+u32 resolver_branch_end(struct resolver *r, const struct thread_view *t, u64 addr, bool exact)
+{
+	u32 cpumode = place_mode(t, addr);
+	struct frame f;
+	struct place p;
+
+	if (!exact && !r->opts.by_address)
+		return resolver_frame(r, t, cpumode, addr, false);
+	place_find(r->dsos, t, cpumode, addr, &p);
+	f = (struct frame){ .dso = p.dso, .sym = p.sym, .addr = p.addr, .level = p.level };
+	if (!exact && p.sym != ID_NONE)
+		f.addr = 0;
+	return frames_intern(r->frames, &f);
+}
+
 /* Several callers outside all mappings in a row say no more than one. */
 static bool is_nowhere(const struct resolver *r, u32 frame)
 {

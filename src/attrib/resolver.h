@@ -44,6 +44,10 @@ u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode,
 /* The frame of a datum: its very address in the DSO; where no symbol holds it, addr as it is. */
 u32 resolver_datum(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 addr);
 
+/* The frame of an end of a branch, in whatever mode (place_mode): of its function as a whole, or (exact) of its very
+ * address in the DSO. Where no symbol holds it both are that of the address. */
+u32 resolver_branch_end(struct resolver *r, const struct thread_view *t, u64 addr, bool exact);
+
 /* Brings in what resolver_frame will look at for that address. */
 void resolver_prefetch(const struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agg/keys.h"
 #include "cmd/commands.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
@@ -126,10 +127,10 @@ struct run {
 	u32 simulated;
 };
 
-/* Places of data are addresses: they have nothing in common, either. */
+/* Places of data are addresses: they have nothing in common, either. Branches are not compared. */
 static bool is_data_key(u32 key)
 {
-	return key >= SORT_SYMBOL_DADDR && key <= SORT_DADDR;
+	return (key >= SORT_SYMBOL_DADDR && key <= SORT_DADDR) || key_is_branch(key);
 }
 
 /* Time slices and events cannot be keys: slices of two recordings have nothing in common, and events part the tables.
@@ -158,7 +159,7 @@ static int add_key(struct run *r, const char *name)
 {
 	u32 column = column_find(name, strlen(name));
 
-	_Static_assert(NR_SORT_KEYS <= DIFF_MAX_KEYS, "each key once");
+	_Static_assert(NR_SORT_KEYS - (SORT_CYCLES - SORT_DSO_FROM + 1) <= DIFF_MAX_KEYS, "each key once");
 	if (column == ID_NONE || !is_diff_key(column))
 		return note_no_key(name, r->ctx->notify);
 	for (u32 i = 0; i < r->diff.nr_keys; i++)

@@ -35,7 +35,8 @@ static const struct {
 
 static const char later[] = "reticle has no such thing; perf record can, and its file is read here";
 static const char as_recorded[] = "AUX data is kept and shown by 'reticle dump', not decoded";
-static const char of_branches[] = "reports are of samples; 'reticle script -F +brstack' prints branch records";
+static const char of_branches[] =
+	"branches are counted one by one: 'reticle report --sort symbol_from,symbol_to,cycles'";
 static const char no_annotation[] =
 	"that is for annotation, which reticle does not have; --sort srcline shows hot lines";
 static const char text_only[] = "reports are text: pipe them into less -R, or 'reticle export --to svg' for a browser";
@@ -48,7 +49,6 @@ static const struct {
 	char letter;
 	const char *name, *hint;
 } peer_options[] = {
-	{ "report", 'b', "branch-stack", of_branches },
 	{ "report", 0, "branch-history", of_branches },
 	{ "report", 0, "total-cycles", of_branches },
 	{ "report", 'M', "disassembler-style", no_annotation },

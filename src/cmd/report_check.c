@@ -64,6 +64,8 @@ const char *report_excludes_metrics(const struct report_config *c, const struct 
 		return "--hierarchy";
 	if (c->group)
 		return "--group";
+	if (c->branches == 1 || (p && p->branches))
+		return "--branch-stack";
 	if (keys >> SORT_EVENT & 1)
 		return "--sort event";
 	if (c->parent)
@@ -87,6 +89,7 @@ int report_check_recording(const struct report_config *c, const struct notify *t
 		{ c->parent, "--parent" },
 		{ c->exclude_other, "--exclude-other" },
 		{ c->ignore_callees, "--ignore-callees" },
+		{ c->branches == 1, "--branch-stack" },
 		{ c->hierarchy, "--hierarchy" },
 		{ c->group, "--group" },
 		{ c->separator, "--field-separator" },

@@ -7,7 +7,7 @@
 
 #include "cmd/commands.h"
 
-int report_set_children(void *field, const char *text, const struct notify *to)
+int report_set_switch(void *field, const char *text, const struct notify *to)
 {
 	(void)to;
 	*(int *)field = text ? 0 : 1;
@@ -126,7 +126,10 @@ static const struct opt options[] = {
 	  "count",
 	  .set = graph_spec_set, .next_word = true },
 	{ 0, "children", OPT_CALL, offsetof(struct report_config, children), NULL, "count callees with their callers",
-	  .set = report_set_children, .no = true },
+	  .set = report_set_switch, .no = true },
+	{ 'b', "branch-stack", OPT_CALL, offsetof(struct report_config, branches), NULL,
+	  "count the branches that samples hold (what is done anyway of recordings made with -b)",
+	  .set = report_set_switch, .no = true },
 	OPT('G', "inverted", OPT_FLAG, inverted, NULL, "call graphs from the outermost caller down"),
 	OPT(0, "max-stack", OPT_U32, max_stack, "N", "call graphs of at most N frames"),
 	{ 0, "percent-limit", OPT_CALL, 0, "PERCENT", "leave out rows and branches below this share",
@@ -184,7 +187,7 @@ static void defaults(void *config)
 {
 	struct report_config *c = config;
 
-	c->children = -1;
+	c->children = c->branches = -1;
 	c->time_slice_ms = 100;
 	graph_spec_init(&c->graph);
 }

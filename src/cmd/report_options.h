@@ -14,7 +14,7 @@ struct report_config {
 	struct select select;
 	const char *sort, *fields, *widths, *separator;
 	struct graph_spec graph;
-	int children; /* -1: as the recording suggests */
+	int children, branches; /* -1: as the recording suggests */
 	enum percentage percentage;
 	double percent_limit;
 	bool no_metrics;
@@ -31,9 +31,9 @@ struct report_config {
 		dump, long_names, hierarchy;
 };
 
-/* What options do that several commands have (struct opt's set): --children, whose field is `children`;
- * --percent-limit, whose field is the config. */
-int report_set_children(void *field, const char *text, const struct notify *to);
+/* What options do that several commands have (struct opt's set): one that is given, or given with no-, whose field
+ * becomes 1 or 0; --percent-limit, whose field is the config. */
+int report_set_switch(void *field, const char *text, const struct notify *to);
 int report_set_percent_limit(void *field, const char *text, const struct notify *to);
 
 /* The command's run; cmd/report.c. */

@@ -75,11 +75,13 @@ static int apply_sort(const char *text, const char *usual, struct selected *s, s
 	struct name_list names = split_names(text && *text == '+' ? text + 1 : text, &s->arena);
 	struct name_list first = split_names(usual, &s->arena);
 	const char *metrics[METRIC_SORTS];
+	bool alone = !s->pipeline.nr_sort;
 	u32 n = 0;
 	int err = 0;
 
 	for (u32 i = 0; (!text || *text == '+') && i < first.n; i++)
 		add_key(&s->pipeline, column_find(first.v[i], strlen(first.v[i])));
+	s->pipeline.nr_usual = alone ? s->pipeline.nr_sort : 0;
 	for (u32 i = 0; i < names.n && !err; i++) {
 		u32 column = column_find(names.v[i], strlen(names.v[i]));
 
@@ -189,6 +191,8 @@ static int check_forms(const struct report_config *c, const struct selected *s, 
 	 */
 	if (s->pipeline.nr_fields && strcmp(select_input(&c->select), "-") && access(select_input(&c->select), F_OK))
 		return note_no_key(s->pipeline.fields[0], to);
+	if (c->mem_mode && c->branches == 1)
+		return notify_error(to, ERR_USAGE, "--branch-stack and --mem-mode exclude each other");
 	if (c->separator && (strlen(c->separator) != 1 && strcmp(c->separator, "\\t")))
 		return notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character",
 				    c->separator);
@@ -208,7 +212,9 @@ int report_resolve(const struct report_config *c, struct selected *s, struct rep
 	if (!err && (c->sort || !only_fields(c)))
 		err = apply_sort(c->sort, c->mem_mode ? MEM_SORT : USUAL_SORT, s, o, to);
 	w->default_sort |= !s->pipeline.nr_sort;
+	s->pipeline.branches = c->branches < 0 ? BRANCHES_AUTO : c->branches ? BRANCHES_ON : BRANCHES_OFF;
 	if (c->mem_mode) {
+		s->pipeline.branches = BRANCHES_OFF;
 		s->pipeline.costs = true;
 		s->pipeline.children = false;
 		s->pipeline.windows = NULL;

@@ -52,7 +52,7 @@ static const struct opt options[] = {
 	TOP('n', "show-nr-samples", OPT_FLAG, report.samples, NULL, "show the number of samples"),
 	TOP(0, "show-total-period", OPT_FLAG, report.period, NULL, "show the sum of periods"),
 	{ 0, "children", OPT_CALL, offsetof(struct top_config, report.children), NULL,
-	  "count callees with their callers", .set = report_set_children, .no = true },
+	  "count callees with their callers", .set = report_set_switch, .no = true },
 	TOP(0, "max-stack", OPT_U32, report.max_stack, "N", "call graphs of at most N frames"),
 	TOP_CALL(0, "percent-limit", report, "PERCENT", "leave out rows and branches below this share",
 		 report_set_percent_limit),

@@ -52,7 +52,7 @@ static bool reads_counters(const struct event *e)
 /* Is more of its samples needed than the few fields of struct sample_core? */
 static bool wants_whole(const struct feed *f, const struct event *e)
 {
-	return f->full || (f->reads && reads_counters(e)) || (f->lbr && lbr_event(e)) ||
+	return f->full || f->branches || (f->reads && reads_counters(e)) || (f->lbr && lbr_event(e)) ||
 	       (f->unwind && unwind_event(e));
 }
 
@@ -86,6 +86,7 @@ static int start_hit(struct feed *f, const struct source_record *at, struct hit 
 	h->made = HIT_MEASURED;
 	h->exact = at->h.misc & PERF_RECORD_MISC_EXACT_IP;
 	h->window = NULL;
+	h->branch = NULL;
 	h->stitched = 0;
 	return 0;
 }
@@ -162,6 +163,22 @@ static void hand_on_reads(struct feed *f, struct hit *h, const struct sample *s,
 	}
 }
 
+/* What a branch leads to is where it is counted. In which mode that runs, its mappings tell (place_mode). */
+static void hand_on_branches(struct hit *h, const struct sample *s, hit_fn take, void *ctx)
+{
+	h->made = HIT_BRANCH;
+	h->exact = true;
+	h->s.period = 1;
+	h->s.chain = (struct u64s){ 0 };
+	for (h->nth = 0; h->nth < s->nr_branches; h->nth++) {
+		struct branch_entry b = sample_branch(s, h->nth);
+
+		h->branch = &b;
+		h->s.ip = b.to;
+		take(ctx, h);
+	}
+}
+
 /* Apart, so that those who want the core alone have no room for a whole sample on their stack. */
 static __attribute__((noinline)) int feed_whole(struct feed *f, const struct source_record *at, hit_fn take, void *ctx)
 {
@@ -171,6 +188,10 @@ static __attribute__((noinline)) int feed_whole(struct feed *f, const struct sou
 
 	if (err)
 		return err;
+	if (f->branches) {
+		hand_on_branches(&h, &s, take, ctx);
+		return 0;
+	}
 	if (f->lbr && lbr_event(h.e))
 		take_branches(f, &h, &s);
 	else if (f->unwind && unwind_event(h.e))
@@ -187,7 +208,7 @@ int feed_sample(struct feed *f, const struct source_record *at, hit_fn take, voi
 	struct hit h;
 	int err;
 
-	if (f->full || f->reads || f->lbr || f->unwind)
+	if (f->full || f->branches || f->reads || f->lbr || f->unwind)
 		return feed_whole(f, at, take, ctx);
 	err = start_hit(f, at, &h, NULL);
 	if (!err)

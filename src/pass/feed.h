@@ -7,6 +7,8 @@
  * counters have to come in the order of the file. Lanes (pass/lanes.h) see to that, or feed_split, for who goes
  * through the records in another order later.
  *
+ * A view of branches takes each entry of a sample's branch stack as a hit, at its target (HIT_BRANCH).
+ *
  * What a consumer does not ask for costs nothing: by default only the few fields of struct sample_core are decoded.
  */
 #ifndef PASS_FEED_H
@@ -31,11 +33,12 @@ struct aux_counts {
 	u64 bad_bytes, unknown_packets;
 };
 
-/* One per worker. The caller sets the first six and zeroes the rest. */
+/* One per worker. The caller sets the first seven and zeroes the rest. */
 struct feed {
 	const struct source *src;
-	bool full;  /* each hit comes with all fields of its sample */
-	bool reads; /* samples that read counters are split, as above; else they are hits of their own event */
+	bool full;     /* each hit comes with all fields of its sample */
+	bool branches; /* each branch that a sample holds is a hit, of weight 1; nothing else is */
+	bool reads;    /* samples that read counters are split, as above; else they are hits of their own event */
 	struct windows *windows; /* settled; with reads: they may end windows. NULL: none do */
 	const struct spe *spe;	 /* AUX data become hits. NULL: they do not */
 	struct lbr *lbr;	 /* call stacks of branch records become the hit's chain. NULL: they do not */

@@ -26,6 +26,7 @@
 #include "agg/trace_keys.h"
 #include "base/pool.h"
 #include "codec/vpmu.h"
+#include "pass/branches.h"
 #include "pass/feed.h"
 #include "pass/lanes.h"
 #include "pass/order.h"
@@ -80,7 +81,7 @@ static bool records_chains(const struct evlist *l)
 	return false;
 }
 
-static struct profile *new_profile(struct session *s, const struct pipeline_opts *o)
+static struct profile *new_profile(struct session *s, const struct pipeline_opts *o, bool branches)
 {
 	static const u8 usual[] = { SORT_COMM, SORT_DSO, SORT_SYMBOL };
 	struct profile *p = mem_zalloc(sizeof(*p));
@@ -97,6 +98,7 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 		if (key_is_trace(p->sort_order[i]) && !p->texts)
 			p->texts = trace_texts_new();
 	p->has_chains = records_chains(p->evlist) && !o->no_chains;
+	p->branches = branches;
 	p->costs = o->costs;
 	p->children = p->has_chains && o->children && !(p->sort_keys >> SORT_ADDR & 1);
 	p->graph_key = p->has_chains ? o->graph_key : GRAPH_KEY_FUNCTION;
@@ -229,8 +231,9 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 	window_worker_start(windows, s, &w->windows);
 	w->feed = (struct feed){ .src = s->src,
 				 .full = profile_wants_full(opts->keys) || opts->costs,
+				 .branches = opts->keys->branches,
 				 .reads = group_read_used(l),
-				 .spe = session_spe(s),
+				 .spe = opts->keys->branches ? NULL : session_spe(s),
 				 .windows = windows->on ? &w->windows.windows : NULL };
 	o.windows = w->windows.hits;
 	if (!first) /* what is wrong with formats of tracepoints is said once */
@@ -255,7 +258,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 					.filter = filter,
 					.samples = session_spe(s) ? UINT64_MAX : s->data.nr_samples,
 					.deferred = &s->deferred };
-	bool ordered = lanes_needed(p->evlist), proven = windows_proven(&windows->windows);
+	bool ordered = lanes_needed(p->evlist) && !p->branches, proven = windows_proven(&windows->windows);
 	struct pass pass = { .s = s, .nr_workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n)) };
 
 	copts.every_address = p->has_addresses = window_pass_by_address(windows) || p->graph_key != GRAPH_KEY_FUNCTION;
@@ -314,14 +317,18 @@ int pipeline_over(const struct pipeline_opts *opts, struct session *s, struct pr
 	struct sample_filter filter;
 	struct profile *p = NULL;
 	const char *missing = trace_keys_missing(&s->src->events, &s->src->features, o.fields, o.nr_fields);
-	int err = missing ? o.no_field(missing, notify) : session_filter(s, &o.samples, o.time, &times, &filter);
+	bool branches;
+	int err = missing ? o.no_field(missing, notify) : branches_settle(&o, s->src, &branches, notify);
+
+	if (!err)
+		err = session_filter(s, &o.samples, o.time, &times, &filter);
 
 	if (!err) {
 		/* Windows belong to nodes of the tree as it was recorded. */
 		if ((o.restack.ignore_callees || o.restack.parent) && records_chains(&s->src->events))
 			o.windows = NULL;
 		window_pass_start(&windows, s, &o);
-		p = new_profile(s, &o);
+		p = new_profile(s, &o, branches);
 		p->fields = opts->fields;
 		p->nr_fields = opts->nr_fields;
 		err = collect(s, &filter, &windows, !o.no_stitch, p);

@@ -19,16 +19,25 @@ struct window_use {
 	bool children;	   /* totals are; else they are not shown, whatever pipeline_opts.children says */
 };
 
+/* Are branches counted, or samples (pass/branches.h)? */
+enum branch_view {
+	BRANCHES_OFF,
+	BRANCHES_ON,
+	BRANCHES_AUTO, /* as the recording was meant */
+};
+
 struct pipeline_opts {
 	struct session_opts session;
 	const char *input;	 /* path, or "-" */
 	u8 sort_order[MAX_KEYS]; /* enum sort_key, in the user's order; nr_sort of them */
 	u32 nr_sort;		 /* 0: comm, dso, symbol */
+	u32 nr_usual;		 /* so many of them, the first, are there because nobody named others */
 	/* Keys that are fields of tracepoints: SORT_FIELD + i is fields[i], which stay as long as the profile.
 	 * no_field says, as an error, that none of the recording's events has one. */
 	const char *fields[MAX_FIELD_KEYS];
 	u32 nr_fields;
 	int (*no_field)(const char *name, const struct notify *to);
+	enum branch_view branches;
 	bool costs;		  /* samples weigh what their weight field says, as in perf's --mem-mode */
 	bool children;		  /* totals (has no effect without call chains) */
 	bool no_chains;		  /* look at leaves only, even where chains were recorded */

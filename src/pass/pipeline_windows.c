@@ -53,7 +53,7 @@ static enum window_unit unit_of(const struct pipeline_opts *o)
 	u64 keys = 0;
 
 	for (u32 i = 0; i < o->nr_sort; i++)
-		keys |= 1ull << o->sort_order[i];
+		keys |= 1ull << MIN(o->sort_order[i], SORT_FIELD);
 	if (!o->nr_sort)
 		return UNIT_FUNCTION;
 	if (keys & (1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE | 1ull << SORT_ADDR))

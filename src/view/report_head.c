@@ -62,7 +62,7 @@ void report_event_head(const struct profile *p, const struct profile_event *e, c
 		write_group_head(p, g, out);
 		return;
 	}
-	bytes_str(out, "# Samples: ");
+	bytes_str(out, p->branches ? "# Branches: " : "# Samples: ");
 	write_short_number(e->samples, out);
 	bytes_str(out, " of event");
 	if (one_table && p->evlist->events.n > 1) {
@@ -89,11 +89,14 @@ static void write_count(const char *what, u64 n, struct bytes *out)
 }
 
 /* How far the numbers below can be trusted. The counts that are always there come first. */
-static void write_tally(const struct tally *t, struct bytes *out)
+static void write_tally(const struct profile *p, struct bytes *out)
 {
+	const struct tally *t = &p->tally;
+
 	bytes_printf(out, "# Total Lost Samples: %llu\n#\n", (unsigned long long)t->lost_samples);
-	bytes_printf(out, "# Recording: %llu samples, %llu lost, %llu throttled", (unsigned long long)t->samples,
-		     (unsigned long long)tally_lost(t), (unsigned long long)t->throttled);
+	bytes_printf(out, "# Recording: %llu %s, %llu lost, %llu throttled", (unsigned long long)t->samples,
+		     p->branches ? "branches" : "samples", (unsigned long long)tally_lost(t),
+		     (unsigned long long)t->throttled);
 	write_count("left out by filters", t->filtered, out);
 	write_count("undecodable", t->undecodable, out);
 	write_count("broken records", t->broken_records, out);
@@ -164,7 +167,7 @@ static void write_simulated(const struct profile *p, struct bytes *out)
 void report_recording_head(const struct profile *p, struct bytes *out)
 {
 	write_simulated(p, out);
-	write_tally(&p->tally, out);
+	write_tally(p, out);
 	write_lbr(&p->tally, out);
 	write_unwound(p, out);
 }
