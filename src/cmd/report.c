@@ -63,8 +63,7 @@ static void write_report(const struct command_ctx *ctx, const struct report_conf
 	}
 	if (c->header)
 		print_header(s->src, c->verbose || c->info, out);
-	if (!o->quiet)
-		report_text(p, o, out);
+	report_text(p, o, out);
 	if (!o->quiet)
 		write_hints(p, c->verbose, out);
 }
