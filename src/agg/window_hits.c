@@ -202,9 +202,9 @@ static void count_ways(struct window_hits *h, const struct hit_place *from, cons
 	u32 begin = window_unit_of(h->unit, h->frames, from->frame),
 	    end = window_unit_of(h->unit, h->frames, to->frame);
 
-	window_sums_way(sums, end, (u32)hash_mix(from->ip >> PLACE_SHIFT, begin))->ends++;
+	window_sums_way(sums, end, (u32)hash_pair(from->ip >> PLACE_SHIFT, begin))->ends++;
 	if (begin != end)
-		window_sums_way(sums, begin, (u32)hash_mix(to->ip >> PLACE_SHIFT, end))->leaves++;
+		window_sums_way(sums, begin, (u32)hash_pair(to->ip >> PLACE_SHIFT, end))->leaves++;
 }
 
 static void judge(struct window_hits *h, struct slot_state *s, const struct window *w, const struct hit_place *place,

@@ -47,9 +47,16 @@ static inline u64 hash_mix_by(u64 seed, u64 h, u64 x)
 	return (u64)m ^ (u64)(m >> 64);
 }
 
+/* h is a hash already: of two plain values, pairs with the same exclusive-or would meet. */
 static inline u64 hash_mix(u64 h, u64 x)
 {
 	return hash_mix_by(hash_seed(), h, x);
+}
+
+/* Of two values: good enough to stand for the pair in a map. */
+static inline u64 hash_pair(u64 a, u64 b)
+{
+	return hash_finish(hash_mix(hash_u64(a), b));
 }
 
 static inline u64 hash_bytes_by(u64 seed, const void *data, size_t len)

@@ -52,7 +52,8 @@ static struct dso_slot *lender_of(struct dsos *d, struct dso_slot *s, const stru
 	if (s->side.n || f->fd < 0 || fstat(f->fd, &st))
 		return NULL;
 	pthread_mutex_lock(&d->files_lock);
-	at = map_at(&d->by_file, hash_mix((u64)st.st_dev, hash_mix((u64)st.st_ino, (u64)st.st_size)), (u32)d->files.n);
+	at = map_at(&d->by_file, hash_pair((u64)st.st_dev, hash_pair((u64)st.st_ino, (u64)st.st_size)),
+		    (u32)d->files.n);
 	if (*at < d->files.n)
 		lender = d->files.v[*at];
 	else

@@ -283,7 +283,7 @@ static const char *full_path(struct dwarf_file *f, struct unit *u, const char *f
 
 	if (!dir)
 		return file;
-	at = *map_at(&f->joined, hash_mix((uintptr_t)u, (uintptr_t)file), (u32)f->paths.n);
+	at = *map_at(&f->joined, hash_pair((uintptr_t)u, (uintptr_t)file), (u32)f->paths.n);
 	if (at == f->paths.n) {
 		nd = strlen(dir);
 		nf = strlen(file);

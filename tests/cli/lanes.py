@@ -4,6 +4,7 @@
 """Samples that read counters are read by several workers: the tables are those of one worker, to the byte."""
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -15,6 +16,7 @@ INHERIT, SAMPLE_ID_ALL = 1 << 1, 1 << 18
 THREADS, SAMPLES, PERIOD_CYCLES = 9, 60000, 1000
 HEADER_ATTR, SAMPLE, COMM, MMAP, THROTTLE, LOST = 64, 9, 3, 1, 5, 2
 PID, BASE = 1000, 0x400000
+FUNCTIONS = 60  # of neighbouring lines of code: whatever stands for a pair of place and function is easily mistaken
 
 
 def record(kind, body, misc=2):
@@ -32,7 +34,29 @@ def trailer(tid, time, event_id):
     return struct.pack("<IIQQ", PID, tid, time, event_id)
 
 
-def recording(path, inherited, windows):
+def program():
+    """A program of functions of the same size. -> the record of its mapping, and their addresses"""
+    with open("program.c", "w") as f:
+        f.write("volatile int x;\n")
+        f.writelines(f"void f{i}(void) {{ {'x++; ' * 10} }}\n" for i in range(FUNCTIONS))
+        f.write("int main(void) { return 0; }\n")
+    subprocess.run(["cc", "-O0", "-no-pie", "-Wl,-z,separate-code", "-o", "program", "program.c"], check=True)
+    nm = subprocess.run(["nm", "program"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    code = next(line.split() for line in subprocess.run(["readelf", "-lW", "program"], check=True, text=True,
+                                                         stdout=subprocess.PIPE).stdout.splitlines()
+                if line.strip().startswith("LOAD") and " R E " in line)
+    offset, address, size = int(code[1], 16), int(code[2], 16), (int(code[4], 16) + 4095) & ~4095
+    path = os.path.abspath("program").encode() + b"\0"
+    mapping = struct.pack("<IIQQQ", PID, PID, address, size, offset) + path + b"\0" * (-len(path) % 8)
+    return mapping, [int(a, 16) for a in re.findall(r"^(\w+) T f\d+$", nm, re.M)]
+
+
+def nowhere():
+    return (struct.pack("<IIQQQ", PID, PID, BASE, 0x100000, 0) + b"/nowhere/program\0".ljust(24, b"\0"),
+            [BASE + 64 * i for i in range(5)])
+
+
+def recording(path, inherited, windows, mapping, places):
     """Threads with counters of their own: one id each, or, where events are inherited, one id for all of them.
 
     Without windows the events are no group that reads itself together, but each reads its own counter."""
@@ -43,20 +67,19 @@ def recording(path, inherited, windows):
         f.write(b"PERFILE2" + struct.pack("<Q", 16))
         f.write(attr(0, PERIOD_CYCLES, flags, sorted({i[0] for i in ids})))
         f.write(attr(1, 0, flags, sorted({i[1] for i in ids})))
-        f.write(record(MMAP, struct.pack("<IIQQQ", PID, PID, BASE, 0x100000, 0) + b"/nowhere/program\0".ljust(24, b"\0") +
-                       trailer(PID, 1, ids[0][0])))
+        f.write(record(MMAP, mapping + trailer(PID, 1, ids[0][0])))
         values = [[0, 0] for _ in range(THREADS)]
         place = [0] * THREADS
         for n in range(SAMPLES):
             t = rng.randrange(THREADS)
             time = 1000 + n * 10
             if rng.random() < 0.3:
-                place[t] = rng.randrange(5)
+                place[t] = rng.randrange(len(places))
             values[t][0] += PERIOD_CYCLES + rng.randrange(20)
-            values[t][1] += (place[t] + 1) * 500 + rng.randrange(100)
+            values[t][1] += (place[t] % 5 + 1) * 500 + rng.randrange(100)
             leader = ids[t][0]
             members = list(zip(values[t], ids[t]))[:2 if windows else 1]
-            body = struct.pack("<QQIIQQQ", leader, BASE + place[t] * 64, PID, PID + t, time, PERIOD_CYCLES, len(members))
+            body = struct.pack("<QQIIQQQ", leader, places[place[t]], PID, PID + t, time, PERIOD_CYCLES, len(members))
             for value, counter in members:
                 body += struct.pack("<QQ", value, counter)
             f.write(record(SAMPLE, body))
@@ -76,9 +99,9 @@ def table(path, threads, *more):
 
 failed = 0
 for inherited in (False, True):
-    for windows in (True, False):
-        path = f"lanes{inherited:d}{windows:d}.data"
-        recording(path, inherited, windows)
+    for windows, (mapping, places) in ((True, nowhere()), (False, nowhere()), (True, program())):
+        path = f"lanes{inherited:d}{windows:d}{len(places)}.data"
+        recording(path, inherited, windows, mapping, places)
         for more in ([], ["--sort", "tid,symbol"]):
             one = table(path, 1, *more)
             if len(one.splitlines()) < 6:

@@ -380,6 +380,28 @@ static void hash_spreads_neighbours(void **state)
 	assert_int_not_equal(hash_bytes("a", 1), hash_bytes("a\0", 2));
 }
 
+static int compare_u64(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Ids and addresses in a row: pairs with the same exclusive-or are common. */
+static void hash_pair_tells_pairs_apart(void **state)
+{
+	static u64 seen[200 * 200];
+	size_t n = 0;
+
+	(void)state;
+	for (u64 a = 0; a < 200; a++)
+		for (u64 b = 0; b < 200; b++)
+			seen[n++] = hash_pair(0x10000 + a, b);
+	qsort(seen, n, sizeof(*seen), compare_u64);
+	for (size_t i = 1; i < n; i++)
+		assert_true(seen[i - 1] != seen[i]);
+}
+
 /* 1 / odd, modulo 2^64. */
 static u64 inverse(u64 odd)
 {
@@ -430,6 +452,7 @@ int main(void)
 		cmocka_unit_test(sort_is_stable),
 		cmocka_unit_test(notes_reach_the_notifier),
 		cmocka_unit_test(hash_spreads_neighbours),
+		cmocka_unit_test(hash_pair_tells_pairs_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
