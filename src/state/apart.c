@@ -30,6 +30,8 @@
 #define MEMORY_TIMES 32
 #define MOST_DEATHS 4
 #define LOOK_EVERY_MS 20
+/* A parser that owes an answer computes or reads. One that does neither at so many looks in a row never answers. */
+#define MOST_ASLEEP (5000 / LOOK_EVERY_MS)
 #define NOBODY (-1)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -129,7 +131,7 @@ struct apart_file *apart_file_new(struct apart *a, int fd, bool alone)
 	*f = (struct apart_file){ .a = a, .fd = fd, .alone = alone };
 	pthread_mutex_lock(&a->lock);
 	f->id = a->nr_files++;
-	if (!fstat(fd, &st) && *map_at(&a->seen, hash_mix((u64)st.st_dev, (u64)st.st_ino), f->id) == f->id)
+	if (!fstat(fd, &st) && *map_at(&a->seen, hash_pair((u64)st.st_dev, (u64)st.st_ino), f->id) == f->id)
 		f->disk = (u64)st.st_blocks * 512;
 	pthread_mutex_unlock(&a->lock);
 	return f;
@@ -226,9 +228,28 @@ static bool pay(struct apart *a)
 	return a->cpu_ms > 0;
 }
 
+/* It waits for something that is no disk, or was stopped: the state in /proc/PID/stat, which follows the name in
+ * brackets. */
+static bool is_asleep(pid_t pid)
+{
+	char path[32], text[128] = "";
+	const char *end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (f) {
+		text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+		fclose(f);
+	}
+	end = strrchr(text, ')');
+	return end && end[1] == ' ' && (end[2] == 'S' || end[2] == 'T' || end[2] == 't');
+}
+
 static bool take(struct apart *a, void *to, size_t n)
 {
 	struct pollfd p = { .fd = a->parser, .events = POLLIN };
+	u32 asleep = 0;
 	int fd = -1;
 
 	for (size_t at = 0; at < n;) {
@@ -238,7 +259,8 @@ static bool take(struct apart *a, void *to, size_t n)
 		if (ready < 0 && errno != EINTR)
 			return false;
 		if (ready <= 0) {
-			if (!pay(a))
+			asleep = is_asleep(a->parser_pid) ? asleep + 1 : 0;
+			if (!pay(a) || asleep > MOST_ASLEEP)
 				return false;
 			continue;
 		}
@@ -374,7 +396,7 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
 		f->verdict = DIED;
 		*why = a->deaths >= MOST_DEATHS ?
 			       "parsers of debug information have died of it, or of others, too often" :
-			       "its parser has died, or took more memory or time than such a file needs";
+			       "its parser has died, fell asleep, or took more memory or time than such a file needs";
 	}
 	pthread_mutex_unlock(&a->lock);
 	bytes_free(&q);

@@ -7,9 +7,10 @@
  *
  * Design: such files are parsed in another process that can do nothing. It has no capabilities, and a filter of system
  * calls leaves it memory, reading from descriptors that it was handed, and one socket to us. Its memory and its time
- * are a small multiple of what the files that it was handed have on disk. What it sends back is input like any other.
- * When it wants to open a further file (split units, debug information that several files share), it is we who open
- * it, by the rules of base/regular.h, or do not.
+ * are a small multiple of what the files that it was handed have on disk, and one that sleeps for five seconds while
+ * it owes an answer is given up. What it sends back is input like any other. When it wants to open a further file
+ * (split units, debug information that several files share), it is we who open it, by the rules of base/regular.h, or
+ * do not.
  *
  * A process that forks when it has a large tree in memory pays for every page that it writes afterwards. So one child,
  * the keeper, is forked early, when there is little; it parses nothing, and forks the parser, and another one when it

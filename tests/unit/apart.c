@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A parser that neither computes nor reads while it owes an answer is given up, and others go on. */
+#include "state/apart.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct apart_file *fixture(struct apart *a, const char *name)
+{
+	const char *dir = getenv("FIXTURE_DIR");
+	char path[4096];
+	int fd;
+
+	assert_non_null(dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return apart_file_new(a, fd, true);
+}
+
+static int parent_of(int pid)
+{
+	char path[32], text[128] = "";
+	int parent = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0; /* it has ended */
+	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	fclose(f);
+	if (strrchr(text, ')') && sscanf(strrchr(text, ')') + 1, " %*c %d", &parent) != 1)
+		parent = 0;
+	return parent;
+}
+
+/* The only child of the only child of this process: the keeper's parser. */
+static int find_parser(void)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *e;
+	int found = 0;
+
+	assert_non_null(d);
+	while ((e = readdir(d))) {
+		int pid = atoi(e->d_name);
+
+		if (pid > 0 && parent_of(parent_of(pid)) == getpid())
+			found = pid;
+	}
+	closedir(d);
+	return found;
+}
+
+static int ask(struct apart_file *f, const char **why)
+{
+	struct bytes reply = { 0 };
+	u64 addr = 0x1000;
+	int err = apart_lines(f, &addr, 1, &reply, why);
+
+	bytes_free(&reply);
+	return err;
+}
+
+static void one_that_sleeps_is_given_up(void **state)
+{
+	struct apart *a = apart_new();
+	struct apart_file *first, *second;
+	const char *why;
+
+	(void)state;
+	assert_non_null(a);
+	first = fixture(a, "markers_pie");
+	second = fixture(a, "markers_fixed");
+	assert_int_equal(ask(first, &why), 0);
+	assert_true(find_parser() > 0);
+	assert_int_equal(kill(find_parser(), SIGSTOP), 0);
+	assert_int_equal(ask(first, &why), ERR_LIMIT);
+	assert_non_null(strstr(why, "fell asleep"));
+	/* That file is not tried again, and the next parser takes the others. */
+	assert_int_equal(ask(first, &why), ERR_LIMIT);
+	assert_null(why);
+	assert_int_equal(ask(second, &why), 0);
+	apart_file_free(first);
+	apart_file_free(second);
+	apart_free(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_that_sleeps_is_given_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
