@@ -34,6 +34,14 @@ static u64 tid_of(const struct hit_keys *k, const struct hit *h, const struct th
 	return h->s.tid;
 }
 
+/* Nobody's: that of threads that no record says anything of, as in perf. */
+static u64 cgroup_id_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)h;
+	return t->cgroup_ns;
+}
+
 static u64 cpu_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
 {
 	(void)k;
@@ -77,6 +85,8 @@ static u64 field_of(const struct hit_keys *k, const struct hit *h, const struct 
 	switch (k->key) {
 	case SORT_CGROUP:
 		return s->cgroup;
+	case SORT_TRANSACTION:
+		return s->transaction;
 	case SORT_LOCAL_WEIGHT:
 	case SORT_WEIGHT:
 		return s->weight;
@@ -203,6 +213,12 @@ static u64 dso_by_name(struct frame_keys *k, u64 dso)
 static u32 dso_of(struct frame_keys *k, const struct frame *f)
 {
 	return (u32)dso_by_name(k, f->dso);
+}
+
+/* Rows have a number that fits a frame's value; what is mapped of one file does. */
+static u32 dso_size_of(struct frame_keys *k, const struct frame *f)
+{
+	return (u32)MIN(dsos_at(k->p->dsos, f->dso)->mapped, (u64)UINT32_MAX - 1);
 }
 
 /* The frame of the symbol as a whole; of code without one, that of the address. */
@@ -360,6 +376,48 @@ static void text_cgroup(const struct row_view *v, u64 value, struct bytes *out)
 	u32 path = value ? map_get(v->profile->cgroups, value) : ID_NONE;
 
 	bytes_str(out, !value ? "N/A" : path == ID_NONE ? "unknown" : strtab_get(v->profile->strings, path));
+}
+
+static void text_cgroup_id(const struct row_view *v, u64 value, struct bytes *out)
+{
+	bytes_str(out, value == ID_NONE ? "0/0x0" : strtab_get(v->profile->strings, (u32)value));
+}
+
+static int by_cgroup_id(const struct profile *p, u64 x, u64 y)
+{
+	if (x == ID_NONE || y == ID_NONE)
+		return x == ID_NONE ? -1 : 1;
+	return by_string(p, x, y);
+}
+
+static void label_dso_size(const struct row_view *v, u64 value, struct bytes *out)
+{
+	(void)v;
+	if (value)
+		bytes_dec(out, value);
+	else
+		bytes_str(out, "unknown");
+}
+
+/* PERF_TXN_*, by perf's words for them; the bits from 32 on are the code that the program aborted with. */
+static void text_transaction(const struct row_view *v, u64 value, struct bytes *out)
+{
+	static const struct {
+		u64 bit;
+		const char *word;
+	} words[] = {
+		{ 1, "EL " },	  { 2, "TX " },	  { 4, "SYNC " },	{ 8, "ASYNC " },
+		{ 16, "RETRY " }, { 32, "CON " }, { 64, "CAP-WRITE " }, { 128, "CAP-READ " },
+	};
+
+	(void)v;
+	for (u32 i = 0; i < ARRAY_LEN(words); i++)
+		if (value & words[i].bit)
+			bytes_str(out, words[i].word);
+	if (value && !(value & 12))
+		bytes_str(out, "NEITHER ");
+	if (value >> 32)
+		bytes_printf(out, ":%llx", (unsigned long long)(value >> 32));
 }
 
 static void label_addr(const struct row_view *v, u64 value, struct bytes *out)
@@ -526,6 +584,10 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_CGROUP] = { { "cgroup", NULL, "cgroup", "Cgroup", COLUMN_TEXT, 0, NULL, text_cgroup },
 			  .full = true,
 			  .of_hit = field_of },
+	[SORT_CGROUP_ID] = { { "cgroup_id", NULL, "cgroup_id", "cgroup id (dev/inode)", COLUMN_TEXT, 0, NULL,
+			       text_cgroup_id },
+			     .of_hit = cgroup_id_of,
+			     .compare = by_cgroup_id },
 	[SORT_ADDR] = { { "addr", "ip", "addr", "Address", COLUMN_TEXT, 0, number, NULL, label_addr },
 			.of_hit = addr_of },
 	[SORT_LOCAL_WEIGHT] = { { "local_weight", NULL, "local_weight", "Local Weight", COLUMN_TEXT, 0, number, NULL,
@@ -545,6 +607,10 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 			   .of_hit = field_of },
 	[SORT_P_STAGE_CYC] = { { "p_stage_cyc", "local_p_stage_cyc", "p_stage_cyc", "Pipeline Stage Cycle",
 				 COLUMN_TEXT, 0, number, NULL, label_number },
+			       .full = true,
+			       .of_hit = field_of },
+	[SORT_TRANSACTION] = { { "transaction", NULL, "transaction", "Transaction", COLUMN_TEXT, 0, NULL,
+				 text_transaction },
 			       .full = true,
 			       .of_hit = field_of },
 	[SORT_CODE_PAGE_SIZE] = { { "code_page_size", NULL, "code_page_size", "Code Page Size", COLUMN_TEXT, 0, number,
@@ -654,6 +720,9 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_DSO] = { { "dso", NULL, "dso", "Shared Object", COLUMN_TEXT, 0, NULL, text_dso },
 		       .of_frame = dso_of,
 		       .compare = by_dso },
+	[SORT_DSO_SIZE] = { { "dso_size", NULL, "dso_size", "DSO size", COLUMN_NUMBER, 0, number, NULL,
+			      label_dso_size },
+			    .of_frame = dso_size_of },
 	[SORT_SYMBOL] = { { "symbol", "sym", "symbol", "Symbol", COLUMN_TEXT, 0, NULL, text_symbol, label_symbol },
 			  .of_frame = symbol_of,
 			  .compare = by_symbol },

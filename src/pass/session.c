@@ -45,6 +45,7 @@ static bool speaks_of_processes(u32 type)
 	case PERF_RECORD_COMM:
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_KSYMBOL:
+	case PERF_RECORD_NAMESPACES:
 		return true;
 	default:
 		return false;
@@ -207,6 +208,8 @@ static bool is_seen(struct first_pass *f, u64 offset)
 	switch (at.h.type) {
 	case PERF_RECORD_COMM:
 		return threadset_has(f->sampled, THREADSET_TID, r.comm.tid);
+	case PERF_RECORD_NAMESPACES:
+		return threadset_has(f->sampled, THREADSET_TID, r.namespaces.tid);
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
 		return (at.h.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL ||

@@ -423,6 +423,14 @@ u32 dsos_count(const struct dsos *d)
 	return (u32)d->slots.n;
 }
 
+void dsos_note_mapped(struct dsos *d, u32 dso, u64 bytes)
+{
+	struct dso *to = &d->slots.v[dso]->pub;
+
+	if (dso)
+		to->mapped = MAX(to->mapped, bytes);
+}
+
 const struct dso *dsos_at(const struct dsos *d, u32 dso)
 {
 	return &d->slots.v[dso]->pub;

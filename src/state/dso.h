@@ -42,6 +42,7 @@ struct dso {
 	const char *short_name; /* perf's "Shared Object": the basename; "[kernel.kallsyms]", "[ext4]", "[unknown]" */
 	u32 pid;
 	u8 build_id[20], build_id_size;
+	u64 mapped;	       /* bytes of the largest mapping of its code; 0: not known */
 	struct symtab *symtab; /* state/symtab.h; NULL before the first look-up */
 };
 
@@ -87,6 +88,8 @@ void dsos_set_release(struct dsos *d, const char *release, const char *arch);
 void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 ref_addr);
 /* From now on a further session tells of what d has heard before: symbols that it has are not added again. */
 void dsos_again(struct dsos *d);
+/* So many bytes of its code were mapped somewhere. Not thread-safe. */
+void dsos_note_mapped(struct dsos *d, u32 dso, u64 bytes);
 /* Side-band symbols: KSYMBOL registers BPF programs and others (name at [start, end)), state/jit.h the code of
  * run-time compilers. Before the first look-up in that DSO. */
 void dsos_add_symbol(struct dsos *d, u32 dso, u64 start, u64 end, struct str name);

@@ -55,9 +55,11 @@ struct timelines {
 struct procs {
 	struct strtab *strings;
 	struct dsos *dsos;
-	struct map threads;   /* tid -> index in comms */
-	struct map processes; /* pid -> index in procs */
+	struct map threads;	  /* tid -> index in comms */
+	struct map in_namespaces; /* tid -> index in namespaces */
+	struct map processes;	  /* pid -> index in procs */
 	struct timelines comms;
+	struct timelines namespaces; /* of cgroups: string ids of "DEVICE/0xINODE" */
 	struct timelines procs;
 	VEC(struct space *) spaces;
 	struct space *kernel;
@@ -72,14 +74,18 @@ void procs_free(struct procs *p)
 		return;
 	for (size_t i = 0; i < p->comms.n; i++)
 		free(p->comms.v[i].v);
+	for (size_t i = 0; i < p->namespaces.n; i++)
+		free(p->namespaces.v[i].v);
 	for (size_t i = 0; i < p->procs.n; i++)
 		free(p->procs.v[i].v);
 	for (size_t i = 0; i < p->spaces.n; i++)
 		space_free(p->spaces.v[i]);
 	vec_free(&p->comms);
+	vec_free(&p->namespaces);
 	vec_free(&p->procs);
 	vec_free(&p->spaces);
 	map_free(&p->threads);
+	map_free(&p->in_namespaces);
 	map_free(&p->processes);
 	space_free(p->kernel);
 	free(p);
@@ -358,8 +364,31 @@ static void apply_mmap(struct procs *p, const struct record *r, u64 clock)
 	v.dso = kernel ? kernel_dso(p, m) : user_dso(p, m);
 	if (kernel && dsos_at(p->dsos, v.dso)->kind == DSO_KERNEL && v.end < v.start + KERNEL_IMAGE_SIZE)
 		v.end = v.start + KERNEL_IMAGE_SIZE;
+	if (m->prot & PROT_EXECUTE || r->h.type == PERF_RECORD_MMAP)
+		dsos_note_mapped(p->dsos, v.dso, m->len);
 	add_map(p, kernel ? p->kernel : current_space(p, m->pid), &v, clock);
 	p->may_copy += COPY_PER_MAP;
+}
+
+#define CGROUP_NAMESPACE 6 /* among those of a record, in the kernel's order */
+
+static void apply_namespaces(struct procs *p, const struct record *r, u64 clock)
+{
+	const struct u64s *pairs = &r->namespaces.dev_inode;
+	struct timeline *t;
+	char text[48];
+	u32 len;
+
+	if (pairs->n < 2 * (CGROUP_NAMESPACE + 1))
+		return;
+	len = (u32)snprintf(text, sizeof(text), "%llu/0x%llx",
+			    (unsigned long long)u64s_at(pairs, 2 * CGROUP_NAMESPACE),
+			    (unsigned long long)u64s_at(pairs, 2 * CGROUP_NAMESPACE + 1));
+	if (strtab_find(p->strings, text, len) == ID_NONE && !spend(p, COST_NAME + len))
+		return;
+	t = timeline_of(p, &p->in_namespaces, &p->namespaces, r->namespaces.tid);
+	if (t)
+		timeline_add(t, (struct version){ clock, strtab_intern(p->strings, text, len), 0 });
 }
 
 #define KSYMBOL_UNREGISTER 1u
@@ -394,6 +423,9 @@ void procs_apply(struct procs *p, const struct record *r, u64 clock)
 	case PERF_RECORD_MMAP2:
 		apply_mmap(p, r, clock);
 		break;
+	case PERF_RECORD_NAMESPACES:
+		apply_namespaces(p, r, clock);
+		break;
 	case PERF_RECORD_KSYMBOL:
 		apply_ksymbol(p, r, clock);
 		break;
@@ -421,9 +453,11 @@ static struct maps maps_at(const struct procs *p, const struct version *v, u64 c
 void procs_thread_at(const struct procs *p, u32 pid, u32 tid, u64 clock, struct thread_view *out)
 {
 	u32 thread = map_get(&p->threads, tid), process = map_get(&p->processes, pid);
+	u32 in_ns = map_get(&p->in_namespaces, tid);
 	const struct version *v = NULL;
 
 	*out = (struct thread_view){ .from = 0, .until = UINT64_MAX, .pid = pid, .tid = tid, .comm = ID_NONE };
+	out->cgroup_ns = ID_NONE;
 	if (thread != ID_NONE)
 		v = timeline_at(&p->comms.v[thread], clock, &out->from, &out->until);
 	if (v)
@@ -431,6 +465,9 @@ void procs_thread_at(const struct procs *p, u32 pid, u32 tid, u64 clock, struct 
 	else if (thread != ID_NONE)
 		out->comm = first_comm(&p->comms.v[thread]);
 	out->named_later = !v && out->comm != ID_NONE;
+	v = in_ns == ID_NONE ? NULL : timeline_at(&p->namespaces.v[in_ns], clock, &out->from, &out->until);
+	if (v)
+		out->cgroup_ns = v->value;
 	v = process == ID_NONE ? NULL : timeline_at(&p->procs.v[process], clock, &out->from, &out->until);
 	out->maps = maps_at(p, v, clock, &out->from, &out->until);
 	out->kernel = space_at(p->kernel, clock, &out->from, &out->until);

@@ -35,6 +35,7 @@ struct thread_view {
 	u64 from, until;
 	u32 pid, tid;
 	u32 comm;	  /* string id; ID_NONE: no record named the thread, show ":TID" */
+	u32 cgroup_ns;	  /* string id of its cgroup namespace, "DEVICE/0xINODE"; ID_NONE: no record says */
 	bool named_later; /* comm is what the thread's first name says of the time before it */
 	struct maps maps; /* user space */
 	struct maps kernel;
