@@ -138,8 +138,9 @@ check("one name", run("new.data")[0], 0)
 os.rename("new.data", "perf.data")
 check("no name", run()[0], 0)
 for args, status, want in (
-    (("-s", "time"), 2, "option --sort: 'time' is not one of comm, pid, tid, cpu, socket, cgroup, addr, local_weight, weight, "
-     "local_ins_lat, ins_lat, p_stage_cyc, code_page_size, mem_op, mem, snoop, tlb, locked, blocked, dso, symbol, symbol_size, srcline, srcfile, trace"),
+    (("-s", "time"), 2, "option --sort: 'time' is not one of comm, pid, tid, cpu, socket, cgroup, cgroup_id, addr, local_weight, "
+     "weight, local_ins_lat, ins_lat, p_stage_cyc, transaction, code_page_size, mem_op, mem, snoop, tlb, locked, blocked, dso, "
+     "dso_size, symbol, symbol_size, srcline, srcfile, trace"),
     (("-s", ","), 2, "option --sort names no key"),
     (("-c", "wdiff:1"), 2, "option --compute: 'wdiff:1' is none of delta-abs, delta, ratio, wdiff:W1,W2"),
     (("-c", "wdiff:1,1", "--fail-above", "1"), 2, "--fail-above goes with delta and ratio, not with wdiff"),
