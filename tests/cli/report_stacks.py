@@ -55,8 +55,9 @@ def lines(tool, path, *options):
 
 
 def unnamed(line):
-    """Callers and functions without a symbol: each tool has its own words for them."""
-    return re.search(r"\[unknown\]|0x[0-9a-f]{5}|\] 0{8}|\] \[|0000000000", line)
+    """Callers and functions without a symbol: each tool has its own words for them. Those of the vDSO are named by what
+    each tool has of it."""
+    return re.search(r"\[unknown\]|\[vdso\]|0x[0-9a-f]{5}|\] 0{8}|\] \[|0000000000", line)
 
 
 def of_program(line):
