@@ -61,7 +61,7 @@ for option, word in (("prev_cpmm", "nor a metric or a field"), ("sched_wakeup.pr
 p = run("perf", "record", "-q", "-a", "-F", "997", "-g", "--all-cgroups", "--namespaces", "--code-page-size", "-o", "plain", "--", *LOAD)
 if p.returncode:
     skip("no sampling of the whole machine here: " + (p.stderr.strip().splitlines() or [""])[0])
-for keys in ("socket", "socket,cpu", "cgroup", "addr", "code_page_size", "local_weight", "dso,symbol_size,sym", "weight,dso", "cgroup_id,comm", "cgroup_id"):
+for keys in ("socket", "socket,cpu", "cgroup", "addr", "code_page_size", "local_weight", "dso,symbol_size,sym", "weight,dso", "cgroup_id,cpu", "cgroup_id"):
     compare("plain", keys)
 
 # perf works the kernel's size out from its symbols, and says "unknown" of no file; others are as large as they are mapped.
