@@ -6,7 +6,7 @@
 #ifndef AGG_COLUMNS_H
 #define AGG_COLUMNS_H
 
-#include "agg/group_rows.h"
+#include "agg/profile.h"
 #include "base/bytes.h"
 
 /* Values come first; then there is a column for each key. */
@@ -34,12 +34,10 @@ enum column_type {
 
 /* A row in its surroundings: what getters are handed. */
 struct row_view {
-	struct profile *profile;
-	struct profile_event *event;
+	const struct profile *profile;
+	const struct profile_event *event;
 	const struct row *row;
-	const double *windows;	       /* the row's block (agg/window_sums.h), or NULL */
-	const struct group_line *line; /* of which row stands for all members, or NULL */
-	bool long_names;	       /* DSOs by their paths */
+	bool long_names; /* DSOs by their paths */
 };
 
 /* value: what the row has for the key, where the column is a key's. */

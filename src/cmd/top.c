@@ -319,7 +319,7 @@ static void name_under_cursor(const struct top *t, u32 column, char *name, size_
 		return;
 	v.event = &p->events.v[t->state.event];
 	for (size_t i = 0; i < v.event->rows.n; i++) {
-		report_set_row(&v, &t->shown, i);
+		v.row = &v.event->rows.v[i];
 		if (!report_wants(&v, &t->shown) || n++ < t->state.cursor)
 			continue;
 		column_label(column, &v, &text);

@@ -27,40 +27,30 @@ static void put_short(double v, int decimals, struct bytes *out)
 	bytes_printf(out, "%s%.*f%c", v < 0 ? "-" : "", size < 9.95, size, *unit);
 }
 
-static void put_count(const struct metric_table *t, u32 column, const double *block, struct bytes *out)
-{
-	double value = metric_column_value(t, column, block, NULL);
-
-	if (isnan(value))
-		bytes_char(out, '-');
-	else
-		bytes_printf(out, "%.*f", column == METRICS_MAX + METRIC_DISCARD_PERCENT, value);
-}
-
 /* An interval several times as wide as the value is noise, which CSV and JSON have for those who add it up. */
 static bool says_nothing(const struct metric_table *t, const struct metric_value *v)
 {
 	return t->windows->attribution == ATTRIBUTION_ESTIMATE && v->doubtful && v->half > NOISE * fabs(v->value);
 }
 
-void metric_cell(const struct metric_table *t, u32 column, const double *block, bool bare, struct bytes *out)
+void metric_shown_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out)
 {
-	struct metric_value v;
+	metric_value(t, metric, block, out);
+	if (says_nothing(t, out))
+		out->value = NAN;
+}
 
-	if (column >= METRICS_MAX) {
-		put_count(t, column, block, out);
-		return;
-	}
-	metric_value(t, column, block, &v);
-	if (isnan(v.value) || says_nothing(t, &v)) {
+void metric_put(const struct metric_value *v, int decimals, bool bare, struct bytes *out)
+{
+	if (isnan(v->value)) {
 		bytes_char(out, '-');
 		return;
 	}
-	if (v.doubtful)
+	if (v->doubtful)
 		bytes_char(out, '~');
-	put_short(v.value, t->metrics[column].decimals, out);
-	if (isnan(v.half) || bare)
+	put_short(v->value, decimals, out);
+	if (isnan(v->half) || bare)
 		return;
 	bytes_str(out, "±");
-	put_short(v.half, t->metrics[column].decimals, out);
+	put_short(v->half, decimals, out);
 }

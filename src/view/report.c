@@ -101,86 +101,6 @@ void report_metrics_free(struct report_metrics *m, const struct profile *p)
 	free(m);
 }
 
-struct report_opts report_plain_event_opts(const struct report_opts *o, size_t event)
-{
-	struct report_opts with = *o;
-
-	if (!o->metrics || !o->metrics[event].order)
-		return with;
-	with.now = &o->metrics[event];
-	with.graph = GRAPH_NONE;
-	return with;
-}
-
-struct report_opts report_event_opts(const struct report_opts *o, size_t event)
-{
-	struct report_opts with = report_plain_event_opts(o, event);
-	u32 at = 0, n, keys;
-
-	if (!with.now)
-		return with;
-	while (at < o->nr_columns && !column_is_key(o->columns[at]))
-		at++;
-	keys = o->nr_columns - at;
-	n = MIN(with.now->table.nr_columns, REPORT_MAX_COLUMNS - o->nr_columns);
-	memmove(with.columns + at + n, with.columns + at, keys);
-	memmove(with.widths + at + n, with.widths + at, keys * sizeof(*with.widths));
-	for (u32 i = 0; i < n; i++) {
-		with.columns[at + i] = (u8)(REPORT_METRIC + i);
-		with.widths[at + i] = 0;
-	}
-	with.nr_columns += n;
-	return with;
-}
-
-int report_group_opts(struct report_opts *o, u32 members)
-{
-	struct report_opts to = *o;
-
-	to.nr_columns = 0;
-	for (u32 k = 0; k < o->nr_columns; k++) {
-		u32 n = !column_is_key(o->columns[k]) ? members : 1;
-
-		if (n > REPORT_MAX_COLUMNS - to.nr_columns)
-			return ERR_LIMIT;
-		for (u32 i = 0; i < n; i++, to.nr_columns++) {
-			to.columns[to.nr_columns] = o->columns[k];
-			to.widths[to.nr_columns] = o->widths[k];
-			to.member[to.nr_columns] = (u8)i;
-		}
-	}
-	*o = to;
-	return 0;
-}
-
-struct row_view report_column_view(const struct row_view *v, const struct report_opts *o, u32 k)
-{
-	static const struct row no_row;
-	static const struct profile_event no_event;
-	struct row_view of = *v;
-
-	if (column_is_key(o->columns[k]))
-		return of;
-	of.event = o->group->members[o->member[k]];
-	of.event = of.event ? of.event : (struct profile_event *)&no_event;
-	of.row = v->line->rows[o->member[k]];
-	of.row = of.row ? of.row : &no_row;
-	return of;
-}
-
-void report_set_row(struct row_view *v, const struct report_opts *o, size_t i)
-{
-	size_t row = o->now ? o->now->order[i] : i;
-
-	v->line = o->group ? &o->group->lines[i] : NULL;
-	if (v->line) {
-		v->row = v->line->shown;
-		return;
-	}
-	v->row = &v->event->rows.v[row];
-	v->windows = o->now ? profile_window_row(v->event->windows, row) : NULL;
-}
-
 u64 report_whole(const struct profile_event *e, const struct report_opts *o)
 {
 	return o->relative ? e->row_weight : MAX(e->weight, e->unfiltered);
@@ -212,37 +132,9 @@ const struct graph_node *report_row_graph(const struct row_view *v, const struct
 				.max_depth = o->graph_depth,
 				.samples = o->graph_value == GRAPH_COUNT };
 
-	if (o->graph == GRAPH_NONE || (v->line && v->row != v->line->rows[v->event->event - o->group->leader]))
+	if (o->graph == GRAPH_NONE)
 		return NULL;
 	if (o->graph == GRAPH_GRAPH)
 		g.min_weight = (u64)ceil((double)report_graph_whole(v->event, o) * o->graph_min / 100);
 	return profile_row_graph(v->profile, v->event, v->row, &g, room);
-}
-
-/* "%*.2f%%": twice per row, and printf takes its time over a double. */
-static void put_percent(double percent, int width, struct bytes *out)
-{
-	u64 hundredths = (u64)llrint(percent * 100);
-	char text[32];
-	int at = sizeof(text);
-
-	text[--at] = '%';
-	for (int digits = 0; digits < 3 || hundredths; digits++, hundredths /= 10) {
-		if (digits == 2)
-			text[--at] = '.';
-		text[--at] = (char)('0' + hundredths % 10);
-	}
-	bytes_repeat(out, ' ', width - ((int)sizeof(text) - at));
-	bytes_put(out, text + at, sizeof(text) - (size_t)at);
-}
-
-void report_percent(double percent, int width, bool color, struct bytes *out)
-{
-	const char *paint = !color ? NULL : percent >= 5 ? "\033[31m" : percent >= 0.5 ? "\033[32m" : NULL;
-
-	if (paint)
-		bytes_str(out, paint);
-	put_percent(percent, width, out);
-	if (paint)
-		bytes_str(out, "\033[m");
 }

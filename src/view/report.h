@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Report: a profile as a table, in text as `perf report --stdio` lays it out, in CSV and in JSON. All three write into
- * a struct bytes, which empties itself into a file (base/bytes.h).
+ * a struct bytes, which empties itself into a file (base/bytes.h). Options and profile stay as they are; what changes
+ * while a report is written is in struct report_table (view/report_table.h).
  */
 #ifndef VIEW_REPORT_H
 #define VIEW_REPORT_H
 
 #include "agg/columns.h"
+#include "agg/group_rows.h"
+#include "base/json.h"
 #include "metric/metrics.h"
 
 enum graph_style {
@@ -20,7 +23,6 @@ enum graph_style {
 enum graph_value { GRAPH_PERCENT, GRAPH_PERIOD, GRAPH_COUNT };
 
 #define REPORT_MAX_COLUMNS 64
-#define REPORT_METRIC NR_COLUMNS /* in a list of columns: + i, the i-th column of the event's metrics */
 
 /* How an event with windows is shown. */
 struct report_metrics {
@@ -56,26 +58,19 @@ struct report_opts {
 	bool color;
 	u32 room;	  /* columns of the terminal; 0: there is none */
 	bool whole_names; /* columns of names are as wide as they need, or as widths[] says, whatever the room */
-	u64 bare;	  /* bits: which columns of metrics are without intervals */
 	char separator;	  /* fields are parted by it and not padded; 0: aligned columns */
 
 	struct metrics_opts wanted;	      /* for report_metrics_make */
 	bool paths;			      /* below a row with windows, those of each of its stacks */
 	bool fractal_paths;		      /* graph_min is of the row, not of the whole */
 	const struct report_metrics *metrics; /* by event of the profile, or NULL: nothing is shown of windows */
-	const struct report_metrics *now;     /* of the event that is written (report_event_opts), or NULL */
-
-	bool grouped;			/* events of a group in one table; of none, all of them */
-	const struct group_rows *group; /* whose table is written, or NULL; then values have a column per member: */
-	u8 member[REPORT_MAX_COLUMNS];
+	bool grouped;			      /* events of a group in one table; of none, all of them */
 };
 
 /* Settles what is shown of windows. NULL, with *err 0, when no event has any. Free it with report_metrics_free. */
 struct report_metrics *report_metrics_make(const struct profile *p, const struct report_opts *o,
 					   const struct notify *to, int *err);
 void report_metrics_free(struct report_metrics *m, const struct profile *p);
-/* The options for one event of p: with its metrics among the columns, in front of the first key. */
-struct report_opts report_event_opts(const struct report_opts *o, size_t event);
 /* Says how the event's windows were made and what became of them; lines that begin with #. */
 void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out);
 /* "within lines 3-5 of a.c" */
@@ -83,27 +78,11 @@ void report_windows_range(const struct code_range *r, struct bytes *out);
 /* "leaf < caller < its caller": the stack that ends in a node. A leaf that the row names is left out, unless it is
  * inlined or alone. */
 void report_windows_path(const struct row_view *v, u32 node, bool named, struct bytes *out);
-/* Where the event's table, with columns of these widths, is wider than o->room: leaves something out. False: nothing
- * to be done. */
-bool report_fit_step(struct report_opts *o, const u32 *widths);
-/* Says what was left out. */
-void report_fit_head(const struct report_opts *o, struct bytes *out);
-#define REPORT_PATHS 32 /* stacks below one row, at most */
-/* The same without its metrics as columns, for those who write them apart. */
-struct report_opts report_plain_event_opts(const struct report_opts *o, size_t event);
-/* The options for a group of so many events: with a column of each value per member. ERR_LIMIT when that is too many.
- */
-int report_group_opts(struct report_opts *o, u32 members);
-/* What column k shows of a row of a group (v->line): the member's part. */
-struct row_view report_column_view(const struct row_view *v, const struct report_opts *o, u32 k);
-/* Makes v that of the table's i-th row. */
-void report_set_row(struct row_view *v, const struct report_opts *o, size_t i);
-
-void report_text(struct profile *p, const struct report_opts *o, struct bytes *out);
-void report_csv(struct profile *p, const struct report_opts *o, struct bytes *out);
+void report_text(const struct profile *p, const struct report_opts *o, struct bytes *out);
+void report_csv(const struct profile *p, const struct report_opts *o, struct bytes *out);
 /* {"meta":{},"tally":{},"events":[{"name","weight","samples","whole","samples","rows":[{column: value, ...,
  * "graph":[]}]}]}. Weights are raw; a percentage is a weight of the event's "whole". */
-void report_json(struct profile *p, const struct report_opts *o, struct bytes *out);
+void report_json(const struct profile *p, const struct report_opts *o, struct bytes *out);
 
 /* The columns that a profile is shown with when the user named none. */
 void report_default_columns(const struct profile *p, bool samples, bool period, struct report_opts *o);
@@ -118,9 +97,6 @@ const char *report_event_name(const struct profile *p, const struct profile_even
 const struct graph_node *report_row_graph(const struct row_view *v, const struct report_opts *o,
 					  struct graph_room *room);
 
-/* The rows of an event as a tree of their keys. */
-void report_hierarchy(struct profile *p, struct profile_event *e, const struct report_opts *o, struct bytes *out);
-
 /* What stands above the text tables: how far the recording can be trusted; an event's name and weight, or its group's.
  */
 void report_recording_head(const struct profile *p, struct bytes *out);
@@ -129,8 +105,7 @@ void report_event_head(const struct profile *p, const struct profile_event *e, c
 
 /* Writes that graph below the row's line, in the style of o. */
 void report_graph(const struct row_view *v, const struct report_opts *o, struct graph_room *room, struct bytes *out);
-
-/* "12.34%" right-aligned to width, coloured by how heavy it is. */
-void report_percent(double percent, int width, bool color, struct bytes *out);
+/* The same as a member of the row's object, where there is one. */
+void report_graph_json(const struct row_view *v, const struct report_opts *o, struct graph_room *room, struct json *j);
 
 #endif

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "view/report.h"
+#include "view/table.h"
 
 #define MARGIN 12
 
@@ -52,7 +53,7 @@ static void put_value(struct drawing *d, u64 weight, u64 whole)
 	if (d->o->graph_value != GRAPH_PERCENT)
 		bytes_dec(d->out, weight);
 	else
-		report_percent(share_of(weight, whole), 0, d->o->color, d->out);
+		table_percent(share_of(weight, whole), 0, d->o->color, d->out);
 }
 
 static const struct graph_node *next_of_run(const struct graph_node *n)
@@ -251,4 +252,38 @@ void report_graph(const struct row_view *v, const struct report_opts *o, struct 
 		draw_graph(&d, root);
 	}
 	bytes_free(&d.prefix);
+}
+
+static void put_kids(const struct profile *p, const struct graph_node *n, struct json *j)
+{
+	for (u32 i = 0; i < n->nr_kids; i++) {
+		const struct graph_node *kid = n->kids[i];
+		char made_up[PROFILE_MADE_UP];
+
+		json_object(j);
+		json_set_text(j, "frame", profile_frame_name(p, kid->frame, made_up, sizeof(made_up)));
+		if (p->graph_key != GRAPH_KEY_FUNCTION) {
+			profile_frame_place(p, kid->frame, made_up, sizeof(made_up));
+			json_set_text(j, "place", made_up + (*made_up == ' '));
+		}
+		json_set_u64(j, "self", kid->self);
+		json_set_u64(j, "total", kid->total);
+		if (kid->nr_kids) {
+			json_set_list(j, "kids");
+			put_kids(p, kid, j);
+			json_list_end(j);
+		}
+		json_object_end(j);
+	}
+}
+
+void report_graph_json(const struct row_view *v, const struct report_opts *o, struct graph_room *room, struct json *j)
+{
+	const struct graph_node *root = report_row_graph(v, o, room);
+
+	if (!root || !root->nr_kids)
+		return;
+	json_set_list(j, "graph");
+	put_kids(v->profile, root, j);
+	json_list_end(j);
 }

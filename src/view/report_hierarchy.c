@@ -1,59 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rows of a table as a tree of its sort keys, in perf's layout: a line per value of the first key, below it those
- * of the second among the rows that have it, and so on. What stands below a line adds up to it.
+ * of the second among the rows that have it, and so on. What stands below a line adds up to it. Of a group, each value
+ * is there once for each member.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/map.h"
-#include "view/names.h"
-#include "view/report.h"
-
-#define INDENT 3
+#include "base/strtab.h"
+#include "view/report_table.h"
 
 struct level_node {
-	u64 self, samples;
-	u32 row; /* one that it holds */
+	const struct row *row; /* one that it holds */
+	size_t line;	       /* its number in the form */
 	u32 level, order;
 	VEC(u32) kids;
 };
 
-struct hierarchy {
-	struct row_view view;
-	const struct report_opts *o;
-	struct bytes *out;
-	struct bytes label, raw;
-	struct graph_room room;
-	VEC(struct level_node) nodes; /* the first is the root, of level 0 */
-	u32 label_width;
+struct level_value {
+	u64 self, samples;
 };
 
-static void make_label(struct hierarchy *h, const struct level_node *n)
-{
-	const struct profile *p = h->view.profile;
-	size_t blank = 0;
+struct hierarchy {
+	struct report_table *f;
+	u32 members, first;		/* of the group, and which of them is f->e; 1 and 0 when there is none */
+	VEC(struct level_node) nodes;	/* the first is the root, of level 0 */
+	VEC(struct level_value) values; /* of each node, one per member */
+	VEC(u32) shown;			/* nodes in the order of the lines, light ones, too */
+	struct strtab names;
+};
 
-	h->view.row = &h->view.event->rows.v[n->row];
-	h->raw.len = h->label.len = 0;
-	column_label(column_of_key(p->sort_order[n->level - 1]), &h->view, &h->raw);
-	while (blank < h->raw.len && h->raw.p[blank] == ' ')
-		blank++;
-	if (h->raw.len > blank)
-		bytes_plain(&h->label, (const char *)h->raw.p + blank, h->raw.len - blank);
+static const struct level_node *node_at(const struct table *t, size_t row)
+{
+	const struct hierarchy *h = t->form;
+
+	return &h->nodes.v[h->shown.v[row]];
+}
+
+static const struct level_value *value_of(const struct hierarchy *h, u32 node, u32 member)
+{
+	return &h->values.v[(size_t)node * h->members + member];
+}
+
+static const struct profile_event *member_event(const struct hierarchy *h, u32 member)
+{
+	return h->f->group ? h->f->group->members[member] : h->f->e;
+}
+
+/* Each event of a group has its own first DSO of a short name. */
+static u64 key_of(struct hierarchy *h, const struct row *r, u32 level)
+{
+	const struct profile *p = h->f->p;
+
+	if (h->members > 1 && p->sort_order[level] == SORT_DSO)
+		return strtab_intern_z(&h->names, dsos_at(p->dsos, (u32)r->keys[level])->short_name);
+	return r->keys[level];
 }
 
 /* The child of a node for that row, made when it is new. */
-static u32 kid_for(struct hierarchy *h, struct map *known, u32 parent, u32 row)
+static u32 kid_for(struct hierarchy *h, struct map *known, u32 parent, const struct row *r, size_t line)
 {
 	u32 level = h->nodes.v[parent].level;
-	u64 key = hash_mix(hash_u64(parent), h->view.event->rows.v[row].keys[level]); /* trusted, as stacks' are */
+	u64 key = hash_mix(hash_u64(parent), key_of(h, r, level)); /* trusted, as stacks' are */
 	u32 *id = map_at(known, key, ID_NONE);
 
 	if (*id == ID_NONE) {
 		*id = (u32)h->nodes.n;
-		vec_push(&h->nodes, (struct level_node){ .row = row, .level = level + 1, .order = (u32)h->nodes.n });
+		vec_push(&h->nodes, (struct level_node){ r, line, level + 1, (u32)h->nodes.n, { 0 } });
+		for (u32 i = 0; i < h->members; i++)
+			vec_push(&h->values, (struct level_value){ 0, 0 });
 		vec_push(&h->nodes.v[parent].kids, (u32)h->nodes.n - 1);
 	}
 	return *id;
@@ -62,153 +79,177 @@ static u32 kid_for(struct hierarchy *h, struct map *known, u32 parent, u32 row)
 static int heaviest_first(const void *va, const void *vb, void *ctx)
 {
 	const struct hierarchy *h = ctx;
-	const struct level_node *a = &h->nodes.v[*(const u32 *)va], *b = &h->nodes.v[*(const u32 *)vb];
+	const u32 *a = va, *b = vb;
 
-	if (a->self != b->self)
-		return a->self < b->self ? 1 : -1;
-	return a->order < b->order ? -1 : 1;
+	for (u32 i = 0; i < h->members; i++)
+		if (value_of(h, *a, i)->self != value_of(h, *b, i)->self)
+			return value_of(h, *a, i)->self < value_of(h, *b, i)->self ? 1 : -1;
+	return h->nodes.v[*a].order < h->nodes.v[*b].order ? -1 : 1;
+}
+
+static void add_row(struct hierarchy *h, struct map *known, size_t line)
+{
+	const struct group_line *g = h->f->group ? &h->f->group->lines[line] : NULL;
+	const struct row *row = g ? g->shown : &h->f->e->rows.v[line];
+
+	for (u32 at = 0, level = 0; level < h->f->p->nr_sort; level++) {
+		at = kid_for(h, known, at, row, line);
+		for (u32 i = 0; i < h->members; i++) {
+			const struct row *r = g ? g->rows[i] : row;
+			struct level_value *v = &h->values.v[(size_t)at * h->members + i];
+
+			v->self += r ? r->self : 0;
+			v->samples += r ? r->samples : 0;
+		}
+	}
+}
+
+static void list_nodes(struct hierarchy *h, u32 id)
+{
+	if (id)
+		vec_push(&h->shown, id);
+	for (size_t i = 0; i < h->nodes.v[id].kids.n; i++)
+		list_nodes(h, h->nodes.v[id].kids.v[i]);
 }
 
 static void build(struct hierarchy *h)
 {
-	const struct profile_event *e = h->view.event;
 	struct map known = { 0 };
+	size_t lines = h->f->group ? h->f->group->n : h->f->e->rows.n;
 
 	vec_push(&h->nodes, (struct level_node){ 0 });
-	for (u32 row = 0; row < e->rows.n; row++)
-		for (u32 at = 0, level = 0; level < h->view.profile->nr_sort; level++) {
-			at = kid_for(h, &known, at, row);
-			h->nodes.v[at].self += e->rows.v[row].self;
-			h->nodes.v[at].samples += e->rows.v[row].samples;
-		}
+	for (u32 i = 0; i < h->members; i++)
+		vec_push(&h->values, (struct level_value){ 0, 0 });
+	for (size_t i = 0; i < lines; i++)
+		add_row(h, &known, i);
 	for (size_t i = 0; i < h->nodes.n; i++)
 		if (h->nodes.v[i].kids.n > 1)
 			qsort_r(h->nodes.v[i].kids.v, h->nodes.v[i].kids.n, sizeof(u32), heaviest_first, h);
+	list_nodes(h, 0);
 	map_free(&known);
 }
 
-static double share(const struct hierarchy *h, const struct level_node *n)
+static bool node_wanted(const struct hierarchy *h, u32 node)
 {
-	return share_of(n->self, report_whole(h->view.event, h->o));
+	const struct report_opts *o = h->f->o;
+
+	return share_of(value_of(h, node, h->first)->self, report_whole(h->f->e, o)) >= o->percent_limit;
 }
 
-static int values_width(const struct report_opts *o)
+static bool wants(const struct table *t, size_t row)
 {
-	int width = 0;
+	const struct hierarchy *h = t->form;
 
-	for (u32 k = 0; k < o->nr_columns; k++)
-		width += !column_is_key(o->columns[k]) ? column_get(o->columns[k])->width + 2 : 0;
-	return width;
+	return node_wanted(h, h->shown.v[row]);
 }
 
-static void write_values(struct hierarchy *h, const struct level_node *n)
+static u32 level_of(const struct table *t, size_t row)
 {
-	const struct report_opts *o = h->o;
+	return node_at(t, row)->level;
+}
 
-	for (u32 k = 0; k < o->nr_columns; k++) {
-		const struct column *c = column_get(o->columns[k]);
+static struct row_view view_of(const struct hierarchy *h, const struct level_node *n)
+{
+	return (struct row_view){ h->f->p, h->f->e, n->row, h->f->o->long_names };
+}
 
-		if (column_is_key(o->columns[k]))
-			continue;
-		bytes_str(h->out, "  ");
-		if (c->type == COLUMN_PERCENT)
-			report_percent(share(h, n), c->width, o->color, h->out);
-		else
-			bytes_printf(h->out, "%*llu", c->width,
-				     (unsigned long long)(o->columns[k] == COLUMN_SAMPLES ? n->samples : n->self));
+static void get_value(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
+{
+	const struct hierarchy *h = t->form;
+	const struct level_value *v = value_of(h, h->shown.v[r->at], c->nth);
+	const struct profile_event *e = member_event(h, c->nth);
+
+	out->kind = c->kind;
+	if (c->kind == CELL_SHARE) {
+		out->share.part = v->self;
+		out->share.percent = e ? share_of(v->self, report_whole(e, h->f->o)) : 0;
+		return;
 	}
+	out->count = c->what == COLUMN_SAMPLES ? v->samples : v->self;
 }
 
-static void write_node(struct hierarchy *h, u32 id)
+static void get_label(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
 {
-	struct level_node *n = &h->nodes.v[id];
-	u32 levels = h->view.profile->nr_sort, shown = 0;
+	const struct hierarchy *h = t->form;
+	const struct level_node *n = node_at(t, r->at);
+	const struct row_view v = view_of(h, n);
+	struct bytes *text = out->text;
+	size_t blank = 0;
 
-	if (n->level) {
-		bytes_repeat(h->out, ' ', (int)(n->level - 1) * INDENT);
-		write_values(h, n);
-		bytes_repeat(h->out, ' ', (int)(levels - 1) * INDENT + 2);
-		make_label(h, n);
-		name_put(h->label.p, h->label.len, h->label_width - (n->level - 1) * INDENT, h->out);
-		bytes_char(h->out, '\n');
-	}
-	if (n->level == levels) {
-		h->view.row = &h->view.event->rows.v[n->row];
-		report_graph(&h->view, h->o, &h->room, h->out);
+	(void)c;
+	out->kind = CELL_TEXT;
+	column_label(column_of_key(h->f->p->sort_order[n->level - 1]), &v, text);
+	while (blank < text->len && text->p[blank] == ' ')
+		blank++;
+	if (blank)
+		memmove(text->p, text->p + blank, text->len - blank);
+	text->len -= blank;
+}
+
+/* Below the last key the graph; below another whose rows are all too light, that there are none. */
+static void draw(const struct table *t, size_t row, u32 worker, struct bytes *out)
+{
+	const struct hierarchy *h = t->form;
+	const struct level_node *n = node_at(t, row);
+	const struct row_view v = view_of(h, n);
+
+	if (n->level == t->levels) {
+		if (h->f->rooms && (!h->f->group || n->row == h->f->group->lines[n->line].rows[h->first]))
+			report_graph(&v, h->f->o, &h->f->rooms[worker], out);
 		return;
 	}
 	for (size_t i = 0; i < n->kids.n; i++)
-		if (share(h, &h->nodes.v[n->kids.v[i]]) >= h->o->percent_limit) {
-			write_node(h, n->kids.v[i]);
-			shown++;
-		}
-	if (!shown && n->level) {
-		bytes_repeat(h->out, ' ', (int)(levels + n->level) * INDENT + values_width(h->o) - 1);
-		bytes_printf(h->out, "no entry >= %.2f%%\n", h->o->percent_limit);
-	}
+		if (node_wanted(h, n->kids.v[i]))
+			return;
+	bytes_repeat(out, ' ', (int)table_tree_indent(t, n->level + 1));
+	bytes_printf(out, "no entry >= %.2f%%\n", h->f->o->percent_limit);
 }
 
-static void write_header(struct hierarchy *h)
+static void add_columns(struct hierarchy *h, struct table *t, struct bytes *names)
 {
-	const struct profile *p = h->view.profile;
-	const struct report_opts *o = h->o;
-	int dots = (int)(p->nr_sort - 1) * INDENT - 2;
+	const struct report_table *f = h->f;
+
+	for (u32 k = 0; k < f->o->nr_columns; k++) {
+		const struct column *of = column_get(f->o->columns[k]);
+
+		for (u32 i = 0; i < h->members && !column_is_key(f->o->columns[k]); i++) {
+			struct table_column *c =
+				table_column_add(t, of->type == COLUMN_PERCENT ? CELL_SHARE : CELL_COUNT, of->key,
+						 of->header, get_value);
+
+			c->what = f->o->columns[k];
+			c->nth = i;
+			c->joined = i > 0;
+			c->least = of->width;
+		}
+	}
+	for (u32 i = 0; i < f->p->nr_sort; i++) {
+		const char *header = column_header(f->p, column_of_key(f->p->sort_order[i]));
+
+		bytes_printf(names, "%s%s", i ? " / " : "", header + strspn(header, " "));
+	}
+	bytes_char(names, 0);
+	table_column_add(t, CELL_TEXT, "keys", (const char *)names->p, get_label);
+}
+
+void report_hierarchy(struct report_table *f, const struct table_print *how, struct bytes *out)
+{
+	struct hierarchy h = { .f = f, .members = f->group ? f->group->nr_members : 1 };
 	struct bytes names = { 0 };
+	struct table t = { .form = &h, .levels = f->p->nr_sort, .wants = wants, .level = level_of, .draw = draw };
 
-	bytes_char(h->out, '#');
-	bytes_repeat(h->out, ' ', (int)(p->nr_sort - 1) * INDENT - 1);
-	for (u32 k = 0; k < o->nr_columns; k++) {
-		const struct column *c = column_get(o->columns[k]);
-
-		if (!column_is_key(o->columns[k])) {
-			bytes_printf(h->out, "%s%*s", k || p->nr_sort > 1 ? "  " : " ", c->width, c->header);
-			dots += c->width + 2;
-		}
-	}
-	for (u32 i = 0; i < p->nr_sort; i++) {
-		const char *header = column_header(p, column_of_key(p->sort_order[i]));
-
-		bytes_printf(&names, "%s%s", i ? " / " : "", header + strspn(header, " "));
-	}
-	bytes_str(h->out, "  ");
-	bytes_put(h->out, names.p, names.len);
-	bytes_str(h->out, "\n# ");
-	bytes_repeat(h->out, '.', dots);
-	bytes_str(h->out, "  ");
-	bytes_repeat(h->out, '.', (int)MAX(h->label_width, (u32)names.len));
-	bytes_str(h->out, "\n#\n");
-	bytes_free(&names);
-}
-
-/* Labels are narrowed to the room that the values leave; the deepest one keeps some of it. */
-static void fit_labels(struct hierarchy *h)
-{
-	u32 levels = h->view.profile->nr_sort, widths[2] = { 0, h->label_width };
-
-	widths[0] = (u32)values_width(h->o) + (levels - 1) * INDENT;
-	names_fit(widths, 2, 1u << 1, h->o->room ? h->o->room : NAMES_ROOM);
-	h->label_width = MAX(widths[1], MIN(h->label_width, (levels - 1) * INDENT + NAMES_LEAST));
-}
-
-void report_hierarchy(struct profile *p, struct profile_event *e, const struct report_opts *o, struct bytes *out)
-{
-	struct hierarchy h = { .view = { .profile = p, .event = e, .long_names = o->long_names }, .o = o, .out = out };
-
+	h.first = f->group ? f->e->event - f->group->leader : 0;
+	report_table_rooms(f, 1);
 	build(&h);
-	for (size_t i = 1; i < h.nodes.n; i++) {
-		make_label(&h, &h.nodes.v[i]);
-		h.label_width =
-			MAX(h.label_width, name_width(h.label.p, h.label.len) + (h.nodes.v[i].level - 1) * INDENT);
-	}
-	if (!o->whole_names)
-		fit_labels(&h);
-	if (!o->quiet)
-		write_header(&h);
-	write_node(&h, 0);
+	t.nr_rows = h.shown.n;
+	add_columns(&h, &t, &names);
+	table_tree_text(&t, how, !f->o->quiet, out);
 	for (size_t i = 0; i < h.nodes.n; i++)
 		vec_free(&h.nodes.v[i].kids);
 	vec_free(&h.nodes);
-	bytes_free(&h.label);
-	bytes_free(&h.raw);
-	graph_room_free(&h.room);
+	vec_free(&h.values);
+	vec_free(&h.shown);
+	strtab_free(&h.names);
+	bytes_free(&names);
+	table_free(&t);
 }

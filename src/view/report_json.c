@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "view/metrics_data.h"
+#include "view/report_table.h"
 
 static void write_meta(const struct profile *p, const struct report_opts *o, struct json *j)
 {
@@ -72,93 +72,69 @@ static void write_tally(const struct tally *t, struct json *j)
 	json_object_end(j);
 }
 
-static void write_graph(const struct profile *p, const struct graph_node *n, struct json *j)
+/* How the event's windows were made. */
+static void write_group(const struct profile *p, const struct metric_table *t, struct json *j)
 {
-	for (u32 i = 0; i < n->nr_kids; i++) {
-		const struct graph_node *kid = n->kids[i];
-		char made_up[PROFILE_MADE_UP];
+	static const char *const modes[] = { [WINDOWS_PLAIN] = "plain",
+					     [WINDOWS_TERMS] = "terms",
+					     [WINDOWS_TWIN] = "twin",
+					     [WINDOWS_REFRESH] = "refresh",
+					     [WINDOWS_SEEN] = "seen" };
+	static const char *const attributions[NR_ATTRIBUTIONS] = { [ATTRIBUTION_ESTIMATE] = "estimate",
+								   [ATTRIBUTION_DISCARD] = "discard",
+								   [ATTRIBUTION_KEEP] = "keep",
+								   [ATTRIBUTION_CALLCHAIN] = "callchain" };
+	const struct window_group *g = &t->windows->group;
 
-		json_object(j);
-		json_set_text(j, "frame", profile_frame_name(p, kid->frame, made_up, sizeof(made_up)));
-		if (p->graph_key != GRAPH_KEY_FUNCTION) {
-			profile_frame_place(p, kid->frame, made_up, sizeof(made_up));
-			json_set_text(j, "place", made_up + (*made_up == ' '));
-		}
-		json_set_u64(j, "self", kid->self);
-		json_set_u64(j, "total", kid->total);
-		if (kid->nr_kids) {
-			json_set_list(j, "kids");
-			write_graph(p, kid, j);
-			json_list_end(j);
-		}
-		json_object_end(j);
+	json_set_object(j, "group");
+	json_set_text(j, "leader", p->evlist->events.v[g->leader].name);
+	json_set_text(j, "mode", modes[g->mode]);
+	json_set_text(j, "attribution", attributions[t->windows->attribution]);
+	if (code_range_given(&t->windows->range)) {
+		struct bytes range = { 0 };
+
+		report_windows_range(&t->windows->range, &range);
+		json_set_str(j, "range", (const char *)range.p, range.len);
+		bytes_free(&range);
 	}
-}
-
-static void write_row(const struct row_view *v, const struct report_opts *o, struct graph_room *room,
-		      struct bytes *raw, struct json *j)
-{
-	const struct graph_node *graph = report_row_graph(v, o, room);
-
-	json_object(j);
-	for (u32 k = 0; k < o->nr_columns; k++) {
-		const struct column *c = column_get(o->columns[k]);
-		u64 number = c->number ? column_number(o->columns[k], v) : 0;
-
-		if (c->number)
-			json_key(j, c->key);
-		if (number == COLUMN_UNKNOWN)
-			json_null(j);
-		else if (c->number)
-			json_u64(j, number);
-		if (!c->text)
-			continue;
-		raw->len = 0;
-		column_text(o->columns[k], v, raw);
-		json_key_text(j, column_json(v->profile, o->columns[k]));
-		json_str(j, (const char *)raw->p, raw->len);
+	json_set_u64(j, "short_windows", g->nr_short);
+	json_set_real(j, "short_mean", (double)g->sum_short / (double)g->nr_short, TABLE_DIGITS);
+	json_set_u64(j, "long_windows", g->nr_long);
+	json_set_real(j, "long_mean", (double)g->sum_long / (double)g->nr_long, TABLE_DIGITS);
+	json_set_object(j, "formulas");
+	for (u32 i = 0; i < t->nr_metrics; i++) {
+		json_key_text(j, t->metrics[i].name);
+		json_text(j, t->metrics[i].formula);
 	}
-	if (o->now)
-		metrics_json_block(&o->now->table, v->windows, j);
-	if (o->now && o->paths)
-		metrics_json_paths(v, &o->now->table, j);
-	if (graph && graph->nr_kids) {
-		json_set_list(j, "graph");
-		write_graph(v->profile, graph, j);
-		json_list_end(j);
-	}
+	json_object_end(j);
 	json_object_end(j);
 }
 
-static void write_event(struct profile *p, struct profile_event *e, const struct report_opts *opts, struct json *j)
+static void write_event(const struct profile *p, size_t event, const struct report_opts *o, struct json *j)
 {
-	const struct report_opts of = report_plain_event_opts(opts, (size_t)(e - p->events.v)), *o = &of;
-	struct row_view v = { .profile = p, .event = e, .long_names = o->long_names };
-	struct graph_room room = { 0 };
-	struct bytes raw = { 0 };
+	const struct profile_event *e = &p->events.v[event];
+	struct report_table f;
+	u32 first;
 
+	report_table_begin(&f, p, event, o);
+	first = report_table_json(&f);
 	json_object(j);
 	json_set_text(j, "name", report_event_name(p, e));
 	json_set_u64(j, "weight", e->weight);
 	json_set_u64(j, "whole", report_whole(e, o));
 	json_set_u64(j, "samples", e->samples);
-	if (o->now)
-		metrics_json_event(p, &o->now->table, j);
+	if (f.metrics)
+		write_group(p, &f.metrics->table, j);
+	if (f.table.has_total)
+		table_json_members(&f.table, &(struct table_row){ .at = TABLE_TOTAL }, first, j);
 	json_set_list(j, "rows");
-	for (size_t i = 0; i < e->rows.n; i++) {
-		report_set_row(&v, o, i);
-		if (!report_wants(&v, o))
-			continue;
-		json_line(j, "");
-		write_row(&v, o, &room, &raw, j);
-	}
+	table_json_rows(&f.table, j);
 	json_list_end_line(j);
 	json_object_end(j);
-	graph_room_free(&room);
-	bytes_free(&raw);
+	report_table_end(&f);
 }
 
-void report_json(struct profile *p, const struct report_opts *o, struct bytes *out)
+void report_json(const struct profile *p, const struct report_opts *o, struct bytes *out)
 {
 	struct json j = { .out = out };
 
@@ -170,7 +146,7 @@ void report_json(struct profile *p, const struct report_opts *o, struct bytes *o
 	for (size_t i = 0; i < p->events.n; i++) {
 		if (i)
 			json_line(&j, "");
-		write_event(p, &p->events.v[i], o, &j);
+		write_event(p, i, o, &j);
 	}
 	json_list_end(&j);
 	json_object_end(&j);

@@ -280,10 +280,18 @@ static void all_alike_is_not_certain(void **state)
 	drop(f);
 }
 
+static void put_cell(struct fixture *f, u32 column, u32 row, bool bare, struct bytes *out)
+{
+	struct metric_value v;
+
+	metric_shown_value(&f->t, column, row_of(f, row), &v);
+	metric_put(&v, f->t.metrics[column].decimals, bare, out);
+}
+
 static const char *cell(struct fixture *f, const char *name, u32 row, bool bare, struct bytes *out)
 {
 	out->len = 0;
-	metric_cell(&f->t, metric(f, name), row_of(f, row), bare, out);
+	put_cell(f, metric(f, name), row, bare, out);
 	bytes_char(out, 0);
 	return (const char *)out->p;
 }
@@ -393,11 +401,11 @@ static void columns_and_order(void **state)
 	order = metric_order(&f->t, ROWS);
 	assert_memory_equal(order, ((u32[]){ 2, 0, 3, 1 }), ROWS * sizeof(u32)); /* 3 has one window, 1 none */
 	free(order);
-	metric_cell(&f->t, f->t.columns[0], row_of(f, 2), false, &out);
+	put_cell(f, f->t.columns[0], 2, false, &out);
 	bytes_char(&out, '|');
-	metric_cell(&f->t, f->t.columns[0], row_of(f, 3), false, &out); /* one window: no interval */
+	put_cell(f, f->t.columns[0], 3, false, &out); /* one window: no interval */
 	bytes_char(&out, '|');
-	metric_cell(&f->t, f->t.columns[0], row_of(f, 1), false, &out);
+	put_cell(f, f->t.columns[0], 1, false, &out);
 	bytes_char(&out, 0);
 	assert_string_equal((char *)out.p, "0.33±0.00|~0.67|-");
 	bytes_free(&out);

@@ -11,7 +11,7 @@
 #include "synthetic.h"
 #include "view/report.h"
 
-typedef void render_fn(struct profile *p, const struct report_opts *o, struct bytes *out);
+typedef void render_fn(const struct profile *p, const struct report_opts *o, struct bytes *out);
 
 static const char *const one_event[] = { "cycles", NULL };
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Table: the one model of what views show in rows and columns. A form (the report's rows, a diff, ...) says which
+ * columns there are and what each cell is; a printer makes text, CSV or JSON of it, and knows nothing of forms.
+ *
+ * A table holds no cells. It has functions that make them, because a profile may have millions of rows, of which each
+ * is shown once or twice: what a table takes is memory for its columns. Functions may be called by several threads at
+ * once, so they only read what the form holds.
+ *
+ * Rows are numbered in the order in which they are shown. They form a tree where `level` is given: the rows below a
+ * row are those that follow it with a higher level. Below a row there may also be a drawing, as a call graph, and
+ * parts of the row, as its stacks, which have cells in some of the columns.
+ */
+#ifndef VIEW_TABLE_H
+#define VIEW_TABLE_H
+
+#include "base/json.h"
+#include "base/vec.h"
+#include "metric/metrics.h"
+
+enum cell_kind {
+	CELL_NONE,   /* nothing to be said: empty, in JSON null */
+	CELL_COUNT,  /* a whole number */
+	CELL_CHANGE, /* a whole number with its sign */
+	CELL_SHARE,  /* a weight, of which text shows how many percent of a whole it makes; CSV has both */
+	CELL_REAL,   /* a number with `decimals` */
+	CELL_RATIO,  /* a ratio and its interval */
+	CELL_MARK,   /* true or false */
+	CELL_TEXT,
+};
+
+struct cell {
+	enum cell_kind kind;
+	union {
+		u64 count;
+		s64 change;
+		struct {
+			u64 part;
+			double percent;
+		} share;
+		double real;
+		struct metric_value ratio;
+		bool mark;
+	};
+	struct bytes *text; /* empty when a getter is called; raw bytes, for the printer to escape */
+};
+
+struct table;
+struct table_column;
+
+/* A part of a row: what it means is the form's. */
+struct table_part {
+	u32 id;
+	const void *of;
+};
+#define TABLE_PARTS 32 /* of a row, at most */
+
+#define TABLE_TOTAL SIZE_MAX /* as a row's number: all rows together */
+struct table_row {
+	size_t at;
+	const struct table_part *part; /* or NULL: the row itself */
+};
+
+/* Fills a cell, which is CELL_NONE before. */
+typedef void (*table_get)(const struct table *t, const struct table_column *c, const struct table_row *r,
+			  struct cell *out);
+
+#define TABLE_DIGITS 9	       /* of numbers in CSV and JSON that have no number of decimals of their own */
+#define TABLE_ALL_DECIMALS 255 /* as a column's decimals: TABLE_DIGITS, whole numbers in full */
+
+struct table_column {
+	const char *header;	/* in text */
+	const char *key;	/* in CSV and JSON */
+	const char *key_prefix; /* in CSV, in front of the key; or NULL */
+	/* In JSON: the objects that it is in, the outer one first, or NULL. Columns of one object follow each other.
+	 */
+	const char *in[2];
+	bool foreign;	     /* the key is from the recording and needs escapes */
+	bool listed;	     /* in JSON, columns of one key that follow each other are a list */
+	enum cell_kind kind; /* of its cells that are not CELL_NONE; CSV has several fields for some kinds */
+	table_get get;
+	u32 what, nth;	 /* for get: whatever the form needs to know its columns apart */
+	u32 least;	 /* width in text */
+	u32 asked;	 /* width that the user wants; 0: what the text needs */
+	u8 decimals;	 /* of CELL_REAL and CELL_RATIO */
+	bool sign;	 /* CELL_REAL in text: also in front of positive numbers */
+	bool percent;	 /* CELL_REAL in text: "%" stands behind it */
+	bool left;	 /* aligned in text */
+	bool name;	 /* what is too long for the table's room is cut in the middle */
+	bool key_of_row; /* what the row is of: in text, from the first such column on, parts have their own text */
+	bool of_parts;	 /* parts of rows have cells in it, too */
+	bool joined; /* in text, one header stands above this column and the one before it, and no gap between them */
+	bool bare;   /* CELL_RATIO in text: without the interval */
+};
+
+struct table {
+	const void *form; /* for the functions */
+	VEC(struct table_column) columns;
+	size_t nr_rows;
+	bool has_total; /* getters take TABLE_TOTAL */
+	u32 levels;	/* of the tree; 0: rows are a list */
+
+	/* Each may be NULL. */
+	bool (*wants)(const struct table *t, size_t row); /* whether the row is shown */
+	u32 (*level)(const struct table *t, size_t row);  /* from 1 on */
+	/* Fills at most TABLE_PARTS; returns how many. */
+	u32 (*parts)(const struct table *t, size_t row, struct table_part *out);
+	void (*part_text)(const struct table *t, size_t row, const struct table_part *part, struct bytes *out);
+	void (*part_json)(const struct table *t, size_t row, const struct table_part *part, struct json *j);
+	/* Writes what stands below the row. worker: below table_print.workers, for the form's room for drawings. */
+	void (*draw)(const struct table *t, size_t row, u32 worker, struct bytes *out);
+	void (*draw_json)(const struct table *t, size_t row, struct json *j); /* likewise, as members of its object */
+};
+
+/* Adds a column and returns it, zeroed but for those; valid until the next one is added. */
+struct table_column *table_column_add(struct table *t, enum cell_kind kind, const char *key, const char *header,
+				      table_get get);
+void table_column_drop(struct table *t, u32 column);
+void table_free(struct table *t);
+
+/* --- text (table_text.c) --- */
+
+struct table_print {
+	char separator; /* fields are parted by it and not padded; 0: aligned columns */
+	u32 room;	/* columns of the terminal; 0: there is none */
+	bool whole_names;
+	bool color;
+	bool no_ruler; /* no line of dots below the headers */
+	u32 workers;   /* threads; at least 1 */
+};
+
+struct table_text;
+/* The table must not get more columns while it is printed; after some were dropped it has to be measured again. */
+struct table_text *table_text_new(const struct table *t, const struct table_print *how);
+void table_text_measure(struct table_text *x);
+u32 table_text_width(const struct table_text *x, u32 column); /* as measured */
+void table_text_head(struct table_text *x, struct bytes *out);
+void table_text_rows(struct table_text *x, struct bytes *out);
+void table_text_free(struct table_text *x);
+
+/* A table with levels (table_tree.c): the last column is a text and is indented by level; the others are as wide as
+ * their headers' columns ask for. */
+void table_tree_text(const struct table *t, const struct table_print *how, bool head, struct bytes *out);
+/* Blanks before the text of a row of that level. */
+u32 table_tree_indent(const struct table *t, u32 level);
+
+/* The cell as text, not padded. */
+void table_cell_text(const struct table_column *c, const struct cell *cell, struct bytes *out);
+/* "12.34%" right-aligned to width, coloured by how heavy it is. */
+void table_percent(double percent, int width, bool color, struct bytes *out);
+
+/* --- CSV and JSON (table_data.c) --- */
+
+void table_csv_header(const struct table *t, struct bytes *out);
+void table_csv_rows(const struct table *t, struct bytes *out); /* and the total */
+/* Elements of a list that the caller opened: an object per row, each on a line of its own. */
+void table_json_rows(const struct table *t, struct json *j);
+/* The members that a row has in the columns from `first` on, of an object that the caller opened. */
+void table_json_members(const struct table *t, const struct table_row *r, u32 first, struct json *j);
+
+#endif
