@@ -153,6 +153,7 @@ int select_resolve(const struct select *s, struct selected *out, const struct no
 		.demangle = !s->no_demangle,
 		.debuginfod = s->debuginfod,
 		.offline = s->offline,
+		.cache = !s->no_cache && !s->offline,
 	};
 	return 0;
 }

@@ -14,7 +14,7 @@ struct select {
 	const char *input;
 	const char *comms, *dsos, *symbols, *symbol_part, *pids, *tids, *cpus, *time;
 	const char *kallsyms, *vmlinux, *symfs, *buildid_dir, *itrace;
-	bool hide_unresolved, no_demangle, no_inline, offline, debuginfod, no_stitch, stitch;
+	bool hide_unresolved, no_demangle, no_inline, offline, debuginfod, no_stitch, stitch, no_cache;
 	u32 threads;
 };
 
@@ -53,6 +53,8 @@ struct select {
 		SELECT_OPT(0, "itrace", OPT_STRING, config, itrace, "EVENTS",                                         \
 			   "what is made of Arm SPE: f, m, t, b, a, M, i1i (default: fmtbaM)"),                       \
 		SELECT_OPT(0, "offline", OPT_FLAG, config, offline, NULL, "the recording is of another machine"),     \
+		SELECT_OPT(0, "no-cache", OPT_FLAG, config, no_cache, NULL,                                           \
+			   "neither use nor keep symbols in ~/.cache/reticle"),                                       \
 		SELECT_OPT(0, "debuginfod", OPT_FLAG, config, debuginfod, NULL,                                       \
 			   "ask $DEBUGINFOD_URLS for missing symbols"),                                               \
 		SELECT_OPT(0, "threads", OPT_U32, config, threads, "N", "use N threads (default: one per CPU)")

@@ -62,6 +62,7 @@ static const struct opt options[] = {
 	TOP(0, "symbols", OPT_STRING, report.select.symbols, "NAMES", "only rows of these functions"),
 	TOP(0, "symbol-filter", OPT_STRING, report.select.symbol_part, "TEXT", "only functions with TEXT in the name"),
 	TOP('k', "vmlinux", OPT_STRING, report.select.vmlinux, "FILE", "take kernel symbols from this vmlinux"),
+	TOP(0, "no-cache", OPT_FLAG, report.select.no_cache, NULL, "neither use nor keep symbols in ~/.cache/reticle"),
 	TOP(0, "no-demangle", OPT_FLAG, report.select.no_demangle, NULL, "show C++ and Rust names as linked"),
 	TOP(0, "inline", OPT_FLAG, report.inlines, NULL, "expand inlined calls, which takes time at each new place"),
 	TOP(0, "threads", OPT_U32, report.select.threads, "N", "make tables on N threads (default 1)"),

@@ -68,6 +68,7 @@ struct apart_file {
 	int fd;
 	u32 id, generation; /* of the parser that has it open; 0: none */
 	bool alone, paid;
+	bool needs_others; /* units stand in other files, or one was asked for */
 	u64 disk;
 	enum verdict verdict;
 };
@@ -294,7 +295,7 @@ static bool has_elf_head(int fd)
 }
 
 /* A file that DWARF names: an ELF file, of the kind that may be opened at all. */
-static bool give_file(struct apart *a, const struct apart_file *f, const struct bytes *path)
+static bool give_file(struct apart *a, struct apart_file *f, const struct bytes *path)
 {
 	char *name = mem_strndup((const char *)path->p, path->len);
 	int fd = f->alone ? -1 : regular_open(name);
@@ -302,6 +303,7 @@ static bool give_file(struct apart *a, const struct apart_file *f, const struct 
 	bool sent;
 
 	free(name);
+	f->needs_others = true;
 	if (fd >= 0 && (!has_elf_head(fd) || fstat(fd, &st))) {
 		close(fd);
 		fd = -1;
@@ -333,7 +335,7 @@ static bool give_link(struct apart *a, const struct bytes *link)
 }
 
 /* Sends a question and waits for its answer. False: the parser is no more. */
-static bool ask(struct apart *a, const struct apart_file *f, enum apart_kind kind, const struct bytes *q, int fd,
+static bool ask(struct apart *a, struct apart_file *f, enum apart_kind kind, const struct bytes *q, int fd,
 		struct bytes *answer)
 {
 	struct apart_head h;
@@ -370,7 +372,8 @@ static bool open_file(struct apart *a, struct apart_file *f, struct bytes *answe
 	if (!good)
 		return false;
 	f->generation = a->generation;
-	f->verdict = answer->len == 4 && answer->p[0] ? GOOD : NO_DWARF;
+	f->verdict = answer->len == 4 && answer->p[0] & APART_USABLE ? GOOD : NO_DWARF;
+	f->needs_others |= answer->len == 4 && answer->p[0] & APART_SPLIT;
 	return true;
 }
 
@@ -401,4 +404,9 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
 	pthread_mutex_unlock(&a->lock);
 	bytes_free(&q);
 	return !good ? ERR_LIMIT : f->verdict == NO_DWARF ? ERR_FORMAT : 0;
+}
+
+bool apart_file_needs_others(const struct apart_file *f)
+{
+	return f->needs_others;
 }

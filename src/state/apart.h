@@ -48,4 +48,7 @@ void apart_file_free(struct apart_file *f);
 #define APART_BATCH 256
 int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why);
 
+/* Do answers depend on further files as well? Known with the first answer, and may become true with each. */
+bool apart_file_needs_others(const struct apart_file *f);
+
 #endif

@@ -76,12 +76,12 @@ struct parser {
 
 static void on_open(struct parser *p, struct cursor c, int fd)
 {
-	u32 id = cursor_u32(&c), alone = cursor_u32(&c), good;
+	u32 id = cursor_u32(&c), alone = cursor_u32(&c);
+	struct dwarf_file *f = dwarf_file_open(fd, alone || !p->filtered);
 
 	map_set(&p->by_id, id, (u32)p->files.n);
-	vec_push(&p->files, dwarf_file_open(fd, alone || !p->filtered));
-	good = p->files.v[p->files.n - 1] != NULL;
-	bytes_u32(&p->out, good);
+	vec_push(&p->files, f);
+	bytes_u32(&p->out, f ? APART_USABLE | (dwarf_file_is_split(f) ? APART_SPLIT : 0) : 0);
 }
 
 static void on_close(struct parser *p, struct cursor c)

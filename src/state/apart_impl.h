@@ -7,13 +7,15 @@
 
 enum apart_kind {
 	APART_SPAWN, /* to the keeper, with the parser's socket: fork one. Answer: its pid */
-	APART_OPEN,  /* u32 id, u32 alone, and a descriptor. Answer: u32, whether there is usable DWARF */
+	APART_OPEN,  /* u32 id, u32 alone, and a descriptor. Answer: u32, APART_USABLE and APART_SPLIT */
 	APART_CLOSE, /* u32 id. No answer */
 	APART_LINES, /* u32 id, then u64s: addresses. Answer as in apart.h */
 	APART_ANSWER,
 	APART_WANT_FILE, /* from the parser, while it works: a path. Answered with a descriptor, or without */
 	APART_WANT_LINK, /* likewise: /proc/self/fd/N. Answered with where that leads to */
 };
+
+enum { APART_USABLE = 1, APART_SPLIT = 2 };
 
 struct apart_head {
 	u32 kind, size;

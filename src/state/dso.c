@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "state/apart.h"
+#include "state/cache.h"
 #include "state/dso_table.h"
 
 #define NOT_ASKED (ID_NONE - 1)
@@ -29,6 +30,7 @@ struct dsos *dsos_new(const struct symbol_opts *opts, const struct notify *notif
 	d->opts.vmlinux = copy_z(d, opts->vmlinux);
 	d->opts.symfs = copy_z(d, opts->symfs);
 	d->opts.buildid_dir = copy_z(d, opts->buildid_dir);
+	d->cache = opts->cache ? cache_new(NULL) : NULL;
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->files_lock, NULL);
 	dsos_get(d, &(struct dso_key){ .kind = DSO_NONE, .path = { "[unknown]", 9 } });
@@ -46,7 +48,8 @@ void dsos_free(struct dsos *d)
 
 		if (!s->lender)
 			symtab_free(s->pub.symtab);
-		dso_lines_free(s->lines);
+		symtab_free(s->damaged);
+		dso_lines_free(d, s);
 		dso_code_free(s->code);
 		dso_bounds_free(s->bounds);
 		dso_cfi_free(s->cfi);
@@ -70,6 +73,7 @@ void dsos_free(struct dsos *d)
 	if (d->kallsyms)
 		kallsyms_free(d->kallsyms);
 	free(d->kallsyms);
+	cache_free(d->cache);
 	pthread_mutex_destroy(&d->lock);
 	arena_free(&d->arena);
 	free(d);
@@ -453,11 +457,34 @@ static struct symtab *table(struct dsos *d, u32 dso)
 	return t;
 }
 
+/* The same table, made from its source: the numbers of symbols hold. Names that were given stay where they are. */
+static struct symtab *made_anew(struct dsos *d, struct dso_slot *s)
+{
+	struct symtab *t;
+
+	if (s->lender) {
+		t = made_anew(d, s->lender);
+		__atomic_store_n(&s->pub.symtab, t, __ATOMIC_RELEASE);
+		return t;
+	}
+	pthread_mutex_lock(&s->lock);
+	t = s->pub.symtab;
+	if (!s->damaged) {
+		s->damaged = t;
+		t = dso_load(d, s);
+		__atomic_store_n(&s->pub.symtab, t, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return t;
+}
+
 u32 dsos_symbol_at(struct dsos *d, u32 dso, u64 addr)
 {
 	u32 sym = symtab_find(table(d, dso), addr);
 	struct dso_slot *s = d->slots.v[dso];
 
+	if (sym == STORED_DAMAGED)
+		sym = symtab_find(made_anew(d, s), addr);
 	if (sym == ID_NONE && !__atomic_load_n(&s->has_unnamed, __ATOMIC_RELAXED))
 		__atomic_store_n(&s->has_unnamed, true, __ATOMIC_RELAXED);
 	return sym;
@@ -465,12 +492,12 @@ u32 dsos_symbol_at(struct dsos *d, u32 dso, u64 addr)
 
 const struct symbol *dsos_symbol(const struct dsos *d, u32 dso, u32 sym)
 {
-	return symtab_at(d->slots.v[dso]->pub.symtab, sym);
+	return symtab_at(__atomic_load_n(&d->slots.v[dso]->pub.symtab, __ATOMIC_ACQUIRE), sym);
 }
 
 const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym)
 {
-	return symtab_shown_name(d->slots.v[dso]->pub.symtab, sym);
+	return symtab_shown_name(__atomic_load_n(&d->slots.v[dso]->pub.symtab, __ATOMIC_ACQUIRE), sym);
 }
 
 /* One note for all of them: in a recording of a whole machine they are many. */

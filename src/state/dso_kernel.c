@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "state/debuginfo.h"
+#include "state/dso_cache.h"
 #include "state/dso_table.h"
 #include "state/elf_symbols.h"
 #include "state/text.h"
@@ -78,9 +79,25 @@ static void *read_ahead(void *ctx)
 	return NULL;
 }
 
+/* Could the cache have them? */
+static bool may_be_kept(const struct dsos *d)
+{
+	return d->cache && !d->opts.no_kernel && !d->opts.kallsyms && !d->opts.vmlinux && !d->opts.offline;
+}
+
+static bool is_kept(const struct dsos *d)
+{
+	struct bytes key = { 0 };
+	bool is = may_be_kept(d) && dso_cache_kernel_key(NULL, &key) && cache_has(d->cache, CACHE_KERNEL, &key);
+
+	bytes_free(&key);
+	return is;
+}
+
 void dsos_read_ahead(struct dsos *d)
 {
-	if (!d->opts.no_kernel && !d->opts.kallsyms && !d->opts.vmlinux && !d->opts.offline && !d->reads_ahead)
+	if (!d->opts.no_kernel && !d->opts.kallsyms && !d->opts.vmlinux && !d->opts.offline && !d->reads_ahead &&
+	    !is_kept(d))
 		d->reads_ahead = !pthread_create(&d->ahead_thread, NULL, read_ahead, d);
 }
 
@@ -112,6 +129,54 @@ static struct kallsyms *read_kallsyms(struct dsos *d, const char *path)
 	kallsyms_free(k);
 	free(k);
 	return NULL;
+}
+
+/* A recording tells where one of these was. */
+static const char *const mark_names[STORED_MARKS] = { "_text", "_stext" };
+
+static void take_marks(struct dsos *d)
+{
+	for (u32 i = 0; d->kallsyms && i < STORED_MARKS; i++)
+		kallsyms_address(d->kallsyms, (struct str){ mark_names[i], (u32)strlen(mark_names[i]) },
+				 &d->marks.address[i]);
+}
+
+/* How far the recorded kernel lay from where an entry of the cache says. False: that does not say. */
+static bool marks_delta(const struct dsos *d, const struct stored_marks *marks, u64 *delta)
+{
+	*delta = 0;
+	if (!d->ref_symbol.len)
+		return true;
+	for (u32 i = 0; i < STORED_MARKS; i++)
+		if (strlen(mark_names[i]) == d->ref_symbol.len && marks->address[i] &&
+		    !memcmp(mark_names[i], d->ref_symbol.p, d->ref_symbol.len)) {
+			*delta = d->ref_addr - marks->address[i];
+			return true;
+		}
+	return false;
+}
+
+/* module: its name, or NULL for the kernel itself. What is kept is of this boot; a recording of another one finds the
+ * kernel's symbols moved, and a module's not at all. */
+static struct stored *find_kept(const struct dsos *d, const struct dso_slot *s, const char *module,
+				struct dso_entry *e)
+{
+	struct stored *kept;
+	u64 delta = 0;
+
+	e->kind = CACHE_KERNEL;
+	if (!may_be_kept(d) || !runs_now(d, kernel_slot(d)) || !dso_cache_kernel_key(module, &e->key)) {
+		e->key.len = 0;
+		return NULL;
+	}
+	kept = dso_cache_find(d, s, e);
+	if (kept && (!marks_delta(d, &e->marks, &delta) || (module && delta))) {
+		stored_free(kept);
+		kept = NULL;
+	}
+	if (kept)
+		stored_move(kept, delta);
+	return kept;
 }
 
 static char *cached_kallsyms(const struct dsos *d, const struct dso_slot *kernel)
@@ -146,6 +211,8 @@ static struct kallsyms *get_kallsyms(struct dsos *d)
 					"vmlinux)";
 			if (!d->opts.offline && runs_now(d, kernel))
 				d->kallsyms = read_kallsyms(d, RUNNING_KALLSYMS);
+			d->kallsyms_running = d->kallsyms != NULL;
+			take_marks(d);
 			if (!d->kallsyms) {
 				char *path = cached_kallsyms(d, kernel);
 
@@ -220,34 +287,49 @@ static void load_module_file(struct dsos *d, struct dso_slot *s, struct symtab_b
 	found_file_close(&f);
 }
 
-void dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
+/* Of the kernel's or a module's symbols in kallsyms; there are none when b is still empty. */
+static void add_kallsyms(struct dsos *d, struct dso_slot *s, struct str module, struct symtab_build *b,
+			 struct dso_entry *e)
+{
+	struct kallsyms *k = get_kallsyms(d);
+
+	pthread_mutex_lock(&d->lock);
+	if (k && (s->pub.kind == DSO_KERNEL || (module.len && !d->kallsyms_delta)))
+		kallsyms_add(b, k, module, d->kallsyms_delta);
+	if (k && s->pub.kind == DSO_KERNEL)
+		kallsyms_keep_modules(k); /* there is one kernel, and this was its turn */
+	e->marks = d->marks;
+	if (!b->syms.n || !d->kallsyms_running || d->kallsyms_delta)
+		e->key.len = 0;
+	pthread_mutex_unlock(&d->lock);
+}
+
+struct stored *dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b, struct dso_entry *e)
 {
 	const char *name = s->pub.short_name;
 	struct str module = { NULL, 0 };
-	struct kallsyms *k;
+	struct stored *kept;
 
 	b->keep_names = true;
 	if (d->opts.no_kernel) {
 		s->missing = "kernel symbols are turned off";
-		return;
+		return NULL;
 	}
 	if (s->pub.kind == DSO_MODULE && name[0] == '[' && strlen(name) > 2)
 		module = (struct str){ name + 1, (u32)strlen(name) - 2 };
 	else if (s->pub.kind == DSO_KERNEL && d->opts.vmlinux)
 		load_vmlinux(d, s, b);
 	if (b->syms.n || s->missing)
-		return;
-	k = get_kallsyms(d);
-	pthread_mutex_lock(&d->lock);
-	if (k && (s->pub.kind == DSO_KERNEL || (module.len && !d->kallsyms_delta)))
-		kallsyms_add(b, k, module, d->kallsyms_delta);
-	if (k && s->pub.kind == DSO_KERNEL)
-		kallsyms_keep_modules(k); /* there is one kernel, and this was its turn */
-	pthread_mutex_unlock(&d->lock);
+		return NULL;
+	kept = find_kept(d, s, s->pub.kind == DSO_MODULE ? name : NULL, e);
+	if (kept)
+		return kept;
+	add_kallsyms(d, s, module, b, e);
 	if (!b->syms.n && s->pub.kind == DSO_MODULE)
 		load_module_file(d, s, b);
 	if (b->syms.n)
 		s->missing = NULL;
 	else if (!s->missing)
-		s->missing = k ? "it is not in kallsyms" : d->kallsyms_missing;
+		s->missing = d->kallsyms ? "it is not in kallsyms" : d->kallsyms_missing;
+	return NULL;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source lines of a DSO: finding its DWARF, and turning DSO addresses into linked ones. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cursor.h"
-#include "base/strtab.h"
 #include "state/apart.h"
 #include "state/debuginfo.h"
+#include "state/dso_answers.h"
+#include "state/dso_cache.h"
 #include "state/dso_table.h"
 #include "state/elf_symbols.h"
 
@@ -17,9 +19,7 @@
 struct dso_lines {
 	int fd; /* of the file that has it; -1: none, or handed on to apart */
 	struct apart_file *apart;
-	struct map known;		 /* linked address -> where its frames begin, in frames */
-	VEC(struct source_frame) frames; /* of an address, behind one that has their number as its line */
-	struct strtab texts;
+	struct answers *answers; /* what was asked, by linked address */
 	struct elf_segment *segments;
 	u32 nr_segments;
 	bool absolute; /* the DSO's addresses are linked addresses moved by `moved` */
@@ -31,6 +31,22 @@ static bool has_dwarf(const struct elf_file *f)
 	return elf_section_named(f, ".debug_info") || elf_section_named(f, ".zdebug_info");
 }
 
+/* What is kept is of files that need no other one: which others there are, and that they stay as they are, is not
+ * known. Those that turn out to need one are seen when they are parsed (ask_batch). */
+static void open_answers(const struct dsos *d, const struct dso_slot *s, struct dso_lines *l,
+			 const struct elf_file *run, const struct elf_file *dwarf)
+{
+	struct bytes key = { 0 };
+
+	if (!d->cache || d->opts.no_lines || elf_section_named(dwarf, ".gnu_debugaltlink"))
+		return;
+	if (dso_cache_key(d, s, run, dwarf, &key)) {
+		bytes_u8(&key, d->opts.symfs != NULL);
+		l->answers = answers_new(d->cache, &key);
+	}
+	bytes_free(&key);
+}
+
 static void load_file_lines(struct dsos *d, struct dso_slot *s, struct dso_lines *l)
 {
 	struct found_file run, separate;
@@ -40,8 +56,10 @@ static void load_file_lines(struct dsos *d, struct dso_slot *s, struct dso_lines
 		return;
 	if (has_dwarf(&run.elf)) {
 		l->fd = dup(run.elf.fd);
+		open_answers(d, s, l, &run.elf, &run.elf);
 	} else if (debuginfo_separate(d, s, &run.elf, WANT_DWARF, &separate) == 0) {
 		l->fd = dup(separate.elf.fd);
+		open_answers(d, s, l, &run.elf, &separate.elf);
 		found_file_close(&separate);
 	}
 	l->segments = run.elf.segments;
@@ -85,19 +103,22 @@ static struct dso_lines *get_lines(struct dsos *d, struct dso_slot *s)
 		load_file_lines(d, s, s->lines);
 	else if (s->pub.kind == DSO_KERNEL)
 		load_kernel_lines(d, s, s->lines);
-	if (s->lines->fd >= 0)
+	if (!s->lines->answers)
+		s->lines->answers = answers_new(NULL, NULL);
+	if (s->lines->fd >= 0 && !answers_count(s->lines->answers))
 		dsos_start_parser(d);
 	return s->lines;
 }
 
-void dso_lines_free(struct dso_lines *l)
+void dso_lines_free(struct dsos *d, struct dso_slot *s)
 {
+	struct dso_lines *l = s->lines;
+
+	s->lines = NULL;
 	if (!l)
 		return;
+	answers_free(l->answers, d->cache);
 	apart_file_free(l->apart);
-	map_free(&l->known);
-	vec_free(&l->frames);
-	strtab_free(&l->texts);
 	if (l->fd >= 0)
 		close(l->fd);
 	free(l->segments);
@@ -130,49 +151,67 @@ static bool linked_address(const struct dso_lines *l, u64 addr, u64 *linked)
 	return l->absolute || elf_vaddr(&f, addr, linked);
 }
 
-static const char *take_text(struct dso_lines *l, struct cursor *c, bool there)
+static const char *take_text(struct cursor *c, bool there)
 {
 	const u8 *end = there && cursor_left(c) ? memchr(c->p, 0, cursor_left(c)) : NULL;
 	const u8 *p = end ? cursor_bytes(c, (u64)(end - c->p) + 1) : NULL;
 
 	c->bad |= there && !p;
-	return p ? strtab_get(&l->texts, strtab_intern(&l->texts, (const char *)p, (size_t)(end - p))) : NULL;
+	return (const char *)p;
 }
 
 /* The frames of one address, as apart_lines has them. Nothing of them when they are damaged. */
 static void take_frames(struct dso_lines *l, struct cursor *c, u64 linked)
 {
+	struct source_frame frames[APART_FRAMES];
 	u32 n = cursor_u32(c);
-	size_t head = l->frames.n;
 
-	map_set(&l->known, linked, (u32)head);
-	vec_push(&l->frames, (struct source_frame){ 0 });
+	c->bad |= n > APART_FRAMES;
 	for (u32 i = 0; i < n && !c->bad; i++) {
-		struct source_frame f = { .line = cursor_u32(c) };
-		u8 has = cursor_u8(c);
+		u8 has;
 
-		f.function = take_text(l, c, has & APART_HAS_FUNCTION);
-		f.file = take_text(l, c, has & APART_HAS_FILE);
-		if (!c->bad)
-			vec_push(&l->frames, f);
+		frames[i].line = cursor_u32(c);
+		has = cursor_u8(c);
+		frames[i].function = take_text(c, has & APART_HAS_FUNCTION);
+		frames[i].file = take_text(c, has & APART_HAS_FILE);
 	}
-	l->frames.v[head].line = (u32)(l->frames.n - head - 1);
+	answers_add(l->answers, linked, frames, c->bad ? 0 : n);
 }
 
-/* Of at most APART_BATCH addresses, none of which is known. */
+/* False: there is nobody to ask. */
+static bool open_apart(struct dsos *d, struct dso_lines *l)
+{
+	if (l->fd >= 0) {
+		dsos_start_parser(d);
+		if (d->apart)
+			l->apart = apart_file_new(d->apart, l->fd, d->opts.symfs || d->opts.offline);
+		else
+			close(l->fd);
+		l->fd = -1;
+	}
+	return l->apart;
+}
+
+/* Of at most APART_BATCH addresses, none of which is known. What was not said in full is said to be nothing, and that
+ * is not kept. */
 static void ask_batch(struct dsos *d, struct dso_slot *s, struct dso_lines *l, const u64 *linked, u32 n)
 {
 	struct bytes reply = { 0 };
 	struct cursor c;
 	const char *why;
+	int err;
 
-	(void)apart_lines(l->apart, linked, n, &reply, &why);
+	if (!open_apart(d, l))
+		return;
+	err = apart_lines(l->apart, linked, n, &reply, &why);
 	if (why)
 		(void)notify_at(d->notify, NOTE_WARNING, ERR_LIMIT, s->pub.path, NO_OFFSET,
 				"no source lines and inlined calls of it: %s", why);
 	c = cursor_over(reply.p, reply.len, false);
 	for (u32 i = 0; i < n; i++)
 		take_frames(l, &c, linked[i]);
+	if (err || c.bad || apart_file_needs_others(l->apart))
+		answers_do_not_keep(l->answers);
 	bytes_free(&reply);
 }
 
@@ -181,19 +220,18 @@ static void ask_for(struct dsos *d, struct dso_slot *s, const u64 *addrs, u32 n)
 {
 	struct dso_lines *l = get_lines(d, s);
 	u64 batch[APART_BATCH];
+	struct map asked = { 0 };
 	u32 nr = 0;
 
-	if (l->fd >= 0 && d->apart)
-		l->apart = apart_file_new(d->apart, l->fd, d->opts.symfs || d->opts.offline);
-	else if (l->fd >= 0)
-		close(l->fd);
-	l->fd = -1;
-	for (u32 i = 0; i < n && l->apart; i++) {
+	for (u32 i = 0; i < n; i++) {
+		u32 before = asked.n;
 		u64 linked;
 
-		if (!linked_address(l, addrs[i], &linked) || map_get(&l->known, linked) != ID_NONE)
+		if (!linked_address(l, addrs[i], &linked) || answers_has(l->answers, linked))
 			continue;
-		map_set(&l->known, linked, 0); /* not twice in a batch */
+		map_set(&asked, linked, 0);
+		if (asked.n == before)
+			continue; /* twice among addrs */
 		batch[nr++] = linked;
 		if (nr == APART_BATCH) {
 			ask_batch(d, s, l, batch, nr);
@@ -202,19 +240,15 @@ static void ask_for(struct dsos *d, struct dso_slot *s, const u64 *addrs, u32 n)
 	}
 	if (nr)
 		ask_batch(d, s, l, batch, nr);
+	map_free(&asked);
 }
 
 static u32 known_at(const struct dso_lines *l, u64 addr, struct source_frame *out, u32 max)
 {
 	u64 linked;
-	u32 at = linked_address(l, addr, &linked) ? map_get(&l->known, linked) : ID_NONE, n;
+	u32 n = 0;
 
-	if (at == ID_NONE)
-		return 0;
-	n = MIN(l->frames.v[at].line, max);
-	for (u32 i = 0; i < n; i++)
-		out[i] = l->frames.v[at + 1 + i];
-	return n;
+	return linked_address(l, addr, &linked) && answers_find(l->answers, linked, out, max, &n) ? n : 0;
 }
 
 void dsos_source_ahead(struct dsos *d, u32 dso, const u64 *addrs, u32 n)
@@ -251,8 +285,7 @@ void dsos_drop_lines(struct dsos *d)
 		struct dso_slot *s = d->slots.v[i];
 
 		pthread_mutex_lock(&s->lock);
-		dso_lines_free(s->lines);
-		s->lines = NULL;
+		dso_lines_free(d, s);
 		pthread_mutex_unlock(&s->lock);
 	}
 }

@@ -9,23 +9,23 @@
 
 #include "base/hash.h"
 #include "state/debuginfo.h"
+#include "state/dso_cache.h"
 #include "state/dso_table.h"
 #include "state/elf_symbols.h"
 #include "state/perfmap.h"
 #include "state/text.h"
 
-static void load_elf(struct dsos *d, struct dso_slot *s, struct symtab_build *b, const struct elf_file *run)
+static void load_elf(struct dso_slot *s, struct symtab_build *b, const struct elf_file *run,
+		     const struct elf_file *separate)
 {
-	struct found_file separate;
 	struct elf_file small;
 	u8 *plain = NULL;
 	size_t size;
 
 	if (elf_has_table(run, ELF_SYMTAB)) {
 		elf_symbols_add(b, run, ELF_SYMTAB, run);
-	} else if (debuginfo_separate(d, s, run, WANT_SYMTAB, &separate) == 0) {
-		elf_symbols_add(b, &separate.elf, ELF_SYMTAB, run);
-		found_file_close(&separate);
+	} else if (separate) {
+		elf_symbols_add(b, separate, ELF_SYMTAB, run);
 	} else {
 		elf_symbols_add(b, run, ELF_DYNSYM, run);
 		if (debuginfo_embedded(run, &plain, &size) == 0 && elf_file_from_memory(&small, plain, size) == 0) {
@@ -55,7 +55,7 @@ static struct dso_slot *lender_of(struct dsos *d, struct dso_slot *s, const stru
 	at = map_at(&d->by_file, hash_pair((u64)st.st_dev, hash_pair((u64)st.st_ino, (u64)st.st_size)),
 		    (u32)d->files.n);
 	if (*at < d->files.n)
-		lender = d->files.v[*at];
+		lender = d->files.v[*at] != s ? d->files.v[*at] : NULL; /* s: what was kept of it was damaged */
 	else
 		vec_push(&d->files, s);
 	pthread_mutex_unlock(&d->files_lock);
@@ -74,9 +74,32 @@ static void borrow(struct dso_slot *s, struct dso_slot *lender)
 	pthread_mutex_unlock(&lender->lock);
 }
 
-static void load_file(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
+/* The files are found first, cache or not: which they are, and that they are as they were, is the cache's key. */
+static struct stored *load_found(struct dsos *d, struct dso_slot *s, struct symtab_build *b,
+				 const struct elf_file *run, struct dso_entry *e)
+{
+	struct found_file separate = { .elf.fd = -1 };
+	bool has_separate =
+		!elf_has_table(run, ELF_SYMTAB) && debuginfo_separate(d, s, run, WANT_SYMTAB, &separate) == 0;
+	struct stored *kept;
+
+	dso_cache_key(d, s, run, has_separate ? &separate.elf : NULL, &e->key);
+	kept = dso_cache_find(d, s, e);
+	if (kept)
+		s->stripped = e->marks.stripped;
+	else
+		load_elf(s, b, run, has_separate ? &separate.elf : NULL);
+	e->marks.stripped = s->stripped;
+	if (has_separate)
+		found_file_close(&separate);
+	return kept;
+}
+
+/* A table out of the cache, or NULL: then it is in b, or the lender's. */
+static struct stored *load_file(struct dsos *d, struct dso_slot *s, struct symtab_build *b, struct dso_entry *e)
 {
 	struct found_file run, separate;
+	struct stored *kept = NULL;
 
 	if (debuginfo_runtime(d, s, &run, &s->missing) == 0) {
 		struct dso_slot *lender = lender_of(d, s, &run.elf);
@@ -84,15 +107,18 @@ static void load_file(struct dsos *d, struct dso_slot *s, struct symtab_build *b
 		if (lender)
 			borrow(s, lender);
 		if (!s->lender)
-			load_elf(d, s, b, &run.elf);
+			kept = load_found(d, s, b, &run.elf, e);
 		found_file_close(&run);
-		if (!s->lender && !b->syms.n)
+		if (!s->lender && !kept && !b->syms.n) {
 			s->missing = "the file has no symbols";
+			e->key.len = 0;
+		}
 	} else if (s->pub.build_id_size && debuginfo_separate(d, s, NULL, WANT_SYMTAB, &separate) == 0) {
 		elf_symbols_add(b, &separate.elf, ELF_SYMTAB, &separate.elf);
 		found_file_close(&separate);
 		s->missing = NULL;
 	}
+	return kept;
 }
 
 static void load_perfmap(struct dsos *d, struct dso_slot *s, struct symtab_build *b)
@@ -169,12 +195,15 @@ static void load_vdso(struct dsos *d, struct dso_slot *s, struct symtab_build *b
 struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 {
 	struct symtab_build b;
+	struct dso_entry e = { .kind = CACHE_SYMBOLS };
+	struct stored *kept = NULL;
+	struct symtab *t;
 
 	symtab_build_init(&b);
 	b.keep_names = !d->opts.demangle;
 	switch (s->pub.kind) {
 	case DSO_FILE:
-		load_file(d, s, &b);
+		kept = load_file(d, s, &b, &e);
 		break;
 	case DSO_PERFMAP:
 		load_perfmap(d, s, &b);
@@ -184,7 +213,7 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 		break;
 	case DSO_KERNEL:
 	case DSO_MODULE:
-		dso_load_kernel(d, s, &b);
+		kept = dso_load_kernel(d, s, &b, &e);
 		break;
 	default:
 		break;
@@ -204,5 +233,14 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 	}
 	if (s->side.n)
 		s->missing = NULL;
-	return symtab_finish(&b);
+	if (kept) {
+		symtab_build_free(&b);
+		t = symtab_over(kept);
+	} else {
+		t = symtab_finish(&b);
+		if (!s->side.n)
+			dso_cache_keep(d, &e, t);
+	}
+	bytes_free(&e.key);
+	return t;
 }

@@ -21,6 +21,7 @@ struct side_symbol {
 
 struct apart;
 struct cfi;
+struct dso_entry;
 struct dso_lines;
 struct dso_code;
 struct elf_bounds;
@@ -40,6 +41,7 @@ struct dso_slot {
 	struct elf_bounds *bounds; /* likewise; of its functions, where symbols do not tell */
 	struct cfi *cfi;	   /* likewise */
 	atomic_uint has_lines;	   /* LINES_*: the answer, without the lock */
+	struct symtab *damaged;	   /* was over an entry of the cache, until that turned out to be damaged */
 	const char *missing;	   /* why there are no symbols; NULL: there are, or nobody asked */
 	struct dso_slot *lender;   /* whose symtab it is: the same file by another name; or NULL */
 	bool stripped;		   /* a file of which only the exported symbols were found */
@@ -58,6 +60,7 @@ struct dsos {
 	struct apart *apart;	 /* who reads DWARF; NULL: nobody was needed yet, or nobody can. Under files_lock */
 	bool apart_asked;
 	const struct notify *notify;
+	struct cache *cache; /* or NULL */
 	struct arena arena;
 	VEC(struct dso_slot *) slots;
 	u64 max_slots;
@@ -84,16 +87,20 @@ struct dsos {
 	bool kallsyms_asked;
 	const char *kallsyms_missing; /* why there are none */
 	u64 kallsyms_delta;	      /* recorded address minus the address in kallsyms */
+	bool kallsyms_running;	      /* it is what the running kernel tells */
+	struct stored_marks marks;    /* of kallsyms: where _text and _stext are */
 };
 
-/* Builds the table of one DSO; never NULL. Called once per DSO, with its lock held. Sets s->missing when it is empty.
- */
+/* Builds the table of one DSO; never NULL. Called once per DSO, with its lock held, and once more when what the cache
+ * held was damaged. Sets s->missing when it is empty. */
 struct symtab *dso_load(struct dsos *d, struct dso_slot *s);
 
-/* Its parts for the kernel and its modules. */
-void dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b);
+/* Its parts for the kernel and its modules. A table: out of the cache, and b is as it was; NULL: it is in b, and e
+ * says how to keep it. */
+struct stored *dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b, struct dso_entry *e);
 
-void dso_lines_free(struct dso_lines *l);
+/* Keeps what was asked, when there is a cache. */
+void dso_lines_free(struct dsos *d, struct dso_slot *s);
 void dso_code_free(struct dso_code *c);
 void dso_bounds_free(struct elf_bounds *b);
 void dso_cfi_free(struct cfi *c);

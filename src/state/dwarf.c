@@ -49,6 +49,7 @@ struct dwarf_file {
 	struct dwarf_home home;
 	Elf *elf;
 	Dwarf *dw;
+	bool split; /* some units stand in other files, or would */
 	VEC(struct unit) units;
 	struct symtab *by_addr; /* a symbol's name is a unit's index */
 	struct arena arena;	/* demangled names, joined paths */
@@ -128,6 +129,7 @@ static void find_units(struct dwarf_file *f)
 		size_t before = b.syms.n;
 		u32 unit = (u32)f->units.n;
 
+		f->split |= !fine || type == DW_UT_skeleton;
 		if (!fine) {
 			cu = next;
 			continue;
@@ -235,6 +237,11 @@ void dwarf_file_close(struct dwarf_file *f)
 		elf_end(f->elf);
 	close(f->fd);
 	free(f);
+}
+
+bool dwarf_file_is_split(const struct dwarf_file *f)
+{
+	return f->split;
 }
 
 static const char *text_attr(Dwarf_Die *die, unsigned name)

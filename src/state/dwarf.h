@@ -15,6 +15,8 @@ struct dwarf_file;
  * one are left out, or all of it. */
 struct dwarf_file *dwarf_file_open(int fd, bool alone);
 void dwarf_file_close(struct dwarf_file *f);
+/* Does it stand in further files as well? */
+bool dwarf_file_is_split(const struct dwarf_file *f);
 
 /*
  * What holds a linked address: out[0] is the innermost function. Strings live as long as f; function is NULL where

@@ -32,11 +32,6 @@
 #define DEMANGLED_FREE (4u << 20)
 #define DEMANGLED_TIMES 32
 
-struct segment {
-	u64 start;
-	u32 sym; /* ID_NONE: a gap */
-};
-
 struct symtab {
 	struct symbol *syms;
 	u32 n;
@@ -44,9 +39,11 @@ struct symtab {
 	u32 nr_segs;
 	char *names;
 	bool keep_names;
-	u64 demangled_left;   /* bytes of shown names that may still be made */
-	pthread_mutex_t lock; /* for making shown names */
-	char **shown;	      /* per symbol; NULL: not asked yet. Written once each, under the lock */
+	struct stored *stored; /* NULL: all of the above is in memory; else none of it but n */
+	u64 demangled_most;    /* bytes of shown names that may be made of it */
+	u64 demangled_left;    /* of those, what is left */
+	pthread_mutex_t lock;  /* for making shown names */
+	char **shown;	       /* per symbol; NULL: not asked yet. Written once each, under the lock */
 };
 
 void symtab_build_init(struct symtab_build *b)
@@ -299,11 +296,30 @@ struct symtab *symtab_finish(struct symtab_build *b)
 	take_symbols(t, b, ids, n);
 	free(ids);
 	t->keep_names = b->keep_names;
-	t->demangled_left = demangled_most(b->names.len);
+	t->demangled_most = t->demangled_left = demangled_most(b->names.len);
 	t->names = mem_realloc(b->names.p, b->names.len, 1);
 	b->names = (struct bytes){ 0 };
 	pthread_mutex_init(&t->lock, NULL);
 	vec_free(&b->syms);
+	return t;
+}
+
+void symtab_encode(const struct symtab *t, const struct stored_marks *marks, struct bytes *out)
+{
+	stored_encode(&(struct table_parts){ t->syms, t->n, t->segs, t->nr_segs, t->names, t->keep_names,
+					     t->demangled_most },
+		      marks, out);
+}
+
+struct symtab *symtab_over(struct stored *stored)
+{
+	struct symtab *t = mem_zalloc(sizeof(*t));
+
+	t->stored = stored;
+	t->n = stored_count(stored);
+	t->keep_names = stored_keeps_names(stored);
+	t->demangled_most = t->demangled_left = stored_demangled_most(stored);
+	pthread_mutex_init(&t->lock, NULL);
 	return t;
 }
 
@@ -312,9 +328,10 @@ void symtab_free(struct symtab *t)
 	if (!t)
 		return;
 	for (u32 i = 0; t->shown && i < t->n; i++)
-		if (t->shown[i] != t->names + t->syms[i].name)
+		if (t->shown[i] && t->shown[i] != symtab_raw_name(t, i))
 			free(t->shown[i]);
 	free(t->shown);
+	stored_free(t->stored);
 	pthread_mutex_destroy(&t->lock);
 	free(t->names);
 	free(t->segs);
@@ -349,6 +366,8 @@ u32 symtab_find(const struct symtab *t, u64 addr)
 {
 	u32 at;
 
+	if (t->stored)
+		return stored_find(t->stored, addr);
 	if (t->segs) {
 		at = count_upto(t->segs, t->nr_segs, sizeof(*t->segs), addr);
 		return at ? t->segs[at - 1].sym : ID_NONE;
@@ -359,12 +378,12 @@ u32 symtab_find(const struct symtab *t, u64 addr)
 
 const struct symbol *symtab_at(const struct symtab *t, u32 sym)
 {
-	return &t->syms[sym];
+	return t->stored ? stored_symbol(t->stored, sym) : &t->syms[sym];
 }
 
 const char *symtab_raw_name(const struct symtab *t, u32 sym)
 {
-	return t->names + t->syms[sym].name;
+	return t->stored ? stored_name(t->stored, sym) : t->names + t->syms[sym].name;
 }
 
 const char *symtab_shown_name(struct symtab *t, u32 sym)
@@ -386,7 +405,7 @@ const char *symtab_shown_name(struct symtab *t, u32 sym)
 		name = t->demangled_left ? demangle_counted(symtab_raw_name(t, sym), &bytes) : NULL;
 		t->demangled_left -= MIN(t->demangled_left, bytes);
 		if (!name)
-			name = t->names + t->syms[sym].name;
+			name = (char *)symtab_raw_name(t, sym);
 		__atomic_store_n(&t->shown[sym], name, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&t->lock);

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/vec.h"
 #include "state/dso.h"
+#include "state/stored.h"
 
 enum symbol_bind { BIND_LOCAL, BIND_GLOBAL, BIND_WEAK };
 
@@ -42,8 +43,14 @@ void symtab_build_free(struct symtab_build *b);
 struct symtab *symtab_finish(struct symtab_build *b);
 void symtab_free(struct symtab *t);
 
+/* A finished table as an entry of the cache holds it, and back: symbols keep their numbers. */
+void symtab_encode(const struct symtab *t, const struct stored_marks *marks, struct bytes *out);
+struct symtab *symtab_over(struct stored *stored);
+
 u32 symtab_count(const struct symtab *t);
-u32 symtab_find(const struct symtab *t, u64 addr); /* ID_NONE when no symbol holds it */
+/* ID_NONE when no symbol holds it; STORED_DAMAGED when it is over an entry that is damaged there. */
+u32 symtab_find(const struct symtab *t, u64 addr);
+/* Of a symbol that symtab_find has given, where the table is over an entry of the cache. */
 const struct symbol *symtab_at(const struct symtab *t, u32 sym);
 const char *symtab_raw_name(const struct symtab *t, u32 sym);
 /* As shown to people: demangled on first use and kept. Thread-safe. */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The symbol cache: what was worked out of large files once, in files of $XDG_CACHE_HOME/reticle (~/.cache/reticle).
+ *
+ * An entry is found by its key, which says all that the entry was made from: when any of that changes, the key does.
+ * Whether a cache is there changes how long things take, never what comes out. See cache.c for what is held against
+ * damage and against others.
+ */
+#ifndef STATE_CACHE_H
+#define STATE_CACHE_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+struct cache;
+
+enum cache_kind { CACHE_SYMBOLS = 's', CACHE_LINES = 'l', CACHE_KERNEL = 'k' };
+
+/* An entry that was found. */
+struct cache_entry {
+	int fd;
+	u64 at, size; /* where its bytes lie in the file */
+};
+
+/* Where a body larger than this is to be kept, it is not. */
+#define CACHE_LARGEST (64u << 20)
+
+/* How much is kept at most, of all entries together. */
+struct cache_limits {
+	u64 bytes;
+	u32 files;
+};
+
+/* NULL: there is no place for one, or the place is not ours alone. Makes the directory. limits: NULL for the usual
+ * ones. */
+struct cache *cache_new(const struct cache_limits *limits);
+/* Makes room when something was added. */
+void cache_free(struct cache *c);
+
+/* Every function takes a NULL cache: nothing is found, nothing is kept. Thread-safe. */
+
+/* Is an entry there? Its bytes are not looked at. */
+bool cache_has(const struct cache *c, enum cache_kind kind, const struct bytes *key);
+/* 0 or ERR_*. The bytes are as they were on the disk: whoever reads them checks them. The caller closes fd. */
+int cache_find(struct cache *c, enum cache_kind kind, const struct bytes *key, struct cache_entry *out);
+/* Adds it, or puts it in the place of another. What cannot be written is not kept. */
+void cache_keep(struct cache *c, enum cache_kind kind, const struct bytes *key, const struct bytes *body);
+
+/* Bytes [at, at + size) of an entry into `to`, if they are all there. */
+bool cache_entry_read(const struct cache_entry *e, u64 at, void *to, size_t size);
+
+/*
+ * What an open file is and when it was changed last: part of a key. fd -1: none. False: it was changed so short a time
+ * before `now` (seconds since 1970) that a change to come may get the same time: then nothing may be kept of it.
+ */
+bool cache_key_file(struct bytes *key, int fd, s64 now);
+
+#endif

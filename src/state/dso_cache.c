@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "state/dso_cache.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "state/elf_file.h"
+#include "state/text.h"
+
+#define FIRST_LINES 4096
+
+/* Another version may settle symbols by other rules. */
+static void begin_key(struct bytes *key, const char *what)
+{
+	bytes_str(key, RETICLE_VERSION " ");
+	bytes_str(key, what);
+	bytes_char(key, 0);
+}
+
+bool dso_cache_key(const struct dsos *d, const struct dso_slot *s, const struct elf_file *run,
+		   const struct elf_file *separate, struct bytes *key)
+{
+	s64 now = time(NULL);
+	bool settled;
+
+	begin_key(key, d->opts.demangle ? "file" : "file as linked");
+	bytes_u8(key, s->pub.build_id_size);
+	bytes_put(key, s->pub.build_id, s->pub.build_id_size);
+	settled = cache_key_file(key, run->fd, now);
+	settled = cache_key_file(key, separate ? separate->fd : -1, now) && settled;
+	if (!settled)
+		key->len = 0;
+	return settled;
+}
+
+static bool put_text(struct bytes *key, const char *path)
+{
+	struct bytes text = { 0 };
+	bool fine = text_read(path, &text) == 0 && text.len;
+
+	bytes_u64(key, text.len);
+	bytes_u64(key, hash_stable(text.p, text.len));
+	bytes_free(&text);
+	return fine;
+}
+
+/* Whether addresses are shown is seen in the first lines. */
+static bool put_first_lines(struct bytes *key)
+{
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	char lines[FIRST_LINES];
+	ssize_t n = fd >= 0 ? read(fd, lines, sizeof(lines)) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	bytes_u64(key, hash_stable(lines, (size_t)n));
+	return true;
+}
+
+/* Of a line of /proc/modules "NAME SIZE USERS BY STATE 0xADDRESS": name and size, and the address. */
+static void put_place(struct bytes *key, const char *p, size_t n)
+{
+	const char *size = memchr(p, ' ', n), *stop = size ? memchr(size + 1, ' ', (size_t)(p + n - size - 1)) : NULL;
+	const char *at = memmem(p, n, " 0x", 3);
+
+	bytes_put(key, p, stop ? (size_t)(stop - p) : n);
+	if (at)
+		bytes_put(key, at, (size_t)(p + n - at));
+	bytes_char(key, 0);
+}
+
+/* "[name]", which comes and goes, and comes back elsewhere: /proc/modules has its address. What kallsyms calls a
+ * module and is none (BPF programs, probes) changes while the kernel runs. */
+static bool put_module(struct bytes *key, const char *module)
+{
+	struct bytes list = { 0 };
+	size_t n = strlen(module);
+	bool listed = false;
+
+	if (n > 2 && text_read("/proc/modules", &list) == 0)
+		for (const char *p = (const char *)list.p, *end = p + list.len; p && p < end && !listed;) {
+			const char *stop = memchr(p, '\n', (size_t)(end - p));
+			size_t len = (size_t)((stop ? stop : end) - p);
+
+			listed = len > n - 2 && !memcmp(p, module + 1, n - 2) && p[n - 2] == ' ';
+			if (listed)
+				put_place(key, p, len);
+			p = stop ? stop + 1 : NULL;
+		}
+	bytes_free(&list);
+	return listed;
+}
+
+bool dso_cache_kernel_key(const char *module, struct bytes *key)
+{
+	begin_key(key, module ? "module" : "kernel");
+	if (!put_text(key, "/proc/sys/kernel/random/boot_id") || !put_first_lines(key))
+		return false;
+	put_text(key, "/sys/kernel/notes");
+	return !module || put_module(key, module);
+}
+
+struct stored *dso_cache_find(const struct dsos *d, const struct dso_slot *s, struct dso_entry *e)
+{
+	struct cache_entry entry;
+
+	/* What the side-band tells is not in there; and what was damaged once is not asked again. */
+	if (!d->cache || s->damaged || s->side.n || !e->key.len || cache_find(d->cache, e->kind, &e->key, &entry))
+		return NULL;
+	return stored_open(&entry, &e->marks);
+}
+
+void dso_cache_keep(const struct dsos *d, const struct dso_entry *e, const struct symtab *t)
+{
+	struct bytes body = { 0 };
+
+	if (!d->cache || !e->key.len)
+		return;
+	symtab_encode(t, &e->marks, &body);
+	cache_keep(d->cache, e->kind, &e->key, &body);
+	bytes_free(&body);
+}
