@@ -32,6 +32,7 @@ bench: all
 	@ninja -C $(BUILD) bench/classes
 	@bench/run --reticle $(BUILD)/reticle --demo $(BUILD)/bench/demo
 	@bench/vpmu --reticle $(BUILD)/reticle
+	@bench/small --reticle $(BUILD)/reticle
 
 bench-truth: all
 	@scripts/bootstrap bench demo
