@@ -70,7 +70,7 @@ void table_cell_text(const struct table_column *c, const struct cell *cell, stru
 		break;
 	case CELL_REAL:
 		if (isnan(cell->real))
-			bytes_char(out, '-');
+			bytes_str(out, c->unknown ? c->unknown : "-");
 		else
 			bytes_printf(out, c->sign ? "%+.*f%s" : "%.*f%s", c->decimals, cell->real,
 				     c->percent ? "%" : "");

@@ -78,6 +78,7 @@ struct table_column {
 	bool foreign;	     /* the key is from the recording and needs escapes */
 	bool listed;	     /* in JSON, columns of one key that follow each other are a list */
 	enum cell_kind kind; /* of its cells that are not CELL_NONE; CSV has several fields for some kinds */
+	const char *unknown; /* CELL_REAL in text: what stands for NAN; NULL: "-" */
 	table_get get;
 	u32 what, nth;	 /* for get: whatever the form needs to know its columns apart */
 	u32 least;	 /* width in text */
@@ -137,6 +138,8 @@ u32 table_text_width(const struct table_text *x, u32 column); /* as measured */
 void table_text_head(struct table_text *x, struct bytes *out);
 void table_text_rows(struct table_text *x, struct bytes *out);
 void table_text_free(struct table_text *x);
+/* All of that at once. */
+void table_text(const struct table *t, const struct table_print *how, bool head, struct bytes *out);
 
 /* A table with levels (table_tree.c): the last column is a text and is indented by level; the others are as wide as
  * their headers' columns ask for. */

@@ -314,3 +314,14 @@ void table_text_rows(struct table_text *x, struct bytes *out)
 	if (x->t->has_total && !x->how.separator)
 		put_row(x, TABLE_TOTAL, &x->lines[0], out);
 }
+
+void table_text(const struct table *t, const struct table_print *how, bool head, struct bytes *out)
+{
+	struct table_text *x = table_text_new(t, how);
+
+	table_text_measure(x);
+	if (head)
+		table_text_head(x, out);
+	table_text_rows(x, out);
+	table_text_free(x);
+}

@@ -112,13 +112,9 @@ static void check(struct table *t, struct bytes *out, const char *expected)
 
 static void check_text(struct table *t, const struct table_print *how, const char *expected)
 {
-	struct table_text *x = table_text_new(t, how);
 	struct bytes out = { 0 };
 
-	table_text_measure(x);
-	table_text_head(x, &out);
-	table_text_rows(x, &out);
-	table_text_free(x);
+	table_text(t, how, true, &out);
 	check(t, &out, expected);
 }
 
@@ -166,6 +162,27 @@ static void widths_colours_and_totals(void **state)
 		   "  \033[31m  90.00%\033[m   1  one,…wo\"\n"
 		   "  \033[31m   6.00%\033[m  \033[90m~2\033[m  a lo…me?\n"
 		   "   100.00%   2  all\n");
+}
+
+/* Wide rows widen the table whether or not there is a head. */
+static void no_head_and_unknown_numbers(void **state)
+{
+	struct table t = made_table();
+	struct table_column *c;
+	struct bytes out = { 0 };
+
+	(void)state;
+	c = table_column_add(&t, CELL_REAL, "real", "R", get_real);
+	c->decimals = 1;
+	c->unknown = "unknown";
+	table_column_add(&t, CELL_COUNT, "count", "Count", get_count);
+	table_text(&t, &(struct table_print){ .workers = 1 }, false, &out);
+	table_csv_rows(&t, &out);
+	check(&t, &out,
+	      "      1.2    900\n"
+	      "      2.0     60\n"
+	      "  unknown     40\n"
+	      "1.2,900\n2.0,60\n,40\n");
 }
 
 /* A name is cut where the table is wider than its room, but not below what tells names apart. */
@@ -397,6 +414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_of_each_kind),
 		cmocka_unit_test(widths_colours_and_totals),
+		cmocka_unit_test(no_head_and_unknown_numbers),
 		cmocka_unit_test(narrow_rooms),
 		cmocka_unit_test(joined_and_separated),
 		cmocka_unit_test(parts_and_drawings),
