@@ -25,7 +25,6 @@ struct diff_opts {
 	double fail_above;    /* percent; < 0: nothing fails */
 	char separator;
 	u32 room;		       /* columns of the terminal; 0: there is none */
-	bool whole_names;	       /* names are not cut to fit into it */
 	const struct diff_file *files; /* diff.nr_files of them */
 };
 
