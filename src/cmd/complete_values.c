@@ -49,6 +49,12 @@ static void put_metric_sets(struct bytes *out)
 	put_line("all", out);
 }
 
+static void put_counted_metrics(struct bytes *out)
+{
+	put_metric_sets(out);
+	put_metrics(out);
+}
+
 static void put_script_fields(struct bytes *out)
 {
 	const char *name;
@@ -89,6 +95,7 @@ static const struct {
 } rows[] = {
 	{ "record", 'e', "event", NULL, put_events },
 	{ "stat", 'e', "event", NULL, put_events },
+	{ "stat", 'M', "metrics", NULL, put_counted_metrics },
 	{ "record", 0, "call-graph", "fp dwarf lbr no", NULL },
 	{ "report", 's', "sort", NULL, put_report_keys },
 	{ "report", 'F', "fields", NULL, put_columns },

@@ -36,14 +36,19 @@ static mode_t usual_mode(void)
 	return 0666 & ~mask;
 }
 
+static int note_foreign(const char *path, const struct notify *to)
+{
+	return notify_at(to, NOTE_ERROR, ERR_PERM, path, NO_OFFSET,
+			 "a link of somebody else to what is no file: not written to");
+}
+
 int output_open(struct output *o, const char *path, const struct notify *to)
 {
 	*o = (struct output){ .fd = STDOUT_FILENO };
 	if (path && strcmp(path, "-")) {
 		o->path = path;
 		if (is_foreign_link(path))
-			return notify_at(to, NOTE_ERROR, ERR_PERM, path, NO_OFFSET,
-					 "a link of somebody else to what is no file: not written to");
+			return note_foreign(path, to);
 		if (is_special(path)) {
 			o->fd = open(path, O_WRONLY | O_CLOEXEC);
 		} else {
@@ -57,6 +62,18 @@ int output_open(struct output *o, const char *path, const struct notify *to)
 		free(o->temporary);
 		return notify_at(to, NOTE_ERROR, ERR_IO, path, NO_OFFSET, "cannot write: %s", strerror(err));
 	}
+	bytes_to_fd(&o->bytes, o->fd);
+	return 0;
+}
+
+int output_append(struct output *o, const char *path, bool behind, const struct notify *to)
+{
+	*o = (struct output){ .path = path, .fd = -1 };
+	if (is_foreign_link(path))
+		return note_foreign(path, to);
+	o->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (behind ? O_APPEND : O_TRUNC), 0666);
+	if (o->fd < 0)
+		return notify_at(to, NOTE_ERROR, ERR_IO, path, NO_OFFSET, "cannot write: %s", strerror(errno));
 	bytes_to_fd(&o->bytes, o->fd);
 	return 0;
 }

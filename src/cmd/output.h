@@ -19,6 +19,8 @@ struct output {
 
 /* path NULL or "-": standard output. ERR_IO, noted. */
 int output_open(struct output *o, const char *path, const struct notify *to);
+/* The file itself, which others may read as it grows: behind what it holds, or in its place. ERR_IO, noted. */
+int output_append(struct output *o, const char *path, bool behind, const struct notify *to);
 /* Would output_open do, after long work? Nothing is left behind. ERR_IO, noted. */
 int output_check(const char *path, const struct notify *to);
 /* Finishes the file. On ERR_IO, noted unless it is a pipe that nobody reads any more, nothing is left behind. */

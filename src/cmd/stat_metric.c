@@ -22,18 +22,18 @@ static const struct {
 } ratios[] = {
 	{ HW(INSTRUCTIONS), HW(CPU_CYCLES), 1, "insn per cycle", false },
 	{ HW(CPU_CYCLES), SW(TASK_CLOCK), 1, "GHz", false },
-	{ HW(BRANCH_MISSES), HW(BRANCH_INSTRUCTIONS), 100, "% of all branches", true },
-	{ HW(CACHE_MISSES), HW(CACHE_REFERENCES), 100, "% of all cache refs", true },
-	{ HW(STALLED_CYCLES_FRONTEND), HW(CPU_CYCLES), 100, "% frontend cycles idle", false },
-	{ HW(STALLED_CYCLES_BACKEND), HW(CPU_CYCLES), 100, "% backend cycles idle", false },
-	{ CACHE(L1D, READ, MISS), CACHE(L1D, READ, ACCESS), 100, "% of all L1-dcache loads", true },
-	{ CACHE(L1D, WRITE, MISS), CACHE(L1D, WRITE, ACCESS), 100, "% of all L1-dcache stores", true },
-	{ CACHE(LL, READ, MISS), CACHE(LL, READ, ACCESS), 100, "% of all LLC loads", true },
-	{ CACHE(LL, WRITE, MISS), CACHE(LL, WRITE, ACCESS), 100, "% of all LLC stores", true },
-	{ CACHE(DTLB, READ, MISS), CACHE(DTLB, READ, ACCESS), 100, "% of all dTLB loads", true },
-	{ CACHE(DTLB, WRITE, MISS), CACHE(DTLB, WRITE, ACCESS), 100, "% of all dTLB stores", true },
-	{ CACHE(BPU, READ, MISS), CACHE(BPU, READ, ACCESS), 100, "% of all branches", true },
-	{ CACHE(L1I, READ, MISS), HW(INSTRUCTIONS), 100, "% of all instructions", true },
+	{ HW(BRANCH_MISSES), HW(BRANCH_INSTRUCTIONS), 100, "of all branches", true },
+	{ HW(CACHE_MISSES), HW(CACHE_REFERENCES), 100, "of all cache refs", true },
+	{ HW(STALLED_CYCLES_FRONTEND), HW(CPU_CYCLES), 100, "frontend cycles idle", false },
+	{ HW(STALLED_CYCLES_BACKEND), HW(CPU_CYCLES), 100, "backend cycles idle", false },
+	{ CACHE(L1D, READ, MISS), CACHE(L1D, READ, ACCESS), 100, "of all L1-dcache loads", true },
+	{ CACHE(L1D, WRITE, MISS), CACHE(L1D, WRITE, ACCESS), 100, "of all L1-dcache stores", true },
+	{ CACHE(LL, READ, MISS), CACHE(LL, READ, ACCESS), 100, "of all LLC loads", true },
+	{ CACHE(LL, WRITE, MISS), CACHE(LL, WRITE, ACCESS), 100, "of all LLC stores", true },
+	{ CACHE(DTLB, READ, MISS), CACHE(DTLB, READ, ACCESS), 100, "of all dTLB loads", true },
+	{ CACHE(DTLB, WRITE, MISS), CACHE(DTLB, WRITE, ACCESS), 100, "of all dTLB stores", true },
+	{ CACHE(BPU, READ, MISS), CACHE(BPU, READ, ACCESS), 100, "of all branches", true },
+	{ CACHE(L1I, READ, MISS), HW(INSTRUCTIONS), 100, "of all instructions", true },
 };
 
 static bool is(const struct counted *e, u32 type, u64 config)
@@ -51,49 +51,57 @@ static void rate(double per_second, struct stat_metric *out)
 	out->unit = per_second >= 1e9 ? "G/sec" : per_second >= 1e6 ? "M/sec" : per_second >= 1e3 ? "K/sec" : "/sec";
 }
 
-void stat_metric(const struct counter_result *r, const struct counted *e, struct stat_metric *out)
+/* CPU time: of the tasks that were counted, or of whole CPUs. */
+static bool nanoseconds(const struct stat_table *t, size_t key, double *out)
 {
-	double value, whole, error;
-
-	*out = (struct stat_metric){ .per_kilo = -1 };
-	if (e->state != COUNT_OK || !e->values.n)
-		return;
-	value = stat_mean(e, &error);
-	for (u32 i = 0; i < ARRAY_LEN(ratios); i++) {
-		if (!is(e, ratios[i].type, ratios[i].config))
-			continue;
-		/* Virtual time is made of cycles: their ratio says nothing. */
-		if (r->simulated && ratios[i].whole_type == PERF_TYPE_SOFTWARE)
-			return;
-		if (counter_value(r, ratios[i].whole_type, ratios[i].whole_config, &whole) && whole > 0) {
-			out->value = value / whole * ratios[i].scale;
-			out->unit = ratios[i].unit;
-		}
-		if (ratios[i].per_kilo && counter_value(r, HW(INSTRUCTIONS), &whole) && whole > 0)
-			out->per_kilo = value / whole * 1000;
-		return;
-	}
-	if (r->simulated)
-		return; /* virtual time says nothing about rates */
-	if (is(e, SW(TASK_CLOCK)) || is(e, SW(CPU_CLOCK))) {
-		out->value = value * 1e-9 / r->seconds.v[r->seconds.n - 1];
-		out->unit = "CPUs utilized";
-	} else if (counter_value(r, SW(TASK_CLOCK), &whole) && whole > 0) {
-		rate(value / whole * 1e9, out);
-	}
+	return (stat_count_of(t, key, SW(TASK_CLOCK), out) || stat_count_of(t, key, SW(CPU_CLOCK), out)) && *out > 0;
 }
 
-double stat_mean(const struct counted *e, double *error)
+static bool whole_of(const struct stat_table *t, size_t key, u32 row, double *whole)
 {
-	double mean = 0, squares = 0;
-	size_t n = e->values.n;
+	if (ratios[row].whole_type == PERF_TYPE_SOFTWARE)
+		return nanoseconds(t, key, whole);
+	return stat_count_of(t, key, ratios[row].whole_type, ratios[row].whole_config, whole) && *whole > 0;
+}
 
-	for (size_t i = 0; i < n; i++) {
-		double v = (double)e->values.v[i], d = v - mean;
+static void ratio(const struct stat_table *t, size_t key, const struct stat_cell *c, u32 row, struct stat_metric *out)
+{
+	double whole;
 
-		mean += d / (double)(i + 1);
-		squares += d * (v - mean);
+	/* Virtual time is made of cycles: their ratio says nothing. */
+	if (t->view->r->simulated && ratios[row].whole_type == PERF_TYPE_SOFTWARE)
+		return;
+	if (whole_of(t, key, row, &whole)) {
+		out->value = c->value / whole * ratios[row].scale;
+		out->unit = ratios[row].unit;
+		out->percent = ratios[row].scale == 100;
+		out->decimals = ratios[row].whole_type == PERF_TYPE_SOFTWARE ? 3 : 2;
 	}
-	*error = n > 1 && mean > 0 ? 100 * sqrt(squares / (double)(n - 1) / (double)n) / mean : 0;
-	return mean;
+	if (ratios[row].per_kilo && stat_count_of(t, key, HW(INSTRUCTIONS), &whole) && whole > 0)
+		out->per_kilo = c->value / whole * 1000;
+}
+
+void stat_metric(const struct stat_table *t, size_t key, size_t event, struct stat_metric *out)
+{
+	const struct stat_cell *c = stat_table_cell(t, key, event);
+	double whole, seconds = stat_seconds(t->view);
+
+	*out = (struct stat_metric){ .per_kilo = -1, .decimals = 3 };
+	if (c->state != COUNT_OK)
+		return;
+	for (u32 i = 0; i < ARRAY_LEN(ratios); i++) {
+		if (is(c->e, ratios[i].type, ratios[i].config)) {
+			ratio(t, key, c, i, out);
+			if (out->unit)
+				return;
+		}
+	}
+	if (t->view->r->simulated)
+		return; /* virtual time says nothing about rates */
+	if (is(c->e, SW(TASK_CLOCK)) || is(c->e, SW(CPU_CLOCK))) {
+		out->value = seconds > 0 ? c->value * 1e-9 / seconds : 0;
+		out->unit = "CPUs utilized";
+	} else if (nanoseconds(t, key, &whole)) {
+		rate(c->value / whole * 1e9, out);
+	}
 }

@@ -6,8 +6,9 @@
  */
 #include "record/counter.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,12 +17,16 @@
 
 #include "base/clock.h"
 #include "base/map.h"
-#include "open/retry.h"
+#include "record/counter_impl.h"
+#include "record/counter_sum.h"
 #include "record/workload.h"
 #include "sim/sim.h"
+#include "sys/smallfile.h"
 
 #define DRAIN_NS 20000000
 #define DRAIN_SOON_NS 2000000
+#define LOOK_NS 100000000 /* how often tasks that were named are looked after */
+#define NS_PER_MS 1000000ull
 
 struct run {
 	const struct counter_opts *o;
@@ -29,96 +34,20 @@ struct run {
 	const struct event_specs *specs;
 	const struct notify *notify;
 	struct sim *sim;    /* NULL: this machine's PMU */
-	VEC(int) fds;	    /* per event, or -1 */
 	struct map threads; /* pid and tid: index in r->threads */
+	struct target target;
 	struct workload workload;
 	sigset_t waited, before;
-	int signal; /* that ended it */
+	int signal;				     /* that ended it */
+	u64 started_ns, interval_ends, timeout_ends; /* 0: never */
+	u64 interval_began;
+	u32 intervals;
+	bool over; /* nobody waits for the command any more */
 };
-
-/* perf stat's, but for what the virtual PMU has in its place. */
-static const char machine_events[] = "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,"
-				     "branches,branch-misses,stalled-cycles-frontend,stalled-cycles-backend";
-static const char virtual_events[] =
-	"task-clock:u,cycles:u,instructions:u,branches:u,branch-misses:u,stalled-cycles-frontend:u,"
-	"stalled-cycles-backend:u,L1-dcache-loads:u,L1-dcache-load-misses:u,L1-icache-load-misses:u,"
-	"cache-references:u,cache-misses:u,dTLB-loads:u,dTLB-load-misses:u";
 
 static double seconds_of(const struct timeval *t)
 {
 	return (double)t->tv_sec + (double)t->tv_usec * 1e-6;
-}
-
-static double now(void)
-{
-	return (double)clock_ns() * 1e-9;
-}
-
-/* --- this machine's PMU --- */
-
-static int open_event(struct run *c, size_t i)
-{
-	const struct event_spec *s = &c->specs->v.v[i];
-	struct counted *e = &c->r->events.v[i];
-	struct attr *a = &e->attr;
-	int group = s->leader == i ? -1 : c->fds.v[s->leader], fd;
-
-	a->flags |= ATTR_DISABLED | ATTR_ENABLE_ON_EXEC;
-	if (!c->o->no_inherit && !(s->has_inherit && !s->inherit))
-		a->flags |= ATTR_INHERIT;
-	if (group >= 0) /* goes with its leader */
-		a->flags &= ~(ATTR_DISABLED | ATTR_ENABLE_ON_EXEC);
-	a->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-	a->size = attr_least_size(a);
-	fd = perf_open(a, c->workload.pid, -1, group, 0);
-	/* PMUs that cannot tell guests from the host. */
-	if (fd < 0 && errno == EINVAL && a->flags & ATTR_EXCLUDE_GUEST && !s->exclude_gh) {
-		a->flags &= ~(u64)ATTR_EXCLUDE_GUEST;
-		fd = perf_open(a, c->workload.pid, -1, group, 0);
-	}
-	if (fd < 0 && (errno == EACCES || errno == EPERM) && !(a->flags & ATTR_EXCLUDE_KERNEL)) {
-		a->flags |= ATTR_EXCLUDE_KERNEL;
-		fd = perf_open(a, c->workload.pid, -1, group, 0);
-		if (fd >= 0) {
-			char *name = mem_printf("%s:u", e->name);
-
-			free(e->name);
-			e->name = name;
-		}
-	}
-	return fd;
-}
-
-static void open_events(struct run *c)
-{
-	for (size_t i = 0; i < c->r->events.n; i++) {
-		int fd = open_event(c, i);
-
-		vec_push(&c->fds, fd);
-		c->r->events.v[i].state = fd < 0 ? COUNT_UNSUPPORTED : COUNT_OK;
-	}
-}
-
-static void read_events(struct run *c)
-{
-	for (size_t i = 0; i < c->fds.n; i++) {
-		struct counted *e = &c->r->events.v[i];
-		u64 words[3] = { 0 };
-
-		if (c->fds.v[i] < 0)
-			continue;
-		if (read(c->fds.v[i], words, sizeof(words)) != sizeof(words))
-			words[2] = 0;
-		close(c->fds.v[i]);
-		e->enabled_ns = words[1];
-		e->running_ns = words[2];
-		if (!words[2])
-			e->state = COUNT_NONE;
-		else if (words[2] < words[1])
-			words[0] = (u64)((double)words[0] * ((double)words[1] / (double)words[2]) + 0.5);
-		vec_push(&e->values, words[0]);
-	}
-	c->fds.n = 0;
 }
 
 /* --- the virtual PMU --- */
@@ -162,7 +91,7 @@ static int open_simulation(struct run *c)
 	opts.v.totals_only = true;
 	opts.v.cpus = 0;
 	c->sim = mem_zalloc(sizeof(*c->sim));
-	err = sim_open(c->sim, &opts, c->o->command, c->notify);
+	err = sim_open(c->sim, &opts, c->o->target.command, c->notify);
 	if (err && c->sim->program.status) {
 		c->r->has_status = true;
 		c->r->status = c->sim->program.status;
@@ -194,54 +123,166 @@ static void read_simulation(struct run *c)
 	c->r->never_simulated = !atomic_load(&c->sim->control->started);
 	for (size_t i = 0; i < c->r->events.n; i++) {
 		struct counted *e = &c->r->events.v[i];
+		u32 count = (u32)vpmu_count_of(&e->attr);
 
-		if (e->state == COUNT_OK)
-			vec_push(&e->values, c->sim->counts[vpmu_count_of(&e->attr)]);
+		if (e->state != COUNT_OK)
+			continue;
+		vec_push(&e->values, c->sim->counts[count]);
+		e->cells.n = 0;
+		for (size_t t = 0; t < c->r->threads.n; t++)
+			vec_push(&e->cells, (struct count_cell){ .cpu = -1,
+								 .pid = (s32)c->r->threads.v[t].pid,
+								 .tid = (s32)c->r->threads.v[t].tid,
+								 .fd = -1,
+								 .now.value = c->r->threads.v[t].counts[count] });
 	}
 }
 
 /* --- one run --- */
 
-/* The terminal's signals reach the command as well; others are passed on. A second one ends the waiting. */
-static void on_signal(struct run *c, const siginfo_t *info, bool *stop)
+/* The terminal's signals reach the command as well; others are passed on. A second one ends the waiting, and so does
+ * the first where no command runs that could end by it. */
+static void on_signal(struct run *c, const siginfo_t *info)
 {
-	*stop = c->signal != 0;
+	c->over = c->signal != 0 || c->workload.pid <= 0;
 	c->signal = info->si_signo;
-	if (info->si_code != SI_KERNEL)
+	if (info->si_code != SI_KERNEL && c->workload.pid > 0)
 		kill(c->workload.pid, info->si_signo);
+}
+
+/* A command that is not waited for any more is ended. */
+static void end_command(struct run *c)
+{
+	c->over = true;
+	if (c->workload.pid > 0 && !c->workload.reaped)
+		kill(c->workload.pid, SIGTERM);
+}
+
+/* Also one that has ended and only waits for its parent has. */
+static bool has_ended(s32 tid)
+{
+	const char *behind_name = NULL;
+	struct bytes stat = { 0 };
+	char path[64];
+	bool ended;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	if (!smallfile_read(AT_FDCWD, path, 4096, &stat))
+		behind_name = strrchr((const char *)stat.p, ')');
+	ended = !behind_name || !strncmp(behind_name, ") Z", 3) || !strncmp(behind_name, ") X", 3);
+	bytes_free(&stat);
+	return ended;
+}
+
+static bool tasks_live(const struct run *c)
+{
+	for (size_t i = 0; i < c->target.tasks.n; i++)
+		if (c->target.tasks.v[i].tid < 0 || !has_ended(c->target.tasks.v[i].tid))
+			return true;
+	return false;
+}
+
+static void tell_interval(struct run *c, u64 now)
+{
+	c->r->since_start = (double)(now - c->started_ns) * 1e-9;
+	c->r->interval = (double)(now - c->interval_began) * 1e-9;
+	c->interval_began = now;
+	c->o->on_interval(c->o->ctx, c->r);
+}
+
+/* Whole intervals from the start, however late this one is seen. */
+static void end_interval(struct run *c, u64 now)
+{
+	u64 length = c->o->interval_ms * NS_PER_MS;
+
+	counter_read(c->r);
+	tell_interval(c, now);
+	counter_rebase(c->r);
+	while (c->interval_ends <= now)
+		c->interval_ends += length;
+	if (++c->intervals == c->o->interval_count)
+		end_command(c);
+}
+
+static void look_at_clock(struct run *c)
+{
+	u64 now = clock_ns();
+
+	if (c->interval_ends && now >= c->interval_ends)
+		end_interval(c, now);
+	if (c->timeout_ends && now >= c->timeout_ends) {
+		c->r->timed_out = true;
+		end_command(c);
+	}
+}
+
+/* How long nothing has to be looked at unless a signal comes. */
+static struct timespec pause_of(const struct run *c)
+{
+	u64 now = clock_ns(), until = now + 3600 * 1000 * NS_PER_MS;
+
+	if (c->sim)
+		until = now + (c->sim->short_of_room ? DRAIN_SOON_NS : DRAIN_NS);
+	else if (c->workload.pid <= 0)
+		until = now + LOOK_NS;
+	if (c->interval_ends)
+		until = MIN(until, c->interval_ends);
+	if (c->timeout_ends)
+		until = MIN(until, c->timeout_ends);
+	until -= MIN(until, now);
+	return (struct timespec){ .tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000) };
 }
 
 static void wait_for_end(struct run *c)
 {
-	bool stop = false;
+	bool command = c->workload.pid > 0;
 	siginfo_t info;
-	int sig;
 
-	while (!stop && !workload_ended(&c->workload, false)) {
-		struct timespec pause = { .tv_nsec = c->sim && c->sim->short_of_room ? DRAIN_SOON_NS : DRAIN_NS };
+	while (!c->over && !(command ? workload_ended(&c->workload, false) : !tasks_live(c))) {
+		struct timespec pause = pause_of(c);
+		int sig = sigtimedwait(&c->waited, &info, &pause);
 
-		sig = c->sim ? sigtimedwait(&c->waited, &info, &pause) : sigwaitinfo(&c->waited, &info);
 		drain(c, false);
 		if (sig > 0 && sig != SIGCHLD)
-			on_signal(c, &info, &stop);
+			on_signal(c, &info);
+		look_at_clock(c);
 	}
 }
 
-static void take_times(struct run *c, double started, const struct rusage *before)
+/* -D: a command that has ended before is not counted. */
+static void wait_for_begin(struct run *c)
+{
+	u64 begin = c->started_ns + c->o->delay_ms * NS_PER_MS, now;
+	siginfo_t info;
+
+	while (!c->over && (now = clock_ns()) < begin &&
+	       !(c->workload.pid > 0 && workload_ended(&c->workload, false))) {
+		struct timespec pause = { (time_t)((begin - now) / 1000000000), (long)((begin - now) % 1000000000) };
+		int sig = sigtimedwait(&c->waited, &info, &pause);
+
+		if (sig > 0 && sig != SIGCHLD)
+			on_signal(c, &info);
+	}
+	counter_enable(c->r);
+}
+
+static void take_times(struct run *c, const struct rusage *before)
 {
 	struct rusage after;
 	struct counter_result *r = c->r;
 
-	vec_push(&r->seconds, now() - started);
+	c->r->since_start = (double)(clock_ns() - c->started_ns) * 1e-9;
+	vec_push(&r->seconds, r->since_start);
 	getrusage(RUSAGE_CHILDREN, &after);
 	r->runs++;
 	r->user += (seconds_of(&after.ru_utime) - seconds_of(&before->ru_utime) - r->user) / r->runs;
 	r->system += (seconds_of(&after.ru_stime) - seconds_of(&before->ru_stime) - r->system) / r->runs;
 }
 
-static int start(struct run *c)
+/* What is to be counted is ready; nothing has begun yet. */
+static int prepare(struct run *c)
 {
-	struct workload_command command = { c->o->command, environ, .mask = &c->before };
+	struct workload_command command = { c->o->target.command, environ, .mask = &c->before };
 	int err = c->o->sim.on ? open_simulation(c) : 0;
 
 	if (err)
@@ -250,43 +291,88 @@ static int start(struct run *c)
 		command.argv = c->sim->argv.v;
 		command.env = c->sim->env.v;
 	}
-	err = workload_prepare(&c->workload, &command, c->notify);
-	if (!err && !c->sim)
-		open_events(c);
-	return err ? err : workload_start(&c->workload, NULL, c->o->command[0], c->notify);
+	if (command.argv)
+		err = workload_prepare(&c->workload, &command, c->notify);
+	if (err || c->sim)
+		return err;
+	err = target_resolve(&c->target, &c->o->target, c->workload.pid, c->notify);
+	return err;
+}
+
+static int start(struct run *c)
+{
+	bool own, command = c->o->target.command;
+	int err = prepare(c);
+
+	if (err)
+		return err;
+	own = command && !c->target.system_wide && !c->target.tasks_named;
+	if (!c->sim)
+		counter_open(c->o, c->specs, &c->target, own && !c->o->delay_ms, c->r);
+	c->started_ns = clock_ns();
+	if (!c->sim && !own && !c->o->delay_ms)
+		counter_enable(c->r);
+	if (command)
+		err = workload_start(&c->workload, NULL, c->o->target.command[0], c->notify);
+	if (!err && c->o->delay_ms) {
+		wait_for_begin(c);
+		c->started_ns = clock_ns();
+	}
+	c->interval_began = c->started_ns;
+	c->interval_ends = c->o->interval_ms ? c->started_ns + c->o->interval_ms * NS_PER_MS : 0;
+	c->timeout_ends = c->o->timeout_ms ? c->started_ns + c->o->timeout_ms * NS_PER_MS : 0;
+	return err;
+}
+
+/* The end of a command that was told to end; two seconds are enough for that. */
+static void reap(struct run *c)
+{
+	struct timespec pause = { .tv_nsec = DRAIN_NS };
+
+	for (u32 i = 0; i < 100 && c->workload.pid > 0 && !workload_ended(&c->workload, false); i++)
+		nanosleep(&pause, NULL);
+}
+
+static void finish(struct run *c, const struct rusage *before)
+{
+	if (c->over)
+		reap(c);
+	take_times(c, before);
+	if (c->sim) {
+		read_simulation(c);
+		return;
+	}
+	counter_read(c->r);
+	if (c->o->interval_ms && !(c->o->interval_count && c->intervals >= c->o->interval_count))
+		tell_interval(c, clock_ns());
+	counter_finish(c->r);
 }
 
 static int run_once(struct run *c)
 {
 	struct rusage before;
-	double started;
 	int err;
 
 	c->workload = (struct workload){ .pid = -1, .go_fd = -1, .result_fd = -1 };
+	c->target = (struct target){ 0 };
+	c->intervals = 0;
 	getrusage(RUSAGE_CHILDREN, &before);
-	started = now();
 	err = start(c);
 	if (!err) {
 		wait_for_end(c);
-		take_times(c, started, &before);
-		if (c->sim)
-			read_simulation(c);
-		else
-			read_events(c);
+		finish(c, &before);
 	}
-	if (c->workload.reaped) {
+	if (c->workload.reaped || (c->signal && c->workload.pid <= 0)) {
 		c->r->has_status = true;
-		c->r->status = workload_exit_status(&c->workload);
+		c->r->status = c->workload.reaped ? workload_exit_status(&c->workload) : 128 + c->signal;
 	}
 	workload_close(&c->workload);
 	if (c->sim)
 		sim_close(c->sim);
 	free(c->sim);
 	c->sim = NULL;
-	for (size_t i = 0; i < c->fds.n; i++)
-		if (c->fds.v[i] >= 0)
-			close(c->fds.v[i]);
-	c->fds.n = 0;
+	counter_close(c->r);
+	target_free(&c->target);
 	return err || !c->signal ? err : ERR_INTERRUPTED;
 }
 
@@ -319,6 +405,18 @@ static void block_signals(struct run *c)
 	sigprocmask(SIG_BLOCK, &c->waited, &c->before);
 }
 
+/* With forever each run is told of by itself. */
+static void forget_run(struct counter_result *r)
+{
+	for (size_t i = 0; i < r->events.n; i++) {
+		r->events.v[i].values.n = 0;
+		r->events.v[i].enabled_ns = r->events.v[i].running_ns = 0;
+	}
+	r->seconds.n = 0;
+	r->runs = 0;
+	r->user = r->system = 0;
+}
+
 int counter_run(const struct counter_opts *o, struct event_specs *specs, struct counter_result *r,
 		const struct notify *to)
 {
@@ -326,17 +424,16 @@ int counter_run(const struct counter_opts *o, struct event_specs *specs, struct 
 	int err = 0;
 
 	*r = (struct counter_result){ 0 };
-	if (!specs->v.n)
-		err = event_specs_parse(specs, o->sim.on ? virtual_events : machine_events,
-					&(struct event_env){ .simulated = o->sim.on }, to);
-	if (err)
-		return err;
 	take_specs(&c);
 	block_signals(&c);
-	for (u32 i = 0; i < MAX(o->runs, 1u) && !err; i++)
+	for (u32 i = 0; (o->forever || i < MAX(o->runs, 1u)) && !err && !r->timed_out; i++) {
+		if (o->forever)
+			forget_run(r);
 		err = run_once(&c);
+		if ((!err || err == ERR_INTERRUPTED) && o->forever && r->runs)
+			o->on_run(o->ctx, r);
+	}
 	sigprocmask(SIG_SETMASK, &c.before, NULL);
-	vec_free(&c.fds);
 	map_free(&c.threads);
 	return err;
 }
@@ -365,8 +462,12 @@ void counter_free(struct counter_result *r)
 {
 	for (size_t i = 0; i < r->events.n; i++) {
 		free(r->events.v[i].name);
+		free(r->events.v[i].cgroup);
+		vec_free(&r->events.v[i].cells);
 		vec_free(&r->events.v[i].values);
 	}
+	vec_free(&r->places);
+	vec_free(&r->comms);
 	vec_free(&r->events);
 	vec_free(&r->threads);
 	vec_free(&r->seconds);

@@ -34,7 +34,7 @@ def run(*args):
 
 
 def totals(*command, pmu="sim"):
-    done = run(RETICLE, "stat", f"--pmu={pmu}", "-e", "instructions,branches,r10002,re", "-j", "-o", "stat.json", "--", *command)
+    done = run(RETICLE, "stat", f"--pmu={pmu}", "-e", "instructions,branches,r10002,re", "--json", "-o", "stat.json", "--", *command)
     check(f"{command}: status", not done.returncode, done.stderr)
     values = [e["value"] for e in json.loads(pathlib.Path("stat.json").read_text())["events"]]
     return dict(zip(("instructions", "branches", "calls", "returns"), values))
@@ -91,7 +91,7 @@ def same_counts():
     check("same: cycles", t["cycles"] == t["slots"] // 4, t)
     names = ["instructions", "cycles", "branch-misses", "L1-dcache-loads", "L1-dcache-load-misses", "L1-dcache-stores",
              "L1-dcache-store-misses", "dTLB-load-misses", "dTLB-store-misses", "L1-icache-load-misses", "LLC-load-misses"]
-    run(RETICLE, "stat", "--pmu=sim", "-e", ",".join(names), "-j", "-o", "all.json", "--", ODD)
+    run(RETICLE, "stat", "--pmu=sim", "-e", ",".join(names), "--json", "-o", "all.json", "--", ODD)
     swept = {n: e["value"] for n, e in zip(names, json.loads(pathlib.Path("all.json").read_text())["events"])}
     check("same: swept", swept == {n: t[n] for n in names}, swept, t)
     for models in ("none", "branch", "cache"):

@@ -84,7 +84,7 @@ grep -q '^[0-9a-f]*00 ' one || fail "random bytes: one too many: $(cat one)"
 
 # What is sampled.
 "${E[@]}" -c 100000 -e instructions:u -o i.data -- ./busy 5 >/dev/null
-n=$("$RETICLE" stat --pmu=sim -j -e instructions:u -- ./busy 5 2>&1 >/dev/null | sed -n 's/.*"value":\([0-9]*\).*/\1/p')
+n=$("$RETICLE" stat --pmu=sim --json -e instructions:u -- ./busy 5 2>&1 >/dev/null | sed -n 's/.*"value":\([0-9]*\).*/\1/p')
 [ "$(samples i.data)" = $((n / 100000)) ] || fail "-c 100000: $(samples i.data) samples of $n instructions"
 "${E[@]}" -e '{cycles,instructions,branch-misses}:S' -c 50000 -o group.data -- ./busy 5 >/dev/null || fail "group"
 "$RETICLE" dump -i group.data --type SAMPLE | head -1 | grep -q 'read' || fail "group: no values are read"

@@ -25,14 +25,14 @@ alone=$(sed -nE 's/^ +([0-9,]+) +page-faults.*/\1/p' alone | tr -d ,)
 [ "$all" -gt $((alone + 50)) ] || fail "children: $all page faults with them, $alone without"
 "${S[@]}" -x: -e task-clock,page-faults -- ./busy 1 2>fields >out
 grep -qE '^[0-9.]+:msec:task-clock:[0-9]+:100.00:[0-9.]+:CPUs utilized$' fields || fail "-x: $(cat fields)"
-"${S[@]}" -j -r 3 -e task-clock:u -- ./busy 1 2>json >out
+"${S[@]}" --json -r 3 -e task-clock:u -- ./busy 1 2>json >out
 python3 -c '
 import json, sys
 s = json.load(open("json"))
 e = s["events"][0]
 assert s["simulated"] is None and s["runs"] == 3 and s["command"] == ["./busy", "1"], s
 assert e["name"] == "task-clock:u" and len(e["values"]) == 3 and e["value"] == e["values"][2] > 100000, e
-' || fail "-j: $(cat json)"
+' || fail "--json: $(cat json)"
 "${S[@]}" -e cycles -o hw -- ./busy 1 >out
 grep -qE ' cycles(:u)?( |$)' hw || fail "cycles: $(cat hw)"
 "${S[@]}" -- ./no-such-command 2>err
@@ -51,12 +51,12 @@ V=("${S[@]}" --pmu=sim)
 "${V[@]}" -o text -- ./busy 2 6 >out
 [ $? = 6 ] || fail "sim: exit status"
 grep -q "stats for './busy 2 6', simulated (generic-x86):" text || fail "sim: not marked: $(cat text)"
-grep -qE '^ +[0-9,]{7,} +instructions:u +# +[0-9.]+ insn per cycle' text || fail "sim: no instructions: $(cat text)"
+grep -qE '^ +[0-9,]{7,} +instructions:u +# +[0-9.]+ +insn per cycle' text || fail "sim: no instructions: $(cat text)"
 grep -qE '^ +slots: [0-9.]+% retiring, .* backend$' text || fail "sim: no slots: $(cat text)"
 grep -qE '^ +[0-9.]+ seconds of virtual time, 1 thread$' text || fail "sim: no virtual time: $(cat text)"
 
 # The same in each run, and what -c counts by.
-"${V[@]}" -j -r 2 -e instructions,cycles,branches,branch-misses,L1-dcache-load-misses -- ./busy 2 2>json >out
+"${V[@]}" --json -r 2 -e instructions,cycles,branches,branch-misses,L1-dcache-load-misses -- ./busy 2 2>json >out
 python3 -c '
 import json
 s = json.load(open("json"))
@@ -66,10 +66,10 @@ for e in s["events"]:
 n = {e["name"]: e["value"] for e in s["events"]}
 assert 2000 * 100 * 4 < n["instructions"] < 2000 * 100 * 12, n
 assert n["branches"] > 2000 * 100 and n["branch-misses"] < n["branches"] / 10, n
-' || fail "sim -j: $(cat json)"
+' || fail "sim --json: $(cat json)"
 "${V[@]}" -x, -e instructions -- ./busy 2 2>fields >out
 [ "$(head -1 fields)" = "# simulated (generic-x86)" ] || fail "sim -x: not marked: $(cat fields)"
-"${V[@]}" --per-thread -j -e instructions -- sh -c './busy 1; ./busy 2' 2>json >out
+"${V[@]}" --per-thread --json -e instructions -- sh -c './busy 1; ./busy 2' 2>json >out
 python3 -c '
 import json
 s = json.load(open("json"))
