@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/json.h"
 #include "view/report.h"
+#include "view/table.h"
 
 static const char *const verdicts[NR_LINE_VERDICTS] = {
 	[LINE_ALONE] = "one thread",
@@ -122,69 +122,69 @@ static void write_verdict(const struct profile *p, const struct shared_line *l, 
 	}
 }
 
-struct widths {
-	int object, code, source;
+enum what { OFFSET, OBJECT, THREAD, LOADS, HANDED, STORES, MISSED, CYCLES, FUNCTION, SOURCE };
+
+/* The form: who uses a line. */
+struct uses {
+	const struct profile *p;
+	const struct shared_line *l;
+	struct table table;
 };
 
-static int width_of(struct bytes *b)
+static void get(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
 {
-	int width = (int)b->len;
+	const struct uses *f = t->form;
+	const struct line_use *u = &f->l->uses.v[r->at];
+	const u64 counts[] = { [OFFSET] = u->offset, [THREAD] = u->tid,	   [LOADS] = u->loads,
+			       [HANDED] = u->handed, [STORES] = u->stores, [MISSED] = u->missed };
 
-	b->len = 0;
-	return width;
+	out->kind = c->kind;
+	if (c->kind == CELL_COUNT)
+		out->count = counts[c->what];
+	else if (c->what == CYCLES)
+		out->real = u->loads ? (double)u->cost / (double)u->loads : 0;
+	else if (c->what == OBJECT)
+		put_object(f->p, u, out->text);
+	else if (c->what == FUNCTION)
+		put_code(f->p, u, out->text);
+	else
+		(void)put_source(f->p, u, out->text);
 }
 
-static struct widths widths_of(const struct profile *p, const struct shared_line *l, bool sources)
+static void write_uses(const struct profile *p, const struct shared_line *l, const struct c2c_opts *o,
+		       struct bytes *out)
 {
-	struct widths w = { 6, 8, 6 };
-	struct bytes b = { 0 };
+	static const struct {
+		const char *header;
+		enum cell_kind kind;
+		u32 least;
+	} columns[] = {
+		[OFFSET] = { "Offset", CELL_COUNT, 6 },	   [OBJECT] = { "Object", CELL_TEXT, 6 },
+		[THREAD] = { "Thread", CELL_COUNT, 7 },	   [LOADS] = { "Loads", CELL_COUNT, 9 },
+		[HANDED] = { "Handed", CELL_COUNT, 9 },	   [STORES] = { "Stores", CELL_COUNT, 9 },
+		[MISSED] = { "L1 miss", CELL_COUNT, 9 },   [CYCLES] = { "Cycles", CELL_REAL, 10 },
+		[FUNCTION] = { "Function", CELL_TEXT, 8 }, [SOURCE] = { "Source", CELL_TEXT, 6 },
+	};
+	const struct table_print how = { .whole_names = true, .no_ruler = true, .workers = 1 };
+	struct uses f = { p, l, { .form = &f, .nr_rows = l->uses.n } };
 
-	for (size_t i = 0; i < l->uses.n; i++) {
-		put_object(p, &l->uses.v[i], &b);
-		w.object = MAX(w.object, width_of(&b));
-		put_code(p, &l->uses.v[i], &b);
-		w.code = MAX(w.code, width_of(&b));
-		if (sources)
-			(void)put_source(p, &l->uses.v[i], &b);
-		w.source = MAX(w.source, width_of(&b));
+	for (u32 i = 0; i < ARRAY_LEN(columns); i++) {
+		struct table_column *c;
+
+		if (i == SOURCE && !o->sources)
+			break;
+		c = table_column_add(&f.table, columns[i].kind, NULL, columns[i].header, get);
+		c->what = i;
+		c->least = columns[i].least;
+		c->decimals = 1;
 	}
-	bytes_free(&b);
-	return w;
-}
-
-static void pad(struct bytes *out, size_t from, int width)
-{
-	while ((int)(out->len - from) < width)
-		bytes_char(out, ' ');
-}
-
-static void write_use(const struct profile *p, const struct line_use *u, const struct widths *w, bool sources,
-		      struct bytes *out)
-{
-	size_t from;
-
-	bytes_printf(out, "  %6u  ", u->offset);
-	from = out->len;
-	put_object(p, u, out);
-	pad(out, from, w->object);
-	bytes_printf(out, "  %7u  %9llu  %9llu  %9llu  %9llu  %10.1f  ", u->tid, (unsigned long long)u->loads,
-		     (unsigned long long)u->handed, (unsigned long long)u->stores, (unsigned long long)u->missed,
-		     u->loads ? (double)u->cost / (double)u->loads : 0.0);
-	from = out->len;
-	put_code(p, u, out);
-	if (sources) {
-		pad(out, from, w->code);
-		bytes_str(out, "  ");
-		(void)put_source(p, u, out);
-	}
-	bytes_char(out, '\n');
+	table_text(&f.table, &how, !o->quiet, out);
+	table_free(&f.table);
 }
 
 static void write_line(const struct profile *p, const struct shared_line *l, const struct shared_lines *s, u32 nr,
 		       const struct c2c_opts *o, struct bytes *out)
 {
-	struct widths w = widths_of(p, l, o->sources);
-
 	if (!o->quiet) {
 		bytes_printf(out, "#\n# %u. Line 0x%llx of process %u: ", nr, (unsigned long long)l->address, l->pid);
 		bytes_printf(out, "%u threads, %u of them store to it, on %u CPUs\n", l->nr_threads, l->nr_writers,
@@ -196,12 +196,9 @@ static void write_line(const struct profile *p, const struct shared_line *l, con
 			     (unsigned long long)l->missed, share_of(l->missed, s->missed),
 			     share_of(l->cost, s->cost));
 		write_verdict(p, l, out);
-		bytes_printf(out, "#\n# %6s  %-*s  %7s  %9s  %9s  %9s  %9s  %10s  %-*s  %s\n", "Offset", w.object,
-			     "Object", "Thread", "Loads", "Handed", "Stores", "L1 miss", "Cycles", w.code, "Function",
-			     o->sources ? "Source" : "");
+		bytes_str(out, "#\n");
 	}
-	for (size_t i = 0; i < l->uses.n; i++)
-		write_use(p, &l->uses.v[i], &w, o->sources, out);
+	write_uses(p, l, o, out);
 	bytes_char(out, '\n');
 }
 

@@ -126,7 +126,7 @@ struct table_print {
 	u32 room;	/* columns of the terminal; 0: there is none */
 	bool whole_names;
 	bool color;
-	bool no_ruler; /* no line of dots below the headers */
+	bool no_ruler; /* no line of dots below the headers, and so no blanks behind the last one */
 	u32 workers;   /* threads; at least 1 */
 };
 

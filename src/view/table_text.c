@@ -182,7 +182,7 @@ static void put_header(const struct table_text *x, size_t k, struct bytes *out)
 	}
 	bytes_repeat(out, ' ', c->left ? 0 : pad);
 	bytes_put(out, header, MIN(strlen(header), pad < 0 ? (size_t)width : SIZE_MAX));
-	bytes_repeat(out, ' ', c->left ? pad : 0);
+	bytes_repeat(out, ' ', c->left && (k + 1 < x->t->columns.n || !x->how.no_ruler) ? pad : 0);
 }
 
 void table_text_head(struct table_text *x, struct bytes *out)

@@ -116,6 +116,13 @@ text = run(RETICLE, "c2c", "report", "-i", "false.data").stdout
 for wanted in ("Verdict: false sharing.", "48 bytes of padding", "count_second in thread 3 stores to counters+0x10", "false.c:"):
     if wanted not in text:
         complain(f"the report does not say '{wanted}':\n{text}")
+# Names wider than their header move the header along with them.
+lines = text.splitlines()
+head = next(i for i, line in enumerate(lines) if line.startswith("# Offset"))
+end = lines[head].index("Thread") + len("Thread")
+uses = lines[head + 1:lines.index("", head)]
+if len(uses) < 2 or any(not use[end - 7:end].strip().isdigit() or use[end:end + 2] != "  " for use in uses):
+    complain(f"the columns of the uses are not aligned:\n{text}")
 if "instructions, as a lock" not in run(RETICLE, "c2c", "report", "-i", "atomic.data").stdout:
     complain("atomic: locked instructions are not named")
 

@@ -195,12 +195,12 @@ static void narrow_rooms(void **state)
 	table_column_add(&t, CELL_SHARE, "share", "Share", get_share);
 	table_column_add(&t, CELL_TEXT, "name", "Name", get_name)->name = true;
 	check_text(&t, &(struct table_print){ .workers = 1, .room = 40, .no_ruler = true },
-		   "#  Share  Name                          \n"
+		   "#  Share  Name\n"
 		   "  50.00%  012345678901234…67890123456789\n");
 	t = (struct table){ .form = wide, .nr_rows = 1 };
 	table_column_add(&t, CELL_TEXT, "name", "Name", get_name)->name = true;
 	check_text(&t, &(struct table_print){ .workers = 1, .room = 10, .whole_names = true, .no_ruler = true },
-		   "# Name                                    \n"
+		   "# Name\n"
 		   "  0123456789012345678901234567890123456789\n");
 }
 
@@ -288,7 +288,7 @@ static void parts_and_drawings(void **state)
 
 	(void)state;
 	check_text(&t, &(struct table_print){ .workers = 1, .no_ruler = true },
-		   "# +/-  Count  Name          \n"
+		   "# +/-  Count  Name\n"
 		   "   -5    900  one,\"two\"\n"
 		   "(0, 0)\n"
 		   "         900   part 0 of 0\n"
@@ -406,7 +406,7 @@ static void columns_can_go(void **state)
 	table_column_drop(&t, 0);
 	table_column_drop(&t, 0);
 	check_text(&t, &(struct table_print){ .workers = 1, .no_ruler = true },
-		   "# Name          \n  one,\"two\"\n  a longer name?\n  light\n");
+		   "# Name\n  one,\"two\"\n  a longer name?\n  light\n");
 }
 
 int main(void)
