@@ -12,11 +12,13 @@ enum what {
 	SHARE,
 	KNOWN_SHARE, /* for eyes: nothing where the recording lacks the row */
 	VALUE,
+	GROWTH, /* of the event as a whole */
 	FORMULA,
 	FAILED,
 	KEY,
 	LABEL, /* the key for eyes */
 	EVENT,
+	EVENT_OF, /* "cycles of FILE", where that is in question */
 	CORE,
 };
 
@@ -44,51 +46,58 @@ static void put_formula(const struct diff_event *e, const struct diff_row *r, u3
 static void get(const struct table *t, const struct table_column *c, const struct table_row *at, struct cell *out)
 {
 	const struct diff_table *f = t->form;
-	const struct diff_event *e = f->e ? f->e : &f->d->events.v[at->at];
+	const struct diff_event *e = f->e ? f->e : &f->d->events.v[at->at / f->lines];
 	const struct diff_row *r = f->e ? &e->rows.v[at->at] : NULL;
-	const char *core;
+	u32 nth = f->e || !c->nth ? c->nth : c->nth + (u32)(at->at % f->lines);
 
 	out->kind = c->kind;
 	switch ((enum what)c->what) {
 	case WEIGHT:
-		out->count = cell_at(e, r, c->nth).weight;
+		out->count = cell_at(e, r, nth).weight;
 		break;
 	case SAMPLES:
-		out->count = cell_at(e, r, c->nth).samples;
+		out->count = cell_at(e, r, nth).samples;
 		break;
 	case CHANGE:
-		out->change = (s64)(cell_at(e, r, c->nth).weight - cell_at(e, r, 0).weight);
+		out->change = (s64)(cell_at(e, r, nth).weight - cell_at(e, r, 0).weight);
 		break;
 	case SHARE:
 	case KNOWN_SHARE:
-		out->real = diff_share(e, r, c->nth);
-		if (c->what == KNOWN_SHARE && !cell_at(e, r, c->nth).samples)
+		out->real = diff_share(e, r, nth);
+		if (c->what == KNOWN_SHARE && !cell_at(e, r, nth).samples)
 			out->kind = CELL_NONE;
 		break;
 	case VALUE:
-		if (!cell_at(e, r, c->nth).samples)
+		if (!cell_at(e, r, nth).samples)
 			out->kind = CELL_NONE;
-		else if (!diff_value(e, r, c->nth, &f->o->method, &out->real))
+		else if (!diff_value(e, r, nth, &f->o->method, &out->real))
 			out->real = NAN;
 		break;
+	case GROWTH:
+		out->kind = e->of[0].whole ? CELL_REAL : CELL_NONE;
+		out->real = diff_growth_of_whole(e, nth);
+		break;
 	case FORMULA:
-		put_formula(e, r, c->nth, &f->o->method, out->text);
+		put_formula(e, r, nth, &f->o->method, out->text);
 		break;
 	case FAILED:
 		out->mark = r ? diff_failed(f->d, e, r, f->o) : diff_whole_failed(f->d, e, f->o);
 		break;
 	case KEY:
 	case LABEL:
-		if (c->what == LABEL && f->o->keys[c->nth] == COLUMN_SYMBOL)
+		if (c->what == LABEL && f->o->keys[nth] == COLUMN_SYMBOL)
 			bytes_printf(out->text, "[%c] ", r->level);
-		bytes_str(out->text, strtab_get(&f->d->strings, r->keys[c->nth]));
+		bytes_str(out->text, strtab_get(&f->d->strings, r->keys[nth]));
 		break;
 	case EVENT:
+	case EVENT_OF:
 		bytes_str(out->text, strtab_get(&f->d->strings, e->name));
+		if (c->what == EVENT_OF && f->d->nr_files > 2)
+			bytes_printf(out->text, " of %s", f->o->files[nth].path);
 		break;
 	case CORE:
-		core = f->o->files[c->nth].core;
-		bytes_str(out->text, core ? core : "");
+		if (f->o->files[nth].core)
+			bytes_str(out->text, f->o->files[nth].core);
 		break;
 	}
 }
@@ -103,7 +112,7 @@ static bool wants(const struct table *t, size_t row)
 void diff_table_begin(struct diff_table *f, const struct diff *d, const struct diff_event *e,
 		      const struct diff_opts *o)
 {
-	*f = (struct diff_table){ .d = d, .e = e, .o = o };
+	*f = (struct diff_table){ .d = d, .e = e, .o = o, .lines = 1 };
 	f->table.form = f;
 	f->table.nr_rows = e ? e->rows.n : d->events.n;
 	f->table.wants = e ? wants : NULL;
@@ -138,7 +147,8 @@ static struct table_column *add(struct diff_table *f, enum cell_kind kind, const
 static struct table_column *add_text(struct diff_table *f, enum cell_kind kind, const char *name, enum what what,
 				     u32 file, u32 least)
 {
-	struct table_column *c = add(f, kind, f->d->nr_files > 2 ? numbered(f, name, '/', file) : name, what, file);
+	struct table_column *c =
+		add(f, kind, f->e && f->d->nr_files > 2 ? numbered(f, name, '/', file) : name, what, file);
 
 	c->least = least;
 	c->left = false;
@@ -187,6 +197,22 @@ void diff_table_text(struct diff_table *f)
 
 		add(f, CELL_TEXT, header + strspn(header, " "), LABEL, k)->name = true;
 	}
+}
+
+/* Each line is of another recording, with which the baseline is compared. */
+void diff_table_text_totals(struct diff_table *f)
+{
+	struct table_column *c;
+
+	f->lines = f->d->nr_files - 1;
+	f->table.nr_rows *= f->lines;
+	add_text(f, CELL_COUNT, "Baseline", WEIGHT, 0, 18);
+	add_text(f, CELL_COUNT, "Total", WEIGHT, 1, 18);
+	add_text(f, CELL_CHANGE, "Difference", CHANGE, 1, 18);
+	c = add_text(f, CELL_REAL, "Percent", GROWTH, 1, 9);
+	c->decimals = 2;
+	c->sign = c->percent = true;
+	add(f, CELL_TEXT, "Event", EVENT_OF, 1);
 }
 
 static void add_keys(struct diff_table *f)

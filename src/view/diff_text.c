@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The diff as text: its table, and the lines above and below it. */
-#include <stdio.h>
-
 #include "view/diff_table.h"
 #include "view/names.h"
 
@@ -14,54 +12,25 @@ static void put_event_name(const struct diff *d, const struct diff_event *e, str
 	bytes_char(out, '\'');
 }
 
+/* e NULL: a line for each event. */
 static void put_table(const struct diff *d, const struct diff_event *e, const struct diff_opts *o, struct bytes *out)
 {
-	struct table_print how = { .separator = o->separator, .room = o->room ? o->room : NAMES_ROOM, .workers = 1 };
+	struct table_print how = {
+		.separator = o->separator, .room = o->room ? o->room : NAMES_ROOM, .no_ruler = !e, .workers = 1
+	};
 	struct diff_table f;
 
 	diff_table_begin(&f, d, e, o);
-	diff_table_text(&f);
-	if (!o->quiet) {
+	if (e)
+		diff_table_text(&f);
+	else
+		diff_table_text_totals(&f);
+	if (e && !o->quiet) {
 		put_event_name(d, e, out);
 		bytes_str(out, "\n#\n");
 	}
 	table_text(&f.table, &how, !o->quiet, out);
 	diff_table_end(&f);
-}
-
-static void put_total(const struct diff *d, const struct diff_event *e, u32 file, const struct diff_opts *o,
-		      struct bytes *out)
-{
-	u64 old = e->of[0].whole, new = e->of[file].whole;
-	const char *name = strtab_get(&d->strings, e->name), *path = o->files[file].path;
-	char percent[32] = "";
-	char sep = o->separator;
-
-	if (old)
-		snprintf(percent, sizeof(percent), "%+.2f%%", diff_growth_of_whole(e, file));
-	bytes_printf(out, sep ? "%llu" : "  %18llu", (unsigned long long)old);
-	bytes_printf(out, sep ? "%c%llu" : "%c%19llu", sep ? sep : ' ', (unsigned long long)new);
-	bytes_printf(out, sep ? "%c%+lld" : "%c%19lld", sep ? sep : ' ', (long long)(new - old));
-	bytes_printf(out, sep ? "%c%s" : "%c%10s", sep ? sep : ' ', percent);
-	if (sep)
-		bytes_char(out, sep);
-	else
-		bytes_str(out, "  ");
-	bytes_plain(out, name, strlen(name));
-	if (d->nr_files > 2) {
-		bytes_str(out, " of ");
-		bytes_plain(out, path, strlen(path));
-	}
-	bytes_char(out, '\n');
-}
-
-static void put_totals(const struct diff *d, const struct diff_opts *o, struct bytes *out)
-{
-	if (!o->quiet)
-		bytes_str(out, "#           Baseline               Total          Difference    Percent  Event\n");
-	for (size_t i = 0; i < d->events.n; i++)
-		for (u32 k = 1; k < d->nr_files; k++)
-			put_total(d, &d->events.v[i], k, o, out);
 }
 
 /* How far the numbers below can be trusted. */
@@ -106,7 +75,7 @@ void diff_text(const struct diff *d, const struct diff_opts *o, struct bytes *ou
 	if (!o->quiet)
 		put_files(d, o, out);
 	if (o->totals) {
-		put_totals(d, o, out);
+		put_table(d, NULL, o, out);
 		return;
 	}
 	for (size_t i = 0; i < d->events.n; i++) {

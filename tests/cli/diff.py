@@ -67,6 +67,15 @@ check("relative", text("-d", "app,bpf_prog_slower", "--percentage", "relative", 
     "    25.00%    -10.71%  app"])
 check("totals", text("--totals", "-t", "|"),
       ["10000|12500|+2500|+25.00%|cycles", "1|1|+0|+0.00%|faults", "1|0|-1|-100.00%|idle"])
+check("totals of names that have the separator", text("--totals", "-t", "s")[0], "10000s12500s+2500s+25.00%scycle.")
+check("totals, aligned", text("--totals"), [
+    "               10000               12500               +2500    +25.00%  cycles",
+    "                   1                   1                  +0     +0.00%  faults",
+    "                   1                   0                  -1   -100.00%  idle"])
+for parted, header in ((), "#           Baseline               Total          Difference    Percent  Event"), (
+        ("-t", ";"), "# Baseline;Total;Difference;Percent;Event"):
+    head = run("--totals", *parted, "old.data", "new.data")[1].splitlines()[4]
+    check(f"head of totals {parted}", head, header)
 
 # Rows of perf's own layout above; the head says what each recording is.
 status, out, err = run("old.data", "new.data")
