@@ -135,8 +135,8 @@ def excluded(recording):
     """-> {why: windows} as report's head says"""
     found = collections.Counter()
     for line in re.findall(r"^# Of .* excluded: (.*)$", recording.report(), re.M):
-        for n, why in re.findall(r"(\d+) ([^,]+)", line):
-            found[why] += int(n)
+        for why, n in re.findall(r"([^,]+) \((\d+)\)", line):
+            found[why.strip()] += int(n)
     return found
 
 

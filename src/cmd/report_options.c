@@ -157,6 +157,7 @@ static const struct opt options[] = {
 	    "one more, like 'MPKI=cache-misses/instructions*1000'"),
 	OPT(0, "columns", OPT_STRING, metric_columns, "NAMES",
 	    "these metrics in this order; also windows, kept, discarded, calls"),
+	OPT(0, "legend", OPT_FLAG, legend, NULL, "below a table of metrics, say what its columns mean"),
 	{ 0, "attribution", OPT_CALL, offsetof(struct report_config, attribution), "MODE",
 	  "what metrics rest on: estimate (default; samples and windows), or windows alone: discard (both ends in one "
 	  "function), keep, callchain, returns",

@@ -27,8 +27,8 @@ struct report_config {
 	const char *parent, *ignore_callees; /* regular expressions */
 	bool exclude_other, group, mem_mode;
 	bool stats, tasks, mmaps; /* of the recording, in place of the table */
-	bool inverted, samples, period, csv, formulas, json, force, stdio, inlines, info, header, header_only, quiet,
-		dump, long_names, hierarchy;
+	bool inverted, samples, period, csv, formulas, json, force, stdio, inlines, info, header, header_only, legend,
+		quiet, dump, long_names, hierarchy;
 };
 
 /* What options do that several commands have (struct opt's set): one that is given, or given with no-, whose field

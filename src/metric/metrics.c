@@ -59,6 +59,13 @@ const u32 nr_metric_defs = ARRAY_LEN(metric_defs);
 
 const char *const metric_count_names[NR_METRIC_COUNTS] = { "#", "kept", "disc%", "calls" };
 
+const char *const metric_count_help[NR_METRIC_COUNTS] = {
+	"short windows that ended in the row's code",
+	"short windows that are taken to belong to the row",
+	"percent of the short windows that are discarded, because they began in other code",
+	"how often the function was called",
+};
+
 static const char *const count_spellings[NR_METRIC_COUNTS] = { "windows", "kept", "discarded", "calls" };
 
 static u32 count_find(const char *name)
@@ -96,6 +103,7 @@ static bool add_metric(struct metric_table *t, const char *name, size_t name_len
 		return false;
 	cut_copy(m->name, sizeof(m->name), name, name_len);
 	cut_copy(m->formula, sizeof(m->formula), formula, strlen(formula));
+	m->help = NULL;
 	m->decimals = decimals;
 	m->per_call = t->windows->calls && !strcmp(formula, METRIC_PER_CALL);
 	m->expr = (struct metric_expr){ 0 };
@@ -108,14 +116,21 @@ static bool add_metric(struct metric_table *t, const char *name, size_t name_len
 	return true;
 }
 
-static void add_set(struct metric_table *t, const char *set)
+static bool add_def(struct metric_table *t, const struct metric_def *def)
 {
 	struct expr_fault fault;
 
+	if (!add_metric(t, def->name, strlen(def->name), def->formula, def->decimals, &fault))
+		return false;
+	t->metrics[t->nr_metrics - 1].help = def->help;
+	return true;
+}
+
+static void add_set(struct metric_table *t, const char *set)
+{
 	for (u32 i = 0; i < nr_metric_defs; i++)
 		if (!strcasecmp(metric_defs[i].set, set))
-			add_metric(t, metric_defs[i].name, strlen(metric_defs[i].name), metric_defs[i].formula,
-				   metric_defs[i].decimals, &fault);
+			add_def(t, &metric_defs[i]);
 }
 
 static u64 spoken_of(const struct metric_table *t)
@@ -168,11 +183,8 @@ static void add_by_events(struct metric_table *t)
 	for (u32 i = 0; i < nr_metric_defs; i++) {
 		u64 before = spoken_of(t);
 		u32 n = t->nr_metrics;
-		struct expr_fault fault;
 
-		if (add_metric(t, metric_defs[i].name, strlen(metric_defs[i].name), metric_defs[i].formula,
-			       metric_defs[i].decimals, &fault) &&
-		    !(t->metrics[n].expr.members & ~before) && !t->metrics[n].per_call)
+		if (add_def(t, &metric_defs[i]) && !(t->metrics[n].expr.members & ~before) && !t->metrics[n].per_call)
 			t->nr_metrics = n;
 	}
 	for (u32 i = 0; i < t->windows->group.nr; i++)
@@ -297,12 +309,9 @@ static int note_unknown_metric(const struct metric_table *t, const char *option,
 static int find_column(struct metric_table *t, const char *option, const char *name, u32 *column,
 		       const struct notify *to)
 {
-	struct expr_fault fault;
-
 	for (u32 i = 0; i < nr_metric_defs && column_find_here(t, name) == ID_NONE; i++)
 		if (!strcasecmp(metric_defs[i].name, name))
-			add_metric(t, metric_defs[i].name, strlen(metric_defs[i].name), metric_defs[i].formula,
-				   metric_defs[i].decimals, &fault);
+			add_def(t, &metric_defs[i]);
 	*column = column_find_here(t, name);
 	if (*column == ID_NONE && (count_find(name) == METRIC_CALLS || !strcasecmp(name, per_call_name())))
 		return notify_error(

@@ -54,6 +54,7 @@ struct metrics_opts {
 struct metric {
 	char name[32];
 	char formula[128];
+	const char *help; /* what it says, in words; NULL: the formula has to do */
 	u8 decimals;
 	bool per_call; /* no formula over windows: the weight of the row's samples by its calls */
 	struct metric_expr expr;
@@ -62,6 +63,7 @@ struct metric {
 /* Besides metrics, tables can show and be sorted by these numbers of windows. */
 enum metric_count { METRIC_WINDOWS, METRIC_KEPT, METRIC_DISCARD_PERCENT, METRIC_CALLS, NR_METRIC_COUNTS };
 extern const char *const metric_count_names[NR_METRIC_COUNTS]; /* "#", "kept", "disc%", "calls" */
+extern const char *const metric_count_help[NR_METRIC_COUNTS];
 
 /* Which of them, in order: metrics by their index, counts from METRICS_MAX on. */
 struct metric_table {

@@ -54,6 +54,7 @@ struct report_opts {
 	bool hierarchy;	 /* rows as a tree of their keys */
 	bool quiet;	 /* no lines that begin with # */
 	bool only_table; /* of those, only the names of the columns */
+	bool legend;	 /* below a table of metrics: what its columns say */
 	u32 only_event;	 /* 1 + index in the profile; 0: all */
 	bool color;
 	u32 room;	  /* columns of the terminal; 0: there is none */
@@ -73,6 +74,8 @@ struct report_metrics *report_metrics_make(const struct profile *p, const struct
 void report_metrics_free(struct report_metrics *m, const struct profile *p);
 /* Says how the event's windows were made and what became of them; lines that begin with #. */
 void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out);
+/* Says what the columns of metrics are; lines that begin with #. */
+void report_windows_legend(const struct metric_table *t, struct bytes *out);
 /* "within lines 3-5 of a.c" */
 void report_windows_range(const struct code_range *r, struct bytes *out);
 /* "leaf < caller < its caller": the stack that ends in a node. A leaf that the row names is left out, unless it is

@@ -41,6 +41,8 @@ static void write_event(const struct profile *p, size_t event, const struct grou
 	if (!o->quiet)
 		table_text_head(x, out);
 	table_text_rows(x, out);
+	if (o->legend && !o->quiet && f.metrics)
+		report_windows_legend(&f.metrics->table, out);
 	table_text_free(x);
 	report_table_end(&f);
 }

@@ -117,20 +117,24 @@ static const char *const fault_names[NR_WINDOW_FAULTS] = {
 static void put_fate(const struct profile_windows *w, struct bytes *out)
 {
 	const double *t = w->shown;
+	double judged = t[WINDOWS_KEPT] + t[WINDOWS_DISCARDED];
 	bool first = true, range = code_range_given(&w->range);
 
-	bytes_printf(out, "# Of %.0f windows %.0f are %s%s", t[WINDOWS_SHORT], t[WINDOWS_KEPT], rule_name(w, range),
-		     !range				? "" :
-		     w->attribution == ATTRIBUTION_KEEP ? " " :
-							  ", ");
-	if (range)
+	bytes_printf(out, "# Of %.0f windows ", t[WINDOWS_SHORT]);
+	if (judged < t[WINDOWS_SHORT])
+		bytes_printf(out, "%.0f can be judged; of these ", judged);
+	bytes_printf(out, "%.0f are %s", t[WINDOWS_KEPT], rule_name(w, range));
+	if (range) {
+		bytes_str(out, w->attribution == ATTRIBUTION_KEEP ? " " : ", ");
 		report_windows_range(&w->range, out);
-	bytes_printf(out, "; %.0f (%.1f%%) were discarded", t[WINDOWS_DISCARDED],
-		     100 * t[WINDOWS_DISCARDED] / fmax(1, t[WINDOWS_KEPT] + t[WINDOWS_DISCARDED]));
+	}
+	bytes_printf(out, ", and %.0f (%.1f%%) are discarded", t[WINDOWS_DISCARDED],
+		     100 * t[WINDOWS_DISCARDED] / fmax(1, judged));
 	for (u32 i = 0; i < NR_WINDOW_FAULTS; i++) {
 		if (!t[WINDOWS_EXCLUDED + i])
 			continue;
-		bytes_printf(out, "%s%.0f %s", first ? "; excluded: " : ", ", t[WINDOWS_EXCLUDED + i], fault_names[i]);
+		bytes_printf(out, "%s%s (%.0f)", first ? "; excluded: " : ", ", fault_names[i],
+			     t[WINDOWS_EXCLUDED + i]);
 		first = false;
 	}
 	bytes_char(out, '\n');
@@ -176,10 +180,36 @@ void report_windows_head(const struct profile *p, const struct profile_event *e,
 		bytes_str(out, i ? ", " : "");
 		put_name(p, w->group.events[i], out);
 	}
-	bytes_str(out, " (one table each: --no-metrics)\n");
+	bytes_str(out, " (one table each: --no-metrics; what columns mean: --legend)\n");
 	put_lengths(p, &w->group, out);
 	put_fate(w, out);
 	put_sources(p, e, out);
+}
+
+static void put_legend_row(const char *name, const char *text, const char *formula, int width, struct bytes *out)
+{
+	bytes_printf(out, "# %-*s  %s", width, name, text ? text : formula);
+	if (text && formula)
+		bytes_printf(out, " (%s)", formula);
+	bytes_char(out, '\n');
+}
+
+void report_windows_legend(const struct metric_table *t, struct bytes *out)
+{
+	int width = 0;
+
+	for (u32 i = 0; i < t->nr_columns; i++)
+		width = MAX(width, (int)strlen(metric_column_name(t, t->columns[i])));
+	bytes_str(out, "\n#\n# What the columns say:\n");
+	for (u32 i = 0; i < t->nr_columns; i++) {
+		u32 column = t->columns[i];
+		const char *name = metric_column_name(t, column);
+
+		if (column < METRICS_MAX)
+			put_legend_row(name, t->metrics[column].help, t->metrics[column].formula, width, out);
+		else
+			put_legend_row(name, metric_count_help[column - METRICS_MAX], NULL, width, out);
+	}
 }
 
 static void put_frame(const struct row_view *v, u32 node, const char *before, struct bytes *out)
