@@ -5,7 +5,8 @@
 
 #include "view/report.h"
 
-#define LONG_WINDOW 50000 /* counts of the leader: such a window spans many functions */
+#define LONG_WINDOW 50000  /* counts of the leader: such a window spans many functions */
+#define MOST_DISCARDED 0.2 /* of the windows that can be judged, before a line is said about it */
 
 static void put_name(const struct profile *p, u32 event, struct bytes *out)
 {
@@ -140,6 +141,24 @@ static void put_fate(const struct profile_windows *w, struct bytes *out)
 	bytes_char(out, '\n');
 }
 
+/* How many more windows shorter ones would keep cannot be told from here: calls that are shorter still stay so. */
+static void put_loss(const struct profile_windows *w, struct bytes *out)
+{
+	double judged = w->shown[WINDOWS_KEPT] + w->shown[WINDOWS_DISCARDED];
+	double lost = w->shown[WINDOWS_DISCARDED] / fmax(1, judged);
+
+	if (w->attribution == ATTRIBUTION_KEEP || in_no_row(w) || judged < METRIC_FEW_WINDOWS ||
+	    lost <= MOST_DISCARDED)
+		return;
+	bytes_printf(out,
+		     "# %.0f%% of the windows reach from one function into another, as calls are short beside them: "
+		     "rows rest on the others",
+		     100 * lost);
+	if (w->attribution == ATTRIBUTION_ESTIMATE)
+		bytes_str(out, ", and most on what has samples of its own");
+	bytes_str(out, " (shorter ones: record --window=short=N).\n");
+}
+
 /* What the numbers rest on, and what their signs mean. */
 static void put_sources(const struct profile *p, const struct profile_event *e, struct bytes *out)
 {
@@ -183,6 +202,7 @@ void report_windows_head(const struct profile *p, const struct profile_event *e,
 	bytes_str(out, " (one table each: --no-metrics; what columns mean: --legend)\n");
 	put_lengths(p, &w->group, out);
 	put_fate(w, out);
+	put_loss(w, out);
 	put_sources(p, e, out);
 }
 
