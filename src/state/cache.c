@@ -15,7 +15,8 @@
  *  - Only a directory that belongs to the user, and that nobody else may write to, is used, and it is made only in a
  *    directory of which the same is true (root may have been given the HOME of another user). The same goes for each
  *    file, which must be a regular one with no second name. It is opened relative to the directory, never through a
- * link. All are made private (0700, 0600): kernel addresses are secrets where the kernel says so.
+ *    link; ~/.cache may be one where HOME is the user's own. All are made private (0700, 0600): kernel addresses are
+ * secrets where the kernel says so.
  *  - Files appear whole, by rename. They are never changed, so a reader that has one open reads it to its end.
  *  - Each block of an entry carries a checksum, and is read through a cursor all the same: a checksum tells accidents,
  *    not malice. What does not add up is worked out anew, and kept in the place of what was damaged.
@@ -29,7 +30,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cursor.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
@@ -50,8 +49,8 @@
 #define LIMIT_FILES 4096u
 #define DAY 86400
 #define STALE_TEMPORARY 3600 /* seconds after which a file that was not finished is somebody's who died */
+#define MOST_OPEN 200u	     /* entries: there may be a thousand, and as few descriptors */
 #define SETTLED_AFTER 2	     /* seconds: the coarsest times that file systems keep */
-#define NAME_SIZE 40
 #define TEMPORARY ".new-"
 
 struct cache {
@@ -59,6 +58,7 @@ struct cache {
 	struct cache_limits limits;
 	_Atomic u64 grown; /* bytes since room was made */
 	atomic_uint added; /* also makes the names of unfinished files differ */
+	atomic_uint open;  /* entries that keep a descriptor */
 };
 
 static bool is_ours(const struct stat *st, mode_t type)
@@ -94,12 +94,18 @@ static int open_ours(int parent, const char *name, int flags)
 static int open_dir(void)
 {
 	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	int parent = -1;
+	int parent = -1, at;
+	struct stat st;
+	bool own;
 
-	if (base && *base == '/')
+	if (base && *base == '/') {
 		parent = open_dir_at(AT_FDCWD, base, 0);
-	else if (home && *home == '/')
-		parent = open_ours(open_dir_at(AT_FDCWD, home, 0), ".cache", 0);
+	} else if (home && *home == '/') {
+		/* Where a link of somebody else leads to is theirs to choose. */
+		at = open_dir_at(AT_FDCWD, home, 0);
+		own = at >= 0 && !fstat(at, &st) && is_ours(&st, S_IFDIR);
+		parent = open_ours(at, ".cache", own ? 0 : O_NOFOLLOW);
+	}
 	return open_ours(parent, "reticle", O_NOFOLLOW);
 }
 
@@ -117,7 +123,7 @@ struct cache *cache_new(const struct cache_limits *limits)
 }
 
 struct kept_file {
-	char name[NAME_SIZE];
+	char name[CACHE_NAME];
 	u64 size;
 	struct timespec used;
 };
@@ -147,7 +153,7 @@ static void make_room(struct cache *c)
 	while (d && (e = readdir(d)) != NULL) {
 		struct kept_file f = { .size = 0 };
 
-		if (strlen(e->d_name) >= NAME_SIZE || fstatat(c->dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		if (strlen(e->d_name) >= CACHE_NAME || fstatat(c->dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode))
 			continue;
 		if (!strncmp(e->d_name, TEMPORARY, strlen(TEMPORARY))) {
@@ -182,9 +188,9 @@ void cache_free(struct cache *c)
 	free(c);
 }
 
-static void name_of(enum cache_kind kind, const struct bytes *key, char name[NAME_SIZE])
+static void name_of(enum cache_kind kind, const struct bytes *key, char name[CACHE_NAME])
 {
-	snprintf(name, NAME_SIZE, "%c%016llx%016llx", (char)kind,
+	snprintf(name, CACHE_NAME, "%c%016llx%016llx", (char)kind,
 		 (unsigned long long)hash_bytes_by(FORMAT, key->p, key->len),
 		 (unsigned long long)hash_bytes_by(~(u64)kind, key->p, key->len));
 }
@@ -239,7 +245,7 @@ static bool has_head(int fd, const struct bytes *key, u64 size)
 
 bool cache_has(const struct cache *c, enum cache_kind kind, const struct bytes *key)
 {
-	char name[NAME_SIZE];
+	char name[CACHE_NAME];
 
 	if (!c || key->len > LARGEST_KEY)
 		return false;
@@ -247,33 +253,76 @@ bool cache_has(const struct cache *c, enum cache_kind kind, const struct bytes *
 	return !faccessat(c->dir, name, R_OK, AT_SYMLINK_NOFOLLOW);
 }
 
+/* A file that is ours, or -1. */
+static int open_entry(const struct cache *c, const char *name, struct stat *st)
+{
+	int fd = openat(c->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	/* It has no name any more when another one was put in its place since, and is as good. */
+	if (fd >= 0 && (fstat(fd, st) || !is_ours(st, S_IFREG) || st->st_nlink > 1)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 int cache_find(struct cache *c, enum cache_kind kind, const struct bytes *key, struct cache_entry *out)
 {
-	char name[NAME_SIZE];
+	char name[CACHE_NAME];
 	struct stat st;
 	int fd;
 
 	if (!c || key->len > LARGEST_KEY)
 		return ERR_NOTFOUND;
 	name_of(kind, key, name);
-	fd = openat(c->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = open_entry(c, name, &st);
 	if (fd < 0)
 		return ERR_NOTFOUND;
-	/* It has no name any more when another one was put in its place since, and is as good. */
-	if (fstat(fd, &st) || !is_ours(&st, S_IFREG) || st.st_nlink > 1 || st.st_size > 2ll * CACHE_LARGEST ||
-	    !has_head(fd, key, (u64)st.st_size)) {
+	if (st.st_size > 2ll * CACHE_LARGEST || !has_head(fd, key, (u64)st.st_size)) {
 		close(fd);
 		return ERR_FORMAT;
 	}
 	if (time(NULL) - st.st_mtime > DAY)
 		futimens(fd, NULL);
-	*out = (struct cache_entry){ fd, HEAD + key->len, (u64)st.st_size - HEAD - key->len };
+	*out = (struct cache_entry){
+		.fd = fd, .at = HEAD + key->len, .size = (u64)st.st_size - HEAD - key->len, .cache = c
+	};
+	memcpy(out->name, name, sizeof(name));
+	atomic_fetch_add(&c->open, 1);
 	return 0;
 }
 
 bool cache_entry_read(const struct cache_entry *e, u64 at, void *to, size_t size)
 {
-	return at <= e->size && size <= e->size - at && read_at(e->fd, e->at + at, to, size);
+	struct stat st;
+	bool fine;
+	int fd;
+
+	if (at > e->size || size > e->size - at)
+		return false;
+	if (e->fd >= 0)
+		return read_at(e->fd, e->at + at, to, size);
+	fd = e->cache ? open_entry(e->cache, e->name, &st) : -1;
+	fine = fd >= 0 && read_at(fd, e->at + at, to, size);
+	if (fd >= 0)
+		close(fd);
+	return fine;
+}
+
+void cache_entry_rest(struct cache_entry *e)
+{
+	if (e->cache && atomic_load(&e->cache->open) > MOST_OPEN)
+		cache_entry_close(e);
+}
+
+void cache_entry_close(struct cache_entry *e)
+{
+	if (e->fd < 0)
+		return;
+	close(e->fd);
+	e->fd = -1;
+	if (e->cache)
+		atomic_fetch_sub(&e->cache->open, 1);
 }
 
 static bool write_all(int fd, const struct bytes *b)
@@ -294,7 +343,7 @@ static bool write_all(int fd, const struct bytes *b)
 
 void cache_keep(struct cache *c, enum cache_kind kind, const struct bytes *key, const struct bytes *body)
 {
-	char name[NAME_SIZE], temporary[NAME_SIZE];
+	char name[CACHE_NAME], temporary[CACHE_NAME];
 	struct bytes head = { 0 };
 	bool fine;
 	int fd;

@@ -16,13 +16,17 @@ struct cache;
 
 enum cache_kind { CACHE_SYMBOLS = 's', CACHE_LINES = 'l', CACHE_KERNEL = 'k' };
 
-/* An entry that was found. */
+#define CACHE_NAME 40 /* bytes of an entry's file name */
+
+/* An entry that was found. One with a cache may be without its descriptor (cache_entry_rest). */
 struct cache_entry {
 	int fd;
 	u64 at, size; /* where its bytes lie in the file */
+	struct cache *cache;
+	char name[CACHE_NAME];
 };
 
-/* Where a body larger than this is to be kept, it is not. */
+/* A body larger than this is not kept. */
 #define CACHE_LARGEST (64u << 20)
 
 /* How much is kept at most, of all entries together. */
@@ -41,13 +45,17 @@ void cache_free(struct cache *c);
 
 /* Is an entry there? Its bytes are not looked at. */
 bool cache_has(const struct cache *c, enum cache_kind kind, const struct bytes *key);
-/* 0 or ERR_*. The bytes are as they were on the disk: whoever reads them checks them. The caller closes fd. */
+/* 0 or ERR_*. The bytes are as they were on the disk: whoever reads them checks them. */
 int cache_find(struct cache *c, enum cache_kind kind, const struct bytes *key, struct cache_entry *out);
 /* Adds it, or puts it in the place of another. What cannot be written is not kept. */
 void cache_keep(struct cache *c, enum cache_kind kind, const struct bytes *key, const struct bytes *body);
 
-/* Bytes [at, at + size) of an entry into `to`, if they are all there. */
+/* Bytes [at, at + size) of an entry into `to`, if they are all there. Thread-safe. */
 bool cache_entry_read(const struct cache_entry *e, u64 at, void *to, size_t size);
+/* It will be read now and then: where many entries are open, this one is opened anew for each read. By then it may be
+ * another one of that name, or gone. */
+void cache_entry_rest(struct cache_entry *e);
+void cache_entry_close(struct cache_entry *e); /* before its cache is freed */
 
 /*
  * What an open file is and when it was changed last: part of a key. fd -1: none. False: it was changed so short a time

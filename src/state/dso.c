@@ -48,7 +48,8 @@ void dsos_free(struct dsos *d)
 
 		if (!s->lender)
 			symtab_free(s->pub.symtab);
-		symtab_free(s->damaged);
+		if (s->damaged != s->pub.symtab)
+			symtab_free(s->damaged);
 		dso_lines_free(d, s);
 		dso_code_free(s->code);
 		dso_bounds_free(s->bounds);
@@ -457,7 +458,26 @@ static struct symtab *table(struct dsos *d, u32 dso)
 	return t;
 }
 
-/* The same table, made from its source: the numbers of symbols hold. Names that were given stay where they are. */
+/* The slot's table, as dso_load makes it without the cache, if its source is what it was: numbers of symbols that were
+ * given have to hold. Else `old`, in which nothing more is found where it is damaged. With the lock. */
+static struct symtab *load_again(struct dsos *d, struct dso_slot *s, struct symtab *old)
+{
+	u64 made_from = s->made_from;
+	struct symtab *t;
+
+	s->damaged = old;
+	t = dso_load(d, s);
+	if (s->lender) {
+		s->lender = NULL; /* another file is there now, which somebody else has */
+		return old;
+	}
+	if (s->made_from == made_from && symtab_count(t) == symtab_count(old))
+		return t;
+	symtab_free(t);
+	return old;
+}
+
+/* Names that were given stay where they are. */
 static struct symtab *made_anew(struct dsos *d, struct dso_slot *s)
 {
 	struct symtab *t;
@@ -470,8 +490,7 @@ static struct symtab *made_anew(struct dsos *d, struct dso_slot *s)
 	pthread_mutex_lock(&s->lock);
 	t = s->pub.symtab;
 	if (!s->damaged) {
-		s->damaged = t;
-		t = dso_load(d, s);
+		t = load_again(d, s, t);
 		__atomic_store_n(&s->pub.symtab, t, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -485,6 +504,8 @@ u32 dsos_symbol_at(struct dsos *d, u32 dso, u64 addr)
 
 	if (sym == STORED_DAMAGED)
 		sym = symtab_find(made_anew(d, s), addr);
+	if (sym == STORED_DAMAGED)
+		sym = ID_NONE;
 	if (sym == ID_NONE && !__atomic_load_n(&s->has_unnamed, __ATOMIC_RELAXED))
 		__atomic_store_n(&s->has_unnamed, true, __ATOMIC_RELAXED);
 	return sym;

@@ -139,7 +139,7 @@ struct answers *answers_new(struct cache *c, const struct bytes *key)
 			forget(a);
 		free(body);
 	}
-	close(e.fd);
+	cache_entry_close(&e);
 	a->kept = a->all.n;
 	return a;
 }

@@ -13,12 +13,25 @@
 
 #define FIRST_LINES 4096
 
-/* Another version may settle symbols by other rules. */
+/* Goes up with each change of the rules by which symbols are settled (symtab.c, elf_symbols.c, kallsyms.c) or lines
+ * are found (dwarf.c). */
+#define RULES "1 "
+
+/* Another version may have other rules. */
 static void begin_key(struct bytes *key, const char *what)
 {
-	bytes_str(key, RETICLE_VERSION " ");
+	bytes_str(key, RETICLE_VERSION " " RULES);
 	bytes_str(key, what);
 	bytes_char(key, 0);
+}
+
+static void put_build_id(struct bytes *key, const struct elf_file *f)
+{
+	u8 id[20];
+	u32 n = f ? elf_build_id(f, id) : 0;
+
+	bytes_u8(key, (u8)n);
+	bytes_put(key, id, n);
 }
 
 bool dso_cache_key(const struct dsos *d, const struct dso_slot *s, const struct elf_file *run,
@@ -30,6 +43,8 @@ bool dso_cache_key(const struct dsos *d, const struct dso_slot *s, const struct 
 	begin_key(key, d->opts.demangle ? "file" : "file as linked");
 	bytes_u8(key, s->pub.build_id_size);
 	bytes_put(key, s->pub.build_id, s->pub.build_id_size);
+	put_build_id(key, run);
+	put_build_id(key, separate);
 	settled = cache_key_file(key, run->fd, now);
 	settled = cache_key_file(key, separate ? separate->fd : -1, now) && settled;
 	if (!settled)
@@ -75,8 +90,23 @@ static void put_place(struct bytes *key, const char *p, size_t n)
 	bytes_char(key, 0);
 }
 
-/* "[name]", which comes and goes, and comes back elsewhere: /proc/modules has its address. What kallsyms calls a
- * module and is none (BPF programs, probes) changes while the kernel runs. */
+/* Of "[name]": which build of it is loaded. */
+static bool put_module_build(struct bytes *key, const char *module)
+{
+	int n = (int)strlen(module) - 2;
+	char *path;
+	bool fine;
+
+	if (memchr(module, '/', strlen(module)))
+		return false;
+	path = mem_printf("/sys/module/%.*s/notes/.note.gnu.build-id", n, module + 1);
+	fine = put_text(key, path);
+	free(path);
+	return fine;
+}
+
+/* "[name]", which comes and goes, and comes back elsewhere or as another build: /proc/modules has its address. What
+ * kallsyms calls a module and is none (BPF programs, probes) changes while the kernel runs. */
 static bool put_module(struct bytes *key, const char *module)
 {
 	struct bytes list = { 0 };
@@ -94,7 +124,7 @@ static bool put_module(struct bytes *key, const char *module)
 			p = stop ? stop + 1 : NULL;
 		}
 	bytes_free(&list);
-	return listed;
+	return listed && put_module_build(key, module);
 }
 
 bool dso_cache_kernel_key(const char *module, struct bytes *key)
@@ -122,7 +152,7 @@ void dso_cache_keep(const struct dsos *d, const struct dso_entry *e, const struc
 
 	if (!d->cache || !e->key.len)
 		return;
-	symtab_encode(t, &e->marks, &body);
-	cache_keep(d->cache, e->kind, &e->key, &body);
+	if (symtab_encode(t, &e->marks, &body))
+		cache_keep(d->cache, e->kind, &e->key, &body);
 	bytes_free(&body);
 }

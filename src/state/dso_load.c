@@ -241,6 +241,7 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 		if (!s->side.n)
 			dso_cache_keep(d, &e, t);
 	}
+	s->made_from = hash_stable(e.key.p, e.key.len);
 	bytes_free(&e.key);
 	return t;
 }

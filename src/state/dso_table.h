@@ -41,11 +41,12 @@ struct dso_slot {
 	struct elf_bounds *bounds; /* likewise; of its functions, where symbols do not tell */
 	struct cfi *cfi;	   /* likewise */
 	atomic_uint has_lines;	   /* LINES_*: the answer, without the lock */
-	struct symtab *damaged;	   /* was over an entry of the cache, until that turned out to be damaged */
-	const char *missing;	   /* why there are no symbols; NULL: there are, or nobody asked */
-	struct dso_slot *lender;   /* whose symtab it is: the same file by another name; or NULL */
-	bool stripped;		   /* a file of which only the exported symbols were found */
-	bool has_unnamed;	   /* somebody asked for an address that no symbol holds */
+	struct symtab *damaged;	 /* was over an entry of the cache, until that turned out to be damaged, or is still */
+	u64 made_from;		 /* a hash of that entry's key: of the state of all that the table is made from */
+	const char *missing;	 /* why there are no symbols; NULL: there are, or nobody asked */
+	struct dso_slot *lender; /* whose symtab it is: the same file by another name; or NULL */
+	bool stripped;		 /* a file of which only the exported symbols were found */
+	bool has_unnamed;	 /* somebody asked for an address that no symbol holds */
 };
 
 struct listed_id {

@@ -19,7 +19,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/cursor.h"
 #include "base/hash.h"
@@ -29,7 +28,9 @@
 #define ENTRY_SIZE (8 + 8 + 4 + 4 + 8)
 #define SYMBOL_SIZE (8 + 8 + 4)
 #define SEGMENT_SIZE (8 + 4)
-#define LARGEST_BLOCK (16u << 20)
+#define LARGEST_NAME (64u << 10)
+#define NAMES_FREE (64u << 10)
+#define LARGEST_BLOCK (PER_BLOCK * (SYMBOL_SIZE + LARGEST_NAME))
 
 enum { FLAG_KEEP_NAMES = 1, FLAG_STRIPPED = 2 };
 
@@ -101,11 +102,26 @@ static void put_segments(const struct table_parts *p, u32 first, struct bytes *d
 	put_block(directory, blocks, from, p->segs[first].start, n);
 }
 
-void stored_encode(const struct table_parts *p, const struct stored_marks *marks, struct bytes *out)
+/* A file may let its symbols share names, or ends of names; here each has its own. Those of compilers do not share. */
+static bool is_small(const struct table_parts *p)
+{
+	u64 names = 0, most = 2 * (u64)p->names_size + NAMES_FREE;
+
+	for (u32 i = 0; i < p->n && names <= most; i++) {
+		size_t len = strnlen(p->names + p->syms[i].name, LARGEST_NAME) + 1;
+
+		names += len > LARGEST_NAME ? most + 1 : len;
+	}
+	return names <= most && names + (u64)p->n * SYMBOL_SIZE + (u64)p->nr_segs * SEGMENT_SIZE <= CACHE_LARGEST;
+}
+
+bool stored_encode(const struct table_parts *p, const struct stored_marks *marks, struct bytes *out)
 {
 	struct bytes directory = { 0 }, blocks = { 0 };
 	size_t from = out->len;
 
+	if (!is_small(p))
+		return false;
 	for (u32 i = 0; i < p->n; i += PER_BLOCK)
 		put_symbols(p, i, &directory, &blocks);
 	for (u32 i = 0; i < p->nr_segs; i += PER_BLOCK)
@@ -124,6 +140,7 @@ void stored_encode(const struct table_parts *p, const struct stored_marks *marks
 	bytes_put(out, blocks.p, blocks.len);
 	bytes_free(&directory);
 	bytes_free(&blocks);
+	return true;
 }
 
 /* One row of the directory. `before`: the start of the block before; 0 for the first. */
@@ -203,8 +220,10 @@ struct stored *stored_open(const struct cache_entry *e, struct stored_marks *mar
 
 	t->entry = *e;
 	pthread_mutex_init(&t->lock, NULL);
-	if (read_head(t, marks))
+	if (read_head(t, marks)) {
+		cache_entry_rest(&t->entry);
 		return t;
+	}
 	stored_free(t);
 	return NULL;
 }
@@ -222,7 +241,7 @@ void stored_free(struct stored *t)
 	}
 	free(t->blocks);
 	pthread_mutex_destroy(&t->lock);
-	close(t->entry.fd);
+	cache_entry_close(&t->entry);
 	free(t);
 }
 

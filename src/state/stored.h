@@ -21,6 +21,7 @@ struct table_parts {
 	const struct segment *segs; /* as in symtab.c; NULL: symbols do not overlap */
 	u32 nr_segs;
 	const char *names;
+	size_t names_size;
 	bool keep_names;
 	u64 demangled_most; /* bytes of shown names that may be made of it */
 };
@@ -35,7 +36,9 @@ struct stored_marks {
 
 struct stored;
 
-void stored_encode(const struct table_parts *p, const struct stored_marks *marks, struct bytes *out);
+/* False, and nothing is added: it would be too large to be kept, as where many symbols share the end of one long name.
+ */
+bool stored_encode(const struct table_parts *p, const struct stored_marks *marks, struct bytes *out);
 
 /* Takes e->fd. NULL: it is damaged. moved is added to all addresses of the table. */
 struct stored *stored_open(const struct cache_entry *e, struct stored_marks *marks);

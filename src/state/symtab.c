@@ -38,6 +38,7 @@ struct symtab {
 	struct segment *segs; /* NULL when symbols do not overlap */
 	u32 nr_segs;
 	char *names;
+	size_t names_size;
 	bool keep_names;
 	struct stored *stored; /* NULL: all of the above is in memory; else none of it but n */
 	u64 demangled_most;    /* bytes of shown names that may be made of it */
@@ -297,6 +298,7 @@ struct symtab *symtab_finish(struct symtab_build *b)
 	free(ids);
 	t->keep_names = b->keep_names;
 	t->demangled_most = t->demangled_left = demangled_most(b->names.len);
+	t->names_size = b->names.len;
 	t->names = mem_realloc(b->names.p, b->names.len, 1);
 	b->names = (struct bytes){ 0 };
 	pthread_mutex_init(&t->lock, NULL);
@@ -304,11 +306,18 @@ struct symtab *symtab_finish(struct symtab_build *b)
 	return t;
 }
 
-void symtab_encode(const struct symtab *t, const struct stored_marks *marks, struct bytes *out)
+bool symtab_encode(const struct symtab *t, const struct stored_marks *marks, struct bytes *out)
 {
-	stored_encode(&(struct table_parts){ t->syms, t->n, t->segs, t->nr_segs, t->names, t->keep_names,
-					     t->demangled_most },
-		      marks, out);
+	const struct table_parts parts = { .syms = t->syms,
+					   .n = t->n,
+					   .segs = t->segs,
+					   .nr_segs = t->nr_segs,
+					   .names = t->names,
+					   .names_size = t->names_size,
+					   .keep_names = t->keep_names,
+					   .demangled_most = t->demangled_most };
+
+	return stored_encode(&parts, marks, out);
 }
 
 struct symtab *symtab_over(struct stored *stored)

@@ -43,8 +43,8 @@ void symtab_build_free(struct symtab_build *b);
 struct symtab *symtab_finish(struct symtab_build *b);
 void symtab_free(struct symtab *t);
 
-/* A finished table as an entry of the cache holds it, and back: symbols keep their numbers. */
-void symtab_encode(const struct symtab *t, const struct stored_marks *marks, struct bytes *out);
+/* A finished table as an entry of the cache holds it, and back: symbols keep their numbers. False: it is too large. */
+bool symtab_encode(const struct symtab *t, const struct stored_marks *marks, struct bytes *out);
 struct symtab *symtab_over(struct stored *stored);
 
 u32 symtab_count(const struct symtab *t);

@@ -23,7 +23,9 @@ int main(int argc, char **) {
 }
 EOF
 g++ -O2 -g -o spin spin.cc
-"$RETICLE" record -g -F 997 -o a.data -- ./spin 2>/dev/null || { echo "SKIP: nothing can be recorded here"; exit 77; }
+why=$(python3 -B "$SRCDIR/tests/cli/lib/machine.py" recording) || { echo "no recording here: $why"; exit 77; }
+"$RETICLE" record -g -F 997 -o a.data -- ./spin 2>/dev/null || fail "record: $?"
+[ -s a.data ] || fail "nothing was recorded"
 
 report() {
 	"$RETICLE" report --stdio -i a.data "$@" 2>&1

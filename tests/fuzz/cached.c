@@ -75,7 +75,7 @@ static void make_table(u32 n, bool overlap, struct bytes *body)
 						       .is_func = true });
 	}
 	t = symtab_finish(&b);
-	symtab_encode(t, &marks, body);
+	MUST(symtab_encode(t, &marks, body));
 	symtab_free(t);
 }
 
@@ -150,7 +150,7 @@ static void answers(u32 n, const u8 *edits, size_t size)
 	bytes_grow(&body, e.size + 1);
 	body.len = e.size;
 	MUST(cache_entry_read(&e, 0, body.p, e.size));
-	close(e.fd);
+	cache_entry_close(&e);
 	edit(&body, edits, size);
 	if (body.len >= 8)
 		seal(&body, 0, 8, body.len - 8);

@@ -78,7 +78,7 @@ static bool is_kept(struct cache *c, u32 n, size_t size)
 		fine = cache_entry_read(&e, i, &byte, 1) && byte == (u8)n;
 	if (found) {
 		assert_false(cache_entry_read(&e, e.size, &byte, 1));
-		close(e.fd);
+		cache_entry_close(&e);
 	}
 	bytes_free(&key);
 	return fine;
@@ -285,7 +285,7 @@ static void foreign_files(void **state)
 static void places(void **state)
 {
 	const struct place *p = *state;
-	char home[128];
+	char home[128], elsewhere[128];
 	struct cache *c;
 
 	assert_int_equal(mkdir(p->dir, 0700), 0);
@@ -327,6 +327,19 @@ static void places(void **state)
 	setenv("HOME", home, 1);
 	assert_null(cache_new(NULL));
 	assert_int_equal(count_files(home), 0);
+	/* A link there leads to what root owns, but it is not root's choice. */
+	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", p->base);
+	assert_int_equal(mkdir(elsewhere, 0755), 0);
+	snprintf(home, sizeof(home), "%s/theirs/.cache", p->base);
+	assert_int_equal(symlink(elsewhere, home), 0);
+	assert_null(cache_new(NULL));
+	assert_int_equal(count_files(elsewhere), 0);
+	/* In a directory of one's own it is. */
+	snprintf(home, sizeof(home), "%s/theirs", p->base);
+	assert_int_equal(chown(home, 0, 0), 0);
+	c = cache_new(NULL);
+	assert_non_null(c);
+	cache_free(c);
 }
 
 struct writer {

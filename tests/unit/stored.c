@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -57,7 +58,7 @@ static void check_same(u32 n, bool wide, u64 moved)
 	struct bytes body = { 0 };
 	struct stored *stored;
 
-	symtab_encode(t, &marks, &body);
+	assert_true(symtab_encode(t, &marks, &body));
 	stored = open_bytes(&body, &read);
 	assert_non_null(stored);
 	assert_true(read.stripped);
@@ -92,6 +93,33 @@ static void same_answers(void **state)
 	check_same(2000, true, 0x123456789000);
 }
 
+/* A file whose symbols share a name would be far larger here than it is. */
+static void shared_names_are_not_kept(void **state)
+{
+	struct stored_marks marks = { 0 };
+	struct bytes body = { 0 };
+	struct symtab_build b;
+	struct symtab *t;
+	char name[40000];
+	u32 at;
+
+	(void)state;
+	memset(name, 'x', sizeof(name));
+	symtab_build_init(&b);
+	at = symtab_build_name(&b, name, sizeof(name));
+	for (u32 i = 0; i < 100; i++)
+		vec_push(&b.syms, (struct raw_symbol){ .start = 0x1000 + i * 64,
+						       .end = 0x1040 + i * 64,
+						       .name = at,
+						       .bind = BIND_GLOBAL,
+						       .is_func = true });
+	t = symtab_finish(&b);
+	assert_int_equal(symtab_count(t), 100);
+	assert_false(symtab_encode(t, &marks, &body));
+	assert_int_equal(body.len, 0);
+	symtab_free(t);
+}
+
 static void empty_table(void **state)
 {
 	struct stored_marks marks = { 0 };
@@ -100,7 +128,7 @@ static void empty_table(void **state)
 	struct stored *stored;
 
 	(void)state;
-	symtab_encode(t, &marks, &body);
+	assert_true(symtab_encode(t, &marks, &body));
 	stored = open_bytes(&body, &marks);
 	assert_non_null(stored);
 	assert_int_equal(stored_find(stored, 0x1000), ID_NONE);
@@ -118,7 +146,7 @@ static void damaged_table(void **state)
 	u32 found = 0;
 
 	(void)state;
-	symtab_encode(t, &marks, &body);
+	assert_true(symtab_encode(t, &marks, &body));
 	for (size_t i = 0; i < body.len; i += 7) {
 		struct stored *stored;
 
@@ -156,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_answers),
 		cmocka_unit_test(empty_table),
+		cmocka_unit_test(shared_names_are_not_kept),
 		cmocka_unit_test(damaged_table),
 	};
 
