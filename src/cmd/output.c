@@ -68,10 +68,18 @@ int output_open(struct output *o, const char *path, const struct notify *to)
 
 int output_append(struct output *o, const char *path, bool behind, const struct notify *to)
 {
+	int follow = O_NOFOLLOW;
+	struct stat st;
+
 	*o = (struct output){ .path = path, .fd = -1 };
-	if (is_foreign_link(path))
-		return note_foreign(path, to);
-	o->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (behind ? O_APPEND : O_TRUNC), 0666);
+	/* The file that it leads to would be written to, where output_open puts another one in the link's place. */
+	if (!lstat(path, &st) && S_ISLNK(st.st_mode)) {
+		if (st.st_uid && st.st_uid != geteuid())
+			return notify_at(to, NOTE_ERROR, ERR_PERM, path, NO_OFFSET,
+					 "a link of somebody else: not written to");
+		follow = 0;
+	}
+	o->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | follow | (behind ? O_APPEND : O_TRUNC), 0666);
 	if (o->fd < 0)
 		return notify_at(to, NOTE_ERROR, ERR_IO, path, NO_OFFSET, "cannot write: %s", strerror(errno));
 	bytes_to_fd(&o->bytes, o->fd);

@@ -63,12 +63,13 @@ static const char *not_simulated(const struct config *c)
 	       c->o.interval_ms						     ? "-I" :
 	       c->o.delay_ms						     ? "-D" :
 	       c->o.nothing						     ? "-n" :
-	       c->o.no_inherit						     ? NULL :
+	       c->o.all_kernel						     ? "--all-kernel" :
+	       c->o.no_inherit						     ? "-i" :
 	       count_by(c) != COUNT_BY_ALL && count_by(c) != COUNT_BY_THREAD ? "-A and --per-core to --per-node" :
 									       NULL;
 }
 
-/* A row per pair that makes no sense, or per option that needs another. */
+/* One row for each pair that excludes itself, and for each option that needs another. */
 static int check_pairs(const struct config *c, bool command, const struct notify *to)
 {
 	enum count_by by = count_by(c);
@@ -92,7 +93,7 @@ static int check_pairs(const struct config *c, bool command, const struct notify
 		  "--per-thread tells threads apart that run already (-p, -t), or those of --pmu=sim" },
 		{ c->by_cpu + c->by_core + c->by_die + c->by_socket + c->by_node + c->by_thread > 1,
 		  "-A, --per-core, --per-die, --per-socket, --per-node and --per-thread exclude each other" },
-		{ by != COUNT_BY_ALL && c->o.runs > 1,
+		{ by != COUNT_BY_ALL && (c->o.runs > 1 || c->o.forever),
 		  "-r tells the means of whole commands: it excludes -A and --per-..." },
 		{ c->json && (c->o.interval_ms || c->o.forever || (by != COUNT_BY_ALL && by != COUNT_BY_THREAD)),
 		  "--json prints one object for one run: -j prints a line for each count" },

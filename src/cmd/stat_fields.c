@@ -10,6 +10,12 @@ struct fields {
 	struct bytes *out;
 };
 
+/* Of the means of several runs; intervals are of one. */
+static bool has_errors(const struct stat_view *v)
+{
+	return v->r->runs > 1 && !v->interval;
+}
+
 static bool counts_cells(enum count_by by)
 {
 	return by != COUNT_BY_ALL && by != COUNT_BY_CPU && by != COUNT_BY_THREAD;
@@ -43,7 +49,7 @@ static void put_formula_fields(const struct fields *x, const struct stat_table *
 			bytes_char(x->out, '\n');
 			put_begin(x, t, key, c);
 			bytes_printf(x->out, "%s%s%s%s%s%s%s", sep, sep, c->e->cgroup ? sep : "", sep, sep,
-				     x->v->r->runs > 1 ? sep : "", sep);
+				     has_errors(x->v) ? sep : "", sep);
 		}
 		bytes_printf(x->out, "%.*f%s%s", f.decimals, f.value, sep, f.name);
 		first = false;
@@ -66,7 +72,7 @@ static void put_fields(void *ctx, const struct stat_table *t, size_t key, size_t
 		     stat_unit(c->e), sep, c->e->name, sep);
 	if (c->e->cgroup)
 		bytes_printf(x->out, "%s%s", c->e->cgroup, sep);
-	if (x->v->r->runs > 1)
+	if (has_errors(x->v))
 		bytes_printf(x->out, "%.2f%%%s", c->error, sep);
 	bytes_printf(x->out, "%llu%s%.2f%s", (unsigned long long)c->running_ns, sep, c->percent, sep);
 	if (m.unit)
@@ -138,7 +144,7 @@ static void put_line(void *ctx, const struct stat_table *t, size_t key, size_t e
 	json_set_text(j, "event", c->e->name);
 	if (c->e->cgroup)
 		json_set_text(j, "cgroup", c->e->cgroup);
-	if (x->v->r->runs > 1) {
+	if (has_errors(x->v)) {
 		json_key(j, "variance");
 		json_fixed(j, c->error, 2);
 	}

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a count is compared with: a row per event. */
-#include <math.h>
-
 #include "cmd/stat.h"
 
 #define CACHE(level, op, result)                                                                                      \
@@ -102,6 +100,6 @@ void stat_metric(const struct stat_table *t, size_t key, size_t event, struct st
 		out->value = seconds > 0 ? c->value * 1e-9 / seconds : 0;
 		out->unit = "CPUs utilized";
 	} else if (nanoseconds(t, key, &whole)) {
-		rate(c->value / whole * 1e9, out);
+		rate(c->value * (c->e->scale > 0 ? c->e->scale : 1) / whole * 1e9, out);
 	}
 }

@@ -77,7 +77,7 @@ static struct stat_cell make_cell(const struct stat_table *t, const struct count
 	struct count_sum sum;
 
 	count_add(&sum, e, v->by, key, v->places, v->interval > 0);
-	/* As many as perf states of an event that could not be opened. */
+	/* perf says 1 for an event that could not be opened. */
 	c.cells = e->state == COUNT_UNSUPPORTED ? 1 : sum.cells;
 	if (v->by == COUNT_BY_ALL && !v->interval) {
 		whole(v, &c);
@@ -134,20 +134,26 @@ void stat_table_walk(const struct stat_table *t, void *ctx,
 	}
 }
 
-/* A thread calls itself what it likes. */
-static void no_controls(char *text)
-{
-	for (; *text; text++)
-		if ((u8)*text < ' ' || *text == 127)
-			*text = '?';
-}
-
 static const char *comm_of(const struct counter_result *r, s32 tid)
 {
 	for (size_t i = 0; i < r->places.n; i++)
 		if (r->places.v[i].tid == tid)
 			return r->comms.v[i].name;
 	return "";
+}
+
+/* A thread calls itself what it likes: controls are shown as escapes, and no field ends in it. */
+static void put_thread(const struct stat_table *t, const char *comm, s32 tid, char *buf, size_t size)
+{
+	const char *separator = t->view->separator;
+	struct bytes name = { 0 };
+
+	bytes_plain(&name, comm, strlen(comm));
+	for (size_t i = 0; separator && i < name.len; i++)
+		if (strchr(separator, name.p[i]))
+			name.p[i] = ' ';
+	snprintf(buf, size, "%.*s-%d", (int)name.len, name.len ? (const char *)name.p : "", tid);
+	bytes_free(&name);
 }
 
 void stat_key_name(const struct stat_table *t, const struct count_key *k, char *buf, size_t size)
@@ -177,8 +183,7 @@ void stat_key_name(const struct stat_table *t, const struct count_key *k, char *
 		if (r->simulated)
 			snprintf(buf, size, "%d/%d", k->pid, k->tid);
 		else
-			snprintf(buf, size, "%s-%d", comm_of(r, k->tid), k->tid);
-		no_controls(buf);
+			put_thread(t, comm_of(r, k->tid), k->tid, buf, size);
 		break;
 	}
 }

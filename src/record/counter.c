@@ -309,6 +309,10 @@ static int start(struct run *c)
 	own = command && !c->target.system_wide && !c->target.tasks_named;
 	if (!c->sim)
 		counter_open(c->o, c->specs, &c->target, own && !c->o->delay_ms, c->r);
+	if (c->r->crowded)
+		return notify_error(c->notify, ERR_LIMIT,
+				    "there are more counters than files may be open (ulimit -n, -H): name fewer "
+				    "events, CPUs or threads");
 	c->started_ns = clock_ns();
 	if (!c->sim && !own && !c->o->delay_ms)
 		counter_enable(c->r);
@@ -376,6 +380,22 @@ static int run_once(struct run *c)
 	return err || !c->signal ? err : ERR_INTERRUPTED;
 }
 
+/* A signal that came when the run was over already: there is no other one. */
+static bool was_told_to_end(struct run *c)
+{
+	const struct timespec none = { 0 };
+	int sig;
+
+	while ((sig = sigtimedwait(&c->waited, NULL, &none)) == SIGCHLD)
+		;
+	if (sig <= 0)
+		return false;
+	c->signal = sig;
+	c->r->has_status = true;
+	c->r->status = 128 + sig;
+	return true;
+}
+
 static void take_specs(struct run *c)
 {
 	for (size_t i = 0; i < c->specs->v.n; i++) {
@@ -430,6 +450,8 @@ int counter_run(const struct counter_opts *o, struct event_specs *specs, struct 
 		if (o->forever)
 			forget_run(r);
 		err = run_once(&c);
+		if (!err && (o->forever || i + 1 < o->runs) && was_told_to_end(&c))
+			err = ERR_INTERRUPTED;
 		if ((!err || err == ERR_INTERRUPTED) && o->forever && r->runs)
 			o->on_run(o->ctx, r);
 	}

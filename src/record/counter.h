@@ -86,6 +86,7 @@ struct counter_result {
 	u32 escaped;		    /* as in record_result */
 	bool never_simulated, has_status, timed_out;
 	bool refused; /* this user may not count some of it */
+	bool crowded; /* there are fewer descriptors than counters */
 	int status;   /* of the last run: its exit status, or 128 + its signal; without a command of the signal */
 };
 

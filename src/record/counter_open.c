@@ -97,7 +97,8 @@ static bool open_at(const struct opening *x, size_t event, struct count_cell at)
 	struct counted *e = &x->r->events.v[event];
 
 	at.fd = try_open(x, event, &e->attr, &at);
-	if (at.fd < 0 && (errno == EACCES || errno == EPERM) && !(e->attr.flags & ATTR_EXCLUDE_KERNEL)) {
+	if (at.fd < 0 && (errno == EACCES || errno == EPERM) &&
+	    !(e->attr.flags & (ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_USER))) {
 		e->attr.flags |= ATTR_EXCLUDE_KERNEL;
 		at.fd = try_open(x, event, &e->attr, &at);
 		if (at.fd >= 0)
@@ -107,6 +108,8 @@ static bool open_at(const struct opening *x, size_t event, struct count_cell at)
 		return true;
 	if (at.fd < 0 && (errno == EACCES || errno == EPERM))
 		x->r->refused = true;
+	if (at.fd < 0 && (errno == EMFILE || errno == ENFILE))
+		x->r->crowded = true;
 	if (at.fd >= 0)
 		vec_push(&e->cells, at);
 	return at.fd >= 0;

@@ -63,6 +63,8 @@ wrong("no event is known that counts this here", "-M", "L2%", "true")
 wrong("-a and -C: not with --pmu=sim", "--pmu=sim", "-a", "true")
 wrong("-p and -t: not with --pmu=sim", "--pmu=sim", "-p", "1")
 wrong("-I: not with --pmu=sim", "--pmu=sim", "-I", "100", "true")
+wrong("-i: not with --pmu=sim", "--pmu=sim", "-i", "true")
+wrong("--all-kernel: not with --pmu=sim", "--pmu=sim", "--all-kernel", "true")
 wrong("-D: not with --pmu=sim", "--pmu=sim", "-D", "100", "true")
 wrong("there is no process 999999999", "-p", "999999999", status=1)
 wrong("cannot open cgroup 'no-such-group'", "-a", "-G", "no-such-group", status=1)
@@ -98,13 +100,14 @@ for x in lines:
 # Both of a process's threads, or one of them: the main thread works, the other one sleeps.
 threads = subprocess.Popen(
     [sys.executable, "-c", "import threading, time\nt = threading.Thread(target=time.sleep, args=(600,), daemon=True)\n"
-     "t.start()\nprint(t.native_id, flush=True)\nwhile True: pass"], stdout=subprocess.PIPE, text=True)
+     "t.start()\nopen(f'/proc/self/task/{t.native_id}/comm', 'wb').write(b'a,b\\x9b2J')\nprint(t.native_id, flush=True)\nwhile True: pass"], stdout=subprocess.PIPE, text=True)
 try:
     sleeper = threads.stdout.readline().strip()
     one = fields(stat("-t", sleeper, "-x,", "-e", "task-clock:u", "sleep", "0.3").stderr)
     check(one[0][0] == "<not counted>", f"-t of a thread that sleeps: {one}")
     lines = fields(stat("-p", str(threads.pid), "--per-thread", "-x,", "-e", "task-clock:u", "sleep", "1").stderr)
     check(sorted(x[0].rsplit("-", 1)[1] for x in lines) == sorted((str(threads.pid), sleeper)), f"--per-thread: {lines}")
+    check(any(x[0].startswith("a b") for x in lines) and "\x9b" not in str(lines), f"the name of a thread: {lines}")
     counted = {x[0].rsplit("-", 1)[1]: x[1] for x in lines}
     check(counted[sleeper] == "<not counted>" and float(counted[str(threads.pid)]) > 0, f"--per-thread: {lines}")
     all_of = fields(stat("-p", str(threads.pid), "-x,", "-e", "task-clock:u", "sleep", "1").stderr)
@@ -138,6 +141,14 @@ kept = pathlib.Path("kept").read_text()
 check(kept.count("# started on ") == 2 and len(fields(kept)) == 2, f"--append: {kept}")
 stat("-o", "kept", "-x,", "-e", "page-faults:u", "true")
 check(len(fields(pathlib.Path("kept").read_text())) == 1, "-o without --append keeps what was there")
+if os.geteuid() == 0:
+    # A link that somebody else has put where a file was meant.
+    pathlib.Path("victim").write_text("precious")
+    os.symlink("victim", "theirs")
+    os.lchown("theirs", 65534, 65534)
+    done = stat("-o", "theirs", "--append", "-e", "page-faults:u", "true")
+    check(done.returncode == 1 and "a link of somebody else" in done.stderr, f"a foreign link: {done}")
+    check(pathlib.Path("victim").read_text() == "precious", "what a foreign link leads to was written to")
 big = stat("-e", "page-faults:u", *PAGES).stderr
 check("," in big.split("page-faults")[0].split()[-1], f"no commas: {big}")
 check("," not in stat("--no-big-num", "-e", "page-faults:u", *PAGES).stderr.split("page-faults")[0].split()[-1], "--no-big-num")
