@@ -26,6 +26,8 @@ static int enter(void **state)
 {
 	struct place *p = test_calloc(1, sizeof(*p));
 
+	if (!p)
+		return -1;
 	snprintf(p->base, sizeof(p->base), "/tmp/reticle-cache-XXXXXX");
 	if (!mkdtemp(p->base))
 		return -1;
