@@ -207,6 +207,15 @@ static void count_ways(struct window_hits *h, const struct hit_place *from, cons
 		window_sums_way(sums, begin, (u32)hash_pair(to->ip >> PLACE_SHIFT, end))->leaves++;
 }
 
+static void discard(const struct window_hits *h, const struct window *w, double *block)
+{
+	u32 nr = h->windows->groups.v[w->group].nr;
+
+	block[WINDOWS_DISCARDED]++;
+	for (u32 i = 0; i < nr; i++)
+		block[window_discarded_at(nr, i)] += (double)w->counts[i];
+}
+
 static void judge(struct window_hits *h, struct slot_state *s, const struct window *w, const struct hit_place *place,
 		  struct window_sums *to)
 {
@@ -231,7 +240,7 @@ static void judge(struct window_hits *h, struct slot_state *s, const struct wind
 	block = window_sums_at(to, place->node);
 	block[WINDOWS_SHORT] += shorts;
 	if (w->fault == WINDOW_SOUND && known)
-		block[WINDOWS_DISCARDED]++;
+		discard(h, w, block);
 	else
 		block[WINDOWS_EXCLUDED + w->fault] += MAX(1u, shorts);
 }

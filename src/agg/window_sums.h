@@ -8,7 +8,7 @@
  *
  * One is a block of doubles: counts (enum window_count), then a sum per member of the group, then the upper triangle
  * of the members' second moments, then, of rows, how many samples of each member's own event lie there
- * (agg/window_samples.c).
+ * (agg/window_samples.c), then what the discarded windows counted of each member.
  */
 #ifndef AGG_WINDOW_SUMS_H
 #define AGG_WINDOW_SUMS_H
@@ -36,9 +36,9 @@ enum window_count {
 
 static inline u32 window_stride(u32 members)
 {
-	return WINDOW_COUNTS + 2 * members + members * (members + 1) / 2;
+	return WINDOW_COUNTS + 3 * members + members * (members + 1) / 2;
 }
-#define WINDOW_STRIDE_MAX (WINDOW_COUNTS + 2 * WINDOW_MEMBERS + WINDOW_MEMBERS * (WINDOW_MEMBERS + 1) / 2)
+#define WINDOW_STRIDE_MAX (WINDOW_COUNTS + 3 * WINDOW_MEMBERS + WINDOW_MEMBERS * (WINDOW_MEMBERS + 1) / 2)
 static inline double window_sum(const double *block, u32 member)
 {
 	return block[WINDOW_COUNTS + member];
@@ -56,6 +56,12 @@ static inline double window_moment(const double *block, u32 members, u32 a, u32 
 static inline u32 window_samples_at(u32 members, u32 member)
 {
 	return WINDOW_COUNTS + members + members * (members + 1) / 2 + member;
+}
+/* Where the sum of a member over the discarded windows stands in a block: those that ended here and began elsewhere.
+ */
+static inline u32 window_discarded_at(u32 members, u32 member)
+{
+	return window_samples_at(members, member) + members;
 }
 /* Adds one cluster: what its windows counted together. */
 void window_block_add(double *block, u32 members, const u64 *counts, u32 windows);

@@ -17,6 +17,14 @@
  * function's neighbours are among). Over twelve programs the factor that explains the biases lies between 0.2 and 1.1
  * (medians); it was not fitted to one.
  *
+ * That is what kept windows have too much. What they lack is the function's own work in the windows that were
+ * discarded: a function that runs for long and then calls something short in a loop loses the loop, which may have a
+ * thousandth of its cycles and a fortieth of its instructions. What such windows counted is known, but not how much of
+ * it is whose. Those that begin and those that end in the function are about as many, and about half of each is its
+ * own; so the value moves by as much as if all that end there were its own, were their two halves alike. That move is
+ * taken for the standard deviation of a second bias. Held against exact counts it explains what was off: of a function
+ * that builds a ring of pointers and then calls two others, CPI was 2.6 % off with an interval of 0.3 %.
+ *
  * Together. The two are independent as far as it matters, so they are averaged by their inverse variances. Where they
  * differ by more than three of their joint deviations, the assumption about the bias has failed and samples alone
  * count.
@@ -214,6 +222,19 @@ static double mean_square(const struct profile_windows *w, const double *g)
 	return every && every[WINDOWS_KEPT] > 0 ? fmax(0, sum) / every[WINDOWS_KEPT] : 0;
 }
 
+/* How far the ratio would move if the discarded windows that ended in the row were its own. */
+static double moved_by_discarded(const struct metric_table *t, const struct metric_expr *x, const double *block,
+				 double value)
+{
+	u32 nr = t->windows->group.nr;
+	double sums[WINDOW_MEMBERS], moved;
+
+	for (u32 m = 0; m < nr; m++)
+		sums[m] = window_sum(block, m) + block[window_discarded_at(nr, m)];
+	moved = metric_expr_value(x, x->root, sums, t->windows->nodes.counted, NULL);
+	return isfinite(moved) ? fabs(moved - value) : 0;
+}
+
 /* A ratio of the kept windows' sums. */
 static struct number ratio_of_windows(const struct metric_table *t, const struct metric_expr *x, const double *block)
 {
@@ -228,7 +249,16 @@ static struct number ratio_of_windows(const struct metric_table *t, const struct
 	metric_expr_value(x, x->root, block + WINDOW_COUNTS, t->windows->nodes.counted, gradient);
 	bias = BIAS_FACTOR * part_foreign(block) * kept * sqrt(mean_square(t->windows, gradient));
 	bias = hypot(student_95(block[WINDOWS_CLUSTERS] - 1) * sqrt(v.variance), Z95 * bias);
+	bias = hypot(bias, Z95 * moved_by_discarded(t, x, block, v.value));
 	return (struct number){ v.value, bias, bias, v.num, true };
+}
+
+static double ratio_with_discarded(const struct profile_windows *w, const double *block, u32 a, u32 b)
+{
+	u32 nr = w->group.nr;
+
+	return (window_sum(block, a) + block[window_discarded_at(nr, a)]) /
+	       (window_sum(block, b) + block[window_discarded_at(nr, b)]);
 }
 
 /*
@@ -251,6 +281,7 @@ static void fill_from_windows(const struct metric_table *t, const double *block,
 		noise = student_95(block[WINDOWS_CLUSTERS] - 1) *
 			sqrt(metric_spread(t, block, g, block[WINDOWS_CLUSTERS]));
 		bias = BIAS_FACTOR * part_foreign(block) * kept * sqrt(mean_square(w, g));
+		bias = hypot(bias, ratio_with_discarded(w, block, m, leader) - ratio);
 		/* Two more events may be seen. */
 		dev = hypot(hypot(noise, Z95 * bias), 2 / of_leader);
 		of[m] = (struct number){ .value = fmin(ratio * of[leader].value, w->nodes.counted[m]),
