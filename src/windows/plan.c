@@ -60,16 +60,21 @@ bool window_sim_has(void *ctx, const char *name)
 	return false;
 }
 
-/* An event for each member, of instructions more than of what is rarer. All have exact addresses (pp). */
+/*
+ * An event for each member, all with exact addresses (pp). Together they take half as many samples as the windows do,
+ * or as many where a frequency of windows was asked for. Three quarters are of instructions: each ratio per
+ * instruction is as sure as they are, and a function that waits long for each of its instructions has few of them.
+ * What is rarer is of few functions, mostly.
+ */
 static void put_samples(const char *name, const struct window_supply *from, struct bytes *out)
 {
 	bool often = !strcmp(name, "instructions") || !strcmp(name, "cycles");
-	u64 value = from->rate.value;
+	u64 value = from->rate.value, all = from->rate.of_samples ? value / 2 : value * 2;
 
 	if (!from->rate.is_freq)
-		value = often ? value : value / MISSES_RARER;
+		value = often ? value * 2 / 3 : value * 2 / MISSES_RARER;
 	else
-		value /= (from->rate.of_samples ? 4 : 1) * (often ? 1 : 3);
+		value = often ? all * 3 / 4 : all / 12;
 	bytes_printf(out, ",%s/%s=%llu,period-jitter=full/%s", name, from->rate.is_freq ? "freq" : "period",
 		     (unsigned long long)MAX(value, (u64)1), from->user_only ? "upp" : "pp");
 }

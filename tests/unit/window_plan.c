@@ -462,12 +462,12 @@ static void test_default_group(void **state)
 		{ { 0 }, { window_sim_has, &branch, false, true }, "{cycles,instructions,branch-misses}:uS" },
 		{ { 0 },
 		  { window_sim_has, &branch, false, true, { .value = 4000, .is_freq = true, .of_samples = true } },
-		  "{cycles,instructions,branch-misses}:uppS,instructions/freq=1000,period-jitter=full/upp,"
-		  "branch-misses/freq=333,period-jitter=full/upp" },
+		  "{cycles,instructions,branch-misses}:uppS,instructions/freq=1500,period-jitter=full/upp,"
+		  "branch-misses/freq=166,period-jitter=full/upp" },
 		{ { 0 },
 		  { window_sim_has, &branch, false, true, { .value = 100000 } },
-		  "{cycles,instructions,branch-misses}:uppS,instructions/period=100000,period-jitter=full/upp,"
-		  "branch-misses/period=2000,period-jitter=full/upp" },
+		  "{cycles,instructions,branch-misses}:uppS,instructions/period=66666,period-jitter=full/upp,"
+		  "branch-misses/period=4000,period-jitter=full/upp" },
 		{ { 0 }, { .has = has_but_caches, .user_only = true }, "{cycles,instructions,branch-misses}:uS" },
 		{ { .leader = WINDOW_BY_INSTRUCTIONS },
 		  { 0 },
