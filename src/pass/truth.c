@@ -63,7 +63,7 @@ void truth_take(struct truth *t, const u8 *record, u16 size)
 struct adding {
 	struct truth_sums *u;
 	struct map threads;   /* tid -> the newest with that tid */
-	struct map functions; /* dso << 32 | symbol */
+	struct set functions; /* by (dso, symbol or start) */
 	struct set lines;     /* by (dso, file, line) */
 	struct set addresses; /* by (dso, address) */
 	struct map nodes;     /* thread << 32 | its node -> merged node */
@@ -112,11 +112,21 @@ static void add_function(struct adding *a, const struct place *at, const u64 *co
 {
 	struct truth_sums *u = a->u;
 	struct truth_function f = { .dso = at->dso, .sym = at->sym };
-	u32 *id = map_at(&a->functions, (u64)at->dso << 32 | at->sym, (u32)u->functions.n);
+	u32 id, slot;
+	u64 h;
 
-	if (*id == u->functions.n)
+	if (at->sym == ID_NONE && at->map)
+		(void)dsos_unnamed_function(u->s->dsos, at->dso, at->addr, &f.start);
+	h = hash_finish(hash_mix(hash_pair(f.dso, f.sym), f.start));
+	SET_FIND(id, &a->functions, h, slot,
+		 u->functions.v[id].dso == f.dso && u->functions.v[id].sym == f.sym &&
+			 u->functions.v[id].start == f.start);
+	if (id == ID_NONE) {
+		id = (u32)u->functions.n;
+		set_add(&a->functions, h, id);
 		vec_push(&u->functions, f);
-	add(u->functions.v[*id].counts, counts);
+	}
+	add(u->functions.v[id].counts, counts);
 }
 
 static void add_line(struct adding *a, const struct place *at, const u64 *counts)
@@ -227,7 +237,7 @@ static void add_up(struct truth_sums *u)
 	for (u64 offset = 0; truth_next(u, &offset, &r);)
 		add_record(&a, &r);
 	map_free(&a.threads);
-	map_free(&a.functions);
+	set_free(&a.functions);
 	set_free(&a.lines);
 	set_free(&a.addresses);
 	map_free(&a.nodes);
@@ -253,6 +263,8 @@ static int compare_functions(const void *va, const void *vb, void *ctx)
 		c = strcmp(symbol_name(dsos, a->dso, a->sym), symbol_name(dsos, b->dso, b->sym));
 	if (!c)
 		c = a->dso != b->dso ? (a->dso < b->dso ? -1 : 1) : a->sym < b->sym ? -1 : a->sym > b->sym;
+	if (!c)
+		c = a->start < b->start ? -1 : a->start > b->start;
 	return c;
 }
 

@@ -16,7 +16,9 @@ struct truth_thread { /* a thread in one program */
 };
 
 struct truth_function {
-	u32 dso, sym; /* sym ID_NONE: all of the DSO's code that has no symbol */
+	u32 dso, sym;
+	u64 start; /* sym ID_NONE: where the function begins (resolver_opts.functions); else, or 0: all of the DSO's
+		      code of which nothing tells whose it is */
 	u64 counts[NR_VPMU_COUNTS];
 };
 

@@ -140,6 +140,8 @@ static void put_functions(struct writer *w)
 
 		begin_entry(w);
 		put_place(w, f->dso, f->sym);
+		if (f->start)
+			json_set_u64(w->j, "address", f->start);
 		put_counts(w->j, "counts", f->counts);
 		json_object_end(w->j);
 	}

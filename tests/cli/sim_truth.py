@@ -146,6 +146,16 @@ check("deep", sum(paths_to(truth, "deep").values()), instructions(truth, "deep")
 comms = collections.Counter((t["comm"], t["complete"]) for t in truth["threads"])
 check("threads: the program twice, a thread, a child", comms, {("t", True): 4})
 
+# Without symbols: functions are told by where .eh_frame says that they begin, and count the same.
+begins = dict((name, int(address, 16)) for address, _, name in
+              (line.split() for line in subprocess.run(["nm", "--defined-only", "t"], capture_output=True, text=True, check=True).stdout.splitlines()))
+subprocess.run(["strip", "-o", "s", "t"], check=True)
+bare = record("bare", "-e", "instructions", "-c", "1000", "--", "./s")
+check_sums(bare)
+for name in "work", "deep", "in_handler":
+    check(f"{name}, stripped", [f["counts"]["instructions"] for f in bare["functions"] if f.get("address") == begins[name] and
+                                f["dso"].endswith("/s") and f["symbol"] is None], [instructions(truth, name)])
+
 # Lines: all of work's instructions are on its line.
 line = next(i for i, text in enumerate(PROGRAM.splitlines(), 1) if text.startswith("void work"))
 lines = total(x for x in truth["lines"] if x["line"] == line and x["file"].endswith("t.c"))
