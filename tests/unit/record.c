@@ -261,6 +261,32 @@ static void comm_by_hand(void **state)
 	assert_int_equal(r.sid.id, 42);
 }
 
+/* misc of MMAP2 speaks of a build id, and yet a device, 8:1 or 254:0, and an inode stand there: as kernels do it while
+ * other events ask for build ids. */
+static void build_id_that_is_a_device(void **state)
+{
+	static const u32 majors[] = { 8, 254, 259 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(majors); i++) {
+		struct record r = { .h = { .type = PERF_RECORD_MMAP2 } }, back;
+		struct bytes b = { 0 };
+		u16 misc = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID;
+
+		r.mmap.maj = majors[i];
+		r.mmap.min = 1;
+		r.mmap.ino = 0x4c610;
+		r.mmap.filename = (struct str){ "/lib/abcdef", 11 };
+		assert_int_equal(record_encode(&r, NULL, &b), 0);
+		memcpy(b.p + 4, &misc, sizeof(misc));
+		assert_int_equal(record_decode(cursor_over(b.p, b.len, false), 0, NULL, &back), 0);
+		assert_int_equal(back.mmap.build_id_size, 0);
+		assert_int_equal(back.mmap.maj, majors[i]);
+		assert_int_equal(back.mmap.ino, 0x4c610);
+		bytes_free(&b);
+	}
+}
+
 static void limits(void **state)
 {
 	char *name = malloc(70000);
@@ -305,6 +331,7 @@ int main(void)
 		cmocka_unit_test(hostile_counts),
 		cmocka_unit_test(old_forms),
 		cmocka_unit_test(comm_by_hand),
+		cmocka_unit_test(build_id_that_is_a_device),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(headers),
 	};
