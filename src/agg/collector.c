@@ -34,11 +34,12 @@ struct path {
 
 /* A hit on its way to its node. */
 struct pending {
-	struct hit h; /* its window is the collector's own copy */
+	struct hit h; /* without what is valid only while it is handed on */
 	struct thread_view t;
 	u64 g[MAX_KEYS + 1]; /* the group's words */
 	u32 tree;
 	bool at_leaf;
+	u32 measured; /* bits: measures that hold something of it */
 	u64 callers_hash;
 	u32 parent, frame;
 };
@@ -60,7 +61,7 @@ struct collector {
 	struct stack_slot *stacks;
 	struct path *paths; /* by thread */
 	struct pending batch[BATCH];
-	struct window windows[BATCH]; /* of those hits that end one */
+	u8 *held[NR_MEASURES]; /* of measures in use: what they hold of each of the batch */
 	u32 nr_batch;
 };
 
@@ -97,6 +98,9 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 	c->stack_mask = stacks - 1;
 	c->stacks = mem_zalloc(stacks * sizeof(*c->stacks));
 	c->paths = mem_zalloc(PATHS * sizeof(*c->paths));
+	for (u32 i = 0; i < NR_MEASURES; i++)
+		if (opts->measuring.used & MEASURE_BIT(i))
+			c->held[i] = mem_alloc(BATCH * measures[i].held);
 	return c;
 }
 
@@ -108,6 +112,8 @@ void collector_free(struct collector *c)
 	free(c->callers);
 	free(c->stacks);
 	free(c->paths);
+	for (u32 i = 0; i < NR_MEASURES; i++)
+		free(c->held[i]);
 	resolver_free(c->resolver);
 	trace_keys_free(c->ask.trace);
 	free(c);
@@ -250,6 +256,34 @@ static void count(struct collected *r, u32 tree, const struct hit *h)
 	r->tally.last_time = MAX(r->tally.last_time, s->time);
 }
 
+/* Which measures hold something of the hit, of those in use. */
+static u32 hold(struct collector *c, const struct hit *h)
+{
+	u32 held = 0;
+
+	for (u32 left = c->opts.measuring.used; left; left &= left - 1) {
+		u32 i = (u32)__builtin_ctz(left);
+
+		if (measures[i].hold(h, c->held[i] + c->nr_batch * measures[i].held))
+			held |= MEASURE_BIT(i);
+	}
+	return held;
+}
+
+/* The nth hit of the batch, now that it has a node. */
+static void measure(struct collector *c, u32 nth, u32 node)
+{
+	const struct pending *p = &c->batch[nth];
+	const struct hit_place place = { p->parent, p->frame, node, p->h.s.ip };
+
+	for (u32 left = p->measured; left; left &= left - 1) {
+		u32 i = (u32)__builtin_ctz(left);
+
+		measures[i].add(c->opts.measuring.of[i], c->held[i] + nth * measures[i].held, &place,
+				measured_sums(&c->result.measured[p->tree], i));
+	}
+}
+
 /* In three steps over the whole batch, each bringing in what the next one reads. */
 static void finish_batch(struct collector *c)
 {
@@ -263,10 +297,8 @@ static void finish_batch(struct collector *c)
 		struct pending *p = &c->batch[i];
 		u32 node = tree_add(&c->result.trees[p->tree], p->parent, p->frame, p->h.s.period, 1);
 
-		if (p->h.window)
-			window_hits_add(c->opts.windows, p->h.window,
-					&(struct hit_place){ p->parent, p->frame, node, p->h.s.ip },
-					&c->result.windows[p->tree]);
+		if (p->measured)
+			measure(c, i, node);
 		count(&c->result, p->tree, &p->h);
 	}
 	c->nr_batch = 0;
@@ -304,11 +336,10 @@ void collector_add(struct collector *c, const struct hit *h)
 		p->h.cpumode = place_mode(t, h->s.ip);
 	if (c->opts.costs) /* as perf: no sample weighs nothing */
 		p->h.s.period = MAX(h->full->weight, 1);
+	p->measured = hold(c, h);
 	p->h.full = NULL;
 	p->h.branch = NULL;
-	p->h.window = h->window && c->opts.windows ? &c->windows[c->nr_batch] : NULL;
-	if (p->h.window)
-		window_copy(&c->windows[c->nr_batch], h->window);
+	p->h.window = NULL;
 	p->t = *t;
 	p->tree = tree;
 	p->at_leaf = starts_at_leaf(h);
@@ -330,8 +361,9 @@ bool collector_one_function(void *ctx, const struct hit *h, u64 a, u64 b)
 struct collected *collector_result(struct collector *c)
 {
 	finish_batch(c);
-	if (c->opts.windows)
-		window_hits_flush(c->opts.windows);
+	for (u32 i = 0; i < NR_MEASURES; i++)
+		if (c->opts.measuring.used & MEASURE_BIT(i) && measures[i].flush)
+			measures[i].flush(c->opts.measuring.of[i]);
 	return &c->result;
 }
 
@@ -344,7 +376,7 @@ void collected_init(struct collected *c, u32 nr_trees)
 	c->samples = mem_zalloc(nr_trees * sizeof(u64));
 	c->exact = mem_zalloc(nr_trees * sizeof(u64));
 	c->squares = mem_zalloc(nr_trees * sizeof(double));
-	c->windows = mem_zalloc(nr_trees * sizeof(*c->windows));
+	c->measured = mem_zalloc(nr_trees * sizeof(*c->measured));
 }
 
 void collected_free(struct collected *c, u32 nr_trees)
@@ -352,9 +384,9 @@ void collected_free(struct collected *c, u32 nr_trees)
 	for (u32 i = 0; i < nr_trees; i++)
 		tree_builder_free(&c->trees[i]);
 	for (u32 i = 0; i < nr_trees; i++)
-		window_sums_free(&c->windows[i]);
+		measured_free(&c->measured[i]);
 	free(c->trees);
-	free(c->windows);
+	free(c->measured);
 	free(c->weights);
 	free(c->hidden);
 	free(c->samples);
@@ -365,10 +397,10 @@ void collected_free(struct collected *c, u32 nr_trees)
 void collected_merge(struct collected *to, struct collected *from, u32 nr_trees, const struct tree_rename *rename)
 {
 	for (u32 i = 0; i < nr_trees; i++) {
-		if (from->windows[i].members) {
+		if (measured_any(&from->measured[i])) {
 			u32 *at = tree_merge_nodes(&to->trees[i], &from->trees[i], rename);
 
-			window_sums_merge(&to->windows[i], &from->windows[i], at);
+			measured_merge(&to->measured[i], &from->measured[i], at);
 			free(at);
 		} else if (from->trees[i].links.n)
 			tree_merge(&to->trees[i], &from->trees[i], rename);

@@ -14,7 +14,6 @@
 #define AGG_COLLECTOR_H
 
 #include "agg/profile.h"
-#include "agg/window_hits.h"
 #include "attrib/filter.h"
 #include "attrib/resolver.h"
 
@@ -32,7 +31,7 @@ struct collector_opts {
 	u64 first_time;
 	const struct sample_filter *filter;	/* or NULL */
 	const struct deferred_chains *deferred; /* or NULL */
-	struct window_hits *windows;		/* or NULL; this collector's */
+	struct measuring measuring;		/* of: this collector's own parts */
 };
 
 struct collector;
@@ -53,10 +52,10 @@ bool collector_one_function(void *ctx, const struct hit *h, u64 a, u64 b);
 struct collected {
 	struct tree_builder *trees; /* one per event, of the evlist (with SORT_EVENT all samples go into the first) */
 	u64 *weights, *samples;
-	u64 *exact;		     /* samples of which the address is exact */
-	double *squares;	     /* sums of squared weights: how many samples of one weight would say as much */
-	u64 *hidden;		     /* weights of what filters on comm, pid and tid left out */
-	struct window_sums *windows; /* one per event, of its tree's nodes */
+	u64 *exact;		   /* samples of which the address is exact */
+	double *squares;	   /* sums of squared weights: how many samples of one weight would say as much */
+	u64 *hidden;		   /* weights of what filters on comm, pid and tid left out */
+	struct measured *measured; /* one per event, of its tree's nodes */
 	struct tally tally;
 };
 struct collected *collector_result(struct collector *c);

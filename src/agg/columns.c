@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agg/keys.h"
+#include "agg/weights.h"
 
 static u64 number_self(const struct row_view *v, u64 value)
 {
@@ -23,11 +24,62 @@ static u64 number_samples(const struct row_view *v, u64 value)
 	return v->row->samples;
 }
 
+/* A row that only other events of a group have is one without keys. */
+static const struct weight_row *weights_of(const struct row_view *v)
+{
+	static const struct weight_row none;
+	const struct profile_weights *w = v->event->measured[MEASURE_WEIGHTS];
+
+	return w && v->row->keys ? &w->rows[v->row - v->event->rows.v] : &none;
+}
+
+static u64 number_weight_mean(const struct row_view *v, u64 value)
+{
+	const struct weight_row *r = weights_of(v);
+
+	(void)value;
+	return r->n ? (r->sum + r->n / 2) / r->n : COLUMN_UNKNOWN;
+}
+
+static u64 number_weight_p50(const struct row_view *v, u64 value)
+{
+	const struct weight_row *r = weights_of(v);
+
+	(void)value;
+	return r->n ? r->half : COLUMN_UNKNOWN;
+}
+
+static u64 number_weight_p99(const struct row_view *v, u64 value)
+{
+	const struct weight_row *r = weights_of(v);
+
+	(void)value;
+	return r->n ? r->most : COLUMN_UNKNOWN;
+}
+
+static u64 number_weight_max(const struct row_view *v, u64 value)
+{
+	const struct weight_row *r = weights_of(v);
+
+	(void)value;
+	return r->n ? r->largest : COLUMN_UNKNOWN;
+}
+
+#define OF_WEIGHTS .measures = MEASURE_BIT(MEASURE_WEIGHTS)
+
 static const struct column values[NR_VALUE_COLUMNS] = {
 	[COLUMN_OVERHEAD] = { "overhead", NULL, "self", "Overhead", COLUMN_PERCENT, 8, number_self },
 	[COLUMN_CHILDREN] = { "children", "overhead_children", "total", "Children", COLUMN_PERCENT, 8, number_total },
 	[COLUMN_SAMPLES] = { "samples", "sample", "samples", "Samples", COLUMN_NUMBER, 12, number_samples },
 	[COLUMN_PERIOD] = { "period", NULL, "period", "Period", COLUMN_NUMBER, 12, number_self },
+	[COLUMN_WEIGHT_MEAN] = { "weight_mean", NULL, "weight_mean", "Mean weight", COLUMN_NUMBER, 11,
+				 number_weight_mean, OF_WEIGHTS },
+	[COLUMN_WEIGHT_P50] = { "weight_p50", NULL, "weight_p50", "Median weight", COLUMN_NUMBER, 13,
+				number_weight_p50, OF_WEIGHTS },
+	[COLUMN_WEIGHT_P99] = { "weight_p99", NULL, "weight_p99", "P99 weight", COLUMN_NUMBER, 10, number_weight_p99,
+				OF_WEIGHTS },
+	[COLUMN_WEIGHT_MAX] = { "weight_max", NULL, "weight_max", "Max weight", COLUMN_NUMBER, 10, number_weight_max,
+				OF_WEIGHTS },
 };
 
 /* More words for the same. */

@@ -15,6 +15,10 @@ enum column_id {
 	COLUMN_CHILDREN, /* weight with callees */
 	COLUMN_SAMPLES,
 	COLUMN_PERIOD,
+	COLUMN_WEIGHT_MEAN, /* of the samples' own weights (agg/weights.h) */
+	COLUMN_WEIGHT_P50,
+	COLUMN_WEIGHT_P99,
+	COLUMN_WEIGHT_MAX,
 	NR_VALUE_COLUMNS,
 	COLUMN_COMM = NR_VALUE_COLUMNS + SORT_COMM,
 	COLUMN_EVENT = NR_VALUE_COLUMNS + SORT_EVENT,
@@ -54,6 +58,7 @@ struct column {
 	void (*text)(const struct row_view *v, u64 value, struct bytes *out);
 	/* How tables write it when that differs ("[k] schedule", "  12:sh"); NULL: as number or text. */
 	void (*label)(const struct row_view *v, u64 value, struct bytes *out);
+	u32 measures; /* that have to be in use (agg/measure.h): bits */
 };
 
 /* id: enum column_id, below NR_COLUMNS. Names of fields' columns are in the profile: column_header, column_json. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "agg/trace_keys.h"
-#include "agg/window_rows.h"
 
 /* "[libc.so.6+0x1234]"; a name that has brackets of its own keeps one pair. Large tables have many of them: no printf.
  */
@@ -114,6 +113,28 @@ u32 profile_next_own(const struct profile *p, const struct profile_event *e, u32
 	return next;
 }
 
+u32 profile_own_row(const struct profile *p, const struct profile_event *e, u32 node)
+{
+	const struct tree_node *nodes = e->tree.nodes.v;
+	u32 row;
+
+	while (nodes[node].parent && nodes[nodes[node].parent].parent &&
+	       frames_get(p->frames, nodes[node].frame)->inlined)
+		node = nodes[node].parent;
+	row = e->row_of[node];
+	while (nodes[node].parent)
+		node = nodes[node].parent;
+	return row != ID_NONE ? row : e->row_of[node];
+}
+
+void profile_measure_rows(struct profile *p)
+{
+	for (size_t i = 0; i < p->events.n; i++)
+		for (u32 m = 0; m < NR_MEASURES; m++)
+			if (p->events.v[i].measured[m])
+				p->measures[m].rows(p, &p->events.v[i]);
+}
+
 void profile_free(struct profile *p)
 {
 	if (!p)
@@ -127,7 +148,9 @@ void profile_free(struct profile *p)
 		free(e->row_of);
 		free(e->row_nodes);
 		free(e->row_first);
-		profile_windows_free(e->windows);
+		for (u32 m = 0; m < NR_MEASURES; m++)
+			if (e->measured[m])
+				p->measures[m].free_event(e->measured[m]);
 	}
 	vec_free(&p->events);
 	vec_free(&p->places);

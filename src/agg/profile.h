@@ -10,6 +10,7 @@
 #ifndef AGG_PROFILE_H
 #define AGG_PROFILE_H
 
+#include "agg/measure.h"
 #include "agg/tree.h"
 #include "attrib/tally.h"
 #include "base/lists.h"
@@ -104,8 +105,8 @@ struct profile_event {
 	 */
 	u32 *row_of;
 	u32 *row_nodes;
-	u32 *row_first;			 /* rows.n + 1 of them, in row_nodes */
-	struct profile_windows *windows; /* that its samples end (agg/window_rows.h), or NULL */
+	u32 *row_first;		     /* rows.n + 1 of them, in row_nodes */
+	void *measured[NR_MEASURES]; /* what each measure's of_event made of it; NULL: nothing was measured */
 };
 
 /* What makes two frames one branch of a call graph. */
@@ -127,6 +128,7 @@ struct profile {
 	struct frames *frames;
 	const struct evlist *evlist;
 	VEC(struct profile_event) events; /* those with samples, in the file's order */
+	const struct measure *measures; /* the table by which events were measured; NULL: none was */
 	struct tally tally;
 	struct str simulated; /* the core that a recording of the virtual PMU is of; len 0: it is of a real one */
 	u64 sort_keys;	      /* bits 1 << enum sort_key (all fields have one together), and their order: */
@@ -213,11 +215,18 @@ int profile_compare_frames(const struct profile *p, u32 x, u32 y);
  * itself, and the inlined frames under it. Start with node == top; ID_NONE at the end. */
 u32 profile_next_own(const struct profile *p, const struct profile_event *e, u32 top, u32 node);
 
+/* Which row a node's own samples belong to, ID_NONE where none does: that of the function, where it is an inlined
+ * call; that of the group, where rows are groups as a whole. */
+u32 profile_own_row(const struct profile *p, const struct profile_event *e, u32 node);
+
 /* Adds what e's finished tree says about stacks to p->tally: frames, unresolved, stacks, broken. */
 void profile_count_stacks(struct profile *p, const struct profile_event *e);
 
 /* Fills e->rows and what belongs to them from e->tree, which is finished, and adds stack counts to p->tally. */
 void profile_make_rows(struct profile *p, struct profile_event *e, const struct row_filter *filter, u32 workers);
+
+/* Fills what each measure has of rows, once all events have theirs. */
+void profile_measure_rows(struct profile *p);
 
 void profile_free(struct profile *p);
 

@@ -35,7 +35,7 @@ static bool tells_calls(const struct profile *p, const struct profile_event *e)
 	const struct event *event = &p->evlist->events.v[e->event];
 	bool exact = p->simulated.len || attr_precise_ip(&event->attr) >= 2;
 
-	if (e->windows)
+	if (event_windows(e))
 		return false;
 	return is_entry_probe(event) ||
 	       (exact && event_role_of(&event->attr, event->name, p->simulated.len > 0) == ROLE_BRANCH_RETURNS);
@@ -50,7 +50,7 @@ static bool counts_all(const struct attr *a)
 static void add_calls(const struct profile *p, struct row_index *rows, struct profile_event *e,
 		      const struct profile_event *calls)
 {
-	struct profile_windows *w = e->windows;
+	struct profile_windows *w = event_windows(e);
 	u32 stride = window_stride(w->group.nr);
 
 	for (size_t i = 0; i < calls->rows.n; i++) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "attrib/hit.h"
 #include "base/hash.h"
 
 #define CLUSTER_MAX 16 /* windows: where no long ones lie between, a cluster ends nevertheless */
@@ -32,14 +33,14 @@ struct window_hits {
 	VEC(u8) inside; /* per frame, when there is a range */
 };
 
-struct window_hits *window_hits_new(enum attribution mode, enum window_unit unit, const struct code_range *range,
-				    struct frames *frames, struct dsos *dsos, const struct windows *w)
+struct window_hits *window_hits_new(const struct window_setup *setup, struct frames *frames, struct dsos *dsos,
+				    const struct windows *w)
 {
 	struct window_hits *h = mem_zalloc(sizeof(*h));
 
-	h->mode = mode;
-	h->unit = unit;
-	h->range = *range;
+	h->mode = setup->attribution;
+	h->unit = setup->unit;
+	h->range = setup->range;
 	h->frames = frames;
 	h->dsos = dsos;
 	h->windows = w;
@@ -245,9 +246,18 @@ static void judge(struct window_hits *h, struct slot_state *s, const struct wind
 		block[WINDOWS_EXCLUDED + w->fault] += MAX(1u, shorts);
 }
 
-void window_hits_add(struct window_hits *h, const struct window *w, const struct hit_place *place,
-		     struct window_sums *to)
+bool window_hits_hold(const struct hit *h, void *held)
 {
+	if (h->window)
+		window_copy(held, h->window);
+	return h->window;
+}
+
+void window_hits_add(void *worker, const void *held, const struct hit_place *place, void *sums)
+{
+	struct window_hits *h = worker;
+	const struct window *w = held;
+	struct window_sums *to = sums;
 	struct slot_state *s;
 
 	while (h->slots.n <= w->slot)
@@ -261,8 +271,10 @@ void window_hits_add(struct window_hits *h, const struct window *w, const struct
 	s->used = true;
 }
 
-void window_hits_flush(struct window_hits *h)
+void window_hits_flush(void *worker)
 {
+	struct window_hits *h = worker;
+
 	for (size_t i = 0; i < h->slots.n; i++)
 		end_cluster(h, &h->slots.v[i]);
 }

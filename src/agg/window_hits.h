@@ -10,6 +10,7 @@
 #ifndef AGG_WINDOW_HITS_H
 #define AGG_WINDOW_HITS_H
 
+#include "agg/measure.h"
 #include "agg/window_sums.h"
 #include "state/frames.h"
 
@@ -49,28 +50,31 @@ struct code_seen {
 	u32 first_line, last_line; /* of that file */
 };
 
+/* What all workers have in common, and in the end what they have found out together. Everything is borrowed. */
+struct window_setup {
+	const struct windows *windows; /* of all: settled */
+	enum attribution attribution;
+	enum window_unit unit;
+	struct code_range range;
+	struct code_seen seen;
+};
+
 /* What a frame is, where all that belongs to one unit has one number: a frame, or a DSO. */
 u32 window_unit_of(enum window_unit unit, struct frames *frames, u32 frame);
 
 struct window_hits;
 
-/* Everything is borrowed. */
-struct window_hits *window_hits_new(enum attribution mode, enum window_unit unit, const struct code_range *range,
-				    struct frames *frames, struct dsos *dsos, const struct windows *w);
+/* w: the worker's own. Everything is borrowed. */
+struct window_hits *window_hits_new(const struct window_setup *setup, struct frames *frames, struct dsos *dsos,
+				    const struct windows *w);
 void window_hits_free(struct window_hits *h);
 
-/* Where a window's sample lies: the callers' node, the leaf's frame, the node of both, and its address. */
-struct hit_place {
-	u32 parent, frame, node;
-	u64 ip;
-};
-
-/* Adds the window to what `to` (of the tree that the place is in) holds. Call it for each sample of a slot that was
- * not filtered out, in order. */
-void window_hits_add(struct window_hits *h, const struct window *w, const struct hit_place *place,
-		     struct window_sums *to);
-/* What is still held back becomes part of the sums: once, after the last one. */
-void window_hits_flush(struct window_hits *h);
+/* The measure (agg/measure.h): held is a struct window, the worker's part a struct window_hits, sums are struct
+ * window_sums of the tree that the place is in. For each sample of a slot that was not filtered out, in order; and at
+ * the end, flush. */
+bool window_hits_hold(const struct hit *h, void *held);
+void window_hits_add(void *worker, const void *held, const struct hit_place *place, void *sums);
+void window_hits_flush(void *worker);
 /* With a range: what there was of it. */
 struct code_seen window_hits_seen(const struct window_hits *h);
 

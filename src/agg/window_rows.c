@@ -3,22 +3,26 @@
 
 #include <string.h>
 
-struct profile_windows *profile_windows_new(const struct window_group *g, enum attribution a,
-					    struct window_sums *nodes)
+void *profile_windows_new(const void *setup, u32 event, void *sums)
 {
+	const struct window_setup *s = setup;
 	struct profile_windows *w = mem_zalloc(sizeof(*w));
+	struct window_sums *nodes = sums;
 
-	w->group = *g;
-	w->attribution = a;
+	w->group = s->windows->groups.v[map_get(&s->windows->by_leader, event)];
+	w->attribution = s->attribution;
+	w->unit = s->unit;
+	w->range = s->range;
+	w->seen = s->seen;
 	w->nodes = *nodes;
 	*nodes = (struct window_sums){ 0 };
 	return w;
 }
 
-void profile_windows_free(struct profile_windows *w)
+void profile_windows_free(void *windows)
 {
-	if (!w)
-		return;
+	struct profile_windows *w = windows;
+
 	window_sums_free(&w->nodes);
 	if (w->shown != w->total)
 		free(w->shown);
@@ -27,33 +31,6 @@ void profile_windows_free(struct profile_windows *w)
 	free(w->total);
 	free(w->whole);
 	free(w);
-}
-
-/* The group's top above a node. */
-static u32 top_of(const struct tree *t, u32 node)
-{
-	while (t->nodes.v[node].parent)
-		node = t->nodes.v[node].parent;
-	return node;
-}
-
-/* Samples in an inlined call are those of the function around it. */
-static u32 function_node(const struct profile *p, const struct profile_event *e, u32 node)
-{
-	const struct tree_node *nodes = e->tree.nodes.v;
-
-	while (nodes[node].parent && nodes[nodes[node].parent].parent &&
-	       frames_get(p->frames, nodes[node].frame)->inlined)
-		node = nodes[node].parent;
-	return node;
-}
-
-/* Which row a node's own samples belong to. Rows without a frame's key are groups as a whole. */
-static u32 row_of(const struct profile *p, const struct profile_event *e, u32 node)
-{
-	u32 row = e->row_of[function_node(p, e, node)];
-
-	return row != ID_NONE ? row : e->row_of[top_of(&e->tree, node)];
 }
 
 static double *sum_of_rows(const struct profile_windows *w, size_t rows, bool scaled)
@@ -85,9 +62,10 @@ static bool is_empty(const struct profile_windows *w, size_t row)
 	return true;
 }
 
-void profile_window_rows(const struct profile *p, struct profile_event *e, bool scaled)
+void profile_window_rows(const struct profile *p, struct profile_event *e)
 {
-	struct profile_windows *w = e->windows;
+	struct profile_windows *w = event_windows(e);
+	bool scaled = !code_range_given(&w->range);
 	u32 nr = w->group.nr, stride = window_stride(nr);
 
 	/* The last one: of nodes without a row. */
@@ -95,7 +73,7 @@ void profile_window_rows(const struct profile *p, struct profile_event *e, bool 
 	w->total = mem_zalloc(stride * sizeof(double));
 	for (size_t i = 0; i < w->nodes.nodes.n; i++) {
 		const double *block = w->nodes.v.v + i * stride;
-		u32 row = row_of(p, e, w->nodes.nodes.v[i]);
+		u32 row = profile_own_row(p, e, w->nodes.nodes.v[i]);
 
 		window_block_merge(w->total, nr, block);
 		window_block_merge(w->rows + (row != ID_NONE ? (size_t)row : e->rows.n) * stride, nr, block);
@@ -107,6 +85,13 @@ void profile_window_rows(const struct profile *p, struct profile_event *e, bool 
 		return;
 	w->shown = sum_of_rows(w, e->rows.n, false);
 	w->shown_whole = scaled ? sum_of_rows(w, e->rows.n, true) : NULL;
+}
+
+void profile_windows_rows(struct profile *p, struct profile_event *e)
+{
+	profile_window_rows(p, e);
+	profile_window_samples(p, e);
+	profile_window_calls(p, e);
 }
 
 static int most_samples_first(const void *va, const void *vb)
@@ -121,14 +106,14 @@ static int most_samples_first(const void *va, const void *vb)
 u32 profile_window_paths(const struct profile *p, const struct profile_event *e, u32 row, struct window_path *out,
 			 u32 max)
 {
-	const struct profile_windows *w = e->windows;
+	const struct profile_windows *w = event_windows(e);
 	VEC(struct window_path) all = { 0 };
 	u32 n;
 
 	for (size_t i = 0; i < w->nodes.nodes.n; i++) {
 		const double *block = w->nodes.v.v + i * window_stride(w->group.nr);
 
-		if (block[WINDOWS_SHORT] && row_of(p, e, w->nodes.nodes.v[i]) == row)
+		if (block[WINDOWS_SHORT] && profile_own_row(p, e, w->nodes.nodes.v[i]) == row)
 			vec_push(&all, (struct window_path){ w->nodes.nodes.v[i], block });
 	}
 	if (all.n > 1)

@@ -25,13 +25,19 @@ struct profile_windows {
 	bool exact; /* the leader's samples have exact addresses, so that they lie in the functions that are meant */
 };
 
-/* Takes over the sums of a tree's nodes. */
-struct profile_windows *profile_windows_new(const struct window_group *g, enum attribution a,
-					    struct window_sums *nodes);
-void profile_windows_free(struct profile_windows *w);
+/* What the windows that an event's samples end add up to; NULL: they end none. */
+static inline struct profile_windows *event_windows(const struct profile_event *e)
+{
+	return e->measured[MEASURE_WINDOWS];
+}
 
-/* Fills rows, total and shown, once e has its rows. scaled: also whole. */
-void profile_window_rows(const struct profile *p, struct profile_event *e, bool scaled);
+/* Of the measure (agg/measure.h): setup is a struct window_setup, sums are struct window_sums. */
+void *profile_windows_new(const void *setup, u32 event, void *sums);
+void profile_windows_rows(struct profile *p, struct profile_event *e);
+void profile_windows_free(void *windows);
+
+/* Fills rows, total and shown, once e has its rows, and, unless rows are finer than functions, whole. */
+void profile_window_rows(const struct profile *p, struct profile_event *e);
 /*
  * Fills whole from so many rows. Functions that lose more windows than others would show less than their share, so
  * each row stands for all windows that ended in it, kept or not.

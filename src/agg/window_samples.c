@@ -43,7 +43,7 @@ static double samples_of_one_weight(const struct profile_event *e)
 
 static void add_samples(struct profile_event *e, struct row_index *rows, const struct profile_event *from, u32 member)
 {
-	struct profile_windows *w = e->windows;
+	struct profile_windows *w = event_windows(e);
 	u32 nr = w->group.nr, at = window_samples_at(nr, member), stride = window_stride(nr);
 	double each;
 
@@ -61,7 +61,7 @@ static void add_samples(struct profile_event *e, struct row_index *rows, const s
 /* Of the rows that are shown, where those are not all. */
 static void sum_shown(struct profile_event *e)
 {
-	struct profile_windows *w = e->windows;
+	struct profile_windows *w = event_windows(e);
 	u32 nr = w->group.nr, stride = window_stride(nr);
 
 	w->shown[WINDOWS_SELF] = w->shown[WINDOWS_BACK] = 0;
@@ -119,7 +119,7 @@ static void count_units(const struct window_sums *w, struct units *u)
 /* How likely it is that who leaves a row's code for other code is back a window later. */
 static void fill_back(const struct profile *p, struct profile_event *e)
 {
-	struct profile_windows *w = e->windows;
+	struct profile_windows *w = event_windows(e);
 	u32 stride = window_stride(w->group.nr);
 	struct units u = { 0 };
 
@@ -138,7 +138,7 @@ static void fill_back(const struct profile *p, struct profile_event *e)
 
 void profile_window_samples(struct profile *p, struct profile_event *e)
 {
-	struct profile_windows *w = e->windows;
+	struct profile_windows *w = event_windows(e);
 	u32 stride = window_stride(w->group.nr);
 	struct row_index rows = { .of = e, .nr_keys = p->nr_sort };
 
@@ -149,7 +149,7 @@ void profile_window_samples(struct profile *p, struct profile_event *e)
 	w->samples[window_member_of(&w->group, w->group.leader)] = samples_of_one_weight(e);
 	for (size_t i = 0; i < p->events.n; i++) {
 		struct profile_event *from = &p->events.v[i];
-		u32 member = from->windows ? ID_NONE : member_like(p, &w->group, from);
+		u32 member = event_windows(from) ? ID_NONE : member_like(p, &w->group, from);
 
 		if (member == ID_NONE)
 			continue;

@@ -75,8 +75,9 @@ const double *window_sums_get(const struct window_sums *w, u32 node)
 	return i == ID_NONE ? NULL : w->v.v + (size_t)i * window_stride(w->members);
 }
 
-void window_sums_merge(struct window_sums *w, struct window_sums *from, const u32 *at)
+void window_sums_merge(void *sums, void *other, const u32 *at)
 {
+	struct window_sums *w = sums, *from = other;
 	u32 stride = window_stride(from->members);
 
 	w->members = from->members;
@@ -99,8 +100,10 @@ void window_sums_merge(struct window_sums *w, struct window_sums *from, const u3
 	window_sums_free(from);
 }
 
-void window_sums_free(struct window_sums *w)
+void window_sums_free(void *sums)
 {
+	struct window_sums *w = sums;
+
 	map_free(&w->by_node);
 	vec_free(&w->nodes);
 	vec_free(&w->v);

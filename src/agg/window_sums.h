@@ -99,8 +99,8 @@ struct window_way *window_sums_way(struct window_sums *w, u32 unit, u32 place);
 double *window_sums_at(struct window_sums *w, u32 node);
 /* The node's block, or NULL. */
 const double *window_sums_get(const struct window_sums *w, u32 node);
-/* Adds all of `from`, whose nodes are now at[node], and empties it. */
-void window_sums_merge(struct window_sums *w, struct window_sums *from, const u32 *at);
-void window_sums_free(struct window_sums *w);
+/* Of the measure (agg/measure.h); both are struct window_sums. */
+void window_sums_merge(void *sums, void *from, const u32 *at);
+void window_sums_free(void *sums);
 
 #endif

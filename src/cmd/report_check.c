@@ -5,7 +5,8 @@
 static int check_attribution(const struct profile *p, enum attribution a, const struct notify *to)
 {
 	for (size_t i = 0; a == ATTRIBUTION_CALLCHAIN && i < p->events.n; i++) {
-		const struct window_group *g = p->events.v[i].windows ? &p->events.v[i].windows->group : NULL;
+		const struct window_group *g =
+			event_windows(&p->events.v[i]) ? &event_windows(&p->events.v[i])->group : NULL;
 
 		if (g && !(p->evlist->events.v[g->leader].attr.sample_type & PERF_SAMPLE_CALLCHAIN))
 			return notify_error(to, ERR_USAGE,
@@ -24,8 +25,8 @@ static int check_range(const struct profile *p, const struct code_range *r, cons
 	u64 windows = 0;
 
 	for (size_t i = 0; i < p->events.n; i++) {
-		windows += p->events.v[i].windows != NULL;
-		seen = p->events.v[i].windows ? p->events.v[i].windows->seen : seen;
+		windows += event_windows(&p->events.v[i]) != NULL;
+		seen = event_windows(&p->events.v[i]) ? event_windows(&p->events.v[i])->seen : seen;
 	}
 	if (!windows || !code_range_given(r) || seen.inside)
 		return 0;

@@ -119,6 +119,7 @@ static int apply_fields(const char *text, struct selected *s, struct report_opts
 			return notify_error(to, ERR_USAGE, "option --fields: more than %d columns",
 					    REPORT_MAX_COLUMNS);
 		o->columns[o->nr_columns++] = (u8)column;
+		s->pipeline.measures |= column_get(column)->measures;
 		add_key(&s->pipeline, column);
 	}
 	return 0;

@@ -56,6 +56,12 @@ int report_stacks_resolve(const struct report_config *c, struct selected *s, str
 	}
 	if (!p->restack.ignore_callees && !p->restack.parent)
 		return 0;
+	if (p->measures)
+		return notify_error(to, ERR_USAGE,
+				    "%s and columns of weights exclude each other: stacks are put together anew",
+				    c->ignore_callees ? "--ignore-callees" :
+				    c->parent	      ? "--parent" :
+							"--sort parent");
 	p->rows.exclude_other = c->exclude_other;
 	p->restack.outermost = o->caller;
 	p->no_chains = false;

@@ -91,6 +91,7 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 	p->frames = s->frames;
 	p->evlist = &s->src->events;
 	p->tally = s->tally;
+	p->measures = measures;
 	p->simulated = vpmu_simulated(s->src->features.cpuid);
 	profile_sort_by(p, o->nr_sort ? o->sort_order : usual, o->nr_sort ? o->nr_sort : ARRAY_LEN(usual));
 	p->cgroups = &s->cgroups;
@@ -122,7 +123,7 @@ static void name_groups(struct profile *p, struct tree *t)
 }
 
 /* The workers' results become the profile's. */
-static void take_results(struct profile *p, const struct window_pass *windows, struct collected *r)
+static void take_results(struct profile *p, const struct measuring *setups, struct collected *r)
 {
 	for (u32 i = 0; i < p->evlist->events.n; i++) {
 		struct profile_event e = { .event = i, .weight = r->weights[i], .samples = r->samples[i] };
@@ -133,8 +134,9 @@ static void take_results(struct profile *p, const struct window_pass *windows, s
 		if (!r->samples[i])
 			continue;
 		tree_finish(&r->trees[i], &e.tree);
-		if (r->windows[i].members)
-			e.windows = window_pass_result(windows, i, &r->windows[i]);
+		for (u32 m = 0; m < NR_MEASURES; m++)
+			if (r->measured[i].sums[m])
+				e.measured[m] = measures[m].of_event(setups->of[m], i, r->measured[i].sums[m]);
 		name_groups(p, &e.tree);
 		vec_push(&p->events, e);
 	}
@@ -185,7 +187,8 @@ static void add_aux(struct tally *t, const struct aux_counts *c)
 
 /* The workers' results become one, and the profile's. Their trees are gone through once, renaming frames on the way.
  */
-static void join_results(struct pass *pass, struct window_pass *windows, struct profile *p)
+static void join_results(struct pass *pass, struct window_pass *windows, const struct measuring *setups,
+			 struct profile *p)
 {
 	u32 nr_trees = (u32)p->evlist->events.n, workers = pass->nr_workers;
 	struct collected **parts = mem_zalloc(workers * sizeof(*parts)), all, *to;
@@ -213,7 +216,7 @@ static void join_results(struct pass *pass, struct window_pass *windows, struct 
 	to = renames ? &all : parts[0];
 	for (u32 i = renames ? 0 : 1; i < workers; i++)
 		collected_merge(to, parts[i], nr_trees, renames ? &rename : NULL);
-	take_results(p, windows, to);
+	take_results(p, setups, to);
 	collected_free(&all, nr_trees);
 	for (u32 i = 0; i < workers; i++)
 		collector_free(pass->workers[i].collector);
@@ -230,12 +233,13 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 
 	window_worker_start(windows, s, &w->windows);
 	w->feed = (struct feed){ .src = s->src,
-				 .full = profile_wants_full(opts->keys) || opts->costs,
+				 .full = profile_wants_full(opts->keys) || opts->costs ||
+					 measures_want_full(opts->measuring.used),
 				 .branches = opts->keys->branches,
 				 .reads = group_read_used(l),
 				 .spe = opts->keys->branches ? NULL : session_spe(s),
 				 .windows = windows->on ? &w->windows.windows : NULL };
-	o.windows = w->windows.hits;
+	o.measuring.of[MEASURE_WINDOWS] = w->windows.hits;
 	if (!first) /* what is wrong with formats of tracepoints is said once */
 		o.notify = NULL;
 	w->collector = collector_new(s->procs, s->dsos, s->frames, &s->strings, l, &o);
@@ -246,9 +250,11 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 		w->feed.unwind = unwinder_new(s->procs, s->dsos, s->src->features.arch);
 }
 
-static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows, bool stitch,
-		   struct profile *p)
+static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows, u32 asked,
+		   bool stitch, struct profile *p)
 {
+	const struct measuring setups = { asked | (windows->on ? MEASURE_BIT(MEASURE_WINDOWS) : 0),
+					  { [MEASURE_WINDOWS] = &windows->setup } };
 	/* How many operations AUX data hold is not known before they are decoded. */
 	struct collector_opts copts = { .keys = p,
 					.features = &s->src->features,
@@ -256,13 +262,14 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 					.costs = p->costs,
 					.chains = p->has_chains,
 					.filter = filter,
+					.measuring.used = setups.used,
 					.samples = session_spe(s) ? UINT64_MAX : s->data.nr_samples,
 					.deferred = &s->deferred };
 	bool ordered = lanes_needed(p->evlist) && !p->branches, proven = windows_proven(&windows->windows);
 	struct pass pass = { .s = s, .nr_workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n)) };
 
 	copts.every_address = p->has_addresses = window_pass_by_address(windows) || p->graph_key != GRAPH_KEY_FUNCTION;
-	copts.functions = windows->on && windows->unit == UNIT_FUNCTION && !copts.every_address;
+	copts.functions = windows->on && windows->setup.unit == UNIT_FUNCTION && !copts.every_address;
 	copts.by_address = p->has_inlined || p->sort_keys & LINE_KEYS || copts.every_address;
 	if (p->sort_keys >> SORT_TIME & 1)
 		slice_time(s, p);
@@ -280,13 +287,12 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 		lanes_run(s, pass.nr_workers, take_record, &pass);
 	else
 		pool_run(pass.nr_workers, (u32)s->data.blocks.n, collect_block, &pass);
-	join_results(&pass, windows, p);
+	join_results(&pass, windows, &setups, p);
 	free(pass.workers);
 	return s->opts.stop && *s->opts.stop ? ERR_INTERRUPTED : 0;
 }
 
-static void make_rows(struct session *s, const struct pipeline_opts *o, const struct window_pass *windows,
-		      struct profile *p)
+static void make_rows(struct session *s, const struct pipeline_opts *o, struct profile *p)
 {
 	for (size_t i = 0; i < p->events.n; i++) {
 		struct profile_event *e = &p->events.v[i];
@@ -297,15 +303,9 @@ static void make_rows(struct session *s, const struct pipeline_opts *o, const st
 		if (o->no_rows)
 			continue;
 		profile_make_rows(p, e, &o->rows, s->opts.workers);
-		if (e->windows)
-			profile_window_rows(p, e, !window_pass_by_address(windows));
 	}
-	for (size_t i = 0; i < p->events.n && !o->no_rows; i++) {
-		if (!p->events.v[i].windows)
-			continue;
-		profile_window_samples(p, &p->events.v[i]);
-		profile_window_calls(p, &p->events.v[i]);
-	}
+	if (!o->no_rows)
+		profile_measure_rows(p);
 }
 
 int pipeline_over(const struct pipeline_opts *opts, struct session *s, struct profile **profile,
@@ -331,12 +331,12 @@ int pipeline_over(const struct pipeline_opts *opts, struct session *s, struct pr
 		p = new_profile(s, &o, branches);
 		p->fields = opts->fields;
 		p->nr_fields = opts->nr_fields;
-		err = collect(s, &filter, &windows, !o.no_stitch, p);
+		err = collect(s, &filter, &windows, o.measures, !o.no_stitch, p);
 	}
 	if (!err)
 		profile_name_places(p, p->graph_key);
 	if (!err)
-		make_rows(s, &o, &windows, p);
+		make_rows(s, &o, p);
 	window_pass_free(&windows);
 	timeranges_free(&times);
 	if (err) {

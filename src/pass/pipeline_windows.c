@@ -83,7 +83,9 @@ void window_pass_start(struct window_pass *w, const struct session *s, struct pi
 		o->sort_order[0] = SORT_SYMBOL;
 		o->nr_sort = 1;
 	}
-	w->unit = unit_of(o);
+	w->setup = (struct window_setup){
+		&w->windows, w->opts.attribution, unit_of(o), w->opts.range, { 0 },
+	};
 	o->children = o->children && w->opts.children;
 	o->no_chains = !o->children && !w->opts.chains && w->opts.attribution != ATTRIBUTION_CALLCHAIN;
 }
@@ -104,7 +106,7 @@ void window_worker_start(const struct window_pass *w, struct session *s, struct 
 	if (!w->on)
 		return;
 	windows_copy_settled(&out->windows, &w->windows);
-	out->hits = window_hits_new(w->opts.attribution, w->unit, &w->opts.range, s->frames, s->dsos, &out->windows);
+	out->hits = window_hits_new(&w->setup, s->frames, s->dsos, &out->windows);
 }
 
 void window_worker_join(struct window_pass *w, struct window_worker *from)
@@ -115,23 +117,13 @@ void window_worker_join(struct window_pass *w, struct window_worker *from)
 		return;
 	seen = window_hits_seen(from->hits);
 	if (seen.file && seen.last_line) {
-		w->seen.first_line = w->seen.last_line ? MIN(w->seen.first_line, seen.first_line) : seen.first_line;
-		w->seen.last_line = MAX(w->seen.last_line, seen.last_line);
+		w->setup.seen.first_line =
+			w->setup.seen.last_line ? MIN(w->setup.seen.first_line, seen.first_line) : seen.first_line;
+		w->setup.seen.last_line = MAX(w->setup.seen.last_line, seen.last_line);
 	}
-	w->seen.file |= seen.file;
-	w->seen.inside |= seen.inside;
+	w->setup.seen.file |= seen.file;
+	w->setup.seen.inside |= seen.inside;
 	windows_join(&w->windows, &from->windows);
 	window_hits_free(from->hits);
 	windows_free(&from->windows);
-}
-
-struct profile_windows *window_pass_result(const struct window_pass *w, u32 event, struct window_sums *sums)
-{
-	u32 group = map_get(&w->windows.by_leader, event);
-	struct profile_windows *p = profile_windows_new(&w->windows.groups.v[group], w->opts.attribution, sums);
-
-	p->unit = w->unit;
-	p->range = w->opts.range;
-	p->seen = w->seen;
-	return p;
 }

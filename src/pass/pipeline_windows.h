@@ -12,8 +12,7 @@
 struct window_pass {
 	struct windows windows; /* settled; what workers were fed joins it in the end */
 	struct window_use opts;
-	enum window_unit unit;
-	struct code_seen seen;
+	struct window_setup setup; /* of the measure; seen is whole when all workers have joined */
 	bool on;
 };
 
@@ -32,7 +31,4 @@ bool window_pass_by_address(const struct window_pass *w);
 void window_worker_start(const struct window_pass *w, struct session *s, struct window_worker *out);
 /* What it was fed becomes the pass's. */
 void window_worker_join(struct window_pass *w, struct window_worker *from);
-/* What the windows of that event's samples add up to; takes over the sums. */
-struct profile_windows *window_pass_result(const struct window_pass *w, u32 event, struct window_sums *sums);
-
 #endif

@@ -24,7 +24,8 @@ void report_default_columns(const struct profile *p, bool samples, bool period, 
 static bool some_group_has(const struct profile *p, const struct metrics_opts *wanted, struct metric_table *t)
 {
 	for (size_t i = 0; i < p->events.n; i++)
-		if (p->events.v[i].windows && !metric_table_make(t, p->evlist, p->events.v[i].windows, wanted, NULL) &&
+		if (event_windows(&p->events.v[i]) &&
+		    !metric_table_make(t, p->evlist, event_windows(&p->events.v[i]), wanted, NULL) &&
 		    t->nr_columns >= wanted->columns.n && t->nr_sort >= wanted->sort.n)
 			return true;
 	return false;
@@ -79,10 +80,10 @@ struct report_metrics *report_metrics_make(const struct profile *p, const struct
 	for (size_t i = 0; i < p->events.n && !*err; i++) {
 		const struct profile_event *e = &p->events.v[i];
 
-		if (!e->windows)
+		if (!event_windows(e))
 			continue;
 		m = m ? m : mem_zalloc((p->events.n + 1) * sizeof(*m));
-		*err = metric_table_make(&m[i].table, p->evlist, e->windows, &wanted, to);
+		*err = metric_table_make(&m[i].table, p->evlist, event_windows(e), &wanted, to);
 		if (!*err)
 			m[i].order = metric_order(&m[i].table, (u32)e->rows.n);
 	}

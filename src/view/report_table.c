@@ -119,7 +119,7 @@ static void get_key(const struct table *t, const struct table_column *c, const s
 
 static const double *block_of(const struct report_table *f, const struct table_row *r)
 {
-	const struct profile_windows *w = f->e->windows;
+	const struct profile_windows *w = event_windows(f->e);
 
 	return r->part ? r->part->of : r->at == TABLE_TOTAL ? w->shown : profile_window_row(w, row_number(f, r->at));
 }
@@ -186,7 +186,7 @@ static u32 metric_parts(const struct table *t, size_t row, struct table_part *ou
 /* What the share of a stack's windows is of, which the least share of a branch is compared with. */
 static double path_whole(const struct report_table *f, size_t row)
 {
-	const struct profile_windows *w = f->e->windows;
+	const struct profile_windows *w = event_windows(f->e);
 
 	if (f->o->fractal_paths)
 		return profile_window_row(w, row_number(f, row))[WINDOWS_SHORT];

@@ -162,7 +162,7 @@ static void put_loss(const struct profile_windows *w, struct bytes *out)
 /* What the numbers rest on, and what their signs mean. */
 static void put_sources(const struct profile *p, const struct profile_event *e, struct bytes *out)
 {
-	const struct profile_windows *w = e->windows;
+	const struct profile_windows *w = event_windows(e);
 	bool any = false;
 
 	if (w->attribution != ATTRIBUTION_ESTIMATE || code_range_given(&w->range)) {
@@ -192,7 +192,7 @@ static void put_sources(const struct profile *p, const struct profile_event *e, 
 
 void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out)
 {
-	const struct profile_windows *w = e->windows;
+	const struct profile_windows *w = event_windows(e);
 
 	bytes_str(out, "# Group: ");
 	for (u32 i = 0; i < w->group.nr; i++) {

@@ -45,7 +45,8 @@ static struct fixture *make_of(enum attribution mode, enum window_unit unit, con
 	x->g = frame_at(x, dso, 210);
 	vec_push(&x->w.groups, g);
 	x->nameless = frame_at(x, dso, 400);
-	x->hits = window_hits_new(mode, unit, range, x->frames, x->dsos, &x->w);
+	x->hits =
+		window_hits_new(&(struct window_setup){ &x->w, mode, unit, *range, { 0 } }, x->frames, x->dsos, &x->w);
 	return x;
 }
 

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of measures: a row each. */
+#include "agg/weights.h"
+#include "agg/window_rows.h"
+
+const struct measure measures[NR_MEASURES] = {
+	[MEASURE_WINDOWS] = { .held = sizeof(struct window),
+			      .sums = sizeof(struct window_sums),
+			      .hold = window_hits_hold,
+			      .add = window_hits_add,
+			      .flush = window_hits_flush,
+			      .merge = window_sums_merge,
+			      .free = window_sums_free,
+			      .of_event = profile_windows_new,
+			      .rows = profile_windows_rows,
+			      .free_event = profile_windows_free },
+	[MEASURE_WEIGHTS] = { .full = true,
+			      .held = sizeof(u64),
+			      .sums = sizeof(struct weight_sums),
+			      .hold = weights_hold,
+			      .add = weights_add,
+			      .merge = weight_sums_merge,
+			      .free = weight_sums_free,
+			      .of_event = profile_weights_new,
+			      .rows = profile_weights_rows,
+			      .free_event = profile_weights_free },
+};
