@@ -34,6 +34,8 @@ enum column_type {
 	COLUMN_TEXT,	/* left-aligned */
 };
 
+_Static_assert(sizeof(((struct profile *)0)->row_order) >= NR_COLUMNS, "each column may be one to sort by");
+
 #define COLUMN_UNKNOWN UINT64_MAX
 
 /* A row in its surroundings: what getters are handed. */

@@ -290,6 +290,20 @@ static int by_string(const struct profile *p, u64 x, u64 y)
 	return strcmp(strtab_get(p->strings, (u32)x), strtab_get(p->strings, (u32)y));
 }
 
+/* -1, that of exiting threads, is the least. */
+static int by_task(const struct profile *p, u64 x, u64 y)
+{
+	(void)p;
+	return (s32)x < (s32)y ? -1 : 1;
+}
+
+/* As perf has it: the kernel's first. */
+static int by_address(const struct profile *p, u64 x, u64 y)
+{
+	(void)p;
+	return (s64)x < (s64)y ? -1 : 1;
+}
+
 /* As perf has it: what is set further up first. */
 static int larger_first(const struct profile *p, u64 x, u64 y)
 {
@@ -572,9 +586,11 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 			.of_hit = comm_of,
 			.compare = by_string },
 	[SORT_PID] = { { "pid", NULL, "pid", "    Pid:Command", COLUMN_NUMBER, 0, number, NULL, label_task },
-		       .of_hit = pid_of },
+		       .of_hit = pid_of,
+		       .compare = by_task },
 	[SORT_TID] = { { "tid", NULL, "tid", "    Tid:Command", COLUMN_NUMBER, 0, number, NULL, label_task },
-		       .of_hit = tid_of },
+		       .of_hit = tid_of,
+		       .compare = by_task },
 	[SORT_CPU] = { { "cpu", NULL, "cpu", "CPU", COLUMN_NUMBER, 3, number, NULL, label_cpu }, .of_hit = cpu_of },
 	[SORT_SOCKET] = { { "socket", NULL, "socket", "Socket", COLUMN_NUMBER, 6, number, NULL, label_socket },
 			  .of_hit = socket_of },
@@ -589,7 +605,8 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 			     .of_hit = cgroup_id_of,
 			     .compare = by_cgroup_id },
 	[SORT_ADDR] = { { "addr", "ip", "addr", "Address", COLUMN_TEXT, 0, number, NULL, label_addr },
-			.of_hit = addr_of },
+			.of_hit = addr_of,
+			.compare = by_address },
 	[SORT_LOCAL_WEIGHT] = { { "local_weight", NULL, "local_weight", "Local Weight", COLUMN_TEXT, 0, number, NULL,
 				  label_number },
 				.full = true,

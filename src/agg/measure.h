@@ -3,9 +3,9 @@
  * Measures: what is kept of hits beside the call tree, by node, and shown by row.
  *
  * The tree itself knows weights and numbers of samples, which is all that most recordings need. Whatever else is to be
- * known of each row is a measure: one row in measures[] (agg/measures.c), which says how a hit is added to what a worker holds of a
- * tree, how the sums of two workers become one, and what a profile's rows have of them. The collector, the merge and
- * the rows go through those that somebody asked for; a hit costs no more where nobody did.
+ * known of each row is a measure: one row in measures[] (agg/measures.c), which says how a hit is added to what a
+ * worker holds of a tree, how the sums of two workers become one, and what a profile's rows have of them. The
+ * collector, the merge and the rows go through those that somebody asked for; a hit costs no more where nobody did.
  *
  * Sums begin as zeroed bytes. They go by the tree's nodes, whose ids change in a merge: merge is told what each has
  * become.

@@ -99,7 +99,8 @@ struct profile_event {
 	u64 row_weight; /* sum of the rows' selfs: less than weight when a row_filter left some out */
 	struct tree tree;
 	VEC(struct row)
-	rows; /* sorted: by total (or self), largest first, or by time where that is the first key; ties by names */
+	rows; /* sorted: by row_order; else by total (or self), largest first, or by time where that is the first key;
+		 ties by names */
 	struct arena keys; /* of the rows */
 	/* For profile_row_graph: which row each tree node belongs to (ID_NONE: none), and each row's nodes, ascending.
 	 */
@@ -128,7 +129,7 @@ struct profile {
 	struct frames *frames;
 	const struct evlist *evlist;
 	VEC(struct profile_event) events; /* those with samples, in the file's order */
-	const struct measure *measures; /* the table by which events were measured; NULL: none was */
+	const struct measure *measures;	  /* the table by which events were measured; NULL: none was */
 	struct tally tally;
 	struct str simulated; /* the core that a recording of the virtual PMU is of; len 0: it is of a real one */
 	u64 sort_keys;	      /* bits 1 << enum sort_key (all fields have one together), and their order: */
@@ -139,6 +140,8 @@ struct profile {
 	 * in any case, as pid and tid are labelled with it. */
 	u8 word_of[MAX_KEYS];
 	u32 group_words;
+	u8 row_order[MAX_KEYS + 8]; /* what rows are sorted by: enum column_id; none: by weights, then by keys */
+	u32 nr_row_order;
 	const struct map *cgroups; /* id -> string id of the path */
 	const char *const *fields; /* SORT_FIELD + i is the key of fields[i] */
 	u32 nr_fields;

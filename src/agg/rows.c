@@ -228,17 +228,45 @@ static void whole_group(struct walk *w, u32 top)
 	r->total_samples += n->total_samples;
 }
 
+static int compare_keys(const struct profile *p, const struct row *a, const struct row *b, u32 i)
+{
+	const struct sort_key_row *key = sort_key_row(p->sort_order[i]);
+
+	if (a->keys[i] == b->keys[i])
+		return 0;
+	return key->compare ? key->compare(p, a->keys[i], b->keys[i]) : a->keys[i] < b->keys[i] ? -1 : 1;
+}
+
 /* Weights are often equal, so that this runs often: equal values first, then what they read. */
 static int compare_names(const struct profile *p, const struct row *a, const struct row *b)
 {
 	int c = 0;
 
-	for (u32 i = 0; i < p->nr_sort && !c; i++) {
-		const struct sort_key_row *key = sort_key_row(p->sort_order[i]);
+	for (u32 i = 0; i < p->nr_sort && !c; i++)
+		c = compare_keys(p, a, b, i);
+	return c;
+}
 
-		if (a->keys[i] == b->keys[i])
-			continue;
-		c = key->compare ? key->compare(p, a->keys[i], b->keys[i]) : a->keys[i] < b->keys[i] ? -1 : 1;
+static u64 value_of(const struct row *r, u32 column)
+{
+	return column == COLUMN_CHILDREN ? r->total : column == COLUMN_SAMPLES ? r->samples : r->self;
+}
+
+/* By the columns that were named, the larger value first. */
+static int compare_columns(const struct profile *p, const struct row *a, const struct row *b)
+{
+	int c = 0;
+
+	for (u32 i = 0; i < p->nr_row_order && !c; i++) {
+		u32 column = p->row_order[i];
+
+		if (column_is_key(column)) {
+			c = compare_keys(p, a, b, p->key_at[column_key(column)]);
+		} else {
+			u64 x = value_of(a, column), y = value_of(b, column);
+
+			c = x > y ? -1 : x < y;
+		}
 	}
 	return c;
 }
@@ -263,6 +291,12 @@ static int compare_rows(const void *va, const void *vb, void *ctx)
 		return a->first < b->first ? 1 : -1;
 	if (a->second != b->second)
 		return a->second < b->second ? 1 : -1;
+	if (o->p->nr_row_order) {
+		int c = compare_columns(o->p, &o->rows[a->row], &o->rows[b->row]);
+
+		if (c)
+			return c;
+	}
 	return compare_names(o->p, &o->rows[a->row], &o->rows[b->row]);
 }
 
@@ -313,7 +347,9 @@ static void sort_rows(struct profile *p, struct profile_event *e, u32 workers)
 		const struct row *r = &e->rows.v[i];
 
 		order[i] = (struct place_in_order){ p->children ? r->total : r->self, p->children ? r->self : 0, i };
-		if (by_time)
+		if (p->nr_row_order) /* all is compared */
+			order[i] = (struct place_in_order){ 0, 0, i };
+		else if (by_time)
 			order[i] = (struct place_in_order){ UINT64_MAX - r->keys[0], order[i].first, i };
 	}
 	sort_parallel(workers, order, n, sizeof(*order), compare_rows, &(struct order){ p, e->rows.v });

@@ -31,11 +31,11 @@ static int note_unknown_column(const char *option, const char *name, const struc
 			bytes_printf(&known, "%s%s", known.len ? ", " : "", column_get(i)->name);
 			near_offer(&near, column_get(i)->name);
 		}
-	for (u32 i = 0; i < nr_metric_defs; i++)
+	for (u32 i = 0; i < nr_metric_defs && strcmp(option, "--fields"); i++)
 		near_offer(&near, metric_defs[i].name);
 	bytes_char(&known, 0);
-	head = mem_printf("option %s: '%s' is not one of %s, nor a metric%s", option, name, (char *)known.p,
-			  strcmp(option, "--fields") ? " or a field of a tracepoint" : "");
+	head = mem_printf("option %s: '%s' is not one of %s, nor %sa field of a tracepoint", option, name,
+			  (char *)known.p, strcmp(option, "--fields") ? "a metric or " : "");
 	err = mistake_note(&(struct mistake){ .near = &near }, ERR_USAGE, head, to);
 	free(head);
 	bytes_free(&known);
@@ -47,18 +47,52 @@ static int note_no_key(const char *name, const struct notify *to)
 	return note_unknown_column("--sort", name, to);
 }
 
-/* A word that is no key of ours may be a field of the recording's tracepoints: FIELD or EVENT.FIELD. */
-static int add_field(struct pipeline_opts *o, const char *name, const struct notify *to)
+static int note_no_field(const char *name, const struct notify *to)
 {
-	for (u32 i = 0; i < o->nr_fields; i++)
-		if (!strcmp(o->fields[i], name))
-			return 0;
-	if (o->nr_fields == MAX_FIELD_KEYS)
-		return notify_error(to, ERR_USAGE, "option --sort: more than %d fields of tracepoints",
+	return note_unknown_column("--fields", name, to);
+}
+
+/* A word that is no key of ours may be a field of the recording's tracepoints: FIELD or EVENT.FIELD. */
+static int add_field(struct pipeline_opts *o, const char *name, int (*unknown)(const char *, const struct notify *),
+		     u32 *column, const struct notify *to)
+{
+	u32 i = 0;
+
+	while (i < o->nr_fields && strcmp(o->fields[i], name))
+		i++;
+	*column = column_of_key(SORT_FIELD + i);
+	if (i < o->nr_fields)
+		return 0;
+	if (i == MAX_FIELD_KEYS)
+		return notify_error(to, ERR_USAGE, "more than %d fields of tracepoints are to be columns",
 				    MAX_FIELD_KEYS);
-	o->no_field = note_no_key;
-	o->sort_order[o->nr_sort++] = (u8)(SORT_FIELD + o->nr_fields);
+	o->no_field = unknown;
+	o->sort_order[o->nr_sort++] = (u8)(SORT_FIELD + i);
 	o->fields[o->nr_fields++] = name;
+	return 0;
+}
+
+/* Rows are in order of this, after what was named before. */
+static void add_order(struct pipeline_opts *o, u32 column)
+{
+	u32 by = column_get(column)->measures ? COLUMN_OVERHEAD : column; /* measures follow rows */
+
+	if (!memchr(o->row_order, (int)by, o->nr_row_order))
+		o->row_order[o->nr_row_order++] = (u8)by;
+}
+
+static bool shows(const struct report_opts *o, u32 column)
+{
+	return memchr(o->columns, (int)column, o->nr_columns);
+}
+
+static int add_column(struct report_opts *o, u32 column, const struct notify *to)
+{
+	if (shows(o, column))
+		return 0;
+	if (o->nr_columns == REPORT_MAX_COLUMNS)
+		return notify_error(to, ERR_USAGE, "more than %d columns", REPORT_MAX_COLUMNS);
+	o->columns[o->nr_columns++] = (u8)column;
 	return 0;
 }
 
@@ -68,14 +102,14 @@ static int add_field(struct pipeline_opts *o, const char *name, const struct not
 	"local_weight,mem,symbol,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked,local_ins_lat,p_stage_cyc"
 
 /* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown anyway; metrics order the
- * rows. */
+ * rows. Beside --fields, which then has been applied, what is named is shown behind those and orders the rows. */
 static int apply_sort(const char *text, const char *usual, struct selected *s, struct report_opts *o,
 		      const struct notify *to)
 {
 	struct name_list names = split_names(text && *text == '+' ? text + 1 : text, &s->arena);
 	struct name_list first = split_names(usual, &s->arena);
 	const char *metrics[METRIC_SORTS];
-	bool alone = !s->pipeline.nr_sort;
+	bool alone = !o->nr_columns;
 	u32 n = 0;
 	int err = 0;
 
@@ -85,14 +119,20 @@ static int apply_sort(const char *text, const char *usual, struct selected *s, s
 	for (u32 i = 0; i < names.n && !err; i++) {
 		u32 column = column_find(names.v[i], strlen(names.v[i]));
 
-		if (column != ID_NONE)
+		if (column != ID_NONE) {
 			add_key(&s->pipeline, column);
-		else if (!metric_name_possible(names.v[i], &o->wanted))
-			err = add_field(&s->pipeline, names.v[i], to);
-		else if (n == METRIC_SORTS)
+		} else if (!metric_name_possible(names.v[i], &o->wanted)) {
+			err = add_field(&s->pipeline, names.v[i], note_no_key, &column, to);
+		} else if (n == METRIC_SORTS) {
 			return notify_error(to, ERR_USAGE, "option --sort: more than %d metrics", METRIC_SORTS);
-		else
+		} else {
 			metrics[n++] = names.v[i];
+			continue;
+		}
+		if (!err && !alone) {
+			add_order(&s->pipeline, column);
+			err = add_column(o, column, to);
+		}
 	}
 	if (n)
 		o->wanted.sort = (struct name_list){ arena_copy(&s->arena, metrics, n * sizeof(*metrics)), n };
@@ -112,13 +152,12 @@ static int apply_fields(const char *text, struct selected *s, struct report_opts
 
 	for (u32 i = 0; i < names.n; i++) {
 		u32 column = column_find(names.v[i], strlen(names.v[i]));
+		int err = column != ID_NONE ? 0 : add_field(&s->pipeline, names.v[i], note_no_field, &column, to);
 
-		if (column == ID_NONE)
-			return note_unknown_column("--fields", names.v[i], to);
-		if (o->nr_columns == REPORT_MAX_COLUMNS)
-			return notify_error(to, ERR_USAGE, "option --fields: more than %d columns",
-					    REPORT_MAX_COLUMNS);
-		o->columns[o->nr_columns++] = (u8)column;
+		if (!err)
+			err = add_column(o, column, to);
+		if (err)
+			return err;
 		s->pipeline.measures |= column_get(column)->measures;
 		add_key(&s->pipeline, column);
 	}
@@ -139,14 +178,6 @@ static int apply_widths(const char *text, struct selected *s, struct report_opts
 		o->widths[i] = (u32)width;
 	}
 	return 0;
-}
-
-static bool shows(const struct report_opts *o, u32 column)
-{
-	for (u32 i = 0; i < o->nr_columns; i++)
-		if (o->columns[i] == column)
-			return true;
-	return false;
 }
 
 /* What is shown of windows, where the recording has any. */
@@ -191,7 +222,7 @@ static int check_forms(const struct report_config *c, const struct selected *s, 
 	/* Without a recording it can be no field of its tracepoints: then it is not the recording that is wrong first.
 	 */
 	if (s->pipeline.nr_fields && strcmp(select_input(&c->select), "-") && access(select_input(&c->select), F_OK))
-		return note_no_key(s->pipeline.fields[0], to);
+		return s->pipeline.no_field(s->pipeline.fields[0], to);
 	if (c->mem_mode && c->branches == 1)
 		return notify_error(to, ERR_USAGE, "--branch-stack and --mem-mode exclude each other");
 	if (c->separator && (strlen(c->separator) != 1 && strcmp(c->separator, "\\t")))
@@ -212,6 +243,8 @@ int report_resolve(const struct report_config *c, struct selected *s, struct rep
 		err = apply_fields(c->fields, s, o, to);
 	if (!err && (c->sort || !only_fields(c)))
 		err = apply_sort(c->sort, c->mem_mode ? MEM_SORT : USUAL_SORT, s, o, to);
+	for (u32 i = 0; only_fields(c) && i < o->nr_columns; i++)
+		add_order(&s->pipeline, o->columns[i]);
 	w->default_sort |= !s->pipeline.nr_sort;
 	s->pipeline.branches = c->branches < 0 ? BRANCHES_AUTO : c->branches ? BRANCHES_ON : BRANCHES_OFF;
 	if (c->mem_mode) {

@@ -6,6 +6,7 @@
 #define PASS_PIPELINE_H
 
 #include "agg/collector.h"
+#include "agg/columns.h"
 #include "agg/restack.h"
 #include "agg/window_rows.h"
 #include "pass/session.h"
@@ -28,10 +29,12 @@ enum branch_view {
 
 struct pipeline_opts {
 	struct session_opts session;
-	const char *input;	 /* path, or "-" */
-	u8 sort_order[MAX_KEYS]; /* enum sort_key, in the user's order; nr_sort of them */
-	u32 nr_sort;		 /* 0: comm, dso, symbol */
-	u32 nr_usual;		 /* so many of them, the first, are there because nobody named others */
+	const char *input;	  /* path, or "-" */
+	u8 sort_order[MAX_KEYS];  /* enum sort_key, in the user's order; nr_sort of them */
+	u32 nr_sort;		  /* 0: comm, dso, symbol */
+	u32 nr_usual;		  /* so many of them, the first, are there because nobody named others */
+	u8 row_order[NR_COLUMNS]; /* enum column_id: what rows are sorted by; nr_row_order of them, 0: weights */
+	u32 nr_row_order;
 	/* Keys that are fields of tracepoints: SORT_FIELD + i is fields[i], which stay as long as the profile.
 	 * no_field says, as an error, that none of the recording's events has one. */
 	const char *fields[MAX_FIELD_KEYS];

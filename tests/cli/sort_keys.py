@@ -32,6 +32,23 @@ def compare(path, keys):
                  f"reticle only: {sorted(set(got) - set(want))[:20]}")
 
 
+def lines_of(tool, path, options):
+    """All rows in their order, however columns are padded. Not those of a vDSO, and not what code without symbols reads as."""
+    whole = ["-w", "0"] if tool[0] == reticle else []  # names are not cut; by perf some are
+    p = run(*tool, "report", "--stdio", "-i", path, "-g", "none", "--no-children", *options, *whole)
+    lines = (re.sub(r"( - -)?$", "", re.sub(r" +", " ", line.strip().replace("perf-exec", "perf-ex"))) for line in p.stdout.splitlines())
+    return [line for line in lines if line and not re.search(r"^#|vdso|\] (\[|0x|0{8})", line)]
+
+
+def compare_fields(path, options, ordered=True):
+    want, got = lines_of(["perf"], path, options), lines_of([reticle], path, options)
+    if not ordered:
+        want, got = sorted(want), sorted(got)
+    if not want or want != got:
+        at = next((i for i, pair in enumerate(zip(want, got)) if pair[0] != pair[1]), min(len(want), len(got)))
+        sys.exit(f"{path} {options}: row {at}:\nperf: {want[at:at + 5]}\nreticle: {got[at:at + 5]}")
+
+
 need_perf("tables")
 
 # perf mounts tracefs where it is not; not for the other tests.
@@ -48,21 +65,43 @@ if sum(r["self"] for r in switches["rows"]) != switches["weight"] or not all(r["
     sys.exit(f"not each switch has its thread: {switches}")
 if any(r["next_comm"] for e in table["events"] if e["name"] == "kmem:kmalloc" for r in e["rows"]):
     sys.exit("kmem:kmalloc has no field next_comm")
+# Columns of --fields are keys, and what rows are sorted by; keys of --sort beside it stand behind them and are what rows are
+# sorted by first. perf has fields of tracepoints in --sort only, and sorts those by their bytes.
+for options in (["-F", "overhead,sym,cpu"], ["-F", "overhead,sym", "-s", "comm"], ["-F", "comm", "-s", "comm,sym"],
+                ["-F", "comm,overhead", "-s", "overhead"], ["-F", "sample,comm"], ["-F", "cpu,overhead,comm"], ["-F", "trace,sample"],
+                ["-F", "dso,sample,period"]):
+    compare_fields("trace", options)
+for options in (["-F", "overhead,sample", "-s", "prev_comm"], ["-F", "comm,overhead", "-s", "next_pid,prev_state"]):
+    compare_fields("trace", options, ordered=False)
+for fields, keys in (("overhead,prev_comm,next_pid", "prev_comm,next_pid"), ("overhead,kmalloc.bytes_req", "kmalloc.bytes_req")):
+    want = sorted(lines_of(["perf"], "trace", ["-s", keys]))
+    got = sorted(lines_of([reticle], "trace", ["-F", fields]))
+    if not want or want != got:
+        sys.exit(f"-F {fields}: perf only: {sorted(set(want) - set(got))[:20]}\nreticle only: {sorted(set(got) - set(want))[:20]}")
+for event in json.loads(run(reticle, "report", "-i", "trace", "-F", "cpu,sample,prev_comm", "--no-children", "--json").stdout)["events"]:
+    order = [(r["cpu"], -r["samples"], r["prev_comm"]) for r in event["rows"]]
+    if not order or order != sorted(order):
+        sys.exit(f"-F cpu,sample,prev_comm is not in order of its columns: {order[:20]}")
 many = rows([reticle], "trace", "prev_comm,next_pid,prev_state")
 for workers in ("1", "3"):
     p = run(reticle, "report", "-i", "trace", "--stdio", "--sort", "prev_comm,next_pid,prev_state", "--threads", workers)
     if len(many) != len(re.findall(r"(?m)^ +\d+\.\d+%", p.stdout)):
         sys.exit(f"--threads {workers} has other rows than\n" + "\n".join(many))
-for option, word in (("prev_cpmm", "nor a metric or a field"), ("sched_wakeup.prev_comm", "nor a metric or a field")):
-    p = run(reticle, "report", "-i", "trace", "--sort", option)
-    if p.returncode != 2 or word not in p.stderr:
-        sys.exit(f"--sort {option}: exit status {p.returncode}: {p.stderr}")
+for option, name, word in (("--sort", "prev_cpmm", "nor a metric or a field"), ("--sort", "sched_wakeup.prev_comm", "nor a metric or a field"),
+                           ("--fields", "overhead,prev_cpmm", "'prev_cpmm' is not one of")):
+    p = run(reticle, "report", "-i", "trace", option, name)
+    if p.returncode != 2 or word not in p.stderr or f"option {option}: " not in p.stderr:
+        sys.exit(f"{option} {name}: exit status {p.returncode}: {p.stderr}")
 
 p = run("perf", "record", "-q", "-a", "-F", "997", "-g", "--all-cgroups", "--namespaces", "--code-page-size", "-o", "plain", "--", *LOAD)
 if p.returncode:
     skip("no sampling of the whole machine here: " + (p.stderr.strip().splitlines() or [""])[0])
 for keys in ("socket", "socket,cpu", "cgroup", "addr", "code_page_size", "local_weight", "dso,symbol_size,sym", "weight,dso", "cgroup_id,cpu", "cgroup_id"):
     compare("plain", keys)
+
+for options in (["-F", "overhead,dso"], ["-F", "sample,dso", "-s", "socket"], ["-F", "comm,dso,overhead"], ["-F", "cpu,sample", "-s", "overhead"]):
+    compare_fields("plain", options, ordered=False)
+compare_fields("plain", ["-F", "overhead,dso"])
 
 # perf works the kernel's size out from its symbols, and says "unknown" of no file; others are as large as they are mapped.
 sizes = [{line for line in rows(tool, "plain", "dso_size,dso") if "[kernel" not in line and "unknown" not in line} for tool in (["perf"], [reticle])]
