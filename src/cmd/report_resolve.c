@@ -255,6 +255,8 @@ int report_resolve(const struct report_config *c, struct selected *s, struct rep
 	}
 	if (!err && c->fields && !only_fields(c))
 		err = apply_fields(c->fields, s, o, to);
+	for (u32 i = 0; c->fields && i < o->nr_columns; i++)
+		w->default_sort &= !column_is_key(o->columns[i]); /* rows have to have them */
 	if (!err && c->widths)
 		err = apply_widths(c->widths, s, o, to);
 	if (!err)

@@ -86,7 +86,9 @@ static const char *rule_name(const struct profile_windows *w, bool range)
 	case ATTRIBUTION_CALLCHAIN:
 		return "kept when both ends have the same stack";
 	default:
-		return "kept when both ends lie in one function";
+		return w->unit == UNIT_ANY    ? "kept: rows tell no code from other code" :
+		       w->unit == UNIT_OBJECT ? "kept when both ends lie in one object" :
+						"kept when both ends lie in one function";
 	}
 }
 

@@ -56,6 +56,18 @@ check("interval", abs(cpi["high"] - 1 - 12.7062 * cpi["variance"] ** 0.5) < 1e-6
 check("paths add up", sum(p["windows"]["kept"] for p in a["paths"]) == a["windows"]["kept"])
 check("the whole", list(event["sums"].values()) == [40, 60, 1])
 
+# Names and call paths, where they are asked for.
+for more in (["--sort", "comm,dso,symbol"], ["--fields", "+comm,dso"]):
+    named = json.loads(run("report", "-i", "w.data", "--json", "-g", *more))["events"][0]
+    check(f"{more}: names", all(r["comm"] and r["dso"] and r["symbol"] for r in named["rows"]))
+    check(f"{more}: sums", list(named["sums"].values()) == [40, 60, 1])
+    check(f"{more}: paths", all(sum(p["windows"]["kept"] for p in r["paths"]) == r["windows"]["kept"] for r in named["rows"])
+          and any(p["frames"] for r in named["rows"] for p in r["paths"]))
+    text = run("report", "-i", "w.data", "--stdio", "-g", *more)
+    check(f"{more}: text", all(re.search(rf" {h}\b", text) for h in ("Command", "Shared Object", "Symbol", "CPI")))
+for keys, rule in (("symbol", "both ends lie in one function"), ("dso", "both ends lie in one object"), ("comm", "rows tell no code from other code")):
+    check(f"--sort {keys}: {rule}", rule in run("report", "-i", "w.data", "--stdio", "--sort", keys))
+
 # By more than one metric: both functions keep two windows, so that the next one decides.
 def order(keys):
     return [r["symbol"] for r in json.loads(run("report", "-i", "w.data", "--json", "--sort", keys))["events"][0]["rows"]]
