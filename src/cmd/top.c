@@ -25,10 +25,12 @@
 #include "cmd/output.h"
 #include "cmd/report_resolve.h"
 #include "record/recorder.h"
+#include "state/apart.h"
 
 #define MAX_BYTES (64ull << 20)
 #define EXIT_USAGE 2
-#define DEFAULT_ROWS 40 /* where there is no terminal to say */
+#define DEFAULT_ROWS 40	 /* where there is no terminal to say */
+#define SCREEN_ROWS 1000 /* that a screen can be moved through: what is behind them weighs nothing, and takes time */
 
 struct top {
 	const struct command_ctx *ctx;
@@ -41,6 +43,8 @@ struct top {
 	struct live_view view;
 	struct top_state state;
 	struct report_opts shown;  /* of the table on the screen */
+	u32 *order;		   /* of its rows, where metrics say it; NULL: rows as they are */
+	struct apart *parser;	   /* who reads line information; NULL: it is not asked for */
 	struct top_screen *screen; /* NULL: tables one after the other */
 	/* The recorder's thread: */
 	pthread_t thread;
@@ -185,6 +189,28 @@ static u32 heading_of(const struct bytes *table)
 	return n;
 }
 
+/* How many rows are printed, or can be moved to. */
+static u32 rows_wanted(const struct top *t)
+{
+	u32 rows, columns;
+
+	if (t->c.entries || t->screen)
+		return t->c.entries ? t->c.entries : SCREEN_ROWS;
+	terminal_size(STDOUT_FILENO, &rows, &columns);
+	return MAX(rows, (u32)DEFAULT_ROWS);
+}
+
+/* What the row under the cursor is has to be known until the next table. */
+static void keep_order(struct top *t, const u32 *order)
+{
+	size_t n = t->view.profile->events.v[t->state.event].rows.n;
+
+	free(t->order);
+	t->order = order ? mem_alloc((n + 1) * sizeof(*order)) : NULL;
+	if (order)
+		memcpy(t->order, order, n * sizeof(*order));
+}
+
 /* The frame's text, of the view that there is. */
 static int make_frame(struct top *t, u32 columns, struct top_frame *f)
 {
@@ -203,6 +229,7 @@ static int make_frame(struct top *t, u32 columns, struct top_frame *f)
 		return err;
 	o.color = !t->screen && t->ctx->color;
 	o.room = columns;
+	o.most_rows = rows_wanted(t);
 	o.only_table = true;
 	o.only_event = t->state.event + 1;
 	o.long_names |= t->state.long_names;
@@ -212,6 +239,7 @@ static int make_frame(struct top *t, u32 columns, struct top_frame *f)
 	report_text(p, &o, &f->table);
 	t->shown = o;
 	t->shown.metrics = NULL;
+	keep_order(t, o.metrics ? o.metrics[t->state.event].order : NULL);
 	f->heading = heading_of(&f->table);
 	report_metrics_free((struct report_metrics *)o.metrics, p);
 	return 0;
@@ -319,7 +347,7 @@ static void name_under_cursor(const struct top *t, u32 column, char *name, size_
 		return;
 	v.event = &p->events.v[t->state.event];
 	for (size_t i = 0; i < v.event->rows.n; i++) {
-		v.row = &v.event->rows.v[i];
+		v.row = &v.event->rows.v[t->order ? t->order[i] : i];
 		if (!report_wants(&v, &t->shown) || n++ < t->state.cursor)
 			continue;
 		column_label(column, &v, &text);
@@ -497,12 +525,29 @@ static int start_recorder(struct top *t)
 	return failed ? notify_error(t->ctx->notify, ERR_IO, "cannot start a thread: %s", strerror(failed)) : 0;
 }
 
+/* Is something asked for that line information has to tell? */
+static bool wants_lines(const struct top *t)
+{
+	const u64 keys =
+		1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE | 1ull << SORT_SRCLINE_FROM | 1ull << SORT_SRCLINE_TO;
+	const struct pipeline_opts *o = &t->selected.pipeline;
+	bool lines = !o->no_inline || o->graph_key != GRAPH_KEY_FUNCTION || t->windows.range.file;
+
+	for (u32 i = 0; i < o->nr_sort; i++)
+		lines |= keys >> MIN(o->sort_order[i], SORT_FIELD) & 1;
+	return lines;
+}
+
 static int run(struct top *t)
 {
 	const struct live_opts lo = { .history_ms = (u32)MIN(t->c.history_s, (u64)86400) * 1000,
 				      .max_bytes = MAX_BYTES };
 	int err;
 
+	/* Forked while there is one thread, and once, though DSOs are made anew now and then. */
+	t->parser = wants_lines(t) ? apart_new() : NULL;
+	t->selected.pipeline.session.symbols.apart = t->parser;
+	t->selected.pipeline.session.symbols.no_lines |= !t->parser;
 	t->live = live_new(&lo, &t->notify);
 	catch_late_signals();
 	/* The screen is there, or is not, as long as the thread: what that says goes by it. */
@@ -542,6 +587,8 @@ int top_run(const struct command_ctx *ctx, const void *config, int argc, char **
 	if (!err)
 		err = run(&t);
 	live_free(t.live);
+	apart_free(t.parser);
+	free(t.order);
 	if (t.notes.len)
 		fwrite(t.notes.p, 1, t.notes.len, stderr);
 	bytes_free(&t.notes);

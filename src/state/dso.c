@@ -57,7 +57,8 @@ void dsos_free(struct dsos *d)
 		vec_free(&s->side);
 		pthread_mutex_destroy(&s->lock);
 	}
-	apart_free(d->apart);
+	if (!d->opts.apart)
+		apart_free(d->apart);
 	map_free(&d->by_file);
 	vec_free(&d->files);
 	pthread_mutex_destroy(&d->files_lock);

@@ -62,9 +62,11 @@ struct symbol_opts {
 	bool debuginfod;	 /* ask the servers of $DEBUGINFOD_URLS */
 	bool no_lines;		 /* no line information: nothing is forked that would read it */
 	bool offline;		 /* do not look at this machine's /proc: the recording is of another one */
-	bool cache;		 /* keep what was worked out, and take what was kept (state/cache.h) */
+	struct apart *apart; /* who reads line information, and outlives the DSOs; NULL: one is forked when needed */
+	bool cache;	     /* keep what was worked out, and take what was kept (state/cache.h) */
 };
 
+struct apart;
 struct dsos;
 struct rec_build_id;
 

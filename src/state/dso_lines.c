@@ -87,7 +87,7 @@ void dsos_start_parser(struct dsos *d)
 {
 	pthread_mutex_lock(&d->files_lock);
 	if (!d->apart_asked)
-		d->apart = d->opts.no_lines ? NULL : apart_new();
+		d->apart = d->opts.no_lines ? NULL : d->opts.apart ? d->opts.apart : apart_new();
 	d->apart_asked = true;
 	pthread_mutex_unlock(&d->files_lock);
 }

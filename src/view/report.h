@@ -48,6 +48,7 @@ struct report_opts {
 	 */
 	const char *only[NR_COLUMNS];
 	double percent_limit; /* rows below are left out */
+	u32 most_rows;	      /* of a text table, so many at most, the first ones; 0: all */
 	bool relative;	      /* percentages are of what the filters left, not of everything recorded */
 	bool hide_unresolved;
 	bool long_names;

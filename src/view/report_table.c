@@ -273,6 +273,16 @@ void report_table_rooms(struct report_table *f, u32 workers)
 	f->rooms = mem_zalloc(workers * sizeof(*f->rooms));
 }
 
+/* Of so many rows that are shown, the number of all up to the last of them. */
+static size_t rows_up_to(const struct report_table *f, size_t rows, u32 most)
+{
+	size_t at = 0;
+
+	for (u32 n = 0; at < rows && n < most; at++)
+		n += wants(&f->table, at);
+	return at;
+}
+
 static void set_rows(struct report_table *f, u32 workers)
 {
 	struct table *t = &f->table;
@@ -368,6 +378,8 @@ void report_table_text(struct report_table *f, u32 workers)
 	bool metrics = false;
 
 	set_rows(f, workers);
+	if (o->most_rows)
+		f->table.nr_rows = rows_up_to(f, f->table.nr_rows, o->most_rows);
 	f->table.draw = f->rooms ? draw : NULL;
 	f->table.parts = f->metrics && o->paths ? shown_parts : NULL;
 	f->table.part_text = part_text;

@@ -72,6 +72,30 @@ await 'passed=3' 'Ctrl-C behind the end'
 # A terminal that cannot move the cursor gets tables.
 press "clear; TERM=nonsense '$RETICLE' top -d 1 --refreshes 1 -E 2; echo plain=\$?" Enter
 await 'plain=0' 'an unknown terminal'
+# Rows in order of a metric: what is under the cursor is what is shown there. Python's are of several shared objects.
+if python3 -B "$SRCDIR/tests/cli/lib/machine.py" sim >/dev/null && command -v python3 >/dev/null; then
+	[ ! -e "$SRCDIR/build/vpmu/reticle-vpmu.so" ] || export RETICLE_VPMU=$SRCDIR/build/vpmu/reticle-vpmu.so
+	"${term[@]}" resize-window -x 230 -y 30
+	press "clear; export RETICLE_VPMU=$RETICLE_VPMU; TERM=screen '$RETICLE' top -d 1 --pmu=sim -s dso,%I -- python3 -c 'while 1: sorted(map(str, range(999)))'; echo metric=\$?" Enter
+	await '(all)' 'a table of metrics'
+	sleep 3
+	press f
+	await 'held' 'a table that is held'
+	rows=$("${term[@]}" capture-pane -p | grep -B99 '(all)' | grep '^ .*%.*[^)]$' | awk '{ print $NF }')
+	for row in $rows; do
+		press d
+		await "only $row *held" "the shared object of row $row"
+		press Escape
+		await '(all)' 'all rows again'
+		press Home
+		moves=$((${moves:-0} + 1))
+		for _ in $(seq $moves); do press Down; done
+	done
+	[ "${moves:-0}" -gt 1 ] || fail "one shared object at most: $rows"
+	press q
+	await 'metric=' 'the end of a table of metrics'
+	"${term[@]}" resize-window -x 100 -y 20
+fi
 # The terminal goes.
 press "clear; TERM=screen '$RETICLE' top & echo \$! >pid; fg" Enter
 await 'samples/s of' 'a third time'
