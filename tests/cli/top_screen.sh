@@ -76,7 +76,7 @@ await 'plain=0' 'an unknown terminal'
 if python3 -B "$SRCDIR/tests/cli/lib/machine.py" sim >/dev/null && command -v python3 >/dev/null; then
 	[ ! -e "$SRCDIR/build/vpmu/reticle-vpmu.so" ] || export RETICLE_VPMU=$SRCDIR/build/vpmu/reticle-vpmu.so
 	"${term[@]}" resize-window -x 230 -y 30
-	press "clear; export RETICLE_VPMU=$RETICLE_VPMU; TERM=screen '$RETICLE' top -d 1 --pmu=sim -s dso,%I -- python3 -c 'while 1: sorted(map(str, range(999)))'; echo metric=\$?" Enter
+	press "clear; export RETICLE_VPMU=$RETICLE_VPMU; TERM=screen '$RETICLE' top -d 1 --pmu=sim -s dso,cpi -- python3 -c 'while 1: sorted(map(str, range(999)))'; echo metric=\$?" Enter
 	await '(all)' 'a table of metrics'
 	sleep 3
 	press f
