@@ -142,6 +142,7 @@ struct profile {
 	u32 group_words;
 	u8 row_order[MAX_KEYS + 8]; /* what rows are sorted by: enum column_id; none: by weights, then by keys */
 	u32 nr_row_order;
+	u32 first_rows; /* so many rows are looked at: behind them those of one weight are in no order. 0: all are */
 	const struct map *cgroups; /* id -> string id of the path */
 	const char *const *fields; /* SORT_FIELD + i is the key of fields[i] */
 	u32 nr_fields;

@@ -300,6 +300,31 @@ static int compare_rows(const void *va, const void *vb, void *ctx)
 	return compare_names(o->p, &o->rows[a->row], &o->rows[b->row]);
 }
 
+static int compare_weights(const void *va, const void *vb, void *ctx)
+{
+	const struct place_in_order *a = va, *b = vb;
+
+	(void)ctx;
+	if (a->first != b->first)
+		return a->first < b->first ? 1 : -1;
+	if (a->second != b->second)
+		return a->second < b->second ? 1 : -1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* Most rows of a large table weigh as little as many others, and to compare names takes most of the time. Where only
+ * the first rows are looked at, only those that may be among them have their names compared. */
+static void sort_first(const struct order *o, struct place_in_order *order, size_t n, size_t first)
+{
+	sort_parallel(1, order, n, sizeof(*order), compare_weights, NULL);
+	for (size_t from = 0, to; from < MIN(n, first); from = to) {
+		for (to = from + 1;
+		     to < n && order[to].first == order[from].first && order[to].second == order[from].second;)
+			to++;
+		sort_parallel(1, order + from, to - from, sizeof(*order), compare_rows, (void *)o);
+	}
+}
+
 /* Without totals a row that was never a leaf does not exist. */
 static void drop_empty_rows(struct profile_event *e, bool children)
 {
@@ -352,7 +377,10 @@ static void sort_rows(struct profile *p, struct profile_event *e, u32 workers)
 		else if (by_time)
 			order[i] = (struct place_in_order){ UINT64_MAX - r->keys[0], order[i].first, i };
 	}
-	sort_parallel(workers, order, n, sizeof(*order), compare_rows, &(struct order){ p, e->rows.v });
+	if (p->first_rows && p->first_rows < n)
+		sort_first(&(struct order){ p, e->rows.v }, order, n, p->first_rows);
+	else
+		sort_parallel(workers, order, n, sizeof(*order), compare_rows, &(struct order){ p, e->rows.v });
 	for (u32 i = 0; i < n; i++)
 		new_id[order[i].row] = i;
 	permute(e->rows.v, order, (u32)n);

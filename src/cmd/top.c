@@ -177,6 +177,17 @@ static void choose_event(struct top *t)
 		t->state.event = (t->state.event + 1) % (u32)p->events.n;
 }
 
+/* How many rows are printed, or can be moved to. */
+static u32 rows_wanted(const struct top *t)
+{
+	u32 rows, columns;
+
+	if (t->c.entries || t->screen)
+		return t->c.entries ? t->c.entries : SCREEN_ROWS;
+	terminal_size(STDOUT_FILENO, &rows, &columns);
+	return MAX(rows, (u32)DEFAULT_ROWS);
+}
+
 /* How many lines the names of the columns are. */
 static u32 heading_of(const struct bytes *table)
 {
@@ -187,17 +198,6 @@ static u32 heading_of(const struct bytes *table)
 	while (bytes_line(table, &at, &line) && line.len && *line.p == '#')
 		n++;
 	return n;
-}
-
-/* How many rows are printed, or can be moved to. */
-static u32 rows_wanted(const struct top *t)
-{
-	u32 rows, columns;
-
-	if (t->c.entries || t->screen)
-		return t->c.entries ? t->c.entries : SCREEN_ROWS;
-	terminal_size(STDOUT_FILENO, &rows, &columns);
-	return MAX(rows, (u32)DEFAULT_ROWS);
 }
 
 /* What the row under the cursor is has to be known until the next table. */
@@ -249,6 +249,7 @@ static int make_frame(struct top *t, u32 columns, struct top_frame *f)
 static void apply_state(struct top *t, struct pipeline_opts *o, const char *names[2])
 {
 	*o = t->selected.pipeline;
+	o->first_rows = rows_wanted(t);
 	if (*t->state.filter)
 		o->rows.symbol_part = t->state.filter;
 	names[0] = t->state.only_dso;

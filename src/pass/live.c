@@ -15,8 +15,8 @@
 #include "base/hash.h"
 #include "pass/living.h"
 
-#define FRAMES_MAX (1u << 20) /* distinct ones, before names are read anew */
-#define DSOS_MAX (1u << 15)   /* likewise */
+#define FRAMES_MAX (1u << 18) /* distinct ones, before names are read anew */
+#define DSOS_MAX (1u << 13)   /* likewise */
 #define PERF_MAPS_MS 10000    /* as compilers at run time add to their maps of names */
 
 struct round {

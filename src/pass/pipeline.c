@@ -101,6 +101,7 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 	p->has_chains = records_chains(p->evlist) && !o->no_chains;
 	p->branches = branches;
 	p->costs = o->costs;
+	p->first_rows = o->first_rows;
 	p->nr_row_order = o->nr_row_order;
 	memcpy(p->row_order, o->row_order, o->nr_row_order);
 	p->children = p->has_chains && o->children && !(p->sort_keys >> SORT_ADDR & 1);

@@ -41,6 +41,7 @@ struct pipeline_opts {
 	u32 nr_fields;
 	int (*no_field)(const char *name, const struct notify *to);
 	enum branch_view branches;
+	u32 first_rows;		  /* as in the profile */
 	u32 measures;		  /* bits of enum measure_id: beside windows; not with restack */
 	bool costs;		  /* samples weigh what their weight field says, as in perf's --mem-mode */
 	bool children;		  /* totals (has no effect without call chains) */
