@@ -3,7 +3,7 @@
  * Features, decoded. Each decoder reads its section to the end of what it knows and commits nothing when the cursor
  * turned bad. Counts are never trusted: loops end with the bytes, arrays are sized after a check against them.
  */
-#include "codec/features.h"
+#include "codec/features_impl.h"
 
 typedef void (*decode_fn)(struct features *f, struct cursor *c, struct arena *arena);
 
@@ -141,14 +141,12 @@ static void cmdline(struct features *f, struct cursor *c, struct arena *arena)
 	f->nr_cmdline = c->bad ? 0 : n;
 }
 
-#define EVENTS_MAX (1u << 16) /* a description takes three times its bytes, so more of them would take too much */
-
 static void event_desc(struct features *f, struct cursor *c, struct arena *arena)
 {
 	u32 n = cursor_u32(c), attr_size = cursor_u32(c);
 
 	f->event_desc.n = 0;
-	c->bad |= n > EVENTS_MAX;
+	c->bad |= n > DESCRIBED_MAX;
 	for (u32 i = 0; i < n && !c->bad; i++) {
 		struct feat_event_desc e = { 0 };
 
@@ -251,9 +249,10 @@ static void group_desc(struct features *f, struct cursor *c, struct arena *arena
 		f->groups.n = 0;
 }
 
+/* perf says how many entries there are; simpleperf does not, so that its section is a multiple of their size. */
 static void auxtrace(struct features *f, struct cursor *c, struct arena *arena)
 {
-	u64 n = cursor_u64(c);
+	u64 n = cursor_left(c) % 16 ? cursor_u64(c) : cursor_left(c) / 16;
 
 	(void)arena;
 	f->auxtrace_index.n = 0;
@@ -459,10 +458,12 @@ static void hybrid_topology(struct features *f, struct cursor *c, struct arena *
 		f->hybrid.n = 0;
 }
 
-static const struct {
+struct kind {
 	const char *name;
 	decode_fn decode;
-} kinds[FEAT_MAX] = {
+};
+
+static const struct kind kinds[FEAT_MAX] = {
 	[FEAT_TRACING_DATA] = { "TRACING_DATA", tracing_data },
 	[FEAT_BUILD_ID] = { "BUILD_ID", build_ids },
 	[FEAT_HOSTNAME] = { "HOSTNAME", hostname },
@@ -497,17 +498,36 @@ static const struct {
 	[FEAT_CPU_DOMAIN_INFO] = { "CPU_DOMAIN_INFO", nothing },
 };
 
+static const struct kind simpleperf_kinds[] = {
+	{ "SIMPLEPERF_FILE", simpleperf_files },
+	{ "SIMPLEPERF_META_INFO", simpleperf_meta },
+	{ "SIMPLEPERF_DEBUG_UNWIND", simpleperf_unwind_files },
+	{ "SIMPLEPERF_DEBUG_UNWIND_FILE", nothing },
+	{ "SIMPLEPERF_FILE2", simpleperf_file_messages },
+	{ "SIMPLEPERF_ETM_BRANCH_LIST", nothing },
+	{ "SIMPLEPERF_INIT_MAP", nothing },
+};
+
+static const struct kind *kind_of(u32 id)
+{
+	static const struct kind none = { NULL, NULL };
+
+	if (id < FEAT_MAX)
+		return &kinds[id];
+	return id - FEAT_SIMPLEPERF < ARRAY_LEN(simpleperf_kinds) ? &simpleperf_kinds[id - FEAT_SIMPLEPERF] : &none;
+}
+
 const char *feature_name(u32 id)
 {
-	return id < FEAT_MAX ? kinds[id].name : NULL;
+	return kind_of(id)->name;
 }
 
 int feature_decode(struct features *f, enum feature id, struct cursor c, struct arena *arena)
 {
 	if (id >= sizeof(f->present) * 8)
 		return ERR_FORMAT;
-	if (id < FEAT_MAX && kinds[id].decode)
-		kinds[id].decode(f, &c, arena);
+	if (kind_of(id)->decode)
+		kind_of(id)->decode(f, &c, arena);
 	if (c.bad)
 		return ERR_TRUNCATED;
 	f->present[id / 64] |= 1ull << id % 64;
@@ -527,6 +547,9 @@ void features_free(struct features *f)
 	vec_free(&f->caps);
 	vec_free(&f->hybrid);
 	vec_free(&f->auxtrace_index);
+	vec_free(&f->files);
+	vec_free(&f->meta);
+	vec_free(&f->unwind_files);
 	*f = (struct features){ 0 };
 }
 

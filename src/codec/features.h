@@ -46,7 +46,16 @@ enum feature {
 	FEAT_HYBRID_TOPOLOGY,
 	FEAT_PMU_CAPS,
 	FEAT_CPU_DOMAIN_INFO,
-	FEAT_MAX
+	FEAT_MAX,
+	FEAT_SIMPLEPERF = 128, /* those of Android's simpleperf */
+	FEAT_SIMPLEPERF_FILE = FEAT_SIMPLEPERF,
+	FEAT_SIMPLEPERF_META_INFO,
+	FEAT_SIMPLEPERF_DEBUG_UNWIND,
+	FEAT_SIMPLEPERF_DEBUG_UNWIND_FILE,
+	FEAT_SIMPLEPERF_FILE2,
+	FEAT_SIMPLEPERF_ETM_BRANCH_LIST,
+	FEAT_SIMPLEPERF_INIT_MAP,
+	FEAT_SIMPLEPERF_MAX
 };
 
 /* All text is NUL-terminated and lives in the arena that features_decode was given. Absent: NULL, 0 or n == 0. */
@@ -93,6 +102,34 @@ struct feat_auxtrace_index {
 	u64 file_offset, size;
 };
 
+/*
+ * simpleperf: the symbols of one file that samples have hit, by the addresses that the file was linked to, and where
+ * these lie in it. Strings point into the input and end with their length.
+ */
+enum feat_file_type { FILE_KERNEL, FILE_MODULE, FILE_ELF, FILE_DEX, FILE_SYMBOL_MAP, FILE_UNKNOWN };
+struct feat_file {
+	struct str path;
+	u32 type;
+	bool is_message;  /* of FILE2, which has protobuf messages; else of FILE */
+	bool has_offset;  /* the oldest files do not say what follows */
+	u64 start;	  /* ELF: the address of its first executable segment. MODULE: where it was loaded */
+	u64 start_offset; /* where that lies in the file (ELF), or behind the beginning of its map (MODULE) */
+	u32 nr_symbols;
+	struct cursor symbols;
+};
+struct feat_file_symbol {
+	u64 start;
+	u32 len;
+	struct str name;
+};
+struct feat_meta {
+	struct str key, value;
+};
+struct feat_unwind_file {
+	struct str path;
+	u64 size; /* of its copy in DEBUG_UNWIND_FILE, where they stand one behind the other */
+};
+
 struct features {
 	u64 present[4]; /* bitmap of the file header */
 	const char *hostname, *osrelease, *version, *arch, *cpudesc, *cpuid;
@@ -125,6 +162,9 @@ struct features {
 	u32 nr_bpf_progs, nr_btfs;
 	const u8 *tracing_data;
 	u64 tracing_data_size; /* points into the input */
+	VEC(struct feat_file) files;
+	VEC(struct feat_meta) meta;
+	VEC(struct feat_unwind_file) unwind_files;
 };
 
 /*
@@ -143,6 +183,9 @@ void features_print_all(const struct features *f, struct bytes *out);
 /* "# missing features: ..." of a file header's bitmap: those that perf 6.1 knows. */
 void features_print_missing(const u64 present[4], struct bytes *out);
 void features_free(struct features *f);
+
+/* Symbol by symbol; *at begins as f->symbols. False at the end. */
+bool feat_file_symbol(const struct feat_file *f, struct cursor *at, struct feat_file_symbol *out);
 
 /* How many branch records the recorded CPU has ("branches" of its capabilities, of several PMUs the most); 0: not
  * known. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Features, encoded: those that a recorder writes. Each function is the inverse of the decoder of its name. */
-#include "codec/features.h"
+#include "codec/features_impl.h"
 
 #define NAME_ALIGN 64 /* text takes a multiple of that, its NUL included */
 
@@ -258,6 +258,8 @@ static const encode_fn encoders[FEAT_MAX] = {
 
 int feature_encode(const struct features *f, enum feature id, struct bytes *out)
 {
+	if (id >= FEAT_SIMPLEPERF)
+		return simpleperf_encode(f, id, out);
 	if (id >= FEAT_MAX || !encoders[id])
 		return ERR_UNSUPPORTED;
 	encoders[id](f, out);

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "codec/features.h"
+#include "codec/features_impl.h"
 
 #define NSEC_PER_SEC ((u64)1000000000)
 
@@ -398,6 +398,7 @@ static void print(const struct features *f, bool all, struct bytes *out)
 		else
 			printers[id].print(f, out);
 	}
+	simpleperf_print(f, out);
 }
 
 void features_print(const struct features *f, struct bytes *out)

@@ -29,12 +29,18 @@ int record_header_decode(struct cursor *c, struct record_header *out)
 
 const struct record_kind *record_kind(u32 type)
 {
-	const struct record_kind *kinds = type < PERF_RECORD_USER_TYPE_START ? kernel_kinds : user_kinds;
-	u32 n = type < PERF_RECORD_USER_TYPE_START ? nr_kernel_kinds : nr_user_kinds;
+	const struct record_kind *kinds = kernel_kinds;
+	u32 n = nr_kernel_kinds, i;
 
-	u32 i = type - kinds[0].type;
-
-	/* Each half of the table has a row for every type of its range; the second test keeps a slip there harmless.
+	if (type >= PERF_RECORD_SIMPLEPERF_KERNEL_SYMBOL) {
+		kinds = simpleperf_kinds;
+		n = nr_simpleperf_kinds;
+	} else if (type >= PERF_RECORD_USER_TYPE_START) {
+		kinds = user_kinds;
+		n = nr_user_kinds;
+	}
+	i = type - kinds[0].type;
+	/* Each part of the table has a row for every type of its range; the second test keeps a slip there harmless.
 	 */
 	return i < n && kinds[i].type == type ? &kinds[i] : NULL;
 }
@@ -44,7 +50,10 @@ const struct record_kind *record_kind_at(u32 i)
 	if (i < nr_kernel_kinds)
 		return &kernel_kinds[i];
 	i -= nr_kernel_kinds;
-	return i < nr_user_kinds ? &user_kinds[i] : NULL;
+	if (i < nr_user_kinds)
+		return &user_kinds[i];
+	i -= nr_user_kinds;
+	return i < nr_simpleperf_kinds ? &simpleperf_kinds[i] : NULL;
 }
 
 static void trailer_read(struct cursor *c, u64 fields, struct sample_id *out)

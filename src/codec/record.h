@@ -230,6 +230,7 @@ struct record {
 		struct rec_time_conv time_conv;
 		struct rec_feature feature;
 		struct rec_compressed compressed;
+		struct cursor opaque; /* simpleperf's */
 	};
 };
 

@@ -9,6 +9,8 @@ extern const struct record_kind kernel_kinds[]; /* PERF_RECORD_* of the kernel, 
 extern const u32 nr_kernel_kinds;
 extern const struct record_kind user_kinds[]; /* those of the perf tool, rising types */
 extern const u32 nr_user_kinds;
+extern const struct record_kind simpleperf_kinds[]; /* those of simpleperf, rising types */
+extern const u32 nr_simpleperf_kinds;
 
 /* Text with its NUL, as the fields at the end of records have it. */
 static inline void put_text(struct bytes *out, struct str s)

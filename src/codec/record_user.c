@@ -561,3 +561,29 @@ const struct record_kind user_kinds[] = {
 	ROW(BPF_METADATA, bpf_metadata),
 };
 const u32 nr_user_kinds = ARRAY_LEN(user_kinds);
+
+/* simpleperf's records are named and kept as they are. */
+
+static void opaque_decode(struct cursor *c, struct record *r)
+{
+	r->opaque = cursor_sub(c, cursor_left(c));
+}
+
+static void opaque_encode(const struct record *r, struct bytes *out)
+{
+	put_cursor(out, &r->opaque);
+}
+
+static void opaque_print(const struct record *r, struct bytes *out)
+{
+	bytes_printf(out, "size %zu", cursor_left(&r->opaque));
+}
+
+const struct record_kind simpleperf_kinds[] = {
+	ROW_UNPADDED(SIMPLEPERF_KERNEL_SYMBOL, opaque), ROW_UNPADDED(SIMPLEPERF_DSO, opaque),
+	ROW_UNPADDED(SIMPLEPERF_SYMBOL, opaque),	ROW_UNPADDED(SIMPLEPERF_SPLIT, opaque),
+	ROW_UNPADDED(SIMPLEPERF_SPLIT_END, opaque),	ROW_UNPADDED(SIMPLEPERF_EVENT_ID, opaque),
+	ROW_UNPADDED(SIMPLEPERF_CALLCHAIN, opaque),	ROW_UNPADDED(SIMPLEPERF_UNWINDING_RESULT, opaque),
+	ROW_UNPADDED(SIMPLEPERF_TRACING_DATA, opaque),	ROW_UNPADDED(SIMPLEPERF_DEBUG, opaque),
+};
+const u32 nr_simpleperf_kinds = ARRAY_LEN(simpleperf_kinds);

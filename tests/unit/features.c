@@ -15,6 +15,15 @@ static const struct feat_cpu cpus[] = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 1 }, {
 static const u64 ids[] = { 11, 12, 13 };
 static const u64 blocks[] = { 0xfffffffff0ffffff, 0xff };
 
+/* Symbols of one file, in both of simpleperf's layouts. */
+static const char plain_symbols[] = "\x10\x20\0\0\0\0\0\0"
+				    "\x30\0\0\0main\0"
+				    "\x40\x20\0\0\0\0\0\0"
+				    "\x08\0\0\0last";
+static const char symbol_messages[] = "\x22\x0a\x08\x90\x40\x10\x30\x1a\x03run"
+				      "\x22\x09\x08\x01\x10\x02\x1a\x03"
+				      "end";
+
 /* Every feature that we write, each field with a value of its own. */
 static void fill(struct features *f)
 {
@@ -67,6 +76,29 @@ static void fill(struct features *f)
 	vec_push(&f->caches, (struct feat_cache){ 1, 64, 128, 12, "Data", "48K", "0" });
 	vec_push(&f->mem_nodes, (struct feat_mem_node){ 0, 72, blocks, 72, 2 });
 	vec_push(&f->auxtrace_index, (struct feat_auxtrace_index){ 0x1234, 0x5678 });
+	vec_push(&f->files, (struct feat_file){ .path = { "/system/lib/libc.so", 19 },
+						.type = FILE_ELF,
+						.has_offset = true,
+						.start = 0x2000,
+						.start_offset = 0x1000,
+						.nr_symbols = 2,
+						.symbols = cursor_over(plain_symbols, sizeof(plain_symbols), false) });
+	vec_push(&f->files,
+		 (struct feat_file){ .path = { "base.vdex", 9 },
+				     .type = FILE_MODULE,
+				     .has_offset = true,
+				     .is_message = true,
+				     .start_offset = 0x300,
+				     .nr_symbols = 2,
+				     .symbols = cursor_over(symbol_messages, sizeof(symbol_messages) - 1, false) });
+	vec_push(&f->meta, (struct feat_meta){ { "clockid", 7 }, { "monotonic", 9 } });
+	vec_push(&f->unwind_files, (struct feat_unwind_file){ { "/a.so", 5 }, 4096 });
+}
+
+/* All ids that the table may have a row for. */
+static u32 next_id(u32 id)
+{
+	return id + 1 == FEAT_MAX ? FEAT_SIMPLEPERF : id + 1;
 }
 
 static bool is_present(const struct features *f, u32 id)
@@ -84,6 +116,41 @@ static u8 *exact_copy(const void *p, size_t n)
 	return copy;
 }
 
+static void check_symbol(const struct feat_file *f, struct cursor *at, u64 start, u32 len, const char *name)
+{
+	struct feat_file_symbol s;
+
+	assert_true(feat_file_symbol(f, at, &s));
+	assert_int_equal(s.start, start);
+	assert_int_equal(s.len, len);
+	assert_int_equal(s.name.len, strlen(name));
+	assert_memory_equal(s.name.p, name, s.name.len);
+}
+
+static void check_simpleperf(const struct features *f)
+{
+	const struct feat_file *plain = &f->files.v[0], *message = &f->files.v[1];
+	struct cursor at = plain->symbols;
+	struct feat_file_symbol none;
+
+	assert_int_equal(f->files.n, 2);
+	assert_int_equal(plain->start, 0x2000);
+	assert_int_equal(plain->start_offset, 0x1000);
+	assert_int_equal(plain->nr_symbols, 2);
+	check_symbol(plain, &at, 0x2010, 0x30, "main");
+	check_symbol(plain, &at, 0x2040, 8, "last");
+	assert_false(feat_file_symbol(plain, &at, &none));
+	at = message->symbols;
+	assert_int_equal(message->type, FILE_MODULE);
+	assert_int_equal(message->start_offset, 0x300);
+	assert_int_equal(message->nr_symbols, 2);
+	check_symbol(message, &at, 0x2010, 0x30, "run");
+	check_symbol(message, &at, 1, 2, "end");
+	assert_false(feat_file_symbol(message, &at, &none));
+	assert_memory_equal(f->meta.v[0].value.p, "monotonic", 9);
+	assert_int_equal(f->unwind_files.v[0].size, 4096);
+}
+
 static void what_is_written_reads_back(void **state)
 {
 	struct features in, out = { 0 };
@@ -91,7 +158,7 @@ static void what_is_written_reads_back(void **state)
 
 	(void)state;
 	fill(&in);
-	for (u32 id = 0; id < FEAT_MAX; id++) {
+	for (u32 id = 0; id < FEAT_SIMPLEPERF_MAX; id = next_id(id)) {
 		struct bytes once = { 0 }, twice = { 0 };
 		const u8 *kept;
 
@@ -124,6 +191,7 @@ static void what_is_written_reads_back(void **state)
 	assert_int_equal(out.caches.v[0].ways, 12);
 	assert_int_equal(out.mem_nodes.v[0].bitmap[1], 0xff);
 	assert_int_equal(out.clock_data_wall_ns, 1795154884867138123);
+	check_simpleperf(&out);
 	features_free(&in);
 	features_free(&out);
 	arena_free(&arena);
@@ -138,6 +206,11 @@ static bool may_end_at(u32 id, size_t n, const struct bytes *whole)
 		return true;
 	if (id == FEAT_BUILD_ID)
 		return n % entry == 0;
+	/* Without a count, as simpleperf writes it. */
+	if (id == FEAT_AUXTRACE)
+		return n % 16 == 0;
+	if (id >= FEAT_SIMPLEPERF)
+		return n == 0;
 	/* Without NRCPUS the ids of the CPUs are not looked for. */
 	if (id == FEAT_CPU_TOPOLOGY)
 		return n >= 4 + 2 * text + 4 + 2 * text;
@@ -150,7 +223,7 @@ static void a_cut_section_is_absent(void **state)
 
 	(void)state;
 	fill(&in);
-	for (u32 id = 0; id < FEAT_MAX; id++) {
+	for (u32 id = 0; id < FEAT_SIMPLEPERF_MAX; id = next_id(id)) {
 		struct bytes whole = { 0 };
 
 		if (feature_encode(&in, id, &whole))
@@ -189,7 +262,7 @@ static void a_huge_count_is_no_allocation(void **state)
 
 	(void)state;
 	fill(&in);
-	for (u32 id = 0; id < FEAT_MAX; id++) {
+	for (u32 id = 0; id < FEAT_SIMPLEPERF_MAX; id = next_id(id)) {
 		struct bytes whole = { 0 };
 
 		if (feature_encode(&in, id, &whole))

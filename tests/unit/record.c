@@ -85,6 +85,8 @@ static void every_kind_has_an_example(void **state)
 	assert_null(record_kind(PERF_RECORD_CALLCHAIN_DEFERRED + 1));
 	assert_null(record_kind(63));
 	assert_null(record_kind(PERF_RECORD_BPF_METADATA + 1));
+	assert_null(record_kind(PERF_RECORD_SIMPLEPERF_KERNEL_SYMBOL - 1));
+	assert_null(record_kind(PERF_RECORD_SIMPLEPERF_DEBUG + 1));
 	assert_null(record_kind(UINT32_MAX));
 }
 

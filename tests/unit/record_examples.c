@@ -153,5 +153,15 @@ const struct record_example record_examples[] = {
 	{ { KIND(COMPRESSED2), .compressed = { zstd, 5 } }, "size 5" },
 	{ { KIND(BPF_METADATA), .bpf_metadata = { STR("bpf_prog_9"), 2, OVER(metadata) } },
 	  "prog bpf_prog_9 key=value k2=v2" },
+	{ { KIND(SIMPLEPERF_KERNEL_SYMBOL), .opaque = OVER(zstd) }, "size 5" },
+	{ { KIND(SIMPLEPERF_DSO), .opaque = OVER(zstd) }, "size 5" },
+	{ { KIND(SIMPLEPERF_SYMBOL), .opaque = OVER(zstd) }, "size 5" },
+	{ { KIND(SIMPLEPERF_SPLIT), .opaque = OVER(zstd) }, "size 5" },
+	{ { KIND(SIMPLEPERF_SPLIT_END) }, "size 0" },
+	{ { KIND(SIMPLEPERF_EVENT_ID), .opaque = OVER(zstd) }, "size 5" },
+	{ { KIND(SIMPLEPERF_CALLCHAIN), .opaque = OVER(zstd) }, "size 5" },
+	{ { KIND(SIMPLEPERF_UNWINDING_RESULT), .opaque = OVER(zstd) }, "size 5" },
+	{ { KIND(SIMPLEPERF_TRACING_DATA), .opaque = OVER(zstd) }, "size 5" },
+	{ { KIND(SIMPLEPERF_DEBUG), .opaque = OVER(zstd) }, "size 5" },
 };
 const u32 nr_record_examples = ARRAY_LEN(record_examples);
