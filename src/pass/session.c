@@ -384,6 +384,7 @@ static void take_kept(struct session *s, const struct notify *notify)
 	s->dsos = dsos_new(&s->opts.symbols, notify);
 	s->frames = frames_new();
 	apply_build_ids(s);
+	dsos_set_recorded(s->dsos, s->src->features.files.v, s->src->features.files.n);
 	if (s->opts.workers != 1 && sees_kernel(&s->src->events))
 		dsos_read_ahead(s->dsos);
 }

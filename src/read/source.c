@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -54,6 +55,59 @@ static void name_tracepoints(struct source *s)
 		free(name);
 	}
 	tracefmt_free(&formats);
+}
+
+/* A line of simpleperf's "event_type_info": NAME,TYPE,CONFIG. An empty name: it is none. */
+static struct str read_event_type(struct str line, u64 *type, u64 *config)
+{
+	const char *comma = memchr(line.p, ',', line.len);
+	char text[64], *end;
+	size_t n = comma ? (size_t)(line.p + line.len - comma) - 1 : 0;
+
+	if (!n || n >= sizeof(text))
+		return (struct str){ "", 0 };
+	memcpy(text, comma + 1, n);
+	text[n] = 0;
+	*type = strtoull(text, &end, 10);
+	if (*end != ',')
+		return (struct str){ "", 0 };
+	*config = strtoull(end + 1, &end, 10);
+	return (struct str){ line.p, *end ? 0 : (u32)(comma - line.p) };
+}
+
+static void name_simpleperf_event(struct source *s, struct str name, u64 type, u64 config)
+{
+	for (size_t i = s->features.event_desc.n; i < s->events.events.n; i++)
+		if (s->events.events.v[i].attr.type == type && s->events.events.v[i].attr.config == config)
+			evlist_rename(&s->events, (u32)i, name);
+}
+
+/*
+ * simpleperf writes no EVENT_DESC, but says what it calls the events: all that is known of those whose numbers are the
+ * CPU's own. There are no more lines than events.
+ */
+static void name_simpleperf_events(struct source *s)
+{
+	size_t lines = s->events.events.n;
+	struct str info = { "", 0 };
+
+	for (size_t i = 0; i < s->features.meta.n; i++) {
+		const struct feat_meta *m = &s->features.meta.v[i];
+
+		if (m->key.len == 15 && !memcmp(m->key.p, "event_type_info", 15))
+			info = m->value;
+	}
+	while (info.len && lines--) {
+		const char *end = memchr(info.p, '\n', info.len);
+		struct str line = { info.p, end ? (u32)(end - info.p) : info.len };
+		u64 type, config;
+		struct str name = read_event_type(line, &type, &config);
+
+		if (name.len && type >= PERF_TYPE_RAW && type != PERF_TYPE_BREAKPOINT)
+			name_simpleperf_event(s, name, type, config);
+		info.p += line.len + !!end;
+		info.len -= line.len + !!end;
+	}
 }
 
 /* An event is in one group at most: what all groups claim together is bounded by that. */
@@ -223,6 +277,7 @@ static int settle_events(struct source *s)
 		return notify_at(s->notify, NOTE_ERROR, ERR_FORMAT, s->path, NO_OFFSET,
 				 "the recording describes no event");
 	name_tracepoints(s);
+	name_simpleperf_events(s);
 	apply_names(s);
 	apply_groups(s);
 	return evlist_seal(&s->events, s->notify, s->path);

@@ -65,6 +65,7 @@ void dsos_free(struct dsos *d)
 	vec_free(&d->slots);
 	vec_free(&d->build_ids);
 	map_free(&d->build_id_of);
+	map_free(&d->recorded_of);
 	map_free(&d->by_name);
 	map_free(&d->by_build);
 	map_free(&d->mount_ns);
@@ -182,8 +183,7 @@ static u64 build_id_key(const char *path, size_t len, bool kernel)
 	return hash_mix(hash_bytes(path, len), kernel);
 }
 
-/* The header's build id of that path: the first one that it lists; NULL when it has none. */
-static const struct rec_build_id *listed_build_id(const struct dsos *d, const char *path, size_t len, bool kernel)
+const struct rec_build_id *dso_listed_build_id(const struct dsos *d, const char *path, size_t len, bool kernel)
 {
 	u32 i = map_get(&d->build_id_of, build_id_key(path, len, kernel));
 
@@ -198,7 +198,7 @@ static const struct rec_build_id *listed_build_id(const struct dsos *d, const ch
 
 static void take_build_id(const struct dsos *d, struct dso *dso)
 {
-	const struct rec_build_id *b = listed_build_id(d, dso->path, strlen(dso->path), is_kernel(dso));
+	const struct rec_build_id *b = dso_listed_build_id(d, dso->path, strlen(dso->path), is_kernel(dso));
 
 	if (b && !dso->build_id_size)
 		set_build_id(dso, b->build_id, b->size);
@@ -366,7 +366,7 @@ void dsos_set_build_id(struct dsos *d, const struct rec_build_id *id, bool kerne
 	struct listed_id b = { .b = id, .path = path, .kernel = kernel, .same_key = ID_NONE };
 	u32 i = (u32)d->build_ids.n, *head;
 
-	if (!id->size || listed_build_id(d, path.p, path.len, kernel))
+	if (!id->size || dso_listed_build_id(d, path.p, path.len, kernel))
 		return;
 	head = map_at(&d->build_id_of, build_id_key(path.p, path.len, kernel), i);
 	if (*head != i)
@@ -387,6 +387,7 @@ void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 r
 {
 	d->ref_symbol = (struct str){ arena_strndup(&d->arena, ref_symbol.p, ref_symbol.len), ref_symbol.len };
 	d->ref_addr = ref_addr ? ref_addr : start;
+	d->kernel_start = start;
 }
 
 void dsos_again(struct dsos *d)
@@ -429,12 +430,17 @@ u32 dsos_count(const struct dsos *d)
 	return (u32)d->slots.n;
 }
 
-void dsos_note_mapped(struct dsos *d, u32 dso, u64 bytes)
+void dsos_note_mapped(struct dsos *d, u32 dso, u64 bytes, u64 pgoff)
 {
-	struct dso *to = &d->slots.v[dso]->pub;
+	struct dso_slot *s = d->slots.v[dso];
 
-	if (dso)
-		to->mapped = MAX(to->mapped, bytes);
+	if (!dso)
+		return;
+	s->pub.mapped = MAX(s->pub.mapped, bytes);
+	if (s->code_mapped && s->code_pgoff != pgoff)
+		pgoff = UINT64_MAX;
+	s->code_mapped = true;
+	s->code_pgoff = pgoff;
 }
 
 const struct dso *dsos_at(const struct dsos *d, u32 dso)

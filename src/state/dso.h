@@ -22,7 +22,7 @@ enum dso_kind {
 	DSO_MODULE,  /* [name], path of the .ko if known */
 	DSO_VDSO,    /* [vdso]; addresses are offsets in its image */
 	DSO_PERFMAP, /* memory without a file; when executable its path is /tmp/perf-PID.map, one per process */
-	DSO_JIT,     /* one code object of a jitdump: jitted-PID-N.so */
+	DSO_JIT,     /* one code object of a jitdump: jitted-PID-N.so; or generated code that the recording names */
 	DSO_BPF,     /* one BPF program or trampoline */
 	DSO_NONE,    /* [unknown]: no map holds the address. Always id 0 */
 };
@@ -68,6 +68,7 @@ struct symbol_opts {
 
 struct apart;
 struct dsos;
+struct feat_file;
 struct rec_build_id;
 
 struct dsos *dsos_new(const struct symbol_opts *opts, const struct notify *notify);
@@ -83,6 +84,14 @@ u32 dsos_get(struct dsos *d, const struct dso_key *key);
 bool dsos_is_new(struct dsos *d, const struct dso_key *key);
 /* A build id of the header, which outlives d: it is that of DSOs of its path, now and later. */
 void dsos_set_build_id(struct dsos *d, const struct rec_build_id *b, bool kernel);
+/*
+ * Symbols that the recording holds (simpleperf's), by the path of their file; they outlive d. A DSO of that path has
+ * them beside those of the file that was mapped, if that is known by its build id, else alone: a file that merely has
+ * the same path may be another one. It has none when its build id is not the one that the header lists for that path.
+ */
+void dsos_set_recorded(struct dsos *d, const struct feat_file *files, size_t n);
+/* Generated code whose symbols the recording holds, by the addresses where it lay? */
+bool dsos_is_recorded_code(const struct dsos *d, struct str path);
 /* Which kernel was recorded, as uname tells release and machine; NULL: not known. They outlive d. Kernel symbols are
  * taken from the running one only when that, or its build id, is the same. */
 void dsos_set_release(struct dsos *d, const char *release, const char *arch);
@@ -91,8 +100,8 @@ void dsos_set_release(struct dsos *d, const char *release, const char *arch);
 void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 ref_addr);
 /* From now on a further session tells of what d has heard before: symbols that it has are not added again. */
 void dsos_again(struct dsos *d);
-/* So many bytes of its code were mapped somewhere. Not thread-safe. */
-void dsos_note_mapped(struct dsos *d, u32 dso, u64 bytes);
+/* So many bytes of its code were mapped somewhere, from pgoff on. Not thread-safe. */
+void dsos_note_mapped(struct dsos *d, u32 dso, u64 bytes, u64 pgoff);
 /* Side-band symbols: KSYMBOL registers BPF programs and others (name at [start, end)), state/jit.h the code of
  * run-time compilers. Before the first look-up in that DSO. */
 void dsos_add_symbol(struct dsos *d, u32 dso, u64 start, u64 end, struct str name);

@@ -49,7 +49,7 @@ static struct dso_slot *lender_of(struct dsos *d, struct dso_slot *s, const stru
 	struct stat st;
 	u32 *at;
 
-	if (s->side.n || f->fd < 0 || fstat(f->fd, &st))
+	if (s->side.n || s->recorded || f->fd < 0 || fstat(f->fd, &st))
 		return NULL;
 	pthread_mutex_lock(&d->files_lock);
 	at = map_at(&d->by_file, hash_pair((u64)st.st_dev, hash_pair((u64)st.st_ino, (u64)st.st_size)),
@@ -81,10 +81,10 @@ static struct stored *load_found(struct dsos *d, struct dso_slot *s, struct symt
 	struct found_file separate = { .elf.fd = -1 };
 	bool has_separate =
 		!elf_has_table(run, ELF_SYMTAB) && debuginfo_separate(d, s, run, WANT_SYMTAB, &separate) == 0;
-	struct stored *kept;
+	struct stored *kept = NULL;
 
-	dso_cache_key(d, s, run, has_separate ? &separate.elf : NULL, &e->key);
-	kept = dso_cache_find(d, s, e);
+	if (!s->recorded && dso_cache_key(d, s, run, has_separate ? &separate.elf : NULL, &e->key))
+		kept = dso_cache_find(d, s, e);
 	if (kept)
 		s->stripped = e->marks.stripped;
 	else
@@ -201,9 +201,11 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 
 	symtab_build_init(&b);
 	b.keep_names = !d->opts.demangle;
+	s->recorded = dso_recorded(d, s);
 	switch (s->pub.kind) {
 	case DSO_FILE:
-		kept = load_file(d, s, &b, &e);
+		if (!s->recorded || s->pub.build_id_size)
+			kept = load_file(d, s, &b, &e);
 		break;
 	case DSO_PERFMAP:
 		load_perfmap(d, s, &b);
@@ -213,7 +215,8 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 		break;
 	case DSO_KERNEL:
 	case DSO_MODULE:
-		kept = dso_load_kernel(d, s, &b, &e);
+		if (!s->recorded)
+			kept = dso_load_kernel(d, s, &b, &e);
 		break;
 	default:
 		break;
@@ -231,7 +234,9 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 						       .bind = BIND_GLOBAL,
 						       .is_func = true });
 	}
-	if (s->side.n)
+	if (s->recorded)
+		dso_recorded_add(d, s, &b);
+	if (s->side.n || (s->recorded && b.syms.n))
 		s->missing = NULL;
 	if (kept) {
 		symtab_build_free(&b);

@@ -33,6 +33,8 @@ struct dso_slot {
 	struct dso pub;
 	u64 base;	      /* MODULE: where it was mapped first; 0: unknown */
 	u64 mount_ns;	      /* of its process, when that is not ours; else 0 */
+	u64 code_pgoff;	      /* of its mappings of code; UINT64_MAX: they differ */
+	bool code_mapped;     /* there was one */
 	pthread_mutex_t lock; /* for loading; and for its DWARF */
 	VEC(struct side_symbol) side;
 	u64 moved;		   /* KERNEL by vmlinux: how far from where it was linked to */
@@ -45,8 +47,9 @@ struct dso_slot {
 	u64 made_from;		 /* a hash of that entry's key: of the state of all that the table is made from */
 	const char *missing;	 /* why there are no symbols; NULL: there are, or nobody asked */
 	struct dso_slot *lender; /* whose symtab it is: the same file by another name; or NULL */
-	bool stripped;		 /* a file of which only the exported symbols were found */
-	bool has_unnamed;	 /* somebody asked for an address that no symbol holds */
+	const struct feat_file *recorded; /* its symbols in the recording, or NULL; set when it is loaded */
+	bool stripped;			  /* a file of which only the exported symbols were found */
+	bool has_unnamed;		  /* somebody asked for an address that no symbol holds */
 };
 
 struct listed_id {
@@ -72,9 +75,12 @@ struct dsos {
 	struct map mount_ns; /* pid of a living process -> its mount namespace, or that it was not asked for */
 	bool knows_living;
 	VEC(struct listed_id) build_ids;
-	struct map build_id_of;	    /* hash of path and kernel -> build_ids */
-	const char *release, *arch; /* of the recorded kernel, as uname says them; NULL: not known. Borrowed */
-	struct str ref_symbol;	    /* of the kernel's map; empty: none was recorded */
+	struct map build_id_of;		  /* hash of path and kernel -> build_ids */
+	const struct feat_file *recorded; /* files whose symbols the recording holds */
+	struct map recorded_of;		  /* hash of the path -> the first such file */
+	u64 kernel_start;		  /* of the kernel's map; 0: none was recorded */
+	const char *release, *arch;	  /* of the recorded kernel, as uname says them; NULL: not known. Borrowed */
+	struct str ref_symbol;		  /* of the kernel's map; empty: none was recorded */
 	u64 ref_addr;
 	pthread_mutex_t files_lock; /* for these two */
 	struct map by_file;	    /* hash of device and inode -> files */
@@ -91,6 +97,13 @@ struct dsos {
 	bool kallsyms_running;	      /* it is what the running kernel tells */
 	struct stored_marks marks;    /* of kallsyms: where _text and _stext are */
 };
+
+/* The file whose symbols in the recording are the DSO's, or NULL. */
+const struct feat_file *dso_recorded(const struct dsos *d, const struct dso_slot *s);
+/* Adds them, as addresses of the DSO. */
+void dso_recorded_add(const struct dsos *d, const struct dso_slot *s, struct symtab_build *b);
+/* The header's build id of that path: the first one that it lists; NULL when it has none. */
+const struct rec_build_id *dso_listed_build_id(const struct dsos *d, const char *path, size_t len, bool kernel);
 
 /* Builds the table of one DSO; never NULL. Called once per DSO, with its lock held, and once more when what the cache
  * held was damaged. Sets s->missing when it is empty. */

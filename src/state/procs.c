@@ -313,6 +313,8 @@ static u32 user_dso(struct procs *p, const struct rec_mmap *m)
 		}
 	} else if (equals(m->filename, "[vdso]")) {
 		key.kind = DSO_VDSO;
+	} else if (dsos_is_recorded_code(p->dsos, m->filename)) {
+		key.kind = DSO_JIT;
 	}
 	return get_dso(p, &key);
 }
@@ -365,7 +367,7 @@ static void apply_mmap(struct procs *p, const struct record *r, u64 clock)
 	if (kernel && dsos_at(p->dsos, v.dso)->kind == DSO_KERNEL && v.end < v.start + KERNEL_IMAGE_SIZE)
 		v.end = v.start + KERNEL_IMAGE_SIZE;
 	if (m->prot & PROT_EXECUTE || r->h.type == PERF_RECORD_MMAP)
-		dsos_note_mapped(p->dsos, v.dso, m->len);
+		dsos_note_mapped(p->dsos, v.dso, m->len, m->pgoff);
 	add_map(p, kernel ? p->kernel : current_space(p, m->pid), &v, clock);
 	p->may_copy += COPY_PER_MAP;
 }
