@@ -90,11 +90,10 @@ void dso_recorded_add(const struct dsos *d, const struct dso_slot *s, struct sym
 
 		if (!symbol.name.len || __builtin_add_overflow(start, symbol.len, &end))
 			continue;
-		vec_push(&b->syms,
-			 (struct raw_symbol){ .start = start,
-					      .end = end,
-					      .name = symtab_build_name(b, symbol.name.p, symbol.name.len),
-					      .bind = BIND_GLOBAL,
-					      .is_func = true });
+		vec_push(&b->syms, (struct raw_symbol){ .start = start,
+							.end = end,
+							.name = symtab_build_name(b, symbol.name.p, symbol.name.len),
+							.bind = BIND_GLOBAL,
+							.is_func = true });
 	}
 }
