@@ -79,18 +79,46 @@ static void mark_hits(const struct profile *p, bool *hit)
 	}
 }
 
+static void print_dso(const struct dso *d, bool json, struct bytes *out)
+{
+	print(d->build_id, d->build_id_size, (struct str){ d->path, (u32)strlen(d->path) }, json, out);
+}
+
+/* perf's order: the files of the header's list, then the others, as they were mapped. */
 static void list_hits(const struct session *session, const struct profile *profile, bool json, struct bytes *out)
 {
-	bool *hit = mem_zalloc(dsos_count(session->dsos));
+	const struct features *f = &session->src->features;
+	u32 n = dsos_count(session->dsos);
+	bool *hit = mem_zalloc(n);
+	struct map by_path = { 0 };
 
 	mark_hits(profile, hit);
-	for (u32 i = 1; i < dsos_count(session->dsos); i++) {
-		const struct dso *d = dsos_at(session->dsos, i);
+	for (u32 i = 1; i < n; i++) {
+		const char *path = dsos_at(session->dsos, i)->path;
 
 		if (hit[i])
-			print(d->build_id, d->build_id_size, (struct str){ d->path, (u32)strlen(d->path) }, json, out);
+			(void)map_at(&by_path, hash_bytes(path, strlen(path)), i);
 	}
+	for (size_t k = 0; k < f->build_ids.n; k++) {
+		struct str path = f->build_ids.v[k].filename;
+		u32 i = map_get(&by_path, hash_bytes(path.p, path.len));
+
+		if (i != ID_NONE && hit[i])
+			print_dso(dsos_at(session->dsos, i), json, out);
+		if (i != ID_NONE)
+			hit[i] = false;
+	}
+	for (u32 i = 1; i < n; i++)
+		if (hit[i])
+			print_dso(dsos_at(session->dsos, i), json, out);
+	map_free(&by_path);
 	free(hit);
+}
+
+/* What they were taken in is not known before they are decoded. */
+static bool has_aux_data(const struct features *f)
+{
+	return f->present[0] >> FEAT_AUXTRACE & 1;
 }
 
 static int read_samples(const struct config *cfg, const char *path, struct bytes *out, const struct notify *to)
@@ -102,7 +130,7 @@ static int read_samples(const struct config *cfg, const char *path, struct bytes
 
 	if (err)
 		return err;
-	if (session->src->features.build_ids.n && !cfg->with_hits)
+	if (session->src->features.build_ids.n && (!cfg->with_hits || has_aux_data(&session->src->features)))
 		list_header(&session->src->features, cfg->json, out);
 	else
 		list_hits(session, profile, cfg->json, out);
