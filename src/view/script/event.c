@@ -200,7 +200,7 @@ static void name_of(struct script_worker *w, const struct record *r, const struc
 	}
 	/* The kernel's maps come with pid -1, tid 0: the idle task. */
 	t = script_thread(w, pid == NO_TASK ? tid : pid, tid, clock);
-	bytes_put(name, t->comm, t->comm_len);
+	bytes_put(name, t->comm.p, t->comm.len);
 }
 
 static void put_event_json(const struct record *r, const struct line_head *h, const char *name, struct bytes *out)
@@ -248,7 +248,7 @@ void script_put_event(struct script_worker *w, const struct record *r, const str
 	}
 	if (r->h.type != PERF_RECORD_FINISHED_ROUND) {
 		name_of(w, r, &head, clock, &name);
-		script_put_head(w, event, &head, (char *)name.p, (u32)name.len, out);
+		script_put_head(w, event, &head, &name, out);
 		bytes_free(&name);
 	}
 	bytes_printf(out, "PERF_RECORD_%s", kind->name);

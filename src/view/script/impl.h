@@ -20,9 +20,7 @@ struct thread_slot {
 	u32 pid, tid;
 	bool used;
 	struct thread_view view;
-	const char *comm; /* plain; lives in the slot's buffer */
-	u32 comm_len;
-	char buf[48];
+	struct bytes comm; /* plain; a NUL stands behind it */
 };
 
 struct script_worker {
@@ -49,8 +47,8 @@ struct line_head {
 /* NULL: no record named the thread, it is shown as ":TID". */
 const char *script_comm(const struct script *s, const struct thread_view *view);
 const struct thread_slot *script_thread(struct script_worker *w, u32 pid, u32 tid, u64 clock);
-void script_put_head(struct script_worker *w, const struct event *e, const struct line_head *h, const char *comm,
-		     u32 comm_len, struct bytes *out);
+void script_put_head(struct script_worker *w, const struct event *e, const struct line_head *h,
+		     const struct bytes *comm, struct bytes *out);
 
 /* One sample of an event, everything decoded, filters passed. */
 struct script_line {

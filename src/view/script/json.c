@@ -17,7 +17,7 @@ static void put_task(struct script_worker *w, const struct script_line *l, u64 s
 	if (shown & SCRIPT_COMM) {
 		const char *comm = script_comm(w->s, &l->thread->view);
 
-		comm = comm ? comm : l->thread->buf;
+		comm = comm ? comm : (const char *)l->thread->comm.p;
 		json_set_text(j, "comm", comm);
 	}
 	if (shown & (SCRIPT_PID | SCRIPT_TID) && s->has & PERF_SAMPLE_TID) {

@@ -127,13 +127,13 @@ static bool shows_chain(const struct script *s, const struct event *e)
 	return s->chains && (e->attr.sample_type & PERF_SAMPLE_CALLCHAIN || lbr_event(e));
 }
 
-void script_put_head(struct script_worker *w, const struct event *e, const struct line_head *h, const char *comm,
-		     u32 comm_len, struct bytes *out)
+void script_put_head(struct script_worker *w, const struct event *e, const struct line_head *h,
+		     const struct bytes *comm, struct bytes *out)
 {
 	u64 shown = w->s->opts.fields.shown[script_kind(e->attr.type)];
 
 	if (shown & SCRIPT_COMM)
-		put_comm(comm, comm_len, !(shown & SCRIPT_IP && shows_chain(w->s, e)), out);
+		put_comm((const char *)comm->p, (u32)comm->len, !(shown & SCRIPT_IP && shows_chain(w->s, e)), out);
 	if (shown & (SCRIPT_PID | SCRIPT_TID))
 		put_tasks(shown, h, out);
 	if (shown & SCRIPT_CPU) {
@@ -350,7 +350,7 @@ void script_put_line(struct script_worker *w, const struct script_line *l, struc
 	u64 shown = w->s->opts.fields.shown[script_kind(l->event->attr.type)];
 	struct line_head head = { s->pid, s->tid, s->cpu, s->time, s->misc, PERF_RECORD_SAMPLE };
 
-	script_put_head(w, l->event, &head, l->thread->comm, l->thread->comm_len, out);
+	script_put_head(w, l->event, &head, &l->thread->comm, out);
 	if (shown & SCRIPT_PERIOD) {
 		bytes_dec_pad(out, l->period, 10, ' ');
 		bytes_char(out, ' ');

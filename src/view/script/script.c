@@ -140,6 +140,8 @@ void script_worker_free(struct script_worker *w)
 	free(w->names);
 	bytes_free(&w->scratch);
 	insn_decoder_free(w->insns);
+	for (size_t i = 0; i < THREAD_SLOTS; i++)
+		bytes_free(&w->threads[i].comm);
 	free(w->threads);
 	free(w);
 }
@@ -153,15 +155,13 @@ static void name_thread(const struct script_worker *w, struct thread_slot *t)
 {
 	const char *comm = script_comm(w->s, &t->view);
 	char made_up[THREAD_NAME_SIZE];
-	struct bytes plain = { 0 };
 
 	if (!comm)
 		comm = thread_made_up_name(t->tid, made_up);
-	bytes_plain(&plain, comm, strlen(comm));
-	t->comm_len = (u32)MIN(plain.len, sizeof(t->buf));
-	memcpy(t->buf, plain.p, t->comm_len);
-	t->comm = t->buf;
-	bytes_free(&plain);
+	t->comm.len = 0;
+	bytes_plain(&t->comm, comm, strlen(comm));
+	bytes_char(&t->comm, 0);
+	t->comm.len--;
 }
 
 const struct thread_slot *script_thread(struct script_worker *w, u32 pid, u32 tid, u64 clock)
@@ -170,7 +170,7 @@ const struct thread_slot *script_thread(struct script_worker *w, u32 pid, u32 ti
 
 	if (t->used && t->pid == pid && t->tid == tid && clock >= t->view.from && clock < t->view.until)
 		return t;
-	*t = (struct thread_slot){ .pid = pid, .tid = tid, .used = true };
+	*t = (struct thread_slot){ .pid = pid, .tid = tid, .used = true, .comm = t->comm };
 	procs_thread_at(w->s->procs, pid, tid, clock, &t->view);
 	name_thread(w, t);
 	return t;
