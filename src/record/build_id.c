@@ -110,9 +110,9 @@ static bool find_in_file(int fd, struct build_id *out)
 	return found;
 }
 
-bool build_id_of_file(const char *path, struct build_id *out)
+bool build_id_of_file_in(const char *root, const char *path, struct build_id *out)
 {
-	int fd = regular_open(path); /* what was mapped may be a device by now */
+	int fd = regular_open_in(root, path); /* what was mapped may be a device by now */
 	bool found;
 
 	if (fd < 0)
@@ -120,6 +120,11 @@ bool build_id_of_file(const char *path, struct build_id *out)
 	found = find_in_file(fd, out);
 	close(fd);
 	return found;
+}
+
+bool build_id_of_file(const char *path, struct build_id *out)
+{
+	return build_id_of_file_in(NULL, path, out);
 }
 
 static bool in_notes_file(const char *path, struct build_id *out)

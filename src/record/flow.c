@@ -3,12 +3,16 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/mem.h"
+#include "base/rootdir.h"
 #include "codec/record.h"
 #include "codec/sample.h"
+#include "record/build_id.h"
 
 #define SETTLE_AT (128u << 10)
 #define NO_PID UINT32_MAX
@@ -71,31 +75,54 @@ static void want(struct flow_file *file, u32 pid)
 	file->pid = pid;
 }
 
+static void keep_build_id(struct flow *f, struct flow_file *file, const u8 *bytes, u8 size)
+{
+	struct flow_build_id id = { .size = size };
+
+	memcpy(id.id, bytes, MIN(size, sizeof(id.id)));
+	vec_push(&f->build_ids, id);
+	file->build_id = (u32)f->build_ids.n;
+}
+
+/* What a process with a root directory of its own has mapped can be found while it lives, and not at the end. */
+static void read_below_its_root(struct flow *f, struct flow_file *file, const struct rec_mmap *m)
+{
+	char root[64], *path;
+	struct build_id id;
+
+	if (f->own_pids || m->filename.p[0] != '/' || !rootdir_of(m->pid))
+		return;
+	snprintf(root, sizeof(root), "/proc/%u/root", m->pid);
+	path = mem_strndup(m->filename.p, m->filename.len);
+	if (build_id_of_file_in(root, path, &id))
+		keep_build_id(f, file, id.id, id.size);
+	free(path);
+}
+
 static void look_at_map(struct flow *f, const struct rec_mmap *m)
 {
 	struct flow_map map = { m->start, m->start + m->len, 0, m->pid };
 	struct flow_file *file;
+	bool is_new;
 
 	map_set(&f->pids, m->pid, 1);
 	if (!(m->prot & PROT_EXEC) || !m->filename.len)
 		return;
 	map.file = strtab_intern(&f->files, m->filename.p, m->filename.len);
+	is_new = f->of_file.n <= map.file;
 	while (f->of_file.n <= map.file)
 		vec_push(&f->of_file, (struct flow_file){ 0 });
 	file = &f->of_file.v[map.file];
+	if (is_new && !m->build_id_size)
+		read_below_its_root(f, file, m);
 	if (file->wanted)
 		return;
 	if (f->want_hits)
 		vec_push(&f->maps, map);
 	else
 		want(file, m->pid);
-	if (m->build_id_size && !file->build_id) {
-		struct flow_build_id id = { .size = m->build_id_size };
-
-		memcpy(id.id, m->build_id, sizeof(id.id));
-		vec_push(&f->build_ids, id);
-		file->build_id = (u32)f->build_ids.n;
-	}
+	if (m->build_id_size && !file->build_id)
+		keep_build_id(f, file, m->build_id, m->build_id_size);
 }
 
 static void look_at_other(struct flow *f, const u8 *record, u16 size)

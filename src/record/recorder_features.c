@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/rootdir.h"
 #include "record/build_id.h"
 #include "record/recorder_impl.h"
 #include "record/tracing_data.h"
@@ -19,7 +19,6 @@ struct id_ctx {
 	struct recorder *r;
 	struct features *f;
 	struct arena *arena;
-	struct stat own_mounts;
 	bool kernel_done;
 };
 
@@ -33,23 +32,15 @@ static void add_build_id(struct id_ctx *c, const char *name, u16 misc, const str
 	vec_push(&c->f->build_id_misc, misc);
 }
 
-/* A process in another mount namespace sees its files below its root. */
+/* A process with another root directory, or in another mount namespace, sees its files below its root. */
 static bool read_user_file(const struct id_ctx *c, const char *file, u32 pid, struct build_id *out)
 {
-	char ns[64], *path;
-	struct stat st;
-	bool found;
+	char root[64] = "";
 
 	/* The virtual PMU's process ids are its own. */
-	if (c->r->flow.own_pids)
-		return build_id_of_file(file, out);
-	snprintf(ns, sizeof(ns), "/proc/%u/ns/mnt", pid);
-	if (stat(ns, &st) || st.st_ino == c->own_mounts.st_ino)
-		return build_id_of_file(file, out);
-	path = mem_printf("/proc/%u/root%s", pid, file);
-	found = build_id_of_file(path, out);
-	free(path);
-	return found;
+	if (!c->r->flow.own_pids && rootdir_of(pid))
+		snprintf(root, sizeof(root), "/proc/%u/root", pid);
+	return build_id_of_file_in(root, file, out);
 }
 
 /* "/lib/modules/6.1.0/kernel/fs/xfs/xfs.ko.xz" or "[xfs]": "xfs", with '_' for '-', as /sys/module has it. */
@@ -99,8 +90,6 @@ void recorder_build_ids(struct recorder *r, struct features *f, struct arena *ar
 
 	if (r->o->output.build_ids == BUILDID_NONE || r->hurry)
 		return;
-	if (stat("/proc/self/ns/mnt", &c.own_mounts))
-		c.own_mounts.st_ino = 0;
 	flow_files(&r->flow, look_up, &c);
 	if (f->build_ids.n)
 		feature_mark(f, FEAT_BUILD_ID);

@@ -43,6 +43,7 @@ struct recorder {
 	u64 round_ms;			   /* of the last FINISHED_ROUND */
 	u64 started_ms, enable_at_ms, switch_at_ms;
 	u64 clock_wall_ns, clock_ns; /* read together when it began, for CLOCK_DATA */
+	u64 began_ms;		     /* when the loop began */
 	bool delayed;		     /* events are to go on at enable_at_ms */
 	bool stop, hurry;	     /* hurry: a second signal; leave out what takes time */
 };

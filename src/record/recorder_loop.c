@@ -19,6 +19,7 @@
 #include "record/recorder_impl.h"
 
 #define AT_MOST_MS 1000 /* between two passes: what a killed recorder can lose */
+#define FIRST_MS 20	/* before the first one; then as long as the recording has lasted */
 #define SIM_MS 50	/* and with the virtual PMU, whose chunks call nobody */
 #define SIM_SHORT_MS 2	/* when these run low */
 #define SIZED_MS 100	/* the same where a size limits the file */
@@ -195,12 +196,19 @@ static int until(u64 now, u64 deadline, int timeout)
 	return deadline - now < (u64)timeout ? (int)(deadline - now) : timeout;
 }
 
+/* What a program maps below a root directory of its own can be asked for while it lives only (flow.c), and most of
+ * that is mapped at its start: a program that lasts a second is looked at six times. */
+static int at_most(const struct recorder *r, u64 now)
+{
+	return (int)MAX((u64)FIRST_MS, MIN(now - r->began_ms, (u64)AT_MOST_MS));
+}
+
 static int next_timeout(const struct recorder *r)
 {
 	u64 now = clock_ms();
 	int timeout = r->sim ? (r->sim->short_of_room ? SIM_SHORT_MS : SIM_MS) :
 		      r->o->output.max_size || r->o->output.switch_on == SWITCH_SIZE ? SIZED_MS :
-										       AT_MOST_MS;
+										       at_most(r, now);
 
 	if (r->writer.sink)
 		timeout = MIN(timeout, (int)r->writer.sink->every_ms);
@@ -289,6 +297,7 @@ int recorder_loop(struct recorder *r)
 	bool bursts = false;
 	int err = 0;
 
+	r->began_ms = clock_ms();
 	while (!r->stop && !err) {
 		err = wait_for_events(r, &bursts);
 		if (!err)

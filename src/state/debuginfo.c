@@ -177,11 +177,12 @@ static int try_open(const char *root, char *path, const struct id *id, struct fo
 	return err;
 }
 
-static const char *explain(int err)
+static const char *explain(const struct dsos *d, int err)
 {
 	switch (err) {
 	case ERR_NOTFOUND:
-		return "the file is gone";
+		return d->opts.symfs ? "no such file below the directory of --symfs" :
+				       "the file is gone, or below another root directory (say which: --symfs)";
 	case ERR_PERM:
 		return "the file cannot be read (try as root)";
 	case ERR_FORMAT:
@@ -202,7 +203,7 @@ int debuginfo_runtime(struct dsos *d, struct dso_slot *s, struct found_file *out
 
 	if (by_path(d, s))
 		err = try_open(root, mem_strdup(s->pub.path), &id, out);
-	/* The process may have ended, and its namespace with it; the image may also be known to the host. */
+	/* The process may have ended, and its root directory with it; the image may also be known to the host. */
 	if (err < 0 && s->mount_ns && by_path(d, s))
 		err = try_open(NULL, mem_strdup(s->pub.path), &id, out);
 	free(root);
@@ -210,7 +211,7 @@ int debuginfo_runtime(struct dsos *d, struct dso_slot *s, struct found_file *out
 		err = 0;
 	if (err < 0 && id.size && try_open(NULL, ask_servers(d, &id, true), &id, out) == 0)
 		err = 0;
-	*why = err < 0 ? explain(err) : NULL;
+	*why = err < 0 ? explain(d, err) : NULL;
 	return err;
 }
 

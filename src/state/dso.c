@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/hash.h"
+#include "base/rootdir.h"
 #include "state/apart.h"
 #include "state/cache.h"
 #include "state/dso_table.h"
@@ -140,11 +140,9 @@ static void note_living(struct dsos *d)
 		closedir(proc);
 }
 
-/* Which mount namespace a path of this process is to be read in: its inode number when it is not ours, else 0. */
+/* Which root directory a path of this process is to be looked up in, as rootdir_of says; 0: in ours. */
 static u32 mount_namespace(struct dsos *d, const struct dso_key *key)
 {
-	struct stat own, its;
-	char path[64];
 	u32 known;
 
 	if (key->kind != DSO_FILE || !key->pid || d->opts.offline || d->opts.symfs)
@@ -154,10 +152,7 @@ static u32 mount_namespace(struct dsos *d, const struct dso_key *key)
 	known = map_get(&d->mount_ns, key->pid);
 	if (known != NOT_ASKED)
 		return known == ID_NONE ? 0 : known;
-	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", key->pid);
-	known = 0;
-	if (!stat(path, &its) && !stat("/proc/self/ns/mnt", &own) && own.st_ino != its.st_ino)
-		known = (u32)its.st_ino; /* proc's inode numbers have 32 bits */
+	known = rootdir_of(key->pid);
 	map_set(&d->mount_ns, key->pid, known);
 	return known;
 }

@@ -32,7 +32,7 @@ enum { LINES_UNKNOWN, LINES_NONE, LINES_THERE };
 struct dso_slot {
 	struct dso pub;
 	u64 base;	      /* MODULE: where it was mapped first; 0: unknown */
-	u64 mount_ns;	      /* of its process, when that is not ours; else 0 */
+	u64 mount_ns;	      /* which root directory its process has (rootdir_of), when that is not ours; else 0 */
 	u64 code_pgoff;	      /* of its mappings of code; UINT64_MAX: they differ */
 	bool code_mapped;     /* there was one */
 	pthread_mutex_t lock; /* for loading; and for its DWARF */
@@ -72,7 +72,7 @@ struct dsos {
 	u64 refused;	     /* keys that were new when there was no room */
 	struct map by_name;  /* hash of what names a DSO -> the newest such */
 	struct map by_build; /* hash of that and its build id -> the DSO; the newest of a name may be missing */
-	struct map mount_ns; /* pid of a living process -> its mount namespace, or that it was not asked for */
+	struct map mount_ns; /* pid of a living process -> its root directory, or that it was not asked for */
 	bool knows_living;
 	VEC(struct listed_id) build_ids;
 	struct map build_id_of;		  /* hash of path and kernel -> build_ids */

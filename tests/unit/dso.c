@@ -166,7 +166,7 @@ static void test_missing_is_said_once_per_dso(void **state)
 	dsos_symbol_at(d, gone, 1);
 	dsos_symbol_at(d, gone, 2);
 	dsos_note_missing(d, &(struct notify){ collect, notes });
-	assert_string_equal(notes, "/nonexistent/program: no symbols: the file is gone\n");
+	assert_string_equal(notes, "/nonexistent/program: no symbols: no such file below the directory of --symfs\n");
 	dsos_free(d);
 }
 
