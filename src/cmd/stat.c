@@ -327,7 +327,7 @@ static void print_advice(const struct config *c, const struct counter_result *r,
 		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
 			  "this machine has no hardware PMU: --pmu=sim counts cycles, instructions and misses on a "
 			  "simulated core");
-	if (r->refused && !programs_read(c))
+	if (r->refused && r->runs && !programs_read(c))
 		notify_warn(to,
 			    "this user may not count all of that: <not supported> are events that the kernel refused "
 			    "(reticle check says what would allow them)");

@@ -299,6 +299,14 @@ static int prepare(struct run *c)
 	return err;
 }
 
+static bool nothing_opened(const struct counter_result *r)
+{
+	for (size_t i = 0; i < r->events.n; i++)
+		if (r->events.v[i].cells.n)
+			return false;
+	return true;
+}
+
 static int start(struct run *c)
 {
 	bool own, command = c->o->target.command;
@@ -313,6 +321,11 @@ static int start(struct run *c)
 		return notify_error(c->notify, ERR_LIMIT,
 				    "there are more counters than files may be open (ulimit -n, -H): name fewer "
 				    "events, CPUs or threads");
+	if (c->r->refused && nothing_opened(c->r))
+		return notify_error(
+			c->notify, ERR_PERM,
+			"this user may count none of these events%s (reticle check says what would allow them)",
+			c->target.system_wide ? " on whole CPUs" : "");
 	c->started_ns = clock_ns();
 	if (!c->sim && !own && !c->o->delay_ms)
 		counter_enable(c->r);

@@ -91,28 +91,53 @@ static void rename_user(struct counted *e)
 	e->name = name;
 }
 
-/* False: refused. Tasks that ended meanwhile are left out. */
-static bool open_at(const struct opening *x, size_t event, struct count_cell at)
+static bool for_rights(int failed)
+{
+	return failed == EACCES || failed == EPERM;
+}
+
+/* 0, or errno: refused. Tasks that ended meanwhile are left out. */
+static int open_at(const struct opening *x, size_t event, struct count_cell at)
 {
 	struct counted *e = &x->r->events.v[event];
 
 	at.fd = try_open(x, event, &e->attr, &at);
-	if (at.fd < 0 && (errno == EACCES || errno == EPERM) &&
-	    !(e->attr.flags & (ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_USER))) {
-		e->attr.flags |= ATTR_EXCLUDE_KERNEL;
-		at.fd = try_open(x, event, &e->attr, &at);
-		if (at.fd >= 0)
-			rename_user(e);
-	}
-	if (at.fd < 0 && errno == ESRCH)
-		return true;
-	if (at.fd < 0 && (errno == EACCES || errno == EPERM))
-		x->r->refused = true;
-	if (at.fd < 0 && (errno == EMFILE || errno == ENFILE))
-		x->r->crowded = true;
-	if (at.fd >= 0)
-		vec_push(&e->cells, at);
-	return at.fd >= 0;
+	if (at.fd < 0)
+		return errno == ESRCH ? 0 : errno;
+	vec_push(&e->cells, at);
+	return 0;
+}
+
+static int open_everywhere(const struct opening *x, size_t event, const struct cpulist *only)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < x->r->places.n && !failed; i++)
+		if (!only->v.n || cpulist_has(only, (u32)x->r->places.v[i].cpu))
+			failed = open_at(x, event, x->r->places.v[i]);
+	return failed;
+}
+
+static void close_cells(struct counted *e)
+{
+	for (size_t i = 0; i < e->cells.n; i++)
+		if (e->cells.v[i].fd >= 0)
+			close(e->cells.v[i].fd);
+	e->cells.n = 0;
+}
+
+/* An event is one thing: where the kernel is refused at one place, it is left out at all of them. */
+static int open_without_kernel(const struct opening *x, size_t event, const struct cpulist *only)
+{
+	struct counted *e = &x->r->events.v[event];
+	int failed;
+
+	close_cells(e);
+	e->attr.flags |= ATTR_EXCLUDE_KERNEL;
+	failed = open_everywhere(x, event, only);
+	if (!failed && e->cells.n)
+		rename_user(e);
+	return failed;
 }
 
 static void open_event(const struct opening *x, size_t event)
@@ -120,16 +145,18 @@ static void open_event(const struct opening *x, size_t event)
 	const struct event_spec *s = &x->specs->v.v[event];
 	struct counted *e = &x->r->events.v[event];
 	struct cpulist only = { 0 };
-	bool fine = true;
+	int failed;
 
 	prepare(x, event);
 	if (s->cpus && x->t->system_wide)
 		cpulist_parse(&only, s->cpus);
-	for (size_t i = 0; i < x->r->places.n && fine; i++)
-		if (!only.v.n || cpulist_has(&only, (u32)x->r->places.v[i].cpu))
-			fine = open_at(x, event, x->r->places.v[i]);
+	failed = open_everywhere(x, event, &only);
+	if (for_rights(failed) && !(e->attr.flags & (ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_USER)))
+		failed = open_without_kernel(x, event, &only);
+	x->r->refused |= for_rights(failed);
+	x->r->crowded |= failed == EMFILE || failed == ENFILE;
 	cpulist_free(&only);
-	e->state = !fine ? COUNT_UNSUPPORTED : COUNT_OK;
+	e->state = failed ? COUNT_UNSUPPORTED : COUNT_OK;
 	if (cgroup_of(x->t, event) && !e->cgroup)
 		e->cgroup = mem_strdup(cgroup_of(x->t, event)->path);
 }
