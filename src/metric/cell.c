@@ -6,7 +6,6 @@
 #include "metric/metrics.h"
 
 #define UNITS "KMGTPE"
-#define NOISE 4
 
 /* "0.26", "2821", "990K", "1.2M", ">999E". */
 static void put_short(double v, int decimals, struct bytes *out)
@@ -27,10 +26,12 @@ static void put_short(double v, int decimals, struct bytes *out)
 	bytes_printf(out, "%s%.*f%c", v < 0 ? "-" : "", size < 9.95, size, *unit);
 }
 
-/* An interval several times as wide as the value is noise, which CSV and JSON have for those who add it up. */
+/* An interval wider than the value is noise, and 0 of few windows says as little; CSV and JSON have both for those who
+ * add them up. */
 static bool says_nothing(const struct metric_table *t, const struct metric_value *v)
 {
-	return t->windows->attribution == ATTRIBUTION_ESTIMATE && v->doubtful && v->half > NOISE * fabs(v->value);
+	return t->windows->attribution == ATTRIBUTION_ESTIMATE && v->doubtful &&
+	       (v->half > fabs(v->value) || !(fabs(v->value) > 0));
 }
 
 void metric_shown_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out)

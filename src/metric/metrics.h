@@ -101,7 +101,7 @@ bool metric_table_has_set(const struct metric_table *t, const char *set);
 /* Can it be a metric's name, before the recording is known? */
 bool metric_name_possible(const char *name, const struct metrics_opts *o);
 
-/* The value as tables for eyes show it: NAN where an interval that is several times as wide says that it is noise. */
+/* The value as tables for eyes show it: NAN where its interval is wider than it is, or nothing was counted. */
 void metric_shown_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out);
 /* "4.91±0.02", "~1.2", "2821±12K", "-" for NAN; bare: without the interval. */
 void metric_put(const struct metric_value *v, int decimals, bool bare, struct bytes *out);

@@ -187,9 +187,11 @@ static void put_sources(const struct profile *p, const struct profile_event *e, 
 			"# No event has samples with exact addresses, without which nothing can be told of lines.\n" :
 			"# No event has samples with exact addresses, so that functions whose calls are shorter than "
 			"a window cannot be told from their callers.\n");
-	bytes_str(out, "# ± is a 95% interval, with what foreign counts in the windows may add; ~ marks what is wider "
-		       "than a quarter of the value");
-	bytes_str(out, any ? ".\n#\n" : ", and rows that lost most of their windows.\n#\n");
+	bytes_printf(out,
+		     "# ± is a 95%% interval, with what foreign counts in the windows may add; ~ marks what is wider "
+		     "than a quarter of the value%s; - stands for what is wider than the value, or rests on nothing "
+		     "that was counted.\n#\n",
+		     any ? "" : ", and rows that lost most of their windows");
 }
 
 void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out)
