@@ -274,6 +274,7 @@ int report_resolve(const struct report_config *c, struct selected *s, struct rep
 	o->long_names = c->long_names || c->verbose;
 	o->quiet = c->quiet;
 	o->legend = c->legend;
+	o->whole_head = c->header;
 	o->separator = (char)(!c->separator ? 0 : *c->separator == '\\' ? '\t' : *c->separator);
 	if (o->separator || c->csv)
 		o->graph = GRAPH_NONE;

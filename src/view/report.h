@@ -55,6 +55,7 @@ struct report_opts {
 	bool hierarchy;	 /* rows as a tree of their keys */
 	bool quiet;	 /* no lines that begin with # */
 	bool only_table; /* of those, only the names of the columns */
+	bool whole_head; /* all that is known of how windows were made, not one line of it */
 	bool legend;	 /* below a table of metrics: what its columns say */
 	u32 only_event;	 /* 1 + index in the profile; 0: all */
 	bool color;
@@ -73,8 +74,10 @@ struct report_opts {
 struct report_metrics *report_metrics_make(const struct profile *p, const struct report_opts *o,
 					   const struct notify *to, int *err);
 void report_metrics_free(struct report_metrics *m, const struct profile *p);
-/* Says how the event's windows were made and what became of them; lines that begin with #. */
-void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out);
+/* Says how the event's windows were made and what became of them; lines that begin with #, one unless whole. */
+void report_windows_head(const struct profile *p, const struct profile_event *e, bool whole, struct bytes *out);
+/* What is to be said of a table that could be better, and how. */
+void report_windows_foot(const struct profile_event *e, struct bytes *out);
 /* Says what the columns of metrics are; lines that begin with #. */
 void report_windows_legend(const struct metric_table *t, struct bytes *out);
 /* "within lines 3-5 of a.c" */

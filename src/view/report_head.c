@@ -8,7 +8,7 @@
 /* What a table's shares are of. */
 static void write_whole(const struct profile *p, u64 weight, struct bytes *out)
 {
-	bytes_printf(out, "\n# %s%llu\n#\n",
+	bytes_printf(out, "\n# %s%llu\n",
 		     p->costs ? "Total weight : " : "Event count (approx.): ", (unsigned long long)weight);
 }
 
@@ -93,7 +93,7 @@ static void write_tally(const struct profile *p, struct bytes *out)
 {
 	const struct tally *t = &p->tally;
 
-	bytes_printf(out, "# Total Lost Samples: %llu\n#\n", (unsigned long long)t->lost_samples);
+	bytes_printf(out, "# Total Lost Samples: %llu\n", (unsigned long long)t->lost_samples);
 	bytes_printf(out, "# Recording: %llu %s, %llu lost, %llu throttled", (unsigned long long)t->samples,
 		     p->branches ? "branches" : "samples", (unsigned long long)tally_lost(t),
 		     (unsigned long long)t->throttled);
@@ -109,10 +109,10 @@ static void write_tally(const struct profile *p, struct bytes *out)
 	write_count("bytes of AUX data that are no packet", t->aux_bad_bytes, out);
 	write_count("packets of unknown kinds", t->aux_unknown_packets, out);
 	write_count("bytes of the file not read", t->left_out_bytes, out);
-	bytes_printf(out, "\n# Quality: %.2f%% of frames unresolved", share_of(t->unresolved, t->frames));
+	bytes_printf(out, "; %.2f%% of frames unresolved", share_of(t->unresolved, t->frames));
 	if (t->stacks && !t->unwound.stacks)
 		bytes_printf(out, ", %.2f%% of user stacks broken", share_of(t->broken, t->stacks));
-	bytes_str(out, "\n#\n");
+	bytes_char(out, '\n');
 }
 
 /* Stacks of branch records, and what became of those that the hardware had no room for. */
@@ -127,7 +127,7 @@ static void write_lbr(const struct tally *t, struct bytes *out)
 		     share_of(t->lbr_stitched, t->lbr_stacks), (unsigned long long)t->lbr_calls);
 	write_count("not lengthened, as it was not certain by which calls", t->lbr_refused, out);
 	write_count("cut where calls did not return", t->lbr_cut, out);
-	bytes_str(out, "\n#\n");
+	bytes_char(out, '\n');
 }
 
 /* Copied stacks: how many were followed to their end, and why the others were not. */
@@ -152,7 +152,7 @@ static void write_unwound(const struct profile *p, struct bytes *out)
 	}
 	if (c->guessed)
 		bytes_printf(out, "; %llu frames rest on frame pointers alone", (unsigned long long)c->guessed);
-	bytes_str(out, "\n#\n");
+	bytes_char(out, '\n');
 }
 
 static void write_simulated(const struct profile *p, struct bytes *out)
@@ -161,7 +161,7 @@ static void write_simulated(const struct profile *p, struct bytes *out)
 		return;
 	bytes_str(out, "# Source: simulated (");
 	bytes_plain(out, p->simulated.p, p->simulated.len);
-	bytes_str(out, ")\n#\n");
+	bytes_str(out, ")\n");
 }
 
 void report_recording_head(const struct profile *p, struct bytes *out)

@@ -24,6 +24,10 @@ static void write_event(const struct profile *p, size_t event, const struct grou
 	f.group = group;
 	if (!o->quiet && (o->hierarchy || !o->only_table))
 		report_event_head(p, f.e, group, out);
+	if (!o->quiet && !o->only_table && f.metrics && !o->hierarchy)
+		report_windows_head(p, f.e, o->whole_head, out);
+	if (!o->quiet && (o->hierarchy || !o->only_table) && (!f.metrics || o->hierarchy || o->whole_head))
+		bytes_str(out, "#\n");
 	if (o->hierarchy) {
 		report_hierarchy(&f, &how, out);
 		report_table_end(&f);
@@ -34,13 +38,13 @@ static void write_event(const struct profile *p, size_t event, const struct grou
 	do
 		table_text_measure(x);
 	while (!o->separator && report_fit_step(&f, x));
-	if (!o->quiet && !o->only_table && f.metrics) {
-		report_windows_head(p, f.e, out);
+	if (!o->quiet && !o->only_table && f.metrics)
 		report_fit_head(&f, out);
-	}
 	if (!o->quiet)
 		table_text_head(x, out);
 	table_text_rows(x, out);
+	if (!o->quiet && !o->only_table && f.metrics)
+		report_windows_foot(f.e, out);
 	if (o->legend && !o->quiet && f.metrics)
 		report_windows_legend(&f.metrics->table, out);
 	table_text_free(x);

@@ -64,10 +64,6 @@ static void put_lengths(const struct profile *p, const struct window_group *g, s
 		bytes_printf(out, ", jitter %llu and %llu", (unsigned long long)g->schedule.jitter_short,
 			     (unsigned long long)g->schedule.jitter_long);
 	bytes_str(out, ")\n");
-	if (g->sum_short / g->nr_short > LONG_WINDOW && !g->schedule.period_short)
-		bytes_str(out,
-			  "# Such long windows span many functions: ratios tend to the mean of all. Short ones take "
-			  "alt-period= among the leader's terms.\n");
 }
 
 /* Rows are lines, of which a window that lies in one is not known to have stayed there. */
@@ -161,14 +157,40 @@ static void put_loss(const struct profile_windows *w, struct bytes *out)
 	bytes_str(out, " (shorter ones: record --window=short=N).\n");
 }
 
+/* An event of the group, but its leader, whose samples have exact addresses? */
+static bool has_exact_samples(const struct profile_windows *w)
+{
+	for (u32 i = 0; i < w->group.nr; i++)
+		if (w->group.events[i] != w->group.leader && w->samples[i] > 0)
+			return true;
+	return false;
+}
+
+static bool is_estimate(const struct profile_windows *w)
+{
+	return w->attribution == ATTRIBUTION_ESTIMATE && !code_range_given(&w->range);
+}
+
+static void put_inexact(const struct profile_windows *w, struct bytes *out)
+{
+	if (!is_estimate(w) || has_exact_samples(w))
+		return;
+	bytes_str(
+		out,
+		in_no_row(w) ?
+			"# No event has samples with exact addresses, without which nothing can be told of lines.\n" :
+			"# No event has samples with exact addresses, so that functions whose calls are shorter than "
+			"a window cannot be told from their callers.\n");
+}
+
 /* What the numbers rest on, and what their signs mean. */
 static void put_sources(const struct profile *p, const struct profile_event *e, struct bytes *out)
 {
 	const struct profile_windows *w = event_windows(e);
 	bool any = false;
 
-	if (w->attribution != ATTRIBUTION_ESTIMATE || code_range_given(&w->range)) {
-		bytes_printf(out, "# ± is a 95%% interval; ~ marks rows of fewer than %d kept windows.\n#\n",
+	if (!is_estimate(w)) {
+		bytes_printf(out, "# ± is a 95%% interval; ~ marks rows of fewer than %d kept windows.\n",
 			     METRIC_FEW_WINDOWS);
 		return;
 	}
@@ -181,23 +203,65 @@ static void put_sources(const struct profile *p, const struct profile_event *e, 
 		put_bare_name(p, w->group.events[i], out);
 		any = true;
 	}
-	bytes_str(out,
-		  any ? ".\n" :
-		  in_no_row(w) ?
-			"# No event has samples with exact addresses, without which nothing can be told of lines.\n" :
-			"# No event has samples with exact addresses, so that functions whose calls are shorter than "
-			"a window cannot be told from their callers.\n");
-	bytes_printf(out,
-		     "# ± is a 95%% interval, with what foreign counts in the windows may add; ~ marks what is wider "
-		     "than a quarter of the value%s; - stands for what is wider than the value, or rests on nothing "
-		     "that was counted.\n#\n",
-		     any ? "" : ", and rows that lost most of their windows");
+	bytes_printf(
+		out,
+		"%s# ± is a 95%% interval, with what foreign counts in the windows may add; ~ marks what is wider "
+		"than a quarter of the value%s; - stands for what is wider than the value, or rests on nothing "
+		"that was counted.\n",
+		any ? ".\n" : "", any ? "" : ", and rows that lost most of their windows");
 }
 
-void report_windows_head(const struct profile *p, const struct profile_event *e, struct bytes *out)
+/* The one line that stands above each table; --header has the others. */
+static void put_short_head(const struct profile *p, const struct profile_windows *w, struct bytes *out)
+{
+	const double *t = w->shown;
+	double judged = t[WINDOWS_KEPT] + t[WINDOWS_DISCARDED];
+	bool range = code_range_given(&w->range);
+
+	bytes_str(out, "# Windows: ");
+	if (in_no_row(w))
+		bytes_str(out, "none lies in one line, so that numbers rest on samples alone");
+	else
+		bytes_printf(out, "%.0f of %.0f kept, %.1f%% discarded", t[WINDOWS_KEPT], judged,
+			     100 * t[WINDOWS_DISCARDED] / fmax(1, judged));
+	if (!in_no_row(w) && w->group.nr_short) {
+		bytes_str(out, ", of ");
+		put_mean(w->group.sum_short, w->group.nr_short, out);
+		bytes_char(out, ' ');
+		put_bare_name(p, w->group.leader, out);
+	}
+	if (range) {
+		bytes_str(out, ", ");
+		report_windows_range(&w->range, out);
+	}
+	bytes_str(out, "; ± is a 95% interval, ~ ");
+	if (is_estimate(w))
+		bytes_str(out, "wider than a quarter of the value, - wider than the value, or nothing was counted");
+	else
+		bytes_printf(out, "fewer than %d windows", METRIC_FEW_WINDOWS);
+	bytes_str(out, " (--header: more, --legend: columns)\n");
+}
+
+void report_windows_foot(const struct profile_event *e, struct bytes *out)
+{
+	const struct window_group *g = &e->windows->group;
+
+	put_loss(e->windows, out);
+	put_inexact(e->windows, out);
+	if (g->nr_short && g->sum_short / g->nr_short > LONG_WINDOW && !g->schedule.period_short)
+		bytes_str(out,
+			  "# Such long windows span many functions: ratios tend to the mean of all. Short ones take "
+			  "alt-period= among the leader's terms.\n");
+}
+
+void report_windows_head(const struct profile *p, const struct profile_event *e, bool whole, struct bytes *out)
 {
 	const struct profile_windows *w = event_windows(e);
 
+	if (!whole) {
+		put_short_head(p, w, out);
+		return;
+	}
 	bytes_str(out, "# Group: ");
 	for (u32 i = 0; i < w->group.nr; i++) {
 		bytes_str(out, i ? ", " : "");
@@ -206,7 +270,6 @@ void report_windows_head(const struct profile *p, const struct profile_event *e,
 	bytes_str(out, " (one table each: --no-metrics; what columns mean: --legend)\n");
 	put_lengths(p, &w->group, out);
 	put_fate(w, out);
-	put_loss(w, out);
 	put_sources(p, e, out);
 }
 

@@ -79,8 +79,9 @@ check("by IPC", order("kept,IPC") == order("IPC,CPI,symbol") == ["bpf_prog_b", "
 # A range is named above the table, and in JSON.
 args = ["report", "-i", "w.data", "--address-range", "0xffffffffc0001000-0xffffffffc0001100"]
 within = "within addresses 0xffffffffc0001000-0xffffffffc0001100 of any file"
-check("a range", f"# Of 9 windows 5 can be judged; of these 2 are kept when both ends lie in one function, {within}, and 3 (60.0%)" in run(*args))
-check("a range, all kept", f"# Of 9 windows 5 can be judged; of these 2 are kept when both ends lie {within}, and 3" in run(*args, "--attribution", "keep"))
+check("a range", f"# Of 9 windows 5 can be judged; of these 2 are kept when both ends lie in one function, {within}, and 3 (60.0%)" in run(*args, "--header"))
+check("a range, in one line", f"# Windows: 2 of 5 kept, 60.0% discarded, of 10.0 cycles, {within}; " in run(*args))
+check("a range, all kept", f"# Of 9 windows 5 can be judged; of these 2 are kept when both ends lie {within}, and 3" in run(*args, "--header", "--attribution", "keep"))
 ranged = json.loads(run(*args, "--json"))["events"][0]
 check("a range in JSON", ranged["group"]["range"] == within and "range" not in event["group"])
 
@@ -90,7 +91,7 @@ check("sums of the only row", only["sums"] == only["rows"][0]["sums"] == b["sums
 check("metrics of the only row", only["metrics"] == only["rows"][0]["metrics"] == b["metrics"])
 text = run("report", "-i", "w.data", "-S", "bpf_prog_b")
 lines = [l.split() for l in text.splitlines() if l.startswith("  ")]
-check("text of the only row", lines[0][:8] == lines[1][:8] and "Of 5 windows 3 can be judged; of these 2 are kept" in text)
+check("text of the only row", lines[0][:8] == lines[1][:8] and "# Windows: 2 of 3 kept" in text)
 
 # CSV has what JSON has: of each row, and of all.
 table = list(csv.DictReader(io.StringIO(run("report", "-i", "w.data", "--csv"))))
