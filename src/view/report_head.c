@@ -109,9 +109,9 @@ static void write_tally(const struct profile *p, struct bytes *out)
 	write_count("bytes of AUX data that are no packet", t->aux_bad_bytes, out);
 	write_count("packets of unknown kinds", t->aux_unknown_packets, out);
 	write_count("bytes of the file not read", t->left_out_bytes, out);
-	bytes_printf(out, "; %.2f%% of frames unresolved", share_of(t->unresolved, t->frames));
+	bytes_printf(out, "; %.1f%% unresolved", share_of(t->unresolved, t->frames));
 	if (t->stacks && !t->unwound.stacks)
-		bytes_printf(out, ", %.2f%% of user stacks broken", share_of(t->broken, t->stacks));
+		bytes_printf(out, ", %.1f%% stacks broken", share_of(t->broken, t->stacks));
 	bytes_char(out, '\n');
 }
 

@@ -186,7 +186,7 @@ recording("flat.data", re.sub(r"chain=\S+ ", "", recipe.replace("|CALLCHAIN", ""
 check("no stacks", "have no stacks; record with -g" in run("report", "-i", "flat.data", "--attribution", "callchain", status=2))
 check("no stacks to end", run("report", "-i", "flat.data") == run("report", "-i", "flat.data", "--ignore-callees", "prog_a") and
       "exclude" in run("report", "-i", "flat.data", "--ignore-callees", "a", "--sort", "event", "--columns", "IPC", status=2))
-check("stacks", "same stack" in run("report", "-i", "w.data", "--attribution", "callchain"))
+check("stacks", "same stack" in run("report", "--header", "-i", "w.data", "--attribution", "callchain"))
 
 # The virtual PMU accounts for each window: what began and ended in one function must be what the row has.
 need_sim()
@@ -248,7 +248,7 @@ for term in ("alt-period=300,period-jitter=0", "alt-period=300,burst=2,period-ji
         subprocess.run([reticle, "record", "-q", f"--pmu=sim{lose}", "-o", "l.data", "-e", f"{{cycles/period=9700,{term}/,instructions}}:uS",
                         "--", turns, "4000"], check=True, capture_output=True)
         e = json.loads(run("report", "-i", "l.data", "--json"))["events"][0]
-        return e["windows"], e["group"], run("report", "-i", "l.data")
+        return e["windows"], e["group"], run("report", "--header", "-i", "l.data")
 
     whole, lengths, _ = made("")
     for lose, share in (",lose=1/7", 1 / 7), (",lose=3/10", 3 / 10):

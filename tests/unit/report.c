@@ -49,8 +49,7 @@ static void test_flat(void **state)
 	make_work(&s, false);
 	check(&s, &(struct report_opts){ 0 }, report_text,
 	      "# Total Lost Samples: 0\n"
-	      "# Recording: 100 samples, 0 lost, 0 throttled; 0.00% of frames unresolved, 0.00% of user stacks "
-	      "broken\n"
+	      "# Recording: 100 samples, 0 lost, 0 throttled; 0.0% unresolved, 0.0% stacks broken\n"
 	      "# Samples: 100  of event 'cycles'\n"
 	      "# Event count (approx.): 10000\n"
 	      "#\n"
@@ -303,7 +302,7 @@ static void test_simulated(void **state)
 	check(&s, &o, report_text,
 	      "# Source: simulated (generic-x86)\n"
 	      "# Total Lost Samples: 0\n"
-	      "# Recording: 1 samples, 0 lost, 0 throttled; 0.00% of frames unresolved, 0.00% of user stacks broken\n"
+	      "# Recording: 1 samples, 0 lost, 0 throttled; 0.0% unresolved, 0.0% stacks broken\n"
 	      "# Samples: 1  of event 'cycles'\n"
 	      "# Event count (approx.): 2\n"
 	      "#\n"
@@ -348,7 +347,7 @@ static void test_several_events(void **state)
 					   .unresolved = 1 };
 	check(&s, &o, report_text,
 	      "# Total Lost Samples: 3\n"
-	      "# Recording: 2001 samples, 7 lost, 1 throttled, 9 left out by filters, 8 undecodable; 33.33% of frames "
+	      "# Recording: 2001 samples, 7 lost, 1 throttled, 9 left out by filters, 8 undecodable; 33.3% "
 	      "unresolved\n"
 	      "# Samples: 2K of event 'cycles'\n"
 	      "# Event count (approx.): 3000\n"
@@ -375,7 +374,7 @@ static void test_no_samples(void **state)
 	synthetic_make(&s, one_event, NULL, 0, true, NULL, 0);
 	check(&s, &(struct report_opts){ 0 }, report_text,
 	      "# Total Lost Samples: 0\n"
-	      "# Recording: 0 samples, 0 lost, 0 throttled; 0.00% of frames unresolved\n"
+	      "# Recording: 0 samples, 0 lost, 0 throttled; 0.0% unresolved\n"
 	      "# No samples.\n");
 	synthetic_make(&s, one_event, NULL, 0, false, NULL, 0);
 	check(&s, &(struct report_opts){ 0 }, report_csv, "event,whole,self,self_percent,comm,dso,symbol\n");
