@@ -24,6 +24,27 @@ static const char symbol_messages[] = "\x22\x0a\x08\x90\x40\x10\x30\x1a\x03run"
 				      "\x22\x09\x08\x01\x10\x02\x1a\x03"
 				      "end";
 
+static void fill_simpleperf(struct features *f)
+{
+	vec_push(&f->files, (struct feat_file){ .path = { "/system/lib/libc.so", 19 },
+						.type = FILE_ELF,
+						.has_offset = true,
+						.start = 0x2000,
+						.start_offset = 0x1000,
+						.nr_symbols = 2,
+						.symbols = cursor_over(plain_symbols, sizeof(plain_symbols), false) });
+	vec_push(&f->files,
+		 (struct feat_file){ .path = { "base.vdex", 9 },
+				     .type = FILE_MODULE,
+				     .has_offset = true,
+				     .is_message = true,
+				     .start_offset = 0x300,
+				     .nr_symbols = 2,
+				     .symbols = cursor_over(symbol_messages, sizeof(symbol_messages) - 1, false) });
+	vec_push(&f->meta, (struct feat_meta){ { "clockid", 7 }, { "monotonic", 9 } });
+	vec_push(&f->unwind_files, (struct feat_unwind_file){ { "/a.so", 5 }, 4096 });
+}
+
 /* Every feature that we write, each field with a value of its own. */
 static void fill(struct features *f)
 {
@@ -76,23 +97,7 @@ static void fill(struct features *f)
 	vec_push(&f->caches, (struct feat_cache){ 1, 64, 128, 12, "Data", "48K", "0" });
 	vec_push(&f->mem_nodes, (struct feat_mem_node){ 0, 72, blocks, 72, 2 });
 	vec_push(&f->auxtrace_index, (struct feat_auxtrace_index){ 0x1234, 0x5678 });
-	vec_push(&f->files, (struct feat_file){ .path = { "/system/lib/libc.so", 19 },
-						.type = FILE_ELF,
-						.has_offset = true,
-						.start = 0x2000,
-						.start_offset = 0x1000,
-						.nr_symbols = 2,
-						.symbols = cursor_over(plain_symbols, sizeof(plain_symbols), false) });
-	vec_push(&f->files,
-		 (struct feat_file){ .path = { "base.vdex", 9 },
-				     .type = FILE_MODULE,
-				     .has_offset = true,
-				     .is_message = true,
-				     .start_offset = 0x300,
-				     .nr_symbols = 2,
-				     .symbols = cursor_over(symbol_messages, sizeof(symbol_messages) - 1, false) });
-	vec_push(&f->meta, (struct feat_meta){ { "clockid", 7 }, { "monotonic", 9 } });
-	vec_push(&f->unwind_files, (struct feat_unwind_file){ { "/a.so", 5 }, 4096 });
+	fill_simpleperf(f);
 }
 
 /* All ids that the table may have a row for. */
