@@ -38,8 +38,7 @@ static void resize(struct tree_table *t, u32 size)
 {
 	struct tree_table old = *t;
 
-	t->slots = mem_zalloc(size * sizeof(*t->slots));
-	mem_all_used(t->slots, size * sizeof(*t->slots));
+	t->slots = mem_zalloc_used(size * sizeof(*t->slots));
 	t->size = size;
 	for (u32 i = 0; i < old.size; i++)
 		if (old.slots[i].node)

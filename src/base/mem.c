@@ -67,13 +67,15 @@ char *mem_printf(const char *fmt, ...)
 
 #define HUGE_PAGE ((uintptr_t)2 << 20)
 
-void mem_all_used(void *p, size_t size)
+void *mem_zalloc_used(size_t size)
 {
+	void *p = mem_alloc(size);
 	uintptr_t start = ((uintptr_t)p + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
 	uintptr_t end = ((uintptr_t)p + size) & ~(HUGE_PAGE - 1);
 
 	if (start < end)
 		(void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+	return memset(p, 0, size);
 }
 
 void mem_trim(void)

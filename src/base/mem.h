@@ -20,10 +20,11 @@ char *mem_strndup(const char *s, size_t n);
 char *mem_printf(const char *fmt, ...) PRINTF_LIKE(1, 2); /* caller frees */
 
 /*
- * Says that all of a large block will be used: the kernel may then give it in huge pages, which are fewer to fault in
- * and to look up. Only pages that lie inside the block as a whole are asked for, so it takes no more memory. A hint.
+ * Zeroed, for large blocks all of whose pages will be used: they are faulted in here, once. Pages of mem_zalloc that
+ * are read before they are written are faulted in twice, and the second time each CPU that has a thread of ours has to
+ * be told. The kernel may give huge pages, where these lie inside the block as a whole, so it takes no more memory.
  */
-void mem_all_used(void *p, size_t size);
+void *mem_zalloc_used(size_t size);
 
 /* Gives back to the kernel what was freed and lies between things still in use. Takes milliseconds. */
 void mem_trim(void);
