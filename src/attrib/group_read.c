@@ -40,7 +40,7 @@ u32 group_read_explode(struct group_read *g, const struct evlist *l, const struc
 
 	for (u32 i = 0; i < s->read.nr && n < max; i++) {
 		u64 id = read_id(&s->read, i), weight;
-		u32 event = map_get(&l->by_id, id);
+		u32 event = evlist_of_id(l, id);
 
 		if (event == ID_NONE)
 			continue;

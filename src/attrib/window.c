@@ -73,7 +73,7 @@ void windows_note(struct windows *w, const struct evlist *l, const struct record
 		first = map_get(&w->first_ids, r->throttle.id);
 		if (first != ID_NONE)
 			++*map_at(&w->throttles, w->slots.v[first].id, 0);
-		else if (map_get(&l->by_id, r->throttle.id) == ID_NONE)
+		else if (evlist_of_id(l, r->throttle.id) == ID_NONE)
 			w->unknown_throttles++;
 		break;
 	case PERF_RECORD_LOST:
@@ -162,7 +162,7 @@ static void new_group(struct windows *w, const struct evlist *l, u32 event, cons
 	struct window_group g = { .leader = event, .nr = r->nr, .short_max = e->attr.sample_period / 2 };
 
 	for (u32 i = 0; i < r->nr; i++) {
-		g.events[i] = map_get(&l->by_id, read_id(r, i));
+		g.events[i] = evlist_of_id(l, read_id(r, i));
 		g.roles[i] =
 			(u8)MIN(event_role_of(&l->events.v[g.events[i]].attr, l->events.v[g.events[i]].name, w->arm),
 				(u32)NR_ROLES);
@@ -180,7 +180,7 @@ static void new_group(struct windows *w, const struct evlist *l, u32 event, cons
 static bool same_members(const struct window_group *g, const struct evlist *l, const struct read_values *r)
 {
 	for (u32 i = 0; i < g->nr; i++)
-		if (i >= r->nr || map_get(&l->by_id, read_id(r, i)) != g->events[i])
+		if (i >= r->nr || evlist_of_id(l, read_id(r, i)) != g->events[i])
 			return false;
 	return r->nr == g->nr;
 }
@@ -193,9 +193,9 @@ static u32 group_of(struct windows *w, const struct evlist *l, u32 event, const 
 	if (!r->has_id || r->nr < 2 || r->nr > WINDOW_MEMBERS)
 		return ID_NONE;
 	for (u32 i = 0; i < r->nr; i++)
-		if (map_get(&l->by_id, read_id(r, i)) == ID_NONE)
+		if (evlist_of_id(l, read_id(r, i)) == ID_NONE)
 			return ID_NONE;
-	first = map_get(&l->by_id, read_id(r, 0));
+	first = evlist_of_id(l, read_id(r, 0));
 	if (map_get(&w->by_event, first) == ID_NONE) {
 		if (map_get(&w->by_leader, event) != ID_NONE)
 			return ID_NONE;

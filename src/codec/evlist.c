@@ -38,6 +38,26 @@ void evlist_add_id(struct evlist *l, u32 event, u64 id)
 {
 	vec_push(&l->events.v[event].ids, id);
 	map_set(&l->by_id, id, event);
+	l->near.n = 0;
+}
+
+#define NEAR_IDS 4 /* so many numbers for each id, at most */
+
+static void seal_ids(struct evlist *l)
+{
+	u64 first = UINT64_MAX, last = 0, n = 0;
+
+	l->near.n = 0;
+	for (size_t i = 0; i < l->events.n; i++)
+		for (size_t k = 0; k < l->events.v[i].ids.n; k++, n++) {
+			first = MIN(first, l->events.v[i].ids.v[k]);
+			last = MAX(last, l->events.v[i].ids.v[k]);
+		}
+	if (!n || last - first >= n * NEAR_IDS)
+		return;
+	l->first_id = first;
+	for (u64 id = first; id - first <= last - first; id++)
+		vec_push(&l->near, map_get(&l->by_id, id));
 }
 
 int evlist_seal(struct evlist *l, const struct notify *to, const char *file)
@@ -47,6 +67,7 @@ int evlist_seal(struct evlist *l, const struct notify *to, const char *file)
 
 	if (!l->events.n)
 		return 0;
+	seal_ids(l);
 	l->trailer = first->trailer;
 	l->id_offset = first->layout.id_offset;
 	l->id_trailer = first->layout.id_trailer;
@@ -87,6 +108,7 @@ void evlist_free(struct evlist *l)
 	}
 	vec_free(&l->events);
 	map_free(&l->by_id);
+	vec_free(&l->near);
 	*l = (struct evlist){ 0 };
 }
 
@@ -104,7 +126,7 @@ u32 evlist_find(const struct evlist *l, const u8 *record, u16 size, bool is_samp
 	memcpy(&id, record + at, 8);
 	if (!id) /* what perf made up itself, about processes that ran already */
 		return 0;
-	return map_get(&l->by_id, swap ? __builtin_bswap64(id) : id);
+	return evlist_of_id(l, swap ? __builtin_bswap64(id) : id);
 }
 
 const struct trailer_layout *evlist_trailer(const struct evlist *l, const u8 *record, u16 size, bool swap)

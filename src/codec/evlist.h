@@ -25,7 +25,11 @@ struct event {
 
 struct evlist {
 	VEC(struct event) events;
-	struct map by_id;	       /* hash of id is not needed: key is the id itself; value the event's index */
+	struct map by_id; /* hash of id is not needed: key is the id itself; value the event's index */
+	/* The same, once sealed, where ids are neighbours, as the kernel numbers them one by one: id - first_id ->
+	 * index, or ID_NONE. */
+	VEC(u32) near;
+	u64 first_id;
 	struct trailer_layout trailer; /* common to all events, unless trailers_differ */
 	bool trailers_differ;	       /* then each record's is found by its id: evlist_trailer */
 	bool has_time;		       /* every event has sample_id_all (or none needs it) and PERF_SAMPLE_TIME */
@@ -44,6 +48,13 @@ void evlist_add_id(struct evlist *l, u32 event, u64 id);
  * ids stand. */
 int evlist_seal(struct evlist *l, const struct notify *to, const char *file);
 void evlist_free(struct evlist *l);
+
+/* The event with that id, or ID_NONE. */
+static inline u32 evlist_of_id(const struct evlist *l, u64 id)
+{
+	return l->near.n ? (id - l->first_id < l->near.n ? l->near.v[id - l->first_id] : ID_NONE) :
+			   map_get(&l->by_id, id);
+}
 
 /*
  * Which event does this record (header included) belong to? The only one when there is one; by id otherwise.

@@ -115,6 +115,34 @@ static void finds_by_id(void **state)
 	evlist_free(&l);
 }
 
+/* Neighbours are found in an array, which ids that come later put out of use. */
+static void finds_neighbours(void **state)
+{
+	const struct attr a = attr_of(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME);
+	const u64 most = UINT64_MAX;
+	struct evlist l = { 0 };
+
+	(void)state;
+	evlist_add(&l, &a, "a", NULL);
+	evlist_add(&l, &a, "b", NULL);
+	evlist_add_id(&l, 0, most);
+	evlist_add_id(&l, 1, most - 3);
+	assert_int_equal(evlist_seal(&l, NULL, NULL), 0);
+	assert_int_equal(l.near.n, 4);
+	assert_int_equal(find(&l, most, 0, true), 0);
+	assert_int_equal(find(&l, most - 3, 0, true), 1);
+	assert_int_equal(find(&l, most - 1, 0, true), ID_NONE);
+	assert_int_equal(find(&l, most - 4, 0, true), ID_NONE);
+	assert_int_equal(find(&l, 1, 0, true), ID_NONE);
+	evlist_add_id(&l, 1, 1);
+	assert_int_equal(find(&l, 1, 0, true), 1);
+	assert_int_equal(evlist_seal(&l, NULL, NULL), 0);
+	assert_int_equal(l.near.n, 0);
+	assert_int_equal(find(&l, 1, 0, true), 1);
+	assert_int_equal(find(&l, most, 0, true), 0);
+	evlist_free(&l);
+}
+
 static void one_event_needs_no_ids(void **state)
 {
 	const struct attr a = { .type = 1, .sample_type = PERF_SAMPLE_IP };
@@ -192,9 +220,13 @@ static void unknown_bits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),	cmocka_unit_test(a_name_is_not_endless),
-		cmocka_unit_test(finds_by_id),	cmocka_unit_test(one_event_needs_no_ids),
-		cmocka_unit_test(disagreement), cmocka_unit_test(trailers_of_a_dummy),
+		cmocka_unit_test(names),
+		cmocka_unit_test(a_name_is_not_endless),
+		cmocka_unit_test(finds_by_id),
+		cmocka_unit_test(finds_neighbours),
+		cmocka_unit_test(one_event_needs_no_ids),
+		cmocka_unit_test(disagreement),
+		cmocka_unit_test(trailers_of_a_dummy),
 		cmocka_unit_test(unknown_bits),
 	};
 
