@@ -105,6 +105,9 @@ int sample_layout_init(struct sample_layout *l, const struct attr *a, const char
 	l->read_stride = 1 + (read & PERF_FORMAT_GROUP ? 0 : times) + (read & PERF_FORMAT_ID ? 1 : 0) +
 			 (read & PERF_READ_LOST ? 1 : 0);
 	place_fixed_fields(l);
+	if (a->sample_type & PERF_SAMPLE_READ && read & PERF_FORMAT_ID)
+		l->at_first_id = (u16)(l->fixed_end +
+				       8 * (l->read_head + l->read_stride - 1 - (read & PERF_READ_LOST ? 1 : 0)));
 	place_id(l, a);
 	return check_attr(a, word, unknown_bits);
 }
@@ -132,26 +135,6 @@ void read_values_decode(const struct sample_layout *l, struct cursor *c, struct 
 	out->has_id = l->read_format & PERF_FORMAT_ID;
 	out->has_lost = l->read_format & PERF_READ_LOST;
 	out->id_at = (u8)(l->read_stride - out->has_id - out->has_lost);
-}
-
-bool sample_first_member(const struct sample_layout *l, struct cursor c, u64 *id, u32 *tid)
-{
-	bool has_lost = l->read_format & PERF_READ_LOST;
-	struct cursor thread = c;
-
-	if (!(l->sample_type & PERF_SAMPLE_READ) || !(l->read_format & PERF_FORMAT_ID))
-		return false;
-	cursor_skip(&c, l->fixed_end);
-	if (l->read_head && !cursor_u64(&c))
-		return false;
-	cursor_skip(&c, 8u * (l->read_head - (l->read_head ? 1 : 0) + l->read_stride - 1 - has_lost));
-	*id = cursor_u64(&c);
-	*tid = 0;
-	if (l->at_tid) {
-		cursor_skip(&thread, l->at_tid + 4);
-		*tid = cursor_u32(&thread);
-	}
-	return !c.bad;
 }
 
 static void fixed_decode(const struct sample_layout *l, struct cursor *c, struct sample *out)
@@ -356,13 +339,12 @@ static u64 read_bytes(const struct sample_layout *l, const u8 *p, u64 left)
 	return (l->read_head + nr * l->read_stride) * 8;
 }
 
-int sample_core_decode(const struct sample_layout *l, struct cursor c, struct sample_core *out)
+int sample_core_decode_bytes(const struct sample_layout *l, const u8 *p, u64 size, bool swap, struct sample_core *out)
 {
-	const u8 *p = c.p;
-	u64 left = cursor_left(&c), n;
+	u64 left = size, n;
 
-	if (UNLIKELY(c.swap))
-		return core_decode_swapped(l, c, out);
+	if (UNLIKELY(swap))
+		return core_decode_swapped(l, cursor_over(p, size, true), out);
 	if (UNLIKELY(left < l->fixed_end))
 		return ERR_TRUNCATED;
 	out->ip = l->at_ip ? load64(p + l->at_ip) : 0;

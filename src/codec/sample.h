@@ -24,6 +24,7 @@ struct sample_layout {
 	u16 fixed_end;	 /* behind the last of them: the read values, or the chain, or what follows */
 	u16 read_head;	 /* u64 words of read values before the members: [nr] [enabled] [running] of a group, else 0 */
 	u16 read_stride; /* u64 words per member */
+	u16 at_first_id; /* of the first member; 0: it has none */
 };
 
 /* ERR_UNSUPPORTED with the unknown bits in *unknown_bits (and in which word: "sample_type", ...); both may be NULL. */
@@ -97,7 +98,22 @@ void read_values_decode(const struct sample_layout *l, struct cursor *c, struct 
 
 /* Whose counters a sample reads: the id of the first one, and the thread (0: not in the sample). False: it reads none
  * that has an id. Costs no decoding of the rest. */
-bool sample_first_member(const struct sample_layout *l, struct cursor c, u64 *id, u32 *tid);
+static inline bool sample_first_member(const struct sample_layout *l, struct cursor c, u64 *id, u32 *tid)
+{
+	struct cursor nr = c, thread = c;
+
+	cursor_skip(&nr, l->fixed_end);
+	if (!l->at_first_id || (l->read_head && !cursor_u64(&nr)))
+		return false;
+	cursor_skip(&c, l->at_first_id);
+	*id = cursor_u64(&c);
+	*tid = 0;
+	if (l->at_tid) {
+		cursor_skip(&thread, l->at_tid + 4u);
+		*tid = cursor_u32(&thread);
+	}
+	return !c.bad;
+}
 
 struct branch_entry sample_branch(const struct sample *s, u32 i);
 
@@ -123,6 +139,13 @@ struct sample_core {
 	u32 pid, tid, cpu;
 	struct u64s chain;
 };
-int sample_core_decode(const struct sample_layout *l, struct cursor c, struct sample_core *out);
+/* p: the whole record. */
+int sample_core_decode_bytes(const struct sample_layout *l, const u8 *p, u64 size, bool swap, struct sample_core *out);
+/* Inline: a cursor that is handed on lies in memory, and is copied in wider words than it was written in, for which
+ * the processor waits as long as all the rest takes. */
+static inline int sample_core_decode(const struct sample_layout *l, struct cursor c, struct sample_core *out)
+{
+	return sample_core_decode_bytes(l, c.p, cursor_left(&c), c.swap, out);
+}
 
 #endif
