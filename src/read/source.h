@@ -93,7 +93,8 @@ static inline void source_ask_ahead(const u8 *p, u16 size)
 		__builtin_prefetch((const void *)at);
 }
 
-static inline bool source_next(const struct source *s, u64 *offset, struct source_record *out, u64 *bad)
+/* The same without asking for anything: for those who know where they go next, and ask for that. */
+static inline bool source_next_asked(const struct source *s, u64 *offset, struct source_record *out, u64 *bad)
 {
 	u64 at = *offset, left = s->size - at;
 	const u8 *p = s->data + at;
@@ -104,10 +105,18 @@ static inline bool source_next(const struct source *s, u64 *offset, struct sourc
 	memcpy(&h, p, sizeof(h));
 	if (UNLIKELY(h.size < sizeof(h) || h.size > left || record_has_payload(h.type)))
 		return source_next_any(s, offset, out, bad);
-	source_ask_ahead(p, h.size);
 	*offset = at + h.size;
 	*out = (struct source_record){ p, h, at, NULL, 0 };
 	return true;
+}
+
+static inline bool source_next(const struct source *s, u64 *offset, struct source_record *out, u64 *bad)
+{
+	bool more = source_next_asked(s, offset, out, bad);
+
+	if (more)
+		source_ask_ahead(out->p, out->h.size);
+	return more;
 }
 
 /* Brings len bytes of data at offset into memory at once, which costs a third of as many page faults. A hint. */
