@@ -94,9 +94,9 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 		c->ask.trace = trace_keys_new(opts->keys->texts, opts->features, dsos, opts->keys->fields,
 					      opts->keys->nr_fields, opts->notify);
 	c->caller_mask = callers - 1;
-	c->callers = mem_zalloc(callers * sizeof(*c->callers));
+	c->callers = hash_room(opts->samples, callers, sizeof(*c->callers));
 	c->stack_mask = stacks - 1;
-	c->stacks = mem_zalloc(stacks * sizeof(*c->stacks));
+	c->stacks = hash_room(opts->samples, stacks, sizeof(*c->stacks));
 	c->paths = mem_zalloc(PATHS * sizeof(*c->paths));
 	for (u32 i = 0; i < NR_MEASURES; i++)
 		if (opts->measuring.used & MEASURE_BIT(i))

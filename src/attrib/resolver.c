@@ -59,8 +59,8 @@ struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, stru
 	slots = hash_slots(MIN(opts->samples, (u64)MOST_ADDRESSES) * ADDRESSES_OF_SAMPLE, LEAST_ADDRESSES,
 			   MOST_ADDRESSES);
 	r->mask = slots - 1;
-	r->addresses = mem_zalloc_used(slots * sizeof(*r->addresses));
-	r->code = mem_zalloc_used(slots * sizeof(*r->code));
+	r->addresses = hash_room(opts->samples, slots, sizeof(*r->addresses));
+	r->code = hash_room(opts->samples, slots, sizeof(*r->code));
 	return r;
 }
 

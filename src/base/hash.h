@@ -21,6 +21,12 @@ static inline u32 hash_slots(u64 things, u32 least, u32 most)
 	return slots;
 }
 
+/* Room for them, zeroed. With more things than slots all of it will be used; with few, few pages. */
+static inline void *hash_room(u64 things, u32 slots, size_t size)
+{
+	return things > slots ? mem_zalloc_used(slots * size) : mem_zalloc(slots * size);
+}
+
 static inline u64 hash_seed(void)
 {
 	return (u64)(uintptr_t)mem_alloc * 0xd6e8feb86659fd93u;
