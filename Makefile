@@ -29,10 +29,11 @@ check:
 
 bench: all
 	@scripts/bootstrap bench
-	@ninja -C $(BUILD) bench/classes
+	@ninja -C $(BUILD) bench/classes bench/lanes
 	@bench/run --reticle $(BUILD)/reticle --demo $(BUILD)/bench/demo
 	@bench/vpmu --reticle $(BUILD)/reticle
 	@bench/small --reticle $(BUILD)/reticle
+	@bench/pairs --reticle $(BUILD)/reticle
 
 bench-truth: all
 	@scripts/bootstrap bench demo
