@@ -78,6 +78,11 @@ void *mem_zalloc_used(size_t size)
 	return memset(p, 0, size);
 }
 
+void mem_zero(void *p, size_t size)
+{
+	memset(p, 0, size);
+}
+
 void mem_trim(void)
 {
 	malloc_trim(0);

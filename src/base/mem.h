@@ -26,6 +26,10 @@ char *mem_printf(const char *fmt, ...) PRINTF_LIKE(1, 2); /* caller frees */
  */
 void *mem_zalloc_used(size_t size);
 
+/* Zeroes some hundred bytes: a call, as what compilers put in its place where they know the size (one instruction that
+ * repeats itself) takes several times as long to begin. */
+void mem_zero(void *p, size_t size);
+
 /* Gives back to the kernel what was freed and lies between things still in use. Takes milliseconds. */
 void mem_trim(void);
 

@@ -9,6 +9,7 @@
 #include "codec/sample.h"
 
 #include "base/err.h"
+#include "base/mem.h"
 
 /* Bits up to the newest that this version knows: those of Linux 6.19, and of kernel/. */
 #define SAMPLE_TYPE_KNOWN ((1ull << 26) - 1)
@@ -222,7 +223,8 @@ int sample_decode(const struct sample_layout *l, struct cursor c, struct sample 
 {
 	u64 type = l->sample_type;
 
-	*out = (struct sample){ .has = type };
+	mem_zero(out, sizeof(*out));
+	out->has = type;
 	cursor_skip(&c, 4);
 	out->misc = cursor_u16(&c);
 	cursor_skip(&c, 2);
