@@ -219,8 +219,9 @@ static void weight_decode(const struct sample_layout *l, struct cursor *c, struc
 	out->weight &= UINT32_MAX;
 }
 
-int sample_decode(const struct sample_layout *l, struct cursor c, struct sample *out)
+int sample_decode_bytes(const struct sample_layout *l, const u8 *p, u64 size, bool swap, struct sample *out)
 {
+	struct cursor c = cursor_over(p, size, swap);
 	u64 type = l->sample_type;
 
 	mem_zero(out, sizeof(*out));

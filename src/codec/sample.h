@@ -90,8 +90,14 @@ struct sample {
 	u64 aux_size;
 };
 
-/* c is over the whole record, header included. Fields that are not in the sample are 0. ERR_TRUNCATED, ERR_FORMAT. */
-int sample_decode(const struct sample_layout *l, struct cursor c, struct sample *out);
+/* p: the whole record, header included. Fields that are not in the sample are 0. ERR_TRUNCATED, ERR_FORMAT. */
+int sample_decode_bytes(const struct sample_layout *l, const u8 *p, u64 size, bool swap, struct sample *out);
+/* Inline: a cursor that is handed on lies in memory, and is copied in wider words than it was written in, for which
+ * the processor waits. */
+static inline int sample_decode(const struct sample_layout *l, struct cursor c, struct sample *out)
+{
+	return sample_decode_bytes(l, c.p, cursor_left(&c), c.swap, out);
+}
 
 /* The read values at c; also those of a READ record. Sets c->bad on failure. */
 void read_values_decode(const struct sample_layout *l, struct cursor *c, struct read_values *out);
@@ -141,8 +147,6 @@ struct sample_core {
 };
 /* p: the whole record. */
 int sample_core_decode_bytes(const struct sample_layout *l, const u8 *p, u64 size, bool swap, struct sample_core *out);
-/* Inline: a cursor that is handed on lies in memory, and is copied in wider words than it was written in, for which
- * the processor waits as long as all the rest takes. */
 static inline int sample_core_decode(const struct sample_layout *l, struct cursor c, struct sample_core *out)
 {
 	return sample_core_decode_bytes(l, c.p, cursor_left(&c), c.swap, out);
