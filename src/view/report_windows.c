@@ -244,10 +244,11 @@ static void put_short_head(const struct profile *p, const struct profile_windows
 
 void report_windows_foot(const struct profile_event *e, struct bytes *out)
 {
-	const struct window_group *g = &e->windows->group;
+	const struct profile_windows *w = event_windows(e);
+	const struct window_group *g = &w->group;
 
-	put_loss(e->windows, out);
-	put_inexact(e->windows, out);
+	put_loss(w, out);
+	put_inexact(w, out);
 	if (g->nr_short && g->sum_short / g->nr_short > LONG_WINDOW && !g->schedule.period_short)
 		bytes_str(out,
 			  "# Such long windows span many functions: ratios tend to the mean of all. Short ones take "
