@@ -48,6 +48,7 @@
 #include "vpmu/core.h"
 
 #include "base/mem.h"
+#include "vpmu/branch_regs.h"
 #include "vpmu/coherence.h"
 #include "vpmu/core_charge.h"
 
@@ -212,16 +213,42 @@ static enum way_out way_out(struct core *c, const struct block *p, const struct 
 	return way;
 }
 
+/* As core_sync would have them. */
+static u64 slots_by_now(const struct core *c)
+{
+	u64 loads = c->known & ((1u << RUN_STORES) - 1), stores = c->known >> RUN_STORES;
+	u64 slots = c->thread.counts[VC_SLOTS] + (u64)(c->left_at - c->left) - loads - stores;
+
+	for (u32 kind = 0; kind < NR_ACCESS_KINDS; kind++)
+		slots -= c->accesses[kind];
+	return slots;
+}
+
+/* The branch at the end of p was counted. wrong: it was not foreseen. */
+static void record_branch(struct core *c, const struct block *p, u64 to, bool wrong)
+{
+	struct branch_taken b = { .from = p->ops[p->nr - 1].pc, .to = to, .kind = p->kind, .next = to == p->end };
+
+	if (p->kind < OP_COND || (p->kind == OP_COND && b.next))
+		return;
+	b.judged = c->models & VPMU_MODEL_BRANCH;
+	b.wrong = wrong;
+	b.cycles = slots_by_now(c) / c->model->width;
+	branch_regs_put(c->thread.branches, &b);
+}
+
 /* b: what runs now; NULL: nobody knows. */
 static enum way_out settle(struct core *c, const struct block *p, const struct block *b)
 {
 	u64 to = b ? b->pc : NO_PC;
 	u32 nr;
 	enum way_out way = way_out(c, p, b, &to, &nr);
+	u64 wrong;
 
 	fill_runs(c, p);
 	count_early(c, -1);
 	core_sync(c);
+	wrong = c->thread.counts[VC_BRANCH_MISSES];
 	core_look_ahead(c);
 	if ((way == WAY_EXPECTED || way == WAY_INTERRUPTED) && !c->continues && !core_is_near(c, p)) {
 		count_early(c, 1);
@@ -233,6 +260,8 @@ static enum way_out settle(struct core *c, const struct block *p, const struct b
 	core_forget(c);
 	core_sync(c);
 	core_look_ahead(c);
+	if (c->thread.branches && to != NO_PC && (way == WAY_EXPECTED || way == WAY_INTERRUPTED))
+		record_branch(c, p, to, c->thread.counts[VC_BRANCH_MISSES] != wrong);
 	return way;
 }
 
@@ -468,7 +497,11 @@ static NOINLINE void enter_slowly(struct core *c, const struct block *b)
 
 static NOINLINE void enter_swept(struct core *c, const struct block *p, const struct block *b)
 {
+	u16 wrong = c->sums[SUM_WRONG];
+
 	sweep(c, p, b->pc);
+	if (c->thread.branches)
+		record_branch(c, p, b->pc, c->sums[SUM_WRONG] != wrong);
 	c->block = b;
 	core_forget(c);
 	if (UNLIKELY(c->thread.stack) && p->frames)
@@ -488,7 +521,7 @@ void core_enter_otherwise(struct core *c, const struct block *b)
 		return;
 	}
 	FEWER_REGISTERS();
-	if (UNLIKELY(!p->frames || c->thread.stack || c->models != VPMU_MODEL_ALL)) {
+	if (UNLIKELY(!p->frames || c->thread.stack || c->thread.branches || c->models != VPMU_MODEL_ALL)) {
 		enter_swept(c, p, b);
 		return;
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "vpmu/branch_regs.h"
 #include "vpmu/core_fast.h"
 #include "vpmu/truth.h"
 
@@ -67,6 +68,7 @@ struct vthread *core_thread_new(struct vprocess *p)
 				VPMU_L1_CYCLES + cost_of(m, kind) >= p->control->options.ldlat;
 	caches_new(&c->caches, m);
 	predictor_new(&c->predictor, m);
+	c->thread.branches = branch_regs_new(p->control);
 	return &c->thread;
 }
 
@@ -78,6 +80,7 @@ void core_thread_free(struct vthread *t)
 	predictor_free(&c->predictor);
 	free(c->log - 1);
 	free(c->misses);
+	branch_regs_free(t->branches);
 	bytes_free(&t->record);
 	free(c);
 }
@@ -91,6 +94,8 @@ void core_forked(struct vthread *t)
 	c->known = 0;
 	core_forget(c);
 	c->continues = false;
+	if (t->branches)
+		branch_regs_clear(t->branches);
 	core_retarget(c);
 }
 

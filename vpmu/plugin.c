@@ -60,6 +60,16 @@ static bool wants_calls(const struct vpmu_control *c)
 	return wanted;
 }
 
+/* So does writing down each branch. */
+static bool wants_branches(const struct vpmu_control *c)
+{
+	bool wanted = false;
+
+	for (u32 i = 0; i < c->nr_events; i++)
+		wanted |= (c->events[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK) != 0;
+	return wanted;
+}
+
 static NOINLINE struct vthread *thread_begins(unsigned vcpu, const struct block *b)
 {
 	struct vthread *t = core_thread_new(process);
@@ -162,7 +172,7 @@ static void on_one_counts(unsigned vcpu, void *block)
 /* One that leaps, where calls are kept track of. */
 static void on_block_leaps(unsigned vcpu, void *block)
 {
-	if (process->control->options.models)
+	if (process->control->options.models || (self && self->branches))
 		on_one_some(vcpu, block);
 	else
 		on_one_counts(vcpu, block);
@@ -225,8 +235,12 @@ static void watch_accesses(const struct qemu_tb *tb, const struct block *b)
 
 static qemu_udata_cb *enter_of(const struct block *b, u32 models)
 {
+	bool branches = wants_branches(process->control);
+
 	if (b->leaps && wants_calls(process->control))
 		return on_block_leaps;
+	if (branches)
+		return b->nr == 1 ? on_one_some : on_block_some;
 	if (b->nr == 1)
 		return models == VPMU_MODEL_ALL ? on_one_all : models ? on_one_some : on_one_counts;
 	if (models != VPMU_MODEL_ALL)

@@ -3,7 +3,7 @@
  * What stands in the sampler's records: field by field what Linux gives for a sample of user space.
  *
  * Where Linux asks the PMU and a PMU has no answer, this one has none either: transaction and physical address are 0,
- * a raw field is 4 bytes of 0, the branch stack is empty. What an access met (data_src, weight) is known of mem-loads
+ * a raw field is 4 bytes of 0. What an access met (data_src, weight) is known of mem-loads
  * and mem-stores that do not skid, as on Intel's cores; else data_src is "not available" and weight 0.
  */
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 
 #include "base/mem.h"
+#include "vpmu/branch_regs.h"
 #include "vpmu/cache.h"
 #include "vpmu/regs.h"
 #include "vpmu/sampler.h"
@@ -49,6 +50,7 @@ int sampler_layouts(struct sampler *s)
 	}
 	s->chain = mem_alloc((s->chain_max + 1) * sizeof(u64));
 	s->stack = mem_alloc(MAX(stack, 1));
+	s->branches = mem_alloc(MAX(s->control->options.branch_depth, 1) * 3 * sizeof(u64));
 	return 0;
 }
 
@@ -57,6 +59,7 @@ void sampler_layouts_free(struct sampler *s)
 	free(s->layouts);
 	free(s->chain);
 	free(s->stack);
+	free(s->branches);
 	bytes_free(&s->words);
 	bytes_free(&s->out);
 }
@@ -136,6 +139,16 @@ static void fill_chain(struct vthread *t, const struct attr *a, u64 pc, struct s
 		n += callstack_chain(t, s->chain + n, max - 1);
 	}
 	out->chain = (struct u64s){ (const u8 *)s->chain, n, false };
+}
+
+static void fill_branches(struct vthread *t, u32 event, struct sample *out)
+{
+	struct sampler *s = t->sampler;
+
+	if (!t->branches)
+		return;
+	out->nr_branches = branch_regs_read(t->branches, event, s->branches, &out->hw_idx);
+	out->branches = (struct u64s){ (const u8 *)s->branches, out->nr_branches * 3, false };
 }
 
 static void fill_registers(struct vthread *t, const struct attr *a, u64 pc, struct sample *out)
@@ -255,6 +268,8 @@ void sampler_put_sample(struct vthread *t, u32 event, u64 period, const struct c
 		fill_read(t, event, &sample);
 	if (a->sample_type & PERF_SAMPLE_CALLCHAIN)
 		fill_chain(t, a, at->pc, &sample);
+	if (a->sample_type & PERF_SAMPLE_BRANCH_STACK)
+		fill_branches(t, event, &sample);
 	if (sampler_wants_registers(t, event)) {
 		fill_registers(t, a, at->pc, &sample);
 		if (a->sample_type & PERF_SAMPLE_STACK_USER)

@@ -10,6 +10,7 @@
  *   predictor.c, cache.c, model.c   the simulated core's parts and its table of sizes and costs
  *   sampler.c  periods, samples, throttling: what the kernel's perf core does
  *   callstack.c, regs.c  exact call chains; the guest's registers
+ *   branch_regs.c  records of the last taken branches
  *   tasks.c    threads, processes, mappings: what the kernel's side-band says. births.c writes FORK, exec.c follows
  * execve, names.c follows names given through /proc sigframe.c  where a signal's handler finds its stack channel.c
  * chunks of the shared memory truth.c    exact counts per instruction, call path and window
@@ -34,12 +35,13 @@ struct exec_carried {
 	struct sampler_state *events;
 	struct truth_windows *windows;
 };
-struct callstack; /* shadow.h */
-struct truth;	  /* truth.h; NULL when not asked for */
-struct tasks;	  /* tasks_impl.h: the process's threads and mappings */
-struct code;	  /* block.h: all blocks of guest code */
-struct model;	  /* model.h: the simulated core's table */
-struct coherence; /* coherence.h */
+struct callstack;   /* shadow.h */
+struct truth;	    /* truth.h; NULL when not asked for */
+struct tasks;	    /* tasks_impl.h: the process's threads and mappings */
+struct code;	    /* block.h: all blocks of guest code */
+struct model;	    /* model.h: the simulated core's table */
+struct coherence;   /* coherence.h */
+struct branch_regs; /* branch_regs.h */
 
 struct vprocess {
 	struct vpmu_control *control; /* shared with the recorder */
@@ -87,8 +89,9 @@ struct vthread {
 	bool first;	    /* of the whole recording: the one that was there when events were opened */
 	struct callstack *stack;
 	struct truth *truth;
-	u8 *regs;	/* regs.c: in QEMU's CPU state, or NULL */
-	u64 syscall[6]; /* arguments of the one that it is in */
+	struct branch_regs *branches; /* NULL: nobody wants them */
+	u8 *regs;		      /* regs.c: in QEMU's CPU state, or NULL */
+	u64 syscall[6];		      /* arguments of the one that it is in */
 	struct vpmu_birth birth;
 	u64 random;		     /* state of what its getrandom gives */
 	bool on_cpu;		     /* with virtual CPUs: it has one, t->cpu; else that is the one it had last */

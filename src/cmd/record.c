@@ -241,6 +241,10 @@ static int check_options(struct record_config *c, const struct notify *to)
 		return notify_error(to, ERR_USAGE, "--user-callchains and --kernel-callchains exclude each other");
 	if (o->attr.period != RECORD_UNSET && (o->attr.freq != RECORD_UNSET || o->attr.freq_max))
 		return notify_error(to, ERR_USAGE, "-F and -c exclude each other");
+	if (o->attr.branch_type && o->attr.callgraph == CALLGRAPH_LBR)
+		return notify_error(to, ERR_USAGE,
+				    "-b, -j and --call-graph lbr exclude each other: both want the CPU's branch "
+				    "registers (-b -g has call chains by frame pointers)");
 	if ((t->pids || t->tids || t->uid) && (t->system_wide || t->cgroups))
 		return notify_error(to, ERR_USAGE, "-p, -t and -u cannot be combined with -a or --cgroup");
 	if (o->output.switch_on != SWITCH_NEVER && o->output.path && !strcmp(o->output.path, "-"))

@@ -2,6 +2,8 @@
 /* Features, encoded: those that a recorder writes. Each function is the inverse of the decoder of its name. */
 #include "codec/features_impl.h"
 
+#include <string.h>
+
 #define NAME_ALIGN 64 /* text takes a multiple of that, its NUL included */
 
 typedef void (*encode_fn)(const struct features *f, struct bytes *out);
@@ -220,6 +222,43 @@ static void clock_data(const struct features *f, struct bytes *out)
 	bytes_u64(out, f->clock_data_clockid_ns);
 }
 
+static void put_caps(const struct feat_caps *caps, struct bytes *out)
+{
+	bytes_u32(out, caps->nr);
+	for (u32 i = 0; i < caps->nr; i++) {
+		put_text(out, caps->names[i]);
+		put_text(out, caps->values[i]);
+	}
+}
+
+/* Of the PMU that is called "cpu"; */
+static void cpu_pmu_caps(const struct features *f, struct bytes *out)
+{
+	for (size_t i = 0; i < f->caps.n; i++)
+		if (!strcmp(f->caps.v[i].pmu, "cpu")) {
+			put_caps(&f->caps.v[i], out);
+			return;
+		}
+	bytes_u32(out, 0);
+}
+
+/* of all others. */
+static void pmu_caps(const struct features *f, struct bytes *out)
+{
+	size_t at = out->len;
+	u32 n = 0;
+
+	bytes_u32(out, 0);
+	for (size_t i = 0; i < f->caps.n; i++) {
+		if (!strcmp(f->caps.v[i].pmu, "cpu"))
+			continue;
+		put_caps(&f->caps.v[i], out);
+		put_text(out, f->caps.v[i].pmu);
+		n++;
+	}
+	memcpy(out->p + at, &n, sizeof(n));
+}
+
 static void compressed(const struct features *f, struct bytes *out)
 {
 	bytes_u32(out, 1);
@@ -254,6 +293,8 @@ static const encode_fn encoders[FEAT_MAX] = {
 	[FEAT_CLOCKID] = clockid,
 	[FEAT_CLOCK_DATA] = clock_data,
 	[FEAT_COMPRESSED] = compressed,
+	[FEAT_CPU_PMU_CAPS] = cpu_pmu_caps,
+	[FEAT_PMU_CAPS] = pmu_caps,
 };
 
 int feature_encode(const struct features *f, enum feature id, struct bytes *out)

@@ -94,8 +94,9 @@ struct vpmu_options {
 	bool truth;	      /* TRUTH records are wanted */
 	bool real_ids;	      /* process ids as they are, not numbered from 1 */
 	bool totals_only;     /* stat: no samples, no side-band */
-	bool memory; /* loads and stores are sampled: threads run on cores that share memory (vpmu/coherence.h) */
-	u32 ldlat;   /* cycles that VC_SLOW_LOADS take at least */
+	bool memory;	  /* loads and stores are sampled: threads run on cores that share memory (vpmu/coherence.h) */
+	u32 ldlat;	  /* cycles that VC_SLOW_LOADS take at least */
+	u32 branch_depth; /* branch records that a core keeps */
 };
 
 /* mem-loads and mem-stores, whose samples say what the access met: Intel's numbers, with ldlat in config1. */
@@ -109,6 +110,9 @@ bool vpmu_is_memory(const struct attr *a);
 
 /* Do these (VPMU_MODEL_*) count it? */
 bool vpmu_is_modelled(u32 count, u32 models);
+
+/* Most branch records that a core keeps: eight times what cores have, and what readers take. */
+#define VPMU_BRANCHES_MAX 512
 
 #define VPMU_EVENTS_MAX 64
 
@@ -128,7 +132,7 @@ struct vpmu_event { /* one that was asked for, in group order */
 struct str vpmu_simulated(const char *cpuid);
 
 #define VPMU_MAGIC 0x554d505645435452 /* "RTCEVPMU" */
-#define VPMU_VERSION 4
+#define VPMU_VERSION 5
 #define VPMU_CHUNKS 256
 #define VPMU_CHUNK_SIZE (256u << 10)
 #define VPMU_PATH 1024

@@ -304,7 +304,9 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 		if (e->attr.branch_sample_type)
 			return notify_error(
 				to, ERR_UNSUPPORTED,
-				"cannot open %s with branch records: this machine's PMU does not offer them", name);
+				"cannot open %s with branch records: this machine's PMU does not offer them "
+				"(--pmu=sim has them; reticle check)",
+				name);
 		if (is_hardware(&e->attr) && access("/sys/bus/event_source/devices/cpu", F_OK) &&
 		    access("/sys/bus/event_source/devices/armv8_pmuv3", F_OK))
 			return notify_error(
@@ -329,8 +331,12 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 				    name);
 	case EINVAL:
 		if (e->attr.branch_sample_type)
-			return notify_error(to, ERR_UNSUPPORTED,
-					    "cannot open %s with branch records: the PMU refuses these filters", name);
+			return notify_error(
+				to, ERR_UNSUPPORTED,
+				"cannot open %s with branch records: the PMU refuses these filters (reticle check "
+				"says what it has; --pmu=sim has any, any_call, any_ret, ind_call, "
+				"ind_jmp, call, cond and stack)",
+				name);
 		if (only_counts(e))
 			return notify_error(
 				to, ERR_USAGE,

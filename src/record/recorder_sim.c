@@ -24,7 +24,6 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 		{ t->cpus, "-C: the virtual PMU has CPUs of its own (--pmu=sim,cpus=N)" },
 		{ t->cgroups, "--cgroup: the virtual PMU records a command, not cgroups" },
 		{ !t->command, "the virtual PMU needs a command: reticle record --pmu=sim -- COMMAND" },
-		{ a->branch_type || a->callgraph == CALLGRAPH_LBR, "the virtual PMU has no branch records" },
 		{ a->all_kernel || a->kernel_callchains, "the virtual PMU sees user code only" },
 		{ a->freq_max, "-F max: the virtual PMU knows no highest frequency" },
 		{ a->delay_ms < 0, "-D -1: nobody could start the events; name a time" },
@@ -45,6 +44,33 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 	if (a->use_clockid)
 		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
 			  "-k %s: the virtual PMU has a clock of its own, which is taken instead", a->clock_name);
+	return 0;
+}
+
+/* Branches that it has none of: filters, and why. */
+static int refuse_branches(const struct open_event *e, const struct notify *to)
+{
+	static const struct {
+		u64 filter;
+		const char *text;
+	} rows[] = {
+		{ PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_HV, "k, hv: it sees user code only (u)" },
+		{ PERF_SAMPLE_BRANCH_IN_TX | PERF_SAMPLE_BRANCH_ABORT_TX, "in_tx, abort_tx: it has no transactions" },
+		{ 1u << 19, "counter: it does not count events between branches" },
+	};
+	const u64 others = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_ANY_RETURN |
+			   PERF_SAMPLE_BRANCH_IND_CALL | PERF_SAMPLE_BRANCH_IND_JUMP | PERF_SAMPLE_BRANCH_COND |
+			   PERF_SAMPLE_BRANCH_CALL;
+	u64 filter = e->attr.branch_sample_type;
+
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
+		if (filter & rows[i].filter)
+			return notify_error(to, ERR_USAGE, "the virtual PMU has no branch records of %s",
+					    rows[i].text);
+	if (filter & PERF_SAMPLE_BRANCH_CALL_STACK && filter & others)
+		return notify_error(to, ERR_USAGE,
+				    "branch records are a call stack (--call-graph lbr, -j stack) or branches (-b, -j "
+				    "any), not both");
 	return 0;
 }
 
@@ -104,6 +130,9 @@ int recorder_sim_events(struct recorder *r)
 
 		if (r->o->sim.v.cpus && s && s->has_inherit && !s->inherit)
 			return notify_error(r->notify, ERR_USAGE, ONE_THREAD, "no-inherit");
+		err = refuse_branches(&r->set.events.v[e], r->notify);
+		if (err)
+			return err;
 		set_flags(&r->set.events.v[e].attr, r->o->sim.v.cpus);
 	}
 	r->set.ring_pages = VPMU_CHUNK_SIZE / (u32)sysconf(_SC_PAGESIZE); /* the most that is packed at once */
@@ -248,6 +277,28 @@ static const char *text(struct arena *a, char *made)
 	return kept;
 }
 
+static bool has_branches(const struct event_set *set)
+{
+	for (size_t e = 0; e < set->events.n; e++)
+		if (set->events.v[e].attr.branch_sample_type)
+			return true;
+	return false;
+}
+
+/* Whoever stitches call stacks has to know how many registers there are. */
+static void branch_caps(const struct recorder *r, struct features *f, struct arena *arena)
+{
+	struct feat_caps caps = { .pmu = "cpu", .nr = 1 };
+	const char **names = arena_array(arena, const char *, 1), **values = arena_array(arena, const char *, 1);
+
+	names[0] = "branches";
+	values[0] = text(arena, mem_printf("%u", r->sim->control->options.branch_depth));
+	caps.names = names;
+	caps.values = values;
+	vec_push(&f->caps, caps);
+	feature_mark(f, FEAT_CPU_PMU_CAPS);
+}
+
 void recorder_sim_features(struct recorder *r, struct features *f, struct arena *arena)
 {
 	const struct vpmu_options *o = &r->sim->control->options;
@@ -265,6 +316,8 @@ void recorder_sim_features(struct recorder *r, struct features *f, struct arena 
 	feature_mark(f, FEAT_NRCPUS);
 	feature_mark(f, FEAT_CPUID);
 	feature_mark(f, FEAT_CPUDESC);
+	if (has_branches(&r->set))
+		branch_caps(r, f, arena);
 	/* perf c2c wants to know which node each core is of. */
 	if (o->memory) {
 		vec_push(&f->numa, (struct feat_numa_node){ .cpus = text(arena, mem_printf("0-%u", cpus - 1)) });

@@ -54,6 +54,12 @@ static void say(const struct recorder *r, enum window_how how, const char *why)
 	}
 }
 
+/* Branch records are wanted: of more samples than are asked for there would be more of them. */
+static bool wants_branches(const struct attr_opts *o)
+{
+	return o->branch_type || o->callgraph == CALLGRAPH_LBR;
+}
+
 static int plan_sim(struct recorder *r)
 {
 	struct window_rate rate = window_rate(&r->o->attr, true);
@@ -67,6 +73,8 @@ static int plan_sim(struct recorder *r)
 			"mode=%s is for PMUs that cannot alternate periods, and the virtual PMU can: leave it "
 			"out",
 			window_how_names[o.how]);
+	if (!r->specs->v.n && o.wish == WINDOW_BY_DEFAULT && wants_branches(&r->o->attr))
+		o.wish = WINDOW_REFUSED;
 	if (!r->specs->v.n && o.wish != WINDOW_REFUSED && !r->o->attr.no_samples) {
 		o.wish = WINDOW_ASKED;
 		u32 models = r->o->sim.v.models;
@@ -142,7 +150,7 @@ static const char *hindrance(const struct recorder *r)
 		return "each thread has counters of its own, which a file names at its end, and a pipe cannot: write "
 		       "to a "
 		       "file, or record whole CPUs (-a), or leave out new threads (-i)";
-	if (o->attr.branch_type || o->attr.callgraph == CALLGRAPH_LBR)
+	if (wants_branches(&o->attr))
 		return "branch records (-b, -j, --call-graph lbr) need the counters' interrupts for themselves";
 	return NULL;
 }

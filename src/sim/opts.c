@@ -8,6 +8,7 @@
 
 #define DEFAULT_SEED 1
 #define DEFAULT_QUANTUM 3000000 /* a millisecond at 3 GHz */
+#define DEFAULT_BRANCHES 32
 #define CPUS_MAX 1024
 #define RATE_MAX 1000000000
 
@@ -141,6 +142,13 @@ static int set_quantum(struct parser *p)
 	return err || p->o->v.quantum ? err : optext_fail(&p->t, NULL, NULL, "a quantum has at least one cycle");
 }
 
+static int set_branches(struct parser *p)
+{
+	int err = want_u32(p, VPMU_BRANCHES_MAX, &p->o->v.branch_depth);
+
+	return err || p->o->v.branch_depth ? err : optext_fail(&p->t, NULL, NULL, "there is one record at least");
+}
+
 static int set_ids(struct parser *p)
 {
 	p->o->v.real_ids = str_is(p->t.at, "real");
@@ -169,6 +177,8 @@ static const struct {
 	{ "interrupt", "CYCLES", "that a sample costs (default 0)", set_interrupt },
 	{ "cpus", "N", "virtual CPUs with counters of their own (default 0: counters per thread)", set_cpus },
 	{ "quantum", "CYCLES", "that a thread runs while others wait for its CPU (default 3000000)", set_quantum },
+	{ "branches", "N", "branch records that a core keeps, for -b, -j and --call-graph lbr (default 32)",
+	  set_branches },
 	{ "ids", "own|real", "process ids from 1 on (default), or the system's", set_ids },
 	{ "sysroot", "DIR", "where programs of another architecture find their libraries", set_sysroot },
 };
@@ -237,7 +247,10 @@ int sim_opts_parse(struct sim_opts *o, const char *text, const struct notify *to
 	bool in_models = false;
 	int err = 0;
 
-	*o = (struct sim_opts){ .v = { .models = VPMU_MODEL_ALL, .seed = DEFAULT_SEED, .quantum = DEFAULT_QUANTUM } };
+	*o = (struct sim_opts){ .v = { .models = VPMU_MODEL_ALL,
+				       .seed = DEFAULT_SEED,
+				       .quantum = DEFAULT_QUANTUM,
+				       .branch_depth = DEFAULT_BRANCHES } };
 	p.t.at = (struct str){ text, (u32)(stop - text) };
 	if (str_is(p.t.at, "hw") && !*stop)
 		return 0;

@@ -215,6 +215,39 @@ static void numa_topology(struct features *f, struct arena *a)
 	cpulist_free(&nodes);
 }
 
+#define CAPS_MAX 32
+
+/* What a PMU says that it can do, such as how many branch records it keeps. */
+static void pmu_caps(struct features *f, struct arena *a, const char *pmu)
+{
+	struct feat_caps caps = { .pmu = keep(a, pmu) };
+	const char **names = arena_array(a, const char *, CAPS_MAX), **values = arena_array(a, const char *, CAPS_MAX);
+	char path[1024];
+	DIR *dir;
+	struct dirent *e;
+
+	snprintf(path, sizeof(path), PMU_DIR "/%s/caps", pmu);
+	dir = opendir(path);
+	while (dir && caps.nr < CAPS_MAX && (e = readdir(dir))) {
+		const char *value;
+
+		snprintf(path, sizeof(path), PMU_DIR "/%s/caps/%s", pmu, e->d_name);
+		value = e->d_name[0] == '.' ? NULL : keep_line(a, path);
+		if (!value)
+			continue;
+		names[caps.nr] = keep(a, e->d_name);
+		values[caps.nr++] = value;
+	}
+	if (dir)
+		closedir(dir);
+	if (!caps.nr)
+		return;
+	caps.names = names;
+	caps.values = values;
+	vec_push(&f->caps, caps);
+	feature_mark(f, strcmp(pmu, "cpu") ? FEAT_PMU_CAPS : FEAT_CPU_PMU_CAPS);
+}
+
 static void pmus(struct features *f, struct arena *a)
 {
 	DIR *dir = opendir(PMU_DIR);
@@ -227,6 +260,8 @@ static void pmus(struct features *f, struct arena *a)
 		snprintf(path, sizeof(path), PMU_DIR "/%s/type", e->d_name);
 		if (e->d_name[0] != '.' && smallfile_u64(path, &type))
 			vec_push(&f->pmus, (struct feat_pmu){ (u32)type, keep(a, e->d_name) });
+		if (e->d_name[0] != '.')
+			pmu_caps(f, a, e->d_name);
 	}
 	if (dir)
 		closedir(dir);

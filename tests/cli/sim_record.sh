@@ -129,7 +129,7 @@ refused() {
 refused 'records a command, not the machine' -a -- touch ran
 refused 'name a command' -p 1
 refused 'needs a command'
-refused 'no branch records' -b -- touch ran
+refused 'no branch records' -j any,k -- touch ran
 mkfifo ctl
 refused 'are not switched while it runs' --control fifo:ctl -- touch ran
 refused "nothing of the virtual PMU's is overwritten" --overwrite -- touch ran

@@ -12,6 +12,8 @@
 static const char *const words[] = { "perf", "record", "it's", "" };
 static const char *const siblings[] = { "0-1", "2-3" };
 static const struct feat_cpu cpus[] = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 1 }, { 1, 1, 1 } };
+static const char *const caps[] = { "branches", "max_precise" };
+static const char *const caps_values[] = { "32", "3" };
 static const u64 ids[] = { 11, 12, 13 };
 static const u64 blocks[] = { 0xfffffffff0ffffff, 0xff };
 
@@ -93,6 +95,9 @@ static void fill(struct features *f)
 	vec_push(&f->numa, (struct feat_numa_node){ 1, 17131732, 15574356, "0-3" });
 	vec_push(&f->pmus, (struct feat_pmu){ 1, "software" });
 	vec_push(&f->pmus, (struct feat_pmu){ 9, "msr" });
+	vec_push(&f->caps, (struct feat_caps){ "cpu_core", 2, caps, caps_values });
+	vec_push(&f->caps, (struct feat_caps){ "cpu", 1, caps, caps_values });
+	vec_push(&f->caps, (struct feat_caps){ "cpu_atom", 0, caps, caps_values });
 	vec_push(&f->groups, (struct feat_group){ "{anon_group}", 0, 2 });
 	vec_push(&f->caches, (struct feat_cache){ 1, 64, 128, 12, "Data", "48K", "0" });
 	vec_push(&f->mem_nodes, (struct feat_mem_node){ 0, 72, blocks, 72, 2 });
