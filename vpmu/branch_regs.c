@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Registers are a ring: `top` is where the newest entry is. In call-stack mode a call goes into the next one, and a
- * return empties the newest and steps back, though it be empty, so that a call's register tells its depth, modulo their
- * number. Whatever leaves functions without a return (longjmp, exceptions, a switch of stacks) leaves their entries
- * where they are, as on hardware, which sees calls and returns only: later returns take those away in place of the right
- * ones. A call of the instruction behind it is no call, but a way to learn its own address.
+ * return empties the newest and steps back, though it be empty, so that a call's register tells its depth, modulo
+ * their number. Whatever leaves functions without a return (longjmp, exceptions, a switch of stacks) leaves their
+ * entries where they are, as on hardware, which sees calls and returns only: later returns take those away in place of
+ * the right ones. A call of the instruction behind it is no call, but a way to learn its own address.
  *
  * Cycles are those since the entry that was put in before, as far as 16 bits go.
  */

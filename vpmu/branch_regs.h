@@ -14,10 +14,10 @@ struct branch_regs;
 /* A taken branch. */
 struct branch_taken {
 	u64 from, to;
-	u8 kind;	   /* enum op_kind, from OP_COND on */
-	bool next;	   /* it leads to the instruction behind it */
+	u8 kind;	    /* enum op_kind, from OP_COND on */
+	bool next;	    /* it leads to the instruction behind it */
 	bool judged, wrong; /* was it predicted (judged: by a model), and otherwise than it went? */
-	u64 cycles;	   /* the thread's count, by now */
+	u64 cycles;	    /* the thread's count, by now */
 };
 
 /* Empty; NULL: no event of c wants any. */
@@ -27,8 +27,8 @@ void branch_regs_free(struct branch_regs *r);
 void branch_regs_clear(struct branch_regs *r);
 void branch_regs_put(struct branch_regs *r, const struct branch_taken *b);
 /*
- * What a sample of that event shows: three words for each entry {from, to, flags}, newest first. Returns how many there
- * are, at most options.branch_depth; hw_idx: the register of the newest one.
+ * What a sample of that event shows: three words for each entry {from, to, flags}, newest first. Returns how many
+ * there are, at most options.branch_depth; hw_idx: the register of the newest one.
  */
 u32 branch_regs_read(const struct branch_regs *r, u32 event, u64 *words, u64 *hw_idx);
 

@@ -13,21 +13,31 @@
  * ends or until they part, and where they part, both calls must be made by one function. What is older in the kept
  * stack then belongs to the new one as well, as a call cannot return before those that it made.
  *
- * Where the registers are not full, something else is certain, too: the function that made their oldest call was
- * itself called before they overflowed. If the kept stack has called it once, that call and all older ones belong to
- * the stack.
- *
  * Where the CPU tells the register of the newest entry (hw_idx), a call of the kept stack can only be the same if it
  * was in the same register: each call is one register further than its caller, so registers tell the depth, modulo
- * their number. Newer CPUs do not tell; then the calls alone decide.
+ * their number. Newer CPUs do not tell (it is always 0 there); then the calls alone decide.
+ *
+ * Where the registers are not full, something else can be said, too: the function that made their oldest call was
+ * itself called before they overflowed, from the register before. If the kept stack has called it once, and from
+ * there, that call and all older ones belong to the stack.
+ *
+ * Where registers are not told and not full, nothing is added: the same functions may have been called again, by
+ * another way, before they overflowed.
  *
  * When not. Of a call that a function makes of itself, or that stands in one of the stacks more than once, nobody
- * knows which it is, and nothing is stitched (recursion). Calls that did not return (longjmp, exceptions) leave
- * entries in the registers that are no longer true. They show: a call site should lie in the function that the next
+ * knows which it is, and nothing is stitched. Nor where the caller is known to be recursive: one to which two calls of
+ * some stack went. That is remembered, as the few registers of one sample may show only one of its calls.
+ *
+ * Calls that did not return (longjmp, exceptions) leave entries in the registers that are no longer true, and the
+ * returns that come take others away in their place. That shows: a call site should lie in the function that the next
  * older call went to. It does not either after a jump to another function (tail calls, the PLT), so that only where an
  * older call went to that very function the two cannot be told apart, and the stack is cut there: better too short
- * than wrong. What cannot be seen: a thread that returned from all that was kept and then made the same newest calls
- * again by another way, with more of them than there are registers.
+ * than wrong. Entries that are no longer true were made by calls within the function that goes on, so it can look as
+ * if they were its own only if that one is recursive. Once a thread was seen to jump, its stacks are cut there, too.
+ *
+ * What cannot be seen: a thread that returned from all that was kept and then made the same newest calls again by
+ * another way, with more of them than there are registers; and jumps among recursive calls before the first one
+ * showed.
  *
  * What is kept for a thread is found by its id in a table of fixed size, in which a newcomer replaces who was there:
  * that costs stitches, never frames that are wrong.
@@ -43,12 +53,15 @@
 
 #define THREADS 1024u
 #define VERDICTS 8192u
+#define MARKS 4096u
 #define NO_REGISTER ID_NONE
 
 struct kept {
 	u32 pid, tid;
 	u32 newest;  /* the register of v[0], or NO_REGISTER */
 	bool jumped; /* it was seen to leave calls without returning */
+	/* Recursive functions, a bit each. What shares one with them is taken for one, which costs stitches only. */
+	u8 recursive[MARKS / 8];
 	struct lbr_stack stack;
 };
 
@@ -61,11 +74,13 @@ struct verdict {
 struct lbr {
 	u32 depth, most; /* registers that there are; that were seen in use */
 	bool stitch;
+	bool indexed; /* hw_idx was other than 0, so it is told */
 	lbr_one_function_fn one_function;
 	void *ctx;
 	struct lbr_counts counts;
 	struct kept *threads[THREADS];
 	struct verdict verdicts[VERDICTS];
+	u32 stamp, stamps[MARKS]; /* of functions that the stack which is looked through has called */
 };
 
 bool lbr_used(const struct evlist *l)
@@ -99,14 +114,19 @@ const struct lbr_counts *lbr_counted(const struct lbr *l)
 	return &l->counts;
 }
 
+static void forget(struct kept *k)
+{
+	k->jumped = false;
+	memset(k->recursive, 0, sizeof(k->recursive));
+	k->stack.n = 0;
+}
+
 void lbr_forget(struct lbr *l, u32 tid)
 {
 	struct kept *k = l->threads[tid % THREADS];
 
-	if (k && k->tid == tid) {
-		k->jumped = false;
-		k->stack.n = 0;
-	}
+	if (k && k->tid == tid)
+		forget(k);
 }
 
 static bool one_function(struct lbr *l, const struct hit *h, u64 a, u64 b)
@@ -119,6 +139,32 @@ static bool one_function(struct lbr *l, const struct hit *h, u64 a, u64 b)
 	if (v->pair != pair)
 		*v = (struct verdict){ pair, l->one_function(l->ctx, h, a, b) };
 	return v->one;
+}
+
+/* The same in each run: what is shown must not depend on it. */
+static u32 function_mark(u64 entry)
+{
+	return (u32)(hash_finish(entry) % MARKS);
+}
+
+static bool is_recursive(const struct kept *k, u64 entry)
+{
+	u32 at = function_mark(entry);
+
+	return k->recursive[at / 8] >> at % 8 & 1;
+}
+
+/* Remembers functions to which two of the calls went. */
+static void mark_recursive(struct lbr *l, struct kept *k, const struct lbr_stack *s)
+{
+	l->stamp++;
+	for (u32 i = 0; i < s->n; i++) {
+		u32 at = function_mark(s->v[i].to);
+
+		if (l->stamps[at] == l->stamp)
+			k->recursive[at / 8] |= (u8)(1u << at % 8);
+		l->stamps[at] = l->stamp;
+	}
 }
 
 static bool is_same(const struct lbr_call *a, const struct lbr_call *b)
@@ -135,8 +181,15 @@ static bool is_entered_before(struct lbr *l, const struct hit *h, const struct l
 	return false;
 }
 
-/* Ends the stack where it is not known which of its calls still holds. False: it was cut. */
-static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr_stack *s)
+/* Is the i-th call once more the one that is newer than it? Where they do not fit it has not returned: no function
+ * that it goes to by way of another one calls itself there. */
+static bool is_twice(const struct lbr_stack *s, u32 i)
+{
+	return i && is_same(&s->v[i - 1], &s->v[i]);
+}
+
+/* Ends the stack where its calls contradict each other, so that it is not known which of them still hold. */
+static void cut_contradiction(struct lbr *l, const struct hit *h, struct kept *k, struct lbr_stack *s)
 {
 	bool user = h->cpumode == PERF_RECORD_MISC_USER;
 
@@ -145,14 +198,39 @@ static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr
 
 		if ((!i && !user) || one_function(l, h, caller, s->v[i].to))
 			continue;
-		if (!k->jumped && !is_entered_before(l, h, s, i + 1, caller))
+		if (!k->jumped && !is_twice(s, i) && !is_entered_before(l, h, s, i + 1, caller))
 			continue;
 		k->jumped = true;
 		s->n = i;
-		l->counts.cut++;
-		return false;
 	}
-	return true;
+}
+
+/* Ends it where calls that were left without a return could look as if they belonged to it. */
+static void cut_recursion(const struct kept *k, struct lbr_stack *s)
+{
+	for (u32 i = 0; i < s->n; i++)
+		if (is_recursive(k, s->v[i].to))
+			s->n = i;
+}
+
+/* False: the stack was cut. */
+static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr_stack *s)
+{
+	u32 n = s->n;
+
+	cut_contradiction(l, h, k, s);
+	mark_recursive(l, k, s);
+	if (k->jumped)
+		cut_recursion(k, s);
+	l->counts.cut += s->n < n;
+	return s->n == n;
+}
+
+/* Would the i-th call of the kept stack be in that register? Calls are one register apart from their callers. */
+static bool in_register(const struct lbr *l, const struct kept *k, u32 i, u32 reg)
+{
+	return l->depth && k->newest != NO_REGISTER && reg != NO_REGISTER &&
+	       (k->newest + (u64)l->depth * LBR_STACK - i) % l->depth == reg % l->depth;
 }
 
 /* Could the i-th call of the kept stack be in the register that the sample's oldest one is in? What was stitched was
@@ -161,7 +239,7 @@ static bool same_register(const struct lbr *l, const struct kept *k, u32 i, u32 
 {
 	if (!l->depth || i >= k->stack.own || k->newest == NO_REGISTER || oldest == NO_REGISTER)
 		return true;
-	return (k->newest + (u64)l->depth * LBR_STACK - i) % l->depth == oldest % l->depth;
+	return in_register(l, k, i, oldest);
 }
 
 /* Do both go on alike from the kept stack's i-th call and the sample's oldest one, towards newer ones? */
@@ -201,15 +279,19 @@ static u32 find_joint(struct lbr *l, const struct hit *h, const struct kept *k, 
 	}
 	while (!is_same(&k->stack.v[i], last))
 		i++;
+	if (i + 1 < k->stack.n && is_recursive(k, k->stack.v[i + 1].to)) {
+		l->counts.refused++;
+		return ID_NONE;
+	}
 	return same_register(l, k, i, oldest) && goes_on(l, h, &k->stack, i, s) ? i : ID_NONE;
 }
 
 /*
  * Where in the kept stack the function of that address was called, or ID_NONE. It is the outermost that the sample
- * knows of, and its own call is not in registers that are not full: so it was made before they overflowed, and not
- * again since.
+ * knows of, and its own call is not in registers that are not full: so it was made before they overflowed, from the
+ * register `before` the oldest one.
  */
-static u32 find_call_of(struct lbr *l, const struct hit *h, const struct kept *k, u64 addr)
+static u32 find_call_of(struct lbr *l, const struct hit *h, const struct kept *k, u64 addr, u32 before)
 {
 	u32 found = ID_NONE;
 
@@ -221,6 +303,12 @@ static u32 find_call_of(struct lbr *l, const struct hit *h, const struct kept *k
 			return ID_NONE;
 		}
 		found = i;
+	}
+	if (found == ID_NONE || !in_register(l, k, found, before))
+		return ID_NONE;
+	if (is_recursive(k, k->stack.v[found].to)) {
+		l->counts.refused++;
+		return ID_NONE;
 	}
 	return found;
 }
@@ -244,8 +332,7 @@ static struct kept *kept_of(struct lbr *l, const struct hit *h)
 	if ((*at)->tid != h->s.tid || (*at)->pid != h->s.pid) {
 		(*at)->pid = h->s.pid;
 		(*at)->tid = h->s.tid;
-		(*at)->jumped = false;
-		(*at)->stack.n = 0;
+		forget(*at);
 	}
 	return *at;
 }
@@ -272,23 +359,27 @@ static void read_calls(const struct sample *s, struct lbr_stack *out)
 	out->own = out->n;
 }
 
-/* The register of the sample's oldest entry. */
-static u32 register_of_oldest(const struct lbr *l, u32 newest, u32 entries)
+/* The register that is so many before the newest entry's. */
+static u32 register_before(const struct lbr *l, u32 newest, u32 entries)
 {
-	return newest == NO_REGISTER ? NO_REGISTER : (newest + l->depth - (entries - 1) % l->depth) % l->depth;
+	return newest == NO_REGISTER ? NO_REGISTER : (newest + l->depth - entries % l->depth) % l->depth;
 }
 
 static void stitch(struct lbr *l, const struct hit *h, const struct kept *k, u32 newest, struct lbr_stack *s)
 {
-	u32 joint = s->n ? find_joint(l, h, k, s, register_of_oldest(l, newest, s->n)) : ID_NONE;
+	bool full = s->n >= MAX(l->depth, l->most);
+	u32 joint;
 
+	if (!full && newest == NO_REGISTER)
+		return;
+	joint = s->n ? find_joint(l, h, k, s, register_before(l, newest, s->n - 1)) : ID_NONE;
 	if (joint != ID_NONE) {
 		add_older(l, k, joint + 1, s);
 		return;
 	}
-	if (s->n >= MAX(l->depth, l->most) || (s->n && times_in(&k->stack, &s->v[s->n - 1])))
+	if (full || (s->n && times_in(&k->stack, &s->v[s->n - 1])))
 		return;
-	joint = find_call_of(l, h, k, s->n ? s->v[s->n - 1].from : h->s.ip);
+	joint = find_call_of(l, h, k, s->n ? s->v[s->n - 1].from : h->s.ip, register_before(l, newest, s->n));
 	if (joint != ID_NONE)
 		add_older(l, k, joint, s);
 }
@@ -297,9 +388,12 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 {
 	const struct sample *s = h->full;
 	struct kept *k = kept_of(l, h);
-	u32 newest = s->has_hw_idx && l->depth && s->hw_idx < l->depth ? (u32)s->hw_idx : NO_REGISTER;
+	u32 newest = NO_REGISTER;
 	bool cut;
 
+	l->indexed |= s->has_hw_idx && s->hw_idx && s->hw_idx < l->depth;
+	if (l->indexed && s->has_hw_idx && s->hw_idx < l->depth)
+		newest = (u32)s->hw_idx;
 	read_calls(s, out);
 	/* In the kernel it is the newest entry that tells where it was called. */
 	if (!out->n && h->cpumode != PERF_RECORD_MISC_USER)
@@ -313,6 +407,8 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 	if (cut || !l->stitch)
 		return true;
 	stitch(l, h, k, newest, out);
+	if (out->n > out->own)
+		mark_recursive(l, k, out);
 	keep(k, out, newest);
 	return true;
 }

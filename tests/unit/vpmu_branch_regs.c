@@ -127,8 +127,7 @@ static void test_flags(void **state)
 	(void)state;
 	branch_regs_put(r, &b);
 	assert_int_equal(branch_regs_read(r, 0, words, &at), 1);
-	assert_int_equal(words[2],
-			 1 | 5 << 4 | PERF_BR_CALL << 20 | (u64)PERF_BR_PRIV_USER << 30);
+	assert_int_equal(words[2], 1 | 5 << 4 | PERF_BR_CALL << 20 | (u64)PERF_BR_PRIV_USER << 30);
 	branch_regs_read(r, 1, words, &at);
 	assert_int_equal(words[2], 1);
 	branch_regs_read(r, 2, words, &at);
@@ -137,8 +136,7 @@ static void test_flags(void **state)
 	b.cycles = 5 + 70000;
 	branch_regs_put(r, &b);
 	branch_regs_read(r, 0, words, &at);
-	assert_int_equal(words[2],
-			 2 | 0xffff << 4 | PERF_BR_CALL << 20 | (u64)PERF_BR_PRIV_USER << 30);
+	assert_int_equal(words[2], 2 | 0xffff << 4 | PERF_BR_CALL << 20 | (u64)PERF_BR_PRIV_USER << 30);
 	b.judged = false;
 	branch_regs_put(r, &b);
 	branch_regs_read(r, 1, words, &at);

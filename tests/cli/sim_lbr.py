@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Call stacks of branch records, cut and stitched, against the stacks that the program had: --pmu=sim --call-graph lbr
+writes both into each sample, the exact one as its call chain. Not one frame that is shown may be wrong, and as many as
+before have to be found. Depths of 32, 16 and 8; with and without numbers of registers (hw_idx); recursion, a chain of
+43 functions, longjmp, C++ exceptions, eight threads."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from lib.machine import need_sim
+
+RETICLE, SRC = os.environ["RETICLE"], pathlib.Path(os.environ["SRCDIR"])
+plugin = SRC / "build/vpmu/reticle-vpmu.so"  # one with sanitizers does not load into QEMU
+if plugin.exists():
+    os.environ["RETICLE_VPMU"] = str(plugin)
+USER = 2**64 - 512
+PERIOD = 1009
+BEGIN = """
+#define F __attribute__((noinline))
+volatile unsigned sink;
+F unsigned leaf(unsigned n) { unsigned s = 0; for (unsigned i = 0; i < n; i++) s += (i * n) ^ (s >> 3); return s; }
+F unsigned other(int n) { unsigned r = n ? other(n - 1) + 1 : leaf(60); sink += r; return r; }
+"""
+RECURSION = BEGIN + """
+F unsigned deep(int n) { unsigned r = n ? deep(n - 1) + 1 : leaf(100); sink += r; return r + leaf(n % 7); }
+F unsigned odd(int n);
+F unsigned even(int n) { unsigned r = n ? odd(n - 1) + 1 : leaf(100); sink += r; return r + leaf(n % 5); }
+F unsigned odd(int n) { unsigned r = n ? even(n - 1) + 1 : leaf(100); sink += r; return r + leaf(n % 3); }
+int main(void) { for (int i = 0; i < 100; i++) { deep(i % 120); even(i % 90); } return 0; }
+"""
+JUMPS = "#include <setjmp.h>\n" + BEGIN + """
+static jmp_buf env[40];
+F void thrower(int n, int to)
+{
+	sink += leaf(20);
+	if (n) { thrower(n - 1, to); sink++; } else { sink += leaf(50); longjmp(env[to], 1); }
+}
+F void catcher(int n, int depth)
+{
+	sink += leaf(15);
+	if (setjmp(env[n])) { sink += leaf(70); other(depth % 9); }
+	else if (n < 20) catcher(n + 1, depth);
+	else thrower(depth % 13, depth % 20);
+	sink += leaf(30);
+}
+F void go(int i) { catcher(0, i); sink += leaf(40); }
+int main(void) { for (int i = 0; i < 200; i++) { go(i); other(i % 50); } return 0; }
+"""
+EXCEPTIONS = BEGIN + """
+struct guard { int n; ~guard() { sink += leaf(10 + n % 5); } };
+F void thrower(int n) { guard g{n}; sink += leaf(20); if (n) thrower(n - 1); else throw 1; sink++; }
+F void b(int n); F void c(int n);
+F void a(int n) { sink += leaf(9); if (n > 0) b(n - 1); else thrower(3); sink += leaf(9); }
+void b(int n) { guard g{n}; sink += leaf(9); if (n > 0) c(n - 1); else thrower(6); sink += leaf(9); }
+void c(int n)
+{
+	try { sink += leaf(9); if (n > 0) a(n - 1); else thrower(2); }
+	catch (int v) { sink += leaf(33); if (n % 4 == 1) { other(n); throw; } }
+	sink += leaf(25);
+}
+F void go(int i) { try { a(i % 40); } catch (int) { sink += leaf(50); } other(i % 17); }
+int main() { for (int i = 0; i < 60; i++) go(i); return 0; }
+"""
+
+
+def chain(n):
+    """main calls f1, that f2 ... up to fn; each has work of its own now and then."""
+    text = BEGIN + f"F unsigned f{n}(int n) {{ sink += leaf(300 + n % 50); return sink; }}\n"
+    for i in range(n - 1, 0, -1):
+        again = f"r += f{i + 1}(n + 1) / 2;" if i % 6 == 0 and i > 30 else ""
+        text += (f"F unsigned f{i}(int n) {{ unsigned r = f{i + 1}(n) + {i}; sink += r; "
+                 f"if (n % {i % 5 + 2} == 0) r += leaf(n % 20 + {i}); {again} return r; }}\n")
+    return text
+
+
+CHAIN = chain(43) + "int main(void) { for (int i = 0; i < 100; i++) f1(i); return 0; }\n"
+THREADS = "#include <pthread.h>\n" + chain(40) + """
+static void *run(void *k) { for (int i = 0; i < 20; i++) f1(i + (int)(long)k); return 0; }
+int main(void)
+{
+	pthread_t t[8];
+	for (long i = 0; i < 8; i++) pthread_create(&t[i], 0, run, (void *)i);
+	for (int i = 0; i < 8; i++) pthread_join(t[i], 0);
+	return 0;
+}
+"""
+# Program, its text, and what part of its frames has to be found with 32, 16 and 8 registers.
+PROGRAMS = [("recursion", RECURSION, (0.45, 0.30, 0.24)), ("chain", CHAIN, (0.60, 0.35, 0.20)),
+            ("jumps", JUMPS, (0.20, 0.20, 0.20)), ("exceptions", EXCEPTIONS, (0.30, 0.30, 0.30)),
+            ("threads", THREADS, (0.60, 0.35, 0.22))]
+failed = []
+
+
+def run(*args):
+    p = subprocess.run([RETICLE, *map(str, args)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if p.returncode or p.stderr:
+        sys.exit(f"{args}: {p.returncode}: {p.stderr}")
+    return p.stdout
+
+
+def is_call(site, ret):
+    """Calls of x86_64 have 2 to 7 bytes, and at most one prefix."""
+    return 2 <= ret - site <= 8
+
+
+def frames(name, *options):
+    """What is shown of each sample: its frames, innermost first, and how many of them are stitched."""
+    for line in run("script", "--json", "-i", name, *options).splitlines():
+        shown = [f for f in json.loads(line)["callchain"] if not f.get("inlined")]
+        yield [int(f["addr"], 16) for f in shown], sum(f.get("stitched", False) for f in shown)
+
+
+def exact(name):
+    """The stacks that the program had, as places in files, in the order of time."""
+    maps = [json.loads(line) for line in run("dump", "--json", "--type", "MMAP2", "-i", name).splitlines()]
+
+    def place(address):
+        for m in maps:
+            if m["start"] <= address < m["start"] + m["len"]:
+                return address - m["start"] + m["pgoff"]
+        return address
+
+    found = [json.loads(line) for line in run("dump", "--json", "--type", "SAMPLE", "-i", name).splitlines()]
+    if any(s["callchain"][0] != USER for s in found):
+        sys.exit("a chain does not begin in user space")
+    return [[place(a) for a in s["callchain"][1:]] for s in sorted(found, key=lambda s: s["time"])]
+
+
+def frames_of_perf(name):
+    """What perf --stitch-lbr shows, in the same order: of the innermost frame it shows the function's beginning."""
+    out = subprocess.run(["perf", "script", "-i", name, "-F", "ip", "--stitch-lbr"], capture_output=True, text=True).stdout
+    return [[int(line, 16) for line in sample.split()] for sample in out.split("\n\n") if sample.strip()]
+
+
+def right_of_perf(name, want):
+    """perf's figure is beside ours; its addresses are compared within their page."""
+    right = wrong = 0
+    for got, chain in zip(frames_of_perf(name), want):
+        n = 1
+        while n < min(len(got), len(chain)) and is_call(0, (chain[n] - got[n]) % 4096):
+            n += 1
+        right += n
+        wrong += len(got) - n
+    return f"perf {right}, {wrong} wrong"
+
+
+def compare(name, shown, want):
+    """How many frames are right, and how many of those behind the first wrong one are stitched or not."""
+    right = wrong = 0
+    for (got, stitched), chain in zip(shown, want):
+        n = 0
+        while n < len(got) and n < len(chain) and (got[n] == chain[n] if not n else is_call(got[n], chain[n])):
+            n += 1
+        right += n
+        wrong += len(got) - n
+        if n < len(got):
+            failed.append(f"{name}: frame {n} of {len(got)} ({stitched} stitched): {got[n]:x} instead of "
+                          f"{chain[n] if n < len(chain) else 0:x}")
+    return right, wrong
+
+
+need_sim()
+if not shutil.which("c++") or os.uname().machine != "x86_64":
+    print("no c++, or not on x86_64")
+    sys.exit(77)
+for program, text, least in PROGRAMS:
+    source = pathlib.Path(program + (".cc" if program == "exceptions" else ".c"))
+    source.write_text(text)
+    subprocess.check_call(["c++" if program == "exceptions" else "cc", "-O1", "-g", "-pthread", "-fno-optimize-sibling-calls",
+                           "-o", program, source])
+    for depth, part in zip((32, 16, 8), least):
+        for options in ["--call-graph", "lbr"], ["-j", "stack,u", "-g"]:
+            name = f"{program}-{depth}{'' if 'lbr' in options else '-no-index'}.data"
+            run("record", "-q", f"--pmu=sim,branches={depth}", *options, "-e", "cycles:u", "-c", PERIOD, "-o", name,
+                "--", f"./{program}")
+            want = exact(name)
+            alone, _ = compare(name, list(frames(name, "--no-stitch-lbr")), want)
+            right, wrong = compare(name, list(frames(name)), want)
+            total = sum(map(len, want))
+            beside = "; " + right_of_perf(name, want) if "lbr" in options and shutil.which("perf") else ""
+            print(f"{name}: {len(want)} samples, {total} frames; found {right}, {alone} of them without stitching, "
+                  f"{wrong} wrong{beside}")
+            if right < alone or ("lbr" in options and right < part * total):
+                failed.append(f"{name}: only {right} of {total} frames are found")
+print("\n".join(failed[:30]))
+sys.exit(bool(failed))
