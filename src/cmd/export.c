@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/export_bolt.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
 #include "cmd/select.h"
@@ -17,7 +18,7 @@
 
 struct config {
 	struct select select;
-	const char *to, *output, *event, *title, *colors;
+	const char *to, *output, *event, *title, *colors, *binary;
 	u32 width;
 	const char *min_width;
 	bool pid, tid, samples, mark_kernel, inverted;
@@ -27,6 +28,7 @@ struct config {
 struct exporter {
 	const char *name, *extension, *summary;
 	bool rows; /* a table of all events; else the stacks of one, grouped by thread */
+	/* NULL: it is not of a profile, but of branches (cmd/export_bolt.h). */
 	void (*write)(struct profile *p, struct profile_event *e, const struct config *c, struct bytes *out);
 };
 
@@ -76,6 +78,7 @@ static const struct exporter exporters[] = {
 	{ "folded", ".folded", "one line per stack, for flame graph programs", false, write_folded },
 	{ "csv", ".csv", "the report's rows", true, write_csv },
 	{ "json", ".json", "the report's rows and call graphs", true, write_json },
+	{ "bolt", ".preagg", "one binary's branches, for perf2bolt -pa", false, NULL },
 };
 
 #define OPT(letter, name, kind, field, arg, help)                                                                     \
@@ -85,13 +88,16 @@ static const struct exporter exporters[] = {
 
 static const struct opt opts[] = {
 	SELECT_OPTS(struct config),
-	OPT(0, "to", OPT_STRING, to, "FORMAT", "svg, folded, csv or json (default: what the output's name ends in)"),
+	OPT(0, "to", OPT_STRING, to, "FORMAT",
+	    "svg, folded, csv, json or bolt (default: what the output's name ends in)"),
 	OPT('o', "output", OPT_STRING, output, "FILE", "write here (- for standard output, the default)"),
 	OPT(0, "event", OPT_STRING, event, "NAME", "the stacks of this event (default: the first one)"),
 	OPT(0, "by-pid", OPT_FLAG, pid, NULL, "keep processes of one name apart"),
 	OPT(0, "by-tid", OPT_FLAG, tid, NULL, "keep threads of one name apart"),
 	OPT(0, "samples", OPT_FLAG, samples, NULL, "count samples instead of adding up their periods"),
 	OPT(0, "annotate-kernel", OPT_FLAG, mark_kernel, NULL, "folded: append _[k] to kernel functions"),
+	OPT(0, "binary", OPT_STRING, binary, "NAME",
+	    "bolt: of this file, by path, name or build id (default: the one with the most branches)"),
 	OPT(0, "title", OPT_STRING, title, "TEXT", "svg: the title"),
 	OPT(0, "width", OPT_U32, width, "PIXELS", "svg: width of the picture (1200)"),
 	OPT(0, "min-width", OPT_STRING, min_width, "PIXELS", "svg: leave out narrower boxes (0.1)"),
@@ -223,6 +229,12 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	progress_start(&progress, ctx->tty_err, ctx->notify);
 	s.pipeline.session.progress = progress_report;
 	s.pipeline.session.progress_ctx = &progress;
+	if (!x->write) {
+		err = export_bolt(&s.pipeline, c->binary, c->output, &progress.notify);
+		progress_stop(&progress);
+		selected_free(&s);
+		return !err ? EXIT_SUCCESS : err == ERR_USAGE ? 2 : EXIT_FAILURE;
+	}
 	err = pipeline_profile(&s.pipeline, &session, &profile, &progress.notify);
 	if (!err) {
 		err = export(c, x, profile, &progress.notify);
@@ -238,7 +250,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 
 const struct command cmd_export = {
 	.name = "export",
-	.summary = "write a recording as a flame graph, folded stacks, CSV or JSON",
+	.summary = "write a recording as a flame graph, folded stacks, CSV, JSON or for BOLT",
 	.args = "[--to FORMAT] [-o FILE] [options]",
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),

@@ -121,6 +121,19 @@ const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym);
  */
 bool dsos_unnamed_function(struct dsos *d, u32 dso, u64 addr, u64 *start);
 
+/* Where the code of a file is linked: the segments that hold it. */
+#define DSO_SEGMENTS 8
+struct dso_linked {
+	u32 n;
+	struct {
+		u64 offset, size, addr;
+	} v[DSO_SEGMENTS];
+};
+/* False: the file that was mapped is not there. Thread-safe. */
+bool dsos_linked(struct dsos *d, u32 dso, struct dso_linked *out);
+/* The address of what symbol look-ups take; 0: it is in no segment. */
+u64 dso_linked_address(const struct dso_linked *l, u64 offset);
+
 /*
  * The code at addr, at most max bytes, out of the file that was mapped; *machine: its EM_*. Returns how many: 0 where
  * there is no such file (the kernel, code that was made at run time), or no code at addr. Thread-safe.

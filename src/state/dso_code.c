@@ -25,6 +25,34 @@ bool dso_open_code(struct dsos *d, struct dso_slot *s, struct found_file *out)
 	return s->pub.kind == DSO_FILE && debuginfo_runtime(d, s, out, &why) == 0;
 }
 
+bool dsos_linked(struct dsos *d, u32 dso, struct dso_linked *out)
+{
+	struct found_file file;
+
+	*out = (struct dso_linked){ 0 };
+	if (!dso_open_code(d, d->slots.v[dso], &file))
+		return false;
+	for (u32 i = 0; i < file.elf.nr_segments && out->n < DSO_SEGMENTS; i++) {
+		const struct elf_segment *s = &file.elf.segments[i];
+
+		if (s->type != PT_LOAD || !(s->flags & PF_X))
+			continue;
+		out->v[out->n].offset = s->offset;
+		out->v[out->n].size = s->filesz;
+		out->v[out->n++].addr = s->vaddr;
+	}
+	found_file_close(&file);
+	return true;
+}
+
+u64 dso_linked_address(const struct dso_linked *l, u64 offset)
+{
+	for (u32 i = 0; i < l->n; i++)
+		if (offset >= l->v[i].offset && offset - l->v[i].offset < l->v[i].size)
+			return offset - l->v[i].offset + l->v[i].addr;
+	return 0;
+}
+
 static struct dso_code *first_look(struct dsos *d, struct dso_slot *s)
 {
 	struct dso_code *c = mem_zalloc(sizeof(*c));

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * BOLT's pre-aggregated form, a line each:
+ *
+ *	B FROM TO COUNT MISPREDICTED	a branch; an end that is not in the binary is 0
+ *	F FROM TO COUNT			code that ran through, entered by a branch of its function,
+ *	f FROM TO COUNT			entered from outside
+ *
+ * Addresses are those that the binary is linked at, in hexadecimal, whatever address each process had it at.
+ */
+#include "cmd/export_bolt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agg/branch_traces.h"
+#include "base/mem.h"
+#include "cmd/output.h"
+#include "pass/feed.h"
+
+static void take_hit(void *ctx, const struct hit *h)
+{
+	if (h->full && branch_traces_event(h->e))
+		branch_traces_add(ctx, h);
+}
+
+struct filtered {
+	struct branch_traces *traces;
+	const struct pipeline_opts *o;
+	const struct strtab *strings;
+};
+
+static void filter_hit(void *ctx, const struct hit *h)
+{
+	struct filtered *f = ctx;
+	const struct sample_filter *s = &f->o->samples;
+
+	if (!sample_filter_inside(s, &h->s))
+		return;
+	if (s->comms.n || s->pids.n || s->tids.n) {
+		struct thread_view t;
+
+		procs_thread_at(f->traces->procs, h->s.pid, h->s.tid, h->clock, &t);
+		if (!sample_filter_thread(s, h->s.pid, h->s.tid, &t, f->strings))
+			return;
+	}
+	take_hit(f->traces, h);
+}
+
+/* 0 or ERR_INTERRUPTED. */
+static int collect(const struct session *s, const struct pipeline_opts *o, struct branch_traces *t)
+{
+	struct feed feed = { .src = s->src, .full = true };
+	struct filtered f = { t, o, &s->strings };
+	bool stopped = false;
+
+	for (size_t i = 0; i < s->data.blocks.n && !stopped; i++) {
+		u64 offset = s->data.blocks.v[i].offset;
+		struct source_record at;
+
+		while (offset < s->data.blocks.v[i].end && source_next(s->src, &offset, &at, NULL))
+			if (at.h.type == PERF_RECORD_SAMPLE)
+				(void)feed_sample(&feed, &at, filter_hit, &f);
+		session_progress(s, "processing", i, s->data.blocks.n);
+		stopped = s->opts.stop && *s->opts.stop;
+	}
+	feed_free(&feed);
+	branch_traces_sort(t);
+	return stopped ? ERR_INTERRUPTED : 0;
+}
+
+static bool has_build_id(const struct dso *d, const char *begins)
+{
+	char text[2 * sizeof(d->build_id) + 1] = "";
+	size_t n = strlen(begins);
+
+	for (u32 i = 0; i < d->build_id_size; i++)
+		snprintf(text + 2 * (size_t)i, 3, "%02x", d->build_id[i]);
+	return n >= 4 && !strncmp(text, begins, n);
+}
+
+static bool is_wanted(const struct dso *d, const char *binary)
+{
+	return !binary || !strcmp(d->path, binary) || !strcmp(d->short_name, binary) || has_build_id(d, binary);
+}
+
+/* The wanted one with the most branches; ID_NONE. */
+static u32 choose(const struct branch_traces *t, const char *binary)
+{
+	u32 best = ID_NONE, n = dsos_count(t->dsos);
+	u64 *branches = mem_zalloc((n + 1) * sizeof(*branches));
+
+	for (size_t i = 0; i < t->v.n; i++)
+		branches[t->v.v[i].dso] += t->v.v[i].kind == TRACE_BRANCH ? t->v.v[i].count : 0;
+	for (u32 i = 0; i < n; i++) {
+		const struct dso *d = dsos_at(t->dsos, i);
+
+		if (d->kind == DSO_FILE && branches[i] && is_wanted(d, binary) &&
+		    (best == ID_NONE || branches[i] > branches[best]))
+			best = i;
+	}
+	free(branches);
+	return best;
+}
+
+struct written {
+	u64 branches, taken, through;
+};
+
+static void write_traces(const struct branch_traces *t, const struct dso_linked *at, u32 dso, struct bytes *out,
+			 struct written *w)
+{
+	static const char kinds[] = { [TRACE_BRANCH] = 'B', [TRACE_THROUGH] = 'F', [TRACE_THROUGH_ENTRY] = 'f' };
+
+	for (size_t i = 0; i < t->v.n; i++) {
+		const struct branch_trace *b = &t->v.v[i];
+
+		if (b->dso != dso)
+			continue;
+		bytes_printf(out, "%c %llx %llx %llu", kinds[b->kind],
+			     (unsigned long long)(b->from == TRACE_OUTSIDE ? 0 : dso_linked_address(at, b->from)),
+			     (unsigned long long)(b->to == TRACE_OUTSIDE ? 0 : dso_linked_address(at, b->to)),
+			     (unsigned long long)b->count);
+		if (b->kind == TRACE_BRANCH)
+			bytes_printf(out, " %llu", (unsigned long long)b->mispredicted);
+		bytes_char(out, '\n');
+		w->branches += b->kind == TRACE_BRANCH;
+		w->taken += b->kind == TRACE_BRANCH ? b->count : 0;
+		w->through += b->kind != TRACE_BRANCH ? b->count : 0;
+	}
+}
+
+static int write_binary(const struct branch_traces *t, const char *binary, const char *output, const char *input,
+			const struct notify *to)
+{
+	u32 dso = choose(t, binary);
+	struct written w = { 0 };
+	struct dso_linked at;
+	struct output file;
+	int err;
+
+	if (dso == ID_NONE)
+		return notify_at(to, NOTE_ERROR, ERR_NOTFOUND, input, NO_OFFSET,
+				 binary ? "no branches in '%s' (reticle report --sort dso_to shows where they are)" :
+					  "no branches in any binary that has symbols%s",
+				 binary ? binary : "");
+	if (!dsos_linked(t->dsos, dso, &at))
+		return notify_at(to, NOTE_ERROR, ERR_NOTFOUND, input, NO_OFFSET,
+				 "%s is not there, or is another one by now, so addresses in it are not known",
+				 dsos_at(t->dsos, dso)->path);
+	err = output_open(&file, output, to);
+	if (err)
+		return err;
+	write_traces(t, &at, dso, &file.bytes, &w);
+	notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
+		  "%s: %llu branches, taken %llu times, %llu passages between them, of %llu samples",
+		  dsos_at(t->dsos, dso)->path, (unsigned long long)w.branches, (unsigned long long)w.taken,
+		  (unsigned long long)w.through, (unsigned long long)t->samples);
+	return output_close(&file, to);
+}
+
+static bool has_branches(const struct evlist *l)
+{
+	for (size_t i = 0; i < l->events.n; i++)
+		if (branch_traces_event(&l->events.v[i]))
+			return true;
+	return false;
+}
+
+int export_bolt(const struct pipeline_opts *o, const char *binary, const char *output, const struct notify *to)
+{
+	struct branch_traces traces = { 0 };
+	struct session *s;
+	int err = session_open(&s, o->input, &o->session, to);
+
+	if (err)
+		return err;
+	if (!has_branches(&s->src->events))
+		err = notify_at(to, NOTE_ERROR, ERR_UNSUPPORTED, o->input, NO_OFFSET,
+				"no samples hold all branches that were taken (record with -b; --pmu=sim -b where the "
+				"CPU has no branch records)");
+	else
+		err = sample_filter_check(&o->samples, &s->src->events, to);
+	traces.dsos = s->dsos;
+	traces.procs = s->procs;
+	if (!err)
+		err = collect(s, o, &traces);
+	if (!err)
+		err = write_binary(&traces, binary, output, o->input, to);
+	branch_traces_free(&traces);
+	session_close(s);
+	return err;
+}

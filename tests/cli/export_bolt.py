@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""export --to bolt: the branches of one binary, PIE or not, of all its processes, counted from the samples as dump prints
+them; and what perf2bolt makes of them is what it makes of the recording itself."""
+import collections
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from lib.machine import need_sim
+
+RETICLE, SRC = os.environ["RETICLE"], pathlib.Path(os.environ["SRCDIR"])
+plugin = SRC / "build/vpmu/reticle-vpmu.so"  # one with sanitizers does not load into QEMU
+if plugin.exists():
+    os.environ["RETICLE_VPMU"] = str(plugin)
+PERF2BOLT = shutil.which("perf2bolt") or next(map(str, sorted(pathlib.Path("/usr/lib").glob("llvm-*/bin/perf2bolt"))), None)
+PROGRAM = r"""
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+volatile unsigned sink;
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+__attribute__((noinline)) unsigned work(unsigned n)
+{
+	unsigned s = 0;
+	for (unsigned i = 0; i < n; i++) {
+		if (i % 7 == 3) s ^= i * n; else if (i % 5 == 1) s += i; else s -= n >> 2;
+		switch (s % 6) {
+		case 0: s++; break; case 1: s *= 3; break; case 2: s ^= 0x55; break;
+		case 3: s -= 7; break; case 4: s += n; break; default: s <<= 1;
+		}
+	}
+	return s;
+}
+int main(void)
+{
+	int v[400];
+	for (int k = 0; k < 12; k++) {
+		for (int i = 0; i < 400; i++) v[i] = (i * 7919 + k) % 1000;
+		qsort(v, 400, sizeof(int), compare);
+		sink += work(3000 + k) + v[3];
+	}
+	if (!fork()) { sink += work(9000); _exit(0); }
+	wait(0);
+	return 0;
+}
+"""
+
+
+def fail(text):
+    print(text)
+    sys.exit(1)
+
+
+def run(*args, status=0):
+    p = subprocess.run([RETICLE, *map(str, args)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if p.returncode != status:
+        fail(f"{args}: {p.returncode}: {p.stderr}")
+    return p
+
+
+def lines(data, kind):
+    return [json.loads(line) for line in run("dump", "--json", "--type", kind, "-i", data).stdout.splitlines()]
+
+
+def counted(data, binary):
+    """Branches and passages in the binary, by its own addresses: file offset and address are the same here, or a base apart."""
+    segment = next(line.split() for line in subprocess.check_output(["readelf", "-lW", binary], text=True).splitlines()
+                   if line.split()[:1] == ["LOAD"] and " R E " in line)
+    linked = int(segment[2], 16) - int(segment[1], 16)
+    symbols = [line.split() for line in subprocess.check_output(["nm", "-S", binary], text=True).splitlines()]
+    functions = [(int(s[0], 16), int(s[1], 16), s[3]) for s in symbols if len(s) == 4 and s[2] in "tT"]
+    maps = [m for m in lines(data, "MMAP2") if os.path.basename(m["filename"]) == binary]
+
+    def place(address):
+        for m in maps:
+            if m["start"] <= address < m["start"] + m["len"]:
+                return address - m["start"] + m["pgoff"] + linked
+        return 0
+
+    def function(address):
+        return next((name for start, size, name in functions if start <= address < start + size), None)
+
+    branches, passages = collections.Counter(), collections.Counter()
+    for s in lines(data, "SAMPLE"):
+        newer = None
+        for b in s["branches"]:
+            a, z = place(b["from"]), place(b["to"])
+            if a or z:
+                branches[a, z, b["flags"] & 1] += 1
+            if newer and z and function(z) and function(z) == function(newer):
+                passages["F" if a and function(a) == function(z) else "f", z, newer] += 1
+            newer = a
+    return branches, passages
+
+
+def exported(text):
+    branches, passages = collections.Counter(), collections.Counter()
+    for kind, a, z, *numbers in map(str.split, text.splitlines()):
+        a, z, numbers = int(a, 16), int(z, 16), list(map(int, numbers))
+        if kind == "B":
+            branches[a, z, 1] += numbers[1]
+            branches[a, z, 0] += numbers[0] - numbers[1]
+        else:
+            passages[kind, a, z] += numbers[0]
+    return +branches, +passages
+
+
+need_sim()
+if not shutil.which("cc") or os.uname().machine != "x86_64":
+    print("no cc, or not on x86_64")
+    sys.exit(77)
+pathlib.Path("program.c").write_text(PROGRAM)
+for name, flags in ("pie", ["-pie", "-fPIE"]), ("fixed", ["-no-pie"]):
+    subprocess.check_call(["cc", "-O2", "-g", *flags, "-Wl,-q", "program.c", "-o", name])
+    run("record", "-q", "--pmu=sim", "-b", "-e", "cycles:u", "-c", 1009, "-o", f"{name}.data", "--", f"./{name}")
+    p = run("export", "--to", "bolt", "-i", f"{name}.data", "--binary", name)
+    if f"/{name}: " not in p.stderr:
+        fail(f"does not say what it wrote: {p.stderr}")
+    (branches, passages), (b, f) = counted(f"{name}.data", name), exported(p.stdout)
+    if b != branches or sum(branches.values()) < 10000:
+        fail(f"{name}: branches: {sorted((b - branches).items())[:5]} for {sorted((branches - b).items())[:5]}")
+    # The files' own symbols say less of PLT entries than ours.
+    if any(f[key] != n for key, n in passages.items()) or sum(f.values()) > 1.05 * sum(passages.values()):
+        fail(f"{name}: passages: {sorted((f - passages).items())[:5]} for {sorted((passages - f).items())[:5]}")
+    by_default = run("export", "-i", f"{name}.data", "-o", f"{name}.preagg").stderr
+    if f"/{name}: " not in by_default or pathlib.Path(f"{name}.preagg").read_text() != p.stdout:
+        fail(f"not the program by default: {by_default}")
+    build_id = next(line.split()[0] for line in run("buildid-list", "-i", f"{name}.data").stdout.splitlines()
+                    if line.endswith("/" + name))
+    if run("export", "--to", "bolt", "-i", f"{name}.data", "--binary", build_id[:12]).stdout != p.stdout:
+        fail("other branches by build id")
+    if PERF2BOLT and shutil.which("perf"):
+        for options in ["-p", f"{name}.data", "-o", "theirs.fdata"], ["-pa", "-p", f"{name}.preagg", "-o", "ours.fdata"]:
+            done = subprocess.run([PERF2BOLT, *options, name], capture_output=True, text=True)
+            if done.returncode:
+                fail(f"perf2bolt {options}: {done.stdout} {done.stderr}")
+        theirs, ours = (sorted(pathlib.Path(f"{who}.fdata").read_text().splitlines()) for who in ("theirs", "ours"))
+        if theirs != ours or len(ours) < 40:
+            fail(f"{name}: perf2bolt has {sorted(set(theirs) ^ set(ours))[:10]} otherwise")
+        print(f"{name}: perf2bolt makes the same {len(ours)} lines of it")
+
+# What cannot be had.
+if "no branches in 'nothing'" not in run("export", "--to", "bolt", "-i", "pie.data", "--binary", "nothing", status=1).stderr:
+    fail("a binary that is not there")
+run("record", "-q", "--pmu=sim", "-j", "any_call", "-e", "cycles:u", "-c", 5003, "-o", "calls.data", "--", "./pie")
+if "record with -b" not in run("export", "--to", "bolt", "-i", "calls.data", status=1).stderr:
+    fail("calls alone are no profile")
