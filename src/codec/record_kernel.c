@@ -43,25 +43,29 @@ static void mmap_encode(const struct record *r, struct bytes *out)
  * Is it a build id that stands here, as misc says? While one event on the machine asks for build ids, kernels leave
  * that bit in the records of all other events, too, whose device and inode stand here all the same (seen on 6.18;
  * perf 6.1 aborts). Then the length is a device's major number, what is reserved is the rest of it, a minor number
- * follows, and half of an inode's number that is mostly 0. A build id that looks like this is one of 2^56.
+ * follows, and half of an inode's number that is mostly 0. A build id that looks like this is one of 2^24, or of 2^56
+ * where it is as long as usual.
  */
-static bool is_build_id(struct cursor c, u32 size)
-{
-	const u8 *p = cursor_bytes(&c, 16); /* length, reserved, and twelve bytes of the id */
+#define SHORTEST_BUILD_ID 4 /* that can be told; linkers make 8 (xxhash), 16 or 20 */
 
-	if (!p || size > sizeof(((struct rec_mmap *)0)->build_id) || p[1] || p[2] || p[3])
-		return !p;
-	return p[5] || p[6] || p[7] || p[12] || p[13] || p[14] || p[15];
+static bool is_build_id(struct cursor c)
+{
+	const u8 *p = cursor_bytes(&c, 16), *id; /* length, reserved, and twelve bytes of the id */
+
+	if (!p)
+		return true; /* cut off: the decoder will say so */
+	id = p + 4;
+	if (p[0] < SHORTEST_BUILD_ID || p[0] > sizeof(((struct rec_mmap *)0)->build_id) || p[1] || p[2] || p[3])
+		return false;
+	return id[1] || id[2] || id[3] || (p[0] >= 12 && (id[8] || id[9] || id[10] || id[11]));
 }
 
 static void mmap2_decode(struct cursor *c, struct record *r)
 {
 	struct rec_mmap *m = &r->mmap;
-	struct cursor peek;
 
 	mmap_head_decode(c, m);
-	peek = *c;
-	if (r->h.misc & PERF_RECORD_MISC_MMAP_BUILD_ID && !is_build_id(*c, cursor_u8(&peek)))
+	if (r->h.misc & PERF_RECORD_MISC_MMAP_BUILD_ID && !is_build_id(*c))
 		r->h.misc &= (u16)~PERF_RECORD_MISC_MMAP_BUILD_ID;
 	if (r->h.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		u32 size = cursor_u8(c);

@@ -244,6 +244,7 @@ static void test_mapped_build_ids(void **state)
 	};
 	r.mmap.build_id_size = 20;
 	for (u32 i = 0; i < 100; i++) {
+		memset(r.mmap.build_id, 0x5a, sizeof(r.mmap.build_id));
 		r.mmap.build_id[0] = (u8)(i + 1);
 		assert_int_equal(record_encode(&r, &l.trailer, &data), 0);
 	}
