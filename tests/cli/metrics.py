@@ -66,7 +66,7 @@ for more in (["--sort", "comm,dso,symbol"], ["--fields", "+comm,dso"]):
     text = run("report", "-i", "w.data", "--stdio", "-g", *more)
     check(f"{more}: text", all(re.search(rf" {h}\b", text) for h in ("Command", "Shared Object", "Symbol", "CPI")))
 for keys, rule in (("symbol", "both ends lie in one function"), ("dso", "both ends lie in one object"), ("comm", "rows tell no code from other code")):
-    check(f"--sort {keys}: {rule}", rule in run("report", "-i", "w.data", "--stdio", "--sort", keys))
+    check(f"--sort {keys}: {rule}", rule in run("report", "-i", "w.data", "--stdio", "--sort", keys, "--header"))
 
 # By more than one metric: both functions keep two windows, so that the next one decides.
 def order(keys):
