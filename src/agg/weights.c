@@ -16,10 +16,11 @@ static u32 size_of(u64 weight)
 	return shift << EXACT_BITS | (u32)(weight >> shift);
 }
 
-/* One that was not measured is 0. */
+/* One that was not measured is 0. A member of a group, or a branch, is not what the sample's weight is of. */
 bool weights_hold(const struct hit *h, void *held)
 {
-	bool has = h->full && h->full->weight && h->e->attr.sample_type & PERF_SAMPLE_WEIGHT_TYPE;
+	bool has = h->made != HIT_MEMBER && h->made != HIT_BRANCH && h->full && h->full->weight &&
+		   h->e->attr.sample_type & PERF_SAMPLE_WEIGHT_TYPE;
 
 	if (has)
 		memcpy(held, &h->full->weight, sizeof(u64));

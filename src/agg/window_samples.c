@@ -70,8 +70,8 @@ static void sum_shown(struct profile_event *e)
 		const double *row = w->rows + i * stride;
 
 		w->shown[WINDOWS_SELF] += row[WINDOWS_SELF];
-		for (u32 m = window_samples_at(nr, 0); m < stride; m++)
-			w->shown[m] += row[m];
+		for (u32 m = 0; m < nr; m++)
+			w->shown[window_samples_at(nr, m)] += row[window_samples_at(nr, m)];
 	}
 }
 

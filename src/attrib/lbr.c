@@ -58,9 +58,11 @@
 
 struct kept {
 	u32 pid, tid;
-	u32 newest;  /* the register of v[0], or NO_REGISTER */
-	bool jumped; /* it was seen to leave calls without returning */
-	/* Recursive functions, a bit each. What shares one with them is taken for one, which costs stitches only. */
+	u32 newest;   /* the register of v[0], or NO_REGISTER */
+	bool jumped;  /* it was seen to leave calls without returning */
+	bool indexed; /* hw_idx was other than 0, so it is told */
+	/* Recursive functions, a bit each. What shares one with them is taken for one: that costs stitches, and after
+	 * a jump frames, but adds no wrong ones. */
 	u8 recursive[MARKS / 8];
 	struct lbr_stack stack;
 };
@@ -72,15 +74,16 @@ struct verdict {
 };
 
 struct lbr {
-	u32 depth, most; /* registers that there are; that were seen in use */
+	u32 depth; /* registers that there are; 0: unknown */
 	bool stitch;
-	bool indexed; /* hw_idx was other than 0, so it is told */
 	lbr_one_function_fn one_function;
 	void *ctx;
 	struct lbr_counts counts;
 	struct kept *threads[THREADS];
 	struct verdict verdicts[VERDICTS];
-	u32 stamp, stamps[MARKS]; /* of functions that the stack which is looked through has called */
+	/* Functions that the stack which is looked through has called. Of two with one mark the second counts. */
+	u32 stamp, stamps[MARKS];
+	u64 entries[MARKS];
 };
 
 bool lbr_used(const struct evlist *l)
@@ -116,7 +119,7 @@ const struct lbr_counts *lbr_counted(const struct lbr *l)
 
 static void forget(struct kept *k)
 {
-	k->jumped = false;
+	k->jumped = k->indexed = false;
 	memset(k->recursive, 0, sizeof(k->recursive));
 	k->stack.n = 0;
 }
@@ -161,9 +164,10 @@ static void mark_recursive(struct lbr *l, struct kept *k, const struct lbr_stack
 	for (u32 i = 0; i < s->n; i++) {
 		u32 at = function_mark(s->v[i].to);
 
-		if (l->stamps[at] == l->stamp)
+		if (l->stamps[at] == l->stamp && l->entries[at] == s->v[i].to)
 			k->recursive[at / 8] |= (u8)(1u << at % 8);
 		l->stamps[at] = l->stamp;
+		l->entries[at] = s->v[i].to;
 	}
 }
 
@@ -367,7 +371,7 @@ static u32 register_before(const struct lbr *l, u32 newest, u32 entries)
 
 static void stitch(struct lbr *l, const struct hit *h, const struct kept *k, u32 newest, struct lbr_stack *s)
 {
-	bool full = s->n >= MAX(l->depth, l->most);
+	bool full = l->depth && s->n >= l->depth;
 	u32 joint;
 
 	if (!full && newest == NO_REGISTER)
@@ -391,15 +395,14 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 	u32 newest = NO_REGISTER;
 	bool cut;
 
-	l->indexed |= s->has_hw_idx && s->hw_idx && s->hw_idx < l->depth;
-	if (l->indexed && s->has_hw_idx && s->hw_idx < l->depth)
+	k->indexed |= s->has_hw_idx && s->hw_idx && s->hw_idx < l->depth;
+	if (k->indexed && s->has_hw_idx && s->hw_idx < l->depth)
 		newest = (u32)s->hw_idx;
 	read_calls(s, out);
 	/* In the kernel it is the newest entry that tells where it was called. */
 	if (!out->n && h->cpumode != PERF_RECORD_MISC_USER)
 		return false;
 	l->counts.stacks++;
-	l->most = MAX(l->most, out->n);
 	cut = !check(l, h, k, out);
 	out->own = out->n;
 	if (cut)

@@ -21,10 +21,11 @@ static inline u32 hash_slots(u64 things, u32 least, u32 most)
 	return slots;
 }
 
-/* Room for them, zeroed. With more things than slots all of it will be used; with few, few pages. */
+/* Room for them, zeroed. With more things than slots all of it will be used; with few, or with UINT64_MAX, which
+ * stands for a number that nobody knows, pages as they are needed. */
 static inline void *hash_room(u64 things, u32 slots, size_t size)
 {
-	return things > slots ? mem_zalloc_used(slots * size) : mem_zalloc(slots * size);
+	return things > slots && things != UINT64_MAX ? mem_zalloc_used(slots * size) : mem_zalloc(slots * size);
 }
 
 static inline u64 hash_seed(void)

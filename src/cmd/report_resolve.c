@@ -86,13 +86,14 @@ static bool shows(const struct report_opts *o, u32 column)
 	return memchr(o->columns, (int)column, o->nr_columns);
 }
 
-static int add_column(struct report_opts *o, u32 column, const struct notify *to)
+static int add_column(struct pipeline_opts *p, struct report_opts *o, u32 column, const struct notify *to)
 {
 	if (shows(o, column))
 		return 0;
 	if (o->nr_columns == REPORT_MAX_COLUMNS)
 		return notify_error(to, ERR_USAGE, "more than %d columns", REPORT_MAX_COLUMNS);
 	o->columns[o->nr_columns++] = (u8)column;
+	p->measures |= column_get(column)->measures;
 	return 0;
 }
 
@@ -119,7 +120,10 @@ static int apply_sort(const char *text, const char *usual, struct selected *s, s
 	for (u32 i = 0; i < names.n && !err; i++) {
 		u32 column = column_find(names.v[i], strlen(names.v[i]));
 
-		if (column != ID_NONE) {
+		if (column != ID_NONE && alone && column_get(column)->measures) {
+			err = notify_error(to, ERR_USAGE, "option --sort: '%s' is no key: show it with --fields=+%s",
+					   names.v[i], names.v[i]);
+		} else if (column != ID_NONE) {
 			add_key(&s->pipeline, column);
 		} else if (!metric_name_possible(names.v[i], &o->wanted)) {
 			err = add_field(&s->pipeline, names.v[i], note_no_key, &column, to);
@@ -131,7 +135,7 @@ static int apply_sort(const char *text, const char *usual, struct selected *s, s
 		}
 		if (!err && !alone) {
 			add_order(&s->pipeline, column);
-			err = add_column(o, column, to);
+			err = add_column(&s->pipeline, o, column, to);
 		}
 	}
 	if (n)
@@ -155,10 +159,9 @@ static int apply_fields(const char *text, struct selected *s, struct report_opts
 		int err = column != ID_NONE ? 0 : add_field(&s->pipeline, names.v[i], note_no_field, &column, to);
 
 		if (!err)
-			err = add_column(o, column, to);
+			err = add_column(&s->pipeline, o, column, to);
 		if (err)
 			return err;
-		s->pipeline.measures |= column_get(column)->measures;
 		add_key(&s->pipeline, column);
 	}
 	return 0;

@@ -125,9 +125,21 @@ static void get_file(struct cursor *c, struct feat_file *file)
 		file->start_offset = cursor_u64(c);
 }
 
+/* A feature that comes again stands for the one before. Returns how many files are left. */
+static size_t forget_files(struct features *f, bool messages)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->files.n; i++)
+		if (f->files.v[i].is_message != messages)
+			f->files.v[n++] = f->files.v[i];
+	f->files.n = n;
+	return n;
+}
+
 void simpleperf_files(struct features *f, struct cursor *c, struct arena *arena)
 {
-	size_t before = f->files.n;
+	size_t before = forget_files(f, false);
 
 	(void)arena;
 	while (cursor_left(c) && !c->bad) {
@@ -171,7 +183,7 @@ static void get_file_message(struct cursor *c, struct feat_file *file)
 
 void simpleperf_file_messages(struct features *f, struct cursor *c, struct arena *arena)
 {
-	size_t before = f->files.n;
+	size_t before = forget_files(f, true);
 
 	(void)arena;
 	while (cursor_left(c) && !c->bad) {
