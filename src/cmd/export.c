@@ -97,7 +97,7 @@ static const struct opt opts[] = {
 	OPT(0, "samples", OPT_FLAG, samples, NULL, "count samples instead of adding up their periods"),
 	OPT(0, "annotate-kernel", OPT_FLAG, mark_kernel, NULL, "folded: append _[k] to kernel functions"),
 	OPT(0, "binary", OPT_STRING, binary, "NAME",
-	    "bolt: of this file, by path, name or build id (default: the one with the most branches)"),
+	    "bolt: the branches of this file, by path, name or build id (default: of that with the most)"),
 	OPT(0, "title", OPT_STRING, title, "TEXT", "svg: the title"),
 	OPT(0, "width", OPT_U32, width, "PIXELS", "svg: width of the picture (1200)"),
 	OPT(0, "min-width", OPT_STRING, min_width, "PIXELS", "svg: leave out narrower boxes (0.1)"),
@@ -222,6 +222,10 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 		return 2;
 	if (!x ? note_formats(c, ctx->notify) : check_picture(c, ctx->notify))
 		return 2;
+	if (c->binary && x->write) {
+		notify_error(ctx->notify, ERR_USAGE, "option --binary goes with --to bolt only");
+		return 2;
+	}
 	if (select_resolve(&c->select, &s, ctx->notify))
 		return 2;
 	group_by(c, x, &s.pipeline);
@@ -250,7 +254,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 
 const struct command cmd_export = {
 	.name = "export",
-	.summary = "write a recording as a flame graph, folded stacks, CSV, JSON or for BOLT",
+	.summary = "write a recording as a flame graph, folded stacks, CSV or JSON, or for BOLT",
 	.args = "[--to FORMAT] [-o FILE] [options]",
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),

@@ -478,8 +478,6 @@ static int prepare(struct top *t, int argc, char **argv)
 	o->attr.all_user |= t->c.hide_kernel;
 	o->attr.all_kernel |= t->c.hide_user;
 	o->output.build_ids = BUILDID_NONE;
-	/* So that a program that is built anew is told from the one before. */
-	o->attr.buildid_mmap = !o->sim.on;
 	t->c.record.no_build_ids = true;
 	t->c.delay_s = MAX(t->c.delay_s, (u64)1);
 	t->state.zero = t->c.zero;

@@ -305,7 +305,7 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 			return notify_error(
 				to, ERR_UNSUPPORTED,
 				"cannot open %s with branch records: this machine's PMU does not offer them "
-				"(--pmu=sim has them; reticle check)",
+				"(--pmu=sim has them; reticle check says what this machine has)",
 				name);
 		if (is_hardware(&e->attr) && access("/sys/bus/event_source/devices/cpu", F_OK) &&
 		    access("/sys/bus/event_source/devices/armv8_pmuv3", F_OK))

@@ -142,6 +142,8 @@ for name, flags in ("pie", ["-pie", "-fPIE"]), ("fixed", ["-no-pie"]):
         if theirs != ours or len(ours) < 40:
             fail(f"{name}: perf2bolt has {sorted(set(theirs) ^ set(ours))[:10]} otherwise")
         print(f"{name}: perf2bolt makes the same {len(ours)} lines of it")
+    else:
+        print(f"{name}: not compared with what perf2bolt makes of the recording: there is no perf2bolt, or no perf")
 
 # What cannot be had.
 if "no branches in 'nothing'" not in run("export", "--to", "bolt", "-i", "pie.data", "--binary", "nothing", status=1).stderr:

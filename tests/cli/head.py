@@ -31,7 +31,9 @@ def head(path, *words):
 
 
 kinds = {"plain": ["-e", "cpu-clock"], "machine": ["-a", "-g", "-e", "cpu-clock"], "copies": ["-e", "cpu-clock", "--call-graph", "dwarf"]}
-if not no_sim():
+if no_sim():
+    print("without a table of metrics: there is no virtual PMU here")
+else:
     kinds["metrics"] = ["--pmu=sim"]
 for kind, options in kinds.items():
     run("record", "-q", *options, "-o", f"{kind}.data", "--", *WORK)

@@ -142,7 +142,8 @@ taken = sum(bool(entries(s) and entries(s)[0]["flags"] & 1) for s in samples("wr
 if not taken:
     fail("no mispredicted branch")
 record("unknown.data", "-e", "instructions:u", "-c", 997, "-b", "--pmu=sim,models=none")
-if any(b["flags"] & 3 for s in samples("unknown.data") for b in entries(s)):
+unknown = [b for s in samples("unknown.data") for b in entries(s)]
+if not unknown or any(b["flags"] & 3 for b in unknown):
     fail("predicted, without a model of prediction")
 
 # What is counted does not depend on it.

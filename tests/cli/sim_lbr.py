@@ -151,6 +151,8 @@ def right_of_perf(name, want):
 def compare(name, shown, want):
     """How many frames are right, and how many of those behind the first wrong one are stitched or not."""
     right = wrong = 0
+    if not want or len(shown) != len(want):
+        failed.append(f"{name}: {len(shown)} samples shown of {len(want)}")
     for (got, stitched), chain in zip(shown, want):
         n = 0
         while n < len(got) and n < len(chain) and (got[n] == chain[n] if not n else is_call(got[n], chain[n])):
