@@ -203,9 +203,9 @@ static void count_ways(struct window_hits *h, const struct hit_place *from, cons
 	u32 begin = window_unit_of(h->unit, h->frames, from->frame),
 	    end = window_unit_of(h->unit, h->frames, to->frame);
 
-	window_sums_way(sums, end, (u32)hash_pair(from->ip >> PLACE_SHIFT, begin))->ends++;
+	window_sums_way(sums, end, (u32)hash_pair(from->ip >> PLACE_SHIFT, begin), begin)->ends++;
 	if (begin != end)
-		window_sums_way(sums, begin, (u32)hash_pair(to->ip >> PLACE_SHIFT, end))->leaves++;
+		window_sums_way(sums, begin, (u32)hash_pair(to->ip >> PLACE_SHIFT, end), end)->leaves++;
 }
 
 static void discard(const struct window_hits *h, const struct window *w, double *block)

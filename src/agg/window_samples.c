@@ -8,6 +8,7 @@
  * And how much of what kept windows counted may be foreign: a window that begins and ends in a row has left it on the
  * way if its code is left often and come back to soon. Windows tell both, by where others that began there ended.
  */
+#include <math.h>
 #include <string.h>
 
 #include "agg/row_index.h"
@@ -75,9 +76,12 @@ static void sum_shown(struct profile_event *e)
 	}
 }
 
-/* Of a unit: windows that leave it, and how many of those that begin where these lead to come to it. */
+/* Of a unit: windows that leave it, and how many of those that begin where these lead to come to it; what its kept
+ * windows count, on average once all are in; and what those count of the units that its discarded windows began in. */
 struct unit {
 	double leave, back;
+	double kept, mean[WINDOW_MEMBERS];
+	double came, from[WINDOW_MEMBERS];
 };
 
 struct units {
@@ -116,6 +120,88 @@ static void count_units(const struct window_sums *w, struct units *u)
 	map_free(&begin);
 }
 
+static u32 unit_of_row(const struct profile *p, const struct profile_event *e, size_t row)
+{
+	u32 frame = e->rows.v[row].frame;
+
+	return frame == ID_NONE ? ID_NONE : window_unit_of(event_windows(e)->unit, p->frames, frame);
+}
+
+static void add_kept(const struct profile *p, const struct profile_event *e, struct units *u)
+{
+	const struct profile_windows *w = event_windows(e);
+
+	for (size_t i = 0; i < e->rows.n; i++) {
+		const double *block = profile_window_row(w, i);
+		u32 id = unit_of_row(p, e, i);
+		struct unit *to;
+
+		if (id == ID_NONE || !(block[WINDOWS_KEPT] > 0))
+			continue;
+		to = unit_at(u, id);
+		to->kept += block[WINDOWS_KEPT];
+		for (u32 m = 0; m < w->group.nr; m++)
+			to->mean[m] += window_sum(block, m);
+	}
+	for (size_t i = 0; i < u->v.n; i++)
+		for (u32 m = 0; m < w->group.nr && u->v.v[i].kept > 0; m++)
+			u->v.v[i].mean[m] /= u->v.v[i].kept;
+}
+
+/* Of units without a kept window nothing is known. */
+static void add_came(const struct window_sums *w, struct units *u)
+{
+	for (size_t i = 0; i < w->ways.n; i++) {
+		const struct window_way *way = &w->ways.v[i];
+		u32 from = way->ends && way->there != way->unit ? map_get(&u->by_id, way->there) : ID_NONE;
+		struct unit *to;
+
+		if (from == ID_NONE || !(u->v.v[from].kept > 0))
+			continue;
+		to = unit_at(u, way->unit);
+		to->came += way->ends;
+		for (u32 m = 0; m < w->members; m++)
+			to->from[m] += way->ends * u->v.v[from].mean[m];
+	}
+}
+
+/*
+ * A discarded window that ends in f and began in g is half of either on average. Were each half like what f's and g's
+ * kept windows count, nothing would be missing of f in those. What is left is taken for f's: as much again is in the
+ * windows that began in f. Longer windows are discarded more often; so what is expected goes by the leader's counts.
+ */
+static void leave_unexplained(const struct profile_windows *w, const struct unit *u, double *block)
+{
+	u32 nr = w->group.nr, leader = window_member_of(&w->group, w->group.leader);
+	double kept = block[WINDOWS_KEPT], expected[WINDOW_MEMBERS], length;
+
+	for (u32 m = 0; m < nr; m++) {
+		double own = window_sum(block, m) / fmax(1, kept);
+
+		expected[m] = own + (u && u->came > 0 ? u->from[m] / u->came : own);
+	}
+	length = expected[leader] > 0 ? block[window_discarded_at(nr, leader)] / expected[leader] : 0;
+	for (u32 m = 0; m < nr && kept > 0; m++)
+		block[window_discarded_at(nr, m)] = 2 * (block[window_discarded_at(nr, m)] - length * expected[m]);
+}
+
+static void fill_unexplained(const struct profile *p, struct profile_event *e)
+{
+	struct profile_windows *w = event_windows(e);
+	u32 stride = window_stride(w->group.nr);
+	struct units u = { 0 };
+
+	add_kept(p, e, &u);
+	add_came(&w->nodes, &u);
+	for (size_t i = 0; i < e->rows.n; i++) {
+		u32 id = unit_of_row(p, e, i), at = id == ID_NONE ? ID_NONE : map_get(&u.by_id, id);
+
+		leave_unexplained(w, at == ID_NONE ? NULL : &u.v.v[at], w->rows + i * stride);
+	}
+	vec_free(&u.v);
+	map_free(&u.by_id);
+}
+
 /* How likely it is that who leaves a row's code for other code is back a window later. */
 static void fill_back(const struct profile *p, struct profile_event *e)
 {
@@ -125,8 +211,7 @@ static void fill_back(const struct profile *p, struct profile_event *e)
 
 	count_units(&w->nodes, &u);
 	for (size_t i = 0; i < e->rows.n; i++) {
-		u32 frame = e->rows.v[i].frame;
-		u32 id = frame == ID_NONE ? ID_NONE : window_unit_of(w->unit, p->frames, frame);
+		u32 id = unit_of_row(p, e, i);
 		u32 at = id == ID_NONE ? ID_NONE : map_get(&u.by_id, id);
 
 		if (at != ID_NONE)
@@ -163,6 +248,8 @@ void profile_window_samples(struct profile *p, struct profile_event *e)
 	}
 	row_index_free(&rows);
 	fill_back(p, e);
+	if (w->attribution == ATTRIBUTION_ESTIMATE)
+		fill_unexplained(p, e);
 	if (w->shown != w->total)
 		sum_shown(e);
 }

@@ -59,12 +59,12 @@ void window_sums_count(struct window_sums *w, const struct window *window)
 	window_block_add(w->every, w->members, window->counts, 1);
 }
 
-struct window_way *window_sums_way(struct window_sums *w, u32 unit, u32 place)
+struct window_way *window_sums_way(struct window_sums *w, u32 unit, u32 place, u32 there)
 {
 	u32 *i = map_at(&w->by_way, (u64)unit << 32 | place, (u32)w->ways.n);
 
 	if (*i == w->ways.n)
-		vec_push(&w->ways, (struct window_way){ unit, place, 0, 0 });
+		vec_push(&w->ways, (struct window_way){ unit, place, there, 0, 0 });
 	return &w->ways.v[*i];
 }
 
@@ -84,7 +84,8 @@ void window_sums_merge(void *sums, void *other, const u32 *at)
 	for (u32 i = 0; i < w->members; i++)
 		w->counted[i] += from->counted[i];
 	for (size_t i = 0; i < from->ways.n; i++) {
-		struct window_way *way = window_sums_way(w, from->ways.v[i].unit, from->ways.v[i].place);
+		struct window_way *way =
+			window_sums_way(w, from->ways.v[i].unit, from->ways.v[i].place, from->ways.v[i].there);
 
 		way->ends += from->ways.v[i].ends;
 		way->leaves += from->ways.v[i].leaves;

@@ -8,7 +8,8 @@
  *
  * One is a block of doubles: counts (enum window_count), then a sum per member of the group, then the upper triangle
  * of the members' second moments, then, of rows, how many samples of each member's own event lie there
- * (agg/window_samples.c), then what the discarded windows counted of each member.
+ * (agg/window_samples.c), then what the discarded windows counted of each member; of rows, how much of that nothing
+ * explains.
  */
 #ifndef AGG_WINDOW_SUMS_H
 #define AGG_WINDOW_SUMS_H
@@ -58,7 +59,8 @@ static inline u32 window_samples_at(u32 members, u32 member)
 	return WINDOW_COUNTS + members + members * (members + 1) / 2 + member;
 }
 /* Where the sum of a member over the discarded windows stands in a block: those that ended here and began elsewhere.
- */
+ * Of rows, once profile_window_samples was there: twice what is left of it when both ends are taken for as much of
+ * what kept windows count. */
 static inline u32 window_discarded_at(u32 members, u32 member)
 {
 	return window_samples_at(members, member) + members;
@@ -73,6 +75,7 @@ void window_block_merge_scaled(double *block, u32 members, const double *from, d
  */
 struct window_way {
 	u32 unit, place;
+	u32 there;  /* the unit that the place is in */
 	u32 ends;   /* windows that begin at the place and end in the unit */
 	u32 leaves; /* windows that begin in the unit and end at the place, which is in another one */
 };
@@ -92,8 +95,9 @@ struct window_sums {
 /* A window of any kind was counted: sound ones that are short go into `every`. */
 void window_sums_count(struct window_sums *w, const struct window *window);
 
-/* The way between a unit and a place, zeroed when new; valid until the next one is made. */
-struct window_way *window_sums_way(struct window_sums *w, u32 unit, u32 place);
+/* The way between a unit and a place in another one (or in the same), zeroed when new; valid until the next one is
+ * made. */
+struct window_way *window_sums_way(struct window_sums *w, u32 unit, u32 place, u32 there);
 
 /* The node's block, zeroed when new; valid until the next one is made. */
 double *window_sums_at(struct window_sums *w, u32 node);

@@ -20,10 +20,11 @@
  * That is what kept windows have too much. What they lack is the function's own work in the windows that were
  * discarded: a function that runs for long and then calls something short in a loop loses the loop, which may have a
  * thousandth of its cycles and a fortieth of its instructions. What such windows counted is known, but not how much of
- * it is whose. Those that begin and those that end in the function are about as many, and about half of each is its
- * own; so the value moves by as much as if all that end there were its own, were their two halves alike. That move is
- * taken for the standard deviation of a second bias. Held against exact counts it explains what was off: of a function
- * that builds a ring of pointers and then calls two others, CPI was 2.6 % off with an interval of 0.3 %.
+ * it is whose. Were both halves of such a window like what kept windows count of the two functions that it begins and
+ * ends in, nothing would be lost; what that does not explain is taken for the function's own (agg/window_samples.c),
+ * and how far it moves the value for the standard deviation of a second bias. Held against exact counts it explains
+ * what was off: of a function that builds a ring of pointers and then calls two others, CPI was 2.6 % off with an
+ * interval of 0.3 %.
  *
  * Together. The two are independent as far as it matters, so they are averaged by their inverse variances. Where they
  * differ by more than three of their joint deviations, the assumption about the bias has failed and samples alone
@@ -222,7 +223,7 @@ static double mean_square(const struct profile_windows *w, const double *g)
 	return every && every[WINDOWS_KEPT] > 0 ? fmax(0, sum) / every[WINDOWS_KEPT] : 0;
 }
 
-/* How far the ratio would move if the discarded windows that ended in the row were its own. */
+/* How far the ratio would move if what nothing explains of the discarded windows were the row's own. */
 static double moved_by_discarded(const struct metric_table *t, const struct metric_expr *x, const double *block,
 				 double value)
 {
