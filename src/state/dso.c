@@ -2,6 +2,7 @@
 #include "state/dso.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -548,6 +549,11 @@ static void note_stripped(const struct dsos *d, const struct notify *to)
 void dsos_note_missing(const struct dsos *d, const struct notify *to)
 {
 	note_stripped(d, to);
+	if (d->recorded_refused)
+		notify_warn(to,
+			    "the recording spreads the symbols that it holds over too many files: %" PRIu64
+			    " have none of them",
+			    d->recorded_refused);
 	for (size_t i = 0; i < d->slots.n; i++)
 		if (d->slots.v[i]->missing)
 			notify_at(to, NOTE_WARNING, 0, d->slots.v[i]->pub.path, NO_OFFSET, "no symbols: %s",

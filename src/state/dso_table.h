@@ -78,6 +78,8 @@ struct dsos {
 	struct map build_id_of;		  /* hash of path and kernel -> build_ids */
 	const struct feat_file *recorded; /* files whose symbols the recording holds */
 	struct map recorded_of;		  /* hash of the path -> the first such file */
+	u64 recorded_left;		  /* bytes of them that may still be given to DSOs. Under files_lock */
+	u64 recorded_refused;		  /* DSOs that were given none for that; likewise */
 	u64 kernel_start;		  /* of the kernel's map; 0: none was recorded */
 	const char *release, *arch;	  /* of the recorded kernel, as uname says them; NULL: not known. Borrowed */
 	struct str ref_symbol;		  /* of the kernel's map; empty: none was recorded */
@@ -98,8 +100,9 @@ struct dsos {
 	struct stored_marks marks;    /* of kallsyms: where _text and _stext are */
 };
 
-/* The file whose symbols in the recording are the DSO's, or NULL. */
-const struct feat_file *dso_recorded(const struct dsos *d, const struct dso_slot *s);
+/* The file whose symbols in the recording are the DSO's, and can be placed in it, or NULL. Each call is paid from what
+ * may be given to all DSOs. */
+const struct feat_file *dso_recorded(struct dsos *d, const struct dso_slot *s);
 /* Adds them, as addresses of the DSO. */
 void dso_recorded_add(const struct dsos *d, const struct dso_slot *s, struct symtab_build *b);
 /* The header's build id of that path: the first one that it lists; NULL when it has none. */

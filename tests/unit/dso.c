@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/pool.h"
+#include "codec/features.h"
 #include "codec/jitdump.h"
 #include "codec/record.h"
 #include "state/jit.h"
@@ -306,6 +307,42 @@ static void test_jit_names(void **state)
 	assert_false(jit_is_dump(text(""), 42));
 }
 
+static u64 count_recorded(u32 dsos, struct feat_file *file)
+{
+	struct dsos *d = new_dsos();
+	u64 named = 0;
+
+	dsos_set_recorded(d, file, 1);
+	for (u32 i = 0; i < dsos; i++) {
+		u8 id[20] = { (u8)i, (u8)(i >> 8), 1 };
+		struct dso_key key = {
+			.kind = DSO_FILE, .path = file->path, .build_id = id, .build_id_size = sizeof(id)
+		};
+
+		named += dsos_symbol_at(d, dsos_get(d, &key), 0x1000) != ID_NONE;
+	}
+	dsos_free(d);
+	return named;
+}
+
+/* Symbols of the recording: a few DSOs of the path have them, but thousands may not have a table of their own each. */
+static void test_recorded_is_bounded(void **state)
+{
+	struct bytes b = { 0 };
+	struct feat_file file = { .path = text("/nonexistent/lib.so"), .type = FILE_ELF, .has_offset = true };
+
+	(void)state;
+	for (file.nr_symbols = 0; b.len < (1u << 20); file.nr_symbols++) {
+		bytes_u64(&b, 0x1000 + 16ull * file.nr_symbols);
+		bytes_u32(&b, 16);
+		bytes_put(&b, "f", 2);
+	}
+	file.symbols = cursor_over(b.p, b.len, false);
+	assert_int_equal(count_recorded(4, &file), 4);
+	assert_in_range(count_recorded(64, &file), 10, 30);
+	bytes_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_side_band_symbols),
 		cmocka_unit_test(test_missing_is_said_once_per_dso),
 		cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_recorded_is_bounded),
 		cmocka_unit_test(test_jit_dump),
 		cmocka_unit_test(test_jit_names),
 	};
