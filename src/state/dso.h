@@ -87,8 +87,9 @@ void dsos_set_build_id(struct dsos *d, const struct rec_build_id *b, bool kernel
 /*
  * Symbols that the recording holds (simpleperf's), by the path of their file; they outlive d. A DSO of that path has
  * them beside those of the file that was mapped, if that is known by its build id, else alone: a file that merely has
- * the same path may be another one. It has none when its build id is not the one that the header lists for that path,
- * when they cannot be placed in it, or when more DSOs than an honest recording has were given them before.
+ * the same path may be another one. The kernel and its modules have them alone, too, unless the user gave a kernel. A
+ * DSO has none when its build id is not the one that the header lists for that path, when they cannot be placed in it,
+ * or when more DSOs than an honest recording has were given them before.
  */
 void dsos_set_recorded(struct dsos *d, const struct feat_file *files, size_t n);
 /* Generated code whose symbols the recording holds, by the addresses where it lay? */

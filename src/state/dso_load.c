@@ -238,6 +238,8 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 		dso_recorded_add(d, s, &b);
 	if (s->side.n || (s->recorded && b.syms.n))
 		s->missing = NULL;
+	else if (s->recorded && !s->missing)
+		s->missing = "the symbols that the recording holds have no names, or cannot be placed";
 	if (kept) {
 		symtab_build_free(&b);
 		t = symtab_over(kept);

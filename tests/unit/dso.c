@@ -343,6 +343,32 @@ static void test_recorded_is_bounded(void **state)
 	bytes_free(&b);
 }
 
+/* Who has no symbols is told why, also where the recording has some that do not help. */
+static void test_recorded_that_do_not_help(void **state)
+{
+	struct feat_file file = { .path = text("/nonexistent/lib.so"), .type = FILE_ELF, .has_offset = true };
+	struct bytes b = { 0 };
+
+	(void)state;
+	bytes_u64(&b, 0x1000);
+	bytes_u32(&b, 16);
+	bytes_u8(&b, 0);
+	file.nr_symbols = 1;
+	file.symbols = cursor_over(b.p, b.len, false);
+	for (u32 placed = 0; placed < 2; placed++) {
+		struct dsos *d = new_dsos();
+		char notes[512] = "";
+
+		file.has_offset = placed;
+		dsos_set_recorded(d, &file, 1);
+		assert_int_equal(dsos_symbol_at(d, get(d, DSO_FILE, "/nonexistent/lib.so", 0), 0x1000), ID_NONE);
+		dsos_note_missing(d, &(struct notify){ collect, notes });
+		assert_non_null(strstr(notes, placed ? "have no names" : "no such file"));
+		dsos_free(d);
+	}
+	bytes_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_missing_is_said_once_per_dso),
 		cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_recorded_is_bounded),
+		cmocka_unit_test(test_recorded_that_do_not_help),
 		cmocka_unit_test(test_jit_dump),
 		cmocka_unit_test(test_jit_names),
 	};
