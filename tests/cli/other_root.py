@@ -54,11 +54,11 @@ def begin(words):
 
 
 CHROOT = ["chroot", str(ROOT), "/bin/demo-below-root"]
-MOUNTED = ["unshare", "-m", "sh", "-c", f"mount --bind {ROOT}/bin /mnt && exec /mnt/demo-below-root"]
-if subprocess.run(["unshare", "-m", "mount", "--bind", str(ROOT), "/mnt"], capture_output=True).returncode:
+ways = {"chroot": CHROOT, "namespace": ["unshare", "-m", "sh", "-c", f"mount --bind {ROOT}/bin /mnt && exec /mnt/demo-below-root"]}
+if not shutil.which("unshare") or subprocess.run(["unshare", "-m", "mount", "--bind", str(ROOT), "/mnt"], capture_output=True).returncode:
     print("no mount namespaces here: only chroot is tried")
-    MOUNTED = CHROOT
-for kind, words in {"chroot": CHROOT, "namespace": MOUNTED}.items():
+    del ways["namespace"]
+for kind, words in ways.items():
     # The recorder starts it.
     path = f"{kind}.data"
     run("record", "-q", "-e", "cpu-clock", "-o", path, "--", "sh", "-c", 'timeout 1 "$@" || true', "sh", *words)
