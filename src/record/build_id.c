@@ -92,15 +92,16 @@ static bool find_in_file(int fd, struct build_id *out)
 	u8 head[sizeof(Elf64_Ehdr)], *segments, *notes = NULL;
 	struct elf_shape e;
 	bool found = false;
-	u64 at, size;
+	u64 at, size, left = NOTES_MAX; /* for all of them: a file may list as many as it likes */
 
 	if (!pread_all(fd, head, sizeof(head), 0) || !elf_header(head, sizeof(head), &e) || !e.nr)
 		return false;
 	segments = mem_alloc((size_t)e.nr * e.entry);
 	if (pread_all(fd, segments, (size_t)e.nr * e.entry, e.segments_at)) {
 		for (u32 i = 0; i < e.nr && !found; i++) {
-			if (!note_segment(segments, &e, i, &at, &size) || !size || size > NOTES_MAX)
+			if (!note_segment(segments, &e, i, &at, &size) || !size || size > left)
 				continue;
+			left -= size;
 			notes = notes ? notes : mem_alloc(NOTES_MAX);
 			found = pread_all(fd, notes, size, at) && build_id_in_notes(notes, size, e.swap, out);
 		}
