@@ -16,6 +16,8 @@
 
 #define SETTLE_AT (128u << 10)
 #define NO_PID UINT32_MAX
+#define ASKED_PER_PASS 256u /* processes and files */
+#define ASKED_LAST 4096u
 
 /* What this file looks at in a sample stands in front of these. */
 #define FIELDS_BEFORE                                                                                                 \
@@ -69,60 +71,88 @@ static void look_at_sample(struct flow *f, const u8 *record, u16 size)
 		mark(f, u64s_at(&s.chain, i));
 }
 
-static void want(struct flow_file *file, u32 pid)
+static u64 below(u32 file, u32 root)
 {
-	file->wanted = true;
-	file->pid = pid;
+	return (u64)file << 32 | root;
 }
 
-static void keep_build_id(struct flow *f, struct flow_file *file, const u8 *bytes, u8 size)
+/* The first one of a file is kept. */
+static void keep_build_id(struct flow *f, u64 key, const u8 *bytes, u8 size)
 {
 	struct flow_build_id id = { .size = size };
 
+	if (map_get(&f->id_of, key) != ID_NONE)
+		return;
 	memcpy(id.id, bytes, MIN(size, sizeof(id.id)));
+	map_set(&f->id_of, key, (u32)f->build_ids.n);
 	vec_push(&f->build_ids, id);
-	file->build_id = (u32)f->build_ids.n;
+}
+
+static bool has_ended(const struct flow *f, u32 pid)
+{
+	return !f->own_pids && pid != NO_PID && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
 /* What a process with a root directory of its own has mapped can be found while it lives, and not at the end. */
-static void read_below_its_root(struct flow *f, struct flow_file *file, const struct rec_mmap *m)
+static void read_below_its_root(struct flow *f, const struct flow_map *m)
 {
-	char root[64], *path;
-	struct build_id id;
+	struct build_id id = { 0 };
+	char root[64];
 
-	if (f->own_pids || m->filename.p[0] != '/' || !rootdir_of(m->pid))
-		return;
 	snprintf(root, sizeof(root), "/proc/%u/root", m->pid);
-	path = mem_strndup(m->filename.p, m->filename.len);
-	if (build_id_of_file_in(root, path, &id))
-		keep_build_id(f, file, id.id, id.size);
-	free(path);
+	if (!build_id_of_file_in(root, strtab_get(&f->files, m->file), &id))
+		id.size = 0;
+	keep_build_id(f, below(m->file, m->root), id.id, id.size);
+}
+
+/*
+ * Asks in which root directories the processes lie that have mapped files, and for build ids of those that are not
+ * ours. Files of strangers are read for that, so it is not done before the rings have room again, and only so often.
+ */
+static void ask(struct flow *f, u32 most)
+{
+	u32 pid = NO_PID, root = 0;
+
+	for (; f->asked < f->maps.n && most; f->asked++) {
+		struct flow_map *m = &f->maps.v[f->asked];
+
+		if (m->root != FLOW_ROOT_UNKNOWN)
+			continue;
+		if (m->pid != pid) {
+			pid = m->pid;
+			root = rootdir_of(pid);
+			if (!root && has_ended(f, pid))
+				root = FLOW_ROOT_UNKNOWN;
+			most--;
+		}
+		m->root = root;
+		if (!root || root == FLOW_ROOT_UNKNOWN)
+			continue;
+		f->of_file.v[m->file].elsewhere = true;
+		if (map_get(&f->id_of, below(m->file, root)) != ID_NONE)
+			continue;
+		read_below_its_root(f, m);
+		most -= most > 0;
+	}
 }
 
 static void look_at_map(struct flow *f, const struct rec_mmap *m)
 {
-	struct flow_map map = { m->start, m->start + m->len, 0, m->pid };
-	struct flow_file *file;
-	bool is_new;
+	struct flow_map map = { .start = m->start, .end = m->start + m->len, .pid = m->pid };
 
 	map_set(&f->pids, m->pid, 1);
-	if (!(m->prot & PROT_EXEC) || !m->filename.len)
+	if (f->no_files || !(m->prot & PROT_EXEC) || !m->filename.len)
 		return;
 	map.file = strtab_intern(&f->files, m->filename.p, m->filename.len);
-	is_new = f->of_file.n <= map.file;
 	while (f->of_file.n <= map.file)
 		vec_push(&f->of_file, (struct flow_file){ 0 });
-	file = &f->of_file.v[map.file];
-	if (is_new && !m->build_id_size)
-		read_below_its_root(f, file, m);
-	if (file->wanted)
+	if (f->of_file.v[map.file].wanted)
 		return;
-	if (f->want_hits)
-		vec_push(&f->maps, map);
-	else
-		want(file, m->pid);
-	if (m->build_id_size && !file->build_id)
-		keep_build_id(f, file, m->build_id, m->build_id_size);
+	if (m->build_id_size)
+		keep_build_id(f, below(map.file, 0), m->build_id, m->build_id_size);
+	else if (!f->own_pids && m->pid != NO_PID && m->filename.p[0] == '/')
+		map.root = FLOW_ROOT_UNKNOWN;
+	vec_push(&f->maps, map);
 }
 
 static void look_at_other(struct flow *f, const u8 *record, u16 size)
@@ -194,13 +224,18 @@ void flow_restart(struct flow *f)
 	map_free(&f->hits);
 	f->hits = (struct map){ 0 };
 	memset(f->recent, 0, sizeof(f->recent));
-	f->maps.n = f->of_file.n = f->build_ids.n = 0;
+	map_free(&f->id_of);
+	f->id_of = (struct map){ 0 };
+	f->maps.n = f->build_ids.n = f->asked = 0;
+	for (size_t i = 0; i < f->of_file.n; i++)
+		f->of_file.v[i] = (struct flow_file){ .elsewhere = f->of_file.v[i].elsewhere };
 }
 
 void flow_free(struct flow *f)
 {
 	map_free(&f->hits);
 	map_free(&f->pids);
+	map_free(&f->id_of);
 	strtab_free(&f->files);
 	vec_free(&f->maps);
 	vec_free(&f->of_file);
@@ -226,27 +261,19 @@ bool flow_hit(const struct flow *f, u64 start, u64 end)
 	return false;
 }
 
-static const struct flow_build_id *known_id(const struct flow *f, u32 file)
-{
-	u32 id = f->of_file.v[file].build_id;
-
-	return id ? &f->build_ids.v[id - 1] : NULL;
-}
-
 /* Moves from mappings and pages to files. */
 static void note_hits(struct flow *f)
 {
 	for (size_t i = 0; i < f->maps.n; i++) {
 		const struct flow_map *m = &f->maps.v[i];
+		struct flow_file *file = &f->of_file.v[m->file];
 
-		if (!f->of_file.v[m->file].wanted && flow_hit(f, m->start, m->end))
-			want(&f->of_file.v[m->file], m->pid);
+		if (file->wanted || (f->want_hits && !flow_hit(f, m->start, m->end)))
+			continue;
+		file->wanted = true;
+		file->pid = m->pid;
+		file->root = m->root;
 	}
-}
-
-static bool has_ended(const struct flow *f, u32 pid)
-{
-	return !f->own_pids && pid != NO_PID && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
 static void forget_ended(struct flow *f)
@@ -262,15 +289,19 @@ static void forget_ended(struct flow *f)
 
 void flow_settle(struct flow *f)
 {
-	size_t kept = 0;
+	size_t kept = 0, asked = 0;
 
+	ask(f, ASKED_PER_PASS);
 	if (f->maps.n + f->hits.n < f->settle_at)
 		return;
 	note_hits(f);
 	for (size_t i = 0; i < f->maps.n; i++)
-		if (!f->of_file.v[f->maps.v[i].file].wanted && !has_ended(f, f->maps.v[i].pid))
+		if (!f->of_file.v[f->maps.v[i].file].wanted && !has_ended(f, f->maps.v[i].pid)) {
+			asked += i < f->asked;
 			f->maps.v[kept++] = f->maps.v[i];
+		}
 	f->maps.n = kept;
+	f->asked = asked;
 	map_free(&f->hits);
 	forget_ended(f);
 	memset(f->recent, 0, sizeof(f->recent));
@@ -280,8 +311,18 @@ void flow_settle(struct flow *f)
 void flow_files(struct flow *f, void (*fn)(void *ctx, const char *file, u32 pid, const struct flow_build_id *known),
 		void *ctx)
 {
+	ask(f, ASKED_LAST);
 	note_hits(f);
-	for (u32 i = 0; i < f->of_file.n; i++)
-		if (f->of_file.v[i].wanted)
-			fn(ctx, strtab_get(&f->files, i), f->of_file.v[i].pid, known_id(f, i));
+	for (u32 i = 0; i < f->of_file.n; i++) {
+		const struct flow_file *file = &f->of_file.v[i];
+		bool unknown = file->root == FLOW_ROOT_UNKNOWN;
+		u32 id = map_get(&f->id_of, below(i, unknown ? 0 : file->root));
+		const struct flow_build_id *known = id == ID_NONE ? NULL : &f->build_ids.v[id];
+
+		/* What another root directory has is not what is there by that path in ours. */
+		if (!file->wanted || (known && !known->size) ||
+		    (!known && (unknown ? file->elsewhere : file->root != 0)))
+			continue;
+		fn(ctx, strtab_get(&f->files, i), file->pid, known);
+	}
 }

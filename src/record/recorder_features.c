@@ -6,7 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/rootdir.h"
 #include "record/build_id.h"
 #include "record/recorder_impl.h"
 #include "record/tracing_data.h"
@@ -16,7 +15,6 @@
 #define NO_PID UINT32_MAX
 
 struct id_ctx {
-	struct recorder *r;
 	struct features *f;
 	struct arena *arena;
 	bool kernel_done;
@@ -30,17 +28,6 @@ static void add_build_id(struct id_ctx *c, const char *name, u16 misc, const str
 	b.filename = (struct str){ arena_strndup(c->arena, name, strlen(name)), (u32)strlen(name) };
 	vec_push(&c->f->build_ids, b);
 	vec_push(&c->f->build_id_misc, misc);
-}
-
-/* A process with another root directory, or in another mount namespace, sees its files below its root. */
-static bool read_user_file(const struct id_ctx *c, const char *file, u32 pid, struct build_id *out)
-{
-	char root[64] = "";
-
-	/* The virtual PMU's process ids are its own. */
-	if (!c->r->flow.own_pids && rootdir_of(pid))
-		snprintf(root, sizeof(root), "/proc/%u/root", pid);
-	return build_id_of_file_in(root, file, out);
 }
 
 /* "/lib/modules/6.1.0/kernel/fs/xfs/xfs.ko.xz" or "[xfs]": "xfs", with '_' for '-', as /sys/module has it. */
@@ -79,14 +66,14 @@ static void look_up(void *ctx, const char *file, u32 pid, const struct flow_buil
 		memcpy(id.id, known->id, sizeof(id.id));
 		add_build_id(c, file, PERF_RECORD_MISC_USER, &id);
 	} else if (!strcmp(file, "[vdso]") ? build_id_of_vdso(&id) :
-					     file[0] == '/' && file[1] != '/' && read_user_file(c, file, pid, &id)) {
+					     file[0] == '/' && file[1] != '/' && build_id_of_file(file, &id)) {
 		add_build_id(c, file, PERF_RECORD_MISC_USER, &id);
 	}
 }
 
 void recorder_build_ids(struct recorder *r, struct features *f, struct arena *arena)
 {
-	struct id_ctx c = { .r = r, .f = f, .arena = arena };
+	struct id_ctx c = { .f = f, .arena = arena };
 
 	if (r->o->output.build_ids == BUILDID_NONE || r->hurry)
 		return;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The recorder's pure parts: lists of CPUs, lines of /proc, ELF notes, what flows past, and the file's header. */
+#include <elf.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,11 +13,13 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include <cmocka.h>
 
+#include "base/rootdir.h"
 #include "codec/proc_stat.h"
 #include "codec/procmaps.h"
 #include "read/source.h"
@@ -159,6 +163,46 @@ static void test_notes(void **state)
 	assert_false(build_id_in_notes(notes, sizeof(notes), true, &id));
 }
 
+/* An ELF file with a run of notes that say nothing, then with the build id 1, 2, 3. */
+static void write_elf(const char *path, u32 nothing)
+{
+	static const u8 note[] = { 4, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 0 };
+	const size_t notes_at = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr);
+	Elf64_Ehdr head = { .e_phoff = sizeof(head), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2 };
+	Elf64_Phdr segments[2] = { { .p_type = PT_NOTE, .p_offset = notes_at, .p_filesz = nothing },
+				   { .p_type = PT_NOTE, .p_offset = notes_at + nothing, .p_filesz = sizeof(note) } };
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	memcpy(head.e_ident, ELFMAG, SELFMAG);
+	head.e_ident[EI_CLASS] = ELFCLASS64;
+	head.e_ident[EI_DATA] = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+	fwrite(&head, sizeof(head), 1, f);
+	fwrite(segments, sizeof(segments), 1, f);
+	for (u32 i = 0; i < nothing; i++)
+		fputc(0, f);
+	fwrite(note, sizeof(note), 1, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* What is read of a file's notes is bounded, however many runs of them its headers tell of. */
+static void test_notes_of_file(void **state)
+{
+	char path[] = "/tmp/reticle-notes-XXXXXX";
+	struct build_id id = { 0 };
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	write_elf(path, 60000);
+	assert_true(build_id_of_file(path, &id));
+	assert_int_equal(id.size, 3);
+	write_elf(path, 65536);
+	assert_false(build_id_of_file(path, &id));
+	unlink(path);
+}
+
 #define SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN)
 
 static void one_event(struct event_set *set, struct evlist *l)
@@ -196,17 +240,22 @@ static void put_sample(const struct evlist *l, u64 time, u64 ip, u64 caller, str
 	assert_int_equal(sample_encode(&l->events.v[0].layout, &s, out), 0);
 }
 
-static void put_map(const struct evlist *l, u64 start, u32 prot, const char *name, struct bytes *out)
+static void put_map_of(const struct evlist *l, u32 pid, u64 start, u32 prot, const char *name, struct bytes *out)
 {
 	struct record r = { .h.type = PERF_RECORD_MMAP2 };
 
-	r.mmap = (struct rec_mmap){ .pid = 7,
-				    .tid = 7,
+	r.mmap = (struct rec_mmap){ .pid = pid,
+				    .tid = pid,
 				    .start = start,
 				    .len = 0x3000,
 				    .prot = prot,
 				    .filename = { name, (u32)strlen(name) } };
 	assert_int_equal(record_encode(&r, &l->trailer, out), 0);
+}
+
+static void put_map(const struct evlist *l, u64 start, u32 prot, const char *name, struct bytes *out)
+{
+	put_map_of(l, 7, start, prot, name, out);
 }
 
 static void count_file(void *ctx, const char *file, u32 pid, const struct flow_build_id *known)
@@ -257,6 +306,92 @@ static void test_mapped_build_ids(void **state)
 	flow_free(&f);
 	bytes_free(&data);
 	free_events(&set, &l);
+}
+
+/* A process below root, that waits until it is killed. 0: this user may have none. */
+static pid_t start_below(const char *root)
+{
+	int told[2];
+	char ok = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(told), 0);
+	pid = fork();
+	if (!pid) {
+		if ((!geteuid() || !unshare(CLONE_NEWUSER)) && !chroot(root) && write(told[1], "y", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(told[1]);
+	if (read(told[0], &ok, 1) != 1 || !rootdir_of((u32)pid)) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		pid = 0;
+	}
+	close(told[0]);
+	return pid;
+}
+
+static void told_file(void *ctx, const char *file, u32 pid, const struct flow_build_id *known)
+{
+	(void)pid;
+	bytes_printf(ctx, "%s %u ", file, known ? known->size : 0);
+}
+
+static void check_told(struct flow *f, const struct bytes *data, bool again, const char *expected)
+{
+	struct bytes told = { 0 };
+
+	if (again)
+		flow_restart(f);
+	flow_look(f, &(struct iovec){ data->p, data->len }, 1);
+	flow_settle(f);
+	flow_files(f, told_file, &told);
+	bytes_u8(&told, 0);
+	assert_string_equal((char *)told.p, expected);
+	bytes_free(&told);
+}
+
+/* One path is two files below two roots: that of the process that was hit counts, and is never looked for in ours. */
+static void test_other_root(void **state)
+{
+	char root[] = "/tmp/reticle-root-XXXXXX", path[64];
+	struct event_set set = { 0 };
+	struct evlist l = { 0 };
+	struct bytes data = { 0 };
+	struct flow f;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/program", root);
+	write_elf(path, 0);
+	pid = start_below(root);
+	if (pid) {
+		one_event(&set, &l);
+		put_map_of(&l, (u32)getpid(), 0x10000, PROT_EXEC, "/program", &data);
+		put_map_of(&l, (u32)pid, 0x20000, PROT_EXEC, "/program", &data);
+		put_map_of(&l, (u32)pid, 0x30000, PROT_EXEC, "/bin/sh", &data);
+		put_sample(&l, 1000, 0x20000, 0x30000, &data);
+		flow_init(&f, &l, true);
+		check_told(&f, &data, false, "/program 3 ");
+		check_told(&f, &data, true, "/program 3 ");
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		check_told(&f, &data, true, ""); /* it cannot be asked any more */
+		flow_free(&f);
+		flow_init(&f, &l, false);
+		f.no_files = true;
+		check_told(&f, &data, false, "");
+		assert_int_equal(f.maps.n + f.of_file.n, 0);
+		flow_free(&f);
+		bytes_free(&data);
+		free_events(&set, &l);
+	}
+	unlink(path);
+	rmdir(root);
+	if (!pid)
+		skip();
 }
 
 /* However the ring's end cuts the records, the same is seen. */
@@ -515,7 +650,8 @@ int main(void)
 		cmocka_unit_test(test_proc_stat),	 cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_mapped_build_ids), cmocka_unit_test(test_flow),
 		cmocka_unit_test(test_writer),		 cmocka_unit_test(test_packer),
-		cmocka_unit_test(test_control),
+		cmocka_unit_test(test_control),		 cmocka_unit_test(test_notes_of_file),
+		cmocka_unit_test(test_other_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
