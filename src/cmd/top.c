@@ -42,7 +42,7 @@ struct top {
 	struct live *live;
 	struct live_view view;
 	struct top_state state;
-	struct report_opts shown;  /* of the table on the screen */
+	struct report_opts shown;  /* of the table on the screen, whatever keys have asked for since */
 	u32 *order;		   /* of its rows, where metrics say it; NULL: rows as they are */
 	struct apart *parser;	   /* who reads line information; NULL: it is not asked for */
 	struct top_screen *screen; /* NULL: tables one after the other */
@@ -174,7 +174,7 @@ static void choose_event(struct top *t)
 
 	for (size_t i = 0;
 	     p && i < p->events.n && (t->state.event >= p->events.n || p->events.v[t->state.event].helper); i++)
-		t->state.event = (t->state.event + 1) % (u32)p->events.n;
+		t->state.event = t->state.event + 1 < p->events.n ? t->state.event + 1 : 0;
 }
 
 /* How many rows are printed, or can be moved to. */
@@ -342,11 +342,11 @@ static void name_under_cursor(const struct top *t, u32 column, char *name, size_
 	struct profile *p = t->view.profile;
 	struct row_view v = { .profile = p, .long_names = t->shown.long_names };
 	struct bytes text = { 0 };
-	u32 n = 0;
+	u32 n = 0, event = t->shown.only_event - 1; /* keys may have gone on to another one: the order is of this */
 
-	if (!p || t->state.event >= p->events.n || t->state.graphs || !(p->sort_keys >> column_key(column) & 1))
+	if (!p || event >= p->events.n || t->shown.graph != GRAPH_NONE || !(p->sort_keys >> column_key(column) & 1))
 		return;
-	v.event = &p->events.v[t->state.event];
+	v.event = &p->events.v[event];
 	for (size_t i = 0; i < v.event->rows.n; i++) {
 		v.row = &v.event->rows.v[t->order ? t->order[i] : i];
 		if (!report_wants(&v, &t->shown) || n++ < t->state.cursor)

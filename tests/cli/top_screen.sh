@@ -94,6 +94,29 @@ if python3 -B "$SRCDIR/tests/cli/lib/machine.py" sim >/dev/null && command -v py
 	[ "${moves:-0}" -gt 1 ] || fail "one shared object at most: $rows"
 	press q
 	await 'metric=' 'the end of a table of metrics'
+	# Two tables, and both keys before the next one is drawn: the row is still that of the one that is shown. The
+	# other one has other rows, more of them, and another order.
+	press "clear; TERM=screen '$RETICLE' top -d 1 --pmu=sim -e '{cycles:u,instructions:u}:S' -e branches/period=5000/u -s dso,cpi -- python3 -c 'while 1: sorted(map(str, range(999)))'; echo both=\$?" Enter
+	await '(all)' 'a table of metrics, of two'
+	sleep 3
+	press f
+	await 'held' 'one of two tables that is held'
+	rows=$("${term[@]}" capture-pane -p | grep -B99 '(all)' | grep '^ .*%.*[^)]$' | awk '{ print $NF }')
+	moves=0
+	for row in $rows; do
+		press Tab d
+		await "only $row *held" "the shared object of row $row before the next table"
+		await 'of branches' 'the next table'
+		press Escape
+		await 'find  *held' 'all rows of the next table'
+		press Tab
+		await 'of cycles' 'the table before'
+		press Home
+		moves=$((moves + 1))
+		for _ in $(seq $moves); do press Down; done
+	done
+	press q
+	await 'both=' 'the end of two tables'
 	"${term[@]}" resize-window -x 100 -y 20
 fi
 # The terminal goes.
