@@ -156,6 +156,8 @@ static void open_event(const struct opening *x, size_t event)
 	x->r->refused |= for_rights(failed);
 	x->r->crowded |= failed == EMFILE || failed == ENFILE;
 	cpulist_free(&only);
+	if (failed) /* refused at one place: no others are counted, lead a group, or hold up the command */
+		close_cells(e);
 	e->state = failed ? COUNT_UNSUPPORTED : COUNT_OK;
 	if (cgroup_of(x->t, event) && !e->cgroup)
 		e->cgroup = mem_strdup(cgroup_of(x->t, event)->path);
