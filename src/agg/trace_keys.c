@@ -175,12 +175,12 @@ u32 trace_keys_text(struct trace_keys *k, const struct hit *h, const struct thre
 	return intern(k, k->part.p, k->part.len);
 }
 
-const char *trace_keys_missing(const struct evlist *events, const struct features *f, const char *const *names, u32 n)
+u32 trace_keys_missing(const struct evlist *events, const struct features *f, const char *const *names, u32 n)
 {
 	struct tracepoints *t = n ? tracepoints_new(f->tracing_data, f->tracing_data_size, NULL, NULL, NULL) : NULL;
-	const char *missing = NULL;
+	u32 missing = ID_NONE;
 
-	for (u32 i = 0; i < n && !missing; i++) {
+	for (u32 i = 0; i < n && missing == ID_NONE; i++) {
 		bool found = false;
 		u32 field;
 
@@ -191,7 +191,7 @@ const char *trace_keys_missing(const struct evlist *events, const struct feature
 			found = name && event->attr.type == PERF_TYPE_TRACEPOINT &&
 				tracepoints_find_field(t, config_of(event), name, &field);
 		}
-		missing = found ? NULL : names[i];
+		missing = found ? ID_NONE : i;
 	}
 	tracepoints_free(t);
 	return missing;

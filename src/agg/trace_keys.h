@@ -33,8 +33,8 @@ u32 trace_keys_text(struct trace_keys *k, const struct hit *h, const struct thre
 
 /*
  * The first of n names that no event of the list has for a field: FIELD, or EVENT.FIELD, where the event is named as
- * in the list or without its system. NULL: each is one.
+ * in the list or without its system. Which one it is; ID_NONE: each is one.
  */
-const char *trace_keys_missing(const struct evlist *events, const struct features *f, const char *const *names, u32 n);
+u32 trace_keys_missing(const struct evlist *events, const struct features *f, const char *const *names, u32 n);
 
 #endif

@@ -66,7 +66,7 @@ static int add_field(struct pipeline_opts *o, const char *name, int (*unknown)(c
 	if (i == MAX_FIELD_KEYS)
 		return notify_error(to, ERR_USAGE, "more than %d fields of tracepoints are to be columns",
 				    MAX_FIELD_KEYS);
-	o->no_field = unknown;
+	o->no_field[i] = unknown;
 	o->sort_order[o->nr_sort++] = (u8)(SORT_FIELD + i);
 	o->fields[o->nr_fields++] = name;
 	return 0;
@@ -225,7 +225,7 @@ static int check_forms(const struct report_config *c, const struct selected *s, 
 	/* Without a recording it can be no field of its tracepoints: then it is not the recording that is wrong first.
 	 */
 	if (s->pipeline.nr_fields && strcmp(select_input(&c->select), "-") && access(select_input(&c->select), F_OK))
-		return s->pipeline.no_field(s->pipeline.fields[0], to);
+		return s->pipeline.no_field[0](s->pipeline.fields[0], to);
 	if (c->mem_mode && c->branches == 1)
 		return notify_error(to, ERR_USAGE, "--branch-stack and --mem-mode exclude each other");
 	if (c->separator && (strlen(c->separator) != 1 && strcmp(c->separator, "\\t")))

@@ -319,9 +319,10 @@ int pipeline_over(const struct pipeline_opts *opts, struct session *s, struct pr
 	struct timeranges times = { 0 };
 	struct sample_filter filter;
 	struct profile *p = NULL;
-	const char *missing = trace_keys_missing(&s->src->events, &s->src->features, o.fields, o.nr_fields);
+	u32 missing = trace_keys_missing(&s->src->events, &s->src->features, o.fields, o.nr_fields);
 	bool branches;
-	int err = missing ? o.no_field(missing, notify) : branches_settle(&o, s->src, &branches, notify);
+	int err = missing != ID_NONE ? o.no_field[missing](o.fields[missing], notify) :
+				       branches_settle(&o, s->src, &branches, notify);
 
 	if (!err)
 		err = session_filter(s, &o.samples, o.time, &times, &filter);

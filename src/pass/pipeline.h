@@ -36,10 +36,10 @@ struct pipeline_opts {
 	u8 row_order[NR_COLUMNS]; /* enum column_id: what rows are sorted by; nr_row_order of them, 0: weights */
 	u32 nr_row_order;
 	/* Keys that are fields of tracepoints: SORT_FIELD + i is fields[i], which stay as long as the profile.
-	 * no_field says, as an error, that none of the recording's events has one. */
+	 * no_field[i] says, as an error, that none of the recording's events has it. */
 	const char *fields[MAX_FIELD_KEYS];
+	int (*no_field[MAX_FIELD_KEYS])(const char *name, const struct notify *to);
 	u32 nr_fields;
-	int (*no_field)(const char *name, const struct notify *to);
 	enum branch_view branches;
 	u32 first_rows;		  /* as in the profile */
 	u32 measures;		  /* bits of enum measure_id: beside windows; not with restack */

@@ -43,6 +43,9 @@ said "did you mean 'symbol'?" report --sort symbl
 said "did you mean 'sym'" script -F ip,smy
 said "did you mean '--no-children'" report --no-childern
 said "is not one of comm, pid, tid" report --sort wrong
+# The option that is blamed is the one that has the word.
+said "option --fields: 'bogus'" report -F overhead,bogus -s bogus2
+said "option --sort: 'bogus'" report -F +bogus2 -s bogus
 said "one recording is read at a time" script a.data b.data
 said "one recording is read at a time" dump -i a.data b.data
 said "one recording is read at a time" report a b
