@@ -66,8 +66,6 @@ static void count_through(struct branch_traces *t, const struct place *by, const
 	what.kind = in_one(by, from) ? TRACE_THROUGH : TRACE_THROUGH_ENTRY;
 	if (in_one(from, to) && from->addr <= to->addr)
 		count(t, what);
-	else
-		t->apart += from->dso == to->dso && from->sym != ID_NONE;
 }
 
 void branch_traces_add(struct branch_traces *t, const struct hit *h)
@@ -87,7 +85,6 @@ void branch_traces_add(struct branch_traces *t, const struct hit *h)
 			count_through(t, &from, &to, &newer);
 		count_branch(t, &from, &to, b.flags & 1);
 		newer = from;
-		t->branches++;
 	}
 }
 

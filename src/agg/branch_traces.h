@@ -33,8 +33,7 @@ struct branch_traces {
 	struct thread_view thread; /* the last one */
 	struct set index;
 	VEC(struct branch_trace) v;
-	u64 samples, branches; /* that were taken in */
-	u64 apart;	       /* pairs of branches in a binary between which something is missing */
+	u64 samples; /* that were taken in */
 };
 
 /* Samples of this event hold all branches that were taken. */

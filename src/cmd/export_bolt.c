@@ -115,13 +115,14 @@ static void write_traces(const struct branch_traces *t, const struct dso_linked 
 
 	for (size_t i = 0; i < t->v.n; i++) {
 		const struct branch_trace *b = &t->v.v[i];
+		u64 from = b->from == TRACE_OUTSIDE ? 0 : dso_linked_address(at, b->from);
+		u64 to = b->to == TRACE_OUTSIDE ? 0 : dso_linked_address(at, b->to);
 
-		if (b->dso != dso)
+		/* It may have run where the file has no code: in data that were made code. */
+		if (b->dso != dso || !(b->kind == TRACE_BRANCH ? from || to : from && to))
 			continue;
-		bytes_printf(out, "%c %llx %llx %llu", kinds[b->kind],
-			     (unsigned long long)(b->from == TRACE_OUTSIDE ? 0 : dso_linked_address(at, b->from)),
-			     (unsigned long long)(b->to == TRACE_OUTSIDE ? 0 : dso_linked_address(at, b->to)),
-			     (unsigned long long)b->count);
+		bytes_printf(out, "%c %llx %llx %llu", kinds[b->kind], (unsigned long long)from,
+			     (unsigned long long)to, (unsigned long long)b->count);
 		if (b->kind == TRACE_BRANCH)
 			bytes_printf(out, " %llu", (unsigned long long)b->mispredicted);
 		bytes_char(out, '\n');
@@ -143,7 +144,7 @@ static int write_binary(const struct branch_traces *t, const char *binary, const
 	if (dso == ID_NONE)
 		return notify_at(to, NOTE_ERROR, ERR_NOTFOUND, input, NO_OFFSET,
 				 binary ? "no branches in '%s' (reticle report --sort dso_to shows where they are)" :
-					  "no branches in any binary that has symbols%s",
+					  "no branches in any file that was mapped%s",
 				 binary ? binary : "");
 	if (!dsos_linked(t->dsos, dso, &at))
 		return notify_at(to, NOTE_ERROR, ERR_NOTFOUND, input, NO_OFFSET,
