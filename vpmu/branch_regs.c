@@ -82,11 +82,12 @@ void branch_regs_free(struct branch_regs *r)
 	free(r);
 }
 
-void branch_regs_clear(struct branch_regs *r)
+void branch_regs_clear(struct branch_regs *r, u64 cycles)
 {
 	for (u32 i = 0; i < r->nr_sets; i++) {
 		memset(r->sets[i].v, 0, r->depth * sizeof(struct entry));
 		r->sets[i].top = 0;
+		r->sets[i].since = cycles;
 	}
 }
 

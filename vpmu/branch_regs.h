@@ -23,8 +23,8 @@ struct branch_taken {
 /* Empty; NULL: no event of c wants any. */
 struct branch_regs *branch_regs_new(const struct vpmu_control *c);
 void branch_regs_free(struct branch_regs *r);
-/* As a new one. */
-void branch_regs_clear(struct branch_regs *r);
+/* As a new one, of a thread that has this many cycles by now: its first entry has those since. */
+void branch_regs_clear(struct branch_regs *r, u64 cycles);
 void branch_regs_put(struct branch_regs *r, const struct branch_taken *b);
 /*
  * What a sample of that event shows: three words for each entry {from, to, flags}, newest first. Returns how many

@@ -95,7 +95,7 @@ void core_forked(struct vthread *t)
 	core_forget(c);
 	c->continues = false;
 	if (t->branches)
-		branch_regs_clear(t->branches);
+		branch_regs_clear(t->branches, (t->counts[VC_SLOTS] + (u64)(c->left_at - c->left)) / c->model->width);
 	core_retarget(c);
 }
 

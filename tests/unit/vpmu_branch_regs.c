@@ -69,7 +69,7 @@ static void test_filters(void **state)
 		put(r, kind, 1 + kind - OP_COND);
 	for (u32 i = 0; i < ARRAY_LEN(want); i++)
 		assert_string_equal(seen(r, i, text, &at), want[i]);
-	branch_regs_clear(r);
+	branch_regs_clear(r, 9);
 	assert_string_equal(seen(r, 0, text, &at), "");
 	branch_regs_free(r);
 }
@@ -141,6 +141,12 @@ static void test_flags(void **state)
 	branch_regs_put(r, &b);
 	branch_regs_read(r, 1, words, &at);
 	assert_int_equal(words[2], 0);
+	/* A thread that begins at a count has its own cycles only. */
+	branch_regs_clear(r, 100000);
+	b.cycles = 100007;
+	branch_regs_put(r, &b);
+	assert_int_equal(branch_regs_read(r, 2, words, &at), 1);
+	assert_int_equal(words[2], 7 << 4);
 	branch_regs_free(r);
 }
 
