@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "pass/living.h"
+#include "state/apart.h"
 
 #define FRAMES_MAX (1u << 18) /* distinct ones, before names are read anew */
 #define DSOS_MAX (1u << 13)   /* likewise */
@@ -329,14 +330,17 @@ static bool has_perf_map(const struct dsos *d)
 }
 
 /* Names are read anew when there are too many, or when some may have been added. */
-static void renew_names(struct live *l)
+static void renew_names(struct live *l, struct apart *parser)
 {
 	u64 now = clock_ms();
 
 	if (l->kept.dsos &&
 	    (l->replaced || frames_count(l->kept.frames) > FRAMES_MAX || dsos_count(l->kept.dsos) > DSOS_MAX ||
-	     (now - l->kept_ms > PERF_MAPS_MS && has_perf_map(l->kept.dsos))))
+	     (now - l->kept_ms > PERF_MAPS_MS && has_perf_map(l->kept.dsos)))) {
 		session_kept_free(&l->kept);
+		if (parser)
+			apart_renew(parser);
+	}
 	l->replaced = false;
 	if (!l->kept.dsos)
 		l->kept_ms = now;
@@ -354,7 +358,7 @@ int live_refresh(struct live *l, const struct pipeline_opts *o, bool take, struc
 	if (err || !l->src)
 		return err;
 	left_out = l->view.left_out;
-	renew_names(l);
+	renew_names(l, opts.symbols.apart);
 	opts.kept = &l->kept;
 	whole = l->data.len;
 	bytes_put(&l->data, l->pending.p, l->pending.len);

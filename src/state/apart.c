@@ -55,6 +55,7 @@ struct apart {
 	u32 generation; /* of parsers: each has opened none of the files of the one before */
 	u32 deaths, nr_files;
 	struct map seen; /* device and inode of files: each is paid for once, however it is spelled */
+	struct map died; /* likewise: of those that a parser died of */
 	s64 cpu_ms;	 /* that is left */
 	s64 cpu_used;	 /* of it, by this parser, when it was last looked */
 	u64 own_memory;	 /* that a child of ours begins with */
@@ -70,6 +71,7 @@ struct apart_file {
 	bool alone, paid;
 	bool needs_others; /* units stand in other files, or one was asked for */
 	u64 disk;
+	u64 inode; /* and device, as they are in the maps; 0: not known */
 	enum verdict verdict;
 };
 
@@ -121,6 +123,7 @@ void apart_free(struct apart *a)
 		;
 	pthread_mutex_destroy(&a->lock);
 	map_free(&a->seen);
+	map_free(&a->died);
 	free(a);
 }
 
@@ -132,8 +135,13 @@ struct apart_file *apart_file_new(struct apart *a, int fd, bool alone)
 	*f = (struct apart_file){ .a = a, .fd = fd, .alone = alone };
 	pthread_mutex_lock(&a->lock);
 	f->id = a->nr_files++;
-	if (!fstat(fd, &st) && *map_at(&a->seen, hash_pair((u64)st.st_dev, (u64)st.st_ino), f->id) == f->id)
-		f->disk = (u64)st.st_blocks * 512;
+	if (!fstat(fd, &st)) {
+		f->inode = hash_pair((u64)st.st_dev, (u64)st.st_ino);
+		if (*map_at(&a->seen, f->inode, f->id) == f->id)
+			f->disk = (u64)st.st_blocks * 512;
+		if (map_get(&a->died, f->inode) != ID_NONE)
+			f->verdict = DIED;
+	}
 	pthread_mutex_unlock(&a->lock);
 	return f;
 }
@@ -174,14 +182,32 @@ void apart_file_free(struct apart_file *f)
 	free(f);
 }
 
-static void let_go(struct apart *a)
+static void end_parser(struct apart *a)
 {
 	if (a->parser == NOBODY)
 		return;
 	kill(a->parser_pid, SIGKILL); /* the keeper has not waited for it: the number is still its own */
 	close(a->parser);
 	a->parser = NOBODY;
+}
+
+void apart_renew(struct apart *a)
+{
+	pthread_mutex_lock(&a->lock);
+	end_parser(a);
+	map_free(&a->seen);
+	a->seen = (struct map){ 0 };
+	a->cpu_ms = CPU_FREE_MS * SLOWDOWN;
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* It has died of f, or is to. */
+static void let_go(struct apart *a, const struct apart_file *f)
+{
+	end_parser(a);
 	a->deaths++;
+	if (f->inode)
+		map_set(&a->died, f->inode, f->id);
 }
 
 static bool find_parser(struct apart *a)
@@ -347,7 +373,7 @@ static bool ask(struct apart *a, struct apart_file *f, enum apart_kind kind, con
 						   false;
 	good = good && pay(a);
 	if (!good)
-		let_go(a);
+		let_go(a, f);
 	return good;
 }
 

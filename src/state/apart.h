@@ -30,6 +30,9 @@ struct apart_file;
 /* Forks the keeper, which is better done early. NULL when that cannot be done. Thread-safe from then on. */
 struct apart *apart_new(void);
 void apart_free(struct apart *a);
+/* Who works for long, and has closed all its files, begins anew: the next parser owes nothing for those before it, and
+ * files are paid for again. What a parser died of is still not tried again. */
+void apart_renew(struct apart *a);
 
 /* A file of DWARF; takes fd. alone: no other file that it names may be opened. Nothing is read before the first
  * question. Files are closed before apart_free. */

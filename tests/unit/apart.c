@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A parser that neither computes nor reads while it owes an answer is given up, and others go on. */
+/* A parser that neither computes nor reads while it owes an answer is given up, and others go on. What begins anew has
+ * what it had at first. */
 #include "state/apart.h"
 
 #include <dirent.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -93,6 +95,43 @@ static void one_that_sleeps_is_given_up(void **state)
 	assert_int_equal(ask(second, &why), 0);
 	apart_file_free(first);
 	apart_file_free(second);
+	/* Nor is it when all begins anew. */
+	apart_renew(a);
+	first = fixture(a, "markers_pie");
+	assert_int_equal(ask(first, &why), ERR_LIMIT);
+	assert_null(why);
+	apart_file_free(first);
+	apart_free(a);
+}
+
+static rlim_t memory_of_parser(void)
+{
+	struct rlimit r = { 0 };
+
+	assert_int_equal(prlimit(find_parser(), RLIMIT_DATA, NULL, &r), 0);
+	return r.rlim_cur;
+}
+
+static void begins_anew(void **state)
+{
+	struct apart *a = apart_new();
+	struct apart_file *f;
+	rlim_t memory = 0;
+	const char *why;
+
+	(void)state;
+	assert_non_null(a);
+	/* More often than parsers may die; each parser is granted what the first one was. */
+	for (u32 i = 0; i < 6; i++) {
+		f = fixture(a, "markers_pie");
+		assert_int_equal(ask(f, &why), 0);
+		if (!i)
+			memory = memory_of_parser();
+		assert_int_equal(memory_of_parser(), memory);
+		apart_file_free(f);
+		apart_renew(a);
+	}
+	apart_renew(a); /* without a parser */
 	apart_free(a);
 }
 
@@ -100,6 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_sleeps_is_given_up),
+		cmocka_unit_test(begins_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
