@@ -18,7 +18,7 @@ cd "$dir" || exit 1
 as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"
 }
-cp "$(command -v true)" true
+cp "$(type -P true)" true
 as_nobody ./true || skip "nobody cannot run a program in $dir"
 
 as_nobody ./reticle record -e cpu-clock -g -o own.data -- timeout 0.3 sh -c 'while :; do :; done' 2>err
@@ -29,6 +29,18 @@ grep -q 'recording user space only: kernel.perf_event_paranoid is 2' err || fail
 as_nobody ./reticle stat -a -e cpu-clock,page-faults -- touch ran 2>err && fail "stat -a: no error"
 grep -q 'may count none of these events on whole CPUs (reticle check' err || fail "stat -a: $(cat err)"
 [ -e ran ] && fail "stat -a: the command ran, and nothing was counted"
+# Counted at one place, and refused at another.
+# shellcheck disable=SC2016 # the inner shell's
+as_nobody sh -c 'echo $$ >mine; exec sleep 60' &
+for _ in $(seq 100); do [ -s mine ] && break; sleep 0.02; done
+mine=$(cat mine)
+sleep 60 &
+theirs=$!
+as_nobody ./reticle stat -p "$mine,$theirs" -e page-faults -- touch ran 2>err
+[ $? = 1 ] || fail "stat -p MINE,ROOTS: $(cat err)"
+grep -q 'may count none of these events (reticle check' err || fail "stat -p MINE,ROOTS: $(cat err)"
+[ -e ran ] && fail "stat -p MINE,ROOTS: the command ran, and nothing was counted"
+kill "$mine" "$theirs"
 as_nobody ./reticle record -q -e cpu-clock -a -- true 2>err && fail "-a: no error"
 grep -q 'on whole CPUs: not allowed .*paranoid at 2 .*perf_event_paranoid=0' err || fail "-a: $(cat err)"
 as_nobody ./reticle record -q -e cpu-clock -p 1 -- true 2>err && fail "-p 1: no error"
