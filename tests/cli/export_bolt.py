@@ -6,6 +6,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -45,6 +46,19 @@ int main(void)
 	}
 	if (!fork()) { sink += work(9000); _exit(0); }
 	wait(0);
+	return 0;
+}
+"""
+# A function in the file's data, which become code while it runs.
+MADE = r"""
+#include <sys/mman.h>
+extern char made[];
+__asm__(".data\n.balign 4096\n.globl made\n.type made,@function\nmade: mov $20000,%ecx\n1: test $3,%cl\nje 2f\nnop\n2: dec %ecx\n"
+	"jnz 1b\nret\n.size made,.-made\n.balign 4096\n.text");
+int main(void)
+{
+	mprotect(made, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+	for (int i = 0; i < 20; i++) ((void (*)(void))made)();
 	return 0;
 }
 """
@@ -144,6 +158,17 @@ for name, flags in ("pie", ["-pie", "-fPIE"]), ("fixed", ["-no-pie"]):
         print(f"{name}: perf2bolt makes the same {len(ours)} lines of it")
     else:
         print(f"{name}: not compared with what perf2bolt makes of the recording: there is no perf2bolt, or no perf")
+
+# Where the file has no code there are no addresses: no lines of them.
+pathlib.Path("made.c").write_text(MADE)
+subprocess.check_call(["cc", "-O2", "made.c", "-o", "made"])
+run("record", "-q", "--pmu=sim", "-b", "-e", "cycles:u", "-c", 1009, "-o", "made.data", "--", "./made")
+if not re.search(r"%.* made +made +\[\.\] made ", run("report", "-q", "--stdio", "-i", "made.data").stdout):
+    fail("nothing ran in data")
+written = [line.split() for line in run("export", "--to", "bolt", "-i", "made.data", "--binary", "made").stdout.splitlines()]
+nowhere = [line for line in written if (line[1] == line[2] == "0" if line[0] == "B" else "0" in line[1:3])]
+if nowhere or len(written) < 20:
+    fail(f"{len(written)} lines, and of what is nowhere: {nowhere[:5]}")
 
 # What cannot be had.
 if "no branches in 'nothing'" not in run("export", "--to", "bolt", "-i", "pie.data", "--binary", "nothing", status=1).stderr:
