@@ -92,6 +92,10 @@ for option, name, word in (("--sort", "prev_cpmm", "nor a metric or a field"), (
     p = run(reticle, "report", "-i", "trace", option, name)
     if p.returncode != 2 or word not in p.stderr or f"option {option}: " not in p.stderr:
         sys.exit(f"{option} {name}: exit status {p.returncode}: {p.stderr}")
+# Of two such words the option of the first one is blamed.
+p = run(reticle, "report", "-i", "trace", "-F", "overhead,prev_cpmm", "-s", "prev_cqmm")
+if p.returncode != 2 or "option --fields: 'prev_cpmm'" not in p.stderr:
+    sys.exit(f"two unknown words: exit status {p.returncode}: {p.stderr}")
 
 p = run("perf", "record", "-q", "-a", "-F", "997", "-g", "--all-cgroups", "--namespaces", "--code-page-size", "-o", "plain", "--", *LOAD)
 if p.returncode:
