@@ -18,6 +18,7 @@
 #define NO_PID UINT32_MAX
 #define ASKED_PER_PASS 256u /* processes and files */
 #define ASKED_LAST 4096u
+#define CERTAIN 3
 
 /* What this file looks at in a sample stands in front of these. */
 #define FIELDS_BEFORE                                                                                                 \
@@ -136,6 +137,18 @@ static void ask(struct flow *f, u32 most)
 	}
 }
 
+/* How well it is known whose file was hit. What was hit in our root directory goes first: others cannot take its
+ * place. */
+static u32 certainty(bool wanted, u32 root)
+{
+	return !wanted ? 0 : root == FLOW_ROOT_UNKNOWN ? 1 : root ? 2 : CERTAIN;
+}
+
+static bool is_settled(const struct flow_file *file)
+{
+	return certainty(file->wanted, file->root) == CERTAIN;
+}
+
 static void look_at_map(struct flow *f, const struct rec_mmap *m)
 {
 	struct flow_map map = { .start = m->start, .end = m->start + m->len, .pid = m->pid };
@@ -146,7 +159,7 @@ static void look_at_map(struct flow *f, const struct rec_mmap *m)
 	map.file = strtab_intern(&f->files, m->filename.p, m->filename.len);
 	while (f->of_file.n <= map.file)
 		vec_push(&f->of_file, (struct flow_file){ 0 });
-	if (f->of_file.v[map.file].wanted)
+	if (is_settled(&f->of_file.v[map.file]))
 		return;
 	if (m->build_id_size)
 		keep_build_id(f, below(map.file, 0), m->build_id, m->build_id_size);
@@ -268,7 +281,8 @@ static void note_hits(struct flow *f)
 		const struct flow_map *m = &f->maps.v[i];
 		struct flow_file *file = &f->of_file.v[m->file];
 
-		if (file->wanted || (f->want_hits && !flow_hit(f, m->start, m->end)))
+		if (certainty(true, m->root) <= certainty(file->wanted, file->root) ||
+		    (f->want_hits && !flow_hit(f, m->start, m->end)))
 			continue;
 		file->wanted = true;
 		file->pid = m->pid;
@@ -296,7 +310,7 @@ void flow_settle(struct flow *f)
 		return;
 	note_hits(f);
 	for (size_t i = 0; i < f->maps.n; i++)
-		if (!f->of_file.v[f->maps.v[i].file].wanted && !has_ended(f, f->maps.v[i].pid)) {
+		if (!is_settled(&f->of_file.v[f->maps.v[i].file]) && !has_ended(f, f->maps.v[i].pid)) {
 			asked += i < f->asked;
 			f->maps.v[kept++] = f->maps.v[i];
 		}

@@ -29,7 +29,7 @@ struct flow_map { /* one executable mapping */
 struct flow_file {
 	bool wanted;	/* its build id is: it was hit, or all are wanted */
 	bool elsewhere; /* a process with another root directory than ours maps it, too */
-	u32 pid;	/* the process whose mapping was hit, the first one of these */
+	u32 pid;	/* the process whose mapping was hit: in our root directory, if one there was */
 	u32 root;	/* of that process, as in flow_map */
 };
 
@@ -50,7 +50,7 @@ struct flow {
 	u64 recent[FLOW_RECENT];
 	struct strtab files;
 	VEC(struct flow_file) of_file;	     /* by id in files */
-	VEC(struct flow_map) maps;	     /* of files that are not wanted yet */
+	VEC(struct flow_map) maps;	     /* of files of which it is not certain yet which one is wanted */
 	size_t asked;			     /* so many of them were: what is unknown stays so */
 	size_t settle_at;		     /* maps and pages that are too many */
 	VEC(struct flow_build_id) build_ids; /* that came with the mappings, or were read while these were there */

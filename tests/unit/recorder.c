@@ -360,6 +360,7 @@ static void test_other_root(void **state)
 	struct evlist l = { 0 };
 	struct bytes data = { 0 };
 	struct flow f;
+	size_t before;
 	pid_t pid;
 
 	(void)state;
@@ -376,6 +377,10 @@ static void test_other_root(void **state)
 		flow_init(&f, &l, true);
 		check_told(&f, &data, false, "/program 3 ");
 		check_told(&f, &data, true, "/program 3 ");
+		before = data.len;
+		put_sample(&l, 1000, 0x10000, 0x20000, &data); /* what was hit in our root goes first */
+		check_told(&f, &data, true, "/program 0 ");
+		data.len = before;
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 		check_told(&f, &data, true, ""); /* it cannot be asked any more */
