@@ -12,6 +12,9 @@ from lib.machine import need_recording, no_sim
 reticle, data = os.environ["RETICLE"], os.environ.get("RETICLE_TEST_DATA")
 WORK = ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"]
 need_recording()
+plugin = pathlib.Path(os.environ["SRCDIR"], "build/vpmu/reticle-vpmu.so")  # that of a tree with sanitizers does not load into QEMU
+if plugin.exists():
+    os.environ["RETICLE_VPMU"] = str(plugin)
 
 
 def run(*words):
