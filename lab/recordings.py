@@ -134,7 +134,7 @@ def one_length(windows, length):
 def excluded(recording):
     """-> {why: windows} as report's head says"""
     found = collections.Counter()
-    for line in re.findall(r"^# Of .* excluded: (.*)$", recording.report(), re.M):
+    for line in re.findall(r"^# Of .* excluded: (.*)$", recording.report("--header"), re.M):
         for why, n in re.findall(r"([^,]+) \((\d+)\)", line):
             found[why.strip()] += int(n)
     return found
