@@ -185,37 +185,29 @@ static void leave_unexplained(const struct profile_windows *w, const struct unit
 		block[window_discarded_at(nr, m)] = 2 * (block[window_discarded_at(nr, m)] - length * expected[m]);
 }
 
-static void fill_unexplained(const struct profile *p, struct profile_event *e)
+/* What ways tell of each row: how likely it is that who leaves its code for other code is back a window later, and
+ * what its discarded windows took with them. */
+static void fill_from_ways(const struct profile *p, struct profile_event *e)
 {
 	struct profile_windows *w = event_windows(e);
 	u32 stride = window_stride(w->group.nr);
-	struct units u = { 0 };
-
-	add_kept(p, e, &u);
-	add_came(&w->nodes, &u);
-	for (size_t i = 0; i < e->rows.n; i++) {
-		u32 id = unit_of_row(p, e, i), at = id == ID_NONE ? ID_NONE : map_get(&u.by_id, id);
-
-		leave_unexplained(w, at == ID_NONE ? NULL : &u.v.v[at], w->rows + i * stride);
-	}
-	vec_free(&u.v);
-	map_free(&u.by_id);
-}
-
-/* How likely it is that who leaves a row's code for other code is back a window later. */
-static void fill_back(const struct profile *p, struct profile_event *e)
-{
-	struct profile_windows *w = event_windows(e);
-	u32 stride = window_stride(w->group.nr);
+	bool estimates = w->attribution == ATTRIBUTION_ESTIMATE;
 	struct units u = { 0 };
 
 	count_units(&w->nodes, &u);
+	if (estimates) {
+		add_kept(p, e, &u);
+		add_came(&w->nodes, &u);
+	}
 	for (size_t i = 0; i < e->rows.n; i++) {
-		u32 id = unit_of_row(p, e, i);
-		u32 at = id == ID_NONE ? ID_NONE : map_get(&u.by_id, id);
+		u32 id = unit_of_row(p, e, i), at = id == ID_NONE ? ID_NONE : map_get(&u.by_id, id);
+		const struct unit *unit = at == ID_NONE ? NULL : &u.v.v[at];
+		double *block = w->rows + i * stride;
 
-		if (at != ID_NONE)
-			w->rows[i * stride + WINDOWS_BACK] = 1 + (u.v.v[at].back + 0.5) / (u.v.v[at].leave + 1);
+		if (unit && unit->leave > 0)
+			block[WINDOWS_BACK] = 1 + (unit->back + 0.5) / (unit->leave + 1);
+		if (estimates)
+			leave_unexplained(w, unit, block);
 	}
 	vec_free(&u.v);
 	map_free(&u.by_id);
@@ -247,9 +239,7 @@ void profile_window_samples(struct profile *p, struct profile_event *e)
 		add_samples(e, &rows, from, member);
 	}
 	row_index_free(&rows);
-	fill_back(p, e);
-	if (w->attribution == ATTRIBUTION_ESTIMATE)
-		fill_unexplained(p, e);
+	fill_from_ways(p, e);
 	if (w->shown != w->total)
 		sum_shown(e);
 }

@@ -72,16 +72,21 @@ await 'passed=3' 'Ctrl-C behind the end'
 # A terminal that cannot move the cursor gets tables.
 press "clear; TERM=nonsense '$RETICLE' top -d 1 --refreshes 1 -E 2; echo plain=\$?" Enter
 await 'plain=0' 'an unknown terminal'
+# Waits for a table of metrics and stops it; rows: the shared object of each row.
+hold_table()
+{
+	await '(all)' "$1"
+	sleep 3
+	press f
+	await 'held' "$1 that is held"
+	rows=$("${term[@]}" capture-pane -p | grep -B99 '(all)' | grep '^ .*%.*[^)]$' | awk '{ print $NF }')
+}
 # Rows in order of a metric: what is under the cursor is what is shown there. Python's are of several shared objects.
 if python3 -B "$SRCDIR/tests/cli/lib/machine.py" sim >/dev/null && command -v python3 >/dev/null; then
 	[ ! -e "$SRCDIR/build/vpmu/reticle-vpmu.so" ] || export RETICLE_VPMU=$SRCDIR/build/vpmu/reticle-vpmu.so
 	"${term[@]}" resize-window -x 230 -y 30
 	press "clear; export RETICLE_VPMU=$RETICLE_VPMU; TERM=screen '$RETICLE' top -d 1 --pmu=sim -s dso,cpi -- python3 -c 'while 1: sorted(map(str, range(999)))'; echo metric=\$?" Enter
-	await '(all)' 'a table of metrics'
-	sleep 3
-	press f
-	await 'held' 'a table that is held'
-	rows=$("${term[@]}" capture-pane -p | grep -B99 '(all)' | grep '^ .*%.*[^)]$' | awk '{ print $NF }')
+	hold_table 'a table of metrics'
 	for row in $rows; do
 		press d
 		await "only $row *held" "the shared object of row $row"
@@ -97,11 +102,7 @@ if python3 -B "$SRCDIR/tests/cli/lib/machine.py" sim >/dev/null && command -v py
 	# Two tables, and both keys before the next one is drawn: the row is still that of the one that is shown. The
 	# other one has other rows, more of them, and another order.
 	press "clear; TERM=screen '$RETICLE' top -d 1 --pmu=sim -e '{cycles:u,instructions:u}:S' -e branches/period=5000/u -s dso,cpi -- python3 -c 'while 1: sorted(map(str, range(999)))'; echo both=\$?" Enter
-	await '(all)' 'a table of metrics, of two'
-	sleep 3
-	press f
-	await 'held' 'one of two tables that is held'
-	rows=$("${term[@]}" capture-pane -p | grep -B99 '(all)' | grep '^ .*%.*[^)]$' | awk '{ print $NF }')
+	hold_table 'a table of metrics, of two'
 	moves=0
 	for row in $rows; do
 		press Tab d
