@@ -52,6 +52,7 @@
 #define MOST_OPEN 200u	     /* entries: there may be a thousand, and as few descriptors */
 #define SETTLED_AFTER 2	     /* seconds: the coarsest times that file systems keep */
 #define TEMPORARY ".new-"
+#define MOST_TEMPORARIES 256u /* names that are tried for one */
 
 struct cache {
 	int dir;
@@ -341,6 +342,24 @@ static bool write_all(int fd, const struct bytes *b)
 	return true;
 }
 
+/*
+ * A new file that is not yet an entry, open for writing, or -1. Its name is only made of this process and a count,
+ * which another cache of the same process, or a process of the same number in a container, may use as well: then the
+ * next one.
+ */
+static int open_temporary(struct cache *c, char name[CACHE_NAME])
+{
+	int fd = -1;
+
+	for (u32 tries = 0; fd < 0 && tries < MOST_TEMPORARIES; tries++) {
+		snprintf(name, CACHE_NAME, TEMPORARY "%d-%u", (int)getpid(), atomic_fetch_add(&c->added, 1));
+		fd = openat(c->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	return fd;
+}
+
 void cache_keep(struct cache *c, enum cache_kind kind, const struct bytes *key, const struct bytes *body)
 {
 	char name[CACHE_NAME], temporary[CACHE_NAME];
@@ -351,8 +370,7 @@ void cache_keep(struct cache *c, enum cache_kind kind, const struct bytes *key, 
 	if (!c || key->len > LARGEST_KEY || body->len > CACHE_LARGEST)
 		return;
 	name_of(kind, key, name);
-	snprintf(temporary, sizeof(temporary), TEMPORARY "%d-%u", (int)getpid(), atomic_fetch_add(&c->added, 1));
-	fd = openat(c->dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = open_temporary(c, temporary);
 	if (fd < 0)
 		return;
 	put_head(&head, key, body->len);

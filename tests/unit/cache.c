@@ -225,6 +225,24 @@ static void unfinished_go(void **state)
 	assert_int_equal(count_files(p->dir), 2);
 }
 
+/* Two caches of one process, and a process of the same number elsewhere, choose the same names for unfinished files.
+ */
+static void same_names(void **state)
+{
+	const struct place *p = *state;
+	struct cache *c = cache_new(NULL);
+	char path[128];
+
+	for (u32 i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/.new-%d-%u", p->dir, (int)getpid(), i);
+		close(open(path, O_CREAT | O_WRONLY, 0600));
+	}
+	keep(c, 1, 1);
+	assert_true(is_kept(c, 1, 1));
+	cache_free(c);
+	assert_int_equal(count_files(p->dir), 4);
+}
+
 static void damaged_heads(void **state)
 {
 	const struct place *p = *state;
@@ -478,6 +496,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(much_in_one_run, enter, leave),
 		cmocka_unit_test_setup_teardown(oldest_go, enter, leave),
 		cmocka_unit_test_setup_teardown(unfinished_go, enter, leave),
+		cmocka_unit_test_setup_teardown(same_names, enter, leave),
 		cmocka_unit_test_setup_teardown(damaged_heads, enter, leave),
 		cmocka_unit_test_setup_teardown(foreign_files, enter, leave),
 		cmocka_unit_test_setup_teardown(places, enter, leave),
