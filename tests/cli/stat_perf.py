@@ -26,7 +26,7 @@ def shape(text):
         line = re.sub(r" *: ", ": ", line) if line.startswith("{") else line  # perf has a blank before each colon
         line = re.sub(r" *\( \+- *[\d.]+% \)", "", line)  # not there where all runs were equal
         # Fields have no columns, and a mean has as many digits as its error leaves.
-        columns = "," not in line and "time elapsed" not in line
+        columns = not re.search("[,;]", line) and "time elapsed" not in line
         line = re.sub(r"\d[\d.]*", lambda m: (" " * (len(m[0]) - 1) if columns else "") + "N", line).rstrip()
         if not columns:
             line = re.sub(" +", " ", line).strip()
