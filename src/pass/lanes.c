@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks are dealt a round at a time, in two steps. First workers look at the headers of the records in them, and
- * write down for each record where it is and which lane it belongs to. Then each worker goes through what was written
- * down, block after block, and takes the records of its lanes. Both steps go through all records, the first one by
- * half a dozen words of each.
+ * Blocks are dealt a round at a time, in two steps. First the headers of the records in them are looked at, and for
+ * each record it is written down where it is and which lane it belongs to. Then each worker goes through what was
+ * written down, block after block, and takes the records of its lanes. Both steps go through all records, the first
+ * one by half a dozen words of each.
  *
- * Nobody can tell beforehand how long the lanes of one worker take, and the others would wait for it at the end of
- * each round. So the rounds overlap: while one is taken the next one is looked at, block by block, by whoever is
- * through with its lanes.
+ * Nobody can tell beforehand how long the lanes of one worker take in a round, but over many rounds that evens out. So
+ * nobody waits at the end of a round: a few rounds are open at a time, and a worker may be in one while another is
+ * still in the one before. A thread does what comes first of this: its own worker's lanes in the next round that was
+ * looked at; looking at a block, where there is room for one more round; the lanes of a worker that are behind because
+ * its thread does something else, or could not be started. What a worker has belongs to the thread that took its lanes
+ * for the time of a round, which the lock hands over.
  *
  * Lanes are given to workers when they are first seen, to the one with the fewest samples so far: which worker reads
  * which counters changes no result, only how long it takes.
  */
 #include "pass/lanes.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "attrib/group_read.h"
@@ -27,7 +31,8 @@
 #define ANY_LANE LANES	       /* a sample that reads nothing, AUX data */
 #define EVERY_LANE (LANES + 1) /* a record that is no sample */
 #define NR_LANES (LANES + 2)
-#define ROUND_BLOCKS 32u /* that are looked at before they are taken */
+#define ROUND_BLOCKS 16u /* that are looked at before they are taken */
+#define OPEN_ROUNDS 4u
 #define LANE_BITS 8
 #define AHEAD 12 /* records that are asked for before they are taken */
 #define ASKED_LINES 3
@@ -41,13 +46,16 @@ struct looked_at {
 };
 
 struct round {
-	u32 first, n; /* blocks of the session */
+	u32 looked; /* how many of its blocks were looked at */
 	struct looked_at blocks[ROUND_BLOCKS];
 };
 
 struct lane_worker {
-	u64 load;      /* samples of its lanes so far */
-	VEC(u32) mine; /* of the block that it takes */
+	u64 load;	     /* samples of its lanes so far */
+	u32 round;	     /* that it takes next */
+	bool busy;	     /* a thread is taking it */
+	u32 lanes[NR_LANES]; /* of the round that it takes: 1 for those that are its own */
+	VEC(u32) mine;	     /* of the block that it takes */
 };
 
 struct lanes {
@@ -56,8 +64,21 @@ struct lanes {
 	void *ctx;
 	u32 workers;
 	struct lane_worker *worker;
-	struct round *taken, *next;
 	u32 owner[LANES]; /* worker, or ID_NONE */
+	struct round rounds[OPEN_ROUNDS];
+
+	/* Under the lock. Rounds are counted from 0; round i is in rounds[i % OPEN_ROUNDS]. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	u32 nr_rounds, nr_blocks;
+	u32 next_block; /* to be looked at */
+	u32 given;	/* rounds that were looked at as a whole, and all lanes in which have a worker */
+};
+
+/* What a thread does next: looks at a block, takes the lanes of a worker in its next round, or nothing more. */
+struct task {
+	enum { TASK_TAKE, TASK_LOOK, TASK_NONE } kind;
+	u32 of; /* block, or worker */
 };
 
 bool lanes_needed(const struct evlist *l)
@@ -101,10 +122,20 @@ static bool stopped(const struct lanes *l)
 	return l->s->opts.stop && *l->s->opts.stop;
 }
 
-static void look(const struct lanes *l, struct round *r, u32 block)
+static struct round *round_at(struct lanes *l, u32 round)
 {
-	const struct block *b = &l->s->data.blocks.v[r->first + block];
-	struct looked_at *to = &r->blocks[block];
+	return &l->rounds[round % OPEN_ROUNDS];
+}
+
+static u32 blocks_of(const struct lanes *l, u32 round)
+{
+	return MIN(ROUND_BLOCKS, l->nr_blocks - round * ROUND_BLOCKS);
+}
+
+static void look(struct lanes *l, u32 block)
+{
+	const struct block *b = &l->s->data.blocks.v[block];
+	struct looked_at *to = &round_at(l, block / ROUND_BLOCKS)->blocks[block % ROUND_BLOCKS];
 	u64 offset = b->offset;
 	struct source_record at;
 	size_t n = 0;
@@ -124,12 +155,14 @@ static void look(const struct lanes *l, struct round *r, u32 block)
 	to->records.n = n;
 }
 
-static void give_lanes(struct lanes *l, const struct round *r)
+static void give_lanes(struct lanes *l, u32 round)
 {
+	const struct round *r = round_at(l, round);
+
 	for (u32 lane = 0; lane < LANES; lane++) {
 		u64 n = 0;
 
-		for (u32 i = 0; i < r->n; i++)
+		for (u32 i = 0; i < blocks_of(l, round); i++)
 			n += r->blocks[i].counts[lane];
 		if (n && l->owner[lane] == ID_NONE) {
 			l->owner[lane] = 0;
@@ -143,17 +176,15 @@ static void give_lanes(struct lanes *l, const struct round *r)
 }
 
 /* Which of the block's records are this worker's, without a branch for each: nobody could foresee it. */
-static void find_mine(struct lanes *l, const struct looked_at *b, u32 worker, bool any)
+static void find_mine(struct lane_worker *w, const struct looked_at *b, bool any)
 {
-	struct lane_worker *w = &l->worker[worker];
-	u32 is_mine[NR_LANES] = { [ANY_LANE] = any, [EVERY_LANE] = 1 }, n = 0;
+	u32 n = 0;
 
-	for (u32 i = 0; i < LANES; i++)
-		is_mine[i] = l->owner[i] == worker;
+	w->lanes[ANY_LANE] = any;
 	vec_reserve(&w->mine, b->records.n);
 	for (size_t i = 0; i < b->records.n; i++) {
 		w->mine.v[n] = b->records.v[i] >> LANE_BITS;
-		n += is_mine[b->records.v[i] & ((1u << LANE_BITS) - 1)];
+		n += w->lanes[b->records.v[i] & ((1u << LANE_BITS) - 1)];
 	}
 	w->mine.n = n;
 }
@@ -165,15 +196,16 @@ static void ask_for(const u8 *record)
 		__builtin_prefetch(record + (size_t)i * CACHE_LINE);
 }
 
-static void take(struct lanes *l, const struct round *r, u32 worker)
+static void take(struct lanes *l, u32 worker)
 {
 	const struct session *s = l->s;
 	struct lane_worker *w = &l->worker[worker];
+	u32 first = w->round * ROUND_BLOCKS;
 
-	for (u32 i = 0; i < r->n && !stopped(l); i++) {
-		u64 start = s->data.blocks.v[r->first + i].offset;
+	for (u32 i = 0; i < blocks_of(l, w->round) && !stopped(l); i++) {
+		u64 start = s->data.blocks.v[first + i].offset;
 
-		find_mine(l, &r->blocks[i], worker, i % l->workers == worker);
+		find_mine(w, &round_at(l, w->round)->blocks[i], i % l->workers == worker);
 		for (size_t k = 0; k < w->mine.n; k++) {
 			u64 offset = start + w->mine.v[k];
 			struct source_record at;
@@ -186,47 +218,115 @@ static void take(struct lanes *l, const struct round *r, u32 worker)
 	}
 }
 
-/* unit: the worker whose lanes are gone through, whoever does it, and behind them the blocks of the next round. */
-static void take_or_look(void *ctx, u32 worker, u32 unit)
+/* The first round that somebody has still to take. */
+static u32 oldest_round(const struct lanes *l)
 {
-	struct lanes *l = ctx;
+	u32 oldest = l->nr_rounds;
 
-	(void)worker;
-	if (unit < l->workers)
-		take(l, l->taken, unit);
-	else if (!stopped(l))
-		look(l, l->next, unit - l->workers);
+	for (u32 i = 0; i < l->workers; i++)
+		oldest = MIN(oldest, l->worker[i].round);
+	return oldest;
 }
 
-/* Takes l->taken, and looks at what comes behind it. */
-static void do_round(struct lanes *l)
+/* Of the threads that see nothing to do, one sees that there is when another one is through with its task. */
+static bool find_task(const struct lanes *l, u32 self, struct task *t)
 {
-	struct round *taken = l->taken;
-	u32 blocks = (u32)l->s->data.blocks.n;
+	bool done = true;
 
-	l->next->first = taken->first + taken->n;
-	l->next->n = MIN(ROUND_BLOCKS, blocks - l->next->first);
-	pool_run(l->workers, l->workers + l->next->n, take_or_look, l);
-	session_progress(l->s, "processing", l->next->first, blocks);
-	give_lanes(l, l->next);
-	l->taken = l->next;
-	l->next = taken;
+	for (u32 i = 0; i < l->workers; i++) {
+		const struct lane_worker *w = &l->worker[(self + i) % l->workers];
+
+		*t = (struct task){ TASK_TAKE, (self + i) % l->workers };
+		if (!w->busy && w->round < l->given)
+			return true;
+		done = done && w->round == l->nr_rounds;
+		*t = (struct task){ TASK_LOOK, l->next_block };
+		if (!i && l->next_block < l->nr_blocks && l->next_block / ROUND_BLOCKS < oldest_round(l) + OPEN_ROUNDS)
+			return true;
+	}
+	*t = (struct task){ TASK_NONE, 0 };
+	return done || stopped(l);
+}
+
+/* Before the task and, once the lock was let go of, behind it. */
+static void begin(struct lanes *l, const struct task *t)
+{
+	struct lane_worker *w;
+
+	if (t->kind == TASK_LOOK) {
+		l->next_block++;
+		return;
+	}
+	w = &l->worker[t->of];
+	w->busy = true;
+	for (u32 i = 0; i < LANES; i++)
+		w->lanes[i] = l->owner[i] == t->of;
+	w->lanes[EVERY_LANE] = 1;
+}
+
+static void end(struct lanes *l, u32 self, const struct task *t)
+{
+	if (t->kind == TASK_LOOK) {
+		round_at(l, t->of / ROUND_BLOCKS)->looked++;
+		while (l->given < l->nr_rounds && round_at(l, l->given)->looked == blocks_of(l, l->given)) {
+			give_lanes(l, l->given);
+			round_at(l, l->given++)->looked = 0;
+		}
+	} else {
+		l->worker[t->of].busy = false;
+		l->worker[t->of].round++;
+		if (!self)
+			session_progress(l->s, "processing", oldest_round(l) * ROUND_BLOCKS, l->nr_blocks);
+	}
+	pthread_cond_broadcast(&l->changed);
+}
+
+static void work(void *ctx, u32 thread, u32 self)
+{
+	struct lanes *l = ctx;
+	struct task t;
+
+	(void)thread;
+	pthread_mutex_lock(&l->lock);
+	for (;;) {
+		while (!find_task(l, self, &t))
+			pthread_cond_wait(&l->changed, &l->lock);
+		if (t.kind == TASK_NONE)
+			break;
+		begin(l, &t);
+		pthread_mutex_unlock(&l->lock);
+		if (t.kind == TASK_TAKE)
+			take(l, t.of);
+		else if (!stopped(l))
+			look(l, t.of);
+		pthread_mutex_lock(&l->lock);
+		end(l, self, &t);
+	}
+	pthread_mutex_unlock(&l->lock);
 }
 
 void lanes_run(struct session *s, u32 workers, lane_fn fn, void *ctx)
 {
-	struct round rounds[2] = { 0 };
-	struct lanes l = { .s = s, .fn = fn, .ctx = ctx, .workers = workers, .taken = &rounds[0], .next = &rounds[1] };
+	struct lanes *l = mem_zalloc(sizeof(*l));
 
-	l.worker = mem_zalloc(workers * sizeof(*l.worker));
+	l->s = s;
+	l->fn = fn;
+	l->ctx = ctx;
+	l->workers = workers;
+	l->nr_blocks = (u32)s->data.blocks.n;
+	l->nr_rounds = (l->nr_blocks + ROUND_BLOCKS - 1) / ROUND_BLOCKS;
+	l->worker = mem_zalloc(workers * sizeof(*l->worker));
 	for (u32 i = 0; i < LANES; i++)
-		l.owner[i] = ID_NONE;
-	do
-		do_round(&l);
-	while (l.taken->n && !stopped(&l));
-	for (u32 i = 0; i < 2 * ROUND_BLOCKS; i++)
-		vec_free(&rounds[i / ROUND_BLOCKS].blocks[i % ROUND_BLOCKS].records);
+		l->owner[i] = ID_NONE;
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_cond_init(&l->changed, NULL);
+	pool_run(workers, workers, work, l);
+	pthread_cond_destroy(&l->changed);
+	pthread_mutex_destroy(&l->lock);
+	for (u32 i = 0; i < OPEN_ROUNDS * ROUND_BLOCKS; i++)
+		vec_free(&l->rounds[i / ROUND_BLOCKS].blocks[i % ROUND_BLOCKS].records);
 	for (u32 i = 0; i < workers; i++)
-		vec_free(&l.worker[i].mine);
-	free(l.worker);
+		vec_free(&l->worker[i].mine);
+	free(l->worker);
+	free(l);
 }

@@ -253,6 +253,22 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 		w->feed.unwind = unwinder_new(s->procs, s->dsos, s->src->features.arch);
 }
 
+/* What start_worker is given, for all of them. */
+struct start {
+	struct pass *pass;
+	const struct window_pass *windows;
+	const struct collector_opts *opts;
+	bool stitch;
+};
+
+static void start_one(void *ctx, u32 thread, u32 unit)
+{
+	const struct start *a = ctx;
+
+	(void)thread;
+	start_worker(&a->pass->workers[unit], !unit, a->pass->s, a->windows, a->opts, a->stitch);
+}
+
 static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows, u32 asked,
 		   bool stitch, struct profile *p)
 {
@@ -282,8 +298,8 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	if (!proven)
 		pass.nr_workers = 1;
 	pass.workers = mem_zalloc(pass.nr_workers * sizeof(*pass.workers));
-	for (u32 i = 0; i < pass.nr_workers; i++)
-		start_worker(&pass.workers[i], !i, s, windows, &copts, stitch);
+	/* Each has tables of some megabytes, which are zeroed. */
+	pool_run(pass.nr_workers, pass.nr_workers, start_one, &(struct start){ &pass, windows, &copts, stitch });
 	if (copts.by_address && pass.nr_workers > 1)
 		dsos_start_parser(s->dsos);
 	if (ordered && pass.nr_workers > 1)
