@@ -299,8 +299,16 @@ void bytes_csv(struct bytes *b, const char *s, size_t n)
 /* How many bytes from s on are printable ASCII. */
 static size_t plain_run(const char *s, size_t n)
 {
+	const u64 each = 0x0101010101010101u;
 	size_t i = 0;
 
+	/* Eight at a time: below 0x20 the difference has the highest bit, at 0x7f the sum, above it the byte. What is
+	 * carried from one byte to the next comes from one that is none. */
+	for (u64 w; i + sizeof(w) <= n; i += sizeof(w)) {
+		memcpy(&w, s + i, sizeof(w));
+		if ((w | (w - 0x20 * each) | (w + each)) & 0x80 * each)
+			break;
+	}
 	while (i < n && (u8)s[i] >= 0x20 && (u8)s[i] < 0x7f)
 		i++;
 	return i;

@@ -179,10 +179,29 @@ static void bytes_escape(void **state)
 	bytes_free(&b);
 }
 
+/* Each byte at each place of eight that are looked at together, and of the rest. */
+static void plain_of_each_byte(void **state)
+{
+	struct bytes b = { 0 };
+
+	(void)state;
+	for (u32 byte = 0; byte < 256; byte++)
+		for (u32 at = 0; at < 21; at++) {
+			char text[] = "abcdefghijklmnopqrstu", want[] = "abcdefghijklmnopqrstu";
+
+			text[at] = (char)byte;
+			want[at] = byte >= 0x20 && byte < 0x7f ? (char)byte : '?';
+			b.len = 0;
+			bytes_plain(&b, text, sizeof(text) - 1);
+			check_text(&b, want);
+		}
+	bytes_free(&b);
+}
+
 static void json_puts_commas_and_escapes(void **state)
 {
-	struct bytes b = { 0 }, rendered = { 0 };
-	struct json j = { .out = &b }, part = { .out = &rendered, .more = true };
+	struct bytes b = { 0 };
+	struct json j = { .out = &b };
 
 	(void)state;
 	json_object(&j);
@@ -218,8 +237,16 @@ static void json_puts_commas_and_escapes(void **state)
 	}
 	json_list_end_line(&j);
 	check_text(&b, "[\n  {\"i\": 0, \"last\": false},\n  {\"i\": 1, \"last\": true}\n]");
-	/* Numbers: whole ones in full, and none that JSON does not have. */
-	j = (struct json){ .out = &b };
+	bytes_free(&b);
+}
+
+/* Whole ones in full, and none that JSON does not have. */
+static void json_puts_numbers(void **state)
+{
+	struct bytes b = { 0 };
+	struct json j = { .out = &b };
+
+	(void)state;
 	json_list(&j);
 	json_real(&j, 123456789012.0, 3);
 	json_real(&j, 0.123456, 3);
@@ -228,9 +255,17 @@ static void json_puts_commas_and_escapes(void **state)
 	json_fixed(&j, (double)NAN, 2);
 	json_list_end(&j);
 	check_text(&b, "[123456789012,0.123,null,1.00,null]");
-	/* What was written apart stands first in one list, behind others in the next. */
+	bytes_free(&b);
+}
+
+/* What was written apart stands first in one list, behind others in the next. */
+static void json_puts_what_was_written_apart(void **state)
+{
+	struct bytes b = { 0 }, rendered = { 0 };
+	struct json j = { .out = &b }, part = { .out = &rendered, .more = true };
+
+	(void)state;
 	json_u64(&part, 7);
-	j = (struct json){ .out = &b };
 	json_list(&j);
 	json_rendered(&j, (const char *)rendered.p, 0);
 	json_rendered(&j, (const char *)rendered.p, rendered.len);
@@ -445,7 +480,10 @@ int main(void)
 		cmocka_unit_test(arena_aligns_and_keeps),
 		cmocka_unit_test(cursor_never_passes_the_end),
 		cmocka_unit_test(bytes_escape),
+		cmocka_unit_test(plain_of_each_byte),
 		cmocka_unit_test(json_puts_commas_and_escapes),
+		cmocka_unit_test(json_puts_numbers),
+		cmocka_unit_test(json_puts_what_was_written_apart),
 		cmocka_unit_test(bytes_go_to_a_file),
 		cmocka_unit_test(pool_runs_each_unit_once),
 		cmocka_unit_test(pool_puts_in_order),

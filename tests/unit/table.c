@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "view/names.h"
 #include "view/table.h"
 
 /* A row has a name, a weight of 1000, a change and a ratio. */
@@ -409,6 +410,19 @@ static void columns_can_go(void **state)
 		   "# Name\n  one,\"two\"\n  a longer name?\n  light\n");
 }
 
+/* Bytes are looked at eight at a time: each byte at each place of them, and of the rest. */
+static void width_of_each_byte(void **state)
+{
+	(void)state;
+	for (u32 byte = 0; byte < 256; byte++)
+		for (u32 at = 0; at < 21; at++) {
+			u8 text[21] = "abcdefgh\xc3\xa4klmnopqrst";
+
+			text[at] = (u8)byte;
+			assert_int_equal(name_width(text, sizeof(text)), 21 - (at != 9) - ((byte & 0xc0) == 0x80));
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -422,6 +436,7 @@ int main(void)
 		cmocka_unit_test(json),
 		cmocka_unit_test(tree),
 		cmocka_unit_test(columns_can_go),
+		cmocka_unit_test(width_of_each_byte),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
