@@ -505,23 +505,15 @@ static void text_end(const struct row_view *v, u64 value, struct bytes *out)
 	put_place(v, value, false, out);
 }
 
-/* "[k] ", for many rows: printf would take longer than all the rest of them. */
-static void put_level(const struct frame *f, struct bytes *out)
-{
-	const char level[] = { '[', f->level, ']', ' ' };
-
-	bytes_put(out, level, sizeof(level));
-}
-
 static void label_end(const struct row_view *v, u64 value, struct bytes *out)
 {
-	put_level(frames_get(v->profile->frames, (u32)value), out);
+	frame_put_level(frames_get(v->profile->frames, (u32)value)->level, out);
 	text_end(v, value, out);
 }
 
 static void label_datum(const struct row_view *v, u64 value, struct bytes *out)
 {
-	put_level(frames_get(v->profile->frames, (u32)value), out);
+	frame_put_level(frames_get(v->profile->frames, (u32)value)->level, out);
 	text_datum(v, value, out);
 }
 
@@ -582,7 +574,7 @@ static void label_symbol(const struct row_view *v, u64 value, struct bytes *out)
 {
 	const struct frame *frame = frames_get(v->profile->frames, (u32)value);
 
-	put_level(frame, out);
+	frame_put_level(frame->level, out);
 	text_symbol(v, value, out);
 	if (frame->inlined)
 		bytes_str(out, " (inlined)");

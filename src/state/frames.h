@@ -7,6 +7,7 @@
 #ifndef STATE_FRAMES_H
 #define STATE_FRAMES_H
 
+#include "base/bytes.h"
 #include "state/dso.h"
 
 struct frame {
@@ -24,5 +25,13 @@ void frames_free(struct frames *f);
 u32 frames_intern(struct frames *f, const struct frame *frame);
 const struct frame *frames_get(const struct frames *f, u32 id);
 u32 frames_count(const struct frames *f);
+
+/* "[k] ", as it stands before a symbol: for many rows, and printf would take longer than all the rest of them. */
+static inline void frame_put_level(char level, struct bytes *out)
+{
+	const char text[] = { '[', level, ']', ' ' };
+
+	bytes_put(out, text, sizeof(text));
+}
 
 #endif

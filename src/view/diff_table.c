@@ -86,7 +86,7 @@ static void get(const struct table *t, const struct table_column *c, const struc
 	case KEY:
 	case LABEL:
 		if (c->what == LABEL && f->o->keys[nth] == COLUMN_SYMBOL)
-			bytes_printf(out->text, "[%c] ", r->level);
+			frame_put_level(r->level, out->text);
 		bytes_str(out->text, strtab_get(&f->d->strings, r->keys[nth]));
 		break;
 	case EVENT:
