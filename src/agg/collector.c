@@ -350,14 +350,6 @@ void collector_add(struct collector *c, const struct hit *h)
 		finish_batch(c);
 }
 
-bool collector_one_function(void *ctx, const struct hit *h, u64 a, u64 b)
-{
-	struct collector *c = ctx;
-	const struct thread_view *t = resolver_thread(c->resolver, h->s.pid, h->s.tid, h->clock);
-
-	return place_one_function(c->dsos, t, a, b);
-}
-
 struct collected *collector_result(struct collector *c)
 {
 	finish_batch(c);

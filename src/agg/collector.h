@@ -45,9 +45,6 @@ void collector_free(struct collector *c);
  * windows, in the order of the file; others in any order. */
 void collector_add(struct collector *c, const struct hit *h);
 
-/* An lbr_one_function_fn; ctx: the collector. */
-bool collector_one_function(void *ctx, const struct hit *h, u64 a, u64 b);
-
 /* What was added so far. tally holds samples, filtered and times only. */
 struct collected {
 	struct tree_builder *trees; /* one per event, of the evlist (with SORT_EVENT all samples go into the first) */

@@ -10,19 +10,22 @@
  * Stitching. The calls that are missing were in the registers of an earlier sample of the thread, if it was taken
  * before they were overwritten. So the stack of each thread's last sample is kept, with what was stitched to it. The
  * oldest call of a new sample is looked for in it; from there towards newer calls both must agree until one of them
- * ends or until they part, and where they part, both calls must be made by one function. What is older in the kept
- * stack then belongs to the new one as well, as a call cannot return before those that it made.
+ * ends or until they part, and where they part, both calls must be made by one function. If the registers are not
+ * full, another joint may be found: the function that made their oldest call has itself been called in the kept stack,
+ * once.
  *
  * Where the CPU tells the register of the newest entry (hw_idx), a call of the kept stack can only be the same if it
  * was in the same register: each call is one register further than its caller, so registers tell the depth, modulo
- * their number. Newer CPUs do not tell (it is always 0 there); then the calls alone decide.
+ * their number. Newer CPUs do not tell (it is always 0 there).
  *
- * Where the registers are not full, something else can be said, too: the function that made their oldest call was
- * itself called before they overflowed, from the register before. If the kept stack has called it once, and from
- * there, that call and all older ones belong to the stack.
- *
- * Where registers are not told and not full, nothing is added: the same functions may have been called again, by
- * another way, before they overflowed.
+ * Such a joint says that the samples have a function in common, not that it was called once: the thread may have
+ * returned from it, and have come to it again by another way, with registers that say the same. Its call is
+ * overwritten then by calls that have returned since, and no record differs from those of a thread that never left. So
+ * what is older in the kept stack is added call by call, each one only if the recording knows of no other way to the
+ * function that it led to (attrib/callers.h): no sample of the process shows it called from elsewhere, or, where
+ * registers are told, none of the thread shows it called from elsewhere at that depth. Held against exact stacks, all
+ * else is wrong now and then: the number of calls in common, whether both sets of registers begin at the same one,
+ * whether they are full.
  *
  * When not. Of a call that a function makes of itself, or that stands in one of the stacks more than once, nobody
  * knows which it is, and nothing is stitched. Nor where the caller is known to be recursive: one to which two calls of
@@ -35,9 +38,8 @@
  * than wrong. Entries that are no longer true were made by calls within the function that goes on, so it can look as
  * if they were its own only if that one is recursive. Once a thread was seen to jump, its stacks are cut there, too.
  *
- * What cannot be seen: a thread that returned from all that was kept and then made the same newest calls again by
- * another way, with more of them than there are registers; and jumps among recursive calls before the first one
- * showed.
+ * What cannot be seen: a way to a function that was overwritten each time before a sample was taken; and jumps among
+ * recursive calls before the first one showed.
  *
  * What is kept for a thread is found by its id in a table of fixed size, in which a newcomer replaces who was there:
  * that costs stitches, never frames that are wrong.
@@ -47,40 +49,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attrib/place.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
 #define THREADS 1024u
-#define VERDICTS 8192u
 #define MARKS 4096u
-#define NO_REGISTER ID_NONE
 
 struct kept {
 	u32 pid, tid;
-	u32 newest;   /* the register of v[0], or NO_REGISTER */
-	bool jumped;  /* it was seen to leave calls without returning */
-	bool indexed; /* hw_idx was other than 0, so it is told */
+	u32 newest;  /* the register of v[0], or NO_REGISTER */
+	bool jumped; /* it was seen to leave calls without returning */
 	/* Recursive functions, a bit each. What shares one with them is taken for one: that costs stitches, and after
 	 * a jump frames, but adds no wrong ones. */
 	u8 recursive[MARKS / 8];
 	struct lbr_stack stack;
 };
 
-/* Pairs of addresses that were asked about. */
-struct verdict {
-	u64 pair; /* hash; 0: empty */
-	bool one;
-};
-
 struct lbr {
 	u32 depth; /* registers that there are; 0: unknown */
-	bool stitch;
-	lbr_one_function_fn one_function;
-	void *ctx;
+	const struct callers *callers;
+	struct functions *functions;
 	struct lbr_counts counts;
 	struct kept *threads[THREADS];
-	struct verdict verdicts[VERDICTS];
 	/* Functions that the stack which is looked through has called. Of two with one mark the second counts. */
 	u32 stamp, stamps[MARKS];
 	u64 entries[MARKS];
@@ -94,14 +84,13 @@ bool lbr_used(const struct evlist *l)
 	return false;
 }
 
-struct lbr *lbr_new(u32 depth, bool stitch, lbr_one_function_fn one_function, void *ctx)
+struct lbr *lbr_new(u32 depth, const struct callers *callers, const struct procs *procs, struct dsos *dsos)
 {
 	struct lbr *l = mem_zalloc(sizeof(*l));
 
 	l->depth = depth;
-	l->stitch = stitch;
-	l->one_function = one_function;
-	l->ctx = ctx;
+	l->callers = callers;
+	l->functions = functions_new(procs, dsos);
 	return l;
 }
 
@@ -109,6 +98,8 @@ void lbr_free(struct lbr *l)
 {
 	for (u32 i = 0; l && i < THREADS; i++)
 		free(l->threads[i]);
+	if (l)
+		functions_free(l->functions);
 	free(l);
 }
 
@@ -119,7 +110,7 @@ const struct lbr_counts *lbr_counted(const struct lbr *l)
 
 static void forget(struct kept *k)
 {
-	k->jumped = k->indexed = false;
+	k->jumped = false;
 	memset(k->recursive, 0, sizeof(k->recursive));
 	k->stack.n = 0;
 }
@@ -132,16 +123,25 @@ void lbr_forget(struct lbr *l, u32 tid)
 		forget(k);
 }
 
+static struct function function_of(struct lbr *l, const struct hit *h, u64 addr)
+{
+	const struct asker who = { h->s.pid, h->s.tid, h->clock };
+
+	return function_at(l->functions, &who, addr);
+}
+
+/* May two addresses lie in one function? */
 static bool one_function(struct lbr *l, const struct hit *h, u64 a, u64 b)
 {
-	u64 pair = hash_mix(hash_mix(hash_u64(h->s.pid), a), b) | 1;
-	struct verdict *v = &l->verdicts[pair / 2 % VERDICTS];
+	const struct function x = function_of(l, h, a), y = function_of(l, h, b);
 
-	if (a == b)
-		return true;
-	if (v->pair != pair)
-		*v = (struct verdict){ pair, l->one_function(l->ctx, h, a, b) };
-	return v->one;
+	return function_may_be(&x, &y);
+}
+
+/* The function that the i-th call led to: the one that made the next call, which need not be its target. */
+static struct function callee_of(struct lbr *l, const struct hit *h, const struct lbr_stack *s, u32 i)
+{
+	return function_of(l, h, i ? s->v[i - 1].from : s->v[i].to);
 }
 
 /* The same in each run: what is shown must not depend on it. */
@@ -176,12 +176,18 @@ static bool is_same(const struct lbr_call *a, const struct lbr_call *b)
 	return a->from == b->from && a->to == b->to;
 }
 
-/* Does some call older than the i-th go to the function of that address? */
+/* May the i-th call, or an older one, go to the function of that address? Yes ends the stack, so of code without
+ * symbols it is said freely: what its file says of functions need not be all. */
 static bool is_entered_before(struct lbr *l, const struct hit *h, const struct lbr_stack *s, u32 i, u64 addr)
 {
-	for (; i < s->n; i++)
-		if (one_function(l, h, s->v[i].to, addr))
+	const struct function in = function_of(l, h, addr);
+
+	for (; i < s->n; i++) {
+		const struct function to = function_of(l, h, s->v[i].to);
+
+		if (function_may_be_by_symbol(&to, &in))
 			return true;
+	}
 	return false;
 }
 
@@ -297,10 +303,13 @@ static u32 find_joint(struct lbr *l, const struct hit *h, const struct kept *k, 
  */
 static u32 find_call_of(struct lbr *l, const struct hit *h, const struct kept *k, u64 addr, u32 before)
 {
+	const struct function in = function_of(l, h, addr);
 	u32 found = ID_NONE;
 
 	for (u32 i = 0; i < k->stack.n; i++) {
-		if (!one_function(l, h, addr, k->stack.v[i].to))
+		const struct function called = callee_of(l, h, &k->stack, i);
+
+		if (!function_is(&in, &called))
 			continue;
 		if (found != ID_NONE) {
 			l->counts.refused++;
@@ -308,7 +317,7 @@ static u32 find_call_of(struct lbr *l, const struct hit *h, const struct kept *k
 		}
 		found = i;
 	}
-	if (found == ID_NONE || !in_register(l, k, found, before))
+	if (found == ID_NONE || (before != NO_REGISTER && !in_register(l, k, found, before)))
 		return ID_NONE;
 	if (is_recursive(k, k->stack.v[found].to)) {
 		l->counts.refused++;
@@ -317,10 +326,31 @@ static u32 find_call_of(struct lbr *l, const struct hit *h, const struct kept *k
 	return found;
 }
 
-/* From that place of the kept stack on. */
-static void add_older(struct lbr *l, const struct kept *k, u32 from, struct lbr_stack *s)
+/* The register that is so many before the newest entry's. */
+static u32 register_before(const struct lbr *l, u32 newest, u32 entries)
 {
-	for (u32 i = from; i < k->stack.n && s->n < LBR_STACK; i++)
+	return newest == NO_REGISTER ? NO_REGISTER : (newest + l->depth - entries % l->depth) % l->depth;
+}
+
+/* Is the i-th call of the kept stack the only one of its function? */
+static bool is_only_call(struct lbr *l, const struct hit *h, const struct kept *k, u32 i)
+{
+	const struct lbr_call *call = &k->stack.v[i];
+	const struct function called = callee_of(l, h, &k->stack, i), to = function_of(l, h, call->to);
+	struct callee f = { h->s.pid, h->s.tid, called.name, NO_REGISTER };
+
+	if (k->newest != NO_REGISTER)
+		f.reg = register_before(l, k->newest, i);
+	/* In a thread that left calls without a return it may have been another call that led there. */
+	if (!called.name || (k->jumped && !function_is(&called, &to)))
+		return false;
+	return callers_only(l->callers, &f, call->from, call->to);
+}
+
+/* From that place of the kept stack on, as far as it is certain. */
+static void add_older(struct lbr *l, const struct hit *h, const struct kept *k, u32 from, struct lbr_stack *s)
+{
+	for (u32 i = from; i < k->stack.n && s->n < LBR_STACK && is_only_call(l, h, k, i); i++)
 		s->v[s->n++] = k->stack.v[i];
 	l->counts.stitched += s->n > s->own;
 	l->counts.calls += s->n - s->own;
@@ -363,29 +393,19 @@ static void read_calls(const struct sample *s, struct lbr_stack *out)
 	out->own = out->n;
 }
 
-/* The register that is so many before the newest entry's. */
-static u32 register_before(const struct lbr *l, u32 newest, u32 entries)
-{
-	return newest == NO_REGISTER ? NO_REGISTER : (newest + l->depth - entries % l->depth) % l->depth;
-}
-
 static void stitch(struct lbr *l, const struct hit *h, const struct kept *k, u32 newest, struct lbr_stack *s)
 {
 	bool full = l->depth && s->n >= l->depth;
-	u32 joint;
-
-	if (!full && newest == NO_REGISTER)
-		return;
-	joint = s->n ? find_joint(l, h, k, s, register_before(l, newest, s->n - 1)) : ID_NONE;
+	u32 joint = s->n ? find_joint(l, h, k, s, register_before(l, newest, s->n - 1)) : ID_NONE;
 	if (joint != ID_NONE) {
-		add_older(l, k, joint + 1, s);
+		add_older(l, h, k, joint + 1, s);
 		return;
 	}
 	if (full || (s->n && times_in(&k->stack, &s->v[s->n - 1])))
 		return;
 	joint = find_call_of(l, h, k, s->n ? s->v[s->n - 1].from : h->s.ip, register_before(l, newest, s->n));
 	if (joint != ID_NONE)
-		add_older(l, k, joint, s);
+		add_older(l, h, k, joint, s);
 }
 
 bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
@@ -395,8 +415,7 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 	u32 newest = NO_REGISTER;
 	bool cut;
 
-	k->indexed |= s->has_hw_idx && s->hw_idx && s->hw_idx < l->depth;
-	if (k->indexed && s->has_hw_idx && s->hw_idx < l->depth)
+	if (l->callers && callers_indexed(l->callers) && s->has_hw_idx && s->hw_idx < l->depth)
 		newest = (u32)s->hw_idx;
 	read_calls(s, out);
 	/* In the kernel it is the newest entry that tells where it was called. */
@@ -407,7 +426,7 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 	out->own = out->n;
 	if (cut)
 		k->stack.n = 0;
-	if (cut || !l->stitch)
+	if (cut || !l->callers)
 		return true;
 	stitch(l, h, k, newest, out);
 	if (out->n > out->own)

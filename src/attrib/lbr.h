@@ -6,6 +6,7 @@
 #ifndef ATTRIB_LBR_H
 #define ATTRIB_LBR_H
 
+#include "attrib/callers.h"
 #include "attrib/chain.h"
 #include "attrib/hit.h"
 
@@ -30,9 +31,6 @@ struct lbr_counts {
 	u64 cut;      /* stacks that end where the records contradict themselves (longjmp, exceptions) */
 };
 
-/* Do two addresses that the hit's thread had then lie in one function? True also where nobody can tell. */
-typedef bool (*lbr_one_function_fn)(void *ctx, const struct hit *h, u64 a, u64 b);
-
 struct lbr;
 
 /* Samples of this event hold a call stack of branch records. */
@@ -43,8 +41,9 @@ static inline bool lbr_event(const struct event *e)
 }
 bool lbr_used(const struct evlist *l);
 
-/* depth: registers that the CPU has (0: not known). What it keeps does not grow with the number of threads. */
-struct lbr *lbr_new(u32 depth, bool stitch, lbr_one_function_fn one_function, void *ctx);
+/* One per worker. depth: registers that the CPU has (0: not known). callers: of the whole recording; NULL: stacks are
+ * not stitched. What it keeps does not grow with the number of threads. */
+struct lbr *lbr_new(u32 depth, const struct callers *callers, const struct procs *procs, struct dsos *dsos);
 void lbr_free(struct lbr *l);
 
 /* The stack of a sample, which is h->full; samples of a thread come in order. False: the records say nothing. */

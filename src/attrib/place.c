@@ -71,30 +71,6 @@ void place_find(struct dsos *dsos, const struct thread_view *thread, u32 cpumode
 	out->sym = dsos_symbol_at(dsos, m->dso, out->addr);
 }
 
-/* "name@plt" and name, or the same name. */
-static bool leads_to(const char *a, const char *b)
-{
-	size_t n = strlen(b);
-
-	return !strncmp(a, b, n) && (!a[n] || !strcmp(a + n, "@plt"));
-}
-
-bool place_one_function(struct dsos *dsos, const struct thread_view *thread, u64 a, u64 b)
-{
-	const char *from, *to;
-	struct place x, y;
-
-	place_find(dsos, thread, PERF_RECORD_MISC_USER, a, &x);
-	place_find(dsos, thread, PERF_RECORD_MISC_USER, b, &y);
-	if (x.dso == y.dso && x.sym == y.sym)
-		return true;
-	if (x.sym == ID_NONE || y.sym == ID_NONE)
-		return x.dso == y.dso;
-	from = dsos_symbol_name(dsos, x.dso, x.sym);
-	to = dsos_symbol_name(dsos, y.dso, y.sym);
-	return leads_to(from, to) || leads_to(to, from);
-}
-
 const char *place_kernel_function(struct dsos *dsos, const struct maps *kernel, u64 addr, u64 *start,
 				  const char **module)
 {

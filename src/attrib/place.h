@@ -23,10 +23,6 @@ u32 place_mode(const struct thread_view *thread, u64 addr);
 /* The DSO alone. */
 u32 place_dso(const struct thread_view *thread, u32 cpumode, u64 addr);
 
-/* Do two addresses of user space lie in one function, as far as symbols tell? Without symbols: in one file. An entry
- * of the PLT counts as the function that it leads to. */
-bool place_one_function(struct dsos *dsos, const struct thread_view *thread, u64 a, u64 b);
-
 /* The kernel function that holds addr: its name, its start, and the short name of its module (left alone when it is in
  * none). NULL: there is none. */
 const char *place_kernel_function(struct dsos *dsos, const struct maps *kernel, u64 addr, u64 *start,

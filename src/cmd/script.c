@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attrib/lbr.h"
 #include "base/pool.h"
 #include "cmd/commands.h"
 #include "cmd/header.h"
@@ -12,6 +13,7 @@
 #include "cmd/progress.h"
 #include "cmd/script_run.h"
 #include "cmd/select.h"
+#include "pass/call_sites.h"
 
 #define DEFAULT_MAX_STACK 127 /* what the kernel records at most unless told otherwise */
 
@@ -171,6 +173,7 @@ static int show(const struct config *c, struct session *session, const struct no
 	};
 	struct timeranges times = { 0 };
 	struct script_result result = { 0 };
+	struct callers *callers = NULL;
 	struct sample_ref *refs = NULL;
 	u64 n = 0;
 	u32 workers = c->select.threads ? c->select.threads : pool_default_workers();
@@ -184,11 +187,14 @@ static int show(const struct config *c, struct session *session, const struct no
 		return 2;
 	}
 	collect(session, &s.opts, &refs, &n);
+	if (s.opts.stitch && s.chains && lbr_used(s.events))
+		s.callers = callers = call_sites(session);
 	err = script_run(&s, session->src, refs, n, workers, STDOUT_FILENO, session->opts.stop, &result);
 	status = finish(err, &result, to);
 	if (c->verbose)
 		dsos_note_missing(session->dsos, to);
 	free(refs);
+	callers_free(callers);
 	script_free(&s);
 	timeranges_free(&times);
 	return status;

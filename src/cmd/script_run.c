@@ -177,8 +177,8 @@ int script_run(const struct script *s, const struct source *src, const struct sa
 		c.workers[i].worker = script_worker_new(s);
 		c.workers[i].feed = (struct feed){ .src = src, .full = true, .spe = s->spe };
 		if (lbr)
-			c.workers[i].feed.lbr = lbr_new(features_branch_depth(&src->features), s->opts.stitch,
-							script_one_function, c.workers[i].worker);
+			c.workers[i].feed.lbr =
+				lbr_new(features_branch_depth(&src->features), s->callers, s->procs, s->dsos);
 		if (copies)
 			c.workers[i].feed.unwind = unwinder_new(s->procs, s->dsos, src->features.arch);
 	}

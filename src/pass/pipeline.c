@@ -27,6 +27,7 @@
 #include "base/pool.h"
 #include "codec/vpmu.h"
 #include "pass/branches.h"
+#include "pass/call_sites.h"
 #include "pass/feed.h"
 #include "pass/lanes.h"
 #include "pass/order.h"
@@ -229,7 +230,7 @@ static void join_results(struct pass *pass, struct window_pass *windows, const s
 }
 
 static void start_worker(struct pass_worker *w, bool first, struct session *s, const struct window_pass *windows,
-			 const struct collector_opts *opts, bool stitch)
+			 const struct collector_opts *opts, const struct callers *callers)
 {
 	const struct evlist *l = &s->src->events;
 	struct collector_opts o = *opts;
@@ -247,8 +248,7 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 		o.notify = NULL;
 	w->collector = collector_new(s->procs, s->dsos, s->frames, &s->strings, l, &o);
 	if (opts->chains && lbr_used(l))
-		w->feed.lbr = lbr_new(features_branch_depth(&s->src->features), stitch, collector_one_function,
-				      w->collector);
+		w->feed.lbr = lbr_new(features_branch_depth(&s->src->features), callers, s->procs, s->dsos);
 	if (opts->chains && unwind_used(l))
 		w->feed.unwind = unwinder_new(s->procs, s->dsos, s->src->features.arch);
 }
@@ -258,7 +258,7 @@ struct start {
 	struct pass *pass;
 	const struct window_pass *windows;
 	const struct collector_opts *opts;
-	bool stitch;
+	const struct callers *callers;
 };
 
 static void start_one(void *ctx, u32 thread, u32 unit)
@@ -266,7 +266,7 @@ static void start_one(void *ctx, u32 thread, u32 unit)
 	const struct start *a = ctx;
 
 	(void)thread;
-	start_worker(&a->pass->workers[unit], !unit, a->pass->s, a->windows, a->opts, a->stitch);
+	start_worker(&a->pass->workers[unit], !unit, a->pass->s, a->windows, a->opts, a->callers);
 }
 
 static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows, u32 asked,
@@ -286,6 +286,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 					.deferred = &s->deferred };
 	bool ordered = lanes_needed(p->evlist) && !p->branches, proven = windows_proven(&windows->windows);
 	struct pass pass = { .s = s, .nr_workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n)) };
+	struct callers *callers;
 
 	copts.every_address = p->has_addresses = window_pass_by_address(windows) || p->graph_key != GRAPH_KEY_FUNCTION;
 	copts.functions = windows->on && windows->setup.unit == UNIT_FUNCTION && !copts.every_address;
@@ -297,9 +298,10 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	/* What the values show of one set of counters tells about others, too. */
 	if (!proven)
 		pass.nr_workers = 1;
+	callers = stitch && copts.chains && lbr_used(p->evlist) ? call_sites(s) : NULL;
 	pass.workers = mem_zalloc(pass.nr_workers * sizeof(*pass.workers));
 	/* Each has tables of some megabytes, which are zeroed. */
-	pool_run(pass.nr_workers, pass.nr_workers, start_one, &(struct start){ &pass, windows, &copts, stitch });
+	pool_run(pass.nr_workers, pass.nr_workers, start_one, &(struct start){ &pass, windows, &copts, callers });
 	if (copts.by_address && pass.nr_workers > 1)
 		dsos_start_parser(s->dsos);
 	if (ordered && pass.nr_workers > 1)
@@ -307,6 +309,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	else
 		pool_run(pass.nr_workers, (u32)s->data.blocks.n, collect_block, &pass);
 	join_results(&pass, windows, &setups, p);
+	callers_free(callers);
 	free(pass.workers);
 	return s->opts.stop && *s->opts.stop ? ERR_INTERRUPTED : 0;
 }

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Call stacks of branch records, cut and stitched, against the stacks that the program had: --pmu=sim --call-graph lbr
 writes both into each sample, the exact one as its call chain. Not one frame that is shown may be wrong, and as many as
-before have to be found. Depths of 32, 16 and 8; with and without numbers of registers (hw_idx); recursion, a chain of
-43 functions, longjmp, C++ exceptions, eight threads."""
+before have to be found: without numbers of registers (hw_idx) 90 % of what is found with them. Depths of 32, 16 and 8;
+recursion, a chain of 43 functions, longjmp, C++ exceptions, eight threads, functions with several callers."""
 import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -88,10 +89,30 @@ int main(void)
 	return 0;
 }
 """
+
+
+def ways():
+    """Fifty functions that call one of those behind them now and then, so that most have several callers, some of them
+    at the same depth."""
+    rng = random.Random(3)
+    text = BEGIN + """
+static unsigned seed = 1;
+static unsigned chance(void) { seed = seed * 1103515245 + 12345; return seed >> 16 & 3; }
+""" + "".join(f"F void g{i}(void);\n" for i in range(50))
+    for i in range(50):
+        calls = ""
+        for _ in range(2 if i < 49 else 0):
+            callee, odds = f"g{min(49, i + 1 + rng.randrange(4))}();", rng.choice((1, 1, 2, 3))
+            calls += (f" if (chance() < {odds}) {callee}" if rng.random() < 0.7 else
+                      f" for (int i = 0; i < 3 && chance() & 1; i++) {{ {callee} sink += leaf(9); }}")
+        text += f"F void g{i}(void) {{ sink += leaf({rng.randrange(3, 60)});{calls} sink += leaf({rng.randrange(3, 40)}); }}\n"
+    return text + "int main(void) { for (int i = 0; i < 120; i++) { g0(); if (i % 3 == 0) g5(); } return 0; }\n"
+
+
 # Program, its text, and what part of its frames has to be found with 32, 16 and 8 registers.
 PROGRAMS = [("recursion", RECURSION, (0.45, 0.30, 0.24)), ("chain", CHAIN, (0.60, 0.35, 0.20)),
             ("jumps", JUMPS, (0.20, 0.20, 0.20)), ("exceptions", EXCEPTIONS, (0.30, 0.30, 0.30)),
-            ("threads", THREADS, (0.60, 0.35, 0.22))]
+            ("threads", THREADS, (0.60, 0.35, 0.22)), ("ways", ways(), (0.99, 0.68, 0.42))]
 failed = []
 
 
@@ -175,6 +196,7 @@ for program, text, least in PROGRAMS:
     subprocess.check_call(["c++" if program == "exceptions" else "cc", "-O1", "-g", "-pthread", "-fno-optimize-sibling-calls",
                            "-o", program, source])
     for depth, part in zip((32, 16, 8), least):
+        with_index = 0
         for options in ["--call-graph", "lbr"], ["-j", "stack,u", "-g"]:
             name = f"{program}-{depth}{'' if 'lbr' in options else '-no-index'}.data"
             run("record", "-q", f"--pmu=sim,branches={depth}", *options, "-e", "cycles:u", "-c", PERIOD, "-o", name,
@@ -186,7 +208,9 @@ for program, text, least in PROGRAMS:
             beside = "; " + right_of_perf(name, want) if "lbr" in options and shutil.which("perf") else ""
             print(f"{name}: {len(want)} samples, {total} frames; found {right}, {alone} of them without stitching, "
                   f"{wrong} wrong{beside}")
-            if right < alone or ("lbr" in options and right < part * total):
+            # Threads run in an order of their own, so that two recordings need not have the same samples.
+            if right < alone or right / total < (part if "lbr" in options else 0.9 * with_index):
                 failed.append(f"{name}: only {right} of {total} frames are found")
+            with_index = right / total
 print("\n".join(failed[:30]))
 sys.exit(bool(failed))

@@ -239,11 +239,3 @@ void script_hit(struct script_worker *w, const struct hit *h, struct bytes *out)
 	else
 		script_put_line(w, &line, out);
 }
-
-bool script_one_function(void *worker, const struct hit *h, u64 a, u64 b)
-{
-	struct script_worker *w = worker;
-	const struct thread_view *t = &script_thread(w, h->s.pid, h->s.tid, h->clock)->view;
-
-	return place_one_function(w->s->dsos, t, a, b);
-}

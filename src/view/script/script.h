@@ -12,6 +12,7 @@
 #ifndef VIEW_SCRIPT_SCRIPT_H
 #define VIEW_SCRIPT_SCRIPT_H
 
+#include "attrib/callers.h"
 #include "attrib/deferred.h"
 #include "attrib/filter.h"
 #include "attrib/hit.h"
@@ -50,7 +51,8 @@ struct script {
 	const struct features *features;
 	const struct deferred_chains *deferred; /* user parts of call chains, or NULL */
 	const struct spe *spe;			/* makes hits of AUX data; NULL: nothing does */
-	const char *file;			/* for messages */
+	const struct callers *callers; /* call stacks of branch records are stitched by them; NULL: they are not */
+	const char *file;	       /* for messages */
 	const struct notify *notify;
 
 	/* Made by script_init. */
@@ -68,9 +70,6 @@ void script_free(struct script *s); /* what script_init made; it need not have s
 struct script_worker;
 struct script_worker *script_worker_new(const struct script *s);
 void script_worker_free(struct script_worker *w);
-
-/* An lbr_one_function_fn (attrib/lbr.h); its ctx is the worker. */
-bool script_one_function(void *worker, const struct hit *h, u64 a, u64 b);
 
 /* Appends what a hit, with its full sample, has to show: nothing when the filters leave it out. */
 void script_hit(struct script_worker *w, const struct hit *h, struct bytes *out);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table is an array of words, two of which stand for each function. A word is empty, or stands for the one call of
+ * all functions that share it, or says that there were several. Whatever comes in which order, by however many
+ * threads, the same remains. Functions that share a word make each other have several callers, so that a call is lost,
+ * unless the other word is the function's own; but none is taken for the only one that is not.
+ *
+ * Which function a call led to, the next newer call tells, or the sample: where it comes from. That is mostly the one
+ * that the call's target lies in; if not, the target has jumped there (a tail call, code without a symbol), and the
+ * call counts for both.
+ */
+#include "attrib/callers.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+#define SLOTS_MIN (1u << 16)
+#define SLOTS_MAX (1u << 20)
+#define SLOTS_OF_SAMPLE 64u
+#define SEVERAL 2u
+#define THREADS 64u
+#define SEEN 4096u
+
+struct callers {
+	u32 depth, mask;
+	bool indexed;
+	u64 *slots; /* 0, a call (odd), or SEVERAL */
+};
+
+/* The last sample of a thread. */
+struct last {
+	u32 pid, tid, n, oldest; /* entries; the register of the last of them */
+	struct u64s branches;
+};
+
+struct caller_reader {
+	struct callers *to;
+	struct functions *functions;
+	struct last threads[THREADS];
+	u64 seen[SEEN]; /* what was learned already */
+};
+
+struct callers *callers_new(u64 samples, u32 depth)
+{
+	struct callers *c = mem_zalloc(sizeof(*c));
+	u32 slots = hash_slots(samples * SLOTS_OF_SAMPLE, SLOTS_MIN, SLOTS_MAX);
+
+	c->depth = depth;
+	c->mask = slots - 1;
+	c->slots = mem_zalloc(slots * sizeof(*c->slots));
+	return c;
+}
+
+void callers_free(struct callers *c)
+{
+	if (c)
+		free(c->slots);
+	free(c);
+}
+
+bool callers_indexed(const struct callers *c)
+{
+	return c->indexed;
+}
+
+static u64 key_of(const struct callee *f)
+{
+	u64 thread = f->reg == NO_REGISTER ? 0 : (u64)(f->reg + 1) << 32 | f->tid;
+
+	return hash_finish(hash_finish(hash_finish(thread) + f->pid) ^ f->name);
+}
+
+static u64 call_of(u64 key, u64 site, u64 target)
+{
+	return hash_finish(key ^ hash_finish(hash_finish(site) ^ target)) | 1;
+}
+
+static void put(u64 *slot, u64 what)
+{
+	u64 was = __atomic_load_n(slot, __ATOMIC_RELAXED);
+
+	if (was == what || was == SEVERAL)
+		return;
+	if (!was && __atomic_compare_exchange_n(slot, &was, what, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	if (was != what)
+		__atomic_store_n(slot, SEVERAL, __ATOMIC_RELAXED);
+}
+
+void callers_add(struct callers *c, const struct callee *f, u64 site, u64 target)
+{
+	u64 key = key_of(f), call = call_of(key, site, target);
+
+	put(&c->slots[key & c->mask], call);
+	put(&c->slots[key >> 32 & c->mask], call);
+}
+
+bool callers_only(const struct callers *c, const struct callee *f, u64 site, u64 target)
+{
+	u64 key = key_of(f), call = call_of(key, site, target);
+
+	return c->slots[key & c->mask] == call || c->slots[key >> 32 & c->mask] == call;
+}
+
+struct caller_reader *caller_reader_new(struct callers *c, const struct procs *procs, struct dsos *dsos)
+{
+	struct caller_reader *r = mem_zalloc(sizeof(*r));
+
+	r->to = c;
+	r->functions = functions_new(procs, dsos);
+	return r;
+}
+
+void caller_reader_free(struct caller_reader *r)
+{
+	if (r)
+		functions_free(r->functions);
+	free(r);
+}
+
+/* A call to a function, in a register if those are told. from: the place in the function that was called at which the
+ * next newer one was made; 0: nobody knows. */
+static void learn(struct caller_reader *r, const struct asker *who, const struct branch_entry *call, u64 from, u32 reg)
+{
+	u64 key = hash_finish(hash_finish(hash_finish(call->from) + call->to) ^ from) +
+		  ((u64)reg << 32 ^ (reg == NO_REGISTER ? who->pid : who->tid));
+	u64 *seen = &r->seen[hash_finish(key) % SEEN];
+	struct function to, in;
+
+	if (*seen == key)
+		return;
+	*seen = key;
+	to = function_at(r->functions, who, call->to);
+	in = from ? function_at(r->functions, who, from) : to;
+	for (u32 i = 0; i < (reg == NO_REGISTER ? 1 : 2); i++) {
+		struct callee f = { who->pid, who->tid, to.name, i ? reg : NO_REGISTER };
+
+		if (to.name)
+			callers_add(r->to, &f, call->from, call->to);
+		f.name = in.name;
+		if (in.name && in.name != to.name)
+			callers_add(r->to, &f, call->from, call->to);
+	}
+}
+
+/* How many of the oldest entries are those of the thread's last sample. */
+static u32 shared_with(const struct last *last, const struct u64s *branches, u32 n)
+{
+	u32 most = MIN(n, last->n), i = 0;
+
+	for (; i < most; i++) {
+		u32 a = (n - 1 - i) * 3, b = (last->n - 1 - i) * 3;
+
+		if (u64s_at(branches, a) != u64s_at(&last->branches, b) ||
+		    u64s_at(branches, a + 1) != u64s_at(&last->branches, b + 1))
+			break;
+	}
+	return i;
+}
+
+/* How many entries are calls of user space. */
+static u32 count_calls(const struct sample *s)
+{
+	u32 n = 0;
+
+	while (n < s->nr_branches && u64s_at(&s->branches, n * 3) && u64s_at(&s->branches, n * 3 + 1))
+		n++;
+	return n;
+}
+
+void callers_read(struct caller_reader *r, const struct sample *s, u64 clock, bool user)
+{
+	struct last *last = &r->threads[s->tid % THREADS];
+	bool told = s->has_hw_idx && s->hw_idx < r->to->depth;
+	u32 n = count_calls(s), shared = 0, depth = r->to->depth;
+	u32 oldest = told ? (u32)(s->hw_idx + depth * 2 - n % depth) % depth : NO_REGISTER;
+	struct asker who = { s->pid, s->tid, clock };
+	u64 from = user ? s->ip : 0;
+
+	if (told && s->hw_idx && !__atomic_load_n(&r->to->indexed, __ATOMIC_RELAXED))
+		__atomic_store_n(&r->to->indexed, true, __ATOMIC_RELAXED);
+	if (last->pid == s->pid && last->tid == s->tid && last->oldest == oldest)
+		shared = shared_with(last, &s->branches, n);
+	/* The newest of those that are shared may have gone on to another place. */
+	for (u32 i = 0; i < n && i <= n - shared; i++) {
+		struct branch_entry call = sample_branch(s, i);
+
+		learn(r, &who, &call, from, told ? (u32)(s->hw_idx + depth * 2 - i % depth) % depth : NO_REGISTER);
+		from = call.from;
+	}
+	*last = (struct last){ s->pid, s->tid, n, oldest, s->branches };
+}

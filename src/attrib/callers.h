@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Callers: from where each function is called, as far as the branch records of a recording's call stacks show it. A
+ * first pass over them fills the table, so that what it says does not depend on the order of samples. attrib/lbr.c
+ * says what it is for.
+ */
+#ifndef ATTRIB_CALLERS_H
+#define ATTRIB_CALLERS_H
+
+#include "attrib/functions.h"
+#include "codec/sample.h"
+
+#define NO_REGISTER ID_NONE
+
+/* A function of a process, or, with the register of its call, of a thread. */
+struct callee {
+	u32 pid, tid;
+	u64 name; /* struct function's */
+	u32 reg;  /* of the CPU's, in which the call was; NO_REGISTER: whichever */
+};
+
+struct callers;
+/* For so many samples. depth: registers that the CPU has (0: not known). */
+struct callers *callers_new(u64 samples, u32 depth);
+void callers_free(struct callers *c);
+
+/* It was called from there, by a call of that address. Thread-safe. */
+void callers_add(struct callers *c, const struct callee *f, u64 site, u64 target);
+
+/* When all was added. True: it was called from there by that address, and in no other way. */
+bool callers_only(const struct callers *c, const struct callee *f, u64 site, u64 target);
+/* Does the CPU tell registers (hw_idx)? In some sample it was other than 0. */
+bool callers_indexed(const struct callers *c);
+
+/* Who goes through samples: one per worker. */
+struct caller_reader;
+struct caller_reader *caller_reader_new(struct callers *c, const struct procs *procs, struct dsos *dsos);
+void caller_reader_free(struct caller_reader *r);
+/* s has branch records of a call stack, in memory that stays. user: it was taken in user space. */
+void callers_read(struct caller_reader *r, const struct sample *s, u64 clock, bool user);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions: which one an address of user space lies in, as far as symbols tell. It answers two questions that are not
+ * each other's opposite: whether two addresses surely lie in one function, and whether they may.
+ */
+#ifndef ATTRIB_FUNCTIONS_H
+#define ATTRIB_FUNCTIONS_H
+
+#include "state/procs.h"
+
+struct function {
+	u64 name;  /* hash of the symbol's name, of an entry of the PLT that of the function which it leads to; without
+		    * a symbol, of where the file says that the function begins; 0: nobody knows */
+	u64 entry; /* hash of the DSO and the symbol, or of name; 0: an entry of the PLT, or nobody knows */
+	bool named; /* a symbol holds the address */
+	u32 dso;
+};
+
+/* Who asks: the thread of a sample, at its time. */
+struct asker {
+	u32 pid, tid;
+	u64 clock;
+};
+
+/* One per worker; the state behind it is shared and read-only, apart from lazily loaded symbols. */
+struct functions;
+struct functions *functions_new(const struct procs *procs, struct dsos *dsos);
+void functions_free(struct functions *f);
+
+/* Symbols of one name in one file may be two functions of that name, so they are one only if it is one symbol. */
+struct function function_at(struct functions *f, const struct asker *who, u64 addr);
+
+static inline bool function_is(const struct function *a, const struct function *b)
+{
+	return a->name && a->name == b->name && (a->entry == b->entry || !a->entry || !b->entry);
+}
+
+/* True also where nobody can tell: in code of one file that says nothing of its functions. */
+static inline bool function_may_be(const struct function *a, const struct function *b)
+{
+	return a->name && b->name ? a->name == b->name : a->dso == b->dso;
+}
+
+/* The same by symbols alone: true for all code of a file that has none. */
+static inline bool function_may_be_by_symbol(const struct function *a, const struct function *b)
+{
+	return a->named && b->named ? a->name == b->name : a->dso == b->dso;
+}
+
+#endif
