@@ -12,6 +12,7 @@
 #include "attrib/callers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
 
@@ -21,6 +22,8 @@
 #define SEVERAL 2u
 #define THREADS 64u
 #define SEEN 4096u
+#define ENTRY 24 /* bytes of a branch record: from, to, flags */
+#define CALL 16	 /* of them, without the flags */
 
 struct callers {
 	u32 depth, mask;
@@ -123,9 +126,9 @@ void caller_reader_free(struct caller_reader *r)
  * next newer one was made; 0: nobody knows. */
 static void learn(struct caller_reader *r, const struct asker *who, const struct branch_entry *call, u64 from, u32 reg)
 {
-	u64 key = hash_finish(hash_finish(hash_finish(call->from) + call->to) ^ from) +
-		  ((u64)reg << 32 ^ (reg == NO_REGISTER ? who->pid : who->tid));
-	u64 *seen = &r->seen[hash_finish(key) % SEEN];
+	u64 whose = (u64)reg << 32 | (reg == NO_REGISTER ? who->pid : who->tid);
+	u64 key = hash_mix(hash_mix(hash_mix(hash_mix(0, call->from), call->to), from), whose);
+	u64 *seen = &r->seen[key % SEEN];
 	struct function to, in;
 
 	if (*seen == key)
@@ -147,15 +150,11 @@ static void learn(struct caller_reader *r, const struct asker *who, const struct
 /* How many of the oldest entries are those of the thread's last sample. */
 static u32 shared_with(const struct last *last, const struct u64s *branches, u32 n)
 {
+	const u8 *a = branches->p + (size_t)n * ENTRY, *b = last->branches.p + (size_t)last->n * ENTRY;
 	u32 most = MIN(n, last->n), i = 0;
 
-	for (; i < most; i++) {
-		u32 a = (n - 1 - i) * 3, b = (last->n - 1 - i) * 3;
-
-		if (u64s_at(branches, a) != u64s_at(&last->branches, b) ||
-		    u64s_at(branches, a + 1) != u64s_at(&last->branches, b + 1))
-			break;
-	}
+	while (i < most && !memcmp(a -= ENTRY, b -= ENTRY, CALL))
+		i++;
 	return i;
 }
 
@@ -184,7 +183,7 @@ void callers_read(struct caller_reader *r, const struct sample *s, u64 clock, bo
 		shared = shared_with(last, &s->branches, n);
 	/* The newest of those that are shared may have gone on to another place. */
 	for (u32 i = 0; i < n && i <= n - shared; i++) {
-		struct branch_entry call = sample_branch(s, i);
+		struct branch_entry call = { u64s_at(&s->branches, i * 3), u64s_at(&s->branches, i * 3 + 1), 0 };
 
 		learn(r, &who, &call, from, told ? (u32)(s->hw_idx + depth * 2 - i % depth) % depth : NO_REGISTER);
 		from = call.from;

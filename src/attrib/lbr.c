@@ -198,12 +198,23 @@ static bool is_twice(const struct lbr_stack *s, u32 i)
 	return i && is_same(&s->v[i - 1], &s->v[i]);
 }
 
+/* How many of the oldest calls are those of the thread's last sample, which were looked at. */
+static u32 known_calls(const struct kept *k, const struct lbr_stack *s)
+{
+	u32 most = MIN(k->stack.own, s->n), n = 0;
+
+	while (n < most && is_same(&k->stack.v[k->stack.own - 1 - n], &s->v[s->n - 1 - n]))
+		n++;
+	return n;
+}
+
 /* Ends the stack where its calls contradict each other, so that it is not known which of them still hold. */
-static void cut_contradiction(struct lbr *l, const struct hit *h, struct kept *k, struct lbr_stack *s)
+static void cut_contradiction(struct lbr *l, const struct hit *h, struct kept *k, struct lbr_stack *s, u32 known)
 {
 	bool user = h->cpumode == PERF_RECORD_MISC_USER;
 
-	for (u32 i = 0; i < s->n; i++) {
+	/* The newest of the known ones may have gone on to another place. */
+	for (u32 i = 0; i < s->n && i <= s->n - known; i++) {
 		u64 caller = i ? s->v[i - 1].from : h->s.ip;
 
 		if ((!i && !user) || one_function(l, h, caller, s->v[i].to))
@@ -226,10 +237,11 @@ static void cut_recursion(const struct kept *k, struct lbr_stack *s)
 /* False: the stack was cut. */
 static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr_stack *s)
 {
-	u32 n = s->n;
+	u32 n = s->n, known = known_calls(k, s);
 
-	cut_contradiction(l, h, k, s);
-	mark_recursive(l, k, s);
+	cut_contradiction(l, h, k, s, known);
+	if (known < n)
+		mark_recursive(l, k, s);
 	if (k->jumped)
 		cut_recursion(k, s);
 	l->counts.cut += s->n < n;
@@ -347,10 +359,10 @@ static bool is_only_call(struct lbr *l, const struct hit *h, const struct kept *
 	return callers_only(l->callers, &f, call->from, call->to);
 }
 
-/* From that place of the kept stack on, as far as it is certain. */
+/* From that place of the kept stack on, as far as it is certain: of what was stitched to it that is known. */
 static void add_older(struct lbr *l, const struct hit *h, const struct kept *k, u32 from, struct lbr_stack *s)
 {
-	for (u32 i = from; i < k->stack.n && s->n < LBR_STACK && is_only_call(l, h, k, i); i++)
+	for (u32 i = from; i < k->stack.n && s->n < LBR_STACK && (i >= k->stack.own || is_only_call(l, h, k, i)); i++)
 		s->v[s->n++] = k->stack.v[i];
 	l->counts.stitched += s->n > s->own;
 	l->counts.calls += s->n - s->own;
@@ -382,14 +394,16 @@ static void keep(struct kept *k, const struct lbr_stack *s, u32 newest)
 /* The sample's entries, newest first; what is no call of user space ends them. */
 static void read_calls(const struct sample *s, struct lbr_stack *out)
 {
-	out->n = 0;
-	for (u32 i = 0; i < MIN(s->nr_branches, (u32)LBR_STACK); i++) {
-		struct branch_entry b = sample_branch(s, i);
+	u32 most = MIN(s->nr_branches, (u32)LBR_STACK), n = 0;
 
-		if (!b.from || !b.to)
+	for (; n < most; n++) {
+		const struct lbr_call call = { u64s_at(&s->branches, n * 3), u64s_at(&s->branches, n * 3 + 1) };
+
+		if (!call.from || !call.to)
 			break;
-		out->v[out->n++] = (struct lbr_call){ b.from, b.to };
+		out->v[n] = call;
 	}
+	out->n = n;
 	out->own = out->n;
 }
 
