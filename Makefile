@@ -6,13 +6,14 @@
 #   make check     all tests and checks
 #   make bench     speed and memory against perf, on a recording made in the run; cost and exactness of the virtual PMU
 #   make bench-truth  function metrics against the virtual PMU's exact counts: errors, intervals, speed
+#   make bench-stacks  what stitching call stacks of branch records costs
 #   make lab       kernels with and without the patches of kernel/, and reticle on them, in QEMU; not part of check, minutes the first time
 #   make install   install under PREFIX (default /usr/local)
 #   make format    clang-format all sources
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo check bench bench-truth lab install format clean
+.PHONY: all demo check bench bench-truth bench-stacks lab install format clean
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) product
 
@@ -39,6 +40,10 @@ bench-truth: all
 	@scripts/bootstrap bench demo
 	@ninja -C $(BUILD) bench/classes bench/turns bench/resonance bench/kinds
 	@bench/truth-windows --reticle $(BUILD)/reticle
+
+bench-stacks: all
+	@scripts/bootstrap bench
+	@bench/stacks --reticle $(BUILD)/reticle
 
 lab: all
 	@scripts/bootstrap lab

@@ -12,7 +12,8 @@
 #define PLT "@plt"
 
 struct answer {
-	u64 key; /* hash of process and address; 0: empty */
+	u64 key;	  /* hash of process and address; 0: empty */
+	struct maps maps; /* what was mapped then */
 	struct function function;
 };
 
@@ -47,7 +48,7 @@ static const struct thread_view *view_of(struct functions *f, const struct asker
 	return t;
 }
 
-static struct function look_up(struct functions *f, const struct asker *who, u64 addr)
+static struct function look_up(struct functions *f, const struct thread_view *t, u64 addr)
 {
 	struct function found = { 0 };
 	const char *name;
@@ -55,7 +56,7 @@ static struct function look_up(struct functions *f, const struct asker *who, u64
 	u64 start;
 	size_t n;
 
-	place_find(f->dsos, view_of(f, who), PERF_RECORD_MISC_USER, addr, &at);
+	place_find(f->dsos, t, PERF_RECORD_MISC_USER, addr, &at);
 	found.dso = at.dso;
 	if (at.sym == ID_NONE) {
 		if (at.map && dsos_unnamed_function(f->dsos, at.dso, at.addr, &start))
@@ -75,10 +76,11 @@ static struct function look_up(struct functions *f, const struct asker *who, u64
 
 struct function function_at(struct functions *f, const struct asker *who, u64 addr)
 {
-	u64 key = hash_finish(hash_finish(who->pid) ^ addr) | 1;
+	const struct thread_view *t = view_of(f, who);
+	u64 key = hash_mix_by(0, hash_mix_by(0, 0, who->pid), addr) | 1;
 	struct answer *a = &f->answers[key / 2 % ADDRESSES];
 
-	if (a->key != key)
-		*a = (struct answer){ key, look_up(f, who, addr) };
+	if (a->key != key || a->maps.space != t->maps.space || a->maps.n != t->maps.n)
+		*a = (struct answer){ key, t->maps, look_up(f, t, addr) };
 	return a->function;
 }
