@@ -30,6 +30,7 @@ struct crew_member {
 	struct feed feed;
 	struct feed_parts parts; /* of one run */
 	struct bytes *text;	 /* what is being formatted */
+	struct feed ahead;	 /* what is only looked through */
 };
 
 struct crew {
@@ -85,6 +86,27 @@ static void take_hit(void *ctx, const struct hit *h)
 	script_hit(m->worker, h, m->text);
 }
 
+static void take_ahead(void *ctx, const struct hit *h)
+{
+	const struct crew_member *m = ctx;
+
+	script_ahead(m->worker, h);
+}
+
+/* A name had to be asked for: then the rest of the run is looked through, so that those to come are asked for
+ * together. Where the cache has all names this costs nothing. */
+static void look_ahead(const struct crew *c, struct crew_member *m, u64 from, u64 to)
+{
+	for (u64 i = from; i < to; i++) {
+		u64 offset = c->refs[i].offset;
+		struct source_record at;
+
+		if (!(offset & REF_OPERATION) && source_next(c->src, &offset, &at, NULL) &&
+		    at.h.type == PERF_RECORD_SAMPLE)
+			(void)feed_sample(&m->ahead, &at, take_ahead, m);
+	}
+}
+
 static void format_event(const struct crew *c, struct crew_member *m, const struct source_record *at, u64 clock)
 {
 	const struct source *src = c->src;
@@ -101,6 +123,8 @@ static void format_event(const struct crew *c, struct crew_member *m, const stru
 static void format(struct crew *c, struct crew_member *m, u64 from, u64 to)
 {
 	const struct member_sample *part = m->parts.v.v;
+	u32 asked = dsos_names_asked(c->s->dsos);
+	bool looked = c->reads;
 
 	for (u64 i = from; i < to; i++) {
 		u64 offset = c->refs[i].offset;
@@ -119,6 +143,10 @@ static void format(struct crew *c, struct crew_member *m, u64 from, u64 to)
 			part += feed_parts(&m->feed, &at, part, take_hit, m);
 		else
 			(void)feed_sample(&m->feed, &at, take_hit, m);
+		if (!looked && dsos_names_asked(c->s->dsos) != asked) {
+			look_ahead(c, m, i + 1, to);
+			looked = true;
+		}
 	}
 }
 
@@ -171,11 +199,14 @@ int script_run(const struct script *s, const struct source *src, const struct sa
 	c.workers = mem_zalloc(sizeof(*c.workers) * workers);
 	c.reads = group_read_used(&src->events);
 	c.splits.src = src;
+	if (workers > 1)
+		dsos_start_parser(s->dsos);
 	pthread_mutex_init(&c.lock, NULL);
 	pthread_cond_init(&c.moved, NULL);
 	for (u32 i = 0; i < workers; i++) {
 		c.workers[i].worker = script_worker_new(s);
 		c.workers[i].feed = (struct feed){ .src = src, .full = true, .spe = s->spe };
+		c.workers[i].ahead = (struct feed){ .src = src, .full = true };
 		if (lbr)
 			c.workers[i].feed.lbr =
 				lbr_new(features_branch_depth(&src->features), s->callers, s->procs, s->dsos);
@@ -190,6 +221,7 @@ int script_run(const struct script *s, const struct source *src, const struct sa
 		lbr_free(c.workers[i].feed.lbr);
 		unwinder_free(c.workers[i].feed.unwind);
 		feed_free(&c.workers[i].feed);
+		feed_free(&c.workers[i].ahead);
 		vec_free(&c.workers[i].parts.v);
 	}
 	for (u32 i = 0; i < nr_slots; i++)

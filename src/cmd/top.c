@@ -541,12 +541,14 @@ static int run(struct top *t)
 {
 	const struct live_opts lo = { .history_ms = (u32)MIN(t->c.history_s, (u64)86400) * 1000,
 				      .max_bytes = MAX_BYTES };
+	struct symbol_opts *symbols = &t->selected.pipeline.session.symbols;
 	int err;
 
 	/* Forked while there is one thread, and once, though DSOs are made anew now and then. */
-	t->parser = wants_lines(t) ? apart_new() : NULL;
-	t->selected.pipeline.session.symbols.apart = t->parser;
-	t->selected.pipeline.session.symbols.no_lines |= !t->parser;
+	symbols->no_lines |= !wants_lines(t);
+	t->parser = symbols->no_lines && !symbols->demangle ? NULL : apart_new();
+	symbols->apart = t->parser;
+	symbols->no_lines |= !t->parser;
 	t->live = live_new(&lo, &t->notify);
 	catch_late_signals();
 	/* The screen is there, or is not, as long as the thread: what that says goes by it. */

@@ -302,7 +302,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	pass.workers = mem_zalloc(pass.nr_workers * sizeof(*pass.workers));
 	/* Each has tables of some megabytes, which are zeroed. */
 	pool_run(pass.nr_workers, pass.nr_workers, start_one, &(struct start){ &pass, windows, &copts, callers });
-	if (copts.by_address && pass.nr_workers > 1)
+	if (pass.nr_workers > 1)
 		dsos_start_parser(s->dsos);
 	if (ordered && pass.nr_workers > 1)
 		lanes_run(s, pass.nr_workers, take_record, &pass);

@@ -56,7 +56,7 @@ struct apart {
 	u32 deaths, nr_files;
 	struct map seen; /* device and inode of files: each is paid for once, however it is spelled */
 	struct map died; /* likewise: of those that a parser died of */
-	s64 cpu_ms;	 /* that is left */
+	s64 cpu_us;	 /* that is left */
 	s64 cpu_used;	 /* of it, by this parser, when it was last looked */
 	u64 own_memory;	 /* that a child of ours begins with */
 	u64 disk;	 /* bytes of the files that the parser has open */
@@ -105,7 +105,7 @@ struct apart *apart_new(void)
 	}
 	a = mem_zalloc(sizeof(*a));
 	*a = (struct apart){
-		.keeper = ends[0], .keeper_pid = pid, .parser = NOBODY, .cpu_ms = CPU_FREE_MS * SLOWDOWN
+		.keeper = ends[0], .keeper_pid = pid, .parser = NOBODY, .cpu_us = CPU_FREE_MS * 1000 * SLOWDOWN
 	};
 	pthread_mutex_init(&a->lock, NULL);
 	a->own_memory = writable_memory();
@@ -157,6 +157,11 @@ static void grant_memory(const struct apart *a)
 	prlimit(a->parser_pid, RLIMIT_DATA, &now, NULL);
 }
 
+static void grant_time(struct apart *a, u64 bytes)
+{
+	a->cpu_us += (s64)bytes * CPU_PER_MB_MS * 1000 / (1 << 20) * SLOWDOWN;
+}
+
 static void put_u32s(struct bytes *out, u32 a, u32 b)
 {
 	bytes_u32(out, a);
@@ -197,16 +202,16 @@ void apart_renew(struct apart *a)
 	end_parser(a);
 	map_free(&a->seen);
 	a->seen = (struct map){ 0 };
-	a->cpu_ms = CPU_FREE_MS * SLOWDOWN;
+	a->cpu_us = CPU_FREE_MS * 1000 * SLOWDOWN;
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* It has died of f, or is to. */
+/* It has died of f (NULL: of something that is no file), or is to. */
 static void let_go(struct apart *a, const struct apart_file *f)
 {
 	end_parser(a);
 	a->deaths++;
-	if (f->inode)
+	if (f && f->inode)
 		map_set(&a->died, f->inode, f->id);
 }
 
@@ -245,14 +250,14 @@ static bool pay(struct apart *a)
 {
 	struct timespec t;
 	clockid_t clock;
-	s64 ms;
+	s64 us;
 
 	if (clock_getcpuclockid(a->parser_pid, &clock) || clock_gettime(clock, &t))
 		return true; /* it has ended; its socket will say so */
-	ms = (s64)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-	a->cpu_ms -= ms - a->cpu_used;
-	a->cpu_used = ms;
-	return a->cpu_ms > 0;
+	us = (s64)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+	a->cpu_us -= us - a->cpu_used;
+	a->cpu_used = us;
+	return a->cpu_us > 0;
 }
 
 /* It waits for something that is no disk, or was stopped: the state in /proc/PID/stat, which follows the name in
@@ -360,7 +365,7 @@ static bool give_link(struct apart *a, const struct bytes *link)
 	return apart_send(a->parser, APART_ANSWER, to, n > 0 ? (u32)n : 0, -1);
 }
 
-/* Sends a question and waits for its answer. False: the parser is no more. */
+/* Sends a question and waits for its answer. f: NULL where no file is needed. False: the parser is no more. */
 static bool ask(struct apart *a, struct apart_file *f, enum apart_kind kind, const struct bytes *q, int fd,
 		struct bytes *answer)
 {
@@ -368,7 +373,8 @@ static bool ask(struct apart *a, struct apart_file *f, enum apart_kind kind, con
 	bool good = apart_send(a->parser, kind, q->p, (u32)q->len, fd);
 
 	while (good && (good = take_message(a, &h, answer)) && h.kind != APART_ANSWER)
-		good = h.kind == APART_WANT_FILE ? give_file(a, f, answer) :
+		good = !f			 ? false :
+		       h.kind == APART_WANT_FILE ? give_file(a, f, answer) :
 		       h.kind == APART_WANT_LINK ? give_link(a, answer) :
 						   false;
 	good = good && pay(a);
@@ -388,7 +394,7 @@ static bool open_file(struct apart *a, struct apart_file *f, struct bytes *answe
 	if (f->generation == a->generation)
 		return true;
 	if (!f->paid)
-		a->cpu_ms += (s64)(f->disk >> 10) * CPU_PER_MB_MS / 1024 * SLOWDOWN;
+		grant_time(a, f->disk);
 	f->paid = true;
 	a->disk += f->disk;
 	grant_memory(a);
@@ -401,6 +407,13 @@ static bool open_file(struct apart *a, struct apart_file *f, struct bytes *answe
 	f->verdict = answer->len == 4 && answer->p[0] & APART_USABLE ? GOOD : NO_DWARF;
 	f->needs_others |= answer->len == 4 && answer->p[0] & APART_SPLIT;
 	return true;
+}
+
+static const char *why_not(const struct apart *a)
+{
+	return a->deaths >= MOST_DEATHS ?
+		       "parsers have died of it, or of others, too often" :
+		       "its parser has died, fell asleep, or took more memory or time than such a file needs";
 }
 
 int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why)
@@ -423,13 +436,48 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
 		reply->len = 0;
 	if (!good) {
 		f->verdict = DIED;
-		*why = a->deaths >= MOST_DEATHS ?
-			       "parsers of debug information have died of it, or of others, too often" :
-			       "its parser has died, fell asleep, or took more memory or time than such a file needs";
+		*why = why_not(a);
 	}
 	pthread_mutex_unlock(&a->lock);
 	bytes_free(&q);
 	return !good ? ERR_LIMIT : f->verdict == NO_DWARF ? ERR_FORMAT : 0;
+}
+
+static bool has_as_many(const struct bytes *names, const struct bytes *reply)
+{
+	u32 n = 0, back = 0;
+
+	for (size_t i = 0; i < names->len; i++)
+		n += !names->p[i];
+	for (size_t i = 0; i < reply->len; i++)
+		back += !reply->p[i];
+	return n == back && reply->len && !reply->p[reply->len - 1];
+}
+
+int apart_names(struct apart *a, const struct bytes *names, struct bytes *reply, const char **why)
+{
+	bool good;
+
+	*why = NULL;
+	reply->len = 0;
+	if (!names->len)
+		return 0;
+	pthread_mutex_lock(&a->lock);
+	good = find_parser(a);
+	if (good) {
+		grant_time(a, names->len);
+		good = ask(a, NULL, APART_NAMES, names, -1, reply);
+	}
+	if (good && !has_as_many(names, reply)) {
+		let_go(a, NULL); /* it is not itself any more */
+		good = false;
+	}
+	if (!good) {
+		reply->len = 0;
+		*why = why_not(a);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return good ? 0 : ERR_LIMIT;
 }
 
 bool apart_file_needs_others(const struct apart_file *f)

@@ -3,9 +3,10 @@
  * Parsers of foreign files, apart.
  *
  * Problem: DWARF is libdw's to read, and libdw trusts its input: files that others have made crash it, keep it busy
- * for minutes, let it take gigabytes, and make it open whatever they name. We may be root.
+ * for minutes, let it take gigabytes, and make it open whatever they name. Linkers' names are libiberty's to make
+ * readable, which recurses as they tell it to. We may be root.
  *
- * Design: such files are parsed in another process that can do nothing. It has no capabilities, and a filter of system
+ * Design: such input is parsed in another process that can do nothing. It has no capabilities, and a filter of system
  * calls leaves it memory, reading from descriptors that it was handed, and one socket to us. Its memory and its time
  * are a small multiple of what the files that it was handed have on disk, and one that sleeps for five seconds while
  * it owes an answer is given up. What it sends back is input like any other. When it wants to open a further file
@@ -50,6 +51,14 @@ void apart_file_free(struct apart_file *f);
 #define APART_FRAMES 32
 #define APART_BATCH 256
 int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why);
+
+/*
+ * Linkers' names made readable (state/demangle.h). Each of the n names has a NUL behind it, and so has each readable
+ * one in the reply, which is empty where there is none. 0, or ERR_LIMIT when the parser died or took too much, and the
+ * reply is empty; then *why says it.
+ */
+#define APART_NAMES_BYTES (1u << 20) /* of one question; names, too, are at most APART_BATCH */
+int apart_names(struct apart *a, const struct bytes *names, struct bytes *reply, const char **why);
 
 /* Do answers depend on further files as well? Known with the first answer, and may become true with each. */
 bool apart_file_needs_others(const struct apart_file *f);

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "state/apart.h"
 #include "state/apart_impl.h"
+#include "state/demangle.h"
 #include "state/dwarf.h"
 
 static void close_others(int keep)
@@ -119,6 +120,18 @@ static void on_lines(struct parser *p, struct cursor c)
 	}
 }
 
+static void on_names(struct parser *p, struct cursor c)
+{
+	const u8 *end;
+
+	for (; cursor_left(&c) && (end = memchr(c.p, 0, cursor_left(&c))); c.p = end + 1) {
+		char *shown = demangle((const char *)c.p);
+
+		put_text(shown ? shown : "", &p->out);
+		free(shown);
+	}
+}
+
 _Noreturn void apart_parse(void)
 {
 	struct parser p = { .filtered = apart_confine() };
@@ -138,6 +151,8 @@ _Noreturn void apart_parse(void)
 			on_open(&p, c, fd);
 		else if (h.kind == APART_LINES)
 			on_lines(&p, c);
+		else if (h.kind == APART_NAMES)
+			on_names(&p, c);
 		if (!apart_send(APART_SOCKET, APART_ANSWER, p.out.p, (u32)p.out.len, -1))
 			break;
 	}

@@ -10,6 +10,7 @@ enum apart_kind {
 	APART_OPEN,  /* u32 id, u32 alone, and a descriptor. Answer: u32, APART_USABLE and APART_SPLIT */
 	APART_CLOSE, /* u32 id. No answer */
 	APART_LINES, /* u32 id, then u64s: addresses. Answer as in apart.h */
+	APART_NAMES, /* names, each with its NUL. Answer as in apart.h */
 	APART_ANSWER,
 	APART_WANT_FILE, /* from the parser, while it works: a path. Answered with a descriptor, or without */
 	APART_WANT_LINK, /* likewise: /proc/self/fd/N. Answered with where that leads to */

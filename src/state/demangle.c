@@ -68,6 +68,17 @@ static char *demangle_name(const char *name)
 }
 #endif
 
+bool demangle_is_mangled(const char *name)
+{
+#ifdef HAVE_IBERTY
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || !strncmp(name, "_GLOBAL_", 8)) &&
+	       strnlen(name, LONGEST_NAME) < LONGEST_NAME;
+#else
+	(void)name;
+	return false;
+#endif
+}
+
 /* perf cuts these names here; ours are to compare equal. */
 #define LONGEST_PLT_NAME 1023
 

@@ -60,10 +60,10 @@ struct symbol_opts {
 	bool demangle;		 /* default true */
 	bool no_kernel;		 /* do not resolve kernel symbols */
 	bool debuginfod;	 /* ask the servers of $DEBUGINFOD_URLS */
-	bool no_lines;		 /* no line information: nothing is forked that would read it */
+	bool no_lines;		 /* no line information */
 	bool offline;		 /* do not look at this machine's /proc: the recording is of another one */
-	struct apart *apart; /* who reads line information, and outlives the DSOs; NULL: one is forked when needed */
-	bool cache;	     /* keep what was worked out, and take what was kept (state/cache.h) */
+	struct apart *apart;	 /* who parses for them, and outlives the DSOs; NULL: one is forked when needed */
+	bool cache;		 /* keep what was worked out, and take what was kept (state/cache.h) */
 };
 
 struct apart;
@@ -118,6 +118,13 @@ const struct symbol *dsos_symbol(const struct dsos *d, u32 dso, u32 sym);
 const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym);
 
 /*
+ * Names are made readable in another process (state/apart.h), those of all symbols that were found at a time. Who
+ * shows one after the other sees by this number, which goes up with each question, that it is better to find more
+ * symbols first. Thread-safe.
+ */
+u32 dsos_names_asked(const struct dsos *d);
+
+/*
  * Where the function that holds addr begins, of a file that does not name it: as .eh_frame tells, which stays when
  * symbols are stripped. False: that tells nothing of addr. Thread-safe; reads the file when first asked.
  */
@@ -153,10 +160,10 @@ const struct cfi *dsos_cfi(struct dsos *d, u32 dso);
 bool dsos_has_lines(struct dsos *d, u32 dso);
 
 /*
- * Forks the process that will parse DWARF (state/apart.h), if that was not done. It happens by itself when the first
- * file with DWARF is seen. Who is about to start threads that ask for lines does it before: a child that is forked
- * beside a thread inherits the locks that the thread holds, and not all allocators (AddressSanitizer's) let go of
- * theirs.
+ * Forks the process that will parse DWARF and linkers' names (state/apart.h), if that was not done. It happens by
+ * itself when the first file with DWARF is seen, or the first such name. Who is about to start threads that ask for
+ * either does it before: a child that is forked beside a thread inherits the locks that the thread holds, and not all
+ * allocators (AddressSanitizer's) let go of theirs.
  */
 void dsos_start_parser(struct dsos *d);
 

@@ -83,13 +83,23 @@ static void load_kernel_lines(struct dsos *d, struct dso_slot *s, struct dso_lin
 	found_file_close(&f);
 }
 
-void dsos_start_parser(struct dsos *d)
+struct apart *dsos_get_parser(struct dsos *d)
 {
+	struct apart *a;
+
 	pthread_mutex_lock(&d->files_lock);
 	if (!d->apart_asked)
-		d->apart = d->opts.no_lines ? NULL : d->opts.apart ? d->opts.apart : apart_new();
+		d->apart = d->opts.apart ? d->opts.apart : apart_new();
 	d->apart_asked = true;
+	a = d->apart;
 	pthread_mutex_unlock(&d->files_lock);
+	return a;
+}
+
+void dsos_start_parser(struct dsos *d)
+{
+	if (!d->opts.no_lines || d->opts.demangle)
+		(void)dsos_get_parser(d);
 }
 
 /* Called with the DSO's lock held. */
@@ -105,8 +115,8 @@ static struct dso_lines *get_lines(struct dsos *d, struct dso_slot *s)
 		load_kernel_lines(d, s, s->lines);
 	if (!s->lines->answers)
 		s->lines->answers = answers_new(NULL, NULL);
-	if (s->lines->fd >= 0 && !answers_count(s->lines->answers))
-		dsos_start_parser(d);
+	if (s->lines->fd >= 0 && !d->opts.no_lines && !answers_count(s->lines->answers))
+		(void)dsos_get_parser(d);
 	return s->lines;
 }
 
@@ -182,9 +192,10 @@ static void take_frames(struct dso_lines *l, struct cursor *c, u64 linked)
 static bool open_apart(struct dsos *d, struct dso_lines *l)
 {
 	if (l->fd >= 0) {
-		dsos_start_parser(d);
-		if (d->apart)
-			l->apart = apart_file_new(d->apart, l->fd, d->opts.symfs || d->opts.offline);
+		struct apart *a = d->opts.no_lines ? NULL : dsos_get_parser(d);
+
+		if (a)
+			l->apart = apart_file_new(a, l->fd, d->opts.symfs || d->opts.offline);
 		else
 			close(l->fd);
 		l->fd = -1;

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "state/debuginfo.h"
 #include "state/dso_cache.h"
+#include "state/dso_names.h"
 #include "state/dso_table.h"
 #include "state/elf_symbols.h"
 #include "state/perfmap.h"
@@ -192,6 +193,33 @@ static void load_vdso(struct dsos *d, struct dso_slot *s, struct symtab_build *b
 		s->missing = NULL;
 }
 
+/* The table: what was kept of it, or what is in b. */
+static struct symtab *finish(const struct dsos *d, const struct dso_slot *s, struct stored *kept,
+			     struct symtab_build *b, struct dso_entry *e)
+{
+	struct dso_names *names = b->readable;
+	struct symtab *t;
+
+	if (kept ? stored_keeps_names(kept) : b->keep_names) {
+		dso_names_free(names);
+		b->readable = names = NULL;
+	}
+	if (kept) {
+		symtab_build_free(b);
+		t = symtab_over(kept, names);
+	} else {
+		t = symtab_finish(b);
+		/* Of an address's names others may have been better, if they had been readable. */
+		if (names && dso_names_failed(names))
+			e->key.len = 0;
+		if (!s->side.n)
+			dso_cache_keep(d, e, t);
+	}
+	if (names && !s->side.n)
+		dso_names_key(names, &e->key);
+	return t;
+}
+
 struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 {
 	struct symtab_build b;
@@ -201,6 +229,7 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 
 	symtab_build_init(&b);
 	b.keep_names = !d->opts.demangle;
+	b.readable = b.keep_names ? NULL : dso_names_new(d, s);
 	s->recorded = dso_recorded(d, s);
 	switch (s->pub.kind) {
 	case DSO_FILE:
@@ -223,6 +252,7 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 	}
 	if (s->lender) {
 		symtab_build_free(&b);
+		dso_names_free(b.readable);
 		return s->lender->pub.symtab;
 	}
 	for (size_t i = 0; i < s->side.n; i++) {
@@ -240,14 +270,7 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 		s->missing = NULL;
 	else if (s->recorded && !s->missing)
 		s->missing = "the symbols that the recording holds have no names, or cannot be placed";
-	if (kept) {
-		symtab_build_free(&b);
-		t = symtab_over(kept);
-	} else {
-		t = symtab_finish(&b);
-		if (!s->side.n)
-			dso_cache_keep(d, &e, t);
-	}
+	t = finish(d, s, kept, &b, &e);
 	s->made_from = hash_stable(e.key.p, e.key.len);
 	bytes_free(&e.key);
 	return t;

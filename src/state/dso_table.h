@@ -61,8 +61,9 @@ struct listed_id {
 
 struct dsos {
 	struct symbol_opts opts; /* strings in the arena */
-	struct apart *apart;	 /* who reads DWARF; NULL: nobody was needed yet, or nobody can. Under files_lock */
+	struct apart *apart;	 /* who parses; NULL: nobody was needed yet, or nobody can. Under files_lock */
 	bool apart_asked;
+	atomic_uint names_asked; /* dsos_names_asked */
 	const struct notify *notify;
 	struct cache *cache; /* or NULL */
 	struct arena arena;
@@ -115,6 +116,9 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s);
 /* Its parts for the kernel and its modules. A table: out of the cache, and b is as it was; NULL: it is in b, and e
  * says how to keep it. */
 struct stored *dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab_build *b, struct dso_entry *e);
+
+/* Who parses, forked when it is not there yet; NULL: that cannot be done. */
+struct apart *dsos_get_parser(struct dsos *d);
 
 /* Keeps what was asked, when there is a cache. */
 void dso_lines_free(struct dsos *d, struct dso_slot *s);

@@ -20,18 +20,12 @@
  */
 #include "state/symtab.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "state/demangle.h"
+#include "state/readable.h"
 
 #define PAGE 4096u
-/* Names made by hand can be short and stand for much. So much is demangled of a table: for nothing, and for each byte
- * that its names have. */
-#define DEMANGLED_FREE (4u << 20)
-#define DEMANGLED_TIMES 32
-
 struct symtab {
 	struct symbol *syms;
 	u32 n;
@@ -41,10 +35,7 @@ struct symtab {
 	size_t names_size;
 	bool keep_names;
 	struct stored *stored; /* NULL: all of the above is in memory; else none of it but n */
-	u64 demangled_most;    /* bytes of shown names that may be made of it */
-	u64 demangled_left;    /* of those, what is left */
-	pthread_mutex_t lock;  /* for making shown names */
-	char **shown;	       /* per symbol; NULL: not asked yet. Written once each, under the lock */
+	struct readable readable;
 };
 
 void symtab_build_init(struct symtab_build *b)
@@ -137,48 +128,25 @@ static size_t underscores(const char *name)
 	return strspn(name, "_");
 }
 
-static u64 demangled_most(size_t names)
+/* Rule 2 from the point where names decide, as they are shown. True: b is the better one. */
+static bool better_name(const char *a, const char *b)
 {
-	return DEMANGLED_FREE + (u64)names * DEMANGLED_TIMES;
-}
+	size_t ua = underscores(a), ub = underscores(b), la = strlen(a), lb = strlen(b);
 
-static char *demangle_counted(const char *name, u64 *bytes)
-{
-	char *shown = demangle(name);
-
-	/* One that stands for too much has cost as much as the longest. */
-	*bytes += shown ? strlen(shown) : name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') ? DEMANGLE_LONGEST : 1;
-	return shown;
-}
-
-/* Rule 2 from the point where names decide. True: b is the better one. */
-static bool better_name(struct symtab_build *build, const char *a, const char *b)
-{
-	bool keep = build->keep_names || build->compared > demangled_most(build->names.len);
-	char *da, *db;
-	size_t ua, ub, la, lb;
-
-	if (!strcmp(a, b))
-		return false;
-	da = keep ? NULL : demangle_counted(a, &build->compared);
-	db = keep ? NULL : demangle_counted(b, &build->compared);
-	a = da ? da : a;
-	b = db ? db : b;
-	ua = underscores(a);
-	ub = underscores(b);
-	la = strlen(a);
-	lb = strlen(b);
 	if (ua == ub && la == lb)
 		ua = !strncmp(a, "SyS", 3) || !strncmp(a, "compat_SyS", 10);
-	free(da);
-	free(db);
 	return ua != ub ? ub < ua : lb > la;
 }
 
-/* Rule 2: is b to be kept rather than a, which comes first? */
-static bool better(struct symtab_build *build, const struct raw_symbol *a, const struct raw_symbol *b)
+static const char *raw_name(const struct symtab_build *b, u32 id)
 {
-	const char *names = (const char *)build->names.p;
+	return (const char *)b->names.p + b->syms.v[id].name;
+}
+
+/* Rule 2: is b to be kept rather than a, which comes first? */
+static bool better(const struct symtab_build *build, const struct aliases *names, u32 ia, u32 ib)
+{
+	const struct raw_symbol *a = &build->syms.v[ia], *b = &build->syms.v[ib];
 
 	if ((a->end == a->start) != (b->end == b->start))
 		return a->end == a->start;
@@ -186,24 +154,28 @@ static bool better(struct symtab_build *build, const struct raw_symbol *a, const
 		return a->bind == BIND_WEAK;
 	if ((a->bind == BIND_GLOBAL) != (b->bind == BIND_GLOBAL))
 		return b->bind == BIND_GLOBAL;
-	return better_name(build, names + a->name, names + b->name);
+	if (!strcmp(raw_name(build, ia), raw_name(build, ib)))
+		return false;
+	return better_name(aliases_name(names, ia, raw_name(build, ia)), aliases_name(names, ib, raw_name(build, ib)));
 }
 
 /* Drops all but the best of the symbols with the same start; returns how many stay. */
 static size_t settle_aliases(struct symtab_build *b, u32 *ids, size_t n)
 {
+	struct aliases names = { 0 };
 	size_t kept = 0;
 
+	if (b->readable)
+		aliases_read(&names, b, ids, n);
 	for (size_t i = 0; i < n; i++) {
-		const struct raw_symbol *s = &b->syms.v[ids[i]];
-
-		if (kept && b->syms.v[ids[kept - 1]].start == s->start) {
-			if (better(b, &b->syms.v[ids[kept - 1]], s))
+		if (kept && b->syms.v[ids[kept - 1]].start == b->syms.v[ids[i]].start) {
+			if (better(b, &names, ids[kept - 1], ids[i]))
 				ids[kept - 1] = ids[i];
 		} else {
 			ids[kept++] = ids[i];
 		}
 	}
+	aliases_free(&names);
 	return kept;
 }
 
@@ -297,11 +269,10 @@ struct symtab *symtab_finish(struct symtab_build *b)
 	take_symbols(t, b, ids, n);
 	free(ids);
 	t->keep_names = b->keep_names;
-	t->demangled_most = t->demangled_left = demangled_most(b->names.len);
+	readable_init(&t->readable, b->readable, t->n, readable_most(b->names.len));
 	t->names_size = b->names.len;
 	t->names = mem_realloc(b->names.p, b->names.len, 1);
 	b->names = (struct bytes){ 0 };
-	pthread_mutex_init(&t->lock, NULL);
 	vec_free(&b->syms);
 	return t;
 }
@@ -315,20 +286,19 @@ bool symtab_encode(const struct symtab *t, const struct stored_marks *marks, str
 					   .names = t->names,
 					   .names_size = t->names_size,
 					   .keep_names = t->keep_names,
-					   .demangled_most = t->demangled_most };
+					   .demangled_most = readable_most(t->names_size) };
 
 	return stored_encode(&parts, marks, out);
 }
 
-struct symtab *symtab_over(struct stored *stored)
+struct symtab *symtab_over(struct stored *stored, struct dso_names *readable)
 {
 	struct symtab *t = mem_zalloc(sizeof(*t));
 
 	t->stored = stored;
 	t->n = stored_count(stored);
 	t->keep_names = stored_keeps_names(stored);
-	t->demangled_most = t->demangled_left = stored_demangled_most(stored);
-	pthread_mutex_init(&t->lock, NULL);
+	readable_init(&t->readable, readable, t->n, stored_demangled_most(stored));
 	return t;
 }
 
@@ -336,12 +306,8 @@ void symtab_free(struct symtab *t)
 {
 	if (!t)
 		return;
-	for (u32 i = 0; t->shown && i < t->n; i++)
-		if (t->shown[i] && t->shown[i] != symtab_raw_name(t, i))
-			free(t->shown[i]);
-	free(t->shown);
+	readable_free(&t->readable);
 	stored_free(t->stored);
-	pthread_mutex_destroy(&t->lock);
 	free(t->names);
 	free(t->segs);
 	free(t->syms);
@@ -371,7 +337,7 @@ static u32 count_upto(const void *items, u32 n, size_t stride, u64 addr)
 	return (u32)((size_t)(base - (const u8 *)items) / stride) + (*(const u64 *)(const void *)base <= addr);
 }
 
-u32 symtab_find(const struct symtab *t, u64 addr)
+static u32 find(const struct symtab *t, u64 addr)
 {
 	u32 at;
 
@@ -383,6 +349,15 @@ u32 symtab_find(const struct symtab *t, u64 addr)
 	}
 	at = count_upto(t->syms, t->n, sizeof(*t->syms), addr);
 	return at && addr < t->syms[at - 1].end ? at - 1 : ID_NONE;
+}
+
+u32 symtab_find(const struct symtab *t, u64 addr)
+{
+	u32 sym = find(t, addr);
+
+	if (sym < t->n)
+		readable_found(&t->readable, sym);
+	return sym;
 }
 
 const struct symbol *symtab_at(const struct symtab *t, u32 sym)
@@ -397,26 +372,7 @@ const char *symtab_raw_name(const struct symtab *t, u32 sym)
 
 const char *symtab_shown_name(struct symtab *t, u32 sym)
 {
-	char **shown = __atomic_load_n(&t->shown, __ATOMIC_ACQUIRE);
-	char *name = shown ? __atomic_load_n(&shown[sym], __ATOMIC_ACQUIRE) : NULL;
+	const char *name = t->keep_names ? NULL : readable_name(&t->readable, t, sym);
 
-	if (t->keep_names)
-		return symtab_raw_name(t, sym);
-	if (name)
-		return name;
-	pthread_mutex_lock(&t->lock);
-	if (!t->shown)
-		__atomic_store_n(&t->shown, mem_zalloc(sizeof(*t->shown) * t->n), __ATOMIC_RELEASE);
-	name = t->shown[sym];
-	if (!name) {
-		u64 bytes = 0;
-
-		name = t->demangled_left ? demangle_counted(symtab_raw_name(t, sym), &bytes) : NULL;
-		t->demangled_left -= MIN(t->demangled_left, bytes);
-		if (!name)
-			name = (char *)symtab_raw_name(t, sym);
-		__atomic_store_n(&t->shown[sym], name, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&t->lock);
-	return name;
+	return name ? name : symtab_raw_name(t, sym);
 }

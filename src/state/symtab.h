@@ -27,12 +27,13 @@ struct raw_symbol {
 
 struct symtab_build {
 	VEC(struct raw_symbol) syms;
-	struct bytes names; /* NUL-terminated names; offset 0 holds "" */
-	bool keep_names;    /* do not demangle: kernel symbols, or the user's wish */
-	u64 compared;	    /* bytes that demangling has given, to compare names of one address */
+	struct bytes names;	    /* NUL-terminated names; offset 0 holds "" */
+	bool keep_names;	    /* do not demangle: kernel symbols, or the user's wish */
+	struct dso_names *readable; /* who does; NULL: nobody, as with keep_names. The table's from symtab_finish on */
 };
 
 struct symtab;
+struct dso_names;
 
 void symtab_build_init(struct symtab_build *b);
 /* Adds a name, or a block of names; returns the offset of its first byte, or 0 (the empty name) when 4 GB are full. */
@@ -45,7 +46,7 @@ void symtab_free(struct symtab *t);
 
 /* A finished table as an entry of the cache holds it, and back: symbols keep their numbers. False: it is too large. */
 bool symtab_encode(const struct symtab *t, const struct stored_marks *marks, struct bytes *out);
-struct symtab *symtab_over(struct stored *stored);
+struct symtab *symtab_over(struct stored *stored, struct dso_names *readable);
 
 u32 symtab_count(const struct symtab *t);
 /* ID_NONE when no symbol holds it; STORED_DAMAGED when it is over an entry that is damaged there. */
@@ -53,7 +54,7 @@ u32 symtab_find(const struct symtab *t, u64 addr);
 /* Of a symbol that symtab_find has given, where the table is over an entry of the cache. */
 const struct symbol *symtab_at(const struct symtab *t, u32 sym);
 const char *symtab_raw_name(const struct symtab *t, u32 sym);
-/* As shown to people: demangled on first use and kept. Thread-safe. */
+/* As shown to people: demangled on first use, together with all that symtab_find has given, and kept. Thread-safe. */
 const char *symtab_shown_name(struct symtab *t, u32 sym);
 
 #endif

@@ -105,7 +105,7 @@ static void table(u32 n, bool overlap, const u8 *edits, size_t size)
 	e.size = body.len;
 	stored = stored_open(&e, &marks);
 	if (stored) {
-		t = symtab_over(stored);
+		t = symtab_over(stored, NULL);
 		for (u64 addr = 0xff0; addr < 0x1000 + (u64)n * 64 + 500; addr += 31)
 			look_up(t, addr);
 		for (size_t at = 0; at + 8 <= body.len && at < 4096; at += 4)

@@ -3,7 +3,6 @@
  * what it had at first. */
 #include "state/apart.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -16,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "parser.h"
+
 static struct apart_file *fixture(struct apart *a, const char *name)
 {
 	const char *dir = getenv("FIXTURE_DIR");
@@ -27,41 +28,6 @@ static struct apart_file *fixture(struct apart *a, const char *name)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	return apart_file_new(a, fd, true);
-}
-
-static int parent_of(int pid)
-{
-	char path[32], text[128] = "";
-	int parent = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0; /* it has ended */
-	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
-	fclose(f);
-	if (strrchr(text, ')') && sscanf(strrchr(text, ')') + 1, " %*c %d", &parent) != 1)
-		parent = 0;
-	return parent;
-}
-
-/* The only child of the only child of this process: the keeper's parser. */
-static int find_parser(void)
-{
-	DIR *d = opendir("/proc");
-	const struct dirent *e;
-	int found = 0;
-
-	assert_non_null(d);
-	while ((e = readdir(d))) {
-		int pid = atoi(e->d_name);
-
-		if (pid > 0 && parent_of(parent_of(pid)) == getpid())
-			found = pid;
-	}
-	closedir(d);
-	return found;
 }
 
 static int ask(struct apart_file *f, const char **why)
@@ -135,11 +101,49 @@ static void begins_anew(void **state)
 	apart_free(a);
 }
 
+/* f<A<int, int>, A<A<..>, A<..>>, ...>: each argument is twice as long as the one before it. */
+static void put_doubling(struct bytes *names, u32 times)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	bytes_str(names, "_Z1fI1AIiiE");
+	for (u32 i = 1; i <= times; i++)
+		bytes_printf(names, "S0_IS%c_S%c_E", digits[i], digits[i]);
+	bytes_str(names, "Evv");
+	bytes_char(names, 0);
+}
+
+static void names_cost_what_they_take(void **state)
+{
+	struct bytes names = { 0 }, reply = { 0 };
+	struct apart *a = apart_new();
+	const char *why = NULL;
+	int err = 0;
+
+	(void)state;
+	bytes_put(&names, "_ZN4demo4stepEv\0puts\0_Znwm@plt", 31);
+	assert_int_equal(apart_names(a, &names, &reply, &why), 0);
+	assert_int_equal(reply.len, 29);
+	assert_memory_equal(reply.p, "demo::step\0\0operator new@plt\0", 29);
+	names.len = 0;
+	for (u32 i = 0; i < APART_BATCH; i++)
+		put_doubling(&names, 11);
+	for (u32 i = 0; i < 20000 && !err; i++)
+		err = apart_names(a, &names, &reply, &why);
+	assert_int_equal(err, ERR_LIMIT);
+	assert_non_null(strstr(why, "time"));
+	assert_int_equal(reply.len, 0);
+	bytes_free(&names);
+	bytes_free(&reply);
+	apart_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_sleeps_is_given_up),
 		cmocka_unit_test(begins_anew),
+		cmocka_unit_test(names_cost_what_they_take),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static void check_same(u32 n, bool wide, u64 moved)
 	assert_true(read.stripped);
 	assert_int_equal(read.address[1], 7);
 	stored_move(stored, moved);
-	u = symtab_over(stored);
+	u = symtab_over(stored, NULL);
 	assert_int_equal(symtab_count(u), symtab_count(t));
 	for (u64 addr = 0xff0; addr < 0x1000 + (u64)n * 64 + 500; addr += 3) {
 		u32 sym = symtab_find(t, addr);

@@ -214,6 +214,24 @@ void script_put_chain(struct script_worker *w, const struct script_line *l, stru
 	}
 }
 
+void script_ahead(struct script_worker *w, const struct hit *h)
+{
+	enum script_kind kind = script_kind(h->e->attr.type);
+	const struct thread_view *t = &script_thread(w, h->s.pid, h->s.tid, h->clock)->view;
+	bool defers = h->e->attr.flags & ATTR_DEFER_CALLCHAIN;
+	u32 left = w->s->opts.max_stack;
+	struct chain_part part;
+	struct chain_walk walk;
+
+	place_ahead(w->places, t, h->cpumode, h->s.ip, STYLE_ID(kind, false));
+	if (!shows_chain(w->s, h->e))
+		return;
+	chain_start(&walk, &h->full->chain, 0, PERF_RECORD_MISC_USER, defers ? w->s->deferred : NULL);
+	while (left && chain_next(&walk, &part))
+		for (u32 i = part.at; i < part.end && left; i++, left--)
+			place_ahead(w->places, t, part.cpumode, u64s_at(part.words, i), STYLE_ID(kind, true));
+}
+
 static void put_ip(struct script_worker *w, const struct script_line *l, u64 shown, struct bytes *out)
 {
 	enum script_kind kind = script_kind(l->event->attr.type);

@@ -342,6 +342,27 @@ static struct str text_elsewhere(struct place_cache *c, const struct thread_view
 	return (struct str){ (const char *)c->once.p, (u32)c->once.len };
 }
 
+/* Does it hold the text of that address? */
+static bool fits(const struct front_entry *e, const struct thread_view *thread, const struct maps *maps, bool kernel,
+		 u64 ip, u32 style_id)
+{
+	return e->ip == ip && e->space == maps->space && e->n == maps->n && e->style == style_id &&
+	       e->kernel == kernel && still_there(e, thread);
+}
+
+void place_ahead(const struct place_cache *c, const struct thread_view *thread, u32 cpumode, u64 ip, u32 style_id)
+{
+	struct place place;
+
+	/* Names of the kernel are shown as they are. */
+	if (cpumode != PERF_RECORD_MISC_USER ||
+	    fits(front_of(c, &thread->maps, false, ip, style_id), thread, &thread->maps, false, ip, style_id))
+		return;
+	locate(c->s->dsos, thread, false, ip, &place);
+	if (place.map)
+		(void)dsos_symbol_at(c->s->dsos, place.dso, place.addr);
+}
+
 struct str place_text(struct place_cache *c, const struct thread_view *thread, u32 cpumode, u64 ip,
 		      const struct place_style *style, u32 style_id, bool *stop)
 {
@@ -353,8 +374,7 @@ struct str place_text(struct place_cache *c, const struct thread_view *thread, u
 
 	if (UNLIKELY(!kernel && cpumode != PERF_RECORD_MISC_USER))
 		return text_elsewhere(c, thread, cpumode, ip, style, stop);
-	if (UNLIKELY(e->ip != ip || e->space != maps.space || e->n != maps.n || e->style != style_id ||
-		     e->kernel != kernel || !still_there(e, thread))) {
+	if (UNLIKELY(!fits(e, thread, &maps, kernel, ip, style_id))) {
 		if (c->texts.len > TEXTS_MAX)
 			drop_all(c);
 		locate(c->s->dsos, thread, kernel, ip, &place);

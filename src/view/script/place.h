@@ -41,6 +41,9 @@ struct str place_text(struct place_cache *c, const struct thread_view *thread, u
 /* Brings in what place_text will look at first. */
 void place_prefetch(const struct place_cache *c, const struct thread_view *thread, u32 cpumode, u64 ip, u32 style_id);
 
+/* Finds the symbol of an address that place_text will be asked for, so that names can be asked for together. */
+void place_ahead(const struct place_cache *c, const struct thread_view *thread, u32 cpumode, u64 ip, u32 style_id);
+
 /* Pieces, for the rarer fields: " sym+0x1" without the blank, "path" of a DSO. */
 void place_put_symbol(const struct script *s, const struct place *p, bool offset, struct bytes *out);
 void place_put_dso(const struct script *s, const struct place *p, bool offset, struct bytes *out);

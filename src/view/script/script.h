@@ -77,6 +77,9 @@ void script_hit(struct script_worker *w, const struct hit *h, struct bytes *out)
 void script_put_event(struct script_worker *w, const struct record *r, const struct event *event, u64 clock,
 		      struct bytes *out);
 
+/* Finds the symbols of what script_hit will show, and shows nothing: names are asked for together then. */
+void script_ahead(struct script_worker *w, const struct hit *h);
+
 /* Is a side-band record of this type shown at all? */
 bool script_shows(const struct script_opts *o, u32 record_type);
 

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The readable names of one symbol table. Who makes them is another process (state/dso_names.h), so they are asked for
+ * many at a time: of names of one address all before the best is chosen; of those that are shown all that were found
+ * until the first one is wanted.
+ *
+ * Names made by hand can be short and stand for much: what all of a table stand for is bounded.
+ */
+#ifndef STATE_READABLE_H
+#define STATE_READABLE_H
+
+#include <pthread.h>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+
+struct dso_names;
+struct symtab;
+struct symtab_build;
+
+/* Bytes of readable names that may be made of a table whose linked names have so many. */
+u64 readable_most(u64 names);
+
+struct readable {
+	struct dso_names *names; /* NULL: nothing is made readable */
+	u32 n;			 /* symbols */
+	u64 left;		 /* bytes that may still be made */
+	u64 *found;		 /* a bit for each symbol that was found */
+	pthread_mutex_t lock;	 /* for making names */
+	u64 *seen;		 /* of found, those that were asked for. Under the lock */
+	const char **shown; /* per symbol; NULL: not asked yet, "": as linked. Written once each, under the lock */
+	struct arena arena; /* of them */
+};
+
+/* Takes names. */
+void readable_init(struct readable *r, struct dso_names *names, u32 n, u64 most);
+void readable_free(struct readable *r);
+
+/* Thread-safe. */
+static inline void readable_found(const struct readable *r, u32 sym)
+{
+	u64 bit = 1ull << sym % 64;
+
+	if (r->found && !(__atomic_load_n(&r->found[sym / 64], __ATOMIC_RELAXED) & bit))
+		__atomic_fetch_or(&r->found[sym / 64], bit, __ATOMIC_RELAXED);
+}
+/* NULL: it is shown as it is linked. Thread-safe. */
+const char *readable_name(struct readable *r, const struct symtab *t, u32 sym);
+
+/* Of a table that is being made: the readable names of symbols that begin where others do. */
+struct aliases {
+	u32 *at; /* per raw symbol: where in text, + 1; 0: as linked. NULL: nothing is readable */
+	struct bytes text;
+};
+
+/* ids: sorted by address. */
+void aliases_read(struct aliases *a, const struct symtab_build *b, const u32 *ids, size_t n);
+void aliases_free(struct aliases *a);
+/* linked: its name. */
+static inline const char *aliases_name(const struct aliases *a, u32 id, const char *linked)
+{
+	return a->at && a->at[id] ? (const char *)a->text.p + a->at[id] - 1 : linked;
+}
+
+#endif
