@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/regular.h"
 #include "state/apart_impl.h"
+#include "state/unxz.h"
 
 /* What parsers may take in all: so much for nothing, and so much for each MB that a file has on disk. Compilers' DWARF
  * takes a tenth of that. */
@@ -28,6 +29,7 @@
 #define CPU_PER_MB_MS 250
 #define MEMORY_FREE (64ull << 20)
 #define MEMORY_TIMES 32
+#define UNPACKED_TIMES 4 /* what is packed pays like a file that is so many times larger */
 #define MOST_DEATHS 4
 #define LOOK_EVERY_MS 20
 /* A parser that owes an answer computes or reads. One that does neither at so many looks in a row never answers. */
@@ -60,6 +62,7 @@ struct apart {
 	s64 cpu_used;	 /* of it, by this parser, when it was last looked */
 	u64 own_memory;	 /* that a child of ours begins with */
 	u64 disk;	 /* bytes of the files that the parser has open */
+	u64 unpacking;	 /* bytes that it may take for the present question beside that */
 };
 
 enum verdict { UNKNOWN, GOOD, NO_DWARF, DIED };
@@ -148,7 +151,7 @@ struct apart_file *apart_file_new(struct apart *a, int fd, bool alone)
 
 static void grant_memory(const struct apart *a)
 {
-	u64 most = a->own_memory + MEMORY_FREE + a->disk * MEMORY_TIMES;
+	u64 most = a->own_memory + MEMORY_FREE + a->disk * MEMORY_TIMES + a->unpacking;
 	struct rlimit now;
 
 	if (SANITIZED || prlimit(a->parser_pid, RLIMIT_DATA, NULL, &now))
@@ -478,6 +481,37 @@ int apart_names(struct apart *a, const struct bytes *names, struct bytes *reply,
 	}
 	pthread_mutex_unlock(&a->lock);
 	return good ? 0 : ERR_LIMIT;
+}
+
+int apart_unxz(struct apart *a, const u8 *packed, u64 size, struct bytes *reply, const char **why)
+{
+	const struct bytes q = { .p = (u8 *)packed, .len = size };
+	bool good, fits = size <= APART_PACKED_BYTES, plain;
+
+	*why = NULL;
+	reply->len = 0;
+	if (!fits)
+		return ERR_FORMAT;
+	pthread_mutex_lock(&a->lock);
+	good = find_parser(a);
+	if (good) {
+		grant_time(a, size * UNPACKED_TIMES);
+		/* The bytes, what they stand for, and that once more while its room is doubled. */
+		a->unpacking = UNXZ_MEMORY + size + 3 * (size * UNXZ_TIMES + UNXZ_FREE);
+		grant_memory(a);
+		good = ask(a, NULL, APART_UNXZ, &q, -1, reply);
+		a->unpacking = 0;
+	}
+	if (good)
+		grant_memory(a);
+	else
+		*why = why_not(a);
+	pthread_mutex_unlock(&a->lock);
+	plain = good && reply->len && reply->p[0] == 1;
+	reply->len = plain ? reply->len - 1 : 0;
+	if (plain)
+		memmove(reply->p, reply->p + 1, reply->len);
+	return !good ? ERR_LIMIT : plain ? 0 : ERR_FORMAT;
 }
 
 bool apart_file_needs_others(const struct apart_file *f)

@@ -4,7 +4,7 @@
  *
  * Problem: DWARF is libdw's to read, and libdw trusts its input: files that others have made crash it, keep it busy
  * for minutes, let it take gigabytes, and make it open whatever they name. Linkers' names are libiberty's to make
- * readable, which recurses as they tell it to. We may be root.
+ * readable, which recurses as they tell it to; embedded symbols are liblzma's to unpack. We may be root.
  *
  * Design: such input is parsed in another process that can do nothing. It has no capabilities, and a filter of system
  * calls leaves it memory, reading from descriptors that it was handed, and one socket to us. Its memory and its time
@@ -59,6 +59,10 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
  */
 #define APART_NAMES_BYTES (1u << 20) /* of one question; names, too, are at most APART_BATCH */
 int apart_names(struct apart *a, const struct bytes *names, struct bytes *reply, const char **why);
+
+/* What .xz bytes stand for (state/unxz.h). 0, ERR_FORMAT when they are none, or ERR_LIMIT as above. */
+#define APART_PACKED_BYTES (16u << 20)
+int apart_unxz(struct apart *a, const u8 *packed, u64 size, struct bytes *reply, const char **why);
 
 /* Do answers depend on further files as well? Known with the first answer, and may become true with each. */
 bool apart_file_needs_others(const struct apart_file *f);

@@ -18,6 +18,9 @@
 #include "state/apart_impl.h"
 #include "state/demangle.h"
 #include "state/dwarf.h"
+#include "state/unxz.h"
+
+#define KEPT_ROOM (1u << 20)
 
 static void close_others(int keep)
 {
@@ -132,6 +135,22 @@ static void on_names(struct parser *p, struct cursor c)
 	}
 }
 
+static void on_unxz(struct parser *p, struct cursor c)
+{
+	bytes_u8(&p->out, 1);
+	if (unxz(c.p, cursor_left(&c), &p->out))
+		return;
+	p->out.len = 0;
+	bytes_u8(&p->out, 0);
+}
+
+/* Large messages come and go; memory is granted for one at a time. */
+static void let_go(struct bytes *b)
+{
+	if (b->cap > KEPT_ROOM)
+		bytes_free(b);
+}
+
 _Noreturn void apart_parse(void)
 {
 	struct parser p = { .filtered = apart_confine() };
@@ -153,8 +172,12 @@ _Noreturn void apart_parse(void)
 			on_lines(&p, c);
 		else if (h.kind == APART_NAMES)
 			on_names(&p, c);
+		else if (h.kind == APART_UNXZ)
+			on_unxz(&p, c);
 		if (!apart_send(APART_SOCKET, APART_ANSWER, p.out.p, (u32)p.out.len, -1))
 			break;
+		let_go(&p.out);
+		let_go(&in);
 	}
 	_exit(0);
 }

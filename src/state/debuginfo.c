@@ -9,7 +9,6 @@
  */
 #include "state/debuginfo.h"
 
-#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "base/library.h"
 #endif
 
+#include "state/apart.h"
 #include "state/elf_symbols.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
@@ -354,35 +354,20 @@ int debuginfo_separate(struct dsos *d, struct dso_slot *slot, const struct elf_f
 	return found ? 0 : ERR_NOTFOUND;
 }
 
-/* Symbol tables compress to about a fifth; what grows more than 32-fold is an attempt to fill the memory. */
-#define MOST_GROWTH 32
-
-int debuginfo_embedded(const struct elf_file *f, u8 **out, size_t *size)
+int debuginfo_embedded(struct dsos *d, const struct elf_file *f, struct bytes *out, const char **why)
 {
 	const struct elf_section *sec = elf_section_named(f, ".gnu_debugdata");
-	u64 memory = 128u << 20;
-	size_t in_at = 0, out_at = 0, room;
-	u8 *raw, *plain;
-	int err = sec ? elf_section_read(f, sec, &raw) : ERR_NOTFOUND;
+	struct apart *a;
+	u8 *raw;
+	int err = !sec || sec->size > APART_PACKED_BYTES ? ERR_NOTFOUND : elf_section_read(f, sec, &raw);
 
+	*why = NULL;
 	if (err < 0)
 		return err;
-	for (room = sec->size * 4 + 4096;; room *= 2) {
-		lzma_ret ret;
-
-		plain = mem_alloc(room);
-		in_at = out_at = 0;
-		ret = lzma_stream_buffer_decode(&memory, 0, NULL, raw, &in_at, sec->size, plain, &out_at, room);
-		if (ret == LZMA_OK)
-			break;
-		free(plain);
-		if (ret != LZMA_BUF_ERROR || room > sec->size * MOST_GROWTH + (1u << 20)) {
-			free(raw);
-			return ERR_FORMAT;
-		}
-	}
+	a = dsos_get_parser(d);
+	err = a ? apart_unxz(a, raw, sec->size, out, why) : ERR_LIMIT;
+	if (!a)
+		*why = "there is no process that would unpack them";
 	free(raw);
-	*out = plain;
-	*size = out_at;
-	return 0;
+	return err;
 }

@@ -42,7 +42,8 @@ enum debug_want { WANT_SYMTAB, WANT_DWARF };
 int debuginfo_separate(struct dsos *d, struct dso_slot *s, const struct elf_file *runtime, enum debug_want want,
 		       struct found_file *out);
 
-/* The small symbol table that some distributions embed, compressed, as .gnu_debugdata: its bytes, malloc'ed. */
-int debuginfo_embedded(const struct elf_file *f, u8 **out, size_t *size);
+/* The small symbol table that some distributions embed, compressed, as .gnu_debugdata: its bytes. It is unpacked by
+ * the process apart; ERR_LIMIT: that has died of it, or was not there, and *why says it. */
+int debuginfo_embedded(struct dsos *d, const struct elf_file *f, struct bytes *out, const char **why);
 
 #endif

@@ -16,12 +16,32 @@
 #include "state/perfmap.h"
 #include "state/text.h"
 
-static void load_elf(struct dso_slot *s, struct symtab_build *b, const struct elf_file *run,
+/* False: that it has none is not certain, so that nothing of it is to be kept. */
+static bool load_embedded(struct dsos *d, struct dso_slot *s, struct symtab_build *b, const struct elf_file *run)
+{
+	struct bytes plain = { 0 };
+	struct elf_file small;
+	const char *why;
+	int err = debuginfo_embedded(d, run, &plain, &why);
+
+	if (!err && elf_file_from_memory(&small, plain.p, plain.len) == 0) {
+		elf_symbols_add(b, &small, ELF_SYMTAB, run);
+		elf_file_close(&small);
+	} else {
+		s->stripped = true;
+	}
+	if (why)
+		(void)notify_at(d->notify, NOTE_WARNING, err, s->pub.path, NO_OFFSET,
+				"symbols that are packed in it are missing: %s", why);
+	bytes_free(&plain);
+	return !why;
+}
+
+/* False: as above. */
+static bool load_elf(struct dsos *d, struct dso_slot *s, struct symtab_build *b, const struct elf_file *run,
 		     const struct elf_file *separate)
 {
-	struct elf_file small;
-	u8 *plain = NULL;
-	size_t size;
+	bool whole = true;
 
 	if (elf_has_table(run, ELF_SYMTAB)) {
 		elf_symbols_add(b, run, ELF_SYMTAB, run);
@@ -29,15 +49,10 @@ static void load_elf(struct dso_slot *s, struct symtab_build *b, const struct el
 		elf_symbols_add(b, separate, ELF_SYMTAB, run);
 	} else {
 		elf_symbols_add(b, run, ELF_DYNSYM, run);
-		if (debuginfo_embedded(run, &plain, &size) == 0 && elf_file_from_memory(&small, plain, size) == 0) {
-			elf_symbols_add(b, &small, ELF_SYMTAB, run);
-			elf_file_close(&small);
-		} else {
-			s->stripped = true;
-		}
-		free(plain);
+		whole = load_embedded(d, s, b, run);
 	}
 	elf_plt_add(b, run);
+	return whole;
 }
 
 /*
@@ -88,8 +103,8 @@ static struct stored *load_found(struct dsos *d, struct dso_slot *s, struct symt
 		kept = dso_cache_find(d, s, e);
 	if (kept)
 		s->stripped = e->marks.stripped;
-	else
-		load_elf(s, b, run, has_separate ? &separate.elf : NULL);
+	else if (!load_elf(d, s, b, run, has_separate ? &separate.elf : NULL))
+		e->key.len = 0;
 	e->marks.stripped = s->stripped;
 	if (has_separate)
 		found_file_close(&separate);

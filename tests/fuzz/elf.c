@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An ELF file: headers, symbols, PLT, build id, the embedded symbol table. */
 #include "fuzz.h"
-#include "state/debuginfo.h"
 #include "state/elf_symbols.h"
+#include "state/unxz.h"
 
 static void check_table(struct symtab_build *b)
 {
@@ -24,8 +24,9 @@ static void read_file(const struct elf_file *f, bool embedded)
 {
 	struct symtab_build b;
 	struct elf_file inner;
-	u8 id[20], *plain;
-	size_t size;
+	struct bytes plain = { 0 };
+	const struct elf_section *packed;
+	u8 id[20], *raw;
 
 	MUST(elf_build_id(f, id) <= sizeof(id));
 	symtab_build_init(&b);
@@ -34,13 +35,16 @@ static void read_file(const struct elf_file *f, bool embedded)
 	elf_symbols_add(&b, f, ELF_SYMTAB, NULL);
 	elf_plt_add(&b, f);
 	check_table(&b);
-	if (!embedded || debuginfo_embedded(f, &plain, &size))
+	packed = embedded ? elf_section_named(f, ".gnu_debugdata") : NULL;
+	if (!packed || elf_section_read(f, packed, &raw))
 		return;
-	if (elf_file_from_memory(&inner, plain, size) == 0) {
+	if (unxz(raw, packed->size, &plain) && elf_file_from_memory(&inner, plain.p, plain.len) == 0) {
 		read_file(&inner, false);
 		elf_file_close(&inner);
 	}
-	free(plain);
+	MUST(plain.len <= packed->size * UNXZ_TIMES + UNXZ_FREE + (64u << 10));
+	bytes_free(&plain);
+	free(raw);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)

@@ -4,6 +4,7 @@
 #include "state/apart.h"
 
 #include <fcntl.h>
+#include <lzma.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 #include <cmocka.h>
 
 #include "parser.h"
+#include "state/elf_file.h"
 
 static struct apart_file *fixture(struct apart *a, const char *name)
 {
@@ -138,12 +140,56 @@ static void names_cost_what_they_take(void **state)
 	apart_free(a);
 }
 
+/* The embedded symbols of a fixture, and what they are not any more when somebody has changed or cut them. */
+static void unpacks(void **state)
+{
+	struct bytes reply = { 0 };
+	struct apart *a = apart_new();
+	const struct elf_section *packed;
+	struct elf_file f;
+	const char *why;
+	char path[4096];
+	u8 *raw, *zeros, small[16384];
+	size_t n = 0;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/stripped/mini", getenv("FIXTURE_DIR"));
+	assert_int_equal(elf_file_open(&f, path), 0);
+	packed = elf_section_named(&f, ".gnu_debugdata");
+	assert_non_null(packed);
+	assert_int_equal(elf_section_read(&f, packed, &raw), 0);
+	assert_int_equal(apart_unxz(a, raw, packed->size, &reply, &why), 0);
+	assert_memory_equal(reply.p, "\177ELF", 4);
+	assert_int_equal(apart_unxz(a, raw, packed->size - 1, &reply, &why), ERR_FORMAT);
+	assert_null(why);
+	assert_int_equal(reply.len, 0);
+	raw[packed->size / 2] ^= 1;
+	assert_int_equal(apart_unxz(a, raw, packed->size, &reply, &why), ERR_FORMAT);
+	assert_int_equal(apart_unxz(a, raw, APART_PACKED_BYTES + 1ull, &reply, &why), ERR_FORMAT);
+	/* What stands for more than symbols would. */
+	zeros = calloc(1, 8u << 20);
+	assert_non_null(zeros);
+	assert_int_equal(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, NULL, zeros, 8u << 20, small, &n, sizeof(small)),
+			 LZMA_OK);
+	assert_int_equal(apart_unxz(a, small, n, &reply, &why), ERR_FORMAT);
+	free(zeros);
+	assert_int_equal(kill(find_parser(), SIGKILL), 0);
+	assert_int_equal(apart_unxz(a, raw, packed->size, &reply, &why), ERR_LIMIT);
+	assert_non_null(strstr(why, "died"));
+	assert_int_equal(apart_unxz(a, raw, packed->size, &reply, &why), ERR_FORMAT);
+	bytes_free(&reply);
+	free(raw);
+	elf_file_close(&f);
+	apart_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_sleeps_is_given_up),
 		cmocka_unit_test(begins_anew),
 		cmocka_unit_test(names_cost_what_they_take),
+		cmocka_unit_test(unpacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

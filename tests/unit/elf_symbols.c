@@ -365,8 +365,7 @@ static void read_hostile(const u8 *bytes, size_t size)
 	struct symtab_build b;
 	struct elf_file f;
 	struct symtab *t;
-	u8 id[20], *plain = NULL;
-	size_t plain_size;
+	u8 id[20];
 
 	if (elf_file_from_memory(&f, bytes, size) < 0)
 		return;
@@ -375,8 +374,6 @@ static void read_hostile(const u8 *bytes, size_t size)
 	elf_symbols_add(&b, &f, ELF_DYNSYM, &f);
 	elf_plt_add(&b, &f);
 	elf_build_id(&f, id);
-	if (debuginfo_embedded(&f, &plain, &plain_size) == 0)
-		free(plain);
 	elf_bounds_read(&bounds, &f);
 	for (size_t i = 0; i < bounds.v.n; i++)
 		assert_true(bounds.v.v[i].start < bounds.v.v[i].end);
