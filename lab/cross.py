@@ -10,7 +10,7 @@ from fetch import sysroot
 
 LIBRARIES = ["libc6-dev", "libelf-dev", "libdw-dev", "libzstd-dev", "liblzma-dev", "libcmocka-dev"]
 TARGETS = ["reticle", "bench/classes"]
-OPTIONS = ["--optimization=2", "-Ddebug=false", "-Dvpmu=disabled", "-Dpfm=disabled", "-Ddebuginfod=disabled", "-Dtraceevent=disabled",
+OPTIONS = ["--optimization=2", "-Ddebug=false", "-Dvpmu=disabled", "-Dpfm=disabled", "-Ddebuginfod=disabled",
            "-Dcurses=disabled", "-Ddemangle=disabled"]
 MACHINE = """\
 [constants]

@@ -111,8 +111,7 @@ static void print_whole(struct trace_keys *k, const struct hit *h)
 		return;
 	k->offset = h->offset;
 	k->whole.len = 0;
-	tracepoints_print(k->tracepoints, config_of(h->e), h->s.cpu, h->s.time, h->full->raw, h->full->raw_size,
-			  &k->whole);
+	tracepoints_print(k->tracepoints, config_of(h->e), h->full->raw, h->full->raw_size, &k->whole);
 }
 
 /* The name of the field in EVENT.FIELD, or NULL when the event is another one. */

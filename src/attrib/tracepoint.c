@@ -1,146 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Print formats are C expressions; libtraceevent parses and evaluates them. It trusts its input: it takes offsets from
- * the format and from the raw data without looking, and divides by what it is given. So
- *   - of the strings that formats refer to, only whole ones reach it;
- *   - formats whose fields lie outside any sample, or that are not of the simple kind that codec/trace_print.c
- *     knows, never reach it and are printed field by field;
- *   - it sees a copy of the raw data that is followed by as many zero bytes as 16-bit offsets and lengths can reach.
- * A handle is not to be shared between threads, so there is one per struct tracepoints.
+ * Samples of tracepoints: by their print formats where those are of the kind that attrib/print_format.h knows, else
+ * field by field. A format is parsed when its first sample comes. One of these is not to be shared between threads.
  */
 #include "attrib/tracepoint.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "attrib/print_format.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "codec/tracefmt.h"
 
-#ifdef HAVE_TRACEEVENT
-#include <traceevent/event-parse.h>
-#include <traceevent/trace-seq.h>
-#endif
-
-/* Data, then zeros: as far as a field's place, an index of elements of its size, and offset and length reach. */
-#define RAW_ROOM ((TRACE_INDEX_MAX + 5u) * TRACEFMT_DATA_MAX)
+struct known_format {
+	bool asked;
+	struct print_format *format; /* NULL: field by field */
+};
 
 struct tracepoints {
 	struct tracefmt formats;
-	struct map by_id; /* event id -> index in formats.events */
-	bool *known;	  /* of those: the library has taken the format */
+	struct map by_id;	    /* event id -> index in formats.events */
+	struct known_format *known; /* of those */
+	struct arena arena;
+	VEC(struct str) strings; /* of the kernel */
+	struct map string_at;	 /* address -> strings */
 	tracepoint_symbol_fn symbol;
 	void *ctx;
-	u8 *raw;
-	u32 raw_used; /* bytes of raw that may be other than zero */
-#ifdef HAVE_TRACEEVENT
-	struct tep_handle *tep;
-	struct trace_seq seq;
-#endif
+	const u8 *raw; /* of the sample that is printed */
 };
 
-#ifdef HAVE_TRACEEVENT
-static char *resolve(void *priv, unsigned long long *addr, char **module)
+static const char *name_function(void *ctx, u64 addr, u64 *start)
 {
-	struct tracepoints *t = priv;
-	const char *mod = NULL, *name;
-	u64 start = 0;
+	struct tracepoints *t = ctx;
+	const char *module = NULL;
 
-	name = t->symbol(t->ctx, *addr, &start, &mod);
-	*module = (char *)mod;
-	if (name)
-		*addr = start;
-	return (char *)name;
+	return t->symbol ? t->symbol(t->ctx, addr, start, &module) : NULL;
 }
 
-/* Lines `0xADDR : "text"`. The library strips the quotes and a \n without asking whether they are there. */
-static void teach_strings(struct tracepoints *t)
+static bool find_string(void *ctx, u64 addr, struct str *out)
 {
-	char *text = mem_strndup(t->formats.printk.p ? t->formats.printk.p : "", t->formats.printk.len), *rest = text;
+	struct tracepoints *t = ctx;
+	u32 at = map_get(&t->string_at, addr);
 
-	for (char *line; (line = strsep(&rest, "\n"));) {
-		char *end, *quoted;
-		u64 addr = strtoull(line, &end, 16);
-
-		quoted = strchr(end, '"');
-		if (end != line && quoted && strlen(quoted) > 4)
-			tep_register_print_string(t->tep, quoted, addr);
-	}
-	free(text);
+	if (at != ID_NONE)
+		*out = t->strings.v[at];
+	return at != ID_NONE;
 }
 
-static void open_library(struct tracepoints *t)
+/* Lines `0xADDR : "text"`, of which a newline at the end is not shown. */
+static void learn_strings(struct tracepoints *t)
 {
-	tep_set_loglevel(TEP_LOG_NONE);
-	t->tep = tep_alloc();
-	trace_seq_init(&t->seq);
-	if (t->tep) {
-		tep_set_file_bigendian(t->tep, t->formats.big_endian ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
-		tep_set_local_bigendian(t->tep, tep_is_bigendian() ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
-		tep_set_long_size(t->tep, (int)t->formats.long_size);
-		tep_set_page_size(t->tep, (int)t->formats.page_size);
-		teach_strings(t);
-		tep_set_function_resolver(t->tep, resolve, t);
+	const char *p = t->formats.printk.p, *end = p ? p + t->formats.printk.len : p;
+
+	while (p < end) {
+		const char *stop = memchr(p, '\n', (size_t)(end - p)), *first, *last;
+
+		stop = stop ? stop : end;
+		first = memchr(p, '"', (size_t)(stop - p));
+		last = first ? memrchr(first + 1, '"', (size_t)(stop - first - 1)) : NULL;
+		if (last) {
+			if (last - first > 2 && !memcmp(last - 2, "\\n", 2))
+				last -= 2;
+			map_set(&t->string_at, strtoull(p, NULL, 16), (u32)t->strings.n);
+			vec_push(&t->strings, (struct str){ first + 1, (u32)(last - first - 1) });
+		}
+		p = stop + 1;
 	}
 }
 
-static bool teach(struct tracepoints *t, const struct trace_event *e)
+static bool print_by_format(struct tracepoints *t, u32 index, u32 raw_size, struct bytes *out)
 {
-	char *system = mem_strndup(e->system.p, e->system.len);
-	bool good = t->tep && e->print_is_tame && !tep_parse_event(t->tep, e->format.p, e->format.len, system);
+	const struct print_record r = { .formats = &t->formats,
+					.raw = t->raw,
+					.size = raw_size,
+					.symbol = name_function,
+					.string = find_string,
+					.ctx = t };
+	struct known_format *k = &t->known[index];
 
-	free(system);
-	return good;
+	if (!k->asked)
+		k->format = print_format_parse(&t->formats.events.v[index], &t->arena);
+	k->asked = true;
+	if (k->format)
+		print_format_put(k->format, &r, out);
+	return k->format;
 }
-
-static bool print_by_library(struct tracepoints *t, u32 index, u32 cpu, u64 time, u32 raw_size, struct bytes *out)
-{
-	struct tep_record record = { .ts = time, .size = (int)raw_size, .data = t->raw, .cpu = (int)cpu };
-
-	if (!t->known[index])
-		return false;
-	trace_seq_reset(&t->seq);
-	tep_print_event(t->tep, &t->seq, &record, "%s", TEP_PRINT_INFO);
-	bytes_put(out, t->seq.buffer, t->seq.len);
-	return true;
-}
-
-static void close_library(struct tracepoints *t)
-{
-	if (t->tep) {
-		trace_seq_destroy(&t->seq);
-		tep_free(t->tep);
-	}
-}
-#else
-static void open_library(struct tracepoints *t)
-{
-	(void)t;
-}
-
-static bool teach(struct tracepoints *t, const struct trace_event *e)
-{
-	(void)t;
-	(void)e;
-	return false;
-}
-
-static bool print_by_library(struct tracepoints *t, u32 index, u32 cpu, u64 time, u32 raw_size, struct bytes *out)
-{
-	(void)t;
-	(void)index;
-	(void)cpu;
-	(void)time;
-	(void)raw_size;
-	(void)out;
-	return false;
-}
-
-static void close_library(struct tracepoints *t)
-{
-	(void)t;
-}
-#endif
 
 struct tracepoints *tracepoints_new(const u8 *data, u64 size, tracepoint_symbol_fn symbol, void *ctx,
 				    const struct notify *to)
@@ -150,17 +95,14 @@ struct tracepoints *tracepoints_new(const u8 *data, u64 size, tracepoint_symbol_
 
 	t->symbol = symbol;
 	t->ctx = ctx;
-	t->raw = mem_zalloc(RAW_ROOM);
-	t->known = mem_zalloc(t->formats.events.n);
+	t->known = mem_zalloc(MAX(t->formats.events.n, (size_t)1) * sizeof(*t->known));
 	if (err)
 		notify_warn(to, "the formats of tracepoints are damaged (%s): some will be missing", err_name(err));
 	else if (t->formats.refused)
 		notify_warn(to, "%u formats of tracepoints make no sense and are left out", t->formats.refused);
-	open_library(t);
-	for (size_t i = 0; i < t->formats.events.n; i++) {
+	learn_strings(t);
+	for (size_t i = 0; i < t->formats.events.n; i++)
 		map_set(&t->by_id, t->formats.events.v[i].id, (u32)i);
-		t->known[i] = teach(t, &t->formats.events.v[i]);
-	}
 	return t;
 }
 
@@ -168,15 +110,16 @@ void tracepoints_free(struct tracepoints *t)
 {
 	if (!t)
 		return;
-	close_library(t);
+	arena_free(&t->arena);
+	vec_free(&t->strings);
+	map_free(&t->string_at);
 	tracefmt_free(&t->formats);
 	map_free(&t->by_id);
 	free(t->known);
-	free(t->raw);
 	free(t);
 }
 
-/* --- without the library, or for formats that it must not see --- */
+/* --- field by field --- */
 
 static u64 number_at(const struct tracepoints *t, u32 offset, u32 size, bool is_signed)
 {
@@ -241,15 +184,6 @@ static void put_field(const struct tracepoints *t, const struct trace_field *f, 
 	bytes_char(out, ' ');
 }
 
-/* Followed by zeros. */
-static void take_raw(struct tracepoints *t, const u8 *raw, u32 raw_size)
-{
-	memcpy(t->raw, raw, raw_size);
-	if (t->raw_used > raw_size)
-		memset(t->raw + raw_size, 0, t->raw_used - raw_size);
-	t->raw_used = raw_size;
-}
-
 bool tracepoints_find_field(const struct tracepoints *t, u32 id, const char *name, u32 *field)
 {
 	u32 index = map_get(&t->by_id, id);
@@ -275,15 +209,14 @@ bool tracepoints_print_field(struct tracepoints *t, u32 id, u32 field, const u8 
 
 	if (raw_size > TRACEFMT_DATA_MAX)
 		return false;
-	take_raw(t, raw, raw_size);
+	t->raw = raw;
 	if (!locate(t, f, raw_size, &at, &len))
 		return false;
 	put_value(t, f, at, len, type_has(f, "long") || type_has(f, "*"), out);
 	return true;
 }
 
-bool tracepoints_print(struct tracepoints *t, u32 id, u32 cpu, u64 time, const u8 *raw, u32 raw_size,
-		       struct bytes *out)
+bool tracepoints_print(struct tracepoints *t, u32 id, const u8 *raw, u32 raw_size, struct bytes *out)
 {
 	u32 index = map_get(&t->by_id, id);
 	const struct trace_event *e;
@@ -291,8 +224,8 @@ bool tracepoints_print(struct tracepoints *t, u32 id, u32 cpu, u64 time, const u
 
 	if (index == ID_NONE || raw_size > TRACEFMT_DATA_MAX)
 		return false;
-	take_raw(t, raw, raw_size);
-	if (print_by_library(t, index, cpu, time, raw_size, out))
+	t->raw = raw;
+	if (print_by_format(t, index, raw_size, out))
 		return true;
 	e = &t->formats.events.v[index];
 	for (size_t i = 0; i < e->fields.n; i++)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tracepoints: raw sample data to the text that the event's print format describes. The formats come with the
- * recording (TRACING_DATA). With libtraceevent they are carried out as they stand; without it, fields are printed as
- * name=value.
+ * recording (TRACING_DATA); those that attrib/print_format.h does not know are printed as name=value for each field.
  */
 #ifndef ATTRIB_TRACEPOINT_H
 #define ATTRIB_TRACEPOINT_H
@@ -23,8 +22,7 @@ struct tracepoints *tracepoints_new(const u8 *data, u64 size, tracepoint_symbol_
 void tracepoints_free(struct tracepoints *t);
 
 /* id: the event's config. False: nothing is known about it. */
-bool tracepoints_print(struct tracepoints *t, u32 id, u32 cpu, u64 time, const u8 *raw, u32 raw_size,
-		       struct bytes *out);
+bool tracepoints_print(struct tracepoints *t, u32 id, const u8 *raw, u32 raw_size, struct bytes *out);
 
 /* Has the event a field of that name? *field names it. */
 bool tracepoints_find_field(const struct tracepoints *t, u32 id, const char *name, u32 *field);

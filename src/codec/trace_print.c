@@ -2,8 +2,8 @@
 /*
  * Which print formats of tracepoints may be evaluated.
  *
- * A print format is C: a string with conversions, and expressions for them. It comes out of the recording, and the
- * library that evaluates it trusts it, so only what is known to be harmless is let through:
+ * A print format is C: a string with conversions, and expressions for them. It comes out of the recording, so only
+ * what is known to be harmless is let through to attrib/print_format.h, which carries it out:
  *
  *   - conversions of numbers, characters, strings and pointers, whose width and precision have at most three digits; a
  *     precision that the arguments give (.*) only shortens a string;

@@ -9,13 +9,6 @@
 
 #define PRINTED_MAX (1u << 20)
 
-/* What the leak checker leaves out: the library loses a few bytes of each format that it refuses. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:libtraceevent\n";
-}
-
 static const char *no_symbol(void *ctx, u64 addr, u64 *start, const char **module)
 {
 	(void)ctx;
@@ -54,7 +47,7 @@ static void print(struct tracepoints *t, const struct trace_event *e, const u8 *
 {
 	struct bytes out = { 0 };
 
-	tracepoints_print(t, e->id, 1, 5, raw, size, &out);
+	tracepoints_print(t, e->id, raw, size, &out);
 	MUST(out.len <= PRINTED_MAX);
 	for (size_t i = 0; i < e->fields.n && i < 64; i++) {
 		char *name = mem_strndup(e->fields.v[i].name.p, e->fields.v[i].name.len);

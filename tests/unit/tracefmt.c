@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,7 +209,7 @@ static void expect_text(struct tracepoints *t, u32 id, const void *raw, u32 size
 {
 	struct bytes out = { 0 };
 
-	assert_true(tracepoints_print(t, id, 0, 0, raw, size, &out));
+	assert_true(tracepoints_print(t, id, raw, size, &out));
 	bytes_u8(&out, 0);
 	assert_string_equal((char *)out.p, want);
 	bytes_free(&out);
@@ -227,11 +228,7 @@ static void prints_samples(void **state)
 	bytes_u32(&raw, 24 | 5u << 16);
 	bytes_u32(&raw, (u32)-3);
 	bytes_put(&raw, "dish", 5);
-#ifdef HAVE_TRACEEVENT
 	expect_text(t, 301, raw.p, (u32)raw.len, "bob: dish, -3 left");
-#else
-	expect_text(t, 301, raw.p, (u32)raw.len, "who=bob what=dish left=-3");
-#endif
 	raw.len = 0;
 	bytes_u32(&raw, 302);
 	bytes_u32(&raw, 10);
@@ -240,10 +237,161 @@ static void prints_samples(void **state)
 	expect_text(t, 302, raw.p, (u32)raw.len, "part=12 whole=0x0");
 	/* Cut short: what is missing is left out. */
 	expect_text(t, 302, raw.p, 12, "part=12");
-	assert_false(tracepoints_print(t, 303, 0, 0, raw.p, (u32)raw.len, &out));
+	assert_false(tracepoints_print(t, 303, raw.p, (u32)raw.len, &out));
 	tracepoints_free(t);
 	bytes_free(&raw);
 	bytes_free(&b);
+}
+
+static const char *one_symbol(void *ctx, u64 addr, u64 *start, const char **module)
+{
+	(void)ctx;
+	(void)module;
+	*start = 0x1000;
+	return addr == 0x1010 ? "schedule" : NULL;
+}
+
+#define FIELD(type, offset, size) "\tfield:" type ";\toffset:" #offset ";\tsize:" #size ";\tsigned:0;\n"
+#define RECORD_FIELDS                                                                                                 \
+	FIELD("unsigned short common_type", 0, 2)                                                                     \
+	FIELD("int a", 4, 4)                                                                                          \
+	FIELD("unsigned long long b", 8, 8)                                                                           \
+	FIELD("char name[8]", 16, 8)                                                                                  \
+	FIELD("__data_loc char[] text", 24, 4)                                                                        \
+	FIELD("__data_loc cpumask_t mask", 28, 4)                                                                     \
+	FIELD("unsigned short list[4]", 32, 8)                                                                        \
+	FIELD("__u8 ip4[4]", 40, 4)                                                                                   \
+	FIELD("__u8 ip6[16]", 44, 16)                                                                                 \
+	FIELD("void * where", 64, 8)                                                                                  \
+	FIELD("const char * said", 72, 8)
+
+/* The record that the formats below are printed for. */
+static void put_record(struct bytes *b)
+{
+	static const u16 list[4] = { 7, 8, 9, 65535 };
+	static const u8 ip6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 };
+
+	bytes_u32(b, 400);
+	bytes_u32(b, (u32)-3);
+	bytes_u64(b, 0x1234567890);
+	bytes_put(b, "worker\0\0", 8);
+	bytes_u32(b, 80 | 5u << 16);
+	bytes_u32(b, 88 | 8u << 16);
+	bytes_put(b, list, sizeof(list));
+	bytes_put(b, "\xc0\0\2\1", 4);
+	bytes_put(b, ip6, sizeof(ip6));
+	bytes_u32(b, 0);
+	bytes_u64(b, 0x1010);
+	bytes_u64(b, 4);
+	bytes_put(b, "dish\0\0\0\0", 8);
+	bytes_u64(b, 0x10000e1);
+}
+
+/* As libtraceevent prints them, but for what it cannot parse ('c', and choices between numbers). */
+static void carries_formats_out(void **state)
+{
+	static const struct {
+		const char *print, *want;
+	} cases[] = {
+		{ "\"%d %u %x %#x %05d|%-6d|%6d\", REC->a, REC->a, REC->a, REC->list[0], REC->list[1], REC->list[1], "
+		  "REC->list[1]",
+		  "-3 4294967293 fffffffd 0x7 00008|8     |     8" },
+		{ "\"%llx %lu %hd %hhu 100%% \\\"a\\tb\\\"\", REC->b, (unsigned long)REC->b, REC->list[3], "
+		  "REC->list[3]",
+		  "1234567890 78187493520 -1 255 100% \"a\tb\"" },
+		{ "\"%s|%-8s|%8s|%.3s|%.*s\", REC->name, REC->name, __get_str(text), REC->name, 2, REC->name",
+		  "worker|worker  |    dish|wor|wo" },
+		{ "\"a\" \"b %d\", 2 + 3 * 4 - 1 - 1 << 1", "ab 24" },
+		{ "\"%d %d %d %d\", 7 / 2 % 2, !REC->a, (~0) & 6 ^ 1 | 8, -REC->a", "1 0 15 3" },
+		{ "\"%d %d %d\", 1 == 2 || 3 != 4 && 5 <= 5, 1 < 2, 3 >= 4", "1 1 0" },
+		{ "\"%s %c\", REC->b > 5 ? \"large\" : \"small\", REC->a ? 'x' : '\\n'", "large x" },
+		{ "\"%d %d %llu\", (u8)(REC->a), (REC)->a, (u64)(unsigned short)REC->a", "253 -3 65533" },
+		{ "\"%s\", __print_flags(REC->list[0], \"|\", { 0x0001, \"A\" }, { (1UL << 1), \"B\" }, { 16, \"C\" "
+		  "})",
+		  "A|B|0x4" },
+		{ "\"%s|%s\", __print_flags(0, \"|\", { 1, \"A\" }), __print_flags(REC->b - REC->b, \"\", { -1, "
+		  "\"none\" })",
+		  "|none" },
+		{ "\"%s %s %s\", __print_symbolic(REC->list[1], { 7, \"seven\" }, { 8, \"eight\" }), "
+		  "__print_symbolic(REC->list[2], { 1, \"one\" }, { -1, ((void *)0) }), "
+		  "__print_symbolic(REC->list[2], { RCU_SOFTIRQ, \"RCU\" })",
+		  "eight 0x9 RCU" },
+		{ "\"%s %s\", __get_bitmask(mask), __get_cpumask(mask)", "00000000,010000e1 0,5-7,24" },
+		{ "\"%pI4 %pI6 %pI6c\", REC->ip4, REC->ip6, REC->ip6",
+		  "192.0.2.1 2001:0db8:0000:0000:0000:0000:0000:0001 2001:db8::1" },
+		{ "\"%p %ps %pS %pF\", REC->where, REC->where, (void *)REC->where, REC->b",
+		  "0x1010 schedule schedule+0x10 0x1234567890" },
+		{ "\"%s\", REC->said", "text" },
+		{ "\"%s\", (REC->flags & 1) ? \"a\" : \"b\"", NULL },
+		{ "\"%d %d\", REC->a", NULL },
+		{ "\"%pX\", REC->a", NULL },
+		{ "\"%s\", __get_str(name)", NULL },
+		{ "\"%d\", REC->text[0]", NULL },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(cases); i++) {
+		char format[2048];
+		const char *const formats[] = { format };
+		struct bytes b = { 0 }, raw = { 0 }, out = { 0 };
+		struct tracepoints *t;
+
+		snprintf(format, sizeof(format), "name: x\nID: 400\nformat:\n" RECORD_FIELDS "\nprint fmt: %s\n",
+			 cases[i].print);
+		b = section(formats, 1);
+		b.len -= 8; /* its strings of the kernel */
+		bytes_u32(&b, 10);
+		bytes_str(&b, "4 : \"text\"");
+		t = tracepoints_new(b.p, b.len, one_symbol, NULL, NULL);
+		put_record(&raw);
+		assert_true(tracepoints_print(t, 400, raw.p, (u32)raw.len, &out));
+		bytes_u8(&out, 0);
+		if (cases[i].want)
+			assert_string_equal((char *)out.p, cases[i].want);
+		else
+			assert_memory_equal(out.p, "a=0xfffffffd b=", 15);
+		/* Cut anywhere, of just that length. */
+		for (u32 n = 0; n < raw.len; n++) {
+			u8 *exact = malloc(n ? n : 1);
+
+			memcpy(exact, raw.p, n);
+			out.len = 0;
+			tracepoints_print(t, 400, exact, n, &out);
+			free(exact);
+		}
+		tracepoints_free(t);
+		bytes_free(&out);
+		bytes_free(&raw);
+		bytes_free(&b);
+	}
+}
+
+/* Trees are walked by recursion: what nests or goes on without end is printed field by field. */
+static void deep_formats_are_not_carried_out(void **state)
+{
+	static const char *const parts[] = { "!", "-", "(int)", "1+", "1?2:" };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(parts); i++) {
+		struct bytes format = { 0 }, b, out = { 0 };
+		const char *formats[1];
+		struct tracepoints *t;
+		u8 raw[96] = { 0 };
+
+		bytes_str(&format, "name: x\nID: 400\nformat:\n" RECORD_FIELDS "\nprint fmt: \"%d\", ");
+		for (u32 k = 0; k < 100000; k++)
+			bytes_str(&format, parts[i]);
+		bytes_put(&format, "1\n", 3);
+		formats[0] = (char *)format.p;
+		b = section(formats, 1);
+		t = tracepoints_new(b.p, b.len, one_symbol, NULL, NULL);
+		assert_true(tracepoints_print(t, 400, raw, sizeof(raw), &out));
+		assert_memory_equal(out.p, "a=0x0 b=", 8);
+		tracepoints_free(t);
+		bytes_free(&out);
+		bytes_free(&b);
+		bytes_free(&format);
+	}
 }
 
 /* Offsets and lengths in the raw data may point anywhere. */
@@ -261,7 +409,7 @@ static void hostile_offsets_do_no_harm(void **state)
 
 		memcpy(exact, raw, sizeof(raw));
 		for (u32 size = 4; size <= sizeof(raw); size++)
-			tracepoints_print(t, 301, 0, 0, exact, size, &out);
+			tracepoints_print(t, 301, exact, size, &out);
 		free(exact);
 		bytes_free(&out);
 	}
@@ -277,6 +425,8 @@ int main(void)
 		cmocka_unit_test(refuses_what_makes_no_sense),
 		cmocka_unit_test(decodes_the_section_cut_anywhere),
 		cmocka_unit_test(prints_samples),
+		cmocka_unit_test(carries_formats_out),
+		cmocka_unit_test(deep_formats_are_not_carried_out),
 		cmocka_unit_test(hostile_offsets_do_no_harm),
 	};
 

@@ -301,8 +301,7 @@ void script_trace_text(struct script_worker *w, const struct script_line *l)
 			tracepoints_new(f->tracing_data, f->tracing_data_size, kernel_symbol, w, w->s->notify);
 	w->kernel = l->thread->view.kernel;
 	w->scratch.len = 0;
-	tracepoints_print(w->tracepoints, (u32)l->event->attr.config, s->cpu, s->time, s->raw, s->raw_size,
-			  &w->scratch);
+	tracepoints_print(w->tracepoints, (u32)l->event->attr.config, s->raw, s->raw_size, &w->scratch);
 }
 
 /* Fields that stand between the event's name and the address. */
