@@ -10,11 +10,13 @@
 #define THREAD_CACHE (1u << 10)
 #define LEAST_ADDRESSES (1u << 10) /* slots for addresses, and for code */
 #define MOST_ADDRESSES (1u << 16)
-#define ADDRESSES_OF_SAMPLE 16 /* that no sample had before, generously */
 #define SYMBOL_CACHE (1u << 13)
 #define PREFETCH_FRAMES 16
 
-/* frame_1 is the slot's frame + 1. An empty slot is all zeros, so a small recording touches few pages of them. */
+/*
+ * frame_1 is the slot's frame + 1. An empty slot is all zeros. The hash spreads what is kept over all slots, so a
+ * small recording has few: each page of them is a fault to read it and one to write it.
+ */
 struct address_slot {
 	const struct space *space;
 	u64 ip;
@@ -56,8 +58,7 @@ struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, stru
 	r->dsos = dsos;
 	r->frames = frames;
 	r->opts = *opts;
-	slots = hash_slots(MIN(opts->samples, (u64)MOST_ADDRESSES) * ADDRESSES_OF_SAMPLE, LEAST_ADDRESSES,
-			   MOST_ADDRESSES);
+	slots = hash_slots(opts->samples, LEAST_ADDRESSES, MOST_ADDRESSES);
 	r->mask = slots - 1;
 	r->addresses = hash_room(opts->samples, slots, sizeof(*r->addresses));
 	r->code = hash_room(opts->samples, slots, sizeof(*r->code));
