@@ -33,6 +33,7 @@
 #include "pass/order.h"
 #include "pass/pipeline_windows.h"
 
+#define SMALL_RECORDING 50000 /* samples */
 #define LINE_KEYS (1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE)
 
 struct pass_worker {
@@ -269,6 +270,18 @@ static void start_one(void *ctx, u32 thread, u32 unit)
 	start_worker(&a->pass->workers[unit], !unit, a->pass->s, a->windows, a->opts, a->callers);
 }
 
+/* Before threads are. Inlined calls alone are asked for when the samples are in: beside the tree of a large recording
+ * a fork is dear, so there it is done now, whatever the cache has. */
+static void start_parser(const struct session *s, const struct profile *p, const struct collector_opts *o)
+{
+	bool inlined_alone = p->has_inlined && !o->every_address && !(p->sort_keys & LINE_KEYS);
+
+	if ((inlined_alone || !o->by_address) && s->data.nr_samples < SMALL_RECORDING)
+		dsos_start_parser_unless_kept(s->dsos);
+	else
+		dsos_start_parser(s->dsos);
+}
+
 static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows, u32 asked,
 		   bool stitch, struct profile *p)
 {
@@ -303,7 +316,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	/* Each has tables of some megabytes, which are zeroed. */
 	pool_run(pass.nr_workers, pass.nr_workers, start_one, &(struct start){ &pass, windows, &copts, callers });
 	if (pass.nr_workers > 1)
-		dsos_start_parser(s->dsos);
+		start_parser(s, p, &copts);
 	if (ordered && pass.nr_workers > 1)
 		lanes_run(s, pass.nr_workers, take_record, &pass);
 	else

@@ -254,6 +254,22 @@ bool cache_has(const struct cache *c, enum cache_kind kind, const struct bytes *
 	return !faccessat(c->dir, name, R_OK, AT_SYMLINK_NOFOLLOW);
 }
 
+bool cache_has_any(const struct cache *c, enum cache_kind kind)
+{
+	int fd = c ? openat(c->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+	bool any = false;
+
+	if (!d && fd >= 0)
+		close(fd);
+	while (d && !any && (e = readdir(d)) != NULL)
+		any = e->d_name[0] == (char)kind;
+	if (d)
+		closedir(d);
+	return any;
+}
+
 /* A file that is ours, or -1. */
 static int open_entry(const struct cache *c, const char *name, struct stat *st)
 {

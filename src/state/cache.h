@@ -45,6 +45,8 @@ void cache_free(struct cache *c);
 
 /* Is an entry there? Its bytes are not looked at. */
 bool cache_has(const struct cache *c, enum cache_kind kind, const struct bytes *key);
+/* Is any entry of that kind there? */
+bool cache_has_any(const struct cache *c, enum cache_kind kind);
 /* 0 or ERR_*. The bytes are as they were on the disk: whoever reads them checks them. */
 int cache_find(struct cache *c, enum cache_kind kind, const struct bytes *key, struct cache_entry *out);
 /* Adds it, or puts it in the place of another. What cannot be written is not kept. */

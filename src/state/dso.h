@@ -166,6 +166,12 @@ bool dsos_has_lines(struct dsos *d, u32 dso);
  * allocators (AddressSanitizer's) let go of theirs.
  */
 void dsos_start_parser(struct dsos *d);
+/*
+ * The same for who will ask for few addresses, after those threads have ended. The cache may have all their answers:
+ * if it has any of an earlier run, nothing is forked before dsos_start_parser_for meets an address that is not known.
+ */
+void dsos_start_parser_unless_kept(struct dsos *d);
+void dsos_start_parser_for(struct dsos *d, u32 dso, u64 addr);
 
 /*
  * Source position and inlined calls at addr, from DWARF, in-process. out[0] is the innermost (inlined) function, the

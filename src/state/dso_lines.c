@@ -102,6 +102,13 @@ void dsos_start_parser(struct dsos *d)
 		(void)dsos_get_parser(d);
 }
 
+void dsos_start_parser_unless_kept(struct dsos *d)
+{
+	d->apart_waits = !d->opts.no_lines && cache_has_any(d->cache, CACHE_LINES);
+	if (!d->apart_waits)
+		dsos_start_parser(d);
+}
+
 /* Called with the DSO's lock held. */
 static struct dso_lines *get_lines(struct dsos *d, struct dso_slot *s)
 {
@@ -115,7 +122,7 @@ static struct dso_lines *get_lines(struct dsos *d, struct dso_slot *s)
 		load_kernel_lines(d, s, s->lines);
 	if (!s->lines->answers)
 		s->lines->answers = answers_new(NULL, NULL);
-	if (s->lines->fd >= 0 && !d->opts.no_lines && !answers_count(s->lines->answers))
+	if (s->lines->fd >= 0 && !d->opts.no_lines && !d->apart_waits && !answers_count(s->lines->answers))
 		(void)dsos_get_parser(d);
 	return s->lines;
 }
@@ -159,6 +166,17 @@ static bool linked_address(const struct dso_lines *l, u64 addr, u64 *linked)
 
 	*linked = addr - l->moved;
 	return l->absolute || elf_vaddr(&f, addr, linked);
+}
+
+void dsos_start_parser_for(struct dsos *d, u32 dso, u64 addr)
+{
+	struct dso_slot *s = d->slots.v[dso];
+	u64 linked;
+
+	if (d->apart_asked || !dsos_has_lines(d, dso))
+		return;
+	if (linked_address(s->lines, addr, &linked) && !answers_has(s->lines->answers, linked))
+		dsos_start_parser(d);
 }
 
 static const char *take_text(struct cursor *c, bool there)

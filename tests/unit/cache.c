@@ -128,6 +128,9 @@ static void found_by_key(void **state)
 	assert_false(is_kept(c, 3, 1000));
 	assert_true(cache_has(c, CACHE_SYMBOLS, &key));
 	assert_false(cache_has(c, CACHE_LINES, &key));
+	assert_true(cache_has_any(c, CACHE_SYMBOLS));
+	assert_false(cache_has_any(c, CACHE_LINES));
+	assert_false(cache_has_any(NULL, CACHE_SYMBOLS));
 	keep(c, 1, 10); /* in the place of the other */
 	assert_true(is_kept(c, 1, 10));
 	cache_free(c);
