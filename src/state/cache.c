@@ -42,7 +42,7 @@
 #include "base/vec.h"
 
 #define MAGIC 0x31636e7973746572ull /* "retsync1", which another byte order does not read as such */
-#define FORMAT 1u
+#define FORMAT 2u
 #define HEAD 32u
 #define LARGEST_KEY 4096u
 #define LIMIT_BYTES (256ull << 20)

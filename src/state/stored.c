@@ -7,8 +7,8 @@
  *	directory  of each block: first address, place in the body (u64), size (u32), how many (u32), checksum (u64)
  *	checksum   of head and directory (u64)
  *
- * A block of symbols holds up to 256: start, end (u64), offset of the name in the block (u32) each, then the names. A
- * block of segments: start (u64), symbol (u32) each.
+ * A block of symbols holds up to 128: start, end (u64), offset of the name in the block, zero (u32) each, then the
+ * names. A block of segments: start (u64), symbol, zero (u32) each. Both are read to where they are used.
  *
  * Head and directory are read whole, a block when an address falls into it. Whatever comes out of a file is checked
  * before it is believed: counts against sizes, sizes against the file, order, names that end. Look-ups after that are
@@ -23,30 +23,23 @@
 #include "base/cursor.h"
 #include "base/hash.h"
 
-#define PER_BLOCK 256u
+#define PER_BLOCK 128u
 #define HEAD_SIZE (5 * 4 + 2 * 8 + STORED_MARKS * 8)
 #define ENTRY_SIZE (8 + 8 + 4 + 4 + 8)
-#define SYMBOL_SIZE (8 + 8 + 4)
-#define SEGMENT_SIZE (8 + 4)
+#define SYMBOL_SIZE (8 + 8 + 4 + 4)
+#define SEGMENT_SIZE (8 + 4 + 4)
 #define LARGEST_NAME (64u << 10)
 #define NAMES_FREE (64u << 10)
 #define LARGEST_BLOCK (PER_BLOCK * (SYMBOL_SIZE + LARGEST_NAME))
 
 enum { FLAG_KEEP_NAMES = 1, FLAG_STRIPPED = 2 };
 
-struct symbol_block {
-	struct symbol syms[PER_BLOCK];
-	char *names;
-};
-
-struct segment_block {
-	struct segment segs[PER_BLOCK];
-};
+_Static_assert(sizeof(struct symbol) == SYMBOL_SIZE && sizeof(struct segment) == SEGMENT_SIZE, "as in the entry");
 
 struct block {
 	u64 start, at, hash;
 	u32 size, n;
-	_Atomic(void *) loaded; /* a symbol_block or segment_block; NULL: not read yet */
+	_Atomic(u8 *) loaded; /* its bytes, with addresses that are moved; NULL: not read yet */
 };
 
 struct stored {
@@ -62,85 +55,111 @@ static u32 blocks_of(u32 n)
 	return n / PER_BLOCK + (n % PER_BLOCK != 0);
 }
 
-static void put_block(struct bytes *directory, struct bytes *blocks, size_t from, u64 start, u32 n)
+/* A block that was put at `from`; places count from `base`. */
+static void put_row(struct bytes *directory, const struct bytes *out, size_t base, size_t from, u64 start, u32 n)
 {
 	bytes_u64(directory, start);
-	bytes_u64(directory, from);
-	bytes_u32(directory, (u32)(blocks->len - from));
+	bytes_u64(directory, from - base);
+	bytes_u32(directory, (u32)(out->len - from));
 	bytes_u32(directory, n);
-	bytes_u64(directory, hash_stable(blocks->p + from, blocks->len - from));
+	bytes_u64(directory, hash_stable(out->p + from, out->len - from));
 }
 
-static void put_symbols(const struct table_parts *p, u32 first, struct bytes *directory, struct bytes *blocks)
+/* Room for n things of a block; where it begins. */
+static size_t leave_room(struct bytes *out, size_t n)
 {
-	u32 n = MIN(PER_BLOCK, p->n - first);
-	struct bytes names = { 0 };
-	size_t from = blocks->len;
-
-	for (u32 i = first; i < first + n; i++) {
-		const char *name = p->names + p->syms[i].name;
-
-		bytes_u64(blocks, p->syms[i].start);
-		bytes_u64(blocks, p->syms[i].end);
-		bytes_u32(blocks, (u32)names.len);
-		bytes_put(&names, name, strlen(name) + 1);
-	}
-	bytes_put(blocks, names.p, names.len);
-	put_block(directory, blocks, from, p->syms[first].start, n);
-	bytes_free(&names);
-}
-
-static void put_segments(const struct table_parts *p, u32 first, struct bytes *directory, struct bytes *blocks)
-{
-	u32 n = MIN(PER_BLOCK, p->nr_segs - first);
-	size_t from = blocks->len;
-
-	for (u32 i = first; i < first + n; i++) {
-		bytes_u64(blocks, p->segs[i].start);
-		bytes_u32(blocks, p->segs[i].sym);
-	}
-	put_block(directory, blocks, from, p->segs[first].start, n);
-}
-
-/* A file may let its symbols share names, or ends of names; here each has its own. Those of compilers do not share. */
-static bool is_small(const struct table_parts *p)
-{
-	u64 names = 0, most = 2 * (u64)p->names_size + NAMES_FREE;
-
-	for (u32 i = 0; i < p->n && names <= most; i++) {
-		size_t len = strnlen(p->names + p->syms[i].name, LARGEST_NAME) + 1;
-
-		names += len > LARGEST_NAME ? most + 1 : len;
-	}
-	return names <= most && names + (u64)p->n * SYMBOL_SIZE + (u64)p->nr_segs * SEGMENT_SIZE <= CACHE_LARGEST;
-}
-
-bool stored_encode(const struct table_parts *p, const struct stored_marks *marks, struct bytes *out)
-{
-	struct bytes directory = { 0 }, blocks = { 0 };
 	size_t from = out->len;
 
-	if (!is_small(p))
-		return false;
-	for (u32 i = 0; i < p->n; i += PER_BLOCK)
-		put_symbols(p, i, &directory, &blocks);
-	for (u32 i = 0; i < p->nr_segs; i += PER_BLOCK)
-		put_segments(p, i, &directory, &blocks);
+	bytes_grow(out, n);
+	out->len += n;
+	return from;
+}
+
+/* left: how many bytes names may still take. A file may let its symbols share names, or ends of names; here each has
+ * its own. Those of compilers do not share. False: they take more, or one of them is too long. */
+static bool put_symbols(const struct table_parts *p, u32 first, u64 *left, struct bytes *out)
+{
+	u32 n = MIN(PER_BLOCK, p->n - first);
+	size_t from = leave_room(out, n * SYMBOL_SIZE), names = out->len;
+
+	for (u32 i = 0; i < n; i++) {
+		const struct symbol *s = &p->syms[first + i];
+		const char *name = p->names + s->name;
+		size_t len = strnlen(name, LARGEST_NAME) + 1;
+		const u32 at[2] = { (u32)(out->len - names), 0 };
+		u8 *to = out->p + from + (size_t)i * SYMBOL_SIZE;
+
+		if (len > LARGEST_NAME || len > *left)
+			return false;
+		*left -= len;
+		memcpy(to, &s->start, 8);
+		memcpy(to + 8, &s->end, 8);
+		memcpy(to + 16, at, 8);
+		bytes_put(out, name, len);
+	}
+	return true;
+}
+
+static void put_segments(const struct table_parts *p, u32 first, struct bytes *out)
+{
+	u32 n = MIN(PER_BLOCK, p->nr_segs - first);
+
+	for (u32 i = first; i < first + n; i++) {
+		bytes_u64(out, p->segs[i].start);
+		bytes_u32(out, p->segs[i].sym);
+		bytes_u32(out, 0);
+	}
+}
+
+static void put_head(const struct table_parts *p, const struct stored_marks *marks, const struct bytes *directory,
+		     struct bytes *out)
+{
 	bytes_u32(out, p->n);
 	bytes_u32(out, p->nr_segs);
 	bytes_u32(out, blocks_of(p->n));
 	bytes_u32(out, blocks_of(p->nr_segs));
 	bytes_u32(out, (p->keep_names ? FLAG_KEEP_NAMES : 0) | (marks->stripped ? FLAG_STRIPPED : 0));
-	bytes_u64(out, directory.len);
+	bytes_u64(out, directory->len);
 	bytes_u64(out, p->demangled_most);
 	for (u32 i = 0; i < STORED_MARKS; i++)
 		bytes_u64(out, marks->address[i]);
-	bytes_put(out, directory.p, directory.len);
-	bytes_u64(out, hash_stable(out->p + from, out->len - from));
-	bytes_put(out, blocks.p, blocks.len);
+	bytes_put(out, directory->p, directory->len);
+	bytes_u64(out, hash_stable(out->p, out->len));
+}
+
+bool stored_encode(const struct table_parts *p, const struct stored_marks *marks, struct bytes *out)
+{
+	u64 things = (u64)p->n * SYMBOL_SIZE + (u64)p->nr_segs * SEGMENT_SIZE;
+	u64 left = 2 * (u64)p->names_size + NAMES_FREE;
+	size_t whole = out->len, base, from;
+	struct bytes directory = { 0 }, head = { 0 };
+	u64 head_size = HEAD_SIZE + ((u64)blocks_of(p->n) + blocks_of(p->nr_segs)) * ENTRY_SIZE + 8;
+	bool fine = things + head_size <= CACHE_LARGEST;
+
+	if (!fine)
+		return false;
+	bytes_grow(out, things + head_size + MIN(p->names_size, CACHE_LARGEST));
+	(void)leave_room(out, head_size);
+	base = out->len;
+	for (u32 i = 0; fine && i < p->n; i += PER_BLOCK) {
+		from = out->len;
+		fine = put_symbols(p, i, &left, out);
+		put_row(&directory, out, base, from, p->syms[i].start, MIN(PER_BLOCK, p->n - i));
+	}
+	for (u32 i = 0; fine && i < p->nr_segs; i += PER_BLOCK) {
+		from = out->len;
+		put_segments(p, i, out);
+		put_row(&directory, out, base, from, p->segs[i].start, MIN(PER_BLOCK, p->nr_segs - i));
+	}
+	put_head(p, marks, &directory, &head);
+	fine = fine && out->len - whole <= CACHE_LARGEST;
+	if (fine)
+		memcpy(out->p + whole, head.p, head.len);
+	else
+		out->len = whole;
 	bytes_free(&directory);
-	bytes_free(&blocks);
-	return true;
+	bytes_free(&head);
+	return fine;
 }
 
 /* One row of the directory. `before`: the start of the block before; 0 for the first. */
@@ -232,13 +251,8 @@ void stored_free(struct stored *t)
 {
 	if (!t)
 		return;
-	for (u32 i = 0; t->blocks && i < t->nr_blocks + t->nr_seg_blocks; i++) {
-		struct symbol_block *b = t->blocks[i].loaded;
-
-		if (b && i < t->nr_blocks)
-			free(b->names);
-		free(b);
-	}
+	for (u32 i = 0; t->blocks && i < t->nr_blocks + t->nr_seg_blocks; i++)
+		free(t->blocks[i].loaded);
 	free(t->blocks);
 	pthread_mutex_destroy(&t->lock);
 	cache_entry_close(&t->entry);
@@ -265,74 +279,63 @@ u64 stored_demangled_most(const struct stored *t)
 	return t->demangled_most;
 }
 
-/* NULL: it is not what was written. */
-static struct symbol_block *decode_symbols(const struct stored *t, const struct block *b, const u8 *raw)
+static struct symbol *symbols_of(u8 *raw)
 {
-	struct cursor c = cursor_over(raw, b->size, false);
-	struct symbol_block *out = mem_zalloc(sizeof(*out));
+	return (struct symbol *)(void *)raw;
+}
+
+static struct segment *segments_of(u8 *raw)
+{
+	return (struct segment *)(void *)raw;
+}
+
+/* Moves its symbols. False: it is not what was written. */
+static bool take_symbols(const struct stored *t, const struct block *b, u8 *raw)
+{
 	u32 names = b->size - b->n * SYMBOL_SIZE;
+	struct symbol *s = symbols_of(raw), *end = s + b->n;
 	u64 before = b->start;
-	bool fine = names > 0;
+	bool fine = names > 0 && !raw[b->size - 1] && s->start == b->start;
 
-	for (u32 i = 0; i < b->n; i++) {
-		struct symbol *s = &out->syms[i];
-
-		s->start = cursor_u64(&c);
-		s->end = cursor_u64(&c);
-		s->name = cursor_u32(&c);
-		fine = fine && s->start < s->end && s->name < names && (i ? s->start >= before : s->start == before);
+	for (; s < end; s++) {
+		fine = fine && s->start < s->end && s->name < names && s->start >= before;
 		before = s->start;
 		s->start += t->moved;
 		s->end += t->moved;
 	}
-	out->names = mem_alloc((size_t)names + 1);
-	memcpy(out->names, raw + b->n * SYMBOL_SIZE, names);
-	out->names[names] = 0;
-	if (fine && !c.bad && !out->names[names - 1])
-		return out;
-	free(out->names);
-	free(out);
-	return NULL;
+	return fine;
 }
 
-static struct segment_block *decode_segments(const struct stored *t, const struct block *b, const u8 *raw)
+static bool take_segments(const struct stored *t, const struct block *b, u8 *raw)
 {
-	struct cursor c = cursor_over(raw, b->size, false);
-	struct segment_block *out = mem_zalloc(sizeof(*out));
+	struct segment *s = segments_of(raw), *end = s + b->n;
 	u64 before = b->start;
-	bool fine = true;
+	bool fine = s->start == b->start;
 
-	for (u32 i = 0; i < b->n; i++) {
-		struct segment *s = &out->segs[i];
-
-		s->start = cursor_u64(&c);
-		s->sym = cursor_u32(&c);
-		fine = fine && (s->sym < t->n || s->sym == ID_NONE) && (i ? s->start >= before : s->start == before);
+	for (; s < end; s++) {
+		fine = fine && (s->sym < t->n || s->sym == ID_NONE) && s->start >= before;
 		before = s->start;
 		s->start += t->moved;
 	}
-	if (fine && !c.bad)
-		return out;
-	free(out);
-	return NULL;
+	return fine;
 }
 
-static void *read_block(struct stored *t, u32 i)
+static u8 *read_block(struct stored *t, u32 i)
 {
 	struct block *b = &t->blocks[i];
 	u8 *raw = mem_alloc(b->size);
-	void *out = NULL;
 
-	if (cache_entry_read(&t->entry, b->at, raw, b->size) && hash_stable(raw, b->size) == b->hash)
-		out = i < t->nr_blocks ? (void *)decode_symbols(t, b, raw) : decode_segments(t, b, raw);
+	if (cache_entry_read(&t->entry, b->at, raw, b->size) && hash_stable(raw, b->size) == b->hash &&
+	    (i < t->nr_blocks ? take_symbols(t, b, raw) : take_segments(t, b, raw)))
+		return raw;
 	free(raw);
-	return out;
+	return NULL;
 }
 
 /* NULL: damaged. */
-static void *get_block(struct stored *t, u32 i)
+static u8 *get_block(struct stored *t, u32 i)
 {
-	void *out = atomic_load_explicit(&t->blocks[i].loaded, memory_order_acquire);
+	u8 *out = atomic_load_explicit(&t->blocks[i].loaded, memory_order_acquire);
 
 	if (out)
 		return out;
@@ -365,54 +368,63 @@ static u32 block_at(const struct block *blocks, u32 n, u64 addr)
 static u32 find_segment(struct stored *t, u64 addr)
 {
 	u32 at = block_at(t->blocks + t->nr_blocks, t->nr_seg_blocks, addr - t->moved), i;
-	const struct segment_block *b;
+	const struct segment *segs;
+	u8 *raw;
 
 	if (at == ID_NONE)
 		return ID_NONE;
-	b = get_block(t, t->nr_blocks + at);
-	if (!b)
+	raw = get_block(t, t->nr_blocks + at);
+	if (!raw)
 		return STORED_DAMAGED;
-	for (i = t->blocks[t->nr_blocks + at].n; i && b->segs[i - 1].start - t->moved > addr - t->moved;)
+	segs = segments_of(raw);
+	for (i = t->blocks[t->nr_blocks + at].n; i && segs[i - 1].start - t->moved > addr - t->moved;)
 		i--;
-	i = i ? b->segs[i - 1].sym : ID_NONE;
+	i = i ? segs[i - 1].sym : ID_NONE;
 	/* From here on its name and range are there. */
 	return i != ID_NONE && !get_block(t, i / PER_BLOCK) ? STORED_DAMAGED : i;
 }
 
 u32 stored_find(struct stored *t, u64 addr)
 {
-	const struct symbol_block *b;
+	const struct symbol *syms;
 	u32 at, lo = 0, hi;
+	u8 *raw;
 
 	if (t->nr_segs)
 		return find_segment(t, addr);
 	at = block_at(t->blocks, t->nr_blocks, addr - t->moved);
 	if (at == ID_NONE)
 		return ID_NONE;
-	b = get_block(t, at);
-	if (!b)
+	raw = get_block(t, at);
+	if (!raw)
 		return STORED_DAMAGED;
+	syms = symbols_of(raw);
 	for (hi = t->blocks[at].n; lo < hi;) {
 		u32 mid = lo + (hi - lo) / 2;
 
-		if (b->syms[mid].start - t->moved <= addr - t->moved)
+		if (syms[mid].start - t->moved <= addr - t->moved)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo && addr - t->moved < b->syms[lo - 1].end - t->moved ? at * PER_BLOCK + lo - 1 : ID_NONE;
+	return lo && addr - t->moved < syms[lo - 1].end - t->moved ? at * PER_BLOCK + lo - 1 : ID_NONE;
+}
+
+/* That stored_find has read. */
+static u8 *block_of(const struct stored *t, u32 sym)
+{
+	return atomic_load_explicit(&t->blocks[sym / PER_BLOCK].loaded, memory_order_acquire);
 }
 
 const struct symbol *stored_symbol(const struct stored *t, u32 sym)
 {
-	const struct symbol_block *b = atomic_load_explicit(&t->blocks[sym / PER_BLOCK].loaded, memory_order_acquire);
-
-	return &b->syms[sym % PER_BLOCK];
+	return symbols_of(block_of(t, sym)) + sym % PER_BLOCK;
 }
 
 const char *stored_name(const struct stored *t, u32 sym)
 {
-	const struct symbol_block *b = atomic_load_explicit(&t->blocks[sym / PER_BLOCK].loaded, memory_order_acquire);
+	u8 *raw = block_of(t, sym);
 
-	return b->names + b->syms[sym % PER_BLOCK].name;
+	return (const char *)raw + (size_t)t->blocks[sym / PER_BLOCK].n * SYMBOL_SIZE +
+	       symbols_of(raw)[sym % PER_BLOCK].name;
 }
