@@ -272,10 +272,8 @@ static void start_one(void *ctx, u32 thread, u32 unit)
 
 /* Before threads are. Inlined calls alone are asked for when the samples are in: beside the tree of a large recording
  * a fork is dear, so there it is done now, whatever the cache has. */
-static void start_parser(const struct session *s, const struct profile *p, const struct collector_opts *o)
+static void start_parser(const struct session *s, bool inlined_alone, const struct collector_opts *o)
 {
-	bool inlined_alone = p->has_inlined && !o->every_address && !(p->sort_keys & LINE_KEYS);
-
 	if ((inlined_alone || !o->by_address) && s->data.nr_samples < SMALL_RECORDING)
 		dsos_start_parser_unless_kept(s->dsos);
 	else
@@ -297,13 +295,16 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 					.measuring.used = setups.used,
 					.samples = session_spe(s) ? UINT64_MAX : s->data.nr_samples,
 					.deferred = &s->deferred };
-	bool ordered = lanes_needed(p->evlist) && !p->branches, proven = windows_proven(&windows->windows);
+	bool inlined_alone, ordered = lanes_needed(p->evlist) && !p->branches,
+			    proven = windows_proven(&windows->windows);
 	struct pass pass = { .s = s, .nr_workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n)) };
 	struct callers *callers;
 
 	copts.every_address = p->has_addresses = window_pass_by_address(windows) || p->graph_key != GRAPH_KEY_FUNCTION;
 	copts.functions = windows->on && windows->setup.unit == UNIT_FUNCTION && !copts.every_address;
 	copts.by_address = p->has_inlined || p->sort_keys & LINE_KEYS || copts.every_address;
+	inlined_alone = p->has_inlined && !copts.every_address && !(p->sort_keys & LINE_KEYS) && !windows->on;
+	dsos_functions_only(s->dsos, inlined_alone);
 	if (p->sort_keys >> SORT_TIME & 1)
 		slice_time(s, p);
 	copts.time_slice_ns = p->time_slice_ns;
@@ -316,13 +317,14 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	/* Each has tables of some megabytes, which are zeroed. */
 	pool_run(pass.nr_workers, pass.nr_workers, start_one, &(struct start){ &pass, windows, &copts, callers });
 	if (pass.nr_workers > 1)
-		start_parser(s, p, &copts);
+		start_parser(s, inlined_alone, &copts);
 	if (ordered && pass.nr_workers > 1)
 		lanes_run(s, pass.nr_workers, take_record, &pass);
 	else
 		pool_run(pass.nr_workers, (u32)s->data.blocks.n, collect_block, &pass);
 	join_results(&pass, windows, &setups, p);
 	callers_free(callers);
+	dsos_functions_only(s->dsos, false);
 	free(pass.workers);
 	return s->opts.stop && *s->opts.stop ? ERR_INTERRUPTED : 0;
 }

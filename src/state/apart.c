@@ -71,7 +71,7 @@ struct apart_file {
 	struct apart *a;
 	int fd;
 	u32 id, generation; /* of the parser that has it open; 0: none */
-	bool alone, paid;
+	bool alone, lines, paid;
 	bool needs_others; /* units stand in other files, or one was asked for */
 	u64 disk;
 	u64 inode; /* and device, as they are in the maps; 0: not known */
@@ -130,12 +130,12 @@ void apart_free(struct apart *a)
 	free(a);
 }
 
-struct apart_file *apart_file_new(struct apart *a, int fd, bool alone)
+struct apart_file *apart_file_new(struct apart *a, int fd, bool alone, bool lines)
 {
 	struct apart_file *f = mem_zalloc(sizeof(*f));
 	struct stat st = { 0 };
 
-	*f = (struct apart_file){ .a = a, .fd = fd, .alone = alone };
+	*f = (struct apart_file){ .a = a, .fd = fd, .alone = alone, .lines = lines };
 	pthread_mutex_lock(&a->lock);
 	f->id = a->nr_files++;
 	if (!fstat(fd, &st)) {
@@ -401,7 +401,7 @@ static bool open_file(struct apart *a, struct apart_file *f, struct bytes *answe
 	f->paid = true;
 	a->disk += f->disk;
 	grant_memory(a);
-	put_u32s(&q, f->id, f->alone);
+	put_u32s(&q, f->id, (f->alone ? APART_ALONE : 0) | (f->lines ? APART_WITH_LINES : 0));
 	good = ask(a, f, APART_OPEN, &q, f->fd, answer);
 	bytes_free(&q);
 	if (!good)

@@ -35,9 +35,10 @@ void apart_free(struct apart *a);
  * files are paid for again. What a parser died of is still not tried again. */
 void apart_renew(struct apart *a);
 
-/* A file of DWARF; takes fd. alone: no other file that it names may be opened. Nothing is read before the first
- * question. Files are closed before apart_free. */
-struct apart_file *apart_file_new(struct apart *a, int fd, bool alone);
+/* A file of DWARF; takes fd. alone: no other file that it names may be opened. lines: answers have files and lines,
+ * which take most of the time, and not functions alone. Nothing is read before the first question. Files are closed
+ * before apart_free. */
+struct apart_file *apart_file_new(struct apart *a, int fd, bool alone, bool lines);
 void apart_file_free(struct apart_file *f);
 
 /*

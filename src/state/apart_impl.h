@@ -7,7 +7,8 @@
 
 enum apart_kind {
 	APART_SPAWN, /* to the keeper, with the parser's socket: fork one. Answer: its pid */
-	APART_OPEN,  /* u32 id, u32 alone, and a descriptor. Answer: u32, APART_USABLE and APART_SPLIT */
+	APART_OPEN,  /* u32 id, u32 of what apart_file_new was told, and a descriptor. Answer: u32, APART_USABLE and so
+			on */
 	APART_CLOSE, /* u32 id. No answer */
 	APART_LINES, /* u32 id, then u64s: addresses. Answer as in apart.h */
 	APART_NAMES, /* names, each with its NUL. Answer as in apart.h */
@@ -18,6 +19,7 @@ enum apart_kind {
 };
 
 enum { APART_USABLE = 1, APART_SPLIT = 2 };
+enum { APART_ALONE = 1, APART_WITH_LINES = 2 };
 
 struct apart_head {
 	u32 kind, size;

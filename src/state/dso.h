@@ -190,6 +190,8 @@ void dsos_source_ahead(struct dsos *d, u32 dso, const u64 *addrs, u32 n);
 
 /* Lets go of all line information, and of what dsos_source_at returned; it is read again when asked for. */
 void dsos_drop_lines(struct dsos *d);
+/* From here on answers have no files and lines, which spares most of the time. Drops lines. */
+void dsos_functions_only(struct dsos *d, bool only);
 
 /* What names are missing, and why, as notes for the report's foot: one for all stripped files that had an address
  * without a symbol, and one per DSO that has no symbols at all. */

@@ -42,6 +42,7 @@ static void open_answers(const struct dsos *d, const struct dso_slot *s, struct 
 		return;
 	if (dso_cache_key(d, s, run, dwarf, &key)) {
 		bytes_u8(&key, d->opts.symfs != NULL);
+		bytes_u8(&key, d->functions_only);
 		l->answers = answers_new(d->cache, &key);
 	}
 	bytes_free(&key);
@@ -213,7 +214,7 @@ static bool open_apart(struct dsos *d, struct dso_lines *l)
 		struct apart *a = d->opts.no_lines ? NULL : dsos_get_parser(d);
 
 		if (a)
-			l->apart = apart_file_new(a, l->fd, d->opts.symfs || d->opts.offline);
+			l->apart = apart_file_new(a, l->fd, d->opts.symfs || d->opts.offline, !d->functions_only);
 		else
 			close(l->fd);
 		l->fd = -1;
@@ -317,4 +318,11 @@ void dsos_drop_lines(struct dsos *d)
 		dso_lines_free(d, s);
 		pthread_mutex_unlock(&s->lock);
 	}
+}
+
+void dsos_functions_only(struct dsos *d, bool only)
+{
+	if (d->functions_only != only)
+		dsos_drop_lines(d);
+	d->functions_only = only;
 }

@@ -50,6 +50,7 @@ struct dwarf_file {
 	Elf *elf;
 	Dwarf *dw;
 	bool split; /* some units stand in other files, or would */
+	bool lines; /* are asked for, too */
 	VEC(struct unit) units;
 	struct symtab *by_addr; /* a symbol's name is a unit's index */
 	struct arena arena;	/* demangled names, joined paths */
@@ -200,16 +201,46 @@ static bool unpacked_is_fine(Elf *elf)
 	return unpacked <= UNPACKED_FREE || (unpacked - UNPACKED_FREE) / UNPACKED_TIMES <= packed;
 }
 
-struct dwarf_file *dwarf_file_open(int fd, bool alone)
+/* libdw unpacks all of its sections when it begins, and as many again as are needed here hold where variables are, or
+ * macros. A section without bytes is one that it does not look at. */
+static void hide_unused(Elf *elf, bool lines)
+{
+	static const char *const used[] = { "info", "types",  "abbrev",	  "str", "line_str", "str_offsets",
+					    "addr", "ranges", "rnglists", "sup", "line" };
+	u32 nr_used = ARRAY_LEN(used) - !lines;
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+		const char *part = name && name[0] == '.' ? name + (name[1] == 'z' ? 2 : 1) : "";
+		bool is = strncmp(part, "debug_", 6) != 0;
+
+		for (u32 i = 0; !is && i < nr_used; i++)
+			is = !strcmp(part + 6, used[i]);
+		if (!is) {
+			header.sh_type = SHT_NOBITS;
+			(void)gelf_update_shdr(section, &header);
+		}
+	}
+}
+
+struct dwarf_file *dwarf_file_open(int fd, bool alone, bool lines)
 {
 	struct dwarf_file *f = mem_zalloc(sizeof(*f));
 
 	elf_version(EV_CURRENT);
 	f->fd = fd;
-	f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	f->lines = lines;
+	f->elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL); /* may be written to, in memory */
 	dwarf_home_of(&f->home, fd, alone);
-	if (f->elf && unpacked_is_fine(f->elf) && dwarf_alternate_is_fine(&f->home, f->elf))
+	if (f->elf && unpacked_is_fine(f->elf) && dwarf_alternate_is_fine(&f->home, f->elf)) {
+		hide_unused(f->elf, lines);
 		f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
+	}
 	if (!f->dw) {
 		dwarf_file_close(f);
 		return NULL;
@@ -340,7 +371,9 @@ u32 dwarf_file_at(struct dwarf_file *f, u64 vaddr, struct source_frame *out, u32
 	u = &f->units.v[symtab_at(f->by_addr, at)->name];
 	if (!u->ranges)
 		walk_unit(u);
-	line_at(f, u, vaddr, &place);
+	place = (struct source_frame){ 0 };
+	if (f->lines)
+		line_at(f, u, vaddr, &place);
 	range = symtab_find(u->ranges, vaddr);
 	node = range != ID_NONE ? symtab_at(u->ranges, range)->name : ID_NONE;
 	for (u32 depth = 0; node != ID_NONE && n < max && depth < DEEPEST_STACK; depth++) {
@@ -350,7 +383,8 @@ u32 dwarf_file_at(struct dwarf_file *f, u64 vaddr, struct source_frame *out, u32
 		out[n++].function = node_name(f, nd);
 		if (dwarf_tag(&nd->die) != DW_TAG_inlined_subroutine)
 			return n;
-		call_site(f, u, nd, &place);
+		if (f->lines)
+			call_site(f, u, nd, &place);
 		node = nd->parent;
 	}
 	if (!n && place.file)

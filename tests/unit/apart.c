@@ -29,7 +29,7 @@ static struct apart_file *fixture(struct apart *a, const char *name)
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
-	return apart_file_new(a, fd, true);
+	return apart_file_new(a, fd, true, true);
 }
 
 static int ask(struct apart_file *f, const char **why)

@@ -288,6 +288,16 @@ static void check_lines(const char *path)
 	}
 	assert_int_equal(dsos_source_at(o.d, o.id, at, frames, 2), 2);
 	assert_int_equal(dsos_source_at(o.d, o.id, 3, frames, 8), 0);
+	dsos_functions_only(o.d, true);
+	assert_int_equal(dsos_source_at(o.d, o.id, at, frames, 8), 3);
+	for (u32 i = 0; i < 3; i++) {
+		assert_string_equal(frames[i].function, functions[i]);
+		assert_null(frames[i].file);
+		assert_int_equal(frames[i].line, 0);
+	}
+	dsos_functions_only(o.d, false);
+	assert_int_equal(dsos_source_at(o.d, o.id, at, frames, 8), 3);
+	assert_non_null(frames[0].file);
 	dsos_free(o.d);
 }
 
@@ -446,7 +456,7 @@ static void test_damaged_dwarf(void **state)
 		b.p[n] ^= 0x55;
 		assert_int_equal(write(fd, b.p, b.len), (ssize_t)b.len);
 		b.p[n] ^= 0x55;
-		f = dwarf_file_open(fd, false);
+		f = dwarf_file_open(fd, false, true);
 		for (u64 at = 0x1000; f && at < 0x1400; at += 16)
 			dwarf_file_at(f, at, frames, 8);
 		dwarf_file_close(f);
