@@ -36,6 +36,17 @@ static bool read_all(int fd, u8 *to, u64 size, u64 offset)
 	return true;
 }
 
+int elf_file_read_to(const struct elf_file *f, u64 offset, u64 size, u8 *to)
+{
+	if (offset > f->size || size > f->size - offset)
+		return ERR_TRUNCATED;
+	if (f->mem)
+		memcpy(to, f->mem + offset, size);
+	else if (!read_all(f->fd, to, size, offset))
+		return ERR_TRUNCATED;
+	return 0;
+}
+
 int elf_file_read(const struct elf_file *f, u64 offset, u64 size, u8 **out)
 {
 	u8 *p;
@@ -43,9 +54,7 @@ int elf_file_read(const struct elf_file *f, u64 offset, u64 size, u8 **out)
 	if (offset > f->size || size > f->size - offset)
 		return ERR_TRUNCATED;
 	p = mem_alloc(size + 1);
-	if (f->mem) {
-		memcpy(p, f->mem + offset, size);
-	} else if (!read_all(f->fd, p, size, offset)) {
+	if (elf_file_read_to(f, offset, size, p)) {
 		free(p);
 		return ERR_TRUNCATED;
 	}

@@ -58,6 +58,9 @@ int elf_section_read(const struct elf_file *f, const struct elf_section *s, u8 *
 /* Bytes [offset, offset + size) of the file, likewise. */
 int elf_file_read(const struct elf_file *f, u64 offset, u64 size, u8 **out);
 
+/* The same to memory of the caller's, without that NUL. */
+int elf_file_read_to(const struct elf_file *f, u64 offset, u64 size, u8 *to);
+
 /* The GNU build id; 0 when there is none. */
 u32 elf_build_id(const struct elf_file *f, u8 id[20]);
 /* Likewise from the bytes of notes. */

@@ -12,6 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A table is read in parts, so that the same few pages serve for all of it: bytes, a multiple of both entries' sizes.
+ */
+#define AT_ONCE (2048u * sizeof(Elf64_Sym))
+
 static u64 entry_size(const struct elf_file *f)
 {
 	return f->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
@@ -134,46 +138,32 @@ static int add_names(struct symtab_build *b, const struct elf_file *f, const str
 		     u64 *len)
 {
 	const struct elf_section *sec;
-	u8 *names;
-	int err;
+	size_t at = b->names.len;
 
 	if (table->link >= f->nr_sections || f->sections[table->link].type != SHT_STRTAB)
 		return ERR_FORMAT;
 	sec = &f->sections[table->link];
-	err = elf_section_read(f, sec, &names);
-	if (err < 0)
-		return err;
+	if (sec->flags & SHF_COMPRESSED)
+		return ERR_FORMAT;
+	if (sec->offset > f->size || sec->size > f->size - sec->offset)
+		return ERR_TRUNCATED;
+	if (at + sec->size + 1 >= UINT32_MAX)
+		return ERR_LIMIT;
+	bytes_grow(&b->names, sec->size + 1);
+	if (elf_file_read_to(f, sec->offset, sec->size, b->names.p + at))
+		return ERR_TRUNCATED;
+	b->names.len += sec->size;
+	bytes_char(&b->names, 0);
 	*len = sec->size;
-	*base = symtab_build_name(b, (const char *)names, sec->size);
-	free(names);
-	return *base ? 0 : ERR_LIMIT;
+	*base = (u32)at;
+	return 0;
 }
 
-s64 elf_symbols_add(struct symtab_build *b, const struct elf_file *f, enum elf_table which,
-		    const struct elf_file *runtime)
+/* Adds those of n entries that count. */
+static void add_entries(struct symtab_build *b, const struct elf_file *f, const struct elf_file *runtime,
+			struct cursor c, u32 base, u64 names_len)
 {
-	const struct elf_section *table = find_table(f, which);
-	u64 n, names_len;
-	size_t before = b->syms.n;
-	struct cursor c;
-	u32 base;
-	u8 *raw;
-	int err;
-
-	if (!table)
-		return ERR_NOTFOUND;
-	err = elf_section_read(f, table, &raw);
-	if (err < 0)
-		return err;
-	err = add_names(b, f, table, &base, &names_len);
-	if (err < 0) {
-		free(raw);
-		return err;
-	}
-	n = table->size / entry_size(f);
-	c = cursor_over(raw, table->size, f->swap);
-	vec_reserve(&b->syms, before + n);
-	for (u64 i = 0; i < n; i++) {
+	for (u64 n = cursor_left(&c) / entry_size(f); n; n--) {
 		struct elf_sym s = read_sym(f, &c);
 		struct raw_symbol out = { 0 };
 
@@ -183,8 +173,40 @@ s64 elf_symbols_add(struct symtab_build *b, const struct elf_file *f, enum elf_t
 		if (!is_mapping_symbol(f, (const char *)b->names.p + out.name))
 			vec_push(&b->syms, out);
 	}
+}
+
+s64 elf_symbols_add(struct symtab_build *b, const struct elf_file *f, enum elf_table which,
+		    const struct elf_file *runtime)
+{
+	const struct elf_section *table = find_table(f, which);
+	u64 names_len, size, part;
+	size_t before = b->syms.n;
+	u32 base;
+	u8 *raw;
+	int err;
+
+	if (!table)
+		return ERR_NOTFOUND;
+	if (table->flags & SHF_COMPRESSED)
+		return ERR_FORMAT;
+	if (table->offset > f->size || table->size > f->size - table->offset)
+		return ERR_TRUNCATED;
+	err = add_names(b, f, table, &base, &names_len);
+	if (err < 0)
+		return err;
+	size = table->size - table->size % entry_size(f);
+	vec_reserve(&b->syms, before + size / entry_size(f));
+	raw = mem_alloc(AT_ONCE);
+	for (u64 at = 0; at < size && !err; at += part) {
+		part = MIN(size - at, (u64)AT_ONCE);
+		err = elf_file_read_to(f, table->offset + at, part, raw);
+		if (!err)
+			add_entries(b, f, runtime, cursor_over(raw, part, f->swap), base, names_len);
+	}
 	free(raw);
-	return (s64)(b->syms.n - before);
+	if (err)
+		b->syms.n = before;
+	return err ? err : (s64)(b->syms.n - before);
 }
 
 /* Sizes of the first and of the following entries of .plt. */
@@ -208,21 +230,30 @@ static void plt_sizes(const struct elf_file *f, const struct elf_section *plt, u
 struct plt {
 	const struct elf_file *f;
 	u8 *syms, *strs, *rels;
-	u64 nr_syms, nr_strs, nr_rels;
+	u64 first_sym, nr_syms, nr_strs, nr_rels; /* syms: from the first that a relocation names */
 	bool rela;
 };
+
+/* The symbol of relocation i of .rel[a].plt. */
+static u64 plt_symbol(const struct plt *p, u64 i)
+{
+	u64 word = p->f->is64 ? 8 : 4, size = word * (p->rela ? 3 : 2);
+	struct cursor c = cursor_over(p->rels + i * size + word, word, p->f->swap);
+
+	return p->f->is64 ? cursor_u64(&c) >> 32 : cursor_u32(&c) >> 8;
+}
 
 /* The name of the function that relocation i of .rel[a].plt is for, or NULL. */
 static const char *plt_target(const struct plt *p, u64 i)
 {
-	u64 word = p->f->is64 ? 8 : 4, relsize = word * (p->rela ? 3 : 2), symsize = entry_size(p->f);
-	struct cursor c = cursor_over(p->rels + i * relsize + word, word, p->f->swap);
-	u64 info = p->f->is64 ? cursor_u64(&c) : cursor_u32(&c), sym = p->f->is64 ? info >> 32 : info >> 8;
+	u64 symsize = entry_size(p->f), sym = plt_symbol(p, i) - p->first_sym;
+	struct cursor c;
 	u32 name;
 
 	if (sym >= p->nr_syms)
 		return NULL;
-	c = cursor_over(p->syms + sym * symsize, symsize, p->f->swap);
+	c = cursor_over(p->syms, p->nr_syms * symsize, p->f->swap);
+	cursor_skip(&c, sym * symsize);
 	name = cursor_u32(&c);
 	return name < p->nr_strs ? (const char *)p->strs + name : NULL;
 }
@@ -247,6 +278,27 @@ static void add_plt_symbols(struct symtab_build *b, const struct plt *p, u64 at,
 	}
 }
 
+/* Undefined symbols come first, and few others have an entry. */
+static bool read_plt_symbols(struct plt *p, const struct elf_section *dyn)
+{
+	u64 each = entry_size(p->f), all = dyn->size / each, last = 0;
+
+	p->first_sym = all;
+	for (u64 i = 0; i < p->nr_rels; i++) {
+		u64 sym = plt_symbol(p, i);
+
+		if (sym >= all)
+			continue;
+		p->first_sym = MIN(p->first_sym, sym);
+		last = MAX(last, sym);
+	}
+	p->nr_syms = p->first_sym < all ? last + 1 - p->first_sym : 0;
+	if (!p->nr_syms || dyn->flags & SHF_COMPRESSED || dyn->offset > p->f->size ||
+	    dyn->size > p->f->size - dyn->offset)
+		return false;
+	return elf_file_read(p->f, dyn->offset + p->first_sym * each, p->nr_syms * each, &p->syms) == 0;
+}
+
 void elf_plt_add(struct symtab_build *b, const struct elf_file *f)
 {
 	const struct elf_section *dyn = find_table(f, ELF_DYNSYM), *plt = elf_section_named(f, ".plt"),
@@ -258,11 +310,9 @@ void elf_plt_add(struct symtab_build *b, const struct elf_file *f)
 		rel = elf_section_named(f, ".rel.plt");
 	if (!dyn || !rel || !plt || dyn->link >= f->nr_sections)
 		return;
-	if (elf_section_read(f, dyn, &p.syms) == 0 && elf_section_read(f, rel, &p.rels) == 0 &&
-	    elf_section_read(f, &f->sections[dyn->link], &p.strs) == 0) {
-		p.nr_syms = dyn->size / entry_size(f);
+	if (elf_section_read(f, rel, &p.rels) == 0 && elf_section_read(f, &f->sections[dyn->link], &p.strs) == 0 &&
+	    (p.nr_rels = rel->size / ((f->is64 ? 8 : 4) * (p.rela ? 3 : 2))) && read_plt_symbols(&p, dyn)) {
 		p.nr_strs = f->sections[dyn->link].size;
-		p.nr_rels = rel->size / ((f->is64 ? 8 : 4) * (p.rela ? 3 : 2));
 		plt_sizes(f, plt, &header, &entry);
 		add_plt_symbols(b, &p, plt->offset, header, entry, plt->size);
 		if (sec)
