@@ -63,7 +63,7 @@ static struct kallsyms *parse_file(const char *path)
 
 	if (text_read(path, &text) == 0) {
 		k = mem_alloc(sizeof(*k));
-		kallsyms_parse(k, (const char *)text.p, text.len);
+		kallsyms_parse(k, &text);
 	}
 	bytes_free(&text);
 	return k;
@@ -294,10 +294,10 @@ static void add_kallsyms(struct dsos *d, struct dso_slot *s, struct str module, 
 	struct kallsyms *k = get_kallsyms(d);
 
 	pthread_mutex_lock(&d->lock);
-	if (k && (s->pub.kind == DSO_KERNEL || (module.len && !d->kallsyms_delta)))
-		kallsyms_add(b, k, module, d->kallsyms_delta);
 	if (k && s->pub.kind == DSO_KERNEL)
-		kallsyms_keep_modules(k); /* there is one kernel, and this was its turn */
+		kallsyms_take_kernel(b, k, d->kallsyms_delta); /* there is one kernel, and this is its turn */
+	else if (k && module.len && !d->kallsyms_delta)
+		kallsyms_add_module(b, k, module, d->kallsyms_delta);
 	e->marks = d->marks;
 	if (!b->syms.n || !d->kallsyms_running || d->kallsyms_delta)
 		e->key.len = 0;

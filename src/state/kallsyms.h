@@ -12,8 +12,8 @@
  */
 struct kallsyms {
 	VEC(struct kallsyms_symbol) syms;
-	struct bytes names;
-	u64 lines, zeros; /* lines read; of them symbols whose address is 0 */
+	struct bytes names; /* the text itself, with a NUL behind each name */
+	u64 lines, zeros;   /* lines read; of them symbols whose address is 0 */
 };
 
 struct kallsyms_symbol {
@@ -22,16 +22,16 @@ struct kallsyms_symbol {
 	char type;
 };
 
-/* Never fails: lines that are no symbols are skipped. */
-void kallsyms_parse(struct kallsyms *k, const char *text, size_t len);
+/* Takes the text, of less than 4 GB. Never fails: lines that are no symbols are skipped. */
+void kallsyms_parse(struct kallsyms *k, struct bytes *text);
 void kallsyms_free(struct kallsyms *k);
-/* Drops the kernel's own symbols: for when only modules will be asked for. */
-void kallsyms_keep_modules(struct kallsyms *k);
 
 /* The address of a symbol; false when absent. */
 bool kallsyms_address(const struct kallsyms *k, struct str name, u64 *addr);
 
-/* The symbols of the kernel (module empty) or of one module, moved by delta. */
-void kallsyms_add(struct symtab_build *b, const struct kallsyms *k, struct str module, u64 delta);
+/* The symbols of the kernel, moved by delta. They leave k, with its names: after that only modules are asked for. */
+void kallsyms_take_kernel(struct symtab_build *b, struct kallsyms *k, u64 delta);
+/* The symbols of one module. */
+void kallsyms_add_module(struct symtab_build *b, const struct kallsyms *k, struct str module, u64 delta);
 
 #endif

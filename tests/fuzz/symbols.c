@@ -24,12 +24,15 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	symtab_build_init(&b);
 	if (*data == 'k') {
+		struct bytes copy = { 0 };
 		struct kallsyms k = { 0 };
 		u64 addr;
 
-		kallsyms_parse(&k, text, size - 1);
+		bytes_put(&copy, text, size - 1);
+		kallsyms_parse(&k, &copy);
 		kallsyms_address(&k, (struct str){ "_text", 5 }, &addr);
-		kallsyms_add(&b, &k, (struct str){ "", 0 }, 0);
+		kallsyms_take_kernel(&b, &k, 0);
+		kallsyms_add_module(&b, &k, (struct str){ "mod", 3 }, 0);
 		kallsyms_free(&k);
 	} else {
 		perfmap_parse(&b, text, size - 1);

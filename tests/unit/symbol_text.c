@@ -32,6 +32,15 @@ static const char kallsyms_text[] = "0000000000000000 A fixed_percpu_data\n"
 				    "ffffffffc0000040 t exit_one\t[first_mod]\n"
 				    "ffffffffc0010000 t init_one\t[second]\n";
 
+static void parse(struct kallsyms *k, const char *text, size_t n)
+{
+	struct bytes copy = { 0 };
+
+	bytes_put(&copy, text, n);
+	kallsyms_parse(k, &copy);
+}
+
+/* A module's: after the kernel's were taken, as they are then elsewhere. */
 static struct symtab *table_of(const char *text, const char *module, u64 delta)
 {
 	struct symtab_build b;
@@ -39,8 +48,14 @@ static struct symtab *table_of(const char *text, const char *module, u64 delta)
 
 	symtab_build_init(&b);
 	b.keep_names = true;
-	kallsyms_parse(&k, text, strlen(text));
-	kallsyms_add(&b, &k, (struct str){ module, (u32)strlen(module) }, delta);
+	parse(&k, text, strlen(text));
+	kallsyms_take_kernel(&b, &k, delta);
+	if (*module) {
+		symtab_build_free(&b);
+		symtab_build_init(&b);
+		b.keep_names = true;
+		kallsyms_add_module(&b, &k, (struct str){ module, (u32)strlen(module) }, delta);
+	}
 	kallsyms_free(&k);
 	return symtab_finish(&b);
 }
@@ -102,7 +117,7 @@ static void test_reference_symbol(void **state)
 	u64 addr = 0;
 
 	(void)state;
-	kallsyms_parse(&k, kallsyms_text, sizeof(kallsyms_text) - 1);
+	parse(&k, kallsyms_text, sizeof(kallsyms_text) - 1);
 	assert_true(kallsyms_address(&k, (struct str){ "_text", 5 }, &addr));
 	assert_int_equal(addr, 0xffffffff81000000);
 	assert_false(kallsyms_address(&k, (struct str){ "_tex", 4 }, &addr));
@@ -116,7 +131,7 @@ static void test_hidden_addresses(void **state)
 	struct kallsyms k;
 
 	(void)state;
-	kallsyms_parse(&k, text, sizeof(text) - 1);
+	parse(&k, text, sizeof(text) - 1);
 	assert_int_equal(k.lines, 2);
 	assert_int_equal(k.zeros, 2);
 	kallsyms_free(&k);
@@ -127,14 +142,13 @@ static void test_kallsyms_truncated(void **state)
 {
 	(void)state;
 	for (size_t n = 0; n < sizeof(kallsyms_text); n++) {
-		char *exact = malloc(n ? n : 1);
+		struct bytes exact = { .p = malloc(n + 1), .len = n, .cap = n + 1 };
 		struct kallsyms k;
 
-		memcpy(exact, kallsyms_text, n);
-		kallsyms_parse(&k, exact, n);
+		memcpy(exact.p, kallsyms_text, n);
+		kallsyms_parse(&k, &exact);
 		assert_true(k.syms.n <= 10);
 		kallsyms_free(&k);
-		free(exact);
 	}
 }
 
