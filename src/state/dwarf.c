@@ -4,8 +4,10 @@
  *
  * libdw answers "which scopes hold this address" by walking the unit's whole tree each time. Reports ask that for tens
  * of thousands of addresses, most of them in a few units. So we walk each unit once, when it is first hit, and note
- * every function and every inlined call with its address ranges; look-ups are then a binary search for the innermost
- * range (symtab.h does that for symbols already) and a climb over parents.
+ * every function with its address ranges, and within a function, when that is first hit, every inlined call; look-ups
+ * are then binary searches for the innermost range (symtab.h does that for symbols already) and a climb over parents.
+ * An address that no outer function holds may be in one that stands within another (nested functions): then the whole
+ * unit is walked.
  *
  * Units are found by the ranges that they claim, not by .debug_aranges, which some compilers leave out. A unit that
  * claims nothing is walked at the start. Ranges at address 0 belong to functions that the linker dropped.
@@ -34,13 +36,15 @@
 /* A function, or an inlined call in one. */
 struct node {
 	Dwarf_Die die;
-	u32 parent;	  /* the function around it, or ID_NONE */
-	const char *name; /* NULL: not fetched yet */
+	u32 parent;	      /* the function around it, or ID_NONE */
+	const char *name;     /* NULL: not fetched yet */
+	struct symtab *inner; /* of an outer function: ranges of what is within; NULL: not walked yet */
 };
 
 struct unit {
 	Dwarf_Die die;
 	struct symtab *ranges; /* of nodes, by address; NULL: not walked yet. A symbol's name is a node's index */
+	bool whole;	       /* they are those of all nodes, and not of outer functions alone */
 	VEC(struct node) nodes;
 };
 
@@ -74,7 +78,8 @@ static void add_ranges(struct symtab_build *b, Dwarf_Die *die, u32 name)
 			vec_push(&b->syms, (struct raw_symbol){ .start = lo, .end = hi, .name = name, .late = true });
 }
 
-static void walk(struct unit *u, struct symtab_build *b, Dwarf_Die *parent, u32 around, int depth)
+/* outer: functions are not gone into. */
+static void walk(struct unit *u, struct symtab_build *b, Dwarf_Die *parent, u32 around, int depth, bool outer)
 {
 	Dwarf_Die die;
 
@@ -89,6 +94,8 @@ static void walk(struct unit *u, struct symtab_build *b, Dwarf_Die *parent, u32 
 			node = (u32)u->nodes.n;
 			vec_push(&u->nodes, (struct node){ .die = die, .parent = around });
 			add_ranges(b, &die, node);
+			if (outer)
+				continue;
 			break;
 		case DW_TAG_lexical_block:
 		case DW_TAG_namespace:
@@ -104,17 +111,61 @@ static void walk(struct unit *u, struct symtab_build *b, Dwarf_Die *parent, u32 
 		default:
 			continue; /* holds no code */
 		}
-		walk(u, b, &die, node, depth + 1);
+		walk(u, b, &die, node, depth + 1, outer);
 	} while (dwarf_siblingof(&die, &die) == 0);
 }
 
-static void walk_unit(struct unit *u)
+static void forget_nodes(struct unit *u)
+{
+	for (size_t i = 0; i < u->nodes.n; i++)
+		symtab_free(u->nodes.v[i].inner);
+	u->nodes.n = 0;
+	symtab_free(u->ranges);
+	u->ranges = NULL;
+}
+
+static void walk_unit(struct unit *u, bool whole)
 {
 	struct symtab_build b;
 
+	forget_nodes(u);
 	symtab_build_init(&b);
-	walk(u, &b, &u->die, ID_NONE, 0);
+	walk(u, &b, &u->die, ID_NONE, 0, !whole);
 	u->ranges = symtab_finish(&b);
+	u->whole = whole;
+}
+
+static u32 find_node(const struct symtab *ranges, u64 vaddr)
+{
+	u32 at = symtab_find(ranges, vaddr);
+
+	return at != ID_NONE ? symtab_at(ranges, at)->name : ID_NONE;
+}
+
+/* The innermost node that holds the address, or ID_NONE. */
+static u32 node_at(struct unit *u, u64 vaddr)
+{
+	u32 outer, inner;
+
+	if (!u->ranges)
+		walk_unit(u, false);
+	outer = find_node(u->ranges, vaddr);
+	if (outer == ID_NONE && !u->whole) {
+		walk_unit(u, true);
+		outer = find_node(u->ranges, vaddr);
+	}
+	if (u->whole)
+		return outer;
+	if (!u->nodes.v[outer].inner) {
+		Dwarf_Die function = u->nodes.v[outer].die;
+		struct symtab_build b;
+
+		symtab_build_init(&b);
+		walk(u, &b, &function, outer, 0, false);
+		u->nodes.v[outer].inner = symtab_finish(&b);
+	}
+	inner = find_node(u->nodes.v[outer].inner, vaddr);
+	return inner != ID_NONE ? inner : outer;
 }
 
 static void find_units(struct dwarf_file *f)
@@ -146,7 +197,7 @@ static void find_units(struct dwarf_file *f)
 		if (b.syms.n == before) {
 			struct unit *u = &f->units.v[unit];
 
-			walk_unit(u);
+			walk_unit(u, true);
 			for (u32 i = 0; i < symtab_count(u->ranges); i++)
 				vec_push(&b.syms, (struct raw_symbol){ .start = symtab_at(u->ranges, i)->start,
 								       .end = symtab_at(u->ranges, i)->end,
@@ -254,7 +305,7 @@ void dwarf_file_close(struct dwarf_file *f)
 	if (!f)
 		return;
 	for (size_t i = 0; i < f->units.n; i++) {
-		symtab_free(f->units.v[i].ranges);
+		forget_nodes(&f->units.v[i]);
 		vec_free(&f->units.v[i].nodes);
 	}
 	vec_free(&f->units);
@@ -362,20 +413,17 @@ static void line_at(struct dwarf_file *f, struct unit *u, u64 vaddr, struct sour
 
 u32 dwarf_file_at(struct dwarf_file *f, u64 vaddr, struct source_frame *out, u32 max)
 {
-	u32 at = symtab_find(f->by_addr, vaddr), range, node, n = 0;
+	u32 at = symtab_find(f->by_addr, vaddr), node, n = 0;
 	struct source_frame place;
 	struct unit *u;
 
 	if (at == ID_NONE || !max)
 		return 0;
 	u = &f->units.v[symtab_at(f->by_addr, at)->name];
-	if (!u->ranges)
-		walk_unit(u);
 	place = (struct source_frame){ 0 };
 	if (f->lines)
 		line_at(f, u, vaddr, &place);
-	range = symtab_find(u->ranges, vaddr);
-	node = range != ID_NONE ? symtab_at(u->ranges, range)->name : ID_NONE;
+	node = node_at(u, vaddr);
 	for (u32 depth = 0; node != ID_NONE && n < max && depth < DEEPEST_STACK; depth++) {
 		struct node *nd = &u->nodes.v[node];
 
