@@ -118,6 +118,7 @@ static void shared_names_are_not_kept(void **state)
 	assert_int_equal(symtab_count(t), 100);
 	assert_false(symtab_encode(t, &marks, &body));
 	assert_int_equal(body.len, 0);
+	bytes_free(&body);
 	symtab_free(t);
 }
 
