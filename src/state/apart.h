@@ -17,8 +17,7 @@
  * the keeper, is forked early, when there is little; it parses nothing, and forks the parser, and another one when it
  * has died. A file that a parser died of is not tried again, and after a few of them none is.
  *
- * Questions go in batches: a look-up takes microseconds, a round trip ten times as long. Opening a file, which may
- * unpack megabytes, can go on before there is a question (apart_file_ahead).
+ * Questions go in batches: a look-up takes microseconds, a round trip ten times as long.
  */
 #ifndef STATE_APART_H
 #define STATE_APART_H
