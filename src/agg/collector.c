@@ -359,6 +359,20 @@ struct collected *collector_result(struct collector *c)
 	return &c->result;
 }
 
+/* What remembers nodes has to forget them. */
+void collector_take(struct collector *c, struct collected *out)
+{
+	finish_batch(c);
+	*out = c->result;
+	for (u32 i = 0; i < c->nr_trees; i++)
+		tree_keep(&out->trees[i]);
+	collected_init(&c->result, c->nr_trees);
+	memset(c->callers, 0, (c->caller_mask + (size_t)1) * sizeof(*c->callers));
+	memset(c->stacks, 0, (c->stack_mask + (size_t)1) * sizeof(*c->stacks));
+	for (u32 i = 0; i < PATHS; i++)
+		c->paths[i].group = 0;
+}
+
 void collected_init(struct collected *c, u32 nr_trees)
 {
 	*c = (struct collected){ .tally.first_time = UINT64_MAX };
@@ -386,16 +400,10 @@ void collected_free(struct collected *c, u32 nr_trees)
 	free(c->squares);
 }
 
-void collected_merge(struct collected *to, struct collected *from, u32 nr_trees, const struct tree_rename *rename)
+/* Those of whole events. */
+static void add_sums(struct collected *to, const struct collected *from, u32 nr_trees)
 {
 	for (u32 i = 0; i < nr_trees; i++) {
-		if (measured_any(&from->measured[i])) {
-			u32 *at = tree_merge_nodes(&to->trees[i], &from->trees[i], rename);
-
-			measured_merge(&to->measured[i], &from->measured[i], at);
-			free(at);
-		} else if (from->trees[i].links.n)
-			tree_merge(&to->trees[i], &from->trees[i], rename);
 		to->weights[i] += from->weights[i];
 		to->hidden[i] += from->hidden[i];
 		to->samples[i] += from->samples[i];
@@ -406,4 +414,26 @@ void collected_merge(struct collected *to, struct collected *from, u32 nr_trees,
 	to->tally.filtered += from->tally.filtered;
 	to->tally.first_time = MIN(to->tally.first_time, from->tally.first_time);
 	to->tally.last_time = MAX(to->tally.last_time, from->tally.last_time);
+}
+
+void collected_merge(struct collected *to, struct collected *from, u32 nr_trees, const struct tree_rename *rename)
+{
+	for (u32 i = 0; i < nr_trees; i++) {
+		if (measured_any(&from->measured[i])) {
+			u32 *at = tree_merge_nodes(&to->trees[i], &from->trees[i], rename);
+
+			measured_merge(&to->measured[i], &from->measured[i], at);
+			free(at);
+		} else if (from->trees[i].links.n)
+			tree_merge(&to->trees[i], &from->trees[i], rename);
+	}
+	add_sums(to, from, nr_trees);
+}
+
+void collected_add(struct collected *to, const struct collected *from, u32 nr_trees, const struct tree_rename *rename)
+{
+	for (u32 i = 0; i < nr_trees; i++)
+		if (from->trees[i].links.n)
+			tree_add_tree(&to->trees[i], &from->trees[i], rename);
+	add_sums(to, from, nr_trees);
 }

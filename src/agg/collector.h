@@ -56,9 +56,13 @@ struct collected {
 	struct tally tally;
 };
 struct collected *collector_result(struct collector *c);
+/* Moves that to *out, its trees settled; what is added later begins from nothing. Not with measures. */
+void collector_take(struct collector *c, struct collected *out);
 
 /* Moves all of `from` into `to`, both of that many trees; rename as for tree_merge. */
 void collected_merge(struct collected *to, struct collected *from, u32 nr_trees, const struct tree_rename *rename);
+/* Adds all of `from`, which stays: its trees are settled, and it has no measures. */
+void collected_add(struct collected *to, const struct collected *from, u32 nr_trees, const struct tree_rename *rename);
 void collected_init(struct collected *c, u32 nr_trees);
 void collected_free(struct collected *c, u32 nr_trees);
 

@@ -132,6 +132,7 @@ void tree_settle(struct tree_builder *b)
 {
 	if (b->sums)
 		return;
+	set_free(&b->group_ids);
 	b->sums = mem_realloc(NULL, b->links.n + 1, sizeof(*b->sums));
 	memset(b->sums, 0, (b->links.n + 1) * sizeof(*b->sums));
 	for (u32 i = 0; i < TREE_TABLES; i++) {
@@ -146,6 +147,15 @@ void tree_settle(struct tree_builder *b)
 	}
 }
 
+void tree_keep(struct tree_builder *b)
+{
+	tree_settle(b);
+	b->links.v = mem_realloc(b->links.v, b->links.n + 1, sizeof(*b->links.v));
+	b->links.cap = b->links.n + 1;
+	b->groups.v = mem_realloc(b->groups.v, b->groups.n + 1, sizeof(*b->groups.v));
+	b->groups.cap = b->groups.n + 1;
+}
+
 /* The node that a frame, or what it becomes, has below `node`; its sums are added to. */
 static u32 add_renamed(struct tree_builder *b, u32 node, u32 frame, const struct tree_sums *sums,
 		       const struct tree_rename *rename)
@@ -158,11 +168,11 @@ static u32 add_renamed(struct tree_builder *b, u32 node, u32 frame, const struct
 	return tree_add(b, node, frames[n - 1], sums->self, sums->samples);
 }
 
-u32 *tree_merge_nodes(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename)
+/* from is settled. */
+static u32 *add_nodes(struct tree_builder *b, const struct tree_builder *from, const struct tree_rename *rename)
 {
 	u32 *at = mem_realloc(NULL, from->links.n + 1, sizeof(*at));
 
-	tree_settle(from);
 	at[0] = 0;
 	for (size_t i = 1; i < from->links.n; i++) {
 		const struct tree_link *l = &from->links.v[i], *later = l + MERGE_AHEAD;
@@ -174,8 +184,22 @@ u32 *tree_merge_nodes(struct tree_builder *b, struct tree_builder *from, const s
 				    tree_group(b, from->groups.v + (size_t)l->frame * from->group_words,
 					       from->group_words);
 	}
+	return at;
+}
+
+u32 *tree_merge_nodes(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename)
+{
+	u32 *at;
+
+	tree_settle(from);
+	at = add_nodes(b, from, rename);
 	tree_builder_free(from);
 	return at;
+}
+
+void tree_add_tree(struct tree_builder *b, const struct tree_builder *from, const struct tree_rename *rename)
+{
+	free(add_nodes(b, from, rename));
 }
 
 void tree_merge(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename)

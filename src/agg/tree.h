@@ -73,6 +73,8 @@ void tree_prefetch(const struct tree_builder *b, u32 node, u32 frame);
 void tree_reserve(struct tree_builder *b, size_t n);
 /* Nothing will be added any more: the sums stay, the tables go. */
 void tree_settle(struct tree_builder *b);
+/* The same, of one that stays long: what it has too much room for goes as well. */
+void tree_keep(struct tree_builder *b);
 /* What frames become in a merge: frame f becomes frames[of[f].first ..], of[f].n of them (1 or more), outermost first.
  */
 struct tree_rename {
@@ -85,6 +87,8 @@ struct tree_rename {
 void tree_merge(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename);
 /* The same; returns, per node of `from`, the node of b that it became (the innermost of several). Caller frees. */
 u32 *tree_merge_nodes(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename);
+/* The same, of a settled tree that stays what it is. */
+void tree_add_tree(struct tree_builder *b, const struct tree_builder *from, const struct tree_rename *rename);
 /* Adds, to weight[frame] of each frame, the totals of its nodes. b is settled. */
 void tree_weigh_frames(const struct tree_builder *b, u64 *weight);
 /* Makes the tree, and empties b. */

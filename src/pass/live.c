@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three heaps of bytes: the inbox, which the recorder's thread fills under the lock; the data, whole rounds of the
- * history, in order; and what is pending. When a round gets older than the history, its side-band becomes pending, and
- * one refresh later it is told to the living, in order of time: by then all that is older has come, because rings are
- * emptied once a round. What is pending stands in the span as well.
+ * A round is kept as it came, whole, for as long as the history is. Two horizons go along it (pass/horizon.h): `begin`
+ * is where the history begins; `front` is behind all rounds of which the samples have been collected for good, which
+ * are all but the newest: of that one some sample may be newer than a mapping that comes with the next. A refresh
+ * makes a span of the rounds behind the front, and what came of the others is added to it (pass/portions.h). When it
+ * was collected by other options, or names are read anew, or samples cannot be told apart at all, the span is that of
+ * the whole history, behind `begin`.
  */
 #include "pass/live.h"
 
@@ -13,15 +15,19 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "pass/living.h"
+#include "pass/horizon.h"
+#include "pass/portions.h"
 #include "state/apart.h"
 
-#define FRAMES_MAX (1u << 18) /* distinct ones, before names are read anew */
-#define DSOS_MAX (1u << 13)   /* likewise */
-#define PERF_MAPS_MS 10000    /* as compilers at run time add to their maps of names */
+#define PERF_MAPS_MS 10000 /* as compilers at run time add to their maps of names */
+
+/* Names are read anew when there are so many, and twice what there were when they were last. */
+#define FRAMES_LEAST (1u << 15)
+#define STRINGS_LEAST (1u << 12)
+#define DSOS_LEAST (1u << 10)
 
 struct round {
-	u64 len;
+	struct bytes data;
 	u64 from, ms; /* when the one before it came, and it did */
 };
 struct rounds {
@@ -33,34 +39,38 @@ struct rounds {
 struct mapped_file {
 	u64 device, inode, generation; /* generation 0: not known, of what was mapped before the recording */
 };
-#define FILES_MAX (1u << 16)
-
-struct side_record {
-	u64 time, at;
+/* Those that were seen since some time, and those before: with so many of the former they become the latter. */
+#define FILES_MAX (1u << 12)
+struct mapped_files {
+	struct map at; /* hash of path -> place in: */
+	VEC(struct mapped_file) v;
 };
 
 struct live {
 	struct live_opts opts;
 	const struct notify *notify;
-	pthread_mutex_t lock; /* for these: */
-	struct bytes inbox;
-	struct rounds arrived; /* rounds of the inbox that are whole */
-	u64 open;	       /* bytes behind them */
-	u64 last_ms;	       /* when the last round came, or the head */
+	pthread_mutex_t lock;  /* for these: */
+	struct bytes inbox;    /* of the round that has not ended */
+	struct rounds arrived; /* those that have */
+	u64 arrived_bytes;
+	u64 last_ms; /* when the last round came, or the head */
 	u64 left_out;
 	/* From here on only the reader's thread: */
-	struct bytes head, data, spare, pending;
-	struct rounds rounds;	      /* of data */
-	VEC(struct side_record) side; /* in pending */
+	struct bytes head;
+	struct rounds rounds;
+	struct portion *portions; /* of each round */
+	u64 bytes;		  /* of all rounds */
+	struct horizon begin, front;
+	size_t behind_front; /* rounds */
+	u64 kind;	     /* of portions */
+	struct bytes span;
 	struct source *src;
 	struct session_kept kept;
-	u64 kept_ms;	    /* when it was begun */
-	struct map file_of; /* hash of path -> place in: */
-	VEC(struct mapped_file) files;
+	u64 kept_ms;				  /* when it was begun */
+	u32 most_frames, most_strings, most_dsos; /* then names are read anew; 0: not known yet */
+	struct mapped_files files, old_files;
 	bool replaced; /* a path has another file than kept has read */
-	struct living living;
 	struct live_view view;
-	u64 lost, throttled; /* of rounds that are gone */
 };
 
 struct live *live_new(const struct live_opts *opts, const struct notify *notify)
@@ -80,24 +90,43 @@ static void end_view(struct live *l)
 	l->view = (struct live_view){ 0 };
 }
 
+static void free_rounds(struct rounds *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		bytes_free(&r->v[i].data);
+	vec_free(r);
+}
+
+static void free_files(struct mapped_files *f)
+{
+	map_free(&f->at);
+	vec_free(&f->v);
+}
+
+static void forget_portions(struct live *l)
+{
+	for (size_t i = 0; i < l->rounds.n; i++)
+		portion_forget(&l->portions[i]);
+}
+
 void live_free(struct live *l)
 {
 	if (!l)
 		return;
 	end_view(l);
+	forget_portions(l);
+	free(l->portions);
 	session_kept_free(&l->kept);
 	source_close(l->src);
-	living_free(&l->living);
+	horizon_free(&l->begin);
+	horizon_free(&l->front);
 	bytes_free(&l->inbox);
 	bytes_free(&l->head);
-	bytes_free(&l->data);
-	bytes_free(&l->spare);
-	bytes_free(&l->pending);
-	vec_free(&l->arrived);
-	vec_free(&l->rounds);
-	vec_free(&l->side);
-	vec_free(&l->files);
-	map_free(&l->file_of);
+	bytes_free(&l->span);
+	free_rounds(&l->arrived);
+	free_rounds(&l->rounds);
+	free_files(&l->files);
+	free_files(&l->old_files);
 	pthread_mutex_destroy(&l->lock);
 	free(l);
 }
@@ -111,13 +140,12 @@ void live_put(struct live *l, const struct iovec *part, int nr)
 	pthread_mutex_lock(&l->lock);
 	/* Nobody has made a profile for long: a terminal that is held. What stands before the events is not left out.
 	 */
-	if (l->arrived.n && l->inbox.len + n > l->opts.max_bytes) {
+	if (l->arrived.n && l->arrived_bytes + l->inbox.len + n > l->opts.max_bytes) {
 		l->left_out += n;
 		n = 0;
 	}
 	for (int i = 0; n && i < nr; i++)
 		bytes_put(&l->inbox, part[i].iov_base, part[i].iov_len);
-	l->open += n;
 	pthread_mutex_unlock(&l->lock);
 }
 
@@ -126,194 +154,153 @@ void live_round(struct live *l)
 	u64 now = clock_ms();
 
 	pthread_mutex_lock(&l->lock);
-	if (l->open)
-		vec_push(&l->arrived, (struct round){ l->open, l->last_ms, now });
-	l->open = 0;
+	if (l->inbox.len) {
+		struct bytes *b = &l->inbox;
+
+		b->p = mem_realloc(b->p, b->len, 1);
+		b->cap = b->len;
+		l->arrived_bytes += b->len;
+		vec_push(&l->arrived, (struct round){ *b, l->last_ms, now });
+		*b = (struct bytes){ 0 };
+	}
 	l->last_ms = now;
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Whole rounds out of the inbox; what is of a round that has not ended stays there. */
 static void take_inbox(struct live *l, struct rounds *rounds)
 {
-	struct bytes taken;
-	u64 rest;
-
 	pthread_mutex_lock(&l->lock);
-	rest = l->open;
-	taken = l->inbox;
-	l->spare.len = 0;
-	bytes_put(&l->spare, taken.p + taken.len - rest, rest);
-	l->inbox = l->spare;
 	*rounds = l->arrived;
 	l->arrived = (struct rounds){ 0 };
+	l->arrived_bytes = 0;
 	l->view.left_out = l->left_out;
 	l->left_out = 0;
 	pthread_mutex_unlock(&l->lock);
-	taken.len -= rest;
-	l->spare = taken; /* holds what was taken until the next time */
-}
-
-/* The records in [from, end) of b are gone through as those of a source. */
-static struct source records_in(const struct bytes *b, u64 end)
-{
-	return (struct source){ .data = b->p, .size = end };
-}
-
-static int decode(const struct live *l, const struct source_record *at, struct record *out)
-{
-	return record_decode(cursor_over(at->p, at->h.size, false), 0,
-			     evlist_trailer(&l->src->events, at->p, at->h.size, false), out);
 }
 
 /* A program that was built anew has the path, and not the symbols, of the one before. */
 static void note_file(struct live *l, const struct rec_mmap *m)
 {
-	struct mapped_file now = { (u64)m->maj << 32 | m->min, m->ino, m->ino_generation }, *before;
+	struct mapped_file now = { (u64)m->maj << 32 | m->min, m->ino, m->ino_generation };
+	const struct mapped_file *before = NULL;
 	u64 path = hash_bytes(m->filename.p, m->filename.len);
-	u32 at;
+	u32 at, old;
 
 	if (m->build_id_size || !m->ino)
 		return;
-	if (l->files.n >= FILES_MAX) {
-		map_free(&l->file_of);
-		l->files.n = 0;
+	if (l->files.v.n >= FILES_MAX) {
+		free_files(&l->old_files);
+		l->old_files = l->files;
+		l->files = (struct mapped_files){ 0 };
 	}
-	at = *map_at(&l->file_of, path, (u32)l->files.n);
-	if (at == l->files.n) {
-		vec_push(&l->files, now);
-		return;
-	}
-	before = &l->files.v[at];
-	l->replaced |= now.device != before->device || now.inode != before->inode ||
-		       (now.generation && before->generation && now.generation != before->generation);
-	*before = now;
+	at = *map_at(&l->files.at, path, (u32)l->files.v.n);
+	old = map_get(&l->old_files.at, path);
+	if (at < l->files.v.n)
+		before = &l->files.v.v[at];
+	else if (old != ID_NONE)
+		before = &l->old_files.v.v[old];
+	if (before)
+		l->replaced |= now.device != before->device || now.inode != before->inode ||
+			       (now.generation && before->generation && now.generation != before->generation);
+	if (at < l->files.v.n)
+		l->files.v.v[at] = now;
+	else
+		vec_push(&l->files.v, now);
 }
 
 /* Which files what comes maps. */
-static void note_files(struct live *l, const struct bytes *b, u64 from, u64 end)
+static void note_files(struct live *l, const u8 *records, u64 len)
 {
-	const struct source in = records_in(b, end);
+	const struct source in = { .data = records, .size = len };
 	struct source_record at;
 	struct record r;
+	u64 offset = 0;
 
-	while (source_next(&in, &from, &at, NULL))
-		if (at.h.type == PERF_RECORD_MMAP2 && !decode(l, &at, &r))
+	while (source_next(&in, &offset, &at, NULL))
+		if (at.h.type == PERF_RECORD_MMAP2 &&
+		    !record_decode(cursor_over(at.p, at.h.size, false), 0,
+				   evlist_trailer(&l->src->events, at.p, at.h.size, false), &r))
 			note_file(l, &r.mmap);
 }
 
-static void apply_at_once(struct live *l, const struct bytes *b, u64 from)
-{
-	const struct source in = records_in(b, b->len);
-	struct source_record at;
-
-	while (source_next(&in, &from, &at, NULL))
-		living_apply(&l->living, at.p, at.h.size);
-}
-
 /* Everything up to the end of the first round says what the events are, and what was there before them. */
-static int take_head(struct live *l, u64 len)
+static int take_head(struct live *l, const struct bytes *b)
 {
+	const u8 *records;
+	u64 len;
 	int err;
 
-	bytes_put(&l->head, l->spare.p, len);
+	bytes_free(&l->head);
+	l->head = *b;
 	err = source_of_stream(&l->src, l->head.p, l->head.len, l->notify);
 	if (err)
 		return err;
-	note_files(l, &l->head, PERFDATA_PIPE_HEADER_SIZE, l->head.len);
-	apply_at_once(l, &l->head, PERFDATA_PIPE_HEADER_SIZE);
+	records = l->head.p + PERFDATA_PIPE_HEADER_SIZE;
+	len = l->head.len - PERFDATA_PIPE_HEADER_SIZE;
+	note_files(l, records, len);
+	horizon_begin(&l->begin, records, len);
+	horizon_begin(&l->front, records, len);
 	return 0;
 }
 
-static void keep_side_band(struct live *l, const struct source_record *at)
+/* Rounds [from, end) go behind a horizon. */
+static void move_horizon(const struct live *l, struct horizon *h, size_t from, size_t end)
 {
-	struct record r;
-
-	if (decode(l, at, &r))
+	if (from >= end)
 		return;
-	if (at->h.type == PERF_RECORD_LOST)
-		l->lost += r.lost.lost;
-	l->throttled += at->h.type == PERF_RECORD_THROTTLE;
-	if (!living_wants(at->h.type))
-		return;
-	vec_push(&l->side, (struct side_record){ r.sid.time, l->pending.len });
-	bytes_put(&l->pending, at->p, at->h.size);
-}
-
-static int by_time(const void *va, const void *vb)
-{
-	const struct side_record *a = va, *b = vb;
-
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return a->at < b->at ? -1 : a->at > b->at;
-}
-
-static void tell_living(struct live *l)
-{
-	if (l->side.n)
-		qsort(l->side.v, l->side.n, sizeof(*l->side.v), by_time);
-	for (size_t i = 0; i < l->side.n; i++) {
-		const u8 *p = l->pending.p + l->side.v[i].at;
-		struct perf_event_header h;
-
-		memcpy(&h, p, sizeof(h));
-		living_apply(&l->living, p, h.size);
-	}
-	l->side.n = 0;
-	l->pending.len = 0;
+	horizon_move(h);
+	for (size_t i = from; i < end; i++)
+		horizon_take(h, &l->src->events, l->rounds.v[i].data.p, l->rounds.v[i].data.len);
 }
 
 /* Rounds that are too old, or too much, go; n of them. */
 static void drop_rounds(struct live *l, size_t n)
 {
-	struct source_record at;
-	u64 len = 0, offset = 0;
-	struct source in;
-
 	if (!n)
 		return;
-	tell_living(l);
-	for (size_t i = 0; i < n; i++)
-		len += l->rounds.v[i].len;
-	in = records_in(&l->data, len);
-	while (source_next(&in, &offset, &at, NULL))
-		if (at.h.type != PERF_RECORD_SAMPLE)
-			keep_side_band(l, &at);
-	memmove(l->data.p, l->data.p + len, l->data.len - len);
-	l->data.len -= len;
-	memmove(l->rounds.v, l->rounds.v + n, (l->rounds.n - n) * sizeof(*l->rounds.v));
+	move_horizon(l, &l->begin, 0, n);
+	move_horizon(l, &l->front, l->behind_front, n);
+	l->behind_front -= MIN(l->behind_front, n);
+	for (size_t i = 0; i < n; i++) {
+		l->bytes -= l->rounds.v[i].data.len;
+		bytes_free(&l->rounds.v[i].data);
+		portion_forget(&l->portions[i]);
+	}
 	l->rounds.n -= n;
+	memmove(l->rounds.v, l->rounds.v + n, l->rounds.n * sizeof(*l->rounds.v));
+	memmove(l->portions, l->portions + n, l->rounds.n * sizeof(*l->portions));
 }
 
 static size_t old_rounds(const struct live *l)
 {
-	u64 now = clock_ms(), bytes = l->data.len;
+	u64 now = clock_ms(), bytes = l->bytes;
 	size_t n = 0;
 
 	while (n < l->rounds.n && (l->rounds.v[n].ms + l->opts.history_ms < now || bytes > l->opts.max_bytes))
-		bytes -= l->rounds.v[n++].len;
+		bytes -= l->rounds.v[n++].data.len;
 	return n;
 }
 
 static int take_rounds(struct live *l)
 {
 	struct rounds rounds;
-	u64 at = 0;
 	int err = 0;
 
 	take_inbox(l, &rounds);
-	for (size_t i = 0; i < rounds.n && !err; i++) {
-		const struct round *r = &rounds.v[i];
+	l->portions = mem_realloc(l->portions, l->rounds.n + rounds.n + 1, sizeof(*l->portions));
+	for (size_t i = 0; i < rounds.n; i++) {
+		struct round *r = &rounds.v[i];
 
-		if (!l->src) {
-			err = take_head(l, r->len);
+		if (err) {
+			bytes_free(&r->data);
+		} else if (!l->src) {
+			err = take_head(l, &r->data);
 		} else {
-			note_files(l, &l->spare, at, at + r->len);
-			bytes_put(&l->data, l->spare.p + at, r->len);
+			note_files(l, r->data.p, r->data.len);
+			l->bytes += r->data.len;
+			l->portions[l->rounds.n] = (struct portion){ 0 };
 			vec_push(&l->rounds, *r);
 		}
-		at += r->len;
 	}
 	vec_free(&rounds);
 	if (!err && l->src)
@@ -329,27 +316,102 @@ static bool has_perf_map(const struct dsos *d)
 	return false;
 }
 
-/* Names are read anew when there are too many, or when some may have been added. */
+/*
+ * What lasts from one refresh to the next grows with all that was ever seen, most of which is gone. Names of what is
+ * gone cannot be taken out, as others go by their numbers; so all go, and what is there is named anew. Symbols take
+ * longer than the rest, and stay until there are too many files.
+ */
 static void renew_names(struct live *l, struct apart *parser)
 {
 	u64 now = clock_ms();
 
-	if (l->kept.dsos &&
-	    (l->replaced || frames_count(l->kept.frames) > FRAMES_MAX || dsos_count(l->kept.dsos) > DSOS_MAX ||
-	     (now - l->kept_ms > PERF_MAPS_MS && has_perf_map(l->kept.dsos)))) {
+	if (!l->kept.dsos) {
+		l->kept_ms = now;
+	} else if (l->replaced || dsos_count(l->kept.dsos) > l->most_dsos ||
+		   (now - l->kept_ms > PERF_MAPS_MS && has_perf_map(l->kept.dsos))) {
+		forget_portions(l);
 		session_kept_free(&l->kept);
+		l->kept_ms = now;
+		l->most_frames = 0;
 		if (parser)
 			apart_renew(parser);
+	} else if (frames_count(l->kept.frames) > l->most_frames || l->kept.strings.entries.n > l->most_strings) {
+		forget_portions(l);
+		session_kept_renew(&l->kept);
+		l->most_frames = 0;
 	}
 	l->replaced = false;
-	if (!l->kept.dsos)
-		l->kept_ms = now;
+}
+
+/* How many there may be, by how many it takes to name what is there. */
+static void limit_names(struct live *l, bool new_dsos)
+{
+	const struct session *s = l->view.session;
+
+	if (l->most_frames)
+		return;
+	l->most_frames = MAX(FRAMES_LEAST, 2 * frames_count(s->frames));
+	l->most_strings = MAX(STRINGS_LEAST, 2 * (u32)s->strings.entries.n);
+	if (new_dsos)
+		l->most_dsos = MAX(DSOS_LEAST, 2 * dsos_count(s->dsos));
+}
+
+/* The rounds from `first` on, and what was there when they began. */
+static void make_span(struct live *l, size_t first)
+{
+	l->span.len = 0;
+	for (size_t i = first; i < l->rounds.n; i++) {
+		const struct bytes *b = &l->rounds.v[i].data;
+
+		l->portions[i].from = l->span.len;
+		bytes_put(&l->span, b->p, b->len);
+		l->portions[i].end = l->span.len;
+	}
+	horizon_put(first ? &l->front : &l->begin, &l->span);
+	l->src->data = l->span.p;
+	l->src->size = l->span.len;
+}
+
+/* A profile of all rounds, of which those before `first` were collected. */
+static int make_view(struct live *l, const struct pipeline_opts *o, bool in_portions, size_t first)
+{
+	struct session_opts opts = o->session;
+	const struct horizon *h = first ? &l->front : &l->begin;
+	bool new_dsos = !l->kept.dsos;
+	int err;
+
+	make_span(l, first);
+	opts.kept = &l->kept;
+	err = session_over(&l->view.session, l->src, &opts, l->notify);
+	if (err)
+		return err;
+	err = in_portions ? pipeline_portions(o, l->view.session, l->portions, (u32)l->rounds.n, &l->view.profile,
+					      l->notify) :
+			    pipeline_over(o, l->view.session, &l->view.profile, l->notify);
+	if (err)
+		return err;
+	limit_names(l, new_dsos);
+	l->view.ms = l->rounds.n ? l->rounds.v[l->rounds.n - 1].ms - l->rounds.v[0].from : 0;
+	l->view.lost = h->lost + l->view.profile->tally.lost;
+	l->view.throttled = h->throttled + l->view.profile->tally.throttled;
+	return 0;
+}
+
+/* All but the newest round have been collected for good. */
+static void move_front(struct live *l)
+{
+	size_t n = l->rounds.n ? l->rounds.n - 1 : 0;
+
+	move_horizon(l, &l->front, l->behind_front, n);
+	l->behind_front = MAX(l->behind_front, n);
+	if (l->rounds.n)
+		portion_forget(&l->portions[n]);
 }
 
 int live_refresh(struct live *l, const struct pipeline_opts *o, bool take, struct live_view *view)
 {
-	struct session_opts opts = o->session;
-	u64 whole, left_out;
+	bool in_portions;
+	u64 left_out;
 	int err;
 
 	end_view(l);
@@ -358,25 +420,20 @@ int live_refresh(struct live *l, const struct pipeline_opts *o, bool take, struc
 	if (err || !l->src)
 		return err;
 	left_out = l->view.left_out;
-	renew_names(l, opts.symbols.apart);
-	opts.kept = &l->kept;
-	whole = l->data.len;
-	bytes_put(&l->data, l->pending.p, l->pending.len);
-	living_put(&l->living, &l->data);
-	l->src->data = l->data.p;
-	l->src->size = l->data.len;
-	err = session_over(&l->view.session, l->src, &opts, l->notify);
-	if (!err)
-		err = pipeline_over(o, l->view.session, &l->view.profile, l->notify);
-	l->data.len = whole;
+	renew_names(l, o->session.symbols.apart);
+	in_portions = portions_suffice(o, l->src);
+	if (!in_portions || portions_kind(o) != l->kind)
+		forget_portions(l);
+	l->kind = portions_kind(o);
+	/* Where the first is to be collected, all are. */
+	err = make_view(l, o, in_portions, l->behind_front && l->portions[0].collected ? l->behind_front : 0);
 	if (err) {
 		end_view(l);
 		return err;
 	}
 	l->view.left_out = left_out;
-	l->view.ms = l->rounds.n ? l->rounds.v[l->rounds.n - 1].ms - l->rounds.v[0].from : 0;
-	l->view.lost = l->lost + l->view.profile->tally.lost;
-	l->view.throttled = l->throttled + l->view.profile->tally.throttled;
+	if (in_portions)
+		move_front(l);
 	*view = l->view;
 	return 0;
 }

@@ -152,13 +152,27 @@ static void apply_fork(struct living *l, u32 pid, u32 ppid, u32 tid, u32 ptid)
 		put_for(&child->maps, l->process.v[parent].maps.p, l->process.v[parent].maps.len, pid, pid);
 }
 
+/* The thread that calls execve goes on under its process's id, alone: the end of its own is not told. */
+static void drop_others(struct living *l, u32 pid, u32 tid)
+{
+	if (process_of(l, pid)->threads < 2)
+		return;
+	for (size_t i = l->thread.n; i-- > 0;)
+		if (l->thread.v[i].pid == pid && l->thread.v[i].tid != tid)
+			drop_thread(l, l->thread.v[i].tid);
+}
+
 static void apply_comm(struct living *l, const u8 *record, const struct perf_event_header *h)
 {
-	u32 pid = u32_at(record, 8);
-	struct living_thread *t = thread_of(l, pid, u32_at(record, 12));
+	u32 pid = u32_at(record, 8), tid = u32_at(record, 12);
+	struct living_thread *t;
 
-	if (h->misc & PERF_RECORD_MISC_COMM_EXEC)
+	(void)thread_of(l, pid, tid);
+	if (h->misc & PERF_RECORD_MISC_COMM_EXEC) {
+		drop_others(l, pid, tid);
 		process_of(l, pid)->maps.len = 0;
+	}
+	t = thread_of(l, pid, tid);
 	t->comm.len = 0;
 	bytes_put(&t->comm, record, h->size);
 }
@@ -259,6 +273,19 @@ void living_apply(struct living *l, const u8 *record, u16 size)
 		break;
 	default:
 		break;
+	}
+}
+
+void living_settle(struct living *l)
+{
+	for (u32 i = (u32)l->process.n; i-- > 0;) {
+		struct living_process *p = &l->process.v[i];
+		bool alone = !p->threads && p->pid != UINT32_MAX;
+
+		if (alone && p->alone)
+			drop_process(l, i);
+		else
+			p->alone = alone;
 	}
 }
 

@@ -12,6 +12,7 @@
 
 struct living_process {
 	u32 pid, threads;
+	bool alone;	   /* without threads, as when it was settled last */
 	struct bytes maps; /* records: MMAP, MMAP2, KSYMBOL */
 };
 
@@ -33,6 +34,9 @@ bool living_wants(u32 type);
 /* Takes a whole record of this machine's byte order; in order of time. Any other, and one too short for what
  * it says it is, is ignored. */
 void living_apply(struct living *l, const u8 *record, u16 size);
+/* All records up to some time have been applied. A process of which no thread is known goes, unless its threads' own
+ * records may still come. */
+void living_settle(struct living *l);
 /* Appends records that bring about the same. */
 void living_put(const struct living *l, struct bytes *out);
 void living_free(struct living *l);

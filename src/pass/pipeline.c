@@ -32,6 +32,7 @@
 #include "pass/lanes.h"
 #include "pass/order.h"
 #include "pass/pipeline_windows.h"
+#include "pass/portions.h"
 
 #define SMALL_RECORDING 50000 /* samples */
 #define LINE_KEYS (1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE)
@@ -46,6 +47,8 @@ struct pass {
 	struct session *s;
 	struct pass_worker *workers;
 	u32 nr_workers;
+	struct portion *portions; /* NULL: all samples make one result */
+	u32 nr_portions;
 };
 
 static void take_hit(void *ctx, const struct hit *h)
@@ -73,6 +76,25 @@ static void collect_block(void *ctx, u32 worker, u32 unit)
 		take_record(p, worker, &at);
 	if (!worker && unit % 16 == 0)
 		session_progress(s, "processing", unit, s->data.blocks.n);
+}
+
+/* A portion is one worker's. */
+static void collect_portion(void *ctx, u32 worker, u32 unit)
+{
+	struct pass *p = ctx;
+	struct pass_worker *w = &p->workers[worker];
+	struct portion *portion = &p->portions[unit];
+	u64 offset = portion->from, undecodable = w->feed.undecodable;
+	struct source_record at;
+
+	if (portion->collected)
+		return;
+	while (offset < portion->end && source_next(p->s->src, &offset, &at, NULL))
+		take_record(p, worker, &at);
+	portion->collected = mem_alloc(sizeof(*portion->collected));
+	collector_take(w->collector, portion->collected);
+	portion->nr_trees = (u32)p->s->src->events.events.n;
+	portion->undecodable = w->feed.undecodable - undecodable;
 }
 
 static bool records_chains(const struct evlist *l)
@@ -190,22 +212,17 @@ static void add_aux(struct tally *t, const struct aux_counts *c)
 	t->aux_unknown_packets += c->unknown_packets;
 }
 
-/* The workers' results become one, and the profile's. Their trees are gone through once, renaming frames on the way.
- */
-static void join_results(struct pass *pass, struct window_pass *windows, const struct measuring *setups,
-			 struct profile *p)
+/* What workers counted, and whatever they had beside their results. */
+static void end_workers(struct pass *pass, struct window_pass *windows, struct profile *p, struct collected **parts)
 {
-	u32 nr_trees = (u32)p->evlist->events.n, workers = pass->nr_workers;
-	struct collected **parts = mem_zalloc(workers * sizeof(*parts)), all, *to;
-	struct tree_rename rename;
-	bool renames;
-
-	for (u32 i = 0; i < workers; i++) {
+	for (u32 i = 0; i < pass->nr_workers; i++) {
 		struct pass_worker *w = &pass->workers[i];
 
-		parts[i] = collector_result(w->collector);
+		if (!pass->portions) {
+			parts[i] = collector_result(w->collector);
+			p->tally.undecodable += w->feed.undecodable;
+		}
 		window_worker_join(windows, &w->windows);
-		p->tally.undecodable += w->feed.undecodable;
 		add_aux(&p->tally, &w->feed.aux);
 		if (w->feed.lbr)
 			add_stacks(&p->tally, lbr_counted(w->feed.lbr));
@@ -215,15 +232,36 @@ static void join_results(struct pass *pass, struct window_pass *windows, const s
 		lbr_free(w->feed.lbr);
 		feed_free(&w->feed);
 	}
+}
+
+/* The workers' results, or the portions', become one, and the profile's. Trees are gone through once, renaming frames
+ * on the way. */
+static void join_results(struct pass *pass, struct window_pass *windows, const struct measuring *setups,
+			 struct profile *p)
+{
+	u32 nr_trees = (u32)p->evlist->events.n, n = pass->portions ? pass->nr_portions : pass->nr_workers;
+	struct collected **parts = mem_zalloc((n + 1) * sizeof(*parts)), all, *to;
+	struct tree_rename rename;
+	bool renames;
+
+	end_workers(pass, windows, p, parts);
+	for (u32 i = 0; i < pass->nr_portions; i++) {
+		parts[i] = pass->portions[i].collected;
+		p->tally.undecodable += pass->portions[i].undecodable;
+	}
 	session_forget_processes(pass->s);
-	renames = p->has_inlined && inlined_resolve(p, parts, workers, &rename);
+	renames = p->has_inlined && inlined_resolve(p, parts, n, &rename);
 	collected_init(&all, nr_trees);
-	to = renames ? &all : parts[0];
-	for (u32 i = renames ? 0 : 1; i < workers; i++)
-		collected_merge(to, parts[i], nr_trees, renames ? &rename : NULL);
+	to = renames || pass->portions ? &all : parts[0];
+	for (u32 i = 0; i < n; i++) {
+		if (pass->portions)
+			collected_add(to, parts[i], nr_trees, renames ? &rename : NULL);
+		else if (parts[i] != to)
+			collected_merge(to, parts[i], nr_trees, renames ? &rename : NULL);
+	}
 	take_results(p, setups, to);
 	collected_free(&all, nr_trees);
-	for (u32 i = 0; i < workers; i++)
+	for (u32 i = 0; i < pass->nr_workers; i++)
 		collector_free(pass->workers[i].collector);
 	if (renames)
 		inlined_free(&rename);
@@ -280,10 +318,10 @@ static void start_parser(const struct session *s, bool inlined_alone, const stru
 		dsos_start_parser(s->dsos);
 }
 
-static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows, u32 asked,
-		   bool stitch, struct profile *p)
+static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows,
+		   const struct pipeline_opts *o, struct portion *portions, u32 nr_portions, struct profile *p)
 {
-	const struct measuring setups = { asked | (windows->on ? MEASURE_BIT(MEASURE_WINDOWS) : 0),
+	const struct measuring setups = { o->measures | (windows->on ? MEASURE_BIT(MEASURE_WINDOWS) : 0),
 					  { [MEASURE_WINDOWS] = &windows->setup } };
 	/* How many operations AUX data hold is not known before they are decoded. */
 	struct collector_opts copts = { .keys = p,
@@ -297,8 +335,10 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 					.deferred = &s->deferred };
 	bool inlined_alone, ordered = lanes_needed(p->evlist) && !p->branches,
 			    proven = windows_proven(&windows->windows);
-	struct pass pass = { .s = s, .nr_workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n)) };
+	struct pass pass = { .s = s, .portions = portions, .nr_portions = nr_portions };
 	struct callers *callers;
+
+	pass.nr_workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n));
 
 	copts.every_address = p->has_addresses = window_pass_by_address(windows) || p->graph_key != GRAPH_KEY_FUNCTION;
 	copts.functions = windows->on && windows->setup.unit == UNIT_FUNCTION && !copts.every_address;
@@ -312,13 +352,15 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	/* What the values show of one set of counters tells about others, too. */
 	if (!proven)
 		pass.nr_workers = 1;
-	callers = stitch && copts.chains && lbr_used(p->evlist) ? call_sites(s) : NULL;
+	callers = !o->no_stitch && copts.chains && lbr_used(p->evlist) ? call_sites(s) : NULL;
 	pass.workers = mem_zalloc(pass.nr_workers * sizeof(*pass.workers));
 	/* Each has tables of some megabytes, which are zeroed. */
 	pool_run(pass.nr_workers, pass.nr_workers, start_one, &(struct start){ &pass, windows, &copts, callers });
 	if (pass.nr_workers > 1)
 		start_parser(s, inlined_alone, &copts);
-	if (ordered && pass.nr_workers > 1)
+	if (portions)
+		pool_run(pass.nr_workers, nr_portions, collect_portion, &pass);
+	else if (ordered && pass.nr_workers > 1)
 		lanes_run(s, pass.nr_workers, take_record, &pass);
 	else
 		pool_run(pass.nr_workers, (u32)s->data.blocks.n, collect_block, &pass);
@@ -345,8 +387,8 @@ static void make_rows(struct session *s, const struct pipeline_opts *o, struct p
 		profile_measure_rows(p);
 }
 
-int pipeline_over(const struct pipeline_opts *opts, struct session *s, struct profile **profile,
-		  const struct notify *notify)
+static int run(const struct pipeline_opts *opts, struct session *s, struct portion *portions, u32 nr_portions,
+	       struct profile **profile, const struct notify *notify)
 {
 	struct pipeline_opts o = *opts;
 	struct window_pass windows = { 0 };
@@ -369,7 +411,7 @@ int pipeline_over(const struct pipeline_opts *opts, struct session *s, struct pr
 		p = new_profile(s, &o, branches);
 		p->fields = opts->fields;
 		p->nr_fields = opts->nr_fields;
-		err = collect(s, &filter, &windows, o.measures, !o.no_stitch, p);
+		err = collect(s, &filter, &windows, &o, portions, nr_portions, p);
 	}
 	if (!err)
 		profile_name_places(p, p->graph_key);
@@ -383,6 +425,18 @@ int pipeline_over(const struct pipeline_opts *opts, struct session *s, struct pr
 	}
 	*profile = p;
 	return err;
+}
+
+int pipeline_over(const struct pipeline_opts *opts, struct session *s, struct profile **profile,
+		  const struct notify *notify)
+{
+	return run(opts, s, NULL, 0, profile, notify);
+}
+
+int pipeline_portions(const struct pipeline_opts *opts, struct session *s, struct portion *portions, u32 n,
+		      struct profile **profile, const struct notify *notify)
+{
+	return run(opts, s, portions, n, profile, notify);
 }
 
 int pipeline_profile(const struct pipeline_opts *opts, struct session **session, struct profile **profile,

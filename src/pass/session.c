@@ -484,6 +484,14 @@ void session_kept_free(struct session_kept *k)
 	*k = (struct session_kept){ 0 };
 }
 
+void session_kept_renew(struct session_kept *k)
+{
+	frames_free(k->frames);
+	k->frames = frames_new();
+	strtab_free(&k->strings);
+	k->strings = (struct strtab){ 0 };
+}
+
 void session_forget_processes(struct session *s)
 {
 	procs_free(s->procs);

@@ -27,6 +27,8 @@ struct session_kept {
 	struct frames *frames;
 };
 void session_kept_free(struct session_kept *k);
+/* Strings and frames begin from nothing; DSOs keep their symbols. */
+void session_kept_renew(struct session_kept *k);
 
 struct session_opts {
 	struct symbol_opts symbols;
