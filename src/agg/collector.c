@@ -74,6 +74,7 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 				       .functions = opts->functions,
 				       .every_address = opts->every_address,
 				       .samples = opts->samples,
+				       .code = opts->code,
 				       .deferred = opts->deferred };
 	u32 callers = hash_slots(opts->samples, LEAST_STACKS, MOST_CALLERS);
 	u32 stacks = hash_slots(opts->samples, LEAST_STACKS, MOST_STACKS);

@@ -21,13 +21,14 @@ struct collector_opts {
 	const struct profile *keys; /* what groups are made of: profile_sort_by was told; it stays */
 	const struct features *features;
 	const struct notify *notify;
-	bool costs;	    /* a hit weighs what its sample's weight field says (hit.full is there) */
-	bool chains;	    /* keep whole stacks, not only leaves */
-	bool by_address;    /* as resolver_opts */
-	bool functions;	    /* likewise */
-	bool every_address; /* likewise */
-	u64 samples;	    /* likewise */
-	u64 time_slice_ns;  /* for SORT_TIME */
+	bool costs;		 /* a hit weighs what its sample's weight field says (hit.full is there) */
+	bool chains;		 /* keep whole stacks, not only leaves */
+	bool by_address;	 /* as resolver_opts */
+	bool functions;		 /* likewise */
+	bool every_address;	 /* likewise */
+	u64 samples;		 /* likewise */
+	struct code_cache *code; /* likewise */
+	u64 time_slice_ns;	 /* for SORT_TIME */
 	u64 first_time;
 	const struct sample_filter *filter;	/* or NULL */
 	const struct deferred_chains *deferred; /* or NULL */

@@ -2,6 +2,7 @@
 #include "attrib/resolver.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "attrib/chain.h"
 #include "base/hash.h"
@@ -35,18 +36,74 @@ struct symbol_slot {
 	u32 frame_1;
 };
 
+struct code_cache {
+	struct resolver_opts opts; /* that decide what the frames are */
+	u32 mask;
+	struct code_slot *code;
+	struct symbol_slot symbols[SYMBOL_CACHE];
+	struct address_slot *addresses; /* MOST_ADDRESSES, for whoever has the cache; NULL: not wanted yet */
+};
+
 struct resolver {
 	const struct procs *procs;
 	struct dsos *dsos;
 	struct frames *frames;
 	struct resolver_opts opts;
 	struct thread_view threads[THREAD_CACHE];
-	u32 mask; /* of the slots of addresses and code */
+	u32 mask; /* of the slots of addresses */
 	struct address_slot *addresses;
-	struct code_slot *code;
-	struct symbol_slot symbols[SYMBOL_CACHE];
+	struct code_cache *code;
+	bool borrowed;					  /* the code cache, and with it the room for addresses */
 	u32 nowhere_1[PERF_RECORD_MISC_CPUMODE_MASK + 1]; /* frames + 1, or 0 */
 };
+
+static struct code_cache *new_cache(u64 samples, u32 slots)
+{
+	struct code_cache *c = mem_zalloc(sizeof(*c));
+
+	c->mask = slots - 1;
+	c->code = hash_room(samples, slots, sizeof(*c->code));
+	return c;
+}
+
+struct code_cache *code_cache_new(void)
+{
+	return new_cache(UINT64_MAX, MOST_ADDRESSES);
+}
+
+void code_cache_free(struct code_cache *c)
+{
+	if (c) {
+		free(c->code);
+		free(c->addresses);
+	}
+	free(c);
+}
+
+static bool same_frames(const struct resolver_opts *a, const struct resolver_opts *b)
+{
+	return a->by_address == b->by_address && a->functions == b->functions && a->every_address == b->every_address;
+}
+
+/* What is in it stays, if it is what this resolver would find. */
+static void borrow_cache(struct resolver *r, struct code_cache *c)
+{
+	size_t size = MOST_ADDRESSES * sizeof(*c->addresses);
+
+	if (!same_frames(&c->opts, &r->opts)) {
+		memset(c->code, 0, (c->mask + (size_t)1) * sizeof(*c->code));
+		memset(c->symbols, 0, sizeof(c->symbols));
+	}
+	c->opts = r->opts;
+	if (c->addresses)
+		memset(c->addresses, 0, size);
+	else
+		c->addresses = mem_zalloc_used(size);
+	r->borrowed = true;
+	r->code = c;
+	r->addresses = c->addresses;
+	r->mask = MOST_ADDRESSES - 1;
+}
 
 struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, struct frames *frames,
 			      const struct resolver_opts *opts)
@@ -58,18 +115,22 @@ struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, stru
 	r->dsos = dsos;
 	r->frames = frames;
 	r->opts = *opts;
+	if (opts->code) {
+		borrow_cache(r, opts->code);
+		return r;
+	}
 	slots = hash_slots(opts->samples, LEAST_ADDRESSES, MOST_ADDRESSES);
 	r->mask = slots - 1;
 	r->addresses = hash_room(opts->samples, slots, sizeof(*r->addresses));
-	r->code = hash_room(opts->samples, slots, sizeof(*r->code));
+	r->code = new_cache(opts->samples, slots);
 	return r;
 }
 
 void resolver_free(struct resolver *r)
 {
-	if (r) {
+	if (r && !r->borrowed) {
 		free(r->addresses);
-		free(r->code);
+		code_cache_free(r->code);
 	}
 	free(r);
 }
@@ -87,7 +148,7 @@ const struct thread_view *resolver_thread(struct resolver *r, u32 pid, u32 tid, 
 /* The frame of a whole symbol. */
 static u32 symbol_frame(struct resolver *r, const struct frame *f)
 {
-	struct symbol_slot *slot = &r->symbols[hash_mix(f->sym, f->dso) % SYMBOL_CACHE];
+	struct symbol_slot *slot = &r->code->symbols[hash_mix(f->sym, f->dso) % SYMBOL_CACHE];
 
 	if (!slot->frame_1 || slot->dso != f->dso || slot->sym != f->sym)
 		*slot = (struct symbol_slot){ f->dso, f->sym, frames_intern(r->frames, f) + 1 };
@@ -119,7 +180,7 @@ static u32 mapped_frame(struct resolver *r, const struct vmap *m, char level, u6
 	struct code_slot *slot;
 
 	p.addr = vmap_addr(m, r->dsos, ip);
-	slot = &r->code[hash_mix(p.addr, key) & r->mask];
+	slot = &r->code->code[hash_mix(p.addr, key) & r->code->mask];
 	if (!slot->frame_1 || slot->addr != p.addr || slot->key != key) {
 		p.sym = dsos_symbol_at(r->dsos, p.dso, p.addr);
 		*slot = (struct code_slot){ p.addr, key, place_frame(r, &p, caller) + 1 };

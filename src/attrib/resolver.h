@@ -21,12 +21,19 @@
 
 struct resolver;
 
+/* The caches of code and symbols of resolvers that come one after the other, with the same DSOs and frames. One of
+ * them may have it at a time. */
+struct code_cache;
+struct code_cache *code_cache_new(void);
+void code_cache_free(struct code_cache *c);
+
 struct resolver_opts {
 	const struct deferred_chains *deferred; /* or NULL */
 	bool by_address;    /* frames of code with line information keep their address (inlined calls, source lines) */
 	bool functions;	    /* code without a name has a frame per function, where the file tells where those begin */
 	bool every_address; /* with it: others keep theirs, too (places in code) */
 	u64 samples;	    /* about so many will come: caches are no larger than these can fill */
+	struct code_cache *code; /* NULL: one of its own */
 };
 
 /* One per worker; the state behind it is shared and read-only, apart from lazily loaded symbols. */

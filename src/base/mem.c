@@ -83,6 +83,14 @@ void mem_zero(void *p, size_t size)
 	memset(p, 0, size);
 }
 
+#define LARGEST_KEPT (32 << 20) /* as much as malloc takes */
+
+void mem_keep_freed(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT);
+	(void)mallopt(M_TRIM_THRESHOLD, 2 * LARGEST_KEPT);
+}
+
 void mem_trim(void)
 {
 	malloc_trim(0);

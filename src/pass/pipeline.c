@@ -283,7 +283,9 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 				 .spe = opts->keys->branches ? NULL : session_spe(s),
 				 .windows = windows->on ? &w->windows.windows : NULL };
 	o.measuring.of[MEASURE_WINDOWS] = w->windows.hits;
-	if (!first) /* what is wrong with formats of tracepoints is said once */
+	if (first)
+		o.code = s->code;
+	else /* what is wrong with formats of tracepoints is said once */
 		o.notify = NULL;
 	w->collector = collector_new(s->procs, s->dsos, s->frames, &s->strings, l, &o);
 	if (opts->chains && lbr_used(l))

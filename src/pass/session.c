@@ -377,12 +377,14 @@ static void take_kept(struct session *s, const struct notify *notify)
 		s->strings = k->strings;
 		s->dsos = k->dsos;
 		s->frames = k->frames;
+		s->code = k->code;
 		*k = (struct session_kept){ 0 };
 		dsos_again(s->dsos);
 		return;
 	}
 	s->dsos = dsos_new(&s->opts.symbols, notify);
 	s->frames = frames_new();
+	s->code = k ? code_cache_new() : NULL;
 	apply_build_ids(s);
 	dsos_set_recorded(s->dsos, s->src->features.files.v, s->src->features.files.n);
 	if (s->opts.workers != 1 && sees_kernel(&s->src->events))
@@ -478,6 +480,7 @@ int session_open(struct session **out, const char *path, const struct session_op
 
 void session_kept_free(struct session_kept *k)
 {
+	code_cache_free(k->code);
 	frames_free(k->frames);
 	dsos_free(k->dsos);
 	strtab_free(&k->strings);
@@ -486,6 +489,8 @@ void session_kept_free(struct session_kept *k)
 
 void session_kept_renew(struct session_kept *k)
 {
+	code_cache_free(k->code);
+	k->code = code_cache_new();
 	frames_free(k->frames);
 	k->frames = frames_new();
 	strtab_free(&k->strings);
@@ -496,7 +501,8 @@ void session_forget_processes(struct session *s)
 {
 	procs_free(s->procs);
 	s->procs = NULL;
-	mem_trim(); /* they were tens of thousands of small pieces */
+	if (!s->opts.kept)  /* else the next session's processes take their room */
+		mem_trim(); /* they were tens of thousands of small pieces */
 }
 
 void session_close(struct session *s)
@@ -505,7 +511,7 @@ void session_close(struct session *s)
 
 	if (!s)
 		return;
-	kept = (struct session_kept){ s->strings, s->dsos, s->frames };
+	kept = (struct session_kept){ s->strings, s->dsos, s->frames, s->code };
 	procs_free(s->procs);
 	if (s->opts.kept)
 		*s->opts.kept = kept;

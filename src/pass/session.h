@@ -10,6 +10,7 @@
 #define PASS_SESSION_H
 
 #include "attrib/deferred.h"
+#include "attrib/resolver.h"
 #include "attrib/spe.h"
 #include "attrib/tally.h"
 #include "base/map.h"
@@ -25,6 +26,7 @@ struct session_kept {
 	struct strtab strings;
 	struct dsos *dsos;
 	struct frames *frames;
+	struct code_cache *code; /* frames of code, found again without a look-up */
 };
 void session_kept_free(struct session_kept *k);
 /* Strings and frames begin from nothing; DSOs keep their symbols. */
@@ -53,8 +55,9 @@ struct session {
 	struct dsos *dsos;
 	struct procs *procs;
 	struct frames *frames;
-	struct tally tally;	/* what the first pass counted: lost, throttled, ... */
-	struct hop_result data; /* nr_samples: decodable or not */
+	struct code_cache *code; /* of who collects first; NULL: it has its own */
+	struct tally tally;	 /* what the first pass counted: lost, throttled, ... */
+	struct hop_result data;	 /* nr_samples: decodable or not */
 	struct deferred_chains deferred;
 	struct aux aux;	    /* what AUX data there are */
 	struct spe spe;	    /* its events, at the end of src->events; without Arm SPE: all zero */
