@@ -83,7 +83,20 @@ void mem_zero(void *p, size_t size)
 	memset(p, 0, size);
 }
 
-#define LARGEST_KEPT (32 << 20) /* as much as malloc takes */
+void *mem_pages(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return check(p == MAP_FAILED ? NULL : p);
+}
+
+void mem_pages_free(void *p, size_t size)
+{
+	if (p)
+		(void)munmap(p, size);
+}
+
+#define LARGEST_KEPT (4 << 20)
 
 void mem_keep_freed(void)
 {

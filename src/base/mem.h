@@ -30,6 +30,10 @@ void *mem_zalloc_used(size_t size);
  * repeats itself) takes several times as long to begin. */
 void mem_zero(void *p, size_t size);
 
+/* Pages of their own, which the kernel has back as soon as they are freed: for what is large and lasts for a while. */
+void *mem_pages(size_t size); /* zeroed; size is not 0 */
+void mem_pages_free(void *p, size_t size);
+
 /* From now on what is freed is kept for what is allocated next: of a program that does the same again and again, and
  * would have the kernel zero the same pages each time. mem_trim gives it back all the same. */
 void mem_keep_freed(void);

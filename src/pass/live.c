@@ -19,15 +19,18 @@
 #include "pass/portions.h"
 #include "state/apart.h"
 
+#define INBOX_KEPT (4u << 20)
+#define SPAN_KEPT (4u << 20)
 #define PERF_MAPS_MS 10000 /* as compilers at run time add to their maps of names */
 
 /* Names are read anew when there are so many, and twice what there were when they were last. */
 #define FRAMES_LEAST (1u << 15)
 #define STRINGS_LEAST (1u << 12)
-#define DSOS_LEAST (1u << 10)
+#define DSOS_LEAST (1u << 8)
 
 struct round {
-	struct bytes data;
+	u8 *p; /* mem_pages */
+	u64 len;
 	u64 from, ms; /* when the one before it came, and it did */
 };
 struct rounds {
@@ -56,7 +59,7 @@ struct live {
 	u64 last_ms; /* when the last round came, or the head */
 	u64 left_out;
 	/* From here on only the reader's thread: */
-	struct bytes head;
+	struct round head;
 	struct rounds rounds;
 	struct portion *portions; /* of each round */
 	u64 bytes;		  /* of all rounds */
@@ -88,12 +91,21 @@ static void end_view(struct live *l)
 	profile_free(l->view.profile);
 	session_close(l->view.session);
 	l->view = (struct live_view){ 0 };
+	l->span.len = 0;
+	if (l->span.cap > SPAN_KEPT)
+		bytes_free(&l->span);
+}
+
+static void free_round(struct round *r)
+{
+	mem_pages_free(r->p, r->len);
+	*r = (struct round){ 0 };
 }
 
 static void free_rounds(struct rounds *r)
 {
 	for (size_t i = 0; i < r->n; i++)
-		bytes_free(&r->v[i].data);
+		free_round(&r->v[i]);
 	vec_free(r);
 }
 
@@ -121,7 +133,7 @@ void live_free(struct live *l)
 	horizon_free(&l->begin);
 	horizon_free(&l->front);
 	bytes_free(&l->inbox);
-	bytes_free(&l->head);
+	free_round(&l->head);
 	bytes_free(&l->span);
 	free_rounds(&l->arrived);
 	free_rounds(&l->rounds);
@@ -155,13 +167,14 @@ void live_round(struct live *l)
 
 	pthread_mutex_lock(&l->lock);
 	if (l->inbox.len) {
-		struct bytes *b = &l->inbox;
+		u8 *p = mem_pages(l->inbox.len);
 
-		b->p = mem_realloc(b->p, b->len, 1);
-		b->cap = b->len;
-		l->arrived_bytes += b->len;
-		vec_push(&l->arrived, (struct round){ *b, l->last_ms, now });
-		*b = (struct bytes){ 0 };
+		memcpy(p, l->inbox.p, l->inbox.len);
+		vec_push(&l->arrived, (struct round){ p, l->inbox.len, l->last_ms, now });
+		l->arrived_bytes += l->inbox.len;
+		l->inbox.len = 0;
+		if (l->inbox.cap > INBOX_KEPT)
+			bytes_free(&l->inbox);
 	}
 	l->last_ms = now;
 	pthread_mutex_unlock(&l->lock);
@@ -224,14 +237,14 @@ static void note_files(struct live *l, const u8 *records, u64 len)
 }
 
 /* Everything up to the end of the first round says what the events are, and what was there before them. */
-static int take_head(struct live *l, const struct bytes *b)
+static int take_head(struct live *l, const struct round *r)
 {
 	const u8 *records;
 	u64 len;
 	int err;
 
-	bytes_free(&l->head);
-	l->head = *b;
+	free_round(&l->head);
+	l->head = *r;
 	err = source_of_stream(&l->src, l->head.p, l->head.len, l->notify);
 	if (err)
 		return err;
@@ -250,7 +263,7 @@ static void move_horizon(const struct live *l, struct horizon *h, size_t from, s
 		return;
 	horizon_move(h);
 	for (size_t i = from; i < end; i++)
-		horizon_take(h, &l->src->events, l->rounds.v[i].data.p, l->rounds.v[i].data.len);
+		horizon_take(h, &l->src->events, l->rounds.v[i].p, l->rounds.v[i].len);
 }
 
 /* Rounds that are too old, or too much, go; n of them. */
@@ -262,8 +275,8 @@ static void drop_rounds(struct live *l, size_t n)
 	move_horizon(l, &l->front, l->behind_front, n);
 	l->behind_front -= MIN(l->behind_front, n);
 	for (size_t i = 0; i < n; i++) {
-		l->bytes -= l->rounds.v[i].data.len;
-		bytes_free(&l->rounds.v[i].data);
+		l->bytes -= l->rounds.v[i].len;
+		free_round(&l->rounds.v[i]);
 		portion_forget(&l->portions[i]);
 	}
 	l->rounds.n -= n;
@@ -277,7 +290,7 @@ static size_t old_rounds(const struct live *l)
 	size_t n = 0;
 
 	while (n < l->rounds.n && (l->rounds.v[n].ms + l->opts.history_ms < now || bytes > l->opts.max_bytes))
-		bytes -= l->rounds.v[n++].data.len;
+		bytes -= l->rounds.v[n++].len;
 	return n;
 }
 
@@ -292,12 +305,12 @@ static int take_rounds(struct live *l)
 		struct round *r = &rounds.v[i];
 
 		if (err) {
-			bytes_free(&r->data);
+			free_round(r);
 		} else if (!l->src) {
-			err = take_head(l, &r->data);
+			err = take_head(l, r);
 		} else {
-			note_files(l, r->data.p, r->data.len);
-			l->bytes += r->data.len;
+			note_files(l, r->p, r->len);
+			l->bytes += r->len;
 			l->portions[l->rounds.n] = (struct portion){ 0 };
 			vec_push(&l->rounds, *r);
 		}
@@ -356,15 +369,18 @@ static void limit_names(struct live *l, bool new_dsos)
 		l->most_dsos = MAX(DSOS_LEAST, 2 * dsos_count(s->dsos));
 }
 
-/* The rounds from `first` on, and what was there when they began. */
+/* The rounds from `first` on, and what was there when they began. A span of the whole history is large, and goes with
+ * its view. */
 static void make_span(struct live *l, size_t first)
 {
-	l->span.len = 0;
-	for (size_t i = first; i < l->rounds.n; i++) {
-		const struct bytes *b = &l->rounds.v[i].data;
+	u64 len = 0;
 
+	for (size_t i = first; i < l->rounds.n; i++)
+		len += l->rounds.v[i].len;
+	bytes_grow(&l->span, len);
+	for (size_t i = first; i < l->rounds.n; i++) {
 		l->portions[i].from = l->span.len;
-		bytes_put(&l->span, b->p, b->len);
+		bytes_put(&l->span, l->rounds.v[i].p, l->rounds.v[i].len);
 		l->portions[i].end = l->span.len;
 	}
 	horizon_put(first ? &l->front : &l->begin, &l->span);
