@@ -68,7 +68,7 @@ static struct code_cache *new_cache(u64 samples, u32 slots)
 
 struct code_cache *code_cache_new(void)
 {
-	return new_cache(UINT64_MAX, MOST_ADDRESSES);
+	return new_cache(UINT64_MAX - 1, MOST_ADDRESSES);
 }
 
 void code_cache_free(struct code_cache *c)

@@ -23,10 +23,10 @@
 #define SPAN_KEPT (4u << 20)
 #define PERF_MAPS_MS 10000 /* as compilers at run time add to their maps of names */
 
-/* Names are read anew when there are so many, and twice what there were when they were last. */
-#define FRAMES_LEAST (1u << 15)
-#define STRINGS_LEAST (1u << 12)
-#define DSOS_LEAST (1u << 8)
+/* Names are made anew when there are so many more than when they were last, and at least as many more. */
+#define FRAMES_MORE (1u << 14)
+#define STRINGS_MORE (1u << 11)
+#define DSOS_MORE (1u << 9)
 
 struct round {
 	u8 *p; /* mem_pages */
@@ -43,7 +43,7 @@ struct mapped_file {
 	u64 device, inode, generation; /* generation 0: not known, of what was mapped before the recording */
 };
 /* Those that were seen since some time, and those before: with so many of the former they become the latter. */
-#define FILES_MAX (1u << 12)
+#define FILES_MAX (1u << 10)
 struct mapped_files {
 	struct map at; /* hash of path -> place in: */
 	VEC(struct mapped_file) v;
@@ -356,6 +356,11 @@ static void renew_names(struct live *l, struct apart *parser)
 	l->replaced = false;
 }
 
+static u32 and_more(u32 n, u32 least)
+{
+	return n + MAX(least, n);
+}
+
 /* How many there may be, by how many it takes to name what is there. */
 static void limit_names(struct live *l, bool new_dsos)
 {
@@ -363,10 +368,10 @@ static void limit_names(struct live *l, bool new_dsos)
 
 	if (l->most_frames)
 		return;
-	l->most_frames = MAX(FRAMES_LEAST, 2 * frames_count(s->frames));
-	l->most_strings = MAX(STRINGS_LEAST, 2 * (u32)s->strings.entries.n);
+	l->most_frames = and_more(frames_count(s->frames), FRAMES_MORE);
+	l->most_strings = and_more((u32)s->strings.entries.n, STRINGS_MORE);
 	if (new_dsos)
-		l->most_dsos = MAX(DSOS_LEAST, 2 * dsos_count(s->dsos));
+		l->most_dsos = and_more(dsos_count(s->dsos), DSOS_MORE);
 }
 
 /* The rounds from `first` on, and what was there when they began. A span of the whole history is large, and goes with

@@ -292,9 +292,73 @@ static void equals_it_while_keys_change_what_is_asked_for(void **state)
 		same_as_at_once(seed, true);
 }
 
+#define SHORT_ONES 200u /* processes of a round: each has a program, a name and an address that no other has */
+#define SHORT_ROUNDS 100u
+
+static struct bytes make_short_ones(void)
+{
+	struct bytes text = { 0 }, out = { 0 };
+	struct recipe r = { 0 };
+	u32 pid = 4200000;
+
+	bytes_str(&text, "mode=pipe\nevent \"cpu-clock\" period=1000 sample=IP|TID|TIME|PERIOD|CALLCHAIN|IDENTIFIER "
+			 "ids=7 flags=mmap2|comm|comm_exec|task\ncomm pid=4200000 time=1 exec \"sh\"\n"
+			 "finished_round\n");
+	for (u32 i = 0; i < SHORT_ROUNDS * SHORT_ONES; i++) {
+		u32 t = 100 + i * 10;
+
+		pid++;
+		bytes_printf(&text, "fork pid=%u ppid=4200000 tid=%u ptid=4200000 time=%u\n", pid, pid, t);
+		bytes_printf(&text, "comm pid=%u time=%u exec \"name%u\"\n", pid, t + 1, i);
+		bytes_printf(&text,
+			     "mmap2 pid=%u time=%u start=0x400000 len=0x1000000 prot=r|x flags=2 maj=8 min=1 ino=%u "
+			     "\"/no/app%u\"\n",
+			     pid, t + 2, i + 1, i);
+		bytes_printf(&text, "sample pid=%u time=%u misc=user ip=0x%x period=1000 chain=user,0x%x,0x%x\n", pid,
+			     t + 3, 0x400000 + i, 0x400000 + i, 0x410000 + i);
+		bytes_printf(&text, "exit pid=%u ppid=4200000 time=%u\n", pid, t + 4);
+		if (i % SHORT_ONES == SHORT_ONES - 1)
+			bytes_str(&text, "finished_round\n");
+	}
+	assert_int_equal(recipe_parse(&r, "live", (const char *)text.p, text.len, NULL), 0);
+	assert_int_equal(recipe_write(&r, &out), 0);
+	recipe_free(&r);
+	bytes_free(&text);
+	return out;
+}
+
+/* A history of some rounds: what is known is no more than what they have, and some. */
+static void forgets_what_is_gone(void **state)
+{
+	static const struct live_opts some_rounds = { .history_ms = 3600000, .max_bytes = 400000 };
+	struct bytes stream = make_short_ones();
+	struct live *a = live_new(&some_rounds, NULL), *b = live_new(&some_rounds, NULL);
+	u32 frames = 0, dsos = 0, strings = 0;
+	struct pipeline_opts o;
+	struct live_view view;
+	size_t at = 0;
+
+	(void)state;
+	init(&o);
+	while (put_round(&stream, &at, a, b)) {
+		assert_int_equal(live_refresh(a, &o, true, &view), 0);
+		frames = MAX(frames, frames_count(view.session->frames));
+		dsos = MAX(dsos, dsos_count(view.session->dsos));
+		strings = MAX(strings, (u32)view.session->strings.entries.n);
+	}
+	assert_true(dsos > 2 * SHORT_ONES && frames > 2 * SHORT_ONES);
+	assert_in_range(dsos, 0, 20 * SHORT_ONES);
+	assert_in_range(frames, 0, 2 * SHORT_ONES * SHORT_ROUNDS * 3 / 4);
+	assert_in_range(strings, 0, 20 * SHORT_ONES);
+	live_free(a);
+	live_free(b);
+	bytes_free(&stream);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forgets_what_is_gone),
 		cmocka_unit_test(equals_what_is_collected_at_once),
 		cmocka_unit_test(equals_it_while_keys_change_what_is_asked_for),
 	};

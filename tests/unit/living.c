@@ -155,6 +155,40 @@ static void test_short_processes_leave_nothing(void **state)
 	living_free(&l);
 }
 
+/* The end of the thread that calls execve is not told, nor is it always that of the others. */
+static void test_exec_ends_other_threads(void **state)
+{
+	struct living l = { 0 };
+
+	(void)state;
+	comm(&l, 7, 7, "app", true);
+	task(&l, PERF_RECORD_FORK, 7, 8, 7, 7);
+	task(&l, PERF_RECORD_FORK, 7, 9, 7, 7);
+	task(&l, PERF_RECORD_EXIT, 7, 7, 0, 0);
+	comm(&l, 7, 7, "next", true);
+	expect(&l, "comm 7/7 next; ");
+	task(&l, PERF_RECORD_EXIT, 7, 7, 0, 0);
+	expect(&l, "");
+	assert_int_equal(l.process.n, 0);
+	living_free(&l);
+}
+
+/* A mapping of whom no thread is known stays for a while, as its thread's records may be on their way. */
+static void test_processes_without_threads_go(void **state)
+{
+	struct living l = { 0 };
+
+	(void)state;
+	map(&l, 7, 0x1000, 0x1000, "/app", 2);
+	map(&l, UINT32_MAX, 0x9000, 0x1000, "[kernel]", 1);
+	living_settle(&l);
+	map(&l, 8, 0x1000, 0x1000, "/other", 2);
+	comm(&l, 8, 8, "other", false);
+	living_settle(&l);
+	expect(&l, "map 8 1000 /other; map 4294967295 9000 [kernel]; comm 8/8 other; ");
+	living_free(&l);
+}
+
 static void test_nonsense_is_ignored(void **state)
 {
 	struct perf_event_header h = { .type = PERF_RECORD_MMAP2, .size = sizeof(h) };
@@ -179,6 +213,8 @@ int main(void)
 		cmocka_unit_test(test_covered_mappings_go),
 		cmocka_unit_test(test_reused_id),
 		cmocka_unit_test(test_short_processes_leave_nothing),
+		cmocka_unit_test(test_exec_ends_other_threads),
+		cmocka_unit_test(test_processes_without_threads_go),
 		cmocka_unit_test(test_nonsense_is_ignored),
 	};
 
