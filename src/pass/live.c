@@ -72,7 +72,7 @@ struct live {
 	u64 kept_ms;				  /* when it was begun */
 	u32 most_frames, most_strings, most_dsos; /* then names are read anew; 0: not known yet */
 	struct mapped_files files, old_files;
-	bool replaced; /* a path has another file than kept has read */
+	bool replaced; /* a path has another file than before */
 	struct live_view view;
 };
 
@@ -212,9 +212,12 @@ static void note_file(struct live *l, const struct rec_mmap *m)
 		before = &l->files.v.v[at];
 	else if (old != ID_NONE)
 		before = &l->old_files.v.v[old];
-	if (before)
-		l->replaced |= now.device != before->device || now.inode != before->inode ||
-			       (now.generation && before->generation && now.generation != before->generation);
+	if (before && (now.device != before->device || now.inode != before->inode ||
+		       (now.generation && before->generation && now.generation != before->generation))) {
+		l->replaced = true;
+		if (l->kept.dsos)
+			dsos_outdate(l->kept.dsos, m->filename);
+	}
 	if (at < l->files.v.n)
 		l->files.v.v[at] = now;
 	else
@@ -321,14 +324,6 @@ static int take_rounds(struct live *l)
 	return err;
 }
 
-static bool has_perf_map(const struct dsos *d)
-{
-	for (u32 i = 0; i < dsos_count(d); i++)
-		if (dsos_at(d, i)->kind == DSO_PERFMAP && *dsos_at(d, i)->path == '/')
-			return true;
-	return false;
-}
-
 /*
  * What lasts from one refresh to the next grows with all that was ever seen, most of which is gone. Names of what is
  * gone cannot be taken out, as others go by their numbers; so all go, and what is there is named anew. Symbols take
@@ -337,22 +332,27 @@ static bool has_perf_map(const struct dsos *d)
 static void renew_names(struct live *l, struct apart *parser)
 {
 	u64 now = clock_ms();
+	bool again = l->kept.dsos && ((l->replaced && parser) || dsos_count(l->kept.dsos) > l->most_dsos);
 
-	if (!l->kept.dsos) {
+	if (l->kept.dsos && !again && now - l->kept_ms > PERF_MAPS_MS) {
+		again = dsos_maps_grew(l->kept.dsos);
 		l->kept_ms = now;
-	} else if (l->replaced || dsos_count(l->kept.dsos) > l->most_dsos ||
-		   (now - l->kept_ms > PERF_MAPS_MS && has_perf_map(l->kept.dsos))) {
-		forget_portions(l);
+	}
+	if (again) {
 		session_kept_free(&l->kept);
-		l->kept_ms = now;
-		l->most_frames = 0;
 		if (parser)
 			apart_renew(parser);
-	} else if (frames_count(l->kept.frames) > l->most_frames || l->kept.strings.entries.n > l->most_strings) {
-		forget_portions(l);
+	} else if (l->kept.dsos &&
+		   (frames_count(l->kept.frames) > l->most_frames || l->kept.strings.entries.n > l->most_strings)) {
+		again = true;
 		session_kept_renew(&l->kept);
+	}
+	if (again) {
+		forget_portions(l);
 		l->most_frames = 0;
 	}
+	if (!l->kept.dsos)
+		l->kept_ms = now;
 	l->replaced = false;
 }
 

@@ -12,6 +12,7 @@
 #include "state/apart.h"
 #include "state/cache.h"
 #include "state/dso_table.h"
+#include "state/perfmap.h"
 
 #define NOT_ASKED (ID_NONE - 1)
 #define STRIPPED_SHOWN 4 /* names in the note on stripped files */
@@ -209,7 +210,8 @@ static bool has_name(const struct dso_slot *s, const struct dso_key *key, u32 mo
 {
 	const struct dso *dso = &s->pub;
 
-	if (dso->kind != key->kind || s->mount_ns != mount_ns || (per_process(key->kind) && dso->pid != key->pid))
+	if (s->outdated || dso->kind != key->kind || s->mount_ns != mount_ns ||
+	    (per_process(key->kind) && dso->pid != key->pid))
 		return false;
 	return strlen(dso->path) == key->path.len && !memcmp(dso->path, key->path.p, key->path.len);
 }
@@ -301,6 +303,31 @@ static void keep_build(struct dsos *d, u32 dso, const struct dso_key *key, u32 m
 	build = build_of(d, &old, mount_ns);
 	if (*build == d->slots.n)
 		*build = dso;
+}
+
+void dsos_outdate(struct dsos *d, struct str path)
+{
+	for (size_t i = 0; i < d->slots.n; i++) {
+		const char *p = d->slots.v[i]->pub.path;
+
+		if (strlen(p) == path.len && !memcmp(p, path.p, path.len))
+			d->slots.v[i]->outdated = true;
+	}
+	/* The number of a file that is gone may be given to another one. */
+	map_free(&d->by_file);
+	d->files.n = 0;
+}
+
+bool dsos_maps_grew(const struct dsos *d)
+{
+	for (size_t i = 0; i < d->slots.n; i++) {
+		const struct dso_slot *s = d->slots.v[i];
+
+		if (s->pub.kind == DSO_PERFMAP && s->pub.symtab && *s->pub.path == '/' &&
+		    perfmap_size(s->pub.pid, d->opts.symfs) > s->map_bytes)
+			return true;
+	}
+	return false;
 }
 
 bool dsos_is_new(struct dsos *d, const struct dso_key *key)

@@ -102,6 +102,11 @@ void dsos_set_release(struct dsos *d, const char *release, const char *arch);
 void dsos_set_kernel_map(struct dsos *d, struct str ref_symbol, u64 start, u64 ref_addr);
 /* From now on a further session tells of what d has heard before: symbols that it has are not added again. */
 void dsos_again(struct dsos *d);
+/* Another file has that name from now on: whoever asks for it gets a new DSO. The old one keeps what was read of it.
+ * Not thread-safe. */
+void dsos_outdate(struct dsos *d, struct str path);
+/* Have run-time compilers added to a map (/tmp/perf-PID.map) since it was read? */
+bool dsos_maps_grew(const struct dsos *d);
 /* So many bytes of its code were mapped somewhere, from pgoff on. Not thread-safe. */
 void dsos_note_mapped(struct dsos *d, u32 dso, u64 bytes, u64 pgoff);
 /* Side-band symbols: KSYMBOL registers BPF programs and others (name at [start, end)), state/jit.h the code of

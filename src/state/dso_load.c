@@ -145,7 +145,11 @@ static void load_perfmap(struct dsos *d, struct dso_slot *s, struct symtab_build
 		s->missing = NULL; /* no code: data addresses fall here */
 		return;
 	}
-	err = d->opts.offline && !d->opts.symfs ? ERR_NOTFOUND : perfmap_load(b, s->pub.pid, d->opts.symfs);
+	err = ERR_NOTFOUND;
+	if (!d->opts.offline || d->opts.symfs) {
+		s->map_bytes = perfmap_size(s->pub.pid, d->opts.symfs);
+		err = perfmap_load(b, s->pub.pid, d->opts.symfs);
+	}
 	if (err == ERR_PERM)
 		s->missing = "this perf map cannot be read, or belongs to another user than the process";
 	else if (err < 0 && err != ERR_NOTFOUND)

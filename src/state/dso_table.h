@@ -35,6 +35,8 @@ struct dso_slot {
 	u64 mount_ns;	      /* which root directory its process has (rootdir_of), when that is not ours; else 0 */
 	u64 code_pgoff;	      /* of its mappings of code; UINT64_MAX: they differ */
 	bool code_mapped;     /* there was one */
+	bool outdated;	      /* another file has its name now */
+	u64 map_bytes;	      /* PERFMAP: of the map, when it was read */
 	pthread_mutex_t lock; /* for loading; and for its DWARF */
 	VEC(struct side_symbol) side;
 	u64 moved;		   /* KERNEL by vmlinux: how far from where it was linked to */

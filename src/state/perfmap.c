@@ -86,17 +86,17 @@ static u32 inner_pid(u32 pid)
 	return inner;
 }
 
-int perfmap_load(struct symtab_build *b, u32 pid, const char *symfs)
+/* *owner: of the process, else ourselves. A descriptor, or a negative errno. */
+static int open_map(u32 pid, const char *symfs, uid_t *owner)
 {
-	struct bytes text = { 0 };
-	struct stat process, file;
+	struct stat process;
 	char path[64], root[32];
-	uid_t owner = geteuid();
-	int fd = -ENOENT, err;
+	int fd = -ENOENT;
 
+	*owner = geteuid();
 	snprintf(root, sizeof(root), "/proc/%u", pid);
 	if (!symfs && stat(root, &process) == 0) {
-		owner = process.st_uid;
+		*owner = process.st_uid;
 		snprintf(root, sizeof(root), "/proc/%u/root", pid);
 		snprintf(path, sizeof(path), "/tmp/perf-%u.map", inner_pid(pid));
 		fd = regular_open_itself_in(root, path);
@@ -105,6 +105,28 @@ int perfmap_load(struct symtab_build *b, u32 pid, const char *symfs)
 		snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
 		fd = regular_open_itself_in(symfs, path);
 	}
+	return fd;
+}
+
+u64 perfmap_size(u32 pid, const char *symfs)
+{
+	struct stat file;
+	uid_t owner;
+	int fd = open_map(pid, symfs, &owner);
+	u64 size = fd >= 0 && !fstat(fd, &file) ? (u64)file.st_size : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return size;
+}
+
+int perfmap_load(struct symtab_build *b, u32 pid, const char *symfs)
+{
+	struct bytes text = { 0 };
+	struct stat file;
+	uid_t owner;
+	int fd = open_map(pid, symfs, &owner), err;
+
 	if (fd < 0)
 		return fd == -ENOENT ? ERR_NOTFOUND : fd == -EINVAL ? ERR_FORMAT : ERR_PERM;
 	if (fstat(fd, &file) < 0)

@@ -18,5 +18,7 @@ u64 perfmap_parse(struct symtab_build *b, const char *text, size_t len);
  * owner of the process, nor (when the process has ended) us. ERR_LIMIT when it is larger than any compiler's.
  */
 int perfmap_load(struct symtab_build *b, u32 pid, const char *symfs);
+/* How large that file is now; 0: there is none. */
+u64 perfmap_size(u32 pid, const char *symfs);
 
 #endif

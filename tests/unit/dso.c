@@ -65,6 +65,26 @@ static void test_identity(void **state)
 	dsos_free(d);
 }
 
+/* A file that was built anew under its name is another DSO; what was known of the old one stays. */
+static void test_outdated(void **state)
+{
+	const struct symbol_opts opts = { .offline = true };
+	struct dsos *d = dsos_new(&opts, NULL);
+	u32 old = get(d, DSO_FILE, "/opt/app", 0), other = get(d, DSO_FILE, "/opt/other", 0), next;
+
+	(void)state;
+	dsos_outdate(d, text("/opt/app"));
+	next = get(d, DSO_FILE, "/opt/app", 0);
+	assert_int_not_equal(next, old);
+	assert_int_equal(get(d, DSO_FILE, "/opt/app", 0), next);
+	assert_int_equal(get(d, DSO_FILE, "/opt/other", 0), other);
+	assert_string_equal(dsos_at(d, old)->path, "/opt/app");
+	dsos_outdate(d, text("/opt/app"));
+	assert_int_not_equal(get(d, DSO_FILE, "/opt/app", 0), next);
+	assert_false(dsos_maps_grew(d));
+	dsos_free(d);
+}
+
 static void test_build_ids(void **state)
 {
 	struct dsos *d = new_dsos();
@@ -373,6 +393,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_outdated),
 		cmocka_unit_test(test_build_ids),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_side_band_symbols),
