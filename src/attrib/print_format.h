@@ -31,8 +31,16 @@ enum expr_kind {
 	EXPR_CPUMASK, /* field: bits, as a list */
 };
 
-enum { OP_OR_ELSE = 'o', OP_AND_THEN = 'a', OP_EQUAL = '=', OP_UNEQUAL = '!', OP_LESS_EQUAL = 'l', OP_MORE_EQUAL = 'm',
-       OP_LEFT = 'L', OP_RIGHT = 'R' };
+enum {
+	OP_OR_ELSE = 'o',
+	OP_AND_THEN = 'a',
+	OP_EQUAL = '=',
+	OP_UNEQUAL = '!',
+	OP_LESS_EQUAL = 'l',
+	OP_MORE_EQUAL = 'm',
+	OP_LEFT = 'L',
+	OP_RIGHT = 'R'
+};
 
 struct named_value {
 	s64 value;
@@ -56,11 +64,11 @@ struct expr {
 /* A part of the string: text as it stands, then a conversion of an argument. */
 struct conversion {
 	struct str text;
-	char kind;	    /* d u x X o c s p; 0: none follows */
-	char pointer[5];    /* what stands behind %p: "I4"; empty: nothing */
-	char flags[6];	    /* of printf */
+	char kind;	      /* d u x X o c s p; 0: none follows */
+	char pointer[5];      /* what stands behind %p: "I4"; empty: nothing */
+	char flags[6];	      /* of printf */
 	s32 width, precision; /* -1: none */
-	u32 bits;	    /* of a number */
+	u32 bits;	      /* of a number */
 	struct expr *arg, *precision_arg;
 	struct conversion *next;
 };

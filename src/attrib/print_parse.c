@@ -130,9 +130,9 @@ static bool known_name(struct str name, s64 *value)
 	static const struct {
 		const char *name;
 		s64 value;
-	} known[] = { { "HI_SOFTIRQ", 0 },	{ "TIMER_SOFTIRQ", 1 },	   { "NET_TX_SOFTIRQ", 2 },
-		      { "NET_RX_SOFTIRQ", 3 },	{ "BLOCK_SOFTIRQ", 4 },	   { "IRQ_POLL_SOFTIRQ", 5 },
-		      { "TASKLET_SOFTIRQ", 6 }, { "SCHED_SOFTIRQ", 7 },	   { "HRTIMER_SOFTIRQ", 8 },
+	} known[] = { { "HI_SOFTIRQ", 0 },	{ "TIMER_SOFTIRQ", 1 },	    { "NET_TX_SOFTIRQ", 2 },
+		      { "NET_RX_SOFTIRQ", 3 },	{ "BLOCK_SOFTIRQ", 4 },	    { "IRQ_POLL_SOFTIRQ", 5 },
+		      { "TASKLET_SOFTIRQ", 6 }, { "SCHED_SOFTIRQ", 7 },	    { "HRTIMER_SOFTIRQ", 8 },
 		      { "RCU_SOFTIRQ", 9 },	{ "HRTIMER_NORESTART", 0 }, { "HRTIMER_RESTART", 1 } };
 
 	for (u32 i = 0; i < ARRAY_LEN(known); i++)
@@ -190,8 +190,9 @@ static struct expr *parse_call(struct parser *s, struct str name)
 		const char *name;
 		enum expr_kind kind;
 	} calls[] = {
-		{ "__print_flags", EXPR_FLAGS },  { "__print_symbolic", EXPR_SYMBOL }, { "__get_str", EXPR_STRING },
-		{ "__get_rel_str", EXPR_STRING }, { "__get_bitmask", EXPR_BITMASK },   { "__get_cpumask", EXPR_CPUMASK },
+		{ "__print_flags", EXPR_FLAGS },   { "__print_symbolic", EXPR_SYMBOL },
+		{ "__get_str", EXPR_STRING },	   { "__get_rel_str", EXPR_STRING },
+		{ "__get_bitmask", EXPR_BITMASK }, { "__get_cpumask", EXPR_CPUMASK },
 	};
 	struct expr *x = new_expr(s, EXPR_TEXT);
 	u32 i = 0;
@@ -273,8 +274,8 @@ static bool takes_type(struct parser *s, u64 *bits)
 	static const struct {
 		const char *name;
 		u64 bits;
-	} sizes[] = { { "u8", 8 },  { "s8", 8 },  { "char", 8 },  { "u16", 16 }, { "s16", 16 }, { "short", 16 },
-		      { "u32", 32 }, { "s32", 32 }, { "int", 32 } };
+	} sizes[] = { { "u8", 8 },     { "s8", 8 },   { "char", 8 }, { "u16", 16 }, { "s16", 16 },
+		      { "short", 16 }, { "u32", 32 }, { "s32", 32 }, { "int", 32 } };
 	const char *begin = s->p;
 	struct str word = { "", 0 }, last = word;
 	u32 words = 0;
@@ -413,11 +414,24 @@ struct binary {
 
 /* Longer ones first. */
 static const struct binary binaries[] = {
-	{ "||", 1, OP_OR_ELSE },     { "&&", 2, OP_AND_THEN },	 { "==", 6, OP_EQUAL }, { "!=", 6, OP_UNEQUAL },
-	{ "<=", 7, OP_LESS_EQUAL },  { ">=", 7, OP_MORE_EQUAL }, { "<<", 8, OP_LEFT },	{ ">>", 8, OP_RIGHT },
-	{ "|", 3, '|' },	     { "^", 4, '^' },		 { "&", 5, '&' },	{ "<", 7, '<' },
-	{ ">", 7, '>' },	     { "+", 9, '+' },		 { "-", 9, '-' },	{ "*", 10, '*' },
-	{ "/", 10, '/' },	     { "%", 10, '%' },
+	{ "||", 1, OP_OR_ELSE },
+	{ "&&", 2, OP_AND_THEN },
+	{ "==", 6, OP_EQUAL },
+	{ "!=", 6, OP_UNEQUAL },
+	{ "<=", 7, OP_LESS_EQUAL },
+	{ ">=", 7, OP_MORE_EQUAL },
+	{ "<<", 8, OP_LEFT },
+	{ ">>", 8, OP_RIGHT },
+	{ "|", 3, '|' },
+	{ "^", 4, '^' },
+	{ "&", 5, '&' },
+	{ "<", 7, '<' },
+	{ ">", 7, '>' },
+	{ "+", 9, '+' },
+	{ "-", 9, '-' },
+	{ "*", 10, '*' },
+	{ "/", 10, '/' },
+	{ "%", 10, '%' },
 };
 
 static const struct binary *peek_binary(struct parser *s)
@@ -462,7 +476,7 @@ static s32 take_digits(const char **p)
 {
 	s32 v = -1;
 
-	for (; isdigit((u8) **p) && v < 1000; ++*p)
+	for (; isdigit((u8) * *p) && v < 1000; ++*p)
 		v = MAX(v, 0) * 10 + (**p - '0');
 	return v;
 }
@@ -470,7 +484,8 @@ static s32 take_digits(const char **p)
 /* Behind the '%'. False: it is not known. *star: its precision is an argument. */
 static bool parse_conversion(const char **at, struct conversion *c, bool *star)
 {
-	static const char *const pointers[] = { "I4", "i4", "I6c", "I6", "i6", "ISpc", "U", "M", "m", "S", "s", "F", "f" };
+	static const char *const pointers[] = { "I4", "i4", "I6c", "I6", "i6", "ISpc", "U",
+						"M",  "m",  "S",   "s",	 "F",  "f" };
 	const char *p = *at;
 	u32 n = 0;
 
