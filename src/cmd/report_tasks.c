@@ -211,7 +211,7 @@ void report_tasks(const struct source *src, bool maps, bool json, struct bytes *
 	}
 	if (w.left_out)
 		(void)notify_at(src->notify, NOTE_WARNING, ERR_LIMIT, src->path, NO_OFFSET,
-				"it is told of more mappings than can be shown: those of %llu tasks are left out",
+				"it has more mappings than can be shown: those of %llu tasks are left out",
 				(ull)w.left_out);
 	free(lines);
 	vec_free(&w.seen);

@@ -129,7 +129,7 @@ int unpack_add(struct unpack *u, const struct source *in, u64 plain)
 		return err == ERR_IO ? err : 0;
 	}
 	if (bad != NO_OFFSET)
-		leave_out(u, in->data_offset + bad, in->size - bad, "the last bytes are no whole record");
+		leave_out(u, in->data_offset + bad, in->size - bad, "the last bytes are not a whole record");
 	if (u->tail)
 		leave_out(u, NO_OFFSET, u->tail, "the compressed records end inside a record");
 	return spool_check(&u->spool, u->s->notify);

@@ -154,13 +154,13 @@ for args, said in (
         (["--sort", "CPI,nothing"], "'nothing' is not one of comm"),
         (["--sort", "CPI,IPC,BM/KI,%CY,%I,%BM,windows,kept,discarded"], "more than 8 metrics"),
         (["--attribution", "guess"], "not one of estimate, discard"),
-        (["--attribution", "returns"], "'returns' is gone: windows in which nothing returned are not like"),
+        (["--attribution", "returns"], "'returns' was removed: windows in which nothing returned are not like"),
         (["--address-range", "5-4"], "not START-END"),
         (["--address-range", ":4-5"], "not START-END or FILE:START-END"),
         (["--address-range", "1-2"], "no window begins or ends within addresses 0x1-0x2 of any file"),
         (["--address-range", "nothing:0xffffffffc0001000-0xffffffffc0001100"], "nor in any other part of it"),
         (["--source-line", "a.c"], "not FILE:LINE"),
-        (["--source-line", "a.c:3"], "within lines 3-3 of a.c: no source line is known of that file")):
+        (["--source-line", "a.c:3"], "within lines 3-3 of a.c: no source line is known for that file")):
     check(f"{args} says so", said in run("report", "-i", "w.data", *args, status=2))
 subprocess.run([build / "tests/recipe/recipe", source / "tests/recipe/report-views.recipe", "n.data"], check=True)
 warned = subprocess.run([reticle, "report", "-i", "w.data", "--metrics", "basic,topdown"], capture_output=True, text=True)
