@@ -42,7 +42,7 @@ void capability_windows_native(const struct capability_env *env, struct capabili
 
 	(void)env;
 	capability_say(r, works ? CAPABILITY_OK : CAPABILITY_NO,
-		       works ? NULL : "none needed: twins and bursts do without", "%s", why);
+		       works ? NULL : "none is needed: twins and bursts work without it", "%s", why);
 }
 
 /* How many of the default group's events the hardware holds, the second leader among them. *all: of how many. */

@@ -399,7 +399,7 @@ void simpleperf_print(const struct features *f, struct bytes *out)
 		bytes_printf(out, "# simpleperf files for debugging its unwinder : %zu, %" PRIu64 " bytes\n",
 			     f->unwind_files.n, bytes);
 	if (has(f, FEAT_SIMPLEPERF_ETM_BRANCH_LIST))
-		bytes_str(out, "# contains a list of branches out of CoreSight ETM, which is not read\n");
+		bytes_str(out, "# contains a list of branches from CoreSight ETM, which is not read\n");
 	if (has(f, FEAT_SIMPLEPERF_INIT_MAP))
-		bytes_str(out, "# contains mappings of the beginning (SIMPLEPERF_INIT_MAP), which are not read\n");
+		bytes_str(out, "# contains initial mappings (SIMPLEPERF_INIT_MAP), which are not read\n");
 }

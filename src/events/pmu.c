@@ -121,7 +121,7 @@ static int apply_alias_term(struct pmu_event *p, const struct event_term *t, spa
 	if (a && depth < ALIAS_DEPTH)
 		return apply_alias(p, a, blame, depth + 1);
 	return event_fail(p->c, ERR_FORMAT, blame, NULL, NULL,
-			  "the kernel describes this event of %s with '%.*s', which its format does not have",
+			  "the kernel describes this event of %s with '%.*s', which is not in its format",
 			  p->pmu->name, (int)MIN(t->name.len, 100u), t->name.p);
 }
 

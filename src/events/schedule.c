@@ -30,7 +30,7 @@ static int check_alone(struct event_ctx *c, struct schedule *s, const struct eve
 		return event_fail(c, ERR_USAGE, burst, NULL, NULL, "'burst' is at least 1");
 	if (burst.len && !alt.len)
 		return event_fail(c, ERR_USAGE, burst, NULL, "alt-period=N is the length of each",
-				  "a burst of what? It needs 'alt-period'");
+				  "'burst' needs 'alt-period', too");
 	if (jitter.len && !alt.len)
 		return event_fail(c, ERR_USAGE, jitter, NULL, "the long period's is 'period-jitter'",
 				  "'alt-period-jitter' needs 'alt-period'");
@@ -52,7 +52,7 @@ static int check_tls(struct event_ctx *c, const struct event_spec *s, const stru
 				  TLS_USER_MAX);
 	if (!size.len && (offset.len || pointer.len))
 		return event_fail(c, ERR_USAGE, offset.len ? offset : pointer, NULL, "tls-size=N of them",
-				  "how many bytes? It needs 'tls-size'");
+				  "'tls-size' is missing");
 	return 0;
 }
 

@@ -247,11 +247,10 @@ static int refuse_jitter(const struct event_set *set, const struct notify *to)
 		const struct open_event *e = &set->events.v[i];
 
 		if (e->spec && e->spec->schedule.jitter_long && !e->spec->windowed)
-			return notify_error(
-				to, ERR_UNSUPPORTED,
-				"%s: the kernel has no jitter for it; the virtual PMU has (--pmu=sim), and "
-				"groups with windows (--window=jitter=N)",
-				e->name);
+			return notify_error(to, ERR_UNSUPPORTED,
+					    "%s: the kernel does not support jitter for it; the virtual PMU does "
+					    "(--pmu=sim), and so do groups with windows (--window=jitter=N)",
+					    e->name);
 	}
 	return 0;
 }

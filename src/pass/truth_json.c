@@ -100,7 +100,7 @@ static void put_completeness(struct writer *w, const struct truth_about *about)
 
 		if (th->ended)
 			continue;
-		snprintf(reason, sizeof(reason), "thread %u of process %u was killed before it told its counts",
+		snprintf(reason, sizeof(reason), "thread %u of process %u was killed before it reported its counts",
 			 th->tid, th->pid);
 		json_text(w->j, reason);
 	}

@@ -54,7 +54,7 @@ static int put_records(struct unpack *u, size_t n, u64 at)
 		struct record_header h;
 
 		if (record_header_decode(&c, &h))
-			return fail(u, ERR_FORMAT, at, "what it unpacks to is no record");
+			return fail(u, ERR_FORMAT, at, "its contents are not a record");
 		if (h.type == PERF_RECORD_AUXTRACE || (h.type == PERF_RECORD_HEADER_TRACING_DATA && h.size <= 12))
 			return fail(u, ERR_UNSUPPORTED, at, "it holds a record with a payload");
 		if (h.size > n - done)

@@ -79,8 +79,8 @@ static void drain(struct run *c, bool last)
 static int no_such_event(const struct run *c, const struct counted *e)
 {
 	return notify_error(c->notify, ERR_USAGE,
-			    "the virtual PMU has no event '%s'%s (reticle list sim names those it has)", e->name,
-			    e->attr.flags & ATTR_EXCLUDE_USER ? ": it sees user code only" : "");
+			    "the virtual PMU has no event '%s'%s ('reticle list sim' shows those that it has)",
+			    e->name, e->attr.flags & ATTR_EXCLUDE_USER ? ": it sees user code only" : "");
 }
 
 static int open_simulation(struct run *c)
@@ -324,7 +324,7 @@ static int start(struct run *c)
 	if (c->r->refused && nothing_opened(c->r))
 		return notify_error(
 			c->notify, ERR_PERM,
-			"this user may count none of these events%s (reticle check says what would allow them)",
+			"this user may not count any of these events%s (reticle check says what would allow them)",
 			c->target.system_wide ? " on whole CPUs" : "");
 	c->started_ns = clock_ns();
 	if (!c->sim && !own && !c->o->delay_ms)

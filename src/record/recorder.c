@@ -67,8 +67,8 @@ static int default_event(struct recorder *r)
 		return event_specs_parse(r->specs, "cycles:P", NULL, r->notify);
 	if (r->o->attr.branch_type || r->o->attr.callgraph == CALLGRAPH_LBR)
 		return notify_error(r->notify, ERR_UNSUPPORTED,
-				    "branch records need a hardware PMU, and this machine shows none (--pmu=sim has "
-				    "them)");
+				    "branch records need a hardware PMU, and this machine has none (--pmu=sim "
+				    "has them)");
 	notify_at(r->notify, NOTE_INFO, 0, NULL, NO_OFFSET,
 		  "no hardware PMU in this machine: sampling by cpu-clock, the kernel's timer (--pmu=sim has "
 		  "cycles)");

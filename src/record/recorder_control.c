@@ -80,7 +80,8 @@ static void run_line(void *ctx, char *line)
 	}
 	if (len)
 		notify_warn(r->notify,
-			    "--control: '%.60s' is no command (enable, disable, stop, ping, snapshot, evlist)", line);
+			    "--control: '%.60s' is not a command (enable, disable, stop, ping, snapshot, evlist)",
+			    line);
 }
 
 bool recorder_control(struct recorder *r)

@@ -64,7 +64,7 @@ static int move_away(struct writer *w, const struct stat *st)
 		if (unlink(w->path))
 			err = notify_error(w->notify, ERR_IO, "cannot replace %s: %s", w->path, strerror(errno));
 	} else if (!is_recording(w->path)) {
-		err = notify_error(w->notify, ERR_USAGE, "%s exists and is no recording: name another file with -o",
+		err = notify_error(w->notify, ERR_USAGE, "%s exists and is not a recording: name another file with -o",
 				   w->path);
 	} else if (rename(w->path, old)) {
 		err = notify_error(w->notify, ERR_IO, "cannot rename %s to %s: %s", w->path, old, strerror(errno));
@@ -82,7 +82,8 @@ static int follow_own_link(struct writer *w, const struct stat *st)
 
 	if (st->st_uid != geteuid() && st->st_uid)
 		return notify_error(w->notify, ERR_PERM,
-				    "%s is another user's symbolic link: name another file with -o", w->path);
+				    "%s is a symbolic link that belongs to another user: name another file with -o",
+				    w->path);
 	real = realpath(w->path, NULL);
 	if (!real)
 		return notify_error(w->notify, ERR_IO, "cannot follow %s: %s", w->path, strerror(errno));
@@ -158,8 +159,8 @@ int writer_open(struct writer *w, const char *path, const struct notify *to)
 	w->pipe = true;
 	if (isatty(STDOUT_FILENO))
 		return notify_error(to, ERR_USAGE,
-				    "standard output is a terminal, where a recording can do harm: pipe it "
-				    "on, or name a file with -o");
+				    "standard output is a terminal, and a recording could harm it: pipe it to "
+				    "a program, or name a file with -o");
 	w->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	return w->fd >= 0 ? 0 : notify_error(to, ERR_IO, "cannot write to standard output: %s", strerror(errno));
 }
@@ -191,7 +192,7 @@ static int refuse(struct writer *w, int failed, u64 kept)
 	const char *what = failed == ENOSPC ? "the disk is full" :
 			   failed == EDQUOT ? "the disk quota is used up" :
 			   failed == EFBIG  ? "the file size limit is reached (ulimit -f)" :
-			   failed == EPIPE  ? "the reader is gone" :
+			   failed == EPIPE  ? "the reader has ended" :
 					      strerror(failed);
 
 	w->at += kept;

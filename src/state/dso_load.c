@@ -131,7 +131,7 @@ static void load_perfmap(struct dsos *d, struct dso_slot *s, struct symtab_build
 	}
 	err = d->opts.offline && !d->opts.symfs ? ERR_NOTFOUND : perfmap_load(b, s->pub.pid, d->opts.symfs);
 	if (err == ERR_PERM)
-		s->missing = "this perf map cannot be read, or belongs to another user than the process";
+		s->missing = "this perf map cannot be read, or does not belong to the user of the process";
 	else if (err < 0 && err != ERR_NOTFOUND)
 		s->missing = "this perf map cannot be read";
 	else if (err < 0)
@@ -179,7 +179,7 @@ static void load_vdso(struct dsos *d, struct dso_slot *s, struct symtab_build *b
 	struct elf_file own;
 	struct found_file cached;
 
-	s->missing = "the image is not this kernel's, and not in the build-id cache";
+	s->missing = "the image is neither this kernel's nor in the build-id cache";
 	if (dso_own_vdso(d, s, &own) == 0) {
 		elf_symbols_add(b, &own, ELF_DYNSYM, &own);
 		elf_file_close(&own);
@@ -239,7 +239,7 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 	if (s->side.n || (s->recorded && b.syms.n))
 		s->missing = NULL;
 	else if (s->recorded && !s->missing)
-		s->missing = "the symbols that the recording holds have no names, or cannot be placed";
+		s->missing = "the symbols in the recording have no names, or cannot be placed";
 	if (kept) {
 		symtab_build_free(&b);
 		t = symtab_over(kept);

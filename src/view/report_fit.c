@@ -108,5 +108,5 @@ void report_fit_head(const struct report_table *f, struct bytes *out)
 	if (bare)
 		bytes_str(out, first ? "# No room for some intervals" : " and some intervals");
 	if (bare || !first)
-		bytes_str(out, " in this terminal: --columns chooses, | cat has all\n#\n");
+		bytes_str(out, " in this terminal: --columns chooses columns, | cat shows all\n#\n");
 }

@@ -214,8 +214,8 @@ static void tell_forbidden(struct window_run *w, const struct window_place *p)
 {
 	if (!w->told_forbidden)
 		notify_warn(w->notify,
-			    "thread %d may not be traced, so that it has no windows (CAP_SYS_PTRACE allows it, or "
-			    "mode=refresh needs no tracing)",
+			    "thread %d may not be traced, so it has no windows (CAP_SYS_PTRACE allows tracing, "
+			    "and mode=refresh does not need it)",
 			    p->task.tid);
 	w->told_forbidden = true;
 }

@@ -65,7 +65,7 @@ for more in (["--sort", "comm,dso,symbol"], ["--fields", "+comm,dso"]):
           and any(p["frames"] for r in named["rows"] for p in r["paths"]))
     text = run("report", "-i", "w.data", "--stdio", "-g", *more)
     check(f"{more}: text", all(re.search(rf" {h}\b", text) for h in ("Command", "Shared Object", "Symbol", "CPI")))
-for keys, rule in (("symbol", "both ends lie in one function"), ("dso", "both ends lie in one object"), ("comm", "rows tell no code from other code")):
+for keys, rule in (("symbol", "both ends lie in one function"), ("dso", "both ends lie in one object"), ("comm", "rows do not separate code")):
     check(f"--sort {keys}: {rule}", rule in run("report", "-i", "w.data", "--stdio", "--sort", keys, "--header"))
 
 # By more than one metric: both functions keep two windows, so that the next one decides.
