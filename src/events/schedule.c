@@ -29,7 +29,7 @@ static int check_alone(struct event_ctx *c, struct schedule *s, const struct eve
 	if (burst.len && !s->batch_count)
 		return event_fail(c, ERR_USAGE, burst, NULL, NULL, "'burst' is at least 1");
 	if (burst.len && !alt.len)
-		return event_fail(c, ERR_USAGE, burst, NULL, "alt-period=N is the length of each",
+		return event_fail(c, ERR_USAGE, burst, NULL, "alt-period=N is the length of each short period",
 				  "'burst' needs 'alt-period', too");
 	if (jitter.len && !alt.len)
 		return event_fail(c, ERR_USAGE, jitter, NULL, "the long period's is 'period-jitter'",
@@ -51,8 +51,8 @@ static int check_tls(struct event_ctx *c, const struct event_spec *s, const stru
 		return event_fail(c, ERR_USAGE, size, NULL, NULL, "'tls-size' is a multiple of 8, up to %d",
 				  TLS_USER_MAX);
 	if (!size.len && (offset.len || pointer.len))
-		return event_fail(c, ERR_USAGE, offset.len ? offset : pointer, NULL, "tls-size=N of them",
-				  "'tls-size' is missing");
+		return event_fail(c, ERR_USAGE, offset.len ? offset : pointer, NULL,
+				  "tls-size=N is the number of bytes", "this needs 'tls-size', too");
 	return 0;
 }
 

@@ -132,6 +132,6 @@ if done.returncode == 0 or "one ldlat" not in done.stderr:
     complain(f"two bounds: {done.returncode} {done.stderr}")
 run(RETICLE, "record", "-q", "-o", "plain.data", "--pmu=sim", "--", "/bin/true")
 done = run(RETICLE, "c2c", "report", "plain.data")
-if done.returncode != 2 or "do not say what they loaded" not in done.stderr:
+if done.returncode != 2 or "do not say what was loaded" not in done.stderr:
     complain(f"no accesses: {done.returncode} {done.stderr}")
 sys.exit(failed)

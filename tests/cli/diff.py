@@ -151,7 +151,7 @@ for args, status, want in (
      "weight, local_ins_lat, ins_lat, p_stage_cyc, transaction, code_page_size, mem_op, mem, snoop, tlb, locked, blocked, dso, "
      "dso_size, symbol, symbol_size, srcline, srcfile, trace"),
     (("-s", ","), 2, "option --sort names no key"),
-    (("-c", "wdiff:1"), 2, "option --compute: 'wdiff:1' is not one of delta-abs, delta, ratio, wdiff:W1,W2"),
+    (("-c", "wdiff:1"), 2, "option --compute: 'wdiff:1' is none of delta-abs, delta, ratio, wdiff:W1,W2"),
     (("-c", "wdiff:1,1", "--fail-above", "1"), 2, "--fail-above works with delta and ratio, not with wdiff"),
     (("--fail-above", "-1"), 2, "'-1' is not a percentage"),
     (("-o", "2"), 2, "option --order: there is no recording 2 (0 to 1)"),
