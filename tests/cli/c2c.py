@@ -123,7 +123,7 @@ end = lines[head].index("Thread") + len("Thread")
 uses = lines[head + 1:lines.index("", head)]
 if len(uses) < 2 or any(not use[end - 7:end].strip().isdigit() or use[end:end + 2] != "  " for use in uses):
     complain(f"the columns of the uses are not aligned:\n{text}")
-if "instructions, as a lock" not in run(RETICLE, "c2c", "report", "-i", "atomic.data").stdout:
+if "instructions, like a lock" not in run(RETICLE, "c2c", "report", "-i", "atomic.data").stdout:
     complain("atomic: locked instructions are not named")
 
 # What cannot be: two bounds at once; a recording that says nothing of memory.
