@@ -144,13 +144,13 @@ check("same weights", plain[0]["weight"] == event["weight"])
 
 for args, said in (
         (["--metrics", "nothing"], "not one of basic"),
-        (["--metric", "x=cycles/nothing"], "no event of the group"),
+        (["--metric", "x=cycles/nothing"], "is not an event of the group"),
         (["--metric", "x=cycles/"], "not understood"),
         (["--metric", "x"], "not NAME=FORMULA"),
         (["--columns", "DTLB%"], "no metric 'DTLB%'"),
         (["--sort", "DTLB%"], "no metric 'DTLB%'"),
-        (["--sort", "calls"], "no event of the recording tells calls"),
-        (["--columns", "PerCall"], "no event of the recording tells calls"),
+        (["--sort", "calls"], "no event of the recording counts calls"),
+        (["--columns", "PerCall"], "no event of the recording counts calls"),
         (["--sort", "CPI,nothing"], "'nothing' is not one of comm"),
         (["--sort", "CPI,IPC,BM/KI,%CY,%I,%BM,windows,kept,discarded"], "more than 8 metrics"),
         (["--attribution", "guess"], "not one of estimate, discard"),

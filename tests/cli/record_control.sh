@@ -56,7 +56,7 @@ session() {
 for how in fifo:ctl,ack "fd:$ctl,$ack"; do
 	session ours.data "$RETICLE" record
 	grep -q 'no snapshot to take' log || fail "snapshot: $(cat log)"
-	grep -q "'frobnicate' is no command" log || fail "frobnicate: $(cat log)"
+	grep -q "'frobnicate' is not a command" log || fail "frobnicate: $(cat log)"
 	grep -q "no event 'nix' to enable" log || fail "enable nix: $(cat log)"
 	# Mappings that were made while events were off are known.
 	"$RETICLE" script -i ours.data -F comm,ip,dso >out

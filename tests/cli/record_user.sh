@@ -44,7 +44,7 @@ kill "$mine" "$theirs"
 as_nobody ./reticle record -q -e cpu-clock -a -- true 2>err && fail "-a: no error"
 grep -q 'on whole CPUs: not allowed .*paranoid at 2 .*perf_event_paranoid=0' err || fail "-a: $(cat err)"
 as_nobody ./reticle record -q -e cpu-clock -p 1 -- true 2>err && fail "-p 1: no error"
-grep -q "the process is another user's" err || fail "-p 1: $(cat err)"
+grep -q "the process belongs to another user" err || fail "-p 1: $(cat err)"
 as_nobody ./reticle record -q -e cpu-clock -m 100000 -- true 2>err && fail "-m 100000: no error"
 grep -q 'over the limit for locked memory' err || fail "-m 100000: $(cat err)"
 exit 0

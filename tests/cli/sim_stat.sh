@@ -105,5 +105,5 @@ done
 [ $? = 137 ] || fail "sim: death by SIGKILL: not 137"
 n=$(sed -n 's/^\([0-9]*\),,instructions.*/\1/p' err)
 [ "$n" -gt 800000 ] || fail "sim: death by SIGKILL: $(cat err)"
-grep -q 'killed, or still ran' err || fail "sim: death by SIGKILL: not told: $(cat err)"
+grep -q 'killed or still running' err || fail "sim: death by SIGKILL: not told: $(cat err)"
 exit 0

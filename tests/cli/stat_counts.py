@@ -46,7 +46,7 @@ wrong("the separator is empty", "-x", "", "true")
 wrong("-p and -t exclude each other", "-p", "1", "-t", "1")
 wrong("it excludes -p and -t", "-a", "-p", "1")
 wrong("-G counts on whole CPUs", "-G", "x", "true")
-wrong("-A and --per-core to --per-node tell CPUs apart", "--per-core", "true")
+wrong("-A and --per-core to --per-node show CPUs separately", "--per-core", "true")
 wrong("exclude each other", "-a", "-A", "--per-node", "true")
 wrong("--per-thread shows threads that are already running", "--per-thread", "true")
 wrong("it excludes -A and --per-", "-r", "2", "-a", "-A", "true")
@@ -70,7 +70,7 @@ wrong("there is no process 999999999", "-p", "999999999", status=1)
 wrong("cannot open cgroup 'no-such-group'", "-a", "-G", "no-such-group", status=1)
 wrong("CPU 999 does not exist", "-C", "999", "true", status=1)
 if not os.path.exists("/sys/bus/event_source/devices/cpu/events/topdown-retiring"):
-    wrong("does not tell where slots go", "--topdown", "true", status=1)
+    wrong("does not count slots", "--topdown", "true", status=1)
 
 need_recording()
 
