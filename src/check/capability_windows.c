@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to make short windows, one row each; record takes the first that works. And the other thing that patched
- * kernels do. */
+/* The ways to make short windows, one row each; record uses the first that works. Also the other feature of patched
+ * kernels, thread data. */
 #include <errno.h>
 #include <unistd.h>
 

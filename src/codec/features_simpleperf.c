@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Features of Android's simpleperf (system/extras/simpleperf, record_file_format.h and record_file.proto). A phone's
- * files are not at hand where its recordings are read, so the recorder writes the symbols that samples have hit into
- * the recording: once in a layout of its own (FILE), later as protobuf messages (FILE2). What is read stays in the
- * input; symbols are decoded again by who asks for them, as a decoded one is many times larger than two of its bytes.
+ * files are not available where its recordings are read, so the recorder writes the symbols that samples fell into
+ * into the recording: at first in its own layout (FILE), later as protobuf messages (FILE2). The data stay in the
+ * input; symbols are decoded each time they are needed, because a decoded symbol is many times larger than an encoded
+ * one, which may have two bytes.
  */
 #include <inttypes.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modifiers: the letters behind an event or a group.
+ * Modifiers: the letters after an event or a group.
  *
- * u, k, h name privilege levels: the first of them excludes all three, each then lets its own in again. G and H do the
- * same for guest and host. Without any modifier an event excludes guests; an event's own modifiers start from nothing
- * excluded (so that `cycles:k` counts guests too, and `cycles:u`, `cycles:p` do not), while a group's modifiers start
- * from what each member already has.
+ * u, k, h name privilege levels: the first of them excludes all three, and then each includes its own level again. G
+ * and H do the same for guest and host. Without any modifier an event excludes guests; an event's own modifiers start
+ * with nothing excluded (so `cycles:k` counts guests, too, and `cycles:u`, `cycles:p` do not), while a group's
+ * modifiers start with the settings of each member.
  */
 #include "events/parse.h"
 

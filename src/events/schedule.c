@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Do terms go together? And alternating periods and jitter, from terms to a schedule. The long period is the event's
- * own, from period= or -c; with a frequency it is not known, and what samples finds it.
+ * Checks that terms fit together, and makes a schedule from the terms for alternating periods and jitter. The long
+ * period is the event's own, from period= or -c; with a frequency it is not known here, and is found while sampling.
  */
 #include "events/parse.h"
 #include "events/tls_user.h"

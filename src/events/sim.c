@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of the virtual PMU between slashes: cpu/NAME/, cpu/event=0x11/, cpu/config=0x11/. The core may also be called
- * as Linux calls Arm's. Nothing of the host's is asked: not its PMUs, not its tracepoints, not libpfm4.
+ * Events of the virtual PMU between slashes: cpu/NAME/, cpu/event=0x11/, cpu/config=0x11/. The core may also have the
+ * name that Linux uses for Arm's PMU. Nothing of the host is used: neither its PMUs nor its tracepoints nor libpfm4.
  */
 #include "codec/vpmu.h"
 #include "events/parse.h"

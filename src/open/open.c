@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens every event on every CPU and task of the target, then maps one ring per CPU (per thread where asked for) and
- * sends the other events of that CPU into it. A ring per CPU is needed because the kernel does not map an inherited
- * event that may run on any CPU: its children would write into one ring from several CPUs at once.
+ * Opens every event on every CPU and task of the target, then maps one ring per CPU (or per thread, if asked for) and
+ * redirects the other events of that CPU into it. A ring per CPU is needed because the kernel does not map an
+ * inherited event that may run on any CPU: its children would write into one ring from several CPUs at once.
  */
 #include <errno.h>
 #include <stdlib.h>

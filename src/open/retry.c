@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * EINVAL does not say which bit the kernel did not like. So each newer feature that is in use is tried by itself on a
- * software event that asks for nothing else; what fails there is what the kernel is too old for, and only that is
- * taken back. When all of them work, the event itself is wrong and stays refused.
+ * EINVAL does not say which bit the kernel refused. So each newer feature in use is tried by itself, on a software
+ * event that asks for nothing else. The kernel is too old for the features that fail there, and only these are given
+ * up. If all of them work, the event itself is wrong and stays refused.
  */
 #include "open/retry.h"
 

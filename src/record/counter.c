@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command's run is the same with both PMUs: it waits before its exec until somebody counts, and ends as it does.
- * What differs is where counts come from: descriptors that the kernel adds the children's counts to, or the totals
- * that each thread under the virtual PMU leaves when it ends.
+ * Running the command is the same with both PMUs: it waits before its exec until counting begins, and ends by itself.
+ * Only the source of the counts differs: descriptors, to which the kernel adds the counts of children, or the totals
+ * that each thread under the virtual PMU writes when it ends.
  */
 #include "record/counter.h"
 

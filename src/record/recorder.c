@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stages of a recording, in order: signals, the waiting command, the target, the events, the file with what was
- * there before, then the loop, and the end. Each stage can refuse; what earlier ones opened is closed in close_all.
+ * The stages of a recording, in order: signals, the waiting command, the target, the events, the file with records for
+ * what existed before, then the loop, and the end. Each stage can fail; close_all closes everything that earlier
+ * stages opened.
  */
 #include "record/recorder.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --control is told to do: perf's commands. What follows mappings and tasks goes on while events are off. */
+/* The commands of --control, which are perf's. The event that follows mappings and tasks stays enabled while other
+ * events are disabled. */
 #include <string.h>
 
 #include "record/recorder_impl.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recording with the virtual PMU: its options, its events, its chunks in the place of rings. */
+/* Recording with the virtual PMU: its options, its events, and its chunks instead of rings. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

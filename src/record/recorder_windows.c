@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of --window, of alternating periods in -e, and of neither: which windows are made, and how. */
+/* Decides which windows are made, and how: from --window, from alternating periods in -e, and by default. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A key is one row of keys[]; the list of models takes commas as well, as in models=branch,cache,seed=1. */
+/* A key is one row of keys[]. The list of models contains commas, too, as in models=branch,cache,seed=1. */
 #include "sim/opts.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chunks are taken in the order in which they were closed, which is the same in each run of a program of one thread,
- * so its recordings are the same to the byte; and nearly the same where processes follow one another (a fork closes
- * the parent's, but until it waits both run). Open chunks are left alone until the end, or until their process is
- * gone; but as long as there has been one thread only, what it has written is taken now and then, which changes no
- * order, so that a recorder that is killed has it in its file.
+ * Chunks are taken in the order in which they were closed. For a program with one thread this order is the same in
+ * each run, so its recordings are the same, byte by byte. It is nearly the same if processes follow one another (a
+ * fork closes the parent's chunk, but both run until the parent waits). Open chunks are left alone until the end, or
+ * until their process has ended. But as long as there has been only one thread, its records are taken from the open
+ * chunk now and then, which does not change the order, so that a recorder that is killed has them in its file.
  */
 #include "sim/sim.h"
 #include "base/clock.h"
