@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Print formats are C expressions; libtraceevent parses and evaluates them. It trusts its input: it takes offsets from
- * the format and from the raw data without looking, and divides by what it is given. So
+ * Print formats are C expressions; libtraceevent parses and evaluates them. It trusts its input: it uses offsets from
+ * the format and from the raw data without checks, and divides by any number. So
  *   - of the strings that formats refer to, only whole ones reach it;
  *   - formats whose fields lie outside any sample, or that are not of the simple kind that codec/trace_print.c
  *     knows, never reach it and are printed field by field;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks are dealt a round at a time, in two steps. First workers look at the headers of the records in them, and
- * write down for each record where it is and which lane it belongs to. Then each worker goes through what was written
- * down, block after block, and takes the records of its lanes. Both steps go through all records, the first one by
- * half a dozen words of each.
+ * Blocks are processed in rounds, in two steps. First workers read the headers of the records in them, and note for
+ * each record its place and its lane. Then each worker goes through these notes, block after block, and takes the
+ * records of its lanes. Both steps go through all records; the first one reads half a dozen words of each.
  *
- * Nobody can tell beforehand how long the lanes of one worker take, and the others would wait for it at the end of
- * each round. So the rounds overlap: while one is taken the next one is looked at, block by block, by whoever is
- * through with its lanes.
+ * It is not known in advance how long the lanes of one worker take, and the others would have to wait for it at the
+ * end of each round. So the rounds overlap: during the second step of one round, workers that have finished their
+ * lanes do the first step of the next round, block by block.
  *
- * Lanes are given to workers when they are first seen, to the one with the fewest samples so far: which worker reads
- * which counters changes no result, only how long it takes.
+ * A lane is given to a worker when it first occurs: to the one with the fewest samples so far. Which worker reads
+ * which counters does not change the result, only the time.
  */
 #include "pass/lanes.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three heaps of bytes: the inbox, which the recorder's thread fills under the lock; the data, whole rounds of the
- * history, in order; and what is pending. When a round gets older than the history, its side-band becomes pending, and
- * one refresh later it is told to the living, in order of time: by then all that is older has come, because rings are
- * emptied once a round. What is pending stands in the span as well.
+ * There are three buffers of bytes: the inbox, which the recorder's thread fills under the lock; the data, which are
+ * whole rounds of the history, in order; and the pending records. When a round becomes older than the history, its
+ * side-band becomes pending, and one refresh later it is applied to the living, in order of time: by then all older
+ * records have come, because rings are emptied once per round. Pending records are part of the span, too.
  */
 #include "pass/live.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The truth as JSON: one object whose lists have one entry per line. Counts that are 0 are left out. */
+/* The truth as JSON: one object whose lists have one entry per line. Zero counts are left out. */
 #include <stdio.h>
 
 #include "base/json.h"

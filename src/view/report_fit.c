@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A terminal has only so many columns, and a table of metrics is wide. What is least missed goes first: the intervals
- * of shares, the shares (Overhead stays), the numbers of windows, at last intervals, those of the first metric last.
- * Columns that were asked for stay.
+ * A table of metrics may be wider than the terminal. The least important parts are left out first: the intervals of
+ * shares, then shares (except Overhead), then numbers of windows, and finally intervals, those of the first metric
+ * last. Columns that the user asked for stay.
  */
 #include "view/report_table.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of a table of windows: how they were made, what became of them, what can be concluded. */
+/* The head of a table of windows: how they were made, how many were used, and what can be concluded. */
 #include <math.h>
 #include <string.h>
 
