@@ -11,8 +11,7 @@
 
 #define NAMES_ROOM 120	  /* columns, if there is no terminal */
 #define NAMES_LEAST 24	  /* the minimum width of a column of names, however small the terminal is */
-#define NAMES_TOGETHER 90 /* width of all columns of names, if there is no terminal and there are many other columns  \
-			   */
+#define NAMES_TOGETHER 90 /* columns of names together, if there is no terminal and there are many others */
 #define NAMES_WHOLE ~0u	  /* as room: nothing is cut */
 
 /* Characters, not bytes. */

@@ -181,7 +181,7 @@ if not re.search(r"# Overhead +Command +Source Shared Object +Source Symbol +Tar
 write("stacks.data", records, branches=CALL_STACK | 1)
 for path, options, word in (("stacks.data", ["-b"], "contain branches"), ("samples.data", ["-s", "symbol_from"], "--branch-stack"),
                             ("stacks.data", ["-s", "mispredict"], "record with -b"), ("branches.data", ["-b", "--mem-mode"], "exclude"),
-                            ("branches.data", ["-b", "--metrics", "ipc"], "exclude"), ("branches.data", ["-b", "--stats"], "no table")):
+                            ("branches.data", ["-b", "--metrics", "ipc"], "exclude"), ("branches.data", ["-b", "--stats"], "not a table")):
     p = run(RETICLE, "report", "-i", path, *options)
     if p.returncode != 2 or word not in p.stderr:
         sys.exit(f"{options} of {path}: exit status {p.returncode}: {p.stderr}")
