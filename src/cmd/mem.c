@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reticle mem: what loads and stores cost, and where their data lie. Its report is 'reticle report --mem-mode' with
- * the columns that suit what was recorded; as in perf, options may stand before its verb and behind it.
+ * columns for everything that was recorded; as in perf, options may come before or after its verb.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reticle report --tasks` and `--mmaps`: who there was in a recording, and what was mapped. */
+/* `reticle report --tasks` and `--mmaps`: the threads in a recording, and their mappings. */
 #include "cmd/report_records.h"
 
 #include <stdio.h>

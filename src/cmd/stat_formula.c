@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A formula speaks of roles; here each role has the event that is opened for it. A metric's events make a group, so
- * that they are counted at the same time, as long as the counters suffice (modifier W). The virtual PMU counts
- * everything all the time: there each event is needed once, and in no group.
+ * A formula uses roles; this file has the event that is opened for each role. The events of a metric form a group, so
+ * that they are counted at the same time if there are enough counters (modifier W). The virtual PMU counts everything
+ * all the time: there each event is needed only once, and without a group.
  */
 #include "cmd/stat_formula.h"
 
