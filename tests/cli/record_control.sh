@@ -110,6 +110,6 @@ refused fd:9 'descriptor 9 cannot be waited for' 9</dev/null
 refused fd:9,8 'descriptor 9 cannot be waited for' 9<log 8>out
 refused fd:9,19 'descriptor 19 is not open' 9<ctl
 refused fifo:nix "cannot open 'nix'"
-refused fifo:log "'log' is no FIFO"
-refused fifo:ctl,log "'log' is no FIFO"
+refused fifo:log "'log' is not a FIFO"
+refused fifo:ctl,log "'log' is not a FIFO"
 exit 0
