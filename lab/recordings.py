@@ -175,7 +175,7 @@ def is_throttled_twin(r):
                 for which in (windows, twin_windows(records, since=throttled[-1])))
     why = excluded(r)
     need(after > 100, f"{after} windows after the last throttling")
-    need(empty <= why["of twins without distance"] + why["throttled"], f"{empty} of no length, and excluded are {dict(why)}")
+    need(empty <= why["of twins with no distance between them"] + why["throttled"], f"{empty} of no length, and excluded are {dict(why)}")
     return f"throttled {len(throttled)} times; {n} windows exact, {after} of them afterwards; excluded: {sum(why.values())}"
 
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collector: samples in, call trees out. Each worker has one; at the end they are merged.
+ * Collector: makes call trees from samples. Each worker has one; at the end they are merged.
  *
  * Most samples repeat a stack that was seen before, with another leaf address. A cache of fixed size maps the hash of
- * everything that decides where the callers are (event, group, address space, raw chain) to their node in the tree, so
- * a repeated stack costs one hash, one look-up of the leaf and one add. The hash is trusted: among n distinct stacks
- * two meet with probability n^2 / 2^65.
+ * everything that determines the callers (event, group, address space, raw chain) to their node in the tree, so a
+ * repeated stack costs one hash, one look-up of the leaf and one addition. The hash is trusted: among n distinct
+ * stacks, two have the same hash with probability n^2 / 2^65.
  *
  * The tables are larger than the CPU's caches, so nearly each look-up would wait for memory. Samples are therefore
- * taken in small batches, and what a later step will read is prefetched for the whole batch first.
+ * taken in small batches, and the data that a later step will read are first prefetched for the whole batch.
  */
 #ifndef AGG_COLLECTOR_H
 #define AGG_COLLECTOR_H
@@ -18,7 +18,8 @@
 #include "attrib/resolver.h"
 
 struct collector_opts {
-	const struct profile *keys; /* what groups are made of: profile_sort_by was told; it stays */
+	const struct profile
+		*keys; /* has the keys of groups (profile_sort_by was called); it outlives the collector */
 	const struct features *features;
 	const struct notify *notify;
 	bool costs;		 /* a hit weighs what its sample's weight field says (hit.full is there) */
@@ -32,7 +33,7 @@ struct collector_opts {
 	u64 first_time;
 	const struct sample_filter *filter;	/* or NULL */
 	const struct deferred_chains *deferred; /* or NULL */
-	struct measuring measuring;		/* of: this collector's own parts */
+	struct measuring measuring;		/* with this collector's own parts in `of` */
 };
 
 struct collector;
@@ -42,17 +43,18 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 				const struct collector_opts *opts);
 void collector_free(struct collector *c);
 
-/* Hits with their full sample, where a key asks for it (profile_wants_full). Hits of one set of counters, that end
- * windows, in the order of the file; others in any order. */
+/* Adds a hit, with its full sample if a key needs it (profile_wants_full). Hits that end windows of one set of
+ * counters come in the order of the file; others in any order. */
 void collector_add(struct collector *c, const struct hit *h);
 
 /* What was added so far. tally holds samples, filtered and times only. */
 struct collected {
 	struct tree_builder *trees; /* one per event, of the evlist (with SORT_EVENT all samples go into the first) */
 	u64 *weights, *samples;
-	u64 *exact;		   /* samples of which the address is exact */
-	double *squares;	   /* sums of squared weights: how many samples of one weight would say as much */
-	u64 *hidden;		   /* weights of what filters on comm, pid and tid left out */
+	u64 *exact;	 /* number of samples whose address is exact */
+	double *squares; /* sums of squared weights, for the number of samples of equal weight with the same variance
+			  */
+	u64 *hidden;	 /* weights that filters on comm, pid and tid left out */
 	struct measured *measured; /* one per event, of its tree's nodes */
 	struct tally tally;
 };
@@ -60,7 +62,7 @@ struct collected *collector_result(struct collector *c);
 /* Moves that to *out, its trees settled; what is added later begins from nothing. Not with measures. */
 void collector_take(struct collector *c, struct collected *out);
 
-/* Moves all of `from` into `to`, both of that many trees; rename as for tree_merge. */
+/* Moves everything from `from` into `to`; both have nr_trees trees. rename: as in tree_merge. */
 void collected_merge(struct collected *to, struct collected *from, u32 nr_trees, const struct tree_rename *rename);
 /* Adds all of `from`, which stays: its trees are settled, and it has no measures. */
 void collected_add(struct collected *to, const struct collected *from, u32 nr_trees, const struct tree_rename *rename);

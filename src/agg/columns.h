@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns: what a table can show of a profile's row, be it a value or the value of a key. Text, CSV and JSON render
- * from the same rows: a value has its row in agg/columns.c, a key its own in agg/keys.c.
+ * Columns: everything that a table can show about a profile's row: a value, or the value of a key. Text, CSV and JSON
+ * are rendered from the same tables: values have their rows in agg/columns.c, and keys in agg/keys.c.
  */
 #ifndef AGG_COLUMNS_H
 #define AGG_COLUMNS_H
@@ -38,7 +38,7 @@ _Static_assert(sizeof(((struct profile *)0)->row_order) >= NR_COLUMNS, "each col
 
 #define COLUMN_UNKNOWN UINT64_MAX
 
-/* A row in its surroundings: what getters are handed. */
+/* A row with its context, as passed to getters. */
 struct row_view {
 	const struct profile *profile;
 	const struct profile_event *event;
@@ -46,21 +46,21 @@ struct row_view {
 	bool long_names; /* DSOs by their paths */
 };
 
-/* value: what the row has for the key, where the column is a key's. */
+/* value: the row's value of the key, if the column belongs to a key. */
 struct column {
-	const char *name;   /* what --sort and --fields call it */
-	const char *other;  /* another word that perf takes for the same, or NULL */
+	const char *name;   /* its name in --sort and --fields */
+	const char *other;  /* another name that perf accepts for the same, or NULL */
 	const char *key;    /* in JSON and CSV */
 	const char *header; /* in tables, as perf has it */
 	enum column_type type;
 	u8 width; /* least width in tables */
 	/* A number in JSON and CSV; COLUMN_UNKNOWN: null in JSON, nothing in CSV. */
 	u64 (*number)(const struct row_view *v, u64 value);
-	/* Raw bytes, for the renderer to escape, where it is no number. */
+	/* If it is not a number: raw bytes, which the renderer has to escape. */
 	void (*text)(const struct row_view *v, u64 value, struct bytes *out);
-	/* How tables write it when that differs ("[k] schedule", "  12:sh"); NULL: as number or text. */
+	/* How tables show it if that is different ("[k] schedule", " 12:sh"); NULL: as number or text. */
 	void (*label)(const struct row_view *v, u64 value, struct bytes *out);
-	u32 measures; /* that have to be in use (agg/measure.h): bits */
+	u32 measures; /* bits of the measures that have to be in use (agg/measure.h) */
 };
 
 /* id: enum column_id, below NR_COLUMNS. Names of fields' columns are in the profile: column_header, column_json. */
@@ -73,10 +73,10 @@ void column_label(u32 id, const struct row_view *v, struct bytes *out);
 const char *column_header(const struct profile *p, u32 id);
 const char *column_json(const struct profile *p, u32 id);
 
-/* By name or another word for the same (sym, command, sample ...); ID_NONE when there is none. */
+/* Finds a column by its name or its other name (sym, command, sample ...); ID_NONE if there is none. */
 u32 column_find(const char *name, size_t len);
 
-/* Is it the column of a key, and of which? */
+/* Does the column belong to a key, and to which? */
 static inline bool column_is_key(u32 id)
 {
 	return id >= NR_VALUE_COLUMNS && id < NR_COLUMNS;

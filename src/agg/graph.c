@@ -4,13 +4,13 @@
  *
  * A graph is grown level by level from sets of tree nodes: a level's candidates are the kids (or, with callers below,
  * the parent) of all nodes in the set, sorted by frame; candidates of one frame become one graph node with their set,
- * and only sets that are heavy enough grow further. So the work is proportional to what is printed, plus one layer
- * around it.
+ * and only sets that are heavy enough grow further. So the work is proportional to the printed graph plus one more
+ * level.
  *
- * Outermost first, a stack belongs to row R in one of two ways, as in perf: R is its leaf, then the whole stack shows;
- * or R is somewhere above the leaf, then what R called shows. `through` counts, per tree node, the weight of leaves of
- * R below it: the first kind grows from the group's top along nodes where it is not 0, the second from R's topmost
- * nodes with it taken off.
+ * With the outermost frame first, a stack belongs to row R in one of two ways, as in perf: if R is its leaf, the whole
+ * stack is shown; if R is above the leaf, what R called is shown. `through` has, for each tree node, the weight of
+ * leaves of R below it: the first kind of graph grows from the top of the group along nodes where it is not 0, the
+ * second from the topmost nodes of R, with this weight subtracted.
  */
 #include <stdlib.h>
 

@@ -4,9 +4,9 @@
  *
  * While samples come in, frames of code with line information keep their address (resolver_opts.by_address). When the
  * workers' trees are merged, such a frame becomes its function and, below it, one frame per call that was inlined at
- * that address; the same function at another address falls together with it. DWARF is slow, so it is asked once per
- * address, and only for addresses that carry at least one part in MIN_SHARE of an event's weight: what is lighter than
- * that shows nowhere. A DSO's DWARF serves one thread at a time: each DSO is a work unit.
+ * that address; frames of the same function at other addresses are merged with it. DWARF is slow, so it is asked once
+ * per address, and only for addresses with at least one part in MIN_SHARE of an event's weight, because lighter ones
+ * are not visible anywhere. A DSO's DWARF serves one thread at a time: each DSO is a work unit.
  */
 #include <stdlib.h>
 #include <string.h>

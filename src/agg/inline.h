@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inlined calls: what frames that kept their address become. */
+/* Inlined calls: expands frames that kept their address. */
 #ifndef AGG_INLINE_H
 #define AGG_INLINE_H
 
 #include "agg/collector.h"
 
 /*
- * Looks at all workers' trees and fills *out, for tree_merge. False when no frame kept its address, so that nothing
- * has to be done. An inlined frame's own samples count as those of the function it was inlined into, as in perf. Lets
- * go of the DSOs' line information: memory is needed for the merged tree next.
+ * Looks at all workers' trees and fills *out, for tree_merge. False if no frame kept its address, so that nothing has
+ * to be done. An inlined frame's own samples count for the function into which it was inlined, as in perf. Frees the
+ * DSOs' line information, because memory is needed for the merged tree next.
  */
 bool inlined_resolve(struct profile *p, struct collected *const *parts, u32 nr_parts, struct tree_rename *out);
 void inlined_free(struct tree_rename *r);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sort keys: one row in sort_keys[] says of a key where its values come from, how they are ordered and how they read.
+ * Sort keys: the row of a key in sort_keys[] says where its values come from, how they are ordered and how they are
+ * shown.
  *
- * A key of the sample has a value for each hit; hits whose values are the same, of all such keys in use, are one group
- * of the call tree. A key of the frame has a value for each frame, so that one sample counts in the rows of all that
- * its stack holds.
+ * A key of the sample has a value for each hit; hits with the same values of all such keys in use form one group of
+ * the call tree. A key of the frame has a value for each frame, so one sample counts in the rows of all frames in its
+ * stack.
  */
 #ifndef AGG_KEYS_H
 #define AGG_KEYS_H
@@ -17,32 +18,32 @@
 
 #define KEY_NONE COLUMN_UNKNOWN /* the sample does not say */
 
-/* What keys of the sample ask beside the hit. */
+/* What keys of the sample need in addition to the hit. */
 struct hit_keys {
 	const struct features *features;
 	u64 time_slice_ns, first_time; /* SORT_TIME: slices of that width, from then on */
 	struct resolver *resolver;     /* of the worker */
-	struct trace_keys *trace;      /* SORT_TRACE and fields; or NULL: they are not in use */
-	u32 key;		       /* which one is asked for */
+	struct trace_keys *trace;      /* for SORT_TRACE and fields; NULL: they are not in use */
+	u32 key;		       /* the key whose value is wanted */
 };
 
-/* What keys of the frame ask beside the frame. Zeroed but for the profile; freed by frame_keys_free. */
+/* What keys of the frame need in addition to the frame. Zeroed except for the profile; freed by frame_keys_free. */
 struct frame_keys {
 	struct profile *p;
 	struct map by_dso;   /* short name's string id -> first DSO id */
 	struct strtab names; /* of DSOs */
-	struct map lines;    /* frame -> string id of its source line: of keys that have of_value */
+	struct map lines;    /* frame -> string id of its source line, for keys that have of_value */
 };
 void frame_keys_free(struct frame_keys *k);
 
 struct sort_key_row {
 	struct column column;
-	bool full; /* of a field that only the whole sample has (hit.full) */
-	/* One of these, but for SORT_PARENT, which stacks are put together anew for (agg/restack.h). */
+	bool full; /* it needs a field that only the full sample has (hit.full) */
+	/* One of these is set, except for SORT_PARENT, for which stacks are rebuilt (agg/restack.h). */
 	u64 (*of_hit)(const struct hit_keys *k, const struct hit *h, const struct thread_view *t);
 	u32 (*of_frame)(struct frame_keys *k, const struct frame *f);
-	/* With of_hit: what rows have in place of the hit's value, where to find that out for each hit would cost too
-	 * much. NULL: the value as it is. */
+	/* With of_hit: the value that rows have instead of the hit's, if it would be too slow to find for each hit.
+	 * NULL: the hit's value itself. */
 	u64 (*of_value)(struct frame_keys *k, u64 value);
 	int (*compare)(const struct profile *p, u64 x,
 		       u64 y); /* of different values; NULL: the smaller number first */
@@ -56,24 +57,24 @@ static inline const struct sort_key_row *sort_key_row(u32 key)
 	return &sort_keys[MIN(key, (u32)SORT_FIELD)];
 }
 
-/* Those that are labelled with the name of a thread, which is in their groups, too. */
+/* Keys whose label includes the name of a thread, which is in their groups, too. */
 #define KEYS_NAMED (1ull << SORT_PID | 1ull << SORT_TID)
 
-/* Is a value of it one of a frame? */
+/* Does the key have a value for each frame? */
 static inline bool key_is_frames(u32 key)
 {
 	return sort_key_row(key)->of_frame;
 }
 
-/* Has a branch values for it, and nothing else? */
+/* Do only branches have values for it? */
 static inline bool key_is_branch(u32 key)
 {
 	return key >= SORT_DSO_FROM && key <= SORT_CYCLES;
 }
 
-/* Settles what rows of p are split by: n of enum sort_key, in order. */
+/* Sets the keys by which rows of p are split: n of enum sort_key, in order. */
 void profile_sort_by(struct profile *p, const u8 *order, u32 n);
-/* Are values what tracepoints say? */
+/* Do values come from tracepoints? */
 static inline bool key_is_trace(u32 key)
 {
 	return key >= SORT_TRACE;
@@ -82,10 +83,10 @@ static inline bool key_is_trace(u32 key)
 /* Does a row's value of some key stand for several values of hits? */
 bool profile_joins_values(const struct profile *p);
 
-/* Does some key ask for hit.full? */
+/* Does any key need hit.full? */
 bool profile_wants_full(const struct profile *p);
 
-/* Which thread name stands in a group's first word: a string id, or for a thread that no record named bit 31 and its
+/* The thread name in a group's first word: a string id or, for a thread without a recorded name, bit 31 and its
  * tid. */
 #define COMM_UNNAMED (1u << 31)
 u32 key_comm(const struct hit *h, const struct thread_view *t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How good the stacks are: how many frames could not be named, and how many user stacks do not reach the function in
- * which a thread begins. A stack that was cut or misread ends somewhere else, so the share of broken stacks tells
- * whether the program's code keeps frame pointers, before anybody trusts a call graph.
+ * The quality of stacks: how many frames have no name, and how many user stacks do not reach the function in which a
+ * thread begins. A stack that was cut or misread ends somewhere else, so the share of broken stacks tells whether the
+ * program's code has frame pointers, before anybody trusts a call graph.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A parent's node comes before its children's, so one forward loop says of each node where its samples go: to which
- * node of their stack, and, where parents are asked for, to the group of which parent. Stacks are then put together
- * anew; what a node has become with a parent is remembered, so that stacks share their beginnings as before.
+ * A parent's node comes before its children's, so one forward loop finds for each node where its samples go: to which
+ * node of their stack and, if parents are asked for, to the group of which parent. Stacks are then rebuilt; the new
+ * node for each node and parent is remembered, so that stacks share their beginnings as before.
  */
 #include "agg/restack.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which row of one event has the same keys as a row of another. */
+/* Finds the row of one event with the same keys as a row of another. */
 #ifndef AGG_ROW_INDEX_H
 #define AGG_ROW_INDEX_H
 
 #include "agg/profile.h"
 
-/* A zeroed struct with only the first two set has not been filled yet: the first look-up does that. */
+/* Initially only the first two fields are set and the rest is zero; the first look-up fills it. */
 struct row_index {
 	const struct profile_event *of; /* borrowed */
 	u32 nr_keys;			/* profile.nr_sort */

@@ -2,9 +2,9 @@
 /*
  * From the call tree to rows, by one walk.
  *
- * A node's row follows from its group and its frame. Going down, a row is entered when the first of its nodes is met
- * and left with that node, so a recursive function's total counts each stack once. The row's own weight is the sum of
- * its nodes' selves. The text of a key is made only for the rows, never per node.
+ * A node's row follows from its group and its frame. On the way down, a row is entered at the first of its nodes and
+ * left at the end of that node, so the total of a recursive function counts each stack once. The row's own weight is
+ * the sum of self over its nodes. The text of a key is made only for rows, never for each node.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * False sharing or true sharing? Samples say, of each access, which bytes it used and whether another core had to hand
- * the line over. An access is contended when it was handed over, or is a store that had to get the line. Who took the
- * line away can only be a thread that stores to it (or, for a store, any other thread that uses it):
+ * False sharing or true sharing? Samples tell, for each access, which bytes it used and whether another core had to
+ * hand the line over. An access is contended if the line was handed over, or if it is a store that had to get the
+ * line. The line can only have been taken away by a thread that stores to it (or, for a store, by any other thread
+ * that uses it):
  *
- * - if such a thread stores to the same bytes, the access needs what was stored, so that the data are shared;
- * - if all of them store to other bytes only, the access would not have had to wait, had those bytes another line.
+ * - if such a thread stores to the same bytes, the access needs the stored data, so the data are shared;
+ * - if all of them store only to other bytes, the access would not have had to wait if those bytes were in another
+ *   line.
  *
- * The verdict weighs contended accesses by how often they were sampled. An access is known by its first byte: sizes
- * are not sampled. So two accesses of overlapping bytes that begin at different ones look as if they were apart.
+ * The verdict weighs contended accesses by how often they were sampled. Only the first byte of an access is known,
+ * because sizes are not sampled. So two overlapping accesses that begin at different bytes look as if they did not
+ * overlap.
  */
 #include "agg/shared_lines.h"
 

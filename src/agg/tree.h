@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Call tree: a trie of frames with weights. Node 0 is the root; its children are groups (node.frame = index in
- * groups[]), below them stand frames, outermost first. A parent's index is smaller than its children's, so one
- * backward loop sums totals.
+ * groups[]), below them are frames, outermost first. A parent's index is smaller than its children's, so one backward
+ * loop sums the totals.
  *
- * A tree is built in one form and read in another. While samples come in, a node is 8 bytes and its sums stand in the
- * hash table, beside the key that finds them, so that adding a sample touches one cache line; tree_finish drops the
- * table and lays out the nodes that everybody else reads.
+ * A tree is built in one form and read in another. While samples come in, a node has 8 bytes and its sums are in the
+ * hash table, beside the key that finds them, so that adding a sample touches one cache line. tree_finish drops the
+ * table and lays out the nodes that all other code reads.
  */
 #ifndef AGG_TREE_H
 #define AGG_TREE_H
@@ -25,8 +25,8 @@ struct tree_node {
 };
 
 struct tree {
-	VEC(struct tree_node) nodes; /* none at all when no sample came in */
-	VEC(u64) groups;	     /* group_words of each: the values that make it one */
+	VEC(struct tree_node) nodes; /* empty if there was no sample */
+	VEC(u64) groups;	     /* group_words for each: the values that define it */
 	u32 group_words;
 };
 
@@ -58,34 +58,35 @@ struct tree_builder {
 	u32 group_words;
 	struct set group_ids;
 	struct tree_table tables[TREE_TABLES]; /* (parent, frame) -> node and its sums */
-	struct tree_sums *sums;		       /* by node, in place of the tables: after tree_settle */
+	struct tree_sums *sums;		       /* by node, instead of the tables: after tree_settle */
 };
 
-/* The child of node for frame, added when new. Ids are those of the finished tree. */
+/* The child of node for frame, which is added if it is new. Ids are those of the finished tree. */
 u32 tree_kid(struct tree_builder *b, u32 node, u32 frame);
-/* The node of the group of these n words, added when new; n, at least 1, is the same for all of a tree. */
+/* The node of the group with these n words, which is added if it is new; n, at least 1, is the same for all groups of
+ * a tree. */
 u32 tree_group(struct tree_builder *b, const u64 *words, u32 n);
-/* Adds to the child of node for frame, added when new; returns it. */
+/* Adds to the child of node for frame, which is added if it is new; returns it. */
 u32 tree_add(struct tree_builder *b, u32 node, u32 frame, u64 weight, u32 samples);
-/* Brings in, some time before, what tree_add will touch. */
+/* Prefetches what tree_add will touch later. */
 void tree_prefetch(const struct tree_builder *b, u32 node, u32 frame);
 /* Makes room for n nodes. */
 void tree_reserve(struct tree_builder *b, size_t n);
-/* Nothing will be added any more: the sums stay, the tables go. */
+/* Nothing will be added any more: the sums stay, and the tables are freed. */
 void tree_settle(struct tree_builder *b);
 /* The same, of one that stays long: what it has too much room for goes as well. */
 void tree_keep(struct tree_builder *b);
-/* What frames become in a merge: frame f becomes frames[of[f].first ..], of[f].n of them (1 or more), outermost first.
- */
+/* How frames are renamed in a merge: frame f becomes frames[of[f].first ..], of[f].n of them (1 or more), outermost
+ * first. */
 struct tree_rename {
 	const u32 *frames;
 	const struct tree_span {
 		u32 first, n;
 	} * of;
 };
-/* Adds all of `from` into `b`, and empties `from`. rename NULL: frames stay what they are. */
+/* Adds everything from `from` to `b`, and empties `from`. rename NULL: frames stay the same. */
 void tree_merge(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename);
-/* The same; returns, per node of `from`, the node of b that it became (the innermost of several). Caller frees. */
+/* The same; returns, for each node of `from`, its node in b (the innermost of several). Caller frees. */
 u32 *tree_merge_nodes(struct tree_builder *b, struct tree_builder *from, const struct tree_rename *rename);
 /* The same, of a settled tree that stays what it is. */
 void tree_add_tree(struct tree_builder *b, const struct tree_builder *from, const struct tree_rename *rename);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the weights of samples (PERF_SAMPLE_WEIGHT: the cycles that a load took) are spread: mean, quantiles, largest.
+ * The distribution of samples' weights (PERF_SAMPLE_WEIGHT: the cycles that a load took): mean, quantiles, largest.
  *
- * A mean hides the few accesses that wait for memory, which is where time goes. So weights are counted by how large
- * they are: those below 128 each for itself, larger ones with others of the same first seven bits, which differ from
- * them by less than one part in 64. Few sizes are met in one place, so that a list of them is small.
+ * A mean hides the few accesses that wait for memory, although these take the time. So weights are counted by size:
+ * those below 128 separately, larger ones together with others of the same first seven bits, which differ by less than
+ * one part in 64. One place has few different sizes, so a list of them is small.
  */
 #ifndef AGG_WEIGHTS_H
 #define AGG_WEIGHTS_H
@@ -13,7 +13,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-/* Samples in one node whose weights are about as large. */
+/* Samples in one node whose weights have the same size class. */
 struct weight_count {
 	u32 node, size, n;
 	u64 sum, largest;
@@ -25,10 +25,10 @@ struct weight_sums {
 	VEC(struct weight_count) v;
 };
 
-/* What a row has: of its own samples that have a weight. */
+/* The data of a row, from its own samples that have a weight. */
 struct weight_row {
 	u64 n, sum, largest;
-	u64 half, most; /* so large are half of them at most, and 99 of 100 */
+	u64 half, most; /* the values that half of them, and 99 of 100, do not exceed */
 };
 
 struct profile_weights {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often was a function called? Windows cannot tell: the first and the last of a call reach into other code, and
- * are discarded. Another event of the recording can, when each of its samples is a call of the function that it lies
- * in: a probe at a function's entry, or a counter of returns, if its samples lie on the very instruction. (A counter
- * of calls lies in the caller.)
+ * How often was a function called? Windows cannot tell: the first and the last window of a call reach into other code,
+ * and are discarded. Another event of the recording can tell, if each of its samples stands for a call of the function
+ * that contains it: a probe at a function's entry, or a counter of returns with exact addresses. (The samples of a
+ * counter of calls are in the caller.)
  */
 #include <string.h>
 

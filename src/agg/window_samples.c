@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What windows count is sampled, too, where a recording has events of its own for it: `instructions` beside
- * {cycles,instructions}:S. Each row then has its share of those samples, which says what it counted however short its
- * calls are. That holds where a sample's address is that of the instruction which was counted: the record says so
- * (PERF_RECORD_MISC_EXACT_IP).
+ * A recording may also have separate events that sample what windows count: `instructions` beside
+ * {cycles,instructions}:S. Then each row has its share of these samples, which gives its count no matter how short its
+ * calls are. This is right if a sample's address is that of the instruction that was counted; the record says whether
+ * it is (PERF_RECORD_MISC_EXACT_IP).
  *
- * And how much of what kept windows counted may be foreign: a window that begins and ends in a row has left it on the
- * way if its code is left often and come back to soon. Windows tell both, by where others that began there ended.
+ * This file also estimates how much of the counts of kept windows may belong to other code: a window that begins and
+ * ends in a row may have left it in between, if the row's code is left often and soon entered again. Windows tell how
+ * often this happens: by where other windows that began there ended.
  */
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filter: which samples are kept, by what every sample says of itself and of its thread. */
+/* Filter: decides which samples are kept, by properties of the sample and of its thread. */
 #ifndef ATTRIB_FILTER_H
 #define ATTRIB_FILTER_H
 
@@ -15,20 +15,20 @@ struct sample_filter {
 	const struct timeranges *times; /* or NULL */
 };
 
-/* ERR_USAGE, noted, when samples of some event do not say what the filter asks. */
+/* ERR_USAGE, noted, if samples of some event do not have the field that the filter needs. */
 int sample_filter_check(const struct sample_filter *f, const struct evlist *l, const struct notify *notify);
 
-/* Samples of other CPUs and times are as if they had not been recorded. */
+/* Samples of other CPUs and times are treated as if they had not been recorded. */
 static inline bool sample_filter_inside(const struct sample_filter *f, const struct sample_core *s)
 {
 	return (!f->cpus.n || u32_list_holds(&f->cpus, s->cpu)) && (!f->times || timeranges_hold(f->times, s->time));
 }
 
-/* Those of other threads are hidden: their weight still belongs to the whole. strings: of t->comm. */
+/* Samples of other threads are hidden: their weight still belongs to the whole. strings: those of t->comm. */
 bool sample_filter_thread(const struct sample_filter *f, u32 pid, u32 tid, const struct thread_view *t,
 			  const struct strtab *strings);
 
-/* The name of a thread that no record named: ":TID". */
+/* The name of a thread for which no record has a name: ":TID". */
 #define THREAD_NAME_SIZE 16
 const char *thread_made_up_name(u32 tid, char buf[THREAD_NAME_SIZE]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hit: one sample of one event, whatever it was made of. A sample record is one, or one of each member of a group
+ * Hit: one sample of one event, whatever its origin. A sample record gives one hit, or one for each member of a group
  * whose counters it reads, or the end of a window.
  */
 #ifndef ATTRIB_HIT_H
@@ -12,7 +12,7 @@
 
 enum hit_made {
 	HIT_MEASURED,	 /* the event's own sample */
-	HIT_MEMBER,	 /* of a group's member, from what its counter said in the leader's sample */
+	HIT_MEMBER,	 /* of a group's member, from the value of its counter in the leader's sample */
 	HIT_WINDOW,	 /* of the leader of a group, whose window it ends */
 	HIT_SYNTHESISED, /* of AUX data (attrib/spe.h) */
 	HIT_BRANCH,	 /* a branch that a sample's branch stack holds, at its target */
@@ -24,14 +24,14 @@ struct hit {
 	u32 cpumode;	      /* PERF_RECORD_MISC_CPUMODE_MASK bits: where s.ip lies */
 	u64 clock;	      /* s.time, or offset where the recording has no times */
 	u64 offset;	      /* of the record in source.data; with nth it names the hit */
-	u32 nth;	      /* of the hits that were made of that record, from 0 */
+	u32 nth;	      /* number of the hit among those of the same record, from 0 */
 	u8 made;	      /* enum hit_made */
-	u16 stitched;	      /* so many words at the end of s.chain are of earlier samples (attrib/lbr.h) */
-	bool exact;	      /* s.ip is that of the very instruction: PERF_RECORD_MISC_EXACT_IP */
+	u16 stitched;	      /* number of words at the end of s.chain that come from earlier samples (attrib/lbr.h) */
+	bool exact;	      /* s.ip is the address of the exact instruction: PERF_RECORD_MISC_EXACT_IP */
 	struct sample_core s; /* period: the hit's weight */
 	/* Valid only during the call that hands the hit on: */
-	const struct sample *full;	   /* NULL unless the consumer asked for it, or its counters had to be read */
-	const struct window *window;	   /* that it ends, or NULL */
+	const struct sample *full;	   /* NULL unless the consumer asked for it, or the counters had to be read */
+	const struct window *window;	   /* the window that the hit ends, or NULL */
 	const struct branch_entry *branch; /* HIT_BRANCH: the branch; else NULL */
 };
 

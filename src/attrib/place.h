@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Place: where an address of a sample lies. */
+/* Place: the map, DSO and symbol of a sample's address. */
 #ifndef ATTRIB_PLACE_H
 #define ATTRIB_PLACE_H
 
 #include "state/procs.h"
 
 struct place {
-	const struct vmap *map; /* NULL: no mapping holds it */
+	const struct vmap *map; /* NULL: it is in no mapping */
 	u64 addr;		/* as symbol look-ups take it (state/dso.h); the raw address when map is NULL */
 	u32 dso;		/* 0 ([unknown]) when map is NULL */
 	u32 sym;		/* ID_NONE: no symbol */
@@ -16,8 +16,8 @@ struct place {
 /* cpumode: PERF_RECORD_MISC_CPUMODE_MASK bits of the sample, or of the last PERF_CONTEXT_* mark in its chain. */
 void place_find(struct dsos *dsos, const struct thread_view *thread, u32 cpumode, u64 ip, struct place *out);
 
-/* In which mode code at addr runs, where nothing but the mappings tells: PERF_RECORD_MISC_USER or _KERNEL, as it is
- * user space or the kernel that maps something there; _HYPERVISOR when neither does. */
+/* The mode in which code at addr runs, if only the mappings can tell: PERF_RECORD_MISC_USER or _KERNEL, depending on
+ * whether user space or the kernel maps something there; _HYPERVISOR if neither does. */
 u32 place_mode(const struct thread_view *thread, u64 addr);
 
 /* The DSO alone. */
@@ -28,9 +28,9 @@ u32 place_dso(const struct thread_view *thread, u32 cpumode, u64 addr);
 const char *place_kernel_function(struct dsos *dsos, const struct maps *kernel, u64 addr, u64 *start,
 				  const char **module);
 
-char cpumode_level(u32 cpumode); /* as struct frame's level */
+char cpumode_level(u32 cpumode); /* like level in struct frame */
 
-/* What PERF_CONTEXT_* value means as a cpumode; ID_NONE for a value that is no known mark. */
+/* The cpumode for a PERF_CONTEXT_* value; ID_NONE if the value is not a known mark. */
 u32 context_cpumode(u64 mark);
 #define IS_CONTEXT_MARK(ip) ((ip) >= PERF_CONTEXT_MAX)
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resolver: from a sample's raw addresses to frames, with one worker's caches in front.
+ * Resolver: turns a sample's raw addresses into frames, with caches for each worker.
  *
- * Work is done per distinct thing. Four caches, each a plain array indexed by hash where a newcomer replaces what
- * stood there. Those of addresses are smaller for a few samples; above some thousands memory does not grow with the
- * recording:
+ * Work is done once per distinct thing. There are four caches, each a plain array indexed by hash, in which a new
+ * entry replaces the old one. Those for addresses are smaller if there are few samples; above some thousands of
+ * samples memory does not grow with the recording:
  *
  *	thread   (tid)                  -> what holds for it, while its clock range holds
  *	address  (version of space, ip) -> frame
@@ -36,29 +36,30 @@ struct resolver_opts {
 	struct code_cache *code; /* NULL: one of its own */
 };
 
-/* One per worker; the state behind it is shared and read-only, apart from lazily loaded symbols. */
+/* One per worker; the state that it uses is shared and read-only, except for symbols, which are loaded when they are
+ * needed. */
 struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, struct frames *frames,
 			      const struct resolver_opts *opts);
 void resolver_free(struct resolver *r);
 
-/* What holds for the sample's thread. Valid until the next call for another thread. */
+/* The state of the sample's thread at its time. Valid until the next call for another thread. */
 const struct thread_view *resolver_thread(struct resolver *r, u32 pid, u32 tid, u64 clock);
 
-/* The frame of one address. caller: the address is a return address in a stack; one in no mapping becomes [unknown] as
- * a whole. */
+/* The frame of one address. caller: the address is a return address in a stack; if it is in no mapping, it becomes
+ * [unknown] without its address. */
 u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller);
 
-/* The frame of a datum: its very address in the DSO; where no symbol holds it, addr as it is. */
+/* The frame of a datum: its exact address in the DSO; if it is in no symbol, addr unchanged. */
 u32 resolver_datum(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 addr);
 
-/* The frame of an end of a branch, in whatever mode (place_mode): of its function as a whole, or (exact) of its very
- * address in the DSO. Where no symbol holds it both are that of the address. */
+/* The frame of one end of a branch, in any mode (place_mode): that of its whole function or, if exact, that of its
+ * exact address in the DSO. If it is in no symbol, both are the frame of the address. */
 u32 resolver_branch_end(struct resolver *r, const struct thread_view *t, u64 addr, bool exact);
 
-/* Brings in what resolver_frame will look at for that address. */
+/* Prefetches what resolver_frame will need for that address. */
 void resolver_prefetch(const struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip);
 
-#define MAX_STACK 127 /* frames of a chain that are looked at, as perf's default */
+#define MAX_STACK 127 /* number of frames of a chain that are used, as is perf's default */
 
 /*
  * The sample's stack, innermost first: its call chain with the sample's own ip as leaf. Returns the number of frames

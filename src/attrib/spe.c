@@ -35,7 +35,7 @@ static int parse_period(const char **text, const struct notify *to)
 	if (digits && (digits != 1 || *t != '1' || t[1] != 'i'))
 		return notify_error(
 			to, ERR_USAGE,
-			"--itrace: i takes every sampled operation here: say i1i (-c at record time sets how "
+			"--itrace: i takes every sampled operation here: write i1i (-c at record time sets how "
 			"many are sampled)");
 	*text = t + (digits ? 2 : 0);
 	return 0;
@@ -55,7 +55,7 @@ int spe_events_parse(const char *text, u32 *events, const struct notify *to)
 		if (!found && !strchr(others, letter))
 			return notify_error(
 				to, ERR_USAGE,
-				"--itrace: '%c' is no event that is made of AUX data; they are f (L1D), m "
+				"--itrace: '%c' is not an event made from AUX data; these are f (L1D), m "
 				"(LLC), t (TLB), b (branch misses), a (remote accesses), M (memory) and i1i "
 				"(every operation)",
 				letter);

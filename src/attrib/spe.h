@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arm SPE's sampled operations as samples of events: of each event that an operation brought about, and, where it
- * touched memory, of "memory". The names are those of the perf tool, which makes the same ones.
+ * Arm SPE's sampled operations as samples of events: of each event that an operation caused and, if it accessed
+ * memory, of "memory". The events and names are the same as in the perf tool.
  */
 #ifndef ATTRIB_SPE_H
 #define ATTRIB_SPE_H
@@ -24,11 +24,11 @@ enum spe_event {
 	SPE_NR_EVENTS
 };
 
-/* Which of them are made, as bits. */
+/* The events that are made, as bits. */
 #define SPE_EVENTS_USUAL ((1u << SPE_NR_EVENTS) - 1 - (1u << SPE_EVENT_INSTRUCTIONS))
 /*
  * perf's --itrace: f (L1D), m (LLC), t (TLB), b (branch misses), a (remote accesses), M (memory), i1i (every
- * operation); letters that say something of other hardware are accepted. ERR_USAGE, noted.
+ * operation); letters for other hardware are accepted. ERR_USAGE, noted.
  */
 int spe_events_parse(const char *text, u32 *events, const struct notify *to);
 
@@ -39,13 +39,13 @@ struct spe {
 /* Adds events to a sealed list, whose records they do not change. */
 void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evlist *l);
 
-/* When (ns) the operation was; before: when the one before it was, for those that do not say. */
+/* The time of the operation in ns; before: the time of the previous operation, for those that have no time. */
 u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before);
-/* The operation as a hit, but for event, e and nth. *time: spe_time's `before`, and its result. full: becomes its
+/* The operation as a hit, except for event, e and nth. *time: spe_time's `before`, and its result. full: becomes its
  * whole sample; or NULL. */
 void spe_hit(const struct spe *s, const struct aux_buffer *b, const struct spe_record *r, u64 *time, struct hit *h,
 	     struct sample *full);
-/* Is the operation one of that event? */
+/* Is the operation a sample of this event? */
 bool spe_counts(const struct spe_record *r, enum spe_event event);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tally: what was counted on the way through a recording, and what is said of it. */
+/* Tally: counts from the way through a recording, for the head of the report. */
 #ifndef ATTRIB_TALLY_H
 #define ATTRIB_TALLY_H
 
 #include "attrib/unwind.h"
 
-/* What the head of every report states. */
+/* The counts in the head of every report. */
 struct tally {
 	u64 samples;	    /* decoded */
-	u64 filtered;	    /* of these, left out by the user's filters */
+	u64 filtered;	    /* number of these that the user's filters leave out */
 	u64 lost;	    /* records, by LOST */
 	u64 lost_samples;   /* by LOST_SAMPLES */
-	bool lost_twice;    /* they say at the end (from PERF_FORMAT_LOST) what LOST said before, as far as it could */
+	bool lost_twice;    /* counts at the end (from PERF_FORMAT_LOST) that include what LOST records said before, as
+			       far as they could */
 	u64 throttled;	    /* THROTTLE records */
 	u64 undecodable;    /* samples that could not be decoded (unknown bits, broken) */
 	u64 broken_records; /* side-band records that could not be decoded */
@@ -26,8 +27,8 @@ struct tally {
 	struct unwind_counts unwound; /* of copied stacks */
 	u64 first_time, last_time;
 	u64 aux_lost, aux_truncated, aux_collisions; /* AUX records that say so */
-	/* Operations that AUX data held, and those of them that held bad_bytes that are no packets; packets of kinds
-	 * that nobody knows. */
+	/* Operations in AUX data, and those of them with bytes that are not a packet (bad_bytes); packets of unknown
+	 * kinds. */
 	u64 aux_operations, aux_broken, aux_bad_bytes, aux_unknown_packets;
 	u64 left_out_bytes; /* of the file */
 };

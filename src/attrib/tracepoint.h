@@ -15,8 +15,8 @@ struct tracepoints; /* for one thread at a time */
  * when there is none. */
 typedef const char *(*tracepoint_symbol_fn)(void *ctx, u64 addr, u64 *start, const char **module);
 
-/* data: the feature's section, which has to stay. Formats that do not parse are noted once and print nothing. Never
- * NULL. */
+/* data: the feature's section, which has to outlive the result. Formats that cannot be parsed are noted once and print
+ * nothing. Never NULL. */
 struct tracepoints *tracepoints_new(const u8 *data, u64 size, tracepoint_symbol_fn symbol, void *ctx,
 				    const struct notify *to);
 void tracepoints_free(struct tracepoints *t);
@@ -24,11 +24,12 @@ void tracepoints_free(struct tracepoints *t);
 /* id: the event's config. False: nothing is known about it. */
 bool tracepoints_print(struct tracepoints *t, u32 id, const u8 *raw, u32 raw_size, struct bytes *out);
 
-/* Has the event a field of that name? *field names it. */
+/* Does the event have a field of that name? *field identifies it. */
 bool tracepoints_find_field(const struct tracepoints *t, u32 id, const char *name, u32 *field);
-/* Is it text, of characters? */
+/* Is it a text of characters? */
 bool tracepoints_field_is_text(const struct tracepoints *t, u32 id, u32 field);
-/* What a field says, without its name, as libtraceevent prints fields alone. False: it is not in the data. */
+/* Prints the value of a field, without its name, as libtraceevent prints single fields. False: it is not in the
+ * data. */
 bool tracepoints_print_field(struct tracepoints *t, u32 id, u32 field, const u8 *raw, u32 raw_size, struct bytes *out);
 
 #endif

@@ -44,7 +44,7 @@ static const struct {
 } ends[UNWIND_ENDS] = {
 	[UNWIND_WHOLE] = { "whole", "whole" },
 	[UNWIND_SHORT] = { "too_little_copied", "too little of the stack was copied" },
-	[UNWIND_EMPTY] = { "nothing_copied", "no stack was there, within exec or at exit" },
+	[UNWIND_EMPTY] = { "nothing_copied", "there was no stack, within exec or at exit" },
 	[UNWIND_NO_INFO] = { "no_information", "code without unwind information" },
 	[UNWIND_UNMAPPED] = { "unmapped", "an address in no mapping" },
 	[UNWIND_MEMORY] = { "no_memory", "memory that is not on the stack, or registers that were not recorded" },

@@ -2,19 +2,20 @@
 /*
  * Windows from the values of group reads.
  *
- * Problem. A sample says how far each counter of its group has come; the difference to the sample before is what a
- * window counted. That holds only when nothing else touched the counters in between, and the records tell: THROTTLE
- * means that samples were held back while members counted on; LOST, that a sample between may be missing, so that two
- * windows look like one; enabled and running times that went different ways, that counters were off the hardware.
+ * Problem. A sample has the value of each counter of its group; the difference to the previous sample is the count of
+ * a window. This is right only if nothing happened to the counters in between, and the records tell that: THROTTLE
+ * means that there were no samples while members continued to count; LOST means that a sample may be missing, so that
+ * two windows look like one; a difference between enabled and running times means that the counters were not on the
+ * hardware all the time.
  *
- * Whose counts. Counters of a CPU count whoever runs there: both samples must be of one thread. Events that children
- * inherit have values per thread under the one id that all of them share. Such events opened on a CPU for all
- * processes look the same in their attrs, so it is the values that decide: when another thread's turn makes a value
- * fall, values are the thread's. Until then a window over a change of thread is not used.
+ * Whose counts. Counters of a CPU count any thread that runs there, so both samples must be of the same thread. Events
+ * that children inherit have values per thread, but all threads share one id. Events on a CPU for all processes have
+ * the same attrs as these, so the values decide: if a value decreases when another thread has its turn, values are per
+ * thread. Until that is known, a window over a change of thread is not used.
  *
- * Short or long. Stated in the event's name, or, with a fixed period, seen: windows of at most half the period do not
- * occur in plain sampling, as a counter overflows after a whole one. In a group without short windows every window
- * counts.
+ * Short or long. The event's name states it or, with a fixed period, the values show it: windows of at most half the
+ * period do not occur in plain sampling, because a counter overflows after a whole period. In a group without short
+ * windows every window counts.
  */
 #include "attrib/window.h"
 

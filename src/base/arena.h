@@ -9,7 +9,7 @@
 #include "base/types.h"
 
 struct arena {
-	struct arena_block *block; /* the current one; older ones hang behind it */
+	struct arena_block *block; /* the current one, which links to the older ones */
 	size_t bytes;		   /* total taken from the heap */
 };
 

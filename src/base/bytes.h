@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes: a growing output buffer; what encoders and text renderers write into. A zeroed struct is empty. With `fd` set
- * through bytes_to_fd, the buffer empties itself into the file whenever it holds BYTES_FLUSH bytes; the first write
- * error is kept in `err` and later bytes are dropped, so a renderer writes freely and the caller asks once.
+ * Bytes: a growing output buffer, into which encoders and text renderers write. A zeroed struct is an empty buffer.
+ * With `fd` set through bytes_to_fd, the buffer empties itself into the file whenever it holds BYTES_FLUSH bytes. The
+ * first write error is kept in `err` and later bytes are dropped, so a renderer can write without checks, and the
+ * caller checks once.
  */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
@@ -16,9 +17,9 @@
 struct bytes {
 	u8 *p;
 	size_t len, cap;
-	int fd; /* where it empties itself; used when to_fd */
+	int fd; /* where the buffer empties itself, if to_fd */
 	bool to_fd;
-	bool formulas; /* bytes_csv passes what a spreadsheet takes for a formula */
+	bool formulas; /* bytes_csv does not change texts that a spreadsheet takes for a formula */
 	int err;       /* 0 or ERR_IO; errno of the failure in sys_errno */
 	int sys_errno;
 };
@@ -71,7 +72,7 @@ void bytes_hex(struct bytes *b, u64 v); /* lower case, no 0x */
 /* Right-aligned in at least width characters (up to 64); pad is ' ' or '0'. */
 void bytes_dec_pad(struct bytes *b, u64 v, u32 width, char pad);
 void bytes_hex_pad(struct bytes *b, u64 v, u32 width, char pad);
-/* Whole numbers in full, others with so many digits. v is finite. */
+/* Whole numbers in full, others with this number of digits. v is finite. */
 void bytes_real(struct bytes *b, double v, int digits);
 void bytes_printf(struct bytes *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
@@ -79,7 +80,7 @@ void bytes_printf(struct bytes *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void bytes_json(struct bytes *b, const char *s, size_t n);
 void bytes_xml(struct bytes *b, const char *s, size_t n);
 void bytes_csv(struct bytes *b, const char *s, size_t n);
-/* The line that begins at *at, without its end; *at moves behind that. False: there is none. */
+/* The line that begins at *at, without its newline; *at moves to the next line. False: there is none. */
 bool bytes_line(const struct bytes *b, size_t *at, struct str *line);
 /* For a terminal: control bytes (and bad UTF-8) become '?'. */
 void bytes_plain(struct bytes *b, const char *s, size_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time since some moment, which no change of the date touches: for waiting and for measuring. */
+/* The time since some fixed moment, which a change of the date does not affect: for waiting and for measuring. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

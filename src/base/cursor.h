@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cursor: the one way in which raw input is read.
+ * Cursor: the only way in which raw input is read.
  *
- * A cursor walks the bytes [p, end). A read that would pass the end returns zero, moves nothing and sets `bad`, which
- * stays set: a decoder reads all its fields and asks once at the end. `swap` is set when the input's byte order is not
- * this machine's. Reads need no alignment.
+ * A cursor goes through the bytes [p, end). A read that would pass the end returns zero, moves nothing and sets `bad`,
+ * which stays set: so a decoder reads all its fields and checks once at the end. `swap` is set if the input's byte
+ * order is not this machine's. Reads need no alignment.
  */
 #ifndef BASE_CURSOR_H
 #define BASE_CURSOR_H

@@ -2,9 +2,10 @@
 /*
  * Errors and notes.
  *
- * Library code (everything below cmd/) returns 0 or a negative enum err, never prints and never exits. What a person
- * should read goes to the caller's notifier, once, where the cause is known; the code then travels up unchanged.
- * A message is lower case, says first what failed and then what can be done about it, and has no trailing newline.
+ * Library code (everything below cmd/) returns 0 or a negative enum err, never prints and never exits. A message for
+ * the user goes to the caller's notifier, once, from the place where the cause is known; the error code is then
+ * returned unchanged through all callers. A message is lower case, says first what failed and then what can be done
+ * about it, and has no trailing newline.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -12,13 +13,13 @@
 #include "base/types.h"
 
 enum err {
-	ERR_IO = -1,	      /* the system refused: errno was worth showing, and is in the note */
-	ERR_TRUNCATED = -2,   /* the input ends inside a thing */
+	ERR_IO = -1,	      /* the system refused; the note says why (errno) */
+	ERR_TRUNCATED = -2,   /* the input ends in the middle of something */
 	ERR_FORMAT = -3,      /* the input contradicts its own format */
 	ERR_UNSUPPORTED = -4, /* valid, but not known to this version or this build */
 	ERR_PERM = -5,	      /* not allowed; the note says what would allow it */
 	ERR_NOTFOUND = -6,    /* the thing asked for does not exist */
-	ERR_USAGE = -7,	      /* the user's words are off */
+	ERR_USAGE = -7,	      /* the command line or an option's text is wrong */
 	ERR_LIMIT = -8,	      /* a stated limit was reached */
 	ERR_INTERRUPTED = -9, /* a signal asked to stop */
 };
@@ -36,7 +37,8 @@ struct note {
 	const char *file; /* the input concerned, or NULL */
 	u64 offset;	  /* byte offset in it, or NO_OFFSET */
 	const char *text; /* valid during the call only */
-	bool lines;	  /* text has several, each of which we made; else a newline in it came with a name */
+	bool lines; /* text has several lines, and all newlines are ours; otherwise a newline in it comes from a name
+		     */
 };
 
 /* Where notes go. A NULL notifier, or a NULL fn, drops them. fn may be called from several threads at once. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hash functions. Not for secrets. Whoever makes a recording chooses most keys, and keys that all meet would turn a
- * table into a list; so hashes differ from one run of the program to the next, by where the system loaded it. Nothing
- * that is shown may depend on them: hash_stable is for that.
+ * Hash functions; not for secrets. Whoever makes a recording chooses most keys, and keys that all have the same hash
+ * would turn a table into a list. So hashes differ from one run of the program to the next, depending on the address
+ * at which the system loaded it. Nothing that is shown may depend on them; hash_stable is for that.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
@@ -11,7 +11,8 @@
 
 #include "base/mem.h"
 
-/* How many slots a table has for so many things: a power of two, from least to most, which are powers of two. */
+/* The number of slots that a table needs for this number of things: a power of two, between least and most, which are
+ * powers of two. */
 static inline u32 hash_slots(u64 things, u32 least, u32 most)
 {
 	u32 slots = least;
@@ -21,8 +22,8 @@ static inline u32 hash_slots(u64 things, u32 least, u32 most)
 	return slots;
 }
 
-/* Room for them, zeroed. With more things than slots all of it will be used; with few, or with UINT64_MAX, which
- * stands for a number that nobody knows, pages as they are needed. */
+/* Memory for the slots, zeroed. With more things than slots all pages will be used and are faulted in now; with fewer,
+ * or with UINT64_MAX, which means that the number is unknown, pages are faulted in as they are needed. */
 static inline void *hash_room(u64 things, u32 slots, size_t size)
 {
 	return things > slots && things != UINT64_MAX ? mem_zalloc_used(slots * size) : mem_zalloc(slots * size);
@@ -54,13 +55,13 @@ static inline u64 hash_mix_by(u64 seed, u64 h, u64 x)
 	return (u64)m ^ (u64)(m >> 64);
 }
 
-/* h is a hash already: of two plain values, pairs with the same exclusive-or would meet. */
+/* h is a hash already: with two plain values, pairs with the same exclusive-or would have the same hash. */
 static inline u64 hash_mix(u64 h, u64 x)
 {
 	return hash_mix_by(hash_seed(), h, x);
 }
 
-/* Of two values: good enough to stand for the pair in a map. */
+/* The hash of two values, good enough to stand for the pair in a map. */
 static inline u64 hash_pair(u64 a, u64 b)
 {
 	return hash_finish(hash_mix(hash_u64(a), b));
@@ -89,7 +90,7 @@ static inline u64 hash_bytes(const void *data, size_t len)
 	return hash_bytes_by(hash_seed(), data, len);
 }
 
-/* The same in every run, and so open to those who choose the bytes: not for tables. */
+/* The same in every run, so whoever chooses the bytes can choose the hash: not for tables. */
 static inline u64 hash_stable(const void *data, size_t len)
 {
 	return hash_bytes_by(0, data, len);

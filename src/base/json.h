@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON: the one writer of it. It puts the commas, quotes and escapes; who uses it says what there is, in order.
+ * JSON: the only code that writes it. It takes care of commas, quotes and escapes; the caller writes the elements in
+ * order.
  *
  *	struct json j = { .out = out };
  *
@@ -12,9 +13,9 @@
  *	json_list_end(&j);
  *	json_object_end(&j);
  *
- * An element of a list is written by itself, a member of an object as its key and then its value; json_set_X is both.
- * What is opened has to be closed by the caller, in the right order: the writer keeps no stack, so nesting has no
- *limit. Keys that are passed as a `key` are those of the program, and need no escapes; json_key_text takes any text.
+ * An element of a list is written as a value, and a member of an object as its key and then its value; json_set_X does
+ * both. The caller has to close every object and list, in the right order: the writer keeps no stack, so nesting has
+ * no limit. Keys that are passed as `key` come from the program, and need no escapes; json_key_text takes any text.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -23,9 +24,9 @@
 
 struct json {
 	struct bytes *out;
-	const char *gap; /* stands before the next key or element, behind its comma; NULL: nothing (json_line) */
-	bool more;	 /* something of the same list or object was written: a comma comes next */
-	bool spaced;	 /* a blank behind each comma and colon, for eyes */
+	const char *gap; /* written before the next key or element, after its comma; NULL: nothing (json_line) */
+	bool more;	 /* the list or object has an element already: a comma comes next */
+	bool spaced;	 /* a blank after each comma and colon, for readers */
 };
 
 /* What comes before a key, or before an element of a list. Only this file's functions need it. */
@@ -42,7 +43,7 @@ static inline void json_next(struct json *j)
 	j->more = true;
 }
 
-/* The next key or element begins a line; of that, `indent` stands first (blanks, or ""). */
+/* The next key or element begins a new line, which begins with `indent` (blanks, or ""). */
 #define json_line(j, indent) ((j)->gap = "\n" indent)
 
 static inline void json_key(struct json *j, const char *key)
@@ -56,7 +57,7 @@ static inline void json_key(struct json *j, const char *key)
 void json_key_text(struct json *j, const char *key); /* of any text */
 void json_key_part(struct json *j, const char *key, size_t n);
 
-/* Values: elements of a list, or what belongs to the key that was just written. */
+/* Values: elements of a list, or the value of the key that was just written. */
 static inline void json_u64(struct json *j, u64 v)
 {
 	json_next(j);
@@ -73,8 +74,8 @@ static inline void json_null(struct json *j)
 	json_next(j);
 	bytes_str(j->out, "null");
 }
-void json_real(struct json *j, double v, int digits);	 /* whole numbers in full; null where v is not finite */
-void json_fixed(struct json *j, double v, int decimals); /* so many of them; null where v is not finite */
+void json_real(struct json *j, double v, int digits);	 /* whole numbers in full; null if v is not finite */
+void json_fixed(struct json *j, double v, int decimals); /* with this number of decimals; null if v is not finite */
 void json_str(struct json *j, const char *s, size_t n);	 /* bad UTF-8 becomes U+FFFD, controls are escaped */
 void json_text(struct json *j, const char *s);		 /* NULL: null */
 void json_addr(struct json *j, u64 v);			 /* "0x...": most readers keep 53 bits of a number only */
@@ -102,11 +103,12 @@ static inline void json_list_end(struct json *j)
 	bytes_char(j->out, ']');
 	j->more = true;
 }
-/* The same where each element stood on a line of its own: so does the bracket. */
+/* The same for a list with one line per element: the bracket gets its own line, too. */
 void json_list_end_line(struct json *j);
-/* Elements or members that were written before by a writer whose `more` was set at first: they begin with a comma. */
+/* Elements or members that were rendered earlier by a writer whose `more` was set at the start: they begin with a
+ * comma. */
 void json_rendered(struct json *j, const char *text, size_t n);
-/* A text that a document consists of, or a line of one, is complete: ends it, and begins the next. */
+/* Ends a document, or a line of one, and begins the next. */
 static inline void json_end(struct json *j)
 {
 	bytes_char(j->out, '\n');

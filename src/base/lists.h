@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists that a user names things with. An empty one holds everything. */
+/* Lists of names or numbers from the user. An empty list contains everything. */
 #ifndef BASE_LISTS_H
 #define BASE_LISTS_H
 

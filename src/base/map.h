@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hash map from u64 to u32, open addressing. A zeroed struct is an empty map. ID_NONE cannot be stored as a value.
- * What is wider than 64 bits is found with base/set.h.
+ * Hash map from u64 to u32, open addressing. A zeroed struct is an empty map. ID_NONE cannot be stored as a value. For
+ * keys that are wider than 64 bits there is base/set.h.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H

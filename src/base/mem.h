@@ -2,9 +2,9 @@
 /*
  * Heap allocation that does not fail.
  *
- * Every size that comes from input is checked against the input's own length before it reaches these functions, so
- * running out of memory means that the machine did, and nothing above could do better than stop: they abort with a
- * message. This is the one place below cmd/ that ends the process.
+ * Every size that comes from input is checked against the input's own length before it reaches these functions. So if
+ * memory runs out, the machine has no more, and no caller could do better than stop: these functions abort with a
+ * message. This is the only place below cmd/ that ends the process.
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
@@ -20,14 +20,15 @@ char *mem_strndup(const char *s, size_t n);
 char *mem_printf(const char *fmt, ...) PRINTF_LIKE(1, 2); /* caller frees */
 
 /*
- * Zeroed, for large blocks all of whose pages will be used: they are faulted in here, once. Pages of mem_zalloc that
- * are read before they are written are faulted in twice, and the second time each CPU that has a thread of ours has to
- * be told. The kernel may give huge pages, where these lie inside the block as a whole, so it takes no more memory.
+ * Zeroed memory for large blocks whose pages will all be used: the pages are faulted in here, once. Pages of
+ * mem_zalloc that are read before they are written are faulted in twice, and the second fault has to interrupt each
+ * CPU that runs one of our threads. The kernel may use huge pages that lie completely inside the block, so this takes
+ * no more memory.
  */
 void *mem_zalloc_used(size_t size);
 
-/* Zeroes some hundred bytes: a call, as what compilers put in its place where they know the size (one instruction that
- * repeats itself) takes several times as long to begin. */
+/* Zeroes some hundred bytes. This is a function call because compilers that know the size would use one repeating
+ * instruction instead, which takes several times as long to start. */
 void mem_zero(void *p, size_t size);
 
 /* Pages of their own, which the kernel has back as soon as they are freed: for what is large and lasts for a while. */

@@ -12,15 +12,15 @@ typedef void (*pool_fn)(void *ctx, u32 worker, u32 unit);
 void pool_run(u32 workers, u32 units, pool_fn fn, void *ctx);
 
 /*
- * The same where results have to come out in order. make() leaves the unit's result in one of the caller's `slots`
- * slots; put() takes it from there, unit after unit, on any worker but never on two at once. A worker that is all
- * slots ahead of put() waits, so what is held back is bounded.
+ * The same, for results that have to come out in order. make() leaves the unit's result in one of the caller's `slots`
+ * slots; put() takes the results from there, unit after unit, on any worker but never on two at once. If all slots
+ * hold results that put() has not taken yet, workers wait, so the number of waiting results is limited.
  */
 typedef void (*pool_make_fn)(void *ctx, u32 worker, u32 unit, u32 slot);
 typedef void (*pool_put_fn)(void *ctx, u32 slot);
 void pool_run_in_order(u32 workers, u32 units, u32 slots, pool_make_fn make, pool_put_fn put, void *ctx);
 
-/* How many workers suit this machine: the CPUs this process may run on. At least 1. */
+/* The number of workers that suits this machine: the number of CPUs on which this process may run, at least 1. */
 u32 pool_default_workers(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pseudo-random numbers that are the same on every machine: splitmix64. Any seed will do, 0 too. Not for secrets. */
+/* Pseudo-random numbers that are the same on every machine: splitmix64. Any seed is possible, even 0. Not for
+ * secrets. */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H
 

@@ -6,8 +6,9 @@
 #include "base/types.h"
 
 /*
- * Which root directory and mount namespace a living process has: 0 if they are ours, or cannot be asked for, else a
- * number below 2^31 that tells them from others. What it calls /bin/sh is /bin/sh below /proc/PID/root then.
+ * Identifies the root directory and mount namespace of a running process: 0 if they are ours, or cannot be found out,
+ * else a number below 2^31 that differs from those of others. In the latter case its /bin/sh is /bin/sh below
+ * /proc/PID/root.
  */
 u32 rootdir_of(u32 pid);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Set: finds things that stand elsewhere, each under a u32 id, by the hash of what they are. The set knows no more of
- * them than that; whether one is the thing that is looked for says the caller:
+ * Set: finds things that are stored elsewhere, each with a u32 id, by the hash of their contents. The set knows only
+ * hashes and ids; the caller decides whether a candidate is the thing that it is looking for:
  *
  *	u32 id, at;
  *
@@ -9,9 +9,9 @@
  *	if (id == ID_NONE)
  *		set_add(&set, hash, id = new_thing(name));
  *
- * Where the key is a number of 64 bits, struct map (base/map.h) keeps it as well and needs no comparison. A zeroed
- * struct is an empty set. Hashes are those of base/hash.h: their low bits are the place, and the low half passes by
- *most of what is something else without a look at it.
+ * If the key is a number of 64 bits, struct map (base/map.h) stores the key itself and needs no comparison. A zeroed
+ * struct is an empty set. Hashes come from base/hash.h: their low bits are the place, and comparing the low half rules
+ * out most other things without looking at them.
  */
 #ifndef BASE_SET_H
 #define BASE_SET_H
@@ -28,7 +28,7 @@ struct set {
 	u32 n, mask;
 };
 
-/* The first thing from slot *at on that may be of this hash, or ID_NONE; *at moves behind it. */
+/* The first thing, from slot *at on, that may have this hash, or ID_NONE; *at moves to the next slot. */
 static inline u32 set_next(const struct set *s, u64 hash, u32 *at)
 {
 	const struct set_slot *slot;
@@ -42,13 +42,13 @@ static inline u32 set_next(const struct set *s, u64 hash, u32 *at)
 	return slot->id;
 }
 
-/* Sets `id` to that of the thing for which `same`, an expression with id in it, is true; to ID_NONE when there is
- * none. `at`: a u32 of the caller's. */
+/* Sets `id` to the id of the thing for which `same`, an expression that uses id, is true; to ID_NONE if there is none.
+ * `at` is a u32 variable of the caller. */
 #define SET_FIND(id, set, hash, at, same)                                                                             \
 	for ((at) = (u32)(hash); ((id) = set_next(set, hash, &(at))) != ID_NONE && !(same);)                          \
 		;
 
-/* Adds a thing that is not in it. Not ID_NONE. */
+/* Adds a thing that is not in the set. The id must not be ID_NONE. */
 void set_add(struct set *s, u64 hash, u32 id);
 void set_free(struct set *s);
 

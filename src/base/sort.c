@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each worker sorts a run; then neighbouring runs are merged, round after round. Two workers share a merge: one fills
- * the lower half of the result from the runs' beginnings, the other the upper half from their ends.
+ * Each worker sorts one part; then neighbouring parts are merged, round after round. Two workers share a merge: one
+ * fills the lower half of the result from the beginnings of the parts, the other the upper half from their ends.
  */
 #include "base/sort.h"
 

@@ -7,7 +7,7 @@
 
 typedef int (*sort_compare_fn)(const void *a, const void *b, void *ctx);
 
-/* As qsort_r; elements that compare equal stay in order. compare runs on any worker. */
+/* Like qsort_r, but elements that compare equal stay in order. compare runs on any worker. */
 void sort_parallel(u32 workers, void *v, size_t n, size_t size, sort_compare_fn compare, void *ctx);
 
 #endif

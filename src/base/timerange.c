@@ -136,7 +136,7 @@ int timeranges_parse(struct timeranges *out, const char *text, u64 first, u64 la
 	if (good && out->v.n && in_order(out))
 		return 0;
 	timeranges_free(out);
-	return notify_error(to, ERR_USAGE, "--time %s: no time range (like 12.5,13 or 10%%-20%% or 10%%/2)", text);
+	return notify_error(to, ERR_USAGE, "--time %s: not a time range (like 12.5,13 or 10%%-20%% or 10%%/2)", text);
 }
 
 void timeranges_free(struct timeranges *t)

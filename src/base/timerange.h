@@ -7,7 +7,7 @@
  *	10%			the first tenth of the recording; "10%/3" the third one
  *	30%-40%			from there to there; several of the percent forms, separated by commas
  *
- * Both ends belong to a range, except that of neighbouring percent slices only one holds their border.
+ * Both ends belong to a range, except that the border between neighbouring percent slices belongs to only one of them.
  */
 #ifndef BASE_TIMERANGE_H
 #define BASE_TIMERANGE_H
@@ -24,11 +24,11 @@ struct timeranges {
 };
 
 /* first, last: times of the recording's first and last sample, which the percent forms refer to (last 0: not known).
- * ERR_USAGE, noted, for text that is no range; *out is then empty. */
+ * ERR_USAGE, noted, for text that is not a range; *out is then empty. */
 int timeranges_parse(struct timeranges *out, const char *text, u64 first, u64 last, const struct notify *to);
 void timeranges_free(struct timeranges *t);
 
-/* Does the text need to know the first and last time? */
+/* Does the text need the first and last time? */
 bool timeranges_relative(const char *text);
 
 static inline bool timeranges_hold(const struct timeranges *t, u64 time)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this machine and this user can do, one row per capability; and what to do about the rest. */
+/* What this machine and this user can do, one row per capability, and how to enable the rest. */
 #ifndef CHECK_CAPABILITY_H
 #define CHECK_CAPABILITY_H
 
@@ -12,10 +12,10 @@ enum capability_state { CAPABILITY_OK, CAPABILITY_LIMITED, CAPABILITY_NO };
 struct capability_report {
 	enum capability_state state;
 	struct bytes detail; /* text, without a NUL */
-	struct bytes remedy; /* what would enable it; empty: nothing to do, or nothing can be done */
+	struct bytes remedy; /* what would enable it; empty: nothing is necessary, or nothing is possible */
 };
 
-/* Where probes look; all members are set. */
+/* The places where probes look; all members are set. */
 struct capability_env {
 	const char *sysfs, *procfs, *tracefs;
 	struct sysfs_pmus pmus;
@@ -24,7 +24,7 @@ struct capability_env {
 
 struct capability {
 	const char *name;
-	bool records; /* by itself enough to record something */
+	bool records; /* enough by itself to record something */
 	void (*probe)(const struct capability_env *env, struct capability_report *r);
 };
 

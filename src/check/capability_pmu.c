@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be sampled: hardware, branch records, SPE, PT, IBS, the software clock; and by which clocks. */
+/* What can be sampled: hardware events, branch records, SPE, PT, IBS, the software clock; and which clocks can give
+ * the time. */
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>

@@ -76,19 +76,21 @@ void capability_paranoid(const struct capability_env *env, struct capability_rep
 	if (capability_sysctl(env, "kernel/perf_event_paranoid", &level))
 		snprintf(setting, sizeof(setting), "perf_event_paranoid is %lld", (long long)level);
 	if (all)
-		capability_say(r, CAPABILITY_OK, NULL, "%s; this user may record the whole system, kernel included",
-			       setting);
+		capability_say(r, CAPABILITY_OK, NULL,
+			       "%s; this user may record the whole system, including the kernel", setting);
 	else if (kernel)
-		capability_say(
-			r, CAPABILITY_LIMITED, "for -a: sysctl kernel.perf_event_paranoid=0, or run with CAP_PERFMON",
-			"%s; this user may record own processes, kernel included, not the whole system", setting);
+		capability_say(r, CAPABILITY_LIMITED,
+			       "for -a: sysctl kernel.perf_event_paranoid=0, or run with CAP_PERFMON",
+			       "%s; this user may record its own processes, including the kernel, but not the whole "
+			       "system",
+			       setting);
 	else if (user)
 		capability_say(r, CAPABILITY_LIMITED,
 			       "for kernel code: sysctl kernel.perf_event_paranoid=1; for -a: 0; or run with "
 			       "CAP_PERFMON (on a "
 			       "program that only a group may run: chgrp GROUP, chmod 750, then setcap "
 			       "cap_perfmon,cap_sys_ptrace+ep)",
-			       "%s; this user may record the user code of own processes", setting);
+			       "%s; this user may record the user code of its own processes", setting);
 	else
 		capability_say(
 			r, CAPABILITY_NO,

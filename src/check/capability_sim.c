@@ -46,7 +46,7 @@ void capability_simulation(const struct capability_env *env, struct capability_r
 			       "this installation has no plugin for QEMU (reticle-vpmu.so)");
 	else if (!n)
 		capability_say(r, CAPABILITY_NO, "install qemu-user", "%s",
-			       without_plugins ? "the QEMU in PATH takes no plugins" :
+			       without_plugins ? "the QEMU in PATH does not support plugins" :
 						 "there is no qemu-x86_64 or qemu-aarch64 in PATH");
 	else
 		capability_say(r, n < NR_SIM_GUESTS ? CAPABILITY_LIMITED : CAPABILITY_OK,

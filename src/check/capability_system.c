@@ -73,11 +73,10 @@ void capability_kallsyms(const struct capability_env *env, struct capability_rep
 	if (shown)
 		capability_say(r, CAPABILITY_OK, NULL, "%s shows addresses", path);
 	else if (any)
-		capability_say(
-			r, CAPABILITY_NO,
-			"sysctl kernel.kptr_restrict=0 (and kernel.perf_event_paranoid=1), or run as root; a vmlinux "
-			"with symbols also serves",
-			"%s hides addresses from this user", path);
+		capability_say(r, CAPABILITY_NO,
+			       "sysctl kernel.kptr_restrict=0 (and kernel.perf_event_paranoid=1), or run as root; a "
+			       "vmlinux with symbols works, too",
+			       "%s hides addresses from this user", path);
 	else
 		capability_say(r, CAPABILITY_NO, "boot a kernel with CONFIG_KALLSYMS=y", "%s cannot be read", path);
 	free(path);
@@ -240,7 +239,8 @@ void capability_virtual(const struct capability_env *env, struct capability_repo
 
 	box |= getenv("container") != NULL;
 	capability_say(r, CAPABILITY_OK, NULL, "%s%s",
-		       vm ? "virtual machine: what its host does not pass on is missing" : "no sign of a hypervisor",
+		       vm ? "a virtual machine: features that its host does not pass on are missing" :
+			    "no sign of a hypervisor",
 		       box ? "; container: paths and pids are its own" : "");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to make short windows, one row each; record takes the first that works. And the other thing that patched
- * kernels do. */
+/* The ways to make short windows, one row each; record uses the first that works. Also the other feature of patched
+ * kernels, thread data. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ void capability_windows_native(const struct capability_env *env, struct capabili
 
 	(void)env;
 	capability_say(r, works ? CAPABILITY_OK : CAPABILITY_NO,
-		       works ? NULL : "none needed: twins and bursts do without", "%s", why);
+		       works ? NULL : "none is needed: twins and bursts work without it", "%s", why);
 }
 
 /* How many of the default group's events the hardware holds, the second leader among them. *all: of how many. */

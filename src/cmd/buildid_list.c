@@ -192,13 +192,14 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 
 static const struct opt opts[] = {
 	{ 'i', "input", OPT_STRING, offsetof(struct config, input), "FILE",
-	  "recording to read (perf.data; - is a pipe)" },
+	  "recording to read (default perf.data; - is standard input)" },
 	{ 'H', "with-hits", OPT_FLAG, offsetof(struct config, with_hits), NULL,
-	  "the files that samples fell into, instead of the header's list" },
-	{ 'k', "kernel", OPT_FLAG, offsetof(struct config, kernel), NULL, "the running kernel's build id" },
+	  "list the files that samples fell into instead" },
+	{ 'k', "kernel", OPT_FLAG, offsetof(struct config, kernel), NULL, "print the running kernel's build id" },
 	{ 'f', "force", OPT_FLAG, offsetof(struct config, force), NULL,
-	  "accepted; who owns the recording does not matter" },
-	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL, "one JSON object per build id and line" },
+	  "accepted; it does not matter who owns the recording" },
+	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL,
+	  "print one JSON object per build id, each on its own line" },
 };
 
 const struct command cmd_buildid_list = {

@@ -34,16 +34,17 @@ struct c2c_config {
 
 static const struct opt options[] = {
 	SELECT_OPTS(struct c2c_config),
-	OPT(0, "lines", OPT_U32, lines, "N", "show so many lines of memory; 0: all (default: 20)"),
-	OPT(0, "show-all", OPT_FLAG, all, NULL, "also lines that one thread uses, or nobody changes"),
+	OPT(0, "lines", OPT_U32, lines, "N", "show at most N cache lines; 0: all (default: 20)"),
+	OPT(0, "show-all", OPT_FLAG, all, NULL,
+	    "also show lines that only one thread uses, or that no thread changes"),
 	OPT(0, "no-source", OPT_FLAG, no_source, NULL, "do not look up source lines"),
-	OPT(0, "stats", OPT_FLAG, stats, NULL, "only what all samples come to"),
+	OPT(0, "stats", OPT_FLAG, stats, NULL, "show only the sums over all samples"),
 	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
-	OPT(0, "stdio", OPT_FLAG, stdio, NULL, "print text (what is done anyway)"),
-	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; who owns the recording does not matter"),
-	OPT(0, "header", OPT_FLAG, header, NULL, "show what is known about the recording first"),
-	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "no lines that begin with #"),
-	OPT(0, "ldlat", OPT_U32, ldlat, "CYCLES", "record: only loads that take so long (default: 30)"),
+	OPT(0, "stdio", OPT_FLAG, stdio, NULL, "print text (default)"),
+	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; it does not matter who owns the recording"),
+	OPT(0, "header", OPT_FLAG, header, NULL, "first show what is known about the recording"),
+	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "do not print lines that begin with #"),
+	OPT(0, "ldlat", OPT_U32, ldlat, "CYCLES", "record: only loads that take at least this long (default: 30)"),
 };
 
 static void defaults(void *config)
@@ -110,8 +111,8 @@ static int report(const struct command_ctx *ctx, const struct c2c_config *c, str
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
 	if (profile->tally.samples && !says_accesses(profile)) {
 		notify_error(ctx->notify, ERR_USAGE,
-			     "the samples do not say what they loaded or stored, and where: record with 'reticle c2c "
-			     "record', or Arm SPE");
+			     "the samples do not say what was loaded or stored, and where: record with "
+			     "'reticle c2c record', or record Arm SPE");
 		err = 2;
 	} else {
 		(void)output_open(&out, NULL, ctx->notify);
@@ -135,10 +136,9 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	if (argc && !strcmp(argv[0], "record"))
 		return memory_record(ctx, &record, argc, argv);
 	if (!argc || strcmp(argv[0], "report")) {
-		notify_error(
-			ctx->notify, ERR_USAGE,
-			"what is wanted? 'reticle c2c record' samples loads and stores, 'reticle c2c report' shows "
-			"the lines of memory that are shared");
+		notify_error(ctx->notify, ERR_USAGE,
+			     "say record or report: 'reticle c2c record' samples loads and stores, 'reticle c2c "
+			     "report' shows the cache lines that are shared");
 		return 2;
 	}
 	rights_drop();
@@ -157,7 +157,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 
 const struct command cmd_c2c = {
 	.name = "c2c",
-	.summary = "find lines of memory that cores pass to each other: false and true sharing",
+	.summary = "find cache lines that cores pass to each other: false and true sharing",
 	.args = "[options] record [options of record] [--] COMMAND | report [options] [recording]",
 	.verb = "report",
 	.keeps_rights = true, /* for its record; report gives them up */

@@ -92,7 +92,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 }
 
 static const struct opt opts[] = {
-	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL, "one array of objects" },
+	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL, "print one array of objects" },
 };
 
 const struct command cmd_check = {

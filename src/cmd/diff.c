@@ -82,31 +82,31 @@ static int set_compute(void *field, const char *text, const struct notify *to)
 
 static const struct opt opts[] = {
 	{ 'c', "compute", OPT_CALL, offsetof(struct config, method), "METHOD",
-	  "what is compared: delta-abs (default), delta, ratio or wdiff:W1,W2", .set = set_compute },
+	  "compare by this method: delta-abs (default), delta, ratio or wdiff:W1,W2", .set = set_compute },
 	OPT('s', "sort", OPT_STRING, sort, "KEYS",
-	    "one row per: comm, pid, tid, cpu, dso, symbol, srcline (dso,symbol)"),
-	OPT('o', "order", OPT_U32, order, "N", "sort by recording N; 0 is the baseline (1)"),
-	OPT('b', "baseline-only", OPT_FLAG, baseline_only, NULL, "only rows that the baseline has"),
+	    "one row per: comm, pid, tid, cpu, dso, symbol, srcline (default dso,symbol)"),
+	OPT('o', "order", OPT_U32, order, "N", "sort by recording N; 0 is the baseline (default 1)"),
+	OPT('b', "baseline-only", OPT_FLAG, baseline_only, NULL, "show only rows that are in the baseline"),
 	OPT('p', "period", OPT_FLAG, period, NULL, "show the sums of periods and their differences"),
-	OPT('F', "formula", OPT_FLAG, formula, NULL, "show how each value comes about"),
-	OPT(0, "totals", OPT_FLAG, totals, NULL, "one line per event instead of rows"),
+	OPT('F', "formula", OPT_FLAG, formula, NULL, "show how each value is calculated"),
+	OPT(0, "totals", OPT_FLAG, totals, NULL, "show one line per event instead of rows"),
 	{ 0, "fail-above", OPT_CALL, offsetof(struct config, fail_above), "PERCENT",
-	  "exit with 1, naming them, when rows grew by more than this", .set = set_percent },
+	  "list the rows that grew by more than this, and exit with 1", .set = set_percent },
 	{ 0, "percent-limit", OPT_CALL, offsetof(struct config, percent_limit), "PERCENT",
 	  "leave out rows below this share in all recordings", .set = set_percent },
 	{ 0, "percentage", OPT_CALL, offsetof(struct config, relative), "relative|absolute",
 	  "shares of what the filters leave, or of everything (default)", .set = set_percentage },
-	SELECT_OPT('C', "comms", OPT_STRING, struct config, comms, "NAMES", "only threads of these names"),
+	SELECT_OPT('C', "comms", OPT_STRING, struct config, comms, "NAMES", "only threads with these names"),
 	SELECT_OPT(0, "cpu", OPT_STRING, struct config, cpus, "CPUS", "only these CPUs, like 0-3,8"),
 	SELECT_OTHER_OPTS(struct config),
 	SELECT_ROW_OPTS(struct config),
-	OPT('t', "field-separator", OPT_STRING, separator, "CHAR", "part columns by CHAR, unaligned"),
+	OPT('t', "field-separator", OPT_STRING, separator, "CHAR", "separate columns by CHAR, unaligned"),
 	OPT(0, "csv", OPT_FLAG, csv, NULL, "print CSV"),
-	OPT(0, "csv-formulas", OPT_FLAG, formulas, NULL, "in CSV, pass texts that look like formulas as they are"),
+	OPT(0, "csv-formulas", OPT_FLAG, formulas, NULL, "in CSV, print texts that look like formulas unchanged"),
 	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
-	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; who owns the recordings does not matter"),
+	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; it does not matter who owns the recordings"),
 	OPT(0, "long-names", OPT_FLAG, long_names, NULL, "compare whole paths of shared objects"),
-	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "no lines that begin with #"),
+	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "do not print lines that begin with #"),
 	OPT('v', "verbose", OPT_COUNT, verbose, NULL, "the same as --long-names"),
 };
 
@@ -201,7 +201,7 @@ static int resolve_files(struct run *r, int argc, char **argv)
 		r->files[i].path = argc > 1 ? argv[i] : i && argc ? argv[0] : usual[i];
 	for (u32 i = 0; i < r->diff.nr_files; i++)
 		if (!strcmp(r->files[i].path, "-"))
-			return notify_error(to, ERR_USAGE, "recordings are files here, not standard input");
+			return notify_error(to, ERR_USAGE, "recordings have to be files here, not standard input");
 	if (r->c->order >= r->diff.nr_files)
 		return notify_error(to, ERR_USAGE, "option --order: there is no recording %u (0 to %u)", r->c->order,
 				    r->diff.nr_files - 1);
@@ -217,7 +217,7 @@ static int resolve_options(struct run *r)
 		return notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character",
 				    c->separator);
 	if (c->fail_above.given && c->method.compute == DIFF_WDIFF)
-		return notify_error(to, ERR_USAGE, "--fail-above goes with delta and ratio, not with wdiff");
+		return notify_error(to, ERR_USAGE, "--fail-above works with delta and ratio, not with wdiff");
 	r->opts.method = c->method;
 	r->opts.order = c->order;
 	r->opts.counts = c->period;
@@ -320,7 +320,7 @@ static void warn_of_machines(const struct run *r)
 		if (strcmp(base->core, r->files[i].core))
 			other = &r->files[i];
 	if (other != base)
-		notify_warn(r->ctx->notify, "%s is simulated on another core (%s) than %s (%s)", other->path,
+		notify_warn(r->ctx->notify, "%s was simulated on a different core (%s) than %s (%s)", other->path,
 			    other->core, base->path, base->core);
 }
 

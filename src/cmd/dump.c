@@ -45,7 +45,7 @@ static int check_types(const struct config *cfg, const struct notify *to)
 	for (u32 i = 0; i < cfg->types.n; i++)
 		if (!is_type(cfg->types.v[i]))
 			return notify_error(to, ERR_USAGE,
-					    "'%s' is no record type (SAMPLE, MMAP2, COMM, ... or a number)",
+					    "'%s' is not a record type (SAMPLE, MMAP2, COMM, ... or a number)",
 					    cfg->types.v[i]);
 	return 0;
 }
@@ -99,7 +99,7 @@ static void dump_records(const struct source *s, const struct config *cfg, struc
 	feed_free(&feed);
 	if (bad != NO_OFFSET)
 		(void)notify_at(s->notify, NOTE_WARNING, ERR_TRUNCATED, s->path, s->data_offset + bad,
-				"the last %llu bytes are no whole record; left out",
+				"the last %llu bytes are not a whole record and are left out",
 				(unsigned long long)(s->size - bad));
 }
 
@@ -128,14 +128,15 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 
 static const struct opt opts[] = {
 	{ 'i', "input", OPT_STRING, offsetof(struct config, input), "FILE",
-	  "recording to read (perf.data; - is a pipe)" },
+	  "recording to read (default perf.data; - is standard input)" },
 	{ 0, "type", OPT_LIST, offsetof(struct config, types), "NAME",
-	  "only records of this type; may be given again" },
-	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL, "one JSON object per record and line" },
+	  "show only records of this type; may be repeated" },
+	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL,
+	  "print one JSON object per record, each on its own line" },
 	{ 'v', "verbose", OPT_FLAG, offsetof(struct config, verbose), NULL,
-	  "chains, branches, registers and stacks too" },
-	{ 0, "header", OPT_FLAG, offsetof(struct config, header), NULL, "the header first" },
-	{ 0, "header-only", OPT_FLAG, offsetof(struct config, header_only), NULL, "nothing but the header" },
+	  "also show call chains, branches, registers and stacks" },
+	{ 0, "header", OPT_FLAG, offsetof(struct config, header), NULL, "show the header first" },
+	{ 0, "header-only", OPT_FLAG, offsetof(struct config, header_only), NULL, "show only the header" },
 };
 
 const struct command cmd_dump = {

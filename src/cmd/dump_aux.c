@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hardware wrote beside the records, packet by packet, in the form of perf report -D. */
+/* The data that hardware wrote beside the records, packet by packet, in the form of perf report -D. */
 #include "cmd/dump.h"
 #include "codec/spe.h"
 

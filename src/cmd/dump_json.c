@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records as JSON. The fields that have a place of their own in struct record are rows of one table; arrays and what
- * differs by type are written by hand below it. */
+/* Records as JSON. The fields with a fixed place in struct record are rows of one table; arrays and fields that differ
+ * by type are written by the code below it. */
 #include "cmd/dump.h"
 
 #include "base/json.h"

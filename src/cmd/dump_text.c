@@ -196,7 +196,7 @@ static void put_error(const struct dump_record *d, struct bytes *out)
 {
 	switch (d->err) {
 	case ERR_NOTFOUND:
-		bytes_str(out, " (its event id is that of no event)");
+		bytes_str(out, " (no event has its id)");
 		break;
 	case ERR_UNSUPPORTED:
 		bytes_str(out, " (its event has fields that this version does not know)");

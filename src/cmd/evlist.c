@@ -93,7 +93,7 @@ static void print_trace_fields(const struct source *s, struct bytes *out)
 	if (s->features.tracing_data_size &&
 	    tracefmt_decode(cursor_over(s->features.tracing_data, s->features.tracing_data_size, false), &formats))
 		(void)notify_at(s->notify, NOTE_WARNING, ERR_FORMAT, s->path, NO_OFFSET,
-				"the formats of tracepoints are damaged: some are missing");
+				"the formats of tracepoints are damaged, and some are missing");
 	for (size_t i = 0; i < s->events.events.n; i++)
 		put_trace_fields(&formats, &s->events.events.v[i], out);
 	tracefmt_free(&formats);
@@ -144,15 +144,17 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 
 static const struct opt opts[] = {
 	{ 'i', "input", OPT_STRING, offsetof(struct config, input), "FILE",
-	  "recording to read (perf.data; - is a pipe)" },
-	{ 'v', "verbose", OPT_FLAG, offsetof(struct config, how.verbose), NULL, "all fields of each event's attr" },
-	{ 'g', "group", OPT_FLAG, offsetof(struct config, how.group), NULL, "groups as {leader,member}" },
-	{ 'F', "freq", OPT_FLAG, offsetof(struct config, how.freq), NULL, "each event's frequency or period" },
+	  "recording to read (default perf.data; - is standard input)" },
+	{ 'v', "verbose", OPT_FLAG, offsetof(struct config, how.verbose), NULL,
+	  "show all fields of each event's attr" },
+	{ 'g', "group", OPT_FLAG, offsetof(struct config, how.group), NULL, "show groups as {leader,member}" },
+	{ 'F', "freq", OPT_FLAG, offsetof(struct config, how.freq), NULL, "show each event's frequency or period" },
 	{ 0, "trace-fields", OPT_FLAG, offsetof(struct config, trace_fields), NULL,
-	  "the fields of each tracepoint instead" },
+	  "show the fields of each tracepoint instead" },
 	{ 'f', "force", OPT_FLAG, offsetof(struct config, force), NULL,
-	  "accepted; who owns the recording does not matter" },
-	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL, "one JSON object per event and line" },
+	  "accepted; it does not matter who owns the recording" },
+	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL,
+	  "print one JSON object per event, each on its own line" },
 };
 
 const struct command cmd_evlist = {

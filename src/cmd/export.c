@@ -89,15 +89,15 @@ static const struct exporter exporters[] = {
 static const struct opt opts[] = {
 	SELECT_OPTS(struct config),
 	OPT(0, "to", OPT_STRING, to, "FORMAT",
-	    "svg, folded, csv, json or bolt (default: what the output's name ends in)"),
+	    "svg, folded, csv, json or bolt (default: by the ending of the output's name)"),
 	OPT('o', "output", OPT_STRING, output, "FILE", "write here (- for standard output, the default)"),
-	OPT(0, "event", OPT_STRING, event, "NAME", "the stacks of this event (default: the first one)"),
-	OPT(0, "by-pid", OPT_FLAG, pid, NULL, "keep processes of one name apart"),
-	OPT(0, "by-tid", OPT_FLAG, tid, NULL, "keep threads of one name apart"),
+	OPT(0, "event", OPT_STRING, event, "NAME", "write the stacks of this event (default: the first one)"),
+	OPT(0, "by-pid", OPT_FLAG, pid, NULL, "show processes of the same name separately"),
+	OPT(0, "by-tid", OPT_FLAG, tid, NULL, "show threads of the same name separately"),
 	OPT(0, "samples", OPT_FLAG, samples, NULL, "count samples instead of adding up their periods"),
 	OPT(0, "annotate-kernel", OPT_FLAG, mark_kernel, NULL, "folded: append _[k] to kernel functions"),
 	OPT(0, "binary", OPT_STRING, binary, "NAME",
-	    "bolt: the branches of this file, by path, name or build id (default: of that with the most)"),
+	    "bolt: write the branches of this file, by path, name or build id (default: the file with the most)"),
 	OPT(0, "title", OPT_STRING, title, "TEXT", "svg: the title"),
 	OPT(0, "width", OPT_U32, width, "PIXELS", "svg: width of the picture (1200)"),
 	OPT(0, "min-width", OPT_STRING, min_width, "PIXELS", "svg: leave out narrower boxes (0.1)"),
@@ -137,9 +137,9 @@ static int note_formats(const struct config *c, const struct notify *to)
 		bytes_printf(&list, "%s%s (%s)", i ? ", " : "", exporters[i].name, exporters[i].summary);
 	bytes_char(&list, 0);
 	if (c->to)
-		notify_error(to, ERR_USAGE, "'%s' is no format; there are: %s", c->to, (char *)list.p);
+		notify_error(to, ERR_USAGE, "'%s' is not a format; the formats are: %s", c->to, (char *)list.p);
 	else
-		notify_error(to, ERR_USAGE, "which format? name one with --to: %s", (char *)list.p);
+		notify_error(to, ERR_USAGE, "no format is given: name one of these with --to: %s", (char *)list.p);
 	bytes_free(&list);
 	return ERR_USAGE;
 }
@@ -181,11 +181,11 @@ static struct profile_event *choose_event(struct profile *p, const struct config
 				"no samples of event '%s' (see reticle evlist)", c->event);
 	else if (!p->events.n)
 		(void)notify_at(to, NOTE_ERROR, ERR_NOTFOUND, select_input(&c->select), NO_OFFSET,
-				"the recording holds no samples (or the filters leave none)");
+				"the recording contains no samples (or the filters leave none)");
 	if (c->event || !p->events.n)
 		return NULL;
 	if (p->events.n > 1)
-		notify_warn(to, "%zu events have samples; this is of '%s' (choose with --event)", p->events.n,
+		notify_warn(to, "%zu events have samples; this is for '%s' (choose with --event)", p->events.n,
 			    report_event_name(p, &p->events.v[0]));
 	return &p->events.v[0];
 }
@@ -223,7 +223,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	if (!x ? note_formats(c, ctx->notify) : check_picture(c, ctx->notify))
 		return 2;
 	if (c->binary && x->write) {
-		notify_error(ctx->notify, ERR_USAGE, "option --binary goes with --to bolt only");
+		notify_error(ctx->notify, ERR_USAGE, "option --binary works only with --to bolt");
 		return 2;
 	}
 	if (select_resolve(&c->select, &s, ctx->notify))

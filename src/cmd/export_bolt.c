@@ -148,7 +148,8 @@ static int write_binary(const struct branch_traces *t, const char *binary, const
 				 binary ? binary : "");
 	if (!dsos_linked(t->dsos, dso, &at))
 		return notify_at(to, NOTE_ERROR, ERR_NOTFOUND, input, NO_OFFSET,
-				 "%s is not there, or is another one by now, so addresses in it are not known",
+				 "%s is missing, or is not the recorded file any more, so addresses in it are "
+				 "not known",
 				 dsos_at(t->dsos, dso)->path);
 	err = output_open(&file, output, to);
 	if (err)
@@ -179,8 +180,8 @@ int export_bolt(const struct pipeline_opts *o, const char *binary, const char *o
 		return err;
 	if (!has_branches(&s->src->events))
 		err = notify_at(to, NOTE_ERROR, ERR_UNSUPPORTED, o->input, NO_OFFSET,
-				"no samples hold all branches that were taken (record with -b; --pmu=sim -b where the "
-				"CPU has no branch records)");
+				"no samples contain all branches that were taken (record with -b, or with "
+				"--pmu=sim -b if the CPU has no branch records)");
 	else
 		err = sample_filter_check(&o->samples, &s->src->events, to);
 	traces.dsos = s->dsos;

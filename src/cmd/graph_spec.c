@@ -73,8 +73,8 @@ static int take_word(struct graph_spec *g, const char *text, size_t len, const s
 
 	if (!w)
 		return notify_error(to, ERR_USAGE,
-				    "option --call-graph: '%.*s' is no type (graph, fractal, flat, folded, none), "
-				    "percentage, caller or callee",
+				    "option --call-graph: '%.*s' is neither a type (graph, fractal, flat, "
+				    "folded, none) nor a percentage, caller or callee",
 				    (int)len, text);
 	switch (w->kind) {
 	case WORD_STYLE:
@@ -113,7 +113,7 @@ int graph_spec_set(void *field, const char *text, const struct notify *to)
 
 		if (len && *text >= '0' && *text <= '9') {
 			if (!take_number(g, text, len, numbers++))
-				err = notify_error(to, ERR_USAGE, "option --call-graph: '%.*s' is no percentage",
+				err = notify_error(to, ERR_USAGE, "option --call-graph: '%.*s' is not a percentage",
 						   (int)len, text);
 		} else if (len) {
 			err = take_word(g, text, len, to);

@@ -201,7 +201,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 				    "is not readable for this user (run as root)" :
 				    "is not mounted (mount -t tracefs nodev /sys/kernel/tracing)");
 	if (!n) {
-		notify_error(ctx->notify, ERR_NOTFOUND, "no event of that name or kind");
+		notify_error(ctx->notify, ERR_NOTFOUND, "there is no event of that name or kind");
 		status = 1;
 	}
 	bytes_free(&text);
@@ -210,8 +210,9 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 }
 
 static const struct opt opts[] = {
-	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL, "one array of objects" },
-	{ 0, "usable", OPT_FLAG, offsetof(struct config, usable), NULL, "only what this user can open here" },
+	{ 0, "json", OPT_FLAG, offsetof(struct config, json), NULL, "print one array of objects" },
+	{ 0, "usable", OPT_FLAG, offsetof(struct config, usable), NULL,
+	  "show only events that this user can open here" },
 };
 
 const struct command cmd_list = {

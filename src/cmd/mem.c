@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reticle mem: what loads and stores cost, and where their data lie. Its report is 'reticle report --mem-mode' with
- * the columns that suit what was recorded; as in perf, options may stand before its verb and behind it.
+ * columns for everything that was recorded; as in perf, options may come before or after its verb.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,25 +47,25 @@ static const struct opt options[] = {
 	  "columns for load, store or load,store (default)", .set = set_type },
 	OPT('p', "phys-data", OPT_FLAG, phys_data, NULL, "a column of physical addresses"),
 	OPT(0, "data-page-size", OPT_FLAG, data_page_size, NULL, "a column of the page size of the data"),
-	OPT(0, "ldlat", OPT_U32, ldlat, "CYCLES", "record: only loads that take so long (default: 30)"),
+	OPT(0, "ldlat", OPT_U32, ldlat, "CYCLES", "record: only loads that take at least this long (default: 30)"),
 	SELECT_OPTS(struct report_config),
 	SELECT_ROW_OPTS(struct report_config),
 	REPORT('s', "sort", OPT_STRING, sort, "KEYS",
 	       "one row per: mem, snoop, tlb, locked, blocked, symbol_daddr, dcacheline, local_weight, symbol, ..."),
 	REPORT('F', "fields", OPT_STRING, fields, "COLUMNS",
-	       "these columns, or with + more: sort keys, overhead, samples, period"),
+	       "show these columns, or with + additional ones: sort keys, overhead, samples, period"),
 	{ 0, "percent-limit", OPT_CALL, 0, "PERCENT", "leave out rows below this share",
 	  .set = report_set_percent_limit },
 	REPORT('w', "column-widths", OPT_STRING, widths, "WIDTHS", "widths of the columns, in order"),
-	REPORT('x', "field-separator", OPT_STRING, separator, "CHAR", "part columns by CHAR, unaligned"),
-	REPORT(0, "hierarchy", OPT_FLAG, hierarchy, NULL, "rows as a tree of the sort keys"),
+	REPORT('x', "field-separator", OPT_STRING, separator, "CHAR", "separate columns by CHAR, unaligned"),
+	REPORT(0, "hierarchy", OPT_FLAG, hierarchy, NULL, "show rows as a tree of the sort keys"),
 	REPORT(0, "csv", OPT_FLAG, csv, NULL, "print CSV"),
 	REPORT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
-	REPORT('f', "force", OPT_FLAG, force, NULL, "accepted; who owns the recording does not matter"),
-	REPORT(0, "stdio", OPT_FLAG, stdio, NULL, "print text (what is done anyway)"),
-	REPORT(0, "header", OPT_FLAG, header, NULL, "show what is known about the recording first"),
-	REPORT('q', "quiet", OPT_FLAG, quiet, NULL, "no lines that begin with #"),
-	REPORT('v', "verbose", OPT_COUNT, verbose, NULL, "whole paths, and all hints on missing symbols"),
+	REPORT('f', "force", OPT_FLAG, force, NULL, "accepted; it does not matter who owns the recording"),
+	REPORT(0, "stdio", OPT_FLAG, stdio, NULL, "print text (default)"),
+	REPORT(0, "header", OPT_FLAG, header, NULL, "first show what is known about the recording"),
+	REPORT('q', "quiet", OPT_FLAG, quiet, NULL, "do not print lines that begin with #"),
+	REPORT('v', "verbose", OPT_COUNT, verbose, NULL, "show whole paths, and all hints on missing symbols"),
 };
 
 static void defaults(void *config)
@@ -107,10 +107,9 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	if (argc && !strcmp(argv[0], "record"))
 		return memory_record(ctx, &record, argc, argv);
 	if (!argc || strcmp(argv[0], "report")) {
-		notify_error(
-			ctx->notify, ERR_USAGE,
-			"what is wanted? 'reticle mem record' samples loads and stores, 'reticle mem report' shows "
-			"them");
+		notify_error(ctx->notify, ERR_USAGE,
+			     "say record or report: 'reticle mem record' samples loads and stores, 'reticle mem "
+			     "report' shows them");
 		return 2;
 	}
 	rights_drop();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which events say it depends on the machine: Intel's cores have mem-loads and mem-stores in sysfs, AMD's have IBS,
- * and the virtual PMU has Intel's.
+ * The events for loads and stores depend on the machine: Intel's cores have mem-loads and mem-stores in sysfs, AMD's
+ * have IBS, and the virtual PMU has Intel's.
  */
 #include "cmd/memory_record.h"
 

@@ -39,7 +39,7 @@ static mode_t usual_mode(void)
 static int note_foreign(const char *path, const struct notify *to)
 {
 	return notify_at(to, NOTE_ERROR, ERR_PERM, path, NO_OFFSET,
-			 "a link of somebody else to what is no file: not written to");
+			 "a link that belongs to another user and does not lead to a file; it is not written to");
 }
 
 int output_open(struct output *o, const char *path, const struct notify *to)
@@ -76,7 +76,7 @@ int output_append(struct output *o, const char *path, bool behind, const struct 
 	if (!lstat(path, &st) && S_ISLNK(st.st_mode)) {
 		if (st.st_uid && st.st_uid != geteuid())
 			return notify_at(to, NOTE_ERROR, ERR_PERM, path, NO_OFFSET,
-					 "a link of somebody else: not written to");
+					 "a link that belongs to another user; it is not written to");
 		follow = 0;
 	}
 	o->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | follow | (behind ? O_APPEND : O_TRUNC), 0666);

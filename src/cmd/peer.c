@@ -11,21 +11,21 @@ static const struct {
 	{ "annotate",
 	  "'reticle report --sort symbol,srcline' shows hot lines; perf annotate reads reticle's recordings" },
 	{ "archive", "copy the binaries along, and read with --symfs DIR or --buildid-dir DIR" },
-	{ "bench", "perf bench needs nothing of reticle" },
+	{ "bench", "perf bench does not need reticle" },
 	{ "buildid-cache", "not needed: files are found by build id (--buildid-dir, --symfs, --debuginfod)" },
-	{ "config", "there is no configuration file: what is wanted stands on the command line" },
+	{ "config", "there is no configuration file: all options are given on the command line" },
 	{ "daemon", "'reticle record -a --switch-output=1m --switch-max-files 10'" },
 	{ "data", "'reticle dump --json' or 'reticle export --to json'" },
 	{ "ftrace", "'reticle record -e GROUP:TRACEPOINT', then 'reticle script'" },
-	{ "inject", "not needed: jitdumps are read as they are, and files are found without build ids, too" },
-	{ "iostat", "perf iostat counts what I/O stacks do on servers of Intel; 'reticle stat -e' takes the same "
+	{ "inject", "not needed: jitdumps are read directly, and files are found even without build ids" },
+	{ "iostat", "perf iostat counts the I/O stacks of Intel servers; 'reticle stat -e' takes the same "
 		    "events by name" },
 	{ "kallsyms", "grep NAME /proc/kallsyms" },
 	{ "kmem", "'reticle record -a -g -e kmem:kmalloc,kmem:kfree', then 'reticle report'" },
 	{ "kvm", "'reticle record -a -e kvm:kvm_exit', then 'reticle report --sort trace' or '--sort exit_reason'" },
 	{ "kwork", "'reticle record -a -g -e irq:irq_handler_entry,irq:softirq_entry', then 'reticle report'" },
 	{ "lock", "'reticle record -a -g -e lock:contention_begin', then 'reticle report'" },
-	{ "probe", "probes that exist are recorded by name (-e uprobes:NAME); new ones are made in "
+	{ "probe", "existing probes are recorded by name (-e uprobes:NAME); new ones are made in "
 		   "/sys/kernel/tracing/uprobe_events" },
 	{ "sched", "'reticle record -a -g -e sched:sched_switch', then 'reticle report' or 'reticle script'" },
 	{ "test", "'reticle check' says what this machine can do" },
@@ -33,7 +33,7 @@ static const struct {
 	{ "trace", "'reticle record -e \"syscalls:sys_enter_*\" -- COMMAND', then 'reticle script'" },
 };
 
-static const char later[] = "reticle has no such thing; perf record can, and its file is read here";
+static const char later[] = "reticle cannot do this; perf record can, and reticle reads its file";
 static const char as_recorded[] = "AUX data is kept and shown by 'reticle dump', not decoded";
 static const char of_branches[] =
 	"branches are counted one by one: 'reticle report --sort symbol_from,symbol_to,cycles'";
@@ -66,14 +66,14 @@ static const struct {
 	  "--threads N sets the number of threads that read; 'reticle dump --type READ' has counts per thread" },
 	{ "report", 0, "raw-trace", "'reticle script' prints the fields of tracepoints" },
 	{ "report", 0, "show-cpu-utilization",
-	  "--sort dso parts kernel and user code; modifiers :u and :k record them apart" },
+	  "--sort dso separates kernel and user code; the modifiers :u and :k record them separately" },
 	{ "report", 0, "show-ref-call-graph", "-g draws the call graph of each event that has one" },
 	{ "report", 0, "socket-filter", "name the socket's CPUs: --cpu 0-15" },
 	{ "report", 0, "time-quantum", "--time-slice MS" },
 	{ "report", 0, "group-sort-idx", "--group sorts rows by the first event, then by the next" },
-	{ "report", 'm', "modules", "symbols of modules come from their files and /proc/kallsyms anyway" },
-	{ "report", 0, "ignore-vmlinux", "only --vmlinux makes a vmlinux be read in place of /proc/kallsyms" },
-	{ "report", 0, "demangle", "names are demangled anyway" },
+	{ "report", 'm', "modules", "symbols of modules always come from their files and /proc/kallsyms" },
+	{ "report", 0, "ignore-vmlinux", "a vmlinux is read instead of /proc/kallsyms only with --vmlinux" },
+	{ "report", 0, "demangle", "names are demangled by default" },
 	{ "report", 0, "stdio-color", "colours are on at a terminal, and off with NO_COLOR=1" },
 	{ "report", 0, "full-source-path", "'reticle script -F +srcline --full-source-path'" },
 	{ "report", 0, "switch-on", no_switches },
@@ -97,7 +97,7 @@ static const struct {
 	{ "script", 0, "guestmount", no_guests },
 	{ "script", 0, "guest-code", no_guests },
 	{ "script", 0, "per-event-dump", "print one kind of event at a time, -F hw:... or -F trace:..." },
-	{ "script", 'd', "debug-mode", "'reticle report' counts what is lost, in its head" },
+	{ "script", 'd', "debug-mode", "the head of 'reticle report' says how many records were lost" },
 	{ "record", 'S', "snapshot", later },
 	{ "record", 0, "aux-sample", later },
 	{ "record", 0, "switch-output-event", "--switch-output=TIME or =SIZE, or SIGUSR2" },
@@ -105,7 +105,7 @@ static const struct {
 	{ "record", 0, "group", "put braces around the events: -e '{cycles,instructions}'" },
 	{ "record", 0, "kcore", later },
 	{ "record", 0, "off-cpu", "-e sched:sched_switch -g samples where threads go to sleep" },
-	{ "record", 0, "running-time", "groups that are read (:S) have their times anyway" },
+	{ "record", 0, "running-time", "groups that are read (:S) always have their times" },
 	{ "record", 0, "vmlinux", "--vmlinux belongs to report and script" },
 	{ "record", 0, "debuginfod", "--debuginfod belongs to report and script" },
 	{ "record", 0, "clang-path", "BPF programs are not compiled here" },

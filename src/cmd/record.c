@@ -86,7 +86,7 @@ static void print_windows(const struct window_summary *w)
 		fprintf(stderr, ", half of them up to %llu%s long (5%%: %llu, 95%%: %llu)",
 			(unsigned long long)w->median, unit, (unsigned long long)w->low, (unsigned long long)w->high);
 	if (w->rearmed)
-		fprintf(stderr, ", armed anew %u time%s", w->rearmed, plural(w->rearmed));
+		fprintf(stderr, ", armed again %u time%s", w->rearmed, plural(w->rearmed));
 	fprintf(stderr, " ]\n");
 }
 
@@ -95,32 +95,32 @@ static void advise_windows(const struct window_summary *w, const struct notify *
 	if (w->how == WINDOW_AUTO)
 		return;
 	if (!w->windows && !w->unarmed)
-		notify_warn(to, "there were no windows: it ran too short%s",
+		notify_warn(to, "there were no windows: the program did not run long enough%s",
 			    w->clock ? "" : ", or its counters never got onto the hardware");
 	if (w->unarmed)
-		notify_warn(to, "%u of %u threads never had windows: they ran too little at a time", w->unarmed,
-			    w->places);
+		notify_warn(to, "%u of %u threads never had windows: they did not run long enough at a time",
+			    w->unarmed, w->places);
 	if (w->missed)
-		notify_warn(
-			to,
-			"%u thread%s had ended before %s counters, and %s not in the recording (--no-window leaves "
-			"that to the kernel)",
-			w->missed, plural(w->missed), w->missed == 1 ? "it had" : "they had",
-			w->missed == 1 ? "is" : "are");
+		notify_warn(to,
+			    "%u thread%s had ended before %s counters, and %s not in the recording (with "
+			    "--no-window the kernel records all threads)",
+			    w->missed, plural(w->missed), w->missed == 1 ? "it had" : "they had",
+			    w->missed == 1 ? "is" : "are");
 }
 
 static void print_simulated(const struct record_result *r, const struct notify *to)
 {
 	if (r->never_simulated)
-		notify_warn(to, "QEMU ended before the program began: there is nothing in this recording (reticle "
-				"check tells whether this QEMU serves)");
+		notify_warn(to, "QEMU ended before the program began, so the recording is empty (reticle check "
+				"says whether this QEMU can be used)");
 	if (r->escaped)
 		notify_warn(to,
-			    "%u program%s ran without the virtual PMU: of another architecture, set-uid, not to be "
-			    "read, or started without the rights to reach the recorder",
+			    "%u program%s ran without the virtual PMU (possible reasons: another architecture, "
+			    "set-uid, no permission to read the program, no permission to reach the recorder)",
 			    r->escaped, plural(r->escaped));
 	if (r->lost)
-		notify_warn(to, "%llu records were lost, as lose= asks or because the recorder stopped first",
+		notify_warn(to,
+			    "%llu records were lost, because lose= asks for it or because the recorder stopped first",
 			    (unsigned long long)r->lost);
 }
 
@@ -138,7 +138,7 @@ static void print_advice(const struct record_result *r, const struct record_conf
 			    c->o.attr.overwrite ? "the rings of mappings and tasks were full (larger -m)" :
 						  "the rings were full (larger -m, or lower -F)");
 	if (r->lost_in_looking)
-		notify_warn(to, "%llu records were lost: they came while the rings were looked at",
+		notify_warn(to, "%llu records were lost: they came while the rings were being read",
 			    (unsigned long long)r->lost_in_looking);
 	if (r->throttled)
 		notify_warn(to, "the kernel throttled sampling %llu times: it took too long (lower -F)",
@@ -217,7 +217,7 @@ static int check_truth(struct record_config *c, const struct notify *to)
 	if (!c->truth)
 		return 0;
 	if (!c->o.sim.on)
-		return notify_error(to, ERR_USAGE, "--truth needs --pmu=sim: only the virtual PMU knows it");
+		return notify_error(to, ERR_USAGE, "--truth needs --pmu=sim: only the virtual PMU knows exact counts");
 	if (out->switch_on != SWITCH_NEVER)
 		return notify_error(to, ERR_USAGE, "--truth and --switch-output exclude each other");
 	if (out->path && (!strcmp(out->path, "-") || !strcmp(out->path, c->truth)))
@@ -243,8 +243,8 @@ static int check_options(struct record_config *c, const struct notify *to)
 		return notify_error(to, ERR_USAGE, "-F and -c exclude each other");
 	if (o->attr.branch_type && o->attr.callgraph == CALLGRAPH_LBR)
 		return notify_error(to, ERR_USAGE,
-				    "-b, -j and --call-graph lbr exclude each other: both want the CPU's branch "
-				    "registers (-b -g has call chains by frame pointers)");
+				    "-b, -j and --call-graph lbr exclude each other: they need the same branch "
+				    "registers (-b -g records call chains by frame pointers)");
 	if ((t->pids || t->tids || t->uid) && (t->system_wide || t->cgroups))
 		return notify_error(to, ERR_USAGE, "-p, -t and -u cannot be combined with -a or --cgroup");
 	if (o->output.switch_on != SWITCH_NEVER && o->output.path && !strcmp(o->output.path, "-"))

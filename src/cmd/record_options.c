@@ -60,7 +60,7 @@ int record_set_filter(void *field, const char *text, const struct notify *to)
 
 	record_set_event(field, text, to);
 	w->v[w->n - 1].is_filter = true;
-	return w->n > 1 ? 0 : notify_error(to, ERR_USAGE, "--filter belongs behind the event (-e) that it filters");
+	return w->n > 1 ? 0 : notify_error(to, ERR_USAGE, "--filter has to follow the event (-e) that it filters");
 }
 
 static int set_exclusion(void *field, const char *text, const struct notify *to)
@@ -212,8 +212,8 @@ int record_set_ring_pages(void *field, const char *text, const struct notify *to
 	while (n < v)
 		n *= 2;
 	if (n != v)
-		notify_warn(to, "-m: a ring has a power of two of pages: %llu in place of %llu", (unsigned long long)n,
-			    (unsigned long long)v);
+		notify_warn(to, "-m: the size of a ring is a power of two pages: using %llu instead of %llu",
+			    (unsigned long long)n, (unsigned long long)v);
 	*pages = n;
 	return 0;
 }
@@ -248,7 +248,7 @@ static int set_switch(void *field, const char *text, const struct notify *to)
 			continue;
 		o->switch_on = SWITCH_TIME;
 		o->switch_ms = strtoull(text, NULL, 10) * times[i].ms;
-		return o->switch_ms ? 0 : notify_error(to, ERR_USAGE, "--switch-output: '%s' is no time", text);
+		return o->switch_ms ? 0 : notify_error(to, ERR_USAGE, "--switch-output: '%s' is not a time", text);
 	}
 	o->switch_on = SWITCH_SIZE;
 	if (digits && digits < strlen(text) && parse_scaled(text, "BKMG", &o->switch_size) && o->switch_size)
@@ -298,7 +298,7 @@ static int set_registers(void *field, const char *text, const struct notify *to)
 #define AT(field) offsetof(struct record_config, field)
 
 static const struct opt options[] = {
-	{ 'e', "event", OPT_CALL, AT(events), "EVENT", "what to sample (see reticle list); may be repeated",
+	{ 'e', "event", OPT_CALL, AT(events), "EVENT", "sample this event (see reticle list); may be repeated",
 	  .set = record_set_event },
 	{ 0, "filter", OPT_CALL, AT(events), "FILTER", "filter the tracepoint or PMU event before it",
 	  .set = record_set_filter },
@@ -310,37 +310,39 @@ static const struct opt options[] = {
 	  "short windows for metrics of functions: short=, burst=, jitter=, leader=, mode=", .set = record_set_window,
 	  .no = true },
 	{ 0, "truth", OPT_STRING, AT(truth), "FILE", "with --pmu=sim: write exact counts into FILE, as JSON" },
-	{ 'p', "pid", OPT_STRING, AT(o.target.pids), "PID[,PID]",
-	  "record processes that run, with all their threads" },
-	{ 't', "tid", OPT_STRING, AT(o.target.tids), "TID[,TID]", "record threads that run" },
+	{ 'p', "pid", OPT_STRING, AT(o.target.pids), "PID[,PID]", "record running processes, with all their threads" },
+	{ 't', "tid", OPT_STRING, AT(o.target.tids), "TID[,TID]", "record running threads" },
 	{ 'u', "uid", OPT_STRING, AT(o.target.uid), "USER", "record the processes of a user" },
 	{ 'a', "all-cpus", OPT_FLAG, AT(o.target.system_wide), NULL, "record all CPUs" },
 	{ 'C', "cpu", OPT_STRING, AT(o.target.cpus), "CPUS", "record only these CPUs (0-3,8)" },
 	{ 'G', "cgroup", OPT_STRING, AT(o.target.cgroups), "NAME[,NAME]", "record only these cgroups" },
-	{ 0, "per-thread", OPT_FLAG, AT(o.target.per_thread), NULL, "one ring per thread instead of per CPU" },
-	{ 'i', "no-inherit", OPT_FLAG, AT(o.attr.no_inherit), NULL, "leave out threads and children made later" },
+	{ 0, "per-thread", OPT_FLAG, AT(o.target.per_thread), NULL, "use one ring per thread instead of one per CPU" },
+	{ 'i', "no-inherit", OPT_FLAG, AT(o.attr.no_inherit), NULL,
+	  "leave out threads and children that are created later" },
 	{ 'F', "freq", OPT_CALL, AT(o.attr), "N", "sample N times per second, or max (default 4000)",
 	  .set = record_set_freq },
 	{ 0, "strict-freq", OPT_FLAG, AT(o.attr.strict_freq), NULL,
-	  "fail when the kernel does not allow the frequency" },
+	  "fail if the kernel does not allow the frequency" },
 	{ 'c', "count", OPT_CALL, AT(o.attr.period), "N", "sample every N events", .set = record_set_period },
-	{ 'D', "delay", OPT_CALL, AT(o.attr.delay_ms), "MS", "start MS milliseconds late", .set = set_delay },
+	{ 'D', "delay", OPT_CALL, AT(o.attr.delay_ms), "MS", "start MS milliseconds after the command",
+	  .set = set_delay },
 	{ 0, "control", OPT_STRING, AT(o.control), "fifo:|fd:...",
 	  "take commands from fifo:PATH[,PATH] or fd:N[,N]: enable, disable, stop ..." },
 	{ 'g', NULL, OPT_CALL, AT(o.attr), NULL, "record call chains (--call-graph fp)", .set = record_set_callgraph },
 	{ 0, "call-graph", OPT_CALL, AT(o.attr), "MODE", "fp[,depth], dwarf[,bytes], lbr or no",
 	  .set = record_set_callgraph },
-	{ 0, "user-callchains", OPT_FLAG, AT(o.attr.user_callchains), NULL, "only the user part of call chains" },
+	{ 0, "user-callchains", OPT_FLAG, AT(o.attr.user_callchains), NULL,
+	  "record only the user part of call chains" },
 	{ 0, "kernel-callchains", OPT_FLAG, AT(o.attr.kernel_callchains), NULL,
-	  "only the kernel part of call chains" },
+	  "record only the kernel part of call chains" },
 	{ 0, "all-user", OPT_FLAG, AT(o.attr.all_user), NULL, "sample user space only" },
 	{ 0, "all-kernel", OPT_FLAG, AT(o.attr.all_kernel), NULL, "sample the kernel only" },
 	{ 'b', "branch-any", OPT_CALL, AT(o.attr.branch_type), NULL, "record taken branches", .set = set_branch_any },
 	{ 'j', "branch-filter", OPT_CALL, AT(o.attr.branch_type), "FILTER", "record some branches (any_call,u)",
 	  .set = set_branches },
-	{ 'n', "no-samples", OPT_FLAG, AT(o.attr.no_samples), NULL, "record all but samples" },
+	{ 'n', "no-samples", OPT_FLAG, AT(o.attr.no_samples), NULL, "record everything except samples" },
 	{ 'T', "timestamp", OPT_FLAG, AT(o.attr.time), NULL,
-	  "samples carry the time (default, but for --per-thread)" },
+	  "samples carry the time (default, except with --per-thread)" },
 	{ 0, "sample-cpu", OPT_FLAG, AT(o.attr.cpu), NULL, "samples carry the CPU" },
 	{ 0, "sample-identifier", OPT_FLAG, AT(o.attr.identifier), NULL, "samples carry IDENTIFIER" },
 	{ 'd', "data", OPT_FLAG, AT(o.attr.addr), NULL, "samples carry data addresses" },
@@ -349,39 +351,39 @@ static const struct opt options[] = {
 	{ 0, "data-page-size", OPT_FLAG, AT(o.attr.data_page_size), NULL, "samples carry the page size of the data" },
 	{ 0, "user-regs", OPT_CALL, AT(o.attr.user_regs), "[REGS]",
 	  "samples carry the program's registers, all or ax,ip,...; ? lists them", .set = set_registers },
-	{ 'I', "intr-regs", OPT_CALL, AT(o.attr.intr_regs), "[REGS]", "the same at the interrupt, the kernel's too",
-	  .set = set_registers },
+	{ 'I', "intr-regs", OPT_CALL, AT(o.attr.intr_regs), "[REGS]",
+	  "samples carry the registers at the interrupt, the kernel's too", .set = set_registers },
 	{ 0, "transaction", OPT_FLAG, AT(o.attr.transaction), NULL, "samples carry transactional memory's flags" },
-	{ 'P', "period", OPT_FLAG, AT(o.attr.want_period), NULL, "samples carry the period, with -c too" },
+	{ 'P', "period", OPT_FLAG, AT(o.attr.want_period), NULL, "samples carry the period, even with -c" },
 	{ 'W', "weight", OPT_FLAG, AT(o.attr.weight), NULL, "samples carry weights" },
 	{ 'R', "raw-samples", OPT_FLAG, AT(o.attr.raw), NULL, "samples carry raw data" },
-	{ 's', "stat", OPT_FLAG, AT(o.attr.stat), NULL, "count per thread too" },
-	{ 'k', "clockid", OPT_CALL, AT(o.attr), "CLOCK", "time by this clock (monotonic, boottime, ...)",
+	{ 's', "stat", OPT_FLAG, AT(o.attr.stat), NULL, "also record counts per thread" },
+	{ 'k', "clockid", OPT_CALL, AT(o.attr), "CLOCK", "take times from this clock (monotonic, boottime, ...)",
 	  .set = set_clock },
 	{ 0, "namespaces", OPT_FLAG, AT(o.attr.namespaces), NULL, "record namespaces" },
 	{ 0, "all-cgroups", OPT_FLAG, AT(o.attr.cgroup_events), NULL, "record cgroups, and name them in samples" },
 	{ 0, "switch-events", OPT_FLAG, AT(o.attr.switch_events), NULL, "record context switches" },
-	{ 0, "no-bpf-event", OPT_FLAG, AT(o.attr.no_bpf_event), NULL, "leave out the loading of BPF programs" },
+	{ 0, "no-bpf-event", OPT_FLAG, AT(o.attr.no_bpf_event), NULL, "do not record when BPF programs are loaded" },
 	{ 'o', "output", OPT_STRING, AT(o.output.path), "FILE",
-	  "write to FILE, - is standard output (default perf.data)" },
+	  "write to FILE; - is standard output (default perf.data)" },
 	{ 'm', "mmap-pages", OPT_CALL, AT(o.output.ring_pages), "PAGES", "ring size per CPU, in pages or like 2M",
 	  .set = record_set_ring_pages },
 	{ 0, "overwrite", OPT_FLAG, AT(o.attr.overwrite), NULL,
-	  "keep only what rings hold at the end (with --switch-output: of each file)" },
+	  "keep only the contents of the rings at the end (with --switch-output: of each file)" },
 	{ 'z', "compression-level", OPT_CALL, AT(o.output.zstd_level), "[LEVEL]", "compress with zstd",
 	  .set = set_compression, .no = true },
 	{ 0, "max-size", OPT_BYTES, AT(o.output.max_size), "SIZE", "stop at this size (500M)" },
 	{ 0, "switch-output", OPT_CALL, AT(o.output), "[WHEN]", "begin a new file: signal (SIGUSR2), a size or a time",
 	  .set = set_switch },
 	{ 0, "switch-max-files", OPT_U32, AT(o.output.switch_max_files), "N", "keep the newest N files only" },
-	{ 0, "buildid-mmap", OPT_FLAG, AT(o.attr.buildid_mmap), NULL, "build ids in mapping records" },
-	{ 0, "buildid-all", OPT_FLAG, AT(all_build_ids), NULL, "build ids of all mapped files, hit or not" },
-	{ 'B', "no-buildid", OPT_FLAG, AT(no_build_ids), NULL, "no build ids" },
+	{ 0, "buildid-mmap", OPT_FLAG, AT(o.attr.buildid_mmap), NULL, "record build ids in mapping records" },
+	{ 0, "buildid-all", OPT_FLAG, AT(all_build_ids), NULL, "record build ids of all mapped files, hit or not" },
+	{ 'B', "no-buildid", OPT_FLAG, AT(no_build_ids), NULL, "record no build ids" },
 	{ 'N', "no-buildid-cache", OPT_FLAG, AT(no_cache), NULL, "accepted: the build id cache is never written" },
-	{ 0, "proc-map-timeout", OPT_STRING, AT(proc_map_timeout), "MS", "accepted: reading /proc is not timed" },
+	{ 0, "proc-map-timeout", OPT_STRING, AT(proc_map_timeout), "MS", "accepted: reading /proc has no time limit" },
 	{ 0, "timestamp-boundary", OPT_FLAG, AT(boundary), NULL,
 	  "accepted: the times of the first and last sample are always kept" },
-	{ 0, "aio", OPT_STRING, AT(writing), "[N]", "accepted, as the five below: writing needs no tuning" },
+	{ 0, "aio", OPT_STRING, AT(writing), "[N]", "accepted, like the five below: writing needs no tuning" },
 	{ 0, "affinity", OPT_STRING, AT(writing), "NODE|CPU", "see --aio" },
 	{ 0, "mmap-flush", OPT_STRING, AT(writing), "SIZE", "see --aio" },
 	{ 0, "num-thread-synthesize", OPT_STRING, AT(writing), "N", "see --aio" },
@@ -390,7 +392,7 @@ static const struct opt options[] = {
 	{ 'r', "realtime", OPT_U32, AT(o.output.rt_priority), "PRIO", "record with SCHED_FIFO priority" },
 	{ 0, "dry-run", OPT_FLAG, AT(dry_run), NULL, "open everything, record nothing" },
 	{ 'q', "quiet", OPT_FLAG, AT(o.quiet), NULL, "print errors only" },
-	{ 'v', "verbose", OPT_COUNT, AT(o.verbose), NULL, "say more" },
+	{ 'v', "verbose", OPT_COUNT, AT(o.verbose), NULL, "print more messages" },
 };
 
 const struct command cmd_record = {

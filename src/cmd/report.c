@@ -181,7 +181,7 @@ static int take_words(struct report_config *c, int argc, char **argv, const stru
 		else
 			return notify_error(
 				to, ERR_USAGE,
-				"'%s' and '%s': one recording is read at a time, for one part of functions' names",
+				"'%s' and '%s': one recording is read at a time, for one part of a function's name",
 				c->word, argv[i]);
 	}
 	return 0;
@@ -197,7 +197,7 @@ int report_run(const struct command_ctx *ctx, const void *config, int argc, char
 	int status;
 
 	if (c.dump) {
-		notify_error(ctx->notify, ERR_USAGE, "-D is a command of its own: reticle dump -i %s",
+		notify_error(ctx->notify, ERR_USAGE, "-D is a separate command: reticle dump -i %s",
 			     select_input(&c.select));
 		return 2;
 	}

@@ -38,7 +38,7 @@ static int check_range(const struct profile *p, const struct code_range *r, cons
 	else
 		notify_error(to, ERR_USAGE, "no window begins or ends %s%s", (char *)range.p,
 			     seen.file ? "" :
-			     r->file   ? ": no source line is known of that file" :
+			     r->file   ? ": no source line is known for that file" :
 			     r->object ? ", nor in any other part of it" :
 					 "");
 	bytes_free(&range);
@@ -109,7 +109,7 @@ int report_check_recording(const struct report_config *c, const struct notify *t
 		return notify_error(to, ERR_USAGE, "--stats and %s exclude each other", which);
 	for (u32 i = 0; i < ARRAY_LEN(others); i++)
 		if (others[i].given)
-			return notify_error(to, ERR_USAGE, "%s is no table: it goes without %s", which,
+			return notify_error(to, ERR_USAGE, "%s is not a table: it cannot be combined with %s", which,
 					    others[i].option);
 	return 0;
 }

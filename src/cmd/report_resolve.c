@@ -64,8 +64,7 @@ static int add_field(struct pipeline_opts *o, const char *name, int (*unknown)(c
 	if (i < o->nr_fields)
 		return 0;
 	if (i == MAX_FIELD_KEYS)
-		return notify_error(to, ERR_USAGE, "more than %d fields of tracepoints are to be columns",
-				    MAX_FIELD_KEYS);
+		return notify_error(to, ERR_USAGE, "more than %d columns are fields of tracepoints", MAX_FIELD_KEYS);
 	o->no_field[i] = unknown;
 	o->sort_order[o->nr_sort++] = (u8)(SORT_FIELD + i);
 	o->fields[o->nr_fields++] = name;
@@ -121,8 +120,9 @@ static int apply_sort(const char *text, const char *usual, struct selected *s, s
 		u32 column = column_find(names.v[i], strlen(names.v[i]));
 
 		if (column != ID_NONE && alone && column_get(column)->measures) {
-			err = notify_error(to, ERR_USAGE, "option --sort: '%s' is no key: show it with --fields=+%s",
-					   names.v[i], names.v[i]);
+			err = notify_error(to, ERR_USAGE,
+					   "option --sort: '%s' is not a key: show it with --fields=+%s", names.v[i],
+					   names.v[i]);
 		} else if (column != ID_NONE) {
 			add_key(&s->pipeline, column);
 		} else if (!metric_name_possible(names.v[i], &o->wanted)) {
@@ -210,13 +210,15 @@ static const char *only_one(const struct name_list *list)
 static int check_forms(const struct report_config *c, const struct selected *s, const struct notify *to)
 {
 	if (c->hierarchy && (c->fields || c->separator || c->csv || c->json))
-		return notify_error(to, ERR_USAGE, "--hierarchy is a form of the text table: it goes without %s",
+		return notify_error(to, ERR_USAGE,
+				    "--hierarchy is a form of the text table: it cannot be combined with %s",
 				    c->fields	 ? "--fields" :
 				    c->separator ? "-t" :
 				    c->csv	 ? "--csv" :
 						   "--json");
 	if (c->group && (c->hierarchy || c->csv || c->json))
-		return notify_error(to, ERR_USAGE, "--group is a form of the text table: it goes without %s",
+		return notify_error(to, ERR_USAGE,
+				    "--group is a form of the text table: it cannot be combined with %s",
 				    c->hierarchy ? "--hierarchy" :
 				    c->csv	 ? "--csv" :
 						   "--json");
@@ -342,6 +344,6 @@ int report_settle_metrics(const struct profile *p, const struct report_config *c
 		return err;
 	return notify_error(
 		to, ERR_USAGE,
-		"the recording has no windows to make metrics of: record a group that reads its counters, like "
-		"-e '{cycles,instructions}:S'");
+		"the recording has no windows to make metrics from: record a group that reads its counters, "
+		"like -e '{cycles,instructions}:S'");
 }

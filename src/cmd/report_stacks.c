@@ -11,7 +11,7 @@ static int compile(regex_t *r, const char *option, const char *text, const struc
 	if (!err)
 		return 0;
 	regerror(err, r, why, sizeof(why));
-	return notify_error(to, ERR_USAGE, "option %s: '%s' is no regular expression: %s", option, text, why);
+	return notify_error(to, ERR_USAGE, "option %s: '%s' is not a regular expression: %s", option, text, why);
 }
 
 static bool has_key(const struct pipeline_opts *p, u32 key)
@@ -58,7 +58,8 @@ int report_stacks_resolve(const struct report_config *c, struct selected *s, str
 		return 0;
 	if (p->measures)
 		return notify_error(to, ERR_USAGE,
-				    "%s and columns of weights exclude each other: stacks are put together anew",
+				    "%s and columns of weights exclude each other, because stacks are put "
+				    "together again",
 				    c->ignore_callees ? "--ignore-callees" :
 				    c->parent	      ? "--parent" :
 							"--sort parent");
@@ -90,8 +91,8 @@ int report_stacks_check(const struct profile *p, const struct notify *to)
 	if (p->costs && p->tally.samples && !has_accesses(p->evlist))
 		return notify_error(
 			to, ERR_USAGE,
-			"the samples do not say what they loaded or stored: record events of the memory with "
-			"--data, or Arm SPE ('reticle mem --help')");
+			"the samples do not say what was loaded or stored: record memory events with --data, "
+			"or Arm SPE ('reticle mem --help')");
 	if (p->has_chains || !(p->sort_keys >> SORT_PARENT & 1))
 		return 0;
 	return notify_error(to, ERR_USAGE, "the recording has no call chains to look for parents in: record with -g");

@@ -141,7 +141,7 @@ void report_broken_end(const struct source *src, u64 bad)
 {
 	if (bad != NO_OFFSET)
 		(void)notify_at(src->notify, NOTE_WARNING, ERR_TRUNCATED, src->path, src->data_offset + bad,
-				"the last %llu bytes are no whole record; left out", (ull)(src->size - bad));
+				"the last %llu bytes are not a whole record and are left out", (ull)(src->size - bad));
 }
 
 void report_stats(const struct source *src, bool json, struct bytes *out)

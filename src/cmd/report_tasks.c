@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reticle report --tasks` and `--mmaps`: who there was in a recording, and what was mapped. */
+/* `reticle report --tasks` and `--mmaps`: the threads in a recording, and their mappings. */
 #include "cmd/report_records.h"
 
 #include <stdio.h>
@@ -211,7 +211,7 @@ void report_tasks(const struct source *src, bool maps, bool json, struct bytes *
 	}
 	if (w.left_out)
 		(void)notify_at(src->notify, NOTE_WARNING, ERR_LIMIT, src->path, NO_OFFSET,
-				"it is told of more mappings than can be shown: those of %llu tasks are left out",
+				"it has more mappings than can be shown: those of %llu tasks are left out",
 				(ull)w.left_out);
 	free(lines);
 	vec_free(&w.seen);

@@ -57,10 +57,10 @@ static const struct opt opts[] = {
 	SHOW("show-cgroup-events", show_cgroups, "show CGROUP records as well"),
 	SHOW("show-text-poke-events", show_text_pokes, "show TEXT_POKE records as well"),
 	SHOW("show-round-events", show_rounds, "show FINISHED_ROUND records as well"),
-	OPT(0, "header", OPT_FLAG, header, NULL, "show what is known about the recording first"),
-	OPT(0, "header-only", OPT_FLAG, header_only, NULL, "show only that"),
+	OPT(0, "header", OPT_FLAG, header, NULL, "first show what is known about the recording"),
+	OPT(0, "header-only", OPT_FLAG, header_only, NULL, "show only what is known about the recording"),
 	OPT('I', "show-info", OPT_FLAG, info, NULL, "with --header: long features in full"),
-	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; who owns the recording does not matter"),
+	OPT('f', "force", OPT_FLAG, force, NULL, "accepted; it does not matter who owns the recording"),
 	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "no progress bar"),
 	OPT('v', "verbose", OPT_COUNT, verbose, NULL, "say which objects had no symbols"),
 };

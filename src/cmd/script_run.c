@@ -2,11 +2,11 @@
 /*
  * Problem: lines have to come out in order, but nearly all the time goes into formatting them.
  *
- * The records are cut into runs. A worker takes the next run and formats it into a buffer; the pool hands the buffers
- * on in order. A worker that is too far ahead waits: so memory is bounded, and a slow reader of our output slows
- * everybody down.
+ * The records are cut into runs. A worker takes the next run and formats it into a buffer; the pool writes the buffers
+ * in order. A worker that is too far ahead waits, so memory is limited, and a slow reader of our output slows down all
+ * workers.
  *
- * Two things depend on what came before. The counters of sampled groups are differences to the previous values: that
+ * Two things depend on earlier records. The counters of sampled groups are differences to the previous values: that
  * cheap step is done run by run, in order, before formatting (prepare). Times relative to the previous line, perf's
  * habit of padding a column to the widest so far, and call stacks that are stitched to earlier ones, need everything
  * in order: then there is one worker.

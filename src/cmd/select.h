@@ -26,7 +26,7 @@ struct select {
 /* Rows for a command whose config has a member `struct select select`. */
 #define SELECT_OPTS(config)                                                                                           \
 	SELECT_OPT('i', "input", OPT_STRING, config, input, "FILE", "read this recording (- for standard input)"),    \
-		SELECT_OPT('c', "comms", OPT_STRING, config, comms, "NAMES", "only threads of these names"),          \
+		SELECT_OPT('c', "comms", OPT_STRING, config, comms, "NAMES", "only threads with these names"),        \
 		SELECT_OPT('C', "cpu", OPT_STRING, config, cpus, "CPUS", "only these CPUs, like 0-3,8"),              \
 		SELECT_OTHER_OPTS(config)
 
@@ -45,16 +45,16 @@ struct select {
 		SELECT_OPT(0, "buildid-dir", OPT_STRING, config, buildid_dir, "DIR",                                  \
 			   "look for binaries by build id here"),                                                     \
 		SELECT_OPT(0, "no-demangle", OPT_FLAG, config, no_demangle, NULL,                                     \
-			   "show C++ and Rust names as linked"),                                                      \
+			   "do not demangle C++ and Rust names"),                                                     \
 		SELECT_OPT(0, "no-inline", OPT_FLAG, config, no_inline, NULL, "do not expand inlined calls"),         \
 		SELECT_OPT(0, "no-stitch-lbr", OPT_FLAG, config, no_stitch, NULL,                                     \
-			   "do not lengthen LBR call stacks by those of earlier samples"),                            \
-		SELECT_OPT(0, "stitch-lbr", OPT_FLAG, config, stitch, NULL, "accepted; stacks are stitched anyway"),  \
+			   "do not complete LBR call stacks from earlier samples"),                                   \
+		SELECT_OPT(0, "stitch-lbr", OPT_FLAG, config, stitch, NULL, "accepted; this is the default"),         \
 		SELECT_OPT(0, "itrace", OPT_STRING, config, itrace, "EVENTS",                                         \
-			   "what is made of Arm SPE: f, m, t, b, a, M, i1i (default: fmtbaM)"),                       \
+			   "events to make from Arm SPE: f, m, t, b, a, M, i1i (default: fmtbaM)"),                   \
 		SELECT_OPT(0, "offline", OPT_FLAG, config, offline, NULL, "the recording is of another machine"),     \
 		SELECT_OPT(0, "no-cache", OPT_FLAG, config, no_cache, NULL,                                           \
-			   "neither use nor keep symbols in ~/.cache/reticle"),                                       \
+			   "do not use or keep symbols in ~/.cache/reticle"),                                         \
 		SELECT_OPT(0, "debuginfod", OPT_FLAG, config, debuginfod, NULL,                                       \
 			   "ask $DEBUGINFOD_URLS for missing symbols"),                                               \
 		SELECT_OPT(0, "threads", OPT_U32, config, threads, "N", "use N threads (default: one per CPU)")

@@ -88,13 +88,13 @@ static int check_pairs(const struct config *c, bool command, const struct notify
 		{ names_tasks(c) && c->o.target.system_wide, "-a counts whole CPUs: it excludes -p and -t" },
 		{ c->o.target.cgroups && !whole_cpus(c), "-G counts on whole CPUs: it needs -a or -C" },
 		{ by != COUNT_BY_ALL && by != COUNT_BY_THREAD && !whole_cpus(c),
-		  "-A and --per-core to --per-node tell CPUs apart: they need -a or -C" },
+		  "-A and --per-core to --per-node show CPUs separately: they need -a or -C" },
 		{ by == COUNT_BY_THREAD && !c->o.sim.on && !names_tasks(c),
-		  "--per-thread tells threads apart that run already (-p, -t), or those of --pmu=sim" },
+		  "--per-thread shows threads that are already running (-p, -t), or those of --pmu=sim" },
 		{ c->by_cpu + c->by_core + c->by_die + c->by_socket + c->by_node + c->by_thread > 1,
 		  "-A, --per-core, --per-die, --per-socket, --per-node and --per-thread exclude each other" },
 		{ by != COUNT_BY_ALL && (c->o.runs > 1 || c->o.forever),
-		  "-r tells the means of whole commands: it excludes -A and --per-..." },
+		  "-r shows the means of whole commands: it excludes -A and --per-..." },
 		{ c->json && (c->o.interval_ms || c->o.forever || (by != COUNT_BY_ALL && by != COUNT_BY_THREAD)),
 		  "--json prints one object for one run: -j prints a line for each count" },
 		{ c->o.interval_ms && c->o.timeout_ms,
@@ -120,7 +120,8 @@ static int check(const struct config *c, bool command, const struct notify *to)
 
 	if (not_there)
 		return notify_error(to, ERR_USAGE,
-				    "%s: not with --pmu=sim, which runs the command and counts it as a whole",
+				    "%s cannot be used with --pmu=sim, which runs the command and counts it as "
+				    "a whole",
 				    not_there);
 	return check_pairs(c, command, to);
 }
@@ -328,17 +329,17 @@ static void print_advice(const struct config *c, const struct counter_result *r,
 			  "this machine has no hardware PMU: --pmu=sim counts cycles, instructions and misses on a "
 			  "simulated core");
 	if (r->refused && r->runs && !programs_read(c))
-		notify_warn(to,
-			    "this user may not count all of that: <not supported> are events that the kernel refused "
-			    "(reticle check says what would allow them)");
+		notify_warn(to, "this user may not count all of these events: the kernel refused those shown as "
+				"<not supported> (reticle check says what would allow them)");
 	if (r->unfinished)
 		notify_warn(to,
-			    "%u thread%s killed, or still ran: the last 65,536 instructions of each may be missing",
+			    "%u thread%s killed or still running: the last 65,536 instructions of each may be missing",
 			    r->unfinished, r->unfinished == 1 ? " was" : "s were");
 	if (r->escaped)
 		notify_warn(to,
-			    "%u program%s ran without the virtual PMU, and %s not counted: of another architecture, "
-			    "set-uid, not to be read, or started without the rights to reach the recorder",
+			    "%u program%s ran without the virtual PMU, and %s not counted (possible reasons: "
+			    "another architecture, set-uid, no permission to read the program, no permission "
+			    "to reach the recorder)",
 			    r->escaped, r->escaped == 1 ? "" : "s", r->escaped == 1 ? "is" : "are");
 }
 
@@ -361,8 +362,8 @@ static int count(struct printer *p, const struct counter_opts *o, struct event_s
 
 	if (!err && r->never_simulated)
 		return notify_error(p->notify, ERR_UNSUPPORTED,
-				    "QEMU ended before the program began: nothing was counted (reticle check tells "
-				    "whether this QEMU serves)");
+				    "QEMU ended before the program began, so nothing was counted (reticle "
+				    "check says whether this QEMU can be used)");
 	if (r->runs && !o->forever && (!o->interval_ms || c->summary))
 		print(p, r, false);
 	return err;
@@ -422,44 +423,45 @@ static void set_defaults(void *config)
 #define AT(field) offsetof(struct config, field)
 
 static const struct opt opts[] = {
-	{ 'e', "event", OPT_LIST, AT(events), "EVENT", "what to count (see reticle list); may be repeated" },
+	{ 'e', "event", OPT_LIST, AT(events), "EVENT", "count this event (see reticle list); may be repeated" },
 	{ 0, "pmu", OPT_CALL, AT(o.sim), "PMU", "hw, or sim[,KEY=VALUE...]: count on a simulated core",
 	  .set = set_pmu },
 	{ 'a', "all-cpus", OPT_FLAG, AT(o.target.system_wide), NULL, "count on all CPUs" },
 	{ 'C', "cpu", OPT_STRING, AT(o.target.cpus), "CPUS", "count on these CPUs only (0-3,8)" },
-	{ 'p', "pid", OPT_STRING, AT(o.target.pids), "PID[,PID]", "count processes that run, with all their threads" },
-	{ 't', "tid", OPT_STRING, AT(o.target.tids), "TID[,TID]", "count threads that run" },
+	{ 'p', "pid", OPT_STRING, AT(o.target.pids), "PID[,PID]", "count running processes, with all their threads" },
+	{ 't', "tid", OPT_STRING, AT(o.target.tids), "TID[,TID]", "count running threads" },
 	{ 'G', "cgroup", OPT_STRING, AT(o.target.cgroups), "NAME[,NAME]",
-	  "with -a: only what runs in these cgroups, one for all events or one each" },
-	{ 'i', "no-inherit", OPT_FLAG, AT(o.no_inherit), NULL, "leave out threads and children made later" },
+	  "with -a: only what runs in these cgroups: one for all events, or one for each" },
+	{ 'i', "no-inherit", OPT_FLAG, AT(o.no_inherit), NULL,
+	  "leave out threads and children that are created later" },
 	{ 0, "all-user", OPT_FLAG, AT(o.all_user), NULL, "count in user space only" },
 	{ 0, "all-kernel", OPT_FLAG, AT(o.all_kernel), NULL, "count in the kernel only" },
-	{ 'd', "detailed", OPT_COUNT, AT(detail), NULL, "events of caches as well; -dd, -ddd: more of them" },
+	{ 'd', "detailed", OPT_COUNT, AT(detail), NULL, "also count events of caches; -dd, -ddd: more of them" },
 	{ 'M', "metrics", OPT_STRING, AT(metrics), "NAME[,NAME]",
-	  "these metrics or sets of metrics, and their events" },
-	{ 0, "topdown", OPT_FLAG, AT(topdown), NULL, "where the pipeline's slots went" },
-	{ 'n', "null", OPT_FLAG, AT(o.nothing), NULL, "count nothing: only the time" },
-	{ 'r', "repeat", OPT_CALL, 0, "N", "run N times: means, and how far the runs differ; 0: until Ctrl-C",
+	  "show these metrics or sets of metrics, and count their events" },
+	{ 0, "topdown", OPT_FLAG, AT(topdown), NULL, "show what the pipeline's slots were used for" },
+	{ 'n', "null", OPT_FLAG, AT(o.nothing), NULL, "count no events, and measure only the time" },
+	{ 'r', "repeat", OPT_CALL, 0, "N", "run N times, and show means and how much the runs differ; 0: until Ctrl-C",
 	  .set = set_runs },
-	{ 'D', "delay", OPT_U32, AT(o.delay_ms), "MS", "begin to count so many milliseconds later than the command" },
-	{ 0, "timeout", OPT_U32, AT(o.timeout_ms), "MS",
-	  "end the command, or the counting, after so many milliseconds" },
-	{ 'I', "interval-print", OPT_U32, AT(o.interval_ms), "MS",
-	  "print what was counted every so many milliseconds" },
-	{ 0, "interval-count", OPT_U32, AT(o.interval_count), "N", "end after so many intervals" },
-	{ 0, "summary", OPT_FLAG, AT(summary), NULL, "with -I: what all intervals come to, in the end" },
-	{ 'A', "no-aggr", OPT_FLAG, AT(by_cpu), NULL, "each CPU's counts (with -a or -C)" },
-	{ 0, "per-core", OPT_FLAG, AT(by_core), NULL, "each core's counts" },
-	{ 0, "per-die", OPT_FLAG, AT(by_die), NULL, "each die's counts" },
-	{ 0, "per-socket", OPT_FLAG, AT(by_socket), NULL, "each socket's counts" },
-	{ 0, "per-node", OPT_FLAG, AT(by_node), NULL, "each NUMA node's counts" },
-	{ 0, "per-thread", OPT_FLAG, AT(by_thread), NULL, "each thread's counts (with -p, -t or --pmu=sim)" },
-	{ 'x', "field-separator", OPT_STRING, AT(separator), "SEP", "fields with SEP between them, for scripts" },
-	{ 'j', "json-output", OPT_FLAG, AT(lines), NULL, "an object for each count, a line each" },
-	{ 0, "json", OPT_FLAG, AT(json), NULL, "one JSON object for all; counts are whole numbers" },
-	{ 'B', "big-num", OPT_FLAG, AT(commas), NULL, "commas in large numbers, as is usual (--no-big-num)" },
+	{ 'D', "delay", OPT_U32, AT(o.delay_ms), "MS", "begin to count MS milliseconds after the command" },
+	{ 0, "timeout", OPT_U32, AT(o.timeout_ms), "MS", "end the command, or the counting, after MS milliseconds" },
+	{ 'I', "interval-print", OPT_U32, AT(o.interval_ms), "MS", "print the counts every MS milliseconds" },
+	{ 0, "interval-count", OPT_U32, AT(o.interval_count), "N", "end after N intervals" },
+	{ 0, "summary", OPT_FLAG, AT(summary), NULL, "with -I: print the sums of all intervals at the end" },
+	{ 'A', "no-aggr", OPT_FLAG, AT(by_cpu), NULL, "show the counts of each CPU (with -a or -C)" },
+	{ 0, "per-core", OPT_FLAG, AT(by_core), NULL, "show the counts of each core" },
+	{ 0, "per-die", OPT_FLAG, AT(by_die), NULL, "show the counts of each die" },
+	{ 0, "per-socket", OPT_FLAG, AT(by_socket), NULL, "show the counts of each socket" },
+	{ 0, "per-node", OPT_FLAG, AT(by_node), NULL, "show the counts of each NUMA node" },
+	{ 0, "per-thread", OPT_FLAG, AT(by_thread), NULL,
+	  "show the counts of each thread (with -p, -t or --pmu=sim)" },
+	{ 'x', "field-separator", OPT_STRING, AT(separator), "SEP",
+	  "print fields with SEP between them, for scripts" },
+	{ 'j', "json-output", OPT_FLAG, AT(lines), NULL, "print one object per count, each on its own line" },
+	{ 0, "json", OPT_FLAG, AT(json), NULL, "print one JSON object for everything; counts are whole numbers" },
+	{ 'B', "big-num", OPT_FLAG, AT(commas), NULL, "print commas in large numbers (default)" },
 	{ 'o', "output", OPT_STRING, AT(output), "FILE", "print to FILE instead of standard error" },
-	{ 0, "append", OPT_FLAG, AT(append), NULL, "with -o: behind what FILE holds" },
+	{ 0, "append", OPT_FLAG, AT(append), NULL, "with -o: append to FILE" },
 };
 
 const struct command cmd_stat = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What scripts read: a line per count, as fields (-x) or as an object (-j). Both have perf's fields. */
+/* The output for scripts: one line per count, as fields (-x) or as an object (-j). Both have perf's fields. */
 #include <stdio.h>
 
 #include "base/json.h"

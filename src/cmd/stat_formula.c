@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A formula speaks of roles; here each role has the event that is opened for it. A metric's events make a group, so
- * that they are counted at the same time, as long as the counters suffice (modifier W). The virtual PMU counts
- * everything all the time: there each event is needed once, and in no group.
+ * A formula uses roles; this file has the event that is opened for each role. The events of a metric form a group, so
+ * that they are counted at the same time if there are enough counters (modifier W). The virtual PMU counts everything
+ * all the time: there each event is needed only once, and without a group.
  */
 #include "cmd/stat_formula.h"
 
@@ -220,7 +220,7 @@ static int unknown(const char *word, const struct notify *to)
 	}
 	bytes_printf(&names, "all");
 	bytes_u8(&names, 0);
-	head = mem_printf("-M: counts give no metric '%s' (sets: %s)", word, (const char *)names.p);
+	head = mem_printf("-M: there is no metric '%s' that counts can give (sets: %s)", word, (const char *)names.p);
 	err = mistake_note(&(struct mistake){ .near = &near }, ERR_USAGE, head, to);
 	free(head);
 	bytes_free(&names);
@@ -246,7 +246,7 @@ static int choose(struct stat_formulas *f, const char *word, const struct event_
 	}
 	if (any || err)
 		return err;
-	return notify_error(to, ERR_USAGE, "-M %s: no event is known that counts this here%s", word,
+	return notify_error(to, ERR_USAGE, "-M %s: no known event counts this on this machine%s", word,
 			    env->simulated ? "" : "; --pmu=sim counts it on a simulated core");
 }
 
@@ -275,7 +275,7 @@ int stat_formulas_topdown(struct stat_formulas *f, const struct event_env *env, 
 
 	if (!env->simulated && access(SYSFS_TOPDOWN, F_OK))
 		return notify_error(to, ERR_UNSUPPORTED,
-				    "--topdown: this machine's PMU does not tell where slots go (no event "
+				    "--topdown: this machine's PMU does not count slots (it has no event "
 				    "topdown-retiring); --pmu=sim counts them on a simulated core");
 	err = find_group(specs, slots, env, &leader, to);
 	return err ? err : stat_formulas_choose(f, "topdown", env, specs, to);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * perf_event_attr, decoded. The struct has the kernel's layout (its flag bit-field as one u64, see ATTR_*), so one
- * that was built here can be handed to perf_event_open as it is, with .size set.
+ * that was built here can be passed to perf_event_open directly, with .size set.
  */
 #ifndef CODEC_ATTR_H
 #define CODEC_ATTR_H
@@ -13,7 +13,7 @@
 
 struct attr {
 	u32 type; /* PERF_TYPE_* or a PMU's number */
-	u32 size; /* bytes of it that are meant, 64 and up */
+	u32 size; /* how many bytes of it are valid: 64 or more */
 	u64 config;
 	u64 sample_period; /* or sample_freq, with ATTR_FREQ */
 	u64 sample_type;   /* PERF_SAMPLE_* */
@@ -36,7 +36,7 @@ struct attr {
 	u64 sig_data;
 	u64 config3;
 	u64 config4;
-	/* Of the patches of kernel/: */
+	/* From the patches of kernel/: */
 	u64 sample_period_short;
 	u32 sample_period_jitter;
 	u32 sample_batch;
@@ -47,27 +47,26 @@ struct attr {
 _Static_assert(sizeof(struct attr) == ATTR_SIZE_MAX_KNOWN, "the kernel's layout");
 
 /*
- * Reads one attr at c; its own size field says how many bytes it takes, and c ends up behind them. size 0 means 64
- * (the oldest files). With `section` non-zero, that many bytes are consumed whatever the attr says (a file's attr
- * section). ERR_TRUNCATED when the bytes are not there, ERR_FORMAT when size is under 64, no multiple
- * of 8, or over section or 4096.
- * Unknown bytes behind the known ones are dropped; *unknown (may be NULL) tells whether any was non-zero.
- * In a swapped file the flag bits arrive mirrored within each byte; that is undone here.
+ * Reads one attr at c; its own size field says how many bytes it has, and c moves to the first byte after them. size 0
+ * means 64 (the oldest files). If `section` is not 0, that many bytes are consumed no matter what the attr says (a
+ * file's attr section). ERR_TRUNCATED if the bytes are missing, ERR_FORMAT if size is under 64, not a multiple of 8,
+ * or over section or 4096. Unknown bytes after the known ones are dropped; *unknown (may be NULL) says whether any of
+ * them was not zero. In a swapped file the flag bits are mirrored within each byte; this function corrects that.
  */
 int attr_decode(struct cursor *c, u32 section, struct attr *out, bool *unknown);
 
-/* Writes exactly size bytes (64..), in this machine's order, with the size field set to it. */
+/* Writes exactly size bytes (64 or more), in this machine's byte order, with the size field set to size. */
 void attr_encode(const struct attr *a, u32 size, struct bytes *out);
 
 /*
  * The smallest published size that holds all non-zero fields: 128 unless config3 or config4 is used. It leaves out the
- * fields of kernel/, so that perf reads what is written with it; attr_open_size() is for the kernel.
+ * fields of kernel/, so that perf can read the result; attr_open_size() is for the kernel.
  */
 u32 attr_least_size(const struct attr *a);
 u32 attr_open_size(const struct attr *a);
 
-/* All fields that are not zero, as perf shows them: "type: 1, size: 128, ..."; `is` is what stands between a name and
- * its value. Bits without a name are shown as a number. The JSON form is the members only, without braces. */
+/* All fields that are not zero, as perf shows them: "type: 1, size: 128, ..."; `is` is the text between a name and its
+ * value. Bits without a name are shown as a number. The JSON form has only the members, without braces. */
 void attr_print(const struct attr *a, const char *is, struct bytes *out);
 void attr_print_json(const struct attr *a, struct json *j);
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call frame information: where a function's caller was, and where its registers are kept, at each address of the
- * function. Files have it in .eh_frame (for exceptions; it stays when symbols are stripped) and .debug_frame. Sources:
- * DWARF 5, 6.4; Linux Standard Base, core, "Exception Frames"; DWARF for the Arm 64-bit Architecture.
+ * Call frame information says, for each address of a function, where the function's caller was, and where the caller's
+ * registers are saved. Files have it in .eh_frame (for exceptions; it is kept when symbols are stripped) and in
+ * .debug_frame. Sources: DWARF 5, 6.4; Linux Standard Base, core, "Exception Frames"; DWARF for the Arm 64-bit
+ * Architecture.
  *
- * It is written as a small program per function, to be run from the function's first address to the one that is asked
- * for. An unwinder asks for the same addresses a million times, so every program is run once, whole, to rows: from
- * this address on, these rules hold. Functions have few ways of keeping registers, so rules are shared: a row is 8
- * bytes.
+ * It is a small program per function, which is run from the function's first address to the wanted address. An
+ * unwinder needs the same addresses a million times, so every program is run completely once, and gives rows: from
+ * this address on, these rules hold. Functions have few ways of saving registers, so rules are shared, and a row has
+ * only 8 bytes.
  *
- * The rules are read from files that anybody may have made, and they are followed over the contents of a stack that
- * somebody recorded. Whatever they say, a step reads only what its caller's memory function hands out, and ends.
+ * The rules come from files that anybody may have made, and they are applied to the contents of a stack that somebody
+ * recorded. Whatever they say, a step reads only what its caller's memory function provides, and it ends.
  */
 #ifndef CODEC_CFI_H
 #define CODEC_CFI_H
@@ -20,7 +21,7 @@
 #include "base/set.h"
 #include "base/vec.h"
 
-/* Registers by DWARF's numbers: x86_64 has 0 to 15 and the return address, aarch64 x0 to x30 and sp. */
+/* Registers have DWARF's numbers: 0 to 15 and the return address on x86_64, x0 to x30 and sp on aarch64. */
 #define CFI_REGS 33
 #define CFI_X86_SP 7
 #define CFI_X86_FP 6
@@ -28,7 +29,9 @@
 #define CFI_ARM64_FP 29
 #define CFI_ARM64_LR 30
 #define CFI_ARM64_SP 31
-#define CFI_ARM64_PC 32 /* DWARF has none: the return address is x30. Ours holds where the frame is */
+#define CFI_ARM64_PC                                                                                                  \
+	32 /* DWARF has no such number, because the return address is x30. Ours is the frame's own address in the     \
+	      code */
 
 /* ---- a section's entries */
 
@@ -39,14 +42,14 @@ struct cfi_section {
 	bool debug; /* .debug_frame: it refers to CIEs in another way */
 };
 
-/* What functions have in common (CIE). */
+/* What several functions have in common (CIE). */
 struct cfi_common {
 	u64 code_align, data_align;
 	u32 return_reg;
 	u8 encoding; /* of addresses: DW_EH_PE_* */
-	bool sized;  /* FDEs say how much there is before their program */
+	bool sized;  /* FDEs say how many bytes there are before their program */
 	bool signal; /* the frame is that of a signal handler's return: it was not called */
-	bool known;  /* false: nothing of its FDEs can be used */
+	bool known;  /* false: its FDEs cannot be used */
 	struct cursor program;
 };
 
@@ -60,18 +63,18 @@ struct cfi_function {
 
 typedef void (*cfi_function_fn)(void *ctx, const struct cfi_function *f);
 
-/* Hands on every function of the section, up to where it is damaged. Addresses that are relative to anything but their
- * own place, or lie behind a pointer, are left out. */
+/* Hands on every function of the section, up to the first damaged place. Addresses that are relative to anything other
+ * than their own place, or that are given by a pointer, are left out. */
 void cfi_functions(const struct cfi_section *s, cfi_function_fn take, void *ctx);
 
-/* An address of the section's, at the cursor, in an encoding of its CIEs. */
+/* Reads an address of the section at the cursor, in an encoding of its CIEs. */
 u64 cfi_address(struct cursor *c, const struct cfi_section *s, u8 encoding);
 
 /* ---- rows */
 
 enum cfi_how {
 	CFI_SAME,	/* the register was not touched */
-	CFI_UNDEFINED,	/* what it held is lost; of the return address: nobody called */
+	CFI_UNDEFINED,	/* its value is lost; for the return address: there is no caller */
 	CFI_SAVED,	/* it is in memory, at the frame's address + value */
 	CFI_OFFSET,	/* it is the frame's address + value (of the frame's address itself: register + value) */
 	CFI_REGISTER,	/* it is in the register `value` */
@@ -90,7 +93,7 @@ struct cfi_rules {
 };
 
 struct cfi_row {
-	u32 start; /* as the caller's `place` said; up to the next row */
+	u32 start; /* as the caller's `place` gave it; the row holds up to the next one */
 	u32 rules; /* ID_NONE: nothing is known here */
 };
 
@@ -98,37 +101,37 @@ struct cfi_expr {
 	u32 at, len; /* in cfi.code */
 };
 
-/* A function while rows are made: its rows are n from `row` on. */
+/* A function while rows are made: it has n rows, beginning with `row`. */
 struct cfi_span {
 	u32 start, end, row, n;
 };
 
-/* All that a file says. A zeroed one is empty. */
+/* All information of a file. A zeroed struct is empty. */
 struct cfi {
 	VEC(struct cfi_row) rows; /* by start, once finished */
 	VEC(struct cfi_rules) rules;
 	VEC(struct cfi_expr) exprs;
 	struct bytes code; /* of expressions */
 	bool swap, is64;
-	u64 entry;    /* where the program begins, if the caller set it: nobody calls that; 0: nowhere */
+	u64 entry;    /* where the program begins, if the caller set it: that has no caller; 0: not known */
 	u64 left_out; /* functions that could not be compiled, or lie beyond 4 GB */
 	/* While it is made: */
 	VEC(struct cfi_span) spans;
 	struct set known_rules, known_exprs;
 };
 
-/* Where an address as linked is in the caller's terms (file offsets); false: nowhere. */
+/* Translates an address as linked into the caller's terms (file offsets); false: it has none. */
 typedef bool (*cfi_place_fn)(void *ctx, u64 addr, u64 *out);
 
 /* Adds the functions of a section; several sections may be added. */
 void cfi_add(struct cfi *c, const struct cfi_section *s, cfi_place_fn place, void *ctx);
-/* Brings the rows in order. Of functions that overlap, the later one hides the rest of the earlier one. */
+/* Sorts the rows. If functions overlap, the later one hides the rest of the earlier one. */
 void cfi_finish(struct cfi *c);
 void cfi_free(struct cfi *c);
 /* The rules that hold at an address, or NULL. */
 const struct cfi_rules *cfi_find(const struct cfi *c, u64 addr);
 
-/* Does the program begin at about that address? Its first instructions have no caller, and mostly no rules. */
+/* Does the program begin at about this address? Its first instructions have no caller, and mostly no rules. */
 bool cfi_is_entry(const struct cfi *c, u64 addr);
 
 /* ---- a step from a frame to its caller's */
@@ -151,10 +154,10 @@ enum cfi_step {
 	CFI_STEPPED,
 	CFI_OUTERMOST, /* nobody called this frame */
 	CFI_NO_MEMORY, /* it needs memory that is not known */
-	CFI_NO_SENSE,  /* it needs a register that is not known, or the expression is none */
+	CFI_NO_SENSE,  /* it needs a register that is not known, or the expression is invalid */
 };
 
-/* Makes the caller's frame of f; f is changed only by a step that was made. */
+/* Turns f into the frame of its caller; f is changed only if the step succeeds. */
 enum cfi_step cfi_step(const struct cfi *c, const struct cfi_rules *r, const struct cfi_machine *m,
 		       struct cfi_frame *f);
 

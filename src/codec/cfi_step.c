@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a frame to its caller's, by rules; and the expressions that some rules are (DWARF 5, 2.5). */
+/* From a frame to its caller's frame, by rules; and the expressions in some rules (DWARF 5, 2.5). */
 #include "codec/cfi.h"
 
 #define MAX_OPS 1000 /* steps of an expression */

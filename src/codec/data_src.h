@@ -7,14 +7,14 @@
 
 enum data_src_part {
 	DATA_SRC_OP,	/* "LOAD" */
-	DATA_SRC_LEVEL, /* "L1 hit": where the data were, or were not */
+	DATA_SRC_LEVEL, /* "L1 hit": where the data were, or where they were not */
 	DATA_SRC_SNOOP, /* "Peer": what other cores said */
 	DATA_SRC_TLB,	/* "Walker hit" */
 	DATA_SRC_LOCKED,
 	DATA_SRC_BLOCKED,
 };
 
-/* Those bits of the word that say it. */
+/* The bits of the word that belong to this part. */
 u64 data_src_part(enum data_src_part part, u64 v);
 void data_src_put(enum data_src_part part, u64 v, struct bytes *out);
 

@@ -5,9 +5,9 @@
 
 #include "base/cursor.h"
 
-/* The GNU build id among notes, of any length: its bytes in the input. len 0 when there is none. */
+/* Finds the GNU build id, of any length, among notes: its bytes in the input. len is 0 if there is none. */
 struct str elf_notes_gnu_id(struct cursor notes);
-/* The same of a 64-bit little-endian ELF file's first bytes; what lies beyond them is not looked for. */
+/* The same for the first bytes of a 64-bit little-endian ELF file; notes beyond these bytes are not found. */
 struct str elf_head_gnu_id(struct cursor head);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Role: what an event counts, however it is written. `cycles`, `cpu/cycles/u`, `r11` on an Arm core and a vendor's own
- * name all count cycles; formulas speak of roles.
+ * Role: what an event counts, no matter how the event is written. `cycles`, `cpu/cycles/u`, `r11` on an Arm core and a
+ * vendor's own name all count cycles; formulas use roles.
  */
 #ifndef CODEC_EVENT_ROLE_H
 #define CODEC_EVENT_ROLE_H
@@ -41,9 +41,10 @@ enum event_role {
 /* The names that formulas use; also accepted as events' names. */
 extern const char *const event_role_names[NR_ROLES];
 
-/* ID_NONE: none of these. name: the event's, with terms and modifiers. arm: raw numbers are those of Arm's PMUv3. */
+/* ID_NONE: the event has no role. name: the event's name, with terms and modifiers. arm: raw numbers are those of
+ * Arm's PMUv3. */
 u32 event_role_of(const struct attr *a, const char *name, bool arm);
-/* By the name that formulas use; ID_NONE. */
+/* Finds a role by the name that formulas use; ID_NONE if there is none. */
 u32 event_role_find(const char *name, size_t len);
 
 #endif

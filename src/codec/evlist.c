@@ -19,7 +19,7 @@ u32 evlist_add(struct evlist *l, const struct attr *a, const char *name, const s
 		e.unsupported = true;
 		(void)notify_at(to, NOTE_WARNING, ERR_UNSUPPORTED, NULL, NO_OFFSET,
 				"event %s has %s bits that this version does not know (%#llx): its samples are "
-				"counted, not read; a newer reticle may read them",
+				"counted but not read; a newer version of reticle may read them",
 				e.name, word, (unsigned long long)bits);
 	}
 	vec_push(&l->events, e);
@@ -88,8 +88,8 @@ int evlist_seal(struct evlist *l, const struct notify *to, const char *file)
 	if (!agree || (l->id_offset < 0 && !same_fields))
 		return notify_at(
 			to, NOTE_ERROR, ERR_FORMAT, file, NO_OFFSET,
-			"its events disagree on where a record holds its event's id: no record can be told to be "
-			"of one event or another");
+			"its events disagree on the place of the event's id in a record: it is not known which "
+			"event a record belongs to");
 	if (l->id_offset < 0 && l->events.n > 1)
 		notify_warn(to, "%s: several events, but no ids in the samples: all samples are counted for %s",
 			    file ? file : "recording", first->name);

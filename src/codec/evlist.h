@@ -13,25 +13,25 @@ struct event {
 	struct attr attr;
 	struct sample_layout layout;
 	struct trailer_layout trailer;
-	bool silent;	  /* it has no samples: a dummy, or what fills AUX data */
+	bool silent;	  /* it has no samples: a dummy, or an event that fills AUX data */
 	bool unsupported; /* its samples cannot be decoded: counted, not read */
 	char *name;	  /* as perf prints it; "cpu-clock:ppp". Owned by the evlist */
 	char *unit;	  /* or NULL */
 	VEC(u64) ids;
 	u32 leader;	   /* index of the group's leader; its own when alone */
-	u32 group_members; /* for a leader: how many events the group has, itself included; 1 when alone */
+	u32 group_members; /* for a leader: how many events the group has, including itself; 1 if it is alone */
 	char *group_name;  /* or NULL */
 };
 
 struct evlist {
 	VEC(struct event) events;
-	struct map by_id; /* hash of id is not needed: key is the id itself; value the event's index */
-	/* The same, once sealed, where ids are neighbours, as the kernel numbers them one by one: id - first_id ->
-	 * index, or ID_NONE. */
+	struct map by_id; /* the key is the id itself, and the value the event's index */
+	/* The same for a sealed list whose ids are consecutive, as the kernel numbers them: id - first_id -> index, or
+	 * ID_NONE. */
 	VEC(u32) near;
 	u64 first_id;
 	struct trailer_layout trailer; /* common to all events, unless trailers_differ */
-	bool trailers_differ;	       /* then each record's is found by its id: evlist_trailer */
+	bool trailers_differ;	       /* then the trailer of each record is found by its id: evlist_trailer */
 	bool has_time;		       /* every event has sample_id_all (or none needs it) and PERF_SAMPLE_TIME */
 	s32 id_offset, id_trailer; /* where records carry the event id; as in sample_layout; agreed by all events */
 };
@@ -39,13 +39,13 @@ struct evlist {
 /* Takes a copy of name. Returns the new event's index. Notes an error for an attr with unknown bits and marks it
  * unsupported. */
 u32 evlist_add(struct evlist *l, const struct attr *a, const char *name, const struct notify *to);
-/* Gives it the name that the recording has for it. Names are shown on each line, padded to the longest: one beyond
- * EVENT_NAME_MAX bytes is cut. */
+/* Gives the event the name that it has in the recording. Names are shown on each line, padded to the longest, so a
+ * name of more than EVENT_NAME_MAX bytes is cut. */
 #define EVENT_NAME_MAX 1024
 void evlist_rename(struct evlist *l, u32 event, struct str name);
 void evlist_add_id(struct evlist *l, u32 event, u64 id);
-/* Settles trailer, has_time and id positions once all events are in. ERR_FORMAT when events disagree on where their
- * ids stand. */
+/* Determines trailer, has_time and the positions of ids once all events are in the list. ERR_FORMAT if events disagree
+ * on the positions of their ids. */
 int evlist_seal(struct evlist *l, const struct notify *to, const char *file);
 void evlist_free(struct evlist *l);
 
@@ -57,16 +57,16 @@ static inline u32 evlist_of_id(const struct evlist *l, u64 id)
 }
 
 /*
- * Which event does this record (header included) belong to? The only one when there is one; by id otherwise.
- * ID_NONE when the id is unknown (id 0 is the first event's, as perf has it).
+ * Finds the event to which this record (header included) belongs: the only event if there is one, else by id. ID_NONE
+ * if the id is unknown (id 0 belongs to the first event, as in perf).
  */
 u32 evlist_find(const struct evlist *l, const u8 *record, u16 size, bool is_sample, bool swap);
 
-/* The id trailer of this record (header included): that of its event. */
+/* The layout of this record's id trailer (header included), which depends on its event. */
 const struct trailer_layout *evlist_trailer(const struct evlist *l, const u8 *record, u16 size, bool swap);
 
-/* The name perf gives an attr that was recorded without one: "cycles", "cpu-clock:u", "raw 0x1c2", ... Caller frees.
- */
+/* The name that perf gives to an attr without a recorded name: "cycles", "cpu-clock:u", "raw 0x1c2", ... Caller
+ * frees. */
 char *attr_name(const struct attr *a);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "base/cursor.h"
 
-#define EXEC_HEAD_SIZE 256 /* so many bytes of the file are looked at */
-#define EXEC_SCRIPTS_MAX 5 /* interpreters that are scripts themselves: a chain of so many is refused with ELOOP */
+#define EXEC_HEAD_SIZE 256 /* number of bytes of the file that are read */
+#define EXEC_SCRIPTS_MAX 5 /* interpreters may be scripts themselves: a chain of this length is refused with ELOOP */
 
 enum exec_kind {
 	EXEC_NONE, /* ENOEXEC */
@@ -20,7 +20,7 @@ struct exec_head {
 	bool is64, little; /* ELF: its class and byte order, */
 	u16 type, machine; /* ET_*, EM_* */
 	struct str interp; /* SCRIPT: its interpreter, */
-	struct str arg;	   /* and all else on the line as one argument; len 0: none */
+	struct str arg;	   /* and the rest of the line as one argument; len 0: none */
 };
 
 /* head: the file's first bytes, EXEC_HEAD_SIZE of them or as many as it has. Text points into it. */

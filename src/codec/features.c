@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Features, decoded. Each decoder reads its section to the end of what it knows and commits nothing when the cursor
- * turned bad. Counts are never trusted: loops end with the bytes, arrays are sized after a check against them.
+ * Decoding features. Each decoder reads the fields of its section that it knows, and stores nothing if the cursor
+ * became bad. Counts are never trusted: loops end with the bytes, and the size of arrays is checked against the number
+ * of bytes.
  */
 #include "codec/features_impl.h"
 

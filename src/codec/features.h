@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The header features of a perf.data file (HEADER_* of tools/perf/util/header.h): what machine and command a recording
- * is of. They stand in sections behind the data in file mode and in HEADER_FEATURE records in pipe mode, same bytes.
+ * The header features of a perf.data file (HEADER_* of tools/perf/util/header.h): the machine and the command of a
+ * recording. In file mode they are in sections after the data, and in pipe mode in HEADER_FEATURE records, with the
+ * same bytes.
  */
 #ifndef CODEC_FEATURES_H
 #define CODEC_FEATURES_H
@@ -103,17 +104,18 @@ struct feat_auxtrace_index {
 };
 
 /*
- * simpleperf: the symbols of one file that samples have hit, by the addresses that the file was linked to, and where
- * these lie in it. Strings point into the input and end with their length.
+ * simpleperf: the symbols of one file that samples fell into, by the addresses to which the file was linked, and the
+ * place of these addresses in the file. Strings point into the input and have a length instead of a NUL.
  */
 enum feat_file_type { FILE_KERNEL, FILE_MODULE, FILE_ELF, FILE_DEX, FILE_SYMBOL_MAP, FILE_UNKNOWN };
 struct feat_file {
 	struct str path;
 	u32 type;
-	bool is_message;  /* of FILE2, which has protobuf messages; else of FILE */
-	bool has_offset;  /* the oldest files do not say what follows */
+	bool is_message;  /* it comes from FILE2, which has protobuf messages; else from FILE */
+	bool has_offset;  /* the oldest files do not have the next fields */
 	u64 start;	  /* ELF: the address of its first executable segment. MODULE: where it was loaded */
-	u64 start_offset; /* where that lies in the file (ELF), or behind the beginning of its map (MODULE) */
+	u64 start_offset; /* the place of that address in the file (ELF), or its distance from the beginning of its map
+			     (MODULE) */
 	u32 nr_symbols;
 	struct cursor symbols;
 };
@@ -127,7 +129,7 @@ struct feat_meta {
 };
 struct feat_unwind_file {
 	struct str path;
-	u64 size; /* of its copy in DEBUG_UNWIND_FILE, where they stand one behind the other */
+	u64 size; /* of its copy in DEBUG_UNWIND_FILE, where the copies follow one another */
 };
 
 struct features {
@@ -168,8 +170,8 @@ struct features {
 };
 
 /*
- * Decodes one feature's section into f. Unknown ids are accepted and only noted in present[]. A section that does not
- * hold what it claims leaves that feature absent: ERR_TRUNCATED or ERR_FORMAT, and the caller goes on with the next.
+ * Decodes one feature's section into f. Unknown ids are accepted, and only marked in present[]. If a section is
+ * malformed, the feature stays absent: ERR_TRUNCATED or ERR_FORMAT, and the caller continues with the next section.
  */
 int feature_decode(struct features *f, enum feature id, struct cursor c, struct arena *arena);
 

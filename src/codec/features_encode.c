@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Features, encoded: those that a recorder writes. Each function is the inverse of the decoder of its name. */
+/* Encoding the features that a recorder writes. Each function is the inverse of the decoder of the same name. */
 #include "codec/features_impl.h"
 
 #include <string.h>

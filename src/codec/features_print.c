@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Features as text, line for line as perf shows them: what its users' scripts look for stays where it was. */
+/* Features as text, line for line as perf shows them, so that scripts written for perf find what they look for. */
 #include <inttypes.h>
 #include <time.h>
 

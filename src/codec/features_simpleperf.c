@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Features of Android's simpleperf (system/extras/simpleperf, record_file_format.h and record_file.proto). A phone's
- * files are not at hand where its recordings are read, so the recorder writes the symbols that samples have hit into
- * the recording: once in a layout of its own (FILE), later as protobuf messages (FILE2). What is read stays in the
- * input; symbols are decoded again by who asks for them, as a decoded one is many times larger than two of its bytes.
+ * files are not available where its recordings are read, so the recorder writes the symbols that samples fell into
+ * into the recording: at first in its own layout (FILE), later as protobuf messages (FILE2). The data stay in the
+ * input; symbols are decoded each time they are needed, because a decoded symbol is many times larger than an encoded
+ * one, which may have two bytes.
  */
 #include <inttypes.h>
 
@@ -399,7 +400,7 @@ void simpleperf_print(const struct features *f, struct bytes *out)
 		bytes_printf(out, "# simpleperf files for debugging its unwinder : %zu, %" PRIu64 " bytes\n",
 			     f->unwind_files.n, bytes);
 	if (has(f, FEAT_SIMPLEPERF_ETM_BRANCH_LIST))
-		bytes_str(out, "# contains a list of branches out of CoreSight ETM, which is not read\n");
+		bytes_str(out, "# contains a list of branches from CoreSight ETM, which is not read\n");
 	if (has(f, FEAT_SIMPLEPERF_INIT_MAP))
-		bytes_str(out, "# contains mappings of the beginning (SIMPLEPERF_INIT_MAP), which are not read\n");
+		bytes_str(out, "# contains initial mappings (SIMPLEPERF_INIT_MAP), which are not read\n");
 }

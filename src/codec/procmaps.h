@@ -15,8 +15,8 @@ struct maps_line {
 };
 
 /*
- * Parses a line without its newline; path points into it. false when it is none. Names are anything a file system
- * allows: blanks, " (deleted)", control bytes. Only a newline is escaped by the kernel, as \012.
+ * Parses a line without its newline; path points into it. false if it is not such a line. Names may contain anything
+ * that a file system allows: blanks, " (deleted)", control bytes. The kernel escapes only newlines, as \012.
  */
 bool maps_line_parse(const char *line, size_t len, struct maps_line *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all records share: the header, the id trailer, and finding the row of the table that knows the rest. */
+/* Common to all records: the header, the id trailer, and the look-up of the record's row in the table. */
 #include "codec/record.h"
 
 #include "codec/record_kinds.h"

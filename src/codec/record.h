@@ -18,14 +18,14 @@ struct record_header {
 	u16 size; /* bytes, this header included */
 };
 
-/* Do bytes follow the record that its size does not count? The record itself says how many. */
+/* Is the record followed by bytes that its size does not include? The record itself says how many. */
 static inline bool record_has_payload(u32 type)
 {
 	return type == PERF_RECORD_AUXTRACE || type == PERF_RECORD_HEADER_TRACING_DATA;
 }
 
-/* The trailer of non-sample records; fields that the event did not ask for are 0. Which are there: PERF_SAMPLE_* in
- * has. */
+/* The trailer of records that are not samples; fields that the event did not ask for are 0. has: the PERF_SAMPLE_*
+ * bits of those that are there. */
 struct sample_id {
 	u64 has;
 	u64 time; /* ns of the recording's clock */
@@ -192,9 +192,9 @@ struct rec_compressed {
 
 struct record {
 	struct record_header h;
-	u64 offset;	      /* where the header stands, for messages */
-	struct sample_id sid; /* all zero where the record has none */
-	struct cursor body;   /* the bytes behind the header, trailer included */
+	u64 offset;	      /* where the header is, for messages */
+	struct sample_id sid; /* all zero if the record has none */
+	struct cursor body;   /* the bytes after the header, including the trailer */
 	union {
 		struct rec_mmap mmap;
 		struct rec_comm comm;
@@ -234,7 +234,7 @@ struct record {
 	};
 };
 
-/* What the id trailer of an event's records holds; made from its attr. */
+/* The contents of the id trailer in an event's records; derived from its attr. */
 struct trailer_layout {
 	u64 fields; /* those PERF_SAMPLE_* bits that a trailer can carry; 0: no trailer */
 	u32 size;   /* bytes */
@@ -242,26 +242,24 @@ struct trailer_layout {
 
 struct trailer_layout trailer_layout(const struct attr *a);
 
-/* Reads the header at c (c moves behind it). ERR_TRUNCATED, or ERR_FORMAT when size is under 8. */
+/* Reads the header at c, and moves c to the first byte after it. ERR_TRUNCATED, or ERR_FORMAT if size is under 8. */
 int record_header_decode(struct cursor *c, struct record_header *out);
 
 /*
- * Decodes one record, c being over exactly its h.size bytes. trailer is that of the event the record belongs to (all
- * events of a file agree on it; NULL or .fields == 0: none). Samples come back with only h, offset and body set. Types
- * this table does not know come back likewise, with 0. ERR_TRUNCATED or ERR_FORMAT when the body does not hold what
- * its type needs.
+ * Decodes one record; c covers exactly its h.size bytes. trailer is that of the record's event (all events of a file
+ * agree on it; NULL or .fields == 0: none). For samples only h, offset and body are set. The same is done for types
+ * that this table does not know, and 0 is returned. ERR_TRUNCATED or ERR_FORMAT if the body is malformed for its type.
  */
 int record_decode(struct cursor c, u64 offset, const struct trailer_layout *trailer, struct record *out);
 
-/* Only the trailer: the last trailer->size bytes of the record. Leaves *out zero when there is none. */
+/* Decodes only the trailer: the last trailer->size bytes of the record. *out is zero if there is none. */
 int record_trailer_decode(struct cursor c, const struct trailer_layout *trailer, struct sample_id *out);
 
 /*
- * Appends the record, header, padding and trailer included, in this machine's byte order (but the data of CPU_MAP,
- * EVENT_UPDATE and HEADER_FEATURE goes out as it is). h.type and h.misc and the
- * member of the union say what; h.size is computed. Payloads that follow a record (AUXTRACE, TRACING_DATA) are the
- * caller's. ERR_LIMIT when it does not fit into 65535 bytes (nothing is written), ERR_UNSUPPORTED for a type without
- * an encoder.
+ * Appends the record, including header, padding and trailer, in this machine's byte order (but the data of CPU_MAP,
+ * EVENT_UPDATE and HEADER_FEATURE are copied unchanged). h.type, h.misc and the member of the union give the contents;
+ * h.size is calculated. The caller writes payloads that follow a record (AUXTRACE, TRACING_DATA). ERR_LIMIT if the
+ * record does not fit into 65535 bytes (nothing is written then), ERR_UNSUPPORTED for a type without an encoder.
  */
 int record_encode(const struct record *r, const struct trailer_layout *trailer, struct bytes *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the record codec: the rows of the two halves of the table, and what both halves write with. */
+/* Private to the record codec: the rows of the halves of the table, and the functions with which both write. */
 #ifndef CODEC_RECORD_KINDS_H
 #define CODEC_RECORD_KINDS_H
 
@@ -12,14 +12,14 @@ extern const u32 nr_user_kinds;
 extern const struct record_kind simpleperf_kinds[]; /* those of simpleperf, rising types */
 extern const u32 nr_simpleperf_kinds;
 
-/* Text with its NUL, as the fields at the end of records have it. */
+/* Writes text with its NUL, as in the fields at the end of records. */
 static inline void put_text(struct bytes *out, struct str s)
 {
 	bytes_put(out, s.p, s.len);
 	bytes_u8(out, 0);
 }
 
-/* The elements in this machine's order, whatever order they were read in. */
+/* Writes the elements in this machine's byte order, whatever order they were read in. */
 static inline void put_u64s(struct bytes *out, const struct u64s *a)
 {
 	for (u32 i = 0; i < a->n; i++)

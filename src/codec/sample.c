@@ -2,9 +2,10 @@
 /*
  * Samples.
  *
- * Fields stand in the order of the kernel's perf_output_sample(), each one there or not by a bit of sample_type. Those
- * before the read values all take 8 bytes, so their offsets are settled once per event; what follows varies in length
- * and is walked. Two 32-bit values that share 8 bytes (pid and tid; cpu) are 32-bit values to a swapped file too.
+ * Fields are in the order of the kernel's perf_output_sample(); a bit of sample_type says whether each one is there.
+ * Those before the read values all take 8 bytes, so their offsets are calculated once per event; the others have
+ * varying lengths and are read one by one. Two 32-bit values that share 8 bytes (pid and tid; cpu) are 32-bit values
+ * in a swapped file, too.
  */
 #include "codec/sample.h"
 

@@ -3,8 +3,8 @@
  * PERF_RECORD_SAMPLE <-> struct sample.
  *
  * The layout of a sample follows from its event's attr alone (sample_type, read_format, branch_sample_type, register
- * masks). An attr with a bit that this version does not know would shift all that follows it, so such an event is
- * refused as a whole (sample_layout_init), never misread.
+ * masks). A bit that this version does not know would shift all fields after it, so such an event is refused as a
+ * whole (sample_layout_init) and never misread.
  */
 #ifndef CODEC_SAMPLE_H
 #define CODEC_SAMPLE_H
@@ -19,12 +19,12 @@ struct sample_layout {
 	u64 regs_user_mask, regs_intr_mask;
 	s32 id_offset;	/* byte offset, from the record's start, of ID or IDENTIFIER; -1: none */
 	s32 id_trailer; /* the same from the record's end in a trailer (negative); 0: none */
-	/* Where the fields that stand at fixed offsets are, from the record's start; 0: not in the sample. */
+	/* Offsets of the fields with fixed places, from the record's start; 0: not in the sample. */
 	u16 at_ip, at_tid, at_time, at_cpu, at_period;
-	u16 fixed_end;	 /* behind the last of them: the read values, or the chain, or what follows */
+	u16 fixed_end;	 /* after the last of them: the read values, or the chain, or the next field */
 	u16 read_head;	 /* u64 words of read values before the members: [nr] [enabled] [running] of a group, else 0 */
 	u16 read_stride; /* u64 words per member */
-	u16 at_first_id; /* of the first member; 0: it has none */
+	u16 at_first_id; /* offset of the first member's id; 0: it has none */
 };
 
 /* ERR_UNSUPPORTED with the unknown bits in *unknown_bits (and in which word: "sample_type", ...); both may be NULL. */
@@ -92,8 +92,8 @@ struct sample {
 
 /* p: the whole record, header included. Fields that are not in the sample are 0. ERR_TRUNCATED, ERR_FORMAT. */
 int sample_decode_bytes(const struct sample_layout *l, const u8 *p, u64 size, bool swap, struct sample *out);
-/* Inline: a cursor that is handed on lies in memory, and is copied in wider words than it was written in, for which
- * the processor waits. */
+/* This is inline because a cursor that is passed on is in memory, and is read in wider words than it was written in,
+ * for which the processor has to wait. */
 static inline int sample_decode(const struct sample_layout *l, struct cursor c, struct sample *out)
 {
 	return sample_decode_bytes(l, c.p, cursor_left(&c), c.swap, out);
@@ -102,8 +102,8 @@ static inline int sample_decode(const struct sample_layout *l, struct cursor c, 
 /* The read values at c; also those of a READ record. Sets c->bad on failure. */
 void read_values_decode(const struct sample_layout *l, struct cursor *c, struct read_values *out);
 
-/* Whose counters a sample reads: the id of the first one, and the thread (0: not in the sample). False: it reads none
- * that has an id. Costs no decoding of the rest. */
+/* Identifies the counters that a sample reads: the id of the first one, and the thread (0: not in the sample). False:
+ * it reads none that has an id. The rest is not decoded. */
 static inline bool sample_first_member(const struct sample_layout *l, struct cursor c, u64 *id, u32 *tid)
 {
 	struct cursor nr = c, thread = c;
@@ -124,8 +124,8 @@ static inline bool sample_first_member(const struct sample_layout *l, struct cur
 struct branch_entry sample_branch(const struct sample *s, u32 i);
 
 /*
- * What the thread had at the place that the event names (attr.sample_tls_*): *n bytes, in the order of its memory, and
- * unaligned. 0: nothing could be read, or there is nothing.
+ * The thread's memory at the place that the event names (attr.sample_tls_*): *n bytes, in the order of its memory, and
+ * unaligned. *n is 0 if nothing could be read, or if the event names no place.
  */
 static inline const u8 *sample_tls(const struct sample *s, u32 *n)
 {
@@ -137,8 +137,8 @@ static inline const u8 *sample_tls(const struct sample *s, u32 *n)
 int sample_encode(const struct sample_layout *l, const struct sample *s, struct bytes *out);
 
 /*
- * The few fields that the fast paths need, without decoding the rest. Present according to sample_type; others stay 0.
- * The chain is not followed by anything that fast paths need.
+ * The few fields that the fast paths need, without decoding the rest. sample_type says which are present; others stay
+ * 0. After the chain there is nothing that fast paths need.
  */
 struct sample_core {
 	u64 ip, time, period;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schedule: the lengths of a sampling event's periods, one after the other.
+ * Schedule: the sequence of lengths of a sampling event's periods.
  *
  * Plain: the same period again and again. Alternating: one long period, then a batch of short ones, so that windows
  * short enough to belong to one function are cut out at the cost of ordinary sampling. The names are those of the
@@ -11,20 +11,20 @@
 
 #include "base/types.h"
 
-/* How short windows come about, best first. */
+/* How short windows are made, the best way first. */
 enum window_how {
 	WINDOW_AUTO, /* in the options: the best that works */
 	WINDOW_SIM,
 	WINDOW_NATIVE,	/* the kernel alternates periods */
-	WINDOW_TWIN,	/* two leaders of one period, the second switched on a window later */
-	WINDOW_REFRESH, /* a short period, let loose for a burst at a time */
+	WINDOW_TWIN,	/* two leaders with the same period, the second switched on one window later */
+	WINDOW_REFRESH, /* a short period, enabled for one burst at a time */
 	WINDOW_PLAIN,	/* a short period all the time */
 	NR_WINDOW_HOWS
 };
 extern const char *const window_how_names[NR_WINDOW_HOWS];
 
-/* A jitter as wide as the period is: each is drawn from half of it to one and a half times of it, also where a
- * frequency changes it all the time. */
+/* A jitter as wide as the period: each period is drawn from 0.5 to 1.5 times its length, even if a frequency changes
+ * the length all the time. */
 #define SCHEDULE_JITTER_FULL UINT64_MAX
 
 struct schedule {
@@ -42,9 +42,9 @@ struct schedule_state {
 	bool in_short; /* the period that runs now is a short one */
 };
 
-/* NULL when it can be run, else what is wrong with it, in words. */
+/* NULL if the schedule is valid, else what is wrong with it, in words. */
 const char *schedule_check(const struct schedule *s);
-/* Long and short periods of one turn: what an event's rate is about. */
+/* The sum of the long and the short periods of one turn, to which an event's rate refers. */
 u64 schedule_whole(const struct schedule *s);
 void schedule_start(struct schedule_state *st, u64 seed);
 /* The length of the next period: the first one is long. Never 0. */

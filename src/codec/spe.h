@@ -3,9 +3,9 @@
  * Packets of Arm's Statistical Profiling Extension, and the records that they make up (Arm ARM, DDI 0487, chapter
  * "Statistical Profiling Extension sample record specification").
  *
- * A packet is a header of one byte, or of two where the first is 0x20 to 0x23, and a payload of which the header says
- * the size: so packets that nobody knows are stepped over. A record is the packets of one sampled operation, closed by
- * a timestamp or an end packet. All of it is little-endian, whatever the machine that reads it.
+ * A packet is a header of one byte, or of two if the first is 0x20 to 0x23, and a payload. The header gives the
+ * payload's size, so unknown packets can be skipped. A record consists of the packets of one sampled operation, and
+ * ends with a timestamp or an end packet. Everything is little-endian, whatever machine reads it.
  */
 #ifndef CODEC_SPE_H
 #define CODEC_SPE_H
@@ -24,7 +24,7 @@ enum spe_packet_type {
 	SPE_OPERATION, /* index: enum spe_class */
 	SPE_EVENTS,    /* payload: SPE_EV_* */
 	SPE_SOURCE,    /* payload: the core's own numbers (codec/spe_source.h) */
-	SPE_UNKNOWN,   /* of a header that the Arm ARM reserves, but of a known size */
+	SPE_UNKNOWN,   /* its header is reserved in the Arm ARM, but its size is known */
 	SPE_NR_TYPES
 };
 
@@ -32,7 +32,8 @@ enum spe_address { SPE_PC, SPE_TARGET, SPE_VIRTUAL, SPE_PHYSICAL, SPE_PREVIOUS_T
 enum spe_counter { SPE_TOTAL, SPE_ISSUE, SPE_TRANSLATION, SPE_NR_COUNTERS };
 enum spe_class { SPE_OTHER, SPE_LOAD_STORE, SPE_BRANCH };
 
-/* Bits of the events packet. From bit 8 on they are the implementation's, up to what later versions took over. */
+/* Bits of the events packet. From bit 8 on they depend on the implementation, except those that later versions have
+ * defined. */
 enum {
 	SPE_EV_EXCEPTION = 1u << 0,
 	SPE_EV_RETIRED = 1u << 1,
@@ -56,24 +57,24 @@ struct spe_packet {
 };
 
 /*
- * The packet at data[at] of a buffer of len bytes whose first one stood at that offset of the AUX area: alignment
- * packets fill up to a multiple of the offset there. at < len. A packet that does not fit is SPE_BAD, as is anything
- * else that cannot be stepped over; whoever goes on tries the next byte. Zero bytes in a row, up to 16, are one
- * packet.
+ * Decodes the packet at data[at] of a buffer of len bytes; at < len. offset is the place of the buffer's first byte in
+ * the AUX area, because alignment packets fill up to a multiple of the offset there. A packet that does not fit is
+ * SPE_BAD, as is anything else that cannot be skipped; a caller that continues tries the next byte. Up to 16 zero
+ * bytes in a row are one packet.
  */
 void spe_packet_decode(const u8 *data, u64 len, u64 at, u64 aux_offset, struct spe_packet *out);
-/* Appends a packet of that type; the payload takes as many bytes as the type has, events as few as hold it. Not for
- * SPE_BAD and SPE_UNKNOWN. SPE_PAD: payload bytes of it. */
+/* Appends a packet of that type. The payload has as many bytes as the type needs, and for events as few as possible.
+ * Not for SPE_BAD and SPE_UNKNOWN. For SPE_PAD, payload is the number of bytes. */
 void spe_packet_encode(enum spe_packet_type type, u32 index, u64 payload, struct bytes *out);
 /* As perf report -D prints it: "PC 0xaaaae4a9b600 el0 ns=1". */
 void spe_packet_print(const struct spe_packet *p, struct bytes *out);
 
-/* One sampled operation. What no packet said is 0. */
+/* One sampled operation. Fields for which there was no packet are 0. */
 struct spe_record {
 	u64 has;     /* 1 << enum spe_packet_type, and SPE_HAS_ADDRESS << enum spe_address */
 	u64 at, end; /* offsets of its first packet, and behind its last one */
 	u64 time;    /* ticks of the generic timer */
-	u64 pc;	     /* addresses as programs use them: without level, with the bits of the kernel's half */
+	u64 pc;	     /* an address as programs use it: without the level, and sign-extended for the kernel */
 	u64 target;  /* of a branch */
 	u64 previous_target;
 	u64 virtual, physical;
@@ -86,16 +87,17 @@ struct spe_record {
 #define SPE_HAS(type) (1ull << (type))
 #define SPE_HAS_ADDRESS(a) (1ull << (32 + (a)))
 
-/* Goes through a buffer. The caller sets the first three and zeroes the rest. */
+/* Goes through a buffer. The caller sets the first three fields and zeroes the rest. */
 struct spe_reader {
 	const u8 *data;
 	u64 len, aux_offset; /* as above */
 	u64 at;
-	u64 bad_bytes; /* that were no packet, and skipped */
+	u64 bad_bytes; /* that are not a packet, and were skipped */
 	u64 broken;    /* records with such bytes, left out */
 	u64 unknown;   /* packets of reserved headers */
 };
-/* The next record; false at the end. Packets behind the last timestamp are a record that was cut off: left out. */
+/* The next record; false at the end. Packets after the last timestamp are a record that was cut off, and are left
+ * out. */
 bool spe_next(struct spe_reader *r, struct spe_record *out);
 
 static inline bool spe_is_load(const struct spe_record *r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets as perf 6.1 prints them; what it does not know is named as later versions name it. */
+/* Packets as perf 6.1 prints them; those that it does not know have the names of later versions. */
 #include "codec/spe.h"
 
 typedef unsigned long long ull;

@@ -6,9 +6,9 @@
 #include "codec/spe.h"
 
 /*
- * 0: neither a load nor a store. midr: of the CPU's MIDR_EL1, which says what the numbers of data source packets mean;
- * for cores that nobody knows, and 0, the events alone tell the level. Sources: the Technical Reference Manuals of the
- * cores, and the perf tool, whose result this is.
+ * 0: neither a load nor a store. midr: the CPU's MIDR_EL1, which says what the numbers of data source packets mean;
+ * for unknown cores, and for 0, only the events tell the level. Sources: the Technical Reference Manuals of the cores,
+ * and the perf tool, whose result this is.
  */
 u64 spe_data_src(const struct spe_record *r, u64 midr);
 

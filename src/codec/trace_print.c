@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which print formats of tracepoints may be evaluated.
+ * Decides which print formats of tracepoints may be evaluated.
  *
  * A print format is C: a string with conversions, and expressions for them. It comes out of the recording, so only
  * what is known to be harmless is let through to attrib/print_format.h, which carries it out:
  *
  *   - conversions of numbers, characters, strings and pointers, whose width and precision have at most three digits; a
  *     precision that the arguments give (.*) only shortens a string;
- *   - names, numbers, casts and operators; division by a number that stands there and is not 0;
- *   - arrays by an index that stands there and is small, so that it stays near the data;
- *   - no pointer is followed, and of functions only those that look a value up in a list of names or print a string of
- *     the record. What prints bytes by a count that the record gives is not among them, nor sizeof;
- *   - brackets close what they open, do not nest deeply, and nothing is left open at the end.
+ * - names, numbers, casts and operators; division only by a literal number that is not 0; - arrays only with a small
+ *   literal index, so that the access is near the data; - no pointers are followed, and the only functions are those
+ *   that look up a value in a list of names or print a string of the record; not those that print bytes by a count
+ *   from the record, and not sizeof; - brackets are balanced, and not nested deeply.
  *
- * Nearly all formats of a kernel are like that. The others are printed field by field.
+ * Nearly all formats of a kernel satisfy these rules. The others are printed field by field.
  */
 #include <string.h>
 

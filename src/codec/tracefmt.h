@@ -40,19 +40,19 @@ struct tracefmt {
 	u32 long_size, page_size;
 	VEC(struct trace_event) events;
 	struct str printk; /* "0xaddr : "text"" lines */
-	u32 refused;	   /* event formats that made no sense; they are left out */
+	u32 refused;	   /* number of event formats that made no sense and are left out */
 };
 
-/* All text points into the input. ERR_TRUNCATED or ERR_FORMAT; what was decoded before the fault is kept. */
+/* All text points into the input. ERR_TRUNCATED or ERR_FORMAT; everything that was decoded before the error is
+ * kept. */
 int tracefmt_decode(struct cursor c, struct tracefmt *out);
 void tracefmt_free(struct tracefmt *f);
 
 /* One format file. ERR_FORMAT when a field lies beyond TRACEFMT_DATA_MAX or a number is missing. */
 int trace_event_decode(struct str system, struct str format, struct trace_event *out);
 /*
- * Can a print format be evaluated on any data, in bounded time and without reading far from the data? It is one of
- * those that the grammar in codec/trace_print.c allows. TRACE_INDEX_MAX: the largest index of an array in such a
- * format.
+ * Can a print format be evaluated on any data, in bounded time and without reading far from the data? It can if the
+ * grammar in codec/trace_print.c allows it. TRACE_INDEX_MAX: the largest index of an array in such a format.
  */
 #define TRACE_INDEX_MAX 15
 bool trace_print_is_tame(struct str print);

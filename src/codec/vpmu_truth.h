@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The truth about one simulated thread: exact counts, which travel in the chunks of codec/vpmu.h beside the samples.
+ * The truth about one simulated thread: exact counts, which are passed in the chunks of codec/vpmu.h beside the
+ * samples.
  *
- * A thread's truth begins with its first instruction (BEGIN) and is told when it ends (END) or executes another
- * program; windows are told as they happen. A thread whose process is killed has a BEGIN and no END.
+ * A thread's truth begins with its first instruction (BEGIN). It is written when the thread ends (END) or executes
+ * another program; windows are written as they happen. A thread whose process is killed has a BEGIN and no END.
  */
 #ifndef CODEC_VPMU_TRUTH_H
 #define CODEC_VPMU_TRUTH_H
@@ -12,7 +13,7 @@
 #include "base/cursor.h"
 #include "codec/vpmu.h"
 
-/* The numbers of which kind hold what; those that a kind does not have are 0. */
+/* The fields, and the kinds that have them; other kinds have 0 there. */
 struct vpmu_truth {
 	u32 type; /* VPMU_RECORD_TRUTH_* */
 	u32 pid, tid;
@@ -24,8 +25,9 @@ struct vpmu_truth {
 	u32 node, parent;   /* NODE: from 1, per thread and program; parents come before their kids. 0: none */
 	u64 id;		    /* WINDOW: of the event's samples, as they carry it */
 	u32 calls, returns; /* WINDOW: inside it */
-	u64 functions; /* WINDOW: distinct ones that ran inside it: entered by a call, or a jump to another function */
-	/* PC, NODE: its own. WINDOW: between its two samples. END: all that the thread counted. */
+	u64 functions;	    /* WINDOW: number of distinct ones that ran inside it: entered by a call, or by a jump to
+			       another function */
+	/* PC, NODE: its own counts. WINDOW: those between its two samples. END: all counts of the thread. */
 	u64 counts[NR_VPMU_COUNTS];
 };
 

@@ -13,7 +13,7 @@ struct event_row {
 	enum event_class class;
 	char *name;
 	char *alias; /* another spelling, or NULL */
-	char *desc;  /* what it counts, where something says so; or NULL */
+	char *desc;  /* a description of what it counts, or NULL */
 	enum event_usable usable;
 };
 
@@ -22,7 +22,8 @@ struct event_catalog {
 	int trace_err;		 /* why tracepoints are missing: 0, ERR_PERM, ERR_NOTFOUND... */
 };
 
-/* classes: a mask of 1 << CLASS_*. Tracepoints are not opened one by one: one stands for all. */
+/* classes: a mask of 1 << CLASS_*. Tracepoints are not opened one by one; one of them is tried, and the result is
+ * taken for all. */
 void event_catalog_load(struct event_catalog *out, u32 classes, const struct event_env *env);
 void event_catalog_free(struct event_catalog *c);
 

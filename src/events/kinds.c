@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One event: which kind it is, and the kinds that need nothing but tables.
+ * One event: finds out its kind, and builds the kinds that need only tables.
  *
- * A name is looked for among the generic ones, then as raw code, number pair, tracepoint, event of a PMU and libpfm4
- * name: perf's order. perf's own names can hold '-' but no ':', so the first part of "a:b" that is a known name makes
- * b its modifiers, and anything else makes a:b a tracepoint.
+ * A name is looked up among the generic names, then as a raw code, number pair, tracepoint, event of a PMU and libpfm4
+ * name: this is perf's order. perf's own names can contain '-' but no ':', so if the first part of "a:b" is a known
+ * name, b is its modifiers; otherwise a:b is a tracepoint.
  */
 #include <ctype.h>
 #include <linux/hw_breakpoint.h>

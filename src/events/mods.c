@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modifiers: the letters behind an event or a group.
+ * Modifiers: the letters after an event or a group.
  *
- * u, k, h name privilege levels: the first of them excludes all three, each then lets its own in again. G and H do the
- * same for guest and host. Without any modifier an event excludes guests; an event's own modifiers start from nothing
- * excluded (so that `cycles:k` counts guests too, and `cycles:u`, `cycles:p` do not), while a group's modifiers start
- * from what each member already has.
+ * u, k, h name privilege levels: the first of them excludes all three, and then each includes its own level again. G
+ * and H do the same for guest and host. Without any modifier an event excludes guests; an event's own modifiers start
+ * with nothing excluded (so `cycles:k` counts guests, too, and `cycles:u`, `cycles:p` do not), while a group's
+ * modifiers start with the settings of each member.
  */
 #include "events/parse.h"
 
@@ -109,7 +109,7 @@ static int explain_bad(struct event_ctx *c, span mods, u32 at)
 	span one = { mods.p + at, 1 };
 
 	if (mods.p[at] && strchr(letters, mods.p[at]))
-		return event_fail(c, ERR_USAGE, one, NULL, "p may stand up to three times, the others once",
+		return event_fail(c, ERR_USAGE, one, NULL, "p may be given up to three times, the others once",
 				  "modifier '%c' is repeated", mods.p[at]);
 	return event_fail(c, ERR_USAGE, one, NULL,
 			  "u user, k kernel, h hypervisor, G guest, H host, I not idle, p precise, P most precise, "
@@ -161,7 +161,8 @@ int event_mods_apply(struct event_ctx *c, u32 first, span mods, bool group)
 			apply_letter(&m, mods.p[k], &levels);
 		if (m.precise > PRECISE_MAX)
 			return event_fail(c, ERR_USAGE, mods, NULL, NULL,
-					  "with '%s' of this group it is precise more than three times", s->name);
+					  "together with '%s' of this group, p is given more than three times",
+					  s->name);
 		store(s, &m, !group || s->leader == i);
 	}
 	return 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of one PMU: pmu/term=value,.../, and names that a PMU offers in sysfs.
+ * Events of one PMU: pmu/term=value,.../, and names that a PMU has in sysfs.
  *
- * A term is, in this order: one that any event takes (config=, period=); a field of the PMU's format directory, whose
- * value is spread over config bits; a name of its events directory, which stands for more terms; a raw code r1a8; and,
- * on a hybrid machine's core PMU, a generic name (cpu_core/cycles/), which becomes a hardware event with the PMU's
- * number in its upper half. A PMU's name may be a glob, or leave out what numbers the units of one kind (uncore_imc,
- * or imc, for uncore_imc_0, uncore_imc_1...); each unit then gives one event.
+ * A term is looked up in this order: a general term, which any event takes (config=, period=); a field in the PMU's
+ * format directory, whose value is spread over config bits; a name of its events directory, which stands for more
+ * terms; a raw code r1a8; and, on a hybrid machine's core PMU, a generic name (cpu_core/cycles/), which becomes a
+ * hardware event with the PMU's number in its upper half. A PMU's name may be a glob, or leave out the number of units
+ * of the same kind (uncore_imc, or imc, for uncore_imc_0, uncore_imc_1...); each unit then gives one event.
  */
 #include <ctype.h>
 #include <fnmatch.h>
@@ -121,7 +121,7 @@ static int apply_alias_term(struct pmu_event *p, const struct event_term *t, spa
 	if (a && depth < ALIAS_DEPTH)
 		return apply_alias(p, a, blame, depth + 1);
 	return event_fail(p->c, ERR_FORMAT, blame, NULL, NULL,
-			  "the kernel describes this event of %s with '%.*s', which its format does not have",
+			  "the kernel describes this event of %s with '%.*s', which is not in its format",
 			  p->pmu->name, (int)MIN(t->name.len, 100u), t->name.p);
 }
 

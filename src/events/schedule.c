@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Do terms go together? And alternating periods and jitter, from terms to a schedule. The long period is the event's
- * own, from period= or -c; with a frequency it is not known, and what samples finds it.
+ * Checks that terms fit together, and makes a schedule from the terms for alternating periods and jitter. The long
+ * period is the event's own, from period= or -c; with a frequency it is not known here, and is found while sampling.
  */
 #include "events/parse.h"
 #include "events/tls_user.h"
@@ -29,8 +29,8 @@ static int check_alone(struct event_ctx *c, struct schedule *s, const struct eve
 	if (burst.len && !s->batch_count)
 		return event_fail(c, ERR_USAGE, burst, NULL, NULL, "'burst' is at least 1");
 	if (burst.len && !alt.len)
-		return event_fail(c, ERR_USAGE, burst, NULL, "alt-period=N is the length of each",
-				  "a burst of what? It needs 'alt-period'");
+		return event_fail(c, ERR_USAGE, burst, NULL, "alt-period=N is the length of each short period",
+				  "'burst' needs 'alt-period', too");
 	if (jitter.len && !alt.len)
 		return event_fail(c, ERR_USAGE, jitter, NULL, "the long period's is 'period-jitter'",
 				  "'alt-period-jitter' needs 'alt-period'");
@@ -51,8 +51,8 @@ static int check_tls(struct event_ctx *c, const struct event_spec *s, const stru
 		return event_fail(c, ERR_USAGE, size, NULL, NULL, "'tls-size' is a multiple of 8, up to %d",
 				  TLS_USER_MAX);
 	if (!size.len && (offset.len || pointer.len))
-		return event_fail(c, ERR_USAGE, offset.len ? offset : pointer, NULL, "tls-size=N of them",
-				  "how many bytes? It needs 'tls-size'");
+		return event_fail(c, ERR_USAGE, offset.len ? offset : pointer, NULL,
+				  "tls-size=N is the number of bytes", "this needs 'tls-size', too");
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of the virtual PMU between slashes: cpu/NAME/, cpu/event=0x11/, cpu/config=0x11/. The core may also be called
- * as Linux calls Arm's. Nothing of the host's is asked: not its PMUs, not its tracepoints, not libpfm4.
+ * Events of the virtual PMU between slashes: cpu/NAME/, cpu/event=0x11/, cpu/config=0x11/. The core may also have the
+ * name that Linux uses for Arm's PMU. Nothing of the host is used: neither its PMUs nor its tracepoints nor libpfm4.
  */
 #include "codec/vpmu.h"
 #include "events/parse.h"
@@ -68,7 +68,7 @@ static int unknown_pmu(struct event_ctx *c, span name)
 	for (u32 i = 0; i < ARRAY_LEN(pmu_names); i++)
 		near_offer(&near, pmu_names[i]);
 	return event_fail(c, ERR_NOTFOUND, name, &near, "its events: NAME, " FORMS,
-			  "no PMU '%.*s' beside the virtual one, which is called cpu", (int)MIN(name.len, 100u),
+			  "no PMU '%.*s' besides the virtual one, which is called cpu", (int)MIN(name.len, 100u),
 			  name.p);
 }
 
@@ -118,6 +118,6 @@ int event_add_sim(struct event_ctx *c, struct event_text *e)
 	if (err < 0)
 		return err;
 	if (!chosen)
-		return event_fail(c, ERR_USAGE, e->all, NULL, FORMS, "which event? A name or number is missing");
+		return event_fail(c, ERR_USAGE, e->all, NULL, FORMS, "the event's name or number is missing");
 	return event_schedule_check(c, s, &e->terms);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all kinds of events need: comparing and reading parts of the text, and adding what it names. */
+/* Helpers for all kinds of events: comparing and reading parts of the text, and adding the events that it names. */
 #include <ctype.h>
 #include <strings.h>
 

@@ -203,7 +203,8 @@ int event_specs_parse_pfm(struct event_specs *out, const char *text, const struc
 {
 	if (!event_pfm_built_in())
 		return notify_error(to, ERR_UNSUPPORTED,
-				    "libpfm4 is not installed, or this build is without it: install it, or use -e");
+				    "libpfm4 is not installed, or this build does not support it: install it, "
+				    "or use -e");
 	return parse_with(&(struct event_ctx){ .text = text, .to = to, .out = out, .pfm_only = true }, env);
 }
 
@@ -234,12 +235,12 @@ int event_specs_filter(struct event_specs *specs, const char *filter, const stru
 
 		if (s->attr.type == PERF_TYPE_TRACEPOINT || s->pmu)
 			continue;
-		return notify_error(to, ERR_USAGE, "--filter works on tracepoints, and '%s' is none", s->name);
+		return notify_error(to, ERR_USAGE, "--filter works only for tracepoints, and '%s' is not one",
+				    s->name);
 	}
 	if (first == n)
 		return notify_error(to, ERR_USAGE,
-				    "--filter must follow the event it is for: -e sched:sched_switch --filter '%s'",
-				    filter);
+				    "--filter has to follow its event: -e sched:sched_switch --filter '%s'", filter);
 	for (size_t i = first; i < n; i++)
 		add_filter(&specs->v.v[i], filter);
 	return 0;
@@ -254,12 +255,12 @@ int event_specs_exclude(struct event_specs *specs, s32 pid, const struct notify 
 		if (specs->v.v[i].attr.type != PERF_TYPE_TRACEPOINT)
 			return notify_error(
 				to, ERR_USAGE,
-				"--exclude-perf works on tracepoints, and '%s' is none (of others, report -c "
-				"takes the names of all but 'reticle')",
+				"--exclude-perf works only for tracepoints, and '%s' is not one (for other "
+				"events, give report -c the names of all threads except 'reticle')",
 				specs->v.v[i].name);
 	if (first == n)
 		return notify_error(to, ERR_USAGE,
-				    "--exclude-perf belongs behind the tracepoints (-e) that are to leave it out");
+				    "--exclude-perf has to follow the tracepoints (-e) to which it applies");
 	snprintf(filter, sizeof(filter), "common_pid != %d", pid);
 	for (size_t i = first; i < n; i++)
 		add_filter(&specs->v.v[i], filter);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perf's event grammar: the text after -e, parsed into what perf_event_open wants.
+ * perf's event grammar: parses the text after -e into the arguments of perf_event_open.
  *
- * One call takes everything that -e options gave, in order. Names come from the kernel's generic tables, sysfs
- * (/sys/bus/event_source/devices, tracefs) and, where those have none, libpfm4.
+ * One call takes the texts of all -e options, in order. Names come from the kernel's generic tables, from sysfs
+ * (/sys/bus/event_source/devices, tracefs) and, if these do not have a name, from libpfm4.
  */
 #ifndef EVENTS_SPEC_H
 #define EVENTS_SPEC_H
@@ -21,7 +21,7 @@ struct event_spec {
 	struct attr attr;
 	char *name;	  /* as perf names it in recordings: "cycles:u", "sched:sched_switch", or name= */
 	char *pmu;	  /* sysfs PMU, or NULL */
-	char *cpus;	  /* the PMU's cpumask ("0,18"): open only there; NULL: anywhere */
+	char *cpus;	  /* the PMU's cpumask ("0,18"): the event is opened only there; NULL: anywhere */
 	char *group_name; /* "name{...}", or NULL */
 	u32 option;	  /* which -e it came from, from 0 */
 	u32 leader;	  /* index of the group's leader; its own when alone */
@@ -42,29 +42,29 @@ struct event_spec {
 	bool percore;
 	struct schedule schedule; /* terms alt-period=, burst=, period-jitter=, alt-period-jitter=; no long period */
 	bool has_jitter;	  /* schedule.jitter_long was given; 0 is none */
-	bool windowed;		  /* the group's leader, and windows are made of its samples (windows/plan.h) */
-	bool twin;		  /* a second leader: as the first, but switched on a window later */
-	u32 nr;			  /* term nr=: stop after so many; 0: not given */
-	char *unit;		  /* the PMU's unit for counts, or NULL */
-	double scale;		  /* and the factor to get there; 0: not given */
-	char *filter;		  /* set by event_specs_filter, for tracepoints */
+	bool windowed; /* it is the group's leader, and windows are made from its samples (windows/plan.h) */
+	bool twin;     /* a second leader: like the first, but switched on one window later */
+	u32 nr;	       /* term nr=: stop after this many samples; 0: not given */
+	char *unit;    /* the PMU's unit for counts, or NULL */
+	double scale;  /* and the factor to get there; 0: not given */
+	char *filter;  /* set by event_specs_filter, for tracepoints */
 };
 
 struct event_specs {
 	VEC(struct event_spec) v;
 };
 
-/* Where names are looked up; NULL members mean the real places. For tests. */
+/* Where names are looked up; NULL stands for the real place. For tests. */
 struct event_env {
 	const char *sysfs;   /* "/sys" */
 	const char *tracefs; /* "/sys/kernel/tracing", else "/sys/kernel/debug/tracing" */
 	const char *procfs;  /* "/proc" */
-	bool simulated;	     /* --pmu=sim: the virtual PMU has events of its own, and no place is looked at */
+	bool simulated;	     /* --pmu=sim: the virtual PMU has its own events, and none of these places is used */
 };
 
 /*
- * Parses one -e text and appends to out. On ERR_USAGE or ERR_NOTFOUND the note shows the text, points at the part that
- * is wrong and names what is near to it; out is as before.
+ * Parses one -e text and appends to out. On ERR_USAGE or ERR_NOTFOUND the note shows the text, points at the wrong
+ * part and names what is similar to it; out is unchanged.
  */
 int event_specs_parse(struct event_specs *out, const char *text, const struct event_env *env, const struct notify *to);
 /* --pfm-events: a comma list (and groups) of libpfm4 names. ERR_UNSUPPORTED in a build without libpfm4. */
@@ -72,21 +72,22 @@ int event_specs_parse_pfm(struct event_specs *out, const char *text, const struc
 			  const struct notify *to);
 /* perf's words for branch filters ("any,u", "any_call") as PERF_SAMPLE_BRANCH_*; levels alone mean any branch. */
 int event_branch_types(const char *text, u64 *mask, const struct notify *to);
-/* --filter: applies to what the last -e named; all of it must be tracepoints or PMU events. Several are and-ed. */
+/* --filter: applies to the events of the last -e, which must all be tracepoints or PMU events. Several filters are
+ * combined by "and". */
 int event_specs_filter(struct event_specs *specs, const char *filter, const struct notify *to);
-/* --exclude-perf: what the last -e named, which must be tracepoints, leaves out that process. */
+/* --exclude-perf: the events of the last -e, which must be tracepoints, leave out this process. */
 int event_specs_exclude(struct event_specs *specs, s32 pid, const struct notify *to);
 void event_specs_free(struct event_specs *specs);
 
-/* Does it want more of the sampling than one period or frequency? */
+/* Does it ask for more than one period or frequency? */
 static inline bool event_spec_scheduled(const struct event_spec *s)
 {
 	return s->schedule.period_short || s->schedule.jitter_long;
 }
 /*
- * Its schedule, now that a says at which period or frequency it samples; all 0 when it wants none, or when a does not
- * sample. By frequency period_long is 0. a->sample_period becomes the period of a whole turn. ERR_USAGE, noted, when
- * they do not go together.
+ * Its schedule, after a has got its period or frequency; all 0 if it asks for none, or if a does not sample. With a
+ * frequency, period_long is 0. a->sample_period becomes the period of a whole turn. ERR_USAGE, noted, if they do not
+ * fit together.
  */
 int event_spec_schedule(const struct event_spec *s, struct attr *a, struct schedule *out, const struct notify *to);
 

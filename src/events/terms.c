@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Term lists: what stands between the slashes, and the terms that any event takes. Terms that only one PMU knows
- * (event=, umask=) are its format files, see event_pmu.c. A new general term is one row of general[].
+ * Lists of terms between the slashes, and the general terms, which any event takes. Terms that only one PMU knows
+ * (event=, umask=) are its format files, see pmu.c. A new general term is one row of general[].
  */
 #include <stdlib.h>
 

@@ -43,11 +43,11 @@ static bool watch(int fd, const struct attr *a, const char **why)
 	errno = MARK; /* nothing sets it as long as all goes well */
 	err = event_watch(fd, a, PROBE_NS, look, &seen);
 	if (err)
-		*why = "it cannot be tried: no memory may be locked";
+		*why = "this cannot be tried: no memory may be locked";
 	else if (!seen.right || seen.wrong)
-		*why = "the kernel takes the attributes for thread data, and samples do not have it";
+		*why = "the kernel accepts the attributes for thread data, but samples do not have it";
 	else
-		*why = "samples can have bytes of the thread's own memory";
+		*why = "samples can contain bytes of the thread's own memory";
 	return !err && seen.right && !seen.wrong;
 }
 

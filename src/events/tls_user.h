@@ -10,11 +10,11 @@
 
 #define TLS_USER_MAX 4096 /* bytes in a sample */
 
-/* Does any of the events want it (terms tls-size=, ...)? */
+/* Does any of the events ask for it (terms tls-size=, ...)? */
 bool tls_user_wanted(const struct event_specs *specs);
 /*
- * Does this kernel do it? As with alternating periods, it is seen by what comes: this thread's own bytes, in samples
- * of a clock over some milliseconds. *why (static text): what was seen.
+ * Does this kernel support it? As with alternating periods, this is found out by trying: samples of a clock over some
+ * milliseconds have to contain this thread's own bytes. *why (static text): what was found.
  */
 bool tls_user_works(const char **why);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracepoints, and the kprobes and uprobes that exist as such: subsys:event, where both may be globs. */
+/* Tracepoints, including existing kprobes and uprobes: subsys:event, where both parts may be globs. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells of tables: at most seven characters for a number, so that one row of which little is known does not widen a
+/* Cells of tables: at most seven characters for a number, so that one row about which little is known does not widen a
  * column. */
 #include <math.h>
 

@@ -1,56 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a function counted, from samples and from windows.
+ * Estimates the counts of a function from samples and from windows.
  *
- * Problem. A window is kept when both its ends lie in one function. When the function's calls are shorter than the
- * window, a kept window may hold a visit to its caller or to what it calls, and then its counts are theirs, too: of a
- * function of 20 cycles in a hot loop, the kept windows have the metrics of the loop. No number of windows mends that,
- * and the interval, which knows noise only, gets narrow around a wrong value.
+ * Problem. A window is kept if both its ends are in one function. If the function's calls are shorter than the window,
+ * a kept window may contain a visit to its caller or to a function that it calls, and then includes their counts: for
+ * a function of 20 cycles in a hot loop, the kept windows have the metrics of the loop. More windows do not help, and
+ * the interval, which includes only noise, becomes narrow around a wrong value.
  *
- * Two sources. (1) Samples. Where an event is sampled and its samples have exact addresses, a function's share of the
- * samples is its share of what was counted, however short its calls are. That has no bias, and the noise of a number
- * of samples: of h samples about h^-1/2. (2) Windows, whose noise is smaller by far where calls are long, and whose
- * bias is small there. The bias cannot be seen, but its size can be judged: where q is the part of a function's
- * windows that was not kept, because they began elsewhere, foreign counts are in its kept windows to about that
- * degree. So the bias is taken for a random number with the standard deviation 2 q d, where d is how far single
- * windows lie from the function's value (the root of the mean square over all short windows, whose kinds the
- * function's neighbours are among). Over twelve programs the factor that explains the biases lies between 0.2 and 1.1
- * (medians); it was not fitted to one.
+ * Two sources. (1) Samples. If an event is sampled with exact addresses, a function's share of the samples is its
+ * share of the counts, no matter how short its calls are. This has no bias, and the noise of a number of samples: for
+ * h samples about h^-1/2. (2) Windows. If calls are long, their noise is much smaller, and their bias is small. The
+ * bias cannot be observed, but its size can be estimated: if q is the share of a function's windows that were not kept
+ * because they began elsewhere, then about this share of the counts in its kept windows belongs to other functions. So
+ * the bias is treated as a random number with the standard deviation 2 q d, where d is the distance of single windows
+ * from the function's value (the root of the mean square over all short windows, because these include windows like
+ * those of the function's neighbours). Over twelve programs, the factor that explains the biases is between 0.2 and
+ * 1.1 (medians); it was not fitted to any of them.
  *
- * That is what kept windows have too much. What they lack is the function's own work in the windows that were
- * discarded: a function that runs for long and then calls something short in a loop loses the loop, which may have a
- * thousandth of its cycles and a fortieth of its instructions. What such windows counted is known, but not how much of
- * it is whose. Were both halves of such a window like what kept windows count of the two functions that it begins and
- * ends in, nothing would be lost; what that does not explain is taken for the function's own (agg/window_samples.c),
- * and how far it moves the value for the standard deviation of a second bias. Held against exact counts it explains
- * what was off: of a function that builds a ring of pointers and then calls two others, CPI was 2.6 % off with an
- * interval of 0.3 %.
+ * These are counts that kept windows have too much. They lack the function's own work in discarded windows: a function
+ * that runs for a long time and then calls something short in a loop loses the loop, which may have a thousandth of
+ * its cycles and a fortieth of its instructions. The counts of such windows are known, but not how they are divided
+ * between the functions. If both halves of such a window were like the kept windows of the two functions in which it
+ * begins and ends, nothing would be lost. The part that this does not explain is assumed to be the function's own
+ * (agg/window_samples.c), and the distance by which it moves the value is the standard deviation of a second bias.
+ * Comparison with exact counts shows that it explains the errors: for a function that builds a ring of pointers and
+ * then calls two others, CPI was 2.6 % off with an interval of 0.3 %.
  *
- * Together. The two are independent as far as it matters, so they are averaged by their inverse variances. Where they
- * differ by more than three of their joint deviations, the assumption about the bias has failed and samples alone
- * count.
+ * Together. The two sources are practically independent, so they are averaged by their inverse variances. If they
+ * differ by more than three of their joint standard deviations, the assumption about the bias is wrong, and only
+ * samples are used.
  *
- * Code without a name is a function where .eh_frame says that one lies (resolver_opts.functions). A line, or an
- * address of which nothing says whose it is, is none: a window from an instruction to itself has been around a loop,
- * the rest of which may be anywhere. No window lies in such a row, and samples alone count.
+ * Code without a name is a function if .eh_frame says that there is one (resolver_opts.functions). A line, or an
+ * address whose function is not known, is not a function: a window from an instruction to itself has been around a
+ * loop, and the rest of the loop may be anywhere. Windows are not used for such a row, only samples.
  *
- * The leader's own total (cycles) comes from the weights of all its samples, long and short: half from where they lie,
- * half from where short windows end; both are unbiased. Numbers of samples are told by weights: n samples of weights w
- * say as much as (sum w)^2 / (sum w^2) samples of one weight.
+ * The leader's own total (cycles) comes from the weights of all its samples, long and short: half from the places of
+ * the samples, half from the places where short windows end; both are unbiased. The effective number of samples
+ * follows from their weights: n samples of weights w are worth (sum w)^2 / (sum w^2) samples of equal weight.
  *
- * What a member without samples of its own counted follows from the windows' ratio to the leader. What all counted
- * ("total:" in formulas, and the row of all) is no estimate: the counters have counted everything between the first
- * and the last sample of each thread, in long windows and discarded ones, too.
+ * For a member without its own samples, the count follows from the windows' ratio to the leader. The count of
+ * everything ("total:" in formulas, and the row of all) is not an estimate: the counters have counted everything
+ * between the first and the last sample of each thread, also in long and discarded windows.
  *
- * A value is marked when its interval is wider than a quarter of it to each side, unless that is still little beside
- * the value of the whole program; or when there are no exact samples and most of its windows were not kept.
+ * A value is marked if its interval is wider than a quarter of it to each side, unless that is little compared with
+ * the value of the whole program; or if there are no exact samples and most of its windows were not kept.
  *
- * Where it breaks. Addresses that are late by some instructions give short functions the counts of their callers:
- * hence the question for exactness. Where it is the leader's that are late, its share of a function is taken to be off
- * by as much as windows are lost there. Sampling in step with the program (no jitter) makes shares wrong, and short
- * windows that are as long as some rounds of a loop begin and end in one function, whatever lies between: q is 0 then,
- * and the loop's metrics are shown as the function's. The virtual PMU draws both periods anew each time. Functions
- * that are short, rarely called and unlike all others have too few samples, and are marked.
+ * Where it fails. Addresses that are late by some instructions give short functions the counts of their callers, which
+ * is why samples have to be exact. If the leader's addresses are late, its share of a function is assumed to be off by
+ * the share of windows that are lost there. Sampling in step with the program (no jitter) makes shares wrong, and
+ * short windows that are as long as some rounds of a loop begin and end in the same function, no matter what lies
+ * between: then q is 0, and the loop's metrics are shown as the function's. The virtual PMU varies both periods at
+ * random. Functions that are short, rarely called and unlike all others have too few samples, and are marked.
  */
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Metric expressions: "branch-misses/instructions*1000". Numbers, names, + - * / and brackets. A name is a role
- * (codec/event_role.h) or an event of the group; "total:NAME" is its sum over all rows. Names hold '-', so that a
- * difference needs blanks around its sign; a name with other characters stands in single quotes.
+ * (codec/event_role.h) or an event of the group; "total:NAME" is its sum over all rows. Names may contain '-', so a
+ * minus sign needs blanks around it; a name with other characters needs single quotes.
  *
- * An expression is bound to one group's members, and comes with its derivatives, which say how sure its value is.
+ * An expression is bound to the members of one group. It also gives its derivatives, from which the precision of its
+ * value is calculated.
  */
 #ifndef METRIC_EXPR_H
 #define METRIC_EXPR_H
@@ -27,18 +28,18 @@ struct metric_expr {
 	u8 n, root;
 	u8 num, den;  /* nodes of numerator and denominator; den EXPR_NODES: none */
 	double scale; /* the value is scale * num / den */
-	u64 members;  /* bits: which it speaks of */
-	bool totals;  /* it speaks of sums over all rows */
+	u64 members;  /* bits of the members that it uses */
+	bool totals;  /* it uses sums over all rows */
 };
 
 enum expr_error { EXPR_FINE, EXPR_SYNTAX, EXPR_TOO_LONG, EXPR_UNKNOWN_NAME };
 
 struct expr_fault {
 	enum expr_error error;
-	size_t at, len; /* which part of the text is meant */
+	size_t at, len; /* the part of the text that is wrong */
 };
 
-/* Binds text to the members of g. fault is filled unless it returns true. */
+/* Binds text to the members of g. Fills fault if it returns false. */
 bool metric_expr_parse(struct metric_expr *x, const char *text, const struct window_group *g, const struct evlist *l,
 		       struct expr_fault *fault);
 

@@ -31,8 +31,7 @@ const struct metric_def metric_defs[] = {
 	{ "BM%", "branch", "branch-misses/branches*100", 2, "percent of branches that are mispredicted" },
 	{ "RET/KI", "branch", PER_KI("branch-returns"), 2, "returns per 1000 instructions" },
 	{ "CALL/KI", "branch", PER_KI("calls"), 2, "calls per 1000 instructions" },
-	{ "PerCall", "calls", METRIC_PER_CALL, 0,
-	  "what the leader counts in the function itself for each call of it" },
+	{ "PerCall", "calls", METRIC_PER_CALL, 0, "the leader's counts in the function itself for each of its calls" },
 	{ "L1D/KI", "cache", PER_KI("l1d-load-misses"), 2, "L1 data cache load misses per 1000 instructions" },
 	{ "L1D%", "cache", "l1d-load-misses/l1d-loads*100", 1, "percent of L1 data cache loads that miss" },
 	{ "L1I/KI", "cache", PER_KI("l1i-misses"), 2, "L1 instruction cache misses per 1000 instructions" },
@@ -61,7 +60,7 @@ const char *const metric_count_names[NR_METRIC_COUNTS] = { "#", "kept", "disc%",
 
 const char *const metric_count_help[NR_METRIC_COUNTS] = {
 	"short windows that ended in the row's code",
-	"short windows that are taken to belong to the row",
+	"short windows that count for the row",
 	"percent of the short windows that are discarded, because they began in other code",
 	"how often the function was called",
 };
@@ -242,7 +241,7 @@ static int note_fault(const struct metric_table *t, const char *text, const stru
 	bytes_char(&events, 0);
 	err = notify_error(
 		to, ERR_USAGE,
-		"option --metric: '%.*s' is no event of the group (%s); a minus sign needs blanks around it",
+		"option --metric: '%.*s' is not an event of the group (%s); a minus sign needs blanks around it",
 		(int)f->len, text + f->at, (char *)events.p);
 	bytes_free(&events);
 	return err;
@@ -261,7 +260,8 @@ static int add_own(struct metric_table *t, const char *text, bool lenient, const
 		return 0;
 	if (fault.error)
 		return note_fault(t, equals + 1, &fault, to);
-	return notify_error(to, ERR_USAGE, "option --metric: '%s' is one too many, or a name that is taken", text);
+	return notify_error(to, ERR_USAGE, "option --metric: '%s' is one metric too many, or its name is already used",
+			    text);
 }
 
 static u32 column_find_here(const struct metric_table *t, const char *name)
@@ -316,7 +316,7 @@ static int find_column(struct metric_table *t, const char *option, const char *n
 	if (*column == ID_NONE && (count_find(name) == METRIC_CALLS || !strcasecmp(name, per_call_name())))
 		return notify_error(
 			to, ERR_USAGE,
-			"option %s: no event of the recording tells calls, which '%s' needs: record one, like "
+			"option %s: no event of the recording counts calls, which '%s' needs: record one, like "
 			"-e re/period=1/ with --pmu=sim, or a probe at the functions' entry",
 			option, name);
 	return *column == ID_NONE ? note_unknown_metric(t, option, name, to) : 0;

@@ -2,23 +2,23 @@
 /*
  * Metrics: ratios of what windows counted, one table of them for all views.
  *
- * A metric is a formula over roles (codec/event_role.h). Which ones a table shows follows from the events that were
- * recorded: the usual set first, then whatever else says something of the other members.
+ * A metric is a formula over roles (codec/event_role.h). The recorded events decide which metrics a table shows: the
+ * usual set first, then others that use the remaining members.
  *
- * By default what is shown rests on samples and on windows together: metric/estimate.c, which begins with the reasons.
- * What follows is about windows alone.
+ * By default, values are based on samples and windows together: see metric/estimate.c, which begins with the reasons.
+ * The rest of this comment is about windows alone.
  *
  * A ratio R of sums over n clusters of windows has the variance g' C g, where g is the formula's gradient and C the
  * covariance of the sums, n/(n-1) (sum of products - product of sums / n). The interval is Student's, with n - 1
- * degrees of freedom. Shares of a total take all rows' clusters for n: that a cluster lies in this row is as random as
- * what it counted; and the kept windows of each row stand for all that ended there (agg/window_rows.h). Where the
- * numerator counts something so rare that few clusters have any, the variance is at least that of two clusters more:
- * none seen does not mean that there are none. That holds for any formula: its numerator is taken as linear in the
- * sums, and the clusters are of that of its rare events which adds most.
+ * degrees of freedom. For shares of a total, n is the number of clusters of all rows, because it is as random that a
+ * cluster is in this row as what it counted; and the kept windows of each row stand for all that ended there
+ * (agg/window_rows.h). If the numerator counts something so rare that few clusters have any, the variance is at least
+ * that of two more clusters: that none was seen does not mean that there are none. This is done for any formula: its
+ * numerator is taken as linear in the sums, and the clusters are those of the rare event that adds most.
  *
- * What a call takes (METRIC_PER_CALL) is no sum of windows: all that the samples of a row stand for, by the calls that
- * another event tells of (agg/window_calls.h). Both are counts of samples, whose relative variance is one by their
- * number.
+ * The cost of a call (METRIC_PER_CALL) is not a sum of windows: it is everything that the samples of a row stand for,
+ * divided by the calls that another event counts (agg/window_calls.c). Both are counts of samples, whose relative
+ * variance is one divided by their number.
  */
 #ifndef METRIC_METRICS_H
 #define METRIC_METRICS_H
@@ -47,16 +47,16 @@ struct metrics_opts {
 	struct name_list sets;	  /* none: by what was recorded */
 	struct name_list own;	  /* "name=formula" */
 	struct name_list columns; /* none: all of the sets */
-	bool lenient;		  /* leave out what the group's events do not give; another group's may */
-	struct name_list sort;	  /* metrics, or names of metric_counts, the first one first; none: rows as they are */
+	bool lenient; /* leave out metrics that the group's events do not give, because those of another group may */
+	struct name_list sort; /* metrics, or names of metric_counts, the first one first; none: rows as they are */
 };
 
 struct metric {
 	char name[32];
 	char formula[128];
-	const char *help; /* what it says, in words; NULL: the formula has to do */
+	const char *help; /* an explanation in words; NULL: the formula is shown instead */
 	u8 decimals;
-	bool per_call; /* no formula over windows: the weight of the row's samples by its calls */
+	bool per_call; /* not a formula over windows: the weight of the row's samples divided by its calls */
 	struct metric_expr expr;
 };
 
@@ -78,18 +78,18 @@ struct metric_table {
 };
 
 struct metric_value {
-	double value; /* NAN: nothing to divide by */
+	double value; /* NAN: the divisor is zero */
 	double num, den;
 	double variance, half; /* of the value; half the 95 % interval. NAN: fewer than two clusters */
 	double low, high;      /* the 95 % interval; need not lie evenly around the value */
-	bool doubtful;	       /* rests on so little, or may be so far off, that tables mark it */
+	bool doubtful;	       /* there are so few data, or it may be so far off, that tables mark it */
 };
 
-/* Chooses and binds. ERR_USAGE, noted, when something that was named is not there. */
+/* Chooses metrics and binds them. ERR_USAGE, noted, if something that the user named does not exist. */
 int metric_table_make(struct metric_table *t, const struct evlist *l, const struct profile_windows *w,
 		      const struct metrics_opts *o, const struct notify *to);
 void metric_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out);
-/* A column's number: what rows are sorted by. NAN: none. doubtful: is it one that tables mark? Or NULL. */
+/* A column's number, by which rows are sorted. NAN: none. doubtful: set if tables mark the value; may be NULL. */
 double metric_column_value(const struct metric_table *t, u32 column, const double *block, bool *doubtful);
 const char *metric_column_name(const struct metric_table *t, u32 column);
 
@@ -101,7 +101,7 @@ bool metric_table_has_set(const struct metric_table *t, const char *set);
 /* Can it be a metric's name, before the recording is known? */
 bool metric_name_possible(const char *name, const struct metrics_opts *o);
 
-/* The value as tables for eyes show it: NAN where its interval is wider than it is, or nothing was counted. */
+/* The value as text tables show it: NAN if its interval is wider than the value, or if nothing was counted. */
 void metric_shown_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out);
 /* "4.91±0.02", "~1.2", "2821±12K", "-" for NAN; bare: without the interval. */
 void metric_put(const struct metric_value *v, int decimals, bool bare, struct bytes *out);

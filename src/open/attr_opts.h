@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an event's samples hold and how often they come, as the user asked. Filled by the command line, const from then
- * on. */
+/* The contents of an event's samples and how often they are taken, as the user asked. Filled from the command line,
+ * and const from then on. */
 #ifndef OPEN_ATTR_OPTS_H
 #define OPEN_ATTR_OPTS_H
 
@@ -11,7 +11,7 @@
 
 enum callgraph { CALLGRAPH_NONE, CALLGRAPH_FP, CALLGRAPH_DWARF, CALLGRAPH_LBR };
 
-/* What a sample holds. */
+/* The contents of a sample. */
 struct attr_opts {
 	u64 freq;   /* RECORD_UNSET: 4000, unless a period was given */
 	u64 period; /* RECORD_UNSET: by frequency */
@@ -24,7 +24,7 @@ struct attr_opts {
 	bool all_user, all_kernel;
 	bool time, cpu, addr, phys_addr, raw, weight, want_period,
 		stat;	     /* -T --sample-cpu -d --phys-data -R -W -P -s */
-	bool id, identifier; /* samples carry ID, or IDENTIFIER, though there is one event */
+	bool id, identifier; /* samples carry ID, or IDENTIFIER, even if there is only one event */
 	bool data_page_size, code_page_size, transaction;
 	/* --user-regs, --intr-regs: names of registers ("": all); NULL: not asked for. */
 	const char *user_regs, *intr_regs;
@@ -35,14 +35,14 @@ struct attr_opts {
 	bool no_bpf_event, namespaces, cgroup_events, switch_events, buildid_mmap;
 	s64 delay_ms;	 /* 0: none, -1: start disabled */
 	bool overwrite;	 /* rings that the kernel overwrites */
-	bool by_command; /* set by the recorder: events go on and off as --control says */
-	/* Set by the recorder: how windows are made; WINDOW_AUTO: none. Their events are not inherited by the kernel.
-	 */
+	bool by_command; /* set by the recorder: --control switches events on and off */
+	/* Set by the recorder: how windows are made; WINDOW_AUTO: there are none. The kernel does not let their events
+	 * be inherited. */
 	enum window_how windows;
 	/* Set by the recorder, for the virtual PMU: the machine's limits do not hold. */
 	bool simulated;
 	u64 user_mask, intr_mask; /* set by event_set_configure: user_regs and intr_regs as bits */
-	enum regs_arch regs;	  /* whose the registers are */
+	enum regs_arch regs;	  /* the architecture of the registers */
 };
 
 #endif

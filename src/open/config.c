@@ -3,12 +3,12 @@
  * From options to perf_event_attr. The rules are perf's (perf record of Linux 6.1), so that a recording made with the
  * same options holds the same fields:
  *
- * - every sample has IP and TID, and TIME unless rings are per thread; PERIOD only where the kernel chooses it;
- * - several events are told apart by ID when all have the same fields, and by IDENTIFIER, which stands at a fixed
- *   place, when they differ;
- * - the side-band is carried by the first event, or by an event of its own that counts nothing (dummy) where the
- *   others start late (--delay), go on and off (--control), are overwritten, or whole CPUs are measured: that one is
- * enabled before /proc is read;
+ * - every sample has IP and TID, and TIME unless rings are per thread; PERIOD only if the kernel chooses it;
+ * - samples of several events have ID if all have the same fields, and IDENTIFIER, which is at a fixed place, if the
+ *   fields differ;
+ * - the side-band is carried by the first event, or by an additional event that counts nothing (dummy), if the others
+ *   start late (--delay), are switched on and off (--control) or overwritten, or if whole CPUs are measured: the
+ *   additional event is enabled before /proc is read;
  * - with the S modifier only the leader samples, and its samples read the whole group.
  */
 #include <errno.h>

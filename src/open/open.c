@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens every event on every CPU and task of the target, then maps one ring per CPU (per thread where asked for) and
- * sends the other events of that CPU into it. A ring per CPU is needed because the kernel does not map an inherited
- * event that may run on any CPU: its children would write into one ring from several CPUs at once.
+ * Opens every event on every CPU and task of the target, then maps one ring per CPU (or per thread, if asked for) and
+ * redirects the other events of that CPU into it. A ring per CPU is needed because the kernel does not map an
+ * inherited event that may run on any CPU: its children would write into one ring from several CPUs at once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -247,11 +247,10 @@ static int refuse_jitter(const struct event_set *set, const struct notify *to)
 		const struct open_event *e = &set->events.v[i];
 
 		if (e->spec && e->spec->schedule.jitter_long && !e->spec->windowed)
-			return notify_error(
-				to, ERR_UNSUPPORTED,
-				"%s: the kernel has no jitter for it; the virtual PMU has (--pmu=sim), and "
-				"groups with windows (--window=jitter=N)",
-				e->name);
+			return notify_error(to, ERR_UNSUPPORTED,
+					    "%s: the kernel does not support jitter for it; the virtual PMU does "
+					    "(--pmu=sim), and so do groups with windows (--window=jitter=N)",
+					    e->name);
 	}
 	return 0;
 }

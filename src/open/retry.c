@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * EINVAL does not say which bit the kernel did not like. So each newer feature that is in use is tried by itself on a
- * software event that asks for nothing else; what fails there is what the kernel is too old for, and only that is
- * taken back. When all of them work, the event itself is wrong and stays refused.
+ * EINVAL does not say which bit the kernel refused. So each newer feature in use is tried by itself, on a software
+ * event that asks for nothing else. The kernel is too old for the features that fail there, and only these are given
+ * up. If all of them work, the event itself is wrong and stays refused.
  */
 #include "open/retry.h"
 
@@ -256,7 +256,8 @@ static int refused_for_rights(const struct event_set *set, const struct open_eve
 
 	if (!tracepoint && !set->system_wide && set->others)
 		return notify_error(to, ERR_PERM,
-				    "cannot open %s: the process is another user's (run as root or with CAP_PERFMON)",
+				    "cannot open %s: the process belongs to another user (run as root or with "
+				    "CAP_PERFMON)",
 				    e->name);
 	return notify_error(to, ERR_PERM,
 			    "cannot open %s%s: not allowed with kernel.perf_event_paranoid at %llu (run as root, with "
@@ -325,7 +326,7 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 				    "threads or events",
 				    name);
 	case EBUSY:
-		return notify_error(to, ERR_IO, "cannot open %s: another user has the PMU for himself", name);
+		return notify_error(to, ERR_IO, "cannot open %s: another event has exclusive use of the PMU", name);
 	case ENOSPC:
 		return notify_error(to, ERR_LIMIT, "cannot open %s: all hardware counters or breakpoints are taken",
 				    name);
@@ -340,8 +341,8 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 		if (only_counts(e))
 			return notify_error(
 				to, ERR_USAGE,
-				"cannot open %s: its PMU counts it, and takes no samples of it (it can be read in "
-				"a group: '{cpu-clock,%s}:S')",
+				"cannot open %s: its PMU can count it, but not sample it (it can be read in a "
+				"group: '{cpu-clock,%s}:S')",
 				name, name);
 		return notify_error(to, ERR_USAGE,
 				    "cannot open %s: the kernel refuses it (wrong config, modifiers or period)", name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The events of a recording as they are opened: what was asked for (event_spec), what the kernel is told (attr), and
- * the file descriptors and rings that came of it.
+ * the resulting file descriptors and rings.
  */
 #ifndef OPEN_SET_H
 #define OPEN_SET_H
@@ -16,22 +16,23 @@ struct opened { /* one event on one CPU and task */
 	s32 cpu;
 	struct target_task task;
 	u64 id;
-	u64 lost; /* what event_set_lost told so far */
+	u64 lost; /* what event_set_lost has reported so far */
 	u32 ring; /* index of the ring that its records go to */
 };
 
 struct open_event {
 	struct attr attr;
-	struct schedule schedule; /* of the spec, once attr says how it samples; all 0: one period, or one frequency */
+	struct schedule schedule; /* that of the spec, after attr has got its period or frequency; all 0: one period,
+				     or one frequency */
 	char *name;		  /* owned */
 	const struct event_spec *spec; /* NULL for the event that only follows mmaps, comms and forks */
 	u32 leader;		       /* index of the group's leader; its own when alone */
 	s32 cgroup;		       /* index in target.cgroups, or -1 */
 	bool tracking;		       /* carries the side-band */
-	bool everywhere;	       /* on all CPUs, whatever -C says: mappings are made on other CPUs too */
-	bool native;		       /* the kernel itself runs the schedule */
-	bool held;		       /* switched off by its name: it stays so when all go on late */
-	VEC(struct opened) on;	       /* by CPU, then by task */
+	bool everywhere;       /* opened on all CPUs, whatever -C says, because mappings are also made on other CPUs */
+	bool native;	       /* the kernel itself runs the schedule */
+	bool held;	       /* disabled by its name: it stays disabled when all events are enabled later */
+	VEC(struct opened) on; /* by CPU, then by task */
 };
 
 struct watched_ring {
@@ -44,47 +45,48 @@ struct event_set {
 	VEC(struct open_event) events;
 	VEC(struct watched_ring) rings;
 	bool system_wide, others; /* others: tasks that the user named */
-	bool by_task;		  /* each task has counters and a ring of its own (but for what follows mmaps) */
-	bool overwrites;	  /* some events have rings that the kernel overwrites */
-	bool follows;		  /* and new tasks get theirs: event_set_add_task */
-	u32 ring_pages;		  /* what was mapped, per ring; */
-	u32 overwritten_pages;	  /* of those that the kernel overwrites, which are not larger */
+	bool by_task;	       /* each task has its own counters and ring (except for the event that follows mmaps) */
+	bool overwrites;       /* some events have rings that the kernel overwrites */
+	bool follows;	       /* and new tasks get theirs, too: event_set_add_task */
+	u32 ring_pages;	       /* what was mapped, per ring; */
+	u32 overwritten_pages; /* the same for rings that the kernel overwrites, which are not larger */
 };
 
 #define EVENT_SET_NOWHERE SIZE_MAX
 
 /*
- * Makes the attrs: one event per spec (per spec and cgroup), and the tracking event where one is needed. The specs
- * must outlive the set. ERR_USAGE, ERR_UNSUPPORTED (noted).
+ * Makes the attrs: one event per spec (per spec and cgroup), and a tracking event if one is needed. The specs must
+ * outlive the set. ERR_USAGE, ERR_UNSUPPORTED (noted).
  */
 int event_set_configure(struct event_set *set, const struct event_specs *specs, const struct attr_opts *o,
 			const struct target *t, bool has_workload, const struct notify *to);
 
 /*
- * Opens them all on the target, stepping back where this kernel or this user's rights ask for it (open/retry.h), and
- * maps the rings. Tasks that ended meanwhile are left out; ERR_NOTFOUND when none is left. pages 0: the default.
+ * Opens all events on the target, asking for less if this kernel or this user's permissions make it necessary
+ * (open/retry.h), and maps the rings. Tasks that have ended meanwhile are left out; ERR_NOTFOUND if none is left.
+ * pages 0: the default.
  */
 int event_set_open(struct event_set *set, const struct target *t, u64 pages, const struct notify *to);
 
 /*
- * With by_task: all events on one task more, with a ring. The index of its descriptors in each event's `on` (but the
- * tracking event's), or EVENT_SET_NOWHERE: it has ended already, or cannot be counted (errno).
+ * With by_task: opens all events on one more task, with a ring. Returns the index of its descriptors in each event's
+ * `on` (except the tracking event's), or EVENT_SET_NOWHERE if it has ended already, or cannot be counted (errno).
  */
 size_t event_set_add_task(struct event_set *set, struct target_task task, u32 pages);
-/* Closes what a task had; its ids stay. fn: as event_set_lost. */
+/* Closes the descriptors of a task; its ids stay. fn: as in event_set_lost. */
 void event_set_drop_task(struct event_set *set, size_t on, void (*fn)(void *ctx, const struct opened *o, u64 lost),
 			 void *ctx);
-/* As many files as this user may open. */
+/* Raises the limit of open files as far as this user may. */
 void event_set_raise_files(void);
 
-/* But for those that are held. */
+/* All except those that are held. */
 void event_set_enable(const struct event_set *set, bool on);
-/* Those that were asked for, or (name not NULL) those of them that have this name. False: there is none. */
+/* The events that were asked for or, if name is not NULL, those with this name. False: there is none. */
 bool event_set_switch(struct event_set *set, const char *name, bool on);
 /* The event that only follows mmaps, comms and forks, if there is one. */
 void event_set_follow(const struct event_set *set);
-/* What the kernel dropped for want of room since the last call, by PERF_FORMAT_LOST; calls fn for each id that lost
- * something. */
+/* The records that the kernel has dropped for lack of space since the last call, by PERF_FORMAT_LOST; calls fn for
+ * each id that lost some. */
 void event_set_lost(struct event_set *set, void (*fn)(void *ctx, const struct opened *o, u64 lost), void *ctx);
 void event_set_close(struct event_set *set); /* descriptors and rings */
 void event_set_free(struct event_set *set);

@@ -104,7 +104,7 @@ static int add_user(struct target *t, const char *user, const struct notify *to)
 		if (all_digits(e->d_name) && !fstatat(dirfd(dir), e->d_name, &st, 0) && st.st_uid == uid)
 			add_process(t, atoi(e->d_name));
 	closedir(dir);
-	return t->tasks.n ? 0 : notify_error(to, ERR_NOTFOUND, "user '%s' runs no process", user);
+	return t->tasks.n ? 0 : notify_error(to, ERR_NOTFOUND, "user '%s' has no running process", user);
 }
 
 char *target_cgroup_root(void)
@@ -155,14 +155,14 @@ static int add_cgroups(struct target *t, const char *list, const struct notify *
 	int err = 0;
 
 	if (!root)
-		return notify_error(to, ERR_NOTFOUND, "no cgroup hierarchy is mounted that perf events know");
+		return notify_error(to, ERR_NOTFOUND, "no cgroup hierarchy is mounted that perf events can use");
 	copy = mem_strdup(list);
 	for (char *word = strtok_r(copy, ",", &save); word && !err; word = strtok_r(NULL, ",", &save))
 		err = add_cgroup(t, root, word, to);
 	free(copy);
 	free(root);
 	if (!err && !t->cgroups.n)
-		err = notify_error(to, ERR_USAGE, "'%s' names no cgroup", list);
+		err = notify_error(to, ERR_USAGE, "'%s' does not name a cgroup", list);
 	return err;
 }
 

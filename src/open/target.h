@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: the CPUs, tasks and cgroups that a recording opens its events on. */
+/* Target: the CPUs, tasks and cgroups on which a recording opens its events. */
 #ifndef OPEN_TARGET_H
 #define OPEN_TARGET_H
 
@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "sys/cpulist.h"
 
-/* Whom to measure. One of: command, pids, tids, all. */
+/* What to measure. One of: command, pids, tids, all. */
 struct target_opts {
 	char *const *command; /* NULL-terminated, or NULL */
 	const char *pids;     /* "1,2": with all their threads */
@@ -42,16 +42,15 @@ struct target {
 	bool system_wide; /* whole CPUs, with or without a CPU list */
 	bool per_thread;
 	bool threads_named; /* -t: no inheritance */
-	bool tasks_named;   /* -p, -t or -u: tasks that run already */
+	bool tasks_named;   /* -p, -t or -u: tasks that are already running */
 };
 
-/* Resolves what the options name. child is the workload's pid, or -1. ERR_NOTFOUND (no such process), ERR_USAGE,
- * ERR_IO. */
+/* Resolves the options. child is the workload's pid, or -1. ERR_NOTFOUND (no such process), ERR_USAGE, ERR_IO. */
 int target_resolve(struct target *t, const struct target_opts *o, pid_t child, const struct notify *to);
 void target_free(struct target *t);
 
-/* The mount point of the cgroup hierarchy that knows perf_event: version 1's if it is mounted, else version 2's. NULL
- * when there is none. Caller frees. */
+/* The mount point of the cgroup hierarchy for perf_event: version 1's if it is mounted, else version 2's. NULL when
+ * there is none. Caller frees. */
 char *target_cgroup_root(void);
 
 #endif

@@ -62,8 +62,8 @@ int branches_settle(struct pipeline_opts *o, const struct source *src, bool *on,
 						 ", which the recording does not have (record with -b)");
 	if (!any)
 		return notify_error(notify, ERR_USAGE,
-				    "option --branch-stack: no samples of the recording hold branches (record with "
-				    "-b)");
+				    "option --branch-stack: no samples of the recording contain branches "
+				    "(record with -b)");
 	change_usual_keys(o);
 	o->windows = NULL;
 	o->no_chains = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Branches: a view of a recording in which each branch that a sample's branch stack holds is counted, once, at its
- * target, in place of the samples. It is perf's `report --branch-stack`, and what both show unasked of recordings that
- * were made for it (record -b).
+ * Branches: a view of a recording in which each branch in a sample's branch stack is counted once, at its target,
+ * instead of the samples. It is perf's `report --branch-stack`, and the default view of recordings that were made for
+ * it (record -b).
  */
 #ifndef PASS_BRANCHES_H
 #define PASS_BRANCHES_H
@@ -10,8 +10,8 @@
 #include "pass/pipeline.h"
 
 /*
- * Settles whether it is that view, and leaves in o what goes with it: its usual keys in place of the others, and
- * neither stacks, costs nor windows. ERR_USAGE, noted, when branches are wanted, or keys of them, and cannot be had.
+ * Decides whether to use this view, and changes o accordingly: its default keys instead of the others, and no stacks,
+ * costs or windows. ERR_USAGE, noted, if branches, or keys of them, are asked for but not recorded.
  */
 int branches_settle(struct pipeline_opts *o, const struct source *src, bool *on, const struct notify *notify);
 

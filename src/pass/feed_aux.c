@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The feed's part that deals with AUX data: a sampled operation is a hit of every event that it counts for. */
+/* The part of the feed for AUX data: a sampled operation is a hit of every event for which it counts. */
 #include "pass/feed_aux.h"
 
 static struct spe_reader reader_over(const struct source *src, const struct aux_buffer *b)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Problem: where a record begins is known only from the one before it, and yet all threads are to look for them.
+ * Problem: the beginning of a record is known only from the record before it, but all threads should work on finding
+ * them.
  *
  * The data are cut into chunks. A worker guesses the first record that begins in its chunk, by trying places until a
- * row of headers there makes sense, and hops on from it. Chunks are then taken in order, and a guess is checked: it is
- * right when the records of the chunk before end just there, and only then is what was found used. After a wrong guess
- * (a payload that looks like records, a record longer than a chunk) the chunk is gone through again from the right
- * place. So guesses cost time at worst. A single worker has no need to guess.
+ * sequence of headers there makes sense, and goes on from it. Chunks are then taken in order, and each guess is
+ * checked: it is right if the records of the previous chunk end exactly there, and only then are the results used.
+ * After a wrong guess (a payload that looks like records, a record longer than a chunk) the chunk is read again from
+ * the right place. So a wrong guess costs only time. A single worker does not need to guess.
  */
 #include "pass/hop.h"
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks are dealt a round at a time, in two steps. First the headers of the records in them are looked at, and for
- * each record it is written down where it is and which lane it belongs to. Then each worker goes through what was
- * written down, block after block, and takes the records of its lanes. Both steps go through all records, the first
- * one by half a dozen words of each.
+ * Blocks are processed in rounds, in two steps. First the headers of the records in them are read, and the place and
+ * the lane of each record are noted. Then each worker goes through these notes, block after block, and takes the
+ * records of its lanes. Both steps go through all records; the first one reads half a dozen words of each.
  *
- * Nobody can tell beforehand how long the lanes of one worker take in a round, but over many rounds that evens out. So
+ * It is not known in advance how long the lanes of one worker take in a round, but over many rounds that evens out. So
  * nobody waits at the end of a round: a few rounds are open at a time, and a worker may be in one while another is
- * still in the one before. A thread does what comes first of this: its own worker's lanes in the next round that was
- * looked at; looking at a block, where there is room for one more round; the lanes of a worker that are behind because
- * its thread does something else, or could not be started. What a worker has belongs to the thread that took its lanes
- * for the time of a round, which the lock hands over.
+ * still in the one before. A thread does the first of these that is possible: it takes its own worker's lanes in the
+ * next round that has been read; it reads a block, if there is room for one more round; it takes the lanes of another
+ * worker that is behind because its thread does something else, or could not be started. Everything that a worker has
+ * belongs to the thread that takes its lanes, for the time of one round; the lock hands it over.
  *
- * Lanes are given to workers when they are first seen, to the one with the fewest samples so far: which worker reads
- * which counters changes no result, only how long it takes.
+ * A lane is given to a worker when it first occurs: to the one with the fewest samples so far. Which worker reads
+ * which counters does not change the result, only the time.
  */
 #include "pass/lanes.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lanes: samples that need an order, by several workers.
+ * Lanes: let several workers read samples that need an order.
  *
- * Counters are read as differences to what they said before, so the samples of one set of counters belong to one
- * worker, in the order of the file. A set is known by the id of its first member, and where events are inherited, so
- * that each thread has counters of its own under one id, by its thread as well. The sets are dealt to a fixed number
- * of lanes, and each lane to a worker. Call stacks of branch records are stitched from one sample of a thread to the
- * next, so those samples are dealt by thread. Samples that read nothing go to whoever took the block before. Records
- * that are no samples are shown to every worker, each at its place among those samples that are the worker's.
+ * Counters are read as differences to their previous values, so one worker has to read all samples of one set of
+ * counters, in the order of the file. A set is identified by the id of its first member and, if events are inherited,
+ * so that each thread has its own counters under one id, also by its thread. The sets are distributed to a fixed
+ * number of lanes, and the lanes to the workers. Call stacks of branch records are stitched from one sample of a
+ * thread to the next, so these samples are distributed by thread. Samples that read nothing go to the worker that took
+ * the block. Records that are not samples are shown to every worker, each at its place among the worker's samples.
  */
 #ifndef PASS_LANES_H
 #define PASS_LANES_H
@@ -17,7 +17,7 @@
 /* Never called on two threads at once for one worker. */
 typedef void (*lane_fn)(void *ctx, u32 worker, const struct source_record *at);
 
-/* Do samples of any event read counters, or hold call stacks of branch records? */
+/* Do samples of any event read counters, or contain call stacks of branch records? */
 bool lanes_needed(const struct evlist *l);
 
 /* Shows fn all records of the session's blocks. Ends early when s->opts.stop says so. */

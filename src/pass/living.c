@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records are kept as they came, times included: those are older than anything that is asked for later. A child has
- * copies of its parent's, with its own ids. Where the places of fields are concerned: MMAP and MMAP2 begin with pid,
+ * Records are kept unchanged, including their times, which are older than anything that is looked up later. A child
+ * has copies of its parent's records, with its own ids. The fields are at these places: MMAP and MMAP2 begin with pid,
  * tid, start, length; COMM with pid, tid; FORK and EXIT with pid, ppid, tid, ptid; KSYMBOL with start, a length of 32
  * bits, type, flags; CGROUP with its id.
  */

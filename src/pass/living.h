@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Living: what the side-band has said so far of what is there now, as records. Threads that ended and mappings that
- * others cover are gone, so it grows with what lives, and not with time.
+ * Living: the current state according to the side-band so far, as records. Threads that ended and mappings that were
+ * replaced are dropped, so its size depends on what exists, not on time.
  */
 #ifndef PASS_LIVING_H
 #define PASS_LIVING_H
@@ -29,15 +29,15 @@ struct living {
 	struct bytes cgroup;
 };
 
-/* Whether records of this type matter to it. */
+/* Are records of this type used here? */
 bool living_wants(u32 type);
-/* Takes a whole record of this machine's byte order; in order of time. Any other, and one too short for what
- * it says it is, is ignored. */
+/* Takes a whole record in this machine's byte order; records come in order of time. Records of other types, and those
+ * too short for their type, are ignored. */
 void living_apply(struct living *l, const u8 *record, u16 size);
-/* All records up to some time have been applied. A process of which no thread is known goes, unless its threads' own
+/* All records up to some time have been applied. Forgets processes without a known thread, unless their threads' own
  * records may still come. */
 void living_settle(struct living *l);
-/* Appends records that bring about the same. */
+/* Appends records that lead to the same state. */
 void living_put(const struct living *l, struct bytes *out);
 void living_free(struct living *l);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Order: a recording's samples in time, and what a user says of times. */
+/* Order: a recording's samples by time, and times in options. */
 #ifndef PASS_ORDER_H
 #define PASS_ORDER_H
 
@@ -19,8 +19,9 @@ struct sample_ref {
 void session_sort_samples(struct session *s, struct sample_ref **out, u64 *n); /* caller frees */
 
 /*
- * The filter that the user asked for: `asked`, and --time's text (NULL: all times), for which *times is filled, to be
- * freed by the caller in any case. ERR_USAGE, noted: it is no time, or samples do not say what is asked.
+ * Makes the filter that the user asked for from `asked` and the text of --time (NULL: all times), for which *times is
+ * filled; the caller frees it in any case. ERR_USAGE, noted: the text is not a time, or samples do not have the fields
+ * that the filter needs.
  */
 int session_filter(struct session *s, const struct sample_filter *asked, const char *time, struct timeranges *times,
 		   struct sample_filter *out);

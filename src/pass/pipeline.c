@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole program in one page:
+ * An overview of the whole program:
  *
  *   session_open            maps the recording, hops over its records once, applies the side-band   pass/session.c
  *   collect_block           all samples, in parallel (lanes_run where samples read counters)        here, pass/lanes.c
@@ -13,7 +13,7 @@
  *   profile_restack         if asked: stacks end at named functions, or have parents                agg/restack.c
  *   profile_make_rows       one walk: rows with selves and totals                                   agg/rows.c
  *
- * What comes out is a struct profile, and views print it.
+ * The result is a struct profile, which views print.
  */
 #include "pass/pipeline.h"
 

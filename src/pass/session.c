@@ -261,11 +261,10 @@ static void note_left_out(const struct session *s)
 	u64 n = procs_left_out(s->procs);
 
 	if (n)
-		(void)notify_at(
-			s->notify, NOTE_WARNING, ERR_LIMIT, s->src->path, NO_OFFSET,
-			"what it says about processes does not fit into memory twice its size: %llu of its records "
-			"are left out",
-			(unsigned long long)n);
+		(void)notify_at(s->notify, NOTE_WARNING, ERR_LIMIT, s->src->path, NO_OFFSET,
+				"its records about processes need more memory than twice its size: %llu of them are "
+				"left out",
+				(unsigned long long)n);
 }
 
 static void apply_side_band(struct first_pass *f)

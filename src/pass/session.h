@@ -2,9 +2,9 @@
 /*
  * Session: an opened recording with its side-band applied, ready for any number of passes over its samples.
  *
- * The first pass hops over all record headers, decodes everything that is not a sample, applies it to state in clock
- * order and cuts the data into blocks of whole records. From then on all state is read-only and samples can be taken
- * in any order.
+ * The first pass goes through all record headers, decodes everything that is not a sample, applies it to the state in
+ * clock order and cuts the data into blocks of whole records. From then on all state is read-only, and samples can be
+ * read in any order.
  */
 #ifndef PASS_SESSION_H
 #define PASS_SESSION_H
@@ -20,8 +20,8 @@
 #include "state/frames.h"
 #include "state/procs.h"
 
-/* What lasts over several sessions about the same machine: names, DSOs with their symbols, frames. A zeroed struct is
- * an empty one; free it with session_kept_free when no session has it. */
+/* Data that several sessions about the same machine can share, one after the other: names, DSOs with their symbols,
+ * frames. A zeroed struct is empty; free it with session_kept_free when no session uses it. */
 struct session_kept {
 	struct strtab strings;
 	struct dsos *dsos;
@@ -35,12 +35,11 @@ void session_kept_renew(struct session_kept *k);
 struct session_opts {
 	struct symbol_opts symbols;
 	u32 workers;		   /* 0: as many as CPUs; an open session says how many */
-	struct session_kept *kept; /* taken by session_open and given back by session_close; NULL: nothing is */
+	struct session_kept *kept; /* taken by session_open and given back by session_close; NULL: nothing is shared */
 	bool aux_events_given;	   /* else the usual ones: */
-	u32 aux_events;		   /* which events are made of AUX data: 1 << enum spe_event */
-	bool every_thread;	   /* procs is asked about threads that no sample is from as well */
-	/* Told now and then, never on two threads at once, how much of the recording a pass has done; NULL: nobody is
-	 * told. */
+	u32 aux_events;		   /* the events that are made from AUX data: 1 << enum spe_event */
+	bool every_thread;	   /* procs is also asked about threads without samples */
+	/* Called now and then, never on two threads at once, with the progress of a pass; may be NULL. */
 	void (*progress)(void *ctx, const char *what, u64 done, u64 total);
 	void *progress_ctx;
 	const bool *stop; /* set from a signal handler: passes end early with ERR_INTERRUPTED; may be NULL */
@@ -59,18 +58,18 @@ struct session {
 	struct tally tally;	 /* what the first pass counted: lost, throttled, ... */
 	struct hop_result data;	 /* nr_samples: decodable or not */
 	struct deferred_chains deferred;
-	struct aux aux;	    /* what AUX data there are */
+	struct aux aux;	    /* the AUX data */
 	struct spe spe;	    /* its events, at the end of src->events; without Arm SPE: all zero */
-	struct map cgroups; /* id -> string id of the path, as the newest record has it */
+	struct map cgroups; /* id -> string id of the path in the newest record */
 	bool clock_is_time; /* else the file offset */
 };
 
 int session_open(struct session **out, const char *path, const struct session_opts *opts, const struct notify *notify);
-/* The same over records that are there already. src stays the caller's, who closes it after the session. */
+/* The same for records that are already there. src belongs to the caller, who closes it after the session. */
 int session_over(struct session **out, struct source *src, const struct session_opts *opts,
 		 const struct notify *notify);
 void session_close(struct session *s);
-/* What makes hits of AUX data (feed.spe); NULL: nothing does. */
+/* The maker of hits from AUX data (feed.spe); NULL: there is none. */
 static inline const struct spe *session_spe(const struct session *s)
 {
 	return s->spe.aux ? &s->spe : NULL;
@@ -79,10 +78,10 @@ static inline const struct spe *session_spe(const struct session *s)
 /* Processes and their maps are not needed once every sample has its frames; procs is NULL from then on. */
 void session_forget_processes(struct session *s);
 
-/* Tells whoever asked for progress. */
+/* Calls the progress function, if there is one. */
 void session_progress(const struct session *s, const char *what, u64 done, u64 total);
 
-/* A record that is no sample, with its trailer; 0 or a negative enum err, which is not noted. */
+/* Decodes a record that is not a sample, with its trailer; 0 or a negative enum err, which is not noted. */
 int session_decode(const struct session *s, const struct source_record *at, struct record *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The truth as JSON: one object whose lists have one entry per line. Counts that are 0 are left out. */
+/* The truth as JSON: one object whose lists have one entry per line. Zero counts are left out. */
 #include <stdio.h>
 
 #include "base/json.h"
@@ -100,7 +100,7 @@ static void put_completeness(struct writer *w, const struct truth_about *about)
 
 		if (th->ended)
 			continue;
-		snprintf(reason, sizeof(reason), "thread %u of process %u was killed before it told its counts",
+		snprintf(reason, sizeof(reason), "thread %u of process %u was killed before it reported its counts",
 			 th->tid, th->pid);
 		json_text(w->j, reason);
 	}

@@ -121,8 +121,8 @@ static void apply_groups(struct source *s)
 
 		if (g->leader >= n || g->members > n - g->leader || g->members > left) {
 			(void)notify_at(s->notify, NOTE_WARNING, ERR_FORMAT, s->path, NO_OFFSET,
-					"group %zu and those behind it have members that are no events, or in two "
-					"groups; left out",
+					"group %zu and those after it are left out: they have members that are "
+					"not events, or that are in two groups",
 					i);
 			return;
 		}
@@ -252,7 +252,7 @@ static int open_input(struct source *s, int *dir)
 		free(data);
 		if (fd < 0)
 			return notify_at(s->notify, NOTE_ERROR, ERR_FORMAT, s->path, NO_OFFSET,
-					 "a directory, and no recording: it has no file 'data'");
+					 "a directory, but not a recording: it has no file 'data'");
 	}
 	err = load(s, fd);
 	if (!is_stdin)

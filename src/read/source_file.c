@@ -23,7 +23,7 @@ static int read_ids(struct source *s, u32 event, const struct section *where, u6
 		return 0;
 	if (c.bad)
 		return notify_at(s->notify, NOTE_ERROR, ERR_TRUNCATED, s->path, where->offset,
-				 "the ids of event %u lie behind the end of the file (the recording is incomplete)",
+				 "the ids of event %u are beyond the end of the file (the recording is incomplete)",
 				 event);
 	if (where->size / 8 > *ids_left)
 		return notify_at(s->notify, NOTE_ERROR, ERR_FORMAT, s->path, where->offset,
@@ -63,7 +63,7 @@ static int read_attrs(struct source *s)
 				 (unsigned long long)h->attr_size);
 	if (c.bad)
 		return notify_at(s->notify, NOTE_ERROR, ERR_TRUNCATED, s->path, h->attrs.offset,
-				 "the attr section lies behind the end of the file (the recording is incomplete)");
+				 "the attr section is beyond the end of the file (the recording is incomplete)");
 	for (; cursor_left(&c) >= h->attr_size && !err; offset += h->attr_size)
 		err = read_attr(s, cursor_sub(&c, h->attr_size), offset, &ids_left);
 	return err;
@@ -95,7 +95,7 @@ static void read_feature(struct source *s, u32 id, const struct section *where, 
 	if (c.bad || where->size > *budget) {
 		(void)notify_at(s->notify, NOTE_WARNING, c.bad ? ERR_TRUNCATED : ERR_FORMAT, s->path, where->offset,
 				"feature %s (%u) %s; left out", name ? name : "unknown", id,
-				c.bad ? "lies behind the end of the file" : "overlaps with others");
+				c.bad ? "is beyond the end of the file" : "overlaps with others");
 		return;
 	}
 	*budget -= where->size;

@@ -54,7 +54,7 @@ static int put_records(struct unpack *u, size_t n, u64 at)
 		struct record_header h;
 
 		if (record_header_decode(&c, &h))
-			return fail(u, ERR_FORMAT, at, "what it unpacks to is no record");
+			return fail(u, ERR_FORMAT, at, "its contents are not a record");
 		if (h.type == PERF_RECORD_AUXTRACE || (h.type == PERF_RECORD_HEADER_TRACING_DATA && h.size <= 12))
 			return fail(u, ERR_UNSUPPORTED, at, "it holds a record with a payload");
 		if (h.size > n - done)
@@ -129,7 +129,7 @@ int unpack_add(struct unpack *u, const struct source *in, u64 plain)
 		return err == ERR_IO ? err : 0;
 	}
 	if (bad != NO_OFFSET)
-		leave_out(u, in->data_offset + bad, in->size - bad, "the last bytes are no whole record");
+		leave_out(u, in->data_offset + bad, in->size - bad, "the last bytes are not a whole record");
 	if (u->tail)
 		leave_out(u, NO_OFFSET, u->tail, "the compressed records end inside a record");
 	return spool_check(&u->spool, u->s->notify);

@@ -12,11 +12,11 @@ struct build_id {
 	u8 id[BUILD_ID_MAX];
 };
 
-/* Finds NT_GNU_BUILD_ID in a run of ELF notes. swap: they are in the other byte order. */
+/* Finds NT_GNU_BUILD_ID in a sequence of ELF notes. swap: they are in the other byte order. */
 bool build_id_in_notes(const void *notes, size_t len, bool swap, struct build_id *out);
 
 bool build_id_of_file(const char *path, struct build_id *out);
-/* The path as it is seen from the directory root, and nothing outside of it (regular_open_in). */
+/* The same for a path as it is seen from the directory root; nothing outside of it is opened (regular_open_in). */
 bool build_id_of_file_in(const char *root, const char *path, struct build_id *out);
 bool build_id_of_kernel(struct build_id *out);
 bool build_id_of_module(const char *name, struct build_id *out);

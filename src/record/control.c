@@ -30,7 +30,7 @@ static int open_fifo(const char *path, int *fd, const struct notify *to)
 				    strerror(errno));
 	if (!fstat(*fd, &st) && S_ISFIFO(st.st_mode))
 		return 0;
-	return notify_error(to, ERR_USAGE, "--control: '%s' is no FIFO (mkfifo makes one)", path);
+	return notify_error(to, ERR_USAGE, "--control: '%s' is not a FIFO (mkfifo makes one)", path);
 }
 
 static int take_number(const char *text, int *fd, const struct notify *to)
@@ -188,7 +188,7 @@ void control_ack(const struct control *c, const struct notify *to)
 	static const char text[] = "ack\n"; /* with its NUL, as clients of perf read it */
 
 	if (c->ack >= 0 && !put(c->ack, text, sizeof(text)))
-		notify_warn(to, "--control: an answer cannot be written: nobody reads them");
+		notify_warn(to, "--control: an answer cannot be written, because nobody reads the answers");
 }
 
 void control_close(struct control *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --control: commands, a line each, that come in through a FIFO or a descriptor while it is recorded; answered with
- * "ack\n" and a NUL through another one, where there is one.
+ * --control: commands, one per line, that come through a FIFO or a descriptor during a recording. They are answered
+ * with "ack\n" and a NUL through another descriptor, if there is one.
  */
 #ifndef RECORD_CONTROL_H
 #define RECORD_CONTROL_H
@@ -21,17 +21,17 @@ struct control {
 /* No descriptors. */
 void control_init(struct control *c);
 /*
- * "fifo:PATH[,PATH]" or "fd:N[,N]". ERR_USAGE (also for what is no FIFO, not open, or not to be waited for), ERR_IO,
- * noted.
+ * Parses "fifo:PATH[,PATH]" or "fd:N[,N]". ERR_USAGE (also if it is not a FIFO, not open, or cannot be waited for),
+ * ERR_IO, noted.
  */
 int control_open(struct control *c, const char *text, const struct notify *to);
 /*
- * Reads once what there is, and calls fn for each line that is not empty, without its end: a new line, a NUL, or that
- * there is nothing more to read just now. False: it was closed at the other end. Does not wait for pipes and sockets,
- * whoever else reads them, nor for anything else that still has what poll() says.
+ * Reads the available bytes once, and calls fn for each line that is not empty, without its end, which is a newline, a
+ * NUL, or the end of the available bytes. False: it was closed at the other end. Does not wait for pipes and sockets,
+ * even if others read them, too, nor for anything else that still has the data that poll() announced.
  */
 bool control_read(struct control *c, void (*fn)(void *ctx, char *line), void *ctx, const struct notify *to);
-/* Does not wait either: nobody may read it. */
+/* Does not wait either, because there may be no reader. */
 void control_ack(const struct control *c, const struct notify *to);
 void control_close(struct control *c);
 

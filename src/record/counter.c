@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command's run is the same with both PMUs: it waits before its exec until somebody counts, and ends as it does.
- * What differs is where counts come from: descriptors that the kernel adds the children's counts to, or the totals
- * that each thread under the virtual PMU leaves when it ends.
+ * Running the command is the same with both PMUs: it waits before its exec until counting begins, and ends by itself.
+ * Only the source of the counts differs: descriptors, to which the kernel adds the counts of children, or the totals
+ * that each thread under the virtual PMU writes when it ends.
  */
 #include "record/counter.h"
 
@@ -79,8 +79,8 @@ static void drain(struct run *c, bool last)
 static int no_such_event(const struct run *c, const struct counted *e)
 {
 	return notify_error(c->notify, ERR_USAGE,
-			    "the virtual PMU has no event '%s'%s (reticle list sim names those it has)", e->name,
-			    e->attr.flags & ATTR_EXCLUDE_USER ? ": it sees user code only" : "");
+			    "the virtual PMU has no event '%s'%s ('reticle list sim' shows those that it has)",
+			    e->name, e->attr.flags & ATTR_EXCLUDE_USER ? ": it sees user code only" : "");
 }
 
 static int open_simulation(struct run *c)
@@ -324,7 +324,7 @@ static int start(struct run *c)
 	if (c->r->refused && nothing_opened(c->r))
 		return notify_error(
 			c->notify, ERR_PERM,
-			"this user may count none of these events%s (reticle check says what would allow them)",
+			"this user may not count any of these events%s (reticle check says what would allow them)",
 			c->target.system_wide ? " on whole CPUs" : "");
 	c->started_ns = clock_ns();
 	if (!c->sim && !own && !c->o->delay_ms)

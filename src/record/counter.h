@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counter: counts events of a command, of tasks that run, or of CPUs, without sampling: what `reticle stat` does,
- * without its words. What each descriptor counted is kept apart (struct count_cell); record/counter_sum.h adds up.
+ * Counter: counts events of a command, of running tasks, or of CPUs, without sampling: the work of `reticle stat`,
+ * without its output. The count of each descriptor is kept separately (struct count_cell); record/counter_sum.h sums
+ * them.
  */
 #ifndef RECORD_COUNTER_H
 #define RECORD_COUNTER_H
@@ -35,9 +36,9 @@ struct counted { /* one event, over all runs */
 	enum count_state state;
 	const char *unit; /* the PMU's, or NULL; of the spec */
 	double scale;	  /* to that unit; 0: 1 */
-	char *cgroup;	  /* whose counts these are, or NULL */
+	char *cgroup;	  /* the cgroup that was counted, or NULL */
 	VEC(struct count_cell) cells;
-	VEC(u64) values;	    /* one per run: all cells; what was counted, scaled up by enabled / running */
+	VEC(u64) values;	    /* one per run: the sum of all cells, scaled up by enabled / running */
 	u64 enabled_ns, running_ns; /* of all runs; 0 with the virtual PMU */
 };
 
@@ -45,7 +46,7 @@ struct counted_comm {
 	char name[16];
 };
 
-struct counted_thread { /* virtual PMU: of the last run, as they ended */
+struct counted_thread { /* virtual PMU: threads of the last run, in the order in which they ended */
 	u32 pid, tid;
 	u64 counts[NR_VPMU_COUNTS];
 };
@@ -58,10 +59,10 @@ struct counter_opts {
 	bool no_inherit, all_user, all_kernel, nothing;
 	bool forever;	    /* one run after the other, until a signal comes */
 	u32 runs;	    /* 0: one */
-	u32 delay_ms;	    /* counting begins so much after the command */
+	u32 delay_ms;	    /* counting begins this long after the command starts */
 	u32 timeout_ms;	    /* then the command is ended; 0: never */
-	u32 interval_ms;    /* on_interval is called so often; 0: never */
-	u32 interval_count; /* so many times, then it ends; 0: any */
+	u32 interval_ms;    /* the time between two calls of on_interval; 0: never */
+	u32 interval_count; /* the number of intervals, after which it ends; 0: no limit */
 	void (*on_interval)(void *ctx, const struct counter_result *r);
 	void (*on_run)(void *ctx, const struct counter_result *r); /* with forever: after each */
 	void *ctx;
@@ -70,8 +71,8 @@ struct counter_opts {
 struct counter_result {
 	VEC(struct counted) events;
 	VEC(struct count_cell)
-	places; /* CPUs and tasks that were meant, whether events could be opened there or not */
-	VEC(struct counted_comm) comms; /* of each place, as its task was called when counting began */
+	places; /* the CPUs and tasks of the target, whether or not events could be opened there */
+	VEC(struct counted_comm) comms; /* the name of each place's task when counting began */
 	VEC(struct counted_thread) threads;
 	bool simulated;
 	const char *core;	    /* of the virtual PMU */
@@ -79,24 +80,25 @@ struct counter_result {
 	u32 models;		    /* VPMU_MODEL_* */
 	VEC(double) seconds;	    /* wall time, per run */
 	double since_start;	    /* seconds, when an interval ended */
-	double interval;	    /* how long it was; 0: none ended */
+	double interval;	    /* its length; 0: none has ended */
 	double user, system;	    /* CPU seconds per run, on average: of QEMU with the virtual PMU */
 	u32 runs;		    /* that were finished */
-	u32 unfinished;		    /* threads that were killed: the last of what they did may be missing */
+	u32 unfinished;		    /* threads that were killed: their last counts may be missing */
 	u32 escaped;		    /* as in record_result */
 	bool never_simulated, has_status, timed_out;
-	bool refused; /* this user may not count some of it */
+	bool refused; /* this user may not count some of the events */
 	bool crowded; /* there are fewer descriptors than counters */
-	int status;   /* of the last run: its exit status, or 128 + its signal; without a command of the signal */
+	int status;   /* of the last run: its exit status, or 128 + its signal; without a command, from the signal that
+			 ended it */
 };
 
 /*
- * Runs and counts. specs may be empty: then nothing is counted but time. Events that cannot be counted are no error.
- * ERR_*, noted; ERR_INTERRUPTED when a signal ended it (then what was counted is there).
+ * Runs and counts. specs may be empty: then only the time is measured. It is not an error if events cannot be counted.
+ * ERR_*, noted; ERR_INTERRUPTED if a signal ended it (the counts so far are available then).
  */
 int counter_run(const struct counter_opts *o, struct event_specs *specs, struct counter_result *r,
 		const struct notify *to);
-/* The last run's value of an event, whether it was asked for or not where the virtual PMU counted it; false: not
+/* The last run's value of an event; the virtual PMU counts all events, whether or not they were asked for. False: not
  * known. */
 bool counter_value(const struct counter_result *r, u32 type, u64 config, double *out);
 void counter_free(struct counter_result *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event that cannot be opened is told of, and no reason to count none of the others; so each is opened by itself,
- * unlike a recording's (open/open.c), where one that is refused changes what is asked for of all.
+ * An event that cannot be opened is reported, but the others are still counted. So each event is opened by itself,
+ * unlike in a recording (open/open.c), where one refused event changes the settings of all.
  */
 #include <errno.h>
 #include <stdio.h>

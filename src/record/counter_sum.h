@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cells of an event add up to, by where they are. */
+/* Sums over the cells of an event, by place. */
 #ifndef RECORD_COUNTER_SUM_H
 #define RECORD_COUNTER_SUM_H
 
@@ -16,7 +16,7 @@ enum count_by {
 	COUNT_BY_THREAD
 };
 
-/* What the cells of one sum have in common; the members that count_by does not ask for are -1. */
+/* The common place of the cells of one sum; members that count_by does not use are -1. */
 struct count_key {
 	s32 socket, die, core, node, cpu, pid, tid;
 };
@@ -30,9 +30,9 @@ struct count_sum {
 
 struct count_key count_key_of(enum count_by by, const struct count_cell *cell, const struct cpu_place *place);
 int count_key_cmp(const struct count_key *a, const struct count_key *b);
-/* value as it would be had it run all the time. */
+/* The value scaled up to the whole time. */
 u64 count_scaled(const struct count_reading *r);
-/* Adds up the cells of that key: since the interval began, or from the start. places: by the CPU's number. */
+/* Sums the cells with this key: since the interval began, or from the start. places: by the number of the CPU. */
 void count_add(struct count_sum *sum, const struct counted *e, enum count_by by, const struct count_key *key,
 	       const struct cpu_place *places, bool interval);
 void count_add_all(struct count_sum *sum, const struct counted *e, bool interval);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flow: what went past on its way from the rings to the file. Counted while the data is warm in the cache, so that the
- * end of a recording needs no second pass: how many samples, what was lost, the span of time, which pages of code were
- * hit, and which files were mapped where.
+ * Flow: watches records on their way from the rings to the file, while the data are in the cache, so that no second
+ * pass is needed at the end of a recording. It counts samples and losses, and notes the span of time, the pages of
+ * code with samples, and the mapped files.
  */
 #ifndef RECORD_FLOW_H
 #define RECORD_FLOW_H
@@ -17,7 +17,7 @@
 
 #define FLOW_PAGE_SHIFT 12
 #define FLOW_RECENT 1024
-#define FLOW_ROOT_UNKNOWN UINT32_MAX /* it was not asked for yet, or the process had ended */
+#define FLOW_ROOT_UNKNOWN UINT32_MAX /* it was not looked up yet, or the process had ended */
 
 struct flow_map { /* one executable mapping */
 	u64 start, end;
@@ -27,9 +27,9 @@ struct flow_map { /* one executable mapping */
 };
 
 struct flow_file {
-	bool wanted;	/* its build id is: it was hit, or all are wanted */
+	bool wanted;	/* its build id is needed: samples fell into it, or all build ids are wanted */
 	bool elsewhere; /* a process with another root directory than ours maps it, too */
-	u32 pid;	/* the process whose mapping was hit: in our root directory, if one there was */
+	u32 pid;	/* a process whose mapping was hit: one in our root directory, if there was one */
 	u32 root;	/* of that process, as in flow_map */
 };
 
@@ -40,19 +40,19 @@ struct flow_build_id {
 struct flow {
 	const struct flow_tap *tap; /* or NULL */
 	const struct evlist *events;
-	bool one_layout; /* all events place their fields alike, as far as is looked at here */
-	bool own_pids;	 /* process ids are not the system's: nobody can be asked whether one has ended */
-	bool no_files;	 /* nobody asks for files */
+	bool one_layout; /* all events have the fields that are used here at the same places */
+	bool own_pids;	 /* process ids are not the system's: it cannot be found out whether a process has ended */
+	bool no_files;	 /* files are not needed */
 	u64 samples, lost, throttled;
 	u64 first_time, last_time; /* of samples */
 	bool want_hits;
 	struct map hits; /* pages (address >> FLOW_PAGE_SHIFT) of sampled code */
 	u64 recent[FLOW_RECENT];
 	struct strtab files;
-	VEC(struct flow_file) of_file;	     /* by id in files */
-	VEC(struct flow_map) maps;	     /* of files of which it is not certain yet which one is wanted */
-	size_t asked;			     /* so many of them were: what is unknown stays so */
-	size_t settle_at;		     /* maps and pages that are too many */
+	VEC(struct flow_file) of_file; /* by id in files */
+	VEC(struct flow_map) maps;     /* of files for which it is not known yet whether they are wanted */
+	size_t asked;	  /* the number of maps whose root was looked up: if it is unknown, it stays unknown */
+	size_t settle_at; /* number of maps and pages above which files are settled */
 	VEC(struct flow_build_id) build_ids; /* that came with the mappings, or were read while these were there */
 	struct map id_of;		     /* file << 32 | root directory -> build_ids */
 	struct map pids;		     /* processes that were seen */
@@ -60,25 +60,26 @@ struct flow {
 };
 
 void flow_init(struct flow *f, const struct evlist *events, bool want_hits);
-/* Looks at whole records. */
+/* Takes whole records. */
 void flow_look(struct flow *f, const struct iovec *part, int nr);
 /*
- * Between two passes over the rings, when these have room again: asks for what can be found only while processes live,
- * of a bounded number of them. When much has come together, finds out which files were hit and forgets hits, and the
- * mappings of processes that have ended. Keeps memory bounded in recordings that last for days.
+ * Call it between two passes over the rings, when these have room again. It looks up information that is available
+ * only while a process exists, for a limited number of processes. When much has accumulated, it finds out which files
+ * were hit, and forgets the hits and the mappings of processes that have ended. This limits the memory of recordings
+ * that last for days.
  */
 void flow_settle(struct flow *f);
 /* Forgets counts and hits, for the next file of --switch-output. */
 void flow_restart(struct flow *f);
 void flow_free(struct flow *f);
 
-/* Was a page of [start, end) hit, in whatever process? Pages of other processes at the same address count too: a build
- * id too many does no harm. */
+/* Was a page of [start, end) hit, in any process? Pages of other processes at the same address count, too, because one
+ * build id too many does no harm. */
 bool flow_hit(const struct flow *f, u64 start, u64 end);
 /*
- * For each file that was mapped (want_hits: that was hit), once, with one process that maps it. Without `known`, the
- * file is the one that has that path in our root directory, as far as can be told; a file below another one, of which
- * no build id was found, is left out.
+ * Calls fn once for each mapped file (with want_hits: for each file that was hit), with one process that maps it.
+ * Without `known`, the file is the one with this path in our root directory, as far as can be told; a file in another
+ * root directory whose build id was not found is left out.
  */
 void flow_files(struct flow *f, void (*fn)(void *ctx, const char *file, u32 pid, const struct flow_build_id *known),
 		void *ctx);

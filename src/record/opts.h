@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to record and how, by stage. Filled by the command line, const from then on. */
+/* What to record and how, by stage. Filled from the command line, and const from then on. */
 #ifndef RECORD_OPTS_H
 #define RECORD_OPTS_H
 

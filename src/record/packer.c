@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One zstd stream for the whole recording, cut into PERF_RECORD_COMPRESSED. A reader unpacks each record into a buffer
- * of the length that the COMPRESSED feature states, so the input is taken in pieces of at most that, each flushed.
+ * of the length that the COMPRESSED feature states, so the input is taken in pieces of at most that length, and each
+ * piece is flushed.
  */
 #include <stdlib.h>
 #include <zstd.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stages of a recording, in order: signals, the waiting command, the target, the events, the file with what was
- * there before, then the loop, and the end. Each stage can refuse; what earlier ones opened is closed in close_all.
+ * The stages of a recording, in order: signals, the waiting command, the target, the events, the file with records for
+ * what existed before, then the loop, and the end. Each stage can fail; close_all closes everything that earlier
+ * stages opened.
  */
 #include "record/recorder.h"
 
@@ -67,8 +68,8 @@ static int default_event(struct recorder *r)
 		return event_specs_parse(r->specs, "cycles:P", NULL, r->notify);
 	if (r->o->attr.branch_type || r->o->attr.callgraph == CALLGRAPH_LBR)
 		return notify_error(r->notify, ERR_UNSUPPORTED,
-				    "branch records need a hardware PMU, and this machine shows none (--pmu=sim has "
-				    "them)");
+				    "branch records need a hardware PMU, and this machine has none (--pmu=sim "
+				    "has them)");
 	notify_at(r->notify, NOTE_INFO, 0, NULL, NO_OFFSET,
 		  "no hardware PMU in this machine: sampling by cpu-clock, the kernel's timer (--pmu=sim has "
 		  "cycles)");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recorder: from options to a finished recording. What `reticle record` does, without its words. */
+/* Recorder: from options to a finished recording. This is the work of `reticle record`, without its messages. */
 #ifndef RECORD_RECORDER_H
 #define RECORD_RECORDER_H
 
@@ -9,11 +9,11 @@
 #include "windows/run.h"
 
 struct record_result {
-	u64 woken; /* times that the rings called */
+	u64 woken; /* number of wake-ups by the rings */
 	u64 samples, lost, throttled;
-	u64 lost_in_looking;  /* of lost: what came while rings that are overwritten were looked at */
+	u64 lost_in_looking;  /* of lost: records that came while overwritten rings were being read */
 	u64 bytes;	      /* of the last file */
-	u64 packed, unpacked; /* with compression: what the rings gave, and what it took */
+	u64 packed, unpacked; /* with compression: bytes after and before it */
 	u64 events_bytes;     /* of that, all files together */
 	u32 files;	      /* finished, by --switch-output */
 	bool size_reached;    /* --max-size ended it */
@@ -28,22 +28,22 @@ struct record_result {
 	bool never_simulated; /* QEMU ended before the program began */
 };
 
-/* What is told while it runs. Members may be NULL. */
+/* Called while it runs. Members may be NULL. */
 struct recorder_events {
 	void (*switched)(void *ctx, const char *path, u64 bytes); /* --switch-output has finished a file */
 	/* A VPMU_RECORD_TRUTH_* of the virtual PMU, header included (codec/vpmu.h). */
 	void (*truth)(void *ctx, const u8 *record, u16 size);
-	/* --control was told "evlist"; how: the words behind it. */
+	/* --control got the command "evlist"; how: the words after it. */
 	void (*list)(void *ctx, const struct evlist *events, const char *how);
 	void *ctx;
-	/* Takes the recording, in place of a file; what the command prints goes nowhere then. */
+	/* Takes the recording, instead of a file; the command's output is discarded then. */
 	const struct sink *sink;
 };
 
 /*
- * Records. specs may be empty: then the best clock of this machine is taken, and a note says which and why. On an
- * error a file may still have been written; result is filled as far as it came. ERR_*, noted. dry_run stops before the
- * command is started and before a file is made.
+ * Records. specs may be empty: then the best clock of this machine is used, and a note says which and why. After an
+ * error a file may still have been written; result is filled as far as possible. ERR_*, noted. dry_run stops before
+ * the command is started and before a file is made.
  */
 int recorder_run(const struct record_opts *o, struct event_specs *specs, const struct recorder_events *tell,
 		 bool dry_run, struct record_result *result, const struct notify *to);

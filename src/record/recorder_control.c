@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --control is told to do: perf's commands. What follows mappings and tasks goes on while events are off. */
+/* The commands of --control, which are perf's. The event that follows mappings and tasks stays enabled while other
+ * events are disabled. */
 #include <string.h>
 
 #include "record/recorder_impl.h"
@@ -80,7 +81,8 @@ static void run_line(void *ctx, char *line)
 	}
 	if (len)
 		notify_warn(r->notify,
-			    "--control: '%.60s' is no command (enable, disable, stop, ping, snapshot, evlist)", line);
+			    "--control: '%.60s' is not a command (enable, disable, stop, ping, snapshot, evlist)",
+			    line);
 }
 
 bool recorder_control(struct recorder *r)

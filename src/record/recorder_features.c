@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The header features of a recording: the machine's, the events', and the build ids of what was hit. */
+/* The header features of a recording: those of the machine, of the events, and the build ids of the files with
+ * samples. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

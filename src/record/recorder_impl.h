@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files behind record/recorder.h share. Not for others. */
+/* Shared by the files that implement record/recorder.h. Not for others. */
 #ifndef RECORD_RECORDER_IMPL_H
 #define RECORD_RECORDER_IMPL_H
 
@@ -21,7 +21,7 @@ struct recorder {
 	struct event_specs *specs;
 	struct target target;
 	struct event_set set;
-	struct evlist events; /* the same events, as readers will see them */
+	struct evlist events; /* the same events, in the form in which readers will see them */
 	struct flow flow;
 	enum window_how window_how; /* WINDOW_AUTO: no windows */
 	u64 window_interval_ns;	    /* refresh: between bursts */
@@ -32,32 +32,33 @@ struct recorder {
 	bool has_workload, target_is_workload;
 	struct sim *sim;	/* NULL: the machine's own PMU */
 	struct sim_tasks tasks; /* its */
-	struct bytes side_band; /* with sim and --switch-output: all that came */
-	const char *path;	/* as the options have it, or the default */
+	struct bytes side_band; /* with sim and --switch-output: all side-band records so far */
+	const char *path;	/* from the options, or the default */
 	int signal_fd, epoll_fd;
 	size_t live_rings;
 	VEC(char *) dated;		   /* files that --switch-output has finished and kept */
-	u64 read_lost;			   /* in this file, by reading the events; */
-	u64 looked_lost, read_looked_lost; /* from rings that are overwritten: by their records, by reading */
-	u64 round_bytes;		   /* came in this pass over the rings */
+	u64 read_lost;			   /* lost in this file, according to the events' counters; */
+	u64 looked_lost, read_looked_lost; /* from rings that are overwritten: according to their records, and to the
+					      counters */
+	u64 round_bytes;		   /* bytes in this pass over the rings */
 	u64 round_ms;			   /* of the last FINISHED_ROUND */
 	u64 started_ms, enable_at_ms, switch_at_ms;
 	u64 clock_wall_ns, clock_ns; /* read together when it began, for CLOCK_DATA */
 	u64 began_ms;		     /* when the loop began */
-	bool delayed;		     /* events are to go on at enable_at_ms */
-	bool stop, hurry;	     /* hurry: a second signal; leave out what takes time */
+	bool delayed;		     /* events have to be enabled at enable_at_ms */
+	bool stop, hurry;	     /* hurry: a second signal came; leave out everything that takes time */
 };
 
-/* What waited for it begins to count. */
+/* Events that were delayed begin to count. */
 void recorder_enable(struct recorder *r);
 
 /* recorder_loop.c */
 int recorder_watch(struct recorder *r);		   /* sets up epoll */
 int recorder_loop(struct recorder *r);		   /* until the end */
 int recorder_drain(struct recorder *r, bool last); /* one pass over all rings */
-int recorder_look(struct recorder *r);		   /* what is left in those that are overwritten */
+int recorder_look(struct recorder *r);		   /* reads the contents of overwritten rings */
 
-/* recorder_control.c: does what has come. False: nothing will come any more */
+/* recorder_control.c: executes the commands that have come. False: no more will come */
 bool recorder_control(struct recorder *r);
 
 /* recorder_file.c */
@@ -66,10 +67,10 @@ int recorder_end_file(struct recorder *r);
 int recorder_switch_file(struct recorder *r, bool last);
 void recorder_put_lost(void *ctx, const struct opened *o, u64 lost); /* ctx: the recorder */
 
-/* recorder_synth.c: what was there before the first event */
+/* recorder_synth.c: records for what existed before the first event */
 int recorder_synthesize(struct recorder *r);
 
-/* recorder_windows.c: which windows there are to be, and how; and the events that make them */
+/* recorder_windows.c: decides which windows are made, and how, and makes the events for them */
 int recorder_plan_windows(struct recorder *r);
 
 /* recorder_sim.c: the same stages with the virtual PMU */
@@ -81,15 +82,15 @@ void recorder_sim_discard(struct recorder *r);
 void recorder_sim_features(struct recorder *r, struct features *f, struct arena *arena);
 void recorder_sim_close(struct recorder *r);
 
-/* The most that one COMPRESSED record unpacks to: what a ring holds. */
+/* The largest size to which one COMPRESSED record unpacks: the contents of a ring. */
 u64 recorder_window(const struct recorder *r);
 
-/* recorder_features.c: text lives in arena. What is known when a file begins; */
+/* recorder_features.c: text lives in arena. The features that are known when a file begins; */
 void recorder_head_features(struct recorder *r, struct features *f, struct arena *arena);
 void recorder_build_ids(struct recorder *r, struct features *f, struct arena *arena);
 /* the formats of tracepoints; */
 void recorder_formats(struct recorder *r, struct features *f, struct arena *arena);
-/* all else that there is at its end. */
+/* all others, at its end. */
 void recorder_features(struct recorder *r, struct features *f, struct arena *arena);
 
 /* recorder_pipe.c */

@@ -3,9 +3,9 @@
  * The loop: sleep until a ring is half full, a signal comes or a deadline passes; then empty all rings, straight from
  * their memory to the file.
  *
- * After each pass stands a FINISHED_ROUND. What a pass finds in the last ring it visits was written after the pass
- * emptied the first one; so everything older than the newest record of pass n is in the file by the end of pass n + 1,
- * and readers may sort that far and no further.
+ * Each pass ends with a FINISHED_ROUND record. When a pass comes to the last ring, records may be in it that were
+ * written after the pass emptied the first ring. So everything older than the newest record of pass n is in the file
+ * by the end of pass n + 1, and readers may sort that far and no further.
  */
 #include <errno.h>
 #include <signal.h>

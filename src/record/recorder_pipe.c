@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipe mode: what stands in a file's header goes before the data as records, and the build ids behind it. */
+/* Pipe mode: the contents of a file's header are written as records before the data, and the build ids after them. */
 #include "record/recorder_impl.h"
 #include "record/tracing_data.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recording with the virtual PMU: its options, its events, its chunks in the place of rings. */
+/* Recording with the virtual PMU: its options, its events, and its chunks instead of rings. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,12 +25,14 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 		{ t->cgroups, "--cgroup: the virtual PMU records a command, not cgroups" },
 		{ !t->command, "the virtual PMU needs a command: reticle record --pmu=sim -- COMMAND" },
 		{ a->all_kernel || a->kernel_callchains, "the virtual PMU sees user code only" },
-		{ a->freq_max, "-F max: the virtual PMU knows no highest frequency" },
-		{ a->delay_ms < 0, "-D -1: nobody could start the events; name a time" },
-		{ o->control, "--control: the virtual PMU's events are not switched while it runs (-D begins late)" },
-		{ a->overwrite, "--overwrite: nothing of the virtual PMU's is overwritten (--switch-output with "
-				"--switch-max-files keeps the last part only)" },
-		{ a->phys_addr || a->raw, "--phys-data, -R: the virtual PMU has no physical addresses and raw data" },
+		{ a->freq_max, "-F max: the virtual PMU has no highest frequency" },
+		{ a->delay_ms < 0, "-D -1: nothing could start the events; give a time" },
+		{ o->control, "--control: the virtual PMU's events cannot be switched while it runs (-D delays "
+			      "their start)" },
+		{ a->overwrite, "--overwrite: the virtual PMU never overwrites records (--switch-output with "
+				"--switch-max-files keeps only the last part)" },
+		{ a->phys_addr || a->raw, "--phys-data, -R: the virtual PMU has neither physical addresses nor "
+					  "raw data" },
 		{ a->transaction, "--transaction: the virtual PMU has no transactional memory" },
 		{ a->namespaces || a->cgroup_events || a->switch_events,
 		  "--namespaces, --all-cgroups, --switch-events: the virtual PMU has none of these records" },
@@ -43,7 +45,7 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 		return notify_error(to, ERR_USAGE, ONE_THREAD, "-i, --per-thread");
 	if (a->use_clockid)
 		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
-			  "-k %s: the virtual PMU has a clock of its own, which is taken instead", a->clock_name);
+			  "-k %s: the virtual PMU has its own clock, which is used instead", a->clock_name);
 	return 0;
 }
 

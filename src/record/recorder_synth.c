@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of a recording: tables of ids, threads and CPUs, then what was there before. */
+/* The head of a recording: tables of ids, threads and CPUs, then records for what existed before. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of --window, of alternating periods in -e, and of neither: which windows are made, and how. */
+/* Decides which windows are made, and how: from --window, from alternating periods in -e, and by default. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,8 +36,8 @@ static void warn_of_kernel(const struct recorder *r, enum window_how how)
 		if (s->windowed && !r->o->attr.all_user && window_counts_handler(how, &s->attr) &&
 		    event_probe(&s->attr, s->cpus, NULL) == EVENT_USABLE)
 			notify_warn(r->notify,
-				    "%s counts the kernel too: its work on a sample, some thousand cycles, is in the "
-				    "windows (write :uS for user space only)",
+				    "%s counts the kernel, too, so windows include the kernel's work on a "
+				    "sample, some thousand cycles (write :uS for user space only)",
 				    s->name);
 	}
 }
@@ -143,13 +143,12 @@ static const char *hindrance(const struct recorder *r)
 	if (o->attr.overwrite)
 		return "--overwrite looks at samples at the end only";
 	if (o->control)
-		return "their counters are not switched by --control";
+		return "--control does not switch their counters";
 	if (o->attr.delay_ms < 0)
-		return "-D -1 never switches anything on";
+		return "with -D -1 nothing switches them on";
 	if (late_tasks && !strcmp(r->path, "-"))
-		return "each thread has counters of its own, which a file names at its end, and a pipe cannot: write "
-		       "to a "
-		       "file, or record whole CPUs (-a), or leave out new threads (-i)";
+		return "each thread has its own counters, which can be listed at the end of a file, but not in "
+		       "a pipe: write to a file, or record whole CPUs (-a), or leave out new threads (-i)";
 	if (wants_branches(&o->attr))
 		return "branch records (-b, -j, --call-graph lbr) need the counters' interrupts for themselves";
 	return NULL;
@@ -185,14 +184,14 @@ static int take_default_group(struct recorder *r, struct window_opts *o)
 				    o->leader == WINDOW_BY_INSTRUCTIONS ? "instructions" : "cycles");
 	if (!cycles && !clock)
 		notify_at(r->notify, NOTE_INFO, 0, NULL, NO_OFFSET,
-			  "no hardware PMU in this machine: windows of cpu-clock, which say how long and not why "
-			  "(--pmu=sim has cycles)");
+			  "no hardware PMU in this machine: using windows of cpu-clock, which say how long "
+			  "something takes, but not why (--pmu=sim has cycles)");
 	o->wish = WINDOW_ASKED;
 	from.user_only = cycles && !clock && !r->o->attr.all_kernel;
 	if (from.user_only)
 		notify_at(r->notify, NOTE_INFO, 0, NULL, NO_OFFSET,
-			  "user space only, because windows of cycles would hold the kernel's work on each sample "
-			  "(--no-window samples the kernel too)");
+			  "user space only, because windows of cycles would include the kernel's work on each "
+			  "sample (--no-window samples the kernel, too)");
 	window_default_group(o, &from, &group);
 	err = event_specs_parse(r->specs, (const char *)group.p, NULL, r->notify);
 	bytes_free(&group);
@@ -289,7 +288,7 @@ static int plan_real(struct recorder *r)
 	if (!err && window_of_occurrences(r->specs, how))
 		err = notify_error(
 			r->notify, ERR_USAGE,
-			"%s cannot lead windows: the kernel samples each single one when samples tell "
+			"%s cannot lead windows: the kernel samples every single one if samples contain "
 			"periods (let cpu-clock or cycles lead its group; mode=plain has windows of software events)",
 			window_of_occurrences(r->specs, how));
 	if (!err)

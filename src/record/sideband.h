@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Side-band of what was there before the recording: the kernel, its modules and BPF programs, cgroups, and the tasks
- * of /proc with their mappings, as the records that the kernel would have written had it been watched. Trailers are
- * all zero: time 0 is before everything.
+ * The side-band for what existed before the recording: the kernel, its modules and BPF programs, cgroups, and the
+ * tasks of /proc with their mappings. The records are those that the kernel would have written if it had been recorded
+ * then. Trailers are all zero: time 0 is before everything.
  *
- * What vanishes while it is looked at is left out.
+ * Anything that disappears meanwhile is left out.
  */
 #ifndef RECORD_SIDEBAND_H
 #define RECORD_SIDEBAND_H
@@ -18,8 +18,8 @@ struct sideband {
 	bool namespaces;
 	bool forks; /* FORK records, so that parents are known */
 	struct bytes out;
-	/* Takes what is in out, whenever that has become much, and at the end of each part. Returns 0 or an error that
-	 * ends the part. */
+	/* Takes the contents of out whenever they have become large, and at the end of each part. Returns 0, or an
+	 * error that ends the part. */
 	int (*flush)(void *ctx, const struct bytes *b);
 	void *ctx;
 	/* buffers that are used again and again */

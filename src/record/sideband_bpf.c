@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BPF programs that are loaded already: for each function that was compiled, a KSYMBOL with the name that the kernel
- * gives it (bpf_prog_<tag>_<name>), and for each program a BPF_EVENT. Who lacks CAP_BPF or CAP_SYS_ADMIN is told of
- * none, and samples none.
+ * BPF programs that are already loaded: for each compiled function a KSYMBOL with the kernel's name for it
+ * (bpf_prog_<tag>_<name>), and for each program a BPF_EVENT. Without CAP_BPF or CAP_SYS_ADMIN none are visible, and
+ * none can be sampled.
  */
 #include <errno.h>
 #include <linux/bpf.h>

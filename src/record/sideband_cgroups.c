@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cgroups: a sample names its cgroup by a number, which is that of the directory; one CGROUP record per directory. */
+/* Cgroups: a sample identifies its cgroup by a number, which is that of the directory; there is one CGROUP record per
+ * directory. */
 #include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's own text, from /proc/kallsyms, and its modules, from /proc/modules. Where addresses are hidden (all
- * zero, kernel.kptr_restrict) there is nothing to say, and nothing that could be sampled there either.
+ * The kernel's own text, from /proc/kallsyms, and its modules, from /proc/modules. If addresses are hidden (all zero,
+ * kernel.kptr_restrict) nothing can be written, but then nothing there can be sampled either.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks from /proc. Thousands of processes are common, so per process it takes one read of stat (name, parent, number
- * of threads in one) and one of maps; the task directory is listed only where there are several threads, and kernel
- * threads, which have no maps, are told by a flag of stat.
+ * Tasks from /proc. Thousands of processes are common, so each process costs one read of stat (which has name, parent
+ * and number of threads) and one of maps. The task directory is listed only if there are several threads, and kernel
+ * threads, which have no maps, are recognised by a flag in stat.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sink: somebody in this process who takes a recording while it is made, in place of a file. What comes is the stream
- * that a pipe would get (`record -o -`): the header of pipe mode, the events and features as records, what was there
- * before the first event, then round after round of what the rings held.
+ * Sink: code in this process that takes a recording while it is made, instead of a file. It gets the same stream as a
+ * pipe (`record -o -`): the header of pipe mode, the events and features as records, records for what existed before
+ * the first event, and then, round after round, the contents of the rings.
  */
 #ifndef RECORD_SINK_H
 #define RECORD_SINK_H
@@ -13,12 +13,13 @@
 
 /* Called on the recorder's thread. */
 struct sink {
-	/* Bytes of the stream, in order. Each call ends where a record does, or the header, or a record's payload. */
+	/* Takes bytes of the stream, in order. Each call ends at the end of a record, of the header, or of a record's
+	 * payload. */
 	void (*put)(void *ctx, const struct iovec *part, int nr);
-	/* All that the rings held has been put; the first time: all that stands before the events. */
+	/* The contents of all rings have been put; the first time: everything before the events has been put. */
 	void (*round)(void *ctx);
 	void *ctx;
-	u32 every_ms; /* between two rounds, at most */
+	u32 every_ms; /* the longest time between two rounds */
 };
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "open/set.h"
 
-/* Appends the formats of the set's tracepoints; nothing when there is none, or when tracefs cannot be read. */
+/* Appends the formats of the set's tracepoints; nothing if there are none, or if tracefs cannot be read. */
 void tracing_data(const struct event_set *set, struct bytes *out);
 
 #endif

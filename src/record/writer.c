@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a killed recorder leaves.
+ * The file of a recorder that was killed.
  *
- * Problem: readers find feature sections by a table that stands right behind the data, and the data grow. Most
- * recordings can be read without any feature. Not so tracepoints, for which perf wants their formats, nor compressed
- * data.
+ * Problem: readers find feature sections by a table directly after the data, and the data grow. Most recordings can be
+ * read without any feature, but tracepoints cannot, because perf needs their formats, nor can compressed data.
  *
- * Design: the sections that are known at the start stand before the data. Their table is written anew behind each
- * FINISHED_ROUND, and then the header's data.size is set to end between the two. When the next round is complete, the
- * record grows over the table, so that this becomes its body, which nobody looks at; then data.size moves on. Each
- * step is one write of a few bytes, so the file is whole at any instant:
+ * Design: the sections that are known at the start are before the data. Their table is written again after each
+ * FINISHED_ROUND, and then the header's data.size is set so that the data end between the two. When the next round is
+ * complete, the older FINISHED_ROUND record is enlarged over its table, so that the table becomes its body, which
+ * nobody reads; then data.size is increased. Each step is one write of a few bytes, so the file is complete at any
+ * time:
  *
  *   header  attrs  sections  | records  ROUND [table] | records  ROUND | table   records that are not told of yet
  *                              data.offset                             data.offset + data.size
  *
- * Counters that are opened while it records (windows/run.c) have ids that the attrs do not tell. All attrs and ids are
- * written again then, into the body of a round's record, and the header's attrs point there.
+ * Counters that are opened during the recording (windows/run.c) have ids that are not in the attrs. Then all attrs and
+ * ids are written again, into the body of a round's record, and the header's attrs section points there.
  *
- * Edge cases. Killed between the two writes, the last record reaches over the end of the data: readers take it or
- * leave it. The features at a finished file's end replace the early ones, but for the formats, which are large. When
- * they cannot be written (a full disk), a last round takes the place of the last few records.
+ * Edge cases. If the recorder is killed between the two writes, the last record reaches beyond the end of the data;
+ * readers may use or ignore it. The features at the end of a finished file replace the early ones, except for the
+ * formats, which are large. If they cannot be written (a full disk), a last round replaces the last few records.
  */
 #include "record/writer.h"
 
@@ -64,7 +64,7 @@ static int move_away(struct writer *w, const struct stat *st)
 		if (unlink(w->path))
 			err = notify_error(w->notify, ERR_IO, "cannot replace %s: %s", w->path, strerror(errno));
 	} else if (!is_recording(w->path)) {
-		err = notify_error(w->notify, ERR_USAGE, "%s exists and is no recording: name another file with -o",
+		err = notify_error(w->notify, ERR_USAGE, "%s exists and is not a recording: name another file with -o",
 				   w->path);
 	} else if (rename(w->path, old)) {
 		err = notify_error(w->notify, ERR_IO, "cannot rename %s to %s: %s", w->path, old, strerror(errno));
@@ -82,7 +82,8 @@ static int follow_own_link(struct writer *w, const struct stat *st)
 
 	if (st->st_uid != geteuid() && st->st_uid)
 		return notify_error(w->notify, ERR_PERM,
-				    "%s is another user's symbolic link: name another file with -o", w->path);
+				    "%s is a symbolic link that belongs to another user: name another file with -o",
+				    w->path);
 	real = realpath(w->path, NULL);
 	if (!real)
 		return notify_error(w->notify, ERR_IO, "cannot follow %s: %s", w->path, strerror(errno));
@@ -158,8 +159,8 @@ int writer_open(struct writer *w, const char *path, const struct notify *to)
 	w->pipe = true;
 	if (isatty(STDOUT_FILENO))
 		return notify_error(to, ERR_USAGE,
-				    "standard output is a terminal, where a recording can do harm: pipe it "
-				    "on, or name a file with -o");
+				    "standard output is a terminal, and a recording could harm it: pipe it to "
+				    "a program, or name a file with -o");
 	w->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	return w->fd >= 0 ? 0 : notify_error(to, ERR_IO, "cannot write to standard output: %s", strerror(errno));
 }
@@ -191,7 +192,7 @@ static int refuse(struct writer *w, int failed, u64 kept)
 	const char *what = failed == ENOSPC ? "the disk is full" :
 			   failed == EDQUOT ? "the disk quota is used up" :
 			   failed == EFBIG  ? "the file size limit is reached (ulimit -f)" :
-			   failed == EPIPE  ? "the reader is gone" :
+			   failed == EPIPE  ? "the reader has ended" :
 					      strerror(failed);
 
 	w->at += kept;

@@ -3,8 +3,8 @@
  * Writer: a perf.data file that grows, in file mode or (standard output, FIFOs) pipe mode.
  *
  * The header is written first, and its data.size again after every round, so that a recorder that is killed leaves a
- * file that readers take whole, with the features that were known at its start (see writer.c). When the disk is full
- * or a limit is hit, what was written stays: the torn record is cut off and the writer refuses more.
+ * file that readers can use, with the features that were known at its start (see writer.c). If the disk is full or a
+ * limit is reached, the file keeps what was written: the incomplete record is cut off, and the writer refuses more.
  */
 #ifndef RECORD_WRITER_H
 #define RECORD_WRITER_H
@@ -21,49 +21,49 @@ struct packer;
 struct writer {
 	char *path;
 	int fd;
-	const struct sink *sink; /* who takes it in place of fd, in pipe mode; or NULL */
+	const struct sink *sink; /* takes the stream instead of fd, in pipe mode; or NULL */
 	bool pipe, moved;	 /* moved: an older recording is at path.old now */
 	struct perfdata_header header;
-	u64 at;		       /* where the next byte goes: the end of the last whole record */
+	u64 at;		       /* position of the next byte: the end of the last whole record */
 	u64 data_start;	       /* where data begins */
 	u64 plain;	       /* bytes of data before compression */
-	u64 packed;	       /* what those took in the file, where they were compressed */
-	u64 unpacked;	       /* and what they were */
+	u64 packed;	       /* bytes of compressed records in the file */
+	u64 unpacked;	       /* and their size before compression */
 	struct packer *packer; /* or NULL */
-	struct bytes table; /* of features that stand before the data; what follows a round. Empty: no such features */
+	struct bytes table; /* the table of features that are before the data; it follows a round. Empty: there are no
+			       such features */
 	struct section formats;	     /* TRACING_DATA among them */
 	u64 round_at;		     /* where the last round's record is, when a table follows it; else 0 */
 	const struct event_set *set; /* of writer_begin */
-	size_t ids;		     /* of its events, that the header tells */
-	u64 told_ms;		     /* when it did so last */
+	size_t ids;		     /* number of ids of its events in the header */
+	u64 told_ms;		     /* when they were last written */
 	int err;		     /* once set, nothing more is written */
 	const struct notify *notify;
 };
 
 /*
- * path "-" is standard output. A recording that stands at path is renamed to path.old; anything else that is not empty
- * is not overwritten. Mode 0600 whatever the umask. ERR_USAGE, ERR_PERM, ERR_IO (noted).
+ * path "-" is standard output. An existing recording at path is renamed to path.old; any other file that is not empty
+ * is not overwritten. The mode is 0600, whatever the umask. ERR_USAGE, ERR_PERM, ERR_IO (noted).
  */
 int writer_open(struct writer *w, const char *path, const struct notify *to);
 /* The stream of pipe mode goes to a sink. */
 void writer_open_sink(struct writer *w, const struct sink *sink, const struct notify *to);
 /* zstd's level, and the most that one COMPRESSED record may hold. After writer_open. */
 int writer_compress(struct writer *w, u32 level, u64 window);
-/* Header, events and their ids. early: features for readers of what a killed recorder leaves; NULL: none, as in
- * pipe mode. */
+/* Writes the header, events and their ids. early: features for readers of the file of a killed recorder; NULL: none,
+ * as in pipe mode. */
 int writer_begin(struct writer *w, const struct event_set *set, const struct features *early);
 /* Appends whole records. As they are; */
 int writer_put(struct writer *w, const struct iovec *part, int nr);
 /* or compressed, if so asked: for what came from rings. */
 int writer_put_data(struct writer *w, const struct iovec *part, int nr);
 int writer_put_bytes(struct writer *w, const struct bytes *b);
-/* Ends a round: with a FINISHED_ROUND if so told, or if that carries the features. Makes the header tell what is
- * there. */
+/* Ends a round, with a FINISHED_ROUND if so told, or if that carries the features. Updates the header. */
 int writer_round(struct writer *w, bool mark);
-/* Feature sections and the final header, with the ids of events that were opened meanwhile. `features` in pipe mode is
- * not used. Closes the file; returns w->err. */
+/* Writes feature sections and the final header, with the ids of events that were opened meanwhile. In pipe mode
+ * `features` is not used. Closes the file; returns w->err. */
 int writer_end(struct writer *w, const struct features *f);
-/* Closes and takes back a file that was opened and not ended. */
+/* Closes and removes a file that was opened but not ended. */
 void writer_abandon(struct writer *w);
 
 static inline u64 writer_size(const struct writer *w)

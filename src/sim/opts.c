@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A key is one row of keys[]; the list of models takes commas as well, as in models=branch,cache,seed=1. */
+/* A key is one row of keys[]. The list of models contains commas, too, as in models=branch,cache,seed=1. */
 #include "sim/opts.h"
 
 #include <stdio.h>
@@ -24,8 +24,8 @@ static int want_number(const struct parser *p, u64 max, u64 *out)
 	if (str_number(p->t.at, max, out))
 		return 0;
 	if (max == UINT64_MAX)
-		return optext_fail(&p->t, NULL, NULL, "a decimal number belongs here");
-	snprintf(head, sizeof(head), "a decimal number up to %llu belongs here", (unsigned long long)max);
+		return optext_fail(&p->t, NULL, NULL, "expected a decimal number");
+	snprintf(head, sizeof(head), "expected a decimal number up to %llu", (unsigned long long)max);
 	return optext_fail(&p->t, NULL, NULL, head);
 }
 
@@ -100,7 +100,8 @@ static int set_skid(struct parser *p)
 
 	str_split(p->t.at, '-', &a, &b);
 	if (!str_number(a, UINT16_MAX, &min) || !str_number(b, UINT16_MAX, &max) || min > max)
-		return optext_fail(&p->t, NULL, NULL, "instructions belong here, A or A-B with A not over B");
+		return optext_fail(&p->t, NULL, NULL,
+				   "expected a number of instructions, A or A-B with A not larger than B");
 	p->o->v.skid_min = (u32)min;
 	p->o->v.skid_max = (u32)max;
 	return 0;
@@ -118,8 +119,7 @@ static int set_lose(struct parser *p)
 
 	if (!str_split(p->t.at, '/', &a, &b) || !str_number(a, UINT32_MAX, &count) ||
 	    !str_number(b, UINT32_MAX, &every) || !every || count > every)
-		return optext_fail(&p->t, NULL, NULL,
-				   "COUNT/EVERY belongs here: how many of how many samples get lost");
+		return optext_fail(&p->t, NULL, NULL, "expected COUNT/EVERY: COUNT out of EVERY samples get lost");
 	p->o->v.lose_count = (u32)count;
 	p->o->v.lose_every = (u32)every;
 	return 0;
@@ -146,7 +146,8 @@ static int set_branches(struct parser *p)
 {
 	int err = want_u32(p, VPMU_BRANCHES_MAX, &p->o->v.branch_depth);
 
-	return err || p->o->v.branch_depth ? err : optext_fail(&p->t, NULL, NULL, "there is one record at least");
+	return err || p->o->v.branch_depth ? err :
+					     optext_fail(&p->t, NULL, NULL, "there has to be at least one record");
 }
 
 static int set_ids(struct parser *p)
@@ -158,7 +159,7 @@ static int set_ids(struct parser *p)
 static int set_sysroot(struct parser *p)
 {
 	if (!p->t.at.len || p->t.at.len >= sizeof(p->o->sysroot))
-		return optext_fail(&p->t, NULL, NULL, "a directory belongs here");
+		return optext_fail(&p->t, NULL, NULL, "expected a directory");
 	memcpy(p->o->sysroot, p->t.at.p, p->t.at.len);
 	p->o->sysroot[p->t.at.len] = 0;
 	return 0;
@@ -168,19 +169,20 @@ static const struct {
 	const char *name, *value, *help;
 	int (*set)(struct parser *p);
 } keys[] = {
-	{ "core", "NAME", "generic-x86 or neoverse-n1 (default: as the program's architecture)", set_core },
+	{ "core", "NAME", "generic-x86 or neoverse-n1 (default: by the program's architecture)", set_core },
 	{ "models", "LIST", "none, all (default), or some of branch, cache, tlb: fewer are faster", set_models },
-	{ "seed", "N", "of jitter, skid and the program's random bytes (default 1)", set_seed },
+	{ "seed", "N", "seed for jitter, skid and the program's random bytes (default 1)", set_seed },
 	{ "skid", "A[-B]", "instructions between an overflow and its sample (default 0)", set_skid },
 	{ "throttle", "N", "samples per second that an event may take in a thread (default 0: any)", set_throttle },
-	{ "lose", "COUNT/EVERY", "so many of so many samples get lost (default none)", set_lose },
-	{ "interrupt", "CYCLES", "that a sample costs (default 0)", set_interrupt },
-	{ "cpus", "N", "virtual CPUs with counters of their own (default 0: counters per thread)", set_cpus },
-	{ "quantum", "CYCLES", "that a thread runs while others wait for its CPU (default 3000000)", set_quantum },
+	{ "lose", "COUNT/EVERY", "lose COUNT out of EVERY samples (default none)", set_lose },
+	{ "interrupt", "CYCLES", "cycles that each sample costs (default 0)", set_interrupt },
+	{ "cpus", "N", "virtual CPUs, each with its own counters (default 0: counters per thread)", set_cpus },
+	{ "quantum", "CYCLES", "cycles that a thread runs while others wait for its CPU (default 3000000)",
+	  set_quantum },
 	{ "branches", "N", "branch records that a core keeps, for -b, -j and --call-graph lbr (default 32)",
 	  set_branches },
-	{ "ids", "own|real", "process ids from 1 on (default), or the system's", set_ids },
-	{ "sysroot", "DIR", "where programs of another architecture find their libraries", set_sysroot },
+	{ "ids", "own|real", "number processes from 1 (default), or use the system's ids", set_ids },
+	{ "sysroot", "DIR", "directory in which programs of another architecture find their libraries", set_sysroot },
 };
 
 void sim_opts_help(struct bytes *out)

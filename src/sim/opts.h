@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text behind --pmu: which PMU counts, and how the virtual one is set up. */
+/* The value of --pmu: which PMU counts, and how the virtual one is set up. */
 #ifndef SIM_OPTS_H
 #define SIM_OPTS_H
 
@@ -15,9 +15,9 @@ struct sim_opts {
 	char sysroot[VPMU_PATH];
 };
 
-/* "hw", "sim" or "sim,KEY=VALUE,...". ERR_USAGE, noted with the place and what is near. */
+/* Parses "hw", "sim" or "sim,KEY=VALUE,...". ERR_USAGE, noted with the place and similar names. */
 int sim_opts_parse(struct sim_opts *o, const char *text, const struct notify *to);
-/* The keys, a line each. */
+/* Lists the keys, one per line. */
 void sim_opts_help(struct bytes *out);
 
 #endif

@@ -87,8 +87,8 @@ static int check_elf(struct sim_program *p, const struct exec_head *head, const 
 	if (changes_rights(p->path))
 		return notify_error(
 			to, ERR_UNSUPPORTED,
-			"%s runs with other rights than its caller's (set-uid, set-gid or capabilities), which "
-			"the virtual PMU cannot give it",
+			"%s runs with different rights than its caller (set-uid, set-gid or capabilities), "
+			"which the virtual PMU cannot give it",
 			p->path);
 	return 0;
 }

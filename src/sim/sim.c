@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chunks are taken in the order in which they were closed, which is the same in each run of a program of one thread,
- * so its recordings are the same to the byte; and nearly the same where processes follow one another (a fork closes
- * the parent's, but until it waits both run). Open chunks are left alone until the end, or until their process is
- * gone; but as long as there has been one thread only, what it has written is taken now and then, which changes no
- * order, so that a recorder that is killed has it in its file.
+ * Chunks are taken in the order in which they were closed. For a program with one thread this order is the same in
+ * each run, so its recordings are the same, byte by byte. It is nearly the same if processes follow one another (a
+ * fork closes the parent's chunk, but both run until the parent waits). Open chunks are left alone until the end, or
+ * until their process has ended. But as long as there has been only one thread, its records are taken from the open
+ * chunk now and then, which does not change the order, so that a recorder that is killed has them in its file.
  */
 #include "sim/sim.h"
 #include "base/clock.h"
@@ -66,8 +66,8 @@ static int find_parts(struct sim *s)
 	else if (!plugin)
 		err = notify_error(
 			s->notify, ERR_NOTFOUND,
-			"this installation has no plugin for QEMU (reticle-vpmu.so): build it whole, or see "
-			"reticle check");
+			"this installation has no plugin for QEMU (reticle-vpmu.so): build reticle completely, "
+			"or see 'reticle check'");
 	else if (!qemu[s->program.guest])
 		err = notify_error(s->notify, ERR_NOTFOUND,
 				   "cannot find %s, which the virtual PMU runs %s programs with: install the package "
@@ -224,8 +224,8 @@ int sim_open(struct sim *s, const struct sim_opts *o, char *const command[], con
 static int no_such_event(const struct sim *s, const struct open_event *e)
 {
 	return notify_error(s->notify, ERR_USAGE,
-			    "the virtual PMU has no event '%s'%s (reticle list sim names those it has)", e->name,
-			    e->attr.flags & ATTR_EXCLUDE_USER ? ": it sees user code only" : "");
+			    "the virtual PMU has no event '%s'%s ('reticle list sim' shows those that it has)",
+			    e->name, e->attr.flags & ATTR_EXCLUDE_USER ? ": it sees user code only" : "");
 }
 
 /* Loads and stores are sampled. What a load has to take is one number for all events: each core counts them once. */
@@ -264,7 +264,7 @@ int sim_set_events(struct sim *s, struct event_set *set)
 			return no_such_event(s, e);
 		if (!vpmu_is_modelled((u32)count, s->opts.v.models))
 			return notify_error(s->notify, ERR_USAGE,
-					    "%s is counted by a model that models= leaves out: name it, or all",
+					    "models= leaves out the model that counts %s: add it, or use all",
 					    e->name);
 		c->events[i] = (struct vpmu_event){
 			.attr = e->attr, .schedule = e->schedule, .id = i + 1, .leader = e->leader, .count = (u32)count

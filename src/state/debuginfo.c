@@ -182,7 +182,8 @@ static const char *explain(const struct dsos *d, int err)
 	switch (err) {
 	case ERR_NOTFOUND:
 		return d->opts.symfs ? "no such file below the directory of --symfs" :
-				       "the file is gone, or below another root directory (say which: --symfs)";
+				       "the file does not exist, or is in another root directory (name it with "
+				       "--symfs)";
 	case ERR_PERM:
 		return "the file cannot be read (try as root)";
 	case ERR_FORMAT:
@@ -190,7 +191,7 @@ static const char *explain(const struct dsos *d, int err)
 	case ERR_TRUNCATED:
 		return "the ELF file is damaged";
 	case ERR_UNSUPPORTED:
-		return "the file is another build than the recorded one (build ids differ)";
+		return "the file is a different build than the recorded one (build ids differ)";
 	}
 	return err_name(err);
 }

@@ -205,10 +205,10 @@ static struct kallsyms *get_kallsyms(struct dsos *d)
 		} else {
 			d->kallsyms_missing =
 				(kernel && kernel->pub.build_id_size) || (d->release && d->arch) ?
-					"another kernel was recorded than the one that runs here (give its kallsyms "
+					"the recorded kernel is not the one that runs here (give its kallsyms "
 					"or vmlinux)" :
-					"the recording does not say which kernel it is of (give its kallsyms or "
-					"vmlinux)";
+					"the recording does not say which kernel it comes from (give its "
+					"kallsyms or vmlinux)";
 			if (!d->opts.offline && runs_now(d, kernel))
 				d->kallsyms = read_kallsyms(d, RUNNING_KALLSYMS);
 			d->kallsyms_running = d->kallsyms != NULL;
@@ -251,7 +251,8 @@ static void load_vmlinux(struct dsos *d, struct dso_slot *s, struct symtab_build
 		return;
 	}
 	if (!debuginfo_is_build(s, &f))
-		s->missing = "the file given as vmlinux is another build than the recorded kernel (build ids differ)";
+		s->missing = "the file given as vmlinux is a different build than the recorded kernel (build "
+			     "ids differ)";
 	else if (elf_symbols_add(b, &f, ELF_SYMTAB, NULL) <= 0)
 		s->missing = "the file given as vmlinux has no symbols";
 	elf_file_close(&f);

@@ -151,7 +151,7 @@ static void load_perfmap(struct dsos *d, struct dso_slot *s, struct symtab_build
 		err = perfmap_load(b, s->pub.pid, d->opts.symfs);
 	}
 	if (err == ERR_PERM)
-		s->missing = "this perf map cannot be read, or belongs to another user than the process";
+		s->missing = "this perf map cannot be read, or does not belong to the user of the process";
 	else if (err < 0 && err != ERR_NOTFOUND)
 		s->missing = "this perf map cannot be read";
 	else if (err < 0)
@@ -199,7 +199,7 @@ static void load_vdso(struct dsos *d, struct dso_slot *s, struct symtab_build *b
 	struct elf_file own;
 	struct found_file cached;
 
-	s->missing = "the image is not this kernel's, and not in the build-id cache";
+	s->missing = "the image is neither this kernel's nor in the build-id cache";
 	if (dso_own_vdso(d, s, &own) == 0) {
 		elf_symbols_add(b, &own, ELF_DYNSYM, &own);
 		elf_file_close(&own);

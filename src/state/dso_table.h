@@ -66,7 +66,7 @@ struct dsos {
 	struct apart *apart;	 /* who parses; NULL: nobody was needed yet, or nobody can. Under files_lock */
 	bool apart_asked;
 	bool functions_only;
-	bool apart_waits; /* dsos_start_parser_for starts it, and no file that is seen */
+	bool apart_waits;	 /* dsos_start_parser_for starts it, and no file that is seen */
 	atomic_uint names_asked; /* dsos_names_asked */
 	const struct notify *notify;
 	struct cache *cache; /* or NULL */

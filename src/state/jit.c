@@ -170,7 +170,7 @@ int jit_load(struct dsos *d, const char *path, u32 pid, jit_code_fn add, void *c
 	if (!owner_is_fine(r.fd, pid)) {
 		close(r.fd);
 		return notify_at(d->notify, NOTE_WARNING, ERR_PERM, path, NO_OFFSET,
-				 "not used: this jitdump belongs to another user than the process");
+				 "not used: this jitdump does not belong to the user of the process");
 	}
 	r.buf = mem_alloc(WINDOW);
 	p = look(&r, 0, JITDUMP_HEADER_SIZE, &have);

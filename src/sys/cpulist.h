@@ -13,9 +13,9 @@ struct cpulist {
 	VEC(u32) v; /* ascending, each once */
 };
 
-/* ERR_USAGE, without a note, when text is no such list or is empty. What was in out is replaced. */
+/* ERR_USAGE, without a note, if text is not such a list or is empty. The contents of out are replaced. */
 int cpulist_parse(struct cpulist *out, const char *text);
-/* The CPUs that are online. ERR_IO when the system does not say. */
+/* The CPUs that are online. ERR_IO if the system does not say. */
 int cpulist_online(struct cpulist *out, const struct notify *to);
 bool cpulist_has(const struct cpulist *l, u32 cpu);
 void cpulist_free(struct cpulist *l);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording's header says about the machine it was made on, from /proc, /sys and uname. */
+/* The information about the machine in a recording's header, from /proc, /sys and uname. */
 #ifndef SYS_MACHINE_H
 #define SYS_MACHINE_H
 
 #include "base/arena.h"
 #include "codec/features.h"
 
-/* Fills in, and marks present, what this machine tells of: hostname, release, version of this program, architecture,
- * CPUs, memory, command line, topologies, PMUs and caches. Text lives in arena. */
+/* Fills in, and marks as present, what this machine provides of: hostname, release, version of this program,
+ * architecture, CPUs, memory, command line, topologies, PMUs and caches. Text lives in arena. */
 void machine_features(struct features *f, struct arena *arena);
-/* Of these only hostname, release, version, architecture and command line. */
+/* Fills in only hostname, release, version, architecture and command line. */
 void machine_software_features(struct features *f, struct arena *arena);
 
 static inline void feature_mark(struct features *f, enum feature id)

@@ -4,8 +4,8 @@
  * tail only grow; their position in the ring is their value modulo its size (a power of two). Records are 8-aligned
  * and may wrap around the end; their 8-byte headers never do.
  *
- * A backward ring (attr.write_backward) is a flight recorder: the head moves down, each record before the one that is
- * older, and the kernel goes round and round. What is there is looked at now and then, with the ring paused.
+ * A backward ring (attr.write_backward) is a flight recorder: the head moves down, each record is written before the
+ * older one, and the kernel overwrites the oldest records. The contents are read now and then, with the ring paused.
  */
 #ifndef SYS_RING_H
 #define SYS_RING_H
@@ -21,7 +21,7 @@ struct ring {
 	struct perf_event_mmap_page *page;
 	u8 *data;
 	u64 size; /* of the data part */
-	u64 tail; /* what was consumed; backward: the head of the last look */
+	u64 tail; /* position up to which records were consumed; backward: the head when the ring was last read */
 	bool backward;
 	int fd; /* the event that owns it; not ours to close */
 	s32 cpu, tid;
@@ -32,14 +32,14 @@ struct ring {
 int ring_map(struct ring *r, int fd, u32 pages);
 void ring_unmap(struct ring *r);
 
-/* What is there to read, in one or two parts (*nr; 0 when empty, or unmapped). Returns its length. */
+/* The bytes that can be read, in one or two parts (*nr; 0 if the ring is empty, or unmapped). Returns their length. */
 u64 ring_peek(const struct ring *r, struct iovec part[2], int *nr);
 /* A backward ring. */
 void ring_pause(const struct ring *r, bool on);
-/* What has come since the last look and is still there, the oldest record first. Pause it before, for long enough that
- * nobody still writes. */
+/* The records that came since the last call and are still there, the oldest first. Pause the ring before, long enough
+ * for all writers to finish. */
 void ring_look(struct ring *r, struct bytes *out);
-/* Gives n bytes back to the kernel, after they were used. */
+/* Gives n bytes back to the kernel after use. */
 void ring_consume(struct ring *r, u64 n);
 
 #endif

@@ -8,15 +8,15 @@
 
 /*
  * Replaces what is in out by the contents of path (relative to dirfd, or AT_FDCWD) and a NUL that len does not count.
- * Negative errno when it cannot be opened or read; -EFBIG over limit bytes. Sends no note: many such files may be
- * absent.
+ * Negative errno when it cannot be opened or read; -EFBIG over limit bytes. No note is sent, because many such files
+ * may be absent.
  */
 int smallfile_read(int dirfd, const char *path, size_t limit, struct bytes *out);
 
 /* The first line, without its newline, of a file of at most 4095 bytes. Caller frees; NULL when unreadable. */
 char *smallfile_line(const char *path);
 
-/* A file that holds one number (decimal, or hexadecimal with 0x). false when it does not. */
+/* Reads a file that contains one number (decimal, or hexadecimal with 0x). false if it does not. */
 bool smallfile_u64(const char *path, u64 *out);
 
 #endif

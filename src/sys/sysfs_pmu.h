@@ -3,7 +3,8 @@
  * The PMUs that the kernel shows under /sys/bus/event_source/devices: their type numbers, config fields ("format"),
  * named events and CPUs.
  *
- * The files are the kernel's, but a bind mount or a test can put anything there: what does not parse is left out.
+ * The files come from the kernel, but a bind mount or a test can put anything there, so anything that cannot be parsed
+ * is left out.
  */
 #ifndef SYS_SYSFS_PMU_H
 #define SYS_SYSFS_PMU_H
@@ -31,8 +32,8 @@ struct sysfs_pmu {
 	char *dir;
 	char *cpus; /* "0,18": where it can be opened; NULL: everywhere */
 	u32 type;
-	bool core; /* `cpus` is the set it counts on (a hybrid machine's core PMU, an Arm core PMU), not one per socket
-		    */
+	bool core; /* `cpus` is the set of CPUs on which it counts (a core PMU of a hybrid machine or of Arm), not one
+		      CPU per socket */
 	bool loaded; /* formats and aliases are there */
 	VEC(struct sysfs_format) formats;
 	VEC(struct sysfs_alias) aliases;
@@ -50,7 +51,7 @@ struct sysfs_pmu *sysfs_pmu_find(struct sysfs_pmus *p, struct str name);
 void sysfs_pmu_details(struct sysfs_pmu *pmu);
 const struct sysfs_format *sysfs_format_find(struct sysfs_pmu *pmu, struct str name);
 const struct sysfs_alias *sysfs_alias_find(struct sysfs_pmu *pmu, struct str name); /* capital letters aside */
-/* Spreads value over bits, low to low. ERR_LIMIT when it does not fit; *max is then the largest that does. */
+/* Spreads value over bits, low to low. ERR_LIMIT if it does not fit; *max is then the largest value that does. */
 int sysfs_format_put(u64 bits, u64 value, u64 *word, u64 *max);
 /* caps/NAME as text (caller frees) or NULL. */
 char *sysfs_pmu_cap(const struct sysfs_pmu *pmu, const char *name);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where CPUs are: in which core, die, socket and node. */
+/* The core, die, socket and node of each CPU. */
 #ifndef SYS_TOPOLOGY_H
 #define SYS_TOPOLOGY_H
 
 #include "base/types.h"
 
 struct cpu_place {
-	s32 socket, die, core, node; /* 0 where the system does not say */
+	s32 socket, die, core, node; /* 0 if the system does not say */
 };
 
 /* sysfs: "/sys", or another place for tests. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where tracefs is, and the ids of its events. */
+/* The place of tracefs, and the ids of its events. */
 #ifndef SYS_TRACEFS_H
 #define SYS_TRACEFS_H
 

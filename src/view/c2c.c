@@ -111,14 +111,14 @@ static void write_verdict(const struct profile *p, const struct shared_line *l, 
 		u32 apart = a->offset > b->offset ? a->offset - b->offset : b->offset - a->offset;
 
 		bytes_printf(out,
-			     "#    They lie %u bytes apart in one line: give each a line of its own, as by %u bytes "
-			     "of padding between them or alignment to %u.\n",
+			     "#    They lie %u bytes apart in one line: give each its own line, by %u bytes of "
+			     "padding between them or by alignment to %u.\n",
 			     apart, SHARED_LINE_BYTES - apart % SHARED_LINE_BYTES, SHARED_LINE_BYTES);
 	} else if (l->verdict == LINE_TRUE) {
 		bytes_printf(out,
 			     "#    The threads use the same data%s, so padding does not help: share less, or less "
 			     "often.\n",
-			     l->locked ? " with locked instructions, as a lock or an atomic counter" : "");
+			     l->locked ? " with locked instructions, like a lock or an atomic counter" : "");
 	}
 }
 
@@ -190,8 +190,8 @@ static void write_line(const struct profile *p, const struct shared_line *l, con
 		bytes_printf(out, "%u threads, %u of them store to it, on %u CPUs\n", l->nr_threads, l->nr_writers,
 			     l->nr_cpus);
 		bytes_printf(out,
-			     "#    Handed over by another core: %llu loads (%.1f %% of all such); %llu stores that L1 "
-			     "did not have (%.1f %%); %.1f %% of the cost of loads\n",
+			     "#    Handed over by another core: %llu loads (%.1f %% of all such); %llu stores "
+			     "whose line was not in L1 (%.1f %%); %.1f %% of the cost of loads\n",
 			     (unsigned long long)l->handed, share_of(l->handed, s->handed),
 			     (unsigned long long)l->missed, share_of(l->missed, s->missed),
 			     share_of(l->cost, s->cost));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the texts of a diff have in common: what the rows' keys read, which rows are shown, which ones fail. */
+/* Common to all outputs of a diff: the texts of the rows' keys, which rows are shown, and which rows fail. */
 #include "view/diff.h"
 
 #include <math.h>

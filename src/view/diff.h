@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Diff: several recordings' rows as one table, in text as `perf diff` lays it out, in CSV and in JSON.
+ * Diff: the rows of several recordings as one table, as text in the layout of `perf diff`, as CSV and as JSON.
  */
 #ifndef VIEW_DIFF_H
 #define VIEW_DIFF_H
@@ -8,11 +8,11 @@
 #include "agg/diff.h"
 #include "view/report.h"
 
-/* One recording, as far as it is kept. */
+/* The data of one recording that are kept. */
 struct diff_file {
 	const char *path;
 	struct tally tally;
-	char *core; /* of a simulated recording, or NULL; owned by whoever filled it in */
+	char *core; /* of a simulated recording, or NULL; owned by the code that filled it in */
 };
 
 struct diff_opts {
@@ -28,28 +28,28 @@ struct diff_opts {
 	const struct diff_file *files; /* diff.nr_files of them */
 };
 
-/* Adds what a profile holds, as recording number `file`. o gives the percentages' base (relative) and how DSOs are
- * named. */
+/* Adds the contents of a profile, as recording number `file`. o gives the base of percentages (relative) and how DSOs
+ * are named. */
 void diff_take(struct diff *d, u32 file, struct profile *p, const u8 *keys, const struct report_opts *o);
 
 void diff_text(const struct diff *d, const struct diff_opts *o, struct bytes *out);
-/* A header line, then one line per row: event, keys, then per recording weight, samples and percent, and for all but
- * the baseline what the method says and the difference of the weights. */
+/* A header line, then one line per row: event, keys, then for each recording weight, samples and percent, and for all
+ * except the baseline the method's value and the difference of the weights. */
 void diff_csv(const struct diff *d, const struct diff_opts *o, struct bytes *out);
 /* {"meta":{"generator","compute","sort","files":[{}]},"events":[{"name","files":[{"weight","whole","samples"}],
  * "rows":[{keys, "weight":[], "samples":[], "value":[], "failed":bool}]}],"failed":n}: one value less than recordings
  */
 void diff_json(const struct diff *d, const struct diff_opts *o, struct bytes *out);
 
-/* Whether the row is shown: not too light, and in the baseline where only those are wanted. */
+/* Is the row shown? It must not be too light and, if only these are wanted, it must be in the baseline. */
 bool diff_wants(const struct diff *d, const struct diff_event *e, const struct diff_row *r, const struct diff_opts *o);
-/* Can it be compared: the baseline and one other recording have it. */
+/* Can it be compared? The baseline and at least one other recording must have it. */
 bool diff_has_pair(const struct diff *d, const struct diff_event *e);
 /* The recording in which the row grew beyond fail_above, or 0. */
 u32 diff_failed(const struct diff *d, const struct diff_event *e, const struct diff_row *r, const struct diff_opts *o);
 u32 diff_whole_failed(const struct diff *d, const struct diff_event *e, const struct diff_opts *o);
-/* One line per row, and per event as a whole, that failed; at most `most`, then how many more. Returns how many there
- * are. */
+/* Writes one line for each row, and for each event as a whole, that failed: at most `most` lines, and then how many
+ * more there are. Returns their number. */
 u32 diff_failures(const struct diff *d, const struct diff_opts *o, u32 most, struct bytes *out);
 /* "delta-abs" ... */
 const char *diff_method_name(enum diff_compute compute);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The diff as CSV and as JSON. Numbers are raw; what the method says has six decimals. */
+/* The diff as CSV and as JSON. Numbers are raw; the method's value has six decimals. */
 #include "view/diff_table.h"
 
 static void csv_rows(const struct diff *d, const struct diff_event *e, const struct diff_opts *o, bool header,

@@ -10,12 +10,12 @@ struct diff_table {
 	const struct diff *d;
 	const struct diff_opts *o;
 	const struct diff_event *e; /* NULL: the rows are events */
-	u32 lines;		    /* of each event, where the rows are events */
+	u32 lines;		    /* of each event, if the rows are events */
 	struct arena names;	    /* of columns */
 	struct table table;
 };
 
-/* e NULL: a row for each event as a whole. */
+/* If e is NULL there is one row for each event as a whole. */
 void diff_table_begin(struct diff_table *f, const struct diff *d, const struct diff_event *e,
 		      const struct diff_opts *o);
 /* The columns for each printer; those of CSV are the same for all events. */

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names in tables. A name of C++ may have hundreds of characters; a column of such names would push all others, and
- * its own ruler, out of sight. Where a table is wider than its room, the widest columns of names shrink until it fits,
- * and names are cut in the middle: what tells them apart stands at their ends.
+ * Names in tables. A C++ name may have hundreds of characters; a column of such names would push all others, and its
+ * own ruler, out of sight. If a table is wider than its room, the widest columns of names shrink until it fits, and
+ * names are cut in the middle, because they differ mostly at their ends.
  */
 #ifndef VIEW_NAMES_H
 #define VIEW_NAMES_H
 
 #include "base/bytes.h"
 
-#define NAMES_ROOM 120	  /* columns, where there is no terminal */
-#define NAMES_LEAST 24	  /* a column of names does not get narrower, however small the terminal is */
-#define NAMES_TOGETHER 90 /* columns of names, where there is no terminal and many other columns */
+#define NAMES_ROOM 120	  /* columns, if there is no terminal */
+#define NAMES_LEAST 24	  /* the minimum width of a column of names, however small the terminal is */
+#define NAMES_TOGETHER 90 /* columns of names together, if there is no terminal and there are many others */
 #define NAMES_WHOLE ~0u	  /* as room: nothing is cut */
 
 /* Characters, not bytes. */
 u32 name_width(const u8 *p, size_t n);
-/* How many bytes hold the first `width` characters. */
+/* The number of bytes of the first `width` characters. */
 size_t name_cut(const u8 *p, size_t n, u32 width);
-/* The name in at most `width` characters, "…" being one of them. */
+/* The name in at most `width` characters, including "…". */
 void name_put(const u8 *p, size_t n, u32 width, struct bytes *out);
 /* Narrows the columns of names (bits of `names`) until n columns, each with two blanks before it, fit into the room.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report as CSV: one header line, then one line per row of every event. A share is two fields, the raw weight and
- * the percentage that it makes of "whole". Events with windows have one more line, of all their rows. What the virtual
- * PMU counted has the core's name in a last field.
+ * its percentage of "whole". Events with windows have one more line for all their rows. Counts of the virtual PMU have
+ * the core's name in a last field.
  */
 #include "view/report_table.h"
 

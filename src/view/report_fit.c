@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A terminal has only so many columns, and a table of metrics is wide. What is least missed goes first: the intervals
- * of shares, the shares (Overhead stays), the numbers of windows, at last intervals, those of the first metric last.
- * Columns that were asked for stay.
+ * A table of metrics may be wider than the terminal. The least important parts are left out first: the intervals of
+ * shares, then shares (except Overhead), then numbers of windows, and finally intervals, those of the first metric
+ * last. Columns that the user asked for stay.
  */
 #include "view/report_table.h"
 
@@ -108,5 +108,5 @@ void report_fit_head(const struct report_table *f, struct bytes *out)
 	if (bare)
 		bytes_str(out, first ? "# No room for some intervals" : " and some intervals");
 	if (bare || !first)
-		bytes_str(out, " in this terminal: --columns chooses, | cat has all\n#\n");
+		bytes_str(out, " in this terminal: --columns chooses columns, | cat shows all\n#\n");
 }

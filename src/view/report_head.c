@@ -106,7 +106,7 @@ static void write_tally(const struct profile *p, struct bytes *out)
 	write_count("AUX records with collisions", t->aux_collisions, out);
 	write_count("sampled operations", t->aux_operations, out);
 	write_count("sampled operations left out because their packets are damaged", t->aux_broken, out);
-	write_count("bytes of AUX data that are no packet", t->aux_bad_bytes, out);
+	write_count("bytes of AUX data that are not a packet", t->aux_bad_bytes, out);
 	write_count("packets of unknown kinds", t->aux_unknown_packets, out);
 	write_count("bytes of the file not read", t->left_out_bytes, out);
 	bytes_printf(out, "; %.1f%% unresolved", share_of(t->unresolved, t->frames));
@@ -151,7 +151,7 @@ static void write_unwound(const struct profile *p, struct bytes *out)
 		bytes_char(out, ')');
 	}
 	if (c->guessed)
-		bytes_printf(out, "; %llu frames rest on frame pointers alone", (unsigned long long)c->guessed);
+		bytes_printf(out, "; %llu frames are based on frame pointers alone", (unsigned long long)c->guessed);
 	bytes_char(out, '\n');
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of a table as a tree of its sort keys, in perf's layout: a line per value of the first key, below it those
- * of the second among the rows that have it, and so on. What stands below a line adds up to it. Of a group, each value
- * is there once for each member.
+ * The rows of a table as a tree of its sort keys, in perf's layout: a line per value of the first key, below it the
+ * values of the second key among the rows with that value, and so on. The lines below a line add up to it. For a
+ * group, each value is shown once for each member.
  */
 #include <stdlib.h>
 #include <string.h>

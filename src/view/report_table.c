@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What text, CSV and JSON have in common: which rows there are, and the cells of values and keys. */
+/* Common to text, CSV and JSON: the rows, and the cells of values and keys. */
 #include <stdlib.h>
 #include <string.h>
 

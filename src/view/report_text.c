@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report as text, laid out as `perf report --stdio` does it, so that eyes and scripts find what they are used to.
- * Lines beginning with # are the head; ours says in addition how much of the recording can be trusted.
+ * The report as text, in the layout of `perf report --stdio`, so that users and scripts find what they are used to.
+ * Lines that begin with # are the head; ours also says how far the recording can be trusted.
  */
 #include <string.h>
 

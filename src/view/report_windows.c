@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of a table of windows: how they were made, what became of them, what can be concluded. */
+/* The head of a table of windows: how they were made, how many were used, and what can be concluded. */
 #include <math.h>
 #include <string.h>
 
@@ -32,11 +32,11 @@ static void put_mean(u64 sum, u64 n, struct bytes *out)
 static const char *mode_name(const struct window_group *g)
 {
 	static const char *const names[] = {
-		[WINDOWS_PLAIN] = "one period all the time, each window is used",
+		[WINDOWS_PLAIN] = "one period all the time, every window is used",
 		[WINDOWS_TERMS] = "short and long periods in turn",
-		[WINDOWS_TWIN] = "two leaders of one period, one behind the other",
+		[WINDOWS_TWIN] = "two leaders with the same period, one following the other",
 		[WINDOWS_REFRESH] = "short periods in bursts",
-		[WINDOWS_SEEN] = "short and long windows, as the counts show",
+		[WINDOWS_SEEN] = "short and long windows, judging by the counts",
 	};
 
 	return names[g->mode];
@@ -75,14 +75,14 @@ static bool in_no_row(const struct profile_windows *w)
 static const char *rule_name(const struct profile_windows *w, bool range)
 {
 	if (in_no_row(w))
-		return "kept: none lies in one line";
+		return "kept, because windows cannot be attributed to lines";
 	switch (w->attribution) {
 	case ATTRIBUTION_KEEP:
 		return range ? "kept when both ends lie" : "kept wherever they began";
 	case ATTRIBUTION_CALLCHAIN:
 		return "kept when both ends have the same stack";
 	default:
-		return w->unit == UNIT_ANY    ? "kept: rows tell no code from other code" :
+		return w->unit == UNIT_ANY    ? "kept, because rows do not separate code" :
 		       w->unit == UNIT_OBJECT ? "kept when both ends lie in one object" :
 						"kept when both ends lie in one function";
 	}
@@ -104,12 +104,12 @@ void report_windows_range(const struct code_range *r, struct bytes *out)
 static const char *const fault_names[NR_WINDOW_FAULTS] = {
 	[WINDOW_SOUND] = "after samples that were left out",
 	[WINDOW_FIRST] = "first ones",
-	[WINDOW_OTHER_THREAD] = "over a change of thread",
+	[WINDOW_OTHER_THREAD] = "during which the thread changed",
 	[WINDOW_THROTTLED] = "throttled",
 	[WINDOW_LOST] = "with records lost",
 	[WINDOW_MULTIPLEXED] = "multiplexed",
-	[WINDOW_BACKWARDS] = "with a counter that fell",
-	[WINDOW_EMPTY] = "of twins without distance",
+	[WINDOW_BACKWARDS] = "with a counter that decreased",
+	[WINDOW_EMPTY] = "of twins with no distance between them",
 	[WINDOW_PAUSED] = "over a pause",
 };
 
@@ -149,11 +149,11 @@ static void put_loss(const struct profile_windows *w, struct bytes *out)
 	    lost <= MOST_DISCARDED)
 		return;
 	bytes_printf(out,
-		     "# %.0f%% of the windows reach from one function into another, as calls are short beside them: "
-		     "rows rest on the others",
+		     "# %.0f%% of the windows reach from one function into another, because calls are short "
+		     "compared with them: rows are based on the others",
 		     100 * lost);
 	if (w->attribution == ATTRIBUTION_ESTIMATE)
-		bytes_str(out, ", and most on what has samples of its own");
+		bytes_str(out, ", and mostly on events with their own samples");
 	bytes_str(out, " (shorter ones: record --window=short=N).\n");
 }
 
@@ -175,12 +175,11 @@ static void put_inexact(const struct profile_windows *w, struct bytes *out)
 {
 	if (!is_estimate(w) || has_exact_samples(w))
 		return;
-	bytes_str(
-		out,
-		in_no_row(w) ?
-			"# No event has samples with exact addresses, without which nothing can be told of lines.\n" :
-			"# No event has samples with exact addresses, so that functions whose calls are shorter than "
-			"a window cannot be told from their callers.\n");
+	bytes_str(out,
+		  in_no_row(w) ?
+			  "# No event has samples with exact addresses; without them nothing is known about lines.\n" :
+			  "# No event has samples with exact addresses, so functions whose calls are shorter "
+			  "than a window cannot be separated from their callers.\n");
 }
 
 /* What the numbers rest on, and what their signs mean. */
@@ -198,17 +197,16 @@ static void put_sources(const struct profile *p, const struct profile_event *e, 
 		if (w->group.events[i] == w->group.leader || !(w->samples[i] > 0))
 			continue;
 		bytes_str(out, any	    ? ", " :
-			       in_no_row(w) ? "# Numbers rest on samples alone: " :
-					      "# Numbers rest on windows and on samples of their own: ");
+			       in_no_row(w) ? "# Numbers are based on samples alone: " :
+					      "# Numbers are based on windows and on separate samples: ");
 		put_bare_name(p, w->group.events[i], out);
 		any = true;
 	}
-	bytes_printf(
-		out,
-		"%s# ± is a 95%% interval, with what foreign counts in the windows may add; ~ marks what is wider "
-		"than a quarter of the value%s; - stands for what is wider than the value, or rests on nothing "
-		"that was counted.\n",
-		any ? ".\n" : "", any ? "" : ", and rows that lost most of their windows");
+	bytes_printf(out,
+		     "%s# ± is a 95%% interval, including what counts of other functions in the windows may add; ~ "
+		     "marks intervals wider than a quarter of the value%s; - stands for intervals wider than the "
+		     "value, or for values without counts.\n",
+		     any ? ".\n" : "", any ? "" : ", and rows that lost most of their windows");
 }
 
 /* The one line that stands above each table; --header has the others. */
@@ -220,7 +218,7 @@ static void put_short_head(const struct profile *p, const struct profile_windows
 
 	bytes_str(out, "# Windows: ");
 	if (in_no_row(w))
-		bytes_str(out, "none lies in one line, so that numbers rest on samples alone");
+		bytes_str(out, "they cannot be attributed to lines, so numbers are based on samples alone");
 	else
 		bytes_printf(out, "%.0f of %.0f kept, %.1f%% discarded", t[WINDOWS_KEPT], judged,
 			     100 * t[WINDOWS_DISCARDED] / fmax(1, judged));
@@ -250,9 +248,8 @@ void report_windows_foot(const struct profile_event *e, struct bytes *out)
 	put_loss(w, out);
 	put_inexact(w, out);
 	if (g->nr_short && g->sum_short / g->nr_short > LONG_WINDOW && !g->schedule.period_short)
-		bytes_str(out,
-			  "# Such long windows span many functions: ratios tend to the mean of all. Short ones take "
-			  "alt-period= among the leader's terms.\n");
+		bytes_str(out, "# Such long windows span many functions: ratios tend towards the mean of all. For "
+			       "short windows, add alt-period= to the leader's terms.\n");
 }
 
 void report_windows_head(const struct profile *p, const struct profile_event *e, bool whole, struct bytes *out)
@@ -268,7 +265,7 @@ void report_windows_head(const struct profile *p, const struct profile_event *e,
 		bytes_str(out, i ? ", " : "");
 		put_name(p, w->group.events[i], out);
 	}
-	bytes_str(out, " (one table each: --no-metrics; what columns mean: --legend)\n");
+	bytes_str(out, " (one table per event: --no-metrics; what columns mean: --legend)\n");
 	put_lengths(p, &w->group, out);
 	put_fate(w, out);
 	put_sources(p, e, out);
@@ -288,7 +285,7 @@ void report_windows_legend(const struct metric_table *t, struct bytes *out)
 
 	for (u32 i = 0; i < t->nr_columns; i++)
 		width = MAX(width, (int)strlen(metric_column_name(t, t->columns[i])));
-	bytes_str(out, "\n#\n# What the columns say:\n");
+	bytes_str(out, "\n#\n# What the columns mean:\n");
 	for (u32 i = 0; i < t->nr_columns; i++) {
 		u32 column = t->columns[i];
 		const char *name = metric_column_name(t, column);

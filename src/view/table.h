@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Table: the one model of what views show in rows and columns. A form (the report's rows, a diff, ...) says which
- * columns there are and what each cell is; a printer makes text, CSV or JSON of it, and knows nothing of forms.
+ * Table: the common model for everything that views show in rows and columns. A form (the report's rows, a diff, ...)
+ * defines the columns and the cells; a printer makes text, CSV or JSON from them, and knows nothing about forms.
  *
- * A table holds no cells. It has functions that make them, because a profile may have millions of rows, of which each
- * is shown once or twice: what a table takes is memory for its columns. Functions may be called by several threads at
- * once, so they only read what the form holds.
+ * A table does not store cells. It has functions that make them, because a profile may have millions of rows, each of
+ * which is shown only once or twice: so a table needs memory only for its columns. The functions may be called by
+ * several threads at once, so they must only read the form's data.
  *
- * Rows are numbered in the order in which they are shown. They form a tree where `level` is given: the rows below a
- * row are those that follow it with a higher level. Below a row there may also be a drawing, as a call graph, and
- * parts of the row, as its stacks, which have cells in some of the columns.
+ * Rows are numbered in the order in which they are shown. If `level` is given they form a tree: the rows below a row
+ * are those after it with a higher level. Below a row there may also be a drawing, such as a call graph, and parts of
+ * the row, such as its stacks, which have cells in some of the columns.
  */
 #ifndef VIEW_TABLE_H
 #define VIEW_TABLE_H
@@ -19,10 +19,10 @@
 #include "metric/metrics.h"
 
 enum cell_kind {
-	CELL_NONE,   /* nothing to be said: empty, in JSON null */
+	CELL_NONE,   /* no value: empty, in JSON null */
 	CELL_COUNT,  /* a whole number */
 	CELL_CHANGE, /* a whole number with its sign */
-	CELL_SHARE,  /* a weight, of which text shows how many percent of a whole it makes; CSV has both */
+	CELL_SHARE,  /* a weight, which text shows as a percentage of a whole; CSV has both */
 	CELL_REAL,   /* a number with `decimals` */
 	CELL_RATIO,  /* a ratio and its interval */
 	CELL_MARK,   /* true or false */
@@ -48,7 +48,7 @@ struct cell {
 struct table;
 struct table_column;
 
-/* A part of a row: what it means is the form's. */
+/* A part of a row; the form defines its meaning. */
 struct table_part {
 	u32 id;
 	const void *of;
@@ -61,37 +61,36 @@ struct table_row {
 	const struct table_part *part; /* or NULL: the row itself */
 };
 
-/* Fills a cell, which is CELL_NONE before. */
+/* Fills a cell, which is CELL_NONE initially. */
 typedef void (*table_get)(const struct table *t, const struct table_column *c, const struct table_row *r,
 			  struct cell *out);
 
-#define TABLE_DIGITS 9	       /* of numbers in CSV and JSON that have no number of decimals of their own */
+#define TABLE_DIGITS 9	       /* for numbers in CSV and JSON that have no number of decimals */
 #define TABLE_ALL_DECIMALS 255 /* as a column's decimals: TABLE_DIGITS, whole numbers in full */
 
 struct table_column {
 	const char *header;	/* in text */
 	const char *key;	/* in CSV and JSON */
 	const char *key_prefix; /* in CSV, in front of the key; or NULL */
-	/* In JSON: the objects that it is in, the outer one first, or NULL. Columns of one object follow each other.
-	 */
+	/* In JSON: the objects that contain it, the outer one first, or NULL. Columns of one object are adjacent. */
 	const char *in[2];
 	bool foreign;	     /* the key is from the recording and needs escapes */
-	bool listed;	     /* in JSON, columns of one key that follow each other are a list */
+	bool listed;	     /* in JSON, adjacent columns with the same key are a list */
 	enum cell_kind kind; /* of its cells that are not CELL_NONE; CSV has several fields for some kinds */
-	const char *unknown; /* CELL_REAL in text: what stands for NAN; NULL: "-" */
+	const char *unknown; /* CELL_REAL in text: the text for NAN; NULL: "-" */
 	table_get get;
-	u32 what, nth;	 /* for get: whatever the form needs to know its columns apart */
+	u32 what, nth;	 /* for get: numbers by which the form identifies its columns */
 	u32 least;	 /* width in text */
-	u32 asked;	 /* width that the user wants; 0: what the text needs */
+	u32 asked;	 /* width that the user asked for; 0: the width of the text */
 	u8 decimals;	 /* of CELL_REAL and CELL_RATIO */
 	bool sign;	 /* CELL_REAL in text: also in front of positive numbers */
-	bool percent;	 /* CELL_REAL in text: "%" stands behind it */
+	bool percent;	 /* CELL_REAL in text: followed by "%" */
 	bool left;	 /* aligned in text */
-	bool name;	 /* what is too long for the table's room is cut in the middle */
-	bool key_of_row; /* what the row is of: in text, from the first such column on, parts have their own text */
+	bool name;	 /* names that are too long for the table's room are cut in the middle */
+	bool key_of_row; /* a key of the row: in text, from the first such column on, parts have their own text */
 	bool of_parts;	 /* parts of rows have cells in it, too */
-	bool joined; /* in text, one header stands above this column and the one before it, and no gap between them */
-	bool bare;   /* CELL_RATIO in text: without the interval */
+	bool joined;	 /* in text, this column and the one before it have a common header and no gap between them */
+	bool bare;	 /* CELL_RATIO in text: without the interval */
 };
 
 struct table {
@@ -108,12 +107,12 @@ struct table {
 	u32 (*parts)(const struct table *t, size_t row, struct table_part *out);
 	void (*part_text)(const struct table *t, size_t row, const struct table_part *part, struct bytes *out);
 	void (*part_json)(const struct table *t, size_t row, const struct table_part *part, struct json *j);
-	/* Writes what stands below the row. worker: below table_print.workers, for the form's room for drawings. */
+	/* Writes the drawing below the row. worker: below table_print.workers, for the form's memory for drawings. */
 	void (*draw)(const struct table *t, size_t row, u32 worker, struct bytes *out);
-	void (*draw_json)(const struct table *t, size_t row, struct json *j); /* likewise, as members of its object */
+	void (*draw_json)(const struct table *t, size_t row, struct json *j); /* the same, as members of its object */
 };
 
-/* Adds a column and returns it, zeroed but for those; valid until the next one is added. */
+/* Adds a column and returns it, zeroed except for these arguments; valid until the next one is added. */
 struct table_column *table_column_add(struct table *t, enum cell_kind kind, const char *key, const char *header,
 				      table_get get);
 void table_column_drop(struct table *t, u32 column);
@@ -131,20 +130,20 @@ struct table_print {
 };
 
 struct table_text;
-/* The table must not get more columns while it is printed; after some were dropped it has to be measured again. */
+/* No columns may be added while the table is printed; after columns were dropped it has to be measured again. */
 struct table_text *table_text_new(const struct table *t, const struct table_print *how);
 void table_text_measure(struct table_text *x);
 u32 table_text_width(const struct table_text *x, u32 column); /* as measured */
 void table_text_head(struct table_text *x, struct bytes *out);
 void table_text_rows(struct table_text *x, struct bytes *out);
 void table_text_free(struct table_text *x);
-/* All of that at once. */
+/* Does all of these at once. */
 void table_text(const struct table *t, const struct table_print *how, bool head, struct bytes *out);
 
-/* A table with levels (table_tree.c): the last column is a text and is indented by level; the others are as wide as
- * their headers' columns ask for. */
+/* A table with levels (table_tree.c): the last column is a text and is indented by level; the others have the widths
+ * of their headers. */
 void table_tree_text(const struct table *t, const struct table_print *how, bool head, struct bytes *out);
-/* Blanks before the text of a row of that level. */
+/* The number of blanks before the text of a row of this level. */
 u32 table_tree_indent(const struct table *t, u32 level);
 
 /* The cell as text, not padded. */
@@ -156,9 +155,9 @@ void table_percent(double percent, int width, bool color, struct bytes *out);
 
 void table_csv_header(const struct table *t, struct bytes *out);
 void table_csv_rows(const struct table *t, struct bytes *out); /* and the total */
-/* Elements of a list that the caller opened: an object per row, each on a line of its own. */
+/* Elements of a list that the caller opened: one object per row, each on its own line. */
 void table_json_rows(const struct table *t, struct json *j);
-/* The members that a row has in the columns from `first` on, of an object that the caller opened. */
+/* The row's members for the columns from `first` on, in an object that the caller opened. */
 void table_json_members(const struct table *t, const struct table_row *r, u32 first, struct json *j);
 
 #endif

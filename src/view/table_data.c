@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables as CSV and as JSON: the same cells, with all that is known of each. */
+/* Tables as CSV and as JSON: the same cells, with all information about each. */
 #include <math.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables as text, laid out as perf's are. Lines that begin with # are the head.
+ * Tables as text, in perf's layout. Lines that begin with # are the head.
  *
  * Columns are as wide as their widest cell, so all cells are rendered twice: to measure, and to write. Keeping them in
- * between would cost more memory than the rows themselves. Both times rows are dealt to several workers.
+ * between would cost more memory than the rows themselves. Both times rows are distributed to several workers.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table whose rows are a tree, as text in perf's layout: labels, and the values left of them, move in by level. */
+/* A table whose rows are a tree, as text in perf's layout: labels, and the values to the left of them, are indented by
+ * level. */
 #include <string.h>
 
 #include "view/names.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel refuses a group that its PMU could never hold (EINVAL), but does not know of counters that others have
- * taken for good, as the NMI watchdog does. Such a group opens and never counts. So it is switched on for a moment,
- * too.
+ * The kernel refuses a group that can never fit on its PMU (EINVAL), but it does not consider counters that are
+ * permanently in use, such as that of the NMI watchdog. Such a group can be opened but never counts. So the group is
+ * also switched on for a moment.
  */
 #include "windows/fit.h"
 

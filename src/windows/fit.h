@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What events there are, and how many of a group the hardware counts at a time: tried on ourselves. */
+/* Finds out which events there are, and how many events of a group the hardware can count at a time, by trying on this
+ * process. */
 #ifndef WINDOWS_FIT_H
 #define WINDOWS_FIT_H
 
 #include "events/spec.h"
 
 /*
- * The group of `leader`, with a twin of it where so told: how many of those events can be on the hardware together.
- * All of them when they fit, or when it cannot be found out (no rights, no such event: opening them in earnest says
- * more).
+ * How many events of the group of `leader` (with a twin of the leader, if so told) can be on the hardware at the same
+ * time. It is the number of all of them if they fit, or if it cannot be found out (no permission, no such event: then
+ * opening them later gives the error).
  */
 u32 window_fit(const struct event_specs *specs, u32 leader, bool with_twin);
 /* A window_supply's `has` (windows/plan.h) for this machine's PMUs. */

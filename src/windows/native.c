@@ -47,12 +47,12 @@ static bool watch(int fd, const struct attr *a, const char **why)
 	bool works;
 
 	if (event_watch(fd, a, PROBE_NS, add_time, &times)) {
-		*why = "it cannot be tried: no memory may be locked";
+		*why = "this cannot be tried: no memory may be locked";
 		return false;
 	}
 	works = alternate(times.v, times.n);
 	*why = works ? "the kernel alternates periods" :
-		       "the kernel takes the attributes of alternating periods, and does not alternate them";
+		       "the kernel accepts the attributes of alternating periods, but does not alternate them";
 	return works;
 }
 

@@ -6,8 +6,8 @@
 #include "base/types.h"
 
 /*
- * Does this kernel do it? It is seen by what comes: an attr that is accepted says nothing, as other versions put other
- * things there. A clock is sampled for some 20 ms. *why (static text): what was seen.
+ * Does this kernel support it? This is found out by sampling a clock for about 20 ms: that the attr is accepted says
+ * nothing, because other kernel versions have other fields there. *why (static text): what was found.
  */
 bool windows_native_works(const char **why);
 

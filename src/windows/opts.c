@@ -21,10 +21,10 @@ struct parser {
 static int number(const struct parser *p, u64 max, u64 *out)
 {
 	if (!str_number(p->t.at, UINT64_MAX, out))
-		return optext_fail(&p->t, NULL, NULL, "a decimal number of at least 1 belongs here");
+		return optext_fail(&p->t, NULL, NULL, "expected a decimal number of at least 1");
 	if (!*out || *out > max)
 		return optext_fail(&p->t, NULL, NULL,
-				   *out ? "this number is too large" : "a number of at least 1 belongs here");
+				   *out ? "this number is too large" : "expected a number of at least 1");
 	return 0;
 }
 
@@ -106,7 +106,7 @@ int window_opts_parse(struct window_opts *o, const char *text, const struct noti
 		at += n;
 		if (*at == ',' && !*++at && !err) {
 			p.t.at = (struct str){ at, 0 };
-			err = optext_fail(&p.t, NULL, NULL, "a key is missing behind ','");
+			err = optext_fail(&p.t, NULL, NULL, "a key is missing after ','");
 		}
 	}
 	return err;

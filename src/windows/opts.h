@@ -16,12 +16,12 @@ struct window_opts {
 	enum window_how how;
 	enum window_leader leader;
 	bool leader_given;
-	u64 length; /* of the leader's counts; 0: as its event needs */
+	u64 length; /* in counts of the leader; 0: the default for its event */
 	u64 jitter; /* 0: none */
 	u32 burst;  /* 0: 1 */
 };
 
-/* "KEY=VALUE,..." or NULL. ERR_USAGE, noted with the place and what is near. */
+/* Parses "KEY=VALUE,..." or NULL. ERR_USAGE, noted with the place and similar names. */
 int window_opts_parse(struct window_opts *o, const char *text, const struct notify *to);
 
 #endif

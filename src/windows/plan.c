@@ -133,7 +133,7 @@ static int check_refused(const struct event_spec *s, const struct window_opts *o
 {
 	if (o->wish != WINDOW_REFUSED || !s->schedule.period_short)
 		return 0;
-	return notify_error(to, ERR_USAGE, "%s asks for windows, and --no-window for none: leave out one of them",
+	return notify_error(to, ERR_USAGE, "%s asks for windows, and --no-window asks for none: leave out one of them",
 			    s->name);
 }
 
@@ -154,11 +154,12 @@ static int check_alone(const struct event_specs *specs, u32 i, bool sim, const s
 			s->name);
 	if (!sim)
 		return notify_error(to, ERR_USAGE,
-				    "%s reads no group, so that nothing would be counted in its short periods: write "
-				    "'{%s,...}:S', with S behind the brace",
+				    "%s does not read a group, so nothing would be counted in its short "
+				    "periods: write '{%s,...}:S', with S after the brace",
 				    s->name, s->name);
 	notify_warn(to,
-		    "%s reads no group, so that nothing is counted in its short periods (for windows write '{...}:S')",
+		    "%s does not read a group, so nothing is counted in its short periods (for windows write "
+		    "'{...}:S')",
 		    s->name);
 	return 0;
 }
@@ -450,8 +451,8 @@ static int make_leader(struct event_spec *s, enum window_how how, struct window_
 	if (pace.from_freq && !pace.freq && how != WINDOW_PLAIN && !has_known_speed(s))
 		return notify_error(
 			to, ERR_USAGE,
-			"%s: nobody knows how many there are in a second, so that no period follows from a "
-			"frequency: give it period= (or -c)",
+			"%s: it is not known how many there are per second, so a frequency cannot be turned "
+			"into a period: give it period= (or -c)",
 			s->name);
 	settle_jitter(s, how, &pace);
 	err = check_lengths(s, &pace, to);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Problem. Twins cannot be inherited: a child's counters all begin at once, and the distance between the two leaders
- * is gone. Kernels before 6.12 inherit no group reads at all.
+ * Problem. Twins cannot be inherited: all counters of a child begin at once, so the distance between the two leaders
+ * is lost. Kernels before 6.12 cannot inherit group reads at all.
  *
- * Design. Each task has counters of its own. An event that counts nothing is inherited on all CPUs and carries the
- * side-band; its ring wakes the recorder with each record, so a task has counters within a fraction of a millisecond
- * after its FORK. Nothing stops the program for that (ptrace could, at each clone, and would keep debuggers away).
+ * Design. Each task has its own counters. An event that counts nothing is inherited on all CPUs and carries the
+ * side-band; its ring wakes the recorder at each record, so a task has counters within a fraction of a millisecond
+ * after its FORK. The program is not stopped for that (ptrace could do it, at each clone, but would lock out
+ * debuggers).
  *
  * The first task of a command arms itself before its exec. Later ones are armed while they run: clocks by watching the
  * counter, hardware counters by a few hundred single steps, because nothing else is fine enough. A task that sleeps is
- * left alone, and tried again, less and less often while it takes no samples. Until it is armed it is sampled without
- * windows. When that is, windows/state.c decides.
+ * left alone, and tried again, less and less often as long as it has no samples. Until it is armed it is sampled
+ * without windows. windows/state.c decides when a task is armed.
  *
- * Edge cases. A task that ends before it has counters is counted (missed). Throttling: kernels let twins go on with
- * the distance lost, or only one of them: armed again. The distance is checked in each window that comes; when it is
- * lost for other reasons it is made anew. Clocks lose it all the time: each switch of a task starts the timers of its
- * twins one after the other and stops them so. While windows are too long rings are looked at often, and the twins
- * armed anew.
+ * Edge cases. Tasks that end before they have counters are counted (missed). After throttling, kernels restart the
+ * twins without the distance, or only one of them; they are armed again. The distance is checked in each window; if it
+ * is lost for other reasons, the twins are armed again, too. Clocks lose it all the time, because each switch of a
+ * task starts, and stops, the timers of its twins one after the other. As long as windows are too long, the rings are
+ * read often and the twins are armed again.
  */
 #include "windows/run.h"
 
@@ -214,8 +215,8 @@ static void tell_forbidden(struct window_run *w, const struct window_place *p)
 {
 	if (!w->told_forbidden)
 		notify_warn(w->notify,
-			    "thread %d may not be traced, so that it has no windows (CAP_SYS_PTRACE allows it, or "
-			    "mode=refresh needs no tracing)",
+			    "thread %d may not be traced, so it has no windows (CAP_SYS_PTRACE allows tracing, "
+			    "and mode=refresh does not need it)",
 			    p->task.tid);
 	w->told_forbidden = true;
 }

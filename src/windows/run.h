@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows while a recording runs: the tasks that come get counters, twins are armed and armed anew, bursts are let
- * loose, and the lengths that come of it are counted.
+ * Windows while a recording runs: new tasks get counters, twins are armed and armed again, bursts are enabled, and the
+ * resulting lengths are counted.
  */
 #ifndef WINDOWS_RUN_H
 #define WINDOWS_RUN_H
@@ -34,24 +34,25 @@ struct window_run {
 };
 
 struct window_summary {
-	enum window_how how;		       /* WINDOW_AUTO: there were none to be had */
-	u64 asked, windows, low, median, high; /* lengths: what was asked for; 5, 50 and 95 per cent of what came */
-	bool clock;			       /* in nanoseconds */
+	enum window_how how; /* WINDOW_AUTO: there were no windows */
+	u64 asked, windows, low, median,
+		high; /* lengths: the wanted one; the number of windows; the 5, 50 and 95 per cent quantiles */
+	bool clock;   /* in nanoseconds */
 	u32 places, unarmed, missed, rearmed;
 	bool cpus; /* places are CPUs */
 };
 
-/* After the events are open and described. interval_ns: for refresh. ERR_IO, noted. */
+/* Call it after the events are open and described. interval_ns: for refresh. ERR_IO, noted. */
 int window_run_begin(struct window_run *w, enum window_how how, struct event_set *set, struct evlist *events,
 		     u64 interval_ns, const struct notify *to);
-/* The counters of the first place, for the command to switch on itself. */
+/* The counters of the first place, which the command switches on itself. */
 void window_run_pairs(struct window_run *w, struct window_pairs *out);
-/* Counting begins: leaders are let loose. own: the first place was armed by the command. child: that
- * the recorder has, or -1. */
+/* Counting begins: leaders are enabled. own: the first place was armed by the command. child: the recorder's child, or
+ * -1. */
 void window_run_start(struct window_run *w, bool own, pid_t child);
 /*
- * After each pass over the rings: counters for new tasks, arming. late(ctx, ring) is called for rings that came, lost
- * for what tasks that have ended had lost.
+ * Call it after each pass over the rings: it opens counters for new tasks, and arms. late(ctx, ring) is called for new
+ * rings, and lost for records that ended tasks had lost.
  */
 struct window_turn {
 	void (*late)(void *ctx, u32 ring);
@@ -59,9 +60,9 @@ struct window_turn {
 	void *ctx;
 };
 void window_run_turn(struct window_run *w, const struct window_turn *turn);
-/* The timer has called: bursts are due. */
+/* The timer has fired: bursts are due. */
 void window_run_tick(struct window_run *w);
-/* Milliseconds until something is to be done, at most `most`. */
+/* Milliseconds until something has to be done, at most `most`. */
 int window_run_timeout(const struct window_run *w, int most);
 void window_run_summary(const struct window_run *w, struct window_summary *out);
 void window_run_end(struct window_run *w);

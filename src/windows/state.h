@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which windows are armed, and when that is tried (again): what is known of each windowed group (a leader, and its
- * twin) in each place, and what follows from it. A *place* is what has counters of its own: a task, or with whole CPUs
- * a CPU.
+ * Which windows are armed, and when arming is tried (again): the state of each group with windows (a leader, and its
+ * twin) in each place, and the decisions from it. A *place* has its own counters: it is a task, or, when whole CPUs
+ * are recorded, a CPU.
  *
- * Pure: nothing is opened, armed or asked for the time here. windows/run.c tells what came and what came of arming.
+ * Pure: nothing is opened or armed here, and the clock is not read. windows/run.c reports the samples and the results
+ * of arming.
  */
 #ifndef WINDOWS_STATE_H
 #define WINDOWS_STATE_H
@@ -27,24 +28,25 @@ struct window_place {
 	s32 cpu;
 	size_t on; /* index in each event's `on` */
 	bool gone;
-	u64 stepped_ms; /* when its task was stopped last */
+	u64 stepped_ms; /* when its task was last stopped */
 };
 
 struct window_state { /* of a group in a place */
 	enum { WINDOW_OFF, WINDOW_ON, WINDOW_STOPPING, WINDOW_REFUSES } armed;
-	bool ever;	      /* it was armed once */
-	bool anew;	      /* it was throttled, or the distance is lost: arm again */
-	u64 due_ms;	      /* when arming is tried (again); 0: nothing to do */
-	u32 tries;	      /* that failed, in a row; */
-	u32 waited;	      /* of these, those in which the task did not sleep, */
-	u32 idle;	      /* and those since the last sample */
-	bool known, first;    /* a sample came; it was the first leader's */
-	u64 value;	      /* of the leader then */
-	u64 since;	      /* of the leader, when it was armed: windows before do not tell of this distance */
-	u32 wide;	      /* windows in a row that are far from what was asked */
-	u32 corrections;      /* times that it was armed anew for that, */
-	u32 fruitless;	      /* of these, the last in a row after which all were still far */
-	u32 throttles;	      /* and because the kernel had held samples back */
+	bool ever;	   /* it has been armed at least once */
+	bool anew;	   /* it was throttled, or the distance is lost: arm again */
+	u64 due_ms;	   /* when arming is tried (again); 0: nothing to do */
+	u32 tries;	   /* that failed, in a row; */
+	u32 waited;	   /* of these, those in which the task did not sleep, */
+	u32 idle;	   /* and those since the last sample */
+	bool known, first; /* a sample came; it was the first leader's */
+	u64 value;	   /* of the leader then */
+	u64 since;	   /* the leader's count when it was armed: earlier windows say nothing about this distance */
+	u32 wide;	   /* number of windows in a row whose length is far from the wanted one */
+	u32 corrections;   /* number of times that it was armed again because of that, */
+	u32 fruitless; /* of these, the number of the last ones in a row after which all windows were still far from it
+			*/
+	u32 throttles; /* and because of throttling */
 	u32 wanted, burst_at; /* refresh: samples still to come, and how many of the burst came */
 	u64 wanted_ms;	      /* since when */
 };
@@ -66,7 +68,7 @@ static inline struct window_state *window_states_at(const struct window_states *
 }
 
 void window_states_add(struct window_states *t, const struct window_place *p);
-/* The place's leaders count from now on; armed: as twins already. */
+/* The leaders of the place count from now on; armed: they are armed as twins already. */
 void window_states_start(struct window_states *t, size_t place, bool armed, u64 now_ms);
 void window_states_free(struct window_states *t);
 

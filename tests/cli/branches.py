@@ -179,9 +179,9 @@ more = run(RETICLE, "report", "-i", "branches.data", "--sort", "+mispredict").st
 if not re.search(r"# Overhead +Command +Source Shared Object +Source Symbol +Target Symbol +Basic Block Cycles +Branch Mispredicted", more):
     sys.exit("--sort +mispredict:\n" + more[:1500])
 write("stacks.data", records, branches=CALL_STACK | 1)
-for path, options, word in (("stacks.data", ["-b"], "hold branches"), ("samples.data", ["-s", "symbol_from"], "--branch-stack"),
+for path, options, word in (("stacks.data", ["-b"], "contain branches"), ("samples.data", ["-s", "symbol_from"], "--branch-stack"),
                             ("stacks.data", ["-s", "mispredict"], "record with -b"), ("branches.data", ["-b", "--mem-mode"], "exclude"),
-                            ("branches.data", ["-b", "--metrics", "ipc"], "exclude"), ("branches.data", ["-b", "--stats"], "no table")):
+                            ("branches.data", ["-b", "--metrics", "ipc"], "exclude"), ("branches.data", ["-b", "--stats"], "not a table")):
     p = run(RETICLE, "report", "-i", path, *options)
     if p.returncode != 2 or word not in p.stderr:
         sys.exit(f"{options} of {path}: exit status {p.returncode}: {p.stderr}")

@@ -123,7 +123,7 @@ end = lines[head].index("Thread") + len("Thread")
 uses = lines[head + 1:lines.index("", head)]
 if len(uses) < 2 or any(not use[end - 7:end].strip().isdigit() or use[end:end + 2] != "  " for use in uses):
     complain(f"the columns of the uses are not aligned:\n{text}")
-if "instructions, as a lock" not in run(RETICLE, "c2c", "report", "-i", "atomic.data").stdout:
+if "instructions, like a lock" not in run(RETICLE, "c2c", "report", "-i", "atomic.data").stdout:
     complain("atomic: locked instructions are not named")
 
 # What cannot be: two bounds at once; a recording that says nothing of memory.
@@ -132,6 +132,6 @@ if done.returncode == 0 or "one ldlat" not in done.stderr:
     complain(f"two bounds: {done.returncode} {done.stderr}")
 run(RETICLE, "record", "-q", "-o", "plain.data", "--pmu=sim", "--", "/bin/true")
 done = run(RETICLE, "c2c", "report", "plain.data")
-if done.returncode != 2 or "do not say what they loaded" not in done.stderr:
+if done.returncode != 2 or "do not say what was loaded" not in done.stderr:
     complain(f"no accesses: {done.returncode} {done.stderr}")
 sys.exit(failed)

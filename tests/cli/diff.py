@@ -139,7 +139,7 @@ recipe = (source / "tests/recipe/diff-new.recipe").read_text()
 pathlib.Path("other.recipe").write_text(recipe.replace("generic-x86", "neoverse-n1"))
 subprocess.run([tool, "other.recipe", "other.data"], check=True)
 check("other core", run("-q", "new.data", "new.data", "other.data")[::2],
-      (0, "reticle diff: warning: other.data is simulated on another core (neoverse-n1) than new.data (generic-x86)\n"))
+      (0, "reticle diff: warning: other.data was simulated on a different core (neoverse-n1) than new.data (generic-x86)\n"))
 
 # Usage, and what cannot be read or compared.
 os.rename("old.data", "perf.data.old")
@@ -152,10 +152,10 @@ for args, status, want in (
      "dso_size, symbol, symbol_size, srcline, srcfile, trace"),
     (("-s", ","), 2, "option --sort names no key"),
     (("-c", "wdiff:1"), 2, "option --compute: 'wdiff:1' is none of delta-abs, delta, ratio, wdiff:W1,W2"),
-    (("-c", "wdiff:1,1", "--fail-above", "1"), 2, "--fail-above goes with delta and ratio, not with wdiff"),
+    (("-c", "wdiff:1,1", "--fail-above", "1"), 2, "--fail-above works with delta and ratio, not with wdiff"),
     (("--fail-above", "-1"), 2, "'-1' is not a percentage"),
     (("-o", "2"), 2, "option --order: there is no recording 2 (0 to 1)"),
-    (("-", "perf.data"), 2, "recordings are files here, not standard input"),
+    (("-", "perf.data"), 2, "recordings have to be files here, not standard input"),
     (("perf.data", "missing.data"), 1, "missing.data: cannot open: No such file or directory (make one with 'reticle record')"),
     (("--comms", "nobody"), 1, "no event has samples in the baseline and in another recording (see reticle evlist)"),
 ):

@@ -63,6 +63,6 @@ if [ "$(id -u)" = 0 ]; then
 	mkfifo foreign.fifo && ln -s foreign.fifo foreign.svg && chown -h 65534 foreign.svg
 	timeout 10 "$RETICLE" export -o foreign.svg 2>err </dev/null
 	[ $? = 1 ] || fail "a link of somebody else to a FIFO: not status 1"
-	grep -q 'a link of somebody else' err || fail "a link of somebody else to a FIFO: $(cat err)"
+	grep -q 'a link that belongs to another user' err || fail "a link of somebody else to a FIFO: $(cat err)"
 fi
 exit 0

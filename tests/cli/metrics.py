@@ -65,7 +65,7 @@ for more in (["--sort", "comm,dso,symbol"], ["--fields", "+comm,dso"]):
           and any(p["frames"] for r in named["rows"] for p in r["paths"]))
     text = run("report", "-i", "w.data", "--stdio", "-g", *more)
     check(f"{more}: text", all(re.search(rf" {h}\b", text) for h in ("Command", "Shared Object", "Symbol", "CPI")))
-for keys, rule in (("symbol", "both ends lie in one function"), ("dso", "both ends lie in one object"), ("comm", "rows tell no code from other code")):
+for keys, rule in (("symbol", "both ends lie in one function"), ("dso", "both ends lie in one object"), ("comm", "rows do not separate code")):
     check(f"--sort {keys}: {rule}", rule in run("report", "-i", "w.data", "--stdio", "--sort", keys, "--header"))
 
 # By more than one metric: both functions keep two windows, so that the next one decides.
@@ -144,23 +144,23 @@ check("same weights", plain[0]["weight"] == event["weight"])
 
 for args, said in (
         (["--metrics", "nothing"], "not one of basic"),
-        (["--metric", "x=cycles/nothing"], "no event of the group"),
+        (["--metric", "x=cycles/nothing"], "is not an event of the group"),
         (["--metric", "x=cycles/"], "not understood"),
         (["--metric", "x"], "not NAME=FORMULA"),
         (["--columns", "DTLB%"], "no metric 'DTLB%'"),
         (["--sort", "DTLB%"], "no metric 'DTLB%'"),
-        (["--sort", "calls"], "no event of the recording tells calls"),
-        (["--columns", "PerCall"], "no event of the recording tells calls"),
+        (["--sort", "calls"], "no event of the recording counts calls"),
+        (["--columns", "PerCall"], "no event of the recording counts calls"),
         (["--sort", "CPI,nothing"], "'nothing' is not one of comm"),
         (["--sort", "CPI,IPC,BM/KI,%CY,%I,%BM,windows,kept,discarded"], "more than 8 metrics"),
         (["--attribution", "guess"], "not one of estimate, discard"),
-        (["--attribution", "returns"], "'returns' is gone: windows in which nothing returned are not like"),
+        (["--attribution", "returns"], "'returns' was removed: windows in which nothing returned are not like"),
         (["--address-range", "5-4"], "not START-END"),
         (["--address-range", ":4-5"], "not START-END or FILE:START-END"),
         (["--address-range", "1-2"], "no window begins or ends within addresses 0x1-0x2 of any file"),
         (["--address-range", "nothing:0xffffffffc0001000-0xffffffffc0001100"], "nor in any other part of it"),
         (["--source-line", "a.c"], "not FILE:LINE"),
-        (["--source-line", "a.c:3"], "within lines 3-3 of a.c: no source line is known of that file")):
+        (["--source-line", "a.c:3"], "within lines 3-3 of a.c: no source line is known for that file")):
     check(f"{args} says so", said in run("report", "-i", "w.data", *args, status=2))
 subprocess.run([build / "tests/recipe/recipe", source / "tests/recipe/report-views.recipe", "n.data"], check=True)
 warned = subprocess.run([reticle, "report", "-i", "w.data", "--metrics", "basic,topdown"], capture_output=True, text=True)

@@ -63,7 +63,7 @@ for kind, words in ways.items():
     path = f"{kind}.data"
     run("record", "-q", "-e", "cpu-clock", "-o", path, "--", "sh", "-c", 'timeout 1 "$@" || true', "sh", *words)
     must(run("buildid-list", "-i", path), f"{ID} ")
-    must(run("report", "--stdio", "--no-cache", "-i", path), "the file is gone, or below another root directory (say which: --symfs)")
+    must(run("report", "--stdio", "--no-cache", "-i", path), "the file does not exist, or is in another root directory (name it with --symfs)")
     root = str(ROOT) if kind == "chroot" else "symfs"
     shutil.copytree(ROOT / "bin", "symfs/mnt", dirs_exist_ok=True)
     must(run("report", "--stdio", "--symfs", root, "-i", path), "] only_below_root")

@@ -56,7 +56,7 @@ session() {
 for how in fifo:ctl,ack "fd:$ctl,$ack"; do
 	session ours.data "$RETICLE" record
 	grep -q 'no snapshot to take' log || fail "snapshot: $(cat log)"
-	grep -q "'frobnicate' is no command" log || fail "frobnicate: $(cat log)"
+	grep -q "'frobnicate' is not a command" log || fail "frobnicate: $(cat log)"
 	grep -q "no event 'nix' to enable" log || fail "enable nix: $(cat log)"
 	# Mappings that were made while events were off are known.
 	"$RETICLE" script -i ours.data -F comm,ip,dso >out
@@ -110,6 +110,6 @@ refused fd:9 'descriptor 9 cannot be waited for' 9</dev/null
 refused fd:9,8 'descriptor 9 cannot be waited for' 9<log 8>out
 refused fd:9,19 'descriptor 19 is not open' 9<ctl
 refused fifo:nix "cannot open 'nix'"
-refused fifo:log "'log' is no FIFO"
-refused fifo:ctl,log "'log' is no FIFO"
+refused fifo:log "'log' is not a FIFO"
+refused fifo:ctl,log "'log' is not a FIFO"
 exit 0

@@ -17,7 +17,7 @@ cp old.data first
 cmp -s old.data.old first || fail "the older recording is not at .old"
 echo precious >notes
 "${R[@]}" -o notes -- true 2>err && fail "a file that is no recording was overwritten"
-grep -q "notes exists and is no recording" err || fail "foreign file: $(cat err)"
+grep -q "notes exists and is not a recording" err || fail "foreign file: $(cat err)"
 [ "$(cat notes)" = precious ] || fail "foreign file: changed"
 : >empty
 "${R[@]}" -o empty -- true || fail "an empty file is not taken"

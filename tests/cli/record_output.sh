@@ -33,7 +33,7 @@ grep -q printed err || fail "-o -: what the command prints is not on standard er
 "$RETICLE" evlist -i mixed.data 2>err >/dev/null || fail "-o -: unreadable"
 [ -s err ] && fail "-o -: $(cat err)"
 "${R[@]}" -o - -- "${BUSY[@]}" 2>err | true
-grep -q 'the reader is gone' err || fail "broken pipe: $(cat err)"
+grep -q 'the reader has ended' err || fail "broken pipe: $(cat err)"
 
 "${R[@]}" -z -o z.data -- "${BUSY[@]}"
 [ "$(count z.data SAMPLE)" -gt 100 ] || fail "-z: $(count z.data SAMPLE) samples"

@@ -62,5 +62,5 @@ if [ "$(id -u)" = 0 ] && [ -d /sys/kernel/tracing/events/raw_syscalls ]; then
 fi
 "$RETICLE" record -e cpu-clock --exclude-perf -o no.data -- true 2>err
 [ $? = 2 ] || fail "--exclude-perf of a clock: not status 2"
-grep -q "'cpu-clock' is none" err || fail "--exclude-perf of a clock: $(cat err)"
+grep -q "'cpu-clock' is not one" err || fail "--exclude-perf of a clock: $(cat err)"
 exit 0

@@ -27,7 +27,7 @@ grep -q 'recording user space only: kernel.perf_event_paranoid is 2' err || fail
 [ "$(count own.data SAMPLE)" -gt 20 ] || fail "own command: $(count own.data SAMPLE) samples"
 "$RETICLE" evlist -i own.data | grep -q '^cpu-clock:u$' || fail "own command: $("$RETICLE" evlist -i own.data)"
 as_nobody ./reticle stat -a -e cpu-clock,page-faults -- touch ran 2>err && fail "stat -a: no error"
-grep -q 'may count none of these events on whole CPUs (reticle check' err || fail "stat -a: $(cat err)"
+grep -q 'may not count any of these events on whole CPUs (reticle check' err || fail "stat -a: $(cat err)"
 [ -e ran ] && fail "stat -a: the command ran, and nothing was counted"
 # Counted at one place, and refused at another.
 # shellcheck disable=SC2016 # the inner shell's
@@ -38,13 +38,13 @@ sleep 60 &
 theirs=$!
 as_nobody ./reticle stat -p "$mine,$theirs" -e page-faults -- touch ran 2>err
 [ $? = 1 ] || fail "stat -p MINE,ROOTS: $(cat err)"
-grep -q 'may count none of these events (reticle check' err || fail "stat -p MINE,ROOTS: $(cat err)"
+grep -q 'may not count any of these events (reticle check' err || fail "stat -p MINE,ROOTS: $(cat err)"
 [ -e ran ] && fail "stat -p MINE,ROOTS: the command ran, and nothing was counted"
 kill "$mine" "$theirs"
 as_nobody ./reticle record -q -e cpu-clock -a -- true 2>err && fail "-a: no error"
 grep -q 'on whole CPUs: not allowed .*paranoid at 2 .*perf_event_paranoid=0' err || fail "-a: $(cat err)"
 as_nobody ./reticle record -q -e cpu-clock -p 1 -- true 2>err && fail "-p 1: no error"
-grep -q "the process is another user's" err || fail "-p 1: $(cat err)"
+grep -q "the process belongs to another user" err || fail "-p 1: $(cat err)"
 as_nobody ./reticle record -q -e cpu-clock -m 100000 -- true 2>err && fail "-m 100000: no error"
 grep -q 'over the limit for locked memory' err || fail "-m 100000: $(cat err)"
 exit 0

@@ -183,5 +183,5 @@ p = run("record", "-b", "--call-graph", "lbr", "-o", "no.data", "--", "./program
 if p.returncode != 2 or "exclude each other" not in p.stderr:
     fail(f"-b --call-graph lbr: {p.returncode}: {p.stderr}")
 p = run("record", "--pmu=sim,branches=0", "-b", "-o", "no.data", "--", "./program")
-if p.returncode != 2 or "one record at least" not in p.stderr:
+if p.returncode != 2 or "at least one record" not in p.stderr:
     fail(f"branches=0: {p.returncode}: {p.stderr}")

@@ -131,8 +131,8 @@ refused 'name a command' -p 1
 refused 'needs a command'
 refused 'no branch records' -j any,k -- touch ran
 mkfifo ctl
-refused 'are not switched while it runs' --control fifo:ctl -- touch ran
-refused "nothing of the virtual PMU's is overwritten" --overwrite -- touch ran
+refused 'cannot be switched while it runs' --control fifo:ctl -- touch ran
+refused "the virtual PMU never overwrites records" --overwrite -- touch ran
 refused 'no transactional memory' --transaction -- touch ran
 refused "no register 'frob'; there are: AX" --user-regs=frob -- true
 refused "no event 'page-faults'" -e page-faults -- touch ran

@@ -217,7 +217,7 @@ check("hostile dso", any(f["dso"].endswith('a"b\\\n\x01\ufffd<t') for f in json.
 
 # Usage, and files that cannot be written.
 for args, status, want in (
-    (("-e", "cpu-clock", "--truth", "x"), 2, "--truth needs --pmu=sim: only the virtual PMU knows it"),
+    (("-e", "cpu-clock", "--truth", "x"), 2, "--truth needs --pmu=sim: only the virtual PMU knows exact counts"),
     (("--pmu=sim", "--truth", "x", "-o", "-"), 2, "--truth needs a recording in a file of its own"),
     (("--pmu=sim", "--truth", "x", "-o", "x"), 2, "--truth needs a recording in a file of its own"),
     (("--pmu=sim", "--truth", "x", "--switch-output"), 2, "--truth and --switch-output exclude each other"),

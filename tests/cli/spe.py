@@ -160,7 +160,7 @@ def others():
     check("without a clock nothing is lost", sum(s["event"] == "instructions" for s in samples("timeless.data")) == 50)
 
     p = reticle("report", "-i", "fields.data", "--itrace=i1000i")
-    check("other periods are refused: " + p.stderr, p.returncode == 2 and "say i1i" in p.stderr)
+    check("other periods are refused: " + p.stderr, p.returncode == 2 and "write i1i" in p.stderr)
     p = reticle("report", "-i", "fields.data", "--itrace=y")
     check("unknown letters are refused: " + p.stderr, p.returncode == 2 and "'y'" in p.stderr)
 

@@ -27,15 +27,15 @@ said "did you mean '--children'?" report --chidlren
 said "pipe them into less -R" report --tui
 said "--sort symbol_from,symbol_to,cycles" report --branch-history
 said "--stats and --tasks exclude each other" report --tasks --stats
-said "it goes without --csv" report --mmaps --csv
+said "it cannot be combined with --csv" report --mmaps --csv
 # What is asked of all records is not of some, nor sorted.
 for option in "-c x" "--pid 1" "--tid 1" "-C 0" "--time 0,1" "-d x" "-S x" "--symbol-filter x" -U x "-s sym" "-F sym" "-p x" -x "--ignore-callees x" -b --hierarchy --group -t:; do
 	for which in --stats --tasks --mmaps; do
 		# shellcheck disable=SC2086 # words, not one
-		said "$which is no table: it goes without " report $which $option
+		said "$which is not a table: it cannot be combined with " report $which $option
 	done
 done
-said "it goes without -t" report --hierarchy -t,
+said "it cannot be combined with -t" report --hierarchy -t,
 said "'reticle dump' prints each record" script -D
 said "no field 'srccode'; srcline" script -F srccode
 # What is nearly right is named; what there is, is listed.

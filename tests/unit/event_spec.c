@@ -328,7 +328,7 @@ static const struct {
 	{ "{a", ERR_NOTFOUND, 1, 1, "unknown" },
 	{ "cycles}", ERR_USAGE, 6, 1, "expected ','" },
 	{ "{cycles}:", ERR_USAGE, 9, 1, "missing" },
-	{ "{cycles:ppp}:p", ERR_USAGE, 13, 1, "precise" },
+	{ "{cycles:ppp}:p", ERR_USAGE, 13, 1, "more than three times" },
 	{ "cycles/period=1", ERR_USAGE, 6, 1, "not closed" },
 	{ "cycles/perod=1/", ERR_USAGE, 7, 5, "'period'" },
 	{ "cycles/period=abc/", ERR_USAGE, 14, 3, "number" },

@@ -384,7 +384,7 @@ static void groups_that_overlap(void **state)
 	w = walk_bytes(&b);
 	assert_int_equal(w.err, 0);
 	assert_int_equal(w.warnings, 1);
-	assert_non_null(strstr(w.first, "group 1 and those behind it"));
+	assert_non_null(strstr(w.first, "group 1 and those after it"));
 	s = open_bytes(&b);
 	assert_string_equal(s->events.events.v[0].group_name, "first");
 	assert_null(s->events.events.v[1].group_name);

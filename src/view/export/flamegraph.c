@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A flame graph is laid out in one walk: a kid starts where its older sibling ends, and whatever is too narrow to be
- * seen is skipped with all that stands on it, so the work after the walk is bounded by the picture's area and not by
- * the number of stacks. The height follows from the deepest box that was kept.
+ * A flame graph is laid out in one walk: a kid starts where its older sibling ends, and boxes that are too narrow to
+ * be seen are skipped with everything on top of them, so the work after the walk is limited by the picture's area and
+ * not by the number of stacks. The height follows from the deepest box that was kept.
  *
  * Positions are absolute and final in the file; the script reads them from there and needs no other data.
  */

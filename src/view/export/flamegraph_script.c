@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The script inside a flame graph: zoom, search, details. It reads names and places from the boxes themselves. Written
- * without double quotes and backslashes, so that it stands here as it is in the file.
+ * The script inside a flame graph: zoom, search, details. It reads names and places from the boxes themselves. It is
+ * written without double quotes and backslashes, so that it looks the same here and in the file.
  */
 #include "view/export/flamegraph.h"
 

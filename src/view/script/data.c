@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a sample that need decoding of their own: registers, branch stacks, memory access data. */
+/* The fields of a sample that need additional decoding: registers, branch stacks, memory access data. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

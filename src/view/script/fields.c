@@ -182,7 +182,8 @@ int script_fields_parse(struct script_fields *f, const char *text, const struct 
 	bool relative = strchr(p, '+') || *p == '-' || strstr(p, ",-");
 
 	if (colon && kind < 0)
-		return notify_error(to, ERR_USAGE, "-F: no kind of events '%.*s' (hw, sw, trace, raw, break, synth)",
+		return notify_error(to, ERR_USAGE,
+				    "-F: there is no kind of events '%.*s' (hw, sw, trace, raw, break, synth)",
 				    (int)(colon - text), text);
 	if (!colon && !*p)
 		return notify_error(to, ERR_USAGE, "-F: no fields named");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One sample as a JSON object on a line of its own. Which members there are follows the fields chosen (-F). Numbers
- * are numbers, apart from addresses: those are strings "0x...", since most readers of JSON keep only 53 bits. Times
- * are in nanoseconds.
+ * One sample as a JSON object on its own line. The chosen fields (-F) decide which members it has. Numbers are
+ * numbers, except addresses, which are strings "0x...", because most readers of JSON keep only 53 bits. Times are in
+ * nanoseconds.
  */
 #include <stdio.h>
 
