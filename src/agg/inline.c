@@ -25,6 +25,7 @@ struct heavy {
 
 struct expander {
 	struct profile *p;
+	u32 workers;
 	struct tree_span *of;	 /* per frame id */
 	VEC(struct heavy) heavy; /* by DSO, then by frame */
 	VEC(u32) dso_first;	 /* in heavy, of each DSO, and the end */
@@ -86,7 +87,7 @@ static void expand(struct expander *x, u32 id, const struct heavy *h)
 struct weighing {
 	struct collected *const *parts;
 	u32 event;
-	u64 **weights; /* of each part, per frame id */
+	u64 **weights; /* by worker, per frame id */
 };
 
 static void weigh_part(void *ctx, u32 worker, u32 unit)
@@ -94,30 +95,29 @@ static void weigh_part(void *ctx, u32 worker, u32 unit)
 	const struct weighing *w = ctx;
 	struct tree_builder *tree = &w->parts[unit]->trees[w->event];
 
-	(void)worker;
 	tree_settle(tree);
-	tree_weigh_frames(tree, w->weights[unit]);
+	tree_weigh_frames(tree, w->weights[worker]);
 }
 
 /* Marks the frames that carry enough of an event: not 0. */
 static void weigh(struct expander *x, struct collected *const *parts, u32 nr_parts, u32 event, u32 *heavy, u32 n)
 {
-	struct weighing w = { parts, event, mem_zalloc(nr_parts * sizeof(*w.weights)) };
+	struct weighing w = { parts, event, mem_zalloc(x->workers * sizeof(*w.weights)) };
 	u64 whole = 0;
 
-	for (u32 i = 0; i < nr_parts; i++) {
+	for (u32 i = 0; i < x->workers; i++)
 		w.weights[i] = mem_zalloc(n * sizeof(u64));
+	for (u32 i = 0; i < nr_parts; i++)
 		whole += parts[i]->weights[event];
-	}
-	pool_run(nr_parts, nr_parts, weigh_part, &w);
+	pool_run(x->workers, nr_parts, weigh_part, &w);
 	for (u32 i = 0; i < n; i++) {
 		u64 weight = 0;
 
-		for (u32 k = 0; k < nr_parts; k++)
+		for (u32 k = 0; k < x->workers; k++)
 			weight += w.weights[k][i];
 		heavy[i] |= weight && weight >= whole / MIN_SHARE && by_address(frames_get(x->p->frames, i));
 	}
-	for (u32 i = 0; i < nr_parts; i++)
+	for (u32 i = 0; i < x->workers; i++)
 		free(w.weights[i]);
 	free(w.weights);
 }
@@ -155,10 +155,11 @@ static bool any_by_address(const struct frames *frames, u32 n)
 	return false;
 }
 
-bool inlined_resolve(struct profile *p, struct collected *const *parts, u32 nr_parts, struct tree_rename *out)
+bool inlined_resolve(struct profile *p, struct collected *const *parts, u32 nr_parts, u32 workers,
+		     struct tree_rename *out)
 {
 	u32 n = frames_count(p->frames);
-	struct expander x = { .p = p };
+	struct expander x = { .p = p, .workers = workers };
 	u32 *heavy;
 
 	p->first_inlined = n;
@@ -170,7 +171,7 @@ bool inlined_resolve(struct profile *p, struct collected *const *parts, u32 nr_p
 	list_heavy(&x, heavy, n);
 	for (size_t i = 0; i < x.heavy.n; i++)
 		dsos_start_parser_for(p->dsos, x.heavy.v[i].dso, frames_get(p->frames, x.heavy.v[i].frame)->addr);
-	pool_run(nr_parts, (u32)x.dso_first.n - 1, ask_dso, &x);
+	pool_run(workers, (u32)x.dso_first.n - 1, ask_dso, &x);
 	x.of = mem_zalloc(n * sizeof(*x.of));
 	for (u32 i = 0; i < n; i++)
 		expand(&x, i, heavy[i] ? &x.heavy.v[heavy[i] - 1] : NULL);

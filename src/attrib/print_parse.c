@@ -7,6 +7,7 @@
 #include "attrib/print_format.h"
 
 #define DEEPEST 200
+#define WIDEST 999 /* columns, and characters of a precision */
 #define MOST_EXPRS 8192 /* of a format: the longest of a kernel have a tenth of that */
 #define MOST_LOOKUPS 512
 
@@ -476,7 +477,7 @@ static s32 take_digits(const char **p)
 {
 	s32 v = -1;
 
-	for (; isdigit((u8) * *p) && v < 1000; ++*p)
+	for (; isdigit((u8) * *p) && v <= WIDEST; ++*p)
 		v = MAX(v, 0) * 10 + (**p - '0');
 	return v;
 }
@@ -502,10 +503,10 @@ static bool parse_conversion(const char **at, struct conversion *c, bool *star)
 		if (!*star && c->precision < 0)
 			c->precision = 0; /* "%.d" */
 	}
-	for (; *p && strchr("hlLzqjt", *p); p++)
+	for (u32 i = 0; i < 2 && *p && strchr("hlLzqjt", *p); i++, p++)
 		c->bits = *p == 'h' ? c->bits / 2 : 64;
 	c->kind = *p == 'i' ? 'd' : *p;
-	if (!*p || !strchr("duxXocsp", c->kind))
+	if (!*p || !strchr("duxXocsp", c->kind) || c->width > WIDEST || c->precision > WIDEST)
 		return false;
 	p++;
 	for (u32 i = 0; c->kind == 'p' && i < ARRAY_LEN(pointers) && !c->pointer[0]; i++)

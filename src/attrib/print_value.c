@@ -181,7 +181,7 @@ static void put_field_text(const struct expr *x, const struct conversion *c, con
 	if (f->kind == TRACE_NUMBER && f->size == r->formats->long_size) {
 		addr = record_number(r, f->offset, f->size);
 		if (r->string(r->ctx, addr, &known))
-			bytes_put(out, known.p, known.len);
+			put_text(c, known.p, MIN(known.len, PRINTED_MOST), out);
 		else
 			bytes_hex(out, addr);
 		return;

@@ -77,6 +77,8 @@ static const char *string_end(const char *p, const char *end, char quote)
 	while (p && p < end && *p != quote) {
 		if (*p == '%' && quote == '"')
 			p = conversion_end(p + 1, end);
+		else if (*p == '\\' && p + 1 < end && p[1] == '%')
+			return NULL; /* whoever takes the backslash away has a conversion that was not looked at */
 		else
 			p += *p == '\\' && p + 1 < end ? 2 : 1;
 	}

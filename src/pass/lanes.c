@@ -204,7 +204,7 @@ static void take(struct lanes *l, u32 worker)
 	for (u32 i = 0; i < blocks_of(l, w->round) && !stopped(l); i++) {
 		u64 start = s->data.blocks.v[first + i].offset;
 
-		find_mine(w, &round_at(l, w->round)->blocks[i], i % l->workers == worker);
+		find_mine(w, &round_at(l, w->round)->blocks[i], (first + i) % l->workers == worker);
 		for (size_t k = 0; k < w->mine.n; k++) {
 			u64 offset = start + w->mine.v[k];
 			struct source_record at;

@@ -450,6 +450,7 @@ int live_refresh(struct live *l, const struct pipeline_opts *o, bool take, struc
 	err = make_view(l, o, in_portions, l->behind_front && l->portions[0].collected ? l->behind_front : 0);
 	if (err) {
 		end_view(l);
+		forget_portions(l); /* the newest one must not stay */
 		return err;
 	}
 	l->view.left_out = left_out;

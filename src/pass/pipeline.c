@@ -250,7 +250,7 @@ static void join_results(struct pass *pass, struct window_pass *windows, const s
 		p->tally.undecodable += pass->portions[i].undecodable;
 	}
 	session_forget_processes(pass->s);
-	renames = p->has_inlined && inlined_resolve(p, parts, n, &rename);
+	renames = p->has_inlined && inlined_resolve(p, parts, n, pass->nr_workers, &rename);
 	collected_init(&all, nr_trees);
 	to = renames || pass->portions ? &all : parts[0];
 	for (u32 i = 0; i < n; i++) {

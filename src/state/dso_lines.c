@@ -172,11 +172,17 @@ static bool linked_address(const struct dso_lines *l, u64 addr, u64 *linked)
 void dsos_start_parser_for(struct dsos *d, u32 dso, u64 addr)
 {
 	struct dso_slot *s = d->slots.v[dso];
+	const struct dso_lines *l;
+	bool unknown;
 	u64 linked;
 
 	if (d->apart_asked || !dsos_has_lines(d, dso))
 		return;
-	if (linked_address(s->lines, addr, &linked) && !answers_has(s->lines->answers, linked))
+	pthread_mutex_lock(&s->lock);
+	l = get_lines(d, s); /* they may have been dropped since (dsos_drop_lines) */
+	unknown = linked_address(l, addr, &linked) && !answers_has(l->answers, linked);
+	pthread_mutex_unlock(&s->lock);
+	if (unknown)
 		dsos_start_parser(d);
 }
 

@@ -99,6 +99,8 @@ static void knows_what_is_tame(void **state)
 		{ "\"%.9999d\", REC->a", false },
 		{ "\"%n\", REC->a", false },
 		{ "\"%lllld\", REC->a", false },
+		{ "\"\\%hhhhhhhhd\", REC->a", false },
+		{ "\"\\%9999s\", REC->a", false },
 		{ "\"%d", false },
 		{ "\"%d\", REC->a / REC->b", false },
 		{ "\"%d\", REC->a / (1 - 1)", false },
@@ -288,56 +290,58 @@ static void put_record(struct bytes *b)
 }
 
 /* As libtraceevent prints them, but for what it cannot parse ('c', and choices between numbers). */
+static const struct {
+	const char *print, *want;
+} carried[] = {
+	{ "\"%d %u %x %#x %05d|%-6d|%6d\", REC->a, REC->a, REC->a, REC->list[0], REC->list[1], REC->list[1], "
+	  "REC->list[1]",
+	  "-3 4294967293 fffffffd 0x7 00008|8     |     8" },
+	{ "\"%llx %lu %hd %hhu 100%% \\\"a\\tb\\\"\", REC->b, (unsigned long)REC->b, REC->list[3], "
+	  "REC->list[3]",
+	  "1234567890 78187493520 -1 255 100% \"a\tb\"" },
+	{ "\"%s|%-8s|%8s|%.3s|%.*s\", REC->name, REC->name, __get_str(text), REC->name, 2, REC->name",
+	  "worker|worker  |    dish|wor|wo" },
+	{ "\"a\" \"b %d\", 2 + 3 * 4 - 1 - 1 << 1", "ab 24" },
+	{ "\"%d %d %d %d\", 7 / 2 % 2, !REC->a, (~0) & 6 ^ 1 | 8, -REC->a", "1 0 15 3" },
+	{ "\"%d %d %d\", 1 == 2 || 3 != 4 && 5 <= 5, 1 < 2, 3 >= 4", "1 1 0" },
+	{ "\"%s %c\", REC->b > 5 ? \"large\" : \"small\", REC->a ? 'x' : '\\n'", "large x" },
+	{ "\"%d %d %llu\", (u8)(REC->a), (REC)->a, (u64)(unsigned short)REC->a", "253 -3 65533" },
+	{ "\"%s\", __print_flags(REC->list[0], \"|\", { 0x0001, \"A\" }, { (1UL << 1), \"B\" }, { 16, \"C\" "
+	  "})",
+	  "A|B|0x4" },
+	{ "\"%s|%s\", __print_flags(0, \"|\", { 1, \"A\" }), __print_flags(REC->b - REC->b, \"\", { -1, "
+	  "\"none\" })",
+	  "|none" },
+	{ "\"%s %s %s\", __print_symbolic(REC->list[1], { 7, \"seven\" }, { 8, \"eight\" }), "
+	  "__print_symbolic(REC->list[2], { 1, \"one\" }, { -1, ((void *)0) }), "
+	  "__print_symbolic(REC->list[2], { RCU_SOFTIRQ, \"RCU\" })",
+	  "eight 0x9 RCU" },
+	{ "\"%s %s\", __get_bitmask(mask), __get_cpumask(mask)", "00000000,010000e1 0,5-7,24" },
+	{ "\"%pI4 %pI6 %pI6c\", REC->ip4, REC->ip6, REC->ip6",
+	  "192.0.2.1 2001:0db8:0000:0000:0000:0000:0000:0001 2001:db8::1" },
+	{ "\"%p %ps %pS %pF\", REC->where, REC->where, (void *)REC->where, REC->b",
+	  "0x1010 schedule schedule+0x10 0x1234567890" },
+	{ "\"%s\", REC->said", "text" },
+	{ "\"%s\", (REC->flags & 1) ? \"a\" : \"b\"", NULL },
+	{ "\"%d %d\", REC->a", NULL },
+	{ "\"%pX\", REC->a", NULL },
+	{ "\"%hhhd\", REC->a", NULL },
+	{ "\"%1000d\", REC->a", NULL },
+	{ "\"%s\", __get_str(name)", NULL },
+	{ "\"%d\", REC->text[0]", NULL },
+};
+
 static void carries_formats_out(void **state)
 {
-	static const struct {
-		const char *print, *want;
-	} cases[] = {
-		{ "\"%d %u %x %#x %05d|%-6d|%6d\", REC->a, REC->a, REC->a, REC->list[0], REC->list[1], REC->list[1], "
-		  "REC->list[1]",
-		  "-3 4294967293 fffffffd 0x7 00008|8     |     8" },
-		{ "\"%llx %lu %hd %hhu 100%% \\\"a\\tb\\\"\", REC->b, (unsigned long)REC->b, REC->list[3], "
-		  "REC->list[3]",
-		  "1234567890 78187493520 -1 255 100% \"a\tb\"" },
-		{ "\"%s|%-8s|%8s|%.3s|%.*s\", REC->name, REC->name, __get_str(text), REC->name, 2, REC->name",
-		  "worker|worker  |    dish|wor|wo" },
-		{ "\"a\" \"b %d\", 2 + 3 * 4 - 1 - 1 << 1", "ab 24" },
-		{ "\"%d %d %d %d\", 7 / 2 % 2, !REC->a, (~0) & 6 ^ 1 | 8, -REC->a", "1 0 15 3" },
-		{ "\"%d %d %d\", 1 == 2 || 3 != 4 && 5 <= 5, 1 < 2, 3 >= 4", "1 1 0" },
-		{ "\"%s %c\", REC->b > 5 ? \"large\" : \"small\", REC->a ? 'x' : '\\n'", "large x" },
-		{ "\"%d %d %llu\", (u8)(REC->a), (REC)->a, (u64)(unsigned short)REC->a", "253 -3 65533" },
-		{ "\"%s\", __print_flags(REC->list[0], \"|\", { 0x0001, \"A\" }, { (1UL << 1), \"B\" }, { 16, \"C\" "
-		  "})",
-		  "A|B|0x4" },
-		{ "\"%s|%s\", __print_flags(0, \"|\", { 1, \"A\" }), __print_flags(REC->b - REC->b, \"\", { -1, "
-		  "\"none\" })",
-		  "|none" },
-		{ "\"%s %s %s\", __print_symbolic(REC->list[1], { 7, \"seven\" }, { 8, \"eight\" }), "
-		  "__print_symbolic(REC->list[2], { 1, \"one\" }, { -1, ((void *)0) }), "
-		  "__print_symbolic(REC->list[2], { RCU_SOFTIRQ, \"RCU\" })",
-		  "eight 0x9 RCU" },
-		{ "\"%s %s\", __get_bitmask(mask), __get_cpumask(mask)", "00000000,010000e1 0,5-7,24" },
-		{ "\"%pI4 %pI6 %pI6c\", REC->ip4, REC->ip6, REC->ip6",
-		  "192.0.2.1 2001:0db8:0000:0000:0000:0000:0000:0001 2001:db8::1" },
-		{ "\"%p %ps %pS %pF\", REC->where, REC->where, (void *)REC->where, REC->b",
-		  "0x1010 schedule schedule+0x10 0x1234567890" },
-		{ "\"%s\", REC->said", "text" },
-		{ "\"%s\", (REC->flags & 1) ? \"a\" : \"b\"", NULL },
-		{ "\"%d %d\", REC->a", NULL },
-		{ "\"%pX\", REC->a", NULL },
-		{ "\"%s\", __get_str(name)", NULL },
-		{ "\"%d\", REC->text[0]", NULL },
-	};
-
 	(void)state;
-	for (u32 i = 0; i < ARRAY_LEN(cases); i++) {
+	for (u32 i = 0; i < ARRAY_LEN(carried); i++) {
 		char format[2048];
 		const char *const formats[] = { format };
 		struct bytes b = { 0 }, raw = { 0 }, out = { 0 };
 		struct tracepoints *t;
 
 		snprintf(format, sizeof(format), "name: x\nID: 400\nformat:\n" RECORD_FIELDS "\nprint fmt: %s\n",
-			 cases[i].print);
+			 carried[i].print);
 		b = section(formats, 1);
 		b.len -= 8; /* its strings of the kernel */
 		bytes_u32(&b, 10);
@@ -346,8 +350,8 @@ static void carries_formats_out(void **state)
 		put_record(&raw);
 		assert_true(tracepoints_print(t, 400, raw.p, (u32)raw.len, &out));
 		bytes_u8(&out, 0);
-		if (cases[i].want)
-			assert_string_equal((char *)out.p, cases[i].want);
+		if (carried[i].want)
+			assert_string_equal((char *)out.p, carried[i].want);
 		else
 			assert_memory_equal(out.p, "a=0xfffffffd b=", 15);
 		/* Cut anywhere, of just that length. */
