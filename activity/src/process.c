@@ -50,7 +50,8 @@ struct message {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct header *context;	 /* of this process */
+static struct header *context; /* of the process `owner` */
+static pid_t owner;
 static struct message published; /* for children, which do not have the mapping */
 static uint64_t last_time;
 
@@ -184,6 +185,7 @@ static int map(void)
 		return error;
 	}
 	context = p;
+	owner = getpid();
 	return 0;
 }
 
@@ -199,8 +201,12 @@ static uint64_t time_now(void)
 static int show(void)
 {
 	uint64_t now = time_now();
-	int err = context ? 0 : map();
+	int err;
 
+	/* A child that was made past in_child, as by _Fork, does not have the mapping either. */
+	if (context && owner != getpid())
+		context = NULL;
+	err = context ? 0 : map();
 	if (err)
 		return err;
 	atomic_store(&context->published, 0);
@@ -229,8 +235,8 @@ static void in_parent(void)
 
 static void in_child(void)
 {
-	context = NULL; /* the child does not have the mapping */
-	(void)show();
+	if (context)
+		(void)show();
 	pthread_mutex_unlock(&lock);
 }
 
@@ -247,6 +253,7 @@ int activity_publish(const struct activity_process *p)
 
 	if (p->nr_keys > MOST_KEYS)
 		return -E2BIG;
+	pthread_once(&once, watch_forks); /* before anything is there to be copied */
 	pthread_mutex_lock(&lock);
 	m.length = 0;
 	m.full = false;
@@ -257,7 +264,5 @@ int activity_publish(const struct activity_process *p)
 		err = show();
 	}
 	pthread_mutex_unlock(&lock);
-	if (!err)
-		pthread_once(&once, watch_forks);
 	return err;
 }

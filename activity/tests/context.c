@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process context, read as others read it: from /proc/self/maps, and byte by byte. */
 #define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +48,48 @@ static const uint8_t want[] = "\x0a\x18\x0a\x16\x0a\x0cservice.name\x12\x06\x0a\
 			      "\x12\x38\x0a\x1dthreadlocal.attribute_key_map\x12\x17\x2a\x15"
 			      "\x0a\x0c\x0a\x0ahttp.route\x0a\x05\x0a\x03"
 			      "abc";
+
+static const struct activity_process again = { .service = "again" };
+
+static void *publish_often(void *unused)
+{
+	(void)unused;
+	for (unsigned i = 0; i < 2000; i++)
+		CHECK(activity_publish(&again) == 0);
+	return NULL;
+}
+
+/* A child publishes, whatever another thread of its parent was just doing. */
+static void fork_beside_publishing(void)
+{
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, publish_often, NULL));
+	for (unsigned i = 0; i < 200; i++) {
+		pid_t child = fork();
+		int status;
+
+		CHECK(child >= 0);
+		if (!child) {
+			alarm(20);
+			_exit(activity_publish(&again) ? 1 : 0);
+		}
+		CHECK(waitpid(child, &status, 0) == child && status == 0);
+	}
+	CHECK(!pthread_join(thread, NULL));
+}
+
+/* Without the C library's handlers of fork. */
+static void child_of_clone(void)
+{
+	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	int status;
+
+	CHECK(child >= 0);
+	if (!child)
+		_exit(activity_publish(&again) ? 1 : 0);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
 
 int main(void)
 {
@@ -89,6 +134,8 @@ int main(void)
 	}
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 	free(huge);
+	child_of_clone();
+	fork_beside_publishing();
 	puts("ok");
 	return 0;
 }

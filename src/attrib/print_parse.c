@@ -7,7 +7,7 @@
 #include "attrib/print_format.h"
 
 #define DEEPEST 200
-#define WIDEST 999 /* columns, and characters of a precision */
+#define WIDEST 999	/* columns, and characters of a precision */
 #define MOST_EXPRS 8192 /* of a format: the longest of a kernel have a tenth of that */
 #define MOST_LOOKUPS 512
 
