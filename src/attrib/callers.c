@@ -8,6 +8,9 @@
  * Which function a call led to, the next newer call tells, or the sample: where it comes from. That is mostly the one
  * that the call's target lies in; if not, the target has jumped there (a tail call, code without a symbol), and the
  * call counts for both.
+ *
+ * What a call teaches depends on what was mapped at the time. So a reader that saw a call passes over it only while
+ * the maps are the same: otherwise what it learns would depend on which samples it happened to read before.
  */
 #include "attrib/callers.h"
 
@@ -35,6 +38,7 @@ struct callers {
 struct last {
 	u32 pid, tid, n, oldest; /* entries; the register of the last of them */
 	struct u64s branches;
+	u64 code; /* code_at */
 };
 
 struct caller_reader {
@@ -122,12 +126,21 @@ void caller_reader_free(struct caller_reader *r)
 	free(r);
 }
 
+/* Stands for the process and what it had mapped. */
+static u64 code_at(struct caller_reader *r, const struct asker *who)
+{
+	const struct maps maps = functions_maps(r->functions, who);
+
+	return hash_mix(hash_mix(hash_mix(0, who->pid), (uintptr_t)maps.space), maps.n);
+}
+
 /* A call to a function, in a register if those are told. from: the place in the function that was called at which the
  * next newer one was made; 0: nobody knows. */
-static void learn(struct caller_reader *r, const struct asker *who, const struct branch_entry *call, u64 from, u32 reg)
+static void learn(struct caller_reader *r, const struct asker *who, u64 code, const struct branch_entry *call,
+		  u64 from, u32 reg)
 {
 	u64 whose = (u64)reg << 32 | (reg == NO_REGISTER ? who->pid : who->tid);
-	u64 key = hash_mix(hash_mix(hash_mix(hash_mix(0, call->from), call->to), from), whose);
+	u64 key = hash_mix(hash_mix(hash_mix(hash_mix(code, call->from), call->to), from), whose);
 	u64 *seen = &r->seen[key % SEEN];
 	struct function to, in;
 
@@ -175,18 +188,19 @@ void callers_read(struct caller_reader *r, const struct sample *s, u64 clock, bo
 	u32 n = count_calls(s), shared = 0, depth = r->to->depth;
 	u32 oldest = told ? (u32)(s->hw_idx + depth * 2 - n % depth) % depth : NO_REGISTER;
 	struct asker who = { s->pid, s->tid, clock };
-	u64 from = user ? s->ip : 0;
+	u64 from = user ? s->ip : 0, code = code_at(r, &who);
 
 	if (told && s->hw_idx && !__atomic_load_n(&r->to->indexed, __ATOMIC_RELAXED))
 		__atomic_store_n(&r->to->indexed, true, __ATOMIC_RELAXED);
-	if (last->pid == s->pid && last->tid == s->tid && last->oldest == oldest)
+	if (last->pid == s->pid && last->tid == s->tid && last->oldest == oldest && last->code == code)
 		shared = shared_with(last, &s->branches, n);
 	/* The newest of those that are shared may have gone on to another place. */
 	for (u32 i = 0; i < n && i <= n - shared; i++) {
 		struct branch_entry call = { u64s_at(&s->branches, i * 3), u64s_at(&s->branches, i * 3 + 1), 0 };
 
-		learn(r, &who, &call, from, told ? (u32)(s->hw_idx + depth * 2 - i % depth) % depth : NO_REGISTER);
+		learn(r, &who, code, &call, from,
+		      told ? (u32)(s->hw_idx + depth * 2 - i % depth) % depth : NO_REGISTER);
 		from = call.from;
 	}
-	*last = (struct last){ s->pid, s->tid, n, oldest, s->branches };
+	*last = (struct last){ s->pid, s->tid, n, oldest, s->branches, code };
 }

@@ -48,6 +48,11 @@ static const struct thread_view *view_of(struct functions *f, const struct asker
 	return t;
 }
 
+struct maps functions_maps(struct functions *f, const struct asker *who)
+{
+	return view_of(f, who)->maps;
+}
+
 static struct function look_up(struct functions *f, const struct thread_view *t, u64 addr)
 {
 	struct function found = { 0 };

@@ -27,6 +27,9 @@ struct functions;
 struct functions *functions_new(const struct procs *procs, struct dsos *dsos);
 void functions_free(struct functions *f);
 
+/* What was mapped then: where process and maps are the same, an address lies in the same function. */
+struct maps functions_maps(struct functions *f, const struct asker *who);
+
 /* Symbols of one name in one file may be two functions of that name, so they are one only if it is one symbol. */
 struct function function_at(struct functions *f, const struct asker *who, u64 addr);
 

@@ -92,18 +92,23 @@ class Thread:
 
 
 class Recording:
-    def __init__(self, name, depth, index=True):
+    def __init__(self, name, depth, index=True, mapped_after=0):
         self.name, self.depth, self.index, self.n, self.want = name, depth, index, 0, []
+        self.mapped_after = mapped_after  # samples
         branches = USER | CALL_STACK | (HW_INDEX if index else 0)
         attr = struct.pack("<IIQQQQQIIQQQ", 0, 112, 0, 1000, IP | TID | TIME | CALLCHAIN | BRANCH_STACK | IDENTIFIER, 0,
                            1 << 18, 0, 0, 0, 0, branches)
         caps = struct.pack("<QI", 28, 1) + b"".join(struct.pack("<I", 64) + s.ljust(64, b"\0") for s in (b"branches", str(depth).encode()))
         self.data = [b"PERFILE2" + struct.pack("<Q", 16), record(64, attr.ljust(112, b"\0") + struct.pack("<Q", 7), 0),
-                     record(80, caps, 0),
-                     record(1, struct.pack("<IIQQQ", PID, PID, BASE, SIZE * (FUNCTIONS + 1), 0) + b"//anon\0" +
-                            b"\0" + struct.pack("<IIQQ", PID, PID, 1, 7))]
+                     record(80, caps, 0)]
+
+    def mapping(self):
+        self.data.append(record(1, struct.pack("<IIQQQ", PID, PID, BASE, SIZE * (FUNCTIONS + 1), 0) + b"//anon\0" +
+                                b"\0" + struct.pack("<IIQQ", PID, PID, 1 + self.n * 10 + (1000 if self.n else 0), 7)))
 
     def sample(self, t):
+        if self.n == self.mapped_after:
+            self.mapping()
         self.n += 1
         ip = entry(t.function()) + 0x800 + self.n % 64
         found = t.entries()
@@ -170,12 +175,12 @@ def chain(depth, index):
     return r
 
 
-def tree(depth, index, threads):
+def tree(depth, index, threads, turns=6000, tids_apart=1, mapped_after=0):
     """Functions that have one caller each, up to 69 deep. Threads in turns."""
     rng = random.Random(depth + index)
-    r = Recording(f"tree-{depth}-{index}-{threads}.data", depth, index)
-    all_threads = [Thread(PID + i, depth) for i in range(threads)]
-    for _ in range(6000):
+    r = Recording(f"tree-{depth}-{index}-{threads}-{tids_apart}-{mapped_after}.data", depth, index, mapped_after)
+    all_threads = [Thread(PID + i * tids_apart, depth) for i in range(threads)]
+    for _ in range(turns):
         t = rng.choice(all_threads)
         for _ in range(rng.randrange(1, 4)):
             called = callees(t.function())
@@ -283,16 +288,23 @@ for registers in 32, 16, 8:
     jumps(registers).check(0.3)
     jumping_calls(registers).check(0.99)
 
-# The report has the same stacks, whatever the number of workers, and says what was done.
+
+
+def report(r):
+    """The report has the same stacks, whatever the number of workers, and says what was done."""
+    r.write()
+    tables = [run("report", "-i", r.name, "--threads", workers, "--no-children", "-g", "caller,0.5,callee",
+                  "--percent-limit", "0") for workers in ("1", "2", "3", "4", "4")]
+    if len(set(tables)) != 1:
+        sys.exit(f"{r.name}: the number of workers changes the report")
+    if not re.search(r"^# Branch records: \d+ call stacks, [1-9]\d* of them", tables[0], re.M):
+        sys.exit("the head does not tell: " + tables[0][:800])
+
+
+# What a call teaches differs before and after its code is mapped.
+report(tree(8, True, 4, 32000, mapped_after=3000))
 r = tree(16, True, 8)
-r.write()
-tables = {}
-for workers in "1", "2", "3":
-    tables[workers] = run("report", "-i", r.name, "--threads", workers, "--no-children", "-g", "caller,0.5,callee", "--percent-limit", "0")
-if len(set(tables.values())) != 1:
-    sys.exit("the number of workers changes the report")
-if not re.search(r"^# Branch records: \d+ call stacks, [1-9]\d* of them", tables["1"], re.M):
-    sys.exit("the head does not tell: " + tables["1"][:800])
+report(r)
 folded = run("export", "--to", "folded", "-i", r.name)
 if max(line.count(";") for line in folded.splitlines()) < 5:
     sys.exit("export has no stacks")
