@@ -42,17 +42,20 @@
  * recursive calls before the first one showed.
  *
  * What is kept for a thread is found by its id in a table of fixed size, in which a newcomer replaces who was there:
- * that costs stitches, never frames that are wrong.
+ * that costs stitches, never frames that are wrong. Only threads of one lane replace each other, which one worker
+ * reads in the order of the file: so how many workers there are does not change what is stitched.
  */
 #include "attrib/lbr.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "attrib/lane.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define THREADS 1024u
+#define THREADS_OF_LANE 16u
+#define THREADS (LANES * THREADS_OF_LANE)
 #define MARKS 4096u
 
 struct kept {
@@ -108,6 +111,12 @@ const struct lbr_counts *lbr_counted(const struct lbr *l)
 	return &l->counts;
 }
 
+/* Threads that were started one after the other have slots of their own, as long as there are some. */
+static struct kept **slot_of(struct lbr *l, u32 tid)
+{
+	return &l->threads[lane_spread(0, tid) * THREADS_OF_LANE + tid % THREADS_OF_LANE];
+}
+
 static void forget(struct kept *k)
 {
 	k->jumped = false;
@@ -117,7 +126,7 @@ static void forget(struct kept *k)
 
 void lbr_forget(struct lbr *l, u32 tid)
 {
-	struct kept *k = l->threads[tid % THREADS];
+	struct kept *k = *slot_of(l, tid);
 
 	if (k && k->tid == tid)
 		forget(k);
@@ -371,7 +380,7 @@ static void add_older(struct lbr *l, const struct hit *h, const struct kept *k, 
 /* What the thread's last sample left; an empty one where nothing is known of it. */
 static struct kept *kept_of(struct lbr *l, const struct hit *h)
 {
-	struct kept **at = &l->threads[h->s.tid % THREADS];
+	struct kept **at = slot_of(l, h->s.tid);
 
 	if (!*at)
 		*at = mem_zalloc(sizeof(**at));

@@ -20,13 +20,12 @@
 #include <stdlib.h>
 
 #include "attrib/group_read.h"
+#include "attrib/lane.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "codec/perf_abi.h"
 #include "pass/feed.h"
 
-#define LANES_BITS 6
-#define LANES (1u << LANES_BITS)
 #define ANY_LANE LANES	       /* a sample that reads nothing, AUX data */
 #define EVERY_LANE (LANES + 1) /* a record that is no sample */
 #define NR_LANES (LANES + 2)
@@ -85,19 +84,13 @@ bool lanes_needed(const struct evlist *l)
 	return group_read_used(l) || lbr_used(l);
 }
 
-/* Somebody who chooses ids and threads that meet in one lane makes one worker do it all, no more. */
-static u32 spread(u64 id, u32 tid)
-{
-	return (u32)((id * 0x9e3779b97f4a7c15u + tid * 0xbf58476d1ce4e5b9u) >> (64 - LANES_BITS));
-}
-
 /* Stacks are stitched by thread. */
 static u32 thread_lane(const struct event *e, const struct source_record *at, bool swap)
 {
 	struct cursor c = cursor_over(at->p, at->h.size, swap);
 
 	cursor_skip(&c, e->layout.at_tid + 4u);
-	return spread(0, cursor_u32(&c));
+	return lane_spread(0, cursor_u32(&c));
 }
 
 static u32 lane_of(const struct lanes *l, const struct source_record *at)
@@ -113,7 +106,7 @@ static u32 lane_of(const struct lanes *l, const struct source_record *at)
 	if (!sample_first_member(&e->layout, cursor_over(at->p, at->h.size, l->s->src->swap), &id, &tid))
 		return ANY_LANE;
 	/* Where events are inherited, one id stands for counters of each thread. */
-	return spread(id, e->attr.flags & ATTR_INHERIT ? tid : 0);
+	return lane_spread(id, e->attr.flags & ATTR_INHERIT ? tid : 0);
 }
 
 static bool stopped(const struct lanes *l)

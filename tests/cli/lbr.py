@@ -303,6 +303,8 @@ def report(r):
 
 # What a call teaches differs before and after its code is mapped.
 report(tree(8, True, 4, 32000, mapped_after=3000))
+# Threads with ids so far apart replaced each other in a table of the worker's, if one worker had several of them.
+report(tree(8, True, 4, 27000, tids_apart=1024))
 r = tree(16, True, 8)
 report(r)
 folded = run("export", "--to", "folded", "-i", r.name)
