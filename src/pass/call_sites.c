@@ -42,9 +42,14 @@ static void read_block(void *ctx, u32 worker, u32 unit)
 		session_progress(p->s, "reading calls", unit, p->s->data.blocks.n);
 }
 
+u32 call_sites_workers(const struct session *s)
+{
+	return MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n));
+}
+
 struct callers *call_sites(struct session *s)
 {
-	u32 workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n));
+	u32 workers = call_sites_workers(s);
 	struct callers *c = callers_new(s->data.nr_samples, features_branch_depth(&s->src->features));
 	struct calls_pass p = { .s = s, .readers = mem_zalloc(workers * sizeof(struct caller_reader *)) };
 

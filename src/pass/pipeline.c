@@ -335,7 +335,8 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 					.measuring.used = setups.used,
 					.samples = session_spe(s) ? UINT64_MAX : s->data.nr_samples,
 					.deferred = &s->deferred };
-	bool inlined_alone, ordered = lanes_needed(p->evlist) && !p->branches,
+	bool inlined_alone, stitches = !o->no_stitch && copts.chains && lbr_used(p->evlist),
+			    ordered = lanes_needed(p->evlist) && !p->branches,
 			    proven = windows_proven(&windows->windows);
 	struct pass pass = { .s = s, .portions = portions, .nr_portions = nr_portions };
 	struct callers *callers;
@@ -354,12 +355,12 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	/* What the values show of one set of counters tells about others, too. */
 	if (!proven)
 		pass.nr_workers = 1;
-	callers = !o->no_stitch && copts.chains && lbr_used(p->evlist) ? call_sites(s) : NULL;
+	if (pass.nr_workers > 1 || (stitches && call_sites_workers(s) > 1))
+		start_parser(s, inlined_alone, &copts);
+	callers = stitches ? call_sites(s) : NULL;
 	pass.workers = mem_zalloc(pass.nr_workers * sizeof(*pass.workers));
 	/* Each has tables of some megabytes, which are zeroed. */
 	pool_run(pass.nr_workers, pass.nr_workers, start_one, &(struct start){ &pass, windows, &copts, callers });
-	if (pass.nr_workers > 1)
-		start_parser(s, inlined_alone, &copts);
 	if (portions)
 		pool_run(pass.nr_workers, nr_portions, collect_portion, &pass);
 	else if (ordered && pass.nr_workers > 1)

@@ -12,6 +12,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -24,10 +25,49 @@ PID, BASE, SIZE, FUNCTIONS = os.getpid(), 0x7E0000000000, 0x1000, 1200
 MAP = pathlib.Path(f"/tmp/perf-{PID}.map")
 
 
-def symbols():
+# Counts threads, and says so when a process is forked beside them.
+WATCH = r'''
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+static _Atomic int threads;
+
+int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+	int err = real(t, attr, fn, arg);
+
+	threads += !err;
+	return err;
+}
+
+int pthread_join(pthread_t t, void **result)
+{
+	int (*real)(pthread_t, void **) = dlsym(RTLD_NEXT, "pthread_join");
+
+	threads--;
+	return real(t, result);
+}
+
+static void note(void)
+{
+	close(open(threads ? "beside" : "forked", O_WRONLY | O_CREAT, 0600));
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	pthread_atfork(note, NULL, NULL);
+}
+'''
+
+
+def symbols(name="f{}".format):
     """Names come from a perf map, as those of run-time compilers do."""
     atexit.register(lambda: MAP.unlink(missing_ok=True))
-    MAP.write_text("".join(f"{BASE + i * SIZE:x} {SIZE:x} f{i}\n" for i in range(FUNCTIONS)) +
+    MAP.write_text("".join(f"{BASE + i * SIZE:x} {SIZE:x} {name(i)}\n" for i in range(FUNCTIONS)) +
                    f"{BASE + FUNCTIONS * SIZE:x} {SIZE:x} f7@plt\n")
 
 
@@ -310,3 +350,20 @@ report(r)
 folded = run("export", "--to", "folded", "-i", r.name)
 if max(line.count(";") for line in folded.splitlines()) < 5:
     sys.exit("export has no stacks")
+
+# C++ names are read by a process apart, which is forked before there are threads that ask for them.
+if shutil.which("cc") and not re.search(b"__[at]san_init", pathlib.Path(RETICLE).read_bytes()):
+    pathlib.Path("watch.c").write_text(WATCH)
+    pathlib.Path("no-kernel").touch()
+    subprocess.run(["cc", "-shared", "-fPIC", "-pthread", "-o", "watch.so", "watch.c", "-ldl"], check=True)
+    symbols(lambda i: f"_ZN3cpp{len(str(i)) + 1}f{i}Ev")
+    r = tree(8, True, 4, 16000)
+    r.write()
+    os.environ["LD_PRELOAD"] = os.path.abspath("watch.so")
+    for command in "report", "script":
+        # Symbols of the kernel would be read ahead by one more thread.
+        if "cpp::f5" not in run(command, "-i", r.name, "--threads", "4", "--kallsyms", "no-kernel"):
+            sys.exit(f"{command}: no readable names")
+        if not pathlib.Path("forked").exists() or pathlib.Path("beside").exists():
+            sys.exit(f"{command}: the process apart was forked beside threads")
+        pathlib.Path("forked").unlink()
