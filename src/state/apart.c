@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -34,6 +35,9 @@
 #define LOOK_EVERY_MS 20
 /* A parser that owes an answer computes or reads. One that does neither at so many looks in a row never answers. */
 #define MOST_ASLEEP (5000 / LOOK_EVERY_MS)
+#define LEAST_WORK_US 1000 /* between two looks; less is what sending a byte now and then takes */
+#define MOST_WANTS 65536   /* with one question: files of split units, and where they are */
+#define LONGEST_PATH 4096
 #define NOBODY (-1)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -63,6 +67,8 @@ struct apart {
 	u64 own_memory;	 /* that a child of ours begins with */
 	u64 disk;	 /* bytes of the files that the parser has open */
 	u64 unpacking;	 /* bytes that it may take for the present question beside that */
+	u64 waited_ns;	 /* for the parser, since it was last looked after */
+	u32 asleep;	 /* at so many looks in a row */
 };
 
 enum verdict { UNKNOWN, GOOD, NO_DWARF, DIED };
@@ -171,83 +177,6 @@ static void put_u32s(struct bytes *out, u32 a, u32 b)
 	bytes_u32(out, b);
 }
 
-void apart_file_free(struct apart_file *f)
-{
-	struct apart *a;
-	u32 id;
-
-	if (!f)
-		return;
-	a = f->a;
-	id = f->id;
-	pthread_mutex_lock(&a->lock);
-	if (a->parser != NOBODY && f->generation == a->generation) {
-		a->disk -= f->disk;
-		(void)apart_send(a->parser, APART_CLOSE, &id, sizeof(id), -1);
-	}
-	pthread_mutex_unlock(&a->lock);
-	close(f->fd);
-	free(f);
-}
-
-static void end_parser(struct apart *a)
-{
-	if (a->parser == NOBODY)
-		return;
-	kill(a->parser_pid, SIGKILL); /* the keeper has not waited for it: the number is still its own */
-	close(a->parser);
-	a->parser = NOBODY;
-}
-
-void apart_renew(struct apart *a)
-{
-	pthread_mutex_lock(&a->lock);
-	end_parser(a);
-	map_free(&a->seen);
-	a->seen = (struct map){ 0 };
-	a->cpu_us = CPU_FREE_MS * 1000 * SLOWDOWN;
-	pthread_mutex_unlock(&a->lock);
-}
-
-/* It has died of f (NULL: of something that is no file), or is to. */
-static void let_go(struct apart *a, const struct apart_file *f)
-{
-	end_parser(a);
-	a->deaths++;
-	if (f && f->inode)
-		map_set(&a->died, f->inode, f->id);
-}
-
-static bool find_parser(struct apart *a)
-{
-	struct bytes in = { 0 };
-	struct apart_head h;
-	int ends[2], fd = -1;
-	bool good;
-
-	if (a->parser != NOBODY)
-		return true;
-	if (a->deaths >= MOST_DEATHS || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
-		return false;
-	good = apart_send(a->keeper, APART_SPAWN, NULL, 0, ends[1]) && apart_receive(a->keeper, &h, &in, &fd) &&
-	       in.len == sizeof(a->parser_pid);
-	close(ends[1]);
-	if (good)
-		memcpy(&a->parser_pid, in.p, sizeof(a->parser_pid));
-	bytes_free(&in);
-	if (!good || a->parser_pid <= 0) {
-		close(ends[0]);
-		a->deaths = MOST_DEATHS;
-		return false;
-	}
-	a->parser = ends[0];
-	a->generation++;
-	a->cpu_used = 0;
-	a->disk = 0;
-	grant_memory(a);
-	return true;
-}
-
 /* Takes what the parser has used off what is left. False: nothing is left. */
 static bool pay(struct apart *a)
 {
@@ -281,29 +210,133 @@ static bool is_asleep(pid_t pid)
 	return end && end[1] == ' ' && (end[2] == 'S' || end[2] == 'T' || end[2] == 't');
 }
 
+/* Does the parser that we wait for still deserve it? Whatever it sends meanwhile, it has to work. */
+static bool look_after(struct apart *a)
+{
+	s64 before = a->cpu_used;
+	bool good = pay(a);
+
+	a->waited_ns = 0;
+	a->asleep = a->cpu_used - before < LEAST_WORK_US && is_asleep(a->parser_pid) ? a->asleep + 1 : 0;
+	return good && a->asleep <= MOST_ASLEEP;
+}
+
+/* Until the parser's socket may be ready for that, or it is time to look after the parser. False: it is given up. */
+static bool wait_for(struct apart *a, short events)
+{
+	struct pollfd p = { .fd = a->parser, .events = events };
+	u64 start = clock_ns(), due = LOOK_EVERY_MS * 1000000ull - MIN(a->waited_ns, LOOK_EVERY_MS * 1000000ull);
+	int ready = poll(&p, 1, (int)(due / 1000000) + 1);
+
+	if (ready < 0 && errno != EINTR)
+		return false;
+	a->waited_ns += clock_ns() - start;
+	return a->waited_ns < LOOK_EVERY_MS * 1000000ull || look_after(a);
+}
+
+/* A parser that is busy, or stopped, does not read. */
+static bool tell(struct apart *a, enum apart_kind kind, const void *p, u32 size, int fd)
+{
+	struct apart_head head = { kind, size };
+
+	for (size_t at = 0; at < sizeof(head) + size;) {
+		ssize_t n = apart_put(a->parser, &head, p, at, fd, MSG_DONTWAIT);
+
+		if (n < 0 && (errno != EAGAIN || !wait_for(a, POLLOUT)))
+			return false;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+static void end_parser(struct apart *a)
+{
+	if (a->parser == NOBODY)
+		return;
+	kill(a->parser_pid, SIGKILL); /* the keeper has not waited for it: the number is still its own */
+	close(a->parser);
+	a->parser = NOBODY;
+}
+
+void apart_renew(struct apart *a)
+{
+	pthread_mutex_lock(&a->lock);
+	end_parser(a);
+	map_free(&a->seen);
+	a->seen = (struct map){ 0 };
+	a->cpu_us = CPU_FREE_MS * 1000 * SLOWDOWN;
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* It has died of f (NULL: of something that is no file), or is to. */
+static void let_go(struct apart *a, const struct apart_file *f)
+{
+	end_parser(a);
+	a->deaths++;
+	if (f && f->inode)
+		map_set(&a->died, f->inode, f->id);
+}
+
+void apart_file_free(struct apart_file *f)
+{
+	struct apart *a;
+	u32 id;
+
+	if (!f)
+		return;
+	a = f->a;
+	id = f->id;
+	pthread_mutex_lock(&a->lock);
+	if (a->parser != NOBODY && f->generation == a->generation) {
+		a->disk -= f->disk;
+		a->asleep = 0;
+		if (!tell(a, APART_CLOSE, &id, sizeof(id), -1))
+			let_go(a, NULL);
+	}
+	pthread_mutex_unlock(&a->lock);
+	close(f->fd);
+	free(f);
+}
+
+static bool find_parser(struct apart *a)
+{
+	struct bytes in = { 0 };
+	struct apart_head h;
+	int ends[2], fd = -1;
+	bool good;
+
+	if (a->parser != NOBODY)
+		return true;
+	if (a->deaths >= MOST_DEATHS || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return false;
+	good = apart_send(a->keeper, APART_SPAWN, NULL, 0, ends[1]) && apart_receive(a->keeper, &h, &in, &fd) &&
+	       in.len == sizeof(a->parser_pid);
+	close(ends[1]);
+	if (good)
+		memcpy(&a->parser_pid, in.p, sizeof(a->parser_pid));
+	bytes_free(&in);
+	if (!good || a->parser_pid <= 0) {
+		close(ends[0]);
+		a->deaths = MOST_DEATHS;
+		return false;
+	}
+	a->parser = ends[0];
+	a->generation++;
+	a->cpu_used = 0;
+	a->disk = 0;
+	grant_memory(a);
+	return true;
+}
+
 static bool take(struct apart *a, void *to, size_t n)
 {
-	struct pollfd p = { .fd = a->parser, .events = POLLIN };
-	u32 asleep = 0;
-	int fd = -1;
-
 	for (size_t at = 0; at < n;) {
-		int ready = poll(&p, 1, LOOK_EVERY_MS);
-		ssize_t got;
+		int fd = -1;
+		ssize_t got = apart_take(a->parser, (u8 *)to + at, n - at, &fd, MSG_DONTWAIT);
 
-		if (ready < 0 && errno != EINTR)
-			return false;
-		if (ready <= 0) {
-			asleep = is_asleep(a->parser_pid) ? asleep + 1 : 0;
-			if (!pay(a) || asleep > MOST_ASLEEP)
-				return false;
-			continue;
-		}
-		got = apart_take(a->parser, (u8 *)to + at, n - at, &fd, MSG_DONTWAIT);
 		if (fd >= 0)
 			close(fd); /* nobody asked for one */
-		fd = -1;
-		if (!got || (got < 0 && errno != EAGAIN))
+		if (!got || (got < 0 && (errno != EAGAIN || !wait_for(a, POLLIN))))
 			return false;
 		at += got > 0 ? (size_t)got : 0;
 	}
@@ -346,7 +379,7 @@ static bool give_file(struct apart *a, struct apart_file *f, const struct bytes 
 		a->disk += (u64)st.st_blocks * 512;
 		grant_memory(a);
 	}
-	sent = apart_send(a->parser, APART_ANSWER, NULL, 0, fd);
+	sent = tell(a, APART_ANSWER, NULL, 0, fd);
 	if (fd >= 0)
 		close(fd);
 	return sent;
@@ -355,7 +388,7 @@ static bool give_file(struct apart *a, struct apart_file *f, const struct bytes 
 /* Where a descriptor of the parser leads to. */
 static bool give_link(struct apart *a, const struct bytes *link)
 {
-	char path[64], to[4096];
+	char path[64], to[LONGEST_PATH];
 	unsigned number = 0;
 	ssize_t n = -1;
 	char *name = mem_strndup((const char *)link->p, link->len);
@@ -365,7 +398,7 @@ static bool give_link(struct apart *a, const struct bytes *link)
 		n = readlink(path, to, sizeof(to));
 	}
 	free(name);
-	return apart_send(a->parser, APART_ANSWER, to, n > 0 ? (u32)n : 0, -1);
+	return tell(a, APART_ANSWER, to, n > 0 ? (u32)n : 0, -1);
 }
 
 /* Sends a question and waits for its answer. f: NULL where no file is needed. False: the parser is no more. */
@@ -373,13 +406,16 @@ static bool ask(struct apart *a, struct apart_file *f, enum apart_kind kind, con
 		struct bytes *answer)
 {
 	struct apart_head h;
-	bool good = apart_send(a->parser, kind, q->p, (u32)q->len, fd);
+	u32 wants = 0;
+	bool good;
 
+	a->asleep = 0;
+	good = tell(a, kind, q->p, (u32)q->len, fd);
 	while (good && (good = take_message(a, &h, answer)) && h.kind != APART_ANSWER)
-		good = !f			 ? false :
-		       h.kind == APART_WANT_FILE ? give_file(a, f, answer) :
-		       h.kind == APART_WANT_LINK ? give_link(a, answer) :
-						   false;
+		good = !f || wants++ == MOST_WANTS || answer->len > LONGEST_PATH ? false :
+		       h.kind == APART_WANT_FILE				 ? give_file(a, f, answer) :
+		       h.kind == APART_WANT_LINK				 ? give_link(a, answer) :
+										   false;
 	good = good && pay(a);
 	if (!good)
 		let_go(a, f);

@@ -33,34 +33,42 @@ ssize_t apart_take(int sock, void *to, size_t n, int *fd, int flags)
 	return got;
 }
 
-bool apart_send(int sock, enum apart_kind kind, const void *p, u32 size, int fd)
+ssize_t apart_put(int sock, const struct apart_head *head, const void *p, size_t at, int fd, int flags)
 {
-	struct apart_head head = { kind, size };
 	union {
 		struct cmsghdr align;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = { 0 };
-	size_t at = 0, all = sizeof(head) + size;
+	size_t skip = MIN(at, sizeof(*head));
+	struct iovec parts[2] = { { (u8 *)head + skip, sizeof(*head) - skip },
+				  { (u8 *)p + (at - skip), head->size - (at - skip) } };
+	struct msghdr m = { .msg_iov = parts, .msg_iovlen = 2 };
+	ssize_t n;
 
-	while (at < all) {
-		size_t skip = at < sizeof(head) ? at : sizeof(head);
-		struct iovec parts[2] = { { (u8 *)&head + skip, sizeof(head) - skip },
-					  { (u8 *)p + (at - skip), size - (at - skip) } };
-		struct msghdr m = { .msg_iov = parts, .msg_iovlen = 2 };
-		ssize_t n;
+	if (fd >= 0 && !at) {
+		m.msg_control = control.room;
+		m.msg_controllen = sizeof(control.room);
+		*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+						       .cmsg_level = SOL_SOCKET,
+						       .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &fd, sizeof(int));
+	}
+	do
+		n = sendmsg(sock, &m, flags | MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
 
-		if (fd >= 0 && !at) {
-			m.msg_control = control.room;
-			m.msg_controllen = sizeof(control.room);
-			*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
-							       .cmsg_level = SOL_SOCKET,
-							       .cmsg_type = SCM_RIGHTS };
-			memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &fd, sizeof(int));
-		}
-		n = sendmsg(sock, &m, MSG_NOSIGNAL);
-		if (n < 0 && errno != EINTR)
+bool apart_send(int sock, enum apart_kind kind, const void *p, u32 size, int fd)
+{
+	struct apart_head head = { kind, size };
+
+	for (size_t at = 0; at < sizeof(head) + size;) {
+		ssize_t n = apart_put(sock, &head, p, at, fd, 0);
+
+		if (n < 0)
 			return false;
-		at += n > 0 ? (size_t)n : 0;
+		at += (size_t)n;
 	}
 	return true;
 }

@@ -72,6 +72,30 @@ static void one_that_sleeps_is_given_up(void **state)
 	apart_free(a);
 }
 
+/* A question that does not fit into the socket is not waited with for ever, either. */
+static void one_that_does_not_read_is_given_up(void **state)
+{
+	struct bytes names = { 0 }, reply = { 0 };
+	struct apart *a = apart_new();
+	const char *why = NULL;
+
+	(void)state;
+	assert_non_null(a);
+	bytes_put(&names, "_ZN4demo4stepEv", 16);
+	assert_int_equal(apart_names(a, &names, &reply, &why), 0);
+	assert_int_equal(kill(find_parser(), SIGSTOP), 0);
+	for (size_t i = 1; i < APART_NAMES_BYTES / 16; i++)
+		bytes_put(&names, "_ZN4demo4stepEv", 16);
+	assert_int_equal(apart_names(a, &names, &reply, &why), ERR_LIMIT);
+	assert_non_null(strstr(why, "fell asleep"));
+	names.len = 16;
+	assert_int_equal(apart_names(a, &names, &reply, &why), 0);
+	assert_string_equal((const char *)reply.p, "demo::step");
+	bytes_free(&names);
+	bytes_free(&reply);
+	apart_free(a);
+}
+
 static rlim_t memory_of_parser(void)
 {
 	struct rlimit r = { 0 };
@@ -187,6 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_sleeps_is_given_up),
+		cmocka_unit_test(one_that_does_not_read_is_given_up),
 		cmocka_unit_test(begins_anew),
 		cmocka_unit_test(names_cost_what_they_take),
 		cmocka_unit_test(unpacks),

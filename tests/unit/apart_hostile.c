@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parsers that names have taken over: what stands for libiberty here does what a name says, in the process apart. */
+#include "state/apart.h"
+
+#include <linux/futex.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "state/apart_impl.h"
+#include "state/demangle.h"
+
+static void sleep_ms(long ms)
+{
+	u32 word = 0;
+
+	/* One of the system calls that the parser has. */
+	syscall(SYS_futex, &word, FUTEX_WAIT, 0, &(struct timespec){ .tv_nsec = ms * 1000000 }, NULL, 0);
+}
+
+static void put(const void *p, size_t n)
+{
+	struct iovec part = { (void *)p, n };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (sendmsg(APART_SOCKET, &m, MSG_NOSIGNAL) < 0)
+		_exit(1);
+}
+
+/* An answer that ends after hours, a byte at a time. */
+static void trickle(void)
+{
+	const struct apart_head head = { APART_ANSWER, 1u << 20 };
+
+	put(&head, sizeof(head));
+	for (u32 i = 0; i < head.size; i++) {
+		sleep_ms(15);
+		put("", 1);
+	}
+}
+
+char *demangle(const char *name)
+{
+	if (!strcmp(name, "trickle"))
+		trickle();
+	return mem_strdup(name);
+}
+
+bool demangle_is_mangled(const char *name)
+{
+	(void)name;
+	return true;
+}
+
+/* One name. */
+static int ask(struct apart *a, const char *name, struct bytes *reply, const char **why)
+{
+	struct bytes names = { 0 };
+	int err;
+
+	bytes_put(&names, name, strlen(name) + 1);
+	err = apart_names(a, &names, reply, why);
+	bytes_free(&names);
+	return err;
+}
+
+static void one_that_trickles_is_given_up(void **state)
+{
+	struct apart *a = apart_new();
+	struct bytes reply = { 0 };
+	const char *why;
+
+	(void)state;
+	assert_non_null(a);
+	assert_int_equal(ask(a, "trickle", &reply, &why), ERR_LIMIT);
+	assert_non_null(strstr(why, "fell asleep"));
+	assert_int_equal(ask(a, "step", &reply, &why), 0);
+	assert_string_equal((const char *)reply.p, "step");
+	bytes_free(&reply);
+	apart_free(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_that_trickles_is_given_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
