@@ -8,28 +8,55 @@
 #include "base/types.h"
 #include "state/apart_impl.h"
 
+/* All descriptors that came along; how many. Keeps the first one. */
+static u32 take_descriptors(struct msghdr *m, int *fd)
+{
+	u32 n = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = 0; CMSG_LEN(at + sizeof(int)) <= c->cmsg_len; at += sizeof(int)) {
+			int came;
+
+			memcpy(&came, CMSG_DATA(c) + at, sizeof(came));
+			if (n++)
+				close(came);
+			else
+				*fd = came;
+		}
+	}
+	return n;
+}
+
 ssize_t apart_take(int sock, void *to, size_t n, int *fd, int flags)
 {
 	union {
 		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(sizeof(int))]; /* which may hold two, as it is rounded up */
 	} control;
 	struct iovec part = { to, n };
 	struct msghdr m = {
 		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof(control.room)
 	};
-	struct cmsghdr *c;
+	int first = -1;
+	u32 came;
 	ssize_t got;
 
 	do
 		got = recvmsg(sock, &m, flags | MSG_CMSG_CLOEXEC);
 	while (got < 0 && errno == EINTR);
-	c = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int))) {
-		if (*fd >= 0)
-			close(*fd);
-		memcpy(fd, CMSG_DATA(c), sizeof(int));
+	if (got <= 0)
+		return got;
+	came = take_descriptors(&m, &first);
+	if (came > 1 || m.msg_flags & MSG_CTRUNC || (came && *fd >= 0)) {
+		if (came)
+			close(first);
+		errno = EPROTO;
+		return -1;
 	}
+	if (came)
+		*fd = first;
 	return got;
 }
 

@@ -2,6 +2,7 @@
 /* Parsers that names have taken over: what stands for libiberty here does what a name says, in the process apart. */
 #include "state/apart.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,6 +35,26 @@ static void put(const void *p, size_t n)
 		_exit(1);
 }
 
+/* The socket, twice, with a byte. */
+static void put_two_descriptors(void)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(2 * sizeof(int))];
+	} control = { 0 };
+	struct iovec part = { "", 1 };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room };
+	const int fds[] = { APART_SOCKET, APART_SOCKET };
+	struct cmsghdr *c;
+
+	m.msg_controllen = CMSG_SPACE(sizeof(fds));
+	c = CMSG_FIRSTHDR(&m);
+	*c = (struct cmsghdr){ CMSG_LEN(sizeof(fds)), SOL_SOCKET, SCM_RIGHTS };
+	memcpy(CMSG_DATA(c), fds, sizeof(fds));
+	if (sendmsg(APART_SOCKET, &m, MSG_NOSIGNAL) < 0)
+		_exit(1);
+}
+
 /* An answer that ends after hours, a byte at a time. */
 static void trickle(void)
 {
@@ -50,6 +71,8 @@ char *demangle(const char *name)
 {
 	if (!strcmp(name, "trickle"))
 		trickle();
+	else if (!strcmp(name, "two descriptors"))
+		put_two_descriptors();
 	return mem_strdup(name);
 }
 
@@ -87,10 +110,37 @@ static void one_that_trickles_is_given_up(void **state)
 	apart_free(a);
 }
 
+static u32 open_descriptors(void)
+{
+	u32 n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static void two_descriptors_are_closed(void **state)
+{
+	struct apart *a = apart_new();
+	struct bytes reply = { 0 };
+	const char *why;
+	u32 before;
+
+	(void)state;
+	assert_non_null(a);
+	before = open_descriptors();
+	for (u32 i = 0; i < 2; i++)
+		assert_int_equal(ask(a, "two descriptors", &reply, &why), ERR_LIMIT);
+	assert_int_equal(open_descriptors(), before);
+	bytes_free(&reply);
+	apart_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_trickles_is_given_up),
+		cmocka_unit_test(two_descriptors_are_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
