@@ -470,7 +470,7 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
 	pthread_mutex_lock(&a->lock);
 	good = open_file(a, f, reply);
 	if (good && f->verdict == GOOD)
-		good = ask(a, f, APART_LINES, &q, -1, reply);
+		good = ask(a, f, APART_LINES, &q, -1, reply) && (reply->len || !n); /* empty: too large */
 	else
 		reply->len = 0;
 	if (!good) {
@@ -533,7 +533,7 @@ int apart_unxz(struct apart *a, const u8 *packed, u64 size, struct bytes *reply,
 	if (good) {
 		grant_time(a, size * UNPACKED_TIMES);
 		/* The bytes, what they stand for, and that once more while its room is doubled. */
-		a->unpacking = UNXZ_MEMORY + size + 3 * (size * UNXZ_TIMES + UNXZ_FREE);
+		a->unpacking = UNXZ_MEMORY + size + 3 * unxz_most(size);
 		grant_memory(a);
 		good = ask(a, NULL, APART_UNXZ, &q, -1, reply);
 		a->unpacking = 0;

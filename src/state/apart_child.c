@@ -21,6 +21,7 @@
 #include "state/unxz.h"
 
 #define KEPT_ROOM (1u << 20)
+_Static_assert(1 + UNXZ_MOST <= APART_LARGEST, "what is unpacked fits into an answer");
 
 static void close_others(int keep)
 {
@@ -174,6 +175,8 @@ _Noreturn void apart_parse(void)
 			on_names(&p, c);
 		else if (h.kind == APART_UNXZ)
 			on_unxz(&p, c);
+		if (p.out.len > APART_LARGEST)
+			p.out.len = 0; /* which no answer is */
 		if (!apart_send(APART_SOCKET, APART_ANSWER, p.out.p, (u32)p.out.len, -1))
 			break;
 		let_go(&p.out);

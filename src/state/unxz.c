@@ -8,7 +8,7 @@
 bool unxz(const u8 *packed, size_t n, struct bytes *out)
 {
 	lzma_stream s = LZMA_STREAM_INIT;
-	size_t before = out->len, most = n * UNXZ_TIMES + UNXZ_FREE;
+	size_t before = out->len, most = (size_t)unxz_most(n);
 	lzma_ret ret = lzma_stream_decoder(&s, UNXZ_MEMORY, 0);
 
 	s.next_in = packed;

@@ -207,6 +207,32 @@ static void unpacks(void **state)
 	apart_free(a);
 }
 
+/* No more than what an answer may have, whatever its size allows: that is refused, and nobody dies of it. */
+static void unpacks_no_more_than_an_answer(void **state)
+{
+	const size_t random = 3u << 20, all = 70u << 20, room = 4u << 20;
+	struct bytes reply = { 0 };
+	struct apart *a = apart_new();
+	u8 *plain = calloc(1, all), *packed = malloc(room);
+	const char *why;
+	size_t n = 0;
+	u32 x = 1;
+
+	(void)state;
+	assert_non_null(plain);
+	assert_non_null(packed);
+	for (size_t i = 0; i < random; i++)
+		plain[i] = (u8)((x = x * 1664525 + 1013904223) >> 24);
+	assert_int_equal(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC32, NULL, plain, all, packed, &n, room), LZMA_OK);
+	assert_int_equal(apart_unxz(a, packed, n, &reply, &why), ERR_FORMAT);
+	assert_null(why);
+	assert_int_equal(reply.len, 0);
+	free(plain);
+	free(packed);
+	bytes_free(&reply);
+	apart_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +241,7 @@ int main(void)
 		cmocka_unit_test(begins_anew),
 		cmocka_unit_test(names_cost_what_they_take),
 		cmocka_unit_test(unpacks),
+		cmocka_unit_test(unpacks_no_more_than_an_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
