@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "base/regular.h"
 #include "state/apart_impl.h"
+#include "state/demangle.h"
 #include "state/unxz.h"
 
 /* What parsers may take in all: so much for nothing, and so much for each MB that a file has on disk. Compilers' DWARF
@@ -482,15 +483,20 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
 	return !good ? ERR_LIMIT : f->verdict == NO_DWARF ? ERR_FORMAT : 0;
 }
 
+/* As many texts as names, each no longer than a readable name can be. */
 static bool has_as_many(const struct bytes *names, const struct bytes *reply)
 {
-	u32 n = 0, back = 0;
+	const u8 *p = reply->p, *end = p + reply->len, *nul;
+	u32 n = 0;
 
 	for (size_t i = 0; i < names->len; i++)
 		n += !names->p[i];
-	for (size_t i = 0; i < reply->len; i++)
-		back += !reply->p[i];
-	return n == back && reply->len && !reply->p[reply->len - 1];
+	for (; p < end && n; n--, p = nul + 1) {
+		nul = memchr(p, 0, (size_t)(end - p));
+		if (!nul || nul - p > DEMANGLE_LONGEST)
+			return false;
+	}
+	return !n && p == end;
 }
 
 int apart_names(struct apart *a, const struct bytes *names, struct bytes *reply, const char **why)

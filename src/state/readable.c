@@ -114,7 +114,7 @@ static void add_found(struct readable *r, const struct symtab *t, u32 sym, struc
 	}
 }
 
-/* Asked for, all that stand in q; when nobody tells they are as linked. */
+/* Asked for, all that stand in q; when nobody tells, or nothing is left, they are as linked. */
 static void ask(struct readable *r, struct question *q)
 {
 	bool good = dso_names_ask(r->names, &q->names, q->ids, &q->reply);
@@ -123,7 +123,7 @@ static void ask(struct readable *r, struct question *q)
 	for (u32 i = 0; i < q->n; i++) {
 		size_t len = good ? strlen(p) : 0;
 
-		set_shown(r, q->ids[i], len ? arena_strndup(&r->arena, p, len) : "");
+		set_shown(r, q->ids[i], len && r->left ? arena_strndup(&r->arena, p, len) : "");
 		if (!good)
 			continue;
 		r->left -= MIN(r->left, cost(p));
@@ -170,7 +170,7 @@ static bool ask_aliases(struct aliases *a, const struct symtab_build *b, struct 
 	bool good = q->n && dso_names_ask(b->readable, &q->names, NULL, &q->reply);
 	const char *p = (const char *)q->reply.p;
 
-	for (u32 i = 0; good && i < q->n; i++, p += strlen(p) + 1) {
+	for (u32 i = 0; good && *left && i < q->n; i++, p += strlen(p) + 1) {
 		*left -= MIN(*left, cost(p));
 		if (!*p)
 			continue;

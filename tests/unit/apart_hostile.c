@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -17,6 +18,8 @@
 #include "base/mem.h"
 #include "state/apart_impl.h"
 #include "state/demangle.h"
+#include "state/dso.h"
+#include "state/readable.h"
 
 static void sleep_ms(long ms)
 {
@@ -69,6 +72,16 @@ static void trickle(void)
 
 char *demangle(const char *name)
 {
+	size_t n = 0;
+	char *text;
+
+	/* "long N": that many bytes. */
+	if (sscanf(name, "long %zu", &n) == 1) {
+		text = mem_alloc(n + 1);
+		memset(text, 'a', n);
+		text[n] = 0;
+		return text;
+	}
 	if (!strcmp(name, "trickle"))
 		trickle();
 	else if (!strcmp(name, "two descriptors"))
@@ -136,11 +149,54 @@ static void two_descriptors_are_closed(void **state)
 	apart_free(a);
 }
 
+static void names_are_as_long_as_they_may_be(void **state)
+{
+	struct apart *a = apart_new();
+	struct bytes reply = { 0 };
+	const char *why;
+
+	(void)state;
+	assert_non_null(a);
+	assert_int_equal(ask(a, "long 65536", &reply, &why), 0);
+	assert_int_equal(reply.len, DEMANGLE_LONGEST + 1);
+	assert_int_equal(ask(a, "long 65537", &reply, &why), ERR_LIMIT);
+	assert_int_equal(reply.len, 0);
+	bytes_free(&reply);
+	apart_free(a);
+}
+
+/* Code at 0x1000 * i. What is left of a table is not passed by more than one name, however many come together. */
+static void no_more_names_than_are_left(void **state)
+{
+	struct apart *a = apart_new();
+	struct dsos *d = dsos_new(
+		&(struct symbol_opts){ .demangle = true, .offline = true, .no_lines = true, .apart = a }, NULL);
+	u32 dso = dsos_get(d, &(struct dso_key){ .kind = DSO_JIT, .path = { "jitted-7-1.so", 13 }, .pid = 7 });
+	u64 all = 0, most = readable_most(100 * sizeof("long 65000"));
+
+	(void)state;
+	for (u64 i = 1; i <= 100; i++)
+		dsos_add_symbol(d, dso, 0x1000 * i, 0x1000 * i + 16, (struct str){ "long 65000", 10 });
+	for (u64 i = 1; i <= 100; i++)
+		(void)dsos_symbol_at(d, dso, 0x1000 * i);
+	for (u64 i = 1; i <= 100; i++) {
+		size_t len = strlen(dsos_symbol_name(d, dso, dsos_symbol_at(d, dso, 0x1000 * i)));
+
+		all += len > 10 ? len : 0;
+	}
+	assert_true(all >= most);
+	assert_true(all < most + 65000);
+	dsos_free(d);
+	apart_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_trickles_is_given_up),
 		cmocka_unit_test(two_descriptors_are_closed),
+		cmocka_unit_test(names_are_as_long_as_they_may_be),
+		cmocka_unit_test(no_more_names_than_are_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
