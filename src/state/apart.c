@@ -70,6 +70,7 @@ struct apart {
 	u64 unpacking;	 /* bytes that it may take for the present question beside that */
 	u64 waited_ns;	 /* for the parser, since it was last looked after */
 	u32 asleep;	 /* at so many looks in a row */
+	bool ask_again;	 /* the parser has died for time that others had taken */
 };
 
 enum verdict { UNKNOWN, GOOD, NO_DWARF, DIED };
@@ -269,13 +270,13 @@ void apart_renew(struct apart *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* It has died of f (NULL: of something that is no file), or is to. */
-static void let_go(struct apart *a, const struct apart_file *f)
+/* It has died of that file (0: of something else), or is to. */
+static void let_go(struct apart *a, u64 inode)
 {
+	a->deaths += a->parser != NOBODY;
 	end_parser(a);
-	a->deaths++;
-	if (f && f->inode)
-		map_set(&a->died, f->inode, f->id);
+	if (inode)
+		map_set(&a->died, inode, 0);
 }
 
 void apart_file_free(struct apart_file *f)
@@ -292,7 +293,7 @@ void apart_file_free(struct apart_file *f)
 		a->disk -= f->disk;
 		a->asleep = 0;
 		if (!tell(a, APART_CLOSE, &id, sizeof(id), -1))
-			let_go(a, NULL);
+			let_go(a, 0);
 	}
 	pthread_mutex_unlock(&a->lock);
 	close(f->fd);
@@ -306,6 +307,7 @@ static bool find_parser(struct apart *a)
 	int ends[2], fd = -1;
 	bool good;
 
+	a->ask_again = false;
 	if (a->parser != NOBODY)
 		return true;
 	if (a->deaths >= MOST_DEATHS || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
@@ -324,6 +326,7 @@ static bool find_parser(struct apart *a)
 	a->parser = ends[0];
 	a->generation++;
 	a->cpu_used = 0;
+	a->cpu_us = MAX(a->cpu_us, CPU_FREE_MS * 1000 * SLOWDOWN); /* it does not pay for those before it */
 	a->disk = 0;
 	grant_memory(a);
 	return true;
@@ -402,11 +405,14 @@ static bool give_link(struct apart *a, const struct bytes *link)
 	return tell(a, APART_ANSWER, to, n > 0 ? (u32)n : 0, -1);
 }
 
-/* Sends a question and waits for its answer. f: NULL where no file is needed. False: the parser is no more. */
+/* Sends a question and waits for its answer. f: NULL where no file is needed. False: the parser is no more. It may be
+ * no more after a whole answer, too, when there is no time left. All have that in common, so who has taken little of
+ * it has no part in that death. */
 static bool ask(struct apart *a, struct apart_file *f, enum apart_kind kind, const struct bytes *q, int fd,
 		struct bytes *answer)
 {
 	struct apart_head h;
+	s64 before = a->cpu_used;
 	u32 wants = 0;
 	bool good;
 
@@ -417,9 +423,14 @@ static bool ask(struct apart *a, struct apart_file *f, enum apart_kind kind, con
 		       h.kind == APART_WANT_FILE				 ? give_file(a, f, answer) :
 		       h.kind == APART_WANT_LINK				 ? give_link(a, answer) :
 										   false;
-	good = good && pay(a);
-	if (!good)
-		let_go(a, f);
+	if (pay(a) && good)
+		return true;
+	if (a->cpu_us > 0 || a->cpu_used - before >= CPU_FREE_MS * 1000 * SLOWDOWN / 2) {
+		let_go(a, f ? f->inode : 0);
+	} else {
+		let_go(a, 0);
+		a->ask_again = true;
+	}
 	return good;
 }
 
@@ -441,7 +452,7 @@ static bool open_file(struct apart *a, struct apart_file *f, struct bytes *answe
 	put_u32s(&q, f->id, (f->alone ? APART_ALONE : 0) | (f->lines ? APART_WITH_LINES : 0));
 	good = ask(a, f, APART_OPEN, &q, f->fd, answer);
 	bytes_free(&q);
-	if (!good)
+	if (!good || a->parser == NOBODY)
 		return false;
 	f->generation = a->generation;
 	f->verdict = answer->len == 4 && answer->p[0] & APART_USABLE ? GOOD : NO_DWARF;
@@ -454,6 +465,16 @@ static const char *why_not(const struct apart *a)
 	return a->deaths >= MOST_DEATHS ?
 		       "parsers have died of it, or of others, too often" :
 		       "its parser has died, fell asleep, or took more memory or time than such a file needs";
+}
+
+static bool ask_lines(struct apart *a, struct apart_file *f, const struct bytes *q, struct bytes *reply)
+{
+	if (!open_file(a, f, reply))
+		return false;
+	if (f->verdict == GOOD)
+		return ask(a, f, APART_LINES, q, -1, reply);
+	reply->len = 0;
+	return true;
 }
 
 int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why)
@@ -469,12 +490,14 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
 	bytes_u32(&q, f->id);
 	bytes_put(&q, addrs, n * sizeof(*addrs));
 	pthread_mutex_lock(&a->lock);
-	good = open_file(a, f, reply);
-	if (good && f->verdict == GOOD)
-		good = ask(a, f, APART_LINES, &q, -1, reply) && (reply->len || !n); /* empty: too large */
-	else
-		reply->len = 0;
+	good = map_get(&a->died, f->inode) == ID_NONE;
+	if (good)
+		do
+			good = ask_lines(a, f, &q, reply);
+		while (!good && a->ask_again);
+	good = good && (reply->len || !n || f->verdict == NO_DWARF); /* empty: too large */
 	if (!good) {
+		reply->len = 0;
 		f->verdict = DIED;
 		*why = why_not(a);
 	}
@@ -508,13 +531,12 @@ int apart_names(struct apart *a, const struct bytes *names, struct bytes *reply,
 	if (!names->len)
 		return 0;
 	pthread_mutex_lock(&a->lock);
-	good = find_parser(a);
-	if (good) {
-		grant_time(a, names->len);
-		good = ask(a, NULL, APART_NAMES, names, -1, reply);
-	}
+	grant_time(a, names->len);
+	do
+		good = find_parser(a) && ask(a, NULL, APART_NAMES, names, -1, reply);
+	while (!good && a->ask_again);
 	if (good && !has_as_many(names, reply)) {
-		let_go(a, NULL); /* it is not itself any more */
+		let_go(a, 0); /* it is not itself any more */
 		good = false;
 	}
 	if (!good) {
@@ -535,18 +557,19 @@ int apart_unxz(struct apart *a, const u8 *packed, u64 size, struct bytes *reply,
 	if (!fits)
 		return ERR_FORMAT;
 	pthread_mutex_lock(&a->lock);
-	good = find_parser(a);
-	if (good) {
-		grant_time(a, size * UNPACKED_TIMES);
-		/* The bytes, what they stand for, and that once more while its room is doubled. */
-		a->unpacking = UNXZ_MEMORY + size + 3 * unxz_most(size);
+	grant_time(a, size * UNPACKED_TIMES);
+	/* The bytes, what they stand for, and that once more while its room is doubled. */
+	a->unpacking = UNXZ_MEMORY + size + 3 * unxz_most(size);
+	do {
+		good = find_parser(a);
+		if (good)
+			grant_memory(a);
+		good = good && ask(a, NULL, APART_UNXZ, &q, -1, reply);
+	} while (!good && a->ask_again);
+	a->unpacking = 0;
+	if (a->parser != NOBODY)
 		grant_memory(a);
-		good = ask(a, NULL, APART_UNXZ, &q, -1, reply);
-		a->unpacking = 0;
-	}
-	if (good)
-		grant_memory(a);
-	else
+	if (!good)
 		*why = why_not(a);
 	pthread_mutex_unlock(&a->lock);
 	plain = good && reply->len && reply->p[0] == 1;

@@ -21,6 +21,12 @@
 #include "state/dso.h"
 #include "state/readable.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 static void sleep_ms(long ms)
 {
 	u32 word = 0;
@@ -36,6 +42,18 @@ static void put(const void *p, size_t n)
 
 	if (sendmsg(APART_SOCKET, &m, MSG_NOSIGNAL) < 0)
 		_exit(1);
+}
+
+static void work_ms(size_t ms)
+{
+	struct timespec t;
+	size_t start = 0, now;
+
+	do {
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+		now = (size_t)t.tv_sec * 1000 + (size_t)t.tv_nsec / 1000000;
+		start = start ? start : now + 1;
+	} while (now + 1 < start + ms);
 }
 
 /* The socket, twice, with a byte. */
@@ -82,6 +100,9 @@ char *demangle(const char *name)
 		text[n] = 0;
 		return text;
 	}
+	/* "work N": so many ms. */
+	if (sscanf(name, "work %zu", &n) == 1)
+		work_ms(n);
 	if (!strcmp(name, "trickle"))
 		trickle();
 	else if (!strcmp(name, "two descriptors"))
@@ -190,12 +211,38 @@ static void no_more_names_than_are_left(void **state)
 	apart_free(a);
 }
 
+/* Time is for all, but who has taken little of it gets an answer. Sanitizers are granted 16 times as much. */
+static void others_time_costs_nothing(void **state)
+{
+	struct apart *a = apart_new();
+	struct bytes reply = { 0 };
+	const char *why;
+
+	(void)state;
+	assert_non_null(a);
+	assert_int_equal(ask(a, "work 100000", &reply, &why), ERR_LIMIT);
+	assert_non_null(strstr(why, "time"));
+	assert_int_equal(ask(a, "step", &reply, &why), 0);
+	assert_int_equal(ask(a, "work 100", &reply, &why), 0);
+	/* Nearly all is taken, and the next one has to be asked again. */
+	if (!SANITIZED) {
+		assert_int_equal(ask(a, "work 850", &reply, &why), 0);
+		assert_int_equal(ask(a, "work 200", &reply, &why), 0);
+		assert_string_equal((const char *)reply.p, "work 200");
+	}
+	/* Four times in all. */
+	for (u32 i = 0; i < 4; i++)
+		(void)ask(a, "work 100000", &reply, &why);
+	assert_int_equal(ask(a, "step", &reply, &why), ERR_LIMIT);
+	bytes_free(&reply);
+	apart_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_that_trickles_is_given_up),
-		cmocka_unit_test(two_descriptors_are_closed),
-		cmocka_unit_test(names_are_as_long_as_they_may_be),
+		cmocka_unit_test(one_that_trickles_is_given_up), cmocka_unit_test(two_descriptors_are_closed),
+		cmocka_unit_test(others_time_costs_nothing),	 cmocka_unit_test(names_are_as_long_as_they_may_be),
 		cmocka_unit_test(no_more_names_than_are_left),
 	};
 
