@@ -33,6 +33,7 @@
 #define MEMORY_TIMES 32
 #define UNPACKED_TIMES 4 /* what is packed pays like a file that is so many times larger */
 #define MOST_DEATHS 4
+#define MOST_FORGIVEN 16 /* when what they died of is not asked for again */
 #define LOOK_EVERY_MS 20
 /* A parser that owes an answer computes or reads. One that does neither at so many looks in a row never answers. */
 #define MOST_ASLEEP (5000 / LOOK_EVERY_MS)
@@ -62,7 +63,9 @@ struct apart {
 	u32 generation; /* of parsers: each has opened none of the files of the one before */
 	u32 deaths, nr_files;
 	struct map seen; /* device and inode of files: each is paid for once, however it is spelled */
-	struct map died; /* likewise: of those that a parser died of */
+	struct map died; /* likewise: of those that a parser died of; and what else has an identity */
+	u32 remembered;	 /* of the deaths, those of what is in it */
+	u32 forgiven;	 /* deaths, in all */
 	s64 cpu_us;	 /* that is left */
 	s64 cpu_used;	 /* of it, by this parser, when it was last looked */
 	u64 own_memory;	 /* that a child of ours begins with */
@@ -262,21 +265,31 @@ static void end_parser(struct apart *a)
 
 void apart_renew(struct apart *a)
 {
+	u32 forgiven;
+
 	pthread_mutex_lock(&a->lock);
 	end_parser(a);
 	map_free(&a->seen);
 	a->seen = (struct map){ 0 };
 	a->cpu_us = CPU_FREE_MS * 1000 * SLOWDOWN;
+	forgiven = MIN(a->remembered, MOST_FORGIVEN - a->forgiven);
+	a->deaths -= MIN(forgiven, a->deaths);
+	a->forgiven += forgiven;
+	a->remembered = 0;
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* It has died of that file (0: of something else), or is to. */
-static void let_go(struct apart *a, u64 inode)
+/* It has died of that (0: of something without an identity), or is to. */
+static void let_go(struct apart *a, u64 identity)
 {
-	a->deaths += a->parser != NOBODY;
+	bool died = a->parser != NOBODY;
+
 	end_parser(a);
-	if (inode)
-		map_set(&a->died, inode, 0);
+	a->deaths += died;
+	if (!identity)
+		return;
+	a->remembered += died;
+	map_set(&a->died, identity, 0);
 }
 
 void apart_file_free(struct apart_file *f)
@@ -405,11 +418,11 @@ static bool give_link(struct apart *a, const struct bytes *link)
 	return tell(a, APART_ANSWER, to, n > 0 ? (u32)n : 0, -1);
 }
 
-/* Sends a question and waits for its answer. f: NULL where no file is needed. False: the parser is no more. It may be
- * no more after a whole answer, too, when there is no time left. All have that in common, so who has taken little of
- * it has no part in that death. */
-static bool ask(struct apart *a, struct apart_file *f, enum apart_kind kind, const struct bytes *q, int fd,
-		struct bytes *answer)
+/* Sends a question and waits for its answer. f: NULL where no file is needed. identity: of what it is about. False:
+ * the parser is no more. It may be no more after a whole answer, too, when there is no time left. All have that in
+ * common, so who has taken little of it has no part in that death. */
+static bool ask(struct apart *a, struct apart_file *f, u64 identity, enum apart_kind kind, const struct bytes *q,
+		int fd, struct bytes *answer)
 {
 	struct apart_head h;
 	s64 before = a->cpu_used;
@@ -426,7 +439,7 @@ static bool ask(struct apart *a, struct apart_file *f, enum apart_kind kind, con
 	if (pay(a) && good)
 		return true;
 	if (a->cpu_us > 0 || a->cpu_used - before >= CPU_FREE_MS * 1000 * SLOWDOWN / 2) {
-		let_go(a, f ? f->inode : 0);
+		let_go(a, identity);
 	} else {
 		let_go(a, 0);
 		a->ask_again = true;
@@ -450,7 +463,7 @@ static bool open_file(struct apart *a, struct apart_file *f, struct bytes *answe
 	a->disk += f->disk;
 	grant_memory(a);
 	put_u32s(&q, f->id, (f->alone ? APART_ALONE : 0) | (f->lines ? APART_WITH_LINES : 0));
-	good = ask(a, f, APART_OPEN, &q, f->fd, answer);
+	good = ask(a, f, f->inode, APART_OPEN, &q, f->fd, answer);
 	bytes_free(&q);
 	if (!good || a->parser == NOBODY)
 		return false;
@@ -472,7 +485,7 @@ static bool ask_lines(struct apart *a, struct apart_file *f, const struct bytes 
 	if (!open_file(a, f, reply))
 		return false;
 	if (f->verdict == GOOD)
-		return ask(a, f, APART_LINES, q, -1, reply);
+		return ask(a, f, f->inode, APART_LINES, q, -1, reply);
 	reply->len = 0;
 	return true;
 }
@@ -522,7 +535,7 @@ static bool has_as_many(const struct bytes *names, const struct bytes *reply)
 	return !n && p == end;
 }
 
-int apart_names(struct apart *a, const struct bytes *names, struct bytes *reply, const char **why)
+int apart_names(struct apart *a, u64 identity, const struct bytes *names, struct bytes *reply, const char **why)
 {
 	bool good;
 
@@ -531,12 +544,16 @@ int apart_names(struct apart *a, const struct bytes *names, struct bytes *reply,
 	if (!names->len)
 		return 0;
 	pthread_mutex_lock(&a->lock);
+	if (map_get(&a->died, identity) != ID_NONE) {
+		pthread_mutex_unlock(&a->lock);
+		return ERR_LIMIT;
+	}
 	grant_time(a, names->len);
 	do
-		good = find_parser(a) && ask(a, NULL, APART_NAMES, names, -1, reply);
+		good = find_parser(a) && ask(a, NULL, identity, APART_NAMES, names, -1, reply);
 	while (!good && a->ask_again);
 	if (good && !has_as_many(names, reply)) {
-		let_go(a, 0); /* it is not itself any more */
+		let_go(a, identity); /* it is not itself any more */
 		good = false;
 	}
 	if (!good) {
@@ -550,13 +567,19 @@ int apart_names(struct apart *a, const struct bytes *names, struct bytes *reply,
 int apart_unxz(struct apart *a, const u8 *packed, u64 size, struct bytes *reply, const char **why)
 {
 	const struct bytes q = { .p = (u8 *)packed, .len = size };
-	bool good, fits = size <= APART_PACKED_BYTES, plain;
+	bool good, plain;
+	u64 identity;
 
 	*why = NULL;
 	reply->len = 0;
-	if (!fits)
+	if (size > APART_PACKED_BYTES)
 		return ERR_FORMAT;
+	identity = hash_bytes(packed, size);
 	pthread_mutex_lock(&a->lock);
+	if (map_get(&a->died, identity) != ID_NONE) {
+		pthread_mutex_unlock(&a->lock);
+		return ERR_LIMIT;
+	}
 	grant_time(a, size * UNPACKED_TIMES);
 	/* The bytes, what they stand for, and that once more while its room is doubled. */
 	a->unpacking = UNXZ_MEMORY + size + 3 * unxz_most(size);
@@ -564,7 +587,7 @@ int apart_unxz(struct apart *a, const u8 *packed, u64 size, struct bytes *reply,
 		good = find_parser(a);
 		if (good)
 			grant_memory(a);
-		good = good && ask(a, NULL, APART_UNXZ, &q, -1, reply);
+		good = good && ask(a, NULL, identity, APART_UNXZ, &q, -1, reply);
 	} while (!good && a->ask_again);
 	a->unpacking = 0;
 	if (a->parser != NOBODY)

@@ -32,7 +32,8 @@ struct apart_file;
 struct apart *apart_new(void);
 void apart_free(struct apart *a);
 /* Who works for long, and has closed all its files, begins anew: the next parser owes nothing for those before it, and
- * files are paid for again. What a parser died of is still not tried again. */
+ * files are paid for again. What a parser died of is still not tried again, so such a death does not count any more,
+ * but for a few of them. */
 void apart_renew(struct apart *a);
 
 /* A file of DWARF; takes fd. alone: no other file that it names may be opened. lines: answers have files and lines,
@@ -56,12 +57,14 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
 /*
  * Linkers' names made readable (state/demangle.h). Each of the n names has a NUL behind it, and so has each readable
  * one in the reply, which is empty where there is none. 0, or ERR_LIMIT when the parser died or took too much, and the
- * reply is empty; then *why says it.
+ * reply is empty; then *why says it, or is NULL when one died before of what has the same identity (a hash of where
+ * the names are from; 0: not known), and nothing is asked.
  */
 #define APART_NAMES_BYTES (1u << 20) /* of one question; names, too, are at most APART_BATCH */
-int apart_names(struct apart *a, const struct bytes *names, struct bytes *reply, const char **why);
+int apart_names(struct apart *a, u64 identity, const struct bytes *names, struct bytes *reply, const char **why);
 
-/* What .xz bytes stand for (state/unxz.h). 0, ERR_FORMAT when they are none, or ERR_LIMIT as above. */
+/* What .xz bytes stand for (state/unxz.h). 0, ERR_FORMAT when they are none, or ERR_LIMIT as above; what identifies
+ * them is what they are. */
 #define APART_PACKED_BYTES (16u << 20)
 int apart_unxz(struct apart *a, const u8 *packed, u64 size, struct bytes *reply, const char **why);
 

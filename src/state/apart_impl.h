@@ -31,11 +31,11 @@ struct apart_head {
 /* Both whole, or false. fd -1: none goes along; *fd -1: none came. */
 bool apart_send(int sock, enum apart_kind kind, const void *p, u32 size, int fd);
 bool apart_receive(int sock, struct apart_head *h, struct bytes *out, int *fd);
-/* Their parts, for who must not wait for ever. One sendmsg of what stands behind the first `at` bytes of a message; how
- * many bytes went, or -1. */
+/* Their parts, for who must not wait for ever. One sendmsg of what stands behind the first `at` bytes of a message;
+ * how many bytes went, or -1. */
 ssize_t apart_put(int sock, const struct apart_head *head, const void *p, size_t at, int fd, int flags);
 /* One recvmsg; how many bytes came, 0 at the end, -1: none yet or an error. *fd: set when a descriptor came. One that
- * comes beside another, or while *fd is one, is an error, and nothing of it stays open. */
+ * comes beside another, or while *fd is one, is an error, and is closed. */
 ssize_t apart_take(int sock, void *to, size_t n, int *fd, int flags);
 
 /* In the keeper, which never returns from it. */

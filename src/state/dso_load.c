@@ -34,7 +34,7 @@ static bool load_embedded(struct dsos *d, struct dso_slot *s, struct symtab_buil
 		(void)notify_at(d->notify, NOTE_WARNING, err, s->pub.path, NO_OFFSET,
 				"symbols that are packed in it are missing: %s", why);
 	bytes_free(&plain);
-	return !why;
+	return err != ERR_LIMIT; /* nor when it is not asked for again */
 }
 
 /* False: as above. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "state/apart.h"
 #include "state/dso_answers.h"
 #include "state/dso_table.h"
@@ -76,6 +77,15 @@ static void keep(struct dso_names *n, const u32 *syms, const struct bytes *reply
 	}
 }
 
+/* Of the file that the names are from, as long as it is not replaced. */
+static u64 identity(const struct dso_slot *s)
+{
+	const struct dso *dso = &s->pub;
+	u64 file = hash_pair(hash_bytes(dso->path, strlen(dso->path)), s->mount_ns);
+
+	return hash_pair(file, hash_pair(dso->pid, hash_bytes(dso->build_id, dso->build_id_size)));
+}
+
 bool dso_names_ask(struct dso_names *n, const struct bytes *names, const u32 *syms, struct bytes *reply)
 {
 	const char *why = "there is no process that would read them";
@@ -85,9 +95,9 @@ bool dso_names_ask(struct dso_names *n, const struct bytes *names, const u32 *sy
 	if (!n->failed) {
 		struct apart *a = dsos_get_parser(n->d);
 
-		err = a ? apart_names(a, names, reply, &why) : ERR_LIMIT;
+		err = a ? apart_names(a, identity(n->s), names, reply, &why) : ERR_LIMIT;
 		n->failed = err < 0;
-		if (n->failed)
+		if (n->failed && why)
 			(void)notify_at(n->d->notify, NOTE_WARNING, ERR_LIMIT, n->s->pub.path, NO_OFFSET,
 					"names of it are shown as linked: %s", why);
 	}

@@ -82,14 +82,14 @@ static void one_that_does_not_read_is_given_up(void **state)
 	(void)state;
 	assert_non_null(a);
 	bytes_put(&names, "_ZN4demo4stepEv", 16);
-	assert_int_equal(apart_names(a, &names, &reply, &why), 0);
+	assert_int_equal(apart_names(a, 0, &names, &reply, &why), 0);
 	assert_int_equal(kill(find_parser(), SIGSTOP), 0);
 	for (size_t i = 1; i < APART_NAMES_BYTES / 16; i++)
 		bytes_put(&names, "_ZN4demo4stepEv", 16);
-	assert_int_equal(apart_names(a, &names, &reply, &why), ERR_LIMIT);
+	assert_int_equal(apart_names(a, 0, &names, &reply, &why), ERR_LIMIT);
 	assert_non_null(strstr(why, "fell asleep"));
 	names.len = 16;
-	assert_int_equal(apart_names(a, &names, &reply, &why), 0);
+	assert_int_equal(apart_names(a, 0, &names, &reply, &why), 0);
 	assert_string_equal((const char *)reply.p, "demo::step");
 	bytes_free(&names);
 	bytes_free(&reply);
@@ -148,14 +148,14 @@ static void names_cost_what_they_take(void **state)
 
 	(void)state;
 	bytes_put(&names, "_ZN4demo4stepEv\0puts\0_Znwm@plt", 31);
-	assert_int_equal(apart_names(a, &names, &reply, &why), 0);
+	assert_int_equal(apart_names(a, 0, &names, &reply, &why), 0);
 	assert_int_equal(reply.len, 29);
 	assert_memory_equal(reply.p, "demo::step\0\0operator new@plt\0", 29);
 	names.len = 0;
 	for (u32 i = 0; i < APART_BATCH; i++)
 		put_doubling(&names, 11);
 	for (u32 i = 0; i < 20000 && !err; i++)
-		err = apart_names(a, &names, &reply, &why);
+		err = apart_names(a, 0, &names, &reply, &why);
 	assert_int_equal(err, ERR_LIMIT);
 	assert_non_null(strstr(why, "too often"));
 	assert_int_equal(reply.len, 0);

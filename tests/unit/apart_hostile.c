@@ -103,6 +103,8 @@ char *demangle(const char *name)
 	/* "work N": so many ms. */
 	if (sscanf(name, "work %zu", &n) == 1)
 		work_ms(n);
+	if (!strcmp(name, "die"))
+		_exit(1);
 	if (!strcmp(name, "trickle"))
 		trickle();
 	else if (!strcmp(name, "two descriptors"))
@@ -117,15 +119,20 @@ bool demangle_is_mangled(const char *name)
 }
 
 /* One name. */
-static int ask(struct apart *a, const char *name, struct bytes *reply, const char **why)
+static int ask_of(struct apart *a, u64 identity, const char *name, struct bytes *reply, const char **why)
 {
 	struct bytes names = { 0 };
 	int err;
 
 	bytes_put(&names, name, strlen(name) + 1);
-	err = apart_names(a, &names, reply, why);
+	err = apart_names(a, identity, &names, reply, why);
 	bytes_free(&names);
 	return err;
+}
+
+static int ask(struct apart *a, const char *name, struct bytes *reply, const char **why)
+{
+	return ask_of(a, 0, name, reply, why);
 }
 
 static void one_that_trickles_is_given_up(void **state)
@@ -238,11 +245,41 @@ static void others_time_costs_nothing(void **state)
 	apart_free(a);
 }
 
+/* As top does: each time all is named anew. */
+static void what_one_died_of_is_not_tried_again(void **state)
+{
+	struct apart *a = apart_new();
+	struct bytes reply = { 0 };
+	const char *why;
+	u32 good = 0;
+
+	(void)state;
+	assert_non_null(a);
+	for (u32 i = 0; i < 10; i++) {
+		assert_int_equal(ask_of(a, 77, "die", &reply, &why), ERR_LIMIT);
+		assert_true(!why == (i > 0));
+		assert_int_equal(ask_of(a, 78, "step", &reply, &why), 0);
+		apart_renew(a);
+	}
+	/* Others that die are forgiven as well, but not for ever. */
+	for (u32 i = 0; i < 30; i++) {
+		good += !ask_of(a, 78, "step", &reply, &why);
+		(void)ask_of(a, 100 + i, "die", &reply, &why);
+		apart_renew(a);
+	}
+	assert_int_equal(good, 19);
+	bytes_free(&reply);
+	apart_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_that_trickles_is_given_up), cmocka_unit_test(two_descriptors_are_closed),
-		cmocka_unit_test(others_time_costs_nothing),	 cmocka_unit_test(names_are_as_long_as_they_may_be),
+		cmocka_unit_test(one_that_trickles_is_given_up),
+		cmocka_unit_test(two_descriptors_are_closed),
+		cmocka_unit_test(others_time_costs_nothing),
+		cmocka_unit_test(what_one_died_of_is_not_tried_again),
+		cmocka_unit_test(names_are_as_long_as_they_may_be),
 		cmocka_unit_test(no_more_names_than_are_left),
 	};
 
