@@ -9,13 +9,14 @@
  * Design: such input is parsed in another process that can do nothing. It has no capabilities, and a filter of system
  * calls leaves it memory, reading from descriptors that it was handed, and one socket to us. Its memory and its time
  * are a small multiple of what the files that it was handed have on disk, and one that sleeps for five seconds while
- * it owes an answer is given up. What it sends back is input like any other. When it wants to open a further file
- * (split units, debug information that several files share), it is we who open it, by the rules of base/regular.h, or
- * do not.
+ * it owes an answer, or is to read a question, is given up, even if it sends a byte now and then. What it sends back
+ * is input like any other. When it wants to open a further file (split units, debug information that several files
+ * share), it is we who open it, by the rules of base/regular.h, or do not.
  *
  * A process that forks when it has a large tree in memory pays for every page that it writes afterwards. So one child,
  * the keeper, is forked early, when there is little; it parses nothing, and forks the parser, and another one when it
- * has died. A file that a parser died of is not tried again, and after a few of them none is.
+ * has died. What a parser died of is not tried again, and after a few deaths nothing is. Time is one account for all,
+ * so a new parser gets the free part again, and who had taken little of it when it was used up is asked for once more.
  *
  * Questions go in batches: a look-up takes microseconds, a round trip ten times as long.
  */
