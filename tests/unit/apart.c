@@ -157,7 +157,7 @@ static void names_cost_what_they_take(void **state)
 	for (u32 i = 0; i < 20000 && !err; i++)
 		err = apart_names(a, 0, &names, &reply, &why);
 	assert_int_equal(err, ERR_LIMIT);
-	assert_non_null(strstr(why, "too often"));
+	assert_true(strstr(why, "too often") || strstr(why, "time"));
 	assert_int_equal(reply.len, 0);
 	bytes_free(&names);
 	bytes_free(&reply);
@@ -200,7 +200,10 @@ static void unpacks(void **state)
 	assert_int_equal(kill(find_parser(), SIGKILL), 0);
 	assert_int_equal(apart_unxz(a, raw, packed->size, &reply, &why), ERR_LIMIT);
 	assert_non_null(strstr(why, "died"));
-	assert_int_equal(apart_unxz(a, raw, packed->size, &reply, &why), ERR_FORMAT);
+	/* The same bytes are not tried again, and others are. */
+	assert_int_equal(apart_unxz(a, raw, packed->size, &reply, &why), ERR_LIMIT);
+	assert_null(why);
+	assert_int_equal(apart_unxz(a, raw, packed->size - 1, &reply, &why), ERR_FORMAT);
 	bytes_free(&reply);
 	free(raw);
 	elf_file_close(&f);
