@@ -13,6 +13,7 @@ struct function {
 		    * a symbol, of where the file says that the function begins; 0: nobody knows */
 	u64 entry; /* hash of the DSO and the symbol, or of name; 0: an entry of the PLT, or nobody knows */
 	bool named; /* a symbol holds the address */
+	bool binds; /* code of the dynamic linker that no symbol holds */
 	u32 dso;
 };
 
@@ -42,6 +43,13 @@ static inline bool function_is(const struct function *a, const struct function *
 static inline bool function_may_be(const struct function *a, const struct function *b)
 {
 	return a->name && b->name ? a->name == b->name : a->dso == b->dso;
+}
+
+/* May a thread that called `to`, an entry of the PLT, be in `in` meanwhile? The first call goes by way of the dynamic
+ * linker, which finds out where to. */
+static inline bool function_binds(const struct function *to, const struct function *in)
+{
+	return to->name && !to->entry && in->binds;
 }
 
 /* The same by symbols alone: true for all code of a file that has none. */

@@ -147,6 +147,14 @@ static bool one_function(struct lbr *l, const struct hit *h, u64 a, u64 b)
 	return function_may_be(&x, &y);
 }
 
+/* Is a thread that called that address in the dynamic linker, on its way there? */
+static bool is_binding(struct lbr *l, const struct hit *h, u64 at, u64 called)
+{
+	const struct function to = function_of(l, h, called), in = function_of(l, h, at);
+
+	return function_binds(&to, &in);
+}
+
 /* The function that the i-th call led to: the one that made the next call, which need not be its target. */
 static struct function callee_of(struct lbr *l, const struct hit *h, const struct lbr_stack *s, u32 i)
 {
@@ -226,7 +234,7 @@ static void cut_contradiction(struct lbr *l, const struct hit *h, struct kept *k
 	for (u32 i = 0; i < s->n && i <= s->n - known; i++) {
 		u64 caller = i ? s->v[i - 1].from : h->s.ip;
 
-		if ((!i && !user) || one_function(l, h, caller, s->v[i].to))
+		if ((!i && !user) || one_function(l, h, caller, s->v[i].to) || is_binding(l, h, caller, s->v[i].to))
 			continue;
 		if (!k->jumped && !is_twice(s, i) && !is_entered_before(l, h, s, i + 1, caller))
 			continue;

@@ -21,7 +21,7 @@ C
 cp user.c user.cpp
 sed -i 's/{ .trace = { 1 }, .span = { 2 } }/{ { 1 }, { 2 }, 0 }/' user.cpp
 read -ra flags <<<"$(pkg-config --cflags --libs reticle-activity)"
-for compiler in "gcc -std=c11" "clang -std=c17"; do
+for compiler in "gcc -std=c11" "gcc -std=gnu17"; do
 	read -ra cc <<<"$compiler"
 	"${cc[@]}" -Wall -Wextra -Werror -o user user.c "${flags[@]}"
 	./user

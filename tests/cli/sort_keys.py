@@ -36,7 +36,9 @@ def lines_of(tool, path, options):
     """All rows in their order, however columns are padded. Not those of a vDSO, and not what code without symbols reads as."""
     whole = ["-w", "0"] if tool[0] == reticle else []  # names are not cut; by perf some are
     p = run(*tool, "report", "--stdio", "-i", path, "-g", "none", "--no-children", *options, *whole)
-    lines = (re.sub(r"( - -)?$", "", re.sub(r" +", " ", line.strip().replace("perf-exec", "perf-ex"))) for line in p.stdout.splitlines())
+    # Recorders of other tests wait for their exec meanwhile, under names that perf cuts to what came before.
+    lines = (re.sub(r"\b(perf|reticle)-e\w*", r"\1-e", re.sub(r" +", " ", line.strip())) for line in p.stdout.splitlines())
+    lines = (re.sub(r"( - -)?$", "", line) for line in lines)
     return [line for line in lines if line and not re.search(r"^#|vdso|\] (\[|0x|0{8})", line)]
 
 
