@@ -6,31 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "numbered.h"
 #include "reticle/activity.h"
 #include "test.h"
-
-static struct activity_ids ids_of(uint8_t n)
-{
-	struct activity_ids ids = { .flags = 1 };
-
-	memset(ids.trace, n, sizeof(ids.trace));
-	memset(ids.span, n, sizeof(ids.span));
-	return ids;
-}
-
-static void push(uint8_t n)
-{
-	struct activity_ids ids = ids_of(n);
-
-	activity_push(&ids);
-}
-
-static void set(uint8_t n)
-{
-	struct activity_ids ids = ids_of(n);
-
-	activity_set(&ids);
-}
 
 /* 0: nothing is seen. */
 static uint8_t seen(void)
@@ -39,7 +17,7 @@ static uint8_t seen(void)
 
 	if (!r)
 		return 0;
-	CHECK(r->valid == 1 && r->flags == 1);
+	CHECK(r->valid == 1 && r->flags == r->trace[0]);
 	for (unsigned i = 0; i < 16; i++)
 		CHECK(r->trace[i] == r->trace[0] && r->span[i / 2] == r->trace[0]);
 	return r->trace[0];

@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "numbered.h"
 #include "reticle/activity.h"
 #include "test.h"
 
@@ -43,29 +44,7 @@ struct shared {
 
 static struct shared *shared;
 
-static struct activity_ids ids_of(uint8_t n)
-{
-	struct activity_ids ids;
-
-	memset(&ids, n, sizeof(ids));
-	return ids;
-}
-
 /* ---- The child ---- */
-
-static void push(uint8_t n)
-{
-	struct activity_ids ids = ids_of(n);
-
-	activity_push(&ids);
-}
-
-static void set(uint8_t n)
-{
-	struct activity_ids ids = ids_of(n);
-
-	activity_set(&ids);
-}
 
 static void attribute(uint8_t n)
 {
