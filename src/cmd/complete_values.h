@@ -5,8 +5,8 @@
 
 #include "base/bytes.h"
 
-/* Appends a line per word that the option (its long name, or its letter) of that command takes, parted by commas where
- * it takes several. False: it takes no words that are known. */
+/* Appends a line for each word that this option of the command takes as its value. The option is given by its long
+ * name or its letter. Returns false when no words are known for it. */
 bool complete_values(const char *command, const char *option, struct bytes *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events by name, a line each: of a recording, and of one that is being made. */
+/* Lists events by name, one on each line: those of a recording, or of one that is being made. */
 #ifndef CMD_EVLIST_H
 #define CMD_EVLIST_H
 

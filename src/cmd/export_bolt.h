@@ -5,8 +5,8 @@
 
 #include "pass/pipeline.h"
 
-/* binary: its path, its name, or how its build id begins; NULL: the one with the most branches. output: NULL or "-":
- * standard output. Errors are noted. */
+/* binary is a path, a file name or the beginning of a build id; NULL takes the binary with the most branches. output
+ * is a path; NULL and "-" mean standard output. Errors are noted. */
 int export_bolt(const struct pipeline_opts *o, const char *binary, const char *output, const struct notify *to);
 
 #endif

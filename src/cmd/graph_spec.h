@@ -12,14 +12,14 @@ struct graph_spec {
 	enum graph_key key;
 	double min; /* percent */
 	u32 limit;
-	bool given;	      /* the user said something of graphs */
-	bool ordered, caller; /* caller holds when ordered: the user named an order */
+	bool given;	      /* the user gave an option of graphs */
+	bool ordered, caller; /* the user named an order, and caller is that order */
 };
 
-/* The i-th word that a text may have; NULL: there are no more. */
+/* The i-th of all words that the text may hold, for completion; NULL when there are no more. */
 const char *graph_spec_word(u32 i);
 void graph_spec_init(struct graph_spec *g);
-/* As struct opt wants it. text NULL: as perf, callers first. */
+/* The set function of struct opt. If text is NULL, the graph starts with callers, as perf's does. */
 int graph_spec_set(void *field, const char *text, const struct notify *to);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "read/source.h"
 
-/* What is known about the recording as a whole, in lines that begin with #, as perf report --header prints it.
- * all: long features in full. */
+/* Prints what is known about the recording as a whole, in lines that begin with #, as perf report --header does. With
+ * all, long features are printed in full. */
 void print_header(const struct source *s, bool all, struct bytes *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `mem record` and `c2c record`: 'reticle record' of the events that say what loads and stores met. */
+/* `mem record` and `c2c record` run `reticle record` with the events that tell what loads and stores met. */
 #ifndef CMD_MEMORY_RECORD_H
 #define CMD_MEMORY_RECORD_H
 
@@ -11,8 +11,8 @@ struct memory_record {
 	bool phys, data_page_size; /* samples carry these, too */
 };
 
-/* words[0] is "record"; behind it stand options of record, and the command. With -e those events are taken. The exit
- * status is record's. */
+/* words[0] is "record"; the options of record and the command to run follow. If -e is among them, its events are taken
+ * in place of the machine's. Returns the exit status of record. */
 int memory_record(const struct command_ctx *ctx, const struct memory_record *m, int argc, char **words);
 
 #endif

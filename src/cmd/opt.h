@@ -71,12 +71,12 @@ struct command {
 	int (*run)(const struct command_ctx *ctx, const void *config, int argc, char **argv);
 };
 
-/* Parses argv[0..argc): options until the first other word or "--". *rest is the index of the first unparsed word. 0
- * or ERR_USAGE (noted). */
+/* Parses options in argv[0..argc) up to the first word that is no option, or "--". *rest becomes the index of the
+ * first word that was not parsed. Returns 0, or ERR_USAGE, which is noted. */
 int opts_parse(const struct command *c, void *config, int argc, char **argv, int *rest, const struct notify *to);
-/* Options behind words as well. The *n words that are no options remain, at the beginning of argv. */
+/* The same, but options may also stand behind other words. Those *n words are moved to the beginning of argv. */
 int opts_parse_mixed(const struct command *c, void *config, int argc, char **argv, int *n, const struct notify *to);
-/* Frees what either has allocated in the config: the values of options that may be repeated. */
+/* Frees what both functions allocate in the config: the values of options that may be repeated. */
 void opts_free_lists(const struct command *c, void *config);
 void opts_help(const struct opt *opts, u32 n, struct bytes *out); /* "    -F, --freq N    sample N times per second" */
 

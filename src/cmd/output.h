@@ -10,23 +10,26 @@
 #include "base/err.h"
 
 struct output {
-	bool owner_only;    /* nobody else may read the file: set it once it is open */
+	bool owner_only;    /* nobody else may read the file; set this after output_open */
 	struct bytes bytes; /* write into this */
 	const char *path;   /* NULL: standard output */
 	char *temporary;    /* NULL: written in place, as for devices and pipes */
 	int fd;
 };
 
-/* path NULL or "-": standard output. ERR_IO, noted. */
+/* If path is NULL or "-", the output is standard output. Returns 0, or ERR_IO, which is noted. */
 int output_open(struct output *o, const char *path, const struct notify *to);
-/* The file itself, which others may read as it grows: behind what it holds, or in its place. ERR_IO, noted. */
+/* Opens the file itself, so that others can read it while it grows. With behind, the output is appended to what the
+ * file holds; otherwise it replaces that. Returns 0, or ERR_IO, which is noted. */
 int output_append(struct output *o, const char *path, bool behind, const struct notify *to);
-/* Would output_open do, after long work? Nothing is left behind. ERR_IO, noted. */
+/* Checks, before long work begins, that output_open would succeed. It leaves no file behind. Returns 0, or ERR_IO,
+ * which is noted. */
 int output_check(const char *path, const struct notify *to);
-/* Finishes the file. On ERR_IO, noted unless it is a pipe that nobody reads any more, nothing is left behind. */
+/* Finishes the file. On ERR_IO no file is left behind. The error is noted, unless the output is a pipe that nobody
+ * reads any more. */
 int output_close(struct output *o, const struct notify *to);
 
-/* The size of the terminal that fd is; 0 where there is none, or it does not say. */
+/* The size of the terminal fd. Both are 0 if fd is no terminal, or the terminal does not tell its size. */
 void terminal_size(int fd, u32 *rows, u32 *columns);
 
 /*

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 
-/* Prints the keys of the virtual PMU, a line each. Returns the exit status. */
+/* Prints the keys of the virtual PMU, one on each line. Returns the exit status. */
 int print_pmu_help(const struct notify *to);
 
 #endif

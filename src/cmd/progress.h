@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A progress bar for work that takes longer than half a second. Drawn on standard error when that is a terminal, wiped
- * before anything else is printed there and when the work is done.
+ * A progress bar for work that takes longer than half a second. It is drawn on standard error if that is a terminal.
+ * It is wiped before anything else is printed there, and when the work is done.
  */
 #ifndef CMD_PROGRESS_H
 #define CMD_PROGRESS_H
@@ -15,12 +15,12 @@ struct progress {
 	bool on, drawn;
 	u64 start_ns, drawn_ns;
 	int columns;		     /* of the terminal */
-	const struct notify *behind; /* where notes go in the end */
-	struct notify notify;	     /* hand this one to the work: a note wipes the bar first */
+	const struct notify *behind; /* where notes are passed on to */
+	struct notify notify;	     /* the one to give to the work: it wipes the bar before it prints a note */
 };
 
 void progress_start(struct progress *p, bool terminal, const struct notify *notify);
-/* As session_opts.progress wants it; ctx is the struct progress. */
+/* The function for session_opts.progress; its ctx is the struct progress. */
 void progress_report(void *ctx, const char *what, u64 done, u64 total);
 void progress_stop(struct progress *p);
 

@@ -6,14 +6,16 @@
 #include "cmd/report_options.h"
 #include "view/report.h"
 
-/* ERR_USAGE, noted with the way out, when what --attribution needs was not recorded, or nothing lies in the range. */
+/* Returns ERR_USAGE if the recording lacks what --attribution needs, or if no sample lies in the range. The note says
+ * what to do. */
 int report_check_windows(const struct profile *p, enum attribution a, const struct code_range *r,
 			 const struct notify *to);
 
-/* --stats, --tasks and --mmaps: ERR_USAGE, noted, with what they do not look at and would have to. */
+/* Returns ERR_USAGE, which is noted, if --stats, --tasks or --mmaps is combined with an option that these ignore. */
 int report_check_recording(const struct report_config *c, const struct notify *to);
 
-/* The option that leaves no function metrics, of this recording when it has been read; NULL: none does. */
+/* The option because of which there are no function metrics, or NULL. p is the recording's profile, or NULL before it
+ * has been read. */
 const char *report_excludes_metrics(const struct report_config *c, const struct profile *p);
 
 #endif

@@ -6,14 +6,14 @@
 #include "base/bytes.h"
 #include "read/source.h"
 
-/* --stats: how many there are of each type, and of each event's samples; as perf prints it. */
+/* --stats: counts the records of each type and the samples of each event, and prints them as perf does. */
 void report_stats(const struct source *src, bool json, struct bytes *out);
 
-/* --tasks: all threads that it speaks of, as a tree; with maps (--mmaps) below each what is mapped in it at the end.
- */
+/* --tasks: prints all threads of the recording as a tree. With maps (--mmaps), what is mapped in each at the end of
+ * the recording is printed below it. */
 void report_tasks(const struct source *src, bool maps, bool json, struct bytes *out);
 
-/* Says so when records end before the recording does: bad is what source_next left. */
+/* Notes it if the records end before the recording does. bad is what source_next left in its argument of that name. */
 void report_broken_end(const struct source *src, u64 bad);
 
 #endif

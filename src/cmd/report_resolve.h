@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the options of a table, those of report and top, to what the pipeline and the views take. */
+/* Turns the options of a table, which report and top share, into what the pipeline and the views take. */
 #ifndef CMD_REPORT_RESOLVE_H
 #define CMD_REPORT_RESOLVE_H
 
 #include "cmd/report_options.h"
 #include "view/report.h"
 
-/* Everything that can be settled before samples are read. ERR_USAGE, noted; selected_free(s) in any case. */
+/* Settles everything that can be settled before samples are read. Returns 0, or ERR_USAGE, which is noted. Call
+ * selected_free(s) in either case. */
 int report_resolve(const struct report_config *c, struct selected *s, struct report_opts *o, struct window_use *w,
 		   const struct notify *to);
-/* What the options say of metrics, on what the recording has. ERR_USAGE, noted. */
+/* Settles the metrics' columns from the options and what the recording holds. Returns 0, or ERR_USAGE, which is noted.
+ */
 int report_settle_metrics(const struct profile *p, const struct report_config *c, struct report_opts *o,
 			  const struct notify *to);
-/* What depends on the recording: the usual columns, with those of --fields=+... after them, and where graphs begin. */
+/* Settles what depends on the recording: the usual columns, the columns of --fields=+... after them, and where graphs
+ * begin. */
 void report_choose_columns(const struct report_config *c, const struct profile *p, struct report_opts *o);
 
 #endif

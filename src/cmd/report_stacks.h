@@ -11,13 +11,13 @@ struct report_stacks {
 	regex_t ignore_callees, parent;
 };
 
-/* ERR_USAGE, noted. After the other options are settled; a parent that is asked for becomes a key. Free it after the
- * pipeline's last use, in any case. */
+/* Call it after the other options are settled. If a parent is asked for, it becomes a key. Returns 0, or ERR_USAGE,
+ * which is noted. In either case call report_stacks_free after the pipeline's last use. */
 int report_stacks_resolve(const struct report_config *c, struct selected *s, struct report_opts *o,
 			  struct report_stacks *out, const struct notify *to);
 void report_stacks_free(struct report_stacks *r, const struct selected *s);
 
-/* Parents are looked for in call chains: ERR_USAGE, noted, where there are none. */
+/* Parents are looked for in call chains. Returns ERR_USAGE, which is noted, if the recording has none. */
 int report_stacks_check(const struct profile *p, const struct notify *to);
 
 #endif

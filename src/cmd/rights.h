@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What commands that only read give up before they look at anything. */
+/* The rights that commands which only read give up before they open any file. */
 #ifndef CMD_RIGHTS_H
 #define CMD_RIGHTS_H
 
 /*
- * Gives up all capabilities, also those of programs that would be started. Root keeps what it needs to read and write
- * files as root does (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH), to see the kernel's addresses (CAP_SYSLOG) and to look
- * into the mount namespaces of others (CAP_SYS_PTRACE).
+ * Gives up all capabilities, for this process and for programs that it starts. Root keeps what it needs to read and
+ * write files as root does (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH), to see the kernel's addresses (CAP_SYSLOG) and to
+ * look into the mount namespaces of others (CAP_SYS_PTRACE).
  */
 void rights_drop(void);
 

@@ -12,8 +12,8 @@ struct script_result {
 };
 
 /*
- * Shows refs[0..n) of src, each a sample or a side-band record, in that order, on fd. Memory is bounded by the number
- * of workers, not by n. 0, ERR_IO or ERR_INTERRUPTED.
+ * Prints refs[0..n) of src on fd, in that order. Each is a sample or a side-band record. Memory is bounded by the
+ * number of workers, not by n. Returns 0, ERR_IO or ERR_INTERRUPTED.
  */
 int script_run(const struct script *s, const struct source *src, const struct sample_ref *refs, u64 n, u32 workers,
 	       int fd, const bool *stop, struct script_result *result);

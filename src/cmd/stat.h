@@ -15,8 +15,8 @@ struct stat_view {
 	enum count_by by;
 	const struct cpu_place *places; /* by the CPU's number */
 	const struct stat_formulas *formulas;
-	double interval; /* seconds that it lasted; 0: what is printed is no interval */
-	bool intervals;	 /* intervals were printed before: what is printed now is their summary */
+	double interval; /* how many seconds it lasted; 0 if this is no interval */
+	bool intervals;	 /* intervals were printed before, so this is their summary */
 	u32 nr;		 /* which interval this is, from 0 */
 	bool plain;	 /* no commas in large numbers */
 };
