@@ -73,8 +73,8 @@ struct rec_build_id;
 
 struct dsos *dsos_new(const struct symbol_opts *opts, const struct notify *notify);
 void dsos_free(struct dsos *d);
-/* Begins to read the running kernel's symbols on a thread of its own: nearly every recording needs them, soon and
- * long. */
+/* Begins to read the running kernel's symbols on a thread of its own, because nearly every recording needs them soon
+ * and they take long. What dsos_start_parser forks is forked before. */
 void dsos_read_ahead(struct dsos *d);
 
 /* The DSO of that key, added when new. Same (kind, path, pid where it matters) and no contradicting build id: same

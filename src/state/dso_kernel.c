@@ -96,9 +96,11 @@ static bool is_kept(const struct dsos *d)
 
 void dsos_read_ahead(struct dsos *d)
 {
-	if (!d->opts.no_kernel && !d->opts.kallsyms && !d->opts.vmlinux && !d->opts.offline && !d->reads_ahead &&
-	    !is_kept(d))
-		d->reads_ahead = !pthread_create(&d->ahead_thread, NULL, read_ahead, d);
+	if (d->opts.no_kernel || d->opts.kallsyms || d->opts.vmlinux || d->opts.offline || d->reads_ahead ||
+	    is_kept(d))
+		return;
+	dsos_start_parser(d); /* not beside the thread */
+	d->reads_ahead = !pthread_create(&d->ahead_thread, NULL, read_ahead, d);
 }
 
 struct kallsyms *dso_take_ahead(struct dsos *d)

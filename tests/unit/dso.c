@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which keys are the same DSO, how DSOs are called, and what the side-band says of them. */
+#include <dirent.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -389,6 +391,33 @@ static void test_recorded_that_do_not_help(void **state)
 	bytes_free(&b);
 }
 
+static u32 threads_at_fork;
+
+static void count_threads(void)
+{
+	DIR *d = opendir("/proc/self/task");
+	const struct dirent *e;
+
+	assert_non_null(d);
+	threads_at_fork = 0;
+	while ((e = readdir(d)))
+		threads_at_fork += *e->d_name != '.';
+	closedir(d);
+}
+
+/* What is forked beside a thread inherits the locks that the thread holds. */
+static void test_parser_is_forked_alone(void **state)
+{
+	struct dsos *d = dsos_new(&(struct symbol_opts){ .demangle = true }, NULL);
+
+	(void)state;
+	assert_int_equal(pthread_atfork(count_threads, NULL, NULL), 0);
+	dsos_read_ahead(d);
+	dsos_start_parser(d);
+	assert_int_equal(threads_at_fork, 1);
+	dsos_free(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -403,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_recorded_that_do_not_help),
 		cmocka_unit_test(test_jit_dump),
 		cmocka_unit_test(test_jit_names),
+		cmocka_unit_test(test_parser_is_forked_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
