@@ -586,6 +586,9 @@ void dwarf_file_function(struct dwarf_file *f, u64 vaddr, struct bytes *out)
 	while ((next = dwarf_ranges(&u->nodes.v[node].die, next, &base, &lo, &hi)) > 0) {
 		if (is_dead(lo, hi))
 			continue;
+		/* Of a function in several parts only its first one tells where it is entered. */
+		if (!ranges && !entry)
+			memcpy(out->p + counts - 8, &(u64){ lo }, sizeof(u64));
 		bytes_u64(out, lo);
 		bytes_u64(out, hi);
 		ranges++;
