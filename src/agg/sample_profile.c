@@ -133,7 +133,7 @@ static struct profile_place place_of(const struct source_row *r)
 static u32 function_of(struct sample_profile *p, const struct source_function *f, const struct source_span *span,
 		       u64 bytes)
 {
-	const struct source_row *rows = &f->rows.v[span->first];
+	const struct source_row *rows = span->n ? &f->rows.v[span->first] : NULL;
 	u32 function = ID_NONE;
 
 	for (u32 i = span->n; i--;) {
@@ -147,6 +147,22 @@ static u32 function_of(struct sample_profile *p, const struct source_function *f
 		p->functions.v[function].total += bytes;
 	}
 	return function;
+}
+
+/* The span that holds an address; NULL: none. */
+static const struct source_span *span_at(const struct source_function *f, u64 addr)
+{
+	size_t low = 0, high = f->spans.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->spans.v[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &f->spans.v[low - 1] : NULL;
 }
 
 /* --- functions in the code --- */
@@ -291,10 +307,11 @@ static void count_code(struct sample_profile *p, const struct source_function *f
 		       u64 bytes, u64 count)
 {
 	u32 function = function_of(p, f, span, bytes * count), body;
-	const struct source_row *leaf = &f->rows.v[span->first];
+	const struct source_row *leaf;
 
 	if (function == ID_NONE)
 		return;
+	leaf = &f->rows.v[span->first];
 	body = body_in(p, function, place_of(leaf));
 	p->bodies.v[body].count = MAX(p->bodies.v[body].count, count * times_in(leaf->discriminator));
 }
@@ -316,8 +333,9 @@ static void count_bodies(struct maker *m)
 	for (size_t i = 0; i < m->ranges.n; i++) {
 		const struct known_range *r = &m->ranges.v[i];
 		const struct source_function *f = r->function == ID_NONE ? NULL : &m->known.v[r->function];
+		const struct source_span *first = f ? span_at(f, r->start) : NULL;
+		size_t span = first ? (size_t)(first - f->spans.v) : 0;
 		u64 at = r->start;
-		size_t span = 0;
 
 		step = step_behind(m, step, at, &count);
 		while (f && at < r->end) {
@@ -340,17 +358,11 @@ static void count_bodies(struct maker *m)
 static void count_site(struct maker *m, u64 site, u32 callee, u64 count)
 {
 	const struct source_function *f = source_at(m, site);
-	size_t span = 0;
-	u32 function;
+	const struct source_span *span = f ? span_at(f, site) : NULL;
+	u32 function = span ? function_of(m->p, f, span, 0) : ID_NONE;
 
-	while (f && span < f->spans.n && f->spans.v[span].start <= site)
-		span++;
-	if (!span)
-		return;
-	function = function_of(m->p, f, &f->spans.v[span - 1], 0);
 	if (function != ID_NONE)
-		add_target(m->p, body_in(m->p, function, place_of(&f->rows.v[f->spans.v[span - 1].first])), callee,
-			   count);
+		add_target(m->p, body_in(m->p, function, place_of(&f->rows.v[span->first])), callee, count);
 }
 
 static void count_calls(struct maker *m, const struct branch_traces *t)
@@ -362,6 +374,7 @@ static void count_calls(struct maker *m, const struct branch_traces *t)
 		u64 from = b->from == TRACE_OUTSIDE ? 0 : dso_linked_address(m->at, b->from);
 		u64 to = b->to == TRACE_OUTSIDE ? 0 : dso_linked_address(m->at, b->to);
 		const struct source_function *f;
+		const struct source_span *span;
 		u32 callee;
 
 		if (b->dso != m->dso || b->kind != TRACE_BRANCH || !to)
@@ -369,9 +382,10 @@ static void count_calls(struct maker *m, const struct branch_traces *t)
 		get_to_know(m, from);
 		get_to_know(m, to);
 		f = source_at(m, to);
-		if (!f || f->entry != to || !f->rows.n)
+		span = f && f->entry == to ? span_at(f, to) : NULL;
+		if (!span || !span->n)
 			continue;
-		callee = name_of(m->p, f->rows.v[f->spans.v[0].first + f->spans.v[0].n - 1].function);
+		callee = name_of(m->p, f->rows.v[span->first + span->n - 1].function);
 		m->p->functions.v[function_in(m->p, ID_NONE, nowhere, callee)].head += b->count;
 		if (from)
 			count_site(m, from, callee, b->count);

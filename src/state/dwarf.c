@@ -452,6 +452,10 @@ struct addresses {
 	size_t n, cap;
 };
 
+/* Of one function; compilers' largest have a hundredth of it. */
+#define MOST_SPANS (1u << 20)
+#define MOST_BYTES (64u << 20)
+
 /* A position in the function that a frame is of. */
 struct position {
 	u32 line, discriminator;
@@ -583,7 +587,7 @@ void dwarf_file_function(struct dwarf_file *f, u64 vaddr, struct bytes *out)
 	bytes_u32(out, 0);
 	if (node == ID_NONE)
 		return;
-	while ((next = dwarf_ranges(&u->nodes.v[node].die, next, &base, &lo, &hi)) > 0) {
+	while (addrs.n < MOST_SPANS && (next = dwarf_ranges(&u->nodes.v[node].die, next, &base, &lo, &hi)) > 0) {
 		if (is_dead(lo, hi))
 			continue;
 		/* Of a function in several parts only its first one tells where it is entered. */
@@ -596,7 +600,7 @@ void dwarf_file_function(struct dwarf_file *f, u64 vaddr, struct bytes *out)
 	}
 	if (addrs.n)
 		qsort(addrs.v, addrs.n, sizeof(*addrs.v), by_address);
-	for (size_t i = 0; i < addrs.n; i++) {
+	for (size_t i = 0; i < addrs.n && out->len < MOST_BYTES; i++) {
 		if (i && addrs.v[i] == addrs.v[i - 1])
 			continue;
 		put_span(u, addrs.v[i], out);
