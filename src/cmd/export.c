@@ -80,6 +80,7 @@ static const struct exporter exporters[] = {
 	{ "csv", ".csv", "the report's rows", true, write_csv },
 	{ "json", ".json", "the report's rows and call graphs", true, write_json },
 	{ "bolt", ".preagg", "one binary's branches, for perf2bolt -pa", false, NULL, BRANCHES_BOLT },
+	{ "fdata", ".fdata", "the same for llvm-bolt itself", false, NULL, BRANCHES_FDATA },
 	{ "autofdo", ".afdo", "one binary's profile, for clang -fprofile-sample-use", false, NULL, BRANCHES_AUTOFDO },
 };
 
@@ -91,7 +92,7 @@ static const struct exporter exporters[] = {
 static const struct opt opts[] = {
 	SELECT_OPTS(struct config),
 	OPT(0, "to", OPT_STRING, to, "FORMAT",
-	    "svg, folded, csv, json, bolt or autofdo (default: by the ending of the output's name)"),
+	    "svg, folded, csv, json, bolt, fdata or autofdo (default: by the ending of the output's name)"),
 	OPT('o', "output", OPT_STRING, output, "FILE", "write here (- for standard output, the default)"),
 	OPT(0, "event", OPT_STRING, event, "NAME", "write the stacks of this event (default: the first one)"),
 	OPT(0, "by-pid", OPT_FLAG, pid, NULL, "show processes of the same name separately"),
@@ -99,7 +100,8 @@ static const struct opt opts[] = {
 	OPT(0, "samples", OPT_FLAG, samples, NULL, "count samples instead of adding up their periods"),
 	OPT(0, "annotate-kernel", OPT_FLAG, mark_kernel, NULL, "folded: append _[k] to kernel functions"),
 	OPT(0, "binary", OPT_STRING, binary, "NAME",
-	    "bolt, autofdo: write the branches of this file, by path, name or build id (default: the file with the "
+	    "bolt, fdata, autofdo: write the branches of this file, by path, name or build id (default: the file with "
+	    "the "
 	    "most)"),
 	OPT(0, "title", OPT_STRING, title, "TEXT", "svg: the title"),
 	OPT(0, "width", OPT_U32, width, "PIXELS", "svg: width of the picture (1200)"),
@@ -226,7 +228,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	if (!x ? note_formats(c, ctx->notify) : check_picture(c, ctx->notify))
 		return 2;
 	if (c->binary && x->write) {
-		notify_error(ctx->notify, ERR_USAGE, "option --binary works only with --to bolt and --to autofdo");
+		notify_error(ctx->notify, ERR_USAGE, "option --binary works only with --to bolt, fdata and autofdo");
 		return 2;
 	}
 	if (select_resolve(&c->select, &s, ctx->notify))

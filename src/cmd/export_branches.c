@@ -21,6 +21,7 @@
 #include "cmd/output.h"
 #include "pass/feed.h"
 #include "view/export/autofdo.h"
+#include "view/export/fdata.h"
 
 static void take_hit(void *ctx, const struct hit *h)
 {
@@ -165,13 +166,29 @@ static void write_autofdo(const struct branch_traces *t, const struct dso_linked
 	sample_profile_free(&p);
 }
 
+static int write_fdata(const struct branch_traces *t, const struct dso_linked *at, u32 dso, struct bytes *out,
+		       const struct notify *to)
+{
+	struct fdata_counts n;
+	int err = view_fdata(t, at, dso, out, &n, to);
+
+	if (!err)
+		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
+			  "%s: %llu lines; %llu passages between branches, %llu of which do not fit the code, of %llu "
+			  "samples",
+			  dsos_at(t->dsos, dso)->path, (unsigned long long)n.lines, (unsigned long long)n.passages,
+			  (unsigned long long)n.refused, (unsigned long long)t->samples);
+	return err;
+}
+
 static int write_binary(const struct branch_traces *t, enum branch_form form, const char *binary, const char *output,
 			const char *input, const struct notify *to)
 {
 	u32 dso = choose(t, binary);
 	struct dso_linked at;
+	struct bytes text = { 0 };
 	struct output file;
-	int err;
+	int err = 0;
 
 	if (dso == ID_NONE)
 		return notify_at(to, NOTE_ERROR, ERR_NOTFOUND, input, NO_OFFSET,
@@ -187,14 +204,20 @@ static int write_binary(const struct branch_traces *t, enum branch_form form, co
 		return notify_at(to, NOTE_ERROR, ERR_NOTFOUND, input, NO_OFFSET,
 				 "%s has no DWARF, which tells where its code comes from (compile it with -g)",
 				 dsos_at(t->dsos, dso)->path);
-	err = output_open(&file, output, to);
-	if (err)
-		return err;
 	if (form == BRANCHES_AUTOFDO)
-		write_autofdo(t, &at, dso, &file.bytes, to);
+		write_autofdo(t, &at, dso, &text, to);
+	else if (form == BRANCHES_FDATA)
+		err = write_fdata(t, &at, dso, &text, to);
 	else
-		write_bolt(t, &at, dso, &file.bytes, to);
-	return output_close(&file, to);
+		write_bolt(t, &at, dso, &text, to);
+	if (!err)
+		err = output_open(&file, output, to);
+	if (!err) {
+		bytes_put(&file.bytes, text.p, text.len);
+		err = output_close(&file, to);
+	}
+	bytes_free(&text);
+	return err;
 }
 
 static bool has_branches(const struct evlist *l)
