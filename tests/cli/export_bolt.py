@@ -168,6 +168,16 @@ for name, flags in ("pie", ["-pie", "-fPIE"]), ("fixed", ["-no-pie"]):
         fdata = sorted(run("export", "--to", "fdata", "-i", f"{name}.data", "--binary", name).stdout.splitlines())
         if fdata != theirs:
             fail(f"{name}: --to fdata has otherwise {sorted(set(theirs) ^ set(fdata))[:10]}")
+        bolt = pathlib.Path(PERF2BOLT).with_name("llvm-bolt")
+        for who in ("theirs", "ours") if bolt.exists() else ():
+            pathlib.Path("profile").write_text("".join(line + "\n" for line in (theirs if who == "theirs" else fdata)))
+            done = subprocess.run([bolt, name, "-o", "faster", "-data", "profile", "-reorder-blocks=ext-tsp", "-split-functions",
+                                   "-split-all-cold"], capture_output=True, text=True)
+            if done.returncode:
+                fail(f"llvm-bolt: {done.stdout} {done.stderr}")
+            pathlib.Path("faster").rename(f"{name}.{who}")
+        if bolt.exists() and pathlib.Path(f"{name}.ours").read_bytes() != pathlib.Path(f"{name}.theirs").read_bytes():
+            fail(f"{name}: llvm-bolt makes another program of --to fdata")
     # Each branch with an end in a function is there, as often as it was taken; code that ran through adds lines.
     run("export", "-i", f"{name}.data", "--binary", name, "-o", f"{name}.fdata")
     ends = [line.split() for line in pathlib.Path(f"{name}.fdata").read_text().splitlines()]
