@@ -24,7 +24,8 @@
 #define SLOTS_OF_SAMPLE 64u
 #define SEVERAL 2u
 #define THREADS 64u
-#define SEEN 4096u
+#define SEEN_BITS 13
+#define SEEN (1u << SEEN_BITS)
 #define ENTRY 24 /* bytes of a branch record: from, to, flags */
 #define CALL 16	 /* of them, without the flags */
 
@@ -41,11 +42,16 @@ struct last {
 	u64 code; /* code_at */
 };
 
+/* What was learned: a call, and what else learn is told. */
+struct lesson {
+	u64 whose, site, target, from;
+};
+
 struct caller_reader {
 	struct callers *to;
 	struct functions *functions;
 	struct last threads[THREADS];
-	u64 seen[SEEN]; /* what was learned already */
+	struct lesson seen[SEEN];
 };
 
 struct callers *callers_new(u64 samples, u32 depth)
@@ -134,19 +140,23 @@ static u64 code_at(struct caller_reader *r, const struct asker *who)
 	return hash_mix(hash_mix(hash_mix(0, who->pid), (uintptr_t)maps.space), maps.n);
 }
 
+/* Where a lesson stands in the table. Another one there costs the time to learn anew: this has to be quick. */
+static u32 slot_of(u64 whose, u64 site, u64 from)
+{
+	return (u32)(((whose ^ site) * 0x9e3779b97f4a7c15u + from) * 0xbf58476d1ce4e5b9u >> (64 - SEEN_BITS));
+}
+
 /* A call to a function, in a register if those are told. from: the place in the function that was called at which the
- * next newer one was made; 0: nobody knows. */
-static void learn(struct caller_reader *r, const struct asker *who, u64 code, const struct branch_entry *call,
+ * next newer one was made; 0: nobody knows. whose: code_at, and the thread if registers are told. */
+static void learn(struct caller_reader *r, const struct asker *who, u64 whose, const struct branch_entry *call,
 		  u64 from, u32 reg)
 {
-	u64 whose = (u64)reg << 32 | (reg == NO_REGISTER ? who->pid : who->tid);
-	u64 key = hash_mix(hash_mix(hash_mix(hash_mix(code, call->from), call->to), from), whose);
-	u64 *seen = &r->seen[key % SEEN];
+	struct lesson *seen = &r->seen[slot_of(whose + reg, call->from, from)];
 	struct function to, in;
 
-	if (*seen == key)
+	if (seen->site == call->from && seen->from == from && seen->target == call->to && seen->whose == whose + reg)
 		return;
-	*seen = key;
+	*seen = (struct lesson){ whose + reg, call->from, call->to, from };
 	to = function_at(r->functions, who, call->to);
 	in = from ? function_at(r->functions, who, from) : to;
 	for (u32 i = 0; i < (reg == NO_REGISTER ? 1 : 2); i++) {
@@ -171,36 +181,69 @@ static u32 shared_with(const struct last *last, const struct u64s *branches, u32
 	return i;
 }
 
-/* How many entries are calls of user space. */
-static u32 count_calls(const struct sample *s)
+/* How many of the newest entries, at most so many, are calls of user space. */
+static u32 count_calls(const struct sample_stack *s, u32 most)
 {
 	u32 n = 0;
 
-	while (n < s->nr_branches && u64s_at(&s->branches, n * 3) && u64s_at(&s->branches, n * 3 + 1))
+	while (n < most && u64s_at(&s->branches, n * 3) && u64s_at(&s->branches, n * 3 + 1))
 		n++;
 	return n;
 }
 
-void callers_read(struct caller_reader *r, const struct sample *s, u64 clock, bool user)
+/* The register of the i-th entry; NO_REGISTER: those are not told. */
+static u32 register_of(const struct caller_reader *r, const struct sample_stack *s, u32 i)
 {
-	struct last *last = &r->threads[s->tid % THREADS];
-	bool told = s->has_hw_idx && s->hw_idx < r->to->depth;
-	u32 n = count_calls(s), shared = 0, depth = r->to->depth;
-	u32 oldest = told ? (u32)(s->hw_idx + depth * 2 - n % depth) % depth : NO_REGISTER;
-	struct asker who = { s->pid, s->tid, clock };
-	u64 from = user ? s->ip : 0, code = code_at(r, &who);
+	u32 depth = r->to->depth;
 
-	if (told && s->hw_idx && !__atomic_load_n(&r->to->indexed, __ATOMIC_RELAXED))
+	return s->has_hw_idx && s->hw_idx < depth ? (u32)(s->hw_idx + depth * 2 - i % depth) % depth : NO_REGISTER;
+}
+
+/* How many of the oldest of n entries are those of the thread's last sample. */
+static u32 known_of(const struct last *last, const struct last *now, u32 n)
+{
+	if (last->pid != now->pid || last->tid != now->tid || last->oldest != now->oldest || last->code != now->code)
+		return 0;
+	return shared_with(last, &now->branches, n);
+}
+
+/* Takes the sample for its thread's last one, with all the calls that it has: returns how many of the oldest are those
+ * of the one before. */
+static u32 replace_last(struct caller_reader *r, const struct sample_stack *s, u64 code, u32 *calls)
+{
+	struct last *last = &r->threads[s->tid % THREADS], now = { s->pid, s->tid, 0, 0, s->branches, code };
+	u32 n = s->nr_branches, known, fresh;
+
+	now.oldest = register_of(r, s, n);
+	known = known_of(last, &now, n);
+	/* What is known are calls; nearly always the others are, too. */
+	fresh = count_calls(s, n - known);
+	if (fresh < n - known) {
+		n = fresh;
+		now.oldest = register_of(r, s, n);
+		known = known_of(last, &now, n);
+	}
+	*calls = now.n = n;
+	*last = now;
+	return known;
+}
+
+void callers_read(struct caller_reader *r, const struct sample_stack *s, u64 clock, bool user)
+{
+	struct asker who = { s->pid, s->tid, clock };
+	u64 from = user ? s->ip : 0, code = code_at(r, &who), whose;
+	u32 n, shared = replace_last(r, s, code, &n), reg = register_of(r, s, 0);
+
+	whose = hash_mix(code, reg == NO_REGISTER ? 0 : s->tid + 1ull);
+	if (reg != NO_REGISTER && s->hw_idx && !__atomic_load_n(&r->to->indexed, __ATOMIC_RELAXED))
 		__atomic_store_n(&r->to->indexed, true, __ATOMIC_RELAXED);
-	if (last->pid == s->pid && last->tid == s->tid && last->oldest == oldest && last->code == code)
-		shared = shared_with(last, &s->branches, n);
 	/* The newest of those that are shared may have gone on to another place. */
 	for (u32 i = 0; i < n && i <= n - shared; i++) {
 		struct branch_entry call = { u64s_at(&s->branches, i * 3), u64s_at(&s->branches, i * 3 + 1), 0 };
 
-		learn(r, &who, code, &call, from,
-		      told ? (u32)(s->hw_idx + depth * 2 - i % depth) % depth : NO_REGISTER);
+		learn(r, &who, whose, &call, from, reg);
 		from = call.from;
+		if (reg != NO_REGISTER)
+			reg = (reg ? reg : r->to->depth) - 1;
 	}
-	*last = (struct last){ s->pid, s->tid, n, oldest, s->branches, code };
 }

@@ -8,7 +8,7 @@
 #define ATTRIB_CALLERS_H
 
 #include "attrib/functions.h"
-#include "codec/sample.h"
+#include "codec/sample_stack.h"
 
 #define NO_REGISTER ID_NONE
 
@@ -36,7 +36,7 @@ bool callers_indexed(const struct callers *c);
 struct caller_reader;
 struct caller_reader *caller_reader_new(struct callers *c, const struct procs *procs, struct dsos *dsos);
 void caller_reader_free(struct caller_reader *r);
-/* s has branch records of a call stack, in memory that stays. user: it was taken in user space. */
-void callers_read(struct caller_reader *r, const struct sample *s, u64 clock, bool user);
+/* Of branch records in memory that stays. user: the sample was taken in user space. */
+void callers_read(struct caller_reader *r, const struct sample_stack *s, u64 clock, bool user);
 
 #endif

@@ -62,6 +62,10 @@ struct kept {
 	u32 pid, tid;
 	u32 newest;  /* the register of v[0], or NO_REGISTER */
 	bool jumped; /* it was seen to leave calls without returning */
+	/* The last call that was asked about in find_joint: with what was mapped, does its function call itself? */
+	struct lbr_call asked;
+	struct maps asked_in;
+	bool calls_itself;
 	/* Recursive functions, a bit each. What shares one with them is taken for one: that costs stitches, and after
 	 * a jump frames, but adds no wrong ones. */
 	u8 recursive[MARKS / 8];
@@ -304,15 +308,29 @@ static u32 times_in(const struct lbr_stack *s, const struct lbr_call *call)
 	return n;
 }
 
+/* Is that call one that a function makes of itself? Mostly it is asked for one sample after the other. */
+static bool calls_itself(struct lbr *l, const struct hit *h, struct kept *k, const struct lbr_call *call)
+{
+	const struct asker who = { h->s.pid, h->s.tid, h->clock };
+	const struct maps in = functions_maps(l->functions, &who);
+
+	if (!is_same(&k->asked, call) || k->asked_in.space != in.space || k->asked_in.n != in.n) {
+		k->asked = *call;
+		k->asked_in = in;
+		k->calls_itself = one_function(l, h, call->from, call->to);
+	}
+	return k->calls_itself;
+}
+
 /* Where in the kept stack the sample's oldest call is: the one place that there is, or ID_NONE. */
-static u32 find_joint(struct lbr *l, const struct hit *h, const struct kept *k, const struct lbr_stack *s, u32 oldest)
+static u32 find_joint(struct lbr *l, const struct hit *h, struct kept *k, const struct lbr_stack *s, u32 oldest)
 {
 	const struct lbr_call *last = &s->v[s->n - 1];
 	u32 found = times_in(&k->stack, last), i = 0;
 
 	if (!found)
 		return ID_NONE;
-	if (found > 1 || times_in(s, last) > 1 || one_function(l, h, last->from, last->to)) {
+	if (found > 1 || times_in(s, last) > 1 || calls_itself(l, h, k, last)) {
 		l->counts.refused++;
 		return ID_NONE;
 	}
@@ -424,7 +442,7 @@ static void read_calls(const struct sample *s, struct lbr_stack *out)
 	out->own = out->n;
 }
 
-static void stitch(struct lbr *l, const struct hit *h, const struct kept *k, u32 newest, struct lbr_stack *s)
+static void stitch(struct lbr *l, const struct hit *h, struct kept *k, u32 newest, struct lbr_stack *s)
 {
 	bool full = l->depth && s->n >= l->depth;
 	u32 joint = s->n ? find_joint(l, h, k, s, register_before(l, newest, s->n - 1)) : ID_NONE;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
-#include "cmd/export_bolt.h"
+#include "cmd/export_branches.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
 #include "cmd/select.h"
@@ -28,8 +28,9 @@ struct config {
 struct exporter {
 	const char *name, *extension, *summary;
 	bool rows; /* a table of all events; else the stacks of one, grouped by thread */
-	/* NULL: it is not of a profile, but of branches (cmd/export_bolt.h). */
+	/* NULL: it is not of a profile, but of branches, in this form. */
 	void (*write)(struct profile *p, struct profile_event *e, const struct config *c, struct bytes *out);
+	enum branch_form branches;
 };
 
 static void write_folded(struct profile *p, struct profile_event *e, const struct config *c, struct bytes *out)
@@ -78,7 +79,9 @@ static const struct exporter exporters[] = {
 	{ "folded", ".folded", "one line per stack, for flame graph programs", false, write_folded },
 	{ "csv", ".csv", "the report's rows", true, write_csv },
 	{ "json", ".json", "the report's rows and call graphs", true, write_json },
-	{ "bolt", ".preagg", "one binary's branches, for perf2bolt -pa", false, NULL },
+	{ "bolt", ".preagg", "one binary's branches, for perf2bolt -pa", false, NULL, BRANCHES_BOLT },
+	{ "fdata", ".fdata", "the same for llvm-bolt itself", false, NULL, BRANCHES_FDATA },
+	{ "autofdo", ".afdo", "one binary's profile, for clang -fprofile-sample-use", false, NULL, BRANCHES_AUTOFDO },
 };
 
 #define OPT(letter, name, kind, field, arg, help)                                                                     \
@@ -89,7 +92,7 @@ static const struct exporter exporters[] = {
 static const struct opt opts[] = {
 	SELECT_OPTS(struct config),
 	OPT(0, "to", OPT_STRING, to, "FORMAT",
-	    "svg, folded, csv, json or bolt (default: by the ending of the output's name)"),
+	    "svg, folded, csv, json, bolt, fdata or autofdo (default: by the ending of the output's name)"),
 	OPT('o', "output", OPT_STRING, output, "FILE", "write here (- for standard output, the default)"),
 	OPT(0, "event", OPT_STRING, event, "NAME", "write the stacks of this event (default: the first one)"),
 	OPT(0, "by-pid", OPT_FLAG, pid, NULL, "show processes of the same name separately"),
@@ -97,7 +100,9 @@ static const struct opt opts[] = {
 	OPT(0, "samples", OPT_FLAG, samples, NULL, "count samples instead of adding up their periods"),
 	OPT(0, "annotate-kernel", OPT_FLAG, mark_kernel, NULL, "folded: append _[k] to kernel functions"),
 	OPT(0, "binary", OPT_STRING, binary, "NAME",
-	    "bolt: write the branches of this file, by path, name or build id (default: the file with the most)"),
+	    "bolt, fdata, autofdo: write the branches of this file, by path, name or build id (default: the file with "
+	    "the "
+	    "most)"),
 	OPT(0, "title", OPT_STRING, title, "TEXT", "svg: the title"),
 	OPT(0, "width", OPT_U32, width, "PIXELS", "svg: width of the picture (1200)"),
 	OPT(0, "min-width", OPT_STRING, min_width, "PIXELS", "svg: leave out narrower boxes (0.1)"),
@@ -223,7 +228,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	if (!x ? note_formats(c, ctx->notify) : check_picture(c, ctx->notify))
 		return 2;
 	if (c->binary && x->write) {
-		notify_error(ctx->notify, ERR_USAGE, "option --binary works only with --to bolt");
+		notify_error(ctx->notify, ERR_USAGE, "option --binary works only with --to bolt, fdata and autofdo");
 		return 2;
 	}
 	if (select_resolve(&c->select, &s, ctx->notify))
@@ -234,7 +239,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	s.pipeline.session.progress = progress_report;
 	s.pipeline.session.progress_ctx = &progress;
 	if (!x->write) {
-		err = export_bolt(&s.pipeline, c->binary, c->output, &progress.notify);
+		err = export_branches(&s.pipeline, x->branches, c->binary, c->output, &progress.notify);
 		progress_stop(&progress);
 		selected_free(&s);
 		return !err ? EXIT_SUCCESS : err == ERR_USAGE ? 2 : EXIT_FAILURE;
@@ -254,7 +259,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 
 const struct command cmd_export = {
 	.name = "export",
-	.summary = "write a recording as a flame graph, folded stacks, CSV or JSON, or for BOLT",
+	.summary = "write a recording as a flame graph, folded stacks, CSV or JSON, or for optimisers",
 	.args = "[--to FORMAT] [-o FILE] [options]",
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "codec/sample_stack.h"
 
 /* Bits up to the newest that this version knows: those of Linux 6.19, and of kernel/. */
 #define SAMPLE_TYPE_KNOWN ((1ull << 26) - 1)
@@ -375,6 +376,47 @@ int sample_core_decode_bytes(const struct sample_layout *l, const u8 *p, u64 siz
 	if (UNLIKELY(n > left / 8 - 1))
 		return ERR_TRUNCATED;
 	out->chain = (struct u64s){ p + 8, (u32)n, false };
+	return 0;
+}
+
+/* Nothing of varying length but a chain before the branches, and nothing behind them. */
+#define STACK_FIELDS                                                                                                  \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |            \
+	 PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |      \
+	 PERF_SAMPLE_BRANCH_STACK)
+
+static int stack_of_whole(const struct sample_layout *l, const u8 *p, u64 size, bool swap, struct sample_stack *out)
+{
+	struct sample s;
+	int err = sample_decode_bytes(l, p, size, swap, &s);
+
+	*out = (struct sample_stack){ s.ip, s.time, s.hw_idx, s.pid, s.tid, s.has_hw_idx, s.nr_branches, s.branches };
+	return err;
+}
+
+int sample_stack_decode(const struct sample_layout *l, const u8 *p, u64 size, bool swap, struct sample_stack *out)
+{
+	bool has_hw_idx = l->branch_sample_type & BRANCH_HW_INDEX;
+	u64 head = has_hw_idx ? 16 : 8, at = l->fixed_end, nr;
+
+	if (swap || l->sample_type & ~STACK_FIELDS || !(l->sample_type & PERF_SAMPLE_BRANCH_STACK) ||
+	    l->branch_sample_type & BRANCH_COUNTERS)
+		return stack_of_whole(l, p, size, swap, out);
+	if (l->sample_type & PERF_SAMPLE_CALLCHAIN) {
+		if (size < at + 8 || (nr = load64(p + at)) > (size - at) / 8 - 1)
+			return ERR_TRUNCATED;
+		at += 8 + nr * 8;
+	}
+	if (size < at + head || (nr = load64(p + at)) > (size - at - head) / 24)
+		return ERR_TRUNCATED;
+	out->ip = l->at_ip ? load64(p + l->at_ip) : 0;
+	out->time = l->at_time ? load64(p + l->at_time) : 0;
+	out->pid = l->at_tid ? load32(p + l->at_tid) : 0;
+	out->tid = l->at_tid ? load32(p + l->at_tid + 4) : 0;
+	out->has_hw_idx = has_hw_idx;
+	out->hw_idx = has_hw_idx ? load64(p + at + 8) : 0;
+	out->nr_branches = (u32)nr;
+	out->branches = (struct u64s){ p + at + head, (u32)nr * 3, false };
 	return 0;
 }
 

@@ -17,12 +17,12 @@ struct calls_pass {
 static void read_sample(const struct session *s, const struct source_record *at, struct caller_reader *r)
 {
 	const struct event *e = feed_event(s->src, at);
-	struct sample sample;
+	struct sample_stack stack;
 
 	if (!e || e->unsupported || !lbr_event(e) ||
-	    sample_decode_bytes(&e->layout, at->p, at->h.size, s->src->swap, &sample))
+	    sample_stack_decode(&e->layout, at->p, at->h.size, s->src->swap, &stack))
 		return;
-	callers_read(r, &sample, s->src->events.has_time ? sample.time : at->offset,
+	callers_read(r, &stack, s->src->events.has_time ? stack.time : at->offset,
 		     (at->h.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER);
 }
 

@@ -480,17 +480,19 @@ static const char *why_not(const struct apart *a)
 		       "its parser has died, fell asleep, or took more memory or time than such a file needs";
 }
 
-static bool ask_lines(struct apart *a, struct apart_file *f, const struct bytes *q, struct bytes *reply)
+static bool ask_dwarf(struct apart *a, struct apart_file *f, enum apart_kind kind, const struct bytes *q,
+		      struct bytes *reply)
 {
 	if (!open_file(a, f, reply))
 		return false;
 	if (f->verdict == GOOD)
-		return ask(a, f, f->inode, APART_LINES, q, -1, reply);
+		return ask(a, f, f->inode, kind, q, -1, reply);
 	reply->len = 0;
 	return true;
 }
 
-int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why)
+static int ask_of_addresses(struct apart_file *f, enum apart_kind kind, const u64 *addrs, u32 n, struct bytes *reply,
+			    const char **why)
 {
 	struct apart *a = f->a;
 	struct bytes q = { 0 };
@@ -506,7 +508,7 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
 	good = map_get(&a->died, f->inode) == ID_NONE;
 	if (good)
 		do
-			good = ask_lines(a, f, &q, reply);
+			good = ask_dwarf(a, f, kind, &q, reply);
 		while (!good && a->ask_again);
 	good = good && (reply->len || !n || f->verdict == NO_DWARF); /* empty: too large */
 	if (!good) {
@@ -517,6 +519,16 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
 	pthread_mutex_unlock(&a->lock);
 	bytes_free(&q);
 	return !good ? ERR_LIMIT : f->verdict == NO_DWARF ? ERR_FORMAT : 0;
+}
+
+int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why)
+{
+	return ask_of_addresses(f, APART_LINES, addrs, n, reply, why);
+}
+
+int apart_function(struct apart_file *f, u64 addr, struct bytes *reply, const char **why)
+{
+	return ask_of_addresses(f, APART_FUNCTION, &addr, 1, reply, why);
 }
 
 /* As many texts as names, each no longer than a readable name can be. */

@@ -56,6 +56,15 @@ void apart_file_free(struct apart_file *f);
 int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why);
 
 /*
+ * All of the function that holds a linked address, inlined calls and all: u64, where it is entered; u32 ranges, u32
+ * spans; the ranges, two u64 each; the spans by address, up to the next one or the end of a range: u64 start, u32
+ * frames, innermost first; each frame three u32s, its line, the line where its function begins and the discriminator,
+ * and the linkers' name of its function with a NUL behind it. Without ranges: nothing holds the address. Otherwise
+ * as apart_lines; the file was opened with lines.
+ */
+int apart_function(struct apart_file *f, u64 addr, struct bytes *reply, const char **why);
+
+/*
  * Linkers' names made readable (state/demangle.h). Each of the n names has a NUL behind it, and so has each readable
  * one in the reply, which is empty where there is none. 0, or ERR_LIMIT when the parser died or took too much, and the
  * reply is empty; then *why says it, or is NULL when one died before of what has the same identity (a hash of where

@@ -124,6 +124,14 @@ static void on_lines(struct parser *p, struct cursor c)
 	}
 }
 
+static void on_function(struct parser *p, struct cursor c)
+{
+	u32 at = map_get(&p->by_id, cursor_u32(&c));
+
+	if (at != ID_NONE && p->files.v[at])
+		dwarf_file_function(p->files.v[at], cursor_u64(&c), &p->out);
+}
+
 static void on_names(struct parser *p, struct cursor c)
 {
 	const u8 *end;
@@ -171,6 +179,8 @@ _Noreturn void apart_parse(void)
 			on_open(&p, c, fd);
 		else if (h.kind == APART_LINES)
 			on_lines(&p, c);
+		else if (h.kind == APART_FUNCTION)
+			on_function(&p, c);
 		else if (h.kind == APART_NAMES)
 			on_names(&p, c);
 		else if (h.kind == APART_UNXZ)

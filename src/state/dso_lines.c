@@ -11,6 +11,7 @@
 #include "state/dso_cache.h"
 #include "state/dso_table.h"
 #include "state/elf_symbols.h"
+#include "state/source_function.h"
 
 /*
  * What is needed to ask the DWARF of one DSO. Whether there is any is asked for each DSO, while samples come in and
@@ -277,6 +278,78 @@ static void ask_for(struct dsos *d, struct dso_slot *s, const u64 *addrs, u32 n)
 	if (nr)
 		ask_batch(d, s, l, batch, nr);
 	map_free(&asked);
+}
+
+static bool take_rows(struct cursor *c, u32 n, struct source_function *out)
+{
+	for (u32 i = 0; i < n && !c->bad; i++) {
+		struct source_row r;
+
+		r.line = cursor_u32(c);
+		r.first_line = cursor_u32(c);
+		r.discriminator = cursor_u32(c);
+		r.function = take_text(c, true);
+		if (!c->bad)
+			vec_push(&out->rows, r);
+	}
+	return !c->bad;
+}
+
+/* As apart_function has it, in out->text. False: there is none, or it is damaged. */
+static bool take_function(struct source_function *out)
+{
+	struct cursor c = cursor_over(out->text.p, out->text.len, false);
+	u32 ranges, spans;
+
+	out->entry = cursor_u64(&c);
+	ranges = cursor_u32(&c);
+	spans = cursor_u32(&c);
+	for (u32 i = 0; i < ranges && !c.bad; i++) {
+		struct source_code r = { cursor_u64(&c), 0 };
+
+		r.end = cursor_u64(&c);
+		c.bad |= r.end < r.start;
+		if (!c.bad)
+			vec_push(&out->ranges, r);
+	}
+	for (u32 i = 0; i < spans && !c.bad; i++) {
+		struct source_span span = { cursor_u64(&c), (u32)out->rows.n, 0 };
+
+		span.n = cursor_u32(&c);
+		c.bad |= span.n > APART_FRAMES || (i && span.start < out->spans.v[i - 1].start);
+		if (take_rows(&c, span.n, out))
+			vec_push(&out->spans, span);
+	}
+	return !c.bad && ranges && spans;
+}
+
+void source_function_free(struct source_function *f)
+{
+	vec_free(&f->ranges);
+	vec_free(&f->spans);
+	vec_free(&f->rows);
+	bytes_free(&f->text);
+}
+
+bool dsos_source_function(struct dsos *d, u32 dso, u64 linked, struct source_function *out)
+{
+	struct dso_slot *s = d->slots.v[dso];
+	const char *why = NULL;
+	bool found = false;
+
+	*out = (struct source_function){ 0 };
+	if (!dsos_has_lines(d, dso))
+		return false;
+	pthread_mutex_lock(&s->lock);
+	if (open_apart(d, get_lines(d, s)))
+		found = !apart_function(s->lines->apart, linked, &out->text, &why) && take_function(out);
+	pthread_mutex_unlock(&s->lock);
+	if (why)
+		(void)notify_at(d->notify, NOTE_WARNING, ERR_LIMIT, s->pub.path, NO_OFFSET,
+				"no source lines and inlined calls of it: %s", why);
+	if (!found)
+		source_function_free(out);
+	return found;
 }
 
 static u32 known_at(const struct dso_lines *l, u64 addr, struct source_frame *out, u32 max)

@@ -26,6 +26,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "state/apart.h"
 #include "state/demangle.h"
 #include "state/dwarf_others.h"
 #include "state/symtab.h"
@@ -438,4 +439,174 @@ u32 dwarf_file_at(struct dwarf_file *f, u64 vaddr, struct source_frame *out, u32
 	if (!n && place.file)
 		out[n++] = place;
 	return n;
+}
+
+/* --- all of a function --- */
+
+#ifndef DW_AT_GNU_discriminator
+#define DW_AT_GNU_discriminator 0x2136
+#endif
+
+struct addresses {
+	u64 *v;
+	size_t n, cap;
+};
+
+/* Of one function; compilers' largest have a hundredth of it. */
+#define MOST_SPANS (1u << 20)
+#define MOST_BYTES (64u << 20)
+
+/* A position in the function that a frame is of. */
+struct position {
+	u32 line, discriminator;
+};
+
+static struct position position_at(struct unit *u, u64 vaddr)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(&u->die, vaddr);
+	struct position at = { 0 };
+	unsigned int discriminator;
+	int nr;
+
+	if (line && dwarf_lineno(line, &nr) == 0 && nr > 0)
+		at.line = (u32)nr;
+	if (line && dwarf_linediscriminator(line, &discriminator) == 0)
+		at.discriminator = discriminator;
+	return at;
+}
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+	const char *name = text_attr(die, DW_AT_linkage_name);
+
+	if (!name)
+		name = text_attr(die, DW_AT_MIPS_linkage_name);
+	if (!name)
+		name = text_attr(die, DW_AT_name);
+	return name ? name : "";
+}
+
+static void put_frame(Dwarf_Die *die, const struct position *at, struct bytes *out)
+{
+	const char *name = linkage_name(die);
+	int first = 0;
+
+	if (dwarf_decl_line(die, &first) || first < 0)
+		first = 0;
+	bytes_u32(out, at->line);
+	bytes_u32(out, (u32)first);
+	bytes_u32(out, at->discriminator);
+	bytes_put(out, name, strlen(name) + 1);
+}
+
+static void put_span(struct unit *u, u64 vaddr, struct bytes *out)
+{
+	struct position at = position_at(u, vaddr);
+	u32 node = node_at(u, vaddr), n = 0;
+	size_t count = out->len + 8;
+
+	bytes_u64(out, vaddr);
+	bytes_u32(out, 0);
+	while (node != ID_NONE && n < APART_FRAMES) {
+		struct node *nd = &u->nodes.v[node];
+
+		put_frame(&nd->die, &at, out);
+		n++;
+		if (dwarf_tag(&nd->die) != DW_TAG_inlined_subroutine)
+			break;
+		at.line = number_attr(&nd->die, DW_AT_call_line);
+		at.discriminator = number_attr(&nd->die, DW_AT_GNU_discriminator);
+		node = nd->parent;
+	}
+	memcpy(out->p + count, &n, sizeof(n));
+}
+
+static int by_address(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The first row of the line table, which is sorted, at or behind an address. */
+static size_t first_row(Dwarf_Lines *lines, size_t n, u64 vaddr)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+		Dwarf_Addr addr;
+
+		if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &addr) == 0 && addr >= vaddr)
+			n = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Where the line, or what is inlined, may become another one. */
+static void find_spans(struct unit *u, u32 function, u64 lo, u64 hi, struct addresses *out)
+{
+	const struct symtab *inner = u->whole ? u->ranges : u->nodes.v[function].inner;
+	Dwarf_Lines *lines;
+	Dwarf_Addr addr;
+	size_t n;
+
+	vec_push(out, lo);
+	if (dwarf_getsrclines(&u->die, &lines, &n) == 0)
+		for (size_t i = first_row(lines, n, lo);
+		     i < n && dwarf_lineaddr(dwarf_onesrcline(lines, i), &addr) == 0 && addr < hi; i++)
+			vec_push(out, addr);
+	for (u32 i = 0; inner && i < symtab_count(inner); i++) {
+		const struct symbol *s = symtab_at(inner, i);
+
+		if (s->start > lo && s->start < hi)
+			vec_push(out, s->start);
+		if (s->end > lo && s->end < hi)
+			vec_push(out, s->end);
+	}
+}
+
+void dwarf_file_function(struct dwarf_file *f, u64 vaddr, struct bytes *out)
+{
+	u32 at = symtab_find(f->by_addr, vaddr), node, ranges = 0, spans = 0;
+	struct unit *u = at == ID_NONE ? NULL : &f->units.v[symtab_at(f->by_addr, at)->name];
+	struct addresses addrs = { 0 };
+	Dwarf_Addr base, lo, hi, entry = 0;
+	size_t counts = out->len + 8;
+	ptrdiff_t next = 0;
+
+	node = u ? node_at(u, vaddr) : ID_NONE;
+	while (node != ID_NONE && dwarf_tag(&u->nodes.v[node].die) == DW_TAG_inlined_subroutine)
+		node = u->nodes.v[node].parent;
+	if (node != ID_NONE && dwarf_entrypc(&u->nodes.v[node].die, &entry))
+		entry = 0;
+	bytes_u64(out, entry);
+	bytes_u32(out, 0);
+	bytes_u32(out, 0);
+	if (node == ID_NONE)
+		return;
+	while (addrs.n < MOST_SPANS && (next = dwarf_ranges(&u->nodes.v[node].die, next, &base, &lo, &hi)) > 0) {
+		if (is_dead(lo, hi))
+			continue;
+		/* Of a function in several parts only its first one tells where it is entered. */
+		if (!ranges && !entry)
+			memcpy(out->p + counts - 8, &(u64){ lo }, sizeof(u64));
+		bytes_u64(out, lo);
+		bytes_u64(out, hi);
+		ranges++;
+		find_spans(u, node, lo, hi, &addrs);
+	}
+	if (addrs.n)
+		qsort(addrs.v, addrs.n, sizeof(*addrs.v), by_address);
+	for (size_t i = 0; i < addrs.n && out->len < MOST_BYTES; i++) {
+		if (i && addrs.v[i] == addrs.v[i - 1])
+			continue;
+		put_span(u, addrs.v[i], out);
+		spans++;
+	}
+	memcpy(out->p + counts, &ranges, sizeof(ranges));
+	memcpy(out->p + counts + 4, &spans, sizeof(spans));
+	vec_free(&addrs);
 }

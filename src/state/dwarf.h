@@ -6,6 +6,7 @@
 #ifndef STATE_DWARF_H
 #define STATE_DWARF_H
 
+#include "base/bytes.h"
 #include "base/err.h"
 #include "state/dso.h"
 
@@ -23,5 +24,8 @@ bool dwarf_file_is_split(const struct dwarf_file *f);
  * only the line is known. Returns how many were written, at most max.
  */
 u32 dwarf_file_at(struct dwarf_file *f, u64 vaddr, struct source_frame *out, u32 max);
+
+/* Appends all of the outer function that holds a linked address, as apart_function has it. */
+void dwarf_file_function(struct dwarf_file *f, u64 vaddr, struct bytes *out);
 
 #endif

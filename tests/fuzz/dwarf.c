@@ -4,6 +4,7 @@
  * seeds have their sections plain and compressed.
  */
 #include "state/dwarf.h"
+#include "base/cursor.h"
 #include "fuzz.h"
 #include "state/elf_file.h"
 
@@ -22,6 +23,42 @@ static void ask(struct dwarf_file *d, u64 addr)
 		MUST(!out[i].function || strlen(out[i].function) < UINT32_MAX);
 		MUST(!out[i].file || strlen(out[i].file) < UINT32_MAX);
 	}
+}
+
+/* As apart_function has it, to the last byte. */
+static void ask_for_function(struct dwarf_file *d, u64 addr)
+{
+	struct bytes out = { 0 };
+	struct cursor c;
+	u32 ranges, spans;
+	u64 last = 0;
+
+	dwarf_file_function(d, addr, &out);
+	c = cursor_over(out.p, out.len, false);
+	cursor_u64(&c);
+	ranges = cursor_u32(&c);
+	spans = cursor_u32(&c);
+	while (ranges--) {
+		u64 start = cursor_u64(&c);
+
+		MUST(start < cursor_u64(&c));
+	}
+	while (spans--) {
+		u64 start = cursor_u64(&c);
+		u32 n = cursor_u32(&c);
+
+		MUST(start >= last && n <= FRAMES);
+		for (last = start; n--;) {
+			const u8 *end;
+
+			cursor_skip(&c, 12);
+			end = memchr(c.p, 0, cursor_left(&c));
+			MUST(end);
+			cursor_skip(&c, (u64)(end - c.p) + 1);
+		}
+	}
+	MUST(!c.bad && !cursor_left(&c));
+	bytes_free(&out);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -45,6 +82,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 					ask(d, s->addr + at);
 		}
 		ask(d, 0);
+		for (u32 i = 0; i < f.nr_sections && i < 64; i++)
+			if (f.sections[i].flags & 4)
+				ask_for_function(d, f.sections[i].addr);
 		dwarf_file_close(d);
 	}
 	elf_file_close(&f);

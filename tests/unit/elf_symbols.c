@@ -457,8 +457,13 @@ static void test_damaged_dwarf(void **state)
 		assert_int_equal(write(fd, b.p, b.len), (ssize_t)b.len);
 		b.p[n] ^= 0x55;
 		f = dwarf_file_open(fd, false, true);
-		for (u64 at = 0x1000; f && at < 0x1400; at += 16)
+		for (u64 at = 0x1000; f && at < 0x1400; at += 16) {
+			struct bytes function = { 0 };
+
 			dwarf_file_at(f, at, frames, 8);
+			dwarf_file_function(f, at, &function);
+			bytes_free(&function);
+		}
 		dwarf_file_close(f);
 	}
 	bytes_free(&b);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "codec/sample.h"
+#include "codec/sample_stack.h"
 #include "recipe/swap.h"
 
 #define HW_INDEX (1ull << 17)
@@ -190,11 +190,30 @@ static void expect_core(const struct sample_layout *l, const struct bytes *b, co
 	expect_u64s(&core.chain, &want->chain);
 }
 
+static void expect_stack(const struct sample_layout *l, const struct bytes *b, const struct sample *want, bool swap)
+{
+	struct sample_stack stack;
+
+	assert_int_equal(sample_stack_decode(l, b->p, b->len, swap, &stack), 0);
+	assert_int_equal(stack.ip, want->ip);
+	assert_int_equal(stack.time, want->time);
+	assert_int_equal(stack.pid, want->pid);
+	assert_int_equal(stack.tid, want->tid);
+	assert_int_equal(stack.has_hw_idx, want->has_hw_idx);
+	assert_int_equal(stack.hw_idx, want->hw_idx);
+	assert_int_equal(stack.nr_branches, want->nr_branches);
+	for (u32 i = 0; i < want->nr_branches; i++) {
+		assert_int_equal(u64s_at(&stack.branches, 3 * i), sample_branch(want, i).from);
+		assert_int_equal(u64s_at(&stack.branches, 3 * i + 1), sample_branch(want, i).to);
+	}
+}
+
 /* Decodes from blocks of exactly n bytes: a sanitizer sees a read behind them. */
 static void expect_truncations(const struct sample_layout *l, const struct bytes *b)
 {
 	for (size_t n = 0; n < b->len; n++) {
 		u8 *copy = malloc(n ? n : 1);
+		struct sample_stack stack;
 		struct sample_core core;
 		struct sample s;
 
@@ -203,6 +222,7 @@ static void expect_truncations(const struct sample_layout *l, const struct bytes
 		if (!sample_core_decode(l, cursor_over(copy, n, false), &core)) /* what it points at is all there */
 			assert_true(!core.chain.n || core.chain.p + (size_t)core.chain.n * 8 <= copy + n);
 		sample_core_decode(l, cursor_over(copy, n, true), &core);
+		assert_int_equal(sample_stack_decode(l, copy, n, false, &stack), ERR_TRUNCATED);
 		free(copy);
 	}
 }
@@ -239,6 +259,7 @@ static void round_trip(u64 type, u64 read_format, u64 branch_type, bool empty)
 		expect_arrays(&got, &want);
 		expect_read(&l, &st, &got.read);
 		expect_core(&l, &b, &want, swap);
+		expect_stack(&l, &b, &want, swap);
 		if (l.id_offset >= 0) {
 			struct cursor c = cursor_over(b.p, size, swap);
 
@@ -388,10 +409,12 @@ static void hostile_counts(void **state)
 	static const u64 values[] = { UINT64_MAX, 1ull << 63,	      1ull << 61,	  (1ull << 61) + 1, UINT32_MAX,
 				      1ull << 32, 0x5555555555555556, 0x1555555555555556, 0x10000 };
 	const u64 all = ((1ull << NR_TYPES) - 1) & ~PERF_SAMPLE_WEIGHT;
+	const u64 of_stack = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK;
 
 	(void)state;
-	for (u64 format = 0; format < 32; format += 31) {
-		const struct sample_layout l = layout_for(all, format, HW_INDEX | COUNTERS);
+	for (u32 i = 0; i < 3; i++) {
+		const struct sample_layout l =
+			i < 2 ? layout_for(all, i * 31, HW_INDEX | COUNTERS) : layout_for(of_stack, 0, HW_INDEX);
 		struct store st;
 		const struct sample whole = filled(&l, &st, false);
 		struct bytes b = { 0 };
@@ -400,14 +423,21 @@ static void hostile_counts(void **state)
 		for (size_t at = 8; at + 8 <= b.len; at += 4)
 			for (u32 v = 0; v < ARRAY_LEN(values); v++) {
 				u8 *copy = malloc(b.len);
+				struct sample_stack stack;
 				struct sample_core core;
 				struct sample s;
+				int err;
 
 				memcpy(copy, b.p, b.len);
 				memcpy(copy + at, &values[v], 8);
 				sample_core_decode(&l, cursor_over(copy, b.len, false), &core);
-				if (!sample_decode(&l, cursor_over(copy, b.len, false), &s))
+				err = sample_decode(&l, cursor_over(copy, b.len, false), &s);
+				if (!err)
 					assert_true(s.chain.n <= b.len / 8 && s.nr_branches <= b.len / 24);
+				assert_int_equal(sample_stack_decode(&l, copy, b.len, false, &stack), err);
+				if (!err)
+					assert_true(stack.branches.n == s.branches.n &&
+						    stack.branches.p == s.branches.p);
 				free(copy);
 			}
 		bytes_free(&b);

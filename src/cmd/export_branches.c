@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * Branches of one binary for optimisers. LLVM's sample profile: view/export/autofdo.h.
+ *
  * BOLT's pre-aggregated form, a line each:
  *
  *	B FROM TO COUNT MISPREDICTED	a branch; an end that is not in the binary is 0
@@ -8,7 +10,7 @@
  *
  * Addresses are those that the binary is linked at, in hexadecimal, whatever address each process had it at.
  */
-#include "cmd/export_bolt.h"
+#include "cmd/export_branches.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,8 @@
 #include "base/mem.h"
 #include "cmd/output.h"
 #include "pass/feed.h"
+#include "view/export/autofdo.h"
+#include "view/export/fdata.h"
 
 static void take_hit(void *ctx, const struct hit *h)
 {
@@ -132,14 +136,59 @@ static void write_traces(const struct branch_traces *t, const struct dso_linked 
 	}
 }
 
-static int write_binary(const struct branch_traces *t, const char *binary, const char *output, const char *input,
-			const struct notify *to)
+static void write_bolt(const struct branch_traces *t, const struct dso_linked *at, u32 dso, struct bytes *out,
+		       const struct notify *to)
+{
+	struct written w = { 0 };
+
+	write_traces(t, at, dso, out, &w);
+	notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
+		  "%s: %llu branches, taken %llu times, %llu passages between them, of %llu samples",
+		  dsos_at(t->dsos, dso)->path, (unsigned long long)w.branches, (unsigned long long)w.taken,
+		  (unsigned long long)w.through, (unsigned long long)t->samples);
+}
+
+static void write_autofdo(const struct branch_traces *t, const struct dso_linked *at, u32 dso, struct bytes *out,
+			  const struct notify *to)
+{
+	struct sample_profile p = { 0 };
+	u64 outer = 0;
+
+	sample_profile_make(&p, t, dso, at);
+	view_autofdo(&p, out);
+	for (size_t i = 0; i < p.functions.n; i++)
+		outer += p.functions.v[i].parent == ID_NONE;
+	notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
+		  "%s: %llu functions, %llu passages between branches, %llu of them in code that no DWARF describes, "
+		  "of %llu samples",
+		  dsos_at(t->dsos, dso)->path, (unsigned long long)outer, (unsigned long long)p.passages,
+		  (unsigned long long)p.unknown, (unsigned long long)t->samples);
+	sample_profile_free(&p);
+}
+
+static int write_fdata(const struct branch_traces *t, const struct dso_linked *at, u32 dso, struct bytes *out,
+		       const struct notify *to)
+{
+	struct fdata_counts n;
+	int err = view_fdata(t, at, dso, out, &n, to);
+
+	if (!err)
+		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
+			  "%s: %llu lines; %llu passages between branches, %llu of which do not fit the code, of %llu "
+			  "samples",
+			  dsos_at(t->dsos, dso)->path, (unsigned long long)n.lines, (unsigned long long)n.passages,
+			  (unsigned long long)n.refused, (unsigned long long)t->samples);
+	return err;
+}
+
+static int write_binary(const struct branch_traces *t, enum branch_form form, const char *binary, const char *output,
+			const char *input, const struct notify *to)
 {
 	u32 dso = choose(t, binary);
-	struct written w = { 0 };
 	struct dso_linked at;
+	struct bytes text = { 0 };
 	struct output file;
-	int err;
+	int err = 0;
 
 	if (dso == ID_NONE)
 		return notify_at(to, NOTE_ERROR, ERR_NOTFOUND, input, NO_OFFSET,
@@ -151,15 +200,24 @@ static int write_binary(const struct branch_traces *t, const char *binary, const
 				 "%s is missing, or is not the recorded file any more, so addresses in it are "
 				 "not known",
 				 dsos_at(t->dsos, dso)->path);
-	err = output_open(&file, output, to);
-	if (err)
-		return err;
-	write_traces(t, &at, dso, &file.bytes, &w);
-	notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
-		  "%s: %llu branches, taken %llu times, %llu passages between them, of %llu samples",
-		  dsos_at(t->dsos, dso)->path, (unsigned long long)w.branches, (unsigned long long)w.taken,
-		  (unsigned long long)w.through, (unsigned long long)t->samples);
-	return output_close(&file, to);
+	if (form == BRANCHES_AUTOFDO && !dsos_has_lines(t->dsos, dso))
+		return notify_at(to, NOTE_ERROR, ERR_NOTFOUND, input, NO_OFFSET,
+				 "%s has no DWARF, which tells where its code comes from (compile it with -g)",
+				 dsos_at(t->dsos, dso)->path);
+	if (form == BRANCHES_AUTOFDO)
+		write_autofdo(t, &at, dso, &text, to);
+	else if (form == BRANCHES_FDATA)
+		err = write_fdata(t, &at, dso, &text, to);
+	else
+		write_bolt(t, &at, dso, &text, to);
+	if (!err)
+		err = output_open(&file, output, to);
+	if (!err) {
+		bytes_put(&file.bytes, text.p, text.len);
+		err = output_close(&file, to);
+	}
+	bytes_free(&text);
+	return err;
 }
 
 static bool has_branches(const struct evlist *l)
@@ -170,7 +228,8 @@ static bool has_branches(const struct evlist *l)
 	return false;
 }
 
-int export_bolt(const struct pipeline_opts *o, const char *binary, const char *output, const struct notify *to)
+int export_branches(const struct pipeline_opts *o, enum branch_form form, const char *binary, const char *output,
+		    const struct notify *to)
 {
 	struct branch_traces traces = { 0 };
 	struct session *s;
@@ -189,7 +248,7 @@ int export_bolt(const struct pipeline_opts *o, const char *binary, const char *o
 	if (!err)
 		err = collect(s, o, &traces);
 	if (!err)
-		err = write_binary(&traces, binary, output, o->input, to);
+		err = write_binary(&traces, form, binary, output, o->input, to);
 	branch_traces_free(&traces);
 	session_close(s);
 	return err;

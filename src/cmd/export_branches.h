@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reticle export` of the branches of one binary: --to bolt, as perf2bolt takes them with -pa; --to fdata, as
+ * llvm-bolt does; --to autofdo, as compilers do. */
+#ifndef CMD_EXPORT_BRANCHES_H
+#define CMD_EXPORT_BRANCHES_H
+
+#include "pass/pipeline.h"
+
+enum branch_form { BRANCHES_NONE, BRANCHES_BOLT, BRANCHES_FDATA, BRANCHES_AUTOFDO };
+
+/* binary: its path, its name, or how its build id begins; NULL: the one with the most branches. output: NULL or "-":
+ * standard output. Errors are noted. */
+int export_branches(const struct pipeline_opts *o, enum branch_form form, const char *binary, const char *output,
+		    const struct notify *to);
+
+#endif

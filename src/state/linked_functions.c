@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "state/linked_functions.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "state/debuginfo.h"
+#include "state/dso_table.h"
+#include "state/elf_symbols.h"
+
+#define LONGEST_NAME 4096
+#define PLT_HEAD "__BOLT_PSEUDO_.plt"
+
+static int by_start(const void *a, const void *b)
+{
+	const struct raw_symbol *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* Where the code ends that holds the address; 0: it is no code. */
+static u64 code_end(const struct elf_file *f, u64 addr)
+{
+	for (u32 i = 0; i < f->nr_sections; i++) {
+		const struct elf_section *s = &f->sections[i];
+
+		if (s->flags & SHF_EXECINSTR && s->flags & SHF_ALLOC && addr >= s->addr && addr - s->addr < s->size)
+			return s->addr + s->size;
+	}
+	return 0;
+}
+
+static u32 name_of(struct linked_functions *out, struct map *numbers, const struct raw_symbol *s, const char *name)
+{
+	char text[LONGEST_NAME];
+	u32 id = strtab_intern(&out->names, name, strlen(name)), *number;
+
+	if (s->bind != BIND_LOCAL)
+		return id;
+	number = map_at(numbers, id, 0);
+	snprintf(text, sizeof(text), "%s/%u", name, ++*number);
+	return strtab_intern(&out->names, text, strlen(text));
+}
+
+static void add_symbols(struct linked_functions *out, const struct elf_file *f, struct symtab_build *b)
+{
+	struct map numbers = { 0 };
+	u64 busy = 0; /* up to here there is a function of known size */
+
+	if (b->syms.n)
+		qsort(b->syms.v, b->syms.n, sizeof(*b->syms.v), by_start);
+	for (size_t i = 0; i < b->syms.n; i++) {
+		const struct raw_symbol *s = &b->syms.v[i];
+		u32 name = name_of(out, &numbers, s, (const char *)b->names.p + s->name);
+		u64 end = s->is_func ? code_end(f, s->start) : 0;
+		struct linked_function *last = out->v.n ? &out->v.v[out->v.n - 1] : NULL;
+
+		if (!end || (last && last->start == s->start))
+			continue;
+		if (s->start < busy) {
+			vec_push(&out->entries, s->start);
+			continue;
+		}
+		if (last)
+			last->end = MIN(last->end, s->start);
+		vec_push(&out->v, (struct linked_function){ s->start, end, name, s->late });
+		busy = MAX(busy, s->end);
+	}
+	map_free(&numbers);
+}
+
+/* Entries of the PLT, which are found by where they are in the file, and what stands before them. */
+static void add_plt(struct symtab_build *b, const struct elf_file *f)
+{
+	const struct elf_section *plt = elf_section_named(f, ".plt");
+	size_t n = b->syms.n;
+
+	elf_plt_add(b, f);
+	for (size_t i = n; i < b->syms.n; i++) {
+		struct raw_symbol *s = &b->syms.v[i];
+		u64 size = s->end - s->start;
+
+		if (!elf_vaddr(f, s->start, &s->start))
+			s->start = 0;
+		s->end = s->start + size;
+		memcpy(b->names.p + s->name + strlen((char *)b->names.p + s->name) - 4, "@PLT", 4);
+	}
+	if (plt && b->syms.n > n)
+		vec_push(&b->syms, (struct raw_symbol){ .start = plt->addr,
+							.end = plt->addr,
+							.name = symtab_build_name(b, PLT_HEAD, strlen(PLT_HEAD)),
+							.bind = BIND_GLOBAL,
+							.is_func = true,
+							.late = true });
+}
+
+/* What the dynamic linker is told of; each with its size, and a NUL behind all. */
+struct dynamic {
+	u8 *relocations, *symbols, *names;
+	u64 nr_relocations, nr_symbols, names_size;
+	bool swap;
+};
+
+static bool read_dynamic(struct dynamic *d, const struct elf_file *f)
+{
+	const struct elf_section *rela = elf_section_named(f, ".rela.dyn"), *dyn = elf_section_named(f, ".dynsym");
+
+	*d = (struct dynamic){ .swap = f->swap };
+	if (!f->is64 || !rela || !dyn || dyn->link >= f->nr_sections || elf_section_read(f, rela, &d->relocations) ||
+	    elf_section_read(f, dyn, &d->symbols) || elf_section_read(f, &f->sections[dyn->link], &d->names))
+		return false;
+	d->nr_relocations = rela->size / sizeof(Elf64_Rela);
+	d->nr_symbols = dyn->size / sizeof(Elf64_Sym);
+	d->names_size = f->sections[dyn->link].size;
+	return true;
+}
+
+static void free_dynamic(struct dynamic *d)
+{
+	free(d->relocations);
+	free(d->symbols);
+	free(d->names);
+}
+
+/* The name of what the dynamic linker puts at that address; "": nothing. */
+static const char *name_at(const struct dynamic *d, u64 addr)
+{
+	struct cursor c = cursor_over(d->relocations, d->nr_relocations * sizeof(Elf64_Rela), d->swap);
+
+	for (u64 i = 0; i < d->nr_relocations; i++) {
+		u64 at = cursor_u64(&c), symbol = cursor_u64(&c) >> 32;
+		struct cursor name = cursor_over(d->symbols, d->nr_symbols * sizeof(Elf64_Sym), d->swap);
+		u32 text;
+
+		cursor_skip(&c, 8);
+		if (at != addr)
+			continue;
+		cursor_skip(&name, symbol * sizeof(Elf64_Sym));
+		text = cursor_u32(&name);
+		return text < d->names_size ? (const char *)d->names + text : "";
+	}
+	return "";
+}
+
+/*
+ * Entries for functions whose address is taken as well: these jump through a word that is filled when the program
+ * starts (x86-64: jmp *OFFSET(%rip), in 8 bytes or 16). Only the instruction tells which word.
+ */
+static void add_plt_got(struct symtab_build *b, const struct elf_file *f)
+{
+	const struct elf_section *sec = f->machine == EM_X86_64 ? elf_section_named(f, ".plt.got") : NULL;
+	struct dynamic d = { 0 };
+	u8 *code = NULL;
+	u64 each = sec && sec->entsize == 16 ? 16 : 8;
+
+	if (sec && read_dynamic(&d, f) && !elf_section_read(f, sec, &code))
+		for (u64 at = 0; at + each <= sec->size; at += each) {
+			const u8 *jump = memmem(code + at, each, "\xff\x25", 2);
+			u64 end = jump ? (u64)(jump - code) + 6 : UINT64_MAX;
+			struct raw_symbol s = {
+				.start = sec->addr + at, .bind = BIND_GLOBAL, .is_func = true, .late = true
+			};
+			char text[LONGEST_NAME];
+			s32 offset;
+
+			if (end > at + each)
+				continue;
+			memcpy(&offset, jump + 2, sizeof(offset));
+			snprintf(text, sizeof(text), "%s@PLT", name_at(&d, sec->addr + end + (u64)offset));
+			s.end = s.start + each;
+			s.name = symtab_build_name(b, text, strlen(text));
+			if (text[0] != '@')
+				vec_push(&b->syms, s);
+		}
+	free(code);
+	free_dynamic(&d);
+}
+
+bool dsos_linked_functions(struct dsos *d, u32 dso, struct linked_functions *out)
+{
+	struct dso_slot *s = d->slots.v[dso];
+	struct symtab_build b;
+	struct found_file file;
+
+	*out = (struct linked_functions){ 0 };
+	pthread_mutex_lock(&s->lock);
+	if (!dso_open_code(d, s, &file)) {
+		pthread_mutex_unlock(&s->lock);
+		return false;
+	}
+	symtab_build_init(&b);
+	if (elf_symbols_add(&b, &file.elf, ELF_SYMTAB, NULL) <= 0)
+		(void)elf_symbols_add(&b, &file.elf, ELF_DYNSYM, NULL);
+	if (b.syms.n) {
+		add_plt(&b, &file.elf);
+		add_plt_got(&b, &file.elf);
+	}
+	add_symbols(out, &file.elf, &b);
+	symtab_build_free(&b);
+	found_file_close(&file);
+	pthread_mutex_unlock(&s->lock);
+	return out->v.n;
+}
+
+void linked_functions_free(struct linked_functions *f)
+{
+	vec_free(&f->v);
+	vec_free(&f->entries);
+	strtab_free(&f->names);
+}
+
+const struct linked_function *linked_functions_at(const struct linked_functions *f, u64 addr)
+{
+	size_t low = 0, high = f->v.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->v.v[middle].end <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < f->v.n && f->v.v[low].start <= addr ? &f->v.v[low] : NULL;
+}
