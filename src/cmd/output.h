@@ -25,6 +25,8 @@ int output_append(struct output *o, const char *path, bool behind, const struct 
 int output_check(const char *path, const struct notify *to);
 /* Finishes the file. On ERR_IO, noted unless it is a pipe that nobody reads any more, nothing is left behind. */
 int output_close(struct output *o, const struct notify *to);
+/* Ends it without a result: an older file stays as it was. */
+void output_drop(struct output *o);
 
 /* The size of the terminal that fd is; 0 where there is none, or it does not say. */
 void terminal_size(int fd, u32 *rows, u32 *columns);
