@@ -39,7 +39,7 @@
 #define PAGE_BYTES (1u << 20) /* of texts */
 #define DICTIONARY_MAX (1u << 16)
 #define DICTIONARY_BYTES (1u << 20)
-#define TRIAL 4096u /* after so many values it must have paid */
+#define TRIAL 4096u	    /* after so many values it must have paid */
 #define STATISTICS_TEXT 64u /* longer least and largest texts are left out */
 
 /* Numbers of parquet.thrift. */
@@ -82,7 +82,7 @@ struct parquet {
 	struct bytes *out;
 	struct column *columns;
 	struct strtab texts;
-	u32 rows;	/* in this group */
+	u32 rows;	      /* in this group */
 	u64 all_rows, offset; /* in the file */
 	struct dictionary dictionary;
 	VEC(u32) indices; /* of one column's values */
@@ -342,8 +342,8 @@ static void find_range(const struct parquet *p, u32 kind, const u64 *v, size_t n
 		if (is_less(p, kind, c->largest, v[i]))
 			c->largest = v[i];
 	}
-	c->ranged = kind != PARQUET_TEXT || (text_at(p, c->least)->len <= STATISTICS_TEXT &&
-					     text_at(p, c->largest)->len <= STATISTICS_TEXT);
+	c->ranged = kind != PARQUET_TEXT ||
+		    (text_at(p, c->least)->len <= STATISTICS_TEXT && text_at(p, c->largest)->len <= STATISTICS_TEXT);
 }
 
 static void put_chunk(struct parquet *p, u32 kind, const struct column *col, struct chunk *c)
@@ -383,11 +383,11 @@ static void describe_chunk(const struct parquet *p, struct thrift *t, u32 i, con
 {
 	const struct parquet_column *column = &p->opts.columns[i];
 
-	thrift_element(t);				    /* ColumnChunk */
-	thrift_number(t, 2, THRIFT_I64, 0);		    /* file_offset: not used any more */
-	thrift_struct(t, 3);				    /* meta_data */
+	thrift_element(t);					/* ColumnChunk */
+	thrift_number(t, 2, THRIFT_I64, 0);			/* file_offset: not used any more */
+	thrift_struct(t, 3);					/* meta_data */
 	thrift_number(t, 1, THRIFT_I32, type_of[column->kind]); /* type */
-	thrift_list(t, 2, THRIFT_I32, 2);		    /* encodings */
+	thrift_list(t, 2, THRIFT_I32, 2);			/* encodings */
 	thrift_varint(t->out, thrift_zigzag(ENCODING_RLE));
 	thrift_varint(t->out, thrift_zigzag(c->dictionary ? ENCODING_RLE_DICTIONARY : ENCODING_PLAIN));
 	thrift_list(t, 3, THRIFT_BINARY, 1); /* path_in_schema */
@@ -446,7 +446,8 @@ void parquet_row(struct parquet *p, const u64 *values, const bool *missing)
 			if (missing[i])
 				continue;
 		}
-		vec_push(&col->values, values[i]);
+		/* Two that are equal in 32 bits are equal. */
+		vec_push(&col->values, p->opts.columns[i].kind == PARQUET_S32 ? (u64)(s64)(s32)values[i] : values[i]);
 	}
 	p->all_rows++;
 	if (++p->rows == p->opts.group_rows)

@@ -74,11 +74,11 @@ def hybrid(data, n, width):
     while len(out) < n:
         head = t.varint()
         if head & 1:
-            size = (head >> 1) * width
-            bits = int.from_bytes(data[t.at : t.at + size], "little")
-            assert t.at + size <= len(data)
-            out += [bits >> i * width & (1 << width) - 1 for i in range((head >> 1) * 8)]
-            t.at += size
+            mask = (1 << width) - 1
+            for _ in range(head >> 1):  # of eight values
+                bits = int.from_bytes(data[t.at : t.at + width], "little")
+                out += [bits >> i & mask for i in range(0, 8 * width, width)]
+                t.at += width
         else:
             size = (width + 7) // 8
             out += [int.from_bytes(data[t.at : t.at + size], "little")] * (head >> 1)
