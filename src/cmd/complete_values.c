@@ -112,7 +112,7 @@ static const struct {
 	{ "diff", 'c', "compute", "delta-abs delta ratio wdiff:", NULL },
 	{ "script", 'F', "fields", NULL, put_script_fields },
 	{ "export", 0, "to", "svg folded csv json bolt parquet", NULL },
-	{ "export", 0, "rows", "samples", NULL },
+	{ "export", 0, "rows", "samples memory", NULL },
 	{ "export", 0, "colors", "hot cool gray", NULL },
 };
 

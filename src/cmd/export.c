@@ -93,7 +93,7 @@ static const struct exporter exporters[] = {
 /* With --rows, CSV is not of the report. */
 static const struct exporter csv_rows = { "csv", ".csv", "every sample, for databases", EXPORT_ROWS, NULL };
 
-static const char *const row_tables[] = { [TABLE_SAMPLES] = "samples" };
+static const char *const row_tables[] = { [TABLE_SAMPLES] = "samples", [TABLE_MEMORY] = "memory" };
 
 #define OPT(letter, name, kind, field, arg, help)                                                                     \
 	{                                                                                                             \
@@ -113,7 +113,7 @@ static const struct opt opts[] = {
 	OPT(0, "binary", OPT_STRING, binary, "NAME",
 	    "bolt: write the branches of this file, by path, name or build id (default: the file with the most)"),
 	OPT(0, "rows", OPT_STRING, rows, "TABLE",
-	    "parquet, csv: write this table: samples (the default of parquet)"),
+	    "parquet, csv: write this table: samples (the default of parquet), or memory (accesses)"),
 	OPT(0, "stacks", OPT_STRING, stacks, "FILE", "parquet, csv --rows: write the frames of stacks here"),
 	OPT(0, "csv-formulas", OPT_FLAG, formulas, NULL, "csv --rows: write texts that look like formulas unchanged"),
 	OPT(0, "title", OPT_STRING, title, "TEXT", "svg: the title"),
@@ -199,7 +199,7 @@ static int parse_rows(const struct config *c, enum row_table *table, const struc
 		if (!strcmp(c->rows, row_tables[i]))
 			return 0;
 	}
-	return notify_error(to, ERR_USAGE, "option --rows: '%s' is not samples", c->rows);
+	return notify_error(to, ERR_USAGE, "option --rows: '%s' is none of samples, memory", c->rows);
 }
 
 static void group_by(const struct config *c, const struct exporter *x, struct pipeline_opts *o)

@@ -13,6 +13,7 @@
 #include "pass/call_sites.h"
 #include "pass/feed.h"
 #include "pass/order.h"
+#include "pass/pipeline_windows.h"
 
 static void take_hit(void *ctx, const struct hit *h)
 {
@@ -36,11 +37,14 @@ static int feed_rows(const struct session *s, struct feed *feed, struct sample_r
 }
 
 /* With the stacks that have to be made: of branch records, and of copies. */
-static int collect(struct session *s, const struct pipeline_opts *o, struct sample_rows *rows, const struct notify *to)
+static int collect(struct session *s, const struct pipeline_opts *o, struct windows *windows, struct sample_rows *rows,
+		   const struct notify *to)
 {
 	const struct evlist *l = &s->src->events;
 	struct callers *callers = lbr_used(l) && !o->no_stitch ? call_sites(s) : NULL;
-	struct feed feed = { .src = s->src, .full = true, .reads = group_read_used(l), .spe = session_spe(s) };
+	struct feed feed = {
+		.src = s->src, .full = true, .reads = group_read_used(l), .spe = session_spe(s), .windows = windows
+	};
 	int err;
 
 	if (lbr_used(l))
@@ -62,9 +66,13 @@ static int write_tables(struct session *s, const struct pipeline_opts *o, const 
 			const struct sample_filter *filter, struct output *out, struct output *stacks,
 			const struct notify *to)
 {
+	struct pipeline_opts with_windows = *o;
+	struct window_pass windows;
 	struct sample_rows *r;
 	int err;
 
+	with_windows.windows = &(struct window_use){ 0 };
+	window_pass_start(&windows, s, &with_windows);
 	out->bytes.formulas = rows->formulas;
 	if (stacks)
 		stacks->bytes.formulas = rows->formulas;
@@ -80,15 +88,17 @@ static int write_tables(struct session *s, const struct pipeline_opts *o, const 
 		.events = &s->src->events,
 		.deferred = &s->deferred,
 		.filter = filter,
+		.windows = windows.on ? &windows.windows : NULL,
 		.samples = session_spe(s) ? UINT64_MAX : s->data.nr_samples,
 	});
-	err = collect(s, o, r, to);
+	err = collect(s, o, windows.on ? &windows.windows : NULL, r, to);
 	if (!sample_rows_end(r) && !err)
 		err = notify_error(to, ERR_IO, "zstd could not pack the rows");
 	if (!err)
 		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET, "%llu rows, %llu distinct stacks",
 			  (unsigned long long)sample_rows_count(r), (unsigned long long)sample_rows_stacks(r));
 	sample_rows_free(r);
+	window_pass_free(&windows);
 	return err;
 }
 
@@ -120,11 +130,18 @@ static int write_files(struct session *s, const struct pipeline_opts *o, const s
 
 int export_rows(const struct pipeline_opts *o, const struct export_rows_opts *rows, const struct notify *to)
 {
+	struct session_opts session = o->session;
 	struct timeranges times = { 0 };
 	struct sample_filter filter;
 	struct session *s;
-	int err = session_open(&s, o->input, &o->session, to);
+	int err;
 
+	/* An operation is one access, whatever other events it caused. */
+	if (rows->table == TABLE_MEMORY) {
+		session.aux_events_given = true;
+		session.aux_events = 1u << SPE_EVENT_MEMORY;
+	}
+	err = session_open(&s, o->input, &session, to);
 	if (err)
 		return err;
 	err = session_filter(s, &o->samples, o->time, &times, &filter);

@@ -11,10 +11,10 @@ import subprocess
 
 from lib import parquet
 from lib.machine import need
+from lib.spe_file import Operation, two_cpus
 
 RETICLE = os.environ["RETICLE"]
 DATA = os.environ.get("RETICLE_TEST_DATA")
-need(None if DATA else "RETICLE_TEST_DATA is not set")
 # Recordings, and how many rows their tables have at least.
 RECORDINGS = {"with-callchain.perf.data": 48000, "multi-event-single-process.perf.data": 1000, "perf.data.weight_struct": 1,
               "perf.data.hw_and_sw-3.4": 1, "perf.data.busy.1-3.4": 1000, "perf.data.armv7-3.4": 1, "perf.data.callgraph-3.4": 1}
@@ -76,5 +76,42 @@ def check(recording, least):
     assert sums == report_sums(recording), recording
 
 
+def check_operations():
+    """Of Arm SPE: each load and store once, with all its fields."""
+    cpus, _ = two_cpus("spe.data")
+    for form in "parquet", "csv":
+        export("spe.data", f"m.{form}", "--rows", "memory", "--csv-formulas")
+    names, rows, _ = same("m.parquet", "m.csv")
+    kinds = {Operation.LOAD: "LOAD", Operation.STORE: "STORE"}
+    wanted = sorted((o.time, cpu, kinds[o.kind], o.pc, o.address or 0, o.physical or None, *o.latency[:2],
+                     o.latency[2] if o.address is not None else 0, 1 if o.kernel else 0)
+                    for cpu, ops in enumerate(cpus) for o in ops if o.kind in kinds)
+    at = [names.index(n) for n in ("time", "cpu", "op", "pc", "vaddr", "paddr", "total_lat", "issue_lat", "xlat_lat", "el")]
+    found = sorted(tuple(r[i] for i in at) for r in rows)
+    assert len(found) == len(wanted), (len(found), len(wanted))
+    for ours, theirs in zip(found, wanted):
+        assert ours == theirs, (ours, theirs)
+    assert all("RETIRED" in r[names.index("operation_events")] for r in rows)
+
+
+def check_refusals():
+    for args in (["--to", "svg", "--rows", "samples"], ["--to", "csv", "--stacks", "x"], ["--to", "parquet", "--rows", "all"],
+                 ["--to", "json", "--csv-formulas"]):
+        r = subprocess.run([RETICLE, "export", "-i", "spe.data", *args], capture_output=True, stdin=subprocess.DEVNULL)
+        assert r.returncode == 2 and not r.stdout, args
+    # Neither file appears if one of them cannot be written.
+    pathlib.Path("old.csv").write_text("old")
+    for out, stacks in ("old.csv", "no/stacks.csv"), ("no/old.csv", "stacks.csv"), ("old.csv", "/dev/full"):
+        r = subprocess.run([RETICLE, "export", "-i", "spe.data", "--rows", "samples", "--to", "csv", "-o", out, "--stacks", stacks],
+                           capture_output=True, stdin=subprocess.DEVNULL)
+        assert r.returncode == 1, (out, stacks)
+        assert pathlib.Path("old.csv").read_text() == "old" and not pathlib.Path("no").exists()
+    r = subprocess.run([RETICLE, "export", "-i", "spe.data", "--to", "parquet", "-o", "/dev/full"], capture_output=True, stdin=subprocess.DEVNULL)
+    assert r.returncode == 1
+
+
+check_operations()
+check_refusals()
+need(None if DATA else "RETICLE_TEST_DATA is not set")
 for name, least in RECORDINGS.items():
     check(pathlib.Path(DATA, "quipper", name), least)

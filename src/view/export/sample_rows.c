@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "view/export/sample_rows.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/map.h"
 #include "codec/data_src.h"
-#include "codec/perf_abi.h"
+#include "view/export/sample_rows_impl.h"
 
-#define MAX_COLUMNS 64u
 #define CHAIN_SLOTS (1u << 14)
 
 /* A raw chain that was met, and the number of its stack. */
@@ -17,142 +13,6 @@ struct chain_slot {
 	u64 hash; /* 0: empty */
 	u64 stack;
 };
-
-/* The texts of a frame, as ids of the writer; ID_NONE: it has none. */
-struct frame_texts {
-	bool known;
-	u32 symbol, dso, path, build_id;
-};
-
-/* What a column's value is taken from. */
-struct asked {
-	const struct hit *h;
-	const struct thread_view *t;
-	u32 frame; /* of its ip */
-};
-
-struct sample_rows {
-	struct sample_rows_opts opts;
-	struct resolver *resolver;
-	const struct row_column *rows;
-	u32 nr_columns;
-	struct parquet_column columns[MAX_COLUMNS];
-	struct row_writer *out, *stacks;
-	struct map names;		/* string id -> text */
-	VEC(struct frame_texts) frames; /* by id */
-	VEC(struct frame_texts) stack_frames;
-	VEC(u32) events; /* texts of their names */
-	struct map words; /* part << 56 ^ bits of data_src -> text */
-	struct chain_slot *chains;
-	struct map seen; /* stack -> 0 */
-	struct bytes text;
-	u64 count;
-};
-
-/* Sets *v; false: there is none. */
-typedef bool (*value_fn)(struct sample_rows *r, const struct asked *a, u64 *v);
-
-struct row_column {
-	const char *name;
-	u8 kind;
-	bool optional;
-	value_fn value;
-};
-
-static bool has(const struct asked *a, u64 bit)
-{
-	return a->h->full->has & bit;
-}
-
-/* Signed numbers end there; what is larger cannot be true. */
-static u64 limited(u64 v)
-{
-	return MIN(v, (u64)INT64_MAX);
-}
-
-static u32 text(struct row_writer *w, const char *s)
-{
-	return row_writer_text(w, s, strlen(s));
-}
-
-static bool value_time(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	(void)r;
-	*v = limited(a->h->s.time);
-	return has(a, PERF_SAMPLE_TIME);
-}
-
-static bool value_event(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	*v = r->events.v[a->h->event];
-	return true;
-}
-
-static bool value_comm(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	char made_up[THREAD_NAME_SIZE];
-	u32 *id;
-
-	if (a->t->comm == ID_NONE) {
-		*v = text(r->out, thread_made_up_name(a->h->s.tid, made_up));
-		return true;
-	}
-	id = map_at(&r->names, a->t->comm, ID_NONE - 1);
-	if (*id == ID_NONE - 1)
-		*id = text(r->out, strtab_get(r->opts.strings, a->t->comm));
-	*v = *id;
-	return true;
-}
-
-static bool value_pid(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	(void)r;
-	*v = a->h->s.pid;
-	return has(a, PERF_SAMPLE_TID);
-}
-
-static bool value_tid(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	(void)r;
-	*v = a->h->s.tid;
-	return has(a, PERF_SAMPLE_TID);
-}
-
-static bool value_cpu(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	(void)r;
-	*v = a->h->s.cpu;
-	return has(a, PERF_SAMPLE_CPU);
-}
-
-static bool value_period(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	(void)r;
-	*v = limited(a->h->s.period);
-	return true;
-}
-
-static bool value_mode(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	static const struct {
-		char level;
-		const char *name;
-	} modes[] = { { 'k', "kernel" }, { '.', "user" }, { 'g', "guest kernel" }, { 'u', "guest user" } };
-	char level = cpumode_level(a->h->cpumode);
-	const char *name = "hypervisor";
-
-	for (u32 i = 0; i < ARRAY_LEN(modes); i++)
-		name = modes[i].level == level ? modes[i].name : name;
-	*v = text(r->out, name);
-	return true;
-}
-
-static bool value_ip(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	(void)r;
-	*v = a->h->s.ip;
-	return has(a, PERF_SAMPLE_IP);
-}
 
 static u32 build_id_text(struct row_writer *w, const struct dso *d)
 {
@@ -173,61 +33,21 @@ static void name_frame(struct sample_rows *r, struct row_writer *w, u32 id, stru
 
 	*out = (struct frame_texts){ true, ID_NONE, ID_NONE, ID_NONE, ID_NONE };
 	if (f->sym != ID_NONE)
-		out->symbol = text(w, dsos_symbol_name(r->opts.dsos, f->dso, f->sym));
+		out->symbol = row_text(w, dsos_symbol_name(r->opts.dsos, f->dso, f->sym));
 	if (!f->dso)
 		return;
-	out->dso = text(w, d->short_name);
-	out->path = text(w, d->path);
+	out->dso = row_text(w, d->short_name);
+	out->path = row_text(w, d->path);
 	out->build_id = build_id_text(w, d);
 }
 
-static const struct frame_texts *frame_texts(struct sample_rows *r, u32 id)
+const struct frame_texts *row_frame(struct sample_rows *r, u32 id)
 {
 	while (r->frames.n <= id)
 		vec_push(&r->frames, (struct frame_texts){ 0 });
 	if (!r->frames.v[id].known)
 		name_frame(r, r->out, id, &r->frames.v[id]);
 	return &r->frames.v[id];
-}
-
-static bool is_text(u32 id, u64 *v)
-{
-	*v = id;
-	return id != ID_NONE;
-}
-
-static bool value_symbol(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	return is_text(frame_texts(r, a->frame)->symbol, v);
-}
-
-static bool value_dso(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	return is_text(frame_texts(r, a->frame)->dso, v);
-}
-
-static bool value_path(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	return is_text(frame_texts(r, a->frame)->path, v);
-}
-
-static bool value_build_id(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	return is_text(frame_texts(r, a->frame)->build_id, v);
-}
-
-static bool value_addr(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	(void)r;
-	*v = a->h->full->addr;
-	return has(a, PERF_SAMPLE_ADDR);
-}
-
-static bool value_weight(struct sample_rows *r, const struct asked *a, u64 *v)
-{
-	(void)r;
-	*v = limited(a->h->full->weight);
-	return has(a, PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT);
 }
 
 /* The frames of a stack that was not met before: depth 0 is where the sample was taken. */
@@ -243,10 +63,10 @@ static void write_stack(struct sample_rows *r, u64 stack, const u32 *frames, u32
 		t = &r->stack_frames.v[frames[i]];
 		if (!t->known)
 			name_frame(r, r->stacks, frames[i], t);
-		missing[2] = !is_text(t->symbol, &v[2]);
-		missing[3] = !is_text(t->dso, &v[3]);
-		missing[4] = !is_text(t->path, &v[4]);
-		missing[5] = !is_text(t->build_id, &v[5]);
+		for (u32 k = 2; k < ARRAY_LEN(v); k++) {
+			v[k] = k == 2 ? t->symbol : k == 3 ? t->dso : k == 4 ? t->path : t->build_id;
+			missing[k] = v[k] == ID_NONE;
+		}
 		row_writer_row(r->stacks, v, missing);
 	}
 }
@@ -280,7 +100,7 @@ static u64 find_stack(struct sample_rows *r, const struct asked *a)
 	return stack;
 }
 
-static bool value_stack(struct sample_rows *r, const struct asked *a, u64 *v)
+bool row_stack(struct sample_rows *r, const struct asked *a, u64 *v)
 {
 	const struct u64s *chain = &a->h->s.chain;
 	struct chain_slot *slot;
@@ -298,29 +118,65 @@ static bool value_stack(struct sample_rows *r, const struct asked *a, u64 *v)
 	return true;
 }
 
-static const struct row_column sample_columns[] = {
-	{ "time", PARQUET_S64, true, value_time },
-	{ "event", PARQUET_TEXT, false, value_event },
-	{ "comm", PARQUET_TEXT, false, value_comm },
-	{ "pid", PARQUET_S32, true, value_pid },
-	{ "tid", PARQUET_S32, true, value_tid },
-	{ "cpu", PARQUET_S32, true, value_cpu },
-	{ "period", PARQUET_S64, false, value_period },
-	{ "mode", PARQUET_TEXT, false, value_mode },
-	{ "ip", PARQUET_U64, true, value_ip },
-	{ "symbol", PARQUET_TEXT, true, value_symbol },
-	{ "dso", PARQUET_TEXT, true, value_dso },
-	{ "dso_path", PARQUET_TEXT, true, value_path },
-	{ "build_id", PARQUET_TEXT, true, value_build_id },
-	{ "addr", PARQUET_U64, true, value_addr },
-	{ "weight", PARQUET_S64, true, value_weight },
-	{ "stack_id", PARQUET_S64, true, value_stack },
-};
-
 static const struct parquet_column stack_columns[] = {
 	{ "stack_id", PARQUET_S64, false }, { "depth", PARQUET_S32, false },	{ "symbol", PARQUET_TEXT, true },
 	{ "dso", PARQUET_TEXT, true },	    { "dso_path", PARQUET_TEXT, true }, { "build_id", PARQUET_TEXT, true },
 };
+
+/* window_cycles: by what the event counts, if that is known, because the rest of its name says how it was recorded. */
+static void name_window_column(struct sample_rows *r, const struct window_group *g, u32 member)
+{
+	const char *name = g->roles[member] < NR_ROLES ? event_role_names[g->roles[member]] :
+							 r->opts.events->events.v[g->events[member]].name;
+
+	r->text.len = 0;
+	bytes_str(&r->text, "window_");
+	bytes_shown(&r->text, name, strlen(name));
+	bytes_char(&r->text, 0);
+}
+
+/* The column of the name in r->text, which is added if it is new; 0: there is no room. */
+static u32 window_column(struct sample_rows *r)
+{
+	const char *name = (const char *)r->text.p;
+	u32 i = r->nr_fixed;
+
+	while (i < r->nr_columns && strcmp(r->columns[i].name, name))
+		i++;
+	if (i == MAX_COLUMNS)
+		return 0;
+	if (i == r->nr_columns) {
+		vec_push(&r->names, mem_printf("%s", name));
+		r->columns[r->nr_columns++] = (struct parquet_column){ r->names.v[r->names.n - 1], PARQUET_S64, true };
+	}
+	return i;
+}
+
+/* Whether the window is a short one, and a column for each counter. */
+static void add_window_columns(struct sample_rows *r)
+{
+	const struct windows *w = r->opts.windows;
+
+	r->columns[r->nr_columns++] = (struct parquet_column){ "short_window", PARQUET_BOOL, true };
+	for (size_t g = 0; g < w->groups.n; g++)
+		for (u32 i = 0; i < w->groups.v[g].nr; i++) {
+			name_window_column(r, &w->groups.v[g], i);
+			r->window_column[w->groups.v[g].events[i]] = (u8)window_column(r);
+		}
+}
+
+static void add_columns(struct sample_rows *r)
+{
+	bool memory = r->opts.table == TABLE_MEMORY;
+
+	r->fixed = memory ? memory_columns : sample_columns;
+	r->nr_fixed = r->nr_columns = memory ? nr_memory_columns : nr_sample_columns;
+	for (u32 i = 0; i < r->nr_fixed; i++)
+		r->columns[i] = (struct parquet_column){ r->fixed[i].name, r->fixed[i].kind, r->fixed[i].optional };
+	r->window_column = mem_zalloc(r->opts.events->events.n + 1);
+	if (r->opts.windows && !memory)
+		add_window_columns(r);
+}
 
 struct sample_rows *sample_rows_new(const struct sample_rows_opts *opts)
 {
@@ -329,16 +185,12 @@ struct sample_rows *sample_rows_new(const struct sample_rows_opts *opts)
 
 	r->opts = *opts;
 	r->resolver = resolver_new(opts->procs, opts->dsos, opts->frames, &ropts);
-	r->rows = sample_columns;
-	r->nr_columns = ARRAY_LEN(sample_columns);
-	for (u32 i = 0; i < r->nr_columns; i++)
-		r->columns[i] =
-			(struct parquet_column){ r->rows[i].name, r->rows[i].kind, r->rows[i].optional };
+	add_columns(r);
 	r->out = row_writer_new(opts->form, r->columns, r->nr_columns, opts->out);
 	if (opts->stacks)
 		r->stacks = row_writer_new(opts->form, stack_columns, ARRAY_LEN(stack_columns), opts->stacks);
 	for (size_t i = 0; i < opts->events->events.n; i++)
-		vec_push(&r->events, text(r->out, opts->events->events.v[i].name));
+		vec_push(&r->events, row_text(r->out, opts->events->events.v[i].name));
 	r->chains = mem_zalloc(CHAIN_SLOTS * sizeof(*r->chains));
 	return r;
 }
@@ -350,13 +202,19 @@ void sample_rows_free(struct sample_rows *r)
 	row_writer_free(r->out);
 	row_writer_free(r->stacks);
 	resolver_free(r->resolver);
-	map_free(&r->names);
+	map_free(&r->comms);
 	map_free(&r->words);
+	map_free(&r->data);
+	map_free(&r->flags);
 	map_free(&r->seen);
 	vec_free(&r->frames);
 	vec_free(&r->stack_frames);
 	vec_free(&r->events);
+	for (size_t i = 0; i < r->names.n; i++)
+		free(r->names.v[i]);
+	vec_free(&r->names);
 	bytes_free(&r->text);
+	free(r->window_column);
 	free(r->chains);
 	free(r);
 }
@@ -365,8 +223,36 @@ static bool is_kept(const struct sample_rows *r, const struct hit *h, const stru
 {
 	const struct sample_filter *f = r->opts.filter;
 
-	return sample_filter_inside(f, &h->s) &&
-	       sample_filter_thread(f, h->s.pid, h->s.tid, t, r->opts.strings);
+	return sample_filter_inside(f, &h->s) && sample_filter_thread(f, h->s.pid, h->s.tid, t, r->opts.strings);
+}
+
+/* Is it an access to memory? Of an operation, only the hit that counts it as one. */
+static bool is_access(const struct hit *h)
+{
+	return h->full->has & PERF_SAMPLE_DATA_SRC && data_src_part(DATA_SRC_OP, h->full->data_src);
+}
+
+/* What was counted in the window that the hit ends, if that can be used. */
+static void take_window(const struct sample_rows *r, const struct hit *h, u64 *values, bool *missing)
+{
+	const struct window *w = h->window;
+	const struct window_group *g;
+
+	for (u32 i = r->nr_fixed; i < r->nr_columns; i++)
+		missing[i] = true;
+	if (!w || w->fault != WINDOW_SOUND || r->nr_fixed == r->nr_columns)
+		return;
+	g = &r->opts.windows->groups.v[w->group];
+	values[r->nr_fixed] = w->is_short;
+	missing[r->nr_fixed] = false;
+	for (u32 i = 0; i < MIN(w->nr, g->nr); i++) {
+		u32 column = r->window_column[g->events[i]];
+
+		if (!column)
+			continue;
+		values[column] = row_limited(w->counts[i]);
+		missing[column] = false;
+	}
 }
 
 void sample_rows_add(struct sample_rows *r, const struct hit *h)
@@ -375,11 +261,12 @@ void sample_rows_add(struct sample_rows *r, const struct hit *h)
 	u64 values[MAX_COLUMNS];
 	bool missing[MAX_COLUMNS];
 
-	if (!is_kept(r, h, a.t))
+	if (!is_kept(r, h, a.t) || (r->opts.table == TABLE_MEMORY && !is_access(h)))
 		return;
 	a.frame = resolver_frame(r->resolver, a.t, h->cpumode, h->s.ip, false);
-	for (u32 i = 0; i < r->nr_columns; i++)
-		missing[i] = !r->rows[i].value(r, &a, &values[i]);
+	for (u32 i = 0; i < r->nr_fixed; i++)
+		missing[i] = !r->fixed[i].value(r, &a, &values[i]);
+	take_window(r, h, values, missing);
 	row_writer_row(r->out, values, missing);
 	r->count++;
 }

@@ -30,13 +30,14 @@ struct sample_rows_opts {
 	const struct evlist *events;
 	const struct deferred_chains *deferred;
 	const struct sample_filter *filter;
-	u64 samples; /* about so many will come */
+	const struct windows *windows; /* settled: SAMPLES has columns of their counters; NULL: it has not */
+	u64 samples;		       /* about so many will come */
 };
 
 struct sample_rows;
 
 struct sample_rows *sample_rows_new(const struct sample_rows_opts *opts);
-/* Writes the row of a hit, which has its full sample, if the filter keeps it. */
+/* Writes the row of a hit, which has its full sample, if the filter keeps it and, in MEMORY, it is an access. */
 void sample_rows_add(struct sample_rows *r, const struct hit *h);
 /* The number of rows so far, and of distinct stacks. */
 u64 sample_rows_count(const struct sample_rows *r);
