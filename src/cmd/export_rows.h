@@ -7,7 +7,7 @@
 #include "view/export/sample_rows.h"
 
 struct export_rows_opts {
-	enum row_table table; /* TABLE_SAMPLES or TABLE_MEMORY */
+	enum row_table table;
 	enum row_form form;
 	bool formulas;	    /* CSV: texts that look like formulas stay as they are */
 	const char *output; /* NULL or "-": standard output */

@@ -11,7 +11,6 @@
 enum thrift_type {
 	THRIFT_TRUE = 1,
 	THRIFT_FALSE = 2,
-	THRIFT_I16 = 4,
 	THRIFT_I32 = 5,
 	THRIFT_I64 = 6,
 	THRIFT_BINARY = 8,
@@ -24,7 +23,7 @@ enum thrift_type {
 /* The caller sets out and zeroes the rest; a struct is open from the beginning. */
 struct thrift {
 	struct bytes *out;
-	u32 depth;		/* structs that are open around this one */
+	u32 depth;	       /* structs that are open around this one */
 	u8 last[THRIFT_DEPTH]; /* number of the last field of each of them */
 };
 
@@ -46,7 +45,7 @@ static inline void thrift_field(struct thrift *t, u32 field, enum thrift_type ty
 	t->last[t->depth] = (u8)field;
 }
 
-/* type: THRIFT_I16, _I32 or _I64. */
+/* type: THRIFT_I32 or THRIFT_I64. */
 static inline void thrift_number(struct thrift *t, u32 field, enum thrift_type type, s64 v)
 {
 	thrift_field(t, field, type);

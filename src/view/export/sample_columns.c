@@ -61,16 +61,14 @@ bool row_period(struct sample_rows *r, const struct asked *a, u64 *v)
 
 bool row_mode(struct sample_rows *r, const struct asked *a, u64 *v)
 {
-	static const struct {
-		char level;
-		const char *name;
-	} modes[] = { { 'k', "kernel" }, { '.', "user" }, { 'g', "guest kernel" }, { 'u', "guest user" } };
-	char level = cpumode_level(a->h->cpumode);
-	const char *name = "hypervisor";
+	static const char levels[NR_MODES] = { 'k', '.', 'g', 'u', 'H' };
+	static const char *const names[NR_MODES] = { "kernel", "user", "guest kernel", "guest user", "hypervisor" };
+	const char *at = memchr(levels, cpumode_level(a->h->cpumode), NR_MODES);
+	u32 mode = at ? (u32)(at - levels) : NR_MODES - 1;
 
-	for (u32 i = 0; i < ARRAY_LEN(modes); i++)
-		name = modes[i].level == level ? modes[i].name : name;
-	*v = row_text(r->out, name);
+	if (!r->modes[mode]) /* 0 is the empty text */
+		r->modes[mode] = row_text(r->out, names[mode]);
+	*v = r->modes[mode];
 	return true;
 }
 

@@ -16,10 +16,10 @@
 #include "base/strtab.h"
 #include "view/export/row_writer.h"
 
-enum row_table { TABLE_SAMPLES, TABLE_MEMORY, TABLE_STACKS, NR_ROW_TABLES };
+enum row_table { TABLE_SAMPLES, TABLE_MEMORY };
 
 struct sample_rows_opts {
-	enum row_table table; /* SAMPLES or MEMORY */
+	enum row_table table;
 	enum row_form form;
 	struct bytes *out;
 	struct bytes *stacks; /* the table of stacks is written there; NULL: it is not */

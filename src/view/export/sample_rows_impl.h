@@ -9,6 +9,7 @@
 #include "view/export/sample_rows.h"
 
 #define MAX_COLUMNS 64u
+#define NR_MODES 5u
 
 /* The texts of a frame, as ids of the writer; ID_NONE: it has none. */
 struct frame_texts {
@@ -31,6 +32,7 @@ struct sample_rows {
 	struct parquet_column columns[MAX_COLUMNS];
 	u8 *window_column; /* of an event; 0: none */
 	struct row_writer *out, *stacks;
+	u32 modes[NR_MODES];		/* texts */
 	struct map comms;		/* string id -> text */
 	VEC(struct frame_texts) frames; /* by id */
 	VEC(struct frame_texts) stack_frames;
