@@ -340,6 +340,7 @@ void collector_add(struct collector *c, const struct hit *h)
 	p->measured = hold(c, h);
 	p->h.full = NULL;
 	p->h.branch = NULL;
+	p->h.operation = NULL;
 	p->h.window = NULL;
 	p->t = *t;
 	p->tree = tree;

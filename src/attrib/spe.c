@@ -139,6 +139,7 @@ void spe_hit(const struct spe *s, const struct aux_buffer *b, const struct spe_r
 		.exact = true,
 		.s = { .ip = r->pc, .time = *time, .period = 1, .cpu = b->cpu },
 		.full = full,
+		.operation = r,
 	};
 	h->clock = h->s.time;
 	find_thread(s->aux, b, r, h->s.time, &h->s);

@@ -268,6 +268,30 @@ void bytes_xml(struct bytes *b, const char *s, size_t n)
 }
 
 /* Bad UTF-8 is replaced, as in the others: readers of CSV refuse the whole file for it. */
+static void put_shown(struct bytes *b, const char *s, size_t n, const char *quote)
+{
+	while (n) {
+		size_t len = utf8_len(s, n);
+
+		if (!len)
+			bytes_str(b, "\xef\xbf\xbd");
+		else if (is_control(s, len))
+			bytes_char(b, '?');
+		else if (*s == '"')
+			bytes_str(b, quote);
+		else
+			bytes_put(b, s, len);
+		len = MAX(len, (size_t)1);
+		s += len;
+		n -= len;
+	}
+}
+
+void bytes_shown(struct bytes *b, const char *s, size_t n)
+{
+	put_shown(b, s, n, "\"");
+}
+
 void bytes_csv(struct bytes *b, const char *s, size_t n)
 {
 	bool quote = memchr(s, ',', n) || memchr(s, '"', n);
@@ -277,21 +301,7 @@ void bytes_csv(struct bytes *b, const char *s, size_t n)
 	/* What a spreadsheet would take for a formula. */
 	if (n && !b->formulas && strchr("=+-@", *s) && *s)
 		bytes_char(b, '\'');
-	while (n) {
-		size_t len = utf8_len(s, n);
-
-		if (!len)
-			bytes_str(b, "\xef\xbf\xbd");
-		else if (is_control(s, len))
-			bytes_char(b, '?');
-		else if (*s == '"')
-			bytes_str(b, "\"\"");
-		else
-			bytes_put(b, s, len);
-		len = MAX(len, (size_t)1);
-		s += len;
-		n -= len;
-	}
+	put_shown(b, s, n, "\"\"");
 	if (quote)
 		bytes_char(b, '"');
 }

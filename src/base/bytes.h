@@ -80,6 +80,8 @@ void bytes_printf(struct bytes *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void bytes_json(struct bytes *b, const char *s, size_t n);
 void bytes_xml(struct bytes *b, const char *s, size_t n);
 void bytes_csv(struct bytes *b, const char *s, size_t n);
+/* The text that a CSV field says: bad UTF-8 becomes U+FFFD, and control characters '?'. */
+void bytes_shown(struct bytes *b, const char *s, size_t n);
 /* The line that begins at *at, without its newline; *at moves to the next line. False: there is none. */
 bool bytes_line(const struct bytes *b, size_t *at, struct str *line);
 /* For a terminal: control bytes (and bad UTF-8) become '?'. */

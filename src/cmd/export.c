@@ -9,6 +9,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/export_branches.h"
+#include "cmd/export_rows.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
 #include "cmd/select.h"
@@ -18,17 +19,24 @@
 
 struct config {
 	struct select select;
-	const char *to, *output, *event, *title, *colors, *binary;
+	const char *to, *output, *event, *title, *colors, *binary, *rows, *stacks;
 	u32 width;
 	const char *min_width;
-	bool pid, tid, samples, mark_kernel, inverted;
+	bool pid, tid, samples, mark_kernel, inverted, formulas;
 };
 
-/* What a format needs of the profile, and how it is written. */
+/* What is written. */
+enum exported {
+	EXPORT_STACKS,	 /* of one event, grouped by thread */
+	EXPORT_REPORT,	 /* the report's rows, of all events */
+	EXPORT_BRANCHES, /* cmd/export_branches.h */
+	EXPORT_ROWS,	 /* cmd/export_rows.h */
+};
+
 struct exporter {
 	const char *name, *extension, *summary;
-	bool rows; /* a table of all events; else the stacks of one, grouped by thread */
-	/* NULL: it is not of a profile, but of branches, in this form. */
+	enum exported what;
+	/* Of a profile: stacks, and the report. */
 	void (*write)(struct profile *p, struct profile_event *e, const struct config *c, struct bytes *out);
 	enum branch_form branches;
 };
@@ -75,14 +83,21 @@ static void write_json(struct profile *p, struct profile_event *e, const struct 
 }
 
 static const struct exporter exporters[] = {
-	{ "svg", ".svg", "flame graph for a browser", false, write_svg },
-	{ "folded", ".folded", "one line per stack, for flame graph programs", false, write_folded },
-	{ "csv", ".csv", "the report's rows", true, write_csv },
-	{ "json", ".json", "the report's rows and call graphs", true, write_json },
-	{ "bolt", ".preagg", "one binary's branches, for perf2bolt -pa", false, NULL, BRANCHES_BOLT },
-	{ "fdata", ".fdata", "the same for llvm-bolt itself", false, NULL, BRANCHES_FDATA },
-	{ "autofdo", ".afdo", "one binary's profile, for clang -fprofile-sample-use", false, NULL, BRANCHES_AUTOFDO },
+	{ "svg", ".svg", "flame graph for a browser", EXPORT_STACKS, write_svg },
+	{ "folded", ".folded", "one line per stack, for flame graph programs", EXPORT_STACKS, write_folded },
+	{ "csv", ".csv", "the report's rows", EXPORT_REPORT, write_csv },
+	{ "json", ".json", "the report's rows and call graphs", EXPORT_REPORT, write_json },
+	{ "bolt", ".preagg", "one binary's branches, for perf2bolt -pa", EXPORT_BRANCHES, .branches = BRANCHES_BOLT },
+	{ "fdata", ".fdata", "the same for llvm-bolt itself", EXPORT_BRANCHES, .branches = BRANCHES_FDATA },
+	{ "autofdo", ".afdo", "one binary's profile, for clang -fprofile-sample-use", EXPORT_BRANCHES,
+	  .branches = BRANCHES_AUTOFDO },
+	{ "parquet", ".parquet", "every sample, for databases", EXPORT_ROWS },
 };
+
+/* With --rows, CSV is not of the report. */
+static const struct exporter csv_rows = { "csv", ".csv", "every sample, for databases", EXPORT_ROWS, NULL };
+
+static const char *const row_tables[] = { [TABLE_SAMPLES] = "samples", [TABLE_MEMORY] = "memory" };
 
 #define OPT(letter, name, kind, field, arg, help)                                                                     \
 	{                                                                                                             \
@@ -92,7 +107,7 @@ static const struct exporter exporters[] = {
 static const struct opt opts[] = {
 	SELECT_OPTS(struct config),
 	OPT(0, "to", OPT_STRING, to, "FORMAT",
-	    "svg, folded, csv, json, bolt, fdata or autofdo (default: by the ending of the output's name)"),
+	    "svg, folded, csv, json, bolt, fdata, autofdo or parquet (default: by the ending of the output's name)"),
 	OPT('o', "output", OPT_STRING, output, "FILE", "write here (- for standard output, the default)"),
 	OPT(0, "event", OPT_STRING, event, "NAME", "write the stacks of this event (default: the first one)"),
 	OPT(0, "by-pid", OPT_FLAG, pid, NULL, "show processes of the same name separately"),
@@ -101,8 +116,11 @@ static const struct opt opts[] = {
 	OPT(0, "annotate-kernel", OPT_FLAG, mark_kernel, NULL, "folded: append _[k] to kernel functions"),
 	OPT(0, "binary", OPT_STRING, binary, "NAME",
 	    "bolt, fdata, autofdo: write the branches of this file, by path, name or build id (default: the file with "
-	    "the "
-	    "most)"),
+	    "the most)"),
+	OPT(0, "rows", OPT_STRING, rows, "TABLE",
+	    "parquet, csv: write this table: samples (the default of parquet), or memory (accesses)"),
+	OPT(0, "stacks", OPT_STRING, stacks, "FILE", "parquet, csv --rows: write the frames of stacks here"),
+	OPT(0, "csv-formulas", OPT_FLAG, formulas, NULL, "csv --rows: write texts that look like formulas unchanged"),
 	OPT(0, "title", OPT_STRING, title, "TEXT", "svg: the title"),
 	OPT(0, "width", OPT_U32, width, "PIXELS", "svg: width of the picture (1200)"),
 	OPT(0, "min-width", OPT_STRING, min_width, "PIXELS", "svg: leave out narrower boxes (0.1)"),
@@ -128,7 +146,7 @@ static const struct exporter *find_exporter(const struct config *c)
 
 		if (c->to ? !strcmp(c->to, exporters[i].name) :
 			    n > ext && !strcmp(c->output + n - ext, exporters[i].extension))
-			return &exporters[i];
+			return c->rows && !strcmp(exporters[i].name, csv_rows.name) ? &csv_rows : &exporters[i];
 	}
 	return NULL;
 }
@@ -163,10 +181,36 @@ static int check_picture(const struct config *c, const struct notify *to)
 	return 0;
 }
 
+/* Options of one format are refused with others. */
+static int check_options(const struct config *c, const struct exporter *x, const struct notify *to)
+{
+	if (c->binary && x->what != EXPORT_BRANCHES)
+		return notify_error(to, ERR_USAGE, "option --binary works only with --to bolt, fdata and autofdo");
+	if (x->what != EXPORT_ROWS && (c->rows || c->stacks || c->formulas))
+		return notify_error(to, ERR_USAGE, "option --%s works only with --to parquet, and --to csv --rows",
+				    c->rows   ? "rows" :
+				    c->stacks ? "stacks" :
+						"csv-formulas");
+	return 0;
+}
+
+static int parse_rows(const struct config *c, enum row_table *table, const struct notify *to)
+{
+	*table = TABLE_SAMPLES;
+	if (!c->rows)
+		return 0;
+	for (u32 i = 0; i < ARRAY_LEN(row_tables); i++) {
+		*table = i;
+		if (!strcmp(c->rows, row_tables[i]))
+			return 0;
+	}
+	return notify_error(to, ERR_USAGE, "option --rows: '%s' is none of samples, memory", c->rows);
+}
+
 static void group_by(const struct config *c, const struct exporter *x, struct pipeline_opts *o)
 {
-	o->children = x->rows;
-	if (x->rows)
+	o->children = x->what == EXPORT_REPORT;
+	if (x->what == EXPORT_REPORT)
 		return;
 	o->sort_order[o->nr_sort++] = SORT_COMM;
 	if (c->pid)
@@ -201,7 +245,7 @@ static int export(const struct config *c, const struct exporter *x, struct profi
 	struct output file;
 	int err;
 
-	if (!x->rows) {
+	if (x->what == EXPORT_STACKS) {
 		e = choose_event(p, c, to);
 		if (!e)
 			return ERR_NOTFOUND;
@@ -213,45 +257,62 @@ static int export(const struct config *c, const struct exporter *x, struct profi
 	return output_close(&file, to);
 }
 
+static int export_profile(const struct config *c, const struct exporter *x, const struct pipeline_opts *o,
+			  const struct notify *to)
+{
+	struct session *session;
+	struct profile *profile;
+	int err = pipeline_profile(o, &session, &profile, to);
+
+	if (err)
+		return err;
+	err = export(c, x, profile, to);
+	if (CMD_FREES) {
+		profile_free(profile);
+		session_close(session);
+	}
+	return err;
+}
+
+static int export_as(const struct config *c, const struct exporter *x, enum row_table table,
+		     const struct pipeline_opts *o, const struct notify *to)
+{
+	const struct export_rows_opts rows = {
+		.table = table,
+		.form = strcmp(x->name, csv_rows.name) ? ROWS_PARQUET : ROWS_CSV,
+		.formulas = c->formulas,
+		.output = c->output,
+		.stacks = c->stacks,
+	};
+
+	if (x->what == EXPORT_BRANCHES)
+		return export_branches(o, x->branches, c->binary, c->output, to);
+	return x->what == EXPORT_ROWS ? export_rows(o, &rows, to) : export_profile(c, x, o, to);
+}
+
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	struct config named = *(const struct config *)config, *c = &named;
 	const struct exporter *x = find_exporter(c);
+	enum row_table table;
 	struct progress progress;
 	struct selected s;
-	struct session *session;
-	struct profile *profile;
 	int err;
 
 	if (input_word(&named.select.input, argc, argv, ctx->notify))
 		return 2;
 	if (!x ? note_formats(c, ctx->notify) : check_picture(c, ctx->notify))
 		return 2;
-	if (c->binary && x->write) {
-		notify_error(ctx->notify, ERR_USAGE, "option --binary works only with --to bolt, fdata and autofdo");
+	if (check_options(c, x, ctx->notify) || parse_rows(c, &table, ctx->notify))
 		return 2;
-	}
 	if (select_resolve(&c->select, &s, ctx->notify))
 		return 2;
 	group_by(c, x, &s.pipeline);
-	s.pipeline.no_rows = !x->rows;
+	s.pipeline.no_rows = x->what != EXPORT_REPORT;
 	progress_start(&progress, ctx->tty_err, ctx->notify);
 	s.pipeline.session.progress = progress_report;
 	s.pipeline.session.progress_ctx = &progress;
-	if (!x->write) {
-		err = export_branches(&s.pipeline, x->branches, c->binary, c->output, &progress.notify);
-		progress_stop(&progress);
-		selected_free(&s);
-		return !err ? EXIT_SUCCESS : err == ERR_USAGE ? 2 : EXIT_FAILURE;
-	}
-	err = pipeline_profile(&s.pipeline, &session, &profile, &progress.notify);
-	if (!err) {
-		err = export(c, x, profile, &progress.notify);
-		if (CMD_FREES) {
-			profile_free(profile);
-			session_close(session);
-		}
-	}
+	err = export_as(c, x, table, &s.pipeline, &progress.notify);
 	progress_stop(&progress);
 	selected_free(&s);
 	return !err ? EXIT_SUCCESS : err == ERR_USAGE ? 2 : EXIT_FAILURE;
@@ -259,7 +320,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 
 const struct command cmd_export = {
 	.name = "export",
-	.summary = "write a recording as a flame graph, folded stacks, CSV or JSON, or for optimisers",
+	.summary = "write a recording as a flame graph, stacks, CSV, JSON or Parquet, or for optimisers",
 	.args = "[--to FORMAT] [-o FILE] [options]",
 	.opts = opts,
 	.nr_opts = ARRAY_LEN(opts),

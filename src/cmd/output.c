@@ -137,6 +137,16 @@ int output_close(struct output *o, const struct notify *to)
 	return 0;
 }
 
+void output_drop(struct output *o)
+{
+	if (o->path)
+		close(o->fd);
+	if (o->temporary)
+		unlink(o->temporary);
+	bytes_free(&o->bytes);
+	free(o->temporary);
+}
+
 void terminal_size(int fd, u32 *rows, u32 *columns)
 {
 	struct winsize size = { 0 };

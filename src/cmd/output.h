@@ -28,6 +28,8 @@ int output_check(const char *path, const struct notify *to);
 /* Finishes the file. On ERR_IO no file is left behind. The error is noted, unless the output is a pipe that nobody
  * reads any more. */
 int output_close(struct output *o, const struct notify *to);
+/* Ends it without a result: an older file stays as it was. */
+void output_drop(struct output *o);
 
 /* The size of the terminal fd. Both are 0 if fd is no terminal, or the terminal does not tell its size. */
 void terminal_size(int fd, u32 *rows, u32 *columns);

@@ -69,6 +69,9 @@ void spe_packet_encode(enum spe_packet_type type, u32 index, u64 payload, struct
 /* As perf report -D prints it: "PC 0xaaaae4a9b600 el0 ns=1". */
 void spe_packet_print(const struct spe_packet *p, struct bytes *out);
 
+/* Bits of an events packet by perf's names, with blanks between them: "RETIRED L1D-ACCESS". */
+void spe_events_put(u64 events, struct bytes *out);
+
 /* One sampled operation. Fields for which there was no packet are 0. */
 struct spe_record {
 	u64 has;     /* 1 << enum spe_packet_type, and SPE_HAS_ADDRESS << enum spe_address */

@@ -83,31 +83,41 @@ static void put_operation(const struct spe_packet *p, struct bytes *out)
 	}
 }
 
+static const char *const event_names[64] = {
+	"EXCEPTION-GEN",    "RETIRED",		"L1D-ACCESS",	  "L1D-REFILL", "TLB-ACCESS",	 "TLB-REFILL",
+	"NOT-TAKEN",	    "MISPRED",		"LLC-ACCESS",	  "LLC-REFILL", "REMOTE-ACCESS", "ALIGNMENT",
+	[16] = "TXN",	    "SVE-PARTIAL-PRED", "SVE-EMPTY-PRED", "L2D-ACCESS", "L2D-REFILL",	 "CACHE-DATA-MODIFIED",
+	"RECENTLY-FETCHED", "DATA-SNOOPED",	"STREAMING-SVE",  "SMCU",
+};
+
+/* The names, each behind this text. */
+static void put_event_names(u64 events, bool others, const char *before, struct bytes *out)
+{
+	for (u32 i = 0; i < 64; i++) {
+		if (!(events >> i & 1) || (!event_names[i] && !others))
+			continue;
+		bytes_str(out, before);
+		if (event_names[i])
+			bytes_str(out, event_names[i]);
+		else
+			bytes_printf(out, "IMPDEF:%u", i);
+	}
+}
+
 static void put_events(const struct spe_packet *p, struct bytes *out)
 {
-	static const char *const names[64] = {
-		"EXCEPTION-GEN",    "RETIRED",
-		"L1D-ACCESS",	    "L1D-REFILL",
-		"TLB-ACCESS",	    "TLB-REFILL",
-		"NOT-TAKEN",	    "MISPRED",
-		"LLC-ACCESS",	    "LLC-REFILL",
-		"REMOTE-ACCESS",    "ALIGNMENT",
-		[16] = "TXN",	    "SVE-PARTIAL-PRED",
-		"SVE-EMPTY-PRED",   "L2D-ACCESS",
-		"L2D-REFILL",	    "CACHE-DATA-MODIFIED",
-		"RECENTLY-FETCHED", "DATA-SNOOPED",
-		"STREAMING-SVE",    "SMCU",
-	};
-
 	bytes_str(out, "EV");
-	for (u32 i = 0; i < 64; i++) {
-		if (!(p->payload >> i & 1))
-			continue;
-		if (names[i])
-			bytes_printf(out, " %s", names[i]);
-		else if (p->size > 2 + !!p->header[1]) /* one byte has no bits of the implementation's */
-			bytes_printf(out, " IMPDEF:%u", i);
-	}
+	/* one byte has no bits of the implementation's */
+	put_event_names(p->payload, p->size > 2 + !!p->header[1], " ", out);
+}
+
+void spe_events_put(u64 events, struct bytes *out)
+{
+	size_t start = out->len;
+
+	put_event_names(events, true, " ", out);
+	if (out->len > start)
+		memmove(out->p + start, out->p + start + 1, --out->len - start);
 }
 
 static void put_address(const struct spe_packet *p, struct bytes *out)

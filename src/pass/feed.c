@@ -87,6 +87,7 @@ static int start_hit(struct feed *f, const struct source_record *at, struct hit 
 	h->exact = at->h.misc & PERF_RECORD_MISC_EXACT_IP;
 	h->window = NULL;
 	h->branch = NULL;
+	h->operation = NULL;
 	h->stitched = 0;
 	return 0;
 }

@@ -29,7 +29,10 @@ measure() {
 }
 for kind in $("$hostile"); do
 	case $kind in
-	samples-*) measure "$kind" 4 20 report ;;
+	samples-*)
+		measure "$kind" 4 20 report
+		measure "$kind" 4 20 export --to parquet --stacks stacks.parquet
+		;;
 	*) measure "$kind" $MIB 2 report ;;
 	esac
 done

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "codec/rle_hybrid.h"
+
+#include "codec/thrift.h"
+
+#define GROUP 8u
+
+u32 rle_hybrid_width(u32 largest)
+{
+	return largest ? 32u - (u32)__builtin_clz(largest) : 1;
+}
+
+/* The number of values from v on that are equal to the first one. */
+static u32 run_length(const u32 *v, u32 n)
+{
+	u32 i = 1;
+
+	while (i < n && v[i] == v[0])
+		i++;
+	return i;
+}
+
+static void put_run(u32 value, u32 n, u32 width, struct bytes *out)
+{
+	thrift_varint(out, (u64)n << 1);
+	for (u32 bits = 0; bits < width; bits += 8)
+		bytes_u8(out, (u8)(value >> bits));
+}
+
+static void put_group(const u32 *v, u32 n, u32 width, struct bytes *out)
+{
+	u64 bits = 0;
+	u32 held = 0;
+
+	for (u32 i = 0; i < GROUP; i++) {
+		bits |= (u64)(i < n ? v[i] : 0) << held;
+		for (held += width; held >= 8; held -= 8, bits >>= 8)
+			bytes_u8(out, (u8)bits);
+	}
+}
+
+/* Packed values end where a run begins, and only at the end of a group. */
+static u32 packed_groups(const u32 *v, u32 n)
+{
+	u32 groups = 0;
+
+	for (u32 i = 0; i < n; i += GROUP, groups++)
+		if (run_length(v + i, MIN(n - i, GROUP)) == GROUP)
+			break;
+	return groups;
+}
+
+void rle_hybrid_put(const u32 *v, u32 n, u32 width, struct bytes *out)
+{
+	for (u32 i = 0; i < n;) {
+		u32 run = run_length(v + i, n - i), groups;
+
+		if (run >= GROUP || run == n - i) {
+			put_run(v[i], run, width, out);
+			i += run;
+			continue;
+		}
+		groups = packed_groups(v + i, n - i);
+		thrift_varint(out, (u64)groups << 1 | 1);
+		for (; groups; groups--, i += MIN(n - i, GROUP))
+			put_group(v + i, MIN(n - i, GROUP), width, out);
+	}
+}

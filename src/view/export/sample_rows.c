@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "codec/data_src.h"
+#include "view/export/sample_rows_impl.h"
+
+#define CHAIN_SLOTS (1u << 14)
+
+/* A raw chain that was met, and the number of its stack. */
+struct chain_slot {
+	u64 hash; /* 0: empty */
+	u64 stack;
+};
+
+static u32 build_id_text(struct row_writer *w, const struct dso *d)
+{
+	static const char digits[] = "0123456789abcdef";
+	char s[2 * sizeof(d->build_id)];
+
+	for (u32 i = 0; i < d->build_id_size; i++) {
+		s[2 * i] = digits[d->build_id[i] >> 4];
+		s[2 * i + 1] = digits[d->build_id[i] & 15];
+	}
+	return d->build_id_size ? row_writer_text(w, s, 2 * (size_t)d->build_id_size) : ID_NONE;
+}
+
+static void name_frame(struct sample_rows *r, struct row_writer *w, u32 id, struct frame_texts *out)
+{
+	const struct frame *f = frames_get(r->opts.frames, id);
+	const struct dso *d = dsos_at(r->opts.dsos, f->dso);
+
+	*out = (struct frame_texts){ true, ID_NONE, ID_NONE, ID_NONE, ID_NONE };
+	if (f->sym != ID_NONE)
+		out->symbol = row_text(w, dsos_symbol_name(r->opts.dsos, f->dso, f->sym));
+	if (!f->dso)
+		return;
+	out->dso = row_text(w, d->short_name);
+	out->path = row_text(w, d->path);
+	out->build_id = build_id_text(w, d);
+}
+
+const struct frame_texts *row_frame(struct sample_rows *r, u32 id)
+{
+	while (r->frames.n <= id)
+		vec_push(&r->frames, (struct frame_texts){ 0 });
+	if (!r->frames.v[id].known)
+		name_frame(r, r->out, id, &r->frames.v[id]);
+	return &r->frames.v[id];
+}
+
+/* The frames of a stack that was not met before: depth 0 is where the sample was taken. */
+static void write_stack(struct sample_rows *r, u64 stack, const u32 *frames, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		struct frame_texts *t;
+		u64 v[] = { stack, i, 0, 0, 0, 0 };
+		bool missing[ARRAY_LEN(v)] = { false };
+
+		while (r->stack_frames.n <= frames[i])
+			vec_push(&r->stack_frames, (struct frame_texts){ 0 });
+		t = &r->stack_frames.v[frames[i]];
+		if (!t->known)
+			name_frame(r, r->stacks, frames[i], t);
+		for (u32 k = 2; k < ARRAY_LEN(v); k++) {
+			v[k] = k == 2 ? t->symbol : k == 3 ? t->dso : k == 4 ? t->path : t->build_id;
+			missing[k] = v[k] == ID_NONE;
+		}
+		row_writer_row(r->stacks, v, missing);
+	}
+}
+
+/* Of the names of its frames, so that it is the same in another recording. */
+static u64 number_stack(struct sample_rows *r, const u32 *frames, u32 n)
+{
+	r->text.len = 0;
+	for (u32 i = 0; i < n; i++) {
+		const struct frame *f = frames_get(r->opts.frames, frames[i]);
+
+		if (f->sym != ID_NONE)
+			bytes_str(&r->text, dsos_symbol_name(r->opts.dsos, f->dso, f->sym));
+		bytes_char(&r->text, '\n');
+		bytes_str(&r->text, dsos_at(r->opts.dsos, f->dso)->path);
+		bytes_char(&r->text, '\n');
+	}
+	return hash_stable(r->text.p, r->text.len) >> 1;
+}
+
+static u64 find_stack(struct sample_rows *r, const struct asked *a)
+{
+	u32 frames[MAX_STACK + 1], n = resolver_stack(r->resolver, a->t, a->h, frames);
+	u64 stack = number_stack(r, frames, n);
+
+	if (map_get(&r->seen, stack) == ID_NONE) {
+		map_set(&r->seen, stack, 0);
+		if (r->stacks)
+			write_stack(r, stack, frames, n);
+	}
+	return stack;
+}
+
+bool row_stack(struct sample_rows *r, const struct asked *a, u64 *v)
+{
+	const struct u64s *chain = &a->h->s.chain;
+	struct chain_slot *slot;
+	u64 hash;
+
+	if (!chain->n)
+		return false;
+	hash = hash_mix(hash_bytes(chain->p, (size_t)chain->n * 8), (uintptr_t)a->t->maps.space);
+	hash = hash_mix(hash_mix(hash, (u64)a->t->maps.n << 32 | a->t->kernel.n), a->h->s.ip ^ a->h->cpumode);
+	hash = hash ? hash : 1;
+	slot = &r->chains[hash % CHAIN_SLOTS];
+	if (slot->hash != hash)
+		*slot = (struct chain_slot){ hash, find_stack(r, a) };
+	*v = slot->stack;
+	return true;
+}
+
+static const struct parquet_column stack_columns[] = {
+	{ "stack_id", PARQUET_S64, false }, { "depth", PARQUET_S32, false },	{ "symbol", PARQUET_TEXT, true },
+	{ "dso", PARQUET_TEXT, true },	    { "dso_path", PARQUET_TEXT, true }, { "build_id", PARQUET_TEXT, true },
+};
+
+/* window_cycles: by what the event counts, if that is known, because the rest of its name says how it was recorded. */
+static void name_window_column(struct sample_rows *r, const struct window_group *g, u32 member)
+{
+	const char *name = g->roles[member] < NR_ROLES ? event_role_names[g->roles[member]] :
+							 r->opts.events->events.v[g->events[member]].name;
+
+	r->text.len = 0;
+	bytes_str(&r->text, "window_");
+	bytes_shown(&r->text, name, strlen(name));
+	bytes_char(&r->text, 0);
+}
+
+/* The column of the name in r->text, which is added if it is new; 0: there is no room. */
+static u32 window_column(struct sample_rows *r)
+{
+	const char *name = (const char *)r->text.p;
+	u32 i = r->nr_fixed;
+
+	while (i < r->nr_columns && strcmp(r->columns[i].name, name))
+		i++;
+	if (i == MAX_COLUMNS)
+		return 0;
+	if (i == r->nr_columns) {
+		vec_push(&r->names, mem_printf("%s", name));
+		r->columns[r->nr_columns++] = (struct parquet_column){ r->names.v[r->names.n - 1], PARQUET_S64, true };
+	}
+	return i;
+}
+
+/* Whether the window is a short one, and a column for each counter. */
+static void add_window_columns(struct sample_rows *r)
+{
+	const struct windows *w = r->opts.windows;
+
+	r->columns[r->nr_columns++] = (struct parquet_column){ "short_window", PARQUET_BOOL, true };
+	for (size_t g = 0; g < w->groups.n; g++)
+		for (u32 i = 0; i < w->groups.v[g].nr; i++) {
+			name_window_column(r, &w->groups.v[g], i);
+			r->window_column[w->groups.v[g].events[i]] = (u8)window_column(r);
+		}
+}
+
+static void add_columns(struct sample_rows *r)
+{
+	bool memory = r->opts.table == TABLE_MEMORY;
+
+	r->fixed = memory ? memory_columns : sample_columns;
+	r->nr_fixed = r->nr_columns = memory ? nr_memory_columns : nr_sample_columns;
+	for (u32 i = 0; i < r->nr_fixed; i++)
+		r->columns[i] = (struct parquet_column){ r->fixed[i].name, r->fixed[i].kind, r->fixed[i].optional };
+	r->window_column = mem_zalloc(r->opts.events->events.n + 1);
+	if (r->opts.windows && !memory)
+		add_window_columns(r);
+}
+
+struct sample_rows *sample_rows_new(const struct sample_rows_opts *opts)
+{
+	struct sample_rows *r = mem_zalloc(sizeof(*r));
+	struct resolver_opts ropts = { .samples = opts->samples, .deferred = opts->deferred };
+
+	r->opts = *opts;
+	r->resolver = resolver_new(opts->procs, opts->dsos, opts->frames, &ropts);
+	add_columns(r);
+	r->out = row_writer_new(opts->form, r->columns, r->nr_columns, opts->out);
+	if (opts->stacks)
+		r->stacks = row_writer_new(opts->form, stack_columns, ARRAY_LEN(stack_columns), opts->stacks);
+	for (size_t i = 0; i < opts->events->events.n; i++)
+		vec_push(&r->events, row_text(r->out, opts->events->events.v[i].name));
+	r->chains = mem_zalloc(CHAIN_SLOTS * sizeof(*r->chains));
+	return r;
+}
+
+void sample_rows_free(struct sample_rows *r)
+{
+	if (!r)
+		return;
+	row_writer_free(r->out);
+	row_writer_free(r->stacks);
+	resolver_free(r->resolver);
+	map_free(&r->comms);
+	map_free(&r->words);
+	map_free(&r->data);
+	map_free(&r->flags);
+	map_free(&r->seen);
+	vec_free(&r->frames);
+	vec_free(&r->stack_frames);
+	vec_free(&r->events);
+	for (size_t i = 0; i < r->names.n; i++)
+		free(r->names.v[i]);
+	vec_free(&r->names);
+	bytes_free(&r->text);
+	free(r->window_column);
+	free(r->chains);
+	free(r);
+}
+
+static bool is_kept(const struct sample_rows *r, const struct hit *h, const struct thread_view *t)
+{
+	const struct sample_filter *f = r->opts.filter;
+
+	return sample_filter_inside(f, &h->s) && sample_filter_thread(f, h->s.pid, h->s.tid, t, r->opts.strings);
+}
+
+/* Is it an access to memory? Of an operation, only the hit that counts it as one. */
+static bool is_access(const struct hit *h)
+{
+	return h->full->has & PERF_SAMPLE_DATA_SRC && data_src_part(DATA_SRC_OP, h->full->data_src);
+}
+
+/* What was counted in the window that the hit ends, if that can be used. */
+static void take_window(const struct sample_rows *r, const struct hit *h, u64 *values, bool *missing)
+{
+	const struct window *w = h->window;
+	const struct window_group *g;
+
+	for (u32 i = r->nr_fixed; i < r->nr_columns; i++)
+		missing[i] = true;
+	if (!w || w->fault != WINDOW_SOUND || r->nr_fixed == r->nr_columns)
+		return;
+	g = &r->opts.windows->groups.v[w->group];
+	values[r->nr_fixed] = w->is_short;
+	missing[r->nr_fixed] = false;
+	for (u32 i = 0; i < MIN(w->nr, g->nr); i++) {
+		u32 column = r->window_column[g->events[i]];
+
+		if (!column)
+			continue;
+		values[column] = row_limited(w->counts[i]);
+		missing[column] = false;
+	}
+}
+
+void sample_rows_add(struct sample_rows *r, const struct hit *h)
+{
+	struct asked a = { .h = h, .t = resolver_thread(r->resolver, h->s.pid, h->s.tid, h->clock) };
+	u64 values[MAX_COLUMNS];
+	bool missing[MAX_COLUMNS];
+
+	if (!is_kept(r, h, a.t) || (r->opts.table == TABLE_MEMORY && !is_access(h)))
+		return;
+	a.frame = resolver_frame(r->resolver, a.t, h->cpumode, h->s.ip, false);
+	for (u32 i = 0; i < r->nr_fixed; i++)
+		missing[i] = !r->fixed[i].value(r, &a, &values[i]);
+	take_window(r, h, values, missing);
+	row_writer_row(r->out, values, missing);
+	r->count++;
+}
+
+u64 sample_rows_count(const struct sample_rows *r)
+{
+	return r->count;
+}
+
+u64 sample_rows_stacks(const struct sample_rows *r)
+{
+	return r->seen.n;
+}
+
+bool sample_rows_end(struct sample_rows *r)
+{
+	bool whole = row_writer_end(r->out);
+
+	return (!r->stacks || row_writer_end(r->stacks)) && whole;
+}
