@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "events/tls_user.h"
 #include "open/retry.h"
+#include "record/activity.h"
 #include "record/recorder_impl.h"
 
 #define SIM_GRACE_MS 2000
@@ -263,6 +264,7 @@ static void close_all(struct recorder *r, const sigset_t *before)
 		r->result->status = 128 + r->result->signal;
 	}
 	recorder_sim_close(r);
+	activities_end(r->activities);
 	event_set_free(&r->set);
 	window_run_end(&r->windows);
 	evlist_free(&r->events);
@@ -334,6 +336,8 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 		err = describe_events(&r);
 	if (!err)
 		flow_init(&r.flow, &r.events, o->output.build_ids == BUILDID_HITS);
+	if (!err && o->attr.activity)
+		err = activities_begin(&r.activities, &r.set, to);
 	if (!err && r.window_how > WINDOW_SIM)
 		err = window_run_begin(&r.windows, r.window_how, &r.set, &r.events, r.window_interval_ns, to);
 	r.flow.no_files = o->output.build_ids == BUILDID_NONE;

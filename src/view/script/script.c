@@ -215,6 +215,7 @@ void script_hit(struct script_worker *w, const struct hit *h, struct bytes *out)
 		.event_index = h->event,
 		.sample = h->full,
 		.period = h->s.period,
+		.activity = h->activity,
 		.clock = h->clock,
 		.cpumode = h->cpumode,
 		.stitched = h->stitched,
