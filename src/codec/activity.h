@@ -24,6 +24,7 @@ enum activity_status {
 	ACTIVITY_BARE,	    /* the same, but its attributes could not be read, or were too long */
 	ACTIVITY_NO_THREAD, /* the thread's variable could not be read; */
 	ACTIVITY_NO_RECORD, /* or the record to which it leads */
+	ACTIVITY_NOT_YET,   /* the recorder had not looked at its process yet */
 	NR_ACTIVITY_STATUS,
 };
 

@@ -81,7 +81,7 @@ static int attach(struct activities *a, const struct open_event *e)
 	return 0;
 }
 
-int activities_begin(struct activities **out, const struct event_set *set, const struct notify *to)
+int activities_begin(struct activities **out, const struct notify *to)
 {
 	struct activities *a = mem_zalloc(sizeof(*a));
 	int err;
@@ -91,14 +91,19 @@ int activities_begin(struct activities **out, const struct event_set *set, const
 	a->page = (size_t)sysconf(_SC_PAGESIZE);
 	a->consumer = a->producer = MAP_FAILED;
 	err = activity_prog_load(&a->prog, to);
-	if (!err)
-		err = map_asks(a);
+	return err ? err : map_asks(a);
+}
+
+int activities_attach(struct activities *a, const struct event_set *set)
+{
+	int err = 0;
+
 	for (size_t i = 0; i < set->events.n && !err; i++) {
 		const struct open_event *e = &set->events.v[i];
 
-		for (size_t k = 0; e->activity && k < e->on.n; k++)
+		for (size_t k = 0; e->activity && k < e->on.n && !err; k++)
 			if (activity_prog_output(&a->prog, (u32)e->on.v[k].cpu, e->on.v[k].fd))
-				err = notify_error(to, ERR_IO,
+				err = notify_error(a->to, ERR_IO,
 						   "--activity: the kernel refuses the event that takes activities");
 		if (takes_samples(e) && !err)
 			err = attach(a, e);
@@ -137,7 +142,7 @@ static const struct tls_symbol *symbol_of(struct activities *a, const struct pro
 {
 	u64 id = hash_pair(hash_pair(m->ino, (u64)m->maj << 32 | m->min), hash_bytes(path, strlen(path)) + as_program);
 	u32 known = map_get(&a->by_file, id);
-	struct tls_symbol found = { 0 };
+	struct tls_symbol found = { .kind = ACTIVITY_KIND_NONE };
 	int fd;
 
 	if (known != ID_NONE)
@@ -168,7 +173,7 @@ static void look_at_file(struct activities *a, struct process *p, const struct m
 	as_program = !strcmp((const char *)path.p, p->exe);
 	s = symbol_of(a, p, m, (const char *)path.p, as_program);
 	p->musl |= as_program && s->musl;
-	if (s->kind && !p->from_program && (as_program || !p->target.kind)) {
+	if (s->kind > ACTIVITY_KIND_NONE && !p->from_program && (as_program || p->target.kind == ACTIVITY_KIND_NONE)) {
 		p->from_program = as_program;
 		p->target.kind = s->kind;
 		p->target.where = as_program ? s->where : s->where + (m->start - s->first);
@@ -241,12 +246,13 @@ static void answer(struct activities *a, u64 key)
 	struct activity_target before;
 
 	*times += *times < UINT16_MAX;
+	p->target.kind = ACTIVITY_KIND_NONE;
 	look_at_process(a, (u32)(key >> 32), p);
 	if (activity_prog_target(&a->prog, key, &before) && before.context == p->target.context)
 		p->target.published = before.published;
 	p->target.ask_at =
 		now() + (*times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(*times - SOON_TIMES, 10u), LATE_NS));
-	if (p->target.kind && p->target.context)
+	if (p->target.kind > ACTIVITY_KIND_NONE && p->target.context)
 		p->target.ask_at = now() + LATE_NS;
 	activity_prog_set_target(&a->prog, key, &p->target);
 	free(p);

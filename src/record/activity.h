@@ -12,8 +12,10 @@
 
 struct activities;
 
-/* Attaches the program to all events of the set that take samples. 0, or a negative enum err (noted). */
-int activities_begin(struct activities **out, const struct event_set *set, const struct notify *to);
+/* Loads the program: who may not is told so before anything else is refused. 0, or a negative enum err (noted). */
+int activities_begin(struct activities **out, const struct notify *to);
+/* Attaches it to all events of the set that take samples. */
+int activities_attach(struct activities *a, const struct event_set *set);
 void activities_end(struct activities *a); /* NULL is fine */
 
 /* Readable when there are questions; */

@@ -87,6 +87,7 @@ enum label {
 	BARE,
 	NO_THREAD,
 	NO_RECORD,
+	NOT_YET,
 	COMPARE,
 	NEXT_WORD,
 	EMIT,
@@ -294,6 +295,7 @@ static void put_target(struct code *c, const struct activity_prog *p)
 static void put_variable(struct code *c)
 {
 	load(c, BPF_W, R1, TARGET, offsetof(struct activity_target, kind));
+	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_UNASKED, NOT_YET);
 	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_NONE, COMPARE);
 	load(c, BPF_DW, R2, TARGET, offsetof(struct activity_target, where));
 	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_STATIC, FROM_POINTER);
@@ -394,6 +396,9 @@ static void put_record(struct code *c)
 	go(c, COMPARE);
 	here(c, NO_RECORD);
 	put_status(c, ACTIVITY_NO_RECORD);
+	go(c, COMPARE);
+	here(c, NOT_YET);
+	put_status(c, ACTIVITY_NOT_YET);
 }
 
 /* Is it what was written last? */

@@ -10,8 +10,9 @@
 
 /* How the address of a thread's variable is found. */
 enum activity_kind {
-	ACTIVITY_KIND_NONE,   /* the program has none, or it was not found yet */
-	ACTIVITY_KIND_STATIC, /* where: its distance from the thread pointer */
+	ACTIVITY_KIND_UNASKED, /* nobody has looked yet */
+	ACTIVITY_KIND_NONE,    /* the program has none, or it was not found yet */
+	ACTIVITY_KIND_STATIC,  /* where: its distance from the thread pointer */
 	/* where: the address of a slot that the dynamic linker fills with */
 	ACTIVITY_KIND_OFFSET, /* that distance; */
 	ACTIVITY_KIND_DESC,   /* a TLS descriptor: a function, and the distance or the address of module and offset; */

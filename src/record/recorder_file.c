@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "record/activity.h"
 #include "record/recorder_impl.h"
 
 u64 recorder_window(const struct recorder *r)
@@ -196,5 +197,8 @@ int recorder_switch_file(struct recorder *r, bool last)
 	r->result->path = mem_strdup(dated);
 	drop_oldest(r, dated);
 	flow_restart(&r->flow);
-	return err || last ? err : recorder_begin_file(r);
+	err = err || last ? err : recorder_begin_file(r);
+	if (r->activities && !last)
+		activities_renew(r->activities);
+	return err;
 }

@@ -126,7 +126,7 @@ static void look_for_slot(const struct file *f, const Elf64_Shdr *table, u64 sym
 {
 	Elf64_Rela *r = read_table(f->fd, table->sh_offset, table->sh_size);
 
-	for (u64 i = 0; r && i < table->sh_size / sizeof(*r) && !out->kind; i++) {
+	for (u64 i = 0; r && i < table->sh_size / sizeof(*r) && out->kind == ACTIVITY_KIND_NONE; i++) {
 		enum activity_kind kind = kind_of(ELF64_R_TYPE(r[i].r_info));
 		u64 of = ELF64_R_SYM(r[i].r_info);
 
@@ -141,7 +141,7 @@ static void look_for_slot(const struct file *f, const Elf64_Shdr *table, u64 sym
 
 static void look_for_symbol(const struct file *f, u32 type, const char *name, bool as_program, struct tls_symbol *out)
 {
-	for (u32 i = 0; i < f->head.e_shnum && !out->kind; i++) {
+	for (u32 i = 0; i < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; i++) {
 		u64 symbol = 0;
 		Elf64_Sym s;
 
@@ -149,7 +149,7 @@ static void look_for_symbol(const struct file *f, u32 type, const char *name, bo
 			symbol = find_symbol(f, &f->sections[i], name, &s);
 		if (symbol && as_program)
 			in_own_block(f, &s, out);
-		for (u32 k = 0; symbol && !as_program && k < f->head.e_shnum && !out->kind; k++)
+		for (u32 k = 0; symbol && !as_program && k < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; k++)
 			if (f->sections[k].sh_type == SHT_RELA && f->sections[k].sh_link == i)
 				look_for_slot(f, &f->sections[k], symbol, &s, out);
 	}
@@ -175,13 +175,13 @@ bool tls_symbol_find(int fd, const char *name, bool as_program, struct tls_symbo
 	struct file f = { .fd = fd };
 	bool is_elf = open_file(&f);
 
-	*out = (struct tls_symbol){ 0 };
+	*out = (struct tls_symbol){ .kind = ACTIVITY_KIND_NONE };
 	if (is_elf)
 		look_at_segments(&f, out);
 	if (is_elf && f.sections) {
 		look_for_symbol(&f, SHT_DYNSYM, name, as_program, out);
 		/* Static programs have no other table. */
-		if (!out->kind && as_program)
+		if (out->kind == ACTIVITY_KIND_NONE && as_program)
 			look_for_symbol(&f, SHT_SYMTAB, name, true, out);
 	}
 	free(f.segments);
