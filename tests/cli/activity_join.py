@@ -5,6 +5,7 @@
 sample belongs to the right one, however the program has its thread context."""
 import bisect
 import collections
+import json
 import os
 import pathlib
 import platform
@@ -199,3 +200,9 @@ for part in ("switcher", "/odd", "/even", "01010000000000000000000000000000", "#
 rows = run(reticle, "report", "-i", "perf.data", "--csv", "--sort", "http.route", "--comm", "program").splitlines()[1:]
 if not {"/odd", "/even", "[none]"} <= {row.split(",")[-1] for row in rows}:
     sys.exit(f"rows by http.route: {rows}")
+
+# As a table of activities.
+rows = json.loads(run(reticle, "activity", "--json", "-i", "perf.data", "--comm", "program"))["events"][0]["activities"]
+print(rows)
+if {row["activity"] for row in rows} != {"/odd", "/even", "[none]"} or not all(row["functions"] for row in rows):
+    sys.exit("activity: not these two routes, and nothing")
