@@ -28,9 +28,9 @@ void activities_sum(const struct profile *p, const struct profile_event *e, stru
 void activities_free(struct activity_sums *s);
 
 /*
- * Which functions make the heaviest activities heavy: those of weight at least that of the heaviest `share` of all that
- * have the key, against the others. A function's weight per activity, in either group, and how sure it is that both
- * differ: the difference in standard errors (Welch). Sorted by the difference, largest first.
+ * Which functions make the heaviest activities heavy: those of weight at least that of the heaviest `share` of all
+ * that have the key, against the others. A function's weight per activity, in either group, and how sure it is that
+ * both differ: the difference in standard errors (Welch). Sorted by the difference, largest first.
  */
 struct activity_cause {
 	u32 frame;

@@ -33,7 +33,8 @@ static const struct opt options[] = {
 	    "tell activities apart by this: trace_id, span_id, root_span_id, service or an attribute"),
 	OPT(0, "lines", OPT_U32, lines, "N", "show at most N activities; 0: all (default: 20)"),
 	OPT(0, "functions", OPT_U32, functions, "N", "show N functions of each, at most 8 (default: 3)"),
-	OPT(0, "slow", OPT_STRING, slow, "PERCENT", "compare functions of the heaviest PERCENT with those of the others"),
+	OPT(0, "slow", OPT_STRING, slow, "PERCENT",
+	    "compare functions of the heaviest PERCENT with those of the others"),
 	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
 	OPT(0, "header", OPT_FLAG, header, NULL, "first show what is known about the recording"),
 	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "do not print lines that begin with #"),
@@ -49,10 +50,11 @@ static void defaults(void *config)
 
 static int no_key(const char *name, const struct notify *to)
 {
-	return notify_error(to, ERR_USAGE,
-			    "--by: '%s' is none of trace_id, span_id, root_span_id, service, nor an attribute that any "
-			    "process of this recording has",
-			    name);
+	return notify_error(
+		to, ERR_USAGE,
+		"--by: '%s' is none of trace_id, span_id, root_span_id, service, nor an attribute that any "
+		"process of this recording has",
+		name);
 }
 
 /* What says most: requests of one route are alike. Those that are to be compared are single ones. */

@@ -70,8 +70,7 @@ static void get(const struct table *t, const struct table_column *c, const struc
 	}
 }
 
-static void get_cause(const struct table *t, const struct table_column *c, const struct table_row *r,
-		      struct cell *out)
+static void get_cause(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
 {
 	const struct form *f = t->form;
 	const struct activity_cause *cause = &f->causes.v.v[r->at];
@@ -81,12 +80,13 @@ static void get_cause(const struct table *t, const struct table_column *c, const
 	if (c->what == FUNCTION)
 		put_name(f->p, cause->frame, out->text);
 	else
-		out->real = c->what == HEAVY ? cause->heavy / unit :
+		out->real = c->what == HEAVY  ? cause->heavy / unit :
 			    c->what == OTHERS ? cause->others / unit :
 						cause->errors;
 }
 
-static struct table_column *column(struct form *f, enum what what, enum cell_kind kind, const char *header, table_get how)
+static struct table_column *column(struct form *f, enum what what, enum cell_kind kind, const char *header,
+				   table_get how)
 {
 	struct table_column *c = table_column_add(&f->table, kind, NULL, header, how);
 
@@ -148,9 +148,9 @@ static void write_causes(struct form *f, struct bytes *out)
 			     "#\n# The %llu heaviest of %llu activities took %.3f%s on average, the others %.3f%s. "
 			     "Functions that take more in them, by at least %.0f standard errors, per activity:\n#\n",
 			     (unsigned long long)c->nr_heavy, (unsigned long long)(c->nr_heavy + c->nr_others),
-			     c->heavy / unit, f->is_time ? " ms" : "", c->others / unit, f->is_time ? " ms" : "", SURE);
-	f->table = (struct table){ .form = f,
-				   .nr_rows = f->o->most ? MIN(c->v.n, (size_t)f->o->most) : c->v.n };
+			     c->heavy / unit, f->is_time ? " ms" : "", c->others / unit, f->is_time ? " ms" : "",
+			     SURE);
+	f->table = (struct table){ .form = f, .nr_rows = f->o->most ? MIN(c->v.n, (size_t)f->o->most) : c->v.n };
 	column(f, HEAVY, CELL_REAL, f->is_time ? "Heavy ms" : "Heavy", get_cause);
 	column(f, OTHERS, CELL_REAL, f->is_time ? "Others ms" : "Others", get_cause);
 	column(f, ERRORS, CELL_REAL, "Std errors", get_cause)->decimals = 1;
@@ -159,7 +159,8 @@ static void write_causes(struct form *f, struct bytes *out)
 	table_free(&f->table);
 }
 
-static void begin(struct form *f, const struct profile *p, const struct profile_event *e, const struct activities_opts *o)
+static void begin(struct form *f, const struct profile *p, const struct profile_event *e,
+		  const struct activities_opts *o)
 {
 	const struct event *event = &p->evlist->events.v[e->event];
 
