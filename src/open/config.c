@@ -304,7 +304,7 @@ static void add_activity_event(struct event_set *set, const struct config *c)
 
 	e.name = mem_strdup(ACTIVITY_EVENT);
 	e.attr = (struct attr){ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_BPF_OUTPUT, .sample_period = 1 };
-	e.attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
+	e.attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
 	set_flags(&e.attr, c);
 	e.attr.flags &= ~(ATTR_INHERIT | ATTR_INHERIT_STAT);
 	vec_push(&set->events, e);

@@ -329,7 +329,7 @@ static bool find_thread_ids(const struct evlist *l, u32 *at)
 	for (size_t i = 0; i < l->events.n; i++) {
 		const struct event *e = &l->events.v[i];
 
-		if (e->unsupported)
+		if (e->unsupported || e->activity)
 			continue;
 		if (first && e->layout.at_tid != first->layout.at_tid)
 			return false;

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -231,14 +230,6 @@ static bool look_at_process(struct activities *a, u32 pid, struct process *p)
 	return ok;
 }
 
-static u64 now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
-}
-
 static void answer(struct activities *a, u64 key)
 {
 	struct process *p = mem_zalloc(sizeof(*p));
@@ -250,10 +241,9 @@ static void answer(struct activities *a, u64 key)
 	look_at_process(a, (u32)(key >> 32), p);
 	if (activity_prog_target(&a->prog, key, &before) && before.context == p->target.context)
 		p->target.published = before.published;
-	p->target.ask_at =
-		now() + (*times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(*times - SOON_TIMES, 10u), LATE_NS));
+	p->target.ask_after = *times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(*times - SOON_TIMES, 10u), LATE_NS);
 	if (p->target.kind > ACTIVITY_KIND_NONE && p->target.context)
-		p->target.ask_at = now() + LATE_NS;
+		p->target.ask_after = LATE_NS;
 	activity_prog_set_target(&a->prog, key, &p->target);
 	free(p);
 }

@@ -59,24 +59,24 @@ enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP };
 enum {
 	ZERO_KEY = -4, /* u32 */
 	KEY = -16,     /* of the process */
-	EXEC = -24,
-	THREAD = -40, /* key of the thread: when it began; */
-	TID = -32,
+	THREAD = -32,  /* key of the thread: when it began; */
+	TID = -24,
 	POINTER = -48, /* the thread pointer */
 	TIME = -56,
 	PLACE = -64, /* the record's address; when a context was published */
 	TABLE = -72,
 	AGAIN = -80,
-	SLOT = -112,   /* 32 bytes: what a slot holds; the head of a context */
-	KERNEL = -136, /* 24 bytes: the program's context as the kernel has it */
-	EMPTY = -192,  /* a target of which nothing is known */
+	SLOT = -112,  /* 32 bytes: what a slot holds; the head of a context */
+	EMPTY = -168, /* a target of which nothing is known */
 };
-_Static_assert(EMPTY + sizeof(struct activity_target) <= KERNEL, "a target has room");
+_Static_assert(EMPTY + (int)sizeof(struct activity_target) <= SLOT, "a target has room");
 
 enum label {
 	KEEP,
 	DROP,
 	KNOWN_TARGET,
+	HAVE_NOW,
+	IS_IT_TIME,
 	ASKED,
 	NO_TIME,
 	IS_OFFSET,
@@ -90,6 +90,7 @@ enum label {
 	NOT_YET,
 	COMPARE,
 	NEXT_WORD,
+	SAME,
 	EMIT,
 	NEW_THREAD,
 	CONTEXT,
@@ -238,20 +239,19 @@ static void put_who(struct code *c, const struct activity_prog *p, const struct 
 	calc(c, BPF_LSH, R0, 32);
 	calc(c, BPF_RSH, R0, 32);
 	store(c, BPF_DW, FP, TID, R0);
-	call(c, BPF_FUNC_get_current_task);
-	copy(c, R8, R0);
-	store_value(c, BPF_DW, FP, EXEC, 0);
-	read_kernel(c, EXEC, 4, R8, o->exec_id);
-	load(c, BPF_W, R1, FP, EXEC);
+	call(c, BPF_FUNC_get_current_task_btf); /* what it points to is read without a call */
+	load(c, BPF_W, R1, R0, (int16_t)o->exec_id);
 	calc_with(c, BPF_OR, R1, R9);
 	store(c, BPF_DW, FP, KEY, R1);
-	read_kernel(c, THREAD, 8, R8, o->start_time);
-	read_kernel(c, POINTER, 8, R8, o->pointer);
+	load(c, BPF_DW, R1, R0, (int16_t)o->start_time);
+	store(c, BPF_DW, FP, THREAD, R1);
+	load(c, BPF_DW, R1, R0, (int16_t)o->pointer);
+	store(c, BPF_DW, FP, POINTER, R1);
 	store_value(c, BPF_DW, FP, TIME, 0);
 	if (o->has_time) {
 		/* struct bpf_perf_event_data_kern { regs, data, event } */
-		read_kernel(c, KERNEL, 24, CTX, 0);
-		load(c, BPF_DW, R8, FP, KERNEL + 8);
+		read_kernel(c, TABLE, 8, CTX, 8);
+		load(c, BPF_DW, R8, FP, TABLE);
 		read_kernel(c, PLACE, 8, R8, o->flags);
 		load(c, BPF_DW, R1, FP, PLACE);
 		calc(c, BPF_AND, R1, PERF_SAMPLE_TIME);
@@ -277,7 +277,17 @@ static void put_target(struct code *c, const struct activity_prog *p)
 	jump(c, BPF_JEQ, R0, 0, KEEP);
 	here(c, KNOWN_TARGET);
 	copy(c, TARGET, R0);
+	load(c, BPF_DW, R0, FP, TIME);
+	jump(c, BPF_JNE, R0, 0, HAVE_NOW);
 	call(c, BPF_FUNC_ktime_get_ns);
+	here(c, HAVE_NOW);
+	load(c, BPF_DW, R1, TARGET, offsetof(struct activity_target, ask_after));
+	jump(c, BPF_JEQ, R1, 0, IS_IT_TIME);
+	calc_with(c, BPF_ADD, R1, R0);
+	store(c, BPF_DW, TARGET, offsetof(struct activity_target, ask_at), R1);
+	store_value(c, BPF_DW, TARGET, offsetof(struct activity_target, ask_after), 0);
+	go(c, ASKED);
+	here(c, IS_IT_TIME);
 	load(c, BPF_DW, R1, TARGET, offsetof(struct activity_target, ask_at));
 	jump_with(c, BPF_JGT, R1, R0, ASKED);
 	store_value(c, BPF_DW, TARGET, offsetof(struct activity_target, ask_at), -1);
@@ -414,7 +424,7 @@ static void put_compare(struct code *c, const struct activity_prog *p)
 	load(c, BPF_W, R1, SCRATCH, offsetof(struct activity_head, size));
 	set(c, R3, 0);
 	here(c, NEXT_WORD);
-	jump_with(c, BPF_JGE, R3, R1, CONTEXT);
+	jump_with(c, BPF_JGE, R3, R1, SAME);
 	copy(c, R4, SCRATCH);
 	calc_with(c, BPF_ADD, R4, R3);
 	load(c, BPF_DW, R4, R4, DATA);
@@ -424,6 +434,10 @@ static void put_compare(struct code *c, const struct activity_prog *p)
 	jump_with(c, BPF_JNE, R4, R5, EMIT);
 	calc(c, BPF_ADD, R3, 8);
 	jump(c, BPF_JLT, R3, ACTIVITY_FIXED + ACTIVITY_ATTRS_MAX, NEXT_WORD);
+	/* What the process publishes matters to new records only, unless nothing of it was written yet. */
+	here(c, SAME);
+	load(c, BPF_DW, R1, TARGET, offsetof(struct activity_target, published));
+	jump(c, BPF_JNE, R1, 0, KEEP);
 	go(c, CONTEXT);
 }
 
@@ -569,7 +583,8 @@ static bool find_offsets(struct offsets *o)
 	struct btf b;
 	bool ok = !btf_read(&b) && btf_offset(&b, "task_struct", "self_exec_id", &o->exec_id) &&
 		  btf_offset(&b, "task_struct", "start_time", &o->start_time) &&
-		  btf_offset(&b, "task_struct", pointer, &o->pointer);
+		  btf_offset(&b, "task_struct", pointer, &o->pointer) && MAX(o->exec_id, o->start_time) <= INT16_MAX &&
+		  o->pointer <= INT16_MAX;
 
 	o->has_time = ok && btf_offset(&b, "perf_sample_data", "sample_flags", &o->flags) &&
 		      btf_offset(&b, "perf_sample_data", "time", &o->time);
@@ -625,7 +640,7 @@ static int refused_program(struct code *c, int sys, const struct notify *to)
 	end = log + strlen(log);
 	for (int lines = 0; end > log && lines < 3; end--)
 		lines += end[-1] == '\n';
-	line = end > log ? end + 2 : log;
+	line = end > log ? end + 1 : log;
 	line[strcspn(line, "\n")] = '\0';
 	err = notify_error(to, ERR_UNSUPPORTED, "--activity: the kernel refuses its BPF program: %s: %s",
 			   strerror(sys), line);

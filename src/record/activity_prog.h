@@ -27,7 +27,8 @@ struct activity_target {
 	u64 where;
 	u64 context;   /* the address of its process context (OTEP 4719); 0: it has none */
 	u64 published; /* when the one was published that was written last; set by the program */
-	u64 ask_at;    /* CLOCK_MONOTONIC: then it asks again (activity_prog.asks); set by both */
+	u64 ask_after; /* ns: so long after the next sample the program asks again; 0: it has seen that, and set */
+	u64 ask_at;    /* by the clock of samples; 0: it asks in the next sample */
 };
 
 struct activity_prog {
