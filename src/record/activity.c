@@ -32,6 +32,7 @@
 #define SOON_TIMES 32u
 #define LATE_NS 1000000000ull
 #define FILES_MAX 65536u
+#define ANSWER_BYTES (128ull << 20)
 
 struct activities {
 	struct activity_prog prog;
@@ -41,6 +42,7 @@ struct activities {
 	struct map asked;   /* hash of a key -> how often it was asked */
 	struct map by_file; /* hash of device, inode, path and role -> index in files */
 	VEC(struct tls_symbol) files;
+	u64 left; /* bytes of files that may be read for the answer that is being made */
 };
 
 /* What an answer is made of. */
@@ -141,14 +143,17 @@ static const struct tls_symbol *symbol_of(struct activities *a, const struct pro
 {
 	u64 id = hash_pair(hash_pair(m->ino, (u64)m->maj << 32 | m->min), hash_bytes(path, strlen(path)) + as_program);
 	u32 known = map_get(&a->by_file, id);
+	static const struct tls_symbol none = { .kind = ACTIVITY_KIND_NONE };
 	struct tls_symbol found = { .kind = ACTIVITY_KIND_NONE };
 	int fd;
 
 	if (known != ID_NONE)
 		return &a->files.v[known];
+	if (a->left < ANSWER_BYTES / 4)
+		return &none; /* in the next answer */
 	fd = regular_open_in(p->root, path);
 	if (fd >= 0) {
-		tls_symbol_find(fd, SYMBOL, as_program, &found);
+		tls_symbol_find(fd, SYMBOL, as_program, &a->left, &found);
 		close(fd);
 	}
 	if (a->files.n >= FILES_MAX) {
@@ -237,6 +242,7 @@ static void answer(struct activities *a, u64 key)
 	struct activity_target before;
 
 	*times += *times < UINT16_MAX;
+	a->left = ANSWER_BYTES;
 	p->target.kind = ACTIVITY_KIND_NONE;
 	look_at_process(a, (u32)(key >> 32), p);
 	if (activity_prog_target(&a->prog, key, &before) && before.context == p->target.context)

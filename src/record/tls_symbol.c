@@ -10,7 +10,7 @@
 
 #define SECTIONS_MAX 4096u
 #define SEGMENTS_MAX 512u
-#define TABLE_MAX (32ull << 20)
+#define TABLE_MAX ((u64)32 << 20)
 #define INTERP_MAX 256u
 
 #if defined(__x86_64__)
@@ -32,6 +32,7 @@
 
 struct file {
 	int fd;
+	u64 *left; /* bytes that may be read */
 	Elf64_Ehdr head;
 	Elf64_Phdr *segments;
 	Elf64_Shdr *sections;
@@ -42,12 +43,14 @@ static bool read_at(int fd, void *to, u64 size, u64 at)
 	return at <= INT64_MAX && pread(fd, to, size, (off_t)at) == (ssize_t)size;
 }
 
-/* A table of the file. NULL: it is not there, or too large. */
-static void *read_table(int fd, u64 at, u64 size)
+/* A table of the file. NULL: it is not there, or too large. Whoever made the file may name the same one many times. */
+static void *read_table(const struct file *f, u64 at, u64 size)
 {
-	void *table = size && size <= TABLE_MAX ? mem_alloc(size) : NULL;
+	void *table = size && size <= MIN(TABLE_MAX, *f->left) ? mem_alloc(size) : NULL;
 
-	if (table && !read_at(fd, table, size, at)) {
+	if (table)
+		*f->left -= size;
+	if (table && !read_at(f->fd, table, size, at)) {
 		free(table);
 		return NULL;
 	}
@@ -62,9 +65,9 @@ static bool open_file(struct file *f)
 	    h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != MACHINE ||
 	    h->e_phentsize != sizeof(*f->segments) || h->e_phnum > SEGMENTS_MAX)
 		return false;
-	f->segments = read_table(f->fd, h->e_phoff, (u64)h->e_phnum * sizeof(*f->segments));
+	f->segments = read_table(f, h->e_phoff, (u64)h->e_phnum * sizeof(*f->segments));
 	if (h->e_shentsize == sizeof(*f->sections) && h->e_shnum <= SECTIONS_MAX)
-		f->sections = read_table(f->fd, h->e_shoff, (u64)h->e_shnum * sizeof(*f->sections));
+		f->sections = read_table(f, h->e_shoff, (u64)h->e_shnum * sizeof(*f->sections));
 	return f->segments;
 }
 
@@ -74,11 +77,11 @@ static u64 find_symbol(const struct file *f, const Elf64_Shdr *table, const char
 	const Elf64_Shdr *names = table->sh_link < f->head.e_shnum ? &f->sections[table->sh_link] : NULL;
 	size_t len = strlen(name) + 1;
 	u64 n = table->sh_size / sizeof(*out), found = 0;
-	char *text = names ? read_table(f->fd, names->sh_offset, names->sh_size) : NULL;
+	char *text = names ? read_table(f, names->sh_offset, names->sh_size) : NULL;
 	Elf64_Sym *symbols = NULL;
 
 	if (text && memmem(text, names->sh_size, name, len))
-		symbols = read_table(f->fd, table->sh_offset, table->sh_size);
+		symbols = read_table(f, table->sh_offset, table->sh_size);
 	for (u64 i = 1; symbols && i < n && !found; i++) {
 		const Elf64_Sym *s = &symbols[i];
 
@@ -124,7 +127,7 @@ static enum activity_kind kind_of(u64 type)
 static void look_for_slot(const struct file *f, const Elf64_Shdr *table, u64 symbol, const Elf64_Sym *s,
 			  struct tls_symbol *out)
 {
-	Elf64_Rela *r = read_table(f->fd, table->sh_offset, table->sh_size);
+	Elf64_Rela *r = read_table(f, table->sh_offset, table->sh_size);
 
 	for (u64 i = 0; r && i < table->sh_size / sizeof(*r) && out->kind == ACTIVITY_KIND_NONE; i++) {
 		enum activity_kind kind = kind_of(ELF64_R_TYPE(r[i].r_info));
@@ -170,9 +173,9 @@ static void look_at_segments(const struct file *f, struct tls_symbol *out)
 	}
 }
 
-bool tls_symbol_find(int fd, const char *name, bool as_program, struct tls_symbol *out)
+bool tls_symbol_find(int fd, const char *name, bool as_program, u64 *left, struct tls_symbol *out)
 {
-	struct file f = { .fd = fd };
+	struct file f = { .fd = fd, .left = left };
 	bool is_elf = open_file(&f);
 
 	*out = (struct tls_symbol){ .kind = ACTIVITY_KIND_NONE };

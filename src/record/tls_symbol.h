@@ -13,8 +13,8 @@ struct tls_symbol {
 	bool musl;		 /* the program asks for musl's dynamic linker */
 };
 
-/* fd: a file that anybody may have made. as_program: it is what the process executes, not a library. False: it is no
- * ELF file of this machine. */
-bool tls_symbol_find(int fd, const char *name, bool as_program, struct tls_symbol *out);
+/* fd: a file that anybody may have made. as_program: it is what the process executes, not a library. *left: how many
+ * bytes may be read; it is reduced by what was read. False: it is no ELF file of this machine. */
+bool tls_symbol_find(int fd, const char *name, bool as_program, u64 *left, struct tls_symbol *out);
 
 #endif

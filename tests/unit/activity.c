@@ -20,6 +20,7 @@
 #include "sys/btf.h"
 
 #define ROUNDS 20000
+#define ROOM (64u << 20)
 
 static void put_head(struct bytes *b, u8 what, u8 status, u32 size, u64 time)
 {
@@ -312,8 +313,8 @@ static void look(const u8 *bytes, size_t len, struct tls_symbol *out)
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, len), len);
-	tls_symbol_find(fd, "activity_test_variable", true, out);
-	tls_symbol_find(fd, "activity_test_variable", false, &(struct tls_symbol){ 0 });
+	tls_symbol_find(fd, "activity_test_variable", true, &(u64){ ROOM }, out);
+	tls_symbol_find(fd, "activity_test_variable", false, &(u64){ ROOM }, &(struct tls_symbol){ 0 });
 	close(fd);
 }
 
@@ -326,15 +327,15 @@ static void test_symbol(void **state)
 
 	(void)state;
 	assert_true(fd >= 0 && read(fd, &head, sizeof(head)) == sizeof(head));
-	assert_true(tls_symbol_find(fd, "activity_test_variable", true, &found));
+	assert_true(tls_symbol_find(fd, "activity_test_variable", true, &(u64){ ROOM }, &found));
 #if defined(__x86_64__) || defined(__aarch64__)
 	assert_int_equal(found.kind, ACTIVITY_KIND_STATIC);
 	assert_ptr_equal((char *)__builtin_thread_pointer() + (s64)found.where, &activity_test_variable);
 #endif
-	assert_true(tls_symbol_find(fd, "activity_test_nothing", true, &found));
+	assert_true(tls_symbol_find(fd, "activity_test_nothing", true, &(u64){ ROOM }, &found));
 	assert_int_equal(found.kind, ACTIVITY_KIND_NONE);
 	close(fd);
-	assert_false(tls_symbol_find(-1, "activity_test_variable", true, &found));
+	assert_false(tls_symbol_find(-1, "activity_test_variable", true, &(u64){ ROOM }, &found));
 }
 
 /* A small file: a segment of the block, a table of symbols, its names, and relocations. */
@@ -392,7 +393,7 @@ static void test_spoiled_elf(void **state)
 	assert_int_equal(found.kind, ACTIVITY_KIND_STATIC);
 	fd = memfd_create("elf", MFD_CLOEXEC);
 	assert_int_equal(write(fd, file.p, file.len), file.len);
-	assert_true(tls_symbol_find(fd, "activity_test_variable", false, &found));
+	assert_true(tls_symbol_find(fd, "activity_test_variable", false, &(u64){ ROOM }, &found));
 	assert_int_equal(found.kind, ACTIVITY_KIND_DESC);
 	assert_int_equal(found.where, 0x4000);
 	close(fd);
