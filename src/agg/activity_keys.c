@@ -131,3 +131,17 @@ void activity_text(const struct timelines *t, u32 activity, struct bytes *out)
 	}
 	put_attributes(t, a, out);
 }
+
+u8 *activity_choose(const struct timelines *t, const char *key, const char *value)
+{
+	u8 *chosen = mem_zalloc(t->all.n);
+	struct bytes text = { 0 };
+
+	for (u32 i = 0; i < t->all.n; i++) {
+		text.len = 0;
+		activity_key_text(t, i, key, &text);
+		chosen[i] = text.len == strlen(value) && !memcmp(text.p, value, text.len);
+	}
+	bytes_free(&text);
+	return chosen;
+}

@@ -17,6 +17,9 @@ bool activity_key(const struct timelines *t, const char *name);
 /* Appends the value; activity: a number that timelines_at gave. */
 void activity_key_text(const struct timelines *t, u32 activity, const char *name, struct bytes *out);
 
+/* Which activities have that value, by number: all.n of them. Caller frees. */
+u8 *activity_choose(const struct timelines *t, const char *key, const char *value);
+
 /*
  * Appends all of it in one line: "TRACE/SPAN" and the attributes, each as " KEY=VALUE". Without ids, how the thread
  * was read (activity_status_text).

@@ -325,7 +325,7 @@ static bool is_kept(struct collector *c, u32 tree, const struct hit *h, const st
 		c->result.tally.filtered++;
 		return false;
 	}
-	if (sample_filter_thread(f, h->s.pid, h->s.tid, t, c->strings))
+	if (sample_filter_thread(f, h->s.pid, h->s.tid, t, c->strings) && sample_filter_activity(f, h->activity))
 		return true;
 	c->result.tally.filtered++;
 	c->result.hidden[tree] += h->s.period;

@@ -555,6 +555,7 @@ void session_close(struct session *s)
 	deferred_free(&s->deferred);
 	aux_free(&s->aux);
 	timelines_free(&s->timelines);
+	free(s->chosen);
 	map_free(&s->cgroups);
 	vec_free(&s->data.blocks);
 	if (!s->src_is_theirs)

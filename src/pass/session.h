@@ -61,6 +61,7 @@ struct session {
 	struct deferred_chains deferred;
 	struct aux aux;		    /* the AUX data */
 	struct spe spe;		    /* its events, at the end of src->events; without Arm SPE: all zero */
+	u8 *chosen;		    /* activities that a filter keeps (sample_filter.activities), or NULL */
 	struct timelines timelines; /* which activity each thread worked for; all.n 0: no record says */
 	struct map cgroups;	    /* id -> string id of the path in the newest record */
 	u32 activity_event;	    /* in src->events, or ID_NONE */

@@ -49,7 +49,7 @@ int main(void)
 	activity_publish(&(struct activity_process){ .service = "shop", .keys = keys, .nr_keys = 1 });
 	warm(300);
 	for (uint64_t i = 1; i <= 400; i++) {
-		struct activity_ids ids = { .trace = { 1 } }, inner = { .trace = { 1 }, .span = { 0xff } };
+		struct activity_ids ids = { .trace = { 1 } }, inner = { .trace = { 1 }, .span = { 0xff, 0xff } };
 
 		memcpy(ids.span, &i, 2);
 		activity_push(&ids);
@@ -92,7 +92,7 @@ print(top)
 if "query" in top["/list"] + top["/buy"] or not {"parse"} <= set(top["/list"]) or not {"warm", "query"} <= set(top["[none]"]):
     sys.exit("functions are not those of their routes")
 spans = {r["activity"]: r for r in json.loads(run(reticle, "activity", "--json", "--by", "span_id", "--lines", "0"))["events"][0]["activities"]}
-if [f["symbol"] for f in spans["ff00000000000000"]["functions"]][0] != "query":
+if [f["symbol"] for f in spans["ffff000000000000"]["functions"]][0] != "query":
     sys.exit("query does not run in the inner span")
 causes = json.loads(run(reticle, "activity", "--json", "--slow", "3"))["events"][0]["causes"]
 print(causes[:3])
@@ -103,6 +103,18 @@ if first not in ("rebuild", "query"):
     sys.exit(f"--slow does not name rebuild first, but {first}")
 if "rebuild" not in [c["symbol"] for c in causes]:
     sys.exit("--slow does not name rebuild")
+# One route alone, in all views.
+symbols = run(reticle, "report", "-q", "--csv", "--sort", "symbol", "--activity", "http.route=/buy")
+if "parse" not in symbols or "query" in symbols or "warm" in symbols:
+    sys.exit(f"not the functions of /buy: {symbols}")
+folded = run(reticle, "export", "--to", "folded", "--activity", "span_id=ffff000000000000", "-o", "-")
+if ";query " not in folded or ";parse " in folded:
+    sys.exit(f"not the stacks of the inner activity: {folded}")
+lines = run(reticle, "script", "-F", "tid,activity", "--activity", "http.route=/list").splitlines()
+if not lines or not all(line.endswith("http.route=/list") for line in lines):
+    sys.exit("script shows others, too")
+expect("has no activities with 'nothing'", run(reticle, "report", "--activity", "nothing=1", status=2))
+expect("is not KEY=VALUE", run(reticle, "report", "--activity", "nothing", status=2))
 expect("Hottest functions", run(reticle, "activity"))
 expect("none of trace_id", run(reticle, "activity", "--by", "nothing", status=2))
 expect("no percentage", run(reticle, "activity", "--slow", "120", status=2))
