@@ -5,6 +5,7 @@ them, and what cannot be combined."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -118,6 +119,15 @@ expect("is not KEY=VALUE", run(reticle, "report", "--activity", "nothing", statu
 expect("Hottest functions", run(reticle, "activity"))
 expect("none of trace_id", run(reticle, "activity", "--by", "nothing", status=2))
 expect("no percentage", run(reticle, "activity", "--slow", "120", status=2))
+
+# Each file of --switch-output says all again.
+run(reticle, "record", "-q", "--activity", "-F", "2000", "--switch-output=1s", "-o", "part.data", "--", "./shop")
+parts = sorted(pathlib.Path().glob("part.data.*"))
+for part in parts[1:]:
+    said = next(line for line in run(reticle, "report", "-i", part).splitlines() if line.startswith("# Activities: "))
+    print(said)
+    if float(re.search(r"\(([0-9.]+)%\) belong to one", said)[1]) < 95:
+        sys.exit("samples of a later file have no activity")
 
 # What cannot be, and who may not.
 expect("cannot be combined with --overwrite", run(reticle, "record", "--activity", "--overwrite", "-e", "cpu-clock", "true", status=2))
