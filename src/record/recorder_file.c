@@ -179,7 +179,12 @@ static void drop_oldest(struct recorder *r, char *path)
 int recorder_switch_file(struct recorder *r, bool last)
 {
 	char *dated;
-	int err = recorder_end_file(r);
+	int err;
+
+	/* At once: what is in the rings from now on goes to the next file. */
+	if (r->activities && !last)
+		activities_renew(r->activities);
+	err = recorder_end_file(r);
 
 	if (!r->result->path)
 		return err;
@@ -197,8 +202,5 @@ int recorder_switch_file(struct recorder *r, bool last)
 	r->result->path = mem_strdup(dated);
 	drop_oldest(r, dated);
 	flow_restart(&r->flow);
-	err = err || last ? err : recorder_begin_file(r);
-	if (r->activities && !last)
-		activities_renew(r->activities);
-	return err;
+	return err || last ? err : recorder_begin_file(r);
 }
