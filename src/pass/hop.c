@@ -87,8 +87,9 @@ static void note_thread(const struct hop *h, const struct source_record *at, u64
 
 static bool is_aside(const struct hop *h, const struct source_record *at)
 {
-	return h->opts->aside != ID_NONE &&
-	       evlist_find(&h->src->events, at->p, at->h.size, true, h->src->swap) == h->opts->aside;
+	u32 event = h->opts->aside ? evlist_find(&h->src->events, at->p, at->h.size, true, h->src->swap) : ID_NONE;
+
+	return event != ID_NONE && &h->src->events.events.v[event] == h->opts->aside;
 }
 
 /* The records that begin before the end of the chunk. */

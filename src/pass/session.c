@@ -376,7 +376,7 @@ static int hop(struct first_pass *f)
 		.ctx = f,
 		.stop = s->opts.stop,
 		.threads = f->sampled,
-		.aside = s->activity_event,
+		.aside = s->activity_event == ID_NONE ? NULL : &s->src->events.events.v[s->activity_event],
 		.at_tid = f->at_tid,
 	};
 	int err = hop_records(s->src, &o, &s->data);
