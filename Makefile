@@ -7,13 +7,14 @@
 #   make bench     speed and memory against perf, on a recording made in the run; cost and exactness of the virtual PMU
 #   make bench-truth  function metrics against the virtual PMU's exact counts: errors, intervals, speed
 #   make bench-stacks  what stitching call stacks of branch records costs
+#   make bench-activity  what --activity costs per sample: time in BPF, bytes
 #   make lab       kernels with and without the patches of kernel/, and reticle on them, in QEMU; not part of check, minutes the first time
 #   make install   install under PREFIX (default /usr/local)
 #   make format    clang-format all sources
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo check bench bench-truth bench-stacks lab install format clean
+.PHONY: all demo check bench bench-truth bench-stacks bench-activity lab install format clean
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) product
 
@@ -44,6 +45,9 @@ bench-truth: all
 bench-stacks: all
 	@scripts/bootstrap bench
 	@bench/stacks --reticle $(BUILD)/reticle
+
+bench-activity: all
+	@bench/activity $(BUILD)/reticle
 
 lab: all
 	@scripts/bootstrap lab

@@ -92,8 +92,8 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 		if (sort_key_row(opts->keys->sort_order[i])->of_hit)
 			c->keys[c->nr_keys++] = opts->keys->sort_order[i];
 	if (opts->keys->texts)
-		c->ask.trace = trace_keys_new(opts->keys->texts, opts->features, dsos, opts->keys->fields,
-					      opts->keys->nr_fields, opts->notify);
+		c->ask.trace = trace_keys_new(opts->keys->texts, opts->features, dsos, opts->keys->timelines,
+					      opts->keys->fields, opts->keys->nr_fields, opts->notify);
 	c->caller_mask = callers - 1;
 	c->callers = hash_room(opts->samples, callers, sizeof(*c->callers));
 	c->stack_mask = stacks - 1;
@@ -305,18 +305,27 @@ static void finish_batch(struct collector *c)
 	c->nr_batch = 0;
 }
 
+static void count_activity(struct collector *c, const struct hit *h)
+{
+	const struct timelines *t = c->opts.keys->timelines;
+
+	c->result.tally.activities[h->activity ? t->all.v[h->activity].status : NR_ACTIVITY_STATUS]++;
+}
+
 static bool is_kept(struct collector *c, u32 tree, const struct hit *h, const struct thread_view *t)
 {
 	const struct sample_filter *f = c->opts.filter;
 
 	c->result.tally.samples++;
+	if (c->opts.keys->timelines)
+		count_activity(c, h);
 	if (!f)
 		return true;
 	if (!sample_filter_inside(f, &h->s)) {
 		c->result.tally.filtered++;
 		return false;
 	}
-	if (sample_filter_thread(f, h->s.pid, h->s.tid, t, c->strings))
+	if (sample_filter_thread(f, h->s.pid, h->s.tid, t, c->strings) && sample_filter_activity(f, h->activity))
 		return true;
 	c->result.tally.filtered++;
 	c->result.hidden[tree] += h->s.period;
@@ -414,6 +423,8 @@ static void add_sums(struct collected *to, const struct collected *from, u32 nr_
 	}
 	to->tally.samples += from->tally.samples;
 	to->tally.filtered += from->tally.filtered;
+	for (u32 i = 0; i <= NR_ACTIVITY_STATUS; i++)
+		to->tally.activities[i] += from->tally.activities[i];
 	to->tally.first_time = MIN(to->tally.first_time, from->tally.first_time);
 	to->tally.last_time = MAX(to->tally.last_time, from->tally.last_time);
 }

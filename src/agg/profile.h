@@ -130,8 +130,9 @@ struct profile {
 	struct dsos *dsos;
 	struct frames *frames;
 	const struct evlist *evlist;
-	VEC(struct profile_event) events; /* those with samples, in the file's order */
-	const struct measure *measures;	  /* the table of measures; NULL: nothing was measured */
+	const struct timelines *timelines; /* the recording's activities; NULL: it has none */
+	VEC(struct profile_event) events;  /* those with samples, in the file's order */
+	const struct measure *measures;	   /* the table of measures; NULL: nothing was measured */
 	struct tally tally;
 	struct str simulated; /* the core of a recording of the virtual PMU; len 0: the recording was made on a real
 				 one */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agg/activity_keys.h"
 #include "attrib/place.h"
 #include "attrib/tracepoint.h"
 #include "base/hash.h"
@@ -22,8 +23,11 @@ struct trace_keys {
 	struct tracepoints *tracepoints;
 	struct dsos *dsos;
 	const struct maps *kernel; /* of the hit that is read */
+	const struct timelines *timelines;
 	const char *const *fields;
 	u32 nr_fields;
+	bool *of_activity;     /* of each field: it is a key of activities */
+	struct map activities; /* field << 32 | activity -> id of its text */
 	struct map known; /* hash of a text -> its id: most were read before, and need no lock. Trusted, as stacks'
 			     are. */
 	u64 offset;	  /* of the record whose whole text stands in: */
@@ -61,7 +65,8 @@ static const char *kernel_symbol(void *ctx, u64 addr, u64 *start, const char **m
 }
 
 struct trace_keys *trace_keys_new(struct trace_texts *texts, const struct features *f, struct dsos *dsos,
-				  const char *const *fields, u32 nr_fields, const struct notify *to)
+				  const struct timelines *timelines, const char *const *fields, u32 nr_fields,
+				  const struct notify *to)
 {
 	struct trace_keys *k = mem_zalloc(sizeof(*k));
 
@@ -69,6 +74,10 @@ struct trace_keys *trace_keys_new(struct trace_texts *texts, const struct featur
 	k->dsos = dsos;
 	k->fields = fields;
 	k->nr_fields = nr_fields;
+	k->timelines = timelines;
+	k->of_activity = mem_zalloc((nr_fields + 1) * sizeof(*k->of_activity));
+	for (u32 i = 0; timelines && i < nr_fields; i++)
+		k->of_activity[i] = activity_key(timelines, fields[i]);
 	k->offset = NO_OFFSET;
 	k->tracepoints = tracepoints_new(f->tracing_data, f->tracing_data_size, kernel_symbol, k, to);
 	return k;
@@ -80,6 +89,8 @@ void trace_keys_free(struct trace_keys *k)
 		return;
 	tracepoints_free(k->tracepoints);
 	map_free(&k->known);
+	map_free(&k->activities);
+	free(k->of_activity);
 	bytes_free(&k->whole);
 	bytes_free(&k->part);
 	free(k);
@@ -148,6 +159,18 @@ static bool find_value(const struct bytes *whole, const char *name, const u8 **v
 	return false;
 }
 
+/* Samples of one activity follow one another: its text is made once. */
+static u32 id_of_activity(struct trace_keys *k, u32 activity, u32 i)
+{
+	u32 *id = map_at(&k->activities, (u64)i << 32 | activity, ID_NONE);
+
+	if (*id != ID_NONE)
+		return *id;
+	k->part.len = 0;
+	activity_key_text(k->timelines, activity, k->fields[i], &k->part);
+	return *id = intern(k, k->part.p, k->part.len);
+}
+
 u32 trace_keys_text(struct trace_keys *k, const struct hit *h, const struct thread_view *thread, u32 i)
 {
 	const char *name = i == TRACE_WHOLE ? NULL : field_of(h->e, k->fields[i]);
@@ -155,6 +178,8 @@ u32 trace_keys_text(struct trace_keys *k, const struct hit *h, const struct thre
 	size_t len;
 	u32 field;
 
+	if (i != TRACE_WHOLE && k->of_activity[i])
+		return id_of_activity(k, h->activity, i);
 	if (h->e->attr.type != PERF_TYPE_TRACEPOINT || !h->full->raw)
 		return 0;
 	k->kernel = &thread->kernel;
@@ -174,13 +199,14 @@ u32 trace_keys_text(struct trace_keys *k, const struct hit *h, const struct thre
 	return intern(k, k->part.p, k->part.len);
 }
 
-u32 trace_keys_missing(const struct evlist *events, const struct features *f, const char *const *names, u32 n)
+u32 trace_keys_missing(const struct evlist *events, const struct features *f, const struct timelines *timelines,
+		       const char *const *names, u32 n)
 {
 	struct tracepoints *t = n ? tracepoints_new(f->tracing_data, f->tracing_data_size, NULL, NULL, NULL) : NULL;
 	u32 missing = ID_NONE;
 
 	for (u32 i = 0; i < n && missing == ID_NONE; i++) {
-		bool found = false;
+		bool found = timelines && activity_key(timelines, names[i]);
 		u32 field;
 
 		for (size_t e = 0; e < events->events.n && !found; e++) {

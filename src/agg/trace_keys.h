@@ -5,6 +5,9 @@
  * A text field is taken from the sample's raw data. Any other field has the same text as in the whole, if that has
  * "name=value" ("prev_state=R+"), else it is shown as a number. For samples of events without the field the text is
  * "".
+ *
+ * Names that are keys of activities (agg/activity_keys.h) are fields, too; in a recording with activities these come
+ * first. timelines: the activities, or NULL.
  */
 #ifndef AGG_TRACE_KEYS_H
 #define AGG_TRACE_KEYS_H
@@ -13,6 +16,7 @@
 #include "base/err.h"
 #include "codec/features.h"
 #include "state/procs.h"
+#include "state/timelines.h"
 
 /* The texts, which all workers share. */
 struct trace_texts;
@@ -25,7 +29,8 @@ const char *trace_texts_get(const struct trace_texts *t, u32 id);
 struct trace_keys;
 
 struct trace_keys *trace_keys_new(struct trace_texts *texts, const struct features *f, struct dsos *dsos,
-				  const char *const *fields, u32 nr_fields, const struct notify *to);
+				  const struct timelines *timelines, const char *const *fields, u32 nr_fields,
+				  const struct notify *to);
 void trace_keys_free(struct trace_keys *k);
 
 /* The id of the text of a hit with its full sample: of the i-th field, or of the whole (TRACE_WHOLE). */
@@ -33,9 +38,11 @@ void trace_keys_free(struct trace_keys *k);
 u32 trace_keys_text(struct trace_keys *k, const struct hit *h, const struct thread_view *thread, u32 i);
 
 /*
- * Finds the first of n names that is not a field of any event in the list. Names are FIELD or EVENT.FIELD, in which
+ * Finds the first of n names that is not a field of any event in the list, nor a key
+ * of activities. Names are FIELD or EVENT.FIELD, in which
  * the event is named as in the list or without its system. Returns its index; ID_NONE: all names are fields.
  */
-u32 trace_keys_missing(const struct evlist *events, const struct features *f, const char *const *names, u32 n);
+u32 trace_keys_missing(const struct evlist *events, const struct features *f, const struct timelines *timelines,
+		       const char *const *names, u32 n);
 
 #endif

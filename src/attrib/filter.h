@@ -13,6 +13,8 @@ struct sample_filter {
 	struct name_list comms;
 	struct u32_list pids, tids, cpus;
 	const struct timeranges *times; /* or NULL */
+	const char *activity;		/* KEY=VALUE, or NULL: only threads that worked for such an activity */
+	const u8 *activities;		/* the same, settled: of each number (state/timelines.h) whether it is one */
 };
 
 /* ERR_USAGE, noted, if samples of some event do not have the field that the filter needs. */
@@ -22,6 +24,12 @@ int sample_filter_check(const struct sample_filter *f, const struct evlist *l, c
 static inline bool sample_filter_inside(const struct sample_filter *f, const struct sample_core *s)
 {
 	return (!f->cpus.n || u32_list_holds(&f->cpus, s->cpu)) && (!f->times || timeranges_hold(f->times, s->time));
+}
+
+/* Samples of other activities are hidden, as those of other threads are; activity: as in struct hit. */
+static inline bool sample_filter_activity(const struct sample_filter *f, u32 activity)
+{
+	return !f->activities || f->activities[activity];
 }
 
 /* Samples of other threads are hidden: their weight still belongs to the whole. strings: those of t->comm. */

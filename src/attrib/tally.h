@@ -4,6 +4,7 @@
 #define ATTRIB_TALLY_H
 
 #include "attrib/unwind.h"
+#include "codec/activity.h"
 
 /* The counts in the head of every report. */
 struct tally {
@@ -30,7 +31,9 @@ struct tally {
 	/* Operations in AUX data, and those of them with bytes that are not a packet (bad_bytes); packets of unknown
 	 * kinds. */
 	u64 aux_operations, aux_broken, aux_bad_bytes, aux_unknown_packets;
-	u64 left_out_bytes; /* of the file */
+	u64 activities[NR_ACTIVITY_STATUS + 1]; /* samples by how their activity was read; last: nothing says */
+	u64 broken_activities;			/* records of activities that make no sense */
+	u64 left_out_bytes;			/* of the file */
 };
 
 static inline u64 tally_lost(const struct tally *t)

@@ -20,6 +20,7 @@ extern const struct command cmd_dump;
 extern const struct command cmd_evlist;
 extern const struct command cmd_list;
 extern const struct command cmd_c2c;
+extern const struct command cmd_activity;
 extern const struct command cmd_mem;
 extern const struct command cmd_record;
 extern const struct command cmd_stat;

@@ -242,7 +242,9 @@ int export_branches(const struct pipeline_opts *o, enum branch_form form, const 
 				"no samples contain all branches that were taken (record with -b, or with "
 				"--pmu=sim -b if the CPU has no branch records)");
 	else
-		err = sample_filter_check(&o->samples, &s->src->events, to);
+		err = o->samples.activity ?
+			      notify_error(to, ERR_USAGE, "--to bolt: branches have no activity (--activity)") :
+			      sample_filter_check(&o->samples, &s->src->events, to);
 	traces.dsos = s->dsos;
 	traces.procs = s->procs;
 	if (!err)

@@ -167,6 +167,7 @@ static int show(const struct config *c, struct session *session, const struct no
 		.events = &session->src->events,
 		.features = &session->src->features,
 		.deferred = &session->deferred,
+		.timelines = session_timelines(session),
 		.spe = session_spe(session),
 		.file = session->src->path,
 		.notify = to,

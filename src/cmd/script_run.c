@@ -205,7 +205,8 @@ int script_run(const struct script *s, const struct source *src, const struct sa
 	pthread_cond_init(&c.moved, NULL);
 	for (u32 i = 0; i < workers; i++) {
 		c.workers[i].worker = script_worker_new(s);
-		c.workers[i].feed = (struct feed){ .src = src, .full = true, .spe = s->spe };
+		c.workers[i].feed =
+			(struct feed){ .src = src, .full = true, .timelines = s->timelines, .spe = s->spe };
 		c.workers[i].ahead = (struct feed){ .src = src, .full = true };
 		if (lbr)
 			c.workers[i].feed.lbr =

@@ -139,6 +139,7 @@ int select_resolve(const struct select *s, struct selected *out, const struct no
 	o->no_inline = s->no_inline;
 	o->no_stitch = s->no_stitch;
 	o->time = s->time;
+	o->samples.activity = s->activity;
 	o->samples.comms = split_names(s->comms, &out->arena);
 	o->rows.dsos = split_names(s->dsos, &out->arena);
 	o->rows.symbols = split_names(s->symbols, &out->arena);

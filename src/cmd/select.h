@@ -13,7 +13,7 @@
 struct select {
 	const char *input;
 	const char *comms, *dsos, *symbols, *symbol_part, *pids, *tids, *cpus, *time;
-	const char *kallsyms, *vmlinux, *symfs, *buildid_dir, *itrace;
+	const char *activity, *kallsyms, *vmlinux, *symfs, *buildid_dir, *itrace;
 	bool hide_unresolved, no_demangle, no_inline, offline, debuginfod, no_stitch, stitch, no_cache;
 	u32 threads;
 };
@@ -36,6 +36,8 @@ struct select {
 		SELECT_OPT(0, "tid", OPT_STRING, config, tids, "TIDS", "only these threads"),                         \
 		SELECT_OPT(0, "time", OPT_STRING, config, time, "RANGE",                                              \
 			   "only this time: start,stop or 10%-20% or 10%/2"),                                         \
+		SELECT_OPT(0, "activity", OPT_STRING, config, activity, "KEY=VALUE",                                  \
+			   "only what was done for such an activity (record --activity)"),                            \
 		SELECT_OPT('k', "vmlinux", OPT_STRING, config, vmlinux, "FILE",                                       \
 			   "take kernel symbols from this vmlinux"),                                                  \
 		SELECT_OPT(0, "kallsyms", OPT_STRING, config, kallsyms, "FILE",                                       \

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/activity.h"
 #include "open/set.h"
 #include "sys/smallfile.h"
 
@@ -296,6 +297,19 @@ static void add_tracking_event(struct event_set *set, const struct config *c)
 	vec_push(&set->events, e);
 }
 
+/* What the BPF program writes, on every CPU on which something is sampled. */
+static void add_activity_event(struct event_set *set, const struct config *c)
+{
+	struct open_event e = { .leader = (u32)set->events.n, .cgroup = -1, .activity = true };
+
+	e.name = mem_strdup(ACTIVITY_EVENT);
+	e.attr = (struct attr){ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_BPF_OUTPUT, .sample_period = 1 };
+	e.attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
+	set_flags(&e.attr, c);
+	e.attr.flags &= ~(ATTR_INHERIT | ATTR_INHERIT_STAT);
+	vec_push(&set->events, e);
+}
+
 static void set_ids(struct event_set *set, const struct attr_opts *o)
 {
 	bool same = true, wanted = set->events.n > 1 || o->identifier;
@@ -423,6 +437,8 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 	if (own)
 		add_tracking_event(set, &c);
 	set_tracking(&set->events.v[own ? set->events.n - 1 : 0], &c);
+	if (o.activity)
+		add_activity_event(set, &c);
 	for (size_t i = 0; i < set->events.n && !err; i++) {
 		struct open_event *e = &set->events.v[i];
 

@@ -79,11 +79,13 @@ static int open_one(const struct event_set *set, u32 event, const struct target 
 static int open_event(struct event_set *set, u32 event, const struct target *t, const struct cpulist *cpus)
 {
 	struct open_event *e = &set->events.v[event];
+	const struct target_task nobody = { .pid = -1, .tid = -1 };
+	size_t tasks = e->activity ? 1 : t->tasks.n;
 
-	vec_reserve(&e->on, cpus->v.n * t->tasks.n);
+	vec_reserve(&e->on, cpus->v.n * tasks);
 	for (size_t c = 0; c < cpus->v.n; c++) {
-		for (size_t k = 0; k < t->tasks.n; k++) {
-			struct opened o = { .cpu = (s32)cpus->v.v[c], .task = t->tasks.v[k] };
+		for (size_t k = 0; k < tasks; k++) {
+			struct opened o = { .cpu = (s32)cpus->v.v[c], .task = e->activity ? nobody : t->tasks.v[k] };
 
 			o.fd = open_one(set, event, t, o.cpu, o.task.tid);
 			if (o.fd >= 0)

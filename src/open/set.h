@@ -29,6 +29,7 @@ struct open_event {
 	u32 leader;		       /* index of the group's leader; its own when alone */
 	s32 cgroup;		       /* index in target.cgroups, or -1 */
 	bool tracking;		       /* carries the side-band */
+	bool activity;		       /* takes what the BPF program writes; follows no task */
 	bool everywhere;       /* opened on all CPUs, whatever -C says, because mappings are also made on other CPUs */
 	bool native;	       /* the kernel itself runs the schedule */
 	bool held;	       /* disabled by its name: it stays disabled when all events are enabled later */

@@ -28,7 +28,7 @@ const struct event *feed_event(const struct source *src, const struct source_rec
 	const struct evlist *l = &src->events;
 	u32 i = event_of(src, at);
 
-	return i == ID_NONE || l->events.v[i].unsupported ? NULL : &l->events.v[i];
+	return i == ID_NONE || l->events.v[i].unsupported || l->events.v[i].activity ? NULL : &l->events.v[i];
 }
 
 const struct event *feed_core(const struct source *src, const struct source_record *at, struct sample_core *out)
@@ -67,6 +67,8 @@ static int start_hit(struct feed *f, const struct source_record *at, struct hit 
 	if (event == ID_NONE)
 		return failed(f, ERR_NOTFOUND);
 	e = &l->events.v[event];
+	if (e->activity)
+		return ERR_NOTFOUND; /* it was read before (pass/session.c) */
 	if (e->unsupported)
 		return failed(f, ERR_UNSUPPORTED);
 	err = sample_core_decode(&e->layout, bytes_of(f->src, at), &h->s);
@@ -89,6 +91,7 @@ static int start_hit(struct feed *f, const struct source_record *at, struct hit 
 	h->branch = NULL;
 	h->operation = NULL;
 	h->stitched = 0;
+	h->activity = f->timelines ? timelines_at(f->timelines, h->s.tid, h->clock) : TIMELINE_UNKNOWN;
 	return 0;
 }
 

@@ -21,6 +21,7 @@
 #include "attrib/spe.h"
 #include "attrib/unwind.h"
 #include "read/source.h"
+#include "state/timelines.h"
 
 /* h is valid during the call. Its chain is valid as long as the recording or, if it was made here, until FEED_CHAINS
  * more chains have been made. */
@@ -34,15 +35,16 @@ struct aux_counts {
 	u64 bad_bytes, unknown_packets;
 };
 
-/* One per worker. The caller sets the first seven fields and zeroes the rest. */
+/* One per worker. The caller sets the first eight fields and zeroes the rest. */
 struct feed {
 	const struct source *src;
 	bool full;     /* each hit has all fields of its sample */
 	bool branches; /* each branch in a sample is a hit, of weight 1; nothing else is */
 	bool reads; /* samples that read counters are split, as described above; else they are hits of their own event
 		     */
-	struct windows *windows; /* settled; with reads: they may end windows. NULL: none do */
-	const struct spe *spe;	 /* AUX data become hits. NULL: they do not */
+	struct windows *windows;	   /* settled; with reads: they may end windows. NULL: none do */
+	const struct spe *spe;		   /* AUX data become hits. NULL: they do not */
+	const struct timelines *timelines; /* hits have their thread's activity. NULL: none has */
 	struct lbr *lbr;	 /* call stacks of branch records become the hit's chain. NULL: they do not */
 	struct unwinder *unwind; /* copies of stacks become the hit's chain. NULL: they do not */
 	u64 undecodable;	 /* number of samples that could not be decoded, or have no known event */

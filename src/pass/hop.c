@@ -85,6 +85,13 @@ static void note_thread(const struct hop *h, const struct source_record *at, u64
 	threadset_add(h->opts->threads, THREADSET_TID, tid);
 }
 
+static bool is_aside(const struct hop *h, const struct source_record *at)
+{
+	u32 event = h->opts->aside ? evlist_find(&h->src->events, at->p, at->h.size, true, h->src->swap) : ID_NONE;
+
+	return event != ID_NONE && &h->src->events.events.v[event] == h->opts->aside;
+}
+
 /* The records that begin before the end of the chunk. */
 static void hop_chunk(const struct hop *h, struct chunk *c, u64 place)
 {
@@ -96,7 +103,7 @@ static void hop_chunk(const struct hop *h, struct chunk *c, u64 place)
 	c->others.n = c->blocks.n = 0;
 	c->bad = NO_OFFSET;
 	while (offset < limit && source_next(src, &offset, &at, &c->bad)) {
-		if (at.h.type == PERF_RECORD_SAMPLE) {
+		if (at.h.type == PERF_RECORD_SAMPLE && !is_aside(h, &at)) {
 			c->nr_samples++;
 			if (h->opts->threads)
 				note_thread(h, &at, &last);

@@ -23,6 +23,9 @@ struct hop_opts {
 	const bool *stop; /* may be NULL */
 	/* Gets the threads that have samples; NULL: not needed. */
 	struct threadset *threads;
+	/* The event of the source whose samples are handed to record() like other records, and not counted; NULL:
+	 * there is none. */
+	const struct event *aside;
 	u32 at_tid; /* offset of pid and tid in samples; 0: samples have none, so all belong to thread 0 */
 };
 

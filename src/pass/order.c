@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agg/activity_keys.h"
 #include "base/mem.h"
 #include "pass/feed.h"
 
@@ -130,6 +131,29 @@ void session_sort_samples(struct session *s, struct sample_ref **out, u64 *n)
 	}
 }
 
+/* KEY=VALUE; values may have '=', too. */
+static int choose_activities(struct session *s, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	char *key;
+	int err = 0;
+
+	if (!equals || equals == text)
+		return notify_error(s->notify, ERR_USAGE, "--activity: '%s' is not KEY=VALUE, like http.route=/cart",
+				    text);
+	key = mem_strndup(text, (size_t)(equals - text));
+	if (!activity_key(&s->timelines, key))
+		err = notify_error(
+			s->notify, ERR_USAGE,
+			"--activity: %s has no activities with '%s' (trace_id, span_id, root_span_id, service "
+			"or an attribute; reticle record --activity)",
+			s->src->path, key);
+	free(s->chosen);
+	s->chosen = err ? NULL : activity_choose(&s->timelines, key, equals + 1);
+	free(key);
+	return err;
+}
+
 int session_filter(struct session *s, const struct sample_filter *asked, const char *time, struct timeranges *times,
 		   struct sample_filter *out)
 {
@@ -139,6 +163,9 @@ int session_filter(struct session *s, const struct sample_filter *asked, const c
 	*out = *asked;
 	out->times = time ? times : NULL;
 	err = sample_filter_check(out, &s->src->events, s->notify);
+	if (!err && out->activity)
+		err = choose_activities(s, out->activity);
+	out->activities = s->chosen;
 	if (err || !time)
 		return err;
 	if (timeranges_relative(time))

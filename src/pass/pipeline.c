@@ -114,6 +114,7 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 	p->dsos = s->dsos;
 	p->frames = s->frames;
 	p->evlist = &s->src->events;
+	p->timelines = session_timelines(s);
 	p->tally = s->tally;
 	p->measures = measures;
 	p->simulated = vpmu_simulated(s->src->features.cpuid);
@@ -169,6 +170,8 @@ static void take_results(struct profile *p, const struct measuring *setups, stru
 	}
 	p->tally.samples = r->tally.samples;
 	p->tally.filtered = r->tally.filtered;
+	memcpy(p->tally.activities, r->tally.activities, sizeof(p->tally.activities));
+	p->tally.broken_activities = p->timelines ? p->timelines->broken : 0;
 	p->tally.first_time = r->tally.samples > r->tally.filtered ? r->tally.first_time : 0;
 	p->tally.last_time = r->tally.last_time;
 }
@@ -280,6 +283,7 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 					 measures_want_full(opts->measuring.used),
 				 .branches = opts->keys->branches,
 				 .reads = group_read_used(l),
+				 .timelines = session_timelines(s),
 				 .spe = opts->keys->branches ? NULL : session_spe(s),
 				 .windows = windows->on ? &w->windows.windows : NULL };
 	o.measuring.of[MEASURE_WINDOWS] = w->windows.hits;
@@ -398,7 +402,7 @@ static int run(const struct pipeline_opts *opts, struct session *s, struct porti
 	struct timeranges times = { 0 };
 	struct sample_filter filter;
 	struct profile *p = NULL;
-	u32 missing = trace_keys_missing(&s->src->events, &s->src->features, o.fields, o.nr_fields);
+	u32 missing = trace_keys_missing(&s->src->events, &s->src->features, &s->timelines, o.fields, o.nr_fields);
 	bool branches;
 	int err = missing != ID_NONE ? o.no_field[missing](o.fields[missing], notify) :
 				       branches_settle(&o, s->src, &branches, notify);

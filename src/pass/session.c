@@ -122,6 +122,19 @@ static void read_jitdump(struct first_pass *f, const struct record *r, u64 clock
 	free(path);
 }
 
+static void note_activity(struct session *s, const struct source_record *at)
+{
+	const struct event *e = &s->src->events.events.v[s->activity_event];
+	struct sample sample;
+
+	if (sample_decode(&e->layout, cursor_over(at->p, at->h.size, s->src->swap), &sample) || !sample.raw) {
+		s->timelines.broken++;
+		return;
+	}
+	timelines_add(&s->timelines, sample.pid, sample.tid, s->clock_is_time ? sample.time : at->offset,
+		      cursor_over(sample.raw, sample.raw_size, s->src->swap));
+}
+
 /* Anything but a sample: counted, and remembered when state will want it. */
 static void note_record(void *ctx, const struct source_record *at)
 {
@@ -130,6 +143,10 @@ static void note_record(void *ctx, const struct source_record *at)
 	struct record r;
 	u64 clock;
 
+	if (at->h.type == PERF_RECORD_SAMPLE) {
+		note_activity(s, at);
+		return;
+	}
 	if (!record_kind(at->h.type)) {
 		s->tally.unknown_records++;
 		return;
@@ -312,7 +329,7 @@ static bool find_thread_ids(const struct evlist *l, u32 *at)
 	for (size_t i = 0; i < l->events.n; i++) {
 		const struct event *e = &l->events.v[i];
 
-		if (e->unsupported)
+		if (e->unsupported || e->activity)
 			continue;
 		if (first && e->layout.at_tid != first->layout.at_tid)
 			return false;
@@ -359,6 +376,7 @@ static int hop(struct first_pass *f)
 		.ctx = f,
 		.stop = s->opts.stop,
 		.threads = f->sampled,
+		.aside = s->activity_event == ID_NONE ? NULL : &s->src->events.events.v[s->activity_event],
 		.at_tid = f->at_tid,
 	};
 	int err = hop_records(s->src, &o, &s->data);
@@ -419,6 +437,7 @@ static int apply_records(struct session *s)
 	if (!s->opts.every_thread && find_thread_ids(&s->src->events, &f.at_tid))
 		f.sampled = mem_zalloc(sizeof(*f.sampled));
 	err = hop(&f);
+	timelines_seal(&s->timelines);
 	aux_seal(&s->aux, s->src->features.cpuid);
 	if (s->aux.kind == AUXTRACE_ARM_SPE) { /* who was sampled stands in there */
 		free(f.sampled);
@@ -436,6 +455,22 @@ static int apply_records(struct session *s)
 	return err;
 }
 
+/* The event that says what threads work for counts for nothing itself. */
+static void find_activities(struct session *s)
+{
+	struct evlist *l = &s->src->events;
+
+	s->activity_event = ID_NONE;
+	for (u32 i = 0; i < l->events.n; i++) {
+		struct event *e = &l->events.v[i];
+
+		if (e->unsupported || !activity_event(&e->attr, e->name))
+			continue;
+		e->activity = e->silent = true;
+		s->activity_event = i;
+	}
+}
+
 int session_over(struct session **out, struct source *src, const struct session_opts *opts,
 		 const struct notify *notify)
 {
@@ -451,6 +486,7 @@ int session_over(struct session **out, struct source *src, const struct session_
 	s->clock_is_time = src->events.has_time;
 	s->tally.left_out_bytes = src->left_out;
 	s->tally.lost_twice = reads_lost(&src->events);
+	find_activities(s);
 	take_kept(s, notify);
 	s->procs = procs_new(&s->strings, s->dsos);
 	err = apply_records(s);
@@ -518,6 +554,8 @@ void session_close(struct session *s)
 		session_kept_free(&kept);
 	deferred_free(&s->deferred);
 	aux_free(&s->aux);
+	timelines_free(&s->timelines);
+	free(s->chosen);
 	map_free(&s->cgroups);
 	vec_free(&s->data.blocks);
 	if (!s->src_is_theirs)

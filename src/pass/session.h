@@ -19,6 +19,7 @@
 #include "read/source.h"
 #include "state/frames.h"
 #include "state/procs.h"
+#include "state/timelines.h"
 
 /* Data that several sessions about the same machine can share, one after the other: names, DSOs with their symbols,
  * frames. A zeroed struct is empty; free it with session_kept_free when no session uses it. */
@@ -58,10 +59,13 @@ struct session {
 	struct tally tally;	 /* what the first pass counted: lost, throttled, ... */
 	struct hop_result data;	 /* nr_samples: decodable or not */
 	struct deferred_chains deferred;
-	struct aux aux;	    /* the AUX data */
-	struct spe spe;	    /* its events, at the end of src->events; without Arm SPE: all zero */
-	struct map cgroups; /* id -> string id of the path in the newest record */
-	bool clock_is_time; /* else the file offset */
+	struct aux aux;		    /* the AUX data */
+	struct spe spe;		    /* its events, at the end of src->events; without Arm SPE: all zero */
+	u8 *chosen;		    /* activities that a filter keeps (sample_filter.activities), or NULL */
+	struct timelines timelines; /* which activity each thread worked for; all.n 0: no record says */
+	struct map cgroups;	    /* id -> string id of the path in the newest record */
+	u32 activity_event;	    /* in src->events, or ID_NONE */
+	bool clock_is_time;	    /* else the file offset */
 };
 
 int session_open(struct session **out, const char *path, const struct session_opts *opts, const struct notify *notify);
@@ -73,6 +77,12 @@ void session_close(struct session *s);
 static inline const struct spe *session_spe(const struct session *s)
 {
 	return s->spe.aux ? &s->spe : NULL;
+}
+
+/* The same of activities (feed.timelines). */
+static inline const struct timelines *session_timelines(const struct session *s)
+{
+	return s->timelines.all.n ? &s->timelines : NULL;
 }
 
 /* Processes and their maps are not needed once every sample has its frames; procs is NULL from then on. */

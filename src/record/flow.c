@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/rootdir.h"
+#include "codec/activity.h"
 #include "codec/record.h"
 #include "codec/sample.h"
 #include "record/build_id.h"
@@ -29,6 +30,10 @@
 void flow_init(struct flow *f, const struct evlist *events, bool want_hits)
 {
 	*f = (struct flow){ .events = events, .want_hits = want_hits, .one_layout = true, .settle_at = SETTLE_AT };
+	f->aside = ID_NONE;
+	for (u32 i = 0; i < events->events.n; i++)
+		if (activity_event(&events->events.v[i].attr, events->events.v[i].name))
+			f->aside = i;
 	for (size_t i = 1; i < events->events.n; i++) {
 		const struct attr *a = &events->events.v[i].attr, *first = &events->events.v[0].attr;
 
@@ -50,9 +55,12 @@ static void mark(struct flow *f, u64 address)
 
 static void look_at_sample(struct flow *f, const u8 *record, u16 size)
 {
-	u32 event = f->one_layout ? 0 : evlist_find(f->events, record, size, true, false);
+	bool by_id = !f->one_layout || f->aside != ID_NONE;
+	u32 event = by_id ? evlist_find(f->events, record, size, true, false) : 0;
 	struct sample_core s;
 
+	if (by_id && event == f->aside)
+		return;
 	f->samples++;
 	if (f->tap)
 		f->tap->sample(f->tap->ctx, record, size);

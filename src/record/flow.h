@@ -40,6 +40,7 @@ struct flow_build_id {
 struct flow {
 	const struct flow_tap *tap; /* or NULL */
 	const struct evlist *events;
+	u32 aside;	 /* the event whose samples are none (codec/activity.h), or ID_NONE */
 	bool one_layout; /* all events have the fields that are used here at the same places */
 	bool own_pids;	 /* process ids are not the system's: it cannot be found out whether a process has ended */
 	bool no_files;	 /* files are not needed */

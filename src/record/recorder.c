@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "events/tls_user.h"
 #include "open/retry.h"
+#include "record/activity.h"
 #include "record/recorder_impl.h"
 
 #define SIM_GRACE_MS 2000
@@ -89,6 +90,27 @@ static int check_tls_user(const struct recorder *r)
 	return notify_error(r->notify, ERR_UNSUPPORTED, "tls-size=: %s", why);
 }
 
+/* What a BPF program in each sample cannot do; said before anything is opened. */
+static int check_activity(const struct recorder *r)
+{
+	const struct record_opts *o = r->o;
+	const struct {
+		bool given;
+		const char *text;
+	} rows[] = {
+		{ o->attr.overwrite, "--overwrite: what a thread works for is written only when it changes, and would "
+				     "be overwritten" },
+		{ o->target.per_thread, "--per-thread: a BPF program writes into the ring of a CPU" },
+		{ r->window_how > WINDOW_SIM, "windows" },
+	};
+
+	for (u32 i = 0; o->attr.activity && i < ARRAY_LEN(rows); i++)
+		if (rows[i].given)
+			return notify_error(r->notify, ERR_USAGE, "--activity cannot be combined with %s",
+					    rows[i].text);
+	return 0;
+}
+
 static int open_target(struct recorder *r)
 {
 	const struct target_opts *t = &r->o->target;
@@ -103,6 +125,10 @@ static int open_target(struct recorder *r)
 	err = check_tls_user(r);
 	if (!err)
 		err = recorder_plan_windows(r);
+	if (!err)
+		err = check_activity(r);
+	if (!err && r->o->attr.activity)
+		err = activities_begin(&r->activities, r->notify);
 	by_default = !r->specs->v.n;
 	attr.windows = r->window_how;
 	attr.by_command = r->o->control != NULL;
@@ -263,6 +289,7 @@ static void close_all(struct recorder *r, const sigset_t *before)
 		r->result->status = 128 + r->result->signal;
 	}
 	recorder_sim_close(r);
+	activities_end(r->activities);
 	event_set_free(&r->set);
 	window_run_end(&r->windows);
 	evlist_free(&r->events);
@@ -334,6 +361,8 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 		err = describe_events(&r);
 	if (!err)
 		flow_init(&r.flow, &r.events, o->output.build_ids == BUILDID_HITS);
+	if (!err && r.activities)
+		err = activities_attach(r.activities, &r.set);
 	if (!err && r.window_how > WINDOW_SIM)
 		err = window_run_begin(&r.windows, r.window_how, &r.set, &r.events, r.window_interval_ns, to);
 	r.flow.no_files = o->output.build_ids == BUILDID_NONE;

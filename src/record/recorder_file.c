@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "record/activity.h"
 #include "record/recorder_impl.h"
 
 u64 recorder_window(const struct recorder *r)
@@ -178,7 +179,12 @@ static void drop_oldest(struct recorder *r, char *path)
 int recorder_switch_file(struct recorder *r, bool last)
 {
 	char *dated;
-	int err = recorder_end_file(r);
+	int err;
+
+	/* At once: what is in the rings from now on goes to the next file. */
+	if (r->activities && !last)
+		activities_renew(r->activities);
+	err = recorder_end_file(r);
 
 	if (!r->result->path)
 		return err;

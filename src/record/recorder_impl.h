@@ -30,10 +30,11 @@ struct recorder {
 	struct workload workload;
 	struct control control; /* --control */
 	bool has_workload, target_is_workload;
-	struct sim *sim;	/* NULL: the machine's own PMU */
-	struct sim_tasks tasks; /* its */
-	struct bytes side_band; /* with sim and --switch-output: all side-band records so far */
-	const char *path;	/* from the options, or the default */
+	struct activities *activities; /* --activity, or NULL */
+	struct sim *sim;	       /* NULL: the machine's own PMU */
+	struct sim_tasks tasks;	       /* its */
+	struct bytes side_band;	       /* with sim and --switch-output: all side-band records so far */
+	const char *path;	       /* from the options, or the default */
 	int signal_fd, epoll_fd;
 	size_t live_rings;
 	VEC(char *) dated;		   /* files that --switch-output has finished and kept */

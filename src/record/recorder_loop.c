@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "record/activity.h"
 #include "record/recorder_impl.h"
 
 #define AT_MOST_MS 1000 /* between two passes: what a killed recorder can lose */
@@ -27,6 +28,7 @@
 #define WINDOW_EVENT (UINT64_MAX - 1)
 #define SETTLE_NS 200000 /* for who still writes into a ring that is paused */
 #define CONTROL_EVENT (UINT64_MAX - 2)
+#define ACTIVITY_ASKED (UINT64_MAX - 3)
 #define BATCH 64
 #define ROUND_MS 100 /* between FINISHED_ROUNDs where bursts call many times a second */
 
@@ -65,6 +67,8 @@ int recorder_watch(struct recorder *r)
 		err = watch(r, r->set.rings.v[i].fds.v[0], i);
 	if (!err && r->windows.timer >= 0)
 		err = watch(r, r->windows.timer, WINDOW_EVENT);
+	if (!err && r->activities)
+		err = watch(r, activities_fd(r->activities), ACTIVITY_ASKED);
 	if (!err && r->control.in >= 0)
 		err = watch(r, r->control.in, CONTROL_EVENT);
 	r->live_rings = r->set.rings.n;
@@ -240,6 +244,8 @@ static int wait_for_events(struct recorder *r, bool *bursts)
 			tick = true;
 		else if (events[i].data.u64 == CONTROL_EVENT)
 			commanded(r);
+		else if (events[i].data.u64 == ACTIVITY_ASKED)
+			activities_answer(r->activities);
 		else if (events[i].events & EPOLLIN)
 			r->result->woken++;
 		else if (events[i].events & (EPOLLHUP | EPOLLERR))

@@ -31,6 +31,7 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 			      "their start)" },
 		{ a->overwrite, "--overwrite: the virtual PMU never overwrites records (--switch-output with "
 				"--switch-max-files keeps only the last part)" },
+		{ a->activity, "--activity: the virtual PMU does not say which activity a thread works for" },
 		{ a->phys_addr || a->raw, "--phys-data, -R: the virtual PMU has neither physical addresses nor "
 					  "raw data" },
 		{ a->transaction, "--transaction: the virtual PMU has no transactional memory" },

@@ -155,6 +155,24 @@ static void write_unwound(const struct profile *p, struct bytes *out)
 	bytes_char(out, '\n');
 }
 
+static void write_activities(const struct profile *p, struct bytes *out)
+{
+	const u64 *n = p->tally.activities;
+	u64 known = n[ACTIVITY_KNOWN] + n[ACTIVITY_BARE];
+
+	if (!p->timelines)
+		return;
+	bytes_printf(out, "# Activities: %llu samples (%.1f%%) belong to one, %llu to none", (unsigned long long)known,
+		     share_of(known, p->tally.samples), (unsigned long long)n[ACTIVITY_NONE]);
+	write_count("without attributes, which were not to be read", n[ACTIVITY_BARE], out);
+	write_count("whose thread was not to be read", n[ACTIVITY_NO_THREAD], out);
+	write_count("whose record was not to be read", n[ACTIVITY_NO_RECORD], out);
+	write_count("of processes that were not looked at yet", n[ACTIVITY_NOT_YET], out);
+	write_count("of which nothing is known", n[NR_ACTIVITY_STATUS], out);
+	write_count("records of activities that make no sense", p->tally.broken_activities, out);
+	bytes_char(out, '\n');
+}
+
 static void write_simulated(const struct profile *p, struct bytes *out)
 {
 	if (!p->simulated.len)
@@ -170,4 +188,5 @@ void report_recording_head(const struct profile *p, struct bytes *out)
 	write_tally(p, out);
 	write_lbr(&p->tally, out);
 	write_unwound(p, out);
+	write_activities(p, out);
 }

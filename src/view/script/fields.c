@@ -70,6 +70,7 @@ static const struct field_row {
 	{ "insnlen", SCRIPT_INSNLEN, PERF_SAMPLE_IP, "IP" },
 	{ "disasm", SCRIPT_DISASM, PERF_SAMPLE_IP, "IP" },
 	{ "tls", SCRIPT_TLS, PERF_SAMPLE_TLS_USER, "TLS_USER" },
+	{ "activity", SCRIPT_ACTIVITY, 0, NULL },
 	{ "machine_pid", SCRIPT_NOTHING, 0, NULL },
 	{ "vcpu", SCRIPT_NOTHING, 0, NULL },
 	{ "synth", SCRIPT_NOTHING, 0, NULL },

@@ -56,6 +56,7 @@ struct script_line {
 	u32 event_index;
 	const struct sample *sample;
 	u64 period;
+	u32 activity; /* as in struct hit */
 	u64 clock;
 	u16 cpumode;
 	u16 stitched; /* as struct hit */

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "agg/activity_keys.h"
 #include "attrib/lbr.h"
 #include "codec/perf_abi.h"
 #include "view/script/impl.h"
@@ -108,6 +109,13 @@ static void put_code(struct script_worker *w, const struct script_line *l, u64 s
 		json_set_str(j, "disasm", (char *)w->scratch.p, w->scratch.len);
 }
 
+static void put_activity(struct script_worker *w, const struct script_line *l, struct json *j)
+{
+	w->scratch.len = 0;
+	activity_text(w->s->timelines, l->activity, &w->scratch);
+	json_set_str(j, "activity", (char *)w->scratch.p, w->scratch.len);
+}
+
 static void put_rest(struct script_worker *w, const struct script_line *l, u64 shown, struct json *j)
 {
 	const struct sample *s = l->sample;
@@ -137,6 +145,8 @@ static void put_rest(struct script_worker *w, const struct script_line *l, u64 s
 		json_set_u64(j, "cgroup", s->cgroup);
 	if (shown & SCRIPT_TLS && s->has & PERF_SAMPLE_TLS_USER)
 		put_tls(s, j);
+	if (shown & SCRIPT_ACTIVITY && w->s->timelines)
+		put_activity(w, l, j);
 	if (shown & (SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF) && s->has & PERF_SAMPLE_BRANCH_STACK)
 		put_branches(s, j);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One sample as text, laid out as perf does it. */
+#include "agg/activity_keys.h"
 #include "view/script/impl.h"
 
 #include <string.h>
@@ -351,6 +352,12 @@ static void put_rest(struct script_worker *w, const struct script_line *l, u64 s
 		bytes_char(out, ' ');
 		bytes_dec(out, s->cgroup);
 	}
+	if (shown & SCRIPT_ACTIVITY && w->s->timelines) {
+		bytes_char(out, ' ');
+		w->scratch.len = 0;
+		activity_text(w->s->timelines, l->activity, &w->scratch);
+		bytes_plain(out, (char *)w->scratch.p, w->scratch.len);
+	}
 	if (shown & SCRIPT_TLS)
 		script_put_tls(s, out);
 }
@@ -358,7 +365,8 @@ static void put_rest(struct script_worker *w, const struct script_line *l, u64 s
 #define RARE_BEFORE (SCRIPT_ADDR | SCRIPT_DATA_SRC | SCRIPT_WEIGHT | SCRIPT_INS_LAT)
 #define RARE_AFTER                                                                                                    \
 	(SCRIPT_IREGS | SCRIPT_UREGS | SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF | SCRIPT_BPF_OUTPUT |   \
-	 SCRIPT_PHYS_ADDR | SCRIPT_DATA_PAGE_SIZE | SCRIPT_CODE_PAGE_SIZE | SCRIPT_CGROUP | SCRIPT_TLS | SCRIPT_CODE)
+	 SCRIPT_PHYS_ADDR | SCRIPT_DATA_PAGE_SIZE | SCRIPT_CODE_PAGE_SIZE | SCRIPT_CGROUP | SCRIPT_TLS |              \
+	 SCRIPT_CODE | SCRIPT_ACTIVITY)
 #define FLAGS_WIDTH 24 /* of the branch flags, which only instruction traces fill */
 
 void script_put_line(struct script_worker *w, const struct script_line *l, struct bytes *out)

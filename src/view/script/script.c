@@ -215,6 +215,7 @@ void script_hit(struct script_worker *w, const struct hit *h, struct bytes *out)
 		.event_index = h->event,
 		.sample = h->full,
 		.period = h->s.period,
+		.activity = h->activity,
 		.clock = h->clock,
 		.cpumode = h->cpumode,
 		.stitched = h->stitched,
@@ -232,7 +233,7 @@ void script_hit(struct script_worker *w, const struct hit *h, struct bytes *out)
 	line.thread = script_thread(w, line.sample->pid, line.sample->tid, h->clock);
 	if (!sample_filter_thread(&s->opts.samples, line.thread->pid, line.thread->tid, &line.thread->view,
 				  s->strings) ||
-	    !place_passes(s, &line))
+	    !sample_filter_activity(&s->opts.samples, h->activity) || !place_passes(s, &line))
 		return;
 	if (s->opts.json)
 		script_put_json(w, &line, out);

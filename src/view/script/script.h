@@ -23,6 +23,7 @@
 #include "codec/features.h"
 #include "codec/record.h"
 #include "state/procs.h"
+#include "state/timelines.h"
 #include "view/script/fields.h"
 
 struct script_opts {
@@ -50,6 +51,7 @@ struct script {
 	const struct evlist *events;
 	const struct features *features;
 	const struct deferred_chains *deferred; /* user parts of call chains, or NULL */
+	const struct timelines *timelines;	/* activities, or NULL */
 	const struct spe *spe;			/* makes hits of AUX data; NULL: nothing does */
 	const struct callers *callers; /* call stacks of branch records are stitched by them; NULL: they are not */
 	const char *file;	       /* for messages */

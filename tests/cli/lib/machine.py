@@ -30,6 +30,19 @@ def no_recording():
     return None
 
 
+def no_bpf():
+    """Why no BPF program can read threads here."""
+    number = {"x86_64": 321, "aarch64": 280}.get(platform.machine())
+    if number is None or not os.path.exists("/sys/kernel/btf/vmlinux"):
+        return "no BPF for tracing, or no type information of the kernel"
+    attr = struct.pack("IIII", 27, 0, 0, 4096).ljust(128, b"\0")  # a ring buffer
+    fd = ctypes.CDLL(None, use_errno=True).syscall(number, 0, ctypes.c_char_p(attr), len(attr))
+    if fd < 0:
+        return "bpf: " + os.strerror(ctypes.get_errno())
+    os.close(fd)
+    return None
+
+
 def plugin():
     """The virtual PMU's plugin: that of the plain tree, as those with sanitizers do not load into QEMU."""
     places = [pathlib.Path(os.environ["SRCDIR"]) / "build", pathlib.Path(os.environ["RETICLE"]).parent]
@@ -55,6 +68,12 @@ def need(why):
 def need_recording():
     why = no_recording()
     need(why and f"no recording here: {why}")
+
+
+def need_bpf():
+    need_recording()
+    why = no_bpf()
+    need(why and f"no BPF here: {why}")
 
 
 def need_sim():

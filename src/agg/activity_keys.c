@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agg/activity_keys.h"
+
+#include <string.h>
+
+#define ROOT_KEY "datadog.local_root_span_id" /* as Datadog's libraries write it: 16 hexadecimal digits */
+
+static bool put_hex(const u8 *id, u32 n, struct bytes *out)
+{
+	for (u32 i = 0; id && i < n; i++)
+		bytes_printf(out, "%02x", id[i]);
+	return id;
+}
+
+static bool trace_text(const struct timelines *t, const struct activity *a, struct bytes *out)
+{
+	(void)t;
+	return put_hex(activity_trace(a->record), 16, out);
+}
+
+static bool span_text(const struct timelines *t, const struct activity *a, struct bytes *out)
+{
+	(void)t;
+	return put_hex(activity_span(a->record), 8, out);
+}
+
+static bool attribute_text(const struct timelines *t, const struct activity *a, const char *name, struct bytes *out)
+{
+	struct str value;
+
+	if (!timelines_attribute(t, a, name, &value))
+		return false;
+	bytes_put(out, value.p, value.len);
+	return true;
+}
+
+static bool root_text(const struct timelines *t, const struct activity *a, struct bytes *out)
+{
+	return attribute_text(t, a, ROOT_KEY, out);
+}
+
+/* Of a process that publishes one, whether its threads work for something or not. */
+static bool service_text(const struct timelines *t, const struct activity *a, struct bytes *out)
+{
+	struct activity_process p;
+
+	activity_process_decode(timelines_published(t, a), &p);
+	bytes_put(out, p.service.p, p.service.len);
+	return p.service.len;
+}
+
+static const struct {
+	const char *name;
+	bool (*text)(const struct timelines *t, const struct activity *a, struct bytes *out);
+} keys[] = {
+	{ "trace_id", trace_text },
+	{ "span_id", span_text },
+	{ "root_span_id", root_text },
+	{ "service", service_text },
+};
+
+bool activity_key(const struct timelines *t, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(keys) && t->all.n; i++)
+		if (!strcmp(keys[i].name, name))
+			return true;
+	return timelines_has_attribute(t, name);
+}
+
+void activity_key_text(const struct timelines *t, u32 activity, const char *name, struct bytes *out)
+{
+	const struct activity *a = activity < t->all.n ? &t->all.v[activity] : NULL;
+	bool found = false, own = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(keys) && a; i++)
+		if (!strcmp(keys[i].name, name)) {
+			own = true;
+			found = keys[i].text(t, a, out);
+		}
+	if (a && !own)
+		found = attribute_text(t, a, name, out);
+	if (!found)
+		bytes_str(out, ACTIVITY_NOTHING);
+}
+
+const char *activity_status_text(enum activity_status s)
+{
+	static const char *const texts[NR_ACTIVITY_STATUS] = {
+		[ACTIVITY_NONE] = "none",
+		[ACTIVITY_KNOWN] = "without ids",
+		[ACTIVITY_BARE] = "without ids",
+		[ACTIVITY_NO_THREAD] = "unreadable",
+		[ACTIVITY_NO_RECORD] = "unreadable",
+		[ACTIVITY_NOT_YET] = "not looked at yet",
+	};
+
+	return s < NR_ACTIVITY_STATUS && texts[s] ? texts[s] : "unknown";
+}
+
+/* The last value of each key counts. */
+static void put_attributes(const struct timelines *t, const struct activity *a, struct bytes *out)
+{
+	struct activity_process p;
+
+	activity_process_decode(timelines_published(t, a), &p);
+	for (u32 i = 0; i < p.nr_keys; i++) {
+		struct str value;
+
+		if (!activity_attribute_of(a->record, i, &value))
+			continue;
+		bytes_char(out, ' ');
+		bytes_put(out, p.keys[i].p, p.keys[i].len);
+		bytes_char(out, '=');
+		bytes_put(out, value.p, value.len);
+	}
+}
+
+void activity_text(const struct timelines *t, u32 activity, struct bytes *out)
+{
+	const struct activity *a = activity && activity < t->all.n ? &t->all.v[activity] : NULL;
+
+	if (!a) {
+		bytes_str(out, "unknown");
+		return;
+	}
+	if (trace_text(t, a, out)) {
+		bytes_char(out, '/');
+		span_text(t, a, out);
+	} else {
+		bytes_str(out, activity_status_text(a->status));
+	}
+	put_attributes(t, a, out);
+}
+
+u8 *activity_choose(const struct timelines *t, const char *key, const char *value)
+{
+	u8 *chosen = mem_zalloc(t->all.n);
+	struct bytes text = { 0 };
+
+	for (u32 i = 0; i < t->all.n; i++) {
+		text.len = 0;
+		activity_key_text(t, i, key, &text);
+		chosen[i] = text.len == strlen(value) && !memcmp(text.p, value, text.len);
+	}
+	bytes_free(&text);
+	return chosen;
+}

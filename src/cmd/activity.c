@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reticle activity: the requests that a server's threads worked for, and what each of them took. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agg/activity_keys.h"
+#include "cmd/commands.h"
+#include "cmd/header.h"
+#include "cmd/output.h"
+#include "cmd/progress.h"
+#include "cmd/rights.h"
+#include "cmd/select.h"
+#include "view/activities.h"
+
+#define LINES 20
+#define FUNCTIONS 3
+
+struct config {
+	struct select select;
+	const char *by, *slow;
+	u32 lines, functions;
+	bool json, quiet, header;
+};
+
+#define OPT(letter, name, kind, field, arg, help)                                                                     \
+	{                                                                                                             \
+		letter, name, kind, offsetof(struct config, field), arg, help                                         \
+	}
+
+static const struct opt options[] = {
+	SELECT_OPTS(struct config),
+	OPT(0, "by", OPT_STRING, by, "KEY",
+	    "tell activities apart by this: trace_id, span_id, root_span_id, service or an attribute"),
+	OPT(0, "lines", OPT_U32, lines, "N", "show at most N activities; 0: all (default: 20)"),
+	OPT(0, "functions", OPT_U32, functions, "N", "show N functions of each, at most 8 (default: 3)"),
+	OPT(0, "slow", OPT_STRING, slow, "PERCENT",
+	    "compare functions of the heaviest PERCENT with those of the others"),
+	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
+	OPT(0, "header", OPT_FLAG, header, NULL, "first show what is known about the recording"),
+	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "do not print lines that begin with #"),
+};
+
+static void defaults(void *config)
+{
+	struct config *c = config;
+
+	c->lines = LINES;
+	c->functions = FUNCTIONS;
+}
+
+static int no_key(const char *name, const struct notify *to)
+{
+	return notify_error(
+		to, ERR_USAGE,
+		"--by: '%s' is none of trace_id, span_id, root_span_id, service, nor an attribute that any "
+		"process of this recording has",
+		name);
+}
+
+/* What says most: requests of one route are alike. Those that are to be compared are single ones. */
+static const char *usual_key(const struct session *s, bool single)
+{
+	return single ? "span_id" : timelines_has_attribute(&s->timelines, "http.route") ? "http.route" : "trace_id";
+}
+
+static int set_keys(const struct config *c, const struct session *s, struct selected *sel, struct activities_opts *o,
+		    const struct notify *to)
+{
+	char *end = NULL;
+
+	if (!s->timelines.all.n)
+		return notify_error(to, ERR_USAGE,
+				    "%s has no activities: record with --activity a program that says which it works "
+				    "for (doc/activities.md)",
+				    s->src->path);
+	if (c->slow) {
+		o->slow = strtod(c->slow, &end) / 100;
+		if (end == c->slow || (*end && strcmp(end, "%")) || !(o->slow > 0 && o->slow < 1))
+			return notify_error(to, ERR_USAGE, "--slow: '%s' is no percentage between 0 and 100", c->slow);
+	}
+	o->key = c->by ? c->by : usual_key(s, c->slow);
+	o->most = c->lines;
+	o->functions = MIN(c->functions, (u32)ACTIVITY_TOP);
+	o->quiet = c->quiet;
+	sel->pipeline.fields[0] = o->key;
+	sel->pipeline.nr_fields = 1;
+	sel->pipeline.no_field[0] = no_key;
+	sel->pipeline.sort_order[0] = SORT_FIELD;
+	sel->pipeline.sort_order[1] = SORT_SYMBOL;
+	sel->pipeline.nr_sort = 2;
+	sel->pipeline.no_chains = true;
+	return 0;
+}
+
+static int show(const struct command_ctx *ctx, const struct config *c, struct selected *sel, struct session *s)
+{
+	struct activities_opts o = { 0 };
+	struct profile *profile = NULL;
+	struct output out;
+	int err = set_keys(c, s, sel, &o, ctx->notify);
+
+	if (!err)
+		err = pipeline_over(&sel->pipeline, s, &profile, ctx->notify);
+	if (err)
+		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
+	(void)output_open(&out, NULL, ctx->notify);
+	if (c->header && !c->json)
+		print_header(s->src, false, &out.bytes);
+	if (c->json)
+		activities_json(profile, &o, &out.bytes);
+	else
+		activities_text(profile, &o, &out.bytes);
+	err = output_close(&out, ctx->notify) ? EXIT_FAILURE : EXIT_SUCCESS;
+	if (CMD_FREES)
+		profile_free(profile);
+	return err;
+}
+
+static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
+{
+	struct config c = *(const struct config *)config;
+	struct selected sel;
+	struct session *s;
+	int status = 2;
+
+	rights_drop();
+	if (input_word(&c.select.input, argc, argv, ctx->notify))
+		return 2;
+	if (!select_resolve(&c.select, &sel, ctx->notify)) {
+		status = session_open(&s, sel.pipeline.input, &sel.pipeline.session, ctx->notify) ? EXIT_FAILURE : 0;
+		if (!status) {
+			status = show(ctx, &c, &sel, s);
+			if (CMD_FREES)
+				session_close(s);
+		}
+	}
+	selected_free(&sel);
+	return status;
+}
+
+const struct command cmd_activity = {
+	.name = "activity",
+	.summary = "show which requests took the time, and in which functions",
+	.args = "[options] [recording]",
+	.opts = options,
+	.nr_opts = ARRAY_LEN(options),
+	.config_size = sizeof(struct config),
+	.defaults = defaults,
+	.run = run,
+};

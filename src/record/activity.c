@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nobody says when a program has loaded the library that defines its thread context. So the BPF program asks again and
+ * again for as long as samples come: at short intervals at the beginning, when programs load their libraries, and then
+ * at longer ones. What a file says is kept, so that an answer costs little more than a look at the process's mappings.
+ */
+#include "record/activity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/regular.h"
+#include "codec/procmaps.h"
+#include "record/activity_prog.h"
+#include "record/tls_symbol.h"
+#include "sys/smallfile.h"
+
+#define SYMBOL "otel_thread_ctx_v1"
+#define MAPS_MAX (16u << 20)
+#define SOON_NS 1000000ull
+#define SOON_TIMES 32u
+#define LATE_NS 1000000000ull
+#define FILES_MAX 65536u
+#define ANSWER_BYTES (128ull << 20)
+
+struct activities {
+	struct activity_prog prog;
+	const struct notify *to;
+	u8 *consumer, *producer; /* pages of the ring of asks; data follow the producer's */
+	size_t page;
+	struct map asked;   /* hash of a key -> how often it was asked */
+	struct map by_file; /* hash of device, inode, path and role -> index in files */
+	VEC(struct tls_symbol) files;
+	u64 left; /* bytes of files that may be read for the answer that is being made */
+};
+
+/* What an answer is made of. */
+struct process {
+	char root[32]; /* /proc/PID/root */
+	char exe[PATH_MAX];
+	struct activity_target target;
+	bool from_program; /* the program's own variable comes before those of libraries, as in dynamic linking */
+	bool musl;
+};
+
+static int map_asks(struct activities *a)
+{
+	size_t page = a->page;
+
+	a->consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, a->prog.asks, 0);
+	a->producer =
+		mmap(NULL, page + 2 * (size_t)ACTIVITY_ASKS_BYTES, PROT_READ, MAP_SHARED, a->prog.asks, (off_t)page);
+	if (a->consumer != MAP_FAILED && a->producer != MAP_FAILED)
+		return 0;
+	return notify_error(a->to, ERR_IO, "--activity: cannot map the ring of its BPF program: %s", strerror(errno));
+}
+
+static bool takes_samples(const struct open_event *e)
+{
+	return e->spec && e->attr.sample_period;
+}
+
+static int attach(struct activities *a, const struct open_event *e)
+{
+	for (size_t i = 0; i < e->on.n; i++)
+		if (ioctl(e->on.v[i].fd, PERF_EVENT_IOC_SET_BPF, a->prog.prog))
+			return notify_error(
+				a->to, ERR_UNSUPPORTED, "--activity: %s takes no BPF program: %s%s", e->name,
+				strerror(errno),
+				e->attr.type == PERF_TYPE_TRACEPOINT ? " (tracepoints have no activities)" : "");
+	return 0;
+}
+
+int activities_begin(struct activities **out, const struct notify *to)
+{
+	struct activities *a = mem_zalloc(sizeof(*a));
+	int err;
+
+	*out = a;
+	a->to = to;
+	a->page = (size_t)sysconf(_SC_PAGESIZE);
+	a->consumer = a->producer = MAP_FAILED;
+	err = activity_prog_load(&a->prog, to);
+	return err ? err : map_asks(a);
+}
+
+int activities_attach(struct activities *a, const struct event_set *set)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < set->events.n && !err; i++) {
+		const struct open_event *e = &set->events.v[i];
+
+		for (size_t k = 0; e->activity && k < e->on.n && !err; k++)
+			if (activity_prog_output(&a->prog, (u32)e->on.v[k].cpu, e->on.v[k].fd))
+				err = notify_error(a->to, ERR_IO,
+						   "--activity: the kernel refuses the event that takes activities");
+		if (takes_samples(e) && !err)
+			err = attach(a, e);
+	}
+	return err;
+}
+
+void activities_end(struct activities *a)
+{
+	if (!a)
+		return;
+	if (a->consumer != MAP_FAILED)
+		munmap(a->consumer, a->page);
+	if (a->producer != MAP_FAILED)
+		munmap(a->producer, a->page + 2 * (size_t)ACTIVITY_ASKS_BYTES);
+	activity_prog_close(&a->prog);
+	map_free(&a->asked);
+	map_free(&a->by_file);
+	vec_free(&a->files);
+	free(a);
+}
+
+int activities_fd(const struct activities *a)
+{
+	return a->prog.asks;
+}
+
+void activities_renew(struct activities *a)
+{
+	activity_prog_forget(&a->prog);
+}
+
+/* Valid until the next one is looked up. */
+static const struct tls_symbol *symbol_of(struct activities *a, const struct process *p, const struct maps_line *m,
+					  const char *path, bool as_program)
+{
+	u64 id = hash_pair(hash_pair(m->ino, (u64)m->maj << 32 | m->min), hash_bytes(path, strlen(path)) + as_program);
+	u32 known = map_get(&a->by_file, id);
+	static const struct tls_symbol none = { .kind = ACTIVITY_KIND_NONE };
+	struct tls_symbol found = { .kind = ACTIVITY_KIND_NONE };
+	int fd;
+
+	if (known != ID_NONE)
+		return &a->files.v[known];
+	if (a->left < ANSWER_BYTES / 4)
+		return &none; /* in the next answer */
+	fd = regular_open_in(p->root, path);
+	if (fd >= 0) {
+		tls_symbol_find(fd, SYMBOL, as_program, &a->left, &found);
+		close(fd);
+	}
+	if (a->files.n >= FILES_MAX) {
+		map_free(&a->by_file);
+		a->files.n = 0;
+	}
+	map_set(&a->by_file, id, (u32)a->files.n);
+	vec_push(&a->files, found);
+	return &a->files.v[a->files.n - 1];
+}
+
+/* The first mapping of a file: does it define the variable? */
+static void look_at_file(struct activities *a, struct process *p, const struct maps_line *m)
+{
+	struct bytes path = { 0 };
+	const struct tls_symbol *s;
+	bool as_program;
+
+	maps_path_plain(m->path, &path);
+	bytes_u8(&path, 0);
+	as_program = !strcmp((const char *)path.p, p->exe);
+	s = symbol_of(a, p, m, (const char *)path.p, as_program);
+	p->musl |= as_program && s->musl;
+	if (s->kind > ACTIVITY_KIND_NONE && !p->from_program && (as_program || p->target.kind == ACTIVITY_KIND_NONE)) {
+		p->from_program = as_program;
+		p->target.kind = s->kind;
+		p->target.where = as_program ? s->where : s->where + (m->start - s->first);
+	}
+	bytes_free(&path);
+}
+
+static bool begins(struct str s, const char *with)
+{
+	return s.len >= strlen(with) && !memcmp(s.p, with, strlen(with));
+}
+
+static void look_at_mapping(struct activities *a, struct process *p, const struct maps_line *m)
+{
+	if (begins(m->path, "/memfd:OTEL_CTX") || begins(m->path, "[anon_shmem:OTEL_CTX]") ||
+	    begins(m->path, "[anon:OTEL_CTX]"))
+		p->target.context = m->start;
+	else if (begins(m->path, "/") && !m->pgoff && m->ino)
+		look_at_file(a, p, m);
+}
+
+/* What the C library has where (glibc's and musl's ABI): the table of modules, and the size of its entries. */
+static void set_table(struct process *p)
+{
+#if defined(__x86_64__)
+	p->target.dtv_at = 8;
+	p->target.dtv_width = p->musl ? 8 : 16;
+#else
+	p->target.dtv_at = p->musl ? -8 : 0;
+	p->target.dtv_width = p->musl ? 8 : 16;
+#endif
+}
+
+static bool look_at_process(struct activities *a, u32 pid, struct process *p)
+{
+	struct bytes maps = { 0 };
+	struct maps_line m;
+	struct str line;
+	char name[32];
+	size_t at = 0;
+	ssize_t n;
+	bool ok;
+
+	snprintf(p->root, sizeof(p->root), "/proc/%u/root", pid);
+	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
+	n = readlink(name, p->exe, sizeof(p->exe) - 1);
+	p->exe[MAX(n, 0)] = '\0';
+	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
+	ok = !smallfile_read(AT_FDCWD, name, MAPS_MAX, &maps);
+	while (ok && bytes_line(&maps, &at, &line))
+		if (maps_line_parse(line.p, line.len, &m))
+			look_at_mapping(a, p, &m);
+	bytes_free(&maps);
+	set_table(p);
+	return ok;
+}
+
+static void answer(struct activities *a, u64 key)
+{
+	struct process *p = mem_zalloc(sizeof(*p));
+	u32 *times = map_at(&a->asked, key, 0);
+	struct activity_target before;
+
+	*times += *times < UINT16_MAX;
+	a->left = ANSWER_BYTES;
+	p->target.kind = ACTIVITY_KIND_NONE;
+	look_at_process(a, (u32)(key >> 32), p);
+	if (activity_prog_target(&a->prog, key, &before) && before.context == p->target.context)
+		p->target.published = before.published;
+	p->target.ask_after = *times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(*times - SOON_TIMES, 10u), LATE_NS);
+	if (p->target.kind > ACTIVITY_KIND_NONE && p->target.context)
+		p->target.ask_after = LATE_NS;
+	activity_prog_set_target(&a->prog, key, &p->target);
+	free(p);
+}
+
+/* The kernel's protocol of BPF_MAP_TYPE_RINGBUF: a head of 8 bytes before each record, which is aligned to 8. */
+void activities_answer(struct activities *a)
+{
+	u64 at = *(u64 *)(void *)a->consumer, end = __atomic_load_n((u64 *)(void *)a->producer, __ATOMIC_ACQUIRE);
+	const u8 *data = a->producer + a->page;
+
+	while (at < end) {
+		const u8 *record = data + (at & (ACTIVITY_ASKS_BYTES - 1));
+		u32 len = __atomic_load_n((const u32 *)(const void *)record, __ATOMIC_ACQUIRE);
+		u64 key;
+
+		if (len & BPF_RINGBUF_BUSY_BIT)
+			break;
+		memcpy(&key, record + BPF_RINGBUF_HDR_SZ, sizeof(key));
+		at += ((u64)(len & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT)) + BPF_RINGBUF_HDR_SZ + 7) &
+		      ~7ull;
+		__atomic_store_n((u64 *)(void *)a->consumer, at, __ATOMIC_RELEASE);
+		answer(a, key);
+	}
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The BPF program that reads activities, and its maps. It runs in each sample, before the kernel writes it, and writes
+ * a record (codec/activity.h) in front of the sample if the thread's activity is not the one that it wrote last.
+ */
+#ifndef RECORD_ACTIVITY_PROG_H
+#define RECORD_ACTIVITY_PROG_H
+
+#include "base/err.h"
+
+/* How the address of a thread's variable is found. */
+enum activity_kind {
+	ACTIVITY_KIND_UNASKED, /* nobody has looked yet */
+	ACTIVITY_KIND_NONE,    /* the program has none, or it was not found yet */
+	ACTIVITY_KIND_STATIC,  /* where: its distance from the thread pointer */
+	/* where: the address of a slot that the dynamic linker fills with */
+	ACTIVITY_KIND_OFFSET, /* that distance; */
+	ACTIVITY_KIND_DESC,   /* a TLS descriptor: a function, and the distance or the address of module and offset; */
+	ACTIVITY_KIND_MODULE, /* module and offset */
+};
+
+/* What the program knows of a process: by activity_target_key. */
+struct activity_target {
+	u32 kind;      /* enum activity_kind */
+	u32 dtv_width; /* bytes of an entry in the thread's table of modules */
+	s64 dtv_at;    /* where the address of that table is, from the thread pointer */
+	u64 where;
+	u64 context;   /* the address of its process context (OTEP 4719); 0: it has none */
+	u64 published; /* when the one was published that was written last; set by the program */
+	u64 ask_after; /* ns: so long after the next sample the program asks again; 0: it has seen that, and set */
+	u64 ask_at;    /* by the clock of samples; 0: it asks in the next sample */
+};
+
+struct activity_prog {
+	int prog, processes, threads, scratch, payload, output, asks;
+};
+
+/* Loads it. 0, or a negative enum err (noted). All descriptors are -1 or to be closed by activity_prog_close. */
+int activity_prog_load(struct activity_prog *p, const struct notify *to);
+void activity_prog_close(struct activity_prog *p);
+
+/* Which event takes the records of a CPU. 0 or a negative errno. */
+int activity_prog_output(const struct activity_prog *p, u32 cpu, int event);
+/* key: the process in the upper half, and how often it called exec in the lower half, as asks have them. */
+bool activity_prog_target(const struct activity_prog *p, u64 key, struct activity_target *out);
+void activity_prog_set_target(const struct activity_prog *p, u64 key, const struct activity_target *t);
+/* Everything is to be written again: for a file that begins. */
+void activity_prog_forget(const struct activity_prog *p);
+
+/* The ring of asks, each a key. */
+#define ACTIVITY_ASKS_BYTES (64u << 10)
+
+#endif

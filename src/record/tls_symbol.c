@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/tls_symbol.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define SECTIONS_MAX 4096u
+#define SEGMENTS_MAX 512u
+#define TABLE_MAX ((u64)32 << 20)
+#define INTERP_MAX 256u
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#define TO_OFFSET R_X86_64_TPOFF64
+#define TO_MODULE R_X86_64_DTPMOD64
+#define TO_DESC R_X86_64_TLSDESC
+#elif defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#define TO_OFFSET R_AARCH64_TLS_TPREL
+#define TO_MODULE R_AARCH64_TLS_DTPMOD
+#define TO_DESC R_AARCH64_TLSDESC
+#else
+#define MACHINE EM_NONE
+#define TO_OFFSET 1
+#define TO_MODULE 2
+#define TO_DESC 3
+#endif
+
+struct file {
+	int fd;
+	u64 *left; /* bytes that may be read */
+	Elf64_Ehdr head;
+	Elf64_Phdr *segments;
+	Elf64_Shdr *sections;
+};
+
+static bool read_at(int fd, void *to, u64 size, u64 at)
+{
+	return at <= INT64_MAX && pread(fd, to, size, (off_t)at) == (ssize_t)size;
+}
+
+/* A table of the file. NULL: it is not there, or too large. Whoever made the file may name the same one many times. */
+static void *read_table(const struct file *f, u64 at, u64 size)
+{
+	void *table = size && size <= MIN(TABLE_MAX, *f->left) ? mem_alloc(size) : NULL;
+
+	if (table)
+		*f->left -= size;
+	if (table && !read_at(f->fd, table, size, at)) {
+		free(table);
+		return NULL;
+	}
+	return table;
+}
+
+static bool open_file(struct file *f)
+{
+	const Elf64_Ehdr *h = &f->head;
+
+	if (!read_at(f->fd, &f->head, sizeof(f->head), 0) || memcmp(h->e_ident, ELFMAG, SELFMAG) ||
+	    h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != MACHINE ||
+	    h->e_phentsize != sizeof(*f->segments) || h->e_phnum > SEGMENTS_MAX)
+		return false;
+	f->segments = read_table(f, h->e_phoff, (u64)h->e_phnum * sizeof(*f->segments));
+	if (h->e_shentsize == sizeof(*f->sections) && h->e_shnum <= SECTIONS_MAX)
+		f->sections = read_table(f, h->e_shoff, (u64)h->e_shnum * sizeof(*f->sections));
+	return f->segments;
+}
+
+/* Its index in the table, or 0: the first symbol is none. */
+static u64 find_symbol(const struct file *f, const Elf64_Shdr *table, const char *name, Elf64_Sym *out)
+{
+	const Elf64_Shdr *names = table->sh_link < f->head.e_shnum ? &f->sections[table->sh_link] : NULL;
+	size_t len = strlen(name) + 1;
+	u64 n = table->sh_size / sizeof(*out), found = 0;
+	char *text = names ? read_table(f, names->sh_offset, names->sh_size) : NULL;
+	Elf64_Sym *symbols = NULL;
+
+	if (text && memmem(text, names->sh_size, name, len))
+		symbols = read_table(f, table->sh_offset, table->sh_size);
+	for (u64 i = 1; symbols && i < n && !found; i++) {
+		const Elf64_Sym *s = &symbols[i];
+
+		if (ELF64_ST_TYPE(s->st_info) != STT_TLS || s->st_shndx == SHN_UNDEF || s->st_size != 8 ||
+		    s->st_name > names->sh_size || names->sh_size - s->st_name < len ||
+		    memcmp(text + s->st_name, name, len))
+			continue;
+		*out = *s;
+		found = i;
+	}
+	free(text);
+	free(symbols);
+	return found;
+}
+
+/* The block of the program itself lies at a fixed distance from the thread pointer. */
+static void in_own_block(const struct file *f, const Elf64_Sym *s, struct tls_symbol *out)
+{
+	for (u32 i = 0; i < f->head.e_phnum; i++) {
+		const Elf64_Phdr *p = &f->segments[i];
+		u64 align = p->p_align ? p->p_align : 1;
+
+		if (p->p_type != PT_TLS || align & (align - 1))
+			continue;
+		out->kind = ACTIVITY_KIND_STATIC;
+#if defined(__x86_64__)
+		out->where = s->st_value - ((p->p_memsz + align - 1) & ~(align - 1));
+#else
+		out->where = s->st_value + MAX(align, 16ull);
+#endif
+	}
+}
+
+static enum activity_kind kind_of(u64 type)
+{
+	return type == TO_OFFSET ? ACTIVITY_KIND_OFFSET :
+	       type == TO_DESC	 ? ACTIVITY_KIND_DESC :
+	       type == TO_MODULE ? ACTIVITY_KIND_MODULE :
+				   ACTIVITY_KIND_NONE;
+}
+
+/* A relocation names the symbol, or what is the same where nobody else can define it: its place in the block. */
+static void look_for_slot(const struct file *f, const Elf64_Shdr *table, u64 symbol, const Elf64_Sym *s,
+			  struct tls_symbol *out)
+{
+	Elf64_Rela *r = read_table(f, table->sh_offset, table->sh_size);
+
+	for (u64 i = 0; r && i < table->sh_size / sizeof(*r) && out->kind == ACTIVITY_KIND_NONE; i++) {
+		enum activity_kind kind = kind_of(ELF64_R_TYPE(r[i].r_info));
+		u64 of = ELF64_R_SYM(r[i].r_info);
+
+		if (!kind ||
+		    (of != symbol && (of || kind == ACTIVITY_KIND_MODULE || r[i].r_addend != (s64)s->st_value)))
+			continue;
+		out->kind = kind;
+		out->where = r[i].r_offset;
+	}
+	free(r);
+}
+
+static void look_for_symbol(const struct file *f, u32 type, const char *name, bool as_program, struct tls_symbol *out)
+{
+	for (u32 i = 0; i < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; i++) {
+		u64 symbol = 0;
+		Elf64_Sym s;
+
+		if (f->sections[i].sh_type == type)
+			symbol = find_symbol(f, &f->sections[i], name, &s);
+		if (symbol && as_program)
+			in_own_block(f, &s, out);
+		for (u32 k = 0; symbol && !as_program && k < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; k++)
+			if (f->sections[k].sh_type == SHT_RELA && f->sections[k].sh_link == i)
+				look_for_slot(f, &f->sections[k], symbol, &s, out);
+	}
+}
+
+static void look_at_segments(const struct file *f, struct tls_symbol *out)
+{
+	char path[INTERP_MAX];
+
+	for (u32 i = f->head.e_phnum; i-- > 0;) {
+		const Elf64_Phdr *p = &f->segments[i];
+
+		if (p->p_type == PT_LOAD)
+			out->first = p->p_vaddr - p->p_offset;
+		if (p->p_type == PT_INTERP && p->p_filesz < sizeof(path) &&
+		    read_at(f->fd, path, p->p_filesz, p->p_offset))
+			out->musl = memmem(path, p->p_filesz, "ld-musl", 7);
+	}
+}
+
+bool tls_symbol_find(int fd, const char *name, bool as_program, u64 *left, struct tls_symbol *out)
+{
+	struct file f = { .fd = fd, .left = left };
+	bool is_elf = open_file(&f);
+
+	*out = (struct tls_symbol){ .kind = ACTIVITY_KIND_NONE };
+	if (is_elf)
+		look_at_segments(&f, out);
+	if (is_elf && f.sections) {
+		look_for_symbol(&f, SHT_DYNSYM, name, as_program, out);
+		/* Static programs have no other table. */
+		if (out->kind == ACTIVITY_KIND_NONE && as_program)
+			look_for_symbol(&f, SHT_SYMTAB, name, true, out);
+	}
+	free(f.segments);
+	free(f.sections);
+	return is_elf;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Activities as a table: how often each was sampled, how much it took, and in which functions. */
+#ifndef VIEW_ACTIVITIES_H
+#define VIEW_ACTIVITIES_H
+
+#include "agg/activities.h"
+#include "base/bytes.h"
+
+struct activities_opts {
+	const char *key; /* what activities are told apart by */
+	u32 most;	 /* the largest number of activities that are shown; 0: all */
+	u32 functions;	 /* of each, at most ACTIVITY_TOP */
+	double slow;	 /* compare this share, the heaviest, with the others; 0: do not */
+	bool quiet;	 /* no lines that begin with # */
+};
+
+/* For each event of the profile, which is as activities_sum wants it. */
+void activities_text(const struct profile *p, const struct activities_opts *o, struct bytes *out);
+void activities_json(const struct profile *p, const struct activities_opts *o, struct bytes *out);
+
+#endif

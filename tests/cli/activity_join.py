@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# check: alone
+"""record --activity: threads that switch activities every 10 microseconds to 1 millisecond say when they worked for which, and each
+sample belongs to the right one, however the program has its thread context."""
+import bisect
+import collections
+import json
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+
+from lib.machine import need_bpf
+
+reticle = os.environ["RETICLE"]
+library = pathlib.Path(os.environ["SRCDIR"]) / "activity"
+include = f"-I{library}/include"
+sources = [str(library / "src" / name) for name in ("activity.c", "process.c")]
+
+# Arguments: threads, step in ns, seconds, file of the truth, and a library that is to be loaded.
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <reticle/activity.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef LOADED
+static int (*publish)(const struct activity_process *);
+static void (*set)(const struct activity_ids *), (*clear)(void);
+static bool (*attribute)(unsigned, const char *, size_t);
+#else
+#define publish activity_publish
+#define set activity_set
+#define clear activity_clear
+#define attribute activity_attribute
+#endif
+
+struct truth {
+	uint64_t begin, end, span;
+};
+struct thread {
+	pthread_t thread;
+	int tid, id;
+	struct truth *v;
+	size_t n;
+};
+static uint64_t step, until;
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+#define MOST (1 << 20)
+
+static void *run(void *arg)
+{
+	struct thread *t = arg;
+	uint64_t begin, end;
+
+	t->tid = (int)syscall(SYS_gettid);
+	t->v = calloc(MOST, sizeof(*t->v));
+	for (uint64_t i = 1; now() < until && t->n < MOST; i++) {
+		struct activity_ids ids = { .trace = { (uint8_t)t->id, 1 }, .span = { (uint8_t)t->id } };
+
+		memcpy(ids.span + 1, &i, 7);
+		set(&ids);
+		attribute(0, i & 1 ? "/odd" : "/even", i & 1 ? 4 : 5);
+		begin = now();
+		while ((end = now()) < begin + step * (1 + i % 3) / 2)
+			;
+		t->v[t->n++] = (struct truth){ begin, end, i };
+	}
+	clear();
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const keys[] = { "http.route" };
+	int n = atoi(argv[1]);
+	struct thread *t = calloc((size_t)n, sizeof(*t));
+	FILE *f = fopen(argv[4], "w");
+
+#ifdef LOADED
+	void *lib = dlopen(argv[5], RTLD_NOW);
+
+	publish = (int (*)(const struct activity_process *))dlsym(lib, "activity_publish");
+	set = (void (*)(const struct activity_ids *))dlsym(lib, "activity_set");
+	clear = (void (*)(void))dlsym(lib, "activity_clear");
+	attribute = (bool (*)(unsigned, const char *, size_t))dlsym(lib, "activity_attribute");
+#endif
+	step = strtoull(argv[2], NULL, 10);
+	publish(&(struct activity_process){ .service = "switcher", .keys = keys, .nr_keys = 1 });
+	/* The recorder is not asked before the first sample. */
+	until = now() + 300000000;
+	while (now() < until)
+		;
+	until = now() + (uint64_t)(atof(argv[3]) * 1e9);
+	for (int i = 0; i < n; i++) {
+		t[i].id = i + 1;
+		pthread_create(&t[i].thread, NULL, run, &t[i]);
+	}
+	for (int i = 0; i < n; i++)
+		pthread_join(t[i].thread, NULL);
+	for (int i = 0; i < n; i++)
+		for (size_t k = 0; k < t[i].n; k++)
+			fprintf(f, "%d %llu %llu %d %llu\n", t[i].tid, (unsigned long long)t[i].v[k].begin,
+				(unsigned long long)t[i].v[k].end, t[i].id, (unsigned long long)t[i].v[k].span);
+	fclose(f);
+	return argc < 5;
+}
+"""
+
+
+def build(name, *options):
+    subprocess.run(["gcc", "-O2", "-o", name, *options, "-pthread"], check=True)
+
+
+def run(*words):
+    p = subprocess.run(words, capture_output=True, text=True)
+    if p.returncode:
+        sys.exit(f"{' '.join(words)}: exit status {p.returncode}: {p.stderr}")
+    return p.stdout
+
+
+def read_truth():
+    truth = collections.defaultdict(list)
+    for line in open("truth"):
+        tid, begin, end, thread, span = map(int, line.split())
+        ids = bytes((thread, 1)).ljust(16, b"\0").hex() + "/" + (bytes((thread,)) + span.to_bytes(7, "little")).hex()
+        truth[tid].append((begin, end, f"{ids} http.route={'/odd' if span & 1 else '/even'}"))
+    return truth
+
+
+def check(name, output):
+    truth, right, missed = read_truth(), 0, 0
+    for line in output.splitlines():
+        m = re.match(r"\s*(-?\d+)\s+(\d+)\.(\d+):\s*(.*)", line)
+        tid, time, said = int(m[1]), int(m[2]) * 10**9 + int(m[3]), m[4]
+        i = bisect.bisect_right(truth[tid], (time, 1 << 63)) - 1
+        if i < 0 or time > truth[tid][i][1]:
+            continue  # between two of them, where the program does not know itself
+        if said == truth[tid][i][2]:
+            right += 1
+        elif "/" in said:
+            sys.exit(f"{name}: at {time} thread {tid} worked for {truth[tid][i]}, and reticle says {said}")
+        else:
+            missed += 1
+    print(f"{name}: {right} right, 0 wrong, {missed} missed")
+    if right < 100 or missed > right // 1000:
+        sys.exit(f"{name}: more than one in a thousand was missed, or there are too few")
+
+
+def record(name, step, freq, program, *more, target=()):
+    run(reticle, "record", "-q", "--activity", "-k", "CLOCK_MONOTONIC", "-F", str(freq), "-o", "perf.data", *target, "--",
+        f"./{program}", "2", str(step), "1", "truth", *more)
+    check(name, run(reticle, "script", "-i", "perf.data", "--ns", "-F", "tid,time,activity"))
+
+
+need_bpf()
+pathlib.Path("program.c").write_text(PROGRAM)
+pathlib.Path("block.c").write_text("__thread char block[100000];\nchar *own_block(void);\nchar *own_block(void)\n{\n\treturn block;\n}\n")
+descriptors = ["-mtls-dialect=gnu2"] if platform.machine() == "x86_64" else []
+
+build("static", "-static", "program.c", *sources, include)
+build("program", "program.c", *sources, include)
+record("a static program at 1 kHz", 1000000, 1000, "static")
+record("a program at 20 kHz", 10000, 20000, "program")
+for name, options in {"descriptors": descriptors, "modules": [], "offsets": ["-ftls-model=initial-exec"]}.items():
+    if name == "modules" and not descriptors:
+        continue  # no other way but descriptors
+    build(f"lib{name}.so", "-shared", "-fPIC", *options, *sources, include)
+    build(f"with_{name}", "program.c", include, f"./lib{name}.so", "-Wl,-rpath,.")
+    record(f"a library with {name}", 100000, 4000, f"with_{name}")
+build("loader", "-DLOADED", "program.c", include)
+for name, options in {"descriptors": descriptors, "modules": []}.items():
+    build("libloaded.so", "-shared", "-fPIC", *options, "block.c", *sources, include)
+    record(f"a library with {name} that is loaded late, and has a large block", 100000, 4000, "loader", "./libloaded.so")
+record("the whole machine", 100000, 4000, "program", target=["-a"])
+
+# As rows, and in the head.
+text = run(reticle, "report", "-i", "perf.data", "--sort", "service,http.route,trace_id", "--comm", "program")
+print(text)
+for part in ("switcher", "/odd", "/even", "01010000000000000000000000000000", "# Activities: "):
+    if part not in text:
+        sys.exit(f"report does not show {part}")
+rows = run(reticle, "report", "-i", "perf.data", "--csv", "--sort", "http.route", "--comm", "program").splitlines()[1:]
+if not {"/odd", "/even", "[none]"} <= {row.split(",")[-1] for row in rows}:
+    sys.exit(f"rows by http.route: {rows}")
+
+# As a table of activities.
+rows = json.loads(run(reticle, "activity", "--json", "-i", "perf.data", "--comm", "program"))["events"][0]["activities"]
+print(rows)
+if {row["activity"] for row in rows} != {"/odd", "/even", "[none]"} or not all(row["functions"] for row in rows):
+    sys.exit("activity: not these two routes, and nothing")
