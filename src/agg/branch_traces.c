@@ -15,22 +15,35 @@ static void view_thread(struct branch_traces *t, const struct hit *h)
 		procs_thread_at(t->procs, h->s.pid, h->s.tid, h->clock, &t->thread);
 }
 
-static void count(struct branch_traces *t, struct branch_trace what)
+#define KNOWN 4096u
+
+/* A branch, and with what was mapped where it stood. Programs take the same ones again and again. */
+struct known_branch {
+	bool used;
+	u64 from, to; /* as recorded */
+	struct maps maps, kernel;
+	struct place at_from, at_to;
+	u32 traces[2]; /* ID_NONE: none */
+	/* The code that ran from here to that branch (the address where it was taken; 0: none was seen). */
+	u64 next;
+	u32 through;
+};
+
+/* Which of t->v it is; added when new. */
+static u32 trace_of(struct branch_traces *t, const struct branch_trace *what)
 {
-	u64 hash = hash_finish(hash_mix(hash_mix(hash_mix(what.dso, what.kind), what.from), what.to));
+	u64 hash = hash_finish(hash_mix(hash_mix(hash_mix(what->dso, what->kind), what->from), what->to));
 	u32 id, at;
 
 	SET_FIND(id, &t->index, hash, at,
-		 t->v.v[id].from == what.from && t->v.v[id].to == what.to && t->v.v[id].dso == what.dso &&
-			 t->v.v[id].kind == what.kind);
+		 t->v.v[id].from == what->from && t->v.v[id].to == what->to && t->v.v[id].dso == what->dso &&
+			 t->v.v[id].kind == what->kind);
 	if (id == ID_NONE) {
 		id = (u32)t->v.n;
-		vec_push(&t->v, what);
+		vec_push(&t->v, *what);
 		set_add(&t->index, hash, id);
-		return;
 	}
-	t->v.v[id].count++;
-	t->v.v[id].mispredicted += what.mispredicted;
+	return id;
 }
 
 static u64 address(const struct place *p, u32 dso)
@@ -38,17 +51,17 @@ static u64 address(const struct place *p, u32 dso)
 	return p->dso == dso ? p->addr : TRACE_OUTSIDE;
 }
 
-/* To the binary that it is in, or both that it connects. */
-static void count_branch(struct branch_traces *t, const struct place *from, const struct place *to, bool mispredicted)
+/* It belongs to the binary that it is in, or to both that it connects. */
+static void find_traces(struct branch_traces *t, struct known_branch *k)
 {
-	struct branch_trace what = { .kind = TRACE_BRANCH, .count = 1, .mispredicted = mispredicted };
+	const struct place *from = &k->at_from, *to = &k->at_to;
+	struct branch_trace what = { .kind = TRACE_BRANCH };
 
 	for (u32 i = 0; i < 2; i++) {
 		what.dso = i ? to->dso : from->dso;
 		what.from = address(from, what.dso);
 		what.to = address(to, what.dso);
-		if (what.dso && (!i || from->dso != to->dso))
-			count(t, what);
+		k->traces[i] = what.dso && (!i || from->dso != to->dso) ? trace_of(t, &what) : ID_NONE;
 	}
 }
 
@@ -58,33 +71,64 @@ static bool in_one(const struct place *a, const struct place *b)
 }
 
 /* From where a branch, taken at `by`, led to until the next one. */
-static void count_through(struct branch_traces *t, const struct place *by, const struct place *from,
-			  const struct place *to)
+static u32 find_through(struct branch_traces *t, const struct place *by, const struct place *from,
+			const struct place *to)
 {
-	struct branch_trace what = { .dso = from->dso, .from = from->addr, .to = to->addr, .count = 1 };
+	struct branch_trace what = { .dso = from->dso, .from = from->addr, .to = to->addr };
 
 	what.kind = in_one(by, from) ? TRACE_THROUGH : TRACE_THROUGH_ENTRY;
-	if (in_one(from, to) && from->addr <= to->addr)
-		count(t, what);
+	return in_one(from, to) && from->addr <= to->addr ? trace_of(t, &what) : ID_NONE;
+}
+
+static bool same_maps(const struct maps *a, const struct maps *b)
+{
+	return a->space == b->space && a->n == b->n;
+}
+
+static struct known_branch *known_of(struct branch_traces *t, const struct branch_entry *b)
+{
+	struct known_branch *k = &t->known[hash_pair(b->from, b->to) % KNOWN];
+
+	if (k->used && k->from == b->from && k->to == b->to && same_maps(&k->maps, &t->thread.maps) &&
+	    same_maps(&k->kernel, &t->thread.kernel))
+		return k;
+	*k = (struct known_branch){
+		.used = true, .from = b->from, .to = b->to, .maps = t->thread.maps, .kernel = t->thread.kernel
+	};
+	place_find(t->dsos, &t->thread, place_mode(&t->thread, b->from), b->from, &k->at_from);
+	place_find(t->dsos, &t->thread, place_mode(&t->thread, b->to), b->to, &k->at_to);
+	find_traces(t, k);
+	return k;
 }
 
 void branch_traces_add(struct branch_traces *t, const struct hit *h)
 {
 	const struct sample *s = h->full;
 	struct place newer = { .sym = ID_NONE }; /* where the branch behind this one was taken */
+	u64 next = 0;
 
+	if (!t->known)
+		t->known = mem_zalloc(KNOWN * sizeof(*t->known));
 	view_thread(t, h);
 	t->samples++;
 	for (u32 i = 0; i < s->nr_branches; i++) {
-		struct branch_entry b = sample_branch(s, i);
-		struct place from, to;
+		const struct branch_entry b = sample_branch(s, i);
+		struct known_branch *k = known_of(t, &b);
 
-		place_find(t->dsos, &t->thread, place_mode(&t->thread, b.from), b.from, &from);
-		place_find(t->dsos, &t->thread, place_mode(&t->thread, b.to), b.to, &to);
-		if (i)
-			count_through(t, &from, &to, &newer);
-		count_branch(t, &from, &to, b.flags & 1);
-		newer = from;
+		if (i && (!next || k->next != next)) {
+			k->next = next;
+			k->through = find_through(t, &k->at_from, &k->at_to, &newer);
+		}
+		if (i && k->through != ID_NONE)
+			t->v.v[k->through].count++;
+		for (u32 j = 0; j < 2; j++) {
+			if (k->traces[j] == ID_NONE)
+				continue;
+			t->v.v[k->traces[j]].count++;
+			t->v.v[k->traces[j]].mispredicted += b.flags & 1;
+		}
+		newer = k->at_from;
+		next = b.from;
 	}
 }
 
@@ -109,6 +153,7 @@ void branch_traces_sort(struct branch_traces *t)
 
 void branch_traces_free(struct branch_traces *t)
 {
+	free(t->known);
 	set_free(&t->index);
 	vec_free(&t->v);
 }

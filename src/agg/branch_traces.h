@@ -28,10 +28,12 @@ struct branch_trace {
 	u64 from, to, count, mispredicted;
 };
 
+struct known_branch;
 struct branch_traces {
 	struct dsos *dsos;
 	const struct procs *procs;
-	struct thread_view thread; /* the last one */
+	struct thread_view thread;  /* the last one */
+	struct known_branch *known; /* those that came last, by hash */
 	struct set index;
 	VEC(struct branch_trace) v;
 	u64 samples; /* number of samples that were added */
