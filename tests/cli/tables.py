@@ -89,6 +89,11 @@ everything = sum(selfs.values())
 assert sum(int(row[3]) for row in answers[5]) == everything and len({row[0] for row in answers[5]}) > 50
 assert len(answers[6]) == 3, answers[6]  # main and two threads
 assert answers[7][0][0], answers[7]
+# A sample that ends a window counts once, for the leader of its group.
+weights = ask({"sql": "SELECT symbol, sum(period)::BIGINT FROM 'windows.parquet' WHERE event LIKE 'cycles%' GROUP BY symbol"})[0]
+leaders = report_sums("windows.data", "symbol")
+del leaders["(all)",]
+assert {(s or "",): int(w) for s, w in weights} == leaders, (weights, leaders)
 instructions = {row[0]: float(row[2]) for row in answers[8]}
 assert instructions["work"] > 0, answers[8]
 assert "work" in {row[0] for row in answers[9][:3]} and all(int(row[4]) <= int(row[5]) for row in answers[9]), answers[9]
