@@ -94,6 +94,8 @@ static int write_tables(struct session *s, const struct pipeline_opts *o, const 
 	err = collect(s, o, windows.on ? &windows.windows : NULL, r, to);
 	if (!sample_rows_end(r) && !err)
 		err = notify_error(to, ERR_IO, "zstd could not pack the rows");
+	if (!err && rows->table == TABLE_MEMORY && !sample_rows_count(r))
+		notify_warn(to, "no sample says what it loaded or stored (record with reticle mem record)");
 	if (!err)
 		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET, "%llu rows, %llu distinct stacks",
 			  (unsigned long long)sample_rows_count(r), (unsigned long long)sample_rows_stacks(r));

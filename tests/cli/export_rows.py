@@ -24,6 +24,7 @@ def export(recording, name, *args):
     command = [RETICLE, "export", "-i", str(recording), "--offline", "-o", name, *args]
     r = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert r.returncode == 0, r.stderr
+    return r.stderr
 
 
 def read_csv(path):
@@ -112,6 +113,10 @@ def check_refusals():
 
 check_operations()
 check_refusals()
+export("spe.data", "none.parquet", "--itrace", "b")
+assert parquet.read("none.parquet")[1], "no branch misses"
 need(None if DATA else "RETICLE_TEST_DATA is not set")
 for name, least in RECORDINGS.items():
     check(pathlib.Path(DATA, "quipper", name), least)
+said = export(pathlib.Path(DATA, "quipper/perf.data.armv7-3.4"), "none.parquet", "--rows", "memory")
+assert "no sample says what it loaded" in said and not parquet.read("none.parquet")[1], said

@@ -10,6 +10,7 @@ import pathlib
 import re
 import subprocess
 
+from lib import parquet
 from lib.machine import need_sim, plugin
 from lib.readers import ask, need_readers
 
@@ -89,9 +90,22 @@ everything = sum(selfs.values())
 assert sum(int(row[3]) for row in answers[5]) == everything and len({row[0] for row in answers[5]}) > 50
 assert len(answers[6]) == 3, answers[6]  # main and two threads
 assert answers[7][0][0], answers[7]
+# A sample that ends a window counts once, for the leader of its group.
+weights = ask({"sql": "SELECT symbol, sum(period)::BIGINT FROM 'windows.parquet' WHERE event LIKE 'cycles%' GROUP BY symbol"})[0]
+leaders = report_sums("windows.data", "symbol")
+del leaders["(all)",]
+assert {(s or "",): int(w) for s, w in weights} == leaders, (weights, leaders)
 instructions = {row[0]: float(row[2]) for row in answers[8]}
 assert instructions["work"] > 0, answers[8]
-assert "work" in {row[0] for row in answers[9][:3]} and all(int(row[4]) <= int(row[5]) for row in answers[9]), answers[9]
+names, rows, _ = parquet.read("memory.parquet")
+latencies = collections.defaultdict(list)
+for row in rows:
+    latencies[tuple(row[names.index(n)] for n in ("symbol", "op"))].append(row[names.index("total_lat")])
+assert [int(row[3]) for row in answers[9]] == sorted(map(sum, latencies.values()), reverse=True)[:20], answers[9]
+for symbol, op, accesses, cycles, median, most, _ in answers[9]:
+    all_of_them = sorted(latencies[symbol, op])
+    assert (int(accesses), int(cycles)) == (len(all_of_them), sum(all_of_them)), (symbol, op)
+    assert all_of_them[0] <= int(median) <= int(most) <= all_of_them[-1], (symbol, op)
 line = answers[10][0]
 assert line[1] == "counters" and line[4:] == ["2", "2"] and int(line[3]) > 0, answers[10]
 shared = json.loads(run(RETICLE, "c2c", "report", "-i", "memory.data", "--json"))

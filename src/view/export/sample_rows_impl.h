@@ -10,11 +10,18 @@
 
 #define MAX_COLUMNS 64u
 #define NR_MODES 5u
+#define CHAIN_SLOTS (1u << 14)
 
 /* The texts of a frame, as ids of the writer; ID_NONE: it has none. */
 struct frame_texts {
 	bool known;
 	u32 symbol, dso, path, build_id;
+};
+
+/* A raw chain that was met, and the number of its stack. */
+struct chain_slot {
+	u64 hash; /* 0: empty */
+	u64 stack;
 };
 
 /* What a column's value is taken from. */
