@@ -33,6 +33,7 @@ struct hit {
 	const struct sample *full;	   /* NULL unless the consumer asked for it, or the counters had to be read */
 	const struct window *window;	   /* the window that the hit ends, or NULL */
 	const struct branch_entry *branch; /* HIT_BRANCH: the branch; else NULL */
+	const struct spe_operation *operation; /* HIT_SYNTHESISED: the operation; else NULL */
 };
 
 #endif

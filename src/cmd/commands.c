@@ -10,6 +10,7 @@ const struct command *const commands[] = {
 	&cmd_report,
 	&cmd_mem,
 	&cmd_c2c,
+	&cmd_spe,
 	&cmd_diff,
 	&cmd_script,
 	&cmd_export,
