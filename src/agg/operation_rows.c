@@ -168,7 +168,7 @@ void profile_operations_rows(struct profile *p, struct profile_event *e)
 		while (count < s->counts.n && s->counts.v[count].node == row)
 			count++;
 		while (class < classes.v.n && classes.v.v[class].count == row)
-			class++;
+			class ++;
 		if (count > counts)
 			make_parts(o, row, s->counts.v + counts, count - counts, classes.v.v + of, class - of);
 		o->first[row + 1] = (u32)o->parts.n;

@@ -6,8 +6,8 @@
  * Operations of a node are counted by kind: loads by what had their data, stores, branches, others. A mean hides the
  * few operations that wait for memory, so latencies are kept as histograms: those below 64 cycles exactly, longer ones
  * together with others of the same first six bits, which differ by less than one part in 32. A counter has 16 bits, so
- * a kind of a node has at most 384 such classes for each of its three latencies, and only those that occur take memory:
- * the memory depends on nodes, not on operations.
+ * a kind of a node has at most 384 such classes for each of its three latencies, and only those that occur take
+ * memory: the memory depends on nodes, not on operations.
  */
 #ifndef AGG_OPERATIONS_H
 #define AGG_OPERATIONS_H
@@ -28,12 +28,12 @@ enum operation_kind {
 
 /* Counts of operations in which something happened, of those in which it might have. */
 enum operation_ratio {
-	OPERATION_L1D_MISS,	 /* of accesses to the L1 data cache */
-	OPERATION_LLC_MISS,	 /* of accesses to the last-level cache */
-	OPERATION_REMOTE,	 /* of loads and stores */
-	OPERATION_TLB_WALK,	 /* of accesses to the TLB */
-	OPERATION_NOT_TAKEN,	 /* of branches */
-	OPERATION_MISPREDICTED,	 /* of branches */
+	OPERATION_L1D_MISS,	/* of accesses to the L1 data cache */
+	OPERATION_LLC_MISS,	/* of accesses to the last-level cache */
+	OPERATION_REMOTE,	/* of loads and stores */
+	OPERATION_TLB_WALK,	/* of accesses to the TLB */
+	OPERATION_NOT_TAKEN,	/* of branches */
+	OPERATION_MISPREDICTED, /* of branches */
 	NR_OPERATION_RATIOS
 };
 
@@ -44,8 +44,8 @@ struct operation_ratio_count {
 /* What a hit says. */
 struct operation_held {
 	u8 kind;
-	u8 latencies;		    /* bits 1 << enum spe_counter: those that there are */
-	u8 happened, might_have;    /* bits 1 << enum operation_ratio */
+	u8 latencies;		 /* bits 1 << enum spe_counter: those that there are */
+	u8 happened, might_have; /* bits 1 << enum operation_ratio */
 	u16 latency[SPE_NR_COUNTERS];
 };
 

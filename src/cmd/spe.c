@@ -195,8 +195,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 		return 2;
 	if (!set_keys(c.sort, &s, &of_data, ctx->notify)) {
 		if (!c.select.itrace)
-			s.pipeline.session.aux_events =
-				1u << (of_data ? SPE_EVENT_MEMORY : SPE_EVENT_INSTRUCTIONS);
+			s.pipeline.session.aux_events = 1u << (of_data ? SPE_EVENT_MEMORY : SPE_EVENT_INSTRUCTIONS);
 		s.pipeline.session.aux_events_given = true;
 		s.pipeline.measures = MEASURE_BIT(MEASURE_OPERATIONS);
 		s.pipeline.no_chains = s.pipeline.no_inline = true;

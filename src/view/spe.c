@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of operations. A row is one combination of keys; its parts are its loads by what had their data, its
- * stores, branches and others. All three forms have the same values, from one getter: c->what says which, and c->nth of
- * which kind (CSV, where a row is one line, has columns for each kind).
+ * stores, branches and others. All three forms have the same values, from one getter: c->what says which, and c->nth
+ * of which kind (CSV, where a row is one line, has columns for each kind).
  */
 #include "view/spe.h"
 
@@ -151,8 +151,8 @@ static void get_value(const struct table *t, const struct table_column *c, const
 		out->kind = CELL_COUNT;
 		out->count = part->n;
 	} else if (c->what < FIRST_RATIO) {
-		put_latency(&part->latency[(c->what - FIRST_LATENCY) / NR_STATS],
-			    (c->what - FIRST_LATENCY) % NR_STATS, out);
+		put_latency(&part->latency[(c->what - FIRST_LATENCY) / NR_STATS], (c->what - FIRST_LATENCY) % NR_STATS,
+			    out);
 	} else {
 		put_ratio(&part->ratios[c->what - FIRST_RATIO], out);
 	}
@@ -301,8 +301,8 @@ static void add_text_values(struct form *f)
 	add(f, CELL_COUNT, NULL, "Operations", COUNT);
 	for (u32 i = 0; i < ARRAY_LEN(latencies); i++)
 		for (u32 k = 0; k < NR_STATS && all && all->latency[latencies[i].counter].n; k++)
-			add(f, k == MEAN ? CELL_REAL : CELL_COUNT, NULL, k == MEAN ? latencies[i].header : stat_keys[k],
-			    latency_field(&latencies[i], k))
+			add(f, k == MEAN ? CELL_REAL : CELL_COUNT, NULL,
+			    k == MEAN ? latencies[i].header : stat_keys[k], latency_field(&latencies[i], k))
 				->decimals = 1;
 	for (u32 i = 0; i < NR_OPERATION_RATIOS; i++)
 		if (all && all->ratios[i].of && (i != OPERATION_REMOTE || all->ratios[i].n)) {
@@ -407,8 +407,9 @@ static void write_cores(const struct spe_opts *o, struct bytes *out)
 	}
 	bytes_str(out, o->cores.n ? "\n" : "");
 	if (n1)
-		bytes_str(out, "# Some revisions of Neoverse-N1 do not say of stores whether they missed caches or the "
-			       "TLB: do not compare stores with loads there.\n");
+		bytes_str(out,
+			  "# Some revisions of Neoverse-N1 do not say of stores whether they missed caches or the "
+			  "TLB: do not compare stores with loads there.\n");
 }
 
 static void write_event(const struct profile *p, size_t event, const struct spe_opts *o, struct bytes *out)
@@ -433,10 +434,12 @@ static void write_event(const struct profile *p, size_t event, const struct spe_
 	add_labels(&f);
 	if (!o->quiet) {
 		write_head(&f, out);
-		bytes_str(out, "# Latencies are in cycles, mean and percentiles: until the operation was issued, until "
-			       "it was done, and to translate its address.\n"
-			       "# Behind each ratio is its 95 % interval.");
-		bytes_str(out, o->no_kinds ? "\n#\n" : " Below each row are its parts, whose shares are of the row.\n#\n");
+		bytes_str(out,
+			  "# Latencies are in cycles, mean and percentiles: until the operation was issued, until "
+			  "it was done, and to translate its address.\n"
+			  "# Behind each ratio is its 95 % interval.");
+		bytes_str(out,
+			  o->no_kinds ? "\n#\n" : " Below each row are its parts, whose shares are of the row.\n#\n");
 	}
 	table_text(&f.table, &how, !o->quiet, out);
 	table_free(&f.table);
