@@ -397,7 +397,7 @@ static void write_head(const struct form *f, struct bytes *out)
 		     (unsigned long long)of[OPERATION_OTHER]);
 }
 
-static void write_cores(const struct spe_opts *o, struct bytes *out)
+static void write_cores(const struct profile *p, const struct spe_opts *o, struct bytes *out)
 {
 	bool n1 = false;
 
@@ -406,7 +406,7 @@ static void write_cores(const struct spe_opts *o, struct bytes *out)
 		n1 |= !strcmp(o->cores.v[i], "Neoverse-N1");
 	}
 	bytes_str(out, o->cores.n ? "\n" : "");
-	if (n1)
+	if (n1 && !p->simulated.len)
 		bytes_str(out,
 			  "# Some revisions of Neoverse-N1 do not say of stores whether they missed caches or the "
 			  "TLB: do not compare stores with loads there.\n");
@@ -451,7 +451,7 @@ void spe_text(const struct profile *p, const struct spe_opts *o, struct bytes *o
 
 	if (!o->quiet) {
 		report_recording_head(p, out);
-		write_cores(o, out);
+		write_cores(p, o, out);
 	}
 	for (size_t i = 0; i < p->events.n; i++) {
 		if (!p->events.v[i].measured[MEASURE_OPERATIONS])
