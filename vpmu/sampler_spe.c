@@ -3,10 +3,10 @@
  * Arm SPE: a sampled operation becomes packets, as those of a Neoverse-N1 that runs Linux with the process's id in
  * CONTEXTIDR.
  *
- * Latencies. The simulated core executes in order, and what slows an operation down is charged to it in slots. So issue
- * latency is one cycle, and what the operation before it in its block took beyond its slot; total latency is that and
- * its own cycles: those that its kind always takes (a division), and those of its load (4 if L1 answers) or store.
- * Translation takes one cycle, or what a page walk costs.
+ * Latencies. The simulated core executes in order, and what slows an operation down is charged to it in slots. So
+ * issue latency is one cycle, and what the operation before it in its block took beyond its slot; total latency is
+ * that and its own cycles: those that its kind always takes (a division), and those of its load (4 if L1 answers) or
+ * store. Translation takes one cycle, or what a page walk costs.
  *
  * As in hardware, filters leave out operations that were sampled. Packets are passed on in pieces, so a thread that is
  * killed loses its last ones.
@@ -80,12 +80,12 @@ static void put_latency(enum spe_counter which, u32 cycles, struct bytes *out)
 static void put_kind(const struct core_at *at, const struct operation *o, struct bytes *out)
 {
 	if (o->branch)
-		spe_packet_encode(SPE_OPERATION, SPE_BRANCH,
-				  at->kind == OP_COND ? 1 :
-				  at->kind == OP_JUMP_INDIRECT || at->kind == OP_CALL_INDIRECT || at->kind == OP_RETURN ?
-							2 :
-							0,
-				  out);
+		spe_packet_encode(
+			SPE_OPERATION, SPE_BRANCH,
+			at->kind == OP_COND								      ? 1 :
+			at->kind == OP_JUMP_INDIRECT || at->kind == OP_CALL_INDIRECT || at->kind == OP_RETURN ? 2 :
+														0,
+			out);
 	else if (o->load || o->store)
 		spe_packet_encode(SPE_OPERATION, SPE_LOAD_STORE, (o->store ? 1 : 0) | (at->locked ? ATOMIC : 0), out);
 	else
@@ -94,10 +94,9 @@ static void put_kind(const struct core_at *at, const struct operation *o, struct
 
 static u32 source_of(const struct core_met *met)
 {
-	static const u8 sources[] = { [IN_L1] = SOURCE_L1,
-				      [IN_L2] = SOURCE_L2,
-				      [IN_LLC] = SOURCE_SYSTEM_CACHE,
-				      [IN_MEMORY] = SOURCE_DRAM };
+	static const u8 sources[] = {
+		[IN_L1] = SOURCE_L1, [IN_L2] = SOURCE_L2, [IN_LLC] = SOURCE_SYSTEM_CACHE, [IN_MEMORY] = SOURCE_DRAM
+	};
 
 	return met->peer ? SOURCE_PEER : sources[met->level];
 }
