@@ -222,6 +222,7 @@ static void put_aux(void *ctx, const struct rec_auxtrace *a, const u8 *data)
 	if (!record_encode(&record, NULL, &b)) {
 		bytes_put(&b, data, a->size);
 		r->round_bytes += b.len;
+		r->result->aux_bytes += a->size;
 		writer_put_bytes(&r->writer, &b);
 	}
 	bytes_free(&b);

@@ -328,6 +328,7 @@ static void take_aux(struct sim *s, const struct sim_sink *sink, const u8 *p, u1
 	a.idx = a.tid = cursor_u32(&c);
 	a.offset = cursor_u64(&c);
 	a.size = cursor_left(&c);
+	c.bad |= a.size % 8 != 0;
 	s->damaged |= c.bad;
 	if (!c.bad && sink->aux)
 		sink->aux(sink->ctx, &a, p + (size - a.size));

@@ -141,6 +141,13 @@ def sampled():
     check("recordings are equal", open("some.data", "rb").read() == open("again.data", "rb").read())
 
 
+def summary():
+    """The recorder says how much there is of operations, of which it makes no samples itself."""
+    p = run("record", "--pmu=sim", "-e", "arm_spe_0//", "-c", "50", "-o", "x.data", "--", "./program", "1000")
+    found = re.search(r"wrote ([0-9.]+) MB to x.data, ([0-9.]+) MB of it of sampled operations, 0 samples", p.stderr)
+    check(f"the summary: {p.stderr}", found and 0.02 < float(found[2]) < float(found[1]))
+
+
 def filters():
     kinds = {"load_filter": {"load"}, "store_filter": {"store"}, "branch_filter": {"branch"}}
     for terms, expected in [*kinds.items(), ("load_filter,store_filter", {"load", "store"})]:
@@ -202,6 +209,6 @@ for name, source in (("program", PROGRAM), ("shared", SHARED)):
     with open(name + ".c", "w") as out:
         out.write(source)
     subprocess.run([COMPILER, "-O1", "-g", "-static", "-o", name, name + ".c", "-lpthread"], check=True)
-for test in every_operation, packets, sampled, filters, processes, sharing, refusals, as_perf_reads_it:
+for test in every_operation, packets, sampled, summary, filters, processes, sharing, refusals, as_perf_reads_it:
     test()
 sys.exit(failed)
