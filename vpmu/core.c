@@ -116,6 +116,14 @@ static void walk_access(struct core *c, const struct access *a, u32 *m)
 		keep_met(&c->store, &met);
 }
 
+/* Slots that the accesses of the operation that was walked last took, beyond those of L1. */
+static u32 accesses_cost(const struct core *c)
+{
+	u32 cycles = MAX(c->load.cycles, c->store.cycles);
+
+	return cycles > VPMU_L1_CYCLES ? (cycles - VPMU_L1_CYCLES) * c->model->width : 0;
+}
+
 /* The first nr operations (and at least one); the branch at the end if all. Counts are in sync. */
 static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 {
@@ -130,8 +138,11 @@ static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 		u64 line = ((op->pc + op->size - 1) >> LINE_SHIFT) - (p->pc >> LINE_SHIFT);
 		u32 slots = 0;
 
+		c->waits = i ? c->stalls + accesses_cost(c) : 0;
+		c->stalls = op->stall;
 		c->addr = 0;
 		c->load = c->store = (struct core_met){ 0 };
+		c->wrong = false;
 		if (i || !c->continues) {
 			counts[VC_INSTRUCTIONS]++;
 			slots = 1 + add_stall(c, VC_SLOTS_BACKEND, op->stall);
@@ -141,8 +152,11 @@ static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 			charge_miss(c, &c->misses[code], 1);
 		for (; a < c->next && told_op(a->told) == i; a++)
 			walk_access(c, a, &m);
-		if (i == p->nr - 1)
+		if (i == p->nr - 1) {
 			slots += charge_end(c, p, to);
+			c->wrong = c->sums[SUM_WRONG];
+			c->to = to;
+		}
 		c->left -= slots;
 		core_sync(c);
 		core_after_op(c, p, i);

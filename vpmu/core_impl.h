@@ -69,6 +69,9 @@ struct core {
 	/* Of the operation that was walked last: its last access; the load and the store that took longest. */
 	u64 addr;
 	struct core_met load, store;
+	u64 to;			  /* where it led, if it ended the block */
+	u32 waits, stalls;	  /* slots: until the one before it was done; until it was, without its accesses */
+	bool wrong;		  /* a branch that was not foreseen */
 	u64 shared_accesses;	  /* where cores share memory */
 	bool slow[NR_MISS_KINDS]; /* VC_SLOW_LOADS counts them */
 	struct miss *misses;

@@ -312,11 +312,18 @@ static bool any_is_due(const struct core *c)
 
 void core_after_op(struct core *c, const struct block *p, u32 i)
 {
+	bool last = i + 1 == p->nr;
 	struct core_at at = { .pc = p->ops[i].pc,
 			      .addr = c->addr,
 			      .load = c->load,
 			      .store = c->store,
-			      .locked = p->ops[i].access & OP_LOCKED };
+			      .locked = p->ops[i].access & OP_LOCKED,
+			      .kind = last ? p->kind : OP_PLAIN,
+			      .wrong = c->wrong,
+			      .to = last ? c->to : NO_PC,
+			      .behind = p->ops[i].pc + p->ops[i].size,
+			      .waits = c->waits / c->model->width,
+			      .stalls = c->stalls / c->model->width };
 
 	if (c->walks) {
 		core_derive(c->model, c->models, c->thread.counts);

@@ -339,6 +339,11 @@ static void overflow(struct vthread *t, u32 event, const struct core_at *at)
 	struct sampler_event *e = &t->sampler->state.events[event];
 	u64 period = period_end(t, event), skid;
 
+	if (vpmu_is_spe(&event_of(t, event)->attr)) {
+		catch_up(t);
+		sampler_put_operation(t, event, at);
+		return;
+	}
 	if (e->waits)
 		return;
 	skid = draw_skid(t, event);
@@ -427,7 +432,8 @@ static void make_armed_list(struct vthread *t)
 		s->armed[i] = sampled ? arm_new(t, (u8)v->count, (u8)i) : NOT_ARMED;
 	}
 	for (u32 i = 0; i < s->control->nr_events; i++) {
-		bool late_one = skid && s->armed[i] != NOT_ARMED && attr_precise_ip(&event_of(t, i)->attr) < PRECISE;
+		bool late_one = skid && s->armed[i] != NOT_ARMED && attr_precise_ip(&event_of(t, i)->attr) < PRECISE &&
+				!vpmu_is_spe(&event_of(t, i)->attr);
 
 		s->late[i] = late_one ? arm_new(t, VC_INSTRUCTIONS, (u8)(EVENT_LATE | i)) : NOT_ARMED;
 	}
@@ -490,6 +496,7 @@ void sampler_stop(struct vthread *t)
 
 	if (!s)
 		return;
+	sampler_flush_operations(t);
 	for (u32 i = 0; i < s->control->nr_events && !s->control->options.totals_only && !s->control->options.cpus;
 	     i++) {
 		const struct vpmu_event *v = event_of(t, i);

@@ -35,6 +35,7 @@ struct sampler_state {
 	u64 random;	/* of skid */
 	u64 seen;	/* samples, lost ones too */
 	u64 lost;	/* records that no LOST record told of yet */
+	u64 packets;	/* bytes of packets of SPE that were passed on */
 	struct sampler_event events[VPMU_EVENTS_MAX];
 };
 
@@ -52,8 +53,9 @@ struct sampler {
 	u64 *branches; /* and for all branch records */
 	u8 *stack;
 	u64 regs_user[64], regs_intr[64];
-	struct bytes words; /* read values that are being put together */
-	struct bytes out;   /* the record */
+	struct bytes words;   /* read values that are being put together */
+	struct bytes packets; /* of SPE, which were not passed on yet */
+	struct bytes out;     /* the record */
 };
 
 #define NOT_ARMED 0xff
@@ -101,5 +103,13 @@ void sampler_put_throttle(struct vthread *t, u32 event, bool on);
 void sampler_put_lost(struct vthread *t, u32 event, u64 lost);
 void sampler_put_lost_samples(struct vthread *t, u32 event, u64 lost);
 void sampler_put_read(struct vthread *t, u32 event);
+/* So many bytes are at that offset of the thread's AUX area. */
+void sampler_put_aux(struct vthread *t, u32 event, u64 offset, u64 size);
+
+/* --- sampler_spe.c --- */
+/* The operation was chosen as a sample of arm_spe_0. */
+void sampler_put_operation(struct vthread *t, u32 event, const struct core_at *at);
+/* Passes on what is left of the packets. */
+void sampler_flush_operations(struct vthread *t);
 
 #endif

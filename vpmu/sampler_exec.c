@@ -49,6 +49,7 @@ void sampler_exec(struct vthread *t, int fd)
 	struct iovec parts[2];
 	bool saved;
 
+	sampler_flush_operations(t);
 	make(&c, t->truth);
 	sampler_save(t, c.events);
 	sampler_free(t);

@@ -61,6 +61,7 @@ void sampler_layouts_free(struct sampler *s)
 	free(s->stack);
 	free(s->branches);
 	bytes_free(&s->words);
+	bytes_free(&s->packets);
 	bytes_free(&s->out);
 }
 
@@ -317,6 +318,15 @@ void sampler_put_lost_samples(struct vthread *t, u32 event, u64 lost)
 {
 	struct record r = { .h.type = PERF_RECORD_LOST_SAMPLES, .lost = { 0, lost } };
 
+	put_record(t, event, &r);
+}
+
+void sampler_put_aux(struct vthread *t, u32 event, u64 offset, u64 size)
+{
+	struct record r = { .h.type = PERF_RECORD_AUX };
+
+	r.aux.offset = offset;
+	r.aux.size = size;
 	put_record(t, event, &r);
 }
 

@@ -127,6 +127,10 @@ struct core_at {		     /* where the thread stands at an overflow */
 	u64 addr;		     /* of its last memory access; 0: it has none */
 	struct core_met load, store; /* that took longest, of that operation */
 	bool locked;		     /* it is atomic */
+	u8 kind;		     /* enum op_kind */
+	bool wrong;		     /* a branch: it was not foreseen */
+	u64 to, behind;		     /* a branch: where it led (UINT64_MAX: nobody knows); the address behind it */
+	u32 waits, stalls;	     /* cycles: for the operation before it; of its own, beside those of accesses */
 };
 /* The armed events of t; sampler.c fills them when a thread starts. Any call into sampler.c may change each `at`, so
  * core.c looks at all of them again after it; those that are due at one operation are told in their order here. */

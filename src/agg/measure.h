@@ -22,8 +22,9 @@ struct profile;
 struct profile_event;
 
 enum measure_id {
-	MEASURE_WINDOWS, /* what groups counted between two samples (agg/window_hits.h) */
-	MEASURE_WEIGHTS, /* the distribution of samples' weights (agg/weights.h) */
+	MEASURE_WINDOWS,    /* what groups counted between two samples (agg/window_hits.h) */
+	MEASURE_WEIGHTS,    /* the distribution of samples' weights (agg/weights.h) */
+	MEASURE_OPERATIONS, /* latencies and events of Arm SPE's operations (agg/operations.h) */
 	NR_MEASURES
 };
 

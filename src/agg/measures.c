@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of measures: a row each. */
+#include "agg/operations.h"
 #include "agg/weights.h"
 #include "agg/window_rows.h"
 
@@ -24,4 +25,13 @@ const struct measure measures[NR_MEASURES] = {
 			      .of_event = profile_weights_new,
 			      .rows = profile_weights_rows,
 			      .free_event = profile_weights_free },
+	[MEASURE_OPERATIONS] = { .held = sizeof(struct operation_held),
+				 .sums = sizeof(struct operation_sums),
+				 .hold = operations_hold,
+				 .add = operations_add,
+				 .merge = operation_sums_merge,
+				 .free = operation_sums_free,
+				 .of_event = profile_operations_new,
+				 .rows = profile_operations_rows,
+				 .free_event = profile_operations_free },
 };

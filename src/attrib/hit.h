@@ -10,7 +10,7 @@
 #include "codec/evlist.h"
 #include "codec/sample.h"
 
-struct spe_record;
+struct spe_operation;
 
 enum hit_made {
 	HIT_MEASURED,	 /* the event's own sample */
@@ -33,10 +33,10 @@ struct hit {
 	bool exact;	      /* s.ip is the address of the exact instruction: PERF_RECORD_MISC_EXACT_IP */
 	struct sample_core s; /* period: the hit's weight */
 	/* Valid only during the call that hands the hit on: */
-	const struct sample *full;	    /* NULL unless the consumer asked for it, or the counters had to be read */
-	const struct window *window;	    /* the window that the hit ends, or NULL */
-	const struct branch_entry *branch;  /* HIT_BRANCH: the branch; else NULL */
-	const struct spe_record *operation; /* HIT_SYNTHESISED: the operation of Arm SPE; else NULL */
+	const struct sample *full;	   /* NULL unless the consumer asked for it, or the counters had to be read */
+	const struct window *window;	   /* the window that the hit ends, or NULL */
+	const struct branch_entry *branch; /* HIT_BRANCH: the branch; else NULL */
+	const struct spe_operation *operation; /* HIT_SYNTHESISED: the operation of Arm SPE; else NULL */
 };
 
 #endif

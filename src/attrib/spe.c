@@ -128,9 +128,12 @@ u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before)
 	return r->has & SPE_HAS(SPE_TIMESTAMP) && s->aux->has_conversion ? aux_time(s->aux, r->time) : before;
 }
 
-void spe_hit(const struct spe *s, const struct aux_buffer *b, const struct spe_record *r, u64 *time, struct hit *h,
+void spe_hit(const struct spe *s, const struct aux_buffer *b, struct spe_operation *o, u64 *time, struct hit *h,
 	     struct sample *full)
 {
+	const struct spe_record *r = o->record;
+
+	o->midr = aux_midr(s->aux, b->cpu);
 	*time = spe_time(s, r, *time);
 	*h = (struct hit){
 		.cpumode = r->pc >> 63 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
@@ -139,10 +142,10 @@ void spe_hit(const struct spe *s, const struct aux_buffer *b, const struct spe_r
 		.exact = true,
 		.s = { .ip = r->pc, .time = *time, .period = 1, .cpu = b->cpu },
 		.full = full,
-		.operation = r,
+		.operation = o,
 	};
 	h->clock = h->s.time;
 	find_thread(s->aux, b, r, h->s.time, &h->s);
 	if (full)
-		whole_sample(h, r, aux_midr(s->aux, b->cpu), full);
+		whole_sample(h, r, o->midr, full);
 }

@@ -39,11 +39,17 @@ struct spe {
 /* Adds events to a sealed list, whose records they do not change. */
 void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evlist *l);
 
+/* An operation, and the MIDR_EL1 of its core (0: not known). */
+struct spe_operation {
+	const struct spe_record *record;
+	u64 midr;
+};
+
 /* The time of the operation in ns; before: the time of the previous operation, for those that have no time. */
 u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before);
-/* The operation as a hit, except for event, e and nth. *time: spe_time's `before`, and its result. full: becomes its
- * whole sample; or NULL. */
-void spe_hit(const struct spe *s, const struct aux_buffer *b, const struct spe_record *r, u64 *time, struct hit *h,
+/* The operation as a hit, except for event, e and nth. o: its record is given; midr is filled in. *time: spe_time's
+ * `before`, and its result. full: becomes its whole sample; or NULL. */
+void spe_hit(const struct spe *s, const struct aux_buffer *b, struct spe_operation *o, u64 *time, struct hit *h,
 	     struct sample *full);
 /* Is the operation a sample of this event? */
 bool spe_counts(const struct spe_record *r, enum spe_event event);

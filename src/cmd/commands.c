@@ -11,6 +11,7 @@ const struct command *const commands[] = {
 	&cmd_mem,
 	&cmd_c2c,
 	&cmd_activity,
+	&cmd_spe,
 	&cmd_diff,
 	&cmd_script,
 	&cmd_export,

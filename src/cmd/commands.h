@@ -23,6 +23,7 @@ extern const struct command cmd_c2c;
 extern const struct command cmd_activity;
 extern const struct command cmd_mem;
 extern const struct command cmd_record;
+extern const struct command cmd_spe;
 extern const struct command cmd_stat;
 extern const struct command cmd_top;
 

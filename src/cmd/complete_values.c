@@ -109,6 +109,7 @@ static const struct {
 	{ "top", 0, "fields", NULL, put_columns },
 	{ "top", 0, "call-graph", "fp lbr no", NULL },
 	{ "diff", 's', "sort", NULL, put_keys },
+	{ "spe", 's', "sort", NULL, put_keys },
 	{ "diff", 'c', "compute", "delta-abs delta ratio wdiff:", NULL },
 	{ "script", 'F', "fields", NULL, put_script_fields },
 	{ "export", 0, "to", "svg folded csv json bolt fdata autofdo parquet", NULL },

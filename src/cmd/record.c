@@ -63,6 +63,8 @@ static void print_end(const struct record_result *r, bool simulated)
 	if (r->packed)
 		fprintf(stderr, " (compressed from %.3f MB, %.1f to 1)", (double)r->unpacked / MEGABYTE,
 			(double)r->unpacked / (double)r->packed);
+	if (r->aux_bytes)
+		fprintf(stderr, ", %.3f MB of it of sampled operations", (double)r->aux_bytes / MEGABYTE);
 	fprintf(stderr, ", %llu samples, %llu lost, %llu throttled ]\n", (unsigned long long)r->samples,
 		(unsigned long long)r->lost, (unsigned long long)r->throttled);
 }

@@ -177,8 +177,10 @@ static void take_packet(struct spe_record *r, const struct spe_packet *p)
 		take_address(r, p);
 		break;
 	case SPE_COUNTER:
-		if (p->index < SPE_NR_COUNTERS)
+		if (p->index < SPE_NR_COUNTERS) {
 			r->latency[p->index] = (u16)p->payload;
+			r->has |= SPE_HAS_LATENCY(p->index);
+		}
 		break;
 	case SPE_CONTEXT:
 		r->context = (u32)p->payload;

@@ -74,7 +74,7 @@ void spe_events_put(u64 events, struct bytes *out);
 
 /* One sampled operation. Fields for which there was no packet are 0. */
 struct spe_record {
-	u64 has;     /* 1 << enum spe_packet_type, and SPE_HAS_ADDRESS << enum spe_address */
+	u64 has;     /* bits: SPE_HAS, SPE_HAS_ADDRESS and SPE_HAS_LATENCY */
 	u64 at, end; /* offsets of its first packet, and behind its last one */
 	u64 time;    /* ticks of the generic timer */
 	u64 pc;	     /* an address as programs use it: without the level, and sign-extended for the kernel */
@@ -89,6 +89,7 @@ struct spe_record {
 };
 #define SPE_HAS(type) (1ull << (type))
 #define SPE_HAS_ADDRESS(a) (1ull << (32 + (a)))
+#define SPE_HAS_LATENCY(c) (1ull << (40 + (c)))
 
 /* Goes through a buffer. The caller sets the first three fields and zeroes the rest. */
 struct spe_reader {

@@ -16,24 +16,25 @@ enum {
 };
 
 static const struct source {
-	u8 number;
+	u8 number, place;
 	u64 data_src;
 } neoverse[] = {
-	{ NEOVERSE_L1D,
+	{ NEOVERSE_L1D, SPE_FROM_L1,
 	  PERF_MEM_S(LVL, L1) | PERF_MEM_S(LVL, HIT) | PERF_MEM_S(LVLNUM, L1) | PERF_MEM_S(SNOOP, NONE) },
-	{ NEOVERSE_L2, PERF_MEM_S(LVL, L2) | PERF_MEM_S(LVL, HIT) | PERF_MEM_S(LVLNUM, L2) | PERF_MEM_S(SNOOP, NONE) },
-	{ NEOVERSE_PEER_CORE,
+	{ NEOVERSE_L2, SPE_FROM_L2,
+	  PERF_MEM_S(LVL, L2) | PERF_MEM_S(LVL, HIT) | PERF_MEM_S(LVLNUM, L2) | PERF_MEM_S(SNOOP, NONE) },
+	{ NEOVERSE_PEER_CORE, SPE_FROM_PEER_CORE,
 	  PERF_MEM_S(LVL, L2) | PERF_MEM_S(LVL, HIT) | PERF_MEM_S(LVLNUM, L2) | PERF_MEM_S(SNOOPX, PEER) },
 	/* The cluster's own cache, or that of a core in it. */
-	{ NEOVERSE_LOCAL_CLUSTER,
+	{ NEOVERSE_LOCAL_CLUSTER, SPE_FROM_CLUSTER,
 	  PERF_MEM_S(LVL, L3) | PERF_MEM_S(LVL, HIT) | PERF_MEM_S(LVLNUM, L3) | PERF_MEM_S(SNOOPX, PEER) },
-	{ NEOVERSE_SYSTEM_CACHE,
+	{ NEOVERSE_SYSTEM_CACHE, SPE_FROM_SYSTEM_CACHE,
 	  PERF_MEM_S(LVL, L3) | PERF_MEM_S(LVL, HIT) | PERF_MEM_S(LVLNUM, L3) | PERF_MEM_S(SNOOP, HIT) },
-	{ NEOVERSE_PEER_CLUSTER,
+	{ NEOVERSE_PEER_CLUSTER, SPE_FROM_PEER_CLUSTER,
 	  PERF_MEM_S(LVL, L3) | PERF_MEM_S(LVL, HIT) | PERF_MEM_S(LVLNUM, L3) | PERF_MEM_S(SNOOPX, PEER) },
-	{ NEOVERSE_REMOTE,
+	{ NEOVERSE_REMOTE, SPE_FROM_REMOTE,
 	  PERF_MEM_S(LVL, NA) | PERF_MEM_S(LVLNUM, NA) | PERF_MEM_S(REMOTE, REMOTE) | PERF_MEM_S(SNOOPX, PEER) },
-	{ NEOVERSE_DRAM,
+	{ NEOVERSE_DRAM, SPE_FROM_DRAM,
 	  PERF_MEM_S(LVL, LOC_RAM) | PERF_MEM_S(LVL, HIT) | PERF_MEM_S(LVLNUM, RAM) | PERF_MEM_S(SNOOP, NONE) },
 };
 
@@ -68,6 +69,40 @@ static u64 by_source(const struct spe_record *r)
 		if (neoverse[i].number == r->source)
 			return neoverse[i].data_src;
 	return 0;
+}
+
+enum spe_place spe_load_place(const struct spe_record *r, u64 midr)
+{
+	for (u32 i = 0; r->has & SPE_HAS(SPE_SOURCE) && spe_core_name(midr) && i < ARRAY_LEN(neoverse); i++)
+		if (neoverse[i].number == r->source)
+			return neoverse[i].place;
+	if (r->events & SPE_EV_LLC_REFILL)
+		return SPE_FROM_BEYOND_LLC;
+	if (r->events & SPE_EV_LLC_ACCESS)
+		return SPE_FROM_LLC;
+	if (r->events & SPE_EV_L1D_REFILL)
+		return SPE_FROM_BEYOND_L1;
+	return r->events & SPE_EV_L1D_ACCESS ? SPE_FROM_L1 : SPE_FROM_UNKNOWN;
+}
+
+const char *spe_place_name(enum spe_place place)
+{
+	static const char *const names[SPE_NR_PLACES] = {
+		[SPE_FROM_L1] = "L1",
+		[SPE_FROM_L2] = "L2",
+		[SPE_FROM_PEER_CORE] = "peer core",
+		[SPE_FROM_CLUSTER] = "local cluster",
+		[SPE_FROM_SYSTEM_CACHE] = "system cache",
+		[SPE_FROM_PEER_CLUSTER] = "peer cluster",
+		[SPE_FROM_REMOTE] = "remote",
+		[SPE_FROM_DRAM] = "DRAM",
+		[SPE_FROM_BEYOND_L1] = "beyond L1",
+		[SPE_FROM_LLC] = "last-level cache",
+		[SPE_FROM_BEYOND_LLC] = "beyond the last-level cache",
+		[SPE_FROM_UNKNOWN] = "unknown",
+	};
+
+	return names[place];
 }
 
 static u64 by_events(u64 events)

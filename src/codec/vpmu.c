@@ -117,6 +117,8 @@ int vpmu_count_of(const struct attr *a)
 {
 	if (a->flags & (ATTR_EXCLUDE_USER | ATTR_EXCLUDE_HOST))
 		return -1;
+	if (vpmu_is_spe(a))
+		return VC_INSTRUCTIONS;
 	for (u32 i = 0; i < nr_vpmu_events; i++)
 		if (vpmu_events[i].type == a->type && vpmu_events[i].config == a->config)
 			return vpmu_events[i].count;
@@ -126,6 +128,11 @@ int vpmu_count_of(const struct attr *a)
 bool vpmu_is_memory(const struct attr *a)
 {
 	return a->type == PERF_TYPE_RAW && (a->config == VPMU_MEM_LOADS || a->config == VPMU_MEM_STORES);
+}
+
+bool vpmu_is_spe(const struct attr *a)
+{
+	return a->type == VPMU_SPE_TYPE;
 }
 
 bool vpmu_is_modelled(u32 count, u32 models)

@@ -107,6 +107,22 @@ struct vpmu_options {
 enum { VPMU_MEM_LOADS = 0x1cd, VPMU_MEM_STORES = 0x82d0 };
 /* Is it one of them? */
 bool vpmu_is_memory(const struct attr *a);
+/*
+ * arm_spe_0: operations are sampled, and written as the packets of codec/spe.h. The bits of its config are those of
+ * Linux's driver; in config1 are the events that an operation has to have caused, in config2 the cycles that it has to
+ * have taken.
+ */
+#define VPMU_SPE_TYPE 8
+enum {
+	VPMU_SPE_TIME = 0, /* ts_enable */
+	VPMU_SPE_JITTER = 16,
+	VPMU_SPE_BRANCH = 32, /* branch_filter, load_filter, store_filter; none: all operations */
+	VPMU_SPE_LOAD,
+	VPMU_SPE_STORE,
+};
+#define VPMU_SPE_MIDR 0x413fd0c1ull /* of the simulated core, a Neoverse-N1 */
+#define VPMU_SPE_JITTER_RANGE 256   /* instructions by which intervals differ, at most */
+bool vpmu_is_spe(const struct attr *a);
 /* Cycles that a load takes if L1 answers. vpmu/model.h has the additional cycles of other loads. */
 #define VPMU_L1_CYCLES 4
 /* With vpmu_options.memory: the number of cores. If there are more threads, they share a core with earlier ones. */
@@ -137,7 +153,7 @@ struct vpmu_event { /* one that was asked for, in group order */
 struct str vpmu_simulated(const char *cpuid);
 
 #define VPMU_MAGIC 0x554d505645435452 /* "RTCEVPMU" */
-#define VPMU_VERSION 5
+#define VPMU_VERSION 6
 #define VPMU_CHUNKS 256
 #define VPMU_CHUNK_SIZE (256u << 10)
 #define VPMU_PATH 1024
@@ -208,6 +224,8 @@ enum vpmu_record {
 	VPMU_RECORD_PROCESS,
 	/* u32 pid, tid: that thread tries to run another program. */
 	VPMU_RECORD_EXEC,
+	/* u32 cpu, tid; u64 offset; then packets, which were at that offset of the thread's AUX area. */
+	VPMU_RECORD_AUX,
 };
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Events of the virtual PMU between slashes: cpu/NAME/, cpu/event=0x11/, cpu/config=0x11/. The core may also have the
- * name that Linux uses for Arm's PMU. Nothing of the host is used: neither its PMUs nor its tracepoints nor libpfm4.
+ * name that Linux uses for Arm's PMU. arm_spe_0/.../ samples operations, with the terms of Linux's driver. Nothing of
+ * the host is used: neither its PMUs nor its tracepoints nor libpfm4.
  */
 #include "codec/vpmu.h"
 #include "events/parse.h"
 
 static const char *const pmu_names[] = { "cpu", "armv8_pmuv3_0", "armv8_pmuv3" };
 
+#define SPE_INTERVAL 4096 /* between sampled operations, unless period= or -c says another one */
 #define FORMS "cpu/NAME/, cpu/event=0x11/, cpu/config=0x11/; 'reticle list sim' shows the names"
 
 /* Under the name that `list sim` shows, or another spelling of it. */
@@ -88,12 +90,68 @@ static int choose(struct event_ctx *c, struct event_spec *s, const struct event_
 	return 0;
 }
 
+/* Fields of arm_spe_0: of which word, from which bit on. */
+static const struct spe_term {
+	const char *name;
+	u8 word, bit;
+	u64 max;
+} spe_terms[] = {
+	{ "ts_enable", 0, VPMU_SPE_TIME, 1 },
+	{ "jitter", 0, VPMU_SPE_JITTER, 1 },
+	{ "branch_filter", 0, VPMU_SPE_BRANCH, 1 },
+	{ "load_filter", 0, VPMU_SPE_LOAD, 1 },
+	{ "store_filter", 0, VPMU_SPE_STORE, 1 },
+	{ "event_filter", 1, 0, UINT64_MAX },
+	{ "min_latency", 2, 0, 0xfff },
+};
+
+static int spe_term(struct event_ctx *c, struct event_spec *s, const struct event_term *t)
+{
+	struct near near = { .want = t->name };
+
+	for (u32 i = 0; i < ARRAY_LEN(spe_terms); i++) {
+		const struct spe_term *f = &spe_terms[i];
+		u64 *words[] = { &s->attr.config, &s->attr.config1, &s->attr.config2 };
+
+		near_offer(&near, f->name);
+		if (!span_is(t->name, f->name))
+			continue;
+		if (!t->is_num || t->num > f->max)
+			return event_fail(c, ERR_USAGE, t->all, NULL, NULL, "'%s' takes a number, at most %#llx",
+					  f->name, (unsigned long long)f->max);
+		*words[f->word] |= t->num << f->bit;
+		return 0;
+	}
+	return event_fail(c, ERR_USAGE, t->name, &near,
+			  "terms: ts_enable, jitter, branch_filter, load_filter, store_filter, event_filter, "
+			  "min_latency, period",
+			  "the virtual PMU's arm_spe_0 has no term '%.*s'", (int)MIN(t->name.len, 100u), t->name.p);
+}
+
+static int add_spe(struct event_ctx *c, struct event_text *e)
+{
+	struct event_spec *s = event_add(c);
+	int err = 0;
+
+	s->attr.type = VPMU_SPE_TYPE;
+	for (u32 i = 0; i < e->terms.n && err >= 0; i++) {
+		err = event_term_apply(c, s, &e->terms.v[i]);
+		if (!err)
+			err = spe_term(c, s, &e->terms.v[i]);
+	}
+	if (err >= 0 && !s->attr.sample_period)
+		s->attr.sample_period = SPE_INTERVAL;
+	return err < 0 ? err : 0;
+}
+
 int event_add_sim(struct event_ctx *c, struct event_text *e)
 {
 	struct event_spec *s;
 	bool is_core = false, chosen = event_terms_value(&e->terms, "config").len;
 	int err = 0;
 
+	if (span_is(e->head, "arm_spe_0"))
+		return add_spe(c, e);
 	for (u32 i = 0; i < ARRAY_LEN(pmu_names); i++)
 		is_core |= span_is(e->head, pmu_names[i]);
 	if (!is_core)

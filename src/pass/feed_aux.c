@@ -10,10 +10,11 @@ static struct spe_reader reader_over(const struct source *src, const struct aux_
 static void hand_on(const struct feed *f, const struct aux_buffer *b, const struct spe_record *r, u64 *time,
 		    hit_fn take, void *ctx)
 {
+	struct spe_operation o = { .record = r };
 	struct sample full;
 	struct hit h;
 
-	spe_hit(f->spe, b, r, time, &h, f->full ? &full : NULL);
+	spe_hit(f->spe, b, &o, time, &h, f->full ? &full : NULL);
 	if (!f->src->events.has_time)
 		h.clock = h.offset;
 	for (u32 i = 0; i < SPE_NR_EVENTS; i++) {

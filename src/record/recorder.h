@@ -24,6 +24,7 @@ struct record_result {
 	struct window_summary windows;
 	char *path; /* the file; NULL for a pipe. Caller frees */
 	/* Of the virtual PMU: */
+	u64 aux_bytes;	      /* of packets that say what sampled operations met */
 	u32 escaped;	      /* programs that could not be followed, and ran without it */
 	bool never_simulated; /* QEMU ended before the program began */
 };

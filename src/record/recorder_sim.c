@@ -124,6 +124,11 @@ int recorder_sim_events(struct recorder *r)
 	err = recorder_plan_windows(r);
 	if (!err && !r->specs->v.n)
 		err = event_specs_parse(r->specs, "cycles:u", &env, r->notify);
+	/* perf wants to know of each record which event it is of, once it has added those that it makes of AUX data.
+	 */
+	for (size_t i = 0; i < r->specs->v.n; i++)
+		if (vpmu_is_spe(&r->specs->v.v[i].attr))
+			attr.id = attr.cpu = true;
 	if (!err)
 		err = event_set_configure(&r->set, r->specs, &attr, &r->target, true, r->notify);
 	if (err)
@@ -208,9 +213,48 @@ static int put_exit(void *ctx, struct record *record)
 	return err;
 }
 
+/* The packets follow their record. */
+static void put_aux(void *ctx, const struct rec_auxtrace *a, const u8 *data)
+{
+	struct recorder *r = ctx;
+	struct record record = { .h.type = PERF_RECORD_AUXTRACE, .auxtrace = *a };
+	struct bytes b = { 0 };
+
+	if (!record_encode(&record, NULL, &b)) {
+		bytes_put(&b, data, a->size);
+		r->round_bytes += b.len;
+		r->result->aux_bytes += a->size;
+		writer_put_bytes(&r->writer, &b);
+	}
+	bytes_free(&b);
+}
+
+/* Before AUX data: what they are, and that a tick of their clock is a nanosecond. */
+static void put_aux_head(struct recorder *r)
+{
+	struct record record = { .h.type = PERF_RECORD_TIME_CONV };
+	struct bytes b = { 0 }, words = { 0 };
+
+	record.time_conv = (struct rec_time_conv){ .mult = 1, .mask = UINT64_MAX, .cap_zero = true };
+	record_encode(&record, NULL, &b);
+	/* The first version, which all versions of perf read: the PMU's type, and that buffers are those of CPUs.
+	 * Which core it is, the recording's CPUID says. */
+	bytes_u64(&words, VPMU_SPE_TYPE);
+	bytes_u64(&words, 1);
+	record = (struct record){ .h.type = PERF_RECORD_AUXTRACE_INFO };
+	record.auxtrace_info.type = AUXTRACE_ARM_SPE;
+	record.auxtrace_info.priv = (struct u64s){ words.p, (u32)(words.len / sizeof(u64)), false };
+	record_encode(&record, NULL, &b);
+	writer_put_bytes(&r->writer, &b);
+	bytes_free(&words);
+	bytes_free(&b);
+}
+
 int recorder_sim_drain(struct recorder *r, bool last)
 {
-	struct sim_sink sink = { .records = put_records, .truth = put_truth, .task = put_task, .ctx = r };
+	struct sim_sink sink = {
+		.records = put_records, .truth = put_truth, .task = put_task, .aux = put_aux, .ctx = r
+	};
 	bool real = r->o->sim.v.real_ids;
 	int err;
 
@@ -233,6 +277,8 @@ int recorder_sim_synthesize(struct recorder *r)
 {
 	struct iovec part = { r->side_band.p, r->side_band.len };
 
+	if (r->sim->spe)
+		put_aux_head(r);
 	if (!part.iov_len)
 		return 0;
 	flow_look(&r->flow, &part, 1);

@@ -248,6 +248,27 @@ static int add_memory(struct sim *s, const struct open_event *e, struct vpmu_eve
 	return 0;
 }
 
+/* Operations are sampled: which cores do, and how. */
+static int add_spe(struct sim *s, const struct open_event *e, struct vpmu_event *v)
+{
+	struct vpmu_options *o = &s->control->options;
+
+	if (s->program.guest != SIM_AARCH64)
+		return notify_error(s->notify, ERR_USAGE,
+				    "arm_spe_0 is Arm's: the virtual PMU has it for aarch64 programs only (for this "
+				    "program use mem-loads and mem-stores)");
+	if (o->cpus || e->attr.flags & ATTR_FREQ || o->models != VPMU_MODEL_ALL || s->spe)
+		return notify_error(s->notify, ERR_USAGE, "the virtual PMU's arm_spe_0 %s",
+				    o->cpus		      ? "is per thread: leave out cpus=" :
+				    e->attr.flags & ATTR_FREQ ? "takes an interval (-c), and no frequency" :
+				    s->spe		      ? "can be recorded once" :
+								"needs all models");
+	s->spe = o->memory = true;
+	if (e->attr.config >> VPMU_SPE_JITTER & 1 && v->schedule.period_long)
+		v->schedule.jitter_long = MIN(v->schedule.period_long - 1, (u64)VPMU_SPE_JITTER_RANGE);
+	return 0;
+}
+
 int sim_set_events(struct sim *s, struct event_set *set)
 {
 	struct vpmu_control *c = s->control;
@@ -277,6 +298,11 @@ int sim_set_events(struct sim *s, struct event_set *set)
 		}
 		if (!e->schedule.period_long && !(e->attr.flags & ATTR_FREQ))
 			c->events[i].schedule.period_long = e->attr.sample_period;
+		if (vpmu_is_spe(&e->attr)) {
+			err = add_spe(s, e, &c->events[i]);
+			if (err)
+				return err;
+		}
 		if (e->tracking)
 			c->tracking = i;
 		for (u32 cpu = 0; cpu < MAX(cpus, 1u); cpu++)
@@ -290,6 +316,22 @@ int sim_set_events(struct sim *s, struct event_set *set)
 static bool is_gone(s32 pid)
 {
 	return pid > 0 && kill(pid, 0) && errno == ESRCH;
+}
+
+static void take_aux(struct sim *s, const struct sim_sink *sink, const u8 *p, u16 size)
+{
+	struct cursor c = cursor_over(p, size, false);
+	struct rec_auxtrace a = { 0 };
+
+	cursor_skip(&c, sizeof(struct perf_event_header));
+	a.cpu = cursor_u32(&c);
+	a.idx = a.tid = cursor_u32(&c);
+	a.offset = cursor_u64(&c);
+	a.size = cursor_left(&c);
+	c.bad |= a.size % 8 != 0;
+	s->damaged |= c.bad;
+	if (!c.bad && sink->aux)
+		sink->aux(sink->ctx, &a, p + (size - a.size));
 }
 
 /* One of the private records. */
@@ -309,6 +351,10 @@ static void take_private(struct sim *s, const struct sim_sink *sink, const u8 *p
 	cursor_skip(&c, sizeof(*h));
 	pid = cursor_u32(&c);
 	tid = cursor_u32(&c);
+	if (h->type == VPMU_RECORD_AUX) {
+		take_aux(s, sink, p, h->size);
+		return;
+	}
 	if (h->type != VPMU_RECORD_TOTALS) {
 		s->damaged |= c.bad;
 		if (!c.bad && sink->task)
@@ -350,7 +396,7 @@ static int sort_out(struct sim *s, const struct sim_sink *sink, bool finished)
 		if (!err)
 			err = pass_run(sink, run, p);
 		run = p + h.size;
-		if (h.type >= VPMU_RECORD_TOTALS && h.type <= VPMU_RECORD_EXEC)
+		if (h.type >= VPMU_RECORD_TOTALS && h.type <= VPMU_RECORD_AUX)
 			take_private(s, sink, p, &h, finished);
 		else
 			s->damaged = true;

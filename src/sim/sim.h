@@ -8,6 +8,7 @@
 
 #include <sys/uio.h>
 
+#include "codec/record.h"
 #include "open/set.h"
 #include "sim/opts.h"
 #include "sim/program.h"
@@ -27,6 +28,7 @@ struct sim {
 	struct bytes copy;	/* a chunk's new bytes: the program could still change the shared ones */
 	bool short_of_room;	/* few chunks are free, and they are still being filled: threads may wait for the next
 				   drain */
+	bool spe;		/* operations are sampled: there are AUX data */
 	bool damaged;		/* bytes that are not records were found and left out */
 	u64 counts[NR_VPMU_COUNTS]; /* of the threads that have ended */
 	u32 unfinished; /* of these, were killed (or still ran at the end): their last 65,536 instructions may be
@@ -40,6 +42,7 @@ struct sim_sink {
 	void (*totals)(void *ctx, u32 pid, u32 tid, const u64 counts[NR_VPMU_COUNTS]);
 	void (*truth)(void *ctx, const u8 *record, u16 size); /* a VPMU_RECORD_TRUTH_*, header included */
 	void (*task)(void *ctx, u32 type, u32 pid, u32 of);   /* VPMU_RECORD_PROCESS or _EXEC */
+	void (*aux)(void *ctx, const struct rec_auxtrace *a, const u8 *data); /* a multiple of 8 bytes */
 	void *ctx;
 };
 

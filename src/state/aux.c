@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "codec/perf_abi.h"
+#include "codec/vpmu.h"
 
 #define MAX_CPUS (1u << 16)
 
@@ -122,7 +123,7 @@ void aux_seal(struct aux *a, const char *cpuid)
 	if (a->switches.n)
 		qsort(a->switches.v, a->switches.n, sizeof(*a->switches.v), by_cpu_and_time);
 	if (a->kind && !a->midr.n && cpuid)
-		vec_push(&a->midr, strtoull(cpuid, NULL, 16));
+		vec_push(&a->midr, vpmu_simulated(cpuid).len ? VPMU_SPE_MIDR : strtoull(cpuid, NULL, 16));
 }
 
 void aux_free(struct aux *a)

@@ -107,6 +107,8 @@ const struct graph_node *report_row_graph(const struct row_view *v, const struct
 /* The lines above the text tables: how far the recording can be trusted; the name and weight of an event, or of its
  * group. */
 void report_recording_head(const struct profile *p, struct bytes *out);
+/* The same counts as a member of the object that the caller opened. */
+void report_tally_json(const struct tally *t, struct json *j);
 void report_event_head(const struct profile *p, const struct profile_event *e, const struct group_rows *g,
 		       struct bytes *out);
 

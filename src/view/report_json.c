@@ -33,7 +33,7 @@ static void write_unwound(const struct unwind_counts *c, struct json *j)
 	json_object_end(j);
 }
 
-static void write_tally(const struct tally *t, struct json *j)
+void report_tally_json(const struct tally *t, struct json *j)
 {
 	const struct {
 		const char *name;
@@ -140,7 +140,7 @@ void report_json(const struct profile *p, const struct report_opts *o, struct by
 
 	json_object(&j);
 	write_meta(p, o, &j);
-	write_tally(&p->tally, &j);
+	report_tally_json(&p->tally, &j);
 	json_line(&j, "");
 	json_set_list(&j, "events");
 	for (size_t i = 0; i < p->events.n; i++) {

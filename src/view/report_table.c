@@ -454,6 +454,7 @@ u32 report_table_json(struct report_table *f)
 	f->table.draw_json = f->rooms ? draw_json : NULL;
 	f->table.parts = m && f->o->paths ? metric_parts : NULL;
 	f->table.part_json = part_json;
+	f->table.parts_key = "paths";
 	for (u32 k = 0; k < f->o->nr_columns; k++)
 		add_data(f, f->o->columns[k]);
 	first = (u32)f->table.columns.n;

@@ -103,6 +103,7 @@ struct table {
 	/* Each may be NULL. */
 	bool (*wants)(const struct table *t, size_t row); /* whether the row is shown */
 	u32 (*level)(const struct table *t, size_t row);  /* from 1 on */
+	const char *parts_key;				  /* in JSON, of the list of parts */
 	/* Fills at most TABLE_PARTS; returns how many. */
 	u32 (*parts)(const struct table *t, size_t row, struct table_part *out);
 	void (*part_text)(const struct table *t, size_t row, const struct table_part *part, struct bytes *out);

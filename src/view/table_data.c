@@ -248,7 +248,7 @@ static void json_parts(const struct table *t, size_t row, struct bytes *raw, str
 	struct table_part parts[TABLE_PARTS];
 	u32 n = t->parts(t, row, parts);
 
-	json_set_list(j, "paths");
+	json_set_list(j, t->parts_key);
 	for (u32 i = 0; i < n; i++) {
 		json_object(j);
 		t->part_json(t, row, &parts[i], j);

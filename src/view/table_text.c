@@ -111,9 +111,18 @@ u32 table_text_width(const struct table_text *x, u32 column)
 
 static void measure_row(const struct table *t, size_t row, struct line *l)
 {
+	struct table_part parts[TABLE_PARTS];
+	u32 n = t->parts && row != TABLE_TOTAL ? t->parts(t, row, parts) : 0;
+
 	render(t, &(struct table_row){ .at = row }, l);
 	for (size_t k = 0; k < t->columns.n; k++)
 		l->widths[k] = MAX(l->widths[k], l->cells[k].width);
+	for (u32 i = 0; i < n; i++) {
+		render(t, &(struct table_row){ row, &parts[i] }, l);
+		for (size_t k = 0; k < t->columns.n; k++)
+			if (t->columns.v[k].of_parts)
+				l->widths[k] = MAX(l->widths[k], l->cells[k].width);
+	}
 }
 
 static void measure_unit(void *ctx, u32 worker, u32 unit)

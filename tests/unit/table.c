@@ -273,6 +273,7 @@ static struct table with_parts(void)
 	t.parts = two_parts;
 	t.part_text = part_text;
 	t.part_json = part_json;
+	t.parts_key = "halves";
 	t.draw = draw;
 	t.draw_json = draw_json;
 	table_column_add(&t, CELL_CHANGE, "change", "+/-", get_change);
@@ -304,8 +305,34 @@ static void parts_and_drawings(void **state)
 	table_json_rows(&t, &j);
 	json_list_end(&j);
 	check(&t, &out,
-	      "[\n{\"change\":-5,\"count\":900,\"name\":\"one,\\\"two\\\"\",\"paths\":[{\"part\":0,\"count\":900},"
+	      "[\n{\"change\":-5,\"count\":900,\"name\":\"one,\\\"two\\\"\",\"halves\":[{\"part\":0,\"count\":900},"
 	      "{\"part\":1,\"count\":900}],\"drawing\":0}]");
+}
+
+static void get_larger_in_parts(const struct table *t, const struct table_column *c, const struct table_row *r,
+				struct cell *out)
+{
+	(void)t;
+	(void)c;
+	out->kind = CELL_COUNT;
+	out->count = r->part ? 1234567 : 8;
+}
+
+/* Parts make columns wider, too. */
+static void wide_parts(void **state)
+{
+	struct table t = with_parts();
+
+	(void)state;
+	t.draw = NULL;
+	t.columns.v[1].get = get_larger_in_parts;
+	check_text(&t, &(struct table_print){ .workers = 1, .no_ruler = true },
+		   "# +/-    Count  Name\n"
+		   "   -5        8  one,\"two\"\n"
+		   "       1234567   part 0 of 0\n"
+		   "       1234567   part 1 of 0\n"
+		   "   +7        8  a longer name?\n"
+		   "   +0        8  light\n");
 }
 
 static void csv(void **state)
@@ -432,6 +459,7 @@ int main(void)
 		cmocka_unit_test(narrow_rooms),
 		cmocka_unit_test(joined_and_separated),
 		cmocka_unit_test(parts_and_drawings),
+		cmocka_unit_test(wide_parts),
 		cmocka_unit_test(csv),
 		cmocka_unit_test(json),
 		cmocka_unit_test(tree),

@@ -4,6 +4,7 @@
  * total_lat, issue_lat, xlat_lat, data_source.
  */
 #include "attrib/place.h"
+#include "attrib/spe.h"
 #include "codec/data_src.h"
 #include "codec/spe.h"
 #include "view/export/sample_rows_impl.h"
@@ -65,7 +66,7 @@ static bool row_locked(struct sample_rows *r, const struct asked *a, u64 *v)
 static bool row_level(struct sample_rows *r, const struct asked *a, u64 *v)
 {
 	(void)r;
-	*v = a->h->operation ? a->h->operation->level : 0;
+	*v = a->h->operation ? a->h->operation->record->level : 0;
 	return a->h->operation;
 }
 
@@ -78,7 +79,7 @@ static bool row_paddr(struct sample_rows *r, const struct asked *a, u64 *v)
 
 static bool latency(const struct asked *a, enum spe_counter counter, u64 *v)
 {
-	*v = a->h->operation ? a->h->operation->latency[counter] : 0;
+	*v = a->h->operation ? a->h->operation->record->latency[counter] : 0;
 	return a->h->operation;
 }
 
@@ -101,14 +102,14 @@ static bool row_flags(struct sample_rows *r, const struct asked *a, u64 *v)
 
 	if (!a->h->operation)
 		return false;
-	id = map_at(&r->flags, a->h->operation->events, NO_TEXT);
+	id = map_at(&r->flags, a->h->operation->record->events, NO_TEXT);
 	if (*id == NO_TEXT) {
 		r->text.len = 0;
-		spe_events_put(a->h->operation->events, &r->text);
+		spe_events_put(a->h->operation->record->events, &r->text);
 		*id = row_writer_text(r->out, (const char *)r->text.p, r->text.len);
 	}
 	*v = *id;
-	return a->h->operation->events;
+	return a->h->operation->record->events;
 }
 
 /* What the data belong to. */
