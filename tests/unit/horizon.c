@@ -21,7 +21,8 @@ static void put(struct bytes *out, struct record r, u64 time)
 static void put_comm(struct bytes *out, const char *name, u64 time)
 {
 	put(out,
-	    (struct record){ .h.type = PERF_RECORD_COMM, .comm = { 1, 1, { name, (u32)strlen(name) }, .exec = false } },
+	    (struct record){ .h.type = PERF_RECORD_COMM,
+			     .comm = { 1, 1, { name, (u32)strlen(name) }, .exec = false } },
 	    time);
 }
 

@@ -196,9 +196,9 @@ static bool works(const u64 *times, u32 n)
 	machine.times = times;
 	machine.nr_times = n;
 	is = windows_native_works(&why);
-	assert_string_equal(why,
-			    is ? "the kernel alternates periods" :
-				 "the kernel accepts the attributes of alternating periods, but does not alternate them");
+	assert_string_equal(
+		why, is ? "the kernel alternates periods" :
+			  "the kernel accepts the attributes of alternating periods, but does not alternate them");
 	return is;
 }
 
@@ -264,8 +264,10 @@ static void test_native_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fit),	   cmocka_unit_test(test_cannot_be_tried),
-		cmocka_unit_test(test_members),	   cmocka_unit_test(test_alternates),
+		cmocka_unit_test(test_fit),
+		cmocka_unit_test(test_cannot_be_tried),
+		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_alternates),
 		cmocka_unit_test(test_native_refused),
 	};
 
