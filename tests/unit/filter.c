@@ -102,6 +102,9 @@ static void test_check(void **state)
 		vec_push(&l.events, (struct event){ .name = (char *)"one",
 						    .attr.sample_type = PERF_SAMPLE_CPU | PERF_SAMPLE_TIME });
 		vec_push(&l.events, (struct event){ .name = (char *)"two", .attr.sample_type = rows[i].second });
+		/* What lies behind the list is none of its events. */
+		vec_push(&l.events, (struct event){ .name = (char *)"none" });
+		l.events.n--;
 		assert_int_equal(sample_filter_check(&rows[i].f, &l, &to), rows[i].error ? ERR_USAGE : 0);
 		assert_string_equal(text, rows[i].error ? rows[i].error : "");
 		vec_free(&l.events);
@@ -128,6 +131,10 @@ static void test_used(void **state)
 		vec_push(&l.events, (struct event){ 0 });
 		vec_push(&l.events, (struct event){ .attr = { .sample_type = rows[i].sample_type,
 							      .read_format = rows[i].read_format } });
+		/* What lies behind the list is none of its events. */
+		vec_push(&l.events,
+			 (struct event){ .attr = { .sample_type = PERF_SAMPLE_READ, .read_format = PERF_FORMAT_ID } });
+		l.events.n--;
 		assert_int_equal(group_read_used(&l), rows[i].used);
 		vec_free(&l.events);
 	}

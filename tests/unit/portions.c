@@ -18,6 +18,9 @@ static bool suffice(const struct pipeline_opts *o, const struct attr *second)
 
 	vec_push(&src.events.events, (struct event){ .attr = { .sample_type = PERF_SAMPLE_IP } });
 	vec_push(&src.events.events, (struct event){ .attr = *second });
+	/* What lies behind the list is none of its events. */
+	vec_push(&src.events.events, (struct event){ .attr.flags = ATTR_DEFER_CALLCHAIN });
+	src.events.events.n--;
 	is = portions_suffice(o, &src);
 	vec_free(&src.events.events);
 	return is;

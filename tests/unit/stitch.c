@@ -504,6 +504,31 @@ static void test_nothing(void **state)
 	end(&r);
 }
 
+static void test_used(void **state)
+{
+	static const struct {
+		u64 sample_type, branches;
+		bool used;
+	} rows[] = { { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_BRANCH_CALL_STACK, true },
+		     { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_BRANCH_ANY, false },
+		     { PERF_SAMPLE_IP, PERF_SAMPLE_BRANCH_CALL_STACK, false } };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct evlist l = { 0 };
+
+		vec_push(&l.events, (struct event){ 0 });
+		vec_push(&l.events, (struct event){ .attr = { .sample_type = rows[i].sample_type,
+							      .branch_sample_type = rows[i].branches } });
+		/* What lies behind the list is none of its events. */
+		vec_push(&l.events, (struct event){ .attr = { .sample_type = PERF_SAMPLE_BRANCH_STACK,
+							      .branch_sample_type = PERF_SAMPLE_BRANCH_CALL_STACK } });
+		l.events.n--;
+		assert_int_equal(lbr_used(&l), rows[i].used);
+		vec_free(&l.events);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -522,6 +547,7 @@ int main(void)
 		cmocka_unit_test(test_binding),
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -426,6 +426,10 @@ static void test_used(void **state)
 		vec_push(&l.events, (struct event){ 0 });
 		vec_push(&l.events,
 			 (struct event){ .attr = { .sample_type = rows[i].sample_type, .flags = rows[i].flags } });
+		/* What lies behind the list is none of its events. */
+		vec_push(&l.events,
+			 (struct event){ .attr = { .sample_type = both, .flags = ATTR_EXCLUDE_CALLCHAIN_USER } });
+		l.events.n--;
 		assert_int_equal(unwind_used(&l), rows[i].used);
 		vec_free(&l.events);
 	}
