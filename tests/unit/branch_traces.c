@@ -69,13 +69,13 @@ static void expect(struct branch_traces *t, const struct branch_trace *want, u32
 static void test_within_and_between(void **state)
 {
 	static const struct branch_trace want[] = {
-		{ 1, TRACE_BRANCH, 0x1010, 0x1100, 2, 0 },	  { 1, TRACE_BRANCH, 0x1108, 0x1200, 2, 1 },
+		{ 1, TRACE_BRANCH, 0x1010, 0x1100, 2, 0 },	  { 1, TRACE_BRANCH, 0x1108, 0x1200, 2, 2 },
 		{ 1, TRACE_BRANCH, 0x1208, 0x3000, 1, 1 },	  { 1, TRACE_BRANCH, 0x3010, 0x1210, 1, 0 },
 		{ 1, TRACE_THROUGH, 0x1100, 0x1108, 2, 0 },	  { 1, TRACE_THROUGH, 0x1200, 0x1208, 1, 0 },
 		{ 1, TRACE_THROUGH_ENTRY, 0x3000, 0x3010, 1, 0 },
 	};
 	static const u64 one[] = { 0x3010, 0x1210, 0, 0x1208, 0x3000, 1, 0x1108, 0x1200, 1, 0x1010, 0x1100, 0 };
-	static const u64 two[] = { 0x1108, 0x1200, 2, 0x1010, 0x1100, 4 };
+	static const u64 two[] = { 0x1108, 0x1200, 3, 0x1010, 0x1100, 4 };
 	struct branch_traces t = { 0 };
 
 	(void)state;
