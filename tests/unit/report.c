@@ -227,6 +227,28 @@ static void test_color(void **state)
 	      "     0.10%  w        w              [.] c\n");
 }
 
+/* A name that is made up of a DSO's fits into the room that there is, with its offset. */
+static void test_long_names(void **state)
+{
+	static const struct synthetic_stack stacks[] = {
+		{ 0, "w", "a-library-with-a-long-name.so`+401000", 1, 1 },
+	};
+	struct synthetic s;
+	char name[40];
+
+	(void)state;
+	synthetic_make(&s, one_event, stacks, 1, false, NULL, 0);
+	memset(name, 'x', sizeof(name));
+	profile_frame_name(s.profile, s.profile->events.v[0].rows.v[0].frame, name, 39);
+	assert_string_equal(name, "[a-library-with-a-long-name.+0x401000]");
+	assert_int_equal(name[39], 'x');
+	profile_frame_name(s.profile, s.profile->events.v[0].rows.v[0].frame, name, 40);
+	assert_string_equal(name, "[a-library-with-a-long-name.s+0x401000]");
+	profile_frame_name(s.profile, s.profile->events.v[0].rows.v[0].frame, name, 12);
+	assert_string_equal(name, "[+0x401000]");
+	synthetic_free(&s);
+}
+
 static void test_hostile_names(void **state)
 {
 	static const struct synthetic_stack stacks[] = {
@@ -411,14 +433,23 @@ static void test_names_of_columns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flat),	       cmocka_unit_test(test_callees),
-		cmocka_unit_test(test_callers),	       cmocka_unit_test(test_fractal),
-		cmocka_unit_test(test_stack_lists),    cmocka_unit_test(test_symbol_first),
-		cmocka_unit_test(test_columns),	       cmocka_unit_test(test_color),
-		cmocka_unit_test(test_hostile_names),  cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_json),	       cmocka_unit_test(test_simulated),
-		cmocka_unit_test(test_several_events), cmocka_unit_test(test_no_samples),
-		cmocka_unit_test(test_no_weight),      cmocka_unit_test(test_names_of_columns),
+		cmocka_unit_test(test_flat),
+		cmocka_unit_test(test_callees),
+		cmocka_unit_test(test_callers),
+		cmocka_unit_test(test_fractal),
+		cmocka_unit_test(test_stack_lists),
+		cmocka_unit_test(test_symbol_first),
+		cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_color),
+		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_simulated),
+		cmocka_unit_test(test_several_events),
+		cmocka_unit_test(test_no_samples),
+		cmocka_unit_test(test_no_weight),
+		cmocka_unit_test(test_names_of_columns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
