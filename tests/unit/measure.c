@@ -11,6 +11,7 @@
 
 #include "agg/profile.h"
 #include "agg/weights.h"
+#include "agg/window_sums.h"
 #include "attrib/hit.h"
 
 static void add(struct measured *m, u32 node, u64 weight)
@@ -173,11 +174,72 @@ static void test_sizes(void **state)
 	assert_true(r[1].largest == UINT64_MAX);
 }
 
+/* --- sums of windows --- */
+
+#define MEMBERS 2u
+
+static void test_blocks(void **state)
+{
+	const u64 counts[] = { 3, 5 }, more[] = { 1, 10 };
+	double block[WINDOW_STRIDE_MAX] = { 0 }, other[WINDOW_STRIDE_MAX] = { 0 };
+
+	(void)state;
+	window_block_add(block, MEMBERS, counts, 2);
+	window_block_add(block, MEMBERS, more, 1);
+	assert_true(block[WINDOWS_KEPT] == 3 && block[WINDOWS_CLUSTERS] == 2);
+	assert_true(window_sum(block, 0) == 4 && window_sum(block, 1) == 15);
+	assert_true(window_moment(block, MEMBERS, 0, 0) == 9 + 1);
+	assert_true(window_moment(block, MEMBERS, 0, 1) == 15 + 10);
+	assert_true(window_moment(block, MEMBERS, 1, 0) == 15 + 10);
+	assert_true(window_moment(block, MEMBERS, 1, 1) == 25 + 100);
+	window_block_add(other, MEMBERS, counts, 1);
+	window_block_merge(block, MEMBERS, other);
+	assert_true(block[WINDOWS_KEPT] == 4 && window_sum(block, 1) == 20 &&
+		    window_moment(block, MEMBERS, 1, 1) == 150);
+	memset(block, 0, sizeof(block));
+	window_block_merge_scaled(block, MEMBERS, other, 3);
+	assert_true(window_sum(block, 0) == 9 && window_moment(block, MEMBERS, 0, 1) == 9 * 15);
+}
+
+static void test_windows_merge(void **state)
+{
+	const u32 at[] = { 0, 4, 2 };
+	const u64 counts[] = { 3, 5 };
+	struct window_sums to = { .members = MEMBERS, .counted = { 1, 2 } };
+	struct window_sums from = { .members = MEMBERS, .counted = { 10, 20 } };
+	struct window_way *way;
+
+	(void)state;
+	window_block_add(window_sums_at(&to, 4), MEMBERS, counts, 1);
+	window_block_add(window_sums_at(&from, 1), MEMBERS, counts, 1);
+	window_block_add(window_sums_at(&from, 2), MEMBERS, counts, 1);
+	way = window_sums_way(&to, 7, 8, 9);
+	way->ends = 1;
+	way->leaves = 2;
+	way = window_sums_way(&from, 7, 8, 9);
+	way->ends = 30;
+	way->leaves = 40;
+	way = window_sums_way(&from, 8, 7, 9);
+	way->ends = 5;
+	window_sums_merge(&to, &from, at);
+	assert_true(to.counted[0] == 11 && to.counted[1] == 22);
+	assert_true(window_sum(window_sums_get(&to, 4), 0) == 6);
+	assert_true(window_sum(window_sums_get(&to, 2), 1) == 5);
+	assert_null(window_sums_get(&to, 1));
+	assert_int_equal(to.ways.n, 2);
+	assert_int_equal(to.ways.v[0].ends, 31);
+	assert_int_equal(to.ways.v[0].leaves, 42);
+	assert_int_equal(to.ways.v[1].ends, 5);
+	assert_int_equal(to.ways.v[1].there, 9);
+	window_sums_free(&to);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums), cmocka_unit_test(test_merge), cmocka_unit_test(test_full),
-		cmocka_unit_test(test_held), cmocka_unit_test(test_rows),  cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_sums),   cmocka_unit_test(test_merge),	     cmocka_unit_test(test_full),
+		cmocka_unit_test(test_held),   cmocka_unit_test(test_rows),	     cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_blocks), cmocka_unit_test(test_windows_merge),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
