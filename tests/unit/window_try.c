@@ -85,7 +85,7 @@ int event_open_scheduled(const struct attr *a, const struct schedule *s, s32 pid
 	assert_int_equal(cpu, -1);
 	assert_int_equal(group, -1);
 	assert_int_equal(a->sample_period, s->period_long + s->period_short);
-	assert_true(s->batch_count == 1 && !s->jitter_long);
+	assert_true(s->batch_count == 1 && !s->jitter_long && !s->jitter_short);
 	if (machine.errno_first)
 		return refuse(machine.errno_first);
 	return counter(true);
