@@ -227,6 +227,30 @@ static void test_color(void **state)
 	      "     0.10%  w        w              [.] c\n");
 }
 
+/* Named frames go by their names, others behind them by address, then by DSO; each pair has one order. */
+static void test_order_of_frames(void **state)
+{
+	static const struct synthetic_stack stacks[] = {
+		{ 0, "w", "x`a", 9, 1 },   { 0, "w", "y`a", 8, 1 },   { 0, "w", "x`b", 7, 1 },
+		{ 0, "w", "x`+10", 6, 1 }, { 0, "w", "y`+10", 5, 1 }, { 0, "w", "x`+20", 4, 1 },
+	};
+	struct synthetic s;
+	u32 frames[ARRAY_LEN(stacks)];
+
+	(void)state;
+	synthetic_make(&s, one_event, stacks, ARRAY_LEN(stacks), false, NULL, 0);
+	for (u32 i = 0; i < ARRAY_LEN(stacks); i++)
+		frames[i] = s.profile->events.v[0].rows.v[i].frame;
+	for (u32 a = 0; a < ARRAY_LEN(stacks); a++)
+		for (u32 b = 0; b < ARRAY_LEN(stacks); b++) {
+			int order = profile_compare_frames(s.profile, frames[a], frames[b]);
+
+			assert_int_equal(order < 0, a < b);
+			assert_int_equal(order > 0, a > b);
+		}
+	synthetic_free(&s);
+}
+
 /* A name that is made up of a DSO's fits into the room that there is, with its offset. */
 static void test_long_names(void **state)
 {
@@ -443,6 +467,7 @@ int main(void)
 		cmocka_unit_test(test_color),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_order_of_frames),
 		cmocka_unit_test(test_csv),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_simulated),
