@@ -44,7 +44,7 @@ static void test_sums(void **state)
 /* What two workers have seen: nodes of the second have other numbers in the first. */
 static void test_merge(void **state)
 {
-	const u32 at[] = { 0, 5, 2 };
+	const u32 at[] = { 0, 5, 2, 3, 4, 5 };
 	struct measured to = { 0 }, from = { 0 }, empty = { 0 };
 
 	(void)state;
