@@ -135,6 +135,8 @@ static void test_addresses(void **state)
 	weigh(f, inlined, 50);
 	weigh(f, whole, 50);
 	weigh(f, unknown, 50);
+	weigh(f, light, 50); /* what lies behind the list is none of its nodes */
+	f->p.events.v[0].tree.nodes.n--;
 	asked = 0;
 	profile_name_places(&f->p, GRAPH_KEY_ADDRESS);
 	assert_string_equal(line_of(f, a), "file.c:256");
