@@ -203,12 +203,13 @@ static bool read_directory(struct stored *t, struct cursor *c, u64 base)
 static bool read_head(struct stored *t, struct stored_marks *marks)
 {
 	u8 head[HEAD_SIZE], *whole;
-	struct cursor c = cursor_over(head, sizeof(head), false);
+	struct cursor c;
 	u64 size, sum, have;
 	bool fine;
 
 	if (!cache_entry_read(&t->entry, 0, head, sizeof(head)))
 		return false;
+	c = cursor_over(head, sizeof(head), false);
 	t->n = cursor_u32(&c);
 	t->nr_segs = cursor_u32(&c);
 	t->nr_blocks = cursor_u32(&c);

@@ -142,6 +142,23 @@ static void long_functions_go_by_windows(void **state)
 	drop(f);
 }
 
+/* Where both say something, and agree, each counts for as much as it knows: windows of which the counts differ much
+ * move what the samples say a little. */
+static void both_are_weighed(void **state)
+{
+	struct fixture *f = make(true);
+	double *b = row(f, 0, 0.2, 950, 800);
+	double alone = value(f, "CPI", b).value, both;
+
+	(void)state;
+	near(alone, 1 / 0.95, 1e-4);
+	keep(f, b, 10, 300, 150, 3);
+	keep(f, b, 10, 300, 450, 3);
+	both = value(f, "CPI", b).value;
+	assert_true(both < alone - 1e-5 && both > 1.03);
+	drop(f);
+}
+
 /* None of 4000 samples is no proof of none, but tells that there are few; beside the program's rate it is little. */
 static void none_has_an_upper_end(void **state)
 {
@@ -235,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(short_functions_go_by_samples),
 		cmocka_unit_test(long_functions_go_by_windows),
+		cmocka_unit_test(both_are_weighed),
 		cmocka_unit_test(none_has_an_upper_end),
 		cmocka_unit_test(all_of_few_is_not_certain),
 		cmocka_unit_test(all_is_what_was_counted),

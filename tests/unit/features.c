@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -313,6 +314,32 @@ static void expect_print(const struct features *f, const char *want)
 	bytes_free(&text);
 }
 
+/* In the unit of which there are at least two. */
+static void sizes_of_memory(void **state)
+{
+	static const struct {
+		u64 block;
+		const char *size;
+	} rows[] = {
+		{ 1, "1B" },	      { 2047, "2047B" },  { 2048, "2K" },	   { 3 << 20, "3M" },
+		{ 1 << 20, "1024K" }, { 2u << 30, "2G" }, { 1ull << 40, "1024G" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct features f = { .mem_block_size = rows[i].block };
+		const u64 one[] = { 1 };
+		char want[200];
+
+		vec_push(&f.mem_nodes, (struct feat_mem_node){ 0, 1, one, 1, 1 });
+		f.present[FEAT_MEM_TOPOLOGY / 64] |= 1ull << FEAT_MEM_TOPOLOGY % 64;
+		snprintf(want, sizeof(want), "# memory nodes (nr 1, block size %#llx):\n#    0 [%s]: 0\n",
+			 (unsigned long long)rows[i].block, rows[i].size);
+		expect_print(&f, want);
+		vec_free(&f.mem_nodes);
+	}
+}
+
 /* What perf writes and we do not, from its bytes. */
 static void what_only_perf_writes(void **state)
 {
@@ -420,6 +447,7 @@ int main(void)
 		cmocka_unit_test(a_cut_section_is_absent),
 		cmocka_unit_test(a_huge_count_is_no_allocation),
 		cmocka_unit_test(what_only_perf_writes),
+		cmocka_unit_test(sizes_of_memory),
 		cmocka_unit_test(prints_as_perf),
 	};
 

@@ -445,6 +445,76 @@ static void test_flow(void **state)
 	free_events(&set, &l);
 }
 
+/* The next file has nothing of the one before: neither counts, nor hits, nor mappings. */
+static void test_flow_restarts(void **state)
+{
+	struct event_set set = { 0 };
+	struct evlist l = { 0 };
+	struct bytes first = { 0 }, second = { 0 }, files = { 0 };
+	struct record lost = { .h.type = PERF_RECORD_LOST, .lost = { 42, 5 } };
+	struct flow f;
+
+	(void)state;
+	one_event(&set, &l);
+	put_map(&l, 0x10000, PROT_READ | PROT_EXEC, "/old", &first);
+	put_map(&l, 0x20000, PROT_READ | PROT_EXEC, "/new", &first);
+	put_sample(&l, 2000, 0x20000, 0x20000, &first);
+	record_encode(&lost, &l.trailer, &first);
+	put_map(&l, 0x20000, PROT_READ | PROT_EXEC, "/new", &second);
+	put_map(&l, 0x30000, PROT_READ | PROT_EXEC, "/cold", &second);
+	put_sample(&l, 3000, 0x10000, 0x10000, &second);
+	flow_init(&f, &l, true);
+	flow_look(&f, &(struct iovec){ first.p, first.len }, 1);
+	flow_restart(&f);
+	assert_int_equal(f.samples + f.lost + f.throttled + f.first_time + f.last_time, 0);
+	assert_int_equal(f.maps.n + f.build_ids.n + f.asked, 0);
+	flow_look(&f, &(struct iovec){ second.p, second.len }, 1);
+	assert_int_equal(f.samples, 1);
+	assert_int_equal(f.first_time, 3000);
+	flow_files(&f, count_file, &files);
+	bytes_u8(&files, 0);
+	assert_string_equal((char *)files.p, "");
+	bytes_free(&files);
+	flow_free(&f);
+	bytes_free(&first);
+	bytes_free(&second);
+	free_events(&set, &l);
+}
+
+/* Processes that have ended are forgotten now and then, and those that live are not. */
+static void test_flow_forgets_ended(void **state)
+{
+	struct event_set set = { 0 };
+	struct evlist l = { 0 };
+	struct bytes data = { 0 };
+	pid_t ended = fork();
+	struct flow f;
+
+	(void)state;
+	if (!ended)
+		_exit(0);
+	assert_int_equal(waitpid(ended, NULL, 0), ended);
+	one_event(&set, &l);
+	put_map_of(&l, (u32)getpid(), 0x10000, PROT_READ | PROT_EXEC, "/living", &data);
+	put_map_of(&l, (u32)getppid(), 0x10000, PROT_READ | PROT_EXEC, "/parent", &data);
+	put_map_of(&l, (u32)ended, 0x20000, PROT_READ | PROT_EXEC, "/ended", &data);
+	flow_init(&f, &l, true);
+	flow_look(&f, &(struct iovec){ data.p, data.len }, 1);
+	flow_settle(&f); /* there is room for more */
+	assert_int_not_equal(map_get(&f.pids, (u64)ended), ID_NONE);
+	assert_int_equal(f.maps.n, 3);
+	f.settle_at = 1;
+	flow_settle(&f);
+	assert_int_equal(map_get(&f.pids, (u64)ended), ID_NONE);
+	assert_int_not_equal(map_get(&f.pids, (u64)getpid()), ID_NONE);
+	assert_int_not_equal(map_get(&f.pids, (u64)getppid()), ID_NONE);
+	assert_int_equal(f.maps.n, 2);
+	assert_int_equal(f.asked, 2);
+	flow_free(&f);
+	bytes_free(&data);
+	free_events(&set, &l);
+}
+
 static u64 count_records(const struct source *s)
 {
 	struct source_record r;
@@ -654,6 +724,7 @@ int main(void)
 		cmocka_unit_test(test_maps_line_wrong),	 cmocka_unit_test(test_maps_path),
 		cmocka_unit_test(test_proc_stat),	 cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_mapped_build_ids), cmocka_unit_test(test_flow),
+		cmocka_unit_test(test_flow_restarts),	 cmocka_unit_test(test_flow_forgets_ended),
 		cmocka_unit_test(test_writer),		 cmocka_unit_test(test_packer),
 		cmocka_unit_test(test_control),		 cmocka_unit_test(test_notes_of_file),
 		cmocka_unit_test(test_other_root),

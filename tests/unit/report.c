@@ -227,6 +227,52 @@ static void test_color(void **state)
 	      "     0.10%  w        w              [.] c\n");
 }
 
+/* Named frames go by their names, others behind them by address, then by DSO; each pair has one order. */
+static void test_order_of_frames(void **state)
+{
+	static const struct synthetic_stack stacks[] = {
+		{ 0, "w", "x`a", 9, 1 },   { 0, "w", "y`a", 8, 1 },   { 0, "w", "x`b", 7, 1 },
+		{ 0, "w", "x`+10", 6, 1 }, { 0, "w", "y`+10", 5, 1 }, { 0, "w", "x`+20", 4, 1 },
+	};
+	struct synthetic s;
+	u32 frames[ARRAY_LEN(stacks)];
+
+	(void)state;
+	synthetic_make(&s, one_event, stacks, ARRAY_LEN(stacks), false, NULL, 0);
+	for (u32 i = 0; i < ARRAY_LEN(stacks); i++)
+		frames[i] = s.profile->events.v[0].rows.v[i].frame;
+	for (u32 a = 0; a < ARRAY_LEN(stacks); a++)
+		for (u32 b = 0; b < ARRAY_LEN(stacks); b++) {
+			int order = profile_compare_frames(s.profile, frames[a], frames[b]);
+
+			assert_int_equal(order < 0, a < b);
+			assert_int_equal(order > 0, a > b);
+		}
+	synthetic_free(&s);
+}
+
+/* A name that is made up of a DSO's fits into the room that there is, with its offset. */
+static void test_long_names(void **state)
+{
+	static const struct synthetic_stack stacks[] = {
+		{ 0, "w", "a-library-with-a-long-name.so`+401000", 1, 1 },
+	};
+	struct synthetic s;
+	char name[40];
+
+	(void)state;
+	synthetic_make(&s, one_event, stacks, 1, false, NULL, 0);
+	memset(name, 'x', sizeof(name));
+	profile_frame_name(s.profile, s.profile->events.v[0].rows.v[0].frame, name, 39);
+	assert_string_equal(name, "[a-library-with-a-long-name.+0x401000]");
+	assert_int_equal(name[39], 'x');
+	profile_frame_name(s.profile, s.profile->events.v[0].rows.v[0].frame, name, 40);
+	assert_string_equal(name, "[a-library-with-a-long-name.s+0x401000]");
+	profile_frame_name(s.profile, s.profile->events.v[0].rows.v[0].frame, name, 12);
+	assert_string_equal(name, "[+0x401000]");
+	synthetic_free(&s);
+}
+
 static void test_hostile_names(void **state)
 {
 	static const struct synthetic_stack stacks[] = {
@@ -411,14 +457,24 @@ static void test_names_of_columns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flat),	       cmocka_unit_test(test_callees),
-		cmocka_unit_test(test_callers),	       cmocka_unit_test(test_fractal),
-		cmocka_unit_test(test_stack_lists),    cmocka_unit_test(test_symbol_first),
-		cmocka_unit_test(test_columns),	       cmocka_unit_test(test_color),
-		cmocka_unit_test(test_hostile_names),  cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_json),	       cmocka_unit_test(test_simulated),
-		cmocka_unit_test(test_several_events), cmocka_unit_test(test_no_samples),
-		cmocka_unit_test(test_no_weight),      cmocka_unit_test(test_names_of_columns),
+		cmocka_unit_test(test_flat),
+		cmocka_unit_test(test_callees),
+		cmocka_unit_test(test_callers),
+		cmocka_unit_test(test_fractal),
+		cmocka_unit_test(test_stack_lists),
+		cmocka_unit_test(test_symbol_first),
+		cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_color),
+		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_order_of_frames),
+		cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_simulated),
+		cmocka_unit_test(test_several_events),
+		cmocka_unit_test(test_no_samples),
+		cmocka_unit_test(test_no_weight),
+		cmocka_unit_test(test_names_of_columns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,6 +156,7 @@ static void put_load(struct bytes *b, u64 pc, u64 address, u64 time)
 	spe_packet_encode(SPE_COUNTER, SPE_TRANSLATION, 2, b);
 	spe_packet_encode(SPE_EVENTS, 0, SPE_EV_RETIRED | SPE_EV_L1D_ACCESS | SPE_EV_L1D_REFILL, b);
 	spe_packet_encode(SPE_OPERATION, SPE_LOAD_STORE, 0, b);
+	spe_packet_encode(SPE_COUNTER, SPE_NR_COUNTERS, 0xffff, b); /* one that is not known here */
 	spe_packet_encode(SPE_ADDRESS, SPE_VIRTUAL, address, b);
 	spe_packet_encode(SPE_ADDRESS, SPE_PHYSICAL, 1ull << 63 | 0x1234, b);
 	spe_packet_encode(SPE_SOURCE, 0, 9, b);

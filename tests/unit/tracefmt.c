@@ -245,6 +245,70 @@ static void prints_samples(void **state)
 	bytes_free(&b);
 }
 
+/* What it cannot be printed by, so that fields are: text by where it lies, in the whole or behind its own field. */
+static const char loose_format[] =
+	"name: loose\nID: 304\n" COMMON "\tfield:__data_loc char[] what;\toffset:8;\tsize:4;\tsigned:0;\n"
+	"\tfield:__rel_loc char[] who;\toffset:12;\tsize:4;\tsigned:0;\n"
+	"\tfield:__data_loc u8[] bytes;\toffset:16;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned long where;\toffset:20;\tsize:8;\tsigned:0;\n"
+	"\tfield:s16 small;\toffset:28;\tsize:2;\tsigned:1;\n"
+	"\tfield:u16 count;\toffset:30;\tsize:2;\tsigned:0;\n\n"
+	"print fmt: \"%d\", REC->count / REC->small\n";
+
+static void expect_field(struct tracepoints *t, const char *name, const struct bytes *raw, const char *want)
+{
+	struct bytes out = { 0 };
+	u32 field;
+
+	assert_true(tracepoints_find_field(t, 304, name, &field));
+	assert_int_equal(tracepoints_field_is_text(t, 304, field), !strcmp(name, "what") || !strcmp(name, "who"));
+	assert_int_equal(tracepoints_print_field(t, 304, field, raw->p, (u32)raw->len, &out), want != NULL);
+	bytes_u8(&out, 0);
+	if (want)
+		assert_string_equal((char *)out.p, want);
+	bytes_free(&out);
+}
+
+static void prints_fields(void **state)
+{
+	const char *const formats[] = { loose_format };
+	struct bytes b = section(formats, 1), raw = { 0 };
+	struct tracepoints *t = tracepoints_new(b.p, b.len, no_symbol, NULL, NULL);
+	u32 field;
+
+	(void)state;
+	bytes_u32(&raw, 304);
+	bytes_u32(&raw, 10);
+	bytes_u32(&raw, 32 | 5u << 16); /* dish */
+	bytes_u32(&raw, 21 | 4u << 16); /* 16 + 21: bob */
+	bytes_u32(&raw, 41 | 2u << 16);
+	bytes_u64(&raw, 0xffff0000);
+	bytes_put(&raw, "\xfe\xff\x07\x00", 4);
+	bytes_put(&raw, "dish\0bob\0\x01\xab", 11);
+	expect_text(t, 304, raw.p, (u32)raw.len, "what=dish who=bob bytes=01,ab where=0xffff0000 small=-2 count=0x7");
+	expect_field(t, "what", &raw, "dish");
+	expect_field(t, "who", &raw, "bob");
+	expect_field(t, "bytes", &raw, "01,ab");
+	expect_field(t, "where", &raw, "0xffff0000"); /* a long may be an address, */
+	expect_field(t, "count", &raw, "7");	      /* others are numbers */
+	expect_field(t, "small", &raw, "-2");
+	assert_false(tracepoints_find_field(t, 304, "wha", &field));
+	assert_false(tracepoints_find_field(t, 304, "whats", &field));
+	assert_false(tracepoints_find_field(t, 305, "what", &field));
+	/* What lies behind the end is not there. */
+	raw.len--;
+	expect_field(t, "bytes", &raw, NULL);
+	expect_field(t, "who", &raw, "bob");
+	raw.len = 29;
+	expect_field(t, "small", &raw, NULL);
+	expect_field(t, "where", &raw, "0xffff0000");
+	raw.len = 15;
+	expect_field(t, "who", &raw, NULL);
+	tracepoints_free(t);
+	bytes_free(&raw);
+	bytes_free(&b);
+}
+
 static const char *one_symbol(void *ctx, u64 addr, u64 *start, const char **module)
 {
 	(void)ctx;
@@ -429,6 +493,7 @@ int main(void)
 		cmocka_unit_test(refuses_what_makes_no_sense),
 		cmocka_unit_test(decodes_the_section_cut_anywhere),
 		cmocka_unit_test(prints_samples),
+		cmocka_unit_test(prints_fields),
 		cmocka_unit_test(carries_formats_out),
 		cmocka_unit_test(deep_formats_are_not_carried_out),
 		cmocka_unit_test(hostile_offsets_do_no_harm),

@@ -327,6 +327,30 @@ static void test_accesses(void **state)
 	teardown(&w);
 }
 
+/* Each line of a block's code is fetched, with a jump as well as without. */
+static void test_lines_are_fetched(void **state)
+{
+	char text[41] = { 0 };
+	struct world w;
+
+	(void)state;
+	memset(text, 'a', 40); /* of 4 bytes each */
+	for (u32 models_of = VPMU_MODEL_CACHE; models_of <= VPMU_MODEL_ALL; models_of++) {
+		const struct block *b;
+
+		if (!(models_of & VPMU_MODEL_CACHE))
+			continue;
+		setup(&w, models_of, false);
+		b = block(&w, BASE, text, 0);
+		assert_int_equal(b->more_lines, 2);
+		enter(&w, b);
+		assert_int_equal(count(&w, VC_L1I_MISSES), 3);
+		enter(&w, b);
+		assert_int_equal(count(&w, VC_L1I_MISSES), 3);
+		teardown(&w);
+	}
+}
+
 /* A sample has the address of its own operation's last access, also at the end of a block; others have none. */
 static void test_sampled_addresses(void **state)
 {
@@ -743,6 +767,7 @@ int main(void)
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_accesses),
+		cmocka_unit_test(test_lines_are_fetched),
 		cmocka_unit_test(test_sampled_addresses),
 		cmocka_unit_test(test_many_accesses_of_one),
 		cmocka_unit_test(test_runs),

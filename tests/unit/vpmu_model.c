@@ -9,6 +9,7 @@
 
 #include "vpmu/cache.h"
 #include "vpmu/predictor.h"
+#include "vpmu/rate.h"
 
 static const struct model small = {
 	.l1i = { 4, 2 },
@@ -299,7 +300,13 @@ static void test_tables(void **state)
 	(void)state;
 	for (u32 i = 0; i < NR_VPMU_CORES; i++) {
 		const struct model *m = &core_models[i];
+		struct predictor p;
 
+		predictor_new(&p, m);
+		assert_int_equal(p.mask + 1, 1u << m->history_bits);
+		assert_int_equal(p.indirect_mask + 1, 1u << m->indirect_bits);
+		assert_int_equal(p.depth, m->return_depth);
+		predictor_free(&p);
 		assert_string_equal(m->name, vpmu_core_names[i]);
 		assert_in_range(m->width, 1, 16);
 		assert_in_range(m->mhz, 500, 6000);
@@ -332,6 +339,32 @@ static void test_tables(void **state)
 	}
 }
 
+/* The first two guesses are believed; nothing is learned where nothing was counted, or no frequency is asked for. */
+static void test_rate(void **state)
+{
+	struct rate r;
+
+	(void)state;
+	rate_start(&r, 0, 1000, 50);
+	assert_int_equal(r.period, 1);
+	rate_train(&r, 1000, 2000, 50); /* no count */
+	rate_train(&r, 0, 2000, 60);	/* no frequency */
+	assert_int_equal(r.period, 1);
+	assert_int_equal(r.time_ns, 1000);
+	rate_train(&r, 1000, 1000 + 1000000, 50 + 800); /* 800 in a millisecond, 1000 times a second */
+	assert_int_equal(r.period, 800);
+	rate_train(&r, 1000, 1000 + 2000000, 50 + 1000);
+	assert_int_equal(r.period, 200);
+	rate_train(&r, 1000, 1000 + 3000000, 50 + 1600);
+	assert_int_equal(r.period, 400);
+	rate_start(&r, 800, 0, 0); /* one that is inherited is changed by an eighth */
+	rate_train(&r, 1000, 1000000, 1600);
+	assert_int_equal(r.period, 900);
+	rate_start(&r, 0, 0, 0);
+	rate_train(&r, 1000, 0, 5); /* faster than the clock */
+	assert_int_equal(r.period, 5000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_returns),
 		cmocka_unit_test(test_indirect),
 		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

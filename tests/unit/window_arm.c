@@ -244,6 +244,40 @@ static void test_here(void **state)
 	}
 }
 
+static u64 first_count(const struct window_pair *p)
+{
+	u64 words[8] = { 0 };
+
+	assert_true(read(p->first, words, sizeof(words)) > 0);
+	return words[3];
+}
+
+/* All of them go on counting, one or several. */
+static void test_all_here(void **state)
+{
+	(void)state;
+	for (u32 n = 1; n <= 3; n++) {
+		struct window_pair p[3];
+		u64 before[3];
+
+		for (u32 i = 0; i < n; i++) {
+			p[i] = open_pair(0, LENGTH);
+			if (p[i].first < 0)
+				skip();
+			p[i].clock = true;
+		}
+		window_arm_all_here(p, n);
+		for (u32 i = 0; i < n; i++)
+			before[i] = first_count(&p[i]);
+		for (u32 i = 0; i < n; i++) {
+			while (first_count(&p[i]) == before[i])
+				assert_true(first_count(&p[0]) - before[0] < 1000000000);
+			close(p[i].second);
+			close(p[i].first);
+		}
+	}
+}
+
 /* Whoever is to run has not to wait for a length that does not come. */
 static void test_too_far(void **state)
 {
@@ -286,8 +320,9 @@ static void test_asleep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stats), cmocka_unit_test(test_stepped), cmocka_unit_test(test_stepped_short),
-		cmocka_unit_test(test_here),  cmocka_unit_test(test_too_far), cmocka_unit_test(test_asleep),
+		cmocka_unit_test(test_stats),  cmocka_unit_test(test_stepped),	cmocka_unit_test(test_stepped_short),
+		cmocka_unit_test(test_here),   cmocka_unit_test(test_all_here), cmocka_unit_test(test_too_far),
+		cmocka_unit_test(test_asleep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

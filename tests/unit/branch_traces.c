@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What branch stacks count for BOLT: branches, and the code between two of them. */
+#include "agg/branch_traces.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "attrib/place.h"
+#include "codec/perf_abi.h"
+
+/* --- code, instead of that of files: functions of 0x1000 bytes, in two binaries --- */
+
+#define OTHER 0x100000u	  /* from here on: of the second binary */
+#define UNNAMED 0x5000u	  /* a part of the first without symbols */
+#define NOWHERE 0x200000u /* from here on nothing is mapped */
+
+static u32 views;
+
+void procs_thread_at(const struct procs *p, u32 pid, u32 tid, u64 clock, struct thread_view *out)
+{
+	(void)p;
+	views++;
+	*out = (struct thread_view){ .from = clock / 10 * 10, .until = clock / 10 * 10 + 10, .pid = pid, .tid = tid };
+}
+
+u32 place_mode(const struct thread_view *thread, u64 addr)
+{
+	(void)thread;
+	return addr >= OTHER ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+}
+
+void place_find(struct dsos *dsos, const struct thread_view *thread, u32 cpumode, u64 ip, struct place *out)
+{
+	(void)dsos;
+	assert_int_equal(cpumode, place_mode(thread, ip));
+	*out = (struct place){ .addr = ip % OTHER, .dso = ip >= OTHER ? 2 : 1, .sym = (u32)(ip % OTHER / 0x1000) };
+	if (ip / 0x1000 == UNNAMED / 0x1000)
+		out->sym = ID_NONE;
+	if (ip >= NOWHERE)
+		*out = (struct place){ .addr = ip, .sym = ID_NONE };
+}
+
+/* --- samples: branches with the newest first --- */
+
+static void add(struct branch_traces *t, const u64 *branches, u32 n, u64 clock)
+{
+	const struct sample s = { .nr_branches = n, .branches = { (const u8 *)branches, 3 * n, false } };
+
+	branch_traces_add(t, &(struct hit){ .full = &s, .s = { .pid = 3, .tid = 4 }, .clock = clock });
+}
+
+static void expect(struct branch_traces *t, const struct branch_trace *want, u32 n)
+{
+	branch_traces_sort(t);
+	assert_int_equal(t->v.n, n);
+	for (u32 i = 0; i < n; i++) {
+		assert_int_equal(t->v.v[i].dso, want[i].dso);
+		assert_int_equal(t->v.v[i].kind, want[i].kind);
+		assert_int_equal(t->v.v[i].from, want[i].from);
+		assert_int_equal(t->v.v[i].to, want[i].to);
+		assert_int_equal(t->v.v[i].count, want[i].count);
+		assert_int_equal(t->v.v[i].mispredicted, want[i].mispredicted);
+	}
+	branch_traces_free(t);
+}
+
+static void test_within_and_between(void **state)
+{
+	static const struct branch_trace want[] = {
+		{ 1, TRACE_BRANCH, 0x1010, 0x1100, 2, 0 },	  { 1, TRACE_BRANCH, 0x1108, 0x1200, 2, 2 },
+		{ 1, TRACE_BRANCH, 0x1208, 0x3000, 1, 1 },	  { 1, TRACE_BRANCH, 0x3010, 0x1210, 1, 0 },
+		{ 1, TRACE_THROUGH, 0x1100, 0x1108, 2, 0 },	  { 1, TRACE_THROUGH, 0x1200, 0x1208, 1, 0 },
+		{ 1, TRACE_THROUGH_ENTRY, 0x3000, 0x3010, 1, 0 },
+	};
+	static const u64 one[] = { 0x3010, 0x1210, 0, 0x1208, 0x3000, 1, 0x1108, 0x1200, 1, 0x1010, 0x1100, 0 };
+	static const u64 two[] = { 0x1108, 0x1200, 3, 0x1010, 0x1100, 4 };
+	struct branch_traces t = { 0 };
+
+	(void)state;
+	add(&t, one, 4, 0);
+	add(&t, two, 2, 1);
+	assert_int_equal(t.samples, 2);
+	expect(&t, want, 7);
+}
+
+/* A branch from one binary to another counts in both; each knows its own end. */
+static void test_two_binaries(void **state)
+{
+	static const struct branch_trace want[] = {
+		{ 1, TRACE_BRANCH, 0x1010, TRACE_OUTSIDE, 1, 1 }, { 1, TRACE_BRANCH, TRACE_OUTSIDE, 0x1014, 1, 0 },
+		{ 2, TRACE_BRANCH, 0x1020, TRACE_OUTSIDE, 1, 0 }, { 2, TRACE_BRANCH, TRACE_OUTSIDE, 0x1000, 1, 1 },
+		{ 2, TRACE_THROUGH_ENTRY, 0x1000, 0x1020, 1, 0 },
+	};
+	static const u64 there_and_back[] = { OTHER + 0x1020, 0x1014, 0, 0x1010, OTHER + 0x1000, 1 };
+	struct branch_traces t = { 0 };
+
+	(void)state;
+	add(&t, there_and_back, 2, 0);
+	expect(&t, want, 5);
+}
+
+/* What is in no binary counts in none. */
+static void test_nowhere(void **state)
+{
+	static const struct branch_trace want[] = { { 1, TRACE_BRANCH, 0x1010, TRACE_OUTSIDE, 1, 0 },
+						    { 1, TRACE_BRANCH, TRACE_OUTSIDE, 0x1014, 1, 0 } };
+	static const u64 out[] = { NOWHERE + 8, 0x1014, 0, NOWHERE, NOWHERE + 4, 0, 0x1010, NOWHERE, 0 };
+	struct branch_traces t = { 0 };
+
+	(void)state;
+	add(&t, out, 3, 0);
+	expect(&t, want, 2);
+}
+
+/* Only what goes forwards within one function ran through. */
+static void test_not_through(void **state)
+{
+	static const struct {
+		u64 to, next; /* where a branch led to, and where the next one was taken */
+		bool through;
+	} rows[] = {
+		{ 0x1100, 0x1108, true },  { 0x1100, 0x1100, true },	      { 0x1100, 0x10fc, false },
+		{ 0x1100, 0x2100, false }, { 0x1100, OTHER + 0x1100, false }, { UNNAMED, UNNAMED + 8, false },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		const u64 branches[] = { rows[i].next, 0x1010, 0, 0x1010, rows[i].to, 0 };
+		struct branch_traces t = { 0 };
+		bool through = false;
+
+		add(&t, branches, 2, 0);
+		for (u32 k = 0; k < t.v.n; k++)
+			through |= t.v.v[k].kind != TRACE_BRANCH;
+		assert_int_equal(through, rows[i].through);
+		branch_traces_free(&t);
+	}
+}
+
+static void test_thread_is_kept(void **state)
+{
+	static const u64 branch[] = { 0x1010, 0x1100, 0 };
+	struct branch_traces t = { 0 };
+
+	(void)state;
+	views = 0;
+	add(&t, branch, 1, 10);
+	add(&t, branch, 1, 19);
+	assert_int_equal(views, 1);
+	add(&t, branch, 1, 20);
+	assert_int_equal(views, 2);
+	add(&t, branch, 1, 19);
+	assert_int_equal(views, 3);
+	t.thread.pid++;
+	add(&t, branch, 1, 19);
+	t.thread.tid++;
+	add(&t, branch, 1, 19);
+	assert_int_equal(views, 5);
+	branch_traces_free(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_within_and_between),
+		cmocka_unit_test(test_two_binaries),
+		cmocka_unit_test(test_nowhere),
+		cmocka_unit_test(test_not_through),
+		cmocka_unit_test(test_thread_is_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Formulas of metrics: their values, and how these change with each sum. */
+#include "metric/expr.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define A 3.0
+#define B 5.0
+#define OF_ALL 11.0
+
+/* Nodes 0 to 3 are the row's sums A and B, that of all rows, and 2. */
+static struct metric_expr expr_of(u8 op, u8 left, u8 right)
+{
+	struct metric_expr x = { .n = 5, .root = 4 };
+
+	x.nodes[0] = (struct expr_node){ .op = EXPR_SUM, .left = 0 };
+	x.nodes[1] = (struct expr_node){ .op = EXPR_SUM, .left = 1 };
+	x.nodes[2] = (struct expr_node){ .op = EXPR_TOTAL, .left = 1 };
+	x.nodes[3] = (struct expr_node){ .op = EXPR_CONST, .value = 2 };
+	x.nodes[4] = (struct expr_node){ .op = op, .left = left, .right = right };
+	return x;
+}
+
+static double value_of(const struct metric_expr *x, double a, double b, double all, double *gradient)
+{
+	const double row[WINDOW_MEMBERS] = { a, b }, total[WINDOW_MEMBERS] = { 1000, all };
+
+	return metric_expr_value(x, x->root, row, total, gradient);
+}
+
+static void expect(const struct metric_expr *x, double value, double by_a, double by_b, double by_all)
+{
+	double gradient[EXPR_VARS];
+
+	assert_true(value_of(x, A, B, OF_ALL, NULL) == value);
+	assert_true(value_of(x, A, B, OF_ALL, gradient) == value);
+	for (u32 i = 0; i < EXPR_VARS; i++) {
+		double want = i == 0 ? by_a : i == 1 ? by_b : i == WINDOW_MEMBERS + 1 ? by_all : 0;
+
+		assert_true(fabs(gradient[i] - want) < 1e-12);
+	}
+}
+
+static void test_operators(void **state)
+{
+	static const struct {
+		u8 op, left, right;
+		double value, by_a, by_b, by_all;
+	} rows[] = {
+		{ EXPR_ADD, 0, 1, A + B, 1, 1, 0 },
+		{ EXPR_ADD, 0, 0, 2 * A, 2, 0, 0 },
+		{ EXPR_SUB, 0, 1, A - B, 1, -1, 0 },
+		{ EXPR_SUB, 0, 3, A - 2, 1, 0, 0 },
+		{ EXPR_SUB, 3, 2, 2 - OF_ALL, 0, 0, -1 },
+		{ EXPR_MUL, 0, 1, A * B, B, A, 0 },
+		{ EXPR_MUL, 3, 1, 2 * B, 0, 2, 0 },
+		{ EXPR_MUL, 2, 0, OF_ALL * A, OF_ALL, 0, A },
+		{ EXPR_DIV, 0, 1, A / B, 1 / B, -A / (B * B), 0 },
+		{ EXPR_DIV, 1, 2, B / OF_ALL, 0, 1 / OF_ALL, -B / (OF_ALL * OF_ALL) },
+		{ EXPR_DIV, 3, 0, 2 / A, -2 / (A * A), 0, 0 },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct metric_expr x = expr_of(rows[i].op, rows[i].left, rows[i].right);
+
+		expect(&x, rows[i].value, rows[i].by_a, rows[i].by_b, rows[i].by_all);
+	}
+}
+
+/* (A - B) / (B * all), against what a small step does. */
+static void test_nested(void **state)
+{
+	struct metric_expr x = expr_of(EXPR_SUB, 0, 1);
+	double gradient[EXPR_VARS], step = 1e-6;
+
+	(void)state;
+	x.nodes[5] = (struct expr_node){ .op = EXPR_MUL, .left = 1, .right = 2 };
+	x.nodes[6] = (struct expr_node){ .op = EXPR_DIV, .left = 4, .right = 5 };
+	x.n = 7;
+	x.root = 6;
+	assert_true(fabs(value_of(&x, A, B, OF_ALL, gradient) - (A - B) / (B * OF_ALL)) < 1e-12);
+	assert_true(
+		fabs((value_of(&x, A + step, B, OF_ALL, NULL) - value_of(&x, A - step, B, OF_ALL, NULL)) / (2 * step) -
+		     gradient[0]) < 1e-6);
+	assert_true(
+		fabs((value_of(&x, A, B + step, OF_ALL, NULL) - value_of(&x, A, B - step, OF_ALL, NULL)) / (2 * step) -
+		     gradient[1]) < 1e-6);
+	assert_true(
+		fabs((value_of(&x, A, B, OF_ALL + step, NULL) - value_of(&x, A, B, OF_ALL - step, NULL)) / (2 * step) -
+		     gradient[WINDOW_MEMBERS + 1]) < 1e-6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_operators),
+		cmocka_unit_test(test_nested),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which function an address lies in, and what may be one: of files that the test makes up. */
+#include "attrib/functions.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "attrib/place.h"
+
+#define PID 10u
+#define TID 11u
+
+/* --- files and processes, instead of those of recordings --- */
+
+enum { APP, LIB, LINKER, OLD_LINKER, NOT_LINKER, NR_DSOS };
+
+static const struct dso dsos[NR_DSOS] = {
+	[APP] = { .short_name = "app" },
+	[LIB] = { .short_name = "lib.so" },
+	[LINKER] = { .short_name = "ld-linux-x86-64.so.2" },
+	[OLD_LINKER] = { .short_name = "ld.so.1" },
+	[NOT_LINKER] = { .short_name = "ldap.so" },
+};
+
+/* A symbol, or a function that only call frame information knows: 16 bytes from its address on. */
+static const struct {
+	u64 addr;
+	u32 dso;
+	const char *name; /* NULL: no symbol */
+} code[] = {
+	{ 0x1000, APP, "main" },      { 0x1010, APP, "malloc@plt" }, { 0x1020, APP, "@plt" },
+	{ 0x1030, APP, "plt" },	      { 0x1100, APP, NULL },	     { 0x1110, APP, NULL },
+	{ 0x1200, APP, NULL },				     /* begins a PLT: its entries have names */
+	{ 0x1210, APP, "free@plt" },  { 0x1300, APP, NULL }, /* as on aarch64, where the first entry is longer */
+	{ 0x1320, APP, "free@plt" },  { 0x1400, APP, NULL }, /* no PLT begins so far before its entries */
+	{ 0x1430, APP, "free@plt" },  { 0x2000, LIB, "malloc" },     { 0x2010, LIB, "main" },
+	{ 0x2020, LIB, "main" },      { 0x3000, LINKER, NULL },	     { 0x3010, LINKER, "_dl_runtime_resolve" },
+	{ 0x4000, OLD_LINKER, NULL }, { 0x5000, NOT_LINKER, NULL },
+};
+
+#define UNTOLD 0x9000u /* in the app, and nothing tells of it */
+#define NOWHERE 0x8000u
+
+static const struct vmap mapped;
+static u32 views, places;
+
+void procs_thread_at(const struct procs *p, u32 pid, u32 tid, u64 clock, struct thread_view *out)
+{
+	(void)p;
+	views++;
+	*out = (struct thread_view){ .from = clock / 100 * 100,
+				     .until = clock / 100 * 100 + 100,
+				     .pid = pid,
+				     .tid = tid,
+				     .maps = { .n = (u32)(clock / 100) } };
+}
+
+static u32 code_at(u64 addr)
+{
+	for (u32 i = 0; i < ARRAY_LEN(code); i++)
+		if (addr >= code[i].addr && addr < code[i].addr + 16)
+			return i;
+	return ID_NONE;
+}
+
+/* From clock 500 on, main is where malloc was before. */
+void place_find(struct dsos *d, const struct thread_view *thread, u32 cpumode, u64 ip, struct place *out)
+{
+	u32 i = code_at(thread->maps.n >= 5 && ip >= 0x2000 && ip < 0x2010 ? 0x1000 : ip);
+
+	(void)d;
+	assert_int_equal(cpumode, PERF_RECORD_MISC_USER);
+	places++;
+	*out = (struct place){ .map = &mapped, .addr = ip, .sym = ID_NONE };
+	if (ip == NOWHERE)
+		out->map = NULL;
+	if (i == ID_NONE)
+		return;
+	out->dso = code[i].dso;
+	if (code[i].name)
+		out->sym = i;
+}
+
+u32 dsos_symbol_at(struct dsos *d, u32 dso, u64 addr)
+{
+	u32 i = code_at(addr);
+
+	(void)d;
+	return i != ID_NONE && code[i].dso == dso && code[i].name ? i : ID_NONE;
+}
+
+const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym)
+{
+	(void)d;
+	assert_int_equal(code[sym].dso, dso);
+	return code[sym].name;
+}
+
+const struct dso *dsos_at(const struct dsos *d, u32 dso)
+{
+	(void)d;
+	return &dsos[dso];
+}
+
+bool dsos_unnamed_function(struct dsos *d, u32 dso, u64 addr, u64 *start)
+{
+	u32 i = code_at(addr);
+
+	(void)d;
+	if (i == ID_NONE)
+		return false;
+	assert_int_equal(code[i].dso, dso);
+	*start = code[i].addr;
+	return true;
+}
+
+/* --- tests --- */
+
+static struct functions *new_functions(void)
+{
+	views = places = 0;
+	return functions_new(NULL, NULL);
+}
+
+static struct function at(struct functions *f, u64 addr)
+{
+	return function_at(f, &(struct asker){ PID, TID, 0 }, addr);
+}
+
+static void test_names(void **state)
+{
+	struct functions *f = new_functions();
+	const struct function main_a = at(f, 0x1000), main_b = at(f, 0x100f), plt = at(f, 0x1010),
+			      body = at(f, 0x2000);
+	const struct function one = at(f, 0x2010), other = at(f, 0x2020);
+
+	(void)state;
+	assert_true(main_a.named && main_a.name && main_a.entry && !main_a.binds);
+	assert_true(function_is(&main_a, &main_b) && function_may_be(&main_a, &main_b));
+	/* An entry of the PLT is what it leads to, wherever that is. */
+	assert_true(plt.named && plt.name == body.name && !plt.entry && body.entry);
+	assert_true(function_is(&plt, &body) && function_may_be(&plt, &body));
+	assert_false(function_is(&main_a, &body) || function_may_be(&main_a, &body));
+	/* Functions of one name are two, but nobody knows which of them is meant. */
+	assert_false(function_is(&one, &other) || function_is(&one, &main_a));
+	assert_true(function_may_be(&one, &other) && function_may_be(&one, &main_a));
+	/* Names that are none of a PLT. */
+	assert_true(at(f, 0x1020).entry && at(f, 0x1030).entry);
+	functions_free(f);
+}
+
+/* Without symbols a function is where call frame information says that one begins. */
+static void test_unnamed(void **state)
+{
+	struct functions *f = new_functions();
+	const struct function a = at(f, 0x1100), same = at(f, 0x110f), b = at(f, 0x1110), untold = at(f, UNTOLD);
+	const struct function named = at(f, 0x1000), lib = at(f, 0x2000);
+
+	(void)state;
+	assert_true(!a.named && a.name && a.entry && !a.binds);
+	assert_true(function_is(&a, &same));
+	assert_false(function_is(&a, &b) || function_may_be(&a, &b));
+	assert_true(function_may_be_by_symbol(&a, &b));
+	/* Of what nothing is told, anything of the file may be it. */
+	assert_true(!untold.name && !untold.entry && !untold.named);
+	assert_true(function_may_be(&untold, &named) && function_may_be(&untold, &a));
+	assert_false(function_may_be(&untold, &lib) || function_is(&untold, &untold));
+	assert_true(!at(f, NOWHERE).name && !at(f, NOWHERE).binds);
+	functions_free(f);
+}
+
+/* The beginning of a PLT belongs to none of its entries. */
+static void test_plt_begins(void **state)
+{
+	struct functions *f = new_functions();
+
+	(void)state;
+	assert_false(at(f, 0x1200).name);
+	assert_false(at(f, 0x1300).name);
+	assert_true(at(f, 0x1400).name);
+	functions_free(f);
+}
+
+static void test_linker(void **state)
+{
+	struct functions *f = new_functions();
+	const struct function plt = at(f, 0x1010), body = at(f, 0x2000), linker = at(f, 0x3000);
+
+	(void)state;
+	assert_true(linker.binds && at(f, 0x4000).binds);
+	assert_false(at(f, 0x5000).binds || at(f, 0x3010).binds);
+	assert_true(function_binds(&plt, &linker));
+	assert_false(function_binds(&body, &linker) || function_binds(&plt, &body));
+	functions_free(f);
+}
+
+/* What is known stays so while nothing else is mapped. */
+static void test_kept(void **state)
+{
+	struct functions *f = new_functions();
+	struct asker who = { PID, TID, 199 };
+	u64 was;
+
+	(void)state;
+	assert_int_equal(functions_maps(f, &who).n, 1);
+	assert_int_equal(views, 1);
+	was = function_at(f, &who, 0x2000).name;
+	assert_int_equal(function_at(f, &who, 0x2000).name, was);
+	assert_int_equal(views, 1);
+	assert_int_equal(places, 1);
+	who.clock = 100;
+	functions_maps(f, &who);
+	assert_int_equal(views, 1);
+	who.clock = 200; /* is no longer its time */
+	assert_int_equal(functions_maps(f, &who).n, 2);
+	who.clock = 199; /* nor is this */
+	assert_int_equal(functions_maps(f, &who).n, 1);
+	assert_int_equal(views, 3);
+	who.tid += 64; /* shares its place */
+	functions_maps(f, &who);
+	who.pid++;
+	functions_maps(f, &who);
+	assert_int_equal(views, 5);
+	who = (struct asker){ PID, TID, 500 };
+	assert_int_not_equal(function_at(f, &who, 0x2000).name, was);
+	assert_int_equal(function_at(f, &who, 0x2000).name, at(f, 0x1000).name);
+	functions_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),  cmocka_unit_test(test_unnamed), cmocka_unit_test(test_plt_begins),
+		cmocka_unit_test(test_linker), cmocka_unit_test(test_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How good stacks are: which frames have no name, and which stacks do not reach their thread's beginning. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "agg/profile.h"
+
+enum { MAIN, START_THREAD, WORK, MAIN_LOOP };
+
+const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym)
+{
+	static const char *const names[] = { "main", "start_thread", "work", "main_loop" };
+
+	(void)d;
+	assert_int_equal(dso, 1);
+	return names[sym];
+}
+
+struct fixture {
+	struct profile p;
+	struct evlist l;
+	struct profile_event e;
+};
+
+static u32 add(struct fixture *f, u32 parent, u32 frame, u32 samples)
+{
+	vec_push(&f->e.tree.nodes, (struct tree_node){ .parent = parent, .frame = frame, .total_samples = samples });
+	return (u32)f->e.tree.nodes.n - 1;
+}
+
+static u32 frame(struct fixture *f, u32 sym, char level)
+{
+	return frames_intern(f->p.frames, &(struct frame){ .dso = 1, .sym = sym, .level = level, .addr = 0x1000 });
+}
+
+static void set_up(struct fixture *f, u64 sample_type, bool has_chains)
+{
+	*f = (struct fixture){ .p = { .frames = frames_new(), .has_chains = has_chains } };
+	vec_push(&f->l.events, (struct event){ .attr.sample_type = sample_type });
+	f->p.evlist = &f->l;
+	add(f, 0, 0, 1000); /* the root */
+	add(f, 0, 0, 1000); /* a group */
+}
+
+static void count(struct fixture *f, u64 frames, u64 unresolved, u64 stacks, u64 broken)
+{
+	profile_count_stacks(&f->p, &f->e);
+	assert_int_equal(f->p.tally.frames, frames);
+	assert_int_equal(f->p.tally.unresolved, unresolved);
+	assert_int_equal(f->p.tally.stacks, stacks);
+	assert_int_equal(f->p.tally.broken, broken);
+	vec_free(&f->e.tree.nodes);
+	vec_free(&f->l.events);
+	frames_free(f->p.frames);
+}
+
+static void make_stacks(struct fixture *f)
+{
+	u32 at = add(f, 1, frame(f, MAIN, '.'), 100);
+
+	at = add(f, at, frame(f, WORK, '.'), 60);
+	add(f, at, frame(f, ID_NONE, '.'), 7);
+	add(f, at, frame(f, WORK, 'k'), 11);
+	at = add(f, 1, frame(f, START_THREAD, '.'), 20);
+	add(f, at, frame(f, MAIN, '.'), 20);
+	at = add(f, 1, frame(f, WORK, '.'), 5); /* not where a thread begins */
+	add(f, at, frame(f, MAIN, '.'), 5);
+	add(f, 1, frame(f, MAIN_LOOP, '.'), 4); /* nor is this, by its name */
+	add(f, 1, frame(f, ID_NONE, '.'), 3);
+	add(f, 1, frame(f, WORK, 'k'), 50); /* of the kernel alone: no stack of user space */
+	add(f, 1, frame(f, ID_NONE, 'H'), 2);
+}
+
+#define FRAMES (100 + 60 + 7 + 11 + 20 + 20 + 5 + 5 + 4 + 3 + 50 + 2)
+
+static void test_stacks(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN, true);
+	make_stacks(&f);
+	count(&f, FRAMES, 7 + 3 + 2, 100 + 20 + 5 + 4 + 3, 5 + 4 + 3);
+}
+
+/* Without chains there is nothing to judge but names. */
+static void test_no_chains(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN, false);
+	make_stacks(&f);
+	count(&f, FRAMES, 7 + 3 + 2, 0, 0);
+	set_up(&f, PERF_SAMPLE_IP, true); /* other events have some */
+	make_stacks(&f);
+	count(&f, FRAMES, 7 + 3 + 2, 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_no_chains),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

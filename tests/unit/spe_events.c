@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which events an operation of Arm SPE is a sample of, whose it is, and what --itrace asks for. */
+#include "attrib/spe.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codec/perf_abi.h"
+
+#define L1D (1u << SPE_EVENT_L1D_MISS | 1u << SPE_EVENT_L1D_ACCESS)
+#define LLC (1u << SPE_EVENT_LLC_MISS | 1u << SPE_EVENT_LLC_ACCESS)
+#define ALL (1u << SPE_EVENT_INSTRUCTIONS)
+
+/* --- who ran where, instead of what a recording says --- */
+
+static bool known_thread;
+
+u64 aux_time(const struct aux *a, u64 ticks)
+{
+	(void)a;
+	return ticks * 10;
+}
+
+bool aux_thread(const struct aux *a, u32 cpu, u64 time, u32 *pid, u32 *tid)
+{
+	(void)a;
+	if (!known_thread)
+		return false;
+	*pid = 1000 + cpu;
+	*tid = (u32)time;
+	return true;
+}
+
+u32 aux_process(const struct aux *a, u32 tid)
+{
+	(void)a;
+	return tid + 1;
+}
+
+u64 aux_midr(const struct aux *a, u32 cpu)
+{
+	(void)a;
+	return cpu;
+}
+
+/* --- tests --- */
+
+static void keep_note(void *ctx, const struct note *note)
+{
+	snprintf(ctx, 300, "%s", note->text);
+}
+
+static void test_itrace(void **state)
+{
+	static const struct {
+		const char *text;
+		u32 events;
+		const char *error; /* begins so */
+	} rows[] = {
+		{ "", 0, NULL },
+		{ "f", L1D, NULL },
+		{ "fm", L1D | LLC, NULL },
+		{ "b", 1u << SPE_EVENT_BRANCH_MISS, NULL },
+		{ "a", 1u << SPE_EVENT_REMOTE_ACCESS, NULL },
+		{ "M", 1u << SPE_EVENT_MEMORY, NULL },
+		{ "tM", 1u << SPE_EVENT_TLB_MISS | 1u << SPE_EVENT_TLB_ACCESS | 1u << SPE_EVENT_MEMORY, NULL },
+		{ "i", ALL, NULL },
+		{ "i1i", ALL, NULL },
+		{ "i1if", ALL | L1D, NULL },
+		{ "if", ALL | L1D, NULL },
+		{ "i1", 0, "--itrace: i takes every sampled operation here" },
+		{ "i1u", 0, "--itrace: i takes every sampled operation here" },
+		{ "i2i", 0, "--itrace: i takes every sampled operation here" },
+		{ "i11i", 0, "--itrace: i takes every sampled operation here" },
+		/* Of branch traces, with their numbers. */
+		{ "g16f", L1D, NULL },
+		{ "e+1-2m", LLC, NULL },
+		{ "Z", 0, NULL },
+		{ "f2", 0, "--itrace: '2' is not an event" },
+		{ "y", 0, "--itrace: 'y' is not an event" },
+		{ "fy", 0, "--itrace: 'y' is not an event" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[300] = "";
+		u32 events = 77;
+		int err = spe_events_parse(rows[i].text, &events, &(struct notify){ keep_note, text });
+
+		assert_int_equal(err, rows[i].error ? ERR_USAGE : 0);
+		assert_memory_equal(text, rows[i].error ? rows[i].error : "",
+				    rows[i].error ? strlen(rows[i].error) : 1);
+		if (!err)
+			assert_int_equal(events, rows[i].events);
+	}
+}
+
+static void test_counts(void **state)
+{
+	static const struct {
+		u32 happened;
+		enum spe_event event;
+	} rows[] = {
+		{ SPE_EV_L1D_REFILL, SPE_EVENT_L1D_MISS },	{ SPE_EV_L1D_ACCESS, SPE_EVENT_L1D_ACCESS },
+		{ SPE_EV_LLC_REFILL, SPE_EVENT_LLC_MISS },	{ SPE_EV_LLC_ACCESS, SPE_EVENT_LLC_ACCESS },
+		{ SPE_EV_TLB_WALK, SPE_EVENT_TLB_MISS },	{ SPE_EV_TLB_ACCESS, SPE_EVENT_TLB_ACCESS },
+		{ SPE_EV_MISPREDICTED, SPE_EVENT_BRANCH_MISS }, { SPE_EV_REMOTE_ACCESS, SPE_EVENT_REMOTE_ACCESS },
+	};
+	struct spe_record r = { .has = SPE_HAS(SPE_OPERATION), .operation_class = SPE_LOAD_STORE };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
+		for (u32 e = 0; e < SPE_EVENT_MEMORY; e++) {
+			r.events = rows[i].happened;
+			assert_int_equal(spe_counts(&r, e), e == rows[i].event);
+			r.events = ~rows[i].happened;
+			assert_int_equal(spe_counts(&r, e), e != rows[i].event);
+		}
+	r.events = 0;
+	for (u32 store = 0; store < 2; store++) {
+		r.operation = (u8)store;
+		assert_true(spe_counts(&r, SPE_EVENT_MEMORY) && spe_counts(&r, SPE_EVENT_INSTRUCTIONS));
+	}
+	r.operation_class = SPE_BRANCH;
+	assert_true(!spe_counts(&r, SPE_EVENT_MEMORY) && spe_counts(&r, SPE_EVENT_INSTRUCTIONS));
+}
+
+/* They come behind the events of the recording, of which those that fill buffers have no samples of their own. */
+static void test_added(void **state)
+{
+	const struct aux aux = { .pmu_type = 9 };
+	struct evlist l = { 0 };
+	struct spe s;
+
+	(void)state;
+	evlist_add(&l, &(struct attr){ .type = 9, .sample_type = PERF_SAMPLE_IP }, "arm_spe_0//", NULL);
+	evlist_add(&l, &(struct attr){ .type = 1, .sample_type = PERF_SAMPLE_IP }, "cpu-clock", NULL);
+	spe_add_events(&s, 1u << SPE_EVENT_LLC_MISS | 1u << SPE_EVENT_INSTRUCTIONS, &aux, &l);
+	assert_ptr_equal(s.aux, &aux);
+	assert_int_equal(l.events.n, 4);
+	assert_true(l.events.v[0].silent);
+	assert_false(l.events.v[1].silent || l.events.v[2].silent || l.events.v[3].silent);
+	for (u32 i = 0; i < SPE_NR_EVENTS; i++)
+		assert_int_equal(s.of[i], i == SPE_EVENT_LLC_MISS ? 2 : i == SPE_EVENT_INSTRUCTIONS ? 3 : ID_NONE);
+	assert_string_equal(l.events.v[2].name, "llc-miss");
+	assert_int_equal(l.events.v[2].attr.config, SPE_EV_LLC_REFILL);
+	assert_int_equal(l.events.v[2].attr.type, 9);
+	assert_string_equal(l.events.v[3].name, "instructions");
+	evlist_free(&l);
+}
+
+static void test_time(void **state)
+{
+	struct aux aux = { .has_conversion = true };
+	const struct spe s = { .aux = &aux };
+	struct spe_record r = { .has = SPE_HAS(SPE_TIMESTAMP), .time = 7 };
+
+	(void)state;
+	assert_int_equal(spe_time(&s, &r, 3), 70);
+	aux.has_conversion = false;
+	assert_int_equal(spe_time(&s, &r, 3), 3);
+	aux.has_conversion = true;
+	r.has = 0;
+	assert_int_equal(spe_time(&s, &r, 3), 3);
+}
+
+static void test_hit(void **state)
+{
+	const struct aux aux = { .has_conversion = true };
+	const struct aux_buffer b = { .at = 4096, .cpu = 5, .tid = 60 };
+	const struct spe s = { .aux = &aux };
+	struct spe_record r = { .has = SPE_HAS(SPE_TIMESTAMP),
+				.at = 64,
+				.time = 7,
+				.pc = 0x401000,
+				.target = 0x402000,
+				.virtual = 0x7000,
+				.physical = 0x9000,
+				.operation_class = SPE_BRANCH };
+	struct sample full;
+	struct hit h;
+	u64 time = 3;
+
+	(void)state;
+	r.latency[SPE_TOTAL] = 44;
+	known_thread = true;
+	spe_hit(&s, &b, &r, &time, &h, &full);
+	assert_int_equal(time, 70);
+	assert_int_equal(h.cpumode, PERF_RECORD_MISC_USER);
+	assert_int_equal(h.offset, 4160);
+	assert_int_equal(h.made, HIT_SYNTHESISED);
+	assert_int_equal(h.clock, 70);
+	assert_int_equal(h.s.ip, 0x401000);
+	assert_int_equal(h.s.cpu, 5);
+	assert_int_equal(h.s.pid, 1005);
+	assert_int_equal(h.s.tid, 70);
+	assert_int_equal(h.s.period, 1);
+	assert_true(h.exact && h.full == &full);
+	assert_int_equal(full.pid, 1005);
+	assert_int_equal(full.tid, 70);
+	assert_int_equal(full.time, 70);
+	assert_int_equal(full.weight, 44);
+	assert_int_equal(full.addr, 0x402000); /* of a branch where it leads */
+	assert_int_equal(full.phys_addr, 0x9000);
+	/* The buffer's thread, if nobody knows who ran; the record's, if it says. */
+	known_thread = false;
+	r.operation_class = SPE_LOAD_STORE;
+	r.pc = 0xffff800000001000;
+	spe_hit(&s, &b, &r, &time, &h, &full);
+	assert_int_equal(h.cpumode, PERF_RECORD_MISC_KERNEL);
+	assert_int_equal(h.s.tid, 60);
+	assert_int_equal(h.s.pid, 61);
+	assert_int_equal(full.addr, 0x7000);
+	known_thread = true;
+	r.has |= SPE_HAS(SPE_CONTEXT);
+	r.context = 80;
+	spe_hit(&s, &b, &r, &time, &h, NULL);
+	assert_int_equal(h.s.tid, 80);
+	assert_int_equal(h.s.pid, 81);
+	assert_null(h.full);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_itrace), cmocka_unit_test(test_counts), cmocka_unit_test(test_added),
+		cmocka_unit_test(test_time),   cmocka_unit_test(test_hit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What may be stitched to a call stack of branch records, decision by decision. tests/cli/lbr.py holds it against a
+ * model of the hardware with symbols of files; here functions are what the test says that they are.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "attrib/callers.h"
+#include "attrib/functions.h"
+#include "attrib/lbr.h"
+
+/* --- functions, instead of those of files --- */
+
+#define SIZE 0x1000u /* of a function: number n lies from n * SIZE on */
+#define PLT(n) (0x9000000u + (n)*SIZE)
+#define UNNAMED 0xa000000u /* code of which nobody knows the functions */
+#define LINKER 0xb000000u
+#define MOVED 1000u /* clock: from then on function 7 is where 8 was */
+
+static int nobody;
+
+struct functions *functions_new(const struct procs *procs, struct dsos *dsos)
+{
+	(void)procs;
+	(void)dsos;
+	return (struct functions *)&nobody;
+}
+
+void functions_free(struct functions *f)
+{
+	(void)f;
+}
+
+struct maps functions_maps(struct functions *f, const struct asker *who)
+{
+	(void)f;
+	return (struct maps){ .n = who->clock >= MOVED };
+}
+
+struct function function_at(struct functions *f, const struct asker *who, u64 addr)
+{
+	u64 n = addr / SIZE;
+
+	(void)f;
+	if (addr >= LINKER)
+		return (struct function){ .binds = true, .dso = 3 };
+	if (addr >= UNNAMED)
+		return (struct function){ .dso = 2 };
+	if (addr >= PLT(0))
+		return (struct function){ .name = n - PLT(0) / SIZE, .named = true, .dso = 1 };
+	if (who->clock >= MOVED && n == 8)
+		n = 7;
+	return (struct function){ .name = n, .entry = n, .named = true, .dso = 1 };
+}
+
+/* --- samples --- */
+
+#define DEPTH 4u
+#define PID 10u
+#define TID 11u
+
+struct made {
+	u64 ip, words[3 * 16];
+	u32 n;
+	s32 reg; /* of the newest; -1: the CPU does not tell */
+	u32 tid;
+	u64 clock;
+	bool kernel;
+};
+
+/* The call that function a makes of b. */
+#define CALL(a, b) ((a)*SIZE + 8 * (b)), ((b)*SIZE), 0
+#define IN(n) ((n)*SIZE + 4)
+
+static struct sample sample_of(const struct made *m)
+{
+	return (struct sample){ .pid = PID,
+				.tid = m->tid ? m->tid : TID,
+				.ip = m->ip,
+				.nr_branches = m->n,
+				.has_hw_idx = m->reg >= 0,
+				.hw_idx = m->reg < 0 ? 0 : (u64)m->reg,
+				.branches = { (const u8 *)m->words, m->n * 3, false } };
+}
+
+/* A stack from function 1 to `to`, of which the registers hold the newest `n` calls. Call i to i + 1 is in register
+ * (i - 1) % DEPTH, if they are told. */
+static struct made stack(u32 to, u32 n, bool told)
+{
+	struct made m = { .ip = IN(to), .n = n, .reg = told ? (s32)((to + DEPTH - 2) % DEPTH) : -1 };
+
+	for (u32 i = 0; i < n; i++) {
+		const u64 call[] = { CALL(to - 1 - i, to - i) };
+
+		memcpy(m.words + 3 * i, call, sizeof(call));
+	}
+	return m;
+}
+
+struct run {
+	struct callers *callers;
+	struct caller_reader *reader;
+	struct lbr *lbr;
+	struct lbr_stack out;
+};
+
+static void begin(struct run *r)
+{
+	r->callers = callers_new(1, DEPTH);
+	r->reader = caller_reader_new(r->callers, NULL, NULL);
+	r->lbr = lbr_new(DEPTH, r->callers, NULL, NULL);
+}
+
+static void end(struct run *r)
+{
+	caller_reader_free(r->reader);
+	lbr_free(r->lbr);
+	callers_free(r->callers);
+}
+
+static void read_one(struct run *r, const struct made *m)
+{
+	const struct sample s = sample_of(m);
+
+	callers_read(r->reader, &s, m->clock, !m->kernel);
+}
+
+static bool take(struct run *r, const struct made *m)
+{
+	const struct sample s = sample_of(m);
+	const struct hit h = { .cpumode = m->kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
+			       .clock = m->clock,
+			       .s = { .ip = m->ip, .pid = PID, .tid = s.tid },
+			       .full = &s };
+
+	return lbr_take(r->lbr, &h, &r->out);
+}
+
+/* The sample's stack has so many calls, of which so many are its own; what was stitched is the way to function 1. */
+static void takes(struct run *r, const struct made *m, u32 n, u32 own)
+{
+	assert_true(take(r, m));
+	assert_int_equal(r->out.n, n);
+	assert_int_equal(r->out.own, own);
+	for (u32 i = own; i < n; i++) {
+		const u64 call[] = { CALL(n - i, n - i + 1) };
+
+		assert_int_equal(r->out.v[i].from, call[0]);
+		assert_int_equal(r->out.v[i].to, call[1]);
+	}
+}
+
+static bool only(const struct run *r, u32 function, u32 reg, u64 from, u64 to)
+{
+	const struct callee f = { PID, TID, function, reg };
+
+	return callers_only(r->callers, &f, from, to);
+}
+
+/* --- callers --- */
+
+static void test_reads_calls(void **state)
+{
+	struct made a = stack(4, 3, false), b = { .ip = IN(4), .words = { CALL(9, 4) }, .n = 1, .reg = -1, .tid = 12 };
+	const u64 c43[] = { CALL(3, 4) }, c32[] = { CALL(2, 3) }, c21[] = { CALL(1, 2) };
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	read_one(&r, &a);
+	assert_true(only(&r, 4, NO_REGISTER, c43[0], c43[1]));
+	assert_true(only(&r, 3, NO_REGISTER, c32[0], c32[1]));
+	assert_true(only(&r, 2, NO_REGISTER, c21[0], c21[1]));
+	assert_false(only(&r, 1, NO_REGISTER, c21[0], c21[1]));
+	read_one(&r, &b);
+	assert_false(only(&r, 4, NO_REGISTER, c43[0], c43[1]));
+	assert_true(only(&r, 3, NO_REGISTER, c32[0], c32[1]));
+	end(&r);
+}
+
+/* What is no call ends them. */
+static void test_ends_at_no_call(void **state)
+{
+	struct made m = { .ip = IN(4), .n = 3, .reg = -1, .words = { CALL(3, 4), CALL(2, 3), CALL(1, 2) } };
+	const u64 c43[] = { CALL(3, 4) }, c32[] = { CALL(2, 3) };
+
+	(void)state;
+	for (u32 word = 3; word < 5; word++) {
+		struct made cut = m;
+		struct run r;
+
+		begin(&r);
+		cut.words[word] = 0;
+		read_one(&r, &cut);
+		assert_true(only(&r, 4, NO_REGISTER, c43[0], c43[1]));
+		assert_false(only(&r, 3, NO_REGISTER, c32[0], c32[1]));
+		assert_false(only(&r, 2, NO_REGISTER, m.words[6], m.words[7]));
+		takes(&r, &cut, 1, 1);
+		end(&r);
+	}
+}
+
+/* A call that led to another function than its target counts for both. */
+static void test_jumps(void **state)
+{
+	struct made first = { .ip = IN(3), .words = { CALL(2, 3), CALL(1, 2) }, .n = 2, .reg = -1 };
+	struct made later = { .ip = IN(5), .words = { CALL(9, 5), CALL(2, 3), CALL(1, 2) }, .n = 3, .reg = -1 };
+	const u64 call[] = { CALL(2, 3) };
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	read_one(&r, &first);
+	assert_true(only(&r, 3, NO_REGISTER, call[0], call[1]));
+	assert_false(only(&r, 9, NO_REGISTER, call[0], call[1]));
+	read_one(&r, &later); /* 3 has jumped to 9 since */
+	assert_true(only(&r, 3, NO_REGISTER, call[0], call[1]));
+	assert_true(only(&r, 9, NO_REGISTER, call[0], call[1]));
+	end(&r);
+	/* The address of a sample in the kernel tells nothing about user space. */
+	begin(&r);
+	first.ip = IN(9);
+	first.kernel = true;
+	read_one(&r, &first);
+	assert_true(only(&r, 3, NO_REGISTER, call[0], call[1]));
+	assert_false(only(&r, 9, NO_REGISTER, call[0], call[1]));
+	end(&r);
+}
+
+static void test_registers_told(void **state)
+{
+	static const struct {
+		s32 reg;
+		bool indexed;
+	} rows[] = { { -1, false }, { 0, false }, { 1, true }, { DEPTH - 1, true }, { DEPTH, false } };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct made m = stack(4, 3, true);
+		struct run r;
+
+		begin(&r);
+		m.reg = rows[i].reg;
+		read_one(&r, &m);
+		assert_int_equal(callers_indexed(r.callers), rows[i].indexed);
+		for (u32 k = 0; k < 3 && rows[i].indexed; k++)
+			for (u32 reg = 0; reg < DEPTH; reg++)
+				assert_int_equal(only(&r, 4 - k, reg, m.words[3 * k], m.words[3 * k + 1]),
+						 reg == ((u32)rows[i].reg + DEPTH - k) % DEPTH);
+		end(&r);
+	}
+}
+
+/* What is mapped elsewhere meanwhile is read anew. */
+static void test_maps_change(void **state)
+{
+	struct made m = { .ip = IN(8), .words = { CALL(2, 8) }, .n = 1, .reg = -1, .clock = MOVED - 1 };
+	const u64 call[] = { CALL(2, 8) };
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	read_one(&r, &m);
+	assert_true(only(&r, 8, NO_REGISTER, call[0], call[1]));
+	assert_false(only(&r, 7, NO_REGISTER, call[0], call[1]));
+	m.clock = MOVED;
+	read_one(&r, &m);
+	assert_true(only(&r, 7, NO_REGISTER, call[0], call[1]));
+	end(&r);
+}
+
+/* --- stitching --- */
+
+static void test_stitches(void **state)
+{
+	(void)state;
+	for (u32 told = 0; told < 2; told++) {
+		struct made first = stack(5, 4, told), deeper = stack(7, 4, told), one_up = stack(3, 0, told);
+		struct run r;
+
+		begin(&r);
+		read_one(&r, &first);
+		read_one(&r, &deeper);
+		takes(&r, &first, 4, 4);
+		takes(&r, &deeper, 6, 4);
+		assert_int_equal(lbr_counted(r.lbr)->stacks, 2);
+		assert_int_equal(lbr_counted(r.lbr)->stitched, 1);
+		assert_int_equal(lbr_counted(r.lbr)->calls, 2);
+		/* It has returned from all that registers hold: the function itself was called in the kept stack. */
+		takes(&r, &one_up, 2, 0);
+		assert_int_equal(lbr_counted(r.lbr)->stitched, 2);
+		assert_int_equal(lbr_counted(r.lbr)->calls, 4);
+		assert_int_equal(lbr_counted(r.lbr)->refused, 0);
+		assert_int_equal(lbr_counted(r.lbr)->cut, 0);
+		end(&r);
+	}
+}
+
+/* A call to a function that is called from elsewhere, too, is not added, nor is what is older. */
+static void test_other_way(void **state)
+{
+	struct made other = { .ip = IN(3), .words = { CALL(9, 3) }, .n = 1, .reg = -1, .tid = 12 };
+	struct made first = stack(5, 4, false), deeper = stack(6, 4, false), deepest = stack(7, 4, false);
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	read_one(&r, &first);
+	read_one(&r, &deeper);
+	read_one(&r, &deepest);
+	takes(&r, &first, 4, 4);
+	takes(&r, &deeper, 5, 4); /* the call to 2 */
+	takes(&r, &deepest, 6, 4);
+	end(&r);
+	begin(&r);
+	read_one(&r, &first);
+	read_one(&r, &other);
+	takes(&r, &first, 4, 4);
+	takes(&r, &deeper, 5, 4);
+	assert_true(take(&r, &deepest)); /* that to 3 has another way */
+	assert_int_equal(r.out.n, 4);
+	end(&r);
+	/* Without a table nothing is stitched. */
+	begin(&r);
+	lbr_free(r.lbr);
+	r.lbr = lbr_new(DEPTH, NULL, NULL, NULL);
+	takes(&r, &first, 4, 4);
+	takes(&r, &deeper, 4, 4);
+	end(&r);
+}
+
+/* A call of the kept stack is the same only if it was in the same register. */
+static void test_register_differs(void **state)
+{
+	struct made first = stack(5, 4, true), deeper = stack(7, 4, true);
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	read_one(&r, &first);
+	read_one(&r, &deeper);
+	deeper.reg = (deeper.reg + 1) % (s32)DEPTH;
+	takes(&r, &first, 4, 4);
+	takes(&r, &deeper, 4, 4);
+	end(&r);
+}
+
+/* Where both stacks part, both calls have to be made by one function. */
+static void test_parting(void **state)
+{
+	struct made first = stack(5, 4, false);
+	struct made same = {
+		.ip = IN(8), .n = 4, .reg = -1, .words = { CALL(6, 8), CALL(4, 6), CALL(3, 4), CALL(2, 3) }
+	};
+	struct made apart = { .ip = IN(8), .n = 3, .reg = -1, .words = { CALL(6, 8), CALL(9, 6), CALL(2, 3) } };
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	read_one(&r, &first);
+	read_one(&r, &same);
+	takes(&r, &first, 4, 4);
+	assert_true(take(&r, &same)); /* 4 called 5 first, and 6 then */
+	assert_int_equal(r.out.n, 5);
+	takes(&r, &first, 4, 4);
+	assert_true(take(&r, &apart)); /* 3 called 4, and now it was 9 that called */
+	assert_int_equal(r.out.n, 3);
+	end(&r);
+}
+
+static void test_threads_apart(void **state)
+{
+	struct made first = stack(5, 4, false), deeper = stack(6, 4, false);
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	read_one(&r, &first);
+	takes(&r, &first, 4, 4);
+	deeper.tid = 12;
+	takes(&r, &deeper, 4, 4); /* another thread's */
+	deeper.tid = 0;
+	lbr_forget(r.lbr, 12);
+	takes(&r, &deeper, 5, 4);
+	takes(&r, &first, 4, 4);
+	lbr_forget(r.lbr, TID); /* it runs another program */
+	takes(&r, &deeper, 4, 4);
+	end(&r);
+}
+
+/* --- what contradicts itself --- */
+
+static void test_recursion_refused(void **state)
+{
+	struct made itself = {
+		.ip = IN(3), .n = 4, .reg = -1, .words = { CALL(3, 3), CALL(2, 3), CALL(1, 2), CALL(5, 1) }
+	};
+	struct made deeper = {
+		.ip = IN(3), .n = 4, .reg = -1, .words = { CALL(3, 3), CALL(3, 3), CALL(3, 3), CALL(2, 3) }
+	};
+	struct made deepest = {
+		.ip = IN(3), .n = 4, .reg = -1, .words = { CALL(3, 3), CALL(3, 3), CALL(3, 3), CALL(3, 3) }
+	};
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	read_one(&r, &itself);
+	takes(&r, &itself, 4, 4);
+	assert_true(take(&r, &deeper)); /* that call stands in both once */
+	assert_int_equal(r.out.n, 6);
+	assert_int_equal(lbr_counted(r.lbr)->refused, 0);
+	assert_true(take(&r, &deepest)); /* nobody knows which of them it is */
+	assert_int_equal(r.out.n, 4);
+	assert_int_equal(lbr_counted(r.lbr)->refused, 1);
+	end(&r);
+}
+
+static void test_cut(void **state)
+{
+	/* 9 called 3, is where the thread is, and was called: 3 did not return. */
+	struct made left = { .ip = IN(9), .n = 3, .reg = -1, .words = { CALL(9, 3), CALL(1, 9), CALL(2, 1) } };
+	/* 9 has never been called: 3 has jumped there. */
+	struct made jumped = { .ip = IN(9), .n = 2, .reg = -1, .words = { CALL(1, 3), CALL(2, 1) } };
+	struct made fits = stack(4, 3, false);
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	takes(&r, &jumped, 2, 2);
+	takes(&r, &fits, 3, 3);
+	assert_int_equal(lbr_counted(r.lbr)->cut, 0);
+	takes(&r, &left, 0, 0);
+	assert_int_equal(lbr_counted(r.lbr)->cut, 1);
+	/* Whoever was seen to do so may have done it again. */
+	takes(&r, &jumped, 0, 0);
+	assert_int_equal(lbr_counted(r.lbr)->cut, 2);
+	takes(&r, &fits, 3, 3);
+	lbr_forget(r.lbr, TID);
+	takes(&r, &jumped, 2, 2);
+	/* In the kernel nobody knows where user space is. */
+	jumped.kernel = left.kernel = true;
+	takes(&r, &left, 3, 3);
+	assert_int_equal(lbr_counted(r.lbr)->cut, 2);
+	end(&r);
+}
+
+/* The dynamic linker is on the way from the PLT to a function. */
+static void test_binding(void **state)
+{
+	struct made binds = { .ip = LINKER + 8, .n = 2, .reg = -1, .words = { IN(2), PLT(3), 0, CALL(1, 2) } };
+	struct made left = { .ip = IN(9), .n = 3, .reg = -1, .words = { CALL(9, 3), CALL(1, 9), CALL(2, 1) } };
+	struct made is_not = binds;
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	takes(&r, &left, 0, 0); /* from now on all that does not fit is cut */
+	takes(&r, &binds, 2, 2);
+	is_not.ip = UNNAMED + 8;
+	takes(&r, &is_not, 0, 0);
+	end(&r);
+}
+
+/* --- what it looks like --- */
+
+static void test_chain(void **state)
+{
+	const struct lbr_stack s = { .n = 2, .own = 2, .v = { { 0x2008, 0x3000 }, { 0x1008, 0x2000 } } };
+	const u64 recorded[] = { PERF_CONTEXT_KERNEL, 0xffffffff81000001, PERF_CONTEXT_USER, 0x77 };
+	struct hit h = { .cpumode = PERF_RECORD_MISC_USER, .s = { .ip = 0x3004 } };
+	const u64 user[] = { PERF_CONTEXT_USER, 0x3004, 0x2008, 0x1008 };
+	const u64 kernel[] = { PERF_CONTEXT_KERNEL, 0xffffffff81000001, PERF_CONTEXT_USER, 0x3000, 0x2008, 0x1008 };
+	u64 words[CHAIN_WORDS];
+
+	(void)state;
+	assert_int_equal(lbr_chain(&s, &h, words), ARRAY_LEN(user));
+	assert_memory_equal(words, user, sizeof(user));
+	h.cpumode = PERF_RECORD_MISC_KERNEL;
+	h.s.ip = recorded[1];
+	h.s.chain = (struct u64s){ (const u8 *)recorded, 4, false };
+	assert_int_equal(lbr_chain(&s, &h, words), ARRAY_LEN(kernel));
+	assert_memory_equal(words, kernel, sizeof(kernel));
+}
+
+/* A sample in the kernel without entries says nothing of user space. */
+static void test_nothing(void **state)
+{
+	struct made m = { .ip = IN(3), .reg = -1, .kernel = true };
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	assert_false(take(&r, &m));
+	assert_int_equal(lbr_counted(r.lbr)->stacks, 0);
+	m.kernel = false;
+	takes(&r, &m, 0, 0);
+	assert_int_equal(lbr_counted(r.lbr)->stacks, 1);
+	end(&r);
+}
+
+static void test_used(void **state)
+{
+	static const struct {
+		u64 sample_type, branches;
+		bool used;
+	} rows[] = { { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_BRANCH_CALL_STACK, true },
+		     { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_BRANCH_ANY, false },
+		     { PERF_SAMPLE_IP, PERF_SAMPLE_BRANCH_CALL_STACK, false } };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct evlist l = { 0 };
+
+		vec_push(&l.events, (struct event){ 0 });
+		vec_push(&l.events, (struct event){ .attr = { .sample_type = rows[i].sample_type,
+							      .branch_sample_type = rows[i].branches } });
+		/* What lies behind the list is none of its events. */
+		vec_push(&l.events, (struct event){ .attr = { .sample_type = PERF_SAMPLE_BRANCH_STACK,
+							      .branch_sample_type = PERF_SAMPLE_BRANCH_CALL_STACK } });
+		l.events.n--;
+		assert_int_equal(lbr_used(&l), rows[i].used);
+		vec_free(&l.events);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reads_calls),
+		cmocka_unit_test(test_ends_at_no_call),
+		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_registers_told),
+		cmocka_unit_test(test_maps_change),
+		cmocka_unit_test(test_stitches),
+		cmocka_unit_test(test_other_way),
+		cmocka_unit_test(test_register_differs),
+		cmocka_unit_test(test_parting),
+		cmocka_unit_test(test_threads_apart),
+		cmocka_unit_test(test_recursion_refused),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_binding),
+		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_used),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is found out about windows by trying: here on a machine that is made up, so that any can be had. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "events/watch.h"
+#include "sys/probe.h"
+#include "windows/fit.h"
+#include "windows/native.h"
+
+#define MOST 8u
+
+/* --- the machine, instead of the kernel's calls --- */
+
+static struct {
+	u32 holds;	 /* counters at a time: one more is refused */
+	u32 runs;	 /* and so many at a time really count */
+	int errno_first; /* for the first event, or 0 */
+	int errno_more;	 /* for one too many */
+	u32 open, tries; /* members of the group that is being opened; groups */
+	int leader;
+	struct attr asked[MOST];
+	const u64 *times; /* of what is watched */
+	u32 nr_times;
+	int watched;
+} machine;
+
+static int counter(bool runs)
+{
+	const u64 words[3] = { 1, 1, runs };
+	int fd = memfd_create("counter", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, words, sizeof(words), 0), sizeof(words));
+	return fd;
+}
+
+static int refuse(int err)
+{
+	errno = err;
+	return -1;
+}
+
+int event_probe_open_group(struct attr *attr, int pid, int cpu, int leader)
+{
+	assert_int_equal(pid, 0);
+	assert_int_equal(cpu, -1);
+	if (leader < 0) {
+		machine.open = 0;
+		machine.tries++;
+		if (machine.errno_first)
+			return refuse(machine.errno_first);
+	} else {
+		assert_int_equal(leader, machine.leader);
+	}
+	if (machine.open == machine.holds)
+		return refuse(machine.errno_more);
+	machine.asked[machine.open++] = *attr;
+	if (leader >= 0) {
+		/* Whether the leader runs depends on all of the group. */
+		const u64 words[3] = { 1, 1, machine.open <= machine.runs };
+
+		assert_int_equal(pwrite(leader, words, sizeof(words), 0), sizeof(words));
+		return counter(true);
+	}
+	machine.leader = counter(machine.runs);
+	return machine.leader;
+}
+
+int event_probe_open(struct attr *attr, int pid, int cpu)
+{
+	return event_probe_open_group(attr, pid, cpu, -1);
+}
+
+int event_open_scheduled(const struct attr *a, const struct schedule *s, s32 pid, s32 cpu, int group)
+{
+	assert_int_equal(pid, 0);
+	assert_int_equal(cpu, -1);
+	assert_int_equal(group, -1);
+	assert_int_equal(a->sample_period, s->period_long + s->period_short);
+	assert_true(s->batch_count == 1 && !s->jitter_long && !s->jitter_short);
+	if (machine.errno_first)
+		return refuse(machine.errno_first);
+	return counter(true);
+}
+
+enum event_usable event_probe(const struct attr *attr, const char *cpus, int *sys_errno)
+{
+	(void)attr;
+	(void)cpus;
+	(void)sys_errno;
+	return EVENT_USABLE;
+}
+
+int event_watch(int fd, const struct attr *a, u64 ns, void (*take)(void *ctx, const struct sample *s), void *ctx)
+{
+	assert_true(fd >= 0);
+	assert_true(a->sample_type & PERF_SAMPLE_TIME && ns >= 10 * a->sample_period);
+	for (u32 i = 0; i < machine.nr_times; i++)
+		take(ctx, &(struct sample){ .time = machine.times[i] });
+	return machine.watched;
+}
+
+/* --- groups that fit --- */
+
+/* Event 1 leads events 1 to n, and event 0 is alone. */
+static u32 fit(u32 n, bool with_twin)
+{
+	struct event_specs specs = { 0 };
+	u32 fits;
+
+	for (u32 i = 0; i <= n; i++)
+		vec_push(&specs.v, (struct event_spec){ .leader = MIN(i, 1u), .attr = { .type = 4, .config = i } });
+	specs.v.v[1].attr.sample_period = 1000;
+	specs.v.v[1].attr.flags = ATTR_FREQ | ATTR_PINNED;
+	machine.tries = 0;
+	fits = window_fit(&specs, 1, with_twin);
+	vec_free(&specs.v);
+	return fits;
+}
+
+static void set_machine(u32 holds, u32 runs)
+{
+	memset(&machine, 0, sizeof(machine));
+	machine.holds = holds;
+	machine.runs = runs;
+	machine.errno_more = EINVAL;
+}
+
+static void test_fit(void **state)
+{
+	(void)state;
+	set_machine(6, 6);
+	assert_int_equal(fit(4, false), 4);
+	assert_int_equal(machine.tries, 1);
+	assert_int_equal(fit(5, true), 6);
+	set_machine(4, 4); /* the kernel refuses it */
+	assert_int_equal(fit(6, false), 4);
+	assert_int_equal(machine.tries, 3);
+	assert_int_equal(fit(6, true), 4);
+	machine.errno_more = ENOSPC;
+	assert_int_equal(fit(6, false), 4);
+	set_machine(6, 3); /* or takes it, and counts nothing */
+	assert_int_equal(fit(6, false), 3);
+	set_machine(1, 1); /* what is alone need not be tried */
+	assert_int_equal(fit(3, false), 1);
+	set_machine(0, 0);
+	assert_int_equal(fit(1, false), 1);
+	assert_int_equal(machine.tries, 0);
+}
+
+/* Then opening them says why. */
+static void test_cannot_be_tried(void **state)
+{
+	(void)state;
+	set_machine(4, 4);
+	machine.errno_first = EINVAL; /* of a first event that is no word about room */
+	assert_int_equal(fit(6, false), 6);
+	assert_int_equal(machine.tries, 1);
+	machine.errno_first = 0;
+	machine.errno_more = EACCES;
+	assert_int_equal(fit(6, true), 7);
+	assert_int_equal(machine.tries, 1);
+}
+
+/* The leader's twin first, then the group; nothing samples, and only the first waits to be switched on. */
+static void test_members(void **state)
+{
+	(void)state;
+	set_machine(8, 8);
+	assert_int_equal(fit(3, true), 4);
+	for (u32 i = 0; i < 4; i++) {
+		const struct attr *a = &machine.asked[i];
+
+		assert_int_equal(a->config, i ? i : 1);
+		assert_int_equal(a->sample_period, 0);
+		assert_int_equal(a->flags & (ATTR_FREQ | ATTR_PINNED), 0);
+		assert_int_equal(!!(a->flags & ATTR_DISABLED), !i);
+		assert_true(a->flags & ATTR_EXCLUDE_KERNEL);
+	}
+}
+
+/* --- kernels that alternate periods --- */
+
+static bool works(const u64 *times, u32 n)
+{
+	const char *why;
+	bool is;
+
+	machine.times = times;
+	machine.nr_times = n;
+	is = windows_native_works(&why);
+	assert_string_equal(
+		why, is ? "the kernel alternates periods" :
+			  "the kernel accepts the attributes of alternating periods, but does not alternate them");
+	return is;
+}
+
+/* Samples with these distances in turn, the first `steady` of them only with the first one. */
+static bool turns(u64 one, u64 other, u32 steady, u32 n)
+{
+	u64 times[100] = { 5000 };
+
+	for (u32 i = 1; i < n; i++)
+		times[i] = times[i - 1] + (i > steady && i % 2 ? other : one);
+	return works(times, n);
+}
+
+static void test_alternates(void **state)
+{
+	(void)state;
+	set_machine(0, 0);
+	assert_true(turns(900000, 100000, 0, 20));
+	assert_true(turns(100000, 900000, 0, 20));
+	assert_false(turns(1000000, 1000000, 0, 20)); /* 1 ms each: the fields are something else */
+	assert_false(turns(100000, 100000, 0, 20));
+	/* Half way is far. */
+	assert_true(turns(500000, 499999, 0, 20));
+	assert_false(turns(500000, 500000, 0, 20));
+	assert_false(turns(499999, 499999, 0, 20));
+	/* Six are needed to judge. */
+	assert_true(turns(900000, 100000, 0, 6));
+	assert_false(turns(900000, 100000, 0, 5));
+	assert_false(works(NULL, 0));
+	/* Three of four neighbours: interrupts may come late. */
+	assert_true(turns(900000, 100000, 4, 18));
+	assert_false(turns(900000, 100000, 6, 18));
+	/* As many as there is room for. */
+	assert_true(turns(900000, 100000, 0, 100));
+}
+
+static void test_native_refused(void **state)
+{
+	static const struct {
+		int err;
+		const char *why;
+	} rows[] = {
+		{ E2BIG, "this kernel has no alternating periods" },
+		{ EINVAL, "this kernel has no alternating periods" },
+		{ EACCES, "this user may not record" },
+		{ EPERM, "this user may not record" },
+	};
+	const char *why;
+
+	(void)state;
+	set_machine(0, 0);
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		machine.errno_first = rows[i].err;
+		assert_false(windows_native_works(&why));
+		assert_string_equal(why, rows[i].why);
+	}
+	machine.errno_first = 0;
+	machine.watched = -1;
+	assert_false(windows_native_works(&why));
+	assert_string_equal(why, "this cannot be tried: no memory may be locked");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fit),
+		cmocka_unit_test(test_cannot_be_tried),
+		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_alternates),
+		cmocka_unit_test(test_native_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
