@@ -10,6 +10,7 @@
 #include "codec/regs.h"
 
 #define RULE_CACHE (1u << 12)
+#define RULE_CACHE_FINDING (1u << 15) /* many processes, a pass over whose samples there is only one of */
 #define THREAD_CACHE (1u << 8)
 #define ARM64_ADDRESS ((1ull << 48) - 1) /* of user space; what is above it in a signed address is no part of it */
 
@@ -29,9 +30,12 @@ struct unwinder {
 	enum regs_arch arch;
 	struct unwind_counts counts;
 	struct cfi_machine machine;
-	u8 dwarf[64]; /* of perf's register numbers; CFI_REGS: none */
-	struct thread_view threads[THREAD_CACHE];
-	struct rule_slot rules[RULE_CACHE];
+	u8 dwarf[64];		     /* of perf's register numbers; CFI_REGS: none */
+	struct thread_view *threads; /* THREAD_CACHE of them; NULL: not needed */
+	struct rule_slot *rules;
+	u32 nr_rules;	     /* a power of two */
+	unwind_find_fn find; /* NULL: by threads */
+	void *find_ctx;
 	/* Of the sample at hand: */
 	const u8 *stack;
 	u64 base, size; /* what is there of it */
@@ -84,13 +88,14 @@ static bool read_stack(void *ctx, u64 addr, u32 size, u64 *out)
 	return true;
 }
 
-struct unwinder *unwinder_new(const struct procs *procs, struct dsos *dsos, const char *arch)
+static struct unwinder *new_unwinder(struct dsos *dsos, enum regs_arch arch, u32 rules)
 {
 	struct unwinder *u = mem_zalloc(sizeof(*u));
 
-	u->procs = procs;
 	u->dsos = dsos;
-	u->arch = arch ? regs_arch_of(arch) : REGS_HERE;
+	u->arch = arch;
+	u->rules = mem_zalloc(rules * sizeof(*u->rules));
+	u->nr_rules = rules;
 	for (u32 i = 0; i < ARRAY_LEN(u->dwarf); i++) {
 		u32 reg = reg_dwarf(u->arch, i);
 
@@ -103,8 +108,30 @@ struct unwinder *unwinder_new(const struct procs *procs, struct dsos *dsos, cons
 	return u;
 }
 
+struct unwinder *unwinder_new(const struct procs *procs, struct dsos *dsos, const char *arch)
+{
+	struct unwinder *u = new_unwinder(dsos, arch ? regs_arch_of(arch) : REGS_HERE, RULE_CACHE);
+
+	u->procs = procs;
+	u->threads = mem_zalloc(THREAD_CACHE * sizeof(*u->threads));
+	return u;
+}
+
+struct unwinder *unwinder_finding(struct dsos *dsos, unwind_find_fn find, void *ctx)
+{
+	struct unwinder *u = new_unwinder(dsos, REGS_HERE, RULE_CACHE_FINDING);
+
+	u->find = find;
+	u->find_ctx = ctx;
+	return u;
+}
+
 void unwinder_free(struct unwinder *u)
 {
+	if (!u)
+		return;
+	free(u->threads);
+	free(u->rules);
 	free(u);
 }
 
@@ -114,10 +141,10 @@ const struct unwind_counts *unwind_counted(const struct unwinder *u)
 }
 
 /* The registers of a sample, by DWARF's numbers. False: the sample has none, or not those that matter. */
-static bool registers(const struct unwinder *u, const struct hit *h, struct cfi_frame *f)
+static bool registers(const struct unwinder *u, const struct sample_layout *l, const struct sample *s,
+		      struct cfi_frame *f)
 {
-	const struct sample *s = h->full;
-	u64 mask = h->e->layout.regs_user_mask, least = 1ull << u->machine.sp | 1ull << u->machine.pc;
+	u64 mask = l->regs_user_mask, least = 1ull << u->machine.sp | 1ull << u->machine.pc;
 	u32 n = 0;
 
 	f->known = 0;
@@ -142,13 +169,36 @@ static const struct thread_view *thread_of(struct unwinder *u, const struct hit 
 	return t;
 }
 
+static void fill(struct unwinder *u, struct rule_slot *slot, u64 addr)
+{
+	slot->cfi = dsos_cfi(u->dsos, slot->dso);
+	slot->rules = cfi_find(slot->cfi, addr);
+	slot->entry = !slot->rules && cfi_is_entry(slot->cfi, addr);
+}
+
+/* By the address in the file: the same code is in many processes, at other addresses. */
+static const struct rule_slot *rules_found(struct unwinder *u, u64 pc)
+{
+	struct rule_slot *slot;
+	u64 addr;
+	u32 dso;
+
+	if (!u->find(u->find_ctx, pc, &dso, &addr))
+		return NULL;
+	slot = &u->rules[hash_mix(addr, dso) & (u->nr_rules - 1)];
+	if (slot->cfi && slot->pc == addr && slot->dso == dso)
+		return slot;
+	*slot = (struct rule_slot){ .pc = addr, .dso = dso };
+	fill(u, slot, addr);
+	return slot;
+}
+
 /* What is known of that address of code, or NULL: no mapping holds it. */
 static const struct rule_slot *rules_of(struct unwinder *u, const struct thread_view *t, u64 pc)
 {
 	const struct maps *maps = &t->maps;
-	struct rule_slot *slot = &u->rules[hash_mix(pc, (uintptr_t)maps->space + maps->n) % RULE_CACHE];
+	struct rule_slot *slot = &u->rules[hash_mix(pc, (uintptr_t)maps->space + maps->n) & (u->nr_rules - 1)];
 	const struct vmap *m;
-	u64 addr;
 
 	if (slot->cfi && slot->pc == pc && slot->space == maps->space && slot->n == maps->n)
 		return slot;
@@ -156,10 +206,7 @@ static const struct rule_slot *rules_of(struct unwinder *u, const struct thread_
 	if (!m || !m->dso)
 		return NULL;
 	*slot = (struct rule_slot){ .space = maps->space, .pc = pc, .n = maps->n, .dso = m->dso };
-	slot->cfi = dsos_cfi(u->dsos, m->dso);
-	addr = vmap_addr(m, u->dsos, pc);
-	slot->rules = cfi_find(slot->cfi, addr);
-	slot->entry = !slot->rules && cfi_is_entry(slot->cfi, addr);
+	fill(u, slot, vmap_addr(m, u->dsos, pc));
 	return slot;
 }
 
@@ -234,7 +281,7 @@ static void follow(struct unwinder *u, const struct thread_view *t, struct cfi_f
 		/* A thread's first function returns to nothing. Where a call is the last thing in a function, its
 		 * return address lies in the next one. */
 		pc -= pc && called;
-		at = pc ? rules_of(u, t, pc) : NULL;
+		at = !pc ? NULL : t ? rules_of(u, t, pc) : rules_found(u, pc);
 		if (!at) {
 			out->end = pc ? UNWIND_UNMAPPED : UNWIND_WHOLE;
 			return;
@@ -249,35 +296,47 @@ static void follow(struct unwinder *u, const struct thread_view *t, struct cfi_f
 	out->end = UNWIND_DEEP;
 }
 
-bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out)
+/* t: the thread; NULL: u->find knows. */
+static bool unwind(struct unwinder *u, const struct sample_layout *l, const struct sample *s,
+		   const struct thread_view *t, struct unwound *out)
 {
-	const struct sample *s = h->full;
 	struct cfi_frame f;
 
 	out->n = out->guessed = out->dso = 0;
-	if (!s->regs_user_abi || !registers(u, h, &f))
+	if (!s->regs_user_abi || !registers(u, l, s, &f))
 		return false;
+	out->v[0] = f.reg[u->machine.pc];
 	u->stack = s->stack_user;
 	u->size = MIN(s->stack_user_size, s->stack_user_dyn_size);
 	u->base = f.reg[u->machine.sp];
 	u->cut = s->stack_user_dyn_size >= s->stack_user_size;
 	out->end = UNWIND_NOT_64;
 	if (s->regs_user_abi == PERF_SAMPLE_REGS_ABI_64 && u->dwarf[0] != CFI_REGS)
-		follow(u, thread_of(u, h), &f, out);
+		follow(u, t, &f, out);
 	u->counts.stacks++;
 	u->counts.frames += out->n;
 	u->counts.guessed += out->guessed;
 	u->counts.ends[out->end]++;
-	return out->n > 0;
+	return true;
 }
 
-u32 unwind_chain(const struct unwound *s, const struct hit *h, u64 words[CHAIN_WORDS])
+bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out)
 {
-	bool user = h->cpumode == PERF_RECORD_MISC_USER;
-	u32 n = user ? 0 : chain_kernel_part(&h->s.chain, words, CHAIN_WORDS - UNWIND_STACK - 2);
+	return unwind(u, &h->e->layout, h->full, thread_of(u, h), out) && out->n;
+}
+
+bool unwind_sample(struct unwinder *u, const struct sample_layout *l, const struct sample *s, struct unwound *out)
+{
+	return unwind(u, l, s, NULL, out);
+}
+
+u32 unwind_chain(const struct unwound *s, u32 cpumode, u64 ip, const struct u64s *recorded, u64 words[CHAIN_WORDS])
+{
+	bool user = cpumode == PERF_RECORD_MISC_USER;
+	u32 n = user ? 0 : chain_kernel_part(recorded, words, CHAIN_WORDS - UNWIND_STACK - 2);
 
 	words[n++] = PERF_CONTEXT_USER;
-	words[n++] = user ? h->s.ip : s->v[0];
+	words[n++] = user ? ip : s->v[0];
 	for (u32 i = 1; i < s->n; i++)
 		words[n++] = s->v[i];
 	return n;

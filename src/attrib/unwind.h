@@ -58,11 +58,22 @@ bool unwind_used(const struct evlist *l);
 struct unwinder *unwinder_new(const struct procs *procs, struct dsos *dsos, const char *arch);
 void unwinder_free(struct unwinder *u);
 
+/*
+ * For who knows only what is mapped now: finds where an address of code lies, which is the DSO (0: one without
+ * information) and the address that look-ups in it take. False: no code is mapped there.
+ */
+typedef bool (*unwind_find_fn)(void *ctx, u64 pc, u32 *dso, u64 *addr);
+/* For unwind_sample alone; of samples of this machine. */
+struct unwinder *unwinder_finding(struct dsos *dsos, unwind_find_fn find, void *ctx);
+/* False: the sample has no registers of a program. out->v[0] is the program counter in any case, and out->n may be 0.
+ */
+bool unwind_sample(struct unwinder *u, const struct sample_layout *l, const struct sample *s, struct unwound *out);
+
 /* The stack of a sample, which is h->full. False: it has none (a kernel thread, or no registers). */
 bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out);
 /* The same stack in the form of a call chain of the kernel, in this machine's byte order: the recorded part of the
- * kernel, then the user part. Returns the number of words. */
-u32 unwind_chain(const struct unwound *s, const struct hit *h, u64 words[CHAIN_WORDS]);
+ * kernel, then the user part. cpumode: of ip, where the sample was taken. Returns the number of words. */
+u32 unwind_chain(const struct unwound *s, u32 cpumode, u64 ip, const struct u64s *recorded, u64 words[CHAIN_WORDS]);
 const struct unwind_counts *unwind_counted(const struct unwinder *u);
 
 #endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pass/unwinding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "state/current.h"
+
+struct unwinding {
+	const struct notify *notify;
+	struct dsos *dsos;
+	struct current *current;
+	struct unwinder *unwinder;
+	const struct evlist *kernel, *recorded;
+	const struct current_space *space; /* of the sample at hand */
+};
+
+static bool find(void *ctx, u64 pc, u32 *dso, u64 *addr)
+{
+	struct unwinding *u = ctx;
+
+	return u->space && current_find(u->current, u->space, pc, dso, addr);
+}
+
+struct unwinding *unwinding_new(const struct notify *notify)
+{
+	struct unwinding *u = mem_zalloc(sizeof(*u));
+
+	u->notify = notify;
+	return u;
+}
+
+void unwinding_free(struct unwinding *u)
+{
+	if (!u)
+		return;
+	unwinder_free(u->unwinder);
+	current_free(u->current);
+	if (u->dsos)
+		dsos_free(u->dsos);
+	free(u);
+}
+
+void unwinding_begin(struct unwinding *u, const struct evlist *kernel, const struct evlist *recorded)
+{
+	const struct symbol_opts opts = { .no_kernel = true, .no_lines = true };
+
+	u->dsos = dsos_new(&opts, u->notify);
+	u->current = current_new(u->dsos);
+	u->unwinder = unwinder_finding(u->dsos, find, u);
+	u->kernel = kernel;
+	u->recorded = recorded;
+}
+
+const struct unwind_counts *unwinding_counts(const struct unwinding *u)
+{
+	static const struct unwind_counts none;
+
+	return u->unwinder ? unwind_counted(u->unwinder) : &none;
+}
+
+static bool loses_stack(const struct unwinding *u, u32 event)
+{
+	return u->kernel->events.v[event].attr.sample_type & PERF_SAMPLE_STACK_USER &&
+	       !(u->recorded->events.v[event].attr.sample_type & PERF_SAMPLE_STACK_USER);
+}
+
+static void take_sample(struct unwinding *u, const u8 *record, u16 size, struct bytes *out)
+{
+	u32 event = evlist_find(u->kernel, record, size, true, false), n = 0;
+	const struct event *e = event < u->kernel->events.n ? &u->kernel->events.v[event] : NULL;
+	u64 words[CHAIN_WORDS];
+	struct unwound stack;
+	struct sample s;
+
+	/* One that nobody can read must not stay: what is in it is not known. */
+	if (!e || sample_decode_bytes(&e->layout, record, size, false, &s))
+		return;
+	if (!loses_stack(u, event)) {
+		bytes_put(out, record, size);
+		return;
+	}
+	u->space = current_space(u->current, s.pid);
+	if (unwind_sample(u->unwinder, &e->layout, &s, &stack))
+		n = unwind_chain(&stack, s.misc & PERF_RECORD_MISC_CPUMODE_MASK, s.ip, &s.chain, words);
+	else
+		n = chain_kernel_part(&s.chain, words, CHAIN_WORDS);
+	(void)sample_put_unwound(&e->layout, record, size, words, n, out);
+}
+
+static void take_other(struct unwinding *u, const u8 *record, u16 size)
+{
+	struct record r;
+
+	if (!record_decode(cursor_over(record, size, false), 0, evlist_trailer(u->kernel, record, size, false), &r))
+		current_apply(u->current, &r);
+}
+
+void unwinding_take(struct unwinding *u, const u8 *record, u16 size, struct bytes *out)
+{
+	struct perf_event_header h;
+
+	memcpy(&h, record, sizeof(h));
+	if (h.type == PERF_RECORD_SAMPLE) {
+		take_sample(u, record, size, out);
+		return;
+	}
+	take_other(u, record, size);
+	bytes_put(out, record, size);
+}
