@@ -10,7 +10,7 @@
 #include "codec/regs.h"
 
 #define RULE_CACHE (1u << 12)
-#define RULE_CACHE_FINDING (1u << 15) /* many processes, a pass over whose samples there is only one of */
+#define RULE_CACHE_OF_NOW (1u << 15) /* many processes, a pass over whose samples there is only one of */
 #define THREAD_CACHE (1u << 8)
 #define ARM64_ADDRESS ((1ull << 48) - 1) /* of user space; what is above it in a signed address is no part of it */
 
@@ -19,7 +19,7 @@ struct rule_slot {
 	const struct space *space; /* the version of the space that it is known in */
 	u64 pc;
 	const struct cfi *cfi;
-	const struct cfi_rules *rules; /* NULL: no information */
+	u32 rules; /* of it; ID_NONE: no information */
 	u32 n;
 	u32 dso : 31, entry : 1; /* entry: nobody called this */
 };
@@ -33,9 +33,9 @@ struct unwinder {
 	u8 dwarf[64];		     /* of perf's register numbers; CFI_REGS: none */
 	struct thread_view *threads; /* THREAD_CACHE of them; NULL: not needed */
 	struct rule_slot *rules;
-	u32 nr_rules;	     /* a power of two */
-	unwind_find_fn find; /* NULL: by threads */
-	void *find_ctx;
+	u32 nr_rules;			   /* a power of two */
+	struct current *current;	   /* NULL: by threads */
+	const struct current_space *space; /* of the sample at hand */
 	/* Of the sample at hand: */
 	const u8 *stack;
 	u64 base, size; /* what is there of it */
@@ -117,12 +117,11 @@ struct unwinder *unwinder_new(const struct procs *procs, struct dsos *dsos, cons
 	return u;
 }
 
-struct unwinder *unwinder_finding(struct dsos *dsos, unwind_find_fn find, void *ctx)
+struct unwinder *unwinder_of_now(struct current *current)
 {
-	struct unwinder *u = new_unwinder(dsos, REGS_HERE, RULE_CACHE_FINDING);
+	struct unwinder *u = new_unwinder(NULL, REGS_HERE, RULE_CACHE_OF_NOW);
 
-	u->find = find;
-	u->find_ctx = ctx;
+	u->current = current;
 	return u;
 }
 
@@ -169,27 +168,24 @@ static const struct thread_view *thread_of(struct unwinder *u, const struct hit 
 	return t;
 }
 
-static void fill(struct unwinder *u, struct rule_slot *slot, u64 addr)
-{
-	slot->cfi = dsos_cfi(u->dsos, slot->dso);
-	slot->rules = cfi_find(slot->cfi, addr);
-	slot->entry = !slot->rules && cfi_is_entry(slot->cfi, addr);
-}
-
 /* By the address in the file: the same code is in many processes, at other addresses. */
 static const struct rule_slot *rules_found(struct unwinder *u, u64 pc)
 {
+	static const struct cfi none;
+	struct current_code code;
 	struct rule_slot *slot;
-	u64 addr;
-	u32 dso;
 
-	if (!u->find(u->find_ctx, pc, &dso, &addr))
+	if (!u->space || !current_find(u->current, u->space, pc, &code))
 		return NULL;
-	slot = &u->rules[hash_mix(addr, dso) & (u->nr_rules - 1)];
-	if (slot->cfi && slot->pc == addr && slot->dso == dso)
+	slot = &u->rules[hash_mix(code.addr, code.file) & (u->nr_rules - 1)];
+	if (slot->cfi && slot->pc == code.addr && slot->dso == code.file)
 		return slot;
-	*slot = (struct rule_slot){ .pc = addr, .dso = dso };
-	fill(u, slot, addr);
+	*slot = (struct rule_slot){ .pc = code.addr, .dso = code.file, .cfi = &none, .rules = ID_NONE };
+	if (!code.index)
+		return slot;
+	slot->cfi = &code.index->cfi;
+	slot->rules = cfi_index_find(code.index, code.addr);
+	slot->entry = slot->rules == ID_NONE && cfi_is_entry(slot->cfi, code.addr);
 	return slot;
 }
 
@@ -198,7 +194,9 @@ static const struct rule_slot *rules_of(struct unwinder *u, const struct thread_
 {
 	const struct maps *maps = &t->maps;
 	struct rule_slot *slot = &u->rules[hash_mix(pc, (uintptr_t)maps->space + maps->n) & (u->nr_rules - 1)];
+	const struct cfi_rules *rules;
 	const struct vmap *m;
+	u64 addr;
 
 	if (slot->cfi && slot->pc == pc && slot->space == maps->space && slot->n == maps->n)
 		return slot;
@@ -206,8 +204,17 @@ static const struct rule_slot *rules_of(struct unwinder *u, const struct thread_
 	if (!m || !m->dso)
 		return NULL;
 	*slot = (struct rule_slot){ .space = maps->space, .pc = pc, .n = maps->n, .dso = m->dso };
-	fill(u, slot, vmap_addr(m, u->dsos, pc));
+	slot->cfi = dsos_cfi(u->dsos, m->dso);
+	addr = vmap_addr(m, u->dsos, pc);
+	rules = cfi_find(slot->cfi, addr);
+	slot->rules = rules ? (u32)(rules - slot->cfi->rules.v) : ID_NONE;
+	slot->entry = !rules && cfi_is_entry(slot->cfi, addr);
 	return slot;
+}
+
+static const struct cfi_rules *rules_at(const struct rule_slot *s)
+{
+	return s->rules == ID_NONE ? NULL : &s->cfi->rules.v[s->rules];
 }
 
 /* By the frame pointer: where it points to, the caller's lies, and above it the return address. */
@@ -237,11 +244,12 @@ static enum unwind_end why_not(const struct unwinder *u, enum unwind_end otherwi
 static enum unwind_end climb(struct unwinder *u, const struct rule_slot *at, struct cfi_frame *f, bool *more,
 			     u32 *guessed)
 {
+	const struct cfi_rules *rules = rules_at(at);
 	u64 sp = f->reg[u->machine.sp];
 
 	u->beyond = false;
 	*more = true;
-	if (!at->rules) {
+	if (!rules) {
 		*more = !at->entry;
 		if (at->entry)
 			return UNWIND_WHOLE;
@@ -252,12 +260,12 @@ static enum unwind_end climb(struct unwinder *u, const struct rule_slot *at, str
 		*more = false;
 		return why_not(u, UNWIND_NO_INFO);
 	}
-	switch (cfi_step(at->cfi, at->rules, &u->machine, f)) {
+	switch (cfi_step(at->cfi, rules, &u->machine, f)) {
 	case CFI_STEPPED:
 		/* A stack grows down: callers lie above; but for leaves of aarch64, and handlers with stacks of their
 		 * own. */
-		*more = f->reg[u->machine.sp] > sp || at->rules->signal ||
-			(f->reg[u->machine.sp] == sp && at->rules->return_reg != u->machine.pc);
+		*more = f->reg[u->machine.sp] > sp || rules->signal ||
+			(f->reg[u->machine.sp] == sp && rules->return_reg != u->machine.pc);
 		return *more ? UNWIND_WHOLE : UNWIND_MEMORY;
 	case CFI_OUTERMOST:
 		*more = false;
@@ -288,7 +296,7 @@ static void follow(struct unwinder *u, const struct thread_view *t, struct cfi_f
 		}
 		out->v[out->n++] = pc;
 		out->dso = at->dso;
-		called = !at->rules || !at->rules->signal;
+		called = at->rules == ID_NONE || !rules_at(at)->signal;
 		out->end = climb(u, at, f, &more, &out->guessed);
 		if (!more)
 			return;
@@ -296,7 +304,7 @@ static void follow(struct unwinder *u, const struct thread_view *t, struct cfi_f
 	out->end = UNWIND_DEEP;
 }
 
-/* t: the thread; NULL: u->find knows. */
+/* t: the thread; NULL: u->space is its mappings. */
 static bool unwind(struct unwinder *u, const struct sample_layout *l, const struct sample *s,
 		   const struct thread_view *t, struct unwound *out)
 {
@@ -327,6 +335,7 @@ bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out)
 
 bool unwind_sample(struct unwinder *u, const struct sample_layout *l, const struct sample *s, struct unwound *out)
 {
+	u->space = current_space(u->current, s->pid);
 	return unwind(u, l, s, NULL, out);
 }
 

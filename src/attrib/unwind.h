@@ -11,6 +11,7 @@
 
 #include "attrib/chain.h"
 #include "attrib/hit.h"
+#include "state/current.h"
 #include "state/procs.h"
 
 #define UNWIND_MOST_COPIED 65528 /* bytes of a stack that the kernel copies */
@@ -58,13 +59,9 @@ bool unwind_used(const struct evlist *l);
 struct unwinder *unwinder_new(const struct procs *procs, struct dsos *dsos, const char *arch);
 void unwinder_free(struct unwinder *u);
 
-/*
- * For who knows only what is mapped now: finds where an address of code lies, which is the DSO (0: one without
- * information) and the address that look-ups in it take. False: no code is mapped there.
- */
-typedef bool (*unwind_find_fn)(void *ctx, u64 pc, u32 *dso, u64 *addr);
-/* For unwind_sample alone; of samples of this machine. */
-struct unwinder *unwinder_finding(struct dsos *dsos, unwind_find_fn find, void *ctx);
+/* For who knows only what is mapped now. For unwind_sample alone; of samples of this machine. unwound.dso is the
+ * number of a file (current_code). */
+struct unwinder *unwinder_of_now(struct current *current);
 /* False: the sample has no registers of a program. out->v[0] is the program counter in any case, and out->n may be 0.
  */
 bool unwind_sample(struct unwinder *u, const struct sample_layout *l, const struct sample *s, struct unwound *out);

@@ -18,6 +18,7 @@
 #include "sys/smallfile.h"
 
 #define RING_BYTES (4u << 20)
+#define COPIES_TIMES 4 /* as many where stacks are unwound as they come */
 #define TASK_RING_BYTES (256u << 10)
 #define RINGS_TOTAL (256u << 20)
 #define GROUP_READ_MAX (16u << 10) /* the kernel lets no group grow beyond what this holds */
@@ -133,15 +134,20 @@ static u32 modest_pages(void)
 
 /*
  * Larger rings absorb longer waits for the disk or for a CPU: on a machine with three busy tasks per CPU, 20 kHz with
- * deep call chains overflowed 128 pages and not 512. So where locked memory is not limited, 4 MB per ring, less where
- * there are very many.
+ * deep call chains overflowed 128 pages and not 512. So where locked memory is not limited, 4 MB per ring, more for
+ * copies of stacks that are unwound as they come, and less where there are very many.
  */
-static u32 generous_pages(const struct target *t, bool by_task)
+static u32 generous_pages(const struct event_set *set, const struct target *t)
 {
+	bool by_task = set->by_task;
 	u64 bytes = by_task ? TASK_RING_BYTES : RING_BYTES, page = (u64)sysconf(_SC_PAGESIZE);
 	size_t rings = by_task ? t->tasks.n + t->cpus.n : t->per_thread ? t->tasks.n : t->cpus.n;
 	u64 share = RINGS_TOTAL / MAX(rings, (size_t)1);
+	bool copies = false;
 
+	for (size_t i = 0; i < set->events.n; i++)
+		copies |= set->events.v[i].unwound;
+	bytes *= copies ? COPIES_TIMES : 1;
 	while (bytes > share && bytes > page)
 		bytes /= 2;
 	return MAX((u32)(bytes / page), modest_pages());
@@ -213,7 +219,7 @@ static int map_all(struct event_set *set, u32 pages, u32 overwritten)
 static int map_rings(struct event_set *set, const struct target *t, u64 asked, const struct notify *to)
 {
 	u32 least = asked ? (u32)asked : 1, modest = modest_pages();
-	u32 pages = asked && !set->overwrites ? least : MAX(least, generous_pages(t, set->by_task));
+	u32 pages = asked && !set->overwrites ? least : MAX(least, generous_pages(set, t));
 	int failed = map_all(set, pages, asked ? least : pages);
 
 	while ((failed == -EPERM || failed == -ENOMEM) && pages > least) {

@@ -12,15 +12,7 @@ struct unwinding {
 	struct current *current;
 	struct unwinder *unwinder;
 	const struct evlist *kernel, *recorded;
-	const struct current_space *space; /* of the sample at hand */
 };
-
-static bool find(void *ctx, u64 pc, u32 *dso, u64 *addr)
-{
-	struct unwinding *u = ctx;
-
-	return u->space && current_find(u->current, u->space, pc, dso, addr);
-}
 
 struct unwinding *unwinding_new(const struct notify *notify)
 {
@@ -47,7 +39,7 @@ void unwinding_begin(struct unwinding *u, const struct evlist *kernel, const str
 
 	u->dsos = dsos_new(&opts, u->notify);
 	u->current = current_new(u->dsos);
-	u->unwinder = unwinder_finding(u->dsos, find, u);
+	u->unwinder = unwinder_of_now(u->current);
 	u->kernel = kernel;
 	u->recorded = recorded;
 }
@@ -80,7 +72,6 @@ static void take_sample(struct unwinding *u, const u8 *record, u16 size, struct 
 		bytes_put(out, record, size);
 		return;
 	}
-	u->space = current_space(u->current, s.pid);
 	if (unwind_sample(u->unwinder, &e->layout, &s, &stack))
 		n = unwind_chain(&stack, s.misc & PERF_RECORD_MISC_CPUMODE_MASK, s.ip, &s.chain, words);
 	else

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "codec/cfi.h"
 #include "state/no_file.h"
 
 #define PROT_EXECUTE 4u
@@ -25,6 +26,7 @@ struct current_space {
 	u32 pid;
 	u32 threads; /* besides the first one, as far as known */
 	bool leaderless;
+	bool replaced;	       /* by exec: what is mapped next is the first of the new program */
 	VEC(struct mapping) v; /* by address; none overlap */
 };
 
@@ -35,10 +37,10 @@ enum file_state {
 };
 
 struct file {
-	char *path; /* owned */
-	u64 inode;  /* 0: not known */
-	u32 pid;    /* a process that maps it */
-	u32 dso;
+	char *path;		 /* owned */
+	u64 inode;		 /* 0: not known */
+	u32 pid;		 /* a process that maps it */
+	struct cfi_index *index; /* FILE_USED */
 	u8 state;
 	u8 build_id_size;
 	u8 build_id[20];
@@ -74,8 +76,12 @@ void current_free(struct current *c)
 		free(c->spaces.v[i]);
 	}
 	vec_free(&c->spaces);
-	for (size_t i = 0; i < c->files.n; i++)
+	for (size_t i = 0; i < c->files.n; i++) {
+		if (c->files.v[i].index)
+			cfi_index_free(c->files.v[i].index);
+		free(c->files.v[i].index);
 		free(c->files.v[i].path);
+	}
 	vec_free(&c->files);
 	vec_free(&c->unused);
 	map_free(&c->pids);
@@ -121,7 +127,7 @@ static struct current_space *new_space(struct current *c, u32 pid)
 	}
 	s->pid = pid;
 	s->threads = 0;
-	s->leaderless = false;
+	s->leaderless = s->replaced = false;
 	s->v.n = 0;
 	return s;
 }
@@ -171,6 +177,18 @@ static void apply_exit(struct current *c, const struct rec_task *t)
 		s->threads -= s->threads > 0;
 	if (s->leaderless && !s->threads)
 		drop_space(c, s);
+}
+
+/* Samples within execve still have their call in the old program. */
+static void apply_exec(struct current *c, u32 pid)
+{
+	struct current_space *s = current_space(c, pid);
+
+	if (!s)
+		return;
+	s->replaced = true;
+	s->threads = 0;
+	s->leaderless = false;
 }
 
 static bool is_named(const struct rec_mmap *m)
@@ -270,6 +288,10 @@ static void apply_mmap(struct current *c, const struct record *r)
 	s = current_space(c, m->pid);
 	if (!s)
 		s = new_space(c, m->pid);
+	if (s->replaced) {
+		s->v.n = 0;
+		s->replaced = false;
+	}
 	at = clear_range(s, v.start, v.end);
 	if (!(m->prot & PROT_EXECUTE))
 		return;
@@ -292,7 +314,7 @@ void current_apply(struct current *c, const struct record *r)
 		break;
 	case PERF_RECORD_COMM:
 		if (r->comm.exec)
-			new_space(c, r->comm.pid);
+			apply_exec(c, r->comm.pid);
 		break;
 	default:
 		break;
@@ -328,16 +350,13 @@ static void try_file(struct current *c, struct file *f)
 	/* Another file had the path before. */
 	if (key.kind == DSO_FILE)
 		dsos_outdate(c->dsos, key.path);
-	f->dso = dsos_get(c->dsos, &key);
-	(void)dsos_cfi(c->dsos, f->dso);
+	f->index = dsos_cfi_index(c->dsos, dsos_get(c->dsos, &key));
 	/* One that was replaced meanwhile may be what was read. */
-	if (f->inode && inode_of(key.path.p) != f->inode)
-		f->dso = 0;
-	else
+	if (!f->inode || inode_of(key.path.p) == f->inode)
 		f->state = FILE_USED;
 }
 
-bool current_find(struct current *c, const struct current_space *s, u64 pc, u32 *dso, u64 *addr)
+bool current_find(struct current *c, const struct current_space *s, u64 pc, struct current_code *out)
 {
 	size_t at = after(s, pc);
 	const struct mapping *m = at < s->v.n ? &s->v.v[at] : NULL;
@@ -348,7 +367,13 @@ bool current_find(struct current *c, const struct current_space *s, u64 pc, u32 
 	f = &c->files.v[m->file];
 	if (f->state == FILE_UNTRIED)
 		try_file(c, f);
-	*dso = f->dso;
-	*addr = f->state == FILE_USED ? pc - m->start + m->pgoff : pc;
+	*out = (struct current_code){ .file = m->file, .addr = pc - m->start + m->pgoff };
+	if (f->state == FILE_USED)
+		out->index = f->index;
 	return true;
+}
+
+const char *current_path(const struct current *c, u32 file)
+{
+	return c->files.v[file].path ? c->files.v[file].path : "";
 }

@@ -26,8 +26,15 @@ void current_apply(struct current *c, const struct record *r);
 struct current_space;
 /* The address space of a process, until the next record; NULL: nothing is known of it. */
 struct current_space *current_space(struct current *c, u32 pid);
-/* Where an address lies: the DSO, and the address that look-ups in it take. *dso is 0 if no file is known that tells
- * anything of it. False: no code is mapped there. */
-bool current_find(struct current *c, const struct current_space *s, u64 pc, u32 *dso, u64 *addr);
+/* What is mapped at an address, and the address that its information takes. */
+struct current_code {
+	u32 file; /* the same file has the same number */
+	u64 addr;
+	struct cfi_index *index; /* of the file; NULL: no file is known that tells anything */
+};
+/* False: no code is mapped there. */
+bool current_find(struct current *c, const struct current_space *s, u64 pc, struct current_code *out);
+/* The path of a file, by its number; "" for memory that has none. */
+const char *current_path(const struct current *c, u32 file);
 
 #endif
