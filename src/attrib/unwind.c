@@ -22,6 +22,7 @@ struct rule_slot {
 	u32 rules; /* of it; ID_NONE: no information */
 	u32 n;
 	u32 dso : 31, entry : 1; /* entry: nobody called this */
+	struct cfi_short quick;	 /* the same rules */
 };
 
 struct unwinder {
@@ -35,6 +36,7 @@ struct unwinder {
 	struct rule_slot *rules;
 	u32 nr_rules;			   /* a power of two */
 	struct current *current;	   /* NULL: by threads */
+	struct current_code code;	   /* of the frame before: callers are often in the same file */
 	const struct current_space *space; /* of the sample at hand */
 	/* Of the sample at hand: */
 	const u8 *stack;
@@ -84,7 +86,11 @@ static bool read_stack(void *ctx, u64 addr, u32 size, u64 *out)
 		u->beyond |= addr >= u->base + u->size && addr - u->base < (1ull << 30);
 		return false;
 	}
-	memcpy(out, u->stack + at, size);
+	/* Of a size that the compiler knows it is one instruction. */
+	if (LIKELY(size == 8))
+		memcpy(out, u->stack + at, 8);
+	else
+		memcpy(out, u->stack + at, size);
 	return true;
 }
 
@@ -94,7 +100,7 @@ static struct unwinder *new_unwinder(struct dsos *dsos, enum regs_arch arch, u32
 
 	u->dsos = dsos;
 	u->arch = arch;
-	u->rules = mem_zalloc(rules * sizeof(*u->rules));
+	u->rules = mem_pages(rules * sizeof(*u->rules)); /* a slot is a line of the processor's cache */
 	u->nr_rules = rules;
 	for (u32 i = 0; i < ARRAY_LEN(u->dwarf); i++) {
 		u32 reg = reg_dwarf(u->arch, i);
@@ -130,7 +136,7 @@ void unwinder_free(struct unwinder *u)
 	if (!u)
 		return;
 	free(u->threads);
-	free(u->rules);
+	mem_pages_free(u->rules, u->nr_rules * sizeof(*u->rules));
 	free(u);
 }
 
@@ -168,24 +174,42 @@ static const struct thread_view *thread_of(struct unwinder *u, const struct hit 
 	return t;
 }
 
+static const struct cfi_rules *rules_at(const struct rule_slot *s)
+{
+	return s->rules == ID_NONE ? NULL : &s->cfi->rules.v[s->rules];
+}
+
+/* The rest of a slot that has its information and rules. */
+static void finish(const struct unwinder *u, struct rule_slot *s, u64 addr)
+{
+	const struct cfi_rules *rules = rules_at(s);
+
+	s->entry = !rules && cfi_is_entry(s->cfi, addr);
+	s->quick.n = CFI_NOT_SHORT;
+	if (rules)
+		s->quick = cfi_shorten(s->cfi, rules, &u->machine);
+}
+
 /* By the address in the file: the same code is in many processes, at other addresses. */
 static const struct rule_slot *rules_found(struct unwinder *u, u64 pc)
 {
 	static const struct cfi none;
-	struct current_code code;
+	struct current_code *code = &u->code;
 	struct rule_slot *slot;
+	u64 addr;
 
-	if (!u->space || !current_find(u->current, u->space, pc, &code))
+	if ((pc < code->start || pc >= code->end) && (!u->space || !current_find(u->current, u->space, pc, code)))
 		return NULL;
-	slot = &u->rules[hash_mix(code.addr, code.file) & (u->nr_rules - 1)];
-	if (slot->cfi && slot->pc == code.addr && slot->dso == code.file)
+	addr = pc + code->shift;
+	slot = &u->rules[hash_mix(addr, code->file) & (u->nr_rules - 1)];
+	if (slot->cfi && slot->pc == addr && slot->dso == code->file)
 		return slot;
-	*slot = (struct rule_slot){ .pc = code.addr, .dso = code.file, .cfi = &none, .rules = ID_NONE };
-	if (!code.index)
-		return slot;
-	slot->cfi = &code.index->cfi;
-	slot->rules = cfi_index_find(code.index, code.addr);
-	slot->entry = slot->rules == ID_NONE && cfi_is_entry(slot->cfi, code.addr);
+	*slot = (struct rule_slot){ .pc = addr, .dso = code->file, .cfi = &none, .rules = ID_NONE };
+	if (code->index) {
+		slot->cfi = &code->index->cfi;
+		slot->rules = cfi_index_find(code->index, addr);
+	}
+	finish(u, slot, addr);
 	return slot;
 }
 
@@ -208,13 +232,8 @@ static const struct rule_slot *rules_of(struct unwinder *u, const struct thread_
 	addr = vmap_addr(m, u->dsos, pc);
 	rules = cfi_find(slot->cfi, addr);
 	slot->rules = rules ? (u32)(rules - slot->cfi->rules.v) : ID_NONE;
-	slot->entry = !rules && cfi_is_entry(slot->cfi, addr);
+	finish(u, slot, addr);
 	return slot;
-}
-
-static const struct cfi_rules *rules_at(const struct rule_slot *s)
-{
-	return s->rules == ID_NONE ? NULL : &s->cfi->rules.v[s->rules];
 }
 
 /* By the frame pointer: where it points to, the caller's lies, and above it the return address. */
@@ -246,6 +265,7 @@ static enum unwind_end climb(struct unwinder *u, const struct rule_slot *at, str
 {
 	const struct cfi_rules *rules = rules_at(at);
 	u64 sp = f->reg[u->machine.sp];
+	enum cfi_step step;
 
 	u->beyond = false;
 	*more = true;
@@ -260,7 +280,9 @@ static enum unwind_end climb(struct unwinder *u, const struct rule_slot *at, str
 		*more = false;
 		return why_not(u, UNWIND_NO_INFO);
 	}
-	switch (cfi_step(at->cfi, rules, &u->machine, f)) {
+	step = at->quick.n != CFI_NOT_SHORT ? cfi_short_step(&at->quick, &u->machine, f) :
+					      cfi_step(at->cfi, rules, &u->machine, f);
+	switch (step) {
 	case CFI_STEPPED:
 		/* A stack grows down: callers lie above; but for leaves of aarch64, and handlers with stacks of their
 		 * own. */
@@ -336,6 +358,7 @@ bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out)
 bool unwind_sample(struct unwinder *u, const struct sample_layout *l, const struct sample *s, struct unwound *out)
 {
 	u->space = current_space(u->current, s->pid);
+	u->code.start = u->code.end = 0;
 	return unwind(u, l, s, NULL, out);
 }
 

@@ -13,6 +13,7 @@
 #include "events/spec.h"
 
 #define DEFAULT_STACK_DUMP 8192
+#define DEFAULT_UNWOUND 16384 /* it is not kept, so more of it costs little */
 #define MAX_STACK_DUMP 65528
 #define MAX_RING_PAGES (1u << 20)
 
@@ -116,7 +117,7 @@ static int set_delay(void *field, const char *text, const struct notify *to)
 static int set_copies(struct attr_opts *a, enum callgraph how, const char *mode, const char *size,
 		      const struct notify *to)
 {
-	u64 v = DEFAULT_STACK_DUMP;
+	u64 v = how == CALLGRAPH_UNWIND ? DEFAULT_UNWOUND : DEFAULT_STACK_DUMP;
 
 	if (size && (!parse_scaled(size, "BK", &v) || !v || v > MAX_STACK_DUMP))
 		return notify_error(to, ERR_USAGE, "--call-graph %s: the stack size is 8 to %u bytes, not '%s'", mode,

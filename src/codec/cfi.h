@@ -194,4 +194,22 @@ enum cfi_step {
 enum cfi_step cfi_step(const struct cfi *c, const struct cfi_rules *r, const struct cfi_machine *m,
 		       struct cfi_frame *f);
 
+/*
+ * Nearly all steps are of one kind: the frame's address is a register and an offset, and the return address and a few
+ * registers are saved there. These rules in short form take a tenth of the time.
+ */
+#define CFI_SHORT_SAVED 6
+#define CFI_NOT_SHORT 255
+struct cfi_short {
+	s32 cfa;
+	int16_t back; /* where the return address is saved, from the frame's address on */
+	u8 cfa_reg;
+	u8 n; /* number of saved registers; CFI_NOT_SHORT: the rules are of another kind */
+	int16_t at[CFI_SHORT_SAVED];
+	u8 reg[CFI_SHORT_SAVED];
+};
+struct cfi_short cfi_shorten(const struct cfi *c, const struct cfi_rules *r, const struct cfi_machine *m);
+/* As cfi_step. */
+enum cfi_step cfi_short_step(const struct cfi_short *r, const struct cfi_machine *m, struct cfi_frame *f);
+
 #endif

@@ -18,7 +18,7 @@
 #include "sys/smallfile.h"
 
 #define RING_BYTES (4u << 20)
-#define COPIES_TIMES 4 /* as many where stacks are unwound as they come */
+#define COPIES_TIMES 8 /* as many where stacks are unwound as they come */
 #define TASK_RING_BYTES (256u << 10)
 #define RINGS_TOTAL (256u << 20)
 #define GROUP_READ_MAX (16u << 10) /* the kernel lets no group grow beyond what this holds */

@@ -367,7 +367,9 @@ bool current_find(struct current *c, const struct current_space *s, u64 pc, stru
 	f = &c->files.v[m->file];
 	if (f->state == FILE_UNTRIED)
 		try_file(c, f);
-	*out = (struct current_code){ .file = m->file, .addr = pc - m->start + m->pgoff };
+	*out = (struct current_code){
+		.start = m->start, .end = m->end, .shift = m->pgoff - m->start, .file = m->file
+	};
 	if (f->state == FILE_USED)
 		out->index = f->index;
 	return true;

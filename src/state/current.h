@@ -26,10 +26,11 @@ void current_apply(struct current *c, const struct record *r);
 struct current_space;
 /* The address space of a process, until the next record; NULL: nothing is known of it. */
 struct current_space *current_space(struct current *c, u32 pid);
-/* What is mapped at an address, and the address that its information takes. */
+/* What is mapped at an address. */
 struct current_code {
-	u32 file; /* the same file has the same number */
-	u64 addr;
+	u64 start, end;		 /* its mapping, end exclusive */
+	u64 shift;		 /* to be added to an address in it for what its information takes */
+	u32 file;		 /* the same file has the same number */
 	struct cfi_index *index; /* of the file; NULL: no file is known that tells anything */
 };
 /* False: no code is mapped there. */
