@@ -123,6 +123,7 @@ static struct current_space *new_space(struct current *c, u32 pid)
 			vec_push(&c->spaces, mem_zalloc(sizeof(struct current_space)));
 		}
 		s = c->spaces.v[at];
+		c->dead -= map_get(&c->pids, pid) == FREE;
 		map_set(&c->pids, pid, at);
 	}
 	s->pid = pid;
@@ -134,12 +135,10 @@ static struct current_space *new_space(struct current *c, u32 pid)
 
 static void drop_space(struct current *c, struct current_space *s)
 {
-	u32 at = map_get(&c->pids, s->pid);
-
+	vec_push(&c->unused, map_get(&c->pids, s->pid));
+	map_set(&c->pids, s->pid, FREE);
 	vec_free(&s->v);
 	*s = (struct current_space){ 0 };
-	vec_push(&c->unused, at);
-	map_set(&c->pids, s->pid, FREE);
 	if (++c->dead > DEAD_KEPT + c->spaces.n)
 		clear_dead(c);
 }
