@@ -159,6 +159,8 @@ void cfi_index_add(struct cfi_index *x, const struct cfi_section *s, cfi_place_f
 /* Sorts the functions. */
 void cfi_index_finish(struct cfi_index *x);
 void cfi_index_free(struct cfi_index *x);
+/* About how much memory it takes. */
+u64 cfi_index_bytes(const struct cfi_index *x);
 /* The rules that hold at an address, as an index of x->cfi.rules; ID_NONE: none are known. */
 u32 cfi_index_find(struct cfi_index *x, u64 addr);
 

@@ -73,6 +73,15 @@ void cfi_index_free(struct cfi_index *x)
 	cfi_free(&x->cfi);
 }
 
+u64 cfi_index_bytes(const struct cfi_index *x)
+{
+	u64 bytes = x->functions.n * sizeof(*x->functions.v);
+
+	for (size_t i = 0; i < x->sections.n; i++)
+		bytes += x->sections.v[i].size;
+	return bytes;
+}
+
 static void compile(struct cfi_index *x, struct cfi_indexed *f)
 {
 	const struct cfi_section *s = &x->sections.v[f->section];
@@ -104,13 +113,21 @@ static struct cfi_indexed *function_at(const struct cfi_index *x, u64 addr)
 u32 cfi_index_find(struct cfi_index *x, u64 addr)
 {
 	struct cfi_indexed *f = function_at(x, addr);
-	u32 rules = ID_NONE;
+	const struct cfi_row *rows;
+	u32 low = 0, high;
 
 	if (!f || addr >= f->span.end)
 		return ID_NONE;
 	if (!f->span.n)
 		compile(x, f);
-	for (u32 i = 0; i < f->span.n && x->cfi.rows.v[f->span.row + i].start <= addr; i++)
-		rules = x->cfi.rows.v[f->span.row + i].rules;
-	return rules;
+	rows = x->cfi.rows.v + f->span.row;
+	for (high = f->span.n; low < high;) {
+		u32 middle = low + (high - low) / 2;
+
+		if (rows[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? rows[low - 1].rules : ID_NONE;
 }

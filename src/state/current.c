@@ -14,6 +14,8 @@
 #include "state/no_file.h"
 
 #define PROT_EXECUTE 4u
+/* Of all unwind information together: files are anybody's. */
+#define MOST_BYTES (1ull << 30)
 #define DEAD_KEPT 4096 /* entries of processes that are gone, before they are cleared away */
 
 struct mapping {
@@ -52,6 +54,7 @@ struct current {
 	VEC(struct current_space *) spaces;
 	VEC(u32) unused;	/* places in it */
 	u32 dead;		/* entries of pids that are FREE */
+	u64 bytes;		/* of what files hold */
 	struct map known_files; /* hash of what names a file -> place in: */
 	VEC(struct file) files; /* the first one is none */
 };
@@ -328,6 +331,15 @@ static u64 inode_of(const char *path)
 	return stat(path, &st) ? 0 : (u64)st.st_ino;
 }
 
+static void forget_index(struct current *c, struct file *f)
+{
+	c->bytes -= cfi_index_bytes(f->index);
+	cfi_index_free(f->index);
+	free(f->index);
+	f->index = NULL;
+	f->state = FILE_NONE;
+}
+
 /* Reads its unwind information. */
 static void try_file(struct current *c, struct file *f)
 {
@@ -353,6 +365,9 @@ static void try_file(struct current *c, struct file *f)
 	/* One that was replaced meanwhile may be what was read. */
 	if (!f->inode || inode_of(key.path.p) == f->inode)
 		f->state = FILE_USED;
+	c->bytes += cfi_index_bytes(f->index);
+	if (f->state == FILE_NONE || c->bytes > MOST_BYTES)
+		forget_index(c, f);
 }
 
 bool current_find(struct current *c, const struct current_space *s, u64 pc, struct current_code *out)

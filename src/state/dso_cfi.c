@@ -8,6 +8,8 @@
 #include "state/dso_table.h"
 #include "state/elf_symbols.h"
 
+#define INDEXED_MOST (256u << 20) /* bytes of a section */
+
 static bool place(void *ctx, u64 addr, u64 *out)
 {
 	return elf_file_offset(ctx, addr, out);
@@ -27,7 +29,8 @@ static void add_section(const struct target *t, const struct elf_file *f, const 
 	struct cfi_section s;
 	u8 *bytes;
 
-	if (!sec || elf_section_read(f, sec, &bytes) < 0)
+	/* Who records is often root, and reads the files of everybody. */
+	if (!sec || (t->index && sec->size > INDEXED_MOST) || elf_section_read(f, sec, &bytes) < 0)
 		return;
 	s = (struct cfi_section){
 		.bytes = bytes, .size = sec->size, .addr = sec->addr, .swap = f->swap, .is64 = f->is64, .debug = debug
