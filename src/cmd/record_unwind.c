@@ -23,14 +23,18 @@ static double share(u64 part, u64 of)
 	return of ? 100.0 * (double)part / (double)of : 0;
 }
 
-void record_print_unwound(const struct unwind_counts *c)
+void record_print_unwound(const struct unwind_counts *c, u32 copied)
 {
 	if (!c->stacks)
 		return;
 	fprintf(stderr, "[ reticle record: stacks: %.1f%% whole", share(c->ends[UNWIND_WHOLE], c->stacks));
 	for (u32 i = UNWIND_WHOLE + 1; i < UNWIND_ENDS; i++)
-		if (c->ends[i])
-			fprintf(stderr, ", %.1f%% cut (%s)", share(c->ends[i], c->stacks), unwind_end_text(i));
+		if (c->ends[i]) {
+			fprintf(stderr, ", %.1f%% cut (%s", share(c->ends[i], c->stacks), unwind_end_text(i));
+			if (i == UNWIND_SHORT && copied < UNWIND_MOST_COPIED)
+				fprintf(stderr, ": --call-graph unwind,%u", MIN(copied * 2, (u32)UNWIND_MOST_COPIED));
+			fputc(')', stderr);
+		}
 	if (c->guessed)
 		fprintf(stderr, "; %.1f%% of frames by frame pointers alone", share(c->guessed, c->frames));
 	fprintf(stderr, " ]\n");

@@ -9,7 +9,7 @@
 
 /* u outlives it. */
 struct record_unwind record_unwind_by(struct unwinding *u);
-/* What became of stacks that were unwound; nothing if there were none. */
-void record_print_unwound(const struct unwind_counts *c);
+/* What became of stacks that were unwound, of which so many bytes were copied; nothing if there were none. */
+void record_print_unwound(const struct unwind_counts *c, u32 copied);
 
 #endif

@@ -172,6 +172,10 @@ def check_ways_out():
         subprocess.run([RETICLE, "record", "-q", "-e", "cpu-clock:u", "--call-graph", "unwind", "-o", "-", "--", "./p",
                         "300"], stdout=f, check=True)
     stacks("piped.data")
+    said = subprocess.run([RETICLE, "record", "-e", "cpu-clock:u", "--call-graph", "unwind,256", "-o", "small.data", "--",
+                           "./p", "300"], capture_output=True, text=True).stderr
+    if "too little of the stack was copied: --call-graph unwind,512)" not in said:
+        fail(said)
     for why, *args in (["too late", "--overwrite"], ["not kept", "--user-regs"],
                        ["nothing to unwind", "--kernel-callchains"]):
         said = run("record", *args, "--call-graph", "unwind", "-o", "none.data", "--", "true", status=1)
