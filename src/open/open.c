@@ -19,6 +19,7 @@
 
 #define RING_BYTES (4u << 20)
 #define COPIES_TIMES 8 /* as many where stacks are unwound as they come */
+#define COPIES_WAKE_BYTES (1u << 20)
 #define TASK_RING_BYTES (256u << 10)
 #define RINGS_TOTAL (256u << 20)
 #define GROUP_READ_MAX (16u << 10) /* the kernel lets no group grow beyond what this holds */
@@ -261,10 +262,30 @@ static int refuse_jitter(const struct event_set *set, const struct notify *to)
 	return 0;
 }
 
+/*
+ * Rings of copies are to be emptied sooner than when they are half full. Unwinding what half a ring holds takes so
+ * long that a busy machine lets others run meanwhile, again and again, and the ring runs over; who works a little at a
+ * time is let run at once.
+ */
+static void set_wakeups(struct event_set *set, u64 pages)
+{
+	u64 ring = (pages ? pages : modest_pages()) * (u64)sysconf(_SC_PAGESIZE);
+
+	for (size_t i = 0; i < set->events.n; i++) {
+		struct attr *a = &set->events.v[i].attr;
+
+		if (!set->events.v[i].unwound || a->flags & ATTR_WATERMARK)
+			continue;
+		a->flags |= ATTR_WATERMARK;
+		a->wakeup_events = (u32)MIN(ring / 2, (u64)COPIES_WAKE_BYTES);
+	}
+}
+
 int event_set_open(struct event_set *set, const struct target *t, u64 pages, const struct notify *to)
 {
 	int err = refuse_jitter(set, to);
 
+	set_wakeups(set, pages);
 	if (!err)
 		err = open_all(set, t, to);
 	if (!err)
