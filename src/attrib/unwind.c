@@ -326,6 +326,14 @@ static void follow(struct unwinder *u, const struct thread_view *t, struct cfi_f
 	out->end = UNWIND_DEEP;
 }
 
+void unwind_count(struct unwind_counts *c, const struct unwound *s)
+{
+	c->stacks++;
+	c->frames += s->n;
+	c->guessed += s->guessed;
+	c->ends[s->end]++;
+}
+
 /* t: the thread; NULL: u->space is its mappings. */
 static bool unwind(struct unwinder *u, const struct sample_layout *l, const struct sample *s,
 		   const struct thread_view *t, struct unwound *out)
@@ -343,16 +351,15 @@ static bool unwind(struct unwinder *u, const struct sample_layout *l, const stru
 	out->end = UNWIND_NOT_64;
 	if (s->regs_user_abi == PERF_SAMPLE_REGS_ABI_64 && u->dwarf[0] != CFI_REGS)
 		follow(u, t, &f, out);
-	u->counts.stacks++;
-	u->counts.frames += out->n;
-	u->counts.guessed += out->guessed;
-	u->counts.ends[out->end]++;
 	return true;
 }
 
 bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out)
 {
-	return unwind(u, &h->e->layout, h->full, thread_of(u, h), out) && out->n;
+	if (!unwind(u, &h->e->layout, h->full, thread_of(u, h), out))
+		return false;
+	unwind_count(&u->counts, out);
+	return out->n > 0;
 }
 
 bool unwind_sample(struct unwinder *u, const struct sample_layout *l, const struct sample *s, struct unwound *out)

@@ -63,8 +63,11 @@ void unwinder_free(struct unwinder *u);
  * number of a file (current_code). */
 struct unwinder *unwinder_of_now(struct current *current);
 /* False: the sample has no registers of a program. out->v[0] is the program counter in any case, and out->n may be 0.
- */
+ * It is not counted. */
 bool unwind_sample(struct unwinder *u, const struct sample_layout *l, const struct sample *s, struct unwound *out);
+
+/* Counts a stack that unwind_sample gave. */
+void unwind_count(struct unwind_counts *c, const struct unwound *s);
 
 /* The stack of a sample, which is h->full. False: it has none (a kernel thread, or no registers). */
 bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out);

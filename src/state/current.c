@@ -26,6 +26,7 @@ struct mapping {
 
 struct current_space {
 	u32 pid;
+	u32 losses;  /* as current.losses when its mappings were known */
 	u32 threads; /* besides the first one, as far as known */
 	bool leaderless;
 	bool replaced;	       /* by exec: what is mapped next is the first of the new program */
@@ -50,6 +51,7 @@ struct file {
 
 struct current {
 	struct dsos *dsos;
+	u32 losses;	 /* number of records that say that others were lost */
 	struct map pids; /* -> place in spaces, or FREE */
 	VEC(struct current_space *) spaces;
 	VEC(u32) unused;	/* places in it */
@@ -130,10 +132,29 @@ static struct current_space *new_space(struct current *c, u32 pid)
 		map_set(&c->pids, pid, at);
 	}
 	s->pid = pid;
+	s->losses = c->losses;
 	s->threads = 0;
 	s->leaderless = s->replaced = false;
 	s->v.n = 0;
 	return s;
+}
+
+bool current_doubtful(const struct current *c, u32 pid)
+{
+	u32 at = map_get(&c->pids, pid);
+
+	return c->losses != (at == ID_NONE || at == FREE ? 0 : c->spaces.v[at]->losses);
+}
+
+void current_again(struct current *c, u32 pid)
+{
+	struct current_space *s = current_space(c, pid);
+	u32 threads = s ? s->threads : 0;
+	bool leaderless = s && s->leaderless;
+
+	s = new_space(c, pid);
+	s->threads = threads;
+	s->leaderless = leaderless;
 }
 
 static void drop_space(struct current *c, struct current_space *s)
@@ -165,6 +186,7 @@ static void apply_fork(struct current *c, const struct rec_task *t)
 	if (parent->v.n)
 		memcpy(child->v.v, parent->v.v, parent->v.n * sizeof(*child->v.v));
 	child->v.n = parent->v.n;
+	child->losses = parent->losses;
 }
 
 static void apply_exit(struct current *c, const struct rec_task *t)
@@ -189,6 +211,7 @@ static void apply_exec(struct current *c, u32 pid)
 	if (!s)
 		return;
 	s->replaced = true;
+	s->losses = c->losses;
 	s->threads = 0;
 	s->leaderless = false;
 }
@@ -307,6 +330,9 @@ void current_apply(struct current *c, const struct record *r)
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
 		apply_mmap(c, r);
+		break;
+	case PERF_RECORD_LOST:
+		c->losses++;
 		break;
 	case PERF_RECORD_FORK:
 		apply_fork(c, &r->task);

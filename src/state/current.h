@@ -23,6 +23,11 @@ void current_free(struct current *c);
 /* Applies a record; those that say nothing of mappings are ignored. */
 void current_apply(struct current *c, const struct record *r);
 
+/* Records were lost since all mappings of this process were known, so some may be missing. */
+bool current_doubtful(const struct current *c, u32 pid);
+/* From here on the mappings of the process are told anew. */
+void current_again(struct current *c, u32 pid);
+
 struct current_space;
 /* The address space of a process, until the next record; NULL: nothing is known of it. */
 struct current_space *current_space(struct current *c, u32 pid);

@@ -123,6 +123,31 @@ static void spaces_follow_their_processes(void **state)
 	dsos_free(dsos);
 }
 
+static void losses_leave_doubts(void **state)
+{
+	const struct record lost = { .h.type = PERF_RECORD_LOST };
+	struct dsos *dsos;
+	struct current *c = new_one(&dsos);
+
+	(void)state;
+	map(c, 1, 0x1000, 0x2000, 0, "/a");
+	assert_false(current_doubtful(c, 1));
+	assert_false(current_doubtful(c, 2));
+	current_apply(c, &lost);
+	assert_true(current_doubtful(c, 1));
+	assert_true(current_doubtful(c, 2));
+	/* A child has what its parent had; exec brings all anew. */
+	task(c, PERF_RECORD_FORK, 3, 3, 1);
+	assert_true(current_doubtful(c, 3));
+	exec(c, 3);
+	assert_false(current_doubtful(c, 3));
+	current_again(c, 1);
+	assert_false(current_doubtful(c, 1));
+	assert_string_equal(at(c, 1, 0x1001), "-");
+	current_free(c);
+	dsos_free(dsos);
+}
+
 static void many_processes_take_the_room_of_a_few(void **state)
 {
 	struct dsos *dsos;
@@ -145,6 +170,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(newer_mappings_hide_older_ones),
 		cmocka_unit_test(spaces_follow_their_processes),
+		cmocka_unit_test(losses_leave_doubts),
 		cmocka_unit_test(many_processes_take_the_room_of_a_few),
 	};
 
