@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -22,6 +23,7 @@
 #include "record/recorder_impl.h"
 
 #define SIM_GRACE_MS 2000
+#define UNWINDING_NICE (-10)
 
 static int catch_signals(struct recorder *r, sigset_t *before)
 {
@@ -141,6 +143,10 @@ static void set_priority(const struct recorder *r)
 {
 	struct sched_param p = { .sched_priority = (int)r->o->output.rt_priority };
 
+	/* It works little, but on a busy machine its share of a CPU is less than that, and rings run over for good.
+	 * The command was forked before. Who may not do it goes on without. */
+	if (recorder_unwinds(r))
+		(void)setpriority(PRIO_PROCESS, 0, UNWINDING_NICE);
 	if (p.sched_priority && sched_setscheduler(0, SCHED_FIFO, &p))
 		notify_warn(r->notify, "cannot run with real-time priority %d: %s", p.sched_priority, strerror(errno));
 }
