@@ -10,6 +10,7 @@
 #include "codec/regs.h"
 
 #define RULE_CACHE (1u << 12)
+#define RULE_CACHE_OF_NOW (1u << 15) /* many processes, a pass over whose samples there is only one of */
 #define THREAD_CACHE (1u << 8)
 #define ARM64_ADDRESS ((1ull << 48) - 1) /* of user space; what is above it in a signed address is no part of it */
 
@@ -18,9 +19,10 @@ struct rule_slot {
 	const struct space *space; /* the version of the space that it is known in */
 	u64 pc;
 	const struct cfi *cfi;
-	const struct cfi_rules *rules; /* NULL: no information */
+	u32 rules; /* of it; ID_NONE: no information */
 	u32 n;
 	u32 dso : 31, entry : 1; /* entry: nobody called this */
+	struct cfi_short quick;	 /* the same rules */
 };
 
 struct unwinder {
@@ -29,9 +31,13 @@ struct unwinder {
 	enum regs_arch arch;
 	struct unwind_counts counts;
 	struct cfi_machine machine;
-	u8 dwarf[64]; /* of perf's register numbers; CFI_REGS: none */
-	struct thread_view threads[THREAD_CACHE];
-	struct rule_slot rules[RULE_CACHE];
+	u8 dwarf[64];		     /* of perf's register numbers; CFI_REGS: none */
+	struct thread_view *threads; /* THREAD_CACHE of them; NULL: not needed */
+	struct rule_slot *rules;
+	u32 nr_rules;			   /* a power of two */
+	struct current *current;	   /* NULL: by threads */
+	struct current_code code;	   /* of the frame before: callers are often in the same file */
+	const struct current_space *space; /* of the sample at hand */
 	/* Of the sample at hand: */
 	const u8 *stack;
 	u64 base, size; /* what is there of it */
@@ -80,17 +86,22 @@ static bool read_stack(void *ctx, u64 addr, u32 size, u64 *out)
 		u->beyond |= addr >= u->base + u->size && addr - u->base < (1ull << 30);
 		return false;
 	}
-	memcpy(out, u->stack + at, size);
+	/* Of a size that the compiler knows it is one instruction. */
+	if (LIKELY(size == 8))
+		memcpy(out, u->stack + at, 8);
+	else
+		memcpy(out, u->stack + at, size);
 	return true;
 }
 
-struct unwinder *unwinder_new(const struct procs *procs, struct dsos *dsos, const char *arch)
+static struct unwinder *new_unwinder(struct dsos *dsos, enum regs_arch arch, u32 rules)
 {
 	struct unwinder *u = mem_zalloc(sizeof(*u));
 
-	u->procs = procs;
 	u->dsos = dsos;
-	u->arch = arch ? regs_arch_of(arch) : REGS_HERE;
+	u->arch = arch;
+	u->rules = mem_pages(rules * sizeof(*u->rules)); /* a slot is a line of the processor's cache */
+	u->nr_rules = rules;
 	for (u32 i = 0; i < ARRAY_LEN(u->dwarf); i++) {
 		u32 reg = reg_dwarf(u->arch, i);
 
@@ -103,8 +114,29 @@ struct unwinder *unwinder_new(const struct procs *procs, struct dsos *dsos, cons
 	return u;
 }
 
+struct unwinder *unwinder_new(const struct procs *procs, struct dsos *dsos, const char *arch)
+{
+	struct unwinder *u = new_unwinder(dsos, arch ? regs_arch_of(arch) : REGS_HERE, RULE_CACHE);
+
+	u->procs = procs;
+	u->threads = mem_zalloc(THREAD_CACHE * sizeof(*u->threads));
+	return u;
+}
+
+struct unwinder *unwinder_of_now(struct current *current)
+{
+	struct unwinder *u = new_unwinder(NULL, REGS_HERE, RULE_CACHE_OF_NOW);
+
+	u->current = current;
+	return u;
+}
+
 void unwinder_free(struct unwinder *u)
 {
+	if (!u)
+		return;
+	free(u->threads);
+	mem_pages_free(u->rules, u->nr_rules * sizeof(*u->rules));
 	free(u);
 }
 
@@ -114,10 +146,10 @@ const struct unwind_counts *unwind_counted(const struct unwinder *u)
 }
 
 /* The registers of a sample, by DWARF's numbers. False: the sample has none, or not those that matter. */
-static bool registers(const struct unwinder *u, const struct hit *h, struct cfi_frame *f)
+static bool registers(const struct unwinder *u, const struct sample_layout *l, const struct sample *s,
+		      struct cfi_frame *f)
 {
-	const struct sample *s = h->full;
-	u64 mask = h->e->layout.regs_user_mask, least = 1ull << u->machine.sp | 1ull << u->machine.pc;
+	u64 mask = l->regs_user_mask, least = 1ull << u->machine.sp | 1ull << u->machine.pc;
 	u32 n = 0;
 
 	f->known = 0;
@@ -142,11 +174,51 @@ static const struct thread_view *thread_of(struct unwinder *u, const struct hit 
 	return t;
 }
 
+static const struct cfi_rules *rules_at(const struct rule_slot *s)
+{
+	return s->rules == ID_NONE ? NULL : &s->cfi->rules.v[s->rules];
+}
+
+/* The rest of a slot that has its information and rules. */
+static void finish(const struct unwinder *u, struct rule_slot *s, u64 addr)
+{
+	const struct cfi_rules *rules = rules_at(s);
+
+	s->entry = !rules && cfi_is_entry(s->cfi, addr);
+	s->quick.n = CFI_NOT_SHORT;
+	if (rules)
+		s->quick = cfi_shorten(s->cfi, rules, &u->machine);
+}
+
+/* By the address in the file: the same code is in many processes, at other addresses. */
+static const struct rule_slot *rules_found(struct unwinder *u, u64 pc)
+{
+	static const struct cfi none;
+	struct current_code *code = &u->code;
+	struct rule_slot *slot;
+	u64 addr;
+
+	if ((pc < code->start || pc >= code->end) && (!u->space || !current_find(u->current, u->space, pc, code)))
+		return NULL;
+	addr = pc + code->shift;
+	slot = &u->rules[hash_mix(addr, code->file) & (u->nr_rules - 1)];
+	if (slot->cfi && slot->pc == addr && slot->dso == code->file)
+		return slot;
+	*slot = (struct rule_slot){ .pc = addr, .dso = code->file, .cfi = &none, .rules = ID_NONE };
+	if (code->index) {
+		slot->cfi = &code->index->cfi;
+		slot->rules = cfi_index_find(code->index, addr);
+	}
+	finish(u, slot, addr);
+	return slot;
+}
+
 /* What is known of that address of code, or NULL: no mapping holds it. */
 static const struct rule_slot *rules_of(struct unwinder *u, const struct thread_view *t, u64 pc)
 {
 	const struct maps *maps = &t->maps;
-	struct rule_slot *slot = &u->rules[hash_mix(pc, (uintptr_t)maps->space + maps->n) % RULE_CACHE];
+	struct rule_slot *slot = &u->rules[hash_mix(pc, (uintptr_t)maps->space + maps->n) & (u->nr_rules - 1)];
+	const struct cfi_rules *rules;
 	const struct vmap *m;
 	u64 addr;
 
@@ -158,8 +230,9 @@ static const struct rule_slot *rules_of(struct unwinder *u, const struct thread_
 	*slot = (struct rule_slot){ .space = maps->space, .pc = pc, .n = maps->n, .dso = m->dso };
 	slot->cfi = dsos_cfi(u->dsos, m->dso);
 	addr = vmap_addr(m, u->dsos, pc);
-	slot->rules = cfi_find(slot->cfi, addr);
-	slot->entry = !slot->rules && cfi_is_entry(slot->cfi, addr);
+	rules = cfi_find(slot->cfi, addr);
+	slot->rules = rules ? (u32)(rules - slot->cfi->rules.v) : ID_NONE;
+	finish(u, slot, addr);
 	return slot;
 }
 
@@ -190,11 +263,13 @@ static enum unwind_end why_not(const struct unwinder *u, enum unwind_end otherwi
 static enum unwind_end climb(struct unwinder *u, const struct rule_slot *at, struct cfi_frame *f, bool *more,
 			     u32 *guessed)
 {
+	const struct cfi_rules *rules = rules_at(at);
 	u64 sp = f->reg[u->machine.sp];
+	enum cfi_step step;
 
 	u->beyond = false;
 	*more = true;
-	if (!at->rules) {
+	if (!rules) {
 		*more = !at->entry;
 		if (at->entry)
 			return UNWIND_WHOLE;
@@ -205,12 +280,14 @@ static enum unwind_end climb(struct unwinder *u, const struct rule_slot *at, str
 		*more = false;
 		return why_not(u, UNWIND_NO_INFO);
 	}
-	switch (cfi_step(at->cfi, at->rules, &u->machine, f)) {
+	step = at->quick.n != CFI_NOT_SHORT ? cfi_short_step(&at->quick, &u->machine, f) :
+					      cfi_step(at->cfi, rules, &u->machine, f);
+	switch (step) {
 	case CFI_STEPPED:
 		/* A stack grows down: callers lie above; but for leaves of aarch64, and handlers with stacks of their
 		 * own. */
-		*more = f->reg[u->machine.sp] > sp || at->rules->signal ||
-			(f->reg[u->machine.sp] == sp && at->rules->return_reg != u->machine.pc);
+		*more = f->reg[u->machine.sp] > sp || rules->signal ||
+			(f->reg[u->machine.sp] == sp && rules->return_reg != u->machine.pc);
 		return *more ? UNWIND_WHOLE : UNWIND_MEMORY;
 	case CFI_OUTERMOST:
 		*more = false;
@@ -234,14 +311,14 @@ static void follow(struct unwinder *u, const struct thread_view *t, struct cfi_f
 		/* A thread's first function returns to nothing. Where a call is the last thing in a function, its
 		 * return address lies in the next one. */
 		pc -= pc && called;
-		at = pc ? rules_of(u, t, pc) : NULL;
+		at = !pc ? NULL : t ? rules_of(u, t, pc) : rules_found(u, pc);
 		if (!at) {
 			out->end = pc ? UNWIND_UNMAPPED : UNWIND_WHOLE;
 			return;
 		}
 		out->v[out->n++] = pc;
 		out->dso = at->dso;
-		called = !at->rules || !at->rules->signal;
+		called = at->rules == ID_NONE || !rules_at(at)->signal;
 		out->end = climb(u, at, f, &more, &out->guessed);
 		if (!more)
 			return;
@@ -249,35 +326,56 @@ static void follow(struct unwinder *u, const struct thread_view *t, struct cfi_f
 	out->end = UNWIND_DEEP;
 }
 
-bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out)
+void unwind_count(struct unwind_counts *c, const struct unwound *s)
 {
-	const struct sample *s = h->full;
+	c->stacks++;
+	c->frames += s->n;
+	c->guessed += s->guessed;
+	c->ends[s->end]++;
+}
+
+/* t: the thread; NULL: u->space is its mappings. */
+static bool unwind(struct unwinder *u, const struct sample_layout *l, const struct sample *s,
+		   const struct thread_view *t, struct unwound *out)
+{
 	struct cfi_frame f;
 
 	out->n = out->guessed = out->dso = 0;
-	if (!s->regs_user_abi || !registers(u, h, &f))
+	if (!s->regs_user_abi || !registers(u, l, s, &f))
 		return false;
+	out->v[0] = f.reg[u->machine.pc];
 	u->stack = s->stack_user;
 	u->size = MIN(s->stack_user_size, s->stack_user_dyn_size);
 	u->base = f.reg[u->machine.sp];
 	u->cut = s->stack_user_dyn_size >= s->stack_user_size;
 	out->end = UNWIND_NOT_64;
 	if (s->regs_user_abi == PERF_SAMPLE_REGS_ABI_64 && u->dwarf[0] != CFI_REGS)
-		follow(u, thread_of(u, h), &f, out);
-	u->counts.stacks++;
-	u->counts.frames += out->n;
-	u->counts.guessed += out->guessed;
-	u->counts.ends[out->end]++;
+		follow(u, t, &f, out);
+	return true;
+}
+
+bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out)
+{
+	if (!unwind(u, &h->e->layout, h->full, thread_of(u, h), out))
+		return false;
+	unwind_count(&u->counts, out);
 	return out->n > 0;
 }
 
-u32 unwind_chain(const struct unwound *s, const struct hit *h, u64 words[CHAIN_WORDS])
+bool unwind_sample(struct unwinder *u, const struct sample_layout *l, const struct sample *s, struct unwound *out)
 {
-	bool user = h->cpumode == PERF_RECORD_MISC_USER;
-	u32 n = user ? 0 : chain_kernel_part(&h->s.chain, words, CHAIN_WORDS - UNWIND_STACK - 2);
+	u->space = current_space(u->current, s->pid);
+	u->code.start = u->code.end = 0;
+	return unwind(u, l, s, NULL, out);
+}
+
+u32 unwind_chain(const struct unwound *s, u32 cpumode, u64 ip, const struct u64s *recorded, u64 words[CHAIN_WORDS])
+{
+	bool user = cpumode == PERF_RECORD_MISC_USER;
+	u32 n = user ? 0 : chain_kernel_part(recorded, words, CHAIN_WORDS - UNWIND_STACK - 2);
 
 	words[n++] = PERF_CONTEXT_USER;
-	words[n++] = user ? h->s.ip : s->v[0];
+	words[n++] = user ? ip : s->v[0];
 	for (u32 i = 1; i < s->n; i++)
 		words[n++] = s->v[i];
 	return n;

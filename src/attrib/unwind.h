@@ -11,6 +11,7 @@
 
 #include "attrib/chain.h"
 #include "attrib/hit.h"
+#include "state/current.h"
 #include "state/procs.h"
 
 #define UNWIND_MOST_COPIED 65528 /* bytes of a stack that the kernel copies */
@@ -58,11 +59,21 @@ bool unwind_used(const struct evlist *l);
 struct unwinder *unwinder_new(const struct procs *procs, struct dsos *dsos, const char *arch);
 void unwinder_free(struct unwinder *u);
 
+/* For who knows only what is mapped now. For unwind_sample alone; of samples of this machine. unwound.dso is the
+ * number of a file (current_code). */
+struct unwinder *unwinder_of_now(struct current *current);
+/* False: the sample has no registers of a program. out->v[0] is the program counter in any case, and out->n may be 0.
+ * It is not counted. */
+bool unwind_sample(struct unwinder *u, const struct sample_layout *l, const struct sample *s, struct unwound *out);
+
+/* Counts a stack that unwind_sample gave. */
+void unwind_count(struct unwind_counts *c, const struct unwound *s);
+
 /* The stack of a sample, which is h->full. False: it has none (a kernel thread, or no registers). */
 bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out);
 /* The same stack in the form of a call chain of the kernel, in this machine's byte order: the recorded part of the
- * kernel, then the user part. Returns the number of words. */
-u32 unwind_chain(const struct unwound *s, const struct hit *h, u64 words[CHAIN_WORDS]);
+ * kernel, then the user part. cpumode: of ip, where the sample was taken. Returns the number of words. */
+u32 unwind_chain(const struct unwound *s, u32 cpumode, u64 ip, const struct u64s *recorded, u64 words[CHAIN_WORDS]);
 const struct unwind_counts *unwind_counted(const struct unwinder *u);
 
 #endif

@@ -10,6 +10,7 @@
 #include "cmd/output.h"
 #include "cmd/pmu_help.h"
 #include "cmd/record_options.h"
+#include "cmd/record_unwind.h"
 #include "pass/truth.h"
 #include "record/recorder.h"
 
@@ -270,6 +271,8 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 	struct event_specs specs = { 0 };
 	struct record_result result = { 0 };
 	struct truth *truth = NULL;
+	struct unwinding *unwinding = unwinding_new(to);
+	const struct record_unwind unwind = record_unwind_by(unwinding);
 	int err;
 
 	if (c.o.sim.help)
@@ -287,16 +290,19 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 		tell.truth = take_truth;
 		tell.ctx = truth;
 	}
+	tell.unwind = &unwind;
 	if (!err)
 		err = recorder_run(&c.o, &specs, &tell, c.dry_run, &result, to);
 	if (!c.o.quiet && (result.path || (!err && !c.dry_run))) {
 		print_end(&result, c.o.sim.on);
 		print_windows(&result.windows);
+		record_print_unwound(unwinding_counts(unwinding), c.o.attr.stack_dump);
 		print_advice(&result, &c, to);
 	}
 	if (truth && !err)
 		err = write_truth(truth, &c, &result, to);
 	truth_free(truth);
+	unwinding_free(unwinding);
 	event_specs_free(&specs);
 	free(result.path);
 	free(c.events.v);

@@ -13,6 +13,7 @@
 #include "events/spec.h"
 
 #define DEFAULT_STACK_DUMP 8192
+#define DEFAULT_UNWOUND 16384 /* it is not kept, so more of it costs little */
 #define MAX_STACK_DUMP 65528
 #define MAX_RING_PAGES (1u << 20)
 
@@ -112,14 +113,16 @@ static int set_delay(void *field, const char *text, const struct notify *to)
 	return 0;
 }
 
-static int set_dwarf(struct attr_opts *a, const char *size, const struct notify *to)
+/* Modes that copy stacks; mode: its name. */
+static int set_copies(struct attr_opts *a, enum callgraph how, const char *mode, const char *size,
+		      const struct notify *to)
 {
-	u64 v = DEFAULT_STACK_DUMP;
+	u64 v = how == CALLGRAPH_UNWIND ? DEFAULT_UNWOUND : DEFAULT_STACK_DUMP;
 
 	if (size && (!parse_scaled(size, "BK", &v) || !v || v > MAX_STACK_DUMP))
-		return notify_error(to, ERR_USAGE, "--call-graph dwarf: the stack size is 8 to %u bytes, not '%s'",
+		return notify_error(to, ERR_USAGE, "--call-graph %s: the stack size is 8 to %u bytes, not '%s'", mode,
 				    MAX_STACK_DUMP, size);
-	a->callgraph = CALLGRAPH_DWARF;
+	a->callgraph = how;
 	a->stack_dump = (u32)(v + 7) & ~7u;
 	return 0;
 }
@@ -148,12 +151,14 @@ int record_set_callgraph(void *field, const char *text, const struct notify *to)
 		return 0;
 	}
 	if (n == 5 && !strncmp(text, "dwarf", n))
-		return set_dwarf(a, rest, to);
+		return set_copies(a, CALLGRAPH_DWARF, "dwarf", rest, to);
+	if (n == 6 && !strncmp(text, "unwind", n))
+		return set_copies(a, CALLGRAPH_UNWIND, "unwind", rest, to);
 	if (n == 3 && !strncmp(text, "lbr", n)) {
 		a->callgraph = CALLGRAPH_LBR;
 		return 0;
 	}
-	return notify_error(to, ERR_USAGE, "--call-graph: '%s' is none of fp, dwarf, lbr, no", text);
+	return notify_error(to, ERR_USAGE, "--call-graph: '%s' is none of fp, dwarf, unwind, lbr, no", text);
 }
 
 static int set_clock(void *field, const char *text, const struct notify *to)
@@ -329,7 +334,7 @@ static const struct opt options[] = {
 	{ 0, "control", OPT_STRING, AT(o.control), "fifo:|fd:...",
 	  "take commands from fifo:PATH[,PATH] or fd:N[,N]: enable, disable, stop ..." },
 	{ 'g', NULL, OPT_CALL, AT(o.attr), NULL, "record call chains (--call-graph fp)", .set = record_set_callgraph },
-	{ 0, "call-graph", OPT_CALL, AT(o.attr), "MODE", "fp[,depth], dwarf[,bytes], lbr or no",
+	{ 0, "call-graph", OPT_CALL, AT(o.attr), "MODE", "fp[,depth], dwarf[,bytes], unwind[,bytes], lbr or no",
 	  .set = record_set_callgraph },
 	{ 0, "user-callchains", OPT_FLAG, AT(o.attr.user_callchains), NULL,
 	  "record only the user part of call chains" },

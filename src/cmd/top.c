@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "cmd/output.h"
+#include "cmd/record_unwind.h"
 #include "cmd/report_resolve.h"
 #include "record/recorder.h"
 #include "state/apart.h"
@@ -110,10 +111,13 @@ static void *record_thread(void *ctx)
 {
 	struct top *t = ctx;
 	const struct sink sink = { take_stream, take_round, t->live, (u32)MIN(1000u, t->c.delay_s * 500) };
-	const struct recorder_events tell = { .sink = &sink };
+	struct unwinding *unwinding = unwinding_new(&t->notify);
+	const struct record_unwind unwind = record_unwind_by(unwinding);
+	const struct recorder_events tell = { .sink = &sink, .unwind = &unwind };
 	u64 one = 1;
 
 	t->err = recorder_run(&t->c.record.o, &t->specs, &tell, false, &t->result, &t->notify);
+	unwinding_free(unwinding);
 	if (write(t->ended_fd, &one, sizeof(one)) != sizeof(one))
 		abort();
 	return NULL;

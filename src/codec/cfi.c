@@ -49,6 +49,7 @@ enum {
 struct run {
 	struct cfi *out;
 	const struct cfi_function *fn;
+	struct cfi_span span;
 	struct cfi_rules now, initial, saved[MAX_SAVED];
 	u32 nr_saved;
 	u64 addr;	/* how far it has come */
@@ -124,7 +125,7 @@ static u32 intern_rules(struct cfi *c, const struct cfi_rules *rules)
 static void put_row(struct run *r, u32 rules)
 {
 	u32 start = (u32)(r->addr + r->shift);
-	struct cfi_span *span = &r->out->spans.v[r->out->spans.n - 1];
+	struct cfi_span *span = &r->span;
 	struct cfi_row *last = span->n ? &r->out->rows.v[r->out->rows.n - 1] : NULL;
 
 	if (last && last->start == start) {
@@ -303,17 +304,22 @@ struct adding {
 	void *ctx;
 };
 
-static void add_function(void *ctx, const struct cfi_function *fn)
+bool cfi_span_of(const struct cfi_function *fn, cfi_place_fn place, void *ctx, struct cfi_span *out)
 {
-	struct adding *a = ctx;
-	struct run r = { .out = a->out, .fn = fn, .addr = fn->start };
 	u64 start, size = fn->end - fn->start;
 
-	if (fn->common->return_reg >= CFI_REGS || !a->place(a->ctx, fn->start, &start) || start > UINT32_MAX ||
-	    size > UINT32_MAX - start) {
-		a->out->left_out++;
-		return;
-	}
+	if (fn->common->return_reg >= CFI_REGS || !place(ctx, fn->start, &start) || start > UINT32_MAX ||
+	    size > UINT32_MAX - start)
+		return false;
+	*out = (struct cfi_span){ .start = (u32)start, .end = (u32)(start + size) };
+	return true;
+}
+
+void cfi_compile(struct cfi *c, const struct cfi_function *fn, struct cfi_span *span)
+{
+	struct run r = { .out = c, .fn = fn, .addr = fn->start, .span = *span };
+	u64 start = span->start;
+
 	r.shift = start - fn->start;
 	r.now.return_reg = (u8)fn->common->return_reg;
 	r.now.signal = fn->common->signal;
@@ -322,10 +328,25 @@ static void add_function(void *ctx, const struct cfi_function *fn)
 	run_program(&r, fn->common->program);
 	r.initial = r.now;
 	r.in_common = false;
-	vec_push(&a->out->spans, (struct cfi_span){ (u32)start, (u32)(start + size), (u32)a->out->rows.n, 0 });
+	r.span.row = (u32)c->rows.n;
+	r.span.n = 0;
 	run_program(&r, fn->program);
-	a->out->left_out += r.bad;
-	put_row(&r, r.bad ? ID_NONE : intern_rules(a->out, &r.now));
+	c->left_out += r.bad;
+	put_row(&r, r.bad ? ID_NONE : intern_rules(c, &r.now));
+	*span = r.span;
+}
+
+static void add_function(void *ctx, const struct cfi_function *fn)
+{
+	struct adding *a = ctx;
+	struct cfi_span span;
+
+	if (!cfi_span_of(fn, a->place, a->ctx, &span)) {
+		a->out->left_out++;
+		return;
+	}
+	cfi_compile(a->out, fn, &span);
+	vec_push(&a->out->spans, span);
 }
 
 void cfi_add(struct cfi *c, const struct cfi_section *s, cfi_place_fn place, void *ctx)

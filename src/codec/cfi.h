@@ -18,6 +18,7 @@
 
 #include "base/bytes.h"
 #include "base/cursor.h"
+#include "base/map.h"
 #include "base/set.h"
 #include "base/vec.h"
 
@@ -101,7 +102,7 @@ struct cfi_expr {
 	u32 at, len; /* in cfi.code */
 };
 
-/* A function while rows are made: it has n rows, beginning with `row`. */
+/* A function, which has n rows, beginning with `row`. */
 struct cfi_span {
 	u32 start, end, row, n;
 };
@@ -134,6 +135,40 @@ const struct cfi_rules *cfi_find(const struct cfi *c, u64 addr);
 /* Does the program begin at about this address? Its first instructions have no caller, and mostly no rules. */
 bool cfi_is_entry(const struct cfi *c, u64 addr);
 
+/*
+ * For who meets few of a file's functions, and cannot wait for the others: an index of functions, each of which is
+ * compiled when it is first asked for. For one thread. A zeroed struct is empty.
+ */
+struct cfi_indexed {
+	struct cfi_span span; /* n is 0 until it is compiled */
+	u32 common, section;  /* in cfi_index */
+	u64 start;	      /* as linked; */
+	u64 program;	      /* the place of its program in the section, */
+	u32 program_size;     /* and its bytes */
+};
+struct cfi_index {
+	struct cfi cfi; /* what was compiled; its rows are by function */
+	VEC(struct cfi_indexed) functions;
+	VEC(struct cfi_common) commons;
+	VEC(struct cfi_section) sections; /* owns their bytes */
+	struct map known_commons;
+};
+
+/* Adds the functions of a section, whose bytes (of malloc) it takes. */
+void cfi_index_add(struct cfi_index *x, const struct cfi_section *s, cfi_place_fn place, void *ctx);
+/* Sorts the functions. */
+void cfi_index_finish(struct cfi_index *x);
+void cfi_index_free(struct cfi_index *x);
+/* About how much memory it takes. */
+u64 cfi_index_bytes(const struct cfi_index *x);
+/* The rules that hold at an address, as an index of x->cfi.rules; ID_NONE: none are known. */
+u32 cfi_index_find(struct cfi_index *x, u64 addr);
+
+/* What both share. Where a function lies in the caller's terms; false: nowhere, or beyond 4 GB. */
+bool cfi_span_of(const struct cfi_function *fn, cfi_place_fn place, void *ctx, struct cfi_span *out);
+/* Appends its rows; span has start and end, and gets the rest. */
+void cfi_compile(struct cfi *c, const struct cfi_function *fn, struct cfi_span *span);
+
 /* ---- a step from a frame to its caller's */
 
 struct cfi_frame {
@@ -160,5 +195,23 @@ enum cfi_step {
 /* Turns f into the frame of its caller; f is changed only if the step succeeds. */
 enum cfi_step cfi_step(const struct cfi *c, const struct cfi_rules *r, const struct cfi_machine *m,
 		       struct cfi_frame *f);
+
+/*
+ * Nearly all steps are of one kind: the frame's address is a register and an offset, and the return address and a few
+ * registers are saved there. These rules in short form take a tenth of the time.
+ */
+#define CFI_SHORT_SAVED 6
+#define CFI_NOT_SHORT 255
+struct cfi_short {
+	s32 cfa;
+	int16_t back; /* where the return address is saved, from the frame's address on */
+	u8 cfa_reg;
+	u8 n; /* number of saved registers; CFI_NOT_SHORT: the rules are of another kind */
+	int16_t at[CFI_SHORT_SAVED];
+	u8 reg[CFI_SHORT_SAVED];
+};
+struct cfi_short cfi_shorten(const struct cfi *c, const struct cfi_rules *r, const struct cfi_machine *m);
+/* As cfi_step. */
+enum cfi_step cfi_short_step(const struct cfi_short *r, const struct cfi_machine *m, struct cfi_frame *f);
 
 #endif

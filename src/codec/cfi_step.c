@@ -410,3 +410,45 @@ enum cfi_step cfi_step(const struct cfi *c, const struct cfi_rules *r, const str
 	*f = next;
 	return CFI_STEPPED;
 }
+
+struct cfi_short cfi_shorten(const struct cfi *c, const struct cfi_rules *r, const struct cfi_machine *m)
+{
+	const struct cfi_short no = { .n = CFI_NOT_SHORT };
+	struct cfi_short out = { .cfa = r->cfa, .cfa_reg = r->cfa_reg };
+	s32 back = r->value[r->return_reg];
+
+	if (!c->is64 || c->swap || r->signal || r->cfa_how != CFI_OFFSET || r->how[m->sp] != CFI_SAME ||
+	    r->how[r->return_reg] != CFI_SAVED || back != (int16_t)back)
+		return no;
+	out.back = (int16_t)back;
+	for (u32 i = 0; i < CFI_REGS; i++) {
+		if (i == m->pc || r->how[i] == CFI_SAME)
+			continue;
+		if (r->how[i] != CFI_SAVED || r->value[i] != (int16_t)r->value[i] || out.n == CFI_SHORT_SAVED)
+			return no;
+		out.at[out.n] = (int16_t)r->value[i];
+		out.reg[out.n++] = (u8)i;
+	}
+	return out;
+}
+
+enum cfi_step cfi_short_step(const struct cfi_short *r, const struct cfi_machine *m, struct cfi_frame *f)
+{
+	u64 cfa = f->reg[r->cfa_reg] + (u64)(s64)r->cfa, back;
+
+	if (!(f->known >> r->cfa_reg & 1))
+		return CFI_NO_SENSE;
+	if (!m->memory(m->ctx, cfa + (u64)(s64)r->back, 8, &back))
+		return CFI_NO_MEMORY;
+	for (u32 i = 0; i < r->n; i++) {
+		u64 bit = 1ull << r->reg[i];
+
+		f->known &= ~bit;
+		if (m->memory(m->ctx, cfa + (u64)(s64)r->at[i], 8, &f->reg[r->reg[i]]))
+			f->known |= bit;
+	}
+	f->reg[m->sp] = cfa;
+	f->reg[m->pc] = back;
+	f->known |= 1ull << m->sp | 1ull << m->pc;
+	return CFI_STEPPED;
+}

@@ -269,6 +269,44 @@ int sample_decode_bytes(const struct sample_layout *l, const u8 *p, u64 size, bo
 	return c.bad ? ERR_TRUNCATED : 0;
 }
 
+int sample_put_unwound(const struct sample_layout *l, const u8 *p, u64 size, const u64 *words, u32 n,
+		       struct bytes *out)
+{
+	struct cursor c = cursor_over(p, size, false);
+	const u8 *chain, *chain_end, *regs, *end = p + size;
+	struct perf_event_header h;
+	struct sample s;
+	u64 others;
+
+	cursor_skip(&c, sizeof(h));
+	fixed_decode(l, &c, &s);
+	if (l->sample_type & PERF_SAMPLE_READ)
+		read_values_decode(l, &c, &s.read);
+	chain = c.p;
+	(void)cursor_u64s(&c, cursor_u64(&c));
+	chain_end = c.p;
+	if (l->sample_type & PERF_SAMPLE_RAW)
+		raw_decode(&c, &s);
+	if (l->sample_type & PERF_SAMPLE_BRANCH_STACK)
+		branches_decode(l, &c, &s);
+	regs = c.p;
+	(void)regs_decode(&c, l->nr_regs_user, &s.regs_user);
+	(void)memory_decode(&c, &s.stack_user_size, &s.stack_user_dyn_size);
+	if (c.bad)
+		return ERR_TRUNCATED;
+	others = (u64)(chain - p) + sizeof(u64) + (u64)(regs - chain_end) + (u64)(end - c.p);
+	n = (u32)MIN((u64)n, (UINT16_MAX - others) / sizeof(u64));
+	memcpy(&h, p, sizeof(h));
+	h.size = (u16)(others + n * sizeof(u64));
+	bytes_put(out, &h, sizeof(h));
+	bytes_put(out, p + sizeof(h), (size_t)(chain - p) - sizeof(h));
+	bytes_u64(out, n);
+	bytes_put(out, words, n * sizeof(u64));
+	bytes_put(out, chain_end, (size_t)(regs - chain_end));
+	bytes_put(out, c.p, (size_t)(end - c.p));
+	return 0;
+}
+
 /*
  * The kernel's bit-field of a branch: mispred, predicted, in_tx, abort (1 bit each), cycles (16), type (4), spec (2),
  * new_type (4), priv (3). A big-endian machine lays the same fields out from the other end of the word.

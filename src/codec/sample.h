@@ -137,6 +137,14 @@ static inline const u8 *sample_tls(const struct sample *s, u32 *n)
 int sample_encode(const struct sample_layout *l, const struct sample *s, struct bytes *out);
 
 /*
+ * Appends the record p with another call chain, and without the registers and the copy of the stack of user space:
+ * what the recording of an event without PERF_SAMPLE_REGS_USER and _STACK_USER has. Where the chain is too long for a
+ * record, its outermost words are left out. In this machine's byte order. ERR_TRUNCATED: nothing is appended.
+ */
+int sample_put_unwound(const struct sample_layout *l, const u8 *p, u64 size, const u64 *words, u32 n,
+		       struct bytes *out);
+
+/*
  * The few fields that the fast paths need, without decoding the rest. sample_type says which are present; others stay
  * 0. After the chain there is nothing that fast paths need.
  */

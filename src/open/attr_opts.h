@@ -9,7 +9,8 @@
 
 #define RECORD_UNSET UINT64_MAX
 
-enum callgraph { CALLGRAPH_NONE, CALLGRAPH_FP, CALLGRAPH_DWARF, CALLGRAPH_LBR };
+/* UNWIND: as DWARF, but the recorder makes a call chain of each copy, and the recording has only that. */
+enum callgraph { CALLGRAPH_NONE, CALLGRAPH_FP, CALLGRAPH_DWARF, CALLGRAPH_LBR, CALLGRAPH_UNWIND };
 
 /* The contents of a sample. */
 struct attr_opts {
@@ -19,7 +20,7 @@ struct attr_opts {
 	bool no_inherit, no_samples;
 	enum callgraph callgraph;
 	u32 max_stack;	/* 0: the kernel's limit */
-	u32 stack_dump; /* bytes of user stack, CALLGRAPH_DWARF */
+	u32 stack_dump; /* bytes of user stack, CALLGRAPH_DWARF and _UNWIND */
 	bool user_callchains, kernel_callchains;
 	bool all_user, all_kernel;
 	bool time, cpu, addr, phys_addr, raw, weight, want_period,

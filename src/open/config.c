@@ -69,16 +69,17 @@ static void set_callgraph(struct attr *a, const struct attr_opts *o, enum callgr
 					PERF_SAMPLE_BRANCH_NO_CYCLES | PERF_SAMPLE_BRANCH_NO_FLAGS |
 					PERF_SAMPLE_BRANCH_HW_INDEX;
 	}
-	if (how == CALLGRAPH_DWARF) {
-		a->sample_type |=
-			PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
+	if (how == CALLGRAPH_DWARF)
+		a->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
+	if (how == CALLGRAPH_DWARF || how == CALLGRAPH_UNWIND) {
+		a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		a->sample_regs_user = o->user_mask ? regs_stack(o->regs) : regs_general(o->regs);
 		a->sample_stack_user = o->stack_dump;
 		a->flags |= ATTR_EXCLUDE_CALLCHAIN_USER;
 	}
 }
 
-/* The term call-graph=: "fp", "no", "lbr", "dwarf[,bytes]". */
+/* The term call-graph=: "fp", "no", "lbr", "dwarf[,bytes]", "unwind[,bytes]". */
 static enum callgraph spec_callgraph(const struct event_spec *s, struct attr_opts *o)
 {
 	if (s->max_stack)
@@ -89,6 +90,8 @@ static enum callgraph spec_callgraph(const struct event_spec *s, struct attr_opt
 		return o->callgraph;
 	if (!strncmp(s->call_graph, "dwarf", 5))
 		return CALLGRAPH_DWARF;
+	if (!strncmp(s->call_graph, "unwind", 6))
+		return CALLGRAPH_UNWIND;
 	if (!strcmp(s->call_graph, "lbr"))
 		return CALLGRAPH_LBR;
 	return strcmp(s->call_graph, "no") ? CALLGRAPH_FP : CALLGRAPH_NONE;
@@ -180,6 +183,7 @@ static void configure_event(struct open_event *e, const struct config *c)
 {
 	struct attr_opts o = *c->o; /* what terms of this event override */
 	const struct event_spec *s = e->spec;
+	enum callgraph how;
 
 	set_fields(&e->attr, c);
 	set_flags(&e->attr, c);
@@ -189,7 +193,9 @@ static void configure_event(struct open_event *e, const struct config *c)
 		e->attr.sample_type =
 			s->time ? e->attr.sample_type | PERF_SAMPLE_TIME : e->attr.sample_type & ~PERF_SAMPLE_TIME;
 	set_period(&e->attr, s, c->o);
-	set_callgraph(&e->attr, &o, spec_callgraph(s, &o));
+	how = spec_callgraph(s, &o);
+	e->unwound = how == CALLGRAPH_UNWIND;
+	set_callgraph(&e->attr, &o, how);
 	set_registers(&e->attr, &o);
 	if (s->has_branches) {
 		e->attr.sample_type &= ~(u64)PERF_SAMPLE_BRANCH_STACK;
@@ -286,6 +292,7 @@ static void add_tracking_event(struct event_set *set, const struct config *c)
 	set_flags(&e.attr, c);
 	set_period(&e.attr, &none, c->o);
 	set_callgraph(&e.attr, c->o, c->o->callgraph == CALLGRAPH_LBR ? CALLGRAPH_FP : c->o->callgraph);
+	e.unwound = c->o->callgraph == CALLGRAPH_UNWIND;
 	if (!c->has_cpu && (c->o->delay_ms || c->o->by_command || set->overwrites))
 		e.attr.flags |= ATTR_DISABLED | ATTR_ENABLE_ON_EXEC;
 	e.everywhere = c->t->system_wide || set->by_task;
@@ -403,6 +410,39 @@ static int settle_registers(struct attr_opts *o, const struct notify *to)
 	return err;
 }
 
+struct attr event_recorded_attr(const struct open_event *e)
+{
+	struct attr a = e->attr;
+
+	if (!e->unwound)
+		return a;
+	a.sample_type &= ~(u64)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+	a.sample_regs_user = a.sample_stack_user = 0;
+	a.flags &= ~(u64)ATTR_EXCLUDE_CALLCHAIN_USER;
+	return a;
+}
+
+/* What is unwound while it comes has to come in order, and what is not kept cannot be asked for. */
+static int check_unwound(const struct event_set *set, const struct attr_opts *o, const struct notify *to)
+{
+	const char *why = NULL;
+	bool any = false;
+
+	for (size_t i = 0; i < set->events.n; i++)
+		any |= set->events.v[i].unwound;
+	if (o->simulated)
+		why = "the virtual PMU has whole call chains without it (-g)";
+	else if (!regs_general(o->regs))
+		why = "it is not known on this architecture";
+	else if (set->overwrites)
+		why = "rings that are overwritten (--overwrite) are read too late for it";
+	else if (o->user_mask)
+		why = "the program's registers (--user-regs) are not kept then; --call-graph dwarf keeps them";
+	else if (o->kernel_callchains)
+		why = "--kernel-callchains leaves nothing to unwind";
+	return any && why ? notify_error(to, ERR_UNSUPPORTED, "--call-graph unwind: %s", why) : 0;
+}
+
 int event_set_configure(struct event_set *set, const struct event_specs *specs, const struct attr_opts *asked,
 			const struct target *t, bool has_workload, const struct notify *to)
 {
@@ -418,6 +458,7 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 	if (set->by_task)
 		o.no_inherit = true;
 	c.command_is_target = has_workload && !t->system_wide && !t->tasks_named;
+	o.time |= o.callgraph == CALLGRAPH_UNWIND;
 	o.addr |= o.callgraph == CALLGRAPH_DWARF; /* as perf: what unwinds from memory also follows data maps */
 	if (o.callgraph == CALLGRAPH_DWARF && !regs_general(o.regs))
 		return notify_error(to, ERR_UNSUPPORTED, "--call-graph dwarf is not known on this architecture");
@@ -431,6 +472,9 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 		configure_event(&set->events.v[i], &c);
 		set->overwrites |= (set->events.v[i].attr.flags & ATTR_WRITE_BACKWARD) != 0;
 	}
+	err = check_unwound(set, &o, to);
+	if (err)
+		return err;
 	set_start(set, &c);
 	configure_group_reads(set, &c);
 	own = c.has_cpu || o.delay_ms || o.by_command || set->follows || set->overwrites;

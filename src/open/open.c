@@ -18,6 +18,8 @@
 #include "sys/smallfile.h"
 
 #define RING_BYTES (4u << 20)
+#define COPIES_TIMES 8 /* as many where stacks are unwound as they come */
+#define COPIES_WAKE_BYTES (1u << 20)
 #define TASK_RING_BYTES (256u << 10)
 #define RINGS_TOTAL (256u << 20)
 #define GROUP_READ_MAX (16u << 10) /* the kernel lets no group grow beyond what this holds */
@@ -135,15 +137,20 @@ static u32 modest_pages(void)
 
 /*
  * Larger rings absorb longer waits for the disk or for a CPU: on a machine with three busy tasks per CPU, 20 kHz with
- * deep call chains overflowed 128 pages and not 512. So where locked memory is not limited, 4 MB per ring, less where
- * there are very many.
+ * deep call chains overflowed 128 pages and not 512. So where locked memory is not limited, 4 MB per ring, more for
+ * copies of stacks that are unwound as they come, and less where there are very many.
  */
-static u32 generous_pages(const struct target *t, bool by_task)
+static u32 generous_pages(const struct event_set *set, const struct target *t)
 {
+	bool by_task = set->by_task;
 	u64 bytes = by_task ? TASK_RING_BYTES : RING_BYTES, page = (u64)sysconf(_SC_PAGESIZE);
 	size_t rings = by_task ? t->tasks.n + t->cpus.n : t->per_thread ? t->tasks.n : t->cpus.n;
 	u64 share = RINGS_TOTAL / MAX(rings, (size_t)1);
+	bool copies = false;
 
+	for (size_t i = 0; i < set->events.n; i++)
+		copies |= set->events.v[i].unwound;
+	bytes *= copies ? COPIES_TIMES : 1;
 	while (bytes > share && bytes > page)
 		bytes /= 2;
 	return MAX((u32)(bytes / page), modest_pages());
@@ -215,7 +222,7 @@ static int map_all(struct event_set *set, u32 pages, u32 overwritten)
 static int map_rings(struct event_set *set, const struct target *t, u64 asked, const struct notify *to)
 {
 	u32 least = asked ? (u32)asked : 1, modest = modest_pages();
-	u32 pages = asked && !set->overwrites ? least : MAX(least, generous_pages(t, set->by_task));
+	u32 pages = asked && !set->overwrites ? least : MAX(least, generous_pages(set, t));
 	int failed = map_all(set, pages, asked ? least : pages);
 
 	while ((failed == -EPERM || failed == -ENOMEM) && pages > least) {
@@ -257,10 +264,30 @@ static int refuse_jitter(const struct event_set *set, const struct notify *to)
 	return 0;
 }
 
+/*
+ * Rings of copies are to be emptied sooner than when they are half full. Unwinding what half a ring holds takes so
+ * long that a busy machine lets others run meanwhile, again and again, and the ring runs over; who works a little at a
+ * time is let run at once.
+ */
+static void set_wakeups(struct event_set *set, u64 pages)
+{
+	u64 ring = (pages ? pages : modest_pages()) * (u64)sysconf(_SC_PAGESIZE);
+
+	for (size_t i = 0; i < set->events.n; i++) {
+		struct attr *a = &set->events.v[i].attr;
+
+		if (!set->events.v[i].unwound || a->flags & ATTR_WATERMARK)
+			continue;
+		a->flags |= ATTR_WATERMARK;
+		a->wakeup_events = (u32)MIN(ring / 2, (u64)COPIES_WAKE_BYTES);
+	}
+}
+
 int event_set_open(struct event_set *set, const struct target *t, u64 pages, const struct notify *to)
 {
 	int err = refuse_jitter(set, to);
 
+	set_wakeups(set, pages);
 	if (!err)
 		err = open_all(set, t, to);
 	if (!err)

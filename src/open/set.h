@@ -32,6 +32,7 @@ struct open_event {
 	bool activity;		       /* takes what the BPF program writes; follows no task */
 	bool everywhere;       /* opened on all CPUs, whatever -C says, because mappings are also made on other CPUs */
 	bool native;	       /* the kernel itself runs the schedule */
+	bool unwound;	       /* the recorder makes call chains of its samples' stacks: event_recorded_attr */
 	bool held;	       /* disabled by its name: it stays disabled when all events are enabled later */
 	VEC(struct opened) on; /* by CPU, then by task */
 };
@@ -61,6 +62,10 @@ struct event_set {
  */
 int event_set_configure(struct event_set *set, const struct event_specs *specs, const struct attr_opts *o,
 			const struct target *t, bool has_workload, const struct notify *to);
+
+/* The attr that describes the event's samples in the recording. It is the kernel's, but samples whose stacks are
+ * unwound have a call chain there instead of registers and a copy of the stack. */
+struct attr event_recorded_attr(const struct open_event *e);
 
 /*
  * Opens all events on the target, asking for less if this kernel or this user's permissions make it necessary

@@ -125,7 +125,8 @@ static void take_unwound(struct feed *f, struct hit *h, struct sample *full)
 	if (!unwind_take(f->unwind, h, &stack))
 		return;
 	words = room_for_chain(f);
-	h->s.chain = (struct u64s){ .p = (const u8 *)words, .n = unwind_chain(&stack, h, words) };
+	h->s.chain = (struct u64s){ .p = (const u8 *)words,
+				    .n = unwind_chain(&stack, h->cpumode, h->s.ip, &h->s.chain, words) };
 	full->chain = h->s.chain;
 }
 

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -23,6 +24,7 @@
 #include "record/recorder_impl.h"
 
 #define SIM_GRACE_MS 2000
+#define UNWINDING_NICE (-10)
 
 static int catch_signals(struct recorder *r, sigset_t *before)
 {
@@ -146,26 +148,31 @@ static int open_target(struct recorder *r)
 	return err;
 }
 
-/* The events as a reader of the file will know them. */
-static int describe_events(struct recorder *r)
+/* The events as a reader of the file will know them (recorded), or as the kernel writes them. */
+static int describe_events(struct recorder *r, struct evlist *list, bool recorded)
 {
 	for (size_t e = 0; e < r->set.events.n; e++) {
 		const struct open_event *event = &r->set.events.v[e];
-		u32 at = evlist_add(&r->events, &event->attr, event->name, r->notify);
+		struct attr a = recorded ? event_recorded_attr(event) : event->attr;
+		u32 at = evlist_add(list, &a, event->name, r->notify);
 
-		r->events.events.v[at].leader = event->leader;
+		list->events.v[at].leader = event->leader;
 		if (event->leader != e)
-			r->events.events.v[event->leader].group_members++;
+			list->events.v[event->leader].group_members++;
 		for (size_t i = 0; i < event->on.n; i++)
-			evlist_add_id(&r->events, at, event->on.v[i].id);
+			evlist_add_id(list, at, event->on.v[i].id);
 	}
-	return evlist_seal(&r->events, r->notify, r->path);
+	return evlist_seal(list, r->notify, r->path);
 }
 
 static void set_priority(const struct recorder *r)
 {
 	struct sched_param p = { .sched_priority = (int)r->o->output.rt_priority };
 
+	/* It works little, but on a busy machine its share of a CPU is less than that, and rings run over for good.
+	 * The command was forked before. Who may not do it goes on without. */
+	if (recorder_unwinds(r))
+		(void)setpriority(PRIO_PROCESS, 0, UNWINDING_NICE);
 	if (p.sched_priority && sched_setscheduler(0, SCHED_FIFO, &p))
 		notify_warn(r->notify, "cannot run with real-time priority %d: %s", p.sched_priority, strerror(errno));
 }
@@ -293,6 +300,7 @@ static void close_all(struct recorder *r, const sigset_t *before)
 	event_set_free(&r->set);
 	window_run_end(&r->windows);
 	evlist_free(&r->events);
+	evlist_free(&r->kernel_events);
 	flow_free(&r->flow);
 	control_close(&r->control);
 	target_free(&r->target);
@@ -358,7 +366,11 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 	if (!err)
 		err = r.sim ? recorder_sim_events(&r) : open_target(&r);
 	if (!err)
-		err = describe_events(&r);
+		err = describe_events(&r, &r.events, true);
+	if (!err && recorder_unwinds(&r))
+		err = describe_events(&r, &r.kernel_events, false);
+	if (!err && recorder_unwinds(&r))
+		err = recorder_unwind_begin(&r);
 	if (!err)
 		flow_init(&r.flow, &r.events, o->output.build_ids == BUILDID_HITS);
 	if (!err && r.activities)

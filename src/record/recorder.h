@@ -6,6 +6,7 @@
 #include "events/spec.h"
 #include "record/opts.h"
 #include "record/sink.h"
+#include "record/unwind.h"
 #include "windows/run.h"
 
 struct record_result {
@@ -39,6 +40,8 @@ struct recorder_events {
 	void *ctx;
 	/* Takes the recording, instead of a file; the command's output is discarded then. */
 	const struct sink *sink;
+	/* Unwinds stacks; only with it may events have CALLGRAPH_UNWIND. */
+	const struct record_unwind *unwind;
 };
 
 /*

@@ -88,7 +88,7 @@ static void describe_events(struct recorder *r, struct features *f, struct arena
 	for (size_t e = 0; e < r->set.events.n; e++) {
 		const struct open_event *event = &r->set.events.v[e];
 		u64 *ids = arena_array(arena, u64, event->on.n + 1);
-		struct feat_event_desc d = { .attr = event->attr, .name = event->name, .ids = ids };
+		struct feat_event_desc d = { .attr = event_recorded_attr(event), .name = event->name, .ids = ids };
 
 		for (size_t i = 0; i < event->on.n; i++)
 			ids[d.nr_ids++] = event->on.v[i].id;

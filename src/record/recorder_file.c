@@ -14,7 +14,9 @@
 
 u64 recorder_window(const struct recorder *r)
 {
-	return (r->set.ring_pages + 1ull) * (u64)sysconf(_SC_PAGESIZE);
+	u64 ring = (r->set.ring_pages + 1ull) * (u64)sysconf(_SC_PAGESIZE);
+
+	return recorder_unwinds(r) ? MAX(ring, UNWOUND_AT_ONCE + UNWOUND_RECORD) : ring;
 }
 
 static void put_bare(struct recorder *r, u32 type)

@@ -21,7 +21,8 @@ struct recorder {
 	struct event_specs *specs;
 	struct target target;
 	struct event_set set;
-	struct evlist events; /* the same events, in the form in which readers will see them */
+	struct evlist events;	     /* the same events, in the form in which readers will see them */
+	struct evlist kernel_events; /* and as the kernel writes them; empty unless stacks are unwound */
 	struct flow flow;
 	enum window_how window_how; /* WINDOW_AUTO: no windows */
 	u64 window_interval_ns;	    /* refresh: between bursts */
@@ -58,6 +59,16 @@ int recorder_watch(struct recorder *r);		   /* sets up epoll */
 int recorder_loop(struct recorder *r);		   /* until the end */
 int recorder_drain(struct recorder *r, bool last); /* one pass over all rings */
 int recorder_look(struct recorder *r);		   /* reads the contents of overwritten rings */
+
+/* recorder_unwind.c: stacks are unwound while they come. */
+#define UNWOUND_AT_ONCE (256u << 10) /* so much is written at a time, */
+#define UNWOUND_RECORD (64u << 10)   /* and one record more */
+bool recorder_unwinds(const struct recorder *r);
+int recorder_unwind_begin(struct recorder *r);
+/* Records for what existed before the first event, which are written elsewhere. */
+void recorder_unwind_existing(struct recorder *r, const struct bytes *records);
+/* Empties all rings into the recording, in order of time. */
+int recorder_unwind_rings(struct recorder *r);
 
 /* recorder_control.c: executes the commands that have come. False: no more will come */
 bool recorder_control(struct recorder *r);

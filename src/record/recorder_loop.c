@@ -139,7 +139,9 @@ int recorder_drain(struct recorder *r, bool last)
 		writer_round(&r->writer, false);
 		return err;
 	}
-	for (size_t i = 0; i < r->set.rings.n && !err; i++)
+	if (recorder_unwinds(r))
+		err = recorder_unwind_rings(r);
+	for (size_t i = 0; i < r->set.rings.n && !recorder_unwinds(r) && !err; i++)
 		err = drain_ring(r, &r->set.rings.v[i].ring);
 	flow_settle(&r->flow);
 	r->result->events_bytes += r->round_bytes;

@@ -23,7 +23,7 @@ static void put_attrs(struct recorder *r)
 
 		for (size_t i = 0; i < event->on.n; i++)
 			bytes_u64(&ids, event->on.v[i].id);
-		record.header_attr.attr = event->attr;
+		record.header_attr.attr = event_recorded_attr(event);
 		record.header_attr.ids = (struct u64s){ ids.p, (u32)event->on.n, false };
 		put_record(r, &record);
 		bytes_free(&ids);

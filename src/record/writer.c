@@ -287,7 +287,9 @@ static void encode_events(struct writer *w, const struct event_set *set, u64 at,
 	u32 size = ATTR_SIZE_MIN;
 
 	for (size_t e = 0; e < set->events.n; e++) {
-		size = MAX(size, attr_least_size(&set->events.v[e].attr));
+		struct attr a = event_recorded_attr(&set->events.v[e]);
+
+		size = MAX(size, attr_least_size(&a));
 		for (size_t i = 0; i < set->events.v[e].on.n; i++)
 			bytes_u64(out, set->events.v[e].on.v[i].id);
 	}
@@ -296,8 +298,9 @@ static void encode_events(struct writer *w, const struct event_set *set, u64 at,
 	w->header.attrs = (struct section){ at + out->len, set->events.n * w->header.attr_size };
 	for (size_t e = 0; e < set->events.n; e++) {
 		u64 ids = set->events.v[e].on.n * sizeof(u64);
+		struct attr a = event_recorded_attr(&set->events.v[e]);
 
-		attr_encode(&set->events.v[e].attr, size, out);
+		attr_encode(&a, size, out);
 		bytes_u64(out, ids_at);
 		bytes_u64(out, ids);
 		ids_at += ids;

@@ -160,6 +160,9 @@ u32 dsos_code_at(struct dsos *d, u32 dso, u64 addr, u8 *out, u32 max, u16 *machi
  */
 struct cfi;
 const struct cfi *dsos_cfi(struct dsos *d, u32 dso);
+/* The same as an index, anew each time and for the caller alone, who frees it. */
+struct cfi_index;
+struct cfi_index *dsos_cfi_index(struct dsos *d, u32 dso);
 
 /* Does the DSO have DWARF line information here? (decides whether inlined frames and source lines can be had) */
 bool dsos_has_lines(struct dsos *d, u32 dso);

@@ -8,46 +8,77 @@
 #include "state/dso_table.h"
 #include "state/elf_symbols.h"
 
+#define INDEXED_MOST (256u << 20) /* bytes of a section */
+
 static bool place(void *ctx, u64 addr, u64 *out)
 {
 	return elf_file_offset(ctx, addr, out);
 }
 
-/* names: of sections in f; run: the file whose offsets places are. */
-static void add_section(struct cfi *c, const struct elf_file *f, const char *name, bool debug, struct elf_file *run)
+/* What is filled: all rows at once, or an index. */
+struct target {
+	struct cfi *rows;
+	struct cfi_index *index; /* or NULL */
+};
+
+/* name: of a section in f; run: the file whose offsets places are. */
+static void add_section(const struct target *t, const struct elf_file *f, const char *name, bool debug,
+			struct elf_file *run)
 {
 	const struct elf_section *sec = elf_section_named(f, name);
 	struct cfi_section s;
 	u8 *bytes;
 
-	if (!sec || elf_section_read(f, sec, &bytes) < 0)
+	/* Who records is often root, and reads the files of everybody. */
+	if (!sec || (t->index && sec->size > INDEXED_MOST) || elf_section_read(f, sec, &bytes) < 0)
 		return;
 	s = (struct cfi_section){
 		.bytes = bytes, .size = sec->size, .addr = sec->addr, .swap = f->swap, .is64 = f->is64, .debug = debug
 	};
-	cfi_add(c, &s, place, run);
+	if (t->index) {
+		cfi_index_add(t->index, &s, place, run);
+		return;
+	}
+	cfi_add(t->rows, &s, place, run);
 	free(bytes);
+}
+
+static void read_file(struct dsos *d, struct dso_slot *s, const struct target *t)
+{
+	struct found_file run, separate;
+
+	if (!dso_open_code(d, s, &run))
+		return;
+	/* .debug_frame first: where both tell of a function, .eh_frame is what runs. */
+	add_section(t, &run.elf, ".debug_frame", true, &run.elf);
+	if (!elf_section_named(&run.elf, ".eh_frame") && s->pub.kind == DSO_FILE &&
+	    debuginfo_separate(d, s, &run.elf, WANT_SYMTAB, &separate) == 0) {
+		add_section(t, &separate.elf, ".debug_frame", true, &run.elf);
+		found_file_close(&separate);
+	}
+	add_section(t, &run.elf, ".eh_frame", false, &run.elf);
+	(void)elf_file_offset(&run.elf, run.elf.entry, &t->rows->entry);
+	found_file_close(&run);
 }
 
 static struct cfi *read_cfi(struct dsos *d, struct dso_slot *s)
 {
 	struct cfi *c = mem_zalloc(sizeof(*c));
-	struct found_file run, separate;
+	const struct target t = { c, NULL };
 
-	if (!dso_open_code(d, s, &run))
-		return c;
-	/* .debug_frame first: where both tell of a function, .eh_frame is what runs. */
-	add_section(c, &run.elf, ".debug_frame", true, &run.elf);
-	if (!elf_section_named(&run.elf, ".eh_frame") && s->pub.kind == DSO_FILE &&
-	    debuginfo_separate(d, s, &run.elf, WANT_SYMTAB, &separate) == 0) {
-		add_section(c, &separate.elf, ".debug_frame", true, &run.elf);
-		found_file_close(&separate);
-	}
-	add_section(c, &run.elf, ".eh_frame", false, &run.elf);
-	(void)elf_file_offset(&run.elf, run.elf.entry, &c->entry);
-	found_file_close(&run);
+	read_file(d, s, &t);
 	cfi_finish(c);
 	return c;
+}
+
+struct cfi_index *dsos_cfi_index(struct dsos *d, u32 dso)
+{
+	struct cfi_index *x = mem_zalloc(sizeof(*x));
+	const struct target t = { &x->cfi, x };
+
+	read_file(d, d->slots.v[dso], &t);
+	cfi_index_finish(x);
+	return x;
 }
 
 const struct cfi *dsos_cfi(struct dsos *d, u32 dso)

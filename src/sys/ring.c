@@ -52,6 +52,30 @@ u64 ring_peek(const struct ring *r, struct iovec part[2], int *nr)
 	return r->page && !r->backward ? peek(r, part, nr) : 0;
 }
 
+u64 ring_filled(const struct ring *r)
+{
+	return r->page && !r->backward ? __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE) - r->tail : 0;
+}
+
+const u8 *ring_record(const struct ring *r, u64 at, u64 filled, u16 *size, struct bytes *joined)
+{
+	u64 place = (r->tail + at) & (r->size - 1), here = r->size - place;
+	struct perf_event_header h;
+
+	if (filled < at + sizeof(h))
+		return NULL;
+	memcpy(&h, r->data + place, sizeof(h));
+	*size = h.size;
+	if (h.size < sizeof(h) || h.size > filled - at)
+		return NULL;
+	if (LIKELY(h.size <= here))
+		return r->data + place;
+	joined->len = 0;
+	bytes_put(joined, r->data + place, here);
+	bytes_put(joined, r->data, h.size - here);
+	return joined->p;
+}
+
 void ring_consume(struct ring *r, u64 n)
 {
 	r->tail += n;

@@ -39,6 +39,12 @@ void ring_pause(const struct ring *r, bool on);
 /* The records that came since the last call and are still there, the oldest first. Pause the ring before, long enough
  * for all writers to finish. */
 void ring_look(struct ring *r, struct bytes *out);
+/* The number of bytes that can be read, as ring_peek would tell. */
+u64 ring_filled(const struct ring *r);
+/* The record at that distance from the oldest byte, which the caller knows to be there whole or, from its header on,
+ * in part: *size bytes, in one piece; what wraps around the ring's end is put together in `joined`. NULL: it is not
+ * whole. */
+const u8 *ring_record(const struct ring *r, u64 at, u64 filled, u16 *size, struct bytes *joined);
 /* Gives n bytes back to the kernel after use. */
 void ring_consume(struct ring *r, u64 n);
 

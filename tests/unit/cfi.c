@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -514,6 +515,40 @@ static void own_stack(void **state)
 	free(c);
 }
 
+/* Both ways of this program's information say the same of each address where rules change, and of those around it. */
+static void index_of_own_file(void **state)
+{
+	const struct symbol_opts opts = { .no_kernel = true };
+	struct dsos *dsos = dsos_new(&opts, NULL);
+	struct dso_key key = { .kind = DSO_FILE };
+	struct cfi_index *x;
+	const struct cfi *c;
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+	u32 dso;
+
+	(void)state;
+	assert_true(n > 0);
+	key.path = (struct str){ path, (u32)n };
+	dso = dsos_get(dsos, &key);
+	c = dsos_cfi(dsos, dso);
+	x = dsos_cfi_index(dsos, dso);
+	assert_true(c->rows.n > 100);
+	assert_int_equal(x->cfi.entry, c->entry);
+	for (size_t i = 0; i < c->rows.n; i++)
+		for (u64 addr = c->rows.v[i].start - 1; addr <= c->rows.v[i].start + 1; addr++) {
+			const struct cfi_rules *rules = cfi_find(c, addr);
+			u32 id = cfi_index_find(x, addr);
+
+			assert_int_equal(rules == NULL, id == ID_NONE);
+			if (rules)
+				assert_memory_equal(rules, &x->cfi.rules.v[id], sizeof(*rules));
+		}
+	cfi_index_free(x);
+	free(x);
+	dsos_free(dsos);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -521,6 +556,7 @@ int main(void)
 		cmocka_unit_test(outermost),	       cmocka_unit_test(expressions),
 		cmocka_unit_test(hostile_expressions), cmocka_unit_test(steps_of_arm64),
 		cmocka_unit_test(damaged_sections),    cmocka_unit_test(own_stack),
+		cmocka_unit_test(index_of_own_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

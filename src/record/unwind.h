@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unwinding while recording: code in this process that turns the copies of stacks in samples into call chains, before
+ * they are written. To the recorder it is these functions, because mappings and unwind information belong to the
+ * layers that read recordings.
+ */
+#ifndef RECORD_UNWIND_H
+#define RECORD_UNWIND_H
+
+#include "codec/evlist.h"
+
+/* Called on the recorder's thread. */
+struct record_unwind {
+	/* The events as the kernel writes them, and the same as the recording describes them. Before all records; they
+	 * stay valid until the recording ends. */
+	void (*begin)(void *ctx, const struct evlist *kernel, const struct evlist *recorded);
+	/* Takes a record. The records for what existed before come first, and then those of all rings, in order of
+	 * time. Appends what the recording gets in its place. */
+	void (*take)(void *ctx, const u8 *record, u16 size, struct bytes *out);
+	void *ctx;
+};
+
+#endif
