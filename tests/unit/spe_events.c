@@ -181,6 +181,7 @@ static void test_hit(void **state)
 				.virtual = 0x7000,
 				.physical = 0x9000,
 				.operation_class = SPE_BRANCH };
+	struct spe_operation o = { .record = &r };
 	struct sample full;
 	struct hit h;
 	u64 time = 3;
@@ -188,7 +189,7 @@ static void test_hit(void **state)
 	(void)state;
 	r.latency[SPE_TOTAL] = 44;
 	known_thread = true;
-	spe_hit(&s, &b, &r, &time, &h, &full);
+	spe_hit(&s, &b, &o, &time, &h, &full);
 	assert_int_equal(time, 70);
 	assert_int_equal(h.cpumode, PERF_RECORD_MISC_USER);
 	assert_int_equal(h.offset, 4160);
@@ -199,7 +200,7 @@ static void test_hit(void **state)
 	assert_int_equal(h.s.pid, 1005);
 	assert_int_equal(h.s.tid, 70);
 	assert_int_equal(h.s.period, 1);
-	assert_true(h.exact && h.full == &full);
+	assert_true(h.exact && h.full == &full && h.operation == &o);
 	assert_int_equal(full.pid, 1005);
 	assert_int_equal(full.tid, 70);
 	assert_int_equal(full.time, 70);
@@ -210,7 +211,7 @@ static void test_hit(void **state)
 	known_thread = false;
 	r.operation_class = SPE_LOAD_STORE;
 	r.pc = 0xffff800000001000;
-	spe_hit(&s, &b, &r, &time, &h, &full);
+	spe_hit(&s, &b, &o, &time, &h, &full);
 	assert_int_equal(h.cpumode, PERF_RECORD_MISC_KERNEL);
 	assert_int_equal(h.s.tid, 60);
 	assert_int_equal(h.s.pid, 61);
@@ -218,7 +219,7 @@ static void test_hit(void **state)
 	known_thread = true;
 	r.has |= SPE_HAS(SPE_CONTEXT);
 	r.context = 80;
-	spe_hit(&s, &b, &r, &time, &h, NULL);
+	spe_hit(&s, &b, &o, &time, &h, NULL);
 	assert_int_equal(h.s.tid, 80);
 	assert_int_equal(h.s.pid, 81);
 	assert_null(h.full);

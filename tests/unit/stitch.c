@@ -125,7 +125,14 @@ static void end(struct run *r)
 
 static void read_one(struct run *r, const struct made *m)
 {
-	const struct sample s = sample_of(m);
+	const struct sample whole = sample_of(m);
+	const struct sample_stack s = { .ip = whole.ip,
+					.pid = whole.pid,
+					.tid = whole.tid,
+					.has_hw_idx = whole.has_hw_idx,
+					.hw_idx = whole.hw_idx,
+					.nr_branches = whole.nr_branches,
+					.branches = whole.branches };
 
 	callers_read(r->reader, &s, m->clock, !m->kernel);
 }

@@ -445,11 +445,11 @@ static void test_chain(void **state)
 	u64 words[CHAIN_WORDS];
 
 	(void)state;
-	assert_int_equal(unwind_chain(&s, &h, words), ARRAY_LEN(user));
+	assert_int_equal(unwind_chain(&s, h.cpumode, h.s.ip, &h.s.chain, words), ARRAY_LEN(user));
 	assert_memory_equal(words, user, sizeof(user));
 	h.cpumode = PERF_RECORD_MISC_KERNEL;
 	h.s.chain = (struct u64s){ (const u8 *)recorded, 4, false };
-	assert_int_equal(unwind_chain(&s, &h, words), ARRAY_LEN(kernel));
+	assert_int_equal(unwind_chain(&s, h.cpumode, h.s.ip, &h.s.chain, words), ARRAY_LEN(kernel));
 	assert_memory_equal(words, kernel, sizeof(kernel));
 }
 
