@@ -69,7 +69,7 @@ static int set_keys(const struct config *c, const struct session *s, struct sele
 	char *end = NULL;
 
 	if (!s->timelines.all.n)
-		return notify_error(to, ERR_USAGE,
+		return notify_error(to, ERR_NOTFOUND,
 				    "%s has no activities: record with --activity a program that says which it works "
 				    "for (doc/activities.md)",
 				    s->src->path);

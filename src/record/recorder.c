@@ -316,6 +316,17 @@ static void close_all(struct recorder *r, const sigset_t *before)
 	sigprocmask(SIG_SETMASK, before, NULL);
 }
 
+/* The events as the file has them and, if samples are changed on the way, as the kernel has them. */
+static int describe_all(struct recorder *r)
+{
+	int err = describe_events(r, &r->events, true);
+
+	if (err || !recorder_unwinds(r))
+		return err;
+	err = describe_events(r, &r->kernel_events, false);
+	return err ? err : recorder_unwind_begin(r);
+}
+
 /* Never standard output without a word: in "record -- make | tee log" that belongs to the program. */
 static const char *output_path(const struct output_opts *o)
 {
@@ -366,11 +377,7 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 	if (!err)
 		err = r.sim ? recorder_sim_events(&r) : open_target(&r);
 	if (!err)
-		err = describe_events(&r, &r.events, true);
-	if (!err && recorder_unwinds(&r))
-		err = describe_events(&r, &r.kernel_events, false);
-	if (!err && recorder_unwinds(&r))
-		err = recorder_unwind_begin(&r);
+		err = describe_all(&r);
 	if (!err)
 		flow_init(&r.flow, &r.events, o->output.build_ids == BUILDID_HITS);
 	if (!err && r.activities)
