@@ -120,7 +120,7 @@ for compiler in compilers:
     for name, flags in (f"pie-{compiler}", ["-pie", "-fPIE"]), (f"fixed-{compiler}", ["-no-pie", "-gdwarf-4"]):
         more = ["-fdebug-info-for-profiling"] if compiler == "clang++" else []
         subprocess.check_call([compiler, "-O2", "-g", *more, *flags, "program.cc", "-o", name])
-        run("record", "-q", "--pmu=sim,models=none", "-b", "-e", "instructions:u", "-c", 3001, "-o", f"{name}.data", "--", f"./{name}")
+        run("record", "-q", "--pmu=sim,models=none", "-b", "-e", "instructions:u", "-c", 1009, "-o", f"{name}.data", "--", f"./{name}")
         ours = run("export", "--to", "autofdo", "-i", f"{name}.data", "--binary", name)
         entered, said = calls(f"{name}.data", name), heads(ours.stdout)
         wrong = [(f, n, entered[f]) for f, n in said.items() if n != entered[f]]
