@@ -27,7 +27,7 @@ commit() {
 		volatile unsigned long sum;
 		void steady(int n) { for (int i = 0; i < n; i++) sum += i; }
 		void changes(int n) { for (int i = 0; i < n; i++) sum ^= i; }
-		int main(void) { for (int i = 0; i < 2000; i++) { steady(400); changes($1); } return 0; }
+		int main(void) { for (int i = 0; i < 8000; i++) { steady(400); changes($1); } return 0; }
 	END
 	git add app.c
 	git commit -q -m "$2"
