@@ -43,7 +43,12 @@ static int collect(struct session *s, const struct pipeline_opts *o, struct wind
 	const struct evlist *l = &s->src->events;
 	struct callers *callers = lbr_used(l) && !o->no_stitch ? call_sites(s) : NULL;
 	struct feed feed = {
-		.src = s->src, .full = true, .reads = group_read_used(l), .spe = session_spe(s), .windows = windows
+		.src = s->src,
+		.full = true,
+		.reads = group_read_used(l),
+		.timelines = session_timelines(s),
+		.spe = session_spe(s),
+		.windows = windows,
 	};
 	int err;
 

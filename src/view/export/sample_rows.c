@@ -110,7 +110,8 @@ static bool is_kept(const struct sample_rows *r, const struct hit *h, const stru
 {
 	const struct sample_filter *f = r->opts.filter;
 
-	return sample_filter_inside(f, &h->s) && sample_filter_thread(f, h->s.pid, h->s.tid, t, r->opts.strings);
+	return sample_filter_inside(f, &h->s) && sample_filter_thread(f, h->s.pid, h->s.tid, t, r->opts.strings) &&
+	       sample_filter_activity(f, h->activity);
 }
 
 /* Is it an access to memory? Of an operation, only the hit that counts it as one. */
