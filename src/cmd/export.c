@@ -186,6 +186,9 @@ static int check_options(const struct config *c, const struct exporter *x, const
 {
 	if (c->binary && x->what != EXPORT_BRANCHES)
 		return notify_error(to, ERR_USAGE, "option --binary works only with --to bolt, fdata and autofdo");
+	if (c->select.activity && x->what == EXPORT_BRANCHES)
+		return notify_error(to, ERR_USAGE, "option --activity does not work with --to %s: branches have none",
+				    x->name);
 	if (x->what != EXPORT_ROWS && (c->rows || c->stacks || c->formulas))
 		return notify_error(to, ERR_USAGE, "option --%s works only with --to parquet, and --to csv --rows",
 				    c->rows   ? "rows" :

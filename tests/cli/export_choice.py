@@ -55,4 +55,36 @@ sample pid=4194301 tid=4194302 time=50 ip=0x400050
     assert times == ["40"], times
 
 
+def code_of(binary):
+    """(address, offset, size) of the segment that holds the program's code"""
+    for line in subprocess.check_output(["readelf", "-lW", binary], text=True).splitlines():
+        words = line.split()
+        if words[:1] == ["LOAD"] and "E" in words[6:-1]:
+            return int(words[2], 16), int(words[1], 16), int(words[5], 16)
+    raise AssertionError("no code")
+
+
+def branches():
+    pathlib.Path("program.c").write_text("int main(void) { return 0; }\n")
+    subprocess.run(["cc", "-g", "-no-pie", "-o", "program", "program.c"], check=True)
+    start, offset, size = code_of("program")
+    recording("branches", f"""
+event "cycles" type=hardware period=1000 sample=IP|TID|TIME|BRANCH_STACK|IDENTIFIER branch=ANY|USER ids=7
+comm pid=4194301 time=1 exec "program"
+mmap2 pid=4194301 time=2 start={start:#x} len={size:#x} pgoff={offset:#x} prot=r|x flags=2 "{os.path.abspath('program')}"
+sample pid=4194301 time=1000000000 ip={start + 4:#x} branches={start + 1:#x},{start + 4:#x},2
+sample pid=4194301 time=2000000000 ip={start + 6:#x} branches={start + 2:#x},{start + 6:#x},2
+""")
+    first, second = (f"B {start + a:x} {start + b:x} 1 0\n" for a, b in ((1, 4), (2, 6)))
+    assert export("branches", "--to", "bolt")[0].splitlines(True) == [first, second]
+    out, said = export("branches", "--to", "bolt", "--time", ",1.5")
+    assert out == first and "of 1 samples" in said, (out, said)
+    for form in "bolt", "fdata", "autofdo":
+        said = export("branches", "--to", form, "--time", "never", status=2)[1]
+        assert "never" in said, said
+        said = export("branches", "--to", form, "--activity", "span_id=1", status=2)[1]
+        assert f"--to {form}" in said, said
+
+
 activities()
+branches()
