@@ -86,5 +86,26 @@ sample pid=4194301 time=2000000000 ip={start + 6:#x} branches={start + 2:#x},{st
         assert f"--to {form}" in said, said
 
 
+def accesses():
+    """PERF_MEM_NA, as the kernel writes it for samples that are no accesses, is none; what is not available is missing."""
+    def source(op, lvl=1, snoop=1, lock=1, tlb=1, number=15, remote=0, block=1):
+        return op | lvl << 5 | snoop << 19 | lock << 24 | tlb << 26 | number << 33 | remote << 37 | block << 40
+
+    event = 'event "cpu-clock" config=0 period=1000 sample=IP|TID|TIME|ADDR|DATA_SRC|IDENTIFIER ids=7\n'
+    recording("no-accesses", event + f"sample pid=4194301 time=1 ip=0x400000 data_src={source(1)}\n")
+    found, said = rows("no-accesses", "--rows", "memory")
+    assert not found and "no sample says what it loaded" in said, (found, said)
+    assert len(rows("no-accesses", "--rows", "samples")[0]) == 1
+    sources = [source(1), source(2), source(4, lock=2, number=1, lvl=10, snoop=2, tlb=10), source(2, remote=1), source(3, number=13), 0]
+    recording("accesses", event + "".join(f"sample pid=4194301 time={i} ip=0x400000 addr=0x1000 data_src={s}\n"
+                                          for i, s in enumerate(sources)))
+    columns = "time", "op", "data_source", "snoop", "tlb", "blocked", "locked"
+    found = [[r[c] for c in columns] for r in rows("accesses", "--rows", "memory")[0]]
+    wanted = [["1", "LOAD", "", "", "", "", ""], ["2", "STORE", "L1 or L1 hit", "None", "L1 hit", "", "true"],
+              ["3", "LOAD", "Remote", "", "", "", ""], ["4", "LOAD", "RAM", "", "", "", ""]]
+    assert found == wanted, found
+
+
 activities()
 branches()
+accesses()

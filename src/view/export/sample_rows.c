@@ -117,7 +117,7 @@ static bool is_kept(const struct sample_rows *r, const struct hit *h, const stru
 /* Is it an access to memory? Of an operation, only the hit that counts it as one. */
 static bool is_access(const struct hit *h)
 {
-	return h->full->has & PERF_SAMPLE_DATA_SRC && data_src_part(DATA_SRC_OP, h->full->data_src);
+	return h->full->has & PERF_SAMPLE_DATA_SRC && data_src_known(DATA_SRC_OP, h->full->data_src);
 }
 
 /* What was counted in the window that the hit ends, if that can be used. */

@@ -44,7 +44,7 @@ struct sample_rows {
 	VEC(struct frame_texts) frames; /* by id */
 	VEC(struct frame_texts) stack_frames;
 	VEC(u32) events;  /* texts of their names */
-	struct map words; /* part << 56 | bits of data_src -> text; ID_NONE - 1: none */
+	struct map words; /* part << 56 | bits of data_src -> text */
 	struct map data;  /* dso << 32 | symbol of data -> text */
 	struct map flags; /* events of an operation -> text */
 	struct chain_slot *chains;
