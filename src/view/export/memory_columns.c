@@ -67,20 +67,21 @@ static bool row_level(struct sample_rows *r, const struct asked *a, u64 *v)
 {
 	(void)r;
 	*v = a->h->operation ? a->h->operation->record->level : 0;
-	return a->h->operation;
+	return a->h->operation && row_packet(a, SPE_HAS_ADDRESS(SPE_PC));
 }
 
 static bool row_paddr(struct sample_rows *r, const struct asked *a, u64 *v)
 {
 	(void)r;
 	*v = a->h->full->phys_addr;
-	return row_has(a, PERF_SAMPLE_PHYS_ADDR) && *v;
+	return row_has(a, PERF_SAMPLE_PHYS_ADDR) &&
+	       (a->h->operation ? row_packet(a, SPE_HAS_ADDRESS(SPE_PHYSICAL)) : *v != 0);
 }
 
 static bool latency(const struct asked *a, enum spe_counter counter, u64 *v)
 {
 	*v = a->h->operation ? a->h->operation->record->latency[counter] : 0;
-	return a->h->operation;
+	return a->h->operation && row_packet(a, SPE_HAS_LATENCY(counter));
 }
 
 static bool row_issue(struct sample_rows *r, const struct asked *a, u64 *v)

@@ -3,9 +3,11 @@
 #ifndef VIEW_EXPORT_SAMPLE_ROWS_IMPL_H
 #define VIEW_EXPORT_SAMPLE_ROWS_IMPL_H
 
+#include "attrib/spe.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "codec/perf_abi.h"
+#include "codec/spe.h"
 #include "view/export/sample_rows.h"
 
 #define MAX_COLUMNS 64u
@@ -79,6 +81,12 @@ static inline u32 row_text(struct row_writer *w, const char *s)
 static inline bool row_has(const struct asked *a, u64 bit)
 {
 	return a->h->full->has & bit;
+}
+
+/* Of an operation that was sampled: is there a packet for this (codec/spe.h, SPE_HAS...)? A sample has no packets. */
+static inline bool row_packet(const struct asked *a, u64 bit)
+{
+	return !a->h->operation || a->h->operation->record->has & bit;
 }
 
 const struct frame_texts *row_frame(struct sample_rows *r, u32 frame);
