@@ -131,7 +131,15 @@ static int write_files(struct session *s, const struct pipeline_opts *o, const s
 	err = output_open(&stacks, rows->stacks, to);
 	if (err)
 		return finish(&out, err, to);
-	err = write_tables(s, o, rows, filter, &out, &stacks, to);
+	if (output_same(&out, &stacks))
+		err = notify_error(to, ERR_USAGE, "options --output and --stacks name the same file");
+	else
+		err = write_tables(s, o, rows, filter, &out, &stacks, to);
+	/* Neither replaces an older file before both are written. */
+	if (!err)
+		err = output_flush(&out, to);
+	if (!err)
+		err = output_flush(&stacks, to);
 	return finish(&out, finish(&stacks, err, to), to);
 }
 

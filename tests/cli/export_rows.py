@@ -120,11 +120,24 @@ def check_refusals():
         assert r.returncode == 2 and not r.stdout, args
     # Neither file appears if one of them cannot be written.
     pathlib.Path("old.csv").write_text("old")
-    for out, stacks in ("old.csv", "no/stacks.csv"), ("no/old.csv", "stacks.csv"), ("old.csv", "/dev/full"):
+    for out, stacks in (("old.csv", "no/stacks.csv"), ("no/old.csv", "stacks.csv"), ("old.csv", "/dev/full"),
+                        ("/dev/full", "old.csv")):
         r = subprocess.run([RETICLE, "export", "-i", "spe.data", "--rows", "samples", "--to", "csv", "-o", out, "--stacks", stacks],
                            capture_output=True, stdin=subprocess.DEVNULL)
         assert r.returncode == 1, (out, stacks)
         assert pathlib.Path("old.csv").read_text() == "old" and not pathlib.Path("no").exists()
+    # One file cannot be both, however it is written.
+    os.mkdir("sub")
+    os.symlink("sub", "link")
+    for out, stacks in ("a.csv", "a.csv"), ("a.csv", "./sub/../a.csv"), ("sub/a.csv", "link/a.csv"), ("-", "-"), ("-", "old.csv"):
+        with open("old.csv" if stacks == "old.csv" else "said", "w", encoding="utf-8") as f:
+            r = subprocess.run([RETICLE, "export", "-i", "spe.data", "--rows", "samples", "--to", "csv", "-o", out, "--stacks", stacks],
+                               stdout=f, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+        assert r.returncode == 2 and "same file" in r.stderr, (out, stacks, r.stderr)
+        assert not os.path.getsize(f.name) and not any(pathlib.Path().glob("**/a.csv*")), (out, stacks)
+    os.symlink("old.csv", "to-old.csv")  # a link is replaced
+    export("spe.data", "to-old.csv", "--rows", "samples", "--stacks", "old.csv")
+    assert read_csv("to-old.csv")[0] != read_csv("old.csv")[0]
     r = subprocess.run([RETICLE, "export", "-i", "spe.data", "--to", "parquet", "-o", "/dev/full"], capture_output=True, stdin=subprocess.DEVNULL)
     assert r.returncode == 1
 
