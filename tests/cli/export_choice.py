@@ -19,7 +19,7 @@ def recording(name, text):
 
 def export(name, *args, status=0):
     """-> (standard output, standard error)"""
-    r = subprocess.run([RETICLE, "export", "-i", name + ".data", "--no-cache", *args], capture_output=True, text=True,
+    r = subprocess.run([RETICLE, "export", "-i", name + ".data", "--no-cache", *args], capture_output=True, text=True, errors="replace",
                        stdin=subprocess.DEVNULL)
     assert r.returncode == status, (args, r.returncode, r.stderr)
     return r.stdout, r.stderr
@@ -106,6 +106,24 @@ def accesses():
     assert found == wanted, found
 
 
+def options():
+    """Options are for some formats: the others refuse them."""
+    stacks, rows_too = {"svg", "folded"}, {"parquet", "csv --rows samples"}
+    recording("plain", 'event "cpu-clock" config=0 period=1000 sample=IP|TID|TIME ids=7\nsample pid=4194301 time=1 ip=0x400000\n')
+    uses = {"--event cpu-clock": stacks, "--by-pid": stacks, "--by-tid": stacks, "--samples": stacks, "--annotate-kernel": {"folded"},
+            "--title x": {"svg"}, "--width 1200": {"svg"}, "--min-width 0.1": {"svg"}, "--inverted": {"svg"}, "--colors hot": {"svg"},
+            "--stacks s": rows_too, "--csv-formulas": {"csv --rows samples"}}
+    for option, formats in uses.items():
+        for form in ("svg", "folded", "csv", "json", "bolt", "fdata", "autofdo", *rows_too):
+            args = "--to", *form.split(), *option.split()
+            if form in formats:
+                export("plain", *args)
+            else:
+                said = export("plain", *args, status=2)[1]
+                assert option.split()[0] + " works only with --to " in said, (args, said)
+
+
 activities()
 branches()
 accesses()
+options()
