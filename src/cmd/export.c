@@ -232,12 +232,15 @@ static int parse_rows(const struct config *c, enum row_table *table, const struc
 	*table = TABLE_SAMPLES;
 	if (!c->rows)
 		return 0;
-	for (u32 i = 0; i < ARRAY_LEN(row_tables); i++) {
-		*table = i;
-		if (!strcmp(c->rows, row_tables[i]))
-			return 0;
-	}
-	return notify_error(to, ERR_USAGE, "option --rows: '%s' is none of samples, memory", c->rows);
+	while (*table < ARRAY_LEN(row_tables) && strcmp(c->rows, row_tables[*table]))
+		++*table;
+	if (*table == ARRAY_LEN(row_tables))
+		return notify_error(to, ERR_USAGE, "option --rows: '%s' is none of samples, memory", c->rows);
+	if (*table == TABLE_MEMORY && c->select.itrace)
+		return notify_error(to, ERR_USAGE,
+				    "option --itrace does not work with --rows memory: an operation is one row, "
+				    "whatever events it caused");
+	return 0;
 }
 
 static void group_by(const struct config *c, const struct exporter *x, struct pipeline_opts *o)

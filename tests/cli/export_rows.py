@@ -115,7 +115,7 @@ def check_packets():
 
 def check_refusals():
     for args in (["--to", "svg", "--rows", "samples"], ["--to", "csv", "--stacks", "x"], ["--to", "parquet", "--rows", "all"],
-                 ["--to", "json", "--csv-formulas"]):
+                 ["--to", "json", "--csv-formulas"], ["--to", "csv", "--rows", "memory", "--itrace", "b"]):
         r = subprocess.run([RETICLE, "export", "-i", "spe.data", *args], capture_output=True, stdin=subprocess.DEVNULL)
         assert r.returncode == 2 and not r.stdout, args
     # Neither file appears if one of them cannot be written.
