@@ -96,6 +96,9 @@ static int write_tables(struct session *s, const struct pipeline_opts *o, const 
 		.windows = windows.on ? &windows.windows : NULL,
 		.samples = session_spe(s) ? UINT64_MAX : s->data.nr_samples,
 	});
+	if (sample_rows_left_out(r))
+		notify_warn(to, "%u counters of windows are left out, because a table has room for 64 columns",
+			    sample_rows_left_out(r));
 	err = collect(s, o, windows.on ? &windows.windows : NULL, r, to);
 	if (!sample_rows_end(r) && !err)
 		err = notify_error(to, ERR_IO, "zstd could not pack the rows");

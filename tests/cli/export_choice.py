@@ -123,7 +123,26 @@ def options():
                 assert option.split()[0] + " works only with --to " in said, (args, said)
 
 
+def windows():
+    """Two groups of 26 counters each are more than a table has room for, which is said."""
+    fields = "sample=IP|TID|TIME|READ|IDENTIFIER read=GROUP|ID|ENABLED|RUNNING"
+    ids = [range(100, 126), range(200, 226)]
+    text = "".join(f'event "{f"lead{group}/period=1000,alt-period=10/" if i == group[0] else f"counter{i}"}" type=raw config={i} '
+                   f"{'period=1000 ' if i == group[0] else ''}{fields} ids={i} leader={first}\n"
+                   for first, group in zip((0, 26), ids) for i in group)
+    for group, event in zip(ids, (0, 26)):
+        for n, value in enumerate((1000, 1010, 2010, 2020, 3020, 3030)):
+            values = ",".join(f"{value},{i}" for i in group)
+            text += f"sample event={event} pid=4194301 time={group[0] + n} ip=0x400000 enabled={n + 1} running={n + 1} values={values}\n"
+    recording("windows", text)
+    found, said = rows("windows", "--rows", "samples")
+    columns = [c for c in found[0] if c.startswith("window_")]
+    assert len(columns) == 47 and "5 counters of windows are left out" in said, (columns, said)
+    assert {r["window_counter101"] for r in found} == {"", "10", "1000"}, found
+
+
 activities()
 branches()
 accesses()
 options()
+windows()

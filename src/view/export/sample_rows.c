@@ -22,21 +22,22 @@ static void name_window_column(struct sample_rows *r, const struct window_group 
 	bytes_char(&r->text, 0);
 }
 
-/* The column of the name in r->text, which is added if it is new; 0: there is no room. */
+/* The column of the name in r->text, which is added if it is new; 0: there is no room. Columns are in the order of
+ * r->names. */
 static u32 window_column(struct sample_rows *r)
 {
 	const char *name = (const char *)r->text.p;
-	u32 i = r->nr_fixed;
+	u32 i = 0, column;
 
-	while (i < r->nr_columns && strcmp(r->columns[i].name, name))
+	while (i < r->names.n && strcmp(r->names.v[i], name))
 		i++;
-	if (i == MAX_COLUMNS)
-		return 0;
-	if (i == r->nr_columns) {
+	column = r->nr_fixed + 1 + i; /* behind short_window */
+	if (i == r->names.n) {
 		vec_push(&r->names, mem_printf("%s", name));
-		r->columns[r->nr_columns++] = (struct parquet_column){ r->names.v[r->names.n - 1], PARQUET_S64, true };
+		if (column < MAX_COLUMNS)
+			r->columns[r->nr_columns++] = (struct parquet_column){ r->names.v[i], PARQUET_S64, true };
 	}
-	return i;
+	return column < MAX_COLUMNS ? column : 0;
 }
 
 /* Whether the window is a short one, and a column for each counter. */
@@ -162,6 +163,11 @@ void sample_rows_add(struct sample_rows *r, const struct hit *h)
 u64 sample_rows_count(const struct sample_rows *r)
 {
 	return r->count;
+}
+
+u32 sample_rows_left_out(const struct sample_rows *r)
+{
+	return (u32)r->names.n - (r->names.n ? r->nr_columns - r->nr_fixed - 1 : 0);
 }
 
 u64 sample_rows_stacks(const struct sample_rows *r)

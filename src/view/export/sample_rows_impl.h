@@ -51,7 +51,7 @@ struct sample_rows {
 	struct map flags; /* events of an operation -> text */
 	struct chain_slot *chains;
 	struct map seen;   /* stack -> 0 */
-	VEC(char *) names; /* of columns of windows */
+	VEC(char *) names; /* of counters of windows */
 	struct bytes text;
 	u64 count;
 };
