@@ -33,7 +33,7 @@ enum exported {
 	EXPORT_BRANCHES = 1u << 3, /* cmd/export_branches.h */
 	EXPORT_PARQUET = 1u << 4,
 	EXPORT_CSV_ROWS = 1u << 5,
-	EXPORT_STACKS = EXPORT_SVG | EXPORT_FOLDED,	  /* of one event, grouped by thread */
+	EXPORT_STACKS = EXPORT_SVG | EXPORT_FOLDED,	/* of one event, grouped by thread */
 	EXPORT_ROWS = EXPORT_PARQUET | EXPORT_CSV_ROWS, /* cmd/export_rows.h */
 };
 

@@ -127,7 +127,7 @@ def windows():
     """Two groups of 26 counters each are more than a table has room for, which is said."""
     fields = "sample=IP|TID|TIME|READ|IDENTIFIER read=GROUP|ID|ENABLED|RUNNING"
     ids = [range(100, 126), range(200, 226)]
-    text = "".join(f'event "{f"lead{group}/period=1000,alt-period=10/" if i == group[0] else f"counter{i}"}" type=raw config={i} '
+    text = "".join(f'event "{f"lead{group[0]}/period=1000,alt-period=10/" if i == group[0] else f"counter{i}"}" type=raw config={i} '
                    f"{'period=1000 ' if i == group[0] else ''}{fields} ids={i} leader={first}\n"
                    for first, group in zip((0, 26), ids) for i in group)
     for group, event in zip(ids, (0, 26)):

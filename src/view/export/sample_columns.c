@@ -119,8 +119,7 @@ bool row_weight(struct sample_rows *r, const struct asked *a, u64 *v)
 {
 	(void)r;
 	*v = row_limited(a->h->full->weight);
-	return row_has(a, PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT) &&
-	       row_packet(a, SPE_HAS_LATENCY(SPE_TOTAL));
+	return row_has(a, PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT) && row_packet(a, SPE_HAS_LATENCY(SPE_TOTAL));
 }
 
 const struct row_column sample_columns[] = {
