@@ -25,12 +25,16 @@ struct config {
 	bool pid, tid, samples, mark_kernel, inverted, formulas;
 };
 
-/* What is written. */
+/* What is written: a bit each, and sets of them. */
 enum exported {
-	EXPORT_STACKS,	 /* of one event, grouped by thread */
-	EXPORT_REPORT,	 /* the report's rows, of all events */
-	EXPORT_BRANCHES, /* cmd/export_branches.h */
-	EXPORT_ROWS,	 /* cmd/export_rows.h */
+	EXPORT_SVG = 1u << 0,
+	EXPORT_FOLDED = 1u << 1,
+	EXPORT_REPORT = 1u << 2,   /* the report's rows, of all events */
+	EXPORT_BRANCHES = 1u << 3, /* cmd/export_branches.h */
+	EXPORT_PARQUET = 1u << 4,
+	EXPORT_CSV_ROWS = 1u << 5,
+	EXPORT_STACKS = EXPORT_SVG | EXPORT_FOLDED,	/* of one event, grouped by thread */
+	EXPORT_ROWS = EXPORT_PARQUET | EXPORT_CSV_ROWS, /* cmd/export_rows.h */
 };
 
 struct exporter {
@@ -83,19 +87,19 @@ static void write_json(struct profile *p, struct profile_event *e, const struct 
 }
 
 static const struct exporter exporters[] = {
-	{ "svg", ".svg", "flame graph for a browser", EXPORT_STACKS, write_svg },
-	{ "folded", ".folded", "one line per stack, for flame graph programs", EXPORT_STACKS, write_folded },
+	{ "svg", ".svg", "flame graph for a browser", EXPORT_SVG, write_svg },
+	{ "folded", ".folded", "one line per stack, for flame graph programs", EXPORT_FOLDED, write_folded },
 	{ "csv", ".csv", "the report's rows", EXPORT_REPORT, write_csv },
 	{ "json", ".json", "the report's rows and call graphs", EXPORT_REPORT, write_json },
 	{ "bolt", ".preagg", "one binary's branches, for perf2bolt -pa", EXPORT_BRANCHES, .branches = BRANCHES_BOLT },
 	{ "fdata", ".fdata", "the same for llvm-bolt itself", EXPORT_BRANCHES, .branches = BRANCHES_FDATA },
 	{ "autofdo", ".afdo", "one binary's profile, for clang -fprofile-sample-use", EXPORT_BRANCHES,
 	  .branches = BRANCHES_AUTOFDO },
-	{ "parquet", ".parquet", "every sample, for databases", EXPORT_ROWS },
+	{ "parquet", ".parquet", "every sample, for databases", EXPORT_PARQUET },
 };
 
 /* With --rows, CSV is not of the report. */
-static const struct exporter csv_rows = { "csv", ".csv", "every sample, for databases", EXPORT_ROWS, NULL };
+static const struct exporter csv_rows = { "csv", ".csv", "every sample, for databases", EXPORT_CSV_ROWS, NULL };
 
 static const char *const row_tables[] = { [TABLE_SAMPLES] = "samples", [TABLE_MEMORY] = "memory" };
 
@@ -128,13 +132,19 @@ static const struct opt opts[] = {
 	OPT(0, "colors", OPT_STRING, colors, "NAME", "svg: hot, cool or gray"),
 };
 
+/* Not 1200 and so on, so that it is known what was given. */
 static void defaults(void *config)
 {
 	struct config *c = config;
 
-	c->width = 1200;
-	c->min_width = "0.1";
-	c->colors = "hot";
+	c->width = ID_NONE;
+}
+
+static void set_picture(struct config *c)
+{
+	c->width = c->width == ID_NONE ? 1200 : c->width;
+	c->min_width = c->min_width ? c->min_width : "0.1";
+	c->colors = c->colors ? c->colors : "hot";
 }
 
 static const struct exporter *find_exporter(const struct config *c)
@@ -181,16 +191,39 @@ static int check_picture(const struct config *c, const struct notify *to)
 	return 0;
 }
 
-/* Options of one format are refused with others. */
+/* Options that a format has no use for are refused with it. */
 static int check_options(const struct config *c, const struct exporter *x, const struct notify *to)
 {
-	if (c->binary && x->what != EXPORT_BRANCHES)
-		return notify_error(to, ERR_USAGE, "option --binary works only with --to bolt, fdata and autofdo");
-	if (x->what != EXPORT_ROWS && (c->rows || c->stacks || c->formulas))
-		return notify_error(to, ERR_USAGE, "option --%s works only with --to parquet, and --to csv --rows",
-				    c->rows   ? "rows" :
-				    c->stacks ? "stacks" :
-						"csv-formulas");
+	static const char stacks[] = "svg and folded", svg[] = "svg";
+	const struct {
+		const char *name;
+		bool given;
+		u32 of; /* enum exported */
+		const char *formats;
+	} options[] = {
+		{ "event", c->event, EXPORT_STACKS, stacks },
+		{ "by-pid", c->pid, EXPORT_STACKS, stacks },
+		{ "by-tid", c->tid, EXPORT_STACKS, stacks },
+		{ "samples", c->samples, EXPORT_STACKS, stacks },
+		{ "annotate-kernel", c->mark_kernel, EXPORT_FOLDED, "folded" },
+		{ "title", c->title, EXPORT_SVG, svg },
+		{ "width", c->width != ID_NONE, EXPORT_SVG, svg },
+		{ "min-width", c->min_width, EXPORT_SVG, svg },
+		{ "inverted", c->inverted, EXPORT_SVG, svg },
+		{ "colors", c->colors, EXPORT_SVG, svg },
+		{ "binary", c->binary, EXPORT_BRANCHES, "bolt, fdata and autofdo" },
+		{ "rows", c->rows, EXPORT_ROWS, "parquet and csv" },
+		{ "stacks", c->stacks, EXPORT_ROWS, "parquet, and --to csv --rows" },
+		{ "csv-formulas", c->formulas, EXPORT_CSV_ROWS, "csv --rows" },
+	};
+
+	for (u32 i = 0; i < ARRAY_LEN(options); i++)
+		if (options[i].given && !(options[i].of & x->what))
+			return notify_error(to, ERR_USAGE, "option --%s works only with --to %s", options[i].name,
+					    options[i].formats);
+	if (c->select.activity && x->what == EXPORT_BRANCHES)
+		return notify_error(to, ERR_USAGE, "option --activity does not work with --to %s: branches have none",
+				    x->name);
 	return 0;
 }
 
@@ -199,12 +232,15 @@ static int parse_rows(const struct config *c, enum row_table *table, const struc
 	*table = TABLE_SAMPLES;
 	if (!c->rows)
 		return 0;
-	for (u32 i = 0; i < ARRAY_LEN(row_tables); i++) {
-		*table = i;
-		if (!strcmp(c->rows, row_tables[i]))
-			return 0;
-	}
-	return notify_error(to, ERR_USAGE, "option --rows: '%s' is none of samples, memory", c->rows);
+	while (*table < ARRAY_LEN(row_tables) && strcmp(c->rows, row_tables[*table]))
+		++*table;
+	if (*table == ARRAY_LEN(row_tables))
+		return notify_error(to, ERR_USAGE, "option --rows: '%s' is none of samples, memory", c->rows);
+	if (*table == TABLE_MEMORY && c->select.itrace)
+		return notify_error(to, ERR_USAGE,
+				    "option --itrace does not work with --rows memory: an operation is one row, "
+				    "whatever events it caused");
+	return 0;
 }
 
 static void group_by(const struct config *c, const struct exporter *x, struct pipeline_opts *o)
@@ -245,7 +281,7 @@ static int export(const struct config *c, const struct exporter *x, struct profi
 	struct output file;
 	int err;
 
-	if (x->what == EXPORT_STACKS) {
+	if (x->what & EXPORT_STACKS) {
 		e = choose_event(p, c, to);
 		if (!e)
 			return ERR_NOTFOUND;
@@ -279,7 +315,7 @@ static int export_as(const struct config *c, const struct exporter *x, enum row_
 {
 	const struct export_rows_opts rows = {
 		.table = table,
-		.form = strcmp(x->name, csv_rows.name) ? ROWS_PARQUET : ROWS_CSV,
+		.form = x->what == EXPORT_PARQUET ? ROWS_PARQUET : ROWS_CSV,
 		.formulas = c->formulas,
 		.output = c->output,
 		.stacks = c->stacks,
@@ -287,7 +323,7 @@ static int export_as(const struct config *c, const struct exporter *x, enum row_
 
 	if (x->what == EXPORT_BRANCHES)
 		return export_branches(o, x->branches, c->binary, c->output, to);
-	return x->what == EXPORT_ROWS ? export_rows(o, &rows, to) : export_profile(c, x, o, to);
+	return x->what & EXPORT_ROWS ? export_rows(o, &rows, to) : export_profile(c, x, o, to);
 }
 
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
@@ -301,9 +337,10 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 
 	if (input_word(&named.select.input, argc, argv, ctx->notify))
 		return 2;
-	if (!x ? note_formats(c, ctx->notify) : check_picture(c, ctx->notify))
+	if (!x ? note_formats(c, ctx->notify) : check_options(c, x, ctx->notify))
 		return 2;
-	if (check_options(c, x, ctx->notify) || parse_rows(c, &table, ctx->notify))
+	set_picture(c);
+	if (check_picture(c, ctx->notify) || parse_rows(c, &table, ctx->notify))
 		return 2;
 	if (select_resolve(&c->select, &s, ctx->notify))
 		return 2;

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "cmd/output.h"
 #include "pass/feed.h"
+#include "pass/order.h"
 #include "view/export/autofdo.h"
 #include "view/export/fdata.h"
 
@@ -31,14 +32,14 @@ static void take_hit(void *ctx, const struct hit *h)
 
 struct filtered {
 	struct branch_traces *traces;
-	const struct pipeline_opts *o;
+	const struct sample_filter *filter;
 	const struct strtab *strings;
 };
 
 static void filter_hit(void *ctx, const struct hit *h)
 {
 	struct filtered *f = ctx;
-	const struct sample_filter *s = &f->o->samples;
+	const struct sample_filter *s = f->filter;
 
 	if (!sample_filter_inside(s, &h->s))
 		return;
@@ -53,10 +54,10 @@ static void filter_hit(void *ctx, const struct hit *h)
 }
 
 /* 0 or ERR_INTERRUPTED. */
-static int collect(const struct session *s, const struct pipeline_opts *o, struct branch_traces *t)
+static int collect(const struct session *s, const struct sample_filter *filter, struct branch_traces *t)
 {
 	struct feed feed = { .src = s->src, .full = true };
-	struct filtered f = { t, o, &s->strings };
+	struct filtered f = { t, filter, &s->strings };
 	bool stopped = false;
 
 	for (size_t i = 0; i < s->data.blocks.n && !stopped; i++) {
@@ -232,6 +233,8 @@ int export_branches(const struct pipeline_opts *o, enum branch_form form, const 
 		    const struct notify *to)
 {
 	struct branch_traces traces = { 0 };
+	struct timeranges times = { 0 };
+	struct sample_filter filter;
 	struct session *s;
 	int err = session_open(&s, o->input, &o->session, to);
 
@@ -242,16 +245,15 @@ int export_branches(const struct pipeline_opts *o, enum branch_form form, const 
 				"no samples contain all branches that were taken (record with -b, or with "
 				"--pmu=sim -b if the CPU has no branch records)");
 	else
-		err = o->samples.activity ?
-			      notify_error(to, ERR_USAGE, "--to bolt: branches have no activity (--activity)") :
-			      sample_filter_check(&o->samples, &s->src->events, to);
+		err = session_filter(s, &o->samples, o->time, &times, &filter);
 	traces.dsos = s->dsos;
 	traces.procs = s->procs;
 	if (!err)
-		err = collect(s, o, &traces);
+		err = collect(s, &filter, &traces);
 	if (!err)
 		err = write_binary(&traces, form, binary, output, o->input, to);
 	branch_traces_free(&traces);
+	timeranges_free(&times);
 	session_close(s);
 	return err;
 }

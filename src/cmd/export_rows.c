@@ -43,7 +43,12 @@ static int collect(struct session *s, const struct pipeline_opts *o, struct wind
 	const struct evlist *l = &s->src->events;
 	struct callers *callers = lbr_used(l) && !o->no_stitch ? call_sites(s) : NULL;
 	struct feed feed = {
-		.src = s->src, .full = true, .reads = group_read_used(l), .spe = session_spe(s), .windows = windows
+		.src = s->src,
+		.full = true,
+		.reads = group_read_used(l),
+		.timelines = session_timelines(s),
+		.spe = session_spe(s),
+		.windows = windows,
 	};
 	int err;
 
@@ -91,6 +96,9 @@ static int write_tables(struct session *s, const struct pipeline_opts *o, const 
 		.windows = windows.on ? &windows.windows : NULL,
 		.samples = session_spe(s) ? UINT64_MAX : s->data.nr_samples,
 	});
+	if (sample_rows_left_out(r))
+		notify_warn(to, "%u counters of windows are left out, because a table has room for 64 columns",
+			    sample_rows_left_out(r));
 	err = collect(s, o, windows.on ? &windows.windows : NULL, r, to);
 	if (!sample_rows_end(r) && !err)
 		err = notify_error(to, ERR_IO, "zstd could not pack the rows");
@@ -126,7 +134,15 @@ static int write_files(struct session *s, const struct pipeline_opts *o, const s
 	err = output_open(&stacks, rows->stacks, to);
 	if (err)
 		return finish(&out, err, to);
-	err = write_tables(s, o, rows, filter, &out, &stacks, to);
+	if (output_same(&out, &stacks))
+		err = notify_error(to, ERR_USAGE, "options --output and --stacks name the same file");
+	else
+		err = write_tables(s, o, rows, filter, &out, &stacks, to);
+	/* Neither replaces an older file before both are written. */
+	if (!err)
+		err = output_flush(&out, to);
+	if (!err)
+		err = output_flush(&stacks, to);
 	return finish(&out, finish(&stacks, err, to), to);
 }
 

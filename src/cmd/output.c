@@ -123,18 +123,62 @@ static int finish(struct output *o)
 	return err;
 }
 
+/* The directory that a path's last part is in. */
+static bool stat_parent(const char *path, struct stat *st)
+{
+	const char *slash = strrchr(path, '/');
+	char *parent = mem_printf("%.*s/.", slash ? (int)(slash - path) : 1, slash ? path : ".");
+	bool known = !stat(parent, st);
+
+	free(parent);
+	return known;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Files that will be renamed have their names compared, because a link of that name is replaced and not followed. */
+bool output_same(const struct output *a, const struct output *b)
+{
+	struct stat at, bt;
+	bool known;
+
+	if (a->temporary && b->temporary)
+		known = !strcmp(last_part(a->path), last_part(b->path)) && stat_parent(a->path, &at) &&
+			stat_parent(b->path, &bt);
+	else
+		known = !(a->temporary ? lstat(a->path, &at) : fstat(a->fd, &at)) &&
+			!(b->temporary ? lstat(b->path, &bt) : fstat(b->fd, &bt));
+	return known && at.st_dev == bt.st_dev && at.st_ino == bt.st_ino;
+}
+
+/* err: 0 or an errno. */
+static int note_written(const struct output *o, int err, const struct notify *to)
+{
+	if (err == EPIPE)
+		return ERR_IO; /* whoever closed the pipe knows */
+	if (err)
+		return notify_at(to, NOTE_ERROR, ERR_IO, o->path ? o->path : "standard output", NO_OFFSET,
+				 "cannot write: %s", strerror(err));
+	return 0;
+}
+
+int output_flush(struct output *o, const struct notify *to)
+{
+	return note_written(o, bytes_flush(&o->bytes) ? o->bytes.sys_errno : 0, to);
+}
+
 int output_close(struct output *o, const struct notify *to)
 {
-	const char *name = o->path ? o->path : "standard output";
 	int err = finish(o);
 
 	bytes_free(&o->bytes);
 	free(o->temporary);
-	if (err == EPIPE)
-		return ERR_IO; /* whoever closed the pipe knows */
-	if (err)
-		return notify_at(to, NOTE_ERROR, ERR_IO, name, NO_OFFSET, "cannot write: %s", strerror(err));
-	return 0;
+	return note_written(o, err, to);
 }
 
 void output_drop(struct output *o)

@@ -25,6 +25,11 @@ int output_append(struct output *o, const char *path, bool behind, const struct 
 /* Checks, before long work begins, that output_open would succeed. It leaves no file behind. Returns 0, or ERR_IO,
  * which is noted. */
 int output_check(const char *path, const struct notify *to);
+/* Would both replace, or write into, one file? Both are open. */
+bool output_same(const struct output *a, const struct output *b);
+/* Writes out what is in bytes; the file does not appear yet. Returns 0, or ERR_IO, which is noted as by output_close;
+ * then only output_drop may follow. */
+int output_flush(struct output *o, const struct notify *to);
 /* Finishes the file. On ERR_IO no file is left behind. The error is noted, unless the output is a pipe that nobody
  * reads any more. */
 int output_close(struct output *o, const struct notify *to);

@@ -140,7 +140,7 @@ static void write_table(const struct command_ctx *ctx, const struct spe_config *
 				    .workers = sel->pipeline.session.workers };
 
 	out->formulas = c->formulas;
-	if (c->header && !c->json && !c->csv)
+	if (c->header)
 		print_header(s->src, false, out);
 	if (c->json)
 		spe_json(p, &o, out);
@@ -182,6 +182,18 @@ static int show(const struct command_ctx *ctx, const struct spe_config *c, struc
 	return err;
 }
 
+/* One form, and in those for programs nothing but the table. */
+static int check_form(const struct spe_config *c, const struct notify *to)
+{
+	if (c->csv + c->json + c->stdio > 1)
+		return notify_error(to, ERR_USAGE, "options %s and %s: choose one", c->csv ? "--csv" : "--json",
+				    c->stdio ? "--stdio" : "--json");
+	if (c->header && (c->csv || c->json))
+		return notify_error(to, ERR_USAGE, "option --header does not work with %s",
+				    c->csv ? "--csv" : "--json");
+	return 0;
+}
+
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	struct spe_config c = *(const struct spe_config *)config;
@@ -189,7 +201,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	bool of_data;
 	int status = 2;
 
-	if (input_word(&c.select.input, argc, argv, ctx->notify))
+	if (input_word(&c.select.input, argc, argv, ctx->notify) || check_form(&c, ctx->notify))
 		return 2;
 	if (select_resolve(&c.select, &s, ctx->notify))
 		return 2;

@@ -121,22 +121,30 @@ static void put_blocked(u64 v, struct bytes *out)
 	bytes_str(out, block & 4 ? " Addr" : "");
 }
 
-/* Bits of the word, and how they read. */
+/* Bits of the word, which of them says that it is not available, and how they read. */
 static const struct part {
-	u64 bits;
+	u64 bits, none;
 	void (*put)(u64 v, struct bytes *out);
 } parts[] = {
-	[DATA_SRC_OP] = { BITS(0, 5), put_op },
-	[DATA_SRC_LEVEL] = { BITS(5, 14) | BITS(33, 4) | BITS(37, 1) | BITS(43, 3), put_level },
-	[DATA_SRC_SNOOP] = { BITS(19, 5) | BITS(38, 2), put_snoop },
-	[DATA_SRC_TLB] = { BITS(26, 7), put_tlb },
-	[DATA_SRC_LOCKED] = { BITS(24, 2), put_locked },
-	[DATA_SRC_BLOCKED] = { BITS(40, 3), put_blocked },
+	[DATA_SRC_OP] = { BITS(0, 5), BITS(0, 1), put_op },
+	[DATA_SRC_LEVEL] = { BITS(5, 14) | BITS(33, 4) | BITS(37, 1) | BITS(43, 3), BITS(5, 1), put_level },
+	[DATA_SRC_SNOOP] = { BITS(19, 5) | BITS(38, 2), BITS(19, 1), put_snoop },
+	[DATA_SRC_TLB] = { BITS(26, 7), BITS(26, 1), put_tlb },
+	[DATA_SRC_LOCKED] = { BITS(24, 2), BITS(24, 1), put_locked },
+	[DATA_SRC_BLOCKED] = { BITS(40, 3), BITS(40, 1), put_blocked },
 };
 
 u64 data_src_part(enum data_src_part part, u64 v)
 {
 	return v & parts[part].bits;
+}
+
+u64 data_src_known(enum data_src_part part, u64 v)
+{
+	const u64 number = BITS(33, 4); /* of a level; all ones: none */
+
+	v = data_src_part(part, v) & ~parts[part].none;
+	return part == DATA_SRC_LEVEL && (v & number) == number ? v & ~number : v;
 }
 
 void data_src_put(enum data_src_part part, u64 v, struct bytes *out)

@@ -16,6 +16,8 @@ enum data_src_part {
 
 /* The bits of the word that belong to this part. */
 u64 data_src_part(enum data_src_part part, u64 v);
+/* Those of them that say something, and not that it is not available ("N/A"). */
+u64 data_src_known(enum data_src_part part, u64 v);
 void data_src_put(enum data_src_part part, u64 v, struct bytes *out);
 
 #endif

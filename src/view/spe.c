@@ -270,10 +270,17 @@ static bool wants(const struct table *t, size_t row)
 	return part && share_of(part->n, part_of(f, TABLE_TOTAL, OPERATION_ALL)->n) >= f->o->percent_limit;
 }
 
+/* The rows that are shown: those that are wanted, and of these the first ones. */
 static void set_rows(struct form *f)
 {
+	size_t end = 0;
+
 	f->table.nr_rows = f->operations ? f->e->rows.n : 0;
 	f->table.wants = wants;
+	for (u32 n = 0; f->o->most && end < f->table.nr_rows && n < f->o->most; end++)
+		n += wants(&f->table, end);
+	if (f->o->most)
+		f->table.nr_rows = end;
 }
 
 static struct table_column *add(struct form *f, enum cell_kind kind, const char *key, const char *header, u32 what)
@@ -352,7 +359,7 @@ static void add_csv_values(struct form *f)
 			add(f, CELL_REAL, latencies[i].keys[k], NULL, latency_field(&latencies[i], k));
 	for (u32 i = 0; i < NR_OPERATION_RATIOS; i++)
 		add(f, CELL_RATIO, ratios[i].key, NULL, FIRST_RATIO + i);
-	for (u32 kind = 0; kind < NR_OPERATION_KINDS; kind++) {
+	for (u32 kind = 0; kind < NR_OPERATION_KINDS && !f->o->no_kinds; kind++) {
 		struct table_column *c = add(f, CELL_COUNT, "operations", NULL, COUNT);
 
 		c->nth = kind;
@@ -419,14 +426,9 @@ static void write_event(const struct profile *p, size_t event, const struct spe_
 					 .color = o->color,
 					 .workers = o->workers ? o->workers : pool_default_workers() };
 	struct form f;
-	size_t most = 0;
 
 	begin(&f, p, event, o);
 	set_rows(&f);
-	for (u32 n = 0; o->most && most < f.table.nr_rows && n < o->most; most++)
-		n += wants(&f.table, most);
-	if (o->most)
-		f.table.nr_rows = most;
 	f.table.has_total = true;
 	f.table.parts = o->no_kinds ? NULL : parts;
 	f.table.part_text = part_text;
@@ -491,7 +493,7 @@ static void json_event(const struct profile *p, size_t event, const struct spe_o
 
 	begin(&f, p, event, o);
 	set_rows(&f);
-	f.table.parts = parts;
+	f.table.parts = o->no_kinds ? NULL : parts;
 	f.table.part_json = part_json;
 	f.table.parts_key = "kinds";
 	add_keys(&f);

@@ -10,8 +10,8 @@
 struct spe_opts {
 	struct name_list cores; /* that the recording was made on, where they are known */
 	double percent_limit;	/* rows with a smaller share of the operations are left out */
-	u32 most;		/* rows at most, of text; 0: all */
-	bool no_kinds;		/* text: a row is one line */
+	u32 most;		/* rows at most; 0: all */
+	bool no_kinds;		/* rows are not split into kinds */
 	bool quiet;		/* no lines that begin with # */
 	bool color, long_names, whole_names;
 	u32 room; /* columns of the terminal; 0: there is none */

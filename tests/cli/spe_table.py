@@ -161,6 +161,11 @@ def forms():
     check("text names the core, and what is wrong with it", "# Cores: Neoverse-N1\n" in text and "Some revisions of Neoverse-N1" in text)
     share = run(RETICLE, "spe", "-i", "n1.data", "-s", "dso", "-q", "--no-kinds").stdout.splitlines()
     check(f"rows alone: {share}", len(share) == len(whole["rows"]) + 1 and share[-1].endswith("(all)"))
+    first = table("n1.data", "-s", "dso", "--rows", "1", "--no-kinds")["events"][0]["rows"]
+    check(f"JSON of one row without kinds: {first}", first == [{k: v for k, v in whole["rows"][0].items() if k != "kinds"}])
+    columns, *first = csv.reader(io.StringIO(run(RETICLE, "spe", "-i", "n1.data", "-s", "dso", "--csv", "--rows", "1", "--no-kinds").stdout))
+    check(f"CSV of one row without kinds: {columns}", len(first) == 1 and first[0][0] == whole["rows"][0]["dso"] and
+          not any(c.startswith(("load_", "store_", "branch_", "other_")) for c in columns))
     check("small rows are left out", len(table("n1.data", "-s", "dso", "--percent-limit", "50")["events"][0]["rows"]) == 1)
 
 
@@ -210,6 +215,9 @@ def published(directory):
 def wrong_use():
     p = run(RETICLE, "spe", "-i", "n1.data", "-s", "overhead")
     check("values are no keys: " + p.stderr, p.returncode == 2 and "'overhead' is not a key" in p.stderr)
+    for words in (["--csv", "--json"], ["--csv", "--header"], ["--json", "--header"], ["--stdio", "--json"]):
+        p = run(RETICLE, "spe", "-i", "n1.data", *words)
+        check(f"{words} at once: {p.stderr}", p.returncode == 2 and not p.stdout and all(w in p.stderr for w in words))
     r = Recording(kind=1)
     r.thread(1, 1, "p")
     r.write("none.data")

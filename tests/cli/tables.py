@@ -107,7 +107,12 @@ for symbol, op, accesses, cycles, median, most, _ in answers[9]:
     assert (int(accesses), int(cycles)) == (len(all_of_them), sum(all_of_them)), (symbol, op)
     assert all_of_them[0] <= int(median) <= int(most) <= all_of_them[-1], (symbol, op)
 line = answers[10][0]
-assert line[1] == "counters" and line[4:] == ["2", "2"] and int(line[3]) > 0, answers[10]
+assert line[1] == "counters" and line[4:] == ["2", "1"] and int(line[3]) > 0, answers[10]
+# Two threads that both use both fields share them truly, each with one of its own does not.
+for places, sharers in (([(1, 0), (1, 8), (2, 0), (2, 8)], "2"), ([(1, 0), (2, 8)], "1")):
+    accesses = ", ".join(f"({640 + place}::UBIGINT, 'datum', {tid}, 'STORE')" for tid, place in places)
+    found = ask({"sql": queries[9].replace("'memory.parquet'", f"(VALUES {accesses}) t(vaddr, data_symbol, tid, op)")})[0]
+    assert found == [["0x280", "datum", str(len(places)), str(len(places)), "2", sharers]], found
 shared = json.loads(run(RETICLE, "c2c", "report", "-i", "memory.data", "--json"))
 ops, waited = ask({"sql": "SELECT op, count(*) FROM 'memory.parquet' GROUP BY op ORDER BY op"},
                   {"sql": "SELECT sum(total_lat)::BIGINT FROM 'memory.parquet' WHERE op = 'LOAD'"})

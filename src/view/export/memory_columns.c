@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Columns of accesses to memory. Those that Arm's spe-parser has, too, have its names: op, pc, el, vaddr, paddr,
- * total_lat, issue_lat, xlat_lat, data_source.
- */
+/* Columns of accesses to memory. */
 #include "attrib/place.h"
 #include "attrib/spe.h"
 #include "codec/data_src.h"
@@ -11,23 +8,27 @@
 
 #define NO_TEXT (ID_NONE - 1)
 
-/* A part of the data source in words. "N/A" is none. */
+/* A part of the data source in words, without the "N/A" that stand for what is not known. */
 static bool words(struct sample_rows *r, const struct asked *a, enum data_src_part part, u64 *v)
 {
-	u64 bits = data_src_part(part, a->h->full->data_src);
-	u32 *id = map_at(&r->words, (u64)part << 56 | bits, ID_NONE - 2);
+	u64 bits = data_src_known(part, a->h->full->data_src);
 	const char *s;
+	u32 *id;
 
-	if (*id == ID_NONE - 2) {
+	if (!bits)
+		return false;
+	id = map_at(&r->words, (u64)part << 56 | bits, NO_TEXT);
+	if (*id == NO_TEXT) {
 		r->text.len = 0;
 		data_src_put(part, bits, &r->text);
+		while (r->text.len && r->text.p[r->text.len - 1] == ' ') /* "Remote " */
+			r->text.len--;
 		bytes_char(&r->text, 0);
 		s = (const char *)r->text.p;
-		s += *s == ' ';
-		*id = strcmp(s, "N/A") ? row_text(r->out, s) : NO_TEXT;
+		*id = row_text(r->out, s + (*s == ' '));
 	}
 	*v = *id;
-	return *id != NO_TEXT;
+	return true;
 }
 
 static bool row_op(struct sample_rows *r, const struct asked *a, u64 *v)
@@ -57,30 +58,30 @@ static bool row_blocked(struct sample_rows *r, const struct asked *a, u64 *v)
 
 static bool row_locked(struct sample_rows *r, const struct asked *a, u64 *v)
 {
-	u64 text;
-
-	*v = data_src_part(DATA_SRC_LOCKED, a->h->full->data_src) != 0;
-	return !*v || words(r, a, DATA_SRC_LOCKED, &text);
+	(void)r;
+	*v = data_src_known(DATA_SRC_LOCKED, a->h->full->data_src) != 0;
+	return *v || !data_src_part(DATA_SRC_LOCKED, a->h->full->data_src);
 }
 
 static bool row_level(struct sample_rows *r, const struct asked *a, u64 *v)
 {
 	(void)r;
 	*v = a->h->operation ? a->h->operation->record->level : 0;
-	return a->h->operation;
+	return a->h->operation && row_packet(a, SPE_HAS_ADDRESS(SPE_PC));
 }
 
 static bool row_paddr(struct sample_rows *r, const struct asked *a, u64 *v)
 {
 	(void)r;
 	*v = a->h->full->phys_addr;
-	return row_has(a, PERF_SAMPLE_PHYS_ADDR) && *v;
+	return row_has(a, PERF_SAMPLE_PHYS_ADDR) &&
+	       (a->h->operation ? row_packet(a, SPE_HAS_ADDRESS(SPE_PHYSICAL)) : *v != 0);
 }
 
 static bool latency(const struct asked *a, enum spe_counter counter, u64 *v)
 {
 	*v = a->h->operation ? a->h->operation->record->latency[counter] : 0;
-	return a->h->operation;
+	return a->h->operation && row_packet(a, SPE_HAS_LATENCY(counter));
 }
 
 static bool row_issue(struct sample_rows *r, const struct asked *a, u64 *v)

@@ -76,7 +76,7 @@ bool row_ip(struct sample_rows *r, const struct asked *a, u64 *v)
 {
 	(void)r;
 	*v = a->h->s.ip;
-	return row_has(a, PERF_SAMPLE_IP);
+	return row_has(a, PERF_SAMPLE_IP) && row_packet(a, SPE_HAS_ADDRESS(SPE_PC));
 }
 
 static bool is_text(u32 id, u64 *v)
@@ -107,16 +107,19 @@ bool row_build_id(struct sample_rows *r, const struct asked *a, u64 *v)
 
 bool row_addr(struct sample_rows *r, const struct asked *a, u64 *v)
 {
+	const struct spe_operation *o = a->h->operation;
+	bool branch = o && o->record->operation_class == SPE_BRANCH;
+
 	(void)r;
 	*v = a->h->full->addr;
-	return row_has(a, PERF_SAMPLE_ADDR);
+	return row_has(a, PERF_SAMPLE_ADDR) && row_packet(a, SPE_HAS_ADDRESS(branch ? SPE_TARGET : SPE_VIRTUAL));
 }
 
 bool row_weight(struct sample_rows *r, const struct asked *a, u64 *v)
 {
 	(void)r;
 	*v = row_limited(a->h->full->weight);
-	return row_has(a, PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT);
+	return row_has(a, PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT) && row_packet(a, SPE_HAS_LATENCY(SPE_TOTAL));
 }
 
 const struct row_column sample_columns[] = {

@@ -22,21 +22,22 @@ static void name_window_column(struct sample_rows *r, const struct window_group 
 	bytes_char(&r->text, 0);
 }
 
-/* The column of the name in r->text, which is added if it is new; 0: there is no room. */
+/* The column of the name in r->text, which is added if it is new; 0: there is no room. Columns are in the order of
+ * r->names. */
 static u32 window_column(struct sample_rows *r)
 {
 	const char *name = (const char *)r->text.p;
-	u32 i = r->nr_fixed;
+	u32 i = 0, column;
 
-	while (i < r->nr_columns && strcmp(r->columns[i].name, name))
+	while (i < r->names.n && strcmp(r->names.v[i], name))
 		i++;
-	if (i == MAX_COLUMNS)
-		return 0;
-	if (i == r->nr_columns) {
+	column = r->nr_fixed + 1 + i; /* behind short_window */
+	if (i == r->names.n) {
 		vec_push(&r->names, mem_printf("%s", name));
-		r->columns[r->nr_columns++] = (struct parquet_column){ r->names.v[r->names.n - 1], PARQUET_S64, true };
+		if (column < MAX_COLUMNS)
+			r->columns[r->nr_columns++] = (struct parquet_column){ r->names.v[i], PARQUET_S64, true };
 	}
-	return i;
+	return column < MAX_COLUMNS ? column : 0;
 }
 
 /* Whether the window is a short one, and a column for each counter. */
@@ -110,13 +111,14 @@ static bool is_kept(const struct sample_rows *r, const struct hit *h, const stru
 {
 	const struct sample_filter *f = r->opts.filter;
 
-	return sample_filter_inside(f, &h->s) && sample_filter_thread(f, h->s.pid, h->s.tid, t, r->opts.strings);
+	return sample_filter_inside(f, &h->s) && sample_filter_thread(f, h->s.pid, h->s.tid, t, r->opts.strings) &&
+	       sample_filter_activity(f, h->activity);
 }
 
 /* Is it an access to memory? Of an operation, only the hit that counts it as one. */
 static bool is_access(const struct hit *h)
 {
-	return h->full->has & PERF_SAMPLE_DATA_SRC && data_src_part(DATA_SRC_OP, h->full->data_src);
+	return h->full->has & PERF_SAMPLE_DATA_SRC && data_src_known(DATA_SRC_OP, h->full->data_src);
 }
 
 /* What was counted in the window that the hit ends, if that can be used. */
@@ -161,6 +163,11 @@ void sample_rows_add(struct sample_rows *r, const struct hit *h)
 u64 sample_rows_count(const struct sample_rows *r)
 {
 	return r->count;
+}
+
+u32 sample_rows_left_out(const struct sample_rows *r)
+{
+	return (u32)r->names.n - (r->names.n ? r->nr_columns - r->nr_fixed - 1 : 0);
 }
 
 u64 sample_rows_stacks(const struct sample_rows *r)

@@ -42,6 +42,8 @@ void sample_rows_add(struct sample_rows *r, const struct hit *h);
 /* The number of rows so far, and of distinct stacks. */
 u64 sample_rows_count(const struct sample_rows *r);
 u64 sample_rows_stacks(const struct sample_rows *r);
+/* How many counters of windows have no column, because there are too many. */
+u32 sample_rows_left_out(const struct sample_rows *r);
 /* False: a table could not be finished. */
 bool sample_rows_end(struct sample_rows *r);
 void sample_rows_free(struct sample_rows *r);

@@ -3,9 +3,11 @@
 #ifndef VIEW_EXPORT_SAMPLE_ROWS_IMPL_H
 #define VIEW_EXPORT_SAMPLE_ROWS_IMPL_H
 
+#include "attrib/spe.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "codec/perf_abi.h"
+#include "codec/spe.h"
 #include "view/export/sample_rows.h"
 
 #define MAX_COLUMNS 64u
@@ -44,12 +46,12 @@ struct sample_rows {
 	VEC(struct frame_texts) frames; /* by id */
 	VEC(struct frame_texts) stack_frames;
 	VEC(u32) events;  /* texts of their names */
-	struct map words; /* part << 56 | bits of data_src -> text; ID_NONE - 1: none */
+	struct map words; /* part << 56 | bits of data_src -> text */
 	struct map data;  /* dso << 32 | symbol of data -> text */
 	struct map flags; /* events of an operation -> text */
 	struct chain_slot *chains;
 	struct map seen;   /* stack -> 0 */
-	VEC(char *) names; /* of columns of windows */
+	VEC(char *) names; /* of counters of windows */
 	struct bytes text;
 	u64 count;
 };
@@ -79,6 +81,12 @@ static inline u32 row_text(struct row_writer *w, const char *s)
 static inline bool row_has(const struct asked *a, u64 bit)
 {
 	return a->h->full->has & bit;
+}
+
+/* Of an operation that was sampled: is there a packet for this (codec/spe.h, SPE_HAS...)? A sample has no packets. */
+static inline bool row_packet(const struct asked *a, u64 bit)
+{
+	return !a->h->operation || a->h->operation->record->has & bit;
 }
 
 const struct frame_texts *row_frame(struct sample_rows *r, u32 frame);
