@@ -158,12 +158,28 @@ static size_t first_branch(const struct writer *w, u64 from)
 	return low;
 }
 
+/* The first symbol within a function that is behind an address. */
+static size_t first_entry(const struct writer *w, u64 addr)
+{
+	size_t low = 0, high = w->functions.entries.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->functions.entries.v[middle] <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Where other code comes in: by symbols, and by branches that were seen. */
 static void find_entries(const struct writer *w, const struct linked_function *f, struct numbers *out)
 {
-	for (size_t i = 0; i < w->functions.entries.n; i++)
-		if (w->functions.entries.v[i] > f->start && w->functions.entries.v[i] < f->end)
-			vec_push(out, w->functions.entries.v[i]);
+	for (size_t i = first_entry(w, f->start); i < w->functions.entries.n && w->functions.entries.v[i] < f->end;
+	     i++)
+		vec_push(out, w->functions.entries.v[i]);
 	for (size_t i = first_branch(w, offset_of(w->at, f->start)); i < w->t->v.n; i++) {
 		const struct branch_trace *b = &w->t->v.v[i];
 		u64 to = b->to == TRACE_OUTSIDE ? 0 : dso_linked_address(w->at, b->to);
