@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "codec/x86_branch.h"
 #include "state/source_function.h"
 
 #define LONGEST_BRANCH 16
@@ -321,44 +322,19 @@ static struct known_function *source_at(const struct maker *m, u64 addr)
 
 /* --- passages --- */
 
-/* Bytes of the instruction, which is a branch, at an address that symbol look-ups take. */
+/* Bytes of the instruction, which is a branch, at an address that symbol look-ups take. What else may have been taken
+ * for one has a byte at least. */
 static u32 branch_length(const struct maker *m, u64 addr)
 {
 	u8 code[LONGEST_BRANCH];
 	u16 machine = 0;
-	u32 n = dsos_code_at(m->dsos, m->dso, addr, code, sizeof(code), &machine), i = 0, mod, rm;
+	u32 n = dsos_code_at(m->dsos, m->dso, addr, code, sizeof(code), &machine);
+	struct x86_branch b;
 
-	if (machine != EM_X86_64)
+	if (machine != EM_X86_64 && machine != EM_386)
 		return 4;
-	while (i < n && (memchr("\x26\x2e\x36\x3e\x64\x65\x66\x67\xf2\xf3", code[i], 10) || (code[i] & 0xf0) == 0x40))
-		i++;
-	if (i + 2 > n)
-		return 1;
-	switch (code[i]) {
-	case 0x70 ... 0x7f:
-	case 0xe0 ... 0xe3:
-	case 0xeb:
-	case 0xcd:
-		return i + 2;
-	case 0xe8:
-	case 0xe9:
-		return i + 5;
-	case 0xc2:
-		return i + 3;
-	case 0x0f:
-		return i + ((code[i + 1] & 0xf0) == 0x80 ? 6 : 2);
-	case 0xff:
-		mod = code[i + 1] >> 6;
-		rm = code[i + 1] & 7;
-		i += 2;
-		if (mod != 3 && rm == 4 && i < n) {
-			rm = code[i] & 7;
-			i++;
-		}
-		return i + (mod == 1 ? 1 : mod == 2 || (!mod && rm == 5) ? 4 : 0);
-	default:
-		return i + 1;
-	}
+	x86_branch_decode(code, n, machine == EM_X86_64, &b);
+	return MAX(b.size, 1);
 }
 
 static int by_addr(const void *a, const void *b)

@@ -20,6 +20,7 @@ struct fake {
 
 static const struct fake *fakes;
 static u32 nr_fakes, questions, addresses;
+static u16 fake_machine = EM_X86_64;
 
 u64 dso_linked_address(const struct dso_linked *l, u64 offset)
 {
@@ -33,10 +34,9 @@ u32 dsos_code_at(struct dsos *d, u32 dso, u64 addr, u8 *out, u32 max, u16 *machi
 	(void)dso;
 	(void)addr;
 	(void)max;
-	out[0] = 0xeb;
-	out[1] = 0;
-	*machine = EM_X86_64;
-	return 2;
+	memcpy(out, fake_machine == EM_386 ? "\xe8\0\0\0\0" : "\xeb\0\x90\x90\x90", 5);
+	*machine = fake_machine;
+	return 5;
 }
 
 static bool holds(const struct fake *f, u64 addr)
@@ -190,11 +190,33 @@ static void test_calls(void **state)
 	sample_profile_free(&p);
 }
 
+/* How long the last instruction is depends on the machine. */
+static void test_machines(void **state)
+{
+	static const struct {
+		u16 machine;
+		u32 size;
+	} rows[] = { { EM_X86_64, 2 }, { EM_386, 5 }, { EM_AARCH64, 4 } };
+	static const struct fake of[] = { { 0x1000, 0x1010, 0, 0, "a" } };
+	struct branch_trace traces[] = { THROUGH(0x1000, 0x1004, 1) };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sample_profile p;
+
+		fake_machine = rows[i].machine;
+		make(&p, of, 1, traces, 1);
+		assert_int_equal(function(&p, "a")->total, 4 + rows[i].size);
+		sample_profile_free(&p);
+	}
+	fake_machine = EM_X86_64;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_overlap), cmocka_unit_test(test_inside), cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_unknown), cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_unknown), cmocka_unit_test(test_calls),  cmocka_unit_test(test_machines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,18 +13,16 @@
 
 #include "base/hash.h"
 #include "base/strtab.h"
+#include "codec/x86_branch.h"
 #include "state/linked_functions.h"
 #include "view/script/insn.h"
 
 #define LARGEST_FUNCTION (16u << 20)
 
-/* What an instruction does to the order in which code runs. */
-enum flow { FLOW_ON, FLOW_CALL, FLOW_MAYBE, FLOW_AWAY }; /* on; may jump; never goes on */
-
 struct block {
 	u64 start;
-	u64 last;	/* its last instruction */
-	enum flow flow; /* of its last one */
+	u64 last;	    /* its last instruction */
+	enum x86_flow flow; /* of its last one */
 };
 
 struct code {
@@ -65,49 +63,6 @@ static void add_edge(struct writer *w, u64 from, u64 to, u64 count, u64 mispredi
 }
 
 /* --- instructions --- */
-
-static bool is_prefix(u8 b)
-{
-	return b == 0x26 || b == 0x2e || b == 0x36 || b == 0x3e || (b >= 0x64 && b <= 0x67) || b == 0xf2 ||
-	       b == 0xf3 || (b & 0xf0) == 0x40;
-}
-
-static s64 signed_at(const u8 *p, u32 size)
-{
-	s32 wide;
-
-	if (size == 1)
-		return (signed char)*p;
-	memcpy(&wide, p, 4);
-	return wide;
-}
-
-/* *target: where a direct jump leads to, from the instruction's end; INT64_MAX: none. */
-static enum flow flow_x86(const u8 *p, u32 n, s64 *target)
-{
-	u32 i = 0;
-
-	*target = INT64_MAX;
-	while (i + 1 < n && is_prefix(p[i]))
-		i++;
-	if ((p[i] & 0xf0) == 0x70 || (p[i] >= 0xe0 && p[i] <= 0xe3)) {
-		*target = signed_at(p + n - 1, 1);
-		return FLOW_MAYBE;
-	}
-	if (p[i] == 0x0f && i + 5 < n && (p[i + 1] & 0xf0) == 0x80) {
-		*target = signed_at(p + n - 4, 4);
-		return FLOW_MAYBE;
-	}
-	if (p[i] == 0xeb || (p[i] == 0xe9 && n >= i + 5)) {
-		*target = signed_at(p[i] == 0xeb ? p + n - 1 : p + n - 4, p[i] == 0xeb ? 1 : 4);
-		return FLOW_AWAY;
-	}
-	if (p[i] == 0xc3 || p[i] == 0xc2 || p[i] == 0xf4 || (p[i] == 0x0f && i + 1 < n && p[i + 1] == 0x0b))
-		return FLOW_AWAY;
-	if (p[i] == 0xff && i + 1 < n && ((p[i + 1] >> 3 & 7) == 4 || (p[i + 1] >> 3 & 7) == 5))
-		return FLOW_AWAY;
-	return p[i] == 0xe8 || (p[i] == 0xff && i + 1 < n && (p[i + 1] >> 3 & 7) == 2) ? FLOW_CALL : FLOW_ON;
-}
 
 static int by_number(const void *a, const void *b)
 {
@@ -203,28 +158,28 @@ static void make_blocks(struct writer *w, const u8 *code, u32 size, const struct
 {
 	const struct linked_function *f = w->code.function;
 	bool begins = true;
-	s64 target;
+	struct x86_branch b;
 	u32 n;
 
 	for (u32 i = 0; i < size && next_insn(w, code + i, size - i, f->start + i, &n); i += n) {
-		enum flow flow = flow_x86(code + i, n, &target);
 		struct block *last = w->code.blocks.n ? &w->code.blocks.v[w->code.blocks.n - 1] : NULL;
 		bool entered = holds(entries, f->start + i);
 
+		x86_branch_decode(code + i, n, true, &b);
 		/* A jump right behind one that may not be taken belongs to its block. */
-		if (begins && !entered && last && last->flow == FLOW_MAYBE && flow == FLOW_AWAY &&
-		    target != INT64_MAX) {
+		if (begins && !entered && last && last->flow == X86_MAYBE && b.flow == X86_AWAY &&
+		    b.target != INT64_MAX) {
 			last->last = f->start + i;
-			last->flow = FLOW_AWAY;
+			last->flow = X86_AWAY;
 			continue;
 		}
 		if (begins || entered) {
-			vec_push(&w->code.blocks, (struct block){ f->start + i, f->start + i, flow });
+			vec_push(&w->code.blocks, (struct block){ f->start + i, f->start + i, b.flow });
 			last = &w->code.blocks.v[w->code.blocks.n - 1];
 		}
 		last->last = f->start + i;
-		last->flow = flow;
-		begins = flow == FLOW_MAYBE || flow == FLOW_AWAY;
+		last->flow = b.flow;
+		begins = b.flow == X86_MAYBE || b.flow == X86_AWAY;
 	}
 }
 
@@ -232,15 +187,15 @@ static void make_blocks(struct writer *w, const u8 *code, u32 size, const struct
 static void find_targets(struct writer *w, const u8 *code, u32 size, struct numbers *out)
 {
 	const struct linked_function *f = w->code.function;
-	s64 target;
+	struct x86_branch b;
 	u32 n;
 
 	for (u32 i = 0; i < size && next_insn(w, code + i, size - i, f->start + i, &n); i += n) {
 		u64 to;
 
-		(void)flow_x86(code + i, n, &target);
-		to = f->start + i + n + (u64)target;
-		if (target != INT64_MAX && to >= f->start && to < f->end)
+		x86_branch_decode(code + i, n, true, &b);
+		to = f->start + i + n + (u64)b.target;
+		if (b.flow != X86_CALL && b.target != INT64_MAX && to >= f->start && to < f->end)
 			vec_push(out, to);
 	}
 }
@@ -288,7 +243,7 @@ static size_t block_at(const struct code *c, u64 addr)
 
 static bool goes_on(const struct block *b)
 {
-	return b->flow != FLOW_AWAY;
+	return b->flow != X86_AWAY;
 }
 
 /* False: it cannot have been as it was recorded. */
@@ -307,7 +262,7 @@ static bool add_passage(struct writer *w, u64 from, u64 to, bool from_outside, u
 	first = block_at(&w->code, from);
 	last = block_at(&w->code, to);
 	/* It returned from a call behind which a block begins. */
-	if (from_outside && first && v[first].start == from && v[first - 1].flow == FLOW_CALL)
+	if (from_outside && first && v[first].start == from && v[first - 1].flow == X86_CALL)
 		first--;
 	for (size_t i = first; i < last; i++)
 		if (!goes_on(&v[i]))

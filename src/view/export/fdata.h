@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A branch profile as llvm-bolt reads it, and perf2bolt writes it: a line for each branch, and for each place where
- *the code went on from one basic block to the next,
+ * the code went on from one basic block to the next,
  *
  *	1 FUNCTION OFFSET 1 FUNCTION OFFSET MISPREDICTED COUNT
  *
