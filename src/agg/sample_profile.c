@@ -61,6 +61,7 @@ struct maker {
 	VEC(struct known_function) known;
 	VEC(struct known_range) ranges; /* by address, and apart from each other */
 	struct map firsts; /* where functions begin and end that came already: one in several parts may come often */
+	struct map odd;	   /* names that no line can have, by hash */
 	u64 memory;	   /* of what is known */
 };
 
@@ -124,10 +125,39 @@ static u32 name_of(struct sample_profile *p, const char *linked)
 
 		while ((next = strstr(next, suffixes[i])) && next < linked + n)
 			found = next++;
-		if (found && dot == found + strlen(suffixes[i]) - 1)
+		if (found && found > linked && dot == found + strlen(suffixes[i]) - 1)
 			n = (size_t)(found - linked);
 	}
 	return strtab_intern(&p->names, linked, n);
+}
+
+/*
+ * Would a line of a profile be read as it was meant? Not all names are linkers': functions that have no linkers' name
+ * come with spaces and colons, which LLVM reads as parts of names, unless a number follows the colon.
+ */
+static bool fits_into_lines(const char *name)
+{
+	if (strchr(" ![0123456789", *name))
+		return false;
+	for (const char *s = name; *s; s++)
+		if ((u8)*s < ' ' || *s == 0x7f || (*s == ':' && s[1] >= '0' && s[1] <= '9'))
+			return false;
+	return true;
+}
+
+/* ID_NONE: nobody knows the name, or no line can have it. */
+static u32 writable_name(struct maker *m, const char *linked)
+{
+	u64 hash;
+
+	if (!*linked)
+		return ID_NONE;
+	if (fits_into_lines(linked))
+		return name_of(m->p, linked);
+	hash = hash_bytes(linked, strlen(linked));
+	m->p->odd += map_get(&m->odd, hash) == ID_NONE;
+	map_set(&m->odd, hash, 0);
+	return ID_NONE;
 }
 
 /*
@@ -221,8 +251,8 @@ static bool get_to_know(void *ctx, const struct source_function *f)
 
 		size_t names = m->p->names.entries.n;
 
-		k.frames[i] = (struct frame){ r->function[0] ? name_of(m->p, r->function) : ID_NONE,
-					      (r->line - r->first_line) & 0xffff, r->discriminator };
+		k.frames[i] = (struct frame){ writable_name(m, r->function), (r->line - r->first_line) & 0xffff,
+					      r->discriminator };
 		if (m->p->names.entries.n > names)
 			m->memory += sizeof(struct strtab_entry) + strlen(r->function);
 	}
@@ -483,6 +513,7 @@ void sample_profile_make(struct sample_profile *p, const struct branch_traces *t
 	for (size_t i = 0; i < m.known.n; i++)
 		forget(&m.known.v[i]);
 	map_free(&m.firsts);
+	map_free(&m.odd);
 	vec_free(&m.known);
 	vec_free(&m.ranges);
 	vec_free(&m.steps);

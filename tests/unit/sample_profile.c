@@ -212,11 +212,43 @@ static void test_machines(void **state)
 	fake_machine = EM_X86_64;
 }
 
+/* What would end a line, or look like a part of one, is not written, and is counted. */
+static void test_names(void **state)
+{
+	static const char *const names[] = { "a\nb:1:1",  " a",
+					     "a:1 b",	  "1",
+					     "!a",	  "[a",
+					     "a\177",	  " a",
+					     "", /* all left out */
+					     "-[A b:c:]", "std::f<int, 1>",
+					     "fine",	  "\303\274" };
+	enum { ODD = 7, FINE = 4 };
+	struct fake of[ARRAY_LEN(names)];
+	struct branch_trace traces[2 * ARRAY_LEN(of)];
+	struct sample_profile p;
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(of); i++) {
+		of[i] = (struct fake){ 0x1000 * (i + 1), 0x1000 * (i + 1) + 16, 0, 0, names[i] };
+		traces[2 * i] = (struct branch_trace)THROUGH(of[i].start, of[i].start + 4, 1);
+		traces[2 * i + 1] = (struct branch_trace){ 1, TRACE_BRANCH, 0xa004, of[i].start, 1, 0 };
+	}
+	make(&p, of, ARRAY_LEN(of), traces, ARRAY_LEN(traces));
+	assert_int_equal(p.odd, ODD);
+	assert_int_equal(p.functions.n, FINE);
+	for (u32 i = 0; i < FINE; i++)
+		assert_non_null(function(&p, names[ARRAY_LEN(names) - 1 - i]));
+	assert_int_equal(p.targets.n, FINE);
+	assert_int_equal(p.unknown, 0);
+	sample_profile_free(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_overlap), cmocka_unit_test(test_inside), cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_unknown), cmocka_unit_test(test_calls),  cmocka_unit_test(test_machines),
+		cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,7 @@ struct writer {
 	const struct dso_linked *at;
 	u32 dso;
 	struct linked_functions functions;
+	bool *odd_seen; /* of them: no line can name it, and it is counted */
 	struct insn_decoder *decoder;
 	u16 machine;	  /* EM_*, of the function that was asked about last */
 	struct code code; /* of the function that was asked about last */
@@ -46,6 +47,30 @@ struct writer {
 	VEC(struct edge) edges;
 	struct fdata_counts *counts;
 };
+
+/* A profile is lines of words. */
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if ((u8)*s < ' ' || *s == 0x7f)
+			return true;
+	return false;
+}
+
+/* The function that holds an address; NULL: none, or one that no line can name. *odd: such a one. */
+static const struct linked_function *function_at(struct writer *w, u64 addr, bool *odd)
+{
+	const struct linked_function *f = linked_functions_at(&w->functions, addr);
+
+	*odd = f && has_control(strtab_get(&w->functions.names, f->name));
+	if (*odd) {
+		bool *seen = &w->odd_seen[f - w->functions.v.v];
+
+		w->counts->odd += !*seen;
+		*seen = true;
+	}
+	return *odd ? NULL : f;
+}
 
 static void add_edge(struct writer *w, u64 from, u64 to, u64 count, u64 mispredicted)
 {
@@ -246,10 +271,10 @@ static bool goes_on(const struct block *b)
 	return b->flow != X86_AWAY;
 }
 
-/* False: it cannot have been as it was recorded. */
-static bool add_passage(struct writer *w, u64 from, u64 to, bool from_outside, u64 count)
+/* False: it cannot have been as it was recorded. f: the function that it begins in; NULL: none. */
+static bool add_passage(struct writer *w, const struct linked_function *f, u64 from, u64 to, bool from_outside,
+			u64 count)
 {
-	const struct linked_function *f = linked_functions_at(&w->functions, from);
 	const struct block *v;
 	size_t first, last;
 
@@ -276,21 +301,26 @@ static void read_traces(struct writer *w)
 {
 	for (size_t i = 0; i < w->t->v.n; i++) {
 		const struct branch_trace *b = &w->t->v.v[i];
+		const struct linked_function *f;
+		bool odd_from, odd_to;
 		u64 from, to;
 
 		if (b->dso != w->dso)
 			continue;
 		from = b->from == TRACE_OUTSIDE ? 0 : dso_linked_address(w->at, b->from);
 		to = b->to == TRACE_OUTSIDE ? 0 : dso_linked_address(w->at, b->to);
+		f = function_at(w, from, &odd_from);
 		if (b->kind == TRACE_BRANCH) {
-			from = linked_functions_at(&w->functions, from) ? from : 0;
-			to = linked_functions_at(&w->functions, to) ? to : 0;
-			if (from || to)
+			from = f ? from : 0;
+			to = function_at(w, to, &odd_to) ? to : 0;
+			if (!odd_from && !odd_to && (from || to))
 				add_edge(w, from, to, b->count, b->mispredicted);
 			continue;
 		}
+		if (odd_from)
+			continue;
 		w->counts->passages += b->count;
-		if (!add_passage(w, from, to, b->kind == TRACE_THROUGH_ENTRY, b->count))
+		if (!add_passage(w, f, from, to, b->kind == TRACE_THROUGH_ENTRY, b->count))
 			w->counts->refused += b->count;
 	}
 }
@@ -357,8 +387,10 @@ int view_fdata(const struct branch_traces *t, const struct dso_linked *at, u32 d
 	else if (!dsos_linked_functions(t->dsos, dso, &w.functions))
 		err = notify_at(to, NOTE_ERROR, ERR_NOTFOUND, dsos_at(t->dsos, dso)->path, NO_OFFSET,
 				"it has no symbol table, by whose names a profile goes");
-	if (!err)
+	if (!err) {
+		w.odd_seen = mem_zalloc(w.functions.v.n + 1);
 		read_traces(&w);
+	}
 	if (!err && w.machine && w.machine != EM_X86_64)
 		err = notify_at(to, NOTE_ERROR, ERR_UNSUPPORTED, dsos_at(t->dsos, dso)->path, NO_OFFSET,
 				"its code is not read: it is not x86-64's; --to bolt does not read code");
@@ -366,6 +398,7 @@ int view_fdata(const struct branch_traces *t, const struct dso_linked *at, u32 d
 		put_edges(&w, out);
 	insn_decoder_free(w.decoder);
 	linked_functions_free(&w.functions);
+	free(w.odd_seen);
 	set_free(&w.index);
 	vec_free(&w.edges);
 	vec_free(&w.code.blocks);
