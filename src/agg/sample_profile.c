@@ -12,9 +12,12 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/map.h"
+#include "codec/x86_branch.h"
 #include "state/source_function.h"
 
 #define LONGEST_BRANCH 16
+#define MOST_MEMORY (1ull << 30) /* of all functions */
 
 /* The count of the code from that address on is so much higher than before it. */
 struct step {
@@ -22,10 +25,31 @@ struct step {
 	s64 by;
 };
 
+/* One of those that hold an address, innermost first. */
+struct frame {
+	u32 name; /* ID_NONE: nobody knows it */
+	u32 line; /* from where the function begins */
+	u32 discriminator;
+};
+
+struct span {
+	u64 start;
+	const struct frame *frames;
+	u32 n;
+};
+
+struct known_function {
+	u64 entry;
+	struct span *spans; /* by address; NULL: nothing is left of it */
+	struct frame *frames;
+	u32 n; /* spans */
+	bool ran;
+};
+
 /* A function in the code: one of its ranges. */
 struct known_range {
 	u64 start, end;
-	u32 function; /* of known; ID_NONE: DWARF has none */
+	u32 function; /* of known */
 };
 
 struct maker {
@@ -34,8 +58,11 @@ struct maker {
 	u32 dso;
 	const struct dso_linked *at;
 	VEC(struct step) steps;
-	VEC(struct source_function) known;
-	VEC(struct known_range) ranges; /* by address */
+	VEC(struct known_function) known;
+	VEC(struct known_range) ranges; /* by address, and apart from each other */
+	struct map firsts; /* where functions begin and end that came already: one in several parts may come often */
+	struct map odd;	   /* names that no line can have, by hash */
+	u64 memory;	   /* of what is known */
 };
 
 /* --- names and places --- */
@@ -98,10 +125,39 @@ static u32 name_of(struct sample_profile *p, const char *linked)
 
 		while ((next = strstr(next, suffixes[i])) && next < linked + n)
 			found = next++;
-		if (found && dot == found + strlen(suffixes[i]) - 1)
+		if (found && found > linked && dot == found + strlen(suffixes[i]) - 1)
 			n = (size_t)(found - linked);
 	}
 	return strtab_intern(&p->names, linked, n);
+}
+
+/*
+ * Would a line of a profile be read as it was meant? Not all names are linkers': functions that have no linkers' name
+ * come with spaces and colons, which LLVM reads as parts of names, unless a number follows the colon.
+ */
+static bool fits_into_lines(const char *name)
+{
+	if (strchr(" ![0123456789", *name))
+		return false;
+	for (const char *s = name; *s; s++)
+		if ((u8)*s < ' ' || *s == 0x7f || (*s == ':' && s[1] >= '0' && s[1] <= '9'))
+			return false;
+	return true;
+}
+
+/* ID_NONE: nobody knows the name, or no line can have it. */
+static u32 writable_name(struct maker *m, const char *linked)
+{
+	u64 hash;
+
+	if (!*linked)
+		return ID_NONE;
+	if (fits_into_lines(linked))
+		return name_of(m->p, linked);
+	hash = hash_bytes(linked, strlen(linked));
+	m->p->odd += map_get(&m->odd, hash) == ID_NONE;
+	map_set(&m->odd, hash, 0);
+	return ID_NONE;
 }
 
 /*
@@ -124,51 +180,162 @@ static u32 times_in(u32 discriminator)
 	return times ? times : 1;
 }
 
-static struct profile_place place_of(const struct source_row *r)
+static struct profile_place place_of(const struct frame *f)
 {
-	return (struct profile_place){ (r->line - r->first_line) & 0xffff, number_in(r->discriminator) };
+	return (struct profile_place){ f->line, number_in(f->discriminator) };
 }
 
 /* Where the code of a span is counted; `bytes` were executed. ID_NONE: nobody knows its function. */
-static u32 function_of(struct sample_profile *p, const struct source_function *f, const struct source_span *span,
-		       u64 bytes)
+static u32 function_of(struct sample_profile *p, const struct span *span, u64 bytes)
 {
-	const struct source_row *rows = span->n ? &f->rows.v[span->first] : NULL;
 	u32 function = ID_NONE;
 
 	for (u32 i = span->n; i--;) {
 		struct profile_place at = { 0 };
 
-		if (!rows[i].function[0])
+		if (span->frames[i].name == ID_NONE)
 			return ID_NONE;
 		if (i + 1 < span->n)
-			at = place_of(&rows[i + 1]);
-		function = function_in(p, function, at, name_of(p, rows[i].function));
+			at = place_of(&span->frames[i + 1]);
+		function = function_in(p, function, at, span->frames[i].name);
 		p->functions.v[function].total += bytes;
 	}
 	return function;
 }
 
 /* The span that holds an address; NULL: none. */
-static const struct source_span *span_at(const struct source_function *f, u64 addr)
+static const struct span *span_at(const struct known_function *f, u64 addr)
 {
-	size_t low = 0, high = f->spans.n;
+	size_t low = 0, high = f->n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (f->spans.v[middle].start <= addr)
+		if (f->spans[middle].start <= addr)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? &f->spans.v[low - 1] : NULL;
+	return low ? &f->spans[low - 1] : NULL;
 }
 
 /* --- functions in the code --- */
 
-/* The first range that ends behind the address. */
-static size_t range_behind(const struct maker *m, u64 addr)
+static void forget(struct known_function *f)
+{
+	free(f->spans);
+	free(f->frames);
+	*f = (struct known_function){ 0 };
+}
+
+/* False: there is no more room. */
+static bool get_to_know(void *ctx, const struct source_function *f)
+{
+	struct maker *m = ctx;
+	struct known_function k = { .entry = f->entry, .n = (u32)f->spans.n };
+	u64 first = hash_pair(f->ranges.v[0].start, f->ranges.v[0].end);
+	u32 id = (u32)m->known.n;
+
+	if (*map_at(&m->firsts, first, id) != id)
+		return true;
+	m->memory += f->spans.n * sizeof(*k.spans) + f->rows.n * sizeof(*k.frames) +
+		     f->ranges.n * sizeof(struct known_range) + sizeof(k);
+	if (m->memory > MOST_MEMORY) {
+		m->p->full = true;
+		return false;
+	}
+	k.spans = mem_alloc(f->spans.n * sizeof(*k.spans));
+	k.frames = mem_alloc((f->rows.n + 1) * sizeof(*k.frames));
+	for (size_t i = 0; i < f->rows.n; i++) {
+		const struct source_row *r = &f->rows.v[i];
+
+		size_t names = m->p->names.entries.n;
+
+		k.frames[i] = (struct frame){ writable_name(m, r->function), (r->line - r->first_line) & 0xffff,
+					      r->discriminator };
+		if (m->p->names.entries.n > names)
+			m->memory += sizeof(struct strtab_entry) + strlen(r->function);
+	}
+	for (size_t i = 0; i < f->spans.n; i++)
+		k.spans[i] = (struct span){ f->spans.v[i].start, k.frames + f->spans.v[i].first, f->spans.v[i].n };
+	vec_push(&m->known, k);
+	for (size_t i = 0; i < f->ranges.n; i++)
+		vec_push(&m->ranges, (struct known_range){ f->ranges.v[i].start, f->ranges.v[i].end, id });
+	return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct known_range *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->function < y->function ? -1 : x->function > y->function;
+}
+
+/* Those of one file do not overlap, unless it lies: then what is in two of them belongs to the first one. */
+static void settle_ranges(struct maker *m)
+{
+	bool *has = mem_zalloc((m->known.n + 1) * sizeof(*has));
+	u64 end = 0;
+	size_t n = 0;
+
+	if (m->ranges.n)
+		qsort(m->ranges.v, m->ranges.n, sizeof(*m->ranges.v), by_start);
+	for (size_t i = 0; i < m->ranges.n; i++) {
+		struct known_range r = m->ranges.v[i];
+
+		r.start = MAX(r.start, end);
+		if (r.start >= r.end)
+			continue;
+		end = r.end;
+		has[r.function] = true;
+		m->ranges.v[n++] = r;
+	}
+	m->ranges.n = n;
+	for (size_t i = 0; i < m->known.n; i++)
+		if (!has[i])
+			forget(&m->known.v[i]);
+	free(has);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Asks once for everything that was executed: one question for each place would take longer than all the rest. */
+static void find_functions(struct maker *m, const struct branch_traces *t)
+{
+	VEC(u64) addrs = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->v.n; i++) {
+		const struct branch_trace *b = &t->v.v[i];
+		u64 from = b->from == TRACE_OUTSIDE ? 0 : dso_linked_address(m->at, b->from);
+		u64 to = b->to == TRACE_OUTSIDE ? 0 : dso_linked_address(m->at, b->to);
+
+		if (b->dso != m->dso)
+			continue;
+		if (from)
+			vec_push(&addrs, from);
+		if (to && b->kind == TRACE_BRANCH)
+			vec_push(&addrs, to);
+	}
+	if (addrs.n)
+		qsort(addrs.v, addrs.n, sizeof(*addrs.v), by_number);
+	for (size_t i = 0; i < addrs.n; i++)
+		if (!n || addrs.v[n - 1] != addrs.v[i])
+			addrs.v[n++] = addrs.v[i];
+	dsos_source_functions(m->dsos, m->dso, addrs.v, n, get_to_know, m);
+	vec_free(&addrs);
+	settle_ranges(m);
+}
+
+/* The function that holds the address; NULL: DWARF has none. */
+static struct known_function *source_at(const struct maker *m, u64 addr)
 {
 	size_t low = 0, high = m->ranges.n;
 
@@ -180,95 +347,24 @@ static size_t range_behind(const struct maker *m, u64 addr)
 		else
 			high = middle;
 	}
-	return low;
-}
-
-/* The range that holds the address; NULL: none that was asked for. */
-static const struct known_range *range_at(const struct maker *m, u64 addr)
-{
-	size_t at = range_behind(m, addr);
-
-	return at < m->ranges.n && m->ranges.v[at].start <= addr ? &m->ranges.v[at] : NULL;
-}
-
-static const struct source_function *source_at(const struct maker *m, u64 addr)
-{
-	const struct known_range *r = range_at(m, addr);
-
-	return r && r->function != ID_NONE ? &m->known.v[r->function] : NULL;
-}
-
-/* Those of one file do not overlap, unless it lies: then the one that came first stays. */
-static void add_range(struct maker *m, u64 start, u64 end, u32 function)
-{
-	size_t at = range_behind(m, start);
-
-	if (at < m->ranges.n && m->ranges.v[at].start <= start)
-		return;
-	if (at < m->ranges.n)
-		end = MIN(end, m->ranges.v[at].start);
-	if (start >= end)
-		return;
-	vec_reserve(&m->ranges, m->ranges.n + 1);
-	memmove(&m->ranges.v[at + 1], &m->ranges.v[at], (m->ranges.n++ - at) * sizeof(*m->ranges.v));
-	m->ranges.v[at] = (struct known_range){ start, end, function };
-}
-
-static void get_to_know(struct maker *m, u64 addr)
-{
-	struct source_function f;
-
-	if (!addr || range_at(m, addr))
-		return;
-	if (!dsos_source_function(m->dsos, m->dso, addr, &f)) {
-		add_range(m, addr, addr + 1, ID_NONE);
-		return;
-	}
-	vec_push(&m->known, f);
-	for (size_t i = 0; i < f.ranges.n; i++)
-		add_range(m, f.ranges.v[i].start, f.ranges.v[i].end, (u32)m->known.n - 1);
+	return low < m->ranges.n && m->ranges.v[low].start <= addr ? &m->known.v[m->ranges.v[low].function] : NULL;
 }
 
 /* --- passages --- */
 
-/* Bytes of the instruction, which is a branch, at an address that symbol look-ups take. */
+/* Bytes of the instruction, which is a branch, at an address that symbol look-ups take. What else may have been taken
+ * for one has a byte at least. */
 static u32 branch_length(const struct maker *m, u64 addr)
 {
 	u8 code[LONGEST_BRANCH];
 	u16 machine = 0;
-	u32 n = dsos_code_at(m->dsos, m->dso, addr, code, sizeof(code), &machine), i = 0, mod, rm;
+	u32 n = dsos_code_at(m->dsos, m->dso, addr, code, sizeof(code), &machine);
+	struct x86_branch b;
 
-	if (machine != EM_X86_64)
+	if (machine != EM_X86_64 && machine != EM_386)
 		return 4;
-	while (i < n && (memchr("\x26\x2e\x36\x3e\x64\x65\x66\x67\xf2\xf3", code[i], 10) || (code[i] & 0xf0) == 0x40))
-		i++;
-	if (i + 2 > n)
-		return 1;
-	switch (code[i]) {
-	case 0x70 ... 0x7f:
-	case 0xe0 ... 0xe3:
-	case 0xeb:
-	case 0xcd:
-		return i + 2;
-	case 0xe8:
-	case 0xe9:
-		return i + 5;
-	case 0xc2:
-		return i + 3;
-	case 0x0f:
-		return i + ((code[i + 1] & 0xf0) == 0x80 ? 6 : 2);
-	case 0xff:
-		mod = code[i + 1] >> 6;
-		rm = code[i + 1] & 7;
-		i += 2;
-		if (mod != 3 && rm == 4 && i < n) {
-			rm = code[i] & 7;
-			i++;
-		}
-		return i + (mod == 1 ? 1 : mod == 2 || (!mod && rm == 5) ? 4 : 0);
-	default:
-		return i + 1;
-	}
+	x86_branch_decode(code, n, machine == EM_X86_64, &b);
+	return MAX(b.size, 1);
 }
 
 static int by_addr(const void *a, const void *b)
@@ -282,6 +378,7 @@ static void read_passages(struct maker *m, const struct branch_traces *t)
 {
 	for (size_t i = 0; i < t->v.n; i++) {
 		const struct branch_trace *b = &t->v.v[i];
+		struct known_function *f;
 		u64 from, to;
 
 		if (b->dso != m->dso || b->kind == TRACE_BRANCH)
@@ -291,11 +388,12 @@ static void read_passages(struct maker *m, const struct branch_traces *t)
 		if (!from || !to || to < from)
 			continue;
 		m->p->passages += b->count;
-		get_to_know(m, from);
-		if (!source_at(m, from)) {
+		f = source_at(m, from);
+		if (!f) {
 			m->p->unknown += b->count;
 			continue;
 		}
+		f->ran = true;
 		vec_push(&m->steps, (struct step){ from, (s64)b->count });
 		vec_push(&m->steps, (struct step){ to + branch_length(m, b->to), -(s64)b->count });
 	}
@@ -303,17 +401,14 @@ static void read_passages(struct maker *m, const struct branch_traces *t)
 		qsort(m->steps.v, m->steps.n, sizeof(*m->steps.v), by_addr);
 }
 
-static void count_code(struct sample_profile *p, const struct source_function *f, const struct source_span *span,
-		       u64 bytes, u64 count)
+static void count_code(struct sample_profile *p, const struct span *span, u64 bytes, u64 count)
 {
-	u32 function = function_of(p, f, span, bytes * count), body;
-	const struct source_row *leaf;
+	u32 function = function_of(p, span, bytes * count), body;
 
 	if (function == ID_NONE)
 		return;
-	leaf = &f->rows.v[span->first];
-	body = body_in(p, function, place_of(leaf));
-	p->bodies.v[body].count = MAX(p->bodies.v[body].count, count * times_in(leaf->discriminator));
+	body = body_in(p, function, place_of(span->frames));
+	p->bodies.v[body].count = MAX(p->bodies.v[body].count, count * times_in(span->frames->discriminator));
 }
 
 /* The first step behind an address, and what the count is there. */
@@ -332,21 +427,21 @@ static void count_bodies(struct maker *m)
 
 	for (size_t i = 0; i < m->ranges.n; i++) {
 		const struct known_range *r = &m->ranges.v[i];
-		const struct source_function *f = r->function == ID_NONE ? NULL : &m->known.v[r->function];
-		const struct source_span *first = f ? span_at(f, r->start) : NULL;
-		size_t span = first ? (size_t)(first - f->spans.v) : 0;
+		const struct known_function *f = &m->known.v[r->function];
+		const struct span *first = span_at(f, r->start);
+		size_t span = first ? (size_t)(first - f->spans) : 0;
 		u64 at = r->start;
 
 		step = step_behind(m, step, at, &count);
-		while (f && at < r->end) {
+		while (f->ran && at < r->end) {
 			u64 end = r->end;
 
-			while (span < f->spans.n && f->spans.v[span].start <= at)
+			while (span < f->n && f->spans[span].start <= at)
 				span++;
-			end = span < f->spans.n ? MIN(end, f->spans.v[span].start) : end;
+			end = span < f->n ? MIN(end, f->spans[span].start) : end;
 			end = step < m->steps.n ? MIN(end, m->steps.v[step].addr) : end;
 			if (span)
-				count_code(m->p, f, &f->spans.v[span - 1], end - at, count);
+				count_code(m->p, &f->spans[span - 1], end - at, count);
 			at = end;
 			step = step_behind(m, step, at, &count);
 		}
@@ -357,12 +452,12 @@ static void count_bodies(struct maker *m)
 
 static void count_site(struct maker *m, u64 site, u32 callee, u64 count)
 {
-	const struct source_function *f = source_at(m, site);
-	const struct source_span *span = f ? span_at(f, site) : NULL;
-	u32 function = span ? function_of(m->p, f, span, 0) : ID_NONE;
+	const struct known_function *f = source_at(m, site);
+	const struct span *span = f ? span_at(f, site) : NULL;
+	u32 function = span ? function_of(m->p, span, 0) : ID_NONE;
 
 	if (function != ID_NONE)
-		add_target(m->p, body_in(m->p, function, place_of(&f->rows.v[span->first])), callee, count);
+		add_target(m->p, body_in(m->p, function, place_of(span->frames)), callee, count);
 }
 
 static void count_calls(struct maker *m, const struct branch_traces *t)
@@ -373,19 +468,19 @@ static void count_calls(struct maker *m, const struct branch_traces *t)
 		const struct branch_trace *b = &t->v.v[i];
 		u64 from = b->from == TRACE_OUTSIDE ? 0 : dso_linked_address(m->at, b->from);
 		u64 to = b->to == TRACE_OUTSIDE ? 0 : dso_linked_address(m->at, b->to);
-		const struct source_function *f;
-		const struct source_span *span;
+		const struct known_function *f;
+		const struct span *span;
 		u32 callee;
 
 		if (b->dso != m->dso || b->kind != TRACE_BRANCH || !to)
 			continue;
-		get_to_know(m, from);
-		get_to_know(m, to);
 		f = source_at(m, to);
 		span = f && f->entry == to ? span_at(f, to) : NULL;
 		if (!span || !span->n)
 			continue;
-		callee = name_of(m->p, f->rows.v[span->first + span->n - 1].function);
+		callee = span->frames[span->n - 1].name;
+		if (callee == ID_NONE)
+			continue;
 		m->p->functions.v[function_in(m->p, ID_NONE, nowhere, callee)].head += b->count;
 		if (from)
 			count_site(m, from, callee, b->count);
@@ -410,12 +505,15 @@ void sample_profile_make(struct sample_profile *p, const struct branch_traces *t
 {
 	struct maker m = { .p = p, .dsos = t->dsos, .dso = dso, .at = at };
 
+	find_functions(&m, t);
 	read_passages(&m, t);
 	count_bodies(&m);
 	count_calls(&m, t);
 	raise_to_calls(p);
 	for (size_t i = 0; i < m.known.n; i++)
-		source_function_free(&m.known.v[i]);
+		forget(&m.known.v[i]);
+	map_free(&m.firsts);
+	map_free(&m.odd);
 	vec_free(&m.known);
 	vec_free(&m.ranges);
 	vec_free(&m.steps);

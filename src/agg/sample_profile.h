@@ -43,6 +43,8 @@ struct sample_profile {
 	VEC(struct profile_body) bodies;
 	VEC(struct profile_target) targets;
 	u64 passages, unknown; /* between branches; of them, those in code that no DWARF describes */
+	u64 odd;	       /* names that no line of a profile can have; what has them is left out */
+	bool full;	       /* functions at high addresses are left out: what DWARF says is too much */
 };
 
 /* t is sorted. at: where the binary is linked. */

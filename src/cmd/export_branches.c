@@ -149,6 +149,14 @@ static void write_bolt(const struct branch_traces *t, const struct dso_linked *a
 		  (unsigned long long)w.through, (unsigned long long)t->samples);
 }
 
+static void note_odd(const struct branch_traces *t, u32 dso, u64 names, const struct notify *to)
+{
+	if (names)
+		notify_at(to, NOTE_WARNING, ERR_FORMAT, dsos_at(t->dsos, dso)->path, NO_OFFSET,
+			  "functions left out, because their names do not fit into the lines of a profile: %llu",
+			  (unsigned long long)names);
+}
+
 static void write_autofdo(const struct branch_traces *t, const struct dso_linked *at, u32 dso, struct bytes *out,
 			  const struct notify *to)
 {
@@ -164,6 +172,11 @@ static void write_autofdo(const struct branch_traces *t, const struct dso_linked
 		  "of %llu samples",
 		  dsos_at(t->dsos, dso)->path, (unsigned long long)outer, (unsigned long long)p.passages,
 		  (unsigned long long)p.unknown, (unsigned long long)t->samples);
+	note_odd(t, dso, p.odd, to);
+	if (p.full)
+		notify_at(
+			to, NOTE_WARNING, ERR_LIMIT, dsos_at(t->dsos, dso)->path, NO_OFFSET,
+			"functions at high addresses are left out: what its DWARF says of them takes too much memory");
 	sample_profile_free(&p);
 }
 
@@ -173,12 +186,14 @@ static int write_fdata(const struct branch_traces *t, const struct dso_linked *a
 	struct fdata_counts n;
 	int err = view_fdata(t, at, dso, out, &n, to);
 
-	if (!err)
+	if (!err) {
 		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET,
 			  "%s: %llu lines; %llu passages between branches, %llu of which do not fit the code, of %llu "
 			  "samples",
 			  dsos_at(t->dsos, dso)->path, (unsigned long long)n.lines, (unsigned long long)n.passages,
 			  (unsigned long long)n.refused, (unsigned long long)t->samples);
+		note_odd(t, dso, n.odd, to);
+	}
 	return err;
 }
 

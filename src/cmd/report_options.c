@@ -14,17 +14,26 @@ int report_set_switch(void *field, const char *text, const struct notify *to)
 	return 0;
 }
 
-/* Of rows and of branches; a later -g has its own. The field is the config. */
-int report_set_percent_limit(void *field, const char *text, const struct notify *to)
+int report_set_row_limit(void *field, const char *text, const struct notify *to)
 {
-	struct report_config *c = field;
 	char *end;
 	double v = strtod(text, &end);
 
 	if (end == text || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 100))
 		return notify_error(to, ERR_USAGE, "option --percent-limit: '%s' is not a percentage", text);
-	c->percent_limit = c->graph.min = v;
+	*(double *)field = v;
 	return 0;
+}
+
+/* Of rows and of branches; a later -g has its own. The field is the config. */
+int report_set_percent_limit(void *field, const char *text, const struct notify *to)
+{
+	struct report_config *c = field;
+	int err = report_set_row_limit(&c->percent_limit, text, to);
+
+	if (!err)
+		c->graph.min = c->percent_limit;
+	return err;
 }
 
 /* --metrics SET,.. or --no-metrics; the field is the config. */

@@ -32,8 +32,9 @@ struct report_config {
 };
 
 /* What options do that several commands have (struct opt's set): one that is given, or given with no-, whose field
- * becomes 1 or 0; --percent-limit, whose field is the config. */
+ * becomes 1 or 0; --percent-limit, whose field is a double, or where there are call graphs the config. */
 int report_set_switch(void *field, const char *text, const struct notify *to);
+int report_set_row_limit(void *field, const char *text, const struct notify *to);
 int report_set_percent_limit(void *field, const char *text, const struct notify *to);
 
 /* The command's run; cmd/report.c. */

@@ -10,6 +10,7 @@
 #include "cmd/header.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
+#include "cmd/report_options.h"
 #include "cmd/select.h"
 #include "codec/spe_source.h"
 
@@ -23,17 +24,6 @@ struct spe_config {
 	bool csv, json, formulas, no_kinds, whole_names, quiet, header, force, stdio, verbose;
 };
 
-static int set_percent_limit(void *field, const char *text, const struct notify *to)
-{
-	char *end;
-	double v = strtod(text, &end);
-
-	if (end == text || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 100))
-		return notify_error(to, ERR_USAGE, "option --percent-limit: '%s' is not a percentage", text);
-	*(double *)field = v;
-	return 0;
-}
-
 #define OPT(letter, name, kind, field, arg, help)                                                                     \
 	{                                                                                                             \
 		letter, name, kind, offsetof(struct spe_config, field), arg, help                                     \
@@ -45,7 +35,7 @@ static const struct opt options[] = {
 	OPT('s', "sort", OPT_STRING, sort, "KEYS",
 	    "one row per: symbol, symbol_iaddr (instruction), srcline, symbol_daddr (data), or other keys of report"),
 	{ 0, "percent-limit", OPT_CALL, offsetof(struct spe_config, percent_limit), "PERCENT",
-	  "leave out rows below this share", .set = set_percent_limit },
+	  "leave out rows below this share", .set = report_set_row_limit },
 	OPT(0, "rows", OPT_U32, most, "N", "show at most N rows; 0: all (default)"),
 	OPT(0, "no-kinds", OPT_FLAG, no_kinds, NULL,
 	    "do not split rows into loads by data source, stores, branches and others"),

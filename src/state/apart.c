@@ -526,9 +526,9 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
 	return ask_of_addresses(f, APART_LINES, addrs, n, reply, why);
 }
 
-int apart_function(struct apart_file *f, u64 addr, struct bytes *reply, const char **why)
+int apart_functions(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why)
 {
-	return ask_of_addresses(f, APART_FUNCTION, &addr, 1, reply, why);
+	return ask_of_addresses(f, APART_FUNCTIONS, addrs, n, reply, why);
 }
 
 /* As many texts as names, each no longer than a readable name can be. */

@@ -21,6 +21,7 @@
 #include "state/unxz.h"
 
 #define KEPT_ROOM (1u << 20)
+#define LONG_ANSWER (1u << 20) /* of functions: no further one is added */
 _Static_assert(1 + UNXZ_MOST <= APART_LARGEST, "what is unpacked fits into an answer");
 
 static void close_others(int keep)
@@ -124,12 +125,17 @@ static void on_lines(struct parser *p, struct cursor c)
 	}
 }
 
-static void on_function(struct parser *p, struct cursor c)
+static void on_functions(struct parser *p, struct cursor c)
 {
 	u32 at = map_get(&p->by_id, cursor_u32(&c));
+	u64 known = 0; /* up to here */
 
-	if (at != ID_NONE && p->files.v[at])
-		dwarf_file_function(p->files.v[at], cursor_u64(&c), &p->out);
+	while (at != ID_NONE && p->files.v[at] && cursor_left(&c) >= sizeof(u64) && p->out.len < LONG_ANSWER) {
+		u64 addr = cursor_u64(&c);
+
+		if (addr >= known)
+			known = dwarf_file_function(p->files.v[at], addr, &p->out);
+	}
 }
 
 static void on_names(struct parser *p, struct cursor c)
@@ -179,8 +185,8 @@ _Noreturn void apart_parse(void)
 			on_open(&p, c, fd);
 		else if (h.kind == APART_LINES)
 			on_lines(&p, c);
-		else if (h.kind == APART_FUNCTION)
-			on_function(&p, c);
+		else if (h.kind == APART_FUNCTIONS)
+			on_functions(&p, c);
 		else if (h.kind == APART_NAMES)
 			on_names(&p, c);
 		else if (h.kind == APART_UNXZ)

@@ -11,9 +11,9 @@ enum apart_kind {
 			on */
 	APART_CLOSE, /* u32 id. No answer */
 	APART_LINES, /* u32 id, then u64s: addresses. Answer as in apart.h */
-	APART_FUNCTION, /* u32 id, u64 address. Answer as in apart.h */
-	APART_NAMES,	/* names, each with its NUL. Answer as in apart.h */
-	APART_UNXZ,	/* .xz bytes. Answer: a byte, and what they stand for where that is 1 */
+	APART_FUNCTIONS, /* u32 id, then u64s: addresses. Answer as in apart.h */
+	APART_NAMES,	 /* names, each with its NUL. Answer as in apart.h */
+	APART_UNXZ,	 /* .xz bytes. Answer: a byte, and what they stand for where that is 1 */
 	APART_ANSWER,
 	APART_WANT_FILE, /* from the parser, while it works: a path. Answered with a descriptor, or without */
 	APART_WANT_LINK, /* likewise: /proc/self/fd/N. Answered with where that leads to */

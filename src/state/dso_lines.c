@@ -295,61 +295,93 @@ static bool take_rows(struct cursor *c, u32 n, struct source_function *out)
 	return !c->bad;
 }
 
-/* As apart_function has it, in out->text. False: there is none, or it is damaged. */
-static bool take_function(struct source_function *out)
+/* As apart_functions has it. False: it is damaged. A function without ranges or spans tells nothing. */
+static bool take_function(struct cursor *c, struct source_function *out)
 {
-	struct cursor c = cursor_over(out->text.p, out->text.len, false);
 	u32 ranges, spans;
 
-	out->entry = cursor_u64(&c);
-	ranges = cursor_u32(&c);
-	spans = cursor_u32(&c);
-	for (u32 i = 0; i < ranges && !c.bad; i++) {
-		struct source_code r = { cursor_u64(&c), 0 };
+	out->ranges.n = out->spans.n = out->rows.n = 0;
+	out->entry = cursor_u64(c);
+	ranges = cursor_u32(c);
+	spans = cursor_u32(c);
+	for (u32 i = 0; i < ranges && !c->bad; i++) {
+		struct source_code r = { cursor_u64(c), 0 };
 
-		r.end = cursor_u64(&c);
-		c.bad |= r.end < r.start;
-		if (!c.bad)
+		r.end = cursor_u64(c);
+		c->bad |= r.end < r.start;
+		if (!c->bad)
 			vec_push(&out->ranges, r);
 	}
-	for (u32 i = 0; i < spans && !c.bad; i++) {
-		struct source_span span = { cursor_u64(&c), (u32)out->rows.n, 0 };
+	for (u32 i = 0; i < spans && !c->bad; i++) {
+		struct source_span span = { cursor_u64(c), (u32)out->rows.n, 0 };
 
-		span.n = cursor_u32(&c);
-		c.bad |= span.n > APART_FRAMES || (i && span.start < out->spans.v[i - 1].start);
-		if (take_rows(&c, span.n, out))
+		span.n = cursor_u32(c);
+		c->bad |= span.n > APART_FRAMES || (i && span.start < out->spans.v[i - 1].start);
+		if (take_rows(c, span.n, out))
 			vec_push(&out->spans, span);
 	}
-	return !c.bad && ranges && spans;
+	return !c->bad;
 }
 
-void source_function_free(struct source_function *f)
+struct function_taker {
+	bool (*take)(void *ctx, const struct source_function *f);
+	void *ctx;
+	struct source_function f;
+};
+
+/* Of an answer; returns how many of the addresses it is about, perhaps more than were asked for. 0: it is damaged, or
+ * nobody wants more. */
+static size_t take_functions(const struct bytes *reply, const u64 *linked, size_t n, struct function_taker *t)
 {
-	vec_free(&f->ranges);
-	vec_free(&f->spans);
-	vec_free(&f->rows);
-	bytes_free(&f->text);
+	struct cursor c = cursor_over(reply->p, reply->len, false);
+	size_t i = 0;
+
+	while (i < n && cursor_left(&c)) {
+		u64 from = cursor_u64(&c), to = cursor_u64(&c);
+
+		if (!take_function(&c, &t->f) || from > linked[i] || to <= linked[i])
+			return 0;
+		if (t->f.ranges.n && t->f.spans.n && !t->take(t->ctx, &t->f))
+			return 0;
+		while (i < n && linked[i] < to)
+			i++;
+	}
+	return i;
 }
 
-bool dsos_source_function(struct dsos *d, u32 dso, u64 linked, struct source_function *out)
+static bool ask_for_functions(struct dsos *d, struct dso_slot *s, const u64 *linked, u32 n, struct bytes *reply)
 {
-	struct dso_slot *s = d->slots.v[dso];
 	const char *why = NULL;
-	bool found = false;
+	bool good;
 
-	*out = (struct source_function){ 0 };
-	if (!dsos_has_lines(d, dso))
-		return false;
 	pthread_mutex_lock(&s->lock);
-	if (open_apart(d, get_lines(d, s)))
-		found = !apart_function(s->lines->apart, linked, &out->text, &why) && take_function(out);
+	good = open_apart(d, get_lines(d, s)) && !apart_functions(s->lines->apart, linked, n, reply, &why);
 	pthread_mutex_unlock(&s->lock);
 	if (why)
 		(void)notify_at(d->notify, NOTE_WARNING, ERR_LIMIT, s->pub.path, NO_OFFSET,
 				"no source lines and inlined calls of it: %s", why);
-	if (!found)
-		source_function_free(out);
-	return found;
+	return good;
+}
+
+void dsos_source_functions(struct dsos *d, u32 dso, const u64 *linked, size_t n,
+			   bool (*take)(void *ctx, const struct source_function *f), void *ctx)
+{
+	struct function_taker t = { .take = take, .ctx = ctx };
+	struct bytes reply = { 0 };
+	size_t done = 0, more = n && dsos_has_lines(d, dso);
+
+	while (more && done < n) {
+		u32 batch = (u32)MIN(n - done, (size_t)APART_BATCH);
+
+		more = ask_for_functions(d, d->slots.v[dso], linked + done, batch, &reply) ?
+			       take_functions(&reply, linked + done, n - done, &t) :
+			       0;
+		done += more;
+	}
+	vec_free(&t.f.ranges);
+	vec_free(&t.f.spans);
+	vec_free(&t.f.rows);
+	bytes_free(&reply);
 }
 
 static u32 known_at(const struct dso_lines *l, u64 addr, struct source_frame *out, u32 max)

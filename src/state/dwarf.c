@@ -452,9 +452,9 @@ struct addresses {
 	size_t n, cap;
 };
 
-/* Of one function; compilers' largest have a hundredth of it. */
+/* Of one function; compilers' largest have a hundredth of it. With those before it, it fits into an answer. */
 #define MOST_SPANS (1u << 20)
-#define MOST_BYTES (64u << 20)
+#define MOST_BYTES (32u << 20)
 
 /* A position in the function that a frame is of. */
 struct position {
@@ -545,6 +545,22 @@ static size_t first_row(Dwarf_Lines *lines, size_t n, u64 vaddr)
 	return low;
 }
 
+/* The first range of a table that ends behind an address. */
+static u32 first_behind(const struct symtab *t, u64 vaddr)
+{
+	u32 low = 0, high = symtab_count(t);
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (symtab_at(t, middle)->end <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Where the line, or what is inlined, may become another one. */
 static void find_spans(struct unit *u, u32 function, u64 lo, u64 hi, struct addresses *out)
 {
@@ -558,55 +574,97 @@ static void find_spans(struct unit *u, u32 function, u64 lo, u64 hi, struct addr
 		for (size_t i = first_row(lines, n, lo);
 		     i < n && dwarf_lineaddr(dwarf_onesrcline(lines, i), &addr) == 0 && addr < hi; i++)
 			vec_push(out, addr);
-	for (u32 i = 0; inner && i < symtab_count(inner); i++) {
+	for (u32 i = inner ? first_behind(inner, lo) : 0; inner && i < symtab_count(inner); i++) {
 		const struct symbol *s = symtab_at(inner, i);
 
-		if (s->start > lo && s->start < hi)
+		if (s->start >= hi)
+			break;
+		if (s->start > lo)
 			vec_push(out, s->start);
 		if (s->end > lo && s->end < hi)
 			vec_push(out, s->end);
 	}
 }
 
-void dwarf_file_function(struct dwarf_file *f, u64 vaddr, struct bytes *out)
+/* Leaves of [*lo, *hi), which holds the address, what is between two ranges of the table. */
+static void narrow(const struct symtab *t, u64 vaddr, u64 *lo, u64 *hi)
 {
-	u32 at = symtab_find(f->by_addr, vaddr), node, ranges = 0, spans = 0;
+	u32 behind = first_behind(t, vaddr);
+
+	if (behind)
+		*lo = MAX(*lo, symtab_at(t, behind - 1)->end);
+	if (behind < symtab_count(t))
+		*hi = MIN(*hi, symtab_at(t, behind)->start);
+}
+
+/* Nothing holds the address: nor any other one how far around it? */
+static u64 put_gap(struct dwarf_file *f, struct unit *u, u32 at, u64 vaddr, struct bytes *out)
+{
+	u64 lo = 0, hi = UINT64_MAX;
+
+	if (u) {
+		lo = symtab_at(f->by_addr, at)->start;
+		hi = symtab_at(f->by_addr, at)->end;
+		narrow(u->ranges, vaddr, &lo, &hi);
+	} else {
+		narrow(f->by_addr, vaddr, &lo, &hi);
+	}
+	if (vaddr < lo || vaddr >= hi) {
+		lo = vaddr;
+		hi = vaddr + 1;
+	}
+	bytes_u64(out, lo);
+	bytes_u64(out, hi);
+	bytes_u64(out, 0);
+	bytes_u64(out, 0);
+	return hi;
+}
+
+u64 dwarf_file_function(struct dwarf_file *f, u64 vaddr, struct bytes *out)
+{
+	u32 at = symtab_find(f->by_addr, vaddr), node;
 	struct unit *u = at == ID_NONE ? NULL : &f->units.v[symtab_at(f->by_addr, at)->name];
 	struct addresses addrs = { 0 };
 	Dwarf_Addr base, lo, hi, entry = 0;
-	size_t counts = out->len + 8;
+	struct {
+		u64 from, to, entry;
+		u32 ranges, spans;
+	} head = { vaddr, vaddr + 1, 0, 0, 0 };
+	size_t begin = out->len;
 	ptrdiff_t next = 0;
 
 	node = u ? node_at(u, vaddr) : ID_NONE;
 	while (node != ID_NONE && dwarf_tag(&u->nodes.v[node].die) == DW_TAG_inlined_subroutine)
 		node = u->nodes.v[node].parent;
-	if (node != ID_NONE && dwarf_entrypc(&u->nodes.v[node].die, &entry))
-		entry = 0;
-	bytes_u64(out, entry);
-	bytes_u32(out, 0);
-	bytes_u32(out, 0);
 	if (node == ID_NONE)
-		return;
+		return put_gap(f, u, at, vaddr, out);
+	if (!dwarf_entrypc(&u->nodes.v[node].die, &entry))
+		head.entry = entry;
+	bytes_put(out, &head, sizeof(head));
 	while (addrs.n < MOST_SPANS && (next = dwarf_ranges(&u->nodes.v[node].die, next, &base, &lo, &hi)) > 0) {
 		if (is_dead(lo, hi))
 			continue;
 		/* Of a function in several parts only its first one tells where it is entered. */
-		if (!ranges && !entry)
-			memcpy(out->p + counts - 8, &(u64){ lo }, sizeof(u64));
+		if (!head.ranges && !head.entry)
+			head.entry = lo;
+		if (lo <= vaddr && vaddr < hi) {
+			head.from = lo;
+			head.to = hi;
+		}
 		bytes_u64(out, lo);
 		bytes_u64(out, hi);
-		ranges++;
+		head.ranges++;
 		find_spans(u, node, lo, hi, &addrs);
 	}
 	if (addrs.n)
 		qsort(addrs.v, addrs.n, sizeof(*addrs.v), by_address);
-	for (size_t i = 0; i < addrs.n && out->len < MOST_BYTES; i++) {
+	for (size_t i = 0; i < addrs.n && out->len - begin < MOST_BYTES; i++) {
 		if (i && addrs.v[i] == addrs.v[i - 1])
 			continue;
 		put_span(u, addrs.v[i], out);
-		spans++;
+		head.spans++;
 	}
-	memcpy(out->p + counts, &ranges, sizeof(ranges));
-	memcpy(out->p + counts + 4, &spans, sizeof(spans));
+	memcpy(out->p + begin, &head, sizeof(head));
 	vec_free(&addrs);
+	return head.to;
 }

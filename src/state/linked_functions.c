@@ -99,52 +99,76 @@ static void add_plt(struct symtab_build *b, const struct elf_file *f)
 							.late = true });
 }
 
-/* What the dynamic linker is told of; each with its size, and a NUL behind all. */
-struct dynamic {
-	u8 *relocations, *symbols, *names;
-	u64 nr_relocations, nr_symbols, names_size;
-	bool swap;
+/* A word that the dynamic linker fills, and the name of what it puts there. */
+struct filled {
+	u64 addr;
+	u32 at, name; /* which relocation; where in the names */
 };
 
-static bool read_dynamic(struct dynamic *d, const struct elf_file *f)
+struct dynamic {
+	VEC(struct filled) v; /* by address, and in the order of relocations */
+	u8 *names;	      /* a NUL is behind all */
+	u64 names_size;
+};
+
+static int by_addr(const void *a, const void *b)
+{
+	const struct filled *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Nothing, where the file has none, or has damaged ones. */
+static void read_dynamic(struct dynamic *d, const struct elf_file *f)
 {
 	const struct elf_section *rela = elf_section_named(f, ".rela.dyn"), *dyn = elf_section_named(f, ".dynsym");
+	u8 *relocations = NULL, *symbols = NULL;
 
-	*d = (struct dynamic){ .swap = f->swap };
-	if (!f->is64 || !rela || !dyn || dyn->link >= f->nr_sections || elf_section_read(f, rela, &d->relocations) ||
-	    elf_section_read(f, dyn, &d->symbols) || elf_section_read(f, &f->sections[dyn->link], &d->names))
-		return false;
-	d->nr_relocations = rela->size / sizeof(Elf64_Rela);
-	d->nr_symbols = dyn->size / sizeof(Elf64_Sym);
-	d->names_size = f->sections[dyn->link].size;
-	return true;
+	*d = (struct dynamic){ 0 };
+	if (f->is64 && rela && dyn && dyn->link < f->nr_sections && !elf_section_read(f, rela, &relocations) &&
+	    !elf_section_read(f, dyn, &symbols) && !elf_section_read(f, &f->sections[dyn->link], &d->names)) {
+		struct cursor c = cursor_over(relocations, rela->size, f->swap);
+
+		d->names_size = f->sections[dyn->link].size;
+		for (u32 i = 0; cursor_left(&c) >= sizeof(Elf64_Rela); i++) {
+			u64 addr = cursor_u64(&c), symbol = cursor_u64(&c) >> 32;
+			struct cursor s = cursor_over(symbols, dyn->size, f->swap);
+
+			cursor_skip(&c, 8);
+			cursor_skip(&s, symbol * sizeof(Elf64_Sym));
+			vec_push(&d->v, (struct filled){ addr, i, cursor_u32(&s) });
+		}
+		if (d->v.n)
+			qsort(d->v.v, d->v.n, sizeof(*d->v.v), by_addr);
+	}
+	free(relocations);
+	free(symbols);
 }
 
 static void free_dynamic(struct dynamic *d)
 {
-	free(d->relocations);
-	free(d->symbols);
+	vec_free(&d->v);
 	free(d->names);
 }
 
-/* The name of what the dynamic linker puts at that address; "": nothing. */
+/* The name of what the dynamic linker puts at that address, first of all; "": nothing. */
 static const char *name_at(const struct dynamic *d, u64 addr)
 {
-	struct cursor c = cursor_over(d->relocations, d->nr_relocations * sizeof(Elf64_Rela), d->swap);
+	size_t low = 0, high = d->v.n;
 
-	for (u64 i = 0; i < d->nr_relocations; i++) {
-		u64 at = cursor_u64(&c), symbol = cursor_u64(&c) >> 32;
-		struct cursor name = cursor_over(d->symbols, d->nr_symbols * sizeof(Elf64_Sym), d->swap);
-		u32 text;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
 
-		cursor_skip(&c, 8);
-		if (at != addr)
-			continue;
-		cursor_skip(&name, symbol * sizeof(Elf64_Sym));
-		text = cursor_u32(&name);
-		return text < d->names_size ? (const char *)d->names + text : "";
+		if (d->v.v[middle].addr < addr)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return "";
+	return low < d->v.n && d->v.v[low].addr == addr && d->v.v[low].name < d->names_size ?
+		       (const char *)d->names + d->v.v[low].name :
+		       "";
 }
 
 /*
@@ -158,7 +182,9 @@ static void add_plt_got(struct symtab_build *b, const struct elf_file *f)
 	u8 *code = NULL;
 	u64 each = sec && sec->entsize == 16 ? 16 : 8;
 
-	if (sec && read_dynamic(&d, f) && !elf_section_read(f, sec, &code))
+	if (sec)
+		read_dynamic(&d, f);
+	if (d.v.n && !elf_section_read(f, sec, &code))
 		for (u64 at = 0; at + each <= sec->size; at += each) {
 			const u8 *jump = memmem(code + at, each, "\xff\x25", 2);
 			u64 end = jump ? (u64)(jump - code) + 6 : UINT64_MAX;

@@ -3,7 +3,6 @@
 #ifndef STATE_SOURCE_FUNCTION_H
 #define STATE_SOURCE_FUNCTION_H
 
-#include "base/bytes.h"
 #include "base/vec.h"
 #include "state/dso.h"
 
@@ -28,12 +27,14 @@ struct source_function {
 	VEC(struct source_code) ranges;
 	VEC(struct source_span) spans; /* by address */
 	VEC(struct source_row) rows;
-	struct bytes text;
 };
 
-/* The function that holds the address, with what was inlined into it; the caller frees it. False: DWARF has none.
- * Thread-safe. */
-bool dsos_source_function(struct dsos *d, u32 dso, u64 linked, struct source_function *out);
-void source_function_free(struct source_function *f);
+/*
+ * The functions that hold any of these addresses, each with what was inlined into it. An address is higher than the
+ * one before. `take` gets them one after the other, each as long as it runs, and one that is in several parts perhaps
+ * several times; false: it wants no more. Addresses that DWARF does not know have none. Thread-safe.
+ */
+void dsos_source_functions(struct dsos *d, u32 dso, const u64 *linked, size_t n,
+			   bool (*take)(void *ctx, const struct source_function *f), void *ctx);
 
 #endif

@@ -201,6 +201,14 @@ nowhere = [line for line in written if (line[1] == line[2] == "0" if line[0] == 
 if nowhere or len(written) < 20:
     fail(f"{len(written)} lines, and of what is nowhere: {nowhere[:5]}")
 
+# Names that would make lines of their own are left out, and counted.
+subprocess.check_call(["objcopy", "--redefine-sym", "work=wo\n1 main 0 1 main 0 0 99999\nrk", "pie", "odd"])
+run("record", "-q", "--pmu=sim", "-b", "-e", "cycles:u", "-c", 1009, "-o", "odd.data", "--", "./odd")
+p = run("export", "--to", "fdata", "-i", "odd.data", "--binary", "odd")
+strange = [line for line in p.stdout.splitlines() if not re.fullmatch(r"([01] \S+ [0-9a-f]+ ){2}\d+ \d+", line) or "99999" in line]
+if strange or "rk " in p.stdout or " main " not in p.stdout or "do not fit into the lines of a profile: 1\n" not in p.stderr:
+    fail(f"a name of three lines: {strange[:3]} {p.stderr}")
+
 # What cannot be had.
 if "no branches in 'nothing'" not in run("export", "--to", "bolt", "-i", "pie.data", "--binary", "nothing", status=1).stderr:
     fail("a binary that is not there")

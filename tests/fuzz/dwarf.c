@@ -25,16 +25,17 @@ static void ask(struct dwarf_file *d, u64 addr)
 	}
 }
 
-/* As apart_function has it, to the last byte. */
+/* As apart_functions has it, to the last byte. */
 static void ask_for_function(struct dwarf_file *d, u64 addr)
 {
 	struct bytes out = { 0 };
 	struct cursor c;
 	u32 ranges, spans;
-	u64 last = 0;
+	u64 last = 0, known = dwarf_file_function(d, addr, &out);
 
-	dwarf_file_function(d, addr, &out);
 	c = cursor_over(out.p, out.len, false);
+	MUST(cursor_u64(&c) <= addr);
+	MUST(cursor_u64(&c) == known && known > addr);
 	cursor_u64(&c);
 	ranges = cursor_u32(&c);
 	spans = cursor_u32(&c);

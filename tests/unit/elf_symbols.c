@@ -469,9 +469,44 @@ static void test_damaged_dwarf(void **state)
 	bytes_free(&b);
 }
 
+/* Each answer says how far it goes, in gaps as well: no address there has another one. */
+static void test_functions_ahead(void **state)
+{
+	int fd = open(fixture("stripped/linked.debug"), O_RDONLY | O_CLOEXEC);
+	struct dwarf_file *f;
+	u32 functions = 0, gaps = 0;
+	u64 to = 0;
+
+	(void)state;
+	assert_true(fd >= 0);
+	f = dwarf_file_open(fd, true, true);
+	assert_non_null(f);
+	for (u64 at = 0; at != UINT64_MAX; at = to) {
+		struct bytes first = { 0 }, last = { 0 };
+		u64 from;
+		u32 ranges;
+
+		to = dwarf_file_function(f, at, &first);
+		assert_true(to > at);
+		memcpy(&from, first.p, sizeof(from));
+		memcpy(&ranges, first.p + 24, sizeof(ranges));
+		assert_int_equal(from, at);
+		assert_int_equal(dwarf_file_function(f, to - 1, &last), to);
+		assert_int_equal(first.len, last.len);
+		assert_memory_equal(first.p, last.p, first.len);
+		functions += ranges > 0;
+		gaps += !ranges;
+		bytes_free(&first);
+		bytes_free(&last);
+	}
+	assert_true(functions >= 2 && gaps >= 2);
+	dwarf_file_close(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_functions_ahead),
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_label_elsewhere),
 		cmocka_unit_test(test_debug_link),

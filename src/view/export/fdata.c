@@ -13,18 +13,16 @@
 
 #include "base/hash.h"
 #include "base/strtab.h"
+#include "codec/x86_branch.h"
 #include "state/linked_functions.h"
 #include "view/script/insn.h"
 
 #define LARGEST_FUNCTION (16u << 20)
 
-/* What an instruction does to the order in which code runs. */
-enum flow { FLOW_ON, FLOW_CALL, FLOW_MAYBE, FLOW_AWAY }; /* on; may jump; never goes on */
-
 struct block {
 	u64 start;
-	u64 last;	/* its last instruction */
-	enum flow flow; /* of its last one */
+	u64 last;	    /* its last instruction */
+	enum x86_flow flow; /* of its last one */
 };
 
 struct code {
@@ -41,6 +39,7 @@ struct writer {
 	const struct dso_linked *at;
 	u32 dso;
 	struct linked_functions functions;
+	bool *odd_seen; /* of them: no line can name it, and it is counted */
 	struct insn_decoder *decoder;
 	u16 machine;	  /* EM_*, of the function that was asked about last */
 	struct code code; /* of the function that was asked about last */
@@ -48,6 +47,30 @@ struct writer {
 	VEC(struct edge) edges;
 	struct fdata_counts *counts;
 };
+
+/* A profile is lines of words. */
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if ((u8)*s < ' ' || *s == 0x7f)
+			return true;
+	return false;
+}
+
+/* The function that holds an address; NULL: none, or one that no line can name. *odd: such a one. */
+static const struct linked_function *function_at(struct writer *w, u64 addr, bool *odd)
+{
+	const struct linked_function *f = linked_functions_at(&w->functions, addr);
+
+	*odd = f && has_control(strtab_get(&w->functions.names, f->name));
+	if (*odd) {
+		bool *seen = &w->odd_seen[f - w->functions.v.v];
+
+		w->counts->odd += !*seen;
+		*seen = true;
+	}
+	return *odd ? NULL : f;
+}
 
 static void add_edge(struct writer *w, u64 from, u64 to, u64 count, u64 mispredicted)
 {
@@ -65,49 +88,6 @@ static void add_edge(struct writer *w, u64 from, u64 to, u64 count, u64 mispredi
 }
 
 /* --- instructions --- */
-
-static bool is_prefix(u8 b)
-{
-	return b == 0x26 || b == 0x2e || b == 0x36 || b == 0x3e || (b >= 0x64 && b <= 0x67) || b == 0xf2 ||
-	       b == 0xf3 || (b & 0xf0) == 0x40;
-}
-
-static s64 signed_at(const u8 *p, u32 size)
-{
-	s32 wide;
-
-	if (size == 1)
-		return (signed char)*p;
-	memcpy(&wide, p, 4);
-	return wide;
-}
-
-/* *target: where a direct jump leads to, from the instruction's end; INT64_MAX: none. */
-static enum flow flow_x86(const u8 *p, u32 n, s64 *target)
-{
-	u32 i = 0;
-
-	*target = INT64_MAX;
-	while (i + 1 < n && is_prefix(p[i]))
-		i++;
-	if ((p[i] & 0xf0) == 0x70 || (p[i] >= 0xe0 && p[i] <= 0xe3)) {
-		*target = signed_at(p + n - 1, 1);
-		return FLOW_MAYBE;
-	}
-	if (p[i] == 0x0f && i + 5 < n && (p[i + 1] & 0xf0) == 0x80) {
-		*target = signed_at(p + n - 4, 4);
-		return FLOW_MAYBE;
-	}
-	if (p[i] == 0xeb || (p[i] == 0xe9 && n >= i + 5)) {
-		*target = signed_at(p[i] == 0xeb ? p + n - 1 : p + n - 4, p[i] == 0xeb ? 1 : 4);
-		return FLOW_AWAY;
-	}
-	if (p[i] == 0xc3 || p[i] == 0xc2 || p[i] == 0xf4 || (p[i] == 0x0f && i + 1 < n && p[i + 1] == 0x0b))
-		return FLOW_AWAY;
-	if (p[i] == 0xff && i + 1 < n && ((p[i + 1] >> 3 & 7) == 4 || (p[i + 1] >> 3 & 7) == 5))
-		return FLOW_AWAY;
-	return p[i] == 0xe8 || (p[i] == 0xff && i + 1 < n && (p[i + 1] >> 3 & 7) == 2) ? FLOW_CALL : FLOW_ON;
-}
 
 static int by_number(const void *a, const void *b)
 {
@@ -158,12 +138,28 @@ static size_t first_branch(const struct writer *w, u64 from)
 	return low;
 }
 
+/* The first symbol within a function that is behind an address. */
+static size_t first_entry(const struct writer *w, u64 addr)
+{
+	size_t low = 0, high = w->functions.entries.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->functions.entries.v[middle] <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Where other code comes in: by symbols, and by branches that were seen. */
 static void find_entries(const struct writer *w, const struct linked_function *f, struct numbers *out)
 {
-	for (size_t i = 0; i < w->functions.entries.n; i++)
-		if (w->functions.entries.v[i] > f->start && w->functions.entries.v[i] < f->end)
-			vec_push(out, w->functions.entries.v[i]);
+	for (size_t i = first_entry(w, f->start); i < w->functions.entries.n && w->functions.entries.v[i] < f->end;
+	     i++)
+		vec_push(out, w->functions.entries.v[i]);
 	for (size_t i = first_branch(w, offset_of(w->at, f->start)); i < w->t->v.n; i++) {
 		const struct branch_trace *b = &w->t->v.v[i];
 		u64 to = b->to == TRACE_OUTSIDE ? 0 : dso_linked_address(w->at, b->to);
@@ -187,28 +183,28 @@ static void make_blocks(struct writer *w, const u8 *code, u32 size, const struct
 {
 	const struct linked_function *f = w->code.function;
 	bool begins = true;
-	s64 target;
+	struct x86_branch b;
 	u32 n;
 
 	for (u32 i = 0; i < size && next_insn(w, code + i, size - i, f->start + i, &n); i += n) {
-		enum flow flow = flow_x86(code + i, n, &target);
 		struct block *last = w->code.blocks.n ? &w->code.blocks.v[w->code.blocks.n - 1] : NULL;
 		bool entered = holds(entries, f->start + i);
 
+		x86_branch_decode(code + i, n, true, &b);
 		/* A jump right behind one that may not be taken belongs to its block. */
-		if (begins && !entered && last && last->flow == FLOW_MAYBE && flow == FLOW_AWAY &&
-		    target != INT64_MAX) {
+		if (begins && !entered && last && last->flow == X86_MAYBE && b.flow == X86_AWAY &&
+		    b.target != INT64_MAX) {
 			last->last = f->start + i;
-			last->flow = FLOW_AWAY;
+			last->flow = X86_AWAY;
 			continue;
 		}
 		if (begins || entered) {
-			vec_push(&w->code.blocks, (struct block){ f->start + i, f->start + i, flow });
+			vec_push(&w->code.blocks, (struct block){ f->start + i, f->start + i, b.flow });
 			last = &w->code.blocks.v[w->code.blocks.n - 1];
 		}
 		last->last = f->start + i;
-		last->flow = flow;
-		begins = flow == FLOW_MAYBE || flow == FLOW_AWAY;
+		last->flow = b.flow;
+		begins = b.flow == X86_MAYBE || b.flow == X86_AWAY;
 	}
 }
 
@@ -216,15 +212,15 @@ static void make_blocks(struct writer *w, const u8 *code, u32 size, const struct
 static void find_targets(struct writer *w, const u8 *code, u32 size, struct numbers *out)
 {
 	const struct linked_function *f = w->code.function;
-	s64 target;
+	struct x86_branch b;
 	u32 n;
 
 	for (u32 i = 0; i < size && next_insn(w, code + i, size - i, f->start + i, &n); i += n) {
 		u64 to;
 
-		(void)flow_x86(code + i, n, &target);
-		to = f->start + i + n + (u64)target;
-		if (target != INT64_MAX && to >= f->start && to < f->end)
+		x86_branch_decode(code + i, n, true, &b);
+		to = f->start + i + n + (u64)b.target;
+		if (b.flow != X86_CALL && b.target != INT64_MAX && to >= f->start && to < f->end)
 			vec_push(out, to);
 	}
 }
@@ -272,13 +268,13 @@ static size_t block_at(const struct code *c, u64 addr)
 
 static bool goes_on(const struct block *b)
 {
-	return b->flow != FLOW_AWAY;
+	return b->flow != X86_AWAY;
 }
 
-/* False: it cannot have been as it was recorded. */
-static bool add_passage(struct writer *w, u64 from, u64 to, bool from_outside, u64 count)
+/* False: it cannot have been as it was recorded. f: the function that it begins in; NULL: none. */
+static bool add_passage(struct writer *w, const struct linked_function *f, u64 from, u64 to, bool from_outside,
+			u64 count)
 {
-	const struct linked_function *f = linked_functions_at(&w->functions, from);
 	const struct block *v;
 	size_t first, last;
 
@@ -291,7 +287,7 @@ static bool add_passage(struct writer *w, u64 from, u64 to, bool from_outside, u
 	first = block_at(&w->code, from);
 	last = block_at(&w->code, to);
 	/* It returned from a call behind which a block begins. */
-	if (from_outside && first && v[first].start == from && v[first - 1].flow == FLOW_CALL)
+	if (from_outside && first && v[first].start == from && v[first - 1].flow == X86_CALL)
 		first--;
 	for (size_t i = first; i < last; i++)
 		if (!goes_on(&v[i]))
@@ -305,21 +301,26 @@ static void read_traces(struct writer *w)
 {
 	for (size_t i = 0; i < w->t->v.n; i++) {
 		const struct branch_trace *b = &w->t->v.v[i];
+		const struct linked_function *f;
+		bool odd_from, odd_to;
 		u64 from, to;
 
 		if (b->dso != w->dso)
 			continue;
 		from = b->from == TRACE_OUTSIDE ? 0 : dso_linked_address(w->at, b->from);
 		to = b->to == TRACE_OUTSIDE ? 0 : dso_linked_address(w->at, b->to);
+		f = function_at(w, from, &odd_from);
 		if (b->kind == TRACE_BRANCH) {
-			from = linked_functions_at(&w->functions, from) ? from : 0;
-			to = linked_functions_at(&w->functions, to) ? to : 0;
-			if (from || to)
+			from = f ? from : 0;
+			to = function_at(w, to, &odd_to) ? to : 0;
+			if (!odd_from && !odd_to && (from || to))
 				add_edge(w, from, to, b->count, b->mispredicted);
 			continue;
 		}
+		if (odd_from)
+			continue;
 		w->counts->passages += b->count;
-		if (!add_passage(w, from, to, b->kind == TRACE_THROUGH_ENTRY, b->count))
+		if (!add_passage(w, f, from, to, b->kind == TRACE_THROUGH_ENTRY, b->count))
 			w->counts->refused += b->count;
 	}
 }
@@ -386,8 +387,10 @@ int view_fdata(const struct branch_traces *t, const struct dso_linked *at, u32 d
 	else if (!dsos_linked_functions(t->dsos, dso, &w.functions))
 		err = notify_at(to, NOTE_ERROR, ERR_NOTFOUND, dsos_at(t->dsos, dso)->path, NO_OFFSET,
 				"it has no symbol table, by whose names a profile goes");
-	if (!err)
+	if (!err) {
+		w.odd_seen = mem_zalloc(w.functions.v.n + 1);
 		read_traces(&w);
+	}
 	if (!err && w.machine && w.machine != EM_X86_64)
 		err = notify_at(to, NOTE_ERROR, ERR_UNSUPPORTED, dsos_at(t->dsos, dso)->path, NO_OFFSET,
 				"its code is not read: it is not x86-64's; --to bolt does not read code");
@@ -395,6 +398,7 @@ int view_fdata(const struct branch_traces *t, const struct dso_linked *at, u32 d
 		put_edges(&w, out);
 	insn_decoder_free(w.decoder);
 	linked_functions_free(&w.functions);
+	free(w.odd_seen);
 	set_free(&w.index);
 	vec_free(&w.edges);
 	vec_free(&w.code.blocks);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A branch profile as llvm-bolt reads it, and perf2bolt writes it: a line for each branch, and for each place where
- *the code went on from one basic block to the next,
+ * the code went on from one basic block to the next,
  *
  *	1 FUNCTION OFFSET 1 FUNCTION OFFSET MISPREDICTED COUNT
  *
@@ -15,6 +15,7 @@
 
 struct fdata_counts {
 	u64 lines, passages, refused; /* passages that do not fit the code */
+	u64 odd;		      /* functions that are left out: no line can name them */
 };
 
 /* t is sorted. 0, or an error that is noted: there is no symbol table, or no library that reads instructions. */
