@@ -23,8 +23,13 @@ static double share(u64 part, u64 of)
 	return of ? 100.0 * (double)part / (double)of : 0;
 }
 
-void record_print_unwound(const struct unwind_counts *c, u32 copied)
+void record_print_unwound(const struct unwinding *u, u32 copied)
 {
+	const struct unwind_counts *c = unwinding_counts(u);
+
+	if (unwinding_dropped(u))
+		fprintf(stderr, "[ reticle record: %llu samples left out: damaged, or of an unknown event ]\n",
+			(unsigned long long)unwinding_dropped(u));
 	if (!c->stacks)
 		return;
 	fprintf(stderr, "[ reticle record: stacks: %.1f%% whole", share(c->ends[UNWIND_WHOLE], c->stacks));

@@ -19,6 +19,7 @@ struct unwinding {
 	struct current *current;
 	struct unwinder *unwinder;
 	struct unwind_counts counts;
+	u64 dropped;
 	const struct evlist *kernel, *recorded;
 };
 
@@ -55,6 +56,11 @@ void unwinding_begin(struct unwinding *u, const struct evlist *kernel, const str
 const struct unwind_counts *unwinding_counts(const struct unwinding *u)
 {
 	return &u->counts;
+}
+
+u64 unwinding_dropped(const struct unwinding *u)
+{
+	return u->dropped;
 }
 
 static bool loses_stack(const struct unwinding *u, u32 event)
@@ -117,8 +123,10 @@ static void take_sample(struct unwinding *u, const u8 *record, u16 size, struct 
 	struct sample s;
 
 	/* One that nobody can read must not stay: what is in it is not known. */
-	if (!e || sample_decode_bytes(&e->layout, record, size, false, &s))
+	if (!e || sample_decode_bytes(&e->layout, record, size, false, &s)) {
+		u->dropped++;
 		return;
+	}
 	if (!loses_stack(u, event)) {
 		bytes_put(out, record, size);
 		return;
@@ -129,7 +137,7 @@ static void take_sample(struct unwinding *u, const u8 *record, u16 size, struct 
 	} else {
 		n = chain_kernel_part(&s.chain, words, CHAIN_WORDS);
 	}
-	(void)sample_put_unwound(&e->layout, record, size, words, n, out);
+	u->dropped += sample_put_unwound(&e->layout, record, size, words, n, out) != 0;
 }
 
 static void take_other(struct unwinding *u, const u8 *record, u16 size)
