@@ -207,7 +207,7 @@ static const struct rule_slot *rules_found(struct unwinder *u, u64 pc)
 	*slot = (struct rule_slot){ .pc = addr, .dso = code->file, .cfi = &none, .rules = ID_NONE };
 	if (code->index) {
 		slot->cfi = &code->index->cfi;
-		slot->rules = cfi_index_find(code->index, addr);
+		slot->rules = cfi_index_find(code->index, addr, true);
 	}
 	finish(u, slot, addr);
 	return slot;
