@@ -62,8 +62,8 @@ int recorder_drain(struct recorder *r, bool last); /* one pass over all rings */
 int recorder_look(struct recorder *r);		   /* reads the contents of overwritten rings */
 
 /* recorder_unwind.c: stacks are unwound while they come. */
-#define UNWOUND_AT_ONCE (256u << 10) /* so much is written at a time, */
-#define UNWOUND_RECORD (64u << 10)   /* and one record more */
+#define UNWOUND_AT_ONCE (256u << 10)		 /* so much is written at a time, */
+#define UNWOUND_RECORD (64u << 10)		 /* and one record more */
 bool recorder_unwinds(const struct recorder *r); /* the answer is kept as recorder.unwinds */
 void recorder_unwind_begin(struct recorder *r);
 /* Records for what existed before the first event, which are written elsewhere. */
