@@ -34,10 +34,12 @@ struct unwinder {
 	u8 dwarf[64];		     /* of perf's register numbers; CFI_REGS: none */
 	struct thread_view *threads; /* THREAD_CACHE of them; NULL: not needed */
 	struct rule_slot *rules;
-	u32 nr_rules;			   /* a power of two */
-	struct current *current;	   /* NULL: by threads */
-	struct current_code code;	   /* of the frame before: callers are often in the same file */
-	const struct current_space *space; /* of the sample at hand */
+	u32 nr_rules;		     /* a power of two */
+	struct current *current;     /* NULL: by threads */
+	struct current_code code;    /* of the frame before: callers are often in the same file */
+	struct current_space *space; /* of the sample at hand */
+	u32 generation;		     /* as current_generation, of what rules refer to */
+	struct rule_slot passing;    /* for code of which nothing is known for now */
 	/* Of the sample at hand: */
 	const u8 *stack;
 	u64 base, size; /* what is there of it */
@@ -190,6 +192,15 @@ static void finish(const struct unwinder *u, struct rule_slot *s, u64 addr)
 		s->quick = cfi_shorten(s->cfi, rules, &u->machine);
 }
 
+/* Rules refer to the information of files, some of which are gone. */
+static void follow_generation(struct unwinder *u)
+{
+	if (u->generation == current_generation(u->current))
+		return;
+	memset(u->rules, 0, u->nr_rules * sizeof(*u->rules));
+	u->generation = current_generation(u->current);
+}
+
 /* By the address in the file: the same code is in many processes, at other addresses. */
 static const struct rule_slot *rules_found(struct unwinder *u, u64 pc)
 {
@@ -200,15 +211,18 @@ static const struct rule_slot *rules_found(struct unwinder *u, u64 pc)
 
 	if ((pc < code->start || pc >= code->end) && (!u->space || !current_find(u->current, u->space, pc, code)))
 		return NULL;
+	follow_generation(u);
 	addr = pc + code->shift;
+	if (!code->index) {
+		u->passing = (struct rule_slot){ .dso = code->file, .cfi = &none, .rules = ID_NONE };
+		finish(u, &u->passing, addr);
+		return &u->passing;
+	}
 	slot = &u->rules[hash_mix(addr, code->file) & (u->nr_rules - 1)];
 	if (slot->cfi && slot->pc == addr && slot->dso == code->file)
 		return slot;
-	*slot = (struct rule_slot){ .pc = addr, .dso = code->file, .cfi = &none, .rules = ID_NONE };
-	if (code->index) {
-		slot->cfi = &code->index->cfi;
-		slot->rules = cfi_index_find(code->index, addr);
-	}
+	*slot = (struct rule_slot){ .pc = addr, .dso = code->file, .cfi = &code->index->cfi };
+	slot->rules = current_rules(u->current, u->space, code, addr);
 	finish(u, slot, addr);
 	return slot;
 }

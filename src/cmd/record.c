@@ -296,7 +296,7 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 	if (!c.o.quiet && (result.path || (!err && !c.dry_run))) {
 		print_end(&result, c.o.sim.on);
 		print_windows(&result.windows);
-		record_print_unwound(unwinding_counts(unwinding), c.o.attr.stack_dump);
+		record_print_unwound("record", unwinding, c.o.attr.stack_dump);
 		print_advice(&result, &c, to);
 	}
 	if (truth && !err)

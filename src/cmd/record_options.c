@@ -13,7 +13,6 @@
 #include "events/spec.h"
 
 #define DEFAULT_STACK_DUMP 8192
-#define DEFAULT_UNWOUND 16384 /* it is not kept, so more of it costs little */
 #define MAX_STACK_DUMP 65528
 #define MAX_RING_PAGES (1u << 20)
 

@@ -23,11 +23,16 @@ static double share(u64 part, u64 of)
 	return of ? 100.0 * (double)part / (double)of : 0;
 }
 
-void record_print_unwound(const struct unwind_counts *c, u32 copied)
+void record_print_unwound(const char *command, const struct unwinding *u, u32 copied)
 {
+	const struct unwind_counts *c = unwinding_counts(u);
+
+	if (unwinding_dropped(u))
+		fprintf(stderr, "[ reticle %s: %llu samples left out: damaged, or of an unknown event ]\n", command,
+			(unsigned long long)unwinding_dropped(u));
 	if (!c->stacks)
 		return;
-	fprintf(stderr, "[ reticle record: stacks: %.1f%% whole", share(c->ends[UNWIND_WHOLE], c->stacks));
+	fprintf(stderr, "[ reticle %s: stacks: %.1f%% whole", command, share(c->ends[UNWIND_WHOLE], c->stacks));
 	for (u32 i = UNWIND_WHOLE + 1; i < UNWIND_ENDS; i++)
 		if (c->ends[i]) {
 			fprintf(stderr, ", %.1f%% cut (%s", share(c->ends[i], c->stacks), unwind_end_text(i));

@@ -9,7 +9,8 @@
 
 /* u outlives it. */
 struct record_unwind record_unwind_by(struct unwinding *u);
-/* What became of stacks that were unwound, of which so many bytes were copied; nothing if there were none. */
-void record_print_unwound(const struct unwind_counts *c, u32 copied);
+/* What became of stacks that were unwound, of which so many bytes were copied; nothing if there were none. command:
+ * "record" or "top". */
+void record_print_unwound(const char *command, const struct unwinding *u, u32 copied);
 
 #endif

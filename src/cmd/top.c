@@ -52,6 +52,7 @@ struct top {
 	int ended_fd;
 	int err;
 	struct record_result result;
+	struct unwinding *unwinding;
 	/* What is said while there is a screen, for afterwards. */
 	pthread_mutex_t lock;
 	struct bytes notes;
@@ -111,13 +112,11 @@ static void *record_thread(void *ctx)
 {
 	struct top *t = ctx;
 	const struct sink sink = { take_stream, take_round, t->live, (u32)MIN(1000u, t->c.delay_s * 500) };
-	struct unwinding *unwinding = unwinding_new(&t->notify);
-	const struct record_unwind unwind = record_unwind_by(unwinding);
+	const struct record_unwind unwind = record_unwind_by(t->unwinding);
 	const struct recorder_events tell = { .sink = &sink, .unwind = &unwind };
 	u64 one = 1;
 
 	t->err = recorder_run(&t->c.record.o, &t->specs, &tell, false, &t->result, &t->notify);
-	unwinding_free(unwinding);
 	if (write(t->ended_fd, &one, sizeof(one)) != sizeof(one))
 		abort();
 	return NULL;
@@ -589,6 +588,7 @@ int top_run(const struct command_ctx *ctx, const void *config, int argc, char **
 
 	pthread_mutex_init(&t.lock, NULL);
 	t.notify = (struct notify){ keep_note, &t };
+	t.unwinding = unwinding_new(&t.notify);
 	err = prepare(&t, argc, argv);
 	if (!err)
 		err = run(&t);
@@ -597,6 +597,8 @@ int top_run(const struct command_ctx *ctx, const void *config, int argc, char **
 	free(t.order);
 	if (t.notes.len)
 		fwrite(t.notes.p, 1, t.notes.len, stderr);
+	record_print_unwound("top", t.unwinding, t.c.record.o.attr.stack_dump);
+	unwinding_free(t.unwinding);
 	bytes_free(&t.notes);
 	if (t.ended_fd >= 0)
 		close(t.ended_fd);

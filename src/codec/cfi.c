@@ -9,6 +9,7 @@
 
 /* What a file may ask for. Large programs have some thousands of different rules. */
 #define MAX_RULES (1u << 17)
+#define MAX_PROGRAM (64u << 10) /* bytes of a program: that of a CIE runs again for each of its functions */
 #define ENTRY_CODE 32 /* bytes of the code with which a program begins: it calls a function that does not return */
 #define MAX_SAVED 32  /* rules that a program remembers, one behind the other */
 
@@ -320,6 +321,7 @@ void cfi_compile(struct cfi *c, const struct cfi_function *fn, struct cfi_span *
 	struct run r = { .out = c, .fn = fn, .addr = fn->start, .span = *span };
 	u64 start = span->start;
 
+	r.bad = cursor_left(&fn->common->program) > MAX_PROGRAM || cursor_left(&fn->program) > MAX_PROGRAM;
 	r.shift = start - fn->start;
 	r.now.return_reg = (u8)fn->common->return_reg;
 	r.now.signal = fn->common->signal;

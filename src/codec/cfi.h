@@ -159,10 +159,11 @@ void cfi_index_add(struct cfi_index *x, const struct cfi_section *s, cfi_place_f
 /* Sorts the functions. */
 void cfi_index_finish(struct cfi_index *x);
 void cfi_index_free(struct cfi_index *x);
-/* About how much memory it takes. */
+/* About how much memory it takes; it becomes more as functions are compiled. */
 u64 cfi_index_bytes(const struct cfi_index *x);
-/* The rules that hold at an address, as an index of x->cfi.rules; ID_NONE: none are known. */
-u32 cfi_index_find(struct cfi_index *x, u64 addr);
+/* The rules that hold at an address, as an index of x->cfi.rules; ID_NONE: none are known. may_compile: false where
+ * there is no more memory for it; functions that were compiled before are still found. */
+u32 cfi_index_find(struct cfi_index *x, u64 addr, bool may_compile);
 
 /* What both share. Where a function lies in the caller's terms; false: nowhere, or beyond 4 GB. */
 bool cfi_span_of(const struct cfi_function *fn, cfi_place_fn place, void *ctx, struct cfi_span *out);

@@ -4,6 +4,10 @@
 
 #include "codec/cfi.h"
 
+/* What a file may ask for. */
+#define MAX_FUNCTIONS (1u << 21)
+#define MAX_COMPILED (64u << 20) /* bytes; few functions are ever compiled */
+
 struct indexing {
 	struct cfi_index *x;
 	cfi_place_fn place;
@@ -25,7 +29,8 @@ static void index_function(void *ctx, const struct cfi_function *fn)
 	struct indexing *i = ctx;
 	struct cfi_indexed f = { .start = fn->start, .section = (u32)i->x->sections.n - 1 };
 
-	if (!cfi_span_of(fn, i->place, i->ctx, &f.span) || cursor_left(&fn->program) > UINT32_MAX) {
+	if (i->x->functions.n == MAX_FUNCTIONS || !cfi_span_of(fn, i->place, i->ctx, &f.span) ||
+	    cursor_left(&fn->program) > UINT32_MAX) {
 		i->x->cfi.left_out++;
 		return;
 	}
@@ -60,6 +65,9 @@ void cfi_index_finish(struct cfi_index *x)
 {
 	if (x->functions.n > 1)
 		qsort(x->functions.v, x->functions.n, sizeof(*x->functions.v), by_start);
+	if (x->functions.n)
+		x->functions.v = mem_realloc(x->functions.v, x->functions.n, sizeof(*x->functions.v));
+	x->functions.cap = x->functions.n;
 }
 
 void cfi_index_free(struct cfi_index *x)
@@ -73,9 +81,16 @@ void cfi_index_free(struct cfi_index *x)
 	cfi_free(&x->cfi);
 }
 
+static u64 compiled_bytes(const struct cfi *c)
+{
+	return c->rows.cap * sizeof(*c->rows.v) + c->rules.cap * sizeof(*c->rules.v) +
+	       c->exprs.cap * sizeof(*c->exprs.v) + c->code.cap;
+}
+
 u64 cfi_index_bytes(const struct cfi_index *x)
 {
-	u64 bytes = x->functions.n * sizeof(*x->functions.v);
+	u64 bytes = x->functions.cap * sizeof(*x->functions.v) + x->commons.cap * sizeof(*x->commons.v) +
+		    compiled_bytes(&x->cfi);
 
 	for (size_t i = 0; i < x->sections.n; i++)
 		bytes += x->sections.v[i].size;
@@ -110,13 +125,15 @@ static struct cfi_indexed *function_at(const struct cfi_index *x, u64 addr)
 	return low ? &x->functions.v[low - 1] : NULL;
 }
 
-u32 cfi_index_find(struct cfi_index *x, u64 addr)
+u32 cfi_index_find(struct cfi_index *x, u64 addr, bool may_compile)
 {
 	struct cfi_indexed *f = function_at(x, addr);
 	const struct cfi_row *rows;
 	u32 low = 0, high;
 
 	if (!f || addr >= f->span.end)
+		return ID_NONE;
+	if (!f->span.n && (!may_compile || compiled_bytes(&x->cfi) > MAX_COMPILED))
 		return ID_NONE;
 	if (!f->span.n)
 		compile(x, f);

@@ -11,6 +11,8 @@
 #define ENC_INDIRECT 0x80
 #define ENC_OMIT 0xff
 
+#define MAX_COMMONS (1u << 18) /* of a section; files come from anybody */
+
 /* A value of that look. An unknown one makes the cursor bad. */
 static u64 encoded(struct cursor *c, u8 encoding, bool is64)
 {
@@ -137,6 +139,8 @@ static void read_entry(const struct cfi_section *s, struct commons *commons, u64
 	if (body.bad)
 		return;
 	if (id == common_id) {
+		if (commons->v.n == MAX_COMMONS)
+			return;
 		map_set(&commons->at, begins, (u32)commons->v.n);
 		vec_push(&commons->v, read_common(body, s));
 		return;

@@ -8,6 +8,8 @@
 #ifndef EVENTS_SPEC_H
 #define EVENTS_SPEC_H
 
+#include <string.h>
+
 #include "base/err.h"
 #include "base/vec.h"
 #include "codec/attr.h"
@@ -34,7 +36,7 @@ struct event_spec {
 	bool has_time, time;	   /* term time=0/1 */
 	bool has_inherit, inherit; /* terms inherit, no-inherit */
 	bool has_call_graph;	   /* term call-graph=: */
-	char *call_graph;	   /* its value: "fp", "no", "dwarf,8192" */
+	char *call_graph;	   /* its value: "fp", "no", "dwarf" */
 	u32 max_stack;		   /* term max-stack=; 0: not given */
 	u32 stack_size;		   /* term stack-size=; 0: not given */
 	bool has_branches;	   /* term branch_type=: attr.branch_sample_type holds it; 0: "no" */
@@ -83,6 +85,11 @@ void event_specs_free(struct event_specs *specs);
 static inline bool event_spec_scheduled(const struct event_spec *s)
 {
 	return s->schedule.period_short || s->schedule.jitter_long;
+}
+/* Has it the term call-graph=unwind? */
+static inline bool event_spec_unwinds(const struct event_spec *s)
+{
+	return s->has_call_graph && !strncmp(s->call_graph, "unwind", 6);
 }
 /*
  * Its schedule, after a has got its period or frequency; all 0 if it asks for none, or if a does not sample. With a

@@ -12,6 +12,8 @@
 /* UNWIND: as DWARF, but the recorder makes a call chain of each copy, and the recording has only that. */
 enum callgraph { CALLGRAPH_NONE, CALLGRAPH_FP, CALLGRAPH_DWARF, CALLGRAPH_LBR, CALLGRAPH_UNWIND };
 
+#define DEFAULT_UNWOUND 16384 /* bytes; a copy is not kept, so more of it costs little */
+
 /* The contents of a sample. */
 struct attr_opts {
 	u64 freq;   /* RECORD_UNSET: 4000, unless a period was given */

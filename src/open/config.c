@@ -79,7 +79,7 @@ static void set_callgraph(struct attr *a, const struct attr_opts *o, enum callgr
 	}
 }
 
-/* The term call-graph=: "fp", "no", "lbr", "dwarf[,bytes]", "unwind[,bytes]". */
+/* The term call-graph=: "fp", "no", "lbr", "dwarf", "unwind"; stack-size= is the number of bytes for these two. */
 static enum callgraph spec_callgraph(const struct event_spec *s, struct attr_opts *o)
 {
 	if (s->max_stack)
@@ -90,8 +90,11 @@ static enum callgraph spec_callgraph(const struct event_spec *s, struct attr_opt
 		return o->callgraph;
 	if (!strncmp(s->call_graph, "dwarf", 5))
 		return CALLGRAPH_DWARF;
-	if (!strncmp(s->call_graph, "unwind", 6))
+	if (event_spec_unwinds(s)) {
+		if (!s->stack_size && o->callgraph != CALLGRAPH_UNWIND)
+			o->stack_dump = DEFAULT_UNWOUND;
 		return CALLGRAPH_UNWIND;
+	}
 	if (!strcmp(s->call_graph, "lbr"))
 		return CALLGRAPH_LBR;
 	return strcmp(s->call_graph, "no") ? CALLGRAPH_FP : CALLGRAPH_NONE;
@@ -459,6 +462,8 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 		o.no_inherit = true;
 	c.command_is_target = has_workload && !t->system_wide && !t->tasks_named;
 	o.time |= o.callgraph == CALLGRAPH_UNWIND;
+	for (size_t i = 0; i < specs->v.n; i++)
+		o.time |= event_spec_unwinds(&specs->v.v[i]);
 	o.addr |= o.callgraph == CALLGRAPH_DWARF; /* as perf: what unwinds from memory also follows data maps */
 	if (o.callgraph == CALLGRAPH_DWARF && !regs_general(o.regs))
 		return notify_error(to, ERR_UNSUPPORTED, "--call-graph dwarf is not known on this architecture");

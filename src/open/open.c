@@ -268,15 +268,24 @@ static int refuse_jitter(const struct event_set *set, const struct notify *to)
  * Rings of copies are to be emptied sooner than when they are half full. Unwinding what half a ring holds takes so
  * long that a busy machine lets others run meanwhile, again and again, and the ring runs over; who works a little at a
  * time is let run at once.
+ *
+ * The kernel takes the number of the event that a ring is mapped for, which may be one without copies, and no ring has
+ * its size yet. Without -m the smallest size that it can come to counts (512 kB, mostly), because a number beyond the
+ * ring's size would call when it is full.
  */
 static void set_wakeups(struct event_set *set, u64 pages)
 {
 	u64 ring = (pages ? pages : modest_pages()) * (u64)sysconf(_SC_PAGESIZE);
+	bool copies = false;
 
-	for (size_t i = 0; i < set->events.n; i++) {
+	if (set->by_task)
+		ring = MIN(ring, (u64)TASK_RING_BYTES);
+	for (size_t i = 0; i < set->events.n; i++)
+		copies |= set->events.v[i].unwound;
+	for (size_t i = 0; i < set->events.n && copies; i++) {
 		struct attr *a = &set->events.v[i].attr;
 
-		if (!set->events.v[i].unwound || a->flags & ATTR_WATERMARK)
+		if (a->flags & (ATTR_WATERMARK | ATTR_WRITE_BACKWARD))
 			continue;
 		a->flags |= ATTR_WATERMARK;
 		a->wakeup_events = (u32)MIN(ring / 2, (u64)COPIES_WAKE_BYTES);

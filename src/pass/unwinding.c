@@ -6,12 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "codec/procmaps.h"
 #include "state/current.h"
 #include "sys/smallfile.h"
 
 #define MAPS_LIMIT (16u << 20)
+/* Mappings are read again for so long in each second at most: anybody can have many processes, and many mappings. */
+#define READ_NS 100000000
+#define SECOND_NS 1000000000
 
 struct unwinding {
 	const struct notify *notify;
@@ -19,6 +23,8 @@ struct unwinding {
 	struct current *current;
 	struct unwinder *unwinder;
 	struct unwind_counts counts;
+	u64 dropped;
+	u64 second_ns, read_ns; /* since when, and how long, mappings have been read again */
 	const struct evlist *kernel, *recorded;
 };
 
@@ -46,7 +52,7 @@ void unwinding_begin(struct unwinding *u, const struct evlist *kernel, const str
 	const struct symbol_opts opts = { .no_kernel = true, .no_lines = true };
 
 	u->dsos = dsos_new(&opts, u->notify);
-	u->current = current_new(u->dsos);
+	u->current = current_new(u->dsos, u->notify);
 	u->unwinder = unwinder_of_now(u->current);
 	u->kernel = kernel;
 	u->recorded = recorded;
@@ -57,54 +63,89 @@ const struct unwind_counts *unwinding_counts(const struct unwinding *u)
 	return &u->counts;
 }
 
+u64 unwinding_dropped(const struct unwinding *u)
+{
+	return u->dropped;
+}
+
 static bool loses_stack(const struct unwinding *u, u32 event)
 {
 	return u->kernel->events.v[event].attr.sample_type & PERF_SAMPLE_STACK_USER &&
 	       !(u->recorded->events.v[event].attr.sample_type & PERF_SAMPLE_STACK_USER);
 }
 
-/* Of a process some of whose mappings may have been lost; it is late for that, but most of it is what it was. */
-static void read_mappings(struct unwinding *u, u32 pid)
+static void tell_mappings(struct unwinding *u, u32 pid, const struct bytes *maps)
 {
 	struct record r = { .h = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER } };
-	struct bytes maps = { 0 }, path = { 0 };
-	char name[32];
+	struct bytes path = { 0 };
 	struct str line;
 	size_t at = 0;
 	struct maps_line l;
 
-	current_again(u->current, pid);
-	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
-	if (!smallfile_read(AT_FDCWD, name, MAPS_LIMIT, &maps))
-		while (bytes_line(&maps, &at, &line)) {
-			if (!maps_line_parse(line.p, line.len, &l) || !(l.prot & PROT_EXEC))
-				continue;
-			path.len = 0;
-			maps_path_plain(l.path, &path);
-			r.mmap = (struct rec_mmap){ .pid = pid,
-						    .tid = pid,
-						    .start = l.start,
-						    .len = l.end - l.start,
-						    .pgoff = l.pgoff,
-						    .prot = l.prot,
-						    .maj = l.maj,
-						    .min = l.min,
-						    .ino = l.ino,
-						    .filename = { (const char *)path.p, (u32)path.len } };
-			current_apply(u->current, &r);
-		}
+	while (bytes_line(maps, &at, &line)) {
+		if (!maps_line_parse(line.p, line.len, &l) || !(l.prot & PROT_EXEC))
+			continue;
+		path.len = 0;
+		maps_path_plain(l.path, &path);
+		r.mmap = (struct rec_mmap){ .pid = pid,
+					    .tid = pid,
+					    .start = l.start,
+					    .len = l.end - l.start,
+					    .pgoff = l.pgoff,
+					    .prot = l.prot,
+					    .maj = l.maj,
+					    .min = l.min,
+					    .ino = l.ino,
+					    .filename = { (const char *)path.p, (u32)path.len } };
+		current_apply(u->current, &r);
+	}
 	bytes_free(&path);
-	bytes_free(&maps);
 }
 
-/* False: the sample has no user space. */
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * SECOND_NS + (u64)t.tv_nsec;
+}
+
+/* Of a process some of whose mappings may have been lost; it is late for that, but most of it is what it was. False:
+ * they are as before. */
+static bool read_mappings(struct unwinding *u, u32 pid)
+{
+	struct bytes maps = { 0 };
+	u64 begin = now_ns();
+	char name[32];
+	bool done;
+
+	if (begin - u->second_ns >= SECOND_NS) {
+		u->second_ns = begin;
+		u->read_ns = 0;
+	}
+	if (u->read_ns >= READ_NS)
+		return false;
+	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
+	done = !smallfile_read(AT_FDCWD, name, MAPS_LIMIT, &maps) && maps.len;
+	if (done) {
+		current_again(u->current, pid);
+		tell_mappings(u, pid, &maps);
+	} else {
+		current_settle(u->current, pid);
+	}
+	bytes_free(&maps);
+	u->read_ns += now_ns() - begin;
+	return done;
+}
+
+/* False: the sample has no user space. Wrong mappings let a stack end anywhere; if they are doubtful, any end but the
+ * right one is. */
 static bool unwind_it(struct unwinding *u, const struct event *e, const struct sample *s, struct unwound *stack)
 {
 	if (!unwind_sample(u->unwinder, &e->layout, s, stack))
 		return false;
-	if (stack->end != UNWIND_UNMAPPED || !current_doubtful(u->current, s->pid))
+	if (stack->end == UNWIND_WHOLE || !current_doubtful(u->current, s->pid) || !read_mappings(u, s->pid))
 		return true;
-	read_mappings(u, s->pid);
 	return unwind_sample(u->unwinder, &e->layout, s, stack);
 }
 
@@ -117,8 +158,10 @@ static void take_sample(struct unwinding *u, const u8 *record, u16 size, struct 
 	struct sample s;
 
 	/* One that nobody can read must not stay: what is in it is not known. */
-	if (!e || sample_decode_bytes(&e->layout, record, size, false, &s))
+	if (!e || sample_decode_bytes(&e->layout, record, size, false, &s)) {
+		u->dropped++;
 		return;
+	}
 	if (!loses_stack(u, event)) {
 		bytes_put(out, record, size);
 		return;
@@ -129,7 +172,7 @@ static void take_sample(struct unwinding *u, const u8 *record, u16 size, struct 
 	} else {
 		n = chain_kernel_part(&s.chain, words, CHAIN_WORDS);
 	}
-	(void)sample_put_unwound(&e->layout, record, size, words, n, out);
+	u->dropped += sample_put_unwound(&e->layout, record, size, words, n, out) != 0;
 }
 
 static void take_other(struct unwinding *u, const u8 *record, u16 size)

@@ -15,9 +15,12 @@ void unwinding_free(struct unwinding *u);
 /* The events as the kernel writes them, and the same as the recording describes them: samples of those that lose their
  * stacks between these two are unwound. Both outlive u. */
 void unwinding_begin(struct unwinding *u, const struct evlist *kernel, const struct evlist *recorded);
-/* Takes the records of this machine in order of time; appends what the recording gets in a record's place. */
+/* Takes the records of this machine, in order of time as good as (record/unwind.h); appends what the recording gets in
+ * a record's place. */
 void unwinding_take(struct unwinding *u, const u8 *record, u16 size, struct bytes *out);
 /* What became of the stacks so far; all 0 before unwinding_begin. */
 const struct unwind_counts *unwinding_counts(const struct unwinding *u);
+/* Samples that are not in the recording: of an event that nobody knows, damaged, or too large. */
+u64 unwinding_dropped(const struct unwinding *u);
 
 #endif

@@ -59,7 +59,7 @@ static void look_at_sample(struct flow *f, const u8 *record, u16 size)
 	u32 event = by_id ? evlist_find(f->events, record, size, true, false) : 0;
 	struct sample_core s;
 
-	if (by_id && event == f->aside)
+	if (event != ID_NONE && event == f->aside)
 		return;
 	f->samples++;
 	if (f->tap)

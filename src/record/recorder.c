@@ -170,8 +170,9 @@ static void set_priority(const struct recorder *r)
 	struct sched_param p = { .sched_priority = (int)r->o->output.rt_priority };
 
 	/* It works little, but on a busy machine its share of a CPU is less than that, and rings run over for good.
-	 * The command was forked before. Who may not do it goes on without. */
-	if (recorder_unwinds(r))
+	 * The command was forked before. Who may not do it goes on without, and a nice value that somebody chose
+	 * stays. */
+	if (r->unwinds && !getpriority(PRIO_PROCESS, 0))
 		(void)setpriority(PRIO_PROCESS, 0, UNWINDING_NICE);
 	if (p.sched_priority && sched_setscheduler(0, SCHED_FIFO, &p))
 		notify_warn(r->notify, "cannot run with real-time priority %d: %s", p.sched_priority, strerror(errno));
@@ -321,10 +322,12 @@ static int describe_all(struct recorder *r)
 {
 	int err = describe_events(r, &r->events, true);
 
-	if (err || !recorder_unwinds(r))
-		return err;
-	err = describe_events(r, &r->kernel_events, false);
-	return err ? err : recorder_unwind_begin(r);
+	r->unwinds = recorder_unwinds(r);
+	if (!err && r->unwinds)
+		err = describe_events(r, &r->kernel_events, false);
+	if (!err && r->unwinds)
+		recorder_unwind_begin(r);
+	return err;
 }
 
 /* Never standard output without a word: in "record -- make | tee log" that belongs to the program. */

@@ -47,6 +47,7 @@ struct recorder {
 	u64 started_ms, enable_at_ms, switch_at_ms;
 	u64 clock_wall_ns, clock_ns; /* read together when it began, for CLOCK_DATA */
 	u64 began_ms;		     /* when the loop began */
+	bool unwinds;		     /* some event's stacks are unwound */
 	bool delayed;		     /* events have to be enabled at enable_at_ms */
 	bool stop, hurry;	     /* hurry: a second signal came; leave out everything that takes time */
 };
@@ -61,10 +62,10 @@ int recorder_drain(struct recorder *r, bool last); /* one pass over all rings */
 int recorder_look(struct recorder *r);		   /* reads the contents of overwritten rings */
 
 /* recorder_unwind.c: stacks are unwound while they come. */
-#define UNWOUND_AT_ONCE (256u << 10) /* so much is written at a time, */
-#define UNWOUND_RECORD (64u << 10)   /* and one record more */
-bool recorder_unwinds(const struct recorder *r);
-int recorder_unwind_begin(struct recorder *r);
+#define UNWOUND_AT_ONCE (256u << 10)		 /* so much is written at a time, */
+#define UNWOUND_RECORD (64u << 10)		 /* and one record more */
+bool recorder_unwinds(const struct recorder *r); /* the answer is kept as recorder.unwinds */
+void recorder_unwind_begin(struct recorder *r);
 /* Records for what existed before the first event, which are written elsewhere. */
 void recorder_unwind_existing(struct recorder *r, const struct bytes *records);
 /* Empties all rings into the recording, in order of time. */

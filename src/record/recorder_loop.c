@@ -139,9 +139,9 @@ int recorder_drain(struct recorder *r, bool last)
 		writer_round(&r->writer, false);
 		return err;
 	}
-	if (recorder_unwinds(r))
+	if (r->unwinds)
 		err = recorder_unwind_rings(r);
-	for (size_t i = 0; i < r->set.rings.n && !recorder_unwinds(r) && !err; i++)
+	for (size_t i = 0; i < r->set.rings.n && !r->unwinds && !err; i++)
 		err = drain_ring(r, &r->set.rings.v[i].ring);
 	flow_settle(&r->flow);
 	r->result->events_bytes += r->round_bytes;

@@ -15,7 +15,7 @@ static int flush(void *ctx, const struct bytes *b)
 	struct iovec part = { b->p, b->len };
 
 	/* Later files of --switch-output tell again what it has followed since. */
-	if (recorder_unwinds(r) && !r->result->files)
+	if (r->unwinds && !r->result->files)
 		recorder_unwind_existing(r, b);
 	flow_look(&r->flow, &part, 1);
 	return writer_put(&r->writer, &part, 1);

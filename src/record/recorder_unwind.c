@@ -7,7 +7,11 @@
  * each ring is, and then a second time. Any record that is older than one of those that the first look saw was
  * complete when that one was, so the second look sees it, in whichever ring it is. The merge therefore takes the
  * oldest record of all rings again and again, until those of the first look are taken, and leaves the others for the
- * next pass. Nothing has to be copied, or corrected later, and the recording is in order.
+ * next pass. Nothing has to be copied, or corrected later, and the recording is in order, as good as.
+ *
+ * A record gets its time before it is complete, and within a ring an interrupt may put a later one before it. So a
+ * record can come behind one that is younger by as much as the kernel takes for one, some microseconds. Then a stack
+ * may miss a mapping that is that new; the FINISHED_ROUNDs that readers sort by hold for it as for any record.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +40,9 @@ bool recorder_unwinds(const struct recorder *r)
 	return any && r->tell && r->tell->unwind;
 }
 
-int recorder_unwind_begin(struct recorder *r)
+void recorder_unwind_begin(struct recorder *r)
 {
 	r->tell->unwind->begin(r->tell->unwind->ctx, &r->kernel_events, &r->events);
-	return 0;
 }
 
 void recorder_unwind_existing(struct recorder *r, const struct bytes *records)

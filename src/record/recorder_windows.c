@@ -130,6 +130,15 @@ static u64 cycles_per_second(void)
 	return khz * 1000;
 }
 
+static bool unwinds(const struct recorder *r)
+{
+	bool any = r->o->attr.callgraph == CALLGRAPH_UNWIND;
+
+	for (size_t i = 0; i < r->specs->v.n; i++)
+		any |= event_spec_unwinds(&r->specs->v.v[i]);
+	return any;
+}
+
 /* What does not go together with windows; NULL: nothing. */
 static const char *hindrance(const struct recorder *r)
 {
@@ -149,6 +158,9 @@ static const char *hindrance(const struct recorder *r)
 	if (late_tasks && !strcmp(r->path, "-"))
 		return "each thread has its own counters, which can be listed at the end of a file, but not in "
 		       "a pipe: write to a file, or record whole CPUs (-a), or leave out new threads (-i)";
+	if (late_tasks && unwinds(r))
+		return "each thread has its own ring, and many of them are too small for copies of stacks "
+		       "(--call-graph unwind): record whole CPUs (-a), or leave out new threads (-i)";
 	if (wants_branches(&o->attr))
 		return "branch records (-b, -j, --call-graph lbr) need the counters' interrupts for themselves";
 	return NULL;

@@ -15,7 +15,8 @@ struct record_unwind {
 	 * stay valid until the recording ends. */
 	void (*begin)(void *ctx, const struct evlist *kernel, const struct evlist *recorded);
 	/* Takes a record. The records for what existed before come first, and then those of all rings, in order of
-	 * time. Appends what the recording gets in its place. */
+	 * time but for the microseconds that the kernel takes to complete a record. Appends what the recording gets in
+	 * its place. */
 	void (*take)(void *ctx, const u8 *record, u16 size, struct bytes *out);
 	void *ctx;
 };

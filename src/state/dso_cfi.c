@@ -8,7 +8,7 @@
 #include "state/dso_table.h"
 #include "state/elf_symbols.h"
 
-#define INDEXED_MOST (256u << 20) /* bytes of a section */
+#define INDEXED_MOST (64u << 20) /* bytes of a section */
 
 static bool place(void *ctx, u64 addr, u64 *out)
 {

@@ -163,6 +163,23 @@ def check_processes():
             fail(f"few stacks: {stacks('forks.data')}")
 
 
+def check_windows():
+    """Each thread would have a ring of its own, which is too small: not by default, and an error if asked for."""
+    for args in (["--window=leader=cpu-clock", "--call-graph", "unwind"],
+                 ["--window", "-e", "{cpu-clock/call-graph=unwind/,page-faults}:S"]):
+        said = run("record", *args, "-o", "none.data", "--", "true", status=2)
+        if "too small for copies of stacks" not in said:
+            fail(said)
+
+
+def check_terms():
+    """The term of one event copies as much as the option, and its samples have times."""
+    run("record", "-q", "--per-thread", "-e", "cpu-clock/call-graph=unwind/u", "-o", "term.data", "--", "./p", "100")
+    times = [float(t.rstrip(":")) for t in run("script", "-F", "time", "-i", "term.data").split()]
+    if not times or not all(times):
+        fail(f"times: {times[:5]}")
+
+
 def check_ways_out():
     """Compressed, and to a pipe; and what cannot be is refused."""
     record("unwind", "plain.data", "300")
@@ -193,4 +210,6 @@ machine.need_recording()
 check_same_stacks()
 check_recording()
 check_processes()
+check_windows()
+check_terms()
 check_ways_out()

@@ -515,6 +515,37 @@ static void own_stack(void **state)
 	free(c);
 }
 
+/* A program runs again for each function of its CIE, and zeros are instructions: one that is too long tells nothing.
+ */
+static void long_programs(void **state)
+{
+	const struct cfi_rules *rules;
+	struct made head = { 0 };
+	u32 padding = 70000;
+	struct cfi c;
+
+	(void)state;
+	put_common(&head, 0, 16, 3, (const u8[]){ 0x0c, 7, 8 });
+	for (u32 n = 8; n <= padding; n += padding - 8) {
+		u32 at = head.n + n;
+		const u32 common_length = at - 4, function[] = { 20, at + 4, 0x1000 - (at + 8), 0x100, 0, 0 };
+		u8 *b = calloc(1, at + sizeof(function));
+		const struct cfi_section s = { .bytes = b, .size = at + sizeof(function), .is64 = true };
+
+		memcpy(b, head.b, head.n);
+		memcpy(b, &common_length, 4);
+		memcpy(b + at, function, sizeof(function));
+		memset(&c, 0, sizeof(c));
+		cfi_add(&c, &s, same_place, NULL);
+		cfi_finish(&c);
+		rules = cfi_find(&c, 0x1000);
+		assert_int_equal(rules != NULL, n == 8);
+		assert_int_equal(c.left_out, n != 8);
+		cfi_free(&c);
+		free(b);
+	}
+}
+
 /* Both ways of this program's information say the same of each address where rules change, and of those around it. */
 static void index_of_own_file(void **state)
 {
@@ -525,6 +556,7 @@ static void index_of_own_file(void **state)
 	const struct cfi *c;
 	char path[4096];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+	u64 bytes;
 	u32 dso;
 
 	(void)state;
@@ -534,16 +566,20 @@ static void index_of_own_file(void **state)
 	c = dsos_cfi(dsos, dso);
 	x = dsos_cfi_index(dsos, dso);
 	assert_true(c->rows.n > 100);
+	bytes = cfi_index_bytes(x);
+	assert_int_equal(cfi_index_find(x, c->rows.v[0].start, false), ID_NONE);
+	assert_int_equal(cfi_index_bytes(x), bytes);
 	assert_int_equal(x->cfi.entry, c->entry);
 	for (size_t i = 0; i < c->rows.n; i++)
 		for (u64 addr = c->rows.v[i].start - 1; addr <= c->rows.v[i].start + 1; addr++) {
 			const struct cfi_rules *rules = cfi_find(c, addr);
-			u32 id = cfi_index_find(x, addr);
+			u32 id = cfi_index_find(x, addr, true);
 
 			assert_int_equal(rules == NULL, id == ID_NONE);
 			if (rules)
 				assert_memory_equal(rules, &x->cfi.rules.v[id], sizeof(*rules));
 		}
+	assert_true(cfi_index_bytes(x) > bytes);
 	cfi_index_free(x);
 	free(x);
 	dsos_free(dsos);
@@ -556,7 +592,7 @@ int main(void)
 		cmocka_unit_test(outermost),	       cmocka_unit_test(expressions),
 		cmocka_unit_test(hostile_expressions), cmocka_unit_test(steps_of_arm64),
 		cmocka_unit_test(damaged_sections),    cmocka_unit_test(own_stack),
-		cmocka_unit_test(index_of_own_file),
+		cmocka_unit_test(index_of_own_file),   cmocka_unit_test(long_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

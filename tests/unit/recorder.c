@@ -445,6 +445,34 @@ static void test_flow(void **state)
 	free_events(&set, &l);
 }
 
+/* Samples of an event that nobody knows are counted, even if the events have different fields. */
+static void test_unknown_events_are_counted(void **state)
+{
+	struct attr attr = { .type = PERF_TYPE_SOFTWARE,
+			     .size = ATTR_SIZE_VER7,
+			     .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP,
+			     .flags = ATTR_SAMPLE_ID_ALL };
+	struct sample s = { .has = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP, .id = 7, .ip = 0x1000 };
+	struct evlist l = { 0 };
+	struct bytes data = { 0 };
+	struct flow f;
+
+	(void)state;
+	for (u32 i = 0; i < 2; i++) {
+		evlist_add(&l, &attr, i ? "b" : "a", NULL);
+		evlist_add_id(&l, i, i + 1);
+		attr.sample_type |= PERF_SAMPLE_TIME;
+	}
+	assert_int_equal(evlist_seal(&l, NULL, "test"), 0);
+	assert_int_equal(sample_encode(&l.events.v[0].layout, &s, &data), 0);
+	flow_init(&f, &l, false);
+	flow_look(&f, &(struct iovec){ data.p, data.len }, 1);
+	assert_int_equal(f.samples, 1);
+	flow_free(&f);
+	bytes_free(&data);
+	evlist_free(&l);
+}
+
 /* The next file has nothing of the one before: neither counts, nor hits, nor mappings. */
 static void test_flow_restarts(void **state)
 {
@@ -720,13 +748,21 @@ static void test_control(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpulist),		 cmocka_unit_test(test_maps_line),
-		cmocka_unit_test(test_maps_line_wrong),	 cmocka_unit_test(test_maps_path),
-		cmocka_unit_test(test_proc_stat),	 cmocka_unit_test(test_notes),
-		cmocka_unit_test(test_mapped_build_ids), cmocka_unit_test(test_flow),
-		cmocka_unit_test(test_flow_restarts),	 cmocka_unit_test(test_flow_forgets_ended),
-		cmocka_unit_test(test_writer),		 cmocka_unit_test(test_packer),
-		cmocka_unit_test(test_control),		 cmocka_unit_test(test_notes_of_file),
+		cmocka_unit_test(test_cpulist),
+		cmocka_unit_test(test_maps_line),
+		cmocka_unit_test(test_maps_line_wrong),
+		cmocka_unit_test(test_maps_path),
+		cmocka_unit_test(test_proc_stat),
+		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_mapped_build_ids),
+		cmocka_unit_test(test_flow),
+		cmocka_unit_test(test_unknown_events_are_counted),
+		cmocka_unit_test(test_flow_restarts),
+		cmocka_unit_test(test_flow_forgets_ended),
+		cmocka_unit_test(test_writer),
+		cmocka_unit_test(test_packer),
+		cmocka_unit_test(test_control),
+		cmocka_unit_test(test_notes_of_file),
 		cmocka_unit_test(test_other_root),
 	};
 

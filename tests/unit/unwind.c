@@ -97,13 +97,28 @@ struct current_space *current_space(struct current *c, u32 pid)
 	return NULL;
 }
 
-bool current_find(struct current *c, const struct current_space *s, u64 pc, struct current_code *out)
+bool current_find(struct current *c, struct current_space *s, u64 pc, struct current_code *out)
 {
 	(void)c;
 	(void)s;
 	(void)pc;
 	(void)out;
 	return false;
+}
+
+u32 current_rules(struct current *c, struct current_space *s, const struct current_code *at, u64 addr)
+{
+	(void)c;
+	(void)s;
+	(void)at;
+	(void)addr;
+	return ID_NONE;
+}
+
+u32 current_generation(const struct current *c)
+{
+	(void)c;
+	return 0;
 }
 
 /* As in attrib/place.c, which would bring files along. */

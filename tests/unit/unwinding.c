@@ -124,6 +124,16 @@ static u32 own_frames(const struct u64s *chain, u64 behind, u64 v[MOST_FRAMES])
 	return n;
 }
 
+static void print_other(struct truth *t, const u64 *a, u32 na, const u64 *b, u32 nb)
+{
+	t->counts.other++;
+	print_message("%u frames by pointers, %u unwound:", na, nb);
+	for (u32 i = 0; i < na || i < nb; i++)
+		print_message(" %llx/%llx", i < na ? (unsigned long long)a[i] : 0,
+			      i < nb ? (unsigned long long)b[i] : 0);
+	print_message("\n");
+}
+
 static void compare(struct truth *t, const struct sample *by_pointers, const struct sample *unwound)
 {
 	u64 a[MOST_FRAMES], b[MOST_FRAMES];
@@ -140,7 +150,7 @@ static void compare(struct truth *t, const struct sample *by_pointers, const str
 	else if (nb < na && !memcmp(a, b, nb * sizeof(*a)))
 		t->counts.cut++;
 	else
-		t->counts.other++;
+		print_other(t, a, na, b, nb);
 }
 
 static void take(struct truth *t, const u8 *record, u16 size)
