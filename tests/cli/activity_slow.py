@@ -133,6 +133,7 @@ for part in parts[1:]:
 
 # What cannot be, and who may not.
 expect("cannot be combined with --overwrite", run(reticle, "record", "--activity", "--overwrite", "-e", "cpu-clock", "true", status=2))
+expect("windows: --activity", run(reticle, "record", "--activity", "--window=leader=cpu-clock", "true", status=2))
 expect("tracepoints have no activities", run(reticle, "record", "--activity", "-e", "sched:sched_switch", "true", status=1))
 run(reticle, "record", "-q", "-e", "cpu-clock", "-o", "plain.data", "--", "true")
 expect("has no activities", run(reticle, "activity", "-i", "plain.data", status=1))
