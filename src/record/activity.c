@@ -32,6 +32,7 @@
 #define SOON_TIMES 32u
 #define LATE_NS 1000000000ull
 #define FILES_MAX 65536u
+#define PROCESSES_MAX 65536u
 #define ANSWER_BYTES (128ull << 20)
 
 struct activities {
@@ -39,7 +40,7 @@ struct activities {
 	const struct notify *to;
 	u8 *consumer, *producer; /* pages of the ring of asks; data follow the producer's */
 	size_t page;
-	struct map asked;   /* hash of a key -> how often it was asked */
+	struct map asked;   /* hash of a process's key -> how often it was asked for */
 	struct map by_file; /* hash of device, inode, path and role -> index in files */
 	VEC(struct tls_symbol) files;
 	u64 left; /* bytes of files that may be read for the answer that is being made */
@@ -235,19 +236,30 @@ static bool look_at_process(struct activities *a, u32 pid, struct process *p)
 	return ok;
 }
 
-static void answer(struct activities *a, u64 key)
+/* How often it was asked for, with this time. */
+static u32 times_asked(struct activities *a, const struct activity_key *key)
+{
+	u32 *times;
+
+	if (a->asked.n >= PROCESSES_MAX)
+		map_free(&a->asked);
+	times = map_at(&a->asked, hash_pair(key->id, key->started), 0);
+	*times += *times < UINT16_MAX;
+	return *times;
+}
+
+static void answer(struct activities *a, const struct activity_key *key)
 {
 	struct process *p = mem_zalloc(sizeof(*p));
-	u32 *times = map_at(&a->asked, key, 0);
+	u32 times = times_asked(a, key);
 	struct activity_target before;
 
-	*times += *times < UINT16_MAX;
 	a->left = ANSWER_BYTES;
 	p->target.kind = ACTIVITY_KIND_NONE;
-	look_at_process(a, (u32)(key >> 32), p);
+	look_at_process(a, (u32)(key->id >> 32), p);
 	if (activity_prog_target(&a->prog, key, &before) && before.context == p->target.context)
 		p->target.published = before.published;
-	p->target.ask_after = *times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(*times - SOON_TIMES, 10u), LATE_NS);
+	p->target.ask_after = times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(times - SOON_TIMES, 10u), LATE_NS);
 	if (p->target.kind > ACTIVITY_KIND_NONE && p->target.context)
 		p->target.ask_after = LATE_NS;
 	activity_prog_set_target(&a->prog, key, &p->target);
@@ -263,7 +275,7 @@ void activities_answer(struct activities *a)
 	while (at < end) {
 		const u8 *record = data + (at & (ACTIVITY_ASKS_BYTES - 1));
 		u32 len = __atomic_load_n((const u32 *)(const void *)record, __ATOMIC_ACQUIRE);
-		u64 key;
+		struct activity_key key;
 
 		if (len & BPF_RINGBUF_BUSY_BIT)
 			break;
@@ -271,6 +283,6 @@ void activities_answer(struct activities *a)
 		at += ((u64)(len & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT)) + BPF_RINGBUF_HDR_SZ + 7) &
 		      ~7ull;
 		__atomic_store_n((u64 *)(void *)a->consumer, at, __ATOMIC_RELEASE);
-		answer(a, key);
+		answer(a, &key);
 	}
 }
