@@ -13,7 +13,7 @@
 #include "codec/attr.h"
 
 #define ACTIVITY_EVENT "activity" /* the event's name */
-#define ACTIVITY_VERSION 1
+#define ACTIVITY_VERSION 2
 
 enum activity_what { ACTIVITY_THREAD = 1, ACTIVITY_PROCESS };
 
@@ -33,7 +33,8 @@ enum activity_status {
 struct activity_head {
 	u8 version, what, status, zero;
 	u32 size; /* of the data */
-	u64 time; /* of the sample in which it was read; 0: that of the record */
+	u64 time;  /* of the sample in which it was read; 0: that of the record */
+	u64 image; /* of the process: another one for each process and after each exec */
 };
 
 #define ACTIVITY_FIXED 28		/* bytes of a thread's record before its attributes (OTEP 4947) */
@@ -43,7 +44,7 @@ struct activity_head {
 struct activity_record {
 	enum activity_what what;
 	enum activity_status status;
-	u64 time;
+	u64 time, image;
 	struct str data;
 };
 

@@ -377,6 +377,15 @@ static void put_status(struct code *c, enum activity_status s)
 	store_value(c, BPF_B, SCRATCH, offsetof(struct activity_head, status), s);
 }
 
+/* When the process began, and how often it called exec: nobody calls it so often that this is another one's time. */
+static void put_image(struct code *c, u8 head)
+{
+	load(c, BPF_W, R1, FP, KEY);
+	load(c, BPF_DW, R2, FP, STARTED);
+	calc_with(c, BPF_ADD, R1, R2);
+	store(c, BPF_DW, head, offsetof(struct activity_head, image), R1);
+}
+
 /* The thread's record, into the scratch. Behind its end there are 0s, so that whole words can be compared. */
 static void put_record(struct code *c)
 {
@@ -384,6 +393,7 @@ static void put_record(struct code *c)
 	store_value(c, BPF_W, SCRATCH, offsetof(struct activity_head, size), 0);
 	load(c, BPF_DW, R1, FP, TIME);
 	store(c, BPF_DW, SCRATCH, offsetof(struct activity_head, time), R1);
+	put_image(c, SCRATCH);
 	put_variable(c);
 	read_user(c, PLACE, 8, NO_THREAD);
 	load(c, BPF_DW, R3, FP, PLACE);
@@ -438,6 +448,9 @@ static void put_compare(struct code *c, const struct activity_prog *p)
 	jump(c, BPF_JEQ, LAST, 0, EMIT);
 	load(c, BPF_DW, R1, SCRATCH, 0);
 	load(c, BPF_DW, R2, LAST, 0);
+	jump_with(c, BPF_JNE, R1, R2, EMIT);
+	load(c, BPF_DW, R1, SCRATCH, offsetof(struct activity_head, image));
+	load(c, BPF_DW, R2, LAST, offsetof(struct activity_head, image));
 	jump_with(c, BPF_JNE, R1, R2, EMIT);
 	load(c, BPF_W, R1, SCRATCH, offsetof(struct activity_head, size));
 	set(c, R3, 0);
@@ -521,6 +534,7 @@ static void put_context(struct code *c, const struct activity_prog *p)
 	store_value(c, BPF_W, R9, 0, ACTIVITY_VERSION | ACTIVITY_PROCESS << 8 | ACTIVITY_KNOWN << 16);
 	load(c, BPF_DW, R1, FP, TIME);
 	store(c, BPF_DW, R9, offsetof(struct activity_head, time), R1);
+	put_image(c, R9);
 	load(c, BPF_W, R7, FP, SLOT + 12);
 	jump(c, BPF_JLE, R7, ACTIVITY_PAYLOAD_MAX, WRITE_CONTEXT);
 	store_value(c, BPF_B, R9, offsetof(struct activity_head, status), ACTIVITY_BARE); /* too long */
