@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -31,6 +32,7 @@
 #define SOON_NS 1000000ull
 #define SOON_TIMES 32u
 #define LATE_NS 1000000000ull
+#define FIRST_PID_NAMESPACE 0xeffffffcu /* the kernel's PROC_PID_INIT_INO */
 #define FILES_MAX 65536u
 #define PROCESSES_MAX 65536u
 #define ANSWER_BYTES (128ull << 20)
@@ -83,6 +85,14 @@ static int attach(struct activities *a, const struct open_event *e)
 	return 0;
 }
 
+/* BPF knows processes by the numbers of the first namespace. By these, the /proc of another one has other processes. */
+static bool in_first_namespace(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino == FIRST_PID_NAMESPACE;
+}
+
 int activities_begin(struct activities **out, const struct notify *to)
 {
 	struct activities *a = mem_zalloc(sizeof(*a));
@@ -90,8 +100,13 @@ int activities_begin(struct activities **out, const struct notify *to)
 
 	*out = a;
 	a->to = to;
+	a->prog = (struct activity_prog)ACTIVITY_PROG_NONE;
 	a->page = (size_t)sysconf(_SC_PAGESIZE);
 	a->consumer = a->producer = MAP_FAILED;
+	if (!in_first_namespace())
+		return notify_error(to, ERR_UNSUPPORTED,
+				    "--activity works outside of containers only: in a PID namespace of their own, "
+				    "processes have other numbers than those by which a BPF program knows them");
 	err = activity_prog_load(&a->prog, to);
 	return err ? err : map_asks(a);
 }

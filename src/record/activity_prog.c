@@ -689,7 +689,6 @@ int activity_prog_load(struct activity_prog *p, const struct notify *to)
 	struct code *c;
 	int err = 0;
 
-	*p = (struct activity_prog){ -1, -1, -1, -1, -1, -1, -1 };
 	if (!find_offsets(&o))
 		return notify_error(to, ERR_UNSUPPORTED,
 				    "--activity: this kernel does not say where its structs have what it needs "

@@ -38,6 +38,8 @@ struct activity_target {
 	u64 ask_at;    /* by the clock of samples; 0: it asks in the next sample */
 };
 
+/* ACTIVITY_PROG_NONE, until it is loaded. */
+#define ACTIVITY_PROG_NONE { -1, -1, -1, -1, -1, -1, -1 }
 struct activity_prog {
 	int prog, processes, threads, scratch, payload, output, asks;
 };

@@ -137,6 +137,9 @@ expect("windows: --activity", run(reticle, "record", "--activity", "--window=lea
 expect("tracepoints have no activities", run(reticle, "record", "--activity", "-e", "sched:sched_switch", "true", status=1))
 run(reticle, "record", "-q", "-e", "cpu-clock", "-o", "plain.data", "--", "true")
 expect("has no activities", run(reticle, "activity", "-i", "plain.data", status=1))
+if os.geteuid() == 0 and shutil.which("unshare"):
+    said = run("unshare", "-pf", "--mount-proc", reticle, "record", "--activity", "-e", "cpu-clock", "true", status=1)
+    expect("PID namespace", said)
 if os.geteuid() == 0 and shutil.which("setpriv"):
     os.chmod(".", 0o777)
     said = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", reticle, "record", "--activity", "-e", "cpu-clock:u", "true",
