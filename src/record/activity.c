@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/regular.h"
+#include "base/set.h"
 #include "codec/procmaps.h"
 #include "record/activity_prog.h"
 #include "record/tls_symbol.h"
@@ -35,7 +36,15 @@
 #define FIRST_PID_NAMESPACE 0xeffffffcu /* the kernel's PROC_PID_INIT_INO */
 #define FILES_MAX 65536u
 #define PROCESSES_MAX 65536u
-#define ANSWER_BYTES (128ull << 20)
+#define FILE_BYTES (64ull << 20)
+#define ANSWER_BYTES (2 * FILE_BYTES)
+
+/* What a file says, by what it is: never by what it is called, as another user may call another file the same. */
+struct known_file {
+	u64 dev, ino, changed; /* of the file that was read: its st_ctim in ns */
+	bool as_program;
+	struct tls_symbol symbol;
+};
 
 struct activities {
 	struct activity_prog prog;
@@ -43,14 +52,14 @@ struct activities {
 	u8 *consumer, *producer; /* pages of the ring of asks; data follow the producer's */
 	size_t page;
 	struct map asked;   /* hash of a process's key -> how often it was asked for */
-	struct map by_file; /* hash of device, inode, path and role -> index in files */
-	VEC(struct tls_symbol) files;
-	u64 left; /* bytes of files that may be read for the answer that is being made */
+	VEC(struct known_file) files;
+	struct set known; /* of files */
+	u64 left;	  /* bytes of files that may be read for the answer that is being made */
 };
 
 /* What an answer is made of. */
 struct process {
-	char root[32]; /* /proc/PID/root */
+	u32 pid;
 	char exe[PATH_MAX];
 	struct activity_target target;
 	bool from_program; /* the program's own variable comes before those of libraries, as in dynamic linking */
@@ -138,7 +147,7 @@ void activities_end(struct activities *a)
 		munmap(a->producer, a->page + 2 * (size_t)ACTIVITY_ASKS_BYTES);
 	activity_prog_close(&a->prog);
 	map_free(&a->asked);
-	map_free(&a->by_file);
+	set_free(&a->known);
 	vec_free(&a->files);
 	free(a);
 }
@@ -153,52 +162,89 @@ void activities_renew(struct activities *a)
 	activity_prog_forget(&a->prog);
 }
 
-/* Valid until the next one is looked up. */
-static const struct tls_symbol *symbol_of(struct activities *a, const struct process *p, const struct maps_line *m,
-					  const char *path, bool as_program)
+/*
+ * The file that is mapped there, and no other: it may have been deleted or replaced, or be another one for the process
+ * than for us. Whoever may not follow map_files (that takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE) gets the program
+ * from its own link, and other files by their paths, if these still lead to the same inode; the device may have another
+ * number in maps (btrfs, overlayfs).
+ */
+static int open_mapped(const struct process *p, const struct maps_line *m, const char *path, bool as_program)
 {
-	u64 id = hash_pair(hash_pair(m->ino, (u64)m->maj << 32 | m->min), hash_bytes(path, strlen(path)) + as_program);
-	u32 known = map_get(&a->by_file, id);
-	static const struct tls_symbol none = { .kind = ACTIVITY_KIND_NONE };
-	struct tls_symbol found = { .kind = ACTIVITY_KIND_NONE };
+	char name[64];
+	struct stat st;
 	int fd;
 
-	if (known != ID_NONE)
-		return &a->files.v[known];
-	if (a->left < ANSWER_BYTES / 4)
-		return &none; /* in the next answer */
-	fd = regular_open_in(p->root, path);
-	if (fd >= 0) {
-		tls_symbol_find(fd, SYMBOL, as_program, &a->left, &found);
-		close(fd);
-	}
+	snprintf(name, sizeof(name), "/proc/%u/map_files/%llx-%llx", p->pid, (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+	fd = regular_open(name);
+	if (fd >= 0)
+		return fd;
+	snprintf(name, sizeof(name), "/proc/%u/%s", p->pid, as_program ? "exe" : "root");
+	fd = as_program ? regular_open(name) : regular_open_in(name, path);
+	if (fd < 0 || as_program || (!fstat(fd, &st) && st.st_ino == m->ino))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+static bool same_file(const struct known_file *a, const struct known_file *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->changed == b->changed && a->as_program == b->as_program;
+}
+
+/* What the open file says. */
+static struct tls_symbol symbol_of(struct activities *a, int fd, bool as_program)
+{
+	struct known_file f = { .as_program = as_program, .symbol = { .kind = ACTIVITY_KIND_NONE } };
+	u64 left = FILE_BYTES, hash;
+	struct stat st;
+	u32 id, at;
+
+	if (fstat(fd, &st))
+		return f.symbol;
+	f.dev = st.st_dev;
+	f.ino = st.st_ino;
+	f.changed = (u64)st.st_ctim.tv_sec * 1000000000 + (u64)st.st_ctim.tv_nsec;
+	hash = hash_pair(hash_pair(f.dev, f.ino), f.changed + as_program);
+	SET_FIND(id, &a->known, hash, at, same_file(&a->files.v[id], &f));
+	if (id != ID_NONE)
+		return a->files.v[id].symbol;
+	if (a->left < left)
+		return f.symbol; /* in the next answer */
+	tls_symbol_find(fd, SYMBOL, as_program, &left, &f.symbol);
+	a->left -= FILE_BYTES - left;
 	if (a->files.n >= FILES_MAX) {
-		map_free(&a->by_file);
+		set_free(&a->known);
 		a->files.n = 0;
 	}
-	map_set(&a->by_file, id, (u32)a->files.n);
-	vec_push(&a->files, found);
-	return &a->files.v[a->files.n - 1];
+	set_add(&a->known, hash, (u32)a->files.n);
+	vec_push(&a->files, f);
+	return f.symbol;
 }
 
 /* The first mapping of a file: does it define the variable? */
 static void look_at_file(struct activities *a, struct process *p, const struct maps_line *m)
 {
+	struct tls_symbol s = { .kind = ACTIVITY_KIND_NONE };
 	struct bytes path = { 0 };
-	const struct tls_symbol *s;
 	bool as_program;
+	int fd;
 
 	maps_path_plain(m->path, &path);
 	bytes_u8(&path, 0);
 	as_program = !strcmp((const char *)path.p, p->exe);
-	s = symbol_of(a, p, m, (const char *)path.p, as_program);
-	p->musl |= as_program && s->musl;
-	if (s->kind > ACTIVITY_KIND_NONE && !p->from_program && (as_program || p->target.kind == ACTIVITY_KIND_NONE)) {
-		p->from_program = as_program;
-		p->target.kind = s->kind;
-		p->target.where = as_program ? s->where : s->where + (m->start - s->first);
-	}
+	fd = open_mapped(p, m, (const char *)path.p, as_program);
 	bytes_free(&path);
+	if (fd < 0)
+		return;
+	s = symbol_of(a, fd, as_program);
+	close(fd);
+	p->musl |= as_program && s.musl;
+	if (s.kind > ACTIVITY_KIND_NONE && !p->from_program && (as_program || p->target.kind == ACTIVITY_KIND_NONE)) {
+		p->from_program = as_program;
+		p->target.kind = s.kind;
+		p->target.where = as_program ? s.where : s.where + (m->start - s.first);
+	}
 }
 
 static bool begins(struct str s, const char *with)
@@ -227,7 +273,7 @@ static void set_table(struct process *p)
 #endif
 }
 
-static bool look_at_process(struct activities *a, u32 pid, struct process *p)
+static bool look_at_process(struct activities *a, struct process *p)
 {
 	struct bytes maps = { 0 };
 	struct maps_line m;
@@ -237,11 +283,10 @@ static bool look_at_process(struct activities *a, u32 pid, struct process *p)
 	ssize_t n;
 	bool ok;
 
-	snprintf(p->root, sizeof(p->root), "/proc/%u/root", pid);
-	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
+	snprintf(name, sizeof(name), "/proc/%u/exe", p->pid);
 	n = readlink(name, p->exe, sizeof(p->exe) - 1);
 	p->exe[MAX(n, 0)] = '\0';
-	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
+	snprintf(name, sizeof(name), "/proc/%u/maps", p->pid);
 	ok = !smallfile_read(AT_FDCWD, name, MAPS_MAX, &maps);
 	while (ok && bytes_line(&maps, &at, &line))
 		if (maps_line_parse(line.p, line.len, &m))
@@ -270,8 +315,9 @@ static void answer(struct activities *a, const struct activity_key *key)
 	struct activity_target before;
 
 	a->left = ANSWER_BYTES;
+	p->pid = (u32)(key->id >> 32);
 	p->target.kind = ACTIVITY_KIND_NONE;
-	look_at_process(a, (u32)(key->id >> 32), p);
+	look_at_process(a, p);
 	if (activity_prog_target(&a->prog, key, &before) && before.context == p->target.context)
 		p->target.published = before.published;
 	p->target.ask_after = times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(times - SOON_TIMES, 10u), LATE_NS);
