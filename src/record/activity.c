@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/regular.h"
@@ -37,7 +38,8 @@
 #define FILES_MAX 65536u
 #define PROCESSES_MAX 65536u
 #define FILE_BYTES (64ull << 20)
-#define ANSWER_BYTES (2 * FILE_BYTES)
+#define OPENS_MAX 1024u	    /* for an answer */
+#define TURN_NS 20000000ull /* for all answers of a turn */
 
 /* What a file says, by what it is: never by what it is called, as another user may call another file the same. */
 struct known_file {
@@ -54,7 +56,7 @@ struct activities {
 	struct map asked;   /* hash of a process's key -> how often it was asked for */
 	VEC(struct known_file) files;
 	struct set known; /* of files */
-	u64 left;	  /* bytes of files that may be read for the answer that is being made */
+	u64 turn_ends;	  /* no file is read and no answer begun after that, by clock_ns */
 };
 
 /* What an answer is made of. */
@@ -62,6 +64,10 @@ struct process {
 	u32 pid;
 	char exe[PATH_MAX];
 	struct activity_target target;
+	struct map code;   /* inodes of the files of which it runs something */
+	u32 opened;	   /* files; */
+	u32 read;	   /* and those of them about which nothing was known */
+	bool unfinished;   /* the turn was over before all files were read */
 	bool from_program; /* the program's own variable comes before those of libraries, as in dynamic linking */
 	bool musl;
 };
@@ -192,8 +198,8 @@ static bool same_file(const struct known_file *a, const struct known_file *b)
 	return a->dev == b->dev && a->ino == b->ino && a->changed == b->changed && a->as_program == b->as_program;
 }
 
-/* What the open file says. */
-static struct tls_symbol symbol_of(struct activities *a, int fd, bool as_program)
+/* What the open file says. In each answer one new file is read at least: with the next answers come the others. */
+static struct tls_symbol symbol_of(struct activities *a, struct process *p, int fd, bool as_program)
 {
 	struct known_file f = { .as_program = as_program, .symbol = { .kind = ACTIVITY_KIND_NONE } };
 	u64 left = FILE_BYTES, hash;
@@ -209,10 +215,11 @@ static struct tls_symbol symbol_of(struct activities *a, int fd, bool as_program
 	SET_FIND(id, &a->known, hash, at, same_file(&a->files.v[id], &f));
 	if (id != ID_NONE)
 		return a->files.v[id].symbol;
-	if (a->left < left)
-		return f.symbol; /* in the next answer */
+	if (p->read++ && clock_ns() >= a->turn_ends) {
+		p->unfinished = true;
+		return f.symbol;
+	}
 	tls_symbol_find(fd, SYMBOL, as_program, &left, &f.symbol);
-	a->left -= FILE_BYTES - left;
 	if (a->files.n >= FILES_MAX) {
 		set_free(&a->known);
 		a->files.n = 0;
@@ -230,6 +237,8 @@ static void look_at_file(struct activities *a, struct process *p, const struct m
 	bool as_program;
 	int fd;
 
+	if (p->opened++ >= OPENS_MAX)
+		return;
 	maps_path_plain(m->path, &path);
 	bytes_u8(&path, 0);
 	as_program = !strcmp((const char *)path.p, p->exe);
@@ -237,7 +246,7 @@ static void look_at_file(struct activities *a, struct process *p, const struct m
 	bytes_free(&path);
 	if (fd < 0)
 		return;
-	s = symbol_of(a, fd, as_program);
+	s = symbol_of(a, p, fd, as_program);
 	close(fd);
 	p->musl |= as_program && s.musl;
 	if (s.kind > ACTIVITY_KIND_NONE && !p->from_program && (as_program || p->target.kind == ACTIVITY_KIND_NONE)) {
@@ -257,7 +266,7 @@ static void look_at_mapping(struct activities *a, struct process *p, const struc
 	if (begins(m->path, "/memfd:OTEL_CTX") || begins(m->path, "[anon_shmem:OTEL_CTX]") ||
 	    begins(m->path, "[anon:OTEL_CTX]"))
 		p->target.context = m->start;
-	else if (begins(m->path, "/") && !m->pgoff && m->ino)
+	else if (begins(m->path, "/") && !m->pgoff && map_get(&p->code, m->ino) != ID_NONE)
 		look_at_file(a, p, m);
 }
 
@@ -271,6 +280,18 @@ static void set_table(struct process *p)
 	p->target.dtv_at = p->musl ? -8 : 0;
 	p->target.dtv_width = p->musl ? 8 : 16;
 #endif
+}
+
+/* Nobody needs to open the data that a process maps, of which there may be many files. */
+static void find_code(struct process *p, const struct bytes *maps)
+{
+	struct maps_line m;
+	struct str line;
+	size_t at = 0;
+
+	while (bytes_line(maps, &at, &line))
+		if (maps_line_parse(line.p, line.len, &m) && m.prot & PROT_EXEC && m.ino)
+			map_set(&p->code, m.ino, 0);
 }
 
 static bool look_at_process(struct activities *a, struct process *p)
@@ -288,10 +309,13 @@ static bool look_at_process(struct activities *a, struct process *p)
 	p->exe[MAX(n, 0)] = '\0';
 	snprintf(name, sizeof(name), "/proc/%u/maps", p->pid);
 	ok = !smallfile_read(AT_FDCWD, name, MAPS_MAX, &maps);
+	if (ok)
+		find_code(p, &maps);
 	while (ok && bytes_line(&maps, &at, &line))
 		if (maps_line_parse(line.p, line.len, &m))
 			look_at_mapping(a, p, &m);
 	bytes_free(&maps);
+	map_free(&p->code);
 	set_table(p);
 	return ok;
 }
@@ -312,14 +336,17 @@ static void answer(struct activities *a, const struct activity_key *key)
 {
 	struct process *p = mem_zalloc(sizeof(*p));
 	u32 times = times_asked(a, key);
-	struct activity_target before;
+	struct activity_target before = { .kind = ACTIVITY_KIND_UNASKED };
 
-	a->left = ANSWER_BYTES;
 	p->pid = (u32)(key->id >> 32);
 	p->target.kind = ACTIVITY_KIND_NONE;
 	look_at_process(a, p);
 	if (activity_prog_target(&a->prog, key, &before) && before.context == p->target.context)
 		p->target.published = before.published;
+	if (p->unfinished && p->target.kind == ACTIVITY_KIND_NONE) {
+		p->target.kind = before.kind;
+		p->target.where = before.where;
+	}
 	p->target.ask_after = times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(times - SOON_TIMES, 10u), LATE_NS);
 	if (p->target.kind > ACTIVITY_KIND_NONE && p->target.context)
 		p->target.ask_after = LATE_NS;
@@ -327,13 +354,15 @@ static void answer(struct activities *a, const struct activity_key *key)
 	free(p);
 }
 
-/* The kernel's protocol of BPF_MAP_TYPE_RINGBUF: a head of 8 bytes before each record, which is aligned to 8. */
+/* The kernel's protocol of BPF_MAP_TYPE_RINGBUF: a head of 8 bytes before each record, which is aligned to 8. Questions
+ * that are left when the turn ends wait, as the descriptor stays readable. */
 void activities_answer(struct activities *a)
 {
 	u64 at = *(u64 *)(void *)a->consumer, end = __atomic_load_n((u64 *)(void *)a->producer, __ATOMIC_ACQUIRE);
 	const u8 *data = a->producer + a->page;
 
-	while (at < end) {
+	a->turn_ends = clock_ns() + TURN_NS;
+	while (at < end && clock_ns() < a->turn_ends) {
 		const u8 *record = data + (at & (ACTIVITY_ASKS_BYTES - 1));
 		u32 len = __atomic_load_n((const u32 *)(const void *)record, __ATOMIC_ACQUIRE);
 		struct activity_key key;
