@@ -91,6 +91,7 @@ const char *activity_status_text(enum activity_status s)
 		[ACTIVITY_NO_RECORD] = "unreadable",
 		[ACTIVITY_NOT_YET] = "not looked at yet",
 		[ACTIVITY_NO_ROOM] = "not looked at",
+		[ACTIVITY_REFUSED] = "not looked at",
 	};
 
 	return s < NR_ACTIVITY_STATUS && texts[s] ? texts[s] : "unknown";

@@ -26,6 +26,7 @@ enum activity_status {
 	ACTIVITY_NO_RECORD, /* or the record to which it leads */
 	ACTIVITY_NOT_YET,   /* the recorder had not looked at its process yet */
 	ACTIVITY_NO_ROOM,   /* the kernel had no room for another process in the recorder's table */
+	ACTIVITY_REFUSED,   /* the recorder may not look at its process, or cannot */
 	NR_ACTIVITY_STATUS,
 };
 

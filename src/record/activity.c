@@ -56,6 +56,7 @@ struct activities {
 	struct map asked;   /* hash of a process's key -> how often it was asked for */
 	VEC(struct known_file) files;
 	struct set known; /* of files */
+	bool told;	  /* that there are processes that cannot be looked at */
 	u64 turn_ends;	  /* no file is read and no answer begun after that, by clock_ns */
 };
 
@@ -67,6 +68,7 @@ struct process {
 	struct map code;   /* inodes of the files of which it runs something */
 	u32 opened;	   /* files; */
 	u32 read;	   /* and those of them about which nothing was known */
+	int refused;	   /* the errno for which something of it was not to be looked at, or 0 */
 	bool unfinished;   /* the turn was over before all files were read */
 	bool from_program; /* the program's own variable comes before those of libraries, as in dynamic linking */
 	bool musl;
@@ -244,8 +246,10 @@ static void look_at_file(struct activities *a, struct process *p, const struct m
 	as_program = !strcmp((const char *)path.p, p->exe);
 	fd = open_mapped(p, m, (const char *)path.p, as_program);
 	bytes_free(&path);
-	if (fd < 0)
+	if (fd < 0) {
+		p->refused = fd == -EACCES || fd == -EPERM ? -fd : p->refused;
 		return;
+	}
 	s = symbol_of(a, p, fd, as_program);
 	close(fd);
 	p->musl |= as_program && s.musl;
@@ -294,7 +298,7 @@ static void find_code(struct process *p, const struct bytes *maps)
 			map_set(&p->code, m.ino, 0);
 }
 
-static bool look_at_process(struct activities *a, struct process *p)
+static void look_at_process(struct activities *a, struct process *p)
 {
 	struct bytes maps = { 0 };
 	struct maps_line m;
@@ -302,22 +306,23 @@ static bool look_at_process(struct activities *a, struct process *p)
 	char name[32];
 	size_t at = 0;
 	ssize_t n;
-	bool ok;
+	int err;
 
 	snprintf(name, sizeof(name), "/proc/%u/exe", p->pid);
 	n = readlink(name, p->exe, sizeof(p->exe) - 1);
 	p->exe[MAX(n, 0)] = '\0';
 	snprintf(name, sizeof(name), "/proc/%u/maps", p->pid);
-	ok = !smallfile_read(AT_FDCWD, name, MAPS_MAX, &maps);
-	if (ok)
+	err = smallfile_read(AT_FDCWD, name, MAPS_MAX, &maps);
+	if (err == -EACCES || err == -EPERM || err == -EFBIG)
+		p->refused = -err;
+	if (!err)
 		find_code(p, &maps);
-	while (ok && bytes_line(&maps, &at, &line))
+	while (!err && bytes_line(&maps, &at, &line))
 		if (maps_line_parse(line.p, line.len, &m))
 			look_at_mapping(a, p, &m);
 	bytes_free(&maps);
 	map_free(&p->code);
 	set_table(p);
-	return ok;
 }
 
 /* How often it was asked for, with this time. */
@@ -330,6 +335,19 @@ static u32 times_asked(struct activities *a, const struct activity_key *key)
 	times = map_at(&a->asked, hash_pair(key->id, key->started), 0);
 	*times += *times < UINT16_MAX;
 	return *times;
+}
+
+/* Its samples do not count as those of threads that work for nothing. */
+static void refuse(struct activities *a, struct process *p)
+{
+	p->target.kind = ACTIVITY_KIND_REFUSED;
+	if (!a->told)
+		notify_warn(a->to,
+			    "--activity: process %u cannot be looked at: %s%s; samples of such processes are counted "
+			    "apart",
+			    p->pid, strerror(p->refused),
+			    p->refused == EFBIG ? "" : " (processes of other users take CAP_SYS_PTRACE)");
+	a->told = true;
 }
 
 static void answer(struct activities *a, const struct activity_key *key)
@@ -346,6 +364,8 @@ static void answer(struct activities *a, const struct activity_key *key)
 	if (p->unfinished && p->target.kind == ACTIVITY_KIND_NONE) {
 		p->target.kind = before.kind;
 		p->target.where = before.where;
+	} else if (p->refused && p->target.kind == ACTIVITY_KIND_NONE) {
+		refuse(a, p);
 	}
 	p->target.ask_after = times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(times - SOON_TIMES, 10u), LATE_NS);
 	if (p->target.kind > ACTIVITY_KIND_NONE && p->target.context)

@@ -93,6 +93,7 @@ enum label {
 	NO_THREAD,
 	NO_RECORD,
 	NO_ROOM,
+	REFUSED,
 	NOT_YET,
 	COMPARE,
 	NEXT_WORD,
@@ -321,6 +322,7 @@ static void put_variable(struct code *c)
 	load(c, BPF_W, R1, TARGET, offsetof(struct activity_target, kind));
 	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_UNASKED, NOT_YET);
 	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_NO_ROOM, NO_ROOM);
+	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_REFUSED, REFUSED);
 	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_NONE, COMPARE);
 	load(c, BPF_DW, R2, TARGET, offsetof(struct activity_target, where));
 	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_STATIC, FROM_POINTER);
@@ -434,6 +436,9 @@ static void put_record(struct code *c)
 	go(c, COMPARE);
 	here(c, NO_ROOM);
 	put_status(c, ACTIVITY_NO_ROOM);
+	go(c, COMPARE);
+	here(c, REFUSED);
+	put_status(c, ACTIVITY_REFUSED);
 	go(c, COMPARE);
 	here(c, NOT_YET);
 	put_status(c, ACTIVITY_NOT_YET);
@@ -654,8 +659,9 @@ static int refused(const char *what, int sys, const struct notify *to)
 	if (sys == EPERM || sys == EACCES)
 		return notify_error(to, ERR_PERM,
 				    "--activity needs a BPF program, and this user may load none: run it as root, or "
-				    "give it the capabilities CAP_BPF and CAP_PERFMON (setcap "
-				    "cap_bpf,cap_perfmon+ep on the program)");
+				    "give it the capabilities CAP_BPF and CAP_PERFMON, and "
+				    "CAP_SYS_PTRACE for processes of other users (setcap "
+				    "cap_bpf,cap_perfmon,cap_sys_ptrace+ep on the program)");
 	return notify_error(to, ERR_UNSUPPORTED,
 			    "--activity: the kernel refuses %s: %s (it takes Linux 5.15 or later)", what,
 			    strerror(sys));

@@ -12,6 +12,7 @@
 enum activity_kind {
 	ACTIVITY_KIND_UNASKED, /* nobody has looked yet */
 	ACTIVITY_KIND_NO_ROOM, /* the kernel had no room for it; on the program's stack only */
+	ACTIVITY_KIND_REFUSED, /* the recorder may not look at it */
 	ACTIVITY_KIND_NONE,    /* the program has none, or it was not found yet */
 	ACTIVITY_KIND_STATIC,  /* where: its distance from the thread pointer */
 	/* where: the address of a slot that the dynamic linker fills with */

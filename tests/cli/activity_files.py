@@ -95,3 +95,22 @@ subprocess.run(["nsenter", "-t", str(liar.pid), "-m", "--wd=" + os.getcwd(), "mo
 honest = begin("./server", "500", "honest")
 if record([liar, honest])[1] != 1:
     sys.exit("a process can hide the activities of others")
+
+# Who may load the program, but not look at processes of others.
+if not shutil.which("setpriv"):
+    need("no setpriv")
+stranger = begin("./server", "0", "stranger")
+stranger.stdin.close()
+os.chmod(".", 0o777)
+caps = "+bpf,+perfmon"
+recorder = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps", caps, "--ambient-caps", caps, reticle,
+                           "record", "--activity", "-e", "cpu-clock", "-o", "strange.data", "-a", "sleep", "1"], stderr=subprocess.PIPE, text=True)
+stranger.kill()
+print(recorder.stderr)
+if recorder.stderr.count("cannot be looked at") != 1 or "CAP_SYS_PTRACE" not in recorder.stderr:
+    sys.exit("nobody says that processes cannot be looked at")
+said = next(line for line in subprocess.run([reticle, "report", "--pid", str(stranger.pid), "-i", "strange.data"], capture_output=True,
+                                            text=True, check=True).stdout.splitlines() if line.startswith("# Activities: "))
+print(said)
+if "that the recorder could not look at" not in said:
+    sys.exit("samples of processes that cannot be looked at count as such of processes that work for nothing")
