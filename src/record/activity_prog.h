@@ -35,8 +35,8 @@ struct activity_target {
 	u64 where;
 	u64 context;   /* the address of its process context (OTEP 4719); 0: it has none */
 	u64 published; /* when the one was published that was written last; set by the program */
-	u64 ask_after; /* ns: so long after the next sample the program asks again; 0: it has seen that, and set */
-	u64 ask_at;    /* by the clock of samples; 0: it asks in the next sample */
+	u64 ask_after; /* ns from the next sample until the program asks again; the program turns it into ask_at and 0 */
+	u64 ask_at;    /* when it asks, by the clock of samples; 0: in the next sample */
 };
 
 /* ACTIVITY_PROG_NONE, until it is loaded. */
