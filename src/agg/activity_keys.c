@@ -12,46 +12,44 @@ static bool put_hex(const u8 *id, u32 n, struct bytes *out)
 	return id;
 }
 
-static bool trace_text(const struct timelines *t, const struct activity *a, struct bytes *out)
+static bool trace_text(const struct activity *a, struct bytes *out)
 {
-	(void)t;
 	return put_hex(activity_trace(a->record), 16, out);
 }
 
-static bool span_text(const struct timelines *t, const struct activity *a, struct bytes *out)
+static bool span_text(const struct activity *a, struct bytes *out)
 {
-	(void)t;
 	return put_hex(activity_span(a->record), 8, out);
 }
 
-static bool attribute_text(const struct timelines *t, const struct activity *a, const char *name, struct bytes *out)
+static bool attribute_text(const struct activity *a, const char *name, struct bytes *out)
 {
 	struct str value;
 
-	if (!timelines_attribute(t, a, name, &value))
+	if (!activity_attribute_named(a, name, &value))
 		return false;
 	bytes_put(out, value.p, value.len);
 	return true;
 }
 
-static bool root_text(const struct timelines *t, const struct activity *a, struct bytes *out)
+static bool root_text(const struct activity *a, struct bytes *out)
 {
-	return attribute_text(t, a, ROOT_KEY, out);
+	return attribute_text(a, ROOT_KEY, out);
 }
 
 /* Of a process that publishes one, whether its threads work for something or not. */
-static bool service_text(const struct timelines *t, const struct activity *a, struct bytes *out)
+static bool service_text(const struct activity *a, struct bytes *out)
 {
 	struct activity_process p;
 
-	activity_process_decode(timelines_published(t, a), &p);
+	activity_process_decode(a->payload, &p);
 	bytes_put(out, p.service.p, p.service.len);
 	return p.service.len;
 }
 
 static const struct {
 	const char *name;
-	bool (*text)(const struct timelines *t, const struct activity *a, struct bytes *out);
+	bool (*text)(const struct activity *a, struct bytes *out);
 } keys[] = {
 	{ "trace_id", trace_text },
 	{ "span_id", span_text },
@@ -75,10 +73,10 @@ void activity_key_text(const struct timelines *t, u32 activity, const char *name
 	for (size_t i = 0; i < ARRAY_LEN(keys) && a; i++)
 		if (!strcmp(keys[i].name, name)) {
 			own = true;
-			found = keys[i].text(t, a, out);
+			found = keys[i].text(a, out);
 		}
 	if (a && !own)
-		found = attribute_text(t, a, name, out);
+		found = attribute_text(a, name, out);
 	if (!found)
 		bytes_str(out, ACTIVITY_NOTHING);
 }
@@ -92,17 +90,19 @@ const char *activity_status_text(enum activity_status s)
 		[ACTIVITY_NO_THREAD] = "unreadable",
 		[ACTIVITY_NO_RECORD] = "unreadable",
 		[ACTIVITY_NOT_YET] = "not looked at yet",
+		[ACTIVITY_NO_ROOM] = "not looked at",
+		[ACTIVITY_REFUSED] = "not looked at",
 	};
 
 	return s < NR_ACTIVITY_STATUS && texts[s] ? texts[s] : "unknown";
 }
 
 /* The last value of each key counts. */
-static void put_attributes(const struct timelines *t, const struct activity *a, struct bytes *out)
+static void put_attributes(const struct activity *a, struct bytes *out)
 {
 	struct activity_process p;
 
-	activity_process_decode(timelines_published(t, a), &p);
+	activity_process_decode(a->payload, &p);
 	for (u32 i = 0; i < p.nr_keys; i++) {
 		struct str value;
 
@@ -123,13 +123,13 @@ void activity_text(const struct timelines *t, u32 activity, struct bytes *out)
 		bytes_str(out, "unknown");
 		return;
 	}
-	if (trace_text(t, a, out)) {
+	if (trace_text(a, out)) {
 		bytes_char(out, '/');
-		span_text(t, a, out);
+		span_text(a, out);
 	} else {
 		bytes_str(out, activity_status_text(a->status));
 	}
-	put_attributes(t, a, out);
+	put_attributes(a, out);
 }
 
 u8 *activity_choose(const struct timelines *t, const char *key, const char *value)

@@ -38,9 +38,9 @@ void trace_keys_free(struct trace_keys *k);
 u32 trace_keys_text(struct trace_keys *k, const struct hit *h, const struct thread_view *thread, u32 i);
 
 /*
- * Finds the first of n names that is not a field of any event in the list, nor a key
- * of activities. Names are FIELD or EVENT.FIELD, in which
- * the event is named as in the list or without its system. Returns its index; ID_NONE: all names are fields.
+ * Finds the first of n names that is neither a field of any event in the list nor a key of activities. Names are FIELD
+ * or EVENT.FIELD, in which the event is named as in the list or without its system. Returns its index; ID_NONE: all
+ * names are fields or keys.
  */
 u32 trace_keys_missing(const struct evlist *events, const struct features *f, const struct timelines *timelines,
 		       const char *const *names, u32 n);

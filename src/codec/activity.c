@@ -19,6 +19,7 @@ bool activity_decode(struct cursor c, struct activity_record *out)
 	cursor_skip(&c, 1);
 	size = cursor_u32(&c);
 	out->time = cursor_u64(&c);
+	out->image = cursor_u64(&c);
 	out->data.p = (const char *)cursor_bytes(&c, size);
 	out->data.len = size;
 	out->what = (enum activity_what)what;

@@ -13,7 +13,7 @@
 #include "codec/attr.h"
 
 #define ACTIVITY_EVENT "activity" /* the event's name */
-#define ACTIVITY_VERSION 1
+#define ACTIVITY_VERSION 2
 
 enum activity_what { ACTIVITY_THREAD = 1, ACTIVITY_PROCESS };
 
@@ -25,6 +25,8 @@ enum activity_status {
 	ACTIVITY_NO_THREAD, /* the thread's variable could not be read; */
 	ACTIVITY_NO_RECORD, /* or the record to which it leads */
 	ACTIVITY_NOT_YET,   /* the recorder had not looked at its process yet */
+	ACTIVITY_NO_ROOM,   /* the kernel had no room for another process in the recorder's table */
+	ACTIVITY_REFUSED,   /* the recorder may not look at its process, or cannot */
 	NR_ACTIVITY_STATUS,
 };
 
@@ -32,7 +34,8 @@ enum activity_status {
 struct activity_head {
 	u8 version, what, status, zero;
 	u32 size; /* of the data */
-	u64 time; /* of the sample in which it was read; 0: that of the record */
+	u64 time;  /* of the sample in which it was read; 0: that of the record */
+	u64 image; /* of the process: another one for each process and after each exec */
 };
 
 #define ACTIVITY_FIXED 28		/* bytes of a thread's record before its attributes (OTEP 4947) */
@@ -42,7 +45,7 @@ struct activity_head {
 struct activity_record {
 	enum activity_what what;
 	enum activity_status status;
-	u64 time;
+	u64 time, image;
 	struct str data;
 };
 

@@ -15,12 +15,15 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/regular.h"
+#include "base/set.h"
 #include "codec/procmaps.h"
 #include "record/activity_prog.h"
 #include "record/tls_symbol.h"
@@ -31,25 +34,42 @@
 #define SOON_NS 1000000ull
 #define SOON_TIMES 32u
 #define LATE_NS 1000000000ull
+#define FIRST_PID_NAMESPACE 0xeffffffcu /* the kernel's PROC_PID_INIT_INO */
 #define FILES_MAX 65536u
-#define ANSWER_BYTES (128ull << 20)
+#define PROCESSES_MAX 65536u
+#define FILE_BYTES (64ull << 20)
+#define OPENS_MAX 1024u	    /* for an answer */
+#define TURN_NS 20000000ull /* for all answers of a turn */
+
+/* What a file says, by what it is: never by what it is called, as another user may call another file the same. */
+struct known_file {
+	u64 dev, ino, changed; /* of the file that was read: its st_ctim in ns */
+	bool as_program;
+	struct tls_symbol symbol;
+};
 
 struct activities {
 	struct activity_prog prog;
 	const struct notify *to;
 	u8 *consumer, *producer; /* pages of the ring of asks; data follow the producer's */
 	size_t page;
-	struct map asked;   /* hash of a key -> how often it was asked */
-	struct map by_file; /* hash of device, inode, path and role -> index in files */
-	VEC(struct tls_symbol) files;
-	u64 left; /* bytes of files that may be read for the answer that is being made */
+	struct map asked;   /* hash of a process's key -> how often it was asked for */
+	VEC(struct known_file) files;
+	struct set known; /* of files */
+	bool told;	  /* that there are processes that cannot be looked at */
+	u64 turn_ends;	  /* no file is read and no answer begun after that, by clock_ns */
 };
 
 /* What an answer is made of. */
 struct process {
-	char root[32]; /* /proc/PID/root */
+	u32 pid;
 	char exe[PATH_MAX];
 	struct activity_target target;
+	struct map code;   /* inodes of the files of which it runs something */
+	u32 opened;	   /* files; */
+	u32 read;	   /* and those of them about which nothing was known */
+	int refused;	   /* the errno for which something of it was not to be looked at, or 0 */
+	bool unfinished;   /* the turn was over before all files were read */
 	bool from_program; /* the program's own variable comes before those of libraries, as in dynamic linking */
 	bool musl;
 };
@@ -82,6 +102,14 @@ static int attach(struct activities *a, const struct open_event *e)
 	return 0;
 }
 
+/* BPF knows processes by the numbers of the first namespace. By these, the /proc of another one has other processes. */
+static bool in_first_namespace(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino == FIRST_PID_NAMESPACE;
+}
+
 int activities_begin(struct activities **out, const struct notify *to)
 {
 	struct activities *a = mem_zalloc(sizeof(*a));
@@ -89,8 +117,13 @@ int activities_begin(struct activities **out, const struct notify *to)
 
 	*out = a;
 	a->to = to;
+	a->prog = (struct activity_prog)ACTIVITY_PROG_NONE;
 	a->page = (size_t)sysconf(_SC_PAGESIZE);
 	a->consumer = a->producer = MAP_FAILED;
+	if (!in_first_namespace())
+		return notify_error(to, ERR_UNSUPPORTED,
+				    "--activity works outside of containers only: in a PID namespace of their own, "
+				    "processes have other numbers than those by which a BPF program knows them");
 	err = activity_prog_load(&a->prog, to);
 	return err ? err : map_asks(a);
 }
@@ -122,7 +155,7 @@ void activities_end(struct activities *a)
 		munmap(a->producer, a->page + 2 * (size_t)ACTIVITY_ASKS_BYTES);
 	activity_prog_close(&a->prog);
 	map_free(&a->asked);
-	map_free(&a->by_file);
+	set_free(&a->known);
 	vec_free(&a->files);
 	free(a);
 }
@@ -137,52 +170,94 @@ void activities_renew(struct activities *a)
 	activity_prog_forget(&a->prog);
 }
 
-/* Valid until the next one is looked up. */
-static const struct tls_symbol *symbol_of(struct activities *a, const struct process *p, const struct maps_line *m,
-					  const char *path, bool as_program)
+/*
+ * The file that is mapped there, and no other: it may have been deleted or replaced, or be another one for the process
+ * than for us. Whoever may not follow map_files (that takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE) gets the program
+ * from its own link, and other files by their paths, if these still lead to the same inode; the device may have another
+ * number in maps (btrfs, overlayfs).
+ */
+static int open_mapped(const struct process *p, const struct maps_line *m, const char *path, bool as_program)
 {
-	u64 id = hash_pair(hash_pair(m->ino, (u64)m->maj << 32 | m->min), hash_bytes(path, strlen(path)) + as_program);
-	u32 known = map_get(&a->by_file, id);
-	static const struct tls_symbol none = { .kind = ACTIVITY_KIND_NONE };
-	struct tls_symbol found = { .kind = ACTIVITY_KIND_NONE };
+	char name[64];
+	struct stat st;
 	int fd;
 
-	if (known != ID_NONE)
-		return &a->files.v[known];
-	if (a->left < ANSWER_BYTES / 4)
-		return &none; /* in the next answer */
-	fd = regular_open_in(p->root, path);
-	if (fd >= 0) {
-		tls_symbol_find(fd, SYMBOL, as_program, &a->left, &found);
-		close(fd);
+	snprintf(name, sizeof(name), "/proc/%u/map_files/%llx-%llx", p->pid, (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+	fd = regular_open(name);
+	if (fd >= 0)
+		return fd;
+	snprintf(name, sizeof(name), "/proc/%u/%s", p->pid, as_program ? "exe" : "root");
+	fd = as_program ? regular_open(name) : regular_open_in(name, path);
+	if (fd < 0 || as_program || (!fstat(fd, &st) && st.st_ino == m->ino))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+static bool same_file(const struct known_file *a, const struct known_file *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->changed == b->changed && a->as_program == b->as_program;
+}
+
+/* What the open file says. In each answer one new file is read at least: with the next answers come the others. */
+static struct tls_symbol symbol_of(struct activities *a, struct process *p, int fd, bool as_program)
+{
+	struct known_file f = { .as_program = as_program, .symbol = { .kind = ACTIVITY_KIND_NONE } };
+	u64 left = FILE_BYTES, hash;
+	struct stat st;
+	u32 id, at;
+
+	if (fstat(fd, &st))
+		return f.symbol;
+	f.dev = st.st_dev;
+	f.ino = st.st_ino;
+	f.changed = (u64)st.st_ctim.tv_sec * 1000000000 + (u64)st.st_ctim.tv_nsec;
+	hash = hash_pair(hash_pair(f.dev, f.ino), f.changed + as_program);
+	SET_FIND(id, &a->known, hash, at, same_file(&a->files.v[id], &f));
+	if (id != ID_NONE)
+		return a->files.v[id].symbol;
+	if (p->read++ && clock_ns() >= a->turn_ends) {
+		p->unfinished = true;
+		return f.symbol;
 	}
+	tls_symbol_find(fd, SYMBOL, as_program, &left, &f.symbol);
 	if (a->files.n >= FILES_MAX) {
-		map_free(&a->by_file);
+		set_free(&a->known);
 		a->files.n = 0;
 	}
-	map_set(&a->by_file, id, (u32)a->files.n);
-	vec_push(&a->files, found);
-	return &a->files.v[a->files.n - 1];
+	set_add(&a->known, hash, (u32)a->files.n);
+	vec_push(&a->files, f);
+	return f.symbol;
 }
 
 /* The first mapping of a file: does it define the variable? */
 static void look_at_file(struct activities *a, struct process *p, const struct maps_line *m)
 {
+	struct tls_symbol s = { .kind = ACTIVITY_KIND_NONE };
 	struct bytes path = { 0 };
-	const struct tls_symbol *s;
 	bool as_program;
+	int fd;
 
+	if (p->opened++ >= OPENS_MAX)
+		return;
 	maps_path_plain(m->path, &path);
 	bytes_u8(&path, 0);
 	as_program = !strcmp((const char *)path.p, p->exe);
-	s = symbol_of(a, p, m, (const char *)path.p, as_program);
-	p->musl |= as_program && s->musl;
-	if (s->kind > ACTIVITY_KIND_NONE && !p->from_program && (as_program || p->target.kind == ACTIVITY_KIND_NONE)) {
-		p->from_program = as_program;
-		p->target.kind = s->kind;
-		p->target.where = as_program ? s->where : s->where + (m->start - s->first);
-	}
+	fd = open_mapped(p, m, (const char *)path.p, as_program);
 	bytes_free(&path);
+	if (fd < 0) {
+		p->refused = fd == -EACCES || fd == -EPERM ? -fd : p->refused;
+		return;
+	}
+	s = symbol_of(a, p, fd, as_program);
+	close(fd);
+	p->musl |= as_program && s.musl;
+	if (s.kind > ACTIVITY_KIND_NONE && !p->from_program && (as_program || p->target.kind == ACTIVITY_KIND_NONE)) {
+		p->from_program = as_program;
+		p->target.kind = s.kind;
+		p->target.where = as_program ? s.where : s.where + (m->start - s.first);
+	}
 }
 
 static bool begins(struct str s, const char *with)
@@ -195,7 +270,7 @@ static void look_at_mapping(struct activities *a, struct process *p, const struc
 	if (begins(m->path, "/memfd:OTEL_CTX") || begins(m->path, "[anon_shmem:OTEL_CTX]") ||
 	    begins(m->path, "[anon:OTEL_CTX]"))
 		p->target.context = m->start;
-	else if (begins(m->path, "/") && !m->pgoff && m->ino)
+	else if (begins(m->path, "/") && !m->pgoff && map_get(&p->code, m->ino) != ID_NONE)
 		look_at_file(a, p, m);
 }
 
@@ -211,7 +286,19 @@ static void set_table(struct process *p)
 #endif
 }
 
-static bool look_at_process(struct activities *a, u32 pid, struct process *p)
+/* Nobody needs to open the data that a process maps, of which there may be many files. */
+static void find_code(struct process *p, const struct bytes *maps)
+{
+	struct maps_line m;
+	struct str line;
+	size_t at = 0;
+
+	while (bytes_line(maps, &at, &line))
+		if (maps_line_parse(line.p, line.len, &m) && m.prot & PROT_EXEC && m.ino)
+			map_set(&p->code, m.ino, 0);
+}
+
+static void look_at_process(struct activities *a, struct process *p)
 {
 	struct bytes maps = { 0 };
 	struct maps_line m;
@@ -219,51 +306,86 @@ static bool look_at_process(struct activities *a, u32 pid, struct process *p)
 	char name[32];
 	size_t at = 0;
 	ssize_t n;
-	bool ok;
+	int err;
 
-	snprintf(p->root, sizeof(p->root), "/proc/%u/root", pid);
-	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
+	snprintf(name, sizeof(name), "/proc/%u/exe", p->pid);
 	n = readlink(name, p->exe, sizeof(p->exe) - 1);
 	p->exe[MAX(n, 0)] = '\0';
-	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
-	ok = !smallfile_read(AT_FDCWD, name, MAPS_MAX, &maps);
-	while (ok && bytes_line(&maps, &at, &line))
+	snprintf(name, sizeof(name), "/proc/%u/maps", p->pid);
+	err = smallfile_read(AT_FDCWD, name, MAPS_MAX, &maps);
+	if (err == -EACCES || err == -EPERM || err == -EFBIG)
+		p->refused = -err;
+	if (!err)
+		find_code(p, &maps);
+	while (!err && bytes_line(&maps, &at, &line))
 		if (maps_line_parse(line.p, line.len, &m))
 			look_at_mapping(a, p, &m);
 	bytes_free(&maps);
+	map_free(&p->code);
 	set_table(p);
-	return ok;
 }
 
-static void answer(struct activities *a, u64 key)
+/* How often it was asked for, with this time. */
+static u32 times_asked(struct activities *a, const struct activity_key *key)
+{
+	u32 *times;
+
+	if (a->asked.n >= PROCESSES_MAX)
+		map_free(&a->asked);
+	times = map_at(&a->asked, hash_pair(key->id, key->started), 0);
+	*times += *times < UINT16_MAX;
+	return *times;
+}
+
+/* Its samples do not count as those of threads that work for nothing. */
+static void refuse(struct activities *a, struct process *p)
+{
+	p->target.kind = ACTIVITY_KIND_REFUSED;
+	if (!a->told)
+		notify_warn(a->to,
+			    "--activity: process %u cannot be looked at: %s%s; samples of such processes are counted "
+			    "apart",
+			    p->pid, strerror(p->refused),
+			    p->refused == EFBIG ? "" : " (processes of other users take CAP_SYS_PTRACE)");
+	a->told = true;
+}
+
+static void answer(struct activities *a, const struct activity_key *key)
 {
 	struct process *p = mem_zalloc(sizeof(*p));
-	u32 *times = map_at(&a->asked, key, 0);
-	struct activity_target before;
+	u32 times = times_asked(a, key);
+	struct activity_target before = { .kind = ACTIVITY_KIND_UNASKED };
 
-	*times += *times < UINT16_MAX;
-	a->left = ANSWER_BYTES;
+	p->pid = (u32)(key->id >> 32);
 	p->target.kind = ACTIVITY_KIND_NONE;
-	look_at_process(a, (u32)(key >> 32), p);
+	look_at_process(a, p);
 	if (activity_prog_target(&a->prog, key, &before) && before.context == p->target.context)
 		p->target.published = before.published;
-	p->target.ask_after = *times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(*times - SOON_TIMES, 10u), LATE_NS);
+	if (p->unfinished && p->target.kind == ACTIVITY_KIND_NONE) {
+		p->target.kind = before.kind;
+		p->target.where = before.where;
+	} else if (p->refused && p->target.kind == ACTIVITY_KIND_NONE) {
+		refuse(a, p);
+	}
+	p->target.ask_after = times <= SOON_TIMES ? SOON_NS : MIN(SOON_NS << MIN(times - SOON_TIMES, 10u), LATE_NS);
 	if (p->target.kind > ACTIVITY_KIND_NONE && p->target.context)
 		p->target.ask_after = LATE_NS;
 	activity_prog_set_target(&a->prog, key, &p->target);
 	free(p);
 }
 
-/* The kernel's protocol of BPF_MAP_TYPE_RINGBUF: a head of 8 bytes before each record, which is aligned to 8. */
+/* The kernel's protocol of BPF_MAP_TYPE_RINGBUF: a head of 8 bytes before each record, which is aligned to 8. Questions
+ * that are left when the turn ends wait, as the descriptor stays readable. */
 void activities_answer(struct activities *a)
 {
 	u64 at = *(u64 *)(void *)a->consumer, end = __atomic_load_n((u64 *)(void *)a->producer, __ATOMIC_ACQUIRE);
 	const u8 *data = a->producer + a->page;
 
-	while (at < end) {
+	a->turn_ends = clock_ns() + TURN_NS;
+	while (at < end && clock_ns() < a->turn_ends) {
 		const u8 *record = data + (at & (ACTIVITY_ASKS_BYTES - 1));
 		u32 len = __atomic_load_n((const u32 *)(const void *)record, __ATOMIC_ACQUIRE);
-		u64 key;
+		struct activity_key key;
 
 		if (len & BPF_RINGBUF_BUSY_BIT)
 			break;
@@ -271,6 +393,6 @@ void activities_answer(struct activities *a)
 		at += ((u64)(len & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT)) + BPF_RINGBUF_HDR_SZ + 7) &
 		      ~7ull;
 		__atomic_store_n((u64 *)(void *)a->consumer, at, __ATOMIC_RELEASE);
-		answer(a, key);
+		answer(a, &key);
 	}
 }

@@ -20,7 +20,7 @@ void activities_end(struct activities *a); /* NULL is fine */
 
 /* Readable when there are questions; */
 int activities_fd(const struct activities *a);
-/* answers them. */
+/* answers some of them, for 20 ms and what the last answer takes. */
 void activities_answer(struct activities *a);
 /* A new file begins: all threads are written again. */
 void activities_renew(struct activities *a);

@@ -16,7 +16,9 @@
  * - the process context is written if it was published anew.
  *
  * A thread is known by its id and the time of its start, so the next thread with that id begins with nothing. The
- * first sample of each thread writes a record in any case: readers need not guess what was before.
+ * first sample of each thread writes a record in any case: readers need not guess what was before. A process is known
+ * by its id, the time of its start, and how often it called exec. Both tables forget those that were not sampled for
+ * the longest time, as nobody says here when they end.
  *
  * The time in a record is the sample's, which kernels since 6.3 know when the program runs. On older ones the record
  * has its own time, which is before the sample's.
@@ -58,9 +60,10 @@ enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP };
 /* On the stack, from the frame pointer. */
 enum {
 	ZERO_KEY = -4, /* u32 */
-	KEY = -16,     /* of the process */
-	THREAD = -32,  /* key of the thread: when it began; */
-	TID = -24,
+	KEY = -24,     /* of the process (struct activity_key): its id and how often it called exec; */
+	STARTED = -16, /* when it began */
+	THREAD = -40,  /* key of the thread: when it began; */
+	TID = -32,
 	POINTER = -48, /* the thread pointer */
 	TIME = -56,
 	PLACE = -64, /* the record's address; when a context was published */
@@ -69,12 +72,14 @@ enum {
 	SLOT = -112,  /* 32 bytes: what a slot holds; the head of a context */
 	EMPTY = -168, /* a target of which nothing is known */
 };
+_Static_assert(STARTED - KEY == offsetof(struct activity_key, started), "a key is in one piece");
 _Static_assert(EMPTY + (int)sizeof(struct activity_target) <= SLOT, "a target has room");
 
 enum label {
 	KEEP,
 	DROP,
 	KNOWN_TARGET,
+	HAVE_TARGET,
 	HAVE_NOW,
 	IS_IT_TIME,
 	ASKED,
@@ -87,6 +92,8 @@ enum label {
 	BARE,
 	NO_THREAD,
 	NO_RECORD,
+	NO_ROOM,
+	REFUSED,
 	NOT_YET,
 	COMPARE,
 	NEXT_WORD,
@@ -99,7 +106,7 @@ enum label {
 };
 
 struct offsets {
-	u32 exec_id, start_time, pointer;
+	u32 exec_id, start_time, leader, pointer;
 	bool has_time;
 	u32 flags, time; /* in perf_sample_data */
 };
@@ -247,6 +254,9 @@ static void put_who(struct code *c, const struct activity_prog *p, const struct 
 	store(c, BPF_DW, FP, THREAD, R1);
 	load(c, BPF_DW, R1, R0, (int16_t)o->pointer);
 	store(c, BPF_DW, FP, POINTER, R1);
+	load(c, BPF_DW, R1, R0, (int16_t)o->leader);
+	load(c, BPF_DW, R1, R1, (int16_t)o->start_time);
+	store(c, BPF_DW, FP, STARTED, R1);
 	store_value(c, BPF_DW, FP, TIME, 0);
 	if (o->has_time) {
 		/* struct bpf_perf_event_data_kern { regs, data, event } */
@@ -261,7 +271,8 @@ static void put_who(struct code *c, const struct activity_prog *p, const struct 
 	here(c, NO_TIME);
 }
 
-/* What is known of its process; the recorder is asked if it is time. */
+/* What is known of its process; the recorder is asked if it is time. If there is no room for it, TARGET is on the stack,
+ * and the thread's record says so: without one, its samples would count for the thread that had its id before. */
 static void put_target(struct code *c, const struct activity_prog *p)
 {
 	look_up(c, p->processes, KEY);
@@ -274,7 +285,10 @@ static void put_target(struct code *c, const struct activity_prog *p)
 	set(c, R4, BPF_NOEXIST);
 	call(c, BPF_FUNC_map_update_elem);
 	look_up(c, p->processes, KEY);
-	jump(c, BPF_JEQ, R0, 0, KEEP);
+	jump(c, BPF_JNE, R0, 0, KNOWN_TARGET);
+	store_value(c, BPF_W, FP, EMPTY + (int16_t)offsetof(struct activity_target, kind), ACTIVITY_KIND_NO_ROOM);
+	address(c, TARGET, FP, EMPTY);
+	go(c, HAVE_TARGET);
 	here(c, KNOWN_TARGET);
 	copy(c, TARGET, R0);
 	load(c, BPF_DW, R0, FP, TIME);
@@ -293,12 +307,13 @@ static void put_target(struct code *c, const struct activity_prog *p)
 	store_value(c, BPF_DW, TARGET, offsetof(struct activity_target, ask_at), -1);
 	set_map(c, R1, p->asks);
 	address(c, R2, FP, KEY);
-	set(c, R3, 8);
+	set(c, R3, sizeof(struct activity_key));
 	set(c, R4, 0);
 	call(c, BPF_FUNC_ringbuf_output);
 	jump(c, BPF_JEQ, R0, 0, ASKED);
 	store_value(c, BPF_DW, TARGET, offsetof(struct activity_target, ask_at), 0); /* no room: the next one asks */
 	here(c, ASKED);
+	here(c, HAVE_TARGET);
 }
 
 /* R3 becomes the address of the thread's variable. */
@@ -306,6 +321,8 @@ static void put_variable(struct code *c)
 {
 	load(c, BPF_W, R1, TARGET, offsetof(struct activity_target, kind));
 	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_UNASKED, NOT_YET);
+	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_NO_ROOM, NO_ROOM);
+	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_REFUSED, REFUSED);
 	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_NONE, COMPARE);
 	load(c, BPF_DW, R2, TARGET, offsetof(struct activity_target, where));
 	jump(c, BPF_JEQ, R1, ACTIVITY_KIND_STATIC, FROM_POINTER);
@@ -362,6 +379,15 @@ static void put_status(struct code *c, enum activity_status s)
 	store_value(c, BPF_B, SCRATCH, offsetof(struct activity_head, status), s);
 }
 
+/* When the process began, and how often it called exec: nobody calls it so often that this is another one's time. */
+static void put_image(struct code *c, u8 head)
+{
+	load(c, BPF_W, R1, FP, KEY);
+	load(c, BPF_DW, R2, FP, STARTED);
+	calc_with(c, BPF_ADD, R1, R2);
+	store(c, BPF_DW, head, offsetof(struct activity_head, image), R1);
+}
+
 /* The thread's record, into the scratch. Behind its end there are 0s, so that whole words can be compared. */
 static void put_record(struct code *c)
 {
@@ -369,6 +395,7 @@ static void put_record(struct code *c)
 	store_value(c, BPF_W, SCRATCH, offsetof(struct activity_head, size), 0);
 	load(c, BPF_DW, R1, FP, TIME);
 	store(c, BPF_DW, SCRATCH, offsetof(struct activity_head, time), R1);
+	put_image(c, SCRATCH);
 	put_variable(c);
 	read_user(c, PLACE, 8, NO_THREAD);
 	load(c, BPF_DW, R3, FP, PLACE);
@@ -407,6 +434,12 @@ static void put_record(struct code *c)
 	here(c, NO_RECORD);
 	put_status(c, ACTIVITY_NO_RECORD);
 	go(c, COMPARE);
+	here(c, NO_ROOM);
+	put_status(c, ACTIVITY_NO_ROOM);
+	go(c, COMPARE);
+	here(c, REFUSED);
+	put_status(c, ACTIVITY_REFUSED);
+	go(c, COMPARE);
 	here(c, NOT_YET);
 	put_status(c, ACTIVITY_NOT_YET);
 }
@@ -420,6 +453,9 @@ static void put_compare(struct code *c, const struct activity_prog *p)
 	jump(c, BPF_JEQ, LAST, 0, EMIT);
 	load(c, BPF_DW, R1, SCRATCH, 0);
 	load(c, BPF_DW, R2, LAST, 0);
+	jump_with(c, BPF_JNE, R1, R2, EMIT);
+	load(c, BPF_DW, R1, SCRATCH, offsetof(struct activity_head, image));
+	load(c, BPF_DW, R2, LAST, offsetof(struct activity_head, image));
 	jump_with(c, BPF_JNE, R1, R2, EMIT);
 	load(c, BPF_W, R1, SCRATCH, offsetof(struct activity_head, size));
 	set(c, R3, 0);
@@ -503,6 +539,7 @@ static void put_context(struct code *c, const struct activity_prog *p)
 	store_value(c, BPF_W, R9, 0, ACTIVITY_VERSION | ACTIVITY_PROCESS << 8 | ACTIVITY_KNOWN << 16);
 	load(c, BPF_DW, R1, FP, TIME);
 	store(c, BPF_DW, R9, offsetof(struct activity_head, time), R1);
+	put_image(c, R9);
 	load(c, BPF_W, R7, FP, SLOT + 12);
 	jump(c, BPF_JLE, R7, ACTIVITY_PAYLOAD_MAX, WRITE_CONTEXT);
 	store_value(c, BPF_B, R9, offsetof(struct activity_head, status), ACTIVITY_BARE); /* too long */
@@ -565,7 +602,8 @@ static bool make_map(int *fd, u32 type, u32 key, size_t value, u32 entries)
 
 static bool make_maps(struct activity_prog *p, u32 cpus)
 {
-	return make_map(&p->processes, BPF_MAP_TYPE_HASH, 8, sizeof(struct activity_target), PROCESSES) &&
+	return make_map(&p->processes, BPF_MAP_TYPE_LRU_HASH, sizeof(struct activity_key),
+			sizeof(struct activity_target), PROCESSES) &&
 	       make_map(&p->threads, BPF_MAP_TYPE_LRU_HASH, 16, THREAD_BYTES, THREADS) &&
 	       make_map(&p->scratch, BPF_MAP_TYPE_PERCPU_ARRAY, 4, THREAD_BYTES, 1) &&
 	       make_map(&p->payload, BPF_MAP_TYPE_PERCPU_ARRAY, 4, PAYLOAD_BYTES, 1) &&
@@ -583,6 +621,7 @@ static bool find_offsets(struct offsets *o)
 	struct btf b;
 	bool ok = !btf_read(&b) && btf_offset(&b, "task_struct", "self_exec_id", &o->exec_id) &&
 		  btf_offset(&b, "task_struct", "start_time", &o->start_time) &&
+		  btf_offset(&b, "task_struct", "group_leader", &o->leader) && o->leader <= INT16_MAX &&
 		  btf_offset(&b, "task_struct", pointer, &o->pointer) && MAX(o->exec_id, o->start_time) <= INT16_MAX &&
 		  o->pointer <= INT16_MAX;
 
@@ -620,8 +659,9 @@ static int refused(const char *what, int sys, const struct notify *to)
 	if (sys == EPERM || sys == EACCES)
 		return notify_error(to, ERR_PERM,
 				    "--activity needs a BPF program, and this user may load none: run it as root, or "
-				    "give it the capabilities CAP_BPF and CAP_PERFMON (setcap "
-				    "cap_bpf,cap_perfmon+ep on the program)");
+				    "give it the capabilities CAP_BPF and CAP_PERFMON, and "
+				    "CAP_SYS_PTRACE for processes of other users (setcap "
+				    "cap_bpf,cap_perfmon,cap_sys_ptrace+ep on the program)");
 	return notify_error(to, ERR_UNSUPPORTED,
 			    "--activity: the kernel refuses %s: %s (it takes Linux 5.15 or later)", what,
 			    strerror(sys));
@@ -655,7 +695,6 @@ int activity_prog_load(struct activity_prog *p, const struct notify *to)
 	struct code *c;
 	int err = 0;
 
-	*p = (struct activity_prog){ -1, -1, -1, -1, -1, -1, -1 };
 	if (!find_offsets(&o))
 		return notify_error(to, ERR_UNSUPPORTED,
 				    "--activity: this kernel does not say where its structs have what it needs "
@@ -707,16 +746,17 @@ int activity_prog_output(const struct activity_prog *p, u32 cpu, int event)
 	return element(BPF_MAP_UPDATE_ELEM, p->output, &cpu, &fd);
 }
 
-bool activity_prog_target(const struct activity_prog *p, u64 key, struct activity_target *out)
+bool activity_prog_target(const struct activity_prog *p, const struct activity_key *key, struct activity_target *out)
 {
-	return !element(BPF_MAP_LOOKUP_ELEM, p->processes, &key, out);
+	return !element(BPF_MAP_LOOKUP_ELEM, p->processes, key, out);
 }
 
-void activity_prog_set_target(const struct activity_prog *p, u64 key, const struct activity_target *t)
+void activity_prog_set_target(const struct activity_prog *p, const struct activity_key *key,
+			      const struct activity_target *t)
 {
 	struct activity_target copied = *t;
 
-	element(BPF_MAP_UPDATE_ELEM, p->processes, &key, &copied);
+	element(BPF_MAP_UPDATE_ELEM, p->processes, key, &copied);
 }
 
 /* The first of those that are left, again and again. */
@@ -730,17 +770,17 @@ static void empty(int map)
 
 void activity_prog_forget(const struct activity_prog *p)
 {
-	u64 key = 0, next;
+	struct activity_key key, next;
 	struct activity_target t;
-	const u64 *from = NULL;
+	const struct activity_key *from = NULL;
 
 	empty(p->threads);
 	for (u32 i = 0; i < PROCESSES && !element(BPF_MAP_GET_NEXT_KEY, p->processes, from, &next); i++) {
 		key = next;
 		from = &key;
-		if (!activity_prog_target(p, key, &t) || !t.published)
+		if (!activity_prog_target(p, &key, &t) || !t.published)
 			continue;
 		t.published = 0;
-		activity_prog_set_target(p, key, &t);
+		activity_prog_set_target(p, &key, &t);
 	}
 }

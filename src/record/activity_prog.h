@@ -11,6 +11,8 @@
 /* How the address of a thread's variable is found. */
 enum activity_kind {
 	ACTIVITY_KIND_UNASKED, /* nobody has looked yet */
+	ACTIVITY_KIND_NO_ROOM, /* the kernel had no room for it; on the program's stack only */
+	ACTIVITY_KIND_REFUSED, /* the recorder may not look at it */
 	ACTIVITY_KIND_NONE,    /* the program has none, or it was not found yet */
 	ACTIVITY_KIND_STATIC,  /* where: its distance from the thread pointer */
 	/* where: the address of a slot that the dynamic linker fills with */
@@ -19,7 +21,13 @@ enum activity_kind {
 	ACTIVITY_KIND_MODULE, /* module and offset */
 };
 
-/* What the program knows of a process: by activity_target_key. */
+/* A process. */
+struct activity_key {
+	u64 id;	     /* its number in the upper half, and how often it called exec in the lower half */
+	u64 started; /* by the clock of the system's boot */
+};
+
+/* What the program knows of a process. */
 struct activity_target {
 	u32 kind;      /* enum activity_kind */
 	u32 dtv_width; /* bytes of an entry in the thread's table of modules */
@@ -27,10 +35,12 @@ struct activity_target {
 	u64 where;
 	u64 context;   /* the address of its process context (OTEP 4719); 0: it has none */
 	u64 published; /* when the one was published that was written last; set by the program */
-	u64 ask_after; /* ns: so long after the next sample the program asks again; 0: it has seen that, and set */
-	u64 ask_at;    /* by the clock of samples; 0: it asks in the next sample */
+	u64 ask_after; /* ns from the next sample until the program asks again; the program turns it into ask_at and 0 */
+	u64 ask_at;    /* when it asks, by the clock of samples; 0: in the next sample */
 };
 
+/* ACTIVITY_PROG_NONE, until it is loaded. */
+#define ACTIVITY_PROG_NONE { -1, -1, -1, -1, -1, -1, -1 }
 struct activity_prog {
 	int prog, processes, threads, scratch, payload, output, asks;
 };
@@ -41,13 +51,13 @@ void activity_prog_close(struct activity_prog *p);
 
 /* Which event takes the records of a CPU. 0 or a negative errno. */
 int activity_prog_output(const struct activity_prog *p, u32 cpu, int event);
-/* key: the process in the upper half, and how often it called exec in the lower half, as asks have them. */
-bool activity_prog_target(const struct activity_prog *p, u64 key, struct activity_target *out);
-void activity_prog_set_target(const struct activity_prog *p, u64 key, const struct activity_target *t);
+bool activity_prog_target(const struct activity_prog *p, const struct activity_key *key, struct activity_target *out);
+void activity_prog_set_target(const struct activity_prog *p, const struct activity_key *key,
+			      const struct activity_target *t);
 /* Everything is to be written again: for a file that begins. */
 void activity_prog_forget(const struct activity_prog *p);
 
-/* The ring of asks, each a key. */
+/* The ring of asks, each a struct activity_key. */
 #define ACTIVITY_ASKS_BYTES (64u << 10)
 
 #endif

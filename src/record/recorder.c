@@ -103,7 +103,6 @@ static int check_activity(const struct recorder *r)
 		{ o->attr.overwrite, "--overwrite: what a thread works for is written only when it changes, and would "
 				     "be overwritten" },
 		{ o->target.per_thread, "--per-thread: a BPF program writes into the ring of a CPU" },
-		{ r->window_how > WINDOW_SIM, "windows" },
 	};
 
 	for (u32 i = 0; o->attr.activity && i < ARRAY_LEN(rows); i++)

@@ -231,19 +231,26 @@ static void commanded(struct recorder *r)
 		epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->control.in, NULL);
 }
 
-static int wait_for_events(struct recorder *r, bool *bursts)
+/* What called, apart from signals. */
+struct woken {
+	bool bursts;	/* the timer of windows */
+	bool only_asks; /* nobody but the BPF program of --activity */
+};
+
+static int wait_for_events(struct recorder *r, struct woken *out)
 {
-	bool tick = false;
 	struct epoll_event events[BATCH];
 	int n = epoll_wait(r->epoll_fd, events, BATCH, next_timeout(r));
 
 	if (n < 0 && errno != EINTR)
 		return notify_error(r->notify, ERR_IO, "cannot wait for events: %s", strerror(errno));
+	*out = (struct woken){ .only_asks = n > 0 };
 	for (int i = 0; i < n; i++) {
+		out->only_asks &= events[i].data.u64 == ACTIVITY_ASKED;
 		if (events[i].data.u64 == SIGNAL_EVENT)
 			read_signals(r);
 		else if (events[i].data.u64 == WINDOW_EVENT)
-			tick = true;
+			out->bursts = true;
 		else if (events[i].data.u64 == CONTROL_EVENT)
 			commanded(r);
 		else if (events[i].data.u64 == ACTIVITY_ASKED)
@@ -255,7 +262,6 @@ static int wait_for_events(struct recorder *r, bool *bursts)
 	}
 	if (!r->live_rings && !r->sim)
 		r->stop = true;
-	*bursts = tick;
 	return 0;
 }
 
@@ -300,18 +306,29 @@ static void turn_windows(struct recorder *r, bool bursts)
 		window_run_tick(&r->windows);
 }
 
+/* Asks come a thousand times a second: a pass over the rings for each would make as many rounds in the file. */
+static bool may_wait(const struct recorder *r, const struct woken *by, u64 drained_ms)
+{
+	u64 now = clock_ms();
+
+	return by->only_asks && !r->stop && now - drained_ms < (u64)at_most(r, now);
+}
+
 int recorder_loop(struct recorder *r)
 {
-	bool bursts = false;
+	u64 drained_ms = 0;
+	struct woken woken;
 	int err = 0;
 
 	r->began_ms = clock_ms();
 	while (!r->stop && !err) {
-		err = wait_for_events(r, &bursts);
-		if (!err)
+		err = wait_for_events(r, &woken);
+		if (!err && !may_wait(r, &woken, drained_ms)) {
 			err = recorder_drain(r, false);
+			drained_ms = clock_ms();
+		}
 		if (!err && r->window_how > WINDOW_SIM)
-			turn_windows(r, bursts);
+			turn_windows(r, woken.bursts);
 		meet_deadlines(r);
 		if (!err && !r->stop && switch_is_due(r))
 			err = recorder_switch_file(r, false);

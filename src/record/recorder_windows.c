@@ -153,6 +153,9 @@ static const char *hindrance(const struct recorder *r)
 		return "--overwrite looks at samples at the end only";
 	if (o->control)
 		return "--control does not switch their counters";
+	if (o->attr.activity)
+		return "--activity has its BPF program in the counters that are open at the start, and windows open "
+		       "more of them later";
 	if (o->attr.delay_ms < 0)
 		return "with -D -1 nothing switches them on";
 	if (late_tasks && !strcmp(r->path, "-"))

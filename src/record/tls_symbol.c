@@ -133,7 +133,7 @@ static void look_for_slot(const struct file *f, const Elf64_Shdr *table, u64 sym
 		enum activity_kind kind = kind_of(ELF64_R_TYPE(r[i].r_info));
 		u64 of = ELF64_R_SYM(r[i].r_info);
 
-		if (!kind ||
+		if (kind == ACTIVITY_KIND_NONE ||
 		    (of != symbol && (of || kind == ACTIVITY_KIND_MODULE || r[i].r_addend != (s64)s->st_value)))
 			continue;
 		out->kind = kind;

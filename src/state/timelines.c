@@ -12,22 +12,51 @@ void timelines_free(struct timelines *t)
 		vec_free(&t->threads.v[i].v);
 	vec_free(&t->threads);
 	vec_free(&t->all);
+	vec_free(&t->noted);
 	vec_free(&t->published);
 	set_free(&t->known);
+	set_free(&t->known_noted);
 	map_free(&t->by_tid);
-	map_free(&t->by_pid);
 	*t = (struct timelines){ 0 };
+}
+
+static bool same_text(struct str a, struct str b)
+{
+	return a.len == b.len && (!a.len || a.p == b.p || !memcmp(a.p, b.p, a.len));
 }
 
 static bool same(const struct activity *a, const struct activity *b)
 {
-	return a->pid == b->pid && a->status == b->status && a->record.len == b->record.len &&
-	       (!a->record.len || !memcmp(a->record.p, b->record.p, a->record.len));
+	return a->pid == b->pid && a->image == b->image && a->status == b->status &&
+	       same_text(a->record, b->record) && same_text(a->payload, b->payload);
+}
+
+static u64 hash_of(const struct activity *a)
+{
+	u64 of = hash_pair((u64)a->pid << 8 | a->status, a->image);
+
+	return hash_pair(hash_pair(of, hash_bytes(a->record.p, a->record.len)),
+			 hash_bytes(a->payload.p, a->payload.len));
+}
+
+/* As its thread said it, without what its process publishes. */
+static u32 note(struct timelines *t, const struct activity *a)
+{
+	u64 hash = hash_of(a);
+	u32 id, at;
+
+	SET_FIND(id, &t->known_noted, hash, at, same(&t->noted.v[id], a));
+	if (id != ID_NONE)
+		return id;
+	id = (u32)t->noted.n;
+	vec_push(&t->noted, *a);
+	set_add(&t->known_noted, hash, id);
+	return id;
 }
 
 static u32 number_of(struct timelines *t, const struct activity *a)
 {
-	u64 hash = hash_pair((u64)a->pid << 8 | a->status, hash_bytes(a->record.p, a->record.len));
+	u64 hash = hash_of(a);
 	u32 id, at;
 
 	SET_FIND(id, &t->known, hash, at, same(&t->all.v[id], a));
@@ -50,15 +79,6 @@ static struct timeline *thread_of(struct timelines *t, u32 tid)
 	return &t->threads.v[*at];
 }
 
-static void publish(struct timelines *t, u32 pid, struct str payload)
-{
-	u32 *at = map_at(&t->by_pid, pid, (u32)t->published.n);
-
-	if (*at == t->published.n)
-		vec_push(&t->published, payload);
-	t->published.v[*at] = payload;
-}
-
 void timelines_add(struct timelines *t, u32 pid, u32 tid, u64 time, struct cursor raw)
 {
 	struct activity_record r;
@@ -69,17 +89,22 @@ void timelines_add(struct timelines *t, u32 pid, u32 tid, u64 time, struct curso
 		t->broken++;
 		return;
 	}
+	time = r.time ? r.time : time;
 	if (r.what == ACTIVITY_PROCESS) {
-		publish(t, pid, r.data);
+		vec_push(&t->published,
+			 (struct publication){ pid, (u32)t->published.n, r.image, time, r.data });
 		return;
 	}
 	known = r.status == ACTIVITY_KNOWN || r.status == ACTIVITY_BARE;
-	time = r.time ? r.time : time;
 	line = thread_of(t, tid);
 	line->sorted &= !line->v.n || line->v.v[line->v.n - 1].time <= time;
 	vec_push(&line->v,
 		 (struct timeline_entry){
-			 time, number_of(t, &(struct activity){ pid, r.status, known ? r.data : (struct str){ 0 } }),
+			 time,
+			 note(t, &(struct activity){ .pid = pid,
+						     .image = r.image,
+						     .status = r.status,
+						     .record = known ? r.data : (struct str){ 0 } }),
 			 (u32)line->v.n });
 }
 
@@ -92,14 +117,77 @@ static int by_time(const void *va, const void *vb)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/* Those of one process in one image stand together, in the order of time. */
+static int by_process(const void *va, const void *vb)
+{
+	const struct publication *a = va, *b = vb;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static bool is_of(const struct publication *p, const struct activity *a)
+{
+	return p->pid == a->pid && p->image == a->image;
+}
+
+/* The last one until then; if there is none, the first one after that, because the recorder may find late where a
+ * process publishes. ID_NONE: its process publishes nothing. */
+static u32 publication_at(const struct timelines *t, const struct activity *a, u64 time)
+{
+	const struct publication key = { a->pid, UINT32_MAX, a->image, time, { 0 } };
+	size_t from = 0, to = t->published.n;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+
+		if (by_process(&t->published.v[mid], &key) <= 0)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	if (from && is_of(&t->published.v[from - 1], a))
+		return (u32)from - 1;
+	return from < t->published.n && is_of(&t->published.v[from], a) ? (u32)from : ID_NONE;
+}
+
+/* final: of noted << 32 | publication. */
+static void settle(struct timelines *t, struct timeline_entry *e, struct map *final)
+{
+	struct activity a = t->noted.v[e->activity];
+	u32 at = publication_at(t, &a, e->time);
+	u32 *number = map_at(final, (u64)e->activity << 32 | at, TIMELINE_UNKNOWN);
+
+	if (*number == TIMELINE_UNKNOWN) {
+		if (at != ID_NONE)
+			a.payload = t->published.v[at].payload;
+		*number = number_of(t, &a);
+	}
+	e->activity = *number;
+}
+
 void timelines_seal(struct timelines *t)
 {
+	struct map final = { 0 };
+
+	if (t->published.n)
+		qsort(t->published.v, t->published.n, sizeof(*t->published.v), by_process);
 	for (size_t i = 0; i < t->threads.n; i++) {
 		struct timeline *line = &t->threads.v[i];
 
 		if (!line->sorted)
 			qsort(line->v.v, line->v.n, sizeof(*line->v.v), by_time);
+		for (size_t k = 0; k < line->v.n; k++)
+			settle(t, &line->v.v[k], &final);
 	}
+	map_free(&final);
+	vec_free(&t->noted);
+	set_free(&t->known_noted);
 }
 
 u32 timelines_at(const struct timelines *t, u32 tid, u64 time)
@@ -119,13 +207,6 @@ u32 timelines_at(const struct timelines *t, u32 tid, u64 time)
 	return from ? line->v.v[from - 1].activity : TIMELINE_UNKNOWN;
 }
 
-struct str timelines_published(const struct timelines *t, const struct activity *a)
-{
-	u32 at = map_get(&t->by_pid, a->pid);
-
-	return at == ID_NONE ? (struct str){ "", 0 } : t->published.v[at];
-}
-
 static u32 find_key(const struct activity_process *p, const char *name)
 {
 	size_t len = strlen(name);
@@ -136,12 +217,12 @@ static u32 find_key(const struct activity_process *p, const char *name)
 	return ID_NONE;
 }
 
-bool timelines_attribute(const struct timelines *t, const struct activity *a, const char *name, struct str *value)
+bool activity_attribute_named(const struct activity *a, const char *name, struct str *value)
 {
 	struct activity_process p;
 	u32 key;
 
-	activity_process_decode(timelines_published(t, a), &p);
+	activity_process_decode(a->payload, &p);
 	key = find_key(&p, name);
 	return key != ID_NONE && activity_attribute_of(a->record, key, value);
 }
@@ -151,7 +232,7 @@ bool timelines_has_attribute(const struct timelines *t, const char *name)
 	for (size_t i = 0; i < t->published.n; i++) {
 		struct activity_process p;
 
-		activity_process_decode(t->published.v[i], &p);
+		activity_process_decode(t->published.v[i].payload, &p);
 		if (find_key(&p, name) != ID_NONE)
 			return true;
 	}

@@ -131,11 +131,22 @@ for part in parts[1:]:
     if unknown and int(unknown[1]) > 20:
         sys.exit("samples of a later file have no activity")
 
+# Precise samples at a fixed period may be collected by the processor, unless they have a field that this cannot be done with.
+for words, there in (("-c", "1000000"), True), (("-F", "1000"), False):
+    run(reticle, "record", "-q", "--activity", "-e", "cpu-clock:p", *words, "-o", "precise.data", "--", "true")
+    event = run(reticle, "evlist", "-v", "-i", "precise.data").splitlines()[0]
+    if ("RAW" in event) != there:
+        sys.exit(f"samples can be collected without their activities, or are larger than they need be: {event}")
+
 # What cannot be, and who may not.
 expect("cannot be combined with --overwrite", run(reticle, "record", "--activity", "--overwrite", "-e", "cpu-clock", "true", status=2))
+expect("windows: --activity", run(reticle, "record", "--activity", "--window=leader=cpu-clock", "true", status=2))
 expect("tracepoints have no activities", run(reticle, "record", "--activity", "-e", "sched:sched_switch", "true", status=1))
 run(reticle, "record", "-q", "-e", "cpu-clock", "-o", "plain.data", "--", "true")
 expect("has no activities", run(reticle, "activity", "-i", "plain.data", status=1))
+if os.geteuid() == 0 and shutil.which("unshare"):
+    said = run("unshare", "-pf", "--mount-proc", reticle, "record", "--activity", "-e", "cpu-clock", "true", status=1)
+    expect("PID namespace", said)
 if os.geteuid() == 0 and shutil.which("setpriv"):
     os.chmod(".", 0o777)
     said = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", reticle, "record", "--activity", "-e", "cpu-clock:u", "true",

@@ -22,7 +22,7 @@
 #define ROUNDS 20000
 #define ROOM (64u << 20)
 
-static void put_head(struct bytes *b, u8 what, u8 status, u32 size, u64 time)
+static void put_head_of(struct bytes *b, u8 what, u8 status, u32 size, u64 time, u64 image)
 {
 	bytes_u8(b, ACTIVITY_VERSION);
 	bytes_u8(b, what);
@@ -30,6 +30,12 @@ static void put_head(struct bytes *b, u8 what, u8 status, u32 size, u64 time)
 	bytes_u8(b, 0);
 	bytes_u32(b, size);
 	bytes_u64(b, time);
+	bytes_u64(b, image);
+}
+
+static void put_head(struct bytes *b, u8 what, u8 status, u32 size, u64 time)
+{
+	put_head_of(b, what, status, size, time, 1);
 }
 
 /* Trace and span are `id` in their first byte; then the attributes. */
@@ -162,11 +168,72 @@ static void test_timelines(void **state)
 	/* Equal ones are one. */
 	assert_int_equal(timelines_at(&t, 11, 150), timelines_at(&t, 12, 150));
 	a = &t.all.v[timelines_at(&t, 11, 150)];
-	assert_true(timelines_attribute(&t, a, "http.route", &value));
+	assert_true(activity_attribute_named(a, "http.route", &value));
 	assert_true(equals(value, "/x"));
-	assert_false(timelines_attribute(&t, a, "a", &value));
+	assert_false(activity_attribute_named(a, "a", &value));
 	assert_true(timelines_has_attribute(&t, "http.route"));
 	assert_false(timelines_has_attribute(&t, "http"));
+	timelines_free(&t);
+	for (size_t i = 0; i < ARRAY_LEN(b); i++)
+		bytes_free(&b[i]);
+}
+
+/* ProcessContext with one key, of one letter. */
+static void put_key(struct bytes *b, char letter, u64 time, u64 image)
+{
+	static const char head[] = "\x12\x28\x0a\x1dthreadlocal.attribute_key_map\x12\x07\x2a\x05\x0a\x03\x0a\x01";
+
+	put_head_of(b, ACTIVITY_PROCESS, ACTIVITY_KNOWN, sizeof(head), time, image);
+	bytes_put(b, head, sizeof(head) - 1);
+	bytes_char(b, letter);
+}
+
+static void put_attribute(struct bytes *b, u64 time, u64 image)
+{
+	put_head_of(b, ACTIVITY_THREAD, ACTIVITY_KNOWN, ACTIVITY_FIXED + 3, time, image);
+	bytes_zero(b, ACTIVITY_FIXED);
+	bytes_put(b, "\x00\x01x", 3);
+}
+
+static char name_at(const struct timelines *t, u32 tid, u64 time)
+{
+	const struct activity *a = &t->all.v[timelines_at(t, tid, time)];
+	struct str value;
+
+	for (char c = 'a'; c <= 'z'; c++)
+		if (activity_attribute_named(a, (char[]){ c, '\0' }, &value))
+			return c;
+	return ' ';
+}
+
+/* What a process published is good for its own time and image, whatever comes later, and in which order. */
+static void test_publications(void **state)
+{
+	struct timelines t = { 0 };
+	struct bytes b[9] = { 0 };
+
+	(void)state;
+	put_attribute(&b[0], 100, 1); /* before its process published: the first one counts */
+	put_key(&b[1], 'p', 200, 1);
+	put_attribute(&b[2], 250, 1);
+	put_attribute(&b[3], 350, 1); /* after it published anew */
+	put_key(&b[4], 'q', 300, 1);
+	put_attribute(&b[5], 450, 2); /* after exec, or of the next process with that id: */
+	put_key(&b[6], 'r', 500, 2);
+	put_attribute(&b[7], 550, 3); /* one that publishes nothing */
+	put_attribute(&b[8], 600, 1); /* the first one again, by the same words */
+	for (size_t i = ARRAY_LEN(b); i-- > 0;)
+		timelines_add(&t, 10, 11, 1000, over(&b[i]));
+	timelines_seal(&t);
+	assert_int_equal(name_at(&t, 11, 100), 'p');
+	assert_int_equal(name_at(&t, 11, 250), 'p');
+	assert_int_equal(name_at(&t, 11, 350), 'q');
+	assert_int_equal(name_at(&t, 11, 450), 'r');
+	assert_int_equal(name_at(&t, 11, 550), ' ');
+	assert_int_equal(timelines_at(&t, 11, 100), timelines_at(&t, 11, 250));
+	assert_int_not_equal(timelines_at(&t, 11, 250), timelines_at(&t, 11, 350));
+	assert_int_equal(timelines_at(&t, 11, 350), timelines_at(&t, 11, 600));
+	assert_true(timelines_has_attribute(&t, "p"));
 	timelines_free(&t);
 	for (size_t i = 0; i < ARRAY_LEN(b); i++)
 		bytes_free(&b[i]);
@@ -205,7 +272,7 @@ static void test_spoiled_records(void **state)
 		timelines_seal(&t);
 		timelines_has_attribute(&t, "http.route");
 		for (u32 k = 0; k < t.all.n; k++)
-			timelines_attribute(&t, &t.all.v[k], "a", &value);
+			activity_attribute_named(&t.all.v[k], "a", &value);
 		timelines_free(&t);
 		free(a);
 		free(b);
@@ -412,6 +479,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_process),		cmocka_unit_test(test_keys_are_bounded),
 		cmocka_unit_test(test_attributes),	cmocka_unit_test(test_timelines),
+		cmocka_unit_test(test_publications),
 		cmocka_unit_test(test_spoiled_records), cmocka_unit_test(test_types),
 		cmocka_unit_test(test_symbol),		cmocka_unit_test(test_spoiled_elf),
 	};
