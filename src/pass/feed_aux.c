@@ -17,6 +17,8 @@ static void hand_on(const struct feed *f, const struct aux_buffer *b, const stru
 	spe_hit(f->spe, b, &o, time, &h, f->full ? &full : NULL);
 	if (!f->src->events.has_time)
 		h.clock = h.offset;
+	if (f->timelines)
+		h.activity = timelines_at(f->timelines, h.s.tid, h.clock);
 	for (u32 i = 0; i < SPE_NR_EVENTS; i++) {
 		if (f->spe->of[i] == ID_NONE || !spe_counts(r, i))
 			continue;

@@ -212,6 +212,21 @@ def published(directory):
     check(f"{some} published operations", some >= 21)
 
 
+def activities():
+    """An operation belongs to what its thread worked for then."""
+    r = Recording()
+    r.thread(1, 1, "p")
+    r.works_for(1, b"\1" * 8, 500)
+    r.works_for(1, b"\2" * 8, 1500)
+    r.buffer(0, 1, payload([Operation(Operation.LOAD, BASE + t, t, address=64) for t in (1000, 2000, 3000)]))
+    r.write("activity.data")
+    rows = table("activity.data", "-s", "addr", "--activity", "span_id=" + "01" * 8)["events"][0]["rows"]
+    check(f"operations of an activity: {rows}", [row["addr"] for row in rows] == [BASE + 1000])
+    text = run(RETICLE, "export", "-i", "activity.data", "--to", "csv", "--rows", "memory", "--activity", "span_id=" + "02" * 8).stdout
+    times = [row["time"] for row in csv.DictReader(io.StringIO(text))]
+    check(f"accesses of an activity: {times}", times == ["2000", "3000"])
+
+
 def wrong_use():
     p = run(RETICLE, "spe", "-i", "n1.data", "-s", "overhead")
     check("values are no keys: " + p.stderr, p.returncode == 2 and "'overhead' is not a key" in p.stderr)
@@ -228,6 +243,7 @@ def wrong_use():
 known_operations()
 forms()
 latencies()
+activities()
 wrong_use()
 data = os.environ.get("RETICLE_TEST_DATA")
 if data and os.path.isdir(os.path.join(data, "spe")):

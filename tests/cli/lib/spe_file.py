@@ -7,7 +7,8 @@ IP, TID, TIME, ADDR, CPU, DATA_SRC, IDENTIFIER = 1, 2, 4, 8, 1 << 7, 1 << 15, 1 
 SAMPLE_ID_ALL = 1 << 18
 COMM, EXIT, MMAP2, AUX, SWITCH_CPU_WIDE = 3, 4, 10, 11, 15
 AUXTRACE_INFO, AUXTRACE, TIME_CONV = 70, 71, 79
-SPE_ID, DUMMY_ID, PMU = 101, 102, 8
+SPE_ID, DUMMY_ID, ACTIVITY_ID, PMU = 101, 102, 103, 8
+RAW, BPF_OUTPUT, EVENT_DESC = 1 << 10, 10, 12
 BASE, LENGTH = 0x400000, 0x100000
 KIND_SPE, CPUID = 4, 9
 N1 = 0x413FD0C1
@@ -18,6 +19,10 @@ L1_ACCESS, L1_REFILL, TLB_ACCESS, TLB_WALK, NOT_TAKEN, MISPREDICTED, LLC_ACCESS,
 def record(kind, body, misc=2):
     body += b"\0" * (-len(body) % 8)
     return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+
+def text(words):
+    return struct.pack("<I", len(words) + 1) + words + b"\0"
 
 
 def trailer(pid, tid, time, cpu, ident=DUMMY_ID):
@@ -72,7 +77,7 @@ class Recording:
         if converts:
             self.data += record(TIME_CONV, struct.pack("<QQQQQBB6x", 0, 1, 0, 0, 2**64 - 1, 1, 0), 0)
         self.data += record(AUXTRACE_INFO, struct.pack(f"<II{len(priv)}Q", kind, 0, *priv), 0)
-        self.last, self.cpuid = 0, cpuid
+        self.last, self.cpuid, self.activities = 0, cpuid, False
 
     def thread(self, pid, tid, name, time=1):
         self.data += record(COMM, struct.pack("<II", pid, tid) + name.encode().ljust(16, b"\0") + trailer(pid, tid, time, 0))
@@ -92,24 +97,39 @@ class Recording:
         self.data += record(AUX, struct.pack("<QQQ", offset, len(payload), flags) + trailer(0, 0, self.last, cpu, SPE_ID), 0)
         self.data += record(AUXTRACE, struct.pack("<QQQIIII", len(payload), offset, 0, cpu, tid & 0xFFFFFFFF, cpu, 0), 0) + payload
 
+    def works_for(self, tid, span, time):
+        """Of reticle record --activity: the thread works for this span from then on."""
+        self.activities = True
+        raw = struct.pack("<BBBBIQ", 1, 1, 1, 0, 28, 0) + bytes(16) + span + bytes(4)
+        self.data += record(9, struct.pack("<QQIIQIII", ACTIVITY_ID, BASE, tid, tid, time, 0, 0, len(raw)) + raw)
+
     def write(self, path):
         fields = IP | TID | TIME | ADDR | CPU | DATA_SRC | IDENTIFIER
-        attrs = [struct.pack("<IIQQQQQ", kind, 112, config, 1, fields, 0, SAMPLE_ID_ALL).ljust(112, b"\0")
-                 for kind, config in ((PMU, 1), (1, 9))]
-        ids = struct.pack("<QQ", SPE_ID, DUMMY_ID)
-        at_ids, at_attrs = 104, 120
-        at_data = at_attrs + 2 * 128
+        events = [(PMU, 1, fields, SPE_ID, b"spe"), (1, 9, fields, DUMMY_ID, b"dummy")]
+        if self.activities:
+            events.append((1, BPF_OUTPUT, IP | TID | TIME | CPU | RAW | IDENTIFIER, ACTIVITY_ID, b"activity"))
+        attrs = [struct.pack("<IIQQQQQ", kind, 112, config, 1, of, 0, SAMPLE_ID_ALL).ljust(112, b"\0") for kind, config, of, _, _ in events]
+        ids = struct.pack(f"<{len(events)}Q", *(e[3] for e in events))
+        at_ids, at_attrs = 104, 104 + len(ids)
+        at_data = at_attrs + len(events) * 128
         end = record(EXIT, struct.pack("<IIIIQ", 1, 1, 1, 1, 2**62) + trailer(1, 1, 2**62, 0)) + record(68, b"", 0)
         with open(path, "wb") as f:
-            f.write(b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 128, at_attrs, 256, at_data, len(self.data + end), 0, 0))
-            f.write(struct.pack("<QQQQ", 1 << CPUID if self.cpuid else 0, 0, 0, 0) + ids)
+            f.write(b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 128, at_attrs, len(events) * 128, at_data, len(self.data + end), 0, 0))
+            f.write(struct.pack("<QQQQ", (1 << CPUID if self.cpuid else 0) | self.activities << EVENT_DESC, 0, 0, 0) + ids)
             for i, a in enumerate(attrs):
                 f.write(a + struct.pack("<QQ", at_ids + 8 * i, 8))
             f.write(self.data + end)
+            features = []
             if self.cpuid:
-                text = self.cpuid.encode() + b"\0"
-                text = struct.pack("<I", len(text)) + text
-                f.write(struct.pack("<QQ", f.tell() + 16, len(text)) + text)
+                features.append(text(self.cpuid.encode()))
+            if self.activities:
+                features.append(struct.pack("<II", len(events), 112) + b"".join(
+                    a + struct.pack("<I", 1) + text(e[4]) + struct.pack("<Q", e[3]) for a, e in zip(attrs, events)))
+            at = f.tell() + 16 * len(features)
+            for feature in features:
+                f.write(struct.pack("<QQ", at, len(feature)))
+                at += len(feature)
+            f.write(b"".join(features))
 
 
 def operations(rng, count, time, **more):
