@@ -608,7 +608,7 @@ bool current_find(struct current *c, struct current_space *s, u64 pc, struct cur
 
 u32 current_rules(struct current *c, struct current_space *s, const struct current_code *code, u64 addr)
 {
-	u32 rules = cfi_index_find(code->index, addr, c->bytes < MOST_BYTES);
+	u32 rules = cfi_index_find(code->index, addr, has_room(c));
 
 	count_bytes(c, s, &c->files.v[code->file]);
 	return rules;

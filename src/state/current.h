@@ -46,7 +46,7 @@ struct current_code {
 bool current_find(struct current *c, struct current_space *s, u64 pc, struct current_code *out);
 /* The rules that hold at an address of the file of code, whose index is not NULL (cfi_index_find). */
 u32 current_rules(struct current *c, struct current_space *s, const struct current_code *code, u64 addr);
-/* Changes when the index of a file that nobody maps any more was freed; only current_find does that. */
+/* Changes when the index of a file that nobody maps any more was freed, by one of these two. */
 u32 current_generation(const struct current *c);
 
 #endif
