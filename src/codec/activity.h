@@ -33,7 +33,7 @@ enum activity_status {
 /* The head of both; the data follow. */
 struct activity_head {
 	u8 version, what, status, zero;
-	u32 size; /* of the data */
+	u32 size;  /* of the data */
 	u64 time;  /* of the sample in which it was read; 0: that of the record */
 	u64 image; /* of the process: another one for each process and after each exec */
 };

@@ -196,8 +196,8 @@ static void configure_event(struct open_event *e, const struct config *c)
 		e->attr.sample_type =
 			s->time ? e->attr.sample_type | PERF_SAMPLE_TIME : e->attr.sample_type & ~PERF_SAMPLE_TIME;
 	set_period(&e->attr, s, c->o);
-	/* Else the processor may collect many samples (PEBS) of which the kernel writes all but one without calling a BPF
-	 * program. It does so only for samples of certain fields, which these are not; they are empty. */
+	/* Else the processor may collect many samples (PEBS), of which the kernel writes all but one without calling a
+	 * BPF program. It does so only for samples of certain fields, and raw data, empty here, are none of these. */
 	if (c->o->activity && attr_precise_ip(&e->attr) && !(e->attr.flags & ATTR_FREQ))
 		e->attr.sample_type |= PERF_SAMPLE_RAW;
 	how = spec_callgraph(s, &o);

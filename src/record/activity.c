@@ -53,7 +53,7 @@ struct activities {
 	const struct notify *to;
 	u8 *consumer, *producer; /* pages of the ring of asks; data follow the producer's */
 	size_t page;
-	struct map asked;   /* hash of a process's key -> how often it was asked for */
+	struct map asked; /* hash of a process's key -> how often it was asked for */
 	VEC(struct known_file) files;
 	struct set known; /* of files */
 	bool told;	  /* that there are processes that cannot be looked at */
@@ -102,7 +102,8 @@ static int attach(struct activities *a, const struct open_event *e)
 	return 0;
 }
 
-/* BPF knows processes by the numbers of the first namespace. By these, the /proc of another one has other processes. */
+/* BPF knows processes by the numbers of the first namespace. In the /proc of another one, others have these numbers.
+ */
 static bool in_first_namespace(void)
 {
 	struct stat st;
@@ -173,8 +174,8 @@ void activities_renew(struct activities *a)
 /*
  * The file that is mapped there, and no other: it may have been deleted or replaced, or be another one for the process
  * than for us. Whoever may not follow map_files (that takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE) gets the program
- * from its own link, and other files by their paths, if these still lead to the same inode; the device may have another
- * number in maps (btrfs, overlayfs).
+ * from its own link, and other files by their paths, if these still lead to the same inode; the device may have
+ * another number in maps (btrfs, overlayfs).
  */
 static int open_mapped(const struct process *p, const struct maps_line *m, const char *path, bool as_program)
 {
@@ -374,8 +375,8 @@ static void answer(struct activities *a, const struct activity_key *key)
 	free(p);
 }
 
-/* The kernel's protocol of BPF_MAP_TYPE_RINGBUF: a head of 8 bytes before each record, which is aligned to 8. Questions
- * that are left when the turn ends wait, as the descriptor stays readable. */
+/* The kernel's protocol of BPF_MAP_TYPE_RINGBUF: a head of 8 bytes before each record, which is aligned to 8.
+ * Questions that are left when the turn ends wait, as the descriptor stays readable. */
 void activities_answer(struct activities *a)
 {
 	u64 at = *(u64 *)(void *)a->consumer, end = __atomic_load_n((u64 *)(void *)a->producer, __ATOMIC_ACQUIRE);

@@ -271,8 +271,9 @@ static void put_who(struct code *c, const struct activity_prog *p, const struct 
 	here(c, NO_TIME);
 }
 
-/* What is known of its process; the recorder is asked if it is time. If there is no room for it, TARGET is on the stack,
- * and the thread's record says so: without one, its samples would count for the thread that had its id before. */
+/* What is known of its process; the recorder is asked if it is time. If there is no room for it, TARGET is on the
+ * stack, and the thread's record says so: without one, its samples would count for the thread that had its id before.
+ */
 static void put_target(struct code *c, const struct activity_prog *p)
 {
 	look_up(c, p->processes, KEY);

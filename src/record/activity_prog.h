@@ -35,12 +35,15 @@ struct activity_target {
 	u64 where;
 	u64 context;   /* the address of its process context (OTEP 4719); 0: it has none */
 	u64 published; /* when the one was published that was written last; set by the program */
-	u64 ask_after; /* ns from the next sample until the program asks again; the program turns it into ask_at and 0 */
+	u64 ask_after; /* ns from the next sample until it asks again; the program turns that into ask_at and 0 */
 	u64 ask_at;    /* when it asks, by the clock of samples; 0: in the next sample */
 };
 
 /* ACTIVITY_PROG_NONE, until it is loaded. */
-#define ACTIVITY_PROG_NONE { -1, -1, -1, -1, -1, -1, -1 }
+#define ACTIVITY_PROG_NONE                                                                                            \
+	{                                                                                                             \
+		-1, -1, -1, -1, -1, -1, -1                                                                            \
+	}
 struct activity_prog {
 	int prog, processes, threads, scratch, payload, output, asks;
 };

@@ -27,8 +27,8 @@ static bool same_text(struct str a, struct str b)
 
 static bool same(const struct activity *a, const struct activity *b)
 {
-	return a->pid == b->pid && a->image == b->image && a->status == b->status &&
-	       same_text(a->record, b->record) && same_text(a->payload, b->payload);
+	return a->pid == b->pid && a->image == b->image && a->status == b->status && same_text(a->record, b->record) &&
+	       same_text(a->payload, b->payload);
 }
 
 static u64 hash_of(const struct activity *a)
@@ -91,21 +91,19 @@ void timelines_add(struct timelines *t, u32 pid, u32 tid, u64 time, struct curso
 	}
 	time = r.time ? r.time : time;
 	if (r.what == ACTIVITY_PROCESS) {
-		vec_push(&t->published,
-			 (struct publication){ pid, (u32)t->published.n, r.image, time, r.data });
+		vec_push(&t->published, (struct publication){ pid, (u32)t->published.n, r.image, time, r.data });
 		return;
 	}
 	known = r.status == ACTIVITY_KNOWN || r.status == ACTIVITY_BARE;
 	line = thread_of(t, tid);
 	line->sorted &= !line->v.n || line->v.v[line->v.n - 1].time <= time;
 	vec_push(&line->v,
-		 (struct timeline_entry){
-			 time,
-			 note(t, &(struct activity){ .pid = pid,
-						     .image = r.image,
-						     .status = r.status,
-						     .record = known ? r.data : (struct str){ 0 } }),
-			 (u32)line->v.n });
+		 (struct timeline_entry){ time,
+					  note(t, &(struct activity){ .pid = pid,
+								      .image = r.image,
+								      .status = r.status,
+								      .record = known ? r.data : (struct str){ 0 } }),
+					  (u32)line->v.n });
 }
 
 static int by_time(const void *va, const void *vb)

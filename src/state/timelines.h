@@ -24,9 +24,9 @@ struct activity {
 };
 
 struct timeline_entry {
-	u64 time; /* from then on */
+	u64 time;     /* from then on */
 	u32 activity; /* in noted, and from timelines_seal on in all */
-	u32 order; /* of two with the same time the later one holds */
+	u32 order;    /* of two with the same time the later one holds */
 };
 
 struct timeline {

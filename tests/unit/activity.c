@@ -477,11 +477,11 @@ static void test_spoiled_elf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_process),		cmocka_unit_test(test_keys_are_bounded),
-		cmocka_unit_test(test_attributes),	cmocka_unit_test(test_timelines),
-		cmocka_unit_test(test_publications),
-		cmocka_unit_test(test_spoiled_records), cmocka_unit_test(test_types),
-		cmocka_unit_test(test_symbol),		cmocka_unit_test(test_spoiled_elf),
+		cmocka_unit_test(test_process),	     cmocka_unit_test(test_keys_are_bounded),
+		cmocka_unit_test(test_attributes),   cmocka_unit_test(test_timelines),
+		cmocka_unit_test(test_publications), cmocka_unit_test(test_spoiled_records),
+		cmocka_unit_test(test_types),	     cmocka_unit_test(test_symbol),
+		cmocka_unit_test(test_spoiled_elf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
