@@ -223,6 +223,12 @@ static const struct rule_slot *rules_found(struct unwinder *u, u64 pc)
 		return slot;
 	*slot = (struct rule_slot){ .pc = addr, .dso = code->file, .cfi = &code->index->cfi };
 	slot->rules = current_rules(u->current, u->space, code, addr);
+	/* Another process may be told more. */
+	if (slot->rules == ID_NONE) {
+		u->passing = *slot;
+		*slot = (struct rule_slot){ 0 };
+		slot = &u->passing;
+	}
 	finish(u, slot, addr);
 	return slot;
 }

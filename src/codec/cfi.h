@@ -152,6 +152,7 @@ struct cfi_index {
 	VEC(struct cfi_common) commons;
 	VEC(struct cfi_section) sections; /* owns their bytes */
 	struct map known_commons;
+	u64 ran; /* bytes of programs that were run, which is time */
 };
 
 /* Adds the functions of a section, whose bytes (of malloc) it takes. */

@@ -6,7 +6,7 @@
 
 /* What a file may ask for. */
 #define MAX_FUNCTIONS (1u << 21)
-#define MAX_COMPILED (64u << 20) /* bytes; few functions are ever compiled */
+#define MAX_COMPILED (64u << 20) /* bytes, of programs and of rows; few functions are ever compiled */
 
 struct indexing {
 	struct cfi_index *x;
@@ -106,6 +106,7 @@ static void compile(struct cfi_index *x, struct cfi_indexed *f)
 				   .common = &x->commons.v[f->common],
 				   .program = cursor_over(s->bytes + f->program, f->program_size, s->swap) };
 
+	x->ran += f->program_size + cursor_left(&fn.common->program);
 	cfi_compile(&x->cfi, &fn, &f->span);
 }
 
@@ -133,7 +134,7 @@ u32 cfi_index_find(struct cfi_index *x, u64 addr, bool may_compile)
 
 	if (!f || addr >= f->span.end)
 		return ID_NONE;
-	if (!f->span.n && (!may_compile || compiled_bytes(&x->cfi) > MAX_COMPILED))
+	if (!f->span.n && (!may_compile || x->ran > MAX_COMPILED || compiled_bytes(&x->cfi) > MAX_COMPILED))
 		return ID_NONE;
 	if (!f->span.n)
 		compile(x, f);

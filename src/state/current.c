@@ -44,7 +44,7 @@ struct current_space {
 	bool ended;	    /* no thread of it is known any more: it is in current.ended */
 	bool replaced;	    /* by exec: what is mapped next is the first of the new program */
 	bool forgotten;	    /* mappings were too many */
-	u64 read;	    /* bytes of unwind information that were read for it */
+	u64 read;	    /* bytes of unwind information that were read, and run, for it */
 	struct mappings *m; /* NULL: none */
 };
 
@@ -608,8 +608,10 @@ bool current_find(struct current *c, struct current_space *s, u64 pc, struct cur
 
 u32 current_rules(struct current *c, struct current_space *s, const struct current_code *code, u64 addr)
 {
-	u32 rules = cfi_index_find(code->index, addr, has_room(c));
+	u64 ran = code->index->ran;
+	u32 rules = cfi_index_find(code->index, addr, may_read(c, s));
 
+	s->read += code->index->ran - ran;
 	count_bytes(c, s, &c->files.v[code->file]);
 	return rules;
 }
