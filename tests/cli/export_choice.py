@@ -34,7 +34,7 @@ def rows(name, *args):
 def says_activity(span):
     """Raw data of a record: its thread works for this span from then on."""
     body = bytes(15) + b"\1" + span + bytes(4)
-    return (struct.pack("<BBBBIQ", 1, 1, 1, 0, len(body), 0) + body).hex()
+    return (struct.pack("<BBBBIQQ", 2, 1, 1, 0, len(body), 0, 0) + body).hex()
 
 
 def activities():

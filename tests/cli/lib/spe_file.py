@@ -100,7 +100,7 @@ class Recording:
     def works_for(self, tid, span, time):
         """Of reticle record --activity: the thread works for this span from then on."""
         self.activities = True
-        raw = struct.pack("<BBBBIQ", 1, 1, 1, 0, 28, 0) + bytes(16) + span + bytes(4)
+        raw = struct.pack("<BBBBIQQ", 2, 1, 1, 0, 28, 0, 0) + bytes(16) + span + bytes(4)
         self.data += record(9, struct.pack("<QQIIQIII", ACTIVITY_ID, BASE, tid, tid, time, 0, 0, len(raw)) + raw)
 
     def write(self, path):
