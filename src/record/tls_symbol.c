@@ -146,7 +146,7 @@ static void look_for_symbol(const struct file *f, u32 type, const char *name, bo
 {
 	for (u32 i = 0; i < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; i++) {
 		u64 symbol = 0;
-		Elf64_Sym s;
+		Elf64_Sym s = { 0 };
 
 		if (f->sections[i].sh_type == type)
 			symbol = find_symbol(f, &f->sections[i], name, &s);
