@@ -14,7 +14,6 @@
 #include "cmd/header.h"
 #include "cmd/memory_record.h"
 #include "cmd/output.h"
-#include "cmd/progress.h"
 #include "cmd/rights.h"
 #include "cmd/select.h"
 
@@ -96,17 +95,12 @@ static void write_lines(const struct c2c_config *c, const struct session *s, con
 
 static int report(const struct command_ctx *ctx, const struct c2c_config *c, struct selected *s)
 {
-	struct progress progress;
 	struct session *session;
 	struct profile *profile;
 	struct output out;
 	int err;
 
-	progress_start(&progress, ctx->tty_err && !c->quiet, ctx->notify);
-	s->pipeline.session.progress = progress_report;
-	s->pipeline.session.progress_ctx = &progress;
-	err = pipeline_profile(&s->pipeline, &session, &profile, &progress.notify);
-	progress_stop(&progress);
+	err = selected_profile(s, ctx->tty_err && !c->quiet, &session, &profile, ctx->notify);
 	if (err)
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
 	if (profile->tally.samples && !says_accesses(profile)) {

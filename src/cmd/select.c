@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/regular.h"
+#include "cmd/progress.h"
 
 #define MAX_LIST 65536
 #define MAX_THREADS 1024u /* each has caches of some MB */
@@ -162,4 +163,18 @@ int select_resolve(const struct select *s, struct selected *out, const struct no
 void selected_free(struct selected *s)
 {
 	arena_free(&s->arena);
+}
+
+int selected_profile(struct selected *s, bool bar, struct session **session, struct profile **profile,
+		     const struct notify *to)
+{
+	struct progress progress;
+	int err;
+
+	progress_start(&progress, bar, to);
+	s->pipeline.session.progress = progress_report;
+	s->pipeline.session.progress_ctx = &progress;
+	err = pipeline_profile(&s->pipeline, session, profile, &progress.notify);
+	progress_stop(&progress);
+	return err;
 }

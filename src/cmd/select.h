@@ -81,6 +81,11 @@ struct selected {
 int select_resolve(const struct select *s, struct selected *out, const struct notify *to);
 void selected_free(struct selected *s);
 
+/* The profile of the chosen samples, as pipeline_profile makes it. bar: progress is shown on standard error. Returns
+ * 0, or a negative enum err, which is noted. */
+int selected_profile(struct selected *s, bool bar, struct session **session, struct profile **profile,
+		     const struct notify *to);
+
 /* The recording to read: what was named (or NULL), a pipe at standard input, or perf.data. */
 const char *input_path(const char *named);
 const char *select_input(const struct select *s);

@@ -9,7 +9,6 @@
 #include "cmd/commands.h"
 #include "cmd/header.h"
 #include "cmd/output.h"
-#include "cmd/progress.h"
 #include "cmd/report_options.h"
 #include "cmd/select.h"
 #include "codec/spe_source.h"
@@ -142,17 +141,12 @@ static void write_table(const struct command_ctx *ctx, const struct spe_config *
 
 static int show(const struct command_ctx *ctx, const struct spe_config *c, struct selected *s)
 {
-	struct progress progress;
 	struct session *session;
 	struct profile *profile;
 	struct output out;
 	int err;
 
-	progress_start(&progress, ctx->tty_err && !c->quiet, ctx->notify);
-	s->pipeline.session.progress = progress_report;
-	s->pipeline.session.progress_ctx = &progress;
-	err = pipeline_profile(&s->pipeline, &session, &profile, &progress.notify);
-	progress_stop(&progress);
+	err = selected_profile(s, ctx->tty_err && !c->quiet, &session, &profile, ctx->notify);
 	if (err)
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
 	if (!session_spe(session)) {
