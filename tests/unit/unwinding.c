@@ -2,12 +2,12 @@
 /*
  * The truth about unwound stacks: this program has frame pointers and unwind information. It samples itself with the
  * kernel's call chain, which follows the frame pointers, and with a copy of the stack, which pass/unwinding.h makes a
- * chain of. Both have to be the same in 999 of 1000 samples.
+ * chain of. Both have to be the same in each sample.
  *
  * They differ at a function's edges. In its first and last instructions the frame pointer is still the caller's, and
  * the kernel leaves out one caller. And at the ret behind a leave, GCC's unwind information says that the caller's
  * frame pointer is still saved below the stack pointer, of which nothing was copied: the unwound stack is cut there,
- * and counted as such. What else differs is printed.
+ * and counted as such; there the kernel may leave out a caller as well. Nothing else may differ.
  */
 #include "pass/unwinding.h"
 
@@ -149,6 +149,8 @@ static void compare(struct truth *t, const struct sample *by_pointers, const str
 		t->counts.edge++;
 	else if (nb < na && !memcmp(a, b, nb * sizeof(*a)))
 		t->counts.cut++;
+	else if (nb > 1 && nb <= na && a[0] == b[0] && !memcmp(a + 1, b + 2, (nb - 2) * sizeof(*a)))
+		t->counts.cut++; /* and a caller is left out */
 	else
 		print_other(t, a, na, b, nb);
 }
@@ -230,7 +232,7 @@ static void frame_pointers_tell_the_same(void **state)
 	print_message("%u samples: %u equal, %u at a function's edge, %u cut, %u others\n", t.counts.samples,
 		      t.counts.equal, t.counts.edge, t.counts.cut, t.counts.other);
 	assert_true(t.counts.samples >= LEAST_SAMPLES);
-	/* In one run of forty there was one other among 4000, printed above if it comes again: not yet explained. */
+	assert_int_equal(t.counts.other, 0);
 	assert_true(t.counts.equal >= t.counts.samples / 1000 * 999);
 	assert_true(t.counts.cut <= unwinding_counts(t.unwinding)->ends[UNWIND_MEMORY]);
 	assert_int_equal(unwinding_counts(t.unwinding)->ends[UNWIND_UNMAPPED], 0);
