@@ -545,22 +545,6 @@ static size_t first_row(Dwarf_Lines *lines, size_t n, u64 vaddr)
 	return low;
 }
 
-/* The first range of a table that ends behind an address. */
-static u32 first_behind(const struct symtab *t, u64 vaddr)
-{
-	u32 low = 0, high = symtab_count(t);
-
-	while (low < high) {
-		u32 middle = low + (high - low) / 2;
-
-		if (symtab_at(t, middle)->end <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Where the line, or what is inlined, may become another one. */
 static void find_spans(struct unit *u, u32 function, u64 lo, u64 hi, struct addresses *out)
 {
@@ -574,44 +558,23 @@ static void find_spans(struct unit *u, u32 function, u64 lo, u64 hi, struct addr
 		for (size_t i = first_row(lines, n, lo);
 		     i < n && dwarf_lineaddr(dwarf_onesrcline(lines, i), &addr) == 0 && addr < hi; i++)
 			vec_push(out, addr);
-	for (u32 i = inner ? first_behind(inner, lo) : 0; inner && i < symtab_count(inner); i++) {
-		const struct symbol *s = symtab_at(inner, i);
-
-		if (s->start >= hi)
-			break;
-		if (s->start > lo)
-			vec_push(out, s->start);
-		if (s->end > lo && s->end < hi)
-			vec_push(out, s->end);
+	for (u64 from, to = lo; inner && to < hi && out->n < MOST_SPANS;) {
+		symtab_span(inner, to, &from, &to);
+		if (to < hi)
+			vec_push(out, to);
 	}
-}
-
-/* Leaves of [*lo, *hi), which holds the address, what is between two ranges of the table. */
-static void narrow(const struct symtab *t, u64 vaddr, u64 *lo, u64 *hi)
-{
-	u32 behind = first_behind(t, vaddr);
-
-	if (behind)
-		*lo = MAX(*lo, symtab_at(t, behind - 1)->end);
-	if (behind < symtab_count(t))
-		*hi = MIN(*hi, symtab_at(t, behind)->start);
 }
 
 /* Nothing holds the address: nor any other one how far around it? */
-static u64 put_gap(struct dwarf_file *f, struct unit *u, u32 at, u64 vaddr, struct bytes *out)
+static u64 put_gap(const struct dwarf_file *f, const struct unit *u, u64 vaddr, struct bytes *out)
 {
-	u64 lo = 0, hi = UINT64_MAX;
+	u64 lo, hi, from, to;
 
+	symtab_span(f->by_addr, vaddr, &lo, &hi);
 	if (u) {
-		lo = symtab_at(f->by_addr, at)->start;
-		hi = symtab_at(f->by_addr, at)->end;
-		narrow(u->ranges, vaddr, &lo, &hi);
-	} else {
-		narrow(f->by_addr, vaddr, &lo, &hi);
-	}
-	if (vaddr < lo || vaddr >= hi) {
-		lo = vaddr;
-		hi = vaddr + 1;
+		symtab_span(u->ranges, vaddr, &from, &to);
+		lo = MAX(lo, from);
+		hi = MIN(hi, to);
 	}
 	bytes_u64(out, lo);
 	bytes_u64(out, hi);
@@ -637,7 +600,7 @@ u64 dwarf_file_function(struct dwarf_file *f, u64 vaddr, struct bytes *out)
 	while (node != ID_NONE && dwarf_tag(&u->nodes.v[node].die) == DW_TAG_inlined_subroutine)
 		node = u->nodes.v[node].parent;
 	if (node == ID_NONE)
-		return put_gap(f, u, at, vaddr, out);
+		return put_gap(f, u, vaddr, out);
 	if (!dwarf_entrypc(&u->nodes.v[node].die, &entry))
 		head.entry = entry;
 	bytes_put(out, &head, sizeof(head));

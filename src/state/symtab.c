@@ -360,6 +360,31 @@ u32 symtab_find(const struct symtab *t, u64 addr)
 	return sym;
 }
 
+void symtab_span(const struct symtab *t, u64 addr, u64 *from, u64 *to)
+{
+	u32 at = t->segs ? count_upto(t->segs, t->nr_segs, sizeof(*t->segs), addr) :
+			   count_upto(t->syms, t->n, sizeof(*t->syms), addr);
+
+	*from = 0;
+	*to = UINT64_MAX;
+	if (t->segs) {
+		if (at)
+			*from = t->segs[at - 1].start;
+		if (at < t->nr_segs)
+			*to = t->segs[at].start;
+		return;
+	}
+	if (at < t->n)
+		*to = t->syms[at].start;
+	if (!at)
+		return;
+	*from = t->syms[at - 1].start;
+	if (addr < t->syms[at - 1].end)
+		*to = t->syms[at - 1].end;
+	else
+		*from = t->syms[at - 1].end;
+}
+
 const struct symbol *symtab_at(const struct symtab *t, u32 sym)
 {
 	return t->stored ? stored_symbol(t->stored, sym) : &t->syms[sym];

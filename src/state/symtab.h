@@ -51,6 +51,9 @@ struct symtab *symtab_over(struct stored *stored, struct dso_names *readable);
 u32 symtab_count(const struct symtab *t);
 /* ID_NONE when no symbol holds it; STORED_DAMAGED when it is over an entry that is damaged there. */
 u32 symtab_find(const struct symtab *t, u64 addr);
+/* The addresses around addr, [*from, *to), for all of which symtab_find says the same. Not of a table over an entry of
+ * the cache. */
+void symtab_span(const struct symtab *t, u64 addr, u64 *from, u64 *to);
 /* Of a symbol that symtab_find has given, where the table is over an entry of the cache. */
 const struct symbol *symtab_at(const struct symtab *t, u32 sym);
 const char *symtab_raw_name(const struct symtab *t, u32 sym);

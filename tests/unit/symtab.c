@@ -178,6 +178,55 @@ static void test_plt_inside_label(void **state)
 	symtab_free(t);
 }
 
+/* Each address's span is told alike from all addresses in it, and its neighbours' begin where it ends. */
+static void check_spans(struct symtab_build *b)
+{
+	struct symtab *t = symtab_finish(b);
+	u64 from, to = 0;
+
+	for (u64 addr = 0; addr < 0x60; addr++) {
+		u64 f, u;
+
+		if (addr == to) {
+			from = addr;
+			symtab_span(t, addr, &f, &to);
+			assert_int_equal(f, from);
+		}
+		symtab_span(t, addr, &f, &u);
+		assert_int_equal(f, from);
+		assert_int_equal(u, to);
+		assert_int_equal(symtab_find(t, addr), symtab_find(t, from));
+		if (from)
+			assert_int_not_equal(symtab_find(t, from), symtab_find(t, from - 1));
+	}
+	symtab_span(t, 0x60, &from, &to);
+	assert_int_equal(to, UINT64_MAX);
+	symtab_free(t);
+}
+
+static void test_spans(void **state)
+{
+	struct symtab_build b;
+
+	(void)state;
+	symtab_build_init(&b);
+	check_spans(&b);
+	symtab_build_init(&b);
+	add(&b, "one", 0x10, 8, BIND_GLOBAL);
+	add(&b, "behind it", 0x18, 8, BIND_GLOBAL);
+	add(&b, "apart", 0x30, 0x10, BIND_GLOBAL);
+	check_spans(&b);
+	/* What is within another one that ends behind it, and begins with it: inlined calls. */
+	symtab_build_init(&b);
+	add(&b, "outer", 0x10, 0x12, BIND_GLOBAL);
+	add(&b, "inlined", 0x10, 0x9, BIND_GLOBAL);
+	b.syms.v[0].late = b.syms.v[1].late = true;
+	add(&b, "next", 0x30, 0x10, BIND_GLOBAL);
+	add(&b, "in the middle", 0x38, 2, BIND_GLOBAL);
+	b.syms.v[2].late = b.syms.v[3].late = true;
+	check_spans(&b);
+}
+
 static void test_end_of_address_space(void **state)
 {
 	struct symtab_build b;
@@ -201,6 +250,7 @@ int main(void)
 		cmocka_unit_test(test_last_unsized_alias),
 		cmocka_unit_test(test_overlaps),
 		cmocka_unit_test(test_plt_inside_label),
+		cmocka_unit_test(test_spans),
 		cmocka_unit_test(test_end_of_address_space),
 	};
 
