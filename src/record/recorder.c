@@ -285,6 +285,7 @@ static void close_all(struct recorder *r, const sigset_t *before)
 	bool ran = r->has_workload && r->workload.go_fd < 0;
 
 	writer_abandon(&r->writer);
+	window_run_let_go(&r->windows);
 	await_workload(r);
 	workload_close(&r->workload);
 	if (ran && r->workload.reaped) {

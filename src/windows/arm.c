@@ -18,8 +18,10 @@
 #define HERE_NS 10000000 /* of its own time: arming a command */
 #define ASLEEP_NS 60000	 /* a counter that does not move for so long is not running */
 #define MOVES_NS 20000
-#define STOP_NS 2000000 /* a task stops within that, unless it sleeps in the kernel */
-#define STEP_NS 5000000 /* and takes a step */
+#define STOP_NS 2000000	     /* a task stops within that, unless it sleeps in the kernel */
+#define STEP_NS 5000000	     /* and takes a step */
+#define LET_GO_NS 2000000000 /* at the end, before a program is left to a trap that may end it */
+#define SIGNALS 32	     /* that are looked at at once */
 #define SPIN_NS 5000
 #define STEPS_MAX 20000
 #define STILL_MAX 256 /* steps in which nothing is counted: the counters are not on the hardware */
@@ -357,7 +359,7 @@ static enum stopped take_stop(pid_t tid, bool child, int *status)
 	return waitpid(tid, status, __WALL | WNOHANG) == tid && WIFSTOPPED(*status) ? STOPPED : ENDED;
 }
 
-/* SIGCHLD, which is blocked, tells of stops as of all else. */
+/* SIGCHLD, which is blocked, tells of stops as of all else (hold_signal). */
 static void sleep_until_told(u64 ns)
 {
 	struct timespec t = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
@@ -398,19 +400,52 @@ static int signal_of(int status, bool *halted)
 	return event || sig == SIGTRAP ? 0 : sig;
 }
 
-/* It is in a system call that takes its time: lets it go. */
-static enum window_armed let_go(pid_t tid, bool child)
+/*
+ * A step that has been taken is told by a SIGTRAP. Where the task stops for another reason first (we interrupted it,
+ * or job control did), that signal is still to come, and would end a program that nobody traces.
+ */
+static bool trap_is_pending(pid_t tid)
 {
+	struct __ptrace_peeksiginfo_args from = { .nr = SIGNALS };
+	siginfo_t infos[SIGNALS];
+	long n;
+
+	for (; (n = ptrace(PTRACE_PEEKSIGINFO, tid, &from, infos)) > 0; from.off += (u64)n)
+		for (long i = 0; i < n; i++)
+			if (infos[i].si_signo == SIGTRAP && infos[i].si_code > 0)
+				return true;
+	return false;
+}
+
+/* Lets a task that is stopped go on untraced. Returns `then`; or WINDOW_SEIZED: the trap of its last step has not come
+ * in time. */
+static enum window_armed release(pid_t tid, bool child, int status, enum window_armed then)
+{
+	bool halted;
+
+	while (trap_is_pending(tid)) {
+		enum stopped how;
+
+		if (ptrace(PTRACE_CONT, tid, 0, signal_of(status, &halted)))
+			return WINDOW_GONE;
+		how = wait_for_stop(tid, child, STOP_NS, &status);
+		if (how != STOPPED)
+			return how == ENDED ? WINDOW_GONE : WINDOW_SEIZED;
+	}
+	return ptrace(PTRACE_DETACH, tid, 0, signal_of(status, &halted)) ? WINDOW_GONE : then;
+}
+
+/* It is in a system call that takes its time: lets it go. */
+static enum window_armed let_go(pid_t tid, bool child, u64 patience_ns)
+{
+	enum stopped how;
 	int status;
 
 	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
-	if (wait_for_stop(tid, child, STOP_NS, &status) == STOPPED) {
-		bool halted;
-
-		ptrace(PTRACE_DETACH, tid, 0, signal_of(status, &halted));
-		return WINDOW_CUT_SHORT;
-	}
-	return kill(tid, 0) ? WINDOW_GONE : WINDOW_SEIZED;
+	how = wait_for_stop(tid, child, patience_ns, &status);
+	if (how != STOPPED)
+		return how == ENDED ? WINDOW_GONE : WINDOW_SEIZED;
+	return release(tid, child, status, WINDOW_CUT_SHORT);
 }
 
 /* From the stopped task's next instruction on. Returns the count then. */
@@ -439,7 +474,7 @@ static enum window_armed step(pid_t tid, bool child, const struct window_pair *p
 		if (how == ENDED)
 			return WINDOW_GONE;
 		if (how == STILL_RUNNING)
-			return let_go(tid, child);
+			return let_go(tid, child, STOP_NS);
 		sig = signal_of(status, &halted);
 		now = window_count(p->first) - base;
 		step = now - count;
@@ -450,12 +485,10 @@ static enum window_armed step(pid_t tid, bool child, const struct window_pair *p
 			count = step = i = 0;
 		}
 	}
-	if (count + step / 2 < p->length) {
-		ptrace(PTRACE_DETACH, tid, 0, sig);
-		return WINDOW_CUT_SHORT;
-	}
+	if (count + step / 2 < p->length)
+		return release(tid, child, status, WINDOW_CUT_SHORT);
 	ioctl(p->second, PERF_EVENT_IOC_ENABLE, 0);
-	return ptrace(PTRACE_DETACH, tid, 0, sig) ? WINDOW_GONE : WINDOW_ARMED;
+	return release(tid, child, status, WINDOW_ARMED);
 }
 
 static enum window_armed arm_stepped(pid_t tid, bool child, const struct window_pair *p, bool seized)
@@ -478,18 +511,46 @@ static enum window_armed arm_stepped(pid_t tid, bool child, const struct window_
 	return step(tid, child, p, status);
 }
 
-enum window_armed window_arm_stepped(pid_t tid, bool child, const struct window_pair *p, bool seized)
+/* SIGCHLD is blocked, so that sleep_until_told() sees it. Returns whether it was. */
+static bool hold_signal(sigset_t *before)
 {
-	enum window_armed armed;
-	sigset_t told, before;
+	sigset_t told;
 
 	sigemptyset(&told);
 	sigaddset(&told, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &told, &before);
-	armed = arm_stepped(tid, child, p, seized);
+	sigprocmask(SIG_BLOCK, &told, before);
+	return sigismember(before, SIGCHLD);
+}
+
+static void restore_signal(const sigset_t *before, bool was_held)
+{
 	/* One that we took may have been about another's end. */
-	if (sigismember(&before, SIGCHLD))
+	if (was_held)
 		kill(getpid(), SIGCHLD);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+enum window_armed window_arm_stepped(pid_t tid, bool child, const struct window_pair *p, bool seized)
+{
+	enum window_armed armed;
+	sigset_t before;
+	bool held = hold_signal(&before);
+
+	armed = arm_stepped(tid, child, p, seized);
+	restore_signal(&before, held);
 	return armed;
+}
+
+bool window_let_go(pid_t tid, bool child)
+{
+	u64 until = clock_ns() + LET_GO_NS;
+	enum window_armed how;
+	sigset_t before;
+	bool held = hold_signal(&before);
+
+	do
+		how = let_go(tid, child, LET_GO_NS);
+	while (how == WINDOW_SEIZED && clock_ns() < until);
+	restore_signal(&before, held);
+	return how != WINDOW_SEIZED;
 }

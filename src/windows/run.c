@@ -444,6 +444,20 @@ void window_run_summary(const struct window_run *w, struct window_summary *out)
 		out->unarmed += i % w->states.groups.n == 0 && !w->states.of.v[i].ever;
 }
 
+void window_run_let_go(const struct window_run *w)
+{
+	for (size_t i = 0; i < w->states.of.n; i++) {
+		const struct window_place *p = &w->states.places.v[i / w->states.groups.n];
+
+		if (w->states.of.v[i].armed == WINDOW_STOPPING && !p->gone &&
+		    !window_let_go(p->task.tid, p->task.tid == w->child))
+			notify_warn(w->notify,
+				    "thread %d is in a system call that cannot be interrupted, and may get a SIGTRAP "
+				    "behind it, because it was about to be armed by single steps",
+				    p->task.tid);
+	}
+}
+
 void window_run_end(struct window_run *w)
 {
 	if (w->timer >= 0)

@@ -174,10 +174,12 @@ bool window_states_only_watch(const struct window_states *t, size_t place, size_
  * samples. */
 static u64 next_try(const struct window_states *t, const struct window_state *s, bool clock, u64 now_ms)
 {
+	/* One that has stopped waits for us. */
+	u64 stopped = 1u << MIN(s->tries, 4u);
 	u64 idle = 1u << MIN(clock ? s->idle : s->tries, 9u);
 	u64 busy = clock ? (RAN_MS + t->places.n / 8) << MIN(s->tries / RAN_TRIES, 8u) : 0;
 
-	return now_ms + MIN(MAX(idle, busy), (u64)BACKOFF_MAX_MS);
+	return now_ms + (s->armed == WINDOW_STOPPING ? stopped : MIN(MAX(idle, busy), (u64)BACKOFF_MAX_MS));
 }
 
 /* Returns whether it is to be tried again. */

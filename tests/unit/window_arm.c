@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/cursor.h"
 #include "open/retry.h"
 #include "sys/ring.h"
@@ -23,6 +24,7 @@
 #define LENGTH 200000 /* ns */
 #define WINDOWS 3
 #define TIMES 60 /* that are tried at most */
+#define LATE_TIMES 40
 
 static void test_stats(void **state)
 {
@@ -52,12 +54,14 @@ static void test_stats(void **state)
 /* A child that runs in user space, and takes signals meanwhile. */
 static pid_t spinner(void)
 {
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves none behind */
-		for (;;)
-			;
+		while (getppid() == parent)
+			for (volatile u32 i = 0; i < 1000000; i++)
+				;
+		_exit(0);
 	}
 	return pid;
 }
@@ -208,6 +212,59 @@ static void test_stepped(void **state)
 	close(p.first);
 }
 
+/* As spinner(), but it sleeps after each millisecond for longer than a step may take. */
+static pid_t sleeper(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (getppid() == parent) {
+			u64 until = clock_ns() + 1000000;
+
+			while (clock_ns() < until)
+				;
+			usleep(20000);
+		}
+		_exit(0);
+	}
+	return pid;
+}
+
+/*
+ * A step into a system call that takes its time is interrupted: the task stops for that, and the trap of the step, at
+ * the call's end, still has to come. It must not come when nobody traces the task any more.
+ */
+static void test_step_is_late(void **state)
+{
+	pid_t pid = sleeper();
+	struct window_pair p = open_pair(pid, 100 * LENGTH);
+	siginfo_t info;
+	int status;
+
+	(void)state;
+	for (u32 i = 0, looks = 0; i < LATE_TIMES && looks < 100 * LATE_TIMES && p.first >= 0; looks++) {
+		enum window_armed armed = window_arm_stepped(pid, true, &p, false);
+
+		while (armed == WINDOW_SEIZED && i % 2) {
+			assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL), 0);
+			armed = window_arm_stepped(pid, true, &p, true);
+		}
+		assert_true(armed != WINDOW_SEIZED || window_let_go(pid, true));
+		if (armed == WINDOW_FORBIDDEN || armed == WINDOW_GONE)
+			break;
+		if (armed == WINDOW_ASLEEP)
+			usleep(500);
+		i += armed != WINDOW_ASLEEP;
+	}
+	kill(pid, SIGTERM);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGTERM);
+	close(p.second);
+	close(p.first);
+}
+
 static void test_stepped_short(void **state)
 {
 	pid_t pid = spinner();
@@ -320,9 +377,10 @@ static void test_asleep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stats),  cmocka_unit_test(test_stepped),	cmocka_unit_test(test_stepped_short),
-		cmocka_unit_test(test_here),   cmocka_unit_test(test_all_here), cmocka_unit_test(test_too_far),
-		cmocka_unit_test(test_asleep),
+		cmocka_unit_test(test_stats),	      cmocka_unit_test(test_stepped),
+		cmocka_unit_test(test_stepped_short), cmocka_unit_test(test_here),
+		cmocka_unit_test(test_all_here),      cmocka_unit_test(test_too_far),
+		cmocka_unit_test(test_asleep),	      cmocka_unit_test(test_step_is_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
