@@ -14,7 +14,8 @@ import sys
 from lib.machine import need_recording
 
 RETICLE = os.environ["RETICLE"]
-GROUP = "{cpu-clock/period=1000000,alt-period=50000/,task-clock,context-switches,page-faults}:S"
+# A window is as much shorter as its first timer is late, on some virtual machines by 40 us as a rule.
+GROUP = "{cpu-clock/period=2000000,alt-period=200000/,task-clock,context-switches,page-faults}:S"
 SEED = "{cycles/period=999700,alt-period=300/,instructions,branch-misses,cache-references,cache-misses}:uS"
 # Two processes of two threads each, which take turns and sleep, for CPU seconds of their own.
 WORK = """
@@ -70,15 +71,15 @@ def median(numbers):
 
 def twins():
     done = run("record", "-o", "twin.data", "-e", GROUP, "--", sys.executable, "-c", WORK)
-    check("twin: status", done.returncode == 0, done.stderr)
+    check("twin: status", done.returncode == 0, done.returncode, done.stderr)
     check("twin: says so", "windows: twin (" in done.stderr, done.stderr)
     counts, lengths = windows("twin.data", True)
-    # Each has 1500 where nobody else runs; where the machine stands still, its timers do too.
+    # Each has 750 where nobody else runs; where the machine stands still, its timers do too.
     busy = [tid for tid, n in counts.items() if n >= 200]
     check("twin: four threads", len(busy) == 4, counts)
     for tid in busy:
         check("twin: most samples of a thread have a twin", len(lengths[tid]) > counts[tid] / 2, counts[tid], len(lengths[tid]))
-        check("twin: windows", 20000 < median(lengths[tid]) < 200000, median(lengths[tid]))
+        check("twin: windows", 80000 < median(lengths[tid]) < 800000, median(lengths[tid]))
     both = sum(lengths.values(), [])
     check("twin: told", f" {len(both)} on " in done.stderr, len(both), done.stderr)
     report = run("report", "-i", "twin.data").stdout
@@ -92,7 +93,7 @@ def bursts():
     check("refresh: samples", sum(counts.values()) > 400, counts)
     both = sum(lengths.values(), [])
     # Nothing is counted between bursts, so that all windows are short.
-    check("refresh: windows", 40000 < median(both) < 90000, median(both))
+    check("refresh: windows", 160000 < median(both) < 360000, median(both))
     plain = run("record", "-o", "plain.data", "--window=mode=plain", "-e", GROUP, "--", sys.executable, "-c", WORK)
     check("plain: status", plain.returncode == 0, plain.stderr)
     check("plain: more samples", len(samples("plain.data")) > sum(counts.values()))
@@ -133,7 +134,7 @@ def whole_cpus():
     check("-a: status", done.returncode == 0, done.stderr)
     _, lengths = windows("all.data", True)
     both = sum(lengths.values(), [])
-    check("-a: windows", len(both) > 200 and 20000 < median(both) < 250000, len(both), median(both))
+    check("-a: windows", len(both) > 200 and 80000 < median(both) < 1000000, len(both), median(both))
 
 
 def others():
