@@ -35,9 +35,10 @@
 #define MOST_DEATHS 4
 #define MOST_FORGIVEN 16 /* when what they died of is not asked for again */
 #define LOOK_EVERY_MS 20
-/* A parser that owes an answer computes or reads. One that does neither at so many looks in a row never answers. */
+/* A parser that owes an answer computes or reads. One that sleeps at so many looks, and works at none of them, never
+ * answers. */
 #define MOST_ASLEEP (5000 / LOOK_EVERY_MS)
-#define LEAST_WORK_US 1000 /* between two looks; less is what sending a byte now and then takes */
+#define LEAST_WORK_US 1000 /* in LOOK_EVERY_MS; less is what sending a byte now and then takes */
 #define MOST_WANTS 65536   /* with one question: files of split units, and where they are */
 #define LONGEST_PATH 4096
 #define NOBODY (-1)
@@ -72,7 +73,7 @@ struct apart {
 	u64 disk;	 /* bytes of the files that the parser has open */
 	u64 unpacking;	 /* bytes that it may take for the present question beside that */
 	u64 waited_ns;	 /* for the parser, since it was last looked after */
-	u32 asleep;	 /* at so many looks in a row */
+	u32 asleep;	 /* at so many looks since it last worked */
 	bool ask_again;	 /* the parser has died for time that others had taken */
 };
 
@@ -218,11 +219,16 @@ static bool is_asleep(pid_t pid)
 /* Does the parser that we wait for still deserve it? Whatever it sends meanwhile, it has to work. */
 static bool look_after(struct apart *a)
 {
-	s64 before = a->cpu_used;
+	/* On a busy machine we look late. */
+	s64 looks = (s64)MAX(a->waited_ns / (LOOK_EVERY_MS * 1000000ull), 1ull), before = a->cpu_used;
 	bool good = pay(a);
 
 	a->waited_ns = 0;
-	a->asleep = a->cpu_used - before < LEAST_WORK_US && is_asleep(a->parser_pid) ? a->asleep + 1 : 0;
+	/* One that has done little and is not asleep waits for a CPU. */
+	if (a->cpu_used - before >= LEAST_WORK_US * looks)
+		a->asleep = 0;
+	else
+		a->asleep += is_asleep(a->parser_pid);
 	return good && a->asleep <= MOST_ASLEEP;
 }
 
