@@ -98,6 +98,13 @@ static void get_label(const struct table *t, const struct table_column *c, const
 	column_label(c->what, &v, out->text);
 }
 
+/* Rows are told apart by it. */
+static u64 number_of_key(const struct table *t, const struct table_column *c, size_t row)
+{
+	return profile_row_key(((const struct report_table *)t->form)->p, view_of(t->form, row).row,
+			       column_key(c->what));
+}
+
 /* A key as programs read it. */
 static void get_key(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
 {
@@ -354,6 +361,7 @@ static void add_label(struct report_table *f, u32 k)
 	c->left = of->type == COLUMN_TEXT || of->label;
 	c->name = of->type == COLUMN_TEXT;
 	c->key_of_row = true;
+	c->alike = true;
 }
 
 static void add_metrics(struct report_table *f)
@@ -383,6 +391,7 @@ void report_table_text(struct report_table *f, u32 workers)
 	f->table.draw = f->rooms ? draw : NULL;
 	f->table.parts = f->metrics && o->paths ? shown_parts : NULL;
 	f->table.part_text = part_text;
+	f->table.number = number_of_key;
 	for (u32 k = 0; k < o->nr_columns; k++) {
 		if (column_is_key(o->columns[k]) && f->metrics && !metrics) {
 			add_metrics(f);

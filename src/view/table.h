@@ -91,6 +91,7 @@ struct table_column {
 	bool of_parts;	 /* parts of rows have cells in it, too */
 	bool joined;	 /* in text, this column and the one before it have a common header and no gap between them */
 	bool bare;	 /* CELL_RATIO in text: without the interval */
+	bool alike;	 /* table.number tells its cells apart */
 };
 
 struct table {
@@ -102,8 +103,11 @@ struct table {
 
 	/* Each may be NULL. */
 	bool (*wants)(const struct table *t, size_t row); /* whether the row is shown */
-	u32 (*level)(const struct table *t, size_t row);  /* from 1 on */
-	const char *parts_key;				  /* in JSON, of the list of parts */
+	/* Of a CELL_TEXT column with `alike`: rows with equal numbers have equal cells. Each is measured once, not in
+	 * each of millions of rows. */
+	u64 (*number)(const struct table *t, const struct table_column *c, size_t row);
+	u32 (*level)(const struct table *t, size_t row); /* from 1 on */
+	const char *parts_key;				 /* in JSON, of the list of parts */
 	/* Fills at most TABLE_PARTS; returns how many. */
 	u32 (*parts)(const struct table *t, size_t row, struct table_part *out);
 	void (*part_text)(const struct table *t, size_t row, const struct table_part *part, struct bytes *out);

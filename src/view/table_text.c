@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "view/names.h"
@@ -19,11 +20,14 @@ struct span {
 	struct cell cell;
 };
 
+#define MEASURED 8192 /* a power of two: numbers of cells that a worker has measured, as many of a column as fit */
+
 /* The row that a worker is at. */
 struct line {
 	struct bytes raw, text; /* raw: one cell before control bytes are replaced */
 	struct span *cells;
 	u32 *widths;
+	u64 *measured; /* MEASURED per column that is `alike`, by hash; NULL until one is there */
 };
 
 struct table_text {
@@ -35,22 +39,26 @@ struct table_text {
 	struct bytes *out;
 };
 
+static void render_cell(const struct table *t, size_t k, const struct table_row *r, struct line *l)
+{
+	const struct table_column *c = &t->columns.v[k];
+	struct span *s = &l->cells[k];
+
+	l->raw.len = 0;
+	s->cell.kind = CELL_NONE;
+	s->cell.text = &l->raw;
+	c->get(t, c, r, &s->cell);
+	s->at = l->text.len;
+	table_cell_text(c, &s->cell, &l->text);
+	s->len = l->text.len - s->at;
+	s->width = name_width(l->text.p + s->at, s->len);
+}
+
 static void render(const struct table *t, const struct table_row *r, struct line *l)
 {
 	l->text.len = 0;
-	for (size_t k = 0; k < t->columns.n; k++) {
-		const struct table_column *c = &t->columns.v[k];
-		struct span *s = &l->cells[k];
-
-		l->raw.len = 0;
-		s->cell.kind = CELL_NONE;
-		s->cell.text = &l->raw;
-		c->get(t, c, r, &s->cell);
-		s->at = l->text.len;
-		table_cell_text(c, &s->cell, &l->text);
-		s->len = l->text.len - s->at;
-		s->width = name_width(l->text.p + s->at, s->len);
-	}
+	for (size_t k = 0; k < t->columns.n; k++)
+		render_cell(t, k, r, l);
 }
 
 /*
@@ -96,6 +104,7 @@ void table_text_free(struct table_text *x)
 		bytes_free(&x->lines[i].raw);
 		free(x->lines[i].cells);
 		free(x->lines[i].widths);
+		free(x->lines[i].measured);
 	}
 	for (u32 i = 0; i < x->nr_slots; i++)
 		bytes_free(&x->texts[i]);
@@ -109,14 +118,40 @@ u32 table_text_width(const struct table_text *x, u32 column)
 	return x->lines[0].widths[column];
 }
 
+/* Has a cell with that text been measured, or can it be no wider than its column is in any case? Many rows share the
+ * texts of their keys, and to make them is what measuring takes. */
+static bool is_measured(const struct table *t, size_t k, size_t row, struct line *l)
+{
+	const struct table_column *c = &t->columns.v[k];
+	u64 number, *slot;
+
+	if (c->kind == CELL_SHARE && c->least >= sizeof("100.00%"))
+		return true;
+	if (!c->alike || row == TABLE_TOTAL)
+		return false;
+	if (!l->measured)
+		l->measured = mem_zalloc(t->columns.n * MEASURED * sizeof(*l->measured));
+	/* One more, so that 0 is none; of UINT64_MAX nothing is kept. */
+	number = t->number(t, c, row) + 1;
+	slot = &l->measured[k * MEASURED + hash_u64(number) % MEASURED];
+	if (number && *slot == number)
+		return true;
+	*slot = number;
+	return false;
+}
+
 static void measure_row(const struct table *t, size_t row, struct line *l)
 {
 	struct table_part parts[TABLE_PARTS];
 	u32 n = t->parts && row != TABLE_TOTAL ? t->parts(t, row, parts) : 0;
 
-	render(t, &(struct table_row){ .at = row }, l);
-	for (size_t k = 0; k < t->columns.n; k++)
+	l->text.len = 0;
+	for (size_t k = 0; k < t->columns.n; k++) {
+		if (is_measured(t, k, row, l))
+			continue;
+		render_cell(t, k, &(struct table_row){ .at = row }, l);
 		l->widths[k] = MAX(l->widths[k], l->cells[k].width);
+	}
 	for (u32 i = 0; i < n; i++) {
 		render(t, &(struct table_row){ row, &parts[i] }, l);
 		for (size_t k = 0; k < t->columns.n; k++)
