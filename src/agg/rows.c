@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "agg/keys.h"
+#include "agg/row_order.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/sort.h"
 
 /* Of a frame, by id: its values for the keys of frames stand in walk.frame_values. */
 struct frame_info {
@@ -228,103 +228,6 @@ static void whole_group(struct walk *w, u32 top)
 	r->total_samples += n->total_samples;
 }
 
-static int compare_keys(const struct profile *p, const struct row *a, const struct row *b, u32 i)
-{
-	const struct sort_key_row *key = sort_key_row(p->sort_order[i]);
-
-	if (a->keys[i] == b->keys[i])
-		return 0;
-	return key->compare ? key->compare(p, a->keys[i], b->keys[i]) : a->keys[i] < b->keys[i] ? -1 : 1;
-}
-
-/* Weights are often equal, so that this runs often: equal values first, then what they read. */
-static int compare_names(const struct profile *p, const struct row *a, const struct row *b)
-{
-	int c = 0;
-
-	for (u32 i = 0; i < p->nr_sort && !c; i++)
-		c = compare_keys(p, a, b, i);
-	return c;
-}
-
-static u64 value_of(const struct row *r, u32 column)
-{
-	return column == COLUMN_CHILDREN ? r->total : column == COLUMN_SAMPLES ? r->samples : r->self;
-}
-
-/* By the columns that were named, the larger value first. */
-static int compare_columns(const struct profile *p, const struct row *a, const struct row *b)
-{
-	int c = 0;
-
-	for (u32 i = 0; i < p->nr_row_order && !c; i++) {
-		u32 column = p->row_order[i];
-
-		if (column_is_key(column)) {
-			c = compare_keys(p, a, b, p->key_at[column_key(column)]);
-		} else {
-			u64 x = value_of(a, column), y = value_of(b, column);
-
-			c = x > y ? -1 : x < y;
-		}
-	}
-	return c;
-}
-
-/* What rows are sorted by, apart from names, side by side: most comparisons end here. */
-struct place_in_order {
-	u64 first, second;
-	u32 row;
-};
-
-struct order {
-	const struct profile *p;
-	const struct row *rows;
-};
-
-static int compare_rows(const void *va, const void *vb, void *ctx)
-{
-	const struct place_in_order *a = va, *b = vb;
-	const struct order *o = ctx;
-
-	if (a->first != b->first)
-		return a->first < b->first ? 1 : -1;
-	if (a->second != b->second)
-		return a->second < b->second ? 1 : -1;
-	if (o->p->nr_row_order) {
-		int c = compare_columns(o->p, &o->rows[a->row], &o->rows[b->row]);
-
-		if (c)
-			return c;
-	}
-	return compare_names(o->p, &o->rows[a->row], &o->rows[b->row]);
-}
-
-static int compare_weights(const void *va, const void *vb, void *ctx)
-{
-	const struct place_in_order *a = va, *b = vb;
-
-	(void)ctx;
-	if (a->first != b->first)
-		return a->first < b->first ? 1 : -1;
-	if (a->second != b->second)
-		return a->second < b->second ? 1 : -1;
-	return a->row < b->row ? -1 : a->row > b->row;
-}
-
-/* Most rows of a large table weigh as little as many others, and to compare names takes most of the time. Where only
- * the first rows are looked at, only those that may be among them have their names compared. */
-static void sort_first(const struct order *o, struct place_in_order *order, size_t n, size_t first)
-{
-	sort_parallel(1, order, n, sizeof(*order), compare_weights, NULL);
-	for (size_t from = 0, to; from < MIN(n, first); from = to) {
-		for (to = from + 1;
-		     to < n && order[to].first == order[from].first && order[to].second == order[from].second;)
-			to++;
-		sort_parallel(1, order + from, to - from, sizeof(*order), compare_rows, (void *)o);
-	}
-}
-
 /* Without totals a row that was never a leaf does not exist. */
 static void drop_empty_rows(struct profile_event *e, bool children)
 {
@@ -340,55 +243,6 @@ static void drop_empty_rows(struct profile_event *e, bool children)
 		if (e->row_of[i] != ID_NONE)
 			e->row_of[i] = new_id[e->row_of[i]];
 	free(new_id);
-}
-
-/* Puts rows[order[i].row] into place i, in place, one cycle after the other. Uses order up. */
-static void permute(struct row *rows, struct place_in_order *order, u32 n)
-{
-	for (u32 start = 0; start < n; start++) {
-		struct row first = rows[start];
-		u32 at = start;
-
-		while (order[at].row != start) {
-			u32 from = order[at].row;
-
-			rows[at] = rows[from];
-			order[at].row = at;
-			at = from;
-		}
-		rows[at] = first;
-		order[at].row = at;
-	}
-}
-
-static void sort_rows(struct profile *p, struct profile_event *e, u32 workers)
-{
-	size_t n = e->rows.n;
-	struct place_in_order *order = mem_realloc(NULL, n + 1, sizeof(*order));
-	u32 *new_id = mem_realloc(NULL, n + 1, sizeof(*new_id));
-	bool by_time = p->sort_order[0] == SORT_TIME; /* a table of slices is in their order */
-
-	for (u32 i = 0; i < n; i++) {
-		const struct row *r = &e->rows.v[i];
-
-		order[i] = (struct place_in_order){ p->children ? r->total : r->self, p->children ? r->self : 0, i };
-		if (p->nr_row_order) /* all is compared */
-			order[i] = (struct place_in_order){ 0, 0, i };
-		else if (by_time)
-			order[i] = (struct place_in_order){ UINT64_MAX - r->keys[0], order[i].first, i };
-	}
-	if (p->first_rows && p->first_rows < n)
-		sort_first(&(struct order){ p, e->rows.v }, order, n, p->first_rows);
-	else
-		sort_parallel(workers, order, n, sizeof(*order), compare_rows, &(struct order){ p, e->rows.v });
-	for (u32 i = 0; i < n; i++)
-		new_id[order[i].row] = i;
-	permute(e->rows.v, order, (u32)n);
-	for (u32 i = 0; i < e->tree.nodes.n; i++)
-		if (e->row_of[i] != ID_NONE)
-			e->row_of[i] = new_id[e->row_of[i]];
-	free(new_id);
-	free(order);
 }
 
 static void sum_rows(struct profile_event *e)
@@ -479,7 +333,7 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 	}
 	walk_free(&w);
 	drop_empty_rows(e, p->children);
-	sort_rows(p, e, workers);
+	row_order(p, e, workers);
 	list_nodes(e);
 	sum_rows(e);
 }

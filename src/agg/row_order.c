@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order in which rows are shown.
+ *
+ * Rows are sorted by weight, and by what their keys read where weights are equal. In a large table that is most of
+ * them: hundreds of thousands were sampled once. Comparing two such rows takes their keys and the texts behind these,
+ * each somewhere in memory, and a sort compares each row twenty times. But they have few different values for each
+ * key. So these are sorted once, and a value's rank among them stands for its text; the ranks of all keys together
+ * mostly fit 64 bits, which lie side by side with the weights. What is sorted is then a list of numbers.
+ */
+#include "agg/row_order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agg/keys.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/sort.h"
+
+#define FEW_ROWS 512 /* are sorted by their texts */
+
+/* What a row is sorted by, side by side. */
+struct place_in_order {
+	u64 first, second; /* weights, the larger one first */
+	u64 names;	   /* ranks of the row's values, the first key's in the highest bits; 0: see order.ranked */
+	u32 row;
+};
+
+struct order {
+	const struct profile *p;
+	const struct row *rows;
+	u32 workers;
+	u32 ranked; /* of so many keys are the ranks in `names` */
+};
+
+static int compare_values(const struct profile *p, u32 i, u64 x, u64 y)
+{
+	const struct sort_key_row *key = sort_key_row(p->sort_order[i]);
+
+	if (x == y)
+		return 0;
+	return key->compare ? key->compare(p, x, y) : x < y ? -1 : 1;
+}
+
+static u64 value_of(const struct row *r, u32 column)
+{
+	return column == COLUMN_CHILDREN ? r->total : column == COLUMN_SAMPLES ? r->samples : r->self;
+}
+
+/* By the columns that were named, the larger value first. */
+static int compare_columns(const struct profile *p, const struct row *a, const struct row *b)
+{
+	int c = 0;
+
+	for (u32 i = 0; i < p->nr_row_order && !c; i++) {
+		u32 column = p->row_order[i];
+
+		if (column_is_key(column)) {
+			u32 at = p->key_at[column_key(column)];
+
+			c = compare_values(p, at, a->keys[at], b->keys[at]);
+		} else {
+			u64 x = value_of(a, column), y = value_of(b, column);
+
+			c = x > y ? -1 : x < y;
+		}
+	}
+	return c;
+}
+
+static int compare_rows(const void *va, const void *vb, void *ctx)
+{
+	const struct place_in_order *a = va, *b = vb;
+	const struct order *o = ctx;
+	int c = 0;
+
+	if (a->first != b->first)
+		return a->first < b->first ? 1 : -1;
+	if (a->second != b->second)
+		return a->second < b->second ? 1 : -1;
+	if (o->p->nr_row_order)
+		c = compare_columns(o->p, &o->rows[a->row], &o->rows[b->row]);
+	if (!c && a->names != b->names)
+		c = a->names < b->names ? -1 : 1;
+	for (u32 i = o->ranked; i < o->p->nr_sort && !c; i++)
+		c = compare_values(o->p, i, o->rows[a->row].keys[i], o->rows[b->row].keys[i]);
+	return c;
+}
+
+static int compare_weights(const void *va, const void *vb, void *ctx)
+{
+	const struct place_in_order *a = va, *b = vb;
+
+	(void)ctx;
+	if (a->first != b->first)
+		return a->first < b->first ? 1 : -1;
+	if (a->second != b->second)
+		return a->second < b->second ? 1 : -1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* --- ranks --- */
+
+/* The different values of a key. */
+struct ranks {
+	const struct profile *p;
+	u32 key;
+	struct map ids; /* of a value: its index in */
+	VEC(u64) values;
+	u32 *sorted; /* indexes, */
+	u32 *rank;   /* and of each its rank: values with the same text have the same */
+};
+
+static int compare_ids(const void *a, const void *b, void *ctx)
+{
+	const struct ranks *r = ctx;
+
+	return compare_values(r->p, r->key, r->values.v[*(const u32 *)a], r->values.v[*(const u32 *)b]);
+}
+
+/* Gives the number of ranks. */
+static u32 rank_values(struct ranks *r, u32 workers)
+{
+	size_t n = r->values.n;
+	u32 rank = 0;
+
+	r->sorted = mem_realloc(NULL, n, sizeof(*r->sorted));
+	r->rank = mem_realloc(NULL, n, sizeof(*r->rank));
+	for (u32 i = 0; i < n; i++)
+		r->sorted[i] = i;
+	sort_parallel(workers, r->sorted, n, sizeof(*r->sorted), compare_ids, r);
+	for (size_t i = 0; i < n; i++) {
+		rank += i && compare_ids(&r->sorted[i - 1], &r->sorted[i], r);
+		r->rank[r->sorted[i]] = rank;
+	}
+	return rank + 1;
+}
+
+static u32 bits_for(u32 most)
+{
+	return most ? 32 - (u32)__builtin_clz(most) : 0;
+}
+
+/* The ranks of one key, below the *used bits of the keys before it. False: they do not fit. ids: room for a number per
+ * row. */
+static bool rank_key(const struct order *o, struct place_in_order *order, size_t n, u32 key, u32 *used, u32 *ids)
+{
+	struct ranks r = { .p = o->p, .key = key };
+	u32 bits;
+
+	for (size_t i = 0; i < n; i++) {
+		u64 value = o->rows[i].keys[key];
+
+		ids[i] = *map_at(&r.ids, value, (u32)r.values.n);
+		if (ids[i] == r.values.n)
+			vec_push(&r.values, value);
+	}
+	bits = bits_for(rank_values(&r, o->workers) - 1);
+	*used += bits;
+	for (size_t i = 0; i < n && bits && *used <= 64; i++)
+		order[i].names |= (u64)r.rank[ids[i]] << (64 - *used);
+	map_free(&r.ids);
+	vec_free(&r.values);
+	free(r.sorted);
+	free(r.rank);
+	return *used <= 64;
+}
+
+static void rank_names(struct order *o, struct place_in_order *order, size_t n)
+{
+	u32 *ids = mem_realloc(NULL, n, sizeof(*ids)), used = 0;
+
+	while (o->ranked < o->p->nr_sort && rank_key(o, order, n, o->ranked, &used, ids))
+		o->ranked++;
+	free(ids);
+}
+
+/* --- the rows --- */
+
+/* Where only the first rows are looked at, only those that may be among them have their names compared. */
+static void sort_first(const struct order *o, struct place_in_order *order, size_t n, size_t first)
+{
+	sort_parallel(1, order, n, sizeof(*order), compare_weights, NULL);
+	for (size_t from = 0, to; from < MIN(n, first); from = to) {
+		for (to = from + 1;
+		     to < n && order[to].first == order[from].first && order[to].second == order[from].second;)
+			to++;
+		sort_parallel(1, order + from, to - from, sizeof(*order), compare_rows, (void *)o);
+	}
+}
+
+/* Puts rows[order[i].row] into place i, in place, one cycle after the other. Uses order up. */
+static void permute(struct row *rows, struct place_in_order *order, u32 n)
+{
+	for (u32 start = 0; start < n; start++) {
+		struct row first = rows[start];
+		u32 at = start;
+
+		while (order[at].row != start) {
+			u32 from = order[at].row;
+
+			rows[at] = rows[from];
+			order[at].row = at;
+			at = from;
+		}
+		rows[at] = first;
+		order[at].row = at;
+	}
+}
+
+void row_order(struct profile *p, struct profile_event *e, u32 workers)
+{
+	size_t n = e->rows.n;
+	struct place_in_order *order = mem_realloc(NULL, n + 1, sizeof(*order));
+	u32 *new_id = mem_realloc(NULL, n + 1, sizeof(*new_id));
+	bool by_time = p->sort_order[0] == SORT_TIME; /* a table of slices is in their order */
+	struct order o = { p, e->rows.v, workers, 0 };
+
+	for (u32 i = 0; i < n; i++) {
+		const struct row *r = &e->rows.v[i];
+
+		order[i] = (struct place_in_order){ p->children ? r->total : r->self, p->children ? r->self : 0, 0, i };
+		if (p->nr_row_order) /* all is compared */
+			order[i] = (struct place_in_order){ 0, 0, 0, i };
+		else if (by_time)
+			order[i] = (struct place_in_order){ UINT64_MAX - r->keys[0], order[i].first, 0, i };
+	}
+	if (p->first_rows && p->first_rows < n) {
+		sort_first(&o, order, n, p->first_rows);
+	} else {
+		if (n > FEW_ROWS)
+			rank_names(&o, order, n);
+		sort_parallel(workers, order, n, sizeof(*order), compare_rows, &o);
+	}
+	for (u32 i = 0; i < n; i++)
+		new_id[order[i].row] = i;
+	permute(e->rows.v, order, (u32)n);
+	for (u32 i = 0; i < e->tree.nodes.n; i++)
+		if (e->row_of[i] != ID_NONE)
+			e->row_of[i] = new_id[e->row_of[i]];
+	free(new_id);
+	free(order);
+}
