@@ -220,7 +220,8 @@ void row_order(struct profile *p, struct profile_event *e, u32 workers)
 	for (u32 i = 0; i < n; i++) {
 		const struct row *r = &e->rows.v[i];
 
-		order[i] = (struct place_in_order){ p->children ? r->total : r->self, p->children ? r->self : 0, 0, i };
+		order[i] =
+			(struct place_in_order){ p->children ? r->total : r->self, p->children ? r->self : 0, 0, i };
 		if (p->nr_row_order) /* all is compared */
 			order[i] = (struct place_in_order){ 0, 0, 0, i };
 		else if (by_time)
