@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording names and what a profiled process leaves, made to take time or memory (tests/hostile/named.py): a report is
-there after two seconds of the processor, with 200 MB of memory beside the files at most."""
+"""What a recording names and what a profiled process leaves, made to take time or memory (tests/hostile/named.py), and 1 MB
+of each kind of record (tests/hostile/main.c): a report is there after two seconds of the processor, with 200 MB of
+memory beside the files at most, and nothing but regular files was opened."""
 import os
 import pathlib
 import re
@@ -73,5 +74,9 @@ for kind, make in named.KINDS.items():
                 sys.exit(f"{kind} {command}: opened: {[p for p in paths if is_special(p)]}")
     finally:
         named.clean_up()
+for kind in subprocess.run([TOOLS / "hostile/hostile"], capture_output=True, text=True, check=True).stdout.split():
+    with open("r.data", "wb") as f:
+        subprocess.run([TOOLS / "hostile/hostile", kind, "1"], stdout=f, check=True)
+    read(kind, "report")
 if not STRACE:
     print("no strace: which files were opened was not seen")

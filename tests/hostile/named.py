@@ -63,7 +63,7 @@ def referring(depth):
     return b"_Z1fSt4pairIiiE" + b"".join(b"S_I" + digit(n) * 2 + b"E" for n in range(1, depth))
 
 
-def aliases():
+def many_aliases():
     """One address has very many names that have to be made readable to be compared."""
     symbols("program", [b"_ZN%d%s3barIiEEvT_" % (len(n), n) for n in (b"name%06d" % i for i in range(20000))])
     return recording(mapped("program"), samples(*range(BASE + CODE, BASE + CODE + 64)))
@@ -139,7 +139,7 @@ def spellings():
     """One file under thousands of names."""
     shutil.copy(os.path.realpath("/proc/self/exe"), "program")
     lines = []
-    for i in range(2000):
+    for i in range(6000):
         at = BASE + i * 0x100000
         lines.append(mapped("/." * (i % 50) + "/" + "./" * (i // 50) + "program", at) + samples(at + CODE))
     return recording(*lines)
@@ -266,7 +266,7 @@ def jitdump_is_device():
 
 SPECIAL = (split_gnu, split_five, alternate, debug_link, program_is_fifo, jitdump_is_device)
 CODE_READ = (shared_endings, function_in_hole, many_blocks)
-KINDS = {f.__name__: f for f in (print_formats, aliases, long_names, long_name_everywhere, spellings, map_with_hole, map_of_one_name, unpacked, *CODE_READ, *SPECIAL)}
+KINDS = {f.__name__: f for f in (print_formats, many_aliases, long_names, long_name_everywhere, spellings, map_with_hole, map_of_one_name, unpacked, *CODE_READ, *SPECIAL)}
 # What leads there.
 LINES, NAMES, PRINTED = ("report", "--sort", "symbol,srcline"), ("report", "--sort", "dso,sym"), ("script", "-F", "+trace,+srcline")
 

@@ -22,7 +22,7 @@
  * block to block, are limited by the number of branches: real functions and passages have far less for each.
  */
 #define LARGEST_FUNCTION (4u << 20)
-#define CODE_FREE (1u << 20)
+#define CODE_FREE (512u << 10)
 #define CODE_PER_TRACE (1u << 10)
 #define STEPS_FREE (256u << 10)
 #define STEPS_PER_TRACE 64u
