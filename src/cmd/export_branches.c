@@ -194,6 +194,9 @@ static int write_fdata(const struct branch_traces *t, const struct dso_linked *a
 			  (unsigned long long)n.refused, (unsigned long long)t->samples);
 		note_odd(t, dso, n.odd, to);
 	}
+	if (!err && n.cut)
+		notify_at(to, NOTE_WARNING, ERR_LIMIT, dsos_at(t->dsos, dso)->path, NO_OFFSET,
+			  "passages are left out: it has more code than is read for so few branches");
 	return err;
 }
 

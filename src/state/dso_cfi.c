@@ -10,9 +10,21 @@
 
 #define INDEXED_MOST (64u << 20) /* bytes of a section */
 
+/* Segments that are looked at for all functions of a file: half a second of time. Files that linkers make have a dozen
+ * of them, but millions of functions and a thousand segments keep who reads them busy for long. */
+#define MOST_LOOKS (1ull << 28)
+
+struct places {
+	const struct elf_file *run; /* the file whose offsets places are */
+	u64 looks;
+};
+
 static bool place(void *ctx, u64 addr, u64 *out)
 {
-	return elf_file_offset(ctx, addr, out);
+	struct places *p = ctx;
+
+	p->looks += p->run->nr_segments;
+	return p->looks <= MOST_LOOKS && elf_file_offset(p->run, addr, out);
 }
 
 /* What is filled: all rows at once, or an index. */
@@ -21,9 +33,9 @@ struct target {
 	struct cfi_index *index; /* or NULL */
 };
 
-/* name: of a section in f; run: the file whose offsets places are. */
+/* name: of a section in f. */
 static void add_section(const struct target *t, const struct elf_file *f, const char *name, bool debug,
-			struct elf_file *run)
+			struct places *run)
 {
 	const struct elf_section *sec = elf_section_named(f, name);
 	struct cfi_section s;
@@ -46,17 +58,18 @@ static void add_section(const struct target *t, const struct elf_file *f, const 
 static void read_file(struct dsos *d, struct dso_slot *s, const struct target *t)
 {
 	struct found_file run, separate;
+	struct places places = { &run.elf, 0 };
 
 	if (!dso_open_code(d, s, &run))
 		return;
 	/* .debug_frame first: where both tell of a function, .eh_frame is what runs. */
-	add_section(t, &run.elf, ".debug_frame", true, &run.elf);
+	add_section(t, &run.elf, ".debug_frame", true, &places);
 	if (!elf_section_named(&run.elf, ".eh_frame") && s->pub.kind == DSO_FILE &&
 	    debuginfo_separate(d, s, &run.elf, WANT_SYMTAB, &separate) == 0) {
-		add_section(t, &separate.elf, ".debug_frame", true, &run.elf);
+		add_section(t, &separate.elf, ".debug_frame", true, &places);
 		found_file_close(&separate);
 	}
-	add_section(t, &run.elf, ".eh_frame", false, &run.elf);
+	add_section(t, &run.elf, ".eh_frame", false, &places);
 	(void)elf_file_offset(&run.elf, run.elf.entry, &t->rows->entry);
 	found_file_close(&run);
 }

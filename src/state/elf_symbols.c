@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A table is read in parts, so that the same few pages serve for all of it: bytes, a multiple of both entries' sizes.
  */
@@ -133,6 +134,27 @@ static bool convert(const struct elf_file *f, const struct elf_file *runtime, co
 	return true;
 }
 
+/* Linkers let a name be the end of another one. Whoever makes a file on purpose has thousands of ends of one name,
+ * which has no end itself: so names have all together a few times what their section has, and each has its limit. */
+#define LONGEST_NAME (64u << 10)
+#define NAMES_FREE (16u << 20)
+#define NAMES_TIMES 8
+
+u64 elf_names_most(u64 section)
+{
+	return NAMES_FREE + section * NAMES_TIMES;
+}
+
+bool elf_name_counts(const char *name, u64 *left)
+{
+	u64 most = MIN(*left, (u64)LONGEST_NAME), n = strnlen(name, most);
+
+	if (n == most)
+		return false;
+	*left -= n;
+	return true;
+}
+
 /* The string section that `table` links to becomes part of the builder's names; *base is where. */
 static int add_names(struct symtab_build *b, const struct elf_file *f, const struct elf_section *table, u32 *base,
 		     u64 *len)
@@ -159,9 +181,9 @@ static int add_names(struct symtab_build *b, const struct elf_file *f, const str
 	return 0;
 }
 
-/* Adds those of n entries that count. */
+/* Adds those entries that count. left: of what names may have. */
 static void add_entries(struct symtab_build *b, const struct elf_file *f, const struct elf_file *runtime,
-			struct cursor c, u32 base, u64 names_len)
+			struct cursor c, u32 base, u64 names_len, u64 *left)
 {
 	for (u64 n = cursor_left(&c) / entry_size(f); n; n--) {
 		struct elf_sym s = read_sym(f, &c);
@@ -170,7 +192,8 @@ static void add_entries(struct symtab_build *b, const struct elf_file *f, const 
 		if (s.name >= names_len || !convert(f, runtime, &s, &out))
 			continue;
 		out.name = base + s.name;
-		if (!is_mapping_symbol(f, (const char *)b->names.p + out.name))
+		if (!is_mapping_symbol(f, (const char *)b->names.p + out.name) &&
+		    elf_name_counts((const char *)b->names.p + out.name, left))
 			vec_push(&b->syms, out);
 	}
 }
@@ -179,7 +202,7 @@ s64 elf_symbols_add(struct symtab_build *b, const struct elf_file *f, enum elf_t
 		    const struct elf_file *runtime)
 {
 	const struct elf_section *table = find_table(f, which);
-	u64 names_len, size, part;
+	u64 names_len, size, part, left;
 	size_t before = b->syms.n;
 	u32 base;
 	u8 *raw;
@@ -194,6 +217,7 @@ s64 elf_symbols_add(struct symtab_build *b, const struct elf_file *f, enum elf_t
 	err = add_names(b, f, table, &base, &names_len);
 	if (err < 0)
 		return err;
+	left = elf_names_most(names_len);
 	size = table->size - table->size % entry_size(f);
 	vec_reserve(&b->syms, before + size / entry_size(f));
 	raw = mem_alloc(AT_ONCE);
@@ -201,7 +225,7 @@ s64 elf_symbols_add(struct symtab_build *b, const struct elf_file *f, enum elf_t
 		part = MIN(size - at, (u64)AT_ONCE);
 		err = elf_file_read_to(f, table->offset + at, part, raw);
 		if (!err)
-			add_entries(b, f, runtime, cursor_over(raw, part, f->swap), base, names_len);
+			add_entries(b, f, runtime, cursor_over(raw, part, f->swap), base, names_len, &left);
 	}
 	free(raw);
 	if (err)
@@ -231,6 +255,7 @@ struct plt {
 	const struct elf_file *f;
 	u8 *syms, *strs, *rels;
 	u64 first_sym, nr_syms, nr_strs, nr_rels; /* syms: from the first that a relocation names */
+	u64 left;				  /* of what names may have */
 	bool rela;
 };
 
@@ -258,7 +283,7 @@ static const char *plt_target(const struct plt *p, u64 i)
 	return name < p->nr_strs ? (const char *)p->strs + name : NULL;
 }
 
-static void add_plt_symbols(struct symtab_build *b, const struct plt *p, u64 at, u64 header, u64 entry, u64 size)
+static void add_plt_symbols(struct symtab_build *b, struct plt *p, u64 at, u64 header, u64 entry, u64 size)
 {
 	u64 n = entry ? (size - MIN(size, header)) / entry : 0;
 
@@ -270,7 +295,7 @@ static void add_plt_symbols(struct symtab_build *b, const struct plt *p, u64 at,
 			.start = at, .end = at + entry, .bind = BIND_GLOBAL, .is_func = true, .late = true
 		};
 
-		if (!name)
+		if (!name || !elf_name_counts(name, &p->left))
 			continue;
 		snprintf(text, sizeof(text), "%s@plt", name);
 		s.name = symtab_build_name(b, text, strlen(text));
@@ -313,6 +338,7 @@ void elf_plt_add(struct symtab_build *b, const struct elf_file *f)
 	if (elf_section_read(f, rel, &p.rels) == 0 && elf_section_read(f, &f->sections[dyn->link], &p.strs) == 0 &&
 	    (p.nr_rels = rel->size / ((f->is64 ? 8 : 4) * (p.rela ? 3 : 2))) && read_plt_symbols(&p, dyn)) {
 		p.nr_strs = f->sections[dyn->link].size;
+		p.left = elf_names_most(p.nr_strs);
 		plt_sizes(f, plt, &header, &entry);
 		add_plt_symbols(b, &p, plt->offset, header, entry, plt->size);
 		if (sec)

@@ -21,6 +21,11 @@ s64 elf_symbols_add(struct symtab_build *b, const struct elf_file *f, enum elf_t
 /* Adds NAME@plt for each entry of the procedure linkage tables; after all other symbols. */
 void elf_plt_add(struct symtab_build *b, const struct elf_file *runtime);
 
+/* Bytes that the names of a file may have together, of which the section has so many. */
+u64 elf_names_most(u64 section);
+/* Is a name short enough, and is there so much left? It is taken from that. */
+bool elf_name_counts(const char *name, u64 *left);
+
 /* Address to file offset by the file's loadable segments; false when none holds it. */
 bool elf_file_offset(const struct elf_file *f, u64 vaddr, u64 *offset);
 /* And back. */

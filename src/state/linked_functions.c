@@ -23,15 +23,31 @@ static int by_start(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Where the code ends that holds the address; 0: it is no code. */
-static u64 code_end(const struct elf_file *f, u64 addr)
-{
-	for (u32 i = 0; i < f->nr_sections; i++) {
-		const struct elf_section *s = &f->sections[i];
+/* Sections of code that are looked through for each symbol; those behind are not: each function may have its own, but
+ * only before it is linked. */
+#define MOST_SECTIONS 64
 
-		if (s->flags & SHF_EXECINSTR && s->flags & SHF_ALLOC && addr >= s->addr && addr - s->addr < s->size)
-			return s->addr + s->size;
-	}
+struct code_sections {
+	const struct elf_section *v[MOST_SECTIONS];
+	u32 n;
+};
+
+static struct code_sections code_sections(const struct elf_file *f)
+{
+	struct code_sections c = { .n = 0 };
+
+	for (u32 i = 0; i < f->nr_sections && c.n < MOST_SECTIONS; i++)
+		if (f->sections[i].flags & SHF_EXECINSTR && f->sections[i].flags & SHF_ALLOC)
+			c.v[c.n++] = &f->sections[i];
+	return c;
+}
+
+/* Where the code ends that holds the address; 0: it is no code. */
+static u64 code_end(const struct code_sections *c, u64 addr)
+{
+	for (u32 i = 0; i < c->n; i++)
+		if (addr >= c->v[i]->addr && addr - c->v[i]->addr < c->v[i]->size)
+			return c->v[i]->addr + c->v[i]->size;
 	return 0;
 }
 
@@ -49,6 +65,7 @@ static u32 name_of(struct linked_functions *out, struct map *numbers, const stru
 
 static void add_symbols(struct linked_functions *out, const struct elf_file *f, struct symtab_build *b)
 {
+	const struct code_sections code = code_sections(f);
 	struct map numbers = { 0 };
 	u64 busy = 0; /* up to here there is a function of known size */
 
@@ -57,7 +74,7 @@ static void add_symbols(struct linked_functions *out, const struct elf_file *f, 
 	for (size_t i = 0; i < b->syms.n; i++) {
 		const struct raw_symbol *s = &b->syms.v[i];
 		u32 name = name_of(out, &numbers, s, (const char *)b->names.p + s->name);
-		u64 end = s->is_func ? code_end(f, s->start) : 0;
+		u64 end = s->is_func ? code_end(&code, s->start) : 0;
 		struct linked_function *last = out->v.n ? &out->v.v[out->v.n - 1] : NULL;
 
 		if (!end || (last && last->start == s->start))
@@ -180,10 +197,11 @@ static void add_plt_got(struct symtab_build *b, const struct elf_file *f)
 	const struct elf_section *sec = f->machine == EM_X86_64 ? elf_section_named(f, ".plt.got") : NULL;
 	struct dynamic d = { 0 };
 	u8 *code = NULL;
-	u64 each = sec && sec->entsize == 16 ? 16 : 8;
+	u64 each = sec && sec->entsize == 16 ? 16 : 8, left;
 
 	if (sec)
 		read_dynamic(&d, f);
+	left = elf_names_most(d.names_size);
 	if (d.v.n && !elf_section_read(f, sec, &code))
 		for (u64 at = 0; at + each <= sec->size; at += each) {
 			const u8 *jump = memmem(code + at, each, "\xff\x25", 2);
@@ -192,12 +210,16 @@ static void add_plt_got(struct symtab_build *b, const struct elf_file *f)
 				.start = sec->addr + at, .bind = BIND_GLOBAL, .is_func = true, .late = true
 			};
 			char text[LONGEST_NAME];
+			const char *name;
 			s32 offset;
 
 			if (end > at + each)
 				continue;
 			memcpy(&offset, jump + 2, sizeof(offset));
-			snprintf(text, sizeof(text), "%s@PLT", name_at(&d, sec->addr + end + (u64)offset));
+			name = name_at(&d, sec->addr + end + (u64)offset);
+			if (!elf_name_counts(name, &left))
+				continue;
+			snprintf(text, sizeof(text), "%s@PLT", name);
 			s.end = s.start + each;
 			s.name = symtab_build_name(b, text, strlen(text));
 			if (text[0] != '@')

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Pipe mode, compression, --max-size, --switch-output.
+# Pipe mode, compression, --max-size, --switch-output, and what is said at the end.
 # shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"
 need_recording
@@ -71,4 +71,23 @@ kill -USR2 $pid
 wait $pid
 files=(s.data.2*)
 [ ${#files[@]} = 2 ] || fail "--switch-output=signal: ${#files[@]} files"
+cd .. || exit 1
+
+# What is said at the end is what is in the files: samples of all of them, what was lost while nobody read, and that the
+# recorder was woken by rings that were half full.
+"$RETICLE" record -e cpu-clock -g -F 5000 -m 8 -o told.data -- "${BUSY[@]}" 2>err || fail "status $?: $(cat err)"
+[ "$(sed -n 's/.* \([0-9]*\) samples, .*/\1/p' err)" = "$(count told.data SAMPLE)" ] || fail "samples: $(cat err)"
+[ "$(sed -n 's/.*woken \([0-9]*\) times.*/\1/p' err)" -gt 0 ] || fail "was not woken: $(cat err)"
+mkdir all && cd all || exit 1
+"$RETICLE" record -e cpu-clock -g -F 5000 --switch-output=50K -o s.data -- "${BUSY[@]}" 2>err || fail "status $?: $(cat err)"
+n=0
+for file in s.data.2*; do n=$((n + $(count "$file" SAMPLE))); done
+[ "$(sed -n 's/.* \([0-9]*\) samples, .*/\1/p' err | tail -1)" = $n ] || fail "samples of all files, $n: $(cat err)"
+cd .. || exit 1
+"$RETICLE" record -e cpu-clock -g -F 5000 -m 1 -o lost.data -- \
+	sh -c "kill -STOP \$PPID; $BURN; kill -CONT \$PPID; TICKS=\$((TICKS + 10)); $BURN" 2>err || fail "status $?: $(cat err)"
+said=$(sed -n 's/.* \([0-9]*\) lost, .*/\1/p' err)
+[ "$said" -gt 100 ] || fail "a recorder that was stopped lost nothing: $(cat err)"
+lost=$("$RETICLE" report --stdio -i lost.data 2>/dev/null | sed -n 's/^# Recording: .* samples, \([0-9]*\) lost.*/\1/p')
+[ "$said" = "$lost" ] || fail "lost: $said are said, $lost in the file"
 exit 0

@@ -113,8 +113,13 @@ def every_operation():
 
 
 def packets():
-    """Latencies follow the model: what answers a load costs what it costs."""
+    """Latencies follow the model: what answers a load costs what it costs. Branches are of the kind that the code has there."""
     text = run("dump", "-v", "-i", "every.data").stdout
+    code = subprocess.run([COMPILER.replace("gcc", "objdump"), "-d", "program"], capture_output=True, text=True, check=True).stdout
+    kinds = {int(m[1], 16): m[2] for m in re.finditer(r"^ *([0-9a-f]+):\t[0-9a-f]+ *\t(\S+)", code, re.M)}
+    branches = {(kinds.get(int(m[1], 16)), m[2]) for m in re.finditer(r" PC 0x([0-9a-f]+)(?:(?! PC ).)*? B( IND| COND)?\n", text, re.S)}
+    of = {kind: {how for k, how in branches if k == kind} for kind in ("ret", "bl", "blr", "cbz")}
+    check(f"kinds of branches: {of}", of["ret"] == of["blr"] == {" IND"} and of["bl"] == {None} and of["cbz"] == {" COND"})
     seen = set()
     for one in re.split(r"(?<= TS) \d+", text):
         issue, total, source = (re.search(p, one) for p in (r"LAT (\d+) ISSUE", r"LAT (\d+) TOT", r"DATA-SOURCE (\d+)"))

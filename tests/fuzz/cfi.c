@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A section of call frame information: the first byte says of which kind. Rows are in order, and a step from each of
- * them ends, over memory that is the input itself. */
+ * them ends, over memory that is the input itself. An index of its functions, each compiled when it is asked for, has
+ * the functions in order, and answers for any address. */
 #include "codec/cfi.h"
 
 #include "fuzz.h"
@@ -28,6 +29,31 @@ static bool place(void *ctx, u64 addr, u64 *out)
 	(void)ctx;
 	*out = addr & 0xffffff;
 	return addr % 64 != 63;
+}
+
+static void check_index(struct cfi_section s)
+{
+	struct cfi_index x = { .ran = 0 };
+	u8 *own = mem_alloc(s.size + 1);
+
+	memcpy(own, s.bytes, s.size);
+	s.bytes = own;
+	cfi_index_add(&x, &s, place, NULL);
+	cfi_index_finish(&x);
+	for (size_t i = 0; i < x.functions.n; i++) {
+		const struct cfi_span span = x.functions.v[i].span;
+		u32 places[] = { span.start, span.start + (span.end - span.start) / 2, span.end };
+
+		MUST(!i || x.functions.v[i - 1].span.start <= span.start);
+		(void)cfi_index_find(&x, span.start, false);
+		for (u32 k = 0; k < ARRAY_LEN(places); k++) {
+			u32 rules = cfi_index_find(&x, places[k], i % 3);
+
+			MUST(rules == ID_NONE || rules < x.cfi.rules.n);
+		}
+	}
+	MUST(cfi_index_bytes(&x) >= s.size);
+	cfi_index_free(&x);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -61,6 +87,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		}
 	}
 	cfi_free(&c);
+	check_index(s);
 	return 0;
 }
 

@@ -5,8 +5,11 @@
  *
  *   hostile                  the kinds
  *   hostile KIND MIB >FILE   one of them, so large
- *   hostile --peak CMD...    runs CMD; prints to standard error the most anonymous memory that it had, in KiB
+ *   hostile --peak CMD...    runs CMD; prints to standard error the most anonymous memory that it had, in KiB, with
+ * that of its children
  */
+#include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -441,13 +444,14 @@ static void make(const struct kind *k, u64 bytes, struct bytes *out)
 	}
 }
 
-/* The peak falls between two looks only if it lasts less than a millisecond. */
-static long anonymous_kib(const char *path)
+static long anonymous_kib(long pid)
 {
-	char line[128];
+	char line[128], path[64];
 	long kib = 0;
-	FILE *f = fopen(path, "r");
+	FILE *f;
 
+	snprintf(path, sizeof(path), "/proc/%ld/status", pid);
+	f = fopen(path, "r");
 	while (f && fgets(line, sizeof(line), f))
 		if (sscanf(line, "RssAnon: %ld kB", &kib) == 1)
 			break;
@@ -456,11 +460,35 @@ static long anonymous_kib(const char *path)
 	return kib;
 }
 
+/* The peak falls between two looks only if it lasts less than a millisecond. */
+static long with_children_kib(long pid)
+{
+	char path[64 + NAME_MAX];
+	long kib = anonymous_kib(pid), child;
+	struct dirent *task;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task", pid);
+	tasks = opendir(path);
+	while (tasks && (task = readdir(tasks))) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%ld/task/%s/children", pid, task->d_name);
+		f = fopen(path, "r");
+		while (f && fscanf(f, "%ld", &child) == 1)
+			kib += anonymous_kib(child);
+		if (f)
+			fclose(f);
+	}
+	if (tasks)
+		closedir(tasks);
+	return kib;
+}
+
 static int peak(char **cmd)
 {
 	struct timespec pause = { .tv_nsec = 500000 };
 	long most = 0;
-	char path[64];
 	int status;
 	pid_t pid = fork();
 
@@ -468,9 +496,8 @@ static int peak(char **cmd)
 		execvp(*cmd, cmd);
 		_exit(127);
 	}
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	while (waitpid(pid, &status, WNOHANG) == 0) {
-		most = MAX(most, anonymous_kib(path));
+		most = MAX(most, with_children_kib(pid));
 		nanosleep(&pause, NULL);
 	}
 	fprintf(stderr, "%ld\n", most);

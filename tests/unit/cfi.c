@@ -585,14 +585,96 @@ static void index_of_own_file(void **state)
 	dsos_free(dsos);
 }
 
+#define MANY_SEGMENTS 1100
+#define MANY_FUNCTIONS 400000
+#define FDE 20 /* bytes */
+
+/* A file with so many functions, each of which lies in the last one of so many segments. */
+static void write_crowded_file(const char *path)
+{
+	static const u8 cie[] = { 16, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x03, 0, 0, 0 };
+	static const char names[] = "\0.eh_frame\0.names";
+	u64 at = sizeof(Elf64_Ehdr) + MANY_SEGMENTS * sizeof(Elf64_Phdr), size = sizeof(cie) + MANY_FUNCTIONS * FDE;
+	Elf64_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			 .e_type = ET_DYN,
+			 .e_machine = EM_X86_64,
+			 .e_version = EV_CURRENT,
+			 .e_phoff = sizeof(h),
+			 .e_shoff = at + size + sizeof(names),
+			 .e_ehsize = sizeof(h),
+			 .e_phentsize = sizeof(Elf64_Phdr),
+			 .e_phnum = MANY_SEGMENTS,
+			 .e_shentsize = sizeof(Elf64_Shdr),
+			 .e_shnum = 3,
+			 .e_shstrndx = 2 };
+	const Elf64_Shdr sections[] = {
+		{ 0 },
+		{ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_offset = at, .sh_size = size },
+		{ .sh_name = 11, .sh_type = SHT_STRTAB, .sh_offset = at + size, .sh_size = sizeof(names) },
+	};
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fwrite(&h, sizeof(h), 1, f);
+	for (u32 i = 0; i < MANY_SEGMENTS; i++) {
+		bool last = i == MANY_SEGMENTS - 1;
+		Elf64_Phdr p = { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_align = 1 };
+
+		p.p_vaddr = last ? 0 : 1ull << 40;
+		p.p_filesz = p.p_memsz = last ? at + size : 1;
+		fwrite(&p, sizeof(p), 1, f);
+	}
+	fwrite(cie, sizeof(cie), 1, f);
+	for (u32 i = 0; i < MANY_FUNCTIONS; i++) {
+		u32 fde[FDE / 4] = { FDE - 4, (u32)(sizeof(cie) + i * FDE + 4), 0x1000 + 4 * i, 4, 0 };
+
+		fwrite(fde, FDE, 1, f);
+	}
+	fwrite(names, sizeof(names), 1, f);
+	fwrite(sections, sizeof(sections), 1, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Whoever records reads the files of everybody: what would take long is left out. */
+static void many_functions_in_many_segments(void **state)
+{
+	const struct symbol_opts opts = { .no_kernel = true };
+	struct dsos *dsos = dsos_new(&opts, NULL);
+	struct dso_key key = { .kind = DSO_FILE };
+	char path[] = "/tmp/reticle-cfi-XXXXXX";
+	struct cfi_index *x;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	write_crowded_file(path);
+	key.path = (struct str){ path, sizeof(path) - 1 };
+	x = dsos_cfi_index(dsos, dsos_get(dsos, &key));
+	assert_true(x->functions.n > MANY_FUNCTIONS / 4);
+	assert_true(x->cfi.left_out > MANY_FUNCTIONS / 4);
+	assert_int_equal(x->functions.n + x->cfi.left_out, MANY_FUNCTIONS);
+	assert_int_not_equal(cfi_index_find(x, 0x1000, true), ID_NONE);
+	cfi_index_free(x);
+	free(x);
+	dsos_free(dsos);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_of_a_function),  cmocka_unit_test(steps_of_x86),
-		cmocka_unit_test(outermost),	       cmocka_unit_test(expressions),
-		cmocka_unit_test(hostile_expressions), cmocka_unit_test(steps_of_arm64),
-		cmocka_unit_test(damaged_sections),    cmocka_unit_test(own_stack),
-		cmocka_unit_test(index_of_own_file),   cmocka_unit_test(long_programs),
+		cmocka_unit_test(rows_of_a_function),
+		cmocka_unit_test(steps_of_x86),
+		cmocka_unit_test(outermost),
+		cmocka_unit_test(expressions),
+		cmocka_unit_test(hostile_expressions),
+		cmocka_unit_test(steps_of_arm64),
+		cmocka_unit_test(damaged_sections),
+		cmocka_unit_test(own_stack),
+		cmocka_unit_test(index_of_own_file),
+		cmocka_unit_test(long_programs),
+		cmocka_unit_test(many_functions_in_many_segments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

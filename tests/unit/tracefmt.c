@@ -127,6 +127,17 @@ static void knows_what_is_tame(void **state)
 	assert_false(trace_print_is_tame(str(deep)));
 }
 
+/* None of them stands in another one. */
+static void many_brackets_are_tame(void **state)
+{
+	char text[1000] = "\"%d\", 1";
+
+	(void)state;
+	while (strlen(text) + sizeof(" + (REC->a)") < sizeof(text))
+		strcat(text, " + (REC->a)");
+	assert_true(trace_print_is_tame(str(text)));
+}
+
 static void decodes_fields(void **state)
 {
 	struct trace_event e;
@@ -489,6 +500,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_what_is_tame),
+		cmocka_unit_test(many_brackets_are_tame),
 		cmocka_unit_test(decodes_fields),
 		cmocka_unit_test(refuses_what_makes_no_sense),
 		cmocka_unit_test(decodes_the_section_cut_anywhere),

@@ -17,7 +17,15 @@
 #include "state/linked_functions.h"
 #include "view/script/insn.h"
 
-#define LARGEST_FUNCTION (16u << 20)
+/*
+ * Whoever made the file may have made functions of holes, or of nothing but jumps, so reading code, and steps from
+ * block to block, are limited by the number of branches: real functions and passages have far less for each.
+ */
+#define LARGEST_FUNCTION (4u << 20)
+#define CODE_FREE (512u << 10)
+#define CODE_PER_TRACE (1u << 10)
+#define STEPS_FREE (256u << 10)
+#define STEPS_PER_TRACE 64u
 
 struct block {
 	u64 start;
@@ -28,6 +36,7 @@ struct block {
 struct code {
 	const struct linked_function *function;
 	VEC(struct block) blocks; /* by address; none: it cannot be read */
+	u64 end;		  /* of what was read */
 };
 
 struct edge {
@@ -41,8 +50,9 @@ struct writer {
 	struct linked_functions functions;
 	bool *odd_seen; /* of them: no line can name it, and it is counted */
 	struct insn_decoder *decoder;
-	u16 machine;	  /* EM_*, of the function that was asked about last */
-	struct code code; /* of the function that was asked about last */
+	u64 code_left, steps_left; /* bytes that may be read, and edges of passages */
+	u16 machine;		   /* EM_*, of the function that was asked about last */
+	struct code code;	   /* of the function that was asked about last */
 	struct set index;
 	VEC(struct edge) edges;
 	struct fdata_counts *counts;
@@ -227,7 +237,7 @@ static void find_targets(struct writer *w, const u8 *code, u32 size, struct numb
 
 static void read_function(struct writer *w, const struct linked_function *f)
 {
-	u64 size = MIN(f->end - f->start, (u64)LARGEST_FUNCTION);
+	u64 size = MIN(f->end - f->start, MIN(w->code_left, (u64)LARGEST_FUNCTION));
 	struct numbers entries = { 0 };
 	u8 *code;
 	u32 n;
@@ -236,8 +246,13 @@ static void read_function(struct writer *w, const struct linked_function *f)
 		return;
 	w->code.function = f;
 	w->code.blocks.n = 0;
+	w->code_left -= size;
+	w->counts->cut |= size < f->end - f->start;
+	if (!size)
+		return;
 	code = mem_alloc(size);
 	n = dsos_code_at(w->t->dsos, w->dso, offset_of(w->at, f->start), code, (u32)size, &w->machine);
+	w->code.end = f->start + n;
 	if (w->machine == EM_X86_64) {
 		find_entries(w, f, &entries);
 		find_targets(w, code, n, &entries);
@@ -281,7 +296,7 @@ static bool add_passage(struct writer *w, const struct linked_function *f, u64 f
 	if (!f || f->plt || to >= f->end)
 		return false;
 	read_function(w, f);
-	if (!w->code.blocks.n)
+	if (!w->code.blocks.n || w->code.end <= to)
 		return false;
 	v = w->code.blocks.v;
 	first = block_at(&w->code, from);
@@ -289,6 +304,11 @@ static bool add_passage(struct writer *w, const struct linked_function *f, u64 f
 	/* It returned from a call behind which a block begins. */
 	if (from_outside && first && v[first].start == from && v[first - 1].flow == X86_CALL)
 		first--;
+	if (last > first && last - first > w->steps_left) {
+		w->counts->cut = true;
+		return false;
+	}
+	w->steps_left -= last > first ? last - first : 0;
 	for (size_t i = first; i < last; i++)
 		if (!goes_on(&v[i]))
 			return false;
@@ -376,7 +396,12 @@ static void put_edges(struct writer *w, struct bytes *out)
 int view_fdata(const struct branch_traces *t, const struct dso_linked *at, u32 dso, struct bytes *out,
 	       struct fdata_counts *counts, const struct notify *to)
 {
-	struct writer w = { .t = t, .at = at, .dso = dso, .counts = counts };
+	struct writer w = { .t = t,
+			    .at = at,
+			    .dso = dso,
+			    .code_left = CODE_FREE + t->v.n * CODE_PER_TRACE,
+			    .steps_left = STEPS_FREE + t->v.n * STEPS_PER_TRACE,
+			    .counts = counts };
 	const char *why;
 	int err = 0;
 

@@ -16,6 +16,7 @@
 struct fdata_counts {
 	u64 lines, passages, refused; /* passages that do not fit the code */
 	u64 odd;		      /* functions that are left out: no line can name them */
+	bool cut;		      /* there was more code than is read for so many branches */
 };
 
 /* t is sorted. 0, or an error that is noted: there is no symbol table, or no library that reads instructions. */
