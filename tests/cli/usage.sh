@@ -36,6 +36,11 @@ for option in "-c x" "--pid 1" "--tid 1" "-C 0" "--time 0,1" "-d x" "-S x" "--sy
 	done
 done
 said "it cannot be combined with -t" report --hierarchy -t,
+for command in report diff mem spe; do
+	"$RETICLE" $command --csv --json -i none.data >out 2>err
+	[ $? = 2 ] && [ ! -s out ] || fail "$command --csv --json is accepted"
+	grep -qE "exclude each other|choose one" err || fail "$command --csv --json: $(cat err)"
+done
 said "'reticle dump' prints each record" script -D
 said "no field 'srccode'; srcline" script -F srccode
 # What is nearly right is named; what there is, is listed.
