@@ -36,8 +36,9 @@ for option in "-c x" "--pid 1" "--tid 1" "-C 0" "--time 0,1" "-d x" "-S x" "--sy
 	done
 done
 said "it cannot be combined with -t" report --hierarchy -t,
-for command in report diff mem spe; do
-	"$RETICLE" $command --csv --json -i none.data >out 2>err
+for command in report diff "mem report" spe; do
+	# shellcheck disable=SC2086 # words, not one
+	"$RETICLE" $command --csv --json >out 2>err
 	[ $? = 2 ] && [ ! -s out ] || fail "$command --csv --json is accepted"
 	grep -qE "exclude each other|choose one" err || fail "$command --csv --json: $(cat err)"
 done
