@@ -55,6 +55,11 @@ said "option --sort: 'bogus'" report -F +bogus2 -s bogus
 said "one recording is read at a time" script a.data b.data
 said "one recording is read at a time" dump -i a.data b.data
 said "one recording is read at a time" report a b
+# Options behind a recording are options.
+for command in report script export dump evlist buildid-list diff spe activity "mem report" "c2c report"; do
+	# shellcheck disable=SC2086 # words, not one
+	said "unknown option '--nope-x'" $command a.data --nope-x
+done
 
 "$RETICLE" --version | grep -qE '^reticle [0-9]+\.[0-9]+' || fail "--version"
 "$RETICLE" -v report | cmp -s - <("$RETICLE" --version) || fail "-v is not --version, as it is perf's"
