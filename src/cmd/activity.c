@@ -146,5 +146,6 @@ const struct command cmd_activity = {
 	.nr_opts = ARRAY_LEN(options),
 	.config_size = sizeof(struct config),
 	.defaults = defaults,
+	.mixed = true,
 	.run = run,
 };

@@ -213,6 +213,8 @@ static int resolve_options(struct run *r)
 	const struct config *c = r->c;
 	const struct notify *to = r->ctx->notify;
 
+	if (c->csv && c->json)
+		return notify_error(to, ERR_USAGE, "--csv and --json exclude each other");
 	if (c->separator && strlen(c->separator) != 1 && strcmp(c->separator, "\\t"))
 		return notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character",
 				    c->separator);

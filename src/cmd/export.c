@@ -363,5 +363,6 @@ const struct command cmd_export = {
 	.nr_opts = ARRAY_LEN(opts),
 	.config_size = sizeof(struct config),
 	.defaults = defaults,
+	.mixed = true,
 	.run = run,
 };

@@ -10,6 +10,7 @@
 #include "cmd/output.h"
 #include "cmd/pmu_help.h"
 #include "cmd/record_options.h"
+#include "cmd/record_prime.h"
 #include "cmd/record_unwind.h"
 #include "pass/truth.h"
 #include "record/recorder.h"
@@ -273,6 +274,8 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 	struct truth *truth = NULL;
 	struct unwinding *unwinding = unwinding_new(to);
 	const struct record_unwind unwind = record_unwind_by(unwinding);
+	struct priming *priming = c.no_cache ? NULL : priming_new();
+	const struct record_met met = priming_met(priming);
 	int err;
 
 	if (c.o.sim.help)
@@ -291,6 +294,7 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 		tell.ctx = truth;
 	}
 	tell.unwind = &unwind;
+	tell.met = priming ? &met : NULL;
 	if (!err)
 		err = recorder_run(&c.o, &specs, &tell, c.dry_run, &result, to);
 	if (!c.o.quiet && (result.path || (!err && !c.dry_run))) {
@@ -301,8 +305,11 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 	}
 	if (truth && !err)
 		err = write_truth(truth, &c, &result, to);
-	truth_free(truth);
 	unwinding_free(unwinding);
+	if (priming && !err && result.path)
+		priming_run(priming);
+	priming_free(priming);
+	truth_free(truth);
 	event_specs_free(&specs);
 	free(result.path);
 	free(c.events.v);

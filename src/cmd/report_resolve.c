@@ -209,6 +209,8 @@ static const char *only_one(const struct name_list *list)
 /* What does not go together, or makes no sense. */
 static int check_forms(const struct report_config *c, const struct selected *s, const struct notify *to)
 {
+	if (c->csv && c->json)
+		return notify_error(to, ERR_USAGE, "--csv and --json exclude each other");
 	if (c->hierarchy && (c->fields || c->separator || c->csv || c->json))
 		return notify_error(to, ERR_USAGE,
 				    "--hierarchy is a form of the text table: it cannot be combined with %s",

@@ -180,7 +180,8 @@ static int parse_special(struct event_ctx *c, struct event_text *e, span *rest)
 		return add_numeric(c, e, e->head, second);
 	}
 	if (c->simulated)
-		return event_sim_unknown(c, rest->p && !event_mods_valid(*rest) ? e->all : e->head);
+		return rest->p && !event_mods_valid(*rest) ? event_sim_unknown(c, e->all) :
+							     event_add_sim_name(c, e->head);
 	err = event_add_pmu_alias(c, e);
 	if (err != ERR_NOTFOUND)
 		return err;

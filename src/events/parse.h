@@ -124,6 +124,8 @@ bool event_trace_has_subsystem(struct event_ctx *c, span sys);
 /* sim.c: an event of the virtual PMU, for a context that is simulated */
 int event_add_sim(struct event_ctx *c, struct event_text *e);
 int event_sim_unknown(struct event_ctx *c, span name);
+/* An event that only the virtual PMU has, by its name alone: mem-loads. */
+int event_add_sim_name(struct event_ctx *c, span name);
 
 /* pfm.c: ERR_NOTFOUND without a note if libpfm4 does not know the name (or is not installed). */
 int event_add_pfm(struct event_ctx *c, span name);

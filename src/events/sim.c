@@ -44,6 +44,19 @@ int event_sim_unknown(struct event_ctx *c, span name)
 			  "the virtual PMU has no event '%.*s'", (int)MIN(name.len, 100u), name.p);
 }
 
+int event_add_sim_name(struct event_ctx *c, span name)
+{
+	const struct vpmu_event_name *known = find(name);
+	struct event_spec *s;
+
+	if (!known)
+		return event_sim_unknown(c, name);
+	s = event_add(c);
+	s->attr.type = known->type;
+	s->attr.config = known->config;
+	return 0;
+}
+
 static int unknown_term(struct event_ctx *c, span name)
 {
 	struct near near = { .want = name };

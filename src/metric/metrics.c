@@ -293,8 +293,10 @@ static int note_unknown_metric(const struct metric_table *t, const char *option,
 		     name);
 	for (u32 i = 0; i < t->nr_metrics; i++)
 		near_offer(&near, t->metrics[i].name);
-	for (u32 i = 0; i < NR_METRIC_COUNTS; i++)
+	for (u32 i = 0; i < NR_METRIC_COUNTS; i++) {
+		near_offer(&near, metric_count_names[i]);
 		near_offer(&near, count_spellings[i]);
+	}
 	for (u32 i = 0; i < t->nr_metrics; i++)
 		bytes_printf(&head, "%s, ", t->metrics[i].name);
 	for (u32 i = 0; i < NR_METRIC_COUNTS; i++)

@@ -87,7 +87,7 @@ static bool pread_all(int fd, void *to, size_t n, u64 at)
 	return at <= INT64_MAX && pread(fd, to, n, (off_t)at) == (ssize_t)n;
 }
 
-static bool find_in_file(int fd, struct build_id *out)
+bool build_id_of_fd(int fd, struct build_id *out)
 {
 	u8 head[sizeof(Elf64_Ehdr)], *segments, *notes = NULL;
 	struct elf_shape e;
@@ -111,21 +111,16 @@ static bool find_in_file(int fd, struct build_id *out)
 	return found;
 }
 
-bool build_id_of_file_in(const char *root, const char *path, struct build_id *out)
+bool build_id_of_file(const char *path, struct build_id *out)
 {
-	int fd = regular_open_in(root, path); /* what was mapped may be a device by now */
+	int fd = regular_open(path); /* what was mapped may be a device by now */
 	bool found;
 
 	if (fd < 0)
 		return false;
-	found = find_in_file(fd, out);
+	found = build_id_of_fd(fd, out);
 	close(fd);
 	return found;
-}
-
-bool build_id_of_file(const char *path, struct build_id *out)
-{
-	return build_id_of_file_in(NULL, path, out);
 }
 
 static bool in_notes_file(const char *path, struct build_id *out)

@@ -16,8 +16,8 @@ struct build_id {
 bool build_id_in_notes(const void *notes, size_t len, bool swap, struct build_id *out);
 
 bool build_id_of_file(const char *path, struct build_id *out);
-/* The same for a path as it is seen from the directory root; nothing outside of it is opened (regular_open_in). */
-bool build_id_of_file_in(const char *root, const char *path, struct build_id *out);
+/* Of an open ELF file. */
+bool build_id_of_fd(int fd, struct build_id *out);
 bool build_id_of_kernel(struct build_id *out);
 bool build_id_of_module(const char *name, struct build_id *out);
 bool build_id_of_vdso(struct build_id *out);

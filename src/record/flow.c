@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/mem.h"
+#include "base/regular.h"
 #include "base/rootdir.h"
 #include "codec/activity.h"
 #include "codec/record.h"
@@ -88,7 +90,7 @@ static u64 below(u32 file, u32 root)
 /* The first one of a file is kept. */
 static void keep_build_id(struct flow *f, u64 key, const u8 *bytes, u8 size)
 {
-	struct flow_build_id id = { .size = size };
+	struct flow_build_id id = { .size = size, .fd = -1 };
 
 	if (map_get(&f->id_of, key) != ID_NONE)
 		return;
@@ -107,11 +109,19 @@ static void read_below_its_root(struct flow *f, const struct flow_map *m)
 {
 	struct build_id id = { 0 };
 	char root[64];
+	int fd;
 
 	snprintf(root, sizeof(root), "/proc/%u/root", m->pid);
-	if (!build_id_of_file_in(root, strtab_get(&f->files, m->file), &id))
+	fd = regular_open_in(root, strtab_get(&f->files, m->file));
+	if (fd >= 0 && !build_id_of_fd(fd, &id))
 		id.size = 0;
 	keep_build_id(f, below(m->file, m->root), id.id, id.size);
+	if (fd >= 0 && id.size && f->want_open && f->open < FLOW_MOST_OPEN) {
+		f->build_ids.v[f->build_ids.n - 1].fd = fd;
+		f->open++;
+	} else if (fd >= 0) {
+		close(fd);
+	}
 }
 
 /*
@@ -239,6 +249,14 @@ void flow_look(struct flow *f, const struct iovec *part, int nr)
 	}
 }
 
+static void close_files(struct flow *f)
+{
+	for (size_t i = 0; i < f->build_ids.n; i++)
+		if (f->build_ids.v[i].fd >= 0)
+			close(f->build_ids.v[i].fd);
+	f->open = 0;
+}
+
 void flow_restart(struct flow *f)
 {
 	f->samples = f->lost = f->throttled = f->first_time = f->last_time = 0;
@@ -247,6 +265,7 @@ void flow_restart(struct flow *f)
 	memset(f->recent, 0, sizeof(f->recent));
 	map_free(&f->id_of);
 	f->id_of = (struct map){ 0 };
+	close_files(f);
 	f->maps.n = f->build_ids.n = f->asked = 0;
 	for (size_t i = 0; i < f->of_file.n; i++)
 		f->of_file.v[i] = (struct flow_file){ .elsewhere = f->of_file.v[i].elsewhere };
@@ -254,6 +273,7 @@ void flow_restart(struct flow *f)
 
 void flow_free(struct flow *f)
 {
+	close_files(f);
 	map_free(&f->hits);
 	map_free(&f->pids);
 	map_free(&f->id_of);

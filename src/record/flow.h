@@ -17,6 +17,7 @@
 
 #define FLOW_PAGE_SHIFT 12
 #define FLOW_RECENT 1024
+#define FLOW_MOST_OPEN 128u
 #define FLOW_ROOT_UNKNOWN UINT32_MAX /* it was not looked up yet, or the process had ended */
 
 struct flow_map { /* one executable mapping */
@@ -35,6 +36,7 @@ struct flow_file {
 
 struct flow_build_id {
 	u8 size, id[20]; /* size 0: the file has none */
+	int fd;		 /* with want_open: of a file below another root directory; else -1 */
 };
 
 struct flow {
@@ -44,6 +46,7 @@ struct flow {
 	bool one_layout; /* all events have the fields that are used here at the same places */
 	bool own_pids;	 /* process ids are not the system's: it cannot be found out whether a process has ended */
 	bool no_files;	 /* files are not needed */
+	bool want_open;	 /* files below other root directories stay open, FLOW_MOST_OPEN of them */
 	u64 samples, lost, throttled;
 	u64 first_time, last_time; /* of samples */
 	bool want_hits;
@@ -56,6 +59,7 @@ struct flow {
 	size_t settle_at; /* number of maps and pages above which files are settled */
 	VEC(struct flow_build_id) build_ids; /* that came with the mappings, or were read while these were there */
 	struct map id_of;		     /* file << 32 | root directory -> build_ids */
+	u32 open;			     /* files that stay open */
 	struct map pids;		     /* processes that were seen */
 	struct bytes joined;		     /* a record that wrapped around the ring's end */
 };

@@ -4,6 +4,7 @@
 #define RECORD_RECORDER_H
 
 #include "events/spec.h"
+#include "record/met.h"
 #include "record/opts.h"
 #include "record/sink.h"
 #include "record/unwind.h"
@@ -42,6 +43,8 @@ struct recorder_events {
 	const struct sink *sink;
 	/* Unwinds stacks; only with it may events have CALLGRAPH_UNWIND. */
 	const struct record_unwind *unwind;
+	/* Is told which files samples fell into. */
+	const struct record_met *met;
 };
 
 /*

@@ -13,13 +13,23 @@
 #include "sys/machine.h"
 
 #define KERNEL_MAP "[kernel.kallsyms]"
-#define NO_PID UINT32_MAX
+#define NO_PID MET_NO_PID
 
 struct id_ctx {
 	struct features *f;
 	struct arena *arena;
+	const struct record_met *met; /* or NULL */
+	bool own_pids;		      /* of flow */
 	bool kernel_done;
 };
+
+static void tell_met(const struct id_ctx *c, const char *name, u32 pid, bool kernel, const struct build_id *id, int fd)
+{
+	struct met_file f = { name, kernel, kernel || c->own_pids ? NO_PID : pid, *id, fd };
+
+	if (c->met)
+		c->met->file(c->met->ctx, &f);
+}
 
 static void add_build_id(struct id_ctx *c, const char *name, u16 misc, const struct build_id *id)
 {
@@ -47,34 +57,46 @@ static bool is_module(const char *file, u32 pid)
 	return pid == NO_PID && strncmp(file, KERNEL_MAP, strlen(KERNEL_MAP));
 }
 
+static void look_up_kernel(struct id_ctx *c, const char *file)
+{
+	struct build_id id = { 0 };
+	char *name = is_module(file, NO_PID) ? module_name(file) : NULL;
+	const char *known_as = name ? file : KERNEL_MAP;
+
+	if (name ? build_id_of_module(name, &id) : !c->kernel_done && build_id_of_kernel(&id)) {
+		add_build_id(c, known_as, PERF_RECORD_MISC_KERNEL, &id);
+		tell_met(c, known_as, NO_PID, true, &id, -1);
+	}
+	c->kernel_done |= !name;
+	free(name);
+}
+
 static void look_up(void *ctx, const char *file, u32 pid, const struct flow_build_id *known)
 {
 	struct id_ctx *c = ctx;
 	struct build_id id = { 0 };
-	char *name;
 
-	if (pid == NO_PID && !is_module(file, pid)) {
-		if (!c->kernel_done && build_id_of_kernel(&id))
-			add_build_id(c, KERNEL_MAP, PERF_RECORD_MISC_KERNEL, &id);
-		c->kernel_done = true;
-	} else if (is_module(file, pid)) {
-		name = module_name(file);
-		if (build_id_of_module(name, &id))
-			add_build_id(c, file, PERF_RECORD_MISC_KERNEL, &id);
-		free(name);
+	if (pid == NO_PID) {
+		look_up_kernel(c, file);
 	} else if (known) {
 		id.size = known->size;
 		memcpy(id.id, known->id, sizeof(id.id));
 		add_build_id(c, file, PERF_RECORD_MISC_USER, &id);
-	} else if (!strcmp(file, "[vdso]") ? build_id_of_vdso(&id) :
-					     file[0] == '/' && file[1] != '/' && build_id_of_file(file, &id)) {
+		tell_met(c, file, pid, false, &id, known->fd);
+	} else if (!strcmp(file, "[vdso]")) {
+		if (build_id_of_vdso(&id))
+			add_build_id(c, file, PERF_RECORD_MISC_USER, &id);
+	} else if (file[0] == '/' && file[1] != '/' && build_id_of_file(file, &id)) {
 		add_build_id(c, file, PERF_RECORD_MISC_USER, &id);
+		tell_met(c, file, pid, false, &id, -1);
 	}
 }
 
 void recorder_build_ids(struct recorder *r, struct features *f, struct arena *arena)
 {
-	struct id_ctx c = { .f = f, .arena = arena };
+	struct id_ctx c = {
+		.f = f, .arena = arena, .met = r->tell ? r->tell->met : NULL, .own_pids = r->flow.own_pids
+	};
 
 	if (r->o->output.build_ids == BUILDID_NONE || r->hurry)
 		return;

@@ -3,8 +3,9 @@
  * The symbol cache: what was worked out of large files once, in files of $XDG_CACHE_HOME/reticle (~/.cache/reticle).
  *
  * An entry is found by its key, which says all that the entry was made from: when any of that changes, the key does.
- * Whether a cache is there changes how long things take, never what comes out. See cache.c for what is held against
- * damage and against others.
+ * Whether a cache is there changes how long things take, never what comes out, but for symbols of files that could be
+ * found only while they were recorded (dsos_keep_build). See cache.c for what is held against damage and against
+ * others.
  */
 #ifndef STATE_CACHE_H
 #define STATE_CACHE_H

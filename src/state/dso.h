@@ -113,6 +113,13 @@ void dsos_note_mapped(struct dsos *d, u32 dso, u64 bytes, u64 pgoff);
  * run-time compilers. Before the first look-up in that DSO. */
 void dsos_add_symbol(struct dsos *d, u32 dso, u64 start, u64 end, struct str name);
 
+/*
+ * Keeps the symbols of fd, which is the DSO's file, in the cache under its build id alone: of a file that nobody may
+ * be able to find later, because it is below another root directory. A DSO whose file is found nowhere has them. The
+ * file stays open.
+ */
+void dsos_keep_build(struct dsos *d, u32 dso, int fd);
+
 u32 dsos_count(const struct dsos *d);
 const struct dso *dsos_at(const struct dsos *d, u32 dso);
 

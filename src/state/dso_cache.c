@@ -52,6 +52,16 @@ bool dso_cache_key(const struct dsos *d, const struct dso_slot *s, const struct 
 	return settled;
 }
 
+bool dso_cache_build_key(const struct dsos *d, const struct dso_slot *s, struct bytes *key)
+{
+	begin_key(key, d->opts.demangle ? "build" : "build as linked");
+	bytes_u8(key, s->pub.build_id_size);
+	bytes_put(key, s->pub.build_id, s->pub.build_id_size);
+	if (!s->pub.build_id_size)
+		key->len = 0;
+	return key->len;
+}
+
 static bool put_text(struct bytes *key, const char *path)
 {
 	struct bytes text = { 0 };

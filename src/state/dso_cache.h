@@ -18,6 +18,9 @@ struct dso_entry {
 bool dso_cache_key(const struct dsos *d, const struct dso_slot *s, const struct elf_file *run,
 		   const struct elf_file *separate, struct bytes *key);
 
+/* The key of the table of a build id, wherever its file is. False: the DSO has none. */
+bool dso_cache_build_key(const struct dsos *d, const struct dso_slot *s, struct bytes *key);
+
 /*
  * The key of what /proc/kallsyms tells now, on this boot, to this user, of the kernel (module: NULL) or a module.
  * False: it cannot be told apart from others.

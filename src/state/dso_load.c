@@ -133,6 +133,12 @@ static struct stored *load_file(struct dsos *d, struct dso_slot *s, struct symta
 		elf_symbols_add(b, &separate.elf, ELF_SYMTAB, &separate.elf);
 		found_file_close(&separate);
 		s->missing = NULL;
+	} else if (dso_cache_build_key(d, s, &e->key)) {
+		kept = dso_cache_find(d, s, e);
+		if (kept)
+			s->missing = NULL;
+		else
+			e->key.len = 0;
 	}
 	return kept;
 }
@@ -237,6 +243,34 @@ static struct symtab *finish(const struct dsos *d, const struct dso_slot *s, str
 	if (names && !s->side.n)
 		dso_names_key(names, &e->key);
 	return t;
+}
+
+void dsos_keep_build(struct dsos *d, u32 dso, int fd)
+{
+	struct dso_slot *s = d->slots.v[dso];
+	struct dso_entry e = { .kind = CACHE_SYMBOLS };
+	struct found_file separate;
+	struct symtab_build b;
+	struct elf_file f;
+
+	if (d->cache && dso_cache_build_key(d, s, &e.key) && !cache_has(d->cache, e.kind, &e.key) &&
+	    elf_file_of_fd(&f, fd) == 0) {
+		bool has_separate =
+			!elf_has_table(&f, ELF_SYMTAB) && debuginfo_separate(d, s, &f, WANT_SYMTAB, &separate) == 0;
+
+		symtab_build_init(&b);
+		b.keep_names = !d->opts.demangle;
+		b.readable = b.keep_names ? NULL : dso_names_new(d, s);
+		if (!debuginfo_is_build(s, &f) || !load_elf(d, s, &b, &f, has_separate ? &separate.elf : NULL) ||
+		    !b.syms.n)
+			e.key.len = 0;
+		e.marks.stripped = s->stripped;
+		symtab_free(finish(d, s, NULL, &b, &e));
+		if (has_separate)
+			found_file_close(&separate);
+		elf_file_close(&f);
+	}
+	bytes_free(&e.key);
 }
 
 struct symtab *dso_load(struct dsos *d, struct dso_slot *s)

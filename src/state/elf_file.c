@@ -244,23 +244,11 @@ static bool sections_fit(const struct elf_file *f)
 	return all <= SECTIONS_FREE || (all - SECTIONS_FREE <= f->size && (all - SECTIONS_FREE) / 8 <= bytes_there(f));
 }
 
-int elf_file_open(struct elf_file *f, const char *path)
-{
-	return elf_file_open_in(f, NULL, path);
-}
-
-int elf_file_open_in(struct elf_file *f, const char *root, const char *path)
+static int read_opened(struct elf_file *f)
 {
 	struct stat st;
 	int err;
 
-	*f = (struct elf_file){ .fd = -1 };
-	f->fd = regular_open_in(root, path);
-	if (f->fd < 0)
-		return f->fd == -ENOENT || f->fd == -ENOTDIR ? ERR_NOTFOUND :
-		       f->fd == -EACCES || f->fd == -EPERM   ? ERR_PERM :
-		       f->fd == -EINVAL			     ? ERR_FORMAT :
-							       ERR_IO;
 	if (fstat(f->fd, &st) < 0) {
 		close(f->fd);
 		f->fd = -1;
@@ -273,6 +261,29 @@ int elf_file_open_in(struct elf_file *f, const char *root, const char *path)
 	if (err < 0)
 		elf_file_close(f);
 	return err;
+}
+
+int elf_file_open(struct elf_file *f, const char *path)
+{
+	return elf_file_open_in(f, NULL, path);
+}
+
+int elf_file_open_in(struct elf_file *f, const char *root, const char *path)
+{
+	*f = (struct elf_file){ .fd = -1 };
+	f->fd = regular_open_in(root, path);
+	if (f->fd < 0)
+		return f->fd == -ENOENT || f->fd == -ENOTDIR ? ERR_NOTFOUND :
+		       f->fd == -EACCES || f->fd == -EPERM   ? ERR_PERM :
+		       f->fd == -EINVAL			     ? ERR_FORMAT :
+							       ERR_IO;
+	return read_opened(f);
+}
+
+int elf_file_of_fd(struct elf_file *f, int fd)
+{
+	*f = (struct elf_file){ .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0) };
+	return f->fd < 0 ? ERR_IO : read_opened(f);
 }
 
 int elf_file_from_memory(struct elf_file *f, const u8 *mem, size_t size)

@@ -46,6 +46,8 @@ struct elf_file {
 int elf_file_open(struct elf_file *f, const char *path);
 /* The same of a path that is looked up inside a directory (regular_open_in); NULL or "": none. */
 int elf_file_open_in(struct elf_file *f, const char *root, const char *path);
+/* The same of an open file, which stays open. */
+int elf_file_of_fd(struct elf_file *f, int fd);
 /* mem must outlive f. */
 int elf_file_from_memory(struct elf_file *f, const u8 *mem, size_t size);
 void elf_file_close(struct elf_file *f);

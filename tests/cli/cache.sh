@@ -24,7 +24,7 @@ int main(int argc, char **) {
 EOF
 g++ -O2 -g -o spin spin.cc
 why=$(python3 -B "$SRCDIR/tests/cli/lib/machine.py" recording) || { echo "no recording here: $why"; exit 77; }
-"$RETICLE" record -g -F 997 -o a.data -- ./spin 2>/dev/null || fail "record: $?"
+"$RETICLE" record --no-cache -g -F 997 -o a.data -- ./spin 2>/dev/null || fail "record: $?"
 [ -s a.data ] || fail "nothing was recorded"
 
 report() {

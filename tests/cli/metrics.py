@@ -150,6 +150,7 @@ for args, said in (
         (["--columns", "DTLB%"], "no metric 'DTLB%'"),
         (["--sort", "DTLB%"], "no metric 'DTLB%'"),
         (["--sort", "calls"], "no event of the recording counts calls"),
+        (["--columns", "disc"], "did you mean 'disc%'"),
         (["--columns", "PerCall"], "no event of the recording counts calls"),
         (["--sort", "CPI,nothing"], "'nothing' is not one of comm"),
         (["--sort", "CPI,IPC,BM/KI,%CY,%I,%BM,windows,kept,discarded"], "more than 8 metrics"),

@@ -17,6 +17,9 @@ if os.geteuid():
 if not shutil.which("cc"):
     skip("there is no C compiler")
 
+CACHE = pathlib.Path("cache").absolute()
+CACHE.mkdir()
+os.environ["XDG_CACHE_HOME"] = str(CACHE)
 ROOT = pathlib.Path("root")
 (ROOT / "bin").mkdir(parents=True)
 (ROOT / "demo.c").write_text("""
@@ -63,8 +66,12 @@ for kind, words in ways.items():
     path = f"{kind}.data"
     run("record", "-q", "-e", "cpu-clock", "-o", path, "--", "sh", "-c", 'timeout 1 "$@" || true', "sh", *words)
     must(run("buildid-list", "-i", path), f"{ID} ")
+    # Its symbols were kept by build id, under which they are found when the file is not.
+    must(run("report", "--stdio", "-i", path), "] only_below_root")
     must(run("report", "--stdio", "--no-cache", "-i", path), "the file does not exist, or is in another root directory (name it with --symfs)")
     root = str(ROOT) if kind == "chroot" else "symfs"
+    shutil.rmtree(CACHE / "reticle")
+    must(run("report", "--stdio", "-i", path), "(name it with --symfs)")
     shutil.copytree(ROOT / "bin", "symfs/mnt", dirs_exist_ok=True)
     must(run("report", "--stdio", "--symfs", root, "-i", path), "] only_below_root")
 
@@ -75,3 +82,7 @@ for kind, words in ways.items():
     must(run("report", "--stdio", "--no-cache", "-i", path), "] only_below_root")
     live.kill()
     live.wait()
+    must(run("report", "--stdio", "-i", path), "] only_below_root")
+    shutil.rmtree(CACHE / "reticle")
+    run("record", "-q", "--no-cache", "-e", "cpu-clock", "-o", path, "--", "sh", "-c", 'timeout 1 "$@" || true', "sh", *words)
+    must(run("report", "--stdio", "-i", path), "(name it with --symfs)")

@@ -36,6 +36,12 @@ for option in "-c x" "--pid 1" "--tid 1" "-C 0" "--time 0,1" "-d x" "-S x" "--sy
 	done
 done
 said "it cannot be combined with -t" report --hierarchy -t,
+for command in report diff "mem report" spe; do
+	# shellcheck disable=SC2086 # words, not one
+	"$RETICLE" $command --csv --json >out 2>err
+	[ $? = 2 ] && [ ! -s out ] || fail "$command --csv --json is accepted"
+	grep -qE "exclude each other|choose one" err || fail "$command --csv --json: $(cat err)"
+done
 said "'reticle dump' prints each record" script -D
 said "no field 'srccode'; srcline" script -F srccode
 # What is nearly right is named; what there is, is listed.
@@ -49,6 +55,11 @@ said "option --sort: 'bogus'" report -F +bogus2 -s bogus
 said "one recording is read at a time" script a.data b.data
 said "one recording is read at a time" dump -i a.data b.data
 said "one recording is read at a time" report a b
+# Options behind a recording are options.
+for command in report script export dump evlist buildid-list diff spe activity "mem report" "c2c report"; do
+	# shellcheck disable=SC2086 # words, not one
+	said "unknown option '--nope-x'" $command a.data --nope-x
+done
 
 "$RETICLE" --version | grep -qE '^reticle [0-9]+\.[0-9]+' || fail "--version"
 "$RETICLE" -v report | cmp -s - <("$RETICLE" --version) || fail "-v is not --version, as it is perf's"

@@ -343,6 +343,9 @@ static void test_simulated(void **state)
 	} rows[] = {
 		{ "cycles", 0, 0, NULL },
 		{ "r8", 4, 8, NULL },
+		{ "mem-loads", 4, 0x1cd, NULL },
+		{ "mem-stores:P", 4, 0x82d0, NULL },
+		{ "mem-loads:zz", 0, 0, "no event 'mem-loads:zz'" },
 		{ "cpu/cycles/", 0, 0, NULL },
 		{ "cpu/instructions/u", 0, 1, NULL },
 		{ "cpu/branch-instructions/", 0, 4, NULL },

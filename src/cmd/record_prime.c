@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/record_prime.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "cmd/rights.h"
+#include "state/dso.h"
+
+#define MOST_MS 3000 /* a tenth of it, where nothing else runs */
+#define MOST_FILES 512u
+#define LOWER_PRIORITY 2
+
+struct primed_file {
+	char *path;
+	struct build_id id;
+	u32 pid; /* 0: none */
+	int fd;	 /* or -1 */
+	bool kernel;
+};
+
+struct priming {
+	VEC(struct primed_file) files;
+};
+
+struct priming *priming_new(void)
+{
+	return mem_zalloc(sizeof(struct priming));
+}
+
+void priming_free(struct priming *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->files.n; i++) {
+		free(p->files.v[i].path);
+		if (p->files.v[i].fd >= 0)
+			close(p->files.v[i].fd);
+	}
+	vec_free(&p->files);
+	free(p);
+}
+
+/* Each file of --switch-output tells them all. */
+static bool is_known(const struct priming *p, const struct met_file *f)
+{
+	for (size_t i = 0; i < p->files.n; i++) {
+		const struct primed_file *known = &p->files.v[i];
+
+		if (known->id.size == f->id.size && !memcmp(known->id.id, f->id.id, f->id.size) &&
+		    !strcmp(known->path, f->path))
+			return true;
+	}
+	return false;
+}
+
+static void take_file(void *ctx, const struct met_file *f)
+{
+	struct priming *p = ctx;
+
+	if (!f->id.size || p->files.n >= MOST_FILES || is_known(p, f))
+		return;
+	vec_push(&p->files, ((struct primed_file){ .path = mem_strdup(f->path),
+						   .id = f->id,
+						   .pid = f->pid == MET_NO_PID ? 0 : f->pid,
+						   .fd = f->fd < 0 ? -1 : fcntl(f->fd, F_DUPFD_CLOEXEC, 0),
+						   .kernel = f->kernel }));
+}
+
+struct record_met priming_met(struct priming *p)
+{
+	return (struct record_met){ take_file, p };
+}
+
+static void prime_file(struct dsos *d, const struct primed_file *f)
+{
+	struct dso_key key = { .kind = !f->kernel	 ? DSO_FILE :
+				       f->path[0] == '[' ? DSO_KERNEL :
+							   DSO_MODULE,
+			       .path = { f->path, (u32)strlen(f->path) },
+			       .pid = f->pid,
+			       .build_id = f->id.id,
+			       .build_id_size = f->id.size };
+	u32 dso;
+
+	if (key.kind == DSO_KERNEL && strcmp(f->path, "[kernel.kallsyms]") != 0)
+		key.kind = DSO_MODULE;
+	dso = dsos_get(d, &key);
+	if (f->fd >= 0)
+		dsos_keep_build(d, dso, f->fd);
+	else
+		(void)dsos_symbol_at(d, dso, 0);
+}
+
+/* As a report would be asked for that nobody has given any option. The kernel comes first: whether its modules are
+ * those that run is known by it. */
+static void prime_all(const struct priming *p)
+{
+	const struct symbol_opts opts = { .demangle = true, .cache = true };
+	struct dsos *d = dsos_new(&opts, NULL);
+
+	for (int kernel = 1; kernel >= 0; kernel--)
+		for (size_t i = 0; i < p->files.n; i++)
+			if (p->files.v[i].kernel == (bool)kernel)
+				prime_file(d, &p->files.v[i]);
+	dsos_free(d);
+}
+
+static _Noreturn void prime(const struct priming *p, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	rights_drop();
+	(void)!nice(LOWER_PRIORITY);
+	prime_all(p);
+	_exit(0);
+}
+
+/* An impatient Ctrl-C ends the child; the recording is finished, and so is the command, with its status. */
+static void await(pid_t child, int ended)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+	struct pollfd p = { .fd = ended, .events = POLLIN };
+
+	sigaction(SIGINT, &ignore, &before);
+	if (poll(&p, 1, MOST_MS) <= 0)
+		kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	sigaction(SIGINT, &before, NULL);
+}
+
+void priming_run(const struct priming *p)
+{
+	pid_t parent = getpid(), child;
+	int pipe_fds[2];
+
+	if (!p->files.n || pipe2(pipe_fds, O_CLOEXEC))
+		return;
+	child = fork();
+	if (!child) {
+		close(pipe_fds[0]);
+		prime(p, parent);
+	}
+	close(pipe_fds[1]);
+	if (child > 0)
+		await(child, pipe_fds[0]);
+	close(pipe_fds[0]);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Priming: when a recording has ended, the symbol tables of what it met are put into the symbol cache, so that the
+ * first report need not make them. What belonged to processes in other root directories, and can no longer be found
+ * by then, is put there by build id.
+ */
+#ifndef CMD_RECORD_PRIME_H
+#define CMD_RECORD_PRIME_H
+
+#include "record/met.h"
+
+struct priming;
+
+struct priming *priming_new(void);
+void priming_free(struct priming *p); /* NULL is fine */
+struct record_met priming_met(struct priming *p);
+/*
+ * Does it, in a process of its own that has given up its rights and has a lower priority, and waits for it: three
+ * seconds at most, and not at all when there is nothing to do. Whatever goes wrong is not told: then the report does
+ * the work.
+ */
+void priming_run(const struct priming *p);
+
+#endif

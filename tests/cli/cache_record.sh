@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# record leaves the symbol tables of what it met in the symbol cache, where the first report finds them; no row changes
+# for it, and options turn it off.
+set -eu
+fail() {
+	echo "$*"
+	exit 1
+}
+export XDG_CACHE_HOME=$TESTDIR/cache
+mkdir "$XDG_CACHE_HOME"
+dir=$XDG_CACHE_HOME/reticle
+
+cat >spin.c <<'EOF'
+#include <stdio.h>
+#include <unistd.h>
+static inline __attribute__((always_inline)) int step(int x) { asm volatile("" : "+r"(x)); return x * 31 + (x >> 3); }
+__attribute__((noinline)) int spin(int n) { int x = n; for (int i = 0; i < n; i++) x = step(x); return x; }
+int main(int argc, char **argv) {
+	int sum = 0;
+	for (int i = 0; i < 300; i++) { sum += spin(200000 + argc); for (int k = 0; k < 300; k++) access(argv[0], R_OK); }
+	return sum == 1;
+}
+EOF
+gcc -O2 -g -Wl,--build-id -o spin spin.c
+why=$(python3 -B "$SRCDIR/tests/cli/lib/machine.py" recording) || { echo "no recording here: $why"; exit 77; }
+sleep 2 # of a program that was made just now nothing is kept
+
+record() {
+	"$RETICLE" record -q -e cpu-clock -g -F 997 "$@" -- ./spin || fail "record $*: $?"
+}
+for off in --no-cache -N --no-buildid-cache -B; do
+	record $off -o off.data
+	[ ! -e "$dir" ] || fail "$off makes a cache"
+done
+record -o - | cat >off.data
+[ ! -e "$dir" ] || fail "a recording into a pipe makes a cache"
+
+record -o a.data
+[ -n "$(find "$dir" -name 's*')" ] || fail "record keeps no symbols: $(ls -la "$dir")"
+[ -z "$(find "$dir" -name 'l*' -o -name '.new*')" ] || fail "something else is there: $(ls -la "$dir")"
+[ "$(stat -c %a "$dir")" = 700 ] || fail "the directory is not private"
+[ -z "$(find "$dir" -type f ! -perm 600)" ] || fail "a file is not private"
+"$RETICLE" report --stdio --no-cache -i a.data >want 2>&1
+grep -q ' spin' want || fail "spin is not in the report: $(cat want)"
+if grep -q '^[0-9a-f]*[1-9a-f]' /proc/kallsyms && grep -q '\[k\]' want; then
+	[ -n "$(find "$dir" -name 'k*')" ] || fail "the kernel's symbols are not kept: $(ls -la "$dir")"
+fi
+
+# The first report takes the tables as they are: it makes none anew.
+stat -c '%n %i' "$dir"/[sk]* >made
+"$RETICLE" report --stdio -i a.data >first 2>&1
+cmp want first
+stat -c '%n %i' "$dir"/[sk]* | cmp made - || fail "the report made tables anew"
+"$RETICLE" report --stdio -i a.data 2>&1 | cmp want -
+
+# What is there is not made again.
+record -o b.data
+while read -r name inode; do
+	[ "$(stat -c %i "$name")" = "$inode" ] || fail "a second recording made a table anew"
+done <made
+
+# A directory that others may write to is not used, and the recording is there all the same.
+rm -rf "$dir"
+mkdir -m 777 "$dir"
+rm a.data
+record -o a.data
+[ -z "$(ls "$dir")" ] || fail "a directory that others may write to was used"
+"$RETICLE" report --stdio -i a.data 2>&1 | grep -q ' spin' || fail "no recording"
