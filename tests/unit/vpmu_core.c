@@ -157,6 +157,8 @@ static const struct insn {
 	{ 'i', 2, { 0xff, 0xe0 } },					/* jmp *%rax */
 	{ 'I', 2, { 0xff, 0xd0 } },					/* call *%rax */
 	{ 'R', 3, { 0xf3, 0x48, 0xa5 } },				/* rep movsq */
+	{ 'S', 2, { 0xf3, 0xaa } },					/* rep stosb */
+	{ 'C', 2, { 0xf2, 0xae } },					/* repne scasb */
 	{ 's', 2, { 0x0f, 0x05 } },					/* syscall */
 	{ 'p', 1, { 0x53 }, 3, INFO_STORE, -8, -8 },			/* push %rbx */
 	{ 'P', 1, { 0x5b }, 3, INFO_LOAD, 0, 8 },			/* pop %rbx */
@@ -471,6 +473,39 @@ static void test_repeats_are_one(void **state)
 	teardown(&w);
 }
 
+/* As long as they take: to begin, and as many bytes in a cycle as the core moves, whatever path counts them. */
+static void check_repeats_take(u32 models_of, const char *text, u32 iterations, u64 slots)
+{
+	struct world w;
+	const struct block *b;
+
+	setup(&w, models_of, false);
+	b = block(&w, BASE, text, 0);
+	for (u32 i = 0; i < iterations; i++)
+		enter(&w, b);
+	enter(&w, block(&w, b->end, "n", 0));
+	assert_int_equal(count(&w, VC_INSTRUCTIONS), 2);
+	assert_int_equal(count(&w, VC_SLOTS_BACKEND), slots);
+	teardown(&w);
+}
+
+static void test_repeats_take_time(void **state)
+{
+	const struct model *m = &core_models[VPMU_GENERIC_X86];
+	u64 start = m->repeat_start * m->width;
+
+	(void)state;
+	for (u32 i = 0; i < 2; i++) {
+		u32 of = i ? VPMU_MODEL_ALL : VPMU_MODEL_BRANCH;
+
+		check_repeats_take(of, "R", 1, start);
+		check_repeats_take(of, "R", 101, start + 100 * 8 * m->width / m->repeat_bytes);
+		check_repeats_take(of, "S", 101, start + 100 * 1 * m->width / m->repeat_bytes);
+		check_repeats_take(of, "C", 101, start + 100 * m->repeat_each * m->width);
+	}
+	check_repeats_take(0, "C", 101, 0);
+}
+
 static void test_left_in_its_middle(void **state)
 {
 	struct world w;
@@ -643,7 +678,8 @@ static bool is_asked(const struct world *w)
 /* The string instruction at the end of b goes on for a while, then what is behind it runs. */
 static void repeat(struct world *w, const struct block *b, u64 *random)
 {
-	const struct block *again = block(w, b->ops[b->nr - 1].pc, "R", 0);
+	const struct op *last = &b->ops[b->nr - 1];
+	const struct block *again = block(w, last->pc, last->size == 3 ? "R" : "S", 0);
 	u64 times = next_random(random) % 30, to = 0x300000 + next_random(random) % 100000;
 
 	for (u64 i = 0; i < times; i++) {
@@ -674,9 +710,9 @@ static void on_stack(struct world *w, const struct block *b, u32 op, const struc
 /* A program of 60 blocks in a ring of jumps, calls and returns, with accesses that hit, miss and cross. */
 static void run_program(struct world *w, u64 seed, u32 length)
 {
-	static const char *const texts[] = { "nnmj",	"mmmmmj",   "ndg",     "mnnc",
-					     "nmr",	"nni",	    "mR",      "nnnnnnnnmmmmnnnnnnnnj",
-					     "ppallbc", "lPnPbPPr", "llmblplj" };
+	static const char *const texts[] = { "nnmj",	"mmmmmj",   "ndg",	"mnnc",
+					     "nmr",	"nni",	    "mR",	"nnnnnnnnmmmmnnnnnnnnj",
+					     "ppallbc", "lPnPbPPr", "llmblplj", "mS" };
 	const struct block *blocks[60];
 	u64 random = seed;
 	u32 at = 0;
@@ -773,6 +809,7 @@ int main(void)
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_run_ends_wide),
 		cmocka_unit_test(test_repeats_are_one),
+		cmocka_unit_test(test_repeats_take_time),
 		cmocka_unit_test(test_left_in_its_middle),
 		cmocka_unit_test(test_again_alone),
 		cmocka_unit_test(test_faults_and_loops),
