@@ -80,6 +80,10 @@ static void put_op(const struct code *c, struct block *b, u32 i, const struct de
 	/* QEMU ends a block at each branch. One that does not has not been understood. */
 	if (i + 1 < b->nr && op->kind >= OP_REP)
 		op->kind = OP_PLAIN;
+	if (op->kind == OP_REP && c->models) {
+		op->stall = (u16)(m->repeat_start * m->width);
+		b->repeats = (d->moves ? d->moves : m->repeat_each * m->repeat_bytes) * m->width;
+	}
 	b->stall += op->stall;
 }
 

@@ -61,6 +61,7 @@ struct block {
 	bool leaps;	     /* it may go on on another stack: see decode_leap */
 	u32 nr;		     /* operations */
 	u32 events_max;	     /* most that running it adds to any other count than slots, but for its accesses */
+	u32 repeats;	     /* OP_REP: what an iteration after the first one costs; in slots / model.repeat_bytes */
 	u32 id;		     /* from 0, in the order in which they were made */
 	u32 first_op;	     /* number of its first operation among those of all blocks */
 	struct block *older; /* whose hash is the same */

@@ -40,7 +40,8 @@
  * Which of the two the signal's number tells: one of a fault that was sent by kill() and comes upon a thread between
  * two rounds of a loop takes the last round's counts with it. When the context cannot be read, the block counts as run
  * whole, and its branch is not judged.
- * - Each iteration of a repeated string instruction is a block. They are one instruction: the first iteration's. It
+ * - Each iteration of a repeated string instruction is a block. They are one instruction: the first iteration's, which
+ * also costs what it takes to begin; the others cost less than a slot each where bytes are moved, so parts add up. It
  * goes on where a signal has come between two iterations, unless there came another one between two in the handler.
  * - A wide access is seen as several: those of one operation that continue each other are one.
  * A thread that leaves for a syscall, or ends, has its block settled without a next one; a syscall is no branch.
@@ -146,6 +147,8 @@ static void walk(struct core *c, const struct block *p, u32 nr, u64 to)
 		if (i || !c->continues) {
 			counts[VC_INSTRUCTIONS]++;
 			slots = 1 + add_stall(c, VC_SLOTS_BACKEND, op->stall);
+		} else {
+			slots = charge_repeat(c, p);
 		}
 		for (; code < c->nr_misses && c->misses[code].access == MISS_CODE && c->misses[code].line <= line;
 		     code++)
@@ -467,7 +470,7 @@ static bool repeat(struct core *c, const struct block *p, u64 to)
 	if ((!again && to != p->end) || may_be_handler(c, to) || passes_horizon(c, p))
 		return false;
 	c->thread.counts[VC_SLOTS_BACKEND] += p->stall - (before ? before - 1 : 0);
-	c->left -= way_of_block(c, p) - before;
+	c->left -= way_of_block(c, p) - before + (before ? charge_repeat(c, p) : 0);
 	c->continues = again;
 	return true;
 }

@@ -11,6 +11,18 @@ static inline u32 add_stall(struct core *c, enum vpmu_count part, u32 slots)
 	return slots;
 }
 
+/* One more iteration of p's repeated string instruction. */
+static inline u32 charge_repeat(struct core *c, const struct block *p)
+{
+	u32 of = c->model->repeat_bytes, all;
+
+	if (!p->repeats)
+		return 0;
+	all = c->repeated + p->repeats;
+	c->repeated = all % of;
+	return add_stall(c, VC_SLOTS_BACKEND, all / of);
+}
+
 /* A miss: once more, or (-1) once less. Its slots are stall slots only. */
 static inline void charge_miss(struct core *c, const struct miss *m, s64 times)
 {

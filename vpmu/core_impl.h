@@ -60,6 +60,7 @@ struct core {
 	bool missed;   /* nr_missed[] has something */
 	bool walks;    /* always: somebody wants to see each operation */
 	struct block_end ends[2 * END_TAKEN]; /* by how it went */
+	u32 repeated;			      /* less than a slot of iterations, as block.repeats has them */
 	bool continues; /* the block's first operation is one more iteration of what is counted already */
 	u64 resumes;	/* where an instruction that is counted already goes on after a signal's handler; or 0 */
 	struct predictor predictor;

@@ -20,6 +20,7 @@ enum op_kind {
 
 struct decoded {
 	u8 kind, cost; /* enum op_kind, op_cost */
+	u8 moves;      /* REP: bytes that an iteration copies or stores; 0: it compares, scans or loads */
 	u64 target;    /* COND, JUMP, CALL: where it goes; else 0 */
 };
 

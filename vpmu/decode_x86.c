@@ -8,7 +8,7 @@
 /* Where the opcode begins, and which prefixes stand before it. */
 struct prefixes {
 	u32 length;
-	bool repeat, lock;
+	bool repeat, lock, narrow, wide; /* narrow: 16 bits; wide: REX.W */
 };
 
 static struct prefixes prefixes_of(const u8 *p, u32 size)
@@ -30,12 +30,16 @@ static struct prefixes prefixes_of(const u8 *p, u32 size)
 		case 0x3e:
 		case 0x64:
 		case 0x65:
-		case 0x66:
 		case 0x67:
 			break;
+		case 0x66:
+			x.narrow = true;
+			break;
 		default:
-			if ((p[x.length] & 0xf0) == 0x40) /* REX: the opcode follows */
+			if ((p[x.length] & 0xf0) == 0x40) { /* REX: the opcode follows */
+				x.wide = p[x.length] & 8;
 				x.length++;
+			}
 			return x;
 		}
 	return x;
@@ -63,6 +67,15 @@ static void two_byte_kind(const u8 *p, u32 size, u32 at, u64 pc, struct decoded 
 		relative(out, OP_COND, p, size, 4, pc);
 	else if (op == 0x05 || op == 0x34)
 		out->kind = OP_SYSCALL;
+}
+
+/* movs and stos move whole blocks of bytes at a time; the others work element by element. */
+static void repeated(struct decoded *out, u8 op, struct prefixes x)
+{
+	u8 bytes = !(op & 1) ? 1 : x.wide ? 8 : x.narrow ? 2 : 4;
+
+	out->kind = OP_REP;
+	out->moves = (op & 0xfe) == 0xa4 || (op & 0xfe) == 0xaa ? bytes : 0;
 }
 
 void x86_kind(const u8 *p, u32 size, u64 pc, struct decoded *out)
@@ -93,7 +106,7 @@ void x86_kind(const u8 *p, u32 size, u64 pc, struct decoded *out)
 	else if (op == 0xcd)
 		out->kind = OP_SYSCALL;
 	else if (x.repeat && ((op >= 0xa4 && op <= 0xa7) || (op >= 0xaa && op <= 0xaf) || (op >= 0x6c && op <= 0x6f)))
-		out->kind = OP_REP;
+		repeated(out, op, x);
 }
 
 enum { AX = 0, SP = 4, FP = 5 };

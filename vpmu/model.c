@@ -35,6 +35,9 @@ const struct model core_models[NR_VPMU_CORES] = {
 			[COST_PAUSE] = 40,
 			[COST_SLOW] = 60,
 		},
+		.repeat_start = 24,
+		.repeat_bytes = 32,
+		.repeat_each = 2,
 	},
 	/* After Arm's software optimization guide and technical reference manual of the core, as far as they go. */
 	[VPMU_NEOVERSE_N1] = {

@@ -47,6 +47,9 @@ struct model {
 	u32 peer_load, peer_store; /* another core had changed the line (vpmu/coherence.h) */
 	u32 tlb_load, tlb_store;   /* a page walk */
 	u32 op[NR_OP_COSTS];	   /* backend */
+	/* Repeated string instructions, backend, which only x86 has: to begin; bytes that are copied or stored in a
+	 * cycle; an iteration that compares, scans or loads. */
+	u32 repeat_start, repeat_bytes, repeat_each;
 };
 
 extern const struct model core_models[NR_VPMU_CORES];

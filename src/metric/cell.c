@@ -26,12 +26,12 @@ static void put_short(double v, int decimals, struct bytes *out)
 	bytes_printf(out, "%s%.*f%c", v < 0 ? "-" : "", size < 9.95, size, *unit);
 }
 
-/* An interval wider than the value is noise, and 0 of few windows says as little; CSV and JSON have both for those who
- * add them up. */
+/* An interval wider than the value is noise (NAN: it has no end), and 0 of few windows says as little; CSV and JSON
+ * have both for those who add them up. */
 static bool says_nothing(const struct metric_table *t, const struct metric_value *v)
 {
 	return t->windows->attribution == ATTRIBUTION_ESTIMATE && v->doubtful &&
-	       (v->half > fabs(v->value) || !(fabs(v->value) > 0));
+	       (!(v->half <= fabs(v->value)) || !(fabs(v->value) > 0));
 }
 
 void metric_shown_value(const struct metric_table *t, u32 metric, const double *block, struct metric_value *out)

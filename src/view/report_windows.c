@@ -139,6 +139,15 @@ static void put_fate(const struct profile_windows *w, struct bytes *out)
 	bytes_char(out, '\n');
 }
 
+/* An event of the group, but its leader, whose samples have exact addresses? */
+static bool has_exact_samples(const struct profile_windows *w)
+{
+	for (u32 i = 0; i < w->group.nr; i++)
+		if (w->group.events[i] != w->group.leader && w->samples[i] > 0)
+			return true;
+	return false;
+}
+
 /* How many more windows shorter ones would keep cannot be told from here: calls that are shorter still stay so. */
 static void put_loss(const struct profile_windows *w, struct bytes *out)
 {
@@ -152,18 +161,9 @@ static void put_loss(const struct profile_windows *w, struct bytes *out)
 		     "# %.0f%% of the windows reach from one function into another, because calls are short "
 		     "compared with them: rows are based on the others",
 		     100 * lost);
-	if (w->attribution == ATTRIBUTION_ESTIMATE)
+	if (w->attribution == ATTRIBUTION_ESTIMATE && has_exact_samples(w))
 		bytes_str(out, ", and mostly on events with their own samples");
 	bytes_str(out, " (shorter ones: record --window=short=N).\n");
-}
-
-/* An event of the group, but its leader, whose samples have exact addresses? */
-static bool has_exact_samples(const struct profile_windows *w)
-{
-	for (u32 i = 0; i < w->group.nr; i++)
-		if (w->group.events[i] != w->group.leader && w->samples[i] > 0)
-			return true;
-	return false;
 }
 
 static bool is_estimate(const struct profile_windows *w)

@@ -15,7 +15,8 @@ ROWS = {"slots per cycle": "width", "MHz": "mhz", "L1I (64-byte lines)": "l1i", 
         "dTLB miss of a load, a store": ("tlb_load", "tlb_store"), "multiplication": "COST_MUL", "division": "COST_DIV",
         "floating point arithmetic": "COST_FP", "floating point division": "COST_FP_DIV", "square root": "COST_SQRT",
         "serialising (cpuid, rdtsc, fences)": "COST_SERIALISE", "atomic": "COST_ATOMIC", "spin loop hint": "COST_PAUSE",
-        "microcoded": "COST_SLOW"}
+        "microcoded": "COST_SLOW", "`rep`: to begin": "repeat_start", "`rep movs`, `rep stos`: bytes in a cycle": "repeat_bytes",
+        "`rep cmps`, `scas`, `lods`: each": "repeat_each"}
 source = re.sub(r"/\*.*?\*/", "", (root / "vpmu/model.c").read_text(), flags=re.S)
 source = source.replace(".op = {", "")
 cores = {}
@@ -32,7 +33,7 @@ found = {row[0]: row[1:] for row in table if row[0] in ROWS}
 for label, key in ROWS.items():
     for name, cell in zip(names, found.get(label, [""] * len(names))):
         numbers = cores[name]
-        want = sum((numbers[k] for k in key), []) if isinstance(key, tuple) else numbers[key]
+        want = sum((numbers[k] for k in key), []) if isinstance(key, tuple) else numbers.get(key, [])
         if key in ("fetch", "load", "store"):
             want = want[1:]
         got = [int(n) for n in re.findall(r"\d+", cell)]

@@ -247,6 +247,26 @@ static void lost_work_is_in_the_interval(void **state)
 	drop(f);
 }
 
+/* Of one window a value is known, but not how certain it is: the table does not show it. */
+static void an_interval_without_end_says_nothing(void **state)
+{
+	struct fixture *f = make(false);
+	double *b = row(f, 0, 0.2, 0, 0);
+	struct metric_value v;
+	u32 cpi = 0;
+
+	(void)state;
+	keep(f, b, 1, 300, 150, 3);
+	while (strcmp(f->t.metrics[cpi].name, "CPI"))
+		cpi++;
+	metric_value(&f->t, cpi, b, &v);
+	assert_true(v.doubtful && isnan(v.low));
+	near(v.value, 2, 0.001);
+	metric_shown_value(&f->t, cpi, b, &v);
+	assert_true(isnan(v.value));
+	drop(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +278,7 @@ int main(void)
 		cmocka_unit_test(all_is_what_was_counted),
 		cmocka_unit_test(without_samples_bias_is_in_the_interval),
 		cmocka_unit_test(lost_work_is_in_the_interval),
+		cmocka_unit_test(an_interval_without_end_says_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,6 +157,8 @@ static const struct insn {
 	{ 'i', 2, { 0xff, 0xe0 } },					/* jmp *%rax */
 	{ 'I', 2, { 0xff, 0xd0 } },					/* call *%rax */
 	{ 'R', 3, { 0xf3, 0x48, 0xa5 } },				/* rep movsq */
+	{ 'S', 2, { 0xf3, 0xaa } },					/* rep stosb */
+	{ 'C', 2, { 0xf2, 0xae } },					/* repne scasb */
 	{ 's', 2, { 0x0f, 0x05 } },					/* syscall */
 	{ 'p', 1, { 0x53 }, 3, INFO_STORE, -8, -8 },			/* push %rbx */
 	{ 'P', 1, { 0x5b }, 3, INFO_LOAD, 0, 8 },			/* pop %rbx */
@@ -449,6 +451,7 @@ static void test_run_ends_wide(void **state)
 
 static void test_repeats_are_one(void **state)
 {
+	static const u64 slots[] = { 96 + 100, 96 + 12, 96 + 800 };
 	struct world w;
 	const struct block *first, *again;
 
@@ -469,6 +472,15 @@ static void test_repeats_are_one(void **state)
 	enter(&w, block(&w, first->end, "n", 0));
 	assert_int_equal(count(&w, VC_INSTRUCTIONS), 8);
 	teardown(&w);
+	/* They take time to begin, and as many bytes in a cycle as the core moves, whatever path counts them. */
+	for (u32 k = 0; k < 6; k++) {
+		setup(&w, k & 1 ? VPMU_MODEL_ALL : VPMU_MODEL_BRANCH, false);
+		for (u32 i = 0; i <= 100; i++)
+			enter(&w, block(&w, BASE, k < 2 ? "R" : k < 4 ? "S" : "C", 0));
+		enter(&w, block(&w, BASE + (k < 2 ? 3 : 2), "n", 0));
+		assert_int_equal(count(&w, VC_SLOTS_BACKEND), slots[k / 2]);
+		teardown(&w);
+	}
 }
 
 static void test_left_in_its_middle(void **state)
@@ -643,7 +655,8 @@ static bool is_asked(const struct world *w)
 /* The string instruction at the end of b goes on for a while, then what is behind it runs. */
 static void repeat(struct world *w, const struct block *b, u64 *random)
 {
-	const struct block *again = block(w, b->ops[b->nr - 1].pc, "R", 0);
+	const struct op *last = &b->ops[b->nr - 1];
+	const struct block *again = block(w, last->pc, last->size == 3 ? "R" : "S", 0);
 	u64 times = next_random(random) % 30, to = 0x300000 + next_random(random) % 100000;
 
 	for (u64 i = 0; i < times; i++) {
@@ -674,9 +687,9 @@ static void on_stack(struct world *w, const struct block *b, u32 op, const struc
 /* A program of 60 blocks in a ring of jumps, calls and returns, with accesses that hit, miss and cross. */
 static void run_program(struct world *w, u64 seed, u32 length)
 {
-	static const char *const texts[] = { "nnmj",	"mmmmmj",   "ndg",     "mnnc",
-					     "nmr",	"nni",	    "mR",      "nnnnnnnnmmmmnnnnnnnnj",
-					     "ppallbc", "lPnPbPPr", "llmblplj" };
+	static const char *const texts[] = { "nnmj",	"mmmmmj",   "ndg",	"mnnc",
+					     "nmr",	"nni",	    "mR",	"nnnnnnnnmmmmnnnnnnnnj",
+					     "ppallbc", "lPnPbPPr", "llmblplj", "mS" };
 	const struct block *blocks[60];
 	u64 random = seed;
 	u32 at = 0;

@@ -274,6 +274,35 @@ static void test_x86(void **state)
 	check(false, x86, ARRAY_LEN(x86));
 }
 
+/* Bytes that an iteration copies or stores. */
+static void test_x86_moves(void **state)
+{
+	static const struct {
+		u8 bytes[5];
+		u32 size, moves;
+	} of[] = {
+		{ { 0xf3, 0xa4 }, 2, 1 },	      /* rep movsb */
+		{ { 0xf3, 0x66, 0xa5 }, 3, 2 },	      /* rep movsw */
+		{ { 0xf3, 0xa5 }, 2, 4 },	      /* rep movsl */
+		{ { 0xf3, 0x48, 0xa5 }, 3, 8 },	      /* rep movsq */
+		{ { 0x66, 0xf3, 0x48, 0xab }, 4, 8 }, /* rep stosq */
+		{ { 0xf3, 0x41, 0xaa }, 3, 1 },	      /* rep stosb, REX.B */
+		{ { 0xf3, 0xa6 }, 2, 0 },	      /* repe cmpsb */
+		{ { 0xf2, 0x48, 0xaf }, 3, 0 },	      /* repne scasq */
+		{ { 0xf3, 0xac }, 2, 0 },	      /* rep lodsb */
+	};
+	struct decoder *d = decoder_new(false);
+	struct decoded got;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+		decode(d, of[i].bytes, of[i].size, PC, &got);
+		assert_int_equal(got.kind, OP_REP);
+		assert_int_equal(got.moves, of[i].moves);
+	}
+	decoder_free(d);
+}
+
 static void test_arm64(void **state)
 {
 	(void)state;
@@ -488,7 +517,8 @@ static void test_leaps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_x86),   cmocka_unit_test(test_arm64),   cmocka_unit_test(test_no_byte_behind),
+		cmocka_unit_test(test_x86),   cmocka_unit_test(test_x86_moves),
+		cmocka_unit_test(test_arm64), cmocka_unit_test(test_no_byte_behind),
 		cmocka_unit_test(test_leaps), cmocka_unit_test(test_goes_on),
 	};
 
