@@ -266,10 +266,8 @@ static bool run_threads(char *figures)
 		/* A thread's first samples are from before it has set them all. */
 		if (!seen[k & 7].first && s->word[0] % 10000 == 0 && tls_sample_has(s, s->word[0]))
 			seen[k & 7].first = s->word[0];
-		if (!seen[k & 7].first)
-			continue;
-		wrong += !tls_sample_has(s, seen[k & 7].first);
-		seen[k & 7].n++;
+		wrong += seen[k & 7].first && !tls_sample_has(s, seen[k & 7].first);
+		seen[k & 7].n += seen[k & 7].first != 0;
 	}
 	size_t least = n_seen == 5 ? ~(size_t)0 : 0;
 	for (size_t k = 0; k < n_seen; k++)
