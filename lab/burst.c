@@ -376,6 +376,104 @@ static bool run_refused(char *figures)
 	return passed(figures, "%zu combinations as documented; page faults: not supported", n);
 }
 
+/* Samples of a turn are batch + 1: that many times the frequency is what may not exceed the limit. */
+static bool run_rate(char *figures)
+{
+	enum { LIMIT = 100000, BATCH = 4 };
+	struct attr a = attr_burst(LIMIT / (BATCH + 1), 100, BATCH), above = a, alone = attr_cycles(LIMIT);
+	u64 good = a.perf.sample_period, bad = good + 1;
+	bool ok = set_sample_rate("100000");
+
+	a.perf.freq = above.perf.freq = alone.perf.freq = 1;
+	above.perf.sample_period++;
+	int fd = perf_open(&a, 0, -1, -1), refused = perf_open(&above, 0, -1, -1),
+	    plain = perf_open(&alone, 0, -1, -1);
+	ok = ok && fd >= 0 && plain >= 0;
+	bool period = ok && ioctl(fd, PERF_EVENT_IOC_PERIOD, &bad) && errno == EINVAL &&
+		      !ioctl(fd, PERF_EVENT_IOC_PERIOD, &good) &&
+		      !ioctl(plain, PERF_EVENT_IOC_PERIOD, &alone.perf.sample_period);
+	for (int i = 0; i < 3; i++)
+		if ((int[]){ fd, refused, plain }[i] >= 0)
+			close((int[]){ fd, refused, plain }[i]);
+	set_sample_rate("10000000");
+	snprintf(figures, FIGURES_MAX, "limit 100000, 4 short ones: 20000 Hz open, 20001 %s; PERF_EVENT_IOC_PERIOD %s",
+		 refused < 0 ? strerror(-refused) : "open", period ? "the same" : "differs");
+	return ok && refused == -EINVAL && period;
+}
+
+/* Timers would make 10 us of it, and the whole longer than what was asked for. */
+static bool run_short_timer(char *figures)
+{
+	int got[4];
+
+	for (int i = 0; i < 4; i++) {
+		struct attr a = attr_burst(1000000, i ? 10000 : 9999, 4);
+
+		a.perf.type = PERF_TYPE_SOFTWARE;
+		a.perf.config = i == 3 ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK;
+		a.jitter = i == 2 ? 2 : 0;
+		got[i] = perf_open(&a, 0, -1, -1);
+		if (got[i] >= 0)
+			close(got[i]);
+	}
+	snprintf(figures, FIGURES_MAX, "cpu-clock: 9999 ns %s, 10000 %s, 10000 with jitter %s; task-clock: 10000 %s",
+		 got[0] < 0 ? strerror(-got[0]) : "open", got[1] < 0 ? strerror(-got[1]) : "open",
+		 got[2] < 0 ? strerror(-got[2]) : "open", got[3] < 0 ? strerror(-got[3]) : "open");
+	return got[0] == -ERANGE && got[1] >= 0 && got[2] == -ERANGE && got[3] >= 0;
+}
+
+/* -> samples, and of these those whose registers' ABI is not 64-bit: there is a word before it that isn't accounted
+ * for */
+static size_t empty_stacks(size_t *wrong)
+{
+	struct attr a = attr_cycles(2000);
+	static u64 record[8192];
+	struct event e;
+	size_t n = 0;
+
+	a.perf.sample_type |= PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR;
+	a.perf.sample_stack_user = 0;
+	a.perf.sample_regs_intr = 1ull << 32; /* the program counter */
+	*wrong = 0;
+	if (event_open(&e, &a, 0, -1))
+		return 0;
+	event_enable(&e);
+	work(200000);
+	event_disable(&e);
+	for (u64 at = 0, head = e.ring->data_head; at < head;) {
+		size_t size = event_record(&e, at, record);
+
+		if ((u32)record[0] == PERF_RECORD_SAMPLE) {
+			n++;
+			/* id and time 4 words, count, size of the stack, ABI, pc */
+			*wrong += size != 9 * 8 || record[6] || record[7] != 2;
+		}
+		if (!size)
+			break;
+		at += size;
+	}
+	event_close(&e);
+	return n;
+}
+
+static bool run_empty_stack(char *figures)
+{
+	size_t wrong, n = empty_stacks(&wrong);
+
+	snprintf(figures, FIGURES_MAX, "stack dumps of size 0: %zu samples, what follows is wrong in %zu", n, wrong);
+	return n > 90 && !wrong;
+}
+
+static bool run_empty_stack_defect(char *figures)
+{
+	size_t wrong, n = empty_stacks(&wrong);
+
+	snprintf(figures, FIGURES_MAX,
+		 "stack dumps of size 0: %zu samples, what follows is wrong in %zu: the defect that 0001 mends", n,
+		 wrong);
+	return n > 90;
+}
+
 /* A kernel without the patches. */
 static bool run_unknown(char *figures)
 {
@@ -401,5 +499,9 @@ const struct scenario burst_scenarios[] = {
 	{ "jitter-widest", run_jitter_widest, PATCHED },
 	{ "frequency", run_frequency, PATCHED },
 	{ "clock", run_clock, PATCHED | ALONE },
+	{ "rate", run_rate, PATCHED },
+	{ "short-timer", run_short_timer, PATCHED },
+	{ "empty-stack", run_empty_stack, PATCHED },
+	{ "empty-stack", run_empty_stack_defect, UNPATCHED },
 	{ 0 },
 };

@@ -136,6 +136,8 @@ int main(int argc, char **argv)
 	run_scenarios(tls_scenarios, wanted, where);
 	run_scenarios(compat_scenarios, wanted, where);
 	run_scenarios(rseq_scenarios, wanted, where);
+	run_scenarios(deferred_scenarios, wanted, where);
+	run_scenarios(rights_scenarios, wanted, where);
 	printf("lab: end\n");
 	fflush(stdout);
 	reboot(RB_POWER_OFF);

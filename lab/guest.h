@@ -103,6 +103,8 @@ extern const struct scenario perf_scenarios[];
 extern const struct scenario tls_scenarios[];
 extern const struct scenario compat_scenarios[];
 extern const struct scenario rseq_scenarios[];
+extern const struct scenario deferred_scenarios[];
+extern const struct scenario rights_scenarios[];
 
 __attribute__((format(printf, 2, 3))) bool passed(char *figures, const char *format, ...);
 __attribute__((format(printf, 2, 3))) bool failed(char *figures, const char *format, ...);

@@ -50,7 +50,7 @@ echo "lab: end"
 poweroff -f
 """
 RECORDING = """\
-%(before)s reticle record -o %(name)s.data %(options)s -- %(program)s >%(name)s.log 2>&1
+%(before)s reticle record -o %(output)s %(options)s -- %(program)s >%(stdout)s 2>%(stderr)s
 echo "status $?" >>%(name)s.log
 [ ! -e %(name)s.data ] || { reticle report -i %(name)s.data >%(name)s.txt 2>&1; carry %(name)s.data %(name)s.txt; }
 carry %(name)s.log
@@ -225,6 +225,17 @@ def is_native(period_long, batch, jitter=0, sets=1):
     return check
 
 
+def is_given_up(r):
+    """The kernel alternates periods, but not such short ones of a timer."""
+    need("windows: twin (its PMU cannot count a period as short as that)" in r.log and "status 0" in r.log, r.log.strip())
+    return "cpu-clock with windows of 5 us: native refused, twins instead"
+
+
+def is_refused_leader(r):
+    need("status 1" in r.log and "mode=native: cpu-clock" in r.log and "as short as that" in r.log, r.log.strip())
+    return "cpu-clock with windows of 5 us: mode=native is an error that says why"
+
+
 TAGS, ROUNDS = 8, 30  # words of each thread, and how often it writes them (programs/tagged.c)
 
 
@@ -326,12 +337,18 @@ WITHOUT_SERIES = [
     ("refresh-throttling", REFRESH, "rivals 2 2 150000000", is_throttled_burst, "dip &"),
 ]
 NATIVE = "{cycles/period=99700,alt-period=300/,instructions}:uS"
+CLOCK = "{cpu-clock/period=1000000,alt-period=5000/,page-faults}:S"
 WITH_SERIES = [
     ("native", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "rivals 1 1 60000000", is_native(999700, 1)),
     ("native-burst", f"--window=burst=4 -c 98800 {CYCLES}", "rivals 1 1 30000000", is_native(98800, 4)),
     ("native-jitter", f"--window=jitter=200 -c 99700 {CYCLES}", "rivals 1 1 30000000", is_native(99700, 1, 200)),
     ("native-threads", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_native(99700, 1, 0, 4)),
     ("native-processes", f"-e '{NATIVE}'", "rivals 4 1 30000000", is_native(99700, 1, 0, 4)),
+    ("native-pipe", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_native(99700, 1, 0, 4)),
+    ("native-control", f"-D -1 --control=fifo:switch -e '{NATIVE}'", "rivals 1 1 60000000", is_native(99700, 1),
+     "mkfifo switch; (pause 20; echo enable >switch) &"),
+    ("native-given-up", f"-e '{CLOCK}'", "rivals 1 1 30000000", is_given_up),
+    ("native-leader", f"--window=mode=native -e '{CLOCK}'", "rivals 1 1 300000", is_refused_leader),
     ("effect-windows", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "classes 0 1 50", is_native(999700, 1)),
     ("effect", f"--no-window -c 300 {CYCLES}", "classes 0 1 50", is_effect),
     ("record-tls", "--no-window -e cycles/period=20000,tls-size=64,tls-offset=$(tagged data)/u", f"tagged 5 {ROUNDS}", is_tagged(5)),
@@ -384,13 +401,20 @@ def unpack(files, root):
         shutil.copy(f, root / path)
 
 
+def streams(name):
+    """-> where a row's recording and its messages go: through a pipe where its name says so"""
+    if name.endswith("-pipe"):
+        return {"output": "-", "stdout": f"{name}.data", "stderr": f"{name}.log"}
+    return {"output": f"{name}.data", "stdout": f"{name}.log", "stderr": "&1"}
+
+
 def recordings(name, wanted=None, keep=None):
     """Boots the kernel and makes its recordings -> [(scenario, "ok" or "FAIL", figures)], the console's text. keep: a directory
     that the recordings are copied to."""
     rows = chosen(name, wanted)
     files = {**programs(), **helpers(), "bin/busybox": unpacked("busybox-static") / "bin/busybox"}
-    text = "".join(RECORDING % {"name": row[0], "options": row[1], "program": row[2], "before": row[4] if len(row) > 4 else ""}
-                   for row in rows)
+    text = "".join(RECORDING % {"name": row[0], "options": row[1], "program": row[2], "before": row[4] if len(row) > 4 else "",
+                                **streams(row[0])} for row in rows)
     results = []
     with scratch() as tmp:
         (tmp / "initrd").write_bytes(initramfs(files, SCRIPT % {"recordings": text}))

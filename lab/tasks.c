@@ -456,17 +456,21 @@ static FILE *popen_program(const char *path)
 /* One of the series' own tests, where the lab has put it beside this program. */
 static bool selftest(const char *path, int least, char *figures)
 {
-	char line[256], *at;
+	char line[256], first[64] = "", *at;
 	int passes = -1, failures = -1;
 	FILE *out = popen_program(path);
 
 	if (!out)
 		return failed(figures, "no selftest");
-	while (fgets(line, sizeof(line), out))
+	while (fgets(line, sizeof(line), out)) {
 		if ((at = strstr(line, "# Totals:")))
 			sscanf(at, "# Totals: pass:%d fail:%d", &passes, &failures);
+		if (!first[0] && !strncmp(line, "not ok ", 7))
+			sscanf(line, "not ok %*d %63[^\n]", first);
+	}
 	fclose(out);
-	snprintf(figures, FIGURES_MAX, "%s: %d passed, %d failed", path, passes, failures);
+	snprintf(figures, FIGURES_MAX, "%s: %d passed, %d failed%s%s", path, passes, failures, first[0] ? ": " : "",
+		 first);
 	return passes >= least && !failures;
 }
 

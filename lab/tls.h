@@ -6,11 +6,12 @@
 #include "guest.h"
 
 enum { TLS_WORDS = 8, TLS_SAMPLES_MAX = 20000 };
-enum { TLS_USER = 1 << 25 };			/* in sample_type */
-enum { TLS_DEREF = 1 << 0, TLS_RSEQ = 1 << 1 }; /* in tls_flags */
+enum { TLS_USER = 1 << 25 };					    /* in sample_type */
+enum { TLS_DEREF = 1 << 0, TLS_DEFER = 1 << 1, TLS_RSEQ = 1 << 2 }; /* in tls_flags */
 
 struct tls_sample {
 	u32 pid, tid;
+	bool user;	  /* it has interrupted user space */
 	u64 size, copied; /* bytes there was room for; bytes that are the thread's */
 	u64 word[TLS_WORDS];
 };

@@ -252,9 +252,11 @@ static void take_fields(struct attr *a, const struct attr *from)
 
 static void configure_group_reads(struct event_set *set, const struct config *c)
 {
-	/* Kernels before 6.12 do not open inherited events that read their group. The virtual PMU counts each thread.
+	/*
+	 * Kernels before 6.12 do not open inherited events that read their group. Those that alternate periods do, and
+	 * the virtual PMU counts each thread.
 	 */
-	const u64 no_inherit = c->o->simulated ? 0 : ATTR_INHERIT;
+	const u64 no_inherit = c->o->simulated || c->o->windows == WINDOW_NATIVE ? 0 : ATTR_INHERIT;
 
 	for (u32 i = 0; i < set->events.n; i++) {
 		struct open_event *e = &set->events.v[i], *leader = &set->events.v[e->leader];
@@ -460,7 +462,8 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 
 	set->system_wide = t->system_wide;
 	set->others = t->tasks_named;
-	set->by_task = o.windows > WINDOW_SIM && !t->system_wide;
+	/* A kernel that alternates periods begins anew in each task that inherits them. */
+	set->by_task = o.windows > WINDOW_SIM && o.windows != WINDOW_NATIVE && !t->system_wide;
 	set->follows = set->by_task && !o.no_inherit && !t->threads_named && !t->per_thread;
 	if (set->by_task)
 		o.no_inherit = true;

@@ -139,11 +139,10 @@ static bool unwinds(const struct recorder *r)
 	return any;
 }
 
-/* What does not go together with windows; NULL: nothing. */
+/* What does not go together with windows, however they are made; NULL: nothing. */
 static const char *hindrance(const struct recorder *r)
 {
 	const struct record_opts *o = r->o;
-	bool late_tasks = !r->target.system_wide && !o->attr.no_inherit && !o->target.tids && !o->target.per_thread;
 
 	if (o->attr.no_samples)
 		return "-n takes no samples";
@@ -151,6 +150,15 @@ static const char *hindrance(const struct recorder *r)
 		return "-G counts cgroups, whose counters come and go with their tasks";
 	if (o->attr.overwrite)
 		return "--overwrite looks at samples at the end only";
+	return NULL;
+}
+
+/* What does not go together with those that the recorder makes by switching counters; NULL: nothing. */
+static const char *hindrance_of_switching(const struct recorder *r)
+{
+	const struct record_opts *o = r->o;
+	bool late_tasks = !r->target.system_wide && !o->attr.no_inherit && !o->target.tids && !o->target.per_thread;
+
 	if (o->control)
 		return "--control does not switch their counters";
 	if (o->attr.activity)
@@ -172,7 +180,7 @@ static const char *hindrance(const struct recorder *r)
 /* Whether the kernel alternates periods; asked once. */
 struct native {
 	bool asked, works;
-	const char *why;
+	const char *why, *leader; /* leader: the one that it does not do it for */
 };
 
 static bool native_works(struct native *n)
@@ -183,15 +191,31 @@ static bool native_works(struct native *n)
 	return n->works;
 }
 
+/* It does, but not for one of the leaders: whatever makes the windows, makes them for all. */
+static void ask_leaders(const struct recorder *r, struct native *n)
+{
+	for (size_t i = 0; i < r->specs->v.n && n->works; i++) {
+		const struct event_spec *s = &r->specs->v.v[i];
+		const char *why = s->windowed ? windows_native_refused(&s->attr, &s->schedule, s->cpus) : NULL;
+
+		if (why) {
+			n->works = false;
+			n->why = why;
+			n->leader = s->name;
+		}
+	}
+}
+
 /* The group in place of the one event that is recorded by default. */
-static int take_default_group(struct recorder *r, struct window_opts *o)
+static int take_default_group(struct recorder *r, struct window_opts *o, struct native *native)
 {
 	bool cycles = has_cycles(), clock = o->leader == WINDOW_BY_CLOCK && o->leader_given;
 	struct window_supply from = { .has = window_has_event, .clock = !cycles };
 	struct bytes group = { 0 };
 	int err;
 
-	if (o->wish == WINDOW_BY_DEFAULT && (!cycles || hindrance(r)))
+	if (o->wish == WINDOW_BY_DEFAULT && (!cycles || hindrance(r) || wants_branches(&r->o->attr) ||
+					     (hindrance_of_switching(r) && !native_works(native))))
 		return 0;
 	if (!cycles && o->leader_given && !clock)
 		return notify_error(r->notify, ERR_UNSUPPORTED,
@@ -230,11 +254,13 @@ static int choose(struct recorder *r, const struct window_opts *o, struct native
 	if (*how != WINDOW_AUTO && *how != WINDOW_NATIVE)
 		return 0;
 	native_works(native);
+	ask_leaders(r, native);
 	*why = native->why;
 	if (!native->works && *how == WINDOW_NATIVE)
-		return notify_error(r->notify, ERR_UNSUPPORTED, "mode=native: %s (mode=auto takes what works)", *why);
+		return notify_error(r->notify, ERR_UNSUPPORTED, "mode=native: %s%s%s (mode=auto takes what works)",
+				    native->leader ? native->leader : "", native->leader ? ": " : "", *why);
 	*how = native->works ? WINDOW_NATIVE : bursts || jitter ? WINDOW_REFRESH : WINDOW_TWIN;
-	if (*how == WINDOW_REFRESH)
+	if (*how == WINDOW_REFRESH && !native->leader)
 		*why = "this kernel has no alternating periods, and twins have no bursts and no jitter";
 	return 0;
 }
@@ -290,7 +316,7 @@ static int plan_real(struct recorder *r)
 	int err = 0;
 
 	if (!r->specs->v.n && o.wish != WINDOW_REFUSED)
-		err = take_default_group(r, &o);
+		err = take_default_group(r, &o, &native);
 	if (err || !r->specs->v.n || !window_wanted(r->specs, &o))
 		return err;
 	err = window_take_specs(r->specs, &o, false, r->notify);
@@ -300,6 +326,8 @@ static int plan_real(struct recorder *r)
 		err = notify_error(r->notify, ERR_USAGE, "windows: %s (or --no-window)", hindrance(r));
 	if (!err)
 		err = choose(r, &o, &native, &how, &why);
+	if (!err && how != WINDOW_NATIVE && hindrance_of_switching(r))
+		err = notify_error(r->notify, ERR_USAGE, "windows: %s (or --no-window)", hindrance_of_switching(r));
 	if (!err && window_of_occurrences(r->specs, how))
 		err = notify_error(
 			r->notify, ERR_USAGE,

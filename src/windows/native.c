@@ -2,6 +2,7 @@
 #include "windows/native.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -75,4 +76,48 @@ bool windows_native_works(const char **why)
 		*why = "this user may not record";
 	}
 	return works;
+}
+
+#define LONG 1000000 /* long enough for any PMU, with whatever jitter */
+
+static int try_leader(const struct attr *leader, const struct schedule *s, u64 more_flags, const char *cpus)
+{
+	struct attr a = *leader;
+	int fd;
+
+	a.flags = (a.flags | more_flags | ATTR_DISABLED) &
+		  ~(u64)(ATTR_PINNED | ATTR_EXCLUSIVE | ATTR_INHERIT | ATTR_FREQ);
+	a.sample_type = PERF_SAMPLE_TID;
+	a.read_format = 0;
+	a.sample_period = LONG + s->period_short * s->batch_count;
+	fd = event_open_scheduled(&a, s, 0, -1, -1);
+	/* A PMU of the whole machine, or of some CPUs. */
+	if (fd < 0 && cpus && (errno == EINVAL || errno == ENOENT))
+		fd = event_open_scheduled(&a, s, -1, atoi(cpus), -1);
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+const char *windows_native_refused(const struct attr *leader, const struct schedule *s, const char *cpus)
+{
+	struct schedule tried = *s;
+	int error;
+
+	/* The width of the jitter follows from the long period, which is not known yet. */
+	tried.jitter_long = MIN(s->jitter_long, s->period_short);
+	error = try_leader(leader, &tried, 0, cpus);
+	if (error == EACCES || error == EPERM)
+		error = try_leader(leader, &tried, ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV, cpus);
+	switch (error) {
+	case EOPNOTSUPP:
+		return "the driver of its PMU does not alternate periods";
+	case ERANGE:
+		return "its PMU cannot count a period as short as that";
+	case EINVAL:
+		return "its PMU refuses such periods";
+	default: /* none; or what opening it plainly says better */
+		return NULL;
+	}
 }

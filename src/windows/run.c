@@ -3,6 +3,8 @@
  * Problem. Twins cannot be inherited: all counters of a child begin at once, so the distance between the two leaders
  * is lost. Kernels before 6.12 cannot inherit group reads at all.
  *
+ * Windows that the kernel makes itself (native) have neither problem: their events are inherited as others are.
+ *
  * Design. Each task has its own counters. An event that counts nothing is inherited on all CPUs and carries the
  * side-band; its ring wakes the recorder at each record, so a task has counters within a fraction of a millisecond
  * after its FORK. The program is not stopped for that (ptrace could do it, at each clone, but would lock out
@@ -79,6 +81,12 @@ static void look_at_sample(void *ctx, const u8 *record, u16 size)
 	if (at == ID_NONE)
 		return;
 	g = &w->states.groups.v[at / 2 % w->states.groups.n];
+	/* Inherited events have the values of each task by itself, but samples say their periods. */
+	if (w->states.how == WINDOW_NATIVE && sample.period) {
+		if (sample.period <= g->period / 2)
+			window_stats_add(w->stats, sample.period);
+		return;
+	}
 	if (window_states_sample(&w->states, at / 2, at & 1,
 				 leader_value(&sample, id_of(w, g->first, at / 2 / w->states.groups.n)), clock_ms(),
 				 &length))
@@ -295,8 +303,9 @@ void window_run_start(struct window_run *w, bool own, pid_t child)
 	w->started = true;
 	w->child = child;
 	w->states.drift_ms = clock_ms();
+	/* The kernel's own are inherited: all places are the command's, and exec switches them on. */
 	for (size_t i = 0; i < w->states.places.n; i++)
-		start_place(w, i, own && !i);
+		start_place(w, i, own && (!i || w->states.how == WINDOW_NATIVE));
 	/* The event that follows mmaps. */
 	for (size_t e = 0; e < w->set->events.n && !own; e++)
 		for (size_t i = 0; !w->set->events.v[e].spec && i < w->set->events.v[e].on.n; i++)
