@@ -7,7 +7,8 @@ static const struct {
 	const char *name, *text, *way_out;
 } ends[STACK_ENDS] = {
 	[STACK_WHOLE] = { "whole", "whole", NULL },
-	[STACK_SHORT] = { "too_little_copied", "too little of the stack was copied", NULL }, /* it depends on how much */
+	[STACK_SHORT] = { "too_little_copied", "too little of the stack was copied",
+			  NULL }, /* it depends on how much */
 	[STACK_EMPTY] = { "nothing_copied", "there was no stack, within exec or at exit", NULL },
 	[STACK_NO_INFO] = { "no_information", "code without unwind information", NULL },
 	[STACK_UNMAPPED] = { "unmapped", "an address in no mapping", NULL },

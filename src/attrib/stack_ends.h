@@ -11,16 +11,16 @@
 #include "base/vec.h"
 
 enum stack_end {
-	STACK_WHOLE,	 /* at the outermost frame */
-	STACK_SHORT,	 /* the copy of the stack was too small */
-	STACK_EMPTY,	 /* nothing was copied: the process was within exec, or had no memory any more */
-	STACK_NO_INFO,	 /* its code has no information about frames, and there is no frame pointer */
-	STACK_UNMAPPED,	 /* an address in no mapping */
-	STACK_MEMORY,	 /* memory was needed that is not on the stack, or that was not copied */
-	STACK_DEEP,	 /* more frames than are kept */
-	STACK_NOT_64,	 /* a 32-bit process, or a machine that is not x86_64 or aarch64 */
-	STACK_NO_FP,	 /* frame pointers were followed, through code that has none */
-	STACK_LBR,	 /* branch records: too few for its calls, or they contradict each other */
+	STACK_WHOLE,	/* at the outermost frame */
+	STACK_SHORT,	/* the copy of the stack was too small */
+	STACK_EMPTY,	/* nothing was copied: the process was within exec, or had no memory any more */
+	STACK_NO_INFO,	/* its code has no information about frames, and there is no frame pointer */
+	STACK_UNMAPPED, /* an address in no mapping */
+	STACK_MEMORY,	/* memory was needed that is not on the stack, or that was not copied */
+	STACK_DEEP,	/* more frames than are kept */
+	STACK_NOT_64,	/* a 32-bit process, or a machine that is not x86_64 or aarch64 */
+	STACK_NO_FP,	/* frame pointers were followed, through code that has none */
+	STACK_LBR,	/* branch records: too few for its calls, or they contradict each other */
 	STACK_ENDS
 };
 const char *stack_end_text(enum stack_end end); /* in words: "too little of the stack was copied" */
