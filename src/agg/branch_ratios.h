@@ -3,8 +3,8 @@
  * Branch instructions of one binary: how often each was taken, how often it was passed without being taken, and how
  * often the CPU had predicted it wrongly; with intervals in which the ratios lie with a probability of 95 %.
  *
- * Branch records hold taken branches only. But code between two of them ran without a jump, so a branch that lies there
- * was not taken.
+ * Branch records hold taken branches only. But code between two of them ran without a jump, so a branch that lies
+ * there was not taken.
  *
  * The records of one sample followed one another and are not independent, a loop fills all of them with the same
  * branch. So the intervals (Wilson's) count a branch at most once per sample for each of its outcomes and targets.
@@ -19,11 +19,11 @@ struct ratio_interval {
 };
 
 struct branch_ratio {
-	u64 from;	    /* the instruction's address, as in symbol look-ups */
-	u64 to;		    /* the target that it led to most often; TRACE_OUTSIDE: not in the binary */
-	u32 targets;	    /* how many there were */
-	u64 taken, passed;  /* executions */
-	u64 mispredicted;   /* of the taken ones: of others nothing is recorded */
+	u64 from;		 /* the instruction's address, as in symbol look-ups */
+	u64 to;			 /* the target that it led to most often; TRACE_OUTSIDE: not in the binary */
+	u32 targets;		 /* how many there were */
+	u64 taken, passed;	 /* executions */
+	u64 mispredicted;	 /* of the taken ones: of others nothing is recorded */
 	u64 taken_in, passed_in; /* samples, by target and by passage */
 	struct ratio_interval taken_ratio, mispredict_ratio;
 };

@@ -37,11 +37,11 @@ static void test_ratios(void **state)
 	add(&t, 1, TRACE_BRANCH, 0x140, 0x100, 900, 9, 100);
 	add(&t, 1, TRACE_BRANCH, 0x180, TRACE_OUTSIDE, 50, 0, 50);
 	add(&t, 1, TRACE_BRANCH, TRACE_OUTSIDE, 0x100, 40, 0, 40);
-	add(&t, 1, TRACE_THROUGH, 0x100, 0x120, 40, 0, 30); /* ends with the branch: it was taken */
+	add(&t, 1, TRACE_THROUGH, 0x100, 0x120, 40, 0, 30);  /* ends with the branch: it was taken */
 	add(&t, 1, TRACE_THROUGH, 0x100, 0x140, 860, 0, 90); /* passes the jump */
-	add(&t, 1, TRACE_THROUGH, 0x120, 0x140, 5, 0, 5); /* begins with it */
+	add(&t, 1, TRACE_THROUGH, 0x120, 0x140, 5, 0, 5);    /* begins with it */
 	add(&t, 1, TRACE_THROUGH, 0x130, 0x180, 100, 0, 50); /* leaves the loop */
-	add(&t, 2, TRACE_BRANCH, 0x120, 0x130, 7, 7, 7); /* of another binary */
+	add(&t, 2, TRACE_BRANCH, 0x120, 0x130, 7, 7, 7);     /* of another binary */
 	add(&t, 2, TRACE_THROUGH, 0x100, 0x200, 7, 0, 7);
 	branch_traces_sort(&t);
 	branch_ratios_make(&r, &t, 1);

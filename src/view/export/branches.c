@@ -6,7 +6,6 @@
 
 #define INLINED_MOST 64
 
-
 /* In percent. */
 static void put_ratio(struct bytes *out, const struct ratio_interval *r)
 {
@@ -57,8 +56,8 @@ void view_branches(const struct branch_ratios *r, struct dsos *dsos, u32 dso, co
 		addrs[i] = r->v.v[i].from;
 	dsos_source_ahead(dsos, dso, addrs, (u32)r->v.n);
 	free(addrs);
-	bytes_str(out, "address,branch,line,target,targets,taken,not_taken,mispredicted,taken_percent,taken_low,taken_high,"
-		       "mispredict_percent,mispredict_low,mispredict_high\n");
+	bytes_str(out, "address,branch,line,target,targets,taken,not_taken,mispredicted,taken_percent,"
+		       "taken_low,taken_high,mispredict_percent,mispredict_low,mispredict_high\n");
 	for (size_t i = 0; i < r->v.n; i++) {
 		const struct branch_ratio *b = &r->v.v[i];
 
