@@ -42,6 +42,17 @@ struct maps functions_maps(struct functions *f, const struct asker *who)
 	return (struct maps){ .n = who->clock >= MOVED };
 }
 
+static bool cannot_jump; /* no function jumps into another one */
+
+bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64 in)
+{
+	(void)f;
+	(void)who;
+	(void)to;
+	(void)in;
+	return !cannot_jump;
+}
+
 struct function function_at(struct functions *f, const struct asker *who, u64 addr)
 {
 	u64 n = addr / SIZE;
