@@ -152,8 +152,8 @@ void c(int n) { sink += leaf(9); if (n > 0) a(n - 1); else other(4); sink += lea
 int main(void) { signal(SIGUSR1, handler); for (int i = 0; i < 150; i++) { a(i % 45); other(i % 13); } return 0; }
 """
 PROGRAMS = [("recursion", RECURSION, (0.45, 0.30, 0.24)), ("chain", CHAIN, (0.60, 0.35, 0.20)),
-            ("jumps", JUMPS, (0.20, 0.20, 0.16)), ("exceptions", EXCEPTIONS, (0.30, 0.30, 0.22)),
-            ("threads", THREADS, (0.60, 0.35, 0.22)), ("ways", ways(), (0.99, 0.66, 0.38)),
+            ("jumps", JUMPS, (0.20, 0.20, 0.20)), ("exceptions", EXCEPTIONS, (0.30, 0.30, 0.30)),
+            ("threads", THREADS, (0.60, 0.35, 0.22)), ("ways", ways(), (0.99, 0.68, 0.42)),
             ("coroutines", COROUTINES, (0.27, 0.27, 0.27)), ("signals", SIGNALS, (0.25, 0.25, 0.25))]
 failed = []
 
