@@ -101,6 +101,16 @@ static struct known_branch *known_of(struct branch_traces *t, const struct branc
 	return k;
 }
 
+static void count(struct branch_traces *t, u32 trace, bool mispredicted)
+{
+	struct branch_trace *b = &t->v.v[trace];
+
+	b->count++;
+	b->mispredicted += mispredicted;
+	b->samples += b->last != t->samples;
+	b->last = t->samples;
+}
+
 void branch_traces_add(struct branch_traces *t, const struct hit *h)
 {
 	const struct sample *s = h->full;
@@ -120,13 +130,10 @@ void branch_traces_add(struct branch_traces *t, const struct hit *h)
 			k->through = find_through(t, &k->at_from, &k->at_to, &newer);
 		}
 		if (i && k->through != ID_NONE)
-			t->v.v[k->through].count++;
-		for (u32 j = 0; j < 2; j++) {
-			if (k->traces[j] == ID_NONE)
-				continue;
-			t->v.v[k->traces[j]].count++;
-			t->v.v[k->traces[j]].mispredicted += b.flags & 1;
-		}
+			count(t, k->through, false);
+		for (u32 j = 0; j < 2; j++)
+			if (k->traces[j] != ID_NONE)
+				count(t, k->traces[j], b.flags & 1);
 		newer = k->at_from;
 		next = b.from;
 	}

@@ -26,6 +26,7 @@ enum trace_kind {
 struct branch_trace {
 	u32 dso, kind;
 	u64 from, to, count, mispredicted;
+	u64 samples, last; /* in how many samples it was, and the number of the last of these */
 };
 
 struct known_branch;

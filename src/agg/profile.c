@@ -154,6 +154,7 @@ void profile_free(struct profile *p)
 	}
 	vec_free(&p->events);
 	vec_free(&p->places);
+	stack_cuts_free(&p->cuts);
 	trace_texts_free(p->texts);
 	free(p);
 }

@@ -134,9 +134,12 @@ struct profile {
 	VEC(struct profile_event) events;  /* those with samples, in the file's order */
 	const struct measure *measures;	   /* the table of measures; NULL: nothing was measured */
 	struct tally tally;
-	struct str simulated; /* the core of a recording of the virtual PMU; len 0: the recording was made on a real
-				 one */
-	u64 sort_keys;	      /* bits 1 << enum sort_key (all fields share one), and their order: */
+	struct stack_cuts cuts; /* files are string ids of their paths */
+	bool stacks_told;	/* the recorder unwound stacks, and said what became of them */
+	u32 stack_bytes;	/* that were copied of a stack, at most; 0: none */
+	struct str simulated;	/* the core of a recording of the virtual PMU; len 0: the recording was made on a real
+				   one */
+	u64 sort_keys;		/* bits 1 << enum sort_key (all fields share one), and their order: */
 	u8 sort_order[MAX_KEYS];
 	u32 nr_sort;
 	u8 key_at[MAX_KEYS]; /* of the keys in use: their places in sort_order */
@@ -229,8 +232,11 @@ u32 profile_next_own(const struct profile *p, const struct profile_event *e, u32
  * groups it is the row of the group. */
 u32 profile_own_row(const struct profile *p, const struct profile_event *e, u32 node);
 
-/* Adds the counts of stacks in e's finished tree to p->tally: frames, unresolved, stacks, broken. */
+/* Adds the counts of stacks in e's finished tree to p->tally (frames, unresolved, stacks, broken), and, unless
+ * somebody knows more, where they end, and why. */
 void profile_count_stacks(struct profile *p, const struct profile_event *e);
+/* Adds cut stacks that were counted by DSO. */
+void profile_add_cuts(struct profile *p, const struct stack_cuts *by_dso);
 
 /* Fills e->rows and the related fields from e->tree, which is finished, and adds stack counts to p->tally. */
 void profile_make_rows(struct profile *p, struct profile_event *e, const struct row_filter *filter, u32 workers);

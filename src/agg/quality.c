@@ -3,10 +3,19 @@
  * The quality of stacks: how many frames have no name, and how many user stacks do not reach the function in which a
  * thread begins. A stack that was cut or misread ends somewhere else, so the share of broken stacks tells whether the
  * program's code has frame pointers, before anybody trusts a call graph.
+ *
+ * The kernel does not say why it could not follow frame pointers any further. If it stopped before it had all frames
+ * that it may record, a frame pointer led to nothing: some function used the register for something else. Which one
+ * is not known, but it is one of the stack; the stack is counted in the file of the outermost frame that is in one.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "agg/profile.h"
+#include "attrib/lbr.h"
+#include "attrib/unwind.h"
+
+#define USUAL_DEPTH 127 /* frames that the kernel records unless it is told otherwise */
 
 /* Where threads of the usual run-time systems begin. */
 static const char *const beginnings[] = {
@@ -50,10 +59,74 @@ static bool is_beginning(const struct profile *p, u32 frame)
 	return false;
 }
 
+/* What is known of a node from its callers. */
+struct way {
+	u32 dso;   /* of the outermost frame that is in a file; 0: none yet */
+	u16 depth; /* recorded frames */
+	bool cut;  /* the stack does not begin where threads do */
+};
+
+/* Why stacks of an event, so many frames deep, are cut. */
+static enum stack_end why_cut(const struct event *event, u32 depth)
+{
+	u32 most = event->attr.sample_max_stack ? event->attr.sample_max_stack : USUAL_DEPTH;
+
+	if (lbr_event(event))
+		return STACK_LBR;
+	return depth >= most ? STACK_DEEP : STACK_NO_FP;
+}
+
+static void count_ends(struct profile *p, const struct profile_event *e)
+{
+	const struct event *event = &p->evlist->events.v[e->event];
+	const struct tree_node *nodes = e->tree.nodes.v;
+	struct way *ways = mem_zalloc(e->tree.nodes.n * sizeof(*ways));
+	struct stack_cuts cuts = { 0 };
+
+	for (size_t i = 1; i < e->tree.nodes.n; i++) {
+		const struct tree_node *n = &nodes[i];
+		struct way *way = &ways[i];
+		const struct frame *f;
+		enum stack_end why;
+
+		if (!n->parent)
+			continue;
+		f = frames_get(p->frames, n->frame);
+		*way = ways[n->parent];
+		way->depth = (u16)MIN(way->depth + !f->inlined, UINT16_MAX);
+		if (!nodes[n->parent].parent) {
+			way->cut = f->level == '.' && !is_beginning(p, n->frame);
+			p->tally.ends.stacks += f->level == '.' ? n->total_samples : 0;
+			p->tally.ends.ends[STACK_WHOLE] += f->level == '.' && !way->cut ? n->total_samples : 0;
+		}
+		if (!way->dso)
+			way->dso = f->dso;
+		if (!way->cut || !n->samples)
+			continue;
+		why = why_cut(event, way->depth);
+		p->tally.ends.ends[why] += n->samples;
+		stack_cuts_count(&cuts, way->dso, why, n->samples);
+	}
+	profile_add_cuts(p, &cuts);
+	stack_cuts_free(&cuts);
+	free(ways);
+}
+
+void profile_add_cuts(struct profile *p, const struct stack_cuts *by_dso)
+{
+	for (size_t i = 0; i < by_dso->v.n; i++) {
+		const struct stack_cut *c = &by_dso->v.v[i];
+		const char *path = dsos_at(p->dsos, c->file)->path;
+
+		stack_cuts_count(&p->cuts, strtab_intern_z(p->strings, path), c->end, c->stacks);
+	}
+}
+
 void profile_count_stacks(struct profile *p, const struct profile_event *e)
 {
 	const struct tree_node *nodes = e->tree.nodes.v;
-	bool chains = p->has_chains && p->evlist->events.v[e->event].attr.sample_type & PERF_SAMPLE_CALLCHAIN;
+	const struct event *event = &p->evlist->events.v[e->event];
+	bool chains = p->has_chains && (event->attr.sample_type & PERF_SAMPLE_CALLCHAIN || lbr_event(event));
 
 	for (size_t i = 1; i < e->tree.nodes.n; i++) {
 		const struct tree_node *n = &nodes[i];
@@ -72,4 +145,6 @@ void profile_count_stacks(struct profile *p, const struct profile_event *e)
 		if (!is_beginning(p, n->frame))
 			p->tally.broken += n->total_samples;
 	}
+	if (chains && !unwind_event(event) && (lbr_event(event) || !p->stacks_told))
+		count_ends(p, e);
 }

@@ -34,6 +34,10 @@ struct maps functions_maps(struct functions *f, const struct asker *who);
 /* Symbols of one name in one file may be two functions of that name, so they are one only if it is one symbol. */
 struct function function_at(struct functions *f, const struct asker *who, u64 addr);
 
+/* Can a thread that called `to` be in the function of `in` because the function of `to` jumps there (a tail call, a
+ * part that the compiler moved away)? True also where nobody can tell: no symbols, no code, not x86_64's. */
+bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64 in);
+
 static inline bool function_is(const struct function *a, const struct function *b)
 {
 	return a->name && a->name == b->name && (a->entry == b->entry || !a->entry || !b->entry);

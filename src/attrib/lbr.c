@@ -33,10 +33,12 @@
  *
  * Calls that did not return (longjmp, exceptions) leave entries in the registers that are no longer true, and the
  * returns that come take others away in their place. That shows: a call site should lie in the function that the next
- * older call went to. It does not either after a jump to another function (tail calls, the PLT), so that only where an
- * older call went to that very function the two cannot be told apart, and the stack is cut there: better too short
- * than wrong. Entries that are no longer true were made by calls within the function that goes on, so it can look as
- * if they were its own only if that one is recursive. Once a thread was seen to jump, its stacks are cut there, too.
+ * older call went to. It does not either after a jump to another function (tail calls, the PLT). Where an older call
+ * went to that very function the two cannot be told apart, and where the code of the function that was called has no
+ * jump to the other one (x86-64), it was a signal's handler, or another stack (coroutines): the stack is cut there,
+ * better too short than wrong. Entries that are no longer true were made by calls within the function that goes on, so
+ * it can look as if they were its own only if that one is recursive. Once a thread was seen to jump, its stacks are
+ * cut there, too.
  *
  * What cannot be seen: a way to a function that was overwritten each time before a sample was taken; and jumps among
  * recursive calls before the first one showed.
@@ -229,9 +231,13 @@ static u32 known_calls(const struct kept *k, const struct lbr_stack *s)
 	return n;
 }
 
-/* Ends the stack where its calls contradict each other, so that it is not known which of them still hold. */
+/* Ends the stack where its calls contradict each other, so that it is not known which of them still hold. That is
+ * certain in a thread that jumps, or if an older call went to the same function. Otherwise the function that was
+ * called has jumped into the other one; if its code cannot, a signal's handler runs there, or has run and taken one
+ * call away too many by its return. */
 static void cut_contradiction(struct lbr *l, const struct hit *h, struct kept *k, struct lbr_stack *s, u32 known)
 {
+	const struct asker who = { h->s.pid, h->s.tid, h->clock };
 	bool user = h->cpumode == PERF_RECORD_MISC_USER;
 
 	/* The newest of the known ones may have gone on to another place. */
@@ -240,9 +246,10 @@ static void cut_contradiction(struct lbr *l, const struct hit *h, struct kept *k
 
 		if ((!i && !user) || one_function(l, h, caller, s->v[i].to) || is_binding(l, h, caller, s->v[i].to))
 			continue;
-		if (!k->jumped && !is_twice(s, i) && !is_entered_before(l, h, s, i + 1, caller))
+		if (k->jumped || is_twice(s, i) || is_entered_before(l, h, s, i + 1, caller))
+			k->jumped = true;
+		else if (function_may_jump(l->functions, &who, s->v[i].to, caller))
 			continue;
-		k->jumped = true;
 		s->n = i;
 	}
 }

@@ -3,7 +3,7 @@
 #ifndef ATTRIB_TALLY_H
 #define ATTRIB_TALLY_H
 
-#include "attrib/unwind.h"
+#include "attrib/stack_ends.h"
 #include "codec/activity.h"
 
 /* The counts in the head of every report. */
@@ -25,7 +25,7 @@ struct tally {
 	/* Samples whose user stack is of branch records (attrib/lbr.h); those stitched to earlier ones, and the calls
 	 * that this added; those whose place in earlier ones was not certain; those that ended in a contradiction. */
 	u64 lbr_stacks, lbr_stitched, lbr_calls, lbr_refused, lbr_cut;
-	struct unwind_counts unwound; /* of copied stacks */
+	struct stack_counts ends; /* of all stacks of user space; frames and guessed are of copied ones alone */
 	u64 first_time, last_time;
 	u64 aux_lost, aux_truncated, aux_collisions; /* AUX records that say so */
 	/* Operations in AUX data, and those of them with bytes that are not a packet (bad_bytes); packets of unknown

@@ -29,7 +29,8 @@ struct unwinder {
 	const struct procs *procs;
 	struct dsos *dsos;
 	enum regs_arch arch;
-	struct unwind_counts counts;
+	struct stack_counts counts;
+	struct stack_cuts cuts;
 	struct cfi_machine machine;
 	u8 dwarf[64];		     /* of perf's register numbers; CFI_REGS: none */
 	struct thread_view *threads; /* THREAD_CACHE of them; NULL: not needed */
@@ -46,29 +47,6 @@ struct unwinder {
 	bool cut;	/* there would have been more */
 	bool beyond;	/* something that lies behind it was asked for */
 };
-
-static const struct {
-	const char *name, *text;
-} ends[UNWIND_ENDS] = {
-	[UNWIND_WHOLE] = { "whole", "whole" },
-	[UNWIND_SHORT] = { "too_little_copied", "too little of the stack was copied" },
-	[UNWIND_EMPTY] = { "nothing_copied", "there was no stack, within exec or at exit" },
-	[UNWIND_NO_INFO] = { "no_information", "code without unwind information" },
-	[UNWIND_UNMAPPED] = { "unmapped", "an address in no mapping" },
-	[UNWIND_MEMORY] = { "no_memory", "memory that is not on the stack, or registers that were not recorded" },
-	[UNWIND_DEEP] = { "too_deep", "more frames than are kept" },
-	[UNWIND_NOT_64] = { "not_64_bit", "not a 64-bit program of x86_64 or aarch64" },
-};
-
-const char *unwind_end_text(enum unwind_end end)
-{
-	return ends[end].text;
-}
-
-const char *unwind_end_name(enum unwind_end end)
-{
-	return ends[end].name;
-}
 
 bool unwind_used(const struct evlist *l)
 {
@@ -137,14 +115,20 @@ void unwinder_free(struct unwinder *u)
 {
 	if (!u)
 		return;
+	stack_cuts_free(&u->cuts);
 	free(u->threads);
 	mem_pages_free(u->rules, u->nr_rules * sizeof(*u->rules));
 	free(u);
 }
 
-const struct unwind_counts *unwind_counted(const struct unwinder *u)
+const struct stack_counts *unwind_counted(const struct unwinder *u)
 {
 	return &u->counts;
+}
+
+const struct stack_cuts *unwind_cuts(const struct unwinder *u)
+{
+	return &u->cuts;
 }
 
 /* The registers of a sample, by DWARF's numbers. False: the sample has none, or not those that matter. */
@@ -272,16 +256,16 @@ static bool guess(struct unwinder *u, struct cfi_frame *f)
 	return true;
 }
 
-static enum unwind_end why_not(const struct unwinder *u, enum unwind_end otherwise)
+static enum stack_end why_not(const struct unwinder *u, enum stack_end otherwise)
 {
 	if (!u->size)
-		return UNWIND_EMPTY;
-	return u->beyond && u->cut ? UNWIND_SHORT : otherwise;
+		return STACK_EMPTY;
+	return u->beyond && u->cut ? STACK_SHORT : otherwise;
 }
 
-/* Goes from f to its caller. UNWIND_WHOLE with *more: it was made; else why there is none. */
-static enum unwind_end climb(struct unwinder *u, const struct rule_slot *at, struct cfi_frame *f, bool *more,
-			     u32 *guessed)
+/* Goes from f to its caller. STACK_WHOLE with *more: it was made; else why there is none. */
+static enum stack_end climb(struct unwinder *u, const struct rule_slot *at, struct cfi_frame *f, bool *more,
+			    u32 *guessed)
 {
 	const struct cfi_rules *rules = rules_at(at);
 	u64 sp = f->reg[u->machine.sp];
@@ -292,13 +276,13 @@ static enum unwind_end climb(struct unwinder *u, const struct rule_slot *at, str
 	if (!rules) {
 		*more = !at->entry;
 		if (at->entry)
-			return UNWIND_WHOLE;
+			return STACK_WHOLE;
 		if (guess(u, f)) {
 			++*guessed;
-			return UNWIND_WHOLE;
+			return STACK_WHOLE;
 		}
 		*more = false;
-		return why_not(u, UNWIND_NO_INFO);
+		return why_not(u, STACK_NO_INFO);
 	}
 	step = at->quick.n != CFI_NOT_SHORT ? cfi_short_step(&at->quick, &u->machine, f) :
 					      cfi_step(at->cfi, rules, &u->machine, f);
@@ -308,13 +292,13 @@ static enum unwind_end climb(struct unwinder *u, const struct rule_slot *at, str
 		 * own. */
 		*more = f->reg[u->machine.sp] > sp || rules->signal ||
 			(f->reg[u->machine.sp] == sp && rules->return_reg != u->machine.pc);
-		return *more ? UNWIND_WHOLE : UNWIND_MEMORY;
+		return *more ? STACK_WHOLE : STACK_MEMORY;
 	case CFI_OUTERMOST:
 		*more = false;
-		return UNWIND_WHOLE;
+		return STACK_WHOLE;
 	default:
 		*more = false;
-		return why_not(u, UNWIND_MEMORY);
+		return why_not(u, STACK_MEMORY);
 	}
 }
 
@@ -333,7 +317,7 @@ static void follow(struct unwinder *u, const struct thread_view *t, struct cfi_f
 		pc -= pc && called;
 		at = !pc ? NULL : t ? rules_of(u, t, pc) : rules_found(u, pc);
 		if (!at) {
-			out->end = pc ? UNWIND_UNMAPPED : UNWIND_WHOLE;
+			out->end = pc ? STACK_UNMAPPED : STACK_WHOLE;
 			return;
 		}
 		out->v[out->n++] = pc;
@@ -343,10 +327,10 @@ static void follow(struct unwinder *u, const struct thread_view *t, struct cfi_f
 		if (!more)
 			return;
 	}
-	out->end = UNWIND_DEEP;
+	out->end = STACK_DEEP;
 }
 
-void unwind_count(struct unwind_counts *c, const struct unwound *s)
+void unwind_count(struct stack_counts *c, const struct unwound *s)
 {
 	c->stacks++;
 	c->frames += s->n;
@@ -368,7 +352,7 @@ static bool unwind(struct unwinder *u, const struct sample_layout *l, const stru
 	u->size = MIN(s->stack_user_size, s->stack_user_dyn_size);
 	u->base = f.reg[u->machine.sp];
 	u->cut = s->stack_user_dyn_size >= s->stack_user_size;
-	out->end = UNWIND_NOT_64;
+	out->end = STACK_NOT_64;
 	if (s->regs_user_abi == PERF_SAMPLE_REGS_ABI_64 && u->dwarf[0] != CFI_REGS)
 		follow(u, t, &f, out);
 	return true;
@@ -379,6 +363,7 @@ bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out)
 	if (!unwind(u, &h->e->layout, h->full, thread_of(u, h), out))
 		return false;
 	unwind_count(&u->counts, out);
+	stack_cuts_count(&u->cuts, out->dso, out->end, 1);
 	return out->n > 0;
 }
 

@@ -11,37 +11,18 @@
 
 #include "attrib/chain.h"
 #include "attrib/hit.h"
+#include "attrib/stack_ends.h"
 #include "state/current.h"
 #include "state/procs.h"
 
 #define UNWIND_MOST_COPIED 65528 /* bytes of a stack that the kernel copies */
 #define UNWIND_STACK 127	 /* frames that are kept, as in other chains */
 
-/* Why a stack ends. */
-enum unwind_end {
-	UNWIND_WHOLE,	 /* at the outermost frame */
-	UNWIND_SHORT,	 /* the copy of the stack was too small */
-	UNWIND_EMPTY,	 /* nothing was copied: the process was within exec, or had no memory any more */
-	UNWIND_NO_INFO,	 /* its code has no information about frames, and there is no frame pointer */
-	UNWIND_UNMAPPED, /* an address in no mapping */
-	UNWIND_MEMORY,	 /* memory was needed that is not on the stack, or that was not copied */
-	UNWIND_DEEP,	 /* more frames than are kept */
-	UNWIND_NOT_64,	 /* a 32-bit process, or a machine that is not x86_64 or aarch64 */
-	UNWIND_ENDS
-};
-const char *unwind_end_text(enum unwind_end end); /* in words: "too little of the stack was copied" */
-const char *unwind_end_name(enum unwind_end end); /* as a key: "too_little_copied" */
-
 struct unwound {
 	u32 n, guessed; /* frames; of them, those found by frame pointers */
-	enum unwind_end end;
+	enum stack_end end;
 	u32 dso;	     /* where it ended; 0: in none */
 	u64 v[UNWIND_STACK]; /* innermost first; for callers the last byte of the call, as perf shows it */
-};
-
-struct unwind_counts {
-	u64 stacks, frames, guessed;
-	u64 ends[UNWIND_ENDS];
 };
 
 struct unwinder;
@@ -67,13 +48,15 @@ struct unwinder *unwinder_of_now(struct current *current);
 bool unwind_sample(struct unwinder *u, const struct sample_layout *l, const struct sample *s, struct unwound *out);
 
 /* Counts a stack that unwind_sample gave. */
-void unwind_count(struct unwind_counts *c, const struct unwound *s);
+void unwind_count(struct stack_counts *c, const struct unwound *s);
 
 /* The stack of a sample, which is h->full. False: it has none (a kernel thread, or no registers). */
 bool unwind_take(struct unwinder *u, const struct hit *h, struct unwound *out);
 /* The same stack in the form of a call chain of the kernel, in this machine's byte order: the recorded part of the
  * kernel, then the user part. cpumode: of ip, where the sample was taken. Returns the number of words. */
 u32 unwind_chain(const struct unwound *s, u32 cpumode, u64 ip, const struct u64s *recorded, u64 words[CHAIN_WORDS]);
-const struct unwind_counts *unwind_counted(const struct unwinder *u);
+const struct stack_counts *unwind_counted(const struct unwinder *u);
+/* By DSO; of the stacks that unwind_take gave. */
+const struct stack_cuts *unwind_cuts(const struct unwinder *u);
 
 #endif

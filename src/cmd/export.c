@@ -95,6 +95,8 @@ static const struct exporter exporters[] = {
 	{ "fdata", ".fdata", "the same for llvm-bolt itself", EXPORT_BRANCHES, .branches = BRANCHES_FDATA },
 	{ "autofdo", ".afdo", "one binary's profile, for clang -fprofile-sample-use", EXPORT_BRANCHES,
 	  .branches = BRANCHES_AUTOFDO },
+	{ "branches", ".branches", "one binary's branches: how often taken and mispredicted", EXPORT_BRANCHES,
+	  .branches = BRANCHES_CSV },
 	{ "parquet", ".parquet", "every sample, for databases", EXPORT_PARQUET },
 };
 
@@ -111,7 +113,8 @@ static const char *const row_tables[] = { [TABLE_SAMPLES] = "samples", [TABLE_ME
 static const struct opt opts[] = {
 	SELECT_OPTS(struct config),
 	OPT(0, "to", OPT_STRING, to, "FORMAT",
-	    "svg, folded, csv, json, bolt, fdata, autofdo or parquet (default: by the ending of the output's name)"),
+	    "svg, folded, csv, json, bolt, fdata, autofdo, branches or parquet (default: by the ending of the "
+	    "output's name)"),
 	OPT('o', "output", OPT_STRING, output, "FILE", "write here (- for standard output, the default)"),
 	OPT(0, "event", OPT_STRING, event, "NAME", "write the stacks of this event (default: the first one)"),
 	OPT(0, "by-pid", OPT_FLAG, pid, NULL, "show processes of the same name separately"),
@@ -119,7 +122,7 @@ static const struct opt opts[] = {
 	OPT(0, "samples", OPT_FLAG, samples, NULL, "count samples instead of adding up their periods"),
 	OPT(0, "annotate-kernel", OPT_FLAG, mark_kernel, NULL, "folded: append _[k] to kernel functions"),
 	OPT(0, "binary", OPT_STRING, binary, "NAME",
-	    "bolt, fdata, autofdo: write the branches of this file, by path, name or build id (default: the file with "
+	    "bolt, fdata, autofdo, branches: those of this file, by path, name or build id (default: the file with "
 	    "the most)"),
 	OPT(0, "rows", OPT_STRING, rows, "TABLE",
 	    "parquet, csv: write this table: samples (the default of parquet), or memory (accesses)"),
@@ -211,7 +214,7 @@ static int check_options(const struct config *c, const struct exporter *x, const
 		{ "min-width", c->min_width, EXPORT_SVG, svg },
 		{ "inverted", c->inverted, EXPORT_SVG, svg },
 		{ "colors", c->colors, EXPORT_SVG, svg },
-		{ "binary", c->binary, EXPORT_BRANCHES, "bolt, fdata and autofdo" },
+		{ "binary", c->binary, EXPORT_BRANCHES, "bolt, fdata, autofdo and branches" },
 		{ "rows", c->rows, EXPORT_ROWS, "parquet and csv" },
 		{ "stacks", c->stacks, EXPORT_ROWS, "parquet, and --to csv --rows" },
 		{ "csv-formulas", c->formulas, EXPORT_CSV_ROWS, "csv --rows" },

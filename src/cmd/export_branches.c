@@ -22,6 +22,7 @@
 #include "pass/feed.h"
 #include "pass/order.h"
 #include "view/export/autofdo.h"
+#include "view/export/branches.h"
 #include "view/export/fdata.h"
 
 static void take_hit(void *ctx, const struct hit *h)
@@ -180,6 +181,18 @@ static void write_autofdo(const struct branch_traces *t, const struct dso_linked
 	sample_profile_free(&p);
 }
 
+static void write_csv(const struct branch_traces *t, const struct dso_linked *at, u32 dso, struct bytes *out,
+		      const struct notify *to)
+{
+	struct branch_ratios r = { 0 };
+
+	branch_ratios_make(&r, t, dso);
+	view_branches(&r, t->dsos, dso, at, out);
+	notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET, "%s: %llu branches of %llu samples", dsos_at(t->dsos, dso)->path,
+		  (unsigned long long)r.v.n, (unsigned long long)t->samples);
+	branch_ratios_free(&r);
+}
+
 static int write_fdata(const struct branch_traces *t, const struct dso_linked *at, u32 dso, struct bytes *out,
 		       const struct notify *to)
 {
@@ -225,6 +238,8 @@ static int write_binary(const struct branch_traces *t, enum branch_form form, co
 				 dsos_at(t->dsos, dso)->path);
 	if (form == BRANCHES_AUTOFDO)
 		write_autofdo(t, &at, dso, &text, to);
+	else if (form == BRANCHES_CSV)
+		write_csv(t, &at, dso, &text, to);
 	else if (form == BRANCHES_FDATA)
 		err = write_fdata(t, &at, dso, &text, to);
 	else

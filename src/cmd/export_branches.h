@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reticle export` of the branches of one binary: --to bolt, as perf2bolt takes them with -pa; --to fdata, as
- * llvm-bolt does; --to autofdo, as compilers do. */
+ * llvm-bolt does; --to autofdo, as compilers do; --to branches, for people and spreadsheets. */
 #ifndef CMD_EXPORT_BRANCHES_H
 #define CMD_EXPORT_BRANCHES_H
 
 #include "pass/pipeline.h"
 
-enum branch_form { BRANCHES_NONE, BRANCHES_BOLT, BRANCHES_FDATA, BRANCHES_AUTOFDO };
+enum branch_form { BRANCHES_NONE, BRANCHES_BOLT, BRANCHES_FDATA, BRANCHES_AUTOFDO, BRANCHES_CSV };
 
 /* binary: its path, its name, or how its build id begins; NULL: the one with the most branches. output: NULL or "-":
  * standard output. Errors are noted. */

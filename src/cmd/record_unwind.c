@@ -13,9 +13,14 @@ static void unwind_record(void *ctx, const u8 *record, u16 size, struct bytes *o
 	unwinding_take(ctx, record, size, out);
 }
 
+static void describe_unwound(void *ctx, struct features *f, struct arena *arena)
+{
+	unwinding_describe(ctx, f, arena);
+}
+
 struct record_unwind record_unwind_by(struct unwinding *u)
 {
-	return (struct record_unwind){ begin_unwinding, unwind_record, u };
+	return (struct record_unwind){ begin_unwinding, unwind_record, describe_unwound, u };
 }
 
 static double share(u64 part, u64 of)
@@ -25,18 +30,18 @@ static double share(u64 part, u64 of)
 
 void record_print_unwound(const char *command, const struct unwinding *u, u32 copied)
 {
-	const struct unwind_counts *c = unwinding_counts(u);
+	const struct stack_counts *c = unwinding_counts(u);
 
 	if (unwinding_dropped(u))
 		fprintf(stderr, "[ reticle %s: %llu samples left out: damaged, or of an unknown event ]\n", command,
 			(unsigned long long)unwinding_dropped(u));
 	if (!c->stacks)
 		return;
-	fprintf(stderr, "[ reticle %s: stacks: %.1f%% whole", command, share(c->ends[UNWIND_WHOLE], c->stacks));
-	for (u32 i = UNWIND_WHOLE + 1; i < UNWIND_ENDS; i++)
+	fprintf(stderr, "[ reticle %s: stacks: %.1f%% whole", command, share(c->ends[STACK_WHOLE], c->stacks));
+	for (u32 i = STACK_WHOLE + 1; i < STACK_ENDS; i++)
 		if (c->ends[i]) {
-			fprintf(stderr, ", %.1f%% cut (%s", share(c->ends[i], c->stacks), unwind_end_text(i));
-			if (i == UNWIND_SHORT && copied < UNWIND_MOST_COPIED)
+			fprintf(stderr, ", %.1f%% cut (%s", share(c->ends[i], c->stacks), stack_end_text(i));
+			if (i == STACK_SHORT && copied < UNWIND_MOST_COPIED)
 				fprintf(stderr, ": --call-graph unwind,%u", MIN(copied * 2, (u32)UNWIND_MOST_COPIED));
 			fputc(')', stderr);
 		}

@@ -279,6 +279,7 @@ int report_resolve(const struct report_config *c, struct selected *s, struct rep
 	o->repeat_name = only_fields(c) || (c->sort && strncmp(c->sort, "sym", 3));
 	o->relative = c->percentage == PERCENTAGE_RELATIVE;
 	o->long_names = c->long_names || c->verbose;
+	o->cuts = c->verbose || c->header;
 	o->quiet = c->quiet;
 	o->legend = c->legend;
 	o->whole_head = c->header;

@@ -459,6 +459,30 @@ static void hybrid_topology(struct features *f, struct cursor *c, struct arena *
 		f->hybrid.n = 0;
 }
 
+static void unwound(struct features *f, struct cursor *c, struct arena *arena)
+{
+	u64 stacks = cursor_u64(c), frames = cursor_u64(c), by_fp = cursor_u64(c);
+	u32 bytes = cursor_u32(c), n = cursor_u32(c);
+
+	f->unwound_cuts.n = 0;
+	c->bad |= n > DESCRIBED_MAX;
+	for (u32 i = 0; i < n && !c->bad; i++) {
+		struct feat_stack_cut cut = { .stacks = cursor_u64(c) };
+
+		cut.why = get_text(c, arena);
+		cut.file = get_text(c, arena);
+		vec_push(&f->unwound_cuts, cut);
+	}
+	if (c->bad) {
+		f->unwound_cuts.n = 0;
+		return;
+	}
+	f->unwound_stacks = stacks;
+	f->unwound_frames = frames;
+	f->unwound_by_fp = by_fp;
+	f->unwound_bytes = bytes;
+}
+
 struct kind {
 	const char *name;
 	decode_fn decode;
@@ -511,10 +535,12 @@ static const struct kind simpleperf_kinds[] = {
 
 static const struct kind *kind_of(u32 id)
 {
-	static const struct kind none = { NULL, NULL };
+	static const struct kind none = { NULL, NULL }, unwound_kind = { "RETICLE_UNWOUND", unwound };
 
 	if (id < FEAT_MAX)
 		return &kinds[id];
+	if (id == FEAT_UNWOUND)
+		return &unwound_kind;
 	return id - FEAT_SIMPLEPERF < ARRAY_LEN(simpleperf_kinds) ? &simpleperf_kinds[id - FEAT_SIMPLEPERF] : &none;
 }
 
@@ -551,6 +577,7 @@ void features_free(struct features *f)
 	vec_free(&f->files);
 	vec_free(&f->meta);
 	vec_free(&f->unwind_files);
+	vec_free(&f->unwound_cuts);
 	*f = (struct features){ 0 };
 }
 

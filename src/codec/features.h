@@ -56,7 +56,8 @@ enum feature {
 	FEAT_SIMPLEPERF_FILE2,
 	FEAT_SIMPLEPERF_ETM_BRANCH_LIST,
 	FEAT_SIMPLEPERF_INIT_MAP,
-	FEAT_SIMPLEPERF_MAX
+	FEAT_SIMPLEPERF_MAX,
+	FEAT_UNWOUND = 192 /* reticle's own: what became of the stacks that the recorder unwound */
 };
 
 /* All text is NUL-terminated and lives in the arena that features_decode was given. Absent: NULL, 0 or n == 0. */
@@ -127,6 +128,11 @@ struct feat_file_symbol {
 struct feat_meta {
 	struct str key, value;
 };
+/* Stacks that end in a file, for a reason that is named as in attrib/stack_ends.h. */
+struct feat_stack_cut {
+	const char *file, *why;
+	u64 stacks;
+};
 struct feat_unwind_file {
 	struct str path;
 	u64 size; /* of its copy in DEBUG_UNWIND_FILE, where the copies follow one another */
@@ -167,6 +173,9 @@ struct features {
 	VEC(struct feat_file) files;
 	VEC(struct feat_meta) meta;
 	VEC(struct feat_unwind_file) unwind_files;
+	u64 unwound_stacks, unwound_frames, unwound_by_fp;
+	u32 unwound_bytes; /* that were copied of each, at most */
+	VEC(struct feat_stack_cut) unwound_cuts;
 };
 
 /*

@@ -268,6 +268,20 @@ static void compressed(const struct features *f, struct bytes *out)
 	bytes_u32(out, f->compressed_mmap_len);
 }
 
+static void unwound(const struct features *f, struct bytes *out)
+{
+	bytes_u64(out, f->unwound_stacks);
+	bytes_u64(out, f->unwound_frames);
+	bytes_u64(out, f->unwound_by_fp);
+	bytes_u32(out, f->unwound_bytes);
+	bytes_u32(out, (u32)f->unwound_cuts.n);
+	for (size_t i = 0; i < f->unwound_cuts.n; i++) {
+		bytes_u64(out, f->unwound_cuts.v[i].stacks);
+		put_text(out, f->unwound_cuts.v[i].why);
+		put_text(out, f->unwound_cuts.v[i].file);
+	}
+}
+
 static const encode_fn encoders[FEAT_MAX] = {
 	[FEAT_TRACING_DATA] = tracing_data,
 	[FEAT_BUILD_ID] = build_ids,
@@ -299,6 +313,10 @@ static const encode_fn encoders[FEAT_MAX] = {
 
 int feature_encode(const struct features *f, enum feature id, struct bytes *out)
 {
+	if (id == FEAT_UNWOUND) {
+		unwound(f, out);
+		return 0;
+	}
 	if (id >= FEAT_SIMPLEPERF)
 		return simpleperf_encode(f, id, out);
 	if (id >= FEAT_MAX || !encoders[id])

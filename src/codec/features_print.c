@@ -388,6 +388,18 @@ static const struct {
 	[FEAT_PMU_CAPS] = { pmu_caps },
 };
 
+static void unwound(const struct features *f, struct bytes *out)
+{
+	u64 cut = 0;
+
+	if (!(f->present[FEAT_UNWOUND / 64] >> FEAT_UNWOUND % 64 & 1))
+		return;
+	for (size_t i = 0; i < f->unwound_cuts.n; i++)
+		cut += f->unwound_cuts.v[i].stacks;
+	bytes_printf(out, "# stacks unwound while recording : %" PRIu64 ", %" PRIu64 " of them cut\n",
+		     f->unwound_stacks, cut);
+}
+
 static void print(const struct features *f, bool all, struct bytes *out)
 {
 	for (u32 id = 0; id < FEAT_MAX; id++) {
@@ -399,6 +411,7 @@ static void print(const struct features *f, bool all, struct bytes *out)
 			printers[id].print(f, out);
 	}
 	simpleperf_print(f, out);
+	unwound(f, out);
 }
 
 void features_print(const struct features *f, struct bytes *out)

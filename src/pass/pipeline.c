@@ -198,15 +198,6 @@ static void add_stacks(struct tally *t, const struct lbr_counts *c)
 	t->lbr_cut += c->cut;
 }
 
-static void add_unwound(struct tally *t, const struct unwind_counts *c)
-{
-	t->unwound.stacks += c->stacks;
-	t->unwound.frames += c->frames;
-	t->unwound.guessed += c->guessed;
-	for (u32 i = 0; i < UNWIND_ENDS; i++)
-		t->unwound.ends[i] += c->ends[i];
-}
-
 static void add_aux(struct tally *t, const struct aux_counts *c)
 {
 	t->aux_operations += c->operations;
@@ -229,8 +220,10 @@ static void end_workers(struct pass *pass, struct window_pass *windows, struct p
 		add_aux(&p->tally, &w->feed.aux);
 		if (w->feed.lbr)
 			add_stacks(&p->tally, lbr_counted(w->feed.lbr));
-		if (w->feed.unwind)
-			add_unwound(&p->tally, unwind_counted(w->feed.unwind));
+		if (w->feed.unwind) {
+			stack_counts_add(&p->tally.ends, unwind_counted(w->feed.unwind));
+			profile_add_cuts(p, unwind_cuts(w->feed.unwind));
+		}
 		unwinder_free(w->feed.unwind);
 		lbr_free(w->feed.lbr);
 		feed_free(&w->feed);
@@ -394,6 +387,33 @@ static void make_rows(struct session *s, const struct pipeline_opts *o, struct p
 		profile_measure_rows(p);
 }
 
+/* Stacks that were unwound while recording: all of them, whatever the filters. */
+static void take_told_stacks(struct profile *p, const struct features *f)
+{
+	u64 cut = 0;
+
+	for (size_t i = 0; i < p->evlist->events.n; i++)
+		p->stack_bytes = MAX(p->stack_bytes, p->evlist->events.v[i].attr.sample_stack_user);
+	if (!(f->present[FEAT_UNWOUND / 64] >> FEAT_UNWOUND % 64 & 1) || !p->has_chains)
+		return;
+	p->stacks_told = true;
+	p->stack_bytes = f->unwound_bytes;
+	p->tally.ends.stacks += f->unwound_stacks;
+	p->tally.ends.frames += f->unwound_frames;
+	p->tally.ends.guessed += f->unwound_by_fp;
+	for (size_t i = 0; i < f->unwound_cuts.n; i++) {
+		const struct feat_stack_cut *c = &f->unwound_cuts.v[i];
+		enum stack_end why = stack_end_named(c->why);
+
+		if (why == STACK_ENDS || why == STACK_WHOLE)
+			continue;
+		p->tally.ends.ends[why] += c->stacks;
+		stack_cuts_count(&p->cuts, strtab_intern_z(p->strings, c->file), why, c->stacks);
+		cut += c->stacks;
+	}
+	p->tally.ends.ends[STACK_WHOLE] += f->unwound_stacks - MIN(cut, f->unwound_stacks);
+}
+
 static int run(const struct pipeline_opts *opts, struct session *s, struct portion *portions, u32 nr_portions,
 	       struct profile **profile, const struct notify *notify)
 {
@@ -422,6 +442,8 @@ static int run(const struct pipeline_opts *opts, struct session *s, struct porti
 	}
 	if (!err)
 		profile_name_places(p, p->graph_key);
+	if (!err)
+		take_told_stacks(p, &s->src->features);
 	if (!err)
 		make_rows(s, &o, p);
 	window_pass_free(&windows);

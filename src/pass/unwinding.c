@@ -22,7 +22,8 @@ struct unwinding {
 	struct dsos *dsos;
 	struct current *current;
 	struct unwinder *unwinder;
-	struct unwind_counts counts;
+	struct stack_counts counts;
+	struct stack_cuts cuts; /* by file, as u->current knows it */
 	u64 dropped;
 	u64 second_ns, read_ns; /* since when, and how long, mappings have been read again */
 	const struct evlist *kernel, *recorded;
@@ -40,6 +41,7 @@ void unwinding_free(struct unwinding *u)
 {
 	if (!u)
 		return;
+	stack_cuts_free(&u->cuts);
 	unwinder_free(u->unwinder);
 	current_free(u->current);
 	if (u->dsos)
@@ -58,20 +60,50 @@ void unwinding_begin(struct unwinding *u, const struct evlist *kernel, const str
 	u->recorded = recorded;
 }
 
-const struct unwind_counts *unwinding_counts(const struct unwinding *u)
+const struct stack_counts *unwinding_counts(const struct unwinding *u)
 {
 	return &u->counts;
-}
-
-u64 unwinding_dropped(const struct unwinding *u)
-{
-	return u->dropped;
 }
 
 static bool loses_stack(const struct unwinding *u, u32 event)
 {
 	return u->kernel->events.v[event].attr.sample_type & PERF_SAMPLE_STACK_USER &&
 	       !(u->recorded->events.v[event].attr.sample_type & PERF_SAMPLE_STACK_USER);
+}
+
+/* So many bytes at most are copied of a stack. */
+static u32 bytes_copied(const struct unwinding *u)
+{
+	u32 most = 0;
+
+	for (u32 i = 0; i < u->kernel->events.n; i++)
+		if (loses_stack(u, i))
+			most = MAX(most, u->kernel->events.v[i].attr.sample_stack_user);
+	return most;
+}
+
+void unwinding_describe(const struct unwinding *u, struct features *f, struct arena *arena)
+{
+	if (!u->counts.stacks)
+		return;
+	f->unwound_stacks = u->counts.stacks;
+	f->unwound_frames = u->counts.frames;
+	f->unwound_by_fp = u->counts.guessed;
+	f->unwound_bytes = bytes_copied(u);
+	for (size_t i = 0; i < u->cuts.v.n; i++) {
+		const struct stack_cut *c = &u->cuts.v.v[i];
+		const char *path = current_file_path(u->current, c->file);
+
+		vec_push(&f->unwound_cuts, (struct feat_stack_cut){ .file = arena_strndup(arena, path, strlen(path)),
+								    .why = stack_end_name(c->end),
+								    .stacks = c->stacks });
+	}
+	f->present[FEAT_UNWOUND / 64] |= 1ull << FEAT_UNWOUND % 64;
+}
+
+u64 unwinding_dropped(const struct unwinding *u)
+{
+	return u->dropped;
 }
 
 static void tell_mappings(struct unwinding *u, u32 pid, const struct bytes *maps)
@@ -144,7 +176,7 @@ static bool unwind_it(struct unwinding *u, const struct event *e, const struct s
 {
 	if (!unwind_sample(u->unwinder, &e->layout, s, stack))
 		return false;
-	if (stack->end == UNWIND_WHOLE || !current_doubtful(u->current, s->pid) || !read_mappings(u, s->pid))
+	if (stack->end == STACK_WHOLE || !current_doubtful(u->current, s->pid) || !read_mappings(u, s->pid))
 		return true;
 	return unwind_sample(u->unwinder, &e->layout, s, stack);
 }
@@ -168,6 +200,7 @@ static void take_sample(struct unwinding *u, const u8 *record, u16 size, struct 
 	}
 	if (unwind_it(u, e, &s, &stack)) {
 		unwind_count(&u->counts, &stack);
+		stack_cuts_count(&u->cuts, stack.dso, stack.end, 1);
 		n = unwind_chain(&stack, s.misc & PERF_RECORD_MISC_CPUMODE_MASK, s.ip, &s.chain, words);
 	} else {
 		n = chain_kernel_part(&s.chain, words, CHAIN_WORDS);

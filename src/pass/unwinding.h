@@ -7,6 +7,7 @@
 #define PASS_UNWINDING_H
 
 #include "attrib/unwind.h"
+#include "codec/features.h"
 
 struct unwinding;
 
@@ -19,7 +20,9 @@ void unwinding_begin(struct unwinding *u, const struct evlist *kernel, const str
  * a record's place. */
 void unwinding_take(struct unwinding *u, const u8 *record, u16 size, struct bytes *out);
 /* What became of the stacks so far; all 0 before unwinding_begin. */
-const struct unwind_counts *unwinding_counts(const struct unwinding *u);
+const struct stack_counts *unwinding_counts(const struct unwinding *u);
+/* The same for the recording's readers, and where stacks were cut: FEAT_UNWOUND, if anything was unwound. */
+void unwinding_describe(const struct unwinding *u, struct features *f, struct arena *arena);
 /* Samples that are not in the recording: of an event that nobody knows, damaged, or too large. */
 u64 unwinding_dropped(const struct unwinding *u);
 

@@ -202,6 +202,8 @@ void recorder_features(struct recorder *r, struct features *f, struct arena *are
 {
 	recorder_head_features(r, f, arena);
 	recorder_build_ids(r, f, arena);
+	if (recorder_unwinds(r))
+		r->tell->unwind->describe(r->tell->unwind->ctx, f, arena);
 	if (r->flow.last_time) {
 		f->first_sample_time = r->flow.first_time;
 		f->last_sample_time = r->flow.last_time;

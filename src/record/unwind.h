@@ -8,6 +8,7 @@
 #define RECORD_UNWIND_H
 
 #include "codec/evlist.h"
+#include "codec/features.h"
 
 /* Called on the recorder's thread. */
 struct record_unwind {
@@ -18,6 +19,8 @@ struct record_unwind {
 	 * time but for the microseconds that the kernel takes to complete a record. Appends what the recording gets in
 	 * its place. */
 	void (*take)(void *ctx, const u8 *record, u16 size, struct bytes *out);
+	/* Adds to the recording's features what became of the stacks. After all records. */
+	void (*describe)(void *ctx, struct features *f, struct arena *arena);
 	void *ctx;
 };
 

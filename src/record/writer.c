@@ -314,19 +314,22 @@ int writer_compress(struct writer *w, u32 level, u64 window)
 				     notify_error(w->notify, ERR_LIMIT, "zstd cannot be set up with level %u", level);
 }
 
+#define MOST_SECTIONS (FEAT_MAX + 1) /* perf's features, and one of ours */
+
 struct placed {
 	struct section where;
 	bool early; /* it stands before the data already; else where.offset counts from the first that does not */
 };
 
 /* The sections one after the other into body. Returns how many there are. */
-static u32 encode_sections(struct writer *w, const struct features *f, struct placed table[FEAT_MAX],
+static u32 encode_sections(struct writer *w, const struct features *f, struct placed table[MOST_SECTIONS],
 			   struct bytes *body)
 {
 	u32 n = 0;
 
 	memset(w->header.features, 0, sizeof(w->header.features));
-	for (u32 id = 1; id < FEAT_MAX; id++) {
+	for (u32 i = 1; i < MOST_SECTIONS; i++) {
+		u32 id = i < FEAT_MAX ? i : FEAT_UNWOUND;
 		size_t start = body->len;
 
 		if (id == FEAT_TRACING_DATA && w->formats.size) {
@@ -355,7 +358,7 @@ static void put_table(const struct placed *table, u32 n, u64 at, struct bytes *o
 static void put_early(struct writer *w, const struct features *f, struct bytes *head)
 {
 	u64 at = PERFDATA_HEADER_SIZE + head->len;
-	struct placed table[FEAT_MAX];
+	struct placed table[MOST_SECTIONS];
 	struct bytes body = { 0 };
 	u32 n;
 
@@ -509,7 +512,7 @@ int writer_round(struct writer *w, bool mark)
 /* The table of sections, then the sections, behind the data. */
 static void encode_features(struct writer *w, const struct features *f, struct bytes *out)
 {
-	struct placed table[FEAT_MAX];
+	struct placed table[MOST_SECTIONS];
 	struct bytes body = { 0 };
 	u32 n = encode_sections(w, f, table, &body);
 

@@ -616,6 +616,11 @@ u32 current_rules(struct current *c, struct current_space *s, const struct curre
 	return rules;
 }
 
+const char *current_file_path(const struct current *c, u32 file)
+{
+	return c->files.v[file].path ? c->files.v[file].path : "";
+}
+
 u32 current_generation(const struct current *c)
 {
 	return c->generation;

@@ -46,6 +46,8 @@ struct current_code {
 bool current_find(struct current *c, struct current_space *s, u64 pc, struct current_code *out);
 /* The rules that hold at an address of the file of code, whose index is not NULL (cfi_index_find). */
 u32 current_rules(struct current *c, struct current_space *s, const struct current_code *code, u64 addr);
+/* The path by which a file was mapped: of current_code.file. "" for memory without a file. */
+const char *current_file_path(const struct current *c, u32 file);
 /* Changes when the index of a file that nobody maps any more was freed, by one of these two. */
 u32 current_generation(const struct current *c);
 

@@ -51,6 +51,7 @@ struct report_opts {
 	bool relative;	      /* percentages are of what the filters leave, not of everything recorded */
 	bool hide_unresolved;
 	bool long_names;
+	bool cuts;	 /* list the files in which stacks are cut */
 	bool hierarchy;	 /* rows as a tree of their keys */
 	bool quiet;	 /* no lines that begin with # */
 	bool only_table; /* of those lines, only the names of the columns */
@@ -108,7 +109,12 @@ const struct graph_node *report_row_graph(const struct row_view *v, const struct
  * group. */
 void report_recording_head(const struct profile *p, struct bytes *out);
 /* The same counts as a member of the object that the caller opened. */
-void report_tally_json(const struct tally *t, struct json *j);
+void report_tally_json(const struct profile *p, struct json *j);
+/* Of these lines, and of these members, what is said of stacks. */
+void report_stack_ends(const struct profile *p, struct bytes *out);
+void report_stacks_json(const struct profile *p, struct json *j);
+/* More lines: the files in which stacks are cut. */
+void report_stack_cuts(const struct profile *p, struct bytes *out);
 void report_event_head(const struct profile *p, const struct profile_event *e, const struct group_rows *g,
 		       struct bytes *out);
 

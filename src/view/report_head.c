@@ -110,8 +110,6 @@ static void write_tally(const struct profile *p, struct bytes *out)
 	write_count("packets of unknown kinds", t->aux_unknown_packets, out);
 	write_count("bytes of the file not read", t->left_out_bytes, out);
 	bytes_printf(out, "; %.1f%% unresolved", share_of(t->unresolved, t->frames));
-	if (t->stacks && !t->unwound.stacks)
-		bytes_printf(out, ", %.1f%% stacks broken", share_of(t->broken, t->stacks));
 	bytes_char(out, '\n');
 }
 
@@ -127,31 +125,6 @@ static void write_lbr(const struct tally *t, struct bytes *out)
 		     share_of(t->lbr_stitched, t->lbr_stacks), (unsigned long long)t->lbr_calls);
 	write_count("not lengthened, as it was not certain by which calls", t->lbr_refused, out);
 	write_count("cut where calls did not return", t->lbr_cut, out);
-	bytes_char(out, '\n');
-}
-
-/* Copied stacks: how many were followed to their end, and why the others were not. */
-static void write_unwound(const struct profile *p, struct bytes *out)
-{
-	const struct unwind_counts *c = &p->tally.unwound;
-	u32 copied = 0;
-
-	if (!c->stacks)
-		return;
-	for (size_t i = 0; i < p->evlist->events.n; i++)
-		copied = MAX(copied, p->evlist->events.v[i].attr.sample_stack_user);
-	bytes_printf(out, "# Stacks: %llu unwound, %.1f%% whole", (unsigned long long)c->stacks,
-		     share_of(c->ends[UNWIND_WHOLE], c->stacks));
-	for (u32 i = UNWIND_WHOLE + 1; i < UNWIND_ENDS; i++) {
-		if (!c->ends[i])
-			continue;
-		bytes_printf(out, ", %.1f%% cut (%s", share_of(c->ends[i], c->stacks), unwind_end_text(i));
-		if (i == UNWIND_SHORT && copied < UNWIND_MOST_COPIED)
-			bytes_printf(out, ": --call-graph dwarf,%u", MIN(copied * 2, (u32)UNWIND_MOST_COPIED));
-		bytes_char(out, ')');
-	}
-	if (c->guessed)
-		bytes_printf(out, "; %llu frames are based on frame pointers alone", (unsigned long long)c->guessed);
 	bytes_char(out, '\n');
 }
 
@@ -189,6 +162,6 @@ void report_recording_head(const struct profile *p, struct bytes *out)
 	write_simulated(p, out);
 	write_tally(p, out);
 	write_lbr(&p->tally, out);
-	write_unwound(p, out);
+	report_stack_ends(p, out);
 	write_activities(p, out);
 }

@@ -22,19 +22,9 @@ static void write_meta(const struct profile *p, const struct report_opts *o, str
 	json_object_end(j);
 }
 
-static void write_unwound(const struct unwind_counts *c, struct json *j)
+void report_tally_json(const struct profile *p, struct json *j)
 {
-	json_set_object(j, "unwound");
-	json_set_u64(j, "stacks", c->stacks);
-	json_set_u64(j, "frames", c->frames);
-	json_set_u64(j, "frames_by_frame_pointers", c->guessed);
-	for (u32 i = 0; i < UNWIND_ENDS; i++)
-		json_set_u64(j, unwind_end_name(i), c->ends[i]);
-	json_object_end(j);
-}
-
-void report_tally_json(const struct tally *t, struct json *j)
-{
+	const struct tally *t = &p->tally;
 	const struct {
 		const char *name;
 		u64 value;
@@ -67,8 +57,7 @@ void report_tally_json(const struct tally *t, struct json *j)
 	json_set_object(j, "tally");
 	for (u32 i = 0; i < ARRAY_LEN(fields); i++)
 		json_set_u64(j, fields[i].name, fields[i].value);
-	if (t->unwound.stacks)
-		write_unwound(&t->unwound, j);
+	report_stacks_json(p, j);
 	json_object_end(j);
 }
 
@@ -140,7 +129,7 @@ void report_json(const struct profile *p, const struct report_opts *o, struct by
 
 	json_object(&j);
 	write_meta(p, o, &j);
-	report_tally_json(&p->tally, &j);
+	report_tally_json(p, &j);
 	json_line(&j, "");
 	json_set_list(&j, "events");
 	for (size_t i = 0; i < p->events.n; i++) {

@@ -152,6 +152,8 @@ void report_text(const struct profile *p, const struct report_opts *opts, struct
 	leave_out_columns(p, o, out);
 	if (!o->quiet && !o->only_table)
 		report_recording_head(p, out);
+	if (!o->quiet && !o->only_table && o->cuts)
+		report_stack_cuts(p, out);
 	if (o->grouped)
 		write_groups(p, o, out);
 	for (size_t i = 0, n = 0; i < p->events.n && !o->grouped; i++) {

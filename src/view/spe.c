@@ -526,7 +526,7 @@ void spe_json(const struct profile *p, const struct spe_opts *o, struct bytes *o
 		json_text(&j, o->cores.v[i]);
 	json_list_end(&j);
 	json_object_end(&j);
-	report_tally_json(&p->tally, &j);
+	report_tally_json(p, &j);
 	json_line(&j, "");
 	json_set_list(&j, "events");
 	for (size_t i = 0; i < p->events.n; i++)

@@ -77,9 +77,14 @@ sample pid=4194301 time=2000000000 ip={start + 6:#x} branches={start + 2:#x},{st
 """)
     first, second = (f"B {start + a:x} {start + b:x} 1 0\n" for a, b in ((1, 4), (2, 6)))
     assert export("branches", "--to", "bolt")[0].splitlines(True) == [first, second]
+    lines = export("branches", "--to", "branches")[0].splitlines()
+    names = lines[0].split(",")
+    found = [dict(zip(names, line.split(","))) for line in lines[1:]]
+    assert [(b["address"], b["taken"], b["not_taken"], b["taken_percent"]) for b in found] == \
+        [(f"{start + a:#x}", "1", "0", "100.00") for a in (1, 2)], lines
     out, said = export("branches", "--to", "bolt", "--time", ",1.5")
     assert out == first and "of 1 samples" in said, (out, said)
-    for form in "bolt", "fdata", "autofdo":
+    for form in "bolt", "fdata", "autofdo", "branches":
         said = export("branches", "--to", form, "--time", "never", status=2)[1]
         assert "never" in said, said
         said = export("branches", "--to", form, "--activity", "span_id=1", status=2)[1]
@@ -114,7 +119,7 @@ def options():
             "--title x": {"svg"}, "--width 1200": {"svg"}, "--min-width 0.1": {"svg"}, "--inverted": {"svg"}, "--colors hot": {"svg"},
             "--stacks s": rows_too, "--csv-formulas": {"csv --rows samples"}}
     for option, formats in uses.items():
-        for form in ("svg", "folded", "csv", "json", "bolt", "fdata", "autofdo", *rows_too):
+        for form in ("svg", "folded", "csv", "json", "bolt", "fdata", "autofdo", "branches", *rows_too):
             args = "--to", *form.split(), *option.split()
             if form in formats:
                 export("plain", *args)

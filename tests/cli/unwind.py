@@ -122,7 +122,7 @@ def stacks(data):
 
 
 def unwound(data):
-    return json.loads(run("report", "--json", "-g", "none", "-i", data))["tally"]["unwound"]
+    return json.loads(run("report", "--json", "-g", "none", "-i", data))["tally"]["stacks"]
 
 
 def check_truth():

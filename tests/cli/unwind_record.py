@@ -155,6 +155,38 @@ def check_recording():
             fail(f"perf script: {r.stderr[:500]}\n{r.stdout[:500]}")
 
 
+def stack_ends(data, *args):
+    return json.loads(run("report", "--json", "-g", "none", "-i", data, *args))["tally"]["stacks"]
+
+
+def check_ends():
+    """The recording says what became of its stacks, and where they were cut; of frame pointers that is worked out."""
+    record("unwind,256", "cut.data", "300")
+    ends = stack_ends("cut.data")
+    if not 0 < ends["too_little_copied"] <= ends["stacks"] - ends["whole"]:
+        fail(f"a stack of 256 bytes: {ends}")
+    if sum(c["stacks"] for c in ends["cut"]) != ends["stacks"] - ends["whole"]:
+        fail(f"files with cut stacks: {ends}")
+    cut = [c for c in ends["cut"] if c["why"] == "too_little_copied"]
+    if os.path.realpath("p") not in [c["file"] for c in cut]:
+        fail(f"not of the program: {cut}")
+    if stack_ends("cut.data", "--comm", "nobody") != ends:
+        fail("filters change what was recorded")
+    head = run("report", "-v", "-i", "cut.data")
+    if "unwound while recording" not in head or "too little of the stack was copied: --call-graph unwind,512)" not in head:
+        fail(head[:1000])
+    if "/p  (too little of the stack was copied)" not in head:
+        fail(head[:1000])
+    if "stacks unwound while recording" not in run("report", "--header-only", "-i", "cut.data"):
+        fail("not in the header")
+    record("fp", "fp.data", "300")
+    ends = stack_ends("fp.data")
+    if ends["whole"] > 0.5 * ends["stacks"] or ends["no_frame_pointer"] < 0.5 * ends["stacks"]:
+        fail(f"a program without frame pointers: {ends}")
+    if "code without frame pointers: --call-graph unwind)" not in run("report", "-i", "fp.data"):
+        fail(run("report", "-i", "fp.data")[:1000])
+
+
 def check_processes():
     """A child that another program's mappings replace; as a task, and with all CPUs."""
     for target in (), ("-a",):
@@ -209,6 +241,7 @@ subprocess.run(["cc", "-O2", "-g", "-fomit-frame-pointer", "-fno-optimize-siblin
 machine.need_recording()
 check_same_stacks()
 check_recording()
+check_ends()
 check_processes()
 check_windows()
 check_terms()

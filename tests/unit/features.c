@@ -48,6 +48,15 @@ static void fill_simpleperf(struct features *f)
 	vec_push(&f->unwind_files, (struct feat_unwind_file){ { "/a.so", 5 }, 4096 });
 }
 
+static void fill_unwound(struct features *f)
+{
+	f->unwound_stacks = 1000;
+	f->unwound_frames = 20000;
+	f->unwound_by_fp = 30;
+	f->unwound_bytes = 16384;
+	vec_push(&f->unwound_cuts, (struct feat_stack_cut){ "/a.so", "no_information", 7 });
+}
+
 /* Every feature that we write, each field with a value of its own. */
 static void fill(struct features *f)
 {
@@ -103,13 +112,16 @@ static void fill(struct features *f)
 	vec_push(&f->caches, (struct feat_cache){ 1, 64, 128, 12, "Data", "48K", "0" });
 	vec_push(&f->mem_nodes, (struct feat_mem_node){ 0, 72, blocks, 72, 2 });
 	vec_push(&f->auxtrace_index, (struct feat_auxtrace_index){ 0x1234, 0x5678 });
+	fill_unwound(f);
 	fill_simpleperf(f);
 }
 
 /* All ids that the table may have a row for. */
 static u32 next_id(u32 id)
 {
-	return id + 1 == FEAT_MAX ? FEAT_SIMPLEPERF : id + 1;
+	if (id + 1 == FEAT_MAX)
+		return FEAT_SIMPLEPERF;
+	return id + 1 == FEAT_SIMPLEPERF_MAX ? FEAT_UNWOUND : id + 1;
 }
 
 static bool is_present(const struct features *f, u32 id)
@@ -169,7 +181,7 @@ static void what_is_written_reads_back(void **state)
 
 	(void)state;
 	fill(&in);
-	for (u32 id = 0; id < FEAT_SIMPLEPERF_MAX; id = next_id(id)) {
+	for (u32 id = 0; id <= FEAT_UNWOUND; id = next_id(id)) {
 		struct bytes once = { 0 }, twice = { 0 };
 		const u8 *kept;
 
@@ -188,6 +200,9 @@ static void what_is_written_reads_back(void **state)
 	assert_string_equal(out.cpudesc, in.cpudesc);
 	assert_string_equal(out.cmdline[2], "it's");
 	assert_int_equal(out.nr_cpus_avail, 4);
+	assert_int_equal(out.unwound_bytes, 16384);
+	assert_string_equal(out.unwound_cuts.v[0].why, "no_information");
+	assert_string_equal(out.unwound_cuts.v[0].file, "/a.so");
 	assert_int_equal(out.nr_cpus_online, 3);
 	assert_string_equal(out.event_desc.v[1].name, "faults");
 	assert_int_equal(out.event_desc.v[0].ids[1], 12);
@@ -213,6 +228,8 @@ static bool may_end_at(u32 id, size_t n, const struct bytes *whole)
 {
 	const size_t entry = 8 + 4 + 24 + 64, text = 4 + 64;
 
+	if (id == FEAT_UNWOUND)
+		return false;
 	if (id == FEAT_TRACING_DATA)
 		return true;
 	if (id == FEAT_BUILD_ID)
@@ -234,7 +251,7 @@ static void a_cut_section_is_absent(void **state)
 
 	(void)state;
 	fill(&in);
-	for (u32 id = 0; id < FEAT_SIMPLEPERF_MAX; id = next_id(id)) {
+	for (u32 id = 0; id <= FEAT_UNWOUND; id = next_id(id)) {
 		struct bytes whole = { 0 };
 
 		if (feature_encode(&in, id, &whole))
@@ -273,7 +290,7 @@ static void a_huge_count_is_no_allocation(void **state)
 
 	(void)state;
 	fill(&in);
-	for (u32 id = 0; id < FEAT_SIMPLEPERF_MAX; id = next_id(id)) {
+	for (u32 id = 0; id <= FEAT_UNWOUND; id = next_id(id)) {
 		struct bytes whole = { 0 };
 
 		if (feature_encode(&in, id, &whole))

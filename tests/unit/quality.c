@@ -19,6 +19,16 @@ const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym)
 	return names[sym];
 }
 
+/* Files have one name, and that is enough for them here. */
+const struct dso *dsos_at(const struct dsos *d, u32 dso)
+{
+	static const struct dso file = { .path = "/a/file" };
+
+	(void)d;
+	(void)dso;
+	return &file;
+}
+
 struct fixture {
 	struct profile p;
 	struct evlist l;
@@ -28,6 +38,8 @@ struct fixture {
 static u32 add(struct fixture *f, u32 parent, u32 frame, u32 samples)
 {
 	vec_push(&f->e.tree.nodes, (struct tree_node){ .parent = parent, .frame = frame, .total_samples = samples });
+	f->e.tree.nodes.v[f->e.tree.nodes.n - 1].samples = samples;
+	f->e.tree.nodes.v[parent].samples -= parent ? samples : 0;
 	return (u32)f->e.tree.nodes.n - 1;
 }
 
@@ -39,6 +51,7 @@ static u32 frame(struct fixture *f, u32 sym, char level)
 static void set_up(struct fixture *f, u64 sample_type, bool has_chains)
 {
 	*f = (struct fixture){ .p = { .frames = frames_new(), .has_chains = has_chains } };
+	f->p.strings = mem_zalloc(sizeof(*f->p.strings));
 	vec_push(&f->l.events, (struct event){ .attr.sample_type = sample_type });
 	f->p.evlist = &f->l;
 	add(f, 0, 0, 1000); /* the root */
@@ -52,6 +65,9 @@ static void count(struct fixture *f, u64 frames, u64 unresolved, u64 stacks, u64
 	assert_int_equal(f->p.tally.unresolved, unresolved);
 	assert_int_equal(f->p.tally.stacks, stacks);
 	assert_int_equal(f->p.tally.broken, broken);
+	strtab_free(f->p.strings);
+	free(f->p.strings);
+	stack_cuts_free(&f->p.cuts);
 	vec_free(&f->e.tree.nodes);
 	vec_free(&f->l.events);
 	frames_free(f->p.frames);
@@ -86,6 +102,45 @@ static void test_stacks(void **state)
 	count(&f, FRAMES, 7 + 3 + 2, 100 + 20 + 5 + 4 + 3, 5 + 4 + 3);
 }
 
+/* Why they are cut, and in which files: pointers that lead nowhere, or as many frames as the kernel records. */
+static void test_ends(void **state)
+{
+	struct fixture f;
+	const struct stack_counts *ends = &f.p.tally.ends;
+	u32 at = 1;
+
+	(void)state;
+	set_up(&f, PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN, true);
+	f.l.events.v[0].attr.sample_max_stack = 4;
+	make_stacks(&f);
+	for (u32 i = 0; i < 4; i++)
+		at = add(&f, at, frame(&f, WORK, i < 3 ? '.' : 'k'), 6);
+	profile_count_stacks(&f.p, &f.e);
+	assert_int_equal(ends->stacks, 100 + 20 + 5 + 4 + 3 + 6);
+	assert_int_equal(ends->ends[STACK_WHOLE], 100 + 20);
+	assert_int_equal(ends->ends[STACK_NO_FP], 5 + 4 + 3);
+	assert_int_equal(ends->ends[STACK_DEEP], 6);
+	assert_int_equal(f.p.cuts.v.n, 2);
+	assert_string_equal(strtab_get(f.p.strings, f.p.cuts.v.v[0].file), "/a/file");
+	f.p.tally = (struct tally){ 0 };
+	f.p.stacks_told = true; /* the recorder knows more */
+	count(&f, FRAMES + 4 * 6, 7 + 3 + 2, 100 + 20 + 5 + 4 + 3 + 6, 5 + 4 + 3 + 6);
+	assert_int_equal(ends->stacks, 0);
+}
+
+/* Branch records have one reason. */
+static void test_branch_records(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, PERF_SAMPLE_IP | PERF_SAMPLE_BRANCH_STACK, true);
+	f.l.events.v[0].attr.branch_sample_type = PERF_SAMPLE_BRANCH_CALL_STACK;
+	make_stacks(&f);
+	count(&f, FRAMES, 7 + 3 + 2, 100 + 20 + 5 + 4 + 3, 5 + 4 + 3);
+	assert_int_equal(f.p.tally.ends.ends[STACK_LBR], 5 + 4 + 3);
+}
+
 /* Without chains there is nothing to judge but names. */
 static void test_no_chains(void **state)
 {
@@ -104,6 +159,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_branch_records),
 		cmocka_unit_test(test_no_chains),
 	};
 

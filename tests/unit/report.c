@@ -49,7 +49,8 @@ static void test_flat(void **state)
 	make_work(&s, false);
 	check(&s, &(struct report_opts){ 0 }, report_text,
 	      "# Total Lost Samples: 0\n"
-	      "# Recording: 100 samples, 0 lost, 0 throttled; 0.0% unresolved, 0.0% stacks broken\n"
+	      "# Recording: 100 samples, 0 lost, 0 throttled; 0.0% unresolved\n"
+	      "# Stacks: 100, 100.0% whole\n"
 	      "# Samples: 100  of event 'cycles'\n"
 	      "# Event count (approx.): 10000\n"
 	      "#\n"
@@ -323,7 +324,11 @@ static void test_json(void **state)
 	      "\"undecodable\":0,\"broken_records\":0,\"unknown_records\":0,\"frames\":294,\"unresolved_frames\":0,"
 	      "\"user_stacks\":100,\"broken_stacks\":0,\"first_time_ns\":0,\"last_time_ns\":0,\"aux_lost\":0,"
 	      "\"aux_truncated\":0,\"aux_collisions\":0,\"aux_operations\":0,\"aux_broken\":0,"
-	      "\"aux_bad_bytes\":0,\"aux_unknown_packets\":0,\"left_out_bytes\":0},\n"
+	      "\"aux_bad_bytes\":0,\"aux_unknown_packets\":0,\"left_out_bytes\":0,\"stacks\":{"
+	      "\"stacks\":100,\"frames\":0,\"frames_by_frame_pointers\":0,\"whole\":100,\"too_little_copied\":0,"
+	      "\"nothing_copied\":0,\"no_information\":0,\"unmapped\":0,\"no_memory\":0,\"too_deep\":0,\"not_64_bit\":"
+	      "0,"
+	      "\"no_frame_pointer\":0,\"branch_records\":0,\"cut\":[]}},\n"
 	      "\"events\":[{\"name\":\"cycles\",\"weight\":10000,\"whole\":10000,\"samples\":100,\"rows\":[\n"
 	      "{\"self\":9000,\"comm\":\"w\",\"dso\":\"w\",\"symbol\":\"hot\",\"graph\":[{\"frame\":\"hot\",\"self\":"
 	      "0,"
@@ -348,7 +353,8 @@ static void test_simulated(void **state)
 	check(&s, &o, report_text,
 	      "# Source: simulated (generic-x86)\n"
 	      "# Total Lost Samples: 0\n"
-	      "# Recording: 1 samples, 0 lost, 0 throttled; 0.0% unresolved, 0.0% stacks broken\n"
+	      "# Recording: 1 samples, 0 lost, 0 throttled; 0.0% unresolved\n"
+	      "# Stacks: 1, 100.0% whole\n"
 	      "# Samples: 1  of event 'cycles'\n"
 	      "# Event count (approx.): 2\n"
 	      "#\n"

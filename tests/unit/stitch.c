@@ -42,6 +42,17 @@ struct maps functions_maps(struct functions *f, const struct asker *who)
 	return (struct maps){ .n = who->clock >= MOVED };
 }
 
+static bool cannot_jump; /* no function jumps into another one */
+
+bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64 in)
+{
+	(void)f;
+	(void)who;
+	(void)to;
+	(void)in;
+	return !cannot_jump;
+}
+
 struct function function_at(struct functions *f, const struct asker *who, u64 addr)
 {
 	u64 n = addr / SIZE;
@@ -458,6 +469,27 @@ static void test_cut(void **state)
 }
 
 /* The dynamic linker is on the way from the PLT to a function. */
+/* A function that was not called by the newest call: it was jumped to, or, if no code can, it is a signal's handler.
+ * The thread does not count as one that jumps. */
+static void test_no_jump(void **state)
+{
+	struct made in_handler = { .ip = IN(5), .words = { CALL(9, 5), CALL(2, 3), CALL(1, 2) }, .n = 3, .reg = -1 };
+	struct made behind = { .ip = IN(3), .words = { CALL(2, 3), CALL(1, 2) }, .n = 2, .reg = -1 };
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	takes(&r, &in_handler, 3, 3);
+	cannot_jump = true;
+	end(&r);
+	begin(&r);
+	takes(&r, &in_handler, 1, 1);
+	takes(&r, &behind, 2, 2);
+	assert_int_equal(lbr_counted(r.lbr)->cut, 1);
+	cannot_jump = false;
+	end(&r);
+}
+
 static void test_binding(void **state)
 {
 	struct made binds = { .ip = LINKER + 8, .n = 2, .reg = -1, .words = { IN(2), PLT(3), 0, CALL(1, 2) } };
@@ -551,6 +583,7 @@ int main(void)
 		cmocka_unit_test(test_threads_apart),
 		cmocka_unit_test(test_recursion_refused),
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_no_jump),
 		cmocka_unit_test(test_binding),
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_nothing),

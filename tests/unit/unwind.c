@@ -224,7 +224,7 @@ static bool take(struct unwinder *u, const struct made *m, bool arm64, struct un
 }
 
 /* The stack has these addresses, ends so, and of its frames so many were guessed. */
-static void climbs(const struct made *m, bool arm64, enum unwind_end ends, u32 guessed, const char *addresses)
+static void climbs(const struct made *m, bool arm64, enum stack_end ends, u32 guessed, const char *addresses)
 {
 	struct unwinder *u = unwinder_new(NULL, NULL, arm64 ? "aarch64" : "x86_64");
 	struct unwound out;
@@ -239,7 +239,7 @@ static void climbs(const struct made *m, bool arm64, enum unwind_end ends, u32 g
 		at += (u32)snprintf(text + at, sizeof(text) - at, "%s%llx", i ? " " : "",
 				    (unsigned long long)out.v[i]);
 	assert_string_equal(text, addresses);
-	assert_string_equal(unwind_end_name(out.end), unwind_end_name(ends));
+	assert_string_equal(stack_end_name(out.end), stack_end_name(ends));
 	assert_int_equal(out.guessed, guessed);
 	assert_int_equal(unwind_counted(u)->stacks, 1);
 	assert_int_equal(unwind_counted(u)->frames, out.n);
@@ -258,9 +258,9 @@ static void test_whole(void **state)
 
 	(void)state;
 	/* Of callers the last byte of the call. */
-	climbs(&outermost, false, UNWIND_WHOLE, 0, "1004 1008 4008");
-	climbs(&entry, false, UNWIND_WHOLE, 0, "1004 8008");
-	climbs(&to_nothing, false, UNWIND_WHOLE, 0, "1004");
+	climbs(&outermost, false, STACK_WHOLE, 0, "1004 1008 4008");
+	climbs(&entry, false, STACK_WHOLE, 0, "1004 8008");
+	climbs(&to_nothing, false, STACK_WHOLE, 0, "1004");
 }
 
 /* A call at the very end of a function returns to the next one. */
@@ -269,7 +269,7 @@ static void test_boundaries(void **state)
 	const struct made called = { .pc = PLAIN, .stack = { 0, OUTERMOST, SP + 16, OUTERMOST } };
 
 	(void)state;
-	climbs(&called, false, UNWIND_WHOLE, 0, "1000 3fff 4000");
+	climbs(&called, false, STACK_WHOLE, 0, "1000 3fff 4000");
 }
 
 /* What a signal handler returns to was not called, and may have another stack. */
@@ -278,7 +278,7 @@ static void test_signal(void **state)
 	const struct made m = { .pc = PLAIN + 4, .stack = { 0, SIGNAL + 1, SP, OUTERMOST } };
 
 	(void)state;
-	climbs(&m, false, UNWIND_WHOLE, 0, "1004 3000 4000");
+	climbs(&m, false, STACK_WHOLE, 0, "1004 3000 4000");
 }
 
 static void test_guesses(void **state)
@@ -287,21 +287,21 @@ static void test_guesses(void **state)
 	struct made kept = { .pc = KEEPS_FP + 4, .stack = { SP + 32, UNTOLD + 5, 0, 0, 0, OUTERMOST + 5 } };
 
 	(void)state;
-	climbs(&m, false, UNWIND_WHOLE, 1, "7004 4004");
-	climbs(&kept, false, UNWIND_WHOLE, 1, "2004 7004 4004");
+	climbs(&m, false, STACK_WHOLE, 1, "7004 4004");
+	climbs(&kept, false, STACK_WHOLE, 1, "2004 7004 4004");
 	m.fp = SP; /* may be where the stack ends */
 	m.stack[1] = OUTERMOST + 5;
-	climbs(&m, false, UNWIND_WHOLE, 1, "7004 4004");
+	climbs(&m, false, STACK_WHOLE, 1, "7004 4004");
 	/* Not plausible: below the stack, uneven, outside of it; or lost. */
 	m.fp = SP - 8;
-	climbs(&m, false, UNWIND_NO_INFO, 0, "7004");
+	climbs(&m, false, STACK_NO_INFO, 0, "7004");
 	m.fp = SP + 4;
-	climbs(&m, false, UNWIND_NO_INFO, 0, "7004");
+	climbs(&m, false, STACK_NO_INFO, 0, "7004");
 	m.fp = SP + WORDS * 8 + (1u << 30);
-	climbs(&m, false, UNWIND_NO_INFO, 0, "7004");
+	climbs(&m, false, STACK_NO_INFO, 0, "7004");
 	kept.pc = PLAIN + 4; /* does not say where it is, but leaves it */
 	kept.fp = SP + 32;
-	climbs(&kept, false, UNWIND_WHOLE, 1, "1004 7004 4004");
+	climbs(&kept, false, STACK_WHOLE, 1, "1004 7004 4004");
 }
 
 /* Frame pointers by which a frame would be its own caller do not go on for ever. */
@@ -311,8 +311,8 @@ static void test_goes_up(void **state)
 	const struct made stuck = { .pc = STUCK + 4, .stack = { 0, PLAIN + 5 } };
 
 	(void)state;
-	climbs(&m, false, UNWIND_NO_INFO, 1, "7004 7004");
-	climbs(&stuck, false, UNWIND_MEMORY, 0, "5004");
+	climbs(&m, false, STACK_NO_INFO, 1, "7004 7004");
+	climbs(&stuck, false, STACK_MEMORY, 0, "5004");
 }
 
 static void test_ends(void **state)
@@ -321,12 +321,12 @@ static void test_ends(void **state)
 	struct made elsewhere = { .pc = ELSEWHERE + 4, .fp = 0x100 };
 
 	(void)state;
-	climbs(&m, false, UNWIND_UNMAPPED, 0, "1004");
+	climbs(&m, false, STACK_UNMAPPED, 0, "1004");
 	m.stack[1] = 2 * UNMAPPED + 5; /* unmapped again */
-	climbs(&m, false, UNWIND_UNMAPPED, 0, "1004");
+	climbs(&m, false, STACK_UNMAPPED, 0, "1004");
 	m.pc = UNMAPPED;
-	climbs(&m, false, UNWIND_UNMAPPED, 0, "");
-	climbs(&elsewhere, false, UNWIND_MEMORY, 0, "6004");
+	climbs(&m, false, STACK_UNMAPPED, 0, "");
+	climbs(&elsewhere, false, STACK_MEMORY, 0, "6004");
 }
 
 /* The copy is too small only if it might have been larger, and if what was wanted lies behind it. */
@@ -336,18 +336,18 @@ static void test_short(void **state)
 	struct made last = { .pc = PLAIN + 4, .words = 2, .stack = { 0, OUTERMOST + 5 } };
 
 	(void)state;
-	climbs(&last, false, UNWIND_WHOLE, 0, "1004 4004");
+	climbs(&last, false, STACK_WHOLE, 0, "1004 4004");
 	last.words = 1;
-	climbs(&last, false, UNWIND_MEMORY, 0, "1004"); /* there is no more stack */
+	climbs(&last, false, STACK_MEMORY, 0, "1004"); /* there is no more stack */
 	last.words = 0;
 	last.nothing = true;
-	climbs(&last, false, UNWIND_EMPTY, 0, "1004");
-	climbs(&far, false, UNWIND_SHORT, 0, "6004");
+	climbs(&last, false, STACK_EMPTY, 0, "1004");
+	climbs(&far, false, STACK_SHORT, 0, "6004");
 	/* No stack is so large: the first byte that is not near, and the last one that is. */
 	far.fp = SP - 8 + (1u << 30);
-	climbs(&far, false, UNWIND_MEMORY, 0, "6004");
+	climbs(&far, false, STACK_MEMORY, 0, "6004");
 	far.fp -= 1;
-	climbs(&far, false, UNWIND_SHORT, 0, "6004");
+	climbs(&far, false, STACK_SHORT, 0, "6004");
 }
 
 static void test_what_was_copied(void **state)
@@ -361,7 +361,7 @@ static void test_what_was_copied(void **state)
 		m.stack[i] = PLAIN + 5;
 	assert_true(take(u, &m, false, &out));
 	assert_int_equal(out.n, 1 + WORDS / 2);
-	assert_int_equal(out.end, UNWIND_SHORT);
+	assert_int_equal(out.end, STACK_SHORT);
 	assert_int_equal(out.dso, 5);
 	m.no_sp = true;
 	assert_false(take(u, &m, false, &out));
@@ -369,7 +369,7 @@ static void test_what_was_copied(void **state)
 	m.no_sp = false;
 	m.abi = PERF_SAMPLE_REGS_ABI_32;
 	assert_false(take(u, &m, false, &out));
-	assert_int_equal(out.end, UNWIND_NOT_64);
+	assert_int_equal(out.end, STACK_NOT_64);
 	assert_int_equal(unwind_counted(u)->stacks, 2);
 	unwinder_free(u);
 }
@@ -394,7 +394,7 @@ static void test_deep(void **state)
 		stack[i] = PLAIN + 5;
 	assert_true(unwind_take(u, &h, &out));
 	assert_int_equal(out.n, UNWIND_STACK);
-	assert_int_equal(out.end, UNWIND_DEEP);
+	assert_int_equal(out.end, STACK_DEEP);
 	unwinder_free(u);
 }
 
@@ -435,9 +435,9 @@ static void test_arm64(void **state)
 	const struct made stuck = { .pc = LEAF + 4, .lr = STUCK + 8, .stack = { 0, 0, 0, 0 } };
 
 	(void)state;
-	climbs(&m, true, UNWIND_WHOLE, 0, "9004 4007");
-	climbs(&signed_return, true, UNWIND_WHOLE, 0, "9004 4007");
-	climbs(&stuck, true, UNWIND_WHOLE, 0, "9004 5007");
+	climbs(&m, true, STACK_WHOLE, 0, "9004 4007");
+	climbs(&signed_return, true, STACK_WHOLE, 0, "9004 4007");
+	climbs(&stuck, true, STACK_WHOLE, 0, "9004 5007");
 }
 
 static void test_used(void **state)

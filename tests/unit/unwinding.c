@@ -234,8 +234,8 @@ static void frame_pointers_tell_the_same(void **state)
 	assert_true(t.counts.samples >= LEAST_SAMPLES);
 	assert_int_equal(t.counts.other, 0);
 	assert_true(t.counts.equal >= t.counts.samples / 1000 * 999);
-	assert_true(t.counts.cut <= unwinding_counts(t.unwinding)->ends[UNWIND_MEMORY]);
-	assert_int_equal(unwinding_counts(t.unwinding)->ends[UNWIND_UNMAPPED], 0);
+	assert_true(t.counts.cut <= unwinding_counts(t.unwinding)->ends[STACK_MEMORY]);
+	assert_int_equal(unwinding_counts(t.unwinding)->ends[STACK_UNMAPPED], 0);
 	unwinding_free(t.unwinding);
 	evlist_free(&t.kernel);
 	evlist_free(&t.recorded);
