@@ -361,7 +361,8 @@ static void add_label(struct report_table *f, u32 k)
 	c->left = of->type == COLUMN_TEXT || of->label;
 	c->name = of->type == COLUMN_TEXT;
 	c->key_of_row = true;
-	c->alike = true;
+	/* Processes and threads show the name of the row's thread, too. */
+	c->alike = column_key(c->what) >= 64 || !(KEYS_NAMED >> column_key(c->what) & 1);
 }
 
 static void add_metrics(struct report_table *f)
