@@ -134,7 +134,7 @@ struct profile {
 	VEC(struct profile_event) events;  /* those with samples, in the file's order */
 	const struct measure *measures;	   /* the table of measures; NULL: nothing was measured */
 	struct tally tally;
-	struct stack_cuts cuts; /* files are string ids of their paths */
+	struct stack_cuts cuts; /* files are string ids of their paths, or ids of DSOs with CUT_IN_DSO */
 	bool stacks_told;	/* the recorder unwound stacks, and said what became of them */
 	u32 stack_bytes;	/* that were copied of a stack, at most; 0: none */
 	struct str simulated;	/* the core of a recording of the virtual PMU; len 0: the recording was made on a real
@@ -235,6 +235,7 @@ u32 profile_own_row(const struct profile *p, const struct profile_event *e, u32 
 /* Adds the counts of stacks in e's finished tree to p->tally (frames, unresolved, stacks, broken), and, unless
  * somebody knows more, where they end, and why. */
 void profile_count_stacks(struct profile *p, const struct profile_event *e);
+#define CUT_IN_DSO (1u << 31)
 /* Adds cut stacks that were counted by DSO. */
 void profile_add_cuts(struct profile *p, const struct stack_cuts *by_dso);
 

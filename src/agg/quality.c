@@ -116,9 +116,8 @@ void profile_add_cuts(struct profile *p, const struct stack_cuts *by_dso)
 {
 	for (size_t i = 0; i < by_dso->v.n; i++) {
 		const struct stack_cut *c = &by_dso->v.v[i];
-		const char *path = dsos_at(p->dsos, c->file)->path;
 
-		stack_cuts_count(&p->cuts, strtab_intern_z(p->strings, path), c->end, c->stacks);
+		stack_cuts_count(&p->cuts, c->file | CUT_IN_DSO, c->end, c->stacks);
 	}
 }
 

@@ -43,7 +43,8 @@ void report_stack_ends(const struct profile *p, struct bytes *out)
 
 static const char *file_of(const struct profile *p, const struct stack_cut *c)
 {
-	const char *path = strtab_get(p->strings, c->file);
+	const char *path =
+		c->file & CUT_IN_DSO ? dsos_at(p->dsos, c->file & ~CUT_IN_DSO)->path : strtab_get(p->strings, c->file);
 
 	return *path ? path : "[unknown]";
 }
