@@ -121,7 +121,8 @@ static void test_ends(void **state)
 	assert_int_equal(ends->ends[STACK_NO_FP], 5 + 4 + 3);
 	assert_int_equal(ends->ends[STACK_DEEP], 6);
 	assert_int_equal(f.p.cuts.v.n, 2);
-	assert_string_equal(strtab_get(f.p.strings, f.p.cuts.v.v[0].file), "/a/file");
+	assert_true(f.p.cuts.v.v[0].file & CUT_IN_DSO);
+	assert_string_equal(dsos_at(f.p.dsos, f.p.cuts.v.v[0].file & ~CUT_IN_DSO)->path, "/a/file");
 	f.p.tally = (struct tally){ 0 };
 	f.p.stacks_told = true; /* the recorder knows more */
 	count(&f, FRAMES + 4 * 6, 7 + 3 + 2, 100 + 20 + 5 + 4 + 3 + 6, 5 + 4 + 3 + 6);
