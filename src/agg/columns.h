@@ -60,6 +60,7 @@ struct column {
 	void (*text)(const struct row_view *v, u64 value, struct bytes *out);
 	/* How tables show it if that is different ("[k] schedule", " 12:sh"); NULL: as number or text. */
 	void (*label)(const struct row_view *v, u64 value, struct bytes *out);
+	bool of_row;  /* the label depends on more of the row than the value */
 	u32 measures; /* bits of the measures that have to be in use (agg/measure.h) */
 };
 

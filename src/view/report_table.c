@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agg/keys.h"
 #include "base/mem.h"
 #include "view/report_table.h"
 
@@ -362,8 +361,7 @@ static void add_label(struct report_table *f, u32 k)
 	c->left = of->type == COLUMN_TEXT || of->label;
 	c->name = of->type == COLUMN_TEXT;
 	c->key_of_row = true;
-	/* Processes and threads show the name of the row's thread, too. */
-	c->alike = column_key(c->what) >= 64 || !(KEYS_NAMED >> column_key(c->what) & 1);
+	c->alike = !of->of_row;
 }
 
 static void add_metrics(struct report_table *f)

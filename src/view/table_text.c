@@ -204,8 +204,11 @@ static void settle_widths(struct table_text *x)
 
 void table_text_measure(struct table_text *x)
 {
-	for (u32 i = 0; i < x->how.workers; i++)
+	for (u32 i = 0; i < x->how.workers; i++) {
 		memset(x->lines[i].widths, 0, x->t->columns.n * sizeof(u32));
+		if (x->lines[i].measured)
+			memset(x->lines[i].measured, 0, x->t->columns.n * MEASURED * sizeof(*x->lines[i].measured));
+	}
 	if (!x->how.separator)
 		pool_run(x->how.workers, nr_units(x->t), measure_unit, x);
 	if (x->t->has_total && !x->how.separator)

@@ -205,6 +205,38 @@ static void narrow_rooms(void **state)
 		   "  0123456789012345678901234567890123456789\n");
 }
 
+static u64 number_of_name(const struct table *t, const struct table_column *c, size_t row)
+{
+	const struct made *of = t->form;
+
+	(void)c;
+	return strlen(of[row].name);
+}
+
+/* Names that are alike are measured once for each measuring, whichever columns there are then. */
+static void alike_cells_are_measured_again(void **state)
+{
+	struct table t = made_table();
+	struct table_text *x;
+	struct table_column *c;
+
+	(void)state;
+	t.number = number_of_name;
+	table_column_add(&t, CELL_COUNT, "count", "Count", get_count);
+	c = table_column_add(&t, CELL_TEXT, "name", "Name", get_name);
+	c->alike = true;
+	x = table_text_new(&t, &(struct table_print){ .workers = 2 });
+	for (u32 i = 0; i < 3; i++) {
+		table_text_measure(x);
+		assert_int_equal(table_text_width(x, 1), strlen("a longer name?"));
+	}
+	table_column_drop(&t, 0);
+	table_text_measure(x);
+	assert_int_equal(table_text_width(x, 0), strlen("a longer name?"));
+	table_text_free(x);
+	table_free(&t);
+}
+
 static void joined_and_separated(void **state)
 {
 	for (int separated = 0; separated < 2; separated++) {
@@ -457,6 +489,7 @@ int main(void)
 		cmocka_unit_test(widths_colours_and_totals),
 		cmocka_unit_test(no_head_and_unknown_numbers),
 		cmocka_unit_test(narrow_rooms),
+		cmocka_unit_test(alike_cells_are_measured_again),
 		cmocka_unit_test(joined_and_separated),
 		cmocka_unit_test(parts_and_drawings),
 		cmocka_unit_test(wide_parts),
