@@ -18,10 +18,10 @@
 #define HERE_NS 10000000 /* of its own time: arming a command */
 #define ASLEEP_NS 60000	 /* a counter that does not move for so long is not running */
 #define MOVES_NS 20000
-#define STOP_NS 2000000	     /* a task stops within that, unless it sleeps in the kernel */
-#define STEP_NS 5000000	     /* and takes a step */
-#define LET_GO_NS 2000000000 /* at the end, before a program is left to a trap that may end it */
-#define SIGNALS 32	     /* that are looked at at once */
+#define STOP_NS 2000000 /* a task stops within that, unless it sleeps in the kernel */
+#define STEP_NS 5000000 /* and takes a step */
+#define TRAPS_MAX 16
+#define SIGNALS 32 /* that are looked at at once */
 #define SPIN_NS 5000
 #define STEPS_MAX 20000
 #define STILL_MAX 256 /* steps in which nothing is counted: the counters are not on the hardware */
@@ -423,8 +423,12 @@ static enum window_armed release(pid_t tid, bool child, int status, enum window_
 {
 	bool halted;
 
-	while (trap_is_pending(tid)) {
+	for (u32 rounds = 0; trap_is_pending(tid); rounds++) {
 		enum stopped how;
+
+		/* The program may send such signals itself. */
+		if (rounds == TRAPS_MAX)
+			return WINDOW_SEIZED;
 
 		if (ptrace(PTRACE_CONT, tid, 0, signal_of(status, &halted)))
 			return WINDOW_GONE;
@@ -541,16 +545,17 @@ enum window_armed window_arm_stepped(pid_t tid, bool child, const struct window_
 	return armed;
 }
 
-bool window_let_go(pid_t tid, bool child)
+bool window_let_go(pid_t tid, bool child, u64 until_ns)
 {
-	u64 until = clock_ns() + LET_GO_NS;
 	enum window_armed how;
+	u64 now;
 	sigset_t before;
 	bool held = hold_signal(&before);
 
-	do
-		how = let_go(tid, child, LET_GO_NS);
-	while (how == WINDOW_SEIZED && clock_ns() < until);
+	do {
+		now = clock_ns();
+		how = let_go(tid, child, until_ns > now ? until_ns - now : 0);
+	} while (how == WINDOW_SEIZED && now < until_ns);
 	restore_signal(&before, held);
 	return how != WINDOW_SEIZED;
 }

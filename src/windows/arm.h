@@ -7,9 +7,9 @@
  *
  * Arming means to switch both on at that distance. There are three ways, depending on what can be stopped:
  *
- * - here: whoever is counted does it, the command before its exec, or the recorder on a CPU whose counters they are.
- * It counts itself up to S: it watches clocks, and has a loop of the right length between the switches of hardware
- *   counters, which is exact where nothing disturbs it, and else good to a few counts.
+ * - here: whoever is counted does it, the command before its exec, or the recorder on a CPU whose counters they
+ *   are. It counts itself up to S: it watches clocks, and has a loop of the right length between the switches of
+ *   hardware counters, which is exact where nothing disturbs it, and else good to a few counts.
  * - watched: the task runs elsewhere, and its counters are read until they show S. This is good to a few microseconds,
  *   which is enough for clocks.
  * - stepped: the task is stopped (ptrace) and goes on by single steps until its counter shows S. This is good to an
@@ -65,8 +65,9 @@ enum window_armed window_arm_watched(pid_t tid, const struct window_pair *p);
  * returned WINDOW_SEIZED before. Takes a few milliseconds, or longer if others want the same CPU. If SIGCHLD is
  * blocked, one that this function consumes is sent again. */
 enum window_armed window_arm_stepped(pid_t tid, bool child, const struct window_pair *p, bool seized);
-/* Lets a task go for which that returned WINDOW_SEIZED, at the end of the recording. False: it is in a system call
- * that cannot be interrupted, and may get the SIGTRAP of a step behind it. */
-bool window_let_go(pid_t tid, bool child);
+/* Lets a task go for which that returned WINDOW_SEIZED, at the end of the recording, and waits for it until until_ns
+ * (clock_ns). False: it is in a system call that cannot be interrupted, and may get the SIGTRAP of a step behind it.
+ */
+bool window_let_go(pid_t tid, bool child, u64 until_ns);
 
 #endif

@@ -37,8 +37,9 @@
 #include "codec/sample.h"
 
 #define TASK_RING_BYTES (256u << 10)
-#define MANY_TASKS 256 /* more have smaller rings */
-#define TURN_MS 2      /* of arming, before rings are emptied again */
+#define MANY_TASKS 256	     /* more have smaller rings */
+#define TURN_MS 2	     /* of arming, before rings are emptied again */
+#define LET_GO_NS 2000000000 /* at the end, before programs are left to a trap that may end them */
 
 static int fd_of(const struct window_run *w, u32 event, size_t place)
 {
@@ -453,18 +454,36 @@ void window_run_summary(const struct window_run *w, struct window_summary *out)
 		out->unarmed += i % w->states.groups.n == 0 && !w->states.of.v[i].ever;
 }
 
-void window_run_let_go(const struct window_run *w)
+/* Returns whether all have been let go. tell: of those that have not. */
+static bool let_go(struct window_run *w, u64 until_ns, bool tell)
 {
+	bool all = true;
+
 	for (size_t i = 0; i < w->states.of.n; i++) {
 		const struct window_place *p = &w->states.places.v[i / w->states.groups.n];
+		struct window_state *s = &w->states.of.v[i];
 
-		if (w->states.of.v[i].armed == WINDOW_STOPPING && !p->gone &&
-		    !window_let_go(p->task.tid, p->task.tid == w->child))
+		if (s->armed != WINDOW_STOPPING || p->gone)
+			continue;
+		if (window_let_go(p->task.tid, p->task.tid == w->child, until_ns)) {
+			s->armed = WINDOW_OFF;
+			continue;
+		}
+		all = false;
+		if (tell)
 			notify_warn(w->notify,
 				    "thread %d is in a system call that cannot be interrupted, and may get a SIGTRAP "
 				    "behind it, because it was about to be armed by single steps",
 				    p->task.tid);
 	}
+	return all;
+}
+
+void window_run_let_go(struct window_run *w)
+{
+	/* All are interrupted first, and then waited for together. */
+	if (!let_go(w, 0, false))
+		let_go(w, clock_ns() + LET_GO_NS, true);
 }
 
 void window_run_end(struct window_run *w)

@@ -66,7 +66,7 @@ void window_run_tick(struct window_run *w);
 int window_run_timeout(const struct window_run *w, int most);
 void window_run_summary(const struct window_run *w, struct window_summary *out);
 /* Nothing is armed any more: whoever was about to be stopped for it goes on without. */
-void window_run_let_go(const struct window_run *w);
+void window_run_let_go(struct window_run *w);
 void window_run_end(struct window_run *w);
 
 #endif

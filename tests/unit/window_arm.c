@@ -250,7 +250,7 @@ static void test_step_is_late(void **state)
 			assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL), 0);
 			armed = window_arm_stepped(pid, true, &p, true);
 		}
-		assert_true(armed != WINDOW_SEIZED || window_let_go(pid, true));
+		assert_true(armed != WINDOW_SEIZED || window_let_go(pid, true, clock_ns() + 2000000000));
 		if (armed == WINDOW_FORBIDDEN || armed == WINDOW_GONE)
 			break;
 		if (armed == WINDOW_ASLEEP)
