@@ -15,8 +15,8 @@
  *  - Only a directory that belongs to the user, and that nobody else may write to, is used, and it is made only in a
  *    directory of which the same is true (root may have been given the HOME of another user). The same goes for each
  *    file, which must be a regular one with no second name. It is opened relative to the directory, never through a
- *    link; ~/.cache may be one where HOME is the user's own. All are made private (0700, 0600): kernel addresses are
- * secrets where the kernel says so.
+ *    link; ~/.cache may be one where HOME is the user's own. All are made private (0700, 0600), because the kernel's
+ *    addresses are secrets where it says so.
  *  - Files appear whole, by rename. They are never changed, so a reader that has one open reads it to its end.
  *  - Each block of an entry carries a checksum, and is read through a cursor all the same: a checksum tells accidents,
  *    not malice. What does not add up is worked out anew, and kept in the place of what was damaged.
