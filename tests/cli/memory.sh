@@ -18,7 +18,7 @@ measure() {
 	size=$(($(stat -c %s hostile.data) / 1024))
 	"$hostile" --peak "$RETICLE" "${@:4}" --threads 2 --kallsyms /dev/null -i hostile.data >out 2>err
 	status=$?
-	peak=$(tail -1 err)
+	peak=$(tail -1 err | cut -d' ' -f2)
 	if [ $status -gt 1 ] || { [ $status = 0 ] && [ ! -s out ]; } || { [ $status = 1 ] && [ "$(wc -l <err)" -lt 2 ]; }; then
 		echo "$4, $kind: exit status $status, $(wc -c <out) bytes: $(head -1 err)"
 		failed=1

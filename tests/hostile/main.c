@@ -5,16 +5,18 @@
  *
  *   hostile                  the kinds
  *   hostile KIND MIB >FILE   one of them, so large
- *   hostile --peak CMD...    runs CMD; prints to standard error the most anonymous memory that it had, in KiB, with
- * that of its children
+ *   hostile --peak CMD...    runs CMD; behind what it prints to standard error stands a line "SECONDS KIB"
+ *
+ * SECONDS of the processor were spent by CMD and the children that it waited for, KIB is the most anonymous memory
+ * that it had at one time with all its children.
  */
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -444,51 +446,75 @@ static void make(const struct kind *k, u64 bytes, struct bytes *out)
 	}
 }
 
+/* Anonymous memory of one process in KiB; what it shares with others since a fork is counted in parts, so that the sum
+ * over all of them is what they take together. */
 static long anonymous_kib(long pid)
 {
 	char line[128], path[64];
 	long kib = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%ld/status", pid);
+	snprintf(path, sizeof(path), "/proc/%ld/smaps_rollup", pid);
 	f = fopen(path, "r");
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "RssAnon: %ld kB", &kib) == 1)
+		if (sscanf(line, "Pss_Anon: %ld kB", &kib) == 1)
 			break;
 	if (f)
 		fclose(f);
 	return kib;
 }
 
-/* The peak falls between two looks only if it lasts less than a millisecond. */
-static long with_children_kib(long pid)
+#define PROCESSES 64 /* more are not looked at */
+struct tree {
+	long pids[PROCESSES];
+	u32 n;
+};
+
+/* A process and all that come from it, the children behind their parent. */
+static void descendants(long root, struct tree *t)
 {
-	char path[64 + NAME_MAX];
-	long kib = anonymous_kib(pid), child;
-	struct dirent *task;
-	DIR *tasks;
+	*t = (struct tree){ .pids = { root }, .n = 1 };
+	for (u32 i = 0; i < t->n; i++) {
+		char path[64 + NAME_MAX];
+		struct dirent *task;
+		DIR *tasks;
 
-	snprintf(path, sizeof(path), "/proc/%ld/task", pid);
-	tasks = opendir(path);
-	while (tasks && (task = readdir(tasks))) {
-		FILE *f;
+		snprintf(path, sizeof(path), "/proc/%ld/task", t->pids[i]);
+		tasks = opendir(path);
+		while (tasks && (task = readdir(tasks))) {
+			FILE *f;
 
-		snprintf(path, sizeof(path), "/proc/%ld/task/%s/children", pid, task->d_name);
-		f = fopen(path, "r");
-		while (f && fscanf(f, "%ld", &child) == 1)
-			kib += anonymous_kib(child);
-		if (f)
-			fclose(f);
+			snprintf(path, sizeof(path), "/proc/%ld/task/%s/children", t->pids[i], task->d_name);
+			f = fopen(path, "r");
+			while (f && t->n < PROCESSES && fscanf(f, "%ld", &t->pids[t->n]) == 1)
+				t->n++;
+			if (f)
+				fclose(f);
+		}
+		if (tasks)
+			closedir(tasks);
 	}
-	if (tasks)
-		closedir(tasks);
-	return kib;
 }
 
+/* -> 0 where a process came or went meanwhile: its parts would be counted twice. */
+static long with_children_kib(long pid)
+{
+	struct tree before, after;
+	long kib = 0;
+
+	descendants(pid, &before);
+	for (u32 i = 0; i < before.n; i++)
+		kib += anonymous_kib(before.pids[i]);
+	descendants(pid, &after);
+	return before.n == after.n && !memcmp(before.pids, after.pids, before.n * sizeof(*before.pids)) ? kib : 0;
+}
+
+/* A peak falls between two looks only if it lasts less than half a millisecond, or a hundredth of the time until then.
+ */
 static int peak(char **cmd)
 {
-	struct timespec pause = { .tv_nsec = 500000 };
-	long most = 0;
+	long pause = 500, most = 0; /* microseconds */
+	struct rusage used;
 	int status;
 	pid_t pid = fork();
 
@@ -496,11 +522,15 @@ static int peak(char **cmd)
 		execvp(*cmd, cmd);
 		_exit(127);
 	}
-	while (waitpid(pid, &status, WNOHANG) == 0) {
+	while (wait4(pid, &status, WNOHANG, &used) == 0) {
 		most = MAX(most, with_children_kib(pid));
-		nanosleep(&pause, NULL);
+		usleep((useconds_t)pause);
+		pause = MIN(pause + pause / 100, 20000);
 	}
-	fprintf(stderr, "%ld\n", most);
+	fprintf(stderr, "%.3f %ld\n",
+		(double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+			(double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6,
+		most);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -104,17 +104,17 @@ def function_in_hole():
         f.write(head + struct.pack("<IIQQQQQQ", 1, 5, 0, BASE, BASE, at, at, 0x1000))
         f.seek(at)
         f.write(table + text + names + b"".join(rows))
-    places = [BASE + CODE + (i % 6 << 22) for i in range(600)]
+    places = [BASE + CODE + (i % 6 << 22) for i in range(300)]
     return branches([(at + (1 << 22) - 64, then + 16 + i // 6) for i, (at, then) in enumerate(zip(places, places[1:]))], 8 << 22)
 
 
 def many_blocks():
-    """A function of 500,000 blocks, and 20,000 passages through nearly all of them."""
-    n = 500000
+    """A function of 250,000 blocks, and 10,000 passages through nearly all of them."""
+    n = 250000
     elf("program", [(".text", SHT_PROGBITS, SHF_CODE, BASE + CODE, b"\x74\0" * n + bytes(8192), 0, 0),
                     (".symtab", SHT_SYMTAB, 0, 0, bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 1, BASE + CODE, 2 * n), 3, 24),
                     (".strtab", SHT_STRTAB, 0, 0, b"\0long\0", 0, 0)])
-    return branches([(BASE + CODE + 2 * n - 100 - 2 * (i % 150), BASE + CODE + 2 * (i // 150)) for i in range(20000)])
+    return branches([(BASE + CODE + 2 * n - 100 - 2 * (i % 150), BASE + CODE + 2 * (i // 150)) for i in range(10000)])
 
 
 def branches(pairs, size=0x1000000):
