@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agg/keys.h"
 #include "base/mem.h"
 #include "view/report_table.h"
 
