@@ -204,8 +204,12 @@ static void settle_widths(struct table_text *x)
 
 void table_text_measure(struct table_text *x)
 {
-	for (u32 i = 0; i < x->how.workers; i++)
+	/* A table that is fitted to a terminal is measured several times: each time anew. */
+	for (u32 i = 0; i < x->how.workers; i++) {
 		memset(x->lines[i].widths, 0, x->t->columns.n * sizeof(u32));
+		free(x->lines[i].measured);
+		x->lines[i].measured = NULL;
+	}
 	if (!x->how.separator)
 		pool_run(x->how.workers, nr_units(x->t), measure_unit, x);
 	if (x->t->has_total && !x->how.separator)
