@@ -204,10 +204,11 @@ static void settle_widths(struct table_text *x)
 
 void table_text_measure(struct table_text *x)
 {
+	/* A table that is fitted to a terminal is measured several times: each time anew. */
 	for (u32 i = 0; i < x->how.workers; i++) {
 		memset(x->lines[i].widths, 0, x->t->columns.n * sizeof(u32));
-		if (x->lines[i].measured)
-			memset(x->lines[i].measured, 0, x->t->columns.n * MEASURED * sizeof(*x->lines[i].measured));
+		free(x->lines[i].measured);
+		x->lines[i].measured = NULL;
 	}
 	if (!x->how.separator)
 		pool_run(x->how.workers, nr_units(x->t), measure_unit, x);

@@ -332,45 +332,46 @@ static void test_no_tracefs(void **state)
 	assert_non_null(strstr(note, "mount -t tracefs"));
 }
 
+static const struct {
+	const char *text;
+	u32 type;
+	u64 config;
+	const char *says; /* NULL: it is an event */
+} simulated[] = {
+	{ "cycles", 0, 0, NULL },
+	{ "r8", 4, 8, NULL },
+	{ "mem-loads", 4, 0x1cd, NULL },
+	{ "mem-stores:P", 4, 0x82d0, NULL },
+	{ "mem-loads:zz", 0, 0, "no event 'mem-loads:zz'" },
+	{ "cpu/cycles/", 0, 0, NULL },
+	{ "cpu/instructions/u", 0, 1, NULL },
+	{ "cpu/branch-instructions/", 0, 4, NULL },
+	{ "cpu/L1-dcache-load-misses/", 3, 0x10000, NULL },
+	{ "cpu/task-clock/", 1, 1, NULL },
+	{ "cpu/event=0x11/", 4, 0x11, NULL },
+	{ "cpu/event=instructions,period=77/", 0, 1, NULL },
+	{ "cpu/config=0x10002,name=calls/u", 4, 0x10002, NULL },
+	{ "cpu/r3a,alt-period=10,period=1000/", 4, 0x3a, NULL },
+	{ "armv8_pmuv3_0/event=8/", 4, 8, NULL },
+	{ "cpu/instructions,cycles/", 0, 0, "one event has one name" },
+	{ "cpu/config=1,event=8/", 0, 0, "one event has one name" },
+	{ "cpu//", 0, 0, "name or number is missing" },
+	{ "cpu/period=5/", 0, 0, "name or number is missing" },
+	{ "cpu/event=slots/", 0, 0, "no term or event 'slots'" },
+	{ "cpu/umask=1/", 0, 0, "no term or event 'umask'" },
+	{ "cpu/umask/", 0, 0, "cpu/NAME/, cpu/event=0x11/" },
+	{ "cpu/burst=2,cycles/", 0, 0, "needs 'alt-period'" },
+	{ "cpu_core/cycles/", 0, 0, "called cpu" },
+	{ "slots", 0, 0, "'reticle list sim'" },
+	{ "cpu-cycels", 0, 0, "no event 'cpu-cycels'" },
+	{ "instructoins:u", 0, 0, "'instructions'" },
+	{ "sched:sched_switch", 0, 0, "no event 'sched:sched_switch'" },
+	{ "sched:sched_switch/period=1/", 0, 0, "no event 'sched:sched_switch'" },
+};
+
 /* The virtual PMU's events, on a machine whose own PMUs would make two of each. */
 static void test_simulated(void **state)
 {
-	static const struct {
-		const char *text;
-		u32 type;
-		u64 config;
-		const char *says; /* NULL: it is an event */
-	} rows[] = {
-		{ "cycles", 0, 0, NULL },
-		{ "r8", 4, 8, NULL },
-		{ "mem-loads", 4, 0x1cd, NULL },
-		{ "mem-stores:P", 4, 0x82d0, NULL },
-		{ "mem-loads:zz", 0, 0, "no event 'mem-loads:zz'" },
-		{ "cpu/cycles/", 0, 0, NULL },
-		{ "cpu/instructions/u", 0, 1, NULL },
-		{ "cpu/branch-instructions/", 0, 4, NULL },
-		{ "cpu/L1-dcache-load-misses/", 3, 0x10000, NULL },
-		{ "cpu/task-clock/", 1, 1, NULL },
-		{ "cpu/event=0x11/", 4, 0x11, NULL },
-		{ "cpu/event=instructions,period=77/", 0, 1, NULL },
-		{ "cpu/config=0x10002,name=calls/u", 4, 0x10002, NULL },
-		{ "cpu/r3a,alt-period=10,period=1000/", 4, 0x3a, NULL },
-		{ "armv8_pmuv3_0/event=8/", 4, 8, NULL },
-		{ "cpu/instructions,cycles/", 0, 0, "one event has one name" },
-		{ "cpu/config=1,event=8/", 0, 0, "one event has one name" },
-		{ "cpu//", 0, 0, "name or number is missing" },
-		{ "cpu/period=5/", 0, 0, "name or number is missing" },
-		{ "cpu/event=slots/", 0, 0, "no term or event 'slots'" },
-		{ "cpu/umask=1/", 0, 0, "no term or event 'umask'" },
-		{ "cpu/umask/", 0, 0, "cpu/NAME/, cpu/event=0x11/" },
-		{ "cpu/burst=2,cycles/", 0, 0, "needs 'alt-period'" },
-		{ "cpu_core/cycles/", 0, 0, "called cpu" },
-		{ "slots", 0, 0, "'reticle list sim'" },
-		{ "cpu-cycels", 0, 0, "no event 'cpu-cycels'" },
-		{ "instructoins:u", 0, 0, "'instructions'" },
-		{ "sched:sched_switch", 0, 0, "no event 'sched:sched_switch'" },
-		{ "sched:sched_switch/period=1/", 0, 0, "no event 'sched:sched_switch'" },
-	};
 	struct tree t = make_tree(hybrid, ARRAY_LEN(hybrid));
 	struct event_env env = *env_of(&t);
 	char note[2048];
@@ -378,19 +379,20 @@ static void test_simulated(void **state)
 
 	(void)state;
 	env.simulated = true;
-	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+	for (u32 i = 0; i < ARRAY_LEN(simulated); i++) {
 		struct event_specs specs = { 0 };
+		const char *text = simulated[i].text, *says = simulated[i].says;
 		const struct event_spec *s;
 		int err;
 
 		*note = 0;
-		err = event_specs_parse(&specs, rows[i].text, &env, &to);
-		if (!err != !rows[i].says || (rows[i].says && !strstr(note, rows[i].says)))
-			fail_msg("'%s': %s\n%s", rows[i].text, err_name(err), note);
+		err = event_specs_parse(&specs, text, &env, &to);
+		if (!err != !says || (says && !strstr(note, says)))
+			fail_msg("'%s': %s\n%s", text, err_name(err), note);
 		s = specs.v.v;
-		if (!err &&
-		    (specs.v.n != 1 || s->attr.type != rows[i].type || s->attr.config != rows[i].config || s->pmu))
-			fail_msg("'%s': %zu events, type %u config %#llx", rows[i].text, specs.v.n, s->attr.type,
+		if (!err && (specs.v.n != 1 || s->attr.type != simulated[i].type ||
+			     s->attr.config != simulated[i].config || s->pmu))
+			fail_msg("'%s': %zu events, type %u config %#llx", text, specs.v.n, s->attr.type,
 				 (unsigned long long)s->attr.config);
 		event_specs_free(&specs);
 	}

@@ -468,7 +468,6 @@ static void test_cut(void **state)
 	end(&r);
 }
 
-/* The dynamic linker is on the way from the PLT to a function. */
 /* A function that was not called by the newest call: it was jumped to, or, if no code can, it is a signal's handler.
  * The thread does not count as one that jumps. */
 static void test_no_jump(void **state)
@@ -490,6 +489,7 @@ static void test_no_jump(void **state)
 	end(&r);
 }
 
+/* The dynamic linker is on the way from the PLT to a function. */
 static void test_binding(void **state)
 {
 	struct made binds = { .ip = LINKER + 8, .n = 2, .reg = -1, .words = { IN(2), PLT(3), 0, CALL(1, 2) } };
