@@ -15,9 +15,9 @@ struct priming *priming_new(void);
 void priming_free(struct priming *p); /* NULL is fine */
 struct record_met priming_met(struct priming *p);
 /*
- * Does it, in a process of its own that has given up its rights and has a lower priority, and waits for it: three
- * seconds at most, and not at all when there is nothing to do. Whatever goes wrong is not told: then the report does
- * the work.
+ * Does it, in a process of its own that has given up its rights and has a lower priority, and waits for it: until
+ * it has used three seconds of the processor, and 20 seconds at most. Nothing is begun when there is nothing to do, or
+ * no cache. Whatever goes wrong is not told: then the report does the work.
  */
 void priming_run(const struct priming *p);
 

@@ -104,24 +104,75 @@ static bool has_ended(const struct flow *f, u32 pid)
 	return !f->own_pids && pid != NO_PID && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
+static int open_below_its_root(const struct flow *f, const struct flow_map *m)
+{
+	char root[64];
+
+	snprintf(root, sizeof(root), "/proc/%u/root", m->pid);
+	return regular_open_in(root, strtab_get(&f->files, m->file));
+}
+
+/* If need be, one that was not hit is closed: that which was opened first. */
+static bool has_room(struct flow *f)
+{
+	if (f->open < FLOW_MOST_OPEN)
+		return true;
+	if (f->open_hit == f->open)
+		return false;
+	for (;;) {
+		struct flow_build_id *b = &f->build_ids.v[f->next_closed++ % f->build_ids.n];
+
+		if (b->fd < 0 || b->hit)
+			continue;
+		close(b->fd);
+		b->fd = -1;
+		f->open--;
+		return true;
+	}
+}
+
+static void keep_open(struct flow *f, struct flow_build_id *b, int fd)
+{
+	b->fd = fd;
+	f->open++;
+	f->open_hit += b->hit;
+}
+
+/* Finds out which files below other root directories were hit meanwhile. One that had to make room is opened again. */
+static void note_open(struct flow *f)
+{
+	for (size_t i = 0; f->want_open && f->want_hits && i < f->asked; i++) {
+		const struct flow_map *m = &f->maps.v[i];
+		bool below_other = m->root && m->root != FLOW_ROOT_UNKNOWN;
+		u32 id = below_other ? map_get(&f->id_of, below(m->file, m->root)) : ID_NONE;
+		struct flow_build_id *b = id == ID_NONE ? NULL : &f->build_ids.v[id];
+		int fd;
+
+		if (!b || !b->size || b->hit || !flow_hit(f, m->start, m->end))
+			continue;
+		b->hit = true;
+		f->open_hit += b->fd >= 0;
+		if (b->fd < 0 && has_room(f) && (fd = open_below_its_root(f, m)) >= 0)
+			keep_open(f, b, fd);
+	}
+}
+
 /* What a process with a root directory of its own has mapped can be found while it lives, and not at the end. */
 static void read_below_its_root(struct flow *f, const struct flow_map *m)
 {
 	struct build_id id = { 0 };
-	char root[64];
-	int fd;
+	int fd = open_below_its_root(f, m);
+	struct flow_build_id *kept;
 
-	snprintf(root, sizeof(root), "/proc/%u/root", m->pid);
-	fd = regular_open_in(root, strtab_get(&f->files, m->file));
 	if (fd >= 0 && !build_id_of_fd(fd, &id))
 		id.size = 0;
 	keep_build_id(f, below(m->file, m->root), id.id, id.size);
-	if (fd >= 0 && id.size && f->want_open && f->open < FLOW_MOST_OPEN) {
-		f->build_ids.v[f->build_ids.n - 1].fd = fd;
-		f->open++;
-	} else if (fd >= 0) {
+	kept = &f->build_ids.v[f->build_ids.n - 1];
+	kept->hit = !f->want_hits || flow_hit(f, m->start, m->end);
+	if (fd >= 0 && id.size && f->want_open && has_room(f))
+		keep_open(f, kept, fd);
+	else if (fd >= 0)
 		close(fd);
-	}
 }
 
 /*
@@ -131,6 +182,7 @@ static void read_below_its_root(struct flow *f, const struct flow_map *m)
 static void ask(struct flow *f, u32 most)
 {
 	u32 pid = NO_PID, root = 0;
+	bool noted = false;
 
 	for (; f->asked < f->maps.n && most; f->asked++) {
 		struct flow_map *m = &f->maps.v[f->asked];
@@ -150,6 +202,9 @@ static void ask(struct flow *f, u32 most)
 		f->of_file.v[m->file].elsewhere = true;
 		if (map_get(&f->id_of, below(m->file, root)) != ID_NONE)
 			continue;
+		if (!noted && f->open == FLOW_MOST_OPEN)
+			note_open(f);
+		noted |= f->open == FLOW_MOST_OPEN;
 		read_below_its_root(f, m);
 		most -= most > 0;
 	}
@@ -254,7 +309,7 @@ static void close_files(struct flow *f)
 	for (size_t i = 0; i < f->build_ids.n; i++)
 		if (f->build_ids.v[i].fd >= 0)
 			close(f->build_ids.v[i].fd);
-	f->open = 0;
+	f->open = f->open_hit = f->next_closed = 0;
 }
 
 void flow_restart(struct flow *f)
@@ -336,6 +391,7 @@ void flow_settle(struct flow *f)
 	ask(f, ASKED_PER_PASS);
 	if (f->maps.n + f->hits.n < f->settle_at)
 		return;
+	note_open(f);
 	note_hits(f);
 	for (size_t i = 0; i < f->maps.n; i++)
 		if (!is_settled(&f->of_file.v[f->maps.v[i].file]) && !has_ended(f, f->maps.v[i].pid)) {
@@ -354,6 +410,7 @@ void flow_files(struct flow *f, void (*fn)(void *ctx, const char *file, u32 pid,
 		void *ctx)
 {
 	ask(f, ASKED_LAST);
+	note_open(f);
 	note_hits(f);
 	for (u32 i = 0; i < f->of_file.n; i++) {
 		const struct flow_file *file = &f->of_file.v[i];

@@ -37,6 +37,7 @@ struct flow_file {
 struct flow_build_id {
 	u8 size, id[20]; /* size 0: the file has none */
 	int fd;		 /* with want_open: of a file below another root directory; else -1 */
+	bool hit;	 /* such a file: samples fell into it, or all build ids are wanted */
 };
 
 struct flow {
@@ -46,7 +47,8 @@ struct flow {
 	bool one_layout; /* all events have the fields that are used here at the same places */
 	bool own_pids;	 /* process ids are not the system's: it cannot be found out whether a process has ended */
 	bool no_files;	 /* files are not needed */
-	bool want_open;	 /* files below other root directories stay open, FLOW_MOST_OPEN of them */
+	bool want_open;	 /* files below other root directories stay open, FLOW_MOST_OPEN of them: first those that are
+			    hit */
 	u64 samples, lost, throttled;
 	u64 first_time, last_time; /* of samples */
 	bool want_hits;
@@ -59,7 +61,8 @@ struct flow {
 	size_t settle_at; /* number of maps and pages above which files are settled */
 	VEC(struct flow_build_id) build_ids; /* that came with the mappings, or were read while these were there */
 	struct map id_of;		     /* file << 32 | root directory -> build_ids */
-	u32 open;			     /* files that stay open */
+	u32 open, open_hit;		     /* files that stay open, and those of them that were hit */
+	u32 next_closed;		     /* of build_ids, which the next one that makes room is looked for from */
 	struct map pids;		     /* processes that were seen */
 	struct bytes joined;		     /* a record that wrapped around the ring's end */
 };

@@ -388,7 +388,7 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 	if (!err && r.window_how > WINDOW_SIM)
 		err = window_run_begin(&r.windows, r.window_how, &r.set, &r.events, r.window_interval_ns, to);
 	r.flow.no_files = o->output.build_ids == BUILDID_NONE;
-	r.flow.want_open = tell && tell->met;
+	r.flow.want_open = tell && tell->met && strcmp(r.path, "-") != 0;
 	r.flow.own_pids = r.sim && !o->sim.v.real_ids;
 	if (!err && !dry_run)
 		err = record(&r);

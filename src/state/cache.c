@@ -401,6 +401,23 @@ void cache_keep(struct cache *c, enum cache_kind kind, const struct bytes *key, 
 	}
 }
 
+void cache_drop_unfinished(struct cache *c, pid_t pid)
+{
+	int fd = c ? openat(c->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+	char begin[CACHE_NAME];
+
+	if (!d && fd >= 0)
+		close(fd);
+	snprintf(begin, sizeof(begin), TEMPORARY "%d-", (int)pid);
+	while (d && (e = readdir(d)) != NULL)
+		if (!strncmp(e->d_name, begin, strlen(begin)))
+			unlinkat(c->dir, e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
 static void put_stat(struct bytes *key, const struct stat *st)
 {
 	bytes_u64(key, st->st_dev);

@@ -10,6 +10,8 @@
 #ifndef STATE_CACHE_H
 #define STATE_CACHE_H
 
+#include <sys/types.h>
+
 #include "base/bytes.h"
 #include "base/err.h"
 
@@ -52,6 +54,8 @@ bool cache_has_any(const struct cache *c, enum cache_kind kind);
 int cache_find(struct cache *c, enum cache_kind kind, const struct bytes *key, struct cache_entry *out);
 /* Adds it, or puts it in the place of another. What cannot be written is not kept. */
 void cache_keep(struct cache *c, enum cache_kind kind, const struct bytes *key, const struct bytes *body);
+/* Removes what a process began to write that was killed since. */
+void cache_drop_unfinished(struct cache *c, pid_t pid);
 
 /* Bytes [at, at + size) of an entry into `to`, if they are all there. Thread-safe. */
 bool cache_entry_read(const struct cache_entry *e, u64 at, void *to, size_t size);

@@ -490,9 +490,47 @@ static void changed_just_now(void **state)
 	fclose(f);
 }
 
+static bool is_there(const struct place *p, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", p->dir, name);
+	return !access(path, F_OK);
+}
+
+static void make_empty(const struct place *p, const char *name)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", p->dir, name);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void what_the_killed_began_is_removed(void **state)
+{
+	const struct place *p = *state;
+	struct cache *c = cache_new(NULL);
+
+	assert_non_null(c);
+	keep(c, 1, 10);
+	make_empty(p, ".new-123-0");
+	make_empty(p, ".new-123-45");
+	make_empty(p, ".new-1234-0");
+	cache_drop_unfinished(c, 123);
+	assert_false(is_there(p, ".new-123-0"));
+	assert_false(is_there(p, ".new-123-45"));
+	assert_true(is_there(p, ".new-1234-0"));
+	assert_true(is_kept(c, 1, 10));
+	cache_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_the_killed_began_is_removed, enter, leave),
 		cmocka_unit_test_setup_teardown(found_by_key, enter, leave),
 		cmocka_unit_test(no_cache),
 		cmocka_unit_test(changed_just_now),

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +23,6 @@
 #include "codec/procmaps.h"
 #include "read/source.h"
 #include "record/build_id.h"
-#include "record/control.h"
 #include "record/flow.h"
 #include "record/sideband.h"
 #include "record/writer.h"
@@ -399,6 +397,63 @@ static void test_other_root(void **state)
 		skip();
 }
 
+static void count_open(void *ctx, const char *file, u32 pid, const struct flow_build_id *known)
+{
+	(void)file, (void)pid;
+	*(u32 *)ctx += known && known->fd >= 0;
+}
+
+/* More files than may stay open: those are open at the end that were hit, at once (the last one) or later (the first).
+ */
+static void test_hit_files_stay_open(void **state)
+{
+	char root[] = "/tmp/reticle-root-XXXXXX", path[64], name[64];
+	const u32 files = FLOW_MOST_OPEN + 2;
+	struct event_set set = { 0 };
+	struct evlist l = { 0 };
+	struct bytes data = { 0 };
+	struct flow f;
+	u32 open = 0;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/program", root);
+	write_elf(path, 0);
+	pid = start_below(root);
+	one_event(&set, &l);
+	flow_init(&f, &l, true);
+	f.want_open = true;
+	for (u32 i = 0; i < files; i++) {
+		snprintf(name, sizeof(name), "%s/%u", root, i);
+		assert_int_equal(link(path, name), 0);
+		put_map_of(&l, (u32)pid, 0x10000 * (i + 1), PROT_EXEC, name + strlen(root), &data);
+	}
+	for (u32 hit = files; pid && hit; hit = hit == files ? 1 : 0) {
+		put_sample(&l, 1000, 0x10000 * hit, 0x10000 * hit, &data);
+		flow_look(&f, &(struct iovec){ data.p, data.len }, 1);
+		flow_settle(&f);
+		data.len = 0;
+	}
+	flow_files(&f, count_open, &open);
+	assert_int_equal(open, pid ? 2 : 0);
+	if (pid) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	for (u32 i = 0; i < files; i++) {
+		snprintf(name, sizeof(name), "%s/%u", root, i);
+		unlink(name);
+	}
+	unlink(path);
+	rmdir(root);
+	flow_free(&f);
+	bytes_free(&data);
+	free_events(&set, &l);
+	if (!pid)
+		skip();
+}
+
 /* However the ring's end cuts the records, the same is seen. */
 static void test_flow(void **state)
 {
@@ -686,65 +741,6 @@ static void test_packer(void **state)
 	free(back);
 }
 
-static void take_command(void *ctx, char *line)
-{
-	struct bytes *seen = ctx;
-
-	bytes_printf(seen, "%s;", line);
-}
-
-/* in: what we read, out: where commands are written, and answers read. */
-static void check_control(const int in[2], const int out[2])
-{
-	struct bytes seen = { 0 };
-	struct control c;
-	char how[32], answer[8];
-
-	snprintf(how, sizeof(how), "fd:%d,%d", in[0], out[1]);
-	control_init(&c);
-	assert_int_equal(control_open(&c, how, NULL), 0);
-	/* Somebody else was there first. */
-	assert_true(control_read(&c, take_command, &seen, NULL));
-	assert_int_equal(seen.len, 0);
-	assert_int_equal(write(in[1], "a b\nc\n\0\n\0d\0e", 13), 13);
-	assert_true(control_read(&c, take_command, &seen, NULL));
-	assert_int_equal(seen.len, 10);
-	assert_memory_equal(seen.p, "a b;c;d;e;", 10);
-	control_ack(&c, NULL);
-	assert_int_equal(read(out[0], answer, sizeof(answer)), 5);
-	assert_memory_equal(answer, "ack\n", 5);
-	/* They are ours to read and write, and not to change. */
-	assert_int_equal(fcntl(in[0], F_GETFL) & O_NONBLOCK, 0);
-	assert_int_equal(fcntl(out[1], F_GETFL) & O_NONBLOCK, 0);
-	/* Nobody reads the answers. */
-	fcntl(out[1], F_SETFL, fcntl(out[1], F_GETFL) | O_NONBLOCK);
-	for (const char some[512] = { 0 }; write(out[1], some, sizeof(some)) > 0;)
-		;
-	fcntl(out[1], F_SETFL, fcntl(out[1], F_GETFL) & ~O_NONBLOCK);
-	control_ack(&c, NULL);
-	close(in[1]);
-	assert_false(control_read(&c, take_command, &seen, NULL));
-	control_close(&c);
-	close(in[0]);
-	close(out[0]);
-	close(out[1]);
-	bytes_free(&seen);
-}
-
-/* What would wait is ended by the alarm. */
-static void test_control(void **state)
-{
-	int in[2], out[2];
-
-	(void)state;
-	alarm(60);
-	assert_int_equal(pipe(in) | pipe(out), 0);
-	check_control(in, out);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, in) | socketpair(AF_UNIX, SOCK_STREAM, 0, out), 0);
-	check_control(in, out);
-	alarm(0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -761,9 +757,9 @@ int main(void)
 		cmocka_unit_test(test_flow_forgets_ended),
 		cmocka_unit_test(test_writer),
 		cmocka_unit_test(test_packer),
-		cmocka_unit_test(test_control),
 		cmocka_unit_test(test_notes_of_file),
 		cmocka_unit_test(test_other_root),
+		cmocka_unit_test(test_hit_files_stay_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
