@@ -23,7 +23,8 @@ struct unwinding {
 	struct current *current;
 	struct unwinder *unwinder;
 	struct stack_counts counts;
-	struct stack_cuts cuts; /* by file, as u->current knows it */
+	struct stack_counts new; /* of them: since they were described last */
+	struct stack_cuts cuts;	 /* the same, by file, as u->current knows it */
 	u64 dropped;
 	u64 second_ns, read_ns; /* since when, and how long, mappings have been read again */
 	const struct evlist *kernel, *recorded;
@@ -82,13 +83,13 @@ static u32 bytes_copied(const struct unwinding *u)
 	return most;
 }
 
-void unwinding_describe(const struct unwinding *u, struct features *f, struct arena *arena)
+void unwinding_describe(struct unwinding *u, struct features *f, struct arena *arena)
 {
-	if (!u->counts.stacks)
+	if (!u->new.stacks)
 		return;
-	f->unwound_stacks = u->counts.stacks;
-	f->unwound_frames = u->counts.frames;
-	f->unwound_by_fp = u->counts.guessed;
+	f->unwound_stacks = u->new.stacks;
+	f->unwound_frames = u->new.frames;
+	f->unwound_by_fp = u->new.guessed;
 	f->unwound_bytes = bytes_copied(u);
 	for (size_t i = 0; i < u->cuts.v.n; i++) {
 		const struct stack_cut *c = &u->cuts.v.v[i];
@@ -99,6 +100,9 @@ void unwinding_describe(const struct unwinding *u, struct features *f, struct ar
 								    .stacks = c->stacks });
 	}
 	f->present[FEAT_UNWOUND / 64] |= 1ull << FEAT_UNWOUND % 64;
+	u->new = (struct stack_counts){ 0 };
+	stack_cuts_free(&u->cuts);
+	u->cuts = (struct stack_cuts){ 0 };
 }
 
 u64 unwinding_dropped(const struct unwinding *u)
@@ -200,6 +204,7 @@ static void take_sample(struct unwinding *u, const u8 *record, u16 size, struct 
 	}
 	if (unwind_it(u, e, &s, &stack)) {
 		unwind_count(&u->counts, &stack);
+		unwind_count(&u->new, &stack);
 		stack_cuts_count(&u->cuts, stack.dso, stack.end, 1);
 		n = unwind_chain(&stack, s.misc & PERF_RECORD_MISC_CPUMODE_MASK, s.ip, &s.chain, words);
 	} else {

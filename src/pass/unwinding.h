@@ -21,8 +21,9 @@ void unwinding_begin(struct unwinding *u, const struct evlist *kernel, const str
 void unwinding_take(struct unwinding *u, const u8 *record, u16 size, struct bytes *out);
 /* What became of the stacks so far; all 0 before unwinding_begin. */
 const struct stack_counts *unwinding_counts(const struct unwinding *u);
-/* The same for the recording's readers, and where stacks were cut: FEAT_UNWOUND, if anything was unwound. */
-void unwinding_describe(const struct unwinding *u, struct features *f, struct arena *arena);
+/* The same since the last call, for the readers of a recording (of several, if files are switched), and where stacks
+ * were cut: FEAT_UNWOUND, if anything was unwound. */
+void unwinding_describe(struct unwinding *u, struct features *f, struct arena *arena);
 /* Samples that are not in the recording: of an event that nobody knows, damaged, or too large. */
 u64 unwinding_dropped(const struct unwinding *u);
 

@@ -19,7 +19,7 @@ struct record_unwind {
 	 * time but for the microseconds that the kernel takes to complete a record. Appends what the recording gets in
 	 * its place. */
 	void (*take)(void *ctx, const u8 *record, u16 size, struct bytes *out);
-	/* Adds to the recording's features what became of the stacks. After all records. */
+	/* Adds to a file's features what became of the stacks since the file before. After all its records. */
 	void (*describe)(void *ctx, struct features *f, struct arena *arena);
 	void *ctx;
 };

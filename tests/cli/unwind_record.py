@@ -187,6 +187,18 @@ def check_ends():
         fail(run("report", "-i", "fp.data")[:1000])
 
 
+def check_switched():
+    """Each file of --switch-output tells of its own stacks only."""
+    run("record", "-q", "-e", "cpu-clock:u", "-F", "1999", "--call-graph", "unwind", "--switch-output=1s", "-o", "switched.data",
+        "-a", "--", "sh", "-c", "timeout 3 ./p 1000000 || true")
+    files = sorted(f for f in os.listdir() if f.startswith("switched.data."))
+    if len(files) < 2:
+        fail(f"files of --switch-output: {files}")
+    for f in files:
+        if samples(f) and stack_ends(f)["stacks"] > samples(f):
+            fail(f"{f}: {samples(f)} samples, {stack_ends(f)}")
+
+
 def check_processes():
     """A child that another program's mappings replace; as a task, and with all CPUs."""
     for target in (), ("-a",):
@@ -242,6 +254,7 @@ machine.need_recording()
 check_same_stacks()
 check_recording()
 check_ends()
+check_switched()
 check_processes()
 check_windows()
 check_terms()
