@@ -5,13 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attrib/jumps.h"
 #include "attrib/place.h"
 #include "base/hash.h"
+#include "base/map.h"
+#include "base/vec.h"
 
 #define THREADS 64u
 #define ADDRESSES 8192u
-#define JUMPS 1024u
-#define LARGEST_CODE (1u << 20) /* of a function that is looked through for jumps */
+#define LARGEST_CODE (256u << 10) /* of a function that is looked through for jumps */
+#define ALL_CODE (8u << 20)	  /* of all functions together */
+#define LEAST_COST 64u		  /* of a function, in bytes of code */
+#define WAYS 16u		  /* functions that a chain of jumps may lead through */
+#define PAIRS 4096u
+#define LONGEST_NAME 1024u /* that is compared */
 #define PLT "@plt"
 #define PLT_ENTRY 16 /* bytes; the first one has twice as many on aarch64 */
 
@@ -21,10 +28,15 @@ struct answer {
 	struct function function;
 };
 
-/* May the function of one address jump into that of another? */
-struct jump {
-	u64 key; /* hash of process and addresses; 0: empty */
-	struct maps maps;
+/* Where a function's jumps lead, out of it. */
+struct leads {
+	bool plt, anywhere;
+	u32 n, syms[JUMPS_OUT]; /* of its file, each once */
+};
+
+/* May one function jump into another one? */
+struct pair {
+	u64 key; /* of both functions' DSOs and symbols; 0: empty */
 	bool may;
 };
 
@@ -33,7 +45,10 @@ struct functions {
 	struct dsos *dsos;
 	struct thread_view threads[THREADS];
 	struct answer answers[ADDRESSES];
-	struct jump jumps[JUMPS];
+	struct pair pairs[PAIRS];
+	struct map code; /* DSO and symbol -> index in leads; each function is looked through once */
+	VEC(struct leads) leads;
+	u32 code_left; /* bytes that may still be looked through */
 };
 
 struct functions *functions_new(const struct procs *procs, struct dsos *dsos)
@@ -42,11 +57,16 @@ struct functions *functions_new(const struct procs *procs, struct dsos *dsos)
 
 	f->procs = procs;
 	f->dsos = dsos;
+	f->code_left = ALL_CODE;
 	return f;
 }
 
 void functions_free(struct functions *f)
 {
+	if (!f)
+		return;
+	map_free(&f->code);
+	vec_free(&f->leads);
 	free(f);
 }
 
@@ -129,105 +149,171 @@ struct function function_at(struct functions *f, const struct asker *who, u64 ad
 	return a->function;
 }
 
-/* A direct jump at p, of which there are n bytes: where to, counted from p. 0: none. */
-static s64 jump_at(const u8 *p, u32 n)
-{
-	s32 far;
+/* --- jumps into other functions --- */
 
-	if (n >= 2 && (p[0] == 0xeb || (p[0] & 0xf0) == 0x70))
-		return 2 + (signed char)p[1];
-	if (n >= 5 && p[0] == 0xe9) {
-		memcpy(&far, p + 1, sizeof(far));
-		return 5 + (s64)far;
-	}
-	if (n >= 6 && p[0] == 0x0f && (p[1] & 0xf0) == 0x80) {
-		memcpy(&far, p + 2, sizeof(far));
-		return 6 + (s64)far;
-	}
-	return 0;
+static void add_lead(struct leads *l, u32 sym)
+{
+	for (u32 i = 0; i < l->n; i++)
+		if (l->syms[i] == sym)
+			return;
+	l->syms[l->n++] = sym;
 }
 
-/* Does an address of g's file lead into `in`: does it lie there, or in the PLT's entry for it? */
-static bool leads_to(struct functions *f, const struct place *g, u64 addr, const struct place *in)
+/* Reads a function's code. Where that is not there, or not x86-64's, nobody can tell where it leads. */
+static void read_leads(struct functions *f, u32 dso, const struct symbol *s, struct leads *l)
 {
-	u32 sym = dsos_symbol_at(f->dsos, g->dso, addr);
-	const char *name;
-	size_t n;
-
-	if (sym == ID_NONE)
-		return false;
-	if (g->dso == in->dso && sym == in->sym)
-		return true;
-	name = dsos_symbol_name(f->dsos, g->dso, sym);
-	n = strlen(name);
-	return is_plt(name, n) && !strncmp(name, dsos_symbol_name(f->dsos, in->dso, in->sym), n - strlen(PLT));
-}
-
-/* Instructions are not told apart: bytes that look like a jump there are taken for one, which is rare. */
-static bool code_jumps(struct functions *f, const struct place *g, const struct place *in)
-{
-	const struct symbol *s = dsos_symbol(f->dsos, g->dso, g->sym);
-	u64 start = s->start, size = s->end - s->start;
-	bool may = false, other_file = g->dso != in->dso;
-	u8 *code;
+	u32 size = (u32)(s->end - s->start), n;
+	u8 *code = mem_alloc(size);
+	struct jumps j = { .anywhere = true };
 	u16 machine = 0;
-	u32 n;
 
-	if (!size || size > LARGEST_CODE)
-		return true;
-	code = mem_alloc(size);
-	n = dsos_code_at(f->dsos, g->dso, start, code, (u32)size, &machine);
-	if (!n || machine != EM_X86_64)
-		may = true;
-	/* It may run on into what follows it, as parts of hand-written functions do. */
-	may |= !other_file && dsos_symbol(f->dsos, in->dso, in->sym)->start - s->end < PLT_ENTRY;
-	for (u32 i = 0; i < n && !may; i++) {
-		s64 to = jump_at(code + i, n - i);
-		u64 addr = start + i + (u64)to;
-
-		/* By the table of addresses that the dynamic linker fills. */
-		may = other_file && n - i >= 6 && code[i] == 0xff && code[i + 1] == 0x25;
-		if (to && (addr < start || addr >= start + size))
-			may |= leads_to(f, g, addr, in);
-	}
+	n = dsos_code_at(f->dsos, dso, s->start, code, size, &machine);
+	if (n == size && machine == EM_X86_64)
+		jumps_find(code, n, s->start, &j);
 	free(code);
-	return may;
+	l->anywhere = j.anywhere;
+	for (u32 i = 0; i < j.n; i++) {
+		u32 sym = dsos_symbol_at(f->dsos, dso, j.to[i]);
+
+		if (sym != ID_NONE)
+			add_lead(l, sym);
+	}
 }
 
-/* The PLT leads to a function of that name, or to a variant, whose name has it as a part: __memcpy_avx_unaligned. */
-static bool plt_leads_to(const char *plt, const char *name)
+/* Valid until the next call. Of a function that is too long, or comes after too many, nothing is kept. */
+static const struct leads *leads_of(struct functions *f, u32 dso, u32 sym)
 {
-	size_t n = strlen(plt) - strlen(PLT);
-	char part[128];
+	static const struct leads nobody_knows = { .anywhere = true };
+	const struct symbol *s = dsos_symbol(f->dsos, dso, sym);
+	u64 key = (u64)dso << 32 | sym, cost = s->end - s->start + LEAST_COST;
+	u32 at = map_get(&f->code, key);
+	struct leads l = { 0 };
+	const char *name;
 
+	if (at != ID_NONE)
+		return &f->leads.v[at];
+	if (s->end <= s->start || s->end - s->start > LARGEST_CODE || cost > f->code_left)
+		return &nobody_knows;
+	f->code_left -= (u32)cost;
+	name = dsos_symbol_name(f->dsos, dso, sym);
+	l.plt = is_plt(name, strlen(name));
+	if (!l.plt)
+		read_leads(f, dso, s, &l);
+	map_set(&f->code, key, (u32)f->leads.n);
+	vec_push(&f->leads, l);
+	return &f->leads.v[f->leads.n - 1];
+}
+
+/* Does one of these names begin that of the PLT's entry? */
+static bool begins_with(const char *name, size_t n, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (n >= strlen(list[i]) && !memcmp(name, list[i], strlen(list[i])))
+			return true;
+	return false;
+}
+
+/* Functions of memory and strings have variants under each other's names (memcpy is __memmove_avx_unaligned_erms), and
+ * call nothing. */
+static bool is_of_memory(const char *plt, size_t n, const char *name, size_t size)
+{
+	static const char *const called[] = { "mem",   "str",	"wcs",	 "wmem",   "stp",   "bcmp",
+					      "bcopy", "bzero", "index", "rindex", "rawmem" };
+	static const char *const found[] = { "mem", "str", "wcs", "stp", "bzero" };
+
+	if (!begins_with(plt, n, called, ARRAY_LEN(called)))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(found); i++)
+		if (memmem(name, size, found[i], strlen(found[i])))
+			return true;
+	return false;
+}
+
+/*
+ * An entry of the PLT leads to a function whose name has a part in common with its own. That it is in another file
+ * says too little: raise() has a signal's handler run, whose return takes a call away, and the thread goes on in what
+ * raise() called as if that entry had led there.
+ */
+static bool plt_leads_to(struct functions *f, const char *plt, const struct place *in)
+{
+	const char *name = dsos_symbol_name(f->dsos, in->dso, in->sym);
+	size_t n = strnlen(plt, LONGEST_NAME) - strlen(PLT), size = strnlen(name, LONGEST_NAME);
+
+	if (n + strlen(PLT) == LONGEST_NAME)
+		return true;
 	for (; n && *plt == '_'; n--)
 		plt++;
-	n = MIN(n, strcspn(plt, "@"));
-	if (n >= sizeof(part))
+	for (size_t i = 0; i < n; i++)
+		if (plt[i] == '@')
+			n = i;
+	for (; size && *name == '_'; size--)
+		name++;
+	return memmem(name, size, plt, n) || (size && memmem(plt, n, name, size)) || is_of_memory(plt, n, name, size);
+}
+
+/* Does it run on into what follows it, as parts of hand-written functions do? */
+static bool runs_into(struct functions *f, u32 dso, u32 sym, const struct place *in)
+{
+	return dso == in->dso &&
+	       dsos_symbol(f->dsos, dso, in->sym)->start - dsos_symbol(f->dsos, dso, sym)->end < PLT_ENTRY;
+}
+
+/* Functions of one file, each once, of which the first was called, and each other one is jumped to from one before. */
+struct ways {
+	u32 dso, n, sym[WAYS];
+};
+
+static bool add_way(struct ways *w, u32 sym)
+{
+	for (u32 i = 0; i < w->n; i++)
+		if (w->sym[i] == sym)
+			return true;
+	if (w->n == WAYS)
+		return false;
+	w->sym[w->n++] = sym;
+	return true;
+}
+
+/* Adds where one function jumps to. True: that is, or may be, `in`. */
+static bool follow(struct functions *f, struct ways *w, u32 sym, const struct place *in)
+{
+	const struct leads *l = leads_of(f, w->dso, sym);
+
+	if (l->plt)
+		return plt_leads_to(f, dsos_symbol_name(f->dsos, w->dso, sym), in);
+	if (l->anywhere || runs_into(f, w->dso, sym, in))
 		return true;
-	memcpy(part, plt, n);
-	part[n] = 0;
-	return strstr(name, part) != NULL;
+	for (u32 i = 0; i < l->n; i++)
+		if ((w->dso == in->dso && l->syms[i] == in->sym) || !add_way(w, l->syms[i]))
+			return true;
+	return false;
+}
+
+static bool leads_to(struct functions *f, const struct place *from, const struct place *in)
+{
+	struct ways w = { .dso = from->dso, .n = 1, .sym = { from->sym } };
+
+	for (u32 i = 0; i < w.n; i++)
+		if (follow(f, &w, w.sym[i], in))
+			return true;
+	return false;
 }
 
 bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64 in)
 {
 	const struct thread_view *t = view_of(f, who);
-	u64 key = hash_mix(hash_mix(hash_mix(0, who->pid), to), in) | 1;
-	struct jump *j = &f->jumps[key / 2 % JUMPS];
 	struct place g, h;
+	struct pair *p;
+	u64 key;
 
-	if (j->key == key && j->maps.space == t->maps.space && j->maps.n == t->maps.n)
-		return j->may;
-	*j = (struct jump){ key, t->maps, true };
 	place_find(f->dsos, t, PERF_RECORD_MISC_USER, to, &g);
 	place_find(f->dsos, t, PERF_RECORD_MISC_USER, in, &h);
 	/* The dynamic linker jumps by addresses that it has worked out. */
-	if (g.sym != ID_NONE && h.sym != ID_NONE && !is_linker(f, g.dso) && !is_linker(f, h.dso)) {
-		const char *name = dsos_symbol_name(f->dsos, g.dso, g.sym);
-
-		j->may = is_plt(name, strlen(name)) ? plt_leads_to(name, dsos_symbol_name(f->dsos, h.dso, h.sym)) :
-						      code_jumps(f, &g, &h);
-	}
-	return j->may;
+	if (g.sym == ID_NONE || h.sym == ID_NONE || is_linker(f, g.dso) || is_linker(f, h.dso))
+		return true;
+	key = hash_pair((u64)g.dso << 32 | g.sym, (u64)h.dso << 32 | h.sym) | 1;
+	p = &f->pairs[key / 2 % PAIRS];
+	if (p->key != key)
+		*p = (struct pair){ key, leads_to(f, &g, &h) };
+	return p->may;
 }

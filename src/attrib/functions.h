@@ -34,8 +34,13 @@ struct maps functions_maps(struct functions *f, const struct asker *who);
 /* Symbols of one name in one file may be two functions of that name, so they are one only if it is one symbol. */
 struct function function_at(struct functions *f, const struct asker *who, u64 addr);
 
-/* Can a thread that called `to` be in the function of `in` because the function of `to` jumps there (a tail call, a
- * part that the compiler moved away)? True also where nobody can tell: no symbols, no code, not x86_64's. */
+/*
+ * Can a thread that called `to` be in the function of `in` because the function of `to` jumps there (a tail call, a
+ * part that the compiler moved away), also by way of others of its file? True also where nobody can tell: no symbols,
+ * no code, not x86-64's; jumps to addresses that are worked out; functions of more than 256 KB, and all that comes
+ * after 8 MB of code. An entry of the PLT leads to what has a part of its name, so an alias of quite another name is
+ * missed.
+ */
 bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64 in);
 
 static inline bool function_is(const struct function *a, const struct function *b)
