@@ -5,10 +5,13 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 
-from base import CACHE, CROSS, LAB, compiler_version, key_of, run, scratch
+from base import CACHE, CROSS, LAB, compiler_version, key_of, note, run, scratch
 
 BOOT_TIMEOUT = 900  # seconds, for all scenarios of one kernel; about 30 on an idle machine, ten times as long on a busy one
+BOOTS_TIMEOUT = 2400  # for all guests of one run of the lab; a few that hang would otherwise take hours
+HURRIED_TIMEOUT = 60  # for each guest when these are used up
 TROUBLE = r"(?m)^(?:\[.*?\] )?(?:BUG:|WARNING:|INFO: |Unable to handle|Kernel panic|=+\n(?:\[.*?\] )?(?:WARNING|BUG)).*$"
 QEMU = ["qemu-system-aarch64", "-M", "virt,dtb-randomness=off", "-cpu", "cortex-a57", "-m", "512", "-nographic", "-nodefaults",
         "-serial", "stdio", "-no-reboot", "-net", "none", "-icount", "shift=1,sleep=off", "-rtc", "clock=vm,base=2026-01-01"]
@@ -67,19 +70,42 @@ def x86_initramfs(tests):
     return initrd
 
 
-def boot(image, initrd, arguments, cpus=2, outside=None, timeout=BOOT_TIMEOUT, machine=(QEMU, "ttyAMA0")):
+class Budget:
+    """What guests may still take, in seconds. Guests at the same time all count."""
+
+    def __init__(self, left=BOOTS_TIMEOUT):
+        self.left = left
+
+    def next(self):
+        return max(HURRIED_TIMEOUT, min(BOOT_TIMEOUT, self.left))
+
+    def spend(self, seconds, hangs):
+        self.left = max(0, self.left - seconds)
+        if hangs:
+            note(f"a guest hung and was ended after {seconds:.0f} s; the others have {self.left:.0f} s together, then "
+                 f"{HURRIED_TIMEOUT} s each")
+
+
+BUDGET = Budget()
+
+
+def boot(image, initrd, arguments, cpus=2, outside=None, timeout=None, machine=(QEMU, "ttyAMA0")):
     """-> the console's text, when the guest has switched itself off or its time is up. outside: a directory for files that
-    programs/carry.c brings out."""
+    programs/carry.c brings out. timeout: for a guest that is slow and known to be so, beside the budget of the others."""
     semihosting = ["-semihosting-config", "enable=on,target=native,userspace=on"] if outside else []
     with tempfile.TemporaryFile() as out:
         p = subprocess.Popen([*machine[0], "-smp", str(cpus), *semihosting, "-kernel", str(image), "-initrd", str(initrd), "-append",
                               f"console={machine[1]} panic=-1 loglevel=5 {arguments}"],
                              cwd=outside, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+        begin, hangs = time.monotonic(), False
         try:
-            p.wait(timeout)
+            p.wait(timeout or BUDGET.next())
         except subprocess.TimeoutExpired:
+            hangs = True
             p.kill()
             p.wait()
+        if not timeout:
+            BUDGET.spend(time.monotonic() - begin, hangs)
         out.seek(0)
         return out.read().decode(errors="replace").replace("\r", "")
 

@@ -15,7 +15,6 @@ OTHERS = re.compile(r"vmlinux symtab|Simple expression|PMU event table|DSO data|
                     r"Bitmap|[Tt]hread map|cpu map|map_groups|maps__|jit|perf hooks|Convert perf time|[Cc]lang")
 PAIR = ("plain", "burst")
 ARGUMENTS = "kernel=perf-test lab=all"
-TEST_TIMEOUT = 900  # seconds, for all of perf's tests on one kernel; about 20 on an idle machine
 
 
 def libraries(program, root):
@@ -81,7 +80,7 @@ def run_on(name, initrd):
     kept = kept_of(name, initrd)
     if kept.exists():
         return kept.read_text()
-    console = boot(kernel(name), initrd, ARGUMENTS, timeout=TEST_TIMEOUT)
+    console = boot(kernel(name), initrd, ARGUMENTS)
     note(f"perf test on {name}: {len(verdicts(console))} results")
     if "lab: end" not in console:
         print("\n".join("    " + line for line in console.splitlines()[-60:]))

@@ -50,8 +50,7 @@ echo "lab: end"
 poweroff -f
 """
 RECORDING = """\
-%(before)s reticle record -o %(output)s %(options)s -- %(program)s >%(stdout)s 2>%(stderr)s
-echo "status $?" >>%(name)s.log
+%(before)s { reticle record -o %(output)s %(options)s -- %(program)s; echo "status $?" >&2; } 2>%(name)s.log %(stdout)s
 [ ! -e %(name)s.data ] || { reticle report -i %(name)s.data >%(name)s.txt 2>&1; carry %(name)s.data %(name)s.txt; }
 carry %(name)s.log
 """
@@ -225,6 +224,30 @@ def is_native(period_long, batch, jitter=0, sets=1):
     return check
 
 
+def is_piped(check):
+    def both(r):
+        size = struct.unpack_from("<Q", r.path.read_bytes(), 8)[0] if r.path.exists() else 0
+        need(size == 16, f"a header of {size} bytes instead of the 16 for a pipe")
+        return check(r)
+    return both
+
+
+PAUSE = 20  # milliseconds that the program has worked at least when its events are enabled
+
+
+def is_enabled_late(check):
+    """No sample before the program has worked that long: it begins with exec, and who enables the events waits for it."""
+    def both(r):
+        said, records = check(r), r.records()
+        begin = [x["sample_id"]["time"] for x in records if x["kind"] == "COMM" and x["exec"]]
+        first = min(x["time"] for x in records if x["kind"] == "SAMPLE")
+        need(len(begin) == 1, f"{len(begin)} programs")
+        late = (first - begin[0]) / 1e6
+        need(late >= PAUSE, f"the first sample came {late:.1f} ms after exec")
+        return f"{said}; first sample {late:.1f} ms after exec"
+    return both
+
+
 def is_given_up(r):
     """The kernel alternates periods, but not such short ones of a timer."""
     need("windows: twin (its PMU cannot count a period as short as that)" in r.log and "status 0" in r.log, r.log.strip())
@@ -344,9 +367,9 @@ WITH_SERIES = [
     ("native-jitter", f"--window=jitter=200 -c 99700 {CYCLES}", "rivals 1 1 30000000", is_native(99700, 1, 200)),
     ("native-threads", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_native(99700, 1, 0, 4)),
     ("native-processes", f"-e '{NATIVE}'", "rivals 4 1 30000000", is_native(99700, 1, 0, 4)),
-    ("native-pipe", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_native(99700, 1, 0, 4)),
-    ("native-control", f"-D -1 --control=fifo:switch -e '{NATIVE}'", "rivals 1 1 60000000", is_native(99700, 1),
-     "mkfifo switch; (pause 20; echo enable >switch) &"),
+    ("native-pipe", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_piped(is_native(99700, 1, 0, 4))),
+    ("native-control", f"-D -1 --control=fifo:switch -e '{NATIVE}'", "rivals 1 1 120000000", is_enabled_late(is_native(99700, 1)),
+     f"mkfifo switch; (until pidof rivals >/dev/null; do pause 1; done; pause {PAUSE}; echo enable >switch) &"),
     ("native-given-up", f"-e '{CLOCK}'", "rivals 1 1 30000000", is_given_up),
     ("native-leader", f"--window=mode=native -e '{CLOCK}'", "rivals 1 1 300000", is_refused_leader),
     ("effect-windows", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "classes 0 1 50", is_native(999700, 1)),
@@ -404,8 +427,8 @@ def unpack(files, root):
 def streams(name):
     """-> where a row's recording and its messages go: through a pipe where its name says so"""
     if name.endswith("-pipe"):
-        return {"output": "-", "stdout": f"{name}.data", "stderr": f"{name}.log"}
-    return {"output": f"{name}.data", "stdout": f"{name}.log", "stderr": "&1"}
+        return {"output": "-", "stdout": f"| cat >{name}.data"}
+    return {"output": f"{name}.data", "stdout": ">&2"}
 
 
 def recordings(name, wanted=None, keep=None):

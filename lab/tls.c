@@ -410,6 +410,7 @@ int tls_program(u64 first)
 {
 	activity_fill(activity, first);
 	work(700000);
+	system_calls(20);
 	return 0;
 }
 

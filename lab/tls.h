@@ -44,4 +44,9 @@ struct tls_count tls_count(const struct tls_samples *t, u64 first);
 /* What a scenario executes: its words begin with first. -> exit status */
 int tls_program(u64 first);
 
+/* ---- deferred.c */
+
+/* Calls that are long enough in the kernel for some samples there. */
+void system_calls(int n);
+
 #endif
