@@ -69,7 +69,8 @@ void jumps_find(const u8 *code, u32 n, u64 start, struct jumps *out)
 		if (!is_jump(p + in.opcode))
 			continue;
 		if (p[in.opcode] == 0xff) {
-			out->anywhere = !changed && !in.jump_table && leads_anywhere(p + in.opcode, in.size - in.opcode);
+			out->anywhere =
+				!changed && !in.jump_table && leads_anywhere(p + in.opcode, in.size - in.opcode);
 			continue;
 		}
 		x86_branch_decode(p, in.size, true, &b);

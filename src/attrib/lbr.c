@@ -35,10 +35,10 @@
  * returns that come take others away in their place. That shows: a call site should lie in the function that the next
  * older call went to. It does not either after a jump to another function (tail calls, the PLT). Where an older call
  * went to that very function the two cannot be told apart, and where no jump leads from the code of the function that
- * was called to the other one (x86-64, attrib/jumps.h), it was a signal's handler, or another stack (coroutines): the stack is cut there,
- * better too short than wrong. Entries that are no longer true were made by calls within the function that goes on, so
- * it can look as if they were its own only if that one is recursive. Once a thread was seen to jump, its stacks are
- * cut there, too.
+ * was called to the other one (x86-64, attrib/jumps.h), it was a signal's handler, or another stack (coroutines): the
+ * stack is cut there, better too short than wrong. Entries that are no longer true were made by calls within the
+ * function that goes on, so it can look as if they were its own only if that one is recursive. Once a thread was seen
+ * to jump, its stacks are cut there, too.
  *
  * What cannot be seen: a way to a function that was overwritten each time before a sample was taken; and jumps among
  * recursive calls before the first one showed.

@@ -6,8 +6,8 @@
 #include "base/types.h"
 
 struct x86_insn {
-	u32 size;   /* bytes, all of which are there */
-	u32 opcode; /* where its opcode begins: behind its prefixes */
+	u32 size;	 /* bytes, all of which are there */
+	u32 opcode;	 /* where its opcode begins: behind its prefixes */
 	bool jump_table; /* a prefix says that it jumps by a table of the compiler's (notrack) */
 };
 

@@ -10,8 +10,7 @@
 #include <cmocka.h>
 
 #define START 0x1000u
-#define FIND(j, ...)                                                                                                  \
-	jumps_find((const u8[]){ __VA_ARGS__ }, (u32)sizeof((const u8[]){ __VA_ARGS__ }), START, j)
+#define FIND(j, ...) jumps_find((const u8[]){ __VA_ARGS__ }, (u32)sizeof((const u8[]){ __VA_ARGS__ }), START, j)
 
 static void test_direct(void **state)
 {
@@ -109,7 +108,8 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_direct), cmocka_unit_test(test_anywhere),
-					    cmocka_unit_test(test_stacks), cmocka_unit_test(test_values), cmocka_unit_test(test_many) };
+					    cmocka_unit_test(test_stacks), cmocka_unit_test(test_values),
+					    cmocka_unit_test(test_many) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,11 @@
 
 #include <cmocka.h>
 
-#define BYTES(...) (const u8[16]){ __VA_ARGS__ }
+#define BYTES(...)                                                                                                    \
+	(const u8[16])                                                                                                \
+	{                                                                                                             \
+		__VA_ARGS__                                                                                           \
+	}
 
 static const struct {
 	const u8 *code;
@@ -33,8 +37,8 @@ static const struct {
 	{ BYTES(0x66, 0x48, 0x05, 1, 2, 3, 4), 7, 2 },
 	{ BYTES(0x48, 0x8b, 0x85, 0x68, 0xff, 0xff, 0xff), 7, 1 },
 	{ BYTES(0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0), 9, 2 },
-	{ BYTES(0xf6, 0xc1, 1), 3, 0 },			  /* test $1,%cl */
-	{ BYTES(0xf6, 0xd1), 2, 0 },			  /* not %cl */
+	{ BYTES(0xf6, 0xc1, 1), 3, 0 },			      /* test $1,%cl */
+	{ BYTES(0xf6, 0xd1), 2, 0 },			      /* not %cl */
 	{ BYTES(0xf7, 0x05, 1, 2, 3, 4, 1, 0, 0, 0), 10, 0 }, /* testl $1,symbol(%rip) */
 	{ BYTES(0xf7, 0xd8), 2, 0 },
 	{ BYTES(0xc7, 0x44, 0x24, 8, 1, 2, 3, 4), 8, 0 }, /* movl $,8(%rsp) */
@@ -85,9 +89,9 @@ static void test_ends(void **state)
 		}
 	}
 	assert_false(x86_insn_decode((const u8 *)"\x06", 1, &got));
-	assert_false(x86_insn_decode(BYTES(0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66,
-					   0x66, 0x66, 0x90),
-				     16, &got));
+	assert_false(x86_insn_decode(
+		BYTES(0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x90),
+		16, &got));
 }
 
 int main(void)
