@@ -8,7 +8,7 @@
  *   hostile --peak CMD...    runs CMD; behind what it prints to standard error stands a line "SECONDS KIB"
  *
  * SECONDS of the processor were spent by CMD and the children that it waited for, KIB is the most anonymous memory
- * that it had at one time with all its children.
+ * that it had at one time, with the process that parses for it.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -446,18 +446,17 @@ static void make(const struct kind *k, u64 bytes, struct bytes *out)
 	}
 }
 
-/* Anonymous memory of one process in KiB; what it shares with others since a fork is counted in parts, so that the sum
- * over all of them is what they take together. */
-static long anonymous_kib(long pid)
+/* A line of a file in /proc, in KiB. */
+static long kib_of(long pid, const char *file, const char *format)
 {
-	char line[128], path[64];
+	char path[64], line[128];
 	long kib = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%ld/smaps_rollup", pid);
+	snprintf(path, sizeof(path), "/proc/%ld/%s", pid, file);
 	f = fopen(path, "r");
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Pss_Anon: %ld kB", &kib) == 1)
+		if (sscanf(line, format, &kib) == 1)
 			break;
 	if (f)
 		fclose(f);
@@ -467,6 +466,7 @@ static long anonymous_kib(long pid)
 #define PROCESSES 64 /* more are not looked at */
 struct tree {
 	long pids[PROCESSES];
+	u32 depth[PROCESSES]; /* below the first one */
 	u32 n;
 };
 
@@ -487,7 +487,7 @@ static void descendants(long root, struct tree *t)
 			snprintf(path, sizeof(path), "/proc/%ld/task/%s/children", t->pids[i], task->d_name);
 			f = fopen(path, "r");
 			while (f && t->n < PROCESSES && fscanf(f, "%ld", &t->pids[t->n]) == 1)
-				t->n++;
+				t->depth[t->n++] = t->depth[i] + 1;
 			if (f)
 				fclose(f);
 		}
@@ -496,17 +496,21 @@ static void descendants(long root, struct tree *t)
 	}
 }
 
-/* -> 0 where a process came or went meanwhile: its parts would be counted twice. */
-static long with_children_kib(long pid)
+/*
+ * Of the reader, and of the process that parses for it: its child's child (state/apart.h). What these share with the
+ * reader is counted once. That child itself does nothing; it still has pages that the reader had when it was forked
+ * and has given back since, which come and go with the time of the fork, and are not counted.
+ */
+static long with_parser_kib(long pid)
 {
-	struct tree before, after;
-	long kib = 0;
+	struct tree t;
+	long kib = kib_of(pid, "status", "RssAnon: %ld kB");
 
-	descendants(pid, &before);
-	for (u32 i = 0; i < before.n; i++)
-		kib += anonymous_kib(before.pids[i]);
-	descendants(pid, &after);
-	return before.n == after.n && !memcmp(before.pids, after.pids, before.n * sizeof(*before.pids)) ? kib : 0;
+	descendants(pid, &t);
+	for (u32 i = 0; i < t.n; i++)
+		if (t.depth[i] > 1)
+			kib += kib_of(t.pids[i], "smaps_rollup", "Private_Dirty: %ld kB");
+	return kib;
 }
 
 /* A peak falls between two looks only if it lasts less than half a millisecond, or a hundredth of the time until then.
@@ -523,7 +527,7 @@ static int peak(char **cmd)
 		_exit(127);
 	}
 	while (wait4(pid, &status, WNOHANG, &used) == 0) {
-		most = MAX(most, with_children_kib(pid));
+		most = MAX(most, with_parser_kib(pid));
 		usleep((useconds_t)pause);
 		pause = MIN(pause + pause / 100, 20000);
 	}
