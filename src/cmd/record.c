@@ -272,16 +272,20 @@ int record_run(const struct command_ctx *ctx, const void *config, int argc, char
 	struct event_specs specs = { 0 };
 	struct record_result result = { 0 };
 	struct truth *truth = NULL;
-	struct unwinding *unwinding = unwinding_new(to);
-	const struct record_unwind unwind = record_unwind_by(unwinding);
-	struct priming *priming = c.no_cache ? NULL : priming_new();
-	const struct record_met met = priming_met(priming);
+	struct unwinding *unwinding;
+	struct record_unwind unwind;
+	struct priming *priming;
+	struct record_met met;
 	int err;
 
 	if (c.o.sim.help)
 		return print_pmu_help(to);
 	if (asks_for_names(c.o.attr.user_regs) || asks_for_names(c.o.attr.intr_regs))
 		return print_registers(to);
+	unwinding = unwinding_new(to);
+	unwind = record_unwind_by(unwinding);
+	priming = c.no_cache ? NULL : priming_new();
+	met = priming_met(priming);
 	if (argc)
 		c.o.target.command = argv;
 	err = record_prepare(&c, &specs, to);

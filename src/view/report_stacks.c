@@ -65,7 +65,8 @@ static struct stack_cut *sorted(const struct profile *p)
 {
 	struct stack_cut *v = mem_zalloc((p->cuts.v.n + 1) * sizeof(*v));
 
-	memcpy(v, p->cuts.v.v, p->cuts.v.n * sizeof(*v));
+	for (size_t i = 0; i < p->cuts.v.n; i++)
+		v[i] = p->cuts.v.v[i];
 	qsort_r(v, p->cuts.v.n, sizeof(*v), more_first, (void *)p);
 	return v;
 }

@@ -40,10 +40,29 @@ int main(int argc, char **argv)
 """
 SHARED = r"""
 #include <pthread.h>
+#include <sched.h>
 struct counters { volatile long first; long between; volatile long second; } __attribute__((aligned(64))) counters;
 static pthread_barrier_t start;
-static void *count_first(void *p) { pthread_barrier_wait(&start); for (long i = 0; i < 400000; i++) counters.first++; return p; }
-static void *count_second(void *p) { pthread_barrier_wait(&start); for (long i = 0; i < 400000; i++) counters.second++; return p; }
+static void *count_first(void *p)
+{
+	pthread_barrier_wait(&start);
+	for (long i = 0; i < 400000; i++) {
+		counters.first++;
+		if (!(i % 64)) /* the threads take turns where there is one CPU for both */
+			sched_yield();
+	}
+	return p;
+}
+static void *count_second(void *p)
+{
+	pthread_barrier_wait(&start);
+	for (long i = 0; i < 400000; i++) {
+		counters.second++;
+		if (!(i % 64)) /* the threads take turns where there is one CPU for both */
+			sched_yield();
+	}
+	return p;
+}
 int main(void)
 {
 	pthread_t a, b;

@@ -541,6 +541,7 @@ static int peak(char **cmd)
 int main(int argc, char **argv)
 {
 	struct bytes out;
+	int failed;
 
 	if (argc > 2 && !strcmp(argv[1], "--peak"))
 		return peak(argv + 2);
@@ -551,5 +552,7 @@ int main(int argc, char **argv)
 		else if (argc == 3 && !strcmp(kinds[i].name, argv[1]))
 			make(&kinds[i], strtoull(argv[2], NULL, 10) << 20, &out);
 	}
-	return bytes_flush(&out) ? 1 : 0;
+	failed = bytes_flush(&out);
+	bytes_free(&out);
+	return failed ? 1 : 0;
 }
