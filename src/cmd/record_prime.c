@@ -87,17 +87,16 @@ struct record_met priming_met(struct priming *p)
 
 static void prime_file(struct dsos *d, const struct primed_file *f)
 {
-	struct dso_key key = { .kind = !f->kernel	 ? DSO_FILE :
-				       f->path[0] == '[' ? DSO_KERNEL :
-							   DSO_MODULE,
+	bool map = !strcmp(f->path, "[kernel.kallsyms]");
+	struct dso_key key = { .kind = !f->kernel ? DSO_FILE :
+				       map	  ? DSO_KERNEL :
+						    DSO_MODULE,
 			       .path = { f->path, (u32)strlen(f->path) },
 			       .pid = f->pid,
 			       .build_id = f->id.id,
 			       .build_id_size = f->id.size };
 	u32 dso;
 
-	if (key.kind == DSO_KERNEL && strcmp(f->path, "[kernel.kallsyms]") != 0)
-		key.kind = DSO_MODULE;
 	dso = dsos_get(d, &key);
 	if (f->fd >= 0)
 		dsos_keep_build(d, dso, f->fd);
