@@ -250,34 +250,19 @@ static bool run_absent(char *figures)
 
 /* ---- exec: what the samples before are about is gone */
 
+static void before_exec(void)
+{
+	system_calls(20);
+}
+
 static bool run_exec(char *figures)
 {
 	struct attr a = attr_kernel(activity, PERIOD, TLS_DEFER);
 	static struct visits t;
 	size_t empty = 0, wrong = 0, before = 0, after = 0;
-	char byte = 0;
-	int ends[2];
 	struct event e;
+	int err = sample_exec(&e, &a, before_exec);
 
-	if (pipe(ends))
-		return failed(figures, "pipe: %s", strerror(errno));
-	pin(0);
-	pid_t pid = fork();
-	if (!pid) {
-		activity_fill(activity, 1000);
-		if (read(ends[0], &byte, 1) == 1)
-			system_calls(20);
-		execl("/init", "init", "tls", "2000", NULL);
-		_exit(1);
-	}
-	int err = event_open(&e, &a, pid, -1);
-	if (!err)
-		event_enable(&e);
-	if (write(ends[1], &byte, 1) != 1)
-		err = -EIO;
-	waitpid(pid, NULL, 0);
-	close(ends[0]);
-	close(ends[1]);
 	if (err)
 		return failed(figures, "open: %s", strerror(-err));
 	read_visits(&e, &t);

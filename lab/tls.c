@@ -362,34 +362,46 @@ static bool run_cpu(char *figures)
 
 /* The event follows the program over its exec: the same offset is another variable then. Here it is the same one
  * again. */
-static bool run_exec(char *figures)
+int sample_exec(struct event *e, const struct attr *a, void (*before)(void))
 {
-	struct attr a = attr_at(activity, 0);
-	static struct tls_samples t;
-	size_t n[3] = { 0 }, unset = 0;
-	int ends[2];
-	struct event e;
 	char byte = 0;
+	int ends[2], err;
 
 	if (pipe(ends))
-		return failed(figures, "pipe: %s", strerror(errno));
+		return -errno;
 	pin(0);
 	pid_t pid = fork();
 	if (!pid) {
 		activity_fill(activity, 1000);
 		if (read(ends[0], &byte, 1) == 1)
-			work(700000);
+			before();
 		execl("/init", "init", "tls", "2000", NULL);
 		_exit(1);
 	}
-	int err = event_open(&e, &a, pid, -1);
+	err = event_open(e, a, pid, -1);
 	if (!err)
-		event_enable(&e);
+		event_enable(e);
 	if (write(ends[1], &byte, 1) != 1)
 		err = -EIO;
 	waitpid(pid, NULL, 0);
 	close(ends[0]);
 	close(ends[1]);
+	return err;
+}
+
+static void before_exec(void)
+{
+	work(700000);
+}
+
+static bool run_exec(char *figures)
+{
+	struct attr a = attr_at(activity, 0);
+	static struct tls_samples t;
+	size_t n[3] = { 0 }, unset = 0;
+	struct event e;
+	int err = sample_exec(&e, &a, before_exec);
+
 	if (err)
 		return failed(figures, "open: %s", strerror(-err));
 	bool good = tls_read(&e, &t);

@@ -41,6 +41,9 @@ bool tls_read(const struct event *e, struct tls_samples *t);
 bool tls_sample_has(const struct tls_sample *s, u64 first);
 struct tls_count tls_count(const struct tls_samples *t, u64 first);
 
+/* Samples a child, with words that begin with 1000, that does something and executes tls_program(2000) then. The event
+ * is open afterwards, and the child has ended. -> 0 or -errno */
+int sample_exec(struct event *e, const struct attr *a, void (*before)(void));
 /* What a scenario executes: its words begin with first. -> exit status */
 int tls_program(u64 first);
 

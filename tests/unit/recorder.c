@@ -350,27 +350,54 @@ static void check_told(struct flow *f, const struct bytes *data, bool again, con
 	bytes_free(&told);
 }
 
+/* A process below another root directory, in which there is a program. */
+struct other_root {
+	char root[64], program[80];
+	pid_t pid; /* 0: this user may not have one */
+};
+
+static void begin_root(struct other_root *o)
+{
+	snprintf(o->root, sizeof(o->root), "/tmp/reticle-root-XXXXXX");
+	assert_non_null(mkdtemp(o->root));
+	snprintf(o->program, sizeof(o->program), "%s/program", o->root);
+	write_elf(o->program, 0);
+	o->pid = start_below(o->root);
+}
+
+static void end_process(const struct other_root *o)
+{
+	if (!o->pid)
+		return;
+	kill(o->pid, SIGKILL);
+	waitpid(o->pid, NULL, 0);
+}
+
+static void remove_root(const struct other_root *o)
+{
+	unlink(o->program);
+	rmdir(o->root);
+}
+
 /* One path is two files below two roots: that of the process that was hit counts, and is never looked for in ours. */
 static void test_other_root(void **state)
 {
-	char root[] = "/tmp/reticle-root-XXXXXX", path[64];
+	struct other_root other;
 	struct event_set set = { 0 };
 	struct evlist l = { 0 };
 	struct bytes data = { 0 };
 	struct flow f;
 	size_t before;
-	pid_t pid;
+	u32 pid;
 
 	(void)state;
-	assert_non_null(mkdtemp(root));
-	snprintf(path, sizeof(path), "%s/program", root);
-	write_elf(path, 0);
-	pid = start_below(root);
+	begin_root(&other);
+	pid = (u32)other.pid;
 	if (pid) {
 		one_event(&set, &l);
 		put_map_of(&l, (u32)getpid(), 0x10000, PROT_EXEC, "/program", &data);
-		put_map_of(&l, (u32)pid, 0x20000, PROT_EXEC, "/program", &data);
-		put_map_of(&l, (u32)pid, 0x30000, PROT_EXEC, "/bin/sh", &data);
+		put_map_of(&l, pid, 0x20000, PROT_EXEC, "/program", &data);
+		put_map_of(&l, pid, 0x30000, PROT_EXEC, "/bin/sh", &data);
 		put_sample(&l, 1000, 0x20000, 0x30000, &data);
 		flow_init(&f, &l, true);
 		check_told(&f, &data, false, "/program 3 ");
@@ -379,8 +406,7 @@ static void test_other_root(void **state)
 		put_sample(&l, 1000, 0x10000, 0x20000, &data); /* what was hit in our root goes first */
 		check_told(&f, &data, true, "/program 0 ");
 		data.len = before;
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
+		end_process(&other);
 		check_told(&f, &data, true, ""); /* it cannot be asked any more */
 		flow_free(&f);
 		flow_init(&f, &l, false);
@@ -391,8 +417,7 @@ static void test_other_root(void **state)
 		bytes_free(&data);
 		free_events(&set, &l);
 	}
-	unlink(path);
-	rmdir(root);
+	remove_root(&other);
 	if (!pid)
 		skip();
 }
@@ -407,27 +432,25 @@ static void count_open(void *ctx, const char *file, u32 pid, const struct flow_b
  */
 static void test_hit_files_stay_open(void **state)
 {
-	char root[] = "/tmp/reticle-root-XXXXXX", path[64], name[64];
+	char name[80];
 	const u32 files = FLOW_MOST_OPEN + 2;
 	struct event_set set = { 0 };
 	struct evlist l = { 0 };
 	struct bytes data = { 0 };
+	struct other_root other;
 	struct flow f;
-	u32 open = 0;
-	pid_t pid;
+	u32 open = 0, pid;
 
 	(void)state;
-	assert_non_null(mkdtemp(root));
-	snprintf(path, sizeof(path), "%s/program", root);
-	write_elf(path, 0);
-	pid = start_below(root);
+	begin_root(&other);
+	pid = (u32)other.pid;
 	one_event(&set, &l);
 	flow_init(&f, &l, true);
 	f.want_open = true;
 	for (u32 i = 0; i < files; i++) {
-		snprintf(name, sizeof(name), "%s/%u", root, i);
-		assert_int_equal(link(path, name), 0);
-		put_map_of(&l, (u32)pid, 0x10000 * (i + 1), PROT_EXEC, name + strlen(root), &data);
+		snprintf(name, sizeof(name), "%s/%u", other.root, i);
+		assert_int_equal(link(other.program, name), 0);
+		put_map_of(&l, pid, 0x10000 * (i + 1), PROT_EXEC, name + strlen(other.root), &data);
 	}
 	for (u32 hit = files; pid && hit; hit = hit == files ? 1 : 0) {
 		put_sample(&l, 1000, 0x10000 * hit, 0x10000 * hit, &data);
@@ -437,16 +460,12 @@ static void test_hit_files_stay_open(void **state)
 	}
 	flow_files(&f, count_open, &open);
 	assert_int_equal(open, pid ? 2 : 0);
-	if (pid) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
+	end_process(&other);
 	for (u32 i = 0; i < files; i++) {
-		snprintf(name, sizeof(name), "%s/%u", root, i);
+		snprintf(name, sizeof(name), "%s/%u", other.root, i);
 		unlink(name);
 	}
-	unlink(path);
-	rmdir(root);
+	remove_root(&other);
 	flow_free(&f);
 	bytes_free(&data);
 	free_events(&set, &l);
