@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-from lib.machine import need_sim, plugin
+from lib.machine import need_sim
 
 RETICLE = os.environ["RETICLE"]
 failed = 0
@@ -105,7 +105,6 @@ if run("cc", "--version").returncode or os.uname().machine != "x86_64":
     print("needs a C compiler and an x86_64 machine")
     sys.exit(77)
 need_sim()
-os.environ["RETICLE_VPMU"] = str(plugin())
 reports = {}
 for program in PROGRAMS:
     record(program, ["cc"])

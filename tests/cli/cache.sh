@@ -3,12 +3,8 @@
 # check: threads
 # The symbol cache changes how long a report takes, never what it says; and nothing that lies in it is trusted.
 set -eu
-fail() {
-	echo "$*"
-	exit 1
-}
-export XDG_CACHE_HOME=$TESTDIR/cache
-mkdir "$XDG_CACHE_HOME"
+# shellcheck source=/dev/null
+. "$SRCDIR/tests/cli/cache_lib.bash"
 dir=$XDG_CACHE_HOME/reticle
 
 cat >spin.cc <<'EOF'

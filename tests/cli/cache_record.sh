@@ -3,12 +3,8 @@
 # record leaves the symbol tables of what it met in the symbol cache, where the first report finds them; no row changes
 # for it, and options turn it off.
 set -eu
-fail() {
-	echo "$*"
-	exit 1
-}
-export XDG_CACHE_HOME=$TESTDIR/cache
-mkdir "$XDG_CACHE_HOME"
+# shellcheck source=/dev/null
+. "$SRCDIR/tests/cli/cache_lib.bash"
 dir=$XDG_CACHE_HOME/reticle
 
 cat >spin.c <<'EOF'

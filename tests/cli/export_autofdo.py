@@ -14,9 +14,6 @@ import sys
 from lib.machine import need_sim
 
 RETICLE, SRC = os.environ["RETICLE"], pathlib.Path(os.environ["SRCDIR"])
-plugin = SRC / "build/vpmu/reticle-vpmu.so"  # one with sanitizers does not load into QEMU
-if plugin.exists():
-    os.environ["RETICLE_VPMU"] = str(plugin)
 OLDEST = 16  # older ones count otherwise
 PROGRAM = r"""
 #include <algorithm>

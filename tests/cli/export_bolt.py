@@ -14,9 +14,6 @@ import sys
 from lib.machine import need_sim
 
 RETICLE, SRC = os.environ["RETICLE"], pathlib.Path(os.environ["SRCDIR"])
-plugin = SRC / "build/vpmu/reticle-vpmu.so"  # one with sanitizers does not load into QEMU
-if plugin.exists():
-    os.environ["RETICLE_VPMU"] = str(plugin)
 PERF2BOLT = shutil.which("perf2bolt") or next(map(str, sorted(pathlib.Path("/usr/lib").glob("llvm-*/bin/perf2bolt"))), None)
 PROGRAM = r"""
 #include <stdlib.h>

@@ -7,14 +7,12 @@ import pathlib
 import subprocess
 import sys
 
-from lib.machine import need_recording, no_sim
+from lib.machine import need_recording, use_plugin, no_sim
 
 reticle, data = os.environ["RETICLE"], os.environ.get("RETICLE_TEST_DATA")
 WORK = ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"]
 need_recording()
-plugin = pathlib.Path(os.environ["SRCDIR"], "build/vpmu/reticle-vpmu.so")  # that of a tree with sanitizers does not load into QEMU
-if plugin.exists():
-    os.environ["RETICLE_VPMU"] = str(plugin)
+use_plugin()
 
 
 def run(*words):

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import termios
 
-from lib.machine import need_sim, plugin
+from lib.machine import need_sim
 
 reticle, source = os.environ["RETICLE"], pathlib.Path(os.environ["SRCDIR"])
 build = pathlib.Path(reticle).parent
@@ -191,7 +191,6 @@ check("stacks", "same stack" in run("report", "--header", "-i", "w.data", "--att
 
 # The virtual PMU accounts for each window: what began and ended in one function must be what the row has.
 need_sim()
-os.environ["RETICLE_VPMU"] = str(plugin())
 turns = source / "build/bench/turns"  # the plain tree's: one with AddressSanitizer takes all memory under QEMU
 record = [reticle, "record", "--pmu=sim", "--truth", "truth.json", "-o", "t.data", "-e",
           "{cycles/period=4970,alt-period=300,burst=2/,instructions,branch-misses}:uS", "-e", "re/period=1/u", "--", turns, "40000"]

@@ -13,9 +13,6 @@ import sys
 from lib.machine import need_sim
 
 RETICLE, SRCDIR = os.environ["RETICLE"], pathlib.Path(os.environ["SRCDIR"])
-plugin = SRCDIR / "build/vpmu/reticle-vpmu.so"  # that of a tree with sanitizers does not load into QEMU
-if plugin.exists():
-    os.environ["RETICLE_VPMU"] = str(plugin)
 PROGRAM = r"""
 #include <stdint.h>
 #include <stdio.h>

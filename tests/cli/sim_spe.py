@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-from lib.machine import need, plugin
+from lib.machine import need, plugin, use_plugin
 
 RETICLE = os.environ["RETICLE"]
 COMPILER = "aarch64-linux-gnu-gcc"
@@ -43,26 +43,11 @@ SHARED = r"""
 #include <sched.h>
 struct counters { volatile long first; long between; volatile long second; } __attribute__((aligned(64))) counters;
 static pthread_barrier_t start;
-static void *count_first(void *p)
-{
-	pthread_barrier_wait(&start);
-	for (long i = 0; i < 400000; i++) {
-		counters.first++;
-		if (!(i % 64)) /* the threads take turns where there is one CPU for both */
-			sched_yield();
-	}
-	return p;
-}
-static void *count_second(void *p)
-{
-	pthread_barrier_wait(&start);
-	for (long i = 0; i < 400000; i++) {
-		counters.second++;
-		if (!(i % 64)) /* the threads take turns where there is one CPU for both */
-			sched_yield();
-	}
-	return p;
-}
+/* The threads take turns where there is one CPU for both. */
+#define COUNTS(which) static void *count_##which(void *p) { pthread_barrier_wait(&start); \
+	for (long i = 0; i < 400000; i++) { counters.which++; if (!(i % 64)) sched_yield(); } return p; }
+COUNTS(first)
+COUNTS(second)
 int main(void)
 {
 	pthread_t a, b;
@@ -228,7 +213,7 @@ def as_perf_reads_it():
 need(None if shutil.which(COMPILER) else f"{COMPILER} is not installed")
 need(None if shutil.which("qemu-aarch64") else "qemu-aarch64 is not installed")
 need(None if plugin() else "the virtual PMU's plugin was not built")
-os.environ["RETICLE_VPMU"] = str(plugin())
+use_plugin()
 for name, source in (("program", PROGRAM), ("shared", SHARED)):
     with open(name + ".c", "w") as out:
         out.write(source)

@@ -15,9 +15,6 @@ FLAGS = ["-g", "-D_GNU_SOURCE", "-fno-optimize-sibling-calls", "-pthread"]
 PROGRAMS = [("walks", 20, 20), ("coroutines", 6, 4 * 12 * 5 + 12 * 3 + 3)]  # source, places, chains that it tells
 LIBRARY_FRAMES = 12  # "*" stands for at most so many
 USER = 0xfffffffffffffe00
-plugin = os.path.join(SRC, "build/vpmu/reticle-vpmu.so")  # one with sanitizers does not load into QEMU
-if os.path.exists(plugin):
-    os.environ["RETICLE_VPMU"] = plugin
 failed = []
 
 

@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["SRCDIR"], "tests/cli/lib"))
-from machine import need_recording, no_sim, plugin
+from machine import need_recording, no_sim, use_plugin
 from peer import run
 
 RETICLE = os.environ["RETICLE"]
@@ -168,7 +168,7 @@ for options in ([], ["-I", "100000", "--summary"], ["-r", "5"], ["-r", "0"]):
 
 if no_sim():
     sys.exit(0)
-os.environ["RETICLE_VPMU"] = str(plugin())
+use_plugin()
 
 
 # Metrics are what their formulas say of the counts in the same lines, and shares of slots are all of them.

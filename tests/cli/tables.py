@@ -11,14 +11,13 @@ import re
 import subprocess
 
 from lib import parquet
-from lib.machine import need_sim, plugin
+from lib.machine import need_sim
 from lib.readers import ask, need_readers
 
 RETICLE, SRC = os.environ["RETICLE"], pathlib.Path(os.environ["SRCDIR"])
 NR_QUERIES = 10
 need_sim()
 need_readers()
-os.environ["RETICLE_VPMU"] = str(plugin())  # one with sanitizers does not load into QEMU
 PROGRAM = """
 #include <pthread.h>
 struct { volatile long first, second; } counters __attribute__((aligned(64)));

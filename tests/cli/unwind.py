@@ -168,5 +168,4 @@ subprocess.run(["cc", "-O2", "-g", "-fomit-frame-pointer", "p.c", "-o", "p"], ch
 machine.need_recording()
 check_kernel()
 machine.need_sim()
-os.environ["RETICLE_VPMU"] = str(machine.plugin())
 check_truth()

@@ -51,6 +51,13 @@ def plugin():
     return next((p / "vpmu/reticle-vpmu.so" for p in places if (p / "vpmu/reticle-vpmu.so").exists()), None)
 
 
+def use_plugin():
+    """The program under test loads that one, too."""
+    found = plugin()
+    if found:
+        os.environ["RETICLE_VPMU"] = str(found)
+
+
 def no_sim():
     """Why the virtual PMU cannot run a program here."""
     qemu = shutil.which(f"qemu-{platform.machine()}")
@@ -81,6 +88,7 @@ def need_bpf():
 def need_sim():
     why = no_sim()
     need(why and f"no virtual PMU here: {why}")
+    use_plugin()
 
 
 if __name__ == "__main__":
