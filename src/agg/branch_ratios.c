@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agg/branch_ratios.h"
 
-#include <math.h>
 #include <stdlib.h>
-
-#define Z95 1.959963984540054
-
-/* Of part of whole executions, of which so many tell something of their own. */
-static struct ratio_interval wilson(u64 part, u64 whole, u64 independent)
-{
-	double n = (double)MIN(whole, independent), p, middle, half, scale;
-
-	if (!whole || !independent)
-		return (struct ratio_interval){ (double)NAN, (double)NAN, (double)NAN };
-	p = (double)part / (double)whole;
-	scale = 1 + Z95 * Z95 / n;
-	middle = (p + Z95 * Z95 / (2 * n)) / scale;
-	half = Z95 * sqrt(p * (1 - p) / n + Z95 * Z95 / (4 * n * n)) / scale;
-	return (struct ratio_interval){ p, MAX(middle - half, 0.0), MIN(middle + half, 1.0) };
-}
 
 /* An end of the code that ran between two branches. */
 struct end {
@@ -109,8 +92,8 @@ void branch_ratios_make(struct branch_ratios *r, const struct branch_traces *t, 
 	for (size_t i = 0; i < r->v.n; i++) {
 		struct branch_ratio *b = &r->v.v[i];
 
-		b->taken_ratio = wilson(b->taken, b->taken + b->passed, b->taken_in + b->passed_in);
-		b->mispredict_ratio = wilson(b->mispredicted, b->taken, b->taken_in);
+		b->taken_ratio = proportion_of(b->taken, b->taken + b->passed, b->taken_in + b->passed_in);
+		b->mispredict_ratio = proportion_of(b->mispredicted, b->taken, b->taken_in);
 	}
 	if (r->v.n)
 		qsort(r->v.v, r->v.n, sizeof(*r->v.v), most_first);

@@ -13,10 +13,7 @@
 #define AGG_BRANCH_RATIOS_H
 
 #include "agg/branch_traces.h"
-
-struct ratio_interval {
-	double value, low, high; /* NaN where nothing was counted */
-};
+#include "base/proportion.h"
 
 struct branch_ratio {
 	u64 from;		 /* the instruction's address, as in symbol look-ups */
@@ -25,7 +22,7 @@ struct branch_ratio {
 	u64 taken, passed;	 /* executions */
 	u64 mispredicted;	 /* of the taken ones: of others nothing is recorded */
 	u64 taken_in, passed_in; /* samples, by target and by passage */
-	struct ratio_interval taken_ratio, mispredict_ratio;
+	struct proportion taken_ratio, mispredict_ratio;
 };
 
 struct branch_ratios {

@@ -10,8 +10,8 @@
 
 #define INDEXED_MOST (64u << 20) /* bytes of a section */
 
-/* Segments that are looked at for all functions of a file: half a second of time. Files that linkers make have a dozen
- * of them, but millions of functions and a thousand segments keep who reads them busy for long. */
+/* Segments that are looked at for all functions of a file. Files that linkers make have a dozen of them, but millions
+ * of functions and a thousand segments keep who reads them busy for long. */
 #define MOST_LOOKS (1ull << 28)
 
 struct places {

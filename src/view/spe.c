@@ -6,11 +6,11 @@
  */
 #include "view/spe.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "agg/keys.h"
 #include "base/pool.h"
+#include "base/proportion.h"
 #include "view/table.h"
 
 #define FEW_OPERATIONS 30 /* ratios of fewer are marked */
@@ -112,25 +112,21 @@ static void put_latency(const struct operation_latency *l, enum stat stat, struc
 		out->count = counts[stat];
 }
 
-/* Operations are sampled independently of what happens to them: the interval is Wilson's for a proportion. */
+/* Operations are sampled independently of what happens to them. */
 static void put_ratio(const struct operation_ratio_count *c, struct cell *out)
 {
-	const double z = 1.959964, n = (double)c->of;
-	double p, middle, half;
+	const struct proportion p = proportion_of(c->n, c->of, c->of);
 
 	if (!c->of)
 		return;
-	p = (double)c->n / n;
-	middle = (p + z * z / (2 * n)) / (1 + z * z / n);
-	half = z / (1 + z * z / n) * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
 	out->kind = CELL_RATIO;
-	out->ratio = (struct metric_value){ .value = 100 * p,
+	out->ratio = (struct metric_value){ .value = 100 * p.value,
 					    .num = (double)c->n,
-					    .den = n,
-					    .variance = 1e4 * p * (1 - p) / n,
-					    .half = 100 * half,
-					    .low = 100 * MAX(0.0, middle - half),
-					    .high = 100 * MIN(1.0, middle + half),
+					    .den = (double)c->of,
+					    .variance = 1e4 * p.value * (1 - p.value) / (double)c->of,
+					    .half = 100 * p.half,
+					    .low = 100 * p.low,
+					    .high = 100 * p.high,
 					    .doubtful = c->of < FEW_OPERATIONS };
 }
 

@@ -7,7 +7,7 @@
 #define INLINED_MOST 64
 
 /* In percent. */
-static void put_ratio(struct bytes *out, const struct ratio_interval *r)
+static void put_ratio(struct bytes *out, const struct proportion *r)
 {
 	const double v[] = { r->value, r->low, r->high };
 
