@@ -21,14 +21,23 @@ class LabError(Exception):
     pass
 
 
+class Failed(Exception):
+    """What a row of the table is about is not so."""
+
+
+def need(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
 def note(text):
     print(f"lab: {text}", file=sys.stderr, flush=True)
 
 
-def run(cmd, cwd=None, env=None):
-    """-> its output; LabError with the end of that when it fails."""
+def run(cmd, cwd=None, env=None, errors=subprocess.STDOUT):
+    """-> its output; LabError with the end of that when it fails. errors: where its standard error goes."""
     p = subprocess.run(cmd, cwd=cwd, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                       stderr=subprocess.STDOUT, text=True, errors="replace")
+                       stderr=errors, text=True, errors="replace")
     if p.returncode:
         tail = "\n".join(p.stdout.splitlines()[-30:])
         raise LabError(f"{' '.join(map(str, cmd))}: exit status {p.returncode}\n{tail}")

@@ -32,9 +32,10 @@ endian = 'little'
 
 
 def sources():
-    """-> the files that the build reads."""
-    names = run(["git", "ls-files", "-co", "--exclude-standard", "--", "meson.build", "meson_options.txt", "src", "bench", "completion", "man",
-                 "tests", "vpmu"], cwd=ROOT).splitlines()
+    """-> the files that the build reads: those of its folders, as meson.build names them, and activity/, which they include."""
+    folders = re.findall(r"^\s*subdir\('([^/']+)", (ROOT / "meson.build").read_text(), re.M)
+    names = run(["git", "ls-files", "-co", "--exclude-standard", "--", "meson.build", "meson_options.txt", "activity", *folders],
+                cwd=ROOT).splitlines()
     return [n for n in names if (ROOT / n).is_file()]
 
 

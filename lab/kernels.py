@@ -2,6 +2,7 @@
 """The kernels of the lab: built from Debian's source, with and without the patches of kernel/, and Debian's own."""
 import os
 import pathlib
+import re
 import shutil
 import time
 
@@ -17,8 +18,11 @@ def patches_of(series):
 
 
 SERIES = patches_of(ROOT / "kernel")
+PERF_SERIES = patches_of(ROOT / "kernel/perf")
 BUILT = {"plain": [], "burst": SERIES, "kasan": SERIES, "x86": SERIES}
 STOCK = {"debian-6.1": r"linux-image-6\.1\.0-\d+-cloud-arm64", "debian-6.12": r"linux-image-6\.12\.\d+(\+deb\d+)?-cloud-arm64"}
+STOCK["spe"] = STOCK["debian-6.12"]
+DRIVERS = {"spe": LAB / "spe/lab_spe.c"}  # a module that is loaded there
 SELFTESTS = ["burst_sampling", "tls_user"]
 KERNELS = [*BUILT, *STOCK]
 ON_DEMAND = ("kasan", "x86")  # slow: only built and booted when they are named
@@ -119,3 +123,36 @@ def build_selftest(source, name, program, compiler):
         header.parent.mkdir()
         shutil.copy(source / "include/uapi/linux/perf_event.h", header)
         run([compiler, "-O2", "-Wall", "-static", "-pthread", "-I", str(tmp), "-o", str(program), str(test)])
+
+
+def module(name):
+    """-> the module that the kernel loads, or None. Built as any module outside of the tree, for Debian's own kernel."""
+    source = DRIVERS.get(name)
+    if not source:
+        return None
+    headers = newest(STOCK[name]).replace("image", "headers")
+    parts = [unpacked(headers), unpacked(re.sub("-cloud-arm64$", "-common", headers))]
+    ko = CACHE / f"module-{source.stem}-{key_of(compiler_version(), *(p.name for p in parts), source)}.ko"
+    with held("module"):
+        if not ko.exists():
+            with scratch() as tmp:
+                os.replace(build_module(tmp, parts, headers, source), ko)
+    return ko
+
+
+def build_module(tmp, parts, headers, source):
+    """The headers want to lie in /usr, beside programs for this machine that build modules."""
+    tools = "linux-kbuild-" + re.sub("-cloud-arm64$", "", headers.removeprefix("linux-headers-"))
+    run(["apt-get", "download", "-qq", tools], cwd=tmp)
+    (package,) = tmp.glob("linux-kbuild-*.deb")
+    run(["dpkg-deb", "-x", str(package), str(tmp)])
+    for part in parts:
+        run(["cp", "-a", str(part / "usr"), str(tmp)])
+    tree, work = tmp / "usr/src" / headers, tmp / "module"
+    (tree / "Makefile").write_text((tree / "Makefile").read_text().replace("/usr/src", str(tmp / "usr/src")))
+    (tree / "vmlinux").unlink(missing_ok=True)  # without it no types are made of it, which would need pahole
+    work.mkdir()
+    shutil.copy(source, work)
+    (work / "Makefile").write_text(f"obj-m := {source.stem}.o\n")
+    run(["make", "-C", str(tree), f"M={work}", f"CC={CROSS}gcc", f"CROSS_COMPILE={CROSS}", "KCFLAGS=-Werror", "modules"])
+    return work / f"{source.stem}.ko"

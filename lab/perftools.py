@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""perf of the series (kernel/perf/): built from the source package for the guests, static, with what needs no library; what it records
+there, and what is asserted of that."""
+import os
+import re
+import shutil
+import time
+
+from base import CACHE, CROSS, JOBS, compiler_version, held, key_of, need, note, run
+from kernels import PERF_SERIES, apply, pristine_source, source_version
+
+OPTIONS = ["NO_LIBELF=1", "NO_DWARF=1", "NO_ZLIB=1", "NO_LZMA=1", "NO_LIBZSTD=1", "NO_LIBCRYPTO=1", "NO_LIBCAP=1", "NO_LIBNUMA=1",
+           "NO_SLANG=1", "NO_LIBPYTHON=1", "NO_LIBPERL=1", "NO_LIBTRACEEVENT=1", "NO_LIBBPF=1", "BUILD_BPF_SKEL=0", "NO_JVMTI=1",
+           "NO_LIBDEBUGINFOD=1", "NO_LIBUNWIND=1", "NO_CAPSTONE=1", "NO_LIBBABELTRACE=1", "NO_SHELLCHECK=1", "NO_JEVENTS=1",
+           "NO_AUXTRACE=1", "LDFLAGS=-static"]
+WINDOW = 300
+TLS_SIZE = 64
+TESTS = ("Sample parsing", "Test event parsing", "Parsing of all PMU events from sysfs", "Parsing of terms (event modifiers)")
+
+
+def perf_program():
+    """-> perf for arm64"""
+    made = CACHE / f"perf-{key_of(source_version(), compiler_version(), *OPTIONS, *PERF_SERIES)}"
+    with held("perf"):
+        if not made.exists():
+            start, work = time.monotonic(), CACHE / "work-perf"
+            shutil.rmtree(work, ignore_errors=True)
+            (work / "obj").mkdir(parents=True)
+            run(["cp", "-al", str(pristine_source()), str(work / "src")])
+            apply(work, PERF_SERIES)
+            run(["make", "-C", str(work / "src/tools/perf"), f"O={work / 'obj'}", f"-j{JOBS}", "ARCH=arm64", f"CROSS_COMPILE={CROSS}",
+                 f"CC=ccache {CROSS}gcc", "WERROR=1", *OPTIONS, str(work / "obj/perf")],
+                env={"CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_MAXSIZE": "1G"})
+            run([CROSS + "strip", "-g", "-o", str(work / "perf"), str(work / "obj/perf")])
+            os.replace(work / "perf", made)
+            shutil.rmtree(work)
+            note(f"perf for arm64 took {time.monotonic() - start:.0f} s")
+    return made
+
+
+# Some lines for each row: perf records, and says what it reads of that; then reticle reads it, too.
+RECORDING = """\
+%(before)s { perf record -o %(name)s.data %(options)s -- %(program)s; echo "status $?" >&2; } 2>%(name)s.log >&2
+[ ! -e %(name)s.data ] || { perf script -i %(name)s.data -F tid,ip,period%(fields)s >%(name)s.txt 2>&1; carry %(name)s.data %(name)s.txt; }
+carry %(name)s.log
+"""
+# perf's own tests of what the series changes there.
+TESTING = "".join(f"perf test -F '{name}' >>perf-tests.log 2>&1\n" for name in TESTS) + "carry perf-tests.log\n"
+
+
+def group_of(records):
+    """-> of samples that read a group (thread, cycles, instructions, period)"""
+    samples = [r for r in records if r["kind"] == "SAMPLE" and "read" in r]
+    need(samples, "no sample reads a group")
+    return [(r["tid"], *(v["value"] for v in r["read"]["values"]), r["period"]) for r in samples]
+
+
+def windows_of(samples):
+    """Of one thread -> its short windows: (cycles, instructions); how often long and short ones are not in turn"""
+    pairs = list(zip(samples, samples[1:]))
+    found = [(b[0] - a[0], b[1] - a[1]) for a, b in pairs if b[2] == WINDOW]
+    return found, sum((a[2] == WINDOW) == (b[2] == WINDOW) for a, b in pairs)
+
+
+def is_windows(least, threads=1):
+    """Short and long periods in turn, in each thread, and short ones exact; a tick that adjusts the frequency in the middle of one may
+    make an exception. Cycles are twice the instructions, in windows as everywhere."""
+    def check(r):
+        by_thread = {}
+        for tid, *values in group_of(r.records()):
+            by_thread.setdefault(tid, []).append(values)
+        found = [windows_of(samples) for samples in by_thread.values()]
+        windows, odd = [w for of_thread, _ in found for w in of_thread], sum(n for _, n in found)
+        wrong = [w for w in windows if abs(w[0] - 2 * w[1]) > 2]
+        exact = sum(abs(cycles - WINDOW) <= 2 for cycles, _ in windows)
+        need(len(windows) >= least and not wrong, f"{len(windows)} windows, wrong: {wrong[:3]}")
+        need(exact >= 0.95 * len(windows) and odd <= 0.1 * len(windows), f"{len(windows)} windows, {exact} exact, {odd} not in turn")
+        need(sum(len(of_thread) >= least // threads for of_thread, _ in found) >= threads, f"of threads: {[len(w) for w, _ in found]}")
+        kept = re.search(r"^# Windows: (\d+) of (\d+) kept", r.report(), re.M)
+        need(kept and int(kept.group(1)) >= 0.8 * len(windows), f"reticle report: {kept and kept.group(0)} of {len(windows)}")
+        return (f"{len(windows)} windows, {exact} of {WINDOW} cycles, {odd} not in turn, {threads} threads; reticle report keeps "
+                f"{kept.group(1)}")
+    return check
+
+
+def is_plain(r):
+    """The kernel has no bursts: one event, no word of it."""
+    records = r.records()
+    need(not any("read" in x for x in records if x["kind"] == "SAMPLE"), "samples read a group")
+    need("status 0" in r.log and "burst" not in r.log and "alt-period" not in r.log, r.log.strip())
+    return f"{sum(x['kind'] == 'SAMPLE' for x in records)} samples of cycles alone, without a word"
+
+
+def same_tls(r):
+    """What perf script says of each sample is what reticle's says, and they have something to say."""
+    ours = re.findall(r"^ *(\d+) +(?:\d+) +([0-9a-f]+) .*tls:([0-9a-f]*)", r.reticle("script", "-F", "tid,ip,period,tls"), re.M)
+    theirs = re.findall(r"^ *(\d+) +(?:\d+) +([0-9a-f]+) .*tls:([0-9a-f]*)", r.text, re.M)
+    need(len(theirs) > 20 and ours == theirs, f"perf script has {len(theirs)} samples with data, reticle {len(ours)}, or others")
+    whole = sum(len(data) == 2 * TLS_SIZE for _, _, data in theirs)
+    need(whole > 20, f"{whole} of {len(theirs)} samples have {TLS_SIZE} bytes")
+    return f"perf script and reticle script show the same bytes of {len(theirs)} samples"
+
+
+ROWS = {
+    "burst": [("perf-record", "", "rivals 1 1 60000000", is_windows(20)),
+              ("perf-threads", "", "rivals 1 4 60000000", is_windows(20, 4)),
+              ("perf-tls", "-e cycles/period=20000,tls-size=%d,tls-offset=$(tagged data)/u" % TLS_SIZE, "tagged 5 30", same_tls)],
+    "plain": [("perf-record-plain", "", "rivals 1 1 30000000", is_plain)],
+}
+
+
+def tests_passed(log):
+    """perf's own tests, as they went in the guest"""
+    for name in TESTS:
+        need(re.search(rf": {re.escape(name)} *: Ok", log), f"{name}: {log[-200:]}")
+    return f"{len(TESTS)} tests of perf pass: " + ", ".join(TESTS)
