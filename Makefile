@@ -7,14 +7,15 @@
 #   make bench     speed and memory against perf, on a recording made in the run; cost and exactness of the virtual PMU
 #   make bench-truth  function metrics against the virtual PMU's exact counts: errors, intervals, speed
 #   make bench-stacks  what stitching call stacks of branch records costs
-#   make bench-activity  what --activity costs per sample: time in BPF, bytes
+#   make bench-memory  Arm SPE: decoding, reports and tables of 500 MB of packets, beside perf
+#   make bench-activity  what activities cost: calls of the library, time in BPF and bytes per sample, a server under load
 #   make lab       kernels with and without the patches of kernel/, and reticle on them, in QEMU; not part of check, minutes the first time
 #   make install   install under PREFIX (default /usr/local)
 #   make format    clang-format all sources
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo check bench bench-truth bench-stacks bench-activity lab install format clean
+.PHONY: all demo check bench bench-truth bench-stacks bench-memory bench-activity lab install format clean
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) product
 
@@ -46,8 +47,15 @@ bench-stacks: all
 	@scripts/bootstrap bench
 	@bench/stacks --reticle $(BUILD)/reticle
 
+bench-memory: all
+	@scripts/bootstrap bench
+	@ninja -C $(BUILD) bench/spe_decode
+	@bench/memory --build $(BUILD)
+
 bench-activity: all
+	@scripts/bootstrap bench
 	@bench/activity $(BUILD)/reticle
+	@bench/activity_server $(BUILD)/reticle
 
 lab: all
 	@scripts/bootstrap lab

@@ -37,7 +37,8 @@ struct model {
 	struct cache_shape l1i, l1d, l2, llc; /* lines of 64 bytes */
 	struct cache_shape dtlb;	      /* pages of 4 KiB */
 	u32 history_bits;		      /* of the branch predictor: two to this power counters */
-	u32 indirect_bits;		      /* of the table of indirect jumps */
+	u32 target_bits;		      /* of the table of indirect jumps by address */
+	u32 indirect_bits;		      /* of that by address and history */
 	u32 return_depth;		      /* of the return stack */
 	u32 mispredict;			      /* cycles: bad speculation */
 	u32 taken_slots;	   /* slots: a taken branch ends a group of fetched instructions; frontend */

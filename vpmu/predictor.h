@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Branch prediction of one thread: two-bit counters chosen by address and global history (gshare), a table of targets
- * for indirect jumps, chosen by address and a little history, and a stack of return addresses that wraps around.
- * Targets of direct branches are taken as known.
+ * Branch prediction of one thread: two-bit counters chosen by address and global history (gshare), two tables of
+ * targets for indirect jumps, and a stack of return addresses that wraps around. Targets of direct branches are taken
+ * as known.
+ *
+ * Most indirect jumps, among them those of a PLT, always go to the same place: a table by address, the branch target
+ * buffer, foresees these. The other table is chosen by address and a little history; a jump has entries there only for
+ * what the first table did not foresee, and they come first.
  */
 #ifndef VPMU_PREDICTOR_H
 #define VPMU_PREDICTOR_H
@@ -34,10 +38,11 @@ struct predictor_target {
 
 struct predictor {
 	u32 history;
-	u32 mask, indirect_mask;
-	u8 after[2 * END_TAKEN]; /* by how an end went: the counter that was asked then */
-	u32 top, depth;		 /* of the return stack; depth is a power of two */
-	struct predictor_target *targets;
+	u32 mask, indirect_mask, target_mask;
+	u8 after[2 * END_TAKEN];	   /* by how an end went: the counter that was asked then */
+	u32 top, depth;			   /* of the return stack; depth is a power of two */
+	struct predictor_target *targets;  /* by address */
+	struct predictor_target *indirect; /* by address and history */
 	u64 *returns;
 	u8 counters[PREDICTOR_COUNTERS + 1]; /* 0, 1: not taken; 2, 3: taken. The first one is nobody's */
 };
@@ -71,11 +76,15 @@ static inline u32 predict_cond(struct predictor *p, u32 key, u32 taken)
 static inline bool predict_indirect(struct predictor *p, u64 pc, u64 to)
 {
 	u64 key = (pc >> 1) ^ (u64)(p->history & INDIRECT_HISTORY) << 3;
-	struct predictor_target *e = &p->targets[key & p->indirect_mask];
-	bool wrong = e->pc != pc || e->to != to;
+	struct predictor_target *last = &p->targets[(pc >> 1 ^ pc >> 13) & p->target_mask];
+	struct predictor_target *e = &p->indirect[key & p->indirect_mask];
+	bool foreseen = last->pc == pc && last->to == to, wrong = !foreseen;
 
-	e->pc = pc;
-	e->to = to;
+	if (e->pc == pc)
+		wrong = e->to != to;
+	if (e->pc == pc || !foreseen)
+		*e = (struct predictor_target){ pc, to };
+	*last = (struct predictor_target){ pc, to };
 	return wrong;
 }
 

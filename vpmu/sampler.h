@@ -94,6 +94,12 @@ void sampler_free(struct vthread *t);
 void sampler_load(struct vthread *t, const struct sampler_state *from);
 
 /* --- sampler_record.c --- */
+/* Of the event's samples. On virtual CPUs each event has an id per CPU. */
+u64 sampler_id(const struct vthread *t, u32 event);
+/* What the model knows of an operation's load or store, but for its latencies. */
+struct vpmu_truth_operation;
+void sampler_access_truth(const struct vthread *t, const struct core_at *at, bool store,
+			  struct vpmu_truth_operation *out);
 bool sampler_wants_registers(const struct vthread *t, u32 event);
 int sampler_layouts(struct sampler *s);
 void sampler_layouts_free(struct sampler *s);

@@ -2,7 +2,7 @@
 /*
  * What stands in the sampler's records: field by field what Linux gives for a sample of user space.
  *
- * Where Linux asks the PMU and a PMU has no answer, this one has none either: transaction and physical address are 0,
+ * Where Linux asks the PMU and a PMU has no answer, this one has none either: transaction is 0,
  * a raw field is 4 bytes of 0. What an access met (data_src, weight) is known of mem-loads
  * and mem-stores that do not skid, as on Intel's cores; else data_src is "not available" and weight 0.
  */
@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 
 #include "base/mem.h"
+#include "codec/vpmu_truth.h"
 #include "vpmu/branch_regs.h"
 #include "vpmu/cache.h"
 #include "vpmu/regs.h"
@@ -65,8 +66,7 @@ void sampler_layouts_free(struct sampler *s)
 	bytes_free(&s->out);
 }
 
-/* On virtual CPUs each event has an id per CPU. */
-static u64 id_of(const struct vthread *t, u32 event)
+u64 sampler_id(const struct vthread *t, u32 event)
 {
 	const struct vpmu_control *c = t->sampler->control;
 
@@ -91,7 +91,7 @@ static void put_member(const struct vthread *t, u32 event, u64 format, struct by
 	if (!(format & PERF_FORMAT_GROUP))
 		put_times(t, format, b);
 	if (format & PERF_FORMAT_ID)
-		bytes_u64(b, id_of(t, event));
+		bytes_u64(b, sampler_id(t, event));
 	if (format & PERF_READ_LOST)
 		bytes_u64(b, t->sampler->state.events[event].lost);
 }
@@ -238,6 +238,33 @@ static void fill_access(const struct attr *a, const struct core_at *at, struct s
 	out->weight = store ? 0 : met->cycles;
 }
 
+void sampler_access_truth(const struct vthread *t, const struct core_at *at, bool store,
+			  struct vpmu_truth_operation *out)
+{
+	const struct core_met *met = store ? &at->store : &at->load;
+
+	out->kind = store ? VPMU_OP_STORE : VPMU_OP_LOAD;
+	out->flags =
+		(at->locked ? VPMU_OP_ATOMIC : 0) | (met->walk ? VPMU_OP_WALK : 0) | (met->peer ? VPMU_OP_PEER : 0);
+	out->level = met->level;
+	out->addr = met->addr;
+	out->physical = vpmu_physical(t->pid, met->addr);
+}
+
+/* Of mem-loads and mem-stores, whose samples say no more than the cycles of loads. */
+static void tell_access(struct vthread *t, const struct attr *a, const struct core_at *at, u64 id)
+{
+	bool store = a->config == VPMU_MEM_STORES;
+	struct vpmu_truth_operation told = { .total = store ? 0 : at->load.cycles };
+
+	if (!(store ? &at->store : &at->load)->cycles)
+		return;
+	sampler_access_truth(t, at, store, &told);
+	if (!(a->sample_type & PERF_SAMPLE_PHYS_ADDR))
+		told.physical = 0;
+	truth_operation(t, id, at->pc, &told);
+}
+
 void sampler_put_sample(struct vthread *t, u32 event, u64 period, const struct core_at *at, bool exact)
 {
 	static const u8 no_raw[4];
@@ -252,7 +279,7 @@ void sampler_put_sample(struct vthread *t, u32 event, u64 period, const struct c
 		.cpu = t->cpu,
 		.ip = at->pc,
 		.addr = at->addr,
-		.id = id_of(t, event),
+		.id = sampler_id(t, event),
 		.period = period,
 		.raw = no_raw,
 		.raw_size = sizeof(no_raw),
@@ -263,6 +290,8 @@ void sampler_put_sample(struct vthread *t, u32 event, u64 period, const struct c
 
 	if (exact && vpmu_is_memory(a))
 		fill_access(a, at, &sample);
+	if (sample.addr)
+		sample.phys_addr = vpmu_physical(t->pid, sample.addr);
 	sample.stream_id = sample.id;
 	sample.time = tasks_time(t);
 	if (a->sample_type & PERF_SAMPLE_READ)
@@ -281,6 +310,8 @@ void sampler_put_sample(struct vthread *t, u32 event, u64 period, const struct c
 		return;
 	channel_put(t, &s->out);
 	truth_window(t, v, sample.id, at->pc);
+	if (exact && vpmu_is_memory(a))
+		tell_access(t, a, at, sample.id);
 }
 
 /* --- the others --- */
@@ -289,7 +320,7 @@ static void put_record(struct vthread *t, u32 event, struct record *r)
 {
 	struct bytes *out = &t->sampler->out;
 	struct trailer_layout trailer = trailer_layout(&event_of(t, event)->attr);
-	u64 id = id_of(t, event);
+	u64 id = sampler_id(t, event);
 
 	r->sid = (struct sample_id){
 		.time = tasks_time(t), .id = id, .stream_id = id, .pid = t->pid, .tid = t->tid, .cpu = t->cpu
@@ -303,13 +334,13 @@ void sampler_put_throttle(struct vthread *t, u32 event, bool on)
 {
 	struct record r = { .h.type = on ? PERF_RECORD_UNTHROTTLE : PERF_RECORD_THROTTLE };
 
-	r.throttle = (struct rec_throttle){ tasks_time(t), id_of(t, event), id_of(t, event) };
+	r.throttle = (struct rec_throttle){ tasks_time(t), sampler_id(t, event), sampler_id(t, event) };
 	put_record(t, event, &r);
 }
 
 void sampler_put_lost(struct vthread *t, u32 event, u64 lost)
 {
-	struct record r = { .h.type = PERF_RECORD_LOST, .lost = { id_of(t, event), lost } };
+	struct record r = { .h.type = PERF_RECORD_LOST, .lost = { sampler_id(t, event), lost } };
 
 	put_record(t, event, &r);
 }

@@ -12,6 +12,7 @@
  * killed loses its last ones.
  */
 #include "codec/spe.h"
+#include "codec/vpmu_truth.h"
 #include "vpmu/cache.h"
 #include "vpmu/decode.h"
 #include "vpmu/sampler.h"
@@ -69,7 +70,8 @@ static bool passes(const struct attr *a, const struct operation *o)
 	u64 kinds = a->config & (1ull << VPMU_SPE_LOAD | 1ull << VPMU_SPE_STORE | 1ull << VPMU_SPE_BRANCH);
 	u64 is = (u64)o->load << VPMU_SPE_LOAD | (u64)o->store << VPMU_SPE_STORE | (u64)o->branch << VPMU_SPE_BRANCH;
 
-	return (!kinds || kinds & is) && (o->events & a->config1) == a->config1 && o->total >= a->config2;
+	return (!kinds || kinds & is) && (o->events & a->config1) == a->config1 && !(o->events & a->config3) &&
+	       o->total >= a->config2;
 }
 
 static void put_latency(enum spe_counter which, u32 cycles, struct bytes *out)
@@ -77,15 +79,19 @@ static void put_latency(enum spe_counter which, u32 cycles, struct bytes *out)
 	spe_packet_encode(SPE_COUNTER, which, MIN(cycles, LATENCY_MAX), out);
 }
 
+static bool is_indirect(u8 kind)
+{
+	return kind == OP_JUMP_INDIRECT || kind == OP_CALL_INDIRECT || kind == OP_RETURN;
+}
+
 static void put_kind(const struct core_at *at, const struct operation *o, struct bytes *out)
 {
 	if (o->branch)
-		spe_packet_encode(
-			SPE_OPERATION, SPE_BRANCH,
-			at->kind == OP_COND								      ? 1 :
-			at->kind == OP_JUMP_INDIRECT || at->kind == OP_CALL_INDIRECT || at->kind == OP_RETURN ? 2 :
-														0,
-			out);
+		spe_packet_encode(SPE_OPERATION, SPE_BRANCH,
+				  at->kind == OP_COND	? 1 :
+				  is_indirect(at->kind) ? 2 :
+							  0,
+				  out);
 	else if (o->load || o->store)
 		spe_packet_encode(SPE_OPERATION, SPE_LOAD_STORE, (o->store ? 1 : 0) | (at->locked ? ATOMIC : 0), out);
 	else
@@ -101,9 +107,11 @@ static u32 source_of(const struct core_met *met)
 	return met->peer ? SOURCE_PEER : sources[met->level];
 }
 
-static void put_packets(const struct vthread *t, const struct core_at *at, const struct operation *o, bool timed,
+static void put_packets(const struct vthread *t, const struct core_at *at, const struct operation *o, u64 config,
 			struct bytes *out)
 {
+	bool timed = config >> VPMU_SPE_TIME & 1, physical = config >> VPMU_SPE_PHYSICAL & 1;
+	const struct core_met *met = o->store ? &at->store : &at->load;
 	size_t begun = out->len;
 
 	spe_packet_encode(SPE_ADDRESS, SPE_PC, at->pc | NOT_SECURE, out);
@@ -115,7 +123,10 @@ static void put_packets(const struct vthread *t, const struct core_at *at, const
 	if (o->branch && at->to != NOWHERE)
 		spe_packet_encode(SPE_ADDRESS, SPE_TARGET, at->to | NOT_SECURE, out);
 	if (o->load || o->store) {
-		spe_packet_encode(SPE_ADDRESS, SPE_VIRTUAL, o->store ? at->store.addr : at->load.addr, out);
+		spe_packet_encode(SPE_ADDRESS, SPE_VIRTUAL, met->addr, out);
+		if (physical)
+			spe_packet_encode(SPE_ADDRESS, SPE_PHYSICAL, vpmu_physical(t->pid, met->addr) | NOT_SECURE,
+					  out);
 		put_latency(SPE_TRANSLATION, o->translation, out);
 	}
 	if (o->load)
@@ -153,6 +164,26 @@ static void flush(struct vthread *t, u32 event)
 	s->packets.len = 0;
 }
 
+/* The truth of it: what the model knows, whatever the packets say. */
+static void tell(struct vthread *t, u32 event, const struct core_at *at, const struct operation *o)
+{
+	const struct vpmu_event *e = &t->sampler->control->events[event];
+	struct vpmu_truth_operation told = { .issue = o->issue, .total = o->total, .translation = o->translation };
+
+	if (o->load || o->store) {
+		sampler_access_truth(t, at, o->store, &told);
+		if (!(e->attr.config >> VPMU_SPE_PHYSICAL & 1))
+			told.physical = 0;
+	} else if (o->branch) {
+		told.kind = VPMU_OP_BRANCH;
+		told.to = at->to;
+		told.flags = (at->kind == OP_COND ? VPMU_OP_CONDITIONAL : 0) | (at->wrong ? VPMU_OP_MISPREDICTED : 0) |
+			     (is_indirect(at->kind) ? VPMU_OP_INDIRECT : 0) |
+			     (at->to == at->behind ? VPMU_OP_NOT_TAKEN : 0);
+	}
+	truth_operation(t, sampler_id(t, event), at->pc, &told);
+}
+
 void sampler_put_operation(struct vthread *t, u32 event, const struct core_at *at)
 {
 	const struct attr *a = &t->sampler->control->events[event].attr;
@@ -160,7 +191,8 @@ void sampler_put_operation(struct vthread *t, u32 event, const struct core_at *a
 
 	if (!passes(a, &o))
 		return;
-	put_packets(t, at, &o, a->config >> VPMU_SPE_TIME & 1, &t->sampler->packets);
+	tell(t, event, at, &o);
+	put_packets(t, at, &o, a->config, &t->sampler->packets);
 	if (t->sampler->packets.len >= PIECE)
 		flush(t, event);
 }

@@ -256,6 +256,16 @@ void truth_window(struct vthread *t, const struct vpmu_event *e, u64 id, u64 pc)
 		stamp_function(u, u->nodes.v[u->node].function);
 }
 
+void truth_operation(struct vthread *t, u64 id, u64 pc, const struct vpmu_truth_operation *o)
+{
+	if (t->truth)
+		put(t, &(struct vpmu_truth){ .type = VPMU_RECORD_TRUTH_OPERATION,
+					     .time = tasks_time(t),
+					     .pc = pc,
+					     .id = id,
+					     .op = *o });
+}
+
 /* From how the counts stood when each began to what came since, or back. */
 static void turn_counts(const struct vthread *t, struct truth_windows *w)
 {

@@ -214,6 +214,9 @@ void truth_start(struct vthread *t);
  * function. */
 void truth_transfer(struct vthread *t, const struct frame_event *e, bool jump);
 void truth_window(struct vthread *t, const struct vpmu_event *e, u64 id, u64 pc);
+/* A sample of that id says what the operation at pc met. */
+struct vpmu_truth_operation;
+void truth_operation(struct vthread *t, u64 id, u64 pc, const struct vpmu_truth_operation *o);
 /* All that it has counted; then it ends, or truth_start comes again. */
 void truth_tell(struct vthread *t);
 void truth_end(struct vthread *t);

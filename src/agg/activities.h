@@ -4,6 +4,7 @@
 #ifndef AGG_ACTIVITIES_H
 #define AGG_ACTIVITIES_H
 
+#include "agg/activity_causes.h"
 #include "agg/profile.h"
 
 #define ACTIVITY_TOP 8 /* functions of an activity, at most */
@@ -27,24 +28,8 @@ struct activity_sums {
 void activities_sum(const struct profile *p, const struct profile_event *e, struct activity_sums *out);
 void activities_free(struct activity_sums *s);
 
-/*
- * Which functions make the heaviest activities heavy: those of weight at least that of the heaviest `share` of all
- * that have the key, against the others. A function's weight per activity, in either group, and how sure it is that
- * both differ: the difference in standard errors (Welch). Sorted by the difference, largest first.
- */
-struct activity_cause {
-	u32 frame;
-	double heavy, others; /* mean weight per activity */
-	double errors;	      /* the difference, in its standard errors; 0: not to be said */
-};
-struct activity_causes {
-	VEC(struct activity_cause) v;
-	u64 nr_heavy, nr_others;
-	double heavy, others; /* mean weight of an activity */
-	u64 least;	      /* weight of the lightest heavy one */
-};
-void activities_compare(const struct profile *p, const struct profile_event *e, const struct activity_sums *s,
-			double share, struct activity_causes *out);
-void activity_causes_free(struct activity_causes *c);
+/* As activity_causes_find, of all activities that have the key. A cause's function is a frame. */
+void activities_compare(const struct profile *p, const struct profile_event *e, double share,
+			struct activity_causes *out);
 
 #endif

@@ -7,8 +7,8 @@
 
 static bool put_hex(const u8 *id, u32 n, struct bytes *out)
 {
-	for (u32 i = 0; id && i < n; i++)
-		bytes_printf(out, "%02x", id[i]);
+	if (id)
+		bytes_hex_of(out, id, n);
 	return id;
 }
 
@@ -97,22 +97,34 @@ const char *activity_status_text(enum activity_status s)
 	return s < NR_ACTIVITY_STATUS && texts[s] ? texts[s] : "unknown";
 }
 
-/* The last value of each key counts. */
-static void put_attributes(const struct activity *a, struct bytes *out)
+/* Is the name that of no key before it? */
+static bool first_of_name(const struct activity_process *p, u32 key)
+{
+	for (u32 i = 0; i < key; i++)
+		if (p->keys[i].len == p->keys[key].len && !memcmp(p->keys[i].p, p->keys[key].p, p->keys[key].len))
+			return false;
+	return true;
+}
+
+void activity_attributes(const struct activity *a, void (*put)(void *ctx, struct str key, struct str value), void *ctx)
 {
 	struct activity_process p;
+	struct str value;
 
 	activity_process_decode(a->payload, &p);
-	for (u32 i = 0; i < p.nr_keys; i++) {
-		struct str value;
+	for (u32 i = 0; i < p.nr_keys; i++)
+		if (activity_attribute_of(a->record, i, &value) && first_of_name(&p, i))
+			put(ctx, p.keys[i], value);
+}
 
-		if (!activity_attribute_of(a->record, i, &value))
-			continue;
-		bytes_char(out, ' ');
-		bytes_put(out, p.keys[i].p, p.keys[i].len);
-		bytes_char(out, '=');
-		bytes_put(out, value.p, value.len);
-	}
+static void put_attribute(void *ctx, struct str key, struct str value)
+{
+	struct bytes *out = ctx;
+
+	bytes_char(out, ' ');
+	bytes_put(out, key.p, key.len);
+	bytes_char(out, '=');
+	bytes_put(out, value.p, value.len);
 }
 
 void activity_text(const struct timelines *t, u32 activity, struct bytes *out)
@@ -129,7 +141,7 @@ void activity_text(const struct timelines *t, u32 activity, struct bytes *out)
 	} else {
 		bytes_str(out, activity_status_text(a->status));
 	}
-	put_attributes(a, out);
+	activity_attributes(a, put_attribute, out);
 }
 
 u8 *activity_choose(const struct timelines *t, const char *key, const char *value)

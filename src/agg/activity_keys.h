@@ -20,6 +20,10 @@ void activity_key_text(const struct timelines *t, u32 activity, const char *name
 /* Which activities have that value, by number: all.n of them. Caller frees. */
 u8 *activity_choose(const struct timelines *t, const char *key, const char *value);
 
+/* Calls put for each attribute that has a value; of keys with the same name the first one counts. */
+void activity_attributes(const struct activity *a, void (*put)(void *ctx, struct str key, struct str value),
+			 void *ctx);
+
 /*
  * Appends all of it in one line: "TRACE/SPAN" and the attributes, each as " KEY=VALUE". Without ids, how the thread
  * was read (activity_status_text).

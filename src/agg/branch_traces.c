@@ -101,12 +101,14 @@ static struct known_branch *known_of(struct branch_traces *t, const struct branc
 	return k;
 }
 
-static void count(struct branch_traces *t, u32 trace, bool mispredicted)
+static void count(struct branch_traces *t, u32 trace, bool mispredicted, u32 cycles)
 {
 	struct branch_trace *b = &t->v.v[trace];
 
 	b->count++;
 	b->mispredicted += mispredicted;
+	b->cycles += cycles;
+	b->timed += cycles > 0;
 	b->samples += b->last != t->samples;
 	b->last = t->samples;
 }
@@ -116,7 +118,10 @@ void branch_traces_add(struct branch_traces *t, const struct hit *h)
 	const struct sample *s = h->full;
 	struct place newer = { .sym = ID_NONE }; /* where the branch behind this one was taken */
 	u64 next = 0;
+	u32 cycles = 0; /* until then, from here on */
 
+	if (!s->nr_branches)
+		return;
 	if (!t->known)
 		t->known = mem_zalloc(KNOWN * sizeof(*t->known));
 	view_thread(t, h);
@@ -130,12 +135,14 @@ void branch_traces_add(struct branch_traces *t, const struct hit *h)
 			k->through = find_through(t, &k->at_from, &k->at_to, &newer);
 		}
 		if (i && k->through != ID_NONE)
-			count(t, k->through, false);
+			count(t, k->through, false, cycles);
 		for (u32 j = 0; j < 2; j++)
 			if (k->traces[j] != ID_NONE)
-				count(t, k->traces[j], b.flags & 1);
+				count(t, k->traces[j], b.flags & 1, 0);
 		newer = k->at_from;
 		next = b.from;
+		cycles = branch_cycles(b.flags);
+		t->cycles += cycles;
 	}
 }
 

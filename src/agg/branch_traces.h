@@ -27,6 +27,7 @@ struct branch_trace {
 	u32 dso, kind;
 	u64 from, to, count, mispredicted;
 	u64 samples, last; /* in how many samples it was, and the number of the last of these */
+	u64 cycles, timed; /* that its passages took, and of how many of them the CPU told that */
 };
 
 struct known_branch;
@@ -38,6 +39,7 @@ struct branch_traces {
 	struct set index;
 	VEC(struct branch_trace) v;
 	u64 samples; /* number of samples that were added */
+	u64 cycles;  /* between branches, of all that came with them */
 };
 
 /* Do samples of this event have all branches that were taken? */

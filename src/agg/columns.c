@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agg/cpu_modes.h"
 #include "agg/keys.h"
 #include "agg/weights.h"
 
@@ -65,11 +66,49 @@ static u64 number_weight_max(const struct row_view *v, u64 value)
 	return r->n ? r->largest : COLUMN_UNKNOWN;
 }
 
+static u64 weight_in(const struct row_view *v, u32 mode)
+{
+	const struct profile_modes *m = v->event->measured[MEASURE_CPU_MODES];
+
+	return m && v->row->keys ? m->rows[v->row - v->event->rows.v].of[mode] : 0;
+}
+
+static u64 number_kernel(const struct row_view *v, u64 value)
+{
+	(void)value;
+	return weight_in(v, MODE_KERNEL);
+}
+
+static u64 number_user(const struct row_view *v, u64 value)
+{
+	(void)value;
+	return weight_in(v, MODE_USER);
+}
+
+static u64 number_guest_kernel(const struct row_view *v, u64 value)
+{
+	(void)value;
+	return weight_in(v, MODE_GUEST_KERNEL);
+}
+
+static u64 number_guest_user(const struct row_view *v, u64 value)
+{
+	(void)value;
+	return weight_in(v, MODE_GUEST_USER);
+}
+
+#define OF_MODES .measures = MEASURE_BIT(MEASURE_CPU_MODES)
 #define OF_WEIGHTS .measures = MEASURE_BIT(MEASURE_WEIGHTS)
 
 static const struct column values[NR_VALUE_COLUMNS] = {
 	[COLUMN_OVERHEAD] = { "overhead", NULL, "self", "Overhead", COLUMN_PERCENT, 8, number_self },
 	[COLUMN_CHILDREN] = { "children", "overhead_children", "total", "Children", COLUMN_PERCENT, 8, number_total },
+	[COLUMN_KERNEL] = { "overhead_sys", NULL, "overhead_sys", "sys", COLUMN_PERCENT, 8, number_kernel, OF_MODES },
+	[COLUMN_USER] = { "overhead_us", NULL, "overhead_us", "usr", COLUMN_PERCENT, 8, number_user, OF_MODES },
+	[COLUMN_GUEST_KERNEL] = { "overhead_guest_sys", NULL, "overhead_guest_sys", "guest sys", COLUMN_PERCENT, 9,
+				  number_guest_kernel, OF_MODES },
+	[COLUMN_GUEST_USER] = { "overhead_guest_us", NULL, "overhead_guest_us", "guest usr", COLUMN_PERCENT, 9,
+				number_guest_user, OF_MODES },
 	[COLUMN_SAMPLES] = { "samples", "sample", "samples", "Samples", COLUMN_NUMBER, 12, number_samples },
 	[COLUMN_PERIOD] = { "period", NULL, "period", "Period", COLUMN_NUMBER, 12, number_self },
 	[COLUMN_WEIGHT_MEAN] = { "weight_mean", NULL, "weight_mean", "Mean weight", COLUMN_NUMBER, 11,

@@ -13,6 +13,10 @@
 enum column_id {
 	COLUMN_OVERHEAD, /* self weight */
 	COLUMN_CHILDREN, /* weight with callees */
+	COLUMN_KERNEL,	 /* self weight by mode of the CPU (agg/cpu_modes.h) */
+	COLUMN_USER,
+	COLUMN_GUEST_KERNEL,
+	COLUMN_GUEST_USER,
 	COLUMN_SAMPLES,
 	COLUMN_PERIOD,
 	COLUMN_WEIGHT_MEAN, /* of the samples' own weights (agg/weights.h) */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agg/activity_keys.h"
 #include "agg/trace_keys.h"
 #include "codec/data_src.h"
 
@@ -120,6 +121,13 @@ static u64 access_of(const struct hit_keys *k, const struct hit *h, const struct
 	return (u64)part << PART_SHIFT | data_src_part(part, h->full->data_src);
 }
 
+static u64 activity_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	(void)k;
+	(void)t;
+	return h->activity;
+}
+
 static u64 trace_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
 {
 	return trace_keys_text(k->trace, h, t, k->key == SORT_TRACE ? TRACE_WHOLE : k->key - SORT_FIELD);
@@ -189,98 +197,8 @@ static u64 branch_flags_of(const struct hit_keys *k, const struct hit *h, const 
 	case SORT_ABORT:
 		return flags >> 3 & 1;
 	default:
-		return flags >> 4 & 0xffff; /* SORT_CYCLES */
+		return branch_cycles(flags); /* SORT_CYCLES */
 	}
-}
-
-/* --- of the frame --- */
-
-void frame_keys_free(struct frame_keys *k)
-{
-	map_free(&k->lines);
-	map_free(&k->by_dso);
-	strtab_free(&k->names);
-}
-
-/* DSOs that share a short name are one: the first of them. */
-static u64 dso_by_name(struct frame_keys *k, u64 dso)
-{
-	u32 name = strtab_intern_z(&k->names, dsos_at(k->p->dsos, (u32)dso)->short_name);
-
-	return *map_at(&k->by_dso, name, (u32)dso);
-}
-
-static u32 dso_of(struct frame_keys *k, const struct frame *f)
-{
-	return (u32)dso_by_name(k, f->dso);
-}
-
-/* Rows have a number that fits a frame's value; what is mapped of one file does. */
-static u32 dso_size_of(struct frame_keys *k, const struct frame *f)
-{
-	return (u32)MIN(dsos_at(k->p->dsos, f->dso)->mapped, (u64)UINT32_MAX - 1);
-}
-
-/* The frame of the symbol as a whole; of code without one, that of the address. */
-static u32 symbol_of(struct frame_keys *k, const struct frame *frame)
-{
-	struct frame f = *frame;
-
-	if (f.sym != ID_NONE)
-		f.addr = 0;
-	return frames_intern(k->p->frames, &f);
-}
-
-static u32 symbol_size_of(struct frame_keys *k, const struct frame *f)
-{
-	const struct symbol *s = f->sym == ID_NONE ? NULL : dsos_symbol(k->p->dsos, f->dso, f->sym);
-
-	return s ? (u32)MIN(s->end - s->start, (u64)UINT32_MAX - 1) : 0;
-}
-
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static u32 srcline_of(struct frame_keys *k, const struct frame *f)
-{
-	struct source_frame at;
-	char text[PROFILE_MADE_UP];
-	char *line;
-	u32 id;
-
-	if (!f->addr || !dsos_source_at(k->p->dsos, f->dso, f->addr, &at, 1) || !at.file)
-		line = mem_printf("%s", profile_frame_name(k->p, frames_intern(k->p->frames, f), text, sizeof(text)));
-	else
-		line = mem_printf("%s:%u", file_name(at.file), at.line);
-	id = strtab_intern_z(k->p->strings, line);
-	free(line);
-	return id;
-}
-
-/* Branches from and to a place are many, and a line is slow to find. */
-static u64 line_of_end(struct frame_keys *k, u64 frame)
-{
-	u32 *line = map_at(&k->lines, frame, ID_NONE);
-
-	if (*line == ID_NONE) {
-		struct frame f = *frames_get(k->p->frames, (u32)frame);
-
-		*line = srcline_of(k, &f);
-	}
-	return *line;
-}
-
-/* Nothing where no line is known, as in perf. */
-static u32 srcfile_of(struct frame_keys *k, const struct frame *f)
-{
-	struct source_frame at;
-	bool known = f->addr && dsos_source_at(k->p->dsos, f->dso, f->addr, &at, 1) && at.file;
-
-	return strtab_intern_z(k->p->strings, known ? file_name(at.file) : "");
 }
 
 /* --- order; weights are often equal, so that this runs often --- */
@@ -342,6 +260,11 @@ static void text_string(const struct row_view *v, u64 value, struct bytes *out)
 static void text_trace(const struct row_view *v, u64 value, struct bytes *out)
 {
 	bytes_str(out, trace_texts_get(v->profile->texts, (u32)value));
+}
+
+static void text_activity(const struct row_view *v, u64 value, struct bytes *out)
+{
+	activity_text(v->profile->timelines, (u32)value, out);
 }
 
 static void label_task(const struct row_view *v, u64 value, struct bytes *out)
@@ -669,7 +592,7 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_DSO_DADDR] = { { "dso_daddr", NULL, "dso_daddr", "Data Object", COLUMN_TEXT, 0, NULL, text_dso },
 			     .full = true,
 			     .of_hit = datum_dso_of,
-			     .of_value = dso_by_name,
+			     .of_value = frame_key_dso_by_name,
 			     .compare = by_dso },
 	[SORT_PHYS_DADDR] = { { "phys_daddr", NULL, "phys_daddr", "Data Physical Address", COLUMN_TEXT, 0, NULL,
 				text_address },
@@ -694,11 +617,11 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 			 .of_hit = field_of },
 	[SORT_DSO_FROM] = { { "dso_from", NULL, "dso_from", "Source Shared Object", COLUMN_TEXT, 0, NULL, text_dso },
 			    .of_hit = end_dso_of,
-			    .of_value = dso_by_name,
+			    .of_value = frame_key_dso_by_name,
 			    .compare = by_dso },
 	[SORT_DSO_TO] = { { "dso_to", NULL, "dso_to", "Target Shared Object", COLUMN_TEXT, 0, NULL, text_dso },
 			  .of_hit = end_dso_of,
-			  .of_value = dso_by_name,
+			  .of_value = frame_key_dso_by_name,
 			  .compare = by_dso },
 	[SORT_SYMBOL_FROM] = { { "symbol_from", NULL, "symbol_from", "Source Symbol", COLUMN_TEXT, 0, NULL,
 				 text_symbol, label_symbol },
@@ -718,12 +641,12 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_SRCLINE_FROM] = { { "srcline_from", NULL, "srcline_from", "From Source:Line", COLUMN_TEXT, 0, NULL,
 				  text_string },
 				.of_hit = end_address_of,
-				.of_value = line_of_end,
+				.of_value = frame_key_end_line,
 				.compare = by_string },
 	[SORT_SRCLINE_TO] = { { "srcline_to", NULL, "srcline_to", "To Source:Line", COLUMN_TEXT, 0, NULL,
 				text_string },
 			      .of_hit = end_address_of,
-			      .of_value = line_of_end,
+			      .of_value = frame_key_end_line,
 			      .compare = by_string },
 	[SORT_MISPREDICT] = { { "mispredict", NULL, "mispredict", "Branch Mispredicted", COLUMN_TEXT, 0, NULL,
 				text_mispredict },
@@ -738,23 +661,25 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_PARENT] = { { "parent", NULL, "parent", "Parent symbol", COLUMN_TEXT, 0, NULL, text_parent },
 			  .compare = by_string },
 	[SORT_DSO] = { { "dso", NULL, "dso", "Shared Object", COLUMN_TEXT, 0, NULL, text_dso },
-		       .of_frame = dso_of,
+		       .of_frame = frame_key_dso,
 		       .compare = by_dso },
 	[SORT_DSO_SIZE] = { { "dso_size", NULL, "dso_size", "DSO size", COLUMN_NUMBER, 0, number, NULL,
 			      label_dso_size },
-			    .of_frame = dso_size_of },
+			    .of_frame = frame_key_dso_size },
 	[SORT_SYMBOL] = { { "symbol", "sym", "symbol", "Symbol", COLUMN_TEXT, 0, NULL, text_symbol, label_symbol },
-			  .of_frame = symbol_of,
+			  .of_frame = frame_key_symbol,
 			  .compare = by_symbol },
 	[SORT_SYMBOL_SIZE] = { { "symbol_size", NULL, "symbol_size", "Symbol size", COLUMN_NUMBER, 0, number, NULL,
 				 NULL },
-			       .of_frame = symbol_size_of },
+			       .of_frame = frame_key_symbol_size },
 	[SORT_SRCLINE] = { { "srcline", NULL, "srcline", "Source:Line", COLUMN_TEXT, 0, NULL, text_string },
-			   .of_frame = srcline_of,
+			   .of_frame = frame_key_srcline,
 			   .compare = by_string },
 	[SORT_SRCFILE] = { { "srcfile", NULL, "srcfile", "Source File", COLUMN_TEXT, 0, NULL, text_string },
-			   .of_frame = srcfile_of,
+			   .of_frame = frame_key_srcfile,
 			   .compare = by_string },
+	[SORT_ACTIVITY] = { { "activity", NULL, "activity", "Activity", COLUMN_TEXT, 0, NULL, text_activity },
+			    .of_hit = activity_of },
 	[SORT_TRACE] = { { "trace", NULL, "trace", "Trace output", COLUMN_TEXT, 0, NULL, text_trace },
 			 .full = true,
 			 .of_hit = trace_of,

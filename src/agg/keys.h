@@ -11,6 +11,7 @@
 #define AGG_KEYS_H
 
 #include "agg/columns.h"
+#include "agg/frame_keys.h"
 #include "attrib/hit.h"
 #include "attrib/resolver.h"
 #include "codec/features.h"
@@ -26,15 +27,6 @@ struct hit_keys {
 	struct trace_keys *trace;      /* for SORT_TRACE and fields; NULL: they are not in use */
 	u32 key;		       /* the key whose value is wanted */
 };
-
-/* What keys of the frame need in addition to the frame. Zeroed except for the profile; freed by frame_keys_free. */
-struct frame_keys {
-	struct profile *p;
-	struct map by_dso;   /* short name's string id -> first DSO id */
-	struct strtab names; /* of DSOs */
-	struct map lines;    /* frame -> string id of its source line, for keys that have of_value */
-};
-void frame_keys_free(struct frame_keys *k);
 
 struct sort_key_row {
 	struct column column;

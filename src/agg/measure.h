@@ -25,6 +25,7 @@ enum measure_id {
 	MEASURE_WINDOWS,    /* what groups counted between two samples (agg/window_hits.h) */
 	MEASURE_WEIGHTS,    /* the distribution of samples' weights (agg/weights.h) */
 	MEASURE_OPERATIONS, /* latencies and events of Arm SPE's operations (agg/operations.h) */
+	MEASURE_CPU_MODES,  /* weight in the kernel, in user space, in guests (agg/cpu_modes.h) */
 	NR_MEASURES
 };
 

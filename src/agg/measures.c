@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of measures: a row each. */
+#include "agg/cpu_modes.h"
 #include "agg/operations.h"
 #include "agg/weights.h"
 #include "agg/window_rows.h"
@@ -34,4 +35,13 @@ const struct measure measures[NR_MEASURES] = {
 				 .of_event = profile_operations_new,
 				 .rows = profile_operations_rows,
 				 .free_event = profile_operations_free },
+	[MEASURE_CPU_MODES] = { .held = sizeof(struct mode_held),
+				.sums = sizeof(struct mode_sums),
+				.hold = cpu_modes_hold,
+				.add = cpu_modes_add,
+				.merge = mode_sums_merge,
+				.free = mode_sums_free,
+				.of_event = profile_modes_new,
+				.rows = profile_modes_rows,
+				.free_event = profile_modes_free },
 };

@@ -148,6 +148,43 @@ static void make_parts(struct profile_operations *o, u32 row, const struct opera
 		add_latencies(&o->parts.v[i], classes, nr_classes);
 }
 
+/* Those of one row, in order: nodes that came to the same row are added up. */
+static void keep_classes(struct profile_operations *o, const struct operation_class *c, size_t n)
+{
+	size_t first = o->classes.n;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t at = o->classes.n;
+
+		while (at > first && o->classes.v[at - 1].what == c[i].what && o->classes.v[at - 1].kind != c[i].kind)
+			at--;
+		if (at > first && o->classes.v[at - 1].what == c[i].what) {
+			o->classes.v[at - 1].n += c[i].n;
+			o->classes.v[at - 1].sum += c[i].sum;
+		} else {
+			vec_push(&o->classes, c[i]);
+		}
+	}
+}
+
+u32 profile_operations_histogram(const struct profile_operations *o, size_t row, u32 kind, enum spe_counter counter,
+				 struct operation_bar *out)
+{
+	u32 n = 0;
+
+	for (u32 i = o->first_class[row]; i < o->first_class[row + 1]; i++) {
+		const struct operation_class *c = &o->classes.v[i];
+		u32 class = c->what & ((1u << OPERATION_CLASS_BITS) - 1), from = operation_class_first(class);
+
+		if (c->what >> OPERATION_CLASS_BITS != counter || !is_of(c, kind))
+			continue;
+		if (!n || out[n - 1].from != from)
+			out[n++] = (struct operation_bar){ from, operation_class_first(class + 1) - 1, 0 };
+		out[n - 1].n += c->n;
+	}
+	return n;
+}
+
 void profile_operations_rows(struct profile *p, struct profile_event *e)
 {
 	struct profile_operations *o = e->measured[MEASURE_OPERATIONS];
@@ -162,6 +199,7 @@ void profile_operations_rows(struct profile *p, struct profile_event *e)
 	if (classes.v.n)
 		qsort(classes.v.v, classes.v.n, sizeof(*classes.v.v), by_row_and_class);
 	o->first = mem_zalloc((rows + 1) * sizeof(*o->first));
+	o->first_class = mem_zalloc((rows + 1) * sizeof(*o->first_class));
 	for (u32 row = 0; row < rows; row++) {
 		size_t counts = count, of = class;
 
@@ -172,6 +210,8 @@ void profile_operations_rows(struct profile *p, struct profile_event *e)
 		if (count > counts)
 			make_parts(o, row, s->counts.v + counts, count - counts, classes.v.v + of, class - of);
 		o->first[row + 1] = (u32)o->parts.n;
+		keep_classes(o, classes.v.v + of, class - of);
+		o->first_class[row + 1] = (u32)o->classes.n;
 	}
 	vec_free(&classes.v);
 	operation_sums_free(s); /* rows are all that is asked for */

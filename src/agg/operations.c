@@ -17,6 +17,14 @@ static u32 class_of(u16 latency)
 	return shift << EXACT_BITS | (u32)latency >> shift;
 }
 
+u32 operation_class_first(u32 class)
+{
+	u32 shift = class >> EXACT_BITS, first = class & ((1u << EXACT_BITS) - 1);
+
+	/* Behind the last one of a length comes the first of the next, of which half is used. */
+	return !shift ? first : MAX(first, 1u << (EXACT_BITS - 1)) << shift;
+}
+
 static u8 kind_of(const struct spe_record *r, u64 midr)
 {
 	if (spe_is_load(r))
@@ -160,6 +168,8 @@ void profile_operations_free(void *operations)
 
 	operation_sums_free(&o->nodes);
 	vec_free(&o->parts);
+	vec_free(&o->classes);
 	free(o->first);
+	free(o->first_class);
 	free(o);
 }

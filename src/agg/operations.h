@@ -63,6 +63,8 @@ struct operation_class {
 	u64 n, sum;
 };
 #define OPERATION_CLASS_BITS 10
+/* The shortest latency of a class. */
+u32 operation_class_first(u32 class);
 
 /* A zeroed struct is empty. */
 struct operation_sums {
@@ -88,9 +90,18 @@ struct operation_part {
 /* Of an event. Row rows.n is that of all rows together. */
 struct profile_operations {
 	struct operation_sums nodes;
-	VEC(struct operation_part) parts; /* by row; OPERATION_ALL first, then by kind */
-	u32 *first;			  /* rows.n + 2 of them, in parts */
+	VEC(struct operation_part) parts;    /* by row; OPERATION_ALL first, then by kind */
+	u32 *first;			     /* rows.n + 2 of them, in parts */
+	VEC(struct operation_class) classes; /* by row, counter and class */
+	u32 *first_class;		     /* rows.n + 2 of them, in classes */
 };
+
+/* Operations whose latency is from `from` to `to` cycles. */
+struct operation_bar {
+	u32 from, to;
+	u64 n;
+};
+#define OPERATION_BARS (1u << OPERATION_CLASS_BITS)
 
 bool operations_hold(const struct hit *h, void *held);
 void operations_add(void *worker, const void *held, const struct hit_place *place, void *sums);
@@ -102,5 +113,9 @@ void profile_operations_free(void *operations);
 
 /* The parts of a row, the one of all kinds first; *n: how many, 0 if it has no operation. */
 const struct operation_part *profile_operations_parts(const struct profile_operations *o, size_t row, u32 *n);
+/* The histogram of a latency of one kind in a row, or of all (OPERATION_ALL), from the shortest latency on; classes
+ * without operations are left out. At most OPERATION_BARS; returns how many. */
+u32 profile_operations_histogram(const struct profile_operations *o, size_t row, u32 kind, enum spe_counter counter,
+				 struct operation_bar *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agg/trace_keys.h"
+#include "base/sort.h"
 
 /* "[libc.so.6+0x1234]"; a name that has brackets of its own keeps one pair. Large tables have many of them: no printf.
  */
@@ -60,11 +61,6 @@ void profile_frame_place(const struct profile *p, u32 frame, char *buf, size_t s
 			     (unsigned long long)(f->addr - dsos_symbol(p->dsos, f->dso, f->sym)->start));
 	if (p->graph_key != GRAPH_KEY_FUNCTION && line != ID_NONE)
 		snprintf(buf + n, size - (size_t)n, " %s", strtab_get(p->strings, line));
-}
-
-static int compare_u64(u64 x, u64 y)
-{
-	return x < y ? -1 : x > y;
 }
 
 int profile_compare_frames(const struct profile *p, u32 x, u32 y)

@@ -71,6 +71,7 @@ enum sort_key {
 	SORT_SYMBOL_SIZE,
 	SORT_SRCLINE,
 	SORT_SRCFILE,
+	SORT_ACTIVITY, /* a number of the timelines */
 	SORT_TRACE,
 	SORT_FIELD, /* the first of those that are named by fields of tracepoints (agg/trace_keys.h) */
 	NR_SORT_KEYS,
@@ -93,7 +94,7 @@ struct profile_event {
 	u32 event;  /* index in the evlist */
 	u64 weight; /* sum over all samples kept: 100 % */
 	u64 samples;
-	u64 exact;	/* weight of those whose address is that of the exact instruction */
+	u64 exact;	/* those whose address is that of the exact instruction */
 	double squares; /* sum of the samples' squared weights */
 	bool helper;	/* its samples are used in a table of metrics (agg/window_samples.c), and so it has no table of
 			   its own */
@@ -147,7 +148,7 @@ struct profile {
 	 * name, because it is in the labels of pid and tid. */
 	u8 word_of[MAX_KEYS];
 	u32 group_words;
-	u8 row_order[MAX_KEYS + 8]; /* what rows are sorted by: enum column_id; none: by weights, then by keys */
+	u8 row_order[MAX_KEYS + 12]; /* what rows are sorted by: enum column_id; none: by weights, then by keys */
 	u32 nr_row_order;
 	u32 first_rows; /* the number of rows that are used: after them, rows of equal weight are in no particular
 			   order. 0: all are used */

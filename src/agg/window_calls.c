@@ -38,7 +38,8 @@ static bool tells_calls(const struct profile *p, const struct profile_event *e)
 	if (event_windows(e))
 		return false;
 	return is_entry_probe(event) ||
-	       (exact && event_role_of(&event->attr, event->name, p->simulated.len > 0) == ROLE_BRANCH_RETURNS);
+	       (exact && event_role_of(&event->attr, event->name, p->simulated.len ? MACHINE_SIM : MACHINE_OTHER) ==
+				 ROLE_BRANCH_RETURNS);
 }
 
 /* Each call is a sample of its own. */

@@ -26,8 +26,9 @@
 #define THREADS 64u
 #define SEEN_BITS 13
 #define SEEN (1u << SEEN_BITS)
-#define ENTRY 24 /* bytes of a branch record: from, to, flags */
-#define CALL 16	 /* of them, without the flags */
+#define ENTRY 24  /* bytes of a branch record: from, to, flags */
+#define CALL 16	  /* of them, without the flags */
+#define STRIDE 8u /* entries that are compared at once */
 
 struct callers {
 	u32 depth, mask;
@@ -37,7 +38,7 @@ struct callers {
 
 /* The last sample of a thread. */
 struct last {
-	u32 pid, tid, n, oldest; /* entries; the register of the last of them */
+	u32 pid, tid, n, oldest; /* entries; the register behind that of the last of them */
 	struct u64s branches;
 	u64 code; /* code_at */
 };
@@ -170,12 +171,33 @@ static void learn(struct caller_reader *r, const struct asker *who, u64 whose, c
 	}
 }
 
-/* How many of the oldest entries are those of the thread's last sample. */
-static u32 shared_with(const struct last *last, const struct u64s *branches, u32 n)
+static const u8 *entry_at(const struct u64s *branches, u32 i)
 {
-	const u8 *a = branches->p + (size_t)n * ENTRY, *b = last->branches.p + (size_t)last->n * ENTRY;
-	u32 most = MIN(n, last->n), i = 0;
+	return branches->p + (size_t)i * ENTRY;
+}
 
+/* How many entries the last sample has that are older than the oldest of n. */
+static u32 older_in(const struct last *last, const struct u64s *branches, u32 n)
+{
+	u32 older = 0;
+
+	while (n && older < last->n &&
+	       memcmp(entry_at(&last->branches, last->n - 1 - older), entry_at(branches, n - 1), CALL) != 0)
+		older++;
+	return older;
+}
+
+/* How many of the oldest of n entries are those of the last sample that are not among its `older` ones. */
+static u32 shared_with(const struct last *last, const struct u64s *branches, u32 n, u32 older)
+{
+	const u8 *a = entry_at(branches, n), *b = entry_at(&last->branches, last->n - older);
+	u32 most = MIN(n, last->n - older), i = 0;
+
+	for (; most - i >= STRIDE; i += STRIDE)
+		if (memcmp(a - (size_t)(i + STRIDE) * ENTRY, b - (size_t)(i + STRIDE) * ENTRY, STRIDE * ENTRY) != 0)
+			break;
+	a -= (size_t)i * ENTRY;
+	b -= (size_t)i * ENTRY;
 	while (i < most && !memcmp(a -= ENTRY, b -= ENTRY, CALL))
 		i++;
 	return i;
@@ -199,12 +221,18 @@ static u32 register_of(const struct caller_reader *r, const struct sample_stack 
 	return s->has_hw_idx && s->hw_idx < depth ? (u32)(s->hw_idx + depth * 2 - i % depth) % depth : NO_REGISTER;
 }
 
-/* How many of the oldest of n entries are those of the thread's last sample. */
-static u32 known_of(const struct last *last, const struct last *now, u32 n)
+/* How many of the oldest of n entries are those of the thread's last sample, in the same registers. Its own oldest may
+ * have been overwritten since. */
+static u32 known_of(const struct caller_reader *r, const struct last *last, const struct last *now, u32 n)
 {
-	if (last->pid != now->pid || last->tid != now->tid || last->oldest != now->oldest || last->code != now->code)
+	u32 older, oldest = last->oldest;
+
+	if (last->pid != now->pid || last->tid != now->tid || last->code != now->code)
 		return 0;
-	return shared_with(last, &now->branches, n);
+	older = older_in(last, &now->branches, n);
+	if (oldest != NO_REGISTER)
+		oldest = (oldest + older) % r->to->depth;
+	return oldest == now->oldest ? shared_with(last, &now->branches, n, older) : 0;
 }
 
 /* Takes the sample for its thread's last one, with all the calls that it has: returns how many of the oldest are those
@@ -215,13 +243,13 @@ static u32 replace_last(struct caller_reader *r, const struct sample_stack *s, u
 	u32 n = s->nr_branches, known, fresh;
 
 	now.oldest = register_of(r, s, n);
-	known = known_of(last, &now, n);
+	known = known_of(r, last, &now, n);
 	/* What is known are calls; nearly always the others are, too. */
 	fresh = count_calls(s, n - known);
 	if (fresh < n - known) {
 		n = fresh;
 		now.oldest = register_of(r, s, n);
-		known = known_of(last, &now, n);
+		known = known_of(r, last, &now, n);
 	}
 	*calls = now.n = n;
 	*last = now;

@@ -30,7 +30,7 @@ struct answer {
 
 /* Where a function's jumps lead, out of it. */
 struct leads {
-	bool plt, anywhere;
+	bool plt, anywhere, runs_on;
 	u32 n, syms[JUMPS_OUT]; /* of its file, each once */
 };
 
@@ -172,6 +172,7 @@ static void read_leads(struct functions *f, u32 dso, const struct symbol *s, str
 		jumps_find(code, n, s->start, &j);
 	free(code);
 	l->anywhere = j.anywhere;
+	l->runs_on = j.runs_on;
 	for (u32 i = 0; i < j.n; i++) {
 		u32 sym = dsos_symbol_at(f->dsos, dso, j.to[i]);
 
@@ -251,8 +252,7 @@ static bool plt_leads_to(struct functions *f, const char *plt, const struct plac
 	return memmem(name, size, plt, n) || (size && memmem(plt, n, name, size)) || is_of_memory(plt, n, name, size);
 }
 
-/* Does it run on into what follows it, as parts of hand-written functions do? */
-static bool runs_into(struct functions *f, u32 dso, u32 sym, const struct place *in)
+static bool follows(struct functions *f, u32 dso, u32 sym, const struct place *in)
 {
 	return dso == in->dso &&
 	       dsos_symbol(f->dsos, dso, in->sym)->start - dsos_symbol(f->dsos, dso, sym)->end < PLT_ENTRY;
@@ -281,7 +281,7 @@ static bool follow(struct functions *f, struct ways *w, u32 sym, const struct pl
 
 	if (l->plt)
 		return plt_leads_to(f, dsos_symbol_name(f->dsos, w->dso, sym), in);
-	if (l->anywhere || runs_into(f, w->dso, sym, in))
+	if (l->anywhere || (l->runs_on && follows(f, w->dso, sym, in)))
 		return true;
 	for (u32 i = 0; i < l->n; i++)
 		if ((w->dso == in->dso && l->syms[i] == in->sym) || !add_way(w, l->syms[i]))

@@ -47,6 +47,22 @@ static void add(struct jumps *j, u64 to)
 		j->to[j->n++] = to;
 }
 
+/* What fills up behind code: nop and int3. */
+static bool is_fill(const u8 *p, u32 n)
+{
+	return p[0] == 0x90 || p[0] == 0xcc || (n > 1 && p[0] == 0x0f && p[1] == 0x1f);
+}
+
+/* Does code go on behind its last instruction? After a call only if that returns, and the compiler puts last what does
+ * not. */
+static bool goes_on_behind(const u8 *p, u32 n)
+{
+	struct x86_branch b;
+
+	x86_branch_decode(p, n, true, &b);
+	return b.flow != X86_AWAY && b.flow != X86_CALL;
+}
+
 void jumps_find(const u8 *code, u32 n, u64 start, struct jumps *out)
 {
 	struct x86_branch b;
@@ -62,6 +78,8 @@ void jumps_find(const u8 *code, u32 n, u64 start, struct jumps *out)
 			out->anywhere = true;
 			return;
 		}
+		if (!is_fill(p + in.opcode, in.size - in.opcode))
+			out->runs_on = goes_on_behind(p, in.size);
 		/* An opcode of one byte may be the last one that is there. */
 		if (in.size - in.opcode < 2)
 			continue;

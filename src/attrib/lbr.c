@@ -37,11 +37,17 @@
  * went to that very function the two cannot be told apart, and where no jump leads from the code of the function that
  * was called to the other one (x86-64, attrib/jumps.h), it was a signal's handler, or another stack (coroutines): the
  * stack is cut there, better too short than wrong. Entries that are no longer true were made by calls within the
- * function that goes on, so it can look as if they were its own only if that one is recursive. Once a thread was seen
- * to jump, its stacks are cut there, too.
+ * function that goes on, or of a coroutine by that function on another stack, so it can look as if they were its own
+ * only if that one is recursive. Once a thread was seen to do any of this, its stacks are cut there, too.
  *
- * What cannot be seen: a way to a function that was overwritten each time before a sample was taken; and jumps among
- * recursive calls before the first one showed.
+ * What cannot be seen: a way to a function that was overwritten each time before a sample was taken, which happens
+ * with few registers or few samples; and jumps among recursive calls before the first one showed.
+ *
+ * What it costs. Successive samples of a thread have most calls in common, and in registers that are full the oldest
+ * ones are overwritten by as many new ones. So the sample's oldest call is looked for in the last sample, and from
+ * there on both are compared, eight calls at once. Only what is new is looked at call by call: whether it contradicts
+ * what called it, whether its function is recursive, and (attrib/callers.c) what it tells about callers. Without
+ * stitching the last sample is kept for the same reason.
  *
  * What is kept for a thread is found by its id in a table of fixed size, in which a newcomer replaces who was there:
  * that costs stitches, never frames that are wrong. Only threads of one lane replace each other, which one worker
@@ -59,11 +65,15 @@
 #define THREADS_OF_LANE 16u
 #define THREADS (LANES * THREADS_OF_LANE)
 #define MARKS 4096u
+#define SEVERAL (ID_NONE - 1)
+#define FEW 3u	  /* calls that are compared with each older one */
+#define STRIDE 8u /* calls that are compared at once */
 
 struct kept {
 	u32 pid, tid;
 	u32 newest;  /* the register of v[0], or NO_REGISTER */
-	bool jumped; /* it was seen to leave calls without returning */
+	bool jumped; /* it was seen to leave calls without returning, or to run on another stack or in a handler */
+	bool single; /* the oldest of the stack's own calls is in it once */
 	/* The last call that was asked about in find_joint: with what was mapped, does its function call itself? */
 	struct lbr_call asked;
 	struct maps asked_in;
@@ -126,8 +136,9 @@ static struct kept **slot_of(struct lbr *l, u32 tid)
 static void forget(struct kept *k)
 {
 	k->jumped = false;
+	k->single = false;
 	memset(k->recursive, 0, sizeof(k->recursive));
-	k->stack.n = 0;
+	k->stack.n = k->stack.own = 0;
 }
 
 void lbr_forget(struct lbr *l, u32 tid)
@@ -180,6 +191,13 @@ static bool is_recursive(const struct kept *k, u64 entry)
 	return k->recursive[at / 8] >> at % 8 & 1;
 }
 
+static void mark_function(struct kept *k, u64 entry)
+{
+	u32 at = function_mark(entry);
+
+	k->recursive[at / 8] |= (u8)(1u << at % 8);
+}
+
 /* Remembers functions to which two of the calls went. */
 static void mark_recursive(struct lbr *l, struct kept *k, const struct lbr_stack *s)
 {
@@ -188,10 +206,23 @@ static void mark_recursive(struct lbr *l, struct kept *k, const struct lbr_stack
 		u32 at = function_mark(s->v[i].to);
 
 		if (l->stamps[at] == l->stamp && l->entries[at] == s->v[i].to)
-			k->recursive[at / 8] |= (u8)(1u << at % 8);
+			mark_function(k, s->v[i].to);
 		l->stamps[at] = l->stamp;
 		l->entries[at] = s->v[i].to;
 	}
+}
+
+/* The same if that is known of all but the newest ones. */
+static void mark_fresh(struct lbr *l, struct kept *k, const struct lbr_stack *s, u32 fresh)
+{
+	if (fresh > FEW) {
+		mark_recursive(l, k, s);
+		return;
+	}
+	for (u32 i = 0; i < fresh; i++)
+		for (u32 j = i + 1; j < s->n; j++)
+			if (s->v[i].to == s->v[j].to)
+				mark_function(k, s->v[i].to);
 }
 
 static bool is_same(const struct lbr_call *a, const struct lbr_call *b)
@@ -221,14 +252,27 @@ static bool is_twice(const struct lbr_stack *s, u32 i)
 	return i && is_same(&s->v[i - 1], &s->v[i]);
 }
 
-/* How many of the oldest calls are those of the thread's last sample, which were looked at. */
-static u32 known_calls(const struct kept *k, const struct lbr_stack *s)
-{
-	u32 most = MIN(k->stack.own, s->n), n = 0;
+/* What a sample has in common with its thread's last one, whose calls were looked at: from its oldest call on. */
+struct common {
+	u32 lost, n; /* older calls of the last sample's own, which were overwritten since; how many are the same */
+};
 
-	while (n < most && is_same(&k->stack.v[k->stack.own - 1 - n], &s->v[s->n - 1 - n]))
-		n++;
-	return n;
+static struct common common_calls(const struct kept *k, const struct lbr_stack *s)
+{
+	struct common c = { 0 };
+	const struct lbr_call *a = s->v + s->n, *b = k->stack.v + k->stack.own;
+	u32 most;
+
+	while (s->n && c.lost < k->stack.own && !is_same(&b[-1], &a[-1])) {
+		c.lost++;
+		b--;
+	}
+	most = MIN(k->stack.own - c.lost, s->n);
+	while (most - c.n >= STRIDE && !memcmp(a - c.n - STRIDE, b - c.n - STRIDE, STRIDE * sizeof(*a)))
+		c.n += STRIDE;
+	while (c.n < most && is_same(a - c.n - 1, b - c.n - 1))
+		c.n++;
+	return c;
 }
 
 /* Ends the stack where its calls contradict each other, so that it is not known which of them still hold. That is
@@ -246,10 +290,10 @@ static void cut_contradiction(struct lbr *l, const struct hit *h, struct kept *k
 
 		if ((!i && !user) || one_function(l, h, caller, s->v[i].to) || is_binding(l, h, caller, s->v[i].to))
 			continue;
-		if (k->jumped || is_twice(s, i) || is_entered_before(l, h, s, i + 1, caller))
-			k->jumped = true;
-		else if (function_may_jump(l->functions, &who, s->v[i].to, caller))
+		if (!k->jumped && !is_twice(s, i) && !is_entered_before(l, h, s, i + 1, caller) &&
+		    function_may_jump(l->functions, &who, s->v[i].to, caller))
 			continue;
+		k->jumped = true;
 		s->n = i;
 	}
 }
@@ -263,13 +307,12 @@ static void cut_recursion(const struct kept *k, struct lbr_stack *s)
 }
 
 /* False: the stack was cut. */
-static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr_stack *s)
+static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr_stack *s, u32 known)
 {
-	u32 n = s->n, known = known_calls(k, s);
+	u32 n = s->n;
 
 	cut_contradiction(l, h, k, s, known);
-	if (known < n)
-		mark_recursive(l, k, s);
+	mark_fresh(l, k, s, MIN(n - known, s->n));
 	if (k->jumped)
 		cut_recursion(k, s);
 	l->counts.cut += s->n < n;
@@ -292,11 +335,17 @@ static bool same_register(const struct lbr *l, const struct kept *k, u32 i, u32 
 	return in_register(l, k, i, oldest);
 }
 
-/* Do both go on alike from the kept stack's i-th call and the sample's oldest one, towards newer ones? */
-static bool goes_on(struct lbr *l, const struct hit *h, const struct lbr_stack *kept, u32 i, const struct lbr_stack *s)
+/* Do both go on alike from the kept stack's i-th call and the sample's oldest one, towards newer ones? The first
+ * `known` of them do. */
+static bool goes_on(struct lbr *l, const struct hit *h, const struct lbr_stack *kept, u32 i, const struct lbr_stack *s,
+		    u32 known)
 {
 	u32 at = s->n;
 
+	if (known > i)
+		return true;
+	i -= known;
+	at -= known;
 	while (at && is_same(&kept->v[i], &s->v[at - 1])) {
 		at--;
 		if (!i--)
@@ -305,14 +354,14 @@ static bool goes_on(struct lbr *l, const struct hit *h, const struct lbr_stack *
 	return !at || one_function(l, h, kept->v[i].from, s->v[at - 1].from);
 }
 
-/* How often a call stands in a stack. */
-static u32 times_in(const struct lbr_stack *s, const struct lbr_call *call)
+/* How often a call stands among n others. */
+static u32 times_in(const struct lbr_call *v, u32 n, const struct lbr_call *call)
 {
-	u32 n = 0;
+	u32 times = 0;
 
-	for (u32 i = 0; i < s->n; i++)
-		n += is_same(&s->v[i], call);
-	return n;
+	for (u32 i = 0; i < n; i++)
+		times += is_same(&v[i], call);
+	return times;
 }
 
 /* Is that call one that a function makes of itself? Mostly it is asked for one sample after the other. */
@@ -329,25 +378,37 @@ static bool calls_itself(struct lbr *l, const struct hit *h, struct kept *k, con
 	return k->calls_itself;
 }
 
-/* Where in the kept stack the sample's oldest call is: the one place that there is, or ID_NONE. */
-static u32 find_joint(struct lbr *l, const struct hit *h, struct kept *k, const struct lbr_stack *s, u32 oldest)
+/* Where in the kept stack the sample's oldest call is, if it stands once in both: where it was among the oldest of the
+ * last sample, only the newest calls have to be looked through. ID_NONE: it is not there. SEVERAL: more than once. */
+static u32 find_single(struct kept *k, const struct lbr_stack *s, const struct common *c)
 {
 	const struct lbr_call *last = &s->v[s->n - 1];
-	u32 found = times_in(&k->stack, last), i = 0;
+	bool same = c->n && !c->lost && k->single;
+	u32 i = same ? k->stack.own - 1 : 0, found = same ? 1 : times_in(k->stack.v, k->stack.n, last);
 
-	if (!found)
-		return ID_NONE;
-	if (found > 1 || times_in(s, last) > 1 || calls_itself(l, h, k, last)) {
-		l->counts.refused++;
-		return ID_NONE;
-	}
+	k->single = found == 1 && times_in(s->v, s->n - (same ? c->n : 1), last) == 0;
+	if (!k->single)
+		return found ? SEVERAL : ID_NONE;
 	while (!is_same(&k->stack.v[i], last))
 		i++;
-	if (i + 1 < k->stack.n && is_recursive(k, k->stack.v[i + 1].to)) {
+	return i;
+}
+
+/* Where in the kept stack the sample's oldest call is: the one place that there is, or ID_NONE. */
+static u32 find_joint(struct lbr *l, const struct hit *h, struct kept *k, const struct lbr_stack *s, u32 oldest,
+		      const struct common *c)
+{
+	const struct lbr_call *last = &s->v[s->n - 1];
+	u32 i = find_single(k, s, c);
+
+	if (i == ID_NONE)
+		return ID_NONE;
+	if (i == SEVERAL || calls_itself(l, h, k, last) ||
+	    (i + 1 < k->stack.n && is_recursive(k, k->stack.v[i + 1].to))) {
 		l->counts.refused++;
 		return ID_NONE;
 	}
-	return same_register(l, k, i, oldest) && goes_on(l, h, &k->stack, i, s) ? i : ID_NONE;
+	return same_register(l, k, i, oldest) && goes_on(l, h, &k->stack, i, s, c->n) ? i : ID_NONE;
 }
 
 /*
@@ -449,15 +510,17 @@ static void read_calls(const struct sample *s, struct lbr_stack *out)
 	out->own = out->n;
 }
 
-static void stitch(struct lbr *l, const struct hit *h, struct kept *k, u32 newest, struct lbr_stack *s)
+static void stitch(struct lbr *l, const struct hit *h, struct kept *k, u32 newest, struct lbr_stack *s,
+		   const struct common *c)
 {
 	bool full = l->depth && s->n >= l->depth;
-	u32 joint = s->n ? find_joint(l, h, k, s, register_before(l, newest, s->n - 1)) : ID_NONE;
+	u32 joint = s->n ? find_joint(l, h, k, s, register_before(l, newest, s->n - 1), c) : ID_NONE;
+
 	if (joint != ID_NONE) {
 		add_older(l, h, k, joint + 1, s);
 		return;
 	}
-	if (full || (s->n && times_in(&k->stack, &s->v[s->n - 1])))
+	if (full || (s->n && times_in(k->stack.v, k->stack.n, &s->v[s->n - 1])))
 		return;
 	joint = find_call_of(l, h, k, s->n ? s->v[s->n - 1].from : h->s.ip, register_before(l, newest, s->n));
 	if (joint != ID_NONE)
@@ -469,6 +532,7 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 	const struct sample *s = h->full;
 	struct kept *k = kept_of(l, h);
 	u32 newest = NO_REGISTER;
+	struct common common;
 	bool cut;
 
 	if (l->callers && callers_indexed(l->callers) && s->has_hw_idx && s->hw_idx < l->depth)
@@ -478,13 +542,16 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 	if (!out->n && h->cpumode != PERF_RECORD_MISC_USER)
 		return false;
 	l->counts.stacks++;
-	cut = !check(l, h, k, out);
+	common = common_calls(k, out);
+	cut = !check(l, h, k, out, common.n);
 	out->own = out->n;
-	if (cut)
-		k->stack.n = 0;
-	if (cut || !l->callers)
+	if (cut) {
+		k->stack.n = k->stack.own = 0; /* its calls were checked by other rules */
+		k->single = false;
 		return true;
-	stitch(l, h, k, newest, out);
+	}
+	if (l->callers)
+		stitch(l, h, k, newest, out, &common);
 	if (out->n > out->own)
 		mark_recursive(l, k, out);
 	keep(k, out, newest);

@@ -161,11 +161,11 @@ static u32 place_frame(struct resolver *r, const struct place *p, bool caller)
 	struct frame f = { .dso = p->dso, .sym = p->sym, .level = p->level };
 
 	if (p->sym == ID_NONE) {
-		f.addr = p->addr;
+		f.addr = p->addr - (caller && r->opts.every_address && p->addr);
 		if (r->opts.functions)
 			(void)dsos_unnamed_function(r->dsos, p->dso, p->addr, &f.addr);
 	} else if (r->opts.by_address && (r->opts.every_address || dsos_has_lines(r->dsos, p->dso))) {
-		f.addr = p->addr - caller;
+		f.addr = p->addr - (caller && p->addr);
 	} else {
 		return symbol_frame(r, &f);
 	}

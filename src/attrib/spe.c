@@ -68,13 +68,22 @@ int spe_events_parse(const char *text, u32 *events, const struct notify *to)
 	return 0;
 }
 
+static bool fills(const struct aux *aux, u32 type)
+{
+	bool yes = type == aux->pmu_type;
+
+	for (size_t i = 0; i < aux->pmu_types.n; i++)
+		yes |= type == aux->pmu_types.v[i];
+	return yes;
+}
+
 void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evlist *l)
 {
 	struct attr a = { .type = aux->pmu_type, .sample_type = SAMPLE_FIELDS, .sample_period = 1 };
 
 	s->aux = aux;
 	for (size_t i = 0; i < l->events.n; i++)
-		l->events.v[i].silent |= l->events.v[i].attr.type == a.type;
+		l->events.v[i].silent |= fills(aux, l->events.v[i].attr.type);
 	for (u32 i = 0; i < SPE_NR_EVENTS; i++) {
 		a.config = rows[i].events;
 		s->of[i] = events >> i & 1 ? evlist_add(l, &a, rows[i].name, NULL) : ID_NONE;

@@ -16,7 +16,7 @@ struct tally {
 			       far as they could */
 	u64 throttled;	    /* THROTTLE records */
 	u64 undecodable;    /* samples that could not be decoded (unknown bits, broken) */
-	u64 broken_records; /* side-band records that could not be decoded */
+	u64 broken_records; /* side-band records that could not be decoded, and TLS_USER records of no known event */
 	u64 unknown_records; /* of types that this version does not know */
 	u64 frames,
 		unresolved; /* stack entries (leaf and callers), and those without a symbol; both counted per sample */

@@ -164,9 +164,9 @@ static void new_group(struct windows *w, const struct evlist *l, u32 event, cons
 
 	for (u32 i = 0; i < r->nr; i++) {
 		g.events[i] = evlist_of_id(l, read_id(r, i));
-		g.roles[i] =
-			(u8)MIN(event_role_of(&l->events.v[g.events[i]].attr, l->events.v[g.events[i]].name, w->arm),
-				(u32)NR_ROLES);
+		g.roles[i] = (u8)MIN(
+			event_role_of(&l->events.v[g.events[i]].attr, l->events.v[g.events[i]].name, w->machine),
+			(u32)NR_ROLES);
 	}
 	g.per_thread = e->attr.flags & ATTR_INHERIT && e->attr.sample_type & PERF_SAMPLE_TID;
 	/* What a name states holds from the first sample on, so that what is fed is sorted by it. */
@@ -474,7 +474,7 @@ void windows_settle(struct windows *w, const struct evlist *l)
 
 void windows_copy_settled(struct windows *to, const struct windows *from)
 {
-	*to = (struct windows){ .arm = from->arm, .settled = from->settled };
+	*to = (struct windows){ .machine = from->machine, .settled = from->settled };
 	for (u32 i = 0; i < from->groups.n; i++) {
 		const struct window_group *g = &from->groups.v[i];
 

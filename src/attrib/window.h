@@ -105,7 +105,7 @@ struct windows {
 	struct map last_threads;
 	struct map throttles, losses; /* id, CPU -> how many */
 	u32 all_throttles, all_losses, unknown_throttles, unknown_losses;
-	bool arm; /* raw event numbers are Arm's; set before the first sample */
+	enum event_machine machine; /* whose events they are; set before the first sample */
 	bool settled;
 };
 

@@ -120,6 +120,12 @@ void bytes_dec_pad(struct bytes *b, u64 v, u32 width, char pad)
 	put_padded(b, text, at, width, pad);
 }
 
+void bytes_hex_of(struct bytes *b, const void *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		bytes_hex_pad(b, ((const u8 *)p)[i], 2, '0');
+}
+
 void bytes_hex_pad(struct bytes *b, u64 v, u32 width, char pad)
 {
 	char text[PAD_MAX];

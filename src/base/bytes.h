@@ -55,6 +55,14 @@ static inline void bytes_u64(struct bytes *b, u64 v)
 	bytes_put(b, &v, 8);
 }
 
+/* Seven bits at a time, the lowest first; all bytes but the last have the highest bit. */
+static inline void bytes_varint(struct bytes *out, u64 v)
+{
+	for (; v >= 0x80; v >>= 7)
+		bytes_u8(out, (u8)(v | 0x80));
+	bytes_u8(out, (u8)v);
+}
+
 void bytes_zero(struct bytes *b, size_t n);
 
 /* Text. */
@@ -68,7 +76,8 @@ static inline void bytes_str(struct bytes *b, const char *s)
 }
 void bytes_repeat(struct bytes *b, char c, int n); /* nothing when n <= 0 */
 void bytes_dec(struct bytes *b, u64 v);
-void bytes_hex(struct bytes *b, u64 v); /* lower case, no 0x */
+void bytes_hex(struct bytes *b, u64 v);			     /* lower case, no 0x */
+void bytes_hex_of(struct bytes *b, const void *p, size_t n); /* each byte as two digits */
 /* Right-aligned in at least width characters (up to 64); pad is ' ' or '0'. */
 void bytes_dec_pad(struct bytes *b, u64 v, u32 width, char pad);
 void bytes_hex_pad(struct bytes *b, u64 v, u32 width, char pad);

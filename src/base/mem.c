@@ -96,14 +96,6 @@ void mem_pages_free(void *p, size_t size)
 		(void)munmap(p, size);
 }
 
-#define LARGEST_KEPT (4 << 20)
-
-void mem_keep_freed(void)
-{
-	(void)mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT);
-	(void)mallopt(M_TRIM_THRESHOLD, 2 * LARGEST_KEPT);
-}
-
 void mem_trim(void)
 {
 	malloc_trim(0);

@@ -35,10 +35,6 @@ void mem_zero(void *p, size_t size);
 void *mem_pages(size_t size); /* zeroed; size is not 0 */
 void mem_pages_free(void *p, size_t size);
 
-/* From now on what is freed is kept for what is allocated next: of a program that does the same again and again, and
- * would have the kernel zero the same pages each time. mem_trim gives it back all the same. */
-void mem_keep_freed(void);
-
 /* Gives back to the kernel what was freed and lies between things still in use. Takes milliseconds. */
 void mem_trim(void);
 

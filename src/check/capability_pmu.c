@@ -196,7 +196,7 @@ static void report_pmus(const struct capability_env *env, struct capability_repo
 }
 
 #ifdef __aarch64__
-#define SPE_MISSING "no arm_spe_0 in sysfs"
+#define SPE_MISSING "no arm_spe_* in sysfs"
 #define SPE_REMEDY                                                                                                    \
 	"the processor and firmware must have it; then modprobe arm_spe_pmu, and boot with kpti=off where the "       \
 	"driver "                                                                                                     \

@@ -6,6 +6,7 @@
 
 #include "check/capability.h"
 #include "events/tls_user.h"
+#include "sys/machine.h"
 #include "sys/probe.h"
 #include "windows/fit.h"
 #include "windows/native.h"
@@ -52,8 +53,10 @@ static u32 fitting(u32 *all)
 	struct bytes group = { 0 };
 	u32 fit = 0;
 
-	window_default_group(&(struct window_opts){ 0 },
-			     &(struct window_supply){ .has = window_has_event, .user_only = true }, &group);
+	window_default_group(
+		&(struct window_opts){ 0 },
+		&(struct window_supply){ .has = window_has_event, .user_only = true, .machine = machine_events() },
+		&group);
 	if (!event_specs_parse(&specs, (const char *)group.p, NULL, NULL))
 		fit = window_fit(&specs, 0, true);
 	*all = (u32)specs.v.n + 1;

@@ -112,7 +112,7 @@ static const struct {
 	{ "spe", 's', "sort", NULL, put_keys },
 	{ "diff", 'c', "compute", "delta-abs delta ratio wdiff:", NULL },
 	{ "script", 'F', "fields", NULL, put_script_fields },
-	{ "export", 0, "to", "svg folded csv json bolt fdata autofdo branches parquet", NULL },
+	{ "export", 0, "to", "svg folded csv json bolt fdata autofdo branches pprof otlp parquet", NULL },
 	{ "export", 0, "rows", "samples memory", NULL },
 	{ "export", 0, "colors", "hot cool gray", NULL },
 };

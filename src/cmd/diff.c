@@ -9,6 +9,7 @@
 #include "cmd/commands.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
+#include "cmd/report_resolve.h"
 #include "cmd/select.h"
 #include "view/diff.h"
 
@@ -150,7 +151,10 @@ static int note_no_key(const char *name, const struct notify *to)
 		if (is_diff_key(i))
 			bytes_printf(&known, "%s%s", known.len ? ", " : "", column_get(i)->name);
 	bytes_char(&known, 0);
-	err = notify_error(to, ERR_USAGE, "option --sort: '%s' is not one of %s", name, (char *)known.p);
+	err = notify_error(to, ERR_USAGE,
+			   "option --sort: '%s' is not one of %s, nor a field of a "
+			   "tracepoint, nor an attribute of activities",
+			   name, (char *)known.p);
 	bytes_free(&known);
 	return err;
 }
@@ -158,15 +162,19 @@ static int note_no_key(const char *name, const struct notify *to)
 static int add_key(struct run *r, const char *name)
 {
 	u32 column = column_find(name, strlen(name));
+	int err = 0;
 
-	_Static_assert(NR_SORT_KEYS - (SORT_CYCLES - SORT_DSO_FROM + 1) <= DIFF_MAX_KEYS, "each key once");
-	if (column == ID_NONE || !is_diff_key(column))
-		return note_no_key(name, r->ctx->notify);
-	for (u32 i = 0; i < r->diff.nr_keys; i++)
-		if (r->opts.keys[i] == column)
-			return 0;
+	_Static_assert(MAX_FIELD_KEYS + NR_SORT_KEYS - (SORT_CYCLES - SORT_DSO_FROM + 1) <= DIFF_MAX_KEYS,
+		       "each key once");
+	if (column == ID_NONE)
+		err = report_add_field(&r->selected.pipeline, name, note_no_key, &column, r->ctx->notify);
+	else if (!is_diff_key(column))
+		err = note_no_key(name, r->ctx->notify);
+	if (err || memchr(r->opts.keys, (int)column, r->diff.nr_keys))
+		return err;
 	r->opts.keys[r->diff.nr_keys++] = (u8)column;
-	r->selected.pipeline.sort_order[r->selected.pipeline.nr_sort++] = (u8)column_key(column);
+	if (column_key(column) < SORT_FIELD) /* else it is there already */
+		r->selected.pipeline.sort_order[r->selected.pipeline.nr_sort++] = (u8)column_key(column);
 	return 0;
 }
 
@@ -232,6 +240,7 @@ static int resolve_options(struct run *r)
 	r->opts.room = r->ctx->tty_columns;
 	r->opts.separator = (char)(!c->separator ? 0 : *c->separator == '\\' ? '\t' : *c->separator);
 	r->opts.files = r->files;
+	r->opts.fields = r->selected.pipeline.fields;
 	r->selected.pipeline.no_chains = true;
 	return 0;
 }
@@ -274,11 +283,23 @@ static int read_files(struct run *r)
 /* A comparison of nothing must not pass for a good one. */
 static int check_comparable(const struct run *r)
 {
-	for (size_t i = 0; i < r->diff.events.n; i++)
-		if (diff_has_pair(&r->diff, &r->diff.events.v[i]))
+	bool pairs = false;
+	u64 samples = 0;
+
+	for (size_t i = 0; i < r->diff.events.n; i++) {
+		if (!diff_has_pair(&r->diff, &r->diff.events.v[i]))
+			continue;
+		if (r->diff.events.v[i].rows.n)
 			return 0;
+		pairs = true;
+	}
+	for (u32 i = 0; i < r->diff.nr_files; i++)
+		samples += r->files[i].tally.samples;
+	select_note_nothing_left(&r->c->select, samples, r->ctx->notify);
 	return notify_error(r->ctx->notify, ERR_NOTFOUND,
-			    "no event has samples in the baseline and in another recording (see reticle evlist)");
+			    pairs ? "there are no rows to compare" :
+				    "no event has samples in the baseline and in another recording (see reticle "
+				    "evlist)");
 }
 
 static int write_diff(const struct run *r)

@@ -71,6 +71,7 @@ static const struct field {
 	F(TEXT_POKE, "new_len", text_poke.new_len, F_U16),
 	F(AUX_OUTPUT_HW_ID, "hw_id", aux_output_hw_id.hw_id, F_U64),
 	F(CALLCHAIN_DEFERRED, "cookie", callchain_deferred.cookie, F_U64),
+	F(TLS_USER, "cookie", tls_user.cookie, F_U64),
 	F(HEADER_EVENT_TYPE, "id", event_type.id, F_U64),
 	F(HEADER_EVENT_TYPE, "name", event_type.name, F_STR),
 	F(EVENT_UPDATE, "update", event_update.type, F_U64),
@@ -239,6 +240,9 @@ static void put_special(const struct record *r, struct json *j)
 	case PERF_RECORD_CALLCHAIN_DEFERRED:
 		put_u64s(j, "callchain", &r->callchain_deferred.ips);
 		break;
+	case PERF_RECORD_TLS_USER:
+		json_set_hex(j, "tls_user", r->tls_user.bytes.p, (size_t)r->tls_user.dyn_size);
+		break;
 	case PERF_RECORD_HEADER_ATTR:
 		put_attr(r, j);
 		break;
@@ -388,6 +392,8 @@ static void put_sample(const struct dump_record *d, struct json *j)
 		put_u64s(j, "regs_intr", &s->regs_intr);
 	if (s->has & PERF_SAMPLE_TLS_USER)
 		json_set_hex(j, "tls_user", tls, n);
+	if (d->event->layout.tls_defers)
+		json_set_u64(j, "tls_cookie", s->tls_cookie);
 	if (s->has & PERF_SAMPLE_AUX)
 		json_set_u64(j, "aux_size", s->aux_size);
 }

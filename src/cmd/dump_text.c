@@ -165,7 +165,7 @@ static void put_branches(const struct sample *s, struct bytes *out)
 
 		bytes_printf(out, "    branch %u: %#llx -> %#llx %s%s%s%s cycles %u", i, (ull)b.from, (ull)b.to,
 			     b.flags & 1 ? "M" : "", b.flags & 2 ? "P" : "", b.flags & 4 ? "X" : "",
-			     b.flags & 8 ? "A" : "", (u32)(b.flags >> 4 & 0xffff));
+			     b.flags & 8 ? "A" : "", branch_cycles(b.flags));
 		if (b.flags >> 20)
 			bytes_printf(out, " type %u flags %#llx", (u32)(b.flags >> 20 & 15), (ull)b.flags);
 		if (i < s->branch_counters.n)

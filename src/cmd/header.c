@@ -12,7 +12,7 @@ static void print_captured(const struct source *s, struct bytes *out)
 	struct stat st;
 	struct tm tm;
 
-	if (!strcmp(s->path, "-") || stat(s->path, &st) || !localtime_r(&st.st_ctime, &tm))
+	if (!strcmp(s->path, "-") || stat(s->path, &st) || !localtime_r(&st.st_mtime, &tm))
 		return;
 	strftime(date, sizeof(date), "%a %b %e %H:%M:%S %Y", &tm);
 	bytes_printf(out, "# captured on    : %s\n", date);

@@ -115,7 +115,7 @@ static int refuse_command(const char *name, const struct notify *to)
 	return EXIT_USAGE;
 }
 
-/* --help before "--" or the first word that is no option asks for help. */
+/* At once, whatever the letter means to the command. Behind other options, opts_parse finds it. */
 static bool wants_help(int argc, char **argv)
 {
 	return argc > 0 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"));
@@ -159,7 +159,10 @@ static int run_command(const struct command *c, int argc, char **argv)
 	if (c->defaults)
 		c->defaults(config);
 	status = parse(c, config, argc, argv, &rest, &argc, &notify);
-	status = status ? EXIT_USAGE : c->run(&ctx, config, argc - rest, argv + rest);
+	if (status == OPTS_HELP)
+		status = print_help(c, &notify);
+	else
+		status = status ? EXIT_USAGE : c->run(&ctx, config, argc - rest, argv + rest);
 	opts_free_lists(c, config);
 	free(config);
 	return status;

@@ -70,7 +70,7 @@ static int set_number(const struct opt *o, void *field, const char *name, const 
 	return 0;
 }
 
-static void list_add(struct opt_list *l, const char *text)
+void opt_list_add(struct opt_list *l, const char *text)
 {
 	l->v = mem_realloc(l->v, l->n + 1, sizeof(*l->v));
 	l->v[l->n++] = text;
@@ -96,7 +96,7 @@ static int apply(const struct opt *o, void *config, const char *name, const char
 		*(const char **)field = text;
 		return 0;
 	case OPT_LIST:
-		list_add(field, text);
+		opt_list_add(field, text);
 		return 0;
 	case OPT_CALL:
 		return o->set(field, no ? "no" : text, to);
@@ -168,6 +168,8 @@ static int parse_long(const struct command *c, void *config, int argc, char **ar
 	}
 	if (clash)
 		return notify_error(to, ERR_USAGE, "option '%.*s' is ambiguous", (int)(len + 2), word);
+	if (!o && !strcmp(name, "help"))
+		return OPTS_HELP;
 	if (!o)
 		return note_unknown(c, 0, name, len, to);
 	if (text && (!takes_value(o) || no))
@@ -189,6 +191,8 @@ static int parse_cluster(const struct command *c, void *config, int argc, char *
 		const char *text = NULL;
 		int err;
 
+		if (!o && *p == 'h')
+			return OPTS_HELP;
 		if (!o)
 			return note_unknown(c, *p, p, 1, to);
 		if (takes_value(o) && p[1])

@@ -29,6 +29,7 @@ struct opt_list {
 	const char **v;
 	u32 n;
 };
+void opt_list_add(struct opt_list *l, const char *text); /* keeps the pointer */
 
 struct opt {
 	char letter;	  /* 0: none */
@@ -71,8 +72,11 @@ struct command {
 	int (*run)(const struct command_ctx *ctx, const void *config, int argc, char **argv);
 };
 
+#define OPTS_HELP 1
+
 /* Parses options in argv[0..argc) up to the first word that is no option, or "--". *rest becomes the index of the
- * first word that was not parsed. Returns 0, or ERR_USAGE, which is noted. */
+ * first word that was not parsed. Returns 0, ERR_USAGE, which is noted, or OPTS_HELP at --help, and at -h if the
+ * command has no such letter. */
 int opts_parse(const struct command *c, void *config, int argc, char **argv, int *rest, const struct notify *to);
 /* The same, but options may also stand behind other words. Those *n words are moved to the beginning of argv. */
 int opts_parse_mixed(const struct command *c, void *config, int argc, char **argv, int *n, const struct notify *to);

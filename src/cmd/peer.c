@@ -34,7 +34,7 @@ static const struct {
 };
 
 static const char later[] = "reticle cannot do this; perf record can, and reticle reads its file";
-static const char as_recorded[] = "AUX data is kept and shown by 'reticle dump', not decoded";
+static const char no_traces[] = "traces of instructions (Intel PT, Arm ETM) are kept in the file, but not decoded";
 static const char of_branches[] =
 	"branches are counted one by one: 'reticle report --sort symbol_from,symbol_to,cycles'";
 static const char no_annotation[] =
@@ -45,41 +45,37 @@ static const char no_switches[] = "choose by time: --time START,STOP";
 static const char no_guests[] = "samples of guests have no symbols here";
 
 static const struct {
-	const char *command;
+	const char *commands; /* separated by blanks */
 	char letter;
 	const char *name, *hint;
 } peer_options[] = {
 	{ "report", 0, "branch-history", of_branches },
-	{ "report", 0, "total-cycles", of_branches },
-	{ "report", 'M', "disassembler-style", no_annotation },
-	{ "report", 0, "objdump", no_annotation },
-	{ "report", 0, "asm-raw", no_annotation },
-	{ "report", 0, "source", no_annotation },
-	{ "report", 0, "prefix", no_annotation },
-	{ "report", 0, "prefix-strip", no_annotation },
+	{ "report top", 'M', "disassembler-style", no_annotation },
+	{ "report top", 0, "objdump", no_annotation },
+	{ "report top", 0, "asm-raw", no_annotation },
+	{ "report top", 0, "source", no_annotation },
+	{ "report top", 0, "prefix", no_annotation },
+	{ "report top", 0, "prefix-strip", no_annotation },
 	{ "report", 0, "percent-type", no_annotation },
 	{ "report", 0, "tui", text_only },
 	{ "report", 0, "gtk", text_only },
-	{ "report", 0, "itrace", as_recorded },
 	{ "report", 0, "samples", "'reticle script' prints the samples" },
 	{ "report", 'T', NULL,
 	  "--threads N sets the number of threads that read; 'reticle dump --type READ' has counts per thread" },
-	{ "report", 0, "raw-trace", "'reticle script' prints the fields of tracepoints" },
-	{ "report", 0, "show-cpu-utilization",
-	  "--sort dso separates kernel and user code; the modifiers :u and :k record them separately" },
+	{ "report top", 0, "raw-trace", "'reticle script' prints the fields of tracepoints" },
 	{ "report", 0, "show-ref-call-graph", "-g draws the call graph of each event that has one" },
 	{ "report", 0, "socket-filter", "name the socket's CPUs: --cpu 0-15" },
 	{ "report", 0, "time-quantum", "--time-slice MS" },
-	{ "report", 0, "group-sort-idx", "--group sorts rows by the first event, then by the next" },
-	{ "report", 'm', "modules", "symbols of modules always come from their files and /proc/kallsyms" },
-	{ "report", 0, "ignore-vmlinux", "a vmlinux is read instead of /proc/kallsyms only with --vmlinux" },
+	{ "report top", 0, "group-sort-idx", "--group sorts rows by the first event, then by the next" },
+	{ "report diff", 'm', "modules", "symbols of modules always come from their files and /proc/kallsyms" },
+	{ "report top", 0, "ignore-vmlinux", "a vmlinux is read instead of /proc/kallsyms only with --vmlinux" },
 	{ "report", 0, "demangle", "names are demangled by default" },
 	{ "report", 0, "stdio-color", "colours are on at a terminal, and off with NO_COLOR=1" },
 	{ "report", 0, "full-source-path", "'reticle script -F +srcline --full-source-path'" },
-	{ "report", 0, "switch-on", no_switches },
-	{ "report", 0, "switch-off", no_switches },
+	{ "report script", 0, "switch-on", no_switches },
+	{ "report script", 0, "switch-off", no_switches },
 	{ "script", 'a', "all-cpus", "what was recorded is printed; -C chooses CPUs" },
-	{ "script", 'D', "dump-raw-trace", "'reticle dump' prints each record" },
+	{ "script diff", 'D', "dump-raw-trace", "'reticle dump' prints each record" },
 	{ "script", 0, "dump-unsorted-raw-trace", "'reticle dump' prints each record, in the order of the file" },
 	{ "script", 's', "script", no_scripts },
 	{ "script", 'g', "gen-script", no_scripts },
@@ -87,19 +83,54 @@ static const struct {
 	{ "script", 0, "dlfilter", no_scripts },
 	{ "script", 0, "dlarg", no_scripts },
 	{ "script", 0, "list-dlfilters", no_scripts },
-	{ "script", 0, "itrace", as_recorded },
-	{ "script", 0, "insn-trace", as_recorded },
-	{ "script", 0, "call-trace", as_recorded },
-	{ "script", 0, "call-ret-trace", as_recorded },
-	{ "script", 0, "graph-function", as_recorded },
-	{ "script", 0, "switch-on", no_switches },
-	{ "script", 0, "switch-off", no_switches },
+	{ "script", 0, "insn-trace", no_traces },
+	{ "script", 0, "call-trace", no_traces },
+	{ "script", 0, "call-ret-trace", no_traces },
+	{ "script", 0, "graph-function", no_traces },
 	{ "script", 0, "guestmount", no_guests },
 	{ "script", 0, "guest-code", no_guests },
 	{ "script", 0, "per-event-dump", "print one kind of event at a time, -F hw:... or -F trace:..." },
 	{ "script", 'd', "debug-mode", "the head of 'reticle report' says how many records were lost" },
-	{ "record", 'S', "snapshot", later },
-	{ "record", 0, "aux-sample", later },
+	{ "top", 'f', "count-filter", "--percent-limit PERCENT leaves out small rows" },
+	{ "top", 'D', "dump-symtab", "'nm -C FILE', or 'reticle report -v' for what was read" },
+	{ "top", 0, "sym-annotate", no_annotation },
+	{ "top", 0, "ignore-callees", "record, and use 'reticle report --ignore-callees'" },
+	{ "top", 0, "demangle-kernel", "names are demangled by default, those of the kernel as well" },
+	{ "top", 0, "switch-on", "'reticle record --control', or 'reticle record' and --time START,STOP" },
+	{ "top", 0, "switch-off", "'reticle record --control', or 'reticle record' and --time START,STOP" },
+	{ "stat", 'S', "sync", "'sync; reticle stat ...' writes to disks before it counts" },
+	{ "stat", 'T', "transaction", "-e cpu/tx-start/,cpu/cycles-t/,cpu/cycles-ct/ counts transactions" },
+	{ "stat", 'g', "group", "put braces around the events: -e '{cycles,instructions}'" },
+	{ "stat", 'q', "quiet", "-o /dev/null prints no counts" },
+	{ "stat", 0, "pre", "'reticle stat -- sh -c COMMANDS' counts several commands" },
+	{ "stat", 0, "post", "'reticle stat -- sh -c COMMANDS' counts several commands" },
+	{ "stat", 0, "log-fd", "--append -o /dev/fd/N prints to an open file" },
+	{ "stat", 0, "table", "-r N prints the mean, and how much runs differ; --json has the value of each run" },
+	{ "stat", 0, "scale", "counts are scaled where counters took turns, and the share of the time is shown" },
+	{ "stat", 0, "metric-only", "--json has each metric with its name" },
+	{ "stat", 0, "interval-clear", "'reticle top' shows a screen that is renewed" },
+	{ "stat", 0, "control",
+	  "'reticle record --control' has it; for stat, -D MS and --timeout MS choose the time" },
+	{ "stat", 0, "filter", "'reticle record --filter' counts what is recorded" },
+	{ "stat", 0, "for-each-cgroup", "-G NAME,NAME beside -e EVENT,EVENT: one cgroup for each event" },
+	{ "stat", 0, "no-merge", "events of several PMUs are counted one by one: -e PMU/EVENT/" },
+	{ "stat", 0, "metric-no-group", "a metric's events are one group only where it needs that" },
+	{ "stat", 0, "metric-no-merge", "a metric's events are shared by all metrics" },
+	{ "stat", 0, "td-level", "--topdown shows the first level" },
+	{ "stat", 0, "smi-cost", "-e msr/smi/,msr/aperf/,cycles has what it is made of" },
+	{ "stat", 0, "iostat", "perf iostat counts the I/O stacks of Intel servers; -e takes the same events" },
+	{ "stat", 0, "cputype", "name the PMU: -e cpu_core/cycles/" },
+	{ "stat", 0, "hybrid-merge", "name the PMU: -e cpu_core/cycles/" },
+	{ "diff", 0, "stream", "'reticle report --sort symbol_from,symbol_to' of each recording has the branches" },
+	{ "diff", 0, "cycles-hist", "'reticle report --total-cycles' of each recording has the cycles of blocks" },
+	{ "buildid-list", 'v', "verbose", "'reticle report -v' says which files were looked for" },
+	{ "buildid-list", 'm', "kernel-maps", "'reticle dump --type MMAP' has the kernel's mappings" },
+	{ "list", 'd', "desc", "events are listed with their descriptions" },
+	{ "list", 'v', "long-desc", "events are listed with their descriptions" },
+	{ "list", 0, "details", "'reticle record -e EVENT -- true', then 'reticle evlist -v', shows the attr" },
+	{ "list", 0, "cputype", "name the PMU: 'reticle list cpu_core'" },
+	{ "record", 0, "aux-sample",
+	  "the kernel's driver of Arm SPE cannot copy the area into samples; --snapshot keeps the last operations" },
 	{ "record", 0, "switch-output-event", "--switch-output=TIME or =SIZE, or SIGUSR2" },
 	{ "record", 0, "timestamp-filename", "-o \"perf.data.$(date +%Y%m%d%H%M%S)\"" },
 	{ "record", 0, "group", "put braces around the events: -e '{cycles,instructions}'" },
@@ -120,12 +151,24 @@ const char *peer_command_hint(const char *name)
 	return NULL;
 }
 
+static bool is_one_of(const char *word, const char *words)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = words; *at; at += strspn(at, " ")) {
+		if (!strncmp(at, word, len) && (!at[len] || at[len] == ' '))
+			return true;
+		at += strcspn(at, " ");
+	}
+	return false;
+}
+
 const char *peer_option_hint(const char *command, char letter, const char *name, size_t len)
 {
 	for (u32 i = 0; i < ARRAY_LEN(peer_options); i++) {
 		const char *own = peer_options[i].name;
 
-		if (strcmp(peer_options[i].command, command) != 0)
+		if (!is_one_of(command, peer_options[i].commands))
 			continue;
 		if (letter ? peer_options[i].letter == letter : own && strlen(own) == len && !strncmp(own, name, len))
 			return peer_options[i].hint;

@@ -38,10 +38,29 @@ static int parse_events(const struct record_config *c, struct event_specs *specs
 	return err == ERR_NOTFOUND ? ERR_USAGE : err;
 }
 
-static void print_switched(void *ctx, const char *path, u64 bytes)
+/* What the recorder tells while it runs, and to whom. */
+struct listeners {
+	struct truth *truth;	  /* or NULL */
+	struct record_push *push; /* or NULL */
+	bool quiet;
+};
+
+static int take_switched(void *ctx, const char *path, u64 bytes)
 {
-	(void)ctx;
-	fprintf(stderr, "[ reticle record: wrote %.3f MB to %s ]\n", (double)bytes / MEGABYTE, path);
+	struct listeners *l = ctx;
+
+	if (l->push)
+		return record_push_take(l->push, path);
+	if (!l->quiet)
+		fprintf(stderr, "[ reticle record: wrote %.3f MB to %s ]\n", (double)bytes / MEGABYTE, path);
+	return 0;
+}
+
+static void reload(void *ctx)
+{
+	struct listeners *l = ctx;
+
+	record_push_reload(l->push);
 }
 
 /* --control was told "evlist [-v|-g|-F]". */
@@ -56,24 +75,30 @@ static void print_events(void *ctx, const struct evlist *events, const char *how
 	bytes_free(&out);
 }
 
-static void print_end(const struct record_result *r, bool simulated)
+static const char *plural(u32 n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void print_end(const struct record_result *r, const struct record_config *c)
 {
 	fprintf(stderr, "[ reticle record: ");
-	if (!simulated)
+	if (!c->o.sim.on)
 		fprintf(stderr, "woken %llu times, ", (unsigned long long)r->woken);
-	fprintf(stderr, "wrote %.3f MB to %s", (double)r->bytes / MEGABYTE, r->path ? r->path : "standard output");
-	if (r->packed)
+	if (c->push.to)
+		fprintf(stderr, "%u recording%s", r->files, plural(r->files));
+	else
+		fprintf(stderr, "wrote %.3f MB to %s", (double)r->bytes / MEGABYTE,
+			r->path ? r->path : "standard output");
+	if (r->packed && !c->push.to)
 		fprintf(stderr, " (compressed from %.3f MB, %.1f to 1)", (double)r->unpacked / MEGABYTE,
 			(double)r->unpacked / (double)r->packed);
 	if (r->aux_bytes)
 		fprintf(stderr, ", %.3f MB of it of sampled operations", (double)r->aux_bytes / MEGABYTE);
+	if (r->snapshots)
+		fprintf(stderr, " in %u snapshot%s", r->snapshots, plural(r->snapshots));
 	fprintf(stderr, ", %llu samples, %llu lost, %llu throttled ]\n", (unsigned long long)r->samples,
 		(unsigned long long)r->lost, (unsigned long long)r->throttled);
-}
-
-static const char *plural(u32 n)
-{
-	return n == 1 ? "" : "s";
 }
 
 /* What came of the windows that were asked for: for the user to judge. */
@@ -144,6 +169,19 @@ static void print_advice(const struct record_result *r, const struct record_conf
 	if (r->lost_in_looking)
 		notify_warn(to, "%llu records were lost: they came while the rings were being read",
 			    (unsigned long long)r->lost_in_looking);
+	if (c->o.output.rings.snapshot && !r->snapshots)
+		notify_warn(to, "no snapshot was taken, so there are no operations: SIGUSR2 takes one, and so does "
+				"'snapshot' to --control (with --snapshot=e there is one at the end)");
+	if (r->aux_truncated)
+		notify_warn(to,
+			    "operations were lost: the AUX area was full %llu times (larger -m ,N, or a longer "
+			    "interval with -c)",
+			    (unsigned long long)r->aux_truncated);
+	if (r->aux_collisions)
+		notify_warn(to,
+			    "operations were left out: in %llu stretches of AUX data, some were to be sampled before "
+			    "the last ones were done with (a longer interval with -c)",
+			    (unsigned long long)r->aux_collisions);
 	if (r->throttled)
 		notify_warn(to, "the kernel throttled sampling %llu times: it took too long (lower -F)",
 			    (unsigned long long)r->throttled);
@@ -189,7 +227,9 @@ static int print_registers(const struct notify *to)
 
 static void take_truth(void *ctx, const u8 *record, u16 size)
 {
-	truth_take(ctx, record, size);
+	struct listeners *l = ctx;
+
+	truth_take(l->truth, record, size);
 }
 
 static int write_truth(struct truth *truth, const struct record_config *c, const struct record_result *r,
@@ -222,8 +262,9 @@ static int check_truth(struct record_config *c, const struct notify *to)
 		return 0;
 	if (!c->o.sim.on)
 		return notify_error(to, ERR_USAGE, "--truth needs --pmu=sim: only the virtual PMU knows exact counts");
-	if (out->switch_on != SWITCH_NEVER)
-		return notify_error(to, ERR_USAGE, "--truth and --switch-output exclude each other");
+	if (out->switch_on != SWITCH_NEVER || c->push.to)
+		return notify_error(to, ERR_USAGE, "--truth and --%s exclude each other",
+				    c->push.to ? "push" : "switch-output");
 	if (out->path && (!strcmp(out->path, "-") || !strcmp(out->path, c->truth)))
 		return notify_error(to, ERR_USAGE, "--truth needs a recording in a file of its own");
 	if (!out->path)
@@ -237,6 +278,7 @@ static int check_options(struct record_config *c, const struct notify *to)
 {
 	struct record_opts *o = &c->o;
 	const struct target_opts *t = &o->target;
+	int err;
 
 	o->output.build_ids = c->no_build_ids ? BUILDID_NONE : c->all_build_ids ? BUILDID_ALL : BUILDID_HITS;
 	if (o->attr.all_user && o->attr.all_kernel)
@@ -251,9 +293,14 @@ static int check_options(struct record_config *c, const struct notify *to)
 				    "registers (-b -g records call chains by frame pointers)");
 	if ((t->pids || t->tids || t->uid) && (t->system_wide || t->cgroups))
 		return notify_error(to, ERR_USAGE, "-p, -t and -u cannot be combined with -a or --cgroup");
+	if (o->output.rings.snapshot && o->sim.on)
+		return notify_error(to, ERR_USAGE,
+				    "--snapshot is for the machine's own PMU: the virtual one writes operations as "
+				    "they come");
 	if (o->output.switch_on != SWITCH_NEVER && o->output.path && !strcmp(o->output.path, "-"))
 		return notify_error(to, ERR_USAGE, "--switch-output needs a file");
-	return check_truth(c, to);
+	err = check_truth(c, to);
+	return err ? err : record_push_check(&c->push, o, to);
 }
 
 int record_prepare(struct record_config *c, struct event_specs *specs, const struct notify *to)
@@ -263,59 +310,100 @@ int record_prepare(struct record_config *c, struct event_specs *specs, const str
 	return err ? err : parse_events(c, specs, to);
 }
 
+/* What the recorder is given, and what comes of it. */
+struct recording {
+	struct record_config c;
+	struct event_specs specs;
+	struct record_result result;
+	struct listeners listeners;
+	struct unwinding *unwinding;
+	struct priming *priming; /* or NULL */
+	const struct notify *to;
+};
+
+static int begin_listeners(struct recording *r)
+{
+	const struct record_config *c = &r->c;
+	int err = 0;
+
+	r->listeners.quiet = c->o.quiet;
+	if (c->truth)
+		err = output_check(c->truth, r->to);
+	if (!err && c->truth && !c->dry_run)
+		err = truth_new(&r->listeners.truth, r->to);
+	if (!err && c->push.to && !c->dry_run) {
+		r->listeners.push = record_push_begin(&c->push, &c->o, c->no_cache, r->to);
+		err = r->listeners.push ? 0 : ERR_IO;
+	}
+	return err;
+}
+
+static int run_recorder(struct recording *r)
+{
+	struct record_unwind unwind = record_unwind_by(r->unwinding);
+	struct record_met met = priming_met(r->priming);
+	const struct recorder_events tell = {
+		.switched = take_switched,
+		.reload = r->listeners.push ? reload : NULL,
+		.truth = r->listeners.truth ? take_truth : NULL,
+		.list = print_events,
+		.ctx = &r->listeners,
+		.unwind = &unwind,
+		.met = r->priming ? &met : NULL,
+	};
+
+	return recorder_run(&r->c.o, &r->specs, &tell, r->c.dry_run, &r->result, r->to);
+}
+
+static void print_all(const struct recording *r)
+{
+	print_end(&r->result, &r->c);
+	print_windows(&r->result.windows);
+	record_print_unwound("record", r->unwinding, r->c.o.attr.stack_dump);
+	print_advice(&r->result, &r->c, r->to);
+}
+
+/* When all is recorded, and that has been said. */
+static int finish(struct recording *r, int err)
+{
+	if (r->listeners.truth && !err)
+		err = write_truth(r->listeners.truth, &r->c, &r->result, r->to);
+	if (r->listeners.push && record_push_end(r->listeners.push) && !err)
+		err = ERR_IO;
+	unwinding_free(r->unwinding);
+	if (r->priming && !err && r->result.path)
+		priming_run(r->priming, r->result.path, r->result.packed > 0);
+	priming_free(r->priming);
+	truth_free(r->listeners.truth);
+	event_specs_free(&r->specs);
+	free(r->result.path);
+	free(r->c.events.v);
+	return err;
+}
+
 int record_run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
-	struct record_config c = *(const struct record_config *)config;
-	struct recorder_events tell = { .switched = c.o.quiet ? NULL : print_switched, .list = print_events };
 	struct notify errors = { pass_errors, (void *)ctx->notify };
-	const struct notify *to = c.o.quiet ? &errors : ctx->notify;
-	struct event_specs specs = { 0 };
-	struct record_result result = { 0 };
-	struct truth *truth = NULL;
-	struct unwinding *unwinding;
-	struct record_unwind unwind;
-	struct priming *priming;
-	struct record_met met;
+	struct recording r = { .c = *(const struct record_config *)config };
 	int err;
 
-	if (c.o.sim.help)
-		return print_pmu_help(to);
-	if (asks_for_names(c.o.attr.user_regs) || asks_for_names(c.o.attr.intr_regs))
-		return print_registers(to);
-	unwinding = unwinding_new(to);
-	unwind = record_unwind_by(unwinding);
-	priming = c.no_cache ? NULL : priming_new();
-	met = priming_met(priming);
+	r.to = r.c.o.quiet ? &errors : ctx->notify;
+	if (r.c.o.sim.help)
+		return print_pmu_help(r.to);
+	if (asks_for_names(r.c.o.attr.user_regs) || asks_for_names(r.c.o.attr.intr_regs))
+		return print_registers(r.to);
+	r.unwinding = unwinding_new(r.to);
+	/* What is sent is looked up when it is sent. */
+	r.priming = r.c.no_cache || r.c.push.to ? NULL : priming_new();
 	if (argc)
-		c.o.target.command = argv;
-	err = record_prepare(&c, &specs, to);
-	if (!err && c.truth)
-		err = output_check(c.truth, to);
-	if (!err && c.truth && !c.dry_run)
-		err = truth_new(&truth, to);
-	if (truth) {
-		tell.truth = take_truth;
-		tell.ctx = truth;
-	}
-	tell.unwind = &unwind;
-	tell.met = priming ? &met : NULL;
+		r.c.o.target.command = argv;
+	err = record_prepare(&r.c, &r.specs, r.to);
 	if (!err)
-		err = recorder_run(&c.o, &specs, &tell, c.dry_run, &result, to);
-	if (!c.o.quiet && (result.path || (!err && !c.dry_run))) {
-		print_end(&result, c.o.sim.on);
-		print_windows(&result.windows);
-		record_print_unwound("record", unwinding, c.o.attr.stack_dump);
-		print_advice(&result, &c, to);
-	}
-	if (truth && !err)
-		err = write_truth(truth, &c, &result, to);
-	unwinding_free(unwinding);
-	if (priming && !err && result.path)
-		priming_run(priming);
-	priming_free(priming);
-	truth_free(truth);
-	event_specs_free(&specs);
-	free(result.path);
-	free(c.events.v);
-	return exit_status(err, &result);
+		err = begin_listeners(&r);
+	if (!err)
+		err = run_recorder(&r);
+	if (!r.c.o.quiet && (r.result.path || (!err && !r.c.dry_run)))
+		print_all(&r);
+	err = finish(&r, err);
+	return exit_status(err, &r.result);
 }

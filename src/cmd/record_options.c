@@ -195,12 +195,11 @@ static int set_clock(void *field, const char *text, const struct notify *to)
 			    text);
 }
 
-/* A count of pages, or a size with a unit; rounded up to a power of two. */
-int record_set_ring_pages(void *field, const char *text, const struct notify *to)
+/* A count of pages, or a size with a unit; rounded up to a power of two. what: it is the size of. */
+static int take_pages(u64 *pages, const char *text, const char *end, const char *what, const struct notify *to)
 {
-	u64 *pages = field, v, page = (u64)sysconf(_SC_PAGESIZE), n = 1;
+	u64 v, page = (u64)sysconf(_SC_PAGESIZE), n = 1;
 	size_t digits = strspn(text, "0123456789");
-	const char *end = text + strcspn(text, ",");
 
 	if (digits && text + digits != end) {
 		char *copy = mem_strndup(text, (size_t)(end - text));
@@ -216,9 +215,42 @@ int record_set_ring_pages(void *field, const char *text, const struct notify *to
 	while (n < v)
 		n *= 2;
 	if (n != v)
-		notify_warn(to, "-m: the size of a ring is a power of two pages: using %llu instead of %llu",
+		notify_warn(to, "-m: the size of %s is a power of two pages: using %llu instead of %llu", what,
 			    (unsigned long long)n, (unsigned long long)v);
 	*pages = n;
+	return 0;
+}
+
+/* Of rings, and behind a comma of AUX areas; one of them may be left out. */
+int record_set_rings(void *field, const char *text, const struct notify *to)
+{
+	struct ring_opts *rings = field;
+	const char *comma = text + strcspn(text, ",");
+	int err = comma != text || !*comma ? take_pages(&rings->pages, text, comma, "a ring", to) : 0;
+
+	if (!err && *comma)
+		err = take_pages(&rings->aux_pages, comma + 1, text + strlen(text), "an AUX area", to);
+	return err;
+}
+
+/* [e][SIZE], as in perf */
+static int set_snapshot(void *field, const char *text, const struct notify *to)
+{
+	struct ring_opts *rings = field;
+	char *end;
+
+	rings->snapshot = true;
+	rings->snapshot_at_end = text && *text == 'e';
+	text = text ? text + rings->snapshot_at_end : "";
+	if (!*text || (parse_scaled(text, "BKMG", &rings->snapshot_bytes) && rings->snapshot_bytes))
+		return 0;
+	errno = 0;
+	rings->snapshot_bytes = !strncmp(text, "0x", 2) ? strtoull(text, &end, 16) : 0;
+	if (!rings->snapshot_bytes || errno || *end)
+		return notify_error(to, ERR_USAGE,
+				    "--snapshot: '%s' is not a size in bytes (or like 64K), behind an e for one "
+				    "more at the end",
+				    text);
 	return 0;
 }
 
@@ -235,23 +267,43 @@ static int set_compression(void *field, const char *text, const struct notify *t
 	return 0;
 }
 
-static int set_switch(void *field, const char *text, const struct notify *to)
+/* 30s, 5m, 1h: its number of ms, which may be 0. */
+static bool parse_time(const char *text, u64 *ms)
 {
 	static const struct {
 		char unit;
 		u64 ms;
 	} times[] = { { 's', 1000 }, { 'm', 60000 }, { 'h', 3600000 }, { 'd', 86400000 } };
+	size_t digits = strspn(text, "0123456789");
+
+	for (u32 i = 0; digits && digits < 10 && i < ARRAY_LEN(times); i++) {
+		if (text[digits] != times[i].unit || text[digits + 1])
+			continue;
+		*ms = strtoull(text, NULL, 10) * times[i].ms;
+		return true;
+	}
+	return false;
+}
+
+static int set_interval(void *field, const char *text, const struct notify *to)
+{
+	u64 *ms = field;
+
+	if (!parse_time(text, ms) || !*ms)
+		return notify_error(to, ERR_USAGE, "--interval: '%s' is not a time (10s, 1m)", text);
+	return 0;
+}
+
+static int set_switch(void *field, const char *text, const struct notify *to)
+{
 	struct output_opts *o = field;
 	size_t digits = text ? strspn(text, "0123456789") : 0;
 
 	o->switch_on = SWITCH_SIGNAL;
 	if (!text || !strcmp(text, "signal"))
 		return 0;
-	for (u32 i = 0; digits && digits < 10 && i < ARRAY_LEN(times); i++) {
-		if (text[digits] != times[i].unit || text[digits + 1])
-			continue;
+	if (parse_time(text, &o->switch_ms)) {
 		o->switch_on = SWITCH_TIME;
-		o->switch_ms = strtoull(text, NULL, 10) * times[i].ms;
 		return o->switch_ms ? 0 : notify_error(to, ERR_USAGE, "--switch-output: '%s' is not a time", text);
 	}
 	o->switch_on = SWITCH_SIZE;
@@ -262,7 +314,7 @@ static int set_switch(void *field, const char *text, const struct notify *to)
 			    text);
 }
 
-static int set_branch_any(void *field, const char *text, const struct notify *to)
+int record_set_branch_any(void *field, const char *text, const struct notify *to)
 {
 	(void)text;
 	(void)to;
@@ -270,7 +322,7 @@ static int set_branch_any(void *field, const char *text, const struct notify *to
 	return 0;
 }
 
-static int set_branches(void *field, const char *text, const struct notify *to)
+int record_set_branches(void *field, const char *text, const struct notify *to)
 {
 	return event_branch_types(text, field, to);
 }
@@ -341,9 +393,10 @@ static const struct opt options[] = {
 	  "record only the kernel part of call chains" },
 	{ 0, "all-user", OPT_FLAG, AT(o.attr.all_user), NULL, "sample user space only" },
 	{ 0, "all-kernel", OPT_FLAG, AT(o.attr.all_kernel), NULL, "sample the kernel only" },
-	{ 'b', "branch-any", OPT_CALL, AT(o.attr.branch_type), NULL, "record taken branches", .set = set_branch_any },
+	{ 'b', "branch-any", OPT_CALL, AT(o.attr.branch_type), NULL, "record taken branches",
+	  .set = record_set_branch_any },
 	{ 'j', "branch-filter", OPT_CALL, AT(o.attr.branch_type), "FILTER", "record some branches (any_call,u)",
-	  .set = set_branches },
+	  .set = record_set_branches },
 	{ 'n', "no-samples", OPT_FLAG, AT(o.attr.no_samples), NULL, "record everything except samples" },
 	{ 'T', "timestamp", OPT_FLAG, AT(o.attr.time), NULL,
 	  "samples carry the time (default, except with --per-thread)" },
@@ -372,8 +425,10 @@ static const struct opt options[] = {
 	{ 0, "no-bpf-event", OPT_FLAG, AT(o.attr.no_bpf_event), NULL, "do not record when BPF programs are loaded" },
 	{ 'o', "output", OPT_STRING, AT(o.output.path), "FILE",
 	  "write to FILE; - is standard output (default perf.data)" },
-	{ 'm', "mmap-pages", OPT_CALL, AT(o.output.ring_pages), "PAGES", "ring size per CPU, in pages or like 2M",
-	  .set = record_set_ring_pages },
+	{ 'm', "mmap-pages", OPT_CALL, AT(o.output.rings), "PAGES[,AUX]",
+	  "ring size per CPU, in pages or like 2M, and that of AUX areas", .set = record_set_rings },
+	{ 'S', "snapshot", OPT_CALL, AT(o.output.rings), "[e][SIZE]",
+	  "overwrite AUX areas, and keep what they hold at SIGUSR2 (with e: and at the end)", .set = set_snapshot },
 	{ 0, "overwrite", OPT_FLAG, AT(o.attr.overwrite), NULL,
 	  "keep only the contents of the rings at the end (with --switch-output: of each file)" },
 	{ 'z', "compression-level", OPT_CALL, AT(o.output.zstd_level), "[LEVEL]", "compress with zstd",
@@ -382,6 +437,13 @@ static const struct opt options[] = {
 	{ 0, "switch-output", OPT_CALL, AT(o.output), "[WHEN]", "begin a new file: signal (SIGUSR2), a size or a time",
 	  .set = set_switch },
 	{ 0, "switch-max-files", OPT_U32, AT(o.output.switch_max_files), "N", "keep the newest N files only" },
+	{ 0, "push", OPT_STRING, AT(push.to), "URL|@FILE",
+	  "send what was recorded to a server, again and again (see export --push)" },
+	{ 0, "interval", OPT_CALL, AT(push.interval_ms), "TIME", "with --push: so often (10s)", .set = set_interval },
+	{ 0, "push-format", OPT_STRING, AT(push.format), "FORMAT", "with --push: otlp (the default) or pprof" },
+	{ 0, "push-header", OPT_LIST, AT(push.headers), "HEADER", "with --push: send this, too; may be repeated" },
+	{ 0, "push-keep", OPT_BYTES, AT(push.keep), "SIZE",
+	  "with --push: recordings that wait take no more of the disk; the oldest are dropped (256M)" },
 	{ 0, "buildid-mmap", OPT_FLAG, AT(o.attr.buildid_mmap), NULL, "record build ids in mapping records" },
 	{ 0, "buildid-all", OPT_FLAG, AT(all_build_ids), NULL, "record build ids of all mapped files, hit or not" },
 	{ 'B', "no-buildid", OPT_FLAG, AT(no_build_ids), NULL, "record no build ids" },

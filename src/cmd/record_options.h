@@ -4,6 +4,7 @@
 #define CMD_RECORD_OPTIONS_H
 
 #include "cmd/opt.h"
+#include "cmd/record_push.h"
 #include "events/spec.h"
 #include "record/opts.h"
 
@@ -24,6 +25,7 @@ struct record_config {
 	bool boundary;
 	bool no_build_ids, all_build_ids, no_cache;
 	const char *truth; /* where exact counts go, or NULL */
+	struct record_push_opts push;
 	bool dry_run;
 };
 
@@ -33,7 +35,9 @@ int record_set_filter(void *field, const char *text, const struct notify *to);
 int record_set_freq(void *field, const char *text, const struct notify *to);
 int record_set_period(void *field, const char *text, const struct notify *to);
 int record_set_callgraph(void *field, const char *text, const struct notify *to);
-int record_set_ring_pages(void *field, const char *text, const struct notify *to);
+int record_set_branch_any(void *field, const char *text, const struct notify *to);
+int record_set_branches(void *field, const char *text, const struct notify *to);
+int record_set_rings(void *field, const char *text, const struct notify *to);
 int record_set_window(void *field, const char *text, const struct notify *to);
 int record_set_pmu(void *field, const char *text, const struct notify *to);
 

@@ -10,6 +10,7 @@
 #include "cmd/output.h"
 #include "cmd/progress.h"
 #include "cmd/report_check.h"
+#include "cmd/report_cycles.h"
 #include "cmd/report_options.h"
 #include "cmd/report_records.h"
 #include "cmd/report_resolve.h"
@@ -91,20 +92,6 @@ static int show_recording(const struct report_config *c, const struct notify *to
  * was meant for a recording, or is in no function's name, is an error. */
 static int note_nothing_left(const struct profile *p, const struct report_config *c, const struct notify *to)
 {
-	const struct {
-		const char *option, *text;
-	} filters[] = {
-		{ "--dsos", c->select.dsos },
-		{ "--symbols", c->select.symbols },
-		{ "--symbol-filter", c->select.symbol_part },
-		{ "--comms", c->select.comms },
-		{ "--pid", c->select.pids },
-		{ "--tid", c->select.tids },
-		{ "--cpu", c->select.cpus },
-		{ "--time", c->select.time },
-	};
-	struct bytes said = { 0 };
-
 	for (size_t i = 0; i < p->events.n; i++)
 		if (p->events.v[i].rows.n)
 			return 0;
@@ -114,14 +101,7 @@ static int note_nothing_left(const struct profile *p, const struct report_config
 		return notify_error(to, ERR_NOTFOUND,
 				    "'%s' is neither a recording nor a part of a function's name in %s", c->word,
 				    select_input(&c->select));
-	for (u32 i = 0; i < ARRAY_LEN(filters); i++)
-		if (filters[i].text)
-			bytes_printf(&said, "%s%s %s", said.len ? ", " : "", filters[i].option, filters[i].text);
-	bytes_char(&said, 0);
-	if (said.len > 1)
-		notify_warn(to, "nothing is left of %llu samples by %s", (unsigned long long)p->tally.samples,
-			    (char *)said.p);
-	bytes_free(&said);
+	select_note_nothing_left(&c->select, p->tally.samples, to);
 	return 0;
 }
 
@@ -203,13 +183,15 @@ int report_run(const struct command_ctx *ctx, const void *config, int argc, char
 	}
 	if (take_words(&c, argc, argv, ctx->notify))
 		return 2;
-	if ((c.stats || c.tasks || c.mmaps) && report_check_recording(&c, ctx->notify))
-		return 2;
 	if (c.header_only || c.stats || c.tasks || c.mmaps)
-		return show_recording(&c, ctx->notify);
+		return report_check_recording(&c, ctx->notify) ? 2 : show_recording(&c, ctx->notify);
+	if (c.total_cycles && report_check_cycles(&c, ctx->notify))
+		return 2;
 	if (report_resolve(&c, &s, &o, &windows, ctx->notify) ||
 	    report_stacks_resolve(&c, &s, &o, &stacks, ctx->notify))
 		status = 2;
+	else if (c.total_cycles)
+		status = report_cycles(ctx, &c, &s);
 	else
 		status = read_and_write(ctx, &c, &s, &o);
 	report_stacks_free(&stacks, &s);

@@ -76,40 +76,78 @@ const char *report_excludes_metrics(const struct report_config *c, const struct 
 	return c->ignore_callees && p && p->has_chains ? "--ignore-callees" : NULL;
 }
 
-int report_check_recording(const struct report_config *c, const struct notify *to)
+static int check_alone(const struct report_config *c, const char *which, bool of_samples, const struct notify *to)
 {
 	const struct select *s = &c->select;
-	const char *which = c->mmaps ? "--mmaps" : c->tasks ? "--tasks" : "--stats";
 	const struct {
 		bool given;
 		const char *option;
+		bool of_samples; /* it chooses samples, or how a table is written */
 	} others[] = {
-		{ c->csv, "--csv" },
+		{ c->csv, "--csv", true },
 		{ c->sort, "--sort" },
 		{ c->fields, "--fields" },
 		{ c->parent, "--parent" },
 		{ c->exclude_other, "--exclude-other" },
 		{ c->ignore_callees, "--ignore-callees" },
-		{ c->branches == 1, "--branch-stack" },
+		{ c->branches == 1 && !of_samples, "--branch-stack" },
 		{ c->hierarchy, "--hierarchy" },
 		{ c->group, "--group" },
 		{ c->separator, "--field-separator" },
-		{ s->comms, "--comms" },
-		{ s->pids, "--pid" },
-		{ s->tids, "--tid" },
-		{ s->cpus, "--cpu" },
-		{ s->time, "--time" },
+		{ s->comms, "--comms", true },
+		{ s->pids, "--pid", true },
+		{ s->tids, "--tid", true },
+		{ s->cpus, "--cpu", true },
+		{ s->time, "--time", true },
+		{ s->activity, "--activity" },
 		{ s->dsos, "--dsos" },
 		{ s->symbols, "--symbols" },
 		{ s->symbol_part, "a part of a function's name" },
 		{ s->hide_unresolved, "--hide-unresolved" },
+		{ of_samples && c->mem_mode, "--mem-mode" },
+		{ of_samples && s->itrace, "--itrace" },
+		{ of_samples && c->header, "--header" },
+		{ of_samples && c->legend, "--legend" },
+		{ of_samples && (c->metric_sets || c->own_metrics.n), "--metrics and --metric" },
+		{ of_samples && c->metric_columns, "--columns" },
+		{ of_samples && code_range_given(&c->range), "--address-range and --source-line" },
+		{ of_samples && c->widths && strcmp(c->widths, "0"), "-w other than 0" },
 	};
 
+	for (u32 i = 0; i < ARRAY_LEN(others); i++)
+		if (others[i].given && !(of_samples && others[i].of_samples))
+			return notify_error(to, ERR_USAGE, "%s is %s: it cannot be combined with %s", which,
+					    of_samples ? "a table of its own" : "not a table", others[i].option);
+	return 0;
+}
+
+/* Those do not read a recording that was not named. */
+static int check_word(const struct report_config *c, const char *which, const struct notify *to)
+{
+	if (!c->word)
+		return 0;
+	return notify_error(to, ERR_USAGE,
+			    "'%s' is not a recording, and %s cannot be combined with a part of a "
+			    "function's name",
+			    c->word, which);
+}
+
+int report_check_recording(const struct report_config *c, const struct notify *to)
+{
+	const char *which = c->mmaps ? "--mmaps" : c->tasks ? "--tasks" : c->stats ? "--stats" : "--header-only";
+
+	if (check_word(c, which, to))
+		return ERR_USAGE;
+	if (!c->stats && !c->tasks && !c->mmaps)
+		return 0;
 	if (c->stats && (c->tasks || c->mmaps))
 		return notify_error(to, ERR_USAGE, "--stats and %s exclude each other", which);
-	for (u32 i = 0; i < ARRAY_LEN(others); i++)
-		if (others[i].given)
-			return notify_error(to, ERR_USAGE, "%s is not a table: it cannot be combined with %s", which,
-					    others[i].option);
-	return 0;
+	if (c->total_cycles)
+		return notify_error(to, ERR_USAGE, "%s and --total-cycles exclude each other", which);
+	return check_alone(c, which, false, to);
+}
+
+int report_check_cycles(const struct report_config *c, const struct notify *to)
+{
+	return check_word(c, "--total-cycles", to) ? ERR_USAGE : check_alone(c, "--total-cycles", true, to);
 }

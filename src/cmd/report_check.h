@@ -14,6 +14,9 @@ int report_check_windows(const struct profile *p, enum attribution a, const stru
 /* Returns ERR_USAGE, which is noted, if --stats, --tasks or --mmaps is combined with an option that these ignore. */
 int report_check_recording(const struct report_config *c, const struct notify *to);
 
+/* Likewise for --total-cycles. */
+int report_check_cycles(const struct report_config *c, const struct notify *to);
+
 /* The option because of which there are no function metrics, or NULL. p is the recording's profile, or NULL before it
  * has been read. */
 const char *report_excludes_metrics(const struct report_config *c, const struct profile *p);

@@ -108,7 +108,7 @@ static int set_source_line(void *field, const char *text, const struct notify *t
 	return 0;
 }
 
-static int set_percentage(void *field, const char *text, const struct notify *to)
+int report_set_percentage(void *field, const char *text, const struct notify *to)
 {
 	if (strcmp(text, "relative") && strcmp(text, "absolute"))
 		return notify_error(to, ERR_USAGE, "option --percentage: '%s' is neither relative nor absolute", text);
@@ -144,7 +144,7 @@ static const struct opt options[] = {
 	{ 0, "percent-limit", OPT_CALL, 0, "PERCENT", "leave out rows and branches below this share",
 	  .set = report_set_percent_limit },
 	{ 0, "percentage", OPT_CALL, offsetof(struct report_config, percentage), "relative|absolute",
-	  "shares of what the filters leave, or of everything (default)", .set = set_percentage },
+	  "shares of what the filters leave, or of everything (default)", .set = report_set_percentage },
 	OPT(0, "ignore-callees", OPT_STRING, ignore_callees, "REGEX",
 	    "count what functions of these names called as their own"),
 	OPT('p', "parent", OPT_STRING, parent, "REGEX",
@@ -152,6 +152,8 @@ static const struct opt options[] = {
 	OPT('x', "exclude-other", OPT_FLAG, exclude_other, NULL, "only rows with such a parent"),
 	OPT('n', "show-nr-samples", OPT_FLAG, samples, NULL, "show the number of samples"),
 	OPT(0, "show-total-period", OPT_FLAG, period, NULL, "show the sum of periods"),
+	OPT(0, "show-cpu-utilization", OPT_FLAG, cpu_modes, NULL,
+	    "show how much of each row is of the kernel, and of user space"),
 	OPT(0, "time-slice", OPT_U64, time_slice_ms, "MS",
 	    "length of a slice of --sort time in milliseconds (default 100)"),
 	OPT('w', "column-widths", OPT_STRING, widths, "WIDTHS", "widths of the columns, in order"),
@@ -185,6 +187,8 @@ static const struct opt options[] = {
 	OPT(0, "stats", OPT_FLAG, stats, NULL, "show only how many records of each type there are"),
 	OPT(0, "tasks", OPT_FLAG, tasks, NULL, "show only threads, and their parents"),
 	OPT(0, "mmaps", OPT_FLAG, mmaps, NULL, "show only threads, and what is mapped in each"),
+	OPT(0, "total-cycles", OPT_FLAG, total_cycles, NULL,
+	    "show which blocks of code took the cycles that branch records tell (record -b)"),
 	OPT('I', "show-info", OPT_FLAG, info, NULL, "with --header: topologies in full"),
 	OPT(0, "inline", OPT_FLAG, inlines, NULL, "expand inlined calls (default)"),
 	OPT(0, "group", OPT_FLAG, group, NULL, "show the events of a group side by side in one table"),

@@ -27,13 +27,17 @@ struct report_config {
 	const char *parent, *ignore_callees; /* regular expressions */
 	bool exclude_other, group, mem_mode;
 	bool stats, tasks, mmaps; /* of the recording, in place of the table */
+	bool total_cycles;	  /* blocks of code in place of functions */
+	bool cpu_modes;		  /* columns for the kernel, and for user space */
 	bool inverted, samples, period, csv, formulas, json, force, stdio, inlines, info, header, header_only, legend,
 		quiet, dump, long_names, hierarchy;
 };
 
 /* What options do that several commands have (struct opt's set): one that is given, or given with no-, whose field
- * becomes 1 or 0; --percent-limit, whose field is a double, or where there are call graphs the config. */
+ * becomes 1 or 0; --percentage, whose field is an enum percentage; --percent-limit, whose field is a double, or where
+ * there are call graphs the config. */
 int report_set_switch(void *field, const char *text, const struct notify *to);
+int report_set_percentage(void *field, const char *text, const struct notify *to);
 int report_set_row_limit(void *field, const char *text, const struct notify *to);
 int report_set_percent_limit(void *field, const char *text, const struct notify *to);
 

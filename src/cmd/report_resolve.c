@@ -52,8 +52,7 @@ static int note_no_field(const char *name, const struct notify *to)
 	return note_unknown_column("--fields", name, to);
 }
 
-/* A word that is no key of ours may be a field of the recording's tracepoints: FIELD or EVENT.FIELD. */
-static int add_field(struct pipeline_opts *o, const char *name, int (*unknown)(const char *, const struct notify *),
+int report_add_field(struct pipeline_opts *o, const char *name, int (*unknown)(const char *, const struct notify *),
 		     u32 *column, const struct notify *to)
 {
 	u32 i = 0;
@@ -101,7 +100,7 @@ static int add_column(struct pipeline_opts *p, struct report_opts *o, u32 column
 #define MEM_SORT                                                                                                      \
 	"local_weight,mem,symbol,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked,local_ins_lat,p_stage_cyc"
 
-/* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown anyway; metrics order the
+/* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown; metrics order the
  * rows. Beside --fields, which then has been applied, what is named is shown behind those and orders the rows. */
 static int apply_sort(const char *text, const char *usual, struct selected *s, struct report_opts *o,
 		      const struct notify *to)
@@ -120,13 +119,11 @@ static int apply_sort(const char *text, const char *usual, struct selected *s, s
 		u32 column = column_find(names.v[i], strlen(names.v[i]));
 
 		if (column != ID_NONE && alone && column_get(column)->measures) {
-			err = notify_error(to, ERR_USAGE,
-					   "option --sort: '%s' is not a key: show it with --fields=+%s", names.v[i],
-					   names.v[i]);
+			err = add_column(&s->pipeline, o, column, to);
 		} else if (column != ID_NONE) {
 			add_key(&s->pipeline, column);
 		} else if (!metric_name_possible(names.v[i], &o->wanted)) {
-			err = add_field(&s->pipeline, names.v[i], note_no_key, &column, to);
+			err = report_add_field(&s->pipeline, names.v[i], note_no_key, &column, to);
 		} else if (n == METRIC_SORTS) {
 			return notify_error(to, ERR_USAGE, "option --sort: more than %d metrics", METRIC_SORTS);
 		} else {
@@ -156,7 +153,8 @@ static int apply_fields(const char *text, struct selected *s, struct report_opts
 
 	for (u32 i = 0; i < names.n; i++) {
 		u32 column = column_find(names.v[i], strlen(names.v[i]));
-		int err = column != ID_NONE ? 0 : add_field(&s->pipeline, names.v[i], note_no_field, &column, to);
+		int err =
+			column != ID_NONE ? 0 : report_add_field(&s->pipeline, names.v[i], note_no_field, &column, to);
 
 		if (!err)
 			err = add_column(&s->pipeline, o, column, to);
@@ -165,6 +163,17 @@ static int apply_fields(const char *text, struct selected *s, struct report_opts
 		add_key(&s->pipeline, column);
 	}
 	return 0;
+}
+
+/* Columns beside the usual ones, or those of --fields. */
+static int apply_more(const struct report_config *c, struct selected *s, struct report_opts *o,
+		      const struct notify *to)
+{
+	int err = c->fields && !only_fields(c) ? apply_fields(c->fields, s, o, to) : 0;
+
+	for (u32 i = COLUMN_KERNEL; !err && c->cpu_modes && i <= COLUMN_USER; i++)
+		err = add_column(&s->pipeline, o, i, to);
+	return err;
 }
 
 static int apply_widths(const char *text, struct selected *s, struct report_opts *o, const struct notify *to)
@@ -192,11 +201,9 @@ static void resolve_windows(const struct report_config *c, struct selected *s, s
 	o->wanted.own = (struct name_list){ c->own_metrics.v, c->own_metrics.n };
 	o->paths = c->graph.given && c->graph.style != GRAPH_NONE;
 	o->fractal_paths = c->graph.style == GRAPH_FRACTAL;
-	*w = (struct window_use){ .attribution = c->attribution,
-				  .range = c->range,
-				  .default_sort = !c->sort,
-				  .chains = o->paths,
-				  .children = c->children == 1 };
+	*w = (struct window_use){
+		.attribution = c->attribution, .range = c->range, .chains = o->paths, .children = c->children == 1
+	};
 	if (!report_excludes_metrics(c, NULL))
 		s->pipeline.windows = w;
 }
@@ -218,6 +225,10 @@ static int check_forms(const struct report_config *c, const struct selected *s, 
 				    c->separator ? "-t" :
 				    c->csv	 ? "--csv" :
 						   "--json");
+	if (c->hierarchy && s->pipeline.measures)
+		return notify_error(to, ERR_USAGE,
+				    "--hierarchy sums up overheads and samples only: it cannot be combined with %s",
+				    c->cpu_modes ? "--show-cpu-utilization" : "measured columns");
 	if (c->group && (c->hierarchy || c->csv || c->json))
 		return notify_error(to, ERR_USAGE,
 				    "--group is a form of the text table: it cannot be combined with %s",
@@ -260,8 +271,8 @@ int report_resolve(const struct report_config *c, struct selected *s, struct rep
 		s->pipeline.children = false;
 		s->pipeline.windows = NULL;
 	}
-	if (!err && c->fields && !only_fields(c))
-		err = apply_fields(c->fields, s, o, to);
+	if (!err)
+		err = apply_more(c, s, o, to);
 	for (u32 i = 0; c->fields && i < o->nr_columns; i++)
 		w->default_sort &= !column_is_key(o->columns[i]); /* rows have to have them */
 	if (!err && c->widths)
@@ -315,8 +326,8 @@ void report_choose_columns(const struct report_config *c, const struct profile *
 
 		if (shows(o, more.columns[i]))
 			continue;
-		while (!column_is_key(more.columns[i]) && at && column_is_key(o->columns[at - 1]))
-			at--;
+		while (!column_is_key(more.columns[i]) && at && o->columns[at - 1] > more.columns[i])
+			at--; /* keys come after all values */
 		memmove(o->columns + at + 1, o->columns + at, o->nr_columns - at);
 		o->columns[at] = more.columns[i];
 		o->nr_columns++;

@@ -10,6 +10,11 @@
  * selected_free(s) in either case. */
 int report_resolve(const struct report_config *c, struct selected *s, struct report_opts *o, struct window_use *w,
 		   const struct notify *to);
+/* A word that is no key of ours may be a field of the recording's tracepoints (FIELD or EVENT.FIELD), or an attribute
+ * of its activities: a key is added for it, if there is none yet, and *column is the key's. If the recording turns out
+ * to have nothing of that name, unknown notes it. Returns 0, or ERR_USAGE, which is noted: there are too many. */
+int report_add_field(struct pipeline_opts *o, const char *name, int (*unknown)(const char *, const struct notify *),
+		     u32 *column, const struct notify *to);
 /* Settles the metrics' columns from the options and what the recording holds. Returns 0, or ERR_USAGE, which is noted.
  */
 int report_settle_metrics(const struct profile *p, const struct report_config *c, struct report_opts *o,

@@ -58,8 +58,8 @@ int report_stacks_resolve(const struct report_config *c, struct selected *s, str
 		return 0;
 	if (p->measures)
 		return notify_error(to, ERR_USAGE,
-				    "%s and columns of weights exclude each other, because stacks are put "
-				    "together again",
+				    "%s and measured columns (weight_mean, overhead_sys, ...) exclude each other, "
+				    "because stacks are put together again",
 				    c->ignore_callees ? "--ignore-callees" :
 				    c->parent	      ? "--parent" :
 							"--sort parent");

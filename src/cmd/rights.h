@@ -9,5 +9,7 @@
  * look into the mount namespaces of others (CAP_SYS_PTRACE).
  */
 void rights_drop(void);
+/* Whoever it is keeps of these four what it has: for who reads what a recorder with such rights has just made. */
+void rights_drop_to_reading(void);
 
 #endif

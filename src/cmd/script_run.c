@@ -48,6 +48,7 @@ struct crew {
 	u32 prepared;	      /* the run whose counters are to be split next */
 	struct bytes *texts;  /* by slot */
 	atomic_int sys_errno; /* of a write that failed; nothing is written any more */
+	bool printed;	      /* anything was to be written */
 	struct feed splits;
 	int fd;
 };
@@ -167,6 +168,7 @@ static void write_slot(void *ctx, u32 slot)
 	struct crew *c = ctx;
 	struct bytes *text = &c->texts[slot];
 
+	c->printed |= text->len > 0;
 	if (!c->sys_errno)
 		c->sys_errno = write_text(text, c->fd);
 	text->len = 0;
@@ -215,7 +217,7 @@ int script_run(const struct script *s, const struct source *src, const struct sa
 			c.workers[i].feed.unwind = unwinder_new(s->procs, s->dsos, src->features.arch);
 	}
 	pool_run_in_order(workers, c.units, nr_slots, do_run, write_slot, &c);
-	*result = (struct script_result){ .sys_errno = c.sys_errno };
+	*result = (struct script_result){ .sys_errno = c.sys_errno, .printed = c.printed };
 	for (u32 i = 0; i < workers; i++) {
 		result->skipped += c.workers[i].feed.undecodable;
 		script_worker_free(c.workers[i].worker);

@@ -8,6 +8,7 @@
 
 struct script_result {
 	u64 skipped;   /* samples that could not be shown */
+	bool printed;  /* anything */
 	int sys_errno; /* of a write that failed; EPIPE among them */
 };
 

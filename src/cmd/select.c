@@ -165,6 +165,34 @@ void selected_free(struct selected *s)
 	arena_free(&s->arena);
 }
 
+void select_note_nothing_left(const struct select *s, u64 samples, const struct notify *to)
+{
+	const struct {
+		const char *option, *text;
+	} filters[] = {
+		{ "--dsos", s->dsos },
+		{ "--symbols", s->symbols },
+		{ "--symbol-filter", s->symbol_part },
+		{ "--comms", s->comms },
+		{ "--pid", s->pids },
+		{ "--tid", s->tids },
+		{ "--cpu", s->cpus },
+		{ "--time", s->time },
+		{ "--activity", s->activity },
+		{ "--hide-unresolved", s->hide_unresolved ? "" : NULL },
+	};
+	struct bytes said = { 0 };
+
+	for (u32 i = 0; i < ARRAY_LEN(filters); i++)
+		if (filters[i].text)
+			bytes_printf(&said, "%s%s%s%s", said.len ? ", " : "", filters[i].option,
+				     *filters[i].text ? " " : "", filters[i].text);
+	bytes_char(&said, 0);
+	if (said.len > 1)
+		notify_warn(to, "nothing is left of %llu samples by %s", (unsigned long long)samples, (char *)said.p);
+	bytes_free(&said);
+}
+
 int selected_profile(struct selected *s, bool bar, struct session **session, struct profile **profile,
 		     const struct notify *to)
 {

@@ -81,6 +81,9 @@ struct selected {
 int select_resolve(const struct select *s, struct selected *out, const struct notify *to);
 void selected_free(struct selected *s);
 
+/* Says which filters were given, as none of so many samples passed them. */
+void select_note_nothing_left(const struct select *s, u64 samples, const struct notify *to);
+
 /* The profile of the chosen samples, as pipeline_profile makes it. bar: progress is shown on standard error. Returns
  * 0, or a negative enum err, which is noted. */
 int selected_profile(struct selected *s, bool bar, struct session **session, struct profile **profile,

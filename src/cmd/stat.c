@@ -25,6 +25,7 @@ struct config {
 	const char *output, *separator, *metrics, *delay;
 	u32 detail;
 	bool repeats, json, lines, append, summary, commas, topdown;
+	u32 verbose; /* taken from perf's command lines */
 	bool by_cpu, by_core, by_die, by_socket, by_node, by_thread;
 };
 
@@ -462,6 +463,7 @@ static const struct opt opts[] = {
 	{ 'B', "big-num", OPT_FLAG, AT(commas), NULL, "print commas in large numbers (default)" },
 	{ 'o', "output", OPT_STRING, AT(output), "FILE", "print to FILE instead of standard error" },
 	{ 0, "append", OPT_FLAG, AT(append), NULL, "with -o: append to FILE" },
+	{ 'v', "verbose", OPT_COUNT, AT(verbose), NULL, "accepted: what could not be counted is always said" },
 };
 
 const struct command cmd_stat = {

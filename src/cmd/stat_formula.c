@@ -13,6 +13,7 @@
 #include "base/mistake.h"
 #include "cmd/stat.h"
 #include "codec/event_role.h"
+#include "sys/machine.h"
 
 #define SYSFS_TOPDOWN "/sys/bus/event_source/devices/cpu/events/topdown-retiring"
 
@@ -40,13 +41,22 @@ static const struct {
 	[ROLE_TIME] = { "task-clock", NULL },
 };
 
-static const char *role_event(u32 role, bool simulated)
+/* What cache-references and cache-misses count elsewhere. */
+static bool of_other_machines(u32 role)
+{
+	return role == ROLE_L1D_REFERENCES || role == ROLE_L1D_MISSES || role == ROLE_LLC_REFERENCES ||
+	       role == ROLE_LLC_MISSES;
+}
+
+static const char *role_event(u32 role, enum event_machine machine)
 {
 	bool listed = role_events[role].hardware || role_events[role].virtual;
+	const char *named = machine == MACHINE_SIM ? role_events[role].virtual : role_events[role].hardware;
 
-	if (!listed)
-		return event_role_names[role];
-	return simulated ? role_events[role].virtual : role_events[role].hardware;
+	for (u32 references = 0; references < 2; references++)
+		if (role == event_role_of_caches(machine, references) && !named)
+			return references ? "cache-references" : "cache-misses";
+	return listed ? named : of_other_machines(role) ? NULL : event_role_names[role];
 }
 
 static bool in_name(char c)
@@ -76,23 +86,23 @@ static u64 roles_of(const char *formula)
 }
 
 /* "{cycles,instructions}:W" */
-static void group_text(u64 roles, bool simulated, struct bytes *out)
+static void group_text(u64 roles, enum event_machine machine, struct bytes *out)
 {
 	u32 n = 0;
 
-	bytes_str(out, simulated ? "" : "{");
+	bytes_str(out, machine == MACHINE_SIM ? "" : "{");
 	for (u32 i = 0; i < NR_ROLES; i++)
 		if (roles >> i & 1)
-			bytes_printf(out, "%s%s", n++ ? "," : "", role_event(i, simulated));
-	bytes_str(out, simulated ? "" : "}:W");
+			bytes_printf(out, "%s%s", n++ ? "," : "", role_event(i, machine));
+	bytes_str(out, machine == MACHINE_SIM ? "" : "}:W");
 	bytes_u8(out, 0);
 }
 
 /* Has this PMU events for all of them? */
-static bool can_be_had(u64 roles, bool simulated)
+static bool can_be_had(u64 roles, enum event_machine machine)
 {
 	for (u32 i = 0; i < NR_ROLES; i++)
-		if (roles >> i & 1 && !role_event(i, simulated))
+		if (roles >> i & 1 && !role_event(i, machine))
 			return false;
 	return roles;
 }
@@ -106,31 +116,31 @@ static bool is_chosen(const struct stat_formulas *f, u32 def)
 }
 
 /* The event of that role among those of one group (leader ID_NONE: of any); ID_NONE. */
-static u32 find_event(const struct event_specs *specs, u32 leader, u32 role, bool simulated)
+static u32 find_event(const struct event_specs *specs, u32 leader, u32 role, enum event_machine machine)
 {
 	for (u32 i = 0; i < specs->v.n; i++) {
 		const struct event_spec *s = &specs->v.v[i];
 
-		if ((leader == ID_NONE || s->leader == leader) && event_role_of(&s->attr, s->name, simulated) == role)
+		if ((leader == ID_NONE || s->leader == leader) && event_role_of(&s->attr, s->name, machine) == role)
 			return i;
 	}
 	return ID_NONE;
 }
 
 /* Which of them that group has not. */
-static u64 missing_in(const struct event_specs *specs, u32 leader, u64 roles, bool simulated)
+static u64 missing_in(const struct event_specs *specs, u32 leader, u64 roles, enum event_machine machine)
 {
 	u64 missing = 0;
 
 	for (u32 i = 0; i < NR_ROLES; i++)
-		if (roles >> i & 1 && find_event(specs, leader, i, simulated) == ID_NONE)
+		if (roles >> i & 1 && find_event(specs, leader, i, machine) == ID_NONE)
 			missing |= 1ull << i;
 	return missing;
 }
 
 /* The leader of a group that has all these roles, which is made if there is none; ID_NONE: events outside groups. */
-static int find_group(struct event_specs *specs, u64 roles, const struct event_env *env, u32 *leader,
-		      const struct notify *to)
+static int find_group(struct event_specs *specs, u64 roles, const struct event_env *env, enum event_machine machine,
+		      u32 *leader, const struct notify *to)
 {
 	struct bytes text = { 0 };
 	int err = 0;
@@ -138,15 +148,15 @@ static int find_group(struct event_specs *specs, u64 roles, const struct event_e
 	*leader = ID_NONE;
 	for (u32 i = 0; !env->simulated && i < specs->v.n; i++) {
 		*leader = specs->v.v[i].leader;
-		if (!missing_in(specs, *leader, roles, false))
+		if (!missing_in(specs, *leader, roles, machine))
 			return 0;
 	}
 	if (env->simulated)
-		roles = missing_in(specs, ID_NONE, roles, true);
+		roles = missing_in(specs, ID_NONE, roles, machine);
 	else
 		*leader = (u32)specs->v.n;
 	if (roles) {
-		group_text(roles, env->simulated, &text);
+		group_text(roles, machine, &text);
 		err = event_specs_parse(specs, (const char *)text.p, env, to);
 	}
 	bytes_free(&text);
@@ -161,14 +171,14 @@ static int add(struct stat_formulas *f, u32 def, u64 roles, const struct event_e
 	struct window_group own = { 0 };
 	struct expr_fault fault = { 0 };
 	u32 leader;
-	int err = find_group(specs, roles, env, &leader, to);
+	int err = find_group(specs, roles, env, f->machine, &leader, to);
 
 	if (err)
 		return err;
 	for (u32 i = 0; i < NR_ROLES; i++) {
 		if (!(roles >> i & 1))
 			continue;
-		formula.events[formula.nr++] = find_event(specs, leader, i, env->simulated);
+		formula.events[formula.nr++] = find_event(specs, leader, i, f->machine);
 		own.roles[own.nr++] = (u8)i;
 	}
 	if (!metric_expr_parse(&formula.expr, metric_defs[def].formula, &own, &no_names, &fault))
@@ -238,7 +248,7 @@ static int choose(struct stat_formulas *f, const char *word, const struct event_
 	for (u32 i = 0; i < nr_metric_defs && !err; i++) {
 		u64 roles = roles_of(metric_defs[i].formula);
 
-		if (!is_named(word, i) || !can_be_had(roles, env->simulated))
+		if (!is_named(word, i) || !can_be_had(roles, f->machine))
 			continue;
 		any = true;
 		if (!is_chosen(f, i))
@@ -256,6 +266,7 @@ int stat_formulas_choose(struct stat_formulas *f, const char *list, const struct
 	char *copy = mem_strdup(list), *save = NULL;
 	int err = 0;
 
+	f->machine = env->simulated ? MACHINE_SIM : machine_events();
 	for (char *word = strtok_r(copy, ",", &save); word && !err; word = strtok_r(NULL, ",", &save))
 		err = choose(f, word, env, specs, to);
 	if (!err && !f->v.n)
@@ -277,7 +288,8 @@ int stat_formulas_topdown(struct stat_formulas *f, const struct event_env *env, 
 		return notify_error(to, ERR_UNSUPPORTED,
 				    "--topdown: this machine's PMU does not count slots (it has no event "
 				    "topdown-retiring); --pmu=sim counts them on a simulated core");
-	err = find_group(specs, slots, env, &leader, to);
+	f->machine = env->simulated ? MACHINE_SIM : machine_events();
+	err = find_group(specs, slots, env, f->machine, &leader, to);
 	return err ? err : stat_formulas_choose(f, "topdown", env, specs, to);
 }
 

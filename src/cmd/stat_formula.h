@@ -20,6 +20,7 @@ struct stat_formula {
 
 struct stat_formulas {
 	VEC(struct stat_formula) v;
+	enum event_machine machine; /* whose events these are of */
 };
 
 struct stat_formula_value {

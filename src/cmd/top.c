@@ -547,7 +547,6 @@ static int run(struct top *t)
 	struct symbol_opts *symbols = &t->selected.pipeline.session.symbols;
 	int err;
 
-	mem_keep_freed();
 	/* Forked while there is one thread, and once, though DSOs are made anew now and then. */
 	symbols->no_lines |= !wants_lines(t);
 	t->parser = symbols->no_lines && !symbols->demangle ? NULL : apart_new();

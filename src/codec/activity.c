@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "codec/proto.h"
+
 #define AT_SPAN 16
 #define AT_ATTRS_SIZE 26
 
@@ -67,39 +69,7 @@ bool activity_attribute_of(struct str record, u32 key, struct str *value)
 	return found;
 }
 
-/* --- protocol buffers: a message is a run of fields, each with a number --- */
-
-struct field {
-	u32 number;
-	struct cursor bytes; /* of fields that have a length; empty for others */
-};
-
-static bool next_field(struct cursor *c, struct field *out)
-{
-	u64 tag;
-
-	if (c->bad || !cursor_left(c))
-		return false;
-	tag = cursor_leb(c, false);
-	*out = (struct field){ .number = (u32)MIN(tag >> 3, (u64)UINT32_MAX) };
-	switch (tag & 7) {
-	case 0:
-		(void)cursor_leb(c, false);
-		break;
-	case 1:
-		cursor_skip(c, 8);
-		break;
-	case 2:
-		out->bytes = cursor_sub(c, cursor_leb(c, false));
-		break;
-	case 5:
-		cursor_skip(c, 4);
-		break;
-	default:
-		c->bad = true;
-	}
-	return !c->bad && !out->bytes.bad;
-}
+/* --- the process context, a message of protocol buffers --- */
 
 static struct str text_of(const struct cursor *c)
 {
@@ -115,24 +85,24 @@ static bool is(struct str s, const char *what)
 static struct str string_of(struct cursor value)
 {
 	struct str text = { "", 0 };
-	struct field f;
+	struct proto_value f;
 
-	while (next_field(&value, &f))
-		if (f.number == 1)
+	while (proto_next(&value, &f))
+		if (f.field == 1)
 			text = text_of(&f.bytes);
 	return text;
 }
 
 static void take_keys(struct cursor value, struct activity_process *out)
 {
-	struct field array, element;
+	struct proto_value array, element;
 
 	out->nr_keys = 0;
-	while (next_field(&value, &array)) {
-		if (array.number != 5)
+	while (proto_next(&value, &array)) {
+		if (array.field != 5)
 			continue;
-		while (next_field(&array.bytes, &element))
-			if (element.number == 1 && out->nr_keys < ACTIVITY_KEYS_MAX)
+		while (proto_next(&array.bytes, &element))
+			if (element.field == 1 && out->nr_keys < ACTIVITY_KEYS_MAX)
 				out->keys[out->nr_keys++] = string_of(element.bytes);
 	}
 }
@@ -142,12 +112,12 @@ static void take_pair(struct cursor pair, struct activity_process *out)
 {
 	struct str key = { "", 0 };
 	struct cursor value = { 0 };
-	struct field f;
+	struct proto_value f;
 
-	while (next_field(&pair, &f)) {
-		if (f.number == 1)
+	while (proto_next(&pair, &f)) {
+		if (f.field == 1)
 			key = text_of(&f.bytes);
-		else if (f.number == 2)
+		else if (f.field == 2)
 			value = f.bytes;
 	}
 	if (is(key, "service.name"))
@@ -160,15 +130,15 @@ static void take_pair(struct cursor pair, struct activity_process *out)
 void activity_process_decode(struct str payload, struct activity_process *out)
 {
 	struct cursor c = cursor_over(payload.p, payload.len, false);
-	struct field f, pair;
+	struct proto_value f, pair;
 
 	out->service = (struct str){ "", 0 };
 	out->nr_keys = 0;
-	while (next_field(&c, &f)) {
-		if (f.number == 2)
+	while (proto_next(&c, &f)) {
+		if (f.field == 2)
 			take_pair(f.bytes, out);
-		while (f.number == 1 && next_field(&f.bytes, &pair))
-			if (pair.number == 1)
+		while (f.field == 1 && proto_next(&f.bytes, &pair))
+			if (pair.field == 1)
 				take_pair(pair.bytes, out);
 	}
 }

@@ -112,6 +112,9 @@ void attr_encode(const struct attr *a, u32 size, struct bytes *out)
 
 u32 attr_least_size(const struct attr *a)
 {
+	/* Samples cannot be read without it. */
+	if (a->sample_tls_flags & PERF_SAMPLE_TLS_DEFER)
+		return ATTR_SIZE_TLS;
 	return a->config4 ? ATTR_SIZE_VER9 : a->config3 ? ATTR_SIZE_VER8 : ATTR_SIZE_VER7;
 }
 

@@ -60,7 +60,8 @@ void attr_encode(const struct attr *a, u32 size, struct bytes *out);
 
 /*
  * The smallest published size that holds all non-zero fields: 128 unless config3 or config4 is used. It leaves out the
- * fields of kernel/, so that perf can read the result; attr_open_size() is for the kernel.
+ * fields of kernel/, so that perf can read the result, unless it takes them to read samples (PERF_SAMPLE_TLS_DEFER);
+ * attr_open_size() is for the kernel.
  */
 u32 attr_least_size(const struct attr *a);
 u32 attr_open_size(const struct attr *a);

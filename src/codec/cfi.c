@@ -72,7 +72,7 @@ static u32 expression(struct run *r, struct cursor *c)
 	}
 	hash = hash_bytes(p, len);
 	SET_FIND(id, &out->known_exprs, hash, at,
-		 out->exprs.v[id].len == len && !memcmp(out->code.p + out->exprs.v[id].at, p, len));
+		 out->exprs.v[id].len == len && (!len || !memcmp(out->code.p + out->exprs.v[id].at, p, len)));
 	if (id != ID_NONE)
 		return id;
 	id = (u32)out->exprs.n;

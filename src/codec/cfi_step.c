@@ -322,8 +322,10 @@ static enum cfi_step evaluate(const struct cfi *c, u32 id, const struct cfi_mach
 			      const u64 *on_stack, u64 *out)
 {
 	const struct cfi_expr *expr = &c->exprs.v[id];
-	struct eval e = { .c = c, .m = m, .f = f, .code = cursor_over(c->code.p + expr->at, expr->len, c->swap) };
+	struct eval e = { .c = c, .m = m, .f = f };
 
+	if (expr->len) /* there may be no code at all */
+		e.code = cursor_over(c->code.p + expr->at, expr->len, c->swap);
 	if (on_stack)
 		push(&e, *on_stack);
 	for (u32 i = 0; cursor_left(&e.code) && e.end == CFI_STEPPED; i++) {

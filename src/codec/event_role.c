@@ -3,14 +3,18 @@
 
 #include <string.h>
 
+#include "codec/vpmu.h"
+
 const char *const event_role_names[NR_ROLES] = {
 	[ROLE_CYCLES] = "cycles",
 	[ROLE_INSTRUCTIONS] = "instructions",
 	[ROLE_BRANCHES] = "branches",
 	[ROLE_BRANCH_MISSES] = "branch-misses",
 	[ROLE_BRANCH_RETURNS] = "branch-returns",
-	[ROLE_CACHE_REFERENCES] = "cache-references",
-	[ROLE_CACHE_MISSES] = "cache-misses",
+	[ROLE_LLC_REFERENCES] = "llc-references",
+	[ROLE_LLC_MISSES] = "llc-misses",
+	[ROLE_L1D_REFERENCES] = "l1d-references",
+	[ROLE_L1D_MISSES] = "l1d-misses",
 	[ROLE_L1D_LOADS] = "l1d-loads",
 	[ROLE_L1D_LOAD_MISSES] = "l1d-load-misses",
 	[ROLE_L1I_MISSES] = "l1i-misses",
@@ -45,8 +49,6 @@ static const struct {
 	{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, ROLE_INSTRUCTIONS },
 	{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, ROLE_BRANCHES },
 	{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, ROLE_BRANCH_MISSES },
-	{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES, ROLE_CACHE_REFERENCES },
-	{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, ROLE_CACHE_MISSES },
 	{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, ROLE_STALLS_FRONTEND },
 	{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND, ROLE_STALLS_BACKEND },
 	{ PERF_TYPE_HW_CACHE, CACHE(L1D, READ, ACCESS), ROLE_L1D_LOADS },
@@ -67,14 +69,14 @@ static const struct {
 static const struct {
 	u32 number, role;
 } arm_numbers[] = {
-	{ 0x03, ROLE_CACHE_MISSES },   { 0x04, ROLE_CACHE_REFERENCES }, { 0x05, ROLE_DTLB_LOAD_MISSES },
-	{ 0x25, ROLE_DTLB_LOADS },     { 0x01, ROLE_L1I_MISSES },	{ 0x02, ROLE_ITLB_MISSES },
-	{ 0x08, ROLE_INSTRUCTIONS },   { 0x0e, ROLE_BRANCH_RETURNS },	{ 0x10, ROLE_BRANCH_MISSES },
-	{ 0x11, ROLE_CYCLES },	       { 0x16, ROLE_L2_REFERENCES },	{ 0x17, ROLE_L2_MISSES },
-	{ 0x21, ROLE_BRANCHES },       { 0x22, ROLE_BRANCH_MISSES },	{ 0x23, ROLE_STALLS_FRONTEND },
-	{ 0x24, ROLE_STALLS_BACKEND }, { 0x36, ROLE_LLC_LOADS },	{ 0x37, ROLE_LLC_LOAD_MISSES },
-	{ 0x3a, ROLE_SLOTS_RETIRING }, { 0x3d, ROLE_SLOTS_BACKEND },	{ 0x3e, ROLE_SLOTS_FRONTEND },
-	{ 0x10000, ROLE_SLOTS },       { 0x10002, ROLE_CALLS },		{ 0x10001, ROLE_SLOTS_BAD_SPECULATION },
+	{ 0x03, ROLE_L1D_MISSES },     { 0x04, ROLE_L1D_REFERENCES }, { 0x05, ROLE_DTLB_LOAD_MISSES },
+	{ 0x25, ROLE_DTLB_LOADS },     { 0x01, ROLE_L1I_MISSES },     { 0x02, ROLE_ITLB_MISSES },
+	{ 0x08, ROLE_INSTRUCTIONS },   { 0x0e, ROLE_BRANCH_RETURNS }, { 0x10, ROLE_BRANCH_MISSES },
+	{ 0x11, ROLE_CYCLES },	       { 0x16, ROLE_L2_REFERENCES },  { 0x17, ROLE_L2_MISSES },
+	{ 0x21, ROLE_BRANCHES },       { 0x22, ROLE_BRANCH_MISSES },  { 0x23, ROLE_STALLS_FRONTEND },
+	{ 0x24, ROLE_STALLS_BACKEND }, { 0x36, ROLE_LLC_LOADS },      { 0x37, ROLE_LLC_LOAD_MISSES },
+	{ 0x3a, ROLE_SLOTS_RETIRING }, { 0x3d, ROLE_SLOTS_BACKEND },  { 0x3e, ROLE_SLOTS_FRONTEND },
+	{ 0x10000, ROLE_SLOTS },       { 0x10002, ROLE_CALLS },	      { 0x10001, ROLE_SLOTS_BAD_SPECULATION },
 };
 
 /* Names under which kernels and vendors have them, where neither type nor number tells. In small letters, '_' for '-'.
@@ -95,8 +97,8 @@ static const struct {
 	{ "br_return_retired", ROLE_BRANCH_RETURNS },
 	{ "br_inst_retired.near_return", ROLE_BRANCH_RETURNS },
 	{ "br_inst_retired.near_call", ROLE_CALLS },
-	{ "l1d_cache", ROLE_CACHE_REFERENCES },
-	{ "l1d_cache_refill", ROLE_CACHE_MISSES },
+	{ "l1d_cache", ROLE_L1D_REFERENCES },
+	{ "l1d_cache_refill", ROLE_L1D_MISSES },
 	{ "l2d_cache", ROLE_L2_REFERENCES },
 	{ "l2d_cache_refill", ROLE_L2_MISSES },
 	{ "l1i_cache_refill", ROLE_L1I_MISSES },
@@ -131,8 +133,7 @@ static bool same_name(const char *known, const char *name, size_t len)
 	return true;
 }
 
-/* The event's own part of "armv8_pmuv3_0/br_retired,alt-period=300/u" or "cycles/period=1000/u" or "cycles:u". */
-static size_t bare_name(const char **name)
+size_t event_bare_name(const char **name)
 {
 	const char *slash = strchr(*name, '/'), *pmu = *name;
 	size_t len;
@@ -155,11 +156,50 @@ u32 event_role_find(const char *name, size_t len)
 	return ID_NONE;
 }
 
-u32 event_role_of(const struct attr *a, const char *name, bool arm)
+enum event_machine event_machine_of(const char *arch, const char *cpuid)
 {
-	size_t len = bare_name(&name);
+	static const struct {
+		const char *arch, *cpuid; /* what they begin with */
+		enum event_machine machine;
+	} rows[] = {
+		{ "aarch64", "", MACHINE_ARM },	      { "arm", "", MACHINE_ARM },
+		{ "ppc", "", MACHINE_POWER },	      { "", "AuthenticAMD,", MACHINE_AMD },
+		{ "", "HygonGenuine,", MACHINE_AMD },
+	};
+
+	if (vpmu_simulated(cpuid).len)
+		return MACHINE_SIM;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
+		if (!strncmp(arch ? arch : "", rows[i].arch, strlen(rows[i].arch)) &&
+		    !strncmp(cpuid ? cpuid : "", rows[i].cpuid, strlen(rows[i].cpuid)))
+			return rows[i].machine;
+	return MACHINE_OTHER;
+}
+
+/* As the kernel's drivers map cache-references and cache-misses. */
+u32 event_role_of_caches(enum event_machine machine, bool references)
+{
+	switch (machine) {
+	case MACHINE_ARM:
+		return references ? ROLE_L1D_REFERENCES : ROLE_L1D_MISSES;
+	case MACHINE_AMD:
+		return references ? ROLE_L2_REFERENCES : ROLE_L2_MISSES;
+	case MACHINE_POWER:
+		return references ? ROLE_L1D_LOADS : ROLE_L1D_LOAD_MISSES;
+	default:
+		return references ? ROLE_LLC_REFERENCES : ROLE_LLC_MISSES;
+	}
+}
+
+u32 event_role_of(const struct attr *a, const char *name, enum event_machine machine)
+{
+	bool arm = machine == MACHINE_ARM || machine == MACHINE_SIM;
+	size_t len = event_bare_name(&name);
 	u32 role;
 
+	if (a->type == PERF_TYPE_HARDWARE &&
+	    ((u32)a->config == PERF_COUNT_HW_CACHE_REFERENCES || (u32)a->config == PERF_COUNT_HW_CACHE_MISSES))
+		return event_role_of_caches(machine, (u32)a->config == PERF_COUNT_HW_CACHE_REFERENCES);
 	for (u32 i = 0; i < ARRAY_LEN(generic); i++)
 		if (a->type == generic[i].type && (u32)a->config == generic[i].config)
 			return generic[i].role;

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "codec/features_impl.h"
+#include "codec/proto.h"
 
 /* Text that ends with a NUL. */
 static struct str get_z(struct cursor *c)
@@ -22,43 +23,7 @@ static struct str get_z(struct cursor *c)
 	return cursor_text(c, (u64)(nul - c->p) + 1);
 }
 
-/* One field of a protobuf message: a number, or bytes. */
-struct field {
-	u64 number, value;
-	struct cursor bytes;
-};
-
-enum { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
-
-/* False at the end, and when c is bad. */
-static bool next_field(struct cursor *c, struct field *out)
-{
-	u64 tag;
-
-	if (c->bad || !cursor_left(c))
-		return false;
-	tag = cursor_leb(c, false);
-	*out = (struct field){ .number = tag >> 3, .bytes = cursor_over(NULL, 0, false) };
-	switch (tag & 7) {
-	case WIRE_VARINT:
-		out->value = cursor_leb(c, false);
-		break;
-	case WIRE_64:
-		cursor_skip(c, 8);
-		break;
-	case WIRE_32:
-		cursor_skip(c, 4);
-		break;
-	case WIRE_BYTES:
-		out->bytes = cursor_sub(c, cursor_leb(c, false));
-		break;
-	default:
-		c->bad = true;
-	}
-	return !c->bad;
-}
-
-static struct str text_of(struct field *field)
+static struct str text_of(struct proto_value *field)
 {
 	return cursor_text(&field->bytes, cursor_left(&field->bytes));
 }
@@ -71,18 +36,18 @@ enum { UNWIND_PATH = 1, UNWIND_SIZE };
 
 static bool message_symbol(struct cursor *at, struct feat_file_symbol *out)
 {
-	struct field field, part;
+	struct proto_value field, part;
 
-	while (next_field(at, &field)) {
-		if (field.number != FILE_SYMBOL)
+	while (proto_next(at, &field)) {
+		if (field.field != FILE_SYMBOL)
 			continue;
 		*out = (struct feat_file_symbol){ .name = { "", 0 } };
-		while (next_field(&field.bytes, &part)) {
-			if (part.number == SYMBOL_START)
-				out->start = part.value;
-			else if (part.number == SYMBOL_LEN)
-				out->len = (u32)part.value;
-			else if (part.number == SYMBOL_NAME)
+		while (proto_next(&field.bytes, &part)) {
+			if (part.field == SYMBOL_START)
+				out->start = part.number;
+			else if (part.field == SYMBOL_LEN)
+				out->len = (u32)part.number;
+			else if (part.field == SYMBOL_NAME)
 				out->name = text_of(&part);
 		}
 		at->bad |= field.bytes.bad;
@@ -158,21 +123,21 @@ void simpleperf_files(struct features *f, struct cursor *c, struct arena *arena)
 static void get_file_message(struct cursor *c, struct feat_file *file)
 {
 	struct feat_file_symbol symbol;
-	struct field field, part;
+	struct proto_value field, part;
 
 	*file = (struct feat_file){ .path = { "", 0 }, .is_message = true, .symbols = *c };
-	while (next_field(c, &field)) {
-		if (field.number == FILE_PATH)
+	while (proto_next(c, &field)) {
+		if (field.field == FILE_PATH)
 			file->path = text_of(&field);
-		else if (field.number == FILE_TYPE)
-			file->type = (u32)field.value;
-		else if (field.number == FILE_START)
-			file->start = field.value;
-		if (field.number != FILE_ELF_PART && field.number != FILE_MODULE_PART)
+		else if (field.field == FILE_TYPE)
+			file->type = (u32)field.number;
+		else if (field.field == FILE_START)
+			file->start = field.number;
+		if (field.field != FILE_ELF_PART && field.field != FILE_MODULE_PART)
 			continue;
 		file->has_offset = true;
-		while (next_field(&field.bytes, &part))
-			file->start_offset = part.number == PART_OFFSET ? part.value : file->start_offset;
+		while (proto_next(&field.bytes, &part))
+			file->start_offset = part.field == PART_OFFSET ? part.number : file->start_offset;
 		c->bad |= field.bytes.bad;
 	}
 	for (struct cursor at = file->symbols; !c->bad; file->nr_symbols++)
@@ -216,20 +181,20 @@ void simpleperf_meta(struct features *f, struct cursor *c, struct arena *arena)
 
 void simpleperf_unwind_files(struct features *f, struct cursor *c, struct arena *arena)
 {
-	struct field field, part;
+	struct proto_value field, part;
 
 	(void)arena;
 	f->unwind_files.n = 0;
-	while (next_field(c, &field)) {
+	while (proto_next(c, &field)) {
 		struct feat_unwind_file file = { .path = { "", 0 } };
 
-		if (field.number != UNWIND_FILE)
+		if (field.field != UNWIND_FILE)
 			continue;
-		while (next_field(&field.bytes, &part)) {
-			if (part.number == UNWIND_PATH)
+		while (proto_next(&field.bytes, &part)) {
+			if (part.field == UNWIND_PATH)
 				file.path = text_of(&part);
-			else if (part.number == UNWIND_SIZE)
-				file.size = part.value;
+			else if (part.field == UNWIND_SIZE)
+				file.size = part.number;
 		}
 		c->bad |= field.bytes.bad || f->unwind_files.n >= DESCRIBED_MAX;
 		vec_push(&f->unwind_files, file);
@@ -244,26 +209,6 @@ static void put_z(struct bytes *out, struct str s)
 {
 	bytes_put(out, s.p, s.len);
 	bytes_u8(out, 0);
-}
-
-static void put_leb(struct bytes *out, u64 v)
-{
-	for (; v > 0x7f; v >>= 7)
-		bytes_u8(out, (u8)(v | 0x80));
-	bytes_u8(out, (u8)v);
-}
-
-static void put_number(struct bytes *out, u32 number, u64 v)
-{
-	put_leb(out, number << 3 | WIRE_VARINT);
-	put_leb(out, v);
-}
-
-static void put_bytes(struct bytes *out, u32 number, const void *p, size_t n)
-{
-	put_leb(out, number << 3 | WIRE_BYTES);
-	put_leb(out, n);
-	bytes_put(out, p, n);
 }
 
 static void put_file(const struct feat_file *file, struct bytes *out)
@@ -292,20 +237,20 @@ static void put_file_message(const struct feat_file *file, struct bytes *out)
 	struct feat_file_symbol symbol;
 	struct bytes part = { 0 };
 
-	put_bytes(out, FILE_PATH, file->path.p, file->path.len);
-	put_number(out, FILE_TYPE, file->type);
-	put_number(out, FILE_START, file->start);
+	proto_bytes(out, FILE_PATH, file->path.p, file->path.len);
+	proto_number(out, FILE_TYPE, file->type);
+	proto_number(out, FILE_START, file->start);
 	while (feat_file_symbol(file, &at, &symbol)) {
 		part.len = 0;
-		put_number(&part, SYMBOL_START, symbol.start);
-		put_number(&part, SYMBOL_LEN, symbol.len);
-		put_bytes(&part, SYMBOL_NAME, symbol.name.p, symbol.name.len);
-		put_bytes(out, FILE_SYMBOL, part.p, part.len);
+		proto_number(&part, SYMBOL_START, symbol.start);
+		proto_number(&part, SYMBOL_LEN, symbol.len);
+		proto_bytes(&part, SYMBOL_NAME, symbol.name.p, symbol.name.len);
+		proto_bytes(out, FILE_SYMBOL, part.p, part.len);
 	}
 	part.len = 0;
-	put_number(&part, PART_OFFSET, file->start_offset);
+	proto_number(&part, PART_OFFSET, file->start_offset);
 	if (file->has_offset)
-		put_bytes(out, file->type == FILE_MODULE ? FILE_MODULE_PART : FILE_ELF_PART, part.p, part.len);
+		proto_bytes(out, file->type == FILE_MODULE ? FILE_MODULE_PART : FILE_ELF_PART, part.p, part.len);
 	bytes_free(&part);
 }
 
@@ -334,9 +279,9 @@ static void put_unwind_files(const struct features *f, struct bytes *out)
 		const struct feat_unwind_file *file = &f->unwind_files.v[i];
 
 		one.len = 0;
-		put_bytes(&one, UNWIND_PATH, file->path.p, file->path.len);
-		put_number(&one, UNWIND_SIZE, file->size);
-		put_bytes(out, UNWIND_FILE, one.p, one.len);
+		proto_bytes(&one, UNWIND_PATH, file->path.p, file->path.len);
+		proto_number(&one, UNWIND_SIZE, file->size);
+		proto_bytes(out, UNWIND_FILE, one.p, one.len);
 	}
 	bytes_free(&one);
 }

@@ -372,7 +372,7 @@ static void put_bound(struct thrift *t, const struct parquet *p, u32 field, u32 
 	u32 size = kind == PARQUET_TEXT ? text_at(p, v)->len : type_of[kind] == TYPE_INT64 ? 8 : 4;
 
 	thrift_field(t, field, THRIFT_BINARY);
-	thrift_varint(t->out, size);
+	bytes_varint(t->out, size);
 	if (kind == PARQUET_TEXT)
 		bytes_put(t->out, text_at(p, v)->s, size);
 	else
@@ -388,8 +388,8 @@ static void describe_chunk(const struct parquet *p, struct thrift *t, u32 i, con
 	thrift_struct(t, 3);					/* meta_data */
 	thrift_number(t, 1, THRIFT_I32, type_of[column->kind]); /* type */
 	thrift_list(t, 2, THRIFT_I32, 2);			/* encodings */
-	thrift_varint(t->out, thrift_zigzag(ENCODING_RLE));
-	thrift_varint(t->out, thrift_zigzag(c->dictionary ? ENCODING_RLE_DICTIONARY : ENCODING_PLAIN));
+	bytes_varint(t->out, thrift_zigzag(ENCODING_RLE));
+	bytes_varint(t->out, thrift_zigzag(c->dictionary ? ENCODING_RLE_DICTIONARY : ENCODING_PLAIN));
 	thrift_list(t, 3, THRIFT_BINARY, 1); /* path_in_schema */
 	thrift_text(t, column->name, strlen(column->name));
 	thrift_number(t, 4, THRIFT_I32, p->opts.pack ? CODEC_ZSTD : CODEC_UNCOMPRESSED);

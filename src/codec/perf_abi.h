@@ -14,10 +14,12 @@
 /* Newer than the headers of Debian 12. A macro of the name of an enumerator is harmless where the enumerator exists.
  */
 #define PERF_RECORD_CALLCHAIN_DEFERRED 22
+#define PERF_RECORD_TLS_USER 23			 /* kernel/: what samples could not read at once */
 #define PERF_RECORD_MISC_BUILD_ID_SIZE (1 << 15) /* perf tool: the byte behind a build id is its length */
 #define PERF_READ_LOST (1ull << 4)		 /* PERF_FORMAT_LOST */
 #define PERF_SAMPLE_TLS_USER (1ull << 25)	 /* kernel/: bytes of the thread's own memory */
 #define PERF_SAMPLE_TLS_DEREF (1u << 0)		 /* in sample_tls_flags: those that a pointer there leads to */
+#define PERF_SAMPLE_TLS_DEFER (1u << 1) /* likewise: samples have a cookie, which a TLS_USER record has, too */
 #define PERF_CONTEXT_USER_DEFERRED ((u64)-640)
 
 /* Records that the perf tool writes itself. */

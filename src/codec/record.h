@@ -104,6 +104,12 @@ struct rec_callchain_deferred {
 	struct u64s ips;
 };
 
+struct rec_tls_user {
+	u64 cookie;
+	struct cursor bytes; /* of the thread's memory; the first dyn_size of them mean something */
+	u64 dyn_size;
+};
+
 struct rec_event_type {
 	u64 id;
 	struct str name;
@@ -164,6 +170,17 @@ enum auxtrace_kind {
 	AUXTRACE_S390_CPUMSF,
 	AUXTRACE_HISI_PTT,
 };
+/*
+ * The words of Arm SPE. The first version has two: the PMU's type, and whether there is a buffer per CPU. Later ones
+ * begin with their version, how many words stand before those of CPUs, the PMU's type and the number of CPUs; then
+ * come for each CPU a magic number, the CPU, how many words follow, and those: MIDR, the type of the CPU's PMU, its
+ * least interval, ...
+ */
+enum { SPE_INFO_V1_TYPE, SPE_INFO_V1_PER_CPU, SPE_INFO_V1_WORDS };
+enum { SPE_INFO_VERSION, SPE_INFO_SIZE, SPE_INFO_TYPE, SPE_INFO_CPUS, SPE_INFO_WORDS };
+enum { SPE_CPU_BEGIN, SPE_CPU_NUMBER, SPE_CPU_FOLLOWING, SPE_CPU_MIDR, SPE_CPU_TYPE, SPE_CPU_LEAST, SPE_CPU_WORDS };
+#define SPE_INFO_V2 2
+#define SPE_CPU_MAGIC 0x1010101010101010
 struct rec_auxtrace_info {
 	u32 type; /* enum auxtrace_kind */
 	struct u64s priv;
@@ -212,6 +229,7 @@ struct record {
 		struct rec_text_poke text_poke;
 		struct rec_aux_output_hw_id aux_output_hw_id;
 		struct rec_callchain_deferred callchain_deferred;
+		struct rec_tls_user tls_user;
 		struct rec_event_type event_type;
 		struct rec_thread_map thread_map;
 		struct rec_cpu_map cpu_map;

@@ -487,6 +487,34 @@ static void callchain_deferred_print(const struct record *r, struct bytes *out)
 		bytes_printf(out, " %#llx", (ull)u64s_at(&r->callchain_deferred.ips, i));
 }
 
+/* TLS_USER */
+
+static void tls_user_decode(struct cursor *c, struct record *r)
+{
+	u64 size, dyn_size;
+
+	r->tls_user.cookie = cursor_u64(c);
+	size = cursor_u64(c);
+	r->tls_user.bytes = cursor_sub(c, size);
+	dyn_size = size ? cursor_u64(c) : 0;
+	r->tls_user.dyn_size = MIN(dyn_size, cursor_left(&r->tls_user.bytes));
+}
+
+static void tls_user_encode(const struct record *r, struct bytes *out)
+{
+	bytes_u64(out, r->tls_user.cookie);
+	bytes_u64(out, cursor_left(&r->tls_user.bytes));
+	bytes_put(out, r->tls_user.bytes.p, cursor_left(&r->tls_user.bytes));
+	if (cursor_left(&r->tls_user.bytes))
+		bytes_u64(out, r->tls_user.dyn_size);
+}
+
+static void tls_user_print(const struct record *r, struct bytes *out)
+{
+	bytes_printf(out, "cookie %#llx tls ", (ull)r->tls_user.cookie);
+	print_hex_bytes(out, r->tls_user.bytes.p, (size_t)r->tls_user.dyn_size);
+}
+
 #define ROW(TYPE, what)                                                                                               \
 	{                                                                                                             \
 		PERF_RECORD_##TYPE, #TYPE, true, false, what##_decode, what##_encode, what##_print                    \
@@ -517,5 +545,6 @@ const struct record_kind kernel_kinds[] = {
 	ROW(TEXT_POKE, text_poke),
 	ROW(AUX_OUTPUT_HW_ID, aux_output_hw_id),
 	ROW(CALLCHAIN_DEFERRED, callchain_deferred),
+	ROW(TLS_USER, tls_user),
 };
 const u32 nr_kernel_kinds = ARRAY_LEN(kernel_kinds);

@@ -22,7 +22,7 @@ static u32 run_length(const u32 *v, u32 n)
 
 static void put_run(u32 value, u32 n, u32 width, struct bytes *out)
 {
-	thrift_varint(out, (u64)n << 1);
+	bytes_varint(out, (u64)n << 1);
 	for (u32 bits = 0; bits < width; bits += 8)
 		bytes_u8(out, (u8)(value >> bits));
 }
@@ -61,7 +61,7 @@ void rle_hybrid_put(const u32 *v, u32 n, u32 width, struct bytes *out)
 			continue;
 		}
 		groups = packed_groups(v + i, n - i);
-		thrift_varint(out, (u64)groups << 1 | 1);
+		bytes_varint(out, (u64)groups << 1 | 1);
 		for (; groups; groups--, i += MIN(n - i, GROUP))
 			put_group(v + i, MIN(n - i, GROUP), width, out);
 	}

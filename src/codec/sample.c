@@ -103,6 +103,7 @@ int sample_layout_init(struct sample_layout *l, const struct attr *a, const char
 		.regs_intr_mask = a->sample_regs_intr,
 		.nr_regs_user = (u32)__builtin_popcountll(a->sample_regs_user),
 		.nr_regs_intr = (u32)__builtin_popcountll(a->sample_regs_intr),
+		.tls_defers = a->sample_type & PERF_SAMPLE_TLS_USER && a->sample_tls_flags & PERF_SAMPLE_TLS_DEFER,
 	};
 	l->read_head = read & PERF_FORMAT_GROUP ? 1 + times : 0;
 	l->read_stride = 1 + (read & PERF_FORMAT_GROUP ? 0 : times) + (read & PERF_FORMAT_ID ? 1 : 0) +
@@ -262,6 +263,8 @@ int sample_decode_bytes(const struct sample_layout *l, const u8 *p, u64 size, bo
 		out->code_page_size = cursor_u64(&c);
 	if (type & PERF_SAMPLE_TLS_USER)
 		out->tls_user = memory_decode(&c, &out->tls_user_size, &out->tls_user_dyn_size);
+	if (l->tls_defers)
+		out->tls_cookie = cursor_u64(&c);
 	if (type & PERF_SAMPLE_AUX) {
 		out->aux_size = cursor_u64(&c);
 		out->aux = cursor_bytes(&c, out->aux_size);
@@ -579,6 +582,8 @@ static void body_encode(const struct sample_layout *l, const struct sample *s, s
 		bytes_u64(b, s->code_page_size);
 	if (type & PERF_SAMPLE_TLS_USER)
 		memory_encode(s->tls_user, s->tls_user_size, s->tls_user_dyn_size, b);
+	if (l->tls_defers)
+		bytes_u64(b, s->tls_cookie);
 	if (type & PERF_SAMPLE_AUX) {
 		bytes_u64(b, s->aux_size);
 		bytes_put(b, s->aux, s->aux_size);

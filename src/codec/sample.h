@@ -16,6 +16,7 @@
 struct sample_layout {
 	u64 sample_type, read_format, branch_sample_type;
 	u32 nr_regs_user, nr_regs_intr; /* set bits of the masks */
+	bool tls_defers;		/* samples have a cookie behind the thread's memory */
 	u64 regs_user_mask, regs_intr_mask;
 	s32 id_offset;	/* byte offset, from the record's start, of ID or IDENTIFIER; -1: none */
 	s32 id_trailer; /* the same from the record's end in a trailer (negative); 0: none */
@@ -57,6 +58,12 @@ struct branch_entry {
 	u64 from, to, flags; /* flags: the kernel's bit-field in this machine's order */
 };
 
+/* Since the branch before it; 0: the CPU does not tell. */
+static inline u32 branch_cycles(u64 flags)
+{
+	return flags >> 4 & 0xffff;
+}
+
 struct sample {
 	u64 has; /* sample_type of its event */
 	u16 misc;
@@ -86,6 +93,7 @@ struct sample {
 	const u8 *tls_user; /* see sample_tls() */
 	u64 tls_user_size;
 	u64 tls_user_dyn_size;
+	u64 tls_cookie; /* of the TLS_USER record that has what could not be read at once; 0: none */
 	const u8 *aux;
 	u64 aux_size;
 };

@@ -1,38 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/spe.h"
 
+#include <endian.h>
+#include <string.h>
+
 #define EXTENDED 0x20
-#define KERNEL_HALF (0xffull << 56)
-#define ADDRESS_BITS (~KERNEL_HALF)
 #define PADS_IN_A_ROW 16u
 
 /*
- * A row per kind of header: what bits it is known by, how its payload's size is said (bits 5:4, where it is not
- * fixed), and where its index stands. The first that fits is taken.
+ * A row per kind of header: what it is known by, where its index stands, and how its payload's size is said (bits 5:4,
+ * where it is not fixed).
  */
 static const struct kind {
-	u8 mask, value, type;
+	u8 value, type;
 	u8 index_mask;
 	u8 sizes; /* of payloads that there are, as bits: 1 << log2(bytes) */
 } kinds[] = {
-	{ 0xff, 0x01, SPE_END, 0, 0 },		{ 0xff, 0x71, SPE_TIMESTAMP, 0, 1 << 3 },
-	{ 0xcf, 0x42, SPE_EVENTS, 0, 0xf },	{ 0xcf, 0x43, SPE_SOURCE, 0, 0xf },
-	{ 0xfc, 0x64, SPE_CONTEXT, 3, 1 << 2 }, { 0xfc, 0x48, SPE_OPERATION, 3, 1 << 0 },
-	{ 0xf8, 0xb0, SPE_ADDRESS, 7, 1 << 3 }, { 0xf8, 0x98, SPE_COUNTER, 7, 1 << 1 },
+	{ 0 },
+	{ 0x01, SPE_END, 0, 0 },
+	{ 0x71, SPE_TIMESTAMP, 0, 1 << 3 },
+	{ 0x42, SPE_EVENTS, 0, 0xf },
+	{ 0x43, SPE_SOURCE, 0, 0xf },
+	{ 0x64, SPE_CONTEXT, 3, 1 << 2 },
+	{ 0x48, SPE_OPERATION, 3, 1 << 0 },
+	{ 0xb0, SPE_ADDRESS, 7, 1 << 3 },
+	{ 0x98, SPE_COUNTER, 7, 1 << 1 },
+};
+
+/* Each header's row. Of each size that bits 5:4 can say; or with each index. */
+#define BY_SIZE(header, row)                                                                                          \
+	[header] = (row), [(header) + 0x10] = (row), [(header) + 0x20] = (row), [(header) + 0x30] = (row)
+#define BY_INDEX(header, row) [header] = (row), [(header) + 1] = (row), [(header) + 2] = (row), [(header) + 3] = (row)
+static const u8 rows[256] = {
+	[0x01] = 1,	   [0x71] = 2,	      BY_SIZE(0x42, 3),	 BY_SIZE(0x43, 4),  BY_INDEX(0x64, 5),
+	BY_INDEX(0x48, 6), BY_INDEX(0xb0, 7), BY_INDEX(0xb4, 7), BY_INDEX(0x98, 8), BY_INDEX(0x9c, 8),
 };
 
 static const struct kind *kind_of(u8 header)
 {
-	for (u32 i = 0; i < ARRAY_LEN(kinds); i++)
-		if ((header & kinds[i].mask) == kinds[i].value)
-			return &kinds[i];
-	return NULL;
+	return rows[header] ? &kinds[rows[header]] : NULL;
 }
 
-static u64 little_endian(const u8 *p, u32 bytes)
+/* Of 1, 2, 4 or 8 bytes at p, behind which `left` bytes begin, themselves included. */
+static inline u64 little_endian(const u8 *p, u32 bytes, u64 left)
 {
 	u64 v = 0;
 
+	if (LIKELY(left >= sizeof(v))) {
+		memcpy(&v, p, sizeof(v));
+		return le64toh(v) & (UINT64_MAX >> (64 - 8 * bytes));
+	}
 	for (u32 i = 0; i < bytes; i++)
 		v |= (u64)p[i] << 8 * i;
 	return v;
@@ -46,11 +63,9 @@ static u64 alignment(u8 header, u64 offset)
 	return to - (offset & (to - 1));
 }
 
-/* The packet behind its first header byte, which says whether there is a second one. */
-static void decode_long(const u8 *p, u64 left, struct spe_packet *out)
+/* The packet with so many header bytes, of which the last one is `header`. */
+static inline void decode_headed(const u8 *p, u64 left, u32 headers, u8 header, struct spe_packet *out)
 {
-	u32 headers = (p[0] & 0xfc) == EXTENDED ? 2 : 1;
-	u8 header = p[MIN(headers, left) - 1];
 	const struct kind *k = kind_of(header);
 	u32 bytes = 1u << (header >> 4 & 3);
 
@@ -58,7 +73,7 @@ static void decode_long(const u8 *p, u64 left, struct spe_packet *out)
 	 */
 	if (!k && (header < 0x40 || header >= 0xc0))
 		return;
-	if (k && k->type == SPE_END)
+	if (k && !k->sizes)
 		bytes = 0;
 	else if (k && !(k->sizes & bytes))
 		return;
@@ -68,7 +83,8 @@ static void decode_long(const u8 *p, u64 left, struct spe_packet *out)
 	out->index = k ? (u8)((header & k->index_mask) | (headers == 2 ? (p[0] & 3) << 3 : 0)) : 0;
 	out->header[1] = headers == 2 ? header : 0;
 	out->size = (u16)(headers + bytes);
-	out->payload = little_endian(p + headers, bytes);
+	if (bytes)
+		out->payload = little_endian(p + headers, bytes, left - headers);
 }
 
 void spe_packet_decode(const u8 *data, u64 len, u64 at, u64 aux_offset, struct spe_packet *out)
@@ -82,8 +98,10 @@ void spe_packet_decode(const u8 *data, u64 len, u64 at, u64 aux_offset, struct s
 			size++;
 	else if ((p[0] & 0xfc) == EXTENDED && left > 1 && !p[1])
 		size = alignment(p[0], aux_offset + at);
+	else if ((p[0] & 0xfc) == EXTENDED)
+		decode_headed(p, left, 2, p[MIN(left, 2u) - 1], out);
 	else
-		decode_long(p, left, out);
+		decode_headed(p, left, 1, p[0], out);
 	if (size && size <= left) {
 		out->type = SPE_PAD;
 		out->size = (u16)size;
@@ -126,115 +144,4 @@ void spe_packet_encode(enum spe_packet_type type, u32 index, u64 payload, struct
 	bytes_u8(out, (u8)(header_of(type) | log << 4 | (index & 7)));
 	for (u32 i = 0; i < 1u << log; i++)
 		bytes_u8(out, (u8)(payload >> 8 * i));
-}
-
-/* Programs of EL1 and EL2 run in the upper half; their top byte holds the level instead. */
-static u64 code_address(u64 payload, u8 *level)
-{
-	bool not_secure = payload >> 63;
-
-	*level = payload >> 61 & 3;
-	return not_secure && (*level == 1 || *level == 2) ? payload | KERNEL_HALF : payload & ADDRESS_BITS;
-}
-
-/* The top byte holds the pointer's tag. */
-static u64 data_address(u64 payload)
-{
-	return (payload >> 52 & 0xf) == 0xf ? payload | KERNEL_HALF : payload & ADDRESS_BITS;
-}
-
-static void take_address(struct spe_record *r, const struct spe_packet *p)
-{
-	u8 level;
-
-	switch (p->index) {
-	case SPE_PC:
-		r->pc = code_address(p->payload, &r->level);
-		break;
-	case SPE_TARGET:
-		r->target = code_address(p->payload, &level);
-		break;
-	case SPE_PREVIOUS_TARGET:
-		r->previous_target = code_address(p->payload, &level);
-		break;
-	case SPE_VIRTUAL:
-		r->virtual = data_address(p->payload);
-		break;
-	case SPE_PHYSICAL:
-		r->physical = p->payload & ADDRESS_BITS;
-		break;
-	default:
-		return;
-	}
-	r->has |= SPE_HAS_ADDRESS(p->index);
-}
-
-static void take_packet(struct spe_record *r, const struct spe_packet *p)
-{
-	r->has |= SPE_HAS(p->type);
-	switch (p->type) {
-	case SPE_ADDRESS:
-		take_address(r, p);
-		break;
-	case SPE_COUNTER:
-		if (p->index < SPE_NR_COUNTERS) {
-			r->latency[p->index] = (u16)p->payload;
-			r->has |= SPE_HAS_LATENCY(p->index);
-		}
-		break;
-	case SPE_CONTEXT:
-		r->context = (u32)p->payload;
-		break;
-	case SPE_OPERATION:
-		r->operation_class = p->index;
-		r->operation = (u8)p->payload;
-		break;
-	case SPE_EVENTS:
-		r->events = p->payload;
-		break;
-	case SPE_SOURCE:
-		r->source = p->payload;
-		break;
-	case SPE_TIMESTAMP:
-		r->time = p->payload;
-		break;
-	default:
-		break;
-	}
-}
-
-bool spe_next(struct spe_reader *r, struct spe_record *out)
-{
-	struct spe_packet p;
-	bool broken = false;
-
-	*out = (struct spe_record){ .at = r->at };
-	while (r->at < r->len) {
-		spe_packet_decode(r->data, r->len, r->at, r->aux_offset, &p);
-		if (!out->has)
-			out->at = r->at;
-		r->at += p.size;
-		switch (p.type) {
-		case SPE_BAD:
-			r->bad_bytes++;
-			broken = true;
-			break;
-		case SPE_UNKNOWN:
-			r->unknown++;
-			break;
-		case SPE_PAD:
-			break;
-		default:
-			take_packet(out, &p);
-		}
-		if (p.type != SPE_TIMESTAMP && p.type != SPE_END)
-			continue;
-		out->end = r->at;
-		if (!broken && out->has & ~(SPE_HAS(SPE_END) | SPE_HAS(SPE_TIMESTAMP)))
-			return true;
-		r->broken += broken;
-		broken = false;
-		*out = (struct spe_record){ 0 };
-	}
-	return false;
 }

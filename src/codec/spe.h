@@ -86,23 +86,31 @@ struct spe_record {
 	u16 latency[SPE_NR_COUNTERS];
 	u8 operation_class, operation; /* enum spe_class, and its payload */
 	u8 level;		       /* exception level of pc */
+	u8 unused[3];		       /* 0: records can be compared as bytes */
 };
+_Static_assert(sizeof(struct spe_record) == 11 * 8 + 4 + 3 * 2 + 6, "no padding");
 #define SPE_HAS(type) (1ull << (type))
 #define SPE_HAS_ADDRESS(a) (1ull << (32 + (a)))
 #define SPE_HAS_LATENCY(c) (1ull << (40 + (c)))
 
-/* Goes through a buffer. The caller sets the first three fields and zeroes the rest. */
-struct spe_reader {
-	const u8 *data;
-	u64 len, aux_offset; /* as above */
-	u64 at;
-	u64 bad_bytes; /* that are not a packet, and were skipped */
-	u64 broken;    /* records with such bytes, left out */
-	u64 unknown;   /* packets of reserved headers */
-};
-/* The next record; false at the end. Packets after the last timestamp are a record that was cut off, and are left
- * out. */
-bool spe_next(struct spe_reader *r, struct spe_record *out);
+/* Addresses in packets. Programs of EL1 and EL2 run in the upper half; the top byte holds the level instead. */
+#define SPE_KERNEL_HALF (0xffull << 56)
+static inline u64 spe_code_address(u64 payload, u8 *level)
+{
+	bool not_secure = payload >> 63;
+
+	*level = payload >> 61 & 3;
+	return not_secure && (*level == 1 || *level == 2) ? payload | SPE_KERNEL_HALF : payload & ~SPE_KERNEL_HALF;
+}
+/* The top byte holds the pointer's tag. */
+static inline u64 spe_data_address(u64 payload)
+{
+	return (payload >> 52 & 0xf) == 0xf ? payload | SPE_KERNEL_HALF : payload & ~SPE_KERNEL_HALF;
+}
+static inline u64 spe_physical_address(u64 payload)
+{
+	return payload & ~SPE_KERNEL_HALF;
+}
 
 static inline bool spe_is_load(const struct spe_record *r)
 {

@@ -27,13 +27,6 @@ struct thrift {
 	u8 last[THRIFT_DEPTH]; /* number of the last field of each of them */
 };
 
-static inline void thrift_varint(struct bytes *out, u64 v)
-{
-	for (; v >= 0x80; v >>= 7)
-		bytes_u8(out, (u8)(v | 0x80));
-	bytes_u8(out, (u8)v);
-}
-
 static inline u64 thrift_zigzag(s64 v)
 {
 	return (u64)v << 1 ^ (u64)(v >> 63);
@@ -49,7 +42,7 @@ static inline void thrift_field(struct thrift *t, u32 field, enum thrift_type ty
 static inline void thrift_number(struct thrift *t, u32 field, enum thrift_type type, s64 v)
 {
 	thrift_field(t, field, type);
-	thrift_varint(t->out, thrift_zigzag(v));
+	bytes_varint(t->out, thrift_zigzag(v));
 }
 
 static inline void thrift_bool(struct thrift *t, u32 field, bool v)
@@ -60,7 +53,7 @@ static inline void thrift_bool(struct thrift *t, u32 field, bool v)
 /* An element of a list of texts. */
 static inline void thrift_text(struct thrift *t, const void *p, size_t n)
 {
-	thrift_varint(t->out, n);
+	bytes_varint(t->out, n);
 	bytes_put(t->out, p, n);
 }
 
@@ -78,7 +71,7 @@ static inline void thrift_list(struct thrift *t, u32 field, enum thrift_type typ
 		bytes_u8(t->out, (u8)(n << 4 | type));
 	} else {
 		bytes_u8(t->out, (u8)(0xf0 | type));
-		thrift_varint(t->out, n);
+		bytes_varint(t->out, n);
 	}
 }
 

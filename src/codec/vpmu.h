@@ -110,11 +110,13 @@ bool vpmu_is_memory(const struct attr *a);
 /*
  * arm_spe_0: operations are sampled, and written as the packets of codec/spe.h. The bits of its config are those of
  * Linux's driver; in config1 are the events that an operation has to have caused, in config2 the cycles that it has to
- * have taken.
+ * have taken, and in config3 the events that it must not have caused.
  */
 #define VPMU_SPE_TYPE 8
 enum {
-	VPMU_SPE_TIME = 0, /* ts_enable */
+	VPMU_SPE_TIME = 0,	/* ts_enable */
+	VPMU_SPE_PHYSICAL,	/* pa_enable */
+	VPMU_SPE_PHYSICAL_TIME, /* pct_enable: of a clock that is the same one here */
 	VPMU_SPE_JITTER = 16,
 	VPMU_SPE_BRANCH = 32, /* branch_filter, load_filter, store_filter; none: all operations */
 	VPMU_SPE_LOAD,
@@ -123,6 +125,17 @@ enum {
 #define VPMU_SPE_MIDR 0x413fd0c1ull /* of the simulated core, a Neoverse-N1 */
 #define VPMU_SPE_JITTER_RANGE 256   /* instructions by which intervals differ, at most */
 bool vpmu_is_spe(const struct attr *a);
+/*
+ * Where an address of a process lies in the simulated machine's memory. No pages are modelled: each process's memory
+ * lies there as a whole, at an address that its id's last byte says: only those whose ids are the same there share it.
+ */
+#define VPMU_PROCESS_BITS 48
+static inline u64 vpmu_physical(u32 pid, u64 addr)
+{
+	u64 mask = (1ull << VPMU_PROCESS_BITS) - 1;
+
+	return (u64)(u8)pid << VPMU_PROCESS_BITS | (addr & mask);
+}
 /* Cycles that a load takes if L1 answers. vpmu/model.h has the additional cycles of other loads. */
 #define VPMU_L1_CYCLES 4
 /* With vpmu_options.memory: the number of cores. If there are more threads, they share a core with earlier ones. */
@@ -218,6 +231,7 @@ enum vpmu_record {
 	VPMU_RECORD_TRUTH_PC,
 	VPMU_RECORD_TRUTH_NODE,
 	VPMU_RECORD_TRUTH_WINDOW,
+	VPMU_RECORD_TRUTH_OPERATION,
 	VPMU_RECORD_TRUTH_BEGIN,
 	VPMU_RECORD_TRUTH_END,
 	/* u32 pid, and the system's id of it: after the FORK of a process; */

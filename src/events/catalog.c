@@ -114,13 +114,14 @@ static void add_pfm(void *ctx, const char *pmu, const char *name, const char *de
 static void add_simulated(const struct loading *l)
 {
 	char *plugin = sim_find_plugin();
+	enum event_usable usable = plugin ? EVENT_USABLE : EVENT_ABSENT;
 
 	for (u32 i = 0; i < nr_vpmu_events; i++) {
 		const struct vpmu_event_name *e = &vpmu_events[i];
 
-		add(l, CLASS_SIM, e->name, NULL, e->type == PERF_TYPE_RAW ? vpmu_count_names[e->count] : NULL,
-		    plugin ? EVENT_USABLE : EVENT_ABSENT);
+		add(l, CLASS_SIM, e->name, NULL, e->type == PERF_TYPE_RAW ? vpmu_count_names[e->count] : NULL, usable);
 	}
+	add(l, CLASS_SIM, "arm_spe_0//", NULL, "operations of aarch64 programs, sampled as by Arm SPE", usable);
 	free(plugin);
 }
 

@@ -201,29 +201,52 @@ static int apply_term(struct pmu_event *p, const struct event_term *t)
 	return explain_term(p, t);
 }
 
-/* What a PMU wants when nothing is said: SPE samples at its least interval. */
-static void pmu_defaults(struct pmu_event *p)
+/* SPE samples at its least interval when nothing is said. */
+static void spe_defaults(struct pmu_event *p)
 {
 	char *text;
 	u64 period;
 
-	if (strncmp(p->pmu->name, "arm_spe_", 8))
-		return;
+	p->s->aux = true;
 	text = sysfs_pmu_cap(p->pmu, "min_interval");
 	if (!text || !span_number((span){ text, (u32)strlen(text) }, &period) || !period)
 		period = SPE_PERIOD_DEFAULT;
+	else
+		p->s->least_period = period;
 	p->s->attr.sample_period = period;
 	free(text);
+}
+
+/* As perf does: unless the user says something else, operations have their times, by which their threads are found. */
+static void spe_timestamps(struct pmu_event *p, const struct event_terms *terms)
+{
+	static const char ts_enable[] = "ts_enable", config[] = "config";
+	const span name = span_of(ts_enable, ts_enable + sizeof(ts_enable) - 1);
+	const struct sysfs_format *f = sysfs_format_find(p->pmu, name);
+	u64 *word = f ? config_word(&p->s->attr, f->word) : NULL, max;
+
+	if (!f || *word & f->bits)
+		return;
+	if (given_by_user(terms, name) || given_by_user(terms, span_of(config, config + sizeof(config) - 1)))
+		notify_warn(p->c->to,
+			    "%.*s: without ts_enable, all operations of a piece of data have the time at which it was "
+			    "written, and maybe another thread's name where threads share a CPU",
+			    (int)MIN(p->e->all.len, 100u), p->e->all.p);
+	else
+		(void)sysfs_format_put(f->bits, 1, word, &max);
 }
 
 static int add_for(struct event_ctx *c, struct event_text *e, struct sysfs_pmu *pmu, const struct event_terms *terms)
 {
 	struct pmu_event p = { c, e, pmu, event_add(c) };
+	bool is_spe;
 
 	p.s->attr.type = pmu->type;
 	p.s->pmu = mem_strdup(pmu->name);
 	p.s->cpus = pmu->cpus ? mem_strdup(pmu->cpus) : NULL;
-	pmu_defaults(&p);
+	is_spe = !strncmp(pmu->name, "arm_spe_", 8);
+	if (is_spe)
+		spe_defaults(&p);
 	/* General terms first: what config= sets stays under what the fields add. */
 	for (u32 i = 0; i < terms->n; i++) {
 		int err = event_term_apply(c, p.s, &terms->v[i]);
@@ -237,6 +260,8 @@ static int add_for(struct event_ctx *c, struct event_text *e, struct sysfs_pmu *
 		if (err)
 			return err;
 	}
+	if (is_spe)
+		spe_timestamps(&p, terms);
 	return event_schedule_check(c, p.s, terms);
 }
 

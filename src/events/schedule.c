@@ -45,14 +45,17 @@ static int check_alone(struct event_ctx *c, struct schedule *s, const struct eve
 static int check_tls(struct event_ctx *c, const struct event_spec *s, const struct event_terms *terms)
 {
 	span size = event_terms_value(terms, "tls-size"), offset = event_terms_value(terms, "tls-offset");
-	span pointer = event_terms_value(terms, "tls-pointer");
+	span pointer = event_terms_value(terms, "tls-pointer"), defer = event_terms_value(terms, "tls-defer");
 
 	if (size.len && (!s->attr.sample_tls_user || s->attr.sample_tls_user % 8))
 		return event_fail(c, ERR_USAGE, size, NULL, NULL, "'tls-size' is a multiple of 8, up to %d",
 				  TLS_USER_MAX);
-	if (!size.len && (offset.len || pointer.len))
-		return event_fail(c, ERR_USAGE, offset.len ? offset : pointer, NULL,
-				  "tls-size=N is the number of bytes", "this needs 'tls-size', too");
+	if (!size.len && (offset.len || pointer.len || defer.len))
+		return event_fail(c, ERR_USAGE,
+				  offset.len  ? offset :
+				  pointer.len ? pointer :
+						defer,
+				  NULL, "tls-size=N is the number of bytes", "this needs 'tls-size', too");
 	return 0;
 }
 

@@ -109,13 +109,11 @@ static const struct spe_term {
 	u8 word, bit;
 	u64 max;
 } spe_terms[] = {
-	{ "ts_enable", 0, VPMU_SPE_TIME, 1 },
-	{ "jitter", 0, VPMU_SPE_JITTER, 1 },
-	{ "branch_filter", 0, VPMU_SPE_BRANCH, 1 },
-	{ "load_filter", 0, VPMU_SPE_LOAD, 1 },
-	{ "store_filter", 0, VPMU_SPE_STORE, 1 },
-	{ "event_filter", 1, 0, UINT64_MAX },
-	{ "min_latency", 2, 0, 0xfff },
+	{ "ts_enable", 0, VPMU_SPE_TIME, 1 },		{ "pa_enable", 0, VPMU_SPE_PHYSICAL, 1 },
+	{ "pct_enable", 0, VPMU_SPE_PHYSICAL_TIME, 1 }, { "jitter", 0, VPMU_SPE_JITTER, 1 },
+	{ "branch_filter", 0, VPMU_SPE_BRANCH, 1 },	{ "load_filter", 0, VPMU_SPE_LOAD, 1 },
+	{ "store_filter", 0, VPMU_SPE_STORE, 1 },	{ "event_filter", 1, 0, UINT64_MAX },
+	{ "inv_event_filter", 3, 0, UINT64_MAX },	{ "min_latency", 2, 0, 0xfff },
 };
 
 static int spe_term(struct event_ctx *c, struct event_spec *s, const struct event_term *t)
@@ -124,7 +122,7 @@ static int spe_term(struct event_ctx *c, struct event_spec *s, const struct even
 
 	for (u32 i = 0; i < ARRAY_LEN(spe_terms); i++) {
 		const struct spe_term *f = &spe_terms[i];
-		u64 *words[] = { &s->attr.config, &s->attr.config1, &s->attr.config2 };
+		u64 *words[] = { &s->attr.config, &s->attr.config1, &s->attr.config2, &s->attr.config3 };
 
 		near_offer(&near, f->name);
 		if (!span_is(t->name, f->name))
@@ -136,8 +134,8 @@ static int spe_term(struct event_ctx *c, struct event_spec *s, const struct even
 		return 0;
 	}
 	return event_fail(c, ERR_USAGE, t->name, &near,
-			  "terms: ts_enable, jitter, branch_filter, load_filter, store_filter, event_filter, "
-			  "min_latency, period",
+			  "terms: ts_enable, pa_enable, pct_enable, jitter, branch_filter, load_filter, "
+			  "store_filter, event_filter, inv_event_filter, min_latency, period",
 			  "the virtual PMU's arm_spe_0 has no term '%.*s'", (int)MIN(t->name.len, 100u), t->name.p);
 }
 

@@ -24,6 +24,8 @@ struct event_spec {
 	char *name;	  /* as perf names it in recordings: "cycles:u", "sched:sched_switch", or name= */
 	char *pmu;	  /* sysfs PMU, or NULL */
 	char *cpus;	  /* the PMU's cpumask ("0,18"): the event is opened only there; NULL: anywhere */
+	bool aux;	  /* the PMU takes no samples, but writes into an AUX area */
+	u64 least_period; /* of such a PMU; 0: any */
 	char *group_name; /* "name{...}", or NULL */
 	u32 option;	  /* which -e it came from, from 0 */
 	u32 leader;	  /* index of the group's leader; its own when alone */

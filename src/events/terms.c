@@ -146,9 +146,17 @@ static void set_tls_offset(struct event_spec *s, const struct event_term *t)
 {
 	s->attr.sample_tls_offset = (s32)t->num;
 }
+static void set_tls_flag(struct event_spec *s, const struct event_term *t, u16 flag)
+{
+	s->attr.sample_tls_flags = (u16)((s->attr.sample_tls_flags & ~flag) | (t->num ? flag : 0));
+}
 static void set_tls_pointer(struct event_spec *s, const struct event_term *t)
 {
-	s->attr.sample_tls_flags = t->num ? PERF_SAMPLE_TLS_DEREF : 0;
+	set_tls_flag(s, t, PERF_SAMPLE_TLS_DEREF);
+}
+static void set_tls_defer(struct event_spec *s, const struct event_term *t)
+{
+	set_tls_flag(s, t, PERF_SAMPLE_TLS_DEFER);
 }
 
 /* branch_type= is the only one that can fail on its text; event_term_apply checks it first. */
@@ -186,6 +194,7 @@ static const struct general_term general[] = {
 	{ "tls-size", VALUE_NUM, false, TLS_USER_MAX, set_tls_size },
 	{ "tls-offset", VALUE_SIGNED, false, 0, set_tls_offset },
 	{ "tls-pointer", VALUE_FLAG, false, 0, set_tls_pointer },
+	{ "tls-defer", VALUE_FLAG, false, 0, set_tls_defer },
 };
 
 static const struct general_term *find_general(span name)

@@ -36,7 +36,10 @@
  *
  * The leader's own total (cycles) comes from the weights of all its samples, long and short: half from the places of
  * the samples, half from the places where short windows end; both are unbiased. The effective number of samples
- * follows from their weights: n samples of weights w are worth (sum w)^2 / (sum w^2) samples of equal weight.
+ * follows from their weights: n samples of weights w are worth (sum w)^2 / (sum w^2) samples of equal weight. Samples
+ * of a member whose periods the recorder drew are counted instead, as how long a period was says nothing about where
+ * it ended: weights would add noise, a twelfth of the variance if the jitter is full. (Not so if long and short
+ * periods take turns, which is seen from how far the weights differ.)
  *
  * For a member without its own samples, the count follows from the windows' ratio to the leader. The count of
  * everything ("total:" in formulas, and the row of all) is not an estimate: the counters have counted everything

@@ -43,9 +43,11 @@ static bool in_name(char c)
 /* Whole, or up to its modifiers or terms. */
 static bool names_event(const char *event, const char *name, size_t len)
 {
-	size_t bare = strcspn(event, "/:");
+	const char *own = event;
+	size_t bare = event_bare_name(&own), before = strcspn(event, "/:");
 
-	return (strlen(event) == len && !memcmp(event, name, len)) || (bare == len && !memcmp(event, name, len));
+	return (strlen(event) == len && !memcmp(event, name, len)) || (bare == len && !memcmp(own, name, len)) ||
+	       (before == len && !memcmp(event, name, len));
 }
 
 static u32 find_member(const struct parser *p, const char *name, size_t len)

@@ -27,7 +27,7 @@
 #include "base/bytes.h"
 #include "metric/expr.h"
 
-#define METRICS_MAX 32
+#define METRICS_MAX 40
 #define METRIC_SORTS 8
 #define METRIC_PER_CALL "self/calls" /* a formula, of a kind */
 #define METRIC_FEW_WINDOWS 30	     /* rows with fewer kept windows are marked */

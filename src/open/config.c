@@ -9,6 +9,8 @@
  * - the side-band is carried by the first event, or by an additional event that counts nothing (dummy), if the others
  *   start late (--delay), are switched on and off (--control) or overwritten, or if whole CPUs are measured: the
  *   additional event is enabled before /proc is read;
+ * - what writes into an AUX area takes no samples, and records say when threads were switched, because the area is
+ * that of a CPU;
  * - with the S modifier only the leader samples, and its samples read the whole group.
  */
 #include <errno.h>
@@ -27,6 +29,7 @@ struct config {
 	const struct attr_opts *o;
 	const struct target *t;
 	bool has_cpu, command_is_target;
+	bool follow_switches; /* whose AUX data those of a CPU are */
 	const struct notify *to;
 };
 
@@ -160,7 +163,7 @@ static void set_tracking(struct open_event *e, const struct config *c)
 		e->attr.flags |= ATTR_NAMESPACES;
 	if (c->o->cgroup_events)
 		e->attr.flags |= ATTR_CGROUP;
-	if (c->o->switch_events)
+	if (c->o->switch_events || c->follow_switches)
 		e->attr.flags |= ATTR_CONTEXT_SWITCH;
 	if (c->o->buildid_mmap)
 		e->attr.flags |= ATTR_BUILD_ID;
@@ -174,6 +177,80 @@ static void set_registers(struct attr *a, const struct attr_opts *o)
 	if (o->intr_mask)
 		a->sample_type |= PERF_SAMPLE_REGS_INTR;
 	a->sample_regs_intr = o->intr_mask;
+}
+
+/*
+ * An event that writes into an AUX area takes no samples: of it come only records about that area, whose fields say
+ * which event they are of, and when. It counts by period, which its PMU does not let be shorter than it can take.
+ */
+static int configure_aux(struct open_event *e, const struct config *c)
+{
+	const struct event_spec *s = e->spec;
+	struct attr *a = &e->attr;
+
+	if (s->has_freq)
+		return notify_error(c->to, ERR_USAGE, "%s takes an interval (period= or -c), and no frequency",
+				    e->name);
+	a->sample_type &= PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	a->branch_sample_type = 0;
+	a->sample_regs_user = a->sample_regs_intr = 0;
+	a->sample_stack_user = 0;
+	a->flags &= ~(u64)(ATTR_FREQ | ATTR_WRITE_BACKWARD | CALLCHAIN_FLAGS);
+	if (!s->has_period)
+		a->sample_period = c->o->period != RECORD_UNSET ? c->o->period : s->attr.sample_period;
+	if (a->sample_period >= s->least_period)
+		return 0;
+	notify_warn(c->to, "%s: its PMU takes one of %llu operations at most: using that instead of %llu", e->name,
+		    (unsigned long long)s->least_period, (unsigned long long)a->sample_period);
+	a->sample_period = s->least_period;
+	return 0;
+}
+
+static bool rate_is_given(const struct attr_opts *o)
+{
+	return o->freq != RECORD_UNSET || o->freq_max;
+}
+
+/* Of all these events at once. asked: before the kernel's limit has become the frequency. */
+static void warn_of_rate(const struct event_specs *specs, const struct attr_opts *asked, const struct notify *to)
+{
+	for (size_t i = 0; i < specs->v.n && rate_is_given(asked) && asked->period == RECORD_UNSET; i++) {
+		const struct event_spec *s = &specs->v.v[i];
+
+		if (!s->aux || s->has_period || s->has_freq)
+			continue;
+		notify_warn(to,
+			    "%s: -F does not hold for it, because it samples one of so many operations: of %llu here "
+			    "(period= or -c set that)",
+			    s->name, (unsigned long long)s->attr.sample_period);
+		return;
+	}
+}
+
+/* What does not go together with AUX data. */
+static int check_aux(const struct event_specs *specs, const struct attr_opts *asked, const struct config *c)
+{
+	const struct event_spec *first = NULL;
+
+	warn_of_rate(specs, asked, c->to);
+	for (size_t i = 0; i < specs->v.n; i++) {
+		const struct event_spec *s = &specs->v.v[i];
+
+		if (!s->aux)
+			continue;
+		if (first && c->t->per_thread && first->attr.type != s->attr.type)
+			return notify_error(c->to, ERR_USAGE,
+					    "%s and %s: the ring of a thread has one AUX area, which one PMU fills "
+					    "(record them one after the other, or without --per-thread)",
+					    first->name, s->name);
+		first = s;
+	}
+	if (first && c->o->use_clockid)
+		return notify_error(c->to, ERR_USAGE,
+				    "-k: the times in the AUX data of %s follow the kernel's own clock, and those of "
+				    "all other records have to be of the same one",
+				    first->name);
+	return 0;
 }
 
 /* Windows are watched as they come. */
@@ -452,6 +529,26 @@ static int check_unwound(const struct event_set *set, const struct attr_opts *o,
 	return any && why ? notify_error(to, ERR_UNSUPPORTED, "--call-graph unwind: %s", why) : 0;
 }
 
+static int configure_events(struct event_set *set, const struct config *c)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < set->events.n && !err; i++) {
+		struct open_event *e = &set->events.v[i];
+
+		configure_event(e, c);
+		set->overwrites |= (e->attr.flags & ATTR_WRITE_BACKWARD) != 0;
+		if (e->spec->aux)
+			err = configure_aux(e, c);
+	}
+	if (!err && set->aux && set->overwrites)
+		err = notify_error(
+			c->to, ERR_USAGE,
+			"--overwrite keeps only the last samples, but AUX data are written to the recording "
+			"as they come: these do not go together");
+	return err ? err : check_unwound(set, c->o, c->to);
+}
+
 int event_set_configure(struct event_set *set, const struct event_specs *specs, const struct attr_opts *asked,
 			const struct target *t, bool has_workload, const struct notify *to)
 {
@@ -469,27 +566,31 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 		o.no_inherit = true;
 	c.command_is_target = has_workload && !t->system_wide && !t->tasks_named;
 	o.time |= o.callgraph == CALLGRAPH_UNWIND;
-	for (size_t i = 0; i < specs->v.n; i++)
+	for (size_t i = 0; i < specs->v.n; i++) {
 		o.time |= event_spec_unwinds(&specs->v.v[i]);
+		set->aux |= specs->v.v[i].aux;
+	}
+	/* AUX data have a time, and are of a CPU: so must be what says who ran there. */
+	o.time |= set->aux;
+	o.cpu |= set->aux;
+	c.follow_switches = set->aux && !t->per_thread;
 	o.addr |= o.callgraph == CALLGRAPH_DWARF; /* as perf: what unwinds from memory also follows data maps */
 	if (o.callgraph == CALLGRAPH_DWARF && !regs_general(o.regs))
 		return notify_error(to, ERR_UNSUPPORTED, "--call-graph dwarf is not known on this architecture");
 	if (!err)
 		err = settle_registers(&o, to);
 	if (!err)
+		err = check_aux(specs, asked, &c);
+	if (!err)
 		err = add_specs(set, specs, &c);
 	if (err)
 		return err;
-	for (size_t i = 0; i < set->events.n; i++) {
-		configure_event(&set->events.v[i], &c);
-		set->overwrites |= (set->events.v[i].attr.flags & ATTR_WRITE_BACKWARD) != 0;
-	}
-	err = check_unwound(set, &o, to);
+	err = configure_events(set, &c);
 	if (err)
 		return err;
 	set_start(set, &c);
 	configure_group_reads(set, &c);
-	own = c.has_cpu || o.delay_ms || o.by_command || set->follows || set->overwrites;
+	own = c.has_cpu || o.delay_ms || o.by_command || set->follows || set->overwrites || set->aux;
 	if (own)
 		add_tracking_event(set, &c);
 	set_tracking(&set->events.v[own ? set->events.n - 1 : 0], &c);

@@ -5,6 +5,7 @@
  * inherited event that may run on any CPU: its children would write into one ring from several CPUs at once.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -21,11 +22,12 @@
 #define COPIES_TIMES 8 /* as many where stacks are unwound as they come */
 #define COPIES_WAKE_BYTES (1u << 20)
 #define TASK_RING_BYTES (256u << 10)
+#define AUX_MOST_BYTES (1ull << 30) /* of a snapshot */
+#define AUX_BYTES (4u << 20)
 #define RINGS_TOTAL (256u << 20)
 #define GROUP_READ_MAX (16u << 10) /* the kernel lets no group grow beyond what this holds */
-#define LOCKED_NOTE                                                                                                   \
-	"cannot map rings of %u pages: over the limit for locked memory (smaller -m, ulimit -l, or sysctl "           \
-	"kernel.perf_event_mlock_kb)"
+#define AUX_LEAST_PAGES 2u	   /* the driver of Arm SPE fills up to the page that is being read: of one, nothing */
+#define AUX_LEAST_BYTES (8u << 10)
 
 /* The CPUs that e is opened on: the target's, unless the PMU lives on some only, or e follows all. */
 static int event_cpus(const struct open_event *e, const struct target *t, bool by_task, struct cpulist *out,
@@ -40,10 +42,10 @@ static int event_cpus(const struct open_event *e, const struct target *t, bool b
 		vec_push(&out->v, (u32)-1);
 		return 0;
 	}
-	if (e->spec && e->spec->cpus && t->system_wide)
+	if (e->spec && e->spec->cpus && (t->system_wide || e->spec->aux))
 		cpulist_parse(&pmu, e->spec->cpus);
 	for (size_t i = 0; i < t->cpus.n; i++)
-		if (!pmu.v.n || cpulist_has(&pmu, (u32)t->cpus.v[i]))
+		if (!pmu.v.n || t->cpus.v[i] < 0 || cpulist_has(&pmu, (u32)t->cpus.v[i]))
 			vec_push(&out->v, (u32)t->cpus.v[i]);
 	cpulist_free(&pmu);
 	return out->v.n ? 0 : notify_error(to, ERR_USAGE, "%s does not exist on the CPUs that -C names", e->name);
@@ -156,17 +158,26 @@ static u32 generous_pages(const struct event_set *set, const struct target *t)
 	return MAX((u32)(bytes / page), modest_pages());
 }
 
-static int map_ring(struct event_set *set, struct opened *o, bool backward)
+static int map_ring(struct event_set *set, struct opened *o, bool backward, bool aux)
 {
 	struct watched_ring w = { .ring = { .cpu = o->cpu, .tid = o->task.tid, .backward = backward } };
 	u32 pages = backward ? MIN(set->overwritten_pages, set->ring_pages) : set->ring_pages;
 	int failed = ring_map(&w.ring, o->fd, pages);
 
-	if (failed)
+	if (!failed && aux)
+		failed = aux_area_map(&w.aux, &w.ring, set->aux_pages, set->aux_overwritten);
+	if (failed) {
+		ring_unmap(&w.ring);
 		return failed;
+	}
 	o->ring = (u32)set->rings.n;
 	vec_push(&set->rings, w);
 	return 0;
+}
+
+static bool has_aux(const struct open_event *e)
+{
+	return e->spec && e->spec->aux;
 }
 
 /* A ring of its own for the first event of a place, that ring for the others; but another one for those that are
@@ -179,7 +190,7 @@ static int attach(struct event_set *set, struct map *by_place, const struct open
 	int failed = 0;
 
 	if (known == ID_NONE) {
-		failed = map_ring(set, o, backward);
+		failed = map_ring(set, o, backward, has_aux(e));
 		if (!failed)
 			map_set(by_place, place, o->ring);
 	} else {
@@ -195,12 +206,14 @@ static int attach(struct event_set *set, struct map *by_place, const struct open
 static void unmap_all(struct event_set *set)
 {
 	for (size_t i = 0; i < set->rings.n; i++) {
+		aux_area_unmap(&set->rings.v[i].aux);
 		ring_unmap(&set->rings.v[i].ring);
 		vec_free(&set->rings.v[i].fds);
 	}
 	vec_free(&set->rings);
 }
 
+/* An AUX area is mapped for an event that has one, whose ring it has to be: these go first. */
 static int map_all(struct event_set *set, u32 pages, u32 overwritten)
 {
 	struct map by_place = { 0 };
@@ -208,32 +221,97 @@ static int map_all(struct event_set *set, u32 pages, u32 overwritten)
 
 	set->ring_pages = pages;
 	set->overwritten_pages = overwritten;
-	for (size_t e = 0; e < set->events.n && !failed; e++)
-		for (size_t i = 0; i < set->events.v[e].on.n && !failed; i++)
-			failed = attach(set, &by_place, &set->events.v[e], &set->events.v[e].on.v[i]);
+	for (u32 aux = 2; aux--;)
+		for (size_t e = 0; e < set->events.n && !failed; e++)
+			for (size_t i = 0; i < set->events.v[e].on.n && has_aux(&set->events.v[e]) == aux && !failed;
+			     i++)
+				failed = attach(set, &by_place, &set->events.v[e], &set->events.v[e].on.v[i]);
 	map_free(&by_place);
 	return failed;
+}
+
+static u32 least_aux_pages(void)
+{
+	return MAX(AUX_LEAST_BYTES / (u32)sysconf(_SC_PAGESIZE), AUX_LEAST_PAGES);
+}
+
+/* asked: by the user, 0 for the default. Returns the size to begin with; *least: and down to which it may go. */
+static u32 aux_pages(const struct event_set *set, u64 asked, u32 *least, const struct notify *to)
+{
+	*least = set->aux ? MAX((u32)asked, least_aux_pages()) : 0;
+	if (set->aux && asked && asked < *least)
+		notify_warn(to, "-m: an AUX area has at least %u pages: using that instead of %llu", *least,
+			    (unsigned long long)asked);
+	return !set->aux || asked ? *least : MAX(AUX_BYTES / (u32)sysconf(_SC_PAGESIZE), *least);
+}
+
+/* What snapshots ask of AUX areas: *pages is as many as there are to be, or 0. */
+static int check_snapshots(const struct event_set *set, const struct ring_opts *o, u64 *pages, const struct notify *to)
+{
+	u64 page = (u64)sysconf(_SC_PAGESIZE), least = 1;
+
+	*pages = o->aux_pages;
+	if (!o->snapshot)
+		return 0;
+	if (!set->aux)
+		return notify_error(to, ERR_USAGE,
+				    "--snapshot: none of these events writes into an AUX area (arm_spe_0 does, where "
+				    "a machine has it)");
+	if (o->snapshot_bytes > AUX_MOST_BYTES)
+		return notify_error(to, ERR_USAGE, "--snapshot: %llu bytes are too many: at most 1G can be kept",
+				    (unsigned long long)o->snapshot_bytes);
+	while (least * page < o->snapshot_bytes)
+		least *= 2;
+	if (*pages && *pages * page < o->snapshot_bytes)
+		return notify_error(to, ERR_USAGE,
+				    "--snapshot: %llu bytes are more than AUX areas hold (-m ,%llu makes them large "
+				    "enough)",
+				    (unsigned long long)o->snapshot_bytes, (unsigned long long)least);
+	if (!*pages && o->snapshot_bytes)
+		*pages = MAX(least, (u64)least_aux_pages());
+	return 0;
+}
+
+static int tell_unmapped(const struct event_set *set, u32 pages, int failed, const struct notify *to)
+{
+	char areas[64] = "";
+
+	if (set->aux_pages)
+		snprintf(areas, sizeof(areas), " and AUX areas of %u", set->aux_pages);
+	if (failed != -EPERM)
+		return notify_error(to, ERR_IO, "cannot map rings of %u pages%s: %s", pages, areas, strerror(-failed));
+	return notify_error(to, ERR_LIMIT,
+			    "cannot map rings of %u pages%s: over the limit for locked memory (smaller -m %s, "
+			    "ulimit -l, or sysctl kernel.perf_event_mlock_kb)",
+			    pages, areas, set->aux_pages ? "PAGES,AUX" : "PAGES");
 }
 
 /*
  * The size that the user named, or the largest that the limits allow. Who asks for small rings that are overwritten
  * does not mean those of mappings and tasks, which lose what has no room: they have the usual size then, if they may.
  */
-static int map_rings(struct event_set *set, const struct target *t, u64 asked, const struct notify *to)
+static int map_rings(struct event_set *set, const struct target *t, const struct ring_opts *o, const struct notify *to)
 {
+	u64 asked = o->pages;
 	u32 least = asked ? (u32)asked : 1, modest = modest_pages();
 	u32 pages = asked && !set->overwrites ? least : MAX(least, generous_pages(set, t));
-	int failed = map_all(set, pages, asked ? least : pages);
+	u32 least_aux;
+	u64 asked_aux;
+	int failed = check_snapshots(set, o, &asked_aux, to);
 
-	while ((failed == -EPERM || failed == -ENOMEM) && pages > least) {
+	if (failed)
+		return failed;
+	set->aux_overwritten = o->snapshot;
+	set->aux_pages = aux_pages(set, asked_aux, &least_aux, to);
+	failed = map_all(set, pages, asked ? least : pages);
+	while ((failed == -EPERM || failed == -ENOMEM) && (pages > least || set->aux_pages > least_aux)) {
 		unmap_all(set);
 		pages = MAX(pages > modest ? modest : pages / 2, least);
+		set->aux_pages = MAX(set->aux_pages / 2, least_aux);
 		failed = map_all(set, pages, asked ? least : pages);
 	}
-	if (failed == -EPERM)
-		return notify_error(to, ERR_LIMIT, LOCKED_NOTE, pages);
 	if (failed)
-		return notify_error(to, ERR_IO, "cannot map rings of %u pages: %s", pages, strerror(-failed));
+		return tell_unmapped(set, pages, failed, to);
 	if (!set->rings.n)
 		return notify_error(to, ERR_NOTFOUND, "the task that was to be recorded has ended");
 	return 0;
@@ -292,15 +370,16 @@ static void set_wakeups(struct event_set *set, u64 pages)
 	}
 }
 
-int event_set_open(struct event_set *set, const struct target *t, u64 pages, const struct notify *to)
+int event_set_open(struct event_set *set, const struct target *t, const struct ring_opts *sizes,
+		   const struct notify *to)
 {
 	int err = refuse_jitter(set, to);
 
-	set_wakeups(set, pages);
+	set_wakeups(set, sizes->pages);
 	if (!err)
 		err = open_all(set, t, to);
 	if (!err)
-		err = map_rings(set, t, pages, to);
+		err = map_rings(set, t, sizes, to);
 	for (size_t e = 0; e < set->events.n && !err; e++)
 		for (size_t i = 0; i < set->events.v[e].on.n && !err; i++)
 			err = read_id(&set->events.v[e], &set->events.v[e].on.v[i], to);
@@ -387,10 +466,34 @@ static void enable(const struct open_event *event, bool on)
 		ioctl(event->on.v[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
+/* A member counts only while its leader does. */
+static bool is_off(const struct event_set *set, const struct open_event *event)
+{
+	return event->off || set->events.v[event->leader].off;
+}
+
+void event_set_pause_aux(const struct event_set *set)
+{
+	for (size_t e = 0; e < set->events.n; e++)
+		if (has_aux(&set->events.v[e]))
+			enable(&set->events.v[e], false);
+}
+
+void event_set_resume(const struct event_set *set, u32 ring)
+{
+	for (size_t e = 0; e < set->events.n; e++) {
+		const struct open_event *event = &set->events.v[e];
+
+		for (size_t i = 0; has_aux(event) && !is_off(set, event) && i < event->on.n; i++)
+			if (event->on.v[i].ring == ring)
+				ioctl(event->on.v[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+}
+
 void event_set_enable(const struct event_set *set, bool on)
 {
 	for (size_t e = 0; e < set->events.n; e++)
-		if (set->events.v[e].leader == e && !(on && set->events.v[e].held))
+		if (set->events.v[e].leader == e && !(on && set->events.v[e].off))
 			enable(&set->events.v[e], on);
 }
 
@@ -404,7 +507,7 @@ bool event_set_switch(struct event_set *set, const char *name, bool on)
 		if (!event->spec || (name ? strcmp(event->name, name) != 0 : event->leader != e))
 			continue;
 		enable(event, on);
-		event->held = name && !on;
+		event->off = !on;
 		found = true;
 	}
 	return found;

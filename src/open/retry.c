@@ -290,6 +290,38 @@ static bool only_counts(const struct open_event *e)
 	return fd < 0 && errno == EINVAL;
 }
 
+static int refused_to_copy(const char *name, const struct notify *to)
+{
+	return notify_error(
+		to, ERR_UNSUPPORTED,
+		"cannot open %s: the kernel copies an AUX area into samples only where the PMU that leads the "
+		"group can be read meanwhile, which Arm SPE cannot (without aux-sample-size, record "
+		"--snapshot keeps the last operations)",
+		name);
+}
+
+/* The kernel says no more than EINVAL. */
+static int refused_as_invalid(const struct open_event *e, const struct notify *to)
+{
+	const char *name = e->name;
+
+	if (e->attr.aux_sample_size)
+		return refused_to_copy(name, to);
+	if (e->attr.branch_sample_type)
+		return notify_error(to, ERR_UNSUPPORTED,
+				    "cannot open %s with branch records: the PMU refuses these filters (reticle check "
+				    "says what it has; --pmu=sim has any, any_call, any_ret, ind_call, "
+				    "ind_jmp, call, cond and stack)",
+				    name);
+	if (only_counts(e))
+		return notify_error(to, ERR_USAGE,
+				    "cannot open %s: its PMU can count it, but not sample it (it can be read in a "
+				    "group: '{cpu-clock,%s}:S')",
+				    name, name);
+	return notify_error(to, ERR_USAGE, "cannot open %s: the kernel refuses it (wrong config, modifiers or period)",
+			    name);
+}
+
 int event_refused(const struct event_set *set, size_t event, int failed, const struct notify *to)
 {
 	const struct open_event *e = &set->events.v[event];
@@ -331,21 +363,7 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 		return notify_error(to, ERR_LIMIT, "cannot open %s: all hardware counters or breakpoints are taken",
 				    name);
 	case EINVAL:
-		if (e->attr.branch_sample_type)
-			return notify_error(
-				to, ERR_UNSUPPORTED,
-				"cannot open %s with branch records: the PMU refuses these filters (reticle check "
-				"says what it has; --pmu=sim has any, any_call, any_ret, ind_call, "
-				"ind_jmp, call, cond and stack)",
-				name);
-		if (only_counts(e))
-			return notify_error(
-				to, ERR_USAGE,
-				"cannot open %s: its PMU can count it, but not sample it (it can be read in a "
-				"group: '{cpu-clock,%s}:S')",
-				name, name);
-		return notify_error(to, ERR_USAGE,
-				    "cannot open %s: the kernel refuses it (wrong config, modifiers or period)", name);
+		return refused_as_invalid(e, to);
 	default:
 		return notify_error(to, ERR_IO, "cannot open %s: %s", name, strerror(failed));
 	}

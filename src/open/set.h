@@ -8,8 +8,9 @@
 
 #include "events/spec.h"
 #include "open/attr_opts.h"
+#include "open/ring_opts.h"
 #include "open/target.h"
-#include "sys/ring.h"
+#include "sys/aux_area.h"
 
 struct opened { /* one event on one CPU and task */
 	int fd;
@@ -33,14 +34,15 @@ struct open_event {
 	bool everywhere;       /* opened on all CPUs, whatever -C says, because mappings are also made on other CPUs */
 	bool native;	       /* the kernel itself runs the schedule */
 	bool unwound;	       /* the recorder makes call chains of its samples' stacks: event_recorded_attr */
-	bool held;	       /* disabled by its name: it stays disabled when all events are enabled later */
+	bool off;	       /* by event_set_switch; others are off for a while when an AUX area is full */
 	VEC(struct opened) on; /* by CPU, then by task */
 };
 
 struct watched_ring {
 	struct ring ring;
-	VEC(int) fds; /* the descriptors that write into it */
-	size_t live;  /* index in fds of the one that is polled; fds.n: all have hung up */
+	struct aux_area aux; /* where an event has one */
+	VEC(int) fds;	     /* the descriptors that write into it */
+	size_t live;	     /* index in fds of the one that is polled; fds.n: all have hung up */
 };
 
 struct event_set {
@@ -49,9 +51,12 @@ struct event_set {
 	bool system_wide, others; /* others: tasks that the user named */
 	bool by_task;	       /* each task has its own counters and ring (except for the event that follows mmaps) */
 	bool overwrites;       /* some events have rings that the kernel overwrites */
+	bool aux;	       /* some event writes into an AUX area */
+	bool aux_overwritten;  /* which is never full */
 	bool follows;	       /* and new tasks get theirs, too: event_set_add_task */
 	u32 ring_pages;	       /* what was mapped, per ring; */
 	u32 overwritten_pages; /* the same for rings that the kernel overwrites, which are not larger */
+	u32 aux_pages;	       /* and of AUX areas */
 };
 
 #define EVENT_SET_NOWHERE SIZE_MAX
@@ -70,9 +75,9 @@ struct attr event_recorded_attr(const struct open_event *e);
 /*
  * Opens all events on the target, asking for less if this kernel or this user's permissions make it necessary
  * (open/retry.h), and maps the rings. Tasks that have ended meanwhile are left out; ERR_NOTFOUND if none is left.
- * pages 0: the default.
  */
-int event_set_open(struct event_set *set, const struct target *t, u64 pages, const struct notify *to);
+int event_set_open(struct event_set *set, const struct target *t, const struct ring_opts *sizes,
+		   const struct notify *to);
 
 /*
  * With by_task: opens all events on one more task, with a ring. Returns the index of its descriptors in each event's
@@ -85,7 +90,12 @@ void event_set_drop_task(struct event_set *set, size_t on, void (*fn)(void *ctx,
 /* Raises the limit of open files as far as this user may. */
 void event_set_raise_files(void);
 
-/* All except those that are held. */
+/* Events with AUX areas stop, and what they have written can be read. */
+void event_set_pause_aux(const struct event_set *set);
+/* Events with AUX areas in that ring go on: the kernel switches them off when they have no room. Not those that
+ * event_set_switch has switched off. */
+void event_set_resume(const struct event_set *set, u32 ring);
+/* All; with on, except those that event_set_switch has switched off. */
 void event_set_enable(const struct event_set *set, bool on);
 /* The events that were asked for or, if name is not NULL, those with this name. False: there is none. */
 bool event_set_switch(struct event_set *set, const char *name, bool on);

@@ -20,6 +20,7 @@
 #include "attrib/lbr.h"
 #include "attrib/spe.h"
 #include "attrib/unwind.h"
+#include "codec/spe_shapes.h"
 #include "read/source.h"
 #include "state/timelines.h"
 
@@ -49,6 +50,7 @@ struct feed {
 	struct unwinder *unwind; /* copies of stacks become the hit's chain. NULL: they do not */
 	u64 undecodable;	 /* number of samples that could not be decoded, or have no known event */
 	struct aux_counts aux;
+	struct spe_shapes shapes; /* of the records in them */
 	struct group_read counters;
 	VEC(struct member_sample) members; /* of one sample */
 	u64 (*chains)[CHAIN_WORDS];	   /* FEED_CHAINS of them, taken in turn */

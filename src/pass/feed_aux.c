@@ -2,6 +2,8 @@
 /* The part of the feed for AUX data: a sampled operation is a hit of every event for which it counts. */
 #include "pass/feed_aux.h"
 
+#include "codec/spe_reader.h"
+
 static struct spe_reader reader_over(const struct source *src, const struct aux_buffer *b)
 {
 	return (struct spe_reader){ .data = src->data + b->at, .len = b->size, .aux_offset = b->aux_offset };
@@ -39,6 +41,7 @@ void feed_aux(struct feed *f, const struct source_record *at, hit_fn take, void 
 	if (!b)
 		return;
 	reader = reader_over(f->src, b);
+	reader.shapes = &f->shapes;
 	time = b->clock;
 	while (spe_next(&reader, &r)) {
 		hand_on(f, b, &r, &time, take, ctx);

@@ -10,7 +10,9 @@
 #include "pass/living.h"
 
 struct side_record {
-	u64 time, at; /* at: in pending */
+	u64 time, at;		 /* at: in pending */
+	u32 pid, tid;		 /* of a sample that speaks of activities; */
+	enum activity_what what; /* what of; 0: it is another record */
 };
 
 /* A zeroed struct is the beginning. */

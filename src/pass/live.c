@@ -21,6 +21,7 @@
 
 #define INBOX_KEPT (4u << 20)
 #define SPAN_KEPT (4u << 20)
+#define VIEWS_UNTIL_TRIM 16
 #define PERF_MAPS_MS 10000 /* as compilers at run time add to their maps of names */
 
 /* Names are made anew when there are so many more than when they were last, and at least as many more. */
@@ -73,6 +74,7 @@ struct live {
 	u32 most_frames, most_strings, most_dsos; /* then names are read anew; 0: not known yet */
 	struct mapped_files files, old_files;
 	bool replaced; /* a path has another file than before */
+	u32 views;     /* that there were; every VIEWS_UNTIL_TRIM of them free memory is given back */
 	struct live_view view;
 };
 
@@ -94,6 +96,9 @@ static void end_view(struct live *l)
 	l->span.len = 0;
 	if (l->span.cap > SPAN_KEPT)
 		bytes_free(&l->span);
+	/* What one view leaves free is too small or too large for the next one, here and there. */
+	if (++l->views % VIEWS_UNTIL_TRIM == 0)
+		mem_trim();
 }
 
 static void free_round(struct round *r)

@@ -3,7 +3,7 @@
  * Records are kept unchanged, including their times, which are older than anything that is looked up later. A child
  * has copies of its parent's records, with its own ids. The fields are at these places: MMAP and MMAP2 begin with pid,
  * tid, start, length; COMM with pid, tid; FORK and EXIT with pid, ppid, tid, ptid; KSYMBOL with start, a length of 32
- * bits, type, flags; CGROUP with its id.
+ * bits, type, flags; CGROUP with its id. Of samples that say what a thread works for, the last of each thread is kept.
  */
 #include "pass/living.h"
 
@@ -92,6 +92,7 @@ static void drop_process(struct living *l, u32 at)
 
 	map_set(&l->processes, p->pid, GONE);
 	bytes_free(&p->maps);
+	bytes_free(&p->published);
 	if (p != last) {
 		*p = *last;
 		map_set(&l->processes, p->pid, at);
@@ -111,6 +112,7 @@ static void drop_thread(struct living *l, u32 tid)
 	process = place_of(&l->processes, t->pid);
 	map_set(&l->threads, tid, GONE);
 	bytes_free(&t->comm);
+	bytes_free(&t->activity);
 	if (t != last) {
 		*t = *last;
 		map_set(&l->threads, t->tid, at);
@@ -170,7 +172,8 @@ static void apply_comm(struct living *l, const u8 *record, const struct perf_eve
 	(void)thread_of(l, pid, tid);
 	if (h->misc & PERF_RECORD_MISC_COMM_EXEC) {
 		drop_others(l, pid, tid);
-		process_of(l, pid)->maps.len = 0;
+		process_of(l, pid)->maps.len = process_of(l, pid)->published.len = 0;
+		thread_of(l, pid, tid)->activity.len = 0;
 	}
 	t = thread_of(l, pid, tid);
 	t->comm.len = 0;
@@ -276,6 +279,18 @@ void living_apply(struct living *l, const u8 *record, u16 size)
 	}
 }
 
+void living_apply_activity(struct living *l, u32 pid, u32 tid, enum activity_what what, const u8 *record, u16 size)
+{
+	struct bytes *b;
+
+	/* A thread can be sampled after its end was told: it would be kept for ever. */
+	if (place_of(&l->threads, tid) == ID_NONE || place_of(&l->processes, pid) == ID_NONE)
+		return;
+	b = what == ACTIVITY_PROCESS ? &process_of(l, pid)->published : &thread_of(l, pid, tid)->activity;
+	b->len = 0;
+	bytes_put(b, record, size);
+}
+
 void living_settle(struct living *l)
 {
 	for (u32 i = (u32)l->process.n; i-- > 0;) {
@@ -291,19 +306,27 @@ void living_settle(struct living *l)
 
 void living_put(const struct living *l, struct bytes *out)
 {
-	for (size_t i = 0; i < l->process.n; i++)
+	for (size_t i = 0; i < l->process.n; i++) {
 		bytes_put(out, l->process.v[i].maps.p, l->process.v[i].maps.len);
-	for (size_t i = 0; i < l->thread.n; i++)
+		bytes_put(out, l->process.v[i].published.p, l->process.v[i].published.len);
+	}
+	for (size_t i = 0; i < l->thread.n; i++) {
 		bytes_put(out, l->thread.v[i].comm.p, l->thread.v[i].comm.len);
+		bytes_put(out, l->thread.v[i].activity.p, l->thread.v[i].activity.len);
+	}
 	bytes_put(out, l->cgroup.p, l->cgroup.len);
 }
 
 void living_free(struct living *l)
 {
-	for (size_t i = 0; i < l->process.n; i++)
+	for (size_t i = 0; i < l->process.n; i++) {
 		bytes_free(&l->process.v[i].maps);
-	for (size_t i = 0; i < l->thread.n; i++)
+		bytes_free(&l->process.v[i].published);
+	}
+	for (size_t i = 0; i < l->thread.n; i++) {
 		bytes_free(&l->thread.v[i].comm);
+		bytes_free(&l->thread.v[i].activity);
+	}
 	vec_free(&l->process);
 	vec_free(&l->thread);
 	map_free(&l->processes);

@@ -9,16 +9,19 @@
 #include "base/bytes.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "codec/activity.h"
 
 struct living_process {
 	u32 pid, threads;
-	bool alone;	   /* without threads, as when it was settled last */
-	struct bytes maps; /* records: MMAP, MMAP2, KSYMBOL */
+	bool alone;		/* without threads, as when it was settled last */
+	struct bytes maps;	/* records: MMAP, MMAP2, KSYMBOL */
+	struct bytes published; /* the last sample that says what it publishes, or nothing */
 };
 
 struct living_thread {
 	u32 pid, tid;
-	struct bytes comm; /* its last COMM record, or nothing */
+	struct bytes comm;     /* its last COMM record, or nothing */
+	struct bytes activity; /* the last sample that says which activity it works for, or nothing */
 };
 
 struct living {
@@ -34,6 +37,8 @@ bool living_wants(u32 type);
 /* Takes a whole record in this machine's byte order; records come in order of time. Records of other types, and those
  * too short for their type, are ignored. */
 void living_apply(struct living *l, const u8 *record, u16 size);
+/* Takes a sample of the event of activities (codec/activity.h), as a whole record, and what it speaks of. */
+void living_apply_activity(struct living *l, u32 pid, u32 tid, enum activity_what what, const u8 *record, u16 size);
 /* All records up to some time have been applied. Forgets processes without a known thread, unless their threads' own
  * records may still come. */
 void living_settle(struct living *l);

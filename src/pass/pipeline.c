@@ -131,8 +131,8 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 	memcpy(p->row_order, o->row_order, o->nr_row_order);
 	p->children = p->has_chains && o->children && !(p->sort_keys >> SORT_ADDR & 1);
 	p->graph_key = p->has_chains ? o->graph_key : GRAPH_KEY_FUNCTION;
-	p->has_inlined =
-		p->has_chains && !o->no_inline && p->graph_key == GRAPH_KEY_FUNCTION && !(p->sort_keys & LINE_KEYS);
+	p->has_inlined = p->has_chains && !o->no_inline && !o->addresses && p->graph_key == GRAPH_KEY_FUNCTION &&
+			 !(p->sort_keys & LINE_KEYS);
 	p->time_slice_ns = o->time_slice_ns;
 	return p;
 }
@@ -340,7 +340,8 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 
 	pass.nr_workers = MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n));
 
-	copts.every_address = p->has_addresses = window_pass_by_address(windows) || p->graph_key != GRAPH_KEY_FUNCTION;
+	copts.every_address = p->has_addresses =
+		window_pass_by_address(windows) || o->addresses || p->graph_key != GRAPH_KEY_FUNCTION;
 	copts.functions = windows->on && windows->setup.unit == UNIT_FUNCTION && !copts.every_address;
 	copts.by_address = p->has_inlined || p->sort_keys & LINE_KEYS || copts.every_address;
 	inlined_alone = p->has_inlined && !copts.every_address && !(p->sort_keys & LINE_KEYS) && !windows->on;
@@ -440,7 +441,7 @@ static int run(const struct pipeline_opts *opts, struct session *s, struct porti
 		p->nr_fields = opts->nr_fields;
 		err = collect(s, &filter, &windows, &o, portions, nr_portions, p);
 	}
-	if (!err)
+	if (!err && !o.addresses)
 		profile_name_places(p, p->graph_key);
 	if (!err)
 		take_told_stacks(p, &s->src->features);

@@ -15,7 +15,7 @@
 struct window_use {
 	enum attribution attribution;
 	struct code_range range;
-	bool default_sort; /* one row per function, whatever sort_order says */
+	bool default_sort; /* one row per command, shared object and function, whatever sort_order says */
 	bool chains;	   /* stacks are wanted, too */
 	bool children;	   /* totals are wanted, too; else they are not shown, whatever pipeline_opts.children says */
 };
@@ -50,6 +50,8 @@ struct pipeline_opts {
 	bool no_stitch;		  /* call stacks of branch records are those of one sample each */
 	bool no_inline;		  /* do not expand inlined calls */
 	enum graph_key graph_key; /* of call graphs; unless by function, inlined calls are not expanded */
+	bool addresses;		  /* frames keep their addresses, for who looks up lines and inlined calls
+				     (view/export/locations.h):	   not with graph_key or rows */
 	bool no_rows;		  /* only trees are needed: profile_event.rows stay empty */
 	struct sample_filter samples;
 	const char *time; /* --time text (base/timerange.h), or NULL */

@@ -40,13 +40,6 @@ static void survey(struct window_pass *w, const struct session *s)
 	feed_free(&feed);
 }
 
-/* Arm's numbers are also those of the virtual PMU's raw events, on every core. */
-static bool has_arm_numbers(const struct features *f)
-{
-	return (f->arch && (!strncmp(f->arch, "aarch64", 7) || !strncmp(f->arch, "arm", 3))) ||
-	       vpmu_simulated(f->cpuid).len;
-}
-
 /* What a row of the table is, as far as code goes. */
 static enum window_unit unit_of(const struct pipeline_opts *o)
 {
@@ -72,7 +65,7 @@ void window_pass_start(struct window_pass *w, const struct session *s, struct pi
 	if (!o->windows || !group_read_used(&s->src->events))
 		return;
 	w->opts = *o->windows;
-	w->windows.arm = has_arm_numbers(&s->src->features);
+	w->windows.machine = event_machine_of(s->src->features.arch, s->src->features.cpuid);
 	w->on = true;
 	survey(w, s);
 	windows_settle(&w->windows, &s->src->events);
@@ -80,8 +73,10 @@ void window_pass_start(struct window_pass *w, const struct session *s, struct pi
 	if (!w->on)
 		return;
 	if (w->opts.default_sort) {
-		o->sort_order[0] = SORT_SYMBOL;
-		o->nr_sort = 1;
+		o->sort_order[0] = SORT_COMM;
+		o->sort_order[1] = SORT_DSO;
+		o->sort_order[2] = SORT_SYMBOL;
+		o->nr_sort = 3;
 	}
 	w->setup = (struct window_setup){
 		&w->windows, w->opts.attribution, unit_of(o), w->opts.range, { 0 },

@@ -135,6 +135,20 @@ static void note_activity(struct session *s, const struct source_record *at)
 		      cursor_over(sample.raw, sample.raw_size, s->src->swap));
 }
 
+static void note_deferred_tls(struct session *s, const struct record *r)
+{
+	const struct evlist *l = &s->src->events;
+	u32 event = l->events.n == 1 ? 0 : evlist_of_id(l, r->sid.id);
+
+	if (event == ID_NONE)
+		s->tally.broken_records++;
+	else
+		deferred_tls_add(&s->deferred_tls, &(struct deferred_bytes){ .cookie = r->tls_user.cookie,
+									     .event = event,
+									     .n = (u32)r->tls_user.dyn_size,
+									     .p = r->tls_user.bytes.p });
+}
+
 /* Anything but a sample: counted, and remembered when state will want it. */
 static void note_record(void *ctx, const struct source_record *at)
 {
@@ -159,6 +173,8 @@ static void note_record(void *ctx, const struct source_record *at)
 	aux_note(&s->aux, &r, at->payload ? (u64)(at->payload - s->src->data) : 0, at->payload_size);
 	if (at->h.type == PERF_RECORD_CALLCHAIN_DEFERRED)
 		deferred_add(&s->deferred, r.callchain_deferred.cookie, &r.callchain_deferred.ips);
+	if (at->h.type == PERF_RECORD_TLS_USER)
+		note_deferred_tls(s, &r);
 	if (at->h.type == PERF_RECORD_CGROUP)
 		map_set(&s->cgroups, r.cgroup.id, strtab_intern(&s->strings, r.cgroup.path.p, r.cgroup.path.len));
 	if (!speaks_of_processes(at->h.type))
@@ -553,6 +569,7 @@ void session_close(struct session *s)
 	else
 		session_kept_free(&kept);
 	deferred_free(&s->deferred);
+	deferred_tls_free(&s->deferred_tls);
 	aux_free(&s->aux);
 	timelines_free(&s->timelines);
 	free(s->chosen);

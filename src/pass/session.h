@@ -59,6 +59,7 @@ struct session {
 	struct tally tally;	 /* what the first pass counted: lost, throttled, ... */
 	struct hop_result data;	 /* nr_samples: decodable or not */
 	struct deferred_chains deferred;
+	struct deferred_tls deferred_tls;
 	struct aux aux;		    /* the AUX data */
 	struct spe spe;		    /* its events, at the end of src->events; without Arm SPE: all zero */
 	u8 *chosen;		    /* activities that a filter keeps (sample_filter.activities), or NULL */

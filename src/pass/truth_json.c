@@ -219,27 +219,88 @@ static void put_side(struct writer *w, const char *key, const struct vpmu_truth 
 	json_object_end(w->j);
 }
 
+/* Begins an entry: which thread, when, and for which event. */
+static void begin_sampled(struct writer *w, const struct vpmu_truth *r)
+{
+	begin_entry(w);
+	json_set_u64(w->j, "pid", r->pid);
+	json_set_u64(w->j, "tid", r->tid);
+	json_set_u64(w->j, "time", r->time);
+	json_set_u64(w->j, "id", r->id);
+	json_set_text(w->j, "event", event_name(&w->u->s->src->events, r->id));
+}
+
 static void put_windows(struct writer *w)
 {
-	const struct evlist *events = &w->u->s->src->events;
 	struct vpmu_truth r;
 
 	begin_list(w, "windows");
 	for (u64 offset = 0; truth_next(w->u, &offset, &r);) {
 		if (r.type != VPMU_RECORD_TRUTH_WINDOW)
 			continue;
-		begin_entry(w);
-		json_set_u64(w->j, "pid", r.pid);
-		json_set_u64(w->j, "tid", r.tid);
-		json_set_u64(w->j, "time", r.time);
-		json_set_u64(w->j, "id", r.id);
-		json_set_text(w->j, "event", event_name(events, r.id));
+		begin_sampled(w, &r);
 		put_side(w, "start", &r, r.begun, r.pc);
 		put_side(w, "end", &r, r.time, r.other_pc);
 		json_set_u64(w->j, "calls", r.calls);
 		json_set_u64(w->j, "returns", r.returns);
 		json_set_u64(w->j, "functions", r.functions);
 		put_counts(w->j, "counts", r.counts);
+		json_object_end(w->j);
+	}
+	json_list_end(w->j);
+}
+
+static void put_access(struct writer *w, const struct vpmu_truth_operation *o)
+{
+	json_set_u64(w->j, "address", o->addr);
+	if (o->physical)
+		json_set_u64(w->j, "physical", o->physical);
+	json_set_text(w->j, "level", vpmu_level_names[o->level]);
+	json_set_bool(w->j, "peer", o->flags & VPMU_OP_PEER);
+	json_set_bool(w->j, "walk", o->flags & VPMU_OP_WALK);
+	json_set_bool(w->j, "atomic", o->flags & VPMU_OP_ATOMIC);
+}
+
+static void put_branch(struct writer *w, const struct vpmu_truth_operation *o)
+{
+	if (o->to != UINT64_MAX)
+		json_set_u64(w->j, "to", o->to);
+	json_set_bool(w->j, "conditional", o->flags & VPMU_OP_CONDITIONAL);
+	json_set_bool(w->j, "indirect", o->flags & VPMU_OP_INDIRECT);
+	json_set_bool(w->j, "taken", !(o->flags & VPMU_OP_NOT_TAKEN));
+	json_set_bool(w->j, "mispredicted", o->flags & VPMU_OP_MISPREDICTED);
+}
+
+static void put_operation(struct writer *w, const struct vpmu_truth *r)
+{
+	static const char *const kinds[] = { "other", "load", "store", "branch" };
+	const struct vpmu_truth_operation *o = &r->op;
+
+	json_set_text(w->j, "kind", kinds[o->kind]);
+	if (o->kind == VPMU_OP_BRANCH)
+		put_branch(w, o);
+	else if (o->kind != VPMU_OP_OTHER)
+		put_access(w, o);
+	if (o->issue)
+		json_set_u64(w->j, "issue", o->issue);
+	if (o->total)
+		json_set_u64(w->j, "total", o->total);
+	if (o->translation)
+		json_set_u64(w->j, "translation", o->translation);
+}
+
+/* Each as sampled, in no order between threads. */
+static void put_operations(struct writer *w)
+{
+	struct vpmu_truth r;
+
+	begin_list(w, "operations");
+	for (u64 offset = 0; truth_next(w->u, &offset, &r);) {
+		if (r.type != VPMU_RECORD_TRUTH_OPERATION)
+			continue;
+		begin_sampled(w, &r);
+		put_side(w, "at", &r, r.time, r.pc);
+		put_operation(w, &r);
 		json_object_end(w->j);
 	}
 	json_list_end(w->j);
@@ -261,6 +322,7 @@ void truth_json(struct truth_sums *u, const struct truth_about *about, struct by
 	put_addresses(&w);
 	put_paths(&w);
 	put_windows(&w);
+	put_operations(&w);
 	json_object_end(&json);
 	json_end(&json);
 }

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #include "base/regular.h"
 #include "base/set.h"
 #include "codec/procmaps.h"
+#include "open/retry.h"
 #include "record/activity_prog.h"
 #include "record/tls_symbol.h"
 #include "sys/smallfile.h"
@@ -57,6 +59,7 @@ struct activities {
 	VEC(struct known_file) files;
 	struct set known; /* of files */
 	bool told;	  /* that there are processes that cannot be looked at */
+	VEC(int) holders; /* of the program of tracepoints */
 	u64 turn_ends;	  /* no file is read and no answer begun after that, by clock_ns */
 };
 
@@ -91,14 +94,44 @@ static bool takes_samples(const struct open_event *e)
 	return e->spec && e->attr.sample_period;
 }
 
-static int attach(struct activities *a, const struct open_event *e)
+static int refuse_event(const struct activities *a, const struct open_event *e, const char *why)
 {
+	return notify_error(a->to, ERR_UNSUPPORTED, "--activity: %s takes no BPF program: %s%s", e->name,
+			    strerror(errno), why);
+}
+
+/*
+ * All events of a tracepoint share its programs, so it is attached to one: another event of the same tracepoint has
+ * done so (EEXIST), or an event that counts nothing does. It is no event of the recording, as these are inherited:
+ * when the first thread ends that has inherited one, the kernel takes the program from the tracepoint.
+ */
+static int attach_tracepoint(struct activities *a, const struct open_event *e, bool followed)
+{
+	struct attr attr = { .type = e->attr.type, .config = e->attr.config, .flags = ATTR_DISABLED };
+	int err = 0, fd;
+
+	attr.size = attr_open_size(&attr);
+	if (a->prog.tracepoint < 0)
+		err = activity_prog_load_tracepoint(&a->prog, followed, a->to);
+	if (err)
+		return err;
+	/* Of a CPU: an event of this task would make the program take it for a task that is recorded. */
+	fd = perf_open(&attr, -1, sched_getcpu(), -1, 0);
+	if (fd < 0)
+		return refuse_event(a, e, "");
+	vec_push(&a->holders, fd);
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, a->prog.tracepoint) && errno != EEXIST)
+		return refuse_event(a, e, errno == EINVAL ? " (probes have no activities)" : "");
+	return 0;
+}
+
+static int attach(struct activities *a, const struct open_event *e, bool followed)
+{
+	if (e->attr.type == PERF_TYPE_TRACEPOINT)
+		return attach_tracepoint(a, e, followed);
 	for (size_t i = 0; i < e->on.n; i++)
 		if (ioctl(e->on.v[i].fd, PERF_EVENT_IOC_SET_BPF, a->prog.prog))
-			return notify_error(
-				a->to, ERR_UNSUPPORTED, "--activity: %s takes no BPF program: %s%s", e->name,
-				strerror(errno),
-				e->attr.type == PERF_TYPE_TRACEPOINT ? " (tracepoints have no activities)" : "");
+			return refuse_event(a, e, "");
 	return 0;
 }
 
@@ -141,7 +174,7 @@ int activities_attach(struct activities *a, const struct event_set *set)
 				err = notify_error(a->to, ERR_IO,
 						   "--activity: the kernel refuses the event that takes activities");
 		if (takes_samples(e) && !err)
-			err = attach(a, e);
+			err = attach(a, e, !set->system_wide);
 	}
 	return err;
 }
@@ -154,6 +187,9 @@ void activities_end(struct activities *a)
 		munmap(a->consumer, a->page);
 	if (a->producer != MAP_FAILED)
 		munmap(a->producer, a->page + 2 * (size_t)ACTIVITY_ASKS_BYTES);
+	for (size_t i = 0; i < a->holders.n; i++)
+		close(a->holders.v[i]);
+	vec_free(&a->holders);
 	activity_prog_close(&a->prog);
 	map_free(&a->asked);
 	set_free(&a->known);

@@ -20,8 +20,11 @@
  * by its id, the time of its start, and how often it called exec. Both tables forget those that were not sampled for
  * the longest time, as nobody says here when they end.
  *
- * The time in a record is the sample's, which kernels since 6.3 know when the program runs. On older ones the record
- * has its own time, which is before the sample's.
+ * In tracepoints another program of the same instructions runs, as the kernel has a type of its own for these. It is
+ * one for all hits of a tracepoint, whoever hits it and wherever.
+ *
+ * The time in a record is the sample's, which kernels since 6.3 know when the program runs. On older ones, and in
+ * tracepoints, the record has its own time, which is before the sample's.
  */
 #include "record/activity_prog.h"
 
@@ -36,10 +39,10 @@
 #include <unistd.h>
 
 #include "codec/activity.h"
+#include "record/bpf_code.h"
 #include "sys/btf.h"
 #include "sys/cpulist.h"
 
-#define INSTRUCTIONS 512
 #define LOG_BYTES (64u << 10)
 #define PROCESSES 16384u
 #define THREADS 16384u
@@ -48,8 +51,6 @@
 #define DATA ((int16_t)sizeof(struct activity_head))
 #define MODULES_MAX (1u << 20)
 #define CONTEXT_VERSION 2
-
-enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP };
 
 /* What stays in registers. */
 #define CTX R6
@@ -102,106 +103,16 @@ enum label {
 	NEW_THREAD,
 	CONTEXT,
 	WRITE_CONTEXT,
+	FOLLOWED,
 	NR_LABELS,
 };
 
-struct offsets {
-	u32 exec_id, start_time, leader, pointer;
-	bool has_time;
-	u32 flags, time; /* in perf_sample_data */
+/* What the program runs in. */
+struct place {
+	bool tracepoint; /* else in a sample of any other event */
+	bool followed;	 /* tasks that no event follows are left alone */
 };
-
-struct code {
-	struct bpf_insn insn[INSTRUCTIONS];
-	u32 n;
-	u32 at[NR_LABELS];
-};
-
-static void put(struct code *c, u8 op, u8 dst, u8 src, int16_t off, s32 imm)
-{
-	if (c->n < INSTRUCTIONS)
-		c->insn[c->n] = (struct bpf_insn){ op, dst, src, off, imm };
-	c->n++;
-}
-
-static void copy(struct code *c, u8 dst, u8 src)
-{
-	put(c, BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0);
-}
-
-static void set(struct code *c, u8 dst, s32 value)
-{
-	put(c, BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, value);
-}
-
-static void set_wide(struct code *c, u8 dst, u8 what, u64 value)
-{
-	put(c, BPF_LD | BPF_IMM | BPF_DW, dst, what, 0, (s32)(u32)value);
-	put(c, 0, 0, 0, 0, (s32)(u32)(value >> 32));
-}
-
-static void set_map(struct code *c, u8 dst, int fd)
-{
-	set_wide(c, dst, BPF_PSEUDO_MAP_FD, (u32)fd);
-}
-
-static void calc(struct code *c, u8 op, u8 dst, s32 value)
-{
-	put(c, BPF_ALU64 | op | BPF_K, dst, 0, 0, value);
-}
-
-static void calc_with(struct code *c, u8 op, u8 dst, u8 src)
-{
-	put(c, BPF_ALU64 | op | BPF_X, dst, src, 0, 0);
-}
-
-/* size: BPF_B, BPF_H, BPF_W, BPF_DW. */
-static void load(struct code *c, u8 size, u8 dst, u8 base, int16_t off)
-{
-	put(c, BPF_LDX | BPF_MEM | size, dst, base, off, 0);
-}
-
-static void store(struct code *c, u8 size, u8 base, int16_t off, u8 src)
-{
-	put(c, BPF_STX | BPF_MEM | size, base, src, off, 0);
-}
-
-static void store_value(struct code *c, u8 size, u8 base, int16_t off, s32 value)
-{
-	put(c, BPF_ST | BPF_MEM | size, base, 0, off, value);
-}
-
-/* Until the end, off is the label. */
-static void jump(struct code *c, u8 op, u8 dst, s32 value, enum label to)
-{
-	put(c, BPF_JMP | op | BPF_K, dst, 0, (int16_t)to, value);
-}
-
-static void jump_with(struct code *c, u8 op, u8 dst, u8 src, enum label to)
-{
-	put(c, BPF_JMP | op | BPF_X, dst, src, (int16_t)to, 0);
-}
-
-static void go(struct code *c, enum label to)
-{
-	jump(c, BPF_JA, 0, 0, to);
-}
-
-static void here(struct code *c, enum label l)
-{
-	c->at[l] = c->n;
-}
-
-static void call(struct code *c, s32 helper)
-{
-	put(c, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
-}
-
-static void address(struct code *c, u8 dst, u8 base, s32 off)
-{
-	copy(c, dst, base);
-	calc(c, BPF_ADD, dst, off);
-}
+_Static_assert(NR_LABELS <= CODE_LABELS, "labels have room");
 
 /* Into the stack, from the address in R3. */
 static void read_to(struct code *c, s32 helper, int16_t to, s32 size)
@@ -231,8 +142,10 @@ static void look_up(struct code *c, int map, int16_t key)
 }
 
 /* Who is sampled, and when. */
-static void put_who(struct code *c, const struct activity_prog *p, const struct offsets *o)
+static void put_who(struct code *c, const struct activity_prog *p, const struct place *in)
 {
+	const struct activity_offsets *o = &p->offsets;
+
 	copy(c, CTX, R1);
 	store_value(c, BPF_W, FP, ZERO_KEY, 0);
 	look_up(c, p->scratch, ZERO_KEY);
@@ -247,6 +160,14 @@ static void put_who(struct code *c, const struct activity_prog *p, const struct 
 	calc(c, BPF_RSH, R0, 32);
 	store(c, BPF_DW, FP, TID, R0);
 	call(c, BPF_FUNC_get_current_task_btf); /* what it points to is read without a call */
+	if (in->followed) {
+		for (u32 i = 0; i < o->contexts; i++) {
+			load(c, BPF_DW, R1, R0, (int16_t)(o->events + i * sizeof(void *)));
+			jump(c, BPF_JNE, R1, 0, FOLLOWED);
+		}
+		go(c, KEEP);
+		here(c, FOLLOWED);
+	}
 	load(c, BPF_W, R1, R0, (int16_t)o->exec_id);
 	calc_with(c, BPF_OR, R1, R9);
 	store(c, BPF_DW, FP, KEY, R1);
@@ -258,7 +179,7 @@ static void put_who(struct code *c, const struct activity_prog *p, const struct 
 	load(c, BPF_DW, R1, R1, (int16_t)o->start_time);
 	store(c, BPF_DW, FP, STARTED, R1);
 	store_value(c, BPF_DW, FP, TIME, 0);
-	if (o->has_time) {
+	if (o->has_time && !in->tracepoint) {
 		/* struct bpf_perf_event_data_kern { regs, data, event } */
 		read_kernel(c, TABLE, 8, CTX, 8);
 		load(c, BPF_DW, R8, FP, TABLE);
@@ -487,7 +408,9 @@ static void put_output(struct code *c, const struct activity_prog *p)
 	call(c, BPF_FUNC_perf_event_output);
 }
 
-static void put_emit(struct code *c, const struct activity_prog *p)
+/* All readers of a tracepoint share what its programs return: to drop a sample is to drop theirs, too. That is done
+ * only if the ring is full, and not on CPUs where nothing is recorded. */
+static void put_emit(struct code *c, const struct activity_prog *p, const struct place *in)
 {
 	here(c, EMIT);
 	load(c, BPF_W, R5, SCRATCH, offsetof(struct activity_head, size));
@@ -496,6 +419,10 @@ static void put_emit(struct code *c, const struct activity_prog *p)
 	calc(c, BPF_ADD, R5, DATA);
 	copy(c, R4, SCRATCH);
 	put_output(c, p);
+	if (in->tracepoint) {
+		jump(c, BPF_JEQ, R0, -ENOENT, KEEP);
+		jump(c, BPF_JEQ, R0, -EOPNOTSUPP, KEEP);
+	}
 	jump(c, BPF_JNE, R0, 0, DROP);
 	jump(c, BPF_JEQ, LAST, 0, NEW_THREAD);
 	load(c, BPF_W, R2, SCRATCH, offsetof(struct activity_head, size));
@@ -575,12 +502,7 @@ static void finish(struct code *c)
 	here(c, DROP);
 	set(c, R0, 0);
 	put(c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
-	for (u32 i = 0; i < MIN(c->n, INSTRUCTIONS); i++) {
-		u8 op = c->insn[i].code;
-
-		if (BPF_CLASS(op) == BPF_JMP && BPF_OP(op) != BPF_CALL && BPF_OP(op) != BPF_EXIT)
-			c->insn[i].off = (int16_t)(c->at[c->insn[i].off] - i - 1);
-	}
+	code_link(c);
 }
 
 static long bpf(int cmd, union bpf_attr *attr)
@@ -612,7 +534,7 @@ static bool make_maps(struct activity_prog *p, u32 cpus)
 	       make_map(&p->asks, BPF_MAP_TYPE_RINGBUF, 0, 0, ACTIVITY_ASKS_BYTES);
 }
 
-static bool find_offsets(struct offsets *o)
+static bool find_offsets(struct activity_offsets *o)
 {
 #if defined(__x86_64__)
 	const char *pointer = "thread.fsbase";
@@ -620,12 +542,18 @@ static bool find_offsets(struct offsets *o)
 	const char *pointer = "thread.uw.tp_value";
 #endif
 	struct btf b;
+	u32 before;
 	bool ok = !btf_read(&b) && btf_offset(&b, "task_struct", "self_exec_id", &o->exec_id) &&
 		  btf_offset(&b, "task_struct", "start_time", &o->start_time) &&
 		  btf_offset(&b, "task_struct", "group_leader", &o->leader) && o->leader <= INT16_MAX &&
 		  btf_offset(&b, "task_struct", pointer, &o->pointer) && MAX(o->exec_id, o->start_time) <= INT16_MAX &&
 		  o->pointer <= INT16_MAX;
 
+	/* In Linux 6.2 the two contexts of a task, for hardware and software, became one. A tracepoint is in that of
+	 * its group's leader. */
+	ok = ok && btf_offset(&b, "task_struct", "perf_event_ctxp", &o->events);
+	o->contexts = ok && !btf_offset(&b, "perf_event_pmu_context", "ctx", &before) ? 2 : 1;
+	ok = ok && o->events + sizeof(void *) <= INT16_MAX;
 	o->has_time = ok && btf_offset(&b, "perf_sample_data", "sample_flags", &o->flags) &&
 		      btf_offset(&b, "perf_sample_data", "time", &o->time);
 	btf_free(&b);
@@ -633,16 +561,16 @@ static bool find_offsets(struct offsets *o)
 }
 
 /* -1 and errno. */
-static int load_code(struct code *c, char *log)
+static int load_code(struct code *c, const struct place *in, char *log)
 {
 	union bpf_attr a;
 
-	if (c->n > INSTRUCTIONS) {
+	if (c->n > CODE_MAX) {
 		errno = E2BIG;
 		return -1;
 	}
 	memset(&a, 0, sizeof(a));
-	a.prog_type = BPF_PROG_TYPE_PERF_EVENT;
+	a.prog_type = in->tracepoint ? BPF_PROG_TYPE_TRACEPOINT : BPF_PROG_TYPE_PERF_EVENT;
 	a.insns = (u64)(uintptr_t)c->insn;
 	a.insn_cnt = c->n;
 	a.license = (u64)(uintptr_t) "GPL"; /* else the kernel lets it read nothing; the instructions are Apache-2.0 */
@@ -669,7 +597,7 @@ static int refused(const char *what, int sys, const struct notify *to)
 }
 
 /* Once more with the kernel's reasons, the last line of which says most. */
-static int refused_program(struct code *c, int sys, const struct notify *to)
+static int refused_program(struct code *c, const struct place *in, int sys, const struct notify *to)
 {
 	char *log, *line, *end;
 	int err;
@@ -677,7 +605,7 @@ static int refused_program(struct code *c, int sys, const struct notify *to)
 	if (sys == EPERM)
 		return refused("its BPF program", sys, to);
 	log = mem_zalloc(LOG_BYTES);
-	load_code(c, log);
+	load_code(c, in, log);
 	end = log + strlen(log);
 	for (int lines = 0; end > log && lines < 3; end--)
 		lines += end[-1] == '\n';
@@ -689,38 +617,56 @@ static int refused_program(struct code *c, int sys, const struct notify *to)
 	return err;
 }
 
-int activity_prog_load(struct activity_prog *p, const struct notify *to)
+static int load_program(const struct activity_prog *p, const struct place *in, int *prog, const struct notify *to)
 {
-	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
-	struct offsets o = { 0 };
-	struct code *c;
+	struct code *c = mem_zalloc(sizeof(*c));
 	int err = 0;
 
-	if (!find_offsets(&o))
-		return notify_error(to, ERR_UNSUPPORTED,
-				    "--activity: this kernel does not say where its structs have what it needs "
-				    "(/sys/kernel/btf/vmlinux: CONFIG_DEBUG_INFO_BTF)");
-	setrlimit(RLIMIT_MEMLOCK, &all); /* kernels before 5.11 count maps as locked memory */
-	if (!make_maps(p, (u32)sysconf(_SC_NPROCESSORS_CONF)))
-		return refused("the maps of its BPF program", errno, to);
-	c = mem_zalloc(sizeof(*c));
-	put_who(c, p, &o);
+	put_who(c, p, in);
 	put_target(c, p);
 	put_record(c);
 	put_compare(c, p);
-	put_emit(c, p);
+	put_emit(c, p, in);
 	put_context(c, p);
 	finish(c);
-	p->prog = load_code(c, NULL);
-	if (p->prog < 0)
-		err = refused_program(c, errno, to);
+	*prog = load_code(c, in, NULL);
+	if (*prog < 0)
+		err = refused_program(c, in, errno, to);
 	free(c);
 	return err;
 }
 
+static int no_offsets(const struct notify *to)
+{
+	return notify_error(to, ERR_UNSUPPORTED,
+			    "--activity: this kernel does not say where its structs have what it needs "
+			    "(/sys/kernel/btf/vmlinux: CONFIG_DEBUG_INFO_BTF)");
+}
+
+int activity_prog_load(struct activity_prog *p, const struct notify *to)
+{
+	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+	const struct place in = { .tracepoint = false };
+
+	if (!find_offsets(&p->offsets))
+		return no_offsets(to);
+	setrlimit(RLIMIT_MEMLOCK, &all); /* kernels before 5.11 count maps as locked memory */
+	if (!make_maps(p, (u32)sysconf(_SC_NPROCESSORS_CONF)))
+		return refused("the maps of its BPF program", errno, to);
+	return load_program(p, &in, &p->prog, to);
+}
+
+int activity_prog_load_tracepoint(struct activity_prog *p, bool followed, const struct notify *to)
+{
+	const struct place in = { .tracepoint = true, .followed = followed };
+
+	return load_program(p, &in, &p->tracepoint, to);
+}
+
 void activity_prog_close(struct activity_prog *p)
 {
-	int *fds[] = { &p->prog, &p->processes, &p->threads, &p->scratch, &p->payload, &p->output, &p->asks };
+	int *fds[] = { &p->prog,    &p->tracepoint, &p->processes, &p->threads,
+		       &p->scratch, &p->payload,    &p->output,	   &p->asks };
 
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
 		if (*fds[i] >= 0)

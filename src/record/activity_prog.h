@@ -39,17 +39,31 @@ struct activity_target {
 	u64 ask_at;    /* when it asks, by the clock of samples; 0: in the next sample */
 };
 
+/* Where the running kernel has what the program reads, by its BTF. */
+struct activity_offsets {
+	u32 exec_id, start_time, leader, pointer;
+	u32 events, contexts; /* of the task: what perf follows it with, so many pointers, or NULL */
+	bool has_time;
+	u32 flags, time; /* in perf_sample_data */
+};
+
 /* ACTIVITY_PROG_NONE, until it is loaded. */
 #define ACTIVITY_PROG_NONE                                                                                            \
 	{                                                                                                             \
-		-1, -1, -1, -1, -1, -1, -1                                                                            \
+		-1, -1, -1, -1, -1, -1, -1, -1                                                                        \
 	}
 struct activity_prog {
-	int prog, processes, threads, scratch, payload, output, asks;
+	int prog, tracepoint, processes, threads, scratch, payload, output, asks;
+	struct activity_offsets offsets;
 };
 
 /* Loads it. 0, or a negative enum err (noted). All descriptors are -1 or to be closed by activity_prog_close. */
 int activity_prog_load(struct activity_prog *p, const struct notify *to);
+/*
+ * Loads the same for tracepoints, once the other one is loaded. The kernel runs it whenever the tracepoint is hit,
+ * also by tasks of which nothing is recorded. followed: it then does nothing for tasks that no event follows.
+ */
+int activity_prog_load_tracepoint(struct activity_prog *p, bool followed, const struct notify *to);
 void activity_prog_close(struct activity_prog *p);
 
 /* Which event takes the records of a CPU. 0 or a negative errno. */

@@ -158,6 +158,12 @@ static void end_command(struct run *c)
 		kill(c->workload.pid, SIGTERM);
 }
 
+static void end_on_time(struct run *c)
+{
+	c->r->timed_out = true;
+	end_command(c);
+}
+
 /* Also one that has ended and only waits for its parent has. */
 static bool has_ended(s32 tid)
 {
@@ -200,8 +206,13 @@ static void end_interval(struct run *c, u64 now)
 	counter_rebase(c->r);
 	while (c->interval_ends <= now)
 		c->interval_ends += length;
-	if (++c->intervals == c->o->interval_count)
+	if (++c->intervals < c->o->interval_count || !c->o->interval_count)
+		return;
+	/* A command that ended by itself meanwhile has a status of its own. */
+	if (c->workload.pid > 0 && workload_ended(&c->workload, false))
 		end_command(c);
+	else
+		end_on_time(c);
 }
 
 static void look_at_clock(struct run *c)
@@ -210,10 +221,8 @@ static void look_at_clock(struct run *c)
 
 	if (c->interval_ends && now >= c->interval_ends)
 		end_interval(c, now);
-	if (c->timeout_ends && now >= c->timeout_ends) {
-		c->r->timed_out = true;
-		end_command(c);
-	}
+	if (c->timeout_ends && now >= c->timeout_ends)
+		end_on_time(c);
 }
 
 /* How long nothing has to be looked at unless a signal comes. */

@@ -85,11 +85,12 @@ struct counter_result {
 	u32 runs;		    /* that were finished */
 	u32 unfinished;		    /* threads that were killed: their last counts may be missing */
 	u32 escaped;		    /* as in record_result */
-	bool never_simulated, has_status, timed_out;
-	bool refused; /* this user may not count some of the events */
-	bool crowded; /* there are fewer descriptors than counters */
-	int status;   /* of the last run: its exit status, or 128 + its signal; without a command, from the signal that
-			 ended it */
+	bool never_simulated, has_status;
+	bool timed_out; /* --timeout or --interval-count ended it */
+	bool refused;	/* this user may not count some of the events */
+	bool crowded;	/* there are fewer descriptors than counters */
+	int status; /* of the last run: its exit status, or 128 + its signal; without a command, from the signal that
+		       ended it */
 };
 
 /*

@@ -241,6 +241,40 @@ static void look_at_map(struct flow *f, const struct rec_mmap *m)
 	vec_push(&f->maps, map);
 }
 
+/* Rings are those of CPUs or, with a CPU of -1, of threads. */
+static u64 aux_place(s32 cpu, s32 tid)
+{
+	return cpu >= 0 ? (u32)cpu : 1ull << 32 | (u32)tid;
+}
+
+static void note_aux_end(struct flow *f, u64 place, const struct rec_aux *r)
+{
+	u32 *at = map_at(&f->aux_places, place, (u32)f->aux_ends.n);
+
+	if (*at == f->aux_ends.n)
+		vec_push(&f->aux_ends, 0);
+	/* Of an area that is overwritten, they have the place in it instead of the position. */
+	f->aux_ends.v[*at] = r->flags & PERF_AUX_FLAG_OVERWRITE ? f->aux_ends.v[*at] + r->size :
+								  MAX(f->aux_ends.v[*at], r->offset + r->size);
+}
+
+static void look_at_aux(struct flow *f, const struct record *r)
+{
+	f->aux_truncated += (r->aux.flags & PERF_AUX_FLAG_TRUNCATED) != 0;
+	f->aux_collisions += (r->aux.flags & PERF_AUX_FLAG_COLLISION) != 0;
+	if (r->sid.has & PERF_SAMPLE_CPU)
+		note_aux_end(f, aux_place((s32)r->sid.cpu, 0), &r->aux);
+	if (r->sid.has & PERF_SAMPLE_TID)
+		note_aux_end(f, aux_place(-1, (s32)r->sid.tid), &r->aux);
+}
+
+u64 flow_aux_end(const struct flow *f, s32 cpu, s32 tid)
+{
+	u32 at = map_get(&f->aux_places, aux_place(cpu, tid));
+
+	return at == ID_NONE ? 0 : f->aux_ends.v[at];
+}
+
 static void look_at_other(struct flow *f, const u8 *record, u16 size)
 {
 	struct record r;
@@ -262,6 +296,9 @@ static void look_at_other(struct flow *f, const u8 *record, u16 size)
 		break;
 	case PERF_RECORD_THROTTLE:
 		f->throttled++;
+		break;
+	case PERF_RECORD_AUX:
+		look_at_aux(f, &r);
 		break;
 	default:
 		break;
@@ -314,6 +351,7 @@ static void close_files(struct flow *f)
 
 void flow_restart(struct flow *f)
 {
+	f->aux_truncated = f->aux_collisions = 0;
 	f->samples = f->lost = f->throttled = f->first_time = f->last_time = 0;
 	map_free(&f->hits);
 	f->hits = (struct map){ 0 };
@@ -332,6 +370,8 @@ void flow_free(struct flow *f)
 	map_free(&f->hits);
 	map_free(&f->pids);
 	map_free(&f->id_of);
+	map_free(&f->aux_places);
+	vec_free(&f->aux_ends);
 	strtab_free(&f->files);
 	vec_free(&f->maps);
 	vec_free(&f->of_file);

@@ -50,7 +50,10 @@ struct flow {
 	bool want_open;	 /* files below other root directories stay open, FLOW_MOST_OPEN of them: first those that are
 			    hit */
 	u64 samples, lost, throttled;
-	u64 first_time, last_time; /* of samples */
+	u64 aux_truncated, aux_collisions; /* AUX records that say so */
+	VEC(u64) aux_ends;		   /* up to where the records of each place tell of its AUX area */
+	struct map aux_places;		   /* CPU or thread -> aux_ends */
+	u64 first_time, last_time;	   /* of samples */
 	bool want_hits;
 	struct map hits; /* pages (address >> FLOW_PAGE_SHIFT) of sampled code */
 	u64 recent[FLOW_RECENT];
@@ -77,6 +80,8 @@ void flow_look(struct flow *f, const struct iovec *part, int nr);
  * that last for days.
  */
 void flow_settle(struct flow *f);
+/* Up to where AUX records have told of the area of a ring; 0: none has. cpu: -1 if the ring is that of a thread. */
+u64 flow_aux_end(const struct flow *f, s32 cpu, s32 tid);
 /* Forgets counts and hits, for the next file of --switch-output. */
 void flow_restart(struct flow *f);
 void flow_free(struct flow *f);

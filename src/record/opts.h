@@ -4,6 +4,7 @@
 #define RECORD_OPTS_H
 
 #include "open/attr_opts.h"
+#include "open/ring_opts.h"
 #include "open/target.h"
 #include "sim/opts.h"
 #include "windows/opts.h"
@@ -15,15 +16,16 @@ enum switch_on { SWITCH_NEVER, SWITCH_SIGNAL, SWITCH_SIZE, SWITCH_TIME };
 /* Where it goes. */
 struct output_opts {
 	const char *path; /* NULL: perf.data; "-": standard output */
-	u64 ring_pages;	  /* 0: default; a power of two */
-	u32 zstd_level;	  /* 0: plain */
-	u64 max_size;	  /* 0: unlimited */
+	struct ring_opts rings;
+	u32 zstd_level; /* 0: plain */
+	u64 max_size;	/* 0: unlimited */
 	enum switch_on switch_on;
-	u64 switch_size;
+	u64 switch_size; /* SWITCH_SIZE; with SWITCH_TIME, if it is not 0, at this size as well */
 	u64 switch_ms;
-	u32 switch_max_files; /* 0: keep all */
-	int build_ids;	      /* BUILDID_* */
-	u32 rt_priority;      /* SCHED_FIFO; 0: leave */
+	const char *switch_name; /* finished files are PATH.switch_name.DATE; NULL: PATH.DATE */
+	u32 switch_max_files;	 /* 0: keep all */
+	int build_ids;		 /* BUILDID_* */
+	u32 rt_priority;	 /* SCHED_FIFO; 0: leave */
 };
 
 struct record_opts {

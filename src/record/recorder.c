@@ -138,7 +138,7 @@ static int open_target(struct recorder *r)
 	if (!err)
 		err = event_set_configure(&r->set, r->specs, &attr, &r->target, r->has_workload, r->notify);
 	if (!err)
-		err = event_set_open(&r->set, &r->target, r->o->output.ring_pages, r->notify);
+		err = event_set_open(&r->set, &r->target, &r->o->output.rings, r->notify);
 	if (!err && by_default) {
 		/* Nobody named it, so its name says what it came to. */
 		free(r->set.events.v[0].name);
@@ -250,8 +250,10 @@ static int finish(struct recorder *r)
 	/* The next file of --switch-output could not be made. */
 	if (r->writer.fd < 0 && !r->writer.sink)
 		return ERR_IO;
+	r->snapshot_due |= r->set.aux_overwritten && r->o->output.rings.snapshot_at_end;
 	err = r->writer.err ? r->writer.err : recorder_drain(r, true);
-	if (r->o->output.switch_on != SWITCH_NEVER && !err)
+	/* A full disk is no reason to keep the last file from who waits for it. */
+	if (r->o->output.switch_on != SWITCH_NEVER && (!err || r->writer.err))
 		return recorder_switch_file(r, true);
 	return recorder_end_file(r);
 }
@@ -279,6 +281,23 @@ static int record(struct recorder *r)
 	return err;
 }
 
+void recorder_free(struct recorder *r)
+{
+	evlist_free(&r->events);
+	evlist_free(&r->kernel_events);
+	flow_free(&r->flow);
+	control_close(&r->control);
+	target_free(&r->target);
+	for (size_t i = 0; i < r->dated.n; i++)
+		free(r->dated.v[i]);
+	vec_free(&r->dated);
+	vec_free(&r->aux_index);
+	if (r->epoll_fd >= 0)
+		close(r->epoll_fd);
+	if (r->signal_fd >= 0)
+		close(r->signal_fd);
+}
+
 static void close_all(struct recorder *r, const sigset_t *before)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -300,18 +319,7 @@ static void close_all(struct recorder *r, const sigset_t *before)
 	activities_end(r->activities);
 	event_set_free(&r->set);
 	window_run_end(&r->windows);
-	evlist_free(&r->events);
-	evlist_free(&r->kernel_events);
-	flow_free(&r->flow);
-	control_close(&r->control);
-	target_free(&r->target);
-	for (size_t i = 0; i < r->dated.n; i++)
-		free(r->dated.v[i]);
-	vec_free(&r->dated);
-	if (r->epoll_fd >= 0)
-		close(r->epoll_fd);
-	if (r->signal_fd >= 0)
-		close(r->signal_fd);
+	recorder_free(r);
 	/* One that came after the last look at signals. */
 	sigaction(SIGUSR2, &ignore, NULL);
 	sigprocmask(SIG_SETMASK, before, NULL);

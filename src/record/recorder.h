@@ -24,16 +24,23 @@ struct record_result {
 	bool has_status;      /* a command ran, and ended: */
 	int status;	      /* its exit status, or 128 + its signal */
 	struct window_summary windows;
-	char *path; /* the file; NULL for a pipe. Caller frees */
+	char *path;    /* the file; NULL for a pipe. Caller frees */
+	u64 aux_bytes; /* of packets that say what sampled operations met */
+	u32 snapshots; /* of them, with --snapshot */
+	/* How often the kernel says that the AUX area was full, or that an operation was to be sampled before the last
+	 * one was done with. */
+	u64 aux_truncated, aux_collisions;
 	/* Of the virtual PMU: */
-	u64 aux_bytes;	      /* of packets that say what sampled operations met */
 	u32 escaped;	      /* programs that could not be followed, and ran without it */
 	bool never_simulated; /* QEMU ended before the program began */
 };
 
 /* Called while it runs. Members may be NULL. */
 struct recorder_events {
-	void (*switched)(void *ctx, const char *path, u64 bytes); /* --switch-output has finished a file */
+	/* --switch-output has finished a file. 0; or the recording is to end: ERR_*, noted. */
+	int (*switched)(void *ctx, const char *path, u64 bytes);
+	/* SIGHUP has come, and the next file is begun at once. NULL: SIGHUP ends the recording. */
+	void (*reload)(void *ctx);
 	/* A VPMU_RECORD_TRUTH_* of the virtual PMU, header included (codec/vpmu.h). */
 	void (*truth)(void *ctx, const u8 *record, u16 size);
 	/* --control got the command "evlist"; how: the words after it. */

@@ -46,7 +46,12 @@ static void ping(struct recorder *r, const char *rest)
 static void snapshot(struct recorder *r, const char *rest)
 {
 	(void)rest;
-	notify_warn(r->notify, "--control: there is no snapshot to take: none of these events has an AUX area");
+	r->snapshot_due = r->set.aux_overwritten;
+	if (r->snapshot_due)
+		return;
+	notify_warn(r->notify, "--control: there is no snapshot to take: %s",
+		    r->set.aux ? "AUX areas are written to the recording as they fill (--snapshot changes that)" :
+				 "none of these events has an AUX area");
 }
 
 static void list(struct recorder *r, const char *rest)

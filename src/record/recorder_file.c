@@ -61,6 +61,7 @@ int recorder_begin_file(struct recorder *r)
 		err = writer_compress(&r->writer, o->zstd_level, recorder_window(r));
 	if (!err)
 		err = begin_file(r);
+	r->aux_index.n = 0;
 	r->flow.tap = NULL; /* what is synthesized is no news */
 	/* Where rounds end is chance, so a simulated recording, of which two are to be equal, has none to carry
 	 * features. */
@@ -132,6 +133,8 @@ int recorder_end_file(struct recorder *r)
 	r->result->samples += r->flow.samples;
 	count_lost(r);
 	r->result->throttled += r->flow.throttled;
+	r->result->aux_truncated += r->flow.aux_truncated;
+	r->result->aux_collisions += r->flow.aux_collisions;
 	free(r->result->path);
 	r->result->path = r->writer.pipe ? NULL : mem_strdup(r->writer.path);
 	err = writer_end(&r->writer, &f);
@@ -141,10 +144,11 @@ int recorder_end_file(struct recorder *r)
 }
 
 /*
- * perf.data.2026112006071234: the time to hundredths of a second. Of two files that end in one hundredth the second
- * has the next one, so that it neither replaces the first nor sorts before it.
+ * perf.data.2026112006071234, or with a name perf.data.NAME.2026112006071234: the time to hundredths of a second. Of
+ * two files that end in one hundredth the second has the next one, so that it neither replaces the first nor sorts
+ * before it.
  */
-static char *dated_path(const char *path)
+static char *dated_path(const char *path, const char *name)
 {
 	char text[32], *dated;
 	struct timeval now;
@@ -156,7 +160,7 @@ static char *dated_path(const char *path)
 	for (;;) {
 		localtime_r(&now.tv_sec, &tm);
 		strftime(text, sizeof(text), "%Y%m%d%H%M%S", &tm);
-		dated = mem_printf("%s.%s%02u", path, text, hundredth);
+		dated = mem_printf("%s%s%s.%s%02u", path, name ? "." : "", name ? name : "", text, hundredth);
 		if (access(dated, F_OK))
 			return dated;
 		free(dated);
@@ -165,13 +169,17 @@ static char *dated_path(const char *path)
 	}
 }
 
-/* Keeps the newest --switch-max-files. */
+/* Keeps the newest --switch-max-files. Takes the path. */
 static void drop_oldest(struct recorder *r, char *path)
 {
 	u32 max = r->o->output.switch_max_files;
 
+	if (!max) {
+		free(path);
+		return;
+	}
 	vec_push(&r->dated, path);
-	if (!max || r->dated.n <= max)
+	if (r->dated.n <= max)
 		return;
 	unlink(r->dated.v[0]);
 	free(r->dated.v[0]);
@@ -181,7 +189,7 @@ static void drop_oldest(struct recorder *r, char *path)
 int recorder_switch_file(struct recorder *r, bool last)
 {
 	char *dated;
-	int err;
+	int err, told = 0;
 
 	/* At once: what is in the rings from now on goes to the next file. */
 	if (r->activities && !last)
@@ -190,7 +198,7 @@ int recorder_switch_file(struct recorder *r, bool last)
 
 	if (!r->result->path)
 		return err;
-	dated = dated_path(r->result->path);
+	dated = dated_path(r->result->path, r->o->output.switch_name);
 	if (rename(r->result->path, dated)) {
 		err = notify_error(r->notify, ERR_IO, "cannot rename %s to %s: %s", r->result->path, dated,
 				   strerror(errno));
@@ -199,10 +207,11 @@ int recorder_switch_file(struct recorder *r, bool last)
 	}
 	r->result->files++;
 	if (r->tell && r->tell->switched)
-		r->tell->switched(r->tell->ctx, dated, r->result->bytes);
+		told = r->tell->switched(r->tell->ctx, dated, r->result->bytes);
 	free(r->result->path);
 	r->result->path = mem_strdup(dated);
 	drop_oldest(r, dated);
 	flow_restart(&r->flow);
+	err = err ? err : told;
 	return err || last ? err : recorder_begin_file(r);
 }

@@ -45,11 +45,13 @@ struct recorder {
 	u64 round_bytes;		   /* bytes in this pass over the rings */
 	u64 round_ms;			   /* of the last FINISHED_ROUND */
 	u64 started_ms, enable_at_ms, switch_at_ms;
-	u64 clock_wall_ns, clock_ns; /* read together when it began, for CLOCK_DATA */
-	u64 began_ms;		     /* when the loop began */
-	bool unwinds;		     /* some event's stacks are unwound */
-	bool delayed;		     /* events have to be enabled at enable_at_ms */
-	bool stop, hurry;	     /* hurry: a second signal came; leave out everything that takes time */
+	u64 clock_wall_ns, clock_ns;		   /* read together when it began, for CLOCK_DATA */
+	u64 began_ms;				   /* when the loop began */
+	bool unwinds;				   /* some event's stacks are unwound */
+	bool delayed;				   /* events have to be enabled at enable_at_ms */
+	VEC(struct feat_auxtrace_index) aux_index; /* where this file's AUXTRACE records are */
+	bool snapshot_due; /* the next pass is to keep what AUX areas hold that are overwritten */
+	bool stop, hurry;  /* hurry: a second signal came; leave out everything that takes time */
 };
 
 /* Events that were delayed begin to count. */
@@ -71,8 +73,46 @@ void recorder_unwind_existing(struct recorder *r, const struct bytes *records);
 /* Empties all rings into the recording, in order of time. */
 int recorder_unwind_rings(struct recorder *r);
 
+/* recorder_aux.c */
+struct aux_pmu {
+	u32 type;
+	u64 least_period;
+	const char *cpus; /* where it is; NULL: everywhere */
+};
+struct aux_pmus {
+	VEC(struct aux_pmu) v; /* one at least */
+};
+struct aux_core {
+	u32 cpu;
+	u64 midr; /* 0: not known */
+};
+struct aux_cores {
+	VEC(struct aux_core) v;
+};
+/* What AUX data are; words holds what the record refers to. real: the cores are this machine's. */
+void recorder_aux_info(struct record *out, struct bytes *words, const struct aux_pmus *pmus, bool real,
+		       const struct notify *to);
+/*
+ * The words alone. Their first version holds the PMU's type, and that there is a buffer per CPU; which core it is, the
+ * recording's CPUID says. All versions of perf read it. The second one names core and PMU of each CPU, for machines
+ * with several kinds of either.
+ */
+void recorder_aux_words(struct bytes *words, const struct aux_cores *cores, const struct aux_pmus *pmus);
+/* Writes such a piece, in one or two parts. */
+int recorder_put_aux(struct recorder *r, const struct rec_auxtrace *a, const struct iovec *part, int nr);
+/* Before the rings are emptied: data that come later wait for the next pass, whose records tell of them. */
+void recorder_look_at_aux(struct recorder *r);
+int recorder_drain_aux(struct recorder *r, bool last);
+/* Around a pass that takes a snapshot: what fills AUX areas stops for it. */
+void recorder_begin_snapshot(struct recorder *r);
+void recorder_end_snapshot(struct recorder *r, bool last);
+
 /* recorder_control.c: executes the commands that have come. False: no more will come */
 bool recorder_control(struct recorder *r);
+
+/* recorder.c: frees what the recorder has beside its events, their rings and its file, which have ends of their own.
+ */
+void recorder_free(struct recorder *r);
 
 /* recorder_file.c */
 int recorder_begin_file(struct recorder *r);

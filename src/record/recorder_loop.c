@@ -99,6 +99,19 @@ static void ask_to_stop(struct recorder *r, const struct signalfd_siginfo *info)
 		kill(r->workload.pid, (int)info->ssi_signo);
 }
 
+static void look_now(struct recorder *r)
+{
+	r->snapshot_due |= r->set.aux_overwritten;
+	if (r->o->output.switch_on == SWITCH_SIGNAL)
+		r->switch_at_ms = 0;
+}
+
+/* Of somebody who means us, not of a terminal that is closed. */
+static bool asks_to_reload(const struct recorder *r, const struct signalfd_siginfo *info)
+{
+	return info->ssi_signo == SIGHUP && info->ssi_code != SI_KERNEL && r->tell && r->tell->reload;
+}
+
 static void read_signals(struct recorder *r)
 {
 	struct signalfd_siginfo info;
@@ -106,9 +119,12 @@ static void read_signals(struct recorder *r)
 	while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			r->stop |= r->has_workload && workload_ended(&r->workload, false);
-		else if (info.ssi_signo == SIGUSR2 && r->o->output.switch_on == SWITCH_SIGNAL)
+		else if (info.ssi_signo == SIGUSR2)
+			look_now(r);
+		else if (asks_to_reload(r, &info)) {
+			r->tell->reload(r->tell->ctx);
 			r->switch_at_ms = 0;
-		else if (info.ssi_signo != SIGUSR2)
+		} else
 			ask_to_stop(r, &info);
 	}
 }
@@ -139,10 +155,16 @@ int recorder_drain(struct recorder *r, bool last)
 		writer_round(&r->writer, false);
 		return err;
 	}
+	if (r->snapshot_due)
+		recorder_begin_snapshot(r);
+	recorder_look_at_aux(r);
 	if (r->unwinds)
 		err = recorder_unwind_rings(r);
 	for (size_t i = 0; i < r->set.rings.n && !r->unwinds && !err; i++)
 		err = drain_ring(r, &r->set.rings.v[i].ring);
+	err = err ? err : recorder_drain_aux(r, last);
+	if (r->snapshot_due)
+		recorder_end_snapshot(r, last);
 	flow_settle(&r->flow);
 	r->result->events_bytes += r->round_bytes;
 	if (!r->round_bytes && !last)
@@ -213,8 +235,8 @@ static int next_timeout(const struct recorder *r)
 {
 	u64 now = clock_ms();
 	int timeout = r->sim ? (r->sim->short_of_room ? SIM_SHORT_MS : SIM_MS) :
-		      r->o->output.max_size || r->o->output.switch_on == SWITCH_SIZE ? SIZED_MS :
-										       at_most(r, now);
+		      r->o->output.max_size || r->o->output.switch_size ? SIZED_MS :
+									  at_most(r, now);
 
 	if (r->writer.sink)
 		timeout = MIN(timeout, (int)r->writer.sink->every_ms);
@@ -273,7 +295,8 @@ static bool switch_is_due(const struct recorder *r)
 	case SWITCH_SIGNAL:
 		return !r->switch_at_ms;
 	case SWITCH_TIME:
-		return clock_ms() >= r->switch_at_ms;
+		return clock_ms() >= r->switch_at_ms ||
+		       (r->o->output.switch_size && writer_size(&r->writer) >= r->o->output.switch_size);
 	default:
 		return false;
 	}

@@ -32,8 +32,7 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 		{ a->overwrite, "--overwrite: the virtual PMU never overwrites records (--switch-output with "
 				"--switch-max-files keeps only the last part)" },
 		{ a->activity, "--activity: the virtual PMU does not say which activity a thread works for" },
-		{ a->phys_addr || a->raw, "--phys-data, -R: the virtual PMU has neither physical addresses nor "
-					  "raw data" },
+		{ a->raw, "-R: the virtual PMU has no raw data" },
 		{ a->transaction, "--transaction: the virtual PMU has no transactional memory" },
 		{ a->namespaces || a->cgroup_events || a->switch_events,
 		  "--namespaces, --all-cgroups, --switch-events: the virtual PMU has none of these records" },
@@ -217,16 +216,9 @@ static int put_exit(void *ctx, struct record *record)
 static void put_aux(void *ctx, const struct rec_auxtrace *a, const u8 *data)
 {
 	struct recorder *r = ctx;
-	struct record record = { .h.type = PERF_RECORD_AUXTRACE, .auxtrace = *a };
-	struct bytes b = { 0 };
+	struct iovec whole = { (void *)data, a->size };
 
-	if (!record_encode(&record, NULL, &b)) {
-		bytes_put(&b, data, a->size);
-		r->round_bytes += b.len;
-		r->result->aux_bytes += a->size;
-		writer_put_bytes(&r->writer, &b);
-	}
-	bytes_free(&b);
+	(void)recorder_put_aux(r, a, &whole, 1); /* the writer keeps what failed */
 }
 
 /* Before AUX data: what they are, and that a tick of their clock is a nanosecond. */
@@ -234,16 +226,12 @@ static void put_aux_head(struct recorder *r)
 {
 	struct record record = { .h.type = PERF_RECORD_TIME_CONV };
 	struct bytes b = { 0 }, words = { 0 };
+	struct aux_pmu pmu = { .type = VPMU_SPE_TYPE };
+	const struct aux_pmus pmus = { { &pmu, 1, 1 } };
 
 	record.time_conv = (struct rec_time_conv){ .mult = 1, .mask = UINT64_MAX, .cap_zero = true };
 	record_encode(&record, NULL, &b);
-	/* The first version, which all versions of perf read: the PMU's type, and that buffers are those of CPUs.
-	 * Which core it is, the recording's CPUID says. */
-	bytes_u64(&words, VPMU_SPE_TYPE);
-	bytes_u64(&words, 1);
-	record = (struct record){ .h.type = PERF_RECORD_AUXTRACE_INFO };
-	record.auxtrace_info.type = AUXTRACE_ARM_SPE;
-	record.auxtrace_info.priv = (struct u64s){ words.p, (u32)(words.len / sizeof(u64)), false };
+	recorder_aux_info(&record, &words, &pmus, false, r->notify);
 	record_encode(&record, NULL, &b);
 	writer_put_bytes(&r->writer, &b);
 	bytes_free(&words);

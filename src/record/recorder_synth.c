@@ -90,6 +90,35 @@ static void put_id_index(struct recorder *r, struct sideband *s)
 	bytes_free(&entries);
 }
 
+static bool has_type(const struct aux_pmus *pmus, u32 type)
+{
+	for (size_t i = 0; i < pmus->v.n; i++)
+		if (pmus->v.v[i].type == type)
+			return true;
+	return false;
+}
+
+/* What AUX areas are filled with. */
+static void put_aux_info(struct recorder *r, struct sideband *s)
+{
+	struct record record;
+	struct bytes words = { 0 };
+	struct aux_pmus pmus = { 0 };
+
+	for (size_t i = 0; i < r->set.events.n; i++) {
+		const struct open_event *e = &r->set.events.v[i];
+
+		if (e->spec && e->spec->aux && !has_type(&pmus, e->attr.type))
+			vec_push(&pmus.v, ((struct aux_pmu){ e->attr.type, e->spec->least_period, e->spec->cpus }));
+	}
+	if (pmus.v.n) {
+		recorder_aux_info(&record, &words, &pmus, true, r->notify);
+		sideband_put(s, &record);
+	}
+	vec_free(&pmus.v);
+	bytes_free(&words);
+}
+
 static void put_thread_map(struct recorder *r, struct sideband *s)
 {
 	const size_t most = (RECORD_MAX - 64) / (8 + THREAD_NAME_SIZE);
@@ -172,6 +201,7 @@ int recorder_synthesize(struct recorder *r)
 	s.data_maps = tracking->flags & ATTR_MMAP_DATA;
 	s.namespaces = tracking->flags & ATTR_NAMESPACES;
 	put_time_conv(r, &s);
+	put_aux_info(r, &s);
 	put_id_index(r, &s);
 	err = sideband_kernel(&s);
 	put_thread_map(r, &s);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record/recorder_impl.h"
+#include "sys/machine.h"
 #include "sys/probe.h"
 #include "sys/smallfile.h"
 #include "windows/fit.h"
@@ -79,8 +80,9 @@ static int plan_sim(struct recorder *r)
 		o.wish = WINDOW_ASKED;
 		u32 models = r->o->sim.v.models;
 
-		window_default_group(&o, &(struct window_supply){ window_sim_has, &models, false, true, rate },
-				     &group);
+		window_default_group(
+			&o, &(struct window_supply){ window_sim_has, &models, false, true, rate, MACHINE_SIM },
+			&group);
 		/* Half of the samples are of other events then. */
 		if (rate.of_samples)
 			rate.value /= 2;
@@ -153,6 +155,14 @@ static const char *hindrance(const struct recorder *r)
 	return NULL;
 }
 
+static bool any_aux(const struct event_specs *specs)
+{
+	for (size_t i = 0; i < specs->v.n; i++)
+		if (specs->v.v[i].aux)
+			return true;
+	return false;
+}
+
 /* What does not go together with those that the recorder makes by switching counters; NULL: nothing. */
 static const char *hindrance_of_switching(const struct recorder *r)
 {
@@ -174,6 +184,8 @@ static const char *hindrance_of_switching(const struct recorder *r)
 		       "(--call-graph unwind): record whole CPUs (-a), or leave out new threads (-i)";
 	if (wants_branches(&o->attr))
 		return "branch records (-b, -j, --call-graph lbr) need the counters' interrupts for themselves";
+	if (any_aux(r->specs))
+		return "AUX areas belong to CPUs, and not to the single threads that have windows then";
 	return NULL;
 }
 
@@ -210,7 +222,7 @@ static void ask_leaders(const struct recorder *r, struct native *n)
 static int take_default_group(struct recorder *r, struct window_opts *o, struct native *native)
 {
 	bool cycles = has_cycles(), clock = o->leader == WINDOW_BY_CLOCK && o->leader_given;
-	struct window_supply from = { .has = window_has_event, .clock = !cycles };
+	struct window_supply from = { .has = window_has_event, .clock = !cycles, .machine = machine_events() };
 	struct bytes group = { 0 };
 	int err;
 

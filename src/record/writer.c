@@ -41,6 +41,7 @@
 #define TELL_MS 1000	/* between two times that late ids are told */
 #define DATA_SIZE_AT 48 /* in the header: behind magic, size, attr_size, attrs and data.offset */
 #define MODE 0600
+#define PARTS_MAX 4 /* a record, a payload in two parts, and what fills it up */
 
 /* Is the file at path (not a link) a recording? Only its first bytes are looked at. */
 static bool is_recording(const char *path)
@@ -227,9 +228,10 @@ static int write_all(int fd, struct iovec *part, int nr, u64 *done)
 	return 0;
 }
 
-int writer_put(struct writer *w, const struct iovec *part, int nr)
+/* records: if not all can be written, those that are whole are kept; else nothing is. */
+static int put(struct writer *w, const struct iovec *part, int nr, bool records)
 {
-	struct iovec left[2];
+	struct iovec left[PARTS_MAX];
 	u64 done = 0;
 	int failed;
 
@@ -243,10 +245,23 @@ int writer_put(struct writer *w, const struct iovec *part, int nr)
 	}
 	failed = w->sink ? 0 : write_all(w->fd, left, nr, &done);
 	if (failed)
-		return refuse(w, failed, whole_records(part, nr, done));
+		return refuse(w, failed, records ? whole_records(part, nr, done) : 0);
 	w->at += done;
 	w->plain += done;
 	return 0;
+}
+
+int writer_put(struct writer *w, const struct iovec *part, int nr)
+{
+	return put(w, part, nr, true);
+}
+
+int writer_put_payload(struct writer *w, const struct bytes *record, const struct iovec *part, int nr)
+{
+	struct iovec all[PARTS_MAX] = { { record->p, record->len } };
+
+	memcpy(all + 1, part, (size_t)nr * sizeof(*part));
+	return put(w, all, nr + 1, false);
 }
 
 int writer_put_bytes(struct writer *w, const struct bytes *b)

@@ -55,6 +55,8 @@ int writer_compress(struct writer *w, u32 level, u64 window);
 int writer_begin(struct writer *w, const struct event_set *set, const struct features *early);
 /* Appends whole records. As they are; */
 int writer_put(struct writer *w, const struct iovec *part, int nr);
+/* a record and its payload, of up to three parts; */
+int writer_put_payload(struct writer *w, const struct bytes *record, const struct iovec *part, int nr);
 /* or compressed, if so asked: for what came from rings. */
 int writer_put_data(struct writer *w, const struct iovec *part, int nr);
 int writer_put_bytes(struct writer *w, const struct bytes *b);

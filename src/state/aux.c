@@ -8,33 +8,74 @@
 
 #define MAX_CPUS (1u << 16)
 
-/*
- * Arm SPE's words. The first version has two: the PMU's type, and whether events are per CPU. Later ones begin with
- * their version, its size and the PMU's type, and hold for each CPU a magic number, the CPU, how many words follow,
- * and those: MIDR, the PMU's type, the least interval, ...
- */
-enum { V1_PMU_TYPE = 0, V1_WORDS = 2, V2_PMU_TYPE = 2 };
-#define CPU_MAGIC 0x1010101010101010
-enum { CPU_NUMBER = 1, CPU_WORDS, CPU_MIDR, CPU_LEAST };
+/* Of one CPU; there may be several PMUs, each for some of them. */
+static void note_type(struct aux *a, u64 type)
+{
+	if (type < PERF_TYPE_MAX || type >= UINT32_MAX)
+		return;
+	for (size_t i = 0; i < a->pmu_types.n; i++)
+		if (a->pmu_types.v[i] == type)
+			return;
+	vec_push(&a->pmu_types, (u32)type);
+}
 
 static void note_info(struct aux *a, const struct rec_auxtrace_info *info)
 {
 	const struct u64s *w = &info->priv;
 
 	a->kind = info->type;
-	if (info->type == AUXTRACE_ARM_SPE && w->n >= V1_WORDS)
-		a->pmu_type = (u32)u64s_at(w, w->n == V1_WORDS ? V1_PMU_TYPE : V2_PMU_TYPE);
+	if (info->type == AUXTRACE_ARM_SPE && w->n >= SPE_INFO_V1_WORDS)
+		a->pmu_type = (u32)u64s_at(w, w->n == SPE_INFO_V1_WORDS ? SPE_INFO_V1_TYPE : SPE_INFO_TYPE);
 	a->pmu_type = MAX(a->pmu_type, (u32)PERF_TYPE_MAX); /* not one of the kernel's own */
-	for (u32 i = 0; info->type == AUXTRACE_ARM_SPE && i + CPU_LEAST <= w->n; i++) {
-		u64 cpu = u64s_at(w, i + CPU_NUMBER);
+	for (u32 i = 0; info->type == AUXTRACE_ARM_SPE && i + SPE_CPU_TYPE <= w->n; i++) {
+		u64 cpu = u64s_at(w, i + SPE_CPU_NUMBER);
 
-		if (u64s_at(w, i) != CPU_MAGIC || cpu >= MAX_CPUS || !u64s_at(w, i + CPU_WORDS))
+		if (u64s_at(w, i) != SPE_CPU_MAGIC || cpu >= MAX_CPUS || !u64s_at(w, i + SPE_CPU_FOLLOWING))
 			continue;
 		while (a->midr.n <= cpu)
 			vec_push(&a->midr, 0);
-		a->midr.v[cpu] = u64s_at(w, i + CPU_MIDR);
-		i += CPU_MIDR;
+		a->midr.v[cpu] = u64s_at(w, i + SPE_CPU_MIDR);
+		if (u64s_at(w, i + SPE_CPU_FOLLOWING) > SPE_CPU_TYPE - SPE_CPU_MIDR && i + SPE_CPU_TYPE < w->n)
+			note_type(a, u64s_at(w, i + SPE_CPU_TYPE));
+		i += SPE_CPU_MIDR;
 	}
+}
+
+/* Recorders empty one ring after the other, so what comes just before is mostly of another place. */
+static u64 place_of_cpu(u32 cpu)
+{
+	return cpu;
+}
+
+static u64 place_of_thread(u32 tid)
+{
+	return 1ull << 32 | tid;
+}
+
+static void set_clock(struct aux *a, u64 place, u64 time)
+{
+	u32 *at = map_at(&a->places, place, (u32)a->clocks.n);
+
+	if (*at == a->clocks.n)
+		vec_push(&a->clocks, time);
+	a->clocks.v[*at] = time;
+}
+
+static void note_clock(struct aux *a, const struct sample_id *sid)
+{
+	a->clock = sid->time;
+	if (sid->has & PERF_SAMPLE_CPU)
+		set_clock(a, place_of_cpu(sid->cpu), sid->time);
+	if (sid->has & PERF_SAMPLE_TID)
+		set_clock(a, place_of_thread(sid->tid), sid->time);
+}
+
+/* Where records do not say where they are from, the last one is the best guess. */
+static u64 clock_of(const struct aux *a, const struct rec_auxtrace *r)
+{
+	u32 at = map_get(&a->places, r->cpu != UINT32_MAX ? place_of_cpu(r->cpu) : place_of_thread(r->tid));
+
+	return at == ID_NONE ? a->clock : a->clocks.v[at];
 }
 
 static void add_switch(struct aux *a, u64 time, u32 cpu, u32 pid, u32 tid)
@@ -88,11 +129,11 @@ void aux_note(struct aux *a, const struct record *r, u64 at, u64 size)
 		a->has_conversion = r->time_conv.shift < 64;
 		break;
 	case PERF_RECORD_AUX:
-		a->clock = r->sid.time;
+		note_clock(a, &r->sid);
 		break;
 	case PERF_RECORD_AUXTRACE:
-		vec_push(&a->buffers, (struct aux_buffer){ at, size, r->auxtrace.offset, a->clock, r->auxtrace.cpu,
-							   r->auxtrace.tid });
+		vec_push(&a->buffers, (struct aux_buffer){ at, size, r->auxtrace.offset, clock_of(a, &r->auxtrace),
+							   r->auxtrace.cpu, r->auxtrace.tid });
 		a->bytes += size;
 		break;
 	default:
@@ -104,7 +145,8 @@ void aux_note(struct aux *a, const struct record *r, u64 at, u64 size)
 u64 aux_memory(const struct aux *a)
 {
 	return a->buffers.cap * sizeof(*a->buffers.v) + a->switches.cap * sizeof(*a->switches.v) +
-	       (a->processes.mask + 1ull) * sizeof(*a->processes.slots);
+	       a->clocks.cap * sizeof(*a->clocks.v) +
+	       (a->processes.mask + a->places.mask + 2ull) * sizeof(*a->processes.slots);
 }
 
 static int by_cpu_and_time(const void *va, const void *vb)
@@ -131,6 +173,9 @@ void aux_free(struct aux *a)
 	vec_free(&a->buffers);
 	vec_free(&a->switches);
 	vec_free(&a->midr);
+	vec_free(&a->pmu_types);
+	vec_free(&a->clocks);
+	map_free(&a->places);
 	map_free(&a->processes);
 }
 

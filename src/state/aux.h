@@ -13,7 +13,7 @@
 struct aux_buffer {
 	u64 at, size;	/* of its bytes, in source.data */
 	u64 aux_offset; /* where they stood in the AUX area */
-	u64 clock;	/* of the AUX record before it: for data without a clock of their own */
+	u64 clock;	/* of the AUX record of its CPU or thread before it: for data without a clock of their own */
 	u32 cpu, tid;	/* (u32)-1: of any */
 };
 
@@ -25,15 +25,18 @@ struct aux_switch {
 };
 
 struct aux {
-	u32 kind;     /* enum auxtrace_kind; 0: the recording has none */
-	u32 pmu_type; /* attr.type of the events that fill them */
+	u32 kind;	    /* enum auxtrace_kind; 0: the recording has none */
+	u32 pmu_type;	    /* attr.type of the events that fill them; */
+	VEC(u32) pmu_types; /* those of single CPUs, where they are named */
 	bool has_conversion;
 	struct rec_time_conv conversion;
 	VEC(struct aux_buffer) buffers;	 /* by place */
 	VEC(struct aux_switch) switches; /* by CPU and time once sealed */
 	VEC(u64) midr;	      /* of CPUs, by number; 0: not said. All have the last one's when there are fewer */
 	struct map processes; /* tid -> pid */
-	u64 clock;	      /* of the last AUX record */
+	u64 clock;	      /* of the last AUX record; */
+	VEC(u64) clocks;      /* and of that of each place */
+	struct map places;    /* CPU or thread -> index in clocks */
 	u64 bytes;
 };
 

@@ -41,16 +41,15 @@ static bool has_release(const struct dsos *d)
 static bool runs_now(const struct dsos *d, const struct dso_slot *kernel)
 {
 	struct bytes notes = { 0 };
-	bool same = true;
+	bool same;
 	u8 id[20];
-	u32 n;
+	u32 n = 0;
 
 	if (!kernel || !kernel->pub.build_id_size)
 		return has_release(d);
-	if (text_read("/sys/kernel/notes", &notes) == 0) {
+	if (text_read("/sys/kernel/notes", &notes) == 0)
 		n = elf_notes_build_id(notes.p, notes.len, false, id);
-		same = !n || debuginfo_ids_agree(kernel->pub.build_id, kernel->pub.build_id_size, id, n);
-	}
+	same = n ? debuginfo_ids_agree(kernel->pub.build_id, kernel->pub.build_id_size, id, n) : has_release(d);
 	bytes_free(&notes);
 	return same;
 }

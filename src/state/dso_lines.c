@@ -144,20 +144,32 @@ void dso_lines_free(struct dsos *d, struct dso_slot *s)
 	free(l);
 }
 
+/* Whose lines a DSO has, when its symbols are loaded: one file by several names is parsed and kept once. */
+static struct dso_slot *slot_of_lines(const struct dsos *d, u32 dso)
+{
+	struct dso_slot *s = d->slots.v[dso], *lender;
+
+	pthread_mutex_lock(&s->lock);
+	lender = s->lender;
+	pthread_mutex_unlock(&s->lock);
+	return lender ? lender : s;
+}
+
 bool dsos_has_lines(struct dsos *d, u32 dso)
 {
-	struct dso_slot *s = d->slots.v[dso];
+	struct dso_slot *s = d->slots.v[dso], *of;
 	u32 has = atomic_load_explicit(&s->has_lines, memory_order_relaxed);
 	struct dso_lines *l;
 
 	if (has != LINES_UNKNOWN)
 		return has == LINES_THERE;
 	dsos_symbol_at(d, dso, 0); /* how far the kernel was moved is found with its symbols */
-	pthread_mutex_lock(&s->lock);
-	l = get_lines(d, s);
+	of = slot_of_lines(d, dso);
+	pthread_mutex_lock(&of->lock);
+	l = get_lines(d, of);
 	has = l->apart || l->fd >= 0 ? LINES_THERE : LINES_NONE;
+	pthread_mutex_unlock(&of->lock);
 	atomic_store_explicit(&s->has_lines, has, memory_order_relaxed);
-	pthread_mutex_unlock(&s->lock);
 	return has == LINES_THERE;
 }
 
@@ -172,13 +184,14 @@ static bool linked_address(const struct dso_lines *l, u64 addr, u64 *linked)
 
 void dsos_start_parser_for(struct dsos *d, u32 dso, u64 addr)
 {
-	struct dso_slot *s = d->slots.v[dso];
 	const struct dso_lines *l;
+	struct dso_slot *s;
 	bool unknown;
 	u64 linked;
 
 	if (d->apart_asked || !dsos_has_lines(d, dso))
 		return;
+	s = slot_of_lines(d, dso);
 	pthread_mutex_lock(&s->lock);
 	l = get_lines(d, s); /* they may have been dropped since (dsos_drop_lines) */
 	unknown = linked_address(l, addr, &linked) && !answers_has(l->answers, linked);
@@ -373,7 +386,7 @@ void dsos_source_functions(struct dsos *d, u32 dso, const u64 *linked, size_t n,
 	while (more && done < n) {
 		u32 batch = (u32)MIN(n - done, (size_t)APART_BATCH);
 
-		more = ask_for_functions(d, d->slots.v[dso], linked + done, batch, &reply) ?
+		more = ask_for_functions(d, slot_of_lines(d, dso), linked + done, batch, &reply) ?
 			       take_functions(&reply, linked + done, n - done, &t) :
 			       0;
 		done += more;
@@ -394,10 +407,11 @@ static u32 known_at(const struct dso_lines *l, u64 addr, struct source_frame *ou
 
 void dsos_source_ahead(struct dsos *d, u32 dso, const u64 *addrs, u32 n)
 {
-	struct dso_slot *s = d->slots.v[dso];
+	struct dso_slot *s;
 
 	if (!dsos_has_lines(d, dso))
 		return;
+	s = slot_of_lines(d, dso);
 	pthread_mutex_lock(&s->lock);
 	ask_for(d, s, addrs, n);
 	pthread_mutex_unlock(&s->lock);
@@ -405,11 +419,12 @@ void dsos_source_ahead(struct dsos *d, u32 dso, const u64 *addrs, u32 n)
 
 u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, u32 max)
 {
-	struct dso_slot *s = d->slots.v[dso];
 	u32 n, sym = dsos_symbol_at(d, dso, addr);
+	struct dso_slot *s;
 
 	if (!dsos_has_lines(d, dso))
 		return 0;
+	s = slot_of_lines(d, dso);
 	pthread_mutex_lock(&s->lock);
 	ask_for(d, s, &addr, 1);
 	n = known_at(s->lines, addr, out, max);

@@ -67,6 +67,17 @@ static void names(struct features *f, struct arena *a)
 	feature_mark(f, FEAT_VERSION);
 }
 
+bool machine_midr(u32 cpu, u64 *out)
+{
+	char path[96], *line;
+
+	snprintf(path, sizeof(path), CPU_DIR "/cpu%u/regs/identification/midr_el1", cpu);
+	line = smallfile_line(path);
+	*out = line ? strtoull(line, NULL, 16) : 0;
+	free(line);
+	return *out != 0;
+}
+
 static const char *cpuid(struct arena *a, const char *cpuinfo)
 {
 	const char *vendor = value_of(a, cpuinfo, "vendor_id"), *family = value_of(a, cpuinfo, "cpu family");
@@ -79,6 +90,22 @@ static const char *cpuid(struct arena *a, const char *cpuinfo)
 	kept = keep(a, text);
 	free(text);
 	return kept;
+}
+
+enum event_machine machine_events(void)
+{
+	struct arena a = { 0 };
+	struct bytes b = { 0 };
+	struct utsname u = { 0 };
+	enum event_machine machine;
+
+	uname(&u);
+	machine = event_machine_of(u.machine, smallfile_read(AT_FDCWD, "/proc/cpuinfo", CPUINFO_LIMIT, &b) ?
+						      NULL :
+						      cpuid(&a, (const char *)b.p));
+	bytes_free(&b);
+	arena_free(&a);
+	return machine;
 }
 
 static void cpus_and_memory(struct features *f, struct arena *a)

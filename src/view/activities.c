@@ -78,7 +78,7 @@ static void get_cause(const struct table *t, const struct table_column *c, const
 
 	out->kind = c->kind;
 	if (c->what == FUNCTION)
-		put_name(f->p, cause->frame, out->text);
+		put_name(f->p, cause->function, out->text);
 	else
 		out->real = c->what == HEAVY  ? cause->heavy / unit :
 			    c->what == OTHERS ? cause->others / unit :
@@ -165,10 +165,10 @@ static void begin(struct form *f, const struct profile *p, const struct profile_
 	const struct event *event = &p->evlist->events.v[e->event];
 
 	*f = (struct form){ .p = p, .e = e, .o = o };
-	f->is_time = event_role_of(&event->attr, event->name, false) == ROLE_TIME;
+	f->is_time = event_role_of(&event->attr, event->name, MACHINE_OTHER) == ROLE_TIME;
 	activities_sum(p, e, &f->sums);
 	if (o->slow > 0)
-		activities_compare(p, e, &f->sums, o->slow, &f->causes);
+		activities_compare(p, e, o->slow, &f->causes);
 	keep_sure(&f->causes);
 }
 
@@ -234,7 +234,7 @@ static void json_causes(const struct form *f, struct json *j)
 
 		json_line(j, "   ");
 		json_object(j);
-		json_function(f->p, c->frame, j);
+		json_function(f->p, c->function, j);
 		json_key(j, "heavy");
 		json_fixed(j, c->heavy, 1);
 		json_key(j, "others");

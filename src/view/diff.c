@@ -23,6 +23,27 @@ static void put_unresolved(const struct row_view *v, struct bytes *out)
 		bytes_printf(out, "[unresolved in %s]", v->long_names ? dso->path : dso->short_name);
 }
 
+static const char *field_of(const struct diff_opts *o, u32 nth)
+{
+	u32 key = column_key(o->keys[nth]);
+
+	return key >= SORT_FIELD ? o->fields[key - SORT_FIELD] : NULL;
+}
+
+const char *diff_key_header(const struct diff_opts *o, u32 nth)
+{
+	const char *field = field_of(o, nth), *header = column_get(o->keys[nth])->header;
+
+	return field ? field : header + strspn(header, " ");
+}
+
+const char *diff_key_name(const struct diff_opts *o, u32 nth)
+{
+	const char *field = field_of(o, nth);
+
+	return field ? field : column_get(o->keys[nth])->key;
+}
+
 static void key_text(const struct row_view *v, u32 column, struct bytes *out)
 {
 	const struct column *c = column_get(column);

@@ -17,9 +17,10 @@ struct diff_file {
 
 struct diff_opts {
 	struct diff_method method;
-	u32 order;		/* the recording by whose values rows are sorted */
-	u8 keys[DIFF_MAX_KEYS]; /* enum column_id, diff.nr_keys of them */
-	bool counts;		/* weights and their differences, too */
+	u32 order;		   /* the recording by whose values rows are sorted */
+	u8 keys[DIFF_MAX_KEYS];	   /* enum column_id, diff.nr_keys of them */
+	const char *const *fields; /* as the pipeline's */
+	bool counts;		   /* weights and their differences, too */
 	bool formula, baseline_only, totals, quiet;
 	double percent_limit; /* rows below it in every recording are left out */
 	double fail_above;    /* percent; < 0: nothing fails */
@@ -40,6 +41,10 @@ void diff_csv(const struct diff *d, const struct diff_opts *o, struct bytes *out
  * "rows":[{keys, "weight":[], "samples":[], "value":[], "failed":bool}]}],"failed":n}: one value less than recordings
  */
 void diff_json(const struct diff *d, const struct diff_opts *o, struct bytes *out);
+
+/* Of the key in this place, for eyes and for programs. */
+const char *diff_key_header(const struct diff_opts *o, u32 nth);
+const char *diff_key_name(const struct diff_opts *o, u32 nth);
 
 /* Is the row shown? It must not be too light and, if only these are wanted, it must be in the baseline. */
 bool diff_wants(const struct diff *d, const struct diff_event *e, const struct diff_row *r, const struct diff_opts *o);

@@ -31,7 +31,7 @@ static void json_meta(const struct diff *d, const struct diff_opts *o, struct js
 	json_set_bool(j, "counts", o->counts);
 	json_set_list(j, "sort");
 	for (u32 k = 0; k < d->nr_keys; k++)
-		json_text(j, column_get(o->keys[k])->key);
+		json_text(j, diff_key_name(o, k));
 	json_list_end(j);
 	json_set_list(j, "files");
 	for (u32 i = 0; i < d->nr_files; i++) {

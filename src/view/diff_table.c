@@ -192,11 +192,8 @@ void diff_table_text(struct diff_table *f)
 		add_text(f, CELL_COUNT, "Period", WEIGHT, i, 14);
 		add_text(f, CELL_CHANGE, "Difference", CHANGE, i, 14);
 	}
-	for (u32 k = 0; k < f->d->nr_keys; k++) {
-		const char *header = column_get(f->o->keys[k])->header;
-
-		add(f, CELL_TEXT, header + strspn(header, " "), LABEL, k)->name = true;
-	}
+	for (u32 k = 0; k < f->d->nr_keys; k++)
+		add(f, CELL_TEXT, diff_key_header(f->o, k), LABEL, k)->name = true;
 }
 
 /* Each line is of another recording, with which the baseline is compared. */
@@ -218,7 +215,7 @@ void diff_table_text_totals(struct diff_table *f)
 static void add_keys(struct diff_table *f)
 {
 	for (u32 k = 0; k < f->d->nr_keys; k++)
-		add(f, CELL_TEXT, column_get(f->o->keys[k])->key, KEY, k);
+		add(f, CELL_TEXT, diff_key_name(f->o, k), KEY, k);
 }
 
 /* At the end, when a recording was simulated: the core that each of them was simulated on. */

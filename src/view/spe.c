@@ -237,13 +237,40 @@ static void part_text(const struct table *t, size_t row, const struct table_part
 		bytes_printf(out, " from %s", spe_place_name(part->id));
 }
 
+/* [[from, to, operations], ...] of each latency */
+static void put_histograms(const struct form *f, size_t row, u32 kind, struct json *j)
+{
+	struct operation_bar *bars = mem_alloc(OPERATION_BARS * sizeof(*bars));
+
+	json_set_object(j, "histograms");
+	for (u32 i = 0; i < ARRAY_LEN(latencies); i++) {
+		u32 n = profile_operations_histogram(f->operations, row, kind, latencies[i].counter, bars);
+
+		json_set_list(j, latencies[i].key);
+		for (u32 k = 0; k < n; k++) {
+			json_list(j);
+			json_u64(j, bars[k].from);
+			json_u64(j, bars[k].to);
+			json_u64(j, bars[k].n);
+			json_list_end(j);
+		}
+		json_list_end(j);
+	}
+	json_object_end(j);
+	free(bars);
+}
+
 static void part_json(const struct table *t, size_t row, const struct table_part *part, struct json *j)
 {
-	(void)t;
-	(void)row;
 	json_set_text(j, "kind", kind_name(part->id));
 	if (part->id < SPE_NR_PLACES)
 		json_set_text(j, "source", spe_place_name(part->id));
+	put_histograms(t->form, row, part->id, j);
+}
+
+static void row_json(const struct table *t, size_t row, struct json *j)
+{
+	put_histograms(t->form, row, OPERATION_ALL, j);
 }
 
 /* --- columns --- */
@@ -491,6 +518,7 @@ static void json_event(const struct profile *p, size_t event, const struct spe_o
 	set_rows(&f);
 	f.table.parts = o->no_kinds ? NULL : parts;
 	f.table.part_json = part_json;
+	f.table.draw_json = row_json;
 	f.table.parts_key = "kinds";
 	add_keys(&f);
 	add_json_values(&f);
@@ -498,6 +526,7 @@ static void json_event(const struct profile *p, size_t event, const struct spe_o
 	json_set_text(j, "name", report_event_name(p, f.e));
 	json_set_object(j, "total");
 	table_json_members(&f.table, &(struct table_row){ .at = TABLE_TOTAL }, f.p->nr_sort, j);
+	put_histograms(&f, f.e->rows.n, OPERATION_ALL, j);
 	json_object_end(j);
 	json_set_list(j, "rows");
 	table_json_rows(&f.table, j);

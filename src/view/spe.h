@@ -21,7 +21,7 @@ struct spe_opts {
 void spe_text(const struct profile *p, const struct spe_opts *o, struct bytes *out);
 void spe_csv(const struct profile *p, const struct spe_opts *o, struct bytes *out);
 /* {"meta":{},"tally":{},"events":[{"name","total":{...},"rows":[{key: value, ..., "operations", "issue":{}, ...,
- * "kinds":[{"kind","source","operations",...}]}]}]} */
+ * "kinds":[{"kind","source","operations",...}], "histograms":{"issue":[[from,to,operations],...],...}}]}]} */
 void spe_json(const struct profile *p, const struct spe_opts *o, struct bytes *out);
 
 #endif

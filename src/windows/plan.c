@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/event_role.h"
 #include "codec/vpmu.h"
 
 #define SHORT_COUNTS 300
 #define SHORT_NS 50000
+#define RARER_EVENTS 4	/* of the group, besides cycles and instructions */
 #define MISSES_RARER 50 /* than instructions, more or less: for periods of their samples */
 #define TIMER_NS 20000	/* what the kernel's timers manage, on a good day */
 /*
@@ -19,9 +19,9 @@
 #define CLOCK_SAMPLES 400
 
 #ifdef __aarch64__
-#define MACHINE_IS_ARM true
+#define MACHINE_HERE MACHINE_ARM
 #else
-#define MACHINE_IS_ARM false
+#define MACHINE_HERE MACHINE_OTHER
 #endif
 
 bool window_is_clock(const struct attr *a)
@@ -43,14 +43,15 @@ static bool is_instructions(const struct attr *a)
 
 /* --- the group when none was named --- */
 
-/* Per leader, the leader first. */
-static const char *const hardware_group[NR_WINDOW_LEADERS][6] = {
-	[WINDOW_BY_CYCLES] = { "cycles", "instructions", "branch-misses", "cache-references", "cache-misses" },
-	[WINDOW_BY_INSTRUCTIONS] = { "instructions", "cycles", "branch-misses", "cache-references", "cache-misses" },
-	[WINDOW_BY_CLOCK] = { "cpu-clock", "cycles", "instructions", "branch-misses", "cache-references",
-			      "cache-misses" },
+/* Of the leader's event. What follows it is in the same order for all, so that a group that is counted in turns has in
+ * one part what makes one ratio. */
+static const char *const leaders[NR_WINDOW_LEADERS] = {
+	[WINDOW_BY_CYCLES] = "cycles", [WINDOW_BY_INSTRUCTIONS] = "instructions", [WINDOW_BY_CLOCK] = "cpu-clock"
 };
-static const char *const clock_group[6] = { "cpu-clock", "context-switches", "page-faults" };
+static const char l1d_misses[] = "L1-dcache-load-misses", llc_misses[] = "LLC-load-misses";
+static const char *const hardware_group[] = { "cycles",	  "instructions",     "branch-misses", l1d_misses,
+					      llc_misses, "cache-references", "cache-misses" };
+static const char *const clock_group[] = { "cpu-clock", "context-switches", "page-faults" };
 
 bool window_sim_has(void *ctx, const char *name)
 {
@@ -74,23 +75,35 @@ static void put_samples(const char *name, const struct window_supply *from, stru
 	if (!from->rate.is_freq)
 		value = often ? value * 2 / 3 : value * 2 / MISSES_RARER;
 	else
-		value = often ? all * 3 / 4 : all / 12;
+		value = often ? all * 3 / 4 : all / 4 / RARER_EVENTS;
 	bytes_printf(out, ",%s/%s=%llu,period-jitter=full/%s", name, from->rate.is_freq ? "freq" : "period",
 		     (unsigned long long)MAX(value, (u64)1), from->user_only ? "upp" : "pp");
 }
 
+/* L1D and the outermost level that there are events for: cache-misses is one of the two. */
+static bool is_member(const char *name, const char *leader, const struct window_supply *from)
+{
+	u32 role = event_role_of_caches(from->machine, false);
+	bool of_l1d = role == ROLE_L1D_MISSES || role == ROLE_L1D_LOAD_MISSES;
+
+	if (!strcmp(name, leader) || !strcmp(name, of_l1d ? l1d_misses : llc_misses))
+		return false;
+	return !from->has || from->has(from->ctx, name);
+}
+
 void window_default_group(const struct window_opts *o, const struct window_supply *from, struct bytes *out)
 {
-	const char *const *names = from->clock ? clock_group : hardware_group[o->leader];
-	u32 n = 0;
+	const char *leader = from->clock ? clock_group[0] : leaders[o->leader];
+	u32 n = from->clock ? ARRAY_LEN(clock_group) : ARRAY_LEN(hardware_group);
+	const char *const *names = from->clock ? clock_group : hardware_group;
 
-	bytes_char(out, '{');
-	for (u32 i = 0; i < 6 && names[i]; i++)
-		if (!i || !from->has || from->has(from->ctx, names[i]))
-			bytes_printf(out, "%s%s", n++ ? "," : "", names[i]);
+	bytes_printf(out, "{%s", leader);
+	for (u32 i = 0; i < n; i++)
+		if (is_member(names[i], leader, from))
+			bytes_printf(out, ",%s", names[i]);
 	bytes_printf(out, "}:%s%sS", from->user_only ? "u" : "", from->rate.value ? "pp" : "");
-	for (u32 i = 1; from->rate.value && i < 6 && names[i]; i++)
-		if (!from->has || from->has(from->ctx, names[i]))
+	for (u32 i = 0; from->rate.value && i < n; i++)
+		if (is_member(names[i], leader, from))
 			put_samples(names[i], from, out);
 	bytes_char(out, 0);
 }
@@ -335,7 +348,7 @@ struct pace {
 static bool has_known_speed(const struct event_spec *s)
 {
 	const struct attr *a = &s->attr;
-	u32 role = event_role_of(a, s->name, MACHINE_IS_ARM), event = (u32)a->config;
+	u32 role = event_role_of(a, s->name, MACHINE_HERE), event = (u32)a->config;
 
 	return role == ROLE_CYCLES || role == ROLE_INSTRUCTIONS || role == ROLE_TIME ||
 	       (a->type == PERF_TYPE_HARDWARE &&

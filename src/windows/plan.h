@@ -14,6 +14,7 @@
 #ifndef WINDOWS_PLAN_H
 #define WINDOWS_PLAN_H
 
+#include "codec/event_role.h"
 #include "events/spec.h"
 #include "windows/opts.h"
 
@@ -44,6 +45,7 @@ struct window_supply {
 	bool user_only; /* the kernel must not be counted */
 	/* Additional events sample what the members count, at fractions of this rate; value 0: there are none. */
 	struct window_rate rate;
+	enum event_machine machine;
 };
 void window_default_group(const struct window_opts *o, const struct window_supply *from, struct bytes *out);
 /* A window_supply's `has` for the virtual PMU; ctx: u32, the models that run. */

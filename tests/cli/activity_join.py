@@ -3,16 +3,15 @@
 # check: alone
 """record --activity: threads that switch activities every 10 microseconds to 1 millisecond say when they worked for which, and each
 sample belongs to the right one, however the program has its thread context."""
-import bisect
 import collections
 import json
 import os
 import pathlib
 import platform
-import re
 import subprocess
 import sys
 
+from lib.activity_truth import CLOCK, check_times, run
 from lib.machine import need_bpf
 
 reticle = os.environ["RETICLE"]
@@ -21,8 +20,7 @@ include = f"-I{library}/include"
 sources = [str(library / "src" / name) for name in ("activity.c", "process.c")]
 
 # Arguments: threads, step in ns, seconds, file of the truth, and a library that is to be loaded.
-PROGRAM = r"""
-#define _GNU_SOURCE
+PROGRAM = "#define _GNU_SOURCE" + CLOCK + r"""
 #include <dlfcn.h>
 #include <pthread.h>
 #include <reticle/activity.h>
@@ -30,7 +28,6 @@ PROGRAM = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifdef LOADED
@@ -54,14 +51,6 @@ struct thread {
 	size_t n;
 };
 static uint64_t step, until;
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 #define MOST (1 << 20)
 
@@ -129,13 +118,6 @@ def build(name, *options):
     subprocess.run(["gcc", "-O2", "-o", name, *options, "-pthread"], check=True)
 
 
-def run(*words):
-    p = subprocess.run(words, capture_output=True, text=True)
-    if p.returncode:
-        sys.exit(f"{' '.join(words)}: exit status {p.returncode}: {p.stderr}")
-    return p.stdout
-
-
 def read_truth():
     truth = collections.defaultdict(list)
     for line in open("truth"):
@@ -145,29 +127,10 @@ def read_truth():
     return truth
 
 
-def check(name, output):
-    truth, right, missed = read_truth(), 0, 0
-    for line in output.splitlines():
-        m = re.match(r"\s*(-?\d+)\s+(\d+)\.(\d+):\s*(.*)", line)
-        tid, time, said = int(m[1]), int(m[2]) * 10**9 + int(m[3]), m[4]
-        i = bisect.bisect_right(truth[tid], (time, 1 << 63)) - 1
-        if i < 0 or time > truth[tid][i][1]:
-            continue  # between two of them, where the program does not know itself
-        if said == truth[tid][i][2]:
-            right += 1
-        elif "/" in said:
-            sys.exit(f"{name}: at {time} thread {tid} worked for {truth[tid][i]}, and reticle says {said}")
-        else:
-            missed += 1
-    print(f"{name}: {right} right, 0 wrong, {missed} missed")
-    if right < 100 or missed > right // 1000:
-        sys.exit(f"{name}: more than one in a thousand was missed, or there are too few")
-
-
 def record(name, step, freq, program, *more, target=()):
     run(reticle, "record", "-q", "--activity", "-k", "CLOCK_MONOTONIC", "-F", str(freq), "-o", "perf.data", *target, "--",
         f"./{program}", "2", str(step), "1", "truth", *more)
-    check(name, run(reticle, "script", "-i", "perf.data", "--ns", "-F", "tid,time,activity"))
+    check_times(name, reticle, read_truth())
 
 
 need_bpf()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# record leaves the symbol tables of what it met in the symbol cache, where the first report finds them; no row changes
-# for it, and options turn it off.
+# record leaves the symbol tables of what it met in the symbol cache, and what DWARF says of its addresses, where the
+# first report finds them; no row changes for it, and options turn it off.
 set -eu
 # shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/cache_lib.bash"
@@ -19,11 +19,12 @@ int main(int argc, char **argv) {
 }
 EOF
 gcc -O2 -g -Wl,--build-id -o spin spin.c
+ln spin spun # one file by two names
 why=$(python3 -B "$SRCDIR/tests/cli/lib/machine.py" recording) || { echo "no recording here: $why"; exit 77; }
 sleep 2 # of a program that was made just now nothing is kept
 
 record() {
-	"$RETICLE" record -q -e cpu-clock -g -F 997 "$@" -- ./spin || fail "record $*: $?"
+	"$RETICLE" record -q -e cpu-clock -g -F 997 "$@" -- sh -c "./spin; ./spun" || fail "record $*: $?"
 }
 for off in --no-cache -N --no-buildid-cache -B; do
 	record $off -o off.data
@@ -41,7 +42,7 @@ for _ in $(seq 10); do
 	before=$there
 done
 [ -n "$(find "$dir" -name 's*')" ] || fail "record keeps no symbols: $(ls -la "$dir")"
-[ -z "$(find "$dir" -name 'l*' -o -name '.new*')" ] || fail "something else is there: $(ls -la "$dir")"
+[ -z "$(find "$dir" -name '.new*')" ] || fail "something else is there: $(ls -la "$dir")"
 [ "$(stat -c %a "$dir")" = 700 ] || fail "the directory is not private"
 [ -z "$(find "$dir" -type f ! -perm 600)" ] || fail "a file is not private"
 "$RETICLE" report --stdio --no-cache -i a.data >want 2>&1
@@ -50,18 +51,32 @@ if grep -q '^[0-9a-f]*[1-9a-f]' /proc/kallsyms && grep -q '\[k\]' want; then
 	[ -n "$(find "$dir" -name 'k*')" ] || fail "the kernel's symbols are not kept: $(ls -la "$dir")"
 fi
 
-# The first report takes the tables as they are: it makes none anew.
-stat -c '%n %i' "$dir"/[sk]* >made
-"$RETICLE" report --stdio -i a.data >first 2>&1
-cmp want first
-stat -c '%n %i' "$dir"/[sk]* | cmp made - || fail "the report made tables anew"
-"$RETICLE" report --stdio -i a.data 2>&1 | cmp want -
+grep -q 'spin *spin ' want && grep -q 'spun *spun ' want || fail "one of the names is not in the report: $(cat want)"
+
+# The first report takes all as it is: it makes no table anew, and asks DWARF for no address. Where there was too little
+# time for that at the end of one recording, there is at that of another.
+answers_were_there() {
+	[ -n "$(find "$dir" -name 'l*')" ] || return 1
+	stat -c '%n %i' "$dir"/* >made
+	"$RETICLE" report --stdio -i a.data >first 2>&1
+	"$RETICLE" report --stdio --no-cache -i a.data 2>&1 | cmp - first || fail "a row changed"
+	stat -c '%n %i' "$dir"/* >after
+	cmp -s made after
+}
+for _ in $(seq 10); do
+	! answers_were_there || break
+	rm -f "$dir"/l*
+	record -o a.data
+done
+answers_were_there || fail "the first report worked out what record could have kept: $(diff made after)"
+grep -q '(inlined)' first || fail "no inlined calls: $(cat first)"
+grep '/[sk][0-9a-f]* ' made >tables || fail "no tables: $(cat made)"
 
 # What is there is not made again.
 record -o b.data
 while read -r name inode; do
 	[ "$(stat -c %i "$name")" = "$inode" ] || fail "a second recording made a table anew"
-done <made
+done <tables
 
 # A directory that others may write to is not used, and the recording is there all the same.
 rm -rf "$dir"

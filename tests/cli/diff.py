@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -149,7 +150,7 @@ check("no name", run()[0], 0)
 for args, status, want in (
     (("-s", "time"), 2, "option --sort: 'time' is not one of comm, pid, tid, cpu, socket, cgroup, cgroup_id, addr, local_weight, "
      "weight, local_ins_lat, ins_lat, p_stage_cyc, transaction, code_page_size, mem_op, mem, snoop, tlb, locked, blocked, dso, "
-     "dso_size, symbol, symbol_size, srcline, srcfile, trace"),
+     "dso_size, symbol, symbol_size, srcline, srcfile, activity, trace, nor a field of a tracepoint, nor an attribute of activities"),
     (("-s", ","), 2, "option --sort names no key"),
     (("-c", "wdiff:1"), 2, "option --compute: 'wdiff:1' is none of delta-abs, delta, ratio, wdiff:W1,W2"),
     (("-c", "wdiff:1,1", "--fail-above", "1"), 2, "--fail-above works with delta and ratio, not with wdiff"),
@@ -157,8 +158,20 @@ for args, status, want in (
     (("-o", "2"), 2, "option --order: there is no recording 2 (0 to 1)"),
     (("-", "perf.data"), 2, "recordings have to be files here, not standard input"),
     (("perf.data", "missing.data"), 1, "missing.data: cannot open: No such file or directory (make one with 'reticle record')"),
-    (("--comms", "nobody"), 1, "no event has samples in the baseline and in another recording (see reticle evlist)"),
 ):
     got = run(*args)
     check(f"status of {args}", got[0], status)
     check(f"message of {args}", messages(got[2]), [want])
+
+# Filters that leave nothing to compare are named, and such a comparison is no good one.
+for args, want in (
+    (("--comms", "nobody"), "no event has samples in the baseline and in another recording (see reticle evlist)"),
+    (("--dsos", "nothing", "--fail-above", "1"), "there are no rows to compare"),
+    (("--symbols", "nothing"), "there are no rows to compare"),
+):
+    got = run(*args)
+    check(f"status of {args}", got[0], 1)
+    left, why = [line.removeprefix("reticle diff: ") for line in got[2].splitlines()][-2:]
+    check(f"filter of {args}", re.sub("[0-9]+", "N", left), f"warning: nothing is left of N samples by {args[0]} {args[1]}")
+    check(f"message of {args}", why, want)
+    check(f"table of {args}", got[1], "")

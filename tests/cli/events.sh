@@ -16,8 +16,9 @@ grep -q '^hardware events: 10' out || fail "list sw hw"
 "$RETICLE" list 'L1-ICACHE-*' >out 2>err
 grep -q '^  [+-] L1-icache-loads' out || fail "list GLOB"
 "$RETICLE" list sim >out 2>err
-grep -q '^events of the virtual PMU (--pmu=sim): 46, usable here: ' out || fail "list sim: $(head -1 out)"
+grep -q '^events of the virtual PMU (--pmu=sim): 47, usable here: ' out || fail "list sim: $(head -1 out)"
 grep -qE '^  [+-] r10002 +.*calls' out || fail "list sim: r10002 is not explained"
+grep -qE '^  [+-] arm_spe_0// +.*Arm SPE' out || fail "list sim: arm_spe_0 is not there"
 "$RETICLE" list --json sim >before 2>err
 "$RETICLE" list sim --json >behind 2>err || fail "list sim --json: $(cat err)"
 cmp -s before behind || fail "list sim --json is not list --json sim: $(head -c 300 behind)"

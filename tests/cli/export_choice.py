@@ -119,7 +119,7 @@ def options():
             "--title x": {"svg"}, "--width 1200": {"svg"}, "--min-width 0.1": {"svg"}, "--inverted": {"svg"}, "--colors hot": {"svg"},
             "--stacks s": rows_too, "--csv-formulas": {"csv --rows samples"}}
     for option, formats in uses.items():
-        for form in ("svg", "folded", "csv", "json", "bolt", "fdata", "autofdo", "branches", *rows_too):
+        for form in ("svg", "folded", "csv", "json", "bolt", "fdata", "autofdo", "branches", "pprof", "otlp", *rows_too):
             args = "--to", *form.split(), *option.split()
             if form in formats:
                 export("plain", *args)

@@ -24,9 +24,11 @@ subprocess.run([build / "tests/recipe/recipe", source / "tests/recipe/windows.re
 
 
 def run(*args, status=0):
-    """Of the recipe's windows alone, which add up to known sums, unless something else is asked for."""
+    """Of the recipe's windows alone, which add up to known sums, by function, unless something else is asked for."""
     if "w.data" in args and args[0] == "report" and not {"--attribution", "--no-metrics", "--metrics=no"} & {*args}:
         args = [*args, "--attribution", "discard"]
+        if not {"--sort", "--fields"} & {*args}:  # its thread without a name would have rows of its own
+            args += ["--sort", "symbol"]
     p = subprocess.run([reticle, *args], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
     if p.returncode != status:
         sys.exit(f"{args}: exit status {p.returncode}, not {status}: {p.stderr}")
@@ -70,7 +72,7 @@ for keys, rule in (("symbol", "both ends lie in one function"), ("dso", "both en
 
 # By more than one metric: both functions keep two windows, so that the next one decides.
 def order(keys):
-    return [r["symbol"] for r in json.loads(run("report", "-i", "w.data", "--json", "--sort", keys))["events"][0]["rows"]]
+    return [r["symbol"] for r in json.loads(run("report", "-i", "w.data", "--json", "--sort", f"symbol,{keys}"))["events"][0]["rows"]]
 
 
 check("by CPI", order("kept,CPI") == order("CPI") == ["bpf_prog_a", "bpf_prog_b"])
@@ -114,7 +116,7 @@ check(f"columns of CSV: {header}", re.findall(r"[^,]*_low", header) == ["%I_low"
 def on_terminal(width, *args):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    p = subprocess.Popen([reticle, "report", "-i", "w.data", "--attribution", "discard", *args], stdout=theirs, stdin=subprocess.DEVNULL,
+    p = subprocess.Popen([reticle, "report", "-i", "w.data", "--attribution", "discard", "--sort", "symbol", *args], stdout=theirs, stdin=subprocess.DEVNULL,
                          env={**os.environ, "NO_COLOR": "1"})
     os.close(theirs)
     text = b""

@@ -7,6 +7,7 @@ import difflib
 import glob
 import os
 import re
+import shutil
 import sys
 
 from lib.peer import need_perf, run, skip
@@ -59,6 +60,12 @@ for path in sorted(set(files)):
             bad += 1
             print(f"--- {view}: {name}")
             print("\n".join(line[:200] for line in list(difflib.unified_diff(a, b, "perf", "reticle", lineterm="", n=0))[2:12]))
+# When a recording was made is when its content was last changed, also of a copy that was made since (cp -p).
+shutil.copy(sorted(set(files))[0], "old.data")
+os.utime("old.data", (1e9, 1e9))
+if "Sep  9 01:46:40 2001" not in run(reticle, "report", "--header-only", "-i", "old.data", env={**os.environ, "TZ": "UTC"}).stdout:
+    sys.exit("report --header-only takes a copy's time for that of the recording")
+
 for view in VIEWS:
     print(f"{view}: {counts[view, 'same']} of {counts[view, 'compared']} are equal to the letter, "
           f"{counts[view, 'not shown by perf']} perf does not show")

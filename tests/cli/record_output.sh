@@ -90,4 +90,13 @@ said=$(sed -n 's/.* \([0-9]*\) lost, .*/\1/p' err)
 [ "$said" -gt 100 ] || fail "a recorder that was stopped lost nothing: $(cat err)"
 lost=$("$RETICLE" report --stdio -i lost.data 2>/dev/null | sed -n 's/^# Recording: .* samples, \([0-9]*\) lost.*/\1/p')
 [ "$said" = "$lost" ] || fail "lost: $said are said, $lost in the file"
+# What is taken for what was asked for is said before the command runs.
+"$RETICLE" record -e cpu-clock -F max -o rate.data -- true 2>err || fail "-F max: $(cat err)"
+grep -qE '^reticle record: -F max: [1-9][0-9]* samples per second$' err || fail "-F max: $(cat err)"
+"$RETICLE" record -e cpu-clock -m 3 -o ring.data -- true 2>err || fail "-m 3: $(cat err)"
+grep -q 'size of a ring .*using 4 instead of 3' err || fail "-m 3: $(cat err)"
+"$RETICLE" record -e cpu-clock -m ,3 -o ring.data -- true 2>err || fail "-m ,3: $(cat err)"
+grep -q 'size of an AUX area .*using 4 instead of 3' err || fail "-m ,3: $(cat err)"
+"$RETICLE" record -e cpu-clock -m 4 -o ring.data -- true 2>err || fail "-m 4: $(cat err)"
+grep -q 'instead of' err && fail "-m 4: $(cat err)"
 exit 0

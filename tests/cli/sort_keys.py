@@ -34,7 +34,9 @@ def compare(path, keys):
 
 def lines_of(tool, path, options):
     """All rows in their order, however columns are padded. Not those of a vDSO, and not what code without symbols reads as."""
-    whole = ["-w", "0"] if tool[0] == reticle else []  # names are not cut; by perf some are
+    # Names are not cut. perf makes a column as wide as the names that threads had last, and cuts longer ones from before,
+    # unless it is told; the width of the first column can be.
+    whole = ["-w", "0"] if tool[0] == reticle else ["-w", "16"] if options[1].startswith("comm,") and "-s" not in options else []
     p = run(*tool, "report", "--stdio", "-i", path, "-g", "none", "--no-children", *options, *whole)
     # Recorders of other tests wait for their exec meanwhile, under names that perf cuts to what came before.
     lines = (re.sub(r"\b(perf|reticle)-e\w*", r"\1-e", re.sub(r" +", " ", line.strip())) for line in p.stdout.splitlines())
@@ -108,6 +110,14 @@ for keys in ("socket", "socket,cpu", "cgroup", "addr", "code_page_size", "local_
 for options in (["-F", "overhead,dso"], ["-F", "sample,dso", "-s", "socket"], ["-F", "comm,dso,overhead"], ["-F", "cpu,sample", "-s", "overhead"]):
     compare_fields("plain", options, ordered=False)
 compare_fields("plain", ["-F", "overhead,dso"])
+# What is of the kernel, and what of user space: rows of CPUs have both.
+for keys in ("cpu", "dso", "cpu,dso,sym", "overhead_sys,overhead_us,cpu"):
+    compare_fields("plain", ["--show-cpu-utilization", "-n", "-s", keys], ordered=False)
+table = json.loads(run(reticle, "report", "-i", "plain", "--no-children", "--sort", "overhead_sys,comm", "--fields=+overhead_us,overhead_guest_sys",
+                       "--threads", "3", "--json").stdout)["events"][0]
+if any(r["self"] != r["overhead_sys"] + r["overhead_us"] or r["overhead_guest_sys"] for r in table["rows"]) or \
+   not all(any(r[column] for r in table["rows"]) for column in ("overhead_sys", "overhead_us")):
+    sys.exit(f"parts of rows are not the whole: {table['rows']}")
 
 # perf works the kernel's size out from its symbols, and says "unknown" of no file; others are as large as they are mapped.
 sizes = [{line for line in rows(tool, "plain", "dso_size,dso") if "[kernel" not in line and "unknown" not in line} for tool in (["perf"], [reticle])]

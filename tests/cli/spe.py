@@ -7,6 +7,7 @@ import os
 import random
 import sys
 
+from lib.checks import Checks
 from lib.peer import run
 from lib.spe_file import (BASE, L1_ACCESS, L1_REFILL, LLC_ACCESS, LLC_REFILL, MISPREDICTED, N1, REMOTE, TLB_ACCESS, TLB_WALK,
                           Operation, Recording, operations, payload, two_cpus)
@@ -14,14 +15,7 @@ from lib.spe_file import (BASE, L1_ACCESS, L1_REFILL, LLC_ACCESS, LLC_REFILL, MI
 RETICLE = os.environ["RETICLE"]
 EVENTS = [("l1d-miss", L1_REFILL), ("l1d-access", L1_ACCESS), ("llc-miss", LLC_REFILL), ("llc-access", LLC_ACCESS),
           ("tlb-miss", TLB_WALK), ("tlb-access", TLB_ACCESS), ("branch-miss", MISPREDICTED), ("remote-access", REMOTE)]
-failed = 0
-
-
-def check(what, is_so):
-    global failed
-    if not is_so:
-        print("not so: " + what)
-        failed = 1
+check = Checks()
 
 
 def reticle(*words):
@@ -172,4 +166,4 @@ sources()
 access_keys("n1.data")
 damage()
 others()
-sys.exit(failed)
+sys.exit(check.failed)

@@ -11,6 +11,7 @@ import random
 import re
 import sys
 
+from lib.checks import Checks
 from lib.peer import run
 from lib.spe_file import (BASE, L1_ACCESS, L1_REFILL, LLC_ACCESS, LLC_REFILL, MISPREDICTED, N1, NOT_TAKEN, REMOTE, TLB_ACCESS,
                           TLB_WALK, Operation, Recording, payload, two_cpus)
@@ -18,14 +19,7 @@ from lib.spe_file import (BASE, L1_ACCESS, L1_REFILL, LLC_ACCESS, LLC_REFILL, MI
 RETICLE = os.environ["RETICLE"]
 PLACES = {0: "L1", 8: "L2", 9: "peer core", 10: "local cluster", 11: "system cache", 12: "peer cluster", 13: "remote", 14: "DRAM"}
 LATENCIES = "total", "issue", "translation"
-failed = 0
-
-
-def check(what, is_so):
-    global failed
-    if not is_so:
-        print("not so: " + what)
-        failed = 1
+check = Checks()
 
 
 def table(path, *words):
@@ -62,6 +56,14 @@ def wilson(n, of):
     return [100 * x / (1 + z * z / of) for x in (middle - half, middle + half)]
 
 
+def histogram(what, bars, values):
+    """Each latency is counted where it lies, in classes that do not overlap: one cycle below 64, 1/32 of it above."""
+    check(f"{what}: {bars} is in order", all(a[1] < b[0] for a, b in zip(bars, bars[1:])))
+    check(f"{what}: counts of {bars}", [n for _, _, n in bars] == [sum(a <= v <= b for v in values) for a, b, _ in bars] and
+          sum(n for _, _, n in bars) == len(values))
+    check(f"{what}: width of {bars}", all(b - a + 1 == (1 if a < 64 else 1 << a.bit_length() - 6) for a, b, _ in bars))
+
+
 def compare(what, found, ops):
     """One row, or one part of it, with the operations that are in it."""
     check(f"{what}: {found['operations']} operations of {len(ops)}", found["operations"] == len(ops))
@@ -69,8 +71,9 @@ def compare(what, found, ops):
         values = [o.latency[name] for o in ops if o.latency.get(name) is not None]
         row = found[name]
         if not values:
-            check(f"{what}: no {name}", row == {"mean": None, "p50": None, "p95": None, "p99": None})
+            check(f"{what}: no {name}", row == {"mean": None, "p50": None, "p95": None, "p99": None} and not found["histograms"][name])
             continue
+        histogram(f"{what}: {name}", found["histograms"][name], values)
         check(f"{what}: mean {name}", math.isclose(row["mean"], sum(values) / len(values), rel_tol=1e-6))
         for p in (50, 95, 99):
             exact = percentile(values, p)
@@ -248,4 +251,4 @@ wrong_use()
 data = os.environ.get("RETICLE_TEST_DATA")
 if data and os.path.isdir(os.path.join(data, "spe")):
     published(os.path.join(data, "spe"))
-sys.exit(failed)
+sys.exit(check.failed)

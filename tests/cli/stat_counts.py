@@ -59,7 +59,7 @@ wrong("--all-user and --all-kernel exclude each other", "--all-user", "--all-ker
 wrong("is not a number of runs", "-r", "-3", "true")
 wrong("did you mean 'cache'", "-M", "chache", "true")
 wrong("there is no metric 'PerCall' that counts can give", "-M", "PerCall", "true")
-wrong("no known event counts this on this machine", "-M", "L2%", "true")
+wrong("no known event counts this on this machine", "-M", "RET/KI", "true")
 wrong("-a and -C cannot be used with --pmu=sim", "--pmu=sim", "-a", "true")
 wrong("-p and -t cannot be used with --pmu=sim", "--pmu=sim", "-p", "1")
 wrong("-I cannot be used with --pmu=sim", "--pmu=sim", "-I", "100", "true")
@@ -126,6 +126,12 @@ done = stat("-D", "60000", "-x,", "-e", "task-clock:u", "true")
 check(fields(done.stderr)[0][0] == "<not counted>" and not done.returncode, f"-D 60000: {done}")
 done = stat("-D", "1", "-x,", "-e", "page-faults:u", *PAGES)
 check(int(fields(done.stderr)[0][0]) > 3000, f"-D 1: {done}")
+
+# --interval-count ends the command, and that is no failure, unless the command has failed before.
+done = stat("-I", "20", "--interval-count", "2", "-x,", "-e", "task-clock:u", "sleep", "600")
+check(done.returncode == 0 and len(fields(done.stderr)) == 2, f"--interval-count: {done}")
+done = stat("-I", "100000", "--interval-count", "2", "-x,", "-e", "task-clock:u", "false")
+check(done.returncode == 1, f"--interval-count with a command that fails: {done}")
 
 # --timeout ends the command, and that is no failure.
 done = stat("--timeout", "100", "-e", "task-clock:u", "sleep", "600")

@@ -54,6 +54,9 @@ def same_as_report():
     got = tables(top.stdout)[-1]
     if got != [line for line in want if line]:
         fail("the last table is not the report's:\n" + "\n".join(got) + "\nreport:\n" + "\n".join(want))
+    top = run("top", "--stdio", "-d", "1", "--pmu=sim", "-b", "--", "ls", "/")
+    if top.returncode or "Source Symbol" not in top.stdout:
+        fail(f"-b: status {top.returncode}: {top.stderr}{top.stdout}")
 
 
 def passes_on_status():
@@ -179,6 +182,17 @@ def ends_without_a_reader():
         fail(f"a full device: status {top.returncode}: {top.stderr}")
 
 
+def has_forms():
+    """Forms and columns are report's."""
+    for words, pattern in ((["--hierarchy", "-s", "comm,symbol"], r"(?m)^ +\d+\.\d+% +\S.*\n +\d+\.\d+% +\["),
+                           (["--show-cpu-utilization", "-s", "comm"], r"# Overhead +sys +usr +Command"),
+                           (["--all-cgroups", "-s", "cgroup"], r"(?m)^ +\d+\.\d+% +/"),
+                           (["--group", "-e", "{cpu-clock,context-switches}"], r"(?m)^ +\d+\.\d+% +\d+\.\d+% ")):
+        top = run("top", "--stdio", "--refreshes", "2", "-d", "1", *words)
+        if top.returncode or not re.search(pattern, top.stdout):
+            fail(f"{words}: status {top.returncode}: {top.stderr}{top.stdout}")
+
+
 def refuses():
     for words, text in ((["-K", "-U"], "exclude each other"), (["-s", "nothing"], "is not one of"),
                         (["-p", "1", "-a"], "cannot be combined"), (["--percent-limit", "x"], "percentage")):
@@ -195,5 +209,6 @@ counts_refreshes()
 sees_programs_anew()
 shows_inlined_calls_from_the_cache()
 ends_without_a_reader()
+has_forms()
 refuses()
 same_as_report()

@@ -125,8 +125,8 @@ def samples(data):
 
 
 def check_same_stacks():
-    record("unwind", "chains.data", "1000")
-    record("dwarf", "copies.data", "1000")
+    record("unwind", "chains.data", "10000")
+    record("dwarf", "copies.data", "10000")
     chains, copies = stacks("chains.data"), stacks("copies.data")
     for one, other in (chains, copies), (copies, chains):
         for stack, share in one.items():

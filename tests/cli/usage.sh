@@ -29,13 +29,15 @@ said "--sort symbol_from,symbol_to,cycles" report --branch-history
 said "--stats and --tasks exclude each other" report --tasks --stats
 said "it cannot be combined with --csv" report --mmaps --csv
 # What is asked of all records is not of some, nor sorted.
-for option in "-c x" "--pid 1" "--tid 1" "-C 0" "--time 0,1" "-d x" "-S x" "--symbol-filter x" -U x "-s sym" "-F sym" "-p x" -x "--ignore-callees x" -b --hierarchy --group -t:; do
+for option in "-c x" "--pid 1" "--tid 1" "-C 0" "--time 0,1" "-d x" "-S x" "--symbol-filter x" -U "-s sym" "-F sym" "-p x" -x "--ignore-callees x" -b --hierarchy --group -t:; do
 	for which in --stats --tasks --mmaps; do
 		# shellcheck disable=SC2086 # words, not one
 		said "$which is not a table: it cannot be combined with " report $which $option
 	done
 done
 said "it cannot be combined with -t" report --hierarchy -t,
+said "it cannot be combined with --show-cpu-utilization" report --hierarchy --show-cpu-utilization
+said "it cannot be combined with measured columns" report --hierarchy --sort weight_mean,comm
 for command in report diff "mem report" spe; do
 	# shellcheck disable=SC2086 # words, not one
 	"$RETICLE" $command --csv --json >out 2>err
@@ -49,9 +51,16 @@ said "did you mean 'symbol'?" report --sort symbl
 said "did you mean 'sym'" script -F ip,smy
 said "did you mean '--no-children'" report --no-childern
 said "is not one of comm, pid, tid" report --sort wrong
+"$(dirname "$RETICLE")/tests/recipe/recipe" "$SRCDIR/tests/recipe/windows.recipe" w.data || fail "no recording"
+said "did you mean 'discarded'" report -i w.data --columns discadred
+said "there are CPI, BM/KI, %CY" report -i w.data --columns bogus
 # The option that is blamed is the one that has the word.
 said "option --fields: 'bogus'" report -F overhead,bogus -s bogus2
 said "option --sort: 'bogus'" report -F +bogus2 -s bogus
+said "none of these events writes into an AUX area" record -S -e cpu-clock -o x.data true
+said "is not a size in bytes" record -Sx -e cpu-clock -o x.data true
+said "the virtual one writes operations as they come" record -Se --pmu=sim -o x.data true
+said "--snapshot keeps the last operations" record --aux-sample true
 said "one recording is read at a time" script a.data b.data
 said "one recording is read at a time" dump -i a.data b.data
 said "one recording is read at a time" report a b
@@ -77,6 +86,13 @@ while IFS=$'\t' read -r command summary; do
 done < <("$RETICLE" complete)
 
 # What cannot be written is an error; a pipe that nobody reads any more is the reader's business.
+# Behind other options, too.
+for words in "record -q" "report -q" "script -i nothing" "stat -a" "export --to svg" "top -d 1"; do
+	for help in --help -h; do
+		# shellcheck disable=SC2086 # words, not one
+		"$RETICLE" $words $help 2>err | grep -q "^usage: reticle ${words%% *}" || fail "$words $help: $(cat err)"
+	done
+done
 for words in --help --version "help report" complete "complete report" "check --json" list; do
 	# shellcheck disable=SC2086 # words, not one
 	"$RETICLE" $words >/dev/full 2>err </dev/null
@@ -135,8 +151,26 @@ done
 [ "$(grep -c bpf_prog_b one)" = 0 ] && grep -q bpf_prog_b got || fail "a part of a name: $(cat one)"
 "$RETICLE" report missing.data -i w.data >got 2>err && fail "report missing.data: $(cat got)"
 grep -q "'missing.data' is neither a recording nor a part of a function's name in w.data" err || fail "missing.data: $(cat err)"
+for option in --header-only --stats --tasks --mmaps --total-cycles; do
+	"$RETICLE" report missing.data -i w.data $option >got 2>err && fail "report missing.data $option: $(cat got)"
+	grep -q "'missing.data' is not a recording, and $option cannot be" err && [ ! -s got ] || fail "$option: $(cat err)"
+done
 for filter in "--dsos nope" "--symbols nope" "--comms nope" "--pid 1"; do
 	# shellcheck disable=SC2086 # words, not one
 	"$RETICLE" report w.data --no-metrics $filter >got 2>err || fail "$filter: $(cat err)"
 	grep -q "nothing is left of 37 samples by $filter" err || fail "$filter: $(cat err)"
+	# shellcheck disable=SC2086 # words, not one
+	"$RETICLE" script w.data $filter >got 2>err || fail "script $filter: $(cat err)"
+	grep -q "nothing is left of [0-9]* samples by $filter" err && [ ! -s got ] || fail "script $filter: $(cat err)"
+done
+"$RETICLE" script w.data >got 2>err && [ ! -s err ] && [ -s got ] || fail "script: $(cat err)"
+
+# Each of perf's verbs is there, or has a line that says what to write instead.
+for verb in annotate archive bench buildid-cache config daemon data ftrace inject iostat kallsyms kmem kvm kwork lock \
+	probe sched test timechart trace; do
+	"$RETICLE" $verb >out 2>err </dev/null
+	[ $? = 2 ] && [ "$(wc -l <err)" = 2 ] && [ ! -s out ] || fail "$verb: $(cat err)"
+done
+for verb in buildid-list c2c diff evlist list mem record report script stat top version; do
+	"$RETICLE" help $verb >out 2>err || [ $verb = version ] || fail "$verb: $(cat err)"
 done

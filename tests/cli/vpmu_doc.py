@@ -9,7 +9,8 @@ import sys
 
 root = pathlib.Path(os.environ["SRCDIR"])
 ROWS = {"slots per cycle": "width", "MHz": "mhz", "L1I (64-byte lines)": "l1i", "L1D": "l1d", "L2": "l2", "LLC": "llc",
-        "dTLB (4 KiB pages)": "dtlb", "branch history, bits": "history_bits", "indirect targets, bits": "indirect_bits",
+        "dTLB (4 KiB pages)": "dtlb", "branch history, bits": "history_bits", "targets by address, bits": "target_bits",
+        "targets by address and history, bits": "indirect_bits",
         "return stack": "return_depth", "a misprediction, cycles": "mispredict", "a taken branch, slots": "taken_slots",
         "fetch from L2, LLC, memory": "fetch", "load from L2, LLC, memory": "load", "store to L2, LLC, memory": "store",
         "dTLB miss of a load, a store": ("tlb_load", "tlb_store"), "multiplication": "COST_MUL", "division": "COST_DIV",

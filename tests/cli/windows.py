@@ -208,7 +208,7 @@ def seed():
         done = run("record", "--pmu=sim", "-o", "seed.data", *words, "benchmark", "1000", "1000", env=path)
         check("seed: status", done.returncode == 0, done.stderr)
         report = run("report", "-i", "seed.data").stdout
-        check("seed: table", all(w in report for w in ("CPI", "BM/KI", "%L1DM", "kept", "(all)")), report)
+        check("seed: table", all(w in report for w in ("CPI", "BM/KI", "%LLCM", "kept", "(all)")), report)
         done = run("record", "--pmu=sim", "-o", "default.data", "--", "./benchmark", "1000", "300")
         check("default: windows", "windows: sim (" in done.stderr, done.stderr)
         default_rate()

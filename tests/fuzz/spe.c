@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AUX data of Arm SPE: the first byte is where they stood. Packets and records cover them without a gap; what is
  * decoded is encoded and decoded again. */
-#include "codec/spe.h"
 #include "codec/data_src.h"
+#include "codec/spe_reader.h"
+#include "codec/spe_shapes.h"
 #include "codec/spe_source.h"
 
 #include "fuzz.h"
@@ -35,6 +36,30 @@ static void check_record(const struct spe_record *r, u64 from, u64 size)
 	bytes_free(&b);
 }
 
+/* By the shapes of records, twice, so that all of them are known the second time, comes what comes packet by packet.
+ */
+static void check_shapes(const u8 *data, u64 size, u64 aux_offset)
+{
+	struct spe_shapes shapes = { 0 };
+
+	for (u32 i = 0; i < 2; i++) {
+		struct spe_reader plain = { .data = data, .len = size, .aux_offset = aux_offset };
+		struct spe_reader shaped = { .data = data, .len = size, .aux_offset = aux_offset, .shapes = &shapes };
+		struct spe_record a, b;
+		bool more;
+
+		do {
+			memset(&a, 0, sizeof(a));
+			memset(&b, 0, sizeof(b));
+			more = spe_next(&plain, &a);
+			MUST(spe_next(&shaped, &b) == more);
+			MUST(!more || !memcmp(&a, &b, sizeof(a)));
+		} while (more);
+		MUST(plain.at == shaped.at && plain.bad_bytes == shaped.bad_bytes);
+		MUST(plain.broken == shaped.broken && plain.unknown == shaped.unknown);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct spe_reader reader;
@@ -54,6 +79,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		check_record(&r, end, reader.len);
 		end = r.end;
 	}
+	check_shapes(data + 1, size - 1, data[0]);
 	MUST(reader.at == reader.len && reader.bad_bytes <= reader.len);
 	return 0;
 }

@@ -158,6 +158,13 @@ static void swap_irregular(struct at at, const struct record_header *h)
 		memcpy(&fmt, at.p + 20, 4);
 		swap_body(at, (u32)fmt ? "44444488s" : "4444448s");
 		break;
+	case PERF_RECORD_TLS_USER:
+		turn(&at, 8);
+		nr = turn(&at, 8);
+		pass(&at, nr);
+		if (nr)
+			turn(&at, 8);
+		break;
 	case PERF_RECORD_THREAD_MAP:
 		for (nr = turn(&at, 8); nr && at.p < at.end; nr--) {
 			turn(&at, 8);
@@ -249,6 +256,8 @@ static void swap_variable(struct at *at, const struct sample_layout *l, u64 bit)
 		pass(at, n);
 		if (n)
 			turn(at, 8);
+		if (bit == PERF_SAMPLE_TLS_USER && l->tls_defers)
+			turn(at, 8);
 		break;
 	default: /* AUX */
 		pass(at, turn(at, 8));
@@ -334,7 +343,7 @@ void swap_record(u8 *record, const struct trailer_layout *trailer, const struct 
 		swap_sample(at, layout);
 		return;
 	}
-	if (h.type <= PERF_RECORD_CALLCHAIN_DEFERRED && trailer && h.size >= 8 + trailer->size) {
+	if (h.type <= PERF_RECORD_TLS_USER && trailer && h.size >= 8 + trailer->size) {
 		at.end -= trailer->size;
 		swap_trailer((struct at){ at.end, at.end + trailer->size }, trailer->fields);
 	}

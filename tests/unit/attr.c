@@ -154,6 +154,11 @@ static void least_size(void **state)
 	assert_int_equal(attr_least_size(&a), 136);
 	a.config4 = 1;
 	assert_int_equal(attr_least_size(&a), 144);
+	a.sample_tls_flags = PERF_SAMPLE_TLS_DEREF;
+	assert_int_equal(attr_least_size(&a), 144);
+	/* It says where the rest of a sample is. */
+	a.sample_tls_flags |= PERF_SAMPLE_TLS_DEFER;
+	assert_int_equal(attr_least_size(&a), 168);
 }
 
 /* What others cannot read goes to the kernel only. */

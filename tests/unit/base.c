@@ -415,7 +415,7 @@ static void hash_spreads_neighbours(void **state)
 	assert_int_not_equal(hash_bytes("a", 1), hash_bytes("a\0", 2));
 }
 
-static int compare_u64(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
 	u64 x = *(const u64 *)a, y = *(const u64 *)b;
 
@@ -432,7 +432,7 @@ static void hash_pair_tells_pairs_apart(void **state)
 	for (u64 a = 0; a < 200; a++)
 		for (u64 b = 0; b < 200; b++)
 			seen[n++] = hash_pair(0x10000 + a, b);
-	qsort(seen, n, sizeof(*seen), compare_u64);
+	qsort(seen, n, sizeof(*seen), by_value);
 	for (size_t i = 1; i < n; i++)
 		assert_true(seen[i - 1] != seen[i]);
 }

@@ -15,11 +15,12 @@
 
 #include <cmocka.h>
 
+#include "own_dir.h"
 #include "state/cache.h"
 #include "state/dso_answers.h"
 
 struct place {
-	char base[64], dir[96];
+	char base[OWN_DIR_PATH], dir[96];
 };
 
 static int enter(void **state)
@@ -28,9 +29,7 @@ static int enter(void **state)
 
 	if (!p)
 		return -1;
-	snprintf(p->base, sizeof(p->base), "/tmp/reticle-cache-XXXXXX");
-	if (!mkdtemp(p->base))
-		return -1;
+	own_dir_make(p->base);
 	snprintf(p->dir, sizeof(p->dir), "%s/reticle", p->base);
 	setenv("XDG_CACHE_HOME", p->base, 1);
 	*state = p;

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "own_dir.h"
+
 #define EXECUTABLE 5
 
 static struct str str(const char *s)
@@ -253,14 +255,14 @@ static struct cfi_index *index_at(struct current *c, u32 pid, u64 pc)
 static void a_file_may_be_there_for_another_process(void **state)
 {
 	struct record r = { .h = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER } };
-	char dir[] = "/tmp/currentXXXXXX", there[64], path[64];
+	char dir[OWN_DIR_PATH], there[64], path[64];
 	struct dsos *dsos;
 	struct current *c = new_one(&dsos);
 	struct stat st;
 	FILE *f;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
+	own_dir_make(dir);
 	snprintf(there, sizeof(there), "%s/there", dir);
 	snprintf(path, sizeof(path), "%s/path", dir);
 	f = fopen(there, "we");

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "own_dir.h"
 #include "state/debuginfo.h"
 #include "state/dwarf.h"
 #include "state/elf_bounds.h"
@@ -212,7 +213,7 @@ static void test_plt(void **state)
 static void test_what_is_no_program(void **state)
 {
 	static const char *const paths[] = { "/dev/null", "/dev/zero", "/", "/nonexistent", "/proc/self/maps" };
-	char dir[] = "/tmp/reticle-test-XXXXXX", fifo[64];
+	char dir[OWN_DIR_PATH], fifo[64];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
@@ -222,7 +223,7 @@ static void test_what_is_no_program(void **state)
 		assert_false(dsos_has_lines(o.d, o.id));
 		dsos_free(o.d);
 	}
-	assert_non_null(mkdtemp(dir));
+	own_dir_make(dir);
 	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	struct open_dso o = open_dso(fifo); /* opening a pipe without a writer would wait for ever */

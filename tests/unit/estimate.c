@@ -39,7 +39,7 @@ static struct fixture *make(bool sampled)
 
 		evlist_add(&f->l, &a, names[i], NULL);
 		f->w.group.events[i] = i;
-		f->w.group.roles[i] = (u8)event_role_of(&a, names[i], false);
+		f->w.group.roles[i] = (u8)event_role_of(&a, names[i], MACHINE_OTHER);
 	}
 	f->w.total = mem_zalloc(window_stride(MEMBERS) * sizeof(double));
 	f->w.shown = f->w.total;
@@ -267,6 +267,58 @@ static void an_interval_without_end_says_nothing(void **state)
 	drop(f);
 }
 
+/* Two rows have a sample of `instructions` each, one of which ended a period so many times as long. */
+static void samples_of_instructions(bool frequency, u64 times, double out[2])
+{
+	struct fixture *f = make(true);
+	u64 keys[] = { 7, 8 };
+	struct attr a = { .size = 128,
+			  .config = PERF_COUNT_HW_INSTRUCTIONS,
+			  .sample_period = 100,
+			  .flags = frequency ? ATTR_FREQ : 0 };
+	struct profile p = { .evlist = &f->l, .nr_sort = 1 };
+
+	evlist_add(&f->l, &a, "instructions/period-jitter=full/upp", NULL);
+	for (u32 e = 0; e < 2; e++)
+		vec_push(&p.events, (struct profile_event){ .event = e ? MEMBERS : 0,
+							    .weight = 100 + 100 * times,
+							    .samples = 2,
+							    .exact = 2,
+							    .squares = 1e4 + 1e4 * (double)(times * times) });
+	for (u32 e = 0; e < 2; e++)
+		for (u32 i = 0; i < 2; i++)
+			vec_push(&p.events.v[e].rows, (struct row){ .self = i ? 100 * times : 100,
+								    .samples = 1,
+								    .keys = &keys[i],
+								    .frame = ID_NONE });
+	p.events.v[0].measured[MEASURE_WINDOWS] = &f->w;
+	memset(f->w.samples, 0, sizeof(f->w.samples));
+	profile_window_samples(&p, &p.events.v[0]);
+	for (u32 i = 0; i < 2; i++)
+		out[i] = profile_window_row(&f->w, i)[window_samples_at(MEMBERS, INSTRUCTIONS)];
+	for (u32 e = 0; e < 2; e++)
+		vec_free(&p.events.v[e].rows);
+	vec_free(&p.events);
+	drop(f);
+}
+
+/* How long a period was that the recorder drew says nothing about where it ended. */
+static void drawn_periods_count_alike(void **state)
+{
+	double rows[2];
+
+	(void)state;
+	samples_of_instructions(false, 3, rows);
+	near(rows[0], 1, 1e-9);
+	near(rows[1], 1, 1e-9);
+	samples_of_instructions(true, 3, rows); /* worth 1.6 samples of equal weight */
+	near(rows[0], 0.4, 1e-9);
+	near(rows[1], 1.2, 1e-9);
+	samples_of_instructions(false, 9, rows); /* long and short ones in turn: worth 1.22 */
+	near(rows[0], 10 / 82., 1e-9);
+	near(rows[1], 90 / 82., 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +331,7 @@ int main(void)
 		cmocka_unit_test(without_samples_bias_is_in_the_interval),
 		cmocka_unit_test(lost_work_is_in_the_interval),
 		cmocka_unit_test(an_interval_without_end_says_nothing),
+		cmocka_unit_test(drawn_periods_count_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

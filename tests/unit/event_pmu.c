@@ -47,6 +47,7 @@ static const struct file server[] = {
 	{ DEV "arm_spe_0/format/load_filter", "config:33\n" },
 	{ DEV "arm_spe_0/format/event_filter", "config1:0-63\n" },
 	{ DEV "arm_spe_0/format/min_latency", "config2:0-11\n" },
+	{ DEV "arm_spe_1/type", "22\n" },
 	{ DEV "hostile/type", "21\n" },
 	{ DEV "hostile/cpumask", "rm -rf\n" },
 	{ DEV "hostile/format/toofar", "config:0-64\n" },
@@ -91,41 +92,80 @@ static void keep_note(void *ctx, const struct note *note)
 	strcpy(ctx, note->text);
 }
 
+static const struct {
+	const char *text;
+	u32 n, type;
+	u64 config, config1;
+} server_rows[] = {
+	{ "cpu/event=0x3c/", 1, 4, 0x3c, 0 },
+	{ "cpu/event=0xf3c,umask=1,inv,cmask=0x10/", 1, 4, 0xf1080013c, 0 },
+	{ "cpu/r13c/u", 1, 4, 0x13c, 0 },
+	{ "cpu/config=0x55,config1=3/", 1, 4, 0x55, 3 },
+	{ "cpu/umask=2,config=0x55/", 1, 4, 0x255, 0 },
+	{ "cpu/mem-loads/", 1, 4, 0x1cd, 3 },
+	{ "cpu/mem-loads,ldlat=30/P", 1, 4, 0x1cd, 31 },
+	{ "cpu/event=mem-loads/", 1, 4, 0x1cd, 3 },
+	{ "cpu/MEM-LOADS/", 1, 4, 0x1cd, 3 },
+	{ "cpu/cycles/", 1, 4, 0x3c, 0 },
+	{ "cpu/asks,umask=7/", 1, 4, 0x702, 0 },
+	{ "mem-loads:pp", 1, 4, 0x1cd, 3 },
+	{ "topdown", 1, 4, 0x8200, 0 },
+	{ "uncore_imc_1/cas_count_read/", 1, 18, 4, 0 },
+	{ "uncore_imc/cas_count_read/", 2, 17, 4, 0 },
+	{ "imc/cas_count_read/", 2, 17, 4, 0 },
+	{ "uncore_imc_?/event=4/", 2, 17, 4, 0 },
+	{ "*_imc_[01]/event=4/", 2, 17, 4, 0 },
+	{ "cas_count_read", 2, 17, 4, 0 },
+	{ "arm_spe_0/ts_enable=1,load_filter=1,min_latency=20/", 1, 20, 0x200000001, 0 },
+	{ "arm_spe_0//", 1, 20, 1, 0 },
+	{ "arm_spe_0/load_filter=1/", 1, 20, 0x200000001, 0 },
+	{ "arm_spe_0/ts_enable=0,load_filter=1/", 1, 20, 0x200000000, 0 },
+	{ "arm_spe_0/config=0/", 1, 20, 0, 0 },
+	{ "arm_spe_1//", 1, 22, 0, 0 }, /* its driver knows no such term */
+	{ "arm_spe_*//", 2, 20, 1, 0 },
+	{ "hostile/fine/", 1, 21, 0x10, 0 },
+	{ "sched:sched_switch", 1, 2, 314, 0 },
+	{ "sched:sched_switch:u", 1, 2, 314, 0 },
+	{ "sched:sched_w*", 2, 2, 317, 0 },
+	{ "*:sched_*", 3, 2, 314, 0 },
+	{ "probe_app:main/call-graph=fp/", 1, 2, 2001, 0 },
+	{ "cycles", 1, 0, 0, 0 },
+};
+
 static void test_server(void **state)
+{
+	struct tree t = make_tree(server, ARRAY_LEN(server));
+	char note[1024];
+	struct notify to = { keep_note, note };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(server_rows); i++) {
+		struct event_specs specs = { 0 };
+		const struct attr *a;
+
+		if (event_specs_parse(&specs, server_rows[i].text, env_of(&t), &to))
+			fail_msg("'%s': %s", server_rows[i].text, note);
+		a = &specs.v.v[0].attr;
+		if (specs.v.n != server_rows[i].n || a->type != server_rows[i].type ||
+		    a->config != server_rows[i].config || a->config1 != server_rows[i].config1)
+			fail_msg("'%s': %zu events, type %u config %#llx config1 %#llx", server_rows[i].text,
+				 specs.v.n, a->type, (unsigned long long)a->config, (unsigned long long)a->config1);
+		event_specs_free(&specs);
+	}
+	drop_tree(&t);
+}
+
+/* Operations without times are what the user asked for, and a warning says what that means. */
+static void test_spe_times(void **state)
 {
 	static const struct {
 		const char *text;
-		u32 n, type;
-		u64 config, config1;
+		bool warned;
 	} rows[] = {
-		{ "cpu/event=0x3c/", 1, 4, 0x3c, 0 },
-		{ "cpu/event=0xf3c,umask=1,inv,cmask=0x10/", 1, 4, 0xf1080013c, 0 },
-		{ "cpu/r13c/u", 1, 4, 0x13c, 0 },
-		{ "cpu/config=0x55,config1=3/", 1, 4, 0x55, 3 },
-		{ "cpu/umask=2,config=0x55/", 1, 4, 0x255, 0 },
-		{ "cpu/mem-loads/", 1, 4, 0x1cd, 3 },
-		{ "cpu/mem-loads,ldlat=30/P", 1, 4, 0x1cd, 31 },
-		{ "cpu/event=mem-loads/", 1, 4, 0x1cd, 3 },
-		{ "cpu/MEM-LOADS/", 1, 4, 0x1cd, 3 },
-		{ "cpu/cycles/", 1, 4, 0x3c, 0 },
-		{ "cpu/asks,umask=7/", 1, 4, 0x702, 0 },
-		{ "mem-loads:pp", 1, 4, 0x1cd, 3 },
-		{ "topdown", 1, 4, 0x8200, 0 },
-		{ "uncore_imc_1/cas_count_read/", 1, 18, 4, 0 },
-		{ "uncore_imc/cas_count_read/", 2, 17, 4, 0 },
-		{ "imc/cas_count_read/", 2, 17, 4, 0 },
-		{ "uncore_imc_?/event=4/", 2, 17, 4, 0 },
-		{ "*_imc_[01]/event=4/", 2, 17, 4, 0 },
-		{ "cas_count_read", 2, 17, 4, 0 },
-		{ "arm_spe_0/ts_enable=1,load_filter=1,min_latency=20/", 1, 20, 0x200000001, 0 },
-		{ "arm_spe_0//", 1, 20, 0, 0 },
-		{ "hostile/fine/", 1, 21, 0x10, 0 },
-		{ "sched:sched_switch", 1, 2, 314, 0 },
-		{ "sched:sched_switch:u", 1, 2, 314, 0 },
-		{ "sched:sched_w*", 2, 2, 317, 0 },
-		{ "*:sched_*", 3, 2, 314, 0 },
-		{ "probe_app:main/call-graph=fp/", 1, 2, 2001, 0 },
-		{ "cycles", 1, 0, 0, 0 },
+		{ "arm_spe_0//", false },	    { "arm_spe_0/ts_enable=1/", false },
+		{ "arm_spe_0/ts_enable/u", false }, { "arm_spe_0/ts_enable=0/u", true },
+		{ "arm_spe_0/config=2/", true },    { "arm_spe_0/config=3/", false },
+		{ "arm_spe_1//", false },
 	};
 	struct tree t = make_tree(server, ARRAY_LEN(server));
 	char note[1024];
@@ -134,15 +174,11 @@ static void test_server(void **state)
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		struct event_specs specs = { 0 };
-		const struct attr *a;
 
-		if (event_specs_parse(&specs, rows[i].text, env_of(&t), &to))
+		*note = 0;
+		assert_int_equal(event_specs_parse(&specs, rows[i].text, env_of(&t), &to), 0);
+		if ((strstr(note, "without ts_enable") != NULL) != rows[i].warned)
 			fail_msg("'%s': %s", rows[i].text, note);
-		a = &specs.v.v[0].attr;
-		if (specs.v.n != rows[i].n || a->type != rows[i].type || a->config != rows[i].config ||
-		    a->config1 != rows[i].config1)
-			fail_msg("'%s': %zu events, type %u config %#llx config1 %#llx", rows[i].text, specs.v.n,
-				 a->type, (unsigned long long)a->config, (unsigned long long)a->config1);
 		event_specs_free(&specs);
 	}
 	drop_tree(&t);
@@ -173,6 +209,9 @@ static void test_details(void **state)
 	assert_int_equal(s[2].attr.sample_period, 77);
 	assert_string_equal(s[2].name, "mine");
 	assert_string_equal(s[3].cpus, "0,18");
+	assert_false(s[3].aux);
+	assert_true(s[4].aux);
+	assert_int_equal(s[4].least_period, 1024);
 	assert_int_equal(s[4].attr.sample_period, 1024);
 	assert_false(s[4].has_period);
 	assert_string_equal(s[5].name, "sched:sched_switch");
@@ -420,7 +459,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_server),	   cmocka_unit_test(test_details),   cmocka_unit_test(test_hybrid),
 		cmocka_unit_test(test_arm),	   cmocka_unit_test(test_errors),    cmocka_unit_test(test_no_tracefs),
-		cmocka_unit_test(test_format_put), cmocka_unit_test(test_simulated),
+		cmocka_unit_test(test_format_put), cmocka_unit_test(test_simulated), cmocka_unit_test(test_spe_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

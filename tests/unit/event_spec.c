@@ -162,6 +162,9 @@ static void test_thread_data(void **state)
 		{ "cs/tls-size=64/", 64, 0, 0 },
 		{ "cs/tls-size=4096,tls-offset=-64,tls-pointer/", 4096, PERF_SAMPLE_TLS_DEREF, -64 },
 		{ "cs/tls-offset=0x10,tls-size=8,tls-pointer=0/", 8, 0, 16 },
+		{ "cs/tls-size=8,tls-defer/", 8, PERF_SAMPLE_TLS_DEFER, 0 },
+		{ "cs/tls-size=8,tls-pointer,tls-defer/", 8, PERF_SAMPLE_TLS_DEREF | PERF_SAMPLE_TLS_DEFER, 0 },
+		{ "cs/tls-size=8,tls-pointer,tls-defer=0/", 8, PERF_SAMPLE_TLS_DEREF, 0 },
 		{ "cs/tls-size=8,tls-offset=-0x80000000/", 8, 0, INT32_MIN },
 		{ "cs/tls-size=8,tls-offset=2147483647/", 8, 0, INT32_MAX },
 	};
@@ -357,6 +360,7 @@ static const struct {
 	{ "cs/tls-size=0/", ERR_USAGE, 12, 1, "multiple of 8" },
 	{ "cs/tls-size=4104/", ERR_USAGE, 12, 4, "at most 4096" },
 	{ "cs/tls-pointer/", ERR_USAGE, 3, 11, "needs 'tls-size'" },
+	{ "cs/tls-defer/", ERR_USAGE, 3, 9, "needs 'tls-size'" },
 	{ "cs/tls-offset=8/", ERR_USAGE, 14, 1, "needs 'tls-size'" },
 	{ "cs/tls-size=8,tls-offset/", ERR_USAGE, 14, 10, "32 bits" },
 	{ "cs/tls-size=8,tls-offset=-/", ERR_USAGE, 25, 1, "32 bits" },

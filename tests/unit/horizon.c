@@ -159,12 +159,112 @@ static void test_beginning(void **state)
 	horizon_free(&h);
 }
 
+#define OUTPUT 5 /* the id of the event of activities; 4: of another one */
+
+static void events_with_activities(struct evlist *l)
+{
+	struct attr a = { .type = PERF_TYPE_SOFTWARE,
+			  .sample_type =
+				  PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW };
+
+	evlist_add_id(l, evlist_add(l, &a, "cpu-clock", NULL), OUTPUT - 1);
+	a.config = PERF_COUNT_SW_BPF_OUTPUT;
+	evlist_add_id(l, evlist_add(l, &a, ACTIVITY_EVENT, NULL), OUTPUT);
+	assert_int_equal(evlist_seal(l, NULL, "here"), 0);
+	l->trailer = timed;
+}
+
+/* A sample; its record is of the kind `what`, and `data` are its data. */
+static void put_said(struct bytes *out, const struct evlist *l, u64 id, u32 tid, u8 what, const char *data, u64 time)
+{
+	struct bytes raw = { 0 };
+	struct sample s = { .id = id, .pid = 1, .tid = tid, .time = time };
+
+	bytes_u8(&raw, ACTIVITY_VERSION);
+	bytes_u8(&raw, what);
+	bytes_u8(&raw, ACTIVITY_NONE);
+	bytes_u8(&raw, 0);
+	bytes_u32(&raw, (u32)strlen(data));
+	bytes_u64(&raw, time);
+	bytes_u64(&raw, 1);
+	bytes_put(&raw, data, strlen(data));
+	s.raw = raw.p;
+	s.raw_size = (u32)raw.len;
+	assert_int_equal(sample_encode(&l->events.v[0].layout, &s, out), 0);
+	bytes_free(&raw);
+}
+
+/* What it would tell of activities, as "TID DATA; ", the oldest first. */
+static void expect_said(const struct horizon *h, const struct evlist *l, const char *want)
+{
+	struct bytes records = { 0 }, text = { 0 };
+	struct record_header head;
+
+	horizon_put(h, &records);
+	for (size_t at = 0; at < records.len; at += head.size) {
+		struct activity_record said;
+		struct sample s;
+
+		memcpy(&head, records.p + at, sizeof(head));
+		if (head.type != PERF_RECORD_SAMPLE)
+			continue;
+		assert_int_equal(
+			sample_decode(&l->events.v[0].layout, cursor_over(records.p + at, head.size, false), &s), 0);
+		assert_int_equal(s.id, OUTPUT);
+		assert_true(activity_decode(cursor_over(s.raw, s.raw_size, false), &said));
+		bytes_printf(&text, "%u %.*s; ", s.tid, (int)said.data.len, said.data.p);
+	}
+	bytes_char(&text, 0);
+	assert_string_equal((const char *)text.p, want);
+	bytes_free(&records);
+	bytes_free(&text);
+}
+
+/* A thread says what it works for when that changes: it may go on for longer than rounds are kept. */
+static void test_activities(void **state)
+{
+	struct horizon h = { 0 };
+	struct bytes round = { 0 };
+	struct evlist l = { 0 };
+
+	(void)state;
+	events_with_activities(&l);
+	for (u32 tid = 1; tid <= 3; tid++)
+		put(&round, (struct record){ .h.type = PERF_RECORD_FORK, .task = { 1, 1, tid, 1 } }, 1);
+	put_said(&round, &l, OUTPUT, 1, ACTIVITY_PROCESS, "shop", 1);
+	put_said(&round, &l, OUTPUT, 2, ACTIVITY_THREAD, "list", 3);
+	put_said(&round, &l, OUTPUT, 2, ACTIVITY_THREAD, "buy", 2);
+	put_said(&round, &l, OUTPUT - 1, 2, ACTIVITY_THREAD, "no event of these", 4);
+	put_said(&round, &l, OUTPUT, 3, ACTIVITY_THREAD, "pay", 5);
+	horizon_take(&h, &l, round.p, round.len);
+	horizon_move(&h);
+	horizon_move(&h);
+	expect_said(&h, &l, "1 shop; 2 list; 3 pay; ");
+	round.len = 0;
+	put(&round, (struct record){ .h.type = PERF_RECORD_EXIT, .task = { 1, 1, 3, 1 } }, 6);
+	put_said(&round, &l, OUTPUT, 3, ACTIVITY_THREAD, "after its end", 7);
+	horizon_take(&h, &l, round.p, round.len);
+	horizon_move(&h);
+	horizon_move(&h);
+	expect_said(&h, &l, "1 shop; 2 list; ");
+	/* Another program says nothing yet. */
+	round.len = 0;
+	put(&round, (struct record){ .h.type = PERF_RECORD_COMM, .comm = { 1, 2, { "next", 4 }, .exec = true } }, 8);
+	horizon_take(&h, &l, round.p, round.len);
+	horizon_move(&h);
+	horizon_move(&h);
+	expect_said(&h, &l, "");
+	bytes_free(&round);
+	horizon_free(&h);
+	evlist_free(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_in_order_of_time), cmocka_unit_test(test_equal_times),
 		cmocka_unit_test(test_no_time),		 cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_beginning),
+		cmocka_unit_test(test_beginning),	 cmocka_unit_test(test_activities),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

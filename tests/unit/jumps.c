@@ -89,6 +89,30 @@ static void test_values(void **state)
 	assert_true(!j.n && !j.anywhere);
 }
 
+/* Only code that goes on at its end runs into what follows it. */
+static void test_end(void **state)
+{
+	struct jumps j;
+
+	(void)state;
+	FIND(&j, 0x74, 2, 0xc3, 0x90, 0x31, 0xc0); /* xor %eax,%eax */
+	assert_true(j.runs_on);
+	FIND(&j, 0x31, 0xc0, 0xc3);
+	assert_false(j.runs_on);
+	FIND(&j, 0xe8, 0, 0x10, 0, 0, 0x75, 0xf9); /* jne to its beginning */
+	assert_true(j.runs_on);
+	FIND(&j, 0x31, 0xc0, 0xe8, 0, 0x10, 0, 0); /* a call that does not return */
+	assert_false(j.runs_on);
+	FIND(&j, 0xff, 0x15, 0, 0, 0, 0, 0x66, 0x90, 0x0f, 0x1f, 0x40, 0); /* and what fills up behind it */
+	assert_false(j.runs_on);
+	FIND(&j, 0x31, 0xc0, 0xc3, 0xcc, 0xcc);
+	assert_false(j.runs_on);
+	FIND(&j, 0xeb, 0xfe);
+	assert_false(j.runs_on);
+	FIND(&j, 0x0f, 0x0b); /* ud2 */
+	assert_false(j.runs_on);
+}
+
 static void test_many(void **state)
 {
 	u8 code[(JUMPS_OUT + 1) * 2];
@@ -109,7 +133,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_direct), cmocka_unit_test(test_anywhere),
 					    cmocka_unit_test(test_stacks), cmocka_unit_test(test_values),
-					    cmocka_unit_test(test_many) };
+					    cmocka_unit_test(test_end),	   cmocka_unit_test(test_many) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

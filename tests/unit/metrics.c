@@ -39,7 +39,7 @@ static struct fixture *make(u32 members)
 
 		evlist_add(&f->l, &a, names[i], NULL);
 		f->w.group.events[i] = i;
-		f->w.group.roles[i] = (u8)event_role_of(&a, names[i], false);
+		f->w.group.roles[i] = (u8)event_role_of(&a, names[i], MACHINE_OTHER);
 	}
 	f->w.total = mem_zalloc(window_stride(members) * sizeof(double));
 	f->w.rows = mem_zalloc(ROWS * window_stride(members) * sizeof(double));
@@ -214,7 +214,7 @@ static void nothing_seen_is_not_nothing(void **state)
 	v = value(f, "BM/KI", row_of(f, 0));
 	near(v.value, 0, 0);
 	assert_true(v.half > 0.2 && v.half < 0.4); /* two or three in 10000 instructions */
-	v = value(f, "%CM", row_of(f, 0));
+	v = value(f, "LLC%", row_of(f, 0));
 	assert_true(v.half > 2 && v.half < 6);
 	assert_true(isnan(value(f, "CPI", row_of(f, 1)).value));
 	drop(f);
@@ -252,8 +252,8 @@ static void nothing_seen_in_formulas(void **state)
 	/* Of an event that is common, and one of which none was seen: what was found, and two of the other. */
 	mixed = 1e6 * 100.0 / 99 * (100 * 401 - 2000.0 * 2000 / 100) / 1e8;
 	near(value(f, "mixed", row_of(f, 0)).variance, mixed + 2500 * one, 1e-9);
-	near(value(f, "share", row_of(f, 0)).variance, value(f, "%CM", row_of(f, 0)).variance, 1e-12);
-	near(value(f, "of", row_of(f, 0)).variance, value(f, "%CM", row_of(f, 0)).variance, 1e-12);
+	near(value(f, "share", row_of(f, 0)).variance, value(f, "LLC%", row_of(f, 0)).variance, 1e-12);
+	near(value(f, "of", row_of(f, 0)).variance, value(f, "LLC%", row_of(f, 0)).variance, 1e-12);
 	/* Three clusters have one of the first, three of the second: as with six of one event. */
 	for (u32 i = 0; i < 100; i++)
 		add(f, 1, (u64[]){ 300, 100, i % 40 == 1, 20, i % 40 == 2 });
@@ -274,7 +274,7 @@ static void all_alike_is_not_certain(void **state)
 	v = value(f, "CPI", row_of(f, 0));
 	near(v.value, 3, 1e-12);
 	near(v.variance, 2.0 * 300 / 1e8, 1e-15); /* two windows, off by the root of 300 cycles */
-	v = value(f, "%CM", row_of(f, 0));
+	v = value(f, "LLC%", row_of(f, 0));
 	near(v.value, 100, 1e-12);
 	assert_true(v.half > 2 && v.half < 6);
 	drop(f);

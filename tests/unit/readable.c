@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "own_dir.h"
 #include "parser.h"
 #include "state/apart.h"
 #include "state/dso_names.h"
@@ -136,13 +137,13 @@ static void names_of_a_dead_parser(void **state)
 /* What was said is kept by the symbols' numbers, and only with a key. */
 static void said_once(void **state)
 {
-	char dir[] = "/tmp/reticle-names-XXXXXX", *cmd;
+	char dir[OWN_DIR_PATH], *cmd;
 	struct bytes key = { 0 }, names = { 0 }, reply = { 0 };
 	struct apart *a = apart_new();
 	const u32 syms[] = { 5, 9 };
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
+	own_dir_make(dir);
 	setenv("XDG_CACHE_HOME", dir, 1);
 	bytes_str(&key, "a table");
 	bytes_put(&names, "_ZN4demo4stepEv\0_Zz", 20);

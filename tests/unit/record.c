@@ -82,7 +82,7 @@ static void every_kind_has_an_example(void **state)
 			fail_msg("no example of %s", kind->name);
 	}
 	assert_null(record_kind(0));
-	assert_null(record_kind(PERF_RECORD_CALLCHAIN_DEFERRED + 1));
+	assert_null(record_kind(PERF_RECORD_TLS_USER + 1));
 	assert_null(record_kind(63));
 	assert_null(record_kind(PERF_RECORD_BPF_METADATA + 1));
 	assert_null(record_kind(PERF_RECORD_SIMPLEPERF_KERNEL_SYMBOL - 1));

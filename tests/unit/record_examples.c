@@ -109,6 +109,8 @@ const struct record_example record_examples[] = {
 	{ { KIND(AUX_OUTPUT_HW_ID), .aux_output_hw_id = { 0x123 } }, "hw-id 0x123" },
 	{ { KIND(CALLCHAIN_DEFERRED), .callchain_deferred = { 0x77, U64S(chain) } },
 	  "cookie 0x77 chain 0xfffffffffffffe00 0x401000 0x402000" },
+	{ { KIND(TLS_USER), .tls_user = { 0x78, OVER(name_data), 6 } }, "cookie 0x78 tls 6379636c6573" },
+	{ { KIND(TLS_USER), .tls_user = { .cookie = 0x79 } }, "cookie 0x79 tls " },
 
 	{ { KIND(HEADER_ATTR),
 	    .header_attr = { { .type = 1,

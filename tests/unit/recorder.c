@@ -21,6 +21,7 @@
 #include "base/rootdir.h"
 #include "codec/proc_stat.h"
 #include "codec/procmaps.h"
+#include "own_dir.h"
 #include "read/source.h"
 #include "record/build_id.h"
 #include "record/flow.h"
@@ -352,14 +353,13 @@ static void check_told(struct flow *f, const struct bytes *data, bool again, con
 
 /* A process below another root directory, in which there is a program. */
 struct other_root {
-	char root[64], program[80];
+	char root[OWN_DIR_PATH], program[80];
 	pid_t pid; /* 0: this user may not have one */
 };
 
 static void begin_root(struct other_root *o)
 {
-	snprintf(o->root, sizeof(o->root), "/tmp/reticle-root-XXXXXX");
-	assert_non_null(mkdtemp(o->root));
+	own_dir_make(o->root);
 	snprintf(o->program, sizeof(o->program), "%s/program", o->root);
 	write_elf(o->program, 0);
 	o->pid = start_below(o->root);
@@ -680,12 +680,12 @@ static void write_file(const char *path, bool end, u64 limit, bool early, u64 *r
 
 static void test_writer(void **state)
 {
-	char dir[] = "/tmp/reticle-test-XXXXXX", path[64], old[80];
+	char dir[OWN_DIR_PATH], path[64], old[80];
 	u64 records, features;
 
 	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
-	assert_non_null(mkdtemp(dir));
+	own_dir_make(dir);
 	snprintf(path, sizeof(path), "%s/perf.data", dir);
 	snprintf(old, sizeof(old), "%s.old", path);
 	write_file(path, true, 0, false, &records, &features);

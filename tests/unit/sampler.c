@@ -100,6 +100,14 @@ u64 tasks_time(const struct vthread *t)
 {
 	return sampler_clock(t);
 }
+void truth_operation(struct vthread *t, u64 id, u64 pc, const struct vpmu_truth_operation *o)
+{
+	(void)t;
+	(void)id;
+	(void)pc;
+	(void)o;
+}
+
 void truth_window(struct vthread *t, const struct vpmu_event *e, u64 id, u64 pc)
 {
 	(void)t, (void)e, (void)id, (void)pc;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "codec/perfdata.h"
+#include "own_dir.h"
 #include "recipe/recipe.h"
 #include "walk.h"
 
@@ -442,14 +443,14 @@ static void write_file(const char *dir, const char *name, const struct bytes *b)
 /* As perf record --threads leaves it: a main file, and files of bare records beside it. */
 static void a_directory(void **state)
 {
-	char dir[] = "/tmp/reticle-test-XXXXXX";
+	char dir[OWN_DIR_PATH];
 	static const char *const names[] = { "data", "data.0", "data.1", "data.2" };
 	struct bytes whole = compile(RECORDING), head = compile("mode=pipe\n" RECORDING), rest;
 	struct walked w;
 
 	(void)state;
 	split(&head, &rest);
-	assert_non_null(mkdtemp(dir));
+	own_dir_make(dir);
 	write_file(dir, "data", &whole);
 	write_file(dir, "data.0", &rest);
 	rest.len -= 4; /* torn; the files behind it are read all the same */
@@ -489,7 +490,7 @@ static void pack(struct bytes *to, const struct bytes *records)
 /* The files of a directory are each a stream of zstd, which does not end: recorders only flush it. */
 static void each_file_has_its_own_stream(void **state)
 {
-	char dir[] = "/tmp/reticle-test-XXXXXX";
+	char dir[OWN_DIR_PATH];
 	static const char *const names[] = { "data", "data.0", "data.1" };
 	struct bytes whole = compile(RECORDING), head = compile("mode=pipe\n" RECORDING), rest, packed = { 0 };
 	struct walked w;
@@ -497,7 +498,7 @@ static void each_file_has_its_own_stream(void **state)
 	(void)state;
 	split(&head, &rest);
 	pack(&packed, &rest);
-	assert_non_null(mkdtemp(dir));
+	own_dir_make(dir);
 	write_file(dir, "data", &whole);
 	write_file(dir, "data.0", &packed);
 	write_file(dir, "data.1", &packed);

@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "codec/spe.h"
+#include "codec/spe_reader.h"
+#include "codec/spe_shapes.h"
 
 /* As perf report -D printed them in public mails and documents, of hardware unless it says otherwise. */
 static const struct vector {
@@ -213,13 +214,82 @@ static void test_records(void **state)
 	bytes_free(&b);
 }
 
+/* Bytes that are the same by shapes and packet by packet, whatever the damage. Returns how many records. */
+static u32 same_by_shapes(const struct bytes *b, struct spe_shapes *shapes)
+{
+	struct spe_reader plain = { .data = b->p, .len = b->len };
+	struct spe_reader shaped = { .data = b->p, .len = b->len, .shapes = shapes };
+	struct spe_record x, y;
+	u32 n = 0;
+
+	for (;; n++) {
+		bool more;
+
+		memset(&x, 0, sizeof(x));
+		memset(&y, 0, sizeof(y));
+		more = spe_next(&plain, &x);
+		assert_int_equal(spe_next(&shaped, &y), more);
+		if (!more)
+			break;
+		assert_memory_equal(&x, &y, sizeof(x));
+	}
+	assert_int_equal(shaped.at, plain.at);
+	assert_int_equal(shaped.bad_bytes, plain.bad_bytes);
+	assert_int_equal(shaped.broken, plain.broken);
+	assert_int_equal(shaped.unknown, plain.unknown);
+	return n;
+}
+
+static void put_branch(struct bytes *b, u64 pc)
+{
+	spe_packet_encode(SPE_ADDRESS, SPE_PC, pc, b);
+	spe_packet_encode(SPE_OPERATION, SPE_BRANCH, 1, b);
+	spe_packet_encode(SPE_ADDRESS, SPE_TARGET, 1ull << 63 | 1ull << 61 | 0x00ff800010000040, b);
+	spe_packet_encode(SPE_ADDRESS, SPE_PREVIOUS_TARGET, 0x400200, b);
+	spe_packet_encode(SPE_ADDRESS, SPE_PC, pc + 4, b); /* the later one holds */
+	spe_packet_encode(SPE_EVENTS, 0, 0x80000002, b);
+	spe_packet_encode(SPE_END, 0, 0, b);
+}
+
+static void test_shapes(void **state)
+{
+	struct spe_shapes shapes = { 0 };
+	struct bytes b = { 0 };
+	const struct spe_shape *known;
+	u32 seed = 1;
+
+	(void)state;
+	for (u32 i = 0; i < 40; i++) {
+		put_load(&b, 1ull << 63 | (0x400000 + 4 * i), 0x0b00aaaabbbb0010 + 64 * i, 100 + i);
+		put_branch(&b, 0x400100 + 8 * i);
+		spe_packet_encode(SPE_PAD, 0, i % 20, &b);
+	}
+	assert_int_equal(same_by_shapes(&b, &shapes), 80);
+	assert_int_equal(shapes.n, 2);
+	known = spe_shape_of(&shapes, b.p, b.len);
+	assert_non_null(known);
+	assert_null(spe_shape_of(&shapes, b.p + 1, b.len - 1));
+	assert_null(spe_shape_of(&shapes, b.p, known->size)); /* its last field is read with what follows */
+
+	for (u32 i = 0; i < 2000; i++) {
+		u8 *at, was;
+
+		seed = seed * 1664525 + 1013904223;
+		at = &b.p[seed % b.len];
+		was = *at;
+		*at = (u8)(seed >> 24);
+		same_by_shapes(&b, &shapes);
+		*at = was;
+	}
+	assert_true(shapes.n <= SPE_SHAPES);
+	bytes_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_published),
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_alignment),
-		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_published), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_alignment),
+		cmocka_unit_test(test_records),	  cmocka_unit_test(test_shapes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,24 +132,26 @@ static void test_counts(void **state)
 /* They come behind the events of the recording, of which those that fill buffers have no samples of their own. */
 static void test_added(void **state)
 {
-	const struct aux aux = { .pmu_type = 9 };
+	u32 types[] = { 9, 12 };
+	const struct aux aux = { .pmu_type = 9, .pmu_types = { types, ARRAY_LEN(types), ARRAY_LEN(types) } };
 	struct evlist l = { 0 };
 	struct spe s;
 
 	(void)state;
 	evlist_add(&l, &(struct attr){ .type = 9, .sample_type = PERF_SAMPLE_IP }, "arm_spe_0//", NULL);
 	evlist_add(&l, &(struct attr){ .type = 1, .sample_type = PERF_SAMPLE_IP }, "cpu-clock", NULL);
+	evlist_add(&l, &(struct attr){ .type = 12, .sample_type = PERF_SAMPLE_IP }, "arm_spe_1//", NULL);
 	spe_add_events(&s, 1u << SPE_EVENT_LLC_MISS | 1u << SPE_EVENT_INSTRUCTIONS, &aux, &l);
 	assert_ptr_equal(s.aux, &aux);
-	assert_int_equal(l.events.n, 4);
-	assert_true(l.events.v[0].silent);
-	assert_false(l.events.v[1].silent || l.events.v[2].silent || l.events.v[3].silent);
+	assert_int_equal(l.events.n, 5);
+	assert_true(l.events.v[0].silent && l.events.v[2].silent);
+	assert_false(l.events.v[1].silent || l.events.v[3].silent || l.events.v[4].silent);
 	for (u32 i = 0; i < SPE_NR_EVENTS; i++)
-		assert_int_equal(s.of[i], i == SPE_EVENT_LLC_MISS ? 2 : i == SPE_EVENT_INSTRUCTIONS ? 3 : ID_NONE);
-	assert_string_equal(l.events.v[2].name, "llc-miss");
-	assert_int_equal(l.events.v[2].attr.config, SPE_EV_LLC_REFILL);
-	assert_int_equal(l.events.v[2].attr.type, 9);
-	assert_string_equal(l.events.v[3].name, "instructions");
+		assert_int_equal(s.of[i], i == SPE_EVENT_LLC_MISS ? 3 : i == SPE_EVENT_INSTRUCTIONS ? 4 : ID_NONE);
+	assert_string_equal(l.events.v[3].name, "llc-miss");
+	assert_int_equal(l.events.v[3].attr.config, SPE_EV_LLC_REFILL);
+	assert_int_equal(l.events.v[3].attr.type, 9);
+	assert_string_equal(l.events.v[4].name, "instructions");
 	evlist_free(&l);
 }
 

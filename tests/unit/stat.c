@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "cmd/stat.h"
+#include "own_dir.h"
 
 #define MS 1000000ull
 
@@ -316,11 +317,11 @@ static void test_topology(void **state)
 					    "/devices/system/cpu/cpu7/node3",
 					    "/devices/system/cpu/cpu7/topology" };
 	static const char *const files[] = { "physical_package_id", "die_id", "core_id" };
-	char root[] = "/tmp/reticle-topology.XXXXXX", path[256];
+	char root[OWN_DIR_PATH], path[256];
 	struct cpu_place p;
 
 	(void)state;
-	assert_non_null(mkdtemp(root));
+	own_dir_make(root);
 	topology_of(root, 7, &p);
 	assert_true(!p.socket && !p.die && !p.core && !p.node);
 	for (u32 i = 0; i < ARRAY_LEN(dirs); i++) {

@@ -274,6 +274,27 @@ static void test_registers_told(void **state)
 	}
 }
 
+/* The oldest calls are overwritten by new ones; the others are known only if they are in the same registers. */
+static void test_registers_overwritten(void **state)
+{
+	(void)state;
+	for (u32 off = 0; off < DEPTH; off++) {
+		struct made first = stack(5, 4, true), deeper = stack(7, 4, true);
+		struct run r;
+
+		begin(&r);
+		deeper.reg = (s32)(((u32)deeper.reg + off) % DEPTH);
+		read_one(&r, &first);
+		read_one(&r, &deeper);
+		for (u32 k = 0; k < 4; k++) {
+			u32 reg = ((u32)deeper.reg + DEPTH - k) % DEPTH;
+
+			assert_true(only(&r, 7 - k, reg, deeper.words[3 * k], deeper.words[3 * k + 1]));
+		}
+		end(&r);
+	}
+}
+
 /* What is mapped elsewhere meanwhile is read anew. */
 static void test_maps_change(void **state)
 {
@@ -439,6 +460,88 @@ static void test_recursion_refused(void **state)
 	end(&r);
 }
 
+/* A new call goes to a function that was called before: that is remembered. */
+static void test_recursion_by_new_call(void **state)
+{
+	struct made first = stack(3, 2, false);
+	struct made again = { .ip = IN(2), .n = 3, .reg = -1, .words = { CALL(3, 2), CALL(2, 3), CALL(1, 2) } };
+	struct made later = {
+		.ip = IN(5), .n = 4, .reg = -1, .words = { CALL(4, 5), CALL(2, 4), CALL(3, 2), CALL(2, 3) }
+	};
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	takes(&r, &first, 2, 2);
+	takes(&r, &again, 3, 3);
+	assert_int_equal(lbr_counted(r.lbr)->refused, 0);
+	takes(&r, &later, 4, 4); /* 2 made the oldest call */
+	assert_int_equal(lbr_counted(r.lbr)->refused, 1);
+	end(&r);
+}
+
+/* Another program of a thread is looked at anew, also if its stacks are those of the one before. */
+static void test_recursion_after_exec(void **state)
+{
+	struct made first = {
+		.ip = IN(4), .n = 4, .reg = -1, .words = { CALL(3, 4), CALL(2, 3), CALL(3, 2), CALL(1, 3) }
+	};
+	struct made deeper = {
+		.ip = IN(5), .n = 4, .reg = -1, .words = { CALL(4, 5), CALL(3, 4), CALL(2, 3), CALL(3, 2) }
+	};
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	takes(&r, &first, 4, 4);
+	lbr_forget(r.lbr, TID);
+	takes(&r, &first, 4, 4);
+	takes(&r, &deeper, 4, 4); /* 3 made the oldest call */
+	assert_int_equal(lbr_counted(r.lbr)->refused, 1);
+	end(&r);
+}
+
+/* What a thread that jumps has said before it was seen to jump is not taken for checked. */
+static void test_jump_after_tail_call(void **state)
+{
+	/* 2 was called, and is in 3: allowed while nobody jumps. */
+	struct made tail = { .ip = IN(5), .n = 3, .reg = -1, .words = { CALL(4, 5), CALL(3, 4), CALL(1, 2) } };
+	struct made jump = { .ip = IN(9), .n = 2, .reg = -1, .words = { CALL(9, 3), CALL(1, 9) } };
+	struct run r;
+
+	(void)state;
+	for (u32 seen_before = 0; seen_before < 2; seen_before++) {
+		begin(&r);
+		if (seen_before)
+			takes(&r, &tail, 3, 3);
+		assert_true(take(&r, &jump));
+		for (u32 i = 0; i < 2; i++)
+			takes(&r, &tail, 2, 2);
+		end(&r);
+	}
+}
+
+/* The oldest call was the only one of its kind, until it was made again. */
+static void test_oldest_again(void **state)
+{
+	struct made first = stack(3, 2, false);
+	struct made again = {
+		.ip = IN(2), .n = 4, .reg = -1, .words = { CALL(1, 2), CALL(3, 1), CALL(2, 3), CALL(1, 2) }
+	};
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (u32 i = 0; i < 3; i++)
+		takes(&r, &first, 2, 2);
+	assert_int_equal(lbr_counted(r.lbr)->refused, 0);
+	for (u32 i = 1; i <= 2; i++) {
+		takes(&r, &again, 4, 4);
+		assert_int_equal(lbr_counted(r.lbr)->refused, i);
+	}
+	end(&r);
+}
+
 static void test_cut(void **state)
 {
 	/* 9 called 3, is where the thread is, and was called: 3 did not return. */
@@ -575,6 +678,7 @@ int main(void)
 		cmocka_unit_test(test_ends_at_no_call),
 		cmocka_unit_test(test_jumps),
 		cmocka_unit_test(test_registers_told),
+		cmocka_unit_test(test_registers_overwritten),
 		cmocka_unit_test(test_maps_change),
 		cmocka_unit_test(test_stitches),
 		cmocka_unit_test(test_other_way),
@@ -582,6 +686,10 @@ int main(void)
 		cmocka_unit_test(test_parting),
 		cmocka_unit_test(test_threads_apart),
 		cmocka_unit_test(test_recursion_refused),
+		cmocka_unit_test(test_recursion_by_new_call),
+		cmocka_unit_test(test_recursion_after_exec),
+		cmocka_unit_test(test_oldest_again),
+		cmocka_unit_test(test_jump_after_tail_call),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_no_jump),
 		cmocka_unit_test(test_binding),

@@ -3,16 +3,16 @@
 #ifndef TESTS_UNIT_TREE_H
 #define TESTS_UNIT_TREE_H
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "events/spec.h"
+#include "own_dir.h"
 
 struct tree {
-	char dir[64];
+	char dir[OWN_DIR_PATH];
 	char trace[80];
 	struct event_env env;
 };
@@ -42,10 +42,9 @@ static inline void make_file(const char *root, const struct file *f)
 
 static inline struct tree make_tree(const struct file *files, u32 n)
 {
-	struct tree t = { .dir = "/tmp/reticle-tree-XXXXXX" };
+	struct tree t = { 0 };
 
-	if (!mkdtemp(t.dir))
-		abort();
+	own_dir_make(t.dir);
 	for (u32 i = 0; i < n; i++)
 		make_file(t.dir, &files[i]);
 	snprintf(t.trace, sizeof(t.trace), "%s/trace", t.dir);
@@ -59,17 +58,9 @@ static inline const struct event_env *env_of(struct tree *t)
 	return &t->env;
 }
 
-static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static inline void drop_tree(struct tree *t)
 {
-	nftw(t->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	own_dir_remove(t->dir);
 }
 
 #endif

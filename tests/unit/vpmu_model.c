@@ -18,6 +18,7 @@ static const struct model small = {
 	.llc = { 4, 8 },
 	.dtlb = { 1, 2 },
 	.history_bits = 10,
+	.target_bits = 6,
 	.indirect_bits = 6,
 	.return_depth = 4,
 };
@@ -284,6 +285,25 @@ static void test_indirect(void **state)
 	predictor_free(&p);
 }
 
+/* A PLT's jump always goes to the same place: it is foreseen whatever came before it. A table's jump is foreseen by
+ * what came before it. */
+static void test_indirect_history(void **state)
+{
+	struct predictor p;
+
+	(void)state;
+	predictor_new(&p, &small);
+	for (u32 i = 0; i < 200; i++) {
+		p.history = i * 5;
+		assert_int_equal(predict_indirect(&p, 0x1000, 0x2000), i == 0);
+	}
+	for (u32 i = 0; i < 200; i++) {
+		p.history = i & 1;
+		assert_int_equal(predict_indirect(&p, 0x1010, i & 1 ? 0x4000 : 0x3000), i < 2);
+	}
+	predictor_free(&p);
+}
+
 static bool is_power(u32 n)
 {
 	return n && !(n & (n - 1));
@@ -305,6 +325,7 @@ static void test_tables(void **state)
 		predictor_new(&p, m);
 		assert_int_equal(p.mask + 1, 1u << m->history_bits);
 		assert_int_equal(p.indirect_mask + 1, 1u << m->indirect_bits);
+		assert_int_equal(p.target_mask + 1, 1u << m->target_bits);
 		assert_int_equal(p.depth, m->return_depth);
 		predictor_free(&p);
 		assert_string_equal(m->name, vpmu_core_names[i]);
@@ -323,6 +344,7 @@ static void test_tables(void **state)
 		assert_in_range(m->history_bits, 4, 15);
 		assert_true(1u << m->history_bits <= PREDICTOR_COUNTERS);
 		assert_in_range(m->indirect_bits, 4, 20);
+		assert_in_range(m->target_bits, 4, 20);
 		/* core.c's horizon: an event that is no slot costs slots, two of them for two at once. */
 		assert_true(m->store[1] * m->width >= 2 && m->load[1] * m->width >= 2 && m->fetch[1] && m->tlb_load &&
 			    m->tlb_store);
@@ -379,6 +401,7 @@ int main(void)
 		cmocka_unit_test(test_counter_moves),
 		cmocka_unit_test(test_returns),
 		cmocka_unit_test(test_indirect),
+		cmocka_unit_test(test_indirect_history),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_rate),
 	};

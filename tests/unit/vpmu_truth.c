@@ -24,6 +24,7 @@ static void encode(u32 type, struct vpmu_truth *t, struct bytes *out)
 				  .calls = 8,
 				  .returns = 9,
 				  .functions = 10 };
+	t->op = (struct vpmu_truth_operation){ VPMU_OP_STORE, VPMU_OP_WALK, 3, 11, 12, 13, 14, 15, 16 };
 	for (u32 i = 0; i < NR_VPMU_COUNTS; i++)
 		t->counts[i] = 100 + i;
 	vpmu_truth_encode(t, out);
@@ -40,7 +41,10 @@ static void test_round_trip(void **state)
 		assert_int_equal(vpmu_truth_decode(cursor_over(out.p, out.len, false), &read), 0);
 		assert_int_equal(read.tid, 4);
 		assert_int_equal(read.functions, 10);
-		assert_int_equal(read.counts[VC_TIME_NS], 100 + VC_TIME_NS);
+		if (type == VPMU_RECORD_TRUTH_OPERATION)
+			assert_memory_equal(&read.op, &in.op, sizeof(in.op));
+		else
+			assert_int_equal(read.counts[VC_TIME_NS], 100 + VC_TIME_NS);
 		vpmu_truth_encode(&read, &again);
 		assert_int_equal(again.len, out.len);
 		assert_memory_equal(again.p, out.p, out.len);
@@ -62,6 +66,18 @@ static void test_refused(void **state)
 	assert_int_equal(vpmu_truth_decode(cursor_over(out.p, out.len, false), &t), ERR_FORMAT);
 	out.p[0]++;
 	out.p[6]++; /* the header's size is not the record's */
+	assert_int_equal(vpmu_truth_decode(cursor_over(out.p, out.len, false), &t), ERR_FORMAT);
+	bytes_free(&out);
+	encode(VPMU_RECORD_TRUTH_OPERATION, &t, &out);
+	for (size_t n = 0; n < out.len; n++)
+		assert_int_equal(vpmu_truth_decode(cursor_over(out.p, n, false), &t), ERR_FORMAT);
+	t.op.kind = VPMU_OP_BRANCH + 1; /* no such kind, nor level */
+	out.len = 0;
+	vpmu_truth_encode(&t, &out);
+	assert_int_equal(vpmu_truth_decode(cursor_over(out.p, out.len, false), &t), ERR_FORMAT);
+	t.op = (struct vpmu_truth_operation){ .level = VPMU_LEVELS };
+	out.len = 0;
+	vpmu_truth_encode(&t, &out);
 	assert_int_equal(vpmu_truth_decode(cursor_over(out.p, out.len, false), &t), ERR_FORMAT);
 	bytes_free(&out);
 }

@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include "base/sort.h"
+
 struct named {
 	const char *name;
+	u64 tie[2]; /* decide between equal names, the same in each run */
 	u32 id;
 };
 
@@ -13,7 +16,9 @@ static int by_name(const void *va, const void *vb)
 	const struct named *a = va, *b = vb;
 	int c = strcmp(a->name, b->name);
 
-	return c ? c : a->id < b->id ? -1 : a->id > b->id;
+	c = c ? c : compare_u64(a->tie[0], b->tie[0]);
+	c = c ? c : compare_u64(a->tie[1], b->tie[1]);
+	return c ? c : compare_u64(a->id, b->id);
 }
 
 /* ranks[id] = place of id's name among all. */
@@ -43,11 +48,13 @@ static void name_frames(struct stacks *s)
 	s->ranks = mem_zalloc(sizeof(*s->ranks) * ((size_t)n + 1));
 	for (size_t i = 1; i < t->nodes.n; i++) {
 		u32 frame = t->nodes.v[i].frame;
+		const struct frame *f;
 
 		if (!t->nodes.v[i].parent || s->names[frame])
 			continue;
 		s->names[frame] = frame_name(s, frame);
-		vec_push(&used, (struct named){ s->names[frame], frame });
+		f = frames_get(s->profile->frames, frame);
+		vec_push(&used, (struct named){ s->names[frame], { f->dso, f->addr }, frame });
 	}
 	rank(used.v, used.n, s->ranks);
 	vec_free(&used);
@@ -70,6 +77,11 @@ static const char *group_name(struct stacks *s, const u64 *words)
 	return copy;
 }
 
+static u32 activity_of(const struct profile *p, const u64 *words)
+{
+	return p->sort_keys >> SORT_ACTIVITY & 1 ? (u32)words[p->word_of[SORT_ACTIVITY]] : TIMELINE_UNKNOWN;
+}
+
 static void name_groups(struct stacks *s)
 {
 	u32 n = tree_groups(&s->event->tree);
@@ -78,8 +90,10 @@ static void name_groups(struct stacks *s)
 	s->group_names = mem_zalloc(sizeof(*s->group_names) * ((size_t)n + 1));
 	s->group_ranks = mem_zalloc(sizeof(*s->group_ranks) * ((size_t)n + 1));
 	for (u32 i = 0; i < n; i++) {
-		s->group_names[i] = group_name(s, tree_group_at(&s->event->tree, i));
-		all[i] = (struct named){ s->group_names[i], i };
+		const u64 *words = tree_group_at(&s->event->tree, i);
+
+		s->group_names[i] = group_name(s, words);
+		all[i] = (struct named){ s->group_names[i], { activity_of(s->profile, words) }, i };
 	}
 	rank(all, n, s->group_ranks);
 	free(all);
@@ -92,6 +106,21 @@ void stacks_init(struct stacks *s, const struct profile *p, const struct profile
 	name_groups(s);
 }
 
+void stacks_group(const struct stacks *s, u32 node, struct stacks_group *out)
+{
+	const struct profile *p = s->profile;
+	const u64 *words = tree_group_at(&s->event->tree, s->event->tree.nodes.v[node].frame);
+	u32 activity = activity_of(p, words);
+
+	*out = (struct stacks_group){ .comm = strtab_get(p->strings, (u32)words[0]) };
+	if (p->sort_keys >> SORT_PID & 1)
+		out->pid = (u32)words[p->word_of[SORT_PID]];
+	if (p->sort_keys >> SORT_TID & 1)
+		out->tid = (u32)words[p->word_of[SORT_TID]];
+	if (p->timelines && activity)
+		out->activity = &p->timelines->all.v[activity];
+}
+
 void stacks_free(struct stacks *s)
 {
 	free(s->names);
@@ -99,6 +128,7 @@ void stacks_free(struct stacks *s)
 	free(s->group_names);
 	free(s->group_ranks);
 	vec_free(&s->pending);
+	vec_free(&s->path);
 	arena_free(&s->arena);
 }
 
@@ -131,4 +161,22 @@ u32 stacks_kids(struct stacks *s, u32 node, size_t *first)
 	if (n > 1)
 		qsort(s->pending.v + *first, n, sizeof(*s->pending.v), by_rank);
 	return (u32)n;
+}
+
+void stacks_each(struct stacks *s, u32 node, void (*take)(void *ctx, const struct stacks_one *stack), void *ctx)
+{
+	const struct tree_node *n = &s->event->tree.nodes.v[node];
+	size_t first, at = s->path.n;
+	u32 kids;
+
+	if (!stacks_is_group(s, node)) {
+		vec_push(&s->path, n->frame);
+		if (n->samples)
+			take(ctx, &(struct stacks_one){ s->path.v, (u32)s->path.n, n->samples, n->self });
+	}
+	kids = stacks_kids(s, node, &first);
+	for (u32 i = 0; i < kids; i++)
+		stacks_each(s, s->pending.v[first + i].node, take, ctx);
+	s->pending.n = first;
+	s->path.n = at;
 }

@@ -8,6 +8,7 @@
 
 #include "agg/profile.h"
 #include "base/bytes.h"
+#include "state/timelines.h"
 
 struct stacks_kid {
 	u32 node, rank;
@@ -24,6 +25,7 @@ struct stacks {
 	const char **group_names;
 	u32 *group_ranks;
 	VEC(struct stacks_kid) pending;
+	VEC(u32) path; /* of stacks_each */
 	struct arena arena;
 };
 
@@ -53,6 +55,23 @@ static inline bool stacks_is_group(const struct stacks *s, u32 node)
 /* The node's kids by name, in pending.v[*first .. first + returned). The caller sets pending.n back to *first when
  * done with them; in between, kids of kids may be asked for. */
 u32 stacks_kids(struct stacks *s, u32 node, size_t *first);
+
+/* What the stacks of a group have in common: the node is one below the root. */
+struct stacks_group {
+	const char *comm;		 /* raw bytes */
+	u32 pid, tid;			 /* 0 unless the groups have them */
+	const struct activity *activity; /* NULL: nothing is known of it */
+};
+void stacks_group(const struct stacks *s, u32 node, struct stacks_group *out);
+
+/* A stack that samples have. */
+struct stacks_one {
+	const u32 *frames; /* outermost first */
+	u32 n;
+	u64 samples, weight;
+};
+/* Calls take for each stack of a group, in the order of names. */
+void stacks_each(struct stacks *s, u32 node, void (*take)(void *ctx, const struct stacks_one *stack), void *ctx);
 
 /* One line per stack: "comm;outermost;...;leaf value". */
 struct folded_opts {

@@ -69,10 +69,20 @@ static void put_branch_flags(u64 flags, struct bytes *out)
 	bytes_char(out, !missed && !predicted ? '-' : predicted ? 'P' : 'M');
 	bytes_str(out, flags >> 2 & 1 ? "/X" : "/-");
 	bytes_str(out, flags >> 3 & 1 ? "/A/" : "/-/");
-	bytes_dec(out, flags >> 4 & 0xffff);
+	bytes_dec(out, branch_cycles(flags));
 	bytes_char(out, '/');
 	bytes_str(out, name);
 	bytes_char(out, ' ');
+}
+
+/* For brstackoff: in the kernel and what it loads, how far from where that begins, as in perf. */
+static u64 branch_offset(const struct script_worker *w, const struct place *place, u64 addr)
+{
+	enum dso_kind kind = dsos_at(w->s->dsos, place->dso)->kind;
+
+	if (place->map && (kind == DSO_KERNEL || kind == DSO_MODULE || kind == DSO_BPF))
+		return addr - place->map->start;
+	return place->addr;
 }
 
 /* One end of a branch. It may lie on either side of the kernel's border, whatever the sample's own mode. */
@@ -89,7 +99,7 @@ static void put_branch_end(struct script_worker *w, const struct script_line *l,
 		place_put_symbol(w->s, &place, true, out);
 	} else {
 		bytes_str(out, "0x");
-		bytes_hex(out, field == SCRIPT_BRSTACKOFF ? place.addr : addr);
+		bytes_hex(out, field == SCRIPT_BRSTACKOFF ? branch_offset(w, &place, addr) : addr);
 	}
 	if (dso) {
 		bytes_char(out, '(');
@@ -98,10 +108,22 @@ static void put_branch_end(struct script_worker *w, const struct script_line *l,
 	}
 }
 
-void script_put_tls(const struct sample *s, struct bytes *out)
+const u8 *script_tls(const struct script_worker *w, const struct script_line *l, u32 *n)
+{
+	u32 event = (u32)(l->event - w->s->events->events.v);
+	const struct deferred_bytes *later = deferred_tls_find(w->s->deferred_tls, event, l->sample->tls_cookie);
+	const u8 *now = sample_tls(l->sample, n);
+
+	if (!later || later->n <= *n)
+		return now;
+	*n = later->n;
+	return later->p;
+}
+
+void script_put_tls(const struct script_worker *w, const struct script_line *l, struct bytes *out)
 {
 	u32 n;
-	const u8 *tls = sample_tls(s, &n);
+	const u8 *tls = script_tls(w, l, &n);
 
 	bytes_str(out, n ? " tls:" : " tls:-");
 	for (u32 i = 0; i < n; i++)

@@ -79,7 +79,10 @@ void script_trace_text(struct script_worker *w, const struct script_line *l);
 
 /* script_data.c: the rarer fields. */
 void script_put_regs(const struct u64s *regs, u64 mask, u64 abi, enum regs_arch arch, struct bytes *out);
-void script_put_tls(const struct sample *s, struct bytes *out); /* " tls:0011..", or " tls:-" when there is nothing */
+/* The thread's memory, from the sample or from the record that came later; *n is 0 when there is none. */
+const u8 *script_tls(const struct script_worker *w, const struct script_line *l, u32 *n);
+/* " tls:0011..", or " tls:-" when there is nothing */
+void script_put_tls(const struct script_worker *w, const struct script_line *l, struct bytes *out);
 void script_put_branches(struct script_worker *w, const struct script_line *l, u32 field, bool dso, struct bytes *out);
 u32 script_put_data_src(u64 data_src, u32 width, struct bytes *out); /* returns the width used */
 void script_put_bpf_output(const u8 *data, u32 size, struct bytes *out);

@@ -59,7 +59,7 @@ static void put_branches(const struct sample *s, struct json *j)
 		json_set_addr(j, "from", b.from);
 		json_set_addr(j, "to", b.to);
 		json_set_bool(j, "mispredicted", b.flags & 1);
-		json_set_u64(j, "cycles", b.flags >> 4 & 0xffff);
+		json_set_u64(j, "cycles", branch_cycles(b.flags));
 		json_object_end(j);
 	}
 	json_list_end(j);
@@ -86,10 +86,10 @@ static void put_regs(const char *key, const struct u64s *regs, u64 mask, u64 abi
 	json_object_end(j);
 }
 
-static void put_tls(const struct sample *s, struct json *j)
+static void put_tls(const struct script_worker *w, const struct script_line *l, struct json *j)
 {
 	u32 n;
-	const u8 *tls = sample_tls(s, &n);
+	const u8 *tls = script_tls(w, l, &n);
 
 	json_set_hex(j, "tls", tls, n);
 }
@@ -144,7 +144,7 @@ static void put_rest(struct script_worker *w, const struct script_line *l, u64 s
 	if (shown & SCRIPT_CGROUP && s->has & PERF_SAMPLE_CGROUP)
 		json_set_u64(j, "cgroup", s->cgroup);
 	if (shown & SCRIPT_TLS && s->has & PERF_SAMPLE_TLS_USER)
-		put_tls(s, j);
+		put_tls(w, l, j);
 	if (shown & SCRIPT_ACTIVITY && w->s->timelines)
 		put_activity(w, l, j);
 	if (shown & (SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF) && s->has & PERF_SAMPLE_BRANCH_STACK)

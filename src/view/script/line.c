@@ -359,7 +359,7 @@ static void put_rest(struct script_worker *w, const struct script_line *l, u64 s
 		bytes_plain(out, (char *)w->scratch.p, w->scratch.len);
 	}
 	if (shown & SCRIPT_TLS)
-		script_put_tls(s, out);
+		script_put_tls(w, l, out);
 }
 
 #define RARE_BEFORE (SCRIPT_ADDR | SCRIPT_DATA_SRC | SCRIPT_WEIGHT | SCRIPT_INS_LAT)

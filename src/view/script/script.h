@@ -50,9 +50,10 @@ struct script {
 	const struct strtab *strings;
 	const struct evlist *events;
 	const struct features *features;
-	const struct deferred_chains *deferred; /* user parts of call chains, or NULL */
-	const struct timelines *timelines;	/* activities, or NULL */
-	const struct spe *spe;			/* makes hits of AUX data; NULL: nothing does */
+	const struct deferred_chains *deferred;	 /* user parts of call chains, or NULL */
+	const struct deferred_tls *deferred_tls; /* bytes of threads' memory that came later, or NULL */
+	const struct timelines *timelines;	 /* activities, or NULL */
+	const struct spe *spe;			 /* makes hits of AUX data; NULL: nothing does */
 	const struct callers *callers; /* call stacks of branch records are stitched by them; NULL: they are not */
 	const char *file;	       /* for messages */
 	const struct notify *notify;

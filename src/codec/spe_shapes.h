@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shapes of records: the headers of a record's packets, in order. A core writes records of few shapes, and a record of
+ * a known shape is recognised by comparing all its headers at once. Its fields then lie at known places, so that none
+ * of its packets has to be decoded to know where the next one begins.
+ *
+ * A shape holds what spe_next made of a record packet by packet, so both ways give the same. Zeros
+ * between packets belong to the shape. Records with other filling, which depends on their place, or with packets of
+ * unknown types have none.
+ */
+#ifndef CODEC_SPE_SHAPES_H
+#define CODEC_SPE_SHAPES_H
+
+#include "codec/spe.h"
+
+#define SPE_SHAPES 32
+#define SPE_SHAPE_WORDS 12
+
+/* Fields that are copied out of packets. */
+enum spe_field {
+	SPE_FIELD_PC,
+	SPE_FIELD_TARGET,
+	SPE_FIELD_PREVIOUS_TARGET,
+	SPE_FIELD_VIRTUAL,
+	SPE_FIELD_PHYSICAL,
+	SPE_FIELD_SOURCE,
+	SPE_FIELD_EVENTS,
+	SPE_FIELD_TIME,
+	SPE_FIELD_CONTEXT,
+	SPE_FIELD_OPERATION,
+	SPE_FIELD_LATENCY,
+	SPE_NR_FIELDS = SPE_FIELD_LATENCY + SPE_NR_COUNTERS
+};
+
+struct spe_shape {
+	u32 size, words;
+	u64 has;
+	u8 operation_class;
+	u8 at[SPE_NR_FIELDS];	    /* of their payloads, from the first packet */
+	u64 payload[SPE_NR_FIELDS]; /* bits of the 8 bytes there that belong to them; 0: the shape has no such field */
+	u64 mask[SPE_SHAPE_WORDS];  /* where headers are */
+	u64 header[SPE_SHAPE_WORDS]; /* and what they are */
+};
+
+/* A zeroed struct is empty. One thread's. */
+struct spe_shapes {
+	u32 n;
+	struct spe_shape v[SPE_SHAPES];
+};
+
+/* The shape of the record that begins at p, of which left bytes are there; NULL: none that is known. */
+const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left);
+/* Notes the shape of a record that consists of these bytes, if it has one and there is room. */
+void spe_shape_note(struct spe_shapes *s, const u8 *p, u64 size, const struct spe_record *r);
+/* What its packets say; p: as above. */
+void spe_shape_read(const struct spe_shape *s, const u8 *p, struct spe_record *out);
+
+#endif

@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# check: alone
+"""The module for Node: examples/activity/node_server.js says when each of its threads worked for which span, or for none, while it
+serves many requests in turn, with nested spans, timers, files, errors and a worker thread. record --activity finds every sample there
+in the right one."""
+import os
+import pathlib
+import shutil
+
+from lib.activity_programs import read_times, reticle, serve
+from lib.activity_truth import check_times
+from lib.machine import need, need_bpf
+
+addon = pathlib.Path(reticle).parent / "examples/activity/reticle_activity.node"
+program = pathlib.Path(os.environ["SRCDIR"]) / "examples/activity/node_server.js"
+
+need_bpf()
+need(None if shutil.which("node") else "node is not installed")
+need(None if addon.exists() else "the addon for Node was not built: node_api.h is not there (libnode-dev)")
+output = serve("node_server", "node", str(program), env={**os.environ, "RETICLE_ACTIVITY_ADDON": str(addon)})
+truth = read_times("node_server", output)
+if len(truth) != 2:
+    raise SystemExit(f"the server and its worker are two threads, not {len(truth)}")
+check_times("node_server", reticle, truth, early_ones=True)
