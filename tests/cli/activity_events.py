@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from lib.activity_truth import CLOCK, check_times, run, samples
-from lib.machine import need_bpf
+from lib.machine import need_bpf, need_tracepoints
 
 reticle = os.environ["RETICLE"]
 library = pathlib.Path(os.environ["SRCDIR"]) / "activity"
@@ -94,6 +94,7 @@ def read_truth():
 
 
 need_bpf()
+need_tracepoints()
 pathlib.Path("sleeper.c").write_text(PROGRAM)
 subprocess.run(["gcc", "-O2", "-o", "sleeper", "sleeper.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")),
                 f"-I{library}/include", "-pthread"], check=True)

@@ -14,6 +14,14 @@ need_recording() {
 	local why
 	why=$(python3 -B "$SRCDIR/tests/cli/lib/machine.py" recording) || skip "no recording here: $why"
 }
+# Can tracepoints be recorded? What is not tested where they cannot is said at the end, with `end`.
+can_trace() {
+	untested=$(python3 -B "$SRCDIR/tests/cli/lib/machine.py" tracepoints) || return 1
+}
+end() {
+	[ -z "${untested-}" ] || skip "tracepoints are not tested: $untested"
+	exit 0
+}
 need_root() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 }

@@ -12,7 +12,7 @@ need_recording
 rm told.data
 need_root
 
-if [ -d /sys/kernel/tracing/events/sched ]; then
+if can_trace; then
 	"$RETICLE" record -q -a -o trace.data -e sched:sched_switch -- sleep 0.2
 	perf script -i trace.data 2>/dev/null | grep -q 'prev_comm=.* ==> next_comm=' || fail "tracepoint: perf prints no fields"
 fi
@@ -34,4 +34,4 @@ done
 perf report -i - --stdio <pipe.data >out 2>err || fail "perf report of a pipe: $(cat err)"
 grep -q '^# Samples: ' out || fail "perf report of a pipe: no samples"
 perf buildid-list -i ours.data | grep -q 'kernel.kallsyms' || fail "no build id of the kernel"
-exit 0
+end

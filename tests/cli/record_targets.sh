@@ -47,7 +47,7 @@ if [ "$(id -u)" = 0 ]; then
 	"${R[@]}" -C 9999 -o none.data -- true 2>err && fail "-C 9999: no error"
 	grep -q "CPU 9999" err || fail "-C 9999: $(cat err)"
 fi
-if [ "$(id -u)" = 0 ] && [ -d /sys/kernel/tracing/events/raw_syscalls ]; then
+if can_trace; then
 	# shellcheck disable=SC2016 # the recorder is what runs it
 	show='echo $PPID; sleep 0.1'
 	own() {
@@ -63,4 +63,4 @@ fi
 "$RETICLE" record -e cpu-clock --exclude-perf -o no.data -- true 2>err
 [ $? = 2 ] || fail "--exclude-perf of a clock: not status 2"
 grep -q "'cpu-clock' is not one" err || fail "--exclude-perf of a clock: $(cat err)"
-exit 0
+end

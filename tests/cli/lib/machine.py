@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What this machine can do, asked without the program under test: one that is broken must fail its tests, not skip them.
 
-As a program: machine.py recording|sim; prints the reason and exits with 1 when it cannot."""
+As a program: machine.py recording|tracepoints|sim; prints the reason and exits with 1 when it cannot."""
 import ctypes
 import os
 import pathlib
@@ -45,6 +45,15 @@ def no_bpf():
     return None
 
 
+def no_tracepoints():
+    """Why none can be recorded here."""
+    try:
+        pathlib.Path("/sys/kernel/tracing/events/sched/sched_switch/id").read_text()
+    except OSError as error:
+        return f"/sys/kernel/tracing: {error.strerror}"
+    return None
+
+
 def plugin():
     """The virtual PMU's plugin: that of the plain tree, as those with sanitizers do not load into QEMU."""
     places = [pathlib.Path(os.environ["SRCDIR"]) / "build", pathlib.Path(os.environ["RETICLE"]).parent]
@@ -85,6 +94,12 @@ def need_bpf():
     need(why and f"no BPF here: {why}")
 
 
+def need_tracepoints():
+    need_recording()
+    why = no_tracepoints()
+    need(why and f"no tracepoints here: {why}")
+
+
 def need_sim():
     why = no_sim()
     need(why and f"no virtual PMU here: {why}")
@@ -92,7 +107,7 @@ def need_sim():
 
 
 if __name__ == "__main__":
-    reason = {"recording": no_recording, "sim": no_sim}[sys.argv[1]]()
+    reason = {"recording": no_recording, "tracepoints": no_tracepoints, "sim": no_sim}[sys.argv[1]]()
     if reason:
         print(reason)
         sys.exit(1)
