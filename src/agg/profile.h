@@ -157,6 +157,7 @@ struct profile {
 	u32 nr_fields;
 	struct trace_texts *texts; /* the texts for SORT_TRACE and fields; NULL: they are not in use */
 	bool branches;		   /* branches in samples are counted, each at its target */
+	bool history;		   /* branches in samples stand before the callers of their chains */
 	bool costs;		   /* weights are those of the samples (PERF_SAMPLE_WEIGHT), not periods */
 	bool children;		   /* rows have totals and are sorted by them */
 	bool has_chains;	   /* some events were recorded with call chains */

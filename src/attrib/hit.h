@@ -29,6 +29,8 @@ struct hit {
 	u32 nth;	      /* number of the hit among those of the same record, from 0 */
 	u8 made;	      /* enum hit_made */
 	u16 stitched;	      /* number of words at the end of s.chain that come from earlier samples (attrib/lbr.h) */
+	u16 exact_words;      /* number of words at the beginning of s.chain that are no return addresses
+				 (attrib/branch_history.h) */
 	u32 activity;	      /* for what its thread worked: a number of the session's timelines (state/timelines.h) */
 	bool exact;	      /* s.ip is the address of the exact instruction: PERF_RECORD_MISC_EXACT_IP */
 	struct sample_core s; /* period: the hit's weight */

@@ -22,6 +22,22 @@ u32 context_cpumode(u64 mark)
 	}
 }
 
+u64 cpumode_context(u32 cpumode)
+{
+	switch (cpumode) {
+	case PERF_RECORD_MISC_KERNEL:
+		return PERF_CONTEXT_KERNEL;
+	case PERF_RECORD_MISC_GUEST_KERNEL:
+		return PERF_CONTEXT_GUEST_KERNEL;
+	case PERF_RECORD_MISC_GUEST_USER:
+		return PERF_CONTEXT_GUEST_USER;
+	case PERF_RECORD_MISC_HYPERVISOR:
+		return PERF_CONTEXT_HV;
+	default:
+		return PERF_CONTEXT_USER;
+	}
+}
+
 char cpumode_level(u32 cpumode)
 {
 	switch (cpumode) {

@@ -32,6 +32,8 @@ char cpumode_level(u32 cpumode); /* like level in struct frame */
 
 /* The cpumode for a PERF_CONTEXT_* value; ID_NONE if the value is not a known mark. */
 u32 context_cpumode(u64 mark);
+/* And back, for a cpumode that has one. */
+u64 cpumode_context(u32 cpumode);
 #define IS_CONTEXT_MARK(ip) ((ip) >= PERF_CONTEXT_MAX)
 
 #endif

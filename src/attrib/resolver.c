@@ -297,7 +297,9 @@ static void resolve_chain(struct resolver *r, const struct thread_view *t, const
 		for (u32 i = part.at; i < part.end && out->n < out->max; i++) {
 			u32 *at = out->v + out->n;
 
-			*at = resolver_frame(r, t, part.cpumode, u64s_at(part.words, i), out->callers_only || out->n);
+			bool caller = (out->callers_only || out->n) && i >= h->exact_words;
+
+			*at = resolver_frame(r, t, part.cpumode, u64s_at(part.words, i), caller);
 			out->n += !out->n || at[0] != at[-1] || !is_nowhere(r, *at);
 		}
 	}

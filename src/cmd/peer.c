@@ -35,8 +35,6 @@ static const struct {
 
 static const char later[] = "reticle cannot do this; perf record can, and reticle reads its file";
 static const char no_traces[] = "traces of instructions (Intel PT, Arm ETM) are kept in the file, but not decoded";
-static const char of_branches[] =
-	"branches are counted one by one: 'reticle report --sort symbol_from,symbol_to,cycles'";
 static const char no_annotation[] =
 	"that is for annotation, which reticle does not have; --sort srcline shows hot lines";
 static const char text_only[] = "reports are text: pipe them into less -R, or 'reticle export --to svg' for a browser";
@@ -49,7 +47,6 @@ static const struct {
 	char letter;
 	const char *name, *hint;
 } peer_options[] = {
-	{ "report", 0, "branch-history", of_branches },
 	{ "report top", 'M', "disassembler-style", no_annotation },
 	{ "report top", 0, "objdump", no_annotation },
 	{ "report top", 0, "asm-raw", no_annotation },

@@ -67,6 +67,8 @@ const char *report_excludes_metrics(const struct report_config *c, const struct 
 		return "--group";
 	if (c->branches == 1 || (p && p->branches))
 		return "--branch-stack";
+	if (c->branch_history)
+		return "--branch-history";
 	if (keys >> SORT_EVENT & 1)
 		return "--sort event";
 	if (c->parent)
@@ -91,6 +93,7 @@ static int check_alone(const struct report_config *c, const char *which, bool of
 		{ c->exclude_other, "--exclude-other" },
 		{ c->ignore_callees, "--ignore-callees" },
 		{ c->branches == 1 && !of_samples, "--branch-stack" },
+		{ c->branch_history, "--branch-history" },
 		{ c->hierarchy, "--hierarchy" },
 		{ c->group, "--group" },
 		{ c->separator, "--field-separator" },

@@ -139,6 +139,8 @@ static const struct opt options[] = {
 	{ 'b', "branch-stack", OPT_CALL, offsetof(struct report_config, branches), NULL,
 	  "count the branches in samples (default for recordings made with -b)", .set = report_set_switch,
 	  .no = true },
+	OPT(0, "branch-history", OPT_FLAG, branch_history, NULL,
+	    "in call graphs, show on which branches the program came to each sample, before the callers"),
 	OPT('G', "inverted", OPT_FLAG, inverted, NULL, "call graphs from the outermost caller down"),
 	OPT(0, "max-stack", OPT_U32, max_stack, "N", "show call graphs of at most N frames"),
 	{ 0, "percent-limit", OPT_CALL, 0, "PERCENT", "leave out rows and branches below this share",

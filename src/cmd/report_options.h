@@ -27,6 +27,7 @@ struct report_config {
 	const char *parent, *ignore_callees; /* regular expressions */
 	bool exclude_other, group, mem_mode;
 	bool stats, tasks, mmaps; /* of the recording, in place of the table */
+	bool branch_history;	  /* branches before the callers, in call graphs */
 	bool total_cycles;	  /* blocks of code in place of functions */
 	bool cpu_modes;		  /* columns for the kernel, and for user space */
 	bool inverted, samples, period, csv, formulas, json, force, stdio, inlines, info, header, header_only, legend,

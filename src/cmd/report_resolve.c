@@ -100,6 +100,13 @@ static int add_column(struct pipeline_opts *p, struct report_opts *o, u32 column
 #define MEM_SORT                                                                                                      \
 	"local_weight,mem,symbol,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked,local_ins_lat,p_stage_cyc"
 
+#define HISTORY_SORT "srcline,symbol,dso"
+
+static const char *usual_sort(const struct report_config *c)
+{
+	return c->mem_mode ? MEM_SORT : c->branch_history ? HISTORY_SORT : USUAL_SORT;
+}
+
 /* --sort: keys, with "+" in front added to the usual ones. Values (overhead, ...) are shown; metrics order the
  * rows. Beside --fields, which then has been applied, what is named is shown behind those and orders the rows. */
 static int apply_sort(const char *text, const char *usual, struct selected *s, struct report_opts *o,
@@ -241,12 +248,28 @@ static int check_forms(const struct report_config *c, const struct selected *s, 
 	 */
 	if (s->pipeline.nr_fields && strcmp(select_input(&c->select), "-") && access(select_input(&c->select), F_OK))
 		return s->pipeline.no_field[0](s->pipeline.fields[0], to);
+	if (c->branch_history && (c->branches == 1 || c->mem_mode))
+		return notify_error(to, ERR_USAGE, "--branch-history and %s exclude each other",
+				    c->mem_mode ? "--mem-mode" : "--branch-stack");
 	if (c->mem_mode && c->branches == 1)
 		return notify_error(to, ERR_USAGE, "--branch-stack and --mem-mode exclude each other");
 	if (c->separator && (strlen(c->separator) != 1 && strcmp(c->separator, "\\t")))
 		return notify_error(to, ERR_USAGE, "option --field-separator: '%s' is not one character",
 				    c->separator);
 	return 0;
+}
+
+/* A way through one function is seen by its addresses alone. */
+static enum graph_key graph_key(const struct report_config *c)
+{
+	return c->branch_history && c->graph.key == GRAPH_KEY_FUNCTION ? GRAPH_KEY_ADDRESS : c->graph.key;
+}
+
+static enum branch_view branch_view(const struct report_config *c)
+{
+	if (c->branch_history)
+		return BRANCHES_HISTORY;
+	return c->branches < 0 ? BRANCHES_AUTO : c->branches ? BRANCHES_ON : BRANCHES_OFF;
 }
 
 /* Everything that can be settled before the recording is read. */
@@ -260,11 +283,11 @@ int report_resolve(const struct report_config *c, struct selected *s, struct rep
 	if (!err && only_fields(c))
 		err = apply_fields(c->fields, s, o, to);
 	if (!err && (c->sort || !only_fields(c)))
-		err = apply_sort(c->sort, c->mem_mode ? MEM_SORT : USUAL_SORT, s, o, to);
+		err = apply_sort(c->sort, usual_sort(c), s, o, to);
 	for (u32 i = 0; only_fields(c) && i < o->nr_columns; i++)
 		add_order(&s->pipeline, o->columns[i]);
 	w->default_sort |= !s->pipeline.nr_sort;
-	s->pipeline.branches = c->branches < 0 ? BRANCHES_AUTO : c->branches ? BRANCHES_ON : BRANCHES_OFF;
+	s->pipeline.branches = branch_view(c);
 	if (c->mem_mode) {
 		s->pipeline.branches = BRANCHES_OFF;
 		s->pipeline.costs = true;
@@ -306,7 +329,7 @@ int report_resolve(const struct report_config *c, struct selected *s, struct rep
 	o->only[COLUMN_SYMBOL] = only_one(&s->pipeline.rows.symbols);
 	s->pipeline.children = c->children != 0 && !c->hierarchy && (!only_fields(c) || shows(o, COLUMN_CHILDREN));
 	s->pipeline.no_chains = !s->pipeline.children && o->graph == GRAPH_NONE;
-	s->pipeline.graph_key = c->json || o->graph != GRAPH_NONE ? c->graph.key : GRAPH_KEY_FUNCTION;
+	s->pipeline.graph_key = c->json || o->graph != GRAPH_NONE ? graph_key(c) : GRAPH_KEY_FUNCTION;
 	s->pipeline.time_slice_ns = c->time_slice_ms * 1000000;
 	return 0;
 }

@@ -4,15 +4,14 @@
 #include <string.h>
 
 #include "agg/keys.h"
-#include "attrib/lbr.h"
+#include "attrib/branch_history.h"
 
 static const u8 usual[] = { SORT_COMM, SORT_DSO_FROM, SORT_SYMBOL_FROM, SORT_SYMBOL_TO, SORT_CYCLES };
 
-/* Branch stacks that are there to be counted, and not to become call stacks. */
 static bool holds_branches(const struct evlist *l)
 {
 	for (size_t i = 0; i < l->events.n; i++)
-		if (l->events.v[i].attr.sample_type & PERF_SAMPLE_BRANCH_STACK && !lbr_event(&l->events.v[i]))
+		if (branch_history_event(&l->events.v[i]))
 			return true;
 	return false;
 }
@@ -55,6 +54,11 @@ int branches_settle(struct pipeline_opts *o, const struct source *src, bool *on,
 	const char *key = branch_key(o);
 
 	*on = o->branches == BRANCHES_ON || (o->branches == BRANCHES_AUTO && is_of_branches(src));
+	if (o->branches == BRANCHES_HISTORY && !any)
+		return notify_error(
+			notify, ERR_USAGE,
+			"option --branch-history: no samples of the recording contain branches (record with "
+			"-b, and with -g for callers)");
 	if (!*on)
 		return !key ? 0 :
 			      notify_error(notify, ERR_USAGE, "key %s: rows are of samples, not of branches%s", key,

@@ -52,8 +52,8 @@ static bool reads_counters(const struct event *e)
 /* Is more of its samples needed than the few fields of struct sample_core? */
 static bool wants_whole(const struct feed *f, const struct event *e)
 {
-	return f->full || f->branches || (f->reads && reads_counters(e)) || (f->lbr && lbr_event(e)) ||
-	       (f->unwind && unwind_event(e));
+	return f->full || f->branches || (f->history && branch_history_event(e)) || (f->reads && reads_counters(e)) ||
+	       (f->lbr && lbr_event(e)) || (f->unwind && unwind_event(e));
 }
 
 /* Everything of the hit that follows from the record alone. room: for the whole sample, where it is needed. */
@@ -91,6 +91,7 @@ static int start_hit(struct feed *f, const struct source_record *at, struct hit 
 	h->branch = NULL;
 	h->operation = NULL;
 	h->stitched = 0;
+	h->exact_words = 0;
 	h->activity = f->timelines ? timelines_at(f->timelines, h->s.tid, h->clock) : TIMELINE_UNKNOWN;
 	return 0;
 }
@@ -127,6 +128,17 @@ static void take_unwound(struct feed *f, struct hit *h, struct sample *full)
 	words = room_for_chain(f);
 	h->s.chain = (struct u64s){ .p = (const u8 *)words,
 				    .n = unwind_chain(&stack, h->cpumode, h->s.ip, &h->s.chain, words) };
+	full->chain = h->s.chain;
+}
+
+/* The branches come before the callers. */
+static void take_history(struct feed *f, struct hit *h, struct sample *full)
+{
+	u64 *words = room_for_chain(f);
+	u32 exact;
+
+	h->s.chain = (struct u64s){ .p = (const u8 *)words, .n = branch_history_chain(h, words, &exact) };
+	h->exact_words = (u16)exact;
 	full->chain = h->s.chain;
 }
 
@@ -197,7 +209,9 @@ static __attribute__((noinline)) int feed_whole(struct feed *f, const struct sou
 		hand_on_branches(&h, &s, take, ctx);
 		return 0;
 	}
-	if (f->lbr && lbr_event(h.e))
+	if (f->history && branch_history_event(h.e))
+		take_history(f, &h, &s);
+	else if (f->lbr && lbr_event(h.e))
 		take_branches(f, &h, &s);
 	else if (f->unwind && unwind_event(h.e))
 		take_unwound(f, &h, &s);
@@ -213,7 +227,7 @@ int feed_sample(struct feed *f, const struct source_record *at, hit_fn take, voi
 	struct hit h;
 	int err;
 
-	if (f->full || f->branches || f->reads || f->lbr || f->unwind)
+	if (f->full || f->branches || f->history || f->reads || f->lbr || f->unwind)
 		return feed_whole(f, at, take, ctx);
 	err = start_hit(f, at, &h, NULL);
 	if (!err)

@@ -15,6 +15,7 @@
 #ifndef PASS_FEED_H
 #define PASS_FEED_H
 
+#include "attrib/branch_history.h"
 #include "attrib/group_read.h"
 #include "attrib/hit.h"
 #include "attrib/lbr.h"
@@ -36,11 +37,12 @@ struct aux_counts {
 	u64 bad_bytes, unknown_packets;
 };
 
-/* One per worker. The caller sets the first eight fields and zeroes the rest. */
+/* One per worker. The caller sets the first nine fields and zeroes the rest. */
 struct feed {
 	const struct source *src;
 	bool full;     /* each hit has all fields of its sample */
 	bool branches; /* each branch in a sample is a hit, of weight 1; nothing else is */
+	bool history;  /* the branches in a sample are put before the callers of its chain */
 	bool reads; /* samples that read counters are split, as described above; else they are hits of their own event
 		     */
 	struct windows *windows;	   /* settled; with reads: they may end windows. NULL: none do */

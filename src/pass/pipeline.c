@@ -123,8 +123,9 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 	for (u32 i = 0; i < p->nr_sort; i++)
 		if (key_is_trace(p->sort_order[i]) && !p->texts)
 			p->texts = trace_texts_new();
-	p->has_chains = records_chains(p->evlist) && !o->no_chains;
 	p->branches = branches;
+	p->history = o->branches == BRANCHES_HISTORY && !o->no_chains;
+	p->has_chains = (records_chains(p->evlist) && !o->no_chains) || p->history;
 	p->costs = o->costs;
 	p->first_rows = o->first_rows;
 	p->nr_row_order = o->nr_row_order;
@@ -275,6 +276,7 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 				 .full = profile_wants_full(opts->keys) || opts->costs ||
 					 measures_want_full(opts->measuring.used),
 				 .branches = opts->keys->branches,
+				 .history = opts->keys->history,
 				 .reads = group_read_used(l),
 				 .timelines = session_timelines(s),
 				 .spe = opts->keys->branches ? NULL : session_spe(s),

@@ -24,7 +24,8 @@ struct window_use {
 enum branch_view {
 	BRANCHES_OFF,
 	BRANCHES_ON,
-	BRANCHES_AUTO, /* as the recording was made for */
+	BRANCHES_AUTO,	  /* as the recording was made for */
+	BRANCHES_HISTORY, /* samples, whose branches stand before the callers of their chains */
 };
 
 struct pipeline_opts {
