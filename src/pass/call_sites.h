@@ -6,9 +6,13 @@
 #include "attrib/callers.h"
 #include "pass/session.h"
 
+#define LBR_FEWEST 8u /* CPUs with call stacks have 16 and more */
+
 /*
- * Goes through all samples, in parallel; free it with callers_free. It asks for names of functions: where it has
- * several workers, the process that reads linkers' names is started before (dsos_start_parser).
+ * Goes through all samples, in parallel; free it with callers_free. NULL: the CPU has so few registers (fewer than
+ * LBR_FEWEST) that what shows that a call is another one is mostly overwritten; stacks are not stitched then. It asks
+ * for names of functions: where it has several workers, the process that reads linkers' names is started before
+ * (dsos_start_parser).
  */
 struct callers *call_sites(struct session *s);
 u32 call_sites_workers(const struct session *s);
