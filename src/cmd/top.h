@@ -52,7 +52,9 @@ struct top_state {
 	/* Of the screen: */
 	u32 cursor, first; /* rows */
 	bool help;
-	char said[128]; /* in the last line, until the next key */
+	char said[128];	 /* in the last line, until the next key */
+	u32 question;	 /* that is asked there, from 1; 0: none */
+	char answer[64]; /* as far as it was typed */
 };
 
 struct top_screen;

@@ -86,6 +86,15 @@ u32 top_screen_columns(const struct top_screen *s)
 	return (u32)COLS;
 }
 
+static int columns_of(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++)
+		n += (*text & 0xc0) != 0x80;
+	return n;
+}
+
 /* As much of the line as the screen has columns. */
 static void draw_line(int y, struct str line)
 {
@@ -160,11 +169,89 @@ static void draw_help(void)
 	refresh();
 }
 
+/* Takes what was typed, which is text. */
+static enum top_wish take_filter(struct top_state *t)
+{
+	snprintf(t->filter, sizeof(t->filter), "%s", t->answer);
+	return TOP_REFRESH;
+}
+
+static enum top_wish take_limit(struct top_state *t)
+{
+	char *end;
+	double limit = strtod(t->answer, &end);
+
+	if (end == t->answer || *end || !(limit >= 0 && limit <= 100)) {
+		snprintf(t->said, sizeof(t->said), "that is no share: 0 to 100");
+		return TOP_REDRAW;
+	}
+	t->percent_limit = limit;
+	return TOP_REFRESH;
+}
+
+static const struct {
+	int key;
+	const char *text;
+	enum top_wish (*take)(struct top_state *t);
+} questions[] = {
+	{ '/', "functions with this in their names: ", take_filter },
+	{ 'L', "leave out rows below this share, in percent: ", take_limit },
+};
+
+static enum top_wish ask(struct top_state *t, int key)
+{
+	while (questions[t->question++].key != key)
+		;
+	*t->answer = 0;
+	return TOP_REDRAW;
+}
+
+/* Takes the last character off, of which all bytes but the first are marked. */
+static void rub_out(char *text)
+{
+	size_t n = strlen(text);
+
+	while (n && (text[n - 1] & 0xc0) == 0x80)
+		n--;
+	text[n ? n - 1 : 0] = 0;
+}
+
+/* Tables and signals come meanwhile, so an answer comes key by key. */
+static enum top_wish answer_with(struct top_state *t, int key)
+{
+	size_t n = strlen(t->answer);
+
+	switch (key) {
+	case '\n':
+	case '\r':
+	case KEY_ENTER:
+		key = (int)t->question;
+		t->question = 0;
+		return questions[key - 1].take(t);
+	case KEY_ESCAPE:
+		t->question = 0;
+		break;
+	case KEY_BACKSPACE:
+	case '\b':
+	case 0x7f:
+		rub_out(t->answer);
+		break;
+	default:
+		if (key >= ' ' && key <= 0xff && n + 1 < sizeof(t->answer)) {
+			t->answer[n] = (char)key;
+			t->answer[n + 1] = 0;
+		}
+	}
+	return TOP_REDRAW;
+}
+
 static void draw_foot(const struct top_frame *f, const struct top_state *t)
 {
 	char line[512];
 
-	if (*t->said)
+	if (t->question)
+		snprintf(line, sizeof(line), "%s%s", questions[t->question - 1].text, t->answer);
+	else if (*t->said)
 		snprintf(line, sizeof(line), "%s", t->said);
 	else if (f->ended)
 		snprintf(line, sizeof(line), "it has ended; this is the last table   q quit   h help");
@@ -177,6 +264,9 @@ static void draw_foot(const struct top_frame *f, const struct top_state *t)
 	mvhline(LINES - 1, 0, ' ', COLS);
 	draw_line(LINES - 1, (struct str){ line, (u32)strlen(line) });
 	attroff(A_REVERSE);
+	if (t->question)
+		move(LINES - 1, MIN(columns_of(line), COLS - 1));
+	curs_set(t->question != 0);
 }
 
 void top_screen_draw(struct top_screen *s, const struct top_frame *f, struct top_state *t)
@@ -211,36 +301,6 @@ void top_screen_draw(struct top_screen *s, const struct top_frame *f, struct top
 	}
 	draw_foot(f, t);
 	refresh();
-}
-
-/* A line of text from the user; "" for none. */
-static void ask(const char *what, char *text, int size)
-{
-	mvhline(LINES - 1, 0, ' ', COLS);
-	mvaddnstr(LINES - 1, 0, what, COLS);
-	nodelay(stdscr, FALSE);
-	echo();
-	curs_set(1);
-	if (getnstr(text, size - 1) == ERR)
-		*text = 0;
-	curs_set(0);
-	noecho();
-	nodelay(stdscr, TRUE);
-}
-
-static enum top_wish ask_limit(struct top_state *t)
-{
-	char text[16] = "", *end;
-	double limit;
-
-	ask("leave out rows below this share, in percent: ", text, sizeof(text));
-	limit = strtod(text, &end);
-	if (end == text || *end || !(limit >= 0 && limit <= 100)) {
-		snprintf(t->said, sizeof(t->said), "that is no share: 0 to 100");
-		return TOP_REDRAW;
-	}
-	t->percent_limit = limit;
-	return TOP_REFRESH;
 }
 
 static enum top_wish all_rows(struct top_state *t)
@@ -304,10 +364,8 @@ static enum top_wish change_view(const struct top_frame *f, struct top_state *t,
 	case 't':
 		return TOP_ONLY_COMM;
 	case '/':
-		ask("functions with this in their names: ", t->filter, sizeof(t->filter));
-		return TOP_REFRESH;
 	case 'L':
-		return ask_limit(t);
+		return ask(t, key);
 	case 'P':
 		return print_table(f, t);
 	case KEY_LEFT:
@@ -332,6 +390,8 @@ enum top_wish top_screen_key(struct top_screen *s, const struct top_frame *f, st
 		t->help = false;
 		return TOP_REDRAW;
 	}
+	if (t->question && key != KEY_RESIZE)
+		return answer_with(t, key);
 	switch (key) {
 	case 'q':
 	case 'Q':

@@ -53,16 +53,28 @@ static u32 widest(const u32 *widths, u32 n, u64 names)
 	return found;
 }
 
-void names_fit(u32 *widths, u32 n, u64 names, u32 room)
+/* Narrows the widest of these columns, down to the least width, as long as n columns together have more than room. */
+static void narrow(u32 *widths, u32 n, u64 names, u32 room, u32 least)
 {
 	u32 at = widest(widths, n, names);
 	u64 all = 0;
 
 	for (u32 k = 0; k < n; k++)
 		all += 2 + (u64)widths[k];
-	while (room != NAMES_WHOLE && at != ID_NONE && all > room && widths[at] > NAMES_LEAST) {
+	while (at != ID_NONE && all > room && widths[at] > least) {
 		widths[at]--;
 		all--;
 		at = widest(widths, n, names);
 	}
+}
+
+void names_fit(u32 *widths, u32 n, u64 names, u32 room)
+{
+	u64 last = names ? 1ull << (63 - __builtin_clzll(names)) : 0;
+
+	if (room == NAMES_WHOLE)
+		return;
+	narrow(widths, n, names, room, NAMES_LEAST);
+	narrow(widths, n, names & ~last, room, NAMES_FEWEST);
+	narrow(widths, n, names, room, NAMES_FEWEST);
 }

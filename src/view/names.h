@@ -10,7 +10,8 @@
 #include "base/bytes.h"
 
 #define NAMES_ROOM 120	  /* columns, if there is no terminal */
-#define NAMES_LEAST 24	  /* the minimum width of a column of names, however small the terminal is */
+#define NAMES_LEAST 24	  /* the width of a column of names to which it shrinks first */
+#define NAMES_FEWEST 8	  /* the minimum width: the last column, which is mostly functions, shrinks to it last */
 #define NAMES_TOGETHER 90 /* columns of names together, if there is no terminal and there are many others */
 #define NAMES_WHOLE ~0u	  /* as room: nothing is cut */
 

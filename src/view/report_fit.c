@@ -2,17 +2,24 @@
 /*
  * A table of metrics may be wider than the terminal. The least important parts are left out first: the intervals of
  * shares, then shares (except Overhead), then numbers of windows, and finally intervals, those of the first metric
- * last. Columns that the user asked for stay.
+ * last. On a screen, where lines do not go on below, ratios follow, the last one first. Columns that the user asked
+ * for stay.
  */
 #include "view/report_table.h"
 
-#define ROOM_OF_NAMES 32 /* of the last column: longer names may go on in the next line */
+#define ROOM_OF_NAMES 32u  /* of the last column: longer names may go on in the next line */
+#define LEAST_OF_NAMES 18u /* to which it should not be narrowed for the sake of other columns */
 
 static const struct metric *shown_metric(const struct report_table *f, size_t k)
 {
 	u32 i = report_table_metric(f, k);
 
 	return i < METRICS_MAX ? &f->metrics->table.metrics[i] : NULL;
+}
+
+static bool is_metric(const struct report_table *f, size_t k)
+{
+	return shown_metric(f, k) != NULL;
 }
 
 static bool is_count(const struct report_table *f, size_t k)
@@ -65,6 +72,16 @@ static bool drop_last(struct report_table *f, bool (*which)(const struct report_
 	return false;
 }
 
+/* All but one. */
+static bool drop_last_metric(struct report_table *f)
+{
+	u32 n = 0;
+
+	for (size_t k = 0; k < f->table.columns.n; k++)
+		n += shown_metric(f, k) != NULL;
+	return n > 1 && drop_last(f, is_metric);
+}
+
 bool report_fit_step(struct report_table *f, const struct table_text *x)
 {
 	size_t n = f->table.columns.n;
@@ -75,13 +92,13 @@ bool report_fit_step(struct report_table *f, const struct table_text *x)
 	for (u32 k = 0; k < n; k++) {
 		u32 w = table_text_width(x, k);
 
-		width += 2 + (k + 1 == n ? MIN(w, (u32)ROOM_OF_NAMES) : w);
+		width += 2 + (k + 1 == n ? MAX(MIN(w, ROOM_OF_NAMES), LEAST_OF_NAMES) : w);
 	}
 	if (width <= f->o->room)
 		return false;
 	return drop_intervals_of_shares(f) ||
 	       (!f->o->wanted.columns.n && (drop_last(f, is_share) || drop_last(f, is_count))) ||
-	       drop_last_interval(f);
+	       drop_last_interval(f) || (f->o->only_table && !f->o->wanted.columns.n && drop_last_metric(f));
 }
 
 static bool is_shown(const struct report_table *f, u32 column)
