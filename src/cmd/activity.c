@@ -103,6 +103,7 @@ static int show(const struct command_ctx *ctx, const struct config *c, struct se
 		err = pipeline_over(&sel->pipeline, s, &profile, ctx->notify);
 	if (err)
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
+	select_note_empty(&c->select, profile, ctx->notify);
 	(void)output_open(&out, NULL, ctx->notify);
 	if (c->header && !c->json)
 		print_header(s->src, false, &out.bytes);

@@ -109,6 +109,7 @@ static int report(const struct command_ctx *ctx, const struct c2c_config *c, str
 			     "'reticle c2c record', or record Arm SPE");
 		err = 2;
 	} else {
+		select_note_empty(&c->select, profile, ctx->notify);
 		(void)output_open(&out, NULL, ctx->notify);
 		write_lines(c, session, profile, &out.bytes);
 		err = output_close(&out, ctx->notify) ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -319,9 +319,11 @@ static struct profile_event *choose_event(struct profile *p, const struct config
 	if (c->event)
 		(void)notify_at(to, NOTE_ERROR, ERR_NOTFOUND, select_input(&c->select), NO_OFFSET,
 				"no samples of event '%s' (see reticle evlist)", c->event);
+	else if (!p->events.n && p->tally.samples)
+		select_note_empty(&c->select, p, to);
 	else if (!p->events.n)
 		(void)notify_at(to, NOTE_ERROR, ERR_NOTFOUND, select_input(&c->select), NO_OFFSET,
-				"the recording contains no samples (or the filters leave none)");
+				"the recording contains no samples");
 	if (c->event || !p->events.n)
 		return NULL;
 	if (p->events.n > 1)
@@ -417,8 +419,8 @@ static int export_profile(const struct config *c, const struct exporter *x, cons
 	made.e = x->what & EXPORT_STACKS ? choose_event(made.p, c, to) : NULL;
 	if (c->outcome && !made.p->events.n)
 		c->outcome->end = PUSH_EMPTY;
-	else if (x->what == EXPORT_PROFILE && !made.p->events.n)
-		select_note_nothing_left(&c->select, made.p->tally.samples, to);
+	else if (!made.e && !made.p->events.n && !(x->what & EXPORT_STACKS))
+		select_note_empty(&c->select, made.p, to);
 	if (x->what & EXPORT_STACKS && !made.e)
 		err = ERR_NOTFOUND;
 	else if (c->outcome && c->outcome->end == PUSH_EMPTY)

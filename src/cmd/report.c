@@ -92,16 +92,15 @@ static int show_recording(const struct report_config *c, const struct notify *to
  * was meant for a recording, or is in no function's name, is an error. */
 static int note_nothing_left(const struct profile *p, const struct report_config *c, const struct notify *to)
 {
+	bool any = false;
+
 	for (size_t i = 0; i < p->events.n; i++)
-		if (p->events.v[i].rows.n)
-			return 0;
-	if (!p->tally.samples)
-		return 0;
-	if (c->word && p->events.n)
+		any |= p->events.v[i].rows.n > 0;
+	if (c->word && p->events.n && !any)
 		return notify_error(to, ERR_NOTFOUND,
 				    "'%s' is neither a recording nor a part of a function's name in %s", c->word,
 				    select_input(&c->select));
-	select_note_nothing_left(&c->select, p->tally.samples, to);
+	select_note_empty(&c->select, p, to);
 	return 0;
 }
 

@@ -125,7 +125,9 @@ static int apply_sort(const char *text, const char *usual, struct selected *s, s
 	for (u32 i = 0; i < names.n && !err; i++) {
 		u32 column = column_find(names.v[i], strlen(names.v[i]));
 
-		if (column != ID_NONE && alone && column_get(column)->measures) {
+		if (column == COLUMN_CHILDREN && alone) {
+			continue; /* it is there where there are totals */
+		} else if (column != ID_NONE && alone && !column_is_key(column)) {
 			err = add_column(&s->pipeline, o, column, to);
 		} else if (column != ID_NONE) {
 			add_key(&s->pipeline, column);

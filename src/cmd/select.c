@@ -189,8 +189,18 @@ void select_note_nothing_left(const struct select *s, u64 samples, const struct 
 				     *filters[i].text ? " " : "", filters[i].text);
 	bytes_char(&said, 0);
 	if (said.len > 1)
-		notify_warn(to, "nothing is left of %llu samples by %s", (unsigned long long)samples, (char *)said.p);
+		notify_warn(to, "nothing is left of %llu sample%s by %s", (unsigned long long)samples,
+			    samples == 1 ? "" : "s", (char *)said.p);
 	bytes_free(&said);
+}
+
+void select_note_empty(const struct select *s, const struct profile *p, const struct notify *to)
+{
+	for (size_t i = 0; i < p->events.n; i++)
+		if (p->events.v[i].rows.n)
+			return;
+	if (p->tally.samples)
+		select_note_nothing_left(s, p->tally.samples, to);
 }
 
 int selected_profile(struct selected *s, bool bar, struct session **session, struct profile **profile,

@@ -83,6 +83,8 @@ void selected_free(struct selected *s);
 
 /* Says which filters were given, as none of so many samples passed them. */
 void select_note_nothing_left(const struct select *s, u64 samples, const struct notify *to);
+/* The same for a profile, if it has no rows although there are samples. */
+void select_note_empty(const struct select *s, const struct profile *p, const struct notify *to);
 
 /* The profile of the chosen samples, as pipeline_profile makes it. bar: progress is shown on standard error. Returns
  * 0, or a negative enum err, which is noted. */

@@ -155,6 +155,7 @@ static int show(const struct command_ctx *ctx, const struct spe_config *c, struc
 			     select_input(&c->select));
 		err = EXIT_FAILURE;
 	} else {
+		select_note_empty(&c->select, profile, ctx->notify);
 		(void)output_open(&out, NULL, ctx->notify);
 		write_table(ctx, c, session, s, profile, &out.bytes);
 		err = output_close(&out, ctx->notify) ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -104,7 +104,8 @@ if p.returncode != 2 or "option --fields: 'prev_cpmm'" not in p.stderr:
 p = run("perf", "record", "-q", "-a", "-F", "997", "-g", "--all-cgroups", "--namespaces", "--code-page-size", "-o", "plain", "--", *LOAD)
 if p.returncode:
     skip("no sampling of the whole machine here: " + (p.stderr.strip().splitlines() or [""])[0])
-for keys in ("socket", "socket,cpu", "cgroup", "addr", "code_page_size", "local_weight", "dso,symbol_size,sym", "weight,dso", "cgroup_id,cpu", "cgroup_id"):
+for keys in ("socket", "socket,cpu", "cgroup", "addr", "code_page_size", "local_weight", "dso,symbol_size,sym", "weight,dso", "cgroup_id,cpu", "cgroup_id",
+             "period,dso", "sample,dso,sym", "overhead,dso"):
     compare("plain", keys)
 
 for options in (["-F", "overhead,dso"], ["-F", "sample,dso", "-s", "socket"], ["-F", "comm,dso,overhead"], ["-F", "cpu,sample", "-s", "overhead"]):
