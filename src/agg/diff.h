@@ -13,7 +13,7 @@
 #include "base/strtab.h"
 
 #define DIFF_MAX_FILES 64
-#define DIFF_MAX_KEYS 56
+#define DIFF_MAX_KEYS 64
 
 struct diff_cell {
 	u64 weight, samples; /* of one row in one recording; both 0 when it is not there */
