@@ -50,6 +50,7 @@ enum sort_key {
 	SORT_PHYS_DADDR,
 	SORT_DCACHELINE,
 	SORT_SYMBOL_IADDR,
+	SORT_SYMOFF,
 	SORT_DATA_PAGE_SIZE,
 	SORT_DADDR,
 	SORT_DSO_FROM, /* from here to SORT_CYCLES: keys of branches */

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # check: threads
 """report --sort by what samples carry: fields of tracepoints, cgroups, sockets, addresses. The rows are perf's."""
+import collections
 import json
 import os
 import re
@@ -107,6 +108,20 @@ if p.returncode:
 for keys in ("socket", "socket,cpu", "cgroup", "addr", "code_page_size", "local_weight", "dso,symbol_size,sym", "weight,dso", "cgroup_id,cpu", "cgroup_id",
              "period,dso", "sample,dso,sym", "overhead,dso"):
     compare("plain", keys)
+
+# Where in its function an instruction is, each sample says for itself.
+want = collections.Counter()
+for line in run(reticle, "script", "-i", "plain", "--json").stdout.splitlines():
+    sample = json.loads(line)
+    if "sym" in sample:
+        want[f"{sample['sym']}+{sample['off']:#x}"] += sample["period"]
+rows_of = json.loads(run(reticle, "report", "-i", "plain", "--no-children", "-g", "none", "--sort", "symoff", "--json").stdout)["events"][0]["rows"]
+got = collections.Counter()
+for row in rows_of:
+    if not row["symoff"].startswith("0x"):
+        got[row["symoff"]] += row["self"]
+if not want or want != got:
+    sys.exit(f"--sort symoff: missing {(want - got).most_common(3)}, too many {(got - want).most_common(3)}")
 
 for options in (["-F", "overhead,dso"], ["-F", "sample,dso", "-s", "socket"], ["-F", "comm,dso,overhead"], ["-F", "cpu,sample", "-s", "overhead"]):
     compare_fields("plain", options, ordered=False)
