@@ -35,7 +35,7 @@ static u64 tid_of(const struct hit_keys *k, const struct hit *h, const struct th
 	return h->s.tid;
 }
 
-/* Nobody's: that of threads that no record says anything of, as in perf. */
+/* Threads of which no NAMESPACES record tells have the id 0, as in perf. */
 static u64 cgroup_id_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
 {
 	(void)k;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What compilers take for optimising by a profile (AutoFDO), from the paths that programs took in one binary: per
- * function and place in it, how often that was executed, with places in inlined calls under the call.
+ * A sample profile for compilers (AutoFDO), from the paths that programs took in one binary. For each function and
+ * place in it, it has how often the place was executed; places in inlined calls are listed under the call.
  *
  * A place is a line, counted from where its function begins, and a discriminator, which tells apart what stands in one
  * line. Its count is the highest of its instructions'; the total of a function adds up all bytes that were executed.

@@ -16,7 +16,7 @@ static u32 size_of(u64 weight)
 	return shift << EXACT_BITS | (u32)(weight >> shift);
 }
 
-/* One that was not measured is 0. A member of a group, or a branch, is not what the sample's weight is of. */
+/* A weight of 0 was not measured. The sample's weight says nothing of other members of its group, and of branches. */
 bool weights_hold(const struct hit *h, void *held)
 {
 	bool has = h->made != HIT_MEMBER && h->made != HIT_BRANCH && h->full && h->full->weight &&

@@ -94,8 +94,9 @@ static void sum_shown(struct profile_event *e)
 	}
 }
 
-/* Of a unit: windows that leave it, and how many of those that begin where these lead to come to it; what its kept
- * windows count, on average once all are in; and what those count of the units that its discarded windows began in. */
+/* Sums for one unit: the windows that leave it, and how many of the windows that begin where those end come back to
+ * it; the counts of its kept windows, which are means once all are in; and the counts that the kept windows of the
+ * units in which its discarded windows began have. */
 struct unit {
 	double leave, back;
 	double kept, mean[WINDOW_MEMBERS];
@@ -203,8 +204,8 @@ static void leave_unexplained(const struct profile_windows *w, const struct unit
 		block[window_discarded_at(nr, m)] = 2 * (block[window_discarded_at(nr, m)] - length * expected[m]);
 }
 
-/* What ways tell of each row: how likely it is that who leaves its code for other code is back a window later, and
- * what its discarded windows took with them. */
+/* From the order of windows, works out for each row how likely a thread that leaves its code is to be back one window
+ * later, and what the row's discarded windows counted. */
 static void fill_from_ways(const struct profile *p, struct profile_event *e)
 {
 	struct profile_windows *w = event_windows(e);

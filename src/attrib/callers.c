@@ -43,7 +43,7 @@ struct last {
 	u64 code; /* code_at */
 };
 
-/* What was learned: a call, and what else learn is told. */
+/* A call that was learned, with the other arguments of learn(). */
 struct lesson {
 	u64 whose, site, target, from;
 };

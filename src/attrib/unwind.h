@@ -40,8 +40,8 @@ bool unwind_used(const struct evlist *l);
 struct unwinder *unwinder_new(const struct procs *procs, struct dsos *dsos, const char *arch);
 void unwinder_free(struct unwinder *u);
 
-/* For who knows only what is mapped now. For unwind_sample alone; of samples of this machine. unwound.dso is the
- * number of a file (current_code). */
+/* An unwinder for a recorder, which knows only what is mapped now. It can only be used with unwind_sample, for samples
+ * of this machine. unwound.dso is the number of a file (current_code). */
 struct unwinder *unwinder_of_now(struct current *current);
 /* False: the sample has no registers of a program. out->v[0] is the program counter in any case, and out->n may be 0.
  * It is not counted. */

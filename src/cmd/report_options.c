@@ -190,7 +190,7 @@ static const struct opt options[] = {
 	OPT(0, "tasks", OPT_FLAG, tasks, NULL, "show only threads, and their parents"),
 	OPT(0, "mmaps", OPT_FLAG, mmaps, NULL, "show only threads, and what is mapped in each"),
 	OPT(0, "total-cycles", OPT_FLAG, total_cycles, NULL,
-	    "show which blocks of code took the cycles that branch records tell (record -b)"),
+	    "show the blocks of code that took most cycles, as branch records have them (record -b)"),
 	OPT('I', "show-info", OPT_FLAG, info, NULL, "with --header: topologies in full"),
 	OPT(0, "inline", OPT_FLAG, inlines, NULL, "expand inlined calls (default)"),
 	OPT(0, "group", OPT_FLAG, group, NULL, "show the events of a group side by side in one table"),

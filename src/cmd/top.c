@@ -527,7 +527,7 @@ static int start_recorder(struct top *t)
 	return failed ? notify_error(t->ctx->notify, ERR_IO, "cannot start a thread: %s", strerror(failed)) : 0;
 }
 
-/* Is something asked for that line information has to tell? */
+/* Do the options need line information? */
 static bool wants_lines(const struct top *t)
 {
 	const u64 keys =
@@ -554,7 +554,8 @@ static int run(struct top *t)
 	symbols->no_lines |= !t->parser;
 	t->live = live_new(&lo, &t->notify);
 	catch_late_signals();
-	/* The screen is there, or is not, as long as the thread: what that says goes by it. */
+	/* The screen is opened before the thread starts and closed after it ends, because what the thread notes
+	 * depends on whether there is one. */
 	if (!t->c.stdio && t->ctx->tty_out && isatty(STDIN_FILENO))
 		(void)top_screen_open(&t->screen, t->ctx->color);
 	err = start_recorder(t);

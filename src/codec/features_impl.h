@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the features' codec: what its files have of each other. */
+/* Private to the features' codec: the declarations that its files share. */
 #ifndef CODEC_FEATURES_IMPL_H
 #define CODEC_FEATURES_IMPL_H
 

@@ -11,8 +11,8 @@
 
 struct side_record {
 	u64 time, at;		 /* at: in pending */
-	u32 pid, tid;		 /* of a sample that speaks of activities; */
-	enum activity_what what; /* what of; 0: it is another record */
+	u32 pid, tid;		 /* of a sample that tells an activity */
+	enum activity_what what; /* what such a sample says; 0: it is another record */
 };
 
 /* A zeroed struct is the beginning. */
@@ -20,7 +20,7 @@ struct horizon {
 	struct living living;
 	struct bytes pending; /* of the rounds that went behind it last, not told yet */
 	VEC(struct side_record) side;
-	u64 newest, complete; /* times: of all that was taken, and of what was when the last rounds were */
+	u64 newest, complete; /* times: of the newest record taken; up to which all records have come */
 	u64 lost, throttled;  /* in all that is behind it */
 };
 

@@ -220,7 +220,7 @@ static u32 oldest_round(const struct lanes *l)
 	return oldest;
 }
 
-/* Of the threads that see nothing to do, one sees that there is when another one is through with its task. */
+/* A thread that finds no task waits. When another thread finishes its task, one waiting thread looks again. */
 static bool find_task(const struct lanes *l, u32 self, struct task *t)
 {
 	bool done = true;

@@ -43,7 +43,7 @@ struct rounds {
 struct mapped_file {
 	u64 device, inode, generation; /* generation 0: not known, of what was mapped before the recording */
 };
-/* Those that were seen since some time, and those before: with so many of the former they become the latter. */
+/* Files are kept in two generations. When the newer one has this many files, it becomes the older one. */
 #define FILES_MAX (1u << 10)
 struct mapped_files {
 	struct map at; /* hash of path -> place in: */

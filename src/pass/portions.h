@@ -18,8 +18,8 @@ struct portion {
 void portion_forget(struct portion *p); /* it is to be collected again */
 
 /*
- * Does what comes of samples stand alone, so that it can be added up? Not where it takes several samples to know what
- * one says (windows, stitched stacks, chains that come later), nor where values mean what the whole recording says.
+ * Can the results of separate portions be added up? They cannot if what a sample means depends on other samples
+ * (windows, stitched stacks, chains that come later), or if values depend on the whole recording.
  */
 bool portions_suffice(const struct pipeline_opts *o, const struct source *src);
 /* A hash of all that decides what comes of samples: portions are of one kind of options. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording met: the files that samples fell into, and the kernel and its modules, each with its build id. To
- * the recorder whoever wants to know is this function, because symbols belong to the layers that read recordings.
+ * What a recording met: the files that samples fell into, and the kernel and its modules, each with its build id. The
+ * recorder knows its listener only as this function, because symbols belong to the layers that read recordings.
  */
 #ifndef RECORD_MET_H
 #define RECORD_MET_H

@@ -106,7 +106,7 @@ static void look_now(struct recorder *r)
 		r->switch_at_ms = 0;
 }
 
-/* Of somebody who means us, not of a terminal that is closed. */
+/* Was the signal sent by a process that asks for it, rather than by the kernel because the terminal was closed? */
 static bool asks_to_reload(const struct recorder *r, const struct signalfd_siginfo *info)
 {
 	return info->ssi_signo == SIGHUP && info->ssi_code != SI_KERNEL && r->tell && r->tell->reload;

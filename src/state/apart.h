@@ -32,9 +32,9 @@ struct apart_file;
 /* Forks the keeper, which is better done early. NULL when that cannot be done. Thread-safe from then on. */
 struct apart *apart_new(void);
 void apart_free(struct apart *a);
-/* Who works for long, and has closed all its files, begins anew: the next parser owes nothing for those before it, and
- * files are paid for again. What a parser died of is still not tried again, so such a death does not count any more,
- * but for a few of them. */
+/* Programs that run for long call this after they have closed all files. The next parser starts with a full budget,
+ * and each file counts against it again. What a parser died of is still not tried again, so such a death does not
+ * count any more, except for a few of them. */
 void apart_renew(struct apart *a);
 
 /* A file of DWARF; takes fd. alone: no other file that it names may be opened. lines: answers have files and lines,
@@ -76,8 +76,8 @@ int apart_functions(struct apart_file *f, const u64 *addrs, u32 n, struct bytes 
 #define APART_NAMES_BYTES (1u << 20) /* of one question; names, too, are at most APART_BATCH */
 int apart_names(struct apart *a, u64 identity, const struct bytes *names, struct bytes *reply, const char **why);
 
-/* What .xz bytes stand for (state/unxz.h). 0, ERR_FORMAT when they are none, or ERR_LIMIT as above; what identifies
- * them is what they are. */
+/* Unpacks .xz data (state/unxz.h). Returns 0, ERR_FORMAT if the data are not .xz, or ERR_LIMIT as above. The data are
+ * identified by their contents. */
 #define APART_PACKED_BYTES (16u << 20)
 int apart_unxz(struct apart *a, const u8 *packed, u64 size, struct bytes *reply, const char **why);
 

@@ -17,8 +17,8 @@
 /* Of all unwind information together, and of what is read for one process: files are anybody's. */
 #define MOST_BYTES (1ull << 30)
 #define MOST_BYTES_OF_ONE (256ull << 20)
-/* What is unmapped is not told, so the mappings that are known of a process may be more than it has, without end, and
- * each new one moves those above it. Where they are too many, all are forgotten, and asked for again. */
+/* The kernel does not report unmapping, so the known mappings of a process can grow without bound, and each new one
+ * moves those above it. If there are too many, all are forgotten and read again. */
 #define MOST_MAPPINGS 16384
 #define MOST_TOGETHER (1u << 22)
 #define DEAD_KEPT 4096	/* entries of processes that are gone, before they are cleared away */

@@ -242,8 +242,8 @@ static bool open_apart(struct dsos *d, struct dso_lines *l)
 	return l->apart;
 }
 
-/* Of at most APART_BATCH addresses, none of which is known. What was not said in full is said to be nothing, and that
- * is not kept. */
+/* Asks about at most APART_BATCH addresses, none of which is known. An answer that is not complete counts as empty,
+ * and is not kept. */
 static void ask_batch(struct dsos *d, struct dso_slot *s, struct dso_lines *l, const u64 *linked, u32 n)
 {
 	struct bytes reply = { 0 };

@@ -17,7 +17,7 @@ struct dsos;
 struct dso_names *dso_names_new(struct dsos *d, const struct dso_slot *s);
 /* Keeps what is new. NULL is fine. */
 void dso_names_free(struct dso_names *n);
-/* The table is made, and this is what it was made from; nothing is kept of it without. Once, before dso_names_kept. */
+/* Says what the finished table was made from; without it, nothing is cached. Call it once, before dso_names_kept. */
 void dso_names_key(struct dso_names *n, const struct bytes *key);
 
 /* The following are thread-safe. */

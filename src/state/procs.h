@@ -19,7 +19,7 @@ struct procs;
 
 struct procs *procs_new(struct strtab *strings, struct dsos *dsos);
 void procs_free(struct procs *p);
-/* State may take about so many bytes more. A record that needs room that there is not comes to nothing and is counted.
+/* State may take about so many bytes more. A record that would need more is ignored and counted.
  */
 void procs_limit(struct procs *p, u64 bytes);
 u64 procs_left_out(const struct procs *p);

@@ -40,7 +40,7 @@ static void add(struct question *q, u32 id, const char *name, size_t len)
 	bytes_put(&q->names, name, len + 1);
 }
 
-/* One that stands for nothing, or for too much, may have cost as much as the longest. */
+/* A name of which nothing readable came may have cost as much as the longest. */
 static u64 cost(const char *shown)
 {
 	return *shown ? strlen(shown) : DEMANGLE_LONGEST;

@@ -58,8 +58,8 @@ struct task_line *tasks_tree(const struct tasks *t);
 
 /*
  * What is mapped in that space, by address: the newest mapping where several overlap, and what is left of the others.
- * False when there are more than *room to look at, which those of ancestors are among; they, or the ancestors, are
- * taken off it.
+ * Returns false if there are more than *room mappings to look at, those of ancestors included. Reduces *room by the
+ * number looked at.
  */
 typedef VEC(struct task_map) task_maps;
 bool tasks_maps(const struct tasks *t, u32 space, u64 *room, task_maps *out);

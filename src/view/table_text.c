@@ -169,7 +169,7 @@ static void measure_unit(void *ctx, u32 worker, u32 unit)
 			measure_row(x->t, i, &x->lines[worker]);
 }
 
-/* Where there is no terminal, many columns of values leave names their room: it comes on top. */
+/* Without a terminal, names keep their room even if there are many columns of values: the table becomes wider. */
 static u32 room_for(const struct table_text *x, const u32 *widths, u64 names)
 {
 	u32 values = 0;
