@@ -67,15 +67,34 @@ void bytes_repeat(struct bytes *b, char c, int n)
 	b->len += (size_t)n;
 }
 
+/* Two digits a step, as the divisions are what it costs; those of 32 bits are cheaper. */
+static const char pairs[] =
+	"00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+	"49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
+	"9899";
+
+/* Writes the digits before text[at]. -> where the first one is */
+static u32 put_digits(char *text, u32 at, u64 v)
+{
+	u32 low;
+
+	for (; v > UINT32_MAX; v /= 100)
+		memcpy(text + (at -= 2), pairs + v % 100 * 2, 2);
+	for (low = (u32)v; low >= 100; low /= 100)
+		memcpy(text + (at -= 2), pairs + (size_t)(low % 100) * 2, 2);
+	if (low >= 10)
+		memcpy(text + (at -= 2), pairs + (size_t)low * 2, 2);
+	else
+		text[--at] = (char)('0' + low);
+	return at;
+}
+
 void bytes_dec(struct bytes *b, u64 v)
 {
 	char digits[20];
-	int at = sizeof(digits);
+	u32 at = put_digits(digits, sizeof(digits), v);
 
-	do
-		digits[--at] = (char)('0' + v % 10);
-	while (v /= 10);
-	bytes_put(b, digits + at, sizeof(digits) - (size_t)at);
+	bytes_put(b, digits + at, sizeof(digits) - at);
 }
 
 void bytes_hex(struct bytes *b, u64 v)
@@ -91,33 +110,20 @@ void bytes_hex(struct bytes *b, u64 v)
 
 #define PAD_MAX 64
 
-/* The digits stand at the end of text, from `at` on. */
-static void put_padded(struct bytes *b, char *text, u32 at, u32 width, char pad)
+/* The digits of a number, at the end of text, behind what pads them: all of it, so that no length is looked at. */
+static void put_padded(struct bytes *b, const char *text, u32 at, u32 width)
 {
 	u32 first = MIN(at, PAD_MAX - MIN(width, (u32)PAD_MAX));
 
-	memset(text + first, pad, at - first);
 	bytes_put(b, text + first, PAD_MAX - first);
 }
 
 void bytes_dec_pad(struct bytes *b, u64 v, u32 width, char pad)
 {
 	char text[PAD_MAX];
-	u32 at = PAD_MAX;
 
-	/* Two digits a step: the divisions are what it costs. */
-	for (; v >= 100; v /= 100) {
-		u32 two = (u32)(v % 100);
-
-		text[--at] = (char)('0' + two % 10);
-		text[--at] = (char)('0' + two / 10);
-	}
-	if (v >= 10) {
-		text[--at] = (char)('0' + v % 10);
-		v /= 10;
-	}
-	text[--at] = (char)('0' + v);
-	put_padded(b, text, at, width, pad);
+	memset(text, pad, sizeof(text));
+	put_padded(b, text, put_digits(text, PAD_MAX, v), width);
 }
 
 void bytes_hex_of(struct bytes *b, const void *p, size_t n)
@@ -131,10 +137,11 @@ void bytes_hex_pad(struct bytes *b, u64 v, u32 width, char pad)
 	char text[PAD_MAX];
 	u32 at = PAD_MAX;
 
+	memset(text, pad, sizeof(text));
 	do
 		text[--at] = "0123456789abcdef"[v & 15];
 	while (v >>= 4);
-	put_padded(b, text, at, width, pad);
+	put_padded(b, text, at, width);
 }
 
 void bytes_real(struct bytes *b, double v, int digits)

@@ -366,7 +366,7 @@ static int core_decode_swapped(const struct sample_layout *l, struct cursor c, s
 		read_values_decode(l, &c, &read);
 	if (l->sample_type & PERF_SAMPLE_CALLCHAIN)
 		s.chain = cursor_u64s(&c, cursor_u64(&c));
-	*out = (struct sample_core){ s.ip, s.time, s.period, s.pid, s.tid, s.cpu, s.chain };
+	*out = sample_core_of(&s);
 	return c.bad ? ERR_TRUNCATED : 0;
 }
 

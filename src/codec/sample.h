@@ -168,4 +168,10 @@ static inline int sample_core_decode(const struct sample_layout *l, struct curso
 	return sample_core_decode_bytes(l, c.p, cursor_left(&c), c.swap, out);
 }
 
+/* The core of a decoded sample: what sample_core_decode makes of its record. */
+static inline struct sample_core sample_core_of(const struct sample *s)
+{
+	return (struct sample_core){ s->ip, s->time, s->period, s->pid, s->tid, s->cpu, s->chain };
+}
+
 #endif

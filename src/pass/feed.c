@@ -71,12 +71,15 @@ static int start_hit(struct feed *f, const struct source_record *at, struct hit 
 		return ERR_NOTFOUND; /* it was read before (pass/session.c) */
 	if (e->unsupported)
 		return failed(f, ERR_UNSUPPORTED);
-	err = sample_core_decode(&e->layout, bytes_of(f->src, at), &h->s);
 	h->full = wants_whole(f, e) ? room : NULL;
-	if (!err && h->full)
+	if (h->full)
 		err = sample_decode(&e->layout, bytes_of(f->src, at), room);
+	else
+		err = sample_core_decode(&e->layout, bytes_of(f->src, at), &h->s);
 	if (err)
 		return failed(f, err);
+	if (h->full)
+		h->s = sample_core_of(room);
 	if (!(e->attr.sample_type & PERF_SAMPLE_PERIOD))
 		h->s.period = e->attr.sample_period;
 	h->e = e;

@@ -470,6 +470,30 @@ static void keys_cannot_be_chosen_to_meet(void **state)
 	assert_int_equal(hash_stable("a name", 6), hash_bytes_by(0, "a name", 6));
 }
 
+static void numbers_are_written_as_printf_does(void **state)
+{
+	static const u64 around[] = { 0,	  10,	      100,	   1000,       99999,
+				      1000000000, 1ull << 32, 10000000000, 1ull << 63, UINT64_MAX };
+	struct bytes b = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(around) * 3; i++) {
+		u64 v = around[i / 3] + i % 3 - 1; /* one less, it, and one more; round the corner, too */
+		char want[128];
+
+		b.len = 0;
+		bytes_dec(&b, v);
+		bytes_dec_pad(&b, v, 9, '0');
+		bytes_dec_pad(&b, v, 40, ' ');
+		bytes_hex_pad(&b, v, 16, ' ');
+		bytes_char(&b, 0);
+		snprintf(want, sizeof(want), "%llu%09llu%40llu%16llx", (unsigned long long)v, (unsigned long long)v,
+			 (unsigned long long)v, (unsigned long long)v);
+		assert_string_equal((char *)b.p, want);
+	}
+	bytes_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -491,6 +515,7 @@ int main(void)
 		cmocka_unit_test(notes_reach_the_notifier),
 		cmocka_unit_test(hash_spreads_neighbours),
 		cmocka_unit_test(hash_pair_tells_pairs_apart),
+		cmocka_unit_test(numbers_are_written_as_printf_does),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
