@@ -151,6 +151,14 @@ done
 [ "$(grep -c bpf_prog_b one)" = 0 ] && grep -q bpf_prog_b got || fail "a part of a name: $(cat one)"
 "$RETICLE" report missing.data -i w.data >got 2>err && fail "report missing.data: $(cat got)"
 grep -q "'missing.data' is neither a recording nor a part of a function's name in w.data" err || fail "missing.data: $(cat err)"
+"$RETICLE" mem report missing.data -i w.data >got 2>err && fail "mem report missing.data: $(cat got)"
+grep -q "'missing.data' is neither a recording nor a part of a function's name in w.data" err || fail "mem report: $(cat err)"
+mkdir none
+for command in report "mem report"; do
+	# shellcheck disable=SC2086 # words, not one
+	(cd none && "$RETICLE" $command missing.data </dev/null >../got 2>../err)
+	[ $? = 1 ] && grep -q "'missing.data' is not a recording, and there is no perf.data" err || fail "$command: $(cat err)"
+done
 for option in --header-only --stats --tasks --mmaps --total-cycles; do
 	"$RETICLE" report missing.data -i w.data $option >got 2>err && fail "report missing.data $option: $(cat got)"
 	grep -q "'missing.data' is not a recording, and $option cannot be" err && [ ! -s got ] || fail "$option: $(cat err)"
