@@ -138,7 +138,7 @@ static const struct {
 	const char *command;
 	char letter;
 	const char *option; /* "": the first word that is none */
-	const char *words; /* parted by blanks; or NULL: */
+	const char *words;  /* parted by blanks; or NULL: */
 	void (*put)(struct bytes *out);
 } rows[] = {
 	{ "record", 'e', "event", NULL, put_events },
