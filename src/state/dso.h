@@ -184,6 +184,7 @@ void dsos_start_parser(struct dsos *d);
 /*
  * The same for who will ask for few addresses, after those threads have ended. The cache may have all their answers:
  * if it has any of an earlier run, nothing is forked before dsos_start_parser_for meets an address that is not known.
+ * Else the files that have DWARF are opened as they are seen, while those threads work.
  */
 void dsos_start_parser_unless_kept(struct dsos *d);
 void dsos_start_parser_for(struct dsos *d, u32 dso, u64 addr);

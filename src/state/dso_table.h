@@ -67,6 +67,7 @@ struct dsos {
 	bool apart_asked;
 	bool functions_only;
 	bool apart_waits;	 /* dsos_start_parser_for starts it, and no file that is seen */
+	bool opens_ahead;	 /* who parses opens a file as soon as it is seen */
 	atomic_uint names_asked; /* dsos_names_asked */
 	const struct notify *notify;
 	struct cache *cache; /* or NULL */
