@@ -45,6 +45,8 @@ void dsos_free(struct dsos *d)
 
 	if (!d)
 		return;
+	dsos_keep_end(d);
+	vec_free(&d->to_keep);
 	for (size_t i = 0; i < d->slots.n; i++) {
 		struct dso_slot *s = d->slots.v[i];
 

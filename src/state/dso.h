@@ -190,6 +190,14 @@ void dsos_start_parser_unless_kept(struct dsos *d);
 void dsos_start_parser_for(struct dsos *d, u32 dso, u64 addr);
 
 /*
+ * Symbol tables that are read from here on go into the cache, if there is one, between begin, which has a thread do it
+ * beside one that waits for something else, and end, which waits for it; end does all itself where nothing was begun.
+ */
+void dsos_keep_later(struct dsos *d);
+void dsos_keep_begin(struct dsos *d);
+void dsos_keep_end(struct dsos *d);
+
+/*
  * Source position and inlined calls at addr, from DWARF, in-process. out[0] is the innermost (inlined) function, the
  * last one the function that the symbol table names. Returns how many entries were written (0: no line information).
  * Strings live until dsos_drop_lines. Thread-safe. Slow when asked for
