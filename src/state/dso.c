@@ -575,6 +575,14 @@ static void note_stripped(const struct dsos *d, const struct notify *to)
 	bytes_free(&names);
 }
 
+const char *dsos_kernel_missing(const struct dsos *d)
+{
+	for (size_t i = 0; i < d->slots.n; i++)
+		if (d->slots.v[i]->pub.kind == DSO_KERNEL && d->slots.v[i]->missing)
+			return d->slots.v[i]->missing;
+	return NULL;
+}
+
 void dsos_note_missing(const struct dsos *d, const struct notify *to)
 {
 	note_stripped(d, to);

@@ -220,5 +220,7 @@ void dsos_functions_only(struct dsos *d, bool only);
 /* What names are missing, and why, as notes for the report's foot: one for all stripped files that had an address
  * without a symbol, and one per DSO that has no symbols at all. */
 void dsos_note_missing(const struct dsos *d, const struct notify *to);
+/* Why the kernel's functions have no names; NULL: they have, or nobody asked. */
+const char *dsos_kernel_missing(const struct dsos *d);
 
 #endif
