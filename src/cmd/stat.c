@@ -246,6 +246,7 @@ static void print(struct printer *p, const struct counter_result *r, bool interv
 		.intervals = c->summary,
 		.nr = p->intervals,
 		.plain = !c->commas,
+		.repeated = c->o.runs > 1,
 	};
 	struct output out;
 
