@@ -25,7 +25,8 @@ _reticle_values()
 
 _reticle()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} before='' command='' line=${COMP_LINE:0:COMP_POINT} i letter name words=()
+	local cur=${COMP_WORDS[COMP_CWORD]} before='' command='' verb='' line=${COMP_LINE:0:COMP_POINT} i letter name
+	local -a words=() verbs
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		if [[ ${COMP_WORDS[i]} == -- ]]; then
@@ -54,6 +55,15 @@ _reticle()
 		--*) _reticle_values "$command" "${before#--}" && return ;;
 		-?*) _reticle_values "$command" "${before: -1}" && return ;;
 		esac
+	fi
+	# 'reticle mem record': the first word that is no option is one of two.
+	mapfile -t verbs < <("${COMP_WORDS[0]}" complete "$command" '' 2>/dev/null)
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		[[ ${#verbs[@]} -eq 0 || " ${verbs[*]} " != *" ${COMP_WORDS[i]} "* ]] || verb=${COMP_WORDS[i]}
+	done
+	if [[ $cur != -* && ${#verbs[@]} -gt 0 && -z $verb ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "${verbs[*]}" -- "$cur")
+		return
 	fi
 	# A tab would be squeezed as white space, so that an empty part would vanish: use another separator.
 	while IFS=$'\x1f' read -r letter name _; do

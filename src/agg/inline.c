@@ -171,6 +171,7 @@ bool inlined_resolve(struct profile *p, struct collected *const *parts, u32 nr_p
 	list_heavy(&x, heavy, n);
 	for (size_t i = 0; i < x.heavy.n; i++)
 		dsos_start_parser_for(p->dsos, x.heavy.v[i].dso, frames_get(p->frames, x.heavy.v[i].frame)->addr);
+	dsos_keep_begin(p->dsos);
 	pool_run(workers, (u32)x.dso_first.n - 1, ask_dso, &x);
 	x.of = mem_zalloc(n * sizeof(*x.of));
 	for (u32 i = 0; i < n; i++)

@@ -102,8 +102,10 @@ static u64 field_of(const struct hit_keys *k, const struct hit *h, const struct 
 		return s->data_page_size;
 	case SORT_DADDR:
 		return s->addr;
+	case SORT_PHYS_DADDR:
+		return s->phys_addr;
 	default:
-		return s->phys_addr; /* SORT_PHYS_DADDR */
+		return KEY_NONE; /* a key whose row names this function has its case above */
 	}
 }
 

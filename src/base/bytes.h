@@ -84,6 +84,11 @@ void bytes_hex_pad(struct bytes *b, u64 v, u32 width, char pad);
 /* Whole numbers in full, others with this number of digits. v is finite. */
 void bytes_real(struct bytes *b, double v, int digits);
 void bytes_printf(struct bytes *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* What a word ends with that n things are counted by: "1 file", "2 files". */
+static inline const char *plural(u64 n)
+{
+	return n == 1 ? "" : "s";
+}
 
 /* Escaped text: JSON string contents (no quotes; bad UTF-8 becomes U+FFFD), XML/HTML text, one CSV field. */
 void bytes_json(struct bytes *b, const char *s, size_t n);

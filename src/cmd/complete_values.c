@@ -5,7 +5,11 @@
 
 #include "agg/columns.h"
 #include "cmd/graph_spec.h"
+#include "cmd/record_options.h"
+#include "codec/record.h"
+#include "codec/regs.h"
 #include "events/catalog.h"
+#include "events/spec.h"
 #include "metric/metrics.h"
 #include "view/script/fields.h"
 
@@ -13,6 +17,16 @@ static void put_line(const char *word, struct bytes *out)
 {
 	bytes_str(out, word);
 	bytes_char(out, '\n');
+}
+
+/* Parted by blanks. */
+static void put_words(const char *words, struct bytes *out)
+{
+	for (const char *at = words + strspn(words, " "); *at; at += strspn(at, " ")) {
+		bytes_put(out, at, strcspn(at, " "));
+		bytes_char(out, '\n');
+		at += strcspn(at, " ");
+	}
 }
 
 static void put_keys(struct bytes *out)
@@ -71,6 +85,40 @@ static void put_graph_words(struct bytes *out)
 		put_line(word, out);
 }
 
+static void put_branch_types(struct bytes *out)
+{
+	const char *word;
+
+	for (u32 i = 0; (word = event_branch_type(i)); i++)
+		put_line(word, out);
+}
+
+static void put_clocks(struct bytes *out)
+{
+	const char *word;
+
+	for (u32 i = 0; (word = record_clock(i)); i++)
+		put_line(word, out);
+}
+
+static void put_registers(struct bytes *out)
+{
+	struct bytes all = { 0 };
+
+	regs_list(REGS_HERE, &all);
+	bytes_char(&all, 0);
+	put_words((char *)all.p, out);
+	bytes_free(&all);
+}
+
+static void put_record_kinds(struct bytes *out)
+{
+	const struct record_kind *kind;
+
+	for (u32 i = 0; (kind = record_kind_at(i)); i++)
+		put_line(kind->name, out);
+}
+
 /* Nothing is opened for it: what is not usable here is a word of the language, too. */
 static void put_events(struct bytes *out)
 {
@@ -89,12 +137,23 @@ static void put_events(struct bytes *out)
 static const struct {
 	const char *command;
 	char letter;
-	const char *option;
-	const char *words; /* parted by blanks; or NULL: */
+	const char *option; /* "": the first word that is none */
+	const char *words;  /* parted by blanks; or NULL: */
 	void (*put)(struct bytes *out);
 } rows[] = {
 	{ "record", 'e', "event", NULL, put_events },
+	{ "record", 0, "pmu", "hw sim", NULL },
+	{ "record", 0, "window", "short= burst= jitter= leader= mode=", NULL },
+	{ "record", 'F', "freq", "max", NULL },
+	{ "record", 'j', "branch-filter", NULL, put_branch_types },
+	{ "record", 0, "user-regs", NULL, put_registers },
+	{ "record", 'I', "intr-regs", NULL, put_registers },
+	{ "record", 'k', "clockid", NULL, put_clocks },
+	{ "record", 0, "control", "fifo: fd:", NULL },
+	{ "record", 0, "switch-output", "signal", NULL },
+	{ "record", 0, "push-format", "otlp pprof", NULL },
 	{ "stat", 'e', "event", NULL, put_events },
+	{ "stat", 0, "pmu", "hw sim", NULL },
 	{ "stat", 'M', "metrics", NULL, put_counted_metrics },
 	{ "record", 0, "call-graph", "fp dwarf unwind lbr no", NULL },
 	{ "report", 's', "sort", NULL, put_report_keys },
@@ -104,17 +163,30 @@ static const struct {
 	{ "report", 0, "attribution", "estimate discard keep callchain", NULL },
 	{ "report", 0, "metrics", NULL, put_metric_sets },
 	{ "report", 0, "columns", NULL, put_metrics },
+	{ "mem", 0, "", "record report", NULL },
+	{ "mem", 't', "type", "load store", NULL },
+	{ "mem", 's', "sort", NULL, put_report_keys },
+	{ "mem", 'F', "fields", NULL, put_columns },
+	{ "c2c", 0, "", "record report", NULL },
+	{ "activity", 0, "by", "trace_id span_id root_span_id service", NULL },
 	{ "top", 'e', "event", NULL, put_events },
+	{ "top", 0, "pmu", "hw sim", NULL },
+	{ "top", 0, "window", "short= burst= jitter= leader= mode=", NULL },
+	{ "top", 'F', "freq", "max", NULL },
+	{ "top", 'j', "branch-filter", NULL, put_branch_types },
+	{ "top", 0, "percentage", "relative absolute", NULL },
 	{ "top", 's', "sort", NULL, put_report_keys },
 	{ "top", 0, "fields", NULL, put_columns },
 	{ "top", 0, "call-graph", "fp unwind lbr no", NULL },
 	{ "diff", 's', "sort", NULL, put_keys },
 	{ "spe", 's', "sort", NULL, put_keys },
+	{ "diff", 0, "percentage", "relative absolute", NULL },
 	{ "diff", 'c', "compute", "delta-abs delta ratio wdiff:", NULL },
 	{ "script", 'F', "fields", NULL, put_script_fields },
 	{ "export", 0, "to", "svg folded csv json bolt fdata autofdo branches pprof otlp parquet", NULL },
 	{ "export", 0, "rows", "samples memory", NULL },
 	{ "export", 0, "colors", "hot cool gray", NULL },
+	{ "dump", 0, "type", NULL, put_record_kinds },
 };
 
 bool complete_values(const char *command, const char *option, struct bytes *out)
@@ -124,15 +196,10 @@ bool complete_values(const char *command, const char *option, struct bytes *out)
 
 		if (strcmp(rows[i].command, command) || (!by_letter && strcmp(rows[i].option, option)))
 			continue;
-		if (rows[i].put) {
+		if (rows[i].put)
 			rows[i].put(out);
-			return true;
-		}
-		for (const char *at = rows[i].words; *at; at += strspn(at, " ")) {
-			bytes_put(out, at, strcspn(at, " "));
-			bytes_char(out, '\n');
-			at += strcspn(at, " ");
-		}
+		else
+			put_words(rows[i].words, out);
 		return true;
 	}
 	return false;

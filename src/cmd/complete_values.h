@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 
 /* Appends a line for each word that this option of the command takes as its value. The option is given by its long
- * name or its letter. Returns false when no words are known for it. */
+ * name or its letter; "" is the first word that is no option. Returns false when no words are known for it. */
 bool complete_values(const char *command, const char *option, struct bytes *out);
 
 #endif

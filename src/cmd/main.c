@@ -202,7 +202,8 @@ int main(int argc, char **argv)
 	sigaction(SIGBUS, &(struct sigaction){ .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO }, NULL);
 	if (argc < 2)
 		return refuse_no_command();
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v") || !strcmp(argv[1], "version"))
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-v") || !strcmp(argv[1], "-vv") ||
+	    !strcmp(argv[1], "version"))
 		return print_version(&notify);
 	help = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help");
 	if (help && argc < 3)

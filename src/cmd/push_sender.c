@@ -280,7 +280,7 @@ static void turn(struct sender *s)
 static void print_end(const struct sender *s)
 {
 	fprintf(stderr, "[ reticle record: sent %llu profile%s, %.3f MB", (unsigned long long)s->n[PUSH_SENT],
-		s->n[PUSH_SENT] == 1 ? "" : "s", (double)s->bytes / (1024.0 * 1024));
+		plural(s->n[PUSH_SENT]), (double)s->bytes / (1024.0 * 1024));
 	if (s->n[PUSH_EMPTY])
 		fprintf(stderr, "; empty: %llu", (unsigned long long)s->n[PUSH_EMPTY]);
 	if (s->n[PUSH_REFUSED])

@@ -75,11 +75,6 @@ static void print_events(void *ctx, const struct evlist *events, const char *how
 	bytes_free(&out);
 }
 
-static const char *plural(u32 n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static void print_end(const struct record_result *r, const struct record_config *c)
 {
 	fprintf(stderr, "[ reticle record: ");

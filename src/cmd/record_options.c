@@ -160,27 +160,33 @@ int record_set_callgraph(void *field, const char *text, const struct notify *to)
 	return notify_error(to, ERR_USAGE, "--call-graph: '%s' is none of fp, dwarf, unwind, lbr, no", text);
 }
 
+static const struct {
+	const char *name;
+	s32 id;
+} clocks[] = {
+	{ "monotonic", CLOCK_MONOTONIC },
+	{ "monotonic_raw", CLOCK_MONOTONIC_RAW },
+	{ "CLOCK_MONOTONIC", CLOCK_MONOTONIC },
+	{ "CLOCK_MONOTONIC_RAW", CLOCK_MONOTONIC_RAW },
+	{ "mono", CLOCK_MONOTONIC },
+	{ "raw", CLOCK_MONOTONIC_RAW },
+	{ "realtime", CLOCK_REALTIME },
+	{ "real", CLOCK_REALTIME },
+	{ "CLOCK_REALTIME", CLOCK_REALTIME },
+	{ "boottime", CLOCK_BOOTTIME },
+	{ "boot", CLOCK_BOOTTIME },
+	{ "CLOCK_BOOTTIME", CLOCK_BOOTTIME },
+	{ "tai", CLOCK_TAI },
+	{ "CLOCK_TAI", CLOCK_TAI },
+};
+
+const char *record_clock(u32 i)
+{
+	return i < ARRAY_LEN(clocks) ? clocks[i].name : NULL;
+}
+
 static int set_clock(void *field, const char *text, const struct notify *to)
 {
-	static const struct {
-		const char *name;
-		s32 id;
-	} clocks[] = {
-		{ "monotonic", CLOCK_MONOTONIC },
-		{ "monotonic_raw", CLOCK_MONOTONIC_RAW },
-		{ "CLOCK_MONOTONIC", CLOCK_MONOTONIC },
-		{ "CLOCK_MONOTONIC_RAW", CLOCK_MONOTONIC_RAW },
-		{ "mono", CLOCK_MONOTONIC },
-		{ "raw", CLOCK_MONOTONIC_RAW },
-		{ "realtime", CLOCK_REALTIME },
-		{ "real", CLOCK_REALTIME },
-		{ "CLOCK_REALTIME", CLOCK_REALTIME },
-		{ "boottime", CLOCK_BOOTTIME },
-		{ "boot", CLOCK_BOOTTIME },
-		{ "CLOCK_BOOTTIME", CLOCK_BOOTTIME },
-		{ "tai", CLOCK_TAI },
-		{ "CLOCK_TAI", CLOCK_TAI },
-	};
 	struct attr_opts *a = field;
 
 	for (u32 i = 0; i < ARRAY_LEN(clocks); i++) {

@@ -41,6 +41,9 @@ int record_set_rings(void *field, const char *text, const struct notify *to);
 int record_set_window(void *field, const char *text, const struct notify *to);
 int record_set_pmu(void *field, const char *text, const struct notify *to);
 
+/* The i-th clock that -k knows; NULL past the last one. */
+const char *record_clock(u32 i);
+
 /* Settles what single options cannot, and parses the events. ERR_USAGE, noted. */
 int record_prepare(struct record_config *c, struct event_specs *specs, const struct notify *to);
 

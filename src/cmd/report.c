@@ -119,11 +119,11 @@ static int read_and_write(const struct command_ctx *ctx, const struct report_con
 	o->workers = s->pipeline.session.workers;
 	err = pipeline_profile(&s->pipeline, &session, &profile, &progress.notify);
 	if (!err) {
-		err = report_stacks_check(profile, &progress.notify);
+		err = note_nothing_left(profile, c, &progress.notify);
+		if (!err)
+			err = report_stacks_check(profile, &progress.notify);
 		if (!err)
 			err = report_settle_metrics(profile, c, o, &progress.notify);
-		if (!err)
-			err = note_nothing_left(profile, c, &progress.notify);
 		if (err) {
 			profile_free(profile);
 			session_close(session);
@@ -163,6 +163,12 @@ static int take_words(struct report_config *c, int argc, char **argv, const stru
 				"'%s' and '%s': one recording is read at a time, for one part of a function's name",
 				c->word, argv[i]);
 	}
+	/* Whoever named a recording that is not there does not want to hear of another one. */
+	if (c->word && !c->select.input && !strcmp(select_input(&c->select), "perf.data") && access("perf.data", F_OK))
+		return notify_error(to, ERR_NOTFOUND,
+				    "'%s' is not a recording, and there is no perf.data to look for functions of that "
+				    "name in (make one with 'reticle record')",
+				    c->word);
 	return 0;
 }
 
@@ -173,15 +179,16 @@ int report_run(const struct command_ctx *ctx, const void *config, int argc, char
 	struct window_use windows;
 	struct report_stacks stacks;
 	struct selected s;
-	int status;
+	int status, err;
 
 	if (c.dump) {
 		notify_error(ctx->notify, ERR_USAGE, "-D is a separate command: reticle dump -i %s",
 			     select_input(&c.select));
 		return 2;
 	}
-	if (take_words(&c, argc, argv, ctx->notify))
-		return 2;
+	err = take_words(&c, argc, argv, ctx->notify);
+	if (err)
+		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
 	if (c.header_only || c.stats || c.tasks || c.mmaps)
 		return report_check_recording(&c, ctx->notify) ? 2 : show_recording(&c, ctx->notify);
 	if (c.total_cycles && report_check_cycles(&c, ctx->notify))

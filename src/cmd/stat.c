@@ -246,6 +246,7 @@ static void print(struct printer *p, const struct counter_result *r, bool interv
 		.intervals = c->summary,
 		.nr = p->intervals,
 		.plain = !c->commas,
+		.repeated = c->o.runs > 1,
 	};
 	struct output out;
 
@@ -341,7 +342,7 @@ static void print_advice(const struct config *c, const struct counter_result *r,
 			    "%u program%s ran without the virtual PMU, and %s not counted (possible reasons: "
 			    "another architecture, set-uid, no permission to read the program, no permission "
 			    "to reach the recorder)",
-			    r->escaped, r->escaped == 1 ? "" : "s", r->escaped == 1 ? "is" : "are");
+			    r->escaped, plural(r->escaped), r->escaped == 1 ? "is" : "are");
 }
 
 static int exit_status(int err, const struct counter_result *r)

@@ -19,6 +19,7 @@ struct stat_view {
 	bool intervals;	 /* intervals were printed before, so this is their summary */
 	u32 nr;		 /* which interval this is, from 0 */
 	bool plain;	 /* no commas in large numbers */
+	bool repeated;	 /* several runs are wanted */
 };
 
 struct stat_cell { /* an event, at what one key stands for */

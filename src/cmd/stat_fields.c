@@ -10,10 +10,11 @@ struct fields {
 	struct bytes *out;
 };
 
-/* Of the means of several runs; intervals are of one. */
+/* Of the means of several runs. Intervals are of one, but have the field, too, as in perf: then all lines have as
+ * many. */
 static bool has_errors(const struct stat_view *v)
 {
-	return v->r->runs > 1 && !v->interval;
+	return v->interval ? v->repeated : v->r->runs > 1;
 }
 
 static bool counts_cells(enum count_by by)

@@ -235,7 +235,7 @@ static void put_end(const struct stat_view *v, struct bytes *out)
 		bytes_char(out, '\n');
 	if (r->simulated)
 		bytes_printf(out, "%18.9f seconds of virtual time, %zu thread%s\n",
-			     (double)r->totals[VC_TIME_NS] * 1e-9, r->threads.n, r->threads.n == 1 ? "" : "s");
+			     (double)r->totals[VC_TIME_NS] * 1e-9, r->threads.n, plural(r->threads.n));
 	put_elapsed(v, out);
 	bytes_char(out, '\n');
 	if (r->runs == 1 && t->command && !t->system_wide && !t->cpus && !t->pids && !t->tids && !t->cgroups)

@@ -40,6 +40,11 @@ static u64 find_word(const char *p, size_t len)
 	return 0;
 }
 
+const char *event_branch_type(u32 i)
+{
+	return i < ARRAY_LEN(words) ? words[i].name : NULL;
+}
+
 int event_branch_types(const char *text, u64 *mask, const struct notify *to)
 {
 	u64 bits = 0;

@@ -76,6 +76,7 @@ int event_specs_parse_pfm(struct event_specs *out, const char *text, const struc
 			  const struct notify *to);
 /* perf's words for branch filters ("any,u", "any_call") as PERF_SAMPLE_BRANCH_*; levels alone mean any branch. */
 int event_branch_types(const char *text, u64 *mask, const struct notify *to);
+const char *event_branch_type(u32 i); /* the i-th of these words; NULL past the last one */
 /* --filter: applies to the events of the last -e, which must all be tracepoints or PMU events. Several filters are
  * combined by "and". */
 int event_specs_filter(struct event_specs *specs, const char *filter, const struct notify *to);

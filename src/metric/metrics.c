@@ -211,15 +211,21 @@ static bool known_set(const char *name)
 
 static int note_unknown_set(const char *name, const struct notify *to)
 {
-	struct bytes sets = { 0 };
+	struct near near = { .want = { name, (u32)MIN(strlen(name), (size_t)UINT32_MAX) } };
+	struct bytes head = { 0 };
 	int err;
 
-	for (u32 i = 0; i < nr_metric_defs; i++)
-		if (!i || strcmp(metric_defs[i].set, metric_defs[i - 1].set))
-			bytes_printf(&sets, "%s, ", metric_defs[i].set);
-	bytes_char(&sets, 0);
-	err = notify_error(to, ERR_USAGE, "option --metrics: '%s' is not one of %sall", name, (char *)sets.p);
-	bytes_free(&sets);
+	bytes_printf(&head, "option --metrics: '%s' is not one of ", name);
+	for (u32 i = 0; i < nr_metric_defs; i++) {
+		if (i && !strcmp(metric_defs[i].set, metric_defs[i - 1].set))
+			continue;
+		near_offer(&near, metric_defs[i].set);
+		bytes_printf(&head, "%s, ", metric_defs[i].set);
+	}
+	bytes_str(&head, "all");
+	bytes_char(&head, 0);
+	err = mistake_note(&(struct mistake){ .near = &near }, ERR_USAGE, (char *)head.p, to);
+	bytes_free(&head);
 	return err;
 }
 
@@ -303,6 +309,9 @@ static int note_unknown_metric(const struct metric_table *t, const char *option,
 		     name);
 	for (u32 i = 0; i < t->nr_metrics; i++)
 		near_offer(&near, t->metrics[i].name);
+	/* Those that are not among the usual ones may be asked for as well. */
+	for (u32 i = 0; i < nr_metric_defs; i++)
+		near_offer(&near, metric_defs[i].name);
 	for (u32 i = 0; i < NR_METRIC_COUNTS; i++) {
 		near_offer(&near, metric_count_names[i]);
 		near_offer(&near, count_spellings[i]);

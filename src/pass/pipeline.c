@@ -309,11 +309,16 @@ static void start_one(void *ctx, u32 thread, u32 unit)
 	start_worker(&a->pass->workers[unit], !unit, a->pass->s, a->windows, a->opts, a->callers);
 }
 
+static bool is_small(const struct session *s)
+{
+	return s->data.nr_samples < SMALL_RECORDING;
+}
+
 /* Before threads are. Inlined calls alone are asked for when the samples are in: beside the tree of a large recording
  * a fork is dear, so there it is done now, whatever the cache has. */
 static void start_parser(const struct session *s, bool inlined_alone, const struct collector_opts *o)
 {
-	if ((inlined_alone || !o->by_address) && s->data.nr_samples < SMALL_RECORDING)
+	if ((inlined_alone || !o->by_address) && is_small(s))
 		dsos_start_parser_unless_kept(s->dsos);
 	else
 		dsos_start_parser(s->dsos);
@@ -355,6 +360,8 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	/* What the values show of one set of counters tells about others, too. */
 	if (!proven)
 		pass.nr_workers = 1;
+	if (is_small(s))
+		dsos_keep_later(s->dsos);
 	if (pass.nr_workers > 1 || (stitches && call_sites_workers(s) > 1))
 		start_parser(s, inlined_alone, &copts);
 	callers = stitches ? call_sites(s) : NULL;
@@ -445,6 +452,7 @@ static int run(const struct pipeline_opts *opts, struct session *s, struct porti
 	}
 	if (!err && !o.addresses)
 		profile_name_places(p, p->graph_key);
+	dsos_keep_end(s->dsos);
 	if (!err)
 		take_told_stacks(p, &s->src->features);
 	if (!err)

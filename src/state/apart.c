@@ -42,6 +42,7 @@
 #define MOST_WANTS 65536   /* with one question: files of split units, and where they are */
 #define LONGEST_PATH 4096
 #define NOBODY (-1)
+#define MOST_AHEAD 16u
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -63,18 +64,21 @@ struct apart {
 	pid_t parser_pid;
 	u32 generation; /* of parsers: each has opened none of the files of the one before */
 	u32 deaths, nr_files;
-	struct map seen; /* device and inode of files: each is paid for once, however it is spelled */
-	struct map died; /* likewise: of those that a parser died of; and what else has an identity */
-	u32 remembered;	 /* of the deaths, those of what is in it */
-	u32 forgiven;	 /* deaths, in all */
-	s64 cpu_us;	 /* that is left */
-	s64 cpu_used;	 /* of it, by this parser, when it was last looked */
-	u64 own_memory;	 /* that a child of ours begins with */
-	u64 disk;	 /* bytes of the files that the parser has open */
-	u64 unpacking;	 /* bytes that it may take for the present question beside that */
-	u64 waited_ns;	 /* for the parser, since it was last looked after */
-	u32 asleep;	 /* at so many looks since it last worked */
-	bool ask_again;	 /* the parser has died for time that others had taken */
+	struct map seen;	    /* device and inode of files: each is paid for once, however it is spelled */
+	struct map died;	    /* likewise: of those that a parser died of; and what else has an identity */
+	u32 remembered;		    /* of the deaths, those of what is in it */
+	u32 forgiven;		    /* deaths, in all */
+	s64 cpu_us;		    /* that is left */
+	s64 cpu_used;		    /* of it, by this parser, when it was last looked */
+	u64 own_memory;		    /* that a child of ours begins with */
+	u64 disk;		    /* bytes of the files that the parser has open */
+	u64 unpacking;		    /* bytes that it may take for the present question beside that */
+	u64 waited_ns;		    /* for the parser, since it was last looked after */
+	u32 asleep;		    /* at so many looks since it last worked */
+	bool ask_again;		    /* the parser has died for time that others had taken */
+	struct apart_file *opening; /* that the parser was told to open ahead, and has not answered to yet, or NULL */
+	struct apart_file *ahead[MOST_AHEAD]; /* what it is told to open after that */
+	u32 nr_ahead;
 };
 
 enum verdict { UNKNOWN, GOOD, NO_DWARF, DIED };
@@ -267,6 +271,7 @@ static void end_parser(struct apart *a)
 	kill(a->parser_pid, SIGKILL); /* the keeper has not waited for it: the number is still its own */
 	close(a->parser);
 	a->parser = NOBODY;
+	a->opening = NULL;
 }
 
 void apart_renew(struct apart *a)
@@ -296,27 +301,6 @@ static void let_go(struct apart *a, u64 identity)
 		return;
 	a->remembered += died;
 	map_set(&a->died, identity, 0);
-}
-
-void apart_file_free(struct apart_file *f)
-{
-	struct apart *a;
-	u32 id;
-
-	if (!f)
-		return;
-	a = f->a;
-	id = f->id;
-	pthread_mutex_lock(&a->lock);
-	if (a->parser != NOBODY && f->generation == a->generation) {
-		a->disk -= f->disk;
-		a->asleep = 0;
-		if (!tell(a, APART_CLOSE, &id, sizeof(id), -1))
-			let_go(a, 0);
-	}
-	pthread_mutex_unlock(&a->lock);
-	close(f->fd);
-	free(f);
 }
 
 static bool find_parser(struct apart *a)
@@ -424,19 +408,15 @@ static bool give_link(struct apart *a, const struct bytes *link)
 	return tell(a, APART_ANSWER, to, n > 0 ? (u32)n : 0, -1);
 }
 
-/* Sends a question and waits for its answer. f: NULL where no file is needed. identity: of what it is about. False:
- * the parser is no more. It may be no more after a whole answer, too, when there is no time left. All have that in
- * common, so who has taken little of it has no part in that death. */
-static bool ask(struct apart *a, struct apart_file *f, u64 identity, enum apart_kind kind, const struct bytes *q,
-		int fd, struct bytes *answer)
+/* Waits for the answer to a question that was sent (good: it was), when the parser had used `before`. f: NULL where no
+ * file is needed. identity: of what it is about. False: the parser is no more. It may be no more after a whole answer,
+ * too, when there is no time left. All have that in common, so who has taken little of it has no part in that death.
+ */
+static bool hear(struct apart *a, struct apart_file *f, u64 identity, s64 before, bool good, struct bytes *answer)
 {
 	struct apart_head h;
-	s64 before = a->cpu_used;
 	u32 wants = 0;
-	bool good;
 
-	a->asleep = 0;
-	good = tell(a, kind, q->p, (u32)q->len, fd);
 	while (good && (good = take_message(a, &h, answer)) && h.kind != APART_ANSWER)
 		good = !f || wants++ == MOST_WANTS || answer->len > LONGEST_PATH ? false :
 		       h.kind == APART_WANT_FILE				 ? give_file(a, f, answer) :
@@ -453,30 +433,151 @@ static bool ask(struct apart *a, struct apart_file *f, u64 identity, enum apart_
 	return good;
 }
 
-/* With a parser that has the file open. False: there is none, or it died of it. */
-static bool open_file(struct apart *a, struct apart_file *f, struct bytes *answer)
+/* Sends a question and waits for its answer, as hear does. */
+static bool ask(struct apart *a, struct apart_file *f, u64 identity, enum apart_kind kind, const struct bytes *q,
+		int fd, struct bytes *answer)
 {
+	s64 before = a->cpu_used;
+
+	a->asleep = 0;
+	return hear(a, f, identity, before, tell(a, kind, q->p, (u32)q->len, fd), answer);
+}
+
+/* Tells the parser, which is there, to open the file, and where that is: it may look for others there. */
+static bool begin_open(struct apart *a, struct apart_file *f)
+{
+	char link[32], path[LONGEST_PATH];
 	struct bytes q = { 0 };
+	ssize_t n;
 	bool good;
 
-	if (!find_parser(a))
-		return false;
-	if (f->generation == a->generation)
-		return true;
 	if (!f->paid)
 		grant_time(a, f->disk);
 	f->paid = true;
 	a->disk += f->disk;
 	grant_memory(a);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
+	n = readlink(link, path, sizeof(path));
 	put_u32s(&q, f->id, (f->alone ? APART_ALONE : 0) | (f->lines ? APART_WITH_LINES : 0));
-	good = ask(a, f, f->inode, APART_OPEN, &q, f->fd, answer);
+	bytes_put(&q, path, (size_t)MAX(n, (ssize_t)0));
+	a->asleep = 0;
+	good = tell(a, APART_OPEN, q.p, (u32)q.len, f->fd);
 	bytes_free(&q);
-	if (!good || a->parser == NOBODY)
+	return good;
+}
+
+/* told: it was. False: the parser is no more. */
+static bool end_open(struct apart *a, struct apart_file *f, s64 before, bool told, struct bytes *answer)
+{
+	if (!hear(a, f, f->inode, before, told, answer) || a->parser == NOBODY)
 		return false;
 	f->generation = a->generation;
 	f->verdict = answer->len == 4 && answer->p[0] & APART_USABLE ? GOOD : NO_DWARF;
 	f->needs_others |= answer->len == 4 && answer->p[0] & APART_SPLIT;
 	return true;
+}
+
+/*
+ * One file at a time is opened ahead, as the parser may want another file for it: then whatever is sent to it is the
+ * answer to that.
+ */
+
+/* Before the next question. */
+static void end_ahead(struct apart *a)
+{
+	struct bytes answer = { 0 };
+	struct apart_file *f = a->opening;
+
+	a->opening = NULL;
+	a->asleep = 0;
+	if (f)
+		(void)end_open(a, f, a->cpu_used, true, &answer);
+	bytes_free(&answer);
+}
+
+/* After it. */
+static void begin_ahead(struct apart *a)
+{
+	while (!a->opening && a->nr_ahead && a->parser != NOBODY) {
+		struct apart_file *f = a->ahead[0];
+		struct bytes answer = { 0 };
+		s64 before = a->cpu_used;
+
+		memmove(a->ahead, a->ahead + 1, --a->nr_ahead * sizeof(*a->ahead));
+		if (f->generation == a->generation || f->verdict != UNKNOWN || map_get(&a->died, f->inode) != ID_NONE)
+			continue;
+		if (begin_open(a, f))
+			a->opening = f;
+		else
+			(void)end_open(a, f, before, false, &answer);
+		bytes_free(&answer);
+	}
+}
+
+static bool has_answered(const struct apart *a)
+{
+	struct pollfd p = { .fd = a->parser, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* With a parser that has the file open. False: there is none, or it died of it. */
+static bool open_file(struct apart *a, struct apart_file *f, struct bytes *answer)
+{
+	s64 before;
+
+	if (!find_parser(a))
+		return false;
+	before = a->cpu_used;
+	return f->generation == a->generation || end_open(a, f, before, begin_open(a, f), answer);
+}
+
+void apart_file_ahead(struct apart_file *f)
+{
+	struct apart *a = f->a;
+
+	pthread_mutex_lock(&a->lock);
+	if (a->nr_ahead < MOST_AHEAD && find_parser(a))
+		a->ahead[a->nr_ahead++] = f;
+	if (a->opening && has_answered(a))
+		end_ahead(a);
+	begin_ahead(a);
+	pthread_mutex_unlock(&a->lock);
+}
+
+static void forget_ahead(struct apart *a, const struct apart_file *f)
+{
+	u32 n = 0;
+
+	if (a->opening == f)
+		end_ahead(a);
+	for (u32 i = 0; i < a->nr_ahead; i++)
+		if (a->ahead[i] != f)
+			a->ahead[n++] = a->ahead[i];
+	a->nr_ahead = n;
+}
+
+void apart_file_free(struct apart_file *f)
+{
+	struct apart *a;
+	u32 id;
+
+	if (!f)
+		return;
+	a = f->a;
+	id = f->id;
+	pthread_mutex_lock(&a->lock);
+	forget_ahead(a, f);
+	if (a->parser != NOBODY && f->generation == a->generation) {
+		end_ahead(a);
+		a->disk -= f->disk;
+		a->asleep = 0;
+		if (!tell(a, APART_CLOSE, &id, sizeof(id), -1))
+			let_go(a, 0);
+	}
+	pthread_mutex_unlock(&a->lock);
+	close(f->fd);
+	free(f);
 }
 
 static const char *why_not(const struct apart *a)
@@ -511,6 +612,7 @@ static int ask_of_addresses(struct apart_file *f, enum apart_kind kind, const u6
 	bytes_u32(&q, f->id);
 	bytes_put(&q, addrs, n * sizeof(*addrs));
 	pthread_mutex_lock(&a->lock);
+	end_ahead(a);
 	good = map_get(&a->died, f->inode) == ID_NONE;
 	if (good)
 		do
@@ -522,6 +624,7 @@ static int ask_of_addresses(struct apart_file *f, enum apart_kind kind, const u6
 		f->verdict = DIED;
 		*why = why_not(a);
 	}
+	begin_ahead(a);
 	pthread_mutex_unlock(&a->lock);
 	bytes_free(&q);
 	return !good ? ERR_LIMIT : f->verdict == NO_DWARF ? ERR_FORMAT : 0;
@@ -562,6 +665,7 @@ int apart_names(struct apart *a, u64 identity, const struct bytes *names, struct
 	if (!names->len)
 		return 0;
 	pthread_mutex_lock(&a->lock);
+	end_ahead(a);
 	if (map_get(&a->died, identity) != ID_NONE) {
 		pthread_mutex_unlock(&a->lock);
 		return ERR_LIMIT;
@@ -578,6 +682,7 @@ int apart_names(struct apart *a, u64 identity, const struct bytes *names, struct
 		reply->len = 0;
 		*why = why_not(a);
 	}
+	begin_ahead(a);
 	pthread_mutex_unlock(&a->lock);
 	return good ? 0 : ERR_LIMIT;
 }
@@ -594,6 +699,7 @@ int apart_unxz(struct apart *a, const u8 *packed, u64 size, struct bytes *reply,
 		return ERR_FORMAT;
 	identity = hash_bytes(packed, size);
 	pthread_mutex_lock(&a->lock);
+	end_ahead(a);
 	if (map_get(&a->died, identity) != ID_NONE) {
 		pthread_mutex_unlock(&a->lock);
 		return ERR_LIMIT;
@@ -612,6 +718,7 @@ int apart_unxz(struct apart *a, const u8 *packed, u64 size, struct bytes *reply,
 		grant_memory(a);
 	if (!good)
 		*why = why_not(a);
+	begin_ahead(a);
 	pthread_mutex_unlock(&a->lock);
 	plain = good && reply->len && reply->p[0] == 1;
 	reply->len = plain ? reply->len - 1 : 0;

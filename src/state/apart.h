@@ -38,10 +38,12 @@ void apart_free(struct apart *a);
 void apart_renew(struct apart *a);
 
 /* A file of DWARF; takes fd. alone: no other file that it names may be opened. lines: answers have files and lines,
- * which take most of the time, and not functions alone. Nothing is read before the first question. Files are closed
- * before apart_free. */
+ * which take most of the time, and not functions alone. Nothing is read before the first question, or
+ * apart_file_ahead. Files are closed before apart_free. */
 struct apart_file *apart_file_new(struct apart *a, int fd, bool alone, bool lines);
 void apart_file_free(struct apart_file *f);
+/* Begins to open it, and does not wait until that is done, which may take long: a question is sure to come. */
+void apart_file_ahead(struct apart_file *f);
 
 /*
  * What holds these linked addresses (state/dwarf.h): for each a u32, how many frames, innermost first; each frame a

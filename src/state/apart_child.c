@@ -83,7 +83,8 @@ struct parser {
 static void on_open(struct parser *p, struct cursor c, int fd)
 {
 	u32 id = cursor_u32(&c), how = cursor_u32(&c);
-	struct dwarf_file *f = dwarf_file_open(fd, how & APART_ALONE || !p->filtered, how & APART_WITH_LINES);
+	const struct str path = { (const char *)c.p, (u32)cursor_left(&c) };
+	struct dwarf_file *f = dwarf_file_open(fd, &path, how & APART_ALONE || !p->filtered, how & APART_WITH_LINES);
 
 	map_set(&p->by_id, id, (u32)p->files.n);
 	vec_push(&p->files, f);

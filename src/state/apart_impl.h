@@ -7,8 +7,8 @@
 
 enum apart_kind {
 	APART_SPAWN, /* to the keeper, with the parser's socket: fork one. Answer: its pid */
-	APART_OPEN,  /* u32 id, u32 of what apart_file_new was told, and a descriptor. Answer: u32, APART_USABLE and so
-			on */
+	APART_OPEN,  /* u32 id, u32 of what apart_file_new was told, where the file is, and a descriptor. Answer: u32,
+			APART_USABLE and so on */
 	APART_CLOSE, /* u32 id. No answer */
 	APART_LINES, /* u32 id, then u64s: addresses. Answer as in apart.h */
 	APART_FUNCTIONS, /* u32 id, then u64s: addresses. Answer as in apart.h */

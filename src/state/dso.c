@@ -45,6 +45,8 @@ void dsos_free(struct dsos *d)
 
 	if (!d)
 		return;
+	dsos_keep_end(d);
+	vec_free(&d->to_keep);
 	for (size_t i = 0; i < d->slots.n; i++) {
 		struct dso_slot *s = d->slots.v[i];
 
@@ -571,6 +573,14 @@ static void note_stripped(const struct dsos *d, const struct notify *to)
 		notify_warn(to, "stripped, with functions that have no name: %.*s (install debug symbols)",
 			    (int)names.len, (const char *)names.p);
 	bytes_free(&names);
+}
+
+const char *dsos_kernel_missing(const struct dsos *d)
+{
+	for (size_t i = 0; i < d->slots.n; i++)
+		if (d->slots.v[i]->pub.kind == DSO_KERNEL && d->slots.v[i]->missing)
+			return d->slots.v[i]->missing;
+	return NULL;
 }
 
 void dsos_note_missing(const struct dsos *d, const struct notify *to)

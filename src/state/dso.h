@@ -184,9 +184,18 @@ void dsos_start_parser(struct dsos *d);
 /*
  * The same for who will ask for few addresses, after those threads have ended. The cache may have all their answers:
  * if it has any of an earlier run, nothing is forked before dsos_start_parser_for meets an address that is not known.
+ * Else the files that have DWARF are opened as they are seen, while those threads work.
  */
 void dsos_start_parser_unless_kept(struct dsos *d);
 void dsos_start_parser_for(struct dsos *d, u32 dso, u64 addr);
+
+/*
+ * Symbol tables that are read from here on go into the cache, if there is one, between begin, which has a thread do it
+ * beside one that waits for something else, and end, which waits for it; end does all itself where nothing was begun.
+ */
+void dsos_keep_later(struct dsos *d);
+void dsos_keep_begin(struct dsos *d);
+void dsos_keep_end(struct dsos *d);
 
 /*
  * Source position and inlined calls at addr, from DWARF, in-process. out[0] is the innermost (inlined) function, the
@@ -211,5 +220,7 @@ void dsos_functions_only(struct dsos *d, bool only);
 /* What names are missing, and why, as notes for the report's foot: one for all stripped files that had an address
  * without a symbol, and one per DSO that has no symbols at all. */
 void dsos_note_missing(const struct dsos *d, const struct notify *to);
+/* Why the kernel's functions have no names; NULL: they have, or nobody asked. */
+const char *dsos_kernel_missing(const struct dsos *d);
 
 #endif

@@ -156,13 +156,75 @@ struct stored *dso_cache_find(const struct dsos *d, const struct dso_slot *s, st
 	return stored_open(&entry, &e->marks);
 }
 
-void dso_cache_keep(const struct dsos *d, const struct dso_entry *e, const struct symtab *t)
+struct table_to_keep {
+	struct dso_entry e;
+	const struct symtab *t;
+};
+
+static void keep(const struct dsos *d, const struct dso_entry *e, const struct symtab *t)
 {
 	struct bytes body = { 0 };
 
-	if (!d->cache || !e->key.len)
-		return;
 	if (symtab_encode(t, &e->marks, &body))
 		cache_keep(d->cache, e->kind, &e->key, &body);
 	bytes_free(&body);
+}
+
+void dso_cache_keep(struct dsos *d, const struct dso_entry *e, const struct symtab *t, bool later)
+{
+	struct table_to_keep *k;
+
+	if (!d->cache || !e->key.len)
+		return;
+	if (!later) {
+		keep(d, e, t);
+		return;
+	}
+	k = mem_alloc(sizeof(*k));
+	*k = (struct table_to_keep){ *e, t };
+	k->e.key = (struct bytes){ 0 };
+	bytes_put(&k->e.key, e->key.p, e->key.len);
+	pthread_mutex_lock(&d->files_lock);
+	vec_push(&d->to_keep, k);
+	pthread_mutex_unlock(&d->files_lock);
+}
+
+void dsos_keep_later(struct dsos *d)
+{
+	d->keeps_later = true;
+}
+
+static struct table_to_keep *next_to_keep(struct dsos *d)
+{
+	struct table_to_keep *k;
+
+	pthread_mutex_lock(&d->files_lock);
+	k = d->to_keep.n ? d->to_keep.v[--d->to_keep.n] : NULL;
+	pthread_mutex_unlock(&d->files_lock);
+	return k;
+}
+
+static void *keep_all(void *ctx)
+{
+	struct table_to_keep *k;
+
+	while ((k = next_to_keep(ctx)) != NULL) {
+		keep(ctx, &k->e, k->t);
+		bytes_free(&k->e.key);
+		free(k);
+	}
+	return NULL;
+}
+
+void dsos_keep_begin(struct dsos *d)
+{
+	d->keep_runs |= d->to_keep.n && !d->keep_runs && !pthread_create(&d->keep_thread, NULL, keep_all, d);
+}
+
+void dsos_keep_end(struct dsos *d)
+{
+	if (d->keep_runs)
+		pthread_join(d->keep_thread, NULL);
+	d->keep_runs = d->keeps_later = false;
+	keep_all(d);
 }

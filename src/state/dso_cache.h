@@ -29,6 +29,7 @@ bool dso_cache_kernel_key(const char *module, struct bytes *key);
 
 /* With e's key: the table as it is kept, and e->marks. NULL: it is not there, or not to be used for this DSO. */
 struct stored *dso_cache_find(const struct dsos *d, const struct dso_slot *s, struct dso_entry *e);
-void dso_cache_keep(const struct dsos *d, const struct dso_entry *e, const struct symtab *t);
+/* t: is not freed before dsos_keep_end if later is true. */
+void dso_cache_keep(struct dsos *d, const struct dso_entry *e, const struct symtab *t, bool later);
 
 #endif

@@ -109,6 +109,22 @@ void dsos_start_parser_unless_kept(struct dsos *d)
 	d->apart_waits = !d->opts.no_lines && cache_has_any(d->cache, CACHE_LINES);
 	if (!d->apart_waits)
 		dsos_start_parser(d);
+	d->opens_ahead = !d->apart_waits;
+}
+
+/* False: there is nobody to ask. */
+static bool open_apart(struct dsos *d, struct dso_lines *l)
+{
+	if (l->fd >= 0) {
+		struct apart *a = d->opts.no_lines ? NULL : dsos_get_parser(d);
+
+		if (a)
+			l->apart = apart_file_new(a, l->fd, d->opts.symfs || d->opts.offline, !d->functions_only);
+		else
+			close(l->fd);
+		l->fd = -1;
+	}
+	return l->apart;
 }
 
 /* Called with the DSO's lock held. */
@@ -124,8 +140,11 @@ static struct dso_lines *get_lines(struct dsos *d, struct dso_slot *s)
 		load_kernel_lines(d, s, s->lines);
 	if (!s->lines->answers)
 		s->lines->answers = answers_new(NULL, NULL);
-	if (s->lines->fd >= 0 && !d->opts.no_lines && !d->apart_waits && !answers_count(s->lines->answers))
+	if (s->lines->fd >= 0 && !d->opts.no_lines && !d->apart_waits && !answers_count(s->lines->answers)) {
 		(void)dsos_get_parser(d);
+		if (d->opens_ahead && open_apart(d, s->lines))
+			apart_file_ahead(s->lines->apart);
+	}
 	return s->lines;
 }
 
@@ -225,21 +244,6 @@ static void take_frames(struct dso_lines *l, struct cursor *c, u64 linked)
 		frames[i].file = take_text(c, has & APART_HAS_FILE);
 	}
 	answers_add(l->answers, linked, frames, c->bad ? 0 : n);
-}
-
-/* False: there is nobody to ask. */
-static bool open_apart(struct dsos *d, struct dso_lines *l)
-{
-	if (l->fd >= 0) {
-		struct apart *a = d->opts.no_lines ? NULL : dsos_get_parser(d);
-
-		if (a)
-			l->apart = apart_file_new(a, l->fd, d->opts.symfs || d->opts.offline, !d->functions_only);
-		else
-			close(l->fd);
-		l->fd = -1;
-	}
-	return l->apart;
 }
 
 /* Asks about at most APART_BATCH addresses, none of which is known. An answer that is not complete counts as empty,

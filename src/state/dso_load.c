@@ -218,9 +218,9 @@ static void load_vdso(struct dsos *d, struct dso_slot *s, struct symtab_build *b
 		s->missing = NULL;
 }
 
-/* The table: what was kept of it, or what is in b. */
-static struct symtab *finish(const struct dsos *d, const struct dso_slot *s, struct stored *kept,
-			     struct symtab_build *b, struct dso_entry *e)
+/* The table: what was kept of it, or what is in b. later: it may go into the cache later. */
+static struct symtab *finish(struct dsos *d, const struct dso_slot *s, struct stored *kept, struct symtab_build *b,
+			     struct dso_entry *e, bool later)
 {
 	struct dso_names *names = b->readable;
 	struct symtab *t;
@@ -238,7 +238,7 @@ static struct symtab *finish(const struct dsos *d, const struct dso_slot *s, str
 		if (names && dso_names_failed(names))
 			e->key.len = 0;
 		if (!s->side.n)
-			dso_cache_keep(d, e, t);
+			dso_cache_keep(d, e, t, later);
 	}
 	if (names && !s->side.n)
 		dso_names_key(names, &e->key);
@@ -265,7 +265,7 @@ void dsos_keep_build(struct dsos *d, u32 dso, int fd)
 		    !b.syms.n)
 			e.key.len = 0;
 		e.marks.stripped = s->stripped;
-		symtab_free(finish(d, s, NULL, &b, &e));
+		symtab_free(finish(d, s, NULL, &b, &e, false));
 		if (has_separate)
 			found_file_close(&separate);
 		elf_file_close(&f);
@@ -323,7 +323,8 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 		s->missing = NULL;
 	else if (s->recorded && !s->missing)
 		s->missing = "the symbols that the recording holds have no names, or cannot be placed";
-	t = finish(d, s, kept, &b, &e);
+	/* What takes the place of something damaged may be freed at once. */
+	t = finish(d, s, kept, &b, &e, d->keeps_later && !s->damaged);
 	s->made_from = hash_stable(e.key.p, e.key.len);
 	bytes_free(&e.key);
 	return t;

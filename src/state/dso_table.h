@@ -22,6 +22,7 @@ struct side_symbol {
 struct apart;
 struct cfi;
 struct dso_entry;
+struct table_to_keep;
 struct dso_lines;
 struct dso_code;
 struct elf_bounds;
@@ -67,9 +68,14 @@ struct dsos {
 	bool apart_asked;
 	bool functions_only;
 	bool apart_waits;	 /* dsos_start_parser_for starts it, and no file that is seen */
+	bool opens_ahead;	 /* who parses opens a file as soon as it is seen */
 	atomic_uint names_asked; /* dsos_names_asked */
 	const struct notify *notify;
-	struct cache *cache; /* or NULL */
+	struct cache *cache;		     /* or NULL */
+	bool keeps_later;		     /* dsos_keep_later */
+	VEC(struct table_to_keep *) to_keep; /* under files_lock */
+	pthread_t keep_thread;		     /* keeps them, when keep_runs */
+	bool keep_runs;
 	struct arena arena;
 	VEC(struct dso_slot *) slots;
 	u64 max_slots;

@@ -280,7 +280,7 @@ static void hide_unused(Elf *elf, bool lines)
 	}
 }
 
-struct dwarf_file *dwarf_file_open(int fd, bool alone, bool lines)
+struct dwarf_file *dwarf_file_open(int fd, const struct str *path, bool alone, bool lines)
 {
 	struct dwarf_file *f = mem_zalloc(sizeof(*f));
 
@@ -288,7 +288,7 @@ struct dwarf_file *dwarf_file_open(int fd, bool alone, bool lines)
 	f->fd = fd;
 	f->lines = lines;
 	f->elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL); /* may be written to, in memory */
-	dwarf_home_of(&f->home, fd, alone);
+	dwarf_home_of(&f->home, fd, path, alone);
 	if (f->elf && unpacked_is_fine(f->elf) && dwarf_alternate_is_fine(&f->home, f->elf)) {
 		hide_unused(f->elf, lines);
 		f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);

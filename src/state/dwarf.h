@@ -12,9 +12,10 @@
 
 struct dwarf_file;
 
-/* Takes fd. NULL when the file has no usable DWARF. alone: no other file that it names may be opened; units that need
- * one are left out, or all of it. lines: answers have files and lines, and not functions alone. */
-struct dwarf_file *dwarf_file_open(int fd, bool alone, bool lines);
+/* Takes fd. NULL when the file has no usable DWARF. path: where it is, or NULL to find that out. alone: no other file
+ * that it names may be opened; units that need one are left out, or all of it. lines: answers have files and lines,
+ * and not functions alone. */
+struct dwarf_file *dwarf_file_open(int fd, const struct str *path, bool alone, bool lines);
 void dwarf_file_close(struct dwarf_file *f);
 /* Does it stand in further files as well? */
 bool dwarf_file_is_split(const struct dwarf_file *f);

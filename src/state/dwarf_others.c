@@ -9,17 +9,18 @@
 
 #define LINK_MAX_BYTES 4096
 
-void dwarf_home_of(struct dwarf_home *h, int fd, bool alone)
+void dwarf_home_of(struct dwarf_home *h, int fd, const struct str *path, bool alone)
 {
-	char link[32], path[sizeof(h->dir)];
+	ssize_t n = path ? (ssize_t)MIN((size_t)path->len, sizeof(h->dir) - 1) : 0;
+	char link[32];
 	char *slash;
-	ssize_t n;
 
 	h->alone = alone;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	n = MAX(n, 0);
-	memcpy(h->dir, path, (size_t)n);
+	if (path)
+		memcpy(h->dir, path->p, (size_t)n);
+	else
+		n = MAX(readlink(link, h->dir, sizeof(h->dir) - 1), (ssize_t)0);
 	h->dir[n] = 0;
 	slash = strrchr(h->dir, '/');
 	if (slash)

@@ -8,6 +8,7 @@
 
 #include <elfutils/libdw.h>
 
+#include "base/bytes.h"
 #include "base/types.h"
 
 /* Where a file of DWARF is, and whether it may lead to others at all. */
@@ -17,7 +18,8 @@ struct dwarf_home {
 		     */
 };
 
-void dwarf_home_of(struct dwarf_home *h, int fd, bool alone);
+/* path: of the file fd, or NULL to find that out. */
+void dwarf_home_of(struct dwarf_home *h, int fd, const struct str *path, bool alone);
 /* May libdw follow the file's .gnu_debugaltlink? True when there is none. */
 bool dwarf_alternate_is_fine(const struct dwarf_home *h, Elf *elf);
 /* May libdw look for the split unit that this one is the skeleton of? True when it is no skeleton. */

@@ -182,27 +182,92 @@ static bool ask_aliases(struct aliases *a, const struct symtab_build *b, struct 
 	return good && *left && a->text.len < UINT32_MAX / 2;
 }
 
+/* Symbols of one address, of each kind of name the first one. */
+#define MOST_KINDS 4u
+
+struct kinds {
+	u32 ids[MOST_KINDS], n;
+};
+
+static const char *linked_name(const struct symtab_build *b, u32 id)
+{
+	return (const char *)b->names.p + b->syms.v[id].name;
+}
+
+/*
+ * A constructor and a destructor have several names, "C1" and "C2" or "D0" to "D2", of one readable name: most names
+ * of C++ that share an address are such. Should these letters be part of something else, the names are as long as each
+ * other all the same, and what they begin with is too, which is what decides. But for one prefix (better_name).
+ */
+static bool same_kind(const char *a, const char *b)
+{
+	const char *from = a;
+
+	for (; *a == *b || (a > from && (a[-1] == 'C' || a[-1] == 'D') && *a >= '0' && *a <= '5' && *b >= '0' &&
+			    *b <= '5' && (a[1] == 'E' || a[1] == 'I'));
+	     a++, b++)
+		if (!*a)
+			return !strstr(from, "SyS");
+	return false;
+}
+
+/* The symbol whose readable name this one has, too, or itself. */
+static u32 kind_of(struct kinds *k, const struct symtab_build *b, u32 id)
+{
+	const char *name = linked_name(b, id);
+
+	for (u32 i = 0; i < k->n; i++)
+		if (same_kind(linked_name(b, k->ids[i]), name))
+			return k->ids[i];
+	if (k->n < MOST_KINDS)
+		k->ids[k->n++] = id;
+	return id;
+}
+
+/* Of n symbols at one address. False: no more is to be asked. */
+static bool read_group(struct aliases *a, const struct symtab_build *b, const u32 *ids, size_t n, struct question *q,
+		       u64 *left)
+{
+	struct kinds kinds = { .n = 0 };
+	bool more = true;
+
+	for (size_t i = 0; i < n && kinds.n < 2; i++)
+		(void)kind_of(&kinds, b, ids[i]);
+	if (kinds.n < 2)
+		return true;
+	kinds.n = 0;
+	for (size_t i = 0; i < n && more; i++) {
+		const char *name = linked_name(b, ids[i]);
+		u32 kind = kind_of(&kinds, b, ids[i]);
+		size_t len = strlen(name);
+
+		if (!demangle_is_mangled(name))
+			continue;
+		if (!a->at)
+			a->at = mem_zalloc(b->syms.n * sizeof(*a->at));
+		if (kind != ids[i] && kind < ALIASES_AS) {
+			a->at[ids[i]] = ALIASES_AS | kind;
+			continue;
+		}
+		if (!has_room(q, len))
+			more = ask_aliases(a, b, q, left);
+		add(q, ids[i], name, len);
+	}
+	return more;
+}
+
 void aliases_read(struct aliases *a, const struct symtab_build *b, const u32 *ids, size_t n)
 {
 	u64 left = readable_most(b->names.len);
 	struct question q = { .n = 0 };
 	bool more = true;
+	size_t end;
 
-	for (size_t i = 0; i < n && more; i++) {
-		u64 start = b->syms.v[ids[i]].start;
-		const char *name = (const char *)b->names.p + b->syms.v[ids[i]].name;
-		size_t len;
-
-		if (!((i && b->syms.v[ids[i - 1]].start == start) ||
-		      (i + 1 < n && b->syms.v[ids[i + 1]].start == start)) ||
-		    !demangle_is_mangled(name))
-			continue;
-		if (!a->at)
-			a->at = mem_zalloc(b->syms.n * sizeof(*a->at));
-		len = strlen(name);
-		if (!has_room(&q, len))
-			more = ask_aliases(a, b, &q, &left);
-		add(&q, ids[i], name, len);
+	for (size_t i = 0; i < n && more; i = end) {
+		for (end = i + 1; end < n && b->syms.v[ids[end]].start == b->syms.v[ids[i]].start;)
+			end++;
+		if (end - i > 1)
+			more = read_group(a, b, ids + i, end - i, &q, &left);
 	}
 	if (more)
 		(void)ask_aliases(a, b, &q, &left);

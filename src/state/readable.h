@@ -47,11 +47,15 @@ static inline void readable_found(const struct readable *r, u32 sym)
 /* NULL: it is shown as it is linked. Thread-safe. */
 const char *readable_name(struct readable *r, const struct symtab *t, u32 sym);
 
-/* Of a table that is being made: the readable names of symbols that begin where others do. */
+/* Of a table that is being made: the readable names of symbols that begin where others do, where they may decide. */
 struct aliases {
-	u32 *at; /* per raw symbol: where in text, + 1; 0: as linked. NULL: nothing is readable */
+	/* Per raw symbol: where in text, + 1; or ALIASES_AS | another symbol, whose name it has; or 0, as linked.
+	 * NULL: nothing is readable. */
+	u32 *at;
 	struct bytes text;
 };
+
+#define ALIASES_AS (1u << 31)
 
 /* ids: sorted by address. */
 void aliases_read(struct aliases *a, const struct symtab_build *b, const u32 *ids, size_t n);
@@ -59,7 +63,11 @@ void aliases_free(struct aliases *a);
 /* linked: its name. */
 static inline const char *aliases_name(const struct aliases *a, u32 id, const char *linked)
 {
-	return a->at && a->at[id] ? (const char *)a->text.p + a->at[id] - 1 : linked;
+	u32 at = a->at ? a->at[id] : 0;
+
+	if (at & ALIASES_AS)
+		at = a->at[at & ~ALIASES_AS];
+	return at ? (const char *)a->text.p + at - 1 : linked;
 }
 
 #endif

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "view/names.h"
 #include "view/report.h"
 #include "view/table.h"
 
@@ -25,22 +26,53 @@ struct drawing {
 	const struct report_opts *o;
 	struct bytes *out;
 	struct bytes prefix; /* what stands left of the current level */
+	struct bytes name;   /* the one that is put together */
 	u64 whole;
 	u32 limit; /* of branches per level, and of frames in a trunk */
 };
 
+/* Of the line that is written, without its colors. */
+static u32 width_of_line(const struct bytes *out)
+{
+	size_t start = out->len;
+	u32 width = 0;
+
+	while (start && out->p[start - 1] != '\n')
+		start--;
+	for (size_t at = start; at < out->len; at++) {
+		size_t from = at;
+
+		while (at < out->len && out->p[at] != '\033')
+			at++;
+		width += name_width(out->p + from, at - from);
+		while (at < out->len && out->p[at] != 'm')
+			at++;
+	}
+	return width;
+}
+
+/* On a terminal it fits into the line, as a name in a column does. Folded stacks are for programs. */
 static void put_name(struct drawing *d, u32 frame)
 {
 	char made_up[PROFILE_MADE_UP];
 	const char *name = profile_frame_name(d->v->profile, frame, made_up, sizeof(made_up));
+	bool cuts = d->o->room && !d->o->whole_names && d->o->graph != GRAPH_FOLDED;
+	u32 used;
 
-	bytes_plain(d->out, name, strlen(name));
+	d->name.len = 0;
+	bytes_plain(&d->name, name, strlen(name));
 	if (d->v->profile->graph_key != GRAPH_KEY_FUNCTION) {
 		profile_frame_place(d->v->profile, frame, made_up, sizeof(made_up));
-		bytes_plain(d->out, made_up, strlen(made_up));
+		bytes_plain(&d->name, made_up, strlen(made_up));
 	}
 	if (frames_get(d->v->profile->frames, frame)->inlined)
-		bytes_str(d->out, " (inlined)");
+		bytes_str(&d->name, " (inlined)");
+	if (!cuts || d->name.len <= NAMES_LEAST) {
+		bytes_put(d->out, d->name.p, d->name.len);
+		return;
+	}
+	used = width_of_line(d->out);
+	name_put(d->name.p, d->name.len, MAX(d->o->room - MIN(used, d->o->room), (u32)NAMES_LEAST), d->out);
 }
 
 static void put_prefix(struct drawing *d)
@@ -252,6 +284,7 @@ void report_graph(const struct row_view *v, const struct report_opts *o, struct 
 		draw_graph(&d, root);
 	}
 	bytes_free(&d.prefix);
+	bytes_free(&d.name);
 }
 
 static void put_kids(const struct profile *p, const struct graph_node *n, struct json *j)

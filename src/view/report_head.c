@@ -91,6 +91,7 @@ static void write_count(const char *what, u64 n, struct bytes *out)
 /* How far the numbers below can be trusted. The counts that are always there come first. */
 static void write_tally(const struct profile *p, struct bytes *out)
 {
+	const char *no_kernel = p->dsos ? dsos_kernel_missing(p->dsos) : NULL;
 	const struct tally *t = &p->tally;
 
 	bytes_printf(out, "# Total Lost Samples: %llu\n", (unsigned long long)t->lost_samples);
@@ -110,6 +111,8 @@ static void write_tally(const struct profile *p, struct bytes *out)
 	write_count("packets of unknown kinds", t->aux_unknown_packets, out);
 	write_count("bytes of the file not read", t->left_out_bytes, out);
 	bytes_printf(out, "; %.1f%% unresolved", share_of(t->unresolved, t->frames));
+	if (no_kernel)
+		bytes_printf(out, "; no names of the kernel: %s", no_kernel);
 	bytes_char(out, '\n');
 }
 

@@ -72,7 +72,21 @@ typed brstack 'reticle script -F brst'
 typed folded 'reticle export --to f'
 typed record 'reticle help rec'
 typed discard 'reticle report --attribution d'
+typed sim 'reticle record --pmu=s'
+typed sim 'reticle stat --pmu s'
+typed monotonic 'reticle record -k mo'
+typed any_call 'reticle record -j a'
+typed any,u 'reticle top -j any,u'
+typed max 'reticle record -F m'
+typed relative 'reticle diff --percentage r'
+typed pprof 'reticle record --push-format p'
+typed MMAP2 'reticle dump --type MM'
+typed symbol 'reticle mem report -s sy'
+typed store 'reticle mem -t st'
+typed report 'reticle mem re'
+typed record 'reticle c2c -f re'
 touch file
+typed file 'reticle mem report f'
 typed file 'reticle record -- ls f'
 typed file 'reticle report -i f'
 COMPREPLY=()
@@ -86,5 +100,5 @@ while read -r command option; do
 		echo "$command has no option --$option"
 		exit 1
 	}
-done < <(sed -n 's/^\t{ "\([a-z]*\)", .*, "\([a-z-]*\)", .*},$/\1 \2/p' "$SRCDIR/src/cmd/complete_values.c")
+done < <(sed -n 's/^\t{ "\([a-z0-9]*\)", [^,]*, "\([a-z-][a-z-]*\)", .*},$/\1 \2/p' "$SRCDIR/src/cmd/complete_values.c")
 exit 0

@@ -65,6 +65,18 @@ for words in (["report", "a", "-g", "none"], ["report", "a", "-g", "none", "--so
         room = max(columns, 85)  # two columns of 24 beside the others
         check(widest(text) <= room, f"{words}: {widest(text)} columns in a terminal of {columns}:\n{text}")
         check("…" in text, f"{words}: nothing is cut in {columns} columns")
+# Names in call graphs fit a terminal, too; without one, and folded, they are whole.
+for graph in ("graph", "fractal", "flat", "caller,address"):
+    words = ["report", "a", "-q", "--no-children", "-g", graph]
+    for columns in (60, 100, 200):
+        below = [line for line in on_terminal(columns, *words).splitlines() if line.startswith(" " * 11)]
+        check(below and max(map(len, below)) <= columns, f"-g {graph} in {columns} columns: {below}")
+        check(columns > 100 or any("…" in line for line in below), f"-g {graph} in {columns} columns is whole: {below}")
+    for text in (run(*words), on_terminal(80, *words, "-w", "0")):
+        below = [line for line in text.splitlines() if line.startswith(" " * 11)]
+        check(below and not any("…" in line for line in below), f"-g {graph}: a name is cut: {below}")
+text = on_terminal(80, "report", "a", "-q", "-g", "folded", "--sort", "comm")
+check(os.path.basename(LONG) in text, f"-g folded cuts names: {text}")
 for more in (["-w", "0"], ["-t", ";"]):
     text = run("report", "a", "-g", "none", *more)
     check(os.path.basename(LONG) in text and "…" not in text, f"{more}: {text}")

@@ -68,6 +68,8 @@ for form in FORMS:
     compare(f"{form} {TASK}", TRUE)
     compare(f"{form} -n", TRUE)
     compare(f"{form} -r 3 {TASK}", TRUE)
+    compare(f"{form} -r 2 -I 100 {TASK}", NAP)
+    compare(f"{form} -r 2 -I 100 --interval-count 1 {TASK}", NAP)
     compare(f"{form} -a {CPU}", NAP)
     compare(f"{form} -C 0 {CPU}", NAP)
     for where in ("-A", "--per-core", "--per-die", "--per-socket", "--per-node"):

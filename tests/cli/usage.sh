@@ -49,10 +49,14 @@ said "no field 'srccode'; srcline" script -F srccode
 # What is nearly right is named; what there is, is listed.
 said "did you mean 'symbol'?" report --sort symbl
 said "did you mean 'sym'" script -F ip,smy
+said "no field 'smy'; there are comm, tid, pid, time," script -F ip,smy
 said "did you mean '--no-children'" report --no-childern
 said "is not one of comm, pid, tid" report --sort wrong
 "$(dirname "$RETICLE")/tests/recipe/recipe" "$SRCDIR/tests/recipe/windows.recipe" w.data || fail "no recording"
 said "did you mean 'discarded'" report -i w.data --columns discadred
+said "did you mean 'IPC'" report -i w.data --columns IPCC
+said "did you mean 'cache'" report -i w.data --metrics cahe
+said "is not one of basic, ipc, branch" report -i w.data --metrics cahe
 said "there are CPI, BM/KI, %CY" report -i w.data --columns bogus
 # The option that is blamed is the one that has the word.
 said "option --fields: 'bogus'" report -F overhead,bogus -s bogus2
@@ -71,7 +75,9 @@ for command in report script export dump evlist buildid-list diff spe activity "
 done
 
 "$RETICLE" --version | grep -qE '^reticle [0-9]+\.[0-9]+' || fail "--version"
-"$RETICLE" -v report | cmp -s - <("$RETICLE" --version) || fail "-v is not --version, as it is perf's"
+for option in -v -vv; do
+	"$RETICLE" $option report | cmp -s - <("$RETICLE" --version) || fail "$option is not --version, as perf's is"
+done
 said "reticle record -a -g" kwork
 
 while IFS=$'\t' read -r command summary; do
@@ -151,6 +157,14 @@ done
 [ "$(grep -c bpf_prog_b one)" = 0 ] && grep -q bpf_prog_b got || fail "a part of a name: $(cat one)"
 "$RETICLE" report missing.data -i w.data >got 2>err && fail "report missing.data: $(cat got)"
 grep -q "'missing.data' is neither a recording nor a part of a function's name in w.data" err || fail "missing.data: $(cat err)"
+"$RETICLE" mem report missing.data -i w.data >got 2>err && fail "mem report missing.data: $(cat got)"
+grep -q "'missing.data' is neither a recording nor a part of a function's name in w.data" err || fail "mem report: $(cat err)"
+mkdir none
+for command in report "mem report"; do
+	# shellcheck disable=SC2086 # words, not one
+	(cd none && "$RETICLE" $command missing.data </dev/null >../got 2>../err)
+	[ $? = 1 ] && grep -q "'missing.data' is not a recording, and there is no perf.data" err || fail "$command: $(cat err)"
+done
 for option in --header-only --stats --tasks --mmaps --total-cycles; do
 	"$RETICLE" report missing.data -i w.data $option >got 2>err && fail "report missing.data $option: $(cat got)"
 	grep -q "'missing.data' is not a recording, and $option cannot be" err && [ ! -s got ] || fail "$option: $(cat err)"

@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	put_elf(&elf, data[0], claimed, data + 5, size - 5);
 	fd = memfd_create("fuzz", MFD_CLOEXEC);
 	MUST(fd >= 0 && write(fd, elf.p, elf.len) == (ssize_t)elf.len);
-	d = dwarf_file_open(fd, true, true);
+	d = dwarf_file_open(fd, NULL, true, true);
 	if (d) {
 		struct source_frame out[8];
 

@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		close(fd);
 		return 0;
 	}
-	d = dwarf_file_open(fd, true, true);
+	d = dwarf_file_open(fd, NULL, true, true);
 	if (d) {
 		for (u32 i = 0; i < f.nr_sections && i < 64; i++) {
 			const struct elf_section *s = &f.sections[i];

@@ -72,6 +72,60 @@ static void one_that_sleeps_is_given_up(void **state)
 	apart_free(a);
 }
 
+/* What is opened ahead answers as everything does, whatever is asked meanwhile; and is to blame if the parser is given
+ * up over it. */
+static void opens_ahead(void **state)
+{
+	struct bytes names = { 0 }, reply = { 0 };
+	struct apart *a = apart_new();
+	struct apart_file *first, *second, *third;
+	const char *why;
+
+	(void)state;
+	assert_non_null(a);
+	first = fixture(a, "markers_pie");
+	second = fixture(a, "markers_fixed");
+	apart_file_ahead(first);
+	apart_file_ahead(first);
+	apart_file_ahead(second);
+	bytes_put(&names, "_ZN4demo4stepEv", 16);
+	assert_int_equal(apart_names(a, 0, &names, &reply, &why), 0);
+	assert_string_equal((const char *)reply.p, "demo::step");
+	assert_int_equal(ask(second, &why), 0);
+	assert_int_equal(ask(first, &why), 0);
+	apart_file_ahead(first); /* which is open */
+	assert_int_equal(ask(first, &why), 0);
+	apart_file_free(first);
+	apart_file_free(second);
+	apart_renew(a);
+	first = fixture(a, "markers_pie");
+	second = fixture(a, "markers_fixed");
+	third = fixture(a, "markers_static");
+	assert_int_equal(ask(second, &why), 0);
+	assert_int_equal(kill(find_parser(), SIGSTOP), 0);
+	apart_file_ahead(first);
+	apart_file_ahead(third);
+	assert_int_equal(apart_names(a, 0, &names, &reply, &why), 0);
+	assert_int_equal(ask(first, &why), ERR_LIMIT);
+	assert_non_null(why);
+	assert_int_equal(ask(second, &why), 0);
+	assert_int_equal(ask(third, &why), 0);
+	apart_file_free(first);
+	apart_file_free(second);
+	apart_file_free(third);
+	/* What was begun is ended, and what was not is forgotten. */
+	first = fixture(a, "markers_fixed");
+	second = fixture(a, "markers_static");
+	apart_file_ahead(first);
+	apart_file_ahead(second);
+	apart_file_free(second);
+	apart_file_free(first);
+	assert_int_equal(apart_names(a, 0, &names, &reply, &why), 0);
+	bytes_free(&names);
+	bytes_free(&reply);
+	apart_free(a);
+}
+
 /* A question that does not fit into the socket is not waited with for ever, either. */
 static void one_that_does_not_read_is_given_up(void **state)
 {
@@ -239,11 +293,9 @@ static void unpacks_no_more_than_an_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_that_sleeps_is_given_up),
-		cmocka_unit_test(one_that_does_not_read_is_given_up),
-		cmocka_unit_test(begins_anew),
-		cmocka_unit_test(names_cost_what_they_take),
-		cmocka_unit_test(unpacks),
+		cmocka_unit_test(one_that_sleeps_is_given_up),	      cmocka_unit_test(opens_ahead),
+		cmocka_unit_test(one_that_does_not_read_is_given_up), cmocka_unit_test(begins_anew),
+		cmocka_unit_test(names_cost_what_they_take),	      cmocka_unit_test(unpacks),
 		cmocka_unit_test(unpacks_no_more_than_an_answer),
 	};
 

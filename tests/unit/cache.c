@@ -17,6 +17,7 @@
 
 #include "own_dir.h"
 #include "state/cache.h"
+#include "state/dso.h"
 #include "state/dso_answers.h"
 
 struct place {
@@ -526,6 +527,54 @@ static void what_the_killed_began_is_removed(void **state)
 	cache_free(c);
 }
 
+/* Reads this program's symbols. */
+static void load_ours(struct dsos *d)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+	const struct dso_key key = { .kind = DSO_FILE, .path = { path, (u32)n } };
+
+	assert_true(n > 0);
+	(void)dsos_symbol_at(d, dsos_get(d, &key), 0);
+}
+
+static void tables_are_kept_later(void **state)
+{
+	const struct symbol_opts opts = { .cache = true };
+	struct dsos *d = dsos_new(&opts, NULL);
+	struct cache *c = cache_new(NULL);
+
+	(void)state;
+	assert_non_null(c);
+	dsos_keep_later(d);
+	load_ours(d);
+	assert_false(cache_has_any(c, CACHE_SYMBOLS));
+	dsos_keep_begin(d);
+	dsos_keep_begin(d); /* which is under way */
+	dsos_keep_end(d);
+	assert_true(cache_has_any(c, CACHE_SYMBOLS));
+	dsos_free(d);
+	cache_free(c);
+}
+
+/* Without a thread, and by who forgets about it. */
+static void tables_are_kept_at_the_end(void **state)
+{
+	const struct symbol_opts opts = { .cache = true };
+	struct dsos *d = dsos_new(&opts, NULL);
+	struct cache *c = cache_new(NULL);
+
+	(void)state;
+	assert_non_null(c);
+	dsos_keep_begin(d); /* there is none yet */
+	dsos_keep_later(d);
+	load_ours(d);
+	assert_false(cache_has_any(c, CACHE_SYMBOLS));
+	dsos_free(d);
+	assert_true(cache_has_any(c, CACHE_SYMBOLS));
+	cache_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -542,6 +591,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(places, enter, leave),
 		cmocka_unit_test_setup_teardown(many_writers, enter, leave),
 		cmocka_unit_test_setup_teardown(answers_last, enter, leave),
+		cmocka_unit_test_setup_teardown(tables_are_kept_later, enter, leave),
+		cmocka_unit_test_setup_teardown(tables_are_kept_at_the_end, enter, leave),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -457,7 +457,7 @@ static void test_damaged_dwarf(void **state)
 		b.p[n] ^= 0x55;
 		assert_int_equal(write(fd, b.p, b.len), (ssize_t)b.len);
 		b.p[n] ^= 0x55;
-		f = dwarf_file_open(fd, false, true);
+		f = dwarf_file_open(fd, NULL, false, true);
 		for (u64 at = 0x1000; f && at < 0x1400; at += 16) {
 			struct bytes function = { 0 };
 
@@ -480,7 +480,7 @@ static void test_functions_ahead(void **state)
 
 	(void)state;
 	assert_true(fd >= 0);
-	f = dwarf_file_open(fd, true, true);
+	f = dwarf_file_open(fd, NULL, true, true);
 	assert_non_null(f);
 	for (u64 at = 0; at != UINT64_MAX; at = to) {
 		struct bytes first = { 0 }, last = { 0 };

@@ -115,6 +115,50 @@ static void aliases_as_they_are_shown(void **state)
 	apart_free(a);
 }
 
+/* Symbols of one address, in that order; is who parses asked which is the best? */
+static const char *best_of(const char *const *names, bool *asked)
+{
+	struct apart *a = apart_new();
+	struct dsos *d = new_dsos(a, NULL);
+	u32 dso = dsos_get(d, &(struct dso_key){ .kind = DSO_JIT, .path = text("jitted-7-1.so"), .pid = 7 });
+	static char shown[64];
+
+	for (u32 i = 0; names[i]; i++)
+		dsos_add_symbol(d, dso, 0x1000, 0x1010, text(names[i]));
+	(void)dsos_symbol_at(d, dso, 0x1008);
+	*asked = find_parser() > 0;
+	snprintf(shown, sizeof(shown), "%s", name_at(d, dso, 0x1008));
+	dsos_free(d);
+	apart_free(a);
+	return shown;
+}
+
+/* Names of one constructor, or of one destructor, have one readable name: that needs no question. */
+static void constructors_are_alike(void **state)
+{
+	static const struct {
+		const char *names[6], *kept;
+		bool asks;
+	} rows[] = {
+		{ { "_ZN4demoC1Ev", "_ZN4demoC2Ev" }, "demo::demo", false },
+		{ { "_ZN4demoD0Ev", "_ZN4demoD2Ev", "_ZN4demoD1Ev" }, "demo::~demo", false },
+		{ { "_ZN4demoC1Ev", "_ZN4demoC2Ev", "_ZN4demoD1Ev" }, "demo::~demo", true },
+		{ { "_ZN4demoC2Ev", "_ZN4demo9muchlongrEv", "_ZN4demoC1Ev" }, "demo::muchlongr", true },
+		{ { "_ZN4demoC1IiEET_", "_ZN4demoC2IiEET_" }, "demo::demo<int>", false },
+		{ { "_ZN3SySC1Ev", "_ZN3SySC2Ev" }, "SyS::SyS", true },
+		{ { "_ZN4demo1aEv", "_ZN4demo1bEv" }, "demo::a", true },
+		{ { "_Z2C1v", "_Z2C2v" }, "C1", true },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		bool asked;
+
+		assert_string_equal(best_of(rows[i].names, &asked), rows[i].kept);
+		assert_int_equal(asked, rows[i].asks);
+	}
+}
+
 static void names_of_a_dead_parser(void **state)
 {
 	u32 notes = 0;
@@ -180,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_with_one_question),
 		cmocka_unit_test(aliases_as_they_are_shown),
+		cmocka_unit_test(constructors_are_alike),
 		cmocka_unit_test(names_of_a_dead_parser),
 		cmocka_unit_test(said_once),
 	};

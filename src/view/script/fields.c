@@ -137,16 +137,22 @@ static int no_field(const char *name, size_t len, const struct notify *to)
 		{ "srccode", "; srcline names the line" },
 	};
 	struct near near = { .want = { name, (u32)len } };
+	struct bytes head = { 0 };
 	const char *hint = "";
-	char head[128];
+	int err;
 
 	for (u32 i = 0; i < ARRAY_LEN(peers); i++)
 		if (strlen(peers[i].name) == len && !memcmp(peers[i].name, name, len))
 			hint = peers[i].hint;
-	for (u32 i = 0; i < ARRAY_LEN(fields); i++)
+	bytes_printf(&head, "-F: no field '%.*s'%s", (int)MIN(len, (size_t)40), name, hint);
+	for (u32 i = 0; !*hint && i < ARRAY_LEN(fields); i++) {
 		near_offer(&near, fields[i].name);
-	snprintf(head, sizeof(head), "-F: no field '%.*s'%s", (int)MIN(len, (size_t)40), name, hint);
-	return mistake_note(&(struct mistake){ .near = *hint ? NULL : &near }, ERR_USAGE, head, to);
+		bytes_printf(&head, "%s%s", i ? ", " : "; there are ", fields[i].name);
+	}
+	bytes_char(&head, 0);
+	err = mistake_note(&(struct mistake){ .near = *hint ? NULL : &near }, ERR_USAGE, (char *)head.p, to);
+	bytes_free(&head);
+	return err;
 }
 
 /* One name of the list, for one kind or (kind < 0) for all that can show it. */
