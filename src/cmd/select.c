@@ -190,7 +190,7 @@ void select_note_nothing_left(const struct select *s, u64 samples, const struct 
 	bytes_char(&said, 0);
 	if (said.len > 1)
 		notify_warn(to, "nothing is left of %llu sample%s by %s", (unsigned long long)samples,
-			    samples == 1 ? "" : "s", (char *)said.p);
+			    plural(samples), (char *)said.p);
 	bytes_free(&said);
 }
 
