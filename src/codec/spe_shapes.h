@@ -11,6 +11,9 @@
 #ifndef CODEC_SPE_SHAPES_H
 #define CODEC_SPE_SHAPES_H
 
+#include <endian.h>
+#include <string.h>
+
 #include "codec/spe.h"
 
 #define SPE_SHAPES 32
@@ -48,10 +51,20 @@ struct spe_shapes {
 	struct spe_shape v[SPE_SHAPES];
 };
 
-/* The shape of the record that begins at p, of which left bytes are there; NULL: none that is known. */
-const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left);
+/* The shape of the record that begins at p; NULL: none that is known. There are `left` bytes, and `spare` more behind
+ * them which are not the record's, but may be read. */
+const struct spe_shape *spe_shape_of(const struct spe_shapes *s, const u8 *p, u64 left, u64 spare);
 /* Notes the shape of a record that consists of these bytes, if it has one and there is room. */
 void spe_shape_note(struct spe_shapes *s, const u8 *p, u64 size, const struct spe_record *r);
+/* The payload of a field; p: as above, with SPE_SHAPE_SPARE bytes behind the record. */
+#define SPE_SHAPE_SPARE 8
+static inline u64 spe_shape_payload(const struct spe_shape *s, enum spe_field field, const u8 *p)
+{
+	u64 v;
+
+	memcpy(&v, p + s->at[field], sizeof(v));
+	return le64toh(v) & s->payload[field];
+}
 /* What its packets say; p: as above. */
 void spe_shape_read(const struct spe_shape *s, const u8 *p, struct spe_record *out);
 
