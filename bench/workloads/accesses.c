@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * accesses ROUNDS [wide]: loads, stores and branches in eight functions, by two threads that share a line. Each function
- * uses twice as many places as the one before it, which are far apart: so most miss caches, and there are so few that
- * longer runs meet no others. With "wide", one function uses all of a large array instead, so that most of its accesses
- * are to a place of their own. For aarch64, on the simulated cores of bench/memory.
+ * accesses ROUNDS [wide]: loads, stores and branches in eight functions, by two threads that share a line. Each
+ * function uses twice as many places as the one before it, which are far apart: so most miss caches, and there are so
+ * few that longer runs meet no others. With "wide", one function uses all of a large array instead, so that most of
+ * its accesses are to a place of their own. For aarch64, on the simulated cores of bench/memory.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -38,7 +38,7 @@ struct pending {
 	struct hit h; /* without what is valid only while it is handed on */
 	struct thread_view t;
 	u64 g[MAX_KEYS + 1]; /* the group's words */
-	u64 times, last; /* equal hits, and when the last one was */
+	u64 times, last;     /* equal hits, and when the last one was */
 	u32 tree;
 	bool at_leaf;
 	u32 measured; /* bits: measures that hold something of it */
@@ -319,8 +319,7 @@ static void count_activity(struct collector *c, const struct hit *h)
 {
 	const struct timelines *t = c->opts.keys->timelines;
 
-	c->result.tally.activities[h->activity ? t->all.v[h->activity].status : NR_ACTIVITY_STATUS] +=
-		spe_times(h);
+	c->result.tally.activities[h->activity ? t->all.v[h->activity].status : NR_ACTIVITY_STATUS] += spe_times(h);
 }
 
 static bool is_kept(struct collector *c, u32 tree, const struct hit *h, const struct thread_view *t)

@@ -87,8 +87,8 @@ static bool want_key(u32 key, struct operation_wants *w)
 
 bool operation_wants(const struct collector_opts *o, const struct spe *spe, struct operation_wants *out)
 {
-	const u32 known = MEASURE_BIT(MEASURE_WEIGHTS) | MEASURE_BIT(MEASURE_OPERATIONS) |
-			  MEASURE_BIT(MEASURE_CPU_MODES);
+	const u32 known =
+		MEASURE_BIT(MEASURE_WEIGHTS) | MEASURE_BIT(MEASURE_OPERATIONS) | MEASURE_BIT(MEASURE_CPU_MODES);
 	bool wants = !(o->measuring.used & ~known) && !(o->filter && o->filter->times);
 
 	*out = (struct operation_wants){ .bits[SPE_FIELD_PC] = UINT64_MAX };

@@ -110,8 +110,8 @@ void operations_add(void *worker, const void *held, const struct hit_place *plac
 		u16 what = (u16)(i << OPERATION_CLASS_BITS | class_of(o->latency[i]));
 
 		if (o->latencies >> i & 1)
-			add_class(s, &(struct operation_class){ at, what, o->kind, o->times,
-							       o->times * o->latency[i] });
+			add_class(s,
+				  &(struct operation_class){ at, what, o->kind, o->times, o->times * o->latency[i] });
 	}
 }
 

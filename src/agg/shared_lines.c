@@ -107,8 +107,8 @@ static int by_place(const void *x, const void *y)
 	return a->code < b->code ? -1 : a->code > b->code;
 }
 
-/* The same order, but for code: frames are numbered as workers meet them, and an order that is shown is the same in each
- * run. */
+/* The same order, but for code: frames are numbered as workers meet them, and an order that is shown is the same in
+ * each run. */
 static int by_shown_place(const void *x, const void *y, void *profile)
 {
 	const struct line_use *a = x, *b = y;

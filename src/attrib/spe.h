@@ -57,8 +57,8 @@ u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before);
  * `before`, and its result. full: becomes its whole sample; or NULL. */
 void spe_hit(const struct spe *s, const struct aux_buffer *b, struct spe_operation *o, u64 *time, struct hit *h,
 	     struct sample *full);
-/* The part of it that comes after the thread was found; o: complete, h->s: cpu, pid, tid and time are there. offset: of
- * the operation in source.data. */
+/* The part of it that comes after the thread was found; o: complete, h->s: cpu, pid, tid and time are there. offset:
+ * of the operation in source.data. */
 void spe_hit_of(const struct spe_operation *o, u64 offset, const struct sample_core *s, struct hit *h,
 		struct sample *full);
 /* Who ran on that CPU then, for data that do not say it themselves. */

@@ -9,23 +9,36 @@ static u64 word_at(const u8 *p)
 	return v;
 }
 
-/* From the last word on: there shapes differ, while most begin alike. */
+#define USUAL_WORDS 8 /* of most shapes; a fixed number is compared side by side */
+
 static bool fits(const struct spe_shape *s, const u8 *p)
 {
-	for (u32 i = s->words; i--;)
-		if ((word_at(p + 8 * i) & s->mask[i]) != s->header[i])
-			return false;
-	return true;
+	u64 other = 0;
+
+	for (u32 i = 0; i < USUAL_WORDS; i++)
+		other |= (word_at(p + 8 * i) & s->mask[i]) ^ s->header[i];
+	for (u32 i = USUAL_WORDS; i < s->words; i++)
+		other |= (word_at(p + 8 * i) & s->mask[i]) ^ s->header[i];
+	return !other;
 }
 
-const struct spe_shape *spe_shape_of(const struct spe_shapes *s, const u8 *p, u64 left, u64 spare)
+const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left, u64 spare)
 {
-	if (left < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE && left + spare < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE)
+	u32 i;
+	u8 *guess;
+
+	if (!s->n ||
+	    (left < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE && left + spare < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE))
 		return NULL;
-	for (u32 i = 0; i < s->n; i++)
-		if (fits(&s->v[i], p))
-			return s->v[i].size <= left ? &s->v[i] : NULL;
-	return NULL;
+	guess = &s->guesses[word_at(p + 1) * 0x9e3779b97f4a7c15u >> (64 - SPE_SHAPE_GUESSES)];
+	if (!fits(&s->v[*guess], p)) {
+		for (i = 0; i < s->n && !fits(&s->v[i], p); i++)
+			;
+		if (i == s->n)
+			return NULL;
+		*guess = (u8)i;
+	}
+	return s->v[*guess].size <= left ? &s->v[*guess] : NULL;
 }
 
 /* SPE_NR_FIELDS: none. */

@@ -45,15 +45,20 @@ struct spe_shape {
 	u64 header[SPE_SHAPE_WORDS]; /* and what they are */
 };
 
+/* Which shape a record has cannot be foreseen by a processor that has to choose between them, and a wrong guess costs
+ * it as much as all else that is done with a record. But an instruction's records are mostly of one shape. */
+#define SPE_SHAPE_GUESSES 12 /* bits */
+
 /* A zeroed struct is empty. One thread's. */
 struct spe_shapes {
 	u32 n;
+	u8 guesses[1u << SPE_SHAPE_GUESSES]; /* by hash of what follows the first header, which is the PC: in v */
 	struct spe_shape v[SPE_SHAPES];
 };
 
 /* The shape of the record that begins at p; NULL: none that is known. There are `left` bytes, and `spare` more behind
  * them which are not the record's, but may be read. */
-const struct spe_shape *spe_shape_of(const struct spe_shapes *s, const u8 *p, u64 left, u64 spare);
+const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left, u64 spare);
 /* Notes the shape of a record that consists of these bytes, if it has one and there is room. */
 void spe_shape_note(struct spe_shapes *s, const u8 *p, u64 size, const struct spe_record *r);
 /* The payload of a field; p: as above, with SPE_SHAPE_SPARE bytes behind the record. */

@@ -43,11 +43,11 @@ struct stay {
 
 /* What matters of the records of a shape. */
 struct shape_use {
-	u32 words;    /* of a record, up to the last that matters; 0: its records are not counted */
-	bool always;  /* each is a sample of some event; */
-	bool timed;   /* it has a timestamp that says when it was; */
+	bool counted; /* else its records are too long */
+	bool timed;   /* its time is known */
 	bool says_tid;
-	u64 events;   /* or those are that have one of these events */
+	bool always; /* each is a sample of some event, */
+	u64 events;  /* or those are that have one of these events */
 	u64 mask[WORDS];
 };
 
@@ -118,19 +118,17 @@ static void use_shape(struct equal_operations *q, const struct feed *f, const st
 
 	*u = (struct shape_use){ .timed = s->has & SPE_HAS(SPE_TIMESTAMP) && f->spe->aux->has_conversion,
 				 .says_tid = s->has & SPE_HAS(SPE_CONTEXT) };
-	if (s->words > WORDS)
+	u->counted = s->words <= WORDS;
+	if (!u->counted)
 		return;
 	for (u32 i = 0; i < SPE_NR_EVENTS; i++)
 		u->events |= f->spe->of[i] == ID_NONE ? 0 : spe_event_bits(i);
-	u->always = f->spe->of[SPE_EVENT_INSTRUCTIONS] != ID_NONE ||
-		    (accesses && f->spe->of[SPE_EVENT_MEMORY] != ID_NONE);
+	u->always =
+		f->spe->of[SPE_EVENT_INSTRUCTIONS] != ID_NONE || (accesses && f->spe->of[SPE_EVENT_MEMORY] != ID_NONE);
 	for (u32 field = 0; field < SPE_NR_FIELDS; field++)
 		for (u64 left = wanted_bits(q, s, field), at = s->at[field]; left; left >>= 8)
 			mask[at++] |= (u8)left;
 	memcpy(u->mask, mask, sizeof(mask));
-	u->words = 1;
-	for (u32 i = 1; i < WORDS; i++)
-		u->words = u->mask[i] ? i + 1 : u->words;
 }
 
 /* --- owners --- */
@@ -236,42 +234,39 @@ static u64 word_at(const u8 *p)
 	return v;
 }
 
-/* Words times odd numbers, added up: the products do not wait for each other. */
-static u64 hash_words(u64 h, const struct shape_use *u, const u8 *p)
+/* The bits that matter, times odd numbers, added up: the products do not wait for each other. Words behind the record
+ * have no such bits. */
+static u64 hash_words(u64 h, const u64 *mask, const u8 *p)
 {
 	static const u64 odd[WORDS] = { 0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu,
 					0xd6e8feb86659fd93u, 0x8bb84b93962eacc9u, 0x2d358dccaa6c78a5u,
 					0xc2b2ae3d27d4eb4fu, 0x165667b19e3779f9u };
 
-	for (u32 i = 0; i < u->words; i++) {
-		u64 w = word_at(p + 8 * i) & u->mask[i];
+	for (u32 i = 0; i < WORDS; i++) {
+		u64 w = word_at(p + 8 * i) & mask[i];
 
 		h += (w ^ w >> 32) * odd[i];
 	}
 	return hash_finish(h);
 }
 
-static bool is_equal(const struct equal *e, u32 owner, u32 shape, const struct shape_use *u, const u8 *p)
+static bool is_equal(const struct equal *e, u32 owner, u32 shape, const u64 *mask, const u8 *p)
 {
 	u64 other = (e->owner ^ owner) | (e->shape ^ shape);
 
-	for (u32 i = 0; i < u->words; i++)
-		other |= (word_at(p + 8 * i) & u->mask[i]) ^ e->words[i];
+	for (u32 i = 0; i < WORDS; i++)
+		other |= (word_at(p + 8 * i) & mask[i]) ^ e->words[i];
 	return !other;
 }
 
-/* The slot of that set for a new operation. */
-static u32 room_in(struct equal_operations *q, u32 set, const struct feed *f, hit_fn take, void *ctx)
+/* Bits of the slots of a set that have the tag. */
+static u32 tagged(const u32 *tags, u32 tag)
 {
-	u32 slot = set;
+	u32 found = 0;
 
-	while (slot < set + WAYS && q->tags[slot])
-		slot++;
-	if (slot == set + WAYS) {
-		slot = set + q->turn++ % WAYS;
-		hand_out(q, f, &q->slots[slot], take, ctx);
-	}
-	return slot;
+	for (u32 i = 0; i < WAYS; i++)
+		found |= (u32)(tags[i] == tag) << i;
+	return found;
 }
 
 /* An operation as it is met. */
@@ -281,42 +276,53 @@ struct met {
 	u64 time, offset;
 };
 
+/* It is the first of its kind in the table, whose set is that one. */
+static void add(struct equal_operations *q, const struct met *m, u32 set, u32 tag, const struct feed *f, hit_fn take,
+		void *ctx)
+{
+	const u64 *mask = q->uses[m->shape].mask;
+	u32 empty = tagged(q->tags + set, 0), slot = set + (empty ? (u32)__builtin_ctz(empty) : q->turn++ % WAYS);
+	struct equal *e = &q->slots[slot];
+
+	if (!empty)
+		hand_out(q, f, e, take, ctx);
+	*e = (struct equal){ 1, m->time, m->time, m->offset, m->owner, m->shape, { 0 } };
+	for (u32 i = 0; i < WORDS; i++)
+		e->words[i] = word_at(m->p + 8 * i) & mask[i];
+	q->tags[slot] = tag;
+}
+
 static void count(struct equal_operations *q, const struct met *m, const struct feed *f, hit_fn take, void *ctx)
 {
-	const struct shape_use *u = &q->uses[m->shape];
-	u64 hash = hash_words(hash_u64((u64)m->owner << 32 | m->shape), u, m->p);
-	u32 set = (u32)(hash >> q->shift) * WAYS, tag = (u32)hash | 1, slot;
-	struct equal *e;
+	const u64 *mask = q->uses[m->shape].mask;
+	u64 hash = hash_words(hash_u64((u64)m->owner << 32 | m->shape), mask, m->p);
+	u32 set = (u32)(hash >> q->shift) * WAYS, tag = (u32)hash | 1;
 
-	for (slot = set; slot < set + WAYS; slot++)
-		if (q->tags[slot] == tag && is_equal(&q->slots[slot], m->owner, m->shape, u, m->p))
-			break;
-	if (slot == set + WAYS) {
-		slot = room_in(q, set, f, take, ctx);
-		e = &q->slots[slot];
-		*e = (struct equal){ 1, m->time, m->time, m->offset, m->owner, m->shape, { 0 } };
-		for (u32 i = 0; i < u->words; i++)
-			e->words[i] = word_at(m->p + 8 * i) & u->mask[i];
-		q->tags[slot] = tag;
+	for (u32 found = tagged(q->tags + set, tag); found; found &= found - 1) {
+		u32 slot = set + (u32)__builtin_ctz(found);
+		struct equal *e = &q->slots[slot];
+
+		if (!is_equal(e, m->owner, m->shape, mask, m->p))
+			continue;
+		e->n++;
+		e->first = MIN(e->first, m->time);
+		e->last = MAX(e->last, m->time);
+		if (e->n == MOST_TIMES) {
+			hand_out(q, f, e, take, ctx);
+			q->tags[slot] = 0;
+		}
 		return;
 	}
-	e = &q->slots[slot];
-	e->n++;
-	e->first = MIN(e->first, m->time);
-	e->last = MAX(e->last, m->time);
-	if (e->n == MOST_TIMES) {
-		hand_out(q, f, e, take, ctx);
-		q->tags[slot] = 0;
-	}
+	add(q, m, set, tag, f, take, ctx);
 }
 
 u64 equal_operations_take(struct equal_operations *q, const struct feed *f, const struct aux_buffer *b,
 			  struct spe_reader *r, u64 *time, hit_fn take, void *ctx)
 {
-	bool has_time = f->src->events.has_time;
+	bool has_time = f->src->events.has_time, timed = false;
 	struct spe_shapes *shapes = r->shapes;
 	struct met m = { .time = *time };
-	u64 n = 0;
+	u64 n = 0, ticks = 0;
 
 	for (;; n++) {
 		const struct spe_shape *s;
@@ -333,18 +339,22 @@ u64 equal_operations_take(struct equal_operations *q, const struct feed *f, cons
 		while (q->nr_uses <= m.shape)
 			use_shape(q, f, &f->shapes.v[q->nr_uses]);
 		u = &q->uses[m.shape];
-		if (!u->words)
+		if (!u->counted)
 			break;
-		if (u->timed)
-			m.time = aux_time(f->spe->aux, spe_shape_payload(s, SPE_FIELD_TIME, m.p));
+		if (u->timed) {
+			ticks = spe_shape_payload(s, SPE_FIELD_TIME, m.p);
+			timed = true;
+		}
 		m.offset = b->at + r->at;
 		r->at += s->size;
 		if (!u->always && !(spe_shape_payload(s, SPE_FIELD_EVENTS, m.p) & u->events))
 			continue;
+		if (timed)
+			m.time = aux_time(f->spe->aux, ticks);
 		context = (u32)spe_shape_payload(s, SPE_FIELD_CONTEXT, m.p);
 		m.owner = owner_of(q, f, b, u->says_tid ? &context : NULL, m.time, has_time ? m.time : m.offset);
 		count(q, &m, f, take, ctx);
 	}
-	*time = m.time;
+	*time = timed ? aux_time(f->spe->aux, ticks) : m.time;
 	return n;
 }
