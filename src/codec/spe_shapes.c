@@ -9,19 +9,6 @@ static u64 word_at(const u8 *p)
 	return v;
 }
 
-#define USUAL_WORDS 8 /* of most shapes; a fixed number is compared side by side */
-
-static bool fits(const struct spe_shape *s, const u8 *p)
-{
-	u64 other = 0;
-
-	for (u32 i = 0; i < USUAL_WORDS; i++)
-		other |= (word_at(p + 8 * i) & s->mask[i]) ^ s->header[i];
-	for (u32 i = USUAL_WORDS; i < s->words; i++)
-		other |= (word_at(p + 8 * i) & s->mask[i]) ^ s->header[i];
-	return !other;
-}
-
 const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left, u64 spare)
 {
 	u32 i;
@@ -31,8 +18,8 @@ const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left
 	    (left < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE && left + spare < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE))
 		return NULL;
 	guess = &s->guesses[word_at(p + 1) * 0x9e3779b97f4a7c15u >> (64 - SPE_SHAPE_GUESSES)];
-	if (!fits(&s->v[*guess], p)) {
-		for (i = 0; i < s->n && !fits(&s->v[i], p); i++)
+	if (!spe_shape_fits(&s->v[*guess], p)) {
+		for (i = 0; i < s->n && !spe_shape_fits(&s->v[i], p); i++)
 			;
 		if (i == s->n)
 			return NULL;

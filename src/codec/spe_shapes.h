@@ -56,6 +56,24 @@ struct spe_shapes {
 	struct spe_shape v[SPE_SHAPES];
 };
 
+/* Has the record at p the headers of the shape? 8 * SPE_SHAPE_WORDS bytes can be read there. Most shapes have no more
+ * words than that number, for which there is no loop. */
+#define SPE_SHAPE_USUAL 8
+static inline bool spe_shape_fits(const struct spe_shape *s, const u8 *p)
+{
+	u64 other = 0, word;
+
+	for (u32 i = 0; i < SPE_SHAPE_USUAL; i++) {
+		memcpy(&word, p + 8 * i, sizeof(word));
+		other |= (word & s->mask[i]) ^ s->header[i];
+	}
+	for (u32 i = SPE_SHAPE_USUAL; i < s->words; i++) {
+		memcpy(&word, p + 8 * i, sizeof(word));
+		other |= (word & s->mask[i]) ^ s->header[i];
+	}
+	return !other;
+}
+
 /* The shape of the record that begins at p; NULL: none that is known. There are `left` bytes, and `spare` more behind
  * them which are not the record's, but may be read. */
 const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left, u64 spare);

@@ -9,7 +9,7 @@
 #include "codec/perf_abi.h"
 #include "pass/feed_aux.h"
 
-#define WAYS 8		     /* slots of a set */
+#define WAYS 8		     /* slots of a set: a word has a byte for each */
 #define WORDS 8		     /* of a record; longer ones are not counted */
 #define LEAST_SETS (1u << 4) /* powers of two */
 #define MOST_SETS (1u << 12)
@@ -68,7 +68,7 @@ struct equal_operations {
 	struct set owner_ids;
 	u32 shift; /* a hash's bits above it are the number of its set */
 	u32 turn;  /* which of a full set goes next */
-	u32 *tags; /* by slot: some bits of the hash; 0: empty */
+	u64 *tags; /* by set, a byte for each slot: some bits of the hash; 0: empty */
 	struct equal *slots;
 };
 
@@ -87,7 +87,7 @@ struct equal_operations *equal_operations_new(const struct procs *procs, const s
 	q->procs = procs;
 	q->wants = *wants;
 	q->shift = 64 - (u32)__builtin_ctz(sets);
-	q->tags = mem_zalloc((size_t)sets * WAYS * sizeof(*q->tags));
+	q->tags = mem_zalloc(sets * sizeof(*q->tags));
 	q->slots = mem_zalloc((size_t)sets * WAYS * sizeof(*q->slots));
 	return q;
 }
@@ -173,8 +173,8 @@ static struct stay look_up(struct equal_operations *q, const struct feed *f, con
 }
 
 /* Whose the operation is. */
-static u32 owner_of(struct equal_operations *q, const struct feed *f, const struct aux_buffer *b, const u32 *context,
-		    u64 time, u64 clock)
+static const struct stay *stay_of(struct equal_operations *q, const struct feed *f, const struct aux_buffer *b,
+				  const u32 *context, u64 time, u64 clock)
 {
 	struct stay who = { .cpu = b->cpu }, *s;
 
@@ -182,15 +182,15 @@ static u32 owner_of(struct equal_operations *q, const struct feed *f, const stru
 		who.tid = *context;
 	else
 		spe_thread(f->spe, b, time, &who.pid, &who.tid);
-	if (f->timelines)
-		who.activity = timelines_at(f->timelines, who.tid, clock);
 	s = &q->stays[who.tid % STAYS];
 	if (context)
-		who.pid = s->tid == who.tid && s->until ? s->pid : aux_process(f->spe->aux, who.tid);
-	if (clock < s->from || clock >= s->until || s->tid != who.tid || s->pid != who.pid || s->cpu != who.cpu ||
+		who.pid = aux_process(f->spe->aux, who.tid);
+	if (f->timelines)
+		who.activity = timelines_at(f->timelines, who.tid, clock);
+	if (clock - s->from >= s->until - s->from || s->tid != who.tid || s->pid != who.pid || s->cpu != who.cpu ||
 	    s->activity != who.activity)
 		*s = look_up(q, f, &who, clock);
-	return s->owner;
+	return s;
 }
 
 /* --- the table --- */
@@ -216,13 +216,13 @@ static void hand_out(const struct equal_operations *q, const struct feed *f, con
 
 void equal_operations_flush(struct equal_operations *q, const struct feed *f, hit_fn take, void *ctx)
 {
-	u32 slots = WAYS << (64 - q->shift);
+	u32 sets = 1u << (64 - q->shift);
 
-	for (u32 i = 0; i < slots; i++) {
-		if (!q->tags[i])
-			continue;
-		hand_out(q, f, &q->slots[i], take, ctx);
-		q->tags[i] = 0;
+	for (u32 set = 0; set < sets; set++) {
+		for (u32 way = 0; way < WAYS; way++)
+			if (q->tags[set] >> 8 * way & 0xff)
+				hand_out(q, f, &q->slots[set * WAYS + way], take, ctx);
+		q->tags[set] = 0;
 	}
 }
 
@@ -234,86 +234,104 @@ static u64 word_at(const u8 *p)
 	return v;
 }
 
-/* The bits that matter, times odd numbers, added up: the products do not wait for each other. Words behind the record
- * have no such bits. */
-static u64 hash_words(u64 h, const u64 *mask, const u8 *p)
-{
-	static const u64 odd[WORDS] = { 0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu,
-					0xd6e8feb86659fd93u, 0x8bb84b93962eacc9u, 0x2d358dccaa6c78a5u,
-					0xc2b2ae3d27d4eb4fu, 0x165667b19e3779f9u };
-
-	for (u32 i = 0; i < WORDS; i++) {
-		u64 w = word_at(p + 8 * i) & mask[i];
-
-		h += (w ^ w >> 32) * odd[i];
-	}
-	return hash_finish(h);
-}
-
-static bool is_equal(const struct equal *e, u32 owner, u32 shape, const u64 *mask, const u8 *p)
-{
-	u64 other = (e->owner ^ owner) | (e->shape ^ shape);
-
-	for (u32 i = 0; i < WORDS; i++)
-		other |= (word_at(p + 8 * i) & mask[i]) ^ e->words[i];
-	return !other;
-}
-
-/* Bits of the slots of a set that have the tag. */
-static u32 tagged(const u32 *tags, u32 tag)
-{
-	u32 found = 0;
-
-	for (u32 i = 0; i < WAYS; i++)
-		found |= (u32)(tags[i] == tag) << i;
-	return found;
-}
-
 /* An operation as it is met. */
 struct met {
-	const u8 *p;
+	u64 words[WORDS]; /* the bits that matter */
 	u32 owner, shape;
 	u64 time, offset;
 };
 
+static u64 turned(u64 x)
+{
+	return x << 29 | x >> 35;
+}
+
+/* Products of pairs, which do not wait for each other. */
+static u64 hash_of(const struct met *m)
+{
+	const u64 *w = m->words;
+	u64 h = hash_seed() ^ ((u64)m->owner << 32 | m->shape) * 0x8bb84b93962eacc9u;
+
+	_Static_assert(WORDS == 8, "all of them");
+	h += (w[0] ^ turned(w[4])) * 0x9e3779b97f4a7c15u;
+	h += (w[1] ^ turned(w[5])) * 0xbf58476d1ce4e5b9u;
+	h += (w[2] ^ turned(w[6])) * 0x94d049bb133111ebu;
+	h += (w[3] ^ turned(w[7])) * 0xd6e8feb86659fd93u;
+	h ^= h >> 32;
+	return h * 0x9e3779b97f4a7c15u;
+}
+
+static bool is_equal(const struct equal *e, const struct met *m)
+{
+	u64 other = (e->owner ^ m->owner) | (e->shape ^ m->shape);
+
+	for (u32 i = 0; i < WORDS; i++)
+		other |= m->words[i] ^ e->words[i];
+	return !other;
+}
+
+/* The tags of a set are the bytes of a word, and the slots that may have the tag are the highest bits of bytes: that
+ * of the lowest such slot, and perhaps others. */
+static u64 tagged(u64 tags, u8 tag)
+{
+	const u64 each = 0x0101010101010101u;
+	u64 other = tags ^ tag * each;
+
+	return (other - each) & ~other & each << 7;
+}
+
+static u32 first_of(u64 found)
+{
+	return (u32)__builtin_ctzll(found) / 8;
+}
+
+static void set_tag(u64 *tags, u32 way, u8 tag)
+{
+	*tags = (*tags & ~(0xffull << 8 * way)) | (u64)tag << 8 * way;
+}
+
 /* It is the first of its kind in the table, whose set is that one. */
-static void add(struct equal_operations *q, const struct met *m, u32 set, u32 tag, const struct feed *f, hit_fn take,
+static void add(struct equal_operations *q, const struct met *m, u32 set, u8 tag, const struct feed *f, hit_fn take,
 		void *ctx)
 {
-	const u64 *mask = q->uses[m->shape].mask;
-	u32 empty = tagged(q->tags + set, 0), slot = set + (empty ? (u32)__builtin_ctz(empty) : q->turn++ % WAYS);
-	struct equal *e = &q->slots[slot];
+	u64 empty = tagged(q->tags[set], 0);
+	u32 way = empty ? first_of(empty) : q->turn++ % WAYS;
+	struct equal *e = &q->slots[set * WAYS + way];
 
 	if (!empty)
 		hand_out(q, f, e, take, ctx);
 	*e = (struct equal){ 1, m->time, m->time, m->offset, m->owner, m->shape, { 0 } };
-	for (u32 i = 0; i < WORDS; i++)
-		e->words[i] = word_at(m->p + 8 * i) & mask[i];
-	q->tags[slot] = tag;
+	memcpy(e->words, m->words, sizeof(e->words));
+	set_tag(&q->tags[set], way, tag);
 }
 
 static void count(struct equal_operations *q, const struct met *m, const struct feed *f, hit_fn take, void *ctx)
 {
-	const u64 *mask = q->uses[m->shape].mask;
-	u64 hash = hash_words(hash_u64((u64)m->owner << 32 | m->shape), mask, m->p);
-	u32 set = (u32)(hash >> q->shift) * WAYS, tag = (u32)hash | 1;
+	u64 hash = hash_of(m);
+	u32 set = (u32)(hash >> q->shift);
+	u8 tag = (u8)(hash >> 16) | 1;
 
-	for (u32 found = tagged(q->tags + set, tag); found; found &= found - 1) {
-		u32 slot = set + (u32)__builtin_ctz(found);
-		struct equal *e = &q->slots[slot];
+	for (u64 found = tagged(q->tags[set], tag); found; found &= found - 1) {
+		struct equal *e = &q->slots[set * WAYS + first_of(found)];
 
-		if (!is_equal(e, m->owner, m->shape, mask, m->p))
+		if (!is_equal(e, m))
 			continue;
 		e->n++;
 		e->first = MIN(e->first, m->time);
 		e->last = MAX(e->last, m->time);
 		if (e->n == MOST_TIMES) {
 			hand_out(q, f, e, take, ctx);
-			q->tags[slot] = 0;
+			set_tag(&q->tags[set], first_of(found), 0);
 		}
 		return;
 	}
 	add(q, m, set, tag, f, take, ctx);
+}
+
+/* Who it was, if it says so, and is the same as before it. */
+static bool is_of_last(const struct stay *last, const struct shape_use *u, u32 context, u64 clock)
+{
+	return u->says_tid && context == last->tid && clock - last->from < last->until - last->from;
 }
 
 u64 equal_operations_take(struct equal_operations *q, const struct feed *f, const struct aux_buffer *b,
@@ -322,39 +340,51 @@ u64 equal_operations_take(struct equal_operations *q, const struct feed *f, cons
 	bool has_time = f->src->events.has_time, timed = false;
 	struct spe_shapes *shapes = r->shapes;
 	struct met m = { .time = *time };
-	u64 n = 0, ticks = 0;
+	struct stay last = { 0 };
+	u64 n = 0, ticks = 0, at = r->at;
 
+	while (q->nr_uses < shapes->n)
+		use_shape(q, f, &shapes->v[q->nr_uses]);
 	for (;; n++) {
 		const struct spe_shape *s;
 		const struct shape_use *u;
+		const u8 *p;
 		u32 context;
+		u64 clock;
 
-		while (r->at < r->len && !r->data[r->at])
-			r->at++;
-		m.p = r->data + r->at;
-		s = spe_shape_of(shapes, m.p, r->len - r->at, r->spare);
+		while (at < r->len && !r->data[at])
+			at++;
+		p = r->data + at;
+		s = spe_shape_of(shapes, p, r->len - at, r->spare);
 		if (!s)
 			break;
 		m.shape = (u32)(s - shapes->v);
-		while (q->nr_uses <= m.shape)
-			use_shape(q, f, &f->shapes.v[q->nr_uses]);
 		u = &q->uses[m.shape];
 		if (!u->counted)
 			break;
 		if (u->timed) {
-			ticks = spe_shape_payload(s, SPE_FIELD_TIME, m.p);
+			ticks = spe_shape_payload(s, SPE_FIELD_TIME, p);
 			timed = true;
 		}
-		m.offset = b->at + r->at;
-		r->at += s->size;
-		if (!u->always && !(spe_shape_payload(s, SPE_FIELD_EVENTS, m.p) & u->events))
+		m.offset = b->at + at;
+		at += s->size;
+		if (!u->always && !(spe_shape_payload(s, SPE_FIELD_EVENTS, p) & u->events))
 			continue;
 		if (timed)
 			m.time = aux_time(f->spe->aux, ticks);
-		context = (u32)spe_shape_payload(s, SPE_FIELD_CONTEXT, m.p);
-		m.owner = owner_of(q, f, b, u->says_tid ? &context : NULL, m.time, has_time ? m.time : m.offset);
+		clock = has_time ? m.time : m.offset;
+		context = (u32)spe_shape_payload(s, SPE_FIELD_CONTEXT, p);
+		if (!is_of_last(&last, u, context, clock)) {
+			last = *stay_of(q, f, b, u->says_tid ? &context : NULL, m.time, clock);
+			m.owner = last.owner;
+			/* Activities change in between, and packets may know another process than switches. */
+			last.until = f->timelines || !u->says_tid ? last.from : last.until;
+		}
+		for (u32 i = 0; i < WORDS; i++)
+			m.words[i] = word_at(p + 8 * i) & u->mask[i];
 		count(q, &m, f, take, ctx);
 	}
+	r->at = at;
 	*time = timed ? aux_time(f->spe->aux, ticks) : m.time;
 	return n;
 }
