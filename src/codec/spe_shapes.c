@@ -9,23 +9,34 @@ static u64 word_at(const u8 *p)
 	return v;
 }
 
+/* In no order; s->n: none. */
+static u32 look_for(const struct spe_shapes *s, const u8 *p)
+{
+	u32 i = 0;
+
+	while (i < s->n && !spe_shape_fits(&s->v[i], p))
+		i++;
+	return i;
+}
+
 const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left, u64 spare)
 {
-	u32 i;
 	u8 *guess;
+	u32 i;
 
 	if (!s->n ||
 	    (left < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE && left + spare < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE))
 		return NULL;
-	guess = &s->guesses[word_at(p + 1) * 0x9e3779b97f4a7c15u >> (64 - SPE_SHAPE_GUESSES)];
-	if (!spe_shape_fits(&s->v[*guess], p)) {
-		for (i = 0; i < s->n && !spe_shape_fits(&s->v[i], p); i++)
-			;
+	guess = s->guesses[word_at(p + 1) * 0x9e3779b97f4a7c15u >> (64 - SPE_SHAPE_GUESSES)];
+	i = guess[0];
+	if (!spe_shape_fits(&s->v[i], p)) {
+		i = spe_shape_fits(&s->v[guess[1]], p) ? guess[1] : look_for(s, p);
 		if (i == s->n)
 			return NULL;
-		*guess = (u8)i;
+		guess[1] = guess[0];
+		guess[0] = (u8)i;
 	}
-	return s->v[*guess].size <= left ? &s->v[*guess] : NULL;
+	return s->v[i].size <= left ? &s->v[i] : NULL;
 }
 
 /* SPE_NR_FIELDS: none. */

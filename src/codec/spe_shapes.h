@@ -52,7 +52,8 @@ struct spe_shape {
 /* A zeroed struct is empty. One thread's. */
 struct spe_shapes {
 	u32 n;
-	u8 guesses[1u << SPE_SHAPE_GUESSES]; /* by hash of what follows the first header, which is the PC: in v */
+	/* By hash of what follows the first header, which is the PC: the last shape, and the one before it, in v. */
+	u8 guesses[1u << SPE_SHAPE_GUESSES][2];
 	struct spe_shape v[SPE_SHAPES];
 };
 

@@ -12,7 +12,10 @@
 #define WAYS 8		     /* slots of a set: a word has a byte for each */
 #define WORDS 8		     /* of a record; longer ones are not counted */
 #define LEAST_SETS (1u << 4) /* powers of two */
-#define MOST_SETS (1u << 12)
+#define FIRST_SETS (1u << 10)
+#define MOST_SETS (1u << 13)
+#define GROWTH 4 /* so many operations for each that had no room: more room would be of use */
+#define BATCH 16 /* operations whose slots are fetched at the same time */
 #define STAYS 64u
 #define MOST_TIMES (1u << 30) /* trees count samples in 32 bits */
 
@@ -51,11 +54,19 @@ struct shape_use {
 	u64 mask[WORDS];
 };
 
+/* An operation as it is met. */
+struct met {
+	u64 words[WORDS]; /* the bits that matter */
+	u32 owner, shape;
+	u64 time, offset; /* in source.data */
+	u64 hash;	  /* of words, owner and shape */
+};
+
 struct equal {
 	u64 n, first, last; /* times */
-	u64 offset;	    /* of the first, in source.data */
+	u64 offset;	    /* of the first */
 	u32 owner, shape;
-	u64 words[WORDS]; /* the bits that matter */
+	u64 words[WORDS];
 };
 
 struct equal_operations {
@@ -66,29 +77,41 @@ struct equal_operations {
 	struct stay stays[STAYS];
 	VEC(struct instance) owners;
 	struct set owner_ids;
-	u32 shift; /* a hash's bits above it are the number of its set */
-	u32 turn;  /* which of a full set goes next */
-	u64 *tags; /* by set, a byte for each slot: some bits of the hash; 0: empty */
+	u32 sets, most_sets; /* powers of two */
+	u32 shift;	     /* a hash's bits above it are the number of its set */
+	u32 turn;	     /* which of a full set goes next */
+	u64 *tags;	     /* by set, a byte for each slot: some bits of the hash; 0: empty */
 	struct equal *slots;
+	u64 seen, left; /* operations since the table got this size, and those of them for which others had to leave */
+	struct met batch[BATCH];
+	u32 nr_batch;
 };
 
-/* A record begins where its headers do, so its size tells how many can be different. */
-static u32 sets_of(u64 bytes)
+/* Where hits go. */
+struct receiver {
+	const struct feed *f;
+	hit_fn take;
+	void *ctx;
+};
+
+static void make_table(struct equal_operations *q, u32 sets)
 {
-	return hash_slots(bytes / 64 / WAYS, LEAST_SETS, MOST_SETS);
+	q->sets = sets;
+	q->shift = 64 - (u32)__builtin_ctz(sets);
+	q->tags = mem_zalloc(sets * sizeof(*q->tags));
+	q->slots = mem_zalloc((size_t)sets * WAYS * sizeof(*q->slots));
 }
 
 struct equal_operations *equal_operations_new(const struct procs *procs, const struct operation_wants *wants,
 					      u64 bytes)
 {
 	struct equal_operations *q = mem_zalloc(sizeof(*q));
-	u32 sets = sets_of(bytes);
 
 	q->procs = procs;
 	q->wants = *wants;
-	q->shift = 64 - (u32)__builtin_ctz(sets);
-	q->tags = mem_zalloc(sets * sizeof(*q->tags));
-	q->slots = mem_zalloc((size_t)sets * WAYS * sizeof(*q->slots));
+	/* Records on hardware have 64 bytes; short ones are half as long. */
+	q->most_sets = hash_slots(bytes / 32 / WAYS, LEAST_SETS, MOST_SETS);
+	make_table(q, MIN(q->most_sets, FIRST_SETS));
 	return q;
 }
 
@@ -195,8 +218,7 @@ static const struct stay *stay_of(struct equal_operations *q, const struct feed 
 
 /* --- the table --- */
 
-static void hand_out(const struct equal_operations *q, const struct feed *f, const struct equal *e, hit_fn take,
-		     void *ctx)
+static void hand_out(const struct equal_operations *q, const struct equal *e, const struct receiver *to)
 {
 	const struct instance *who = &q->owners.v[e->owner];
 	struct sample_core core = { .pid = who->pid, .tid = who->tid, .cpu = who->cpu, .time = e->first };
@@ -207,21 +229,19 @@ static void hand_out(const struct equal_operations *q, const struct feed *f, con
 	struct hit h;
 
 	memcpy(bytes, e->words, sizeof(e->words));
-	spe_shape_read(&f->shapes.v[e->shape], bytes, &r);
-	spe_hit_of(&o, e->offset, &core, &h, f->full ? &full : NULL);
+	spe_shape_read(&to->f->shapes.v[e->shape], bytes, &r);
+	spe_hit_of(&o, e->offset, &core, &h, to->f->full ? &full : NULL);
 	h.clock = who->clock;
-	h.activity = f->timelines ? who->owner.activity : TIMELINE_UNKNOWN;
-	feed_aux_events(f, &h, &r, take, ctx);
+	h.activity = to->f->timelines ? who->owner.activity : TIMELINE_UNKNOWN;
+	feed_aux_events(to->f, &h, &r, to->take, to->ctx);
 }
 
-void equal_operations_flush(struct equal_operations *q, const struct feed *f, hit_fn take, void *ctx)
+static void empty_table(struct equal_operations *q, const struct receiver *to)
 {
-	u32 sets = 1u << (64 - q->shift);
-
-	for (u32 set = 0; set < sets; set++) {
+	for (u32 set = 0; set < q->sets; set++) {
 		for (u32 way = 0; way < WAYS; way++)
 			if (q->tags[set] >> 8 * way & 0xff)
-				hand_out(q, f, &q->slots[set * WAYS + way], take, ctx);
+				hand_out(q, &q->slots[set * WAYS + way], to);
 		q->tags[set] = 0;
 	}
 }
@@ -234,23 +254,15 @@ static u64 word_at(const u8 *p)
 	return v;
 }
 
-/* An operation as it is met. */
-struct met {
-	u64 words[WORDS]; /* the bits that matter */
-	u32 owner, shape;
-	u64 time, offset;
-};
-
 static u64 turned(u64 x)
 {
 	return x << 29 | x >> 35;
 }
 
 /* Products of pairs, which do not wait for each other. */
-static u64 hash_of(const struct met *m)
+static u64 hash_of(const u64 *w, u32 owner, u32 shape)
 {
-	const u64 *w = m->words;
-	u64 h = hash_seed() ^ ((u64)m->owner << 32 | m->shape) * 0x8bb84b93962eacc9u;
+	u64 h = hash_seed() ^ ((u64)owner << 32 | shape) * 0x8bb84b93962eacc9u;
 
 	_Static_assert(WORDS == 8, "all of them");
 	h += (w[0] ^ turned(w[4])) * 0x9e3779b97f4a7c15u;
@@ -290,28 +302,57 @@ static void set_tag(u64 *tags, u32 way, u8 tag)
 	*tags = (*tags & ~(0xffull << 8 * way)) | (u64)tag << 8 * way;
 }
 
-/* It is the first of its kind in the table, whose set is that one. */
-static void add(struct equal_operations *q, const struct met *m, u32 set, u8 tag, const struct feed *f, hit_fn take,
-		void *ctx)
+static u8 tag_of(u64 hash)
 {
+	return (u8)(hash >> 16) | 1;
+}
+
+/* It is the first of its kind in the table. */
+static void add(struct equal_operations *q, const struct equal *new, u64 hash, const struct receiver *to)
+{
+	u32 set = (u32)(hash >> q->shift);
 	u64 empty = tagged(q->tags[set], 0);
 	u32 way = empty ? first_of(empty) : q->turn++ % WAYS;
 	struct equal *e = &q->slots[set * WAYS + way];
 
-	if (!empty)
-		hand_out(q, f, e, take, ctx);
-	*e = (struct equal){ 1, m->time, m->time, m->offset, m->owner, m->shape, { 0 } };
-	memcpy(e->words, m->words, sizeof(e->words));
-	set_tag(&q->tags[set], way, tag);
+	if (!empty) {
+		hand_out(q, e, to);
+		q->left++;
+	}
+	*e = *new;
+	set_tag(&q->tags[set], way, tag_of(hash));
 }
 
-static void count(struct equal_operations *q, const struct met *m, const struct feed *f, hit_fn take, void *ctx)
+static void grow(struct equal_operations *q, const struct receiver *to)
 {
-	u64 hash = hash_of(m);
-	u32 set = (u32)(hash >> q->shift);
-	u8 tag = (u8)(hash >> 16) | 1;
+	struct equal *slots = q->slots;
+	u64 *tags = q->tags;
+	u32 sets = q->sets;
 
-	for (u64 found = tagged(q->tags[set], tag); found; found &= found - 1) {
+	make_table(q, 2 * sets);
+	for (u32 i = 0; i < sets * WAYS; i++)
+		if (tags[i / WAYS] >> 8 * (i % WAYS) & 0xff)
+			add(q, &slots[i], hash_of(slots[i].words, slots[i].owner, slots[i].shape), to);
+	free(tags);
+	free(slots);
+}
+
+/* More room is of use where many operations are equal to one that had to leave. */
+static void maybe_grow(struct equal_operations *q, const struct receiver *to)
+{
+	if (q->left < (u64)q->sets * WAYS)
+		return;
+	if (q->sets < q->most_sets && q->seen >= GROWTH * q->left)
+		grow(q, to);
+	q->seen = q->left = 0;
+}
+
+static void count(struct equal_operations *q, const struct met *m, const struct receiver *to)
+{
+	u32 set = (u32)(m->hash >> q->shift);
+	struct equal new;
+
+	for (u64 found = tagged(q->tags[set], tag_of(m->hash)); found; found &= found - 1) {
 		struct equal *e = &q->slots[set * WAYS + first_of(found)];
 
 		if (!is_equal(e, m))
@@ -320,12 +361,50 @@ static void count(struct equal_operations *q, const struct met *m, const struct 
 		e->first = MIN(e->first, m->time);
 		e->last = MAX(e->last, m->time);
 		if (e->n == MOST_TIMES) {
-			hand_out(q, f, e, take, ctx);
+			hand_out(q, e, to);
 			set_tag(&q->tags[set], first_of(found), 0);
 		}
 		return;
 	}
-	add(q, m, set, tag, f, take, ctx);
+	new = (struct equal){ 1, m->time, m->time, m->offset, m->owner, m->shape, { 0 } };
+	memcpy(new.words, m->words, sizeof(new.words));
+	add(q, &new, m->hash, to);
+}
+
+static void finish_batch(struct equal_operations *q, const struct receiver *to)
+{
+	for (u32 i = 0; i < q->nr_batch; i++)
+		count(q, &q->batch[i], to);
+	q->seen += q->nr_batch;
+	q->nr_batch = 0;
+	maybe_grow(q, to);
+}
+
+/* Takes it into the batch; the slot where it may be comes in meanwhile. */
+static void meet(struct equal_operations *q, struct met *m, const struct receiver *to)
+{
+	u32 set;
+	u64 found;
+
+	m->hash = hash_of(m->words, m->owner, m->shape);
+	set = (u32)(m->hash >> q->shift);
+	found = tagged(q->tags[set], tag_of(m->hash));
+	if (found) {
+		const struct equal *e = &q->slots[set * WAYS + first_of(found)];
+
+		__builtin_prefetch(e, 1);
+		__builtin_prefetch((const char *)(e + 1) - 1);
+	}
+	if (++q->nr_batch == BATCH)
+		finish_batch(q, to);
+}
+
+void equal_operations_flush(struct equal_operations *q, const struct feed *f, hit_fn take, void *ctx)
+{
+	const struct receiver to = { f, take, ctx };
+
+	finish_batch(q, &to);
+	empty_table(q, &to);
 }
 
 /* Who it was, if it says so, and is the same as before it. */
@@ -339,13 +418,14 @@ u64 equal_operations_take(struct equal_operations *q, const struct feed *f, cons
 {
 	bool has_time = f->src->events.has_time, timed = false;
 	struct spe_shapes *shapes = r->shapes;
-	struct met m = { .time = *time };
+	const struct receiver to = { f, take, ctx };
 	struct stay last = { 0 };
-	u64 n = 0, ticks = 0, at = r->at;
+	u64 n = 0, ticks = 0, at = r->at, now = *time;
 
 	while (q->nr_uses < shapes->n)
 		use_shape(q, f, &shapes->v[q->nr_uses]);
 	for (;; n++) {
+		struct met *m = &q->batch[q->nr_batch];
 		const struct spe_shape *s;
 		const struct shape_use *u;
 		const u8 *p;
@@ -358,33 +438,35 @@ u64 equal_operations_take(struct equal_operations *q, const struct feed *f, cons
 		s = spe_shape_of(shapes, p, r->len - at, r->spare);
 		if (!s)
 			break;
-		m.shape = (u32)(s - shapes->v);
-		u = &q->uses[m.shape];
+		m->shape = (u32)(s - shapes->v);
+		u = &q->uses[m->shape];
 		if (!u->counted)
 			break;
 		if (u->timed) {
 			ticks = spe_shape_payload(s, SPE_FIELD_TIME, p);
 			timed = true;
 		}
-		m.offset = b->at + at;
+		m->offset = b->at + at;
 		at += s->size;
 		if (!u->always && !(spe_shape_payload(s, SPE_FIELD_EVENTS, p) & u->events))
 			continue;
 		if (timed)
-			m.time = aux_time(f->spe->aux, ticks);
-		clock = has_time ? m.time : m.offset;
+			now = aux_time(f->spe->aux, ticks);
+		clock = has_time ? now : m->offset;
 		context = (u32)spe_shape_payload(s, SPE_FIELD_CONTEXT, p);
 		if (!is_of_last(&last, u, context, clock)) {
-			last = *stay_of(q, f, b, u->says_tid ? &context : NULL, m.time, clock);
-			m.owner = last.owner;
+			last = *stay_of(q, f, b, u->says_tid ? &context : NULL, now, clock);
 			/* Activities change in between, and packets may know another process than switches. */
-			last.until = f->timelines || !u->says_tid ? last.from : last.until;
+			if (f->timelines || !u->says_tid)
+				last.until = last.from;
 		}
+		m->owner = last.owner;
+		m->time = now;
 		for (u32 i = 0; i < WORDS; i++)
-			m.words[i] = word_at(p + 8 * i) & u->mask[i];
-		count(q, &m, f, take, ctx);
+			m->words[i] = word_at(p + 8 * i) & u->mask[i];
+		meet(q, m, &to);
 	}
 	r->at = at;
-	*time = timed ? aux_time(f->spe->aux, ticks) : m.time;
+	*time = timed ? aux_time(f->spe->aux, ticks) : now;
 	return n;
 }
