@@ -107,15 +107,16 @@ static int by_place(const void *x, const void *y)
 	return a->code < b->code ? -1 : a->code > b->code;
 }
 
-/* The same order, but for code: frames are numbered as workers meet them, and an order that is shown is the same in
- * each run. */
+/* In an order that is the same in each run: frames are numbered as workers meet them. Of uses that become one, the
+ * name that the thread had first is shown. */
 static int by_shown_place(const void *x, const void *y, void *profile)
 {
 	const struct line_use *a = x, *b = y;
+	int c = by_place(a, b);
 
-	return a->offset == b->offset && a->tid == b->tid && a->code != b->code ?
-		       profile_compare_frames(profile, a->code, b->code) :
-		       by_place(a, b);
+	if (c && a->offset == b->offset && a->tid == b->tid)
+		return profile_compare_frames(profile, a->code, b->code);
+	return c ? c : a->comm < b->comm ? -1 : a->comm > b->comm;
 }
 
 /* Uses that differ in nothing that is shown are one. They are in order. */
