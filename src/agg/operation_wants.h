@@ -11,7 +11,8 @@
 #include "codec/spe_shapes.h"
 
 struct operation_wants {
-	u64 bits[SPE_NR_FIELDS]; /* of the fields' payloads. Not of time and context: those say whose operation it is */
+	u64 bits[SPE_NR_FIELDS]; /* of the fields' payloads. Not of time and context: those say whose operation it is
+				  */
 	bool cpu, thread;	 /* the number of the CPU; that of the thread, not only what holds for it */
 };
 

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/set.h"
 #include "codec/perf_abi.h"
-#include "pass/feed_aux.h"
+#include "pass/operation_hits.h"
 
 #define WAYS 8		     /* slots of a set: a word has a byte for each */
 #define WORDS 8		     /* of a record; longer ones are not counted */
@@ -233,7 +233,7 @@ static void hand_out(const struct equal_operations *q, const struct equal *e, co
 	spe_hit_of(&o, e->offset, &core, &h, to->f->full ? &full : NULL);
 	h.clock = who->clock;
 	h.activity = to->f->timelines ? who->owner.activity : TIMELINE_UNKNOWN;
-	feed_aux_events(to->f, &h, &r, to->take, to->ctx);
+	operation_hits(to->f, &h, &r, to->take, to->ctx);
 }
 
 static void empty_table(struct equal_operations *q, const struct receiver *to)

@@ -4,6 +4,7 @@
 
 #include "codec/spe_reader.h"
 #include "pass/equal_operations.h"
+#include "pass/operation_hits.h"
 
 static struct spe_reader reader_over(const struct source *src, const struct aux_buffer *b)
 {
@@ -11,18 +12,6 @@ static struct spe_reader reader_over(const struct source *src, const struct aux_
 				    .len = b->size,
 				    .aux_offset = b->aux_offset,
 				    .spare = src->size - b->at - b->size };
-}
-
-void feed_aux_events(const struct feed *f, struct hit *h, const struct spe_record *r, hit_fn take, void *ctx)
-{
-	for (u32 i = 0; i < SPE_NR_EVENTS; i++) {
-		if (f->spe->of[i] == ID_NONE || !spe_counts(r, i))
-			continue;
-		h->event = f->spe->of[i];
-		h->e = &f->src->events.events.v[h->event];
-		take(ctx, h);
-		h->nth++;
-	}
 }
 
 static void hand_on(const struct feed *f, const struct aux_buffer *b, const struct spe_record *r, u64 *time,
@@ -37,7 +26,7 @@ static void hand_on(const struct feed *f, const struct aux_buffer *b, const stru
 		h.clock = h.offset;
 	if (f->timelines)
 		h.activity = timelines_at(f->timelines, h.s.tid, h.clock);
-	feed_aux_events(f, &h, r, take, ctx);
+	operation_hits(f, &h, r, take, ctx);
 }
 
 void feed_aux(struct feed *f, const struct source_record *at, hit_fn take, void *ctx)
