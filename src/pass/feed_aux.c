@@ -14,6 +14,14 @@ static struct spe_reader reader_over(const struct source *src, const struct aux_
 				    .spare = src->size - b->at - b->size };
 }
 
+static bool is_sample(const struct feed *f, const struct spe_record *r)
+{
+	for (u32 i = 0; i < SPE_NR_EVENTS; i++)
+		if (f->spe->of[i] != ID_NONE && spe_counts(r, i))
+			return true;
+	return false;
+}
+
 static void hand_on(const struct feed *f, const struct aux_buffer *b, const struct spe_record *r, u64 *time,
 		    hit_fn take, void *ctx)
 {
@@ -21,6 +29,10 @@ static void hand_on(const struct feed *f, const struct aux_buffer *b, const stru
 	struct sample full;
 	struct hit h;
 
+	if (!is_sample(f, r)) {
+		*time = spe_time(f->spe, r, *time);
+		return;
+	}
 	spe_hit(f->spe, b, &o, time, &h, f->full ? &full : NULL);
 	if (!f->src->events.has_time)
 		h.clock = h.offset;
