@@ -30,9 +30,11 @@ static double cpu_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void decode(const u8 *data, u64 len, u64 aux_offset, struct total *t)
+static void decode(const u8 *data, u64 len, u64 spare, u64 aux_offset, struct total *t)
 {
-	struct spe_reader r = { .data = data, .len = len, .aux_offset = aux_offset, .shapes = &t->shapes };
+	struct spe_reader r = {
+		.data = data, .len = len, .aux_offset = aux_offset, .shapes = &t->shapes, .spare = spare
+	};
 	struct spe_record o;
 
 	while (spe_next(&r, &o)) {
@@ -59,7 +61,7 @@ static void walk(const u8 *file, u64 at, u64 end, struct total *t)
 		memcpy(&offset, file + at - h.size + sizeof(h) + sizeof(size), sizeof(offset));
 		if (size > end - at)
 			return;
-		decode(file + at, size, offset, t);
+		decode(file + at, size, end - at - size, offset, t);
 		at += size;
 	}
 }

@@ -6,6 +6,7 @@
 
 #include "agg/keys.h"
 #include "agg/trace_keys.h"
+#include "attrib/spe.h"
 #include "base/hash.h"
 
 #define LEAST_STACKS (1u << 8) /* slots for callers, and for stacks */
@@ -37,10 +38,11 @@ struct pending {
 	struct hit h; /* without what is valid only while it is handed on */
 	struct thread_view t;
 	u64 g[MAX_KEYS + 1]; /* the group's words */
+	u64 times, last;     /* equal hits, and when the last one was */
 	u32 tree;
 	bool at_leaf;
 	u32 measured; /* bits: measures that hold something of it */
-	u64 callers_hash;
+	u64 group_hash, callers_hash;
 	u32 parent, frame;
 };
 
@@ -166,14 +168,21 @@ static u64 hash_chain(u64 h, const struct u64s *chain, u32 from, const struct sp
 	return hash_mix(a, b);
 }
 
-/* Of everything that decides where the callers' node is: all words of the group are, whatever keys it has. */
-static u64 callers_hash(const struct collector *c, const struct pending *p)
+/* Of everything that decides where the callers' node is, but for the tree and the chain: all words of the group do,
+ * whatever keys it has. */
+static u64 group_hash(const struct collector *c, const struct pending *p)
 {
-	u64 h = hash_mix(hash_u64((u64)p->tree << 32 | p->h.cpumode), (uintptr_t)p->t.maps.space);
+	u64 h = hash_mix(hash_u64(p->h.cpumode), (uintptr_t)p->t.maps.space);
 
 	for (u32 i = 0; i < c->opts.keys->group_words; i++)
 		h = hash_mix(h, p->g[i]);
-	h = hash_mix(h, (u64)p->t.maps.n << 32 | p->t.kernel.n);
+	return hash_mix(h, (u64)p->t.maps.n << 32 | p->t.kernel.n);
+}
+
+static u64 callers_hash(const struct collector *c, const struct pending *p)
+{
+	u64 h = hash_mix(p->group_hash, p->tree);
+
 	if (c->opts.chains)
 		h = hash_chain(h, &p->h.s.chain, p->at_leaf ? 2 : 0, p->t.maps.space);
 	return h ? h : 1;
@@ -245,16 +254,16 @@ static void place_hit(struct collector *c, struct pending *p)
 	p->frame = frames[0];
 }
 
-static void count(struct collected *r, u32 tree, const struct hit *h)
+static void count(struct collected *r, const struct pending *p)
 {
-	const struct sample_core *s = &h->s;
+	const struct sample_core *s = &p->h.s;
 
-	r->samples[tree]++;
-	r->weights[tree] += s->period;
-	r->exact[tree] += h->exact;
-	r->squares[tree] += (double)s->period * (double)s->period;
+	r->samples[p->tree] += p->times;
+	r->weights[p->tree] += s->period * p->times;
+	r->exact[p->tree] += p->h.exact * p->times;
+	r->squares[p->tree] += (double)s->period * (double)s->period * (double)p->times;
 	r->tally.first_time = MIN(r->tally.first_time, s->time);
-	r->tally.last_time = MAX(r->tally.last_time, s->time);
+	r->tally.last_time = MAX(r->tally.last_time, p->last);
 }
 
 /* Which measures hold something of the hit, of those in use. */
@@ -296,11 +305,12 @@ static void finish_batch(struct collector *c)
 	}
 	for (u32 i = 0; i < c->nr_batch; i++) {
 		struct pending *p = &c->batch[i];
-		u32 node = tree_add(&c->result.trees[p->tree], p->parent, p->frame, p->h.s.period, 1);
+		u32 node = tree_add(&c->result.trees[p->tree], p->parent, p->frame, p->h.s.period * p->times,
+				    (u32)p->times);
 
 		if (p->measured)
 			measure(c, i, node);
-		count(&c->result, p->tree, &p->h);
+		count(&c->result, p);
 	}
 	c->nr_batch = 0;
 }
@@ -309,27 +319,53 @@ static void count_activity(struct collector *c, const struct hit *h)
 {
 	const struct timelines *t = c->opts.keys->timelines;
 
-	c->result.tally.activities[h->activity ? t->all.v[h->activity].status : NR_ACTIVITY_STATUS]++;
+	c->result.tally.activities[h->activity ? t->all.v[h->activity].status : NR_ACTIVITY_STATUS] += spe_times(h);
 }
 
 static bool is_kept(struct collector *c, u32 tree, const struct hit *h, const struct thread_view *t)
 {
 	const struct sample_filter *f = c->opts.filter;
+	u64 times = spe_times(h);
 
-	c->result.tally.samples++;
+	c->result.tally.samples += times;
 	if (c->opts.keys->timelines)
 		count_activity(c, h);
 	if (!f)
 		return true;
 	if (!sample_filter_inside(f, &h->s)) {
-		c->result.tally.filtered++;
+		c->result.tally.filtered += times;
 		return false;
 	}
 	if (sample_filter_thread(f, h->s.pid, h->s.tid, t, c->strings) && sample_filter_activity(f, h->activity))
 		return true;
-	c->result.tally.filtered++;
-	c->result.hidden[tree] += h->s.period;
+	c->result.tally.filtered += times;
+	c->result.hidden[tree] += h->s.period * times;
 	return false;
+}
+
+/* An operation of SPE is a sample of several events, with the same values for all keys but that of the event. Only
+ * they come one after the other with the same place in the file. */
+static bool is_same_operation(const struct collector *c, const struct hit *h)
+{
+	const struct pending *before = &c->batch[c->nr_batch - 1];
+
+	return c->nr_batch && h->operation && h->nth && !c->one_table && before->h.offset == h->offset &&
+	       before->h.nth + 1 == h->nth;
+}
+
+static void take_group(struct collector *c, const struct hit *h, const struct thread_view *t, struct pending *p)
+{
+	bool again = is_same_operation(c, h);
+
+	p->h = *h;
+	if (again)
+		memcpy(p->g, p[-1].g, c->opts.keys->group_words * sizeof(*p->g));
+	else
+		group_of(c, h, t, p->g);
+	p->t = *t;
+	if (h->branch)
+		p->h.cpumode = place_mode(t, h->s.ip);
+	p->group_hash = again ? p[-1].group_hash : group_hash(c, p);
 }
 
 void collector_add(struct collector *c, const struct hit *h)
@@ -340,18 +376,16 @@ void collector_add(struct collector *c, const struct hit *h)
 
 	if (!is_kept(c, tree, h, t))
 		return;
-	group_of(c, h, t, p->g);
-	p->h = *h;
-	if (h->branch)
-		p->h.cpumode = place_mode(t, h->s.ip);
+	take_group(c, h, t, p);
 	if (c->opts.costs) /* as perf: no sample weighs nothing */
 		p->h.s.period = MAX(h->full->weight, 1);
 	p->measured = hold(c, h);
+	p->times = spe_times(h);
+	p->last = p->times > 1 ? h->operation->last : h->s.time;
 	p->h.full = NULL;
 	p->h.branch = NULL;
 	p->h.operation = NULL;
 	p->h.window = NULL;
-	p->t = *t;
 	p->tree = tree;
 	p->at_leaf = starts_at_leaf(h);
 	p->callers_hash = callers_hash(c, p);

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "agg/profile.h"
-#include "attrib/hit.h"
+#include "attrib/spe.h"
 #include "codec/perf_abi.h"
 
 bool cpu_modes_hold(const struct hit *h, void *held)
 {
 	struct mode_held *to = held;
 
-	to->weight = h->s.period;
+	to->weight = h->s.period * spe_times(h);
 	switch (h->cpumode) {
 	case PERF_RECORD_MISC_KERNEL:
 		to->mode = MODE_KERNEL;

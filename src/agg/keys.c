@@ -404,6 +404,13 @@ static void text_access(const struct row_view *v, u64 value, struct bytes *out)
 	data_src_put((enum data_src_part)(value >> PART_SHIFT), value, out);
 }
 
+/* "%#.16llx": reports have one in each of many rows. */
+static void put_address(u64 addr, struct bytes *out)
+{
+	bytes_str(out, addr ? "0x" : "");
+	bytes_hex_pad(out, addr, 16, '0');
+}
+
 /* Its place in its symbol; the address where no symbol holds it. As in perf a datum has an offset in any case, code
  * only behind the symbol's first byte. */
 static void put_place(const struct row_view *v, u64 value, bool always_offset, struct bytes *out)
@@ -412,12 +419,14 @@ static void put_place(const struct row_view *v, u64 value, bool always_offset, s
 	const struct symbol *s = f->sym == ID_NONE ? NULL : dsos_symbol(v->profile->dsos, f->dso, f->sym);
 
 	if (!s) {
-		bytes_printf(out, "%#.16llx", (unsigned long long)f->addr);
+		put_address(f->addr, out);
 		return;
 	}
 	bytes_str(out, dsos_symbol_name(v->profile->dsos, f->dso, f->sym));
-	if (always_offset || f->addr != s->start)
-		bytes_printf(out, "+0x%llx", (unsigned long long)(f->addr - s->start));
+	if (always_offset || f->addr != s->start) {
+		bytes_str(out, "+0x");
+		bytes_hex(out, f->addr - s->start);
+	}
 }
 
 static void text_datum(const struct row_view *v, u64 value, struct bytes *out)
@@ -473,7 +482,7 @@ static void label_cycles(const struct row_view *v, u64 value, struct bytes *out)
 static void text_address(const struct row_view *v, u64 value, struct bytes *out)
 {
 	(void)v;
-	bytes_printf(out, "%#.16llx", (unsigned long long)value);
+	put_address(value, out);
 }
 
 static void text_parent(const struct row_view *v, u64 value, struct bytes *out)

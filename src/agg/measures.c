@@ -17,7 +17,7 @@ const struct measure measures[NR_MEASURES] = {
 			      .rows = profile_windows_rows,
 			      .free_event = profile_windows_free },
 	[MEASURE_WEIGHTS] = { .full = true,
-			      .held = sizeof(u64),
+			      .held = sizeof(struct weight_held),
 			      .sums = sizeof(struct weight_sums),
 			      .hold = weights_hold,
 			      .add = weights_add,

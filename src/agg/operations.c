@@ -56,7 +56,7 @@ bool operations_hold(const struct hit *h, void *held)
 	if (!h->operation)
 		return false;
 	r = h->operation->record;
-	*o = (struct operation_held){ .kind = kind_of(r, h->operation->midr) };
+	*o = (struct operation_held){ .kind = kind_of(r, h->operation->midr), .times = spe_times(h) };
 	for (u32 i = 0; i < SPE_NR_COUNTERS; i++)
 		o->latencies |= (u8)((r->has & SPE_HAS_LATENCY(i) ? 1u : 0u) << i);
 	memcpy(o->latency, r->latency, sizeof(o->latency));
@@ -101,16 +101,17 @@ void operations_add(void *worker, const void *held, const struct hit_place *plac
 	struct operation_count *c = &s->counts.v[at];
 
 	(void)worker;
-	c->n++;
+	c->n += o->times;
 	for (u32 i = 0; i < NR_OPERATION_RATIOS; i++) {
-		c->ratios[i].n += o->happened >> i & 1;
-		c->ratios[i].of += o->might_have >> i & 1;
+		c->ratios[i].n += (o->happened >> i & 1) * o->times;
+		c->ratios[i].of += (o->might_have >> i & 1) * o->times;
 	}
 	for (u32 i = 0; i < SPE_NR_COUNTERS; i++) {
 		u16 what = (u16)(i << OPERATION_CLASS_BITS | class_of(o->latency[i]));
 
 		if (o->latencies >> i & 1)
-			add_class(s, &(struct operation_class){ at, what, o->kind, 1, o->latency[i] });
+			add_class(s,
+				  &(struct operation_class){ at, what, o->kind, o->times, o->times * o->latency[i] });
 	}
 }
 

@@ -47,6 +47,7 @@ struct operation_held {
 	u8 latencies;		 /* bits 1 << enum spe_counter: those that there are */
 	u8 happened, might_have; /* bits 1 << enum operation_ratio */
 	u16 latency[SPE_NR_COUNTERS];
+	u64 times; /* so many equal operations */
 };
 
 /* Operations of one kind in a node (or row). */

@@ -77,7 +77,9 @@ int profile_compare_frames(const struct profile *p, u32 x, u32 y)
 				dsos_symbol(p->dsos, b->dso, b->sym)->start);
 	if (!c)
 		c = compare_u64(a->addr, b->addr);
-	return c ? c : compare_u64(a->dso, b->dso);
+	if (!c)
+		c = compare_u64(a->dso, b->dso);
+	return c ? c : compare_u64((u64)a->level, (u64)b->level); /* the same place, as seen from elsewhere */
 }
 
 static bool is_inlined(const struct profile *p, const struct profile_event *e, u32 node)

@@ -112,6 +112,17 @@ static u32 row_by_keys(struct walk *w, const u64 *keys, u32 frame)
 	return id;
 }
 
+/* By the heaviest group; of equal ones, by the name that was known first: groups come in another order in each run. */
+static void name_row(struct walk *w, u32 id, u32 comm)
+{
+	struct row *r = &w->e->rows.v[id];
+
+	if (w->group_total < w->named[id] || (w->group_total == w->named[id] && r->comm && r->comm < comm))
+		return;
+	w->named[id] = w->group_total;
+	r->comm = comm;
+}
+
 /* The row of a frame (ID_NONE: of the group as a whole) in that group, or ID_NONE when it is filtered out. */
 static u32 find_row(struct walk *w, u32 group, u32 frame)
 {
@@ -138,10 +149,7 @@ static u32 find_row(struct walk *w, u32 group, u32 frame)
 			keys[i] = key->of_value(&w->keys, keys[i]);
 	}
 	id = w->distinct ? new_row(w, keys, frame) : row_by_keys(w, keys, frame);
-	if (w->group_total >= w->named[id]) {
-		w->named[id] = w->group_total;
-		w->e->rows.v[id].comm = (u32)g[0];
-	}
+	name_row(w, id, (u32)g[0]);
 	return id;
 }
 

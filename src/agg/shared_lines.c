@@ -107,12 +107,24 @@ static int by_place(const void *x, const void *y)
 	return a->code < b->code ? -1 : a->code > b->code;
 }
 
+/* In an order that is the same in each run: frames are numbered as workers meet them. Of uses that become one, the
+ * name that the thread had first is shown. */
+static int by_shown_place(const void *x, const void *y, void *profile)
+{
+	const struct line_use *a = x, *b = y;
+	int c = by_place(a, b);
+
+	if (c && a->offset == b->offset && a->tid == b->tid)
+		return profile_compare_frames(profile, a->code, b->code);
+	return c ? c : a->comm < b->comm ? -1 : a->comm > b->comm;
+}
+
 /* Uses that differ in nothing that is shown are one. They are in order. */
-static void join_uses(struct shared_line *l)
+static void join_uses(const struct profile *p, struct shared_line *l)
 {
 	size_t n = 0;
 
-	qsort(l->uses.v, l->uses.n, sizeof(*l->uses.v), by_place);
+	qsort_r(l->uses.v, l->uses.n, sizeof(*l->uses.v), by_shown_place, (void *)p);
 	for (size_t i = 0; i < l->uses.n; i++) {
 		struct line_use *to = n ? &l->uses.v[n - 1] : NULL, *u = &l->uses.v[i];
 
@@ -254,7 +266,7 @@ void shared_lines_make(const struct profile *p, struct shared_lines *out)
 	map_free(&known);
 	map_free(&cpus);
 	for (size_t i = 0; i < out->lines.n; i++) {
-		join_uses(&out->lines.v[i]);
+		join_uses(p, &out->lines.v[i]);
 		count_threads(&out->lines.v[i]);
 		judge(&out->lines.v[i]);
 	}

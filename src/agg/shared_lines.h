@@ -43,7 +43,7 @@ struct shared_line {
 	u64 loads, stores, handed, missed, locked, cost;
 	enum line_verdict verdict;
 	double false_share;	   /* the share of the contended accesses that is by threads using different bytes */
-	VEC(struct line_use) uses; /* by offset, then the most first */
+	VEC(struct line_use) uses; /* by offset, thread and code */
 };
 
 struct shared_lines {

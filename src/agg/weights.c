@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agg/profile.h"
-#include "attrib/hit.h"
+#include "attrib/spe.h"
 
 #define EXACT_BITS 7
 
@@ -23,7 +23,7 @@ bool weights_hold(const struct hit *h, void *held)
 		   h->e->attr.sample_type & PERF_SAMPLE_WEIGHT_TYPE;
 
 	if (has)
-		memcpy(held, &h->full->weight, sizeof(u64));
+		*(struct weight_held *)held = (struct weight_held){ h->full->weight, spe_times(h) };
 	return has;
 }
 
@@ -44,11 +44,14 @@ static void add(struct weight_sums *w, const struct weight_count *c)
 
 void weights_add(void *worker, const void *held, const struct hit_place *place, void *sums)
 {
-	u64 weight;
+	const struct weight_held *w = held;
 
 	(void)worker;
-	memcpy(&weight, held, sizeof(weight));
-	add(sums, &(struct weight_count){ place->node, size_of(weight), 1, weight, weight });
+	add(sums, &(struct weight_count){ .node = place->node,
+					  .size = size_of(w->weight),
+					  .n = (u32)w->times,
+					  .sum = w->weight * w->times,
+					  .largest = w->weight });
 }
 
 void weight_sums_merge(void *sums, void *from, const u32 *at)

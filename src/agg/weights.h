@@ -19,6 +19,11 @@ struct weight_count {
 	u64 sum, largest;
 };
 
+/* What a hit says: of so many samples, all with that weight. */
+struct weight_held {
+	u64 weight, times;
+};
+
 /* A zeroed struct is empty. */
 struct weight_sums {
 	struct map at; /* node << 32 | size -> index */

@@ -31,6 +31,13 @@ struct code_slot {
 	u32 frame_1;
 };
 
+struct datum_slot {
+	const struct space *space;
+	u64 addr;
+	u32 n, cpumode;
+	u32 frame_1;
+};
+
 struct symbol_slot {
 	u32 dso, sym;
 	u32 frame_1;
@@ -52,6 +59,7 @@ struct resolver {
 	struct thread_view threads[THREAD_CACHE];
 	u32 mask; /* of the slots of addresses */
 	struct address_slot *addresses;
+	struct datum_slot *data; /* as many; NULL: nobody asked yet */
 	struct code_cache *code;
 	bool borrowed;					  /* the code cache, and with it the room for addresses */
 	u32 nowhere_1[PERF_RECORD_MISC_CPUMODE_MASK + 1]; /* frames + 1, or 0 */
@@ -128,6 +136,8 @@ struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, stru
 
 void resolver_free(struct resolver *r)
 {
+	if (r)
+		free(r->data);
 	if (r && !r->borrowed) {
 		free(r->addresses);
 		code_cache_free(r->code);
@@ -241,13 +251,22 @@ u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode,
 
 u32 resolver_datum(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 addr)
 {
+	const struct maps *maps = maps_of(t, cpumode);
+	struct datum_slot *slot;
 	struct frame f;
 	struct place p;
 
+	if (!r->data)
+		r->data = mem_zalloc((r->mask + (size_t)1) * sizeof(*r->data));
+	slot = &r->data[address_index(r, maps, addr)];
+	if (slot->frame_1 && slot->addr == addr && slot->space == maps->space && slot->n == maps->n &&
+	    slot->cpumode == cpumode)
+		return slot->frame_1 - 1;
 	place_find(r->dsos, t, cpumode, addr, &p);
 	f = (struct frame){ .dso = p.dso, .sym = p.sym, .level = p.level };
 	f.addr = p.sym == ID_NONE ? addr : p.addr;
-	return frames_intern(r->frames, &f);
+	*slot = (struct datum_slot){ maps->space, addr, maps->n, cpumode, frames_intern(r->frames, &f) + 1 };
+	return slot->frame_1 - 1;
 }
 
 u32 resolver_branch_end(struct resolver *r, const struct thread_view *t, u64 addr, bool exact)

@@ -2,12 +2,13 @@
 /*
  * Resolver: turns a sample's raw addresses into frames, with caches for each worker.
  *
- * Work is done once per distinct thing. There are four caches, each a plain array indexed by hash, in which a new
+ * Work is done once per distinct thing. There are five caches, each a plain array indexed by hash, in which a new
  * entry replaces the old one. Those for addresses are smaller if there are few samples; above some thousands of
  * samples memory does not grow with the recording:
  *
  *	thread   (tid)                  -> what holds for it, while its clock range holds
  *	address  (version of space, ip) -> frame
+ *	datum    (version of space, address) -> frame
  *	code     (dso, address in it)   -> frame; serves the same library in the next process
  *	symbol   (dso, symbol)          -> frame of the whole function
  */

@@ -102,17 +102,17 @@ bool spe_counts(const struct spe_record *r, enum spe_event event)
 	}
 }
 
-/* From the record where the kernel writes it there, else who ran on the CPU, else who the buffer is of. */
-static void find_thread(const struct aux *a, const struct aux_buffer *b, const struct spe_record *r, u64 time,
-			struct sample_core *s)
+u64 spe_event_bits(enum spe_event event)
 {
-	if (r->has & SPE_HAS(SPE_CONTEXT))
-		s->tid = r->context;
-	else if (aux_thread(a, b->cpu, time, &s->pid, &s->tid))
+	return rows[event].events;
+}
+
+void spe_thread(const struct spe *s, const struct aux_buffer *b, u64 time, u32 *pid, u32 *tid)
+{
+	if (aux_thread(s->aux, b->cpu, time, pid, tid))
 		return;
-	else
-		s->tid = b->tid;
-	s->pid = aux_process(a, s->tid);
+	*tid = b->tid;
+	*pid = aux_process(s->aux, *tid);
 }
 
 static void whole_sample(const struct hit *h, const struct spe_record *r, u64 midr, struct sample *out)
@@ -137,24 +137,41 @@ u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before)
 	return r->has & SPE_HAS(SPE_TIMESTAMP) && s->aux->has_conversion ? aux_time(s->aux, r->time) : before;
 }
 
+void spe_hit_of(const struct spe_operation *o, u64 offset, const struct sample_core *s, struct hit *h,
+		struct sample *full)
+{
+	const struct spe_record *r = o->record;
+
+	*h = (struct hit){
+		.cpumode = r->pc >> 63 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
+		.offset = offset,
+		.clock = s->time,
+		.made = HIT_SYNTHESISED,
+		.exact = true,
+		.s = *s,
+		.full = full,
+		.operation = o,
+	};
+	h->s.ip = r->pc;
+	h->s.period = 1;
+	if (full)
+		whole_sample(h, r, o->midr, full);
+}
+
 void spe_hit(const struct spe *s, const struct aux_buffer *b, struct spe_operation *o, u64 *time, struct hit *h,
 	     struct sample *full)
 {
 	const struct spe_record *r = o->record;
+	struct sample_core core = { .cpu = b->cpu };
 
 	o->midr = aux_midr(s->aux, b->cpu);
 	*time = spe_time(s, r, *time);
-	*h = (struct hit){
-		.cpumode = r->pc >> 63 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
-		.offset = b->at + r->at,
-		.made = HIT_SYNTHESISED,
-		.exact = true,
-		.s = { .ip = r->pc, .time = *time, .period = 1, .cpu = b->cpu },
-		.full = full,
-		.operation = o,
-	};
-	h->clock = h->s.time;
-	find_thread(s->aux, b, r, h->s.time, &h->s);
-	if (full)
-		whole_sample(h, r, o->midr, full);
+	core.time = *time;
+	if (r->has & SPE_HAS(SPE_CONTEXT)) {
+		core.tid = r->context;
+		core.pid = aux_process(s->aux, core.tid);
+	} else {
+		spe_thread(s, b, *time, &core.pid, &core.tid);
+	}
+	spe_hit_of(o, b->at + r->at, &core, h, full);
 }

@@ -39,11 +39,17 @@ struct spe {
 /* Adds events to a sealed list, whose records they do not change. */
 void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evlist *l);
 
-/* An operation, and the MIDR_EL1 of its core (0: not known). */
+/* An operation. Of equal ones that were counted (pass/equal_operations.h) it is one, with the time of the first. */
 struct spe_operation {
 	const struct spe_record *record;
-	u64 midr;
+	u64 midr;	/* MIDR_EL1 of its core; 0: not known */
+	u64 more, last; /* so many equal ones beside it, and if there are any, the time of the last one */
 };
+/* How many operations a hit stands for. */
+static inline u64 spe_times(const struct hit *h)
+{
+	return h->operation ? h->operation->more + 1 : 1;
+}
 
 /* The time of the operation in ns; before: the time of the previous operation, for those that have no time. */
 u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before);
@@ -51,6 +57,14 @@ u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before);
  * `before`, and its result. full: becomes its whole sample; or NULL. */
 void spe_hit(const struct spe *s, const struct aux_buffer *b, struct spe_operation *o, u64 *time, struct hit *h,
 	     struct sample *full);
+/* The part of it that comes after the thread was found; o: complete, h->s: cpu, pid, tid and time are there. offset:
+ * of the operation in source.data. */
+void spe_hit_of(const struct spe_operation *o, u64 offset, const struct sample_core *s, struct hit *h,
+		struct sample *full);
+/* Who ran on that CPU then, for data that do not say it themselves. */
+void spe_thread(const struct spe *s, const struct aux_buffer *b, u64 time, u32 *pid, u32 *tid);
+/* The bits of an operation's events that make it a sample of this event; 0: other things decide. */
+u64 spe_event_bits(enum spe_event event);
 /* Is the operation a sample of this event? */
 bool spe_counts(const struct spe_record *r, enum spe_event event);
 

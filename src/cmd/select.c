@@ -189,8 +189,8 @@ void select_note_nothing_left(const struct select *s, u64 samples, const struct 
 				     *filters[i].text ? " " : "", filters[i].text);
 	bytes_char(&said, 0);
 	if (said.len > 1)
-		notify_warn(to, "nothing is left of %llu sample%s by %s", (unsigned long long)samples,
-			    plural(samples), (char *)said.p);
+		notify_warn(to, "nothing is left of %llu sample%s by %s", (unsigned long long)samples, plural(samples),
+			    (char *)said.p);
 	bytes_free(&said);
 }
 

@@ -73,7 +73,8 @@ bool spe_next(struct spe_reader *r, struct spe_record *out)
 
 	*out = (struct spe_record){ .at = at };
 	while (at < len) {
-		if (r->shapes && !out->has && !broken && (shape = spe_shape_of(r->shapes, data + at, len - at))) {
+		if (r->shapes && !out->has && !broken &&
+		    (shape = spe_shape_of(r->shapes, data + at, len - at, r->spare))) {
 			spe_shape_read(shape, data + at, out);
 			out->at = at;
 			out->end = r->at = at + shape->size;

@@ -9,11 +9,12 @@
 
 struct spe_shapes;
 
-/* Goes through a buffer. The caller sets the first four fields and zeroes the rest. */
+/* Goes through a buffer. The caller sets the first five fields and zeroes the rest. */
 struct spe_reader {
 	const u8 *data;
 	u64 len, aux_offset;	   /* as those of spe_packet_decode */
 	struct spe_shapes *shapes; /* of records read before (codec/spe_shapes.h), also from other buffers; or NULL */
+	u64 spare;		   /* bytes behind the buffer that may be read, though they are not part of it */
 	u64 at;
 	u64 bad_bytes; /* that are not a packet, and were skipped */
 	u64 broken;    /* records with such bytes, left out */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/spe_shapes.h"
 
-#include <endian.h>
-#include <string.h>
-
-#define SPARE 8 /* bytes behind a record that are read with its last field */
-
 static u64 word_at(const u8 *p)
 {
 	u64 v;
@@ -14,23 +9,34 @@ static u64 word_at(const u8 *p)
 	return v;
 }
 
-/* From the last word on: there shapes differ, while most begin alike. */
-static bool fits(const struct spe_shape *s, const u8 *p)
+/* In no order; s->n: none. */
+static u32 look_for(const struct spe_shapes *s, const u8 *p)
 {
-	for (u32 i = s->words; i--;)
-		if ((word_at(p + 8 * i) & s->mask[i]) != s->header[i])
-			return false;
-	return true;
+	u32 i = 0;
+
+	while (i < s->n && !spe_shape_fits(&s->v[i], p))
+		i++;
+	return i;
 }
 
-const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left)
+const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left, u64 spare)
 {
-	if (left < 8 * SPE_SHAPE_WORDS + SPARE)
+	u8 *guess;
+	u32 i;
+
+	if (!s->n ||
+	    (left < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE && left + spare < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE))
 		return NULL;
-	for (u32 i = 0; i < s->n; i++)
-		if (fits(&s->v[i], p))
-			return &s->v[i];
-	return NULL;
+	guess = s->guesses[word_at(p + 1) * 0x9e3779b97f4a7c15u >> (64 - SPE_SHAPE_GUESSES)];
+	i = guess[0];
+	if (!spe_shape_fits(&s->v[i], p)) {
+		i = spe_shape_fits(&s->v[guess[1]], p) ? guess[1] : look_for(s, p);
+		if (i == s->n)
+			return NULL;
+		guess[1] = guess[0];
+		guess[0] = (u8)i;
+	}
+	return s->v[i].size <= left ? &s->v[i] : NULL;
 }
 
 /* SPE_NR_FIELDS: none. */
@@ -98,27 +104,22 @@ void spe_shape_note(struct spe_shapes *s, const u8 *p, u64 size, const struct sp
 	s->v[s->n++] = shape;
 }
 
-static u64 payload(const struct spe_shape *s, enum spe_field field, const u8 *p)
-{
-	return le64toh(word_at(p + s->at[field])) & s->payload[field];
-}
-
 void spe_shape_read(const struct spe_shape *s, const u8 *p, struct spe_record *out)
 {
 	u8 level;
 
 	out->has = s->has;
-	out->time = payload(s, SPE_FIELD_TIME, p);
-	out->pc = spe_code_address(payload(s, SPE_FIELD_PC, p), &out->level);
-	out->target = spe_code_address(payload(s, SPE_FIELD_TARGET, p), &level);
-	out->previous_target = spe_code_address(payload(s, SPE_FIELD_PREVIOUS_TARGET, p), &level);
-	out->virtual = spe_data_address(payload(s, SPE_FIELD_VIRTUAL, p));
-	out->physical = spe_physical_address(payload(s, SPE_FIELD_PHYSICAL, p));
-	out->source = payload(s, SPE_FIELD_SOURCE, p);
-	out->events = payload(s, SPE_FIELD_EVENTS, p);
-	out->context = (u32)payload(s, SPE_FIELD_CONTEXT, p);
-	out->operation = (u8)payload(s, SPE_FIELD_OPERATION, p);
+	out->time = spe_shape_payload(s, SPE_FIELD_TIME, p);
+	out->pc = spe_code_address(spe_shape_payload(s, SPE_FIELD_PC, p), &out->level);
+	out->target = spe_code_address(spe_shape_payload(s, SPE_FIELD_TARGET, p), &level);
+	out->previous_target = spe_code_address(spe_shape_payload(s, SPE_FIELD_PREVIOUS_TARGET, p), &level);
+	out->virtual = spe_data_address(spe_shape_payload(s, SPE_FIELD_VIRTUAL, p));
+	out->physical = spe_physical_address(spe_shape_payload(s, SPE_FIELD_PHYSICAL, p));
+	out->source = spe_shape_payload(s, SPE_FIELD_SOURCE, p);
+	out->events = spe_shape_payload(s, SPE_FIELD_EVENTS, p);
+	out->context = (u32)spe_shape_payload(s, SPE_FIELD_CONTEXT, p);
+	out->operation = (u8)spe_shape_payload(s, SPE_FIELD_OPERATION, p);
 	out->operation_class = s->operation_class;
 	for (u32 i = 0; i < SPE_NR_COUNTERS; i++)
-		out->latency[i] = (u16)payload(s, SPE_FIELD_LATENCY + i, p);
+		out->latency[i] = (u16)spe_shape_payload(s, SPE_FIELD_LATENCY + i, p);
 }

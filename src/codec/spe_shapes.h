@@ -11,6 +11,9 @@
 #ifndef CODEC_SPE_SHAPES_H
 #define CODEC_SPE_SHAPES_H
 
+#include <endian.h>
+#include <string.h>
+
 #include "codec/spe.h"
 
 #define SPE_SHAPES 32
@@ -42,16 +45,50 @@ struct spe_shape {
 	u64 header[SPE_SHAPE_WORDS]; /* and what they are */
 };
 
+/* Which shape a record has cannot be foreseen by a processor that has to choose between them, and a wrong guess costs
+ * it as much as all else that is done with a record. But an instruction's records are mostly of one shape. */
+#define SPE_SHAPE_GUESSES 12 /* bits */
+
 /* A zeroed struct is empty. One thread's. */
 struct spe_shapes {
 	u32 n;
+	/* By hash of what follows the first header, which is the PC: the last shape, and the one before it, in v. */
+	u8 guesses[1u << SPE_SHAPE_GUESSES][2];
 	struct spe_shape v[SPE_SHAPES];
 };
 
-/* The shape of the record that begins at p, of which left bytes are there; NULL: none that is known. */
-const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left);
+/* Has the record at p the headers of the shape? 8 * SPE_SHAPE_WORDS bytes can be read there. Most shapes have no more
+ * words than that number, for which there is no loop. */
+#define SPE_SHAPE_USUAL 8
+static inline bool spe_shape_fits(const struct spe_shape *s, const u8 *p)
+{
+	u64 other = 0, word;
+
+	for (u32 i = 0; i < SPE_SHAPE_USUAL; i++) {
+		memcpy(&word, p + 8 * i, sizeof(word));
+		other |= (word & s->mask[i]) ^ s->header[i];
+	}
+	for (u32 i = SPE_SHAPE_USUAL; i < s->words; i++) {
+		memcpy(&word, p + 8 * i, sizeof(word));
+		other |= (word & s->mask[i]) ^ s->header[i];
+	}
+	return !other;
+}
+
+/* The shape of the record that begins at p; NULL: none that is known. There are `left` bytes, and `spare` more behind
+ * them which are not the record's, but may be read. */
+const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left, u64 spare);
 /* Notes the shape of a record that consists of these bytes, if it has one and there is room. */
 void spe_shape_note(struct spe_shapes *s, const u8 *p, u64 size, const struct spe_record *r);
+/* The payload of a field; p: as above, with SPE_SHAPE_SPARE bytes behind the record. */
+#define SPE_SHAPE_SPARE 8
+static inline u64 spe_shape_payload(const struct spe_shape *s, enum spe_field field, const u8 *p)
+{
+	u64 v;
+
+	memcpy(&v, p + s->at[field], sizeof(v));
+	return le64toh(v) & s->payload[field];
+}
 /* What its packets say; p: as above. */
 void spe_shape_read(const struct spe_shape *s, const u8 *p, struct spe_record *out);
 

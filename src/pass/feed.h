@@ -30,6 +30,8 @@
 #define FEED_CHAINS 64
 typedef void (*hit_fn)(void *ctx, const struct hit *h);
 
+struct equal_operations;
+
 /* Counts of AUX data. */
 struct aux_counts {
 	u64 operations; /* whole ones */
@@ -47,6 +49,7 @@ struct feed {
 		     */
 	struct windows *windows;	   /* settled; with reads: they may end windows. NULL: none do */
 	const struct spe *spe;		   /* AUX data become hits. NULL: they do not */
+	struct equal_operations *equal;	   /* with it: equal ones are counted, and become one hit. NULL: each is one */
 	const struct timelines *timelines; /* hits have their thread's activity. NULL: none has */
 	struct lbr *lbr;	 /* call stacks of branch records become the hit's chain. NULL: they do not */
 	struct unwinder *unwind; /* copies of stacks become the hit's chain. NULL: they do not */
@@ -70,6 +73,9 @@ void feed_note(struct feed *f, const struct source_record *at);
 /* Hands on the hits of any record: of a sample, or of the AUX data after an AUXTRACE record; other records are taken
  * note of. */
 void feed_record(struct feed *f, const struct source_record *at, hit_fn take, void *ctx);
+
+/* No more records will come: hands on hits for what was only counted. */
+void feed_flush(const struct feed *f, hit_fn take, void *ctx);
 
 /* Goes through the operations in a buffer of AUX data, in order: the time (ns), and the place of the first packet in
  * source.data. */

@@ -3,10 +3,23 @@
 #include "pass/feed_aux.h"
 
 #include "codec/spe_reader.h"
+#include "pass/equal_operations.h"
+#include "pass/operation_hits.h"
 
 static struct spe_reader reader_over(const struct source *src, const struct aux_buffer *b)
 {
-	return (struct spe_reader){ .data = src->data + b->at, .len = b->size, .aux_offset = b->aux_offset };
+	return (struct spe_reader){ .data = src->data + b->at,
+				    .len = b->size,
+				    .aux_offset = b->aux_offset,
+				    .spare = src->size - b->at - b->size };
+}
+
+static bool is_sample(const struct feed *f, const struct spe_record *r)
+{
+	for (u32 i = 0; i < SPE_NR_EVENTS; i++)
+		if (f->spe->of[i] != ID_NONE && spe_counts(r, i))
+			return true;
+	return false;
 }
 
 static void hand_on(const struct feed *f, const struct aux_buffer *b, const struct spe_record *r, u64 *time,
@@ -16,19 +29,16 @@ static void hand_on(const struct feed *f, const struct aux_buffer *b, const stru
 	struct sample full;
 	struct hit h;
 
+	if (!is_sample(f, r)) {
+		*time = spe_time(f->spe, r, *time);
+		return;
+	}
 	spe_hit(f->spe, b, &o, time, &h, f->full ? &full : NULL);
 	if (!f->src->events.has_time)
 		h.clock = h.offset;
 	if (f->timelines)
 		h.activity = timelines_at(f->timelines, h.s.tid, h.clock);
-	for (u32 i = 0; i < SPE_NR_EVENTS; i++) {
-		if (f->spe->of[i] == ID_NONE || !spe_counts(r, i))
-			continue;
-		h.event = f->spe->of[i];
-		h.e = &f->src->events.events.v[h.event];
-		take(ctx, &h);
-		h.nth++;
-	}
+	operation_hits(f, &h, r, take, ctx);
 }
 
 void feed_aux(struct feed *f, const struct source_record *at, hit_fn take, void *ctx)
@@ -43,13 +53,23 @@ void feed_aux(struct feed *f, const struct source_record *at, hit_fn take, void 
 	reader = reader_over(f->src, b);
 	reader.shapes = &f->shapes;
 	time = b->clock;
-	while (spe_next(&reader, &r)) {
+	for (;;) {
+		if (f->equal)
+			f->aux.operations += equal_operations_take(f->equal, f, b, &reader, &time, take, ctx);
+		if (!spe_next(&reader, &r))
+			break;
 		hand_on(f, b, &r, &time, take, ctx);
 		f->aux.operations++;
 	}
 	f->aux.broken += reader.broken;
 	f->aux.bad_bytes += reader.bad_bytes;
 	f->aux.unknown_packets += reader.unknown;
+}
+
+void feed_flush(const struct feed *f, hit_fn take, void *ctx)
+{
+	if (f->equal)
+		equal_operations_flush(f->equal, f, take, ctx);
 }
 
 void feed_operations(const struct source *src, const struct spe *spe, const struct aux_buffer *b, operation_fn take,

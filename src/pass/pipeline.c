@@ -28,6 +28,7 @@
 #include "codec/vpmu.h"
 #include "pass/branches.h"
 #include "pass/call_sites.h"
+#include "pass/equal_operations.h"
 #include "pass/feed.h"
 #include "pass/lanes.h"
 #include "pass/order.h"
@@ -227,6 +228,7 @@ static void end_workers(struct pass *pass, struct window_pass *windows, struct p
 		}
 		unwinder_free(w->feed.unwind);
 		lbr_free(w->feed.lbr);
+		equal_operations_free(w->feed.equal);
 		feed_free(&w->feed);
 	}
 }
@@ -266,10 +268,11 @@ static void join_results(struct pass *pass, struct window_pass *windows, const s
 }
 
 static void start_worker(struct pass_worker *w, bool first, struct session *s, const struct window_pass *windows,
-			 const struct collector_opts *opts, const struct callers *callers)
+			 const struct collector_opts *opts, const struct callers *callers, bool in_portions)
 {
 	const struct evlist *l = &s->src->events;
 	struct collector_opts o = *opts;
+	struct operation_wants wants;
 
 	window_worker_start(windows, s, &w->windows);
 	w->feed = (struct feed){ .src = s->src,
@@ -287,6 +290,8 @@ static void start_worker(struct pass_worker *w, bool first, struct session *s, c
 	else /* what is wrong with formats of tracepoints is said once */
 		o.notify = NULL;
 	w->collector = collector_new(s->procs, s->dsos, s->frames, &s->strings, l, &o);
+	if (w->feed.spe && !in_portions && operation_wants(opts, w->feed.spe, &wants))
+		w->feed.equal = equal_operations_new(s->procs, &wants, s->aux.bytes);
 	if (opts->chains && lbr_used(l))
 		w->feed.lbr = lbr_new(features_branch_depth(&s->src->features), callers, s->procs, s->dsos);
 	if (opts->chains && unwind_used(l))
@@ -306,7 +311,15 @@ static void start_one(void *ctx, u32 thread, u32 unit)
 	const struct start *a = ctx;
 
 	(void)thread;
-	start_worker(&a->pass->workers[unit], !unit, a->pass->s, a->windows, a->opts, a->callers);
+	start_worker(&a->pass->workers[unit], !unit, a->pass->s, a->windows, a->opts, a->callers, a->pass->portions);
+}
+
+static void flush_one(void *ctx, u32 thread, u32 unit)
+{
+	struct pass_worker *w = &((struct pass *)ctx)->workers[unit];
+
+	(void)thread;
+	feed_flush(&w->feed, take_hit, w->collector);
 }
 
 static bool is_small(const struct session *s)
@@ -374,6 +387,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 		lanes_run(s, pass.nr_workers, take_record, &pass);
 	else
 		pool_run(pass.nr_workers, (u32)s->data.blocks.n, collect_block, &pass);
+	pool_run(pass.nr_workers, pass.nr_workers, flush_one, &pass);
 	join_results(&pass, windows, &setups, p);
 	callers_free(callers);
 	dsos_functions_only(s->dsos, false);

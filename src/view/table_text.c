@@ -22,12 +22,22 @@ struct span {
 
 #define MEASURED 8192 /* a power of two: numbers of cells that a worker has measured, as many of a column as fit */
 
+/* A cell as it was written, with its padding. */
+#define WRITTEN 256 /* a power of two: cells that a worker keeps, as many of a column as fit */
+#define WRITTEN_BYTES 55
+struct written {
+	u64 number; /* of the cell, and 1; 0: none */
+	u8 len;
+	u8 text[WRITTEN_BYTES];
+};
+
 /* The row that a worker is at. */
 struct line {
 	struct bytes raw, text; /* raw: one cell before control bytes are replaced */
 	struct span *cells;
 	u32 *widths;
-	u64 *measured; /* MEASURED per column that is `alike`, by hash; NULL until one is there */
+	u64 *measured;		 /* MEASURED per column that is `alike`, by hash; NULL until one is there */
+	struct written *written; /* likewise, WRITTEN */
 };
 
 struct table_text {
@@ -105,6 +115,7 @@ void table_text_free(struct table_text *x)
 		free(x->lines[i].cells);
 		free(x->lines[i].widths);
 		free(x->lines[i].measured);
+		free(x->lines[i].written);
 	}
 	for (u32 i = 0; i < x->nr_slots; i++)
 		bytes_free(&x->texts[i]);
@@ -209,6 +220,8 @@ void table_text_measure(struct table_text *x)
 		memset(x->lines[i].widths, 0, x->t->columns.n * sizeof(u32));
 		free(x->lines[i].measured);
 		x->lines[i].measured = NULL;
+		free(x->lines[i].written);
+		x->lines[i].written = NULL;
 	}
 	if (!x->how.separator)
 		pool_run(x->how.workers, nr_units(x->t), measure_unit, x);
@@ -296,16 +309,54 @@ static void put_cell(const struct table_text *x, const struct line *l, size_t k,
 	bytes_repeat(out, ' ', c->left && k + 1 < x->t->columns.n ? pad : 0);
 }
 
+/* Where a cell with that number is kept, or will be. */
+static struct written *written_at(const struct table *t, size_t k, u64 number, struct line *l)
+{
+	if (!l->written)
+		l->written = mem_zalloc(t->columns.n * WRITTEN * sizeof(*l->written));
+	return &l->written[k * WRITTEN + hash_u64(number) % WRITTEN];
+}
+
+static void put_new_cell(const struct table_text *x, size_t row, size_t k, struct line *l, struct bytes *out)
+{
+	l->text.len = 0;
+	render_cell(x->t, k, &(struct table_row){ .at = row }, l);
+	put_cell(x, l, k, x->how.color && row != TABLE_TOTAL, out);
+}
+
+/* Most cells of a key have the text of one that was just written. */
+static void put_alike(const struct table_text *x, size_t row, size_t k, struct line *l, struct bytes *out)
+{
+	u64 number = x->t->number(x->t, &x->t->columns.v[k], row) + 1;
+	struct written *w = written_at(x->t, k, number, l);
+	size_t at = out->len;
+
+	if (number && w->number == number) {
+		bytes_put(out, w->text, w->len);
+		return;
+	}
+	put_new_cell(x, row, k, l, out);
+	if (out->len - at > WRITTEN_BYTES)
+		return;
+	w->number = number;
+	w->len = (u8)(out->len - at);
+	memcpy(w->text, out->p + at, w->len);
+}
+
+/* out: memory, which does not empty itself. */
 static void put_row(const struct table_text *x, size_t row, struct line *l, struct bytes *out)
 {
-	render(x->t, &(struct table_row){ .at = row }, l);
 	if (x->how.separator) {
+		render(x->t, &(struct table_row){ .at = row }, l);
 		put_separated(x, l, out);
 		return;
 	}
 	for (size_t k = 0; k < x->t->columns.n; k++) {
 		bytes_str(out, x->t->columns.v[k].joined ? "" : "  ");
-		put_cell(x, l, k, x->how.color && row != TABLE_TOTAL, out);
+		if (x->t->columns.v[k].alike && row != TABLE_TOTAL)
+			put_alike(x, row, k, l, out);
+		else
+			put_new_cell(x, row, k, l, out);
 	}
 	bytes_char(out, '\n');
 }

@@ -18,7 +18,7 @@ static void add(struct measured *m, u32 node, u64 weight)
 {
 	const struct hit_place place = { .node = node };
 
-	weights_add(NULL, &weight, &place, measured_sums(m, MEASURE_WEIGHTS));
+	weights_add(NULL, &(struct weight_held){ weight, 1 }, &place, measured_sums(m, MEASURE_WEIGHTS));
 }
 
 static const struct weight_sums *weights_of(const struct measured *m)
@@ -94,10 +94,10 @@ static void test_held(void **state)
 		const struct sample s = { .weight = rows[i].weight };
 		const struct event e = { .attr.sample_type = rows[i].sample_type };
 		struct hit h = { .e = &e, .full = &s, .made = rows[i].made };
-		u64 held = 0;
+		struct weight_held held = { 0 };
 
 		assert_int_equal(weights_hold(&h, &held), rows[i].held);
-		assert_int_equal(held, rows[i].held ? 7 : 0);
+		assert_int_equal(held.weight, rows[i].held ? 7 : 0);
 		h.full = NULL;
 		assert_false(weights_hold(&h, &held));
 	}

@@ -266,10 +266,12 @@ static void test_shapes(void **state)
 	}
 	assert_int_equal(same_by_shapes(&b, &shapes), 80);
 	assert_int_equal(shapes.n, 2);
-	known = spe_shape_of(&shapes, b.p, b.len);
+	known = spe_shape_of(&shapes, b.p, b.len, 0);
 	assert_non_null(known);
-	assert_null(spe_shape_of(&shapes, b.p + 1, b.len - 1));
-	assert_null(spe_shape_of(&shapes, b.p, known->size)); /* its last field is read with what follows */
+	assert_null(spe_shape_of(&shapes, b.p + 1, b.len - 1, 0));
+	assert_null(spe_shape_of(&shapes, b.p, known->size, 0)); /* its last field is read with what follows */
+	assert_ptr_equal(spe_shape_of(&shapes, b.p, known->size, b.len - known->size), known);
+	assert_null(spe_shape_of(&shapes, b.p, known->size - 1, b.len - known->size + 1)); /* cut off */
 
 	for (u32 i = 0; i < 2000; i++) {
 		u8 *at, was;

@@ -14,7 +14,10 @@ struct row_writer {
 	struct bytes *out;
 	struct parquet *parquet; /* NULL: CSV */
 	ZSTD_CCtx *zstd;
-	struct strtab texts; /* of CSV */
+	/* Of CSV: texts by number, and how each reads as a field. */
+	struct strtab texts;
+	VEC(size_t) field_end; /* in fields */
+	struct bytes fields;
 };
 
 static bool pack(void *ctx, const struct bytes *in, struct bytes *out)
@@ -68,12 +71,39 @@ void row_writer_free(struct row_writer *w)
 	parquet_free(w->parquet);
 	ZSTD_freeCCtx(w->zstd);
 	strtab_free(&w->texts);
+	vec_free(&w->field_end);
+	bytes_free(&w->fields);
 	free(w);
+}
+
+/* Texts are escaped once, and not in each of millions of rows. */
+static void make_fields(struct row_writer *w)
+{
+	w->fields.formulas = w->out->formulas;
+	while (w->field_end.n < w->texts.entries.n) {
+		const struct strtab_entry *e = &w->texts.entries.v[w->field_end.n];
+
+		bytes_csv(&w->fields, e->s, e->len);
+		vec_push(&w->field_end, w->fields.len);
+	}
+}
+
+static void put_text(const struct row_writer *w, u64 id)
+{
+	size_t at = id ? w->field_end.v[id - 1] : 0;
+
+	bytes_put(w->out, w->fields.p + at, w->field_end.v[id] - at);
 }
 
 u32 row_writer_text(struct row_writer *w, const char *s, size_t n)
 {
-	return w->parquet ? parquet_text(w->parquet, s, n) : strtab_intern(&w->texts, s, MIN(n, PARQUET_TEXT_MAX));
+	u32 id;
+
+	if (w->parquet)
+		return parquet_text(w->parquet, s, n);
+	id = strtab_intern(&w->texts, s, MIN(n, PARQUET_TEXT_MAX));
+	make_fields(w);
+	return id;
 }
 
 static void put_signed(struct bytes *out, s64 v)
@@ -87,7 +117,7 @@ static void put_field(const struct row_writer *w, u32 kind, u64 v)
 {
 	switch (kind) {
 	case PARQUET_TEXT:
-		bytes_csv(w->out, w->texts.entries.v[v].s, w->texts.entries.v[v].len);
+		put_text(w, v);
 		break;
 	case PARQUET_BOOL:
 		bytes_str(w->out, v ? "true" : "false");

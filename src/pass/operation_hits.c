@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pass/operation_hits.h"
+
+void operation_hits(const struct feed *f, struct hit *h, const struct spe_record *r, hit_fn take, void *ctx)
+{
+	for (u32 i = 0; i < SPE_NR_EVENTS; i++) {
+		if (f->spe->of[i] == ID_NONE || !spe_counts(r, i))
+			continue;
+		h->event = f->spe->of[i];
+		h->e = &f->src->events.events.v[h->event];
+		take(ctx, h);
+		h->nth++;
+	}
+}
