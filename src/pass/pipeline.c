@@ -337,6 +337,30 @@ static void start_parser(const struct session *s, bool inlined_alone, const stru
 		dsos_start_parser(s->dsos);
 }
 
+struct ahead {
+	struct dsos *dsos;
+	u32 listed[DSOS_LISTED];
+};
+
+static void load_ahead(void *ctx, u32 worker, u32 unit)
+{
+	const struct ahead *a = ctx;
+
+	(void)worker;
+	dsos_load_ahead(a->dsos, a->listed[unit]);
+}
+
+/* Nearly each small recording has a sample in the kernel at its beginning, for whose symbols all would wait. */
+static void load_what_was_met(const struct session *s, const struct pipeline_opts *o, u32 workers)
+{
+	const struct sample_filter *f = &o->samples;
+	struct ahead a = { .dsos = s->dsos };
+	u32 n = dsos_listed(s->dsos, a.listed);
+
+	if (n && !o->time && !f->activity && !f->comms.n && !f->pids.n && !f->tids.n && !f->cpus.n)
+		pool_run(workers, n, load_ahead, &a);
+}
+
 static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows,
 		   const struct pipeline_opts *o, struct portion *portions, u32 nr_portions, struct profile *p)
 {
@@ -377,6 +401,8 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 		dsos_keep_later(s->dsos);
 	if (pass.nr_workers > 1 || (stitches && call_sites_workers(s) > 1))
 		start_parser(s, inlined_alone, &copts);
+	if (is_small(s) && pass.nr_workers > 1)
+		load_what_was_met(s, o, pass.nr_workers);
 	callers = stitches ? call_sites(s) : NULL;
 	pass.workers = mem_zalloc(pass.nr_workers * sizeof(*pass.workers));
 	/* Each has tables of some megabytes, which are zeroed. */
@@ -466,11 +492,11 @@ static int run(const struct pipeline_opts *opts, struct session *s, struct porti
 	}
 	if (!err && !o.addresses)
 		profile_name_places(p, p->graph_key);
-	dsos_keep_end(s->dsos);
 	if (!err)
 		take_told_stacks(p, &s->src->features);
 	if (!err)
 		make_rows(s, &o, p);
+	dsos_keep_end(s->dsos);
 	window_pass_free(&windows);
 	timeranges_free(&times);
 	if (err) {

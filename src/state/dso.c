@@ -63,6 +63,7 @@ void dsos_free(struct dsos *d)
 	}
 	if (!d->opts.apart)
 		apart_free(d->apart);
+	apart_free(d->names_apart);
 	map_free(&d->by_file);
 	vec_free(&d->files);
 	pthread_mutex_destroy(&d->files_lock);
@@ -473,7 +474,7 @@ const struct dso *dsos_at(const struct dsos *d, u32 dso)
 	return &d->slots.v[dso]->pub;
 }
 
-static struct symtab *table(struct dsos *d, u32 dso)
+struct symtab *dso_get_table(struct dsos *d, u32 dso)
 {
 	struct dso_slot *s = d->slots.v[dso];
 	struct symtab *t = __atomic_load_n(&s->pub.symtab, __ATOMIC_ACQUIRE);
@@ -529,9 +530,32 @@ static struct symtab *made_anew(struct dsos *d, struct dso_slot *s)
 	return t;
 }
 
+u32 dsos_listed(const struct dsos *d, u32 dsos[DSOS_LISTED])
+{
+	u32 n = 0;
+
+	for (u32 i = 0; d->reads_ahead && i < d->slots.n; i++) {
+		const struct dso *dso = &d->slots.v[i]->pub;
+
+		if (dso->kind != DSO_FILE || !dso_listed_build_id(d, dso->path, strlen(dso->path), false))
+			continue;
+		if (n == DSOS_LISTED)
+			return 0;
+		dsos[n++] = i;
+	}
+	return n;
+}
+
+void dsos_load_ahead(struct dsos *d, u32 dso)
+{
+	(void)dso_get_table(d, dso);
+	if (!d->opts.no_lines)
+		dso_find_lines(d, dso);
+}
+
 u32 dsos_symbol_at(struct dsos *d, u32 dso, u64 addr)
 {
-	u32 sym = symtab_find(table(d, dso), addr);
+	u32 sym = symtab_find(dso_get_table(d, dso), addr);
 	struct dso_slot *s = d->slots.v[dso];
 
 	if (sym == STORED_DAMAGED)
@@ -592,7 +616,8 @@ void dsos_note_missing(const struct dsos *d, const struct notify *to)
 			    " have none of them",
 			    d->recorded_refused);
 	for (size_t i = 0; i < d->slots.n; i++)
-		if (d->slots.v[i]->missing)
+		/* Of others nobody has asked for an address. */
+		if (d->slots.v[i]->missing && d->slots.v[i]->has_unnamed)
 			notify_at(to, NOTE_WARNING, 0, d->slots.v[i]->pub.path, NO_OFFSET, "no symbols: %s",
 				  d->slots.v[i]->missing);
 }

@@ -190,6 +190,15 @@ void dsos_start_parser_unless_kept(struct dsos *d);
 void dsos_start_parser_for(struct dsos *d, u32 dso, u64 addr);
 
 /*
+ * While the running kernel's symbols are being read (dsos_read_ahead), those of files that the header lists with a
+ * build id may be: they were met. First the files, in the order of their DSOs; none when the kernel's are there, or
+ * the list is too long to be one of what was met. Then one of them: its symbols are read, and its DWARF is found.
+ */
+#define DSOS_LISTED 128
+u32 dsos_listed(const struct dsos *d, u32 dsos[DSOS_LISTED]);
+void dsos_load_ahead(struct dsos *d, u32 dso);
+
+/*
  * Symbol tables that are read from here on go into the cache, if there is one, between begin, which has a thread do it
  * beside one that waits for something else, and end, which waits for it; end does all itself where nothing was begun.
  */

@@ -218,7 +218,8 @@ static void *keep_all(void *ctx)
 
 void dsos_keep_begin(struct dsos *d)
 {
-	d->keep_runs |= d->to_keep.n && !d->keep_runs && !pthread_create(&d->keep_thread, NULL, keep_all, d);
+	if (!d->keep_runs && d->to_keep.n)
+		d->keep_runs = !pthread_create(&d->keep_thread, NULL, keep_all, d);
 }
 
 void dsos_keep_end(struct dsos *d)

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "state/apart.h"
 #include "state/debuginfo.h"
 #include "state/dso_cache.h"
 #include "state/dso_table.h"
@@ -99,6 +100,8 @@ void dsos_read_ahead(struct dsos *d)
 	    is_kept(d))
 		return;
 	dsos_start_parser(d); /* not beside the thread */
+	if (d->apart && d->opts.demangle && !d->opts.apart && !d->names_apart)
+		d->names_apart = apart_new();
 	d->reads_ahead = !pthread_create(&d->ahead_thread, NULL, read_ahead, d);
 }
 

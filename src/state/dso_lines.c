@@ -174,22 +174,28 @@ static struct dso_slot *slot_of_lines(const struct dsos *d, u32 dso)
 	return lender ? lender : s;
 }
 
-bool dsos_has_lines(struct dsos *d, u32 dso)
+void dso_find_lines(struct dsos *d, u32 dso)
 {
-	struct dso_slot *s = d->slots.v[dso], *of;
-	u32 has = atomic_load_explicit(&s->has_lines, memory_order_relaxed);
+	struct dso_slot *of = slot_of_lines(d, dso);
 	struct dso_lines *l;
+	bool has;
 
-	if (has != LINES_UNKNOWN)
-		return has == LINES_THERE;
-	dsos_symbol_at(d, dso, 0); /* how far the kernel was moved is found with its symbols */
-	of = slot_of_lines(d, dso);
 	pthread_mutex_lock(&of->lock);
 	l = get_lines(d, of);
-	has = l->apart || l->fd >= 0 ? LINES_THERE : LINES_NONE;
+	has = l->apart || l->fd >= 0;
 	pthread_mutex_unlock(&of->lock);
-	atomic_store_explicit(&s->has_lines, has, memory_order_relaxed);
-	return has == LINES_THERE;
+	atomic_store_explicit(&d->slots.v[dso]->has_lines, has ? LINES_THERE : LINES_NONE, memory_order_relaxed);
+}
+
+bool dsos_has_lines(struct dsos *d, u32 dso)
+{
+	struct dso_slot *s = d->slots.v[dso];
+
+	if (atomic_load_explicit(&s->has_lines, memory_order_relaxed) == LINES_UNKNOWN) {
+		(void)dso_get_table(d, dso); /* how far the kernel was moved is found with its symbols */
+		dso_find_lines(d, dso);
+	}
+	return atomic_load_explicit(&s->has_lines, memory_order_relaxed) == LINES_THERE;
 }
 
 /* The address that DWARF knows it by; false: none. */

@@ -93,7 +93,7 @@ bool dso_names_ask(struct dso_names *n, const struct bytes *names, const u32 *sy
 
 	pthread_mutex_lock(&n->lock);
 	if (!n->failed) {
-		struct apart *a = dsos_get_parser(n->d);
+		struct apart *a = n->d->names_apart ? n->d->names_apart : dsos_get_parser(n->d);
 
 		err = a ? apart_names(a, identity(n->s), names, reply, &why) : ERR_LIMIT;
 		n->failed = err < 0;

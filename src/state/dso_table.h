@@ -63,8 +63,9 @@ struct listed_id {
 };
 
 struct dsos {
-	struct symbol_opts opts; /* strings in the arena */
-	struct apart *apart;	 /* who parses; NULL: nobody was needed yet, or nobody can. Under files_lock */
+	struct symbol_opts opts;   /* strings in the arena */
+	struct apart *apart;	   /* who parses; NULL: nobody was needed yet, or nobody can. Under files_lock */
+	struct apart *names_apart; /* who makes names readable while that one opens files; NULL: it does that, too */
 	bool apart_asked;
 	bool functions_only;
 	bool apart_waits;	 /* dsos_start_parser_for starts it, and no file that is seen */
@@ -130,6 +131,11 @@ struct stored *dso_load_kernel(struct dsos *d, struct dso_slot *s, struct symtab
 /* Who parses, forked when it is not there yet; NULL: that cannot be done. */
 struct apart *dsos_get_parser(struct dsos *d);
 
+/* Its table, which is read when nobody has asked for it. */
+struct symtab *dso_get_table(struct dsos *d, u32 dso);
+
+/* Finds out whether the DSO, whose symbols are loaded, has DWARF. */
+void dso_find_lines(struct dsos *d, u32 dso);
 /* Keeps what was asked, when there is a cache. */
 void dso_lines_free(struct dsos *d, struct dso_slot *s);
 void dso_code_free(struct dso_code *c);
