@@ -347,9 +347,9 @@ static bool is_kept(struct collector *c, u32 tree, const struct hit *h, const st
  * they come one after the other with the same place in the file. */
 static bool is_same_operation(const struct collector *c, const struct hit *h)
 {
-	const struct pending *before = &c->batch[c->nr_batch - 1];
+	const struct pending *before = c->nr_batch ? &c->batch[c->nr_batch - 1] : NULL;
 
-	return c->nr_batch && h->operation && h->nth && !c->one_table && before->h.offset == h->offset &&
+	return before && h->operation && h->nth && !c->one_table && before->h.offset == h->offset &&
 	       before->h.nth + 1 == h->nth;
 }
 

@@ -13,7 +13,7 @@ import sys
 
 from lib.checks import Checks
 from lib.peer import run
-from lib.spe_file import BASE, L1_ACCESS, N1, Operation, Recording, operations, payload
+from lib.spe_file import L1_ACCESS, N1, Operation, Recording, operations, payload
 
 RETICLE = os.environ["RETICLE"]
 ALL = ["--time", "0,100000"]
@@ -35,10 +35,10 @@ def repeated(rng, kinds, count, time, context=None):
     return made
 
 
-def recording(path, kinds, count, **more):
+def recording(path, midrs, kinds, count, **more):
     rng = random.Random(len(path) + kinds)
     kinds = operations(rng, kinds, 0)
-    r = Recording([N1, 0], **more)
+    r = Recording(midrs, **more)
     for pid, tid, name in ((10, 10, "first"), (10, 11, "first"), (10, 12, "other"), (20, 20, "first")):
         r.thread(pid, tid, name)
     times = [1000, 1001]
@@ -102,9 +102,9 @@ def sums(path, ops):
         check(f"{path}: {name} {e['samples']} of {len(weights)}", (e["samples"], e["weight"]) == (len(weights), sum(weights)))
 
 
-check("code lies where the recording says", BASE == 0x400000)
-for name, kinds, count, more in (("few.data", 20, 1500, {}), ("many.data", 1500, 1500, {}), ("untimed.data", 40, 300, {"converts": False})):
-    made = recording(name, kinds, count, **more)
+for name, midrs, kinds, count, more in (("few.data", [N1, N1], 20, 1500, {}), ("many.data", [N1, 0], 1500, 1500, {}),
+                                        ("untimed.data", [N1, 0], 40, 300, {"converts": False})):
+    made = recording(name, midrs, kinds, count, **more)
     same(name)
     sums(name, made)
 sys.exit(check.failed)
