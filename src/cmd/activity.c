@@ -10,7 +10,10 @@
 #include "cmd/progress.h"
 #include "cmd/rights.h"
 #include "cmd/select.h"
+#include "pass/order.h"
+#include "pass/waits.h"
 #include "view/activities.h"
+#include "view/activity_waits.h"
 
 #define LINES 20
 #define FUNCTIONS 3
@@ -92,17 +95,54 @@ static int set_keys(const struct config *c, const struct session *s, struct sele
 	return 0;
 }
 
+/* Before the profile is made, which takes the session's processes. *out is NULL if the recording does not say. */
+static int read_waits(const struct selected *sel, struct session *s, const struct activities_opts *o,
+		      struct session_waits **out, const struct notify *to)
+{
+	const struct pipeline_opts *p = &sel->pipeline;
+	struct timeranges times = { 0 };
+	struct sample_filter filter;
+	int err = 0;
+
+	*out = NULL;
+	if (!activity_key(&s->timelines, o->key) || !session_has_waits(s))
+		return 0;
+	if (p->time || p->samples.cpus.n) {
+		notify_warn(to, "waits are not shown with --time and --cpu: they begin and end anywhere");
+		return 0;
+	}
+	err = session_filter(s, &p->samples, NULL, &times, &filter);
+	if (!err)
+		*out = session_waits(s, &filter, o->key);
+	return err;
+}
+
+static void show_waits(const struct session_waits *from, struct activity_waits *w, struct activities_opts *o)
+{
+	if (!from)
+		return;
+	*w = (struct activity_waits){ &from->waits, &from->names, from->gaps, from->late };
+	o->waits = w;
+	o->aside[0] = from->on_switch;
+	o->aside[1] = from->on_waking;
+}
+
 static int show(const struct command_ctx *ctx, const struct config *c, struct selected *sel, struct session *s)
 {
 	struct activities_opts o = { 0 };
+	struct activity_waits waits;
+	struct session_waits *read = NULL;
 	struct profile *profile = NULL;
 	struct output out;
 	int err = set_keys(c, s, sel, &o, ctx->notify);
 
 	if (!err)
+		err = read_waits(sel, s, &o, &read, ctx->notify);
+	if (!err)
 		err = pipeline_over(&sel->pipeline, s, &profile, ctx->notify);
 	if (err)
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
+	show_waits(read, &waits, &o);
 	(void)output_open(&out, NULL, ctx->notify);
 	if (c->header && !c->json)
 		print_header(s->src, false, &out.bytes);
@@ -111,8 +151,10 @@ static int show(const struct command_ctx *ctx, const struct config *c, struct se
 	else
 		activities_text(profile, &o, &out.bytes);
 	err = output_close(&out, ctx->notify) ? EXIT_FAILURE : EXIT_SUCCESS;
-	if (CMD_FREES)
+	if (CMD_FREES) {
+		session_waits_free(read);
 		profile_free(profile);
+	}
 	return err;
 }
 
