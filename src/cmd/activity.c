@@ -11,8 +11,10 @@
 #include "cmd/rights.h"
 #include "cmd/select.h"
 #include "pass/order.h"
+#include "pass/trace_visits.h"
 #include "pass/waits.h"
 #include "view/activities.h"
+#include "view/activity_hosts.h"
 #include "view/activity_waits.h"
 
 #define LINES 20
@@ -158,6 +160,82 @@ static int show(const struct command_ctx *ctx, const struct config *c, struct se
 	return err;
 }
 
+static void sort_by_trace(struct pipeline_opts *p)
+{
+	p->fields[0] = "trace_id";
+	p->nr_fields = 1;
+	p->sort_order[0] = SORT_FIELD;
+	p->sort_order[1] = SORT_SYMBOL;
+	p->nr_sort = 2;
+	p->no_chains = true;
+}
+
+static int read_host(const struct config *c, struct selected *sel, struct activity_host *h, const struct notify *to)
+{
+	struct profile *profile;
+	struct session *s;
+	int err = session_open(&s, h->name, &sel->pipeline.session, to);
+
+	if (err)
+		return err;
+	if (!s->timelines.all.n || !s->clock_is_time)
+		err = notify_error(to, ERR_NOTFOUND,
+				   "%s has no activities with times: record with --activity a program that says which "
+				   "it works for (doc/activities.md)",
+				   h->name);
+	if (!err) {
+		session_trace_visits(s, &h->visits);
+		err = pipeline_over(&sel->pipeline, s, &profile, to);
+	}
+	if (!err) {
+		activity_host_take(h, profile, MIN(c->functions, (u32)ACTIVITY_TOP));
+		profile_free(profile);
+	}
+	session_close(s);
+	return err;
+}
+
+/* Several recordings: the traces that they share. */
+static int show_hosts(const struct command_ctx *ctx, const struct config *c, int argc, char **argv)
+{
+	struct activity_host *hosts = mem_zalloc((size_t)argc * sizeof(*hosts));
+	struct selected sel;
+	struct output out;
+	int err = 0;
+
+	if (c->by || c->slow || c->header || c->select.input) {
+		free(hosts);
+		(void)notify_error(
+			ctx->notify, ERR_USAGE,
+			"--by, --slow, --header and -i are for one recording: several are joined by trace_id");
+		return 2;
+	}
+	if (select_resolve(&c->select, &sel, ctx->notify)) {
+		free(hosts);
+		return 2;
+	}
+	sort_by_trace(&sel.pipeline);
+	for (int i = 0; i < argc && !err; i++) {
+		hosts[i].name = argv[i];
+		err = read_host(c, &sel, &hosts[i], ctx->notify);
+		if (i && !err)
+			clock_bounds_find(&hosts[0].visits, &hosts[i].visits, &hosts[i].bounds);
+	}
+	if (!err) {
+		(void)output_open(&out, NULL, ctx->notify);
+		if (c->json)
+			activity_hosts_json(hosts, (u32)argc, c->lines, &out.bytes);
+		else
+			activity_hosts_text(hosts, (u32)argc, c->lines, c->quiet, &out.bytes);
+		err = output_close(&out, ctx->notify);
+	}
+	for (int i = 0; i < argc; i++)
+		trace_visits_free(&hosts[i].visits);
+	free(hosts);
+	selected_free(&sel);
+	return err == ERR_USAGE ? 2 : err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
 {
 	struct config c = *(const struct config *)config;
@@ -166,6 +244,8 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	int status = 2;
 
 	rights_drop();
+	if (argc > 1)
+		return show_hosts(ctx, &c, argc, argv);
 	if (input_word(&c.select.input, argc, argv, ctx->notify))
 		return 2;
 	if (!select_resolve(&c.select, &sel, ctx->notify)) {
@@ -183,7 +263,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 const struct command cmd_activity = {
 	.name = "activity",
 	.summary = "show which requests took the time, and in which functions",
-	.args = "[options] [recording]",
+	.args = "[options] [recording...]",
 	.opts = options,
 	.nr_opts = ARRAY_LEN(options),
 	.config_size = sizeof(struct config),
