@@ -10,7 +10,12 @@
 #include "cmd/progress.h"
 #include "cmd/rights.h"
 #include "cmd/select.h"
+#include "pass/order.h"
+#include "pass/trace_visits.h"
+#include "pass/waits.h"
 #include "view/activities.h"
+#include "view/activity_hosts.h"
+#include "view/activity_waits.h"
 
 #define LINES 20
 #define FUNCTIONS 3
@@ -92,18 +97,55 @@ static int set_keys(const struct config *c, const struct session *s, struct sele
 	return 0;
 }
 
+/* Before the profile is made, which takes the session's processes. *out is NULL if the recording does not say. */
+static int read_waits(const struct selected *sel, struct session *s, const struct activities_opts *o,
+		      struct session_waits **out, const struct notify *to)
+{
+	const struct pipeline_opts *p = &sel->pipeline;
+	struct timeranges times = { 0 };
+	struct sample_filter filter;
+	int err = 0;
+
+	*out = NULL;
+	if (!activity_key(&s->timelines, o->key) || !session_has_waits(s))
+		return 0;
+	if (p->time || p->samples.cpus.n) {
+		notify_warn(to, "waits are not shown with --time and --cpu: they begin and end anywhere");
+		return 0;
+	}
+	err = session_filter(s, &p->samples, NULL, &times, &filter);
+	if (!err)
+		*out = session_waits(s, &filter, o->key);
+	return err;
+}
+
+static void show_waits(const struct session_waits *from, struct activity_waits *w, struct activities_opts *o)
+{
+	if (!from)
+		return;
+	*w = (struct activity_waits){ &from->waits, &from->names, from->gaps, from->late };
+	o->waits = w;
+	o->aside[0] = from->on_switch;
+	o->aside[1] = from->on_waking;
+}
+
 static int show(const struct command_ctx *ctx, const struct config *c, struct selected *sel, struct session *s)
 {
 	struct activities_opts o = { 0 };
+	struct activity_waits waits;
+	struct session_waits *read = NULL;
 	struct profile *profile = NULL;
 	struct output out;
 	int err = set_keys(c, s, sel, &o, ctx->notify);
 
 	if (!err)
+		err = read_waits(sel, s, &o, &read, ctx->notify);
+	if (!err)
 		err = pipeline_over(&sel->pipeline, s, &profile, ctx->notify);
 	if (err)
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
 	select_note_empty(&c->select, profile, ctx->notify);
+	show_waits(read, &waits, &o);
 	(void)output_open(&out, NULL, ctx->notify);
 	if (c->header && !c->json)
 		print_header(s->src, false, &out.bytes);
@@ -112,9 +154,87 @@ static int show(const struct command_ctx *ctx, const struct config *c, struct se
 	else
 		activities_text(profile, &o, &out.bytes);
 	err = output_close(&out, ctx->notify) ? EXIT_FAILURE : EXIT_SUCCESS;
-	if (CMD_FREES)
+	if (CMD_FREES) {
+		session_waits_free(read);
 		profile_free(profile);
+	}
 	return err;
+}
+
+static void sort_by_trace(struct pipeline_opts *p)
+{
+	p->fields[0] = "trace_id";
+	p->nr_fields = 1;
+	p->sort_order[0] = SORT_FIELD;
+	p->sort_order[1] = SORT_SYMBOL;
+	p->nr_sort = 2;
+	p->no_chains = true;
+}
+
+static int read_host(const struct config *c, struct selected *sel, struct activity_host *h, const struct notify *to)
+{
+	struct profile *profile;
+	struct session *s;
+	int err = session_open(&s, h->name, &sel->pipeline.session, to);
+
+	if (err)
+		return err;
+	if (!s->timelines.all.n || !s->clock_is_time)
+		err = notify_error(to, ERR_NOTFOUND,
+				   "%s has no activities with times: record with --activity a program that says which "
+				   "it works for (doc/activities.md)",
+				   h->name);
+	if (!err) {
+		session_trace_visits(s, &h->visits);
+		err = pipeline_over(&sel->pipeline, s, &profile, to);
+	}
+	if (!err) {
+		activity_host_take(h, profile, MIN(c->functions, (u32)ACTIVITY_TOP));
+		profile_free(profile);
+	}
+	session_close(s);
+	return err;
+}
+
+/* Several recordings: the traces that they share. */
+static int show_hosts(const struct command_ctx *ctx, const struct config *c, int argc, char **argv)
+{
+	struct activity_host *hosts = mem_zalloc((size_t)argc * sizeof(*hosts));
+	struct selected sel;
+	struct output out;
+	int err = 0;
+
+	if (c->by || c->slow || c->header || c->select.input) {
+		free(hosts);
+		(void)notify_error(
+			ctx->notify, ERR_USAGE,
+			"--by, --slow, --header and -i are for one recording: several are joined by trace_id");
+		return 2;
+	}
+	if (select_resolve(&c->select, &sel, ctx->notify)) {
+		free(hosts);
+		return 2;
+	}
+	sort_by_trace(&sel.pipeline);
+	for (int i = 0; i < argc && !err; i++) {
+		hosts[i].name = argv[i];
+		err = read_host(c, &sel, &hosts[i], ctx->notify);
+		if (i && !err)
+			clock_bounds_find(&hosts[0].visits, &hosts[i].visits, &hosts[i].bounds);
+	}
+	if (!err) {
+		(void)output_open(&out, NULL, ctx->notify);
+		if (c->json)
+			activity_hosts_json(hosts, (u32)argc, c->lines, &out.bytes);
+		else
+			activity_hosts_text(hosts, (u32)argc, c->lines, c->quiet, &out.bytes);
+		err = output_close(&out, ctx->notify);
+	}
+	for (int i = 0; i < argc; i++)
+		trace_visits_free(&hosts[i].visits);
+	free(hosts);
+	selected_free(&sel);
+	return err == ERR_USAGE ? 2 : err ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int run(const struct command_ctx *ctx, const void *config, int argc, char **argv)
@@ -125,6 +245,8 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	int status = 2;
 
 	rights_drop();
+	if (argc > 1)
+		return show_hosts(ctx, &c, argc, argv);
 	if (input_word(&c.select.input, argc, argv, ctx->notify))
 		return 2;
 	if (!select_resolve(&c.select, &sel, ctx->notify)) {
@@ -142,7 +264,7 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 const struct command cmd_activity = {
 	.name = "activity",
 	.summary = "show which requests took the time, and in which functions",
-	.args = "[options] [recording]",
+	.args = "[options] [recording...]",
 	.opts = options,
 	.nr_opts = ARRAY_LEN(options),
 	.config_size = sizeof(struct config),

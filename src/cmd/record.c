@@ -268,6 +268,23 @@ static int check_truth(struct record_config *c, const struct notify *to)
 	return 0;
 }
 
+/* Threads are woken, and begin to run, while others run, so that all of them have to be recorded. */
+static int check_waits(struct record_opts *o, const struct notify *to)
+{
+	struct target_opts *t = &o->target;
+
+	if (!o->waits)
+		return 0;
+	if (!o->attr.activity || o->sim.on)
+		return notify_error(to, ERR_USAGE, "--waits needs --activity: they are the waits of activities");
+	if (t->pids || t->tids || t->uid || t->cpus || t->cgroups || t->per_thread)
+		return notify_error(to, ERR_USAGE,
+				    "--waits records the whole machine, and cannot be combined with -p, -t, -u, -C, "
+				    "--cgroup and --per-thread (reticle activity shows some threads only: --pid, -c)");
+	t->system_wide = true;
+	return 0;
+}
+
 /* What single options cannot check. 0 or ERR_USAGE. */
 static int check_options(struct record_config *c, const struct notify *to)
 {
@@ -294,7 +311,9 @@ static int check_options(struct record_config *c, const struct notify *to)
 				    "they come");
 	if (o->output.switch_on != SWITCH_NEVER && o->output.path && !strcmp(o->output.path, "-"))
 		return notify_error(to, ERR_USAGE, "--switch-output needs a file");
-	err = check_truth(c, to);
+	err = check_waits(o, to);
+	if (!err)
+		err = check_truth(c, to);
 	return err ? err : record_push_check(&c->push, o, to);
 }
 

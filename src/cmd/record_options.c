@@ -427,6 +427,8 @@ static const struct opt options[] = {
 	{ 0, "all-cgroups", OPT_FLAG, AT(o.attr.cgroup_events), NULL, "record cgroups, and name them in samples" },
 	{ 0, "activity", OPT_FLAG, AT(o.attr.activity), NULL,
 	  "record with each sample which activity its thread works for (needs BPF)" },
+	{ 0, "waits", OPT_FLAG, AT(o.waits), NULL,
+	  "with --activity, of the whole machine: also what threads wait for (sched_switch and sched_waking)" },
 	{ 0, "switch-events", OPT_FLAG, AT(o.attr.switch_events), NULL, "record context switches" },
 	{ 0, "no-bpf-event", OPT_FLAG, AT(o.attr.no_bpf_event), NULL, "do not record when BPF programs are loaded" },
 	{ 'o', "output", OPT_STRING, AT(o.output.path), "FILE",

@@ -131,6 +131,60 @@ void session_sort_samples(struct session *s, struct sample_ref **out, u64 *n)
 	}
 }
 
+/* Samples that are not handed on yet. */
+struct ahead {
+	VEC(struct sample_ref) v;
+	VEC(struct sample_ref) room; /* for sorting */
+	u64 latest, safe;	     /* times: of those met so far; until then none can come any more */
+	u64 done, late;
+};
+
+static void hand_on(const struct session *s, struct ahead *a, u64 until, in_order_fn take, void *ctx)
+{
+	struct sample_ref *sorted;
+	struct source_record at;
+	u64 n = 0;
+
+	vec_reserve(&a->room, a->v.n);
+	sorted = sort_refs(a->v.v, a->room.v, a->v.n);
+	for (; n < a->v.n && sorted[n].time <= until; n++) {
+		u64 offset = sorted[n].offset;
+
+		if (source_next_asked(s->src, &offset, &at, NULL))
+			take(ctx, &at);
+		a->done = sorted[n].time;
+	}
+	memmove(a->v.v, sorted + n, (a->v.n - n) * sizeof(*sorted));
+	a->v.n -= n;
+}
+
+u64 session_in_order(const struct session *s, in_order_fn take, void *ctx)
+{
+	struct ahead a = { 0 };
+	struct source_record at;
+	struct sample_core core;
+	u64 offset = 0;
+
+	while (source_next(s->src, &offset, &at, NULL) && !(s->opts.stop && *s->opts.stop)) {
+		if (at.h.type == PERF_RECORD_FINISHED_ROUND && a.v.n) {
+			hand_on(s, &a, a.safe, take, ctx);
+			a.safe = a.latest;
+		}
+		if (at.h.type != PERF_RECORD_SAMPLE || !feed_core(s->src, &at, &core))
+			continue;
+		a.latest = MAX(a.latest, core.time);
+		if (core.time < a.done)
+			a.late++;
+		else
+			vec_push(&a.v, (struct sample_ref){ core.time, at.offset });
+	}
+	if (a.v.n)
+		hand_on(s, &a, UINT64_MAX, take, ctx);
+	vec_free(&a.v);
+	vec_free(&a.room);
+	return a.late;
+}
+
 /* KEY=VALUE; values may have '=', too. */
 static int choose_activities(struct session *s, const char *text)
 {

@@ -19,6 +19,14 @@ struct sample_ref {
 void session_sort_samples(struct session *s, struct sample_ref **out, u64 *n); /* caller frees */
 
 /*
+ * Goes through the samples in time order, and keeps only where those of two rounds of the recorder are; without rounds
+ * (FINISHED_ROUND records), all. Not for recordings without times, nor for AUX data. Returns the number of samples
+ * that are left out, because they are in a later round than they should be.
+ */
+typedef void (*in_order_fn)(void *ctx, const struct source_record *at);
+u64 session_in_order(const struct session *s, in_order_fn take, void *ctx);
+
+/*
  * Makes the filter that the user asked for from `asked` and the text of --time (NULL: all times), for which *times is
  * filled; the caller frees it in any case. ERR_USAGE, noted: the text is not a time, or samples do not have the fields
  * that the filter needs.

@@ -35,6 +35,7 @@ struct record_opts {
 	struct output_opts output;
 	struct sim_opts sim;
 	struct window_opts window;
+	bool waits; /* also sched_switch and sched_waking, from which reticle activity knows what threads wait for */
 	bool quiet;
 	u32 verbose;
 };

@@ -112,6 +112,23 @@ static int check_activity(const struct recorder *r)
 	return 0;
 }
 
+/* What waits are made of (record_opts.waits): beside what else is recorded. Where stacks end is half of what they say,
+ * so they have call chains. */
+static int add_wait_events(struct recorder *r)
+{
+	enum callgraph how = r->o->attr.callgraph;
+	bool copies = how == CALLGRAPH_DWARF || how == CALLGRAPH_UNWIND;
+	static const char *const texts[][2] = {
+		{ "sched:sched_switch/period=1,call-graph=fp/", "sched:sched_switch/period=1/" },
+		{ "sched:sched_waking/period=1,call-graph=fp/", "sched:sched_waking/period=1/" },
+	};
+	int err = 0;
+
+	for (u32 i = 0; i < ARRAY_LEN(texts) && !err; i++)
+		err = event_specs_parse(r->specs, texts[i][copies], NULL, r->notify);
+	return err;
+}
+
 static int open_target(struct recorder *r)
 {
 	const struct target_opts *t = &r->o->target;
@@ -135,6 +152,8 @@ static int open_target(struct recorder *r)
 	attr.by_command = r->o->control != NULL;
 	if (!err && by_default)
 		err = default_event(r);
+	if (!err && r->o->waits)
+		err = add_wait_events(r);
 	if (!err)
 		err = event_set_configure(&r->set, r->specs, &attr, &r->target, r->has_workload, r->notify);
 	if (!err)

@@ -6,6 +6,7 @@
 #include "agg/columns.h"
 #include "agg/trace_keys.h"
 #include "codec/event_role.h"
+#include "view/activity_waits.h"
 #include "view/report.h"
 #include "view/table.h"
 
@@ -178,6 +179,11 @@ static void end(struct form *f)
 	activity_causes_free(&f->causes);
 }
 
+static bool has_table(const struct activities_opts *o, const struct profile_event *e)
+{
+	return !o->waits || (e->event != o->aside[0] && e->event != o->aside[1]);
+}
+
 void activities_text(const struct profile *p, const struct activities_opts *o, struct bytes *out)
 {
 	if (!o->quiet)
@@ -185,6 +191,8 @@ void activities_text(const struct profile *p, const struct activities_opts *o, s
 	for (size_t i = 0; i < p->events.n; i++) {
 		struct form f;
 
+		if (!has_table(o, &p->events.v[i]))
+			continue;
 		begin(&f, p, &p->events.v[i], o);
 		if (!o->quiet) {
 			report_event_head(p, f.e, NULL, out);
@@ -196,6 +204,8 @@ void activities_text(const struct profile *p, const struct activities_opts *o, s
 		bytes_char(out, '\n');
 		end(&f);
 	}
+	if (o->waits)
+		activity_waits_text(p, o->waits, o, out);
 }
 
 static void json_function(const struct profile *p, u32 frame, struct json *j)
@@ -273,6 +283,8 @@ void activities_json(const struct profile *p, const struct activities_opts *o, s
 		end(&f);
 	}
 	json_list_end(j);
+	if (o->waits)
+		activity_waits_json(p, o->waits, o, j);
 	json_object_end(j);
 	json_end(j);
 }

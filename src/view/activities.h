@@ -7,11 +7,13 @@
 #include "base/bytes.h"
 
 struct activities_opts {
-	const char *key; /* what activities are told apart by */
-	u32 most;	 /* the largest number of activities that are shown; 0: all */
-	u32 functions;	 /* of each, at most ACTIVITY_TOP */
-	double slow;	 /* compare this share, the heaviest, with the others; 0: do not */
-	bool quiet;	 /* no lines that begin with # */
+	const char *key;		    /* what activities are told apart by */
+	u32 most;			    /* the largest number of activities that are shown; 0: all */
+	u32 functions;			    /* of each, at most ACTIVITY_TOP */
+	double slow;			    /* compare this share, the heaviest, with the others; 0: do not */
+	bool quiet;			    /* no lines that begin with # */
+	const struct activity_waits *waits; /* what activities waited for (view/activity_waits.h), or NULL */
+	u32 aside[2]; /* with it: the events that it is made of, which have no table of their own */
 };
 
 /* For each event of the profile, which is as activities_sum wants it. */
