@@ -49,7 +49,7 @@ void weights_add(void *worker, const void *held, const struct hit_place *place, 
 	(void)worker;
 	add(sums, &(struct weight_count){ .node = place->node,
 					  .size = size_of(w->weight),
-					  .n = (u32)w->times,
+					  .n = w->times,
 					  .sum = w->weight * w->times,
 					  .largest = w->weight });
 }

@@ -15,8 +15,8 @@
 
 /* Samples in one node whose weights have the same size class. */
 struct weight_count {
-	u32 node, size, n;
-	u64 sum, largest;
+	u32 node, size;
+	u64 n, sum, largest;
 };
 
 /* What a hit says: of so many samples, all with that weight. */

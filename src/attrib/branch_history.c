@@ -51,10 +51,15 @@ static void put(struct words *w, u64 address, u32 cpumode)
 	w->v[w->n++] = address;
 }
 
-/* Kernels lie in the upper half of the addresses. */
-static void put_branch_end(struct words *w, u64 address)
+/* Kernels lie in the upper half of the addresses. Whoever took the sample in a guest has the branches of the guest. */
+static void put_branch_end(struct words *w, u64 address, bool guest)
 {
-	put(w, address, address >> 63 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
+	bool kernel = address >> 63;
+
+	if (guest)
+		put(w, address, kernel ? PERF_RECORD_MISC_GUEST_KERNEL : PERF_RECORD_MISC_GUEST_USER);
+	else
+		put(w, address, kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
 }
 
 /* Callers of a recorded chain: those from word `at` on. */
@@ -98,6 +103,7 @@ u32 branch_history_chain(const struct hit *h, u64 words[CHAIN_WORDS], u32 *exact
 {
 	struct branch_entry b[MOST_BRANCHES];
 	u32 n = read_branches(h->full, b);
+	bool guest = h->cpumode == PERF_RECORD_MISC_GUEST_KERNEL || h->cpumode == PERF_RECORD_MISC_GUEST_USER;
 	struct words w = { .v = words, .cpumode = ID_NONE };
 	struct callers_left callers = { .chain = &h->s.chain, .cpumode = h->cpumode };
 
@@ -105,8 +111,8 @@ u32 branch_history_chain(const struct hit *h, u64 words[CHAIN_WORDS], u32 *exact
 	if (at_address(&callers))
 		callers.at++; /* where the sample was taken */
 	for (u32 i = 0; i < n; i++) {
-		put_branch_end(&w, b[i].to);
-		put_branch_end(&w, b[i].from);
+		put_branch_end(&w, b[i].to, guest);
+		put_branch_end(&w, b[i].from, guest);
 		leave_out(&callers, &b[i]);
 	}
 	*exact = w.n;

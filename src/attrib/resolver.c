@@ -315,8 +315,8 @@ static void resolve_chain(struct resolver *r, const struct thread_view *t, const
 		prefetch_part(r, t, &part);
 		for (u32 i = part.at; i < part.end && out->n < out->max; i++) {
 			u32 *at = out->v + out->n;
-
-			bool caller = (out->callers_only || out->n) && i >= h->exact_words;
+			bool exact = part.origin == CHAIN_RECORDED && i < h->exact_words;
+			bool caller = (out->callers_only || out->n) && !exact;
 
 			*at = resolver_frame(r, t, part.cpumode, u64s_at(part.words, i), caller);
 			out->n += !out->n || at[0] != at[-1] || !is_nowhere(r, *at);

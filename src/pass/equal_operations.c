@@ -19,6 +19,8 @@
 #define STAYS 64u
 #define MOST_TIMES (1u << 30) /* trees count samples in 32 bits */
 
+#define MOST_OWNERS (1u << 16)
+
 /* What holds for a thread for some time: operations of equal owners can be equal. There is no padding, so owners are
  * compared as bytes. */
 struct owner {
@@ -407,6 +409,22 @@ void equal_operations_flush(struct equal_operations *q, const struct feed *f, hi
 	empty_table(q, &to);
 }
 
+/* Hands out what there is, and forgets of whom it was: a hostile recording names another thread with each operation.
+ * Returns where the operation stands that is being met. */
+static struct met *forget_owners(struct equal_operations *q, const struct met *m, const struct receiver *to)
+{
+	struct met met = *m;
+
+	finish_batch(q, to);
+	empty_table(q, to);
+	set_free(&q->owner_ids);
+	q->owner_ids = (struct set){ 0 };
+	q->owners.n = 0;
+	memset(q->stays, 0, sizeof(q->stays));
+	q->batch[0] = met;
+	return &q->batch[0];
+}
+
 /* Who it was, if it says so, and is the same as before it. */
 static bool is_of_last(const struct stay *last, const struct shape_use *u, u32 context, u64 clock)
 {
@@ -455,6 +473,8 @@ u64 equal_operations_take(struct equal_operations *q, const struct feed *f, cons
 		clock = has_time ? now : m->offset;
 		context = (u32)spe_shape_payload(s, SPE_FIELD_CONTEXT, p);
 		if (!is_of_last(&last, u, context, clock)) {
+			if (q->owners.n >= MOST_OWNERS)
+				m = forget_owners(q, m, &to);
 			last = *stay_of(q, f, b, u->says_tid ? &context : NULL, now, clock);
 			/* Activities change in between, and packets may know another process than switches. */
 			if (f->timelines || !u->says_tid)

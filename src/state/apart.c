@@ -568,8 +568,9 @@ void apart_file_free(struct apart_file *f)
 	id = f->id;
 	pthread_mutex_lock(&a->lock);
 	forget_ahead(a, f);
+	if (a->parser != NOBODY && f->generation == a->generation)
+		end_ahead(a); /* of which the parser may die */
 	if (a->parser != NOBODY && f->generation == a->generation) {
-		end_ahead(a);
 		a->disk -= f->disk;
 		a->asleep = 0;
 		if (!tell(a, APART_CLOSE, &id, sizeof(id), -1))

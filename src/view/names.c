@@ -68,13 +68,13 @@ static void narrow(u32 *widths, u32 n, u64 names, u32 room, u32 least)
 	}
 }
 
-void names_fit(u32 *widths, u32 n, u64 names, u32 room)
+void names_fit(u32 *widths, u32 n, u64 names, u32 room, u32 least)
 {
 	u64 last = names ? 1ull << (63 - __builtin_clzll(names)) : 0;
 
 	if (room == NAMES_WHOLE)
 		return;
 	narrow(widths, n, names, room, NAMES_LEAST);
-	narrow(widths, n, names & ~last, room, NAMES_FEWEST);
-	narrow(widths, n, names, room, NAMES_FEWEST);
+	narrow(widths, n, names & ~last, room, least);
+	narrow(widths, n, names, room, least);
 }

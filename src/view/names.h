@@ -10,8 +10,8 @@
 #include "base/bytes.h"
 
 #define NAMES_ROOM 120	  /* columns, if there is no terminal */
-#define NAMES_LEAST 24	  /* the width of a column of names to which it shrinks first */
-#define NAMES_FEWEST 8	  /* the minimum width: the last column, which is mostly functions, shrinks to it last */
+#define NAMES_LEAST 24	  /* the minimum width of a column of names, however small the terminal is */
+#define NAMES_SCREEN 8	  /* the same on a screen, on which lines do not go on below */
 #define NAMES_TOGETHER 90 /* columns of names together, if there is no terminal and there are many others */
 #define NAMES_WHOLE ~0u	  /* as room: nothing is cut */
 
@@ -21,8 +21,8 @@ u32 name_width(const u8 *p, size_t n);
 size_t name_cut(const u8 *p, size_t n, u32 width);
 /* The name in at most `width` characters, including "…". */
 void name_put(const u8 *p, size_t n, u32 width, struct bytes *out);
-/* Narrows the columns of names (bits of `names`) until n columns, each with two blanks before it, fit into the room.
- */
-void names_fit(u32 *widths, u32 n, u64 names, u32 room);
+/* Narrows the columns of names (bits of `names`) until n columns, each with two blanks before it, fit into the room, or
+ * all have the least width. The last one of them, which is mostly functions, gets narrower than NAMES_LEAST last. */
+void names_fit(u32 *widths, u32 n, u64 names, u32 room, u32 least);
 
 #endif

@@ -46,7 +46,7 @@ static u32 label_width(const struct table *t, const struct table_print *how, str
 	/* Labels are narrowed to the room that the values leave; the deepest one keeps some of it. */
 	widths[0] = values_width(t) + (t->levels - 1) * INDENT;
 	widths[1] = width;
-	names_fit(widths, 2, 1u << 1, how->room ? how->room : NAMES_ROOM);
+	names_fit(widths, 2, 1u << 1, how->room ? how->room : NAMES_ROOM, NAMES_LEAST);
 	return MAX(widths[1], MIN(width, least));
 }
 

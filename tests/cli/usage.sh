@@ -25,7 +25,6 @@ said "did you mean 'report'?" reprot
 said "reticle record -a -g" sched
 said "did you mean '--children'?" report --chidlren
 said "pipe them into less -R" report --tui
-said "--sort symbol_from,symbol_to,cycles" report --branch-history
 said "--stats and --tasks exclude each other" report --tasks --stats
 said "it cannot be combined with --csv" report --mmaps --csv
 # What is asked of all records is not of some, nor sorted.
