@@ -14,6 +14,7 @@ static void write_event(const struct profile *p, size_t event, const struct grou
 {
 	struct table_print how = { .separator = o->separator,
 				   .room = o->room,
+				   .screen = o->only_table,
 				   .whole_names = o->whole_names,
 				   .color = o->color,
 				   .workers = o->workers ? o->workers : pool_default_workers() };

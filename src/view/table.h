@@ -128,6 +128,7 @@ void table_free(struct table *t);
 struct table_print {
 	char separator; /* fields are parted by it and not padded; 0: aligned columns */
 	u32 room;	/* columns of the terminal; 0: there is none */
+	bool screen;	/* lines do not go on below where the room ends */
 	bool whole_names;
 	bool color;
 	bool no_ruler; /* no line of dots below the headers, and so no blanks behind the last one */
