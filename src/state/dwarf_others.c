@@ -11,16 +11,21 @@
 
 void dwarf_home_of(struct dwarf_home *h, int fd, const struct str *path, bool alone)
 {
-	ssize_t n = path ? (ssize_t)MIN((size_t)path->len, sizeof(h->dir) - 1) : 0;
-	char link[32];
+	char link[32], found[sizeof(h->dir)];
+	const char *from = found;
 	char *slash;
+	ssize_t n;
 
 	h->alone = alone;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (path)
-		memcpy(h->dir, path->p, (size_t)n);
-	else
-		n = MAX(readlink(link, h->dir, sizeof(h->dir) - 1), (ssize_t)0);
+	if (path) {
+		from = path->p;
+		n = (ssize_t)MIN((size_t)path->len, sizeof(h->dir) - 1);
+	} else {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		n = readlink(link, found, sizeof(found) - 1);
+	}
+	n = MAX(n, 0);
+	memcpy(h->dir, from, (size_t)n);
 	h->dir[n] = 0;
 	slash = strrchr(h->dir, '/');
 	if (slash)
