@@ -728,8 +728,8 @@ def recordings(name, wanted=None, keep=None):
     files = {**programs(), **helpers(), "bin/busybox": unpacked("busybox-static") / "bin/busybox"}
     perf = any(map(is_perf, rows))
     if perf:
-        files["bin/perf"] = perftools.perf_program()
-    text = "".join((perftools.RECORDING if is_perf(row) else RECORDING) %
+        files |= perftools.files({row[0] for row in rows})
+    text = "".join((perftools.TEMPLATES.get(row[0], perftools.RECORDING) if is_perf(row) else RECORDING) %
                    {"name": row[0], "options": row[1], "program": row[2], "before": row[4] if len(row) > 4 else "", **streams(row[0]),
                     "fields": ",tls" if "tls" in row[0] else ""} for row in rows)
     text += perftools.TESTING if perf else ""
