@@ -124,6 +124,11 @@ void event_drain(struct event *e)
 	__atomic_store_n(&e->ring->data_tail, tail, __ATOMIC_RELEASE);
 }
 
+bool event_full(const struct event *e)
+{
+	return __atomic_load_n(&e->ring->data_head, __ATOMIC_ACQUIRE) - e->ring->data_tail > RING - PAGE;
+}
+
 void event_close(struct event *e)
 {
 	munmap(e->ring, PAGE + RING);

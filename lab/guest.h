@@ -62,6 +62,9 @@ void event_disable(const struct event *e);
 size_t event_record(const struct event *e, u64 at, u64 record[8192]);
 /* Adds what is in the ring to samples. */
 void event_drain(struct event *e);
+/* Is there no room in the ring for another page of records? What came then is lost, and nothing says so until there is
+ * room again. */
+bool event_full(const struct event *e);
 void event_close(struct event *e);
 /* Opens, runs `cycles` of work on CPU 0, reads the samples. -> 0, or -errno; close it in any case but an error. */
 int event_run(struct event *e, const struct attr *a, u64 cycles);

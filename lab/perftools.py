@@ -7,6 +7,8 @@ import shutil
 import time
 
 from base import CACHE, CROSS, JOBS, compiler_version, held, key_of, need, note, run
+from cross import libraries
+from fetch import sysroot, unpacked
 from kernels import PERF_SERIES, apply, pristine_source, source_version
 
 OPTIONS = ["NO_LIBELF=1", "NO_DWARF=1", "NO_ZLIB=1", "NO_LZMA=1", "NO_LIBZSTD=1", "NO_LIBCRYPTO=1", "NO_LIBCAP=1", "NO_LIBNUMA=1",
@@ -18,9 +20,9 @@ TLS_SIZE = 64
 TESTS = ("Sample parsing", "Test event parsing", "Parsing of all PMU events from sysfs", "Parsing of terms (event modifiers)")
 
 
-def perf_program():
-    """-> perf for arm64"""
-    made = CACHE / f"perf-{key_of(source_version(), compiler_version(), *OPTIONS, *PERF_SERIES)}"
+def perf_tree():
+    """-> a directory with perf for arm64, and with tests/attr.py and tests/attr/ of its source"""
+    made = CACHE / f"perf-tree-{key_of(source_version(), compiler_version(), *OPTIONS, *PERF_SERIES)}"
     with held("perf"):
         if not made.exists():
             start, work = time.monotonic(), CACHE / "work-perf"
@@ -31,11 +33,35 @@ def perf_program():
             run(["make", "-C", str(work / "src/tools/perf"), f"O={work / 'obj'}", f"-j{JOBS}", "ARCH=arm64", f"CROSS_COMPILE={CROSS}",
                  f"CC=ccache {CROSS}gcc", "WERROR=1", *OPTIONS, str(work / "obj/perf")],
                 env={"CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_MAXSIZE": "1G"})
-            run([CROSS + "strip", "-g", "-o", str(work / "perf"), str(work / "obj/perf")])
-            os.replace(work / "perf", made)
+            (work / "made").mkdir()
+            run([CROSS + "strip", "-g", "-o", str(work / "made/perf"), str(work / "obj/perf")])
+            run(["cp", "-a", str(work / "src/tools/perf/tests/attr"), str(work / "src/tools/perf/tests/attr.py"), str(work / "made")])
+            os.replace(work / "made", made)
             shutil.rmtree(work)
             note(f"perf for arm64 took {time.monotonic() - start:.0f} s")
     return made
+
+
+def python():
+    """-> {path in a guest: file}: Python, with as much of its library as attr.py needs"""
+    root = sysroot(["python3-minimal"])
+    program = (root / "usr/bin/python3").resolve()
+    shutil_py = unpacked(f"lib{program.name}-stdlib") / f"usr/lib/{program.name}/shutil.py"
+    library = [f for f in (root / "usr/lib" / program.name).rglob("*.py") if f.is_file()]
+    return {"bin/python3": program, f"usr/lib/{program.name}/shutil.py": shutil_py,
+            **{str(f.relative_to(root)): f.resolve() for f in library},
+            **{f"lib/{name}": f for name, f in libraries([program], root).items()}}
+
+
+def files(rows):
+    """-> {path in a guest: file}: perf, and what else these rows need"""
+    tree = perf_tree()
+    found = {"bin/perf": tree / "perf"}
+    if ATTR in rows:
+        # Those of registers run a program that shows its auxiliary vector, which a static one doesn't.
+        tests = [f for f in (tree / "attr").iterdir() if "user-regs" not in f.name]
+        found |= {f"attr/{f.name}": f for f in tests} | {"attr.py": tree / "attr.py"} | python()
+    return found
 
 
 # Some lines for each row: perf records, and says what it reads of that; then reticle reads it, too.
@@ -44,6 +70,29 @@ RECORDING = """\
 [ ! -e %(name)s.data ] || { perf script -i %(name)s.data -F tid,ip,period%(fields)s >%(name)s.txt 2>&1; carry %(name)s.data %(name)s.txt; }
 carry %(name)s.log
 """
+# perf top shows the windows' events, and ends, when keys say so. What is typed before it waits for keys it drops, and when nothing more
+# can be typed it goes round for ever: so keys are repeated until they have had their effect, and whatever has piled up by then is
+# the answer to the first question. The program begins when perf waits, for on this one CPU it would keep perf from that. With its
+# first sample of the kernel perf reads all of kallsyms, before it looks at any other.
+TOP = """\
+(for i in $(seq 30); do grep -q Available %(name)s.log && break; printf E; pause 100; done; %(program)s; pause 1000
+printf '\\nE1\\n'; while pause 50; do printf q; done) |
+	perf top %(options)s >%(name)s.txt 2>%(name)s.log
+echo "
+status $?" >>%(name)s.log
+carry %(name)s.txt %(name)s.log
+"""
+# What perf asks the kernel for, as its files say it should, and whether the kernel takes that.
+# Periods of 100 and 123 cycles are among them, of the kernel too, which is shorter than what a sample takes: only throttling lets
+# anything else go on.
+ATTR_TESTS = """\
+rate 10000
+python3 /attr.py -d /attr -p /bin/perf -v %(options)s >%(name)s.log 2>&1; echo "status $?" >>%(name)s.log
+rate 10000000
+carry %(name)s.log
+"""
+ATTR = "perf-attr"
+TEMPLATES = {"perf-top": TOP, ATTR: ATTR_TESTS}
 # perf's own tests of what the series changes there.
 TESTING = "".join(f"perf test -F '{name}' >>perf-tests.log 2>&1\n" for name in TESTS) + "carry perf-tests.log\n"
 
@@ -91,6 +140,31 @@ def is_plain(r):
     return f"{sum(x['kind'] == 'SAMPLE' for x in records)} samples of cycles alone, without a word"
 
 
+def is_top(r):
+    """Without -e perf top has the group of windows. Each of its samples is one of both members: their sums have one ratio."""
+    need("status 0" in r.log, r.log.strip())
+    events = re.findall(r"^\t\d (\S+)$", r.log.rpartition("Available events:")[2], re.M)
+    need(events[1:] == [f"cycles/alt-period={WINDOW}/u", "instructions:u"], f"events: {events}")
+    shown = r.text.rpartition("PerfTop:")[2]
+    need(f"cycles/alt-period={WINDOW}/u]" in shown.splitlines()[0].replace(" ", ""), "the last table is of " + shown.splitlines()[0])
+    row = re.search(r"(\d+) +(\d+) +(\d+) +(\d+) +rivals", shown)
+    need(row, f"no row of rivals: {shown[:300]}")
+    samples, again, cycles, instructions = map(int, row.groups())
+    need(samples == again > 20 and abs(cycles / instructions - 2) < 0.01, row.group(0))
+    return f"{', '.join(events)}: {samples} samples, {cycles} cycles, {instructions} instructions"
+
+
+def is_attr(r):
+    """attr.py stops at the first test that fails. What the PMU or the machine has not is left out by it."""
+    ran, unsupported = (set(re.findall(pattern, r.log, re.M)) for pattern in (r"^running '/attr/(\S+)'", r"^unsupp  '/attr/(\S+)'"))
+    skipped = set(re.findall(r"^skipped \[.*\] '/attr/(\S+)'", r.log, re.M))
+    need("status 0" in r.log and "FAILED" not in r.log, r.log[-300:])
+    passed = ran - unsupported - skipped
+    need("test-record-burst" in passed and len(passed) >= 15, f"{len(passed)} of {len(ran)} tests passed: {sorted(passed)}")
+    return (f"{len(passed)} tests of attr.py pass, test-record-burst among them; unsupported here: {len(unsupported)}, "
+            f"of others: {len(skipped)}")
+
+
 def same_tls(r):
     """What perf script says of each sample is what reticle's says, and they have something to say."""
     ours = re.findall(r"^ *(\d+) +(?:\d+) +([0-9a-f]+) .*tls:([0-9a-f]*)", r.reticle("script", "-F", "tid,ip,period,tls"), re.M)
@@ -104,7 +178,9 @@ def same_tls(r):
 ROWS = {
     "burst": [("perf-record", "", "rivals 1 1 60000000", is_windows(20)),
               ("perf-threads", "", "rivals 1 4 60000000", is_windows(20, 4)),
-              ("perf-tls", "-e cycles/period=20000,tls-size=%d,tls-offset=$(tagged data)/u" % TLS_SIZE, "tagged 5 30", same_tls)],
+              ("perf-tls", "-e cycles/period=20000,tls-size=%d,tls-offset=$(tagged data)/u" % TLS_SIZE, "tagged 5 30", same_tls),
+              ("perf-top", "--stdio -d 1 -n --show-total-period --sort comm", "rivals 1 1 100000000", is_top),
+              (ATTR, "-t 'test-record-*'", "", is_attr)],
     "plain": [("perf-record-plain", "", "rivals 1 1 30000000", is_plain)],
 }
 

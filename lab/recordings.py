@@ -208,12 +208,12 @@ def is_refused(r):
     return "mode=native is an error that says why"
 
 
-def is_native(period_long, batch, jitter=0, sets=1):
+def is_native(period_long, batch, jitter=0, sets=1, cpus=False):
     """Each window as long as its sample states, and the periods in turn."""
     def check(r):
         need("windows: native (" in r.log, r.log.strip())
         n = longs = 0
-        for samples in samples_of(r.records()).values():
+        for samples in samples_of(r.records(), cpus).values():
             at, total = None, samples[0][2]
             start = samples[0][1] - total - total % 2
             for n_of_set, (_, value, period, _) in enumerate(samples[1:]):
@@ -238,6 +238,23 @@ def is_piped(check):
         need(size == 16, f"a header of {size} bytes instead of the 16 for a pipe")
         return check(r)
     return both
+
+
+def is_of_cgroups(numbers, check):
+    """Counters of cgroups have samples of so many threads each, which others have none of, and went on where they had stopped when these
+    threads took turns with the others."""
+    def all_of(r):
+        said, records, threads = check(r), r.records(), collections.defaultdict(set)
+        for x in records:
+            if x["kind"] == "SAMPLE":
+                threads[x["read"]["values"][0]["id"]].add(x["tid"])
+        of = sorted(threads.values(), key=len)
+        need([len(t) for t in of] == sorted(numbers) and len(set().union(*of)) == sum(numbers), f"threads of the cgroups: {of}")
+        pairs = [(x["sample_id"]["tid"], x["next_prev_tid"]) for x in records if x["kind"] == "SWITCH_CPU_WIDE"]
+        turns = [sum(a in t and b and b not in t for a, b in pairs) // 2 for t in of]
+        need(min(turns) >= 2 and "multiplexed" not in excluded(r), f"turns: {turns}, excluded: {dict(excluded(r))}")
+        return f"{said}; {' and '.join(map(str, turns))} turns with threads of others"
+    return all_of
 
 
 PAUSE = 20  # milliseconds that the program has worked at least when its events are enabled
@@ -607,6 +624,13 @@ WITHOUT_SERIES = [
 ]
 NATIVE = "{cycles/period=99700,alt-period=300/,instructions}:uS"
 CLOCK = "{cpu-clock/period=1000000,alt-period=5000/,page-faults}:S"
+CGROUPS = "/sys/fs/cgroup"
+
+
+def entering(cgroup, program):
+    return f"sh -c 'echo $$ >{CGROUPS}/{cgroup}/cgroup.procs; exec {program}'"
+
+
 WITH_SERIES = [
     ("native", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "rivals 1 1 60000000", is_native(999700, 1)),
     ("native-burst", f"--window=burst=4 -c 98800 {CYCLES}", "rivals 1 1 30000000", is_native(98800, 4)),
@@ -616,6 +640,12 @@ WITH_SERIES = [
     ("native-pipe", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_piped(is_native(99700, 1, 0, 4))),
     ("native-control", f"-D -1 --control=fifo:switch -e '{NATIVE}'", "rivals 1 1 120000000", is_enabled_late(is_native(99700, 1)),
      f"mkfifo switch; (until pidof rivals >/dev/null; do pause 1; done; pause {PAUSE}; echo enable >switch) &"),
+    # Two cgroups take turns on one CPU, with each other and with a thread in neither (version 2 would be refused here).
+    ("native-cgroups", f"-a -G one,two --switch-events -e '{NATIVE}'", entering("one", "rivals 2 1 30000000"),
+     is_of_cgroups((1, 2), is_native(99700, 1, 0, 2, True)),
+     f"mount -t cgroup -o perf_event cgroup {CGROUPS}; mkdir {CGROUPS}/one {CGROUPS}/two; " +
+     "".join(f"(until grep -q . {CGROUPS}/one/cgroup.procs; do pause 1; done; exec {program}) & "
+             for program in (entering("two", "rivals 1 1 30000000"), "rivals 1 1 30000000"))),
     ("native-given-up", f"-e '{CLOCK}'", "rivals 1 1 30000000", is_given_up),
     ("native-leader", f"--window=mode=native -e '{CLOCK}'", "rivals 1 1 300000", is_refused_leader),
     ("effect-windows", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "classes 0 1 50", is_native(999700, 1)),
@@ -728,8 +758,8 @@ def recordings(name, wanted=None, keep=None):
     files = {**programs(), **helpers(), "bin/busybox": unpacked("busybox-static") / "bin/busybox"}
     perf = any(map(is_perf, rows))
     if perf:
-        files["bin/perf"] = perftools.perf_program()
-    text = "".join((perftools.RECORDING if is_perf(row) else RECORDING) %
+        files |= perftools.files({row[0] for row in rows})
+    text = "".join((perftools.TEMPLATES.get(row[0], perftools.RECORDING) if is_perf(row) else RECORDING) %
                    {"name": row[0], "options": row[1], "program": row[2], "before": row[4] if len(row) > 4 else "", **streams(row[0]),
                     "fields": ",tls" if "tls" in row[0] else ""} for row in rows)
     text += perftools.TESTING if perf else ""

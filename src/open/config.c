@@ -435,22 +435,32 @@ static void add_spec(struct event_set *set, const struct event_spec *s, s32 cgro
 	vec_push(&set->events, e);
 }
 
-/* One cgroup is everybody's; as many as there are events go with them in order; else each event goes into each. */
-static int add_specs(struct event_set *set, const struct event_specs *specs, const struct config *c)
+/* Is any of them in a group of several? */
+static bool any_grouped(const struct event_specs *specs)
 {
-	u32 n = (u32)specs->v.n, cgroups = (u32)c->t->cgroups.n, rounds = cgroups > 1 && cgroups != n ? cgroups : 1;
+	for (u32 i = 0; i < specs->v.n; i++)
+		if (specs->v.v[i].leader != i)
+			return true;
+	return false;
+}
+
+/*
+ * One cgroup is everybody's; as many as there are events go with them in order; else each event goes into each. A
+ * group is of one cgroup, so where there are groups, each of them goes into each, whatever the numbers.
+ */
+static void add_specs(struct event_set *set, const struct event_specs *specs, const struct target *t)
+{
+	u32 n = (u32)specs->v.n, cgroups = (u32)t->cgroups.n;
+	bool in_order = cgroups == n && !any_grouped(specs);
+	u32 rounds = cgroups > 1 && !in_order ? cgroups : 1;
 
 	for (u32 round = 0; round < rounds; round++) {
 		for (u32 i = 0; i < n; i++) {
 			s32 cgroup = !cgroups ? -1 : rounds > 1 ? (s32)round : cgroups > 1 ? (s32)i : 0;
 
-			if (cgroups == n && specs->v.v[i].leader != i && cgroups > 1)
-				return notify_error(c->to, ERR_USAGE,
-						    "the events of a group cannot be in different cgroups");
 			add_spec(set, &specs->v.v[i], cgroup, round * n + specs->v.v[i].leader);
 		}
 	}
-	return 0;
 }
 
 static int settle_rate(struct attr_opts *o, const struct notify *to)
@@ -581,10 +591,9 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 		err = settle_registers(&o, to);
 	if (!err)
 		err = check_aux(specs, asked, &c);
-	if (!err)
-		err = add_specs(set, specs, &c);
 	if (err)
 		return err;
+	add_specs(set, specs, t);
 	err = configure_events(set, &c);
 	if (err)
 		return err;

@@ -70,13 +70,12 @@ static int leader_fd(const struct event_set *set, u32 event, s32 cpu, s32 tid)
 static int open_one(const struct event_set *set, u32 event, const struct target *t, s32 cpu, s32 tid)
 {
 	const struct open_event *e = &set->events.v[event];
+	struct attr a = e->native ? event_scheduled_attr(&e->attr, &e->schedule) : e->attr;
 	int group = leader_fd(set, event, cpu, tid);
 
-	if (e->native)
-		return event_open_scheduled(&e->attr, &e->schedule, tid, cpu, group);
 	if (e->cgroup >= 0)
-		return perf_open(&e->attr, t->cgroups.v[e->cgroup].fd, cpu, group, PERF_FLAG_PID_CGROUP);
-	return perf_open(&e->attr, tid, cpu, group, 0);
+		return perf_open(&a, t->cgroups.v[e->cgroup].fd, cpu, group, PERF_FLAG_PID_CGROUP);
+	return perf_open(&a, tid, cpu, group, 0);
 }
 
 /* Returns 0 or the errno of the refusal. Tasks that are gone are left out. */

@@ -148,8 +148,6 @@ static const char *hindrance(const struct recorder *r)
 
 	if (o->attr.no_samples)
 		return "-n takes no samples";
-	if (r->target.cgroups.n)
-		return "-G counts cgroups, whose counters come and go with their tasks";
 	if (o->attr.overwrite)
 		return "--overwrite looks at samples at the end only";
 	return NULL;
@@ -169,6 +167,10 @@ static const char *hindrance_of_switching(const struct recorder *r)
 	const struct record_opts *o = r->o;
 	bool late_tasks = !r->target.system_wide && !o->attr.no_inherit && !o->target.tids && !o->target.per_thread;
 
+	if (r->target.cgroups.n)
+		return "-G counts cgroups, whose counters stop and go on with their tasks, so only the kernel can "
+		       "keep "
+		       "their distance";
 	if (o->control)
 		return "--control does not switch their counters";
 	if (o->attr.activity)

@@ -21,13 +21,21 @@ int event_probe_open(struct attr *attr, int pid, int cpu)
 	return event_probe_open_group(attr, pid, cpu, -1);
 }
 
-int event_open_scheduled(const struct attr *a, const struct schedule *s, s32 pid, s32 cpu, int group)
+struct attr event_scheduled_attr(const struct attr *a, const struct schedule *s)
 {
 	struct attr n = *a;
 
 	n.sample_period_short = s->period_short;
 	n.sample_period_jitter = (u32)MIN(s->jitter_long, (u64)UINT32_MAX);
 	n.sample_batch = s->batch_count;
+	n.size = attr_open_size(&n);
+	return n;
+}
+
+int event_open_scheduled(const struct attr *a, const struct schedule *s, s32 pid, s32 cpu, int group)
+{
+	struct attr n = event_scheduled_attr(a, s);
+
 	return event_probe_open_group(&n, pid, cpu, group);
 }
 

@@ -26,6 +26,9 @@ enum event_usable event_probe(const struct attr *attr, const char *cpus, int *sy
 int event_probe_open(struct attr *attr, int pid, int cpu);
 int event_probe_open_group(struct attr *attr, int pid, int cpu, int leader);
 
+/* A copy with that schedule in the fields of event_open_scheduled, and of that size. */
+struct attr event_scheduled_attr(const struct attr *a, const struct schedule *s);
+
 /*
  * Like event_probe_open_group, for kernels that alternate periods themselves. For them the attr has 160 bytes, with
  * the length of the short period at 144, the width of the jitter at 152 and the number of short periods in a batch at
