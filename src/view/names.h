@@ -21,8 +21,9 @@ u32 name_width(const u8 *p, size_t n);
 size_t name_cut(const u8 *p, size_t n, u32 width);
 /* The name in at most `width` characters, including "…". */
 void name_put(const u8 *p, size_t n, u32 width, struct bytes *out);
-/* Narrows the columns of names (bits of `names`) until n columns, each with two blanks before it, fit into the room, or
- * all have the least width. The last one of them, which is mostly functions, gets narrower than NAMES_LEAST last. */
+/* Narrows the columns of names (bits of `names`) until n columns, each with two blanks before it, fit into the room,
+ * or all have the least width. The last one of them, which is mostly functions, gets narrower than NAMES_LEAST last.
+ */
 void names_fit(u32 *widths, u32 n, u64 names, u32 room, u32 least);
 
 #endif

@@ -208,7 +208,8 @@ static void settle_widths(struct table_text *x)
 			names |= 1ull << k;
 	}
 	if (!x->how.whole_names && !x->how.separator)
-		names_fit(widths, (u32)t->columns.n, names, room_for(x, widths, names), x->how.screen ? NAMES_SCREEN : NAMES_LEAST);
+		names_fit(widths, (u32)t->columns.n, names, room_for(x, widths, names),
+			  x->how.screen ? NAMES_SCREEN : NAMES_LEAST);
 	for (u32 i = 1; i < x->how.workers; i++)
 		memcpy(x->lines[i].widths, widths, t->columns.n * sizeof(*widths));
 }
