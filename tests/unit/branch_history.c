@@ -109,7 +109,7 @@ static void test_modes(void **state)
 	n = make_in(PERF_RECORD_MISC_KERNEL, K(0x100), ends, 1, list(deferred, ARRAY_LEN(deferred)), words, &exact);
 	IS(5, PERF_CONTEXT_KERNEL, K(0x100), K(0x50), PERF_CONTEXT_USER, 0x210, PERF_CONTEXT_USER_DEFERRED, 0x215);
 	n = make_in(PERF_RECORD_MISC_GUEST_USER, 0x100, ends, 1, list(chain, 0), words, &exact);
-	IS(5, PERF_CONTEXT_GUEST_USER, 0x100, PERF_CONTEXT_GUEST_KERNEL, K(0x50), PERF_CONTEXT_GUEST_USER, 0x210);
+	IS(6, PERF_CONTEXT_GUEST_USER, 0x100, PERF_CONTEXT_GUEST_KERNEL, K(0x50), PERF_CONTEXT_GUEST_USER, 0x210);
 	n = make_in(PERF_RECORD_MISC_USER, 0x100, ends, 0, list(chain, 0), words, &exact);
 	IS(2, PERF_CONTEXT_USER, 0x100);
 }
