@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "codec/procmaps.h"
 #include "state/current.h"
 #include "sys/smallfile.h"
@@ -138,20 +138,12 @@ static void tell_mappings(struct unwinding *u, u32 pid, const struct bytes *maps
 	bytes_free(&path);
 }
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * SECOND_NS + (u64)t.tv_nsec;
-}
-
 /* Of a process some of whose mappings may have been lost; it is late for that, but most of it is what it was. False:
  * they are as before. */
 static bool read_mappings(struct unwinding *u, u32 pid)
 {
 	struct bytes maps = { 0 };
-	u64 begin = now_ns();
+	u64 begin = clock_ns();
 	char name[32];
 	bool done;
 
@@ -170,7 +162,7 @@ static bool read_mappings(struct unwinding *u, u32 pid)
 		current_settle(u->current, pid);
 	}
 	bytes_free(&maps);
-	u->read_ns += now_ns() - begin;
+	u->read_ns += clock_ns() - begin;
 	return done;
 }
 

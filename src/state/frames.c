@@ -9,10 +9,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/set.h"
 
 #define NR_SHARDS 64
 #define PAGE_SHIFT 12
@@ -20,8 +20,7 @@
 
 struct shard {
 	pthread_mutex_t lock;
-	u32 *slots; /* frame ids, ID_NONE: empty */
-	u32 n, mask;
+	struct set ids;
 };
 
 struct frames {
@@ -47,7 +46,7 @@ void frames_free(struct frames *f)
 		return;
 	for (u32 i = 0; i < NR_SHARDS; i++) {
 		pthread_mutex_destroy(&f->shards[i].lock);
-		free(f->shards[i].slots);
+		set_free(&f->shards[i].ids);
 	}
 	for (u32 i = 0; i < NR_PAGES && f->pages[i]; i++)
 		free(f->pages[i]);
@@ -93,43 +92,18 @@ static bool frame_equal(const struct frame *a, const struct frame *b)
 	       a->level == b->level;
 }
 
-static void grow(struct frames *f, struct shard *s)
-{
-	u32 *old = s->slots, size = old ? (s->mask + 1) * 2 : 64, old_size = old ? s->mask + 1 : 0;
-
-	s->slots = mem_realloc(NULL, size, sizeof(u32));
-	memset(s->slots, 0xff, size * sizeof(u32));
-	s->mask = size - 1;
-	for (u32 i = 0; i < old_size; i++) {
-		u32 at;
-
-		if (old[i] == ID_NONE)
-			continue;
-		at = (u32)(frame_hash(place(f, old[i])) >> 6) & s->mask;
-		while (s->slots[at] != ID_NONE)
-			at = (at + 1) & s->mask;
-		s->slots[at] = old[i];
-	}
-	free(old);
-}
-
 u32 frames_intern(struct frames *f, const struct frame *frame)
 {
-	u64 h = frame_hash(frame);
+	u64 h = frame_hash(frame), in_shard = h / NR_SHARDS;
 	struct shard *s = &f->shards[h % NR_SHARDS];
 	u32 at, id;
 
 	pthread_mutex_lock(&s->lock);
-	if (!s->slots || s->n >= (s->mask + 1) / 4 * 3)
-		grow(f, s);
-	at = (u32)(h >> 6) & s->mask;
-	while ((id = s->slots[at]) != ID_NONE && !frame_equal(place(f, id), frame))
-		at = (at + 1) & s->mask;
+	SET_FIND(id, &s->ids, in_shard, at, frame_equal(place(f, id), frame));
 	if (id == ID_NONE) {
 		id = allot(f);
 		*place(f, id) = *frame;
-		s->slots[at] = id;
-		s->n++;
+		set_add(&s->ids, in_shard, id);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return id;
