@@ -51,6 +51,9 @@ static inline const struct sort_key_row *sort_key_row(u32 key)
 
 /* Keys whose label includes the name of a thread, which is in their groups, too. */
 #define KEYS_NAMED (1ull << SORT_PID | 1ull << SORT_TID)
+/* Keys whose values are lines of source: of the sampled code, and of a branch's two ends. */
+#define KEYS_LINES (1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE)
+#define KEYS_BRANCH_LINES (1ull << SORT_SRCLINE_FROM | 1ull << SORT_SRCLINE_TO)
 
 /* Does the key have a value for each frame? */
 static inline bool key_is_frames(u32 key)

@@ -280,9 +280,7 @@ static void list_nodes(struct profile_event *e)
  * in groups whether they are a key or not. */
 static bool rows_are_distinct(const struct profile *p)
 {
-	const u64 lines = 1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE;
-
-	return p->sort_keys >> SORT_SYMBOL & 1 && !(p->sort_keys & lines) && !p->has_addresses &&
+	return p->sort_keys >> SORT_SYMBOL & 1 && !(p->sort_keys & KEYS_LINES) && !p->has_addresses &&
 	       !profile_joins_values(p) && (p->sort_keys >> SORT_COMM & 1 || !(p->sort_keys & KEYS_NAMED));
 }
 

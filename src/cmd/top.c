@@ -21,6 +21,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "agg/keys.h"
 #include "base/clock.h"
 #include "cmd/output.h"
 #include "cmd/record_unwind.h"
@@ -236,6 +237,7 @@ static int make_frame(struct top *t, u32 columns, struct top_frame *f)
 	o.only_table = true;
 	o.only_event = t->state.event + 1;
 	o.long_names |= t->state.long_names;
+	o.relative ^= t->state.other_base;
 	o.percent_limit = MAX(o.percent_limit, t->state.percent_limit);
 	if (!t->state.graphs)
 		o.graph = GRAPH_NONE;
@@ -530,13 +532,11 @@ static int start_recorder(struct top *t)
 /* Do the options need line information? */
 static bool wants_lines(const struct top *t)
 {
-	const u64 keys =
-		1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE | 1ull << SORT_SRCLINE_FROM | 1ull << SORT_SRCLINE_TO;
 	const struct pipeline_opts *o = &t->selected.pipeline;
 	bool lines = !o->no_inline || o->graph_key != GRAPH_KEY_FUNCTION || t->windows.range.file;
 
 	for (u32 i = 0; i < o->nr_sort; i++)
-		lines |= keys >> MIN(o->sort_order[i], SORT_FIELD) & 1;
+		lines |= (KEYS_LINES | KEYS_BRANCH_LINES) >> MIN(o->sort_order[i], SORT_FIELD) & 1;
 	return lines;
 }
 

@@ -36,7 +36,6 @@
 #include "pass/portions.h"
 
 #define SMALL_RECORDING 50000 /* samples */
-#define LINE_KEYS (1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE)
 
 struct pass_worker {
 	struct feed feed;
@@ -134,7 +133,7 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 	p->children = p->has_chains && o->children && !(p->sort_keys >> SORT_ADDR & 1);
 	p->graph_key = p->has_chains ? o->graph_key : GRAPH_KEY_FUNCTION;
 	p->has_inlined = p->has_chains && !o->no_inline && !o->addresses && p->graph_key == GRAPH_KEY_FUNCTION &&
-			 !(p->sort_keys & LINE_KEYS);
+			 !(p->sort_keys & KEYS_LINES);
 	p->time_slice_ns = o->time_slice_ns;
 	return p;
 }
@@ -387,8 +386,8 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	copts.every_address = p->has_addresses =
 		window_pass_by_address(windows) || o->addresses || p->graph_key != GRAPH_KEY_FUNCTION;
 	copts.functions = windows->on && windows->setup.unit == UNIT_FUNCTION && !copts.every_address;
-	copts.by_address = p->has_inlined || p->sort_keys & LINE_KEYS || copts.every_address;
-	inlined_alone = p->has_inlined && !copts.every_address && !(p->sort_keys & LINE_KEYS) && !windows->on;
+	copts.by_address = p->has_inlined || p->sort_keys & KEYS_LINES || copts.every_address;
+	inlined_alone = p->has_inlined && !copts.every_address && !(p->sort_keys & KEYS_LINES) && !windows->on;
 	dsos_functions_only(s->dsos, inlined_alone);
 	if (p->sort_keys >> SORT_TIME & 1)
 		slice_time(s, p);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agg/keys.h"
 #include "attrib/group_read.h"
 #include "codec/vpmu.h"
 #include "pass/feed.h"
@@ -49,7 +50,7 @@ static enum window_unit unit_of(const struct pipeline_opts *o)
 		keys |= 1ull << MIN(o->sort_order[i], SORT_FIELD);
 	if (!o->nr_sort)
 		return UNIT_FUNCTION;
-	if (keys & (1ull << SORT_SRCLINE | 1ull << SORT_SRCFILE | 1ull << SORT_ADDR))
+	if (keys & (KEYS_LINES | 1ull << SORT_ADDR))
 		return UNIT_ADDRESS;
 	if (keys >> SORT_SYMBOL & 1)
 		return UNIT_FUNCTION;
