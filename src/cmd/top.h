@@ -45,6 +45,7 @@ enum top_wish { TOP_NONE, TOP_REDRAW, TOP_ONLY_DSO, TOP_ONLY_COMM, TOP_REFRESH, 
 /* What keys change. */
 struct top_state {
 	bool zero, graphs, long_names, frozen;
+	bool other_base;		   /* shares are of what --percentage does not say */
 	u32 event;			   /* which one is shown: index in the profile */
 	char filter[64];		   /* only functions with this in their names; "": all */
 	char only_dso[256], only_comm[64]; /* likewise */

@@ -27,14 +27,16 @@ struct top_screen {
 static const char *const help[] = {
 	"h ?           this help; any key ends it",
 	"q, Ctrl-C     quit",
-	"Up, Down, PageUp, PageDown, Home, End    move through the rows",
+	"Up, Down, PageUp, PageDown, Space, Home, End    move through the rows",
 	"E, C          show and hide the call graphs of all rows (with -g)",
 	"d             only rows of the shared object under the cursor",
+	"k             only rows of the kernel",
 	"t             only threads of the name under the cursor",
 	"/             only functions with a text in their names",
 	"Esc, Left     all rows again",
 	"z             each table covers the time since the one before, or the history",
 	"f             hold the table, and let it go on",
+	"F             shares of what the filters leave, or of everything",
 	"L             leave out rows below a share",
 	"V             whole paths of shared objects",
 	"Tab           the table of the next event",
@@ -247,6 +249,7 @@ static enum top_wish answer_with(struct top_state *t, int key)
 
 static void draw_foot(const struct top_frame *f, const struct top_state *t)
 {
+	struct bytes plain = { 0 }; /* names are what processes chose */
 	char line[512];
 
 	if (t->question)
@@ -260,10 +263,12 @@ static void draw_foot(const struct top_frame *f, const struct top_state *t)
 			 *t->only_dso ? "   only " : "", t->only_dso, *t->only_comm ? "   only " : "", t->only_comm,
 			 *t->filter ? "   with " : "", t->filter, t->zero ? "   zero" : "",
 			 t->frozen ? "   held" : "");
+	bytes_plain(&plain, line, strlen(line));
 	attron(A_REVERSE);
 	mvhline(LINES - 1, 0, ' ', COLS);
-	draw_line(LINES - 1, (struct str){ line, (u32)strlen(line) });
+	draw_line(LINES - 1, (struct str){ (const char *)plain.p, (u32)plain.len });
 	attroff(A_REVERSE);
+	bytes_free(&plain);
 	if (t->question)
 		move(LINES - 1, MIN(columns_of(line), COLS - 1));
 	curs_set(t->question != 0);
@@ -306,6 +311,13 @@ void top_screen_draw(struct top_screen *s, const struct top_frame *f, struct top
 static enum top_wish all_rows(struct top_state *t)
 {
 	*t->filter = *t->only_dso = *t->only_comm = 0;
+	return TOP_REFRESH;
+}
+
+static enum top_wish only_kernel(struct top_state *t)
+{
+	snprintf(t->only_dso, sizeof(t->only_dso), "[kernel.kallsyms]");
+	t->cursor = 0;
 	return TOP_REFRESH;
 }
 
@@ -354,6 +366,8 @@ static enum top_wish change_view(const struct top_frame *f, struct top_state *t,
 		return flip(&t->zero);
 	case 'f':
 		return flip(&t->frozen);
+	case 'F':
+		return flip(&t->other_base);
 	case 'V':
 		return flip(&t->long_names);
 	case '\t':
@@ -361,6 +375,8 @@ static enum top_wish change_view(const struct top_frame *f, struct top_state *t,
 		return TOP_REFRESH;
 	case 'd':
 		return TOP_ONLY_DSO;
+	case 'k':
+		return only_kernel(t);
 	case 't':
 		return TOP_ONLY_COMM;
 	case '/':
@@ -408,6 +424,7 @@ enum top_wish top_screen_key(struct top_screen *s, const struct top_frame *f, st
 	case KEY_PPAGE:
 		return move_by(f, t, -page);
 	case KEY_NPAGE:
+	case ' ':
 		return move_by(f, t, page);
 	case KEY_HOME:
 		return move_by(f, t, -(s64)UINT32_MAX);

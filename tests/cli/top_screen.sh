@@ -4,7 +4,7 @@
 set -u
 command -v tmux >/dev/null || { echo "skip: tmux is not installed"; exit 77; }
 term=(tmux -L "reticle-$$" -f /dev/null)
-trap '"${term[@]}" kill-server 2>/dev/null; kill %1 2>/dev/null' EXIT
+trap '"${term[@]}" kill-server 2>/dev/null; kill %1 %2 2>/dev/null' EXIT
 fail() {
 	echo "$1"
 	"${term[@]}" capture-pane -p
@@ -35,6 +35,10 @@ press x
 await 'samples/s of' 'after help'
 press Down Down d
 await 'only ' 'one shared object'
+press Escape
+press k
+await 'only .kernel.kallsyms' 'the kernel'
+press F
 press Escape
 press E
 await '|--\|---' 'call graphs'
@@ -69,6 +73,15 @@ press "clear; TERM=screen '$RETICLE' top -d 1 -- sh -c 'exit 3'; echo passed=\$?
 await 'it has ended' 'a command that has ended'
 press C-c
 await 'passed=3' 'Ctrl-C behind the end'
+# The last line shows names as the rows do.
+(printf 'e\tv\ail' >"/proc/$BASHPID/comm"; while :; do :; done) &
+press "clear; TERM=screen '$RETICLE' top -d 1 -s comm -p $!; echo named=\$?" Enter
+await '% .*e?v?il' 'a hostile name'
+press t
+await 'only e?v?il' 'a hostile name in the last line'
+press q
+await 'named=0' 'the end of a hostile name'
+kill $!
 # A terminal that cannot move the cursor gets tables.
 press "clear; TERM=nonsense '$RETICLE' top -d 1 --refreshes 1 -E 2; echo plain=\$?" Enter
 await 'plain=0' 'an unknown terminal'
