@@ -227,23 +227,14 @@ static int check_forms(const struct report_config *c, const struct selected *s, 
 {
 	if (c->csv && c->json)
 		return notify_error(to, ERR_USAGE, "--csv and --json exclude each other");
-	if (c->hierarchy && (c->fields || c->separator || c->csv || c->json))
+	if (c->hierarchy && (c->fields || c->separator))
 		return notify_error(to, ERR_USAGE,
-				    "--hierarchy is a form of the text table: it cannot be combined with %s",
-				    c->fields	 ? "--fields" :
-				    c->separator ? "-t" :
-				    c->csv	 ? "--csv" :
-						   "--json");
+				    "--hierarchy indents names by their level: it cannot be combined with %s",
+				    c->fields ? "--fields" : "-t; try --csv");
 	if (c->hierarchy && s->pipeline.measures)
 		return notify_error(to, ERR_USAGE,
 				    "--hierarchy sums up overheads and samples only: it cannot be combined with %s",
 				    c->cpu_modes ? "--show-cpu-utilization" : "measured columns");
-	if (c->group && (c->hierarchy || c->csv || c->json))
-		return notify_error(to, ERR_USAGE,
-				    "--group is a form of the text table: it cannot be combined with %s",
-				    c->hierarchy ? "--hierarchy" :
-				    c->csv	 ? "--csv" :
-						   "--json");
 	if (c->group && memchr(s->pipeline.sort_order, SORT_EVENT, s->pipeline.nr_sort))
 		return notify_error(to, ERR_USAGE, "--group and --sort event exclude each other");
 	/* Without a recording it can be no field of its tracepoints: then it is not the recording that is wrong first.

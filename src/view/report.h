@@ -89,7 +89,9 @@ void report_windows_path(const struct row_view *v, u32 node, bool named, struct 
 void report_text(const struct profile *p, const struct report_opts *o, struct bytes *out);
 void report_csv(const struct profile *p, const struct report_opts *o, struct bytes *out);
 /* {"meta":{},"tally":{},"events":[{"name","weight","samples","whole","samples","rows":[{column: value, ...,
- * "graph":[]}]}]}. Weights are raw; a percentage is a weight of the event's "whole". */
+ * "graph":[]}]}]}. Weights are raw; a percentage is a weight of the event's "whole". Of a group (--group) the numbers
+ * of the event are in "members":[{"name","weight","whole","samples"}], and values are lists with one for each of them.
+ */
 void report_json(const struct profile *p, const struct report_opts *o, struct bytes *out);
 
 /* The default columns of a profile. */

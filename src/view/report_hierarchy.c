@@ -232,24 +232,152 @@ static void add_columns(struct hierarchy *h, struct table *t, struct bytes *name
 	table_column_add(t, CELL_TEXT, "keys", (const char *)names->p, get_label);
 }
 
+static void begin(struct hierarchy *h, struct table *t, struct report_table *f)
+{
+	*h = (struct hierarchy){ .f = f, .members = f->group ? f->group->nr_members : 1 };
+	*t = (struct table){ .form = h, .levels = f->p->nr_sort, .wants = wants, .level = level_of };
+	h->first = f->group ? f->e->event - f->group->leader : 0;
+	if (f->e)
+		build(h);
+	t->nr_rows = h->shown.n;
+}
+
+static void end(struct hierarchy *h, struct table *t)
+{
+	for (size_t i = 0; i < h->nodes.n; i++)
+		vec_free(&h->nodes.v[i].kids);
+	vec_free(&h->nodes);
+	vec_free(&h->values);
+	vec_free(&h->shown);
+	strtab_free(&h->names);
+	table_free(t);
+}
+
 void report_hierarchy(struct report_table *f, const struct table_print *how, struct bytes *out)
 {
-	struct hierarchy h = { .f = f, .members = f->group ? f->group->nr_members : 1 };
 	struct bytes names = { 0 };
-	struct table t = { .form = &h, .levels = f->p->nr_sort, .wants = wants, .level = level_of, .draw = draw };
+	struct hierarchy h;
+	struct table t;
 
-	h.first = f->group ? f->e->event - f->group->leader : 0;
 	report_table_rooms(f, 1);
-	build(&h);
-	t.nr_rows = h.shown.n;
+	begin(&h, &t, f);
+	t.draw = draw;
 	add_columns(&h, &t, &names);
 	table_tree_text(&t, how, !f->o->quiet, out);
-	for (size_t i = 0; i < h.nodes.n; i++)
-		vec_free(&h.nodes.v[i].kids);
-	vec_free(&h.nodes);
-	vec_free(&h.values);
-	vec_free(&h.shown);
-	strtab_free(&h.names);
 	bytes_free(&names);
-	table_free(&t);
+	end(&h, &t);
+}
+
+/* --- for programs: the key of each level in a field of its own, null below the row's --- */
+
+static void get_name(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
+{
+	const struct hierarchy *h = t->form;
+
+	(void)c;
+	(void)r;
+	out->kind = CELL_TEXT;
+	report_table_name(h->f, out->text);
+}
+
+static void get_level(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
+{
+	(void)c;
+	out->kind = CELL_COUNT;
+	out->count = level_of(t, r->at);
+}
+
+/* c->what: the column of the key; c->nth: its level. */
+static void get_key(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
+{
+	const struct hierarchy *h = t->form;
+	const struct level_node *n = node_at(t, r->at);
+	const struct row_view v = view_of(h, n);
+
+	if (c->nth > n->level)
+		return;
+	if (c->kind == CELL_TEXT) {
+		out->kind = CELL_TEXT;
+		column_text(c->what, &v, out->text);
+	} else if (column_number(c->what, &v) != COLUMN_UNKNOWN) {
+		out->kind = CELL_COUNT;
+		out->count = column_number(c->what, &v);
+	}
+}
+
+/* c->nth: an event of the evlist. */
+static void get_of_event(const struct table *t, const struct table_column *c, const struct table_row *r,
+			 struct cell *out)
+{
+	const struct hierarchy *h = t->form;
+	struct table_column of_member = *c;
+
+	of_member.nth = report_table_member(h->f, c->nth);
+	if (of_member.nth != ID_NONE)
+		get_value(t, &of_member, r, out);
+}
+
+static struct table_column *add_value(struct table *t, u32 column, u32 nth)
+{
+	const struct column *of = column_get(column);
+	struct table_column *c =
+		table_column_add(t, of->type == COLUMN_PERCENT ? CELL_SHARE : CELL_COUNT, of->key, NULL, get_value);
+
+	c->what = column;
+	c->nth = nth;
+	return c;
+}
+
+static void add_keys(const struct profile *p, struct table *t)
+{
+	for (u32 i = 0; i < p->nr_sort; i++) {
+		u32 column = column_of_key(p->sort_order[i]);
+		const struct column *of = column_get(column);
+		struct table_column *c =
+			table_column_add(t, of->number ? CELL_COUNT : CELL_TEXT,
+					 of->number ? of->key : column_json(p, column), NULL, get_key);
+
+		c->what = column;
+		c->nth = i + 1;
+		c->foreign = p->sort_order[i] >= SORT_FIELD;
+	}
+}
+
+void report_hierarchy_csv(struct report_table *f, struct bytes *out)
+{
+	u32 events = f->o->grouped ? (u32)f->p->evlist->events.n : 1;
+	struct hierarchy h;
+	struct table t;
+
+	begin(&h, &t, f);
+	table_column_add(&t, CELL_TEXT, "event", NULL, get_name);
+	table_column_add(&t, CELL_COUNT, "level", NULL, get_level);
+	for (u32 k = 0; k < f->o->nr_columns; k++)
+		for (u32 i = 0; i < events && !column_is_key(f->o->columns[k]); i++) {
+			struct table_column *c = add_value(&t, f->o->columns[k], i);
+
+			c->get = f->o->grouped ? get_of_event : get_value;
+			c->key_of = f->o->grouped ? f->p->evlist->events.v[i].name : NULL;
+		}
+	add_keys(f->p, &t);
+	if (f->e)
+		table_csv_rows(&t, out);
+	else
+		table_csv_header(&t, out);
+	end(&h, &t);
+}
+
+void report_hierarchy_json(struct report_table *f, struct json *j)
+{
+	struct hierarchy h;
+	struct table t;
+
+	begin(&h, &t, f);
+	table_column_add(&t, CELL_COUNT, "level", NULL, get_level);
+	for (u32 k = 0; k < f->o->nr_columns; k++)
+		for (u32 i = 0; i < h.members && !column_is_key(f->o->columns[k]); i++)
+			add_value(&t, f->o->columns[k], i)->listed = f->group != NULL;
+	add_keys(f->p, &t);
+	table_json_rows(&t, j);
+	end(&h, &t);
 }

@@ -99,25 +99,71 @@ static void write_group(const struct profile *p, const struct metric_table *t, s
 	json_object_end(j);
 }
 
-static void write_event(const struct profile *p, size_t event, const struct report_opts *o, struct json *j)
+static void write_numbers(const struct profile_event *e, const struct report_opts *o, struct json *j)
 {
-	const struct profile_event *e = &p->events.v[event];
+	json_set_u64(j, "weight", e ? e->weight : 0);
+	json_set_u64(j, "whole", e ? report_whole(e, o) : 0);
+	json_set_u64(j, "samples", e ? e->samples : 0);
+}
+
+/* Of a group, the events whose values are in lists in its rows. */
+static void write_members(const struct report_table *f, struct json *j)
+{
+	json_set_list(j, "members");
+	for (u32 i = 0; i < f->group->nr_members; i++) {
+		json_object(j);
+		json_set_text(j, "name", f->p->evlist->events.v[f->group->leader + i].name);
+		write_numbers(f->group->members[i], f->o, j);
+		json_object_end(j);
+	}
+	json_list_end(j);
+}
+
+static void write_about(const struct report_table *f, struct json *j)
+{
+	struct bytes name = { 0 };
+
+	report_table_name(f, &name);
+	json_set_str(j, "name", (const char *)name.p, name.len);
+	bytes_free(&name);
+	if (f->group)
+		write_members(f, j);
+	else
+		write_numbers(f->e, f->o, j);
+}
+
+struct events {
+	const struct profile *p;
+	const struct report_opts *o;
+	bool any;
+	struct json *j;
+};
+
+static void write_event(size_t event, const struct group_rows *group, u32 apart, void *ctx)
+{
+	struct events *to = ctx;
+	struct json *j = to->j;
 	struct report_table f;
 	u32 first;
 
-	report_table_begin(&f, p, event, o);
+	(void)apart;
+	if (to->any)
+		json_line(j, "");
+	to->any = true;
+	report_table_begin(&f, to->p, event, to->o);
+	f.group = group;
 	first = report_table_json(&f);
 	json_object(j);
-	json_set_text(j, "name", report_event_name(p, e));
-	json_set_u64(j, "weight", e->weight);
-	json_set_u64(j, "whole", report_whole(e, o));
-	json_set_u64(j, "samples", e->samples);
+	write_about(&f, j);
 	if (f.metrics)
-		write_group(p, &f.metrics->table, j);
+		write_group(to->p, &f.metrics->table, j);
 	if (f.table.has_total)
 		table_json_members(&f.table, &(struct table_row){ .at = TABLE_TOTAL }, first, j);
 	json_set_list(j, "rows");
-	table_json_rows(&f.table, j);
+	if (to->o->hierarchy)
+		report_hierarchy_json(&f, j);
+	else
+		table_json_rows(&f.table, j);
 	json_list_end_line(j);
 	json_object_end(j);
 	report_table_end(&f);
@@ -132,11 +178,7 @@ void report_json(const struct profile *p, const struct report_opts *o, struct by
 	report_tally_json(p, &j);
 	json_line(&j, "");
 	json_set_list(&j, "events");
-	for (size_t i = 0; i < p->events.n; i++) {
-		if (i)
-			json_line(&j, "");
-		write_event(p, i, o, &j);
-	}
+	report_each(p, o, false, write_event, &(struct events){ p, o, false, &j });
 	json_list_end(&j);
 	json_object_end(&j);
 	json_end(&j);

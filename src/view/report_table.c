@@ -244,12 +244,17 @@ static void part_json(const struct table *t, size_t row, const struct table_part
 /* --- graphs --- */
 
 /* Of a group, the first member's stacks are drawn, below rows that it has. */
+static bool is_drawn(const struct report_table *f, size_t at, const struct row *row)
+{
+	return !f->group || row == f->group->lines[at].rows[f->e->event - f->group->leader];
+}
+
 static void draw(const struct table *t, size_t row, u32 worker, struct bytes *out)
 {
 	const struct report_table *f = t->form;
 	const struct row_view v = view_of(f, row);
 
-	if (!f->group || v.row == f->group->lines[row].rows[f->e->event - f->group->leader])
+	if (is_drawn(f, row, v.row))
 		report_graph(&v, f->o, &f->rooms[worker], out);
 }
 
@@ -258,7 +263,8 @@ static void draw_json(const struct table *t, size_t row, struct json *j)
 	const struct report_table *f = t->form;
 	const struct row_view v = view_of(f, row);
 
-	report_graph_json(&v, f->o, &f->rooms[0], j);
+	if (is_drawn(f, row, v.row))
+		report_graph_json(&v, f->o, &f->rooms[0], j);
 }
 
 /* --- forms --- */
@@ -408,7 +414,7 @@ void report_table_text(struct report_table *f, u32 workers)
 }
 
 /* A column for programs: keys have their numbers or texts. */
-static void add_data(struct report_table *f, u32 column)
+static struct table_column *add_data(struct report_table *f, u32 column)
 {
 	const struct column *of = column_get(column);
 	bool key = column_is_key(column);
@@ -422,6 +428,20 @@ static void add_data(struct report_table *f, u32 column)
 	c->what = column;
 	c->key_of_row = key;
 	c->foreign = key && column_key(column) >= SORT_FIELD;
+	return c;
+}
+
+/* The same, for a group with a value of each member. */
+static void add_data_of_all(struct report_table *f, u32 column)
+{
+	u32 n = f->group && !column_is_key(column) ? f->group->nr_members : 1;
+
+	for (u32 i = 0; i < n; i++) {
+		struct table_column *c = add_data(f, column);
+
+		c->nth = i;
+		c->listed = f->group && !c->key_of_row;
+	}
 }
 
 static void add_count(struct report_table *f, const char *key, u32 what, const char *outer, const char *inner)
@@ -466,7 +486,7 @@ u32 report_table_json(struct report_table *f)
 	f->table.part_json = part_json;
 	f->table.parts_key = "paths";
 	for (u32 k = 0; k < f->o->nr_columns; k++)
-		add_data(f, f->o->columns[k]);
+		add_data_of_all(f, f->o->columns[k]);
 	first = (u32)f->table.columns.n;
 	if (!m)
 		return first;
@@ -550,7 +570,7 @@ static void get_event(const struct table *t, const struct table_column *c, const
 	(void)c;
 	out->kind = CELL_TEXT;
 	if (r->at == TABLE_TOTAL || !(f->p->sort_keys >> SORT_EVENT & 1)) {
-		bytes_str(out->text, report_event_name(f->p, f->e));
+		report_table_name(f, out->text);
 		return;
 	}
 	v = view_of(f, r->at);
@@ -560,11 +580,63 @@ static void get_event(const struct table *t, const struct table_column *c, const
 static void get_whole(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
 {
 	const struct report_table *f = t->form;
+	const struct profile_event *e = f->group ? f->group->members[c->nth] : f->e;
 
-	(void)c;
 	(void)r;
 	out->kind = CELL_COUNT;
-	out->count = report_whole(f->e, f->o);
+	out->count = e ? report_whole(e, f->o) : 0;
+}
+
+u32 report_table_member(const struct report_table *f, u32 event)
+{
+	if (f->group)
+		return event - f->group->leader < f->group->nr_members ? event - f->group->leader : ID_NONE;
+	return event == f->e->event ? 0 : ID_NONE;
+}
+
+void report_table_name(const struct report_table *f, struct bytes *out)
+{
+	const struct event *events = f->p->evlist->events.v;
+	bool group = f->group && events[f->group->leader].group_members > 1;
+
+	if (!f->group) {
+		bytes_str(out, report_event_name(f->p, f->e));
+		return;
+	}
+	bytes_str(out, group ? "{" : "");
+	for (u32 i = 0; i < f->group->nr_members; i++)
+		bytes_printf(out, "%s%s", i ? "," : "", events[f->group->leader + i].name);
+	bytes_str(out, group ? "}" : "");
+}
+
+/* c->nth: an event of the evlist. */
+static void get_of_event(const struct table *t, const struct table_column *c, const struct table_row *r,
+			 struct cell *out)
+{
+	struct table_column of_member = *c;
+
+	of_member.nth = report_table_member(t->form, c->nth);
+	if (of_member.nth == ID_NONE)
+		return;
+	if (c->what == NR_COLUMNS)
+		get_whole(t, &of_member, r, out);
+	else
+		get_value(t, &of_member, r, out);
+}
+
+/* As there is one header for all groups, a field for each event. column: NR_COLUMNS stands for its whole. */
+static void add_events_data(struct report_table *f, u32 column)
+{
+	for (u32 i = 0; i < f->p->evlist->events.n; i++) {
+		struct table_column *c = column == NR_COLUMNS ?
+						 table_column_add(&f->table, CELL_COUNT, "whole", NULL, NULL) :
+						 add_data(f, column);
+
+		c->what = column;
+		c->nth = i;
+		c->get = get_of_event;
+		c->key_of = f->p->evlist->events.v[i].name;
+	}
 }
 
 static void get_core(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
@@ -603,11 +675,17 @@ void report_table_csv(struct report_table *f, const struct metric_fields *fields
 
 	set_rows(f, 1);
 	table_column_add(&f->table, CELL_TEXT, "event", NULL, get_event);
-	table_column_add(&f->table, CELL_COUNT, "whole", NULL, get_whole);
+	if (o->grouped)
+		add_events_data(f, NR_COLUMNS);
+	else
+		table_column_add(&f->table, CELL_COUNT, "whole", NULL, get_whole);
 	for (u32 k = 0; k < o->nr_columns; k++) {
 		if (o->columns[k] == COLUMN_EVENT)
 			continue;
-		add_data(f, o->columns[k]);
+		if (o->grouped && !column_is_key(o->columns[k]))
+			add_events_data(f, o->columns[k]);
+		else
+			add_data(f, o->columns[k]);
 		last = column_is_key(o->columns[k]) ? (u32)f->table.columns.n - 1 : last;
 	}
 	if (last != ID_NONE)

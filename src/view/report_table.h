@@ -25,6 +25,12 @@ struct metric_fields {
 	VEC(const char *) events;
 };
 
+/* Calls fn for each table: with the number of its event in p, or with a group (--group) and the number of its first
+ * event that has samples. apart: this event is the first of that many that did not fit into one table; else 0. fit:
+ * only REPORT_MAX_COLUMNS fit into one. */
+typedef void (*report_each_fn)(size_t event, const struct group_rows *group, u32 apart, void *ctx);
+void report_each(const struct profile *p, const struct report_opts *o, bool fit, report_each_fn fn, void *ctx);
+
 /* Prepares the table for event number `event` of p. */
 void report_table_begin(struct report_table *f, const struct profile *p, size_t event, const struct report_opts *o);
 /* The columns for each printer; for a group, set f->group before. */
@@ -50,7 +56,14 @@ void metric_fields_free(struct metric_fields *f);
 /* Memory for the graphs of this number of workers, if there are graphs. */
 void report_table_rooms(struct report_table *f, u32 workers);
 
-/* The rows as a tree of their keys, as text: a table of its own. */
+/* The name of the table's event; of a group, "{cycles,branches}", without the braces if it is just all events. */
+void report_table_name(const struct report_table *f, struct bytes *out);
+/* Which member of the table's group event number `event` of the evlist is, or ID_NONE; of a table of one event: 0. */
+u32 report_table_member(const struct report_table *f, u32 event);
+
+/* The rows as a tree of their keys: a table of its own. For CSV's header, of no event. */
 void report_hierarchy(struct report_table *f, const struct table_print *how, struct bytes *out);
+void report_hierarchy_csv(struct report_table *f, struct bytes *out);
+void report_hierarchy_json(struct report_table *f, struct json *j);
 
 #endif

@@ -102,48 +102,26 @@ static void leave_out_columns(const struct profile *p, struct report_opts *o, st
 		*o = left;
 }
 
-/* The table of n events, of which some have samples, or not; the first one of *apart, which were too many for one,
- * says so. */
-static bool write_together(const struct profile *p, u32 leader, u32 n, const struct report_opts *o, bool first,
-			   u32 *apart, struct bytes *out)
-{
-	struct group_rows g;
+struct text {
+	const struct profile *p;
+	const struct report_opts *o;
 	bool any;
+	struct bytes *out;
+};
 
-	group_rows_make(p, leader, n, &g);
-	any = g.first;
-	if (any && !first)
-		bytes_str(out, "\n\n");
-	if (any && *apart && !o->quiet)
-		bytes_printf(out, "# %u events are too many for one table\n#\n", *apart);
-	if (any) {
-		*apart = 0;
-		write_event(p, (size_t)(g.first - p->events.v), n > 1 ? &g : NULL, o, out);
-	}
-	group_rows_free(&g);
-	return any;
-}
-
-/* One table for each group; where there is no group, one for all events. Those that are too many have one each. */
-static void write_groups(const struct profile *p, const struct report_opts *opts, struct bytes *out)
+static void write_table(size_t event, const struct group_rows *group, u32 apart, void *ctx)
 {
-	const struct evlist *l = p->evlist;
-	bool any = false, groups = false;
-	u32 apart = 0;
+	struct text *t = ctx;
+	const struct profile_event *e = &t->p->events.v[event];
 
-	for (size_t i = 0; i < l->events.n; i++)
-		groups |= l->events.v[i].leader != i;
-	for (u32 leader = 0, n; leader < l->events.n; leader += n) {
-		n = groups ? 1 : (u32)l->events.n;
-		while (groups && leader + n < l->events.n && l->events.v[leader + n].leader == leader)
-			n++;
-		if (n > 1 && !report_group_fits(opts, n)) {
-			apart = n;
-			groups = true; /* each is on its own from here on */
-			n = 1;
-		}
-		any |= write_together(p, leader, n, opts, !any, &apart, out);
-	}
+	if (!group && !t->o->grouped && (e->helper || (t->o->only_event && event + 1 != t->o->only_event)))
+		return;
+	if (t->any)
+		bytes_str(t->out, "\n\n");
+	t->any = true;
+	if (apart && !t->o->quiet)
+		bytes_printf(t->out, "# %u events are too many for one table\n#\n", apart);
+	write_event(t->p, event, group, t->o, t->out);
 }
 
 void report_text(const struct profile *p, const struct report_opts *opts, struct bytes *out)
@@ -155,15 +133,7 @@ void report_text(const struct profile *p, const struct report_opts *opts, struct
 		report_recording_head(p, out);
 	if (!o->quiet && !o->only_table && o->cuts)
 		report_stack_cuts(p, out);
-	if (o->grouped)
-		write_groups(p, o, out);
-	for (size_t i = 0, n = 0; i < p->events.n && !o->grouped; i++) {
-		if (p->events.v[i].helper || (o->only_event && i + 1 != o->only_event))
-			continue;
-		if (n++)
-			bytes_str(out, "\n\n");
-		write_event(p, i, NULL, o, out);
-	}
+	report_each(p, o, true, write_table, &(struct text){ p, o, false, out });
 	if (!p->events.n && !o->quiet)
 		bytes_str(out, "# No samples.\n");
 }

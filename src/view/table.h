@@ -72,6 +72,7 @@ struct table_column {
 	const char *header;	/* in text */
 	const char *key;	/* in CSV and JSON */
 	const char *key_prefix; /* in CSV, in front of the key; or NULL */
+	const char *key_of;	/* in CSV, in front of both, with a colon between them; or NULL */
 	/* In JSON: the objects that contain it, the outer one first, or NULL. Columns of one object are adjacent. */
 	const char *in[2];
 	bool foreign;	     /* the key is from the recording and needs escapes */
