@@ -171,6 +171,12 @@ static void sort_by_trace(struct pipeline_opts *p)
 	p->no_chains = true;
 }
 
+/* Are some samples left out? */
+static bool filters(const struct select *s)
+{
+	return s->comms || s->pids || s->tids || s->cpus || s->time || s->activity;
+}
+
 static int read_host(const struct config *c, struct selected *sel, struct activity_host *h, const struct notify *to)
 {
 	struct profile *profile;
@@ -179,6 +185,7 @@ static int read_host(const struct config *c, struct selected *sel, struct activi
 
 	if (err)
 		return err;
+	h->filtered = filters(&c->select);
 	if (!s->timelines.all.n || !s->clock_is_time)
 		err = notify_error(to, ERR_NOTFOUND,
 				   "%s has no activities with times: record with --activity a program that says which "

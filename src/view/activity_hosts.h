@@ -12,6 +12,7 @@ struct activity_host {
 	struct trace_visits visits; /* with what their samples came to */
 	struct clock_bounds bounds; /* against the first one */
 	bool is_time;		    /* weights are nanoseconds */
+	bool filtered;		    /* only visits with samples that passed the filters are shown */
 };
 
 /* Adds to the host's visits what their samples came to. p: as activities_sum wants it, by trace_id. functions: how
