@@ -142,8 +142,10 @@ static int show(const struct command_ctx *ctx, const struct config *c, struct se
 		err = read_waits(sel, s, &o, &read, ctx->notify);
 	if (!err)
 		err = pipeline_over(&sel->pipeline, s, &profile, ctx->notify);
-	if (err)
+	if (err) {
+		session_waits_free(read);
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
+	}
 	select_note_empty(&c->select, profile, ctx->notify);
 	show_waits(read, &waits, &o);
 	(void)output_open(&out, NULL, ctx->notify);

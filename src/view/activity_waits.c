@@ -254,27 +254,26 @@ static u64 sum_of(const struct waits *w, bool open)
 
 static void write_head(const struct activity_waits *w, struct bytes *out)
 {
-	u64 open = sum_of(w->waits, true), lost = sum_of(w->waits, false);
+	u64 open = sum_of(w->waits, true), lost = sum_of(w->waits, false), never = w->waits->never_switched;
 
 	bytes_str(out, "# Waiting, as sched_switch and sched_waking tell it.\n");
 	if (lost)
-		bytes_printf(out,
-			     "# Unknown is time in which records are missing (%llu gaps), or nobody was seen to wake "
-			     "the thread: %llu times.\n",
-			     (unsigned long long)w->gaps, (unsigned long long)lost);
+		bytes_printf(
+			out,
+			"# Unknown is time of which it is not known what the thread did (%llu stretch%s): records are "
+			"missing (%llu gap%s), nobody was seen to wake it, or the recording ended.\n",
+			(unsigned long long)lost, lost == 1 ? "" : "es", (unsigned long long)w->gaps, plural(w->gaps));
 	if (any(w->waits, UNSURE))
 		bytes_str(out, "# Unsure is running time between two samples of different activities; each has it.\n");
 	if (open)
-		bytes_printf(out, "# %llu waits had not ended when the recording did, and are as long as it.\n",
-			     (unsigned long long)open);
-	if (w->waits->never_switched)
-		bytes_printf(
-			out,
-			"# %llu threads with samples were never seen to begin or stop to run, and do not count.\n",
-			(unsigned long long)w->waits->never_switched);
+		bytes_printf(out, "# %llu wait%s had not ended when the recording did, and count%s until then.\n",
+			     (unsigned long long)open, plural(open), open == 1 ? "s" : "");
+	if (never)
+		bytes_printf(out, "# %llu thread%s with samples, but without switches, %s left out.\n",
+			     (unsigned long long)never, plural(never), never == 1 ? "is" : "are");
 	if (w->late)
-		bytes_printf(out, "# %llu samples are out of order, and were left out.\n",
-			     (unsigned long long)w->late);
+		bytes_printf(out, "# %llu sample%s %s out of order, and left out.\n", (unsigned long long)w->late,
+			     plural(w->late), w->late == 1 ? "is" : "are");
 	bytes_str(out, "#\n");
 }
 

@@ -105,5 +105,12 @@ found, _, listing = waits(r, "later")
 expect(found["gaps"] == 1, "gaps:", found["gaps"])
 expect((listing["runnable"], listing["unknown"]) == (1000, 300), "/list:", listing)
 
+# What the head says of it.
+for name, sentence in (("silent", "# 2 waits had not ended when the recording did, and count until then.\n"),
+                       ("tail", "(1 stretch): records are missing (1 gap), nobody was seen"),
+                       ("later", "records are missing (1 gap), nobody was seen")):
+    text = run(reticle, "activity", "--by", "trace_id", "-i", f"{name}.data")
+    expect(sentence in text, f"{name}: no '{sentence}' in", text)
+
 if failures:
     sys.exit("\n".join(failures))
