@@ -13,7 +13,7 @@
 
 #define NS_PER_MS 1e6
 
-enum what { TRACE, FROM, TO, SAMPLES, WEIGHT, HOST, FUNCTIONS };
+enum what { TRACE, FROM, TO, FROM_NS, TO_NS, SAMPLES, WEIGHT, RAW_WEIGHT, HOST, FUNCTIONS };
 
 /* A trace on one host. Times are by the first host's clock; they are good if that is known. */
 struct stop {
@@ -239,6 +239,14 @@ static void get(const struct table *t, const struct table_column *c, const struc
 
 	out->kind = c->kind;
 	switch (c->what) {
+	case FROM_NS:
+	case TO_NS:
+		out->kind = s->timed ? CELL_CHANGE : CELL_NONE;
+		out->change = c->what == FROM_NS ? s->first : s->last;
+		break;
+	case RAW_WEIGHT:
+		out->count = s->visit->weight;
+		break;
 	case TRACE:
 		bytes_hex_of(out->text, s->visit->id, TRACE_ID);
 		break;
@@ -322,6 +330,30 @@ void activity_hosts_text(const struct activity_host *hosts, u32 n, u32 most, boo
 	table_free(&f.table);
 	if (!quiet && most && f.routes.n > most)
 		bytes_printf(out, "# %zu more: --lines says how many are shown.\n", f.routes.n - most);
+	end(&f);
+}
+
+void activity_hosts_csv(const struct activity_host *hosts, u32 n, u32 most, struct bytes *out)
+{
+	static const struct {
+		enum what what;
+		enum cell_kind kind;
+		const char *key;
+	} fields[] = {
+		{ TRACE, CELL_TEXT, "trace_id" },      { HOST, CELL_TEXT, "recording" },
+		{ FROM_NS, CELL_CHANGE, "from" },      { TO_NS, CELL_CHANGE, "to" },
+		{ SAMPLES, CELL_COUNT, "samples" },    { RAW_WEIGHT, CELL_COUNT, "weight" },
+		{ FUNCTIONS, CELL_TEXT, "functions" },
+	};
+	struct form f;
+
+	begin(&f, hosts, n, most);
+	f.table = (struct table){ .form = &f, .nr_rows = f.rows.n };
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		table_column_add(&f.table, fields[i].kind, fields[i].key, NULL, get)->what = fields[i].what;
+	table_csv_header(&f.table, out);
+	table_csv_rows(&f.table, out);
+	table_free(&f.table);
 	end(&f);
 }
 

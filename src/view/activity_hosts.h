@@ -21,6 +21,7 @@ void activity_host_take(struct activity_host *h, const struct profile *p, u32 fu
 
 /* Traces begin at the first host. most: traces at most, 0: all. */
 void activity_hosts_text(const struct activity_host *hosts, u32 n, u32 most, bool quiet, struct bytes *out);
+void activity_hosts_csv(const struct activity_host *hosts, u32 n, u32 most, struct bytes *out);
 void activity_hosts_json(const struct activity_host *hosts, u32 n, u32 most, struct bytes *out);
 
 #endif

@@ -63,8 +63,8 @@ class Recording:
         raw += b"\0" * (-(len(raw) + 4) % 8)
         self.data += record(SAMPLE, struct.pack("<QQIIQIII", self.id(event, cpu), ip, tid, tid, time, cpu, 0, len(raw)) + raw)
 
-    def clock(self, tid, time, cpu=0):
-        self.sample(0, tid, time, cpu)
+    def clock(self, tid, time, cpu=0, ip=0x1000):
+        self.sample(0, tid, time, cpu, ip=ip)
 
     def switch(self, before, state, after, time, cpu=0):
         raw = struct.pack("<HBBI16sIIQ16sII", SWITCH, 0, 0, before, b"", before, 0, state, b"", after, 0)
@@ -73,9 +73,9 @@ class Recording:
     def waking(self, by, tid, time, cpu=0, flags=0):
         self.sample(2, by, time, cpu, struct.pack("<HBBI16sIII", WAKING, flags, 0, by, b"", tid, 0, cpu))
 
-    def works_for(self, tid, trace, time, status=KNOWN, cpu=0):
+    def works_for(self, tid, trace, time, status=KNOWN, cpu=0, span=b"span"):
         """From then on; trace: bytes, or b"" for none."""
-        body = trace.ljust(16, b"\0") + b"span".ljust(12, b"\0") if status == KNOWN else b""
+        body = trace.ljust(16, b"\0") + span.ljust(12, b"\0") if status == KNOWN else b""
         self.sample(3, tid, time, cpu, struct.pack("<BBBBIQQ", 2, 1, status, 0, len(body), 0, 0) + body)
 
     def trailer(self, tid, time, cpu, event):
