@@ -27,6 +27,7 @@ struct trace_visit {
 	u64 before, after; /* 0, VISIT_OPEN_END: not known */
 	/* What its samples came to, for who fills it. */
 	u64 samples, weight;
+	bool chosen;	 /* some of them were asked for */
 	char *functions; /* or NULL */
 };
 

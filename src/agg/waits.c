@@ -10,7 +10,11 @@
 
 void wait_losses_add(struct wait_losses *l, const struct wait_loss *loss)
 {
-	vec_push(&l->v, *loss);
+	struct wait_loss ordered = *loss;
+
+	/* Times in a recording may be any; those that are sought have to be in order. */
+	ordered.to = MAX(ordered.to, ordered.from);
+	vec_push(&l->v, ordered);
 }
 
 static int by_begin(const void *va, const void *vb)
@@ -115,7 +119,7 @@ static struct wait_sum *sum_of(struct waits *w, u32 activity)
 
 static void add_unknown(struct waits *w, u32 activity, u64 time)
 {
-	struct wait_sum *s = sum_of(w, activity);
+	struct wait_sum *s = time ? sum_of(w, activity) : NULL;
 
 	if (!s)
 		return;
@@ -227,14 +231,19 @@ static void close_sleep(struct waits *w, const struct wait_thread *t, u64 now)
 		add_wait(w, t, until - t->since, t->woken ? t->waker : WAIT_NOBODY, !t->woken);
 }
 
+/* Whoever wakes a thread that is about to stop may be faster than the event that says so. */
+static void note_early(struct wait_thread *t)
+{
+	if (t->runs || !sleeps(t) || t->woken || !t->early)
+		return;
+	t->woken = t->since;
+	t->waker = t->early_waker;
+}
+
 /* The thread has not run from t->since until now, when it begins to. */
 static void close_off(struct waits *w, struct wait_thread *t, u64 now)
 {
-	/* Whoever wakes a thread that is about to stop may be faster than the event that says so. */
-	if (sleeps(t) && !t->woken && t->early) {
-		t->woken = t->since;
-		t->waker = t->early_waker;
-	}
+	note_early(t);
 	if (!sleeps(t)) {
 		close_runnable(w, t, t->since, now);
 	} else if (t->woken) {
@@ -265,19 +274,27 @@ static void add_run(struct waits *w, const struct wait_thread *t, u64 now, u32 a
 		s->unsure += time;
 }
 
-/* It must have run since, and no event said so. */
-static void missed_begin(struct waits *w, struct wait_thread *t, u64 now, u32 activity)
+/* It runs on that CPU, so it must have begun to since, and no event said so. */
+static void missed_begin(struct waits *w, struct wait_thread *t, u64 now, u32 cpu, u32 activity)
 {
 	u64 from = t->since;
 
+	note_early(t);
 	if (sleeps(t) && t->woken) {
 		close_sleep(w, t, now);
 		from = t->woken;
 	}
 	add_unknown_of_both(w, t->activity, activity, now - from);
 	t->runs = true;
-	t->cpu = ANY_CPU;
+	t->cpu = cpu;
 	t->early = 0;
+}
+
+/* It runs, and there it is. If it has gone there from another CPU, no event said so. */
+static void is_on(struct wait_thread *t, u32 cpu)
+{
+	t->torn |= t->cpu != ANY_CPU && cpu != ANY_CPU && cpu != t->cpu;
+	t->cpu = cpu != ANY_CPU ? cpu : t->cpu;
 }
 
 static void say(struct wait_thread *t, u64 now, u32 activity)
@@ -302,10 +319,13 @@ void waits_sample(struct waits *w, u64 time, u32 cpu, u32 tid, u32 activity)
 	t = thread(w, tid);
 	if (!t->switched || (!t->runs && is_leaving(w, t, time, cpu)))
 		return;
-	if (t->runs)
+	if (t->runs) {
+		is_on(t, cpu);
 		add_run(w, t, time, activity);
-	else
-		missed_begin(w, t, time, activity);
+		t->early = 0; /* it went on, so it was not about to stop */
+	} else {
+		missed_begin(w, t, time, cpu, activity);
+	}
 	say(t, time, activity);
 }
 
@@ -313,10 +333,12 @@ static void stop(struct waits *w, const struct wait_switch *s)
 {
 	struct wait_thread *t = thread(w, s->prev);
 
-	if (t->switched && t->runs)
+	if (t->switched && t->runs) {
+		is_on(t, s->cpu);
 		add_run(w, t, s->time, s->activity);
-	else if (t->switched)
-		missed_begin(w, t, s->time, s->activity);
+	} else if (t->switched) {
+		missed_begin(w, t, s->time, s->cpu, s->activity);
+	}
 	if (s->state == WAIT_ENDED) {
 		drop(w, t);
 		return;
@@ -387,22 +409,32 @@ static int places_by_waiting(const void *va, const void *vb)
 		return a->activity < b->activity ? -1 : 1;
 	if (a->place != b->place)
 		return a->place < b->place ? -1 : 1;
+	if (a->state != b->state)
+		return a->state < b->state ? -1 : 1;
 	return a->waker < b->waker ? -1 : a->waker > b->waker;
+}
+
+/* Who ran or was ready to run may have done anything since, for a switch after the last one is not seen to be missing.
+ */
+static void end_thread(struct waits *w, struct wait_thread *t, u64 now)
+{
+	u64 from = t->since;
+
+	note_early(t);
+	if (!t->runs && sleeps(t)) {
+		close_sleep(w, t, now);
+		from = t->woken ? t->woken : now;
+	}
+	add_unknown(w, t->activity, now - from);
 }
 
 void waits_end(struct waits *w, u64 time)
 {
 	for (size_t i = 0; i < w->threads.n; i++) {
-		struct wait_thread *t = &w->threads.v[i];
-
-		if (!t->switched)
+		if (w->threads.v[i].switched)
+			end_thread(w, &w->threads.v[i], time);
+		else
 			w->never_switched++;
-		else if (t->runs)
-			add_run(w, t, time, WAIT_NOBODY);
-		else if (sleeps(t))
-			close_sleep(w, t, time);
-		if (t->switched && !t->runs && (!sleeps(t) || t->woken))
-			close_runnable(w, t, sleeps(t) ? t->woken : t->since, time);
 	}
 	vec_free(&w->threads);
 	map_free(&w->thread_of);

@@ -36,8 +36,8 @@ enum wait_state {
 
 /*
  * Times in which records are missing: of one CPU, or of any. If a CPU goes from one thread to another, and on from a
- * third one, a switch is missing. Nobody sleeps through that in error, for who sleeps has to be woken before he runs,
- * and wakings are not missing; but who was ready to run may have run.
+ * third one, a switch is missing. Who was ready to run may have run then. Who slept has not, for somebody would have
+ * had to wake him; and if that is missing, too, it shows as soon as he is seen to run.
  */
 struct wait_loss {
 	u64 from, to;

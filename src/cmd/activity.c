@@ -22,9 +22,9 @@
 
 struct config {
 	struct select select;
-	const char *by, *slow;
+	const char *by, *slow, *table;
 	u32 lines, functions;
-	bool json, quiet, header;
+	bool csv, formulas, json, quiet, header;
 };
 
 #define OPT(letter, name, kind, field, arg, help)                                                                     \
@@ -40,6 +40,9 @@ static const struct opt options[] = {
 	OPT(0, "functions", OPT_U32, functions, "N", "show N functions of each, at most 8 (default: 3)"),
 	OPT(0, "slow", OPT_STRING, slow, "PERCENT",
 	    "compare functions of the heaviest PERCENT with those of the others"),
+	OPT(0, "csv", OPT_FLAG, csv, NULL, "print CSV"),
+	OPT(0, "table", OPT_STRING, table, "NAME", "with --csv: activities (default), causes, waits or places"),
+	OPT(0, "csv-formulas", OPT_FLAG, formulas, NULL, "in CSV, print texts that look like formulas unchanged"),
 	OPT(0, "json", OPT_FLAG, json, NULL, "print JSON"),
 	OPT(0, "header", OPT_FLAG, header, NULL, "first show what is known about the recording"),
 	OPT('q', "quiet", OPT_FLAG, quiet, NULL, "do not print lines that begin with #"),
@@ -119,6 +122,49 @@ static int read_waits(const struct selected *sel, struct session *s, const struc
 	return err;
 }
 
+static const char *const tables[NR_ACTIVITY_TABLES] = {
+	[ACTIVITY_ROWS] = "activities",
+	[ACTIVITY_CAUSES] = "causes",
+	[ACTIVITY_WAITS] = "waits",
+	[ACTIVITY_PLACES] = "places",
+};
+
+/* ACTIVITY_ROWS if the option was not given, NR_ACTIVITY_TABLES if it names none. */
+static enum activity_table table_named(const struct config *c)
+{
+	u32 i = 0;
+
+	while (c->table && i < NR_ACTIVITY_TABLES && strcmp(c->table, tables[i]))
+		i++;
+	return (enum activity_table)i;
+}
+
+static int check_form(const struct config *c, const struct notify *to)
+{
+	enum activity_table table = table_named(c);
+
+	if (c->csv && c->json)
+		return notify_error(to, ERR_USAGE, "--csv and --json exclude each other");
+	if (c->table && !c->csv)
+		return notify_error(to, ERR_USAGE, "--table names a table of --csv");
+	if (table == NR_ACTIVITY_TABLES)
+		return notify_error(to, ERR_USAGE, "--table: '%s' is none of activities, causes, waits and places",
+				    c->table);
+	if (table == ACTIVITY_CAUSES && !c->slow)
+		return notify_error(to, ERR_USAGE, "--table causes needs --slow, which compares activities");
+	if (table >= ACTIVITY_WAITS && (c->select.time || c->select.cpus))
+		return notify_error(to, ERR_USAGE, "--table %s: waits are not shown with --time and --cpu", c->table);
+	return 0;
+}
+
+static int check_table(const struct config *c, const struct session *s, const struct session_waits *waits,
+		       const struct notify *to)
+{
+	if (table_named(c) < ACTIVITY_WAITS || waits)
+		return 0;
+	return notify_error(to, ERR_NOTFOUND, "%s has no waits: record with --activity --waits", s->src->path);
+}
+
 static void show_waits(const struct session_waits *from, struct activity_waits *w, struct activities_opts *o)
 {
 	if (!from)
@@ -140,17 +186,24 @@ static int show(const struct command_ctx *ctx, const struct config *c, struct se
 
 	if (!err)
 		err = read_waits(sel, s, &o, &read, ctx->notify);
+	if (!err && activity_key(&s->timelines, o.key))
+		err = check_table(c, s, read, ctx->notify);
 	if (!err)
 		err = pipeline_over(&sel->pipeline, s, &profile, ctx->notify);
-	if (err)
+	if (err) {
+		session_waits_free(read);
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
+	}
 	select_note_empty(&c->select, profile, ctx->notify);
 	show_waits(read, &waits, &o);
 	(void)output_open(&out, NULL, ctx->notify);
-	if (c->header && !c->json)
+	out.bytes.formulas = c->formulas;
+	if (c->header && !c->json && !c->csv)
 		print_header(s->src, false, &out.bytes);
 	if (c->json)
 		activities_json(profile, &o, &out.bytes);
+	else if (c->csv)
+		activities_csv(profile, &o, table_named(c), &out.bytes);
 	else
 		activities_text(profile, &o, &out.bytes);
 	err = output_close(&out, ctx->notify) ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -171,6 +224,12 @@ static void sort_by_trace(struct pipeline_opts *p)
 	p->no_chains = true;
 }
 
+/* Are some samples left out? */
+static bool filters(const struct select *s)
+{
+	return s->comms || s->pids || s->tids || s->cpus || s->time || s->activity;
+}
+
 static int read_host(const struct config *c, struct selected *sel, struct activity_host *h, const struct notify *to)
 {
 	struct profile *profile;
@@ -179,6 +238,7 @@ static int read_host(const struct config *c, struct selected *sel, struct activi
 
 	if (err)
 		return err;
+	h->filtered = filters(&c->select);
 	if (!s->timelines.all.n || !s->clock_is_time)
 		err = notify_error(to, ERR_NOTFOUND,
 				   "%s has no activities with times: record with --activity a program that says which "
@@ -204,11 +264,11 @@ static int show_hosts(const struct command_ctx *ctx, const struct config *c, int
 	struct output out;
 	int err = 0;
 
-	if (c->by || c->slow || c->header || c->select.input) {
+	if (c->by || c->slow || c->header || c->table || c->select.input) {
 		free(hosts);
-		(void)notify_error(
-			ctx->notify, ERR_USAGE,
-			"--by, --slow, --header and -i are for one recording: several are joined by trace_id");
+		(void)notify_error(ctx->notify, ERR_USAGE,
+				   "--by, --slow, --header, --table and -i are for one recording: several are joined "
+				   "by trace_id");
 		return 2;
 	}
 	if (select_resolve(&c->select, &sel, ctx->notify)) {
@@ -224,8 +284,11 @@ static int show_hosts(const struct command_ctx *ctx, const struct config *c, int
 	}
 	if (!err) {
 		(void)output_open(&out, NULL, ctx->notify);
+		out.bytes.formulas = c->formulas;
 		if (c->json)
 			activity_hosts_json(hosts, (u32)argc, c->lines, &out.bytes);
+		else if (c->csv)
+			activity_hosts_csv(hosts, (u32)argc, c->lines, &out.bytes);
 		else
 			activity_hosts_text(hosts, (u32)argc, c->lines, c->quiet, &out.bytes);
 		err = output_close(&out, ctx->notify);
@@ -245,6 +308,8 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 	int status = 2;
 
 	rights_drop();
+	if (check_form(&c, ctx->notify))
+		return 2;
 	if (argc > 1)
 		return show_hosts(ctx, &c, argc, argv);
 	if (input_word(&c.select.input, argc, argv, ctx->notify))

@@ -169,6 +169,7 @@ static const struct {
 	{ "mem", 'F', "fields", NULL, put_columns },
 	{ "c2c", 0, "", "record report", NULL },
 	{ "activity", 0, "by", "trace_id span_id root_span_id service", NULL },
+	{ "activity", 0, "table", "activities causes waits places", NULL },
 	{ "top", 'e', "event", NULL, put_events },
 	{ "top", 0, "pmu", "hw sim", NULL },
 	{ "top", 0, "window", "short= burst= jitter= leader= mode=", NULL },

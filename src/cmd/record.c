@@ -275,13 +275,14 @@ static int check_waits(struct record_opts *o, const struct notify *to)
 
 	if (!o->waits)
 		return 0;
-	if (!o->attr.activity || o->sim.on)
+	if (!o->attr.activity)
 		return notify_error(to, ERR_USAGE, "--waits needs --activity: they are the waits of activities");
 	if (t->pids || t->tids || t->uid || t->cpus || t->cgroups || t->per_thread)
 		return notify_error(to, ERR_USAGE,
 				    "--waits records the whole machine, and cannot be combined with -p, -t, -u, -C, "
 				    "--cgroup and --per-thread (reticle activity shows some threads only: --pid, -c)");
-	t->system_wide = true;
+	/* The virtual PMU, which refuses --activity, does not see the machine. */
+	t->system_wide |= !o->sim.on;
 	return 0;
 }
 

@@ -10,12 +10,21 @@ struct reader {
 	struct feed feed;
 };
 
+/* Does the sample say what the thread works for? One that could not be read, or was not looked at, may work for any.
+ */
+static bool says(const struct activity *a, u32 number)
+{
+	return number != TIMELINE_UNKNOWN &&
+	       (a->status == ACTIVITY_NONE || a->status == ACTIVITY_KNOWN || a->status == ACTIVITY_BARE);
+}
+
 static void take_hit(void *ctx, const struct hit *h)
 {
 	struct reader *r = ctx;
 	const struct activity *a = &r->s->timelines.all.v[h->activity];
 
-	trace_visits_sample(r->out, h->clock, h->s.tid, activity_trace(a->record));
+	if (says(a, h->activity))
+		trace_visits_sample(r->out, h->clock, h->s.tid, activity_trace(a->record));
 }
 
 static void take_record(void *ctx, const struct source_record *at)

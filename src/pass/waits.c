@@ -34,8 +34,11 @@ struct fields {
 };
 
 struct cpu {
-	u64 last, switched; /* times; 0: not yet */
-	u32 number, next;   /* next: the thread that runs there since `switched` */
+	u64 last; /* the time of the last record; 0: none yet */
+	u64 seen; /* when it was last seen to run `next`; 0: no switch has said yet what it runs */
+	u32 next;
+	u64 told, counted; /* records that are missing: as LOST records say, and as counters did at the end */
+	u32 number;
 };
 
 struct reader {
@@ -53,6 +56,7 @@ struct reader {
 	struct map cpu_of; /* -> cpus */
 	VEC(struct cpu) cpus;
 	u64 latest;
+	u64 told, counted; /* as in struct cpu: of all CPUs, and of none that is known */
 };
 
 static bool find_field(const struct trace_event *e, const char *name, struct trace_field *out)
@@ -149,13 +153,18 @@ static struct cpu *cpu_of(struct reader *r, u32 cpu)
 	return &r->cpus.v[*at];
 }
 
+static void add_loss(struct reader *r, u64 from, u64 to, u32 cpu, bool switches)
+{
+	wait_losses_add(&r->out->losses, &(struct wait_loss){ from, to, cpu, switches });
+}
+
 static void check_switch(struct reader *r, const struct sample *s, struct cpu *c)
 {
 	u32 prev = (u32)value(r, s, &r->fields.prev_pid);
 
-	if (c->switched && c->next != prev)
-		wait_losses_add(&r->out->losses, &(struct wait_loss){ c->switched, s->time, s->cpu, true });
-	c->switched = s->time;
+	if (c->seen && c->next != prev)
+		add_loss(r, c->seen, s->time, s->cpu, true);
+	c->seen = s->time;
 	c->next = (u32)value(r, s, &r->fields.next_pid);
 }
 
@@ -175,21 +184,39 @@ static void check_sample(struct reader *r, const struct source_record *at)
 	if (e == &r->s->src->events.events.v[r->out->on_switch] &&
 	    !sample_decode(&e->layout, cursor_over(at->p, at->h.size, r->s->src->swap), &full))
 		check_switch(r, &full, c);
+	else if (c->seen && core.tid == c->next)
+		c->seen = core.time;
 	c->last = core.time;
 }
 
+/*
+ * A LOST record is written with the next record for which there is room again, so of what was lost after the last one
+ * that a CPU wrote none of them tells. The counters do, which were read at the end: such a LOST_SAMPLES record has no
+ * time, and those of perf 6.1 do not say of which counter they are.
+ */
 static void take_loss(struct reader *r, const struct source_record *at)
 {
 	const u64 needed = PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	struct record record;
+	struct cpu *c = NULL;
 
 	if (session_decode(r->s, at, &record))
 		return;
-	if ((record.sid.has & needed) != needed)
-		wait_losses_add(&r->out->losses, &(struct wait_loss){ 0, UINT64_MAX, ANY_CPU, false });
-	else
-		wait_losses_add(&r->out->losses, &(struct wait_loss){ cpu_of(r, record.sid.cpu)->last, record.sid.time,
-								      record.sid.cpu, false });
+	if ((record.sid.has & needed) == needed && (record.sid.time || record.sid.id))
+		c = cpu_of(r, record.sid.cpu);
+	if (record.h.type == PERF_RECORD_LOST_SAMPLES && !record.sid.time) {
+		*(c ? &c->counted : &r->counted) += record.lost.lost;
+		return;
+	}
+	if (!c) {
+		add_loss(r, 0, UINT64_MAX, ANY_CPU, false);
+		return;
+	}
+	if (record.h.type == PERF_RECORD_LOST) {
+		r->told += record.lost.lost;
+		c->told += record.lost.lost;
+	}
+	add_loss(r, c->last, record.sid.time, record.sid.cpu, false);
 }
 
 static void find_losses(struct reader *r)
@@ -203,12 +230,13 @@ static void find_losses(struct reader *r)
 		else if (at.h.type == PERF_RECORD_LOST || at.h.type == PERF_RECORD_LOST_SAMPLES)
 			take_loss(r, &at);
 	}
+	for (size_t i = 0; i < r->cpus.n; i++) {
+		const struct cpu *c = &r->cpus.v[i];
+
+		if (c->counted > c->told || r->counted > r->told)
+			add_loss(r, c->last, UINT64_MAX, c->number, false);
+	}
 	r->out->gaps = r->out->losses.v.n;
-	/* Whether a CPU went on from the thread that it had last is not known. */
-	for (size_t i = 0; i < r->cpus.n; i++)
-		if (r->cpus.v[i].switched)
-			wait_losses_add(&r->out->losses, &(struct wait_loss){ r->cpus.v[i].switched, r->latest + 1,
-									      r->cpus.v[i].number, true });
 	wait_losses_seal(&r->out->losses);
 }
 

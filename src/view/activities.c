@@ -13,7 +13,7 @@
 #define NS_PER_MS 1e6
 #define SURE 3.0 /* standard errors from which on a difference is shown */
 
-enum what { SHARE, SAMPLES, TIME, WEIGHT, KEY, FUNCTIONS, HEAVY, OTHERS, ERRORS, FUNCTION };
+enum what { EVENT, SHARE, SAMPLES, TIME, WEIGHT, KEY, FUNCTIONS, HEAVY, OTHERS, ERRORS, FUNCTION };
 
 struct form {
 	const struct profile *p;
@@ -33,6 +33,11 @@ static void put_name(const struct profile *p, u32 frame, struct bytes *out)
 	bytes_str(out, name);
 }
 
+static const char *event_name(const struct form *f)
+{
+	return f->p->evlist->events.v[f->e->event].name;
+}
+
 /* "parse 41%, read 20%": shares of the activity. */
 static void put_functions(const struct form *f, const struct activity_sum *s, struct bytes *out)
 {
@@ -50,6 +55,9 @@ static void get(const struct table *t, const struct table_column *c, const struc
 
 	out->kind = c->kind;
 	switch (c->what) {
+	case EVENT:
+		bytes_str(out->text, event_name(f));
+		break;
 	case SHARE:
 		out->share.part = s->self;
 		out->share.percent = share_of(s->self, f->e->weight);
@@ -71,14 +79,17 @@ static void get(const struct table *t, const struct table_column *c, const struc
 	}
 }
 
+/* Times are in ms in text, and in ns in CSV, whose columns have no header. */
 static void get_cause(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
 {
 	const struct form *f = t->form;
 	const struct activity_cause *cause = &f->causes.v.v[r->at];
-	double unit = f->is_time ? NS_PER_MS : 1;
+	double unit = f->is_time && c->header ? NS_PER_MS : 1;
 
 	out->kind = c->kind;
-	if (c->what == FUNCTION)
+	if (c->what == EVENT)
+		bytes_str(out->text, event_name(f));
+	else if (c->what == FUNCTION)
 		put_name(f->p, cause->function, out->text);
 	else
 		out->real = c->what == HEAVY  ? cause->heavy / unit :
@@ -94,6 +105,14 @@ static struct table_column *column(struct form *f, enum what what, enum cell_kin
 	c->what = what;
 	c->decimals = f->is_time ? 3 : 1;
 	c->left = kind == CELL_TEXT;
+	return c;
+}
+
+static struct table_column *field(struct form *f, enum what what, enum cell_kind kind, const char *key, table_get how)
+{
+	struct table_column *c = table_column_add(&f->table, kind, key, NULL, how);
+
+	c->what = what;
 	return c;
 }
 
@@ -208,6 +227,59 @@ void activities_text(const struct profile *p, const struct activities_opts *o, s
 		activity_waits_text(p, o->waits, o, out);
 }
 
+/* --- CSV --- */
+
+static void csv_rows(struct form *f, bool header, struct bytes *out)
+{
+	f->table = (struct table){ .form = f, .nr_rows = nr_shown(f) };
+	field(f, EVENT, CELL_TEXT, "event", get);
+	field(f, KEY, CELL_TEXT, "activity", get);
+	field(f, SAMPLES, CELL_COUNT, "samples", get);
+	field(f, SHARE, CELL_SHARE, "weight", get);
+	field(f, FUNCTIONS, CELL_TEXT, "functions", get);
+	if (header)
+		table_csv_header(&f->table, out);
+	else
+		table_csv_rows(&f->table, out);
+	table_free(&f->table);
+}
+
+static void csv_causes(struct form *f, bool header, struct bytes *out)
+{
+	f->table = (struct table){ .form = f, .nr_rows = f->causes.v.n };
+	field(f, EVENT, CELL_TEXT, "event", get_cause);
+	field(f, FUNCTION, CELL_TEXT, "symbol", get_cause);
+	field(f, HEAVY, CELL_REAL, "heavy", get_cause)->decimals = 1;
+	field(f, OTHERS, CELL_REAL, "others", get_cause)->decimals = 1;
+	field(f, ERRORS, CELL_REAL, "standard_errors", get_cause)->decimals = 2;
+	if (header)
+		table_csv_header(&f->table, out);
+	else
+		table_csv_rows(&f->table, out);
+	table_free(&f->table);
+}
+
+void activities_csv(const struct profile *p, const struct activities_opts *o, enum activity_table which,
+		    struct bytes *out)
+{
+	void (*rows)(struct form * f, bool header, struct bytes *out) =
+		which == ACTIVITY_CAUSES ? csv_causes : csv_rows;
+	struct form f = { .p = p, .o = o };
+
+	if (which == ACTIVITY_WAITS || which == ACTIVITY_PLACES) {
+		activity_waits_csv(p, o->waits, o, which == ACTIVITY_PLACES, out);
+		return;
+	}
+	rows(&f, true, out);
+	for (size_t i = 0; i < p->events.n; i++) {
+		begin(&f, p, &p->events.v[i], o);
+		rows(&f, false, out);
+		end(&f);
+	}
+}
+
+/* --- JSON --- */
+
 static void json_function(const struct profile *p, u32 frame, struct json *j)
 {
 	struct bytes name = { 0 };
@@ -269,7 +341,7 @@ void activities_json(const struct profile *p, const struct activities_opts *o, s
 
 		begin(&f, p, &p->events.v[i], o);
 		json_object(j);
-		json_set_text(j, "event", p->evlist->events.v[f.e->event].name);
+		json_set_text(j, "event", event_name(&f));
 		json_set_u64(j, "weight", f.e->weight);
 		json_set_list(j, "activities");
 		for (u32 k = 0; k < nr_shown(&f); k++) {

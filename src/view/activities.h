@@ -18,6 +18,10 @@ struct activities_opts {
 
 /* For each event of the profile, which is as activities_sum wants it. */
 void activities_text(const struct profile *p, const struct activities_opts *o, struct bytes *out);
+/* One table of them, in CSV. ACTIVITY_WAITS and ACTIVITY_PLACES need o->waits. */
+enum activity_table { ACTIVITY_ROWS, ACTIVITY_CAUSES, ACTIVITY_WAITS, ACTIVITY_PLACES, NR_ACTIVITY_TABLES };
+void activities_csv(const struct profile *p, const struct activities_opts *o, enum activity_table which,
+		    struct bytes *out);
 void activities_json(const struct profile *p, const struct activities_opts *o, struct bytes *out);
 
 #endif

@@ -13,7 +13,7 @@
 
 #define NS_PER_MS 1e6
 
-enum what { TRACE, FROM, TO, SAMPLES, WEIGHT, HOST, FUNCTIONS };
+enum what { TRACE, FROM, TO, FROM_NS, TO_NS, SAMPLES, WEIGHT, RAW_WEIGHT, HOST, FUNCTIONS };
 
 /* A trace on one host. Times are by the first host's clock; they are good if that is known. */
 struct stop {
@@ -77,12 +77,18 @@ static bool parse_trace(const char *text, u8 id[TRACE_ID])
 	return true;
 }
 
+static struct trace_visit *visit_of_sum(const struct activity_host *h, const struct profile *p,
+					const struct activity_sum *s)
+{
+	u8 id[TRACE_ID] = { 0 };
+
+	return parse_trace(trace_texts_get(p->texts, s->text), id) ? trace_visits_find(&h->visits, id) : NULL;
+}
+
 static void take_sum(struct activity_host *h, const struct profile *p, const struct activity_sum *s, u32 functions)
 {
 	char made_up[PROFILE_MADE_UP];
-	u8 id[TRACE_ID] = { 0 };
-	struct trace_visit *v =
-		parse_trace(trace_texts_get(p->texts, s->text), id) ? trace_visits_find(&h->visits, id) : NULL;
+	struct trace_visit *v = visit_of_sum(h, p, s);
 	struct bytes names = { 0 };
 
 	if (!v)
@@ -103,13 +109,19 @@ void activity_host_take(struct activity_host *h, const struct profile *p, u32 fu
 	const struct profile_event *e = choose_event(p);
 	struct activity_sums sums;
 
-	if (!e)
-		return;
-	h->is_time = measures_time(p, e);
-	activities_sum(p, e, &sums);
-	for (size_t i = 0; i < sums.v.n; i++)
-		take_sum(h, p, &sums.v.v[i], functions);
-	activities_free(&sums);
+	h->is_time = e && measures_time(p, e);
+	for (size_t i = 0; i < p->events.n; i++) {
+		activities_sum(p, &p->events.v[i], &sums);
+		for (size_t k = 0; k < sums.v.n; k++) {
+			struct trace_visit *v = visit_of_sum(h, p, &sums.v.v[k]);
+
+			if (v)
+				v->chosen = true;
+			if (&p->events.v[i] == e)
+				take_sum(h, p, &sums.v.v[k], functions);
+		}
+		activities_free(&sums);
+	}
 }
 
 /* Times in a recording may be any. */
@@ -132,7 +144,9 @@ static int by_time(const void *va, const void *vb)
 {
 	const struct stop *a = va, *b = vb;
 
-	if (a->timed && b->timed && a->first != b->first)
+	if (a->timed != b->timed) /* those whose times are not known come last */
+		return a->timed ? -1 : 1;
+	if (a->timed && a->first != b->first)
 		return a->first < b->first ? -1 : 1;
 	return a->host < b->host ? -1 : a->host > b->host;
 }
@@ -143,7 +157,17 @@ static int by_length(const void *va, const void *vb)
 
 	if (a->length != b->length)
 		return a->length > b->length ? -1 : 1;
-	return a->first < b->first ? -1 : a->first > b->first;
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	return a->stop < b->stop ? -1 : a->stop > b->stop;
+}
+
+/* NULL: it was not there, or no sample that was asked for is of it. */
+static const struct trace_visit *shown_visit(const struct activity_host *h, const u8 *id)
+{
+	const struct trace_visit *v = trace_visits_find(&h->visits, id);
+
+	return v && (v->chosen || !h->filtered) ? v : NULL;
 }
 
 /* The trace's stops at this host and those after it, unless one before it has the trace, too. */
@@ -155,7 +179,7 @@ static void add_route(struct form *f, u32 from, const u8 *id)
 	r.first = INT64_MAX;
 	for (u32 i = 0; i < f->nr_hosts; i++) {
 		const struct activity_host *h = &f->hosts[i];
-		const struct trace_visit *v = trace_visits_find(&h->visits, id);
+		const struct trace_visit *v = shown_visit(h, id);
 		bool timed = !i || clock_bounds_good(&h->bounds);
 		struct stop s = { i, v, timed, 0, 0 };
 
@@ -190,7 +214,8 @@ static void begin(struct form *f, const struct activity_host *hosts, u32 n, u32 
 	for (u32 i = 0; i < n; i++) {
 		f->is_time &= hosts[i].is_time;
 		for (size_t k = 0; k < hosts[i].visits.v.n; k++)
-			add_route(f, i, hosts[i].visits.v.v[k].id);
+			if (shown_visit(&hosts[i], hosts[i].visits.v.v[k].id))
+				add_route(f, i, hosts[i].visits.v.v[k].id);
 	}
 	if (f->routes.n)
 		qsort(f->routes.v, f->routes.n, sizeof(*f->routes.v), by_length);
@@ -214,6 +239,14 @@ static void get(const struct table *t, const struct table_column *c, const struc
 
 	out->kind = c->kind;
 	switch (c->what) {
+	case FROM_NS:
+	case TO_NS:
+		out->kind = s->timed ? CELL_CHANGE : CELL_NONE;
+		out->change = c->what == FROM_NS ? s->first : s->last;
+		break;
+	case RAW_WEIGHT:
+		out->count = s->visit->weight;
+		break;
 	case TRACE:
 		bytes_hex_of(out->text, s->visit->id, TRACE_ID);
 		break;
@@ -297,6 +330,30 @@ void activity_hosts_text(const struct activity_host *hosts, u32 n, u32 most, boo
 	table_free(&f.table);
 	if (!quiet && most && f.routes.n > most)
 		bytes_printf(out, "# %zu more: --lines says how many are shown.\n", f.routes.n - most);
+	end(&f);
+}
+
+void activity_hosts_csv(const struct activity_host *hosts, u32 n, u32 most, struct bytes *out)
+{
+	static const struct {
+		enum what what;
+		enum cell_kind kind;
+		const char *key;
+	} fields[] = {
+		{ TRACE, CELL_TEXT, "trace_id" },      { HOST, CELL_TEXT, "recording" },
+		{ FROM_NS, CELL_CHANGE, "from" },      { TO_NS, CELL_CHANGE, "to" },
+		{ SAMPLES, CELL_COUNT, "samples" },    { RAW_WEIGHT, CELL_COUNT, "weight" },
+		{ FUNCTIONS, CELL_TEXT, "functions" },
+	};
+	struct form f;
+
+	begin(&f, hosts, n, most);
+	f.table = (struct table){ .form = &f, .nr_rows = f.rows.n };
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		table_column_add(&f.table, fields[i].kind, fields[i].key, NULL, get)->what = fields[i].what;
+	table_csv_header(&f.table, out);
+	table_csv_rows(&f.table, out);
+	table_free(&f.table);
 	end(&f);
 }
 

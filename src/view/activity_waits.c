@@ -8,8 +8,29 @@
 
 #define NS_PER_MS 1e6
 
-enum what { RUNNING, UNSURE, RUNNABLE, SLEEPING, BLOCKED, STOPPED, UNKNOWN, WAITS, LONGEST, KEY, NR_SUMS };
-enum place_what { WAITING, PLACE_WAITS, PLACE_LONGEST, PLACE_KEY, STATE, WHERE, WAKER, WAKER_AT, WAKER_KEY };
+enum what { RUNNING, UNSURE, RUNNABLE, SLEEPING, BLOCKED, STOPPED, UNKNOWN, WAITS, LONGEST, OPEN, LOST, NR_SUMS, KEY };
+enum place_what {
+	WAITING,
+	PLACE_WAITS,
+	PLACE_LONGEST,
+	PLACE_KEY,
+	STATE,
+	WHERE,
+	WHERE_SYMBOL,
+	WHERE_KERNEL,
+	WAKER,
+	WAKER_AT,
+	WAKER_SYMBOL,
+	WAKER_KERNEL,
+	WAKER_KEY
+};
+
+/* In CSV and JSON. */
+static const char *const sum_names[NR_SUMS] = {
+	[RUNNING] = "running", [UNSURE] = "unsure",   [RUNNABLE] = "runnable", [SLEEPING] = "sleeping",
+	[BLOCKED] = "blocked", [STOPPED] = "stopped", [UNKNOWN] = "unknown",   [WAITS] = "waits",
+	[LONGEST] = "longest", [OPEN] = "open",	      [LOST] = "lost",
+};
 
 static const char *const states[NR_WAIT_STATES] = {
 	[WAIT_RUNNABLE] = "runnable", [WAIT_SLEEPING] = "sleeping", [WAIT_BLOCKED] = "blocked",
@@ -84,9 +105,22 @@ static u64 sum_value(const struct wait_sum *s, u32 what)
 		return s->unknown;
 	case WAITS:
 		return s->waits;
-	default:
+	case LONGEST:
 		return s->longest;
+	case OPEN:
+		return s->open;
+	default:
+		return s->lost;
 	}
+}
+
+/* In text in ms, in CSV in ns. */
+static void put_time(const struct table_column *c, u64 time, struct cell *out)
+{
+	if (c->kind == CELL_COUNT)
+		out->count = time;
+	else
+		out->real = (double)time / NS_PER_MS;
 }
 
 static void get_sum(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
@@ -97,21 +131,31 @@ static void get_sum(const struct table *t, const struct table_column *c, const s
 	out->kind = c->kind;
 	if (c->what == KEY)
 		bytes_str(out->text, key_text(f, s->activity));
-	else if (c->what == WAITS)
-		out->count = s->waits;
 	else
-		out->real = (double)sum_value(s, c->what) / NS_PER_MS;
+		put_time(c, sum_value(s, c->what), out);
 }
 
-static void get_waker(const struct form *f, u32 what, u32 waker, struct bytes *out)
+static void put_frame(const struct form *f, u32 frame, struct bytes *out)
+{
+	char made_up[PROFILE_MADE_UP];
+
+	if (frame != ID_NONE)
+		bytes_str(out, name_of(f, frame, made_up));
+}
+
+static void get_waker(const struct form *f, const struct table_column *c, u32 waker, struct bytes *out)
 {
 	const struct wait_waker *w = waker == WAIT_NOBODY ? NULL : &f->w->names->wakers.v[waker];
 
-	if (what == WAKER)
+	if (c->what == WAKER && (w || c->header))
 		bytes_str(out, waker_name(f, waker));
-	else if (w && what == WAKER_AT)
+	else if (w && c->what == WAKER_AT)
 		put_stack(f, w->at, out);
-	else if (w && w->context == WAIT_BY_THREAD)
+	else if (w && c->what == WAKER_SYMBOL)
+		put_frame(f, w->at.user, out);
+	else if (w && c->what == WAKER_KERNEL)
+		put_frame(f, w->at.kernel, out);
+	else if (w && c->what == WAKER_KEY && w->context == WAIT_BY_THREAD)
 		bytes_str(out, key_text(f, w->activity));
 }
 
@@ -123,13 +167,11 @@ static void get_place(const struct table *t, const struct table_column *c, const
 	out->kind = c->kind;
 	switch (c->what) {
 	case WAITING:
-		out->real = (double)p->waiting / NS_PER_MS;
+	case PLACE_LONGEST:
+		put_time(c, c->what == WAITING ? p->waiting : p->longest, out);
 		break;
 	case PLACE_WAITS:
 		out->count = p->waits;
-		break;
-	case PLACE_LONGEST:
-		out->real = (double)p->longest / NS_PER_MS;
 		break;
 	case PLACE_KEY:
 		bytes_str(out->text, key_text(f, p->activity));
@@ -140,8 +182,14 @@ static void get_place(const struct table *t, const struct table_column *c, const
 	case WHERE:
 		put_stack(f, f->w->names->places.v[p->place], out->text);
 		break;
+	case WHERE_SYMBOL:
+		put_frame(f, f->w->names->places.v[p->place].user, out->text);
+		break;
+	case WHERE_KERNEL:
+		put_frame(f, f->w->names->places.v[p->place].kernel, out->text);
+		break;
 	default:
-		get_waker(f, c->what, p->waker, out->text);
+		get_waker(f, c, p->waker, out->text);
 	}
 }
 
@@ -254,27 +302,26 @@ static u64 sum_of(const struct waits *w, bool open)
 
 static void write_head(const struct activity_waits *w, struct bytes *out)
 {
-	u64 open = sum_of(w->waits, true), lost = sum_of(w->waits, false);
+	u64 open = sum_of(w->waits, true), lost = sum_of(w->waits, false), never = w->waits->never_switched;
 
 	bytes_str(out, "# Waiting, as sched_switch and sched_waking tell it.\n");
 	if (lost)
-		bytes_printf(out,
-			     "# Unknown is time in which records are missing (%llu gaps), or nobody was seen to wake "
-			     "the thread: %llu times.\n",
-			     (unsigned long long)w->gaps, (unsigned long long)lost);
+		bytes_printf(
+			out,
+			"# Unknown is time of which it is not known what the thread did (%llu stretch%s): records are "
+			"missing (%llu gap%s), nobody was seen to wake it, or the recording ended.\n",
+			(unsigned long long)lost, lost == 1 ? "" : "es", (unsigned long long)w->gaps, plural(w->gaps));
 	if (any(w->waits, UNSURE))
 		bytes_str(out, "# Unsure is running time between two samples of different activities; each has it.\n");
 	if (open)
-		bytes_printf(out, "# %llu waits had not ended when the recording did, and are as long as it.\n",
-			     (unsigned long long)open);
-	if (w->waits->never_switched)
-		bytes_printf(
-			out,
-			"# %llu threads with samples were never seen to begin or stop to run, and do not count.\n",
-			(unsigned long long)w->waits->never_switched);
+		bytes_printf(out, "# %llu wait%s had not ended when the recording did, and count%s until then.\n",
+			     (unsigned long long)open, plural(open), open == 1 ? "s" : "");
+	if (never)
+		bytes_printf(out, "# %llu thread%s with samples, but without switches, %s left out.\n",
+			     (unsigned long long)never, plural(never), never == 1 ? "is" : "are");
 	if (w->late)
-		bytes_printf(out, "# %llu samples are out of order, and were left out.\n",
-			     (unsigned long long)w->late);
+		bytes_printf(out, "# %llu sample%s %s out of order, and left out.\n", (unsigned long long)w->late,
+			     plural(w->late), w->late == 1 ? "is" : "are");
 	bytes_str(out, "#\n");
 }
 
@@ -289,6 +336,49 @@ void activity_waits_text(const struct profile *p, const struct activity_waits *w
 	bytes_char(out, '\n');
 }
 
+static void csv_field(struct form *f, u32 what, enum cell_kind kind, const char *key, table_get how)
+{
+	table_column_add(&f->table, kind, key, NULL, how)->what = what;
+}
+
+static void csv_sums(struct form *f)
+{
+	choose_sums(f);
+	csv_field(f, KEY, CELL_TEXT, "activity", get_sum);
+	for (u32 i = 0; i < NR_SUMS; i++)
+		csv_field(f, i, CELL_COUNT, sum_names[i], get_sum);
+}
+
+static void csv_places(struct form *f)
+{
+	choose_places(f, true);
+	csv_field(f, PLACE_KEY, CELL_TEXT, "activity", get_place);
+	csv_field(f, STATE, CELL_TEXT, "state", get_place);
+	csv_field(f, WHERE_SYMBOL, CELL_TEXT, "symbol", get_place);
+	csv_field(f, WHERE_KERNEL, CELL_TEXT, "kernel", get_place);
+	csv_field(f, WAITING, CELL_COUNT, "waiting", get_place);
+	csv_field(f, PLACE_WAITS, CELL_COUNT, "waits", get_place);
+	csv_field(f, PLACE_LONGEST, CELL_COUNT, "longest", get_place);
+	csv_field(f, WAKER, CELL_TEXT, "waker", get_place);
+	csv_field(f, WAKER_KEY, CELL_TEXT, "waker_activity", get_place);
+	csv_field(f, WAKER_SYMBOL, CELL_TEXT, "waker_symbol", get_place);
+	csv_field(f, WAKER_KERNEL, CELL_TEXT, "waker_kernel", get_place);
+}
+
+void activity_waits_csv(const struct profile *p, const struct activity_waits *w, const struct activities_opts *o,
+			bool places, struct bytes *out)
+{
+	struct form f = { .p = p, .w = w };
+
+	f.table.form = &f;
+	(places ? csv_places : csv_sums)(&f);
+	f.table.nr_rows = shown(&f, o);
+	table_csv_header(&f.table, out);
+	table_csv_rows(&f.table, out);
+	table_free(&f.table);
+	vec_free(&f.rows);
+}
+
 static void json_stack(const struct form *f, struct wait_stack at, struct json *j)
 {
 	char made_up[PROFILE_MADE_UP];
@@ -299,19 +389,11 @@ static void json_stack(const struct form *f, struct wait_stack at, struct json *
 
 static void json_sum(const struct form *f, const struct wait_sum *s, struct json *j)
 {
-	static const char *const names[NR_SUMS] = {
-		[RUNNING] = "running",	 [UNSURE] = "unsure",	[RUNNABLE] = "runnable",
-		[SLEEPING] = "sleeping", [BLOCKED] = "blocked", [STOPPED] = "stopped",
-		[UNKNOWN] = "unknown",	 [WAITS] = "waits",	[LONGEST] = "longest",
-	};
-
 	json_line(j, "  ");
 	json_object(j);
 	json_set_text(j, "activity", key_text(f, s->activity));
-	for (u32 i = 0; i < KEY; i++)
-		json_set_u64(j, names[i], sum_value(s, i));
-	json_set_u64(j, "open", s->open);
-	json_set_u64(j, "lost", s->lost);
+	for (u32 i = 0; i < NR_SUMS; i++)
+		json_set_u64(j, sum_names[i], sum_value(s, i));
 	json_object_end(j);
 }
 

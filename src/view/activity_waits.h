@@ -16,6 +16,9 @@ struct activity_waits {
 
 void activity_waits_text(const struct profile *p, const struct activity_waits *w, const struct activities_opts *o,
 			 struct bytes *out);
+/* places: the second table, else the first. Times are in ns. */
+void activity_waits_csv(const struct profile *p, const struct activity_waits *w, const struct activities_opts *o,
+			bool places, struct bytes *out);
 /* As the member "waits" of an object. */
 void activity_waits_json(const struct profile *p, const struct activity_waits *w, const struct activities_opts *o,
 			 struct json *j);

@@ -64,6 +64,8 @@ said "none of these events writes into an AUX area" record -S -e cpu-clock -o x.
 said "is not a size in bytes" record -Sx -e cpu-clock -o x.data true
 said "the virtual one writes operations as they come" record -Se --pmu=sim -o x.data true
 said "--snapshot keeps the last operations" record --aux-sample true
+said "--activity: the virtual PMU does not say" record --activity --waits --pmu=sim -o x.data true
+said "--waits needs --activity" record --waits -o x.data true
 said "one recording is read at a time" script a.data b.data
 said "one recording is read at a time" dump -i a.data b.data
 said "one recording is read at a time" report a b

@@ -233,6 +233,103 @@ static void test_missing_switch(void **state)
 	end(&r);
 }
 
+/* prev leaves that CPU to next. */
+static void turn_on(struct room *r, u32 cpu, u64 time, u32 prev, u32 activity, u32 next)
+{
+	waits_switch(&r->waits, &(struct wait_switch){ time, cpu, prev, next, activity, WAIT_RUNNABLE, 0 });
+}
+
+/* A thread that goes on another CPU has stopped to run in between, and nobody knows for how long. From then on it is
+ * records of the new CPU that may be missing. */
+static void test_moved(void **state)
+{
+	struct room r = { 0 };
+
+	(void)state;
+	wait_losses_add(&r.losses, &(struct wait_loss){ 70, 75, 2, true });
+	wait_losses_seal(&r.losses);
+	r.waits.losses = &r.losses;
+	turn_on(&r, 1, 10, 0, 0, ONE);
+	waits_sample(&r.waits, 12, 1, ONE, CART);
+	waits_sample(&r.waits, 20, 2, ONE, CART); /* it was not seen to leave CPU 1 */
+	assert_int_equal(sum(&r, CART)->running, 0);
+	assert_int_equal(sum(&r, CART)->unknown, 8);
+	waits_sample(&r.waits, 60, 2, ONE, CART);
+	assert_int_equal(sum(&r, CART)->running, 40);
+	waits_sample(&r.waits, 80, 2, ONE, CART);
+	assert_int_equal(sum(&r, CART)->running, 40);
+	assert_int_equal(sum(&r, CART)->unknown, 8 + 20);
+	turn_on(&r, 3, 90, ONE, CART, 0);
+	assert_int_equal(sum(&r, CART)->running, 40);
+	assert_int_equal(sum(&r, CART)->unknown, 8 + 20 + 10);
+	end(&r);
+}
+
+/* Who ran or was ready to run when the recording ended may have stopped or begun since; who slept goes on sleeping,
+ * unless somebody woke him. */
+static void test_end(void **state)
+{
+	struct room r;
+
+	(void)state;
+	begin(&r);
+	turn_on(&r, 1, 10, 0, 0, ONE);
+	waits_sample(&r.waits, 12, 1, ONE, CART);
+	turn_on(&r, 0, 20, TWO, LIST, 0);
+	turn(&r, 30, THREE, NOTHING, WAIT_SLEEPING, FUTEX, 0);
+	waits_waking(&r.waits, 35, THREE, WORKER);
+	waits_end(&r.waits, 50);
+	assert_int_equal(sum(&r, CART)->running, 0);
+	assert_int_equal(sum(&r, CART)->unknown, 38);
+	assert_int_equal(sum(&r, LIST)->runnable, 0);
+	assert_int_equal(sum(&r, LIST)->unknown, 30);
+	assert_int_equal(sum(&r, NOTHING)->waiting[WAIT_SLEEPING], 5);
+	assert_int_equal(sum(&r, NOTHING)->unknown, 15);
+	assert_int_equal(sum(&r, NOTHING)->open, 0);
+	end(&r);
+}
+
+/* Who was woken while he was about to stop, and went on to run, was not woken from the sleep that came later. */
+static void test_woken_before(void **state)
+{
+	struct room r;
+
+	(void)state;
+	begin(&r);
+	turn(&r, 10, 0, 0, WAIT_RUNNABLE, 0, ONE);
+	waits_waking(&r.waits, 11, ONE, WORKER);
+	waits_sample(&r.waits, 15, 0, ONE, CART);
+	turn(&r, 20, ONE, CART, WAIT_SLEEPING, FUTEX, 0);
+	turn(&r, 40, 0, 0, WAIT_RUNNABLE, 0, ONE); /* that waking is missing */
+	assert_int_equal(sum(&r, CART)->runnable, 0);
+	assert_int_equal(sum(&r, CART)->unknown, 20);
+	assert_int_equal(r.waits.places.n, 0);
+	/* The last one is not followed by a sleep that ends. */
+	waits_waking(&r.waits, 49, ONE, WORKER);
+	turn(&r, 50, ONE, CART, WAIT_SLEEPING, FUTEX, 0);
+	waits_end(&r.waits, 60);
+	assert_int_equal(sum(&r, CART)->waiting[WAIT_SLEEPING], 0);
+	assert_int_equal(sum(&r, CART)->open, 0);
+	assert_int_equal(place(&r, FUTEX, WORKER)->waits, 1);
+	assert_int_equal(sum(&r, CART)->unknown, 20 + 10);
+	end(&r);
+}
+
+/* Times that end before they begin hide no others. */
+static void test_backward_loss(void **state)
+{
+	struct wait_losses losses = { 0 };
+
+	(void)state;
+	wait_losses_add(&losses, &(struct wait_loss){ 10, 30, 1, false });
+	wait_losses_add(&losses, &(struct wait_loss){ 50, 0, 1, false });
+	wait_losses_seal(&losses);
+	assert_true(wait_losses_touch(&losses, 20, 60, true));
+	assert_true(wait_losses_touch_cpu(&losses, 20, 60, 1));
+	assert_false(wait_losses_touch(&losses, 50, 60, true));
+	wait_losses_free(&losses);
+}
+
 /* Threads that have ended are not kept, and the next one of that number is another one. */
 static void test_many_threads(void **state)
 {
@@ -259,10 +356,17 @@ static void test_many_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_wait),       cmocka_unit_test(test_early_waker),
-		cmocka_unit_test(test_samples),	       cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_losses),	       cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_one_wait),
+		cmocka_unit_test(test_early_waker),
+		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_missing_switch),
+		cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_end),
+		cmocka_unit_test(test_woken_before),
+		cmocka_unit_test(test_backward_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
