@@ -182,7 +182,7 @@ write("stacks.data", records, branches=CALL_STACK | 1)
 # The recording has none (1), or the command line is wrong (2).
 for path, options, word, status in (("stacks.data", ["-b"], "contain branches", 1),
                                     ("stacks.data", ["--branch-history"], "contain branches", 1),
-                                    ("stacks.data", ["--total-cycles"], "has branches", 1),
+                                    ("stacks.data", ["--total-cycles"], "no samples contain all branches", 1),
                                     ("samples.data", ["-s", "symbol_from"], "--branch-stack", 2),
                                     ("stacks.data", ["-s", "mispredict"], "record with -b", 2),
                                     ("branches.data", ["-b", "--mem-mode"], "exclude", 2),

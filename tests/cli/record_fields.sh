@@ -38,7 +38,7 @@ told='stacks are copied into the samples (up to 4096 bytes each), and are unwoun
 "$RETICLE" record -o told.data -e cpu-clock:u,task-clock:u --call-graph dwarf,4096 -- sh -c 'cp err before' 2>err || fail "dwarf: $(cat err)"
 [ "$(grep -cF "$told" before)" = 1 ] && [ "$(grep -cF "$told" err)" = 1 ] || fail "not said before it starts: $(cat before)"
 grep -q 'call-graph unwind' before || fail "the smaller way is not named: $(cat before)"
-"$RETICLE" record -o told.data -e cpu-clock:u/call-graph=dwarf,stack-size=4096/ -- true 2>err || fail "term: $(cat err)"
+"$RETICLE" record -o told.data -e cpu-clock/call-graph=dwarf,stack-size=4096/u -- true 2>err || fail "term: $(cat err)"
 grep -qF "$told" err || fail "not said of an event of its own: $(cat err)"
 for words in "-q --call-graph dwarf" "--call-graph unwind" -g; do
 	# shellcheck disable=SC2086 # words, not one
