@@ -104,10 +104,10 @@ static int report(const struct command_ctx *ctx, const struct c2c_config *c, str
 	if (err)
 		return err == ERR_USAGE ? 2 : EXIT_FAILURE;
 	if (profile->tally.samples && !says_accesses(profile)) {
-		notify_error(ctx->notify, ERR_USAGE,
-			     "the samples do not say what was loaded or stored, and where: record with "
-			     "'reticle c2c record', or record Arm SPE");
-		err = 2;
+		notify_at(ctx->notify, NOTE_ERROR, ERR_NOTFOUND, session->src->path, NO_OFFSET,
+			  "the samples do not say what was loaded or stored, and where: record with "
+			  "'reticle c2c record', or record Arm SPE");
+		err = EXIT_FAILURE;
 	} else {
 		select_note_empty(&c->select, profile, ctx->notify);
 		(void)output_open(&out, NULL, ctx->notify);

@@ -121,7 +121,7 @@ static int read_and_write(const struct command_ctx *ctx, const struct report_con
 	if (!err) {
 		err = note_nothing_left(profile, c, &progress.notify);
 		if (!err)
-			err = report_stacks_check(profile, &progress.notify);
+			err = report_stacks_check(profile, session->src->path, &progress.notify);
 		if (!err)
 			err = report_settle_metrics(profile, c, o, &progress.notify);
 		if (err) {

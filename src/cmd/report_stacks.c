@@ -86,13 +86,12 @@ static bool has_accesses(const struct evlist *l)
 	return false;
 }
 
-int report_stacks_check(const struct profile *p, const struct notify *to)
+int report_stacks_check(const struct profile *p, const char *path, const struct notify *to)
 {
 	if (p->costs && p->tally.samples && !has_accesses(p->evlist))
-		return notify_error(
-			to, ERR_USAGE,
-			"the samples do not say what was loaded or stored: record memory events with --data, "
-			"or Arm SPE ('reticle mem --help')");
+		return notify_at(to, NOTE_ERROR, ERR_NOTFOUND, path, NO_OFFSET,
+				 "the samples do not say what was loaded or stored: record memory events with --data, "
+				 "or Arm SPE ('reticle mem --help')");
 	if (p->has_chains || !(p->sort_keys >> SORT_PARENT & 1))
 		return 0;
 	return notify_error(to, ERR_USAGE, "the recording has no call chains to look for parents in: record with -g");

@@ -17,7 +17,9 @@ int report_stacks_resolve(const struct report_config *c, struct selected *s, str
 			  struct report_stacks *out, const struct notify *to);
 void report_stacks_free(struct report_stacks *r, const struct selected *s);
 
-/* Parents are looked for in call chains. Returns ERR_USAGE, which is noted, if the recording has none. */
-int report_stacks_check(const struct profile *p, const struct notify *to);
+/* Is there in the recording at `path` what is to be shown? Noted: ERR_USAGE, if parents are asked for, which are
+ * looked for in call chains, and there are none; ERR_NOTFOUND, if no sample is of a load or store, in the view of
+ * these. */
+int report_stacks_check(const struct profile *p, const char *path, const struct notify *to);
 
 #endif

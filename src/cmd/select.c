@@ -106,6 +106,27 @@ bool select_is_recording(const char *word)
 	return is;
 }
 
+/* A list without a name, such as that of a variable of the shell that is not set, would be no filter at all. */
+static int split_filters(const struct select *s, struct selected *out, const struct notify *to)
+{
+	const struct {
+		const char *option, *text;
+		struct name_list *list;
+	} rows[] = {
+		{ "--comms", s->comms, &out->pipeline.samples.comms },
+		{ "--dsos", s->dsos, &out->pipeline.rows.dsos },
+		{ "--symbols", s->symbols, &out->pipeline.rows.symbols },
+	};
+
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		*rows[i].list = split_names(rows[i].text, &out->arena);
+		if (rows[i].text && !rows[i].list->n)
+			return notify_error(to, ERR_USAGE, "option %s: there is no name in '%s'", rows[i].option,
+					    rows[i].text);
+	}
+	return 0;
+}
+
 int select_resolve(const struct select *s, struct selected *out, const struct notify *to)
 {
 	struct pipeline_opts *o = &out->pipeline;
@@ -131,7 +152,7 @@ int select_resolve(const struct select *s, struct selected *out, const struct no
 		selected_free(out);
 		return notify_error(to, ERR_USAGE, "option --threads: %u is more than %u", s->threads, MAX_THREADS);
 	}
-	if (s->itrace && spe_events_parse(s->itrace, &o->session.aux_events, to)) {
+	if (split_filters(s, out, to) || (s->itrace && spe_events_parse(s->itrace, &o->session.aux_events, to))) {
 		selected_free(out);
 		return ERR_USAGE;
 	}
@@ -141,9 +162,6 @@ int select_resolve(const struct select *s, struct selected *out, const struct no
 	o->no_stitch = s->no_stitch;
 	o->time = s->time;
 	o->samples.activity = s->activity;
-	o->samples.comms = split_names(s->comms, &out->arena);
-	o->rows.dsos = split_names(s->dsos, &out->arena);
-	o->rows.symbols = split_names(s->symbols, &out->arena);
 	o->rows.symbol_part = s->symbol_part;
 	o->rows.hide_unresolved = s->hide_unresolved;
 	o->session.workers = s->threads;

@@ -55,19 +55,18 @@ int branches_settle(struct pipeline_opts *o, const struct source *src, bool *on,
 
 	*on = o->branches == BRANCHES_ON || (o->branches == BRANCHES_AUTO && is_of_branches(src));
 	if (o->branches == BRANCHES_HISTORY && !any)
-		return notify_error(
-			notify, ERR_USAGE,
-			"option --branch-history: no samples of the recording contain branches (record with "
-			"-b, and with -g for callers)");
+		return notify_at(notify, NOTE_ERROR, ERR_NOTFOUND, src->path, NO_OFFSET,
+				 "option --branch-history: no samples of the recording contain branches (record with "
+				 "-b, and with -g for callers)");
 	if (!*on)
 		return !key ? 0 :
 			      notify_error(notify, ERR_USAGE, "key %s: rows are of samples, not of branches%s", key,
 					   any ? " (count branches with reticle report --branch-stack)" :
 						 ", which the recording does not have (record with -b)");
 	if (!any)
-		return notify_error(notify, ERR_USAGE,
-				    "option --branch-stack: no samples of the recording contain branches "
-				    "(record with -b)");
+		return notify_at(notify, NOTE_ERROR, ERR_NOTFOUND, src->path, NO_OFFSET,
+				 "option --branch-stack: no samples of the recording contain branches "
+				 "(record with -b)");
 	change_usual_keys(o);
 	o->windows = NULL;
 	o->no_chains = true;

@@ -11,7 +11,8 @@
 
 /*
  * Decides whether to use this view, and changes o accordingly: its default keys instead of the others, and no stacks,
- * costs or windows. ERR_USAGE, noted, if branches, or keys of them, are asked for but not recorded.
+ * costs or windows. Noted: ERR_NOTFOUND, if the recording has no branches to be shown, and ERR_USAGE, if keys of
+ * branches are asked for where samples are shown.
  */
 int branches_settle(struct pipeline_opts *o, const struct source *src, bool *on, const struct notify *notify);
 

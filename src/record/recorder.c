@@ -357,6 +357,31 @@ static int describe_all(struct recorder *r)
 	return err;
 }
 
+/*
+ * What is done with copied stacks, and what they cost, is said while it can still be changed. Who knows perf expects
+ * call chains in the recording, and perhaps passes it on. Once for all events; those that the recorder unwinds keep no
+ * copy.
+ */
+static void tell_of_copies(const struct recorder *r)
+{
+	u32 most = 0;
+
+	for (size_t i = 0; i < r->events.events.n; i++) {
+		const struct attr *a = &r->events.events.v[i].attr;
+
+		if (a->sample_type & PERF_SAMPLE_STACK_USER)
+			most = MAX(most, a->sample_stack_user);
+	}
+	if (most && !r->o->attr.no_samples)
+		notify_at(r->notify, NOTE_INFO, 0, NULL, NO_OFFSET,
+			  "stacks are copied into the samples (up to %u bytes each), and are unwound when report, "
+			  "script "
+			  "or export read them: the recording is large, and holds what was on the stacks (%s)",
+			  most,
+			  r->sim ? "-g is smaller, and exact on the virtual PMU" :
+				   "--call-graph unwind is smaller: it keeps call chains only");
+}
+
 /* Never standard output without a word: in "record -- make | tee log" that belongs to the program. */
 static const char *output_path(const struct output_opts *o)
 {
@@ -408,6 +433,8 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 		err = r.sim ? recorder_sim_events(&r) : open_target(&r);
 	if (!err)
 		err = describe_all(&r);
+	if (!err)
+		tell_of_copies(&r);
 	if (!err)
 		flow_init(&r.flow, &r.events, o->output.build_ids == BUILDID_HITS);
 	if (!err && r.activities)

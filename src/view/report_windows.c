@@ -7,6 +7,10 @@
 
 #define LONG_WINDOW 50000  /* counts of the leader: such a window spans many functions */
 #define MOST_DISCARDED 0.2 /* of the windows that can be judged, before a line is said about it */
+#define FEW_WINDOWS 1000   /* with fewer in the recording, most values of most functions are uncertain */
+#define ENOUGH_WINDOWS 3000
+#define MOST_OFTEN_SIMULATED 1000000 /* per second: windows are then still rare beside what is between them */
+#define MOST_OFTEN 50000	     /* of real PMUs, half of what the kernel allows by default */
 
 static void put_name(const struct profile *p, u32 event, struct bytes *out)
 {
@@ -240,11 +244,43 @@ static void put_short_head(const struct profile *p, const struct profile_windows
 	bytes_str(out, " (--header: more, --legend: columns)\n");
 }
 
-void report_windows_foot(const struct profile_event *e, struct bytes *out)
+/* How often to sample for enough windows of the same work, in two digits; 0: that is not known, or too often. */
+static u64 wanted_frequency(const struct profile *p, const struct window_group *g)
+{
+	const struct attr *a = &p->evlist->events.v[g->leader].attr;
+	double exact = (double)a->sample_period * ENOUGH_WINDOWS / (double)g->nr_short;
+	u64 wanted, step = 1;
+
+	if (!(a->flags & ATTR_FREQ) || exact > (p->simulated.len ? MOST_OFTEN_SIMULATED : MOST_OFTEN))
+		return 0;
+	wanted = (u64)exact;
+	while (wanted / step >= 10)
+		step *= 10;
+	step = MAX(step / 2, (u64)1);
+	return (wanted + step - 1) / step * step;
+}
+
+/* A program that runs for a tenth of a second has a hundred windows, which are not enough for more than a few rows. */
+static void put_few(const struct profile *p, const struct window_group *g, struct bytes *out)
+{
+	u64 wanted;
+
+	if (!g->nr_short || g->nr_short >= FEW_WINDOWS || g->mode == WINDOWS_PLAIN)
+		return;
+	bytes_printf(out, "# There %s only %llu window%s, so most intervals are wide: record for longer",
+		     g->nr_short == 1 ? "is" : "are", (unsigned long long)g->nr_short, plural(g->nr_short));
+	wanted = wanted_frequency(p, g);
+	if (wanted)
+		bytes_printf(out, ", or more often (record -F %llu)", (unsigned long long)wanted);
+	bytes_str(out, ".\n");
+}
+
+void report_windows_foot(const struct profile *p, const struct profile_event *e, struct bytes *out)
 {
 	const struct profile_windows *w = event_windows(e);
 	const struct window_group *g = &w->group;
 
+	put_few(p, g, out);
 	put_loss(w, out);
 	put_inexact(w, out);
 	if (g->nr_short && g->sum_short / g->nr_short > LONG_WINDOW && !g->schedule.period_short)

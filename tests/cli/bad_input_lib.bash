@@ -39,10 +39,6 @@ try() { # FILE
 		status=$?
 		runs=$((runs + 1))
 		# Parents are of stacks.
-		# Not all recordings say what loads and stores met.
-		if [[ $status = 2 && ($command = mem || $command = c2c) ]] && grep -q "do not say what was loaded" err; then
-			continue
-		fi
 		if [[ $status = 2 && $command = *" -p "* ]] && grep -q "the recording has no call chains" err; then
 			continue
 		fi

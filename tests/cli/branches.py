@@ -179,11 +179,17 @@ more = run(RETICLE, "report", "-i", "branches.data", "--sort", "+mispredict").st
 if not re.search(r"# Overhead +Command +Source Shared Object +Source Symbol +Target Symbol +Basic Block Cycles +Branch Mispredicted", more):
     sys.exit("--sort +mispredict:\n" + more[:1500])
 write("stacks.data", records, branches=CALL_STACK | 1)
-for path, options, word in (("stacks.data", ["-b"], "contain branches"), ("samples.data", ["-s", "symbol_from"], "--branch-stack"),
-                            ("stacks.data", ["-s", "mispredict"], "record with -b"), ("branches.data", ["-b", "--mem-mode"], "exclude"),
-                            ("branches.data", ["-b", "--metrics", "ipc"], "exclude"), ("branches.data", ["-b", "--stats"], "not a table")):
+# The recording has none (1), or the command line is wrong (2).
+for path, options, word, status in (("stacks.data", ["-b"], "contain branches", 1),
+                                    ("stacks.data", ["--branch-history"], "contain branches", 1),
+                                    ("stacks.data", ["--total-cycles"], "no samples contain all branches", 1),
+                                    ("samples.data", ["-s", "symbol_from"], "--branch-stack", 2),
+                                    ("stacks.data", ["-s", "mispredict"], "record with -b", 2),
+                                    ("branches.data", ["-b", "--mem-mode"], "exclude", 2),
+                                    ("branches.data", ["-b", "--metrics", "ipc"], "exclude", 2),
+                                    ("branches.data", ["-b", "--stats"], "not a table", 2)):
     p = run(RETICLE, "report", "-i", path, *options)
-    if p.returncode != 2 or word not in p.stderr:
+    if p.returncode != status or word not in p.stderr:
         sys.exit(f"{options} of {path}: exit status {p.returncode}: {p.stderr}")
 
 # perf's rows.

@@ -130,7 +130,9 @@ done = run(RETICLE, "record", "-q", "-o", "x.data", "--pmu=sim", "-e", "cpu/mem-
 if done.returncode == 0 or "one ldlat" not in done.stderr:
     complain(f"two bounds: {done.returncode} {done.stderr}")
 run(RETICLE, "record", "-q", "-o", "plain.data", "--pmu=sim", "--", "/bin/true")
-done = run(RETICLE, "c2c", "report", "plain.data")
-if done.returncode != 2 or "do not say what was loaded" not in done.stderr:
-    complain(f"no accesses: {done.returncode} {done.stderr}")
+# The recording is at fault, not the command line: as where spe, activity and others have nothing to show.
+for words in (["c2c", "report"], ["mem", "report"], ["report", "--mem-mode"]):
+    done = run(RETICLE, *words, "plain.data")
+    if done.returncode != 1 or "plain.data: the samples do not say what was loaded" not in done.stderr or done.stdout:
+        complain(f"{words}: no accesses: {done.returncode} {done.stderr}")
 sys.exit(failed)

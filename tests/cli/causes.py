@@ -5,6 +5,7 @@ counted: cache-references and cache-misses are of another one on each kind of ma
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -65,4 +66,14 @@ for name, l1d, llc in (("chase_l1", 0, 0), ("chase_l2", 333, 0), ("chase_memory"
     got = rows[name]
     check(abs(got["L1D/KI"] - l1d) < 100 and abs(got["LLC/KI"] - llc) < 100, f"{name}: {got}")
 check("%L1DA" not in rows["chase_l1"], "shares of L1D accesses, which nobody counted")
+# The usual rate is for programs that run for seconds. Where it gives few windows, a line below the table says how many there are,
+# and a rate that gives enough.
+run("record", "-q", "--pmu=sim", "-o", "few.data", "--", str(chase))
+text = run("report", "-i", "few.data")
+few = re.search(r"^# There are only (\d+) windows, so most intervals are wide: .*\(record -F (\d+)\)\.$", text, re.M)
+check(few and 50 < int(few[1]) < 1000, f"no line about few windows:\n{text}")
+run("record", "-q", "--pmu=sim", "-F", few[2], "-o", "enough.data", "--", str(chase))
+text = run("report", "-i", "enough.data")
+enough = re.search(r"^# Windows: \d+ of (\d+) kept", text, re.M)
+check(enough and int(enough[1]) > 2500 and "There are only" not in text, f"-F {few[2]} is not enough:\n{text}")
 check(rows["chase_l2"]["%L1DM"] > 60 and rows["chase_l2"]["%LLCM"] < 10, f"shares: {rows}")

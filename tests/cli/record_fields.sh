@@ -33,6 +33,18 @@ sample --call-graph dwarf --user-regs=$ip
 grep -q 'most stacks cannot be unwound' err && fail "-q: $(cat err)"
 "$RETICLE" record -o regs.data -e cpu-clock:u --call-graph dwarf --user-regs=$ip -- true 2>err || fail "dwarf: $(cat err)"
 grep -q 'most stacks cannot be unwound' err || fail "dwarf with one register: $(cat err)"
+# What will be done with copies is said before the command starts, once, with their size; not where none are kept.
+told='stacks are copied into the samples (up to 4096 bytes each), and are unwound when report, script or export read them'
+"$RETICLE" record -o told.data -e cpu-clock:u,task-clock:u --call-graph dwarf,4096 -- sh -c 'cp err before' 2>err || fail "dwarf: $(cat err)"
+[ "$(grep -cF "$told" before)" = 1 ] && [ "$(grep -cF "$told" err)" = 1 ] || fail "not said before it starts: $(cat before)"
+grep -q 'call-graph unwind' before || fail "the smaller way is not named: $(cat before)"
+"$RETICLE" record -o told.data -e cpu-clock/call-graph=dwarf,stack-size=4096/u -- true 2>err || fail "term: $(cat err)"
+grep -qF "$told" err || fail "not said of an event of its own: $(cat err)"
+for words in "-q --call-graph dwarf" "--call-graph unwind" -g; do
+	# shellcheck disable=SC2086 # words, not one
+	"$RETICLE" record -o told.data -e cpu-clock:u $words -- true 2>err || fail "$words: $(cat err)"
+	grep -q 'stacks are copied' err && fail "$words: $(cat err)"
+done
 # Copies of stacks become call chains; how many could be followed to their end stands in the head.
 "$RETICLE" record -o stacks.data -e cpu-clock:u --call-graph dwarf -- sh -c "$BURN" 2>err || fail "dwarf: $(cat err)"
 "$RETICLE" report -i stacks.data >out || fail "report of stacks"

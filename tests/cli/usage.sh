@@ -170,6 +170,15 @@ for option in --header-only --stats --tasks --mmaps --total-cycles; do
 	"$RETICLE" report missing.data -i w.data $option >got 2>err && fail "report missing.data $option: $(cat got)"
 	grep -q "'missing.data' is not a recording, and $option cannot be" err && [ ! -s got ] || fail "$option: $(cat err)"
 done
+# A list of no names is a mistake, and not a recording without a filter.
+for command in report script "export --to folded" "mem report" "c2c report" spe activity "diff w.data"; do
+	for list in "" , ,,; do
+		# shellcheck disable=SC2086 # words, not one
+		said "option --comms: there is no name in '$list'" $command w.data --comms "$list"
+	done
+done
+said "option --dsos: there is no name in ''" report w.data --dsos=
+said "option --symbols: there is no name in ''" script w.data -S ""
 for filter in "--dsos nope" "--symbols nope" "--comms nope" "--pid 1"; do
 	# shellcheck disable=SC2086 # words, not one
 	"$RETICLE" report w.data --no-metrics $filter >got 2>err || fail "$filter: $(cat err)"

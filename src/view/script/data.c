@@ -75,14 +75,15 @@ static void put_branch_flags(u64 flags, struct bytes *out)
 	bytes_char(out, ' ');
 }
 
-/* For brstackoff: in the kernel and what it loads, how far from where that begins, as in perf. */
+/* For brstackoff: in the kernel and what it loads, how far from where that begins; in the vdso, which is no file, the
+ * address itself; as in perf. */
 static u64 branch_offset(const struct script_worker *w, const struct place *place, u64 addr)
 {
 	enum dso_kind kind = dsos_at(w->s->dsos, place->dso)->kind;
 
 	if (place->map && (kind == DSO_KERNEL || kind == DSO_MODULE || kind == DSO_BPF))
 		return addr - place->map->start;
-	return place->addr;
+	return kind == DSO_VDSO ? addr : place->addr;
 }
 
 /* One end of a branch. It may lie on either side of the kernel's border, whatever the sample's own mode. */
