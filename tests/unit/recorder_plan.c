@@ -207,6 +207,37 @@ static void test_no_windows(void **state)
 
 /* --- the virtual PMU: options */
 
+/* The nth option that it does not take. */
+static void set_refused(struct record_opts *o, u32 i)
+{
+	static char *const command[] = { "true", NULL };
+	struct target_opts *t = &o->target;
+	struct attr_opts *a = &o->attr;
+
+	t->command = i == 6 ? NULL : command;
+	t->pids = i == 0 ? "1" : NULL;
+	t->tids = i == 1 ? "1" : NULL;
+	t->uid = i == 2 ? "1" : NULL;
+	t->system_wide = i == 3;
+	t->cpus = i == 4 ? "0" : NULL;
+	t->cgroups = i == 5 ? "a" : NULL;
+	a->all_kernel = i == 7;
+	a->kernel_callchains = i == 8;
+	a->freq_max = i == 9;
+	a->delay_ms = i == 10 ? -1 : 0;
+	o->control = i == 11 ? "fd:3" : NULL;
+	a->overwrite = i == 12;
+	a->activity = i == 13;
+	a->raw = i == 14;
+	a->transaction = i == 15;
+	a->namespaces = i == 16;
+	a->cgroup_events = i == 17;
+	a->switch_events = i == 18;
+	o->sim.v.cpus = i > 18 ? 2 : 0;
+	a->no_inherit = i == 19;
+	t->per_thread = i == 20;
+}
+
 static void test_sim_refuses(void **state)
 {
 	static const char *const texts[] = {
@@ -232,37 +263,13 @@ static void test_sim_refuses(void **state)
 		"-i, --per-thread",
 		"-i, --per-thread",
 	};
-	static char *const command[] = { "true", NULL };
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(texts); i++) {
 		struct plan p;
-		struct target_opts *t = &p.o.target;
-		struct attr_opts *a = &p.o.attr;
 
 		plan_begin(&p, NULL);
-		t->command = i == 6 ? NULL : command;
-		t->pids = i == 0 ? "1" : NULL;
-		t->tids = i == 1 ? "1" : NULL;
-		t->uid = i == 2 ? "1" : NULL;
-		t->system_wide = i == 3;
-		t->cpus = i == 4 ? "0" : NULL;
-		t->cgroups = i == 5 ? "a" : NULL;
-		a->all_kernel = i == 7;
-		a->kernel_callchains = i == 8;
-		a->freq_max = i == 9;
-		a->delay_ms = i == 10 ? -1 : 0;
-		p.o.control = i == 11 ? "fd:3" : NULL;
-		a->overwrite = i == 12;
-		a->activity = i == 13;
-		a->raw = i == 14;
-		a->transaction = i == 15;
-		a->namespaces = i == 16;
-		a->cgroup_events = i == 17;
-		a->switch_events = i == 18;
-		p.o.sim.v.cpus = i > 18 ? 2 : 0;
-		a->no_inherit = i == 19;
-		t->per_thread = i == 20;
+		set_refused(&p.o, i);
 		assert_int_equal(recorder_sim_open(&p.r), ERR_USAGE);
 		assert_null(p.r.sim);
 		assert_true(says(&p, texts[i]));
