@@ -68,6 +68,7 @@ struct apart {
 	struct map died;	    /* likewise: of those that a parser died of; and what else has an identity */
 	u32 remembered;		    /* of the deaths, those of what is in it */
 	u32 forgiven;		    /* deaths, in all */
+	bool died_ahead;	    /* a parser died of opening ahead: from then on nothing is opened ahead */
 	s64 cpu_us;		    /* that is left */
 	s64 cpu_used;		    /* of it, by this parser, when it was last looked */
 	u64 own_memory;		    /* that a child of ours begins with */
@@ -88,6 +89,7 @@ struct apart_file {
 	int fd;
 	u32 id, generation; /* of the parser that has it open; 0: none */
 	bool alone, lines, paid;
+	bool died_ahead;   /* a parser died of opening it, which does not count yet */
 	bool needs_others; /* units stand in other files, or one was asked for */
 	u64 disk;
 	u64 inode; /* and device, as they are in the maps; 0: not known */
@@ -287,6 +289,7 @@ void apart_renew(struct apart *a)
 	a->deaths -= MIN(forgiven, a->deaths);
 	a->forgiven += forgiven;
 	a->remembered = 0;
+	a->died_ahead = false;
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -482,23 +485,36 @@ static bool end_open(struct apart *a, struct apart_file *f, s64 before, bool tol
  * answer to that.
  */
 
-/* Before the next question. */
+/* Before the next question. Of the file nobody has asked yet, and perhaps nobody will. */
 static void end_ahead(struct apart *a)
 {
+	const u32 deaths = a->deaths, remembered = a->remembered;
 	struct bytes answer = { 0 };
 	struct apart_file *f = a->opening;
 
 	a->opening = NULL;
 	a->asleep = 0;
-	if (f)
-		(void)end_open(a, f, a->cpu_used, true, &answer);
+	if (f && !end_open(a, f, a->cpu_used, true, &answer)) {
+		f->died_ahead = a->remembered > remembered;
+		a->died_ahead |= a->deaths > deaths;
+		a->deaths = deaths;
+		a->remembered = remembered;
+	}
 	bytes_free(&answer);
+}
+
+/* Is there a question after all, the death counts. */
+static void count_death_ahead(struct apart_file *f)
+{
+	f->a->deaths += f->died_ahead;
+	f->a->remembered += f->died_ahead;
+	f->died_ahead = false;
 }
 
 /* After it. */
 static void begin_ahead(struct apart *a)
 {
-	while (!a->opening && a->nr_ahead && a->parser != NOBODY) {
+	while (!a->opening && a->nr_ahead && a->parser != NOBODY && !a->died_ahead) {
 		struct apart_file *f = a->ahead[0];
 		struct bytes answer = { 0 };
 		s64 before = a->cpu_used;
@@ -614,6 +630,7 @@ static int ask_of_addresses(struct apart_file *f, enum apart_kind kind, const u6
 	bytes_put(&q, addrs, n * sizeof(*addrs));
 	pthread_mutex_lock(&a->lock);
 	end_ahead(a);
+	count_death_ahead(f);
 	good = map_get(&a->died, f->inode) == ID_NONE;
 	if (good)
 		do

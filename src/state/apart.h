@@ -42,7 +42,8 @@ void apart_renew(struct apart *a);
  * apart_file_ahead. Files are closed before apart_free. */
 struct apart_file *apart_file_new(struct apart *a, int fd, bool alone, bool lines);
 void apart_file_free(struct apart_file *f);
-/* Begins to open it, and does not wait until that is done, which may take long: a question is sure to come. */
+/* Begins to open it, and does not wait until that is done, which may take long: a question is likely to come. If the
+ * parser dies of that, the death does not count before it comes, and nothing is opened ahead any more. */
 void apart_file_ahead(struct apart_file *f);
 
 /*

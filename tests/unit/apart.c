@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -126,6 +127,95 @@ static void opens_ahead(void **state)
 	apart_free(a);
 }
 
+static rlim_t memory_of_parser(void)
+{
+	struct rlimit r = { 0 };
+
+	assert_int_equal(prlimit(find_parser(), RLIMIT_DATA, NULL, &r), 0);
+	return r.rlim_cur;
+}
+
+/* A copy that is another file, so that none is known from before. */
+static struct apart_file *copied(struct apart *a, const char *name)
+{
+	char path[4096];
+	static u8 bytes[1u << 20];
+	int from, fd = memfd_create(name, MFD_CLOEXEC);
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", getenv("FIXTURE_DIR"), name);
+	from = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(from >= 0 && fd >= 0);
+	n = read(from, bytes, sizeof(bytes));
+	assert_true(n > 0 && n < (ssize_t)sizeof(bytes));
+	assert_int_equal(write(fd, bytes, (size_t)n), n);
+	close(from);
+	return apart_file_new(a, fd, true, true);
+}
+
+/* The parser dies of opening a copy ahead. */
+static struct apart_file *kills_ahead(struct apart *a)
+{
+	struct apart_file *f = copied(a, "markers_pie");
+	int parser = find_parser();
+
+	assert_true(parser > 0);
+	assert_int_equal(kill(parser, SIGSTOP), 0);
+	apart_file_ahead(f);
+	assert_int_equal(kill(parser, SIGKILL), 0);
+	return f;
+}
+
+/* The parser dies of a question. */
+static void kills(struct apart *a)
+{
+	struct apart_file *f = copied(a, "markers_fixed");
+	const char *why;
+
+	assert_int_equal(ask(f, &why), 0);
+	assert_int_equal(kill(find_parser(), SIGKILL), 0);
+	assert_int_equal(ask(f, &why), ERR_LIMIT);
+	apart_file_free(f);
+}
+
+/* A death that nobody asked for is none of those after which nothing more is asked, until somebody does ask. */
+static void deaths_ahead(void **state)
+{
+	struct bytes names = { 0 }, reply = { 0 };
+	const char *why;
+
+	(void)state;
+	bytes_put(&names, "_ZN4demo4stepEv", 16);
+	for (u32 asked = 0; asked < 2; asked++) {
+		struct apart *a = apart_new();
+		struct apart_file *dead, *f;
+		rlim_t memory;
+
+		assert_int_equal(apart_names(a, 0, &names, &reply, &why), 0);
+		dead = kills_ahead(a);
+		assert_int_equal(apart_names(a, 0, &names, &reply, &why), 0);
+		if (asked) {
+			assert_int_equal(ask(dead, &why), ERR_LIMIT);
+			assert_non_null(why);
+		}
+		/* From now on nothing is opened ahead: the parser is not granted what it would need. */
+		f = copied(a, "markers_pie");
+		memory = memory_of_parser();
+		apart_file_ahead(f);
+		assert_int_equal(memory_of_parser(), memory);
+		assert_int_equal(ask(f, &why), 0);
+		for (u32 i = 0; i < 3; i++)
+			kills(a);
+		assert_int_equal(apart_names(a, 0, &names, &reply, &why), asked ? ERR_LIMIT : 0);
+		assert_int_equal(asked && strstr(why, "too often"), asked);
+		apart_file_free(f);
+		apart_file_free(dead);
+		apart_free(a);
+	}
+	bytes_free(&names);
+	bytes_free(&reply);
+}
+
 /* A question that does not fit into the socket is not waited with for ever, either. */
 static void one_that_does_not_read_is_given_up(void **state)
 {
@@ -148,14 +238,6 @@ static void one_that_does_not_read_is_given_up(void **state)
 	bytes_free(&names);
 	bytes_free(&reply);
 	apart_free(a);
-}
-
-static rlim_t memory_of_parser(void)
-{
-	struct rlimit r = { 0 };
-
-	assert_int_equal(prlimit(find_parser(), RLIMIT_DATA, NULL, &r), 0);
-	return r.rlim_cur;
 }
 
 static void begins_anew(void **state)
@@ -296,7 +378,7 @@ int main(void)
 		cmocka_unit_test(one_that_sleeps_is_given_up),	      cmocka_unit_test(opens_ahead),
 		cmocka_unit_test(one_that_does_not_read_is_given_up), cmocka_unit_test(begins_anew),
 		cmocka_unit_test(names_cost_what_they_take),	      cmocka_unit_test(unpacks),
-		cmocka_unit_test(unpacks_no_more_than_an_answer),
+		cmocka_unit_test(unpacks_no_more_than_an_answer),     cmocka_unit_test(deaths_ahead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

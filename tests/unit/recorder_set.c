@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "read/source.h"
@@ -181,4 +182,19 @@ u32 files_of(const struct recorder_set *s, char paths[][320], u32 most)
 	closedir(d);
 	qsort(paths, n, sizeof(paths[0]), by_name);
 	return n;
+}
+
+struct sim *sim_new(enum sim_guest guest)
+{
+	struct sim *s = mem_zalloc(sizeof(*s));
+
+	*s = (struct sim){ .fd = -1 };
+	s->size = sizeof(struct vpmu_control) + (u64)VPMU_CHUNKS * VPMU_CHUNK_SIZE;
+	s->control = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_ptr_not_equal(s->control, MAP_FAILED);
+	s->data = (u8 *)(s->control + 1);
+	s->program.guest = guest;
+	s->opts.v.core = guest == SIM_AARCH64 ? VPMU_NEOVERSE_N1 : VPMU_GENERIC_X86;
+	s->opts.v.models = VPMU_MODEL_ALL;
+	return s;
 }

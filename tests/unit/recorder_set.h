@@ -44,4 +44,7 @@ char *file_text(const char *path);
 /* The paths of the files in the directory, sorted. Returns how many there are. */
 u32 files_of(const struct recorder_set *s, char paths[][320], u32 most);
 
+/* The control side of the virtual PMU, without QEMU: recorder_sim_close frees it. */
+struct sim *sim_new(enum sim_guest guest);
+
 #endif

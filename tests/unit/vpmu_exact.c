@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -287,6 +288,211 @@ static void test_fork(void **state)
 	free(b);
 }
 
+static u32 nr_of(const struct rig *r, u32 type)
+{
+	u32 n = 0;
+
+	for (size_t i = 0; i < r->told.n; i++)
+		n += r->told.v[i].type == type;
+	return n;
+}
+
+/* A function has a node for each place that calls it, and one for all calls from there. */
+static void test_calls(void **state)
+{
+	struct block *a = block_new(0, MAIN), *b = block_new(1, CALLEE);
+	struct rig *r = rig_new();
+	u64 slots[2] = { 0 };
+
+	(void)state;
+	run(r, a, 1);
+	for (u32 i = 0; i < 6; i++) {
+		u64 from = MAIN + 4 + 16 * (i % 2);
+
+		r->clock = 200 + i;
+		call(r, from, CALLEE);
+		run(r, b, 10 + i);
+		slots[i % 2] += 11 + i;
+		/* It calls itself once. */
+		call(r, CALLEE + 4, CALLEE);
+		run(r, b, 100);
+		give_back(r, CALLEE + 8, CALLEE + 8);
+		give_back(r, CALLEE + 8, from + 5);
+	}
+	truth_end(&r->t);
+	check_sum(r, VPMU_RECORD_TRUTH_NODE);
+	assert_int_equal(nr_of(r, VPMU_RECORD_TRUTH_NODE), 5);
+	assert_int_equal(nr_of(r, VPMU_RECORD_TRUTH_PC), 4);
+	for (size_t i = 0; i < r->told.n; i++) {
+		const struct vpmu_truth *n = &r->told.v[i];
+		bool by_main = n->other_pc == MAIN + 4 || n->other_pc == MAIN + 20;
+
+		if (n->type != VPMU_RECORD_TRUTH_NODE || n->pc == MAIN)
+			continue;
+		if (by_main) {
+			assert_int_equal(n->counts[VC_SLOTS], slots[n->other_pc == MAIN + 20]);
+			assert_int_equal(n->time, n->other_pc == MAIN + 20 ? 201 : 200); /* of the first call */
+		} else {
+			assert_int_equal(n->counts[VC_SLOTS], 3 * 101);
+			assert_int_equal(n->other_pc, CALLEE + 4);
+		}
+	}
+	rig_free(r);
+	free(a);
+	free(b);
+}
+
+/* A longjmp leads to the node of the frame that is left, and makes none, though it is a jump far away. */
+static void test_longjmp(void **state)
+{
+	struct block *a = block_new(0, MAIN), *b = block_new(1, CALLEE), *c = block_new(2, BEHIND_STUB);
+	struct rig *r = rig_new();
+
+	(void)state;
+	run(r, a, 1);
+	call(r, MAIN + 4, CALLEE);
+	run(r, b, 1);
+	call(r, CALLEE + 4, BEHIND_STUB);
+	run(r, c, 1);
+	r->depth = 1;
+	truth_transfer(&r->t, &(struct frame_event){ .from = BEHIND_STUB + 4, .to = CALLEE + 40 }, true);
+	run(r, b, 1);
+	truth_end(&r->t);
+	assert_int_equal(nr_of(r, VPMU_RECORD_TRUTH_NODE), 3);
+	assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, CALLEE)->counts[VC_INSTRUCTIONS], 4);
+	check_sum(r, VPMU_RECORD_TRUTH_NODE);
+	rig_free(r);
+	free(a);
+	free(b);
+	free(c);
+}
+
+/* A jump to what is called elsewhere leaves its function, however near it is; where nobody has called the function
+ * that it leaves, returns lead to the new one from then on. */
+static void test_near_jump_to_function(void **state)
+{
+	struct block *a = block_new(0, MAIN), *b = block_new(1, MAIN + 512), *c = block_new(2, CALLEE);
+	struct rig *r = rig_new();
+
+	(void)state;
+	run(r, a, 1);
+	call(r, MAIN + 4, MAIN + 512);
+	run(r, b, 1);
+	give_back(r, MAIN + 516, MAIN + 8);
+	truth_transfer(&r->t, &(struct frame_event){ .from = MAIN + 256, .to = MAIN + 512 }, true);
+	run(r, b, 1);
+	call(r, MAIN + 516, CALLEE);
+	run(r, c, 1);
+	give_back(r, CALLEE + 4, MAIN + 520);
+	run(r, b, 1);
+	truth_end(&r->t);
+	check_sum(r, VPMU_RECORD_TRUTH_NODE);
+	for (size_t i = 0; i < r->told.n; i++)
+		if (r->told.v[i].type == VPMU_RECORD_TRUTH_NODE && r->told.v[i].pc == MAIN + 512)
+			assert_int_equal(r->told.v[i].counts[VC_INSTRUCTIONS], r->told.v[i].parent ? 2 : 4);
+	assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, MAIN)->counts[VC_INSTRUCTIONS], 2);
+	rig_free(r);
+	free(a);
+	free(b);
+	free(c);
+}
+
+/* Each event has its own windows. */
+static void test_windows_of_two(void **state)
+{
+	struct block *a = block_new(0, MAIN), *b = block_new(1, CALLEE);
+	const struct vpmu_truth *w;
+	struct rig *r = rig_new();
+	const struct vpmu_event *e = r->control.events;
+
+	(void)state;
+	truth_end(&r->t);
+	r->control.nr_events = 2;
+	truth_start(&r->t);
+	run(r, a, 1);
+	truth_window(&r->t, &e[0], 9, MAIN);
+	call(r, MAIN + 4, CALLEE);
+	run(r, b, 1);
+	truth_window(&r->t, &e[1], 10, CALLEE);
+	run(r, b, 1);
+	truth_window(&r->t, &e[1], 10, CALLEE + 4);
+	w = find(r, VPMU_RECORD_TRUTH_WINDOW, CALLEE);
+	assert_int_equal(w->functions, 1);
+	assert_int_equal(w->counts[VC_INSTRUCTIONS], 2);
+	assert_int_equal(w->begun, 100);
+	give_back(r, CALLEE + 4, MAIN + 8);
+	run(r, a, 1);
+	r->clock = 130;
+	truth_window(&r->t, &e[0], 9, MAIN + 4);
+	w = find(r, VPMU_RECORD_TRUTH_WINDOW, MAIN);
+	assert_int_equal(w->functions, 2);
+	assert_int_equal(w->counts[VC_INSTRUCTIONS], 6);
+	assert_true(w->begun == 100 && w->time == 130);
+	truth_end(&r->t);
+	rig_free(r);
+	free(a);
+	free(b);
+}
+
+/* A window that is open at an exec goes on in the next program, whose functions are others; and in the same program,
+ * if that has failed, whose are the same. What was not open is not. */
+static void test_windows_over_exec(void **state)
+{
+	(void)state;
+	for (u32 failed = 0; failed < 2; failed++) {
+		struct block *a = block_new(0, MAIN), *b = block_new(1, CALLEE);
+		struct truth_windows *w = calloc(1, sizeof(*w));
+		struct rig *r = rig_new();
+		const struct vpmu_event *e = &r->control.events[0];
+
+		assert_non_null(w);
+		run(r, a, 1);
+		truth_window(&r->t, e, 9, MAIN + 4);
+		call(r, MAIN + 4, CALLEE);
+		run(r, b, 2);
+		truth_save_windows(&r->t, w);
+		assert_true(w->of[0].open && !w->of[1].open);
+		assert_int_equal(w->of[0].counts[VC_INSTRUCTIONS], 2);
+		if (failed) {
+			truth_tell(&r->t);
+		} else {
+			truth_end(&r->t);
+			r->depth = 0;
+		}
+		memset(r->t.counts, 0, sizeof(r->t.counts));
+		r->t.carried.windows = w;
+		truth_start(&r->t);
+		assert_null(r->t.carried.windows);
+		run(r, failed ? b : a, 1);
+		truth_window(&r->t, e, 9, MAIN + 8);
+		assert_int_equal(find(r, VPMU_RECORD_TRUTH_WINDOW, MAIN + 4)->counts[VC_INSTRUCTIONS], 4);
+		assert_int_equal(find(r, VPMU_RECORD_TRUTH_WINDOW, MAIN + 4)->functions, failed ? 2 : 3);
+		truth_end(&r->t);
+		rig_free(r);
+		free(a);
+		free(b);
+	}
+}
+
+/* A sampled operation is told with its thread, as it was handed on. */
+static void test_operations(void **state)
+{
+	const struct vpmu_truth_operation o = { .kind = VPMU_OP_LOAD, .level = 2, .total = 9, .addr = 0x1234 };
+	struct rig *r = rig_new();
+	const struct vpmu_truth *told;
+
+	(void)state;
+	truth_operation(&r->t, 12, MAIN + 4, &o);
+	told = find(r, VPMU_RECORD_TRUTH_OPERATION, MAIN + 4);
+	assert_non_null(told);
+	assert_memory_equal(&told->op, &o, sizeof(o));
+	assert_true(told->id == 12 && told->time == 100 && told->pid == 5 && told->tid == 6);
+	truth_end(&r->t);
+	truth_operation(&r->t, 12, MAIN + 4, &o);
+	assert_int_equal(nr_of(r, VPMU_RECORD_TRUTH_OPERATION), 1);
+	rig_free(r);
+}
+
 /* Not asked for: nothing happens, nothing is needed. */
 static void test_none(void **state)
 {
@@ -310,8 +516,12 @@ static void test_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),	cmocka_unit_test(test_jumps), cmocka_unit_test(test_far_jumps),
-		cmocka_unit_test(test_windows), cmocka_unit_test(test_fork),  cmocka_unit_test(test_none),
+		cmocka_unit_test(test_sums),	       cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_far_jumps),      cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_fork),	       cmocka_unit_test(test_none),
+		cmocka_unit_test(test_calls),	       cmocka_unit_test(test_longjmp),
+		cmocka_unit_test(test_operations),     cmocka_unit_test(test_near_jump_to_function),
+		cmocka_unit_test(test_windows_of_two), cmocka_unit_test(test_windows_over_exec),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
