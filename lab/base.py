@@ -12,6 +12,7 @@ import tempfile
 
 LAB = pathlib.Path(__file__).resolve().parent
 ROOT = LAB.parent
+RETICLE = ROOT / "build/reticle"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "reticle-lab"
 JOBS = len(os.sched_getaffinity(0))
 CROSS = "aarch64-linux-gnu-"

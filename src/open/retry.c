@@ -290,6 +290,17 @@ static bool only_counts(const struct open_event *e)
 	return fd < 0 && errno == EINVAL;
 }
 
+/* Could it be opened if it were not for its cgroup? */
+static bool cgroup_is_in_the_way(const struct open_event *e)
+{
+	enum event_usable usable;
+
+	if (e->cgroup < 0 || !e->spec)
+		return false;
+	usable = event_probe(&e->attr, e->spec->cpus, NULL);
+	return usable == EVENT_USABLE || usable == EVENT_USER_ONLY;
+}
+
 static int refused_to_copy(const char *name, const struct notify *to)
 {
 	return notify_error(
@@ -350,6 +361,12 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 			return notify_error(to, ERR_UNSUPPORTED,
 					    "cannot open %s: the PMU cannot sample it (try without its modifiers)",
 					    name);
+		if (cgroup_is_in_the_way(e))
+			return notify_error(
+				to, ERR_UNSUPPORTED,
+				"cannot open %s: its cgroup has no perf_event controller (/proc/cgroups says which "
+				"hierarchy has it; if that is 0, mount it as version 1 once, and unmount it)",
+				name);
 		return notify_error(to, ERR_NOTFOUND,
 				    "cannot open %s: this machine has no such event (see reticle list)", name);
 	case EMFILE:
