@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agg/keys.h"
+#include "base/mistake.h"
 #include "cmd/commands.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
@@ -144,17 +145,22 @@ static bool is_diff_key(u32 column)
 
 static int note_no_key(const char *name, const struct notify *to)
 {
+	struct near near = { .want = { name, (u32)strlen(name) } };
 	struct bytes known = { 0 };
+	char *head;
 	int err;
 
 	for (u32 i = NR_VALUE_COLUMNS; i < NR_COLUMNS; i++)
-		if (is_diff_key(i))
+		if (is_diff_key(i)) {
 			bytes_printf(&known, "%s%s", known.len ? ", " : "", column_get(i)->name);
+			near_offer(&near, column_get(i)->name);
+		}
 	bytes_char(&known, 0);
-	err = notify_error(to, ERR_USAGE,
-			   "option --sort: '%s' is not one of %s, nor a field of a "
-			   "tracepoint, nor an attribute of activities",
-			   name, (char *)known.p);
+	head = mem_printf(
+		"option --sort: '%s' is not one of %s, nor a field of a tracepoint, nor an attribute of activities",
+		name, (char *)known.p);
+	err = mistake_note(&(struct mistake){ .near = &near }, ERR_USAGE, head, to);
+	free(head);
 	bytes_free(&known);
 	return err;
 }

@@ -75,43 +75,57 @@ static void print_events(void *ctx, const struct evlist *events, const char *how
 	bytes_free(&out);
 }
 
+/* One write for each line: the command's last words, or those of a program that it is piped into, may come meanwhile.
+ */
+static void print_line(struct bytes *line)
+{
+	fwrite(line->p, 1, line->len, stderr);
+	bytes_free(line);
+}
+
 static void print_end(const struct record_result *r, const struct record_config *c)
 {
-	fprintf(stderr, "[ reticle record: ");
+	struct bytes out = { 0 };
+
+	bytes_str(&out, "[ reticle record: ");
 	if (!c->o.sim.on)
-		fprintf(stderr, "woken %llu times, ", (unsigned long long)r->woken);
+		bytes_printf(&out, "woken %llu times, ", (unsigned long long)r->woken);
 	if (c->push.to)
-		fprintf(stderr, "%u recording%s", r->files, plural(r->files));
+		bytes_printf(&out, "%u recording%s", r->files, plural(r->files));
 	else
-		fprintf(stderr, "wrote %.3f MB to %s", (double)r->bytes / MEGABYTE,
-			r->path ? r->path : "standard output");
+		bytes_printf(&out, "wrote %.3f MB to %s", (double)r->bytes / MEGABYTE,
+			     r->path ? r->path : "standard output");
 	if (r->packed && !c->push.to)
-		fprintf(stderr, " (compressed from %.3f MB, %.1f to 1)", (double)r->unpacked / MEGABYTE,
-			(double)r->unpacked / (double)r->packed);
+		bytes_printf(&out, " (compressed from %.3f MB, %.1f to 1)", (double)r->unpacked / MEGABYTE,
+			     (double)r->unpacked / (double)r->packed);
 	if (r->aux_bytes)
-		fprintf(stderr, ", %.3f MB of it of sampled operations", (double)r->aux_bytes / MEGABYTE);
+		bytes_printf(&out, ", %.3f MB of it of sampled operations", (double)r->aux_bytes / MEGABYTE);
 	if (r->snapshots)
-		fprintf(stderr, " in %u snapshot%s", r->snapshots, plural(r->snapshots));
-	fprintf(stderr, ", %llu samples, %llu lost, %llu throttled ]\n", (unsigned long long)r->samples,
-		(unsigned long long)r->lost, (unsigned long long)r->throttled);
+		bytes_printf(&out, " in %u snapshot%s", r->snapshots, plural(r->snapshots));
+	bytes_printf(&out, ", %llu samples, %llu lost, %llu throttled ]\n", (unsigned long long)r->samples,
+		     (unsigned long long)r->lost, (unsigned long long)r->throttled);
+	print_line(&out);
 }
 
 /* What came of the windows that were asked for: for the user to judge. */
 static void print_windows(const struct window_summary *w)
 {
 	const char *unit = w->clock ? " ns" : "";
+	struct bytes out = { 0 };
 
 	if (w->how == WINDOW_AUTO)
 		return;
-	fprintf(stderr, "[ reticle record: %s windows of %llu%s: %llu on %u %s%s", window_how_names[w->how],
-		(unsigned long long)w->asked, unit, (unsigned long long)w->windows, w->places,
-		w->cpus ? "CPU" : "thread", plural(w->places));
+	bytes_printf(&out, "[ reticle record: %s windows of %llu%s: %llu on %u %s%s", window_how_names[w->how],
+		     (unsigned long long)w->asked, unit, (unsigned long long)w->windows, w->places,
+		     w->cpus ? "CPU" : "thread", plural(w->places));
 	if (w->windows)
-		fprintf(stderr, ", half of them up to %llu%s long (5%%: %llu, 95%%: %llu)",
-			(unsigned long long)w->median, unit, (unsigned long long)w->low, (unsigned long long)w->high);
+		bytes_printf(&out, ", half of them up to %llu%s long (5%%: %llu, 95%%: %llu)",
+			     (unsigned long long)w->median, unit, (unsigned long long)w->low,
+			     (unsigned long long)w->high);
 	if (w->rearmed)
-		fprintf(stderr, ", armed again %u time%s", w->rearmed, plural(w->rearmed));
-	fprintf(stderr, " ]\n");
+		bytes_printf(&out, ", armed again %u time%s", w->rearmed, plural(w->rearmed));
+	bytes_str(&out, " ]\n");
+	print_line(&out);
 }
 
 static void advise_windows(const struct window_summary *w, const struct notify *to)

@@ -31,21 +31,25 @@ static double share(u64 part, u64 of)
 void record_print_unwound(const char *command, const struct unwinding *u, u32 copied)
 {
 	const struct stack_counts *c = unwinding_counts(u);
+	struct bytes out = { 0 };
 
 	if (unwinding_dropped(u))
 		fprintf(stderr, "[ reticle %s: %llu samples left out: damaged, or of an unknown event ]\n", command,
 			(unsigned long long)unwinding_dropped(u));
 	if (!c->stacks)
 		return;
-	fprintf(stderr, "[ reticle %s: stacks: %.1f%% whole", command, share(c->ends[STACK_WHOLE], c->stacks));
+	bytes_printf(&out, "[ reticle %s: stacks: %.1f%% whole", command, share(c->ends[STACK_WHOLE], c->stacks));
 	for (u32 i = STACK_WHOLE + 1; i < STACK_ENDS; i++)
 		if (c->ends[i]) {
-			fprintf(stderr, ", %.1f%% cut (%s", share(c->ends[i], c->stacks), stack_end_text(i));
+			bytes_printf(&out, ", %.1f%% cut (%s", share(c->ends[i], c->stacks), stack_end_text(i));
 			if (i == STACK_SHORT && copied < UNWIND_MOST_COPIED)
-				fprintf(stderr, ": --call-graph unwind,%u", MIN(copied * 2, (u32)UNWIND_MOST_COPIED));
-			fputc(')', stderr);
+				bytes_printf(&out, ": --call-graph unwind,%u",
+					     MIN(copied * 2, (u32)UNWIND_MOST_COPIED));
+			bytes_char(&out, ')');
 		}
 	if (c->guessed)
-		fprintf(stderr, "; %.1f%% of frames by frame pointers alone", share(c->guessed, c->frames));
-	fprintf(stderr, " ]\n");
+		bytes_printf(&out, "; %.1f%% of frames by frame pointers alone", share(c->guessed, c->frames));
+	bytes_str(&out, " ]\n");
+	fwrite(out.p, 1, out.len, stderr);
+	bytes_free(&out);
 }

@@ -57,15 +57,20 @@ static void defaults(void *config)
 static int note_unknown_key(const char *name, const struct notify *to)
 {
 	struct near near = { .want = { name, (u32)strlen(name) } };
+	struct bytes known = { 0 };
 	char *head;
 	int err;
 
 	for (u32 i = 0; i < column_of_key(SORT_FIELD); i++)
-		if (column_is_key(i))
+		if (column_is_key(i)) {
+			bytes_printf(&known, "%s%s", known.len ? ", " : "", column_get(i)->name);
 			near_offer(&near, column_get(i)->name);
-	head = mem_printf("option --sort: '%s' is not a key of rows; 'reticle report' lists them", name);
+		}
+	bytes_char(&known, 0);
+	head = mem_printf("option --sort: '%s' is not one of %s", name, (char *)known.p);
 	err = mistake_note(&(struct mistake){ .near = &near }, ERR_USAGE, head, to);
 	free(head);
+	bytes_free(&known);
 	return err;
 }
 

@@ -433,14 +433,19 @@ static void add_aux_events(struct session *s)
 	};
 	const char *kind = s->aux.kind < ARRAY_LEN(kinds) ? kinds[s->aux.kind] : NULL;
 
-	if (s->aux.kind == AUXTRACE_ARM_SPE)
+	if (s->aux.kind == AUXTRACE_ARM_SPE) {
 		spe_add_events(&s->spe, s->opts.aux_events_given ? s->opts.aux_events : SPE_EVENTS_USUAL, &s->aux,
 			       &s->src->events);
-	else if (s->aux.bytes)
-		(void)notify_at(s->notify, NOTE_WARNING, ERR_UNSUPPORTED, s->src->path, NO_OFFSET,
-				"its %llu bytes of AUX data (%s) are left out: only those of Arm SPE can be "
-				"read here; perf script reads them",
-				(unsigned long long)s->aux.bytes, kind ? kind : "of an unknown kind");
+		return;
+	}
+	if (!s->aux.bytes)
+		return;
+	s->tally.aux_left_out = s->aux.bytes;
+	s->tally.aux_kind = kind ? kind : "of an unknown kind";
+	(void)notify_at(s->notify, NOTE_WARNING, ERR_UNSUPPORTED, s->src->path, NO_OFFSET,
+			"its %llu bytes of AUX data (%s) are left out: only those of Arm SPE can be read here; perf "
+			"script reads them",
+			(unsigned long long)s->aux.bytes, s->tally.aux_kind);
 }
 
 /* The first pass. */

@@ -109,6 +109,9 @@ static void write_tally(const struct profile *p, struct bytes *out)
 	write_count("sampled operations left out because their packets are damaged", t->aux_broken, out);
 	write_count("bytes of AUX data that are not a packet", t->aux_bad_bytes, out);
 	write_count("packets of unknown kinds", t->aux_unknown_packets, out);
+	if (t->aux_left_out)
+		bytes_printf(out, ", %llu bytes of AUX data (%s) left out", (unsigned long long)t->aux_left_out,
+			     t->aux_kind);
 	write_count("bytes of the file not read", t->left_out_bytes, out);
 	bytes_printf(out, "; %.1f%% unresolved", share_of(t->unresolved, t->frames));
 	if (no_kernel)

@@ -50,6 +50,7 @@ void report_tally_json(const struct profile *p, struct json *j)
 		{ "aux_broken", t->aux_broken },
 		{ "aux_bad_bytes", t->aux_bad_bytes },
 		{ "aux_unknown_packets", t->aux_unknown_packets },
+		{ "aux_left_out_bytes", t->aux_left_out },
 		{ "left_out_bytes", t->left_out_bytes },
 	};
 

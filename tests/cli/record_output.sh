@@ -27,6 +27,24 @@ cp perf.data file.data
 "$RETICLE" script <file.data 2>err | cmp -s - <("$RETICLE" script -i file.data) || fail "script <file.data: $(cat err)"
 mkdir other && cp file.data other/perf.data
 (cd other && "$RETICLE" report --stdio </etc/passwd >../out 2>../err) || fail "report </etc/passwd reads it: $(cat err)"
+# Each line is one write, so that nothing of what others print gets into it: here a write is a message of its own.
+python3 -B - "$RETICLE" <<'WRITES' || fail "lines in pieces"
+import socket, subprocess, sys
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+for mode in "fp", "unwind":
+    subprocess.run([sys.argv[1], "record", "-e", "cpu-clock:u", "--call-graph", mode, "-o", "lines.data", "--", "sh", "-c",
+                    "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"], stderr=theirs, check=True)
+theirs.close()
+ours.setblocking(False)
+said = []
+try:
+    while len(said) < 50:
+        said.append(ours.recv(65536).decode())
+except BlockingIOError:
+    pass
+ends = [line for line in said if line.startswith("[ reticle record: ")]
+sys.exit(0 if len(ends) == 3 and all(line.endswith("\n") for line in said) else repr(said))
+WRITES
 # What the command prints does not get between the records.
 "${R[@]}" -o - -- echo printed >mixed.data 2>err
 grep -q printed err || fail "-o -: what the command prints is not on standard error"

@@ -146,6 +146,7 @@ def others():
     r.write("intel.data")
     p = reticle("report", "-i", "intel.data")
     check("AUX data of other kinds are named: " + p.stderr, "200 bytes of AUX data (Intel PT) are left out" in p.stderr)
+    check("in the head, too: " + p.stdout, ", 200 bytes of AUX data (Intel PT) left out; " in p.stdout)
 
     r = Recording(converts=False)
     r.thread(1, 1, "p")

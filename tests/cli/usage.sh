@@ -50,8 +50,13 @@ said "did you mean 'symbol'?" report --sort symbl
 said "did you mean 'sym'" script -F ip,smy
 said "no field 'smy'; there are comm, tid, pid, time," script -F ip,smy
 said "did you mean '--no-children'" report --no-childern
-said "is not one of comm, pid, tid" report --sort wrong
 "$(dirname "$RETICLE")/tests/recipe/recipe" "$SRCDIR/tests/recipe/windows.recipe" w.data || fail "no recording"
+for command in report "mem report" "diff w.data w.data" spe; do
+	for words in "symbl|did you mean 'symbol'?" "wrong|'wrong' is not one of comm, pid, tid"; do
+		# shellcheck disable=SC2086 # words, not one
+		said "${words#*|}" $command --sort "${words%%|*}"
+	done
+done
 said "did you mean 'discarded'" report -i w.data --columns discadred
 said "did you mean 'IPC'" report -i w.data --columns IPCC
 said "did you mean 'cache'" report -i w.data --metrics cahe
