@@ -29,6 +29,12 @@ like='^\{"ip":"(0x[0-9a-f]+)","iregs":\{"abi":2,[^}]*'$pc'[^}]*\},"uregs":\{"abi
 first='"AX":"0x0","BX":"0x0","CX":"0x0","DX":"0x0".*"code_page_size":0'
 grep -vE "$first" out | grep -qvE "$like" && fail "registers: $(grep -vE "$first" out | grep -vE "$like" | head -1)"
 "$RETICLE" script -i regs.data -F +uregs | grep -q ' ABI:2 .*[Ss][Pp]:0x7' || fail "+uregs: $("$RETICLE" script -i regs.data -F +uregs | head -1)"
+# With a clock that can be told in time of day, a sample was taken while this ran.
+before=$(date +%s)
+sample -k monotonic
+"$RETICLE" script -i regs.data -F tod >out 2>err || fail "tod: $(cat err)"
+tod=$(date -d "$(sed -n '1s/^ *//; 1s/[: ]*$//p' out)" +%s) || fail "tod: $(head -1 out)"
+{ [ "$tod" -ge $((before - 1)) ] && [ "$tod" -le $(($(date +%s) + 1)) ]; } || fail "tod: $(head -1 out), from $before on"
 sample --call-graph dwarf --user-regs=$ip
 grep -q 'most stacks cannot be unwound' err && fail "-q: $(cat err)"
 "$RETICLE" record -o regs.data -e cpu-clock:u --call-graph dwarf --user-regs=$ip -- true 2>err || fail "dwarf: $(cat err)"

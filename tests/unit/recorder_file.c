@@ -123,6 +123,10 @@ static void test_no_features(void **state)
 	src = open_source(s.path);
 	present = src->features.present[0];
 	assert_true(present >> FEAT_EVENT_DESC & 1);
+	/* A file's head has its events and features: no records do. */
+	assert_int_equal(records_of(src, PERF_RECORD_HEADER_ATTR), 0);
+	assert_int_equal(records_of(src, PERF_RECORD_EVENT_UPDATE), 0);
+	assert_int_equal(records_of(src, PERF_RECORD_HEADER_FEATURE), 0);
 	assert_false(present >> FEAT_GROUP_DESC & 1 || present >> FEAT_SAMPLE_TIME & 1 ||
 		     present >> FEAT_BRANCH_STACK & 1 || present >> FEAT_CLOCK_DATA & 1 ||
 		     present >> FEAT_CLOCKID & 1 || present >> FEAT_TRACING_DATA & 1);

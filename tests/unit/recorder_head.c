@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "read/source.h"
@@ -272,6 +273,39 @@ static void test_tasks(void **state)
 	}
 }
 
+/* Each that was named, and those alone. */
+static void test_named_tasks(void **state)
+{
+	struct recorder_set s;
+	struct source *src;
+	struct record r;
+	int held[2];
+	pid_t child;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(held), 0);
+	child = fork();
+	if (!child) {
+		close(held[1]);
+		_exit(read(held[0], &c, 1) < 0);
+	}
+	assert_true(child > 0);
+	recorder_set_begin(&s, 1, SIZE);
+	vec_push(&s.r.target.tasks, ((struct target_task){ getpid(), getpid() }));
+	vec_push(&s.r.target.tasks, ((struct target_task){ child, child }));
+	src = synthesized(&s);
+	assert_int_equal(nth_of(src, PERF_RECORD_COMM, 0, &r), 2);
+	assert_int_equal(r.comm.pid, getpid());
+	nth_of(src, PERF_RECORD_COMM, 1, &r);
+	assert_int_equal(r.comm.pid, child);
+	source_close(src);
+	recorder_set_end(&s);
+	close(held[0]);
+	close(held[1]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 /* ---- rings that are merged */
 
 static void take_record(void *ctx, const u8 *record, u16 size, struct bytes *out)
@@ -431,11 +465,12 @@ static void test_existing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pipe),	     cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_many_ids),     cmocka_unit_test(test_tasks),
-		cmocka_unit_test(test_merge),	     cmocka_unit_test(test_merge_large),
-		cmocka_unit_test(test_merge_torn),   cmocka_unit_test(test_existing),
-		cmocka_unit_test(test_many_threads), cmocka_unit_test(test_aux_info),
+		cmocka_unit_test(test_pipe),	    cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_many_ids),    cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_named_tasks), cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_merge_large), cmocka_unit_test(test_merge_torn),
+		cmocka_unit_test(test_existing),    cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_aux_info),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

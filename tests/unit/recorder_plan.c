@@ -193,6 +193,11 @@ static void test_no_windows(void **state)
 	assert_int_equal(recorder_plan_windows(&p.r), ERR_USAGE);
 	assert_true(says(&p, "(here cpu-clock)"));
 	plan_end(&p);
+	/* Its periods differ, and none of them is a window. */
+	plan_begin(&p, "{cpu-clock/period=1000000,period-jitter=1000/u,page-faults/freq=0/u}:S");
+	assert_int_equal(recorder_plan_windows(&p.r), 0);
+	assert_int_equal(p.r.window_how, WINDOW_AUTO);
+	plan_end(&p);
 	plan_begin(&p, NULL);
 	p.o.window.wish = WINDOW_REFUSED;
 	assert_int_equal(recorder_plan_windows(&p.r), 0);
@@ -275,6 +280,22 @@ static void test_sim_refuses(void **state)
 		assert_true(says(&p, texts[i]));
 		plan_end(&p);
 	}
+}
+
+/* What cannot be run ends with a shell's status for it. */
+static void test_sim_no_command(void **state)
+{
+	static char *const command[] = { "./no-such-command", NULL };
+	struct plan p;
+
+	(void)state;
+	plan_begin(&p, NULL);
+	p.o.target.command = command;
+	assert_int_equal(recorder_sim_open(&p.r), ERR_NOTFOUND);
+	assert_true(p.result.has_status);
+	assert_int_equal(p.result.status, 127);
+	recorder_sim_close(&p.r);
+	plan_end(&p);
 }
 
 /* --- its events */
@@ -485,6 +506,7 @@ int main(void)
 		cmocka_unit_test(test_interval),
 		cmocka_unit_test(test_no_windows),
 		cmocka_unit_test(test_sim_refuses),
+		cmocka_unit_test(test_sim_no_command),
 		cmocka_unit_test(test_sim_events),
 		cmocka_unit_test(test_sim_whose_events),
 		cmocka_unit_test(test_sim_ids),

@@ -109,6 +109,9 @@ static void test_side_band_is_kept(void **state)
 					assert_int_equal(number_of(src, types[t]), 1);
 				assert_int_equal(number_of(src, PERF_RECORD_SAMPLE), !i);
 				assert_int_equal(number_of(src, PERF_RECORD_THROTTLE), !i);
+				/* Features that a killed recorder could not add, but no events, which the head has. */
+				assert_true(number_of(src, PERF_RECORD_HEADER_FEATURE) > 0);
+				assert_int_equal(number_of(src, PERF_RECORD_HEADER_ATTR), 0);
 				source_close(src);
 			}
 		} else {

@@ -591,6 +591,7 @@ static void test_interrupt_cost(void **state)
 	assert_int_equal(r->nr_seen, 10);
 	assert_int_equal(r->seen[9].value[0], 1000);
 	assert_int_equal(r->seen[9].time, 1000 + 9 * 50);
+	assert_int_equal(r->seen[9].enabled, 1000 + 9 * 50); /* the thread has run, and its events were there */
 	rig_free(r);
 }
 

@@ -244,6 +244,28 @@ static void test_exec(void **state)
 	rig_free(r);
 }
 
+/* A program without standard input has a file where that would be. */
+static void test_exec_without_input(void **state)
+{
+	int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	struct rig *r = exec_new();
+
+	(void)state;
+	close(STDIN_FILENO);
+	assert_int_equal(sampler_exec_prepare(), STDIN_FILENO);
+	r->t.counts[VC_INSTRUCTIONS] = 700;
+	sampler_exec(&r->t, STDIN_FILENO);
+	next_program(r, STDIN_FILENO, false);
+	assert_non_null(r->t.carried.events);
+	sampler_start(&r->t);
+	assert_int_equal(sampler_value(&r->t, 0), 700);
+	rig_free(r);
+	if (input >= 0) {
+		assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+		close(input);
+	}
+}
+
 /* Windows of the truth come along where there is one. */
 static void test_exec_windows(void **state)
 {
@@ -356,11 +378,17 @@ static void test_quantum(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_memory_loads),   cmocka_unit_test(test_memory_stores),
-		cmocka_unit_test(test_memory_unknown), cmocka_unit_test(test_read_values),
-		cmocka_unit_test(test_read_record),    cmocka_unit_test(test_exec),
-		cmocka_unit_test(test_exec_windows),   cmocka_unit_test(test_exec_without),
-		cmocka_unit_test(test_totals),	       cmocka_unit_test(test_quantum),
+		cmocka_unit_test(test_memory_loads),
+		cmocka_unit_test(test_memory_stores),
+		cmocka_unit_test(test_memory_unknown),
+		cmocka_unit_test(test_read_values),
+		cmocka_unit_test(test_read_record),
+		cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_exec_without_input),
+		cmocka_unit_test(test_exec_windows),
+		cmocka_unit_test(test_exec_without),
+		cmocka_unit_test(test_totals),
+		cmocka_unit_test(test_quantum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
