@@ -70,6 +70,7 @@ RECORDING = """\
 [ ! -e %(name)s.data ] || { perf script -i %(name)s.data -F tid,ip,period%(fields)s >%(name)s.txt 2>&1; carry %(name)s.data %(name)s.txt; }
 carry %(name)s.log
 """
+DUMPED = RECORDING + "perf report -D -i %(name)s.data >%(name)s.raw 2>&1; carry %(name)s.raw\n"
 # perf top shows the windows' events, and ends, when keys say so. What is typed before it waits for keys it drops, and when nothing more
 # can be typed it goes round for ever: so keys are repeated until they have had their effect, and whatever has piled up by then is
 # the answer to the first question. The program begins when perf waits, for on this one CPU it would keep perf from that. With its
@@ -92,7 +93,7 @@ rate 10000000
 carry %(name)s.log
 """
 ATTR = "perf-attr"
-TEMPLATES = {"perf-top": TOP, ATTR: ATTR_TESTS}
+TEMPLATES = {"perf-top": TOP, "perf-tls": DUMPED, "perf-tls-defer": DUMPED, ATTR: ATTR_TESTS}
 # perf's own tests of what the series changes there.
 TESTING = "".join(f"perf test -F '{name}' >>perf-tests.log 2>&1\n" for name in TESTS) + "carry perf-tests.log\n"
 
@@ -172,13 +173,34 @@ def same_tls(r):
     need(len(theirs) > 20 and ours == theirs, f"perf script has {len(theirs)} samples with data, reticle {len(ours)}, or others")
     whole = sum(len(data) == 2 * TLS_SIZE for _, _, data in theirs)
     need(whole > 20, f"{whole} of {len(theirs)} samples have {TLS_SIZE} bytes")
-    return f"perf script and reticle script show the same bytes of {len(theirs)} samples"
+    return f"perf script and reticle script show the same bytes of {len(theirs)} samples; {same_dump(r)}"
+
+
+def same_dump(r):
+    """What perf report -D has of the samples, and of what came later, is what reticle has."""
+    raw, records = (r.path.parent / f"{r.path.stem}.raw").read_text(errors="replace"), r.records()
+    samples = [(x["tls_user"], x.get("tls_cookie", 0)) for x in records if x["kind"] == "SAMPLE"]
+    later = [(x["tls_user"], x["cookie"]) for x in records if x["kind"] == "TLS_USER"]
+    lines = re.findall(r"^\.\.\. tls: size \d+ of \d+(?:, cookie (0x[0-9a-f]+|0))?:((?: [0-9a-f]+)*)$", raw, re.M)
+    dumped = [(data.replace(" ", ""), int(cookie or "0", 16)) for cookie, data in lines]
+    lines = re.findall(r"PERF_RECORD_TLS_USER cookie: (0x[0-9a-f]+) size: \d+:((?: [0-9a-f]+)*)$", raw, re.M)
+    joined = [(data.replace(" ", ""), int(cookie, 16)) for cookie, data in lines]
+    need(sorted(dumped) == sorted(samples), f"report -D has {len(dumped)} samples with data, reticle {len(samples)}, or others")
+    need(sorted(joined) == sorted(later), f"report -D has {len(joined)} records that came later, reticle {len(later)}, or others")
+    return f"report -D the same of {len(dumped)} samples and {len(joined)} records"
+
+
+def same_later(r):
+    said, cookies = same_dump(r), [x["cookie"] for x in r.records() if x["kind"] == "TLS_USER"]
+    need(len(cookies) > 10, f"{len(cookies)} records came later")
+    return said
 
 
 ROWS = {
     "burst": [("perf-record", "", "rivals 1 1 60000000", is_windows(20)),
               ("perf-threads", "", "rivals 1 4 60000000", is_windows(20, 4)),
               ("perf-tls", "-e cycles/period=20000,tls-size=%d,tls-offset=$(tagged data)/u" % TLS_SIZE, "tagged 5 30", same_tls),
+              ("perf-tls-defer", "-e cycles/period=20000,tls-size=%d,tls-offset=$(tagged data),tls-defer/" % TLS_SIZE, "tagged 5 30", same_later),
               ("perf-top", "--stdio -d 1 -n --show-total-period --sort comm", "rivals 1 1 100000000", is_top),
               (ATTR, "-t 'test-record-*'", "", is_attr)],
     "plain": [("perf-record-plain", "", "rivals 1 1 30000000", is_plain)],
