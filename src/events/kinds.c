@@ -255,6 +255,9 @@ static int parse_slashes(struct event_ctx *c, struct event_text *e, const char *
 	next_part(&rest, &first);
 	if (rest.p && first.len && isdigit((u8)first.p[0]))
 		return add_numeric(c, e, first, rest);
+	if (rest.len && event_mods_valid(rest) && (c->simulated || !event_trace_has_subsystem(c, first)))
+		return event_fail(c, ERR_USAGE, rest, NULL, "modifiers follow the terms: EVENT/TERMS/MODIFIERS",
+				  "modifiers before the terms");
 	if (rest.p && c->simulated)
 		return event_sim_unknown(c, e->head);
 	if (rest.p)

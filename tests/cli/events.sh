@@ -61,4 +61,11 @@ assert {r["state"] for r in rows} <= {"ok", "limited", "no"} and all(r["detail"]
 "$RETICLE" record -e cs,cycels:u true >out 2>err && fail "record -e cycels:u: status 0"
 printf '%s\n' "reticle record: unknown event 'cycels'" '    cs,cycels:u' '       ^^^^^^' "  did you mean 'cycles'?" >want
 head -4 err | cmp -s - want || fail "record -e cs,cycels:u: $(cat err)"
+# The event is known; what stands in the wrong place is named, and not the event suggested for itself.
+for pmu in hw sim; do
+	"$RETICLE" record --pmu=$pmu -e cycles:u/period=1000/ true >out 2>err && fail "cycles:u/period/: status 0"
+	printf '%s\n' "reticle record: modifiers before the terms" '    cycles:u/period=1000/' '           ^' \
+		'  modifiers follow the terms: EVENT/TERMS/MODIFIERS' >want
+	cmp -s err want || fail "cycles:u/period/ with --pmu=$pmu: $(cat err)"
+done
 exit 0
