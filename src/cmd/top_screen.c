@@ -30,7 +30,7 @@ static const char *const help[] = {
 	"Up, Down, PageUp, PageDown, Space, Home, End    move through the rows",
 	"E, C          show and hide the call graphs of all rows (with -g)",
 	"d             only rows of the shared object under the cursor",
-	"k             only rows of the kernel",
+	"k             only rows of the kernel, without modules",
 	"t             only threads of the name under the cursor",
 	"/             only functions with a text in their names",
 	"Esc, Left     all rows again",

@@ -375,8 +375,8 @@ static void tell_of_copies(const struct recorder *r)
 	if (most && !r->o->attr.no_samples)
 		notify_at(r->notify, NOTE_INFO, 0, NULL, NO_OFFSET,
 			  "stacks are copied into the samples (up to %u bytes each), and are unwound when report, "
-			  "script "
-			  "or export read them: the recording is large, and holds what was on the stacks (%s)",
+			  "script, export or diff read them: the recording is large, and holds what was on the stacks "
+			  "(%s)",
 			  most,
 			  r->sim ? "-g is smaller, and exact on the virtual PMU" :
 				   "--call-graph unwind is smaller: it keeps call chains only");

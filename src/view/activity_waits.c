@@ -306,11 +306,12 @@ static void write_head(const struct activity_waits *w, struct bytes *out)
 
 	bytes_str(out, "# Waiting, as sched_switch and sched_waking tell it.\n");
 	if (lost)
-		bytes_printf(
-			out,
-			"# Unknown is time of which it is not known what the thread did (%llu stretch%s): records are "
-			"missing (%llu gap%s), nobody was seen to wake it, or the recording ended.\n",
-			(unsigned long long)lost, lost == 1 ? "" : "es", (unsigned long long)w->gaps, plural(w->gaps));
+		bytes_printf(out, "# Unknown is time of which it is not known what the thread did (%llu stretch%s): ",
+			     (unsigned long long)lost, lost == 1 ? "" : "es");
+	if (lost && w->gaps)
+		bytes_printf(out, "records are missing (%llu gap%s), ", (unsigned long long)w->gaps, plural(w->gaps));
+	if (lost)
+		bytes_str(out, "nobody was seen to wake it, or the recording ended.\n");
 	if (any(w->waits, UNSURE))
 		bytes_str(out, "# Unsure is running time between two samples of different activities; each has it.\n");
 	if (open)

@@ -40,10 +40,12 @@ static void put_table(size_t event, const struct group_rows *group, u32 apart, v
 void report_csv(const struct profile *p, const struct report_opts *o, struct bytes *out)
 {
 	struct metric_fields fields = { 0 };
-	struct csv c = { p, o, &fields, out };
+	struct report_opts own = *o;
+	struct csv c = { p, &own, &fields, out };
 
+	own.grouped = report_table_events(p, o) > 0;
 	metric_fields_make(p, o, &fields);
 	put_table(p->events.n, NULL, 0, &c);
-	report_each(p, o, false, put_table, &c);
+	report_each(p, &own, false, put_table, &c);
 	metric_fields_free(&fields);
 }

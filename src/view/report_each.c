@@ -24,7 +24,7 @@ static bool make_one(const struct each *e, u32 leader, u32 n, u32 apart)
 
 /* Where there is no group, all events are one. Those that are too many have a table each, and the first of them tells.
  */
-static void make_groups(const struct each *e, const struct report_opts *o, bool fit)
+static void make_groups(const struct each *e, const struct report_opts *o, bool text)
 {
 	const struct evlist *l = e->p->evlist;
 	bool groups = false;
@@ -36,7 +36,7 @@ static void make_groups(const struct each *e, const struct report_opts *o, bool 
 		n = groups ? 1 : (u32)l->events.n;
 		while (groups && leader + n < l->events.n && l->events.v[leader + n].leader == leader)
 			n++;
-		if (fit && n > 1 && !report_group_fits(o, n)) {
+		if (n > 1 && (text ? !report_group_fits(o, n) : n > REPORT_MAX_COLUMNS)) {
 			apart = n;
 			groups = true; /* each is on its own from here on */
 			n = 1;
@@ -46,10 +46,10 @@ static void make_groups(const struct each *e, const struct report_opts *o, bool 
 	}
 }
 
-void report_each(const struct profile *p, const struct report_opts *o, bool fit, report_each_fn fn, void *ctx)
+void report_each(const struct profile *p, const struct report_opts *o, bool text, report_each_fn fn, void *ctx)
 {
 	if (o->grouped)
-		make_groups(&(struct each){ p, fn, ctx }, o, fit);
+		make_groups(&(struct each){ p, fn, ctx }, o, text);
 	for (size_t i = 0; i < p->events.n && !o->grouped; i++)
 		fn(i, NULL, 0, ctx);
 }

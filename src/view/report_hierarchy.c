@@ -270,14 +270,43 @@ void report_hierarchy(struct report_table *f, const struct table_print *how, str
 
 /* --- for programs: the key of each level in a field of its own, null below the row's --- */
 
+/* The row's event, if that is a key of its level or one above. */
 static void get_name(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
+{
+	const struct hierarchy *h = t->form;
+	const struct level_node *n = node_at(t, r->at);
+	const struct profile *p = h->f->p;
+	const struct row_view v = view_of(h, n);
+
+	(void)c;
+	if (!(p->sort_keys >> SORT_EVENT & 1)) {
+		out->kind = CELL_TEXT;
+		report_table_name(h->f, out->text);
+	} else if (p->key_at[SORT_EVENT] < n->level) {
+		out->kind = CELL_TEXT;
+		column_text(COLUMN_EVENT, &v, out->text);
+	}
+}
+
+/* The weight that percentages are of. */
+static void get_whole(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
+{
+	const struct hierarchy *h = t->form;
+	const struct profile_event *e = member_event(h, c->nth);
+
+	(void)r;
+	out->kind = CELL_COUNT;
+	out->count = e ? report_whole(e, h->f->o) : 0;
+}
+
+static void get_core(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
 {
 	const struct hierarchy *h = t->form;
 
 	(void)c;
 	(void)r;
 	out->kind = CELL_TEXT;
-	report_table_name(h->f, out->text);
+	bytes_put(out->text, h->f->p->simulated.p, h->f->p->simulated.len);
 }
 
 static void get_level(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
@@ -313,7 +342,11 @@ static void get_of_event(const struct table *t, const struct table_column *c, co
 	struct table_column of_member = *c;
 
 	of_member.nth = report_table_member(h->f, c->nth);
-	if (of_member.nth != ID_NONE)
+	if (of_member.nth == ID_NONE)
+		return;
+	if (c->what == NR_COLUMNS)
+		get_whole(t, &of_member, r, out);
+	else
 		get_value(t, &of_member, r, out);
 }
 
@@ -328,38 +361,57 @@ static struct table_column *add_value(struct table *t, u32 column, u32 nth)
 	return c;
 }
 
-static void add_keys(const struct profile *p, struct table *t)
+/* event: as CSV has it in front, that key is left out. */
+static void add_keys(const struct profile *p, bool event, struct table *t)
 {
 	for (u32 i = 0; i < p->nr_sort; i++) {
 		u32 column = column_of_key(p->sort_order[i]);
 		const struct column *of = column_get(column);
-		struct table_column *c =
-			table_column_add(t, of->number ? CELL_COUNT : CELL_TEXT,
-					 of->number ? of->key : column_json(p, column), NULL, get_key);
+		struct table_column *c;
 
+		if (column == COLUMN_EVENT && !event)
+			continue;
+		c = table_column_add(t, of->number ? CELL_COUNT : CELL_TEXT,
+				     of->number ? of->key : column_json(p, column), NULL, get_key);
 		c->what = column;
 		c->nth = i + 1;
 		c->foreign = p->sort_order[i] >= SORT_FIELD;
 	}
 }
 
+/* A field of the event, or with --group one of each event. column: NR_COLUMNS stands for the whole. */
+static void add_fields(const struct report_table *f, u32 column, struct table *t)
+{
+	u32 n = report_table_events(f->p, f->o);
+
+	for (u32 i = 0; i < MAX(n, 1u); i++) {
+		struct table_column *c = column == NR_COLUMNS ?
+						 table_column_add(t, CELL_COUNT, "whole", NULL, get_whole) :
+						 add_value(t, column, i);
+
+		c->what = column;
+		c->nth = i;
+		if (n) {
+			c->get = get_of_event;
+			report_table_name_field(f->p, i, c);
+		}
+	}
+}
+
 void report_hierarchy_csv(struct report_table *f, struct bytes *out)
 {
-	u32 events = f->o->grouped ? (u32)f->p->evlist->events.n : 1;
 	struct hierarchy h;
 	struct table t;
 
 	begin(&h, &t, f);
 	table_column_add(&t, CELL_TEXT, "event", NULL, get_name);
+	add_fields(f, NR_COLUMNS, &t);
 	table_column_add(&t, CELL_COUNT, "level", NULL, get_level);
 	for (u32 k = 0; k < f->o->nr_columns; k++)
-		for (u32 i = 0; i < events && !column_is_key(f->o->columns[k]); i++) {
-			struct table_column *c = add_value(&t, f->o->columns[k], i);
-
-			c->get = f->o->grouped ? get_of_event : get_value;
-			c->key_of = f->o->grouped ? f->p->evlist->events.v[i].name : NULL;
-		}
-	add_keys(f->p, &t);
+		if (!column_is_key(f->o->columns[k]))
+			add_fields(f, f->o->columns[k], &t);
+	add_keys(f->p, false, &t);
+	report_table_simulated(f->p, &t, get_core);
 	if (f->e)
 		table_csv_rows(&t, out);
 	else
@@ -377,7 +429,7 @@ void report_hierarchy_json(struct report_table *f, struct json *j)
 	for (u32 k = 0; k < f->o->nr_columns; k++)
 		for (u32 i = 0; i < h.members && !column_is_key(f->o->columns[k]); i++)
 			add_value(&t, f->o->columns[k], i)->listed = f->group != NULL;
-	add_keys(f->p, &t);
+	add_keys(f->p, true, &t);
 	table_json_rows(&t, j);
 	end(&h, &t);
 }

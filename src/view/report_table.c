@@ -624,10 +624,30 @@ static void get_of_event(const struct table *t, const struct table_column *c, co
 		get_value(t, &of_member, r, out);
 }
 
+u32 report_table_events(const struct profile *p, const struct report_opts *o)
+{
+	size_t n = p->evlist->events.n;
+
+	return o->grouped && n <= REPORT_MAX_COLUMNS ? (u32)n : 0;
+}
+
+void report_table_name_field(const struct profile *p, u32 event, struct table_column *c)
+{
+	const struct event *events = p->evlist->events.v;
+	u32 before = 0;
+
+	for (u32 i = 0; i < event; i++)
+		before += !strcmp(events[i].name, events[event].name);
+	c->key_of = events[event].name;
+	c->key_number = before ? before + 1 : 0;
+}
+
 /* As there is one header for all groups, a field for each event. column: NR_COLUMNS stands for its whole. */
 static void add_events_data(struct report_table *f, u32 column)
 {
-	for (u32 i = 0; i < f->p->evlist->events.n; i++) {
+	u32 n = report_table_events(f->p, f->o);
+
+	for (u32 i = 0; i < n; i++) {
 		struct table_column *c = column == NR_COLUMNS ?
 						 table_column_add(&f->table, CELL_COUNT, "whole", NULL, NULL) :
 						 add_data(f, column);
@@ -635,7 +655,7 @@ static void add_events_data(struct report_table *f, u32 column)
 		c->what = column;
 		c->nth = i;
 		c->get = get_of_event;
-		c->key_of = f->p->evlist->events.v[i].name;
+		report_table_name_field(f->p, i, c);
 	}
 }
 
@@ -668,6 +688,12 @@ static void add_metric_fields(struct report_table *f, const struct metric_fields
 		add_ratio(f, fields->metrics.v[i]->name, find_metric(m, fields->metrics.v[i]->name), NULL);
 }
 
+void report_table_simulated(const struct profile *p, struct table *t, table_get get)
+{
+	if (p->simulated.len)
+		table_column_add(t, CELL_TEXT, "simulated", NULL, get);
+}
+
 void report_table_csv(struct report_table *f, const struct metric_fields *fields)
 {
 	const struct report_opts *o = f->o;
@@ -692,6 +718,5 @@ void report_table_csv(struct report_table *f, const struct metric_fields *fields
 		f->table.columns.v[last].nth = KEY_OF_TOTAL;
 	if (o->metrics)
 		add_metric_fields(f, fields);
-	if (f->p->simulated.len)
-		table_column_add(&f->table, CELL_TEXT, "simulated", NULL, get_core);
+	report_table_simulated(f->p, &f->table, get_core);
 }

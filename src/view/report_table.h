@@ -26,10 +26,11 @@ struct metric_fields {
 };
 
 /* Calls fn for each table: with the number of its event in p, or with a group (--group) and the number of its first
- * event that has samples. apart: this event is the first of that many that did not fit into one table; else 0. fit:
- * only REPORT_MAX_COLUMNS fit into one. */
+ * event that has samples. apart: this event is the first of that many that did not fit into one table; else 0. As
+ * text, REPORT_MAX_COLUMNS fit into one; else that many events, which bounds what a recording of thousands of them
+ * takes. */
 typedef void (*report_each_fn)(size_t event, const struct group_rows *group, u32 apart, void *ctx);
-void report_each(const struct profile *p, const struct report_opts *o, bool fit, report_each_fn fn, void *ctx);
+void report_each(const struct profile *p, const struct report_opts *o, bool text, report_each_fn fn, void *ctx);
 
 /* Prepares the table for event number `event` of p. */
 void report_table_begin(struct report_table *f, const struct profile *p, size_t event, const struct report_opts *o);
@@ -58,6 +59,12 @@ void report_table_rooms(struct report_table *f, u32 workers);
 
 /* The name of the table's event; of a group, "{cycles,branches}", without the braces if it is just all events. */
 void report_table_name(const struct report_table *f, struct bytes *out);
+/* With --group the fields of CSV are of this many events of the evlist: 0 without it, and where they are too many. */
+u32 report_table_events(const struct profile *p, const struct report_opts *o);
+/* Names column c of CSV after that event. */
+void report_table_name_field(const struct profile *p, u32 event, struct table_column *c);
+/* The columns behind all others in CSV that each form has. */
+void report_table_simulated(const struct profile *p, struct table *t, table_get get);
 /* Which member of the table's group event number `event` of the evlist is, or ID_NONE; of a table of one event: 0. */
 u32 report_table_member(const struct report_table *f, u32 event);
 

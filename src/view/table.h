@@ -73,6 +73,7 @@ struct table_column {
 	const char *key;	/* in CSV and JSON */
 	const char *key_prefix; /* in CSV, in front of the key; or NULL */
 	const char *key_of;	/* in CSV, in front of both, with a colon between them; or NULL */
+	u32 key_number;		/* of several columns that are of one name, after that: "cycles#2:self"; 0: none */
 	/* In JSON: the objects that contain it, the outer one first, or NULL. Columns of one object are adjacent. */
 	const char *in[2];
 	bool foreign;	     /* the key is from the recording and needs escapes */

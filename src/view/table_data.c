@@ -40,7 +40,10 @@ void table_csv_header(const struct table *t, struct bytes *out)
 		for (u32 i = 0; i < fields.n; i++) {
 			field.len = 0;
 			if (c->key_of)
-				bytes_printf(&field, "%s:", c->key_of);
+				bytes_str(&field, c->key_of);
+			if (c->key_number)
+				bytes_printf(&field, "#%u", c->key_number);
+			bytes_str(&field, c->key_of ? ":" : "");
 			bytes_printf(&field, "%s%s%s", c->key_prefix ? c->key_prefix : "", c->key, fields.v[i]);
 			bytes_str(out, k || i ? "," : "");
 			bytes_csv(out, (const char *)field.p, field.len);

@@ -40,7 +40,7 @@ grep -q 'most stacks cannot be unwound' err && fail "-q: $(cat err)"
 "$RETICLE" record -o regs.data -e cpu-clock:u --call-graph dwarf --user-regs=$ip -- true 2>err || fail "dwarf: $(cat err)"
 grep -q 'most stacks cannot be unwound' err || fail "dwarf with one register: $(cat err)"
 # What will be done with copies is said before the command starts, once, with their size; not where none are kept.
-told='stacks are copied into the samples (up to 4096 bytes each), and are unwound when report, script or export read them'
+told='stacks are copied into the samples (up to 4096 bytes each), and are unwound when report, script, export or diff read them'
 "$RETICLE" record -o told.data -e cpu-clock:u,task-clock:u --call-graph dwarf,4096 -- sh -c 'cp err before' 2>err || fail "dwarf: $(cat err)"
 [ "$(grep -cF "$told" before)" = 1 ] && [ "$(grep -cF "$told" err)" = 1 ] || fail "not said before it starts: $(cat before)"
 grep -q 'call-graph unwind' before || fail "the smaller way is not named: $(cat before)"

@@ -33,7 +33,7 @@ import socket, subprocess, sys
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 for mode in "fp", "unwind":
     subprocess.run([sys.argv[1], "record", "-e", "cpu-clock:u", "--call-graph", mode, "-o", "lines.data", "--", "sh", "-c",
-                    "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"], stderr=theirs, check=True)
+                    "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"], stderr=theirs, check=True, timeout=120)
 theirs.close()
 ours.setblocking(False)
 said = []
