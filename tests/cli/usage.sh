@@ -175,7 +175,7 @@ for option in --header-only --stats --tasks --mmaps --total-cycles; do
 done
 # A list of no names is a mistake, and not a recording without a filter.
 for command in report script "export --to folded" "mem report" "c2c report" spe activity "diff w.data"; do
-	for list in "" , ,,; do
+	for list in "" "," ",,"; do
 		# shellcheck disable=SC2086 # words, not one
 		said "option --comms: there is no name in '$list'" $command w.data --comms "$list"
 	done
