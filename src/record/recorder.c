@@ -344,19 +344,6 @@ static void close_all(struct recorder *r, const sigset_t *before)
 	sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-/* The events as the file has them and, if samples are changed on the way, as the kernel has them. */
-static int describe_all(struct recorder *r)
-{
-	int err = describe_events(r, &r->events, true);
-
-	r->unwinds = recorder_unwinds(r);
-	if (!err && r->unwinds)
-		err = describe_events(r, &r->kernel_events, false);
-	if (!err && r->unwinds)
-		recorder_unwind_begin(r);
-	return err;
-}
-
 /*
  * What is done with copied stacks, and what they cost, is said while it can still be changed. Who knows perf expects
  * call chains in the recording, and perhaps passes it on. Once for all events; those that the recorder unwinds keep no
@@ -380,6 +367,21 @@ static void tell_of_copies(const struct recorder *r)
 			  most,
 			  r->sim ? "-g is smaller, and exact on the virtual PMU" :
 				   "--call-graph unwind is smaller: it keeps call chains only");
+}
+
+/* The events as the file has them and, if samples are changed on the way, as the kernel has them. */
+static int describe_all(struct recorder *r)
+{
+	int err = describe_events(r, &r->events, true);
+
+	r->unwinds = recorder_unwinds(r);
+	if (!err && r->unwinds)
+		err = describe_events(r, &r->kernel_events, false);
+	if (!err && r->unwinds)
+		recorder_unwind_begin(r);
+	if (!err)
+		tell_of_copies(r);
+	return err;
 }
 
 /* Never standard output without a word: in "record -- make | tee log" that belongs to the program. */
@@ -433,8 +435,6 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 		err = r.sim ? recorder_sim_events(&r) : open_target(&r);
 	if (!err)
 		err = describe_all(&r);
-	if (!err)
-		tell_of_copies(&r);
 	if (!err)
 		flow_init(&r.flow, &r.events, o->output.build_ids == BUILDID_HITS);
 	if (!err && r.activities)
