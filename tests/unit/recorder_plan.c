@@ -155,6 +155,29 @@ static void test_windows_of_fixed_periods(void **state)
 	}
 }
 
+/* What nobody has chosen works, whatever the kernel can do; what was chosen works only where the kernel can do it. */
+static void test_windows_chosen(void **state)
+{
+	for (u32 bursts = 0; bursts < 2; bursts++) {
+		struct plan p;
+		bool native;
+
+		(void)state;
+		plan_begin(&p, GROUP);
+		p.o.window = (struct window_opts){ .wish = WINDOW_ASKED, .burst = bursts ? 3 : 0 };
+		assert_int_equal(recorder_plan_windows(&p.r), 0);
+		native = p.r.window_how == WINDOW_NATIVE;
+		if (!native)
+			assert_int_equal(p.r.window_how, bursts ? WINDOW_REFRESH : WINDOW_TWIN);
+		plan_end(&p);
+		plan_begin(&p, GROUP);
+		p.o.window = (struct window_opts){ .wish = WINDOW_ASKED, .how = WINDOW_NATIVE };
+		assert_int_equal(recorder_plan_windows(&p.r), native ? 0 : ERR_UNSUPPORTED);
+		assert_int_equal(p.r.window_how, native ? WINDOW_NATIVE : WINDOW_AUTO);
+		plan_end(&p);
+	}
+}
+
 /* Bursts come as often as the leader's periods ask for them, but not too often. */
 static void test_interval(void **state)
 {
@@ -503,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_windows_refused),
 		cmocka_unit_test(test_windows_in_pipe),
 		cmocka_unit_test(test_windows_of_fixed_periods),
+		cmocka_unit_test(test_windows_chosen),
 		cmocka_unit_test(test_interval),
 		cmocka_unit_test(test_no_windows),
 		cmocka_unit_test(test_sim_refuses),
