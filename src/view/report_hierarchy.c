@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/strtab.h"
+#include "view/key_cell.h"
 #include "view/report_table.h"
 
 struct level_node {
@@ -156,9 +157,14 @@ static struct row_view view_of(const struct hierarchy *h, const struct level_nod
 static void get_value(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
 {
 	const struct hierarchy *h = t->form;
-	const struct level_value *v = value_of(h, h->shown.v[r->at], c->nth);
-	const struct profile_event *e = member_event(h, c->nth);
+	u32 member = report_table_member(h->f, c);
+	const struct profile_event *e;
+	const struct level_value *v;
 
+	if (member == ID_NONE)
+		return;
+	v = value_of(h, h->shown.v[r->at], member);
+	e = member_event(h, member);
 	out->kind = c->kind;
 	if (c->kind == CELL_SHARE) {
 		out->share.part = v->self;
@@ -292,9 +298,13 @@ static void get_name(const struct table *t, const struct table_column *c, const 
 static void get_whole(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
 {
 	const struct hierarchy *h = t->form;
-	const struct profile_event *e = member_event(h, c->nth);
+	u32 member = report_table_member(h->f, c);
+	const struct profile_event *e;
 
 	(void)r;
+	if (member == ID_NONE)
+		return;
+	e = member_event(h, member);
 	out->kind = CELL_COUNT;
 	out->count = e ? report_whole(e, h->f->o) : 0;
 }
@@ -325,29 +335,7 @@ static void get_key(const struct table *t, const struct table_column *c, const s
 
 	if (c->nth > n->level)
 		return;
-	if (c->kind == CELL_TEXT) {
-		out->kind = CELL_TEXT;
-		column_text(c->what, &v, out->text);
-	} else if (column_number(c->what, &v) != COLUMN_UNKNOWN) {
-		out->kind = CELL_COUNT;
-		out->count = column_number(c->what, &v);
-	}
-}
-
-/* c->nth: an event of the evlist. */
-static void get_of_event(const struct table *t, const struct table_column *c, const struct table_row *r,
-			 struct cell *out)
-{
-	const struct hierarchy *h = t->form;
-	struct table_column of_member = *c;
-
-	of_member.nth = report_table_member(h->f, c->nth);
-	if (of_member.nth == ID_NONE)
-		return;
-	if (c->what == NR_COLUMNS)
-		get_whole(t, &of_member, r, out);
-	else
-		get_value(t, &of_member, r, out);
+	key_cell(c, &v, out);
 }
 
 static struct table_column *add_value(struct table *t, u32 column, u32 nth)
@@ -391,10 +379,8 @@ static void add_fields(const struct report_table *f, u32 column, struct table *t
 
 		c->what = column;
 		c->nth = i;
-		if (n) {
-			c->get = get_of_event;
+		if (n)
 			report_table_name_field(f->p, i, c);
-		}
 	}
 }
 

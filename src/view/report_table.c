@@ -5,6 +5,7 @@
 
 #include "agg/keys.h"
 #include "base/mem.h"
+#include "view/key_cell.h"
 #include "view/report_table.h"
 
 static size_t row_number(const struct report_table *f, size_t at)
@@ -51,19 +52,32 @@ static void put_share(u64 part, u64 whole, struct cell *out)
 	out->share.percent = share_of(part, whole);
 }
 
-/* A value of the row: c->what is the column, c->nth the member. */
+u32 report_table_member(const struct report_table *f, const struct table_column *c)
+{
+	if (!c->key_of)
+		return c->nth;
+	if (f->group)
+		return c->nth - f->group->leader < f->group->nr_members ? c->nth - f->group->leader : ID_NONE;
+	return c->nth == f->e->event ? 0 : ID_NONE;
+}
+
+/* A value of the row: c->what is the column. */
 static void get_value(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
 {
 	const struct report_table *f = t->form;
 	struct row_view v;
 	u64 number;
+	u32 member;
 
 	if (r->at == TABLE_TOTAL) {
 		if (c->what == COLUMN_OVERHEAD)
 			put_share(f->e->row_weight, report_whole(f->e, f->o), out);
 		return;
 	}
-	v = member_view(f, r->at, c->nth);
+	member = report_table_member(f, c);
+	if (member == ID_NONE)
+		return;
+	v = member_view(f, r->at, member);
 	number = column_number(c->what, &v);
 	if (c->kind == CELL_SHARE) {
 		put_share(number, report_whole(v.event, f->o), out);
@@ -114,13 +128,7 @@ static void get_key(const struct table *t, const struct table_column *c, const s
 	if (total_key(c, r, out))
 		return;
 	v = view_of(t->form, r->at);
-	if (c->kind == CELL_TEXT) {
-		out->kind = CELL_TEXT;
-		column_text(c->what, &v, out->text);
-	} else if (column_number(c->what, &v) != COLUMN_UNKNOWN) {
-		out->kind = CELL_COUNT;
-		out->count = column_number(c->what, &v);
-	}
+	key_cell(c, &v, out);
 }
 
 /* --- metrics --- */
@@ -580,18 +588,15 @@ static void get_event(const struct table *t, const struct table_column *c, const
 static void get_whole(const struct table *t, const struct table_column *c, const struct table_row *r, struct cell *out)
 {
 	const struct report_table *f = t->form;
-	const struct profile_event *e = f->group ? f->group->members[c->nth] : f->e;
+	u32 member = report_table_member(f, c);
+	const struct profile_event *e;
 
 	(void)r;
+	if (member == ID_NONE)
+		return;
+	e = f->group ? f->group->members[member] : f->e;
 	out->kind = CELL_COUNT;
 	out->count = e ? report_whole(e, f->o) : 0;
-}
-
-u32 report_table_member(const struct report_table *f, u32 event)
-{
-	if (f->group)
-		return event - f->group->leader < f->group->nr_members ? event - f->group->leader : ID_NONE;
-	return event == f->e->event ? 0 : ID_NONE;
 }
 
 void report_table_name(const struct report_table *f, struct bytes *out)
@@ -607,21 +612,6 @@ void report_table_name(const struct report_table *f, struct bytes *out)
 	for (u32 i = 0; i < f->group->nr_members; i++)
 		bytes_printf(out, "%s%s", i ? "," : "", events[f->group->leader + i].name);
 	bytes_str(out, group ? "}" : "");
-}
-
-/* c->nth: an event of the evlist. */
-static void get_of_event(const struct table *t, const struct table_column *c, const struct table_row *r,
-			 struct cell *out)
-{
-	struct table_column of_member = *c;
-
-	of_member.nth = report_table_member(t->form, c->nth);
-	if (of_member.nth == ID_NONE)
-		return;
-	if (c->what == NR_COLUMNS)
-		get_whole(t, &of_member, r, out);
-	else
-		get_value(t, &of_member, r, out);
 }
 
 u32 report_table_events(const struct profile *p, const struct report_opts *o)
@@ -649,12 +639,11 @@ static void add_events_data(struct report_table *f, u32 column)
 
 	for (u32 i = 0; i < n; i++) {
 		struct table_column *c = column == NR_COLUMNS ?
-						 table_column_add(&f->table, CELL_COUNT, "whole", NULL, NULL) :
+						 table_column_add(&f->table, CELL_COUNT, "whole", NULL, get_whole) :
 						 add_data(f, column);
 
 		c->what = column;
 		c->nth = i;
-		c->get = get_of_event;
 		report_table_name_field(f->p, i, c);
 	}
 }

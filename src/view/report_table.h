@@ -65,8 +65,9 @@ u32 report_table_events(const struct profile *p, const struct report_opts *o);
 void report_table_name_field(const struct profile *p, u32 event, struct table_column *c);
 /* The columns behind all others in CSV that each form has. */
 void report_table_simulated(const struct profile *p, struct table *t, table_get get);
-/* Which member of the table's group event number `event` of the evlist is, or ID_NONE; of a table of one event: 0. */
-u32 report_table_member(const struct report_table *f, u32 event);
+/* The member of the table's group that a column of values is of: c->nth, or where the column is named after an event
+ * of the evlist (c->key_of), that event, if it is in the group. ID_NONE: it is not. The only event of a table is 0. */
+u32 report_table_member(const struct report_table *f, const struct table_column *c);
 
 /* The rows as a tree of their keys: a table of its own. For CSV's header, of no event. */
 void report_hierarchy(struct report_table *f, const struct table_print *how, struct bytes *out);

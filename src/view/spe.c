@@ -11,6 +11,7 @@
 #include "agg/keys.h"
 #include "base/pool.h"
 #include "base/proportion.h"
+#include "view/key_cell.h"
 #include "view/table.h"
 
 #define FEW_OPERATIONS 30 /* ratios of fewer are marked */
@@ -205,13 +206,7 @@ static void get_key(const struct table *t, const struct table_column *c, const s
 	if (r->at == TABLE_TOTAL)
 		return;
 	v = view_of(t->form, r->at);
-	if (c->kind == CELL_TEXT) {
-		out->kind = CELL_TEXT;
-		column_text(c->what, &v, out->text);
-	} else if (column_number(c->what, &v) != COLUMN_UNKNOWN) {
-		out->kind = CELL_COUNT;
-		out->count = column_number(c->what, &v);
-	}
+	key_cell(c, &v, out);
 }
 
 /* --- parts --- */

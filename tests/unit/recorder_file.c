@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "read/source.h"
 #include "record/build_id.h"
 
 #define SIZE 4096u
@@ -51,17 +50,6 @@ static struct record record_of(const struct source *src, u32 type, u32 nth)
 		}
 	fail_msg("no record %u", type);
 	return out;
-}
-
-static u32 records_of(const struct source *src, u32 type)
-{
-	struct source_record r;
-	u64 offset = 0, bad;
-	u32 n = 0;
-
-	while (source_next(src, &offset, &r, &bad))
-		n += r.h.type == type;
-	return n;
 }
 
 /* Events, their ids and group, the clock, and the samples' times are in the file's features. */

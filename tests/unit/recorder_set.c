@@ -8,8 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "read/source.h"
-
 static void take_note(void *ctx, const struct note *n)
 {
 	struct recorder_set *s = ctx;
@@ -197,4 +195,15 @@ struct sim *sim_new(enum sim_guest guest)
 	s->opts.v.core = guest == SIM_AARCH64 ? VPMU_NEOVERSE_N1 : VPMU_GENERIC_X86;
 	s->opts.v.models = VPMU_MODEL_ALL;
 	return s;
+}
+
+u32 records_of(const struct source *src, u32 type)
+{
+	struct source_record r;
+	u64 offset = 0, bad;
+	u32 n = 0;
+
+	while (source_next(src, &offset, &r, &bad))
+		n += r.h.type == type;
+	return n;
 }

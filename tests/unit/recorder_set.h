@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "own_dir.h"
+#include "read/source.h"
 #include "record/recorder_impl.h"
 
 #define SET_EVENTS 2 /* one group: ids 100 and 101, and 200 and 201, each on CPUs 4 and 6 */
@@ -41,6 +42,8 @@ void ring_put_lost(struct recorder_set *s, u32 ring, u64 lost);
 /* What is in a file, in order: samples as their times, LOST records as "-" and the number, LOST_SAMPLES as "=" and
  * theirs, rounds as "."; each with a space behind it. Caller frees. */
 char *file_text(const char *path);
+/* How many records of this type there are. */
+u32 records_of(const struct source *src, u32 type);
 /* The paths of the files in the directory, sorted. Returns how many there are. */
 u32 files_of(const struct recorder_set *s, char paths[][320], u32 most);
 

@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "read/source.h"
-
 static char *const program[] = { "program", NULL };
 
 static void put_in_chunk(struct recorder_set *s, struct record *r, u64 time)
@@ -63,17 +61,6 @@ static void put_tasks(struct recorder_set *s)
 	close_chunk(s);
 }
 
-static u32 number_of(const struct source *src, u32 type)
-{
-	struct source_record r;
-	u64 offset = 0, bad;
-	u32 n = 0;
-
-	while (source_next(src, &offset, &r, &bad))
-		n += r.h.type == type;
-	return n;
-}
-
 /* The next file of --switch-output begins with all side-band of those before it, and nothing else of them. Where there
  * is one file, nothing is kept. */
 static void test_side_band_is_kept(void **state)
@@ -106,12 +93,12 @@ static void test_side_band_is_kept(void **state)
 			for (u32 i = 0; i < 2; i++) {
 				assert_int_equal(source_open(&src, paths[i], NULL), 0);
 				for (u32 t = 0; t < ARRAY_LEN(types); t++)
-					assert_int_equal(number_of(src, types[t]), 1);
-				assert_int_equal(number_of(src, PERF_RECORD_SAMPLE), !i);
-				assert_int_equal(number_of(src, PERF_RECORD_THROTTLE), !i);
+					assert_int_equal(records_of(src, types[t]), 1);
+				assert_int_equal(records_of(src, PERF_RECORD_SAMPLE), !i);
+				assert_int_equal(records_of(src, PERF_RECORD_THROTTLE), !i);
 				/* Features that a killed recorder could not add, but no events, which the head has. */
-				assert_true(number_of(src, PERF_RECORD_HEADER_FEATURE) > 0);
-				assert_int_equal(number_of(src, PERF_RECORD_HEADER_ATTR), 0);
+				assert_true(records_of(src, PERF_RECORD_HEADER_FEATURE) > 0);
+				assert_int_equal(records_of(src, PERF_RECORD_HEADER_ATTR), 0);
 				source_close(src);
 			}
 		} else {

@@ -15,7 +15,7 @@
 #define MAIN 0x1000
 #define CALLEE 0x2000
 #define STUB 0x3000
-#define BEHIND_STUB 0x900000
+#define BEHIND_PLT 0x900000
 
 struct rig {
 	struct vpmu_control control;
@@ -171,8 +171,8 @@ static void test_sums(void **state)
 /* A stub jumps on: what it leads to has the same caller. A jump table within a function makes no node. */
 static void test_jumps(void **state)
 {
-	struct block *a = block_new(0, MAIN), *stub = block_new(1, STUB), *far = block_new(2, BEHIND_STUB),
-		     *label = block_new(3, BEHIND_STUB + 64);
+	struct block *a = block_new(0, MAIN), *stub = block_new(1, STUB), *far = block_new(2, BEHIND_PLT),
+		     *label = block_new(3, BEHIND_PLT + 64);
 	struct rig *r = rig_new();
 	const struct vpmu_truth *n;
 
@@ -180,18 +180,18 @@ static void test_jumps(void **state)
 	run(r, a, 1);
 	call(r, MAIN + 4, STUB);
 	run(r, stub, 1);
-	truth_transfer(&r->t, &(struct frame_event){ .from = STUB + 4, .to = BEHIND_STUB }, true);
+	truth_transfer(&r->t, &(struct frame_event){ .from = STUB + 4, .to = BEHIND_PLT }, true);
 	run(r, far, 1);
-	truth_transfer(&r->t, &(struct frame_event){ .from = BEHIND_STUB + 40, .to = BEHIND_STUB + 64 }, true);
+	truth_transfer(&r->t, &(struct frame_event){ .from = BEHIND_PLT + 40, .to = BEHIND_PLT + 64 }, true);
 	run(r, label, 1);
-	give_back(r, BEHIND_STUB + 68, MAIN + 8);
+	give_back(r, BEHIND_PLT + 68, MAIN + 8);
 	truth_end(&r->t);
 	check_sum(r, VPMU_RECORD_TRUTH_NODE);
-	n = find(r, VPMU_RECORD_TRUTH_NODE, BEHIND_STUB);
+	n = find(r, VPMU_RECORD_TRUTH_NODE, BEHIND_PLT);
 	assert_int_equal(n->parent, find(r, VPMU_RECORD_TRUTH_NODE, MAIN)->node);
 	assert_int_equal(n->counts[VC_INSTRUCTIONS], 4);
 	assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, STUB)->counts[VC_INSTRUCTIONS], 2);
-	assert_null(find(r, VPMU_RECORD_TRUTH_NODE, BEHIND_STUB + 64));
+	assert_null(find(r, VPMU_RECORD_TRUTH_NODE, BEHIND_PLT + 64));
 	rig_free(r);
 	free(a);
 	free(stub);
@@ -209,9 +209,9 @@ static void test_far_jumps(void **state)
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(jumps); i++) {
-		struct block *a = block_new(0, BEHIND_STUB), *b;
+		struct block *a = block_new(0, BEHIND_PLT), *b;
 		struct rig *r = rig_new();
-		u64 from = BEHIND_STUB + 64, to = from + (u64)jumps[i].by;
+		u64 from = BEHIND_PLT + 64, to = from + (u64)jumps[i].by;
 
 		b = block_new(1, to);
 		run(r, a, 1);
@@ -219,7 +219,7 @@ static void test_far_jumps(void **state)
 		run(r, b, 1);
 		truth_end(&r->t);
 		assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, to) != NULL, jumps[i].leaves);
-		assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, BEHIND_STUB)->counts[VC_INSTRUCTIONS],
+		assert_int_equal(find(r, VPMU_RECORD_TRUTH_NODE, BEHIND_PLT)->counts[VC_INSTRUCTIONS],
 				 jumps[i].leaves ? 2 : 4);
 		rig_free(r);
 		free(a);
@@ -345,17 +345,17 @@ static void test_calls(void **state)
 /* A longjmp leads to the node of the frame that is left, and makes none, though it is a jump far away. */
 static void test_longjmp(void **state)
 {
-	struct block *a = block_new(0, MAIN), *b = block_new(1, CALLEE), *c = block_new(2, BEHIND_STUB);
+	struct block *a = block_new(0, MAIN), *b = block_new(1, CALLEE), *c = block_new(2, BEHIND_PLT);
 	struct rig *r = rig_new();
 
 	(void)state;
 	run(r, a, 1);
 	call(r, MAIN + 4, CALLEE);
 	run(r, b, 1);
-	call(r, CALLEE + 4, BEHIND_STUB);
+	call(r, CALLEE + 4, BEHIND_PLT);
 	run(r, c, 1);
 	r->depth = 1;
-	truth_transfer(&r->t, &(struct frame_event){ .from = BEHIND_STUB + 4, .to = CALLEE + 40 }, true);
+	truth_transfer(&r->t, &(struct frame_event){ .from = BEHIND_PLT + 4, .to = CALLEE + 40 }, true);
 	run(r, b, 1);
 	truth_end(&r->t);
 	assert_int_equal(nr_of(r, VPMU_RECORD_TRUTH_NODE), 3);
