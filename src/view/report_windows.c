@@ -209,7 +209,8 @@ static void put_sources(const struct profile *p, const struct profile_event *e, 
 	bytes_printf(out,
 		     "%s# ± is a 95%% interval, including what counts of other functions in the windows may add; ~ "
 		     "marks intervals wider than a quarter of the value%s; - stands for intervals wider than the "
-		     "value, or for values without counts.\n",
+		     "value, or for values without counts. An interval of at most a twentieth of the whole program's "
+		     "value is small enough for both.\n",
 		     any ? ".\n" : "", any ? "" : ", and rows that lost most of their windows");
 }
 
