@@ -320,6 +320,8 @@ static int run(const struct command_ctx *ctx, const void *config, int argc, char
 			status = show(ctx, &c, &sel, s);
 			if (CMD_FREES)
 				session_close(s);
+			else
+				session_keep(s);
 		}
 	}
 	selected_free(&sel);

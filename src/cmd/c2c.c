@@ -117,6 +117,8 @@ static int report(const struct command_ctx *ctx, const struct c2c_config *c, str
 	if (CMD_FREES) {
 		profile_free(profile);
 		session_close(session);
+	} else {
+		session_keep(session);
 	}
 	return err;
 }

@@ -432,6 +432,8 @@ static int export_profile(const struct config *c, const struct exporter *x, cons
 	if (CMD_FREES) {
 		profile_free(made.p);
 		session_close(session);
+	} else {
+		session_keep(session);
 	}
 	return err;
 }

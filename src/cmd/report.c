@@ -145,6 +145,8 @@ static int read_and_write(const struct command_ctx *ctx, const struct report_con
 		report_metrics_free((struct report_metrics *)o->metrics, profile);
 		profile_free(profile);
 		session_close(session);
+	} else {
+		session_keep(session);
 	}
 	return status;
 }

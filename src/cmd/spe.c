@@ -168,6 +168,8 @@ static int show(const struct command_ctx *ctx, const struct spe_config *c, struc
 	if (CMD_FREES) {
 		profile_free(profile);
 		session_close(session);
+	} else {
+		session_keep(session);
 	}
 	return err;
 }

@@ -561,6 +561,11 @@ void session_forget_processes(struct session *s)
 		mem_trim(); /* they were tens of thousands of small pieces */
 }
 
+void session_keep(struct session *s)
+{
+	dsos_keep_found(s->dsos);
+}
+
 void session_close(struct session *s)
 {
 	struct session_kept kept;

@@ -179,12 +179,17 @@ static void make_room(struct cache *c)
 	vec_free(&files);
 }
 
+void cache_trim(struct cache *c)
+{
+	if (c && c->added)
+		make_room(c);
+}
+
 void cache_free(struct cache *c)
 {
 	if (!c)
 		return;
-	if (c->added)
-		make_room(c);
+	cache_trim(c);
 	close(c->dir);
 	free(c);
 }

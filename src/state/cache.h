@@ -41,7 +41,8 @@ struct cache_limits {
 /* NULL: there is no place for one, or the place is not ours alone. Makes the directory. limits: NULL for the usual
  * ones. */
 struct cache *cache_new(const struct cache_limits *limits);
-/* Makes room when something was added. */
+/* When something was added, removes what is more than the limits. For when nobody adds any more, as in cache_free. */
+void cache_trim(struct cache *c);
 void cache_free(struct cache *c);
 
 /* Every function takes a NULL cache: nothing is found, nothing is kept. Thread-safe. */

@@ -205,6 +205,8 @@ void dsos_load_ahead(struct dsos *d, u32 dso);
 void dsos_keep_later(struct dsos *d);
 void dsos_keep_begin(struct dsos *d);
 void dsos_keep_end(struct dsos *d);
+/* Puts into the cache what else was found out, as dsos_free does, when the process ends and memory is not freed. */
+void dsos_keep_found(struct dsos *d);
 
 /*
  * Source position and inlined calls at addr, from DWARF, in-process. out[0] is the innermost (inlined) function, the

@@ -214,18 +214,24 @@ static void encode(const struct answers *a, struct bytes *out)
 	bytes_free(&rest);
 }
 
-void answers_free(struct answers *a, struct cache *c)
+void answers_keep(struct answers *a, struct cache *c)
 {
 	struct bytes body = { 0 };
 
+	if (!a || !a->keep || a->all.n <= a->kept)
+		return;
+	encode(a, &body);
+	if (body.len <= LARGEST_BODY)
+		cache_keep(c, CACHE_LINES, &a->key, &body);
+	bytes_free(&body);
+	a->kept = a->all.n;
+}
+
+void answers_free(struct answers *a, struct cache *c)
+{
 	if (!a)
 		return;
-	if (a->keep && a->all.n > a->kept) {
-		encode(a, &body);
-		if (body.len <= LARGEST_BODY)
-			cache_keep(c, CACHE_LINES, &a->key, &body);
-		bytes_free(&body);
-	}
+	answers_keep(a, c);
 	forget(a);
 	bytes_free(&a->key);
 	free(a);

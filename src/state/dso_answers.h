@@ -20,7 +20,9 @@ bool answers_find(const struct answers *a, u64 addr, struct source_frame *out, u
 void answers_add(struct answers *a, u64 addr, const struct source_frame *frames, u32 n);
 /* They are of this run only. */
 void answers_do_not_keep(struct answers *a);
-/* Keeps them when there are new ones, and frees a. NULL is fine. */
+/* Puts them into the cache when there are new ones. NULL is fine. */
+void answers_keep(struct answers *a, struct cache *c);
+/* The same, and frees a. */
 void answers_free(struct answers *a, struct cache *c);
 
 #endif

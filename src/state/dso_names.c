@@ -38,6 +38,15 @@ void dso_names_free(struct dso_names *n)
 	free(n);
 }
 
+void dso_names_keep(struct dso_names *n)
+{
+	if (!n)
+		return;
+	pthread_mutex_lock(&n->lock);
+	answers_keep(n->answers, n->d->cache);
+	pthread_mutex_unlock(&n->lock);
+}
+
 void dso_names_key(struct dso_names *n, const struct bytes *key)
 {
 	if (!n->d->cache || !key->len)

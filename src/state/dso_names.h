@@ -15,7 +15,9 @@ struct dsos;
 
 /* Of a table that will be made for that slot. */
 struct dso_names *dso_names_new(struct dsos *d, const struct dso_slot *s);
-/* Keeps what is new. NULL is fine. */
+/* Puts what is new into the cache. NULL is fine. Thread-safe. */
+void dso_names_keep(struct dso_names *n);
+/* The same, and frees n. */
 void dso_names_free(struct dso_names *n);
 /* Says what the finished table was made from; without it, nothing is cached. Call it once, before dso_names_kept. */
 void dso_names_key(struct dso_names *n, const struct bytes *key);

@@ -57,6 +57,11 @@ void readable_init(struct readable *r, struct dso_names *names, u32 n, u64 most)
 	pthread_mutex_init(&r->lock, NULL);
 }
 
+void readable_keep(const struct readable *r)
+{
+	dso_names_keep(r->names);
+}
+
 void readable_free(struct readable *r)
 {
 	dso_names_free(r->names);

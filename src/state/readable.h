@@ -34,6 +34,8 @@ struct readable {
 
 /* Takes names. */
 void readable_init(struct readable *r, struct dso_names *names, u32 n, u64 most);
+/* Puts those that were not in the cache into it. */
+void readable_keep(const struct readable *r);
 void readable_free(struct readable *r);
 
 /* Thread-safe. */

@@ -314,6 +314,11 @@ void symtab_free(struct symtab *t)
 	free(t);
 }
 
+void symtab_keep_names(const struct symtab *t)
+{
+	readable_keep(&t->readable);
+}
+
 u32 symtab_count(const struct symtab *t)
 {
 	return t->n;

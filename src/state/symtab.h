@@ -48,6 +48,9 @@ void symtab_free(struct symtab *t);
 bool symtab_encode(const struct symtab *t, const struct stored_marks *marks, struct bytes *out);
 struct symtab *symtab_over(struct stored *stored, struct dso_names *readable);
 
+/* Puts readable names that were not in the cache into it. */
+void symtab_keep_names(const struct symtab *t);
+
 u32 symtab_count(const struct symtab *t);
 /* ID_NONE when no symbol holds it; STORED_DAMAGED when it is over an entry that is damaged there. */
 u32 symtab_find(const struct symtab *t, u64 addr);

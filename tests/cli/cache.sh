@@ -12,9 +12,10 @@ cat >spin.cc <<'EOF'
 #include <string>
 static inline __attribute__((always_inline)) int step(int x) { asm volatile("" : "+r"(x)); return x * 31 + (x >> 3); }
 extern "C" __attribute__((noinline)) int spin(int n) { int x = n; for (int i = 0; i < n; i++) x = step(x); return x; }
+__attribute__((noinline)) int turn(int n) { int x = n; for (int i = 0; i < n; i++) x = step(x); return x; }
 int main(int argc, char **) {
 	std::map<std::string, int> m;
-	for (int i = 0; i < 300; i++) m[std::to_string(i % 50)] += spin(200000 + argc);
+	for (int i = 0; i < 300; i++) m[std::to_string(i % 50)] += spin(200000 + argc) + turn(100000 + argc);
 	return m.size() == 0;
 }
 EOF
@@ -44,6 +45,11 @@ grep -q '/l' made || fail "no answers are kept"
 report >second
 cmp want second
 identities | cmp made - || fail "the second report made entries anew: it did not find them"
+# Readable names are kept without answers of DWARF, too, so that the next report starts no process that makes them.
+mkdir names
+XDG_CACHE_HOME=$TESTDIR/names report --no-inline >third
+grep -q ' turn$' third || fail "turn is not in the report: $(cat third)"
+ls "$TESTDIR"/names/reticle/l* >/dev/null || fail "no names are kept"
 report --no-demangle >linked
 report --no-demangle --no-cache | cmp linked -
 
