@@ -133,23 +133,25 @@ void profile_measure_rows(struct profile *p)
 				p->measures[m].rows(p, &p->events.v[i]);
 }
 
+void profile_event_free(const struct profile *p, struct profile_event *e)
+{
+	tree_free(&e->tree);
+	vec_free(&e->rows);
+	arena_free(&e->keys);
+	free(e->row_of);
+	free(e->row_nodes);
+	free(e->row_first);
+	for (u32 m = 0; m < NR_MEASURES; m++)
+		if (e->measured[m])
+			p->measures[m].free_event(e->measured[m]);
+}
+
 void profile_free(struct profile *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->events.n; i++) {
-		struct profile_event *e = &p->events.v[i];
-
-		tree_free(&e->tree);
-		vec_free(&e->rows);
-		arena_free(&e->keys);
-		free(e->row_of);
-		free(e->row_nodes);
-		free(e->row_first);
-		for (u32 m = 0; m < NR_MEASURES; m++)
-			if (e->measured[m])
-				p->measures[m].free_event(e->measured[m]);
-	}
+	for (size_t i = 0; i < p->events.n; i++)
+		profile_event_free(p, &p->events.v[i]);
 	vec_free(&p->events);
 	vec_free(&p->places);
 	stack_cuts_free(&p->cuts);

@@ -2,6 +2,7 @@
 #include "attrib/filter.h"
 
 #include <stdio.h>
+#include <string.h>
 
 int sample_filter_check(const struct sample_filter *f, const struct evlist *l, const struct notify *notify)
 {
@@ -37,4 +38,15 @@ bool sample_filter_thread(const struct sample_filter *f, u32 pid, u32 tid, const
 		return true;
 	return name_list_holds(&f->comms,
 			       t->comm == ID_NONE ? thread_made_up_name(tid, made_up) : strtab_get(strings, t->comm));
+}
+
+bool place_filter_keeps(const struct place_filter *f, const struct dso *dso, bool resolved, const char *name)
+{
+	if (f->hide_unresolved && !resolved)
+		return false;
+	if (!name_list_holds(&f->dsos, dso->short_name) && !name_list_holds(&f->dsos, dso->path))
+		return false;
+	if (!place_filter_names(f))
+		return true;
+	return name && name_list_holds(&f->symbols, name) && (!f->symbol_part || strstr(name, f->symbol_part));
 }
