@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One filter for all commands: each takes the same options, keeps the same samples, and says in the same words that a list has
-no names and that nothing is left. The recordings are recipes, so what has to be kept is known."""
+"""One filter for all commands: each takes the same options, keeps the same samples, and says in the same words that a
+list has no names and that nothing is left. The recordings are recipes, so what has to be kept is known."""
 import collections
 import csv
 import json
@@ -18,12 +18,13 @@ RETICLE = os.environ["RETICLE"]
 RECIPE = pathlib.Path(RETICLE).parent / "tests/recipe/recipe"
 PLACES = "dsos", "symbols", "symbol-filter", "hide-unresolved"
 # Values that no sample of the recordings has, or none for an option that takes none.
-NOTHING = {"comms": "nobody", "pid": "4000000", "tid": "4000000", "cpu": "4000", "time": "4000,5000", "dsos": "nothing",
-           "symbols": "nothing", "symbol-filter": "nothing"}
+NOTHING = {"comms": "nobody", "pid": "4000000", "tid": "4000000", "cpu": "4000", "time": "4000,5000",
+           "dsos": "nothing", "symbols": "nothing", "symbol-filter": "nothing"}
 LISTS = "comms", "dsos", "symbols", "symbol-filter"
 # A line per sample: thread, CPU, time in seconds, place, and what is around it.
 APP, LIB, ONE, TWO, NOWHERE = 0x400100, 0x7f0000000100, 0xffffffffc0001010, 0xffffffffc0002010, 0x1234
-SAMPLES = [(1, 1, 0, 1, APP), (1, 1, 0, 2, LIB), (1, 3, 1, 3, ONE), (1, 3, 1, 4, TWO), (2, 2, 2, 5, ONE), (2, 2, 2, 6, NOWHERE)]
+SAMPLES = [(1, 1, 0, 1, APP), (1, 1, 0, 2, LIB), (1, 3, 1, 3, ONE), (1, 3, 1, 4, TWO), (2, 2, 2, 5, ONE),
+           (2, 2, 2, 6, NOWHERE)]
 failed = 0
 
 
@@ -49,7 +50,8 @@ def recording(name, text):
 
 def side_band(time):
     """Names and mappings, before all samples."""
-    text = "".join(f'comm pid={pid} tid={tid} time={time} "{name}"\n' for pid, tid, name in ((1, 1, "one"), (1, 3, "one"), (2, 2, "two")))
+    text = "".join(f'comm pid={pid} tid={tid} time={time} "{name}"\n'
+                   for pid, tid, name in ((1, 1, "one"), (1, 3, "one"), (2, 2, "two")))
     for pid in 1, 2:
         for start, path in ((0x400000, "/opt/app"), (0x7f0000000000, "/opt/lib.so")):
             text += f'mmap2 pid={pid} time={time} start={start:#x} len=0x10000 prot=r|x flags=2 "{path}"\n'
@@ -67,8 +69,8 @@ def samples(event=""):
         chain = f"{mode_of(place)},{place:#x}" + ("" if place == NOWHERE else f",user,{APP + 0x800:#x}")
         # Loads, and stores where the two processes use a line.
         access = 0x68100142 if i % 2 else 0x68100144
-        yield (f"sample {event} pid={pid} tid={tid} cpu={cpu} time={time}000000000 misc={1 if place >> 63 else 2} ip={place:#x} "
-               f"addr=0x5000 data_src={access:#x} weight={10 + i} period=1000 chain={chain}\n")
+        yield (f"sample {event} pid={pid} tid={tid} cpu={cpu} time={time}000000000 misc={1 if place >> 63 else 2} "
+               f"ip={place:#x} addr=0x5000 data_src={access:#x} weight={10 + i} period=1000 chain={chain}\n")
 
 
 def span(number):
@@ -78,24 +80,29 @@ def span(number):
 
 
 FIELDS = "sample=IP|TID|TIME|CPU|PERIOD|ADDR|DATA_SRC|WEIGHT|CALLCHAIN|IDENTIFIER"
-recording("plain", f'event "cycles" type=hardware config=0 period=1000 {FIELDS} ids=7\n' + side_band(1) + "".join(samples()))
+recording("plain", f'event "cycles" type=hardware config=0 period=1000 {FIELDS} ids=7\n' + side_band(1) +
+          "".join(samples()))
 recording("activity", 'event "cpu-clock" config=0 period=1000 sample=IP|TID|TIME|CPU|IDENTIFIER ids=7\n'
           'event "activity" config=10 period=1 sample=IP|TID|TIME|CPU|RAW|IDENTIFIER ids=8\n' + side_band(1) +
-          "".join(f"sample event=1 pid={pid} tid={tid} cpu={cpu} time={time}000000000 misc=2 ip={APP:#x} raw={span(pid)}\n"
-                  f"sample pid={pid} tid={tid} cpu={cpu} time={time}000000001 misc={1 if place >> 63 else 2} ip={place:#x}\n"
+          "".join(f"sample event=1 pid={pid} tid={tid} cpu={cpu} time={time}000000000 misc=2 ip={APP:#x} "
+                  f"raw={span(pid)}\n"
+                  f"sample pid={pid} tid={tid} cpu={cpu} time={time}000000001 misc={1 if place >> 63 else 2} "
+                  f"ip={place:#x}\n"
                   for pid, tid, cpu, time, place in SAMPLES))
-recording("branches", 'event "cycles" type=hardware period=1000 sample=IP|TID|TIME|CPU|BRANCH_STACK|IDENTIFIER branch=ANY|USER ids=7\n' +
+recording("branches", 'event "cycles" type=hardware period=1000 sample=IP|TID|TIME|CPU|BRANCH_STACK|IDENTIFIER '
+                      'branch=ANY|USER ids=7\n' +
           side_band(1) + f"sample pid=1 time=1000000000 ip={APP:#x} branches={APP - 8:#x},{APP:#x},2\n")
 two_cpus("spe")
 
 # What a command writes, by its words.
 ROWS = {
-    "report": ("report plain", "report plain --no-children -g none", "report plain --json", "report plain --csv", "report plain --group",
-               "report plain --hierarchy", "mem report plain"),
-    "others": ("script plain", "script plain --json", "c2c report plain", "c2c report plain --json", "activity activity --by span_id",
-               "activity activity --json", "spe spe", "spe spe --csv"),
-    "export": [f"export plain --to {form}" for form in ("folded", "svg", "csv", "json", "pprof", "otlp", "parquet", "csv --rows samples",
-                                                        "csv --rows memory", "parquet --rows memory")],
+    "report": ("report plain", "report plain --no-children -g none", "report plain --json", "report plain --csv",
+               "report plain --group", "report plain --hierarchy", "mem report plain"),
+    "others": ("script plain", "script plain --json", "c2c report plain", "c2c report plain --json",
+               "activity activity --by span_id", "activity activity --json", "spe spe", "spe spe --csv"),
+    "export": [f"export plain --to {form}" for form in ("folded", "svg", "csv", "json", "pprof", "otlp", "parquet",
+                                                        "csv --rows samples", "csv --rows memory",
+                                                        "parquet --rows memory")],
 }
 COMMANDS = [command for part in ROWS.values() for command in part]
 # These have no file if nothing is left.
@@ -111,10 +118,13 @@ def nothing_is_left():
     for command in (f"export branches --to {form}" for form in ("bolt", "fdata", "autofdo", "branches")):
         for option in "comms", "pid", "tid", "cpu", "time":
             said = run(*command.split(), f"--{option}", NOTHING[option], status=1)[1]
-            expect(f"{command} --{option}", f"nothing is left of 1 sample by --{option} {NOTHING[option]}\n" in said or said, True)
+            expect(f"{command} --{option}", f"nothing is left of 1 sample by --{option} {NOTHING[option]}\n" in said or
+                   said, True)
         for option in PLACES:
-            said = run(*command.split(), f"--{option}", *[NOTHING[option] for _ in "1" if option in NOTHING], status=2)[1]
-            expect(f"{command} --{option}", f"option --{option} does not work with --to {command.split()[-1]}: " in said or said, True)
+            said = run(*command.split(), f"--{option}", *[NOTHING[option] for _ in "1" if option in NOTHING],
+                       status=2)[1]
+            expect(f"{command} --{option}",
+                   f"option --{option} does not work with --to {command.split()[-1]}: " in said or said, True)
 
 
 def lists_have_names():
@@ -239,8 +249,10 @@ event "cycles" type=hardware config=0 period=1000 sample=IP|TID|TIME|CALLCHAIN|I
 comm pid=1 time=1 exec "program"
 mmap2 pid=1 time=2 {code} prot=r|x flags=2 "{os.path.abspath('program')}"
 """ + "".join(f"sample pid=1 time={10 + i} ip={start + i:#x} chain=user,{start + i:#x}\n" for i in range(size)))
-    for option, kept in (("--symbols=outer", size), ("--symbols=inner", 0), ("--symbol-filter=oute", size), ("--dsos=program", size)):
-        stacks = run("export", "inlined", "--no-cache", "--to", "folded", "--samples", option, status=not kept)[0].decode().splitlines()
+    for option, kept in (("--symbols=outer", size), ("--symbols=inner", 0), ("--symbol-filter=oute", size),
+                         ("--dsos=program", size)):
+        stacks = run("export", "inlined", "--no-cache", "--to", "folded", "--samples", option,
+                     status=not kept)[0].decode().splitlines()
         expect(f"folded {option}", sum(int(stack.rpartition(" ")[2]) for stack in stacks), kept)
         expect(f"inlined calls {option}", any(stack.split(";")[-1].startswith("inner ") for stack in stacks), kept > 0)
         rows = list(csv.DictReader(run("report", "inlined", "--no-cache", "--csv", "-n", "-s", "sym", "--no-children",

@@ -84,7 +84,8 @@ def recording(path, inherited, windows, mapping, places):
                 body += struct.pack("<QQ", value, counter)
             f.write(record(SAMPLE, body))
             if n % 5000 == 4999:
-                f.write(record(THROTTLE, struct.pack("<QQQ", time, leader, leader) + trailer(PID + t, time, leader), 0))
+                f.write(record(THROTTLE, struct.pack("<QQQ", time, leader, leader) + trailer(PID + t, time, leader),
+                               0))
             if n % 17000 == 16999:
                 f.write(record(LOST, struct.pack("<QQ", leader, 3) + trailer(PID + t, time, leader), 0))
 
