@@ -63,9 +63,10 @@ def sample(tid, time, branches):
 def compiled(program, first):
     """A program with a symbol table and lines; (where its code is in the file, its size, where its functions are in
     it)."""
-    text = (first +
-            "".join(f"int f{i}(int x)\n{{\n\tfor (int i = 0; i < x; i++)\n\t\tx ^= i * {i + 3};\n\treturn x;\n}}\n"
-           for i in range(NR_FUNCTIONS)) + "int main(void)\n{\n\treturn f1(2);\n}\n")
+    text = first
+    for i in range(NR_FUNCTIONS):
+        text += f"int f{i}(int x)\n{{\n\tfor (int i = 0; i < x; i++)\n\t\tx ^= i * {i + 3};\n\treturn x;\n}}\n"
+    text += "int main(void)\n{\n\treturn f1(2);\n}\n"
     pathlib.Path(f"{program}.c").write_text(text)
     if run("cc", "-g", "-O0", "-no-pie", "-Wl,-z,separate-code", "-o", program, f"{program}.c").returncode:
         print("no C compiler")

@@ -42,8 +42,8 @@ def program():
         f.write("int main(void) { return 0; }\n")
     subprocess.run(["cc", "-O0", "-no-pie", "-Wl,-z,separate-code", "-o", "program", "program.c"], check=True)
     nm = subprocess.run(["nm", "program"], check=True, stdout=subprocess.PIPE, text=True).stdout
-    code = next(line.split() for line in subprocess.run(["readelf", "-lW", "program"], check=True, text=True,
-                                                         stdout=subprocess.PIPE).stdout.splitlines()
+    segments = subprocess.run(["readelf", "-lW", "program"], check=True, text=True, stdout=subprocess.PIPE).stdout
+    code = next(line.split() for line in segments.splitlines()
                 if line.strip().startswith("LOAD") and " R E " in line)
     offset, address, size = int(code[1], 16), int(code[2], 16), (int(code[4], 16) + 4095) & ~4095
     path = os.path.abspath("program").encode() + b"\0"

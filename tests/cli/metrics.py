@@ -295,10 +295,11 @@ for term in ("alt-period=300,period-jitter=0", "alt-period=300,burst=2,period-ji
 for name, read, word, flags, made, went in (
         ("cycles/period=1000,alt-period=10/", "", "", "", 40, 0), ("cycles/alt-period=10/", "", "", "|freq", 40, 0),
         ("cycles/alt-period=10/", "|LOST", ",0", "|freq", 40, 0), ("cycles", "|LOST", ",0", "|freq", 80, 40)):
-    lines = ([f'event "{n}" type=hardware config={i} period={4000 if flags else 1010} '
-             'sample=IP|TID|TIME|CPU|READ|IDENTIFIER '
+    lines = [f'event "{n}" type=hardware config={i} period={4000 if flags else 1010} '
+             "sample=IP|TID|TIME|CPU|READ|IDENTIFIER "
              f"read=GROUP|ID|ENABLED|RUNNING{read} ids={7 + i} flags=sample_id_all{flags}" + (" leader=0" if i else "")
-             for i, n in enumerate((name, "instructions"))] + ['comm pid=5 time=1 exec "app"'])
+             for i, n in enumerate((name, "instructions"))]
+    lines.append('comm pid=5 time=1 exec "app"')
     at = 1000
     for i in range(81):
         lines.append(f"sample id=7 pid=5 time={at} misc=user ip=0x1000 enabled={at} running={at} "

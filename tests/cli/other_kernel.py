@@ -78,14 +78,14 @@ for features, why in (
         print(f"{features}: wanted {why or 'the name'}:\n{said}")
 # While the kernel's symbols are read, those of what the header lists are read, too. What no sample is in is not
 # missed.
-lines = ([f"feature {f}"
-          for f in (listed(OURS, "[kernel.kallsyms]"), f'build_id id={"ab" * 20} misc=user "/nowhere/not-met.so"',
-                   f'build_id id={"cd" * 20} misc=user "/nowhere/met.so"')] + [
+files = (listed(OURS, "[kernel.kallsyms]"), f'build_id id={"ab" * 20} misc=user "/nowhere/not-met.so"',
+         f'build_id id={"cd" * 20} misc=user "/nowhere/met.so"')
+lines = [f"feature {f}" for f in files] + [
     'event "cycles" type=hardware config=0 period=1000 sample=IP|TID|TIME|IDENTIFIER ids=7 flags=sample_id_all',
     f'mmap pid=4294967295 tid=0 time=1 misc=kernel start={symbols["_text"]:#x} len={0x2000000:#x} '
     f'pgoff={symbols["_text"]:#x} "[kernel.kallsyms]_text"', 'comm pid=5 time=1 exec "app"',
     'mmap pid=5 time=2 misc=user start=0x10000 len=0x1000 pgoff=0 "/nowhere/not-met.so"',
-    'mmap pid=5 time=2 misc=user start=0x20000 len=0x1000 pgoff=0 "/nowhere/met.so"'])
+    'mmap pid=5 time=2 misc=user start=0x20000 len=0x1000 pgoff=0 "/nowhere/met.so"']
 for i in range(15000):
     lines.append(f"sample id=7 pid=5 time={10 + 2 * i} misc=kernel ip={symbols[NAME] + 1:#x}")
     lines.append(f"sample id=7 pid=5 time={11 + 2 * i} misc=user ip=0x20{i % 4096:03x}")

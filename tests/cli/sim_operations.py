@@ -112,11 +112,11 @@ def records():
 def expected(o):
     """-> the same of a true operation: what a Neoverse-N1 would write of it"""
     kind = o["kind"]
+    operation = {"load": "LD", "store": "ST", "branch": "B", "other": "OTHER"}[kind]
     r = {"tid": o["tid"], "pc": o["at"]["pc"], "time": o["time"], "issue": o["issue"], "total": o["total"],
-         "translation": o.get("translation"),
-         "address": o.get("address"), "physical": o.get("physical"), "to": o.get("to"), "source": None,
-         "events": {"RETIRED"}, "operation": ({"load": "LD", "store": "ST", "branch": "B", "other": "OTHER"}[kind],
-                       " INSN-OTHER" if kind == "other" else "")}
+         "translation": o.get("translation"), "address": o.get("address"), "physical": o.get("physical"),
+         "to": o.get("to"), "source": None, "events": {"RETIRED"},
+         "operation": (operation, " INSN-OTHER" if kind == "other" else "")}
     if kind == "branch":
         r["events"] |= {"MISPRED"} if o["mispredicted"] else set()
         r["events"] |= set() if o["taken"] else {"NOT-TAKEN"}

@@ -125,8 +125,8 @@ def many_blocks():
 
 def branches(pairs, size=0x1000000):
     """-> a recipe: these (from, to) were taken one after the other, 30 in a sample."""
-    lines = [
-        f'event "cycles:u" type=hardware config=0 period=1000 sample=IP|TID|TIME|BRANCH_STACK branch=ANY|USER ids=7\n',
+    lines = [f'event "cycles:u" type=hardware config=0 period=1000 sample=IP|TID|TIME|BRANCH_STACK branch=ANY|USER '
+             "ids=7\n",
              f'comm pid={PID} time=1 exec "program"\n', mapped("program", BASE, size)]
     for i in range(0, len(pairs), 30):
         entries = ",".join(f"{a:#x},{z:#x},0x2" for a, z in reversed(pairs[i:i + 30]))
