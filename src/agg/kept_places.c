@@ -23,6 +23,11 @@ struct work {
 	u32 *moved;	     /* by node: the new one */
 };
 
+static bool has_samples(const struct tree_node *n)
+{
+	return n->samples || n->self;
+}
+
 /* A sample in an inlined call lies in the function around it, which comes first in the tree. */
 static void choose(struct work *w)
 {
@@ -34,7 +39,7 @@ static void choose(struct work *w)
 		w->kept[i] = frames_get(w->p->frames, nodes[i].frame)->inlined ?
 				     w->kept[nodes[i].parent] :
 				     profile_keeps_frame(w->p, w->f, nodes[i].frame);
-		w->needed[i] = w->kept[i] && nodes[i].samples;
+		w->needed[i] = w->kept[i] && has_samples(&nodes[i]);
 	}
 	for (u32 i = (u32)w->from->nodes.n - 1; i > 0; i--)
 		w->needed[nodes[i].parent] |= w->needed[i];
@@ -51,7 +56,7 @@ static void move(struct work *w)
 			continue;
 		if (!n->parent)
 			w->moved[i] = tree_group(&w->to, tree_group_at(w->from, n->frame), w->from->group_words);
-		else if (w->kept[i] && n->samples)
+		else if (w->kept[i] && has_samples(n))
 			w->moved[i] = tree_add(&w->to, w->moved[n->parent], n->frame, n->self, n->samples);
 		else
 			w->moved[i] = tree_kid(&w->to, w->moved[n->parent], n->frame);

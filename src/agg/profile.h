@@ -13,6 +13,7 @@
 #include "agg/measure.h"
 #include "agg/tree.h"
 #include "attrib/filter.h"
+#include "attrib/place.h"
 #include "attrib/tally.h"
 #include "base/map.h"
 #include "base/strtab.h"
@@ -210,7 +211,7 @@ const struct graph_node *profile_row_graph(const struct profile *p, const struct
 					   const struct graph_opts *o, struct graph_room *room);
 void graph_room_free(struct graph_room *room);
 
-#define PROFILE_MADE_UP 512 /* the same everywhere, so that filters see the text that is shown */
+#define PROFILE_MADE_UP PLACE_MADE_UP
 
 /* Text of a frame: its symbol's name, or "[dso+0x1234]" when unresolved. NUL-terminated; buf is used only when it has
  * to be made up. */

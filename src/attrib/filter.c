@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attrib/place.h"
+
 int sample_filter_check(const struct sample_filter *f, const struct evlist *l, const struct notify *notify)
 {
 	u64 asked = (f->cpus.n ? PERF_SAMPLE_CPU : 0) | (f->times ? PERF_SAMPLE_TIME : 0);
@@ -49,4 +51,15 @@ bool place_filter_keeps(const struct place_filter *f, const struct dso *dso, boo
 	if (!place_filter_names(f))
 		return true;
 	return name && name_list_holds(&f->symbols, name) && (!f->symbol_part || strstr(name, f->symbol_part));
+}
+
+bool place_filter_keeps_code(const struct place_filter *f, struct dsos *dsos, u32 dso, u32 sym, u64 addr)
+{
+	char buf[PLACE_MADE_UP];
+	const char *name = NULL;
+
+	if (place_filter_names(f))
+		name = sym != ID_NONE ? dsos_symbol_name(dsos, dso, sym) :
+					place_made_up_name(dsos, dso, addr, buf, sizeof(buf));
+	return place_filter_keeps(f, dsos_at(dsos, dso), sym != ID_NONE, name);
 }

@@ -41,6 +41,10 @@ static inline bool place_filter_used(const struct place_filter *f)
  * (place_filter_names). */
 bool place_filter_keeps(const struct place_filter *f, const struct dso *dso, bool resolved, const char *name);
 
+/* The same of code by its DSO and symbol (ID_NONE: none), and its address there, which names it if it has no symbol.
+ */
+bool place_filter_keeps_code(const struct place_filter *f, struct dsos *dsos, u32 dso, u32 sym, u64 addr);
+
 /* ERR_USAGE, noted, if samples of some event do not have the field that the filter needs. */
 int sample_filter_check(const struct sample_filter *f, const struct evlist *l, const struct notify *notify);
 

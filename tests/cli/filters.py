@@ -150,6 +150,9 @@ CHOICES = {
     "--hide-unresolved": (2, 3, 4),
     "--hide-unresolved --comms two": (4,),
     "--symbols bpf_prog_one --pid 1": (2,),
+    # Code without a symbol goes by what report shows for it.
+    "--symbols [app+0x100]": (0,),
+    "--symbol-filter +0x1": (0, 1, 5),
 }
 SYMBOLS = {ONE: "bpf_prog_one", TWO: "bpf_prog_two"}
 

@@ -111,12 +111,8 @@ static bool place_kept(const struct sample_rows *r, u32 frame)
 {
 	const struct place_filter *f = r->opts.places;
 	const struct frame *of = frames_get(r->opts.frames, frame);
-	bool resolved = of->sym != ID_NONE;
 
-	if (!place_filter_used(f))
-		return true;
-	return place_filter_keeps(f, dsos_at(r->opts.dsos, of->dso), resolved,
-				  resolved ? dsos_symbol_name(r->opts.dsos, of->dso, of->sym) : NULL);
+	return !place_filter_used(f) || place_filter_keeps_code(f, r->opts.dsos, of->dso, of->sym, of->addr);
 }
 
 static bool is_kept(const struct sample_rows *r, const struct hit *h, const struct thread_view *t)

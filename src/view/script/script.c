@@ -180,14 +180,11 @@ static bool place_passes(const struct script *s, const struct script_line *l)
 {
 	const struct place_filter *f = &s->opts.places;
 	struct place p;
-	bool resolved;
 
 	if (!place_filter_used(f))
 		return true;
 	place_find(s->dsos, &l->thread->view, l->cpumode, l->sample->ip, &p);
-	resolved = p.map && p.sym != ID_NONE;
-	return place_filter_keeps(f, dsos_at(s->dsos, p.map ? p.dso : 0), resolved,
-				  resolved ? dsos_symbol_name(s->dsos, p.dso, p.sym) : NULL);
+	return place_filter_keeps_code(f, s->dsos, p.dso, p.map ? p.sym : ID_NONE, p.addr);
 }
 
 #define ALWAYS_SHOWN (PERF_SAMPLE_TID | PERF_SAMPLE_CPU | PERF_SAMPLE_TIME)
