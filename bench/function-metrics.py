@@ -5,9 +5,9 @@
     perf script -i FILE -s bench/function-metrics.py [-- --short N]
     perf script -i FILE -F ip,sym,event,period | bench/function-metrics.py --pipe [--short N]
 
-perf shows each member of a group that counted anything in a window, the leader first. A window belongs to a function when
-the sample before was in it, too; otherwise its counts are dropped. Windows of more than N leader counts (default: none
-are) are the long ones between. Printed are, per function, windows, kept ones and sums.
+perf shows each member of a group that counted anything in a window, the leader first. A window belongs to a function
+when the sample before was in it, too; otherwise its counts are dropped. Windows of more than N leader counts (default:
+none are) are the long ones between. Printed are, per function, windows, kept ones and sums.
 """
 import sys
 

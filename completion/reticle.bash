@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # bash completion for reticle, driven by the program's own tables (reticle complete).
 
-# The values of an option, of which several may stand in one word, parted by commas. The line is looked at as it stands,
-# because bash parts words at colons, which names of tracepoints have.
+# The values of an option, of which several may stand in one word, parted by commas. The line is looked at as it
+# stands, because bash parts words at colons, which names of tracepoints have.
 _reticle_values()
 {
 	local line=${COMP_LINE:0:COMP_POINT} word head part

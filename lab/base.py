@@ -37,8 +37,8 @@ def note(text):
 
 def run(cmd, cwd=None, env=None, errors=subprocess.STDOUT):
     """-> its output; LabError with the end of that when it fails. errors: where its standard error goes."""
-    p = subprocess.run(cmd, cwd=cwd, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                       stderr=errors, text=True, errors="replace")
+    p = subprocess.run(cmd, cwd=cwd, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace")
     if p.returncode:
         tail = "\n".join(p.stdout.splitlines()[-30:])
         raise LabError(f"{' '.join(map(str, cmd))}: exit status {p.returncode}\n{tail}")

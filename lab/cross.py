@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""reticle itself, and programs for it to record, built for the lab's guests; with the libraries that they need there."""
+"""reticle itself, and programs for it to record, built for the lab's guests; with the libraries that they need
+there."""
 import os
 import re
 import shutil
@@ -32,9 +33,11 @@ endian = 'little'
 
 
 def sources():
-    """-> the files that the build reads: those of its folders, as meson.build names them, and activity/, which they include."""
+    """-> the files that the build reads: those of its folders, as meson.build names them, and activity/, which they
+    include."""
     folders = re.findall(r"^\s*subdir\('([^/']+)", (ROOT / "meson.build").read_text(), re.M)
-    names = run(["git", "ls-files", "-co", "--exclude-standard", "--", "meson.build", "meson_options.txt", "activity", *folders],
+    names = run(["git", "ls-files", "-co", "--exclude-standard", "--", "meson.build", "meson_options.txt",
+                 "activity", *folders],
                 cwd=ROOT).splitlines()
     return [n for n in names if (ROOT / n).is_file()]
 
@@ -82,7 +85,8 @@ def libraries(programs, root):
 def programs():
     """-> {path in a guest: file}: reticle, what it records, libraries."""
     names, root = sources(), sysroot(LIBRARIES)
-    made = CACHE / f"reticle-{key_of(compiler_version(), root.name, MACHINE, *OPTIONS, *names, *(ROOT / n for n in names))}"
+    made = (CACHE /
+            f"reticle-{key_of(compiler_version(), root.name, MACHINE, *OPTIONS, *names, *(ROOT / n for n in names))}")
     with held("reticle"):
         if not made.exists():
             start, work = time.monotonic(), CACHE / "work-reticle"

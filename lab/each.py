@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The series as a series: does each kernel on its way build and boot, does git am take it, what does checkpatch say?"""
+"""The series as a series: does each kernel on its way build and boot, does git am take it, what does checkpatch
+say?"""
 import re
 import subprocess
 import time
@@ -8,13 +9,15 @@ from base import LabError, held, note, run, scratch
 from guest import boot, results_of, scenarios_initramfs
 from kernels import BUILT, PERF_SERIES, apply, built_image, lay_out, pristine_source, source_version
 
-GIT = ["git", "-c", "user.name=lab", "-c", "user.email=lab@localhost", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]
+GIT = ["git", "-c", "user.name=lab", "-c", "user.email=lab@localhost", "-c", "commit.gpgsign=false", "-c",
+       "core.hooksPath=/dev/null"]
 PATCHES = BUILT["burst"]
 ALL = PATCHES + PERF_SERIES
 
 
 def each_patch(first):
-    """-> a row for each patch, from the one with the number `first` on: the kernel up to it was built and booted, and samples as ever."""
+    """-> a row for each patch, from the one with the number `first` on: the kernel up to it was built and booted, and
+    samples as ever."""
     with held("kernel"):
         work = lay_out("each")
         apply(work, [p for p in PATCHES if p.name[:4] < first])
@@ -58,13 +61,14 @@ def git_am():
 
 def checkpatch_of(patches, ignored):
     script = pristine_source() / "scripts/checkpatch.pl"
-    return subprocess.run(["perl", str(script), f"--root={pristine_source()}", "--no-signoff", "--ignore", ignored, *map(str, patches)],
+    return subprocess.run(["perl", str(script), f"--root={pristine_source()}", "--no-signoff", "--ignore", ignored,
+                           *map(str, patches)],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 
 
 def checkpatch():
-    """The tree's own; it asks for MAINTAINERS of new files, which a distribution's tree does not need, and for a sign-off, which is for
-    whoever sends the patches."""
+    """The tree's own; it asks for MAINTAINERS of new files, which a distribution's tree does not need, and for a
+    sign-off, which is for whoever sends the patches."""
     # The second: this is no git tree. perf's last two: its lines that were so before.
     said = checkpatch_of(PATCHES, "FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID")
     said += checkpatch_of(PERF_SERIES, "FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID,CONSTANT_COMPARISON,SPLIT_STRING")
@@ -73,7 +77,8 @@ def checkpatch():
     clean = len(totals) == len(ALL) and not errors and not warnings
     if not clean:
         note(said)
-    return "checkpatch", "ok" if clean else "FAIL", f"{len(totals)} patches: {errors} errors, {warnings} warnings, {lines} lines checked"
+    return ("checkpatch", "ok" if clean else "FAIL",
+            f"{len(totals)} patches: {errors} errors, {warnings} warnings, {lines} lines checked")
 
 
 def series():

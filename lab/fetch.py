@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """arm64 packages of Debian, on a machine of any architecture: found, fetched and unpacked, never installed.
 
-apt runs with lists, cache and status of its own, in the lab's cache; the machine's architectures stay as they are. Packages come
-from where the machine's own libc6 and kernel source come from, in the versions that are current there; lists are as old as
-LISTS_MAX_AGE at most, unless there is no network.
+apt runs with lists, cache and status of its own, in the lab's cache; the machine's architectures stay as they are.
+Packages come from where the machine's own libc6 and kernel source come from, in the versions that are current there;
+lists are as old as LISTS_MAX_AGE at most, unless there is no network.
 
     sysroot(["libelf-dev", "libdw-dev"])    -> a directory with these, all that they depend on, in it
     unpacked("linux-perf")                  -> a directory with this one alone
@@ -39,7 +39,8 @@ def sources():
     found = set(re.findall(r"^ +-?\d+ ([a-z]+:\S+) (\S+)/(\S+) \S+ Packages$", policy, re.M))
     if not found:
         raise LabError("apt-cache policy names no archive for libc6 (apt-get update?)")
-    return "".join(f"deb [arch=arm64 signed-by={KEYRING}] {uri} {suite} {component}\n" for uri, suite, component in sorted(found))
+    return "".join(f"deb [arch=arm64 signed-by={KEYRING}] {uri} {suite} {component}\n"
+                   for uri, suite, component in sorted(found))
 
 
 def apt(command, cwd=None):
@@ -107,7 +108,8 @@ def unpack(files, directory):
 def sysroot(packages):
     """-> a directory with these packages and what they depend on."""
     def plan(directory, *options):
-        return apt(["apt-get", "install", "-y", "-qq", "--download-only", "-o", f"Dir::Cache::archives={directory}/", *options, *packages])
+        return apt(["apt-get", "install", "-y", "-qq", "--download-only", "-o", f"Dir::Cache::archives={directory}/",
+                    *options, *packages])
 
     files = sorted(download(" ".join(packages), plan))
     place = CACHE / f"sysroot-{key_of(*(f.name for f in files))}"

@@ -9,16 +9,20 @@ import time
 
 from base import CACHE, CROSS, LAB, compiler_version, key_of, note, run, scratch
 
-BOOT_TIMEOUT = 900  # seconds, for all scenarios of one kernel; about 30 on an idle machine, ten times as long on a busy one
+# Seconds, for all scenarios of one kernel; about 30 on an idle machine, ten times as long on a busy one.
+BOOT_TIMEOUT = 900
 BOOTS_TIMEOUT = 2400  # for all guests of one run of the lab; a few that hang would otherwise take hours
 HURRIED_TIMEOUT = 60  # for each guest when these are used up
-TROUBLE = r"(?m)^(?:\[.*?\] )?(?:BUG:|WARNING:|INFO: |Unable to handle|Kernel panic|=+\n(?:\[.*?\] )?(?:WARNING|BUG)).*$"
-QEMU = ["qemu-system-aarch64", "-M", "virt,dtb-randomness=off", "-cpu", "cortex-a57", "-m", "512", "-nographic", "-nodefaults",
-        "-serial", "stdio", "-no-reboot", "-net", "none", "-icount", "shift=1,sleep=off", "-rtc", "clock=vm,base=2026-01-01"]
+TROUBLE = (r"(?m)^(?:\[.*?\] )?"
+           r"(?:BUG:|WARNING:|INFO: |Unable to handle|Kernel panic|=+\n(?:\[.*?\] )?(?:WARNING|BUG)).*$")
+QEMU = ["qemu-system-aarch64", "-M", "virt,dtb-randomness=off", "-cpu", "cortex-a57", "-m", "512", "-nographic",
+        "-nodefaults", "-serial", "stdio", "-no-reboot", "-net", "none", "-icount", "shift=1,sleep=off", "-rtc",
+        "clock=vm,base=2026-01-01"]
 
-# No PMU, but timers, which Linux finds broken where instructions are counted. Needed on demand alone (apt-get install qemu-system-x86).
-QEMU_X86 = ["qemu-system-x86_64", "-M", "pc", "-cpu", "max", "-m", "512", "-nographic", "-nodefaults", "-serial", "stdio", "-no-reboot",
-            "-net", "none"]
+# No PMU, but timers, which Linux finds broken where instructions are counted. Needed on demand alone (apt-get install
+# qemu-system-x86).
+QEMU_X86 = ["qemu-system-x86_64", "-M", "pc", "-cpu", "max", "-m", "512", "-nographic", "-nodefaults", "-serial",
+            "stdio", "-no-reboot", "-net", "none"]
 
 
 def cpio(path, data, mode, ino):
@@ -41,8 +45,8 @@ def compiled_guest():
     program = CACHE / f"init-{key_of(compiler_version(), *sources, *sorted(LAB.glob('*.h')))}"
     if not program.exists():
         with scratch() as tmp:
-            run([CROSS + "gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o",
-                 str(tmp / "init")] + [str(s) for s in sources] + ["-lm"])
+            run([CROSS + "gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-static",
+                 "-pthread", "-o", str(tmp / "init")] + [str(s) for s in sources] + ["-lm"])
             os.replace(tmp / "init", program)
     return program
 
@@ -63,9 +67,10 @@ def x86_initramfs(tests):
     initrd = CACHE / f"guest-x86-{key_of(compiler_version('x86_64-linux-gnu-'), LAB / 'x86/init.c', *tests)}.gz"
     if not initrd.exists():
         with scratch() as tmp:
-            run(["x86_64-linux-gnu-gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o",
-                 str(tmp / "init"), str(LAB / "x86/init.c")])
-            (tmp / "initrd").write_bytes(initramfs({"init": tmp / "init", **{t.name.split(".")[-1]: t for t in tests}}))
+            run(["x86_64-linux-gnu-gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror",
+                 "-static", "-o", str(tmp / "init"), str(LAB / "x86/init.c")])
+            (tmp / "initrd").write_bytes(initramfs({"init": tmp / "init",
+                                                    **{t.name.split(".")[-1]: t for t in tests}}))
             os.replace(tmp / "initrd", initrd)
     return initrd
 
@@ -90,12 +95,13 @@ BUDGET = Budget()
 
 
 def boot(image, initrd, arguments, cpus=2, outside=None, timeout=None, machine=(QEMU, "ttyAMA0")):
-    """-> the console's text, when the guest has switched itself off or its time is up. outside: a directory for files that
-    programs/carry.c brings out. timeout: for a guest that is slow and known to be so, beside the budget of the others."""
+    """-> the console's text, when the guest has switched itself off or its time is up. outside: a directory for files
+    that programs/carry.c brings out. timeout: for a guest that is slow and known to be so, beside the budget of the
+    others."""
     semihosting = ["-semihosting-config", "enable=on,target=native,userspace=on"] if outside else []
     with tempfile.TemporaryFile() as out:
-        p = subprocess.Popen([*machine[0], "-smp", str(cpus), *semihosting, "-kernel", str(image), "-initrd", str(initrd), "-append",
-                              f"console={machine[1]} panic=-1 loglevel=5 {arguments}"],
+        p = subprocess.Popen([*machine[0], "-smp", str(cpus), *semihosting, "-kernel", str(image), "-initrd",
+                              str(initrd), "-append", f"console={machine[1]} panic=-1 loglevel=5 {arguments}"],
                              cwd=outside, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
         begin, hangs = time.monotonic(), False
         try:

@@ -20,7 +20,8 @@ def patches_of(series):
 SERIES = patches_of(ROOT / "kernel")
 PERF_SERIES = patches_of(ROOT / "kernel/perf")
 BUILT = {"plain": [], "burst": SERIES, "kasan": SERIES, "x86": SERIES}
-STOCK = {"debian-6.1": r"linux-image-6\.1\.0-\d+-cloud-arm64", "debian-6.12": r"linux-image-6\.12\.\d+(\+deb\d+)?-cloud-arm64"}
+STOCK = {"debian-6.1": r"linux-image-6\.1\.0-\d+-cloud-arm64",
+         "debian-6.12": r"linux-image-6\.12\.\d+(\+deb\d+)?-cloud-arm64"}
 STOCK["spe"] = STOCK["debian-6.12"]
 DRIVERS = {"spe": LAB / "spe/lab_spe.c"}  # a module that is loaded there
 SELFTESTS = ["burst_sampling", "tls_user"]
@@ -59,7 +60,8 @@ def kernel(name, refresh=False):
     if name in STOCK:
         (image,) = (unpacked(newest(STOCK[name])) / "boot").glob("vmlinuz-*")
         return image
-    image = CACHE / f"kernel-{name}-{key_of(source_version(), compiler_version(machine_of(name)[2]), config_of(name), *BUILT[name])}"
+    key = key_of(source_version(), compiler_version(machine_of(name)[2]), config_of(name), *BUILT[name])
+    image = CACHE / f"kernel-{name}-{key}"
     if refresh or not image.exists():
         with held("kernel"):
             if refresh or not image.exists():  # another lab may have built it meanwhile
@@ -74,15 +76,16 @@ def build(name, patches, image):
     note(f"building kernel {name} ({len(patches)} patches)")
     built = built_image(work, machine_of(name))
     for test in SELFTESTS:
-        build_selftest(work / "src", test, image.with_name(f"{image.name}.selftest-{test}"), machine_of(name)[2] + "gcc")
+        build_selftest(work / "src", test, image.with_name(f"{image.name}.selftest-{test}"),
+                       machine_of(name)[2] + "gcc")
     os.replace(built, image)
     shutil.rmtree(work)
     note(f"kernel {name} took {time.monotonic() - start:.0f} s")
 
 
 def lay_out(name):
-    """-> a directory with the source, unpatched, and the configuration. One fixed place, so that the compiler cache knows the next
-    kernel's files again."""
+    """-> a directory with the source, unpatched, and the configuration. One fixed place, so that the compiler cache
+    knows the next kernel's files again."""
     work = CACHE / "work"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
@@ -100,9 +103,9 @@ def apply(work, patches):
 def built_image(work, machine=ARM):
     arch, target, cross = machine
     make = ["make", "-C", str(work / "src"), f"O={work / 'obj'}", f"-j{JOBS}"]
-    env = {"ARCH": arch, "CROSS_COMPILE": f"ccache {cross}", "CCACHE_DIR": str(CACHE / "ccache"), "CCACHE_MAXSIZE": "1G",
-           "KCONFIG_ALLCONFIG": str(work / "config"), "KBUILD_BUILD_TIMESTAMP": "2026-01-01", "KBUILD_BUILD_USER": "lab",
-           "KBUILD_BUILD_HOST": "reticle"}
+    env = {"ARCH": arch, "CROSS_COMPILE": f"ccache {cross}", "CCACHE_DIR": str(CACHE / "ccache"),
+           "CCACHE_MAXSIZE": "1G", "KCONFIG_ALLCONFIG": str(work / "config"), "KBUILD_BUILD_TIMESTAMP": "2026-01-01",
+           "KBUILD_BUILD_USER": "lab", "KBUILD_BUILD_HOST": "reticle"}
     run(make + ["allnoconfig"], env=env)
     run(make + [target], env=env)
     return work / f"obj/arch/{arch}/boot/{target}"
@@ -126,7 +129,8 @@ def build_selftest(source, name, program, compiler):
 
 
 def module(name):
-    """-> the module that the kernel loads, or None. Built as any module outside of the tree, for Debian's own kernel."""
+    """-> the module that the kernel loads, or None. Built as any module outside of the tree, for Debian's own
+    kernel."""
     source = DRIVERS.get(name)
     if not source:
         return None
@@ -154,5 +158,6 @@ def build_module(tmp, parts, headers, source):
     work.mkdir()
     shutil.copy(source, work)
     (work / "Makefile").write_text(f"obj-m := {source.stem}.o\n")
-    run(["make", "-C", str(tree), f"M={work}", f"CC={CROSS}gcc", f"CROSS_COMPILE={CROSS}", "KCFLAGS=-Werror", "modules"])
+    run(["make", "-C", str(tree), f"M={work}", f"CC={CROSS}gcc", f"CROSS_COMPILE={CROSS}", "KCFLAGS=-Werror",
+         "modules"])
     return work / f"{source.stem}.ko"

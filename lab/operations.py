@@ -11,7 +11,8 @@ SPE_RECORD = 64  # bytes
 
 
 def aux_data(path):
-    """-> [(record of AUXTRACE as a tuple size, offset, reference, idx, tid, cpu; its payload)], as the file has them"""
+    """-> [(record of AUXTRACE as a tuple size, offset, reference, idx, tid, cpu; its payload)], as the file has
+    them"""
     data, found = path.read_bytes(), []
     at, size = struct.unpack_from("<QQ", data, 40)
     end = at + size
@@ -61,18 +62,20 @@ def samples_by(r, key):
 
 
 def is_spe(least, truncated=False, more=None):
-    """The driver's records, whole and as it wrote them; what it could not write is told. more(recording, number of records) says
-    what else is to be true."""
+    """The driver's records, whole and as it wrote them; what it could not write is told. more(recording, number of
+    records) says what else is to be true."""
     def check(r):
         n = len(same_as_written(r)) // SPE_RECORD
         cut = sum(x["kind"] == "AUX" and x["aux_flags"] & 1 for x in r.records())
         need(n >= least, f"{n} operations")
-        need(cut == int(r.written["truncated"]) and (cut > 0) == truncated, f"{cut} AUX records truncated, and written {r.written}")
+        need(cut == int(r.written["truncated"]) and (cut > 0) == truncated,
+             f"{cut} AUX records truncated, and written {r.written}")
         need(f"the AUX area was full {cut} times" in r.log if cut else "area was full" not in r.log, r.log.strip())
         need(("AUX records truncated" in r.text) == truncated, "the report's head: " + r.text[:200])
         told = re.search(r", (\d+) sampled operations", r.text)
         need(told and int(told.group(1)) == n, "the report's head: " + r.text[:200])
-        return f"{n} operations, each as it was written" + (f", truncated {cut} times" if cut else "") + (more(r, n) if more else "")
+        return (f"{n} operations, each as it was written" + (f", truncated {cut} times" if cut else "") +
+                (more(r, n) if more else ""))
     return check
 
 
@@ -92,7 +95,8 @@ def goes_on(r, _):
 
 
 def same_functions(r, n):
-    """By SPE and by the PMU, which both sample by time, the functions have the same shares; perf sees the same operations."""
+    """By SPE and by the PMU, which both sample by time, the functions have the same shares; perf sees the same
+    operations."""
     events = samples_by(r, "sym")
     spe, pmu = events["instructions"], events["cycles:u"]
     m, far = sum(pmu.values()), []
@@ -134,7 +138,8 @@ def is_of_pmu(name):
     """mem record has chosen the PMU that there is."""
     def check(r, _):
         events = r.reticle("evlist").split()
-        need(r.written["name"] == name and events[0].startswith("arm_spe_*/") and "load_filter=1" in events[0], f"{events}, {r.written}")
+        need(r.written["name"] == name and events[0].startswith("arm_spe_*/") and "load_filter=1" in events[0],
+             f"{events}, {r.written}")
         return f", by {name}"
     return check
 
@@ -159,7 +164,8 @@ def operations_seen(r, path):
     ours = len(run([str(RETICLE), "script", "-i", str(path), "--itrace=i1i", "-F", "time"]).splitlines())
     if not shutil.which("perf"):
         return ours, ours
-    return ours, sum(bool(re.match(r" *[\d.]+: +instructions:", line)) for line in perf_lines(path, "-F", "time,event"))
+    return (ours,
+            sum(bool(re.match(r" *[\d.]+: +instructions:", line)) for line in perf_lines(path, "-F", "time,event")))
 
 
 def seen_by_both(r, path, n):
@@ -215,7 +221,8 @@ def is_switched(number):
         need(len(files) >= number, f"{len(files)} files: {r.log.strip()}")
         pieces = [aux_data(f) for f in files]
         data = b"".join(payload for piece in pieces for _, payload in piece)
-        need(len(data) == int(r.written["records"]) * SPE_RECORD and fnv(data) == int(r.written["hash"]), "other bytes than were written")
+        need(len(data) == int(r.written["records"]) * SPE_RECORD and fnv(data) == int(r.written["hash"]),
+             "other bytes than were written")
         counts = [sum(head[0] for head, _ in piece) // SPE_RECORD for piece in pieces]
         need(all(counts[:number]), f"{counts} operations")
         for f, n in zip(files, counts):
@@ -232,7 +239,8 @@ def is_no_sampling(r):
 # ---- the recordings
 
 SPE = "-e arm_spe_0/ts_enable=1/u"
-SIGNALS = "(until pidof rivals >/dev/null; do pause 1; done; for i in 1 2; do pause 20; kill -USR2 $(pidof reticle); done) &"
+SIGNALS = ("(until pidof rivals >/dev/null; do pause 1; done; for i in 1 2; do pause 20; kill -USR2 $(pidof reticle); "
+           "done) &")
 ROWS = [
     ("spe", "-e arm_spe_0/ts_enable=1,jitter=1/u -c 20000", "classes 0 1 20", is_spe(500)),
     ("spe-pmu", f"{SPE} -e cycles:u -c 20000", "classes 0 1 300", is_spe(2000, more=same_functions)),
@@ -240,27 +248,36 @@ ROWS = [
     # The recorder is stopped for a while, which is longer than the area has room.
     ("spe-truncated", f"-m ,2 {SPE} -c 20000", "rivals 1 1 60000000", is_spe(500, True, goes_on), "halt &"),
     ("spe-threads", f"{SPE} -c 20000", "rivals 2 2 3000000", is_spe(500, more=of_threads(4))),
-    ("spe-switches", f"{SPE} -c 20000", "rivals 2 2 3000000", is_spe(500, more=of_threads(4)), "echo 0 >$spe/context;"),
+    ("spe-switches", f"{SPE} -c 20000", "rivals 2 2 3000000", is_spe(500, more=of_threads(4)),
+     "echo 0 >$spe/context;"),
     # Operations have times without the term as well: by these their threads are found.
-    ("spe-default", "-e arm_spe_0//u -c 20000", "rivals 2 2 3000000", is_spe(500, more=of_threads(4)), "echo 0 >$spe/context;"),
+    ("spe-default", "-e arm_spe_0//u -c 20000", "rivals 2 2 3000000", is_spe(500, more=of_threads(4)),
+     "echo 0 >$spe/context;"),
     ("spe-thread", f"--per-thread {SPE} -c 20000", "rivals 1 1 30000000", is_spe(500, more=of_threads(1))),
     ("spe-kernel", "-e arm_spe_0/ts_enable=1/k -c 20000", "classes 0 1 20", is_spe(50, more=of_level("[k]"))),
     ("spe-cpus", f"-a {SPE} -c 20000", "rivals 2 2 3000000", is_spe(500, more=of_level("[.]"))),
-    ("spe-control", f"-D -1 --control=fifo:switch -m ,8 {SPE} -c 20000", "rivals 1 1 120000000", is_spe(200, more=within(10, 30)),
-     "mkfifo switch; (until pidof rivals >/dev/null; do pause 1; done; pause 5; echo enable >switch; pause 20; echo disable >switch) &"),
+    ("spe-control", f"-D -1 --control=fifo:switch -m ,8 {SPE} -c 20000", "rivals 1 1 120000000",
+     is_spe(200, more=within(10, 30)),
+     "mkfifo switch; (until pidof rivals >/dev/null; do pause 1; done; pause 5; echo enable >switch; pause 20; echo "
+     "disable >switch) &"),
     # Switched off with all others, and on by its name, it goes on when its area was full.
-    ("spe-control-name", f"-D -1 --control=fifo:names -m ,2 {SPE} -c 20000", "rivals 1 1 120000000", is_spe(500, True, goes_on),
-     f"mkfifo names; (until pidof rivals >/dev/null; do pause 1; done; echo disable >names; echo 'enable {SPE[3:]}' >names; halt) &"),
-    # A flight recorder: of everything that fits, of the last 16 KiB of what went four times around the area, and never asked.
+    ("spe-control-name", f"-D -1 --control=fifo:names -m ,2 {SPE} -c 20000", "rivals 1 1 120000000",
+     is_spe(500, True, goes_on),
+     f"mkfifo names; (until pidof rivals >/dev/null; do pause 1; done; echo disable >names; echo 'enable {SPE[3:]}' "
+     ">names; halt) &"),
+    # A flight recorder: of everything that fits, of the last 16 KiB of what went four times around the area, and never
+    # asked.
     ("spe-snapshot", f"--snapshot=e {SPE} -c 20000", "rivals 1 1 120000000", is_spe(500, more=snapshots(3)), SIGNALS),
     ("spe-snapshot-last", f"-Se16K -m ,8 {SPE} -c 20000", "rivals 1 1 120000000", is_last(16384, 3), SIGNALS),
-    ("spe-snapshot-control", f"-S16K -m ,8 --control=fifo:asked {SPE} -c 20000", "rivals 1 1 120000000", is_taken_by_command,
+    ("spe-snapshot-control", f"-S16K -m ,8 --control=fifo:asked {SPE} -c 20000", "rivals 1 1 120000000",
+     is_taken_by_command,
      "mkfifo asked; (until pidof rivals >/dev/null; do pause 1; done; pause 20; echo snapshot >asked) &"),
     ("spe-snapshot-none", f"-S {SPE} -c 20000", "rivals 1 1 3000000", is_untaken),
     ("spe-switch-output", f"--switch-output {SPE} -c 20000", "rivals 1 1 120000000", is_switched(2), SIGNALS),
-    ("spe-aux-sample", "-e '{arm_spe_0//u,cycles/aux-sample-size=4096/u}' -c 20000", "rivals 1 1 300000", is_no_sampling),
+    ("spe-aux-sample", "-e '{arm_spe_0//u,cycles/aux-sample-size=4096/u}' -c 20000", "rivals 1 1 300000",
+     is_no_sampling),
     # mem record finds the PMU whatever its number.
     ("spe-mem", "-c 20000", "classes 0 1 300", is_spe(500, more=is_of_pmu("arm_spe_1")),
-     "rmmod lab_spe; insmod /driver.ko name=arm_spe_1; reticle() { if [ $1 = record ]; then command reticle mem \"$@\"; "
-     "else command reticle \"$@\"; fi; };"),
+     "rmmod lab_spe; insmod /driver.ko name=arm_spe_1; reticle() { if [ $1 = record ]; then command reticle mem "
+     "\"$@\"; else command reticle \"$@\"; fi; };"),
 ]

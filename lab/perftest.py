@@ -11,7 +11,8 @@ from kernels import kernel
 
 # perf's own tests that open no event and read no sample: they say nothing of a kernel, and some take long.
 OTHERS = re.compile(r"vmlinux symtab|Simple expression|PMU event table|DSO data|python|[Dd]emangle|PE file|libpfm4|"
-                    r"mem2node|unit_number|[Tt]ime utils|api io|[Hh]ist|pmu-events|dlfilter|[Mm]etrics?\b|BPF|LLVM|kmod|"
+                    r"mem2node|unit_number|[Tt]ime utils|api io|[Hh]ist|pmu-events|dlfilter|"
+                    r"[Mm]etrics?\b|BPF|LLVM|kmod|"
                     r"Bitmap|[Tt]hread map|cpu map|map_groups|maps__|jit|perf hooks|Convert perf time|[Cc]lang")
 PAIR = ("plain", "burst")
 ARGUMENTS = "kernel=perf-test lab=all"
@@ -65,14 +66,16 @@ def compare(before, after):
         counts[kind] = counts.get(kind, 0) + 1
     figures = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items()))
     enough = len(after) >= 20 and counts.get("Ok", 0) >= 10
-    rows.append(("perf-test", "FAIL" if rows or not enough else "ok", f"{len(after)} tests of perf, the same without the patches: {figures}"
+    rows.append(("perf-test", "FAIL" if rows or not enough else "ok",
+                 f"{len(after)} tests of perf, the same without the patches: {figures}"
                  if enough else f"only {len(after)} tests ran: {figures}"))
     return rows
 
 
 def kept_of(name, initrd):
     """-> where the console's text of perf's tests on that kernel is kept: its key has all that has a say in it."""
-    return CACHE / f"perf-test-{key_of(kernel(name).name, initrd.name, ' '.join(QEMU), run([QEMU[0], '--version']), ARGUMENTS)}"
+    key = key_of(kernel(name).name, initrd.name, " ".join(QEMU), run([QEMU[0], "--version"]), ARGUMENTS)
+    return CACHE / f"perf-test-{key}"
 
 
 def run_on(name, initrd):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """reticle itself in a guest: it records there with the emulated PMU, and its recordings are read here.
 
-One row of SCENARIOS is a recording. All of a kernel are made in one boot; what is asserted is read from the perf.data that came out.
-The guest has one processor: QEMU's instruction count is one for all, so with two each PMU would count the other's work, too.
+One row of SCENARIOS is a recording. All of a kernel are made in one boot; what is asserted is read from the perf.data
+that came out. The guest has one processor: QEMU's instruction count is one for all, so with two each PMU would count
+the other's work, too.
 """
 import collections
 import fnmatch
@@ -34,18 +35,36 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 k=/proc/sys/kernel
-# Samples per second before an event is throttled. The kernel lets it be set while it limits the time that sampling takes.
-rate() { echo 25 >$k/perf_cpu_time_max_percent; echo $1 >$k/perf_event_max_sample_rate; echo 0 >$k/perf_cpu_time_max_percent; }
+# Samples per second before an event is throttled. The kernel lets it be set while it limits the time that sampling
+# takes.
+rate() {
+	echo 25 >$k/perf_cpu_time_max_percent
+	echo $1 >$k/perf_event_max_sample_rate
+	echo 0 >$k/perf_cpu_time_max_percent
+}
 # Sampling is slowed down for a while when the program has run for some time.
 dip() { until pidof rivals >/dev/null; do pause 5; done; pause 20; rate 1000; pause 100; rate 10000000; }
 for m in /*.ko; do [ ! -e $m ] || insmod $m; done
 # The recorder is stopped for a while when the program has run for some time.
-halt() { until pidof rivals >/dev/null; do pause 1; done; pause 10; kill -STOP $(pidof reticle); pause 20; kill -CONT $(pidof reticle); }
-# Cgroups one and two, in a hierarchy of that version. A controller that comes back from version 1 is attached to version 2's cgroups;
-# perf_event, which nobody can enable there, is not attached to them before, where no other controller ever was enabled.
+halt() {
+	until pidof rivals >/dev/null; do pause 1; done
+	pause 10
+	kill -STOP $(pidof reticle)
+	pause 20
+	kill -CONT $(pidof reticle)
+}
+# Cgroups one and two, in a hierarchy of that version. A controller that comes back from version 1 is attached to
+# version 2's cgroups; perf_event, which nobody can enable there, is not attached to them before, where no other
+# controller ever was enabled.
 groups=%(groups)s
 told() { for i in $(seq 200); do ! grep -q "^perf_event.$1." /proc/cgroups || break; pause 5; done; }
-cleared() { for i in $(seq 200); do rmdir $groups/one $groups/two; [ -d $groups/one -o -d $groups/two ] || break; pause 5; done; }
+cleared() {
+	for i in $(seq 200); do
+		rmdir $groups/one $groups/two
+		[ -d $groups/one -o -d $groups/two ] || break
+		pause 5
+	done
+}
 unmounted() { cleared; told '[0-9]*.1'; umount $groups; told 0; } 2>/dev/null
 cgroups() {
 	unmounted
@@ -72,7 +91,10 @@ RECORDING = """\
 fresh
 %(before)s { reticle record -o %(output)s %(options)s -- %(program)s; echo "status $?" >&2; } 2>%(name)s.log %(stdout)s
 written %(name)s
-n=0; for f in %(name)s.data.2*; do [ ! -e $f ] || { mv $f %(name)s.data.$n; carry %(name)s.data.$n; n=$((n + 1)); }; done
+n=0
+for f in %(name)s.data.2*; do
+	[ ! -e $f ] || { mv $f %(name)s.data.$n; carry %(name)s.data.$n; n=$((n + 1)); }
+done
 [ ! -e %(name)s.data ] || { reticle report -i %(name)s.data >%(name)s.txt 2>&1; carry %(name)s.data %(name)s.txt; }
 carry %(name)s.log
 """
@@ -98,7 +120,8 @@ class Recording:
         return run([str(RETICLE), args[0], "-i", str(self.path), *args[1:]])
 
     def report(self, *args):
-        return self.reticle("report", "--symfs", str(self.root), "--kallsyms", str(self.path.parent / "kallsyms"), *args)
+        return self.reticle("report", "--symfs", str(self.root), "--kallsyms", str(self.path.parent / "kallsyms"),
+                            *args)
 
     def operations(self, *args):
         """One line per operation, as script has them."""
@@ -114,8 +137,8 @@ def read(path):
 
 
 def samples_of(records, cpus=False):
-    """-> per set of counters (thread, unless they are a CPU's, and first id) its samples: (place of the event in its group, the leader's
-    value, period, number of the record)"""
+    """-> per set of counters (thread, unless they are a CPU's, and first id) its samples: (place of the event in its
+    group, the leader's value, period, number of the record)"""
     places = collections.defaultdict(list)
     for i, r in enumerate(records):
         if r["kind"] == "SAMPLE" and "read" in r:
@@ -126,8 +149,8 @@ def samples_of(records, cpus=False):
 
 
 def twin_lengths(samples, since=0):
-    """From the first leader's sample to the second's. Twins that have lost their distance come at once, in any order: such a pair is of no
-    length, and no window leads to it. since: only windows that end behind this record"""
+    """From the first leader's sample to the second's. Twins that have lost their distance come at once, in any order:
+    such a pair is of no length, and no window leads to it. since: only windows that end behind this record"""
     lengths, pairs = [], list(zip(samples, samples[1:]))
     together = [a[0] != b[0] and a[1] == b[1] for a, b in pairs] + [False]
     for i, (a, b) in enumerate(pairs):
@@ -166,7 +189,8 @@ def counted(n, windows, length=300):
 
 def is_default(r):
     windows = twin_windows(r.records())
-    need("user space only" in r.log and "windows: twin (this kernel has no alternating periods)" in r.log, r.log.strip())
+    need("user space only" in r.log and "windows: twin (this kernel has no alternating periods)" in r.log,
+         r.log.strip())
     n = one_length(windows, 300)
     need(n >= FLOOR, f"{n} windows")
     return "native refused by its probe; user space; " + counted(n, windows)
@@ -193,13 +217,16 @@ def is_throttled_twin(r):
                 for which in (windows, twin_windows(records, since=throttled[-1])))
     why = excluded(r)
     need(after > 100, f"{after} windows after the last throttling")
-    need(empty <= why["of twins with no distance between them"] + why["throttled"], f"{empty} of no length, and excluded are {dict(why)}")
-    return f"throttled {len(throttled)} times; {n} windows exact, {after} of them afterwards; excluded: {sum(why.values())}"
+    need(empty <= why["of twins with no distance between them"] + why["throttled"],
+         f"{empty} of no length, and excluded are {dict(why)}")
+    return (f"throttled {len(throttled)} times; {n} windows exact, {after} of them afterwards; excluded: "
+            f"{sum(why.values())}")
 
 
 def is_burst(batch):
     def check(r):
-        windows = {key: [b[1] - a[1] for a, b in zip(samples, samples[1:])] for key, samples in samples_of(r.records()).items()}
+        windows = {key: [b[1] - a[1] for a, b in zip(samples, samples[1:])]
+                   for key, samples in samples_of(r.records()).items()}
         n = one_length(windows, 300)
         need(n >= FLOOR * batch, f"{n} windows")
         return counted(n, windows)
@@ -231,14 +258,16 @@ def is_native(period_long, batch, jitter=0, sets=1, cpus=False):
                 short = period < period_long / 2
                 want = 300 if short else period_long
                 total += period
-                # QEMU's cycles come in pairs: where all periods so far add up to an odd number, the sample is one late, and
-                # the next one comes when it is due all the same.
-                need(value - start == total + total % 2, f"sample {n_of_set} at {value - start}, and the periods so far are {total}")
+                # QEMU's cycles come in pairs: where all periods so far add up to an odd number, the sample is one
+                # late, and the next one comes when it is due all the same.
+                need(value - start == total + total % 2,
+                     f"sample {n_of_set} at {value - start}, and the periods so far are {total}")
                 need(abs(period - want) <= (min(jitter, 300) if short else jitter) / 2, f"window {n} is {period} long")
                 at = 0 if not short else None if at is None else at + 1
                 need(at is None or at <= batch, f"{at} short ones in a row")
                 n, longs = n + 1, longs + (not short)
-        need(n - longs >= FLOOR and abs((n - longs) - longs * batch) <= batch * (sets + 1), f"{longs} long and {n - longs} short ones")
+        need(n - longs >= FLOOR and abs((n - longs) - longs * batch) <= batch * (sets + 1),
+             f"{longs} long and {n - longs} short ones")
         return f"{longs} long and {n - longs} short windows, each as its sample states"
     return check
 
@@ -252,7 +281,8 @@ def is_piped(check):
 
 
 def is_default_native(least, sets=1, cpus=False):
-    """Without -e the kernel makes windows of the default group: each as long as asked for, while the long periods follow a frequency."""
+    """Without -e the kernel makes windows of the default group: each as long as asked for, while the long periods
+    follow a frequency."""
     def check(r):
         need("user space only" in r.log and "windows: native (the kernel alternates periods)" in r.log, r.log.strip())
         seen, odd = collections.Counter(), 0
@@ -262,24 +292,27 @@ def is_default_native(least, sets=1, cpus=False):
             seen.update(b[1] - a[1] for a, b in pairs if b[2] == 300)
             odd += sum((a[2] == 300) == (b[2] == 300) for a, b in pairs)
         n = seen.total()
-        # Cycles come in pairs, and a tick that adjusts the frequency in the middle of a window ends it without a sample.
+        # Cycles come in pairs, and a tick that adjusts the frequency in the middle of a window ends it without a
+        # sample.
         exact = seen[298] + seen[300] + seen[302]
         need(len(groups) >= sets and n >= least, f"{n} windows in {len(groups)} sets of counters")
-        need(exact >= 0.95 * n and odd <= 0.1 * n, f"{n} windows, {exact} exact, {odd} not in turn: {dict(seen.most_common(5))}")
+        need(exact >= 0.95 * n and odd <= 0.1 * n,
+             f"{n} windows, {exact} exact, {odd} not in turn: {dict(seen.most_common(5))}")
         return f"{exact} of {n} windows exact in {len(groups)} sets of counters, {odd} not in turn"
     return check
 
 
 def is_of_cgroups(numbers, check):
-    """Counters of cgroups have samples of so many threads each, which others have none of, and went on where they had stopped when these
-    threads took turns with the others."""
+    """Counters of cgroups have samples of so many threads each, which others have none of, and went on where they had
+    stopped when these threads took turns with the others."""
     def all_of(r):
         said, records, threads = check(r), r.records(), collections.defaultdict(set)
         for x in records:
             if x["kind"] == "SAMPLE":
                 threads[x["read"]["values"][0]["id"]].add(x["tid"])
         of = sorted(threads.values(), key=len)
-        need([len(t) for t in of] == sorted(numbers) and len(set().union(*of)) == sum(numbers), f"threads of the cgroups: {of}")
+        need([len(t) for t in of] == sorted(numbers) and len(set().union(*of)) == sum(numbers),
+             f"threads of the cgroups: {of}")
         pairs = [(x["sample_id"]["tid"], x["next_prev_tid"]) for x in records if x["kind"] == "SWITCH_CPU_WIDE"]
         turns = [sum(a in t and b and b not in t for a, b in pairs) // 2 for t in of]
         need(min(turns) >= 2 and "multiplexed" not in excluded(r), f"turns: {turns}, excluded: {dict(excluded(r))}")
@@ -291,7 +324,8 @@ PAUSE = 20  # milliseconds that the program has worked at least when its events 
 
 
 def is_enabled_late(check):
-    """No sample before the program has worked that long: it begins with exec, and who enables the events waits for it."""
+    """No sample before the program has worked that long: it begins with exec, and who enables the events waits for
+    it."""
     def both(r):
         said, records = check(r), r.records()
         begin = [x["sample_id"]["time"] for x in records if x["kind"] == "COMM" and x["exec"]]
@@ -304,7 +338,8 @@ def is_enabled_late(check):
 
 
 def is_without_branches(r):
-    need("windows: native (" in r.log and "branch records: this machine's PMU does not offer them" in r.log, r.log.strip())
+    need("windows: native (" in r.log and "branch records: this machine's PMU does not offer them" in r.log,
+         r.log.strip())
     return "windows are native, and the machine's PMU has no branch records"
 
 
@@ -315,7 +350,8 @@ def is_late(r):
 
 def is_given_up(r):
     """The kernel alternates periods, but not such short ones of a timer."""
-    need("windows: twin (its PMU cannot count a period as short as that)" in r.log and "status 0" in r.log, r.log.strip())
+    need("windows: twin (its PMU cannot count a period as short as that)" in r.log and "status 0" in r.log,
+         r.log.strip())
     return "cpu-clock with windows of 5 us: native refused, twins instead"
 
 
@@ -328,7 +364,8 @@ TAGS, ROUNDS = 8, 30  # words of each thread, and how often it writes them (prog
 
 
 def tag_round(tid, words, before):
-    """-> the round of the thread's words, which are all of one; where it was just writing them the last ones are of the round before."""
+    """-> the round of the thread's words, which are all of one; where it was just writing them the last ones are of
+    the round before."""
     rounds = [(word - (tid << 32)) >> 8 for word in words]
     new = rounds.count(rounds[0])
     need([word & 0xff for word in words] == list(range(TAGS)) and before <= rounds[0] <= ROUNDS and
@@ -338,7 +375,8 @@ def tag_round(tid, words, before):
 
 
 def is_tagged(threads):
-    """Each thread's samples have its own words, round after round; none at all, or zeros, before it has written any."""
+    """Each thread's samples have its own words, round after round; none at all, or zeros, before it has written
+    any."""
     def check(r):
         rounds, seen, blank, early = collections.Counter(), set(), 0, 0
         for x in r.records():
@@ -351,8 +389,10 @@ def is_tagged(threads):
             need(len(data) == 8 * TAGS, f"{len(data)} bytes in thread {tid}")
             rounds[tid] = tag_round(tid, struct.unpack(f"<{TAGS}Q", data), rounds[tid])
             seen.add((tid, rounds[tid]))
-        need(len(rounds) == threads and len(seen) == threads * ROUNDS, f"{len(seen)} rounds seen of {len(rounds)} threads")
-        return f"{len(seen)} rounds of {threads} threads, each sample with its own thread's words; before the first {early + blank} without"
+        need(len(rounds) == threads and len(seen) == threads * ROUNDS,
+             f"{len(seen)} rounds seen of {len(rounds)} threads")
+        return (f"{len(seen)} rounds of {threads} threads, each sample with its own thread's words; before the first "
+                f"{early + blank} without")
     return check
 
 
@@ -405,8 +445,9 @@ def is_effect(r):
     times = [seconds(RETICLE, "report", "--threads", "1", "-i", x.path, "--symfs", r.root) for x in (r, windows)]
     samples = [sum(map(len, samples_of(x.records()).values())) for x in (r, windows)]
     need(sizes[0] > 62 * sizes[1], f"{sizes} bytes")
-    return (f"period 300 all the time against 999700/300: {sizes[0] / 1e6:.2f} MB, {sizes[1] / 1e6:.3f} MB, {sizes[0] / sizes[1]:.0f} times; "
-            f"{samples[0]}, {samples[1]} samples; report {times[0] * 1e3:.0f} ms, {times[1] * 1e3:.0f} ms, {times[0] / times[1]:.1f} times")
+    return (f"period 300 all the time against 999700/300: {sizes[0] / 1e6:.2f} MB, {sizes[1] / 1e6:.3f} MB, "
+            f"{sizes[0] / sizes[1]:.0f} times; {samples[0]}, {samples[1]} samples; report {times[0] * 1e3:.0f} ms, "
+            f"{times[1] * 1e3:.0f} ms, {times[0] / times[1]:.1f} times")
 
 
 def says(what):
@@ -451,49 +492,59 @@ RIVALS = entering("one", "rivals 2 1 30000000")
 OTHERS = "".join(f"(until grep -q . {CGROUPS}/one/cgroup.procs; do pause 1; done; exec {program}) & "
                  for program in (entering("two", "rivals 1 1 30000000"), "rivals 1 1 30000000"))
 WITH_SERIES = [
-    ("native", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "rivals 1 1 60000000", is_native(999700, 1)),
+    ("native", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "rivals 1 1 60000000",
+     is_native(999700, 1)),
     ("native-burst", f"--window=burst=4 -c 98800 {CYCLES}", "rivals 1 1 30000000", is_native(98800, 4)),
     ("native-jitter", f"--window=jitter=200 -c 99700 {CYCLES}", "rivals 1 1 30000000", is_native(99700, 1, 200)),
     ("native-threads", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_native(99700, 1, 0, 4)),
     ("native-processes", f"-e '{NATIVE}'", "rivals 4 1 30000000", is_native(99700, 1, 0, 4)),
     ("native-pipe", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_piped(is_native(99700, 1, 0, 4))),
-    ("native-control", f"-D -1 --control=fifo:switch -e '{NATIVE}'", "rivals 1 1 120000000", is_enabled_late(is_native(99700, 1)),
+    ("native-control", f"-D -1 --control=fifo:switch -e '{NATIVE}'", "rivals 1 1 120000000",
+     is_enabled_late(is_native(99700, 1)),
      f"mkfifo switch; (until pidof rivals >/dev/null; do pause 1; done; pause {PAUSE}; echo enable >switch) &"),
     # Of the machine's PMU, which has no branch records. That is what it says: not that windows were in their way.
     ("native-branches", f"-b --window {CYCLES}", "rivals 1 1 300000", is_without_branches),
     ("native-lbr", f"--call-graph lbr --window {CYCLES}", "rivals 1 1 300000", is_without_branches),
-    ("cgroups-late", f"-G one {CYCLES}", "rivals 1 1 300000", is_late, "mount -t cgroup2 cgroup $groups; mkdir $groups/one;"),
+    ("cgroups-late", f"-G one {CYCLES}", "rivals 1 1 300000", is_late,
+     "mount -t cgroup2 cgroup $groups; mkdir $groups/one;"),
     # Two cgroups take turns on one CPU, with each other and with a thread in neither.
-    ("native-cgroups", f"-G one,two --switch-events -e '{NATIVE}'", RIVALS, is_of_cgroups((1, 2), is_native(99700, 1, 0, 2, True)),
-     "cgroups 1; " + OTHERS),
-    ("native-cgroups-2", f"-G one,two --switch-events -e '{NATIVE}'", RIVALS, is_of_cgroups((1, 2), is_native(99700, 1, 0, 2, True)),
+    ("native-cgroups", f"-G one,two --switch-events -e '{NATIVE}'", RIVALS,
+     is_of_cgroups((1, 2), is_native(99700, 1, 0, 2, True)), "cgroups 1; " + OTHERS),
+    ("native-cgroups-2", f"-G one,two --switch-events -e '{NATIVE}'", RIVALS,
+     is_of_cgroups((1, 2), is_native(99700, 1, 0, 2, True)), "cgroups 2; " + OTHERS),
+    ("default-cgroups", "-G one,two --switch-events", RIVALS, is_of_cgroups((1, 2), is_default_native(20, 2, True)),
      "cgroups 2; " + OTHERS),
-    ("default-cgroups", "-G one,two --switch-events", RIVALS, is_of_cgroups((1, 2), is_default_native(20, 2, True)), "cgroups 2; " + OTHERS),
     ("default", "", "rivals 1 1 60000000", is_default_native(20)),
     ("default-pipe", "", "rivals 1 4 60000000", is_piped(is_default_native(80, 4))),
     ("native-given-up", f"-e '{CLOCK}'", "rivals 1 1 30000000", is_given_up),
     ("native-leader", f"--window=mode=native -e '{CLOCK}'", "rivals 1 1 300000", is_refused_leader),
-    ("effect-windows", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "classes 0 1 50", is_native(999700, 1)),
+    ("effect-windows", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "classes 0 1 50",
+     is_native(999700, 1)),
     ("effect", f"--no-window -c 300 {CYCLES}", "classes 0 1 50", is_effect),
-    ("record-tls", "--no-window -e cycles/period=20000,tls-size=64,tls-offset=$(tagged data)/u", f"tagged 5 {ROUNDS}", is_tagged(5)),
-    ("record-tls-pointer", "--no-window -e cycles/period=20000,tls-size=64,tls-offset=$(tagged pointer),tls-pointer/u", f"tagged 5 {ROUNDS}",
+    ("record-tls", "--no-window -e cycles/period=20000,tls-size=64,tls-offset=$(tagged data)/u", f"tagged 5 {ROUNDS}",
      is_tagged(5)),
-    ("record-tls-defer", "--no-window -e cycles/period=20000,tls-size=64,tls-offset=$(tagged data),tls-defer/", f"tagged 5 {ROUNDS}",
-     is_deferred),
+    ("record-tls-pointer", "--no-window -e cycles/period=20000,tls-size=64,tls-offset=$(tagged pointer),tls-pointer/u",
+     f"tagged 5 {ROUNDS}", is_tagged(5)),
+    ("record-tls-defer", "--no-window -e cycles/period=20000,tls-size=64,tls-offset=$(tagged data),tls-defer/",
+     f"tagged 5 {ROUNDS}", is_deferred),
     ("native-metrics", f"--window -c 9700 {CYCLES}", "classes 0 1 50", is_metrics),
 ]
 
 
-WITH_SPE = [("spe-pipe", f"{operations.SPE} -c 20000", "rivals 2 2 3000000", is_piped(operations.is_spe(500, more=operations.of_threads(4)))),
+WITH_SPE = [("spe-pipe", f"{operations.SPE} -c 20000", "rivals 2 2 3000000",
+             is_piped(operations.is_spe(500, more=operations.of_threads(4)))),
             *operations.ROWS]
 WITH_SERIES += perftools.ROWS["burst"]
-SCENARIOS = {"plain": WITHOUT_SERIES[:2] + perftools.ROWS["plain"], "burst": WITH_SERIES, **{name: WITHOUT_SERIES for name in STOCK}, "spe": WITH_SPE}
-# Not run unless rows are named: the patched one and Debian's do. (perf itself is the exception: Debian's is another one.)
+SCENARIOS = {"plain": WITHOUT_SERIES[:2] + perftools.ROWS["plain"], "burst": WITH_SERIES,
+             **{name: WITHOUT_SERIES for name in STOCK}, "spe": WITH_SPE}
+# Not run unless rows are named: the patched one and Debian's do. (perf itself is the exception: Debian's is another
+# one.)
 NAMED_ONLY = ("plain",)
 
 
 def chosen(name, patterns):
-    """-> the kernel's rows whose names match one of the patterns; without these, all, but for those that must be named"""
+    """-> the kernel's rows whose names match one of the patterns; without these, all, but for those that must be
+    named"""
     rows = SCENARIOS.get(name, [])
     if patterns:
         return [row for row in rows if any(fnmatch.fnmatch(row[0], p) for p in patterns)]
@@ -516,14 +567,15 @@ def helpers():
             with scratch() as tmp:
                 (tmp / "bin").mkdir()
                 for source in sources:
-                    run([CROSS + "gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o",
-                         str(tmp / "bin" / source.stem), str(source)])
+                    run([CROSS + "gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror", "-static",
+                         "-pthread", "-o", str(tmp / "bin" / source.stem), str(source)])
                 os.rename(tmp / "bin", place)
     return {f"bin/{f.name}": f for f in sorted(place.iterdir())}
 
 
 def initramfs(files, script):
-    directories = {str(p) for path in files for p in pathlib.PurePosixPath(path).parents if str(p) != "."} | {"tmp", "proc", "sys", "dev"}
+    directories = ({str(p) for path in files for p in pathlib.PurePosixPath(path).parents if str(p) != "."} |
+                   {"tmp", "proc", "sys", "dev"})
     members = [cpio(d, b"", 0o040755, 1) for d in sorted(directories)]
     members += [cpio(path, f.read_bytes(), 0o100755, 2 + i) for i, (path, f) in enumerate(files.items())]
     return b"".join(members) + cpio("init", script.encode(), 0o100755, 1000) + cpio("TRAILER!!!", b"", 0, 0)
@@ -543,16 +595,16 @@ def streams(name):
 
 
 def recordings(name, wanted=None, keep=None):
-    """Boots the kernel and makes its recordings -> [(scenario, "ok" or "FAIL", figures)], the console's text. keep: a directory
-    that the recordings are copied to."""
+    """Boots the kernel and makes its recordings -> [(scenario, "ok" or "FAIL", figures)], the console's text. keep: a
+    directory that the recordings are copied to."""
     rows = chosen(name, wanted)
     files = {**programs(), **helpers(), "bin/busybox": unpacked("busybox-static") / "bin/busybox"}
     perf = any(map(is_perf, rows))
     if perf:
         files |= perftools.files({row[0] for row in rows})
     text = "".join((perftools.TEMPLATES.get(row[0], perftools.RECORDING) if is_perf(row) else RECORDING) %
-                   {"name": row[0], "options": row[1], "program": row[2], "before": row[4] if len(row) > 4 else "", **streams(row[0]),
-                    "fields": ",tls" if "tls" in row[0] else ""} for row in rows)
+                   {"name": row[0], "options": row[1], "program": row[2], "before": row[4] if len(row) > 4 else "",
+                    **streams(row[0]), "fields": ",tls" if "tls" in row[0] else ""} for row in rows)
     text += perftools.TESTING if perf else ""
     driver = module(name)
     if driver:
@@ -565,8 +617,10 @@ def recordings(name, wanted=None, keep=None):
         console = boot(kernel(name), tmp / "initrd", f"kernel={name}", cpus=1, outside=tmp / "out")
         if keep:
             shutil.copytree(tmp / "out", pathlib.Path(keep) / name, dirs_exist_ok=True)
-        checks = [("check", lambda: says("ok" if SCENARIOS[name] is WITH_SERIES else "no")(read(tmp / "out/check.log")))]
-        checks += [(row[0], lambda row=row: row[3](Recording(tmp / "out", row[0], tmp / "root").whole())) for row in rows]
+        checks = [("check",
+                   lambda: says("ok" if SCENARIOS[name] is WITH_SERIES else "no")(read(tmp / "out/check.log")))]
+        checks += [(row[0], lambda row=row: row[3](Recording(tmp / "out", row[0], tmp / "root").whole()))
+                   for row in rows]
         if perf:
             checks.append(("perf-tests", lambda: perftools.tests_passed(read(tmp / "out/perf-tests.log"))))
         for scenario, check in checks:

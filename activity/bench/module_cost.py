@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python module costs: a span, and a step of a task of asyncio with and without a stack of activities. Medians of
-rounds that take turns, in ns of CPU time."""
+"""What the Python module costs: a span, and a step of a task of asyncio with and without a stack of activities.
+Medians of rounds that take turns, in ns of CPU time."""
 import asyncio
 import statistics
 import time

@@ -75,7 +75,8 @@ _new_stack = _function("activity_stack_new", ctypes.c_void_p)
 _switch = _function("activity_switch", ctypes.c_void_p, ctypes.c_void_p)
 _publish = _function("activity_publish", ctypes.c_int, ctypes.POINTER(_Process))
 
-_current = contextvars.ContextVar("reticle_activity", default=None)  # of a span: context, ids and attributes, as the library wants them
+# Of a span: context, ids and attributes, as the library wants them.
+_current = contextvars.ContextVar("reticle_activity", default=None)
 _keys = {}  # name of an attribute: its index
 _stacks = []  # of tasks that have ended, for those that begin: some
 _STACKS = 256
@@ -120,7 +121,8 @@ def _push_span(ids, attributes):
 
 
 def _snapshot():
-    """-> what the thread's record says in the present span. In a callback it says nothing, and the context variable does."""
+    """-> what the thread's record says in the present span. In a callback it says nothing, and the context variable
+    does."""
     snapshot, present = _Snapshot(), _current.get()
     _capture(snapshot)
     if present and snapshot.raw[:24] != present[1][:24]:
@@ -137,8 +139,8 @@ def _encode(attributes):
     for key, value in attributes.items():
         index, value = _key(key), str(value).encode()
         if len(value) + 2 > left:
-            warnings.warn(f"the attribute {key!r} is left out: it takes {len(value) + 2} bytes, and {left} of {_ROOM} are left",
-                          RuntimeWarning, stacklevel=3)
+            warnings.warn(f"the attribute {key!r} is left out: it takes {len(value) + 2} bytes, and {left} of {_ROOM} "
+                          "are left", RuntimeWarning, stacklevel=3)
             continue
         encoded.append((index, value))
         left -= len(value) + 2
@@ -151,20 +153,22 @@ def _check_task():
         return
     task = asyncio.current_task()
     if task is not None and type(task.get_coro()) is not _Followed:
-        raise RuntimeError("this task is not followed: use reticle_activity.run, or follow_tasks before the task is made")
+        raise RuntimeError(
+            "this task is not followed: use reticle_activity.run, or follow_tasks before the task is made")
 
 
 class span:
     """with span(): a new span within the present one, or the first one of a new trace. with span(context): that one.
 
-    There are 84 bytes for attributes, each of which takes 2 more than its value in UTF-8. One for which there is no room
-    left is left out, with a RuntimeWarning."""
+    There are 84 bytes for attributes, each of which takes 2 more than its value in UTF-8. One for which there is no
+    room left is left out, with a RuntimeWarning."""
 
     __slots__ = ("context", "_ids", "_attributes", "_before", "_token")
 
     def __init__(self, context=None, attributes=None):
         self.context = context = _below(current()) if context is None else context
-        self._ids = context.trace_id.to_bytes(16, "big") + context.span_id.to_bytes(8, "big") + bytes((context.trace_flags & 255,))
+        self._ids = (context.trace_id.to_bytes(16, "big") + context.span_id.to_bytes(8, "big") +
+                     bytes((context.trace_flags & 255,)))
         self._attributes = _encode(attributes) if attributes else ()
 
     def __enter__(self):
@@ -209,7 +213,8 @@ def bind(function):
     """-> a function that does the same within the present span, whichever thread calls it, and when"""
     _refuse_generators(function)
     if inspect.iscoroutinefunction(function):
-        raise TypeError("calling a coroutine function does not run it; a task begins within the span in which it is made")
+        raise TypeError(
+            "calling a coroutine function does not run it; a task begins within the span in which it is made")
     snapshot, context = _snapshot(), contextvars.copy_context()
 
     @functools.wraps(function)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Python module: what the thread's record says at each place, read back with the library's own activity_capture."""
+"""The Python module: what the thread's record says at each place, read back with the library's own
+activity_capture."""
 import asyncio
 import ctypes
 import contextvars
@@ -65,7 +66,8 @@ def divide():
 
 
 def test_attributes_without_room():
-    assert "'user' is left out: it takes 85 bytes" in raises(RuntimeWarning, span, attributes={"user": "u" * 83})  # -W error
+    # With -W error.
+    assert "'user' is left out: it takes 85 bytes" in raises(RuntimeWarning, span, attributes={"user": "u" * 83})
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         with span(attributes={"user": "é" * 35, "http.route": "/longer/route", "more": "shorter"}):
@@ -232,7 +234,8 @@ async def many(n):
 
 
 def test_stacks_that_are_kept():
-    """After very many tasks at a time, those that begin next still find stacks, and most of the memory is free again."""
+    """After very many tasks at a time, those that begin next still find stacks, and most of the memory is free
+    again."""
     reticle_activity.run(many(3 * reticle_activity._STACKS))
     gc.collect()
     assert len(reticle_activity._stacks) == reticle_activity._STACKS

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks of asyncio: requests that one thread serves in turn, with nested spans, a worker thread, an exception, and tasks that
-are cancelled while they wait.
+"""Tasks of asyncio: requests that one thread serves in turn, with nested spans, a worker thread, an exception, and
+tasks that are cancelled while they wait.
 
-Where the other examples say which function works in which span, this one says when: TID BEGIN END SPAN ATTRIBUTE, in ns of
-CLOCK_MONOTONIC."""
+Where the other examples say which function works in which span, this one says when: TID BEGIN END SPAN ATTRIBUTE, in
+ns of CLOCK_MONOTONIC."""
 import asyncio
 import contextlib
 import threading

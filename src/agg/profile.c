@@ -8,30 +8,6 @@
 #include "agg/trace_keys.h"
 #include "base/sort.h"
 
-/* "[libc.so.6+0x1234]"; a name that has brackets of its own keeps one pair. Large tables have many of them: no printf.
- */
-static void print_offset(const char *dso, u64 addr, char *buf, size_t size)
-{
-	size_t len = strlen(dso), at = 0;
-	char tail[24];
-	int from = sizeof(tail);
-
-	if (len > 2 && dso[0] == '[' && dso[len - 1] == ']') {
-		dso++;
-		len -= 2;
-	}
-	tail[--from] = 0;
-	tail[--from] = ']';
-	do
-		tail[--from] = "0123456789abcdef"[addr & 15];
-	while (addr >>= 4);
-	memcpy(&tail[from -= 3], "+0x", 3);
-	len = MIN(len, size - 1 - (sizeof(tail) - (size_t)from));
-	buf[at++] = '[';
-	memcpy(buf + at, dso, len);
-	memcpy(buf + at + len, tail + from, sizeof(tail) - (size_t)from);
-}
-
 const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, size_t size)
 {
 	const struct frame *f = frames_get(p->frames, frame);
@@ -40,11 +16,7 @@ const char *profile_frame_name(const struct profile *p, u32 frame, char *buf, si
 		return strtab_get(p->strings, f->inlined);
 	if (f->sym != ID_NONE)
 		return dsos_symbol_name(p->dsos, f->dso, f->sym);
-	if (!f->dso && !f->addr)
-		snprintf(buf, size, "[unknown]");
-	else
-		print_offset(dsos_at(p->dsos, f->dso)->short_name, f->addr, buf, size);
-	return buf;
+	return place_made_up_name(p->dsos, f->dso, f->addr, buf, size);
 }
 
 void profile_frame_place(const struct profile *p, u32 frame, char *buf, size_t size)
@@ -133,23 +105,25 @@ void profile_measure_rows(struct profile *p)
 				p->measures[m].rows(p, &p->events.v[i]);
 }
 
+void profile_event_free(const struct profile *p, struct profile_event *e)
+{
+	tree_free(&e->tree);
+	vec_free(&e->rows);
+	arena_free(&e->keys);
+	free(e->row_of);
+	free(e->row_nodes);
+	free(e->row_first);
+	for (u32 m = 0; m < NR_MEASURES; m++)
+		if (e->measured[m])
+			p->measures[m].free_event(e->measured[m]);
+}
+
 void profile_free(struct profile *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->events.n; i++) {
-		struct profile_event *e = &p->events.v[i];
-
-		tree_free(&e->tree);
-		vec_free(&e->rows);
-		arena_free(&e->keys);
-		free(e->row_of);
-		free(e->row_nodes);
-		free(e->row_first);
-		for (u32 m = 0; m < NR_MEASURES; m++)
-			if (e->measured[m])
-				p->measures[m].free_event(e->measured[m]);
-	}
+	for (size_t i = 0; i < p->events.n; i++)
+		profile_event_free(p, &p->events.v[i]);
 	vec_free(&p->events);
 	vec_free(&p->places);
 	stack_cuts_free(&p->cuts);

@@ -12,8 +12,9 @@
 
 #include "agg/measure.h"
 #include "agg/tree.h"
+#include "attrib/filter.h"
+#include "attrib/place.h"
 #include "attrib/tally.h"
-#include "base/lists.h"
 #include "base/map.h"
 #include "base/strtab.h"
 #include "codec/evlist.h"
@@ -171,12 +172,9 @@ struct profile {
 	u64 time_slice_ns, time_base; /* SORT_TIME: slice n begins at time_base + n * time_slice_ns */
 };
 
-/* Which rows are kept, by the user's filters; an empty list keeps all. */
+/* Which rows are kept, by the user's filters. */
 struct row_filter {
-	struct name_list dsos;	  /* short names or paths */
-	struct name_list symbols; /* whole names */
-	const char *symbol_part;  /* a part of the symbol's name, or NULL */
-	bool hide_unresolved;
+	struct place_filter places;
 	bool exclude_other; /* leave out rows without a parent, too */
 };
 
@@ -213,7 +211,7 @@ const struct graph_node *profile_row_graph(const struct profile *p, const struct
 					   const struct graph_opts *o, struct graph_room *room);
 void graph_room_free(struct graph_room *room);
 
-#define PROFILE_MADE_UP 512 /* the same everywhere, so that filters see the text that is shown */
+#define PROFILE_MADE_UP PLACE_MADE_UP
 
 /* Text of a frame: its symbol's name, or "[dso+0x1234]" when unresolved. NUL-terminated; buf is used only when it has
  * to be made up. */
@@ -242,12 +240,20 @@ void profile_count_stacks(struct profile *p, const struct profile_event *e);
 /* Adds cut stacks that were counted by DSO. */
 void profile_add_cuts(struct profile *p, const struct stack_cuts *by_dso);
 
+/* Does the filter keep code of this frame? */
+bool profile_keeps_frame(const struct profile *p, const struct place_filter *f, u32 frame);
+/* Leaves only stacks of samples in code that the filter keeps, in the trees and in the sums over events; events
+ * without any are dropped. For profiles that have no rows: those have filters of their own. */
+void profile_keep_places(struct profile *p, const struct place_filter *f);
+
 /* Fills e->rows and the related fields from e->tree, which is finished, and adds stack counts to p->tally. */
 void profile_make_rows(struct profile *p, struct profile_event *e, const struct row_filter *filter, u32 workers);
 
 /* Fills each measure's data for rows, once all events have their rows. */
 void profile_measure_rows(struct profile *p);
 
+/* What the event holds. */
+void profile_event_free(const struct profile *p, struct profile_event *e);
 void profile_free(struct profile *p);
 
 #endif

@@ -37,33 +37,14 @@ struct walk {
 	u8 frame_keys[MAX_KEYS]; /* those in use */
 	u32 nr_frame_keys;
 	u32 at_symbol;	/* where the symbol stands among them: it always does */
-	bool of_frames; /* else rows are groups as a whole */
+	bool of_frames; /* rows have values of frames */
+	bool by_frame;	/* else rows are groups as a whole */
 	u32 *active;	/* per row: how many of its nodes are above the walk's place */
 	u64 *named;	/* per row: weight of the group that named it */
 	size_t active_cap;
 	u64 group_total; /* of the group that is walked */
 	bool distinct;	 /* no two (group, frame) share a row: no need to look */
 };
-
-static bool frame_kept(struct walk *w, u32 id)
-{
-	const struct row_filter *f = w->filter;
-	const struct frame *frame = frames_get(w->p->frames, id);
-	const struct dso *dso = dsos_at(w->p->dsos, frame->dso);
-	const char *name;
-	char buf[PROFILE_MADE_UP];
-
-	if (!f)
-		return true;
-	if (f->hide_unresolved && frame->sym == ID_NONE)
-		return false;
-	if (!name_list_holds(&f->dsos, dso->short_name) && !name_list_holds(&f->dsos, dso->path))
-		return false;
-	if (!f->symbols.n && !f->symbol_part)
-		return true;
-	name = profile_frame_name(w->p, id, buf, sizeof(buf));
-	return name_list_holds(&f->symbols, name) && (!f->symbol_part || strstr(name, f->symbol_part));
-}
 
 static const struct frame_info *frame_info(struct walk *w, u32 id)
 {
@@ -74,7 +55,7 @@ static const struct frame_info *frame_info(struct walk *w, u32 id)
 		return info;
 	f = *frames_get(w->p->frames, id);
 	info->known = true;
-	info->kept = frame_kept(w, id);
+	info->kept = !w->filter || profile_keeps_frame(w->p, &w->filter->places, id);
 	for (u32 i = 0; i < w->nr_frame_keys; i++)
 		w->frame_values[(size_t)id * w->nr_frame_keys + i] =
 			sort_key_row(w->frame_keys[i])->of_frame(&w->keys, &f);
@@ -138,7 +119,7 @@ static u32 find_row(struct walk *w, u32 group, u32 frame)
 		if (!frame_info(w, frame)->kept)
 			return ID_NONE;
 		values = w->frame_values + (size_t)frame * w->nr_frame_keys;
-		frame = values[w->at_symbol];
+		frame = w->of_frames ? values[w->at_symbol] : ID_NONE;
 	}
 	for (u32 i = 0, of_frame = 0; i < p->nr_sort; i++) {
 		const struct sort_key_row *key = sort_key_row(p->sort_order[i]);
@@ -219,7 +200,7 @@ static void walk_group(struct walk *w, u32 top)
 	}
 }
 
-/* Rows whose keys do not include a frame's are the groups themselves. */
+/* Rows whose keys do not include a frame's are the groups themselves, unless some code of these is left out. */
 static void whole_group(struct walk *w, u32 top)
 {
 	const struct tree_node *n = &w->e->tree.nodes.v[top];
@@ -329,10 +310,11 @@ void profile_make_rows(struct profile *p, struct profile_event *e, const struct 
 	memset(e->row_of, 0xff, sizeof(u32) * (e->tree.nodes.n + 1));
 	w.distinct = rows_are_distinct(p);
 	use_frame_keys(&w);
+	w.by_frame = w.of_frames || (filter && place_filter_used(&filter->places));
 	w.last = mem_zalloc(sizeof(*w.last) * ((size_t)frames_count(p->frames) + 1));
 	for (u32 top = e->tree.nodes.n ? nodes[0].first_kid : ID_NONE; top != ID_NONE; top = nodes[top].next_kid) {
 		w.group_total = nodes[top].total;
-		if (w.of_frames)
+		if (w.by_frame)
 			walk_group(&w, top);
 		else
 			whole_group(&w, top);

@@ -2,6 +2,9 @@
 #include "attrib/filter.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "attrib/place.h"
 
 int sample_filter_check(const struct sample_filter *f, const struct evlist *l, const struct notify *notify)
 {
@@ -37,4 +40,26 @@ bool sample_filter_thread(const struct sample_filter *f, u32 pid, u32 tid, const
 		return true;
 	return name_list_holds(&f->comms,
 			       t->comm == ID_NONE ? thread_made_up_name(tid, made_up) : strtab_get(strings, t->comm));
+}
+
+bool place_filter_keeps(const struct place_filter *f, const struct dso *dso, bool resolved, const char *name)
+{
+	if (f->hide_unresolved && !resolved)
+		return false;
+	if (!name_list_holds(&f->dsos, dso->short_name) && !name_list_holds(&f->dsos, dso->path))
+		return false;
+	if (!place_filter_names(f))
+		return true;
+	return name && name_list_holds(&f->symbols, name) && (!f->symbol_part || strstr(name, f->symbol_part));
+}
+
+bool place_filter_keeps_code(const struct place_filter *f, struct dsos *dsos, u32 dso, u32 sym, u64 addr)
+{
+	char buf[PLACE_MADE_UP];
+	const char *name = NULL;
+
+	if (place_filter_names(f))
+		name = sym != ID_NONE ? dsos_symbol_name(dsos, dso, sym) :
+					place_made_up_name(dsos, dso, addr, buf, sizeof(buf));
+	return place_filter_keeps(f, dsos_at(dsos, dso), sym != ID_NONE, name);
 }

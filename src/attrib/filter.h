@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filter: decides which samples are kept, by properties of the sample and of its thread. */
+/* Filters: decide which samples are kept, by properties of the sample, of its thread, and of the code that it lies in.
+ */
 #ifndef ATTRIB_FILTER_H
 #define ATTRIB_FILTER_H
 
@@ -16,6 +17,33 @@ struct sample_filter {
 	const char *activity;		/* KEY=VALUE, or NULL: only threads that worked for such an activity */
 	const u8 *activities;		/* the same, settled: of each number (state/timelines.h) whether it is one */
 };
+
+/* By code. Of samples it asks for the place of the sample itself, not for its callers; of rows, for the row's
+ * function. Empty lists keep all. */
+struct place_filter {
+	struct name_list dsos;	  /* short names or paths */
+	struct name_list symbols; /* whole names */
+	const char *symbol_part;  /* a part of the symbol's name, or NULL */
+	bool hide_unresolved;
+};
+
+static inline bool place_filter_names(const struct place_filter *f)
+{
+	return f->symbols.n || f->symbol_part;
+}
+
+static inline bool place_filter_used(const struct place_filter *f)
+{
+	return f->dsos.n || place_filter_names(f) || f->hide_unresolved;
+}
+
+/* resolved: there is a symbol. name: what is shown for it, be it made up; NULL: nothing is, or the filter does not ask
+ * (place_filter_names). */
+bool place_filter_keeps(const struct place_filter *f, const struct dso *dso, bool resolved, const char *name);
+
+/* The same of code by its DSO and symbol (ID_NONE: none), and its address there, which names it if it has no symbol.
+ */
+bool place_filter_keeps_code(const struct place_filter *f, struct dsos *dsos, u32 dso, u32 sym, u64 addr);
 
 /* ERR_USAGE, noted, if samples of some event do not have the field that the filter needs. */
 int sample_filter_check(const struct sample_filter *f, const struct evlist *l, const struct notify *notify);

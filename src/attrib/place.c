@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attrib/place.h"
 
+#include <stdio.h>
 #include <string.h>
 
 u32 context_cpumode(u64 mark)
@@ -85,6 +86,39 @@ void place_find(struct dsos *dsos, const struct thread_view *thread, u32 cpumode
 	out->dso = m->dso;
 	out->addr = vmap_addr(m, dsos, ip);
 	out->sym = dsos_symbol_at(dsos, m->dso, out->addr);
+}
+
+/* "[libc.so.6+0x1234]"; a name that has brackets of its own keeps one pair. Large tables have many of them: no printf.
+ */
+static void print_offset(const char *dso, u64 addr, char *buf, size_t size)
+{
+	size_t len = strlen(dso), at = 0;
+	char tail[24];
+	int from = sizeof(tail);
+
+	if (len > 2 && dso[0] == '[' && dso[len - 1] == ']') {
+		dso++;
+		len -= 2;
+	}
+	tail[--from] = 0;
+	tail[--from] = ']';
+	do
+		tail[--from] = "0123456789abcdef"[addr & 15];
+	while (addr >>= 4);
+	memcpy(&tail[from -= 3], "+0x", 3);
+	len = MIN(len, size - 1 - (sizeof(tail) - (size_t)from));
+	buf[at++] = '[';
+	memcpy(buf + at, dso, len);
+	memcpy(buf + at + len, tail + from, sizeof(tail) - (size_t)from);
+}
+
+const char *place_made_up_name(const struct dsos *dsos, u32 dso, u64 addr, char *buf, size_t size)
+{
+	if (!dso && !addr)
+		snprintf(buf, size, "[unknown]");
+	else
+		print_offset(dsos_at(dsos, dso)->short_name, addr, buf, size);
+	return buf;
 }
 
 const char *place_kernel_function(struct dsos *dsos, const struct maps *kernel, u64 addr, u64 *start,

@@ -16,6 +16,12 @@ struct place {
 /* cpumode: PERF_RECORD_MISC_CPUMODE_MASK bits of the sample, or of the last PERF_CONTEXT_* mark in its chain. */
 void place_find(struct dsos *dsos, const struct thread_view *thread, u32 cpumode, u64 ip, struct place *out);
 
+#define PLACE_MADE_UP 512 /* the same everywhere, so that filters see the text that is shown */
+
+/* What is shown for code without a symbol: "[dso+0x1234]", or "[unknown]" where not even an address is known; cut if
+ * it does not fit. size >= 32. Returns buf. */
+const char *place_made_up_name(const struct dsos *dsos, u32 dso, u64 addr, char *buf, size_t size);
+
 /* The mode in which code at addr runs, if only the mappings can tell: PERF_RECORD_MISC_USER or _KERNEL, depending on
  * whether user space or the kernel maps something there; _HYPERVISOR if neither does. */
 u32 place_mode(const struct thread_view *thread, u64 addr);

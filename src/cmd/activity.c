@@ -34,6 +34,7 @@ struct config {
 
 static const struct opt options[] = {
 	SELECT_OPTS(struct config),
+	SELECT_PLACE_OPTS(struct config, select, 'd', 'S', 'U', "samples"),
 	OPT(0, "by", OPT_STRING, by, "KEY",
 	    "tell activities apart by this: trace_id, span_id, root_span_id, service or an attribute"),
 	OPT(0, "lines", OPT_U32, lines, "N", "show at most N activities; 0: all (default: 20)"),
@@ -100,20 +101,30 @@ static int set_keys(const struct config *c, const struct session *s, struct sele
 	return 0;
 }
 
+/* The first of the options that was given with which waits are not shown, and why; or NULL. */
+static const char *against_waits(const struct select *s, const char **why)
+{
+	const char *place = select_place_option(s);
+
+	*why = place ? "a thread may wait in any function" : "they begin and end anywhere";
+	return place ? place : s->time ? "--time" : s->cpus ? "--cpu" : NULL;
+}
+
 /* Before the profile is made, which takes the session's processes. *out is NULL if the recording does not say. */
-static int read_waits(const struct selected *sel, struct session *s, const struct activities_opts *o,
-		      struct session_waits **out, const struct notify *to)
+static int read_waits(const struct config *c, const struct selected *sel, struct session *s,
+		      const struct activities_opts *o, struct session_waits **out, const struct notify *to)
 {
 	const struct pipeline_opts *p = &sel->pipeline;
 	struct timeranges times = { 0 };
 	struct sample_filter filter;
+	const char *why, *against = against_waits(&c->select, &why);
 	int err = 0;
 
 	*out = NULL;
 	if (!activity_key(&s->timelines, o->key) || !session_has_waits(s))
 		return 0;
-	if (p->time || p->samples.cpus.n) {
-		notify_warn(to, "waits are not shown with --time and --cpu: they begin and end anywhere");
+	if (against) {
+		notify_warn(to, "waits are not shown with %s: %s", against, why);
 		return 0;
 	}
 	err = session_filter(s, &p->samples, NULL, &times, &filter);
@@ -142,6 +153,7 @@ static enum activity_table table_named(const struct config *c)
 static int check_form(const struct config *c, const struct notify *to)
 {
 	enum activity_table table = table_named(c);
+	const char *why, *against = against_waits(&c->select, &why);
 
 	if (c->csv && c->json)
 		return notify_error(to, ERR_USAGE, "--csv and --json exclude each other");
@@ -152,8 +164,9 @@ static int check_form(const struct config *c, const struct notify *to)
 				    c->table);
 	if (table == ACTIVITY_CAUSES && !c->slow)
 		return notify_error(to, ERR_USAGE, "--table causes needs --slow, which compares activities");
-	if (table >= ACTIVITY_WAITS && (c->select.time || c->select.cpus))
-		return notify_error(to, ERR_USAGE, "--table %s: waits are not shown with --time and --cpu", c->table);
+	if (table >= ACTIVITY_WAITS && against)
+		return notify_error(to, ERR_USAGE, "--table %s: waits are not shown with %s: %s", c->table, against,
+				    why);
 	return 0;
 }
 
@@ -185,7 +198,7 @@ static int show(const struct command_ctx *ctx, const struct config *c, struct se
 	int err = set_keys(c, s, sel, &o, ctx->notify);
 
 	if (!err)
-		err = read_waits(sel, s, &o, &read, ctx->notify);
+		err = read_waits(c, sel, s, &o, &read, ctx->notify);
 	if (!err && activity_key(&s->timelines, o.key))
 		err = check_table(c, s, read, ctx->notify);
 	if (!err)
@@ -227,7 +240,7 @@ static void sort_by_trace(struct pipeline_opts *p)
 /* Are some samples left out? */
 static bool filters(const struct select *s)
 {
-	return s->comms || s->pids || s->tids || s->cpus || s->time || s->activity;
+	return s->comms || s->pids || s->tids || s->cpus || s->time || s->activity || select_place_option(s);
 }
 
 static int read_host(const struct config *c, struct selected *sel, struct activity_host *h, const struct notify *to)

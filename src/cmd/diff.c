@@ -301,7 +301,7 @@ static int check_comparable(const struct run *r)
 	}
 	for (u32 i = 0; i < r->diff.nr_files; i++)
 		samples += r->files[i].tally.samples;
-	select_note_nothing_left(&r->c->select, samples, r->ctx->notify);
+	(void)select_note_nothing_left(&r->c->select, samples, r->ctx->notify);
 	return notify_error(r->ctx->notify, ERR_NOTFOUND,
 			    pairs ? "there are no rows to compare" :
 				    "no event has samples in the baseline and in another recording (see reticle "

@@ -151,6 +151,7 @@ static const char *const row_tables[] = { [TABLE_SAMPLES] = "samples", [TABLE_ME
 
 static const struct opt opts[] = {
 	SELECT_OPTS(struct config),
+	SELECT_PLACE_OPTS(struct config, select, 'd', 'S', 'U', "samples"),
 	OPT(0, "to", OPT_STRING, to, "FORMAT",
 	    "svg, folded, csv, json, bolt, fdata, autofdo, branches, pprof, otlp or parquet (default: by the ending "
 	    "of the "
@@ -273,6 +274,11 @@ static int check_options(const struct config *c, const struct exporter *x, const
 		if (options[i].given && !(options[i].of & x->what))
 			return notify_error(to, ERR_USAGE, "option --%s works only with --to %s", options[i].name,
 					    options[i].formats);
+	if (select_place_option(&c->select) && x->what == EXPORT_BRANCHES)
+		return notify_error(to, ERR_USAGE,
+				    "option %s does not work with --to %s: all branches of one file are written "
+				    "(choose it with --binary)",
+				    select_place_option(&c->select), x->name);
 	if (c->select.activity && x->what == EXPORT_BRANCHES)
 		return notify_error(to, ERR_USAGE, "option --activity does not work with --to %s: branches have none",
 				    x->name);
@@ -419,7 +425,7 @@ static int export_profile(const struct config *c, const struct exporter *x, cons
 	made.e = x->what & EXPORT_STACKS ? choose_event(made.p, c, to) : NULL;
 	if (c->outcome && !made.p->events.n)
 		c->outcome->end = PUSH_EMPTY;
-	else if (!made.e && !made.p->events.n && !(x->what & EXPORT_STACKS))
+	else if (!(x->what & EXPORT_STACKS) && (!made.p->events.n || x->what == EXPORT_REPORT))
 		select_note_empty(&c->select, made.p, to);
 	if (x->what & EXPORT_STACKS && !made.e)
 		err = ERR_NOTFOUND;
@@ -447,10 +453,11 @@ static int export_as(const struct config *c, const struct exporter *x, enum row_
 		.formulas = c->formulas,
 		.output = c->output,
 		.stacks = c->stacks,
+		.select = &c->select,
 	};
 
 	if (x->what == EXPORT_BRANCHES)
-		return export_branches(o, x->branches, c->binary, c->output, to);
+		return export_branches(o, x->branches, c->binary, c->output, &c->select, to);
 	return x->what & EXPORT_ROWS ? export_rows(o, &rows, to) : export_profile(c, x, o, to);
 }
 

@@ -203,7 +203,7 @@ static int write_binary(const struct branch_traces *t, enum branch_form form, co
 }
 
 int export_branches(const struct pipeline_opts *o, enum branch_form form, const char *binary, const char *output,
-		    const struct notify *to)
+		    const struct select *select, const struct notify *to)
 {
 	struct branch_traces traces = { 0 };
 	struct session *s;
@@ -212,6 +212,8 @@ int export_branches(const struct pipeline_opts *o, enum branch_form form, const 
 	if (err)
 		return err;
 	err = branch_walk(s, o, &traces, to);
+	if (!err && !traces.samples && select_note_nothing_left(select, s->data.nr_samples, to))
+		err = ERR_NOTFOUND;
 	if (!err)
 		err = write_binary(&traces, form, binary, output, o->input, to);
 	branch_traces_free(&traces);

@@ -4,13 +4,13 @@
 #ifndef CMD_EXPORT_BRANCHES_H
 #define CMD_EXPORT_BRANCHES_H
 
-#include "pass/pipeline.h"
+#include "cmd/select.h"
 
 enum branch_form { BRANCHES_NONE, BRANCHES_BOLT, BRANCHES_FDATA, BRANCHES_AUTOFDO, BRANCHES_CSV };
 
 /* binary: its path, its name, or how its build id begins; NULL: the one with the most branches. output: NULL or "-":
- * standard output. Errors are noted. */
+ * standard output. select: where the pipeline's options come from. Errors are noted. */
 int export_branches(const struct pipeline_opts *o, enum branch_form form, const char *binary, const char *output,
-		    const struct notify *to);
+		    const struct select *select, const struct notify *to);
 
 #endif

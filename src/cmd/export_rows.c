@@ -93,6 +93,7 @@ static int write_tables(struct session *s, const struct pipeline_opts *o, const 
 		.events = &s->src->events,
 		.deferred = &s->deferred,
 		.filter = filter,
+		.places = &o->rows.places,
 		.windows = windows.on ? &windows.windows : NULL,
 		.samples = session_spe(s) ? UINT64_MAX : s->data.nr_samples,
 	});
@@ -102,7 +103,9 @@ static int write_tables(struct session *s, const struct pipeline_opts *o, const 
 	err = collect(s, o, windows.on ? &windows.windows : NULL, r, to);
 	if (!sample_rows_end(r) && !err)
 		err = notify_error(to, ERR_IO, "zstd could not pack the rows");
-	if (!err && rows->table == TABLE_MEMORY && !sample_rows_count(r))
+	if (!err && !sample_rows_count(r) && sample_rows_filtered(r))
+		(void)select_note_nothing_left(rows->select, sample_rows_filtered(r), to);
+	else if (!err && rows->table == TABLE_MEMORY && !sample_rows_count(r))
 		notify_warn(to, "no sample says what it loaded or stored (record with reticle mem record)");
 	if (!err)
 		notify_at(to, NOTE_INFO, 0, NULL, NO_OFFSET, "%llu rows, %llu distinct stacks",

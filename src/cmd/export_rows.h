@@ -3,15 +3,16 @@
 #ifndef CMD_EXPORT_ROWS_H
 #define CMD_EXPORT_ROWS_H
 
-#include "pass/pipeline.h"
+#include "cmd/select.h"
 #include "view/export/sample_rows.h"
 
 struct export_rows_opts {
 	enum row_table table;
 	enum row_form form;
-	bool formulas;	    /* CSV: texts that look like formulas stay as they are */
-	const char *output; /* NULL or "-": standard output */
-	const char *stacks; /* the file for the frames of stacks; NULL: they are not written */
+	bool formulas;		     /* CSV: texts that look like formulas stay as they are */
+	const char *output;	     /* NULL or "-": standard output */
+	const char *stacks;	     /* the file for the frames of stacks; NULL: they are not written */
+	const struct select *select; /* where the pipeline's options come from */
 };
 
 /* Errors are noted. */

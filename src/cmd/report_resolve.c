@@ -318,8 +318,8 @@ int report_resolve(const struct report_config *c, struct selected *s, struct rep
 	o->hierarchy = c->hierarchy;
 	o->grouped = c->group;
 	o->only[COLUMN_COMM] = only_one(&s->pipeline.samples.comms);
-	o->only[COLUMN_DSO] = only_one(&s->pipeline.rows.dsos);
-	o->only[COLUMN_SYMBOL] = only_one(&s->pipeline.rows.symbols);
+	o->only[COLUMN_DSO] = only_one(&s->pipeline.rows.places.dsos);
+	o->only[COLUMN_SYMBOL] = only_one(&s->pipeline.rows.places.symbols);
 	s->pipeline.children = c->children != 0 && !c->hierarchy && (!only_fields(c) || shows(o, COLUMN_CHILDREN));
 	s->pipeline.no_chains = !s->pipeline.children && o->graph == GRAPH_NONE;
 	s->pipeline.graph_key = c->json || o->graph != GRAPH_NONE ? graph_key(c) : GRAPH_KEY_FUNCTION;

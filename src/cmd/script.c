@@ -36,8 +36,8 @@ static const struct opt opts[] = {
 	SELECT_OPTS(struct config),
 	OPT('F', "fields", OPT_LIST, fields, "FIELDS",
 	    "[KIND:]NAME,...: show these fields, or more (+NAME) or fewer (-NAME)"),
-	OPT('S', "symbols", OPT_STRING, select.symbols, "NAMES", "only samples in these functions"),
-	OPT(0, "dsos", OPT_STRING, select.dsos, "NAMES", "only samples in these shared objects"),
+	/* perf's -d is another option here. */
+	SELECT_PLACE_OPTS(struct config, select, 0, 'S', 0, "samples"),
 	OPT('G', "hide-call-graph", OPT_FLAG, show.hide_chains, NULL, "do not show call chains"),
 	OPT(0, "max-stack", OPT_U32, show.max_stack, "N", "call chains of at most N frames (127)"),
 	OPT(0, "stop-bt", OPT_STRING, stops, "NAMES", "end call chains at these functions"),
@@ -86,8 +86,7 @@ static int resolve_options(struct config *c, struct selected *s, const struct no
 		return notify_error(to, ERR_USAGE, "--reltime and --deltatime exclude each other");
 	c->show.stitch = !c->select.no_stitch;
 	c->show.samples = s->pipeline.samples;
-	c->show.symbols = split_names(c->select.symbols, &s->arena);
-	c->show.dsos = split_names(c->select.dsos, &s->arena);
+	c->show.places = s->pipeline.rows.places;
 	c->show.stops = split_names(c->stops, &s->arena);
 	return 0;
 }
@@ -197,7 +196,7 @@ static int show(const struct config *c, struct session *session, const struct no
 	err = script_run(&s, session->src, refs, n, workers, STDOUT_FILENO, session->opts.stop, &result);
 	status = finish(err, &result, to);
 	if (!err && n && !result.printed)
-		select_note_nothing_left(&c->select, n, to);
+		(void)select_note_nothing_left(&c->select, n, to);
 	if (c->verbose)
 		dsos_note_missing(session->dsos, to);
 	free(refs);

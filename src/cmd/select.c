@@ -114,9 +114,10 @@ static int split_filters(const struct select *s, struct selected *out, const str
 		struct name_list *list;
 	} rows[] = {
 		{ "--comms", s->comms, &out->pipeline.samples.comms },
-		{ "--dsos", s->dsos, &out->pipeline.rows.dsos },
-		{ "--symbols", s->symbols, &out->pipeline.rows.symbols },
+		{ "--dsos", s->dsos, &out->pipeline.rows.places.dsos },
+		{ "--symbols", s->symbols, &out->pipeline.rows.places.symbols },
 	};
+	const char *part = s->symbol_part;
 
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		*rows[i].list = split_names(rows[i].text, &out->arena);
@@ -124,6 +125,9 @@ static int split_filters(const struct select *s, struct selected *out, const str
 			return notify_error(to, ERR_USAGE, "option %s: there is no name in '%s'", rows[i].option,
 					    rows[i].text);
 	}
+	if (part && !*part)
+		return notify_error(to, ERR_USAGE, "option --symbol-filter: there is no name in '%s'", part);
+	out->pipeline.rows.places.symbol_part = part;
 	return 0;
 }
 
@@ -162,8 +166,7 @@ int select_resolve(const struct select *s, struct selected *out, const struct no
 	o->no_stitch = s->no_stitch;
 	o->time = s->time;
 	o->samples.activity = s->activity;
-	o->rows.symbol_part = s->symbol_part;
-	o->rows.hide_unresolved = s->hide_unresolved;
+	o->rows.places.hide_unresolved = s->hide_unresolved;
 	o->session.workers = s->threads;
 	o->session.symbols = (struct symbol_opts){
 		.kallsyms = s->kallsyms,
@@ -183,7 +186,16 @@ void selected_free(struct selected *s)
 	arena_free(&s->arena);
 }
 
-void select_note_nothing_left(const struct select *s, u64 samples, const struct notify *to)
+const char *select_place_option(const struct select *s)
+{
+	return s->dsos		  ? "--dsos" :
+	       s->symbols	  ? "--symbols" :
+	       s->symbol_part	  ? "--symbol-filter" :
+	       s->hide_unresolved ? "--hide-unresolved" :
+				    NULL;
+}
+
+bool select_note_nothing_left(const struct select *s, u64 samples, const struct notify *to)
 {
 	const struct {
 		const char *option, *text;
@@ -200,16 +212,19 @@ void select_note_nothing_left(const struct select *s, u64 samples, const struct 
 		{ "--hide-unresolved", s->hide_unresolved ? "" : NULL },
 	};
 	struct bytes said = { 0 };
+	bool any;
 
 	for (u32 i = 0; i < ARRAY_LEN(filters); i++)
 		if (filters[i].text)
 			bytes_printf(&said, "%s%s%s%s", said.len ? ", " : "", filters[i].option,
 				     *filters[i].text ? " " : "", filters[i].text);
 	bytes_char(&said, 0);
-	if (said.len > 1)
+	any = said.len > 1;
+	if (any)
 		notify_warn(to, "nothing is left of %llu sample%s by %s", (unsigned long long)samples, plural(samples),
 			    (char *)said.p);
 	bytes_free(&said);
+	return any;
 }
 
 void select_note_empty(const struct select *s, const struct profile *p, const struct notify *to)
@@ -218,7 +233,7 @@ void select_note_empty(const struct select *s, const struct profile *p, const st
 		if (p->events.v[i].rows.n)
 			return;
 	if (p->tally.samples)
-		select_note_nothing_left(s, p->tally.samples, to);
+		(void)select_note_nothing_left(s, p->tally.samples, to);
 }
 
 int selected_profile(struct selected *s, bool bar, struct session **session, struct profile **profile,

@@ -18,10 +18,12 @@ struct select {
 	u32 threads;
 };
 
-#define SELECT_OPT(letter, name, kind, config, field, arg, help)                                                      \
+#define SELECT_AT(letter, name, kind, config, path, field, arg, help)                                                 \
 	{                                                                                                             \
-		letter, name, kind, offsetof(config, select) + offsetof(struct select, field), arg, help              \
+		letter, name, kind, offsetof(config, path) + offsetof(struct select, field), arg, help                \
 	}
+#define SELECT_OPT(letter, name, kind, config, field, arg, help)                                                      \
+	SELECT_AT(letter, name, kind, config, select, field, arg, help)
 
 /* Rows for a command whose config has a member `struct select select`. */
 #define SELECT_OPTS(config)                                                                                           \
@@ -61,14 +63,19 @@ struct select {
 			   "ask $DEBUGINFOD_URLS for missing symbols"),                                               \
 		SELECT_OPT(0, "threads", OPT_U32, config, threads, "N", "use N threads (default: one per CPU)")
 
-/* Rows that choose among functions. */
-#define SELECT_ROW_OPTS(config)                                                                                       \
-	SELECT_OPT('d', "dsos", OPT_STRING, config, dsos, "NAMES", "only rows of these shared objects"),              \
-		SELECT_OPT('S', "symbols", OPT_STRING, config, symbols, "NAMES", "only rows of these functions"),     \
-		SELECT_OPT(0, "symbol-filter", OPT_STRING, config, symbol_part, "TEXT",                               \
-			   "only functions with TEXT in the name"),                                                   \
-		SELECT_OPT('U', "hide-unresolved", OPT_FLAG, config, hide_unresolved, NULL,                           \
-			   "only rows that have a symbol")
+/* Those that choose code. path: where the config has its `struct select`; the letters are those that mean this in the
+ * command, or 0; what: the rows or samples that are chosen. */
+#define SELECT_PLACE_OPTS(config, path, dsos_letter, symbols_letter, unresolved_letter, what)                         \
+	SELECT_AT(dsos_letter, "dsos", OPT_STRING, config, path, dsos, "NAMES",                                       \
+		  "only " what " of these shared objects"),                                                           \
+		SELECT_AT(symbols_letter, "symbols", OPT_STRING, config, path, symbols, "NAMES",                      \
+			  "only " what " of these functions"),                                                        \
+		SELECT_AT(0, "symbol-filter", OPT_STRING, config, path, symbol_part, "TEXT",                          \
+			  "only functions with TEXT in the name"),                                                    \
+		SELECT_AT(unresolved_letter, "hide-unresolved", OPT_FLAG, config, path, hide_unresolved, NULL,        \
+			  "only " what " that have a symbol")
+/* With report's letters. */
+#define SELECT_ROW_OPTS(config) SELECT_PLACE_OPTS(config, select, 'd', 'S', 'U', "rows")
 
 /* What the pipeline's options point to. */
 struct selected {
@@ -81,8 +88,12 @@ struct selected {
 int select_resolve(const struct select *s, struct selected *out, const struct notify *to);
 void selected_free(struct selected *s);
 
-/* Says which filters were given, as none of so many samples passed them. */
-void select_note_nothing_left(const struct select *s, u64 samples, const struct notify *to);
+/* The first of the options that choose code which was given, or NULL. */
+const char *select_place_option(const struct select *s);
+
+/* Says which filters were given, as none of so many samples passed them. False: none was given, and nothing is said.
+ */
+bool select_note_nothing_left(const struct select *s, u64 samples, const struct notify *to);
 /* The same for a profile, if it has no rows although there are samples. */
 void select_note_empty(const struct select *s, const struct profile *p, const struct notify *to);
 

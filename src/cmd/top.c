@@ -256,11 +256,11 @@ static void apply_state(struct top *t, struct pipeline_opts *o, const char *name
 	*o = t->selected.pipeline;
 	o->first_rows = rows_wanted(t);
 	if (*t->state.filter)
-		o->rows.symbol_part = t->state.filter;
+		o->rows.places.symbol_part = t->state.filter;
 	names[0] = t->state.only_dso;
 	names[1] = t->state.only_comm;
 	if (*names[0])
-		o->rows.dsos = (struct name_list){ &names[0], 1 };
+		o->rows.places.dsos = (struct name_list){ &names[0], 1 };
 	if (*names[1])
 		o->samples.comms = (struct name_list){ &names[1], 1 };
 }

@@ -432,7 +432,9 @@ static void make_rows(struct session *s, const struct pipeline_opts *o, struct p
 			continue;
 		profile_make_rows(p, e, &o->rows, s->opts.workers);
 	}
-	if (!o->no_rows)
+	if (o->no_rows)
+		profile_keep_places(p, &o->rows.places);
+	else
 		profile_measure_rows(p);
 }
 

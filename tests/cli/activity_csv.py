@@ -70,16 +70,19 @@ r.switch(ONE, SLEEPS, IDLE, 5500)
 r.write("perf.data")
 by_trace = ("--by", "trace_id")
 whole = found(*by_trace)
-expect(len(whole["waits"]["activities"]) == 2 and len(whole["waits"]["places"]) == 3, "a poor recording:", whole["waits"])
+expect(len(whole["waits"]["activities"]) == 2 and len(whole["waits"]["places"]) == 3, "a poor recording:",
+       whole["waits"])
 
 rows = []
 for event in whole["events"]:
     for row in event["activities"]:
-        rows.append({"event": event["event"], "activity": row["activity"], "samples": row["samples"], "weight": row["weight"],
+        rows.append({"event": event["event"], "activity": row["activity"], "samples": row["samples"],
+                     "weight": row["weight"],
                      "weight_percent": f"{100 * row['weight'] / event['weight']:.4f}", "functions": functions(row)})
 same(table(*by_trace), rows, "activities:")
 same(table(*by_trace, "--table", "activities"), rows, "activities:")
-expect(len(table(*by_trace, "--lines", "1")) == len(whole["events"]), "--lines 1 shows more than one activity of each event")
+expect(len(table(*by_trace, "--lines", "1")) == len(whole["events"]),
+       "--lines 1 shows more than one activity of each event")
 same(table(*by_trace, "--table", "waits"), whole["waits"]["activities"], "waits:")
 expect(table(*by_trace, "--table", "waits", "-q") == table(*by_trace, "--table", "waits"), "-q changes the table")
 
@@ -93,7 +96,8 @@ def place(row, quoted=True):
 
 expect(any(p["waker"] and p["waker"]["comm"] == "=one" for p in whole["waits"]["places"]), "=one wakes nobody")
 same(table(*by_trace, "--table", "places"), [place(p) for p in whole["waits"]["places"]], "places:")
-same(table(*by_trace, "--table", "places", "--csv-formulas"), [place(p, False) for p in whole["waits"]["places"]], "places:")
+same(table(*by_trace, "--table", "places", "--csv-formulas"), [place(p, False) for p in whole["waits"]["places"]],
+     "places:")
 
 # Several hosts. The clock of the last one is not known.
 db = Recording()
@@ -105,7 +109,8 @@ hosts = found("perf.data", "db.data")
 rows = [{"trace_id": trace["trace_id"], "recording": stop["recording"], "from": stop.get("from"), "to": stop.get("to"),
          "samples": stop["samples"], "weight": stop["weight"], "functions": stop["functions"]}
         for trace in hosts["traces"] for stop in trace["stops"]]
-expect(len(rows) == 2 and any(row["from"] is None for row in rows) and any(row["from"] is not None for row in rows), "hosts:", hosts)
+expect(len(rows) == 2 and any(row["from"] is None for row in rows) and any(row["from"] is not None for row in rows),
+       "hosts:", hosts)
 same(table("perf.data", "db.data"), rows, "hosts:")
 
 fails(2, "exclude each other", "--csv", "--json")
@@ -130,8 +135,10 @@ for i in range(1, 401):
         slow.clock(ONE, time + 2 + k, ip=0x2000)
     time += 100
 slow.write("slow.data")
-rows = [{"event": event["event"], **cause} for event in found("--slow", "3", "-i", "slow.data")["events"] for cause in event["causes"]]
+rows = [{"event": event["event"], **cause} for event in found("--slow", "3", "-i", "slow.data")["events"]
+        for cause in event["causes"]]
 expect(rows, "nothing makes the heavy ones heavy")
-rows = [row | {"heavy": f"{row['heavy']:.1f}", "others": f"{row['others']:.1f}", "standard_errors": f"{row['standard_errors']:.2f}"}
+rows = [row | {"heavy": f"{row['heavy']:.1f}", "others": f"{row['others']:.1f}",
+               "standard_errors": f"{row['standard_errors']:.2f}"}
         for row in rows]
 same(table("--slow", "3", "--table", "causes", "-i", "slow.data"), rows, "causes:")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""record --activity: samples of tracepoints and page faults belong to the activity of their thread, also when a thread leaves its
-CPU, and when other threads have ended; and nothing is recorded of other programs that hit the same tracepoints."""
+"""record --activity: samples of tracepoints and page faults belong to the activity of their thread, also when a thread
+leaves its CPU, and when other threads have ended; and nothing is recorded of other programs that hit the same
+tracepoints."""
 import collections
 import os
 import pathlib
@@ -96,7 +97,8 @@ def read_truth():
 need_bpf()
 need_tracepoints()
 pathlib.Path("sleeper.c").write_text(PROGRAM)
-subprocess.run(["gcc", "-O2", "-o", "sleeper", "sleeper.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")),
+subprocess.run(["gcc", "-O2", "-o", "sleeper", "sleeper.c",
+                *(str(library / "src" / name) for name in ("activity.c", "process.c")),
                 f"-I{library}/include", "-pthread"], check=True)
 
 other = subprocess.Popen(["./sleeper", "0", "/dev/null"])
@@ -105,10 +107,12 @@ try:
         ("tracepoints where threads leave their CPUs", (), ["sched:sched_switch/period=1/"]),
         ("the same of the whole machine", ("-a",), ["sched:sched_switch/period=1/"]),
         ("page faults", (), ["page-faults/period=1/"]),
-        ("tracepoints, page faults and samples by time together", (), ["sched:sched_switch/period=1/", "page-faults/period=1/", "cpu-clock/period=100000/"]),
+        ("tracepoints, page faults and samples by time together", (),
+         ["sched:sched_switch/period=1/", "page-faults/period=1/", "cpu-clock/period=100000/"]),
     ):
         words = [word for event in events for word in ("-e", event)]
-        run(reticle, "record", "-q", "--activity", "-k", "CLOCK_MONOTONIC", *target, *words, "-o", "perf.data", "--", "./sleeper", "500", "truth")
+        run(reticle, "record", "-q", "--activity", "-k", "CLOCK_MONOTONIC", *target, *words, "-o", "perf.data", "--",
+            "./sleeper", "500", "truth")
         check_times(name, reticle, read_truth(), early_ones=True)
         seen = {sample["event"].split("/")[0] for sample in samples(reticle, "event,tid")}
         wanted = {event.split("/")[0] for event in events}

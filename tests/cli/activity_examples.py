@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # check: alone
-"""examples/activity: each program says at its end which of its functions worked in which span. record --activity finds every
-sample of these functions in that span, and those of functions that work for no one in none. The HTTP server and
+"""examples/activity: each program says at its end which of its functions worked in which span. record --activity finds
+every sample of these functions in that span, and those of functions that work for no one in none. The HTTP server and
 tasks.py, in Python, say when they worked for which span."""
 import collections
 import json
@@ -50,8 +50,8 @@ def check(name, truth):
 
 need_bpf()
 for program in PROGRAMS:
-    spans_of = read_truth(program, run(reticle, "record", "-q", "--activity", "-e", "cpu-clock:u", "-F", "2000", "-o", "perf.data",
-                                       "--", str(examples / program)))
+    spans_of = read_truth(program, run(reticle, "record", "-q", "--activity", "-e", "cpu-clock:u", "-F", "2000", "-o",
+                                       "perf.data", "--", str(examples / program)))
     check(program, spans_of)
     events = json.loads(run(reticle, "activity", "--json", "--by", "span_id", "-i", "perf.data"))["events"]
     rows = {row["activity"] for row in events[0]["activities"]}
@@ -59,6 +59,8 @@ for program in PROGRAMS:
     if not spans <= rows:
         sys.exit(f"{program}: activity --by span_id has the rows {rows}, and the spans are {spans}")
 
-check_times("http_server", reticle, read_times("http_server", serve("http_server", str(examples / "http_server"))), early_ones=True)
-tasks = run(*RECORD_TIMES, sys.executable, os.environ["SRCDIR"] + "/examples/activity/tasks.py", env={**os.environ, **MODULE})
+check_times("http_server", reticle, read_times("http_server", serve("http_server", str(examples / "http_server"))),
+            early_ones=True)
+tasks = run(*RECORD_TIMES, sys.executable, os.environ["SRCDIR"] + "/examples/activity/tasks.py",
+            env={**os.environ, **MODULE})
 check_times("tasks", reticle, read_times("tasks", tasks), early_ones=True)

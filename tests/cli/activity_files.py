@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""record --activity looks at the files that are mapped, whatever their paths lead to: programs and libraries that were deleted or
-replaced have activities, and nobody can have another file taken for a library that others use, too."""
+"""record --activity looks at the files that are mapped, whatever their paths lead to: programs and libraries that were
+deleted or replaced have activities, and nobody can have another file taken for a library that others use, too."""
 import os
 import pathlib
 import re
@@ -63,7 +63,8 @@ def record(programs):
     for p in programs:
         p.kill()
         p.wait()
-    lines = subprocess.run([reticle, "report", "--csv", "--sort", "pid,trace_id"], capture_output=True, text=True, check=True).stdout
+    lines = subprocess.run([reticle, "report", "--csv", "--sort", "pid,trace_id"], capture_output=True, text=True,
+                           check=True).stdout
     print(lines)
     return [len(re.findall(rf"\b{p.pid}\b.*01000000000000000000000000000000", lines)) for p in programs]
 
@@ -90,7 +91,8 @@ if os.geteuid() or not shutil.which("unshare"):
     need("only root may mount")
 # To the one that comes first the library's path is another file.
 liar = begin("unshare", "-m", "--propagation", "private", "./server", "0", "liar")
-subprocess.run(["nsenter", "-t", str(liar.pid), "-m", "--wd=" + os.getcwd(), "mount", "--bind", "other.so", os.getcwd() + "/libactivity.so"],
+subprocess.run(["nsenter", "-t", str(liar.pid), "-m", "--wd=" + os.getcwd(), "mount", "--bind", "other.so",
+                os.getcwd() + "/libactivity.so"],
                check=True)
 honest = begin("./server", "500", "honest")
 if record([liar, honest])[1] != 1:
@@ -103,14 +105,16 @@ stranger = begin("./server", "0", "stranger")
 stranger.stdin.close()
 os.chmod(".", 0o777)
 caps = "+bpf,+perfmon"
-recorder = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps", caps, "--ambient-caps", caps, reticle,
-                           "record", "--activity", "-e", "cpu-clock", "-o", "strange.data", "-a", "sleep", "1"], stderr=subprocess.PIPE, text=True)
+recorder = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps", caps,
+                           "--ambient-caps", caps, reticle, "record", "--activity", "-e", "cpu-clock", "-o",
+                           "strange.data", "-a", "sleep", "1"], stderr=subprocess.PIPE, text=True)
 stranger.kill()
 print(recorder.stderr)
 if recorder.stderr.count("cannot be looked at") != 1 or "CAP_SYS_PTRACE" not in recorder.stderr:
     sys.exit("nobody says that processes cannot be looked at")
-said = next(line for line in subprocess.run([reticle, "report", "--pid", str(stranger.pid), "-i", "strange.data"], capture_output=True,
-                                            text=True, check=True).stdout.splitlines() if line.startswith("# Activities: "))
+said = next(line for line in subprocess.run([reticle, "report", "--pid", str(stranger.pid), "-i", "strange.data"],
+                                            capture_output=True, text=True, check=True).stdout.splitlines()
+            if line.startswith("# Activities: "))
 print(said)
 if "that the recorder could not look at" not in said:
     sys.exit("samples of processes that cannot be looked at count as such of processes that work for nothing")

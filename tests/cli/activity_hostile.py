@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""record --activity on programs that lie: contexts in memory that is not there, wild lengths, 256 attributes, texts that are no
-UTF-8. The programs run on, the recording is read, and what could not be read is counted. Then forks, execs and many threads."""
+"""record --activity on programs that lie: contexts in memory that is not there, wild lengths, 256 attributes, texts
+that are no UTF-8. The programs run on, the recording is read, and what could not be read is counted. Then forks, execs
+and many threads."""
 import json
 import os
 import pathlib
@@ -78,8 +79,8 @@ int main(void)
 	head = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	munmap(end, 4096);
 	for (unsigned n = 1; n < 600; n++) {
-		void *lies[] = { (void *)(uintptr_t)any(), (void *)1, at_edge(end, 20, 0), at_edge(end, 28, 0xffff), at_edge(end, 38, 40),
-				 at_edge(end, 64, 36), room, room, room, end, (void *)-1L };
+		void *lies[] = { (void *)(uintptr_t)any(), (void *)1, at_edge(end, 20, 0), at_edge(end, 28, 0xffff),
+				 at_edge(end, 38, 40), at_edge(end, 64, 36), room, room, room, end, (void *)-1L };
 
 		for (unsigned i = 0; i < sizeof(room); i++)
 			room[i] = (unsigned char)any();
@@ -186,11 +187,14 @@ json.loads(run(reticle, "activity", "--json", "--lines", "0", "--slow", "10"))
 
 build("many", MANY, *(str(library / "src" / name) for name in ("activity.c", "process.c")), f"-I{library}/include")
 run(reticle, "record", "-q", "--activity", "-F", "4000", "--", "./many")
-spans = {r["activity"]: r["samples"] for r in json.loads(run(reticle, "activity", "--json", "--by", "span_id", "--lines", "0"))["events"][0]["activities"]}
+spans = {r["activity"]: r["samples"]
+         for r in json.loads(run(reticle, "activity", "--json", "--by", "span_id", "--lines",
+                                 "0"))["events"][0]["activities"]}
 threads = sum(1 for s in spans if s[4:] == "0" * 12 and s[:4] not in ("ffff", "eeee"))
 print(f"{threads} threads; fork: {spans.get('eeee000000000000')} samples, exec: {spans.get('ffff000000000000')}")
 if threads < 200 or not spans.get("eeee000000000000") or not spans.get("ffff000000000000"):
     sys.exit("threads or children are missing")
-services = {r["activity"] for r in json.loads(run(reticle, "activity", "--json", "--by", "service"))["events"][0]["activities"]}
+services = {r["activity"]
+            for r in json.loads(run(reticle, "activity", "--json", "--by", "service"))["events"][0]["activities"]}
 if not {"parent", "child"} <= services:
     sys.exit(f"services are {services}")

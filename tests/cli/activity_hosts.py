@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""reticle activity of two recordings whose clocks differ: the traces that both have, and the difference of the clocks, which is the one
-that this machine has between two clocks of its own."""
+"""reticle activity of two recordings whose clocks differ: the traces that both have, and the difference of the clocks,
+which is the one that this machine has between two clocks of its own."""
 import json
 import os
 import pathlib
@@ -84,8 +84,8 @@ def difference():
 
 
 def begin(name, clock, *words):
-    return subprocess.Popen([reticle, "record", "-q", "--activity", "-k", clock, "-e", "cpu-clock", "-F", "2000", *words, "-o",
-                             f"{name}.data", "--", "./host", name])
+    return subprocess.Popen([reticle, "record", "-q", "--activity", "-k", clock, "-e", "cpu-clock", "-F", "2000",
+                             *words, "-o", f"{name}.data", "--", "./host", name])
 
 
 def end(recorders):
@@ -112,8 +112,8 @@ def fails(status, text, *words):
 need_bpf()
 need_tracepoints()
 pathlib.Path("host.c").write_text(PROGRAM)
-run("gcc", "-O1", f"-DREQUESTS={REQUESTS}", "-o", "host", "host.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")),
-    f"-I{library}/include", "-pthread")
+run("gcc", "-O1", f"-DREQUESTS={REQUESTS}", "-o", "host", "host.c",
+    *(str(library / "src" / name) for name in ("activity.c", "process.c")), f"-I{library}/include", "-pthread")
 for fifo in ("asked", "answered"):
     os.mkfifo(fifo)
 earlier = difference()
@@ -127,7 +127,8 @@ print(web, db, earlier, later)
 expect((web["recording"], web["ahead"], web["error"]) == ("web.data", 0, 0), web)
 expect("ahead" in db, "the clocks were not compared")
 low, high = db["ahead"] - db["error"], db["ahead"] + db["error"]
-expect(low <= max(earlier[1], later[1]) and high >= min(earlier[0], later[0]), "the clocks differ by", earlier, "and not by", low, high)
+expect(low <= max(earlier[1], later[1]) and high >= min(earlier[0], later[0]), "the clocks differ by", earlier,
+       "and not by", low, high)
 expect(db["error"] < 60e9, "the error is", db["error"], "ns")
 
 # Every trace that both have was at both, and the work at the right one.
@@ -135,7 +136,8 @@ expect(len(found["traces"]) == db["traces"] >= 5, len(found["traces"]), "traces"
 functions = {"web.data": set(), "db.data": set()}
 for trace in found["traces"]:
     expect(sorted(stop["recording"] for stop in trace["stops"]) == ["db.data", "web.data"], trace)
-    expect([stop["from"] for stop in trace["stops"]] == sorted(stop["from"] for stop in trace["stops"]), "not in order of time:", trace)
+    expect([stop["from"] for stop in trace["stops"]] == sorted(stop["from"] for stop in trace["stops"]),
+           "not in order of time:", trace)
     for stop in trace["stops"]:
         expect(stop["from"] <= stop["to"], "ends before it begins:", stop)
         functions[stop["recording"]] |= {word.split()[0] for word in stop["functions"].split(", ") if word}
@@ -143,12 +145,14 @@ expect("query" in functions["db.data"] and "render" not in functions["db.data"],
 expect("render" in functions["web.data"] and "query" not in functions["web.data"], functions)
 weights = {trace["trace_id"]: sum(stop["weight"] for stop in trace["stops"]) for trace in found["traces"]}
 for name in ("web", "db"):
-    alone = {row["activity"]: row for event in json.loads(run(reticle, "activity", "--json", "--lines", "0", "--by", "trace_id", "-i",
-                                                              f"{name}.data"))["events"] if event["event"].startswith("cpu-clock")
+    alone = {row["activity"]: row
+             for event in json.loads(run(reticle, "activity", "--json", "--lines", "0", "--by", "trace_id", "-i",
+                                         f"{name}.data"))["events"] if event["event"].startswith("cpu-clock")
              for row in event["activities"]}
     for trace in found["traces"]:
         stop = next(stop for stop in trace["stops"] if stop["recording"] == f"{name}.data")
-        expect(stop["weight"] == alone.get(trace["trace_id"], {"weight": 0})["weight"], "another weight than alone:", trace)
+        expect(stop["weight"] == alone.get(trace["trace_id"], {"weight": 0})["weight"], "another weight than alone:",
+               trace)
 
 text = run(reticle, "activity", "--lines", "3", "web.data", "db.data")
 print(text)

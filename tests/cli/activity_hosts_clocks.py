@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""reticle activity of several recordings whose every record is known: what bounds the difference of two clocks and what does not, the
-order of a trace's stops, and which traces are shown when only some samples are asked for."""
+"""reticle activity of several recordings whose every record is known: what bounds the difference of two clocks and
+what does not, the order of a trace's stops, and which traces are shown when only some samples are asked for."""
 import json
 import os
 import sys
@@ -37,8 +37,8 @@ def traces(found):
     return [trace["trace_id"][:8] for trace in found["traces"]]
 
 
-# The web server is at work for A when it is first looked at, and again when its record cannot be read: these samples say nothing of
-# when A began and ended. B is seen to begin and to end.
+# The web server is at work for A when it is first looked at, and again when its record cannot be read: these samples
+# say nothing of when A began and ended. B is seen to begin and to end.
 web = Recording()
 web.comm(WEB, "web")
 web.works_for(WEB, b"", 1000, NOT_YET)
@@ -72,8 +72,8 @@ expect([stop["samples"] for stop in found["traces"][0]["stops"]] == [2, 2], foun
 expect(found["recordings"][1]["ahead"] == AHEAD, "the clock is another one:", found["recordings"])
 expect(hosts("-c", "web")["traces"] == [], "-c shows another thread")
 
-# A host whose clock cannot be compared, as its part of B is longer than the whole, comes last in a trace. The database is first: the
-# web server's first sample is a later one.
+# A host whose clock cannot be compared, as its part of B is longer than the whole, comes last in a trace. The database
+# is first: the web server's first sample is a later one.
 odd = Recording()
 visit(odd, 30, B, 5000000, 5900000, 5910000)
 odd.write("odd.data")

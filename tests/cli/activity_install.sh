@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # check: no binary
-# The library of activities is installed alone, a program of C and one of C++ are built with pkg-config, and Python and Node load it.
+# The library of activities is installed alone, a program of C and one of C++ are built with pkg-config, and Python and
+# Node load it.
 set -eu
-meson setup --prefix="$TESTDIR/prefix" -Dlibdir=lib "$TESTDIR/build" "$SRCDIR/activity" >setup.log 2>&1 || { cat setup.log; exit 1; }
+meson setup --prefix="$TESTDIR/prefix" -Dlibdir=lib "$TESTDIR/build" "$SRCDIR/activity" >setup.log 2>&1 ||
+	{ cat setup.log; exit 1; }
 meson install -C "$TESTDIR/build" >install.log 2>&1 || { cat install.log; exit 1; }
 export PKG_CONFIG_PATH=$TESTDIR/prefix/lib/pkgconfig LD_LIBRARY_PATH=$TESTDIR/prefix/lib
 

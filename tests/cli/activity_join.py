@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # check: alone
-"""record --activity: threads that switch activities every 10 microseconds to 1 millisecond say when they worked for which, and each
-sample belongs to the right one, however the program has its thread context."""
+"""record --activity: threads that switch activities every 10 microseconds to 1 millisecond say when they worked for
+which, and each sample belongs to the right one, however the program has its thread context."""
 import collections
 import json
 import os
@@ -128,14 +128,15 @@ def read_truth():
 
 
 def record(name, step, freq, program, *more, target=()):
-    run(reticle, "record", "-q", "--activity", "-k", "CLOCK_MONOTONIC", "-F", str(freq), "-o", "perf.data", *target, "--",
-        f"./{program}", "2", str(step), "1", "truth", *more)
+    run(reticle, "record", "-q", "--activity", "-k", "CLOCK_MONOTONIC", "-F", str(freq), "-o", "perf.data", *target,
+        "--", f"./{program}", "2", str(step), "1", "truth", *more)
     check_times(name, reticle, read_truth())
 
 
 need_bpf()
 pathlib.Path("program.c").write_text(PROGRAM)
-pathlib.Path("block.c").write_text("__thread char block[100000];\nchar *own_block(void);\nchar *own_block(void)\n{\n\treturn block;\n}\n")
+pathlib.Path("block.c").write_text("__thread char block[100000];\nchar *own_block(void);\nchar *own_block(void)\n{\n"
+                                   "\treturn block;\n}\n")
 descriptors = ["-mtls-dialect=gnu2"] if platform.machine() == "x86_64" else []
 
 build("static", "-static", "program.c", *sources, include)
@@ -151,7 +152,8 @@ for name, options in {"descriptors": descriptors, "modules": [], "offsets": ["-f
 build("loader", "-DLOADED", "program.c", include)
 for name, options in {"descriptors": descriptors, "modules": []}.items():
     build("libloaded.so", "-shared", "-fPIC", *options, "block.c", *sources, include)
-    record(f"a library with {name} that is loaded late, and has a large block", 100000, 4000, "loader", "./libloaded.so")
+    record(f"a library with {name} that is loaded late, and has a large block", 100000, 4000, "loader",
+           "./libloaded.so")
 record("the whole machine", 100000, 4000, "program", target=["-a"])
 
 # As rows, and in the head.
@@ -165,7 +167,8 @@ if not {"/odd", "/even", "[none]"} <= {row.split(",")[-1] for row in rows}:
     sys.exit(f"rows by http.route: {rows}")
 
 # As a table of activities.
-rows = json.loads(run(reticle, "activity", "--json", "-i", "perf.data", "--comm", "program"))["events"][0]["activities"]
+rows = json.loads(run(reticle, "activity", "--json", "-i", "perf.data", "--comm",
+                      "program"))["events"][0]["activities"]
 print(rows)
 if {row["activity"] for row in rows} != {"/odd", "/even", "[none]"} or not all(row["functions"] for row in rows):
     sys.exit("activity: not these two routes, and nothing")

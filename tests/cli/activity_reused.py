@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""record --activity: more processes come and go than the BPF program can remember, and the server that begins after them is looked at
-all the same."""
+"""record --activity: more processes come and go than the BPF program can remember, and the server that begins after
+them is looked at all the same."""
 import json
 import os
 import pathlib
@@ -80,11 +80,12 @@ def rounds(path):
 
 need_bpf()
 pathlib.Path("fleet.c").write_text(PROGRAM)
-run("gcc", "-O1", "-o", "fleet", "fleet.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")), f"-I{library}/include",
-    "-pthread", "-static")
+run("gcc", "-O1", "-o", "fleet", "fleet.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")),
+    f"-I{library}/include", "-pthread", "-static")
 run(reticle, "record", "-q", "--activity", "-e", "page-faults:u", "-c", "1", "--", "./fleet")
 said = next(line for line in run(reticle, "report").splitlines() if line.startswith("# Activities: "))
-rows = {r["activity"]: r["samples"] for r in json.loads(run(reticle, "activity", "--json", "--by", "service"))["events"][0]["activities"]}
+rows = {r["activity"]: r["samples"]
+        for r in json.loads(run(reticle, "activity", "--json", "--by", "service"))["events"][0]["activities"]}
 print(said, rows)
 # Samples of the first milliseconds of the server were not looked at yet.
 if rows.get("server", 0) < 1500 or int(re.search(r"(\d+) samples", said)[1]) < 1500:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # check: alone
-"""examples/activity/sqlite_server.c, which answers from a database: the samples of each route are as many as the server's own clocks say
-of its CPU time, within what chance does to samples."""
+"""examples/activity/sqlite_server.c, which answers from a database: the samples of each route are as many as the
+server's own clocks say of its CPU time, within what chance does to samples."""
 import concurrent.futures
 import http.client
 import json
@@ -23,7 +23,8 @@ CLIENTS = 3
 
 def ask(port):
     connection = http.client.HTTPConnection("127.0.0.1", port)
-    # In turns: what is not seen at the beginning, before the recorder has found the process, is missing from all alike.
+    # In turns: what is not seen at the beginning, before the recorder has found the process, is missing from all
+    # alike.
     for n in range(max(ROUTES.values())):
         for route in (route for route, count in ROUTES.items() if n < count):
             connection.request("GET", f"{route}?n={n}")
@@ -34,7 +35,8 @@ def ask(port):
 
 need_bpf()
 need(None if server.exists() else "sqlite_server was not built: sqlite3.h is not there (libsqlite3-dev)")
-with subprocess.Popen([reticle, "record", "-q", "--activity", "-e", "cpu-clock", "-F", "4000", "-o", "perf.data", "--", server, "database"],
+with subprocess.Popen([reticle, "record", "-q", "--activity", "-e", "cpu-clock", "-F", "4000", "-o", "perf.data", "--",
+                       server, "database"],
                       stdout=subprocess.PIPE, text=True) as record:
     try:
         port = int(record.stdout.readline().removeprefix("port "))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""reticle activity: by route, and --slow names the function that only slow requests run; nested activities; who may not record
-them, and what cannot be combined."""
+"""reticle activity: by route, and --slow names the function that only slow requests run; nested activities; who may
+not record them, and what cannot be combined."""
 import csv
 import json
 import os
@@ -124,17 +124,20 @@ def expect(what, text):
 
 need_bpf()
 pathlib.Path("shop.c").write_text(PROGRAM)
-run("gcc", "-O1", "-o", "shop", "shop.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")), f"-I{library}/include",
-    "-pthread")
+run("gcc", "-O1", "-o", "shop", "shop.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")),
+    f"-I{library}/include", "-pthread")
 run(reticle, "record", "-q", "--activity", "-F", "4000", "--", "./shop")
 
 # The inner activity is one of its own, and has no attribute.
 rows = {r["activity"]: r for r in json.loads(run(reticle, "activity", "--json"))["events"][0]["activities"]}
 top = {key: [f["symbol"] for f in row["functions"]] for key, row in rows.items()}
 print(top)
-if "query" in top["/list"] + top["/buy"] or not {"parse"} <= set(top["/list"]) or not {"warm", "query"} <= set(top["[none]"]):
+if ("query" in top["/list"] + top["/buy"] or not {"parse"} <= set(top["/list"]) or
+        not {"warm", "query"} <= set(top["[none]"])):
     sys.exit("functions are not those of their routes")
-spans = {r["activity"]: r for r in json.loads(run(reticle, "activity", "--json", "--by", "span_id", "--lines", "0"))["events"][0]["activities"]}
+spans = {r["activity"]: r
+         for r in json.loads(run(reticle, "activity", "--json", "--by", "span_id", "--lines",
+                                 "0"))["events"][0]["activities"]}
 if [f["symbol"] for f in spans["ffff000000000000"]["functions"]][0] != "query":
     sys.exit("query does not run in the inner span")
 causes = json.loads(run(reticle, "activity", "--json", "--slow", "3"))["events"][0]["causes"]
@@ -147,15 +150,16 @@ if first not in ("rebuild", "query"):
 if "rebuild" not in [c["symbol"] for c in causes]:
     sys.exit("--slow does not name rebuild")
 
-# Activities of equal weight stay together, by page faults, each of which is a sample: of 400, 10 fault on 10 or 11 pages, and the
-# others on one. The 12th heaviest is one of 390.
+# Activities of equal weight stay together, by page faults, each of which is a sample: of 400, 10 fault on 10 or 11
+# pages, and the others on one. The 12th heaviest is one of 390.
 pathlib.Path("pages.c").write_text(PAGES)
-run("gcc", "-O1", "-o", "pages", "pages.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")), f"-I{library}/include",
-    "-pthread")
+run("gcc", "-O1", "-o", "pages", "pages.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")),
+    f"-I{library}/include", "-pthread")
 run(reticle, "record", "-q", "--activity", "-e", "page-faults:u", "-c", "1", "-o", "pages.data", "--", "./pages")
 pages = json.loads(run(reticle, "activity", "-i", "pages.data", "--json", "--slow", "3"))["events"][0]
 print({key: pages[key] for key in ("heavy_activities", "other_activities", "causes")})
-if (pages["heavy_activities"], pages["other_activities"]) != (10, 390) or [c["symbol"] for c in pages["causes"]] != ["rebuild"]:
+if ((pages["heavy_activities"], pages["other_activities"]) != (10, 390) or
+        [c["symbol"] for c in pages["causes"]] != ["rebuild"]):
     sys.exit("activities of equal weight are not together")
 
 # One route alone, in all views.
@@ -177,21 +181,26 @@ expect("no percentage", run(reticle, "activity", "--slow", "120", status=2))
 # Two recordings by route, and by a route's functions.
 run(reticle, "record", "-q", "--activity", "-F", "4000", "-o", "again.data", "--", "./shop")
 routes = {}
-for row in csv.DictReader(run(reticle, "diff", "--csv", "--sort", "http.route,symbol", "perf.data", "again.data").splitlines()):
+for row in csv.DictReader(run(reticle, "diff", "--csv", "--sort", "http.route,symbol", "perf.data",
+                              "again.data").splitlines()):
     routes.setdefault(row["http.route"], {})[row["symbol"]] = int(row["samples_0"]), int(row["samples_1"])
-if set(routes) != {"/list", "/buy", "[none]"} or not all(routes[route]["parse"][i] > 0 for route in ("/list", "/buy") for i in (0, 1)):
+if (set(routes) != {"/list", "/buy", "[none]"} or
+        not all(routes[route]["parse"][i] > 0 for route in ("/list", "/buy") for i in (0, 1))):
     sys.exit(f"diff does not know the routes: {routes}")
-if sum(n for functions in routes.values() for n, _ in functions.values()) != sum(row["samples"] for row in rows.values()):
+if (sum(n for functions in routes.values() for n, _ in functions.values()) !=
+        sum(row["samples"] for row in rows.values())):
     sys.exit("diff counts other samples than activity")
 expect("http.route", run(reticle, "diff", "--sort", "http.route", "perf.data", "again.data"))
-expect("nor an attribute of activities", run(reticle, "diff", "--sort", "http.rout", "perf.data", "again.data", status=2))
+expect("nor an attribute of activities",
+       run(reticle, "diff", "--sort", "http.rout", "perf.data", "again.data", status=2))
 
 # A table of top covers a second. The thread has said what it works for before that, and says nothing more.
 pathlib.Path("steady.c").write_text(STEADY)
-run("gcc", "-O1", "-o", "steady", "steady.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")), f"-I{library}/include",
-    "-pthread")
-with subprocess.Popen([reticle, "top", "--stdio", "--activity", "-F", "1000", "-d", "1", "--history", "1", "-E", "1", "--refreshes", "60",
-                       "--sort", "service,http.route", "--", "timeout", "100", "./steady"], stdout=subprocess.PIPE, text=True) as top:
+run("gcc", "-O1", "-o", "steady", "steady.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")),
+    f"-I{library}/include", "-pthread")
+with subprocess.Popen([reticle, "top", "--stdio", "--activity", "-F", "1000", "-d", "1", "--history", "1", "-E", "1",
+                       "--refreshes", "60", "--sort", "service,http.route", "--", "timeout", "100", "./steady"],
+                      stdout=subprocess.PIPE, text=True) as top:
     nth, share, seen = 0, 0.0, ""
     for row in top.stdout:
         seen += row
@@ -215,7 +224,8 @@ for part in parts[1:]:
     if unknown and int(unknown[1]) > 20:
         sys.exit("samples of a later file have no activity")
 
-# Precise samples at a fixed period may be collected by the processor, unless they have a field that this cannot be done with.
+# Precise samples at a fixed period may be collected by the processor, unless they have a field that this cannot be
+# done with.
 for words, there in (("-c", "1000000"), True), (("-F", "1000"), False):
     run(reticle, "record", "-q", "--activity", "-e", "cpu-clock:p", *words, "-o", "precise.data", "--", "true")
     event = run(reticle, "evlist", "-v", "-i", "precise.data").splitlines()[0]
@@ -223,7 +233,8 @@ for words, there in (("-c", "1000000"), True), (("-F", "1000"), False):
         sys.exit(f"samples can be collected without their activities, or are larger than they need be: {event}")
 
 # What cannot be, and who may not.
-expect("cannot be combined with --overwrite", run(reticle, "record", "--activity", "--overwrite", "-e", "cpu-clock", "true", status=2))
+expect("cannot be combined with --overwrite",
+       run(reticle, "record", "--activity", "--overwrite", "-e", "cpu-clock", "true", status=2))
 expect("windows: --activity", run(reticle, "record", "--activity", "--window=leader=cpu-clock", "true", status=2))
 run(reticle, "record", "-q", "-e", "cpu-clock", "-o", "plain.data", "--", "true")
 expect("has no activities", run(reticle, "activity", "-i", "plain.data", status=1))
@@ -232,6 +243,6 @@ if os.geteuid() == 0 and shutil.which("unshare"):
     expect("PID namespace", said)
 if os.geteuid() == 0 and shutil.which("setpriv"):
     os.chmod(".", 0o777)
-    said = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", reticle, "record", "--activity", "-e", "cpu-clock:u", "true",
-               status=1)
+    said = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", reticle, "record", "--activity", "-e",
+               "cpu-clock:u", "true", status=1)
     expect("CAP_BPF and CAP_PERFMON", said)

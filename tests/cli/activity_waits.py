@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""record --activity --waits and reticle activity: a program whose threads sleep, wait for a futex that another thread hands over, read
-from a pipe and compute, each for an activity, and which takes its own times."""
+"""record --activity --waits and reticle activity: a program whose threads sleep, wait for a futex that another thread
+hands over, read from a pipe and compute, each for an activity, and which takes its own times."""
 import json
 import os
 import pathlib
@@ -187,18 +187,22 @@ def waits(*words):
 
 def record(path, *words):
     """-> of each route, the time that the program has taken, from within and from without"""
-    said = run(reticle, "record", "-q", "--activity", "-m", "8M", "-k", "CLOCK_MONOTONIC", "-o", path, *words, "--", "./waiter")
+    said = run(reticle, "record", "-q", "--activity", "-m", "8M", "-k", "CLOCK_MONOTONIC", "-o", path, *words, "--",
+               "./waiter")
     return {route: (int(inner), int(outer)) for route, inner, outer in (line.split() for line in said.splitlines())}
 
 
 def check_times(rows, truth):
-    """All of the time between the program's two looks at the clock belongs to the activity, if the thread left its CPU meanwhile, and
-    none beyond the two outer ones."""
+    """All of the time between the program's two looks at the clock belongs to the activity, if the thread left its CPU
+    meanwhile, and none beyond the two outer ones."""
     for route, (inner, outer) in truth.items():
-        row = rows.get(route, dict.fromkeys(("running", "runnable", "sleeping", "blocked", "stopped", "unsure", "unknown"), 0))
+        row = rows.get(route,
+                       dict.fromkeys(("running", "runnable", "sleeping", "blocked", "stopped", "unsure", "unknown"),
+                                     0))
         certain = sum(row[key] for key in ("running", "runnable", "sleeping", "blocked", "stopped"))
         all_of_it = certain + row["unsure"] + row["unknown"]
-        print(f"{route}: {inner} to {outer} ns by the program's clock; certain {certain}, with what is not {all_of_it}: {row}")
+        print(f"{route}: {inner} to {outer} ns by the program's clock; certain {certain}, with what is not "
+              f"{all_of_it}: {row}")
         expect(certain <= outer, route, "has more time than it took")
         expect(all_of_it >= inner, route, "has less time than it took")
 
@@ -206,8 +210,9 @@ def check_times(rows, truth):
 need_bpf()
 need_tracepoints()
 pathlib.Path("waiter.c").write_text(PROGRAM)
-run("gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", f"-DROUNDS={ROUNDS}", f"-DSLEEP={SLEEP}", "-o", "waiter",
-    "waiter.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")), f"-I{library}/include", "-pthread")
+run("gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", f"-DROUNDS={ROUNDS}",
+    f"-DSLEEP={SLEEP}", "-o", "waiter", "waiter.c",
+    *(str(library / "src" / name) for name in ("activity.c", "process.c")), f"-I{library}/include", "-pthread")
 truth = record("perf.data", "--waits", "-e", "cpu-clock", "-F", "1000", "-g")
 found = waits()
 rows = {row["activity"]: row for row in found["activities"]}
@@ -221,7 +226,8 @@ if not found["gaps"]:
     expect(rows["/sleep"]["waits"] >= ROUNDS, "sleeps are missing")
     expect(rows["/sleep"]["sleeping"] >= ROUNDS * SLEEP // 2, "sleeps are too short")
     expect(rows["/work"]["sleeping"] == 0, "/work waits for nothing")
-expect(rows["/sleep"]["longest"] <= truth["/sleep"][1] - (ROUNDS - 1) * SLEEP, "one sleep is longer than all but the others")
+expect(rows["/sleep"]["longest"] <= truth["/sleep"][1] - (ROUNDS - 1) * SLEEP,
+       "one sleep is longer than all but the others")
 
 # What it waited for, and who woke it, in whose name.
 for route, functions, kernel, waker, by, at in (
@@ -229,7 +235,8 @@ for route, functions, kernel, waker, by, at in (
     ("/pipe", ("ask_pipe", "main"), "pipe_read", "helper", "/write", ("write_byte", "help")),
     ("/sleep", ("ask_sleep", "pause_for"), "nanosleep", "[interrupt]", None, (None,)),
 ):
-    places = [p for p in found["places"] if p["activity"] == route and p["state"] == "sleeping" and kernel in (p["kernel"] or "")]
+    places = [p for p in found["places"]
+              if p["activity"] == route and p["state"] == "sleeping" and kernel in (p["kernel"] or "")]
     print(route, places)
     expect(places, f"{route} does not wait in {kernel}:", [p for p in found["places"] if p["activity"] == route])
     expect(sum(p["waits"] for p in places) <= rows[route]["waits"], route, "has more waits than it has")
@@ -252,7 +259,8 @@ print(text)
 for what in ("Waiting, as sched_switch", "Sleeping ms", "ask_futex", "which works for", "cpu-clock"):
     expect(what in text, f"no '{what}'")
 expect("of event 'sched" not in text, "the scheduler's events have tables of their own")
-expect("waits" not in json.loads(run(reticle, "activity", "--json", "--time", "0%-50%")), "half of the recording has waits")
+expect("waits" not in json.loads(run(reticle, "activity", "--json", "--time", "0%-50%")),
+       "half of the recording has waits")
 
 refused("needs --activity", "--waits")
 refused("whole machine", "--activity", "--waits", "-C", "0")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""reticle activity with waits, of recordings whose every record is known: which of the time is certain where records are missing, or
-where a CPU is silent."""
+"""reticle activity with waits, of recordings whose every record is known: which of the time is certain where records
+are missing, or where a CPU is silent."""
 import json
 import os
 import sys
@@ -55,7 +55,8 @@ r.clock(TWO, 8000, cpu=1)
 found, cart, listing = waits(r, "silent")
 expect(found["gaps"] == 0, "gaps:", found["gaps"])
 expect((cart["running"], cart["sleeping"], cart["open"], cart["unknown"]) == (900, 6000, 1, 0), "/cart:", cart)
-expect((listing["running"], listing["runnable"], listing["sleeping"]) == (1900 + 1000 + 2400, 1000 + 100, 500), "/list:", listing)
+expect((listing["running"], listing["runnable"], listing["sleeping"]) == (1900 + 1000 + 2400, 1000 + 100, 500),
+       "/list:", listing)
 expect(listing["unknown"] == 0, "/list is unknown:", listing)
 
 # What was lost at the end no LOST record tells, but the counter does: ONE may have been woken.

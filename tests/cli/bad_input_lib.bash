@@ -8,10 +8,10 @@ bad=0
 runs=0
 declare -A more=([export]="--to folded" [mem]=report [c2c]=report)
 
-# Sanitizers reserve terabytes of address space, and a program takes four times as long to start. There, each file meets
-# every third command, and another third three files later, too, so that each command meets a third of each kind of
-# damage. The plain binary has all of them, and tests/fuzz/replay_pipeline reads the same recordings under sanitizers
-# without a start for each.
+# Sanitizers reserve terabytes of address space, and a program takes four times as long to start. There, each file
+# meets every third command, and another third three files later, too, so that each command meets a third of each kind
+# of damage. The plain binary has all of them, and tests/fuzz/replay_pipeline reads the same recordings under
+# sanitizers without a start for each.
 every=1
 if grep -q -e __asan_init -e __tsan_init "$RETICLE"; then
 	every=3

@@ -32,7 +32,8 @@ plain = [ROUND] * 1000
 check("none", plain, [], 1)
 check("before and after", [ROUND + TICK] + plain, [(0, -5), (1000, ROUND + 5)], 1)
 check("other interrupts", [ROUND + TICK * (i % 7 == 0) for i in range(1000)], [], 1)
-whole = bench.slowdown(list(itertools.accumulate([ROUND + TICK, ROUND + SAMPLE] + plain, initial=0)), range(0, 10**9, 7))
+whole = bench.slowdown(list(itertools.accumulate([ROUND + TICK, ROUND + SAMPLE] + plain, initial=0)),
+                       range(0, 10**9, 7))
 if abs(whole - 1 - (TICK + SAMPLE) / (1002 * ROUND)) > 1e-12:
     print(f"all rounds: {whole}")
     failed += 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""report --branch-history: each sample's branches stand before its callers, as `script` shows both. Loops are shown once, and so
-are calls."""
+"""report --branch-history: each sample's branches stand before its callers, as `script` shows both. Loops are shown
+once, and so are calls."""
 import collections
 import os
 import re
@@ -111,19 +111,22 @@ with open("program.c", "w") as f:
     f.write(PROGRAM)
 subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-static", "-o", "program", "program.c"], check=True)
 for depth in 4, 16, 32:
-    good("record", "-q", f"--pmu=sim,branches={depth}", "-b", "-g", "-e", "cycles:u", "-c", "1009", "-o", "a.data", "--", "./program")
+    good("record", "-q", f"--pmu=sim,branches={depth}", "-b", "-g", "-e", "cycles:u", "-c", "1009", "-o", "a.data",
+         "--", "./program")
     want = wanted("a.data")
-    if sum(want.values()) < 200 or len(want) < 20 or not all(any(f"{n}+" in way for way in want) for n in ("odd", "even", "turns")):
+    if (sum(want.values()) < 200 or len(want) < 20 or
+            not all(any(f"{n}+" in way for way in want) for n in ("odd", "even", "turns"))):
         sys.exit(f"{depth} registers: too few ways: {want.most_common(5)}")
     # Several rows: those of one symbol hold the ways that end there.
-    text = good("report", "-i", "a.data", "--branch-history", "--no-children", "-s", "sym", "-g", "folded,0,callee,count", "-w", "0",
-                "--percent-limit", "0")
+    text = good("report", "-i", "a.data", "--branch-history", "--no-children", "-s", "sym", "-g",
+                "folded,0,callee,count", "-w", "0", "--percent-limit", "0")
     got = collections.Counter()
     for count, way in re.findall(r"(?m)^(\d+) (\S+;\S.*)$", text):
         if to_main(way):
             got[to_main(way)] += int(count)
     if got != want:
-        sys.exit(f"{depth} registers:\nmissing: {(want - got).most_common(3)}\ntoo many: {(got - want).most_common(3)}")
+        sys.exit(f"{depth} registers:\nmissing: {(want - got).most_common(3)}\ntoo many: "
+                 f"{(got - want).most_common(3)}")
 
 # Totals: what a function called counts for it, and the chain is as long as it was.
 if "main" not in good("report", "-i", "a.data", "--branch-history", "-s", "sym", "-g", "none"):
@@ -133,7 +136,8 @@ if "Source:Line" not in good("report", "-i", "a.data", "--branch-history"):
 good("report", "-i", "a.data", "--branch-history", "--json")
 
 good("record", "-q", "--pmu=sim", "-g", "-e", "cycles:u", "-c", "10007", "-o", "none.data", "--", "./program")
-for status, options, words in ((1, ("-i", "none.data"), "record with -b"), (2, ("-i", "a.data", "-b"), "exclude each other"),
+for status, options, words in ((1, ("-i", "none.data"), "record with -b"),
+                               (2, ("-i", "a.data", "-b"), "exclude each other"),
                                (2, ("-i", "a.data", "--mem-mode"), "exclude each other"),
                                (2, ("-i", "a.data", "--total-cycles"), "--branch-history"),
                                (2, ("-i", "a.data", "--stats"), "--branch-history")):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # check: threads
-"""report --branch-stack: each branch that samples hold is counted once, whatever keys say. The rows are those of a model
-that made the branches, and perf's."""
+"""report --branch-stack: each branch that samples hold is counted once, whatever keys say. The rows are those of a
+model that made the branches, and perf's."""
 import collections
 import json
 import os
@@ -29,8 +29,8 @@ def record(kind, body, misc=2):
 
 
 def write(path, records, branches=ANY, feature=True):
-    attr = struct.pack("<IIQQQQQIIQQQ", 0, 112, 0, 1000, IP | TID | TIME | PERIOD | BRANCH_STACK | IDENTIFIER, 4, 1 << 18, 0, 0,
-                       0, 0, branches).ljust(112, b"\0")
+    attr = struct.pack("<IIQQQQQIIQQQ", 0, 112, 0, 1000, IP | TID | TIME | PERIOD | BRANCH_STACK | IDENTIFIER, 4,
+                       1 << 18, 0, 0, 0, 0, branches).ljust(112, b"\0")
     data = b"".join(records)
     at = 104
     head = b"PERFILE2" + struct.pack("<QQ", 104, 128) + struct.pack("<QQ", at + 8, 128)
@@ -51,7 +51,8 @@ def comm(tid, name):
 
 def mmap(tid, start, length, pgoff, name):
     name = name.encode() + b"\0"
-    return record(1, struct.pack("<IIQQQ", tid, tid, start, length, pgoff) + name + b"\0" * (-len(name) % 8) + trailer(tid, 2))
+    return record(1, struct.pack("<IIQQQ", tid, tid, start, length, pgoff) + name + b"\0" * (-len(name) % 8) +
+                  trailer(tid, 2))
 
 
 def sample(tid, time, branches):
@@ -60,9 +61,12 @@ def sample(tid, time, branches):
 
 
 def compiled(program, first):
-    """A program with a symbol table and lines; (where its code is in the file, its size, where its functions are in it)."""
-    text = first + "".join(f"int f{i}(int x)\n{{\n\tfor (int i = 0; i < x; i++)\n\t\tx ^= i * {i + 3};\n\treturn x;\n}}\n"
-                   for i in range(NR_FUNCTIONS)) + "int main(void)\n{\n\treturn f1(2);\n}\n"
+    """A program with a symbol table and lines; (where its code is in the file, its size, where its functions are in
+    it)."""
+    text = first
+    for i in range(NR_FUNCTIONS):
+        text += f"int f{i}(int x)\n{{\n\tfor (int i = 0; i < x; i++)\n\t\tx ^= i * {i + 3};\n\treturn x;\n}}\n"
+    text += "int main(void)\n{\n\treturn f1(2);\n}\n"
     pathlib.Path(f"{program}.c").write_text(text)
     if run("cc", "-g", "-O0", "-no-pie", "-Wl,-z,separate-code", "-o", program, f"{program}.c").returncode:
         print("no C compiler")
@@ -79,8 +83,8 @@ def compiled(program, first):
 
 
 def rows(out):
-    """Those of a table: what stands behind the share, each with the share. perf may have a row twice, as two of its keys
-    do not order values; it says level and offset in its own way of what has no symbol."""
+    """Those of a table: what stands behind the share, each with the share. perf may have a row twice, as two of its
+    keys do not order values; it says level and offset in its own way of what has no symbol."""
     found = collections.Counter()
     for line in out.splitlines():
         m = re.match(r" +(\d+\.\d+)% +(.*)", line)
@@ -104,7 +108,8 @@ def compare(path, keys, *options):
         options += ("--sort", keys)
     got = rows(run(RETICLE, "report", "-i", path, "--stdio", "-w", "0", *options).stdout)
     want = rows(run("perf", "report", "-i", path, "--stdio", *options).stdout)
-    wrong = {k: (got[k], want[k]) for k in got.keys() | want.keys() if abs(got[k] - want[k]) > 3 or (k in got) != (k in want)}
+    wrong = {k: (got[k], want[k]) for k in got.keys() | want.keys()
+             if abs(got[k] - want[k]) > 3 or (k in got) != (k in want)}
     if not got or wrong:
         sys.exit(f"{path} --sort {keys}: ours and perf's: {dict(list(wrong.items())[:20])}")
 
@@ -143,7 +148,8 @@ model = collections.Counter()
 for (name, a, b, flags), n in want.items():
     known = {0: "N/A", 1: "Y", 2: "N"}[flags & 3]
     model[(name, a[0], a[1], b[0], b[1], known, "T" if flags & 4 else ".", "A" if flags & 8 else ".", flags >> 4)] += n
-ours = {tuple(r[k] for k in ("comm", "dso_from", "symbol_from", "dso_to", "symbol_to", "mispredict", "in_tx", "abort", "cycles")):
+ours = {tuple(r[k] for k in ("comm", "dso_from", "symbol_from", "dso_to", "symbol_to", "mispredict", "in_tx", "abort",
+                             "cycles")):
         r["self"] for r in whole["rows"]}
 if ours != dict(model) or whole["weight"] != sum(want.values()):
     sys.exit(f"rows are not those of the model: {set(ours.items()) ^ set(model.items())}")
@@ -158,10 +164,12 @@ for keys, of in (("symbol", lambda a, b: b[1]), ("dso", lambda a, b: b[0]), ("sy
     if got != model:
         sys.exit(f"--sort {keys}: {got} instead of {model}")
 for workers in "1", "3":
-    if table("branches.data", "symbol_from,srcline_to,cycles", "--threads", workers) != table("branches.data", "symbol_from,srcline_to,cycles"):
+    if (table("branches.data", "symbol_from,srcline_to,cycles", "--threads",
+              workers) != table("branches.data", "symbol_from,srcline_to,cycles")):
         sys.exit("the number of workers changes the rows")
 lines = table("branches.data", "srcline_from")["rows"]
-if len(lines) != len({r["srcline_from"] for r in lines}) or not all(re.match(r"(program|other)\.c:\d+$", r["srcline_from"]) for r in lines):
+if (len(lines) != len({r["srcline_from"] for r in lines}) or
+        not all(re.match(r"(program|other)\.c:\d+$", r["srcline_from"]) for r in lines)):
     sys.exit(f"lines of sources: {lines}")
 
 # When branches are what is shown: as the recording says, or as the option does.
@@ -173,10 +181,12 @@ if "# Samples: 600" not in run(RETICLE, "report", "-i", "branches.data", "--no-b
 write("samples.data", records, feature=False)
 if "# Samples: 600" not in run(RETICLE, "report", "-i", "samples.data").stdout:
     sys.exit("a recording that does not say it is one of branches is shown as one")
-if [r["self"] for r in table("samples.data", "symbol_to", "-b")["rows"]] != [r["self"] for r in table("branches.data", "symbol_to")["rows"]]:
+if ([r["self"] for r in table("samples.data", "symbol_to", "-b")["rows"]] !=
+        [r["self"] for r in table("branches.data", "symbol_to")["rows"]]):
     sys.exit("-b has other rows")
 more = run(RETICLE, "report", "-i", "branches.data", "--sort", "+mispredict").stdout
-if not re.search(r"# Overhead +Command +Source Shared Object +Source Symbol +Target Symbol +Basic Block Cycles +Branch Mispredicted", more):
+if not re.search(r"# Overhead +Command +Source Shared Object +Source Symbol +Target Symbol +Basic Block Cycles "
+                 r"+Branch Mispredicted", more):
     sys.exit("--sort +mispredict:\n" + more[:1500])
 write("stacks.data", records, branches=CALL_STACK | 1)
 # The recording has none (1), or the command line is wrong (2).
@@ -197,15 +207,18 @@ if not run("perf", "--version").stdout.startswith("perf version 6.1.") if shutil
     print("no perf 6.1 to compare with")
     sys.exit(0)
 # With keys of symbols, other than by default, it crashes where the recording has cycles.
-KEYS = (None, "comm,dso_from,dso_to,cycles", "dso_from,dso_to", "mispredict", "in_tx,abort", "cycles,mispredict", "addr_from,addr_to",
-        "srcline_from,dso_from", "srcline_to,dso_to", "dso,cycles", "cpu,pid")
+KEYS = (None, "comm,dso_from,dso_to,cycles", "dso_from,dso_to", "mispredict", "in_tx,abort", "cycles,mispredict",
+        "addr_from,addr_to", "srcline_from,dso_from", "srcline_to,dso_to", "dso,cycles", "cpu,pid")
 # Where a record does not say whether a branch was predicted, it says that it was not, or that it was.
-write("known.data", side_band + [sample(rng.choice((100, 200)), n, [(a, b, flags if flags & 3 else flags | 2) for a, b, flags in branches])
-                                 for n, branches in enumerate(samples, 100)])
+write("known.data",
+      side_band +
+      [sample(rng.choice((100, 200)), n, [(a, b, flags if flags & 3 else flags | 2) for a, b, flags in branches])
+       for n, branches in enumerate(samples, 100)])
 for keys in KEYS:
     compare("known.data", keys)
 compare("samples.data", "dso_to,in_tx", "-b")
-write("uncounted.data", side_band + [sample(100, n, [(a, b, 2) for a, b, _ in branches]) for n, branches in enumerate(samples, 100)])
+write("uncounted.data",
+      side_band + [sample(100, n, [(a, b, 2) for a, b, _ in branches]) for n, branches in enumerate(samples, 100)])
 for keys in ("dso_from,symbol_from,dso_to,symbol_to", "dso,symbol"):
     compare("uncounted.data", keys)
 others = os.environ.get("RETICLE_TEST_DATA")
@@ -213,5 +226,6 @@ if others:
     for name in ("quipper/perf.data.branch-4.14", "quipper/perf.data.branch_stack_hw_index"):
         for keys in ("dso_from,dso_to,mispredict", "in_tx,comm,dso"):
             compare(f"{others}/{name}", keys)
-    compare(f"{others}/quipper/perf.data.raw_callgraph_branch-3.4", "comm,mispredict,in_tx")  # it cuts names of files there
+    # It cuts names of files there.
+    compare(f"{others}/quipper/perf.data.raw_callgraph_branch-3.4", "comm,mispredict,in_tx")
     compare(f"{others}/lbr/autofdo-test.lbr", "dso_from,dso_to", "-b")

@@ -60,7 +60,8 @@ def record(name, compiler, more=()):
         out.write(PROGRAM)
     subprocess.run([*compiler, "-O1", "-g", f"-DPAD={pad}", f"-DN={times}", f"-DFIRST={first}", f"-DSECOND={second}",
                     "-o", name, name + ".c", "-lpthread"], check=True)
-    done = run(RETICLE, "c2c", "record", "-q", "-o", name + ".data", "--pmu=sim" + "".join(more), "-c", "100", "--", "./" + name)
+    done = run(RETICLE, "c2c", "record", "-q", "-o", name + ".data", "--pmu=sim" + "".join(more), "-c", "100", "--",
+               "./" + name)
     if done.returncode:
         complain(f"{name}: record ends with {done.returncode}: {done.stderr}")
 
@@ -112,7 +113,8 @@ for program in PROGRAMS:
 if shutil.which("perf"):
     compare("false", reports["false"])
 text = run(RETICLE, "c2c", "report", "-i", "false.data").stdout
-for wanted in ("Verdict: false sharing.", "48 bytes of padding", "count_second in thread 3 stores to counters+0x10", "false.c:"):
+for wanted in ("Verdict: false sharing.", "48 bytes of padding", "count_second in thread 3 stores to counters+0x10",
+               "false.c:"):
     if wanted not in text:
         complain(f"the report does not say '{wanted}':\n{text}")
 # Names wider than their header move the header along with them.
@@ -126,7 +128,8 @@ if "instructions, like a lock" not in run(RETICLE, "c2c", "report", "-i", "atomi
     complain("atomic: locked instructions are not named")
 
 # What cannot be: two bounds at once; a recording that says nothing of memory.
-done = run(RETICLE, "record", "-q", "-o", "x.data", "--pmu=sim", "-e", "cpu/mem-loads,ldlat=30/,cpu/mem-loads,ldlat=50/", "--", "/bin/true")
+done = run(RETICLE, "record", "-q", "-o", "x.data", "--pmu=sim", "-e",
+           "cpu/mem-loads,ldlat=30/,cpu/mem-loads,ldlat=50/", "--", "/bin/true")
 if done.returncode == 0 or "one ldlat" not in done.stderr:
     complain(f"two bounds: {done.returncode} {done.stderr}")
 run(RETICLE, "record", "-q", "-o", "plain.data", "--pmu=sim", "--", "/bin/true")

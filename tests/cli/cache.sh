@@ -108,7 +108,8 @@ env -u HOME -u XDG_CACHE_HOME "$RETICLE" report --stdio -i a.data 2>&1 | cmp wan
 # A program that is built anew has its own names, and one whose symbols go has none.
 report >/dev/null
 strip -o spin.new spin
-"$RETICLE" report --stdio --no-inline --no-children -g none -i a.data 2>/dev/null | grep -q ' spin$' || fail "spin is not there"
+"$RETICLE" report --stdio --no-inline --no-children -g none -i a.data 2>/dev/null | grep -q ' spin$' ||
+	fail "spin is not there"
 cp spin spin.old
 cat spin.new >spin
 report >stripped

@@ -14,7 +14,10 @@ static inline __attribute__((always_inline)) int step(int x) { asm volatile("" :
 __attribute__((noinline)) int spin(int n) { int x = n; for (int i = 0; i < n; i++) x = step(x); return x; }
 int main(int argc, char **argv) {
 	int sum = 0;
-	for (int i = 0; i < 300; i++) { sum += spin(200000 + argc); for (int k = 0; k < 300; k++) access(argv[0], R_OK); }
+	for (int i = 0; i < 300; i++) {
+		sum += spin(200000 + argc);
+		for (int k = 0; k < 300; k++) access(argv[0], R_OK);
+	}
 	return sum == 1;
 }
 EOF
@@ -53,8 +56,8 @@ fi
 
 grep -q 'spin *spin ' want && grep -q 'spun *spun ' want || fail "one of the names is not in the report: $(cat want)"
 
-# The first report takes all as it is: it makes no table anew, and asks DWARF for no address. Where there was too little
-# time for that at the end of one recording, there is at that of another.
+# The first report takes all as it is: it makes no table anew, and asks DWARF for no address. Where there was too
+# little time for that at the end of one recording, there is at that of another.
 answers_were_there() {
 	[ -n "$(find "$dir" -name 'l*')" ] || return 1
 	stat -c '%n %i' "$dir"/* >made

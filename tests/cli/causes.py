@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The default table tells what waits for L1, for L2 and for memory apart, and its columns are called after the cache that was
-counted: cache-references and cache-misses are of another one on each kind of machine."""
+"""The default table tells what waits for L1, for L2 and for memory apart, and its columns are called after the cache
+that was counted: cache-references and cache-misses are of another one on each kind of machine."""
 import json
 import os
 import pathlib
@@ -30,8 +30,8 @@ def check(true, what):
 def columns(machine, *features):
     """What the table of a group with cache-references and cache-misses has, of a recording from there."""
     lines = [f"feature {f}" for f in features]
-    for i, (name, config) in enumerate((("cycles/period=1000,alt-period=10/", 0), ("instructions", 1), ("cache-references", 2),
-                                        ("cache-misses", 3))):
+    for i, (name, config) in enumerate((("cycles/period=1000,alt-period=10/", 0), ("instructions", 1),
+                                        ("cache-references", 2), ("cache-misses", 3))):
         lines.append(f'event "{name}" type=hardware config={config} period=1010 sample=IP|TID|TIME|READ|IDENTIFIER '
                      f"read=GROUP|ID|ENABLED|RUNNING ids={7 + i} flags=sample_id_all" + (" leader=0" if i else ""))
     lines.append('comm pid=5 time=1 exec "app"')
@@ -66,8 +66,8 @@ for name, l1d, llc in (("chase_l1", 0, 0), ("chase_l2", 333, 0), ("chase_memory"
     got = rows[name]
     check(abs(got["L1D/KI"] - l1d) < 100 and abs(got["LLC/KI"] - llc) < 100, f"{name}: {got}")
 check("%L1DA" not in rows["chase_l1"], "shares of L1D accesses, which nobody counted")
-# The usual rate is for programs that run for seconds. Where it gives few windows, a line below the table says how many there are,
-# and a rate that gives enough.
+# The usual rate is for programs that run for seconds. Where it gives few windows, a line below the table says how many
+# there are, and a rate that gives enough.
 run("record", "-q", "--pmu=sim", "-o", "few.data", "--", str(chase))
 text = run("report", "-i", "few.data")
 few = re.search(r"^# There are only (\d+) windows, so most intervals are wide: .*\(record -F (\d+)\)\.$", text, re.M)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The script of doc/ci-metrics.md, run as it stands there on two commits: it passes when nothing changed, and names what grew.
+# The script of doc/ci-metrics.md, run as it stands there on two commits: it passes when nothing changed, and names
+# what grew.
 # shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"
 # shellcheck source=/dev/null
@@ -40,7 +41,8 @@ counts() {
 }
 counts HEAD~2 HEAD~1 || fail "a change of half a percent: $(cat out err)"
 counts HEAD~2 HEAD && fail "a change of a tenth passes: $(cat out err)"
-grep -q 'instructions/period=10007/: app changes: [0-9]* -> [0-9]*, +1[0-9.]*% of the whole' err || fail "changes is not named: $(cat err)"
+grep -q 'instructions/period=10007/: app changes: [0-9]* -> [0-9]*, +1[0-9.]*% of the whole' err ||
+	fail "changes is not named: $(cat err)"
 grep -q 'app steady' err && fail "steady is blamed: $(cat err)"
 grep -q 'instructions/period=10007/: the whole' err || fail "the whole is not named: $(cat err)"
 # Nothing is left behind, and what cannot be told is no growth.

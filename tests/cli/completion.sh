@@ -100,5 +100,6 @@ while read -r command option; do
 		echo "$command has no option --$option"
 		exit 1
 	}
-done < <(sed -n 's/^\t{ "\([a-z0-9]*\)", [^,]*, "\([a-z-][a-z-]*\)", .*},$/\1 \2/p' "$SRCDIR/src/cmd/complete_values.c")
+done < <(sed -n 's/^\t{ "\([a-z0-9]*\)", [^,]*, "\([a-z-][a-z-]*\)", .*},$/\1 \2/p' \
+	"$SRCDIR/src/cmd/complete_values.c")
 exit 0

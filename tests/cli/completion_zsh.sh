@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# zsh completion, run by zsh itself: which words it offers behind a line. The functions that would put them on the screen
-# print them instead, as completion itself works only in a terminal that somebody types into.
+# zsh completion, run by zsh itself: which words it offers behind a line. The functions that would put them on the
+# screen print them instead, as completion itself works only in a terminal that somebody types into.
 set -u
 command -v zsh >/dev/null || {
 	echo "zsh is not installed"
@@ -86,7 +86,8 @@ while read -r command; do
 		bad=1
 	}
 	offered "$command" - >options
-	"$RETICLE" complete "$command" | cut -f1,2 | tr '\t' '\n' | grep . | sort -u | comm -23 - <(sort -u options) >missing
+	"$RETICLE" complete "$command" | cut -f1,2 | tr '\t' '\n' | grep . | sort -u |
+		comm -23 - <(sort -u options) >missing
 	[ ! -s missing ] || {
 		echo "$command: not offered: $(tr '\n' ' ' <missing)"
 		bad=1

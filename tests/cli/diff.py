@@ -95,7 +95,8 @@ check("csv", [(r["symbol"], r["weight_0"], r["weight_1"], r["delta-abs_1"], r["d
     ('bpf_prog_n?,"w', "0", "500", "4.000000", "500"), (UNRESOLVED, "1000", "1000", "-2.000000", "0"),
     (REMOVED, "1000", "0", "", "-1000")])
 check("csv: of what", {(r["simulated_0"], r["simulated_1"]) for r in rows}, {("", "generic-x86")})
-for args, rest in ((), "difference_1,simulated_0,simulated_1"), (("--fail-above", "0"), "difference_1,failed,simulated_0,simulated_1"):
+for args, rest in (((), "difference_1,simulated_0,simulated_1"),
+                   (("--fail-above", "0"), "difference_1,failed,simulated_0,simulated_1")):
     for more in ((), ("--totals",)):
         lines = run("--csv", *args, *more, "new.data", "new.data")[1].splitlines()
         check(f"csv: {args} {more}", lines[0].endswith(rest), True)
@@ -140,7 +141,8 @@ recipe = (source / "tests/recipe/diff-new.recipe").read_text()
 pathlib.Path("other.recipe").write_text(recipe.replace("generic-x86", "neoverse-n1"))
 subprocess.run([tool, "other.recipe", "other.data"], check=True)
 check("other core", run("-q", "new.data", "new.data", "other.data")[::2],
-      (0, "reticle diff: warning: other.data was simulated on a different core (neoverse-n1) than new.data (generic-x86)\n"))
+      (0, "reticle diff: warning: other.data was simulated on a different core (neoverse-n1) than new.data "
+          "(generic-x86)\n"))
 
 # Usage, and what cannot be read or compared.
 os.rename("old.data", "perf.data.old")
@@ -148,16 +150,19 @@ check("one name", run("new.data")[0], 0)
 os.rename("new.data", "perf.data")
 check("no name", run()[0], 0)
 for args, status, want in (
-    (("-s", "time"), 2, "option --sort: 'time' is not one of comm, pid, tid, cpu, socket, cgroup, cgroup_id, addr, local_weight, "
-     "weight, local_ins_lat, ins_lat, p_stage_cyc, transaction, code_page_size, mem_op, mem, snoop, tlb, locked, blocked, dso, "
-     "dso_size, symbol, symbol_size, srcline, srcfile, activity, trace, nor a field of a tracepoint, nor an attribute of activities"),
+    (("-s", "time"), 2,
+     "option --sort: 'time' is not one of comm, pid, tid, cpu, socket, cgroup, cgroup_id, addr, local_weight, weight, "
+     "local_ins_lat, ins_lat, p_stage_cyc, transaction, code_page_size, mem_op, mem, snoop, tlb, locked, blocked, "
+     "dso, dso_size, symbol, symbol_size, srcline, srcfile, activity, trace, nor a field of a tracepoint, nor an "
+     "attribute of activities"),
     (("-s", ","), 2, "option --sort names no key"),
     (("-c", "wdiff:1"), 2, "option --compute: 'wdiff:1' is none of delta-abs, delta, ratio, wdiff:W1,W2"),
     (("-c", "wdiff:1,1", "--fail-above", "1"), 2, "--fail-above works with delta and ratio, not with wdiff"),
     (("--fail-above", "-1"), 2, "'-1' is not a percentage"),
     (("-o", "2"), 2, "option --order: there is no recording 2 (0 to 1)"),
     (("-", "perf.data"), 2, "recordings have to be files here, not standard input"),
-    (("perf.data", "missing.data"), 1, "missing.data: cannot open: No such file or directory (make one with 'reticle record')"),
+    (("perf.data", "missing.data"), 1,
+     "missing.data: cannot open: No such file or directory (make one with 'reticle record')"),
 ):
     got = run(*args)
     check(f"status of {args}", got[0], status)
@@ -172,6 +177,7 @@ for args, want in (
     got = run(*args)
     check(f"status of {args}", got[0], 1)
     left, why = [line.removeprefix("reticle diff: ") for line in got[2].splitlines()][-2:]
-    check(f"filter of {args}", re.sub("[0-9]+", "N", left), f"warning: nothing is left of N samples by {args[0]} {args[1]}")
+    check(f"filter of {args}", re.sub("[0-9]+", "N", left),
+          f"warning: nothing is left of N samples by {args[0]} {args[1]}")
     check(f"message of {args}", why, want)
     check(f"table of {args}", got[1], "")

@@ -18,7 +18,8 @@ need_recording()
 
 
 def record(path, script):
-    p = subprocess.run([reticle, "record", "-q", "-o", path, "-e", "cpu-clock,task-clock", "-F", "2000", "--", "sh", "-c", script],
+    p = subprocess.run([reticle, "record", "-q", "-o", path, "-e", "cpu-clock,task-clock", "-F", "2000", "--", "sh",
+                        "-c", script],
                        capture_output=True, text=True)
     if p.returncode:
         sys.exit(f"record: exit status {p.returncode}: {p.stderr}")
@@ -42,12 +43,14 @@ def table(out, unnamed):
 
 
 def theirs(*args):
-    p = subprocess.run(["perf", "diff", "-t", "\x1f", *args], capture_output=True, text=True, stdin=subprocess.DEVNULL, errors="replace")
+    p = subprocess.run(["perf", "diff", "-t", "\x1f", *args], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                       errors="replace")
     return table(p.stdout, lambda name: re.fullmatch("0x[0-9a-f]{16}", name))
 
 
 def ours(*args):
-    p = subprocess.run([reticle, "diff", "-t", "\x1f", *args], capture_output=True, text=True, stdin=subprocess.DEVNULL, errors="replace")
+    p = subprocess.run([reticle, "diff", "-t", "\x1f", *args], capture_output=True, text=True,
+                       stdin=subprocess.DEVNULL, errors="replace")
     if p.returncode:
         sys.exit(f"diff {args}: {p.stderr}")
     return table(p.stdout, lambda name: name.startswith(("[unresolved in", "[unknown]")))
@@ -67,7 +70,8 @@ def same(a, b):
 record("a.data", "i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done; gzip -c /proc/self/exe >/dev/null")
 record("b.data", "i=0; while [ $i -lt 120000 ]; do i=$((i + 1)); done; sort \"$SRCDIR/LICENSE\" >/dev/null")
 pairs = [("a.data", "b.data", "delta,delta-abs,ratio,wdiff:1,2".split(",", 3))]
-for old, new in (("busy.0-3.4", "busy.1-3.4"), ("systemwide.0-3.4", "systemwide.1-3.4"), ("callgraph-3.4", "busy.1-3.4")):
+for old, new in (("busy.0-3.4", "busy.1-3.4"), ("systemwide.0-3.4", "systemwide.1-3.4"),
+                 ("callgraph-3.4", "busy.1-3.4")):
     files = [f"{data}/quipper/perf.data.{name}" for name in (old, new)]
     if data and all(map(os.path.exists, files)):
         pairs.append((*files, ["delta"]))

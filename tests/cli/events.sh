@@ -31,7 +31,8 @@ grep -q 'virtual PMU' out && fail "list: the virtual PMU's are no events of this
 "$RETICLE" check >out 2>err
 grep -qE '^virtual PMU +(ok|limited|no) ' out || fail "check: no row of the virtual PMU"
 (PATH=/nonexistent "$RETICLE" check) >out 2>err
-grep -A1 '^virtual PMU  *no ' out | grep -qE 'install qemu-user|build with capstone' || fail "check without QEMU: no remedy"
+grep -A1 '^virtual PMU  *no ' out | grep -qE 'install qemu-user|build with capstone' ||
+	fail "check without QEMU: no remedy"
 "$RETICLE" list no-such-event-anywhere >out 2>err
 [ $? = 1 ] || fail "list of nothing: not status 1"
 grep -q 'no event of that name' err || fail "list of nothing: $(cat err)"
@@ -59,7 +60,8 @@ assert {r["state"] for r in rows} <= {"ok", "limited", "no"} and all(r["detail"]
 [ $? = 2 ] || fail "check word: not status 2"
 
 "$RETICLE" record -e cs,cycels:u true >out 2>err && fail "record -e cycels:u: status 0"
-printf '%s\n' "reticle record: unknown event 'cycels'" '    cs,cycels:u' '       ^^^^^^' "  did you mean 'cycles'?" >want
+printf '%s\n' "reticle record: unknown event 'cycels'" '    cs,cycels:u' '       ^^^^^^' "  did you mean 'cycles'?" \
+	>want
 head -4 err | cmp -s - want || fail "record -e cs,cycels:u: $(cat err)"
 # The event is known; what stands in the wrong place is named, and not the event suggested for itself.
 for pmu in hw sim; do

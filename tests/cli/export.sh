@@ -22,7 +22,8 @@ fi
 "$RETICLE" export --to svg -o - 2>err </dev/null | cmp - flame.svg || fail "-o - differs from a file"
 
 # The name's end decides, --to is stronger.
-"$RETICLE" export -o x.folded 2>err </dev/null && grep -q '^alpha;bpf_prog_outer' x.folded || fail "x.folded: $(cat err)"
+"$RETICLE" export -o x.folded 2>err </dev/null && grep -q '^alpha;bpf_prog_outer' x.folded ||
+	fail "x.folded: $(cat err)"
 "$RETICLE" export --to json -o x.folded 2>err </dev/null && grep -q '^{"meta"' x.folded || fail "--to json: $(cat err)"
 "$RETICLE" export -o x.csv </dev/null && grep -q '^event,whole,total' x.csv || fail "x.csv"
 "$RETICLE" export -o nothing 2>err </dev/null

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""export --to bolt: the branches of one binary, PIE or not, of all its processes, counted from the samples as dump prints
-them; and what perf2bolt makes of them is what it makes of the recording itself, and what export --to fdata writes."""
+"""export --to bolt: the branches of one binary, PIE or not, of all its processes, counted from the samples as dump
+prints them; and what perf2bolt makes of them is what it makes of the recording itself, and what export --to fdata
+writes."""
 import collections
 import json
 import os
@@ -14,7 +15,8 @@ import sys
 from lib.machine import need_sim
 
 RETICLE, SRC = os.environ["RETICLE"], pathlib.Path(os.environ["SRCDIR"])
-PERF2BOLT = shutil.which("perf2bolt") or next(map(str, sorted(pathlib.Path("/usr/lib").glob("llvm-*/bin/perf2bolt"))), None)
+PERF2BOLT = (shutil.which("perf2bolt") or
+             next(map(str, sorted(pathlib.Path("/usr/lib").glob("llvm-*/bin/perf2bolt"))), None))
 PROGRAM = r"""
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -50,8 +52,9 @@ int main(void)
 MADE = r"""
 #include <sys/mman.h>
 extern char made[];
-__asm__(".data\n.balign 4096\n.globl made\n.type made,@function\nmade: mov $20000,%ecx\n1: test $3,%cl\nje 2f\nnop\n2: dec %ecx\n"
-	"jnz 1b\nret\n.size made,.-made\n.balign 4096\n.text");
+__asm__(".data\n.balign 4096\n.globl made\n.type made,@function\n"
+	"made: mov $20000,%ecx\n1: test $3,%cl\nje 2f\nnop\n2: dec %ecx\njnz 1b\nret\n"
+	".size made,.-made\n.balign 4096\n.text");
 int main(void)
 {
 	mprotect(made, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
@@ -78,7 +81,8 @@ def lines(data, kind):
 
 
 def counted(data, binary):
-    """Branches and passages in the binary, by its own addresses: file offset and address are the same here, or a base apart."""
+    """Branches and passages in the binary, by its own addresses: file offset and address are the same here, or a base
+    apart."""
     segment = next(line.split() for line in subprocess.check_output(["readelf", "-lW", binary], text=True).splitlines()
                    if line.split()[:1] == ["LOAD"] and " R E " in line)
     linked = int(segment[2], 16) - int(segment[1], 16)
@@ -154,7 +158,8 @@ for name, flags in ("pie", ["-pie", "-fPIE"]), ("fixed", ["-no-pie"]):
     if run("export", "--to", "bolt", "-i", f"{name}.data", "--binary", build_id[:12]).stdout != p.stdout:
         fail("other branches by build id")
     if PERF2BOLT and shutil.which("perf"):
-        for options in ["-p", f"{name}.data", "-o", "theirs.fdata"], ["-pa", "-p", f"{name}.preagg", "-o", "ours.fdata"]:
+        for options in (["-p", f"{name}.data", "-o", "theirs.fdata"],
+                        ["-pa", "-p", f"{name}.preagg", "-o", "ours.fdata"]):
             done = subprocess.run([PERF2BOLT, *options, name], capture_output=True, text=True)
             if done.returncode:
                 fail(f"perf2bolt {options}: {done.stdout} {done.stderr}")
@@ -168,8 +173,8 @@ for name, flags in ("pie", ["-pie", "-fPIE"]), ("fixed", ["-no-pie"]):
         bolt = pathlib.Path(PERF2BOLT).with_name("llvm-bolt")
         for who in ("theirs", "ours") if bolt.exists() else ():
             pathlib.Path("profile").write_text("".join(line + "\n" for line in (theirs if who == "theirs" else fdata)))
-            done = subprocess.run([bolt, name, "-o", "faster", "-data", "profile", "-reorder-blocks=ext-tsp", "-split-functions",
-                                   "-split-all-cold"], capture_output=True, text=True)
+            done = subprocess.run([bolt, name, "-o", "faster", "-data", "profile", "-reorder-blocks=ext-tsp",
+                                   "-split-functions", "-split-all-cold"], capture_output=True, text=True)
             if done.returncode:
                 fail(f"llvm-bolt: {done.stdout} {done.stderr}")
             pathlib.Path("faster").rename(f"{name}.{who}")
@@ -178,7 +183,8 @@ for name, flags in ("pie", ["-pie", "-fPIE"]), ("fixed", ["-no-pie"]):
     # Each branch with an end in a function is there, as often as it was taken; code that ran through adds lines.
     run("export", "-i", f"{name}.data", "--binary", name, "-o", f"{name}.fdata")
     ends = [line.split() for line in pathlib.Path(f"{name}.fdata").read_text().splitlines()]
-    known = {(s[0], s[1]): s[2] for s in map(str.split, subprocess.check_output(["nm", name], text=True).splitlines()) if len(s) == 3}
+    known = {(s[0], s[1]): s[2] for s in map(str.split, subprocess.check_output(["nm", name], text=True).splitlines())
+             if len(s) == 3}
     starts = {n: int(a, 16) for (a, kind), n in known.items() if kind in "Tt"}
     work = {(starts["work"] + int(e[2], 16), starts["work"] + int(e[5], 16)): (int(e[7]), int(e[6])) for e in ends
             if e[1] == "work" and e[4] == "work"}
@@ -193,7 +199,8 @@ subprocess.check_call(["cc", "-O2", "made.c", "-o", "made"])
 run("record", "-q", "--pmu=sim", "-b", "-e", "cycles:u", "-c", 1009, "-o", "made.data", "--", "./made")
 if not re.search(r"%.* made +made +\[\.\] made ", run("report", "-q", "--stdio", "-i", "made.data").stdout):
     fail("nothing ran in data")
-written = [line.split() for line in run("export", "--to", "bolt", "-i", "made.data", "--binary", "made").stdout.splitlines()]
+written = [line.split() for line in run("export", "--to", "bolt", "-i", "made.data", "--binary",
+                                        "made").stdout.splitlines()]
 nowhere = [line for line in written if (line[1] == line[2] == "0" if line[0] == "B" else "0" in line[1:3])]
 if nowhere or len(written) < 20:
     fail(f"{len(written)} lines, and of what is nowhere: {nowhere[:5]}")
@@ -202,16 +209,20 @@ if nowhere or len(written) < 20:
 subprocess.check_call(["objcopy", "--redefine-sym", "work=wo\n1 main 0 1 main 0 0 99999\nrk", "pie", "odd"])
 run("record", "-q", "--pmu=sim", "-b", "-e", "cycles:u", "-c", 1009, "-o", "odd.data", "--", "./odd")
 p = run("export", "--to", "fdata", "-i", "odd.data", "--binary", "odd")
-strange = [line for line in p.stdout.splitlines() if not re.fullmatch(r"([01] \S+ [0-9a-f]+ ){2}\d+ \d+", line) or "99999" in line]
-if strange or "rk " in p.stdout or " main " not in p.stdout or "do not fit into the lines of a profile: 1\n" not in p.stderr:
+strange = [line for line in p.stdout.splitlines()
+           if not re.fullmatch(r"([01] \S+ [0-9a-f]+ ){2}\d+ \d+", line) or "99999" in line]
+if (strange or "rk " in p.stdout or " main " not in p.stdout or
+        "do not fit into the lines of a profile: 1\n" not in p.stderr):
     fail(f"a name of three lines: {strange[:3]} {p.stderr}")
 
 # What cannot be had.
-if "no branches in 'nothing'" not in run("export", "--to", "bolt", "-i", "pie.data", "--binary", "nothing", status=1).stderr:
+if "no branches in 'nothing'" not in run("export", "--to", "bolt", "-i", "pie.data", "--binary", "nothing",
+                                         status=1).stderr:
     fail("a binary that is not there")
 run("record", "-q", "--pmu=sim", "-j", "any_call", "-e", "cycles:u", "-c", 5003, "-o", "calls.data", "--", "./pie")
 if "record with -b" not in run("export", "--to", "bolt", "-i", "calls.data", status=1).stderr:
     fail("calls alone are no profile")
 if not PERF2BOLT or not shutil.which("perf"):
-    print("not compared with what perf2bolt makes of the recording: there is no perf2bolt (Debian: bolt-16), or no perf")
+    print(
+        "not compared with what perf2bolt makes of the recording: there is no perf2bolt (Debian: bolt-16), or no perf")
     sys.exit(77)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""export writes what its options choose and nothing else, in every format, and refuses options that would do nothing. The
-recordings are recipes, so each row that has to be there is known."""
+"""export writes what its options choose and nothing else, in every format, and refuses options that would do nothing.
+The recordings are recipes, so each row that has to be there is known."""
 import csv
 import os
 import pathlib
@@ -19,8 +19,8 @@ def recording(name, text):
 
 def export(name, *args, status=0):
     """-> (standard output, standard error)"""
-    r = subprocess.run([RETICLE, "export", "-i", name + ".data", "--no-cache", *args], capture_output=True, text=True, errors="replace",
-                       stdin=subprocess.DEVNULL)
+    r = subprocess.run([RETICLE, "export", "-i", name + ".data", "--no-cache", *args], capture_output=True, text=True,
+                       errors="replace", stdin=subprocess.DEVNULL)
     assert r.returncode == status, (args, r.returncode, r.stderr)
     return r.stdout, r.stderr
 
@@ -68,10 +68,11 @@ def branches():
     pathlib.Path("program.c").write_text("int main(void) { return 0; }\n")
     subprocess.run(["cc", "-g", "-no-pie", "-o", "program", "program.c"], check=True)
     start, offset, size = code_of("program")
+    path = os.path.abspath("program")
     recording("branches", f"""
 event "cycles" type=hardware period=1000 sample=IP|TID|TIME|BRANCH_STACK|IDENTIFIER branch=ANY|USER ids=7
 comm pid=4194301 time=1 exec "program"
-mmap2 pid=4194301 time=2 start={start:#x} len={size:#x} pgoff={offset:#x} prot=r|x flags=2 "{os.path.abspath('program')}"
+mmap2 pid=4194301 time=2 start={start:#x} len={size:#x} pgoff={offset:#x} prot=r|x flags=2 "{path}"
 sample pid=4194301 time=1000000000 ip={start + 4:#x} branches={start + 1:#x},{start + 4:#x},2
 sample pid=4194301 time=2000000000 ip={start + 6:#x} branches={start + 2:#x},{start + 6:#x},2
 """)
@@ -92,7 +93,8 @@ sample pid=4194301 time=2000000000 ip={start + 6:#x} branches={start + 2:#x},{st
 
 
 def accesses():
-    """PERF_MEM_NA, as the kernel writes it for samples that are no accesses, is none; what is not available is missing."""
+    """PERF_MEM_NA, as the kernel writes it for samples that are no accesses, is none; what is not available is
+    missing."""
     def source(op, lvl=1, snoop=1, lock=1, tlb=1, number=15, remote=0, block=1):
         return op | lvl << 5 | snoop << 19 | lock << 24 | tlb << 26 | number << 33 | remote << 37 | block << 40
 
@@ -101,7 +103,8 @@ def accesses():
     found, said = rows("no-accesses", "--rows", "memory")
     assert not found and "no sample says what it loaded" in said, (found, said)
     assert len(rows("no-accesses", "--rows", "samples")[0]) == 1
-    sources = [source(1), source(2), source(4, lock=2, number=1, lvl=10, snoop=2, tlb=10), source(2, remote=1), source(3, number=13), 0]
+    sources = [source(1), source(2), source(4, lock=2, number=1, lvl=10, snoop=2, tlb=10), source(2, remote=1),
+               source(3, number=13), 0]
     recording("accesses", event + "".join(f"sample pid=4194301 time={i} ip=0x400000 addr=0x1000 data_src={s}\n"
                                           for i, s in enumerate(sources)))
     columns = "time", "op", "data_source", "snoop", "tlb", "blocked", "locked"
@@ -114,12 +117,15 @@ def accesses():
 def options():
     """Options are for some formats: the others refuse them."""
     stacks, rows_too = {"svg", "folded"}, {"parquet", "csv --rows samples"}
-    recording("plain", 'event "cpu-clock" config=0 period=1000 sample=IP|TID|TIME ids=7\nsample pid=4194301 time=1 ip=0x400000\n')
-    uses = {"--event cpu-clock": stacks, "--by-pid": stacks, "--by-tid": stacks, "--samples": stacks, "--annotate-kernel": {"folded"},
-            "--title x": {"svg"}, "--width 1200": {"svg"}, "--min-width 0.1": {"svg"}, "--inverted": {"svg"}, "--colors hot": {"svg"},
-            "--stacks s": rows_too, "--csv-formulas": {"csv --rows samples"}}
+    recording("plain", 'event "cpu-clock" config=0 period=1000 sample=IP|TID|TIME ids=7\nsample pid=4194301 time=1 '
+                       'ip=0x400000\n')
+    uses = {"--event cpu-clock": stacks, "--by-pid": stacks, "--by-tid": stacks, "--samples": stacks,
+            "--annotate-kernel": {"folded"}, "--title x": {"svg"}, "--width 1200": {"svg"}, "--min-width 0.1": {"svg"},
+            "--inverted": {"svg"}, "--colors hot": {"svg"}, "--stacks s": rows_too,
+            "--csv-formulas": {"csv --rows samples"}}
     for option, formats in uses.items():
-        for form in ("svg", "folded", "csv", "json", "bolt", "fdata", "autofdo", "branches", "pprof", "otlp", *rows_too):
+        for form in ("svg", "folded", "csv", "json", "bolt", "fdata", "autofdo", "branches", "pprof", "otlp",
+                     *rows_too):
             args = "--to", *form.split(), *option.split()
             if form in formats:
                 export("plain", *args)
@@ -132,13 +138,15 @@ def windows():
     """Two groups of 26 counters each are more than a table has room for, which is said."""
     fields = "sample=IP|TID|TIME|READ|IDENTIFIER read=GROUP|ID|ENABLED|RUNNING"
     ids = [range(100, 126), range(200, 226)]
-    text = "".join(f'event "{f"lead{group[0]}/period=1000,alt-period=10/" if i == group[0] else f"counter{i}"}" type=raw config={i} '
+    text = "".join(f'event "{f"lead{group[0]}/period=1000,alt-period=10/" if i == group[0] else f"counter{i}"}" '
+                   f'type=raw config={i} '
                    f"{'period=1000 ' if i == group[0] else ''}{fields} ids={i} leader={first}\n"
                    for first, group in zip((0, 26), ids) for i in group)
     for group, event in zip(ids, (0, 26)):
         for n, value in enumerate((1000, 1010, 2010, 2020, 3020, 3030)):
             values = ",".join(f"{value},{i}" for i in group)
-            text += f"sample event={event} pid=4194301 time={group[0] + n} ip=0x400000 enabled={n + 1} running={n + 1} values={values}\n"
+            text += (f"sample event={event} pid=4194301 time={group[0] + n} ip=0x400000 enabled={n + 1} "
+                     f"running={n + 1} values={values}\n")
     recording("windows", text)
     found, said = rows("windows", "--rows", "samples")
     columns = [c for c in found[0] if c.startswith("window_")]

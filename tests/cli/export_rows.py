@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""export --to parquet and --to csv --rows: both tables hold the same rows, an independent reader reads them, what they add
-up to is what report says, and Parquet is at most a fifth of CSV."""
+"""export --to parquet and --to csv --rows: both tables hold the same rows, an independent reader reads them, what they
+add up to is what report says, and Parquet is at most a fifth of CSV."""
 import collections
 import csv
 import os
@@ -17,8 +17,9 @@ from lib.spe_file import BASE, Operation, Recording, two_cpus
 RETICLE = os.environ["RETICLE"]
 DATA = os.environ.get("RETICLE_TEST_DATA")
 # Recordings, and how many rows their tables have at least.
-RECORDINGS = {"with-callchain.perf.data": 48000, "multi-event-single-process.perf.data": 1000, "perf.data.weight_struct": 1,
-              "perf.data.hw_and_sw-3.4": 1, "perf.data.busy.1-3.4": 1000, "perf.data.armv7-3.4": 1, "perf.data.callgraph-3.4": 1}
+RECORDINGS = {"with-callchain.perf.data": 48000, "multi-event-single-process.perf.data": 1000,
+              "perf.data.weight_struct": 1, "perf.data.hw_and_sw-3.4": 1, "perf.data.busy.1-3.4": 1000,
+              "perf.data.armv7-3.4": 1, "perf.data.callgraph-3.4": 1}
 
 
 def export(recording, name, *args):
@@ -46,8 +47,8 @@ def same(parquet_path, csv_path):
 
 def report_sums(recording):
     """{(event, comm, dso, symbol): period} as report says; None: no symbol, or no file"""
-    command = [RETICLE, "report", "-i", str(recording), "--offline", "--csv", "--csv-formulas", "--no-inline", "--no-children",
-               "--sort", "comm,dso,symbol"]
+    command = [RETICLE, "report", "-i", str(recording), "--offline", "--csv", "--csv-formulas", "--no-inline",
+               "--no-children", "--sort", "comm,dso,symbol"]
     r = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert r.returncode == 0, r.stderr
     sums = collections.Counter()
@@ -88,7 +89,8 @@ def check_operations():
     wanted = sorted((o.time, cpu, kinds[o.kind], o.pc, o.address, o.physical, *o.latency[:2],
                      o.latency[2] if o.address is not None else None, 1 if o.kernel else 0)
                     for cpu, ops in enumerate(cpus) for o in ops if o.kind in kinds)
-    at = [names.index(n) for n in ("time", "cpu", "op", "pc", "vaddr", "paddr", "total_lat", "issue_lat", "xlat_lat", "el")]
+    at = [names.index(n) for n in ("time", "cpu", "op", "pc", "vaddr", "paddr", "total_lat", "issue_lat",
+                                   "xlat_lat", "el")]
     found = sorted(tuple(r[i] for i in at) for r in rows)
     assert len(found) == len(wanted), (len(found), len(wanted))
     for ours, theirs in zip(found, wanted):
@@ -102,11 +104,14 @@ def check_packets():
     address, physical, end = b"\xb2" + bytes(8), b"\xb3" + bytes(7) + b"\x80", b"\x71" + struct.pack("<Q", 1000)
     r = Recording()
     r.thread(1, 1, "p")
-    r.buffer(0, 1, b"".join(parts + b"\0" * ((-len(parts) - 9) % 4) + end for parts in (load, pc + issue + total + load + address + physical)))
+    r.buffer(0, 1,
+             b"".join(parts + b"\0" * ((-len(parts) - 9) % 4) + end
+                      for parts in (load, pc + issue + total + load + address + physical)))
     r.write("packets.data")
     export("packets.data", "m.parquet", "--rows", "memory")
     export("packets.data", "s.parquet", "--itrace", "M")
-    for path, wanted in (("m.parquet", {"pc": BASE, "el": 0, "total_lat": 0, "issue_lat": 3, "xlat_lat": None, "vaddr": 0, "paddr": 0}),
+    for path, wanted in (("m.parquet", {"pc": BASE, "el": 0, "total_lat": 0, "issue_lat": 3, "xlat_lat": None,
+                                        "vaddr": 0, "paddr": 0}),
                          ("s.parquet", {"ip": BASE, "weight": 0, "addr": 0})):
         names, rows, _ = parquet.read(path)
         found = [[row[names.index(n)] for n in wanted] for row in rows]
@@ -114,7 +119,8 @@ def check_packets():
 
 
 def check_refusals():
-    for args in (["--to", "svg", "--rows", "samples"], ["--to", "csv", "--stacks", "x"], ["--to", "parquet", "--rows", "all"],
+    for args in (["--to", "svg", "--rows", "samples"], ["--to", "csv", "--stacks", "x"],
+                 ["--to", "parquet", "--rows", "all"],
                  ["--to", "json", "--csv-formulas"], ["--to", "csv", "--rows", "memory", "--itrace", "b"]):
         r = subprocess.run([RETICLE, "export", "-i", "spe.data", *args], capture_output=True, stdin=subprocess.DEVNULL)
         assert r.returncode == 2 and not r.stdout, args
@@ -122,23 +128,27 @@ def check_refusals():
     pathlib.Path("old.csv").write_text("old")
     for out, stacks in (("old.csv", "no/stacks.csv"), ("no/old.csv", "stacks.csv"), ("old.csv", "/dev/full"),
                         ("/dev/full", "old.csv")):
-        r = subprocess.run([RETICLE, "export", "-i", "spe.data", "--rows", "samples", "--to", "csv", "-o", out, "--stacks", stacks],
+        r = subprocess.run([RETICLE, "export", "-i", "spe.data", "--rows", "samples", "--to", "csv", "-o", out,
+                            "--stacks", stacks],
                            capture_output=True, stdin=subprocess.DEVNULL)
         assert r.returncode == 1, (out, stacks)
         assert pathlib.Path("old.csv").read_text() == "old" and not pathlib.Path("no").exists()
     # One file cannot be both, however it is written.
     os.mkdir("sub")
     os.symlink("sub", "link")
-    for out, stacks in ("a.csv", "a.csv"), ("a.csv", "./sub/../a.csv"), ("sub/a.csv", "link/a.csv"), ("-", "-"), ("-", "old.csv"):
+    for out, stacks in (("a.csv", "a.csv"), ("a.csv", "./sub/../a.csv"), ("sub/a.csv", "link/a.csv"), ("-", "-"),
+                        ("-", "old.csv")):
         with open("old.csv" if stacks == "old.csv" else "said", "w", encoding="utf-8") as f:
-            r = subprocess.run([RETICLE, "export", "-i", "spe.data", "--rows", "samples", "--to", "csv", "-o", out, "--stacks", stacks],
+            r = subprocess.run([RETICLE, "export", "-i", "spe.data", "--rows", "samples", "--to", "csv", "-o", out,
+                                "--stacks", stacks],
                                stdout=f, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
         assert r.returncode == 2 and "same file" in r.stderr, (out, stacks, r.stderr)
         assert not os.path.getsize(f.name) and not any(pathlib.Path().glob("**/a.csv*")), (out, stacks)
     os.symlink("old.csv", "to-old.csv")  # a link is replaced
     export("spe.data", "to-old.csv", "--rows", "samples", "--stacks", "old.csv")
     assert read_csv("to-old.csv")[0] != read_csv("old.csv")[0]
-    r = subprocess.run([RETICLE, "export", "-i", "spe.data", "--to", "parquet", "-o", "/dev/full"], capture_output=True, stdin=subprocess.DEVNULL)
+    r = subprocess.run([RETICLE, "export", "-i", "spe.data", "--to", "parquet", "-o", "/dev/full"],
+                       capture_output=True, stdin=subprocess.DEVNULL)
     assert r.returncode == 1
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Call graphs by function, address and source line, with shares, periods and counts, have the branches of perf's; rows as a
-tree of their keys are perf's. Branches of equal weight, too, stand in perf's order."""
+"""Call graphs by function, address and source line, with shares, periods and counts, have the branches of perf's; rows
+as a tree of their keys are perf's. Branches of equal weight, too, stand in perf's order."""
 import os
 import re
 import shutil
@@ -101,7 +101,8 @@ def graph(tool, name, *options):
     p = subprocess.run([*tool, "-i", name, "--no-inline", "--no-children", "--percent-limit", "1", *options],
                        stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"})
     lines = [line.rstrip() for line in p.stdout.splitlines()]
-    return [line for line in lines if line and not line.startswith("#") and not re.search(r"\b0x[0-9a-f]{8}|\[k\]", line)]
+    return [line for line in lines
+            if line and not line.startswith("#") and not re.search(r"\b0x[0-9a-f]{8}|\[k\]", line)]
 
 
 def shape(lines):
@@ -113,7 +114,8 @@ def record(name, program, *options):
     """-> name.data, a recording of the program"""
     with open(f"{name}.c", "w") as f:
         f.write(program)
-    subprocess.run(["cc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", f"{name}.c", "-o", name],
+    subprocess.run(["cc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", f"{name}.c",
+                    "-o", name],
                    check=True)
     p = subprocess.run([reticle, "record", "-q", "-g", *options, "-o", f"{name}.data", "--", f"./{name}"],
                        capture_output=True, text=True)
@@ -155,7 +157,8 @@ def main():
     for options in (("99.97",), ("99.97", "-n"), ("99.97", "-n", "--sort", "pid,comm,dso,sym")):
         compare(calls, 2, "--hierarchy", "-g", "none", "--percent-limit", *options)
     lines = "\n".join(graph([reticle, "report"], calls, "-g", "graph,0.5,caller,srcline"))
-    for place in ("left calls.c:22", "left calls.c:23", "right calls.c:29", "right calls.c:31", "main calls.c:37", "main calls.c:38"):
+    for place in ("left calls.c:22", "left calls.c:23", "right calls.c:29", "right calls.c:31", "main calls.c:37",
+                  "main calls.c:38"):
         if place not in lines:
             sys.exit(f"-g srcline: no '{place}' in\n{lines}")
 

@@ -31,7 +31,8 @@ def head(path, *words):
     return lines[:first]
 
 
-kinds = {"plain": ["-e", "cpu-clock"], "machine": ["-a", "-g", "-e", "cpu-clock"], "copies": ["-e", "cpu-clock", "--call-graph", "dwarf"]}
+kinds = {"plain": ["-e", "cpu-clock"], "machine": ["-a", "-g", "-e", "cpu-clock"],
+         "copies": ["-e", "cpu-clock", "--call-graph", "dwarf"]}
 if no_sim():
     print("without a table of metrics: there is no virtual PMU here")
 else:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording names and what a profiled process leaves, made to take time or memory (tests/hostile/named.py), and 1 MB
-of each kind of record (tests/hostile/main.c): a report is there after two seconds of the processor, with 200 MB of
-memory beside the files at most."""
+"""What a recording names and what a profiled process leaves, made to take time or memory (tests/hostile/named.py), and
+1 MB of each kind of record (tests/hostile/main.c): a report is there after two seconds of the processor, with 200 MB
+of memory beside the files at most."""
 import os
 import pathlib
 import subprocess

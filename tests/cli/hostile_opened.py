@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where a recording leads to a FIFO or a device (tests/hostile/named.py, SPECIAL), nothing but regular files is opened, as
-strace sees it."""
+"""Where a recording leads to a FIFO or a device (tests/hostile/named.py, SPECIAL), nothing but regular files is
+opened, as strace sees it."""
 import os
 import pathlib
 import re
@@ -25,8 +25,9 @@ def no_strace():
 
 
 def opened(*command):
-    """What it and its children had a descriptor of, apart from paths alone (O_PATH), by which nothing is opened. Each task
-    has a file: in one for all, a call that another one interrupts is in two lines, of which the second has no flags."""
+    """What it and its children had a descriptor of, apart from paths alone (O_PATH), by which nothing is opened. Each
+    task has a file: in one for all, a call that another one interrupts is in two lines, of which the second has no
+    flags."""
     for file in pathlib.Path(".").glob("trace.*"):
         file.unlink()
     p = subprocess.run(["strace", "-ff", "-y", "-e", "trace=open,openat,openat2", "-o", "trace", *command],
@@ -48,7 +49,8 @@ def is_special(path):
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode) and path != "/dev/null"
 
 
-need("sanitizers read files of their own, and look for leaks by ptrace themselves" if hostile.SANITIZED else no_strace())
+need("sanitizers read files of their own, and look for leaks by ptrace themselves" if hostile.SANITIZED
+     else no_strace())
 if not any(map(is_special, opened("head", "-c", "1", "/dev/zero"))):
     sys.exit("a device that is opened is not seen")
 for make in named.SPECIAL:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Code that a program makes at run time gets the names of its jitdump, whichever clock the recording has, and of perf maps
-as the JVM writes them."""
+"""Code that a program makes at run time gets the names of its jitdump, whichever clock the recording has, and of perf
+maps as the JVM writes them."""
 import os
 import platform
 import re
@@ -22,7 +22,8 @@ dump = None
 if kind != "map":
     path = f"jit-{pid}.dump"
     dump = open(path, "w+b")
-    dump.write(struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, pid, time.time_ns() // 1000 if kind == "v8" else clock(), 0))
+    begun = time.time_ns() // 1000 if kind == "v8" else clock()
+    dump.write(struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, pid, begun, 0))
     dump.flush()
     if kind == "v8":  # code that it has from the start
         body = struct.pack("<IIQQQQ", pid, pid, 4096, 4096, len(CODE), 9) + b"builtin\0" + CODE
@@ -57,7 +58,8 @@ def recorded(kind, *options):
                         sys.executable, "-c", PROGRAM, kind], capture_output=True, text=True)
     if p.returncode:
         sys.exit(f"record: exit status {p.returncode}: {p.stderr}")
-    out = subprocess.run([reticle, "report", "--csv", "--sort", "symbol"], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([reticle, "report", "--csv", "--sort", "symbol"], capture_output=True, text=True,
+                         check=True).stdout
     if kind == "map":
         os.unlink(f"/tmp/perf-{p.stdout.strip()}.map")
     return out
@@ -74,7 +76,8 @@ def check_order():
     found = re.findall(r"^ *([0-9.]+): +[0-9a-f]+ (first|second) made", out, re.M)
     first, second = ([float(t) for t, which in found if which == name] for name in ("first", "second"))
     if len(first) < 50 or len(second) < 50 or max(first) >= min(second):
-        sys.exit(f"jitdump: first made until {max(first, default=0)}, second from {min(second, default=0)}:\n{out[:2000]}")
+        sys.exit(f"jitdump: first made until {max(first, default=0)}, second from {min(second, default=0)}:\n"
+                 f"{out[:2000]}")
 
 
 def main():

@@ -42,8 +42,8 @@ def program():
         f.write("int main(void) { return 0; }\n")
     subprocess.run(["cc", "-O0", "-no-pie", "-Wl,-z,separate-code", "-o", "program", "program.c"], check=True)
     nm = subprocess.run(["nm", "program"], check=True, stdout=subprocess.PIPE, text=True).stdout
-    code = next(line.split() for line in subprocess.run(["readelf", "-lW", "program"], check=True, text=True,
-                                                         stdout=subprocess.PIPE).stdout.splitlines()
+    segments = subprocess.run(["readelf", "-lW", "program"], check=True, text=True, stdout=subprocess.PIPE).stdout
+    code = next(line.split() for line in segments.splitlines()
                 if line.strip().startswith("LOAD") and " R E " in line)
     offset, address, size = int(code[1], 16), int(code[2], 16), (int(code[4], 16) + 4095) & ~4095
     path = os.path.abspath("program").encode() + b"\0"
@@ -84,7 +84,8 @@ def recording(path, inherited, windows, mapping, places):
                 body += struct.pack("<QQ", value, counter)
             f.write(record(SAMPLE, body))
             if n % 5000 == 4999:
-                f.write(record(THROTTLE, struct.pack("<QQQ", time, leader, leader) + trailer(PID + t, time, leader), 0))
+                f.write(record(THROTTLE, struct.pack("<QQQ", time, leader, leader) + trailer(PID + t, time, leader),
+                               0))
             if n % 17000 == 16999:
                 f.write(record(LOST, struct.pack("<QQ", leader, 3) + trailer(PID + t, time, leader), 0))
 

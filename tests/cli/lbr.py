@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # check: threads
-"""Call stacks of branch records, stitched: held against the stacks of a model of the hardware, whose programs are known.
+"""Call stacks of branch records, stitched: held against the stacks of a model of the hardware, whose programs are
+known.
 
 The model has as many registers as it is told. A call takes the next one, a return gives the last one back; of deeper
-stacks the oldest calls are overwritten, and are not there when the newer ones have returned. No frame that is shown may be
-wrong: what is shown is the beginning of the true stack, from the leaf on."""
+stacks the oldest calls are overwritten, and are not there when the newer ones have returned. No frame that is shown
+may be wrong: what is shown is the beginning of the true stack, from the leaf on."""
 import atexit
 import json
 import os
@@ -37,7 +38,8 @@ static _Atomic int threads;
 
 int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
-	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
+		dlsym(RTLD_NEXT, "pthread_create");
 	int err = real(t, attr, fn, arg);
 
 	threads += !err;
@@ -136,9 +138,10 @@ class Recording:
         self.name, self.depth, self.index, self.n, self.want = name, depth, index, 0, []
         self.mapped_after = mapped_after  # samples
         branches = USER | CALL_STACK | (HW_INDEX if index else 0)
-        attr = struct.pack("<IIQQQQQIIQQQ", 0, 112, 0, 1000, IP | TID | TIME | CALLCHAIN | BRANCH_STACK | IDENTIFIER, 0,
-                           1 << 18, 0, 0, 0, 0, branches)
-        caps = struct.pack("<QI", 28, 1) + b"".join(struct.pack("<I", 64) + s.ljust(64, b"\0") for s in (b"branches", str(depth).encode()))
+        attr = struct.pack("<IIQQQQQIIQQQ", 0, 112, 0, 1000, IP | TID | TIME | CALLCHAIN | BRANCH_STACK | IDENTIFIER,
+                           0, 1 << 18, 0, 0, 0, 0, branches)
+        caps = struct.pack("<QI", 28, 1)
+        caps += b"".join(struct.pack("<I", 64) + s.ljust(64, b"\0") for s in (b"branches", str(depth).encode()))
         self.data = [b"PERFILE2" + struct.pack("<Q", 16), record(64, attr.ljust(112, b"\0") + struct.pack("<Q", 7), 0),
                      record(80, caps, 0)]
 
@@ -317,9 +320,11 @@ for registers in 32, 16, 8:
             if max(len(json.loads(line)["callchain"]) for line in plain) != 33:
                 sys.exit("--no-stitch-lbr stitches")
             text = run("script", "-i", r.name)
-            if len(re.findall(r" \(stitched\)$", text, re.M)) != sum(line.count('"stitched":true') for line in run("script", "--json", "-i", r.name).splitlines()):
+            lines = run("script", "--json", "-i", r.name).splitlines()
+            if len(re.findall(r" \(stitched\)$", text, re.M)) != sum(line.count('"stitched":true') for line in lines):
                 sys.exit("marks in text are others than in JSON")
-        # Eight registers are overwritten between two samples now and then; what was older is lost until it is seen again.
+        # Eight registers are overwritten between two samples now and then; what was older is lost until it is seen
+        # again.
         least = 0.95 if with_index or registers > 8 else 0.8
         tree(registers, with_index, 1).check(least)
         tree(registers, with_index, 8).check(least)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Recordings made to take memory: no more than twice the file, and what any report takes. Rows and call trees are what was
-# asked for, and larger than samples that are nothing but an address.
+# Recordings made to take memory: no more than twice the file, and what any report takes. Rows and call trees are what
+# was asked for, and larger than samples that are nothing but an address.
 set -u
 hostile=$(dirname "$RETICLE")/tests/hostile/hostile
 MIB=16
@@ -19,7 +19,8 @@ measure() {
 	"$hostile" --peak "$RETICLE" "${@:4}" --threads 2 --kallsyms /dev/null -i hostile.data >out 2>err
 	status=$?
 	peak=$(tail -1 err | cut -d' ' -f2)
-	if [ $status -gt 1 ] || { [ $status = 0 ] && [ ! -s out ]; } || { [ $status = 1 ] && [ "$(wc -l <err)" -lt 2 ]; }; then
+	if [ $status -gt 1 ] || { [ $status = 0 ] && [ ! -s out ]; } ||
+		{ [ $status = 1 ] && [ "$(wc -l <err)" -lt 2 ]; }; then
 		echo "$4, $kind: exit status $status, $(wc -c <out) bytes: $(head -1 err)"
 		failed=1
 	elif [ "$peak" -gt $(($3 * size + FREE)) ]; then
@@ -40,7 +41,8 @@ done
 for kind in maps-of-processes comms ksymbols; do
 	measure $kind $MIB 2 script --show-task-events --show-mmap-events --show-bpf-events
 done
-# What threads have mapped is shown once for each: of no more lines than --mmaps allows, and what threads themselves take.
+# What threads have mapped is shown once for each: of no more lines than --mmaps allows, and what threads themselves
+# take.
 for kind in forks forks-with-maps forks-crossed maps-nested maps-of-processes comms-of-threads; do
 	"$hostile" $kind 1 >hostile.data
 	(ulimit -t 10 && exec "$RETICLE" report --mmaps -i hostile.data 2>err) | wc -c >out

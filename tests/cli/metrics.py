@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Function metrics: the same numbers in text, CSV and JSON; what is refused; and, with the virtual PMU, sums of windows that are
-those of its own account of each window, to the last count."""
+"""Function metrics: the same numbers in text, CSV and JSON; what is refused; and, with the virtual PMU, sums of
+windows that are those of its own account of each window, to the last count."""
 import collections
 import csv
 import fcntl
@@ -63,16 +63,20 @@ for more in (["--sort", "comm,dso,symbol"], ["--fields", "+comm,dso"]):
     named = json.loads(run("report", "-i", "w.data", "--json", "-g", *more))["events"][0]
     check(f"{more}: names", all(r["comm"] and r["dso"] and r["symbol"] for r in named["rows"]))
     check(f"{more}: sums", list(named["sums"].values()) == [40, 60, 1])
-    check(f"{more}: paths", all(sum(p["windows"]["kept"] for p in r["paths"]) == r["windows"]["kept"] for r in named["rows"])
+    check(f"{more}: paths", all(sum(p["windows"]["kept"] for p in r["paths"]) == r["windows"]["kept"]
+                                for r in named["rows"])
           and any(p["frames"] for r in named["rows"] for p in r["paths"]))
     text = run("report", "-i", "w.data", "--stdio", "-g", *more)
     check(f"{more}: text", all(re.search(rf" {h}\b", text) for h in ("Command", "Shared Object", "Symbol", "CPI")))
-for keys, rule in (("symbol", "both ends lie in one function"), ("dso", "both ends lie in one object"), ("comm", "rows do not separate code")):
+for keys, rule in (("symbol", "both ends lie in one function"), ("dso", "both ends lie in one object"),
+                   ("comm", "rows do not separate code")):
     check(f"--sort {keys}: {rule}", rule in run("report", "-i", "w.data", "--stdio", "--sort", keys, "--header"))
 
 # By more than one metric: both functions keep two windows, so that the next one decides.
 def order(keys):
-    return [r["symbol"] for r in json.loads(run("report", "-i", "w.data", "--json", "--sort", f"symbol,{keys}"))["events"][0]["rows"]]
+    return [r["symbol"]
+            for r in json.loads(run("report", "-i", "w.data", "--json", "--sort",
+                                    f"symbol,{keys}"))["events"][0]["rows"]]
 
 
 check("by CPI", order("kept,CPI") == order("CPI") == ["bpf_prog_a", "bpf_prog_b"])
@@ -81,9 +85,12 @@ check("by IPC", order("kept,IPC") == order("IPC,CPI,symbol") == ["bpf_prog_b", "
 # A range is named above the table, and in JSON.
 args = ["report", "-i", "w.data", "--address-range", "0xffffffffc0001000-0xffffffffc0001100"]
 within = "within addresses 0xffffffffc0001000-0xffffffffc0001100 of any file"
-check("a range", f"# Of 9 windows 5 can be judged; of these 2 are kept when both ends lie in one function, {within}, and 3 (60.0%)" in run(*args, "--header"))
+check("a range", f"# Of 9 windows 5 can be judged; of these 2 are kept when both ends lie in one function, {within}, "
+                 "and 3 (60.0%)" in run(*args, "--header"))
 check("a range, in one line", f"# Windows: 2 of 5 kept, 60.0% discarded, of 10.0 cycles, {within}; " in run(*args))
-check("a range, all kept", f"# Of 9 windows 5 can be judged; of these 2 are kept when both ends lie {within}, and 3" in run(*args, "--header", "--attribution", "keep"))
+check("a range, all kept",
+      f"# Of 9 windows 5 can be judged; of these 2 are kept when both ends lie {within}, and 3" in run(
+          *args, "--header", "--attribution", "keep"))
 ranged = json.loads(run(*args, "--json"))["events"][0]
 check("a range in JSON", ranged["group"]["range"] == within and "range" not in event["group"])
 
@@ -102,8 +109,10 @@ check("all of it in CSV", (table[-1]["self"], table[-1]["self_percent"]) == ("80
 for row in table:
     whole = rows.get(row["symbol"], event)
     check(f"sums of {row['symbol']}", all(float(row[f"sum:{name}"]) == n for name, n in whole["sums"].items()))
-    check(f"counts of {row['symbol']}", [float(row[k]) for k in ("windows", "kept", "discarded", "clusters", "excluded")] ==
-          [whole["windows"][k] for k in ("short", "kept", "discarded", "clusters")] + [sum(whole["windows"]["excluded"].values())])
+    check(f"counts of {row['symbol']}",
+          [float(row[k]) for k in ("windows", "kept", "discarded", "clusters", "excluded")] ==
+          [whole["windows"][k] for k in ("short", "kept", "discarded", "clusters")] +
+          [sum(whole["windows"]["excluded"].values())])
     for name, metric in whole["metrics"].items():
         for part, key in ("", "value"), ("_low", "low"), ("_variance", "variance"), ("_numerator", "numerator"), \
                          ("_denominator", "denominator"):
@@ -116,8 +125,8 @@ check(f"columns of CSV: {header}", re.findall(r"[^,]*_low", header) == ["%I_low"
 def on_terminal(width, *args):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    p = subprocess.Popen([reticle, "report", "-i", "w.data", "--attribution", "discard", "--sort", "symbol", *args], stdout=theirs, stdin=subprocess.DEVNULL,
-                         env={**os.environ, "NO_COLOR": "1"})
+    p = subprocess.Popen([reticle, "report", "-i", "w.data", "--attribution", "discard", "--sort", "symbol", *args],
+                         stdout=theirs, stdin=subprocess.DEVNULL, env={**os.environ, "NO_COLOR": "1"})
     os.close(theirs)
     text = b""
     try:
@@ -135,7 +144,8 @@ wide, narrow, chosen = on_terminal(200), on_terminal(60), on_terminal(60, "--col
 check("all in a wide one", "No room" not in wide and wide == run("report", "-i", "w.data"))
 check("no room for shares", "# No room for %CY, %I, %BM" in narrow and "CPI" in narrow)
 check("rows of 60", all(len(l) <= 62 for l in narrow.splitlines() if "bpf_prog" in l))
-check("columns that were asked for stay", "# No room for some intervals" in chosen and "%I" in chosen and "±" not in chosen[-200:])
+check("columns that were asked for stay", "# No room for some intervals" in chosen and "%I" in chosen and
+      "±" not in chosen[-200:])
 check("any size", all("bpf_prog_a" in on_terminal(n) for n in (1, 2, 40)))
 
 # Without metrics each member has its table, as in perf.
@@ -166,12 +176,15 @@ for args, said in (
         (["--source-line", "a.c:3"], "within lines 3-3 of a.c: no source line is known for that file")):
     check(f"{args} says so", said in run("report", "-i", "w.data", *args, status=2))
 subprocess.run([build / "tests/recipe/recipe", source / "tests/recipe/report-views.recipe", "n.data"], check=True)
-warned = subprocess.run([reticle, "report", "-i", "w.data", "--metrics", "basic,topdown"], capture_output=True, text=True)
-check("a set without events", warned.returncode == 0 and "that 'topdown' needs" in warned.stderr and "basic" not in warned.stderr)
+warned = subprocess.run([reticle, "report", "-i", "w.data", "--metrics", "basic,topdown"], capture_output=True,
+                        text=True)
+check("a set without events", warned.returncode == 0 and "that 'topdown' needs" in warned.stderr and
+      "basic" not in warned.stderr)
 for args in ["--metrics", "basic"], ["--attribution", "keep"], ["--address-range", "1-2"]:
     check(f"no windows for {args}", "no windows" in run("report", "-i", "n.data", *args, status=2))
 # What goes without metrics says so.
-for option in ["--group"], ["--hierarchy"], ["-F", "overhead,sym"], ["-p", "x"], ["--no-metrics"], ["--ignore-callees", "x"]:
+for option in (["--group"], ["--hierarchy"], ["-F", "overhead,sym"], ["-p", "x"], ["--no-metrics"],
+               ["--ignore-callees", "x"]):
     for args in ["--columns", "IPC"], ["--metric", "x=cycles"], ["--sort", "IPC"]:
         said = run("report", "-i", "w.data", *option, *args, status=2)
         check(f"{option} {args}: {said}", "and function metrics exclude each other" in said)
@@ -186,16 +199,20 @@ def recording(name, text):
 
 
 recording("flat.data", re.sub(r"chain=\S+ ", "", recipe.replace("|CALLCHAIN", "")))
-check("no stacks", "have no stacks; record with -g" in run("report", "-i", "flat.data", "--attribution", "callchain", status=2))
-check("no stacks to end", run("report", "-i", "flat.data") == run("report", "-i", "flat.data", "--ignore-callees", "prog_a") and
-      "exclude" in run("report", "-i", "flat.data", "--ignore-callees", "a", "--sort", "event", "--columns", "IPC", status=2))
+check("no stacks",
+      "have no stacks; record with -g" in run("report", "-i", "flat.data", "--attribution", "callchain", status=2))
+check("no stacks to end", run("report", "-i", "flat.data") == run("report", "-i", "flat.data", "--ignore-callees",
+                                                                  "prog_a") and
+      "exclude" in run("report", "-i", "flat.data", "--ignore-callees", "a", "--sort", "event", "--columns",
+                       "IPC", status=2))
 check("stacks", "same stack" in run("report", "--header", "-i", "w.data", "--attribution", "callchain"))
 
 # The virtual PMU accounts for each window: what began and ended in one function must be what the row has.
 need_sim()
 turns = source / "build/bench/turns"  # the plain tree's: one with AddressSanitizer takes all memory under QEMU
 record = [reticle, "record", "--pmu=sim", "--truth", "truth.json", "-o", "t.data", "-e",
-          "{cycles/period=4970,alt-period=300,burst=2/,instructions,branch-misses}:uS", "-e", "re/period=1/u", "--", turns, "40000"]
+          "{cycles/period=4970,alt-period=300,burst=2/,instructions,branch-misses}:uS", "-e", "re/period=1/u", "--",
+          turns, "40000"]
 p = subprocess.run(record, capture_output=True, text=True)
 check(f"record --pmu=sim --truth: exit status {p.returncode}: {p.stderr}", not p.returncode)
 sums = collections.defaultdict(collections.Counter)
@@ -229,7 +246,8 @@ for row in table:
     checked += here["kept"] > 100
 check(f"{checked} functions with enough windows", checked == 3)
 
-calls = [r["symbol"] for r in json.loads(run("report", "-i", "t.data", "--json", "--sort", "calls,CPI"))["events"][0]["rows"]]
+calls = [r["symbol"]
+         for r in json.loads(run("report", "-i", "t.data", "--json", "--sort", "calls,CPI"))["events"][0]["rows"]]
 check(f"by calls, then by CPI: {calls[:4]}", calls[:3] == ["divides", "guesses", "adds"])
 
 # Addresses are of one object where it is named; lines of a file are said where others of it were seen.
@@ -241,14 +259,18 @@ here = kept("--address-range", "turns:0x1-0x1000000")
 there = sum(v["kept"] for (dso, _), v in sums.items() if pathlib.Path(dso).name == "turns")
 check(f"a named object: {here} is not {there}", here == there)
 check("any object", kept("--address-range", "0x1-0x1000000") >= here)
-check("other lines", re.search(r"only in lines from \d+ to \d+", run("report", "-i", "t.data", "--source-line", "turns.c:9000", status=2)))
+check("other lines",
+      re.search(r"only in lines from \d+ to \d+",
+                run("report", "-i", "t.data", "--source-line", "turns.c:9000", status=2)))
 check("lines", kept("--source-line", "turns.c:1-100") > 0.9 * here)
 
 # Of samples that were lost it is known how many windows went with them, and what is left is as without losses.
-for term in ("alt-period=300,period-jitter=0", "alt-period=300,burst=2,period-jitter=0", "alt-period=300,burst=3,period-jitter=9000,alt-period-jitter=100", "nr=1000000"):
+for term in ("alt-period=300,period-jitter=0", "alt-period=300,burst=2,period-jitter=0",
+             "alt-period=300,burst=3,period-jitter=9000,alt-period-jitter=100", "nr=1000000"):
     def made(lose):
-        subprocess.run([reticle, "record", "-q", f"--pmu=sim{lose}", "-o", "l.data", "-e", f"{{cycles/period=9700,{term}/,instructions}}:uS",
-                        "--", turns, "4000"], check=True, capture_output=True)
+        subprocess.run([reticle, "record", "-q", f"--pmu=sim{lose}", "-o", "l.data", "-e",
+                        f"{{cycles/period=9700,{term}/,instructions}}:uS", "--", turns, "4000"], check=True,
+                       capture_output=True)
         e = json.loads(run("report", "-i", "l.data", "--json"))["events"][0]
         return e["windows"], e["group"], run("report", "--header", "-i", "l.data")
 
@@ -258,25 +280,30 @@ for term in ("alt-period=300,period-jitter=0", "alt-period=300,burst=2,period-ji
         lost = left["excluded"]["lost"]
         at = f"{term}{lose}: {left}, {group} for {whole}, {lengths}"
         check(f"all of them: {at}", 0 <= whole["short"] - left["short"] <= 4)
-        check(f"lost: {at}", lost == left["short"] - left["kept"] - left["discarded"] and lost >= share * whole["short"])
+        check(f"lost: {at}", lost == left["short"] - left["kept"] - left["discarded"] and
+              lost >= share * whole["short"])
         check(f"left: {at}", left["kept"] + left["discarded"] > (1 - 2 * share) * whole["short"] - 4)
         check(f"in the head: {at}", f"with records lost ({lost})" in text)
         for key in "short_mean", "long_mean":
             # Some hundred windows, off by skid; long ones by jitter.
             within = 0.02 if key == "short_mean" else 0.04
-            check(f"{key}: {at}", lengths[key] is None and group[key] is None or abs(group[key] / lengths[key] - 1) < within)
+            check(f"{key}: {at}", lengths[key] is None and group[key] is None or
+                  abs(group[key] / lengths[key] - 1) < within)
 
-# Forty short windows, and in each long one a LOST record: where no sample of the group is missing, no windows went. name, read
-# format, words behind each value, flags -> the windows that there are, those that are lost.
+# Forty short windows, and in each long one a LOST record: where no sample of the group is missing, no windows went.
+# name, read format, words behind each value, flags -> the windows that there are, those that are lost.
 for name, read, word, flags, made, went in (
         ("cycles/period=1000,alt-period=10/", "", "", "", 40, 0), ("cycles/alt-period=10/", "", "", "|freq", 40, 0),
         ("cycles/alt-period=10/", "|LOST", ",0", "|freq", 40, 0), ("cycles", "|LOST", ",0", "|freq", 80, 40)):
-    lines = [f'event "{n}" type=hardware config={i} period={4000 if flags else 1010} sample=IP|TID|TIME|CPU|READ|IDENTIFIER '
+    lines = [f'event "{n}" type=hardware config={i} period={4000 if flags else 1010} '
+             "sample=IP|TID|TIME|CPU|READ|IDENTIFIER "
              f"read=GROUP|ID|ENABLED|RUNNING{read} ids={7 + i} flags=sample_id_all{flags}" + (" leader=0" if i else "")
-             for i, n in enumerate((name, "instructions"))] + ['comm pid=5 time=1 exec "app"']
+             for i, n in enumerate((name, "instructions"))]
+    lines.append('comm pid=5 time=1 exec "app"')
     at = 1000
     for i in range(81):
-        lines.append(f"sample id=7 pid=5 time={at} misc=user ip=0x1000 enabled={at} running={at} values={at},7{word},{2 * at},8{word}")
+        lines.append(f"sample id=7 pid=5 time={at} misc=user ip=0x1000 enabled={at} running={at} "
+                     f"values={at},7{word},{2 * at},8{word}")
         if i % 2 == 0:
             lines.append(f"lost id=7 lost=3 pid=5 time={at}")
         at += 10 if i % 2 else 1000

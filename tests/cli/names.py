@@ -30,7 +30,8 @@ def record(name):
 
 
 def run(*words):
-    return subprocess.run([RETICLE, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True).stdout.decode()
+    return subprocess.run([RETICLE, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          check=True).stdout.decode()
 
 
 def on_terminal(columns, *words):
@@ -71,7 +72,8 @@ for graph in ("graph", "fractal", "flat", "caller,address"):
     for columns in (60, 100, 200):
         below = [line for line in on_terminal(columns, *words).splitlines() if line.startswith(" " * 11)]
         check(below and max(map(len, below)) <= columns, f"-g {graph} in {columns} columns: {below}")
-        check(columns > 100 or any("…" in line for line in below), f"-g {graph} in {columns} columns is whole: {below}")
+        check(columns > 100 or any("…" in line for line in below),
+              f"-g {graph} in {columns} columns is whole: {below}")
     for text in (run(*words), on_terminal(80, *words, "-w", "0")):
         below = [line for line in text.splitlines() if line.startswith(" " * 11)]
         check(below and not any("…" in line for line in below), f"-g {graph}: a name is cut: {below}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel addresses get this kernel's names only in recordings of this kernel: by its build id, even if that is listed for a
-vmlinux, else by release and architecture. Other recordings say why they have no names."""
+"""Kernel addresses get this kernel's names only in recordings of this kernel: by its build id, even if that is listed
+for a vmlinux, else by release and architecture. Other recordings say why they have no names."""
 import os
 import pathlib
 import platform
@@ -42,11 +42,11 @@ OTHER = "ff" * 20
 
 
 def report(*features):
-    lines = [f"feature {f}" for f in features] + [
+    lines = ([f"feature {f}" for f in features] + [
         'event "cycles" type=hardware config=0 period=1000 sample=IP|TID|TIME|IDENTIFIER ids=7 flags=sample_id_all',
-        f'mmap pid=4294967295 tid=0 time=1 misc=kernel start={symbols["_text"]:#x} len={0x2000000:#x} pgoff={symbols["_text"]:#x} '
-        '"[kernel.kallsyms]_text"', 'comm pid=5 time=1 exec "app"',
-        f"sample id=7 pid=5 time=10 misc=kernel ip={symbols[NAME] + 1:#x}"]
+        f'mmap pid=4294967295 tid=0 time=1 misc=kernel start={symbols["_text"]:#x} len={0x2000000:#x} '
+        f'pgoff={symbols["_text"]:#x} "[kernel.kallsyms]_text"', 'comm pid=5 time=1 exec "app"',
+        f"sample id=7 pid=5 time=10 misc=kernel ip={symbols[NAME] + 1:#x}"])
     pathlib.Path("k.recipe").write_text("\n".join(lines) + "\n")
     subprocess.run([RECIPE, "k.recipe", "k.data"], check=True)
     return subprocess.run([RETICLE, "report", "-i", "k.data", "--stdio"], capture_output=True, text=True, check=True)
@@ -76,12 +76,14 @@ for features, why in (
             why and (why not in head or "100.0% unresolved" not in head or said.count(why) < 2)):
         bad += 1
         print(f"{features}: wanted {why or 'the name'}:\n{said}")
-# While the kernel's symbols are read, those of what the header lists are read, too. What no sample is in is not missed.
-lines = [f"feature {f}" for f in (listed(OURS, "[kernel.kallsyms]"), f'build_id id={"ab" * 20} misc=user "/nowhere/not-met.so"',
-                                  f'build_id id={"cd" * 20} misc=user "/nowhere/met.so"')] + [
+# While the kernel's symbols are read, those of what the header lists are read, too. What no sample is in is not
+# missed.
+files = (listed(OURS, "[kernel.kallsyms]"), f'build_id id={"ab" * 20} misc=user "/nowhere/not-met.so"',
+         f'build_id id={"cd" * 20} misc=user "/nowhere/met.so"')
+lines = [f"feature {f}" for f in files] + [
     'event "cycles" type=hardware config=0 period=1000 sample=IP|TID|TIME|IDENTIFIER ids=7 flags=sample_id_all',
-    f'mmap pid=4294967295 tid=0 time=1 misc=kernel start={symbols["_text"]:#x} len={0x2000000:#x} pgoff={symbols["_text"]:#x} '
-    '"[kernel.kallsyms]_text"', 'comm pid=5 time=1 exec "app"',
+    f'mmap pid=4294967295 tid=0 time=1 misc=kernel start={symbols["_text"]:#x} len={0x2000000:#x} '
+    f'pgoff={symbols["_text"]:#x} "[kernel.kallsyms]_text"', 'comm pid=5 time=1 exec "app"',
     'mmap pid=5 time=2 misc=user start=0x10000 len=0x1000 pgoff=0 "/nowhere/not-met.so"',
     'mmap pid=5 time=2 misc=user start=0x20000 len=0x1000 pgoff=0 "/nowhere/met.so"']
 for i in range(15000):
@@ -90,7 +92,8 @@ for i in range(15000):
 pathlib.Path("l.recipe").write_text("\n".join(lines) + "\n")
 subprocess.run([RECIPE, "l.recipe", "l.data"], check=True)
 for more in ([], ["--no-cache"], ["--threads", "1"]):
-    said = subprocess.run([RETICLE, "report", "-i", "l.data", "--stdio", "-v", *more], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([RETICLE, "report", "-i", "l.data", "--stdio", "-v", *more], capture_output=True, text=True,
+                          check=True).stdout
     if "# /nowhere/met.so: no symbols" not in said or "not-met" in said or f"] {NAME}\n" not in said:
         bad += 1
         print(f"what was not met, {more}: {said[-2000:]}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs below another root directory (chroot, another mount namespace): their build ids are recorded while they live,
-report names their functions then, and says afterwards what to do; --symfs does."""
+"""Programs below another root directory (chroot, another mount namespace): their build ids are recorded while they
+live, report names their functions then, and says afterwards what to do; --symfs does."""
 import os
 import pathlib
 import shutil
@@ -69,8 +69,10 @@ def begin(words):
 
 
 CHROOT = ["chroot", str(ROOT), "/bin/demo-below-root"]
-ways = {"chroot": CHROOT, "namespace": ["unshare", "-m", "sh", "-c", f"mount --bind {ROOT}/bin /mnt && exec /mnt/demo-below-root"]}
-if not shutil.which("unshare") or subprocess.run(["unshare", "-m", "mount", "--bind", str(ROOT), "/mnt"], capture_output=True).returncode:
+ways = {"chroot": CHROOT,
+        "namespace": ["unshare", "-m", "sh", "-c", f"mount --bind {ROOT}/bin /mnt && exec /mnt/demo-below-root"]}
+if not shutil.which("unshare") or subprocess.run(["unshare", "-m", "mount", "--bind", str(ROOT), "/mnt"],
+                                                 capture_output=True).returncode:
     print("no mount namespaces here: only chroot is tried")
     del ways["namespace"]
 for kind, words in ways.items():
@@ -80,7 +82,8 @@ for kind, words in ways.items():
     must(run("buildid-list", "-i", path), f"{ID} ")
     # Its symbols were kept by build id, under which they are found when the file is not.
     must(run("report", "--stdio", "-i", path), "] only_below_root")
-    must(run("report", "--stdio", "--no-cache", "-i", path), "the file does not exist, or is in another root directory (name it with --symfs)")
+    must(run("report", "--stdio", "--no-cache", "-i", path),
+         "the file does not exist, or is in another root directory (name it with --symfs)")
     root = str(ROOT) if kind == "chroot" else "symfs"
     shutil.rmtree(CACHE / "reticle")
     must(run("report", "--stdio", "-i", path), "(name it with --symfs)")
@@ -96,5 +99,6 @@ for kind, words in ways.items():
     live.wait()
     must(run("report", "--stdio", "-i", path), "] only_below_root")
     shutil.rmtree(CACHE / "reticle")
-    run("record", "-q", "--no-cache", "-e", "cpu-clock", "-o", path, "--", "sh", "-c", 'timeout 1 "$@" || true', "sh", *words)
+    run("record", "-q", "--no-cache", "-e", "cpu-clock", "-o", path, "--", "sh", "-c", 'timeout 1 "$@" || true', "sh",
+        *words)
     must(run("report", "--stdio", "-i", path), "(name it with --symfs)")

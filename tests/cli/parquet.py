@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # check: no binary
-"""Random tables that codec/parquet.h writes are what an independent reader reads: all kinds, shapes and sizes of columns,
-texts that are no UTF-8, any size of groups."""
+"""Random tables that codec/parquet.h writes are what an independent reader reads: all kinds, shapes and sizes of
+columns, texts that are no UTF-8, any size of groups."""
 import codecs
 import json
 import os

@@ -64,7 +64,8 @@ def value(text):
 
 
 def parse(path):
-    """A message is a dict from field name to the list of its values; fields without a message above them at the top."""
+    """A message is a dict from field name to the list of its values; fields without a message above them at the
+    top."""
     top = collections.defaultdict(list)
     stack = [top]
     with open(path, encoding="latin-1", newline="\n") as lines:

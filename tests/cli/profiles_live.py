@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # check: alone
-"""export --to pprof and otlp of a recording with --activity: for each trace and span as many samples as script shows for it, with
-its attribute; the times are those of the wall clock, and the totals those of report --json."""
+"""export --to pprof and otlp of a recording with --activity: for each trace and span as many samples as script shows
+for it, with its attribute; the times are those of the wall clock, and the totals those of report --json."""
 import collections
 import json
 import os
@@ -54,11 +54,12 @@ def run(*words):
 need_bpf()
 need_readers()
 pathlib.Path("program.c").write_text(PROGRAM)
-subprocess.run(["gcc", "-O2", "-g", "-o", "program", "program.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")),
+subprocess.run(["gcc", "-O2", "-g", "-o", "program", "program.c",
+                *(str(library / "src" / name) for name in ("activity.c", "process.c")),
                 f"-I{library}/include", "-pthread"], check=True)
 before = time.time_ns()
-run(reticle, "record", "-q", "--activity", "-g", "-k", "CLOCK_MONOTONIC", "-F", "1000", "-e", "cpu-clock", "-e", "page-faults", "-o",
-    "perf.data", "--", "./program")
+run(reticle, "record", "-q", "--activity", "-g", "-k", "CLOCK_MONOTONIC", "-F", "1000", "-e", "cpu-clock", "-e",
+    "page-faults", "-o", "perf.data", "--", "./program")
 after = time.time_ns()
 for form in "pprof", "otlp":
     run(reticle, "export", "-i", "perf.data", "--to", form, "-o", "profile." + form)
@@ -85,15 +86,18 @@ for p in otlp.profiles:
             if s.link:
                 found[*s.link, s.labels["http.route"]] += s.values[0]
     assert p.resource["service.name"] == "shop" and p.resource["host.name"] == os.uname().nodename, p.resource
-    assert before < p.time < p.time + p.duration < after and p.duration > 5 * 10**8, (before, p.time, p.duration, after)
+    assert (before < p.time < p.time + p.duration < after and
+            p.duration > 5 * 10**8), (before, p.time, p.duration, after)
 assert found == wanted, (found, wanted)
 assert (pprof.time, pprof.duration) == (p.time, p.duration)
 
 events = {e["name"]: e for e in json.loads(run(reticle, "report", "-i", "perf.data", "--json"))["events"]}
 assert pprof.totals() == {("samples", "count"): sum(e["samples"] for e in events.values()),
-                          ("cpu", "nanoseconds"): events["cpu-clock"]["weight"], ("page-faults", "count"): events["page-faults"]["weight"]}
+                          ("cpu", "nanoseconds"): events["cpu-clock"]["weight"],
+                          ("page-faults", "count"): events["page-faults"]["weight"]}
 assert pprof.period == ("cpu", "nanoseconds", 1000000), pprof.period
 stacks = {s.stack for p in otlp.profiles for s in p.samples}
 assert stacks == {s.stack for s in pprof.samples}
-assert any(line[0] == "work" and os.path.basename(line[1]) == "program.c" and line[2] for stack in stacks for f in stack for line in f.lines)
+assert any(line[0] == "work" and os.path.basename(line[1]) == "program.c" and line[2] for stack in stacks
+           for f in stack for line in f.lines)
 assert set(otlp.frame_types) == {"native", "kernel"}, otlp.frame_types

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""export --push: a server that is away, busy, or hangs up is asked again until it has what a file would hold; one that refuses is
-not. Messages say what it answered, and no secret of the request. Who answers to https is verified."""
+"""export --push: a server that is away, busy, or hangs up is asked again until it has what a file would hold; one that
+refuses is not. Messages say what it answered, and no secret of the request. Who answers to https is verified."""
 import ctypes.util
 import gzip
 import http.server
@@ -45,7 +45,8 @@ def samples(name, n):
     pathlib.Path("recipe").write_text("""
 event "cpu-clock" config=0 period=1000000 sample=IP|TID|TIME|CALLCHAIN|IDENTIFIER ids=7
 comm pid=4194301 time=1 exec "app"
-""" + "".join(f"sample pid=4194301 time={10 + i} ip={0x1000 + i:#x} chain=user,{0x1000 + i:#x},0x10\n" for i in range(n)))
+""" + "".join(f"sample pid=4194301 time={10 + i} ip={0x1000 + i:#x} chain=user,{0x1000 + i:#x},0x10\n"
+              for i in range(n)))
     subprocess.run([RECIPE, "recipe", name], check=True)
 
 
@@ -74,8 +75,8 @@ def push(*args, status=0, **more):
 
 def same(request, form):
     """Is the body what a file would hold?"""
-    subprocess.run([RETICLE, "export", "-i", "work.data", "--no-cache", "--to", form, "-o", "file." + form], check=True,
-                   stdin=subprocess.DEVNULL)
+    subprocess.run([RETICLE, "export", "-i", "work.data", "--no-cache", "--to", form, "-o", "file." + form],
+                   check=True, stdin=subprocess.DEVNULL)
     path, headers, body = request
     if form == "otlp":
         assert headers["Content-Type"] == "application/x-protobuf" and headers["Content-Encoding"] == "gzip", headers
@@ -94,13 +95,15 @@ def busy():
     """Busy, hangs up, busy in another way, and then takes it."""
     for form in "otlp", "pprof":
         server, port = serve((503, b"not now\nsecond line\n"), (0, b""), (429, b"too \x1b[31mmany"), (200, b""))
-        said = push(f"http://user:pass@127.0.0.1:{port}/v1development/profiles?token=1", "--push-header", "X-Scope-OrgID: 7",
-                    "--push-header", f"X-Key: {SECRET}", form=form)
-        assert said.count("trying again in") == 3 and "it answered 503: not now;" in said and "second" not in said, said
+        said = push(f"http://user:pass@127.0.0.1:{port}/v1development/profiles?token=1", "--push-header",
+                    "X-Scope-OrgID: 7", "--push-header", f"X-Key: {SECRET}", form=form)
+        assert (said.count("trying again in") == 3 and "it answered 503: not now;" in said and
+                "second" not in said), said
         assert "it answered 429: too ?[31mmany;" in said and f"sent {len(server.got[3][2])} bytes" in said, said
         assert len(server.got) == 4 and len({body for _, _, body in server.got}) == 1
         path, headers = same(server.got[3], form)
-        assert path == "/v1development/profiles?token=1" and headers["X-Scope-OrgID"] == "7" and headers["X-Key"] == SECRET
+        assert (path == "/v1development/profiles?token=1" and headers["X-Scope-OrgID"] == "7" and
+                headers["X-Key"] == SECRET)
         server.shutdown()
 
 
@@ -109,8 +112,8 @@ def away():
     server, port = serve()
     server.shutdown()
     server.server_close()
-    p = subprocess.Popen(command(f"http://127.0.0.1:{port}/", "--push-retries", "20"), stderr=subprocess.PIPE, text=True,
-                         stdin=subprocess.DEVNULL, env=ENV)
+    p = subprocess.Popen(command(f"http://127.0.0.1:{port}/", "--push-retries", "20"), stderr=subprocess.PIPE,
+                         text=True, stdin=subprocess.DEVNULL, env=ENV)
     assert "trying again in" in p.stderr.readline()
     server, _ = serve((204, b""), port=port)
     said = p.stderr.read()
@@ -123,8 +126,10 @@ def away():
 def refused():
     """What will not be another answer the next time is said at once; so is the last one of those that may."""
     long = "eyJ" + SECRET * 20  # the answer's line is cut within it
-    server, port = serve((400, b"no such tenant\n"), (302, b""), (401, f"not with {SECRET}".encode()), (401, f"not with {long}".encode()),
-                         (404, b"no route /x?token=abc123"), (500, b""), (503, b"a"), (503, b"b"), more={"Location": "/elsewhere"})
+    server, port = serve((400, b"no such tenant\n"), (302, b""), (401, f"not with {SECRET}".encode()),
+                         (401, f"not with {long}".encode()),
+                         (404, b"no route /x?token=abc123"), (500, b""), (503, b"a"), (503, b"b"),
+                         more={"Location": "/elsewhere"})
     url = f"http://127.0.0.1:{port}/x"
     assert f"cannot send to {url}: it answered 400: no such tenant\n" in push(url, status=1)
     assert "it answered 302\n" in push(url, status=1)
@@ -154,9 +159,11 @@ def field(number, value):
 
 
 def messages():
-    """A Collector's answers are messages: an error, whose code looks like the end of a line, and a part that was rejected."""
+    """A Collector's answers are messages: an error, whose code looks like the end of a line, and a part that was
+    rejected."""
     type_ = {"Content-Type": "application/x-protobuf"}
-    server, port = serve((500, field(1, 13) + field(2, b"no exporter\nsecond line")), (200, field(1, field(1, 3) + field(2, b"too old"))),
+    server, port = serve((500, field(1, 13) + field(2, b"no exporter\nsecond line")),
+                         (200, field(1, field(1, 3) + field(2, b"too old"))),
                          (200, field(1, b"")), (400, b"\xff\xff"), more=type_)
     url = f"http://127.0.0.1:{port}/"
     assert push(url, status=1).endswith(": it answered 500: no exporter\n")
@@ -171,19 +178,23 @@ def replaced():
     """A header that is given takes the place of ours."""
     server, port = serve((200, b""))
     push(f"http://127.0.0.1:{port}/", "--push-header", "content-type: application/other")
-    assert server.got[0][1]["content-type"] == "application/other" and "Content-Type" not in server.got[0][1], server.got[0][1]
+    assert (server.got[0][1]["content-type"] == "application/other" and
+            "Content-Type" not in server.got[0][1]), server.got[0][1]
     server.shutdown()
 
 
 def in_file():
     """--push @FILE: its first line is the URL, the others are headers, beside those of the command line."""
     server, port = serve((200, b""), (401, f"not with {SECRET}".encode()))
-    pathlib.Path("target").write_text(f"\n# where to\n  http://127.0.0.1:{port}/x?token=1\t\r\nX-Key: {SECRET}\n\nX-Two: 2")
+    pathlib.Path("target").write_text(f"\n# where to\n  http://127.0.0.1:{port}/x?token=1\t\r\nX-Key: {SECRET}\n\n"
+                                      "X-Two: 2")
     push("@target", "--push-header", "X-One: 1")
     path, headers = same(server.got[0], "otlp")
     assert (path, headers["X-Key"], headers["X-One"], headers["X-Two"]) == ("/x?token=1", SECRET, "1", "2"), headers
     assert f"cannot send to http://127.0.0.1:{port}/x: it answered 401\n" in push("@target", status=1)
-    for text, why in ("# nothing\n\n", "there is no URL in target"), ("http://a/\n\nX-Key: secret\nnone\n", "line 4 of target is no header"), ("a" * 70000, "cannot read target"):
+    for text, why in (("# nothing\n\n", "there is no URL in target"),
+                      ("http://a/\n\nX-Key: secret\nnone\n", "line 4 of target is no header"),
+                      ("a" * 70000, "cannot read target")):
         pathlib.Path("target").write_text(text)
         assert why in push("@target", status=2), text
     assert "cannot read absent" in push("@absent", status=2)
@@ -192,8 +203,9 @@ def in_file():
 
 def verified():
     """A certificate that nobody vouches for, and one that is vouched for."""
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem", "-subj",
-                    "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out",
+                    "cert.pem", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"], check=True,
+                   stderr=subprocess.DEVNULL)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain("cert.pem", "key.pem")
     server, port = serve((200, b""), tls=tls)
@@ -204,19 +216,20 @@ def verified():
 
 def usage():
     for args in (("ftp://127.0.0.1/",), ("http://",), ("http://a b/",), ("http://a/", "--push-header", "no header"),
-                 ("http://a/", "--push-header", "X: a\nY: b"), ("http://a/", "--push-header", "X:"), ("http://user:pa/ss@a/",),
-                 ("http://a/", "-o", "file")):
+                 ("http://a/", "--push-header", "X: a\nY: b"), ("http://a/", "--push-header", "X:"),
+                 ("http://user:pa/ss@a/",), ("http://a/", "-o", "file")):
         assert "--push" in push(*args, status=2), args
     said = push("http://a/", form="folded", status=2)
     assert "works only with --to pprof and otlp" in said, said
-    r = subprocess.run([RETICLE, "export", "-i", "work.data", "--to", "otlp", "--push-header", "X: a"], capture_output=True, text=True,
-                       stdin=subprocess.DEVNULL)
+    r = subprocess.run([RETICLE, "export", "-i", "work.data", "--to", "otlp", "--push-header", "X: a"],
+                       capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert r.returncode == 2 and "--push-header works only with --push" in r.stderr, r.stderr
 
 
 need_readers()
 need(None if ctypes.util.find_library("curl") else "libcurl is not installed")
-need(None if subprocess.run(["pkg-config", "--exists", "libcurl"]).returncode == 0 else "libcurl4-openssl-dev is not installed")
+need(None if subprocess.run(["pkg-config", "--exists", "libcurl"]).returncode == 0
+     else "libcurl4-openssl-dev is not installed")
 need(None if shutil.which("openssl") else "openssl is not installed")
 samples("work.data", 200)
 busy()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""reticle-push.service: what it starts does its work as another user, with the rights that the unit gives and no others. It sends
-samples of root's programs, with the files that they had mapped before and the kernel's names."""
+"""reticle-push.service: what it starts does its work as another user, with the rights that the unit gives and no
+others. It sends samples of root's programs, with the files that they had mapped before and the kernel's names."""
 import ctypes.util
 import gzip
 import http.server
@@ -43,7 +43,8 @@ def setting(name):
 
 def command():
     """What the unit runs, with everything that systemd puts in."""
-    [line], [options] = setting("ExecStart"), re.findall(r'^Environment="RETICLE_OPTIONS=(.*)"$', UNIT.read_text(), re.M)
+    [line], [options] = (setting("ExecStart"),
+                         re.findall(r'^Environment="RETICLE_OPTIONS=(.*)"$', UNIT.read_text(), re.M))
     for word, value in ("@bindir@", "."), ("%d", "."), ("$RETICLE_OPTIONS", options), ("10s", "1s"):
         assert word in line, line
         line = line.replace(word, value)
@@ -55,21 +56,25 @@ need(None if shutil.which("setpriv") else "setpriv is not installed")
 need(no_recording())
 need_readers()
 need(None if ctypes.util.find_library("curl") else "libcurl is not installed")
-need(None if subprocess.run(["pkg-config", "--exists", "libcurl"]).returncode == 0 else "libcurl4-openssl-dev is not installed")
+need(None if subprocess.run(["pkg-config", "--exists", "libcurl"]).returncode == 0
+     else "libcurl4-openssl-dev is not installed")
 [given], [bounded] = setting("AmbientCapabilities"), setting("CapabilityBoundingSet")
 assert given == bounded and "DynamicUser=yes" in UNIT.read_text()
 caps = "-all," + ",".join("+" + c.removeprefix("CAP_").lower() for c in given.split())
-as_service = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs", "--bounding-set", caps,
-              "--inh-caps", caps, "--ambient-caps", caps]
-need(None if subprocess.run([*as_service, "true"], stderr=subprocess.DEVNULL).returncode == 0 else f"{given} cannot be given here")
+as_service = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs",
+              "--bounding-set", caps, "--inh-caps", caps, "--ambient-caps", caps]
+need(None if subprocess.run([*as_service, "true"], stderr=subprocess.DEVNULL).returncode == 0
+     else f"{given} cannot be given here")
 
 
 def shows(body):
     """Has it samples of the program, in a file that it has mapped and in functions of the kernel?"""
     pathlib.Path("sent").write_bytes(gzip.decompress(body))
-    frames = {f for p in Otlp("sent").profiles if p.resource["process.executable.name"] == "dd" for s in p.samples for f in s.stack}
+    frames = {f for p in Otlp("sent").profiles if p.resource["process.executable.name"] == "dd" for s in p.samples
+              for f in s.stack}
     print(sorted({(f.file, *(line[0] for line in f.lines)) for f in frames}, key=str))
-    return any(f.file == "[kernel.kallsyms]" and f.lines for f in frames) and any((f.file or "").startswith("/") for f in frames)
+    return (any(f.file == "[kernel.kallsyms]" and f.lines for f in frames) and
+            any((f.file or "").startswith("/") for f in frames))
 
 
 def wait_until_sent(recorder, got):
@@ -94,8 +99,10 @@ try:
     (place / "push").write_text(f"http://127.0.0.1:{server.server_address[1]}/\nX-Key: right\n")
     for path in place, place / "push":
         os.chown(path, NOBODY, NOBODY)
-    env = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")} | {"XDG_CACHE_HOME": str(place / "cache")}
-    p = subprocess.Popen([*as_service, *command()], cwd=place, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env)
+    env = ({k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")} |
+           {"XDG_CACHE_HOME": str(place / "cache")})
+    p = subprocess.Popen([*as_service, *command()], cwd=place, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                         text=True, env=env)
     wait_until_sent(p, server.got)
     p.send_signal(signal.SIGTERM)
     said = p.communicate()[1]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # check: no binary
-"""Random tables in Parquet are the same for DuckDB, hyparquet and our own reader (which tests/cli/parquet.py compares with
-what was written)."""
+"""Random tables in Parquet are the same for DuckDB, hyparquet and our own reader (which tests/cli/parquet.py compares
+with what was written)."""
 import os
 import pathlib
 import subprocess

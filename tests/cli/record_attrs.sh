@@ -16,8 +16,8 @@ compare() {
 	"$RETICLE" record -q -o ours.data "$@" -- true 2>err || fail "record $*: $(cat err)"
 	perf evlist -v -i theirs.data >theirs
 	perf evlist -v -i ours.data >ours 2>err || fail "record $*: perf evlist: $(cat err)"
-	# When cycles cannot be had, perf leaves exclude_guest on the clock that takes their place, or not, as the processor's
-	# maker is; the clock does not look at it.
+	# When cycles cannot be had, perf leaves exclude_guest on the clock that takes their place, or not, as the
+	# processor's maker is; the clock does not look at it.
 	sed -E -i '/^cpu-clock:[a-z]*pppH:/{s/pppH:/ppp:/;s/, exclude_guest: 1//}' theirs
 	diff theirs ours >differ || fail "record $*: $(cat differ)"
 }
@@ -37,13 +37,14 @@ for target in "" -a "-p $$" "-t $$" "-C 0" "-p $$ -D 5" "--per-thread"; do
 	# shellcheck disable=SC2086 # words
 	same -e cpu-clock $target
 done
-for options in "-g" "-g -a" "-c 100000" "-F 99 -i" "-T" "--sample-cpu" "-d" "--phys-data" "-k monotonic" "-P" "-R" "-W" \
-	"-s" "-n" "-n -c 1000000" "--call-graph dwarf" "--call-graph dwarf,4096 --user-callchains" "--call-graph fp,16" \
-	"--user-callchains -g" "--kernel-callchains -g" "--all-user" "--all-kernel" "--namespaces" "--all-cgroups" \
-	"--switch-events" "--switch-events -a" "--no-bpf-event" "--buildid-mmap" "-F max" "-D 5" "-a -s" "-a -n" "-i -a" \
-	"-a -F 99" "-a -c 1000000" "-a -P -c 100000 --all-cgroups" "-a -R -W" "-a --call-graph dwarf" "-a --all-user" \
-	"-a -D 5" "-m 16" "--user-regs" "--user-regs=ax,IP -a" "-I" "-Iax,r15 -g" "--user-regs=ax --call-graph dwarf -a" \
-	"--code-page-size" "--data-page-size -d -a" "--transaction" "--transaction --intr-regs -D 5"; do
+for options in "-g" "-g -a" "-c 100000" "-F 99 -i" "-T" "--sample-cpu" "-d" "--phys-data" "-k monotonic" "-P" "-R" \
+	"-W" "-s" "-n" "-n -c 1000000" "--call-graph dwarf" "--call-graph dwarf,4096 --user-callchains" \
+	"--call-graph fp,16" "--user-callchains -g" "--kernel-callchains -g" "--all-user" "--all-kernel" \
+	"--namespaces" "--all-cgroups" "--switch-events" "--switch-events -a" "--no-bpf-event" "--buildid-mmap" \
+	"-F max" "-D 5" "-a -s" "-a -n" "-i -a" "-a -F 99" "-a -c 1000000" "-a -P -c 100000 --all-cgroups" "-a -R -W" \
+	"-a --call-graph dwarf" "-a --all-user" "-a -D 5" "-m 16" "--user-regs" "--user-regs=ax,IP -a" "-I" \
+	"-Iax,r15 -g" "--user-regs=ax --call-graph dwarf -a" "--code-page-size" "--data-page-size -d -a" \
+	"--transaction" "--transaction --intr-regs -D 5"; do
 	# shellcheck disable=SC2086 # words
 	same $options
 done

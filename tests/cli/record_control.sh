@@ -21,7 +21,8 @@ session() {
 	shift
 	rm -f child
 	# shellcheck disable=SC2016 # for the program
-	"$@" -D -1 -e cpu-clock:u -o "$file" --control "$how" -- timeout 60 sh -c 'echo $$ >child; while :; do :; done' >log 2>&1 &
+	"$@" -D -1 -e cpu-clock:u -o "$file" --control "$how" -- timeout 60 sh -c \
+		'echo $$ >child; while :; do :; done' >log 2>&1 &
 	pid=$!
 	say ping ack
 	await test -s child || fail "the program does not run: $(cat log)"
@@ -63,7 +64,8 @@ for how in fifo:ctl,ack "fd:$ctl,$ack"; do
 	[ "$(wc -l <out)" -gt 100 ] || fail "$how: $(wc -l <out) samples"
 	[ "$(grep -c unknown out)" -lt 5 ] || fail "$how: $(grep unknown out | head -3)"
 	# Between the two: not a sample for a while.
-	"$RETICLE" script --json -i ours.data -F time | tr -dc '0-9\n' | awk 'NR > 1 && $1 - last > 450e6 { n++ } { last = $1 } END { exit !n }' ||
+	"$RETICLE" script --json -i ours.data -F time | tr -dc '0-9\n' |
+		awk 'NR > 1 && $1 - last > 450e6 { n++ } { last = $1 } END { exit !n }' ||
 		fail "$how: samples while events were disabled"
 done
 if command -v perf >/dev/null && [[ $(perf --version) == "perf version 6.1."* ]]; then
@@ -73,7 +75,8 @@ fi
 # A delay of a millisecond, and what is there to read before it: the others go on all the same; off is off.
 late() {
 	echo "$1" >&"$ctl"
-	"$RETICLE" record -q -D 1 -e cpu-clock:u,task-clock:u -o late.data --control fifo:ctl -- sh -c "$BURN" || fail "-D, '$1': status $?"
+	"$RETICLE" record -q -D 1 -e cpu-clock:u,task-clock:u -o late.data --control fifo:ctl -- sh -c "$BURN" ||
+		fail "-D, '$1': status $?"
 	"$RETICLE" script -i late.data -F event 2>err >out || fail "-D, '$1': $(cat err)"
 	sort -u out | tr -d ' :\n' | grep -qx "$2" || fail "-D, '$1': samples of $(sort out | uniq -c), not of $2"
 }
@@ -81,7 +84,8 @@ late 'enable cpu-clock:u' cpu-clockutask-clocku
 late 'disable cpu-clock:u' task-clocku
 late ping cpu-clockutask-clocku
 echo disable >&"$ctl"
-"$RETICLE" record -q -D 1 -e cpu-clock:u -o late.data --control fifo:ctl -- sh -c "$BURN" || fail "-D, disable: status $?"
+"$RETICLE" record -q -D 1 -e cpu-clock:u -o late.data --control fifo:ctl -- sh -c "$BURN" ||
+	fail "-D, disable: status $?"
 [ "$(count late.data SAMPLE)" = 0 ] || fail "-D, disable: $(count late.data SAMPLE) samples"
 
 # Without a command, by stop; whatever else comes.
@@ -94,7 +98,8 @@ read -r -t 0.2 -u "$ack" _ && fail "an answer where none was asked for"
 # Who is at the other end may go.
 "$RETICLE" record -q -e cpu-clock -o p.data --control fd:9 -- sleep 0.2 9< <(echo ping) || fail "closed: status $?"
 
-timeout 60 "$RETICLE" record -q -p $$ -e cpu-clock -o p.data --control fd:9 9< <(printf stop) || fail "the last command has no end: status $?"
+timeout 60 "$RETICLE" record -q -p $$ -e cpu-clock -o p.data --control fd:9 9< <(printf stop) ||
+	fail "the last command has no end: status $?"
 
 refused() {
 	"$RETICLE" record -e cpu-clock -o no.data --control "$1" -- touch ran 2>err

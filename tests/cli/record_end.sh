@@ -127,7 +127,8 @@ killed_any_time() {
 			grep -q 'has no samples' err || fail "$what, killed ($i): perf cannot read it: $(cat err)"
 		fi
 		perf script -i any.data >/dev/null 2>err || fail "$what, killed ($i): perf script: $(cat err)"
-		[ "$(perf script -i any.data -F time 2>/dev/null | wc -l)" = "$(count any.data SAMPLE 2>/dev/null)" ] ||
+		theirs=$(perf script -i any.data -F time 2>/dev/null | wc -l)
+		[ "$theirs" = "$(count any.data SAMPLE 2>/dev/null)" ] ||
 			fail "$what, killed ($i): perf has another number of samples"
 	done
 }

@@ -40,7 +40,8 @@ ln -s target.data link
 grep -q 'cannot write .*limit.data: the file size limit is reached' err || fail "ulimit -f: $(cat err)"
 n=$(count limit.data SAMPLE)
 [ "$n" -gt 100 ] || fail "ulimit -f: $n samples"
-"$RETICLE" dump -i limit.data 2>&1 >/dev/null | grep -v 'did not finish\|feature' | grep . && fail "ulimit -f: torn file"
+"$RETICLE" dump -i limit.data 2>&1 >/dev/null | grep -v 'did not finish\|feature' | grep . &&
+	fail "ulimit -f: torn file"
 
 mkdir full
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=256k tmpfs full 2>/dev/null; then

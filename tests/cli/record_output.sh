@@ -26,14 +26,16 @@ grep -q 'standard output is a terminal' terminal || fail "-o - at a terminal: $(
 cp perf.data file.data
 "$RETICLE" script <file.data 2>err | cmp -s - <("$RETICLE" script -i file.data) || fail "script <file.data: $(cat err)"
 mkdir other && cp file.data other/perf.data
-(cd other && "$RETICLE" report --stdio </etc/passwd >../out 2>../err) || fail "report </etc/passwd reads it: $(cat err)"
+(cd other && "$RETICLE" report --stdio </etc/passwd >../out 2>../err) ||
+	fail "report </etc/passwd reads it: $(cat err)"
 # Each line is one write, so that nothing of what others print gets into it: here a write is a message of its own.
 python3 -B - "$RETICLE" <<'WRITES' || fail "lines in pieces"
 import socket, subprocess, sys
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 for mode in "fp", "unwind":
-    subprocess.run([sys.argv[1], "record", "-e", "cpu-clock:u", "--call-graph", mode, "-o", "lines.data", "--", "sh", "-c",
-                    "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"], stderr=theirs, check=True, timeout=120)
+    subprocess.run([sys.argv[1], "record", "-e", "cpu-clock:u", "--call-graph", mode, "-o", "lines.data", "--",
+                    "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"],
+                   stderr=theirs, check=True, timeout=120)
 theirs.close()
 ours.setblocking(False)
 said = []
@@ -59,7 +61,8 @@ grep -aq "$(printf '\x28\xb5\x2f\xfd')" z.data || fail "-z: no zstd in it"
 "${R[@]}" --compression-level=19 -o z19.data -- "${BUSY[@]}"
 [ "$(count z19.data SAMPLE)" -gt 100 ] || fail "--compression-level=19: $(count z19.data SAMPLE) samples"
 
-timeout 20 "$RETICLE" record -e cpu-clock -g -F 20000 --max-size 200K -o max.data -- sh -c 'while :; do :; done' 2>err ||
+timeout 20 "$RETICLE" record -e cpu-clock -g -F 20000 --max-size 200K -o max.data -- sh -c 'while :; do :; done' \
+	2>err ||
 	fail "--max-size: status $?: $(cat err)"
 grep -q 'stopped at the size' err || fail "--max-size: $(cat err)"
 size=$(stat -c %s max.data)
@@ -91,22 +94,25 @@ files=(s.data.2*)
 [ ${#files[@]} = 2 ] || fail "--switch-output=signal: ${#files[@]} files"
 cd .. || exit 1
 
-# What is said at the end is what is in the files: samples of all of them, what was lost while nobody read, and that the
-# recorder was woken by rings that were half full.
+# What is said at the end is what is in the files: samples of all of them, what was lost while nobody read, and that
+# the recorder was woken by rings that were half full.
 "$RETICLE" record -e cpu-clock -g -F 5000 -m 8 -o told.data -- "${BUSY[@]}" 2>err || fail "status $?: $(cat err)"
 [ "$(sed -n 's/.* \([0-9]*\) samples, .*/\1/p' err)" = "$(count told.data SAMPLE)" ] || fail "samples: $(cat err)"
 [ "$(sed -n 's/.*woken \([0-9]*\) times.*/\1/p' err)" -gt 0 ] || fail "was not woken: $(cat err)"
 mkdir all && cd all || exit 1
-"$RETICLE" record -e cpu-clock -g -F 5000 --switch-output=50K -o s.data -- "${BUSY[@]}" 2>err || fail "status $?: $(cat err)"
+"$RETICLE" record -e cpu-clock -g -F 5000 --switch-output=50K -o s.data -- "${BUSY[@]}" 2>err ||
+	fail "status $?: $(cat err)"
 n=0
 for file in s.data.2*; do n=$((n + $(count "$file" SAMPLE))); done
 [ "$(sed -n 's/.* \([0-9]*\) samples, .*/\1/p' err | tail -1)" = $n ] || fail "samples of all files, $n: $(cat err)"
 cd .. || exit 1
 "$RETICLE" record -e cpu-clock -g -F 5000 -m 1 -o lost.data -- \
-	sh -c "kill -STOP \$PPID; $BURN; kill -CONT \$PPID; TICKS=\$((TICKS + 10)); $BURN" 2>err || fail "status $?: $(cat err)"
+	sh -c "kill -STOP \$PPID; $BURN; kill -CONT \$PPID; TICKS=\$((TICKS + 10)); $BURN" 2>err ||
+	fail "status $?: $(cat err)"
 said=$(sed -n 's/.* \([0-9]*\) lost, .*/\1/p' err)
 [ "$said" -gt 100 ] || fail "a recorder that was stopped lost nothing: $(cat err)"
-lost=$("$RETICLE" report --stdio -i lost.data 2>/dev/null | sed -n 's/^# Recording: .* samples, \([0-9]*\) lost.*/\1/p')
+lost=$("$RETICLE" report --stdio -i lost.data 2>/dev/null |
+	sed -n 's/^# Recording: .* samples, \([0-9]*\) lost.*/\1/p')
 [ "$said" = "$lost" ] || fail "lost: $said are said, $lost in the file"
 # What is taken for what was asked for is said before the command runs.
 "$RETICLE" record -e cpu-clock -F max -o rate.data -- true 2>err || fail "-F max: $(cat err)"

@@ -20,7 +20,8 @@ n=$(wc -l <out)
 grep -vq '^ *late ' out && fail "samples of what ran before: $(grep -v '^ *late ' out | head -3)"
 grep -q 'unknown' out && fail "a mapping is missing: $(grep unknown out | head -3)"
 [ "$(count over.data MMAP2)" -ge 4 ] || fail "mappings: $(count over.data MMAP2)"
-"$RETICLE" evlist -v -i over.data | grep -q '^cpu-clock:u: .*write_backward: 1' || fail "evlist: $("$RETICLE" evlist -v -i over.data)"
+"$RETICLE" evlist -v -i over.data | grep -q '^cpu-clock:u: .*write_backward: 1' ||
+	fail "evlist: $("$RETICLE" evlist -v -i over.data)"
 if command -v perf >/dev/null; then
 	perf script -i over.data -F comm,time,ip,dso >theirs 2>err || fail "perf script: $(cat err)"
 	[ "$(wc -l <theirs)" = "$n" ] || fail "perf script: $(wc -l <theirs) samples, not $n"
@@ -29,7 +30,8 @@ fi
 
 # One event of two; in pipe mode; packed; in the order of time, which readers of samples without one depend on.
 "${R[@]}" -q -e page-faults/overwrite/u -c 1 -o - -- "${run[@]}" 2>err >pipe.data || fail "term: $(cat err)"
-"$RETICLE" evlist -v -i pipe.data | grep -c 'write_backward: 1' | grep -qx 1 || fail "term: $("$RETICLE" evlist -v -i pipe.data)"
+"$RETICLE" evlist -v -i pipe.data | grep -c 'write_backward: 1' | grep -qx 1 ||
+	fail "term: $("$RETICLE" evlist -v -i pipe.data)"
 "${R[@]}" -q --overwrite -z -o packed.data -- "${run[@]}" || fail "-z"
 for file in over packed pipe; do
 	"$RETICLE" dump -i $file.data --type SAMPLE | grep -o ' time [0-9.]*' >stamps
@@ -106,7 +108,8 @@ for file; do
 	"$RETICLE" script -i "$file" -F comm,time,ip,dso || fail "script: $file" >&2
 done >all
 grep -q unknown all && fail "SIGUSR2: a mapping is missing: $(grep unknown all | head -1)"
-sed 's/.* \([0-9]*\.[0-9]*\):.*/\1/' all | sort -n -c 2>err || fail "SIGUSR2: files do not follow each other: $(cat err)"
+sed 's/.* \([0-9]*\.[0-9]*\):.*/\1/' all | sort -n -c 2>err ||
+	fail "SIGUSR2: files do not follow each other: $(cat err)"
 sed 's/.* \([0-9]*\.[0-9]*\):.*/\1/' all | uniq -d | grep -q . && fail "SIGUSR2: a sample is in two files"
 for file in "$1" "$2"; do
 	[ "$(count "$file" SAMPLE)" -gt 50 ] || fail "SIGUSR2: $(count "$file" SAMPLE) samples in $file"

@@ -14,13 +14,15 @@ need_root
 
 if can_trace; then
 	"$RETICLE" record -q -a -o trace.data -e sched:sched_switch -- sleep 0.2
-	perf script -i trace.data 2>/dev/null | grep -q 'prev_comm=.* ==> next_comm=' || fail "tracepoint: perf prints no fields"
+	perf script -i trace.data 2>/dev/null | grep -q 'prev_comm=.* ==> next_comm=' ||
+		fail "tracepoint: perf prints no fields"
 fi
 
 BUSY=(timeout 0.5 sh -c 'while :; do :; done')
 "$RETICLE" record -q -o regs.data -e cpu-clock --user-regs=ip,sp -I --code-page-size --data-page-size -- "${BUSY[@]}"
 "$RETICLE" script -i regs.data -F ip,sym,uregs,iregs,code_page_size,data_page_size >ours
-perf script -i regs.data -F ip,sym,uregs,iregs,code_page_size,data_page_size >theirs 2>err || fail "registers: perf script: $(cat err)"
+perf script -i regs.data -F ip,sym,uregs,iregs,code_page_size,data_page_size >theirs 2>err ||
+	fail "registers: perf script: $(cat err)"
 cmp ours theirs || fail "registers: script prints $(tail -1 ours), perf $(tail -1 theirs)"
 for options in "" -z "-a -g"; do
 	# shellcheck disable=SC2086
@@ -28,7 +30,8 @@ for options in "" -z "-a -g"; do
 	perf report -i ours.data --stdio >out 2>err || fail "perf report, $options: $(cat err)"
 	grep -q '^# Samples: ' out || fail "perf report, $options: no samples"
 	perf script -i ours.data >out 2>err || fail "perf script, $options: $(cat err)"
-	[ "$(grep -c cpu-clock out)" = "$(count ours.data SAMPLE)" ] || fail "perf script, $options: other samples than we"
+	[ "$(grep -c cpu-clock out)" = "$(count ours.data SAMPLE)" ] ||
+		fail "perf script, $options: other samples than we"
 done
 "$RETICLE" record -q -o - -- "${BUSY[@]}" >pipe.data
 perf report -i - --stdio <pipe.data >out 2>err || fail "perf report of a pipe: $(cat err)"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The process that keeps symbols when a recording has ended has an ordinary, lower priority, also where the recorder has
-a real-time one; where there is no cache, no such process is begun."""
+"""The process that keeps symbols when a recording has ended has an ordinary, lower priority, also where the recorder
+has a real-time one; where there is no cache, no such process is begun."""
 import os
 import pathlib
 import shutil
@@ -44,7 +44,8 @@ def priorities(pid):
 def record(*words):
     """All that was seen of the process that the recorder has begun after the recording, from its beginning on."""
     spin = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    recorder = subprocess.Popen([reticle, "record", "-q", "-e", "cpu-clock", "-o", "a.data", *words, "-p", str(spin.pid)])
+    recorder = subprocess.Popen([reticle, "record", "-q", "-e", "cpu-clock", "-o", "a.data", *words, "-p",
+                                 str(spin.pid)])
     time.sleep(1)
     recorder.send_signal(signal.SIGINT)
     seen = set()

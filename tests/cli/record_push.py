@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""record --push: all samples arrive, while the server is busy, away, or known by a wrong address; what it refuses keeps
-nothing waiting, and what has no room on the disk is dropped and counted. SIGHUP reads @FILE anew, SIGTERM sends what is left,
-and what cannot be sent then is sent by the next run."""
+"""record --push: all samples arrive, while the server is busy, away, or known by a wrong address; what it refuses
+keeps nothing waiting, and what has no room on the disk is dropped and counted. SIGHUP reads @FILE anew, SIGTERM sends
+what is left, and what cannot be sent then is sent by the next run."""
 import ctypes.util
 import gzip
 import http.server
@@ -83,8 +83,9 @@ def pprof_samples():
 
 class Recorder:
     def __init__(self, to, *args, interval="1s", name="host.data", **how):
-        self.p = subprocess.Popen([RETICLE, "record", "-e", "cpu-clock:u", "-F", "500", "--push", to, "--interval", interval, "-o", name, *args,
-                                   "--", *BUSY], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENV, **how)
+        self.p = subprocess.Popen([RETICLE, "record", "-e", "cpu-clock:u", "-F", "500", "--push", to, "--interval",
+                                   interval, "-o", name, *args, "--", *BUSY], stdin=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True, env=ENV, **how)
         self.name, self.said = name, ""
         RUNNING.append(self)
 
@@ -148,7 +149,8 @@ def waits_for_next_run():
     recorded = r.end(1)
     left = r.waiting()
     assert left and f"left as host.data.push.* for the next run: {len(left)} ]" in r.said, (r.said, left)
-    others = ["host.data.2026", "host.data.note", "host.data.push.12345678901234567", "host.data.push.note", "host.data.2026112006071234"]
+    others = ["host.data.2026", "host.data.note", "host.data.push.12345678901234567", "host.data.push.note",
+              "host.data.2026112006071234"]
     made = left[0]
     shutil.copy(made, "host.data.2026112006071235")  # a recording, as --switch-output names it
     shutil.copy(made, "host.data.pushed.2026112006071235")
@@ -162,7 +164,8 @@ def waits_for_next_run():
     server.wait(len(left) + 1, 200)
     recorded += r.end(ENDED)
     assert server.samples() == recorded, (server.samples(), recorded, r.said)
-    assert r.waiting() == sorted([*others, "host.data.push.1234567890123456"]) and os.path.exists("elsewhere"), r.waiting()
+    assert (r.waiting() == sorted([*others, "host.data.push.1234567890123456"]) and
+            os.path.exists("elsewhere")), r.waiting()
     for name in r.waiting():
         os.unlink(name)
 
@@ -177,12 +180,14 @@ def refused():
     r.send(signal.SIGTERM)
     r.rest()
     n = len(server.bodies(400))
-    assert r.p.wait() == 1 and f"the server refused {n}" in r.said and r.said.count("it answered 400") == 1 and not r.waiting(), r.said
+    assert (r.p.wait() == 1 and f"the server refused {n}" in r.said and r.said.count("it answered 400") == 1 and
+            not r.waiting()), r.said
 
 
 def told_anew():
     """A wrong address and a wrong key are kept in @FILE: nothing is dropped, and SIGHUP is when the file is read."""
-    server = Server(lambda body, request: 404 if "wrong" in request.path else 200 if request.headers.get("X-Key") == "right" else 401)
+    server = Server(lambda body, request: 404 if "wrong" in request.path else 200
+                    if request.headers.get("X-Key") == "right" else 401)
     target = pathlib.Path("target")
     target.write_text("# where profiles go\n" + server.url + "/wrong\n\nX-Key: old\n")
     r = Recorder("@target")
@@ -202,7 +207,8 @@ def told_anew():
 
 
 def told_while_sending():
-    """@FILE changes, and SIGHUP comes, while a profile is on its way to the old address: what is wrong with the new one is said."""
+    """@FILE changes, and SIGHUP comes, while a profile is on its way to the old address: what is wrong with the new
+    one is said."""
     came, go = threading.Event(), threading.Event()
 
     def slow(*_):
@@ -294,7 +300,8 @@ def quiet():
     r.send(signal.SIGTERM)
     r.rest()
     n = len(server.bodies(400))
-    assert r.p.wait() == 1 and f"; the server refused {n} ]" in r.said and r.said.count("dropping host.data.push.") == 1, r.said
+    assert (r.p.wait() == 1 and f"; the server refused {n} ]" in r.said and
+            r.said.count("dropping host.data.push.") == 1), r.said
     for i in range(4):
         name = f"host.data.push.202600000000000{i}"
         pathlib.Path(name).touch()
@@ -332,22 +339,25 @@ def full():
     """Nothing more can be written: what was recorded until then is sent."""
     server = Server(200)
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-    r = Recorder(server.url, "-F", "5000", interval="1h", restore_signals=False, preexec_fn=limit)  # SIGXFSZ stays ignored
+    # SIGXFSZ stays ignored.
+    r = Recorder(server.url, "-F", "5000", interval="1h", restore_signals=False, preexec_fn=limit)
     r.rest()
-    assert r.p.wait() == 1 and len(server.bodies()) == 1 and server.samples() > 0 and not r.waiting(), (server.bodies(), r.said)
+    assert (r.p.wait() == 1 and len(server.bodies()) == 1 and server.samples() > 0 and
+            not r.waiting()), (server.bodies(), r.said)
 
 
 def refused_beside(name, args=(), text="another recorder with --push writes"):
     """A second one ends at once: it says why, and has recorded nothing."""
-    p = subprocess.run([RETICLE, "record", "-e", "cpu-clock:u", "--push", "http://127.0.0.1:9/", "-o", name, *args, "--", "touch", "ran"],
+    p = subprocess.run([RETICLE, "record", "-e", "cpu-clock:u", "--push", "http://127.0.0.1:9/", "-o", name, *args,
+                        "--", "touch", "ran"],
                        stdin=subprocess.DEVNULL, capture_output=True, text=True, env=ENV)
     assert p.returncode == 1 and text in p.stderr and not os.path.exists("ran"), (p.returncode, p.stderr)
     return p.stderr
 
 
 def only_one():
-    """Of recorders with one name, only the first one records and sends, however the second one calls the file. Another name is free,
-    and so is the first one's when that and its sender are gone: after its end, or when it was killed."""
+    """Of recorders with one name, only the first one records and sends, however the second one calls the file. Another
+    name is free, and so is the first one's when that and its sender are gone: after its end, or when it was killed."""
     lock = pathlib.Path("host.data.lock")
     server = Server(200)
     r = Recorder(server.url)
@@ -399,15 +409,19 @@ def only_one():
 
 def usage():
     os.mkfifo("fifo")
-    for args, text in ((("--push", "@fifo"), "fifo is no file"), (("--interval", "10s"), "--interval works only with --push"), (("--push-keep", "1G"), "--push-keep works only"),
-                       (("--push", "ftp://a/"), "this is no URL"), (("--push", "http://a/", "--interval", "0s"), "'0s' is not a time"),
+    for args, text in ((("--push", "@fifo"), "fifo is no file"),
+                       (("--interval", "10s"), "--interval works only with --push"),
+                       (("--push-keep", "1G"), "--push-keep works only"), (("--push", "ftp://a/"), "this is no URL"),
+                       (("--push", "http://a/", "--interval", "0s"), "'0s' is not a time"),
                        (("--push", "http://a/", "-o", "-"), "needs a file"), (("--push", "@none"), "cannot read none"),
-                       (("--push", "http://a/", "--push-format", "svg"), "none of otlp, pprof"), (("--push", "http://a/", "--push-keep", "1M"), "16M"),
+                       (("--push", "http://a/", "--push-format", "svg"), "none of otlp, pprof"),
+                       (("--push", "http://a/", "--push-keep", "1M"), "16M"),
                        (("--push", "http://a/", "--push-format", "x"), "is not a format"),
                        (("--push", "http://a/", "--switch-output=5s"), "its own --switch-output"),
                        (("--push", "http://a/", "--max-size", "5M"), "exclude each other"),
                        (("--push", "http://a/", "--push-header", "none"), "is no header")):
-        r = subprocess.run([RETICLE, "record", *args, "--", "true"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        r = subprocess.run([RETICLE, "record", *args, "--", "true"], capture_output=True, text=True,
+                           stdin=subprocess.DEVNULL)
         assert r.returncode == 2 and text in r.stderr, (args, r.returncode, r.stderr)
 
 
@@ -415,7 +429,8 @@ usage()
 need(no_recording())
 need_readers()
 need(None if ctypes.util.find_library("curl") else "libcurl is not installed")
-need(None if subprocess.run(["pkg-config", "--exists", "libcurl"]).returncode == 0 else "libcurl4-openssl-dev is not installed")
+need(None if subprocess.run(["pkg-config", "--exists", "libcurl"]).returncode == 0
+     else "libcurl4-openssl-dev is not installed")
 only_one()
 comes_back()
 waits_for_next_run()

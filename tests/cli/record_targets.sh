@@ -9,7 +9,8 @@ R=("$RETICLE" record -q -e cpu-clock -F 1000)
 "${R[@]}" -o cmd.data -- sh -c 'sh -c "$BURN"; exit 7'
 [ $? = 7 ] || fail "command: its exit status is not passed on"
 [ "$(count cmd.data SAMPLE)" -gt 30 ] || fail "command: $(count cmd.data SAMPLE) samples"
-"$RETICLE" dump -i cmd.data --type COMM | grep -q ' sh$\| dash$\| bash$' || fail "command: the exec of a child is not recorded"
+"$RETICLE" dump -i cmd.data --type COMM | grep -q ' sh$\| dash$\| bash$' ||
+	fail "command: the exec of a child is not recorded"
 [ "$(count cmd.data FORK)" -ge 1 ] || fail "command: no FORK of a child"
 
 "${R[@]}" -i -o noinherit.data -- sh -c 'sh -c "$BURN"; exit 0'
@@ -41,7 +42,8 @@ has_more late.data SAMPLE 20 || fail "-D 200: $(count late.data SAMPLE) samples"
 if [ "$(id -u)" = 0 ]; then
 	"${R[@]}" -a -o all.data -- sh -c "$UNTIL_BUSY" $BUSY || fail "-a: status $?"
 	[ "$(count all.data SAMPLE)" -gt 20 ] || fail "-a: no samples"
-	"$RETICLE" dump -i all.data --type FORK | grep -q " pid 1 tid 1 " || fail "-a: process 1 is not in /proc's side-band"
+	"$RETICLE" dump -i all.data --type FORK | grep -q " pid 1 tid 1 " ||
+		fail "-a: process 1 is not in /proc's side-band"
 	"${R[@]}" -C 0 -o cpu.data -- sleep 0.1 || fail "-C: status $?"
 	"$RETICLE" dump -i cpu.data --type SAMPLE | grep -q 'cpu [1-9]' && fail "-C 0: samples of other CPUs"
 	"${R[@]}" -C 9999 -o none.data -- true 2>err && fail "-C 9999: no error"
@@ -53,12 +55,14 @@ if can_trace; then
 	own() {
 		local pid
 
-		pid=$("$RETICLE" record -q -a -e raw_syscalls:sys_enter "$@" -o who.data -- sh -c "$show") || fail "$*: status $?"
+		pid=$("$RETICLE" record -q -a -e raw_syscalls:sys_enter "$@" -o who.data -- sh -c "$show") ||
+			fail "$*: status $?"
 		"$RETICLE" script -i who.data -F pid | grep -cw "$pid"
 	}
 	[ "$(own)" -gt 0 ] || fail "-a -e raw_syscalls:sys_enter: no samples of the recorder"
 	[ "$(own --exclude-perf)" = 0 ] || fail "--exclude-perf: samples of the recorder"
-	[ "$(own --filter 'id >= 0' --exclude-perf)" = 0 ] || fail "--exclude-perf with a filter: samples of the recorder"
+	[ "$(own --filter 'id >= 0' --exclude-perf)" = 0 ] ||
+		fail "--exclude-perf with a filter: samples of the recorder"
 fi
 "$RETICLE" record -e cpu-clock --exclude-perf -o no.data -- true 2>err
 [ $? = 2 ] || fail "--exclude-perf of a clock: not status 2"

@@ -13,18 +13,21 @@ reticle = os.environ["RETICLE"]
 
 
 def lines(tool, path, *options):
-    """Heads of events and rows, of what has a symbol; perf makes room for rows that it does not show, and names functions of
-    the vDSO by what it has kept of another kernel's."""
+    """Heads of events and rows, of what has a symbol; perf makes room for rows that it does not show, and names
+    functions of the vDSO by what it has kept of another kernel's."""
     found = []
-    for line in run(*tool, "report", "--stdio", "-w", "0", "-i", path, "--group", "-g", "none", "--no-children", *options).stdout.splitlines():
-        if re.match(r"# (Samples|Event count)|#? +(Overhead|\d+\.\d+%)", line) and not re.search(r"\] (\[|0x|0{8})|\[vdso\]", line):
+    for line in run(*tool, "report", "--stdio", "-w", "0", "-i", path, "--group", "-g", "none", "--no-children",
+                    *options).stdout.splitlines():
+        if (re.match(r"# (Samples|Event count)|#? +(Overhead|\d+\.\d+%)", line) and
+                not re.search(r"\] (\[|0x|0{8})|\[vdso\]", line)):
             found.append(re.sub(r" {2,}", "  ", line.rstrip()))
     return found
 
 
 def sums(tool, path):
-    """Samples and periods of each member by symbol alone. perf compares symbols of different DSOs by their places in them and
-    what has no symbol by address, which is no order: it has several rows of one symbol, as the tree fell. They are added up."""
+    """Samples and periods of each member by symbol alone. perf compares symbols of different DSOs by their places in
+    them and what has no symbol by address, which is no order: it has several rows of one symbol, as the tree fell.
+    They are added up."""
     found = {}
     for line in lines(tool, path, "-n", "--show-total-period", "--sort", "sym"):
         row = re.match(r" +((?:\d+\.\d+%\s+)+)((?:\d+\s+)+)(\[.\] .*)", line)
@@ -59,4 +62,5 @@ for kind, words in KINDS.items():
             sys.exit(f"{kind} {options}:\n" + differences(want, got))
     want, got = (sums(tool, kind) for tool in (["perf"], [reticle]))
     if not want or want != got:
-        sys.exit(f"{kind} sums by symbol:\n" + differences([f"{k} {want[k]}" for k in sorted(want)], [f"{k} {got[k]}" for k in sorted(got)]))
+        sys.exit(f"{kind} sums by symbol:\n" + differences([f"{k} {want[k]}" for k in sorted(want)],
+                                                           [f"{k} {got[k]}" for k in sorted(got)]))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""report --stats, --tasks and --mmaps print line by line what `perf report` does, on recordings made here and on old ones."""
+"""report --stats, --tasks and --mmaps print line by line what `perf report` does, on recordings made here and on old
+ones."""
 import glob
 import os
 import re
@@ -28,13 +29,14 @@ made = []
 for kind, words in KINDS.items():
     for recorder in ["perf", reticle]:
         path = f"{kind}.{os.path.basename(recorder)}.data"
-        p = run("sh", "-c", f'exec "$@" -o {"- >" if kind == "piped" else ""}{path} -- sh -c "$SCRIPT"', "sh", recorder, "record", "-q", *words,
-                env={**os.environ, "SCRIPT": SCRIPT})
+        p = run("sh", "-c", f'exec "$@" -o {"- >" if kind == "piped" else ""}{path} -- sh -c "$SCRIPT"', "sh",
+                recorder, "record", "-q", *words, env={**os.environ, "SCRIPT": SCRIPT})
         if p.returncode:
             sys.exit(f"record: exit status {p.returncode}: {p.stderr}")
         made.append(path)
 
-old = sorted(glob.glob(os.path.join(data, "quipper", "*perf.data*")) + glob.glob(os.path.join(data, "*", "*.data"))) if data else []
+old = (sorted(glob.glob(os.path.join(data, "quipper", "*perf.data*")) + glob.glob(os.path.join(data, "*", "*.data")))
+       if data else [])
 # What differs, and is taken out of the lines of both.
 KNOWN = {
     # Names of events whose attr says "host only", which pipes bring without a name.

@@ -18,7 +18,8 @@ if not data:
 
 
 def table(path, *options):
-    out = subprocess.run([reticle, "report", "--csv", "--no-children", "--no-branch-stack", "--percent-limit", "0", *options, "-i", path],
+    out = subprocess.run([reticle, "report", "--csv", "--no-children", "--no-branch-stack", "--percent-limit", "0",
+                          *options, "-i", path],
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True).stdout
     return list(csv.DictReader(io.StringIO(out)))
 

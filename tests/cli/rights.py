@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check and record say the same of what a user without rights may do on whole CPUs: the setting, and what it has to be."""
+"""check and record say the same of what a user without rights may do on whole CPUs: the setting, and what it has to
+be."""
 import os
 import re
 import shutil
@@ -20,14 +21,17 @@ with tempfile.TemporaryDirectory() as scratch:
 
     def run(*words):
         user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
-        return subprocess.run([reticle, *words], capture_output=True, text=True, cwd=scratch, stdin=subprocess.DEVNULL, **user)
+        return subprocess.run([reticle, *words], capture_output=True, text=True, cwd=scratch, stdin=subprocess.DEVNULL,
+                              **user)
 
     recorded = run("record", "-a", "-e", "cpu-clock", "-o", f"{scratch}/a.data", "--", "true")
     checked = next(line for line in re.split(r"\n(?=\S)", run("check").stdout) if line.startswith("rights to record"))
 need(None if recorded.returncode else "whoever asks may record whole CPUs here")
-asked = re.search(r"on whole CPUs: not allowed with kernel.perf_event_paranoid at (\d+) .*sysctl kernel.perf_event_paranoid=(-?\d+)", recorded.stderr)
+asked = re.search(r"on whole CPUs: not allowed with kernel.perf_event_paranoid at (\d+) .*sysctl "
+                  r"kernel.perf_event_paranoid=(-?\d+)", recorded.stderr)
 if not asked:
     sys.exit(f"record -a: {recorded.stderr}")
 level, wanted = asked.groups()
-if f"perf_event_paranoid is {level};" not in checked or not re.search(rf"-a: (sysctl kernel.perf_event_paranoid=)?{wanted}\b|{wanted} \(and whole CPUs\)", checked):
+if (f"perf_event_paranoid is {level};" not in checked or
+        not re.search(rf"-a: (sysctl kernel.perf_event_paranoid=)?{wanted}\b|{wanted} \(and whole CPUs\)", checked)):
     sys.exit(f"record says {level} and {wanted}, check:\n{checked}")

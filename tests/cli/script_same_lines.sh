@@ -74,7 +74,8 @@ done
 if [ -f faults.data ]; then compare faults.data -F +addr; fi
 if [ -f registers.data ]; then compare registers.data -F +iregs,+uregs; fi
 # perf 6.1 looks all up that has a file; capstone does not know each instruction that perf does.
-if [ -f flat.data ] && "$RETICLE" script -i flat.data -F +insn,+insnlen >ours 2>err && [[ $(perf --version) == "perf version 6."* ]]; then
+if [ -f flat.data ] && "$RETICLE" script -i flat.data -F +insn,+insnlen >ours 2>err &&
+	[[ $(perf --version) == "perf version 6."* ]]; then
 	perf script -i flat.data -F +insn,+insnlen >theirs 2>/dev/null
 	diff theirs ours | grep '^> ' | grep -v 'ilen: 0' && {
 		echo "script -F +insn: differs from perf"

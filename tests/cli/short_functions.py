@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of functions that are shorter than a window, as report shows them by default, against exact counts: small
-functions in hot loops, callers of such, recursion, libc, stripped code, objects, all that ran; and what the table says where
-it has windows alone."""
+functions in hot loops, callers of such, recursion, libc, stripped code, objects, all that ran; and what the table says
+where it has windows alone."""
 import json
 import os
 import pathlib
@@ -24,11 +24,13 @@ static uint64_t state = 88172645463325252u;
 static inline uint64_t next(void) { state ^= state << 13; state ^= state >> 7; return state ^= state << 17; }
 APART uint64_t divide(uint64_t a, uint64_t b) { __asm__ volatile("" : "+r"(a)); return a / (b | 1); }
 APART uint64_t quiet(uint64_t a) { __asm__ volatile("" : "+r"(a)); return (a ^ 5) + (a << 2) - (a >> 3); }
-APART uint64_t guess(uint64_t a) { __asm__ volatile("" : "+r"(a)); if (a & 1) sink = a; if (a & 2) sink = 77; return a + 9; }
+APART uint64_t guess(uint64_t a)
+{ __asm__ volatile("" : "+r"(a)); if (a & 1) sink = a; if (a & 2) sink = 77; return a + 9; }
 APART uint64_t fib(unsigned n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 APART void copies(char *a, char *b, long n) { for (long i = 0; i < n; i++) memcpy(a, b + (i & 7), 300 + (i & 63)); }
 APART uint64_t divides(long n) { uint64_t s = 0; for (long i = 0; i < n; i++) s += divide(next(), i); return s; }
-APART uint64_t guesses(long n) { uint64_t s = 0; for (long i = 0; i < n; i++) s += guess(next()) + quiet(i); return s; }
+APART uint64_t guesses(long n)
+{ uint64_t s = 0; for (long i = 0; i < n; i++) s += guess(next()) + quiet(i); return s; }
 int main(void)
 {
 	char *a = malloc(8192), *b = calloc(1, 8192), text[64];
@@ -44,8 +46,8 @@ int main(void)
 	return 0;
 }
 """
-FORMULAS = {"CPI": ("cycles", "instructions", 1), "BM/KI": ("branch-misses", "instructions", 1000), "%CY": ("cycles", None, 100),
-            "%I": ("instructions", None, 100)}
+FORMULAS = {"CPI": ("cycles", "instructions", 1), "BM/KI": ("branch-misses", "instructions", 1000),
+            "%CY": ("cycles", None, 100), "%I": ("instructions", None, 100)}
 
 
 ENVIRONMENT = 8192  # bytes
@@ -56,7 +58,8 @@ near = []  # what lies beyond
 def environment():
     """As large wherever the test runs: strings of the environment decide where the stack begins, and with that which
     addresses conflict in the caches and where windows lie. Each size would be another draw of all numbers below."""
-    kept = {name: os.environ.get(name, "") for name in ("PATH", "HOME", "RETICLE_VPMU", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS")}
+    names = "PATH", "HOME", "RETICLE_VPMU", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"
+    kept = {name: os.environ.get(name, "") for name in names}
     return {**kept, "PAD": "x" * (ENVIRONMENT - sum(map(len, kept.values())))}
 
 
@@ -67,14 +70,17 @@ def check(what, ok):
 
 
 def run(*args):
-    p = subprocess.run([RETICLE, *map(str, args)], capture_output=True, text=True, stdin=subprocess.DEVNULL, env=environment())
+    p = subprocess.run([RETICLE, *map(str, args)], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                       env=environment())
     check(f"{args}: exit status {p.returncode}: {p.stderr}", p.returncode == 0)
     return p.stdout
 
 
 def truth_of(program):
-    """-> counts: of all, by (object, function), by object. No event is sampled: functions have their names all the same."""
-    run("record", "-q", "--pmu=sim", "-e", "instructions/period=100000000000/u", "-o", "truth.data", "--truth", "truth.json", "--", program)
+    """-> counts: of all, by (object, function), by object. No event is sampled: functions have their names all the
+    same."""
+    run("record", "-q", "--pmu=sim", "-e", "instructions/period=100000000000/u", "-o", "truth.data", "--truth",
+        "truth.json", "--", program)
     truth, objects = json.loads(pathlib.Path("truth.json").read_text()), {}
     check(f"complete: {truth['incomplete']}", truth["complete"] and not truth["incomplete"])
     functions = {}
@@ -94,22 +100,25 @@ def value(metric, counts, totals):
 
 
 def record(program, totals, exact=True):
-    """As many windows and samples of instructions as the default takes in ten seconds, and nearly twice as many samples of
-    mispredicted branches."""
-    leader = f"{{cycles/period={totals['cycles'] // 10000 - 300},alt-period=300/,instructions,branch-misses}}:u{'pp' if exact else ''}S"
+    """As many windows and samples of instructions as the default takes in ten seconds, and nearly twice as many
+    samples of mispredicted branches."""
+    leader = (f"{{cycles/period={totals['cycles'] // 10000 - 300},"
+              f"alt-period=300/,instructions,branch-misses}}:u{'pp' if exact else ''}S")
     more = ["-e", f"instructions/period={totals['instructions'] // 15000},period-jitter=full/upp",
             "-e", f"branch-misses/period={totals['branch-misses'] // 3000},period-jitter=full/upp"] if exact else []
     run("record", "-q", "--pmu=sim,seed=7", "-e", leader, *more, "-o", "f.data", "--", program)
 
 
 def table(*args):
-    return json.loads(run("report", "-i", "f.data", "--json", "--long-names", "--percent-limit", "0", *args))["events"][0]
+    return json.loads(run("report", "-i", "f.data", "--json", "--long-names", "--percent-limit", "0",
+                          *args))["events"][0]
 
 
 def held(what, of, counts, totals, metrics):
-    """Is the truth in its interval? A hundred numbers are compared, so that some of the 95 % intervals miss it by chance. One
-    that is FAR times as wide has 4.9 standard errors to each side, which chance does not miss; one that is NEAR times as wide has
-    3.1, beyond which one number in 600 lies, and more than MOST_NEAR of a hundred in one run of 25,000."""
+    """Is the truth in its interval? A hundred numbers are compared, so that some of the 95 % intervals miss it by
+    chance. One that is FAR times as wide has 4.9 standard errors to each side, which chance does not miss; one that is
+    NEAR times as wide has 3.1, beyond which one number in 600 lies, and more than MOST_NEAR of a hundred in one run of
+    25,000."""
     for metric in metrics:
         m, want = of["metrics"].get(metric), value(metric, counts, totals)
         if not m or want is None or m["value"] is None or m["low"] is None or m["doubtful"]:
@@ -154,21 +163,25 @@ rows = all_held("p", *named)
 # Windows alone are wrong for these, so that what holds does so because of the samples.
 alone = {row["symbol"]: row for row in table("--attribution", "discard")["rows"]}
 for name in "divide", "quiet", "guess":
-    want, of, other = value("CPI", functions[dso, name], totals), rows[name]["metrics"]["CPI"], alone[name]["metrics"]["CPI"]
+    want, of, other = (value("CPI", functions[dso, name], totals), rows[name]["metrics"]["CPI"],
+                       alone[name]["metrics"]["CPI"])
     check(f"{name}: CPI {of['value']}, and {other['value']} of windows alone; the truth is {want}",
           abs(of["value"] - want) < 0.25 * want and not other["low"] <= want <= other["high"])
-check(f"quiet mispredicts nothing: {rows['quiet']['metrics']['BM/KI']}", rows["quiet"]["metrics"]["BM/KI"]["value"] < 2)
+check(f"quiet mispredicts nothing: {rows['quiet']['metrics']['BM/KI']}",
+      rows["quiet"]["metrics"]["BM/KI"]["value"] < 2)
 # A line is no function: windows are not used for it.
 lines = table("--sort", "srcline")["rows"]
 check("lines", len(lines) > 5 and all(row["windows"]["kept"] == 0 for row in lines))
 check("lines are said", "they cannot be attributed to lines" in run("report", "-i", "f.data", "--sort", "srcline"))
-check("a line has its own metrics", any(abs(row["metrics"]["CPI"]["value"] / value("CPI", functions[dso, "divide"], totals) - 1) < 0.3
-                                        for row in lines if row["metrics"]["CPI"]["value"]))
+check("a line has its own metrics",
+      any(abs(row["metrics"]["CPI"]["value"] / value("CPI", functions[dso, "divide"], totals) - 1) < 0.3
+          for row in lines if row["metrics"]["CPI"]["value"]))
 
 # Where windows are all that there is, the head says so, and what lost most of them is marked.
 record("./p", totals, exact=False)
 text = run("report", "-i", "f.data")
-check(f"windows alone: {text}", "# No event has samples with exact addresses" in text and "with their own samples" not in text)
+check(f"windows alone: {text}", "# No event has samples with exact addresses" in text and
+      "with their own samples" not in text)
 for row in table()["rows"]:
     of = row["metrics"]["CPI"]
     if row["windows"]["short"] >= 100 and row["windows"]["kept"] < 0.4 * row["windows"]["short"]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Branch records of the virtual PMU, held against its own samples of every single branch: what a sample shows is what ran
-before it, by all filters, with what was mispredicted. And what cannot be had is refused."""
+"""Branch records of the virtual PMU, held against its own samples of every single branch: what a sample shows is what
+ran before it, by all filters, with what was mispredicted. And what cannot be had is refused."""
 import json
 import os
 import pathlib
@@ -168,7 +168,8 @@ out = run("report", "--header-only", "-i", "plain.data").stdout
 if "# cpu pmu capabilities: branches=32" not in out:
     fail(f"no depth: {out}")
 if shutil.which("perf"):
-    theirs = subprocess.run(["perf", "script", "-i", "any.data", "-F", "ip,brstack"], capture_output=True, text=True).stdout
+    theirs = subprocess.run(["perf", "script", "-i", "any.data", "-F", "ip,brstack"], capture_output=True,
+                            text=True).stdout
     mine = run("script", "-i", "any.data", "-F", "ip,brstack").stdout
     if theirs.split() != mine.split() or not mine:
         fail("script -F ip,brstack differs from perf's")

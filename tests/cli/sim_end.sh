@@ -134,7 +134,8 @@ wait $pid 2>/dev/null
 
 # A child that outlives the command: the recording ends, the child goes on.
 rm -f late
-"${R[@]}" -o outlived.data -- sh -c '(sleep 1; ./busy 1 >late) & exec ./busy 1' >/dev/null || fail "outlived: status $?"
+"${R[@]}" -o outlived.data -- sh -c '(sleep 1; ./busy 1 >late) & exec ./busy 1' >/dev/null ||
+	fail "outlived: status $?"
 enough outlived.data outlived 5
 await test -s late || fail "outlived: the child did not go on"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual PMU against a plugin that counts instructions one by one (tests/sim/step.c): totals, and which instruction
-each sample shows. And that neither sampling, truth nor left out models change what is counted."""
+"""The virtual PMU against a plugin that counts instructions one by one (tests/sim/step.c): totals, and which
+instruction each sample shows. And that neither sampling, truth nor left out models change what is counted."""
 import filecmp
 import json
 import os
@@ -18,7 +18,8 @@ ODD, STEP = SIM / "odd", SIM / "vpmu-step.so"
 ODD_C = pathlib.Path(os.environ["SRCDIR"]) / "tests/sim/odd.c"
 SYSROOT = pathlib.Path("/usr/aarch64-linux-gnu")
 EVERY = 97
-# Of odd: an instruction that faults begins, which is what step.c sees, but does not retire. So with what QEMU does again.
+# Of odd: an instruction that faults begins, which is what step.c sees, but does not retire. So with what QEMU does
+# again.
 FAULTS = {"x86_64": 400 + 100 + 500, "aarch64": 400}
 failed = []
 
@@ -34,7 +35,8 @@ def run(*args):
 
 
 def totals(*command, pmu="sim"):
-    done = run(RETICLE, "stat", f"--pmu={pmu}", "-e", "instructions,branches,r10002,re", "--json", "-o", "stat.json", "--", *command)
+    done = run(RETICLE, "stat", f"--pmu={pmu}", "-e", "instructions,branches,r10002,re", "--json", "-o", "stat.json",
+               "--", *command)
     check(f"{command}: status", not done.returncode, done.stderr)
     values = [e["value"] for e in json.loads(pathlib.Path("stat.json").read_text())["events"]]
     return dict(zip(("instructions", "branches", "calls", "returns"), values))
@@ -42,7 +44,8 @@ def totals(*command, pmu="sim"):
 
 def stepped(arch, *command):
     sysroot = ("-L", SYSROOT) if arch == "aarch64" else ()
-    done = run(shutil.which(f"qemu-{arch}"), "-plugin", f"{STEP},out={os.getcwd()}/steps,every={EVERY}", "-seed", 1, *sysroot, *command)
+    done = run(shutil.which(f"qemu-{arch}"), "-plugin", f"{STEP},out={os.getcwd()}/steps,every={EVERY}", "-seed", 1,
+               *sysroot, *command)
     check(f"{command}: stepped", not done.returncode, done.stderr)
     lines = [line.split() for line in pathlib.Path("steps").read_text().splitlines()]
     return {k: int(v) for k, v in lines if k != "at"}, [int(v, 16) for k, v in lines if k == "at"]
@@ -81,16 +84,20 @@ def aarch64():
 def same_counts():
     """All counts, swept or walked, sampled or not; instructions with and without models."""
     everything = {}
-    for name, args in (("plain", ("-e", "cycles:u", "-c", 10_000_019)), ("short", ("-e", "cycles:u", "-c", 211)), ("misses", ("-e", "L1-dcache-load-misses:u", "-c", 7))):
-        done = run(RETICLE, "record", "--pmu=sim", "-q", *args, "--truth", f"{name}.json", "-o", f"{name}.data", "--", ODD)
+    for name, args in (("plain", ("-e", "cycles:u", "-c", 10_000_019)), ("short", ("-e", "cycles:u", "-c", 211)),
+                       ("misses", ("-e", "L1-dcache-load-misses:u", "-c", 7))):
+        done = run(RETICLE, "record", "--pmu=sim", "-q", *args, "--truth", f"{name}.json", "-o", f"{name}.data", "--",
+                   ODD)
         check(f"same: {name}", not done.returncode, done.stderr)
         everything[name] = json.loads(pathlib.Path(f"{name}.json").read_text())["totals"]
     check("same: sampling", everything["plain"] == everything["short"] == everything["misses"])
     t = everything["plain"]
-    check("same: slots", t["slots"] == sum(t[f"slots-{part}"] for part in ("retiring", "bad-speculation", "frontend", "backend")))
+    check("same: slots",
+          t["slots"] == sum(t[f"slots-{part}"] for part in ("retiring", "bad-speculation", "frontend", "backend")))
     check("same: cycles", t["cycles"] == t["slots"] // 4, t)
     names = ["instructions", "cycles", "branch-misses", "L1-dcache-loads", "L1-dcache-load-misses", "L1-dcache-stores",
-             "L1-dcache-store-misses", "dTLB-load-misses", "dTLB-store-misses", "L1-icache-load-misses", "LLC-load-misses"]
+             "L1-dcache-store-misses", "dTLB-load-misses", "dTLB-store-misses", "L1-icache-load-misses",
+             "LLC-load-misses"]
     run(RETICLE, "stat", "--pmu=sim", "-e", ",".join(names), "--json", "-o", "all.json", "--", ODD)
     swept = {n: e["value"] for n, e in zip(names, json.loads(pathlib.Path("all.json").read_text())["events"])}
     check("same: swept", swept == {n: t[n] for n in names}, swept, t)

@@ -107,7 +107,8 @@ static unsigned chance(void) { seed = seed * 1103515245 + 12345; return seed >> 
             callee, odds = f"g{min(49, i + 1 + rng.randrange(4))}();", rng.choice((1, 1, 2, 3))
             calls += (f" if (chance() < {odds}) {callee}" if rng.random() < 0.7 else
                       f" for (int i = 0; i < 3 && chance() & 1; i++) {{ {callee} sink += leaf(9); }}")
-        text += f"F void g{i}(void) {{ sink += leaf({rng.randrange(3, 60)});{calls} sink += leaf({rng.randrange(3, 40)}); }}\n"
+        text += (f"F void g{i}(void) {{ sink += leaf({rng.randrange(3, 60)});{calls} sink += "
+                 f"leaf({rng.randrange(3, 40)}); }}\n")
     return text + "int main(void) { for (int i = 0; i < 120; i++) { g0(); if (i % 3 == 0) g5(); } return 0; }\n"
 
 
@@ -196,7 +197,8 @@ def exact(name):
 
 def frames_of_perf(name):
     """What perf --stitch-lbr shows, in the same order: of the innermost frame it shows the function's beginning."""
-    out = subprocess.run(["perf", "script", "-i", name, "-F", "ip", "--stitch-lbr"], capture_output=True, text=True).stdout
+    out = subprocess.run(["perf", "script", "-i", name, "-F", "ip", "--stitch-lbr"], capture_output=True,
+                         text=True).stdout
     return [[int(line, 16) for line in sample.split()] for sample in out.split("\n\n") if sample.strip()]
 
 
@@ -236,8 +238,8 @@ if not shutil.which("c++") or os.uname().machine != "x86_64":
 for program, text, least in PROGRAMS:
     source = pathlib.Path(program + (".cc" if program == "exceptions" else ".c"))
     source.write_text(text)
-    subprocess.check_call(["c++" if program == "exceptions" else "cc", "-O1", "-g", "-pthread", "-fno-optimize-sibling-calls",
-                           "-o", program, source])
+    subprocess.check_call(["c++" if program == "exceptions" else "cc", "-O1", "-g", "-pthread",
+                           "-fno-optimize-sibling-calls", "-o", program, source])
     for depth, part in zip((32, 16, 8), least):
         with_index = 0
         for options in LBR, NO_INDEX:
@@ -255,7 +257,8 @@ for program, text, least in PROGRAMS:
             if right < alone or right / total < (part if options == LBR else 0.9 * with_index):
                 failed.append(f"{name}: only {right} of {total} frames are found")
             with_index = right / total
-# Where the first jumps of a thread show depends on which of its calls samples meet, so many ways to meet them are drawn.
+# Where the first jumps of a thread show depends on which of its calls samples meet, so many ways to meet them are
+# drawn.
 for program, periods in ("jumps", (1009, 4001, 15013)), ("coroutines", (1009, 1511, 2003)):
     for seed in range(1, 13):
         period = periods[seed % 3]
@@ -264,7 +267,8 @@ for program, periods in ("jumps", (1009, 4001, 15013)), ("coroutines", (1009, 15
         compare("drawn.data", list(frames("drawn.data")), exact("drawn.data"))
 # With so few registers, what shows that a call is another one is mostly overwritten: nothing is stitched.
 for program in "ways", "chain":
-    run("record", "-q", "--pmu=sim,branches=7", *LBR, "-e", "cycles:u", "-c", PERIOD, "-o", "few.data", "--", f"./{program}")
+    run("record", "-q", "--pmu=sim,branches=7", *LBR, "-e", "cycles:u", "-c", PERIOD, "-o", "few.data", "--",
+        f"./{program}")
     shown = list(frames("few.data"))
     compare("few.data", shown, exact("few.data"))
     if any(stitched for _, stitched in shown):
@@ -272,8 +276,8 @@ for program in "ways", "chain":
 # Recursion without a jump, sampled often while the program starts: samples in the first entry of the PLT, and in the
 # dynamic linker, are none either.
 for seed in range(1, 13):
-    run("record", "-q", f"--pmu=sim,branches=16,seed={seed}", "--call-graph", "lbr", "-e", "cycles:u", "-c", 300 + seed, "-o",
-        "starts.data", "--", "./recursion")
+    run("record", "-q", f"--pmu=sim,branches=16,seed={seed}", "--call-graph", "lbr", "-e", "cycles:u", "-c",
+        300 + seed, "-o", "starts.data", "--", "./recursion")
     # Single stacks are cut where code is entered in a way that it does not show; after a jump most would be.
     cut = re.search(r"(\d+) cut where", run("report", "-i", "starts.data"))
     if cut and int(cut[1]) > 3:

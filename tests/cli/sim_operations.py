@@ -96,28 +96,34 @@ def number(text, pattern, base=0):
 
 def records():
     """-> what the packets of each record say, by the words of the dump"""
-    text = "\n".join(line[52:].strip() for line in run("dump", "-v", "-i", "t.data").splitlines() if re.match(r"\.  [0-9a-f]{8}:", line))
+    text = "\n".join(line[52:].strip() for line in run("dump", "-v", "-i", "t.data").splitlines()
+                     if re.match(r"\.  [0-9a-f]{8}:", line))
     for one in re.split(r"(?<=\n)(?=PC )", text):
-        yield {"tid": number(one, r"CONTEXT (0x[0-9a-f]+)"), "pc": number(one, r"^PC (0x[0-9a-f]+)"), "time": number(one, r"TS (\d+)", 10),
+        yield {"tid": number(one, r"CONTEXT (0x[0-9a-f]+)"), "pc": number(one, r"^PC (0x[0-9a-f]+)"),
+               "time": number(one, r"TS (\d+)", 10),
                "issue": number(one, r"LAT (\d+) ISSUE", 10), "total": number(one, r"LAT (\d+) TOT", 10),
                "translation": number(one, r"LAT (\d+) XLAT", 10), "address": number(one, r"VA (0x[0-9a-f]+)"),
                "physical": number(one, r"PA (0x[0-9a-f]+)"), "to": number(one, r"TGT (0x[0-9a-f]+)"),
-               "source": number(one, r"DATA-SOURCE (\d+)", 10), "events": set(re.search(r"^EV (.*)$", one, re.M)[1].split()),
+               "source": number(one, r"DATA-SOURCE (\d+)", 10),
+               "events": set(re.search(r"^EV (.*)$", one, re.M)[1].split()),
                "operation": re.search(r"^(LD|ST|B|OTHER)\b(.*)$", one, re.M).groups()}
 
 
 def expected(o):
     """-> the same of a true operation: what a Neoverse-N1 would write of it"""
     kind = o["kind"]
-    r = {"tid": o["tid"], "pc": o["at"]["pc"], "time": o["time"], "issue": o["issue"], "total": o["total"], "translation": o.get("translation"),
-         "address": o.get("address"), "physical": o.get("physical"), "to": o.get("to"), "source": None, "events": {"RETIRED"},
-         "operation": ({"load": "LD", "store": "ST", "branch": "B", "other": "OTHER"}[kind], " INSN-OTHER" if kind == "other" else "")}
+    operation = {"load": "LD", "store": "ST", "branch": "B", "other": "OTHER"}[kind]
+    r = {"tid": o["tid"], "pc": o["at"]["pc"], "time": o["time"], "issue": o["issue"], "total": o["total"],
+         "translation": o.get("translation"), "address": o.get("address"), "physical": o.get("physical"),
+         "to": o.get("to"), "source": None, "events": {"RETIRED"},
+         "operation": (operation, " INSN-OTHER" if kind == "other" else "")}
     if kind == "branch":
         r["events"] |= {"MISPRED"} if o["mispredicted"] else set()
         r["events"] |= set() if o["taken"] else {"NOT-TAKEN"}
         r["operation"] = ("B", " COND" if o["conditional"] else " IND" if o["indirect"] else "")
     elif kind != "other":
-        beyond = {"L1": set(), "L2": {"L1D-REFILL"}, "LLC": {"L1D-REFILL", "LLC-ACCESS"}, "DRAM": {"L1D-REFILL", "LLC-ACCESS", "LLC-REFILL"}}
+        beyond = {"L1": set(), "L2": {"L1D-REFILL"}, "LLC": {"L1D-REFILL", "LLC-ACCESS"},
+                  "DRAM": {"L1D-REFILL", "LLC-ACCESS", "LLC-REFILL"}}
         r["events"] |= {"L1D-ACCESS", "TLB-ACCESS"} | beyond[o["level"]] | ({"TLB-REFILL"} if o["walk"] else set())
         r["operation"] = (r["operation"][0], " AT" if o["atomic"] else " GP-REG")
         if kind == "load":
@@ -143,16 +149,22 @@ def spe():
     accesses = [o for o in truth if "address" in o]
     check("both processes", {o["pid"] for o in truth} == {1, 3})
     check("physical addresses", all(o["physical"] == physical(o) for o in accesses))
-    check("levels", {o["level"] for o in accesses} == {"L1", "L2", "LLC", "DRAM"} and any(o["atomic"] for o in accesses))
+    check("levels", {o["level"] for o in accesses} == {"L1", "L2", "LLC", "DRAM"} and
+          any(o["atomic"] for o in accesses))
     branches = [o for o in truth if o["kind"] == "branch"]
-    check("branches", {(o["conditional"], o["taken"]) for o in branches} >= {(True, True), (True, False), (False, True)} and
+    check("branches",
+          {(o["conditional"], o["taken"]) for o in branches} >= {(True, True), (True, False), (False, True)} and
           any(o["mispredicted"] for o in branches) and any(o["indirect"] for o in branches))
     rows = list(csv.DictReader(run("export", "--rows", "memory", "--to", "csv", "-i", "t.data").splitlines()))
-    check("paddr in tables", sorted((int(r["vaddr"]), int(r["paddr"])) for r in rows) == sorted((o["address"], o["physical"]) for o in accesses))
+    check("paddr in tables",
+          sorted((int(r["vaddr"]), int(r["paddr"])) for r in rows) ==
+          sorted((o["address"], o["physical"]) for o in accesses))
     truth = record("arm_spe_0/ts_enable=1,jitter=1/", "./arm", "-c", "50")
     same("without a filter", truth)
-    check("others, too, and no physical address", "other" in {o["kind"] for o in truth} and not any("physical" in o for o in truth))
-    for terms, left in (("min_latency=100", lambda o: o["total"] >= 100), ("inv_event_filter=0x80", lambda o: not o.get("mispredicted")),
+    check("others, too, and no physical address", "other" in {o["kind"] for o in truth} and
+          not any("physical" in o for o in truth))
+    for terms, left in (("min_latency=100", lambda o: o["total"] >= 100),
+                        ("inv_event_filter=0x80", lambda o: not o.get("mispredicted")),
                         ("inv_event_filter=0x4", lambda o: o["kind"] in ("branch", "other")),
                         ("event_filter=0x4,inv_event_filter=0x8", lambda o: o.get("level") == "L1")):
         truth = record(f"arm_spe_0/ts_enable=1,jitter=1,{terms}/", "./arm", "-c", "20")
@@ -168,10 +180,12 @@ def x86():
     check(f"{len(rows)} rows, and {len(truth)} operations", len(rows) == len(truth) and len(rows) > 100)
 
     def of_row(r):
-        return (int(r["tid"]), int(r["time"]), int(r["pc"]), r["op"], int(r["vaddr"]), int(r["paddr"]), int(r["total_lat"] or 0), r["locked"] == "true")
+        return (int(r["tid"]), int(r["time"]), int(r["pc"]), r["op"], int(r["vaddr"]), int(r["paddr"]),
+                int(r["total_lat"] or 0), r["locked"] == "true")
 
     def of_truth(o):
-        return (o["tid"], o["time"], o["at"]["pc"], o["kind"].upper(), o["address"], physical(o), o.get("total", 0), o["atomic"])
+        return (o["tid"], o["time"], o["at"]["pc"], o["kind"].upper(), o["address"], physical(o), o.get("total", 0),
+                o["atomic"])
 
     for a, b in zip(sorted(map(of_row, rows)), sorted(map(of_truth, truth))):
         if a != b:

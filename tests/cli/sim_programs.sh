@@ -13,7 +13,8 @@ R=("$RETICLE" record -F 16000 -q --pmu=sim -g)
 names() {
 	local file=$1 word
 	shift
-	"$RETICLE" report -i "$file" --children -g none --sort comm,dso,symbol >report 2>err || fail "$file: $(cat err)"
+	"$RETICLE" report -i "$file" --children -g none --sort comm,dso,symbol >report 2>err ||
+		fail "$file: $(cat err)"
 	for word; do
 		grep -q -- "$word" report || fail "$file: no $word in: $(grep -v '^#' report | head -20)"
 	done
@@ -41,7 +42,8 @@ if command -v xz >/dev/null; then
 	names xz.data liblzma
 fi
 if command -v sqlite3 >/dev/null; then
-	same sqlite.data sqlite3 :memory: 'create table t(a,b); with recursive n(i) as (select 1 union all select i+1 from n where i<500)
+	same sqlite.data sqlite3 :memory: \
+		'create table t(a,b); with recursive n(i) as (select 1 union all select i+1 from n where i<500)
 		insert into t select i, i*7%13 from n; select b, count(*), sum(a) from t group by b order by 2, 1;'
 	names sqlite.data sqlite3
 fi
@@ -123,7 +125,8 @@ tids=$("$RETICLE" script -i many.data -F comm,pid,tid | awk '$1 == "many" { prin
 [ "$tids" -ge 4 ] || fail "many.data: $tids threads"
 
 # Memory with code in it is as the program asked for it, though QEMU protects the page.
-maps=$("$RETICLE" script -i many.data --show-mmap-events | sed -n 's/.*\((0x[0-9a-f]*)\) @ .*: \(.*\)/\1 \2/p' | grep //anon)
+maps=$("$RETICLE" script -i many.data --show-mmap-events | sed -n 's/.*\((0x[0-9a-f]*)\) @ .*: \(.*\)/\1 \2/p' |
+	grep //anon)
 [ "$(sort <<<"$maps")" = "(0x1000) r-xp //anon
 (0x2000) rwxp //anon" ] || fail "anonymous mappings: $maps"
 
@@ -150,7 +153,8 @@ if command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/
 	[ $? = 6 ] || fail "aarch64: status"
 	[ "$(cat out)" = arm ] || fail "aarch64: $(cat out)"
 	names arm.data 'simulated (neoverse-n1)' 'arm  *arm  *\[.\] inner'
-	"$RETICLE" script --header -i arm.data | grep -q '^# arch : aarch64' || fail "aarch64: the header says otherwise"
+	"$RETICLE" script --header -i arm.data | grep -q '^# arch : aarch64' ||
+		fail "aarch64: the header says otherwise"
 	aarch64-linux-gnu-gcc -O1 -x c -o armdyn - <<<'int main(void) { return 8; }' && {
 		"${R[@]}" -o armdyn.data -- ./armdyn
 		[ $? = 8 ] || fail "aarch64, dynamically linked: status"

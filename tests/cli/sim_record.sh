@@ -23,11 +23,13 @@ samples() {
 # Reports: marked, and the right function.
 "$RETICLE" report -i a.data --no-children >out 2>err || fail "report: $(cat err)"
 grep -q '^# Source: simulated (generic-x86)$' out || fail "report: not marked: $(head -3 out)"
-grep -qE '^ +(9[0-9.]+|100.00)% +busy +busy +\[.\] inner' out || fail "report: inner is not the hottest: $(grep -v '^#' out | head -3)"
+grep -qE '^ +(9[0-9.]+|100.00)% +busy +busy +\[.\] inner' out ||
+	fail "report: inner is not the hottest: $(grep -v '^#' out | head -3)"
 "$RETICLE" report -i a.data --json | grep -q '"simulated":"generic-x86"' || fail "report --json: not marked"
 "$RETICLE" report -i a.data --csv | head -1 | grep -q ',simulated$' || fail "report --csv: not marked"
 "$RETICLE" export --to svg -i a.data | grep -q 'simulated (generic-x86)' || fail "flame graph: not marked"
-"$RETICLE" script --header -i a.data | grep -q '# cpuid : reticle-sim:generic-x86,1,0,0' || fail "script --header: no CPUID"
+"$RETICLE" script --header -i a.data | grep -q '# cpuid : reticle-sim:generic-x86,1,0,0' ||
+	fail "script --header: no CPUID"
 [ "$("$RETICLE" evlist -i a.data)" = "cycles:u" ] || fail "evlist: $("$RETICLE" evlist -i a.data)"
 
 # Byte for byte, wherever it is written.
@@ -37,7 +39,8 @@ cmp b.data c.data || fail "two runs differ"
 "${R[@]}" -g -od.data --truth d.json -- ./busy 5 >/dev/null
 "${R[@]}" -g --outp e.data --truth=e.json -- ./busy 5 >/dev/null
 cmp d.data e.data || fail "two runs with --truth differ"
-"$RETICLE" report -i b.data --children -g caller --stdio | grep -q -- '--outer' || fail "call chains: no outer below main"
+"$RETICLE" report -i b.data --children -g caller --stdio | grep -q -- '--outer' ||
+	fail "call chains: no outer below main"
 "${R[@]}" -z -o z.data -g -- ./busy 5 >/dev/null
 "$RETICLE" script -i z.data >z; "$RETICLE" script -i b.data >b
 cmp z b || fail "-z: other samples"
@@ -78,18 +81,21 @@ cc -o dice dice.c || fail "dice.c does not compile"
 "${R[@]}" -o dice.data -- ./dice >two
 "$RETICLE" record -q --pmu=sim,seed=2 -o dice.data -- ./dice >other
 cmp one two || fail "random bytes: not the seed's"
-[ "$(cut -d' ' -f1 one other | sort -u | wc -l)" = 4 ] || fail "random bytes: two processes or seeds have the same: $(cat one other)"
+[ "$(cut -d' ' -f1 one other | sort -u | wc -l)" = 4 ] ||
+	fail "random bytes: two processes or seeds have the same: $(cat one other)"
 grep -qv ' 00 00 00 00 00 00 00 00 00$' one || fail "random bytes: the last of many are not there: $(cat one)"
 grep -q '^[0-9a-f]*00 ' one || fail "random bytes: one too many: $(cat one)"
 
 # What is sampled.
 "${E[@]}" -c 100000 -e instructions:u -o i.data -- ./busy 5 >/dev/null
-n=$("$RETICLE" stat --pmu=sim --json -e instructions:u -- ./busy 5 2>&1 >/dev/null | sed -n 's/.*"value":\([0-9]*\).*/\1/p')
+n=$("$RETICLE" stat --pmu=sim --json -e instructions:u -- ./busy 5 2>&1 >/dev/null |
+	sed -n 's/.*"value":\([0-9]*\).*/\1/p')
 [ "$(samples i.data)" = $((n / 100000)) ] || fail "-c 100000: $(samples i.data) samples of $n instructions"
 "${E[@]}" -e '{cycles,instructions,branch-misses}:S' -c 50000 -o group.data -- ./busy 5 >/dev/null || fail "group"
 "$RETICLE" dump -i group.data --type SAMPLE | head -1 | grep -q 'read' || fail "group: no values are read"
 "${E[@]}" -e cycles/period=90000,alt-period=1000,burst=3/ -o alt.data -- ./busy 5 >/dev/null || fail "alt-period"
-[ "$("$RETICLE" script -i alt.data -F period | tail -n +5 | sort -n | uniq -c | wc -l)" -ge 2 ] || fail "alt-period: one period"
+[ "$("$RETICLE" script -i alt.data -F period | tail -n +5 | sort -n | uniq -c | wc -l)" -ge 2 ] ||
+	fail "alt-period: one period"
 "${R[@]}" -n -o n.data -- ./busy 5 >/dev/null
 [ "$(samples n.data)" = 0 ] || fail "-n: $(samples n.data) samples"
 "${R[@]}" -D 1 -o d.data -- ./busy 5 >/dev/null || fail "-D"
@@ -100,7 +106,8 @@ n=$("$RETICLE" stat --pmu=sim --json -e instructions:u -- ./busy 5 2>&1 >/dev/nu
 "${R[@]}" -c 500 --switch-output=500K -o sw.data -- ./busy 100 >/dev/null 2>err || fail "--switch-output: $(cat err)"
 set -- sw.data.*
 [ $# -ge 2 ] || fail "--switch-output: $# files"
-"$RETICLE" report -i "$1" --no-children 2>/dev/null | grep -q ' busy  *busy  *\[.\] inner' || fail "--switch-output: $1 has no names"
+"$RETICLE" report -i "$1" --no-children 2>/dev/null | grep -q ' busy  *busy  *\[.\] inner' ||
+	fail "--switch-output: $1 has no names"
 # Each file names what it holds, as one file does; where one begins is chance, and the last may be empty.
 names() {
 	"$RETICLE" script -i "$1" -F comm,ip,sym,dso || fail "script: $1" >&2
@@ -110,9 +117,12 @@ for f; do names "$f"; done >parts
 cmp whole parts || fail "--switch-output: other samples or names than in one file"
 
 # Registers stand in the first instruction of a block, as the sample's address does.
-"${R[@]}" --user-regs=ip,sp -I --code-page-size -o regs.data -- ./busy 5 >/dev/null 2>err || fail "--user-regs: $(cat err)"
+"${R[@]}" --user-regs=ip,sp -I --code-page-size -o regs.data -- ./busy 5 >/dev/null 2>err ||
+	fail "--user-regs: $(cat err)"
 "$RETICLE" script -i regs.data --json -F ip,uregs,iregs,code_page_size >out
-grep -qvE '^\{"ip":"(0x[0-9a-f]+)","iregs":\{"abi":2,"AX":.*\},"uregs":\{"abi":2,"SP":"0x[0-9a-f]+","IP":"\1"\},"code_page_size":4096\}$' out &&
+like='^\{"ip":"(0x[0-9a-f]+)","iregs":\{"abi":2,"AX":.*\},'
+like+='"uregs":\{"abi":2,"SP":"0x[0-9a-f]+","IP":"\1"\},"code_page_size":4096\}$'
+grep -qvE "$like" out &&
 	fail "--user-regs: $(grep -vE '"ip":"(0x[0-9a-f]+)".*"IP":"\1"\}' out | head -1)"
 
 # What it cannot do is refused before anything runs.
@@ -144,7 +154,8 @@ refused "no event 'cycels'" -e cycels -- touch ran
 grep -q "did you mean 'seed'" err || fail "a wrong key: $(cat err)"
 "$RETICLE" record --pmu=sim,help | grep -q '^    seed=N' || fail "--pmu=sim,help"
 "$RETICLE" record -q --pmu=sim -o d.data --truth - -- ./busy 5 >out 2>err || fail "--truth -: $(cat err)"
-[ "$(head -1 out)" = "busy is done" ] && sed 1d out | python3 -m json.tool >/dev/null || fail "--truth -: $(head -3 out)"
+[ "$(head -1 out)" = "busy is done" ] && sed 1d out | python3 -m json.tool >/dev/null ||
+	fail "--truth -: $(head -3 out)"
 for file in nowhere/truth.json .; do
 	"$RETICLE" record --pmu=sim -o refused.data --truth $file -- touch ran 2>err && fail "--truth $file: status 0"
 	grep -q "^reticle record: $file: cannot write" err || fail "--truth $file: $(cat err)"

@@ -19,7 +19,8 @@ PLAIN = pathlib.Path(os.environ["SRCDIR"]) / "build"
 PLUGIN = PLAIN / "vpmu/reticle-vpmu.so"
 COUNTED = PLAIN / "tests/sim/counted"
 KEPT = ("PATH", "RETICLE_VPMU", "ASAN_OPTIONS", "UBSAN_OPTIONS")
-ENV_BYTES = 4000  # of the environment, which lies above the stack: so that the stack begins at the same address everywhere
+# Of the environment, which lies above the stack: so that the stack begins at the same address everywhere.
+ENV_BYTES = 4000
 SHARES = {"four_each": 25.0, "three_each": 37.5, "six_each": 37.5}  # tests/sim/counted.c
 failed = []
 
@@ -83,12 +84,13 @@ def plain():
 def alternating():
     record("alt.data", "-e", "{instructions/period=9700,alt-period=300,period-jitter=0/u,cycles:u}:S")
     samples = records("alt.data")
-    check("alternating: windows", set(zip((s["period"] for s in samples[::2]), (s["period"] for s in samples[1::2]))) ==
+    check("alternating: windows",
+          set(zip((s["period"] for s in samples[::2]), (s["period"] for s in samples[1::2]))) ==
           {(9700, 300)})
     check("alternating: reads", steps([values(s)[0] for s in samples]) == [s["period"] for s in samples])
     windows = [b["time"] - a["time"] for a, b in zip(samples[::2], samples[1::2])]
-    # The first of 100 rounds, of 16000 instructions each, meets cold caches, and what comes before it; so does what is behind
-    # the last one, when the program ends, near the last sample.
+    # The first of 100 rounds, of 16000 instructions each, meets cold caches, and what comes before it; so does what is
+    # behind the last one, when the program ends, near the last sample.
     end = values(samples[-1])[0]
     warm = [w for w, s in zip(windows, samples[::2]) if end - 99 * 16000 + 10000 <= values(s)[0] < end - 10000]
     check("alternating: short windows are short", len(warm) > 150 and max(warm) < 2000, len(warm), max(warm))
@@ -188,8 +190,8 @@ def windows():
 
 
 def exec_goes_on():
-    done = run("record", "--pmu=sim", "-o", "exec.data", "-e", "{instructions:u,cycles:u}:S", "-c", 10007, "--", "sh", "-c",
-               f"exec sh -c 'exec {COUNTED} 1000 10'")
+    done = run("record", "--pmu=sim", "-o", "exec.data", "-e", "{instructions:u,cycles:u}:S", "-c", 10007, "--", "sh",
+               "-c", f"exec sh -c 'exec {COUNTED} 1000 10'")
     samples = records("exec.data")
     check("exec: followed", not done.returncode and len(records("exec.data", "COMM")) == 3, done.stderr)
     check("exec: reads go on", set(steps([values(s)[0] for s in samples])) == {10007})
@@ -200,7 +202,8 @@ def inherited():
     """Children have events of their own, unless -i; with -s their ends say what they counted."""
     twice = f"{COUNTED} 1000 10; {COUNTED} 1000 10; true"
     for name, option in (("all.data", "-s"), ("one.data", "-i"), ("thread.data", "--per-thread")):
-        done = run("record", "--pmu=sim", "-o", name, option, "-e", "instructions:u,cycles:u", "-c", 10007, "--", "sh", "-c", twice)
+        done = run("record", "--pmu=sim", "-o", name, option, "-e", "instructions:u,cycles:u", "-c", 10007, "--", "sh",
+                   "-c", twice)
         check(f"inherited: {option}", not done.returncode, done.stderr)
     samples, ends = records("all.data"), records("all.data", "READ")
     check("inherited: three processes", {s["tid"] for s in samples} == {1, 2, 3})
@@ -213,8 +216,8 @@ def cpus():
     """Events of virtual CPUs count whoever runs there: their values step by the period over all threads."""
     three = f"{COUNTED} 1000 50 & {COUNTED} 1000 50 & {COUNTED} 1000 50 & wait"
     for n in 1, 2:
-        done = run("record", f"--pmu=sim,cpus={n}", "-o", f"cpus{n}.data", "-e", "{instructions:u,cycles:u}:S", "-c", 10007,
-                   "--", "sh", "-c", three)
+        done = run("record", f"--pmu=sim,cpus={n}", "-o", f"cpus{n}.data", "-e", "{instructions:u,cycles:u}:S", "-c",
+                   10007, "--", "sh", "-c", three)
         check(f"cpus={n}: runs", not done.returncode, done.stderr)
         in_file = records(f"cpus{n}.data")
         for cpu in range(n):
@@ -225,13 +228,16 @@ def cpus():
         check(f"cpus={n}: no other CPU", {s["cpu"] for s in samples} <= set(range(n)))
         for cpu in range(n):
             own = [values(s)[0] for s in samples if s["cpu"] == cpu]
-            check(f"cpus={n}: CPU {cpu} steps by the period", set(steps(own)) <= {10007}, collections.Counter(steps(own)))
+            check(f"cpus={n}: CPU {cpu} steps by the period", set(steps(own)) <= {10007},
+                  collections.Counter(steps(own)))
         # Those samples hold all that was counted, but once.
         report = json.loads(run("report", "--json", "--no-metrics", "-i", f"cpus{n}.data").stdout)
-        check(f"cpus={n}: the report's sum", report["events"][0]["weight"] == 10007 * len(samples), report["events"][0]["weight"])
+        check(f"cpus={n}: the report's sum", report["events"][0]["weight"] == 10007 * len(samples),
+              report["events"][0]["weight"])
     for option in "-i", "--per-thread", "-ecycles/no-inherit/":
         done = run("record", "--pmu=sim,cpus=2", option, "-o", "none.data", "--", "true")
-        check(f"cpus=2 {option}: refused", done.returncode == 2 and "whatever runs on them" in done.stderr, done.stderr)
+        check(f"cpus=2 {option}: refused", done.returncode == 2 and "whatever runs on them" in done.stderr,
+              done.stderr)
 
 
 def skid():
@@ -241,7 +247,8 @@ def skid():
     # Samples before a syscall come earlier than asked.
     outside = sum(n for v, n in counts.items() if not 3 <= v <= 10)
     check("skid: within bounds", max(late) == 10 and outside <= 5 and min(late) >= 0, counts)
-    check("skid: uniform", all(abs(counts[v] - len(late) / 8) < 4 * (len(late) / 8) ** 0.5 for v in range(3, 11)), counts)
+    check("skid: uniform", all(abs(counts[v] - len(late) / 8) < 4 * (len(late) / 8) ** 0.5 for v in range(3, 11)),
+          counts)
     record("precise.data", "-e", "{instructions:ppu}:S", "-c", 1009, pmu="sim,skid=3-10")
     samples = records("precise.data")
     check("skid: not of precise events", set(steps([values(s)[0] for s in samples])) == {1009})
@@ -299,7 +306,8 @@ def perf_reads():
     for name in ("plain", "alt", "jitter", "freq", "chains", "skid", "throttle", "lost"):
         for args in (["report", "--stdio"], ["script"], ["report", "-D"]):
             done = subprocess.run([perf, *args, "-i", f"{name}.data"], text=True, capture_output=True)
-            complaints = [line for line in done.stderr.splitlines() if line and name != "lost" and "Check IO" not in line]
+            complaints = [line for line in done.stderr.splitlines()
+                          if line and name != "lost" and "Check IO" not in line]
             check(f"perf {' '.join(args)} of {name}.data", not done.returncode and not complaints, complaints[:3])
     out = subprocess.run([perf, "report", "-D", "-i", "lost.data"], text=True, capture_output=True).stdout
     total = sum(r["lost"] for r in records("lost.data", "LOST"))
@@ -308,7 +316,7 @@ def perf_reads():
 
 need_sim()
 prepare()
-for part in (plain, alternating, jitter, frequency, shares, chains, windows, exec_goes_on, inherited, cpus, skid, throttled, lost, same,
-             others, perf_reads):
+for part in (plain, alternating, jitter, frequency, shares, chains, windows, exec_goes_on, inherited, cpus, skid,
+             throttled, lost, same, others, perf_reads):
     part()
 sys.exit(bool(failed))

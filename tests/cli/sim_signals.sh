@@ -18,7 +18,8 @@ run --pmu=sim
 run --pmu=sim -g -e instructions:u -c 1009
 run --pmu=sim,models=none
 if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null; then
-	aarch64-linux-gnu-gcc -O2 -static -pthread -o handlers "$SRCDIR/tests/sim/handlers.c" || fail "handlers.c for aarch64"
+	aarch64-linux-gnu-gcc -O2 -static -pthread -o handlers "$SRCDIR/tests/sim/handlers.c" ||
+		fail "handlers.c for aarch64"
 	run --pmu=sim -g
 fi
 exit 0

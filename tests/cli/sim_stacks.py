@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Chains of the virtual PMU against what the program itself knows, where calls do not nest (tests/sim/walks.c) and where stacks change
-(tests/sim/coroutines.c)."""
+"""Chains of the virtual PMU against what the program itself knows, where calls do not nest (tests/sim/walks.c) and
+where stacks change (tests/sim/coroutines.c)."""
 import json
 import os
 import shutil
@@ -39,8 +39,8 @@ def spin_ranges(program, main):
 
 
 def compare(name, places, told):
-    done = subprocess.run([RETICLE, "record", "-q", "--pmu=sim", "-g", "-e", "cycles", "-c", "2500", "-o", "walks.data", "--",
-                           "./" + name], text=True, capture_output=True)
+    done = subprocess.run([RETICLE, "record", "-q", "--pmu=sim", "-g", "-e", "cycles", "-c", "2500", "-o",
+                           "walks.data", "--", "./" + name], text=True, capture_output=True)
     if done.returncode or done.stderr:
         failed.append(f"{name}: status {done.returncode}: {done.stderr}")
         return

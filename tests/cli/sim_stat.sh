@@ -84,14 +84,16 @@ for models in none,0 tlb,2 branch,4; do
 	[ "$(grep -cE '^[1-9][0-9]*,' fields)" = "${models#*,}" ] || fail "models=${models%,*}: $(cat fields)"
 	[ "$(grep -c '^<not modelled>' fields)" = $((4 - ${models#*,})) ] || fail "models=${models%,*}: $(cat fields)"
 done
-"$RETICLE" record --pmu=sim,models=none -o none.data -e r3e -- ./busy 2 2>err && fail "models=none: stalls are recorded"
+"$RETICLE" record --pmu=sim,models=none -o none.data -e r3e -- ./busy 2 2>err &&
+	fail "models=none: stalls are recorded"
 grep -q 'models= leaves out the model that counts r3e' err || fail "models=none: $(cat err)"
 "${V[@]}" -e page-faults -- touch ran 2>err
 [ $? = 2 ] || fail "sim: an event that it has not: not 2"
 [ -e ran ] && fail "sim: an event that it has not: the command ran"
 
 # Terms between slashes, as perf has them; what is wrong with one is told of the virtual PMU, not of this machine's.
-"${V[@]}" -x, -e instructions,cpu/instructions/,cpu/event=8/u,cpu/config=0x8,name=eight/,armv8_pmuv3_0/r8/ -- ./busy 2 2>fields >out
+"${V[@]}" -x, -e instructions,cpu/instructions/,cpu/event=8/u,cpu/config=0x8,name=eight/,armv8_pmuv3_0/r8/ \
+	-- ./busy 2 2>fields >out
 [ "$(sed 1d fields | cut -d, -f1 | uniq -c | awk '{ print $1 }')" = 5 ] || fail "sim: cpu/.../: $(cat fields)"
 for wrong in slots cpu/slots/ msr/tsc/ sched:sched_switch; do
 	"${V[@]}" -e "$wrong" -- touch ran 2>err

@@ -22,7 +22,8 @@ same() {
 }
 # What COMM records with the exec flag name, in order of time.
 execs() {
-	"$RETICLE" dump -i sim.data --json --type COMM | grep '"exec":true' | sed 's/.*"comm":"\([^"]*\)".*/\1/' | sort | tr '\n' ' '
+	"$RETICLE" dump -i sim.data --json --type COMM | grep '"exec":true' | sed 's/.*"comm":"\([^"]*\)".*/\1/' |
+		sort | tr '\n' ' '
 }
 expect_execs() {
 	[ "$(execs)" = "$2 " ] || fail "$1: ran $(execs), not $2"
@@ -145,8 +146,9 @@ seq 1 20000 >numbers
 same 'xargs' sh -c 'xargs ./args <numbers | md5sum; xargs -n 5000 echo <numbers | wc'
 
 # Real programs.
+start='import subprocess; print(subprocess.run([\"./args\", \"x\"], capture_output=True).returncode)'
 for what in 'gzip:gzip -c -9 numbers | gzip -d | md5sum' 'xz:xz -c numbers | xz -d | md5sum' \
-	'python3:python3 -S -c "import subprocess; print(subprocess.run([\"./args\", \"x\"], capture_output=True).returncode)"' \
+	"python3:python3 -S -c \"$start\"" \
 	'sqlite3:echo "select sum(x) from (values (1), (2)) as t(x);" >q; sqlite3 :memory: 2>&1 <q' \
 	'make:printf "all: a b\n%%:\n\t@echo \$@ && sleep 0\n" | make -s -j2 -f - | sort'; do
 	command -v "${what%%:*}" >/dev/null && same "${what%%:*}" sh -c "${what#*:}"
@@ -185,17 +187,20 @@ build many -pthread <<-'C'
 C
 for how in '' processes; do
 	# shellcheck disable=SC2086
-	timeout 100 "$RETICLE" record -q --pmu=sim -c 1000 -o many.data -- ./many $how >many.out || fail "300 at once: $how"
+	timeout 100 "$RETICLE" record -q --pmu=sim -c 1000 -o many.data -- ./many $how >many.out ||
+		fail "300 at once: $how"
 	"$RETICLE" dump -i many.data --json --type EXIT >exits.json
 	[ "$(wc -l <exits.json)" = 301 ] || fail "300 at once: $(wc -l <exits.json) EXIT $how"
 	# shellcheck disable=SC2086
-	timeout 100 "$RETICLE" stat --pmu=sim,models=none -- ./many $how >many.out 2>many.stat || fail "300 counted at once: $how"
+	timeout 100 "$RETICLE" stat --pmu=sim,models=none -- ./many $how >many.out 2>many.stat ||
+		fail "300 counted at once: $how"
 	grep -q " 301 threads" many.stat || fail "300 counted at once: $how: $(cat many.stat)"
 done
 
 # A program that may not reach the recorder any more runs as it is, and that is said.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
-	"$RETICLE" record --pmu=sim -o sim.data -- setpriv --reuid=65534 --clear-groups sh -c 'id -u; exit 3' >other.out 2>other.err
+	"$RETICLE" record --pmu=sim -o sim.data -- setpriv --reuid=65534 --clear-groups sh -c 'id -u; exit 3' \
+		>other.out 2>other.err
 	[ $? = 3 ] && [ "$(cat other.out)" = 65534 ] || fail "another user: $(cat other.out other.err)"
 	grep -q 'warning: 1 program ran without' other.err || fail "another user: $(cat other.err)"
 	"$RETICLE" stat --pmu=sim -- setpriv --reuid=65534 --clear-groups true 2>other.err
@@ -209,7 +214,9 @@ tasks() {
 	python3 - "$3" <<-'PY' || fail "$1: records of tasks"
 		import json, sys
 		born, gone, first = set(), set(), None
-		for r in sorted(map(json.loads, open("tasks.json")), key=lambda r: r.get("sample_id", r).get("time", 0)):
+		def time_of(r):
+		    return r.get("sample_id", r).get("time", 0)
+		for r in sorted(map(json.loads, open("tasks.json")), key=time_of):
 		    kind, task = r.get("kind"), (r.get("pid"), r.get("tid"))
 		    if kind == "FORK":
 		        assert task not in born and (r["ppid"], r["ptid"]) in born - gone, r
@@ -293,13 +300,20 @@ build dies -pthread <<-'C'
 	}
 C
 for ids in own real; do
-	for how in 'itself 6 0' 'itself 9 0' 'itself 11 0' 'itself 15 0' 'threads 9 8' 'threads 15 8' 'exec 0 8' 'children 9 10' 'parent 9 2'; do
+	for how in 'itself 6 0' 'itself 9 0' 'itself 11 0' 'itself 15 0' 'threads 9 8' 'threads 15 8' 'exec 0 8' \
+		'children 9 10' 'parent 9 2'; do
 		read -r what sig forks <<<"$how"
-		(ulimit -c 0; timeout 60 "$RETICLE" record -q --pmu=sim,ids=$ids -e cycles -c 1000 -o dies.data -- ./dies "$what" "$sig") >dies.out 2>&1
+		(
+			ulimit -c 0
+			timeout 60 "$RETICLE" record -q --pmu=sim,ids=$ids -e cycles -c 1000 -o dies.data -- \
+				./dies "$what" "$sig"
+		) >dies.out 2>&1
 		tasks "$what, signal $sig, ids=$ids" dies.data "$forks"
 	done
-	# The first thread ends, and its id goes on as that of the thread that called exec: no other EXIT is the kernel's.
-	timeout 60 "$RETICLE" record -q --pmu=sim,ids=$ids -e cycles -c 1000 -o dies.data -- ./dies thread-execs 0 >dies.out 2>&1
+	# The first thread ends, and its id goes on as that of the thread that called exec: no other EXIT is the
+	# kernel's.
+	timeout 60 "$RETICLE" record -q --pmu=sim,ids=$ids -e cycles -c 1000 -o dies.data -- ./dies thread-execs 0 \
+		>dies.out 2>&1
 	for kind in FORK EXIT; do
 		"$RETICLE" dump -i dies.data --json --type $kind
 	done >dies.json
@@ -349,11 +363,13 @@ for ids in own real; do
 	"$RETICLE" dump -i names.data --json --type COMM >names.json
 	python3 - <<-'PY' || fail "names, ids=$ids: $(cat names.json)"
 		import json
-		names = [(r["pid"], r["tid"], r["comm"]) for r in sorted(map(json.loads, open("names.json")), key=lambda r: r["sample_id"]["time"])]
+		records = sorted(map(json.loads, open("names.json")), key=lambda r: r["sample_id"]["time"])
+		names = [(r["pid"], r["tid"], r["comm"]) for r in records]
 		first = [comm for pid, tid, comm in names if (pid, tid) == names[0][:2]]
 		assert first == ["names", "longer than a n", "called", "writev"], first
 		threads = [(tid, comm) for pid, tid, comm in names if pid == names[0][0] and tid != pid]
-		assert [comm for _, comm in threads] == [f"thread {i}" for i in range(4)] and len(dict(threads)) == 4, threads
+		assert [comm for _, comm in threads] == [f"thread {i}" for i in range(4)], threads
+		assert len(dict(threads)) == 4, threads
 		assert [comm for pid, _, comm in names if pid != names[0][0]] == ["child"], names
 	PY
 done
@@ -390,7 +406,8 @@ build turns -pthread <<-'C'
 	}
 C
 for cpus in 1 2; do
-	timeout 60 "$RETICLE" record -q --pmu=sim,cpus=$cpus,quantum=50000 -e cycles -c 10000 -o turns.data -- ./turns ||
+	timeout 60 "$RETICLE" record -q --pmu=sim,cpus=$cpus,quantum=50000 -e cycles -c 10000 -o turns.data -- \
+		./turns ||
 		fail "$cpus CPUs: status $?"
 	"$RETICLE" dump -i turns.data --json --type SAMPLE >turns.json
 	python3 - $cpus <<'PY' || fail "$cpus CPUs"

@@ -90,7 +90,8 @@ def check_sums(truth):
     for part in "threads", "functions", "addresses", "paths":
         check(f"sum over {part}", total(truth[part]), truth["totals"])
     t = truth["totals"]
-    check("top-down", sum(t.get("slots-" + k, 0) for k in ("retiring", "bad-speculation", "frontend", "backend")), t["slots"])
+    check("top-down", sum(t.get("slots-" + k, 0) for k in ("retiring", "bad-speculation", "frontend", "backend")),
+          t["slots"])
 
 
 def path_of(truth, i):
@@ -120,9 +121,11 @@ need_sim()
 if not shutil.which("cc"):
     skip("no cc")
 pathlib.Path("t.c").write_text(PROGRAM)
-subprocess.run(["cc", "-O1", "-g", "-fno-inline", "-fno-optimize-sibling-calls", "-pthread", "-Wl,-z,now", "-o", "t", "t.c"], check=True)
+subprocess.run(["cc", "-O1", "-g", "-fno-inline", "-fno-optimize-sibling-calls", "-pthread", "-Wl,-z,now", "-o", "t",
+                "t.c"], check=True)
 
-# One truth of everything: each call of work is 7 instructions a turn (here: what one turn costs, measured by two runs).
+# One truth of everything: each call of work is 7 instructions a turn (here: what one turn costs, measured by two
+# runs).
 truth = record("all", "-e", "instructions", "-c", "1000", "-g", "--", "./t")
 check("complete", (truth["complete"], truth["incomplete"]), (True, []))
 check("core", truth["meta"]["simulated"], "generic-x86" if os.uname().machine == "x86_64" else "neoverse-n1")
@@ -145,13 +148,15 @@ check("threads: the program twice, a thread, a child", comms, {("t", True): 4})
 
 # Without symbols: functions are told by where .eh_frame says that they begin, and count the same.
 begins = dict((name, int(address, 16)) for address, _, name in
-              (line.split() for line in subprocess.run(["nm", "--defined-only", "t"], capture_output=True, text=True, check=True).stdout.splitlines()))
+              (line.split() for line in subprocess.run(["nm", "--defined-only", "t"], capture_output=True, text=True,
+                                                       check=True).stdout.splitlines()))
 subprocess.run(["strip", "-o", "s", "t"], check=True)
 bare = record("bare", "-e", "instructions", "-c", "1000", "--", "./s")
 check_sums(bare)
 for name in "work", "deep", "in_handler":
-    check(f"{name}, stripped", [f["counts"]["instructions"] for f in bare["functions"] if f.get("address") == begins[name] and
-                                f["dso"].endswith("/s") and f["symbol"] is None], [instructions(truth, name)])
+    check(f"{name}, stripped",
+          [f["counts"]["instructions"] for f in bare["functions"] if f.get("address") == begins[name] and
+           f["dso"].endswith("/s") and f["symbol"] is None], [instructions(truth, name)])
 
 # Lines: all of work's instructions are on its line.
 line = next(i for i, text in enumerate(PROGRAM.splitlines(), 1) if text.startswith("void work"))
@@ -192,7 +197,8 @@ for w in followed["windows"]:
     windows[w["pid"], w["tid"]].append([w["counts"].get(k, 0) for k in ("instructions", "cycles")])
 check("windows of threads that execute", windows,
       {thread: [[y - x for x, y in zip(a, b)] for a, b in zip(r, r[1:])] for thread, r in reads.items() if len(r) > 1})
-executed = max(json.loads(x)["sample_id"]["time"] for x in run("dump", "-i", "execs.data", "--type", "COMM", "--json").stdout.splitlines())
+executed = max(json.loads(x)["sample_id"]["time"]
+               for x in run("dump", "-i", "execs.data", "--type", "COMM", "--json").stdout.splitlines())
 across = next(w for w in followed["windows"] if w["tid"] == 1 and w["time"] > executed)
 if "/ld-" not in across["end"]["dso"] or not across["start"]["symbol"] or across["functions"] < 3:
     fail(f"the window across the exec: {across}")
@@ -207,10 +213,13 @@ check("again", record("again", "-e", "cycles", "-c", "777", "--", "./t", "again"
 # Names are bytes that others chose.
 hostile = b'a"b\\\n\x01\xff<t'
 shutil.copy("t", hostile)
-p = subprocess.run([RETICLE, "record", "--pmu=sim", "-q", "-o", "h.data", "--truth", "h.json", "--", b"./" + hostile, "again"],
+p = subprocess.run([RETICLE, "record", "--pmu=sim", "-q", "-o", "h.data", "--truth", "h.json", "--",
+                    b"./" + hostile, "again"],
                    capture_output=True)
 check("hostile name", p.returncode, 0)
-check("hostile dso", any(f["dso"].endswith('a"b\\\n\x01\ufffd<t') for f in json.loads(pathlib.Path("h.json").read_text())["functions"]), True)
+check("hostile dso",
+      any(f["dso"].endswith('a"b\\\n\x01\ufffd<t')
+          for f in json.loads(pathlib.Path("h.json").read_text())["functions"]), True)
 
 # Usage, and files that cannot be written.
 for args, status, want in (
@@ -232,7 +241,8 @@ if shutil.which("valgrind") and os.uname().machine == "x86_64":
     p = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", turns, "20000"], env={},
                        capture_output=True, text=True)
     theirs = int(re.search(r"I\s+refs:\s+([\d,]+)", p.stderr)[1].replace(",", ""))
-    p = subprocess.run([RETICLE, "record", "--pmu=sim", "-q", "-e", "instructions", "-o", "v.data", "--truth", "v.json", "--", turns, "20000"],
+    p = subprocess.run([RETICLE, "record", "--pmu=sim", "-q", "-e", "instructions", "-o", "v.data", "--truth",
+                        "v.json", "--", turns, "20000"],
                        env={k: v for k, v in os.environ.items() if k == "RETICLE_VPMU"}, capture_output=True)
     ours = json.loads(pathlib.Path("v.json").read_text())["totals"]["instructions"]
     if abs(ours - theirs) > theirs / 1000:

@@ -31,7 +31,8 @@ def mmap(start, size, pgoff, name, misc=2):
 
 
 def mmap2(start, size, pgoff, name, build_id):
-    return record(10, struct.pack("<IIQQQB3x20sII", 7, 7, start, size, pgoff, 20, build_id, 5, 2) + padded(name), 2 | 1 << 14)
+    return record(10, struct.pack("<IIQQQB3x20sII", 7, 7, start, size, pgoff, 20, build_id, 5, 2) + padded(name),
+                  2 | 1 << 14)
 
 
 def sample(ip, misc=2):
@@ -134,8 +135,10 @@ for layout, files in wrapped.items():
     expect(run("script", "-i", path).stdout, f"leaf+0x8 ({LIB})", f"com.demo.Main.hot+0x8 ({JIT})")
     expect(run("report", "--header-only", "-i", path).stdout, "# simpleperf symbols : 8 of 7 files",
            "# simpleperf simpleperf_version : 1.2", "raw-mem-access,4,19; cpu-cycles,0,0",
-           "files for debugging its unwinder : 1, 4096 bytes", "a list of branches from CoreSight ETM, which is not read")
-    expect(run("dump", "-i", path).stdout, "SIMPLEPERF_EVENT_ID misc 0x2 size 24", "SIMPLEPERF_SPLIT misc 0x2 size 3", "type 40000")
+           "files for debugging its unwinder : 1, 4096 bytes",
+           "a list of branches from CoreSight ETM, which is not read")
+    expect(run("dump", "-i", path).stdout, "SIMPLEPERF_EVENT_ID misc 0x2 size 24", "SIMPLEPERF_SPLIT misc 0x2 size 3",
+           "type 40000")
     # The user's word goes before the recording's.
     without = run("report", "--stdio", "-i", path, "-F", "overhead,symbol", "--kallsyms", "/dev/null").stdout
     if "schedule" in without:

@@ -9,8 +9,8 @@ import sys
 
 from lib.checks import Checks
 from lib.peer import run
-from lib.spe_file import (BASE, L1_ACCESS, L1_REFILL, LLC_ACCESS, LLC_REFILL, MISPREDICTED, N1, REMOTE, TLB_ACCESS, TLB_WALK,
-                          Operation, Recording, operations, payload, two_cpus)
+from lib.spe_file import (BASE, L1_ACCESS, L1_REFILL, LLC_ACCESS, LLC_REFILL, MISPREDICTED, N1, REMOTE, TLB_ACCESS,
+                          TLB_WALK, Operation, Recording, operations, payload, two_cpus)
 
 RETICLE = os.environ["RETICLE"]
 EVENTS = [("l1d-miss", L1_REFILL), ("l1d-access", L1_ACCESS), ("llc-miss", LLC_REFILL), ("llc-access", LLC_ACCESS),
@@ -38,19 +38,21 @@ def synthesised(ops):
 
 
 def samples(path, *more):
-    p = reticle("script", "-i", path, "--json", "-F", "pid,tid,cpu,time,event,ip,addr,phys_addr,data_src,weight", "--itrace=fmtbaMi1i",
-                *more)
+    p = reticle("script", "-i", path, "--json", "-F", "pid,tid,cpu,time,event,ip,addr,phys_addr,data_src,weight",
+                "--itrace=fmtbaMi1i", *more)
     check("script ends well: " + p.stderr, p.returncode == 0)
     return [json.loads(line) for line in p.stdout.splitlines()]
 
 
 def every_field(path, cpuid=None):
     cpus, middle = two_cpus(path, cpuid)
-    expected = sorted(((*s, cpu, 10 if cpu == 0 or s[0] >= middle else 20) for cpu in (0, 1) for s in synthesised(cpus[cpu])),
+    expected = sorted(((*s, cpu, 10 if cpu == 0 or s[0] >= middle else 20) for cpu in (0, 1)
+                       for s in synthesised(cpus[cpu])),
                       key=lambda s: s[0])
     found = samples(path)
     check(f"as many samples: {len(found)} of {len(expected)}", len(found) == len(expected))
-    key = lambda s: (s["time"], s["event"], int(s["ip"], 16), int(s["addr"], 16), int(s["phys_addr"], 16), s["weight"], s["cpu"], s["tid"])
+    key = lambda s: (s["time"], s["event"], int(s["ip"], 16), int(s["addr"], 16), int(s["phys_addr"], 16), s["weight"],
+                     s["cpu"], s["tid"])
     check("samples come in order of time", [s["time"] for s in found] == [e[0] for e in expected])
     check("each sample has the fields of its operation", sorted(map(key, found)) == sorted(expected))
     check("threads have their processes", all(s["pid"] == s["tid"] for s in found))
@@ -67,7 +69,8 @@ def every_field(path, cpuid=None):
 
 
 def contexts():
-    ops = [Operation(Operation.LOAD, BASE + 4 * i, 1000 + i, address=64 * i, events=2 | L1_ACCESS, context=30 + i % 2) for i in range(100)]
+    ops = [Operation(Operation.LOAD, BASE + 4 * i, 1000 + i, address=64 * i, events=2 | L1_ACCESS, context=30 + i % 2)
+           for i in range(100)]
     r = Recording([N1])
     r.thread(30, 30, "first")
     r.thread(30, 31, "second")
@@ -75,7 +78,8 @@ def contexts():
     r.buffer(0, -1, payload(ops))
     r.write("contexts.data")
     found = [s for s in samples("contexts.data") if s["event"] == "memory"]
-    check("threads come from context packets", [(s["pid"], s["tid"]) for s in found] == [(30, 30 + i % 2) for i in range(100)])
+    check("threads come from context packets",
+          [(s["pid"], s["tid"]) for s in found] == [(30, 30 + i % 2) for i in range(100)])
 
 
 def sources():
@@ -119,15 +123,18 @@ def damage():
     r.write("garbage.data")
     tally = json.loads(reticle("report", "-i", "garbage.data", "--json", "--itrace=i1i").stdout)
     text = json.dumps(tally)
-    check("one operation is lost with the garbage in it: " + text[:600], '"aux_operations":999' in text.replace(" ", "") and
+    check("one operation is lost with the garbage in it: " + text[:600],
+          '"aux_operations":999' in text.replace(" ", "") and
           '"aux_broken":1' in text.replace(" ", ""))
-    check("truncation and collisions are said", '"aux_truncated":1' in text.replace(" ", "") and '"aux_collisions":1' in text.replace(" ", ""))
+    check("truncation and collisions are said", '"aux_truncated":1' in text.replace(" ", "") and
+          '"aux_collisions":1' in text.replace(" ", ""))
 
     r = Recording()
     r.thread(1, 1, "p")
     r.buffer(0, 1, payload(ops[:10]) + ops[10].bytes()[:24])
     r.write("cut.data")
-    check("an operation that is cut off at the end is none", sum(s["event"] == "instructions" for s in samples("cut.data")) == 10)
+    check("an operation that is cut off at the end is none",
+          sum(s["event"] == "instructions" for s in samples("cut.data")) == 10)
 
     whole = open("fields.data", "rb").read()
     for i in range(30):  # cut off anywhere, and with bytes changed
@@ -145,7 +152,8 @@ def others():
     r.buffer(0, 1, b"\x02\x82" * 100)
     r.write("intel.data")
     p = reticle("report", "-i", "intel.data")
-    check("AUX data of other kinds are named: " + p.stderr, "200 bytes of AUX data (Intel PT) are left out" in p.stderr)
+    check("AUX data of other kinds are named: " + p.stderr,
+          "200 bytes of AUX data (Intel PT) are left out" in p.stderr)
     check("in the head, too: " + p.stdout, ", 200 bytes of AUX data (Intel PT) left out; " in p.stdout)
 
     r = Recording(converts=False)

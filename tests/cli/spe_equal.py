@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # check: threads
-"""Equal operations of Arm SPE are counted before they become samples: every report is the same as when each is a sample of its own.
+"""Equal operations of Arm SPE are counted before they become samples: every report is the same as when each is a
+sample of its own.
 
-With --time each operation is one, because each has another time; here it leaves nothing out. That the sums are right is
-checked against the operations as well.
+With --time each operation is one, because each has another time; here it leaves nothing out. That the sums are right
+is checked against the operations as well.
 """
 import json
 import os
@@ -17,8 +18,8 @@ from lib.spe_file import L1_ACCESS, N1, Operation, Recording, operations, payloa
 
 RETICLE = os.environ["RETICLE"]
 ALL = ["--time", "0,100000"]
-KEYS = ["dso,symbol", "symbol_iaddr", "comm,pid", "tid,cpu", "symbol_daddr,mem", "dcacheline,tlb,snoop", "phys_daddr,local_weight",
-        "daddr,socket,weight", "activity,event,addr"]
+KEYS = ["dso,symbol", "symbol_iaddr", "comm,pid", "tid,cpu", "symbol_daddr,mem", "dcacheline,tlb,snoop",
+        "phys_daddr,local_weight", "daddr,socket,weight", "activity,event,addr"]
 check = Checks()
 
 
@@ -28,7 +29,8 @@ def repeated(rng, kinds, count, time, context=None):
     for i in range(count):
         o = rng.choice(kinds) if i % 50 else operations(rng, 1, 0)[0]
         time += 2 * rng.randrange(1, 20)
-        o = Operation(o.kind, o.pc, time, **{k: v for k, v in o.__dict__.items() if k not in ("kind", "pc", "time", "end", "context")})
+        o = Operation(o.kind, o.pc, time,
+                      **{k: v for k, v in o.__dict__.items() if k not in ("kind", "pc", "time", "end", "context")})
         o.context = rng.choice(context) if context and rng.random() < 0.9 else None
         o.end = rng.random() < 0.02
         made.append(o)
@@ -70,7 +72,8 @@ def words():
     yield ["spe", "--json", "--cpu", "1"]
     yield ["mem", "report", "--stdio", "-p"]
     yield ["c2c", "report", "--json", "--show-all", "--lines", "0"]
-    yield ["report", "--csv", "-F", "overhead,samples,weight_mean,weight_p50,weight_p99,weight_max,overhead_us,overhead_sys,symbol"]
+    yield ["report", "--csv", "-F",
+           "overhead,samples,weight_mean,weight_p50,weight_p99,weight_max,overhead_us,overhead_sys,symbol"]
     yield ["report", "--csv", "--sort", "comm,symbol", "--comm", "first,renamed", "--tid", "10,11"]
     yield ["report", "--csv", "--sort", "comm,symbol", "--pid", "20"]
 
@@ -92,14 +95,16 @@ def sums(path, ops):
     total = json.loads(run(RETICLE, "spe", "-i", path, "--json", "-s", "symbol_iaddr").stdout)["events"][0]["total"]
     check(f"{path}: {total['operations']} of {len(ops)} operations", total["operations"] == len(ops))
     waited = sum(o.latency[0] for o in ops) / len(ops)
-    check(f"{path}: they took {total['total']['mean']} of {waited} cycles", abs(total["total"]["mean"] - waited) < 0.001)
+    check(f"{path}: they took {total['total']['mean']} of {waited} cycles",
+          abs(total["total"]["mean"] - waited) < 0.001)
     p = run(RETICLE, "report", "-i", path, "--json", "--itrace=fM", "--mem-mode")
     events = {e["name"]: e for e in json.loads(p.stdout)["events"]}
     memory = [max(o.latency[0], 1) for o in ops if o.kind in (Operation.LOAD, Operation.STORE)]
     accesses = [max(o.latency[0], 1) for o in ops if o.events & L1_ACCESS]
     for name, weights in (("memory", memory), ("l1d-access", accesses)):
         e = events[name]
-        check(f"{path}: {name} {e['samples']} of {len(weights)}", (e["samples"], e["weight"]) == (len(weights), sum(weights)))
+        check(f"{path}: {name} {e['samples']} of {len(weights)}",
+              (e["samples"], e["weight"]) == (len(weights), sum(weights)))
 
 
 for name, midrs, kinds, count, more in (("few.data", [N1, N1], 20, 1500, {}), ("many.data", [N1, 0], 1500, 1500, {}),

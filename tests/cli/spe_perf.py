@@ -16,7 +16,8 @@ failed = 0
 def compare(what, words, keep):
     """perf has no map for kernel addresses here, and names what they lie in in another way: that is left out."""
     global failed
-    ours, theirs = ([re.sub(r"( ffff[0-9a-f]{12} \[unknown\]) .*", r"\1", line) for line in run(tool, *w).stdout.splitlines() if keep(line)]
+    ours, theirs = ([re.sub(r"( ffff[0-9a-f]{12} \[unknown\]) .*", r"\1", line)
+                     for line in run(tool, *w).stdout.splitlines() if keep(line)]
                     for tool, w in ((RETICLE, words[0]), ("perf", words[1])))
     different = sum(a != b for a, b in zip(ours, theirs))
     if not ours or len(ours) != len(theirs) or different:
@@ -30,9 +31,11 @@ def rows(tool, words):
     addresses as perf prints them."""
     def row(line):
         line = re.sub(r"\[[.kX]\] |( - +-)? *$|(?<=  0)  +0$", "", line)
-        return " ".join(re.sub(r"\[(?:program|unknown)\+(0x[0-9a-f]+)\]", lambda m: "%#018x" % int(m[1], 16) if int(m[1], 16) else "0" * 16, line).split())
+        return " ".join(re.sub(r"\[(?:program|unknown)\+(0x[0-9a-f]+)\]", lambda m: "%#018x" % int(m[1], 16)
+                               if int(m[1], 16) else "0" * 16, line).split())
     whole = ["-w", "0"] if tool == RETICLE else []  # names are not cut
-    return sorted(row(line) for line in run(tool, *words, *whole).stdout.splitlines() if re.match(r" +[0-9.]+% ", line))
+    return sorted(row(line) for line in run(tool, *words, *whole).stdout.splitlines()
+                  if re.match(r" +[0-9.]+% ", line))
 
 
 def compare_rows(what, words):
@@ -55,7 +58,8 @@ for name, cpuid in (("unknown", None), ("n1", f"{N1:#018x}")):
     compare(f"{name}: packets", (["dump", "-v", "-i", path], ["report", "-D", "-i", path]),
             lambda line: re.match(r"\.  [0-9a-f]{8}: ", line))
     for keys in ("local_weight,mem,snoop,tlb,locked,blocked", "symbol_daddr,local_weight", "phys_daddr,symbol_iaddr"):
-        compare_rows(keys, ["report", "--mem-mode", "-n", "--percent-limit", "0", "--stdio", "--itrace=M", "-i", path, "-s", keys])
+        compare_rows(keys, ["report", "--mem-mode", "-n", "--percent-limit", "0", "--stdio", "--itrace=M", "-i", path,
+                            "-s", keys])
     for kind in ([], ["-p"], ["--data-page-size"]):
         for access in ("load", "store", "load,store"):
             compare_rows(("mem", kind, access), ["mem", "-t", access, *kind, "report", "-i", path])

@@ -95,18 +95,22 @@ lines = fields(stat("-a", "-I", "200", "-x,", "-e", "cpu-clock", "sleep", "0.25"
 began = 0
 for x in lines:
     lasted, began = float(x[0]) - began, float(x[0])
-    check(abs(float(x[6]) - float(x[1]) / 1e3 / lasted) < 0.002 + 0.001 / lasted, f"-I: CPUs utilized of {x}, {lasted} s")
+    check(abs(float(x[6]) - float(x[1]) / 1e3 / lasted) < 0.002 + 0.001 / lasted,
+          f"-I: CPUs utilized of {x}, {lasted} s")
 
 # Both of a process's threads, or one of them: the main thread works, the other one sleeps.
 threads = subprocess.Popen(
-    [sys.executable, "-c", "import threading, time\nt = threading.Thread(target=time.sleep, args=(600,), daemon=True)\n"
-     "t.start()\nopen(f'/proc/self/task/{t.native_id}/comm', 'wb').write(b'a,b\\x9b2J')\nprint(t.native_id, flush=True)\nwhile True: pass"], stdout=subprocess.PIPE, text=True)
+    [sys.executable, "-c",
+     "import threading, time\nt = threading.Thread(target=time.sleep, args=(600,), daemon=True)\n"
+     "t.start()\nopen(f'/proc/self/task/{t.native_id}/comm', 'wb').write(b'a,b\\x9b2J')\nprint(t.native_id, "
+     "flush=True)\nwhile True: pass"], stdout=subprocess.PIPE, text=True)
 try:
     sleeper = threads.stdout.readline().strip()
     one = fields(stat("-t", sleeper, "-x,", "-e", "task-clock:u", "sleep", "0.3").stderr)
     check(one[0][0] == "<not counted>", f"-t of a thread that sleeps: {one}")
     lines = fields(stat("-p", str(threads.pid), "--per-thread", "-x,", "-e", "task-clock:u", "sleep", "1").stderr)
-    check(sorted(x[0].rsplit("-", 1)[1] for x in lines) == sorted((str(threads.pid), sleeper)), f"--per-thread: {lines}")
+    check(sorted(x[0].rsplit("-", 1)[1] for x in lines) == sorted((str(threads.pid), sleeper)),
+          f"--per-thread: {lines}")
     check(any(x[0].startswith("a b") for x in lines) and "\x9b" not in str(lines), f"the name of a thread: {lines}")
     counted = {x[0].rsplit("-", 1)[1]: x[1] for x in lines}
     check(counted[sleeper] == "<not counted>" and float(counted[str(threads.pid)]) > 0, f"--per-thread: {lines}")
@@ -157,13 +161,16 @@ if os.geteuid() == 0:
     check(pathlib.Path("victim").read_text() == "precious", "what a foreign link leads to was written to")
 big = stat("-e", "page-faults:u", *PAGES).stderr
 check("," in big.split("page-faults")[0].split()[-1], f"no commas: {big}")
-check("," not in stat("--no-big-num", "-e", "page-faults:u", *PAGES).stderr.split("page-faults")[0].split()[-1], "--no-big-num")
+check("," not in stat("--no-big-num", "-e", "page-faults:u", *PAGES).stderr.split("page-faults")[0].split()[-1],
+      "--no-big-num")
 
 # Ctrl-C, once the command is there: what was counted until then is printed.
-WAIT = [sys.executable, "-c", "import pathlib, time\nbytearray(16 << 20)\npathlib.Path('there').touch()\ntime.sleep(600)"]
+WAIT = [sys.executable, "-c",
+        "import pathlib, time\nbytearray(16 << 20)\npathlib.Path('there').touch()\ntime.sleep(600)"]
 for options in ([], ["-I", "100000", "--summary"], ["-r", "5"], ["-r", "0"]):
     pathlib.Path("there").unlink(missing_ok=True)
-    running = subprocess.Popen([RETICLE, "stat", "-x,", "-e", "page-faults:u", *options, *WAIT], stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen([RETICLE, "stat", "-x,", "-e", "page-faults:u", *options, *WAIT],
+                               stderr=subprocess.PIPE, text=True)
     while not pathlib.Path("there").exists() and running.poll() is None:
         time.sleep(0.01)
     running.send_signal(signal.SIGINT)
@@ -194,13 +201,15 @@ check(metrics["L1D%"] == f"{n['L1-dcache-load-misses'] / n['L1-dcache-loads'] * 
 check(len(n) == len(set(n)) and "RET/KI" in metrics and "L2%" in metrics, f"-M: {metrics} of {n}")
 metrics, n = simulated("--topdown")
 shares = [float(metrics[name]) for name in ("Retiring%", "BadSpec%", "Frontend%", "Backend%")]
-check(abs(sum(shares) - 100) < 0.3 and n["slots"] == sum(v for k, v in n.items() if k != "slots"), f"--topdown: {metrics} of {n}")
+check(abs(sum(shares) - 100) < 0.3 and n["slots"] == sum(v for k, v in n.items() if k != "slots"),
+      f"--topdown: {metrics} of {n}")
 metrics, n = simulated("-M", "all")
 check(len(metrics) > 25 and len(n) > 15, f"-M all: {metrics} of {n}")
 made = [json.loads(line) for line in stat("--pmu=sim", "-j", "-M", "IPC", "-r", "2", "true").stderr.splitlines()]
 check([x.get("event") for x in made] == ["cycles", "instructions"] and made[0]["metric-unit"] == "IPC"
       and made[0]["variance"] == 0, f"-j -M: {made}")
 made = json.loads(stat("--pmu=sim", "--json", "-M", "IPC", "true").stderr)
-check(abs(made["metrics"][0]["value"] - made["events"][1]["value"] / made["events"][0]["value"]) < 1e-5, f"--json -M: {made}")
+check(abs(made["metrics"][0]["value"] - made["events"][1]["value"] / made["events"][0]["value"]) < 1e-5,
+      f"--json -M: {made}")
 lines = fields(stat("--pmu=sim", "-d", "-x,", "true").stderr)
 check(any(x[2].startswith("LLC-load-misses") for x in lines), f"-d: {lines}")

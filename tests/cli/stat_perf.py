@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""stat beside perf stat, option by option: the same lines and fields, in the same columns, whatever the numbers are."""
+"""stat beside perf stat, option by option: the same lines and fields, in the same columns, whatever the numbers
+are."""
 import os
 import pathlib
 import re
@@ -18,7 +19,8 @@ bad = []
 
 
 def shape(text):
-    """Without what differs from run to run: numbers become N in their last column. Each kind of line stands there once."""
+    """Without what differs from run to run: numbers become N in their last column. Each kind of line stands there
+    once."""
     lines = []
     for line in text.splitlines():
         line = re.sub(r"started on .*", "started on", line)
@@ -51,7 +53,8 @@ def compare(options, command):
     want, got = shape(said), shape(NOTE.sub("", ours.stderr))
     if want != got or theirs.returncode != ours.returncode:
         bad.append(f"stat {options} {' '.join(command)}: exit status {ours.returncode}, perf's {theirs.returncode}\n"
-                   + "\n".join(f"  perf: {line}" for line in want) + "\n" + "\n".join(f"  ours: {line}" for line in got))
+                   + "\n".join(f"  perf: {line}" for line in want) + "\n" +
+                   "\n".join(f"  ours: {line}" for line in got))
 
 
 need_recording()

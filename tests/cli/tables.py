@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""doc/tables.md: DuckDB runs each of its queries, over recordings of the virtual PMU, and what they say is what report, mem
-and c2c say."""
+"""doc/tables.md: DuckDB runs each of its queries, over recordings of the virtual PMU, and what they say is what
+report, mem and c2c say."""
 import collections
 import csv
 import json
@@ -90,7 +90,8 @@ assert sum(int(row[3]) for row in answers[5]) == everything and len({row[0] for 
 assert len(answers[6]) == 3, answers[6]  # main and two threads
 assert answers[7][0][0], answers[7]
 # A sample that ends a window counts once, for the leader of its group.
-weights = ask({"sql": "SELECT symbol, sum(period)::BIGINT FROM 'windows.parquet' WHERE event LIKE 'cycles%' GROUP BY symbol"})[0]
+weights = ask({"sql": "SELECT symbol, sum(period)::BIGINT FROM 'windows.parquet' WHERE event LIKE 'cycles%' GROUP BY "
+                      "symbol"})[0]
 leaders = report_sums("windows.data", "symbol")
 del leaders["(all)",]
 assert {(s or "",): int(w) for s, w in weights} == leaders, (weights, leaders)
@@ -110,7 +111,8 @@ assert line[1] == "counters" and line[4:] == ["2", "1"] and int(line[3]) > 0, an
 # Two threads that both use both fields share them truly, each with one of its own does not.
 for places, sharers in (([(1, 0), (1, 8), (2, 0), (2, 8)], "2"), ([(1, 0), (2, 8)], "1")):
     accesses = ", ".join(f"({640 + place}::UBIGINT, 'datum', {tid}, 'STORE')" for tid, place in places)
-    found = ask({"sql": queries[9].replace("'memory.parquet'", f"(VALUES {accesses}) t(vaddr, data_symbol, tid, op)")})[0]
+    found = ask({"sql": queries[9].replace("'memory.parquet'",
+                                           f"(VALUES {accesses}) t(vaddr, data_symbol, tid, op)")})[0]
     assert found == [["0x280", "datum", str(len(places)), str(len(places)), "2", sharers]], found
 shared = json.loads(run(RETICLE, "c2c", "report", "-i", "memory.data", "--json"))
 ops, waited = ask({"sql": "SELECT op, count(*) FROM 'memory.parquet' GROUP BY op ORDER BY op"},

@@ -161,8 +161,8 @@ def shows_inlined_calls_from_the_cache():
     os.makedirs(os.environ["XDG_CACHE_HOME"], 0o700, exist_ok=True)
     time.sleep(2.1)  # nothing is kept of files that were changed just now
     for _ in range(2):
-        top = run("top", "--stdio", "--inline", "-g", "-e", "cpu-clock:u", "-F", "200", "-d", "1", "--refreshes", "4", "--",
-                  "timeout", "20", "./inlined")
+        top = run("top", "--stdio", "--inline", "-g", "-e", "cpu-clock:u", "-F", "200", "-d", "1", "--refreshes", "4",
+                  "--", "timeout", "20", "./inlined")
         if top.returncode or "mixed (inlined)" not in top.stdout:
             fail(f"top --inline: status {top.returncode}: {top.stderr}{top.stdout}")
 

@@ -98,7 +98,9 @@ hold_table()
 if python3 -B "$SRCDIR/tests/cli/lib/machine.py" sim >/dev/null && command -v python3 >/dev/null; then
 	[ ! -e "$SRCDIR/build/vpmu/reticle-vpmu.so" ] || export RETICLE_VPMU=$SRCDIR/build/vpmu/reticle-vpmu.so
 	"${term[@]}" resize-window -x 230 -y 30
-	press "clear; export RETICLE_VPMU=$RETICLE_VPMU; TERM=screen '$RETICLE' top -d 1 --pmu=sim -s dso,cpi -- python3 -c 'while 1: sorted(map(str, range(999)))'; echo metric=\$?" Enter
+	busy="python3 -c 'while 1: sorted(map(str, range(999)))'"
+	top="TERM=screen '$RETICLE' top -d 1 --pmu=sim"
+	press "clear; export RETICLE_VPMU=$RETICLE_VPMU; $top -s dso,cpi -- $busy; echo metric=\$?" Enter
 	hold_table 'a table of metrics'
 	for row in $rows; do
 		press d
@@ -114,7 +116,8 @@ if python3 -B "$SRCDIR/tests/cli/lib/machine.py" sim >/dev/null && command -v py
 	await 'metric=' 'the end of a table of metrics'
 	# Two tables, and both keys before the next one is drawn: the row is still that of the one that is shown. The
 	# other one has other rows, more of them, and another order.
-	press "clear; TERM=screen '$RETICLE' top -d 1 --pmu=sim -e '{cycles:u,instructions:u}:S' -e branches/period=5000/u -s dso,cpi -- python3 -c 'while 1: sorted(map(str, range(999)))'; echo both=\$?" Enter
+	events="-e '{cycles:u,instructions:u}:S' -e branches/period=5000/u"
+	press "clear; $top $events -s dso,cpi -- $busy; echo both=\$?" Enter
 	hold_table 'a table of metrics, of two'
 	moves=0
 	for row in $rows; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""report --total-cycles: the blocks of a program and their cycles are those that the samples' branch records say, as script
-prints them; what the option cannot do is said."""
+"""report --total-cycles: the blocks of a program and their cycles are those that the samples' branch records say, as
+script prints them; what the option cannot do is said."""
 import collections
 import json
 import os
@@ -77,31 +77,36 @@ for line in run("script", "-F", "brstack", "-i", "b.data").stdout.splitlines():
 assert samples > 100 and len(expected) > 5, (samples, expected)
 
 found = json.loads(run("report", "--total-cycles", "--json", "-i", "b.data").stdout)
-assert found["samples"] == samples and found["cycles"] == cycles_of_all, (found["samples"], samples, found["cycles"], cycles_of_all)
+assert found["samples"] == samples, (found["samples"], samples)
+assert found["cycles"] == cycles_of_all, (found["cycles"], cycles_of_all)
 ours = [b for b in found["blocks"] if b["dso"] == "program" and b["symbol"] in ("mix", "main")]
 assert {(b["from"], b["to"]): b["sampled_cycles"] for b in ours} == dict(expected)
 for b in ours:
     average = expected[b["from"], b["to"]] / times[b["from"], b["to"]]
     assert abs(b["average_cycles"] - average) <= 0.051, (b, average)
     assert re.search(r"program\.c:\d+$", b["from_line"]), b
-assert [b["sampled_cycles"] for b in found["blocks"]] == sorted((b["sampled_cycles"] for b in found["blocks"]), reverse=True)
+in_blocks = [b["sampled_cycles"] for b in found["blocks"]]
+assert in_blocks == sorted(in_blocks, reverse=True)
 
 # The same rows as text and CSV; a limit leaves out the others.
 text = run("report", "--total-cycles", "-i", "b.data").stdout
 top = ours[0]
-assert re.search(rf"^ +\d+\.\d\d% +{top['sampled_cycles']} .* {re.escape(top['from'])} +\[program\.c:\d+ -> program\.c:\d+\] +program",
-                 text, re.M), text[:2000]
+assert re.search(rf"^ +\d+\.\d\d% +{top['sampled_cycles']} .* {re.escape(top['from'])} +\[program\.c:\d+ -> "
+                 rf"program\.c:\d+\] +program", text, re.M), text[:2000]
 assert "# Source: simulated" in text
 csv = run("report", "--total-cycles", "--csv", "-i", "b.data").stdout.splitlines()
-assert len(csv) == 1 + len(found["blocks"]) and csv[0].endswith(",dso,simulated") and csv[1].endswith(",generic-x86"), csv[:2]
+assert (len(csv) == 1 + len(found["blocks"]) and csv[0].endswith(",dso,simulated") and
+        csv[1].endswith(",generic-x86")), csv[:2]
 assert found["simulated"] == "generic-x86" and found["lost"] == 0
 few = json.loads(run("report", "--total-cycles", "--json", "--percent-limit", "10", "-i", "b.data").stdout)["blocks"]
 assert few == [b for b in found["blocks"] if b["sampled_cycles"] * 10 >= cycles_of_all] and few
 
 # What it cannot do.
-assert "cannot be combined with --sort" in run("report", "--total-cycles", "--sort", "dso", "-i", "b.data", status=2).stderr
+assert ("cannot be combined with --sort" in run("report", "--total-cycles", "--sort", "dso", "-i", "b.data",
+                                                status=2).stderr)
 assert "exclude each other" in run("report", "--total-cycles", "--stats", "-i", "b.data", status=2).stderr
-assert "none of the chosen samples" in run("report", "--total-cycles", "--comms", "nobody", "-i", "b.data", status=1).stderr
+assert ("none of the chosen samples" in run("report", "--total-cycles", "--comms", "nobody", "-i", "b.data",
+                                            status=1).stderr)
 for option in ["--mem-mode"], ["--legend"], ["--columns", "CPI"], ["-w", "10"], ["--address-range", "1-2"]:
     assert "cannot be combined" in run("report", "--total-cycles", *option, "-i", "b.data", status=2).stderr, option
 run("record", "-q", "--pmu=sim", "-c", "30011", "-e", "cycles:u", "-o", "plain.data", "--", "./program")

@@ -7,6 +7,7 @@
 . "$SRCDIR/tests/cli/sim_lib.bash"
 need_sim
 need_program python3
-"$SRCDIR/bench/truth-windows" --reticle "$RETICLE" --programs "$SRCDIR/build/bench" --quick --rows resonance,turns >out 2>err ||
+"$SRCDIR/bench/truth-windows" --reticle "$RETICLE" --programs "$SRCDIR/build/bench" --quick --rows resonance,turns \
+	>out 2>err ||
 	fail "$(cat out err)"
 [ "$(grep -c ' ok$' out)" = 3 ] || fail "rows that are missing: $(cat out)"

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Call stacks out of copied stacks (--call-graph dwarf) are those that the program had.
 
-The program has what unwinders get wrong: no frame pointers, frames whose size is only known at run time, a callback from
-the C library, recursion, longjmp. The virtual PMU keeps the stack of calls that ran, so a recording with `-g` is the
-truth for one with copies: whatever stack is unwound must be one of those. Then the same with the kernel's own samples,
-where stacks that are not whole have a reason.
+The program has what unwinders get wrong: no frame pointers, frames whose size is only known at run time, a callback
+from the C library, recursion, longjmp. The virtual PMU keeps the stack of calls that ran, so a recording with `-g` is
+the truth for one with copies: whatever stack is unwound must be one of those. Then the same with the kernel's own
+samples, where stacks that are not whole have a reason.
 """
 import collections
 import json
@@ -109,8 +109,8 @@ def run(*args):
 
 
 def stacks(data):
-    """-> {stack from main to one of the program's functions: weight}. What happens within the C library is left out: its
-    function that does not return, longjmp, is called by the last instruction of `thrower`, and the truth's return
+    """-> {stack from main to one of the program's functions: weight}. What happens within the C library is left out:
+    its function that does not return, longjmp, is called by the last instruction of `thrower`, and the truth's return
     address lies in no function."""
     found = collections.Counter()
     for line in run("export", "--to", "folded", "--no-inline", "-i", data).splitlines():
@@ -128,14 +128,15 @@ def unwound(data):
 def check_truth():
     # No call of a leaf is shorter than fifty cycles, so whatever stack occurs is in the truth at least once.
     run("record", "--pmu=sim", "-e", "cycles:u", "-c", "50", "-g", "-o", "exact.data", "--", "./p", "200")
-    run("record", "--pmu=sim", "-e", "cycles:u", "-c", "5000", "--call-graph", "dwarf,32768", "-o", "copies.data", "--",
-        "./p", "200")
+    run("record", "--pmu=sim", "-e", "cycles:u", "-c", "5000", "--call-graph", "dwarf,32768", "-o", "copies.data",
+        "--", "./p", "200")
     exact, copies, ends = stacks("exact.data"), stacks("copies.data"), unwound("copies.data")
     was = {s[:i] for s in exact for i in range(len(s) + 1) if s[i:i + 1] in ("", ";")}  # and so were all their callers
     wrong = {s: n for s, n in copies.items() if s not in was}
     if wrong:
         fail(f"unwound, but never called so: {wrong}")
-    missing = [s for s, n in exact.items() if n >= 500 * 500 and s not in copies]  # about fifty samples of the other one
+    # About fifty samples of the other one.
+    missing = [s for s, n in exact.items() if n >= 500 * 500 and s not in copies]
     if missing:
         fail(f"never unwound: {missing}")
     for part in "compare;leaf", "deep;deep;deep;deep;deep;deep;leaf", "thrower;thrower;thrower;leaf":
@@ -147,7 +148,8 @@ def check_truth():
 
 def check_kernel():
     """Real samples; and perf, which shows the same innermost frames."""
-    run("record", "-q", "-e", "cpu-clock:u", "-F", "997", "--call-graph", "dwarf,16384", "-o", "real.data", "--", "./p", "20000")
+    run("record", "-q", "-e", "cpu-clock:u", "-F", "997", "--call-graph", "dwarf,16384", "-o", "real.data", "--",
+        "./p", "20000")
     ends = unwound("real.data")
     if ends["whole"] < 0.97 * ends["stacks"] or ends["stacks"] < 50:
         fail(f"samples of the kernel: {ends}")
@@ -157,7 +159,8 @@ def check_kernel():
             if callee in CALLERS and caller not in CALLERS[callee]:
                 fail(f"{caller} does not call {callee}: {stack}")
     # A copy that is too small is said to be, with the way out.
-    run("record", "-q", "-e", "cpu-clock:u", "-F", "997", "--call-graph", "dwarf,128", "-o", "small.data", "--", "./p", "5000")
+    run("record", "-q", "-e", "cpu-clock:u", "-F", "997", "--call-graph", "dwarf,128", "-o", "small.data", "--", "./p",
+        "5000")
     head = run("report", "-g", "none", "-i", "small.data")
     if "too little of the stack was copied: --call-graph dwarf,256)" not in head:
         fail(f"small copies: {head[:600]}")

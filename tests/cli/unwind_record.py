@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """record --call-graph unwind: the stacks that --call-graph dwarf has, in a recording like that of -g.
 
-The program has no frame pointers, recursion, and a callback from the C library; and a text on its stack, which must not
-be in the recording."""
+The program has no frame pointers, recursion, and a callback from the C library; and a text on its stack, which must
+not be in the recording."""
 import collections
 import json
 import os
@@ -98,7 +98,8 @@ def run(*args, status=0):
 
 
 def record(mode, data, *args, target=()):
-    run("record", "-q", *target, "-e", "cpu-clock:u", "-F", "1999", "--call-graph", mode, "-o", data, "--", "./p", *args)
+    run("record", "-q", *target, "-e", "cpu-clock:u", "-F", "1999", "--call-graph", mode, "-o", data, "--", "./p",
+        *args)
 
 
 def stacks(data):
@@ -150,7 +151,8 @@ def check_recording():
     if per_sample > 1000:
         fail(f"{per_sample} bytes per sample")
     if shutil.which("perf"):
-        r = subprocess.run(["perf", "script", "-i", "chains.data", "-F", "comm,ip,sym"], capture_output=True, text=True)
+        r = subprocess.run(["perf", "script", "-i", "chains.data", "-F", "comm,ip,sym"], capture_output=True,
+                           text=True)
         if r.returncode or r.stdout.count("main") < 0.9 * samples("chains.data") or " compare" not in r.stdout:
             fail(f"perf script: {r.stderr[:500]}\n{r.stdout[:500]}")
 
@@ -173,7 +175,8 @@ def check_ends():
     if stack_ends("cut.data", "--comm", "nobody") != ends:
         fail("filters change what was recorded")
     head = run("report", "-v", "-i", "cut.data")
-    if "unwound while recording" not in head or "too little of the stack was copied: --call-graph unwind,512)" not in head:
+    if ("unwound while recording" not in head or
+            "too little of the stack was copied: --call-graph unwind,512)" not in head):
         fail(head[:1000])
     if "/p  (too little of the stack was copied)" not in head:
         fail(head[:1000])
@@ -189,8 +192,8 @@ def check_ends():
 
 def check_switched():
     """Each file of --switch-output tells of its own stacks only."""
-    run("record", "-q", "-e", "cpu-clock:u", "-F", "1999", "--call-graph", "unwind", "--switch-output=1s", "-o", "switched.data",
-        "-a", "--", "sh", "-c", "timeout 3 ./p 1000000 || true")
+    run("record", "-q", "-e", "cpu-clock:u", "-F", "1999", "--call-graph", "unwind", "--switch-output=1s", "-o",
+        "switched.data", "-a", "--", "sh", "-c", "timeout 3 ./p 1000000 || true")
     files = sorted(f for f in os.listdir() if f.startswith("switched.data."))
     if len(files) < 2:
         fail(f"files of --switch-output: {files}")
@@ -227,14 +230,15 @@ def check_terms():
 def check_ways_out():
     """Compressed, and to a pipe; and what cannot be is refused."""
     record("unwind", "plain.data", "300")
-    run("record", "-q", "-z", "-e", "cpu-clock:u", "--call-graph", "unwind,16384", "-o", "packed.data", "--", "./p", "300")
+    run("record", "-q", "-z", "-e", "cpu-clock:u", "--call-graph", "unwind,16384", "-o", "packed.data", "--", "./p",
+        "300")
     stacks("packed.data")
     with open("piped.data", "wb") as f:
         subprocess.run([RETICLE, "record", "-q", "-e", "cpu-clock:u", "--call-graph", "unwind", "-o", "-", "--", "./p",
                         "300"], stdout=f, check=True)
     stacks("piped.data")
-    said = subprocess.run([RETICLE, "record", "-e", "cpu-clock:u", "--call-graph", "unwind,256", "-o", "small.data", "--",
-                           "./p", "300"], capture_output=True, text=True).stderr
+    said = subprocess.run([RETICLE, "record", "-e", "cpu-clock:u", "--call-graph", "unwind,256", "-o",
+                           "small.data", "--", "./p", "300"], capture_output=True, text=True).stderr
     if "too little of the stack was copied: --call-graph unwind,512)" not in said:
         fail(said)
     for why, *args in (["too late", "--overwrite"], ["not kept", "--user-regs"],
@@ -249,7 +253,8 @@ def check_ways_out():
 
 with open("p.c", "w") as f:
     f.write(PROGRAM)
-subprocess.run(["cc", "-O2", "-g", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "p.c", "-o", "p"], check=True)
+subprocess.run(["cc", "-O2", "-g", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "p.c", "-o", "p"],
+               check=True)
 machine.need_recording()
 check_same_stacks()
 check_recording()

@@ -28,7 +28,8 @@ said "pipe them into less -R" report --tui
 said "--stats and --tasks exclude each other" report --tasks --stats
 said "it cannot be combined with --csv" report --mmaps --csv
 # What is asked of all records is not of some, nor sorted.
-for option in "-c x" "--pid 1" "--tid 1" "-C 0" "--time 0,1" "-d x" "-S x" "--symbol-filter x" -U "-s sym" "-F sym" "-p x" -x "--ignore-callees x" -b --hierarchy --group -t:; do
+for option in "-c x" "--pid 1" "--tid 1" "-C 0" "--time 0,1" "-d x" "-S x" "--symbol-filter x" -U "-s sym" "-F sym" \
+	"-p x" -x "--ignore-callees x" -b --hierarchy --group -t:; do
 	for which in --stats --tasks --mmaps; do
 		# shellcheck disable=SC2086 # words, not one
 		said "$which is not a table: it cannot be combined with " report $which $option
@@ -102,7 +103,8 @@ done < <("$RETICLE" complete)
 for words in "record -q" "report -q" "script -i nothing" "stat -a" "export --to svg" "top -d 1"; do
 	for help in --help -h; do
 		# shellcheck disable=SC2086 # words, not one
-		"$RETICLE" $words $help 2>err | grep -q "^usage: reticle ${words%% *}" || fail "$words $help: $(cat err)"
+		"$RETICLE" $words $help 2>err | grep -q "^usage: reticle ${words%% *}" ||
+			fail "$words $help: $(cat err)"
 	done
 done
 for words in --help --version "help report" complete "complete report" "check --json" list; do
@@ -150,8 +152,8 @@ for words in "script --header-only" "report --header-only" dump evlist; do
 	grep -q 'standard output: cannot write: No space left' err || fail "$words to a full device: $(cat err)"
 done
 
-# Options stand behind words, too; a recording needs no -i. A word that is no recording and in no name is an error, and so
-# that a filter leaves nothing is said.
+# Options stand behind words, too; a recording needs no -i. A word that is no recording and in no name is an error, and
+# so that a filter leaves nothing is said.
 "$(dirname "$RETICLE")/tests/recipe/recipe" "$SRCDIR/tests/recipe/windows.recipe" w.data || fail "no recording"
 for command in report script dump evlist buildid-list; do
 	"$RETICLE" "$command" -i w.data >want 2>err || fail "$command: $(cat err)"
@@ -162,18 +164,22 @@ done
 "$RETICLE" report w.data prog_a -q --no-metrics -s symbol >one 2>err || fail "report w.data prog_a: $(cat err)"
 [ "$(grep -c bpf_prog_b one)" = 0 ] && grep -q bpf_prog_b got || fail "a part of a name: $(cat one)"
 "$RETICLE" report missing.data -i w.data >got 2>err && fail "report missing.data: $(cat got)"
-grep -q "'missing.data' is neither a recording nor a part of a function's name in w.data" err || fail "missing.data: $(cat err)"
+grep -q "'missing.data' is neither a recording nor a part of a function's name in w.data" err ||
+	fail "missing.data: $(cat err)"
 "$RETICLE" mem report missing.data -i w.data >got 2>err && fail "mem report missing.data: $(cat got)"
-grep -q "'missing.data' is neither a recording nor a part of a function's name in w.data" err || fail "mem report: $(cat err)"
+grep -q "'missing.data' is neither a recording nor a part of a function's name in w.data" err ||
+	fail "mem report: $(cat err)"
 mkdir none
 for command in report "mem report"; do
 	# shellcheck disable=SC2086 # words, not one
 	(cd none && "$RETICLE" $command missing.data </dev/null >../got 2>../err)
-	[ $? = 1 ] && grep -q "'missing.data' is not a recording, and there is no perf.data" err || fail "$command: $(cat err)"
+	[ $? = 1 ] && grep -q "'missing.data' is not a recording, and there is no perf.data" err ||
+		fail "$command: $(cat err)"
 done
 for option in --header-only --stats --tasks --mmaps --total-cycles; do
 	"$RETICLE" report missing.data -i w.data $option >got 2>err && fail "report missing.data $option: $(cat got)"
-	grep -q "'missing.data' is not a recording, and $option cannot be" err && [ ! -s got ] || fail "$option: $(cat err)"
+	grep -q "'missing.data' is not a recording, and $option cannot be" err && [ ! -s got ] ||
+		fail "$option: $(cat err)"
 done
 # A list of no names is a mistake, and not a recording without a filter.
 for command in report script "export --to folded" "mem report" "c2c report" spe activity "diff w.data"; do

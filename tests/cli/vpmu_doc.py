@@ -9,15 +9,16 @@ import sys
 
 root = pathlib.Path(os.environ["SRCDIR"])
 ROWS = {"slots per cycle": "width", "MHz": "mhz", "L1I (64-byte lines)": "l1i", "L1D": "l1d", "L2": "l2", "LLC": "llc",
-        "dTLB (4 KiB pages)": "dtlb", "branch history, bits": "history_bits", "targets by address, bits": "target_bits",
-        "targets by address and history, bits": "indirect_bits",
-        "return stack": "return_depth", "a misprediction, cycles": "mispredict", "a taken branch, slots": "taken_slots",
-        "fetch from L2, LLC, memory": "fetch", "load from L2, LLC, memory": "load", "store to L2, LLC, memory": "store",
-        "dTLB miss of a load, a store": ("tlb_load", "tlb_store"), "multiplication": "COST_MUL", "division": "COST_DIV",
-        "floating point arithmetic": "COST_FP", "floating point division": "COST_FP_DIV", "square root": "COST_SQRT",
-        "serialising (cpuid, rdtsc, fences)": "COST_SERIALISE", "atomic": "COST_ATOMIC", "spin loop hint": "COST_PAUSE",
-        "microcoded": "COST_SLOW", "`rep`: to begin": "repeat_start", "`rep movs`, `rep stos`: bytes in a cycle": "repeat_bytes",
-        "`rep cmps`, `scas`, `lods`: each": "repeat_each"}
+        "dTLB (4 KiB pages)": "dtlb", "branch history, bits": "history_bits",
+        "targets by address, bits": "target_bits", "targets by address and history, bits": "indirect_bits",
+        "return stack": "return_depth", "a misprediction, cycles": "mispredict",
+        "a taken branch, slots": "taken_slots", "fetch from L2, LLC, memory": "fetch",
+        "load from L2, LLC, memory": "load", "store to L2, LLC, memory": "store",
+        "dTLB miss of a load, a store": ("tlb_load", "tlb_store"), "multiplication": "COST_MUL",
+        "division": "COST_DIV", "floating point arithmetic": "COST_FP", "floating point division": "COST_FP_DIV",
+        "square root": "COST_SQRT", "serialising (cpuid, rdtsc, fences)": "COST_SERIALISE", "atomic": "COST_ATOMIC",
+        "spin loop hint": "COST_PAUSE", "microcoded": "COST_SLOW", "`rep`: to begin": "repeat_start",
+        "`rep movs`, `rep stos`: bytes in a cycle": "repeat_bytes", "`rep cmps`, `scas`, `lods`: each": "repeat_each"}
 source = re.sub(r"/\*.*?\*/", "", (root / "vpmu/model.c").read_text(), flags=re.S)
 source = source.replace(".op = {", "")
 cores = {}

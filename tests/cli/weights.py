@@ -36,7 +36,8 @@ def write(path, records, weights=True):
 
 
 def comm(tid, name):
-    return record(3, struct.pack("<II", tid, tid) + name.encode().ljust(8, b"\0") + struct.pack("<IIQQ", tid, tid, 1, 7))
+    return record(3, struct.pack("<II", tid, tid) + name.encode().ljust(8, b"\0") +
+                  struct.pack("<IIQQ", tid, tid, 1, 7))
 
 
 def sample(tid, time, ip, caller, weight, weights=True):
@@ -76,10 +77,12 @@ random.seed(11)
 samples = []
 for i in range(60000):
     tid = random.choice(list(THREADS))
-    weight = 0 if tid == 4194303 else random.choice((3, 4, 5, 90)) if tid == 4194301 else int(random.lognormvariate(5, 3)) % 2**40
+    weight = (0 if tid == 4194303 else random.choice((3, 4, 5, 90)) if tid == 4194301
+              else int(random.lognormvariate(5, 3)) % 2**40)
     samples.append((tid, 1000 + i, BASE + 16 * random.randrange(40), BASE + 4096 * (1 + i % 7), weight))
 write("weights", [comm(*t) for t in THREADS.items()] + [sample(*s) for s in samples])
-write("without", [comm(*t) for t in THREADS.items()] + [sample(*s, weights=False) for s in samples[:10]], weights=False)
+write("without", [comm(*t) for t in THREADS.items()] + [sample(*s, weights=False) for s in samples[:10]],
+      weights=False)
 
 by_thread, by_place = collections.defaultdict(list), collections.defaultdict(list)
 for tid, _, ip, _, weight in samples:

@@ -78,7 +78,8 @@ def twins():
     busy = [tid for tid, n in counts.items() if n >= 200]
     check("twin: four threads", len(busy) == 4, counts)
     for tid in busy:
-        check("twin: most samples of a thread have a twin", len(lengths[tid]) > counts[tid] / 2, counts[tid], len(lengths[tid]))
+        check("twin: most samples of a thread have a twin", len(lengths[tid]) > counts[tid] / 2, counts[tid],
+              len(lengths[tid]))
         check("twin: windows", 80000 < median(lengths[tid]) < 800000, median(lengths[tid]))
     both = sum(lengths.values(), [])
     check("twin: told", f" {len(both)} on " in done.stderr, len(both), done.stderr)
@@ -87,7 +88,8 @@ def twins():
 
 
 def bursts():
-    done = run("record", "-o", "burst.data", "--window=mode=refresh,burst=3", "-e", GROUP, "--", sys.executable, "-c", WORK)
+    done = run("record", "-o", "burst.data", "--window=mode=refresh,burst=3", "-e", GROUP, "--", sys.executable, "-c",
+               WORK)
     check("refresh: status", done.returncode == 0, done.stderr)
     counts, lengths = windows("burst.data", False)
     check("refresh: samples", sum(counts.values()) > 400, counts)
@@ -100,12 +102,14 @@ def bursts():
 
 
 def jitter():
-    """The short period's too: a burst's windows are never shorter than it, so that shorter ones show that it was another."""
+    """The short period's too: a burst's windows are never shorter than it, so that shorter ones show that it was
+    another."""
     for words, least, most in (("", 0, 0.02), (",alt-period-jitter=400000", 0.15, 0.6)):
         group = "{cpu-clock/period=4000000,alt-period=400000" + words + "/,page-faults}:S"
         # A machine that stands still cuts windows short, too, but not in each of some recordings.
         for _ in range(6):
-            done = run("record", "-o", "jitter.data", "--window=mode=refresh", "-e", group, "--", sys.executable, "-c", WORK)
+            done = run("record", "-o", "jitter.data", "--window=mode=refresh", "-e", group, "--", sys.executable, "-c",
+                       WORK)
             check("jitter: status", done.returncode == 0 and words in done.stderr, done.stderr)
             both = sum(windows("jitter.data", False)[1].values(), [])
             share = sum(n < 340000 for n in both) / max(len(both), 1)
@@ -113,13 +117,15 @@ def jitter():
                 break
         check("jitter: lengths", len(both) > 60 and least <= share <= most, words, len(both), share, sorted(both)[:5])
     done = run("record", "-o", "jitter.data", "-e", group, "--", "true")
-    check("jitter: of the short period alone", "windows: refresh (" in done.stderr and "alt-period-jitter=400000" in done.stderr or
+    check("jitter: of the short period alone", "windows: refresh (" in done.stderr and
+          "alt-period-jitter=400000" in done.stderr or
           "windows: native (" in done.stderr, done.stderr)
 
 
 def occurrences():
     """The kernel can tell no periods of them, but it can keep one."""
-    lines = ("import mmap", "for i in range(20):", " m = mmap.mmap(-1, 4096 * 500)", " for j in range(500): m[j * 4096] = 1")
+    lines = ("import mmap", "for i in range(20):", " m = mmap.mmap(-1, 4096 * 500)",
+             " for j in range(500): m[j * 4096] = 1")
     done = run("record", "-o", "faults.data", "--window=mode=plain,short=50", "-e", "{page-faults,cpu-clock}:S", "--",
                sys.executable, "-c", "\n".join(lines))
     check("faults: status", done.returncode == 0 and "counts the kernel" not in done.stderr, done.stderr)
@@ -166,17 +172,20 @@ def default_rate():
         done = run("record", "--pmu=sim", "-o", "rate.data", *words, "--", "./benchmark", "300000", "20")
         told = re.search(r"(\d+) samples", done.stderr)
         check(f"rate: {words}", not done.returncode and told, done.stderr)
-        return int(told.group(1)) if told else 0, run("script", "-i", "rate.data", "-F", "event").stdout.count("cycles")
+        return (int(told.group(1)) if told else 0,
+                run("script", "-i", "rate.data", "-F", "event").stdout.count("cycles"))
     plain, usual, asked = count("--no-window"), count(), count("-F", "4000", "--window")
     check("rate: as without windows", plain[0] > 100 and usual[0] < plain[0] * 1.05, plain, usual)
     check("rate: half are windows'", abs(usual[1] - plain[0] / 2) < plain[0] / 20, plain, usual)
     check("rate: -F N is N windows", abs(asked[1] - 2 * plain[0]) < plain[0] / 10, plain, asked)
     clock = run("record", "--pmu=sim", "--window=leader=cpu-clock", "-o", "rate.data", "--", "./benchmark", "10", "10")
-    check("rate: a clock", "cpu-clock/alt-period=50000,period-jitter=full,alt-period-jitter=50000/" in clock.stderr, clock.stderr)
+    check("rate: a clock", "cpu-clock/alt-period=50000,period-jitter=full,alt-period-jitter=50000/" in clock.stderr,
+          clock.stderr)
     for words, says in (
             (["-F", "1000", "--window=short=100000000"], "that its frequency means"),
             (["--window=jitter=100000000"], "larger than the period of"),
-            (["--window=leader=instructions", "-e", "{cycles,instructions}:uS"], "the first event of a group leads it"),
+            (["--window=leader=instructions", "-e", "{cycles,instructions}:uS"],
+             "the first event of a group leads it"),
             (["-e", "{cycles/alt-period=300,period-jitter=100000000/,instructions}:S"], "larger than the period of"),
     ):
         done = run("record", "--pmu=sim", "-o", "refused.data", *words, "--", "./benchmark", "10", "10")
@@ -188,7 +197,8 @@ def only_counted():
     if not os.path.exists("/sys/bus/event_source/devices/msr/events/tsc"):
         return
     for words in (["--no-window"], ["--window=short=50000"]):
-        done = run("record", "-o", "msr.data", *words, "-e", "{cpu-clock,msr/tsc/}:S", "--", sys.executable, "-c", WORK)
+        done = run("record", "-o", "msr.data", *words, "-e", "{cpu-clock,msr/tsc/}:S", "--", sys.executable, "-c",
+                   WORK)
         check(f"msr: {words}", not done.returncode, done.stderr)
         read = [s["read"]["values"][-1]["value"] for s in samples("msr.data")]
         check(f"msr: {words}: values", len(read) > 20 and all(v > 0 for v in read[1:]), read[:5])
@@ -200,7 +210,8 @@ def only_counted():
 
 def seed():
     """The command line of the proposal, as it is printed there."""
-    words = ["-T", "--sample-cpu", "--call-graph", "fp,4", "--user-callchains", "-k", "CLOCK_MONOTONIC_RAW", "-e", SEED]
+    words = ["-T", "--sample-cpu", "--call-graph", "fp,4", "--user-callchains", "-k", "CLOCK_MONOTONIC_RAW", "-e",
+             SEED]
     if run("record", "--pmu=sim", "-q", "-o", "probe.data", "--", "true").returncode == 0:
         counted = pathlib.Path(RETICLE).parent / "tests/sim/counted"
         shutil.copy(counted, "benchmark")
@@ -227,7 +238,8 @@ def refused():
             (["-e", "{cpu-clock/period=1000,alt-period=0/,faults}:S"], "at least 1"),
             (["-c", "1000", "-e", "{cpu-clock/alt-period=2000/,faults}:S"], "not shorter than the period of 1000"),
             (["-F", "50000", "-e", "{cpu-clock/alt-period=50000/,faults}:S"], "that its frequency means"),
-            (["-e", "{cpu-clock/period=1000000,alt-period=50000,period-jitter=2000000/,faults}:S"], "larger than 'period'"),
+            (["-e", "{cpu-clock/period=1000000,alt-period=50000,period-jitter=2000000/,faults}:S"],
+             "larger than 'period'"),
             (["-e", "cpu-clock/period=1000000,alt-period=50000/"], "after the brace"),
             (["-e", "{cpu-clock/period=1000000,alt-period=50000/,faults}"], "after the brace"),
             (["--window", "-e", "cpu-clock,faults"], "'{cpu-clock,...}:S'"),
@@ -241,8 +253,10 @@ def refused():
             (["--window=mode=sim"], "--pmu=sim"),
             (["--window=mode=twin,burst=4", "-e", GROUP], "mode=refresh"),
             (["--window=mode=twin,jitter=4", "-e", GROUP], "mode=refresh"),
-            (["--window=mode=plain", "-e", "{cpu-clock/period=1000000,alt-period=50000,burst=3/,faults}:S"], "burst= needs mode=refresh"),
-            (["--window=mode=plain", "-e", "{cpu-clock/period=1000000,alt-period=50000,alt-period-jitter=9/,faults}:S"], "jitter needs"),
+            (["--window=mode=plain", "-e", "{cpu-clock/period=1000000,alt-period=50000,burst=3/,faults}:S"],
+             "burst= needs mode=refresh"),
+            (["--window=mode=plain", "-e",
+              "{cpu-clock/period=1000000,alt-period=50000,alt-period-jitter=9/,faults}:S"], "jitter needs"),
             (["--no-window", "-e", GROUP], "leave out one"),
             (["--window", "-o", "-", "-e", GROUP], "write to a file"),
     ):

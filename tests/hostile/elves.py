@@ -8,8 +8,8 @@ SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHF_COMPRESSED = 1, 2, 3, 0x800
 
 
 def elf(path, sections, data, size=None):
-    """sections: (name, type, flags, offset, size, link, entsize); their names, and the headers, stand behind data. size: of
-    the file, by a hole at its end."""
+    """sections: (name, type, flags, offset, size, link, entsize); their names, and the headers, stand behind data.
+    size: of the file, by a hole at its end."""
     names, at = b"\0", []
     for section in (*sections, (".shstrtab",)):
         at.append(len(names))
@@ -23,7 +23,8 @@ def elf(path, sections, data, size=None):
     rows.append(struct.pack("<IIQQQQIIQQ", at[-1], SHT_STRTAB, 0, 0, where, len(names), 0, 0, 1, 0))
     head = b"\x7fELF\2\1\1" + bytes(9)
     head += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, headers, 0, 64, 56, 1, 64, len(rows), len(rows) - 1)
-    head += struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 1 << 20, 1 << 20, 1)  # all of it is code, where it lies in the file
+    # All of it is code, where it lies in the file.
+    head += struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 1 << 20, 1 << 20, 1)
     with open(path, "wb") as f:
         f.write(head + data + names + b"".join(rows))
     if size:
@@ -44,7 +45,8 @@ def make():
     info = struct.pack("<HIB", 4, 0, 8) + info
     info = struct.pack("<I", len(info)) + info
     abbrev = b"\1\x11\1\x11\1\x12\6\0\0" + b"\2\x2e\0\3\x08\x11\1\x12\6\0\0" + b"\0"
-    elf("good", [(".debug_info", SHT_PROGBITS, 0, 0, len(info), 0, 0), (".debug_abbrev", SHT_PROGBITS, 0, len(info), len(abbrev), 0, 0)],
+    elf("good", [(".debug_info", SHT_PROGBITS, 0, 0, len(info), 0, 0),
+                 (".debug_abbrev", SHT_PROGBITS, 0, len(info), len(abbrev), 0, 0)],
         info + abbrev)
     # Sections of debug information that share compressed bytes; one, of zeros; one of the older kind.
     zeros = zlib.compress(bytes(256 << 20), 9)
@@ -54,11 +56,13 @@ def make():
     older = b"ZLIB" + struct.pack(">Q", 256 << 20) + zeros
     elf("older", [(".zdebug_info", SHT_PROGBITS, 0, 0, len(older), 0, 0)], older)
     # A symbol table, names and debug information in a hole.
-    elf("sparse", [(".symtab", SHT_SYMTAB, 0, 4096, 4 * GIB, 2, 24), (".strtab", SHT_STRTAB, 0, 4096 + 4 * GIB, 4 * GIB, 0, 0)],
+    elf("sparse",
+        [(".symtab", SHT_SYMTAB, 0, 4096, 4 * GIB, 2, 24), (".strtab", SHT_STRTAB, 0, 4096 + 4 * GIB, 4 * GIB, 0, 0)],
         bytes(64), 10 * GIB)
     elf("holes", [(name, SHT_PROGBITS, 0, 4096, 4 * GIB, 0, 0) for name in DEBUG], bytes(64), 6 * GIB)
     # Sections that are all the same bytes.
-    elf("same", [(".symtab", SHT_SYMTAB, 0, 0, 24 << 20, 2, 24)] + [(".strtab", SHT_STRTAB, 0, 0, 24 << 20, 0, 0)] * 50,
+    elf("same",
+        [(".symtab", SHT_SYMTAB, 0, 0, 24 << 20, 2, 24)] + [(".strtab", SHT_STRTAB, 0, 0, 24 << 20, 0, 0)] * 50,
         bytes(24 << 20))
 
     # 8,000 functions that share a list of 8,000 ranges each, as one unit.
@@ -67,13 +71,16 @@ def make():
     info = struct.pack("<I", len(info)) + info
     abbrev = b"\1\x11\1\x55\x17\0\0" + b"\2\x2e\0\x55\x17\0\0" + b"\0"
     ranges = b"".join(struct.pack("<QQ", 0x100 + i * 4, 0x102 + i * 4) for i in range(8000)) + bytes(16)
-    elf("ranges", [(".debug_info", SHT_PROGBITS, 0, 0, len(info), 0, 0), (".debug_abbrev", SHT_PROGBITS, 0, len(info), len(abbrev), 0, 0),
-                   (".debug_ranges", SHT_PROGBITS, 0, len(info) + len(abbrev), len(ranges), 0, 0)], info + abbrev + ranges)
+    elf("ranges", [(".debug_info", SHT_PROGBITS, 0, 0, len(info), 0, 0),
+                   (".debug_abbrev", SHT_PROGBITS, 0, len(info), len(abbrev), 0, 0),
+                   (".debug_ranges", SHT_PROGBITS, 0, len(info) + len(abbrev), len(ranges), 0, 0)],
+        info + abbrev + ranges)
 
     # 40,000 names of one address that stand for much, in turns.
     doubled = b"_Z1fI1AIiiE" + b"".join(b"S0_IS%c_S%c_E" % (digit, digit) for digit in b"123456789ABCDEF")
     strings = b"\0" + doubled + b"Evv\0" + doubled + b"Evi\0"
-    symbols = bytes(24) + b"".join(struct.pack("<IBBHQQ", 1 if i % 2 else len(doubled) + 5, 0x12, 0, 1, 0x100, 16) for i in range(40000))
+    symbols = (bytes(24) + b"".join(struct.pack("<IBBHQQ", 1 if i % 2 else len(doubled) + 5, 0x12, 0, 1, 0x100, 16)
+                                    for i in range(40000)))
     elf("aliases", [(".text", SHT_PROGBITS, 6, 0, 0x1000, 0, 0), (".symtab", SHT_SYMTAB, 0, 0, len(symbols), 3, 24),
                     (".strtab", SHT_STRTAB, 0, len(symbols), len(strings), 0, 0)], symbols + strings)
 

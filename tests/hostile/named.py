@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that a recording names, or that a profiled process leaves, and formats that a recording contains, made to take time
-or memory, or to make the reader wait. Each row of KINDS writes what it is about into the current directory and returns
-the recipe of a recording that leads there. Those of SPECIAL lead to a FIFO or a device, which must not be opened."""
+"""Files that a recording names, or that a profiled process leaves, and formats that a recording contains, made to take
+time or memory, or to make the reader wait. Each row of KINDS writes what it is about into the current directory and
+returns the recipe of a recording that leads there. Those of SPECIAL lead to a FIFO or a device, which must not be
+opened."""
 import os
 import pathlib
 import shutil
@@ -34,10 +35,12 @@ def elf(path, sections):
         names += name.encode() + b"\0"
         if name == ".shstrtab":
             data = names
-        rows.append(struct.pack("<IIQQQQIIQQ", at, kind, flags, address, start + len(body), len(data), link, 0, 1, entsize))
+        rows.append(struct.pack("<IIQQQQIIQQ", at, kind, flags, address, start + len(body), len(data), link, 0,
+                                1, entsize))
         body += data
     head = b"\x7fELF\2\1\1" + bytes(9)
-    head += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, BASE + CODE, 64, start + len(body), 0, 64, 56, 1, 64, len(rows), len(rows) - 1)
+    head += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, BASE + CODE, 64, start + len(body), 0, 64, 56, 1, 64, len(rows),
+                        len(rows) - 1)
     segment = struct.pack("<IIQQQQQQ", 1, 5, 0, BASE, BASE, start + len(body), 0x100000, 0x1000)
     pathlib.Path(path).write_bytes(head + segment + body + b"".join(rows))
 
@@ -48,8 +51,8 @@ def symbols(path, names, address=lambda i: BASE + CODE):
     for i, name in enumerate(names):
         table += struct.pack("<IBBHQQ", len(texts), 0x12, 0, 1, address(i), 64)
         texts += name + b"\0"
-    elf(path, [(".text", SHT_PROGBITS, SHF_CODE, BASE + CODE, bytes(4096), 0, 0), (".symtab", SHT_SYMTAB, 0, 0, table, 3, 24),
-               (".strtab", SHT_STRTAB, 0, 0, texts, 0, 0)])
+    elf(path, [(".text", SHT_PROGBITS, SHF_CODE, BASE + CODE, bytes(4096), 0, 0),
+               (".symtab", SHT_SYMTAB, 0, 0, table, 3, 24), (".strtab", SHT_STRTAB, 0, 0, texts, 0, 0)])
 
 
 def digit(n):
@@ -58,8 +61,8 @@ def digit(n):
 
 
 def referring(depth):
-    """f(pair<int, int>, pair<the first, the first>, ...): each part refers to the one before twice, so what it stands for
-    doubles."""
+    """f(pair<int, int>, pair<the first, the first>, ...): each part refers to the one before twice, so what it stands
+    for doubles."""
     return b"_Z1fSt4pairIiiE" + b"".join(b"S_I" + digit(n) * 2 + b"E" for n in range(1, depth))
 
 
@@ -80,8 +83,8 @@ def shared_endings():
     text, table = b"\0" + b"n" * 600000 + b"\0", bytes(24)
     for i in range(15000):
         table += struct.pack("<IBBHQQ", 1 + 16 * i, 0x12, 0, 1, BASE + CODE + 4 * i, 4)
-    elf("program", [(".text", SHT_PROGBITS, SHF_CODE, BASE + CODE, bytes(4 * 15000), 0, 0), (".symtab", SHT_SYMTAB, 0, 0, table, 3, 24),
-                    (".strtab", SHT_STRTAB, 0, 0, text, 0, 0)])
+    elf("program", [(".text", SHT_PROGBITS, SHF_CODE, BASE + CODE, bytes(4 * 15000), 0, 0),
+                    (".symtab", SHT_SYMTAB, 0, 0, table, 3, 24), (".strtab", SHT_STRTAB, 0, 0, text, 0, 0)])
     return branches([(i, i + 8) for i in range(BASE + CODE, BASE + CODE + 4 * 14990, 4)])
 
 
@@ -99,27 +102,31 @@ def function_in_hole():
             struct.pack("<IIQQQQIIQQ", 15, SHT_STRTAB, 0, 0, at + len(table), len(text), 0, 0, 1, 0),
             struct.pack("<IIQQQQIIQQ", 23, SHT_STRTAB, 0, 0, at + len(table) + len(text), len(names), 0, 0, 1, 0)]
     head = b"\x7fELF\2\1\1" + bytes(9)
-    head += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, BASE + CODE, 64, at + len(table) + len(text) + len(names), 0, 64, 56, 1, 64, 5, 4)
+    head += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, BASE + CODE, 64, at + len(table) + len(text) + len(names), 0, 64,
+                        56, 1, 64, 5, 4)
     with open("program", "wb") as f:
         f.write(head + struct.pack("<IIQQQQQQ", 1, 5, 0, BASE, BASE, at, at, 0x1000))
         f.seek(at)
         f.write(table + text + names + b"".join(rows))
     places = [BASE + CODE + (i % 6 << 22) for i in range(300)]
-    return branches([(at + (1 << 22) - 64, then + 16 + i // 6) for i, (at, then) in enumerate(zip(places, places[1:]))], 8 << 22)
+    return branches([(at + (1 << 22) - 64, then + 16 + i // 6)
+                     for i, (at, then) in enumerate(zip(places, places[1:]))], 8 << 22)
 
 
 def many_blocks():
     """A function of 250,000 blocks, and 10,000 passages through nearly all of them."""
     n = 250000
     elf("program", [(".text", SHT_PROGBITS, SHF_CODE, BASE + CODE, b"\x74\0" * n + bytes(8192), 0, 0),
-                    (".symtab", SHT_SYMTAB, 0, 0, bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 1, BASE + CODE, 2 * n), 3, 24),
+                    (".symtab", SHT_SYMTAB, 0, 0,
+                     bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 1, BASE + CODE, 2 * n), 3, 24),
                     (".strtab", SHT_STRTAB, 0, 0, b"\0long\0", 0, 0)])
     return branches([(BASE + CODE + 2 * n - 100 - 2 * (i % 150), BASE + CODE + 2 * (i // 150)) for i in range(10000)])
 
 
 def branches(pairs, size=0x1000000):
     """-> a recipe: these (from, to) were taken one after the other, 30 in a sample."""
-    lines = [f'event "cycles:u" type=hardware config=0 period=1000 sample=IP|TID|TIME|BRANCH_STACK branch=ANY|USER ids=7\n',
+    lines = [f'event "cycles:u" type=hardware config=0 period=1000 sample=IP|TID|TIME|BRANCH_STACK branch=ANY|USER '
+             "ids=7\n",
              f'comm pid={PID} time=1 exec "program"\n', mapped("program", BASE, size)]
     for i in range(0, len(pairs), 30):
         entries = ",".join(f"{a:#x},{z:#x},0x2" for a, z in reversed(pairs[i:i + 30]))
@@ -130,7 +137,8 @@ def branches(pairs, size=0x1000000):
 def long_name_everywhere():
     """A function with a name of 600,000 letters, of which each instruction was hit."""
     elf("program", [(".text", SHT_PROGBITS, SHF_CODE, BASE + CODE, bytes(1 << 16), 0, 0),
-                    (".symtab", SHT_SYMTAB, 0, 0, bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 1, BASE + CODE, 1 << 16), 3, 24),
+                    (".symtab", SHT_SYMTAB, 0, 0,
+                     bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 1, BASE + CODE, 1 << 16), 3, 24),
                     (".strtab", SHT_STRTAB, 0, 0, b"\0" + b"n" * 600000 + b"\0", 0, 0)])
     return recording(mapped("program"), samples(*range(BASE + CODE, BASE + CODE + 10000)))
 
@@ -150,7 +158,8 @@ def perf_map(text, size=None):
     pathlib.Path(path).write_bytes(text)
     if size:
         os.truncate(path, size)
-    return recording(f'mmap2 pid={PID} time=2 start={BASE:#x} len=0x100000 prot=r|x flags=2 "//anon"\n', samples(BASE + CODE))
+    return recording(f'mmap2 pid={PID} time=2 start={BASE:#x} len=0x100000 prot=r|x flags=2 "//anon"\n',
+                     samples(BASE + CODE))
 
 
 def map_with_hole():
@@ -171,10 +180,13 @@ def unpacked():
 
 
 def print_formats():
-    """Tracepoints of which the printed form has an index from the record, a giant count, a giant width, and an end too soon."""
-    formats = (b'"%d", REC->list[REC->value]', b'"%s", __print_hex(REC->list, REC->value)', b'"%s", __print_hex(REC->list, 2000000000)',
+    """Tracepoints of which the printed form has an index from the record, a giant count, a giant width, and an end too
+    soon."""
+    formats = (b'"%d", REC->list[REC->value]', b'"%s", __print_hex(REC->list, REC->value)',
+               b'"%s", __print_hex(REC->list, 2000000000)',
                b'"%100000000lld", REC->value', b'"%d", sizeof(' + b"(" * 700, b'"%d", sizeof(')
-    fields = (("unsigned short common_type", 0, 2), ("unsigned char common_flags", 2, 1), ("unsigned char common_preempt_count", 3, 1),
+    fields = (("unsigned short common_type", 0, 2), ("unsigned char common_flags", 2, 1),
+              ("unsigned char common_preempt_count", 3, 1),
               ("int common_pid", 4, 4), ("unsigned int value", 8, 4), ("unsigned int list[2]", 12, 8))
     data = b"\x17\x08\x44tracing0.6\0\0\x08" + struct.pack("<I", 4096)
     data += b"header_page\0" + bytes(8) + b"header_event\0" + bytes(8) + struct.pack("<II", 0, 1) + b"hostile\0"
@@ -185,7 +197,8 @@ def print_formats():
         form += "".join(f"\tfield:{name};\toffset:{at};\tsize:{size};\tsigned:0;\n" for name, at, size in fields)
         form = form.encode() + b"\nprint fmt: " + text + b"\n"
         data += struct.pack("<Q", len(form)) + form
-        lines.append(f'event "hostile:event{i}" type=tracepoint config={400 + i} period=1 sample=TID|TIME|RAW|IDENTIFIER ids={7 + i}\n')
+        lines.append(f'event "hostile:event{i}" type=tracepoint config={400 + i} period=1 '
+                     f'sample=TID|TIME|RAW|IDENTIFIER ids={7 + i}\n')
     data += struct.pack("<IIQ", 0, 0, 0)
     lines.append(f'comm pid={PID} time=1 "program"\n')
     lines.append(f"record type=66 data={(struct.pack('<I', len(data)) + data + bytes(-len(data) % 8)).hex()}\n")
@@ -209,7 +222,8 @@ def split_dwarf(version, name):
     abbrev = b"\1" + bytes([tag, 0]) + b"".join(uleb(n) + uleb(form) for n, form in entries) + b"\0\0\0"
     unit = b"\1" + names + struct.pack("<QI", BASE + CODE, 0x1000) + (struct.pack("<Q", 1) if version == 4 else b"")
     unit = (struct.pack("<HIB", 4, 0, 8) if version == 4 else struct.pack("<HBBIQ", 5, 4, 8, 0, 1)) + unit
-    elf("program", [(".text", SHT_PROGBITS, SHF_CODE, BASE + CODE, bytes(4096), 0, 0), (".debug_abbrev", SHT_PROGBITS, 0, 0, abbrev, 0, 0),
+    elf("program", [(".text", SHT_PROGBITS, SHF_CODE, BASE + CODE, bytes(4096), 0, 0),
+                    (".debug_abbrev", SHT_PROGBITS, 0, 0, abbrev, 0, 0),
                     (".debug_info", SHT_PROGBITS, 0, 0, struct.pack("<I", len(unit)) + unit, 0, 0)])
     return recording(mapped("program"), samples(BASE + CODE, BASE + CODE + 64))
 
@@ -232,9 +246,11 @@ def alternate():
     """.gnu_debugaltlink leads to a FIFO."""
     fifo("shared.debug")
     abbrev = b"\1\x11\1\x11\1\x12\6\0\0" + b"\2\x2e\0\x03" + uleb(0x1f21) + b"\0\0\0"  # the name: DW_FORM_GNU_strp_alt
-    unit = struct.pack("<HIB", 4, 0, 8) + b"\1" + struct.pack("<QI", BASE + CODE, 0x1000) + b"\2" + struct.pack("<I", 0) + b"\0"
+    unit = (struct.pack("<HIB", 4, 0, 8) + b"\1" + struct.pack("<QI", BASE + CODE, 0x1000) + b"\2" +
+            struct.pack("<I", 0) + b"\0")
     link = os.getcwd().encode() + b"/shared.debug\0" + bytes(20)
-    elf("program", [(".text", SHT_PROGBITS, SHF_CODE, BASE + CODE, bytes(4096), 0, 0), (".debug_abbrev", SHT_PROGBITS, 0, 0, abbrev, 0, 0),
+    elf("program", [(".text", SHT_PROGBITS, SHF_CODE, BASE + CODE, bytes(4096), 0, 0),
+                    (".debug_abbrev", SHT_PROGBITS, 0, 0, abbrev, 0, 0),
                     (".debug_info", SHT_PROGBITS, 0, 0, struct.pack("<I", len(unit)) + unit, 0, 0),
                     (".gnu_debugaltlink", SHT_PROGBITS, 0, 0, link, 0, 0)])
     return recording(mapped("program"), samples(BASE + CODE))
@@ -260,15 +276,18 @@ def jitdump_is_device():
     if not os.path.lexists(name):
         os.symlink("/dev/zero", name)
     fifo(f"/tmp/perf-{PID}.map")
-    return recording(mapped(name, size=0x1000), f'mmap2 pid={PID} time=2 start=0x700000 len=0x1000 prot=r|x flags=2 "//anon"\n',
+    return recording(mapped(name, size=0x1000),
+                     f'mmap2 pid={PID} time=2 start=0x700000 len=0x1000 prot=r|x flags=2 "//anon"\n',
                      samples(BASE + 8, 0x700008))
 
 
 SPECIAL = (split_gnu, split_five, alternate, debug_link, program_is_fifo, jitdump_is_device)
 CODE_READ = (shared_endings, function_in_hole, many_blocks)
-KINDS = {f.__name__: f for f in (print_formats, many_aliases, long_names, long_name_everywhere, spellings, map_with_hole, map_of_one_name, unpacked, *CODE_READ, *SPECIAL)}
+KINDS = {f.__name__: f for f in (print_formats, many_aliases, long_names, long_name_everywhere, spellings,
+                                 map_with_hole, map_of_one_name, unpacked, *CODE_READ, *SPECIAL)}
 # What leads there.
-LINES, NAMES, PRINTED = ("report", "--sort", "symbol,srcline"), ("report", "--sort", "dso,sym"), ("script", "-F", "+trace,+srcline")
+LINES, NAMES, PRINTED = (("report", "--sort", "symbol,srcline"), ("report", "--sort", "dso,sym"),
+                         ("script", "-F", "+trace,+srcline"))
 
 
 FOR_BOLT, FOR_CLANG = (("export", "--to", to, "-o", "profile") for to in ("fdata", "autofdo"))

@@ -13,7 +13,8 @@ import sys
 import tempfile
 
 HARDWARE = """cpu-cycles cycles instructions cache-references cache-misses branch-instructions branches branch-misses
-bus-cycles ref-cycles stalled-cycles-frontend idle-cycles-frontend stalled-cycles-backend idle-cycles-backend""".split()
+bus-cycles ref-cycles stalled-cycles-frontend idle-cycles-frontend stalled-cycles-backend
+idle-cycles-backend""".split()
 SOFTWARE = """cpu-clock task-clock page-faults faults minor-faults major-faults context-switches cs cpu-migrations
 migrations alignment-faults emulation-faults dummy bpf-output cgroup-switches""".split()
 CACHE = """L1-dcache-load-misses L1-dcache-loads L1-dcache l1-d l1d-read L1-data-write-miss L1-dcache-prefetches
@@ -28,14 +29,16 @@ RAW = "r0 r3c r1a8:u r0x1a8 rffffffff:k rzz read 0:0 1:0 1:3:u 4:0x3c 3:0x10000 
 BREAKPOINTS = """mem:0 mem:0x1000 mem:0x1000:r mem:0x1000:w mem:0x1000:rw mem:0x1000:x mem:0x1000/1:w mem:0x1000/8:rw:u
 mem:0x1000:rw:k mem:4096:u mem:0x1000:rr mem:0x1000:q mem:""".split()
 PMU = """msr/tsc/ msr/tsc/u msr/tsc/kp tsc tsc:u TSC msr/event=tsc/ msr/event=0x01/ msr/r1/ msr/event/ msr/foo/
-msr/config=5,event=3/ msr/event=3,config=5/ msr/tsc,period=7/ msr/tsc,name=mine/ msr/config1=3,config2=4/ uprobe/retprobe/
-uprobe/retprobe=1,ref_ctr_offset=0x10/ uprobe/retprobe=2/ uprobe/config=1/ nosuch/x/ msr// msr/tsc""".split()
+msr/config=5,event=3/ msr/event=3,config=5/ msr/tsc,period=7/ msr/tsc,name=mine/ msr/config1=3,config2=4/
+uprobe/retprobe/ uprobe/retprobe=1,ref_ctr_offset=0x10/ uprobe/retprobe=2/ uprobe/config=1/ nosuch/x/ msr//
+msr/tsc""".split()
 TERMS = """cs/period=5/ cs/freq=50/ cs/name=foo/ cs/name=foo/u cs/period=5,name=foo/k cycles/period=999700/u
 cycles/config=1/ cycles/config1=2,config2=3/ cs/nosuch=1/ cs/period=x/ cs// cs//u cs/period=1,freq=7/
 r3c/name=x,period=9/ 1:0/period=3/ faults/time=0/ faults/call-graph=fp/ faults/no-inherit/ faults/max-stack=3/
 cs/period=0x10/ L1-dcache-loads/period=3/u faults/percore/ cs/time=2/""".split()
 TRACEPOINTS = """sched:sched_switch sched:sched_switch:u sched:sched_switch:kp sched:sched_swich nosuch:event
-sched:sched_switch/call-graph=fp/ sched:sched_process_exec:k syscalls:sys_enter_openat raw_syscalls:sys_enter:GH""".split()
+sched:sched_switch/call-graph=fp/ sched:sched_process_exec:k syscalls:sys_enter_openat
+raw_syscalls:sys_enter:GH""".split()
 GROUPS = """{cs,faults} {cs,faults}:S {cs:u,faults}:S {cs,faults}:k {cs:u,faults:k}:p {cs:G,faults}:u {cs,faults:D}
 {cs,faults}:D {cs,faults}:De mine{cs,faults} mine{cs:u,faults}:G cs,faults cs:u,faults:k {cs},faults {cs,faults},dummy
 {cs,faults}:S,{dummy,cpu-clock}:k {cs {cs,{faults}} cs,,faults {cs,faults}:z {cs:pp,faults}:pp sched:sched_switch,cs

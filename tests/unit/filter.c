@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --comm, --pid, --tid, --cpu and --time leave, and the counters of groups that samples read. */
+/* What --comm, --pid, --tid, --cpu, --time and the filters on code leave, and the counters of groups that samples
+ * read. */
 #include "attrib/filter.h"
 
 #include <setjmp.h>
@@ -54,6 +55,37 @@ static void test_made_up_names(void **state)
 	assert_string_equal(thread_made_up_name(31, buf), ":31");
 	assert_string_equal(thread_made_up_name(UINT32_MAX, buf), ":-1"); /* as perf shows it */
 	assert_string_equal(thread_made_up_name(1u << 31, buf), ":-2147483648");
+}
+
+static void test_places(void **state)
+{
+	static const char *const files[] = { "app", "/opt/lib.so" }, *const functions[] = { "run", "[app+0x1]" };
+	const struct dso app = { .path = "/opt/app", .short_name = "app" };
+	const struct dso lib = { .path = "/opt/lib.so", .short_name = "lib.so" };
+	const struct place_filter all = { 0 }, dsos = { .dsos = { files, 2 } }, hide = { .hide_unresolved = true };
+	const struct place_filter symbols = { .symbols = { functions, 2 } }, part = { .symbol_part = "un" };
+	const struct place_filter both = { .dsos = { files, 1 }, .symbols = { functions, 1 }, .symbol_part = "r" };
+
+	(void)state;
+	assert_false(place_filter_used(&all) || place_filter_names(&all) || place_filter_names(&dsos));
+	assert_true(place_filter_used(&dsos) && place_filter_used(&hide) && place_filter_used(&symbols));
+	assert_true(place_filter_used(&part) && place_filter_names(&part) && place_filter_names(&symbols));
+	assert_true(place_filter_keeps(&all, &app, false, NULL));
+	/* By name or by path. */
+	assert_true(place_filter_keeps(&dsos, &app, true, NULL) && place_filter_keeps(&dsos, &lib, false, NULL));
+	assert_false(place_filter_keeps(&(struct place_filter){ .dsos = { files, 1 } }, &lib, true, NULL));
+	assert_true(place_filter_keeps(&hide, &app, true, NULL));
+	assert_false(place_filter_keeps(&hide, &app, false, "[app+0x1]"));
+	/* Whole names, among them those that are made up; parts of names. */
+	assert_true(place_filter_keeps(&symbols, &lib, true, "run"));
+	assert_true(place_filter_keeps(&symbols, &app, false, "[app+0x1]"));
+	assert_false(place_filter_keeps(&symbols, &app, true, "runs") ||
+		     place_filter_keeps(&symbols, &app, false, NULL));
+	assert_true(place_filter_keeps(&part, &app, true, "runs"));
+	assert_false(place_filter_keeps(&part, &app, true, "rn") || place_filter_keeps(&part, &app, false, NULL));
+	assert_true(place_filter_keeps(&both, &app, true, "run"));
+	assert_false(place_filter_keeps(&both, &lib, true, "run") ||
+		     place_filter_keeps(&both, &app, true, "[app+0x1]"));
 }
 
 static void test_inside(void **state)
@@ -222,9 +254,9 @@ static void test_inherited(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_threads),	  cmocka_unit_test(test_made_up_names), cmocka_unit_test(test_inside),
-		cmocka_unit_test(test_check),	  cmocka_unit_test(test_used),		cmocka_unit_test(test_explode),
-		cmocka_unit_test(test_inherited),
+		cmocka_unit_test(test_threads), cmocka_unit_test(test_made_up_names), cmocka_unit_test(test_places),
+		cmocka_unit_test(test_inside),	cmocka_unit_test(test_check),	      cmocka_unit_test(test_used),
+		cmocka_unit_test(test_explode), cmocka_unit_test(test_inherited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

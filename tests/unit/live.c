@@ -209,7 +209,7 @@ static void choose(struct pipeline_opts *o, u32 n, const char *const *name)
 		o->nr_sort = 1;
 	}
 	if (n % 5 == 3)
-		o->rows.symbol_part = "app";
+		o->rows.places.symbol_part = "app";
 	if (n % 5 == 4)
 		o->no_chains = true;
 }

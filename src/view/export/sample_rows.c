@@ -107,6 +107,14 @@ void sample_rows_free(struct sample_rows *r)
 	free(r);
 }
 
+static bool place_kept(const struct sample_rows *r, u32 frame)
+{
+	const struct place_filter *f = r->opts.places;
+	const struct frame *of = frames_get(r->opts.frames, frame);
+
+	return !place_filter_used(f) || place_filter_keeps_code(f, r->opts.dsos, of->dso, of->sym, of->addr);
+}
+
 static bool is_kept(const struct sample_rows *r, const struct hit *h, const struct thread_view *t)
 {
 	const struct sample_filter *f = r->opts.filter;
@@ -150,14 +158,26 @@ void sample_rows_add(struct sample_rows *r, const struct hit *h)
 	u64 values[MAX_COLUMNS];
 	bool missing[MAX_COLUMNS];
 
-	if (!is_kept(r, h, a.t) || (r->opts.table == TABLE_MEMORY && !is_access(h)))
+	if (r->opts.table == TABLE_MEMORY && !is_access(h))
 		return;
-	a.frame = resolver_frame(r->resolver, a.t, h->cpumode, h->s.ip, false);
+	if (is_kept(r, h, a.t))
+		a.frame = resolver_frame(r->resolver, a.t, h->cpumode, h->s.ip, false);
+	else
+		a.frame = ID_NONE;
+	if (a.frame == ID_NONE || !place_kept(r, a.frame)) {
+		r->filtered++;
+		return;
+	}
 	for (u32 i = 0; i < r->nr_fixed; i++)
 		missing[i] = !r->fixed[i].value(r, &a, &values[i]);
 	take_window(r, h, values, missing);
 	row_writer_row(r->out, values, missing);
 	r->count++;
+}
+
+u64 sample_rows_filtered(const struct sample_rows *r)
+{
+	return r->filtered;
 }
 
 u64 sample_rows_count(const struct sample_rows *r)

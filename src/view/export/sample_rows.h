@@ -30,6 +30,7 @@ struct sample_rows_opts {
 	const struct evlist *events;
 	const struct deferred_chains *deferred;
 	const struct sample_filter *filter;
+	const struct place_filter *places;
 	const struct windows *windows; /* settled: SAMPLES has columns of their counters; NULL: it has not */
 	u64 samples;		       /* about so many will come */
 };
@@ -37,8 +38,10 @@ struct sample_rows_opts {
 struct sample_rows;
 
 struct sample_rows *sample_rows_new(const struct sample_rows_opts *opts);
-/* Writes the row of a hit, which has its full sample, if the filter keeps it and, in MEMORY, it is an access. */
+/* Writes the row of a hit, which has its full sample, if the filters keep it and, in MEMORY, it is an access. */
 void sample_rows_add(struct sample_rows *r, const struct hit *h);
+/* How many hits the filters left out, of those that would have a row. */
+u64 sample_rows_filtered(const struct sample_rows *r);
 /* The number of rows so far, and of distinct stacks. */
 u64 sample_rows_count(const struct sample_rows *r);
 u64 sample_rows_stacks(const struct sample_rows *r);

@@ -53,7 +53,7 @@ struct sample_rows {
 	struct map seen;   /* stack -> 0 */
 	VEC(char *) names; /* of counters of windows */
 	struct bytes text;
-	u64 count;
+	u64 count, filtered;
 };
 
 struct row_column {

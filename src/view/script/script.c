@@ -176,22 +176,15 @@ const struct thread_slot *script_thread(struct script_worker *w, u32 pid, u32 ti
 	return t;
 }
 
-/* --symbols and --dsos look at where the sample itself lies, not at its callers. */
 static bool place_passes(const struct script *s, const struct script_line *l)
 {
-	const struct script_opts *o = &s->opts;
-	const struct dso *dso;
+	const struct place_filter *f = &s->opts.places;
 	struct place p;
 
-	if (!o->symbols.n && !o->dsos.n)
+	if (!place_filter_used(f))
 		return true;
 	place_find(s->dsos, &l->thread->view, l->cpumode, l->sample->ip, &p);
-	dso = dsos_at(s->dsos, p.map ? p.dso : 0);
-	if (!name_list_holds(&o->dsos, dso->short_name) && !name_list_holds(&o->dsos, dso->path))
-		return false;
-	if (!o->symbols.n)
-		return true;
-	return p.map && p.sym != ID_NONE && name_list_holds(&o->symbols, dsos_symbol_name(s->dsos, p.dso, p.sym));
+	return place_filter_keeps_code(f, s->dsos, p.dso, p.map ? p.sym : ID_NONE, p.addr);
 }
 
 #define ALWAYS_SHOWN (PERF_SAMPLE_TID | PERF_SAMPLE_CPU | PERF_SAMPLE_TIME)

@@ -39,8 +39,8 @@ struct script_opts {
 	bool show_rounds, show_tasks, show_mmaps, show_switches, show_namespaces, show_lost, show_bpf, show_cgroups,
 		show_text_pokes;
 	struct sample_filter samples;
-	struct name_list dsos, symbols; /* of the place of the sample itself; none: all */
-	struct name_list stops;		/* symbols at which a shown chain ends */
+	struct place_filter places;
+	struct name_list stops; /* symbols at which a shown chain ends */
 };
 
 struct script {

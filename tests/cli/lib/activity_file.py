@@ -25,26 +25,29 @@ def text(words):
 
 
 def tracing_data():
-    common = [("unsigned short common_type", 0, 2), ("unsigned char common_flags", 2, 1), ("unsigned char common_preempt_count", 3, 1),
-              ("int common_pid", 4, 4)]
+    common = [("unsigned short common_type", 0, 2), ("unsigned char common_flags", 2, 1),
+              ("unsigned char common_preempt_count", 3, 1), ("int common_pid", 4, 4)]
     events = {
         "sched_switch": (SWITCH, [("char prev_comm[16]", 8, 16), ("pid_t prev_pid", 24, 4), ("int prev_prio", 28, 4),
-                                  ("long prev_state", 32, 8), ("char next_comm[16]", 40, 16), ("pid_t next_pid", 56, 4),
-                                  ("int next_prio", 60, 4)]),
-        "sched_waking": (WAKING, [("char comm[16]", 8, 16), ("pid_t pid", 24, 4), ("int prio", 28, 4), ("int target_cpu", 32, 4)]),
+                                  ("long prev_state", 32, 8), ("char next_comm[16]", 40, 16),
+                                  ("pid_t next_pid", 56, 4), ("int next_prio", 60, 4)]),
+        "sched_waking": (WAKING, [("char comm[16]", 8, 16), ("pid_t pid", 24, 4), ("int prio", 28, 4),
+                                  ("int target_cpu", 32, 4)]),
     }
     out = b"\x17\x08\x44tracing" + b"0.6\0" + struct.pack("<BBI", 0, 8, 4096)
     out += b"header_page\0" + struct.pack("<Q", 0) + b"header_event\0" + struct.pack("<QI", 0, 0)
     out += struct.pack("<I", 1) + b"sched\0" + struct.pack("<I", len(events))
     for name, (number, fields) in events.items():
-        lines = "".join(f"\tfield:{what};\toffset:{at};\tsize:{size};\tsigned:1;\n" for what, at, size in common + fields)
+        lines = "".join(f"\tfield:{what};\toffset:{at};\tsize:{size};\tsigned:1;\n"
+                        for what, at, size in common + fields)
         form = f'name: {name}\nID: {number}\nformat:\n{lines}\nprint fmt: "%d", REC->common_pid\n'.encode()
         out += struct.pack("<Q", len(form)) + form
     return out + struct.pack("<IIQ", 0, 0, 0)
 
 
 class Recording:
-    """Records are written in the order of the calls, so those of one CPU have to be in the order of time. Each thread is a process."""
+    """Records are written in the order of the calls, so those of one CPU have to be in the order of time. Each thread
+    is a process."""
     EVENTS = [  # kind, config, period, name
         (SOFTWARE, CPU_CLOCK, 1000, b"cpu-clock"),
         (TRACEPOINT, SWITCH, 1, b"sched:sched_switch"),
@@ -61,7 +64,8 @@ class Recording:
 
     def sample(self, event, tid, time, cpu, raw=b"", ip=0x1000):
         raw += b"\0" * (-(len(raw) + 4) % 8)
-        self.data += record(SAMPLE, struct.pack("<QQIIQIII", self.id(event, cpu), ip, tid, tid, time, cpu, 0, len(raw)) + raw)
+        fields = struct.pack("<QQIIQIII", self.id(event, cpu), ip, tid, tid, time, cpu, 0, len(raw))
+        self.data += record(SAMPLE, fields + raw)
 
     def clock(self, tid, time, cpu=0, ip=0x1000):
         self.sample(0, tid, time, cpu, ip=ip)
@@ -82,7 +86,8 @@ class Recording:
         return struct.pack("<IIQIIQ", tid, tid, time, cpu, 0, self.id(event, cpu))
 
     def comm(self, tid, name, time=1):
-        self.data += record(COMM, struct.pack("<II", tid, tid) + name.encode().ljust(16, b"\0") + self.trailer(tid, time, 0, 0))
+        self.data += record(COMM, struct.pack("<II", tid, tid) + name.encode().ljust(16, b"\0") +
+                            self.trailer(tid, time, 0, 0))
 
     def lost(self, number, time, cpu):
         """As the kernel says it, with the next record for which there is room."""
@@ -109,7 +114,8 @@ class Recording:
         at_attrs = 104 + sum(map(len, ids))
         at_data = at_attrs + len(attrs) * 128
         with open(path, "wb") as f:
-            f.write(b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 128, at_attrs, len(attrs) * 128, at_data, len(self.data), 0, 0))
+            f.write(b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 128, at_attrs, len(attrs) * 128, at_data,
+                                              len(self.data), 0, 0))
             f.write(struct.pack("<QQQQ", sum(1 << bit for bit in features), 0, 0, 0) + b"".join(ids))
             for i, a in enumerate(attrs):
                 f.write(a + struct.pack("<QQ", 104 + i * 8 * NR_CPUS, 8 * NR_CPUS))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Example programs of examples/activity that say when each of their threads worked for which span: recording them, and asking those
-that are HTTP servers."""
+"""Example programs of examples/activity that say when each of their threads worked for which span: recording them, and
+asking those that are HTTP servers."""
 import collections
 import concurrent.futures
 import http.client
@@ -16,7 +16,8 @@ def read_times(name, output):
     truth = collections.defaultdict(list)
     for line in output.splitlines():
         tid, begin, end, span, route = line.split()
-        truth[int(tid)].append((int(begin), int(end), "none" if span == "-" else span + (f" http.route={route}" if route != "-" else "")))
+        truth[int(tid)].append((int(begin), int(end),
+                                "none" if span == "-" else span + (f" http.route={route}" if route != "-" else "")))
     said = {what for spans in truth.values() for _, _, what in spans}
     if len(truth) < 2 or len(said) < 20:
         sys.exit(f"{name}: there is not enough to compare: {truth}")
@@ -31,14 +32,16 @@ def ask(request):
     """Asks the server at a port for the nth thing, in a trace of its own."""
     port, n = request
     connection = http.client.HTTPConnection("127.0.0.1", port)
-    connection.request("GET", ("/items", "/cart", "/search")[n % 3], headers={"traceparent": f"00-{n + 1:032x}-{1:016x}-01"})
+    connection.request("GET", ("/items", "/cart", "/search")[n % 3],
+                       headers={"traceparent": f"00-{n + 1:032x}-{1:016x}-01"})
     return connection.getresponse().read() == b"ok\n"
 
 
 def serve(name, *program, **options):
-    """Records the program, which takes the number of requests. -> what it says of its spans; each request's is to be in its client's
-    trace"""
-    with subprocess.Popen([*RECORD_TIMES, *program, str(REQUESTS)], stdout=subprocess.PIPE, text=True, **options) as server:
+    """Records the program, which takes the number of requests. -> what it says of its spans; each request's is to be
+    in its client's trace"""
+    with subprocess.Popen([*RECORD_TIMES, *program, str(REQUESTS)], stdout=subprocess.PIPE, text=True,
+                          **options) as server:
         said = server.stdout.readline()
         if not said.startswith("port "):
             sys.exit(f"{name}: exit status {server.wait()}, its first line is {said!r}")
@@ -47,7 +50,8 @@ def serve(name, *program, **options):
             with concurrent.futures.ThreadPoolExecutor(4) as clients:
                 good = list(clients.map(ask, [(port, n) for n in range(REQUESTS)]))
         except BaseException:
-            server.terminate()  # the recorder passes it on to the server, which waits for the requests that are missing
+            # The recorder passes it on to the server, which waits for the requests that are missing.
+            server.terminate()
             raise
         output = server.stdout.read()
     traces = sorted({line.split()[3].split("/")[0] for line in output.splitlines()} - {"-"})

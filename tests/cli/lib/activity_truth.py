@@ -55,12 +55,13 @@ def run(*words, **options):
 
 def samples(reticle, fields):
     """-> one dictionary for each sample of perf.data"""
-    return [json.loads(line) for line in run(reticle, "script", "--json", "-i", "perf.data", "--ns", "-F", fields).splitlines()]
+    return [json.loads(line) for line in run(reticle, "script", "--json", "-i", "perf.data", "--ns", "-F",
+                                             fields).splitlines()]
 
 
 class Tally:
-    """Counts what was right and what was missed. What is wrong ends the test. early_ones: the program does not wait until the
-    recorder has found it, so what comes before the first activity is not missed."""
+    """Counts what was right and what was missed. What is wrong ends the test. early_ones: the program does not wait
+    until the recorder has found it, so what comes before the first activity is not missed."""
 
     def __init__(self, name, early_ones=False):
         self.name, self.early_ones = name, early_ones

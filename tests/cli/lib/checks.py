@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that go on after one that fails, so that one run tells all: check("what is to be", is_so) ... sys.exit(check.failed)"""
+"""Checks that go on after one that fails, so that one run tells all: check("what is to be", is_so) ...
+sys.exit(check.failed)"""
 
 
 class Checks:

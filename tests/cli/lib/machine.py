@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine can do, asked without the program under test: one that is broken must fail its tests, not skip them.
+"""What this machine can do, asked without the program under test: one that is broken must fail its tests, not skip
+them.
 
 As a program: machine.py recording|tracepoints|sim; prints the reason and exits with 1 when it cannot."""
 import ctypes
@@ -21,7 +22,8 @@ def no_recording():
     number = OPEN.get(platform.machine())
     if number is None:
         return f"perf_event_open is not known on {platform.machine()}"
-    attr = struct.pack("IIQQQQQ", SOFTWARE, ATTR_SIZE, CPU_CLOCK, 1000000, 0, 0, EXCLUDE_KERNEL | EXCLUDE_HV).ljust(ATTR_SIZE, b"\0")
+    attr = struct.pack("IIQQQQQ", SOFTWARE, ATTR_SIZE, CPU_CLOCK, 1000000, 0, 0,
+                       EXCLUDE_KERNEL | EXCLUDE_HV).ljust(ATTR_SIZE, b"\0")
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.syscall(number, ctypes.c_char_p(attr), 0, -1, -1, 0)
     if fd < 0:
@@ -72,7 +74,8 @@ def no_sim():
     qemu = shutil.which(f"qemu-{platform.machine()}")
     if not qemu:
         return f"qemu-{platform.machine()} is not installed"
-    if "-plugin" not in subprocess.run([qemu, "-help"], capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout:
+    if "-plugin" not in subprocess.run([qemu, "-help"], capture_output=True, text=True,
+                                       stdin=subprocess.DEVNULL).stdout:
         return f"{qemu} takes no plugins"
     return None if plugin() else "the virtual PMU's plugin was not built"
 

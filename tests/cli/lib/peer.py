@@ -14,7 +14,8 @@ def skip(why):
 def run(*words, **more):
     """Without standard input and, unless env= says more, colours; its output as text."""
     more.setdefault("env", {**os.environ, "NO_COLOR": "1"})
-    return subprocess.run(words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=120, **more)
+    return subprocess.run(words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                          timeout=120, **more)
 
 
 def need_perf(compared):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of pprof and OTLP, as readers that are not ours have decoded them, with everything that numbers stand for in its place
-and all that the formats ask for checked."""
+"""Profiles of pprof and OTLP, as readers that are not ours have decoded them, with everything that numbers stand for
+in its place and all that the formats ask for checked."""
 import collections
 
 from lib.readers import ask
@@ -37,11 +37,12 @@ class Pprof:
             return dict(zip(ids, raw[name]))
 
         functions = {i: (text(f["name"]), text(f["filename"])) for i, f in table("function").items()}
-        mappings = {i: (number(m["memoryStart"]), number(m["memoryLimit"]), number(m["fileOffset"]), text(m["filename"]),
-                        text(m["buildId"])) for i, m in table("mapping").items()}
-        self.flags = {text(m["filename"]): [m[f] for f in ("hasFunctions", "hasFilenames", "hasLineNumbers", "hasInlineFrames")]
-                      for m in raw["mapping"]}
-        locations = {i: frame(number(x["address"]), mappings[number(x["mappingId"])] if number(x["mappingId"]) else None,
+        mappings = {i: (number(m["memoryStart"]), number(m["memoryLimit"]), number(m["fileOffset"]),
+                        text(m["filename"]), text(m["buildId"])) for i, m in table("mapping").items()}
+        flags = "hasFunctions", "hasFilenames", "hasLineNumbers", "hasInlineFrames"
+        self.flags = {text(m["filename"]): [m[f] for f in flags] for m in raw["mapping"]}
+        locations = {i: frame(number(x["address"]),
+                              mappings[number(x["mappingId"])] if number(x["mappingId"]) else None,
                               tuple((*functions[number(n["functionId"])], number(n["line"])) for n in x["line"]))
                      for i, x in table("location").items()}
         self.nr_mappings, self.nr_locations = collections.Counter(m[3] for m in mappings.values()), len(locations)
@@ -59,7 +60,8 @@ class Pprof:
             assert len(values) == len(self.types)
             labels = [(text(x["key"]), text(x["str"]) if number(x["str"]) else number(x["num"])) for x in s["label"]]
             assert len(dict(labels)) == len(labels), labels
-            self.samples.append(Sample(tuple(locations[number(i)] for i in s["locationId"]), values, dict(labels), None))
+            self.samples.append(Sample(tuple(locations[number(i)] for i in s["locationId"]), values,
+                                       dict(labels), None))
 
     def totals(self):
         return {t: sum(s.values[i] for s in self.samples) for i, t in enumerate(self.types)}
@@ -76,7 +78,8 @@ class Otlp:
         d = self.dictionary = raw["dictionary"]
         strings = d["string_table"]
         assert strings[0] == ""
-        for name, first in (("mapping_table", 0), ("location_table", 0), ("function_table", 0), ("stack_table", 0), ("attribute_table", 0)):
+        for name, first in (("mapping_table", 0), ("location_table", 0), ("function_table", 0), ("stack_table", 0),
+                            ("attribute_table", 0)):
             assert not any(v for v in d[name][first].values() if v not in ("0", "")), (name, d[name][first])
         assert d["link_table"][0] == {"trace_id": "00" * 16, "span_id": "00" * 8}
         for name, table in d.items():
@@ -91,17 +94,21 @@ class Otlp:
             return dict(pairs)
 
         functions = [(self.text(f["name_strindex"]), self.text(f["filename_strindex"])) for f in d["function_table"]]
-        mappings = [(number(m["memory_start"]), number(m["memory_limit"]), number(m["file_offset"]), self.text(m["filename_strindex"]),
-                     of_attributes(m["attribute_indices"]).get("process.executable.build_id.gnu", "")) for m in d["mapping_table"]]
+        mappings = [(number(m["memory_start"]), number(m["memory_limit"]), number(m["file_offset"]),
+                     self.text(m["filename_strindex"]),
+                     of_attributes(m["attribute_indices"]).get("process.executable.build_id.gnu", ""))
+                    for m in d["mapping_table"]]
         self.frame_types = collections.Counter()
         locations = [None]
         for x in d["location_table"][1:]:
-            lines = tuple((*functions[self.use("function_table", n["function_index"])], number(n["line"])) for n in x["lines"])
+            lines = tuple((*functions[self.use("function_table", n["function_index"])], number(n["line"]))
+                          for n in x["lines"])
             mapping = self.use("mapping_table", x["mapping_index"])
             locations.append(frame(number(x["address"]), mappings[mapping] if mapping else None, lines))
             self.frame_types[of_attributes(x["attribute_indices"])["profile.frame.type"]] += 1
         self.nr_mappings, self.nr_locations = collections.Counter(m[3] for m in mappings), len(locations) - 1
-        stacks = [tuple(locations[self.use("location_table", i)] for i in s["location_indices"]) for s in d["stack_table"]]
+        stacks = [tuple(locations[self.use("location_table", i)] for i in s["location_indices"])
+                  for s in d["stack_table"]]
         self.profiles = [p for r in raw["resource_profiles"] for p in self.of_resource(r, stacks, of_attributes)]
         for name, used in self.used.items():
             assert used == set(range(len(d[name]))), f"{name} has elements that nothing refers to"
@@ -131,17 +138,19 @@ class Otlp:
             for raw in scope["profiles"]:
                 p = OtlpProfile()
                 p.resource, p.id = about, raw["profile_id"]
-                p.type, p.period = self.type(raw["sample_type"]), (*self.type(raw["period_type"]), number(raw["period"]))
+                p.type, p.period = (self.type(raw["sample_type"]),
+                                    (*self.type(raw["period_type"]), number(raw["period"])))
                 p.time, p.duration = number(raw["time_unix_nano"]), number(raw["duration_nano"])
                 p.labels = of_attributes(raw["attribute_indices"])
                 p.samples = []
                 for s in raw["samples"]:
                     link = self.dictionary["link_table"][self.use("link_table", s["link_index"])]
                     assert len(s["values"]) == 1 and not s["timestamps_unix_nano"]
-                    p.samples.append(Sample(stacks[self.use("stack_table", s["stack_index"])], [number(s["values"][0])],
-                                            of_attributes(s["attribute_indices"]),
+                    p.samples.append(Sample(stacks[self.use("stack_table", s["stack_index"])],
+                                            [number(s["values"][0])], of_attributes(s["attribute_indices"]),
                                             (link["trace_id"], link["span_id"]) if s["link_index"] else None))
-                same = [(s["stack_index"], tuple(sorted(s["attribute_indices"])), s["link_index"]) for s in raw["samples"]]
+                same = [(s["stack_index"], tuple(sorted(s["attribute_indices"])), s["link_index"])
+                        for s in raw["samples"]]
                 assert len(set(same)) == len(same), "samples that differ in nothing but values"
                 yield p
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of Parquet (DuckDB, hyparquet), pprof and OTLP that are not ours, which tests/readers/install has installed."""
+"""Readers of Parquet (DuckDB, hyparquet), pprof and OTLP that are not ours, which tests/readers/install has
+installed."""
 import json
 import os
 import pathlib
@@ -18,8 +19,8 @@ def need_readers():
 
 def ask(*asked, script="read.js"):
     """Each one {"file": PATH} or {"sql": TEXT}. -> for each, its rows as lists; whole numbers are texts"""
-    r = subprocess.run(["node", "--preserve-symlinks", "--preserve-symlinks-main", PLACE / script], input=json.dumps(asked),
-                       capture_output=True, text=True)
+    r = subprocess.run(["node", "--preserve-symlinks", "--preserve-symlinks-main", PLACE / script],
+                       input=json.dumps(asked), capture_output=True, text=True)
     assert r.returncode == 0, r.stderr
     answers = [json.loads(line) for line in r.stdout.splitlines()]
     assert len(answers) == len(asked)

@@ -50,7 +50,8 @@ class Operation:
         if self.context is not None:
             out += b"\x64" + struct.pack("<I", self.context)
         out += b"\x99" + struct.pack("<H", self.latency[1]) + b"\x98" + struct.pack("<H", self.latency[0])
-        out += (b"\x52" + struct.pack("<H", self.events)) if self.events < 65536 else (b"\x62" + struct.pack("<I", self.events))
+        out += ((b"\x52" + struct.pack("<H", self.events)) if self.events < 65536
+                else (b"\x62" + struct.pack("<I", self.events)))
         out += bytes([{self.BRANCH: 0x4A, self.OTHER: 0x48}.get(self.kind, 0x49), self.operation])
         if self.kind == self.BRANCH:
             out += b"\xb1" + struct.pack("<Q", self.target & mask | top)
@@ -80,7 +81,8 @@ class Recording:
         self.last, self.cpuid, self.activities = 0, cpuid, False
 
     def thread(self, pid, tid, name, time=1):
-        self.data += record(COMM, struct.pack("<II", pid, tid) + name.encode().ljust(16, b"\0") + trailer(pid, tid, time, 0))
+        self.data += record(COMM, struct.pack("<II", pid, tid) + name.encode().ljust(16, b"\0") +
+                            trailer(pid, tid, time, 0))
         if pid == tid:
             where = struct.pack("<IIQQQIIQQII", pid, tid, BASE, LENGTH, 0, 8, 1, 99, 0, 5, 2)
             self.data += record(MMAP2, where + b"/nowhere/program\0".ljust(24, b"\0") + trailer(pid, tid, time + 1, 0))
@@ -88,14 +90,17 @@ class Recording:
     def switch(self, cpu, before, after, time):
         """From one process to another."""
         out = 1 << 13
-        self.data += record(SWITCH_CPU_WIDE, struct.pack("<II", after, after) + trailer(before, before, time, cpu), out)
+        self.data += record(SWITCH_CPU_WIDE, struct.pack("<II", after, after) + trailer(before, before, time, cpu),
+                            out)
         self.data += record(SWITCH_CPU_WIDE, struct.pack("<II", before, before) + trailer(after, after, time, cpu), 0)
 
     def buffer(self, cpu, tid, payload, offset=0, flags=0):
         payload += b"\0" * (-len(payload) % 8)
         self.last += 1
-        self.data += record(AUX, struct.pack("<QQQ", offset, len(payload), flags) + trailer(0, 0, self.last, cpu, SPE_ID), 0)
-        self.data += record(AUXTRACE, struct.pack("<QQQIIII", len(payload), offset, 0, cpu, tid & 0xFFFFFFFF, cpu, 0), 0) + payload
+        self.data += record(AUX, struct.pack("<QQQ", offset, len(payload), flags) +
+                            trailer(0, 0, self.last, cpu, SPE_ID), 0)
+        self.data += (record(AUXTRACE, struct.pack("<QQQIIII", len(payload), offset, 0, cpu, tid & 0xFFFFFFFF, cpu, 0),
+                             0) + payload)
 
     def works_for(self, tid, span, time):
         """Of reticle record --activity: the thread works for this span from then on."""
@@ -108,14 +113,17 @@ class Recording:
         events = [(PMU, 1, fields, SPE_ID, b"spe"), (1, 9, fields, DUMMY_ID, b"dummy")]
         if self.activities:
             events.append((1, BPF_OUTPUT, IP | TID | TIME | CPU | RAW | IDENTIFIER, ACTIVITY_ID, b"activity"))
-        attrs = [struct.pack("<IIQQQQQ", kind, 112, config, 1, of, 0, SAMPLE_ID_ALL).ljust(112, b"\0") for kind, config, of, _, _ in events]
+        attrs = [struct.pack("<IIQQQQQ", kind, 112, config, 1, of, 0, SAMPLE_ID_ALL).ljust(112, b"\0")
+                 for kind, config, of, _, _ in events]
         ids = struct.pack(f"<{len(events)}Q", *(e[3] for e in events))
         at_ids, at_attrs = 104, 104 + len(ids)
         at_data = at_attrs + len(events) * 128
         end = record(EXIT, struct.pack("<IIIIQ", 1, 1, 1, 1, 2**62) + trailer(1, 1, 2**62, 0)) + record(68, b"", 0)
         with open(path, "wb") as f:
-            f.write(b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 128, at_attrs, len(events) * 128, at_data, len(self.data + end), 0, 0))
-            f.write(struct.pack("<QQQQ", (1 << CPUID if self.cpuid else 0) | self.activities << EVENT_DESC, 0, 0, 0) + ids)
+            f.write(b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 128, at_attrs, len(events) * 128, at_data,
+                                              len(self.data + end), 0, 0))
+            f.write(struct.pack("<QQQQ", (1 << CPUID if self.cpuid else 0) | self.activities << EVENT_DESC, 0, 0, 0) +
+                    ids)
             for i, a in enumerate(attrs):
                 f.write(a + struct.pack("<QQ", at_ids + 8 * i, 8))
             f.write(self.data + end)
@@ -145,7 +153,8 @@ def operations(rng, count, time, **more):
             o.events |= rng.choice([0, L1_ACCESS, L1_ACCESS | L1_REFILL, L1_ACCESS | L1_REFILL | LLC_ACCESS,
                                     L1_ACCESS | L1_REFILL | LLC_ACCESS | LLC_REFILL | REMOTE])
             o.events |= rng.choice([0, TLB_ACCESS, TLB_ACCESS | TLB_WALK])
-            o.address = rng.choice([0x7F0000000000 + 8 * rng.randrange(1 << 20), 0xFFFF000070D00000 + rng.randrange(1 << 16)])
+            o.address = rng.choice([0x7F0000000000 + 8 * rng.randrange(1 << 20),
+                                    0xFFFF000070D00000 + rng.randrange(1 << 16)])
             o.physical = rng.choice([None, rng.randrange(1 << 40)])
             o.source = rng.choice([None, 0, 8, 9, 10, 11, 12, 13, 14]) if kind == Operation.LOAD else None
         elif kind == Operation.BRANCH:
@@ -162,7 +171,8 @@ def payload(ops):
 def two_cpus(path, cpuid=None):
     """Operations of two CPUs, and when the second one goes from process 20 to 10.
 
-    One CPU's times are even and the other's odd: for equal times perf's order is that of a heap, which nobody promises.
+    One CPU's times are even and the other's odd: for equal times perf's order is that of a heap, which nobody
+    promises.
     """
     rng = random.Random(11)
     cpus = [operations(rng, 4000, 1000), operations(rng, 4000, 501)]
