@@ -102,9 +102,14 @@ bool spe_counts(const struct spe_record *r, enum spe_event event)
 	}
 }
 
-u64 spe_event_bits(enum spe_event event)
+struct spe_wanted spe_wanted(const struct spe *s)
 {
-	return rows[event].events;
+	struct spe_wanted w = { .accesses = s->of[SPE_EVENT_MEMORY] != ID_NONE,
+				.all = s->of[SPE_EVENT_INSTRUCTIONS] != ID_NONE };
+
+	for (u32 i = 0; i < SPE_NR_EVENTS; i++)
+		w.events |= s->of[i] == ID_NONE ? 0 : rows[i].events;
+	return w;
 }
 
 void spe_thread(const struct spe *s, const struct aux_buffer *b, u64 time, u32 *pid, u32 *tid)

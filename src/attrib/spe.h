@@ -7,7 +7,7 @@
 #define ATTRIB_SPE_H
 
 #include "attrib/hit.h"
-#include "codec/spe.h"
+#include "codec/spe_reader.h"
 #include "state/aux.h"
 
 enum spe_event {
@@ -63,8 +63,8 @@ void spe_hit_of(const struct spe_operation *o, u64 offset, const struct sample_c
 		struct sample *full);
 /* Who ran on that CPU then, for data that do not say it themselves. */
 void spe_thread(const struct spe *s, const struct aux_buffer *b, u64 time, u32 *pid, u32 *tid);
-/* The bits of an operation's events that make it a sample of this event; 0: other things decide. */
-u64 spe_event_bits(enum spe_event event);
+/* The operations that are samples of any event. */
+struct spe_wanted spe_wanted(const struct spe *s);
 /* Is the operation a sample of this event? */
 bool spe_counts(const struct spe_record *r, enum spe_event event);
 

@@ -63,6 +63,22 @@ static void take_packet(struct spe_record *r, const struct spe_packet *p)
 	}
 }
 
+static bool is_wanted(const struct spe_wanted *w, const struct spe_shape *s, const u8 *p)
+{
+	bool accesses = s->has & SPE_HAS(SPE_OPERATION) && s->operation_class == SPE_LOAD_STORE;
+
+	return w->all || (accesses && w->accesses) || spe_shape_payload(s, SPE_FIELD_EVENTS, p) & w->events;
+}
+
+static void pass_over(struct spe_reader *r, const struct spe_shape *s, const u8 *p)
+{
+	if (s->has & SPE_HAS(SPE_TIMESTAMP)) {
+		r->ticks = spe_shape_payload(s, SPE_FIELD_TIME, p);
+		r->has_ticks = true;
+	}
+	r->passed++;
+}
+
 bool spe_next(struct spe_reader *r, struct spe_record *out)
 {
 	const u8 *data = r->data;
@@ -71,10 +87,16 @@ bool spe_next(struct spe_reader *r, struct spe_record *out)
 	struct spe_packet p;
 	bool broken = false;
 
+	r->has_ticks = false;
 	*out = (struct spe_record){ .at = at };
 	while (at < len) {
 		if (r->shapes && !out->has && !broken &&
 		    (shape = spe_shape_of(r->shapes, data + at, len - at, r->spare))) {
+			if (r->wanted && !is_wanted(r->wanted, shape, data + at)) {
+				pass_over(r, shape, data + at);
+				at += shape->size;
+				continue;
+			}
 			spe_shape_read(shape, data + at, out);
 			out->at = at;
 			out->end = r->at = at + shape->size;

@@ -137,6 +137,7 @@ static u64 wanted_bits(const struct equal_operations *q, const struct spe_shape 
 
 static void use_shape(struct equal_operations *q, const struct feed *f, const struct spe_shape *s)
 {
+	struct spe_wanted wanted = spe_wanted(f->spe);
 	struct shape_use *u = &q->uses[q->nr_uses++];
 	u8 mask[8 * WORDS] = { 0 };
 	bool accesses = s->has & SPE_HAS(SPE_OPERATION) && s->operation_class == SPE_LOAD_STORE;
@@ -146,10 +147,8 @@ static void use_shape(struct equal_operations *q, const struct feed *f, const st
 	u->counted = s->words <= WORDS;
 	if (!u->counted)
 		return;
-	for (u32 i = 0; i < SPE_NR_EVENTS; i++)
-		u->events |= f->spe->of[i] == ID_NONE ? 0 : spe_event_bits(i);
-	u->always =
-		f->spe->of[SPE_EVENT_INSTRUCTIONS] != ID_NONE || (accesses && f->spe->of[SPE_EVENT_MEMORY] != ID_NONE);
+	u->events = wanted.events;
+	u->always = wanted.all || (accesses && wanted.accesses);
 	for (u32 field = 0; field < SPE_NR_FIELDS; field++)
 		for (u64 left = wanted_bits(q, s, field), at = s->at[field]; left; left >>= 8)
 			mask[at++] |= (u8)left;

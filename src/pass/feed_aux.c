@@ -44,23 +44,29 @@ static void hand_on(const struct feed *f, const struct aux_buffer *b, const stru
 void feed_aux(struct feed *f, const struct source_record *at, hit_fn take, void *ctx)
 {
 	const struct aux_buffer *b = aux_buffer_at(f->spe->aux, (u64)(at->payload - f->src->data));
+	struct spe_wanted wanted;
 	struct spe_record r;
 	struct spe_reader reader;
 	u64 time;
 
 	if (!b)
 		return;
+	wanted = spe_wanted(f->spe);
 	reader = reader_over(f->src, b);
 	reader.shapes = &f->shapes;
+	reader.wanted = &wanted;
 	time = b->clock;
 	for (;;) {
 		if (f->equal)
 			f->aux.operations += equal_operations_take(f->equal, f, b, &reader, &time, take, ctx);
 		if (!spe_next(&reader, &r))
 			break;
+		if (reader.has_ticks && f->spe->aux->has_conversion)
+			time = aux_time(f->spe->aux, reader.ticks);
 		hand_on(f, b, &r, &time, take, ctx);
 		f->aux.operations++;
 	}
+	f->aux.operations += reader.passed;
 	f->aux.broken += reader.broken;
 	f->aux.bad_bytes += reader.bad_bytes;
 	f->aux.unknown_packets += reader.unknown;
