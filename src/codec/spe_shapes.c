@@ -108,6 +108,7 @@ void spe_shape_read(const struct spe_shape *s, const u8 *p, struct spe_record *o
 {
 	u8 level;
 
+	memset(out->unused, 0, sizeof(out->unused));
 	out->has = s->has;
 	out->time = spe_shape_payload(s, SPE_FIELD_TIME, p);
 	out->pc = spe_code_address(spe_shape_payload(s, SPE_FIELD_PC, p), &out->level);

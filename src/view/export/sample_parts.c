@@ -10,6 +10,7 @@
 #include "codec/data_src.h"
 #include "view/export/sample_rows_impl.h"
 
+/* Fills words of a zeroed key. */
 typedef void key_fn(struct sample_rows *r, const struct asked *a, u64 *key);
 
 static u64 two(u32 high, u32 low)
@@ -92,18 +93,13 @@ static void access_key(struct sample_rows *r, const struct asked *a, u64 *key)
 
 static void stack_key(struct sample_rows *r, const struct asked *a, u64 *key)
 {
-	key[0] = key[1] = 0;
 	key[1] = row_stack(r, a, &key[0]);
 }
 
-/* How many words; 0: what is of one row is of no other. */
-static const struct part_key {
-	u32 words;
-	key_fn *find;
-} part_keys[NR_ROW_PARTS] = {
-	[PART_THREAD] = { 4, thread_key }, [PART_PERIOD] = { 2, period_key },	[PART_CODE] = { 7, code_key },
-	[PART_DATUM] = { 8, datum_key },   [PART_LATENCY] = { 4, latency_key }, [PART_ACCESS] = { 3, access_key },
-	[PART_STACK] = { 2, stack_key },
+/* NULL: what is of one row is of no other. */
+static key_fn *const part_keys[NR_ROW_PARTS] = {
+	[PART_THREAD] = thread_key,   [PART_PERIOD] = period_key, [PART_CODE] = code_key,   [PART_DATUM] = datum_key,
+	[PART_LATENCY] = latency_key, [PART_ACCESS] = access_key, [PART_STACK] = stack_key,
 };
 
 void row_parts_new(struct sample_rows *r)
@@ -115,7 +111,7 @@ void row_parts_new(struct sample_rows *r)
 
 		if (part != before) {
 			r->parts[r->nr_parts++] = (struct part){ .part = (u8)part, .first = i };
-			if (part_keys[part].words)
+			if (part_keys[part])
 				r->parts[r->nr_parts - 1].slots =
 					mem_zalloc(sizeof(struct tuple_slot) << TUPLE_SLOTS_LOG);
 		}
@@ -147,21 +143,31 @@ static u32 make_tuple(struct sample_rows *r, u32 part, struct asked *a)
 	return row_writer_tuple(r->out, part, values, missing);
 }
 
+/* Products that do not wait for each other. What comes of equal hashes is only that values are looked for again. */
+static u32 slot_of(const u64 *key)
+{
+	static const u64 odd[TUPLE_KEY] = { 0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb,
+					    0xd6e8feb86659fd93, 0x8bb84b93962eacc9, 0x2d358dccaa6c78a5,
+					    0xa0761d6478bd642f, 0xe7037ed1a0b428db };
+	u64 hash = 0;
+
+	for (u32 i = 0; i < TUPLE_KEY; i++)
+		hash += key[i] * odd[i];
+	return (u32)(hash >> (64 - TUPLE_SLOTS_LOG));
+}
+
 static u32 find_tuple(struct sample_rows *r, u32 part, struct asked *a)
 {
-	const struct part_key *k = &part_keys[r->parts[part].part];
-	u64 key[TUPLE_KEY], hash = 0, other = 0;
+	u64 key[TUPLE_KEY] = { 0 }, other = 0;
 	struct tuple_slot *slot;
 
-	k->find(r, a, key);
-	for (u32 i = 0; i < k->words; i++)
-		hash = (hash ^ key[i]) * 0x9e3779b97f4a7c15u;
-	slot = &r->parts[part].slots[hash >> (64 - TUPLE_SLOTS_LOG)];
-	for (u32 i = 0; i < k->words; i++)
+	part_keys[r->parts[part].part](r, a, key);
+	slot = &r->parts[part].slots[slot_of(key)];
+	for (u32 i = 0; i < TUPLE_KEY; i++)
 		other |= key[i] ^ slot->key[i];
 	if (slot->round == r->round && !other)
 		return slot->tuple;
-	memcpy(slot->key, key, k->words * sizeof(*key));
+	memcpy(slot->key, key, sizeof(key));
 	slot->round = r->round;
 	return slot->tuple = make_tuple(r, part, a);
 }
