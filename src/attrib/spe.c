@@ -120,21 +120,20 @@ void spe_thread(const struct spe *s, const struct aux_buffer *b, u64 time, u32 *
 	*pid = aux_process(s->aux, *tid);
 }
 
+/* The fields that operations have; others stay 0. */
 static void whole_sample(const struct hit *h, const struct spe_record *r, u64 midr, struct sample *out)
 {
-	*out = (struct sample){
-		.has = SAMPLE_FIELDS,
-		.ip = h->s.ip,
-		.pid = h->s.pid,
-		.tid = h->s.tid,
-		.cpu = h->s.cpu,
-		.time = h->s.time,
-		.period = h->s.period,
-		.weight = r->latency[SPE_TOTAL],
-		.addr = r->operation_class == SPE_BRANCH ? r->target : r->virtual,
-		.phys_addr = r->physical,
-		.data_src = spe_data_src(r, midr),
-	};
+	out->has = SAMPLE_FIELDS;
+	out->ip = h->s.ip;
+	out->pid = h->s.pid;
+	out->tid = h->s.tid;
+	out->cpu = h->s.cpu;
+	out->time = h->s.time;
+	out->period = h->s.period;
+	out->weight = r->latency[SPE_TOTAL];
+	out->addr = r->operation_class == SPE_BRANCH ? r->target : r->virtual;
+	out->phys_addr = r->physical;
+	out->data_src = spe_data_src(r, midr);
 }
 
 u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before)

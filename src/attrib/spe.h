@@ -54,7 +54,8 @@ static inline u64 spe_times(const struct hit *h)
 /* The time of the operation in ns; before: the time of the previous operation, for those that have no time. */
 u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before);
 /* The operation as a hit, except for event, e and nth. o: its record is given; midr is filled in. *time: spe_time's
- * `before`, and its result. full: becomes its whole sample; or NULL. */
+ * `before`, and its result. full: becomes its whole sample; it is zeroed, or was that of another operation. Or NULL.
+ */
 void spe_hit(const struct spe *s, const struct aux_buffer *b, struct spe_operation *o, u64 *time, struct hit *h,
 	     struct sample *full);
 /* The part of it that comes after the thread was found; o: complete, h->s: cpu, pid, tid and time are there. offset:

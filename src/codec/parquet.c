@@ -72,11 +72,12 @@ struct part {
 
 /* One column, row by row, when its chunk is written. */
 struct unfolded {
-	VEC(u32) there;	   /* of an optional column: 0 or 1 for each row */
-	VEC(u32) indices;  /* of those values that are there, in the dictionary, if it has one, */
-	VEC(u64) values;   /* or these themselves */
-	u32 n;		   /* how many are there */
-	VEC(u32) index_of; /* of a tuple's value; ID_NONE: it has not been met */
+	bool mixed;	   /* some rows have a value, and others have not: */
+	VEC(u32) there;	   /* 1 or 0 for each row; else not filled */
+	u32 n;		   /* how many have one */
+	VEC(u32) indices;  /* of those values in the dictionary, if it has one, and more than one value; */
+	VEC(u64) values;   /* or these themselves, if there is no dictionary */
+	VEC(u32) index_of; /* of a tuple's value in the dictionary */
 };
 
 struct dictionary {
@@ -261,13 +262,16 @@ static void put_plain(const struct parquet *p, u32 kind, const u64 *v, u32 n, st
 				put_little(v[i], size, out);
 }
 
-static void put_levels(const u32 *there, u32 n, struct bytes *out)
+static void put_levels(const struct unfolded *u, u32 row, u32 n, struct bytes *out)
 {
 	size_t start = out->len;
 	u32 size;
 
 	put_little(0, 4, out);
-	rle_hybrid_put(there, n, 1, out);
+	if (u->mixed)
+		rle_hybrid_put(u->there.v + row, n, 1, out);
+	else
+		rle_hybrid_put_same(u->n != 0, n, 1, out);
 	size = (u32)(out->len - start - 4);
 	for (u32 i = 0; i < 4; i++)
 		out->p[start + i] = (u8)(size >> 8 * i);
@@ -286,24 +290,46 @@ static void add_value(struct parquet *p, bool text, u64 v)
 }
 
 /* Which rows have a value, and how many. */
-static void find_there(struct parquet *p, const struct parquet_column *what, const struct column *col)
+static void find_there(struct parquet *p, const struct column *col)
 {
-	const u32 *rows = p->parts[col->part].rows.v;
+	const struct part *part = &p->parts[col->part];
+	const u32 *rows = part->rows.v;
+	const bool *missing = col->missing.v;
 	struct unfolded *u = &p->unfolded;
+	u32 *there, absent = 0, nr = p->rows, n = 0;
 
-	u->n = p->rows;
-	u->there.n = 0;
-	if (!what->optional)
+	for (u32 i = 0; i < part->tuples; i++)
+		absent += missing[i];
+	u->n = absent ? 0 : nr;
+	u->mixed = absent && absent < part->tuples;
+	if (!u->mixed)
 		return;
-	vec_reserve(&u->there, p->rows);
-	u->there.n = p->rows;
-	u->n = 0;
-	for (u32 i = 0; i < p->rows; i++)
-		u->n += u->there.v[i] = !col->missing.v[rows[i]];
+	vec_reserve(&u->there, nr);
+	there = u->there.v;
+	for (u32 i = 0; i < nr; i++)
+		n += there[i] = !missing[rows[i]];
+	u->n = n;
 }
 
-/* The index of the value of a tuple that has not been met; ID_NONE: there are too many distinct values to gain by it.
- * last: the index of the value before it. */
+/* With the value of that number the trial ends. How many tuples there were before it; UINT32_MAX: there is no such
+ * value, or it is equal to the one before. */
+static u32 tuples_of_trial(const struct parquet *p, const struct column *col)
+{
+	const u32 *rows = p->parts[col->part].rows.v;
+	u32 n = 0, tuples = 0, before = 0;
+
+	for (u32 i = 0; i < p->rows && n <= TRIAL; i++) {
+		if (!col->missing.v[rows[i]]) {
+			if (n++ == TRIAL && col->values.v[rows[i]] != col->values.v[before])
+				return tuples;
+			before = rows[i];
+		}
+		tuples = MAX(tuples, rows[i] + 1);
+	}
+	return UINT32_MAX;
+}
+
+/* Adds the value if it is new; its index. last: that of the value before it. */
 static u32 index_value(struct parquet *p, u32 kind, u64 v, u32 last)
 {
 	struct dictionary *d = &p->dictionary;
@@ -314,89 +340,118 @@ static u32 index_value(struct parquet *p, u32 kind, u64 v, u32 last)
 	index = map_at(&d->at, v, next);
 	if (*index == next)
 		add_value(p, kind == PARQUET_TEXT, v);
-	return next >= DICTIONARY_MAX || d->bytes > DICTIONARY_BYTES ? ID_NONE : *index;
+	return *index;
 }
 
-/* Fills the dictionary and the indices. False: the column has too many distinct values to gain by it. */
+/* Fills the dictionary, and numbers the tuples' values. False: the column has too many distinct values to gain by
+ * it. */
 static bool make_dictionary(struct parquet *p, u32 kind, const struct column *col)
 {
-	const struct part *part = &p->parts[col->part];
+	u32 tuples = p->parts[col->part].tuples, last = 0, trial = UINT32_MAX;
 	struct dictionary *d = &p->dictionary;
 	struct unfolded *u = &p->unfolded;
-	u32 n = 0, last = 0;
 
 	map_free(&d->at);
 	d->values.n = 0;
 	d->bytes = 0;
 	if (kind == PARQUET_BOOL || !u->n)
 		return false;
-	vec_reserve(&u->indices, p->rows);
-	vec_reserve(&u->index_of, part->tuples);
-	memset(u->index_of.v, 0xff, part->tuples * sizeof(*u->index_of.v));
-	for (u32 i = 0; i < p->rows; i++) {
-		u32 tuple = part->rows.v[i], *index = &u->index_of.v[tuple], distinct = (u32)d->values.n;
-
-		if (col->missing.v[tuple])
-			continue;
-		if (*index == ID_NONE)
-			*index = index_value(p, kind, col->values.v[tuple], last);
-		if (*index == ID_NONE ||
-		    (n == TRIAL && kind != PARQUET_TEXT && *index != last && distinct > TRIAL / 4 * 3))
+	if (kind != PARQUET_TEXT && tuples > TRIAL / 4 * 3)
+		trial = tuples_of_trial(p, col);
+	vec_reserve(&u->index_of, tuples);
+	for (u32 i = 0; i < tuples; i++) {
+		if (i == trial && d->values.n > TRIAL / 4 * 3)
 			return false;
-		u->indices.v[n++] = last = *index;
+		if (!col->missing.v[i])
+			last = index_value(p, kind, col->values.v[i], last);
+		u->index_of.v[i] = last; /* of those without a value, nobody looks at it */
+		if (d->values.n > DICTIONARY_MAX || d->bytes > DICTIONARY_BYTES)
+			return false;
 	}
-	return true;
+	return trial != tuples || d->values.n <= TRIAL / 4 * 3;
 }
 
-static void find_values(struct parquet *p, const struct column *col)
+static void unfold_indices(struct parquet *p, const struct column *col)
 {
-	const struct part *part = &p->parts[col->part];
-	struct unfolded *u = &p->unfolded;
-	u32 n = 0;
+	const u32 *rows = p->parts[col->part].rows.v, *index_of = p->unfolded.index_of.v;
+	const u32 *there = p->unfolded.mixed ? p->unfolded.there.v : NULL;
+	u32 *out, nr = p->rows, n = 0;
 
-	vec_reserve(&u->values, p->rows);
-	for (u32 i = 0; i < p->rows; i++)
-		if (!col->missing.v[part->rows.v[i]])
-			u->values.v[n++] = col->values.v[part->rows.v[i]];
+	vec_reserve(&p->unfolded.indices, nr);
+	out = p->unfolded.indices.v;
+	for (u32 i = 0; i < nr; i++)
+		if (!there || there[i])
+			out[n++] = index_of[rows[i]];
 }
 
-/* How many rows from `row` on make a page; *values: how many values they have, from `value` on. */
-static u32 page_rows(const struct parquet *p, u32 kind, u32 row, u32 value, bool dictionary, u32 *values)
+static void unfold_values(struct parquet *p, const struct column *col)
+{
+	const u32 *rows = p->parts[col->part].rows.v, *there = p->unfolded.mixed ? p->unfolded.there.v : NULL;
+	const u64 *values = col->values.v;
+	u32 nr = p->rows, n = 0;
+	u64 *out;
+
+	vec_reserve(&p->unfolded.values, nr);
+	out = p->unfolded.values.v;
+	for (u32 i = 0; i < nr; i++)
+		if (!there || there[i])
+			out[n++] = values[rows[i]];
+}
+
+/* How many of these rows have a value. */
+static u32 count_there(const struct unfolded *u, u32 row, u32 n)
+{
+	u32 count = 0;
+
+	if (!u->mixed)
+		return u->n ? n : 0;
+	for (u32 i = row; i < row + n; i++)
+		count += u->there.v[i];
+	return count;
+}
+
+/* How many rows from `row` on make a page; value: the number of the first value in it. */
+static u32 page_rows(const struct parquet *p, u32 kind, u32 row, u32 value, bool dictionary)
 {
 	const struct unfolded *u = &p->unfolded;
-	bool limited = kind == PARQUET_TEXT && !dictionary;
-	u32 n = 0;
+	u32 n = 0, most = MIN(p->rows - row, PAGE_ROWS);
 	u64 bytes = 0;
 
-	*values = 0;
-	while (row + n < p->rows && n < PAGE_ROWS && bytes < PAGE_BYTES) {
-		bool there = !u->there.n || u->there.v[row + n];
-
-		if (limited && there)
-			bytes += text_size(p, u->values.v[value + *values]);
-		*values += there;
-		n++;
-	}
+	if (kind != PARQUET_TEXT || dictionary || !u->n)
+		return most;
+	for (; n < most && bytes < PAGE_BYTES; n++)
+		if (!u->mixed || u->there.v[row + n])
+			bytes += text_size(p, u->values.v[value++]);
 	return n;
 }
 
-static void put_data(struct parquet *p, u32 kind, bool dictionary, struct chunk *c)
+static void put_indices(const struct parquet *p, u32 value, u32 n, struct bytes *out)
+{
+	u32 distinct = (u32)p->dictionary.values.n, width = rle_hybrid_width(distinct - 1);
+
+	bytes_u8(out, (u8)width);
+	if (distinct > 1)
+		rle_hybrid_put(p->unfolded.indices.v + value, n, width, out);
+	else
+		rle_hybrid_put_same(0, n, width, out);
+}
+
+static void put_data(struct parquet *p, const struct parquet_column *what, bool dictionary, struct chunk *c)
 {
 	const struct unfolded *u = &p->unfolded;
-	u32 value = 0, width = dictionary ? rle_hybrid_width((u32)p->dictionary.values.n - 1) : 0, values;
+	u32 value = 0, values;
 
 	c->data = p->offset;
 	for (u32 row = 0, n; row < p->rows; row += n, value += values) {
-		n = page_rows(p, kind, row, value, dictionary, &values);
+		n = page_rows(p, what->kind, row, value, dictionary);
+		values = count_there(u, row, n);
 		p->page.len = 0;
-		if (u->there.n)
-			put_levels(u->there.v + row, n, &p->page);
-		if (dictionary) {
-			bytes_u8(&p->page, (u8)width);
-			rle_hybrid_put(u->indices.v + value, values, width, &p->page);
-		} else {
-			put_plain(p, kind, u->values.v + value, values, &p->page);
-		}
+		if (what->optional)
+			put_levels(u, row, n, &p->page);
+		if (dictionary)
+			put_indices(p, value, values, &p->page);
+		else
+			put_plain(p, what->kind, u->values.v + value, values, &p->page);
 		put_page(p, PAGE_DATA, n, dictionary ? ENCODING_RLE_DICTIONARY : ENCODING_PLAIN, c);
 	}
 }
@@ -436,9 +491,13 @@ static void put_chunk(struct parquet *p, const struct parquet_column *what, cons
 	bool dictionary;
 	u32 n;
 
-	find_there(p, what, col);
+	find_there(p, col);
 	c->missing = p->rows - p->unfolded.n;
 	dictionary = make_dictionary(p, what->kind, col);
+	if (dictionary && p->dictionary.values.n > 1)
+		unfold_indices(p, col);
+	else if (!dictionary && p->unfolded.n)
+		unfold_values(p, col);
 	if (dictionary) {
 		v = p->dictionary.values.v;
 		n = (u32)p->dictionary.values.n;
@@ -447,12 +506,11 @@ static void put_chunk(struct parquet *p, const struct parquet_column *what, cons
 		put_plain(p, what->kind, v, n, &p->page);
 		put_page(p, PAGE_DICTIONARY, n, ENCODING_PLAIN, c);
 	} else {
-		find_values(p, col);
 		v = p->unfolded.values.v;
 		n = p->unfolded.n;
 	}
 	find_range(p, what->kind, v, n, dictionary, c);
-	put_data(p, what->kind, dictionary, c);
+	put_data(p, what, dictionary, c);
 }
 
 /* A value as Statistics have it: PLAIN, but a text has no length. */

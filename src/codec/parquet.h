@@ -52,7 +52,8 @@ struct parquet *parquet_new(const struct parquet_opts *opts, struct bytes *out);
 /* A text for cells of any column, by which it is known until the end; equal texts have equal ids. */
 u32 parquet_text(struct parquet *p, const char *s, size_t n);
 /* A value for each column of the part, and whether it is missing, which only optional ones may be. Returns a number by
- * which the tuple is known until the group is full. */
+ * which the tuple is known until the group is full. Each is in a row of the group, and the first rows with them are in
+ * the order of their numbers. */
 u32 parquet_tuple(struct parquet *p, u32 part, const u64 *values, const bool *missing);
 /* A row of a tuple for each part. True: the group was full, and numbers of tuples are not valid any more. */
 bool parquet_row_of(struct parquet *p, const u32 *tuples);

@@ -27,6 +27,12 @@ static void put_run(u32 value, u32 n, u32 width, struct bytes *out)
 		bytes_u8(out, (u8)(value >> bits));
 }
 
+void rle_hybrid_put_same(u32 value, u32 n, u32 width, struct bytes *out)
+{
+	if (n)
+		put_run(value, n, width, out);
+}
+
 static void put_group(const u32 *v, u32 n, u32 width, struct bytes *out)
 {
 	u64 bits = 0;

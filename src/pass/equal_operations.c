@@ -229,6 +229,8 @@ static void hand_out(const struct equal_operations *q, const struct equal *e, co
 	struct sample full;
 	struct hit h;
 
+	if (to->f->full)
+		full = (struct sample){ 0 };
 	memcpy(bytes, e->words, sizeof(e->words));
 	spe_shape_read(&to->f->shapes.v[e->shape], bytes, &r);
 	spe_hit_of(&o, e->offset, &core, &h, to->f->full ? &full : NULL);

@@ -22,18 +22,18 @@ static bool is_sample(const struct feed *f, const struct spe_record *r)
 	return false;
 }
 
+/* full: as that of spe_hit. */
 static void hand_on(const struct feed *f, const struct aux_buffer *b, const struct spe_record *r, u64 *time,
-		    hit_fn take, void *ctx)
+		    struct sample *full, hit_fn take, void *ctx)
 {
 	struct spe_operation o = { .record = r };
-	struct sample full;
 	struct hit h;
 
 	if (!is_sample(f, r)) {
 		*time = spe_time(f->spe, r, *time);
 		return;
 	}
-	spe_hit(f->spe, b, &o, time, &h, f->full ? &full : NULL);
+	spe_hit(f->spe, b, &o, time, &h, f->full ? full : NULL);
 	if (!f->src->events.has_time)
 		h.clock = h.offset;
 	if (f->timelines)
@@ -47,6 +47,7 @@ void feed_aux(struct feed *f, const struct source_record *at, hit_fn take, void 
 	struct spe_wanted wanted;
 	struct spe_record r;
 	struct spe_reader reader;
+	struct sample full = { 0 };
 	u64 time;
 
 	if (!b)
@@ -63,7 +64,7 @@ void feed_aux(struct feed *f, const struct source_record *at, hit_fn take, void 
 			break;
 		if (reader.has_ticks && f->spe->aux->has_conversion)
 			time = aux_time(f->spe->aux, reader.ticks);
-		hand_on(f, b, &r, &time, take, ctx);
+		hand_on(f, b, &r, &time, &full, take, ctx);
 		f->aux.operations++;
 	}
 	f->aux.operations += reader.passed;
@@ -95,6 +96,7 @@ void feed_operation(struct feed *f, u64 time, u64 offset, hit_fn take, void *ctx
 {
 	const struct aux_buffer *b = aux_buffer_at(f->spe->aux, offset);
 	struct spe_reader reader;
+	struct sample full = { 0 };
 	struct spe_record r;
 
 	if (!b)
@@ -102,5 +104,5 @@ void feed_operation(struct feed *f, u64 time, u64 offset, hit_fn take, void *ctx
 	reader = reader_over(f->src, b);
 	reader.at = offset - b->at;
 	if (spe_next(&reader, &r))
-		hand_on(f, b, &r, &time, take, ctx);
+		hand_on(f, b, &r, &time, &full, take, ctx);
 }
