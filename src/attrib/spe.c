@@ -82,11 +82,14 @@ void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evl
 	struct attr a = { .type = aux->pmu_type, .sample_type = SAMPLE_FIELDS, .sample_period = 1 };
 
 	s->aux = aux;
+	s->nr_made = 0;
 	for (size_t i = 0; i < l->events.n; i++)
 		l->events.v[i].silent |= fills(aux, l->events.v[i].attr.type);
 	for (u32 i = 0; i < SPE_NR_EVENTS; i++) {
 		a.config = rows[i].events;
 		s->of[i] = events >> i & 1 ? evlist_add(l, &a, rows[i].name, NULL) : ID_NONE;
+		if (s->of[i] != ID_NONE)
+			s->made[s->nr_made++] = (u8)i;
 	}
 }
 

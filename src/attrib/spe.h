@@ -35,6 +35,8 @@ int spe_events_parse(const char *text, u32 *events, const struct notify *to);
 struct spe {
 	const struct aux *aux;
 	u32 of[SPE_NR_EVENTS]; /* index in the evlist; ID_NONE: not made */
+	u32 nr_made;
+	u8 made[SPE_NR_EVENTS]; /* the events that are, in order */
 };
 /* Adds events to a sealed list, whose records they do not change. */
 void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evlist *l);

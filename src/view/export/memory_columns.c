@@ -149,13 +149,13 @@ static bool row_data_dso(struct sample_rows *r, const struct asked *a, u64 *v)
 
 const struct row_column memory_columns[] = {
 	{ "time", PARQUET_S64, true, PART_TIME, row_time },
-	{ "event", PARQUET_TEXT, false, PART_THREAD, row_event },
-	{ "comm", PARQUET_TEXT, false, PART_THREAD, row_comm },
-	{ "pid", PARQUET_S32, true, PART_THREAD, row_pid },
-	{ "tid", PARQUET_S32, true, PART_THREAD, row_tid },
-	{ "cpu", PARQUET_S32, true, PART_THREAD, row_cpu },
-	{ "period", PARQUET_S64, false, PART_PERIOD, row_period },
-	{ "op", PARQUET_TEXT, true, PART_PERIOD, row_op },
+	{ "event", PARQUET_TEXT, false, PART_ACCESSOR, row_event },
+	{ "comm", PARQUET_TEXT, false, PART_ACCESSOR, row_comm },
+	{ "pid", PARQUET_S32, true, PART_ACCESSOR, row_pid },
+	{ "tid", PARQUET_S32, true, PART_ACCESSOR, row_tid },
+	{ "cpu", PARQUET_S32, true, PART_ACCESSOR, row_cpu },
+	{ "period", PARQUET_S64, false, PART_ACCESSOR, row_period },
+	{ "op", PARQUET_TEXT, true, PART_ACCESSOR, row_op },
 	{ "mode", PARQUET_TEXT, false, PART_CODE, row_mode },
 	{ "el", PARQUET_S32, true, PART_CODE, row_level },
 	{ "pc", PARQUET_U64, true, PART_CODE, row_ip },
@@ -176,6 +176,6 @@ const struct row_column memory_columns[] = {
 	{ "blocked", PARQUET_TEXT, true, PART_ACCESS, row_blocked },
 	{ "locked", PARQUET_BOOL, true, PART_ACCESS, row_locked },
 	{ "operation_events", PARQUET_TEXT, true, PART_ACCESS, row_flags },
-	{ "stack_id", PARQUET_S64, true, PART_STACK, row_stack },
+	{ "stack_id", PARQUET_S64, true, PART_ACCESS, row_stack },
 };
 const u32 nr_memory_columns = ARRAY_LEN(memory_columns);

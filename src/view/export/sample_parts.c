@@ -45,7 +45,13 @@ static void period_key(struct sample_rows *r, const struct asked *a, u64 *key)
 {
 	(void)r;
 	key[0] = a->h->s.period;
-	key[1] = data_src_known(DATA_SRC_OP, a->h->full->data_src);
+}
+
+static void accessor_key(struct sample_rows *r, const struct asked *a, u64 *key)
+{
+	thread_key(r, a, key);
+	period_key(r, a, key + 4);
+	key[5] = data_src_known(DATA_SRC_OP, a->h->full->data_src);
 }
 
 static void code_key(struct sample_rows *r, const struct asked *a, u64 *key)
@@ -83,23 +89,24 @@ static void latency_key(struct sample_rows *r, const struct asked *a, u64 *key)
 	key[3] = packets(a, bits);
 }
 
-static void access_key(struct sample_rows *r, const struct asked *a, u64 *key)
-{
-	(void)r;
-	key[0] = a->h->full->data_src;
-	key[1] = a->h->operation ? a->h->operation->record->events : 0;
-	key[2] = packets(a, 0);
-}
-
 static void stack_key(struct sample_rows *r, const struct asked *a, u64 *key)
 {
 	key[1] = row_stack(r, a, &key[0]);
 }
 
+static void access_key(struct sample_rows *r, const struct asked *a, u64 *key)
+{
+	key[0] = a->h->full->data_src;
+	key[1] = a->h->operation ? a->h->operation->record->events : 0;
+	key[2] = packets(a, 0);
+	stack_key(r, a, key + 3);
+}
+
 /* NULL: what is of one row is of no other. */
 static key_fn *const part_keys[NR_ROW_PARTS] = {
-	[PART_THREAD] = thread_key,   [PART_PERIOD] = period_key, [PART_CODE] = code_key,   [PART_DATUM] = datum_key,
-	[PART_LATENCY] = latency_key, [PART_ACCESS] = access_key, [PART_STACK] = stack_key,
+	[PART_THREAD] = thread_key,	[PART_PERIOD] = period_key,   [PART_CODE] = code_key,
+	[PART_DATUM] = datum_key,	[PART_LATENCY] = latency_key, [PART_ACCESS] = access_key,
+	[PART_ACCESSOR] = accessor_key, [PART_STACK] = stack_key,
 };
 
 void row_parts_new(struct sample_rows *r)

@@ -40,11 +40,12 @@ struct asked {
 enum row_part {
 	PART_TIME,
 	PART_THREAD,
-	PART_PERIOD, /* and, of an access, what it did */
+	PART_PERIOD, /* each sample of an event may have another one */
 	PART_CODE,
 	PART_DATUM,
 	PART_LATENCY,
-	PART_ACCESS, /* what it met */
+	PART_ACCESSOR, /* thread, period, and what the access did */
+	PART_ACCESS,   /* what it met, and its stack */
 	PART_STACK,
 	PART_WINDOW,
 	NR_ROW_PARTS
