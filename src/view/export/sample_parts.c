@@ -138,15 +138,17 @@ void row_parts_free(struct sample_rows *r)
 static u32 make_tuple(struct sample_rows *r, u32 part, struct asked *a)
 {
 	const struct part *p = &r->parts[part];
-	u64 values[MAX_COLUMNS] = { 0 };
+	u64 values[MAX_COLUMNS];
 	bool missing[MAX_COLUMNS];
 
 	if (p->part == PART_WINDOW)
 		row_window(r, a->h, values, missing);
 	if (p->part == PART_CODE)
 		a->frame = resolver_frame(r->resolver, a->t, a->h->cpumode, a->h->s.ip, false);
-	for (u32 i = p->first; i < MIN(p->end, r->nr_fixed); i++)
-		missing[i - p->first] = !r->fixed[i].value(r, a, &values[i - p->first]);
+	for (u32 i = p->first, at = 0; i < MIN(p->end, r->nr_fixed); i++, at++) {
+		values[at] = 0;
+		missing[at] = !r->fixed[i].value(r, a, &values[at]);
+	}
 	return row_writer_tuple(r->out, part, values, missing);
 }
 

@@ -128,8 +128,10 @@ void row_window(const struct sample_rows *r, const struct hit *h, u64 *values, b
 	const struct window *w = h->window;
 	const struct window_group *g;
 
-	for (u32 i = 0; i < r->nr_columns - r->nr_fixed; i++)
+	for (u32 i = 0; i < r->nr_columns - r->nr_fixed; i++) {
+		values[i] = 0;
 		missing[i] = true;
+	}
 	if (!w || w->fault != WINDOW_SOUND)
 		return;
 	g = &r->opts.windows->groups.v[w->group];
