@@ -64,12 +64,15 @@ struct met {
 	u64 hash;	  /* of words, owner and shape */
 };
 
+/* It is in two lines of the cache, as memory of tables begins within the first 24 bytes of one. */
 struct equal {
 	u64 n, first, last; /* times */
 	u64 offset;	    /* of the first */
 	u32 owner, shape;
 	u64 words[WORDS];
+	u64 unused[3];
 };
+_Static_assert(sizeof(struct equal) == 128, "two lines");
 
 struct equal_operations {
 	const struct procs *procs;
@@ -369,7 +372,7 @@ static void count(struct equal_operations *q, const struct met *m, const struct 
 		}
 		return;
 	}
-	new = (struct equal){ 1, m->time, m->time, m->offset, m->owner, m->shape, { 0 } };
+	new = (struct equal){ 1, m->time, m->time, m->offset, m->owner, m->shape, { 0 }, { 0 } };
 	memcpy(new.words, m->words, sizeof(new.words));
 	add(q, &new, m->hash, to);
 }
@@ -396,7 +399,7 @@ static void meet(struct equal_operations *q, struct met *m, const struct receive
 		const struct equal *e = &q->slots[set * WAYS + first_of(found)];
 
 		__builtin_prefetch(e, 1);
-		__builtin_prefetch((const char *)(e + 1) - 1);
+		__builtin_prefetch((const char *)e->unused - 1);
 	}
 	if (++q->nr_batch == BATCH)
 		finish_batch(q, to);
