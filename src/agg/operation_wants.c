@@ -91,9 +91,8 @@ bool operation_wants(const struct collector_opts *o, const struct spe *spe, stru
 		MEASURE_BIT(MEASURE_WEIGHTS) | MEASURE_BIT(MEASURE_OPERATIONS) | MEASURE_BIT(MEASURE_CPU_MODES);
 	bool wants = !(o->measuring.used & ~known) && !(o->filter && o->filter->times);
 
-	*out = (struct operation_wants){ .bits[SPE_FIELD_PC] = UINT64_MAX };
-	for (u32 i = 0; i < SPE_NR_EVENTS; i++)
-		out->bits[SPE_FIELD_EVENTS] |= spe->of[i] == ID_NONE ? 0 : spe_event_bits(i);
+	*out = (struct operation_wants){ .bits[SPE_FIELD_PC] = UINT64_MAX,
+					 .bits[SPE_FIELD_EVENTS] = spe_wanted(spe).events };
 	for (u32 i = 0; i < o->keys->nr_sort; i++)
 		wants &= want_key(o->keys->sort_order[i], out);
 	if (o->costs || o->measuring.used & MEASURE_BIT(MEASURE_WEIGHTS))

@@ -82,11 +82,14 @@ void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evl
 	struct attr a = { .type = aux->pmu_type, .sample_type = SAMPLE_FIELDS, .sample_period = 1 };
 
 	s->aux = aux;
+	s->nr_made = 0;
 	for (size_t i = 0; i < l->events.n; i++)
 		l->events.v[i].silent |= fills(aux, l->events.v[i].attr.type);
 	for (u32 i = 0; i < SPE_NR_EVENTS; i++) {
 		a.config = rows[i].events;
 		s->of[i] = events >> i & 1 ? evlist_add(l, &a, rows[i].name, NULL) : ID_NONE;
+		if (s->of[i] != ID_NONE)
+			s->made[s->nr_made++] = (u8)i;
 	}
 }
 
@@ -102,9 +105,14 @@ bool spe_counts(const struct spe_record *r, enum spe_event event)
 	}
 }
 
-u64 spe_event_bits(enum spe_event event)
+struct spe_wanted spe_wanted(const struct spe *s)
 {
-	return rows[event].events;
+	struct spe_wanted w = { .accesses = s->of[SPE_EVENT_MEMORY] != ID_NONE,
+				.all = s->of[SPE_EVENT_INSTRUCTIONS] != ID_NONE };
+
+	for (u32 i = 0; i < SPE_NR_EVENTS; i++)
+		w.events |= s->of[i] == ID_NONE ? 0 : rows[i].events;
+	return w;
 }
 
 void spe_thread(const struct spe *s, const struct aux_buffer *b, u64 time, u32 *pid, u32 *tid)
@@ -115,21 +123,20 @@ void spe_thread(const struct spe *s, const struct aux_buffer *b, u64 time, u32 *
 	*pid = aux_process(s->aux, *tid);
 }
 
+/* The fields that operations have; others stay 0. */
 static void whole_sample(const struct hit *h, const struct spe_record *r, u64 midr, struct sample *out)
 {
-	*out = (struct sample){
-		.has = SAMPLE_FIELDS,
-		.ip = h->s.ip,
-		.pid = h->s.pid,
-		.tid = h->s.tid,
-		.cpu = h->s.cpu,
-		.time = h->s.time,
-		.period = h->s.period,
-		.weight = r->latency[SPE_TOTAL],
-		.addr = r->operation_class == SPE_BRANCH ? r->target : r->virtual,
-		.phys_addr = r->physical,
-		.data_src = spe_data_src(r, midr),
-	};
+	out->has = SAMPLE_FIELDS;
+	out->ip = h->s.ip;
+	out->pid = h->s.pid;
+	out->tid = h->s.tid;
+	out->cpu = h->s.cpu;
+	out->time = h->s.time;
+	out->period = h->s.period;
+	out->weight = r->latency[SPE_TOTAL];
+	out->addr = r->operation_class == SPE_BRANCH ? r->target : r->virtual;
+	out->phys_addr = r->physical;
+	out->data_src = spe_data_src(r, midr);
 }
 
 u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before)

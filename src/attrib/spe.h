@@ -7,7 +7,7 @@
 #define ATTRIB_SPE_H
 
 #include "attrib/hit.h"
-#include "codec/spe.h"
+#include "codec/spe_reader.h"
 #include "state/aux.h"
 
 enum spe_event {
@@ -35,6 +35,8 @@ int spe_events_parse(const char *text, u32 *events, const struct notify *to);
 struct spe {
 	const struct aux *aux;
 	u32 of[SPE_NR_EVENTS]; /* index in the evlist; ID_NONE: not made */
+	u32 nr_made;
+	u8 made[SPE_NR_EVENTS]; /* the events that are, in order */
 };
 /* Adds events to a sealed list, whose records they do not change. */
 void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evlist *l);
@@ -54,7 +56,8 @@ static inline u64 spe_times(const struct hit *h)
 /* The time of the operation in ns; before: the time of the previous operation, for those that have no time. */
 u64 spe_time(const struct spe *s, const struct spe_record *r, u64 before);
 /* The operation as a hit, except for event, e and nth. o: its record is given; midr is filled in. *time: spe_time's
- * `before`, and its result. full: becomes its whole sample; or NULL. */
+ * `before`, and its result. full: becomes its whole sample; it is zeroed, or was that of another operation. Or NULL.
+ */
 void spe_hit(const struct spe *s, const struct aux_buffer *b, struct spe_operation *o, u64 *time, struct hit *h,
 	     struct sample *full);
 /* The part of it that comes after the thread was found; o: complete, h->s: cpu, pid, tid and time are there. offset:
@@ -63,8 +66,8 @@ void spe_hit_of(const struct spe_operation *o, u64 offset, const struct sample_c
 		struct sample *full);
 /* Who ran on that CPU then, for data that do not say it themselves. */
 void spe_thread(const struct spe *s, const struct aux_buffer *b, u64 time, u32 *pid, u32 *tid);
-/* The bits of an operation's events that make it a sample of this event; 0: other things decide. */
-u64 spe_event_bits(enum spe_event event);
+/* The operations that are samples of any event. */
+struct spe_wanted spe_wanted(const struct spe *s);
 /* Is the operation a sample of this event? */
 bool spe_counts(const struct spe_record *r, enum spe_event event);
 

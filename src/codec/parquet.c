@@ -57,10 +57,27 @@ static const u8 type_of[] = {
 	[PARQUET_BOOL] = TYPE_BOOLEAN, [PARQUET_TEXT] = TYPE_BYTE_ARRAY,
 };
 
-/* The rows of a column in the group that is being filled. */
+/* A column in the group that is being filled, by tuple of its part. */
 struct column {
-	VEC(u64) values; /* those that are there */
-	VEC(u32) there;	 /* of an optional column: 0 or 1 for each row */
+	u32 part;
+	VEC(u64) values; /* of those that have none: anything */
+	VEC(bool) missing;
+};
+
+struct part {
+	u32 first, end; /* its columns */
+	u32 tuples;
+	VEC(u32) rows; /* the tuple of each row */
+};
+
+/* One column, row by row, when its chunk is written. */
+struct unfolded {
+	bool mixed;	   /* some rows have a value, and others have not: */
+	VEC(u32) there;	   /* 1 or 0 for each row; else not filled */
+	u32 n;		   /* how many have one */
+	VEC(u32) indices;  /* of those values in the dictionary, if it has one, and more than one value; */
+	VEC(u64) values;   /* or these themselves, if there is no dictionary */
+	VEC(u32) index_of; /* of a tuple's value in the dictionary */
 };
 
 struct dictionary {
@@ -73,6 +90,7 @@ struct dictionary {
 struct chunk {
 	u64 dictionary, data; /* offsets of pages; dictionary 0: none */
 	u64 plain, packed;    /* sizes, with the headers of pages */
+	u32 missing;	      /* rows without a value */
 	bool ranged;	      /* least and largest are known */
 	u64 least, largest;
 };
@@ -81,11 +99,14 @@ struct parquet {
 	struct parquet_opts opts;
 	struct bytes *out;
 	struct column *columns;
+	struct part *parts;
+	u32 nr_parts;
+	u32 *own; /* tuples of a row of its own */
 	struct strtab texts;
 	u32 rows;	      /* in this group */
 	u64 all_rows, offset; /* in the file */
 	struct dictionary dictionary;
-	VEC(u32) indices; /* of one column's values */
+	struct unfolded unfolded;
 	struct bytes page, packed, head, text;
 	struct bytes groups; /* RowGroup structs for the end of the file */
 	u32 nr_groups;
@@ -105,6 +126,15 @@ struct parquet *parquet_new(const struct parquet_opts *opts, struct bytes *out)
 	p->opts = *opts;
 	p->out = out;
 	p->columns = mem_zalloc(opts->nr_columns * sizeof(*p->columns));
+	p->nr_parts = opts->columns[opts->nr_columns - 1].part + 1u;
+	p->parts = mem_zalloc(p->nr_parts * sizeof(*p->parts));
+	p->own = mem_zalloc(p->nr_parts * sizeof(*p->own));
+	for (u32 i = opts->nr_columns; i-- > 0;) {
+		struct part *part = &p->parts[p->columns[i].part = opts->columns[i].part];
+
+		part->first = i;
+		part->end = MAX(part->end, i + 1);
+	}
 	put(p, MAGIC, 4);
 	return p;
 }
@@ -115,13 +145,20 @@ void parquet_free(struct parquet *p)
 		return;
 	for (u32 i = 0; i < p->opts.nr_columns; i++) {
 		vec_free(&p->columns[i].values);
-		vec_free(&p->columns[i].there);
+		vec_free(&p->columns[i].missing);
 	}
+	for (u32 i = 0; i < p->nr_parts; i++)
+		vec_free(&p->parts[i].rows);
 	free(p->columns);
+	free(p->parts);
+	free(p->own);
 	strtab_free(&p->texts);
 	map_free(&p->dictionary.at);
 	vec_free(&p->dictionary.values);
-	vec_free(&p->indices);
+	vec_free(&p->unfolded.there);
+	vec_free(&p->unfolded.indices);
+	vec_free(&p->unfolded.values);
+	vec_free(&p->unfolded.index_of);
 	bytes_free(&p->page);
 	bytes_free(&p->packed);
 	bytes_free(&p->head);
@@ -225,13 +262,16 @@ static void put_plain(const struct parquet *p, u32 kind, const u64 *v, u32 n, st
 				put_little(v[i], size, out);
 }
 
-static void put_levels(const u32 *there, u32 n, struct bytes *out)
+static void put_levels(const struct unfolded *u, u32 row, u32 n, struct bytes *out)
 {
 	size_t start = out->len;
 	u32 size;
 
 	put_little(0, 4, out);
-	rle_hybrid_put(there, n, 1, out);
+	if (u->mixed)
+		rle_hybrid_put(u->there.v + row, n, 1, out);
+	else
+		rle_hybrid_put_same(u->n != 0, n, 1, out);
 	size = (u32)(out->len - start - 4);
 	for (u32 i = 0; i < 4; i++)
 		out->p[start + i] = (u8)(size >> 8 * i);
@@ -249,70 +289,169 @@ static void add_value(struct parquet *p, bool text, u64 v)
 	p->dictionary.bytes += text ? text_size(p, v) : 0;
 }
 
-/* Fills the dictionary and the indices. False: the column has too many distinct values to gain by it. */
-static bool make_dictionary(struct parquet *p, u32 kind, const u64 *v, u32 n)
+/* Which rows have a value, and how many. */
+static void find_there(struct parquet *p, const struct column *col)
+{
+	const struct part *part = &p->parts[col->part];
+	const u32 *rows = part->rows.v;
+	const bool *missing = col->missing.v;
+	struct unfolded *u = &p->unfolded;
+	u32 *there, absent = 0, nr = p->rows, n = 0;
+
+	for (u32 i = 0; i < part->tuples; i++)
+		absent += missing[i];
+	u->n = absent ? 0 : nr;
+	u->mixed = absent && absent < part->tuples;
+	if (!u->mixed)
+		return;
+	vec_reserve(&u->there, nr);
+	there = u->there.v;
+	for (u32 i = 0; i < nr; i++)
+		n += there[i] = !missing[rows[i]];
+	u->n = n;
+}
+
+/* With the value of that number the trial ends. How many tuples there were before it; UINT32_MAX: there is no such
+ * value, or it is equal to the one before. */
+static u32 tuples_of_trial(const struct parquet *p, const struct column *col)
+{
+	const u32 *rows = p->parts[col->part].rows.v;
+	u32 n = 0, tuples = 0, before = 0;
+
+	for (u32 i = 0; i < p->rows && n <= TRIAL; i++) {
+		if (!col->missing.v[rows[i]]) {
+			if (n++ == TRIAL && col->values.v[rows[i]] != col->values.v[before])
+				return tuples;
+			before = rows[i];
+		}
+		tuples = MAX(tuples, rows[i] + 1);
+	}
+	return UINT32_MAX;
+}
+
+/* Adds the value if it is new; its index. last: that of the value before it. */
+static u32 index_value(struct parquet *p, u32 kind, u64 v, u32 last)
 {
 	struct dictionary *d = &p->dictionary;
+	u32 *index, next = (u32)d->values.n;
+
+	if (next && v == d->values.v[last])
+		return last;
+	index = map_at(&d->at, v, next);
+	if (*index == next)
+		add_value(p, kind == PARQUET_TEXT, v);
+	return *index;
+}
+
+/* Fills the dictionary, and numbers the tuples' values. False: the column has too many distinct values to gain by
+ * it. */
+static bool make_dictionary(struct parquet *p, u32 kind, const struct column *col)
+{
+	u32 tuples = p->parts[col->part].tuples, last = 0, trial = UINT32_MAX;
+	struct dictionary *d = &p->dictionary;
+	struct unfolded *u = &p->unfolded;
 
 	map_free(&d->at);
 	d->values.n = 0;
 	d->bytes = 0;
-	if (kind == PARQUET_BOOL || !n)
+	if (kind == PARQUET_BOOL || !u->n)
 		return false;
-	vec_reserve(&p->indices, n);
-	for (u32 i = 0; i < n; i++) {
-		u32 *index, next = (u32)d->values.n;
-
-		if (i && v[i] == v[i - 1]) {
-			p->indices.v[i] = p->indices.v[i - 1];
-			continue;
-		}
-		index = map_at(&d->at, v[i], next);
-		p->indices.v[i] = *index;
-		if (*index == next)
-			add_value(p, kind == PARQUET_TEXT, v[i]);
-		if (next >= DICTIONARY_MAX || d->bytes > DICTIONARY_BYTES ||
-		    (i == TRIAL && kind != PARQUET_TEXT && next > TRIAL / 4 * 3))
+	if (kind != PARQUET_TEXT && tuples > TRIAL / 4 * 3)
+		trial = tuples_of_trial(p, col);
+	vec_reserve(&u->index_of, tuples);
+	for (u32 i = 0; i < tuples; i++) {
+		if (i == trial && d->values.n > TRIAL / 4 * 3)
+			return false;
+		if (!col->missing.v[i])
+			last = index_value(p, kind, col->values.v[i], last);
+		u->index_of.v[i] = last; /* of those without a value, nobody looks at it */
+		if (d->values.n > DICTIONARY_MAX || d->bytes > DICTIONARY_BYTES)
 			return false;
 	}
-	return true;
+	return trial != tuples || d->values.n <= TRIAL / 4 * 3;
 }
 
-/* How many rows from `row` on make a page; *values: how many values they have, from `value` on. */
-static u32 page_rows(const struct parquet *p, u32 kind, const struct column *col, u32 row, u32 value, bool dictionary,
-		     u32 *values)
+static void unfold_indices(struct parquet *p, const struct column *col)
 {
-	u32 n = 0;
+	const u32 *rows = p->parts[col->part].rows.v, *index_of = p->unfolded.index_of.v;
+	const u32 *there = p->unfolded.mixed ? p->unfolded.there.v : NULL;
+	u32 *out, nr = p->rows, n = 0;
+
+	vec_reserve(&p->unfolded.indices, nr);
+	out = p->unfolded.indices.v;
+	for (u32 i = 0; i < nr; i++)
+		if (!there || there[i])
+			out[n++] = index_of[rows[i]];
+}
+
+static void unfold_values(struct parquet *p, const struct column *col)
+{
+	const u32 *rows = p->parts[col->part].rows.v, *there = p->unfolded.mixed ? p->unfolded.there.v : NULL;
+	const u64 *values = col->values.v;
+	u32 nr = p->rows, n = 0;
+	u64 *out;
+
+	vec_reserve(&p->unfolded.values, nr);
+	out = p->unfolded.values.v;
+	for (u32 i = 0; i < nr; i++)
+		if (!there || there[i])
+			out[n++] = values[rows[i]];
+}
+
+/* How many of these rows have a value. */
+static u32 count_there(const struct unfolded *u, u32 row, u32 n)
+{
+	u32 count = 0;
+
+	if (!u->mixed)
+		return u->n ? n : 0;
+	for (u32 i = row; i < row + n; i++)
+		count += u->there.v[i];
+	return count;
+}
+
+/* How many rows from `row` on make a page; value: the number of the first value in it. */
+static u32 page_rows(const struct parquet *p, u32 kind, u32 row, u32 value, bool dictionary)
+{
+	const struct unfolded *u = &p->unfolded;
+	u32 n = 0, most = MIN(p->rows - row, PAGE_ROWS);
 	u64 bytes = 0;
 
-	*values = 0;
-	while (row + n < p->rows && n < PAGE_ROWS && bytes < PAGE_BYTES) {
-		if (!col->there.n || col->there.v[row + n]) {
-			if (kind == PARQUET_TEXT && !dictionary)
-				bytes += text_size(p, col->values.v[value + *values]);
-			++*values;
-		}
-		n++;
-	}
+	if (kind != PARQUET_TEXT || dictionary || !u->n)
+		return most;
+	for (; n < most && bytes < PAGE_BYTES; n++)
+		if (!u->mixed || u->there.v[row + n])
+			bytes += text_size(p, u->values.v[value++]);
 	return n;
 }
 
-static void put_data(struct parquet *p, u32 kind, const struct column *col, bool dictionary, struct chunk *c)
+static void put_indices(const struct parquet *p, u32 value, u32 n, struct bytes *out)
 {
-	u32 value = 0, width = dictionary ? rle_hybrid_width((u32)p->dictionary.values.n - 1) : 0, values;
+	u32 distinct = (u32)p->dictionary.values.n, width = rle_hybrid_width(distinct - 1);
+
+	bytes_u8(out, (u8)width);
+	if (distinct > 1)
+		rle_hybrid_put(p->unfolded.indices.v + value, n, width, out);
+	else
+		rle_hybrid_put_same(0, n, width, out);
+}
+
+static void put_data(struct parquet *p, const struct parquet_column *what, bool dictionary, struct chunk *c)
+{
+	const struct unfolded *u = &p->unfolded;
+	u32 value = 0, values;
 
 	c->data = p->offset;
 	for (u32 row = 0, n; row < p->rows; row += n, value += values) {
-		n = page_rows(p, kind, col, row, value, dictionary, &values);
+		n = page_rows(p, what->kind, row, value, dictionary);
+		values = count_there(u, row, n);
 		p->page.len = 0;
-		if (col->there.n)
-			put_levels(col->there.v + row, n, &p->page);
-		if (dictionary) {
-			bytes_u8(&p->page, (u8)width);
-			rle_hybrid_put(p->indices.v + value, values, width, &p->page);
-		} else {
-			put_plain(p, kind, col->values.v + value, values, &p->page);
-		}
+		if (what->optional)
+			put_levels(u, row, n, &p->page);
+		if (dictionary)
+			put_indices(p, value, values, &p->page);
+		else
+			put_plain(p, what->kind, u->values.v + value, values, &p->page);
 		put_page(p, PAGE_DATA, n, dictionary ? ENCODING_RLE_DICTIONARY : ENCODING_PLAIN, c);
 	}
 }
@@ -346,24 +485,32 @@ static void find_range(const struct parquet *p, u32 kind, const u64 *v, size_t n
 		    (text_at(p, c->least)->len <= STATISTICS_TEXT && text_at(p, c->largest)->len <= STATISTICS_TEXT);
 }
 
-static void put_chunk(struct parquet *p, u32 kind, const struct column *col, struct chunk *c)
+static void put_chunk(struct parquet *p, const struct parquet_column *what, const struct column *col, struct chunk *c)
 {
-	u32 n = (u32)col->values.n;
-	bool dictionary = make_dictionary(p, kind, col->values.v, n);
+	const u64 *v;
+	bool dictionary;
+	u32 n;
 
+	find_there(p, col);
+	c->missing = p->rows - p->unfolded.n;
+	dictionary = make_dictionary(p, what->kind, col);
+	if (dictionary && p->dictionary.values.n > 1)
+		unfold_indices(p, col);
+	else if (!dictionary && p->unfolded.n)
+		unfold_values(p, col);
 	if (dictionary) {
-		const u64 *v = p->dictionary.values.v;
-		u32 nr = (u32)p->dictionary.values.n;
-
+		v = p->dictionary.values.v;
+		n = (u32)p->dictionary.values.n;
 		c->dictionary = p->offset;
 		p->page.len = 0;
-		put_plain(p, kind, v, nr, &p->page);
-		put_page(p, PAGE_DICTIONARY, nr, ENCODING_PLAIN, c);
-		find_range(p, kind, v, nr, true, c);
+		put_plain(p, what->kind, v, n, &p->page);
+		put_page(p, PAGE_DICTIONARY, n, ENCODING_PLAIN, c);
 	} else {
-		find_range(p, kind, col->values.v, n, false, c);
+		v = p->unfolded.values.v;
+		n = p->unfolded.n;
 	}
-	put_data(p, kind, col, dictionary, c);
+	find_range(p, what->kind, v, n, dictionary, c);
+	put_data(p, what, dictionary, c);
 }
 
 /* A value as Statistics have it: PLAIN, but a text has no length. */
@@ -400,7 +547,7 @@ static void describe_chunk(const struct parquet *p, struct thrift *t, u32 i, con
 	if (c->dictionary)
 		thrift_number(t, 11, THRIFT_I64, (s64)c->dictionary);
 	thrift_struct(t, 12); /* statistics */
-	thrift_number(t, 3, THRIFT_I64, (s64)(p->rows - p->columns[i].values.n));
+	thrift_number(t, 3, THRIFT_I64, c->missing);
 	if (c->ranged) {
 		put_bound(t, p, 5, column->kind, c->largest);
 		put_bound(t, p, 6, column->kind, c->least);
@@ -422,11 +569,13 @@ static void put_group(struct parquet *p)
 	for (u32 i = 0; i < p->opts.nr_columns; i++) {
 		struct chunk c = { 0 };
 
-		put_chunk(p, p->opts.columns[i].kind, &p->columns[i], &c);
+		put_chunk(p, &p->opts.columns[i], &p->columns[i], &c);
 		describe_chunk(p, &t, i, &c);
 		plain += c.plain;
-		p->columns[i].values.n = p->columns[i].there.n = 0;
+		p->columns[i].values.n = p->columns[i].missing.n = 0;
 	}
+	for (u32 i = 0; i < p->nr_parts; i++)
+		p->parts[i].tuples = (u32)(p->parts[i].rows.n = 0);
 	thrift_number(&t, 2, THRIFT_I64, (s64)plain); /* total_byte_size */
 	thrift_number(&t, 3, THRIFT_I64, p->rows);
 	thrift_number(&t, 5, THRIFT_I64, (s64)start);
@@ -436,22 +585,37 @@ static void put_group(struct parquet *p)
 	p->rows = 0;
 }
 
+u32 parquet_tuple(struct parquet *p, u32 part, const u64 *values, const bool *missing)
+{
+	struct part *to = &p->parts[part];
+
+	for (u32 i = to->first; i < to->end; i++) {
+		struct column *col = &p->columns[i];
+		u64 v = *values++;
+
+		/* Two that are equal in 32 bits are equal. */
+		vec_push(&col->values, p->opts.columns[i].kind == PARQUET_S32 ? (u64)(s64)(s32)v : v);
+		vec_push(&col->missing, *missing++ && p->opts.columns[i].optional);
+	}
+	return to->tuples++;
+}
+
+bool parquet_row_of(struct parquet *p, const u32 *tuples)
+{
+	for (u32 i = 0; i < p->nr_parts; i++)
+		vec_push(&p->parts[i].rows, tuples[i]);
+	p->all_rows++;
+	if (++p->rows < p->opts.group_rows)
+		return false;
+	put_group(p);
+	return true;
+}
+
 void parquet_row(struct parquet *p, const u64 *values, const bool *missing)
 {
-	for (u32 i = 0; i < p->opts.nr_columns; i++) {
-		struct column *col = &p->columns[i];
-
-		if (p->opts.columns[i].optional) {
-			vec_push(&col->there, !missing[i]);
-			if (missing[i])
-				continue;
-		}
-		/* Two that are equal in 32 bits are equal. */
-		vec_push(&col->values, p->opts.columns[i].kind == PARQUET_S32 ? (u64)(s64)(s32)values[i] : values[i]);
-	}
-	p->all_rows++;
-	if (++p->rows == p->opts.group_rows)
-		put_group(p);
+	for (u32 i = 0; i < p->nr_parts; i++)
+		p->own[i] = parquet_tuple(p, i, values + p->parts[i].first, missing + p->parts[i].first);
+	parquet_row_of(p, p->own);
 }
 
 /* SchemaElement */

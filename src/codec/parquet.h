@@ -7,6 +7,9 @@
  * distinct text, and some hundred bytes for each group and column, which the end of the file repeats. What is written
  * is appended to `out`, which may empty itself into a file at any time: nothing is read back or changed later.
  *
+ * Most rows repeat others in many columns. So columns that stand side by side can form a part, whose values are given
+ * as a tuple: once, however many rows of the group have it.
+ *
  * Texts may be any bytes. They are made valid UTF-8, because readers refuse a whole file for one that is not.
  */
 #ifndef CODEC_PARQUET_H
@@ -26,6 +29,7 @@ struct parquet_column {
 	const char *name;
 	u8 kind;       /* enum parquet_kind */
 	bool optional; /* rows may have none */
+	u8 part;       /* its number: 0 for the first column, and for others that of the one before, or one more */
 };
 
 struct parquet_opts {
@@ -47,7 +51,13 @@ struct parquet;
 struct parquet *parquet_new(const struct parquet_opts *opts, struct bytes *out);
 /* A text for cells of any column, by which it is known until the end; equal texts have equal ids. */
 u32 parquet_text(struct parquet *p, const char *s, size_t n);
-/* One value for each column, and whether it is missing, which only optional ones may be. */
+/* A value for each column of the part, and whether it is missing, which only optional ones may be. Returns a number by
+ * which the tuple is known until the group is full. Each is in a row of the group, and the first rows with them are in
+ * the order of their numbers. */
+u32 parquet_tuple(struct parquet *p, u32 part, const u64 *values, const bool *missing);
+/* A row of a tuple for each part. True: the group was full, and numbers of tuples are not valid any more. */
+bool parquet_row_of(struct parquet *p, const u32 *tuples);
+/* A row of tuples of its own; one value for each column. */
 void parquet_row(struct parquet *p, const u64 *values, const bool *missing);
 /* Writes what is left and the end of the file. False: packing failed, and the file is of no use. */
 bool parquet_end(struct parquet *p);

@@ -12,6 +12,8 @@
 /* Appends n values, each below 1 << width; width is 1 to 32. The last group is filled up with zeros: who reads them
  * knows n. */
 void rle_hybrid_put(const u32 *v, u32 n, u32 width, struct bytes *out);
+/* The same of n equal values. */
+void rle_hybrid_put_same(u32 value, u32 n, u32 width, struct bytes *out);
 /* The number of bits that values up to this one need, at least 1. */
 u32 rle_hybrid_width(u32 largest);
 

@@ -63,22 +63,64 @@ static void take_packet(struct spe_record *r, const struct spe_packet *p)
 	}
 }
 
+static bool is_wanted(const struct spe_wanted *w, const struct spe_shape *s, const u8 *p)
+{
+	bool accesses = s->has & SPE_HAS(SPE_OPERATION) && s->operation_class == SPE_LOAD_STORE;
+
+	return w->all || (accesses && w->accesses) || spe_shape_payload(s, SPE_FIELD_EVENTS, p) & w->events;
+}
+
+static void pass_over(struct spe_reader *r, const struct spe_shape *s, const u8 *p)
+{
+	if (s->has & SPE_HAS(SPE_TIMESTAMP)) {
+		r->ticks = spe_shape_payload(s, SPE_FIELD_TIME, p);
+		r->has_ticks = true;
+	}
+	r->passed++;
+}
+
+/* The next record if it is of a known shape, as are those before it that are passed over. It fills the whole record,
+ * which is not zeroed before. */
+static bool next_of_shape(struct spe_reader *r, struct spe_record *out)
+{
+	const struct spe_shape *s;
+
+	while (r->at < r->len) {
+		const u8 *p = r->data + r->at;
+
+		s = spe_shape_of(r->shapes, p, r->len - r->at, r->spare);
+		if (!s)
+			return false;
+		if (!r->wanted || is_wanted(r->wanted, s, p)) {
+			out->at = r->at;
+			out->end = r->at += s->size;
+			spe_shape_read(s, p, out);
+			return true;
+		}
+		pass_over(r, s, p);
+		r->at += s->size;
+	}
+	return false;
+}
+
 bool spe_next(struct spe_reader *r, struct spe_record *out)
 {
 	const u8 *data = r->data;
 	u64 at = r->at, len = r->len, aux_offset = r->aux_offset;
-	const struct spe_shape *shape;
 	struct spe_packet p;
 	bool broken = false;
 
-	*out = (struct spe_record){ .at = at };
+	r->has_ticks = false;
+	out->has = 0;
 	while (at < len) {
-		if (r->shapes && !out->has && !broken &&
-		    (shape = spe_shape_of(r->shapes, data + at, len - at, r->spare))) {
-			spe_shape_read(shape, data + at, out);
-			out->at = at;
-			out->end = r->at = at + shape->size;
-			return true;
+		if (!out->has && !broken) {
+			r->at = at;
+			if (r->shapes && next_of_shape(r, out))
+				return true;
+			at = r->at;
+			if (at == len)
+				break;
+			*out = (struct spe_record){ 0 };
 		}
 		spe_packet_decode(data, len, at, aux_offset, &p);
 		if (!out->has)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/spe_shapes.h"
 
+/* So many bytes ahead, packets are fetched. The processor does that by itself, but stops at the end of each page. */
+#define AHEAD 1024
+
 static u64 word_at(const u8 *p)
 {
 	u64 v;
@@ -27,6 +30,7 @@ const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left
 	if (!s->n ||
 	    (left < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE && left + spare < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE))
 		return NULL;
+	__builtin_prefetch(p + AHEAD);
 	guess = s->guesses[word_at(p + 1) * 0x9e3779b97f4a7c15u >> (64 - SPE_SHAPE_GUESSES)];
 	i = guess[0];
 	if (!spe_shape_fits(&s->v[i], p)) {
@@ -108,6 +112,7 @@ void spe_shape_read(const struct spe_shape *s, const u8 *p, struct spe_record *o
 {
 	u8 level;
 
+	memset(out->unused, 0, sizeof(out->unused));
 	out->has = s->has;
 	out->time = spe_shape_payload(s, SPE_FIELD_TIME, p);
 	out->pc = spe_code_address(spe_shape_payload(s, SPE_FIELD_PC, p), &out->level);

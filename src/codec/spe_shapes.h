@@ -89,7 +89,7 @@ static inline u64 spe_shape_payload(const struct spe_shape *s, enum spe_field fi
 	memcpy(&v, p + s->at[field], sizeof(v));
 	return le64toh(v) & s->payload[field];
 }
-/* What its packets say; p: as above. */
+/* What its packets say, into all of the record but at and end; p: as above. */
 void spe_shape_read(const struct spe_shape *s, const u8 *p, struct spe_record *out);
 
 #endif

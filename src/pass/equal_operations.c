@@ -64,12 +64,15 @@ struct met {
 	u64 hash;	  /* of words, owner and shape */
 };
 
+/* It is in two lines of the cache, as memory of tables begins within the first 24 bytes of one. */
 struct equal {
 	u64 n, first, last; /* times */
 	u64 offset;	    /* of the first */
 	u32 owner, shape;
 	u64 words[WORDS];
+	u64 unused[3];
 };
+_Static_assert(sizeof(struct equal) == 128, "two lines");
 
 struct equal_operations {
 	const struct procs *procs;
@@ -137,6 +140,7 @@ static u64 wanted_bits(const struct equal_operations *q, const struct spe_shape 
 
 static void use_shape(struct equal_operations *q, const struct feed *f, const struct spe_shape *s)
 {
+	struct spe_wanted wanted = spe_wanted(f->spe);
 	struct shape_use *u = &q->uses[q->nr_uses++];
 	u8 mask[8 * WORDS] = { 0 };
 	bool accesses = s->has & SPE_HAS(SPE_OPERATION) && s->operation_class == SPE_LOAD_STORE;
@@ -146,10 +150,8 @@ static void use_shape(struct equal_operations *q, const struct feed *f, const st
 	u->counted = s->words <= WORDS;
 	if (!u->counted)
 		return;
-	for (u32 i = 0; i < SPE_NR_EVENTS; i++)
-		u->events |= f->spe->of[i] == ID_NONE ? 0 : spe_event_bits(i);
-	u->always =
-		f->spe->of[SPE_EVENT_INSTRUCTIONS] != ID_NONE || (accesses && f->spe->of[SPE_EVENT_MEMORY] != ID_NONE);
+	u->events = wanted.events;
+	u->always = wanted.all || (accesses && wanted.accesses);
 	for (u32 field = 0; field < SPE_NR_FIELDS; field++)
 		for (u64 left = wanted_bits(q, s, field), at = s->at[field]; left; left >>= 8)
 			mask[at++] |= (u8)left;
@@ -230,6 +232,8 @@ static void hand_out(const struct equal_operations *q, const struct equal *e, co
 	struct sample full;
 	struct hit h;
 
+	if (to->f->full)
+		full = (struct sample){ 0 };
 	memcpy(bytes, e->words, sizeof(e->words));
 	spe_shape_read(&to->f->shapes.v[e->shape], bytes, &r);
 	spe_hit_of(&o, e->offset, &core, &h, to->f->full ? &full : NULL);
@@ -368,7 +372,7 @@ static void count(struct equal_operations *q, const struct met *m, const struct 
 		}
 		return;
 	}
-	new = (struct equal){ 1, m->time, m->time, m->offset, m->owner, m->shape, { 0 } };
+	new = (struct equal){ 1, m->time, m->time, m->offset, m->owner, m->shape, { 0 }, { 0 } };
 	memcpy(new.words, m->words, sizeof(new.words));
 	add(q, &new, m->hash, to);
 }
@@ -395,7 +399,7 @@ static void meet(struct equal_operations *q, struct met *m, const struct receive
 		const struct equal *e = &q->slots[set * WAYS + first_of(found)];
 
 		__builtin_prefetch(e, 1);
-		__builtin_prefetch((const char *)(e + 1) - 1);
+		__builtin_prefetch((const char *)e->unused - 1);
 	}
 	if (++q->nr_batch == BATCH)
 		finish_batch(q, to);

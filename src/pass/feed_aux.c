@@ -16,24 +16,24 @@ static struct spe_reader reader_over(const struct source *src, const struct aux_
 
 static bool is_sample(const struct feed *f, const struct spe_record *r)
 {
-	for (u32 i = 0; i < SPE_NR_EVENTS; i++)
-		if (f->spe->of[i] != ID_NONE && spe_counts(r, i))
+	for (u32 i = 0; i < f->spe->nr_made; i++)
+		if (spe_counts(r, f->spe->made[i]))
 			return true;
 	return false;
 }
 
+/* full: as that of spe_hit. */
 static void hand_on(const struct feed *f, const struct aux_buffer *b, const struct spe_record *r, u64 *time,
-		    hit_fn take, void *ctx)
+		    struct sample *full, hit_fn take, void *ctx)
 {
 	struct spe_operation o = { .record = r };
-	struct sample full;
 	struct hit h;
 
 	if (!is_sample(f, r)) {
 		*time = spe_time(f->spe, r, *time);
 		return;
 	}
-	spe_hit(f->spe, b, &o, time, &h, f->full ? &full : NULL);
+	spe_hit(f->spe, b, &o, time, &h, f->full ? full : NULL);
 	if (!f->src->events.has_time)
 		h.clock = h.offset;
 	if (f->timelines)
@@ -44,23 +44,30 @@ static void hand_on(const struct feed *f, const struct aux_buffer *b, const stru
 void feed_aux(struct feed *f, const struct source_record *at, hit_fn take, void *ctx)
 {
 	const struct aux_buffer *b = aux_buffer_at(f->spe->aux, (u64)(at->payload - f->src->data));
+	struct spe_wanted wanted;
 	struct spe_record r;
 	struct spe_reader reader;
+	struct sample full = { 0 };
 	u64 time;
 
 	if (!b)
 		return;
+	wanted = spe_wanted(f->spe);
 	reader = reader_over(f->src, b);
 	reader.shapes = &f->shapes;
+	reader.wanted = &wanted;
 	time = b->clock;
 	for (;;) {
 		if (f->equal)
 			f->aux.operations += equal_operations_take(f->equal, f, b, &reader, &time, take, ctx);
 		if (!spe_next(&reader, &r))
 			break;
-		hand_on(f, b, &r, &time, take, ctx);
+		if (reader.has_ticks && f->spe->aux->has_conversion)
+			time = aux_time(f->spe->aux, reader.ticks);
+		hand_on(f, b, &r, &time, &full, take, ctx);
 		f->aux.operations++;
 	}
+	f->aux.operations += reader.passed;
 	f->aux.broken += reader.broken;
 	f->aux.bad_bytes += reader.bad_bytes;
 	f->aux.unknown_packets += reader.unknown;
@@ -89,6 +96,7 @@ void feed_operation(struct feed *f, u64 time, u64 offset, hit_fn take, void *ctx
 {
 	const struct aux_buffer *b = aux_buffer_at(f->spe->aux, offset);
 	struct spe_reader reader;
+	struct sample full = { 0 };
 	struct spe_record r;
 
 	if (!b)
@@ -96,5 +104,5 @@ void feed_operation(struct feed *f, u64 time, u64 offset, hit_fn take, void *ctx
 	reader = reader_over(f->src, b);
 	reader.at = offset - b->at;
 	if (spe_next(&reader, &r))
-		hand_on(f, b, &r, &time, take, ctx);
+		hand_on(f, b, &r, &time, &full, take, ctx);
 }

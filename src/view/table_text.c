@@ -333,7 +333,11 @@ static void put_alike(const struct table_text *x, size_t row, size_t k, struct l
 	size_t at = out->len;
 
 	if (number && w->number == number) {
-		bytes_put(out, w->text, w->len);
+		/* A copy of a fixed size is one of few instructions. */
+		if (out->cap - out->len < WRITTEN_BYTES)
+			bytes_grow(out, WRITTEN_BYTES);
+		memcpy(out->p + out->len, w->text, WRITTEN_BYTES);
+		out->len += w->len;
 		return;
 	}
 	put_new_cell(x, row, k, l, out);

@@ -131,7 +131,8 @@ int main(int argc, char **argv)
 	for (u32 i = 0; i < n; i++) {
 		snprintf(names[i], sizeof(names[i]), "column%u", i);
 		columns[i] =
-			(struct parquet_column){ names[i], (u8)random_below(&seed, NR_KINDS), random_below(&seed, 2) };
+			(struct parquet_column){ names[i], (u8)random_below(&seed, NR_KINDS), random_below(&seed, 2),
+						 i ? (u8)(columns[i - 1].part + random_below(&seed, 2)) : 0 };
 		shapes[i] = (struct shape_of){ (enum shape)random_below(&seed, NR_SHAPES),
 					       (u32)random_below(&seed, 4) * 128, random_next(&seed),
 					       1 + random_below(&seed, 1u << random_below(&seed, 18)) };

@@ -184,6 +184,47 @@ static void test_groups_are_written(void **state)
 	bytes_free(&out);
 }
 
+#define DISTINCT 7
+
+/* A table is the same whether rows share tuples or each has its own. */
+static void test_tuples(void **state)
+{
+	static const struct parquet_column parts[] = { { "text", PARQUET_TEXT, true, 0 },
+						       { "number", PARQUET_S32, false, 0 },
+						       { "square", PARQUET_S64, false, 1 },
+						       { "address", PARQUET_U64, true, 2 } };
+	struct bytes shared = { 0 }, own = { 0 };
+	struct parquet_opts o = { .columns = parts, .nr_columns = 4, .group_rows = 100 };
+	struct parquet *p = parquet_new(&o, &shared), *q = parquet_new(&o, &own);
+	bool gone = true;
+	u32 known[DISTINCT];
+
+	(void)state;
+	for (u32 i = 0; i < 1000; i++) {
+		u32 kind = i * i % DISTINCT;
+		u64 v[] = { parquet_text(q, "abcdefgh", kind), kind * 3u, i / 2, UINT64_MAX - i };
+		bool missing[] = { kind == 4, false, false, i % 3 == 0 };
+
+		for (u32 k = 0; gone && k < DISTINCT; k++)
+			known[k] = ID_NONE;
+		parquet_row(q, v, missing);
+		if (known[kind] == ID_NONE)
+			known[kind] =
+				parquet_tuple(p, 0, (u64[]){ parquet_text(p, "abcdefgh", kind), kind * 3u }, missing);
+		gone = parquet_row_of(p, (u32[]){ known[kind], parquet_tuple(p, 1, v + 2, missing + 2),
+						  parquet_tuple(p, 2, v + 3, missing + 3) });
+		assert_int_equal(gone, i % 100 == 99);
+	}
+	assert_true(parquet_end(p));
+	assert_true(parquet_end(q));
+	assert_int_equal(shared.len, own.len);
+	assert_memory_equal(shared.p, own.p, own.len);
+	parquet_free(p);
+	parquet_free(q);
+	bytes_free(&shared);
+	bytes_free(&own);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +233,7 @@ int main(void)
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_packing_fails),
 		cmocka_unit_test(test_groups_are_written),
+		cmocka_unit_test(test_tuples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

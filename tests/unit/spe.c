@@ -287,11 +287,43 @@ static void test_shapes(void **state)
 	bytes_free(&b);
 }
 
+/* Records that are not wanted are passed over, and counted; the time of the last one is told. */
+static void test_wanted(void **state)
+{
+	const struct spe_wanted wanted[] = { { .accesses = true }, { .events = 1u << 31 }, { .all = true }, { 0 } };
+	const u32 found[] = { 40, 40, 80, 0 };
+	struct spe_shapes shapes = { 0 };
+	struct spe_record rec;
+	struct bytes b = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < 40; i++) {
+		put_load(&b, 1ull << 63 | (0x400000 + 4 * i), 0x0b00aaaabbbb0010, 100 + i);
+		put_branch(&b, 0x400100 + 8 * i);
+	}
+	same_by_shapes(&b, &shapes);
+	bytes_zero(&b, 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE); /* so that each record's shape is known */
+	for (u32 i = 0; i < ARRAY_LEN(wanted); i++) {
+		struct spe_reader r = { .data = b.p, .len = b.len, .shapes = &shapes, .wanted = &wanted[i] };
+		u32 n = 0;
+
+		for (; spe_next(&r, &rec); n++) {
+			bool after_load = i == 1;
+
+			assert_int_equal(r.has_ticks, after_load);
+			assert_true(!after_load || r.ticks == 100 + n);
+		}
+		assert_int_equal(n, found[i]);
+		assert_int_equal(n + r.passed, 80);
+	}
+	bytes_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_published), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_alignment),
-		cmocka_unit_test(test_records),	  cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_records),	  cmocka_unit_test(test_shapes),     cmocka_unit_test(test_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

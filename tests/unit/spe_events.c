@@ -184,7 +184,7 @@ static void test_hit(void **state)
 				.physical = 0x9000,
 				.operation_class = SPE_BRANCH };
 	struct spe_operation o = { .record = &r };
-	struct sample full;
+	struct sample full = { 0 };
 	struct hit h;
 	u64 time = 3;
 

@@ -7,6 +7,14 @@
 #include "base/strtab.h"
 
 #define ZSTD_LEVEL 3
+#define TUPLES_BYTES (1u << 19) /* of CSV: so much text of tuples is kept */
+
+/* Columns of CSV that are given together. */
+struct part {
+	u32 first, end;
+	struct bytes text; /* of tuples: each field with the comma or newline behind it */
+	VEC(size_t) ends;  /* of tuples in text */
+};
 
 struct row_writer {
 	const struct parquet_column *columns;
@@ -18,6 +26,9 @@ struct row_writer {
 	struct strtab texts;
 	VEC(size_t) field_end; /* in fields */
 	struct bytes fields;
+	struct part *parts;
+	u32 nr_parts;
+	size_t held; /* bytes of text in parts */
 };
 
 static bool pack(void *ctx, const struct bytes *in, struct bytes *out)
@@ -32,8 +43,16 @@ static bool pack(void *ctx, const struct bytes *in, struct bytes *out)
 	return true;
 }
 
-static void start_csv(const struct row_writer *w)
+static void start_csv(struct row_writer *w)
 {
+	w->nr_parts = w->columns[w->nr_columns - 1].part + 1u;
+	w->parts = mem_zalloc(w->nr_parts * sizeof(*w->parts));
+	for (u32 i = w->nr_columns; i-- > 0;) {
+		struct part *part = &w->parts[w->columns[i].part];
+
+		part->first = i;
+		part->end = MAX(part->end, i + 1);
+	}
 	for (u32 i = 0; i < w->nr_columns; i++) {
 		if (i)
 			bytes_char(w->out, ',');
@@ -73,6 +92,11 @@ void row_writer_free(struct row_writer *w)
 	strtab_free(&w->texts);
 	vec_free(&w->field_end);
 	bytes_free(&w->fields);
+	for (u32 i = 0; i < w->nr_parts; i++) {
+		bytes_free(&w->parts[i].text);
+		vec_free(&w->parts[i].ends);
+	}
+	free(w->parts);
 	free(w);
 }
 
@@ -88,11 +112,11 @@ static void make_fields(struct row_writer *w)
 	}
 }
 
-static void put_text(const struct row_writer *w, u64 id)
+static void put_text(const struct row_writer *w, u64 id, struct bytes *out)
 {
 	size_t at = id ? w->field_end.v[id - 1] : 0;
 
-	bytes_put(w->out, w->fields.p + at, w->field_end.v[id] - at);
+	bytes_put(out, w->fields.p + at, w->field_end.v[id] - at);
 }
 
 u32 row_writer_text(struct row_writer *w, const char *s, size_t n)
@@ -113,24 +137,68 @@ static void put_signed(struct bytes *out, s64 v)
 	bytes_dec(out, v < 0 ? -(u64)v : (u64)v);
 }
 
-static void put_field(const struct row_writer *w, u32 kind, u64 v)
+/* The field, and what follows it. */
+static void put_field(const struct row_writer *w, u32 column, u64 v, struct bytes *out)
 {
-	switch (kind) {
+	switch (w->columns[column].kind) {
 	case PARQUET_TEXT:
-		put_text(w, v);
+		put_text(w, v, out);
 		break;
 	case PARQUET_BOOL:
-		bytes_str(w->out, v ? "true" : "false");
+		bytes_str(out, v ? "true" : "false");
 		break;
 	case PARQUET_U64:
-		bytes_dec(w->out, v);
+		bytes_dec(out, v);
 		break;
 	case PARQUET_S32:
-		put_signed(w->out, (s32)v);
+		put_signed(out, (s32)v);
 		break;
 	default:
-		put_signed(w->out, (s64)v);
+		put_signed(out, (s64)v);
 	}
+	bytes_char(out, column + 1 == w->nr_columns ? '\n' : ',');
+}
+
+u32 row_writer_tuple(struct row_writer *w, u32 part, const u64 *values, const bool *missing)
+{
+	struct part *p;
+	size_t before;
+
+	if (w->parquet)
+		return parquet_tuple(w->parquet, part, values, missing);
+	p = &w->parts[part];
+	before = p->text.len;
+	for (u32 i = p->first; i < p->end; i++, values++)
+		if (*missing++)
+			bytes_char(&p->text, i + 1 == w->nr_columns ? '\n' : ',');
+		else
+			put_field(w, i, *values, &p->text);
+	vec_push(&p->ends, p->text.len);
+	w->held += p->text.len - before;
+	return (u32)p->ends.n - 1;
+}
+
+static void drop_tuples(struct row_writer *w)
+{
+	for (u32 i = 0; i < w->nr_parts; i++)
+		w->parts[i].text.len = w->parts[i].ends.n = 0;
+	w->held = 0;
+}
+
+bool row_writer_row_of(struct row_writer *w, const u32 *tuples)
+{
+	if (w->parquet)
+		return parquet_row_of(w->parquet, tuples);
+	for (u32 i = 0; i < w->nr_parts; i++) {
+		const struct part *p = &w->parts[i];
+		size_t at = tuples[i] ? p->ends.v[tuples[i] - 1] : 0;
+
+		bytes_put(w->out, p->text.p + at, p->ends.v[tuples[i]] - at);
+	}
+	if (w->held < TUPLES_BYTES)
+		return false;
+	drop_tuples(w);
+	return true;
 }
 
 void row_writer_row(struct row_writer *w, const u64 *values, const bool *missing)
@@ -139,13 +207,11 @@ void row_writer_row(struct row_writer *w, const u64 *values, const bool *missing
 		parquet_row(w->parquet, values, missing);
 		return;
 	}
-	for (u32 i = 0; i < w->nr_columns; i++) {
-		if (i)
-			bytes_char(w->out, ',');
-		if (!missing[i])
-			put_field(w, w->columns[i].kind, values[i]);
-	}
-	bytes_char(w->out, '\n');
+	for (u32 i = 0; i < w->nr_columns; i++)
+		if (missing[i])
+			bytes_char(w->out, i + 1 == w->nr_columns ? '\n' : ',');
+		else
+			put_field(w, i, values[i], w->out);
 }
 
 bool row_writer_end(struct row_writer *w)

@@ -16,8 +16,10 @@ struct row_writer;
 /* columns outlive the writer. out->formulas is observed. */
 struct row_writer *row_writer_new(enum row_form form, const struct parquet_column *columns, u32 nr_columns,
 				  struct bytes *out);
-/* As parquet_text, parquet_row, parquet_end and parquet_free. */
+/* As parquet_text, parquet_tuple, parquet_row_of, parquet_row, parquet_end and parquet_free. */
 u32 row_writer_text(struct row_writer *w, const char *s, size_t n);
+u32 row_writer_tuple(struct row_writer *w, u32 part, const u64 *values, const bool *missing);
+bool row_writer_row_of(struct row_writer *w, const u32 *tuples);
 void row_writer_row(struct row_writer *w, const u64 *values, const bool *missing);
 bool row_writer_end(struct row_writer *w);
 void row_writer_free(struct row_writer *w);

@@ -64,6 +64,7 @@ static void add_columns(struct sample_rows *r)
 	r->window_column = mem_zalloc(r->opts.events->events.n + 1);
 	if (r->opts.windows && !memory)
 		add_window_columns(r);
+	row_parts_new(r);
 }
 
 struct sample_rows *sample_rows_new(const struct sample_rows_opts *opts)
@@ -89,6 +90,7 @@ void sample_rows_free(struct sample_rows *r)
 		return;
 	row_writer_free(r->out);
 	row_writer_free(r->stacks);
+	row_parts_free(r);
 	resolver_free(r->resolver);
 	map_free(&r->comms);
 	map_free(&r->words);
@@ -107,12 +109,16 @@ void sample_rows_free(struct sample_rows *r)
 	free(r);
 }
 
-static bool place_kept(const struct sample_rows *r, u32 frame)
+/* Looks for the code only if that is asked for: rows share what follows from it. */
+static bool place_kept(struct sample_rows *r, const struct asked *a)
 {
 	const struct place_filter *f = r->opts.places;
-	const struct frame *of = frames_get(r->opts.frames, frame);
+	const struct frame *of;
 
-	return !place_filter_used(f) || place_filter_keeps_code(f, r->opts.dsos, of->dso, of->sym, of->addr);
+	if (!place_filter_used(f))
+		return true;
+	of = frames_get(r->opts.frames, resolver_frame(r->resolver, a->t, a->h->cpumode, a->h->s.ip, false));
+	return place_filter_keeps_code(f, r->opts.dsos, of->dso, of->sym, of->addr);
 }
 
 static bool is_kept(const struct sample_rows *r, const struct hit *h, const struct thread_view *t)
@@ -129,49 +135,41 @@ static bool is_access(const struct hit *h)
 	return h->full->has & PERF_SAMPLE_DATA_SRC && data_src_known(DATA_SRC_OP, h->full->data_src);
 }
 
-/* What was counted in the window that the hit ends, if that can be used. */
-static void take_window(const struct sample_rows *r, const struct hit *h, u64 *values, bool *missing)
+void row_window(const struct sample_rows *r, const struct hit *h, u64 *values, bool *missing)
 {
 	const struct window *w = h->window;
 	const struct window_group *g;
 
-	for (u32 i = r->nr_fixed; i < r->nr_columns; i++)
+	for (u32 i = 0; i < r->nr_columns - r->nr_fixed; i++) {
+		values[i] = 0;
 		missing[i] = true;
-	if (!w || w->fault != WINDOW_SOUND || r->nr_fixed == r->nr_columns)
+	}
+	if (!w || w->fault != WINDOW_SOUND)
 		return;
 	g = &r->opts.windows->groups.v[w->group];
-	values[r->nr_fixed] = w->is_short;
-	missing[r->nr_fixed] = false;
+	values[0] = w->is_short;
+	missing[0] = false;
 	for (u32 i = 0; i < MIN(w->nr, g->nr); i++) {
 		u32 column = r->window_column[g->events[i]];
 
 		if (!column)
 			continue;
-		values[column] = row_limited(w->counts[i]);
-		missing[column] = false;
+		values[column - r->nr_fixed] = row_limited(w->counts[i]);
+		missing[column - r->nr_fixed] = false;
 	}
 }
 
 void sample_rows_add(struct sample_rows *r, const struct hit *h)
 {
 	struct asked a = { .h = h, .t = resolver_thread(r->resolver, h->s.pid, h->s.tid, h->clock) };
-	u64 values[MAX_COLUMNS];
-	bool missing[MAX_COLUMNS];
 
 	if (r->opts.table == TABLE_MEMORY && !is_access(h))
 		return;
-	if (is_kept(r, h, a.t))
-		a.frame = resolver_frame(r->resolver, a.t, h->cpumode, h->s.ip, false);
-	else
-		a.frame = ID_NONE;
-	if (a.frame == ID_NONE || !place_kept(r, a.frame)) {
+	if (!is_kept(r, h, a.t) || !place_kept(r, &a)) {
 		r->filtered++;
 		return;
 	}
-	for (u32 i = 0; i < r->nr_fixed; i++)
-		missing[i] = !r->fixed[i].value(r, &a, &values[i]);
-	take_window(r, h, values, missing);
-	row_writer_row(r->out, values, missing);
+	row_parts_write(r, &a);
 	r->count++;
 }
 

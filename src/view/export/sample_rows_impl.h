@@ -13,6 +13,8 @@
 #define MAX_COLUMNS 64u
 #define NR_MODES 5u
 #define CHAIN_SLOTS (1u << 14)
+#define TUPLE_SLOTS_LOG 12
+#define TUPLE_KEY 8 /* words */
 
 /* The texts of a frame, as ids of the writer; ID_NONE: it has none. */
 struct frame_texts {
@@ -33,6 +35,35 @@ struct asked {
 	u32 frame; /* of its ip */
 };
 
+/* Columns side by side whose values follow from the same few things: the values are looked for once for each of these
+ * (sample_parts.c). */
+enum row_part {
+	PART_TIME,
+	PART_THREAD,
+	PART_PERIOD, /* each sample of an event may have another one */
+	PART_CODE,
+	PART_DATUM,
+	PART_LATENCY,
+	PART_ACCESSOR, /* thread, period, and what the access did */
+	PART_ACCESS,   /* what it met, and its stack */
+	PART_STACK,
+	PART_WINDOW,
+	NR_ROW_PARTS
+};
+
+/* What the values of a tuple follow from, and the tuple. */
+struct tuple_slot {
+	u64 key[TUPLE_KEY];
+	u32 tuple;
+	u32 round; /* of tuples: others are gone */
+};
+
+struct part {
+	u8 part; /* enum row_part */
+	u32 first, end;
+	struct tuple_slot *slots; /* NULL: values of other rows are no use */
+};
+
 struct sample_rows {
 	struct sample_rows_opts opts;
 	struct resolver *resolver;
@@ -40,6 +71,8 @@ struct sample_rows {
 	u32 nr_fixed, nr_columns; /* behind the fixed ones are those of windows */
 	struct parquet_column columns[MAX_COLUMNS];
 	u8 *window_column; /* of an event; 0: none */
+	struct part parts[NR_ROW_PARTS];
+	u32 nr_parts, round;
 	struct row_writer *out, *stacks;
 	u32 modes[NR_MODES];		/* texts */
 	struct map comms;		/* string id -> text */
@@ -60,6 +93,7 @@ struct row_column {
 	const char *name;
 	u8 kind;
 	bool optional;
+	u8 part; /* enum row_part */
 	/* Sets *v; false: there is none. */
 	bool (*value)(struct sample_rows *r, const struct asked *a, u64 *v);
 };
@@ -88,6 +122,14 @@ static inline bool row_packet(const struct asked *a, u64 bit)
 {
 	return !a->h->operation || a->h->operation->record->has & bit;
 }
+
+/* After the columns are known. */
+void row_parts_new(struct sample_rows *r);
+void row_parts_free(struct sample_rows *r);
+/* Writes the row of a hit. */
+void row_parts_write(struct sample_rows *r, struct asked *a);
+/* What was counted in the window that the hit ends, as values of the columns behind the fixed ones. */
+void row_window(const struct sample_rows *r, const struct hit *h, u64 *values, bool *missing);
 
 const struct frame_texts *row_frame(struct sample_rows *r, u32 frame);
 /* The number of the hit's stack; false: it has none. */
