@@ -102,10 +102,20 @@ static u64 word_at(const u8 *p, u32 size)
 /* Words of a segment that are addresses of functions. */
 static void scan_words(struct scan *s, const struct part *g)
 {
-	for (u32 i = (u32)(-g->addr % WORD_STEP); g->n >= WORD && i <= g->n - WORD; i += WORD_STEP) {
-		u64 offset = code_offset(s, word_at(g->p + i, WORD));
-		u32 sym = offset == UINT64_MAX ? ID_NONE : symbol_at(s, offset);
+	u64 low = UINT64_MAX, high = 0;
 
+	for (u32 i = 0; i < s->nr_code; i++) {
+		low = MIN(low, s->code[i].addr);
+		high = MAX(high, s->code[i].addr + s->code[i].n);
+	}
+	for (u32 i = (u32)(-g->addr % WORD_STEP); g->n >= WORD && i <= g->n - WORD; i += WORD_STEP) {
+		u64 word = word_at(g->p + i, WORD), offset;
+		u32 sym;
+
+		if (word < low || word >= high)
+			continue;
+		offset = code_offset(s, word);
+		sym = offset == UINT64_MAX ? ID_NONE : symbol_at(s, offset);
 		if (sym != ID_NONE && symtab_at(s->symbols, sym)->start == offset)
 			s->out->v[sym].anywhere = true;
 	}
@@ -153,6 +163,28 @@ static void enter(struct scan *s, struct at *at, u64 offset)
 	at->sym = sym;
 }
 
+/* May it jump, call, or not go on to the next one? p: its opcode. Of all others there is nothing to decode. */
+static bool may_branch(const u8 *p, u32 n)
+{
+	switch (p[0]) {
+	case 0x0f:
+		return n > 1 && ((p[1] & 0xf0) == 0x80 || p[1] == 0x07 || p[1] == 0x0b || p[1] == 0x35);
+	case 0x70 ... 0x7f:
+	case 0xc2:
+	case 0xc3:
+	case 0xca:
+	case 0xcb:
+	case 0xcf:
+	case 0xe0 ... 0xe3:
+	case 0xe8 ... 0xeb:
+	case 0xf4:
+	case 0xff:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void note_insn(struct scan *s, const struct part *g, u32 i, const struct x86_insn *in, struct at *at)
 {
 	const u8 *p = g->p + i + in->opcode;
@@ -162,16 +194,19 @@ static void note_insn(struct scan *s, const struct part *g, u32 i, const struct 
 
 	if (is_fill(p, n))
 		return;
+	note_addresses(s, p, n, g->addr + i + in->size, at->sym);
+	at->runs_on = true;
+	if (!may_branch(p, n))
+		return;
 	x86_branch_decode(g->p + i, in->size, true, &b);
 	/* Behind a call that does not return (abort) there is another function; it is not entered there. */
 	at->runs_on = b.flow != X86_AWAY && b.flow != X86_CALL;
-	note_addresses(s, p, n, g->addr + i + in->size, at->sym);
-	if (!b.size || b.target == INT64_MAX || !b.target)
+	if (!b.size || b.target == INT64_MAX)
 		return;
 	next += (u64)b.target;
-	if (b.flow == X86_CALL) {
+	if (b.flow == X86_CALL && b.target) { /* else it only asks for its own address */
 		add_call(s, next, g->offset + i, at->sym);
-	} else if (next < at->start || next >= at->end) {
+	} else if (b.flow != X86_CALL && (next < at->start || next >= at->end)) {
 		to = symbol_at(s, next);
 		if (to != ID_NONE)
 			add_jump(s, to, at->sym);
