@@ -41,12 +41,20 @@ struct pair {
 	bool may;
 };
 
+/* What was said of a call. */
+struct told_call {
+	u64 key; /* hash of process, function's address and site; 0: empty */
+	struct maps maps;
+	enum called called;
+};
+
 struct functions {
 	const struct procs *procs;
 	struct dsos *dsos;
 	struct thread_view threads[THREADS];
 	struct answer answers[ADDRESSES];
 	struct pair pairs[PAIRS];
+	struct told_call told_calls[PAIRS];
 	struct map code; /* DSO and symbol -> index in leads; each function is looked through once */
 	VEC(struct leads) leads;
 	u32 code_left; /* bytes that may still be looked through */
@@ -348,9 +356,8 @@ bool function_calls_itself(struct functions *f, const struct asker *who, u64 add
 	return at.sym != ID_NONE && dsos_entered(f->dsos, at.dso, at.sym, &e) && e.by_itself;
 }
 
-enum called function_called_at(struct functions *f, const struct asker *who, u64 in, u64 site)
+static enum called called_at(struct functions *f, const struct thread_view *t, u64 in, u64 site)
 {
-	const struct thread_view *t = view_of(f, who);
 	struct ways w = { .n = 1 };
 	bool called = false;
 	struct place g, h;
@@ -372,4 +379,15 @@ enum called function_called_at(struct functions *f, const struct asker *who, u64
 			return CALLED_ELSEWHERE;
 	}
 	return called ? CALLED_ONLY_THERE : CALLED_ELSEWHERE;
+}
+
+enum called function_called_at(struct functions *f, const struct asker *who, u64 in, u64 site)
+{
+	const struct thread_view *t = view_of(f, who);
+	u64 key = hash_mix_by(0, hash_mix_by(0, hash_mix_by(0, 0, who->pid), in), site) | 1;
+	struct told_call *c = &f->told_calls[key / 2 % PAIRS];
+
+	if (c->key != key || c->maps.space != t->maps.space || c->maps.n != t->maps.n)
+		*c = (struct told_call){ key, t->maps, called_at(f, t, in, site) };
+	return c->called;
 }

@@ -322,7 +322,9 @@ static void test_called(void **state)
 	for (u32 i = 0; i < ARRAY_LEN(calls); i++) {
 		entered[0] = calls[i].called;
 		entered[1] = calls[i].cold;
-		assert_int_equal(function_called_at(f, &who, calls[i].in + 8, calls[i].site), calls[i].is);
+		assert_int_equal(function_called_at(f, &(struct asker){ PID, TID, 600 + 100 * i }, calls[i].in + 8,
+						    calls[i].site),
+				 calls[i].is);
 	}
 	entered[0] = (struct entered){ .by_itself = true };
 	assert_true(function_calls_itself(f, &who, CALLED + 8));
