@@ -347,15 +347,6 @@ static bool is_start(struct functions *f, const struct place *at)
 	return false;
 }
 
-bool function_calls_itself(struct functions *f, const struct asker *who, u64 addr)
-{
-	struct entered e;
-	struct place at;
-
-	place_find(f->dsos, view_of(f, who), PERF_RECORD_MISC_USER, addr, &at);
-	return at.sym != ID_NONE && dsos_entered(f->dsos, at.dso, at.sym, &e) && e.by_itself;
-}
-
 static enum called called_at(struct functions *f, const struct thread_view *t, u64 in, u64 site)
 {
 	struct ways w = { .n = 1 };
@@ -381,13 +372,44 @@ static enum called called_at(struct functions *f, const struct thread_view *t, u
 	return called ? CALLED_ONLY_THERE : CALLED_ELSEWHERE;
 }
 
-enum called function_called_at(struct functions *f, const struct asker *who, u64 in, u64 site)
+static bool calls_itself(struct functions *f, const struct thread_view *t, u64 addr)
+{
+	struct entered e;
+	struct place at;
+
+	place_find(f->dsos, t, PERF_RECORD_MISC_USER, addr, &at);
+	return at.sym != ID_NONE && dsos_entered(f->dsos, at.dso, at.sym, &e) && e.by_itself;
+}
+
+/* What was said, or is to be, if *found is false. site: 0: of calls of itself, for which CALLED_ELSEWHERE stands. */
+static struct told_call *told_call(struct functions *f, const struct asker *who, u64 in, u64 site, bool *found)
 {
 	const struct thread_view *t = view_of(f, who);
 	u64 key = hash_mix_by(0, hash_mix_by(0, hash_mix_by(0, 0, who->pid), in), site) | 1;
 	struct told_call *c = &f->told_calls[key / 2 % PAIRS];
 
-	if (c->key != key || c->maps.space != t->maps.space || c->maps.n != t->maps.n)
-		*c = (struct told_call){ key, t->maps, called_at(f, t, in, site) };
+	*found = c->key == key && c->maps.space == t->maps.space && c->maps.n == t->maps.n;
+	if (!*found)
+		*c = (struct told_call){ .key = key, .maps = t->maps };
+	return c;
+}
+
+bool function_calls_itself(struct functions *f, const struct asker *who, u64 addr)
+{
+	bool found;
+	struct told_call *c = told_call(f, who, addr, 0, &found);
+
+	if (!found && calls_itself(f, view_of(f, who), addr))
+		c->called = CALLED_ELSEWHERE;
+	return c->called == CALLED_ELSEWHERE;
+}
+
+enum called function_called_at(struct functions *f, const struct asker *who, u64 in, u64 site)
+{
+	bool found;
+	struct told_call *c = told_call(f, who, in, site, &found);
+
+	if (!found)
+		c->called = called_at(f, view_of(f, who), in, site);
 	return c->called;
 }

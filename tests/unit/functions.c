@@ -327,7 +327,7 @@ static void test_called(void **state)
 				 calls[i].is);
 	}
 	entered[0] = (struct entered){ .by_itself = true };
-	assert_true(function_calls_itself(f, &who, CALLED + 8));
+	assert_true(function_calls_itself(f, &(struct asker){ PID, TID, 5000 }, CALLED + 8));
 	assert_false(function_calls_itself(f, &who, COLD) || function_calls_itself(f, &who, CALLER) ||
 		     function_calls_itself(f, &who, UNTOLD));
 	functions_free(f);
