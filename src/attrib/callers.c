@@ -14,16 +14,19 @@
  */
 #include "attrib/callers.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/map.h"
 
 #define SLOTS_MIN (1u << 16)
 #define SLOTS_MAX (1u << 20)
 #define SLOTS_OF_SAMPLE 64u
 #define SEVERAL 2u
 #define THREADS 64u
+#define JUMPING 65536u /* threads that are told apart */
 #define SEEN_BITS 13
 #define SEEN (1u << SEEN_BITS)
 #define ENTRY 24  /* bytes of a branch record: from, to, flags */
@@ -32,20 +35,23 @@
 
 struct callers {
 	u32 depth, mask;
-	bool indexed;
+	bool indexed, stitches;
 	u64 *slots; /* 0, a call (odd), or SEVERAL */
+	pthread_mutex_t lock;
+	struct map jumping; /* of threads; when it is full, all are taken for such */
 };
 
 /* The last sample of a thread. */
 struct last {
-	u32 pid, tid, n, oldest; /* entries; the register behind that of the last of them */
+	u32 pid, tid, n; /* entries */
 	struct u64s branches;
 	u64 code; /* code_at */
 };
 
 /* A call that was learned, with the other arguments of learn(). */
 struct lesson {
-	u64 whose, site, target, from;
+	u32 tid;
+	u64 code, site, target, from;
 };
 
 struct caller_reader {
@@ -55,21 +61,26 @@ struct caller_reader {
 	struct lesson seen[SEEN];
 };
 
-struct callers *callers_new(u64 samples, u32 depth)
+struct callers *callers_new(u64 samples, u32 depth, bool stitches)
 {
 	struct callers *c = mem_zalloc(sizeof(*c));
 	u32 slots = hash_slots(samples * SLOTS_OF_SAMPLE, SLOTS_MIN, SLOTS_MAX);
 
 	c->depth = depth;
+	c->stitches = stitches;
 	c->mask = slots - 1;
 	c->slots = mem_zalloc(slots * sizeof(*c->slots));
+	pthread_mutex_init(&c->lock, NULL);
 	return c;
 }
 
 void callers_free(struct callers *c)
 {
-	if (c)
-		free(c->slots);
+	if (!c)
+		return;
+	pthread_mutex_destroy(&c->lock);
+	map_free(&c->jumping);
+	free(c->slots);
 	free(c);
 }
 
@@ -78,11 +89,34 @@ bool callers_indexed(const struct callers *c)
 	return c->indexed;
 }
 
+bool callers_stitch(const struct callers *c)
+{
+	return c->stitches;
+}
+
+static u64 thread_key(u32 pid, u32 tid, const struct space *space)
+{
+	return hash_mix(hash_mix(hash_mix(0, pid), tid), (uintptr_t)space);
+}
+
+bool callers_jumps(const struct callers *c, u32 pid, u32 tid, const struct space *space)
+{
+	return c->jumping.n == JUMPING || map_get(&c->jumping, thread_key(pid, tid, space)) != ID_NONE;
+}
+
+static void add_jumping(struct caller_reader *r, const struct asker *who)
+{
+	struct callers *c = r->to;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->jumping.n < JUMPING)
+		map_set(&c->jumping, thread_key(who->pid, who->tid, functions_maps(r->functions, who).space), 0);
+	pthread_mutex_unlock(&c->lock);
+}
+
 static u64 key_of(const struct callee *f)
 {
-	u64 thread = f->reg == NO_REGISTER ? 0 : (u64)(f->reg + 1) << 32 | f->tid;
-
-	return hash_finish(hash_finish(hash_finish(thread) + f->pid) ^ f->name);
+	return hash_finish(hash_finish(f->pid) ^ f->name);
 }
 
 static u64 call_of(u64 key, u64 site, u64 target)
@@ -147,28 +181,38 @@ static u32 slot_of(u64 whose, u64 site, u64 from)
 	return (u32)(((whose ^ site) * 0x9e3779b97f4a7c15u + from) * 0xbf58476d1ce4e5b9u >> (64 - SEEN_BITS));
 }
 
-/* A call to a function, in a register if those are told. from: the place in the function that was called at which the
- * next newer one was made; 0: nobody knows. whose: code_at, and the thread if registers are told. */
-static void learn(struct caller_reader *r, const struct asker *who, u64 whose, const struct branch_entry *call,
-		  u64 from, u32 reg)
+/* Can the thread be in the one function because it called the other one, and that is going on? */
+static bool may_lead(struct caller_reader *r, const struct asker *who, u64 called, u64 at)
 {
-	struct lesson *seen = &r->seen[slot_of(whose + reg, call->from, from)];
+	const struct function to = function_at(r->functions, who, called), in = function_at(r->functions, who, at);
+
+	return function_may_be(&to, &in) || function_binds(&to, &in) ||
+	       function_may_jump(r->functions, who, called, at);
+}
+
+/* A call to a function. from: the place in the function that was called at which the next newer one was made; 0:
+ * nobody knows. code: code_at. */
+static void learn(struct caller_reader *r, const struct asker *who, u64 code, const struct branch_entry *call,
+		  u64 from)
+{
+	struct lesson *seen = &r->seen[slot_of(code + who->tid, call->from, from)];
+	struct callee f = { .pid = who->pid };
 	struct function to, in;
 
-	if (seen->site == call->from && seen->from == from && seen->target == call->to && seen->whose == whose + reg)
+	if (seen->site == call->from && seen->from == from && seen->target == call->to && seen->code == code &&
+	    seen->tid == who->tid)
 		return;
-	*seen = (struct lesson){ whose + reg, call->from, call->to, from };
+	*seen = (struct lesson){ who->tid, code, call->from, call->to, from };
+	if (from && !may_lead(r, who, call->to, from))
+		add_jumping(r, who);
 	to = function_at(r->functions, who, call->to);
 	in = from ? function_at(r->functions, who, from) : to;
-	for (u32 i = 0; i < (reg == NO_REGISTER ? 1 : 2); i++) {
-		struct callee f = { who->pid, who->tid, to.name, i ? reg : NO_REGISTER };
-
-		if (to.name)
-			callers_add(r->to, &f, call->from, call->to);
-		f.name = in.name;
-		if (in.name && in.name != to.name)
-			callers_add(r->to, &f, call->from, call->to);
-	}
+	f.name = to.name;
+	if (to.name)
+		callers_add(r->to, &f, call->from, call->to);
+	f.name = in.name;
+	if (in.name && in.name != to.name)
+		callers_add(r->to, &f, call->from, call->to);
 }
 
 static const u8 *entry_at(const struct u64s *branches, u32 i)
@@ -213,43 +257,27 @@ static u32 count_calls(const struct sample_stack *s, u32 most)
 	return n;
 }
 
-/* The register of the i-th entry; NO_REGISTER: those are not told. */
-static u32 register_of(const struct caller_reader *r, const struct sample_stack *s, u32 i)
+/* How many of the oldest of n entries are those of the thread's last sample. Its own oldest may have been overwritten
+ * since. */
+static u32 known_of(const struct last *last, const struct last *now, u32 n)
 {
-	u32 depth = r->to->depth;
-
-	return s->has_hw_idx && s->hw_idx < depth ? (u32)(s->hw_idx + depth * 2 - i % depth) % depth : NO_REGISTER;
-}
-
-/* How many of the oldest of n entries are those of the thread's last sample, in the same registers. Its own oldest may
- * have been overwritten since. */
-static u32 known_of(const struct caller_reader *r, const struct last *last, const struct last *now, u32 n)
-{
-	u32 older, oldest = last->oldest;
-
 	if (last->pid != now->pid || last->tid != now->tid || last->code != now->code)
 		return 0;
-	older = older_in(last, &now->branches, n);
-	if (oldest != NO_REGISTER)
-		oldest = (oldest + older) % r->to->depth;
-	return oldest == now->oldest ? shared_with(last, &now->branches, n, older) : 0;
+	return shared_with(last, &now->branches, n, older_in(last, &now->branches, n));
 }
 
 /* Takes the sample for its thread's last one, with all the calls that it has: returns how many of the oldest are those
  * of the one before. */
 static u32 replace_last(struct caller_reader *r, const struct sample_stack *s, u64 code, u32 *calls)
 {
-	struct last *last = &r->threads[s->tid % THREADS], now = { s->pid, s->tid, 0, 0, s->branches, code };
-	u32 n = s->nr_branches, known, fresh;
+	struct last *last = &r->threads[s->tid % THREADS], now = { s->pid, s->tid, 0, s->branches, code };
+	u32 n = s->nr_branches, known = known_of(last, &now, n), fresh;
 
-	now.oldest = register_of(r, s, n);
-	known = known_of(r, last, &now, n);
 	/* What is known are calls; nearly always the others are, too. */
 	fresh = count_calls(s, n - known);
 	if (fresh < n - known) {
 		n = fresh;
-		now.oldest = register_of(r, s, n);
-		known = known_of(r, last, &now, n);
+		known = known_of(last, &now, n);
 	}
 	*calls = now.n = n;
 	*last = now;
@@ -259,19 +287,17 @@ static u32 replace_last(struct caller_reader *r, const struct sample_stack *s, u
 void callers_read(struct caller_reader *r, const struct sample_stack *s, u64 clock, bool user)
 {
 	struct asker who = { s->pid, s->tid, clock };
-	u64 from = user ? s->ip : 0, code = code_at(r, &who), whose;
-	u32 n, shared = replace_last(r, s, code, &n), reg = register_of(r, s, 0);
+	u64 from = user ? s->ip : 0, code = code_at(r, &who);
+	u32 n, shared = replace_last(r, s, code, &n);
 
-	whose = hash_mix(code, reg == NO_REGISTER ? 0 : s->tid + 1ull);
-	if (reg != NO_REGISTER && s->hw_idx && !__atomic_load_n(&r->to->indexed, __ATOMIC_RELAXED))
+	if (s->has_hw_idx && s->hw_idx && s->hw_idx < r->to->depth &&
+	    !__atomic_load_n(&r->to->indexed, __ATOMIC_RELAXED))
 		__atomic_store_n(&r->to->indexed, true, __ATOMIC_RELAXED);
 	/* The newest of those that are shared may have gone on to another place. */
 	for (u32 i = 0; i < n && i <= n - shared; i++) {
 		struct branch_entry call = { u64s_at(&s->branches, i * 3), u64s_at(&s->branches, i * 3 + 1), 0 };
 
-		learn(r, &who, whose, &call, from, reg);
+		learn(r, &who, code, &call, from);
 		from = call.from;
-		if (reg != NO_REGISTER)
-			reg = (reg ? reg : r->to->depth) - 1;
 	}
 }

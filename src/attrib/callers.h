@@ -10,18 +10,15 @@
 #include "attrib/functions.h"
 #include "codec/sample_stack.h"
 
-#define NO_REGISTER ID_NONE
-
-/* A function of a process, or, with the register of its call, of a thread. */
+/* A function of a process. */
 struct callee {
-	u32 pid, tid;
+	u32 pid;
 	u64 name; /* struct function's */
-	u32 reg;  /* of the CPU's, in which the call was; NO_REGISTER: whichever */
 };
 
 struct callers;
-/* For so many samples. depth: registers that the CPU has (0: not known). */
-struct callers *callers_new(u64 samples, u32 depth);
+/* For so many samples. depth: registers that the CPU has (0: not known). stitches: stacks may be completed by it. */
+struct callers *callers_new(u64 samples, u32 depth, bool stitches);
 void callers_free(struct callers *c);
 
 /* It was called from there, by a call of that address. Thread-safe. */
@@ -29,6 +26,10 @@ void callers_add(struct callers *c, const struct callee *f, u64 site, u64 target
 
 /* When all was added. True: it was called from there by that address, and in no other way. */
 bool callers_only(const struct callers *c, const struct callee *f, u64 site, u64 target);
+/* Was the thread seen, in any sample of the program that it had mapped there, to leave a call without a return, or to
+ * run on another stack or in a handler? */
+bool callers_jumps(const struct callers *c, u32 pid, u32 tid, const struct space *space);
+bool callers_stitch(const struct callers *c);
 /* Does the CPU tell registers (hw_idx)? In some sample it was other than 0. */
 bool callers_indexed(const struct callers *c);
 

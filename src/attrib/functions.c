@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "state/entered.h"
 
 #define THREADS 64u
 #define ADDRESSES 8192u
@@ -40,12 +41,20 @@ struct pair {
 	bool may;
 };
 
+/* What was said of a call. */
+struct told_call {
+	u64 key; /* hash of process, function's address and site; 0: empty */
+	struct maps maps;
+	enum called called;
+};
+
 struct functions {
 	const struct procs *procs;
 	struct dsos *dsos;
 	struct thread_view threads[THREADS];
 	struct answer answers[ADDRESSES];
 	struct pair pairs[PAIRS];
+	struct told_call told_calls[PAIRS];
 	struct map code; /* DSO and symbol -> index in leads; each function is looked through once */
 	VEC(struct leads) leads;
 	u32 code_left; /* bytes that may still be looked through */
@@ -316,4 +325,91 @@ bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64
 	if (p->key != key)
 		*p = (struct pair){ key, leads_to(f, &g, &h) };
 	return p->may;
+}
+
+/* --- the only call of a function --- */
+
+/*
+ * Code in which the C library begins a process or a thread: it calls the function that was given to it (main, what a
+ * thread is made for) by its address, and that once.
+ */
+static bool is_start(struct functions *f, const struct place *at)
+{
+	static const char *const starts[] = {
+		"_start",  "_dl_start", "_dl_sysdep_start", "__libc_start_call_main", "start_thread", "clone",
+		"__clone", "clone3",	"__clone3",
+	};
+	const char *name = dsos_symbol_name(f->dsos, at->dso, at->sym);
+
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		if (!strcmp(name, starts[i]))
+			return true;
+	return false;
+}
+
+static enum called called_at(struct functions *f, const struct thread_view *t, u64 in, u64 site)
+{
+	struct ways w = { .n = 1 };
+	bool called = false;
+	struct place g, h;
+
+	place_find(f->dsos, t, PERF_RECORD_MISC_USER, in, &g);
+	place_find(f->dsos, t, PERF_RECORD_MISC_USER, site, &h);
+	if (g.sym == ID_NONE || h.sym == ID_NONE)
+		return CALLED_UNKNOWN;
+	w.sym[0] = g.sym;
+	for (u32 i = 0; i < w.n; i++) {
+		struct entered e;
+
+		if (!dsos_entered(f->dsos, g.dso, w.sym[i], &e) || (!i && !e.site && is_start(f, &h)))
+			return CALLED_UNKNOWN;
+		if (e.anywhere || e.several || (e.site && (called || g.dso != h.dso || e.site != h.addr)))
+			return CALLED_ELSEWHERE;
+		called |= e.site != 0;
+		if (e.jumped_from != ID_NONE && !add_way(&w, e.jumped_from))
+			return CALLED_ELSEWHERE;
+	}
+	return called ? CALLED_ONLY_THERE : CALLED_ELSEWHERE;
+}
+
+static bool calls_itself(struct functions *f, const struct thread_view *t, u64 addr)
+{
+	struct entered e;
+	struct place at;
+
+	place_find(f->dsos, t, PERF_RECORD_MISC_USER, addr, &at);
+	return at.sym != ID_NONE && dsos_entered(f->dsos, at.dso, at.sym, &e) && e.by_itself;
+}
+
+/* What was said, or is to be, if *found is false. site: 0: of calls of itself, for which CALLED_ELSEWHERE stands. */
+static struct told_call *told_call(struct functions *f, const struct asker *who, u64 in, u64 site, bool *found)
+{
+	const struct thread_view *t = view_of(f, who);
+	u64 key = hash_mix_by(0, hash_mix_by(0, hash_mix_by(0, 0, who->pid), in), site) | 1;
+	struct told_call *c = &f->told_calls[key / 2 % PAIRS];
+
+	*found = c->key == key && c->maps.space == t->maps.space && c->maps.n == t->maps.n;
+	if (!*found)
+		*c = (struct told_call){ .key = key, .maps = t->maps };
+	return c;
+}
+
+bool function_calls_itself(struct functions *f, const struct asker *who, u64 addr)
+{
+	bool found;
+	struct told_call *c = told_call(f, who, addr, 0, &found);
+
+	if (!found && calls_itself(f, view_of(f, who), addr))
+		c->called = CALLED_ELSEWHERE;
+	return c->called == CALLED_ELSEWHERE;
+}
+
+enum called function_called_at(struct functions *f, const struct asker *who, u64 in, u64 site)
+{
+	bool found;
+	struct told_call *c = told_call(f, who, in, site, &found);
+
+	if (!found)
+		c->called = called_at(f, view_of(f, who), in, site);
+	return c->called;
 }

@@ -43,6 +43,18 @@ struct function function_at(struct functions *f, const struct asker *who, u64 ad
  */
 bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64 in);
 
+/* Does its code have a call of itself? False also where nobody can tell. */
+bool function_calls_itself(struct functions *f, const struct asker *who, u64 addr);
+
+/*
+ * Can a thread be in the function of `in` only because the call instruction at `site` called it? CALLED_ELSEWHERE: the
+ * code has another way to it, or its address, so that it may be called from anywhere. CALLED_UNKNOWN: nobody can tell:
+ * its code is not there, or not x86-64's; or the C library begins a process or a thread there, with a function that it
+ * was given, and no code calls that function.
+ */
+enum called { CALLED_UNKNOWN, CALLED_ONLY_THERE, CALLED_ELSEWHERE };
+enum called function_called_at(struct functions *f, const struct asker *who, u64 in, u64 site);
+
 static inline bool function_is(const struct function *a, const struct function *b)
 {
 	return a->name && a->name == b->name && (a->entry == b->entry || !a->entry || !b->entry);

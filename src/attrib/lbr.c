@@ -20,12 +20,19 @@
  *
  * Such a joint says that the samples have a function in common, not that it was called once: the thread may have
  * returned from it, and have come to it again by another way, with registers that say the same. Its call is
- * overwritten then by calls that have returned since, and no record differs from those of a thread that never left. So
- * what is older in the kept stack is added call by call, each one only if the recording knows of no other way to the
- * function that it led to (attrib/callers.h): no sample of the process shows it called from elsewhere, or, where
- * registers are told, none of the thread shows it called from elsewhere at that depth. Held against exact stacks, all
- * else is wrong now and then: the number of calls in common, whether both sets of registers begin at the same one,
- * whether they are full.
+ * overwritten then by calls that have returned since, and no record differs from those of a thread that never left.
+ * Nor do the recording's other samples help: where they are few, a way to a function may have been overwritten each
+ * time before one was taken, at each depth. So what is older in the kept stack is added call by call, and the code is
+ * asked (function_called_at): each one only if its instruction is the only one that leads to the function that the
+ * next newer call, or the sample, is in. Then whoever is in that function was called from there, whatever was
+ * overwritten meanwhile, and whether or not it is still the same call. Functions whose address is kept somewhere may
+ * be called from anywhere, so their calls are not added, nor is what is older.
+ *
+ * Two cases are left in which samples have to do. Code that starts a process or a thread calls the function that it
+ * was given by its address: main, what a thread is made for. That stands beneath all that the thread does, and to be
+ * in it by another way, the program would have to call it by its address a second time. And of code that is not there
+ * (run-time compilers, another machine's files, files of more than 64 MB) nobody can tell. There a call is added if no
+ * sample of the process shows its function called from elsewhere (attrib/callers.h).
  *
  * When not. Of a call that a function makes of itself, or that stands in one of the stacks more than once, nobody
  * knows which it is, and nothing is stitched. Nor where the caller is known to be recursive: one to which two calls of
@@ -38,10 +45,12 @@
  * was called to the other one (x86-64, attrib/jumps.h), it was a signal's handler, or another stack (coroutines): the
  * stack is cut there, better too short than wrong. Entries that are no longer true were made by calls within the
  * function that goes on, or of a coroutine by that function on another stack, so it can look as if they were its own
- * only if that one is recursive. Once a thread was seen to do any of this, its stacks are cut there, too.
+ * only if that one is recursive: its code calls itself, or two calls of some stack went to it. If any sample of the
+ * recording shows that a thread does any of this, its stacks are cut there, too, from its first one on, and whether or
+ * not stacks are stitched. So a pass over all samples comes before (pass/call_sites.c).
  *
- * What cannot be seen: a way to a function that was overwritten each time before a sample was taken, which happens
- * with few registers or few samples; and jumps among recursive calls before the first one showed.
+ * What cannot be seen: of code that is not there, a way to a function that was overwritten each time before a sample
+ * was taken; and in a thread of which no sample shows a jump, jumps among recursive calls.
  *
  * What it costs. Successive samples of a thread have most calls in common, and in registers that are full the oldest
  * ones are overwritten by as many new ones. So the sample's oldest call is looked for in the last sample, and from
@@ -66,14 +75,19 @@
 #define THREADS (LANES * THREADS_OF_LANE)
 #define MARKS 4096u
 #define SEVERAL (ID_NONE - 1)
+#define NO_REGISTER ID_NONE
 #define FEW 3u	  /* calls that are compared with each older one */
 #define STRIDE 8u /* calls that are compared at once */
 
 struct kept {
 	u32 pid, tid;
-	u32 newest;  /* the register of v[0], or NO_REGISTER */
-	bool jumped; /* it was seen to leave calls without returning, or to run on another stack or in a handler */
-	bool single; /* the oldest of the stack's own calls is in it once */
+	u32 newest;			 /* the register of v[0], or NO_REGISTER */
+	const struct space *asked_space; /* what its last sample had mapped, if asked_jumps */
+	bool asked_jumps;
+	bool jumps;	/* some sample of the recording shows it to do so */
+	bool jumped;	/* it was seen to leave calls without returning, or to run on another stack or in a handler */
+	bool unchecked; /* a stack was cut since the kept one, whose calls were checked by other rules */
+	bool single;	/* the oldest of the stack's own calls is in it once */
 	/* The last call that was asked about in find_joint: with what was mapped, does its function call itself? */
 	struct lbr_call asked;
 	struct maps asked_in;
@@ -135,8 +149,8 @@ static struct kept **slot_of(struct lbr *l, u32 tid)
 
 static void forget(struct kept *k)
 {
-	k->jumped = false;
-	k->single = false;
+	k->asked_jumps = k->jumps = k->jumped = false;
+	k->single = k->unchecked = false;
 	memset(k->recursive, 0, sizeof(k->recursive));
 	k->stack.n = k->stack.own = 0;
 }
@@ -299,10 +313,12 @@ static void cut_contradiction(struct lbr *l, const struct hit *h, struct kept *k
 }
 
 /* Ends it where calls that were left without a return could look as if they belonged to it. */
-static void cut_recursion(const struct kept *k, struct lbr_stack *s)
+static void cut_recursion(struct lbr *l, const struct hit *h, const struct kept *k, struct lbr_stack *s)
 {
+	const struct asker who = { h->s.pid, h->s.tid, h->clock };
+
 	for (u32 i = 0; i < s->n; i++)
-		if (is_recursive(k, s->v[i].to))
+		if (is_recursive(k, s->v[i].to) || function_calls_itself(l->functions, &who, s->v[i].to))
 			s->n = i;
 }
 
@@ -313,8 +329,8 @@ static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr
 
 	cut_contradiction(l, h, k, s, known);
 	mark_fresh(l, k, s, MIN(n - known, s->n));
-	if (k->jumped)
-		cut_recursion(k, s);
+	if (k->jumped || k->jumps)
+		cut_recursion(l, h, k, s);
 	l->counts.cut += s->n < n;
 	return s->n == n;
 }
@@ -450,16 +466,19 @@ static u32 register_before(const struct lbr *l, u32 newest, u32 entries)
 /* Is the i-th call of the kept stack the only one of its function? */
 static bool is_only_call(struct lbr *l, const struct hit *h, const struct kept *k, u32 i)
 {
+	const struct asker who = { h->s.pid, h->s.tid, h->clock };
 	const struct lbr_call *call = &k->stack.v[i];
 	const struct function called = callee_of(l, h, &k->stack, i), to = function_of(l, h, call->to);
-	struct callee f = { h->s.pid, h->s.tid, called.name, NO_REGISTER };
+	const struct callee f = { h->s.pid, called.name };
+	enum called code;
 
-	if (k->newest != NO_REGISTER)
-		f.reg = register_before(l, k->newest, i);
-	/* In a thread that left calls without a return it may have been another call that led there. */
-	if (!called.name || (k->jumped && !function_is(&called, &to)))
+	if (!called.name)
 		return false;
-	return callers_only(l->callers, &f, call->from, call->to);
+	code = function_called_at(l->functions, &who, i ? k->stack.v[i - 1].from : call->to, call->from);
+	if (code != CALLED_UNKNOWN)
+		return code == CALLED_ONLY_THERE;
+	/* In a thread that left calls without a return it may have been another call that led there. */
+	return (!k->jumped || function_is(&called, &to)) && callers_only(l->callers, &f, call->from, call->to);
 }
 
 /* From that place of the kept stack on, as far as it is certain: of what was stitched to it that is known. */
@@ -486,8 +505,22 @@ static struct kept *kept_of(struct lbr *l, const struct hit *h)
 	return *at;
 }
 
+/* What all samples of the recording tell of it counts from its first one on. */
+static void know_jumps(const struct lbr *l, const struct hit *h, struct kept *k)
+{
+	const struct asker who = { h->s.pid, h->s.tid, h->clock };
+	const struct maps maps = functions_maps(l->functions, &who);
+
+	if (!l->callers || (k->asked_jumps && maps.space == k->asked_space))
+		return;
+	k->asked_jumps = true;
+	k->asked_space = maps.space;
+	k->jumps = callers_jumps(l->callers, h->s.pid, h->s.tid, maps.space);
+}
+
 static void keep(struct kept *k, const struct lbr_stack *s, u32 newest)
 {
+	k->unchecked = false;
 	k->newest = newest;
 	k->stack.n = s->n;
 	k->stack.own = s->own;
@@ -542,15 +575,16 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 	if (!out->n && h->cpumode != PERF_RECORD_MISC_USER)
 		return false;
 	l->counts.stacks++;
-	common = common_calls(k, out);
+	know_jumps(l, h, k);
+	common = k->unchecked ? (struct common){ 0 } : common_calls(k, out);
 	cut = !check(l, h, k, out, common.n);
 	out->own = out->n;
 	if (cut) {
-		k->stack.n = k->stack.own = 0; /* its calls were checked by other rules */
+		k->unchecked = true;
 		k->single = false;
 		return true;
 	}
-	if (l->callers)
+	if (l->callers && callers_stitch(l->callers))
 		stitch(l, h, k, newest, out, &common);
 	if (out->n > out->own)
 		mark_recursive(l, k, out);

@@ -41,8 +41,8 @@ static inline bool lbr_event(const struct event *e)
 }
 bool lbr_used(const struct evlist *l);
 
-/* One per worker. depth: registers that the CPU has (0: not known). callers: of the whole recording; NULL: stacks are
- * not stitched. What it keeps does not grow with the number of threads. */
+/* One per worker. depth: registers that the CPU has (0: not known). callers: of the whole recording; NULL: nothing is
+ * known of it, and stacks are not stitched. What it keeps does not grow with the number of threads. */
 struct lbr *lbr_new(u32 depth, const struct callers *callers, const struct procs *procs, struct dsos *dsos);
 void lbr_free(struct lbr *l);
 

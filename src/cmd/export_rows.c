@@ -41,7 +41,7 @@ static int collect(struct session *s, const struct pipeline_opts *o, struct wind
 		   const struct notify *to)
 {
 	const struct evlist *l = &s->src->events;
-	struct callers *callers = lbr_used(l) && !o->no_stitch ? call_sites(s) : NULL;
+	struct callers *callers = lbr_used(l) ? call_sites(s, !o->no_stitch) : NULL;
 	struct feed feed = {
 		.src = s->src,
 		.full = true,

@@ -188,10 +188,10 @@ static int show(const struct config *c, struct session *session, const struct no
 		return 2;
 	}
 	collect(session, &s.opts, &refs, &n);
-	if (s.opts.stitch && s.chains && lbr_used(s.events)) {
+	if (s.chains && lbr_used(s.events)) {
 		if (call_sites_workers(session) > 1)
 			dsos_start_parser(session->dsos);
-		s.callers = callers = call_sites(session);
+		s.callers = callers = call_sites(session, s.opts.stitch);
 	}
 	err = script_run(&s, session->src, refs, n, workers, STDOUT_FILENO, session->opts.stop, &result);
 	status = finish(err, &result, to);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/x86_length.h"
 
-#include <string.h>
-
 #define LONGEST 15u
 
 /*
@@ -114,6 +112,23 @@ static char kind_of_map(u32 map, u8 opcode)
 	return map == 3 ? 'm' : 'M';
 }
 
+static bool is_prefix(u8 b)
+{
+	switch (b) {
+	case 0x26:
+	case 0x2e:
+	case 0x36:
+	case 0x3e:
+	case 0x64 ... 0x67:
+	case 0xf0:
+	case 0xf2:
+	case 0xf3:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Takes the prefixes; false: there is no opcode behind them. */
 static bool take_prefixes(const u8 *code, u32 n, u32 *i, struct prefixes *x, struct x86_insn *out)
 {
@@ -125,7 +140,7 @@ static bool take_prefixes(const u8 *code, u32 n, u32 *i, struct prefixes *x, str
 			++*i;
 			break;
 		}
-		if (!b || !strchr("\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3", b))
+		if (!is_prefix(b))
 			break;
 		x->small |= b == 0x66;
 		x->short_address |= b == 0x67;

@@ -47,15 +47,13 @@ u32 call_sites_workers(const struct session *s)
 	return MAX(1u, MIN(s->opts.workers, (u32)s->data.blocks.n));
 }
 
-struct callers *call_sites(struct session *s)
+struct callers *call_sites(struct session *s, bool stitches)
 {
 	u32 workers = call_sites_workers(s), depth = features_branch_depth(&s->src->features);
 	struct calls_pass p = { .s = s };
 	struct callers *c;
 
-	if (depth && depth < LBR_FEWEST)
-		return NULL;
-	c = callers_new(s->data.nr_samples, depth);
+	c = callers_new(s->data.nr_samples, depth, stitches && (!depth || depth >= LBR_FEWEST));
 	p.readers = mem_zalloc(workers * sizeof(struct caller_reader *));
 	for (u32 i = 0; i < workers; i++)
 		p.readers[i] = caller_reader_new(c, s->procs, s->dsos);

@@ -375,7 +375,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 					.measuring.used = setups.used,
 					.samples = session_spe(s) ? UINT64_MAX : s->data.nr_samples,
 					.deferred = &s->deferred };
-	bool inlined_alone, stitches = !o->no_stitch && copts.chains && lbr_used(p->evlist),
+	bool inlined_alone, reads_calls = copts.chains && lbr_used(p->evlist),
 			    ordered = lanes_needed(p->evlist) && !p->branches,
 			    proven = windows_proven(&windows->windows);
 	struct pass pass = { .s = s, .portions = portions, .nr_portions = nr_portions };
@@ -398,11 +398,11 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 		pass.nr_workers = 1;
 	if (is_small(s))
 		dsos_keep_later(s->dsos);
-	if (pass.nr_workers > 1 || (stitches && call_sites_workers(s) > 1))
+	if (pass.nr_workers > 1 || (reads_calls && call_sites_workers(s) > 1))
 		start_parser(s, inlined_alone, &copts);
 	if (is_small(s) && pass.nr_workers > 1)
 		load_what_was_met(s, o, pass.nr_workers);
-	callers = stitches ? call_sites(s) : NULL;
+	callers = reads_calls ? call_sites(s, !o->no_stitch) : NULL;
 	pass.workers = mem_zalloc(pass.nr_workers * sizeof(*pass.workers));
 	/* Each has tables of some megabytes, which are zeroed. */
 	pool_run(pass.nr_workers, pass.nr_workers, start_one, &(struct start){ &pass, windows, &copts, callers });

@@ -57,6 +57,7 @@ void dsos_free(struct dsos *d)
 		dso_lines_free(d, s);
 		dso_code_free(s->code);
 		dso_bounds_free(s->bounds);
+		dso_entered_free(s->entered);
 		dso_cfi_free(s->cfi);
 		vec_free(&s->side);
 		pthread_mutex_destroy(&s->lock);

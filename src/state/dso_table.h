@@ -25,6 +25,7 @@ struct dso_entry;
 struct table_to_keep;
 struct dso_lines;
 struct dso_code;
+struct dso_entered;
 struct elf_bounds;
 struct elf_file;
 
@@ -40,12 +41,13 @@ struct dso_slot {
 	u64 map_bytes;	      /* PERFMAP: of the map, when it was read */
 	pthread_mutex_t lock; /* for loading; and for its DWARF */
 	VEC(struct side_symbol) side;
-	u64 moved;		   /* KERNEL by vmlinux: how far from where it was linked to */
-	struct dso_lines *lines;   /* NULL: nobody asked */
-	struct dso_code *code;	   /* likewise */
-	struct elf_bounds *bounds; /* likewise; of its functions, where symbols do not tell */
-	struct cfi *cfi;	   /* likewise */
-	atomic_uint has_lines;	   /* LINES_*: the answer, without the lock */
+	u64 moved;		     /* KERNEL by vmlinux: how far from where it was linked to */
+	struct dso_lines *lines;     /* NULL: nobody asked */
+	struct dso_code *code;	     /* likewise */
+	struct elf_bounds *bounds;   /* likewise; of its functions, where symbols do not tell */
+	struct cfi *cfi;	     /* likewise */
+	struct dso_entered *entered; /* likewise */
+	atomic_uint has_lines;	     /* LINES_*: the answer, without the lock */
 	struct symtab *damaged;	 /* was over an entry of the cache, until that turned out to be damaged, or is still */
 	u64 made_from;		 /* a hash of that entry's key: of the state of all that the table is made from */
 	const char *missing;	 /* why there are no symbols; NULL: there are, or nobody asked */
@@ -141,6 +143,7 @@ void dso_lines_free(struct dsos *d, struct dso_slot *s);
 void dso_code_free(struct dso_code *c);
 void dso_bounds_free(struct elf_bounds *b);
 void dso_cfi_free(struct cfi *c);
+void dso_entered_free(struct dso_entered *e);
 
 /* The file that was mapped, or the vdso: what holds the code. False: there is none. */
 struct found_file;

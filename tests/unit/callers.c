@@ -16,7 +16,7 @@
 
 static struct callee function(u32 i)
 {
-	return (struct callee){ .pid = 1, .tid = 2, .name = 2 * i + 1, .reg = NO_REGISTER };
+	return (struct callee){ .pid = 1, .name = 2 * i + 1 };
 }
 
 /* Every third function has a second call. */
@@ -47,7 +47,7 @@ static u32 count_only(const struct callers *c)
 
 static void calls_stay_the_only_ones(void **state)
 {
-	struct callers *c = callers_new(1, DEPTH);
+	struct callers *c = callers_new(1, DEPTH, true);
 
 	(void)state;
 	for (u32 i = 0; i < FUNCTIONS; i++)
@@ -65,7 +65,7 @@ static void add_from_thread(void *ctx, u32 worker, u32 unit)
 
 static void order_does_not_matter(void **state)
 {
-	struct callers *a = callers_new(1, DEPTH), *b = callers_new(1, DEPTH);
+	struct callers *a = callers_new(1, DEPTH, true), *b = callers_new(1, DEPTH, true);
 
 	(void)state;
 	for (u32 i = 0; i < FUNCTIONS; i++)
@@ -83,34 +83,11 @@ static void order_does_not_matter(void **state)
 	callers_free(b);
 }
 
-static void registers_tell_depths_apart(void **state)
-{
-	struct callers *c = callers_new(1, DEPTH);
-	struct callee shallow = function(1), deep = function(1), other = function(1);
-
-	(void)state;
-	shallow.reg = 1;
-	deep.reg = 5;
-	other.reg = 1;
-	other.tid = 3;
-	callers_add(c, &shallow, 0x1000, 0x9000);
-	callers_add(c, &deep, 0x2000, 0x9000);
-	callers_add(c, &other, 0x3000, 0x9000);
-	assert_true(callers_only(c, &shallow, 0x1000, 0x9000));
-	assert_true(callers_only(c, &deep, 0x2000, 0x9000));
-	assert_true(callers_only(c, &other, 0x3000, 0x9000));
-	callers_add(c, &deep, 0x1000, 0x9000);
-	assert_false(callers_only(c, &deep, 0x2000, 0x9000));
-	assert_true(callers_only(c, &shallow, 0x1000, 0x9000));
-	callers_free(c);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_stay_the_only_ones),
 		cmocka_unit_test(order_does_not_matter),
-		cmocka_unit_test(registers_tell_depths_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

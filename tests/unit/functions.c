@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "attrib/place.h"
+#include "state/entered.h"
 
 #define PID 10u
 #define TID 11u
@@ -38,8 +39,13 @@ static const struct {
 	{ 0x1320, APP, "free@plt" },  { 0x1400, APP, NULL }, /* no PLT begins so far before its entries */
 	{ 0x1430, APP, "free@plt" },  { 0x2000, LIB, "malloc" },     { 0x2010, LIB, "main" },
 	{ 0x2020, LIB, "main" },      { 0x3000, LINKER, NULL },	     { 0x3010, LINKER, "_dl_runtime_resolve" },
-	{ 0x4000, OLD_LINKER, NULL }, { 0x5000, NOT_LINKER, NULL },
+	{ 0x4000, OLD_LINKER, NULL }, { 0x5000, NOT_LINKER, NULL },  { 0x6000, APP, "called" },
+	{ 0x6010, APP, "cold" },      { 0x6020, APP, "caller" },     { 0x6030, LIB, "start_thread" },
 };
+#define CALLED 0x6000u
+#define COLD 0x6010u
+#define CALLER 0x6020u
+#define START 0x6030u
 
 #define UNTOLD 0x9000u /* in the app, and nothing tells of it */
 #define NOWHERE 0x8000u
@@ -136,6 +142,19 @@ bool dsos_unnamed_function(struct dsos *d, u32 dso, u64 addr, u64 *start)
 		return false;
 	assert_int_equal(code[i].dso, dso);
 	*start = code[i].addr;
+	return true;
+}
+
+/* Of the functions at CALLED and COLD; others' code is not there. */
+static struct entered entered[2];
+
+bool dsos_entered(struct dsos *d, u32 dso, u32 sym, struct entered *out)
+{
+	(void)d;
+	assert_int_equal(code[sym].dso, dso);
+	if (code[sym].addr != CALLED && code[sym].addr != COLD)
+		return false;
+	*out = entered[code[sym].addr == COLD];
 	return true;
 }
 
@@ -252,11 +271,73 @@ static void test_kept(void **state)
 	functions_free(f);
 }
 
+#define ALONE .jumped_from = ID_NONE
+
+/* Symbols of the parts that jump to and fro, and of one whose code is not there. */
+#define SYM_CALLED 19
+#define SYM_COLD 20
+#define SYM_OTHER 0
+
+static const struct {
+	struct entered called, cold;
+	u64 in, site;
+	enum called is;
+} calls[] = {
+	{ { .site = CALLER, ALONE }, { 0 }, CALLED, CALLER, CALLED_ONLY_THERE },
+	{ { .site = CALLER, ALONE }, { 0 }, CALLED, CALLER + 4, CALLED_ELSEWHERE },
+	{ { .site = START, ALONE }, { 0 }, CALLED, START, CALLED_ELSEWHERE }, /* another file */
+	{ { .site = CALLER, .several = true, ALONE }, { 0 }, CALLED, CALLER, CALLED_ELSEWHERE },
+	{ { .site = CALLER, .anywhere = true, ALONE }, { 0 }, CALLED, CALLER, CALLED_ELSEWHERE },
+	{ { ALONE }, { 0 }, CALLED, CALLER, CALLED_ELSEWHERE },
+	{ { .site = CALLER, .jumped_from = SYM_COLD },
+	  { .jumped_from = SYM_CALLED },
+	  COLD,
+	  CALLER,
+	  CALLED_ONLY_THERE },
+	{ { .site = CALLER, .jumped_from = SYM_COLD },
+	  { .jumped_from = SYM_CALLED },
+	  CALLED,
+	  CALLER,
+	  CALLED_ONLY_THERE },
+	{ { .site = CALLER, .jumped_from = SYM_COLD }, { .site = CALLER, ALONE }, CALLED, CALLER, CALLED_ELSEWHERE },
+	{ { .site = CALLER, .jumped_from = SYM_OTHER }, { 0 }, CALLED, CALLER, CALLED_UNKNOWN },
+	/* No code, and no symbol. */
+	{ { .site = CALLER, ALONE }, { 0 }, CALLER, CALLED, CALLED_UNKNOWN },
+	{ { .site = CALLER, ALONE }, { 0 }, UNTOLD, CALLER, CALLED_UNKNOWN },
+	{ { .site = UNTOLD, ALONE }, { 0 }, CALLED, UNTOLD, CALLED_UNKNOWN },
+	/* What a thread is made for, if no code calls it, too. */
+	{ { .anywhere = true, ALONE }, { 0 }, CALLED, START, CALLED_UNKNOWN },
+	{ { .anywhere = true, .site = CALLER, ALONE }, { 0 }, CALLED, START, CALLED_ELSEWHERE },
+	{ { .anywhere = true, ALONE }, { 0 }, CALLED, CALLER, CALLED_ELSEWHERE },
+};
+
+static void test_called(void **state)
+{
+	struct functions *f = new_functions();
+	const struct asker who = { PID, TID, 0 };
+
+	(void)state;
+	assert_int_equal(code[SYM_CALLED].addr, CALLED);
+	assert_int_equal(code[SYM_COLD].addr, COLD);
+	for (u32 i = 0; i < ARRAY_LEN(calls); i++) {
+		entered[0] = calls[i].called;
+		entered[1] = calls[i].cold;
+		assert_int_equal(function_called_at(f, &(struct asker){ PID, TID, 600 + 100 * i }, calls[i].in + 8,
+						    calls[i].site),
+				 calls[i].is);
+	}
+	entered[0] = (struct entered){ .by_itself = true };
+	assert_true(function_calls_itself(f, &(struct asker){ PID, TID, 5000 }, CALLED + 8));
+	assert_false(function_calls_itself(f, &who, COLD) || function_calls_itself(f, &who, CALLER) ||
+		     function_calls_itself(f, &who, UNTOLD));
+	functions_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),  cmocka_unit_test(test_unnamed), cmocka_unit_test(test_plt_begins),
-		cmocka_unit_test(test_linker), cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_linker), cmocka_unit_test(test_kept),    cmocka_unit_test(test_called),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,24 @@ bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64
 	return !cannot_jump;
 }
 
+static enum called code_says[16]; /* of each function */
+static u64 calls_itself;	  /* the function that does */
+
+bool function_calls_itself(struct functions *f, const struct asker *who, u64 addr)
+{
+	(void)f;
+	(void)who;
+	return calls_itself && addr / SIZE == calls_itself;
+}
+
+enum called function_called_at(struct functions *f, const struct asker *who, u64 in, u64 site)
+{
+	(void)f;
+	(void)who;
+	(void)site;
+	return code_says[in / SIZE % ARRAY_LEN(code_says)];
+}
+
 struct function function_at(struct functions *f, const struct asker *who, u64 addr)
 {
 	u64 n = addr / SIZE;
@@ -122,7 +140,7 @@ struct run {
 
 static void begin(struct run *r)
 {
-	r->callers = callers_new(1, DEPTH);
+	r->callers = callers_new(1, DEPTH, true);
 	r->reader = caller_reader_new(r->callers, NULL, NULL);
 	r->lbr = lbr_new(DEPTH, r->callers, NULL, NULL);
 }
@@ -173,9 +191,9 @@ static void takes(struct run *r, const struct made *m, u32 n, u32 own)
 	}
 }
 
-static bool only(const struct run *r, u32 function, u32 reg, u64 from, u64 to)
+static bool only(const struct run *r, u32 function, u64 from, u64 to)
 {
-	const struct callee f = { PID, TID, function, reg };
+	const struct callee f = { PID, function };
 
 	return callers_only(r->callers, &f, from, to);
 }
@@ -191,13 +209,13 @@ static void test_reads_calls(void **state)
 	(void)state;
 	begin(&r);
 	read_one(&r, &a);
-	assert_true(only(&r, 4, NO_REGISTER, c43[0], c43[1]));
-	assert_true(only(&r, 3, NO_REGISTER, c32[0], c32[1]));
-	assert_true(only(&r, 2, NO_REGISTER, c21[0], c21[1]));
-	assert_false(only(&r, 1, NO_REGISTER, c21[0], c21[1]));
+	assert_true(only(&r, 4, c43[0], c43[1]));
+	assert_true(only(&r, 3, c32[0], c32[1]));
+	assert_true(only(&r, 2, c21[0], c21[1]));
+	assert_false(only(&r, 1, c21[0], c21[1]));
 	read_one(&r, &b);
-	assert_false(only(&r, 4, NO_REGISTER, c43[0], c43[1]));
-	assert_true(only(&r, 3, NO_REGISTER, c32[0], c32[1]));
+	assert_false(only(&r, 4, c43[0], c43[1]));
+	assert_true(only(&r, 3, c32[0], c32[1]));
 	end(&r);
 }
 
@@ -215,9 +233,9 @@ static void test_ends_at_no_call(void **state)
 		begin(&r);
 		cut.words[word] = 0;
 		read_one(&r, &cut);
-		assert_true(only(&r, 4, NO_REGISTER, c43[0], c43[1]));
-		assert_false(only(&r, 3, NO_REGISTER, c32[0], c32[1]));
-		assert_false(only(&r, 2, NO_REGISTER, m.words[6], m.words[7]));
+		assert_true(only(&r, 4, c43[0], c43[1]));
+		assert_false(only(&r, 3, c32[0], c32[1]));
+		assert_false(only(&r, 2, m.words[6], m.words[7]));
 		takes(&r, &cut, 1, 1);
 		end(&r);
 	}
@@ -234,19 +252,19 @@ static void test_jumps(void **state)
 	(void)state;
 	begin(&r);
 	read_one(&r, &first);
-	assert_true(only(&r, 3, NO_REGISTER, call[0], call[1]));
-	assert_false(only(&r, 9, NO_REGISTER, call[0], call[1]));
+	assert_true(only(&r, 3, call[0], call[1]));
+	assert_false(only(&r, 9, call[0], call[1]));
 	read_one(&r, &later); /* 3 has jumped to 9 since */
-	assert_true(only(&r, 3, NO_REGISTER, call[0], call[1]));
-	assert_true(only(&r, 9, NO_REGISTER, call[0], call[1]));
+	assert_true(only(&r, 3, call[0], call[1]));
+	assert_true(only(&r, 9, call[0], call[1]));
 	end(&r);
 	/* The address of a sample in the kernel tells nothing about user space. */
 	begin(&r);
 	first.ip = IN(9);
 	first.kernel = true;
 	read_one(&r, &first);
-	assert_true(only(&r, 3, NO_REGISTER, call[0], call[1]));
-	assert_false(only(&r, 9, NO_REGISTER, call[0], call[1]));
+	assert_true(only(&r, 3, call[0], call[1]));
+	assert_false(only(&r, 9, call[0], call[1]));
 	end(&r);
 }
 
@@ -266,31 +284,6 @@ static void test_registers_told(void **state)
 		m.reg = rows[i].reg;
 		read_one(&r, &m);
 		assert_int_equal(callers_indexed(r.callers), rows[i].indexed);
-		for (u32 k = 0; k < 3 && rows[i].indexed; k++)
-			for (u32 reg = 0; reg < DEPTH; reg++)
-				assert_int_equal(only(&r, 4 - k, reg, m.words[3 * k], m.words[3 * k + 1]),
-						 reg == ((u32)rows[i].reg + DEPTH - k) % DEPTH);
-		end(&r);
-	}
-}
-
-/* The oldest calls are overwritten by new ones; the others are known only if they are in the same registers. */
-static void test_registers_overwritten(void **state)
-{
-	(void)state;
-	for (u32 off = 0; off < DEPTH; off++) {
-		struct made first = stack(5, 4, true), deeper = stack(7, 4, true);
-		struct run r;
-
-		begin(&r);
-		deeper.reg = (s32)(((u32)deeper.reg + off) % DEPTH);
-		read_one(&r, &first);
-		read_one(&r, &deeper);
-		for (u32 k = 0; k < 4; k++) {
-			u32 reg = ((u32)deeper.reg + DEPTH - k) % DEPTH;
-
-			assert_true(only(&r, 7 - k, reg, deeper.words[3 * k], deeper.words[3 * k + 1]));
-		}
 		end(&r);
 	}
 }
@@ -305,11 +298,11 @@ static void test_maps_change(void **state)
 	(void)state;
 	begin(&r);
 	read_one(&r, &m);
-	assert_true(only(&r, 8, NO_REGISTER, call[0], call[1]));
-	assert_false(only(&r, 7, NO_REGISTER, call[0], call[1]));
+	assert_true(only(&r, 8, call[0], call[1]));
+	assert_false(only(&r, 7, call[0], call[1]));
 	m.clock = MOVED;
 	read_one(&r, &m);
-	assert_true(only(&r, 7, NO_REGISTER, call[0], call[1]));
+	assert_true(only(&r, 7, call[0], call[1]));
 	end(&r);
 }
 
@@ -373,6 +366,59 @@ static void test_other_way(void **state)
 	end(&r);
 }
 
+/* What the code says of a function counts, whatever the samples have shown. */
+static void test_code_says(void **state)
+{
+	struct made other = { .ip = IN(3), .words = { CALL(9, 3) }, .n = 1, .reg = -1, .tid = 12 };
+	struct made first = stack(5, 4, false), deepest = stack(7, 4, false);
+	struct run r;
+
+	(void)state;
+	for (u32 shown = 0; shown < 2; shown++) {
+		/* The call to 3 is the first one that would be stitched, and that to 2 the next. */
+		const struct {
+			enum called of[4];
+			u32 n;
+		} rows[] = {
+			{ { CALLED_UNKNOWN }, shown ? 4 : 6 },
+			{ { [3] = CALLED_ELSEWHERE }, 4 },
+			{ { [3] = CALLED_ONLY_THERE }, 6 },
+			{ { [2] = CALLED_ELSEWHERE, [3] = CALLED_ONLY_THERE }, 5 },
+		};
+
+		for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+			memcpy(code_says, rows[i].of, sizeof(rows[i].of));
+			begin(&r);
+			read_one(&r, &first);
+			if (shown)
+				read_one(&r, &other);
+			takes(&r, &first, 4, 4);
+			assert_true(take(&r, &deepest));
+			assert_int_equal(r.out.n, rows[i].n);
+			end(&r);
+		}
+	}
+	memset(code_says, 0, sizeof(code_says));
+}
+
+/* Samples in which a function was called at one depth from one place alone do not say that this is its only call:
+ * the way to it from another place may have been overwritten each time. */
+static void test_other_depth(void **state)
+{
+	struct made first = stack(5, 4, true), deepest = stack(7, 4, true);
+	struct made other = { .ip = IN(3), .words = { CALL(9, 3) }, .n = 1, .reg = 0 };
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	read_one(&r, &first);
+	read_one(&r, &other); /* register 0, and in the stack it is 1 */
+	takes(&r, &first, 4, 4);
+	assert_true(take(&r, &deepest));
+	assert_int_equal(r.out.n, 4);
+	end(&r);
+}
+
 /* A call of the kept stack is the same only if it was in the same register. */
 static void test_register_differs(void **state)
 {
@@ -433,6 +479,49 @@ static void test_threads_apart(void **state)
 }
 
 /* --- what contradicts itself --- */
+
+/* What was kept before a stack was cut still completes the next one, but nothing of it counts as checked. */
+static void test_kept_over_cut(void **state)
+{
+	struct made first = stack(5, 4, false), deeper = stack(7, 4, false);
+	struct made left = { .ip = IN(9), .n = 3, .reg = -1, .words = { CALL(9, 3), CALL(1, 9), CALL(2, 1) } };
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	read_one(&r, &first);
+	read_one(&r, &deeper);
+	takes(&r, &first, 4, 4);
+	takes(&r, &left, 0, 0);
+	assert_int_equal(lbr_counted(r.lbr)->cut, 1);
+	takes(&r, &deeper, 6, 4);
+	end(&r);
+}
+
+/* A thread that some later sample shows to jump is cut at recursive functions from its first one on: those that its
+ * code shows, or its samples. What another program did there does not count. */
+static void test_jumps_later(void **state)
+{
+	struct made first = stack(5, 4, false);
+	struct made left = { .ip = IN(9), .n = 3, .reg = -1, .words = { CALL(9, 3), CALL(1, 9), CALL(2, 1) } };
+	struct run r;
+
+	(void)state;
+	for (u32 row = 0; row < 3; row++) {
+		cannot_jump = true;
+		calls_itself = 3;
+		begin(&r);
+		left.tid = row == 1 ? 12 : 0;
+		if (row < 2)
+			read_one(&r, &left);
+		cannot_jump = false;
+		read_one(&r, &first);
+		/* The calls to 5 and 4 are newer than that to 3. */
+		takes(&r, &first, row ? 4 : 2, row ? 4 : 2);
+		end(&r);
+	}
+	calls_itself = 0;
+}
 
 static void test_recursion_refused(void **state)
 {
@@ -678,13 +767,16 @@ int main(void)
 		cmocka_unit_test(test_ends_at_no_call),
 		cmocka_unit_test(test_jumps),
 		cmocka_unit_test(test_registers_told),
-		cmocka_unit_test(test_registers_overwritten),
 		cmocka_unit_test(test_maps_change),
 		cmocka_unit_test(test_stitches),
 		cmocka_unit_test(test_other_way),
+		cmocka_unit_test(test_code_says),
+		cmocka_unit_test(test_other_depth),
 		cmocka_unit_test(test_register_differs),
 		cmocka_unit_test(test_parting),
 		cmocka_unit_test(test_threads_apart),
+		cmocka_unit_test(test_kept_over_cut),
+		cmocka_unit_test(test_jumps_later),
 		cmocka_unit_test(test_recursion_refused),
 		cmocka_unit_test(test_recursion_by_new_call),
 		cmocka_unit_test(test_recursion_after_exec),

@@ -54,8 +54,8 @@ struct script {
 	const struct deferred_tls *deferred_tls; /* bytes of threads' memory that came later, or NULL */
 	const struct timelines *timelines;	 /* activities, or NULL */
 	const struct spe *spe;			 /* makes hits of AUX data; NULL: nothing does */
-	const struct callers *callers; /* call stacks of branch records are stitched by them; NULL: they are not */
-	const char *file;	       /* for messages */
+	const struct callers *callers;		 /* of call stacks of branch records; NULL: there are none */
+	const char *file;			 /* for messages */
 	const struct notify *notify;
 
 	/* Made by script_init. */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From where functions are entered: of this test's own file, in which some are written so that each way is there. */
+#include "state/entered.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#ifdef __x86_64__
+
+#define BEGIN(name) ".type " name ", @function\n" name ":\n"
+#define END(name) ".size " name ", . - " name "\n"
+
+/* Calls of t_caller are at t_caller and behind it, five bytes each. */
+/* clang-format off */
+__asm__(".text\n"
+	BEGIN("t_caller") "call t_once\n call t_twice\n call t_twice\n lea t_lea(%rip), %rax\n ret\n" END("t_caller")
+	BEGIN("t_once") "ret\n" END("t_once")
+	BEGIN("t_twice") "ret\n" END("t_twice")
+	BEGIN("t_lea") "ret\n" END("t_lea")
+	BEGIN("t_self") "call t_self\n ret\n" END("t_self")
+	BEGIN("t_kept") "ret\n" END("t_kept")
+	BEGIN("t_jumper") "test %eax, %eax\n je t_jumped\n jmp t_jumped_twice\n" END("t_jumper")
+	BEGIN("t_jumped") "jmp t_jumped_twice\n" END("t_jumped")
+	BEGIN("t_jumped_twice") "ret\n" END("t_jumped_twice")
+	BEGIN("t_runs_on") "xor %eax, %eax\n nop\n" END("t_runs_on")
+	BEGIN("t_run_into") "ret\n nop\n" END("t_run_into")
+	BEGIN("t_none") "jmp t_none\n" END("t_none")
+	".data\n .balign 8\n .quad t_kept\n .text\n");
+/* clang-format on */
+
+static char path[PATH_MAX];
+static struct dsos *dsos;
+static u32 dso;
+
+/* Names of the functions above are nowhere in C, as that would keep their addresses. */
+static u32 find(const char *name, const struct symbol **at)
+{
+	for (u64 offset = 0; offset < 16u << 20; offset++) {
+		u32 sym = dsos_symbol_at(dsos, dso, offset);
+
+		if (sym == ID_NONE)
+			continue;
+		*at = dsos_symbol(dsos, dso, sym);
+		if (!strcmp(dsos_symbol_name(dsos, dso, sym), name))
+			return sym;
+		offset = MAX(offset, (*at)->end - 1);
+	}
+	fail_msg("no symbol %s", name);
+	return ID_NONE;
+}
+
+static struct entered entered(const char *name)
+{
+	const struct symbol *at;
+	struct entered e;
+
+	assert_true(dsos_entered(dsos, dso, find(name, &at), &e));
+	return e;
+}
+
+static void test_calls(void **state)
+{
+	const struct symbol *caller, *self;
+	struct entered e = entered("t_once");
+
+	(void)state;
+	find("t_caller", &caller);
+	find("t_self", &self);
+	assert_true(e.site == caller->start && !e.several && !e.anywhere && !e.by_itself && e.jumped_from == ID_NONE);
+	e = entered("t_twice");
+	assert_true(e.site == caller->start + 10 && e.several && !e.anywhere);
+	e = entered("t_self");
+	assert_true(e.site == self->start && e.by_itself && !e.several && !e.anywhere);
+}
+
+static void test_addresses(void **state)
+{
+	(void)state;
+	assert_true(entered("t_lea").anywhere && !entered("t_lea").site);
+	assert_true(entered("t_kept").anywhere);
+}
+
+static void test_jumps(void **state)
+{
+	const struct symbol *at;
+	struct entered e = entered("t_jumped");
+
+	(void)state;
+	assert_true(e.jumped_from == find("t_jumper", &at) && !e.anywhere && !e.site);
+	assert_true(entered("t_jumped_twice").anywhere);
+	e = entered("t_run_into");
+	assert_true(e.jumped_from == find("t_runs_on", &at) && !e.anywhere);
+	/* It begins behind a return, and jumps to itself. */
+	e = entered("t_none");
+	assert_true(e.jumped_from == ID_NONE && !e.anywhere && !e.site && !e.by_itself);
+}
+
+static void test_unknown(void **state)
+{
+	u32 none = dsos_get(dsos, &(struct dso_key){ .kind = DSO_FILE, .path = { "/nowhere/x", 10 } });
+	struct entered e;
+
+	(void)state;
+	assert_false(dsos_entered(dsos, none, 0, &e));
+	assert_false(dsos_entered(dsos, dso, ID_NONE, &e));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_unknown),
+	};
+	const struct symbol_opts opts = { .no_kernel = true, .no_lines = true };
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	int failed;
+
+	if (n < 0)
+		return 1;
+	dsos = dsos_new(&opts, NULL);
+	dso = dsos_get(dsos, &(struct dso_key){ .kind = DSO_FILE, .path = { path, (u32)n } });
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	dsos_free(dsos);
+	return failed;
+}
+
+#else
+
+int main(void)
+{
+	return 77;
+}
+
+#endif
