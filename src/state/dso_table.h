@@ -36,8 +36,6 @@ struct dso_slot {
 	u64 base;	      /* MODULE: where it was mapped first; 0: unknown */
 	u64 mount_ns;	      /* which root directory its process has (rootdir_of), when that is not ours; else 0 */
 	u64 code_pgoff;	      /* of its mappings of code; UINT64_MAX: they differ */
-	bool code_mapped;     /* there was one */
-	bool outdated;	      /* another file has its name now */
 	u64 map_bytes;	      /* PERFMAP: of the map, when it was read */
 	pthread_mutex_t lock; /* for loading; and for its DWARF */
 	VEC(struct side_symbol) side;
@@ -47,14 +45,17 @@ struct dso_slot {
 	struct elf_bounds *bounds;   /* likewise; of its functions, where symbols do not tell */
 	struct cfi *cfi;	     /* likewise */
 	struct dso_entered *entered; /* likewise */
-	atomic_uint has_lines;	     /* LINES_*: the answer, without the lock */
 	struct symtab *damaged;	 /* was over an entry of the cache, until that turned out to be damaged, or is still */
 	u64 made_from;		 /* a hash of that entry's key: of the state of all that the table is made from */
 	const char *missing;	 /* why there are no symbols; NULL: there are, or nobody asked */
 	struct dso_slot *lender; /* whose symtab it is: the same file by another name; or NULL */
 	const struct feat_file *recorded; /* its symbols in the recording, or NULL; set when it is loaded */
-	bool stripped;			  /* a file of which only the exported symbols were found */
-	bool has_unnamed;		  /* somebody asked for an address that no symbol holds */
+	atomic_uint has_lines;		  /* LINES_*: the answer, without the lock */
+	/* Recordings can make many slots, so these lie together. */
+	bool code_mapped; /* there was a mapping of code */
+	bool outdated;	  /* another file has its name now */
+	bool stripped;	  /* a file of which only the exported symbols were found */
+	bool has_unnamed; /* somebody asked for an address that no symbol holds */
 };
 
 struct listed_id {
