@@ -34,7 +34,7 @@ struct config {
 
 static const struct opt options[] = {
 	SELECT_OPTS(struct config),
-	SELECT_PLACE_OPTS(struct config, select, 'd', 'S', 'U', "samples"),
+	SELECT_PLACE_OPTS(struct config, select, 'd', 'S', 'U', "samples of"),
 	OPT(0, "by", OPT_STRING, by, "KEY",
 	    "tell activities apart by this: trace_id, span_id, root_span_id, service or an attribute"),
 	OPT(0, "lines", OPT_U32, lines, "N", "show at most N activities; 0: all (default: 20)"),

@@ -38,7 +38,7 @@ static const struct opt options[] = {
 	SELECT_OPT(0, "comms", OPT_STRING, struct c2c_config, comms, "NAMES", "only threads with these names"),
 	SELECT_OPT('C', "cpu", OPT_STRING, struct c2c_config, cpus, "CPUS", "only these CPUs, like 0-3,8"),
 	SELECT_OTHER_OPTS(struct c2c_config),
-	SELECT_PLACE_OPTS(struct c2c_config, select, 0, 'S', 'U', "accesses"),
+	SELECT_PLACE_OPTS(struct c2c_config, select, 0, 'S', 'U', "accesses by"),
 	OPT(0, "lines", OPT_U32, lines, "N", "show at most N cache lines; 0: all (default: 20)"),
 	OPT(0, "show-all", OPT_FLAG, all, NULL,
 	    "also show lines that only one thread uses, or that no thread changes"),

@@ -151,7 +151,7 @@ static const char *const row_tables[] = { [TABLE_SAMPLES] = "samples", [TABLE_ME
 
 static const struct opt opts[] = {
 	SELECT_OPTS(struct config),
-	SELECT_PLACE_OPTS(struct config, select, 'd', 'S', 'U', "samples"),
+	SELECT_PLACE_OPTS(struct config, select, 'd', 'S', 'U', "samples of"),
 	OPT(0, "to", OPT_STRING, to, "FORMAT",
 	    "svg, folded, csv, json, bolt, fdata, autofdo, branches, pprof, otlp or parquet (default: by the ending "
 	    "of the "

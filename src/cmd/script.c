@@ -37,7 +37,7 @@ static const struct opt opts[] = {
 	OPT('F', "fields", OPT_LIST, fields, "FIELDS",
 	    "[KIND:]NAME,...: show these fields, or more (+NAME) or fewer (-NAME)"),
 	/* perf's -d is another option here. */
-	SELECT_PLACE_OPTS(struct config, select, 0, 'S', 0, "samples"),
+	SELECT_PLACE_OPTS(struct config, select, 0, 'S', 0, "samples of"),
 	OPT('G', "hide-call-graph", OPT_FLAG, show.hide_chains, NULL, "do not show call chains"),
 	OPT(0, "max-stack", OPT_U32, show.max_stack, "N", "call chains of at most N frames (127)"),
 	OPT(0, "stop-bt", OPT_STRING, stops, "NAMES", "end call chains at these functions"),

@@ -64,18 +64,18 @@ struct select {
 		SELECT_OPT(0, "threads", OPT_U32, config, threads, "N", "use N threads (default: one per CPU)")
 
 /* Those that choose code. path: where the config has its `struct select`; the letters are those that mean this in the
- * command, or 0; what: the rows or samples that are chosen. */
+ * command, or 0; what: the rows or samples that are chosen, "rows of". */
 #define SELECT_PLACE_OPTS(config, path, dsos_letter, symbols_letter, unresolved_letter, what)                         \
 	SELECT_AT(dsos_letter, "dsos", OPT_STRING, config, path, dsos, "NAMES",                                       \
-		  "only " what " of these shared objects"),                                                           \
+		  "only " what " these shared objects"),                                                              \
 		SELECT_AT(symbols_letter, "symbols", OPT_STRING, config, path, symbols, "NAMES",                      \
-			  "only " what " of these functions"),                                                        \
+			  "only " what " these functions"),                                                           \
 		SELECT_AT(0, "symbol-filter", OPT_STRING, config, path, symbol_part, "TEXT",                          \
 			  "only functions with TEXT in the name"),                                                    \
 		SELECT_AT(unresolved_letter, "hide-unresolved", OPT_FLAG, config, path, hide_unresolved, NULL,        \
-			  "only " what " that have a symbol")
+			  "only " what " code that has a symbol")
 /* With report's letters. */
-#define SELECT_ROW_OPTS(config) SELECT_PLACE_OPTS(config, select, 'd', 'S', 'U', "rows")
+#define SELECT_ROW_OPTS(config) SELECT_PLACE_OPTS(config, select, 'd', 'S', 'U', "rows of")
 
 /* What the pipeline's options point to. */
 struct selected {

@@ -80,7 +80,7 @@ static const struct opt options[] = {
 	TOP('w', "column-widths", OPT_STRING, report.widths, "WIDTHS", "widths of the columns, in order"),
 	TOP(0, "comms", OPT_STRING, report.select.comms, "NAMES", "only threads with these names"),
 	/* Letters that mean this in report have other meanings here. */
-	SELECT_PLACE_OPTS(struct top_config, report.select, 0, 0, 0, "rows"),
+	SELECT_PLACE_OPTS(struct top_config, report.select, 0, 0, 0, "rows of"),
 	TOP('k', "vmlinux", OPT_STRING, report.select.vmlinux, "FILE", "take kernel symbols from this vmlinux"),
 	TOP(0, "kallsyms", OPT_STRING, report.select.kallsyms, "FILE", "take kernel symbols from this file"),
 	TOP(0, "no-cache", OPT_FLAG, report.select.no_cache, NULL, "do not use or keep symbols in ~/.cache/reticle"),

@@ -451,7 +451,7 @@ static void put_data(struct parquet *p, const struct parquet_column *what, bool 
 		if (dictionary)
 			put_indices(p, value, values, &p->page);
 		else
-			put_plain(p, what->kind, u->values.v + value, values, &p->page);
+			put_plain(p, what->kind, values ? u->values.v + value : NULL, values, &p->page);
 		put_page(p, PAGE_DATA, n, dictionary ? ENCODING_RLE_DICTIONARY : ENCODING_PLAIN, c);
 	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All instructions are gone through once, in the order of their addresses. At the beginning of each symbol one begins,
- * so that data between functions put at most the code behind them into disorder.
+ * also inside another symbol, so that data put at most the code behind them, up to the next symbol, into disorder.
+ * What is hidden by that is looked for at each byte.
  */
 #include "state/entered.h"
 
@@ -14,7 +15,10 @@
 #include "state/debuginfo.h"
 #include "state/dso_table.h"
 
-#define LARGEST (64u << 20) /* bytes of segments that are looked through */
+#define LARGEST (64u << 20)	 /* bytes of segments that are looked through */
+#define LARGEST_ALL (512u << 20) /* of all files */
+#define CALL_SIZE 5u
+#define ALIGNED 16u /* where compilers let functions begin */
 #define WORD 8u
 #define WORD_STEP 4u /* packed structures have words that are aligned to 4 bytes */
 
@@ -32,6 +36,7 @@ struct part {
 
 struct scan {
 	struct symtab *symbols;
+	u64 *starts; /* of them all */
 	struct dso_entered *out;
 	u32 nr_code;
 	struct part code[DSO_SEGMENTS]; /* without their bytes */
@@ -41,7 +46,7 @@ struct scan {
 
 static u32 symbol_at(struct scan *s, u64 offset)
 {
-	u32 sym = symtab_find(s->symbols, offset);
+	u32 sym = symtab_holding(s->symbols, offset);
 
 	s->damaged |= sym == STORED_DAMAGED;
 	return sym < s->out->n ? sym : ID_NONE;
@@ -62,7 +67,7 @@ static void add_call(struct scan *s, u64 to, u64 site, u32 from)
 
 	if (sym == ID_NONE)
 		return;
-	s->out->v[sym].several |= s->out->v[sym].site != 0;
+	s->out->v[sym].several |= s->out->v[sym].site && s->out->v[sym].site != site;
 	s->out->v[sym].by_itself |= sym == from;
 	s->out->v[sym].site = site;
 }
@@ -140,25 +145,35 @@ static bool is_fill(const u8 *p, u32 n)
 	return p[0] == 0x90 || p[0] == 0xcc || (n > 1 && ((p[0] == 0x0f && p[1] == 0x1f) || (!p[0] && !p[1])));
 }
 
-/* Where code is gone through: its symbol, and whether the instruction before leads to the next one. */
+/* What the instruction before does: it never leads to the next one, it does, or it is a call that may not return. */
+enum before { ENDS, RUNS_ON, CALLS };
+
+/* Where code is gone through: its symbol, or ID_NONE, which is the same for all offsets from start up to end. */
 struct at {
 	u32 sym;
-	u64 start, end; /* of the symbol, or of what has none; offsets */
-	bool runs_on;
+	u64 start, end;
+	u32 next; /* of the symbols, the first that begins behind it */
+	enum before before;
 };
+
+/* Behind a call that does not return (abort) there is another function, which is not entered there: it is aligned. */
+static bool runs_into(const struct at *at, u64 offset)
+{
+	return at->before == RUNS_ON || (at->before == CALLS && offset % ALIGNED);
+}
 
 static void enter(struct scan *s, struct at *at, u64 offset)
 {
-	u32 sym = symbol_at(s, offset), from = at->sym;
+	u32 sym = symbol_at(s, offset);
 
-	if (sym == ID_NONE) {
-		at->start = offset;
-		at->end = offset + 1;
-	} else {
-		at->start = symtab_at(s->symbols, sym)->start;
-		at->end = MAX(symtab_at(s->symbols, sym)->end, offset + 1);
-		if (at->runs_on)
-			add_jump(s, sym, from);
+	while (at->next < s->out->n && s->starts[at->next] <= offset)
+		at->next++;
+	at->start = offset;
+	at->end = at->next < s->out->n ? s->starts[at->next] : UINT64_MAX;
+	if (sym != ID_NONE) {
+		at->end = MIN(at->end, MAX(symtab_at(s->symbols, sym)->end, offset + 1));
+		if (runs_into(at, offset))
+			add_jump(s, sym, at->sym);
 	}
 	at->sym = sym;
 }
@@ -192,15 +207,17 @@ static void note_insn(struct scan *s, const struct part *g, u32 i, const struct 
 	u64 next = g->offset + i + in->size;
 	struct x86_branch b;
 
-	if (is_fill(p, n))
+	if (is_fill(p, n)) {
+		at->before = at->before == CALLS ? ENDS : at->before;
 		return;
+	}
 	note_addresses(s, p, n, g->addr + i + in->size, at->sym);
-	at->runs_on = true;
+	at->before = RUNS_ON;
 	if (!may_branch(p, n))
 		return;
 	x86_branch_decode(g->p + i, in->size, true, &b);
-	/* Behind a call that does not return (abort) there is another function; it is not entered there. */
-	at->runs_on = b.flow != X86_AWAY && b.flow != X86_CALL;
+	if (b.flow == X86_AWAY || b.flow == X86_CALL)
+		at->before = b.flow == X86_CALL ? CALLS : ENDS;
 	if (!b.size || b.target == INT64_MAX)
 		return;
 	next += (u64)b.target;
@@ -228,12 +245,32 @@ static void scan_code(struct scan *s, const struct part *g)
 			continue;
 		}
 		note_insn(s, g, i, &in, &at);
-		i += at.sym != ID_NONE && offset + in.size > at.end ? (u32)(at.end - offset) : in.size;
+		i += (u32)MIN(in.size, at.end - offset);
 	}
 }
 
-/* False: it has more code than is looked through, or is of another machine. */
-static bool find_code(struct scan *s, const struct elf_file *f)
+/* Calls and jumps to functions at any byte. Those that are there by chance only make functions less certain. */
+static void scan_bytes(struct scan *s, const struct part *g)
+{
+	for (u32 i = 0; i + CALL_SIZE <= g->n; i++) {
+		u64 to = g->offset + i + CALL_SIZE + (u64)(s64)(s32)word_at(g->p + i + 1, 4);
+		u32 sym, from;
+
+		if ((g->p[i] | 1) != 0xe9 || to - g->offset >= g->n)
+			continue;
+		sym = symbol_at(s, to);
+		if (sym == ID_NONE || symtab_at(s->symbols, sym)->start != to)
+			continue;
+		from = symbol_at(s, g->offset + i);
+		if (g->p[i] == 0xe8)
+			add_call(s, to, g->offset + i, from);
+		else
+			add_jump(s, sym, from);
+	}
+}
+
+/* False: it has more code than is looked through, or is of another machine. all: bytes of all files. */
+static bool find_code(struct scan *s, const struct elf_file *f, _Atomic u64 *all)
 {
 	u64 bytes = 0;
 
@@ -249,7 +286,7 @@ static bool find_code(struct scan *s, const struct elf_file *f)
 			s->code[s->nr_code++] =
 				(struct part){ .offset = g->offset, .addr = g->vaddr, .n = (u32)g->filesz };
 	}
-	return f->machine == EM_X86_64 && f->is64 && !f->swap;
+	return f->machine == EM_X86_64 && f->is64 && !f->swap && atomic_fetch_add(all, bytes) + bytes <= LARGEST_ALL;
 }
 
 static bool scan_segments(struct scan *s, const struct elf_file *f)
@@ -263,8 +300,10 @@ static bool scan_segments(struct scan *s, const struct elf_file *f)
 		if (elf_file_read(f, g->offset, g->filesz, &part.p) < 0)
 			return false;
 		scan_words(s, &part);
-		if (g->flags & PF_X)
+		if (g->flags & PF_X) {
 			scan_code(s, &part);
+			scan_bytes(s, &part);
+		}
 		free(part.p);
 	}
 	return !s->damaged;
@@ -280,7 +319,8 @@ static struct dso_entered *read_entered(struct dsos *d, struct dso_slot *slot, s
 	if (!dso_open_code(d, slot, &file))
 		return out;
 	s.fixed = file.elf.type == ET_EXEC;
-	whole = find_code(&s, &file.elf);
+	whole = symtab_count(symbols) && find_code(&s, &file.elf, &d->entered) &&
+		(s.starts = symtab_starts(symbols)) != NULL;
 	if (whole) {
 		out->n = symtab_count(symbols);
 		out->v = mem_zalloc(MAX(1u, out->n) * sizeof(*out->v));
@@ -290,14 +330,26 @@ static struct dso_entered *read_entered(struct dsos *d, struct dso_slot *slot, s
 	}
 	if (!whole)
 		out->n = 0;
+	free(s.starts);
 	found_file_close(&file);
 	return out;
 }
 
+/* One file by several names is looked through once: its symbols are of one slot, too. */
+static struct dso_slot *slot_of_symbols(struct dso_slot *s)
+{
+	struct dso_slot *lender;
+
+	pthread_mutex_lock(&s->lock);
+	lender = s->lender;
+	pthread_mutex_unlock(&s->lock);
+	return lender ? lender : s;
+}
+
 static const struct dso_entered *entered_of(struct dsos *d, u32 dso)
 {
-	struct dso_slot *s = d->slots.v[dso];
 	struct symtab *symbols = dso_get_table(d, dso);
+	struct dso_slot *s = slot_of_symbols(d->slots.v[dso]);
 	struct dso_entered *e = __atomic_load_n(&s->entered, __ATOMIC_ACQUIRE);
 
 	if (e)

@@ -74,6 +74,7 @@ struct dsos {
 	bool apart_waits;	 /* dsos_start_parser_for starts it, and no file that is seen */
 	bool opens_ahead;	 /* who parses opens a file as soon as it is seen */
 	atomic_uint names_asked; /* dsos_names_asked */
+	_Atomic u64 entered;	 /* bytes that dsos_entered has looked through, or was to */
 	const struct notify *notify;
 	struct cache *cache;		     /* or NULL */
 	bool keeps_later;		     /* dsos_keep_later */

@@ -4,8 +4,9 @@
  * which functions jump into it, and whether its address goes to others, who may call it from anywhere.
  *
  * Read are all instructions of the file, of x86-64, and all words of its segments: an address that is kept anywhere
- * (tables of functions, relocations, the symbols that it exports) is one of them. Not seen are addresses that are kept
- * as a distance of 32 bits, and code that is made at run time.
+ * (tables of functions, relocations, the symbols that it exports) is one of them. Data between instructions may hide
+ * some of these, so each byte that could begin a call or a jump to a function counts as one, too. Not seen are
+ * addresses that are kept as a distance of 32 bits, and code that is made at run time.
  */
 #ifndef STATE_ENTERED_H
 #define STATE_ENTERED_H
@@ -20,8 +21,9 @@ struct entered {
 	u32 jumped_from; /* the one other function that jumps into it; ID_NONE: none */
 };
 
-/* Of a symbol that dsos_symbol_at gave. False: nobody can tell: the file that was mapped is not there, or has more
- * than 64 MB of segments. Thread-safe; reads the file when first asked of it. */
+/* Of a symbol that dsos_symbol_at gave. False: nobody can tell: the file that was mapped is not there, has more than
+ * 64 MB of segments, or those that were asked of before have 512 MB. Thread-safe; reads the file when first asked of
+ * it. */
 bool dsos_entered(struct dsos *d, u32 dso, u32 sym, struct entered *out);
 
 #endif

@@ -422,6 +422,13 @@ const struct symbol *stored_symbol(const struct stored *t, u32 sym)
 	return symbols_of(block_of(t, sym)) + sym % PER_BLOCK;
 }
 
+const struct symbol *stored_read(struct stored *t, u32 sym)
+{
+	u8 *raw = get_block(t, sym / PER_BLOCK);
+
+	return raw ? symbols_of(raw) + sym % PER_BLOCK : NULL;
+}
+
 const char *stored_name(const struct stored *t, u32 sym)
 {
 	u8 *raw = block_of(t, sym);

@@ -53,6 +53,8 @@ u64 stored_demangled_most(const struct stored *t);
 /* The symbol at addr, ID_NONE, or STORED_DAMAGED: then the table has to be made anew. */
 u32 stored_find(struct stored *t, u64 addr);
 /* Of a symbol that stored_find has given. The name is as linked. */
+/* The same of any symbol, which it reads. NULL: it is damaged. */
+const struct symbol *stored_read(struct stored *t, u32 sym);
 const struct symbol *stored_symbol(const struct stored *t, u32 sym);
 const char *stored_name(const struct stored *t, u32 sym);
 

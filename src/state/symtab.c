@@ -342,7 +342,7 @@ static u32 count_upto(const void *items, u32 n, size_t stride, u64 addr)
 	return (u32)((size_t)(base - (const u8 *)items) / stride) + (*(const u64 *)(const void *)base <= addr);
 }
 
-static u32 find(const struct symtab *t, u64 addr)
+u32 symtab_holding(const struct symtab *t, u64 addr)
 {
 	u32 at;
 
@@ -358,11 +358,27 @@ static u32 find(const struct symtab *t, u64 addr)
 
 u32 symtab_find(const struct symtab *t, u64 addr)
 {
-	u32 sym = find(t, addr);
+	u32 sym = symtab_holding(t, addr);
 
 	if (sym < t->n)
 		readable_found(&t->readable, sym);
 	return sym;
+}
+
+u64 *symtab_starts(const struct symtab *t)
+{
+	u64 *starts = mem_alloc(MAX(1u, t->n) * sizeof(*starts));
+
+	for (u32 i = 0; i < t->n; i++) {
+		const struct symbol *sym = t->stored ? stored_read(t->stored, i) : &t->syms[i];
+
+		if (!sym) {
+			free(starts);
+			return NULL;
+		}
+		starts[i] = sym->start;
+	}
+	return starts;
 }
 
 void symtab_span(const struct symtab *t, u64 addr, u64 *from, u64 *to)

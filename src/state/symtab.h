@@ -54,6 +54,10 @@ void symtab_keep_names(const struct symtab *t);
 u32 symtab_count(const struct symtab *t);
 /* ID_NONE when no symbol holds it; STORED_DAMAGED when it is over an entry that is damaged there. */
 u32 symtab_find(const struct symtab *t, u64 addr);
+/* The same for whoever wants no name: it is not made readable together with those of others. */
+u32 symtab_holding(const struct symtab *t, u64 addr);
+/* Where its symbols begin, ascending, of each one. The caller frees them. NULL: the table is over a damaged entry. */
+u64 *symtab_starts(const struct symtab *t);
 /* The addresses around addr, [*from, *to), for all of which symtab_find says the same. Not of a table over an entry of
  * the cache. */
 void symtab_span(const struct symtab *t, u64 addr, u64 *from, u64 *to);

@@ -31,6 +31,21 @@ __asm__(".text\n"
 	BEGIN("t_runs_on") "xor %eax, %eax\n nop\n" END("t_runs_on")
 	BEGIN("t_run_into") "ret\n nop\n" END("t_run_into")
 	BEGIN("t_none") "jmp t_none\n" END("t_none")
+	BEGIN("t_outer") "test %eax, %eax\n je t_inner\n call t_by_inner\n xor %eax, %eax\n"
+	BEGIN("t_inner") "call t_by_inner\n ret\n" END("t_inner") "ret\n" END("t_outer")
+	BEGIN("t_by_inner") "ret\n" END("t_by_inner")
+	".byte 0x48, 0xb8\n"
+	BEGIN("t_after_data") "call t_hidden\n call t_hidden_too\n ret\n" END("t_after_data")
+	BEGIN("t_has_data") "jmp 1f\n .byte 0x48, 0xb8\n 1: call t_hidden_too\n ret\n" END("t_has_data")
+	BEGIN("t_hidden") "ret\n" END("t_hidden")
+	BEGIN("t_hidden_too") "ret\n" END("t_hidden_too")
+	".balign 16\n"
+	BEGIN("t_calls_last") "call t_once_more\n" END("t_calls_last")
+	BEGIN("t_behind") "call t_no_return\n" END("t_behind")
+	".balign 16\n"
+	BEGIN("t_aligned") "ret\n" END("t_aligned")
+	BEGIN("t_once_more") "ret\n" END("t_once_more")
+	BEGIN("t_no_return") "ret\n" END("t_no_return")
 	".data\n .balign 8\n .quad t_kept\n .text\n");
 /* clang-format on */
 
@@ -49,7 +64,6 @@ static u32 find(const char *name, const struct symbol **at)
 		*at = dsos_symbol(dsos, dso, sym);
 		if (!strcmp(dsos_symbol_name(dsos, dso, sym), name))
 			return sym;
-		offset = MAX(offset, (*at)->end - 1);
 	}
 	fail_msg("no symbol %s", name);
 	return ID_NONE;
@@ -101,6 +115,40 @@ static void test_jumps(void **state)
 	assert_true(e.jumped_from == ID_NONE && !e.anywhere && !e.site && !e.by_itself);
 }
 
+/* Symbols inside others, as hand-written code has them. */
+static void test_nested(void **state)
+{
+	const struct symbol *at, *outer;
+	struct entered e = entered("t_inner");
+
+	(void)state;
+	assert_true(e.jumped_from == find("t_outer", &outer) && !e.anywhere && !e.site);
+	assert_true(entered("t_by_inner").several);
+	assert_true(entered("t_by_inner").site > outer->start && find("t_inner", &at) != ID_NONE);
+	assert_true(entered("t_outer").jumped_from == ID_NONE && !entered("t_outer").anywhere);
+}
+
+/* Data that could be the beginning of an instruction, before a function and inside one. */
+static void test_data(void **state)
+{
+	const struct symbol *at;
+
+	(void)state;
+	find("t_after_data", &at);
+	assert_true(entered("t_hidden").site == at->start && !entered("t_hidden").several);
+	assert_true(entered("t_hidden_too").several);
+}
+
+/* A call may be the last thing that a function does. */
+static void test_behind_calls(void **state)
+{
+	const struct symbol *at;
+
+	(void)state;
+	assert_true(entered("t_behind").jumped_from == find("t_calls_last", &at));
+	assert_true(entered("t_aligned").jumped_from == ID_NONE && !entered("t_aligned").anywhere);
+}
+
 static void test_unknown(void **state)
 {
 	u32 none = dsos_get(dsos, &(struct dso_key){ .kind = DSO_FILE, .path = { "/nowhere/x", 10 } });
@@ -114,9 +162,8 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_calls),	cmocka_unit_test(test_addresses), cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_nested),	cmocka_unit_test(test_data),	  cmocka_unit_test(test_behind_calls),
 		cmocka_unit_test(test_unknown),
 	};
 	const struct symbol_opts opts = { .no_kernel = true, .no_lines = true };

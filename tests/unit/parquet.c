@@ -186,21 +186,19 @@ static void test_groups_are_written(void **state)
 
 #define DISTINCT 7
 
-/* A table is the same whether rows share tuples or each has its own. */
-static void test_tuples(void **state)
+static void compare_tuples(u32 group_rows, u32 rows)
 {
 	static const struct parquet_column parts[] = { { "text", PARQUET_TEXT, true, 0 },
 						       { "number", PARQUET_S32, false, 0 },
 						       { "square", PARQUET_S64, false, 1 },
 						       { "address", PARQUET_U64, true, 2 } };
 	struct bytes shared = { 0 }, own = { 0 };
-	struct parquet_opts o = { .columns = parts, .nr_columns = 4, .group_rows = 100 };
+	struct parquet_opts o = { .columns = parts, .nr_columns = 4, .group_rows = group_rows };
 	struct parquet *p = parquet_new(&o, &shared), *q = parquet_new(&o, &own);
 	bool gone = true;
 	u32 known[DISTINCT];
 
-	(void)state;
-	for (u32 i = 0; i < 1000; i++) {
+	for (u32 i = 0; i < rows; i++) {
 		u32 kind = i * i % DISTINCT;
 		u64 v[] = { parquet_text(q, "abcdefgh", kind), kind * 3u, i / 2, UINT64_MAX - i };
 		bool missing[] = { kind == 4, false, false, i % 3 == 0 };
@@ -213,7 +211,7 @@ static void test_tuples(void **state)
 				parquet_tuple(p, 0, (u64[]){ parquet_text(p, "abcdefgh", kind), kind * 3u }, missing);
 		gone = parquet_row_of(p, (u32[]){ known[kind], parquet_tuple(p, 1, v + 2, missing + 2),
 						  parquet_tuple(p, 2, v + 3, missing + 3) });
-		assert_int_equal(gone, i % 100 == 99);
+		assert_int_equal(gone, i % group_rows == group_rows - 1);
 	}
 	assert_true(parquet_end(p));
 	assert_true(parquet_end(q));
@@ -223,6 +221,17 @@ static void test_tuples(void **state)
 	parquet_free(q);
 	bytes_free(&shared);
 	bytes_free(&own);
+}
+
+/* A table is the same whether rows share tuples or each has its own, and whether a dictionary pays or not, which is
+ * found out after 4096 values. */
+static void test_tuples(void **state)
+{
+	(void)state;
+	compare_tuples(100, 1000);
+	compare_tuples(4096, 8192);
+	compare_tuples(8192, 8192);
+	compare_tuples(10000, 20000);
 }
 
 int main(void)
