@@ -38,8 +38,9 @@ struct branch_traces {
 	struct known_branch *known; /* those that came last, by hash */
 	struct set index;
 	VEC(struct branch_trace) v;
-	u64 samples; /* number of samples that were added */
-	u64 cycles;  /* between branches, of all that came with them */
+	u64 samples;  /* number of samples that were added */
+	u64 filtered; /* of those that filters left out */
+	u64 cycles;   /* between branches, of all that came with them */
 };
 
 /* Do samples of this event have all branches that were taken? */

@@ -212,7 +212,7 @@ int export_branches(const struct pipeline_opts *o, enum branch_form form, const 
 	if (err)
 		return err;
 	err = branch_walk(s, o, &traces, to);
-	if (!err && !traces.samples && select_note_nothing_left(select, s->data.nr_samples, to))
+	if (!err && !traces.samples && traces.filtered && select_note_nothing_left(select, traces.filtered, to))
 		err = ERR_NOTFOUND;
 	if (!err)
 		err = write_binary(&traces, form, binary, output, o->input, to);

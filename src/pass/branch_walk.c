@@ -12,33 +12,35 @@ static bool has_branches(const struct evlist *l)
 	return false;
 }
 
-static void take_hit(void *ctx, const struct hit *h)
-{
-	if (h->full && branch_traces_event(h->e))
-		branch_traces_add(ctx, h);
-}
-
 struct filtered {
 	struct branch_traces *traces;
 	const struct sample_filter *filter;
 	const struct strtab *strings;
 };
 
-static void filter_hit(void *ctx, const struct hit *h)
+static bool is_kept(const struct filtered *f, const struct hit *h)
 {
-	struct filtered *f = ctx;
 	const struct sample_filter *s = f->filter;
+	struct thread_view t;
 
 	if (!sample_filter_inside(s, &h->s))
-		return;
-	if (s->comms.n || s->pids.n || s->tids.n) {
-		struct thread_view t;
+		return false;
+	if (!s->comms.n && !s->pids.n && !s->tids.n)
+		return true;
+	procs_thread_at(f->traces->procs, h->s.pid, h->s.tid, h->clock, &t);
+	return sample_filter_thread(s, h->s.pid, h->s.tid, &t, f->strings);
+}
 
-		procs_thread_at(f->traces->procs, h->s.pid, h->s.tid, h->clock, &t);
-		if (!sample_filter_thread(s, h->s.pid, h->s.tid, &t, f->strings))
-			return;
-	}
-	take_hit(f->traces, h);
+static void take_hit(void *ctx, const struct hit *h)
+{
+	struct filtered *f = ctx;
+
+	if (!h->full || !branch_traces_event(h->e))
+		return;
+	if (is_kept(f, h))
+		branch_traces_add(f->traces, h);
+	else
+		f->traces->filtered++;
 }
 
 /* 0 or ERR_INTERRUPTED. */
@@ -54,7 +56,7 @@ static int walk(const struct session *s, const struct sample_filter *filter, str
 
 		while (offset < s->data.blocks.v[i].end && source_next(s->src, &offset, &at, NULL))
 			if (at.h.type == PERF_RECORD_SAMPLE)
-				(void)feed_sample(&feed, &at, filter_hit, &f);
+				(void)feed_sample(&feed, &at, take_hit, &f);
 		session_progress(s, "processing", i, s->data.blocks.n);
 		stopped = s->opts.stop && *s->opts.stop;
 	}

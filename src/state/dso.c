@@ -554,6 +554,16 @@ void dsos_load_ahead(struct dsos *d, u32 dso)
 		dso_find_lines(d, dso);
 }
 
+struct dso_slot *dso_slot_of_file(const struct dsos *d, u32 dso)
+{
+	struct dso_slot *s = d->slots.v[dso], *lender;
+
+	pthread_mutex_lock(&s->lock);
+	lender = s->lender;
+	pthread_mutex_unlock(&s->lock);
+	return lender ? lender : s;
+}
+
 u32 dsos_symbol_at(struct dsos *d, u32 dso, u64 addr)
 {
 	u32 sym = symtab_find(dso_get_table(d, dso), addr);

@@ -97,17 +97,9 @@ struct cfi_index *dsos_cfi_index(struct dsos *d, u32 dso)
 const struct cfi *dsos_cfi(struct dsos *d, u32 dso)
 {
 	struct dso_slot *s = d->slots.v[dso];
-	struct cfi *c = __atomic_load_n(&s->cfi, __ATOMIC_ACQUIRE);
+	const struct cfi *c;
 
-	if (c)
-		return c;
-	pthread_mutex_lock(&s->lock);
-	c = s->cfi;
-	if (!c) {
-		c = read_cfi(d, s);
-		__atomic_store_n(&s->cfi, c, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&s->lock);
+	DSO_MADE_ONCE(c, s, cfi, read_cfi(d, s));
 	return c;
 }
 

@@ -127,18 +127,10 @@ static struct elf_bounds *read_bounds(struct dsos *d, struct dso_slot *s)
 bool dsos_unnamed_function(struct dsos *d, u32 dso, u64 addr, u64 *start)
 {
 	struct dso_slot *s = d->slots.v[dso];
-	struct elf_bounds *b = __atomic_load_n(&s->bounds, __ATOMIC_ACQUIRE);
 	const struct code_bounds *function;
+	struct elf_bounds *b;
 
-	if (!b) {
-		pthread_mutex_lock(&s->lock);
-		b = s->bounds;
-		if (!b) {
-			b = read_bounds(d, s);
-			__atomic_store_n(&s->bounds, b, __ATOMIC_RELEASE);
-		}
-		pthread_mutex_unlock(&s->lock);
-	}
+	DSO_MADE_ONCE(b, s, bounds, read_bounds(d, s));
 	function = elf_bounds_find(b, addr);
 	if (function)
 		*start = function->start;

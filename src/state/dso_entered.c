@@ -335,39 +335,13 @@ static struct dso_entered *read_entered(struct dsos *d, struct dso_slot *slot, s
 	return out;
 }
 
-/* One file by several names is looked through once: its symbols are of one slot, too. */
-static struct dso_slot *slot_of_symbols(struct dso_slot *s)
-{
-	struct dso_slot *lender;
-
-	pthread_mutex_lock(&s->lock);
-	lender = s->lender;
-	pthread_mutex_unlock(&s->lock);
-	return lender ? lender : s;
-}
-
-static const struct dso_entered *entered_of(struct dsos *d, u32 dso)
-{
-	struct symtab *symbols = dso_get_table(d, dso);
-	struct dso_slot *s = slot_of_symbols(d->slots.v[dso]);
-	struct dso_entered *e = __atomic_load_n(&s->entered, __ATOMIC_ACQUIRE);
-
-	if (e)
-		return e;
-	pthread_mutex_lock(&s->lock);
-	e = s->entered;
-	if (!e) {
-		e = read_entered(d, s, symbols);
-		__atomic_store_n(&s->entered, e, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&s->lock);
-	return e;
-}
-
 bool dsos_entered(struct dsos *d, u32 dso, u32 sym, struct entered *out)
 {
-	const struct dso_entered *e = entered_of(d, dso);
+	struct symtab *symbols = dso_get_table(d, dso);
+	struct dso_slot *s = dso_slot_of_file(d, dso);
+	const struct dso_entered *e;
 
+	DSO_MADE_ONCE(e, s, entered, read_entered(d, s, symbols));
 	if (sym >= e->n)
 		return false;
 	*out = e->v[sym];

@@ -163,20 +163,9 @@ void dso_lines_free(struct dsos *d, struct dso_slot *s)
 	free(l);
 }
 
-/* Whose lines a DSO has, when its symbols are loaded: one file by several names is parsed and kept once. */
-static struct dso_slot *slot_of_lines(const struct dsos *d, u32 dso)
-{
-	struct dso_slot *s = d->slots.v[dso], *lender;
-
-	pthread_mutex_lock(&s->lock);
-	lender = s->lender;
-	pthread_mutex_unlock(&s->lock);
-	return lender ? lender : s;
-}
-
 void dso_find_lines(struct dsos *d, u32 dso)
 {
-	struct dso_slot *of = slot_of_lines(d, dso);
+	struct dso_slot *of = dso_slot_of_file(d, dso);
 	struct dso_lines *l;
 	bool has;
 
@@ -216,7 +205,7 @@ void dsos_start_parser_for(struct dsos *d, u32 dso, u64 addr)
 
 	if (d->apart_asked || !dsos_has_lines(d, dso))
 		return;
-	s = slot_of_lines(d, dso);
+	s = dso_slot_of_file(d, dso);
 	pthread_mutex_lock(&s->lock);
 	l = get_lines(d, s); /* they may have been dropped since (dsos_drop_lines) */
 	unknown = linked_address(l, addr, &linked) && !answers_has(l->answers, linked);
@@ -396,7 +385,7 @@ void dsos_source_functions(struct dsos *d, u32 dso, const u64 *linked, size_t n,
 	while (more && done < n) {
 		u32 batch = (u32)MIN(n - done, (size_t)APART_BATCH);
 
-		more = ask_for_functions(d, slot_of_lines(d, dso), linked + done, batch, &reply) ?
+		more = ask_for_functions(d, dso_slot_of_file(d, dso), linked + done, batch, &reply) ?
 			       take_functions(&reply, linked + done, n - done, &t) :
 			       0;
 		done += more;
@@ -421,7 +410,7 @@ void dsos_source_ahead(struct dsos *d, u32 dso, const u64 *addrs, u32 n)
 
 	if (!dsos_has_lines(d, dso))
 		return;
-	s = slot_of_lines(d, dso);
+	s = dso_slot_of_file(d, dso);
 	pthread_mutex_lock(&s->lock);
 	ask_for(d, s, addrs, n);
 	pthread_mutex_unlock(&s->lock);
@@ -434,7 +423,7 @@ u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, 
 
 	if (!dsos_has_lines(d, dso))
 		return 0;
-	s = slot_of_lines(d, dso);
+	s = dso_slot_of_file(d, dso);
 	pthread_mutex_lock(&s->lock);
 	ask_for(d, s, &addr, 1);
 	n = known_at(s->lines, addr, out, max);

@@ -147,6 +147,22 @@ void dso_bounds_free(struct elf_bounds *b);
 void dso_cfi_free(struct cfi *c);
 void dso_entered_free(struct dso_entered *e);
 
+/* Sets `out` to the slot's field, which `make` gives if it is still NULL, with the lock held. Thread-safe. */
+#define DSO_MADE_ONCE(out, slot, field, make)                                                                         \
+	do {                                                                                                          \
+		(out) = __atomic_load_n(&(slot)->field, __ATOMIC_ACQUIRE);                                            \
+		if (out)                                                                                              \
+			break;                                                                                        \
+		pthread_mutex_lock(&(slot)->lock);                                                                    \
+		if (!(slot)->field)                                                                                   \
+			__atomic_store_n(&(slot)->field, (make), __ATOMIC_RELEASE);                                   \
+		(out) = (slot)->field;                                                                                \
+		pthread_mutex_unlock(&(slot)->lock);                                                                  \
+	} while (0)
+
+/* Whose symbols a DSO has, once they are loaded: one file by several names is read and kept once. Thread-safe. */
+struct dso_slot *dso_slot_of_file(const struct dsos *d, u32 dso);
+
 /* The file that was mapped, or the vdso: what holds the code. False: there is none. */
 struct found_file;
 bool dso_open_code(struct dsos *d, struct dso_slot *s, struct found_file *out);
