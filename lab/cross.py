@@ -9,7 +9,7 @@ import time
 from base import CACHE, CROSS, JOBS, LAB, ROOT, compiler_version, held, key_of, note, run
 from fetch import sysroot
 
-LIBRARIES = ["libc6-dev", "libelf-dev", "libdw-dev", "libzstd-dev", "liblzma-dev", "libcmocka-dev"]
+LIBRARIES = ["libc6-dev", "libelf-dev", "libdw-dev", "libdeflate-dev", "libzstd-dev", "liblzma-dev", "libcmocka-dev"]
 TARGETS = ["reticle", "bench/classes"]
 OPTIONS = ["--optimization=2", "-Ddebug=false", "-Dvpmu=disabled", "-Dpfm=disabled", "-Ddebuginfod=disabled",
            "-Dcurses=disabled", "-Ddemangle=disabled"]

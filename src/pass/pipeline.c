@@ -341,6 +341,14 @@ struct ahead {
 	u32 listed[DSOS_LISTED];
 };
 
+static void find_ahead(void *ctx, u32 worker, u32 unit)
+{
+	const struct ahead *a = ctx;
+
+	(void)worker;
+	dsos_find_ahead(a->dsos, a->listed[unit]);
+}
+
 static void load_ahead(void *ctx, u32 worker, u32 unit)
 {
 	const struct ahead *a = ctx;
@@ -356,8 +364,10 @@ static void load_what_was_met(const struct session *s, const struct pipeline_opt
 	struct ahead a = { .dsos = s->dsos };
 	u32 n = dsos_listed(s->dsos, a.listed);
 
-	if (n && !o->time && !f->activity && !f->comms.n && !f->pids.n && !f->tids.n && !f->cpus.n)
+	if (n && !o->time && !f->activity && !f->comms.n && !f->pids.n && !f->tids.n && !f->cpus.n) {
+		pool_run(workers, n, find_ahead, &a); /* first: the parser then works beside all else */
 		pool_run(workers, n, load_ahead, &a);
+	}
 }
 
 static int collect(struct session *s, const struct sample_filter *filter, struct window_pass *windows,

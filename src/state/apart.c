@@ -64,22 +64,22 @@ struct apart {
 	pid_t parser_pid;
 	u32 generation; /* of parsers: each has opened none of the files of the one before */
 	u32 deaths, nr_files;
-	struct map seen;	    /* device and inode of files: each is paid for once, however it is spelled */
-	struct map died;	    /* likewise: of those that a parser died of; and what else has an identity */
-	u32 remembered;		    /* of the deaths, those of what is in it */
-	u32 forgiven;		    /* deaths, in all */
-	bool died_ahead;	    /* a parser died of opening ahead: from then on nothing is opened ahead */
-	s64 cpu_us;		    /* that is left */
-	s64 cpu_used;		    /* of it, by this parser, when it was last looked */
-	u64 own_memory;		    /* that a child of ours begins with */
-	u64 disk;		    /* bytes of the files that the parser has open */
-	u64 unpacking;		    /* bytes that it may take for the present question beside that */
-	u64 waited_ns;		    /* for the parser, since it was last looked after */
-	u32 asleep;		    /* at so many looks since it last worked */
-	bool ask_again;		    /* the parser has died for time that others had taken */
-	struct apart_file *opening; /* that the parser was told to open ahead, and has not answered to yet, or NULL */
-	struct apart_file *ahead[MOST_AHEAD]; /* what it is told to open after that */
-	u32 nr_ahead;
+	struct map seen; /* device and inode of files: each is paid for once, however it is spelled */
+	struct map died; /* likewise: of those that a parser died of; and what else has an identity */
+	u32 remembered;	 /* of the deaths, those of what is in it */
+	u32 forgiven;	 /* deaths, in all */
+	bool died_ahead; /* a parser died of opening ahead: from then on nothing is opened ahead */
+	s64 cpu_us;	 /* that is left */
+	s64 cpu_used;	 /* of it, by this parser, when it was last looked */
+	u64 own_memory;	 /* that a child of ours begins with */
+	u64 disk;	 /* bytes of the files that the parser has open */
+	u64 unpacking;	 /* bytes that it may take for the present question beside that */
+	u64 waited_ns;	 /* for the parser, since it was last looked after */
+	u32 asleep;	 /* at so many looks since it last worked */
+	bool ask_again;	 /* the parser has died for time that others had taken */
+	/* What the parser was told to open ahead, in this order, and has not answered to yet. */
+	struct apart_file *opening[MOST_AHEAD];
+	u32 nr_opening;
 };
 
 enum verdict { UNKNOWN, GOOD, NO_DWARF, DIED };
@@ -273,7 +273,7 @@ static void end_parser(struct apart *a)
 	kill(a->parser_pid, SIGKILL); /* the keeper has not waited for it: the number is still its own */
 	close(a->parser);
 	a->parser = NOBODY;
-	a->opening = NULL;
+	a->nr_opening = 0;
 }
 
 void apart_renew(struct apart *a)
@@ -446,8 +446,9 @@ static bool ask(struct apart *a, struct apart_file *f, u64 identity, enum apart_
 	return hear(a, f, identity, before, tell(a, kind, q->p, (u32)q->len, fd), answer);
 }
 
-/* Tells the parser, which is there, to open the file, and where that is: it may look for others there. */
-static bool begin_open(struct apart *a, struct apart_file *f)
+/* Tells the parser, which is there, to open the file, and where that is: it may look for others there, unless that is
+ * done ahead (how: APART_AHEAD). */
+static bool begin_open(struct apart *a, struct apart_file *f, u32 how)
 {
 	char link[32], path[LONGEST_PATH];
 	struct bytes q = { 0 };
@@ -461,7 +462,7 @@ static bool begin_open(struct apart *a, struct apart_file *f)
 	grant_memory(a);
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
 	n = readlink(link, path, sizeof(path));
-	put_u32s(&q, f->id, (f->alone ? APART_ALONE : 0) | (f->lines ? APART_WITH_LINES : 0));
+	put_u32s(&q, f->id, how | (f->alone ? APART_ALONE : 0) | (f->lines ? APART_WITH_LINES : 0));
 	bytes_put(&q, path, (size_t)MAX(n, (ssize_t)0));
 	a->asleep = 0;
 	good = tell(a, APART_OPEN, q.p, (u32)q.len, f->fd);
@@ -474,6 +475,10 @@ static bool end_open(struct apart *a, struct apart_file *f, s64 before, bool tol
 {
 	if (!hear(a, f, f->inode, before, told, answer) || a->parser == NOBODY)
 		return false;
+	if (answer->len == 4 && answer->p[0] & APART_LATER) {
+		a->disk -= f->disk;
+		return true;
+	}
 	f->generation = a->generation;
 	f->verdict = answer->len == 4 && answer->p[0] & APART_USABLE ? GOOD : NO_DWARF;
 	f->needs_others |= answer->len == 4 && answer->p[0] & APART_SPLIT;
@@ -481,25 +486,28 @@ static bool end_open(struct apart *a, struct apart_file *f, s64 before, bool tol
 }
 
 /*
- * One file at a time is opened ahead, as the parser may want another file for it: then whatever is sent to it is the
- * answer to that.
+ * Several files may be opened ahead while we are at something else. So the parser may not ask for others meanwhile: a
+ * file that needs some is opened when there is a question.
  */
 
-/* Before the next question. Of the file nobody has asked yet, and perhaps nobody will. */
+/* Before the next question: hears of all of them. Of these files nobody has asked yet, and perhaps nobody will. */
 static void end_ahead(struct apart *a)
 {
 	const u32 deaths = a->deaths, remembered = a->remembered;
 	struct bytes answer = { 0 };
-	struct apart_file *f = a->opening;
 
-	a->opening = NULL;
-	a->asleep = 0;
-	if (f && !end_open(a, f, a->cpu_used, true, &answer)) {
+	for (u32 i = 0; i < a->nr_opening; i++) { /* none is left when the parser is no more */
+		struct apart_file *f = a->opening[i];
+
+		a->asleep = 0;
+		if (end_open(a, f, a->cpu_used, true, &answer))
+			continue;
 		f->died_ahead = a->remembered > remembered;
 		a->died_ahead |= a->deaths > deaths;
 		a->deaths = deaths;
 		a->remembered = remembered;
 	}
+	a->nr_opening = 0;
 	bytes_free(&answer);
 }
 
@@ -511,30 +519,12 @@ static void count_death_ahead(struct apart_file *f)
 	f->died_ahead = false;
 }
 
-/* After it. */
-static void begin_ahead(struct apart *a)
+static bool is_opening(const struct apart *a, const struct apart_file *f)
 {
-	while (!a->opening && a->nr_ahead && a->parser != NOBODY && !a->died_ahead) {
-		struct apart_file *f = a->ahead[0];
-		struct bytes answer = { 0 };
-		s64 before = a->cpu_used;
-
-		memmove(a->ahead, a->ahead + 1, --a->nr_ahead * sizeof(*a->ahead));
-		if (f->generation == a->generation || f->verdict != UNKNOWN || map_get(&a->died, f->inode) != ID_NONE)
-			continue;
-		if (begin_open(a, f))
-			a->opening = f;
-		else
-			(void)end_open(a, f, before, false, &answer);
-		bytes_free(&answer);
-	}
-}
-
-static bool has_answered(const struct apart *a)
-{
-	struct pollfd p = { .fd = a->parser, .events = POLLIN };
-
-	return poll(&p, 1, 0) > 0;
+	for (u32 i = 0; i < a->nr_opening; i++)
+		if (a->opening[i] == f)
+			return true;
+	return false;
 }
 
 /* With a parser that has the file open. False: there is none, or it died of it. */
@@ -545,7 +535,7 @@ static bool open_file(struct apart *a, struct apart_file *f, struct bytes *answe
 	if (!find_parser(a))
 		return false;
 	before = a->cpu_used;
-	return f->generation == a->generation || end_open(a, f, before, begin_open(a, f), answer);
+	return f->generation == a->generation || end_open(a, f, before, begin_open(a, f, 0), answer);
 }
 
 void apart_file_ahead(struct apart_file *f)
@@ -553,24 +543,18 @@ void apart_file_ahead(struct apart_file *f)
 	struct apart *a = f->a;
 
 	pthread_mutex_lock(&a->lock);
-	if (a->nr_ahead < MOST_AHEAD && find_parser(a))
-		a->ahead[a->nr_ahead++] = f;
-	if (a->opening && has_answered(a))
-		end_ahead(a);
-	begin_ahead(a);
+	if (a->nr_opening < MOST_AHEAD && !a->died_ahead && !is_opening(a, f) && f->verdict == UNKNOWN &&
+	    map_get(&a->died, f->inode) == ID_NONE && find_parser(a) && f->generation != a->generation) {
+		bool told = begin_open(a, f, APART_AHEAD);
+
+		a->opening[a->nr_opening++] = f;
+		if (!told) {
+			end_ahead(a); /* it is the first one without an answer that it died of */
+			if (a->parser != NOBODY)
+				let_go(a, 0);
+		}
+	}
 	pthread_mutex_unlock(&a->lock);
-}
-
-static void forget_ahead(struct apart *a, const struct apart_file *f)
-{
-	u32 n = 0;
-
-	if (a->opening == f)
-		end_ahead(a);
-	for (u32 i = 0; i < a->nr_ahead; i++)
-		if (a->ahead[i] != f)
-			a->ahead[n++] = a->ahead[i];
-	a->nr_ahead = n;
 }
 
 void apart_file_free(struct apart_file *f)
@@ -583,8 +567,7 @@ void apart_file_free(struct apart_file *f)
 	a = f->a;
 	id = f->id;
 	pthread_mutex_lock(&a->lock);
-	forget_ahead(a, f);
-	if (a->parser != NOBODY && f->generation == a->generation)
+	if (is_opening(a, f))
 		end_ahead(a); /* of which the parser may die */
 	if (a->parser != NOBODY && f->generation == a->generation) {
 		a->disk -= f->disk;
@@ -642,7 +625,6 @@ static int ask_of_addresses(struct apart_file *f, enum apart_kind kind, const u6
 		f->verdict = DIED;
 		*why = why_not(a);
 	}
-	begin_ahead(a);
 	pthread_mutex_unlock(&a->lock);
 	bytes_free(&q);
 	return !good ? ERR_LIMIT : f->verdict == NO_DWARF ? ERR_FORMAT : 0;
@@ -700,7 +682,6 @@ int apart_names(struct apart *a, u64 identity, const struct bytes *names, struct
 		reply->len = 0;
 		*why = why_not(a);
 	}
-	begin_ahead(a);
 	pthread_mutex_unlock(&a->lock);
 	return good ? 0 : ERR_LIMIT;
 }
@@ -736,7 +717,6 @@ int apart_unxz(struct apart *a, const u8 *packed, u64 size, struct bytes *reply,
 		grant_memory(a);
 	if (!good)
 		*why = why_not(a);
-	begin_ahead(a);
 	pthread_mutex_unlock(&a->lock);
 	plain = good && reply->len && reply->p[0] == 1;
 	reply->len = plain ? reply->len - 1 : 0;

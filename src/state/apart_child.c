@@ -84,8 +84,14 @@ static void on_open(struct parser *p, struct cursor c, int fd)
 {
 	u32 id = cursor_u32(&c), how = cursor_u32(&c);
 	const struct str path = { (const char *)c.p, (u32)cursor_left(&c) };
-	struct dwarf_file *f = dwarf_file_open(fd, &path, how & APART_ALONE || !p->filtered, how & APART_WITH_LINES);
+	bool alone = how & APART_ALONE || !p->filtered;
+	struct dwarf_file *f = dwarf_file_open(fd, &path, alone || how & APART_AHEAD, how & APART_WITH_LINES);
 
+	if (how & APART_AHEAD && !alone && (!f || dwarf_file_is_split(f))) {
+		dwarf_file_close(f);
+		bytes_u32(&p->out, APART_LATER);
+		return;
+	}
 	map_set(&p->by_id, id, (u32)p->files.n);
 	vec_push(&p->files, f);
 	bytes_u32(&p->out, f ? APART_USABLE | (dwarf_file_is_split(f) ? APART_SPLIT : 0) : 0);

@@ -547,11 +547,15 @@ u32 dsos_listed(const struct dsos *d, u32 dsos[DSOS_LISTED])
 	return n;
 }
 
+void dsos_find_ahead(struct dsos *d, u32 dso)
+{
+	if (!d->opts.no_lines)
+		dso_find_lines(d, dso);
+}
+
 void dsos_load_ahead(struct dsos *d, u32 dso)
 {
 	(void)dso_get_table(d, dso);
-	if (!d->opts.no_lines)
-		dso_find_lines(d, dso);
 }
 
 struct dso_slot *dso_slot_of_file(const struct dsos *d, u32 dso)

@@ -192,10 +192,12 @@ void dsos_start_parser_for(struct dsos *d, u32 dso, u64 addr);
 /*
  * While the running kernel's symbols are being read (dsos_read_ahead), those of files that the header lists with a
  * build id may be: they were met. First the files, in the order of their DSOs; none when the kernel's are there, or
- * the list is too long to be one of what was met. Then one of them: its symbols are read, and its DWARF is found.
+ * the list is too long to be one of what was met. Then for one of them: its DWARF is found, and begun to be read; and
+ * its symbols are read.
  */
 #define DSOS_LISTED 128
 u32 dsos_listed(const struct dsos *d, u32 dsos[DSOS_LISTED]);
+void dsos_find_ahead(struct dsos *d, u32 dso);
 void dsos_load_ahead(struct dsos *d, u32 dso);
 
 /*

@@ -29,6 +29,7 @@
 #include "state/apart.h"
 #include "state/demangle.h"
 #include "state/dwarf_others.h"
+#include "state/dwarf_sections.h"
 #include "state/symtab.h"
 
 #define DEEPEST_NESTING 128
@@ -53,6 +54,7 @@ struct dwarf_file {
 	int fd;
 	struct dwarf_home home;
 	Elf *elf;
+	struct dwarf_sections sections;
 	Dwarf *dw;
 	bool split; /* some units stand in other files, or would */
 	bool lines; /* are asked for, too */
@@ -209,77 +211,6 @@ static void find_units(struct dwarf_file *f)
 	f->by_addr = symtab_finish(&b);
 }
 
-/*
- * libdw unpacks each compressed section whole. Compilers' debug information becomes two to ten times as large by that;
- * a thousand times is what somebody made to take memory.
- */
-#define UNPACKED_FREE (32ull << 20)
-#define UNPACKED_TIMES 24
-
-/* Of a section's bytes; 0: it is not compressed. */
-static u64 unpacked_size(Elf_Scn *section, const GElf_Shdr *header)
-{
-	Elf_Data *raw;
-	GElf_Chdr how;
-	u64 size = 0;
-
-	if (header->sh_flags & SHF_COMPRESSED)
-		return gelf_getchdr(section, &how) ? how.ch_size : UINT64_MAX;
-	/* The older way, of sections named .zdebug_*: "ZLIB" and the size, its highest byte first. */
-	raw = elf_rawdata(section, NULL);
-	if (!raw || !raw->d_buf || raw->d_size < 12 || memcmp(raw->d_buf, "ZLIB", 4))
-		return 0;
-	for (u32 i = 4; i < 12; i++)
-		size = size << 8 | ((const u8 *)raw->d_buf)[i];
-	return size;
-}
-
-static bool unpacked_is_fine(Elf *elf)
-{
-	u64 packed = 0, unpacked = 0;
-	Elf_Scn *section = NULL;
-
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		u64 size;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		size = unpacked_size(section, &header);
-		packed += size ? header.sh_size : 0;
-		if (__builtin_add_overflow(unpacked, size, &unpacked))
-			return false;
-	}
-	return unpacked <= UNPACKED_FREE || (unpacked - UNPACKED_FREE) / UNPACKED_TIMES <= packed;
-}
-
-/* libdw unpacks all of its sections when it begins, and as many again as are needed here hold where variables are, or
- * macros. A section without bytes is one that it does not look at. */
-static void hide_unused(Elf *elf, bool lines)
-{
-	static const char *const used[] = { "info", "types",  "abbrev",	  "str", "line_str", "str_offsets",
-					    "addr", "ranges", "rnglists", "sup", "line" };
-	u32 nr_used = ARRAY_LEN(used) - !lines;
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-		const char *part = name && name[0] == '.' ? name + (name[1] == 'z' ? 2 : 1) : "";
-		bool is = strncmp(part, "debug_", 6) != 0;
-
-		for (u32 i = 0; !is && i < nr_used; i++)
-			is = !strcmp(part + 6, used[i]);
-		if (!is) {
-			header.sh_type = SHT_NOBITS;
-			(void)gelf_update_shdr(section, &header);
-		}
-	}
-}
-
 struct dwarf_file *dwarf_file_open(int fd, const struct str *path, bool alone, bool lines)
 {
 	struct dwarf_file *f = mem_zalloc(sizeof(*f));
@@ -289,10 +220,8 @@ struct dwarf_file *dwarf_file_open(int fd, const struct str *path, bool alone, b
 	f->lines = lines;
 	f->elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL); /* may be written to, in memory */
 	dwarf_home_of(&f->home, fd, path, alone);
-	if (f->elf && unpacked_is_fine(f->elf) && dwarf_alternate_is_fine(&f->home, f->elf)) {
-		hide_unused(f->elf, lines);
+	if (f->elf && dwarf_alternate_is_fine(&f->home, f->elf) && dwarf_sections_ready(&f->sections, f->elf, lines))
 		f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
-	}
 	if (!f->dw) {
 		dwarf_file_close(f);
 		return NULL;
@@ -318,6 +247,7 @@ void dwarf_file_close(struct dwarf_file *f)
 		dwarf_end(f->dw);
 	if (f->elf)
 		elf_end(f->elf);
+	dwarf_sections_free(&f->sections);
 	close(f->fd);
 	free(f);
 }
