@@ -15,6 +15,7 @@ struct report_table {
 	const struct group_rows *group;	      /* the group, if values have a column per member; or NULL */
 	struct graph_room *rooms;	      /* per worker, for drawings; NULL: no graphs */
 	u32 nr_rooms;
+	u64 without_values; /* metrics that are not columns, as no row has a value (report_fit_empty) */
 	struct table table;
 };
 
@@ -46,6 +47,9 @@ bool report_group_fits(const struct report_opts *o, u32 members);
 /* The number of column k of the table among the event's metrics, or ID_NONE. */
 u32 report_table_metric(const struct report_table *f, size_t k);
 
+/* Of windows of a clock: leaves out the metrics of which no row has a value, unless the user chose what is shown, and
+ * says so in a line. */
+void report_fit_empty(struct report_table *f, struct bytes *out);
 /* If the table is wider than the terminal, leaves something out. False: nothing had to be left out. */
 bool report_fit_step(struct report_table *f, const struct table_text *x);
 /* Says what was left out. */

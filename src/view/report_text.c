@@ -35,6 +35,8 @@ static void write_event(const struct profile *p, size_t event, const struct grou
 		return;
 	}
 	report_table_text(&f, how.workers);
+	if (!o->quiet && !o->separator)
+		report_fit_empty(&f, out);
 	x = table_text_new(&f.table, &how);
 	do
 		table_text_measure(x);

@@ -53,6 +53,12 @@ ls "$TESTDIR"/names/reticle/l* >/dev/null || fail "no names are kept"
 report --no-demangle >linked
 report --no-demangle --no-cache | cmp linked -
 
+# Debug information that stands in another file is found, too, though its reading begins before there is a question.
+g++ -O2 -g -gsplit-dwarf -o split spin.cc
+"$RETICLE" record --no-cache -g -F 997 -o split.data -- ./split 2>/dev/null || fail "record: $?"
+XDG_CACHE_HOME=$TESTDIR/split.cache "$RETICLE" report --stdio -i split.data >split.out 2>&1
+grep -q 'step.*(inlined)' split.out || fail "no inlined call of split DWARF: $(cat split.out)"
+
 # Damage of every kind: the report is the same, and what was damaged is made anew.
 damage() {
 	"$@" "$dir"/*

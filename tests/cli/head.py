@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What stands above a table is six lines at most: of a plain recording, of a whole machine, of copied stacks, of the
-virtual PMU with its metrics, and of a recording of others. --header has the rest."""
+virtual PMU with its metrics, of windows of a clock, and of a recording of others. --header has the rest. What no row
+has a value of is no column then, but is named above the table."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -31,8 +33,9 @@ def head(path, *words):
     return lines[:first]
 
 
+CLOCK = "{cpu-clock/period=2000000,alt-period=200000/,context-switches,page-faults}:S"
 kinds = {"plain": ["-e", "cpu-clock"], "machine": ["-a", "-g", "-e", "cpu-clock"],
-         "copies": ["-e", "cpu-clock", "--call-graph", "dwarf"]}
+         "copies": ["-e", "cpu-clock", "--call-graph", "dwarf"], "clock": ["-e", CLOCK]}
 if no_sim():
     print("without a table of metrics: there is no virtual PMU here")
 else:
@@ -46,6 +49,18 @@ for path in paths:
     lines = head(path)
     if len(lines) > 6 or not any(line.startswith("# Total Lost Samples: ") for line in lines):
         sys.exit("\n".join([f"{path}: {len(lines)} lines", *lines]))
+rates = {"context-switches/ms", "page-faults/ms"}
+table = run("report", "--stdio", "-i", "clock.data").splitlines()
+columns = next(line for line in table if line.startswith("# Overhead"))[2:].split()
+rows = [line.split() for line in table if line.lstrip()[:1].isdigit()]
+shown = {name for name in rates & set(columns)}
+without = next((line for line in table if line.startswith("# No row has a value of ")), "")
+if any(all(row[columns.index(name)] == "-" for row in rows[:-1]) for name in shown) or \
+        any((name in without) == (name in shown) for name in rates):
+    sys.exit("\n".join(["columns of which no row has a value:", *table]))
+chosen = run("report", "--stdio", "-i", "clock.data", "--columns", "page-faults/ms")
+if "No row has" in chosen or not re.search("^# Overhead +page-faults/ms ", chosen, re.M):
+    sys.exit(f"--columns page-faults/ms: {chosen}")
 if "metrics" in kinds:
     whole = "\n".join(head("metrics.data", "--header"))
     for what in ("# Group: cycles/", "windows", "kept when both ends lie in one function", "± is a 95% interval"):
