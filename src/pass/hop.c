@@ -15,6 +15,8 @@
 
 #define CHUNK_BYTES (4u << 20)
 #define SLOTS_PER_WORKER 4u
+#define BLOCKS_OF_SMALL 16u
+#define LEAST_BLOCK_BYTES (128u << 10)
 #define GUESS_BYTES (256u << 10) /* how far a first record is looked for */
 #define GUESS_ROW 16		 /* headers that have to make sense in a row */
 
@@ -92,11 +94,18 @@ static bool is_aside(const struct hop *h, const struct source_record *at)
 	return event != ID_NONE && &h->src->events.events.v[event] == h->opts->aside;
 }
 
+/* Small recordings are cut into smaller blocks, so that workers have equal shares of them. */
+static u64 block_bytes(const struct source *src)
+{
+	return MIN(MAX(src->size / BLOCKS_OF_SMALL, (u64)LEAST_BLOCK_BYTES), (u64)BLOCK_BYTES);
+}
+
 /* The records that begin before the end of the chunk. */
 static void hop_chunk(const struct hop *h, struct chunk *c, u64 place)
 {
 	const struct source *src = h->src;
 	u64 last = UINT64_MAX, offset = c->start, block = c->start, limit = MIN(src->size, place + CHUNK_BYTES);
+	const u64 most = block_bytes(src);
 	struct source_record at;
 
 	c->nr_samples = 0;
@@ -110,7 +119,7 @@ static void hop_chunk(const struct hop *h, struct chunk *c, u64 place)
 		} else {
 			vec_push(&c->others, (u32)(at.offset - place));
 		}
-		if (offset - block >= BLOCK_BYTES) {
+		if (offset - block >= most) {
 			vec_push(&c->blocks, (struct block){ block, offset });
 			block = offset;
 		}

@@ -55,7 +55,7 @@ report --no-demangle --no-cache | cmp linked -
 
 # Debug information that stands in another file is found, too, though its reading begins before there is a question.
 g++ -O2 -g -gsplit-dwarf -o split spin.cc
-"$RETICLE" record --no-cache -g -F 997 -o split.data -- ./split 2>/dev/null || fail "record: $?"
+"$RETICLE" record -a --no-cache -g -F 997 -o split.data -- ./split 2>/dev/null || fail "record: $?"
 XDG_CACHE_HOME=$TESTDIR/split.cache "$RETICLE" report --stdio -i split.data >split.out 2>&1
 grep -q 'step.*(inlined)' split.out || fail "no inlined call of split DWARF: $(cat split.out)"
 
