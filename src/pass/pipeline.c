@@ -507,7 +507,6 @@ static int run(const struct pipeline_opts *opts, struct session *s, struct porti
 		take_told_stacks(p, &s->src->features);
 	if (!err)
 		make_rows(s, &o, p);
-	dsos_keep_end(s->dsos);
 	window_pass_free(&windows);
 	timeranges_free(&times);
 	if (err) {

@@ -202,7 +202,7 @@ void dsos_load_ahead(struct dsos *d, u32 dso);
 
 /*
  * Symbol tables that are read from here on go into the cache, if there is one, between begin, which has a thread do it
- * beside one that waits for something else, and end, which waits for it; end does all itself where nothing was begun.
+ * beside one that waits for something else, and end, which helps it; end does all itself where nothing was begun.
  */
 void dsos_keep_later(struct dsos *d);
 void dsos_keep_begin(struct dsos *d);

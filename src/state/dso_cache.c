@@ -161,23 +161,23 @@ struct table_to_keep {
 	const struct symtab *t;
 };
 
-static void keep(const struct dsos *d, const struct dso_entry *e, const struct symtab *t)
+static void keep(const struct dsos *d, const struct dso_entry *e, const struct symtab *t, struct bytes *body)
 {
-	struct bytes body = { 0 };
-
-	if (symtab_encode(t, &e->marks, &body))
-		cache_keep(d->cache, e->kind, &e->key, &body);
-	bytes_free(&body);
+	body->len = 0;
+	if (symtab_encode(t, &e->marks, body))
+		cache_keep(d->cache, e->kind, &e->key, body);
 }
 
 void dso_cache_keep(struct dsos *d, const struct dso_entry *e, const struct symtab *t, bool later)
 {
 	struct table_to_keep *k;
+	struct bytes body = { 0 };
 
 	if (!d->cache || !e->key.len)
 		return;
 	if (!later) {
-		keep(d, e, t);
+		keep(d, e, t, &body);
+		bytes_free(&body);
 		return;
 	}
 	k = mem_alloc(sizeof(*k));
@@ -207,12 +207,14 @@ static struct table_to_keep *next_to_keep(struct dsos *d)
 static void *keep_all(void *ctx)
 {
 	struct table_to_keep *k;
+	struct bytes body = { 0 };
 
 	while ((k = next_to_keep(ctx)) != NULL) {
-		keep(ctx, &k->e, k->t);
+		keep(ctx, &k->e, k->t, &body);
 		bytes_free(&k->e.key);
 		free(k);
 	}
+	bytes_free(&body);
 	return NULL;
 }
 
@@ -224,10 +226,10 @@ void dsos_keep_begin(struct dsos *d)
 
 void dsos_keep_end(struct dsos *d)
 {
+	keep_all(d);
 	if (d->keep_runs)
 		pthread_join(d->keep_thread, NULL);
 	d->keep_runs = d->keeps_later = false;
-	keep_all(d);
 }
 
 void dsos_keep_found(struct dsos *d)
