@@ -22,10 +22,10 @@ struct profile;
 struct profile_event;
 
 enum measure_id {
-	MEASURE_WINDOWS,    /* what groups counted between two samples (agg/window_hits.h) */
-	MEASURE_WEIGHTS,    /* the distribution of samples' weights (agg/weights.h) */
-	MEASURE_OPERATIONS, /* latencies and events of Arm SPE's operations (agg/operations.h) */
-	MEASURE_CPU_MODES,  /* weight in the kernel, in user space, in guests (agg/cpu_modes.h) */
+	MEASURE_WINDOWS,      /* what groups counted between two samples (agg/window_hits.h) */
+	MEASURE_WEIGHTS,      /* the distribution of samples' weights (agg/weights.h) */
+	MEASURE_OPERATIONS,   /* latencies and events of Arm SPE's operations (agg/operations.h) */
+	MEASURE_CPU_MODES,    /* weight in the kernel, in user space, in guests (agg/cpu_modes.h) */
 	MEASURE_BRANCH_NOTES, /* what branch records say of branches in call graphs (agg/branch_notes.h) */
 	NR_MEASURES
 };

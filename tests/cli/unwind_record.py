@@ -193,7 +193,7 @@ def check_ends():
 
 
 def check_unfinished():
-    """A stream has nothing behind its samples, and a recorder that is killed writes nothing there: each round tells."""
+    """A stream has nothing behind its samples, nor has the file of a recorder that was killed: each round tells."""
     with open("cut.pipe", "wb") as f:
         subprocess.run([RETICLE, "record", "-q", "-e", "cpu-clock:u", "-F", "1999", "--call-graph", "unwind,256", "-o",
                         "-", "--", "./p", "300"], stdout=f, check=True)
