@@ -120,7 +120,8 @@ static u32 find_through(struct branch_traces *t, const struct place *by, const s
 static u32 known_of(struct branch_traces *t, const struct branch_entry *b, const struct place **newer,
 		    struct place *spare)
 {
-	u32 slot = hash_mix(b->from, b->to) % KNOWN;
+	/* Not hash_mix: most branches are short, so many pairs have the same exclusive-or. */
+	u32 slot = (u32)(hash_finish(b->from * 0x9e3779b97f4a7c15u + b->to) % KNOWN);
 	struct known_branch *k = &t->known->v[slot];
 	struct known_places *at = &t->known->places[slot];
 
