@@ -6,27 +6,63 @@
 
 #include "attrib/place.h"
 #include "base/hash.h"
+#include "codec/branch_flags.h"
+
+static bool same_maps(const struct maps *a, const struct maps *b)
+{
+	return a->space == b->space && a->n == b->n;
+}
+
+/* Branches of one place are equal where the same was mapped, whatever the thread. */
+static u32 mapped_now(struct branch_traces *t)
+{
+	const struct mapped now = { t->thread.maps, t->thread.kernel };
+	u64 hash = hash_pair(hash_pair((uintptr_t)now.maps.space, now.maps.n),
+			     hash_pair((uintptr_t)now.kernel.space, now.kernel.n));
+	u32 id, at;
+
+	SET_FIND(id, &t->mapped_ids, hash, at,
+		 same_maps(&t->all_mapped.v[id].maps, &now.maps) &&
+			 same_maps(&t->all_mapped.v[id].kernel, &now.kernel));
+	if (id == ID_NONE) {
+		id = (u32)t->all_mapped.n;
+		vec_push(&t->all_mapped, now);
+		set_add(&t->mapped_ids, hash, id);
+	}
+	return id;
+}
 
 static void view_thread(struct branch_traces *t, const struct hit *h)
 {
 	const struct thread_view *v = &t->thread;
 
-	if (!v->until || v->pid != h->s.pid || v->tid != h->s.tid || h->clock < v->from || h->clock >= v->until)
-		procs_thread_at(t->procs, h->s.pid, h->s.tid, h->clock, &t->thread);
+	if (v->until && v->pid == h->s.pid && v->tid == h->s.tid && h->clock >= v->from && h->clock < v->until)
+		return;
+	procs_thread_at(t->procs, h->s.pid, h->s.tid, h->clock, &t->thread);
+	t->mapped = mapped_now(t);
 }
 
 #define KNOWN 4096u
 
-/* A branch, and with what was mapped where it stood. Programs take the same ones again and again. */
+/* A branch, and with what was mapped where it stood. Programs take the same ones again and again, so what is read each
+ * time is small, and lies together. */
 struct known_branch {
-	bool used;
-	u64 from, to; /* as recorded */
-	struct maps maps, kernel;
-	struct place at_from, at_to;
+	u64 from, to;  /* as recorded */
+	u32 mapped_1;  /* mapped + 1; 0: the slot is empty */
 	u32 traces[2]; /* ID_NONE: none */
 	/* The code that ran from here to that branch (the address where it was taken; 0: none was seen). */
-	u64 next;
 	u32 through;
+	u64 next;
+};
+
+struct known_places {
+	struct place from, to;
+};
+
+/* Slots of one number belong together. */
+struct known_branches {
+	struct known_branch v[KNOWN];
+	struct known_places places[KNOWN];
 };
 
 /* Which of t->v it is; added when new. */
@@ -52,9 +88,9 @@ static u64 address(const struct place *p, u32 dso)
 }
 
 /* It belongs to the binary that it is in, or to both that it connects. */
-static void find_traces(struct branch_traces *t, struct known_branch *k)
+static void find_traces(struct branch_traces *t, const struct known_places *at, struct known_branch *k)
 {
-	const struct place *from = &k->at_from, *to = &k->at_to;
+	const struct place *from = &at->from, *to = &at->to;
 	struct branch_trace what = { .kind = TRACE_BRANCH };
 
 	for (u32 i = 0; i < 2; i++) {
@@ -80,25 +116,26 @@ static u32 find_through(struct branch_traces *t, const struct place *by, const s
 	return in_one(from, to) && from->addr <= to->addr ? trace_of(t, &what) : ID_NONE;
 }
 
-static bool same_maps(const struct maps *a, const struct maps *b)
+/* -> its slot. What is there of another branch is replaced: *newer, if it is that, is moved to `spare` before. */
+static u32 known_of(struct branch_traces *t, const struct branch_entry *b, const struct place **newer,
+		    struct place *spare)
 {
-	return a->space == b->space && a->n == b->n;
-}
+	/* Not hash_mix: most branches are short, so many pairs have the same exclusive-or. */
+	u32 slot = (u32)(hash_finish(b->from * 0x9e3779b97f4a7c15u + b->to) % KNOWN);
+	struct known_branch *k = &t->known->v[slot];
+	struct known_places *at = &t->known->places[slot];
 
-static struct known_branch *known_of(struct branch_traces *t, const struct branch_entry *b)
-{
-	struct known_branch *k = &t->known[hash_pair(b->from, b->to) % KNOWN];
-
-	if (k->used && k->from == b->from && k->to == b->to && same_maps(&k->maps, &t->thread.maps) &&
-	    same_maps(&k->kernel, &t->thread.kernel))
-		return k;
-	*k = (struct known_branch){
-		.used = true, .from = b->from, .to = b->to, .maps = t->thread.maps, .kernel = t->thread.kernel
-	};
-	place_find(t->dsos, &t->thread, place_mode(&t->thread, b->from), b->from, &k->at_from);
-	place_find(t->dsos, &t->thread, place_mode(&t->thread, b->to), b->to, &k->at_to);
-	find_traces(t, k);
-	return k;
+	if (k->from == b->from && k->to == b->to && k->mapped_1 == t->mapped + 1)
+		return slot;
+	if (*newer == &at->from) {
+		*spare = at->from;
+		*newer = spare;
+	}
+	*k = (struct known_branch){ .from = b->from, .to = b->to, .mapped_1 = t->mapped + 1 };
+	place_find(t->dsos, &t->thread, place_mode(&t->thread, b->from), b->from, &at->from);
+	place_find(t->dsos, &t->thread, place_mode(&t->thread, b->to), b->to, &at->to);
+	find_traces(t, at, k);
+	return slot;
 }
 
 static void count(struct branch_traces *t, u32 trace, bool mispredicted, u32 cycles)
@@ -116,34 +153,59 @@ static void count(struct branch_traces *t, u32 trace, bool mispredicted, u32 cyc
 void branch_traces_add(struct branch_traces *t, const struct hit *h)
 {
 	const struct sample *s = h->full;
-	struct place newer = { .sym = ID_NONE }; /* where the branch behind this one was taken */
+	const struct place *newer = NULL; /* where the branch behind this one was taken */
+	struct place spare;
 	u64 next = 0;
 	u32 cycles = 0; /* until then, from here on */
 
 	if (!s->nr_branches)
 		return;
 	if (!t->known)
-		t->known = mem_zalloc(KNOWN * sizeof(*t->known));
+		t->known = mem_zalloc(sizeof(*t->known));
 	view_thread(t, h);
 	t->samples++;
 	for (u32 i = 0; i < s->nr_branches; i++) {
 		const struct branch_entry b = sample_branch(s, i);
-		struct known_branch *k = known_of(t, &b);
+		u32 slot = known_of(t, &b, &newer, &spare);
+		struct known_branch *k = &t->known->v[slot];
+		const struct known_places *at = &t->known->places[slot];
 
 		if (i && (!next || k->next != next)) {
 			k->next = next;
-			k->through = find_through(t, &k->at_from, &k->at_to, &newer);
+			k->through = find_through(t, &at->from, &at->to, newer);
 		}
 		if (i && k->through != ID_NONE)
 			count(t, k->through, false, cycles);
 		for (u32 j = 0; j < 2; j++)
 			if (k->traces[j] != ID_NONE)
-				count(t, k->traces[j], b.flags & 1, 0);
-		newer = k->at_from;
+				count(t, k->traces[j], branch_missed(b.flags), 0);
+		newer = &at->from;
 		next = b.from;
 		cycles = branch_cycles(b.flags);
 		t->cycles += cycles;
 	}
+}
+
+void branch_traces_merge(struct branch_traces *t, struct branch_traces *from)
+{
+	for (size_t i = 0; i < from->v.n; i++) {
+		const struct branch_trace *x = &from->v.v[i];
+		size_t had = t->v.n;
+		u32 id = trace_of(t, x); /* new ones are copied */
+		struct branch_trace *to = &t->v.v[id];
+
+		if (t->v.n > had)
+			continue;
+		to->count += x->count;
+		to->mispredicted += x->mispredicted;
+		to->samples += x->samples;
+		to->cycles += x->cycles;
+		to->timed += x->timed;
+	}
+	t->samples += from->samples;
+	t->filtered += from->filtered;
+	t->cycles += from->cycles;
+	branch_traces_free(from);
 }
 
 static int compare(const void *a, const void *b)
@@ -168,6 +230,8 @@ void branch_traces_sort(struct branch_traces *t)
 void branch_traces_free(struct branch_traces *t)
 {
 	free(t->known);
+	set_free(&t->mapped_ids);
+	vec_free(&t->all_mapped);
 	set_free(&t->index);
 	vec_free(&t->v);
 }

@@ -30,12 +30,19 @@ struct branch_trace {
 	u64 cycles, timed; /* that its passages took, and of how many of them the CPU told that */
 };
 
-struct known_branch;
+struct known_branches;
+/* What was mapped at some time in a process and in the kernel. */
+struct mapped {
+	struct maps maps, kernel;
+};
 struct branch_traces {
 	struct dsos *dsos;
 	const struct procs *procs;
-	struct thread_view thread;  /* the last one */
-	struct known_branch *known; /* those that came last, by hash */
+	struct thread_view thread; /* the last one */
+	u32 mapped;		   /* in it: of all_mapped */
+	struct set mapped_ids;
+	VEC(struct mapped) all_mapped;
+	struct known_branches *known; /* those that came last, by hash */
 	struct set index;
 	VEC(struct branch_trace) v;
 	u64 samples;  /* number of samples that were added */
@@ -50,6 +57,8 @@ static inline bool branch_traces_event(const struct event *e)
 }
 /* h->full is the sample. */
 void branch_traces_add(struct branch_traces *t, const struct hit *h);
+/* Adds all of `from`, which was made from other samples of the same recording, and frees it. */
+void branch_traces_merge(struct branch_traces *t, struct branch_traces *from);
 /* Sorts by binary, kind and addresses. Nothing can be added after that. */
 void branch_traces_sort(struct branch_traces *t);
 void branch_traces_free(struct branch_traces *t);

@@ -384,6 +384,7 @@ void collector_add(struct collector *c, const struct hit *h)
 	p->last = p->times > 1 ? h->operation->last : h->s.time;
 	p->h.full = NULL;
 	p->h.branch = NULL;
+	p->h.past = NULL;
 	p->h.operation = NULL;
 	p->h.window = NULL;
 	p->tree = tree;

@@ -14,6 +14,7 @@
  */
 #include <stdlib.h>
 
+#include "agg/branch_notes.h"
 #include "agg/profile.h"
 
 struct item {
@@ -50,17 +51,11 @@ static u64 node_self(const struct grow *g, u32 node)
 	return g->o->samples ? n->samples : n->self;
 }
 
-/* Frames of one symbol that differ by address only are one in a graph, unless it is by address or line. */
-static u32 display_frame(const struct grow *g, u32 id)
-{
-	return id < g->p->places.n ? g->p->places.v[id].shown : id;
-}
-
 static void add_item(struct grow *g, struct items *to, u32 node, u64 weight, bool whole)
 {
 	if (weight)
-		vec_push(&to->v,
-			 (struct item){ weight, display_frame(g, g->e->tree.nodes.v[node].frame), node, whole });
+		vec_push(&to->v, (struct item){ weight, profile_shown_frame(g->p, g->e->tree.nodes.v[node].frame),
+						node, whole });
 }
 
 static int by_key(const void *va, const void *vb)
@@ -293,6 +288,7 @@ const struct graph_node *profile_row_graph(const struct profile *p, const struct
 	else
 		start_callees(&g, list, n, &items);
 	grow_kids(&g, root, &items, 1);
+	branch_notes_graph(p, e, r, o->caller || groups, &room->arena, root);
 	clear_through(&g, list, n);
 	return root->nr_kids ? root : NULL;
 }

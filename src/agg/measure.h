@@ -22,10 +22,11 @@ struct profile;
 struct profile_event;
 
 enum measure_id {
-	MEASURE_WINDOWS,    /* what groups counted between two samples (agg/window_hits.h) */
-	MEASURE_WEIGHTS,    /* the distribution of samples' weights (agg/weights.h) */
-	MEASURE_OPERATIONS, /* latencies and events of Arm SPE's operations (agg/operations.h) */
-	MEASURE_CPU_MODES,  /* weight in the kernel, in user space, in guests (agg/cpu_modes.h) */
+	MEASURE_WINDOWS,      /* what groups counted between two samples (agg/window_hits.h) */
+	MEASURE_WEIGHTS,      /* the distribution of samples' weights (agg/weights.h) */
+	MEASURE_OPERATIONS,   /* latencies and events of Arm SPE's operations (agg/operations.h) */
+	MEASURE_CPU_MODES,    /* weight in the kernel, in user space, in guests (agg/cpu_modes.h) */
+	MEASURE_BRANCH_NOTES, /* what branch records say of branches in call graphs (agg/branch_notes.h) */
 	NR_MEASURES
 };
 
@@ -54,7 +55,7 @@ struct measure {
 	void (*free)(void *sums);
 	/* Makes a profile's data for an event; takes over the contents of the sums. setup: shared by all workers. */
 	void *(*of_event)(const void *setup, u32 event, void *sums);
-	/* Fills these data for each row, once all events have rows. */
+	/* Fills these data for each row, once all events have rows. NULL: rows get nothing. */
 	void (*rows)(struct profile *p, struct profile_event *e);
 	void (*free_event)(void *of_event);
 };

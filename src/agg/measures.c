@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of measures: a row each. */
+#include "agg/branch_notes.h"
 #include "agg/cpu_modes.h"
 #include "agg/operations.h"
 #include "agg/weights.h"
@@ -44,4 +45,12 @@ const struct measure measures[NR_MEASURES] = {
 				.of_event = profile_modes_new,
 				.rows = profile_modes_rows,
 				.free_event = profile_modes_free },
+	[MEASURE_BRANCH_NOTES] = { .held = sizeof(struct branch_history),
+				   .sums = sizeof(struct branch_notes),
+				   .hold = branch_notes_hold,
+				   .add = branch_notes_add,
+				   .merge = branch_notes_merge,
+				   .free = branch_notes_free,
+				   .of_event = profile_notes_new,
+				   .free_event = profile_notes_free },
 };

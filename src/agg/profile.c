@@ -101,7 +101,7 @@ void profile_measure_rows(struct profile *p)
 {
 	for (size_t i = 0; i < p->events.n; i++)
 		for (u32 m = 0; m < NR_MEASURES; m++)
-			if (p->events.v[i].measured[m])
+			if (p->events.v[i].measured[m] && p->measures[m].rows)
 				p->measures[m].rows(p, &p->events.v[i]);
 }
 

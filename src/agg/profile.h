@@ -184,12 +184,26 @@ static inline u64 profile_row_key(const struct profile *p, const struct row *r, 
 	return r->keys[p->key_at[key]];
 }
 
+/* What branch records say of the frames of a node in a call graph: how many were the target of a branch, the branch
+ * itself, or a caller that is in no record. */
+struct graph_branches {
+	u32 to, from, callers;
+	/* Of the targets: */
+	u32 told, predicted; /* of how many the CPU tells whether they were predicted; those that were */
+	u32 aborted;	     /* branches to where a transaction that was given up goes on */
+	u32 kinds;	     /* bits: see agg/branch_notes.h */
+	/* Of the branches: */
+	u64 cycles;		  /* since the branch before, all together */
+	u64 rounds, round_cycles; /* of loops that are shown once: further rounds, and the cycles of these */
+};
+
 /* A call graph of one row, ready to print: pruned and sorted, largest first. */
 struct graph_node {
 	u32 frame;
 	u64 self, total; /* weights, or numbers of samples */
 	struct graph_node **kids;
 	u32 nr_kids;
+	struct graph_branches *branches; /* NULL: nothing is known (MEASURE_BRANCH_NOTES) */
 };
 
 struct graph_opts {
@@ -210,6 +224,12 @@ struct graph_room {
 const struct graph_node *profile_row_graph(const struct profile *p, const struct profile_event *e, const struct row *r,
 					   const struct graph_opts *o, struct graph_room *room);
 void graph_room_free(struct graph_room *room);
+/* The frame that stands for this one in graphs: frames of one symbol that differ by address only are one there, unless
+ * the graph is by address or line. */
+static inline u32 profile_shown_frame(const struct profile *p, u32 frame)
+{
+	return frame < p->places.n ? p->places.v[frame].shown : frame;
+}
 
 #define PROFILE_MADE_UP PLACE_MADE_UP
 

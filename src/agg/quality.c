@@ -13,6 +13,7 @@
 
 #include "agg/profile.h"
 #include "attrib/lbr.h"
+#include "attrib/thread_start.h"
 #include "attrib/unwind.h"
 
 #define USUAL_DEPTH 127 /* frames that the kernel records unless it is told otherwise */
@@ -45,9 +46,8 @@ static const char *const beginnings[] = {
 	"_rt0_arm64_linux",
 };
 
-static bool is_beginning(const struct profile *p, u32 frame)
+static bool begins(const struct profile *p, const struct frame *f)
 {
-	const struct frame *f = frames_get(p->frames, frame);
 	const char *name;
 
 	if (f->sym == ID_NONE)
@@ -55,8 +55,18 @@ static bool is_beginning(const struct profile *p, u32 frame)
 	name = dsos_symbol_name(p->dsos, f->dso, f->sym);
 	for (u32 i = 0; i < ARRAY_LEN(beginnings); i++)
 		if (!strcmp(name, beginnings[i]))
-			return true;
+			return !thread_start_named(name) || thread_start_is(p->dsos, f->dso, f->sym);
 	return false;
+}
+
+/* known: frame -> what was found out; each group of rows has the same frames. */
+static bool is_beginning(const struct profile *p, struct map *known, u32 frame)
+{
+	u32 *is = map_at(known, frame, 2);
+
+	if (*is == 2)
+		*is = begins(p, frames_get(p->frames, frame));
+	return *is;
 }
 
 /* What is known of a node from its callers. */
@@ -76,7 +86,7 @@ static enum stack_end why_cut(const struct event *event, u32 depth)
 	return depth >= most ? STACK_DEEP : STACK_NO_FP;
 }
 
-static void count_ends(struct profile *p, const struct profile_event *e)
+static void count_ends(struct profile *p, const struct profile_event *e, struct map *known)
 {
 	const struct event *event = &p->evlist->events.v[e->event];
 	const struct tree_node *nodes = e->tree.nodes.v;
@@ -95,7 +105,7 @@ static void count_ends(struct profile *p, const struct profile_event *e)
 		*way = ways[n->parent];
 		way->depth = (u16)MIN(way->depth + !f->inlined, UINT16_MAX);
 		if (!nodes[n->parent].parent) {
-			way->cut = f->level == '.' && !is_beginning(p, n->frame);
+			way->cut = f->level == '.' && !is_beginning(p, known, n->frame);
 			p->tally.ends.stacks += f->level == '.' ? n->total_samples : 0;
 			p->tally.ends.ends[STACK_WHOLE] += f->level == '.' && !way->cut ? n->total_samples : 0;
 		}
@@ -125,6 +135,7 @@ void profile_count_stacks(struct profile *p, const struct profile_event *e)
 {
 	const struct tree_node *nodes = e->tree.nodes.v;
 	const struct event *event = &p->evlist->events.v[e->event];
+	struct map known = { 0 };
 	bool chains = p->has_chains && (event->attr.sample_type & PERF_SAMPLE_CALLCHAIN || lbr_event(event));
 
 	for (size_t i = 1; i < e->tree.nodes.n; i++) {
@@ -141,9 +152,10 @@ void profile_count_stacks(struct profile *p, const struct profile_event *e)
 		if (nodes[n->parent].parent || !chains || f->level != '.')
 			continue;
 		p->tally.stacks += n->total_samples;
-		if (!is_beginning(p, n->frame))
+		if (!is_beginning(p, &known, n->frame))
 			p->tally.broken += n->total_samples;
 	}
 	if (chains && !unwind_event(event) && (lbr_event(event) || !p->stacks_told))
-		count_ends(p, e);
+		count_ends(p, e, &known);
+	map_free(&known);
 }

@@ -4,8 +4,6 @@
 #include "attrib/lbr.h"
 #include "attrib/place.h"
 
-/* As many as have room, and as a chain has frames. */
-#define MOST_BRANCHES ((CHAIN_WORDS - 2) / 4)
 #define CALL_BYTES 8 /* of the longest call instruction */
 
 bool branch_history_event(const struct event *e)
@@ -13,29 +11,39 @@ bool branch_history_event(const struct event *e)
 	return e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK && !lbr_event(e);
 }
 
-/* Do the `n` branches at `at` begin where the `n` before them did? */
-static bool repeats(const struct branch_entry *b, u32 at, u32 n)
+/* Do the last `n` branches begin where the `n` before them did? */
+static bool repeats(const struct branch_history *past, u32 n)
 {
+	const struct history_branch *last = past->v + past->n - n;
+
 	for (u32 i = 0; i < n; i++)
-		if (b[at + i].from != b[at + i - n].from)
+		if (last[i].b.from != last[(s64)i - n].b.from)
 			return false;
 	return true;
 }
 
-/* Reads the branches, without those that repeat what is already there. -> their number */
-static u32 read_branches(const struct sample *s, struct branch_entry *b)
+/* The last `n` branches are another round of those before them. */
+static void drop_round(struct branch_history *past, u32 n)
 {
-	u32 n = 0;
+	struct history_branch *kept = &past->v[past->n - n - 1];
 
-	for (u32 i = 0; i < s->nr_branches && n < MOST_BRANCHES; i++) {
-		b[n++] = sample_branch(s, i);
-		for (u32 loop = 1; loop <= n / 2; loop++)
-			if (repeats(b, n - loop, loop)) {
-				n -= loop;
+	for (u32 i = 1; i <= n; i++)
+		kept->round_cycles += branch_cycles(kept[i].b.flags) + kept[i].round_cycles;
+	kept->rounds++;
+	past->n -= n;
+}
+
+void branch_history_read(const struct sample *s, struct branch_history *out)
+{
+	out->n = 0;
+	for (u32 i = 0; i < s->nr_branches && out->n < HISTORY_BRANCHES; i++) {
+		out->v[out->n++] = (struct history_branch){ .b = sample_branch(s, i) };
+		for (u32 loop = 1; loop <= out->n / 2; loop++)
+			if (repeats(out, loop)) {
+				drop_round(out, loop);
 				break;
 			}
 	}
-	return n;
 }
 
 struct words {
@@ -99,10 +107,8 @@ static void put_callers(struct words *w, struct callers_left *c)
 		w->v[w->n++] = u64s_at(c->chain, c->at++);
 }
 
-u32 branch_history_chain(const struct hit *h, u64 words[CHAIN_WORDS], u32 *exact)
+u32 branch_history_chain(const struct hit *h, const struct branch_history *past, u64 words[CHAIN_WORDS], u32 *exact)
 {
-	struct branch_entry b[MOST_BRANCHES];
-	u32 n = read_branches(h->full, b);
 	bool guest = h->cpumode == PERF_RECORD_MISC_GUEST_KERNEL || h->cpumode == PERF_RECORD_MISC_GUEST_USER;
 	struct words w = { .v = words, .cpumode = ID_NONE };
 	struct callers_left callers = { .chain = &h->s.chain, .cpumode = h->cpumode };
@@ -110,10 +116,10 @@ u32 branch_history_chain(const struct hit *h, u64 words[CHAIN_WORDS], u32 *exact
 	put(&w, h->s.ip, h->cpumode);
 	if (at_address(&callers))
 		callers.at++; /* where the sample was taken */
-	for (u32 i = 0; i < n; i++) {
-		put_branch_end(&w, b[i].to, guest);
-		put_branch_end(&w, b[i].from, guest);
-		leave_out(&callers, &b[i]);
+	for (u32 i = 0; i < past->n; i++) {
+		put_branch_end(&w, past->v[i].b.to, guest);
+		put_branch_end(&w, past->v[i].b.from, guest);
+		leave_out(&callers, &past->v[i].b);
 	}
 	*exact = w.n;
 	put_callers(&w, &callers);

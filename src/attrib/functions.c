@@ -7,6 +7,7 @@
 
 #include "attrib/jumps.h"
 #include "attrib/place.h"
+#include "attrib/thread_start.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -343,7 +344,7 @@ static bool is_start(struct functions *f, const struct place *at)
 
 	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
 		if (!strcmp(name, starts[i]))
-			return true;
+			return !thread_start_named(name) || thread_start_is(f->dsos, at->dso, at->sym);
 	return false;
 }
 

@@ -10,6 +10,7 @@
 #include "codec/evlist.h"
 #include "codec/sample.h"
 
+struct branch_history;
 struct spe_operation;
 
 enum hit_made {
@@ -38,6 +39,7 @@ struct hit {
 	const struct sample *full;	   /* NULL unless the consumer asked for it, or the counters had to be read */
 	const struct window *window;	   /* the window that the hit ends, or NULL */
 	const struct branch_entry *branch; /* HIT_BRANCH: the branch; else NULL */
+	const struct branch_history *past; /* the branches that s.chain begins with, or NULL */
 	const struct spe_operation *operation; /* HIT_SYNTHESISED: the operation of Arm SPE; else NULL */
 };
 

@@ -18,9 +18,14 @@ static void describe_unwound(void *ctx, struct features *f, struct arena *arena)
 	unwinding_describe(ctx, f, arena);
 }
 
+static void sum_up_unwound(void *ctx, struct features *f)
+{
+	unwinding_sum_up(ctx, f);
+}
+
 struct record_unwind record_unwind_by(struct unwinding *u)
 {
-	return (struct record_unwind){ begin_unwinding, unwind_record, describe_unwound, u };
+	return (struct record_unwind){ begin_unwinding, unwind_record, describe_unwound, sum_up_unwound, u };
 }
 
 static double share(u64 part, u64 of)

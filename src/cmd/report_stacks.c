@@ -54,8 +54,11 @@ int report_stacks_resolve(const struct report_config *c, struct selected *s, str
 		return notify_error(to, ERR_USAGE,
 				    "-x leaves out rows without a parent: it needs -p or --sort parent");
 	}
-	if (!p->restack.ignore_callees && !p->restack.parent)
+	if (!p->restack.ignore_callees && !p->restack.parent) {
+		if (c->branch_history && !c->hierarchy && (c->json || o->graph != GRAPH_NONE))
+			p->measures |= MEASURE_BIT(MEASURE_BRANCH_NOTES);
 		return 0;
+	}
 	if (p->measures)
 		return notify_error(to, ERR_USAGE,
 				    "%s and measured columns (weight_mean, overhead_sys, ...) exclude each other, "

@@ -145,7 +145,18 @@ static void put_event(const struct top *t, const struct profile_event *e, struct
 	bytes_plain(out, name, strlen(name));
 }
 
-/* The line above the table. */
+/* As report's head has it, where there are call chains. */
+static void put_stacks(const struct profile *p, struct bytes *out)
+{
+	struct bytes line = { 0 };
+
+	report_stack_ends(p, &line);
+	if (line.len > 2)
+		bytes_put(out, line.p + 2, line.len - 2); /* without the "# " */
+	bytes_free(&line);
+}
+
+/* The lines above the table. */
 static void put_head(const struct top *t, struct bytes *out)
 {
 	const struct live_view *v = &t->view;
@@ -164,6 +175,8 @@ static void put_head(const struct top *t, struct bytes *out)
 	if (v->left_out)
 		bytes_printf(out, "%llu bytes came faster than tables were made, and are left out\n",
 			     (unsigned long long)v->left_out);
+	if (v->profile)
+		put_stacks(v->profile, out);
 	if (v->profile && v->profile->simulated.len) {
 		bytes_str(out, "on a simulated core: ");
 		bytes_plain(out, v->profile->simulated.p, v->profile->simulated.len);

@@ -483,6 +483,26 @@ static void unwound(struct features *f, struct cursor *c, struct arena *arena)
 	f->unwound_bytes = bytes;
 }
 
+bool round_body_is(struct cursor c)
+{
+	return cursor_u64(&c) == ROUND_BODY_MAGIC && !c.bad;
+}
+
+bool round_body_decode(struct features *f, struct cursor c)
+{
+	if (!round_body_is(c))
+		return false;
+	cursor_skip(&c, sizeof(u64));
+	arena_free(&f->unwound_texts);
+	unwound(f, &c, &f->unwound_texts);
+	f->present[FEAT_UNWOUND / 64] &= ~(1ull << FEAT_UNWOUND % 64);
+	if (c.bad)
+		return false;
+	f->unwound_so_far = true;
+	f->present[FEAT_UNWOUND / 64] |= 1ull << FEAT_UNWOUND % 64;
+	return true;
+}
+
 struct kind {
 	const char *name;
 	decode_fn decode;
@@ -577,6 +597,7 @@ void features_free(struct features *f)
 	vec_free(&f->files);
 	vec_free(&f->meta);
 	vec_free(&f->unwind_files);
+	arena_free(&f->unwound_texts);
 	vec_free(&f->unwound_cuts);
 	*f = (struct features){ 0 };
 }

@@ -174,7 +174,9 @@ struct features {
 	VEC(struct feat_meta) meta;
 	VEC(struct feat_unwind_file) unwind_files;
 	u64 unwound_stacks, unwound_frames, unwound_by_fp;
-	u32 unwound_bytes; /* that were copied of each, at most */
+	u32 unwound_bytes;	    /* that were copied of each, at most */
+	struct arena unwound_texts; /* of a round; each replaces the one before */
+	bool unwound_so_far;	    /* a round has told it (round_body_decode), and a later one knows more */
 	VEC(struct feat_stack_cut) unwound_cuts;
 };
 
@@ -186,6 +188,16 @@ int feature_decode(struct features *f, enum feature id, struct cursor c, struct 
 
 /* Appends the section's bytes, this machine's order. ERR_UNSUPPORTED for a feature that we never write. */
 int feature_encode(const struct features *f, enum feature id, struct bytes *out);
+
+/*
+ * FEAT_UNWOUND so far, as the body of a FINISHED_ROUND record, which other readers skip: for pipes, and for files that
+ * the recorder did not finish. Appended, a multiple of 8 bytes.
+ */
+void round_body_encode(const struct features *f, struct bytes *out);
+/* Is it one of these? c: over a round's body. */
+bool round_body_is(struct cursor c);
+/* False: it is none, or damaged: f has no FEAT_UNWOUND then. */
+bool round_body_decode(struct features *f, struct cursor c);
 
 const char *feature_name(u32 id); /* "HOSTNAME", ...; NULL when unknown */
 /* As perf report --header-only shows them, "# hostname : ..."; the second one as with its -I, topologies in full. */

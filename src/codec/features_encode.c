@@ -282,6 +282,15 @@ static void unwound(const struct features *f, struct bytes *out)
 	}
 }
 
+void round_body_encode(const struct features *f, struct bytes *out)
+{
+	size_t start = out->len;
+
+	bytes_u64(out, ROUND_BODY_MAGIC);
+	unwound(f, out);
+	bytes_repeat(out, 0, (8 - (out->len - start) % 8) % 8);
+}
+
 static const encode_fn encoders[FEAT_MAX] = {
 	[FEAT_TRACING_DATA] = tracing_data,
 	[FEAT_BUILD_ID] = build_ids,

@@ -9,6 +9,8 @@
  * too much memory. */
 #define DESCRIBED_MAX (1u << 16)
 
+#define ROUND_BODY_MAGIC 0x31444e554f574e55ull /* "UNWOUND1" */
+
 void simpleperf_files(struct features *f, struct cursor *c, struct arena *arena);
 void simpleperf_file_messages(struct features *f, struct cursor *c, struct arena *arena);
 void simpleperf_meta(struct features *f, struct cursor *c, struct arena *arena);

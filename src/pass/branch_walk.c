@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pass/branch_walk.h"
 
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/pool.h"
 #include "pass/feed.h"
 #include "pass/order.h"
 
@@ -12,6 +16,19 @@ static bool has_branches(const struct evlist *l)
 	return false;
 }
 
+/* One per worker: what it has of the blocks that it took. */
+struct walker {
+	struct branch_traces traces;
+	struct feed feed;
+};
+
+struct walk {
+	const struct session *s;
+	const struct sample_filter *filter;
+	struct walker *walkers;
+};
+
+/* What takes the hits of one record. */
 struct filtered {
 	struct branch_traces *traces;
 	const struct sample_filter *filter;
@@ -43,26 +60,48 @@ static void take_hit(void *ctx, const struct hit *h)
 		f->traces->filtered++;
 }
 
+static bool stopped(const struct session *s)
+{
+	return s->opts.stop && *s->opts.stop;
+}
+
+static void read_block(void *ctx, u32 worker, u32 unit)
+{
+	const struct walk *w = ctx;
+	const struct source *src = w->s->src;
+	struct walker *to = &w->walkers[worker];
+	struct filtered f = { &to->traces, w->filter, &w->s->strings };
+	u64 offset = w->s->data.blocks.v[unit].offset;
+	struct source_record at;
+
+	if (stopped(w->s))
+		return;
+	if (!worker)
+		session_progress(w->s, "processing", unit, w->s->data.blocks.n);
+	while (offset < w->s->data.blocks.v[unit].end && source_next(src, &offset, &at, NULL))
+		if (at.h.type == PERF_RECORD_SAMPLE)
+			(void)feed_sample(&to->feed, &at, take_hit, &f);
+}
+
 /* 0 or ERR_INTERRUPTED. */
 static int walk(const struct session *s, const struct sample_filter *filter, struct branch_traces *t)
 {
-	struct feed feed = { .src = s->src, .full = true };
-	struct filtered f = { t, filter, &s->strings };
-	bool stopped = false;
+	u32 workers = (u32)MAX(MIN((size_t)s->opts.workers, s->data.blocks.n), (size_t)1);
+	struct walk w = { s, filter, mem_zalloc(workers * sizeof(*w.walkers)) };
 
-	for (size_t i = 0; i < s->data.blocks.n && !stopped; i++) {
-		u64 offset = s->data.blocks.v[i].offset;
-		struct source_record at;
-
-		while (offset < s->data.blocks.v[i].end && source_next(s->src, &offset, &at, NULL))
-			if (at.h.type == PERF_RECORD_SAMPLE)
-				(void)feed_sample(&feed, &at, take_hit, &f);
-		session_progress(s, "processing", i, s->data.blocks.n);
-		stopped = s->opts.stop && *s->opts.stop;
+	for (u32 i = 0; i < workers; i++) {
+		w.walkers[i].feed = (struct feed){ .src = s->src, .full = true };
+		w.walkers[i].traces.dsos = t->dsos;
+		w.walkers[i].traces.procs = t->procs;
 	}
-	feed_free(&feed);
+	pool_run(workers, (u32)s->data.blocks.n, read_block, &w);
+	for (u32 i = 0; i < workers; i++) {
+		branch_traces_merge(t, &w.walkers[i].traces);
+		feed_free(&w.walkers[i].feed);
+	}
+	free(w.walkers);
 	branch_traces_sort(t);
-	return stopped ? ERR_INTERRUPTED : 0;
+	return stopped(s) ? ERR_INTERRUPTED : 0;
 }
 
 int branch_walk(struct session *s, const struct pipeline_opts *o, struct branch_traces *t, const struct notify *to)

@@ -92,6 +92,7 @@ static int start_hit(struct feed *f, const struct source_record *at, struct hit 
 	h->exact = at->h.misc & PERF_RECORD_MISC_EXACT_IP;
 	h->window = NULL;
 	h->branch = NULL;
+	h->past = NULL;
 	h->operation = NULL;
 	h->stitched = 0;
 	h->exact_words = 0;
@@ -135,12 +136,14 @@ static void take_unwound(struct feed *f, struct hit *h, struct sample *full)
 }
 
 /* The branches come before the callers. */
-static void take_history(struct feed *f, struct hit *h, struct sample *full)
+static void take_history(struct feed *f, struct hit *h, struct sample *full, struct branch_history *past)
 {
 	u64 *words = room_for_chain(f);
 	u32 exact;
 
-	h->s.chain = (struct u64s){ .p = (const u8 *)words, .n = branch_history_chain(h, words, &exact) };
+	branch_history_read(full, past);
+	h->past = past;
+	h->s.chain = (struct u64s){ .p = (const u8 *)words, .n = branch_history_chain(h, past, words, &exact) };
 	h->exact_words = (u16)exact;
 	full->chain = h->s.chain;
 }
@@ -202,6 +205,7 @@ static void hand_on_branches(struct hit *h, const struct sample *s, hit_fn take,
 /* Apart, so that those who want the core alone have no room for a whole sample on their stack. */
 static __attribute__((noinline)) int feed_whole(struct feed *f, const struct source_record *at, hit_fn take, void *ctx)
 {
+	struct branch_history past;
 	struct sample s;
 	struct hit h;
 	int err = start_hit(f, at, &h, &s);
@@ -213,7 +217,7 @@ static __attribute__((noinline)) int feed_whole(struct feed *f, const struct sou
 		return 0;
 	}
 	if (f->history && branch_history_event(h.e))
-		take_history(f, &h, &s);
+		take_history(f, &h, &s, &past);
 	else if (f->lbr && lbr_event(h.e))
 		take_branches(f, &h, &s);
 	else if (f->unwind && unwind_event(h.e))

@@ -469,7 +469,8 @@ static void take_told_stacks(struct profile *p, const struct features *f)
 		if (why == STACK_ENDS || why == STACK_WHOLE)
 			continue;
 		p->tally.ends.ends[why] += c->stacks;
-		stack_cuts_count(&p->cuts, strtab_intern_z(p->strings, c->file), why, c->stacks);
+		if (*c->file)
+			stack_cuts_count(&p->cuts, strtab_intern_z(p->strings, c->file), why, c->stacks);
 		cut += c->stacks;
 	}
 	p->tally.ends.ends[STACK_WHOLE] += f->unwound_stacks - MIN(cut, f->unwound_stacks);

@@ -33,8 +33,9 @@ struct first_pass {
 	bool monotonic;	     /* the recording's clock is that of jitdumps */
 	struct side_ref at;  /* while a jitdump is read: the record that named it */
 	u32 at_pid;
-	struct threadset *sampled; /* NULL: everybody counts */
-	u32 at_tid;		   /* where pid and tid stand in samples; 0: nowhere */
+	struct threadset *sampled;  /* NULL: everybody counts */
+	struct source_record round; /* the last one that tells of stacks */
+	u32 at_tid;		    /* where pid and tid stand in samples; 0: nowhere */
 };
 
 static bool speaks_of_processes(u32 type)
@@ -149,6 +150,14 @@ static void note_deferred_tls(struct session *s, const struct record *r)
 									     .p = r->tls_user.bytes.p });
 }
 
+static struct cursor round_body(const struct session *s, const struct source_record *at)
+{
+	struct cursor c = cursor_over(at->p, at->h.size, s->src->swap);
+
+	cursor_skip(&c, sizeof(struct record_header));
+	return c;
+}
+
 /* Anything but a sample: counted, and remembered when state will want it. */
 static void note_record(void *ctx, const struct source_record *at)
 {
@@ -170,6 +179,8 @@ static void note_record(void *ctx, const struct source_record *at)
 		return;
 	}
 	tally_record(&s->tally, &r);
+	if (at->h.type == PERF_RECORD_FINISHED_ROUND && round_body_is(round_body(s, at)))
+		f->round = *at;
 	aux_note(&s->aux, &r, at->payload ? (u64)(at->payload - s->src->data) : 0, at->payload_size);
 	if (at->h.type == PERF_RECORD_CALLCHAIN_DEFERRED)
 		deferred_add(&s->deferred, r.callchain_deferred.cookie, &r.callchain_deferred.ips);
@@ -382,6 +393,16 @@ static void hop_progress(void *ctx, u64 done, u64 total)
 	session_progress(f->s, "reading", done, total);
 }
 
+/* What a finished file says at its end is more. */
+static void take_round(struct first_pass *f)
+{
+	struct source *src = f->s->src;
+	bool told = src->features.present[FEAT_UNWOUND / 64] >> FEAT_UNWOUND % 64 & 1;
+
+	if (f->round.p && (!told || src->features.unwound_so_far))
+		(void)round_body_decode(&src->features, round_body(f->s, &f->round));
+}
+
 static int hop(struct first_pass *f)
 {
 	struct session *s = f->s;
@@ -397,6 +418,7 @@ static int hop(struct first_pass *f)
 	};
 	int err = hop_records(s->src, &o, &s->data);
 
+	take_round(f);
 	s->tally.left_out_bytes += s->data.left_out;
 	return err;
 }

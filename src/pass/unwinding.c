@@ -83,14 +83,29 @@ static u32 bytes_copied(const struct unwinding *u)
 	return most;
 }
 
-void unwinding_describe(struct unwinding *u, struct features *f, struct arena *arena)
+static void describe_sums(const struct unwinding *u, struct features *f)
 {
-	if (!u->new.stacks)
-		return;
 	f->unwound_stacks = u->new.stacks;
 	f->unwound_frames = u->new.frames;
 	f->unwound_by_fp = u->new.guessed;
 	f->unwound_bytes = bytes_copied(u);
+}
+
+void unwinding_sum_up(const struct unwinding *u, struct features *f)
+{
+	describe_sums(u, f);
+	for (u32 i = STACK_WHOLE + 1; i < STACK_ENDS; i++)
+		if (u->new.ends[i])
+			vec_push(&f->unwound_cuts, (struct feat_stack_cut){ .file = "",
+									    .why = stack_end_name(i),
+									    .stacks = u->new.ends[i] });
+}
+
+void unwinding_describe(struct unwinding *u, struct features *f, struct arena *arena)
+{
+	if (!u->new.stacks)
+		return;
+	describe_sums(u, f);
 	for (size_t i = 0; i < u->cuts.v.n; i++) {
 		const struct stack_cut *c = &u->cuts.v.v[i];
 		const char *path = current_file_path(u->current, c->file);

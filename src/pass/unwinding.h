@@ -24,6 +24,8 @@ const struct stack_counts *unwinding_counts(const struct unwinding *u);
 /* The same since the last call, for the readers of a recording (of several, if files are switched), and where stacks
  * were cut: FEAT_UNWOUND, if anything was unwound. */
 void unwinding_describe(struct unwinding *u, struct features *f, struct arena *arena);
+/* The same by reason, without files (record/unwind.h); nothing is new to it. The caller frees unwound_cuts. */
+void unwinding_sum_up(const struct unwinding *u, struct features *f);
 /* Samples that are not in the recording: of an event that nobody knows, damaged, or too large. */
 u64 unwinding_dropped(const struct unwinding *u);
 

@@ -144,6 +144,25 @@ static int drain_ring(struct recorder *r, struct ring *ring)
 	return err;
 }
 
+/* Each tells anew what became of stacks: it may be the last one. */
+static int end_round(struct recorder *r)
+{
+	struct features f = { 0 };
+	struct bytes body = { 0 };
+	int err;
+
+	if (r->unwinds) {
+		r->tell->unwind->sum_up(r->tell->unwind->ctx, &f);
+		round_body_encode(&f, &body);
+		r->writer.round_body = &body;
+	}
+	err = writer_round(&r->writer, !r->set.overwrites);
+	r->writer.round_body = NULL;
+	vec_free(&f.unwound_cuts);
+	bytes_free(&body);
+	return err;
+}
+
 int recorder_drain(struct recorder *r, bool last)
 {
 	int err = 0;
@@ -173,7 +192,7 @@ int recorder_drain(struct recorder *r, bool last)
 		return err;
 	r->round_ms = clock_ms();
 	/* Samples come last, and are older than what came with rounds before. */
-	return err ? err : writer_round(&r->writer, !r->set.overwrites);
+	return err ? err : end_round(r);
 }
 
 /* Each is paused by itself, and as short as can be: what would come meanwhile is lost. */

@@ -21,6 +21,9 @@ struct record_unwind {
 	void (*take)(void *ctx, const u8 *record, u16 size, struct bytes *out);
 	/* Adds to a file's features what became of the stacks since the file before. After all its records. */
 	void (*describe)(void *ctx, struct features *f, struct arena *arena);
+	/* Sets the same fields of that feature for the file so far, but by reason alone: cuts name no files, and their
+	 * texts are static. The caller frees unwound_cuts. */
+	void (*sum_up)(void *ctx, struct features *f);
 	void *ctx;
 };
 

@@ -409,11 +409,20 @@ int writer_begin(struct writer *w, const struct event_set *set, const struct fea
 	return early ? writer_round(w, true) : w->err;
 }
 
-static void put_round(struct bytes *out, u64 size)
+static void put_round_header(struct bytes *out, u64 size)
 {
 	bytes_u32(out, PERF_RECORD_FINISHED_ROUND);
 	bytes_u16(out, 0);
 	bytes_u16(out, (u16)size);
+}
+
+static void put_round(const struct writer *w, struct bytes *out)
+{
+	size_t body = w->round_body ? w->round_body->len : 0;
+
+	put_round_header(out, sizeof(struct record_header) + body);
+	if (body)
+		bytes_put(out, w->round_body->p, body);
 }
 
 /* All of it, or the errno. */
@@ -437,7 +446,7 @@ static int close_round(struct writer *w)
 	int failed = 0;
 
 	if (w->round_at) {
-		put_round(&b, sizeof(struct record_header) + w->table.len);
+		put_round_header(&b, w->round_size + w->table.len);
 		failed = pwrite_all(w->fd, &b, w->round_at);
 	}
 	bytes_free(&b);
@@ -448,17 +457,20 @@ static int close_round(struct writer *w)
 static int put_round_and_table(struct writer *w)
 {
 	struct bytes b = { 0 };
-	u64 at = w->at;
+	u64 at = w->at, size;
 	int err;
 
-	put_round(&b, sizeof(struct record_header));
+	put_round(w, &b);
+	size = b.len;
 	bytes_put(&b, w->table.p, w->table.len);
 	err = writer_put_bytes(w, &b);
 	bytes_free(&b);
 	if (!err && close_round(w))
 		err = ERR_IO;
-	if (!err)
+	if (!err) {
 		w->round_at = at;
+		w->round_size = size;
+	}
 	return err;
 }
 
@@ -481,7 +493,7 @@ static int tell_late_ids(struct writer *w)
 
 	w->told_ms = clock_ms();
 	encode_events(w, w->set, w->at + sizeof(struct record_header), &events);
-	put_round(&b, sizeof(struct record_header) + events.len);
+	put_round_header(&b, sizeof(struct record_header) + events.len);
 	bytes_put(&b, events.p, events.len);
 	if (b.len <= UINT16_MAX) {
 		bytes_u64(&section, w->header.attrs.offset);
@@ -511,13 +523,13 @@ int writer_round(struct writer *w, bool mark)
 	if (!err && w->table.len) {
 		err = put_round_and_table(w);
 	} else if (!err && mark) {
-		put_round(&b, sizeof(struct record_header));
+		put_round(w, &b);
 		err = writer_put_bytes(w, &b);
 		bytes_free(&b);
 	}
 	if (w->sink)
 		w->sink->round(w->sink->ctx);
-	size = w->table.len ? w->round_at + sizeof(struct record_header) - w->data_start : w->at - w->data_start;
+	size = w->table.len ? w->round_at + w->round_size - w->data_start : w->at - w->data_start;
 	/* A failure shows at the end at the latest, where it is handled. */
 	if (!w->pipe && (!err || !w->table.len) && pwrite(w->fd, &size, sizeof(size), DATA_SIZE_AT) == sizeof(size))
 		w->header.data.size = size;
@@ -551,7 +563,7 @@ static int rewrite_header(struct writer *w)
  */
 static u64 last_record(const struct writer *w, u64 need)
 {
-	u64 at = w->round_at + sizeof(struct record_header) + w->table.len, last = NO_OFFSET;
+	u64 at = w->round_at + w->round_size + w->table.len, last = NO_OFFSET;
 	struct perf_event_header h;
 
 	while (at + need <= w->at) {
@@ -570,7 +582,7 @@ static int keep_early(struct writer *w)
 	u64 last, size;
 	int failed;
 
-	put_round(&b, sizeof(struct record_header));
+	put_round_header(&b, sizeof(struct record_header));
 	bytes_put(&b, w->table.p, w->table.len);
 	last = last_record(w, b.len);
 	failed = last == NO_OFFSET ? 0 : pwrite_all(w->fd, &b, last);

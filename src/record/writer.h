@@ -32,12 +32,14 @@ struct writer {
 	struct packer *packer; /* or NULL */
 	struct bytes table; /* the table of features that are before the data; it follows a round. Empty: there are no
 			       such features */
-	struct section formats;	     /* TRACING_DATA among them */
-	u64 round_at;		     /* where the last round's record is, when a table follows it; else 0 */
-	const struct event_set *set; /* of writer_begin */
-	size_t ids;		     /* number of ids of its events in the header */
-	u64 told_ms;		     /* when they were last written */
-	int err;		     /* once set, nothing more is written */
+	struct section formats;		/* TRACING_DATA among them */
+	const struct bytes *round_body; /* of the records of rounds from now on; NULL: none */
+	u64 round_at;			/* where the last round's record is, when a table follows it; else 0 */
+	u64 round_size;			/* of that record, without the table */
+	const struct event_set *set;	/* of writer_begin */
+	size_t ids;			/* number of ids of its events in the header */
+	u64 told_ms;			/* when they were last written */
+	int err;			/* once set, nothing more is written */
 	const struct notify *notify;
 };
 
@@ -60,7 +62,8 @@ int writer_put_payload(struct writer *w, const struct bytes *record, const struc
 /* or compressed, if so asked: for what came from rings. */
 int writer_put_data(struct writer *w, const struct iovec *part, int nr);
 int writer_put_bytes(struct writer *w, const struct bytes *b);
-/* Ends a round, with a FINISHED_ROUND if so told, or if that carries the features. Updates the header. */
+/* Ends a round, with a FINISHED_ROUND, which has round_body, if so told, or if that carries the features. Updates the
+ * header. */
 int writer_round(struct writer *w, bool mark);
 /* Writes feature sections and the final header, with the ids of events that were opened meanwhile. In pipe mode
  * `features` is not used. Closes the file; returns w->err. */

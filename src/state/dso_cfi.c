@@ -94,11 +94,14 @@ struct cfi_index *dsos_cfi_index(struct dsos *d, u32 dso)
 	return x;
 }
 
+/* One file by several names is known to be one once its symbols are loaded. */
 const struct cfi *dsos_cfi(struct dsos *d, u32 dso)
 {
-	struct dso_slot *s = d->slots.v[dso];
+	struct dso_slot *s;
 	const struct cfi *c;
 
+	(void)dso_get_table(d, dso);
+	s = dso_slot_of_file(d, dso);
 	DSO_MADE_ONCE(c, s, cfi, read_cfi(d, s));
 	return c;
 }

@@ -126,7 +126,7 @@ static struct elf_bounds *read_bounds(struct dsos *d, struct dso_slot *s)
 
 bool dsos_unnamed_function(struct dsos *d, u32 dso, u64 addr, u64 *start)
 {
-	struct dso_slot *s = d->slots.v[dso];
+	struct dso_slot *s = dso_slot_of_file(d, dso);
 	const struct code_bounds *function;
 	struct elf_bounds *b;
 

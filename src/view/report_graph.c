@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "view/branch_notes.h"
 #include "view/names.h"
 #include "view/report.h"
 #include "view/table.h"
@@ -27,6 +28,7 @@ struct drawing {
 	struct bytes *out;
 	struct bytes prefix; /* what stands left of the current level */
 	struct bytes name;   /* the one that is put together */
+	struct bytes notes;  /* behind it */
 	u64 whole;
 	u32 limit; /* of branches per level, and of frames in a trunk */
 };
@@ -51,8 +53,9 @@ static u32 width_of_line(const struct bytes *out)
 	return width;
 }
 
-/* On a terminal it fits into the line, as a name in a column does. Folded stacks are for programs. */
-static void put_name(struct drawing *d, u32 frame)
+/* On a terminal it fits into the line, as a name in a column does, with what stands behind it. Folded stacks are for
+ * programs. */
+static void put_name(struct drawing *d, u32 frame, size_t behind)
 {
 	char made_up[PROFILE_MADE_UP];
 	const char *name = profile_frame_name(d->v->profile, frame, made_up, sizeof(made_up));
@@ -71,8 +74,17 @@ static void put_name(struct drawing *d, u32 frame)
 		bytes_put(d->out, d->name.p, d->name.len);
 		return;
 	}
-	used = width_of_line(d->out);
+	used = width_of_line(d->out) + (u32)behind;
 	name_put(d->name.p, d->name.len, MAX(d->o->room - MIN(used, d->o->room), (u32)NAMES_LEAST), d->out);
+}
+
+/* With what branch records say of it. */
+static void put_frame(struct drawing *d, const struct graph_node *n)
+{
+	d->notes.len = 0;
+	branch_notes_text(n->branches, &d->notes);
+	put_name(d, n->frame, d->notes.len);
+	bytes_put(d->out, d->notes.p, d->notes.len);
 }
 
 static void put_prefix(struct drawing *d)
@@ -104,7 +116,7 @@ static const struct graph_node *draw_run(struct drawing *d, const struct graph_n
 			continue;
 		most--;
 		put_prefix(d);
-		put_name(d, n->frame);
+		put_frame(d, n);
 		bytes_char(d->out, '\n');
 	}
 	return n;
@@ -149,7 +161,7 @@ static void draw_kids(struct drawing *d, const struct graph_node *n, u64 among)
 		put_prefix(d);
 		bytes_str(d->out, "|          \n");
 		draw_branch_line(d, last ? ' ' : '|', kid->total, whole);
-		put_name(d, kid->frame);
+		put_frame(d, kid);
 		bytes_char(d->out, '\n');
 		bytes_printf(&d->prefix, "%c          ", last ? ' ' : '|');
 		kid = draw_run(d, kid, UINT32_MAX);
@@ -174,7 +186,7 @@ static const struct graph_node *draw_trunk(struct drawing *d, const struct graph
 	bytes_str(d->out, "|\n");
 	put_prefix(d);
 	bytes_str(d->out, "---");
-	put_name(d, n->frame);
+	put_frame(d, n);
 	bytes_char(d->out, '\n');
 	bytes_str(&d->prefix, "   ");
 	return draw_run(d, n, d->limit - 1);
@@ -248,7 +260,7 @@ static void draw_stack(struct drawing *d, const u32 *frames, u32 n, const struct
 			bytes_repeat(d->out, ' ', MARGIN + 4);
 		else if (i)
 			bytes_char(d->out, ';');
-		put_name(d, frames[i]);
+		put_name(d, frames[i], 0);
 		if (!folded)
 			bytes_char(d->out, '\n');
 	}
@@ -285,6 +297,7 @@ void report_graph(const struct row_view *v, const struct report_opts *o, struct 
 	}
 	bytes_free(&d.prefix);
 	bytes_free(&d.name);
+	bytes_free(&d.notes);
 }
 
 static void put_kids(const struct profile *p, const struct graph_node *n, struct json *j)
@@ -301,6 +314,7 @@ static void put_kids(const struct profile *p, const struct graph_node *n, struct
 		}
 		json_set_u64(j, "self", kid->self);
 		json_set_u64(j, "total", kid->total);
+		branch_notes_json(kid->branches, j);
 		if (kid->nr_kids) {
 			json_set_list(j, "kids");
 			put_kids(p, kid, j);

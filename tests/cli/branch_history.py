@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """report --branch-history: each sample's branches stand before its callers, as `script` shows both. Loops are shown
-once, and so are calls."""
+once, and so are calls. What the records say of branches stands behind the frames."""
 import collections
+import json
 import os
 import re
 import subprocess
@@ -63,12 +64,16 @@ def place(text, back=0):
 
 
 def without_loops(branches):
+    """-> those that stay, each with the number of rounds that were left out there, and their cycles"""
     out = []
     for b in branches:
-        out.append(b)
+        out.append([b, 0, 0])
         for n in range(1, len(out) // 2 + 1):
-            if [x[0] for x in out[-n:]] == [x[0] for x in out[-2 * n:-n]]:
+            if [x[0][0] for x in out[-n:]] == [x[0][0] for x in out[-2 * n:-n]]:
+                cycles = sum(int(x[0][5]) + x[2] for x in out[-n:])
                 del out[-n:]
+                out[-1][1] += 1
+                out[-1][2] += cycles
                 break
     return out
 
@@ -80,30 +85,76 @@ def to_main(way):
     return ";".join(steps[:mains[-1] + 1]) if mains else None
 
 
-def wanted(path):
-    """-> how often each way leads to a sample, from what script shows of each"""
+def steps_of(chain, branches):
+    """-> [place, what the records say of it] of each step from the sample on"""
+    callers = chain[1:]
+    steps = [(place(chain[0]), {})]
+    for (source, target, predicted, _, abort, cycles, *_), rounds, round_cycles in without_loops(branches):
+        steps.append((place(target), {("to", "branches"): 1, ("to", "told"): 1, ("to", "predicted"): predicted == "P",
+                                      ("to", "aborted"): abort == "A"}))
+        steps.append((place(source), {("from", "branches"): 1, ("from", "cycles"): int(cycles),
+                                      ("from", "iterations"): rounds, ("from", "iteration_cycles"): round_cycles}))
+        # The call that a caller has made: from there it is a few bytes to where it goes on.
+        if callers:
+            name, _, offset = callers[0].rpartition("+0x")
+            calls, _, at = source.rpartition("+0x")
+            if name == calls and 0 < int(offset, 16) - int(at, 16) <= 8:
+                callers = callers[1:]
+    return steps + [(place(c, 1), {"callers": 1}) for c in callers]
+
+
+def graphs_of(steps, order, totals):
+    """-> the graphs in which the sample is, each as the row's function and the steps"""
+    names = [step.rpartition("+")[0] for step, _ in steps]
+    for name in dict.fromkeys(names if totals else names[:1]):
+        if order == "callee":
+            yield name, steps[names.index(name):]
+        elif names[0] == name:
+            yield name, steps[::-1]
+        else:
+            yield name, steps[len(names) - 1 - names[::-1].index(name)::-1]
+
+
+ORDERS = [(order, totals) for order in ("callee", "caller") for totals in (False, True)]
+
+
+def wanted(path, kinds):
+    """-> how often each way leads to a sample, and for each kind of graph the notes at each step by the way there;
+    from what script shows of each sample"""
     ways = collections.Counter()
+    notes = {kind: collections.defaultdict(collections.Counter) for kind in kinds}
     for sample in good("script", "-i", path, "-F", "ip,sym,symoff,brstacksym").strip().split("\n\n"):
         chain, branches = [], []
         for line in sample.splitlines():
             if "/" in line:
-                branches = [b.split("/")[:2] for b in line.split()]
+                branches = [b.split("/") for b in line.split()]
             elif line.strip():
                 chain.append(line.split()[1])
-        callers = chain[1:]
-        way = [place(chain[0])]
-        for source, target in without_loops(branches):
-            way += [place(target), place(source)]
-            # The call that a caller has made: from there it is a few bytes to where it goes on.
-            if callers:
-                name, _, offset = callers[0].rpartition("+0x")
-                calls, _, at = source.rpartition("+0x")
-                if name == calls and 0 < int(offset, 16) - int(at, 16) <= 8:
-                    callers = callers[1:]
-        way = to_main(";".join(way + [place(c, 1) for c in callers]))
+        steps = steps_of(chain, branches)
+        for kind in kinds:
+            for name, shown in graphs_of(steps, *kind):
+                for n, (_, note) in enumerate(shown):
+                    notes[kind][name, *(step for step, _ in shown[:n + 1])].update(note)
+                    # What calls a function that does not return may go on behind its end: its name is not known.
+                    if any(step == "[unknown]" for step, _ in shown):
+                        notes[kind][name, *(step for step, _ in shown[:n + 1])].update(["unknown"])
+        way = to_main(";".join(step for step, _ in steps))
         if way:
             ways[way] += 1
-    return ways
+    return ways, notes
+
+
+def noted(kids, way, found):
+    """Into found: the notes of the nodes of a graph, by the ways to them, as wanted has them."""
+    for kid in kids:
+        note = collections.Counter()
+        for end in "to", "from":
+            note.update({(end, what): n for what, n in kid.get(end, {}).items() if what != "types"})
+        note.update({"callers": kid.get("callers", 0)})
+        here = *way, kid["frame"] + (kid["place"] or "+0").replace("+0x0", "+0")
+        if +note:
+            found[here] = +note
+        noted(kid.get("kids", []), here, found)
 
 
 need_sim()
@@ -113,7 +164,9 @@ subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-static", "-o", "progr
 for depth in 4, 16, 32:
     good("record", "-q", f"--pmu=sim,branches={depth}", "-b", "-g", "-e", "cycles:u", "-c", "1009", "-o", "a.data",
          "--", "./program")
-    want = wanted("a.data")
+    # Totals make a graph of each step: those of short ways are enough.
+    kinds = [kind for kind in ORDERS if depth == 4 or not kind[1]]
+    want, want_notes = wanted("a.data", kinds)
     if (sum(want.values()) < 200 or len(want) < 20 or
             not all(any(f"{n}+" in way for way in want) for n in ("odd", "even", "turns"))):
         sys.exit(f"{depth} registers: too few ways: {want.most_common(5)}")
@@ -127,6 +180,29 @@ for depth in 4, 16, 32:
     if got != want:
         sys.exit(f"{depth} registers:\nmissing: {(want - got).most_common(3)}\ntoo many: "
                  f"{(got - want).most_common(3)}")
+
+    for kind in kinds:
+        order, totals = kind
+        got_notes = {}
+        for row in json.loads(good("report", "-i", "a.data", "--branch-history", "-s", "sym", "-g", f"graph,0,{order}",
+                                   "--percent-limit", "0", "--json", *([] if totals else ["--no-children"])))[
+                                       "events"][0]["rows"]:
+            noted(row.get("graph", []), (row["symbol"],), got_notes)
+        notes = {way: +note for way, note in want_notes[kind].items() if not note["unknown"]}
+        wrong = [way for way, note in notes.items() if got_notes.get(way, {}) != note]
+        if wrong or len(notes) < 500 or not any(n["from", "iterations"] for n in got_notes.values()):
+            sys.exit(f"{depth} registers, {kind}: {len(wrong)} of {len(notes)} notes differ, such as {wrong[:1]}:\n"
+                     f"{wrong and notes[wrong[0]]}\n{wrong and got_notes.get(wrong[0])}")
+
+# As perf prints them, where the recording has types of branches.
+good("record", "-q", "--pmu=sim,branches=8", "-j", "any,u,save_type", "-g", "-e", "cycles:u", "-c", "1009", "-o",
+     "types.data", "--", "./program")
+text = good("report", "-i", "types.data", "--branch-history", "--no-children", "-s", "sym", "--percent-limit", "0",
+            "-g", "graph,0")
+for words in (r"walk\+\S+ \(RET\)", r"(odd|even)\+0 \(CALL\)", r"\(COND_BWD predicted:\d+\.\d%\)", r"\(UNCOND\)",
+              r"turns\+\S+ \(cycles:\d+ iter:\d+ avg_cycles:\d+\)", r"main\+\S+ \(calltrace\)"):
+    if not re.search(words, text):
+        sys.exit(f"nothing like {words} in\n{text[:5000]}")
 
 # Totals: what a function called counts for it, and the chain is as long as it was.
 if "main" not in good("report", "-i", "a.data", "--branch-history", "-s", "sym", "-g", "none"):

@@ -193,6 +193,21 @@ def has_forms():
             fail(f"{words}: status {top.returncode}: {top.stderr}{top.stdout}")
 
 
+def tells_of_stacks():
+    """How many are whole, and why the others are not: of those that are unwound while recording, what each round says,
+    which is more each time."""
+    words = ["--refreshes", "3", "-d", "1", "-e", "cpu-clock:u", "--", "timeout", "60", "sh", "-c",
+             "while :; do :; done"]
+    top = run("top", "--stdio", "--call-graph", "unwind", *words)
+    told = [int(n) for n in re.findall(r"(?m)^Stacks: (\d+) unwound while recording, \d", top.stdout)]
+    if top.returncode or len(told) < 2 or not told[0] < told[-1]:
+        fail(f"top --call-graph unwind: status {top.returncode}, stacks {told}: {top.stderr}{top.stdout}")
+    for mode, pattern in (["-g"], r"(?m)^Stacks: \d+, \d"), ([], r"(?m)^# Overhead"):
+        top = run("top", "--stdio", *mode, *words)
+        if top.returncode or not re.search(pattern, top.stdout) or (not mode and "Stacks:" in top.stdout):
+            fail(f"top {mode}: status {top.returncode}: {top.stderr}{top.stdout}")
+
+
 def refuses():
     for words, text in ((["-K", "-U"], "exclude each other"), (["-s", "nothing"], "is not one of"),
                         (["-p", "1", "-a"], "cannot be combined"), (["--percent-limit", "x"], "percentage")):
@@ -210,5 +225,6 @@ sees_programs_anew()
 shows_inlined_calls_from_the_cache()
 ends_without_a_reader()
 has_forms()
+tells_of_stacks()
 refuses()
 same_as_report()

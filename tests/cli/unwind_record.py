@@ -8,8 +8,10 @@ import collections
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.environ["SRCDIR"] + "/tests/cli/lib")
 import machine
@@ -190,6 +192,36 @@ def check_ends():
         fail(run("report", "-i", "fp.data")[:1000])
 
 
+def check_unfinished():
+    """A stream has nothing behind its samples, nor has the file of a recorder that was killed: each round tells."""
+    with open("cut.pipe", "wb") as f:
+        subprocess.run([RETICLE, "record", "-q", "-e", "cpu-clock:u", "-F", "1999", "--call-graph", "unwind,256", "-o",
+                        "-", "--", "./p", "300"], stdout=f, check=True)
+    killed = subprocess.Popen([RETICLE, "record", "-q", "-e", "cpu-clock:u", "-F", "1999", "--call-graph",
+                               "unwind,256", "-o", "killed.data", "--", "./p", "10000000"])
+    for _ in range(600):
+        if os.path.exists("killed.data") and os.path.getsize("killed.data") > 64 << 10:
+            break
+        time.sleep(0.1)
+    children = subprocess.run(["pgrep", "-P", str(killed.pid)], capture_output=True, text=True).stdout.split()
+    killed.kill()
+    killed.wait()
+    for child in children:
+        os.kill(int(child), signal.SIGKILL)
+    for data in "cut.pipe", "killed.data":
+        r = subprocess.run([RETICLE, "report", "--json", "-g", "none", "-i", data], capture_output=True, text=True)
+        told = json.loads(r.stdout)
+        ends = told["tally"]["stacks"]
+        if ("did not finish" in r.stderr) != (data == "killed.data"):
+            fail(f"{data}: {r.stderr}")
+        if not 0 < ends["too_little_copied"] <= ends["stacks"] - ends["whole"] or ends["no_frame_pointer"]:
+            fail(f"{data}: {ends}")
+        if not 0 < ends["stacks"] <= told["events"][0]["samples"]:
+            fail(f"{data}: {ends['stacks']} stacks of {told['events'][0]['samples']} samples")
+        if "unwound while recording" not in run("report", "-i", data):
+            fail(run("report", "-i", data)[:1000])
+
+
 def check_switched():
     """Each file of --switch-output tells of its own stacks only."""
     run("record", "-q", "-e", "cpu-clock:u", "-F", "1999", "--call-graph", "unwind", "--switch-output=1s", "-o",
@@ -259,6 +291,7 @@ machine.need_recording()
 check_same_stacks()
 check_recording()
 check_ends()
+check_unfinished()
 check_switched()
 check_processes()
 check_windows()

@@ -24,12 +24,14 @@ static u32 make_in(u32 cpumode, u64 ip, const u64 (*ends)[2], u32 n, struct u64s
 {
 	u64 *branches = calloc(n + 1, 3 * sizeof(*branches));
 	struct sample full = { .nr_branches = n, .branches = list(branches, n * 3) };
+	struct branch_history past;
 	struct hit h = { .cpumode = cpumode, .full = &full, .s = { .ip = ip, .chain = chain } };
 	u32 made;
 
 	for (u32 i = 0; i < n; i++)
 		memcpy(branches + (size_t)i * 3, ends[i], sizeof(ends[i]));
-	made = branch_history_chain(&h, words, exact);
+	branch_history_read(&full, &past);
+	made = branch_history_chain(&h, &past, words, exact);
 	free(branches);
 	return made;
 }
@@ -89,6 +91,26 @@ static void test_loops(void **state)
 	IS(6, PERF_CONTEXT_USER, 0x100, 0x10, 0x20, 0x10, 0x40);
 }
 
+/* What is left out counts where its loop began the round that stayed, with the cycles of all its branches. */
+static void test_rounds(void **state)
+{
+	/* from, to, flags: two rounds of two branches, the older one with a round of one more inside; then another. */
+	const u64 v[] = { 0x20, 0x10, 1 << 4, 0x40, 0x30, 2 << 4,  0x20, 0x10, 4 << 4,
+			  0x20, 0x10, 8 << 4, 0x40, 0x30, 16 << 4, 0x50, 0x40, 32 << 4 };
+	const struct sample s = { .nr_branches = 6, .branches = list(v, ARRAY_LEN(v)) };
+	struct branch_history past;
+
+	(void)state;
+	branch_history_read(&s, &past);
+	assert_int_equal(past.n, 3);
+	assert_int_equal(past.v[0].rounds, 0);
+	assert_int_equal(past.v[1].b.from, 0x40);
+	assert_int_equal(past.v[1].rounds, 1);
+	assert_int_equal(past.v[1].round_cycles, 4 + 8 + 16);
+	assert_int_equal(past.v[2].b.from, 0x50);
+	assert_int_equal(past.v[2].rounds + past.v[2].round_cycles, 0);
+}
+
 /* From user space into the kernel, where the sample was taken; and the callers in user space behind it. */
 static void test_modes(void **state)
 {
@@ -136,8 +158,8 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_order), cmocka_unit_test(test_callers),
-					    cmocka_unit_test(test_loops), cmocka_unit_test(test_modes),
-					    cmocka_unit_test(test_many) };
+					    cmocka_unit_test(test_loops), cmocka_unit_test(test_rounds),
+					    cmocka_unit_test(test_modes), cmocka_unit_test(test_many) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

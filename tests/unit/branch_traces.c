@@ -85,6 +85,36 @@ static void test_within_and_between(void **state)
 	expect(&t, want, 7);
 }
 
+/* The same of samples that two workers had: what one has met is added, and what it has not is new. */
+static void test_merged(void **state)
+{
+	static const struct branch_trace want[] = {
+		{ 1, TRACE_BRANCH, 0x1010, 0x1100, 3, 1 },  { 1, TRACE_BRANCH, 0x1108, 0x1200, 2, 2 },
+		{ 1, TRACE_BRANCH, 0x1208, 0x1300, 1, 0 },  { 1, TRACE_THROUGH, 0x1100, 0x1108, 2, 0 },
+		{ 1, TRACE_THROUGH, 0x1200, 0x1208, 1, 0 },
+	};
+	static const u64 one[] = { 0x1108, 0x1200, 3 | 7 << 4, 0x1010, 0x1100, 4 }, other[] = { 0x1010, 0x1100, 1 };
+	static const u64 longer[] = { 0x1208, 0x1300, 9 << 4, 0x1108, 0x1200, 1, 0x1010, 0x1100, 0 };
+	struct branch_traces t = { 0 }, from = { 0 };
+
+	(void)state;
+	add(&t, one, 2, 0);
+	add(&from, other, 1, 1);
+	add(&from, longer, 3, 2);
+	from.filtered = 5;
+	branch_traces_merge(&t, &from);
+	assert_int_equal(t.samples, 3);
+	assert_int_equal(t.filtered, 5);
+	assert_int_equal(t.cycles, 7 + 9);
+	assert_int_equal(from.v.n, 0);
+	for (size_t i = 0; i < t.v.n; i++) {
+		assert_int_equal(t.v.v[i].samples, t.v.v[i].count);
+		if (t.v.v[i].kind == TRACE_THROUGH)
+			assert_int_equal(t.v.v[i].cycles, t.v.v[i].from == 0x1100 ? 7 : 9);
+	}
+	expect(&t, want, ARRAY_LEN(want));
+}
+
 /* A branch from one binary to another counts in both; each knows its own end. */
 static void test_two_binaries(void **state)
 {
@@ -164,11 +194,9 @@ static void test_thread_is_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_within_and_between),
-		cmocka_unit_test(test_two_binaries),
-		cmocka_unit_test(test_nowhere),
-		cmocka_unit_test(test_not_through),
-		cmocka_unit_test(test_thread_is_kept),
+		cmocka_unit_test(test_within_and_between), cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_two_binaries),	   cmocka_unit_test(test_nowhere),
+		cmocka_unit_test(test_not_through),	   cmocka_unit_test(test_thread_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -585,6 +585,26 @@ static void index_of_own_file(void **state)
 	dsos_free(dsos);
 }
 
+/* A recording may spell one file in many ways: its information is read once. Another file has its own. */
+static void names_of_one_file(void **state)
+{
+	static const char *const paths[] = { "/proc/self/exe", "/proc/self/root/proc/self/exe", "/bin/sh" };
+	const struct symbol_opts opts = { .no_kernel = true };
+	struct dsos *dsos = dsos_new(&opts, NULL);
+	const struct cfi *c[ARRAY_LEN(paths)];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		struct dso_key key = { .kind = DSO_FILE, .path = { paths[i], (u32)strlen(paths[i]) } };
+
+		c[i] = dsos_cfi(dsos, dsos_get(dsos, &key));
+	}
+	assert_true(c[0]->rows.n > 100);
+	assert_ptr_equal(c[0], c[1]);
+	assert_ptr_not_equal(c[0], c[2]);
+	dsos_free(dsos);
+}
+
 #define MANY_SEGMENTS 1100
 #define MANY_FUNCTIONS 400000
 #define FDE 20 /* bytes */
@@ -664,17 +684,12 @@ static void many_functions_in_many_segments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_of_a_function),
-		cmocka_unit_test(steps_of_x86),
-		cmocka_unit_test(outermost),
-		cmocka_unit_test(expressions),
-		cmocka_unit_test(hostile_expressions),
-		cmocka_unit_test(steps_of_arm64),
-		cmocka_unit_test(damaged_sections),
-		cmocka_unit_test(own_stack),
-		cmocka_unit_test(index_of_own_file),
-		cmocka_unit_test(long_programs),
-		cmocka_unit_test(many_functions_in_many_segments),
+		cmocka_unit_test(rows_of_a_function),  cmocka_unit_test(steps_of_x86),
+		cmocka_unit_test(outermost),	       cmocka_unit_test(expressions),
+		cmocka_unit_test(hostile_expressions), cmocka_unit_test(steps_of_arm64),
+		cmocka_unit_test(damaged_sections),    cmocka_unit_test(own_stack),
+		cmocka_unit_test(index_of_own_file),   cmocka_unit_test(long_programs),
+		cmocka_unit_test(names_of_one_file),   cmocka_unit_test(many_functions_in_many_segments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -457,6 +457,39 @@ static void prints_as_perf(void **state)
 	features_free(&f);
 }
 
+/* What a round tells, again and again: the newest counts. Another body, and a damaged one, tell nothing. */
+static void rounds(void **state)
+{
+	struct features in = { 0 }, out = { 0 };
+	struct bytes b = { 0 };
+
+	(void)state;
+	fill_unwound(&in);
+	for (u32 i = 0; i < 3; i++) {
+		in.unwound_stacks = 1000 + i;
+		b.len = 0;
+		round_body_encode(&in, &b);
+		assert_int_equal(b.len % 8, 0);
+		assert_true(round_body_is(cursor_over(b.p, b.len, false)));
+		assert_true(round_body_decode(&out, cursor_over(b.p, b.len, false)));
+		assert_true(out.unwound_so_far && out.present[FEAT_UNWOUND / 64] >> FEAT_UNWOUND % 64 & 1);
+		assert_int_equal(out.unwound_stacks, 1000 + i);
+		assert_int_equal(out.unwound_cuts.n, 1);
+		assert_string_equal(out.unwound_cuts.v[0].why, "no_information");
+	}
+	features_free(&out);
+	memset(&out, 0, sizeof(out));
+	assert_false(round_body_decode(&out, cursor_over(b.p, 20, false)));
+	b.p[0] ^= 1;
+	assert_false(round_body_is(cursor_over(b.p, b.len, false)));
+	assert_false(round_body_decode(&out, cursor_over(b.p, b.len, false)));
+	assert_false(round_body_is(cursor_over(b.p, 0, false)));
+	assert_int_equal(out.unwound_stacks + out.present[FEAT_UNWOUND / 64], 0);
+	features_free(&out);
+	features_free(&in);
+	bytes_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -466,6 +499,7 @@ int main(void)
 		cmocka_unit_test(what_only_perf_writes),
 		cmocka_unit_test(sizes_of_memory),
 		cmocka_unit_test(prints_as_perf),
+		cmocka_unit_test(rounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How good stacks are: which frames have no name, and which stacks do not reach their thread's beginning. */
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "agg/profile.h"
 
-enum { MAIN, START_THREAD, WORK, MAIN_LOOP };
+enum { MAIN, START_THREAD, WORK, MAIN_LOOP, CLONE, OWN_CLONE, NO_CLONE };
 
 const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym)
 {
-	static const char *const names[] = { "main", "start_thread", "work", "main_loop" };
+	static const char *const names[] = { "main", "start_thread", "work", "main_loop", "clone", "clone", "clone" };
 
 	(void)d;
 	assert_int_equal(dso, 1);
@@ -22,11 +24,37 @@ const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym)
 /* Files have one name, and that is enough for them here. */
 const struct dso *dsos_at(const struct dsos *d, u32 dso)
 {
-	static const struct dso file = { .path = "/a/file" };
+	static const struct dso file = { .path = "/a/file", .short_name = "file" };
 
 	(void)d;
 	(void)dso;
 	return &file;
+}
+
+const struct symbol *dsos_symbol(const struct dsos *d, u32 dso, u32 sym)
+{
+	static struct symbol s;
+
+	(void)d;
+	(void)dso;
+	s = (struct symbol){ .start = sym * 0x100, .end = sym * 0x100 + 6 };
+	return &s;
+}
+
+/* A call of a pointer, and behind it a system call or not; no code of the others. */
+u32 dsos_code_at(struct dsos *d, u32 dso, u64 addr, u8 *out, u32 max, u16 *machine)
+{
+	static const u8 begins[] = { 0xff, 0xd2, 0x0f, 0x05, 0x0f, 0x0b },
+			calls[] = { 0xff, 0xd2, 0x0f, 0x0b, 0x05, 0xc3 };
+
+	(void)d;
+	(void)dso;
+	assert_int_equal(max, sizeof(begins));
+	if (addr != CLONE * 0x100 && addr != OWN_CLONE * 0x100)
+		return 0;
+	*machine = EM_X86_64;
+	memcpy(out, addr == CLONE * 0x100 ? begins : calls, max);
+	return max;
 }
 
 struct fixture {
@@ -142,6 +170,21 @@ static void test_branch_records(void **state)
 	assert_int_equal(f.p.tally.ends.ends[STACK_LBR], 5 + 4 + 3);
 }
 
+/* A program may have a function of that name: it begins no thread, and a stack that ends there is cut. */
+static void test_own_names(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN, true);
+	add(&f, add(&f, 1, frame(&f, CLONE, '.'), 100), frame(&f, WORK, '.'), 100);
+	add(&f, add(&f, 1, frame(&f, OWN_CLONE, '.'), 10), frame(&f, WORK, '.'), 10);
+	add(&f, add(&f, 1, frame(&f, NO_CLONE, '.'), 1), frame(&f, WORK, '.'), 1);
+	add(&f, add(&f, 1, frame(&f, OWN_CLONE, '.'), 20), frame(&f, MAIN, '.'), 20);
+	count(&f, 262, 0, 131, 30);
+	assert_int_equal(f.p.tally.ends.ends[STACK_WHOLE], 101);
+}
+
 /* Without chains there is nothing to judge but names. */
 static void test_no_chains(void **state)
 {
@@ -159,9 +202,8 @@ static void test_no_chains(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_branch_records),
+		cmocka_unit_test(test_stacks),	       cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_branch_records), cmocka_unit_test(test_own_names),
 		cmocka_unit_test(test_no_chains),
 	};
 

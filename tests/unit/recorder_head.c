@@ -321,10 +321,16 @@ static void describe(void *ctx, struct features *f, struct arena *arena)
 	(void)arena;
 }
 
+/* What each round tells. */
+static void sum_up(void *ctx, struct features *f)
+{
+	f->unwound_stacks = *(u32 *)ctx;
+}
+
 static void begin_merge(struct recorder_set *s, struct record_unwind *u, u32 *taken, u32 nr, u64 size)
 {
 	recorder_set_begin(s, nr, size);
-	*u = (struct record_unwind){ .take = take_record, .describe = describe, .ctx = taken };
+	*u = (struct record_unwind){ .take = take_record, .describe = describe, .sum_up = sum_up, .ctx = taken };
 	s->tell.unwind = u;
 	assert_false(recorder_unwinds(&s->r)); /* no event asks for it */
 	s->r.set.events.v[0].unwound = true;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codec/branch_flags.h"
 #include "codec/data_src.h"
 #include "codec/perf_abi.h"
 #include "codec/regs.h"
@@ -47,31 +48,15 @@ void script_put_regs(const struct u64s *regs, u64 mask, u64 abi, enum regs_arch 
 
 /* --- branch stacks --- */
 
-/* PERF_BR_*; the last one says that PERF_BR_NEW_* follows. */
-static const char *const branch_types[] = { "",		"COND", "UNCOND",  "IND",    "CALL",
-					    "IND_CALL", "RET",	"SYSCALL", "SYSRET", "COND_CALL",
-					    "COND_RET", "ERET", "IRQ",	   "SERROR", "NO_TX" };
-static const char *const new_branch_types[] = { "FAULT_ALGN", "FAULT_DATA", "FAULT_INST", "ARCH_1",
-						"ARCH_2",     "ARCH_3",	    "ARCH_4",	  "ARCH_5" };
-#define BRANCH_EXTEND_ABI 15
-
 static void put_branch_flags(u64 flags, struct bytes *out)
 {
-	bool missed = flags & 1, predicted = flags >> 1 & 1;
-	u32 type = flags >> 20 & 15, new_type = flags >> 26 & 15;
-	const char *name = "";
-
-	if (type < ARRAY_LEN(branch_types))
-		name = branch_types[type];
-	else if (type == BRANCH_EXTEND_ABI && new_type < ARRAY_LEN(new_branch_types))
-		name = new_branch_types[new_type];
 	bytes_char(out, '/');
-	bytes_char(out, !missed && !predicted ? '-' : predicted ? 'P' : 'M');
-	bytes_str(out, flags >> 2 & 1 ? "/X" : "/-");
-	bytes_str(out, flags >> 3 & 1 ? "/A/" : "/-/");
+	bytes_char(out, branch_predicted(flags) ? 'P' : branch_missed(flags) ? 'M' : '-');
+	bytes_str(out, branch_in_tx(flags) ? "/X" : "/-");
+	bytes_str(out, branch_aborts(flags) ? "/A/" : "/-/");
 	bytes_dec(out, branch_cycles(flags));
 	bytes_char(out, '/');
-	bytes_str(out, name);
+	bytes_str(out, branch_type_name(branch_type(flags)));
 	bytes_char(out, ' ');
 }
 
