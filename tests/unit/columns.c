@@ -163,8 +163,10 @@ static void test_shares(void **state)
 /* Files of one name are one; what is too large to say is the largest number that can be said. */
 static void test_frames(void **state)
 {
+	struct strtab strings = { 0 };
 	struct profile p = { .dsos = dsos_new(&(struct symbol_opts){ .offline = true }, NULL),
-			     .frames = frames_new() };
+			     .frames = frames_new(),
+			     .strings = &strings };
 	struct frame_keys k = { .p = &p };
 	struct dso_key key[] = { { .kind = DSO_FILE, .path = { "/a/lib", 6 } },
 				 { .kind = DSO_FILE, .path = { "/b/lib", 6 } },
@@ -199,7 +201,16 @@ static void test_frames(void **state)
 	assert_int_equal(frame_key_symbol_size(&k, &f), 0);
 	f.addr = 0x130;
 	assert_int_not_equal(frame_key_symbol(&k, &f), code[1]);
+	/* No line is known: rows have the function instead, and no file. */
+	f.sym = dsos_symbol_at(p.dsos, dso[0], 0x110);
+	for (u32 i = 0; i < 2; i++) {
+		f.addr = i ? 0x110 : 0;
+		assert_string_equal(strtab_get(&strings, frame_key_srcline(&k, &f)), "f");
+		assert_string_equal(strtab_get(&strings, frame_key_srcfile(&k, &f)), "");
+	}
+	assert_string_equal(strtab_get(&strings, (u32)frame_key_end_line(&k, frames_intern(p.frames, &f))), "f");
 	frame_keys_free(&k);
+	strtab_free(&strings);
 	frames_free(p.frames);
 	dsos_free(p.dsos);
 }
