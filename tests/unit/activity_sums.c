@@ -30,7 +30,7 @@ static const char *const fields[] = { "span_id", "trace_id" };
 
 static u32 text_of(struct trace_keys *keys, u32 activity, u32 field)
 {
-	struct event event = { .attr.type = PERF_TYPE_HARDWARE };
+	struct event event = { .name = (char *)"cycles", .attr.type = PERF_TYPE_HARDWARE };
 
 	return trace_keys_text(keys, &(struct hit){ .e = &event, .activity = activity }, &(struct thread_view){ 0 },
 			       field);
