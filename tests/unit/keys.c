@@ -75,66 +75,67 @@ static void check(struct fixture *x, u32 key, u64 value, u64 samples, const char
 }
 
 /* As perf report shows them. */
+static const struct {
+	u32 key;
+	u64 value;
+	const char *text;
+} labels[] = {
+	{ SORT_PID, 12, "     12:sh" },
+	{ SORT_TID, (u32)-1, "     -1:sh" }, /* of a thread that exits */
+	{ SORT_CPU, 3, "003" },
+	{ SORT_CPU, KEY_NONE, "-001" },
+	{ SORT_SOCKET, 1, "   001" },
+	{ SORT_SOCKET, KEY_NONE, "   -001" },
+	{ SORT_TIME, 0, "5.000000" },
+	{ SORT_TIME, 3, "5.750000" },
+	{ SORT_EVENT, 0, "cycles" },
+	{ SORT_EVENT, 1, "" }, /* of which the file has none */
+	{ SORT_CGROUP, 0, "N/A" },
+	{ SORT_CGROUP, 77, "/user.slice" },
+	{ SORT_CGROUP, 78, "unknown" },
+	{ SORT_CGROUP_ID, ID_NONE, "0/0x0" },
+	{ SORT_ADDR, 0xffffffff81000000, "0xffffffff81000000" },
+	{ SORT_DSO_SIZE, 0, "unknown" },
+	{ SORT_DSO_SIZE, 8192, "8192" },
+	{ SORT_LOCAL_WEIGHT, 9, "9" },
+	{ SORT_WEIGHT, 9, "45" }, /* of all five samples */
+	{ SORT_INS_LAT, 3, "15" },
+	{ SORT_LOCAL_INS_LAT, 3, "3" },
+	{ SORT_TRANSACTION, 0, "" },
+	{ SORT_TRANSACTION, 1 | 4, "EL SYNC " },
+	{ SORT_TRANSACTION, 2 | 8 | 16, "TX ASYNC RETRY " },
+	{ SORT_TRANSACTION, 32, "CON NEITHER " },
+	{ SORT_TRANSACTION, 64 | 128 | 4, "SYNC CAP-WRITE CAP-READ " },
+	{ SORT_TRANSACTION, 2 | 4 | 0xabull << 32, "TX SYNC :ab" },
+	{ SORT_CODE_PAGE_SIZE, 0, "N/A" },
+	{ SORT_CODE_PAGE_SIZE, 4096, "4K" },
+	{ SORT_DATA_PAGE_SIZE, 1024, "1K" },
+	{ SORT_DATA_PAGE_SIZE, 512, "512" },
+	{ SORT_DATA_PAGE_SIZE, 2 << 20, "2M" },
+	{ SORT_DATA_PAGE_SIZE, 1 << 30, "1G" },
+	{ SORT_DADDR, 0x7f00, "0x0000000000007f00" },
+	{ SORT_DADDR, 0, "0000000000000000" },
+	{ SORT_PHYS_DADDR, 0x1000, "0x0000000000001000" },
+	{ SORT_MISPREDICT, 0, "N/A" },
+	{ SORT_MISPREDICT, 1, "Y" },
+	{ SORT_MISPREDICT, 2, "N" },
+	{ SORT_IN_TX, 0, "." },
+	{ SORT_IN_TX, 1, "T" },
+	{ SORT_ABORT, 0, "." },
+	{ SORT_ABORT, 1, "A" },
+	{ SORT_CYCLES, 0, "-" },
+	{ SORT_CYCLES, 1, "1" },
+	{ SORT_PARENT, 0, "[other]" },
+};
+
 static void test_labels(void **state)
 {
-	static const struct {
-		u32 key;
-		u64 value;
-		const char *text;
-	} rows[] = {
-		{ SORT_PID, 12, "     12:sh" },
-		{ SORT_TID, (u32)-1, "     -1:sh" }, /* of a thread that exits */
-		{ SORT_CPU, 3, "003" },
-		{ SORT_CPU, KEY_NONE, "-001" },
-		{ SORT_SOCKET, 1, "   001" },
-		{ SORT_SOCKET, KEY_NONE, "   -001" },
-		{ SORT_TIME, 0, "5.000000" },
-		{ SORT_TIME, 3, "5.750000" },
-		{ SORT_EVENT, 0, "cycles" },
-		{ SORT_EVENT, 1, "" }, /* of which the file has none */
-		{ SORT_CGROUP, 0, "N/A" },
-		{ SORT_CGROUP, 77, "/user.slice" },
-		{ SORT_CGROUP, 78, "unknown" },
-		{ SORT_CGROUP_ID, ID_NONE, "0/0x0" },
-		{ SORT_ADDR, 0xffffffff81000000, "0xffffffff81000000" },
-		{ SORT_DSO_SIZE, 0, "unknown" },
-		{ SORT_DSO_SIZE, 8192, "8192" },
-		{ SORT_LOCAL_WEIGHT, 9, "9" },
-		{ SORT_WEIGHT, 9, "45" }, /* of all five samples */
-		{ SORT_INS_LAT, 3, "15" },
-		{ SORT_LOCAL_INS_LAT, 3, "3" },
-		{ SORT_TRANSACTION, 0, "" },
-		{ SORT_TRANSACTION, 1 | 4, "EL SYNC " },
-		{ SORT_TRANSACTION, 2 | 8 | 16, "TX ASYNC RETRY " },
-		{ SORT_TRANSACTION, 32, "CON NEITHER " },
-		{ SORT_TRANSACTION, 64 | 128 | 4, "SYNC CAP-WRITE CAP-READ " },
-		{ SORT_TRANSACTION, 2 | 4 | 0xabull << 32, "TX SYNC :ab" },
-		{ SORT_CODE_PAGE_SIZE, 0, "N/A" },
-		{ SORT_CODE_PAGE_SIZE, 4096, "4K" },
-		{ SORT_DATA_PAGE_SIZE, 1024, "1K" },
-		{ SORT_DATA_PAGE_SIZE, 512, "512" },
-		{ SORT_DATA_PAGE_SIZE, 2 << 20, "2M" },
-		{ SORT_DATA_PAGE_SIZE, 1 << 30, "1G" },
-		{ SORT_DADDR, 0x7f00, "0x0000000000007f00" },
-		{ SORT_DADDR, 0, "0000000000000000" },
-		{ SORT_PHYS_DADDR, 0x1000, "0x0000000000001000" },
-		{ SORT_MISPREDICT, 0, "N/A" },
-		{ SORT_MISPREDICT, 1, "Y" },
-		{ SORT_MISPREDICT, 2, "N" },
-		{ SORT_IN_TX, 0, "." },
-		{ SORT_IN_TX, 1, "T" },
-		{ SORT_ABORT, 0, "." },
-		{ SORT_ABORT, 1, "A" },
-		{ SORT_CYCLES, 0, "-" },
-		{ SORT_CYCLES, 1, "1" },
-		{ SORT_PARENT, 0, "[other]" },
-	};
 	struct fixture x;
 
 	(void)state;
 	begin(&x);
-	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
-		check(&x, rows[i].key, rows[i].value, 5, rows[i].text);
+	for (u32 i = 0; i < ARRAY_LEN(labels); i++)
+		check(&x, labels[i].key, labels[i].value, 5, labels[i].text);
 	check(&x, SORT_CGROUP_ID, strtab_intern_z(&x.strings, "4/0xeffffffb"), 1, "4/0xeffffffb");
 	check(&x, SORT_PARENT, strtab_intern_z(&x.strings, "main"), 1, "main");
 	/* A datum has an offset in any case, a branch only behind the first byte. */
@@ -250,6 +251,42 @@ static void test_branches(void **state)
 	}
 }
 
+/* From which code a branch came, and where it went. */
+static void test_ends(void **state)
+{
+	static const u32 from[] = { SORT_DSO_FROM, SORT_SYMBOL_FROM, SORT_ADDR_FROM, SORT_SRCLINE_FROM };
+	static const u32 to[] = { SORT_DSO_TO, SORT_SYMBOL_TO, SORT_ADDR_TO, SORT_SRCLINE_TO };
+	const struct branch_entry there = { 0x123, 0x10040, 0 }, back = { 0x10040, 0x123, 0 };
+	struct hit h = { .branch = &there }, other_way = { .branch = &back };
+	struct thread_view t = { .comm = ID_NONE };
+	struct hit_keys k = { 0 };
+	u64 plenty = UINT64_MAX;
+	struct space *space;
+	struct fixture x;
+
+	(void)state;
+	begin(&x);
+	space = space_new((struct maps){ 0 }, &plenty);
+	space_add(space, &(struct vmap){ .start = 0x100, .end = 0x1000, .dso = x.dso }, 1);
+	space_add(space, &(struct vmap){ .start = 0x10000, .end = 0x11000, .dso = x.other_dso }, 2);
+	space_seal(space);
+	t.maps = (struct maps){ space, 2 };
+	k.resolver = resolver_new(NULL, x.p.dsos, x.p.frames, &(struct resolver_opts){ 0 });
+	for (u32 i = 0; i < ARRAY_LEN(from); i++) {
+		u64 a = value_of(&k, from[i], &h, &t), b = value_of(&k, to[i], &h, &t);
+
+		assert_int_equal(value_of(&k, to[i], &other_way, &t), a);
+		assert_int_equal(value_of(&k, from[i], &other_way, &t), b);
+		assert_int_equal(i ? frames_get(x.p.frames, (u32)a)->dso : a, x.dso);
+		assert_int_equal(i ? frames_get(x.p.frames, (u32)b)->dso : b, x.other_dso);
+		if (i)
+			assert_int_equal(frames_get(x.p.frames, (u32)a)->addr, i == 1 ? 0 : 0x123);
+	}
+	resolver_free(k.resolver);
+	space_free(space);
+	end(&x);
+}
+
 static bool before(const struct fixture *x, u32 key, u64 a, u64 b)
 {
 	int there = sort_keys[key].compare(&x->p, a, b), back = sort_keys[key].compare(&x->p, b, a);
@@ -308,8 +345,9 @@ static void test_sorted_by(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_labels),	 cmocka_unit_test(test_values), cmocka_unit_test(test_slices),
-		cmocka_unit_test(test_branches), cmocka_unit_test(test_order),	cmocka_unit_test(test_sorted_by),
+		cmocka_unit_test(test_labels),	  cmocka_unit_test(test_values), cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_branches),  cmocka_unit_test(test_ends),	 cmocka_unit_test(test_order),
+		cmocka_unit_test(test_sorted_by),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
