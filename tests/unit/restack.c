@@ -38,17 +38,18 @@ static u32 list(const struct synthetic *s, bool parents, char out[MOST][96], str
 		for (; t->nodes.v[at].parent; at = t->nodes.v[at].parent) {
 			char more[64];
 
-			snprintf(more, sizeof(more), "%s%s%s",
-				 profile_frame_name(p, t->nodes.v[at].frame, buf, sizeof(buf)), *path ? "|" : "",
-				 path);
+			assert_true(snprintf(more, sizeof(more), "%s%s%s",
+					     profile_frame_name(p, t->nodes.v[at].frame, buf, sizeof(buf)),
+					     *path ? "|" : "", path) < (int)sizeof(more));
 			memcpy(path, more, sizeof(path));
 		}
 		words = tree_group_at(t, t->nodes.v[at].frame);
-		snprintf(out[n], 96, "%s%s%s: %s", strtab_get(&s->strings, (u32)words[0]), parents ? " " : "",
-			 !parents ? "" :
-			 words[1] ? strtab_get(&s->strings, (u32)words[1]) :
-				    "-",
-			 path);
+		assert_true(snprintf(out[n], 96, "%s%s%s: %s", strtab_get(&s->strings, (u32)words[0]),
+				     parents ? " " : "",
+				     !parents ? "" :
+				     words[1] ? strtab_get(&s->strings, (u32)words[1]) :
+						"-",
+				     path) < 96);
 		of[n] = (struct stack){ out[n], t->nodes.v[i].self, t->nodes.v[i].samples };
 		n++;
 	}

@@ -45,9 +45,9 @@ static u32 node_of(const struct fixture *x, const char *text)
 		for (u32 at = i; t->nodes.v[at].parent; at = t->nodes.v[at].parent) {
 			char more[64], buf[32];
 
-			snprintf(more, sizeof(more), "%s%s%s",
-				 profile_frame_name(x->s.profile, t->nodes.v[at].frame, buf, sizeof(buf)),
-				 *path ? "|" : "", path);
+			assert_true(snprintf(more, sizeof(more), "%s%s%s",
+					     profile_frame_name(x->s.profile, t->nodes.v[at].frame, buf, sizeof(buf)),
+					     *path ? "|" : "", path) < (int)sizeof(more));
 			memcpy(path, more, sizeof(path));
 		}
 		if (!strcmp(path, text))
