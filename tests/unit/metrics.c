@@ -103,6 +103,7 @@ static void quantiles_of_student(void **state)
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(table_26_10); i++)
 		near(student_95(table_26_10[i][0]), table_26_10[i][1], 0.0006);
+	near(student_95(0.5), 12.706, 0.0006); /* not wider than that */
 }
 
 /* A mean is a ratio whose denominator does not vary: its variance is that of the mean, s^2 / n. */
