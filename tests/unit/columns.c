@@ -190,6 +190,9 @@ static void test_frames(void **state)
 	key[0] = (struct dso_key){ .kind = DSO_BPF, .path = { "code", 4 } };
 	dso[0] = dsos_get(p.dsos, &key[0]);
 	dsos_add_symbol(p.dsos, dso[0], 0x100, 0x180, (struct str){ "f", 1 });
+	dsos_add_symbol(p.dsos, dso[0], 0x1000, 1ull << 40, (struct str){ "large", 5 });
+	f = (struct frame){ .dso = dso[0], .sym = dsos_symbol_at(p.dsos, dso[0], 0x1000), .level = '.' };
+	assert_int_equal(frame_key_symbol_size(&k, &f), ID_NONE - 1);
 	f = (struct frame){ .dso = dso[0], .sym = dsos_symbol_at(p.dsos, dso[0], 0x110), .level = '.', .addr = 0x110 };
 	code[0] = frame_key_symbol(&k, &f);
 	assert_int_equal(frame_key_symbol_size(&k, &f), 0x80);
