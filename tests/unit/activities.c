@@ -55,6 +55,9 @@ static void test_alike(void **state)
 	is(activity_difference(&heavy, &others), 4 / sqrt(0.5 + 0.1));
 	is(activity_difference(&heavy, &none), 5 / sqrt(0.5 + 0.01)); /* there could have been one */
 	is(activity_difference(&heavy, &heavy), 0);
+	heavy = GROUP(2, 1, 3, 5); /* as many samples as the others have */
+	others = GROUP(4, 1, 2, 2, 2, 2);
+	is(activity_difference(&heavy, &others), 2 / sqrt(2 + 0.5));
 }
 
 /* A function with few samples is not certain, however it is weighed; one with many is. */

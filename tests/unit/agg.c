@@ -370,6 +370,41 @@ static void places_are_of_their_own_frames(void **state)
 	}
 }
 
+/* What stands behind a name in a graph: the place in the function, its line, or both. */
+static void places_are_told(void **state)
+{
+	static const struct {
+		enum graph_key key;
+		const char *known, *unknown; /* with a line, and without */
+	} rows[] = { { GRAPH_KEY_FUNCTION, "", "" },
+		     { GRAPH_KEY_ADDRESS, "+0x32 a.c:12", "+0x34" },
+		     { GRAPH_KEY_LINE, " a.c:12", "" } };
+	struct fixture *f = make(true);
+	struct frame of = *frames_get(f->p->frames, f->frame[0]), none = { .sym = ID_NONE, .addr = 5 };
+	char text[PROFILE_MADE_UP];
+	u32 known, unknown, nameless;
+
+	(void)state;
+	of.addr = 150;
+	known = frames_intern(f->p->frames, &of);
+	of.addr = 152;
+	unknown = frames_intern(f->p->frames, &of);
+	nameless = frames_intern(f->p->frames, &none);
+	for (u32 i = 0; i <= known; i++)
+		vec_push(&f->p->places, (struct graph_place){ i, ID_NONE });
+	f->p->places.v[known].line = strtab_intern_z(&f->strings, "a.c:12");
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		f->p->graph_key = rows[i].key;
+		profile_frame_place(f->p, known, text, sizeof(text));
+		assert_string_equal(text, rows[i].known);
+		profile_frame_place(f->p, unknown, text, sizeof(text));
+		assert_string_equal(text, rows[i].unknown);
+		profile_frame_place(f->p, nameless, text, sizeof(text));
+		assert_string_equal(text, "");
+	}
+	drop(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,6 +417,7 @@ int main(void)
 		cmocka_unit_test(stacks_are_judged),
 		cmocka_unit_test(results_are_merged),
 		cmocka_unit_test(places_are_of_their_own_frames),
+		cmocka_unit_test(places_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -178,9 +179,42 @@ static void open_size(void **state)
 	assert_int_equal(attr_least_size(&a), 136);
 }
 
+/* Each bit of the flags is told once, by the field that has it. */
+static void test_flags_are_told(void **state)
+{
+	static const struct {
+		u64 flags;
+		const char *text;
+	} rows[] = {
+		{ 1, "disabled 1" },
+		{ 1 << 10, "freq 1" },
+		{ 1 << 15, "precise_ip 1" },
+		{ 1 << 16, "precise_ip 2" },
+		{ 1ull << 38, "defer_callchain 1" },
+		{ 1ull << 39, "defer_output 1" },
+		{ 1ull << 40, "unknown_flags 1" },
+		{ 1ull << 63, "unknown_flags 8388608" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < 64 + ARRAY_LEN(rows); i++) {
+		const struct attr a = { .flags = i < 64 ? 1ull << i : rows[i - 64].flags };
+		struct bytes out = { 0 };
+
+		attr_print(&a, " ", &out);
+		bytes_u8(&out, 0);
+		assert_null(strchr((const char *)out.p, ','));
+		assert_non_null(strchr((const char *)out.p, ' '));
+		if (i >= 64)
+			assert_string_equal((const char *)out.p, rows[i - 64].text);
+		bytes_free(&out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flags_are_told),
 		cmocka_unit_test(every_size),
 		cmocka_unit_test(newer_than_us),
 		cmocka_unit_test(sections_and_bad_sizes),

@@ -605,6 +605,33 @@ static void names_of_one_file(void **state)
 	dsos_free(dsos);
 }
 
+/* A function that is compiled when it is asked for ends where it does, too: what goes on behind that is damaged. */
+static void index_knows_ends(void **state)
+{
+	(void)state;
+	for (u8 advance = 15; advance <= 17; advance++) {
+		const u8 program[] = { (u8)(0x40 | advance), 0x0e, 16 };
+		struct cfi_index x = { 0 };
+		struct made m = { 0 };
+		struct cfi_section s = { .is64 = true };
+		u8 *b;
+
+		put_common(&m, 0, 16, sizeof(x86_common), x86_common);
+		put_function(&m, 0x400, 0x10, sizeof(program), program);
+		b = malloc(m.n);
+		memcpy(b, m.b, m.n);
+		s.bytes = b;
+		s.size = m.n;
+		cfi_index_add(&x, &s, same_place, NULL);
+		cfi_index_finish(&x);
+		assert_int_equal(x.functions.n, 1);
+		assert_int_equal(cfi_index_find(&x, 0x410, true), ID_NONE);
+		cfi_index_find(&x, 0x408, true);
+		assert_int_equal(x.cfi.left_out, advance == 17);
+		cfi_index_free(&x);
+	}
+}
+
 #define MANY_SEGMENTS 1100
 #define MANY_FUNCTIONS 400000
 #define FDE 20 /* bytes */
@@ -684,12 +711,19 @@ static void many_functions_in_many_segments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_of_a_function),  cmocka_unit_test(steps_of_x86),
-		cmocka_unit_test(outermost),	       cmocka_unit_test(expressions),
-		cmocka_unit_test(hostile_expressions), cmocka_unit_test(steps_of_arm64),
-		cmocka_unit_test(damaged_sections),    cmocka_unit_test(own_stack),
-		cmocka_unit_test(index_of_own_file),   cmocka_unit_test(long_programs),
-		cmocka_unit_test(names_of_one_file),   cmocka_unit_test(many_functions_in_many_segments),
+		cmocka_unit_test(rows_of_a_function),
+		cmocka_unit_test(steps_of_x86),
+		cmocka_unit_test(outermost),
+		cmocka_unit_test(expressions),
+		cmocka_unit_test(hostile_expressions),
+		cmocka_unit_test(steps_of_arm64),
+		cmocka_unit_test(damaged_sections),
+		cmocka_unit_test(own_stack),
+		cmocka_unit_test(index_of_own_file),
+		cmocka_unit_test(index_knows_ends),
+		cmocka_unit_test(long_programs),
+		cmocka_unit_test(names_of_one_file),
+		cmocka_unit_test(many_functions_in_many_segments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

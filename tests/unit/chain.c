@@ -101,7 +101,8 @@ static void a_deferred_part_leads_no_further(void **state)
 {
 	const u64 v[] = { PERF_CONTEXT_USER_DEFERRED, COOKIE };
 	const u64 again[] = { PERF_CONTEXT_USER, 0x401000, PERF_CONTEXT_USER_DEFERRED, COOKIE };
-	const u64 noise[] = { PERF_CONTEXT_USER, 0x401000, NO_MARK };
+	const u64 noise[] = { PERF_CONTEXT_USER, 0x401000, NO_MARK }, noise_first[] = { NO_MARK, 0x401000 };
+	struct u64s noise_first_chain = words(noise_first, 2);
 	struct u64s chain = words(v, 2), again_chain = words(again, 4), noise_chain = words(noise, 3);
 	struct deferred_chains d = { 0 };
 	struct chain_walk w;
@@ -112,6 +113,9 @@ static void a_deferred_part_leads_no_further(void **state)
 	expect(&w, PERF_RECORD_MISC_USER, CHAIN_DEFERRED, again[1], 1);
 	expect_end(&w);
 	deferred_add(&d, COOKIE, &noise_chain);
+	assert_true(chain_start(&w, &chain, 0, PERF_RECORD_MISC_USER, &d));
+	expect_end(&w);
+	deferred_add(&d, COOKIE, &noise_first_chain);
 	assert_true(chain_start(&w, &chain, 0, PERF_RECORD_MISC_USER, &d));
 	expect_end(&w);
 	deferred_free(&d);

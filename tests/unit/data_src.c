@@ -124,6 +124,36 @@ static void test_spe(void **state)
 	spe(SPE_BRANCH, 0, SPE_EV_L1D_ACCESS | SPE_EV_TLB_WALK, 0xe, NEOVERSE_N1, "No|N/A|N/A|N/A");
 }
 
+/* Where a load's data were: by the core's number, if the core and the number are known and said; else by events. */
+static void test_places(void **state)
+{
+	static const struct {
+		u64 has, source, events, midr;
+		enum spe_place place;
+	} rows[] = {
+		{ SPE_HAS(SPE_SOURCE), 0x0, 0, NEOVERSE_N1, SPE_FROM_L1 },
+		{ SPE_HAS(SPE_SOURCE), 0x8, 0, NEOVERSE_N1, SPE_FROM_L2 },
+		{ SPE_HAS(SPE_SOURCE), 0xe, SPE_EV_L1D_ACCESS, NEOVERSE_N1, SPE_FROM_DRAM },
+		{ SPE_HAS(SPE_SOURCE), 0x77, SPE_EV_L1D_ACCESS, NEOVERSE_N1, SPE_FROM_L1 },
+		{ SPE_HAS(SPE_SOURCE), 0x77, 0, NEOVERSE_N1, SPE_FROM_UNKNOWN },
+		{ SPE_HAS(SPE_SOURCE), 0xe, SPE_EV_L1D_ACCESS, 0, SPE_FROM_L1 },
+		{ SPE_HAS(SPE_EVENTS), 0xe, SPE_EV_LLC_ACCESS, NEOVERSE_N1, SPE_FROM_LLC },
+		{ SPE_HAS(SPE_EVENTS), 0x0, SPE_EV_LLC_ACCESS | SPE_EV_LLC_REFILL, 0, SPE_FROM_BEYOND_LLC },
+		{ 0, 0x0, SPE_EV_L1D_ACCESS | SPE_EV_L1D_REFILL, 0, SPE_FROM_BEYOND_L1 },
+		{ 0, 0x0, 0, NEOVERSE_N1, SPE_FROM_UNKNOWN },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct spe_record r = { .has = rows[i].has,
+					      .operation_class = SPE_LOAD_STORE,
+					      .source = rows[i].source,
+					      .events = rows[i].events };
+
+		assert_int_equal(spe_load_place(&r, rows[i].midr), rows[i].place);
+	}
+}
+
 static void test_cores(void **state)
 {
 	(void)state;
@@ -138,10 +168,8 @@ static void test_cores(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_spe),
-		cmocka_unit_test(test_cores),
+		cmocka_unit_test(test_parts),  cmocka_unit_test(test_words), cmocka_unit_test(test_spe),
+		cmocka_unit_test(test_places), cmocka_unit_test(test_cores),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

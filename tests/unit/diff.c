@@ -91,6 +91,58 @@ static void test_order(void **state)
 	check_order(0, DIFF_DELTA, (const char *const[]){ "same", "more", "gone", "new" });
 }
 
+/* Rows of equal values come by what the old recording has of them, then by name, in whatever order they were added. */
+static void test_equal(void **state)
+{
+	static const struct {
+		const char *name;
+		u64 old, new;
+	} rows[] = { { "b", 100, 200 }, { "gone", 5, 0 }, { "d", 300, 600 },	 { "c", 100, 200 },
+		     { "a", 100, 200 }, { "lost", 7, 0 }, { "also gone", 5, 0 }, { "e", 50, 100 } };
+	static const char *const want[] = { "d", "a", "b", "c", "e", "lost", "also gone", "gone" };
+
+	(void)state;
+	for (u32 turned = 0; turned < 2; turned++) {
+		struct diff d = { .nr_files = 2, .nr_keys = 1 };
+
+		for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+			u32 at = turned ? (u32)ARRAY_LEN(rows) - 1 - i : i;
+
+			add(&d, 0, rows[at].name, rows[at].old);
+			if (rows[at].new)
+				add(&d, 1, rows[at].name, rows[at].new);
+		}
+		diff_sort(&d, 1, &(struct diff_method){ .compute = DIFF_RATIO });
+		for (u32 i = 0; i < ARRAY_LEN(want); i++)
+			assert_string_equal(strtab_get(&d.strings, d.events.v[0].rows.v[i].keys[0]), want[i]);
+		diff_free(&d);
+	}
+}
+
+/* Thirds of a whole add up to one again: what differs by rounding does not count. */
+static void test_rounding(void **state)
+{
+	struct diff d = { .nr_files = 2, .nr_keys = 1 };
+	static const char *const want[] = { "large", "small", "a", "b" };
+
+	(void)state;
+	add(&d, 0, "b", 1);
+	add(&d, 0, "a", 1);
+	add(&d, 0, "large", 60);
+	add(&d, 0, "small", 1);
+	add(&d, 1, "a", 7);
+	add(&d, 1, "b", 7);
+	add(&d, 1, "large", 420 - 21);
+	add(&d, 1, "small", 28);
+	diff_sort(&d, 1, &(struct diff_method){ .compute = DIFF_DELTA });
+	/* small grew and large shrank by the same; a and b are as they were. */
+	assert_string_equal(strtab_get(&d.strings, d.events.v[0].rows.v[0].keys[0]), "small");
+	diff_sort(&d, 1, &(struct diff_method){ .compute = DIFF_DELTA_ABS });
+	for (u32 i = 0; i < ARRAY_LEN(want); i++)
+		assert_string_equal(strtab_get(&d.strings, d.events.v[0].rows.v[i].keys[0]), want[i]);
+	diff_free(&d);
+}
+
 static void test_growth(void **state)
 {
 	struct diff_method delta = { .compute = DIFF_DELTA }, ratio = { .compute = DIFF_RATIO };
@@ -127,10 +179,8 @@ static void test_no_weight(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_no_weight),
+		cmocka_unit_test(test_values),	 cmocka_unit_test(test_order),	cmocka_unit_test(test_equal),
+		cmocka_unit_test(test_rounding), cmocka_unit_test(test_growth), cmocka_unit_test(test_no_weight),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,17 +34,53 @@ static const struct {
 	u32 dso;
 	const char *name; /* NULL: no symbol */
 } code[] = {
-	{ 0x1000, APP, "main" },      { 0x1010, APP, "malloc@plt" }, { 0x1020, APP, "@plt" },
-	{ 0x1030, APP, "plt" },	      { 0x1100, APP, NULL },	     { 0x1110, APP, NULL },
-	{ 0x1200, APP, NULL },				     /* begins a PLT: its entries have names */
-	{ 0x1210, APP, "free@plt" },  { 0x1300, APP, NULL }, /* as on aarch64, where the first entry is longer */
-	{ 0x1320, APP, "free@plt" },  { 0x1400, APP, NULL }, /* no PLT begins so far before its entries */
-	{ 0x1430, APP, "free@plt" },  { 0x2000, LIB, "malloc" },     { 0x2010, LIB, "main" },
-	{ 0x2020, LIB, "main" },      { 0x3000, LINKER, NULL },	     { 0x3010, LINKER, "_dl_runtime_resolve" },
-	{ 0x4000, OLD_LINKER, NULL }, { 0x5000, NOT_LINKER, NULL },  { 0x6000, APP, "called" },
-	{ 0x6010, APP, "cold" },      { 0x6020, APP, "caller" },     { 0x6030, LIB, "start_thread" },
-	{ 0x6040, APP, "clone" },     { 0x6050, APP, "clone" },
+	{ 0x1000, APP, "main" },
+	{ 0x1010, APP, "malloc@plt" },
+	{ 0x1020, APP, "@plt" },
+	{ 0x1030, APP, "plt" },
+	{ 0x1100, APP, NULL },
+	{ 0x1110, APP, NULL },
+	{ 0x1200, APP, NULL }, /* begins a PLT: its entries have names */
+	{ 0x1210, APP, "free@plt" },
+	{ 0x1300, APP, NULL }, /* as on aarch64, where the first entry is longer */
+	{ 0x1320, APP, "free@plt" },
+	{ 0x1400, APP, NULL }, /* no PLT begins so far before its entries */
+	{ 0x1430, APP, "free@plt" },
+	{ 0x2000, LIB, "malloc" },
+	{ 0x2010, LIB, "main" },
+	{ 0x2020, LIB, "main" },
+	{ 0x3000, LINKER, NULL },
+	{ 0x3010, LINKER, "_dl_runtime_resolve" },
+	{ 0x4000, OLD_LINKER, NULL },
+	{ 0x5000, NOT_LINKER, NULL },
+	{ 0x6000, APP, "called" },
+	{ 0x6010, APP, "cold" },
+	{ 0x6020, APP, "caller" },
+	{ 0x6030, LIB, "start_thread" },
+	{ 0x6040, APP, "clone" },
+	{ 0x6050, APP, "clone" },
+	{ 0x7000, APP, "jumps" },
+	{ 0x7010, APP, "jumps_on" },
+	{ 0x7020, APP, "falls" },
+	{ 0x7030, APP, "after" },
+	{ 0x7040, APP, "far" },
+	{ 0x7070, APP, "returns" },
+	{ 0x7100, APP, "memcpy@plt" },
+	{ 0x7110, APP, "_read@plt" },
+	{ 0x7120, APP, "open@GLIBC_2.2.5@plt" },
+	{ 0x7200, LIB, "__memmove_avx_unaligned_erms" },
+	{ 0x7210, LIB, "__GI___libc_read" },
+	{ 0x7220, LIB, "open64" },
+	{ 0x7230, LIB, "GLIBC_helper" },
+	{ 0x7240, LIB, "raise" },
+	{ 0x7250, LIB, "_" },
+	{ 0x7260, LIB, "__ope" },
 };
+
+/* As many more functions of the app as somebody asks for, of the largest size that is looked through. */
+#define MANY 0x10000000u
+#define LARGE (256u << 10)
+#define SYM_MANY 1000u
 #define CALLED 0x6000u
 #define COLD 0x6010u
 #define CALLER 0x6020u
@@ -88,6 +124,10 @@ void place_find(struct dsos *d, const struct thread_view *thread, u32 cpumode, u
 	*out = (struct place){ .map = &mapped, .addr = ip, .sym = ID_NONE };
 	if (ip == NOWHERE)
 		out->map = NULL;
+	if (ip >= MANY) {
+		out->dso = APP;
+		out->sym = SYM_MANY + (u32)(ip - MANY) / LARGE;
+	}
 	if (i == ID_NONE)
 		return;
 	out->dso = code[i].dso;
@@ -106,36 +146,52 @@ u32 dsos_symbol_at(struct dsos *d, u32 dso, u64 addr)
 const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym)
 {
 	(void)d;
+	if (sym >= SYM_MANY)
+		return "one of many";
 	assert_int_equal(code[sym].dso, dso);
 	return code[sym].name;
 }
 
-/* Functions whose code is not there: then they may jump anywhere. */
 const struct symbol *dsos_symbol(const struct dsos *d, u32 dso, u32 sym)
 {
-	static const struct symbol any = { .start = 0x1000, .end = 0x1100 };
-	static const struct symbol clones[] = { { .start = OWN_CLONE, .end = OWN_CLONE + 8 },
-						{ .start = CLONE_INSIDE, .end = CLONE_INSIDE + 8 } };
+	static struct symbol symbols[2]; /* two are compared */
+	static u32 turn;
+	u64 start = sym >= SYM_MANY ? MANY + (u64)(sym - SYM_MANY) * LARGE : code[sym].addr;
+	u64 size = sym >= SYM_MANY ? LARGE : start == OWN_CLONE || start == CLONE_INSIDE ? 8 : 16;
 
 	(void)d;
 	(void)dso;
-	if (code[sym].addr == OWN_CLONE || code[sym].addr == CLONE_INSIDE)
-		return &clones[code[sym].addr == CLONE_INSIDE];
-	return &any;
+	symbols[++turn % 2] = (struct symbol){ .start = start, .end = start + size };
+	return &symbols[turn % 2];
 }
 
+#define RETURN 0xc3
+#define PUSH 0x50
+
+/* What functions from 0x7000 on do; of others the code is not there, so that they may jump anywhere. */
 u32 dsos_code_at(struct dsos *d, u32 dso, u64 addr, u8 *out, u32 max, u16 *machine)
 {
 	static const u8 calls[] = { 0x20, 0x00, 0x3f, 0xd6, 0x00, 0x01, 0x00, 0x00 },
 			asks[] = { 0x20, 0x00, 0x3f, 0xd6, 0x01, 0x00, 0x00, 0xd4 };
+	const u64 to = addr == 0x7000 ? 0x6020 : addr == 0x7010 ? 0x7000 : 0;
+	u32 by = (u32)(to - (addr + 5)); /* of jmp rel32 */
 
 	(void)d;
 	(void)dso;
-	if (addr != OWN_CLONE && addr != CLONE_INSIDE)
+	if (addr == OWN_CLONE || addr == CLONE_INSIDE) {
+		assert_int_equal(max, sizeof(asks));
+		*machine = EM_AARCH64;
+		memcpy(out, addr == OWN_CLONE ? calls : asks, max);
+		return max;
+	}
+	if (addr < 0x7000)
 		return 0;
-	assert_int_equal(max, sizeof(asks));
-	*machine = EM_AARCH64;
-	memcpy(out, addr == OWN_CLONE ? calls : asks, max);
+	memset(out, addr == 0x7020 ? PUSH : RETURN, max);
+	if (to) {
+		out[0] = 0xe9;
+		memcpy(out + 1, &by, 4);
+	}
+	*machine = EM_X86_64;
 	return max;
 }
 
@@ -348,11 +404,74 @@ static void test_called(void **state)
 	functions_free(f);
 }
 
+static const struct {
+	u64 to, in;
+	bool may;
+} jumping[] = {
+	{ 0x7000, 0x6020, true }, /* jumps to caller */
+	{ 0x7000, 0x6010, true }, /* where caller goes on nobody knows */
+	{ 0x7000, 0x7070, true },
+	{ 0x7070, 0x6020, false }, /* returns alone */
+	{ 0x7070, 0x7000, false },
+	{ 0x7010, 0x7000, true },
+	{ 0x7010, 0x6020, true }, /* by way of jumps */
+	{ 0x7020, 0x7030, true }, /* goes on in what comes behind it, and nowhere else */
+	{ 0x7020, 0x7040, false },
+	{ 0x7020, 0x7010, false },
+	{ 0x6020, 0x7070, true }, /* code that is not there */
+	{ UNTOLD, 0x7070, true }, /* no symbol */
+	{ 0x7070, UNTOLD, true },
+	{ 0x7070, 0x3010, true }, /* the linker goes anywhere */
+	{ 0x3010, 0x7070, true },
+	/* An entry of the PLT leads to what is called like it. */
+	{ 0x1010, 0x2000, true },
+	{ 0x1010, 0x2010, false },
+	{ 0x1010, 0x7240, false },
+	{ 0x7100, 0x7200, true }, /* another name of memcpy */
+	{ 0x7100, 0x7240, false },
+	{ 0x7100, 0x7210, false },
+	{ 0x7110, 0x7210, true }, /* underscores and parts do not count */
+	{ 0x7110, 0x7220, false },
+	{ 0x7110, 0x7200, false },
+	{ 0x7120, 0x7220, true },
+	{ 0x7120, 0x7230, false }, /* nor does the version */
+	{ 0x7120, 0x7250, false },
+	{ 0x7120, 0x7260, true },
+};
+
+static void test_jumps(void **state)
+{
+	struct functions *f = new_functions();
+	const struct asker who = { PID, TID, 0 };
+
+	(void)state;
+	for (u32 again = 0; again < 2; again++)
+		for (u32 i = 0; i < ARRAY_LEN(jumping); i++)
+			if (function_may_jump(f, &who, jumping[i].to, jumping[i].in) != jumping[i].may)
+				fail_msg("%#llx to %#llx", (unsigned long long)jumping[i].to,
+					 (unsigned long long)jumping[i].in);
+	functions_free(f);
+}
+
+/* 8 MiB of code are looked through, with 64 bytes more for each function; what comes then may jump anywhere. */
+static void test_much_code(void **state)
+{
+	struct functions *f = new_functions();
+	const struct asker who = { PID, TID, 0 };
+
+	(void)state;
+	for (u32 i = 0; i < 40; i++)
+		assert_int_equal(function_may_jump(f, &who, MANY + i * LARGE, 0x7070), i >= 31);
+	assert_false(function_may_jump(f, &who, MANY, 0x7040)); /* which is known already */
+	functions_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),  cmocka_unit_test(test_unnamed), cmocka_unit_test(test_plt_begins),
-		cmocka_unit_test(test_linker), cmocka_unit_test(test_kept),    cmocka_unit_test(test_called),
+		cmocka_unit_test(test_names),  cmocka_unit_test(test_unnamed),	 cmocka_unit_test(test_plt_begins),
+		cmocka_unit_test(test_linker), cmocka_unit_test(test_kept),	 cmocka_unit_test(test_called),
+		cmocka_unit_test(test_jumps),  cmocka_unit_test(test_much_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,18 +105,18 @@ static void test_held(void **state)
 
 #define TREE_ROWS 2u
 
-/* Nodes 1 and 2 have rows 0 and 1, node 3 has none. */
+/* Nodes 1 and 4 have row 0, node 2 has row 1, and node 3 has none. */
 static struct weight_row *rows_of(struct measured *m)
 {
-	static const u32 row_of[] = { ID_NONE, 0, 1, ID_NONE };
-	static struct tree_node nodes[4];
+	static const u32 row_of[] = { ID_NONE, 0, 1, ID_NONE, 0 };
+	static struct tree_node nodes[5];
 	static struct weight_row rows[TREE_ROWS];
 	struct profile p = { 0 };
 	struct profile_event e = { .row_of = (u32 *)row_of };
 	struct profile_weights *w = profile_weights_new(NULL, 0, m->sums[MEASURE_WEIGHTS]);
 
 	e.tree.nodes.v = nodes;
-	e.tree.nodes.n = 4;
+	e.tree.nodes.n = 5;
 	e.rows.n = TREE_ROWS;
 	e.measured[MEASURE_WEIGHTS] = w;
 	profile_weights_rows(&p, &e);
@@ -149,6 +149,27 @@ static void test_rows(void **state)
 	assert_int_equal(r[1].largest, 9);
 	assert_int_equal(r[1].half, 5);
 	assert_int_equal(r[1].most, 9);
+}
+
+/* Two nodes of one row: wherever in them the middle lies, it is that of both. */
+static void test_shared_row(void **state)
+{
+	(void)state;
+	for (u32 first = 1; first < 10; first++) {
+		struct measured m = { 0 };
+		struct weight_row *r;
+
+		for (u32 i = 0; i < 10; i++)
+			add(&m, i < first ? 1 : 4, 50);
+		add(&m, 4, 1);
+		add(&m, 1, 99);
+		r = rows_of(&m);
+		assert_int_equal(r[0].n, 12);
+		assert_int_equal(r[0].sum, 600);
+		assert_int_equal(r[0].half, 50);
+		assert_int_equal(r[0].most, 99);
+		assert_int_equal(r[1].n, 0);
+	}
 }
 
 /* Large weights share a size with those that are within a 64th; their mean stands for them. */
@@ -237,9 +258,9 @@ static void test_windows_merge(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),   cmocka_unit_test(test_merge),	     cmocka_unit_test(test_full),
-		cmocka_unit_test(test_held),   cmocka_unit_test(test_rows),	     cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_blocks), cmocka_unit_test(test_windows_merge),
+		cmocka_unit_test(test_shared_row), cmocka_unit_test(test_sums),	  cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_full),	   cmocka_unit_test(test_held),	  cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_sizes),	   cmocka_unit_test(test_blocks), cmocka_unit_test(test_windows_merge),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

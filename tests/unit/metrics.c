@@ -103,6 +103,7 @@ static void quantiles_of_student(void **state)
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(table_26_10); i++)
 		near(student_95(table_26_10[i][0]), table_26_10[i][1], 0.0006);
+	near(student_95(0.5), 12.706, 0.0006); /* not wider than that */
 }
 
 /* A mean is a ratio whose denominator does not vary: its variance is that of the mean, s^2 / n. */
@@ -294,6 +295,30 @@ static const char *cell(struct fixture *f, const char *name, u32 row, bool bare,
 	put_cell(f, metric(f, name), row, bare, out);
 	bytes_char(out, 0);
 	return (const char *)out->p;
+}
+
+/* What another group's events may give is left out where that is asked for, else it is an error; what stands behind a
+ * group's members is none of them. */
+static void other_groups_metrics(void **state)
+{
+	static const char *const own[] = { "x=cycles/instructions", "y=branch-misses/instructions" };
+	struct fixture *f = make(3);
+	struct metrics_opts o = { .own = { own, ARRAY_LEN(own) } };
+
+	(void)state;
+	f->w.group.nr = 2; /* without cycles, whose role the place behind them still has */
+	for (u32 i = 0; i < 2; i++) {
+		f->w.group.events[i] = i + 1;
+		f->w.group.roles[i] = f->w.group.roles[i + 1];
+	}
+	f->w.group.roles[2] = (u8)event_role_find("cycles", 6);
+	assert_int_not_equal(metric_table_make(&f->t, &f->l, &f->w, &o, NULL), 0);
+	o.lenient = true;
+	assert_int_equal(metric_table_make(&f->t, &f->l, &f->w, &o, NULL), 0);
+	metric(f, "y");
+	for (u32 i = 0; i < f->t.nr_metrics; i++)
+		assert_string_not_equal(f->t.metrics[i].name, "x");
+	drop(f);
 }
 
 /* However little is known of a row, its cells are not wide. */
@@ -528,7 +553,7 @@ int main(void)
 		cmocka_unit_test(calls_tell_what_one_takes),   cmocka_unit_test(cells_are_short),
 		cmocka_unit_test(columns_and_order),	       cmocka_unit_test(intervals_hold_the_truth),
 		cmocka_unit_test(all_alike_is_not_certain),    cmocka_unit_test(lost_windows_have_their_share),
-		cmocka_unit_test(nothing_seen_in_formulas),
+		cmocka_unit_test(other_groups_metrics),	       cmocka_unit_test(nothing_seen_in_formulas),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -287,6 +287,43 @@ static void test_shapes(void **state)
 	bytes_free(&b);
 }
 
+/* 64 bytes, of which two kinds are the same but for the last eight. */
+static void put_long(struct bytes *b, u32 i)
+{
+	size_t start = b->len;
+
+	spe_packet_encode(SPE_ADDRESS, SPE_PC, 0x400000 + 4 * i, b);
+	spe_packet_encode(SPE_ADDRESS, SPE_TARGET, 0x500000, b);
+	spe_packet_encode(SPE_ADDRESS, SPE_VIRTUAL, 0x600000, b);
+	spe_packet_encode(SPE_ADDRESS, SPE_PHYSICAL, 0x700000, b);
+	spe_packet_encode(SPE_ADDRESS, SPE_PREVIOUS_TARGET, 0x800000, b);
+	spe_packet_encode(SPE_CONTEXT, 0, 7, b);
+	spe_packet_encode(SPE_COUNTER, SPE_TOTAL, 40 + i % 9, b);
+	spe_packet_encode(SPE_COUNTER, SPE_ISSUE, 3, b);
+	if (i % 2)
+		spe_packet_encode(SPE_COUNTER, SPE_TRANSLATION, 5, b);
+	spe_packet_encode(SPE_OPERATION, SPE_LOAD_STORE, i % 3 != 0, b);
+	if (i % 2 == 0)
+		spe_packet_encode(SPE_COUNTER, SPE_TRANSLATION, 6, b);
+	spe_packet_encode(SPE_EVENTS, 0, 2, b);
+	spe_packet_encode(SPE_END, 0, 0, b);
+	assert_int_equal(b->len - start, 64);
+}
+
+/* The largest that is a shape is compared to its end. */
+static void test_long_shapes(void **state)
+{
+	struct spe_shapes shapes = { 0 };
+	struct bytes b = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < 40; i++)
+		put_long(&b, i);
+	assert_int_equal(same_by_shapes(&b, &shapes), 40);
+	assert_int_equal(shapes.n, 2);
+	bytes_free(&b);
+}
+
 /* Records that are not wanted are passed over, and counted; the time of the last one is told. */
 static void test_wanted(void **state)
 {
@@ -322,8 +359,10 @@ static void test_wanted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_published), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_alignment),
-		cmocka_unit_test(test_records),	  cmocka_unit_test(test_shapes),     cmocka_unit_test(test_wanted),
+		cmocka_unit_test(test_published), cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_alignment), cmocka_unit_test(test_records),
+		cmocka_unit_test(test_shapes),	  cmocka_unit_test(test_long_shapes),
+		cmocka_unit_test(test_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -340,7 +341,9 @@ static const char *one_symbol(void *ctx, u64 addr, u64 *start, const char **modu
 	FIELD("__u8 ip4[4]", 40, 4)                                                                                   \
 	FIELD("__u8 ip6[16]", 44, 16)                                                                                 \
 	FIELD("void * where", 64, 8)                                                                                  \
-	FIELD("const char * said", 72, 8)
+	FIELD("const char * said", 72, 8)                                                                             \
+	FIELD("__u8 in4[16]", 96, 16)                                                                                 \
+	FIELD("__u8 in6[28]", 112, 28)
 
 /* The record that the formats below are printed for. */
 static void put_record(struct bytes *b)
@@ -362,6 +365,12 @@ static void put_record(struct bytes *b)
 	bytes_u64(b, 4);
 	bytes_put(b, "dish\0\0\0\0", 8);
 	bytes_u64(b, 0x10000e1);
+	bytes_u16(b, AF_INET);
+	bytes_put(b, "\0\x50\xc0\0\2\1\0\0\0\0\0\0\0\0", 14);
+	bytes_u16(b, AF_INET6);
+	bytes_put(b, "\x1f\x90\1\2\3\4", 6); /* behind the port, the flow */
+	bytes_put(b, ip6, sizeof(ip6));
+	bytes_u32(b, 7);
 }
 
 /* As libtraceevent prints them, but for what it cannot parse ('c', and choices between numbers). */
@@ -394,6 +403,7 @@ static const struct {
 	{ "\"%s %s\", __get_bitmask(mask), __get_cpumask(mask)", "00000000,010000e1 0,5-7,24" },
 	{ "\"%pI4 %pI6 %pI6c\", REC->ip4, REC->ip6, REC->ip6",
 	  "192.0.2.1 2001:0db8:0000:0000:0000:0000:0000:0001 2001:db8::1" },
+	{ "\"%pISpc %pISpc\", REC->in4, REC->in6", "192.0.2.1:80 [2001:db8::1]:8080" },
 	{ "\"%p %ps %pS %pF\", REC->where, REC->where, (void *)REC->where, REC->b",
 	  "0x1010 schedule schedule+0x10 0x1234567890" },
 	{ "\"%s\", REC->said", "text" },
@@ -429,14 +439,19 @@ static void carries_formats_out(void **state)
 			assert_string_equal((char *)out.p, carried[i].want);
 		else
 			assert_memory_equal(out.p, "a=0xfffffffd b=", 15);
-		/* Cut anywhere, of just that length. */
+		/* Cut anywhere, of just that length; what lies behind it is not read. */
 		for (u32 n = 0; n < raw.len; n++) {
 			u8 *exact = malloc(n ? n : 1);
+			struct bytes same = { 0 };
 
 			memcpy(exact, raw.p, n);
 			out.len = 0;
 			tracepoints_print(t, 400, exact, n, &out);
 			free(exact);
+			tracepoints_print(t, 400, raw.p, n, &same);
+			assert_int_equal(out.len, same.len);
+			assert_memory_equal(out.p ? out.p : (u8 *)"", same.p ? same.p : (u8 *)"", out.len);
+			bytes_free(&same);
 		}
 		tracepoints_free(t);
 		bytes_free(&out);

@@ -28,11 +28,13 @@ static u32 frame_at(struct fixture *x, u32 dso, u64 addr)
 		&(struct frame){ .dso = dso, .sym = dsos_symbol_at(x->dsos, dso, addr), .addr = addr, .level = '.' });
 }
 
+static const char *code_path = "code";
+
 static struct fixture *make_of(enum attribution mode, enum window_unit unit, const struct code_range *range)
 {
 	struct fixture *x = mem_zalloc(sizeof(*x));
 	struct window_group g = { .nr = 2, .roles = { ROLE_CYCLES, ROLE_INSTRUCTIONS } };
-	struct dso_key key = { .kind = DSO_BPF, .path = { "code", 4 } };
+	struct dso_key key = { .kind = DSO_BPF, .path = { code_path, (u32)strlen(code_path) } };
 	u32 dso;
 
 	x->dsos = dsos_new(&(struct symbol_opts){ .offline = true }, NULL);
@@ -172,6 +174,36 @@ static void ranges_of_addresses(void **state)
 	drop(x);
 }
 
+/* Files are named by their last part, or by more of their path: whole parts of it. */
+static void ranges_of_files(void **state)
+{
+	static const struct {
+		const char *object;
+		bool is;
+	} rows[] = { { "code", true },
+		     { "lib/code", true },
+		     { "/lib/code", true },
+		     { "/usr/lib/code", true },
+		     { "ib/code", false },
+		     { "ode", false },
+		     { "b/usr/lib/code", false },
+		     { "/code/", false },
+		     { "other", false },
+		     { "/other/lib/code", false } };
+
+	(void)state;
+	code_path = "/usr/lib/code";
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fixture *x = make(ATTRIBUTION_KEEP,
+					 &(struct code_range){ .start = 115, .end = 300, .object = rows[i].object });
+
+		play(x);
+		assert_true(count_of(x, x->f_elsewhere, WINDOWS_KEPT) == rows[i].is);
+		drop(x);
+	}
+	code_path = "code";
+}
+
 static void holes_are_no_beginnings(void **state)
 {
 	struct fixture *x = make(ATTRIBUTION_DISCARD, &(struct code_range){ 0 });
@@ -274,6 +306,7 @@ int main(void)
 		cmocka_unit_test(modes),
 		cmocka_unit_test(places_are_no_functions),
 		cmocka_unit_test(ranges_of_addresses),
+		cmocka_unit_test(ranges_of_files),
 		cmocka_unit_test(holes_are_no_beginnings),
 		cmocka_unit_test(ways_are_by_place),
 		cmocka_unit_test(bursts_are_clusters),

@@ -351,6 +351,24 @@ static void test_native_jitter(void **state)
 	}
 }
 
+/* A frequency that has become a period is none any more. */
+static void test_made_a_period(void **state)
+{
+	struct event_specs specs = specs_of("{instructions/freq=2000,alt-period=5/,cycles}:S");
+
+	(void)state;
+	assert_int_equal(window_take_specs(&specs, &(struct window_opts){ 0 }, false, NULL), 0);
+	assert_int_equal(window_make_specs(&specs, WINDOW_TWIN, at_4000, speed, NULL), 0);
+	for (u32 i = 0; i < specs.v.n; i++)
+		if (specs.v.v[i].windowed || specs.v.v[i].twin) {
+			assert_true(specs.v.v[i].has_period && !specs.v.v[i].has_freq);
+			assert_false(specs.v.v[i].attr.flags & ATTR_FREQ);
+			assert_int_not_equal(specs.v.v[i].attr.sample_period, 2000);
+		}
+	assert_true(specs.v.v[0].windowed);
+	event_specs_free(&specs);
+}
+
 static void test_too_long(void **state)
 {
 	static const struct {
@@ -513,13 +531,13 @@ static void test_counts_handler(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options),	      cmocka_unit_test(test_names),
-		cmocka_unit_test(test_takes),	      cmocka_unit_test(test_twins),
-		cmocka_unit_test(test_others),	      cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_split),	      cmocka_unit_test(test_default_group),
-		cmocka_unit_test(test_default_rate),  cmocka_unit_test(test_counts_handler),
-		cmocka_unit_test(test_native_jitter), cmocka_unit_test(test_speeds),
-		cmocka_unit_test(test_tracepoints),
+		cmocka_unit_test(test_options),	       cmocka_unit_test(test_names),
+		cmocka_unit_test(test_takes),	       cmocka_unit_test(test_twins),
+		cmocka_unit_test(test_others),	       cmocka_unit_test(test_made_a_period),
+		cmocka_unit_test(test_too_long),       cmocka_unit_test(test_split),
+		cmocka_unit_test(test_default_group),  cmocka_unit_test(test_default_rate),
+		cmocka_unit_test(test_counts_handler), cmocka_unit_test(test_native_jitter),
+		cmocka_unit_test(test_speeds),	       cmocka_unit_test(test_tracepoints),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

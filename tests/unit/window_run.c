@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -15,6 +16,30 @@
 #define LENGTH 50000
 #define PLACES 2 /* tasks 100 and 101 */
 #define GROUPS 2 /* of two twins each: ids 10 + place, 20 + place; 30 + place, 40 + place */
+
+/* --- the kernel's switches, instead of the kernel */
+
+#define MOST_SWITCHED 32
+static struct {
+	u32 n;
+	int fd[MOST_SWITCHED];
+} enabled;
+
+int ioctl(int fd, unsigned long what, ...)
+{
+	if (what == PERF_EVENT_IOC_ENABLE && enabled.n < MOST_SWITCHED)
+		enabled.fd[enabled.n++] = fd;
+	return 0;
+}
+
+static u32 times_enabled(int fd)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < enabled.n; i++)
+		n += enabled.fd[i] == fd;
+	return n;
+}
 
 struct fixture {
 	struct event_spec spec[2 * GROUPS];
@@ -193,6 +218,43 @@ static void test_ended(void **state)
 	assert_int_equal(f->run.born.v[0].tid, 101);
 }
 
+/* The command's own first place is switched on by exec; all others at once, but for twins, which wait for their turn.
+ */
+static void test_start(void **state)
+{
+	struct fixture *f = *state;
+	struct event_spec plain = { 0 };
+	struct open_event event = { .spec = &plain, .leader = 2 * GROUPS, .cgroup = -1 };
+	struct open_event mmaps = { .leader = 2 * GROUPS + 1, .cgroup = -1 };
+
+	for (u32 e = 0; e < 2 * GROUPS; e++)
+		for (u32 i = 0; i < PLACES; i++)
+			f->set.events.v[e].on.v[i].fd = (int)(1000 + 10 * e + i);
+	for (u32 i = 0; i < PLACES; i++) {
+		vec_push(&event.on, (struct opened){ .fd = (int)(2000 + i) });
+		vec_push(&mmaps.on, (struct opened){ .fd = (int)(3000 + i) });
+	}
+	vec_push(&f->set.events, event);
+	vec_push(&f->set.events, mmaps);
+	for (u32 own = 0; own < 2; own++) {
+		enabled.n = 0;
+		window_run_start(&f->run, own, own ? 100 : 0);
+		for (u32 i = 0; i < PLACES; i++) {
+			bool at_once = !own || i;
+
+			for (u32 e = 0; e < 2 * GROUPS; e += 2) {
+				assert_int_equal(times_enabled((int)(1000 + 10 * e + i)), at_once);
+				assert_int_equal(times_enabled((int)(1000 + 10 * (e + 1) + i)), 0);
+			}
+			assert_int_equal(times_enabled((int)(2000 + i)), at_once);
+			assert_int_equal(times_enabled((int)(3000 + i)), !own);
+		}
+	}
+	f->set.events.n -= 2;
+	vec_free(&event.on);
+	vec_free(&mmaps.on);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +262,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_throttle, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_born, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_start, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "events/watch.h"
 #include "sys/probe.h"
 #include "windows/fit.h"
@@ -30,6 +31,14 @@ static struct {
 	const u64 *times; /* of what is watched */
 	u32 nr_times;
 	int watched;
+	u32 watches, steady; /* how often it was watched; so often it did not alternate, as others had the CPU */
+	bool leaders;	     /* leaders are tried, instead of the kernel as a whole: */
+	int errno_cpu;	     /* on a CPU, or 0 */
+	u64 needs;	     /* flags without which there is no permission */
+	struct attr leader_asked;
+	struct schedule schedule_asked;
+	s32 cpu_asked;
+	u32 opened;
 } machine;
 
 static int counter(bool runs)
@@ -79,11 +88,26 @@ int event_probe_open(struct attr *attr, int pid, int cpu)
 	return event_probe_open_group(attr, pid, cpu, -1);
 }
 
+static int open_leader(const struct attr *a, const struct schedule *s, s32 pid, s32 cpu)
+{
+	int err = cpu >= 0 ? machine.errno_cpu : machine.errno_first;
+
+	assert_int_equal(pid, cpu >= 0 ? -1 : 0);
+	machine.opened++;
+	machine.leader_asked = *a;
+	machine.schedule_asked = *s;
+	machine.cpu_asked = cpu;
+	err = (a->flags & machine.needs) != machine.needs ? EACCES : err;
+	return err ? refuse(err) : counter(true);
+}
+
 int event_open_scheduled(const struct attr *a, const struct schedule *s, s32 pid, s32 cpu, int group)
 {
+	assert_int_equal(group, -1);
+	if (machine.leaders)
+		return open_leader(a, s, pid, cpu);
 	assert_int_equal(pid, 0);
 	assert_int_equal(cpu, -1);
-	assert_int_equal(group, -1);
 	assert_int_equal(a->sample_period, s->period_long + s->period_short);
 	assert_true(s->batch_count == 1 && !s->jitter_long && !s->jitter_short);
 	if (machine.errno_first)
@@ -104,7 +128,9 @@ int event_watch(int fd, const struct attr *a, u64 ns, void (*take)(void *ctx, co
 	assert_true(fd >= 0);
 	assert_true(a->sample_type & PERF_SAMPLE_TIME && ns >= 10 * a->sample_period);
 	for (u32 i = 0; i < machine.nr_times; i++)
-		take(ctx, &(struct sample){ .time = machine.times[i] });
+		take(ctx,
+		     &(struct sample){ .time = machine.watches < machine.steady ? i * 1000000ull : machine.times[i] });
+	machine.watches++;
 	return machine.watched;
 }
 
@@ -136,6 +162,8 @@ static void set_machine(u32 holds, u32 runs)
 
 static void test_fit(void **state)
 {
+	u64 begin;
+
 	(void)state;
 	set_machine(6, 6);
 	assert_int_equal(fit(4, false), 4);
@@ -149,6 +177,9 @@ static void test_fit(void **state)
 	assert_int_equal(fit(6, false), 4);
 	set_machine(6, 3); /* or takes it, and counts nothing */
 	assert_int_equal(fit(6, false), 3);
+	begin = clock_ns(); /* it has a moment to count */
+	assert_int_equal(fit(3, false), 3);
+	assert_true(clock_ns() - begin >= 200000);
 	set_machine(1, 1); /* what is alone need not be tried */
 	assert_int_equal(fit(3, false), 1);
 	set_machine(0, 0);
@@ -236,6 +267,106 @@ static void test_alternates(void **state)
 	assert_true(turns(900000, 100000, 0, 100));
 }
 
+/* Who shares the CPU with others may have to try again, but not for ever. */
+static void test_tries(void **state)
+{
+	static const u64 times[] = { 0, 100000, 1000000, 1100000, 2000000, 2100000, 3000000, 3100000 };
+
+	(void)state;
+	set_machine(0, 0);
+	for (machine.steady = 0; machine.steady < 3; machine.steady++) {
+		machine.watches = 0;
+		assert_true(works(times, ARRAY_LEN(times)));
+		assert_int_equal(machine.watches, machine.steady + 1);
+	}
+	machine.steady = 1000;
+	machine.watches = 0;
+	assert_false(works(times, ARRAY_LEN(times)));
+	assert_in_range(machine.watches, 3, 20);
+}
+
+/* --- leaders whose periods are to alternate */
+
+static const char *refused(const char *cpus)
+{
+	const struct attr leader = { .type = 4,
+				     .config = 0x3c,
+				     .read_format = 8,
+				     .flags = ATTR_PINNED | ATTR_EXCLUSIVE | ATTR_INHERIT | ATTR_FREQ };
+	const struct schedule s = { .period_short = 1000, .batch_count = 3, .jitter_long = 50000 };
+
+	machine.opened = 0;
+	return windows_native_refused(&leader, &s, cpus);
+}
+
+static void set_leaders(int here, int on_cpu)
+{
+	set_machine(0, 0);
+	machine.leaders = true;
+	machine.errno_first = here;
+	machine.errno_cpu = on_cpu;
+}
+
+/* Each error says what is the matter; those of a PMU of the whole machine are its own. */
+static void test_leaders(void **state)
+{
+	static const struct {
+		int here, on_cpu;
+		const char *cpus, *why;
+		u32 opened;
+	} rows[] = {
+		{ 0, 0, NULL, NULL, 1 },
+		{ 0, EINVAL, "2-3", NULL, 1 },
+		{ EOPNOTSUPP, 0, NULL, "the driver of its PMU does not alternate periods", 1 },
+		{ EOPNOTSUPP, 0, "2-3", "the driver of its PMU does not alternate periods", 1 },
+		{ ERANGE, 0, NULL, "its PMU cannot count a period as short as that", 1 },
+		{ EINVAL, 0, NULL, "its PMU refuses such periods", 1 },
+		{ EINVAL, 0, "2-3", NULL, 2 },
+		{ ENOENT, 0, "2-3", NULL, 2 },
+		{ EINVAL, EOPNOTSUPP, "2-3", "the driver of its PMU does not alternate periods", 2 },
+		{ ENOENT, EINVAL, "2-3", "its PMU refuses such periods", 2 },
+		{ ENOENT, 0, NULL, NULL, 1 }, /* opening it says so better */
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *why;
+
+		set_leaders(rows[i].here, rows[i].on_cpu);
+		why = refused(rows[i].cpus);
+		assert_int_equal(machine.opened, rows[i].opened);
+		assert_int_equal(machine.cpu_asked, rows[i].opened == 2 ? 2 : -1);
+		if (rows[i].why)
+			assert_string_equal(why, rows[i].why);
+		else
+			assert_null(why);
+	}
+}
+
+/* It is opened by itself, and is never switched on; jitter is no wider than what it stands for. */
+static void test_leaders_asked(void **state)
+{
+	(void)state;
+	set_leaders(0, 0);
+	assert_null(refused(NULL));
+	assert_true(machine.leader_asked.flags & ATTR_DISABLED);
+	assert_false(machine.leader_asked.flags & (ATTR_PINNED | ATTR_EXCLUSIVE | ATTR_INHERIT | ATTR_FREQ));
+	assert_int_equal(machine.leader_asked.read_format, 0);
+	assert_int_equal(machine.leader_asked.config, 0x3c);
+	assert_int_equal(machine.leader_asked.sample_period % 1000000, 3 * 1000); /* beside the long one */
+	assert_int_equal(machine.schedule_asked.jitter_long, 1000);
+	assert_int_equal(machine.schedule_asked.period_short, 1000);
+	/* Who may not look at the kernel tries it without. */
+	machine.needs = ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV;
+	assert_null(refused(NULL));
+	assert_int_equal(machine.opened, 2);
+	machine.errno_first = EOPNOTSUPP;
+	assert_string_equal(refused(NULL), "the driver of its PMU does not alternate periods");
+	machine.needs = 1ull << 60; /* nor without */
+	assert_null(refused(NULL));
+	assert_int_equal(machine.opened, 2);
+}
+
 static void test_native_refused(void **state)
 {
 	static const struct {
@@ -265,11 +396,10 @@ static void test_native_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fit),
-		cmocka_unit_test(test_cannot_be_tried),
-		cmocka_unit_test(test_members),
-		cmocka_unit_test(test_alternates),
-		cmocka_unit_test(test_native_refused),
+		cmocka_unit_test(test_fit),	      cmocka_unit_test(test_cannot_be_tried),
+		cmocka_unit_test(test_members),	      cmocka_unit_test(test_alternates),
+		cmocka_unit_test(test_tries),	      cmocka_unit_test(test_leaders),
+		cmocka_unit_test(test_leaders_asked), cmocka_unit_test(test_native_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
