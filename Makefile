@@ -33,10 +33,10 @@ check:
 bench: all
 	@scripts/bootstrap bench
 	@ninja -C $(BUILD) bench/classes bench/lanes
-	@bench/run --reticle $(BUILD)/reticle --demo $(BUILD)/bench/demo
-	@bench/vpmu --reticle $(BUILD)/reticle
-	@bench/small --reticle $(BUILD)/reticle
-	@bench/pairs --reticle $(BUILD)/reticle
+	@missed=; \
+	bench/run --reticle $(BUILD)/reticle --demo $(BUILD)/bench/demo || missed="$$missed run"; \
+	for one in vpmu small pairs; do bench/$$one --reticle $(BUILD)/reticle || missed="$$missed $$one"; done; \
+	[ -z "$$missed" ] || { echo "bench: not all is as it should be:$$missed"; exit 1; }
 
 bench-truth: all
 	@scripts/bootstrap bench demo

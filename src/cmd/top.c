@@ -44,8 +44,7 @@ struct top {
 	struct live *live;
 	struct live_view view;
 	struct top_state state;
-	struct report_opts shown;  /* of the table on the screen, whatever keys have asked for since */
-	u32 *order;		   /* of its rows, where metrics say it; NULL: rows as they are */
+	struct top_rows rows;	   /* of the table on the screen, whatever keys have asked for since */
 	struct apart *parser;	   /* who reads line information; NULL: it is not asked for */
 	struct top_screen *screen; /* NULL: tables one after the other */
 	/* The recorder's thread: */
@@ -222,44 +221,44 @@ static void keep_order(struct top *t, const u32 *order)
 {
 	size_t n = t->view.profile->events.v[t->state.event].rows.n;
 
-	free(t->order);
-	t->order = order ? mem_alloc((n + 1) * sizeof(*order)) : NULL;
+	free(t->rows.order);
+	t->rows.order = order ? mem_alloc((n + 1) * sizeof(*order)) : NULL;
 	if (order)
-		memcpy(t->order, order, n * sizeof(*order));
+		memcpy(t->rows.order, order, n * sizeof(*order));
 }
 
 /* The frame's text, of the view that there is. */
 static int make_frame(struct top *t, u32 columns, struct top_frame *f)
 {
-	struct report_opts o = t->report;
 	struct profile *p = t->view.profile;
+	struct report_opts *o = &t->rows.shown;
 	int err = 0;
 
+	*o = t->report;
 	f->head.len = f->table.len = 0;
 	choose_event(t);
 	put_head(t, &f->head);
 	if (!p || !p->events.n)
 		return 0;
-	report_choose_columns(&t->c.report, p, &o);
-	o.metrics = report_metrics_make(p, &o, &t->notify, &err);
+	report_choose_columns(&t->c.report, p, o);
+	o->metrics = report_metrics_make(p, o, &t->notify, &err);
 	if (err)
 		return err;
-	o.color = !t->screen && t->ctx->color;
-	o.room = columns;
-	o.most_rows = rows_wanted(t);
-	o.only_table = true;
-	o.only_event = t->state.event + 1;
-	o.long_names |= t->state.long_names;
-	o.relative ^= t->state.other_base;
-	o.percent_limit = MAX(o.percent_limit, t->state.percent_limit);
-	if (!t->state.graphs)
-		o.graph = GRAPH_NONE;
-	report_text(p, &o, &f->table);
-	t->shown = o;
-	t->shown.metrics = NULL;
-	keep_order(t, o.metrics ? o.metrics[t->state.event].order : NULL);
+	o->color = !t->screen && t->ctx->color;
+	o->room = columns;
+	o->most_rows = rows_wanted(t);
+	o->only_table = true;
+	o->only_event = t->state.event + 1;
+	o->long_names |= t->state.long_names;
+	o->relative ^= t->state.other_base;
+	o->percent_limit = MAX(o->percent_limit, t->state.percent_limit);
+	top_open_copy(&t->rows.open, &t->state.open);
+	top_rows_choose_graphs(&t->rows);
+	report_text(p, o, &f->table);
+	keep_order(t, o->metrics ? o->metrics[t->state.event].order : NULL);
 	f->heading = heading_of(&f->table);
-	report_metrics_free((struct report_metrics *)o.metrics, p);
+	report_metrics_free((struct report_metrics *)o->metrics, p);
+	o->metrics = NULL;
 	return 0;
 }
 
@@ -357,27 +356,49 @@ static bool wait_until(struct top *t, u64 until)
 /* What the row under the cursor has in a column; "" where the lines are no rows. */
 static void name_under_cursor(const struct top *t, u32 column, char *name, size_t size)
 {
-	struct profile *p = t->view.profile;
-	struct row_view v = { .profile = p, .long_names = t->shown.long_names };
+	const struct profile *p = t->view.profile;
 	struct bytes text = { 0 };
-	u32 n = 0, event = t->shown.only_event - 1; /* keys may have gone on to another one: the order is of this */
+	struct row_view v;
+	u32 first;
 
-	if (!p || event >= p->events.n || t->shown.graph != GRAPH_NONE || !(p->sort_keys >> column_key(column) & 1))
+	if (!p || !(p->sort_keys >> column_key(column) & 1) || !top_row_at(&t->rows, p, t->state.cursor, &v, &first))
 		return;
-	v.event = &p->events.v[event];
-	for (size_t i = 0; i < v.event->rows.n; i++) {
-		v.row = &v.event->rows.v[t->order ? t->order[i] : i];
-		if (!report_wants(&v, &t->shown) || n++ < t->state.cursor)
-			continue;
-		column_label(column, &v, &text);
-		snprintf(name, size, "%.*s", (int)MIN(text.len, size - 1), (const char *)text.p);
-		break;
-	}
+	column_label(column, &v, &text);
+	snprintf(name, size, "%.*s", (int)MIN(text.len, size - 1), (const char *)text.p);
 	bytes_free(&text);
+}
+
+/* NULL: rows of the table on the screen have call graphs. */
+static const char *why_no_graphs(const struct top *t)
+{
+	const struct profile *p = t->view.profile;
+
+	return t->report.graph == GRAPH_NONE || (p && !p->has_chains) ? "no call chains are recorded (-g)" :
+	       t->rows.order					      ? "below rows with metrics are no call graphs" :
+	       t->rows.shown.hierarchy ? "in a tree, E shows the call graphs of all rows" :
+					 NULL;
+}
+
+/* The cursor goes to the row itself, as the line that it was in may not be there any more. */
+static enum top_wish expand_row(struct top *t)
+{
+	const char *why_not = why_no_graphs(t);
+	struct row_view v;
+	u32 first;
+
+	if (why_not)
+		snprintf(t->state.said, sizeof(t->state.said), "%s", why_not);
+	if (why_not || !top_row_at(&t->rows, t->view.profile, t->state.cursor, &v, &first))
+		return TOP_REDRAW;
+	top_open_flip(&t->state.open, &t->rows, &v);
+	t->state.cursor = first;
+	return TOP_REFRESH;
 }
 
 static enum top_wish choose_row(struct top *t, enum top_wish wish)
 {
+	if (wish == TOP_EXPAND)
+		return expand_row(t);
 	if (wish == TOP_ONLY_DSO)
 		name_under_cursor(t, COLUMN_DSO, t->state.only_dso, sizeof(t->state.only_dso));
 	else if (wish == TOP_ONLY_COMM)
@@ -607,7 +628,8 @@ int top_run(const struct command_ctx *ctx, const void *config, int argc, char **
 		err = run(&t);
 	live_free(t.live);
 	apart_free(t.parser);
-	free(t.order);
+	top_rows_free(&t.rows);
+	top_open_free(&t.state.open);
 	if (t.notes.len)
 		fwrite(t.notes.p, 1, t.notes.len, stderr);
 	record_print_unwound("top", t.unwinding, t.c.record.o.attr.stack_dump);

@@ -7,6 +7,7 @@
 
 #include "cmd/record_options.h"
 #include "cmd/report_options.h"
+#include "cmd/top_rows.h"
 #include "pass/live.h"
 #include "view/report.h"
 
@@ -40,11 +41,12 @@ static inline bool top_write(const struct bytes *b, size_t n, FILE *file)
 	return !n || fwrite(b->p, 1, n, file) == n;
 }
 
-enum top_wish { TOP_NONE, TOP_REDRAW, TOP_ONLY_DSO, TOP_ONLY_COMM, TOP_REFRESH, TOP_QUIT };
+enum top_wish { TOP_NONE, TOP_REDRAW, TOP_ONLY_DSO, TOP_ONLY_COMM, TOP_EXPAND, TOP_REFRESH, TOP_QUIT };
 
 /* What keys change. */
 struct top_state {
-	bool zero, graphs, long_names, frozen;
+	bool zero, long_names, frozen;
+	struct top_open open;
 	bool other_base;		   /* shares are of what --percentage does not say */
 	u32 event;			   /* which one is shown: index in the profile */
 	char filter[64];		   /* only functions with this in their names; "": all */

@@ -29,6 +29,7 @@ static const char *const help[] = {
 	"q, Ctrl-C     quit",
 	"Up, Down, PageUp, PageDown, Space, Home, End    move through the rows",
 	"E, C          show and hide the call graphs of all rows (with -g)",
+	"e, +, Enter   show and hide that of the row under the cursor",
 	"d             only rows of the shared object under the cursor",
 	"k             only rows of the kernel, without modules",
 	"t             only threads of the name under the cursor",
@@ -360,8 +361,14 @@ static enum top_wish change_view(const struct top_frame *f, struct top_state *t,
 	switch (key) {
 	case 'E':
 	case 'C':
-		t->graphs = key == 'E';
+		top_open_all(&t->open, key == 'E');
 		return TOP_REFRESH;
+	case 'e':
+	case '+':
+	case '\n':
+	case '\r':
+	case KEY_ENTER:
+		return TOP_EXPAND;
 	case 'z':
 		return flip(&t->zero);
 	case 'f':

@@ -42,6 +42,9 @@ struct report_opts {
 	u32 graph_limit;  /* branches per level; 0: all */
 	u32 graph_depth;  /* frames per stack; 0: all */
 	bool caller;	  /* outermost frame first */
+	/* Is this row's graph drawn in text? NULL: those of all rows are. Called by several threads. */
+	bool (*draws)(void *ctx, const struct row_view *v);
+	void *draws_ctx;
 	bool repeat_name; /* the graph starts with the symbol even if the row does */
 
 	/* By column: the value, if the filters leave only one, which is then shown above the table; or NULL. */

@@ -284,7 +284,8 @@ static void draw_stacks(struct drawing *d, const struct graph_node *root)
 
 void report_graph(const struct row_view *v, const struct report_opts *o, struct graph_room *room, struct bytes *out)
 {
-	const struct graph_node *root = report_row_graph(v, o, room);
+	bool draws = !o->draws || o->draws(o->draws_ctx, v);
+	const struct graph_node *root = draws ? report_row_graph(v, o, room) : NULL;
 	struct drawing d = { .v = v, .o = o, .out = out };
 
 	d.whole = report_graph_whole(v->event, o);

@@ -19,6 +19,20 @@ await() {
 	fail "$2: no '$1' on the screen"
 }
 press() { "${term[@]}" send-keys "$@"; }
+# The numbers of the rows on the screen that a call graph is drawn below.
+drawn()
+{
+	"${term[@]}" capture-pane -p | awk '/^ *[0-9.]+%/ { row++; own = NR } /^ *\|$/ && own == NR - 1 { print row }'
+}
+# await_drawn ROWS WHAT: until call graphs are below these rows and no others
+await_drawn()
+{
+	for _ in $(seq 300); do
+		[ "$(drawn | tr '\n' ' ')" = "$1" ] && return
+		sleep 0.1
+	done
+	fail "$2: call graphs are below rows '$(drawn | tr '\n' ' ')', not below '$1'"
+}
 
 "$RETICLE" top --help >help && [ -s help ] || fail "top --help: exit status $?"
 
@@ -73,6 +87,44 @@ press "clear; TERM=screen '$RETICLE' top -d 1 -- sh -c 'exit 3'; echo passed=\$?
 await 'it has ended' 'a command that has ended'
 press C-c
 await 'passed=3' 'Ctrl-C behind the end'
+# The call graph of the row under the cursor, from its own line and from one of its graph.
+dd if=/dev/zero of=/dev/null bs=1 2>/dev/null &
+"${term[@]}" resize-window -x 100 -y 60
+press "clear; TERM=screen '$RETICLE' top -d 1 -g -p $!; echo one=\$?" Enter
+await '% .*dd ' 'rows of dd'
+sleep 2
+press f
+await 'held' 'a table that is held'
+press E
+await '^ *|$' 'call graphs of all rows'
+row=$(drawn | head -n 1)
+press C
+await_drawn '' 'no call graphs'
+press Home
+for _ in $(seq 2 "$row"); do press Down; done
+press e
+await_drawn "$row " 'e'
+press Down Down Enter
+await_drawn '' 'Enter in a call graph'
+press +
+await_drawn "$row " 'the row itself, where the cursor has gone to'
+press C
+await_drawn '' 'C behind +'
+press E
+await '^ *|$' 'call graphs of all rows again'
+press e
+for _ in $(seq 100); do [ "$(drawn | head -n 1)" = "$row" ] || break; sleep 0.1; done
+[ "$(drawn | head -n 1)" != "$row" ] || fail "the call graph of row $row is not hidden"
+press q
+await 'one=0' 'the end of call graphs'
+kill $!
+press "clear; TERM=screen '$RETICLE' top -d 1; echo none=\$?" Enter
+await '% .*\[' 'rows without call chains'
+press e
+await 'no call chains are recorded' 'e without call chains'
+press q
+await 'none=0' 'the end of rows without call chains'
+"${term[@]}" resize-window -x 100 -y 20
 # The last line shows names as the rows do.
 (printf 'e\tv\ail' >"/proc/$BASHPID/comm"; while :; do :; done) &
 press "clear; TERM=screen '$RETICLE' top -d 1 -s comm -p $!; echo named=\$?" Enter
