@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agg/profile.h"
+#include "base/hash.h"
 
 bool branch_notes_hold(const struct hit *h, void *held)
 {
@@ -132,6 +133,8 @@ struct noting {
 	u32 row;
 	bool downward, groups; /* the row is of whole groups */
 	VEC(u32) way;	       /* nodes from a leaf up to the group */
+	struct map kids_at;    /* a node of the graph with many kids and a frame -> index in kids; see kid_of */
+	VEC(struct graph_node *) kids;
 };
 
 /* What the frame `level` above the leaf was in its samples. */
@@ -166,14 +169,34 @@ static void note_frame(struct noting *g, struct graph_node *to, u32 leaf, u32 le
 	}
 }
 
-static struct graph_node *kid_of(const struct noting *g, const struct graph_node *up, u32 node)
+static struct graph_node *kid_among_few(const struct graph_node *up, u32 frame)
 {
-	u32 frame = profile_shown_frame(g->p, g->e->tree.nodes.v[node].frame);
-
 	for (u32 i = 0; i < up->nr_kids; i++)
 		if (up->kids[i]->frame == frame)
 			return up->kids[i];
 	return NULL;
+}
+
+#define FEW_KIDS 16
+
+/* Each leaf asks for one kid at each level, and some nodes have as many kids as there are leaves. */
+static struct graph_node *kid_of(struct noting *g, const struct graph_node *up, u32 node)
+{
+	const u32 frame = profile_shown_frame(g->p, g->e->tree.nodes.v[node].frame);
+	const u64 id = (uintptr_t)up;
+	u32 at;
+
+	if (up->nr_kids <= FEW_KIDS)
+		return kid_among_few(up, frame);
+	if (map_get(&g->kids_at, hash_pair(id, ID_NONE)) == ID_NONE) {
+		map_set(&g->kids_at, hash_pair(id, ID_NONE), 0);
+		for (u32 i = 0; i < up->nr_kids; i++) {
+			map_set(&g->kids_at, hash_pair(id, up->kids[i]->frame), (u32)g->kids.n);
+			vec_push(&g->kids, up->kids[i]);
+		}
+	}
+	at = map_get(&g->kids_at, hash_pair(id, frame));
+	return at == ID_NONE ? NULL : g->kids.v[at]->frame == frame ? g->kids.v[at] : kid_among_few(up, frame);
 }
 
 /* Levels above the leaf at which the row is: the lowest or the highest of them. */
@@ -267,4 +290,6 @@ void branch_notes_graph(const struct profile *p, const struct profile_event *e, 
 		if (!p->children || !under_same_row(&g, e->row_nodes[i]))
 			note_under(&g, e->row_nodes[i]);
 	vec_free(&g.way);
+	vec_free(&g.kids);
+	map_free(&g.kids_at);
 }

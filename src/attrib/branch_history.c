@@ -56,7 +56,7 @@ static void put(struct words *w, u64 address, u32 cpumode)
 	if (cpumode != w->cpumode)
 		w->v[w->n++] = cpumode_context(cpumode);
 	w->cpumode = cpumode;
-	w->v[w->n++] = address;
+	w->v[w->n++] = IS_CONTEXT_MARK(address) ? 0 : address; /* there is no code */
 }
 
 /* Kernels lie in the upper half of the addresses. Whoever took the sample in a guest has the branches of the guest. */

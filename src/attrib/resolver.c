@@ -284,7 +284,7 @@ u32 resolver_branch_end(struct resolver *r, const struct thread_view *t, u64 add
 	return frames_intern(r->frames, &f);
 }
 
-/* Several callers outside all mappings in a row say no more than one. */
+/* Several callers outside all mappings in a row say no more than one. Each end of a branch has a frame. */
 static bool is_nowhere(const struct resolver *r, u32 frame)
 {
 	return frame + 1 == r->nowhere_1[PERF_RECORD_MISC_USER] || frame + 1 == r->nowhere_1[PERF_RECORD_MISC_KERNEL];
@@ -319,7 +319,7 @@ static void resolve_chain(struct resolver *r, const struct thread_view *t, const
 			bool caller = (out->callers_only || out->n) && !exact;
 
 			*at = resolver_frame(r, t, part.cpumode, u64s_at(part.words, i), caller);
-			out->n += !out->n || at[0] != at[-1] || !is_nowhere(r, *at);
+			out->n += !out->n || exact || at[0] != at[-1] || !is_nowhere(r, *at);
 		}
 	}
 }

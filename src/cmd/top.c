@@ -376,6 +376,7 @@ static const char *why_no_graphs(const struct top *t)
 	return t->report.graph == GRAPH_NONE || (p && !p->has_chains) ? "no call chains are recorded (-g)" :
 	       t->rows.order					      ? "below rows with metrics are no call graphs" :
 	       t->rows.shown.hierarchy ? "in a tree, E shows the call graphs of all rows" :
+	       t->rows.shown.grouped   ? "of a group of events, E shows the call graphs of all rows" :
 					 NULL;
 }
 

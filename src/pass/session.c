@@ -399,8 +399,11 @@ static void take_round(struct first_pass *f)
 	struct source *src = f->s->src;
 	bool told = src->features.present[FEAT_UNWOUND / 64] >> FEAT_UNWOUND % 64 & 1;
 
-	if (f->round.p && (!told || src->features.unwound_so_far))
-		(void)round_body_decode(&src->features, round_body(f->s, &f->round));
+	if (!f->round.p || (told && !src->features.unwound_so_far))
+		return;
+	if (!round_body_decode(&src->features, round_body(f->s, &f->round)))
+		(void)notify_at(f->s->notify, NOTE_WARNING, ERR_FORMAT, src->path, src->data_offset + f->round.offset,
+				"what became of the stacks is damaged, and left out");
 }
 
 static int hop(struct first_pass *f)
