@@ -508,6 +508,7 @@ static int run(const struct pipeline_opts *opts, struct session *s, struct porti
 		take_told_stacks(p, &s->src->features);
 	if (!err)
 		make_rows(s, &o, p);
+	dsos_keep_end(s->dsos); /* before output, as who reads it may go away (SIGPIPE) */
 	window_pass_free(&windows);
 	timeranges_free(&times);
 	if (err) {

@@ -599,7 +599,6 @@ void session_close(struct session *s)
 		return;
 	kept = (struct session_kept){ s->strings, s->dsos, s->frames, s->code };
 	procs_free(s->procs);
-	dsos_keep_end(s->dsos);
 	if (s->opts.kept)
 		*s->opts.kept = kept;
 	else
