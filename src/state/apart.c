@@ -273,6 +273,8 @@ static void end_parser(struct apart *a)
 	kill(a->parser_pid, SIGKILL); /* the keeper has not waited for it: the number is still its own */
 	close(a->parser);
 	a->parser = NOBODY;
+	for (u32 i = 0; i < a->nr_opening; i++)
+		a->opening[i]->paid = false; /* what was granted for it others may have used */
 	a->nr_opening = 0;
 }
 
@@ -490,17 +492,19 @@ static bool end_open(struct apart *a, struct apart_file *f, s64 before, bool tol
  * file that needs some is opened when there is a question.
  */
 
-/* Before the next question: hears of all of them. Of these files nobody has asked yet, and perhaps nobody will. */
+/* Before the next question: hears of all of them. Of these files nobody has asked yet, and perhaps nobody will. Which
+ * of several has used up the time is not known, so none of them has; they are opened again one by one. */
 static void end_ahead(struct apart *a)
 {
 	const u32 deaths = a->deaths, remembered = a->remembered;
+	const bool several = a->nr_opening > 1;
 	struct bytes answer = { 0 };
 
 	for (u32 i = 0; i < a->nr_opening; i++) { /* none is left when the parser is no more */
 		struct apart_file *f = a->opening[i];
 
 		a->asleep = 0;
-		if (end_open(a, f, a->cpu_used, true, &answer))
+		if (end_open(a, f, several ? INT64_MAX / 2 : a->cpu_used, true, &answer))
 			continue;
 		f->died_ahead = a->remembered > remembered;
 		a->died_ahead |= a->deaths > deaths;
@@ -538,12 +542,13 @@ static bool open_file(struct apart *a, struct apart_file *f, struct bytes *answe
 	return f->generation == a->generation || end_open(a, f, before, begin_open(a, f, 0), answer);
 }
 
+/* Not under another of its names once more: then nothing is granted for it (disk). */
 void apart_file_ahead(struct apart_file *f)
 {
 	struct apart *a = f->a;
 
 	pthread_mutex_lock(&a->lock);
-	if (a->nr_opening < MOST_AHEAD && !a->died_ahead && !is_opening(a, f) && f->verdict == UNKNOWN &&
+	if (a->nr_opening < MOST_AHEAD && !a->died_ahead && !is_opening(a, f) && f->verdict == UNKNOWN && f->disk &&
 	    map_get(&a->died, f->inode) == ID_NONE && find_parser(a) && f->generation != a->generation) {
 		bool told = begin_open(a, f, APART_AHEAD);
 

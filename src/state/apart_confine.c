@@ -89,8 +89,9 @@ static s64 ask(int call, const char *path, char *to, size_t room)
 	/* realpath() also asks about each directory. The parent answers only for descriptors: it need not be asked. */
 	if (is_readlink(call) && strncmp(path, DESCRIPTORS, strlen(DESCRIPTORS)) != 0)
 		return -ENOENT;
+	/* What comes instead of an answer is a question that was sent ahead: who is asked ahead may not ask. */
 	if (!apart_send(APART_SOCKET, is_readlink(call) ? APART_WANT_LINK : APART_WANT_FILE, path, (u32)n, -1) ||
-	    !apart_receive(APART_SOCKET, &h, &answer, &fd))
+	    !apart_receive(APART_SOCKET, &h, &answer, &fd) || h.kind != APART_ANSWER)
 		_exit(1);
 	if (fd >= 0) {
 		result = fd;

@@ -19,7 +19,7 @@ enum apart_kind {
 	APART_WANT_LINK, /* likewise: /proc/self/fd/N. Answered with where that leads to */
 };
 
-enum { APART_USABLE = 1, APART_SPLIT = 2, APART_LATER = 4 /* it needs others, and is not open */ };
+enum { APART_USABLE = 1, APART_SPLIT = 2, APART_LATER = 4 /* cannot be opened alone, and is not open */ };
 enum { APART_ALONE = 1, APART_WITH_LINES = 2, APART_AHEAD = 4 /* no other file is asked for */ };
 
 struct apart_head {

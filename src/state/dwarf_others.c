@@ -45,34 +45,36 @@ static bool is_file_or_nothing(const char *dir, const char *name)
 	return n > 0 && (size_t)n < sizeof(path) && (stat(path, &st) || S_ISREG(st.st_mode));
 }
 
-static Elf_Data *section_data(Elf *elf, const char *name)
+static bool is_section(Elf *elf, Elf_Scn *scn, size_t strings, const char *name)
+{
+	GElf_Shdr header;
+	const char *is = gelf_getshdr(scn, &header) ? elf_strptr(elf, strings, header.sh_name) : NULL;
+
+	return is && !strcmp(is, name);
+}
+
+static bool alternate_is_fine(const struct dwarf_home *h, const Elf_Data *data)
+{
+	if (!data || !data->d_buf)
+		return true;
+	if (h->alone || !memchr(data->d_buf, 0, MIN(data->d_size, (size_t)LINK_MAX_BYTES)))
+		return false;
+	return is_file_or_nothing(h->dir, data->d_buf);
+}
+
+/* Of several sections of that name libdw may take any. */
+bool dwarf_alternate_is_fine(const struct dwarf_home *h, Elf *elf)
 {
 	Elf_Scn *scn = NULL;
 	size_t strings;
-	GElf_Shdr header;
 
 	if (elf_getshdrstrndx(elf, &strings))
-		return NULL;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *is = gelf_getshdr(scn, &header) ? elf_strptr(elf, strings, header.sh_name) : NULL;
-
-		if (is && !strcmp(is, name))
-			return elf_rawdata(scn, NULL);
-	}
-	return NULL;
-}
-
-bool dwarf_alternate_is_fine(const struct dwarf_home *h, Elf *elf)
-{
-	const Elf_Data *data = section_data(elf, ".gnu_debugaltlink");
-	const char *name;
-
-	if (!data || !data->d_buf)
 		return true;
-	name = data->d_buf;
-	if (h->alone || !memchr(name, 0, MIN(data->d_size, (size_t)LINK_MAX_BYTES)))
-		return false;
-	return is_file_or_nothing(h->dir, name);
+	while ((scn = elf_nextscn(elf, scn)))
+		if (is_section(elf, scn, strings, ".gnu_debugaltlink") &&
+		    !alternate_is_fine(h, elf_rawdata(scn, NULL)))
+			return false;
+	return true;
 }
 
 static const char *text_of(Dwarf_Die *die, unsigned int name)

@@ -60,31 +60,22 @@ static bool unpacked_is_fine(Elf *elf)
 	return unpacked <= UNPACKED_FREE || (unpacked - UNPACKED_FREE) / UNPACKED_TIMES <= packed;
 }
 
-/* libdw unpacks all of its sections when it begins, and as many again as are needed here hold where variables are, or
- * macros. A section without bytes is one that it does not look at. */
-static void hide_unused(Elf *elf, bool lines)
+enum kind { OF_OTHERS, UNUSED, USED };
+
+/* libdw takes all of its sections when it begins, and as many again as are needed here hold where variables are, or
+ * macros. */
+static enum kind kind_of(const char *name, bool lines)
 {
 	static const char *const used[] = { "info", "types",  "abbrev",	  "str", "line_str", "str_offsets",
 					    "addr", "ranges", "rnglists", "sup", "line" };
-	u32 nr_used = ARRAY_LEN(used) - !lines;
-	Elf_Scn *section = NULL;
-	size_t names;
+	const char *part = name && name[0] == '.' ? name + (name[1] == 'z' ? 2 : 1) : "";
 
-	if (elf_getshdrstrndx(elf, &names))
-		return;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-		const char *part = name && name[0] == '.' ? name + (name[1] == 'z' ? 2 : 1) : "";
-		bool is = strncmp(part, "debug_", 6) != 0;
-
-		for (u32 i = 0; !is && i < nr_used; i++)
-			is = !strcmp(part + 6, used[i]);
-		if (!is) {
-			header.sh_type = SHT_NOBITS;
-			(void)gelf_update_shdr(section, &header);
-		}
-	}
+	if (strncmp(part, "debug_", 6) != 0)
+		return OF_OTHERS;
+	for (u32 i = 0; i < ARRAY_LEN(used) - !lines; i++)
+		if (!strcmp(part + 6, used[i]))
+			return USED;
+	return UNUSED;
 }
 
 static bool unpack(u32 type, const u8 *from, size_t size, void *to, size_t room)
@@ -137,15 +128,24 @@ static void unpack_section(struct dwarf_sections *s, Elf *elf, Elf_Scn *section,
 bool dwarf_sections_ready(struct dwarf_sections *s, Elf *elf, bool lines)
 {
 	Elf_Scn *section = NULL;
+	size_t names;
 
 	if (!unpacked_is_fine(elf))
 		return false;
-	hide_unused(elf, lines);
+	if (elf_getshdrstrndx(elf, &names))
+		return true;
 	while ((section = elf_nextscn(elf, section))) {
 		GElf_Shdr header;
+		enum kind kind = OF_OTHERS;
 
-		if (gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS && header.sh_flags & SHF_COMPRESSED)
+		if (gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS)
+			kind = kind_of(elf_strptr(elf, names, header.sh_name), lines);
+		if (kind == UNUSED) { /* a section without bytes is one that libdw does not look at */
+			header.sh_type = SHT_NOBITS;
+			(void)gelf_update_shdr(section, &header);
+		} else if (kind == USED && header.sh_flags & SHF_COMPRESSED) {
 			unpack_section(s, elf, section, &header);
+		}
 	}
 	return true;
 }

@@ -20,7 +20,7 @@
 #include "parser.h"
 #include "state/elf_file.h"
 
-static struct apart_file *fixture(struct apart *a, const char *name)
+static struct apart_file *fixture_that(struct apart *a, const char *name, bool alone)
 {
 	const char *dir = getenv("FIXTURE_DIR");
 	char path[4096];
@@ -30,7 +30,12 @@ static struct apart_file *fixture(struct apart *a, const char *name)
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
-	return apart_file_new(a, fd, true, true);
+	return apart_file_new(a, fd, alone, true);
+}
+
+static struct apart_file *fixture(struct apart *a, const char *name)
+{
+	return fixture_that(a, name, true);
 }
 
 static int ask(struct apart_file *f, const char **why)
@@ -124,6 +129,24 @@ static void opens_ahead(void **state)
 	assert_int_equal(apart_names(a, 0, &names, &reply, &why), 0);
 	bytes_free(&names);
 	bytes_free(&reply);
+	apart_free(a);
+}
+
+/* What is opened ahead may not ask for another file, in whatever way: the next one has its own answers then. */
+static void others_are_not_asked_for_ahead(void **state)
+{
+	struct apart *a = apart_new();
+	struct apart_file *first = fixture_that(a, "two_alternates", false), *second = fixture(a, "markers_pie");
+	const char *why;
+
+	(void)state;
+	apart_file_ahead(first);
+	apart_file_ahead(second);
+	assert_int_equal(ask(second, &why), 0);
+	ask(first, &why);
+	assert_int_equal(ask(second, &why), 0);
+	apart_file_free(first);
+	apart_file_free(second);
 	apart_free(a);
 }
 
@@ -379,6 +402,7 @@ int main(void)
 		cmocka_unit_test(one_that_does_not_read_is_given_up), cmocka_unit_test(begins_anew),
 		cmocka_unit_test(names_cost_what_they_take),	      cmocka_unit_test(unpacks),
 		cmocka_unit_test(unpacks_no_more_than_an_answer),     cmocka_unit_test(deaths_ahead),
+		cmocka_unit_test(others_are_not_asked_for_ahead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,6 +143,44 @@ static void answers_alike(void **state)
 		}
 }
 
+/* They are ours to unpack, whatever libdw can do; those of others, and those that nobody asks for, do not count. */
+static void unpacks_what_is_used(void **state)
+{
+	(void)state;
+	for (u32 how = ZLIB; how <= ZSTD; how++)
+		for (u32 lines = 0; lines < 2; lines++) {
+			struct dwarf_sections s = { 0 };
+			struct bytes b = fixture();
+			int fd = memfd_create("packed", MFD_CLOEXEC);
+			Elf_Scn *section = NULL;
+			size_t names, left = 0;
+			Elf *elf;
+
+			pack_all(&b, how, 0);
+			assert_int_equal(write(fd, b.p, b.len), b.len);
+			elf_version(EV_CURRENT);
+			elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+			assert_non_null(elf);
+			assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
+			assert_true(dwarf_sections_ready(&s, elf, lines));
+			while ((section = elf_nextscn(elf, section))) {
+				const Elf64_Shdr *h = elf64_getshdr(section);
+				const char *name = elf_strptr(elf, names, h->sh_name);
+
+				if (!strcmp(name, ".debug_info") || !strcmp(name, ".debug_abbrev") ||
+				    (lines && !strcmp(name, ".debug_line")))
+					assert_false(h->sh_flags & SHF_COMPRESSED);
+				left += h->sh_flags & SHF_COMPRESSED && h->sh_type != SHT_NOBITS;
+			}
+			assert_int_equal(left, 0);
+			assert_true(s.unpacked.n >= 3 + lines);
+			elf_end(elf);
+			close(fd);
+			dwarf_sections_free(&s);
+			bytes_free(&b);
+		}
+}
+
 /* Neither more nor less than what is there. */
 static void a_wrong_size_is_no_answer(void **state)
 {
@@ -168,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_alike),
+		cmocka_unit_test(unpacks_what_is_used),
 		cmocka_unit_test(a_wrong_size_is_no_answer),
 	};
 
