@@ -10,56 +10,23 @@
 
 #include "base/bytes.h"
 #include "codec/perf_abi.h"
-
-#define COMMON                                                                                                        \
-	"format:\n"                                                                                                   \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                        \
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+#include "tracing_data.h"
 
 enum { WORK = 301, REST = 302 }; /* tracepoints */
 
 /* "state" reads otherwise in the whole than as a number, "left" is not in it by that name. */
 static const char work_format[] =
-	"name: work\nID: 301\n" COMMON "\tfield:char who[8];\toffset:8;\tsize:8;\tsigned:0;\n"
+	"name: work\nID: 301\n" TRACING_COMMON "\tfield:char who[8];\toffset:8;\tsize:8;\tsigned:0;\n"
 	"\tfield:int state;\toffset:16;\tsize:4;\tsigned:1;\n"
 	"\tfield:int left;\toffset:20;\tsize:4;\tsigned:1;\n\n"
 	"print fmt: \"who=%s state=%s%s %d left\", REC->who, __print_symbolic(REC->state, { 0, \"R\" }, { 1, \"S\" "
 	"}), "
 	"REC->left ? \"+\" : \"\", REC->left\n";
-static const char rest_format[] = "name: rest\nID: 302\n" COMMON "\tfield:int left;\toffset:8;\tsize:4;\tsigned:1;\n\n"
-				  "print fmt: \"left=%d\", REC->left\n";
+static const char rest_format[] =
+	"name: rest\nID: 302\n" TRACING_COMMON "\tfield:int left;\toffset:8;\tsize:4;\tsigned:1;\n\n"
+	"print fmt: \"left=%d\", REC->left\n";
 
-static void put_file(struct bytes *b, const char *text)
-{
-	bytes_u64(b, strlen(text));
-	bytes_str(b, text);
-}
-
-/* A TRACING_DATA section with both in the system "sys". */
-static struct bytes section(void)
-{
-	struct bytes b = { 0 };
-
-	bytes_str(&b, "\x17\x08\x44tracing");
-	bytes_put(&b, "0.6", 4);
-	bytes_u8(&b, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	bytes_u8(&b, 8);
-	bytes_u32(&b, 4096);
-	bytes_put(&b, "header_page", 12);
-	put_file(&b, "page");
-	bytes_put(&b, "header_event", 13);
-	put_file(&b, "event");
-	bytes_u32(&b, 0);
-	bytes_u32(&b, 1);
-	bytes_put(&b, "sys", 4);
-	bytes_u32(&b, 2);
-	put_file(&b, work_format);
-	put_file(&b, rest_format);
-	bytes_u32(&b, 0);
-	bytes_u32(&b, 4);
-	bytes_str(&b, "text");
-	return b;
-}
+static const char *const formats[] = { work_format, rest_format };
 
 struct fixture {
 	struct bytes section;
@@ -70,7 +37,7 @@ struct fixture {
 
 static void begin(struct fixture *x)
 {
-	*x = (struct fixture){ .section = section(), .texts = trace_texts_new() };
+	*x = (struct fixture){ .section = tracing_data(formats, ARRAY_LEN(formats)), .texts = trace_texts_new() };
 	x->features.tracing_data = x->section.p;
 	x->features.tracing_data_size = x->section.len;
 	x->events[0] =

@@ -14,57 +14,22 @@
 #include "attrib/tracepoint.h"
 #include "base/bytes.h"
 #include "codec/tracefmt.h"
-
-#define COMMON                                                                                                        \
-	"format:\n"                                                                                                   \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                        \
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+#include "tracing_data.h"
 
 static const char work_format[] =
-	"name: work\nID: 301\n" COMMON "\tfield:char who[8];\toffset:8;\tsize:8;\tsigned:0;\n"
+	"name: work\nID: 301\n" TRACING_COMMON "\tfield:char who[8];\toffset:8;\tsize:8;\tsigned:0;\n"
 	"\tfield:__data_loc char[] what;\toffset:16;\tsize:4;\tsigned:0;\n"
 	"\tfield:int left;\toffset:20;\tsize:4;\tsigned:1;\n\n"
 	"print fmt: \"%s: %s, %d left\", REC->who, __get_str(what), REC->left\n";
 /* Divides by what the sample says: not for the library's eyes. */
-static const char wild_format[] = "name: wild\nID: 302\n" COMMON "\tfield:int part;\toffset:8;\tsize:4;\tsigned:1;\n"
-				  "\tfield:u32 whole;\toffset:12;\tsize:4;\tsigned:0;\n\n"
-				  "print fmt: \"%d\", REC->part / REC->whole\n";
+static const char wild_format[] =
+	"name: wild\nID: 302\n" TRACING_COMMON "\tfield:int part;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield:u32 whole;\toffset:12;\tsize:4;\tsigned:0;\n\n"
+	"print fmt: \"%d\", REC->part / REC->whole\n";
 
 static struct str str(const char *text)
 {
 	return (struct str){ text, (u32)strlen(text) };
-}
-
-static void put_file(struct bytes *b, const char *text)
-{
-	bytes_u64(b, strlen(text));
-	bytes_str(b, text);
-}
-
-/* A TRACING_DATA section with these formats in the system "sys". */
-static struct bytes section(const char *const *formats, u32 n)
-{
-	struct bytes b = { 0 };
-
-	bytes_str(&b, "\x17\x08\x44tracing");
-	bytes_put(&b, "0.6", 4);
-	bytes_u8(&b, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	bytes_u8(&b, 8);
-	bytes_u32(&b, 4096);
-	bytes_put(&b, "header_page", 12);
-	put_file(&b, "page");
-	bytes_put(&b, "header_event", 13);
-	put_file(&b, "event");
-	bytes_u32(&b, 0);
-	bytes_u32(&b, 1);
-	bytes_put(&b, "sys", 4);
-	bytes_u32(&b, n);
-	for (u32 i = 0; i < n; i++)
-		put_file(&b, formats[i]);
-	bytes_u32(&b, 0);
-	bytes_u32(&b, 4);
-	bytes_str(&b, "text");
-	return b;
 }
 
 /* What the library would evaluate without looking: indices and counts of the record, widths, pointers, divisions. */
@@ -187,7 +152,7 @@ static void refuses_what_makes_no_sense(void **state)
 static void decodes_the_section_cut_anywhere(void **state)
 {
 	const char *const formats[] = { work_format, "name: broken\n", wild_format };
-	struct bytes b = section(formats, 3);
+	struct bytes b = tracing_data(formats, 3);
 	struct tracefmt f;
 
 	(void)state;
@@ -232,7 +197,7 @@ static void expect_text(struct tracepoints *t, u32 id, const void *raw, u32 size
 static void prints_samples(void **state)
 {
 	const char *const formats[] = { work_format, wild_format };
-	struct bytes b = section(formats, 2), raw = { 0 }, out = { 0 };
+	struct bytes b = tracing_data(formats, 2), raw = { 0 }, out = { 0 };
 	struct tracepoints *t = tracepoints_new(b.p, b.len, no_symbol, NULL, NULL);
 
 	(void)state;
@@ -259,7 +224,7 @@ static void prints_samples(void **state)
 
 /* What it cannot be printed by, so that fields are: text by where it lies, in the whole or behind its own field. */
 static const char loose_format[] =
-	"name: loose\nID: 304\n" COMMON "\tfield:__data_loc char[] what;\toffset:8;\tsize:4;\tsigned:0;\n"
+	"name: loose\nID: 304\n" TRACING_COMMON "\tfield:__data_loc char[] what;\toffset:8;\tsize:4;\tsigned:0;\n"
 	"\tfield:__rel_loc char[] who;\toffset:12;\tsize:4;\tsigned:0;\n"
 	"\tfield:__data_loc u8[] bytes;\toffset:16;\tsize:4;\tsigned:0;\n"
 	"\tfield:unsigned long where;\toffset:20;\tsize:8;\tsigned:0;\n"
@@ -284,7 +249,7 @@ static void expect_field(struct tracepoints *t, const char *name, const struct b
 static void prints_fields(void **state)
 {
 	const char *const formats[] = { loose_format };
-	struct bytes b = section(formats, 1), raw = { 0 };
+	struct bytes b = tracing_data(formats, 1), raw = { 0 };
 	struct tracepoints *t = tracepoints_new(b.p, b.len, no_symbol, NULL, NULL);
 	u32 field;
 
@@ -427,7 +392,7 @@ static void carries_formats_out(void **state)
 
 		snprintf(format, sizeof(format), "name: x\nID: 400\nformat:\n" RECORD_FIELDS "\nprint fmt: %s\n",
 			 carried[i].print);
-		b = section(formats, 1);
+		b = tracing_data(formats, 1);
 		b.len -= 8; /* its strings of the kernel */
 		bytes_u32(&b, 10);
 		bytes_str(&b, "4 : \"text\"");
@@ -477,7 +442,7 @@ static void deep_formats_are_not_carried_out(void **state)
 			bytes_str(&format, parts[i]);
 		bytes_put(&format, "1\n", 3);
 		formats[0] = (char *)format.p;
-		b = section(formats, 1);
+		b = tracing_data(formats, 1);
 		t = tracepoints_new(b.p, b.len, one_symbol, NULL, NULL);
 		assert_true(tracepoints_print(t, 400, raw, sizeof(raw), &out));
 		assert_memory_equal(out.p, "a=0x0 b=", 8);
@@ -492,7 +457,7 @@ static void deep_formats_are_not_carried_out(void **state)
 static void hostile_offsets_do_no_harm(void **state)
 {
 	const char *const formats[] = { work_format };
-	struct bytes b = section(formats, 1);
+	struct bytes b = tracing_data(formats, 1);
 	struct tracepoints *t = tracepoints_new(b.p, b.len, no_symbol, NULL, NULL);
 
 	(void)state;
