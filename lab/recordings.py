@@ -7,6 +7,8 @@ the other's work, too.
 """
 import collections
 import fnmatch
+import functools
+import itertools
 import json
 import os
 import pathlib
@@ -81,7 +83,7 @@ written() { [ ! -d $spe ] || { for f in $spe/*; do echo "${f##*/} $(cat $f)"; do
 cd /tmp
 reticle check >check.log 2>&1
 cat /proc/kallsyms >kallsyms
-carry check.log kallsyms
+carry check.log kallsyms '[vdso]'
 rm kallsyms
 %(recordings)s
 echo "lab: end"
@@ -119,9 +121,20 @@ class Recording:
     def reticle(self, *args):
         return run([str(RETICLE), args[0], "-i", str(self.path), *args[1:]])
 
+    @functools.cached_property
+    def build_ids(self):
+        """-> a cache of build ids, as perf makes it, with the guest's vDSO: no file of the guest has that"""
+        cache = self.path.parent / "debug"
+        need((self.path.parent / "vdso").exists(), "the guest's vDSO was not brought out")
+        for build_id in re.findall(r"^(\w+) \[vdso\]$", self.reticle("buildid-list"), re.M):
+            entry = cache / ".build-id" / build_id[:2] / build_id[2:]
+            entry.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self.path.parent / "vdso", entry)
+        return cache
+
     def report(self, *args):
         return self.reticle("report", "--symfs", str(self.root), "--kallsyms", str(self.path.parent / "kallsyms"),
-                            *args)
+                            "--buildid-dir", str(self.build_ids), *args)
 
     def operations(self, *args):
         """One line per operation, as script has them."""
@@ -233,6 +246,18 @@ def is_burst(batch):
     return check
 
 
+def is_varied_burst(batch):
+    """All periods of a burst have the length that was drawn for it."""
+    def check(r):
+        lengths = [period for samples in samples_of(r.records()).values() for _, _, period, _ in samples]
+        bursts = [lengths[i:i + batch + 1] for i in range(0, len(lengths), batch + 1)]
+        drawn = {burst[0] for burst in bursts}
+        need(len(bursts) >= FLOOR and all(len(set(burst)) == 1 for burst in bursts), f"{bursts[:4]}, ...")
+        need(150 <= min(drawn) < 200 and 400 < max(drawn) <= 450, f"{min(drawn)} to {max(drawn)}")
+        return f"{len(bursts)} bursts of periods of {min(drawn)} to {max(drawn)}, of {len(drawn)} lengths"
+    return check
+
+
 def is_throttled_burst(r):
     throttled = sum(x["kind"] == "THROTTLE" for x in r.records())
     need(throttled, "never throttled")
@@ -252,7 +277,7 @@ def is_native(period_long, batch, jitter=0, sets=1, cpus=False):
         need("windows: native (" in r.log, r.log.strip())
         n = longs = 0
         for samples in samples_of(r.records(), cpus).values():
-            at, total = None, samples[0][2]
+            at, total, drawn = None, samples[0][2], []
             start = samples[0][1] - total - total % 2
             for n_of_set, (_, value, period, _) in enumerate(samples[1:]):
                 short = period < period_long / 2
@@ -266,10 +291,21 @@ def is_native(period_long, batch, jitter=0, sets=1, cpus=False):
                 at = 0 if not short else None if at is None else at + 1
                 need(at is None or at <= batch, f"{at} short ones in a row")
                 n, longs = n + 1, longs + (not short)
+                drawn += [] if short else [period]
+            need(max(drawn) - min(drawn) >= 3 * jitter / 4, f"long ones of {min(drawn)} to {max(drawn)}")
         need(n - longs >= FLOOR and abs((n - longs) - longs * batch) <= batch * (sets + 1),
              f"{longs} long and {n - longs} short ones")
         return f"{longs} long and {n - longs} short windows, each as its sample states"
     return check
+
+
+def is_unvaried(r):
+    """A PMU that keeps the lengths that are asked for, and would refuse those that jitter makes of them: windows
+    without jitter are better than none."""
+    need("windows: native (" in r.log and "periods do not vary" in r.log and "status 0" in r.log, r.log.strip())
+    periods = {period for samples in samples_of(r.records()).values() for _, _, period, _ in samples}
+    need(periods == {1000000, 15000}, f"periods of {sorted(periods)}")
+    return "cpu-clock with windows of 15 us, without jitter, which its PMU would refuse"
 
 
 def is_piped(check):
@@ -281,24 +317,27 @@ def is_piped(check):
 
 
 def is_default_native(least, sets=1, cpus=False):
-    """Without -e the kernel makes windows of the default group: each as long as asked for, while the long periods
-    follow a frequency."""
+    """Without -e the kernel makes windows of the default group: each as long as its sample states, from half to one
+    and a half of 300 cycles, while the long periods follow a frequency."""
     def check(r):
         need("user space only" in r.log and "windows: native (the kernel alternates periods)" in r.log, r.log.strip())
-        seen, odd = collections.Counter(), 0
+        off, odd, drawn = collections.Counter(), 0, set()
         groups = samples_of(r.records(), cpus).values()
         for samples in groups:
             pairs = list(zip(samples, samples[1:]))
-            seen.update(b[1] - a[1] for a, b in pairs if b[2] == 300)
-            odd += sum((a[2] == 300) == (b[2] == 300) for a, b in pairs)
-        n = seen.total()
+            off.update(abs(b[1] - a[1] - b[2]) for a, b in pairs if b[2] <= 450)
+            odd += sum((a[2] <= 450) == (b[2] <= 450) for a, b in pairs)
+            drawn.update(b[2] for b in samples if b[2] <= 450)
+        n = off.total()
         # Cycles come in pairs, and a tick that adjusts the frequency in the middle of a window ends it without a
         # sample.
-        exact = seen[298] + seen[300] + seen[302]
+        exact = off[0] + off[1] + off[2]
         need(len(groups) >= sets and n >= least, f"{n} windows in {len(groups)} sets of counters")
         need(exact >= 0.95 * n and odd <= 0.1 * n,
-             f"{n} windows, {exact} exact, {odd} not in turn: {dict(seen.most_common(5))}")
-        return f"{exact} of {n} windows exact in {len(groups)} sets of counters, {odd} not in turn"
+             f"{n} windows, {exact} exact, {odd} not in turn: {dict(off.most_common(5))}")
+        need(150 <= min(drawn) < 220 and 380 < max(drawn), f"from {min(drawn)} to {max(drawn)}")
+        return (f"{exact} of {n} windows exact, of {min(drawn)} to {max(drawn)}, in {len(groups)} sets of counters, "
+                f"{odd} not in turn")
     return check
 
 
@@ -410,10 +449,15 @@ def is_deferred(r):
     return f"{len(samples)} samples, {joined} of them with bytes that came later, in {len(later)} records"
 
 
+def same_report(there, here):
+    for a, b in itertools.zip_longest(there.strip().splitlines(), here.strip().splitlines(), fillvalue="nothing"):
+        need(a == b, f"the guest's own report says {a.strip()!r}, and this one {b.strip()!r}")
+
+
 def is_metrics(r):
     """The table in the guest and here; what perf sees."""
     text = r.report()
-    need(r.text.strip() == text.strip(), "the guest's own report differs from this one")
+    same_report(r.text, text)
     rows = re.findall(r"^ +[\d.]+% +\d+ +~?(2\.00)(?:±0\.00)? .*\] \w+$", text, re.M)
     need(len(rows) >= 5, f"CPI is 2.00 in {len(rows)} rows")
     figures = f"CPI 2.00 in {len(rows)} functions, guest's report equal"
@@ -460,26 +504,31 @@ def says(what):
 
 # ---- the recordings
 
-TWIN, REFRESH = f"--window=mode=twin -c 100000 {CYCLES}", f"--window=mode=refresh,burst=4 -c 100000 {CYCLES}"
+PERIOD = 100000
+TWIN = f"--window=mode=twin -c {PERIOD} {CYCLES}"
+REFRESH = f"--window=mode=refresh,burst=4,jitter=0 -c {PERIOD} {CYCLES}"
 WITHOUT_SERIES = [
     # name, options, program, what to check[, before it]
     ("default", "", "rivals 1 1 30000000", is_default),
     ("refused", f"--window=mode=native {CYCLES}", "rivals 1 1 300000", is_refused),
     # Whatever is left over a round of the loop that arms a command.
-    *((f"twin-{n}", f"--window=mode=twin,short={n} -c 100000 {CYCLES}", "rivals 1 1 5000000", is_twin(40, 1, length=n))
-      for n in (302, 304, 306, 1000)),
+    *((f"twin-{n}", f"--window=mode=twin,short={n} -c {PERIOD} {CYCLES}", "rivals 1 1 5000000",
+       is_twin(40, 1, length=n)) for n in (302, 304, 306, 1000)),
     ("twin-switches", TWIN, "rivals 4 1 120000000", is_twin(600, 4)),
     ("twin-threads", TWIN, "rivals 1 4 120000000", is_twin(600, 4)),
-    ("twin-groups", f"--window=mode=twin -c 100000 {GROUPS}", "rivals 2 2 120000000", is_twin(600, 8)),
+    ("twin-groups", f"--window=mode=twin -c {PERIOD} {GROUPS}", "rivals 2 2 120000000", is_twin(600, 8)),
     ("twin-cpu", f"-a {TWIN}", "rivals 2 2 20000000", is_twin(500, 1, True)),
     ("twin-throttling", TWIN, "rivals 2 2 150000000", is_throttled_twin, "dip &"),
-    ("twin-metrics", f"--window=mode=twin -c 10000 {CYCLES}", "classes 0 1 50", is_metrics),
+    ("twin-metrics", f"--window=mode=twin -c 10000 {CYCLES}", "classes 0 1 150", is_metrics),
     ("refresh", REFRESH, "rivals 1 1 60000000", is_burst(4)),
     ("refresh-threads", REFRESH, "rivals 2 2 30000000", is_burst(4)),
-    ("refresh-groups", f"--window=mode=refresh,burst=4 -c 100000 {GROUPS}", "rivals 2 2 40000000", is_burst(4)),
+    ("refresh-groups", f"--window=mode=refresh,burst=4,jitter=0 -c {PERIOD} {GROUPS}", "rivals 2 2 40000000",
+     is_burst(4)),
+    ("refresh-jitter", f"--window=mode=refresh,burst=4 -c {PERIOD} {CYCLES}", "rivals 1 1 60000000",
+     is_varied_burst(4)),
     ("refresh-throttling", REFRESH, "rivals 2 2 150000000", is_throttled_burst, "dip &"),
 ]
-NATIVE = "{cycles/period=99700,alt-period=300/,instructions}:uS"
+NATIVE = "{cycles/period=99700,alt-period=300,period-jitter=0/,instructions}:uS"
 CLOCK = "{cpu-clock/period=1000000,alt-period=5000/,page-faults}:S"
 CGROUPS = "/sys/fs/cgroup"
 
@@ -492,10 +541,11 @@ RIVALS = entering("one", "rivals 2 1 30000000")
 OTHERS = "".join(f"(until grep -q . {CGROUPS}/one/cgroup.procs; do pause 1; done; exec {program}) & "
                  for program in (entering("two", "rivals 1 1 30000000"), "rivals 1 1 30000000"))
 WITH_SERIES = [
-    ("native", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "rivals 1 1 60000000",
+    ("native", "-e '{cycles/period=999700,alt-period=300,period-jitter=0/,instructions}:uS'", "rivals 1 1 60000000",
      is_native(999700, 1)),
-    ("native-burst", f"--window=burst=4 -c 98800 {CYCLES}", "rivals 1 1 30000000", is_native(98800, 4)),
+    ("native-burst", f"--window=burst=4,jitter=0 -c 98800 {CYCLES}", "rivals 1 1 30000000", is_native(98800, 4)),
     ("native-jitter", f"--window=jitter=200 -c 99700 {CYCLES}", "rivals 1 1 30000000", is_native(99700, 1, 200)),
+    ("native-jitter-full", f"--window -c 99700 {CYCLES}", "rivals 1 1 30000000", is_native(99700, 1, 99700)),
     ("native-threads", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_native(99700, 1, 0, 4)),
     ("native-processes", f"-e '{NATIVE}'", "rivals 4 1 30000000", is_native(99700, 1, 0, 4)),
     ("native-pipe", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_piped(is_native(99700, 1, 0, 4))),
@@ -516,10 +566,12 @@ WITH_SERIES = [
      "cgroups 2; " + OTHERS),
     ("default", "", "rivals 1 1 60000000", is_default_native(20)),
     ("default-pipe", "", "rivals 1 4 60000000", is_piped(is_default_native(80, 4))),
+    ("native-unvaried", "-e '{cpu-clock/period=1000000,alt-period=15000/,page-faults}:S'", "rivals 1 1 3000000",
+     is_unvaried),
     ("native-given-up", f"-e '{CLOCK}'", "rivals 1 1 30000000", is_given_up),
     ("native-leader", f"--window=mode=native -e '{CLOCK}'", "rivals 1 1 300000", is_refused_leader),
-    ("effect-windows", "-e '{cycles/period=999700,alt-period=300/,instructions}:uS'", "classes 0 1 50",
-     is_native(999700, 1)),
+    ("effect-windows", "-e '{cycles/period=999700,alt-period=300,period-jitter=0/,instructions}:uS'",
+     "classes 0 1 50", is_native(999700, 1)),
     ("effect", f"--no-window -c 300 {CYCLES}", "classes 0 1 50", is_effect),
     ("record-tls", "--no-window -e cycles/period=20000,tls-size=64,tls-offset=$(tagged data)/u", f"tagged 5 {ROUNDS}",
      is_tagged(5)),
@@ -527,7 +579,7 @@ WITH_SERIES = [
      f"tagged 5 {ROUNDS}", is_tagged(5)),
     ("record-tls-defer", "--no-window -e cycles/period=20000,tls-size=64,tls-offset=$(tagged data),tls-defer/",
      f"tagged 5 {ROUNDS}", is_deferred),
-    ("native-metrics", f"--window -c 9700 {CYCLES}", "classes 0 1 50", is_metrics),
+    ("native-metrics", f"--window -c 9700 {CYCLES}", "classes 0 1 150", is_metrics),
 ]
 
 

@@ -42,27 +42,37 @@ static void view_thread(struct branch_traces *t, const struct hit *h)
 	t->mapped = mapped_now(t);
 }
 
-#define KNOWN 4096u
+#define KNOWN_BITS 14
+#define KNOWN (1u << KNOWN_BITS)
 
-/* A branch, and with what was mapped where it stood. Programs take the same ones again and again, so what is read each
- * time is small, and lies together. */
+/* Code that ran from where a branch led to until the next one. */
+struct known_passage {
+	u64 next;  /* where that was taken; 0: none was seen */
+	u32 trace; /* ID_NONE: it is not counted */
+};
+
+/*
+ * A branch, and with what was mapped where it stood. Programs take the same ones again and again, so what is read each
+ * time is small, and lies together. The first branch behind it is mostly one of two: a conditional one that stands
+ * there, or what is reached when that is not taken.
+ */
 struct known_branch {
-	u64 from, to;  /* as recorded */
-	u32 mapped_1;  /* mapped + 1; 0: the slot is empty */
-	u32 traces[2]; /* ID_NONE: none */
-	/* The code that ran from here to that branch (the address where it was taken; 0: none was seen). */
-	u32 through;
-	u64 next;
+	u64 from, to; /* as recorded */
+	struct known_passage passages[2];
+	u32 mapped_1; /* mapped + 1; 0: the slot is empty */
+	/* Of the binary that it is in; and of another one that it leads to. ID_NONE: none. */
+	u32 trace, trace_to;
 };
 
 struct known_places {
 	struct place from, to;
 };
 
-/* Slots of one number belong together. */
+/* Slots of one number belong together; the place behind the last slot is that of a branch which lost its slot to the
+ * one before it in the same sample. */
 struct known_branches {
 	struct known_branch v[KNOWN];
-	struct known_places places[KNOWN];
+	struct known_places places[KNOWN + 1];
 };
 
 /* Which of t->v it is; added when new. */
@@ -87,18 +97,13 @@ static u64 address(const struct place *p, u32 dso)
 	return p->dso == dso ? p->addr : TRACE_OUTSIDE;
 }
 
-/* It belongs to the binary that it is in, or to both that it connects. */
-static void find_traces(struct branch_traces *t, const struct known_places *at, struct known_branch *k)
+static u32 branch_trace_in(struct branch_traces *t, const struct known_places *at, u32 dso)
 {
-	const struct place *from = &at->from, *to = &at->to;
-	struct branch_trace what = { .kind = TRACE_BRANCH };
+	const struct branch_trace what = {
+		.kind = TRACE_BRANCH, .dso = dso, .from = address(&at->from, dso), .to = address(&at->to, dso)
+	};
 
-	for (u32 i = 0; i < 2; i++) {
-		what.dso = i ? to->dso : from->dso;
-		what.from = address(from, what.dso);
-		what.to = address(to, what.dso);
-		k->traces[i] = what.dso && (!i || from->dso != to->dso) ? trace_of(t, &what) : ID_NONE;
-	}
+	return dso ? trace_of(t, &what) : ID_NONE;
 }
 
 static bool in_one(const struct place *a, const struct place *b)
@@ -116,47 +121,96 @@ static u32 find_through(struct branch_traces *t, const struct place *by, const s
 	return in_one(from, to) && from->addr <= to->addr ? trace_of(t, &what) : ID_NONE;
 }
 
-/* -> its slot. What is there of another branch is replaced: *newer, if it is that, is moved to `spare` before. */
-static u32 known_of(struct branch_traces *t, const struct branch_entry *b, const struct place **newer,
-		    struct place *spare)
+/* Reads the branch into its slot, instead of what is there. It belongs to the binary that it is in, or to both that it
+ * connects. */
+static __attribute__((noinline)) void learn(struct branch_traces *t, u32 slot, u64 from, u64 to)
 {
-	/* Not hash_mix: most branches are short, so many pairs have the same exclusive-or. */
-	u32 slot = (u32)(hash_finish(b->from * 0x9e3779b97f4a7c15u + b->to) % KNOWN);
 	struct known_branch *k = &t->known->v[slot];
 	struct known_places *at = &t->known->places[slot];
 
-	if (k->from == b->from && k->to == b->to && k->mapped_1 == t->mapped + 1)
+	*k = (struct known_branch){ .from = from, .to = to, .mapped_1 = t->mapped + 1, .trace_to = ID_NONE };
+	place_find(t->dsos, &t->thread, place_mode(&t->thread, from), from, &at->from);
+	place_find(t->dsos, &t->thread, place_mode(&t->thread, to), to, &at->to);
+	k->trace = branch_trace_in(t, at, at->from.dso);
+	if (at->to.dso != at->from.dso)
+		k->trace_to = branch_trace_in(t, at, at->to.dso);
+}
+
+/* -> its slot. `newer` is the one of the branch behind it, whose place is moved when it loses its slot. */
+static u32 known_of(struct branch_traces *t, u64 from, u64 to, u32 *newer)
+{
+	/* Not hash_mix: most branches are short, so many pairs have the same exclusive-or. Whoever makes branches that
+	 * share a slot only makes them slow, so that a product is enough. */
+	u64 hash = (from * 0x9e3779b97f4a7c15u + to) * 0xbf58476d1ce4e5b9u;
+	u32 slot = (u32)(hash >> (64 - KNOWN_BITS));
+	const struct known_branch *k = &t->known->v[slot];
+
+	if (k->from == from && k->to == to && k->mapped_1 == t->mapped + 1)
 		return slot;
-	if (*newer == &at->from) {
-		*spare = at->from;
-		*newer = spare;
+	if (*newer == slot) {
+		t->known->places[KNOWN] = t->known->places[slot];
+		*newer = KNOWN;
 	}
-	*k = (struct known_branch){ .from = b->from, .to = b->to, .mapped_1 = t->mapped + 1 };
-	place_find(t->dsos, &t->thread, place_mode(&t->thread, b->from), b->from, &at->from);
-	place_find(t->dsos, &t->thread, place_mode(&t->thread, b->to), b->to, &at->to);
-	find_traces(t, at, k);
+	learn(t, slot, from, to);
 	return slot;
 }
 
-static void count(struct branch_traces *t, u32 trace, bool mispredicted, u32 cycles)
+/* The passage takes the place of the one that came first. */
+static __attribute__((noinline)) u32 learn_passage(struct branch_traces *t, u32 slot, u64 next, u32 newer)
+{
+	struct known_passage *p = t->known->v[slot].passages;
+	const struct known_places *at = &t->known->places[slot];
+
+	p[1] = p[0];
+	p[0].next = next;
+	p[0].trace = find_through(t, &at->from, &at->to, &t->known->places[newer].from);
+	return p[0].trace;
+}
+
+/* -> the trace of what ran from that branch until the next one, which is in the slot `newer`. */
+static u32 passage_of(struct branch_traces *t, u32 slot, u64 next, u32 newer)
+{
+	const struct known_passage *p = t->known->v[slot].passages;
+
+	if (next && p[0].next == next)
+		return p[0].trace;
+	if (next && p[1].next == next)
+		return p[1].trace;
+	return learn_passage(t, slot, next, newer);
+}
+
+static struct branch_trace *count(struct branch_traces *t, u32 trace)
 {
 	struct branch_trace *b = &t->v.v[trace];
 
 	b->count++;
-	b->mispredicted += mispredicted;
-	b->cycles += cycles;
-	b->timed += cycles > 0;
 	b->samples += b->last != t->samples;
 	b->last = t->samples;
+	return b;
+}
+
+static void count_passage(struct branch_traces *t, u32 trace, u32 cycles)
+{
+	struct branch_trace *b = count(t, trace);
+
+	b->cycles += cycles;
+	b->timed += cycles > 0;
+}
+
+static void count_branch(struct branch_traces *t, const struct known_branch *k, bool missed)
+{
+	if (k->trace != ID_NONE)
+		count(t, k->trace)->mispredicted += missed;
+	if (k->trace_to != ID_NONE)
+		count(t, k->trace_to)->mispredicted += missed;
 }
 
 void branch_traces_add(struct branch_traces *t, const struct hit *h)
 {
 	const struct sample *s = h->full;
-	const struct place *newer = NULL; /* where the branch behind this one was taken */
-	struct place spare;
-	u64 next = 0;
-	u32 cycles = 0; /* until then, from here on */
+	u32 newer = KNOWN; /* the slot of the branch behind this one */
+	u64 next = 0;	   /* where that was taken */
+	u32 cycles = 0;	   /* until then, from here on */
 
 	if (!s->nr_branches)
 		return;
@@ -166,20 +220,13 @@ void branch_traces_add(struct branch_traces *t, const struct hit *h)
 	t->samples++;
 	for (u32 i = 0; i < s->nr_branches; i++) {
 		const struct branch_entry b = sample_branch(s, i);
-		u32 slot = known_of(t, &b, &newer, &spare);
-		struct known_branch *k = &t->known->v[slot];
-		const struct known_places *at = &t->known->places[slot];
+		u32 slot = known_of(t, b.from, b.to, &newer);
+		u32 passage = i ? passage_of(t, slot, next, newer) : ID_NONE;
 
-		if (i && (!next || k->next != next)) {
-			k->next = next;
-			k->through = find_through(t, &at->from, &at->to, newer);
-		}
-		if (i && k->through != ID_NONE)
-			count(t, k->through, false, cycles);
-		for (u32 j = 0; j < 2; j++)
-			if (k->traces[j] != ID_NONE)
-				count(t, k->traces[j], branch_missed(b.flags), 0);
-		newer = &at->from;
+		if (passage != ID_NONE)
+			count_passage(t, passage, cycles);
+		count_branch(t, &t->known->v[slot], branch_missed(b.flags));
+		newer = slot;
 		next = b.from;
 		cycles = branch_cycles(b.flags);
 		t->cycles += cycles;

@@ -202,15 +202,16 @@ void profile_operations_rows(struct profile *p, struct profile_event *e)
 	o->first_class = mem_zalloc((rows + 1) * sizeof(*o->first_class));
 	for (u32 row = 0; row < rows; row++) {
 		size_t counts = count, of = class;
+		const struct operation_class *its = classes.v.n ? classes.v.v + of : NULL;
 
 		while (count < s->counts.n && s->counts.v[count].node == row)
 			count++;
 		while (class < classes.v.n && classes.v.v[class].count == row)
 			class ++;
 		if (count > counts)
-			make_parts(o, row, s->counts.v + counts, count - counts, classes.v.v + of, class - of);
+			make_parts(o, row, s->counts.v + counts, count - counts, its, class - of);
 		o->first[row + 1] = (u32)o->parts.n;
-		keep_classes(o, classes.v.v + of, class - of);
+		keep_classes(o, its, class - of);
 		o->first_class[row + 1] = (u32)o->classes.n;
 	}
 	vec_free(&classes.v);

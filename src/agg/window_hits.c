@@ -8,14 +8,20 @@
 
 #define CLUSTER_MAX 16 /* windows: where no long ones lie between, a cluster ends nevertheless */
 
+/* Windows of one burst that are added up before their squares are. */
+struct cluster {
+	u32 group, windows;	    /* windows 0: none yet */
+	u32 node;		    /* where they lie; ID_NONE: anywhere */
+	struct window_sums *to;	    /* and in which tree */
+	u64 counts[WINDOW_MEMBERS]; /* their sums */
+};
+
 /* What is known of the counters that one slot stands for. */
 struct slot_state {
-	struct hit_place last;	    /* where the last sample was taken */
-	u32 turn;		    /* of that; a hole in the turns means that samples between were filtered out */
-	u32 group, windows;	    /* of the cluster that is being added to; windows 0: none */
-	u32 node;		    /* where it lies */
-	struct window_sums *to;	    /* and in which tree */
-	u64 counts[WINDOW_MEMBERS]; /* its sums */
+	struct hit_place last; /* where the last sample was taken */
+	u32 turn;	       /* of that; a hole in the turns means that samples between were filtered out */
+	struct cluster here;   /* of kept windows in one place */
+	struct cluster burst;  /* of all windows, if there is a range */
 	bool used;
 };
 
@@ -25,6 +31,7 @@ struct window_hits {
 	enum attribution mode;
 	enum window_unit unit;
 	struct code_range range;
+	bool chains;
 	struct frames *frames;
 	struct dsos *dsos;
 	const struct windows *windows;
@@ -41,6 +48,7 @@ struct window_hits *window_hits_new(const struct window_setup *setup, struct fra
 	h->mode = setup->attribution;
 	h->unit = setup->unit;
 	h->range = setup->range;
+	h->chains = setup->chains;
 	h->frames = frames;
 	h->dsos = dsos;
 	h->windows = w;
@@ -169,28 +177,32 @@ static bool agrees(struct window_hits *h, const struct hit_place *from, const st
 	}
 }
 
-static void end_cluster(struct window_hits *h, struct slot_state *s)
+static void end_cluster(const struct window_hits *h, struct cluster *c)
 {
-	if (!s->windows)
+	double *block;
+
+	if (!c->windows)
 		return;
-	window_block_add(window_sums_at(s->to, s->node), h->windows->groups.v[s->group].nr, s->counts, s->windows);
-	s->windows = 0;
+	block = c->node == ID_NONE ? window_sums_bursts(c->to) : window_sums_at(c->to, c->node);
+	window_block_add(block, h->windows->groups.v[c->group].nr, c->counts, c->windows);
+	c->windows = 0;
 }
 
-static void keep(struct window_hits *h, struct slot_state *s, const struct window *w, u32 node, struct window_sums *to)
+static void add_to_cluster(const struct window_hits *h, struct cluster *c, const struct window *w, u32 node,
+			   struct window_sums *to)
 {
 	u32 nr = h->windows->groups.v[w->group].nr;
 
-	if (s->windows && (s->node != node || s->to != to || s->windows == CLUSTER_MAX))
-		end_cluster(h, s);
-	if (!s->windows)
-		memset(s->counts, 0, nr * sizeof(u64));
+	if (c->node != node || c->to != to || c->windows == CLUSTER_MAX)
+		end_cluster(h, c);
+	if (!c->windows)
+		memset(c->counts, 0, nr * sizeof(u64));
 	for (u32 i = 0; i < nr; i++)
-		s->counts[i] += w->counts[i];
-	s->windows++;
-	s->group = w->group;
-	s->node = node;
-	s->to = to;
+		c->counts[i] += w->counts[i];
+	c->windows++;
+	c->group = w->group;
+	c->node = node;
+	c->to = to;
 }
 
 #define PLACE_SHIFT 6 /* a line of code: neighbours in one loop, mostly */
@@ -217,29 +229,49 @@ static void discard(const struct window_hits *h, const struct window *w, double 
 		block[window_discarded_at(nr, i)] += (double)w->counts[i];
 }
 
+/*
+ * Where a kept window counts. If only some code was asked about, nodes are addresses, and few windows of a burst end
+ * at one: those of one burst in one function count where the first of them ended, which is in the same row.
+ */
+static u32 node_of(const struct window_hits *h, const struct slot_state *s, const struct hit_place *place,
+		   const struct window_sums *to)
+{
+	const struct cluster *c = &s->here;
+	bool same = code_range_given(&h->range) && !h->chains && c->windows && c->windows < CLUSTER_MAX && c->to == to;
+
+	return same && one_unit(h, s->last.frame, place->frame) ? c->node : place->node;
+}
+
 static void judge(struct window_hits *h, struct slot_state *s, const struct window *w, const struct hit_place *place,
 		  struct window_sums *to)
 {
 	bool known = s->used && s->turn + 1 == w->turn;
-	u32 shorts = w->fault == WINDOW_LOST ? w->lost : w->is_short;
+	u32 shorts = w->fault == WINDOW_LOST ? w->lost : w->is_short, node;
 	double *block;
 
+	if (w->fault != WINDOW_SOUND || !w->is_short || !known)
+		end_cluster(h, &s->burst);
 	if (w->fault == WINDOW_SOUND && !w->is_short) {
-		end_cluster(h, s);
+		end_cluster(h, &s->here);
 		return;
 	}
+	if (w->fault == WINDOW_SOUND && code_range_given(&h->range))
+		add_to_cluster(h, &s->burst, w, ID_NONE, to);
 	if (w->fault == WINDOW_SOUND && known && h->mode == ATTRIBUTION_ESTIMATE)
 		count_ways(h, &s->last, place, to);
 	if (w->fault == WINDOW_SOUND && known && agrees(h, &s->last, place)) {
-		window_sums_at(to, place->node)[WINDOWS_SHORT]++;
-		keep(h, s, w, place->node, to);
+		node = node_of(h, s, place, to);
+		window_sums_at(to, node)[WINDOWS_SHORT]++;
+		add_to_cluster(h, &s->here, w, node, to);
 		return;
 	}
-	end_cluster(h, s);
+	end_cluster(h, &s->here);
 	if (!shorts && w->fault != WINDOW_FIRST && w->fault != WINDOW_BACKWARDS && w->fault != WINDOW_EMPTY)
 		return;
 	block = window_sums_at(to, place->node);
 	block[WINDOWS_SHORT] += shorts;
+	if (!inside(h, place->frame))
+		block[WINDOWS_OUTSIDE] += shorts;
 	if (w->fault == WINDOW_SOUND && known)
 		discard(h, w, block);
 	else
@@ -275,8 +307,10 @@ void window_hits_flush(void *worker)
 {
 	struct window_hits *h = worker;
 
-	for (size_t i = 0; i < h->slots.n; i++)
-		end_cluster(h, &h->slots.v[i]);
+	for (size_t i = 0; i < h->slots.n; i++) {
+		end_cluster(h, &h->slots.v[i].here);
+		end_cluster(h, &h->slots.v[i].burst);
+	}
 }
 
 struct code_seen window_hits_seen(const struct window_hits *h)

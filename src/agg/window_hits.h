@@ -58,6 +58,7 @@ struct window_setup {
 	enum window_unit unit;
 	struct code_range range;
 	struct code_seen seen;
+	bool chains; /* nodes have callers, and places may turn out to lie in inlined calls */
 };
 
 /* The unit of a frame; everything in the same unit has the same number: a frame, or a DSO. */

@@ -46,9 +46,20 @@ static double *sum_of_rows(const struct profile_windows *w, size_t rows, bool sc
 	return sum;
 }
 
+/* All short windows, squared by bursts, each standing for as many as were to be measured. */
+static double *sum_of_bursts(const struct profile_windows *w)
+{
+	const double *all = w->nodes.bursts;
+	double *sum = mem_zalloc(window_stride(w->group.nr) * sizeof(double));
+
+	if (all && all[WINDOWS_KEPT] > 0)
+		window_block_merge_scaled(sum, w->group.nr, all, w->total[WINDOWS_SHORT] / all[WINDOWS_KEPT]);
+	return sum;
+}
+
 void profile_window_whole(struct profile_windows *w, size_t rows)
 {
-	w->whole = sum_of_rows(w, rows, true);
+	w->whole = code_range_given(&w->range) ? sum_of_bursts(w) : sum_of_rows(w, rows, true);
 }
 
 /* Is there nothing in it? */
@@ -65,7 +76,6 @@ static bool is_empty(const struct profile_windows *w, size_t row)
 void profile_window_rows(const struct profile *p, struct profile_event *e)
 {
 	struct profile_windows *w = event_windows(e);
-	bool scaled = !code_range_given(&w->range);
 	u32 nr = w->group.nr, stride = window_stride(nr);
 
 	/* The last one: of nodes without a row. */
@@ -78,13 +88,12 @@ void profile_window_rows(const struct profile *p, struct profile_event *e)
 		window_block_merge(w->total, nr, block);
 		window_block_merge(w->rows + (row != ID_NONE ? (size_t)row : e->rows.n) * stride, nr, block);
 	}
-	if (scaled)
-		profile_window_whole(w, e->rows.n + 1);
+	profile_window_whole(w, e->rows.n + 1);
 	w->shown = w->total;
 	if (is_empty(w, e->rows.n))
 		return;
 	w->shown = sum_of_rows(w, e->rows.n, false);
-	w->shown_whole = scaled ? sum_of_rows(w, e->rows.n, true) : NULL;
+	w->shown_whole = sum_of_rows(w, e->rows.n, true);
 }
 
 void profile_windows_rows(struct profile *p, struct profile_event *e)

@@ -17,7 +17,7 @@ struct profile_windows {
 	double *total;		  /* of all nodes, whether they have a row or not: the whole for shares */
 	double *shown;		  /* of all rows: the same as total, unless filters left out some */
 	bool calls;		  /* for some rows it is known how often they were called */
-	double *whole;		  /* the whole for shares, from scaled rows; NULL: total, with rows unscaled */
+	double *whole;		  /* the whole for shares; NULL: total, with rows unscaled */
 	double *shown_whole;	  /* the same for shown, if that is not total */
 	/* For each member, the effective number of samples of its own event: as many samples of equal weight would
 	 * have the same variance; 0: it has no samples with exact addresses. For the leader's member it is that of the
@@ -37,11 +37,12 @@ void *profile_windows_new(const void *setup, u32 event, void *sums);
 void profile_windows_rows(struct profile *p, struct profile_event *e);
 void profile_windows_free(void *windows);
 
-/* Fills rows, total and shown, once e has its rows, and also whole, unless rows are finer than functions. */
+/* Fills rows, total, shown and whole, once e has its rows. */
 void profile_window_rows(const struct profile *p, struct profile_event *e);
 /*
  * Fills whole from this number of rows. Functions that lose more windows than others would show less than their share,
- * so each row stands for all windows that ended in it, kept or not.
+ * so each row stands for all windows that ended in it, kept or not. If only some code was asked about, the whole is
+ * all short windows, wherever they were: shares are of everything that ran.
  */
 void profile_window_whole(struct profile_windows *w, size_t rows);
 
@@ -54,10 +55,16 @@ void profile_window_samples(struct profile *p, struct profile_event *e);
 /* Adds the calls of each row, as far as another event of p counts them; call it after profile_window_rows. */
 void profile_window_calls(const struct profile *p, struct profile_event *e);
 
+/* The windows that were to be measured and ended in the code that was asked about. */
+static inline double windows_ended(const double *block)
+{
+	return block[WINDOWS_SHORT] - block[WINDOWS_OUTSIDE];
+}
+
 /* The number of windows for which each kept one of a block stands. */
 static inline double window_scale(const double *block)
 {
-	return block[WINDOWS_KEPT] > 0 ? block[WINDOWS_SHORT] / block[WINDOWS_KEPT] : 1;
+	return block[WINDOWS_KEPT] > 0 ? windows_ended(block) / block[WINDOWS_KEPT] : 1;
 }
 
 static inline const double *profile_window_row(const struct profile_windows *w, size_t row)

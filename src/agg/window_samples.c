@@ -10,7 +10,6 @@
  * often this happens: by where other windows that began there ended.
  */
 #include <math.h>
-#include <string.h>
 
 #include "agg/row_index.h"
 #include "agg/window_rows.h"
@@ -77,14 +76,12 @@ static void add_samples(const struct profile *p, struct profile_event *e, struct
 	w->total[at] = w->samples[member];
 }
 
-/* Of the rows that are shown, where those are not all. */
+/* Of the rows that are shown, where those are not all. Their windows have been summed, which have none of this. */
 static void sum_shown(struct profile_event *e)
 {
 	struct profile_windows *w = event_windows(e);
 	u32 nr = w->group.nr, stride = window_stride(nr);
 
-	w->shown[WINDOWS_SELF] = w->shown[WINDOWS_BACK] = 0;
-	memset(w->shown + window_samples_at(nr, 0), 0, nr * sizeof(double));
 	for (size_t i = 0; i < e->rows.n; i++) {
 		const double *row = w->rows + i * stride;
 
@@ -232,17 +229,58 @@ static void fill_from_ways(const struct profile *p, struct profile_event *e)
 	map_free(&u.by_id);
 }
 
+/* Of a leader whose periods the recorder drew: what its samples weigh on average, after a long period and after a
+ * short one. False: they are not like that, or lost records make it unknown how many there are of each. */
+static bool mean_weights(const struct profile *p, const struct profile_event *e, double *after_long,
+			 double *after_short)
+{
+	const struct profile_windows *w = event_windows(e);
+	double nr_short = w->total[WINDOWS_SHORT], nr_long = (double)e->samples - nr_short, of_long, squares;
+
+	/* With one period all the time only first samples are not short: what is left for them is mostly the error of
+	 * the mean, if samples were filtered out. */
+	if (!w->group.nr_short || !w->group.nr_long || !(nr_long > 0) ||
+	    w->total[WINDOWS_EXCLUDED + WINDOW_LOST] > 0 || p->evlist->events.v[e->event].attr.flags & ATTR_FREQ)
+		return false;
+	*after_short = (double)w->group.sum_short / (double)w->group.nr_short;
+	of_long = (double)e->weight - nr_short * *after_short;
+	squares = e->squares - nr_short * *after_short * *after_short;
+	*after_long = of_long / nr_long;
+	return of_long > 0 && squares > 0 && squares * nr_long < DRAWN_SPREAD * of_long * of_long;
+}
+
+/* The leader's own samples: their weights, or means of these where how long a period was says nothing. */
+static void add_leader(const struct profile *p, struct profile_event *e)
+{
+	struct profile_windows *w = event_windows(e);
+	u32 stride = window_stride(w->group.nr), leader = window_member_of(&w->group, w->group.leader);
+	double nr_short = w->total[WINDOWS_SHORT], all = (double)e->weight, after_long, after_short;
+	bool drawn = mean_weights(p, e, &after_long, &after_short);
+
+	for (size_t i = 0; i < e->rows.n; i++) {
+		const struct row *r = &e->rows.v[i];
+		double *block = w->rows + i * stride;
+
+		block[WINDOWS_SELF] = (double)r->self;
+		if (drawn)
+			block[WINDOWS_SELF] = fmax(0, (double)r->samples - block[WINDOWS_SHORT]) * after_long +
+					      block[WINDOWS_SHORT] * after_short;
+	}
+	w->total[WINDOWS_SELF] = all;
+	w->samples[leader] = samples_of_one_weight(e);
+	if (drawn)
+		w->samples[leader] = all * all /
+				     (((double)e->samples - nr_short) * after_long * after_long +
+				      nr_short * after_short * after_short);
+}
+
 void profile_window_samples(struct profile *p, struct profile_event *e)
 {
 	struct profile_windows *w = event_windows(e);
-	u32 stride = window_stride(w->group.nr);
 	struct row_index rows = { .of = e, .nr_keys = p->nr_sort };
 
-	for (size_t i = 0; i < e->rows.n; i++)
-		w->rows[i * stride + WINDOWS_SELF] = (double)e->rows.v[i].self;
-	w->total[WINDOWS_SELF] = (double)e->weight;
+	add_leader(p, e);
 	w->exact = is_exact(e);
-	w->samples[window_member_of(&w->group, w->group.leader)] = samples_of_one_weight(e);
 	for (size_t i = 0; i < p->events.n; i++) {
 		struct profile_event *from = &p->events.v[i];
 		u32 member = event_windows(from) ? ID_NONE : member_like(p, &w->group, from);

@@ -59,6 +59,13 @@ void window_sums_count(struct window_sums *w, const struct window *window)
 	window_block_add(w->every, w->members, window->counts, 1);
 }
 
+double *window_sums_bursts(struct window_sums *w)
+{
+	if (!w->bursts)
+		w->bursts = mem_zalloc(window_stride(w->members) * sizeof(double));
+	return w->bursts;
+}
+
 struct window_way *window_sums_way(struct window_sums *w, u32 unit, u32 place, u32 there)
 {
 	u32 *i = map_at(&w->by_way, (u64)unit << 32 | place, (u32)w->ways.n);
@@ -73,6 +80,17 @@ const double *window_sums_get(const struct window_sums *w, u32 node)
 	u32 i = map_get(&w->by_node, node);
 
 	return i == ID_NONE ? NULL : w->v.v + (size_t)i * window_stride(w->members);
+}
+
+/* Of everything; either may be NULL. */
+static void merge_block(double **block, u32 members, double **from)
+{
+	if (*from && *block)
+		window_block_merge(*block, members, *from);
+	else if (*from) {
+		*block = *from;
+		*from = NULL;
+	}
 }
 
 void window_sums_merge(void *sums, void *other, const u32 *at)
@@ -90,12 +108,8 @@ void window_sums_merge(void *sums, void *other, const u32 *at)
 		way->ends += from->ways.v[i].ends;
 		way->leaves += from->ways.v[i].leaves;
 	}
-	if (from->every && w->every)
-		window_block_merge(w->every, w->members, from->every);
-	else if (from->every) {
-		w->every = from->every;
-		from->every = NULL;
-	}
+	merge_block(&w->every, w->members, &from->every);
+	merge_block(&w->bursts, w->members, &from->bursts);
 	for (size_t i = 0; i < from->nodes.n; i++)
 		window_block_merge(window_sums_at(w, at[from->nodes.v[i]]), w->members, from->v.v + i * stride);
 	window_sums_free(from);
@@ -111,5 +125,6 @@ void window_sums_free(void *sums)
 	vec_free(&w->ways);
 	map_free(&w->by_way);
 	free(w->every);
+	free(w->bursts);
 	*w = (struct window_sums){ 0 };
 }

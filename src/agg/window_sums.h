@@ -4,7 +4,8 @@
  *
  * Ratios of sums are shown, and their precision follows from the second moments. Windows of one burst are neighbours
  * and alike, so squares are taken not of windows but of clusters: a cluster is the sequence of windows of one burst in
- * one place. Sums are doubles: exact up to 2^53.
+ * one place (in one function, if only some code was asked about and nodes have no callers). Sums are doubles: exact up
+ * to 2^53.
  *
  * The sums are a block of doubles: first counts (enum window_count), then a sum for each member of the group, then the
  * upper triangle of the members' second moments, then, for rows, the number of samples of each member's own event
@@ -23,6 +24,7 @@ enum window_count {
 	WINDOWS_KEPT,	   /* whose counts are in the sums */
 	WINDOWS_DISCARDED, /* began and ended in different code */
 	WINDOWS_CLUSTERS,
+	WINDOWS_OUTSIDE, /* of WINDOWS_SHORT, those that ended outside the code that was asked about */
 	/* For rows, if known (agg/window_calls.c): */
 	WINDOWS_CALLS,
 	WINDOWS_CALL_SAMPLES, /* number of samples that count calls; 0: every call was sampled */
@@ -87,6 +89,7 @@ struct window_sums {
 	VEC(u32) nodes; /* of each block */
 	VEC(double) v;	/* blocks, one behind the other */
 	double *every;	/* a block of all short windows, kept or not, each a cluster of its own; NULL: none yet */
+	double *bursts; /* the same windows, each burst a cluster; NULL: none yet, or nobody asked about some code */
 	VEC(struct window_way) ways;
 	struct map by_way;		/* unit << 32 | place -> index in ways */
 	double counted[WINDOW_MEMBERS]; /* by all windows, kept or not: everything that is known to have run */
@@ -99,6 +102,8 @@ void window_sums_count(struct window_sums *w, const struct window *window);
  * is made. */
 struct window_way *window_sums_way(struct window_sums *w, u32 unit, u32 place, u32 there);
 
+/* The block `bursts`, zeroed when new. */
+double *window_sums_bursts(struct window_sums *w);
 /* The node's block, zeroed when new; valid until the next one is made. */
 double *window_sums_at(struct window_sums *w, u32 node);
 /* The node's block, or NULL. */

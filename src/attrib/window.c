@@ -107,10 +107,7 @@ static bool has_twin(const struct window_group *g, const struct evlist *l)
 	return false;
 }
 
-/*
- * As the name states it. A short period that is read a little late is still short: the limit lies half way between the
- * longest short and the shortest long one that jitter draws.
- */
+/* As the name states it. */
 static void settle_by_terms(struct window_group *g, const struct evlist *l)
 {
 	const struct attr *leader = &l->events.v[g->leader].attr;
@@ -118,7 +115,7 @@ static void settle_by_terms(struct window_group *g, const struct evlist *l)
 	u64 shorts = s->period_short * s->batch_count;
 
 	g->mode = has_twin(g, l) ? WINDOWS_TWIN : WINDOWS_TERMS;
-	g->short_max = 4 * s->period_short + s->jitter_short;
+	g->short_max = schedule_short_max(&(struct schedule){ 0, s->period_short, 0, 0, s->jitter_short });
 	if (leader->flags & ATTR_FREQ)
 		return;
 	if (leader->sample_period <= s->period_short) {
@@ -129,8 +126,7 @@ static void settle_by_terms(struct window_group *g, const struct evlist *l)
 	if (!s->period_long)
 		s->period_long =
 			leader->sample_period > shorts ? leader->sample_period - shorts : leader->sample_period;
-	g->short_max =
-		(s->period_long - MIN(s->jitter_long / 2, s->period_long) + s->period_short + s->jitter_short / 2) / 2;
+	g->short_max = schedule_short_max(s);
 }
 
 static void settle_group(struct window_group *g, const struct evlist *l)

@@ -339,7 +339,7 @@ static size_t plain_run(const char *s, size_t n)
 
 void bytes_plain(struct bytes *b, const char *s, size_t n)
 {
-	for (;;) {
+	while (n) {
 		size_t len = plain_run(s, n);
 
 		bytes_put(b, s, len);

@@ -38,6 +38,12 @@ static inline void bytes_put(struct bytes *b, const void *p, size_t n)
 	b->len += n;
 }
 
+/* What stands at `at`, which may be the end. NULL: the buffer has never held anything. */
+static inline const u8 *bytes_from(const struct bytes *b, size_t at)
+{
+	return b->p ? b->p + at : NULL;
+}
+
 static inline void bytes_u8(struct bytes *b, u8 v)
 {
 	bytes_put(b, &v, 1);

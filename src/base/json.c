@@ -88,8 +88,10 @@ void json_list_end_line(struct json *j)
 
 void json_rendered(struct json *j, const char *text, size_t n)
 {
-	size_t comma = !j->more && n;
+	size_t comma = !j->more;
 
+	if (!n)
+		return;
 	bytes_put(j->out, text + comma, n - comma);
-	j->more |= n > 0;
+	j->more = true;
 }

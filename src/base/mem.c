@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static void *check(void *p)
 {
@@ -65,6 +66,9 @@ char *mem_printf(const char *fmt, ...)
 	return check(s);
 }
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older kernels refuse it, which does no harm */
+#endif
 #define HUGE_PAGE ((uintptr_t)2 << 20)
 
 void *mem_zalloc_used(size_t size)
@@ -76,6 +80,31 @@ void *mem_zalloc_used(size_t size)
 	if (start < end)
 		(void)madvise((void *)start, end - start, MADV_HUGEPAGE);
 	return memset(p, 0, size);
+}
+
+#define HEAP_STEP (16 << 20)
+/* More than glibc's heap has free by itself, and less than main() lets be mapped: else no page gets huge. */
+#define HEAP_FIRST (200 << 10)
+#define HEAP_KEPT (64 << 20) /* free at the heap's end before the kernel has some of it back */
+
+void mem_one_heap(void)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t start, huge, end;
+	void *p;
+
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+	mallopt(M_TOP_PAD, HEAP_STEP);
+	p = mem_alloc(HEAP_FIRST); /* not touched: the heap grows by a step */
+	start = ((uintptr_t)p + page - 1) & ~(page - 1);
+	huge = ((uintptr_t)p + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	end = (uintptr_t)sbrk(0) & ~(HUGE_PAGE - 1);
+	free(p);
+	if (huge >= end || end - huge > 2 * HEAP_STEP) /* not at the end of a heap of glibc's, or one that has grown */
+		return;
+	(void)madvise((void *)start, huge - start, MADV_POPULATE_WRITE);
+	(void)madvise((void *)huge, end - huge, MADV_HUGEPAGE);
 }
 
 void mem_zero(void *p, size_t size)

@@ -35,6 +35,15 @@ void mem_zero(void *p, size_t size);
 void *mem_pages(size_t size); /* zeroed; size is not 0 */
 void mem_pages_free(void *p, size_t size);
 
+/*
+ * Lets all threads take memory from one heap whose pages are huge where the kernel has such: for a short run of few
+ * threads. What a small report takes longest for is the first touch of each page, a fault of its own for each 4 kB.
+ * To be called before the threads are there; may be called again, and holds for what the process does later, too. It
+ * takes more memory, a few MB: a huge page is there as a whole once any of it is touched, and tens of MB of what is
+ * freed are kept until mem_trim.
+ */
+void mem_one_heap(void);
+
 /* Gives back to the kernel what was freed and lies between things still in use. Takes milliseconds. */
 void mem_trim(void);
 

@@ -2,17 +2,16 @@
 #include "cmd/header.h"
 
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 /* When the file was last changed: for a recording, when it was made. */
 static void print_captured(const struct source *s, struct bytes *out)
 {
 	char date[64];
-	struct stat st;
+	time_t at = (time_t)(s->changed_ns / 1000000000);
 	struct tm tm;
 
-	if (!strcmp(s->path, "-") || stat(s->path, &st) || !localtime_r(&st.st_mtime, &tm))
+	if (!at || !localtime_r(&at, &tm))
 		return;
 	strftime(date, sizeof(date), "%a %b %e %H:%M:%S %Y", &tm);
 	bytes_printf(out, "# captured on    : %s\n", date);

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/sanitized.h"
 
 struct output {
 	bool owner_only;    /* nobody else may read the file; set this after output_open */
@@ -43,12 +44,6 @@ void terminal_size(int fd, u32 *rows, u32 *columns);
  * Is memory to be given back although the process ends next? The kernel takes it back faster than thousands of
  * free()s; only leak checkers want to see them.
  */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CMD_FREES 1
-#elif defined(__has_feature)
-#define CMD_FREES (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define CMD_FREES 0
-#endif
+#define CMD_FREES SANITIZED
 
 #endif

@@ -35,5 +35,7 @@ bool proc_stat_parse(const char *text, size_t len, struct proc_stat *out)
 	for (int i = 0; i < 10; i++) /* four fault counts, four times, priority, nice */
 		next_number(&p, end);
 	out->threads = (u32)next_number(&p, end);
+	next_number(&p, end); /* itrealvalue */
+	out->start_ticks = (u64)next_number(&p, end);
 	return true;
 }

@@ -10,6 +10,7 @@ struct proc_stat {
 	struct str comm;
 	s32 ppid;
 	u32 flags, threads;
+	u64 start_ticks; /* when it began, in clock ticks (sysconf) since the boot */
 };
 bool proc_stat_parse(const char *text, size_t len, struct proc_stat *out);
 

@@ -314,7 +314,7 @@ int sample_put_unwound(const struct sample_layout *l, const u8 *p, u64 size, con
  * The kernel's bit-field of a branch: mispred, predicted, in_tx, abort (1 bit each), cycles (16), type (4), spec (2),
  * new_type (4), priv (3). A big-endian machine lays the same fields out from the other end of the word.
  */
-static u64 branch_flags_turn(u64 v)
+u64 branch_flags_turn(u64 v)
 {
 	static const u8 widths[] = { 1, 1, 1, 1, 16, 4, 2, 4, 3 };
 	u64 out = 0;
@@ -327,14 +327,6 @@ static u64 branch_flags_turn(u64 v)
 		at += widths[i];
 	}
 	return out;
-}
-
-struct branch_entry sample_branch(const struct sample *s, u32 i)
-{
-	u64 flags = u64s_at(&s->branches, i * 3 + 2);
-
-	return (struct branch_entry){ u64s_at(&s->branches, i * 3), u64s_at(&s->branches, i * 3 + 1),
-				      s->branches.swap ? branch_flags_turn(flags) : flags };
 }
 
 /* The fast paths */

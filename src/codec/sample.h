@@ -129,7 +129,17 @@ static inline bool sample_first_member(const struct sample_layout *l, struct cur
 	return !c.bad;
 }
 
-struct branch_entry sample_branch(const struct sample *s, u32 i);
+/* The kernel's bit-field of a branch as a machine of the other byte order wrote it, in this machine's order. */
+u64 branch_flags_turn(u64 v);
+
+static inline struct branch_entry sample_branch(const struct sample *s, u32 i)
+{
+	const struct u64s entry = { s->branches.p + (size_t)i * sizeof(struct branch_entry), 3, s->branches.swap };
+	u64 flags = u64s_at(&entry, 2);
+
+	return (struct branch_entry){ u64s_at(&entry, 0), u64s_at(&entry, 1),
+				      entry.swap ? branch_flags_turn(flags) : flags };
+}
 
 /*
  * The thread's memory at the place that the event names (attr.sample_tls_*): *n bytes, in the order of its memory, and

@@ -32,17 +32,30 @@ u64 schedule_whole(const struct schedule *s)
 	return s->period_long + (s->period_short ? s->period_short * s->batch_count : 0);
 }
 
+u64 schedule_width(u64 jitter, u64 period)
+{
+	return jitter == SCHEDULE_JITTER_FULL ? period : jitter;
+}
+
+u64 schedule_short_max(const struct schedule *s)
+{
+	u64 width = schedule_width(s->jitter_long, s->period_long);
+
+	if (!s->period_long)
+		return 4 * s->period_short + s->jitter_short;
+	return (s->period_long - MIN(width / 2, s->period_long) + s->period_short + s->jitter_short / 2) / 2;
+}
+
 void schedule_start(struct schedule_state *st, u64 seed)
 {
 	*st = (struct schedule_state){ .random = seed };
 }
 
-/* Also for a period that a frequency has made shorter than its jitter: never 0. */
-static u64 jittered(u64 period, u64 jitter, struct schedule_state *st)
+u64 schedule_draw(u64 period, u64 jitter, u64 *random)
 {
-	u64 half = MIN((jitter == SCHEDULE_JITTER_FULL ? period : jitter) / 2, period - 1);
+	u64 half = MIN(schedule_width(jitter, period) / 2, period - 1);
 
-	return half ? period - half + random_below(&st->random, 2 * half + 1) : period;
+	return half ? period - half + random_below(random, 2 * half + 1) : period;
 }
 
 u64 schedule_next(const struct schedule *s, struct schedule_state *st)
@@ -50,8 +63,8 @@ u64 schedule_next(const struct schedule *s, struct schedule_state *st)
 	st->in_short = st->shorts > 0;
 	if (st->in_short) {
 		st->shorts--;
-		return jittered(s->period_short, s->jitter_short, st);
+		return schedule_draw(s->period_short, s->jitter_short, &st->random);
 	}
 	st->shorts = s->period_short ? s->batch_count : 0;
-	return jittered(s->period_long, s->jitter_long, st);
+	return schedule_draw(s->period_long, s->jitter_long, &st->random);
 }

@@ -47,6 +47,17 @@ const char *schedule_check(const struct schedule *s);
 /* The sum of the long and the short periods of one turn, to which an event's rate refers. */
 u64 schedule_whole(const struct schedule *s);
 void schedule_start(struct schedule_state *st, u64 seed);
+/* How wide a jitter is around a period of that length; SCHEDULE_JITTER_FULL: as wide as the period. */
+u64 schedule_width(u64 jitter, u64 period);
+/*
+ * The longest period, or window, that is still a short one: half way between the longest short and the shortest long
+ * one that jitter draws. Where a frequency decides on the long one (period_long is 0), four times the short one and
+ * its jitter.
+ */
+u64 schedule_short_max(const struct schedule *s);
+/* A length around that of the period, which is at least 1. Never 0, also where a frequency has made the period shorter
+ * than its jitter. random: a generator's state (base/random.h). */
+u64 schedule_draw(u64 period, u64 jitter, u64 *random);
 /* The length of the next period: the first one is long. Never 0. */
 u64 schedule_next(const struct schedule *s, struct schedule_state *st);
 

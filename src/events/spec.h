@@ -45,7 +45,7 @@ struct event_spec {
 	bool has_overwrite, overwrite;
 	bool percore;
 	struct schedule schedule; /* terms alt-period=, burst=, period-jitter=, alt-period-jitter=; no long period */
-	bool has_jitter;	  /* schedule.jitter_long was given; 0 is none */
+	bool has_jitter;	  /* one of the schedule's jitters was given; 0 is none */
 	bool windowed; /* it is the group's leader, and windows are made from its samples (windows/plan.h) */
 	bool twin;     /* a second leader: like the first, but switched on one window later */
 	u32 nr;	       /* term nr=: stop after this many samples; 0: not given */

@@ -114,6 +114,7 @@ static void set_period_jitter(struct event_spec *s, const struct event_term *t)
 static void set_alt_period_jitter(struct event_spec *s, const struct event_term *t)
 {
 	s->schedule.jitter_short = t->num;
+	s->has_jitter = true;
 }
 static void set_overwrite(struct event_spec *s, const struct event_term *t)
 {

@@ -36,17 +36,22 @@
  *
  * The leader's own total (cycles) comes from the weights of all its samples, long and short: half from the places of
  * the samples, half from the places where short windows end; both are unbiased. The effective number of samples
- * follows from their weights: n samples of weights w are worth (sum w)^2 / (sum w^2) samples of equal weight. Samples
- * of a member whose periods the recorder drew are counted instead, as how long a period was says nothing about where
- * it ended: weights would add noise, a twelfth of the variance if the jitter is full. (Not so if long and short
- * periods take turns, which is seen from how far the weights differ.)
+ * follows from their weights: n samples of weights w are worth (sum w)^2 / (sum w^2) samples of equal weight. How long
+ * a period was that the recorder drew says nothing about where it ended: weights would add noise, a twelfth of the
+ * variance if the jitter is full. So samples of such a member are counted instead, and such samples of the leader have
+ * the mean weight of those after a long period, or of those after a short one.
  *
  * For a member without its own samples, the count follows from the windows' ratio to the leader. The count of
  * everything ("total:" in formulas, and the row of all) is not an estimate: the counters have counted everything
  * between the first and the last sample of each thread, also in long and discarded windows.
  *
+ * Of some code (--address-range, --source-line) there are no samples, which are of whole functions: windows that lie
+ * in it are all that there is. Their possible error is in the intervals: of the windows that end in the code, those
+ * that began elsewhere are the lost ones. Nothing says how many windows come back to it, so that all may.
+ *
  * A value is marked if its interval is wider than a quarter of it to each side, unless that is little compared with
- * the value of the whole program; or if there are no exact samples and most of its windows were not kept.
+ * the value of the whole program; or if there are no exact samples of all that it needs, and its windows are lost as
+ * if by chance.
  *
  * Where it fails. Addresses that are late by some instructions give short functions the counts of their callers, which
  * is why samples have to be exact. If the leader's addresses are late, its share of a function is assumed to be off by
@@ -68,7 +73,7 @@
 #define MARK_RELATIVE 0.25
 #define MARK_OF_ALL 0.05    /* of the whole program's value: what is no wider than that needs no mark */
 #define MARK_OF_SHARE 0.005 /* likewise of a share */
-#define MARK_LOST 0.5	    /* without exact samples: more than this part of the windows was not kept */
+#define MARK_LOST 0.5	    /* without exact samples: more than this part of the windows that chance would not keep */
 
 /* A number with its 95 % interval: from value - down to value + up. */
 struct number {
@@ -99,9 +104,20 @@ static void scale(struct number *x, double by)
 /* The part of the row's windows that was not kept, with a little more where there are few. */
 static double part_lost(const double *block)
 {
-	double n = block[WINDOWS_SHORT];
+	double n = windows_ended(block);
 
 	return fmin(1, fmax(0, (n - block[WINDOWS_KEPT] + 0.5) / (n + 1)));
+}
+
+/*
+ * The row's windows are lost as if where they begin had nothing to do with where they end, or more than half as often:
+ * then kept ones are as good as any others, and have the metrics of them all. Not where few are lost all the same.
+ */
+static bool is_lost_by_chance(const struct profile_windows *w, const double *block)
+{
+	double elsewhere = 1 - windows_ended(block) / fmax(1, w->total[WINDOWS_SHORT]), lost = part_lost(block);
+
+	return lost > MARK_RELATIVE && lost > MARK_LOST * elsewhere;
 }
 
 /* Addresses that are late by some instructions lie in the next function as often as windows do not begin where they
@@ -206,9 +222,10 @@ static struct number evaluate(const struct metric_table *t, const struct metric_
  * leave and a return in one window, about q r. "Where they lead to" is a place of 64 bytes, not a function: what lies
  * between two calls of f in its caller leads back to f, though the caller may be elsewhere most of the time.
  */
-static double part_foreign(const double *block)
+static double part_foreign(const struct profile_windows *w, const double *block)
 {
-	double q = part_lost(block), back = block[WINDOWS_BACK] > 0 ? block[WINDOWS_BACK] - 1 : 1;
+	bool known = block[WINDOWS_BACK] > 0 && !code_range_given(&w->range);
+	double q = part_lost(block), back = known ? block[WINDOWS_BACK] - 1 : 1;
 
 	return q * fmin(1, q + back);
 }
@@ -226,15 +243,23 @@ static double mean_square(const struct profile_windows *w, const double *g)
 	return every && every[WINDOWS_KEPT] > 0 ? fmax(0, sum) / every[WINDOWS_KEPT] : 0;
 }
 
+/* With what nothing explains of the discarded windows. Of some code these hold what is outside of it, too, so they
+ * say nothing. */
+static double sum_with_discarded(const struct profile_windows *w, const double *block, u32 m)
+{
+	double sum = window_sum(block, m);
+
+	return code_range_given(&w->range) ? sum : sum + block[window_discarded_at(w->group.nr, m)];
+}
+
 /* How far the ratio would move if what nothing explains of the discarded windows were the row's own. */
 static double moved_by_discarded(const struct metric_table *t, const struct metric_expr *x, const double *block,
 				 double value)
 {
-	u32 nr = t->windows->group.nr;
 	double sums[WINDOW_MEMBERS], moved;
 
-	for (u32 m = 0; m < nr; m++)
-		sums[m] = window_sum(block, m) + block[window_discarded_at(nr, m)];
+	for (u32 m = 0; m < t->windows->group.nr; m++)
+		sums[m] = sum_with_discarded(t->windows, block, m);
 	moved = metric_expr_value(x, x->root, sums, t->windows->nodes.counted, NULL);
 	return isfinite(moved) ? fabs(moved - value) : 0;
 }
@@ -251,7 +276,7 @@ static struct number ratio_of_windows(const struct metric_table *t, const struct
 	if (!isfinite(v.variance)) /* of one window nothing is known but its value */
 		return (struct number){ v.value, INFINITY, INFINITY, v.num, true };
 	metric_expr_value(x, x->root, block + WINDOW_COUNTS, t->windows->nodes.counted, gradient);
-	bias = BIAS_FACTOR * part_foreign(block) * kept * sqrt(mean_square(t->windows, gradient));
+	bias = BIAS_FACTOR * part_foreign(t->windows, block) * kept * sqrt(mean_square(t->windows, gradient));
 	bias = hypot(student_95(block[WINDOWS_CLUSTERS] - 1) * sqrt(v.variance), Z95 * bias);
 	bias = hypot(bias, Z95 * moved_by_discarded(t, x, block, v.value));
 	return (struct number){ v.value, bias, bias, v.num, true };
@@ -259,10 +284,7 @@ static struct number ratio_of_windows(const struct metric_table *t, const struct
 
 static double ratio_with_discarded(const struct profile_windows *w, const double *block, u32 a, u32 b)
 {
-	u32 nr = w->group.nr;
-
-	return (window_sum(block, a) + block[window_discarded_at(nr, a)]) /
-	       (window_sum(block, b) + block[window_discarded_at(nr, b)]);
+	return sum_with_discarded(w, block, a) / sum_with_discarded(w, block, b);
 }
 
 /*
@@ -284,7 +306,7 @@ static void fill_from_windows(const struct metric_table *t, const double *block,
 		g[leader] = -ratio / of_leader;
 		noise = student_95(block[WINDOWS_CLUSTERS] - 1) *
 			sqrt(metric_spread(t, block, g, block[WINDOWS_CLUSTERS]));
-		bias = BIAS_FACTOR * part_foreign(block) * kept * sqrt(mean_square(w, g));
+		bias = BIAS_FACTOR * part_foreign(w, block) * kept * sqrt(mean_square(w, g));
 		bias = hypot(bias, ratio_with_discarded(w, block, m, leader) - ratio);
 		/* Two more events may be seen. */
 		dev = hypot(hypot(noise, Z95 * bias), 2 / of_leader);
@@ -338,13 +360,19 @@ static struct number of_all(const struct metric_table *t, const struct metric_ex
 	return out;
 }
 
+/* Does it rest on samples of the leader whose addresses are late? */
+static bool is_late(const struct profile_windows *w, const struct metric_expr *x)
+{
+	return !w->exact && sums_read(x) >> window_member_of(&w->group, w->group.leader) & 1;
+}
+
 static bool is_doubtful(const struct metric_table *t, const struct metric_expr *x, const double *block,
 			const struct number *n, bool sampled)
 {
 	const double *all = t->windows->nodes.counted;
 	double half = fmax(n->up, n->down), whole = metric_expr_value(x, x->root, all, all, NULL);
 
-	if (!sampled && part_lost(block) > MARK_LOST)
+	if ((!sampled || is_late(t->windows, x)) && is_lost_by_chance(t->windows, block))
 		return true;
 	if (half <= MARK_RELATIVE * fabs(n->value))
 		return false;
@@ -366,6 +394,32 @@ static void put(const struct metric_expr *x, const double *sums, const double *a
 	out->variance = pow((n->up + n->down) / 2 / Z95, 2);
 }
 
+/* Of code that was asked about: the leader's share is that of the windows that end there, whatever is in them. */
+static void estimate_range(const struct metric_table *t, const struct metric_expr *x, const double *block,
+			   struct metric_value *out)
+{
+	const struct profile_windows *w = t->windows;
+	u32 leader = window_member_of(&w->group, w->group.leader);
+	struct number of[WINDOW_MEMBERS] = { 0 }, n;
+	double sums[WINDOW_MEMBERS], batch = fmax(1, w->group.schedule.batch_count);
+
+	if (!x->totals) {
+		n = ratio_of_windows(t, x, block);
+		put(x, block + WINDOW_COUNTS, w->nodes.counted, &n, out);
+		out->doubtful = !n.known || is_doubtful(t, x, block, &n, false);
+		return;
+	}
+	/* Windows of one burst end near each other. */
+	of[leader] = share_of_samples(windows_ended(block) / batch, w->total[WINDOWS_SHORT] / batch, 1);
+	scale(&of[leader], w->nodes.counted[leader]);
+	fill_from_windows(t, block, of);
+	n = evaluate(t, x, of);
+	for (u32 m = 0; m < w->group.nr; m++)
+		sums[m] = of[m].known ? of[m].value : window_sum(block, m);
+	put(x, sums, w->nodes.counted, &n, out);
+	out->doubtful = !n.known || is_doubtful(t, x, block, &n, sums_read(x) == 1ull << leader);
+}
+
 static void estimate(const struct metric_table *t, const struct metric_expr *x, const double *block,
 		     struct metric_value *out)
 {
@@ -378,6 +432,10 @@ static void estimate(const struct metric_table *t, const struct metric_expr *x, 
 	if (block == w->total) {
 		n = of_all(t, x);
 		put(x, w->nodes.counted, w->nodes.counted, &n, out);
+		return;
+	}
+	if (code_range_given(&w->range)) {
+		estimate_range(t, x, block, out);
 		return;
 	}
 	numbers_of(w, block, of);
@@ -405,8 +463,38 @@ void metric_value(const struct metric_table *t, u32 metric, const double *block,
 
 	if (t->metrics[metric].per_call)
 		metric_per_call(block, out);
-	else if (t->windows->attribution == ATTRIBUTION_ESTIMATE && !code_range_given(&t->windows->range))
+	else if (t->windows->attribution == ATTRIBUTION_ESTIMATE)
 		estimate(t, x, block, out);
 	else
 		metric_by_windows(t, x, block, out);
+}
+
+/* How many times as many samples a value needs so that it is not marked: intervals shrink with the root of them. That
+ * of a narrow interval is marked because windows were lost, which they do not mend. */
+static double lacking(const struct metric_value *v, double whole)
+{
+	double allowed = fmax(MARK_RELATIVE * fabs(v->value), MARK_OF_ALL * fabs(whole));
+
+	if (!v->doubtful)
+		return 1;
+	return v->half > allowed ? pow(v->half / allowed, 2) : INFINITY;
+}
+
+void metric_certain_parts(const struct metric_table *t, u32 metric, size_t rows, const double *times, u32 n,
+			  double *parts)
+{
+	const struct profile_windows *w = t->windows;
+	struct metric_value v, whole;
+
+	memset(parts, 0, n * sizeof(*parts));
+	metric_value(t, metric, w->total, &whole);
+	for (size_t i = 0; i < rows; i++) {
+		const double *block = profile_window_row(w, i);
+		double needed;
+
+		metric_value(t, metric, block, &v);
+		needed = lacking(&v, whole.value);
+		for (u32 k = 0; k < n; k++)
+			parts[k] += needed <= times[k] ? block[WINDOWS_SELF] / w->total[WINDOWS_SELF] : 0;
+	}
 }

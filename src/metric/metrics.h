@@ -93,6 +93,11 @@ void metric_value(const struct metric_table *t, u32 metric, const double *block,
 double metric_column_value(const struct metric_table *t, u32 column, const double *block, bool *doubtful);
 const char *metric_column_name(const struct metric_table *t, u32 column);
 
+/* For each of n numbers of times: the part of the leader's counts that would lie in rows in which this metric is not
+ * marked, with so many times as many samples. Only of an estimate to which samples contribute. */
+void metric_certain_parts(const struct metric_table *t, u32 metric, size_t rows, const double *times, u32 n,
+			  double *parts);
+
 /* Indices of the n rows in the order in which the table shows them. Caller frees. */
 u32 *metric_order(const struct metric_table *t, u32 n);
 

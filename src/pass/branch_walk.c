@@ -94,6 +94,8 @@ static int walk(const struct session *s, const struct sample_filter *filter, str
 		w.walkers[i].traces.dsos = t->dsos;
 		w.walkers[i].traces.procs = t->procs;
 	}
+	if (workers > 1)
+		dsos_start_parser(s->dsos);
 	pool_run(workers, (u32)s->data.blocks.n, read_block, &w);
 	for (u32 i = 0; i < workers; i++) {
 		branch_traces_merge(t, &w.walkers[i].traces);

@@ -80,10 +80,11 @@ void window_pass_start(struct window_pass *w, const struct session *s, struct pi
 		o->nr_sort = 3;
 	}
 	w->setup = (struct window_setup){
-		&w->windows, w->opts.attribution, unit_of(o), w->opts.range, { 0 },
+		&w->windows, w->opts.attribution, unit_of(o), w->opts.range, { 0 }, false,
 	};
 	o->children = o->children && w->opts.children;
 	o->no_chains = !o->children && !w->opts.chains && w->opts.attribution != ATTRIBUTION_CALLCHAIN;
+	w->setup.chains = !o->no_chains;
 }
 
 void window_pass_free(struct window_pass *w)

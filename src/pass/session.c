@@ -440,6 +440,7 @@ static void take_kept(struct session *s, const struct notify *notify)
 		dsos_again(s->dsos);
 		return;
 	}
+	s->opts.symbols.made_ns = s->src->changed_ns;
 	s->dsos = dsos_new(&s->opts.symbols, notify);
 	s->frames = frames_new();
 	s->code = k ? code_cache_new() : NULL;
@@ -544,6 +545,8 @@ int session_over(struct session **out, struct source *src, const struct session_
 	return 0;
 }
 
+#define ONE_HEAP_BYTES (4u << 20)
+
 int session_open(struct session **out, const char *path, const struct session_opts *opts, const struct notify *notify)
 {
 	struct source *src;
@@ -551,6 +554,9 @@ int session_open(struct session **out, const char *path, const struct session_op
 
 	if (err)
 		return err;
+	/* What is larger has more workers, who would wait for each other, and blocks that are better mapped. */
+	if (MAX(src->size, src->file_size) <= ONE_HEAP_BYTES)
+		mem_one_heap();
 	err = session_over(out, src, opts, notify);
 	if (err)
 		source_close(src);

@@ -219,6 +219,8 @@ static int load(struct source *s, int fd)
 	if (isatty(fd))
 		return notify_at(s->notify, NOTE_ERROR, ERR_USAGE, s->path, NO_OFFSET,
 				 "a terminal, not a recording (pipe one in, or name a file with -i)");
+	if (S_ISREG(st.st_mode) && st.st_mtim.tv_sec > 0 && strcmp(s->path, "-") != 0)
+		s->changed_ns = (u64)st.st_mtim.tv_sec * 1000000000 + (u64)st.st_mtim.tv_nsec;
 	err = S_ISREG(st.st_mode) ? map_file(s, fd, (u64)st.st_size) : spool_input(s, fd);
 	if (err)
 		return err;

@@ -27,6 +27,7 @@ struct source {
 	u64 size;
 	u64 data_offset; /* file offset of data[0], so that messages name the file's offsets (0 when unpacked) */
 	u64 file_size;	 /* of the input, packed */
+	u64 changed_ns;	 /* when the file was last written to (it, or a copy), in ns since 1970; 0: unknown */
 	u64 map_bytes;	 /* bytes mapped: what "the mapped file apart" takes off the peak */
 	bool swap;
 	bool pipe;	 /* came in pipe mode */
@@ -97,11 +98,12 @@ static inline void source_ask_ahead(const u8 *p, u16 size)
 static inline bool source_next_asked(const struct source *s, u64 *offset, struct source_record *out, u64 *bad)
 {
 	u64 at = *offset, left = s->size - at;
-	const u8 *p = s->data + at;
 	struct record_header h;
+	const u8 *p;
 
 	if (UNLIKELY(s->swap || left < sizeof(h)))
 		return source_next_any(s, offset, out, bad);
+	p = s->data + at;
 	memcpy(&h, p, sizeof(h));
 	if (UNLIKELY(h.size < sizeof(h) || h.size > left || record_has_payload(h.type)))
 		return source_next_any(s, offset, out, bad);

@@ -19,9 +19,9 @@
 
 #include "base/clock.h"
 #include "events/tls_user.h"
-#include "open/retry.h"
 #include "record/activity.h"
 #include "record/recorder_impl.h"
+#include "sys/probe.h"
 
 #define SIM_GRACE_MS 2000
 #define UNWINDING_NICE (-10)
@@ -48,18 +48,15 @@ static int catch_signals(struct recorder *r, sigset_t *before)
 	return r->signal_fd >= 0 ? 0 : notify_error(r->notify, ERR_IO, "cannot wait for signals: %s", strerror(errno));
 }
 
-/* Does a hardware cycle counter open here? */
+/* Does a hardware cycle counter exist here, though perhaps not for this user, or not now? */
 static bool has_cycles(void)
 {
-	struct attr a = { .type = PERF_TYPE_HARDWARE,
-			  .size = ATTR_SIZE_MIN,
-			  .config = PERF_COUNT_HW_CPU_CYCLES,
-			  .flags = ATTR_DISABLED | ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV };
-	int fd = perf_open(&a, 0, -1, -1, 0);
+	const struct attr a = { .type = PERF_TYPE_HARDWARE,
+				.config = PERF_COUNT_HW_CPU_CYCLES,
+				.flags = ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV };
+	int failed;
 
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0 || errno == EACCES || errno == EPERM || errno == EBUSY;
+	return event_probe(&a, NULL, &failed) != EVENT_ABSENT || failed == EBUSY;
 }
 
 /* Cycles where there is a counter, else the kernel's clock, with perf's attrs for both. */

@@ -11,7 +11,7 @@
 #include "windows/native.h"
 
 #define DEFAULT_FREQ 4000
-#define MIN_INTERVAL_NS 100000 /* bursts come no faster */
+#define MIN_INTERVAL_NS 100000 /* bursts come no faster, on average */
 
 static struct window_rate window_rate(const struct attr_opts *o, bool sim)
 {
@@ -205,12 +205,26 @@ static bool native_works(struct native *n)
 	return n->works;
 }
 
+/* A jitter that nobody asked for is left out where it would make periods that the PMU refuses. */
+static const char *ask_leader(const struct recorder *r, struct event_spec *s)
+{
+	const struct schedule schedule = window_schedule(s, WINDOW_NATIVE, UINT64_MAX);
+	bool by_default = schedule.jitter_long != s->schedule.jitter_long;
+	const char *why = windows_native_refused(&s->attr, &schedule, s->cpus);
+
+	if (!why || !by_default || windows_native_refused(&s->attr, &s->schedule, s->cpus))
+		return why;
+	notify_warn(r->notify, "%s: its PMU refuses periods of half that length, so periods do not vary", s->name);
+	s->has_jitter = true;
+	return NULL;
+}
+
 /* It does, but not for one of the leaders: whatever makes the windows, makes them for all. */
-static void ask_leaders(const struct recorder *r, struct native *n)
+static void ask_leaders(struct recorder *r, struct native *n)
 {
 	for (size_t i = 0; i < r->specs->v.n && n->works; i++) {
-		const struct event_spec *s = &r->specs->v.v[i];
-		const char *why = s->windowed ? windows_native_refused(&s->attr, &s->schedule, s->cpus) : NULL;
+		struct event_spec *s = &r->specs->v.v[i];
+		const char *why = s->windowed ? ask_leader(r, s) : NULL;
 
 		if (why) {
 			n->works = false;
@@ -263,7 +277,7 @@ static int choose(struct recorder *r, const struct window_opts *o, struct native
 		return notify_error(r->notify, ERR_USAGE, "mode=sim needs --pmu=sim");
 	if ((*how == WINDOW_TWIN || *how == WINDOW_PLAIN) && (bursts || jitter))
 		return notify_error(r->notify, ERR_USAGE,
-				    "mode=%s has one fixed period: %s needs mode=refresh, or leave it out",
+				    "mode=%s has windows of one length: %s needs mode=refresh, or leave it out",
 				    window_how_names[*how], bursts ? "burst=" : "jitter");
 	if (*how != WINDOW_AUTO && *how != WINDOW_NATIVE)
 		return 0;

@@ -21,6 +21,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/regular.h"
+#include "base/sanitized.h"
 #include "state/apart_impl.h"
 #include "state/demangle.h"
 #include "state/unxz.h"
@@ -44,16 +45,6 @@
 #define NOBODY (-1)
 #define MOST_AHEAD 16u
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 #define SLOWDOWN (SANITIZED ? 16 : 1)
 
 struct apart {
@@ -92,8 +83,8 @@ struct apart_file {
 	bool died_ahead;   /* a parser died of opening it, which does not count yet */
 	bool needs_others; /* units stand in other files, or one was asked for */
 	u64 disk;
-	u64 inode; /* and device, as they are in the maps; 0: not known */
-	enum verdict verdict;
+	u64 inode;		       /* and device, as they are in the maps; 0: not known */
+	_Atomic(enum verdict) verdict; /* looked at before the lock is taken, too */
 };
 
 static u64 writable_memory(void)

@@ -9,7 +9,6 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,11 +18,11 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "state/apart_impl.h"
 
 #define LONGEST_PATH 4096
 #define DESCRIPTORS "/proc/self/fd/" /* links whose ends are told */
-#define HEAP_STEP (1 << 20)
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
@@ -201,7 +200,7 @@ bool apart_confine(void)
 	struct __user_cap_data_struct none[2] = { 0 };
 
 	/* What DWARF takes comes in small pieces, and each would be a system call that the filter looks at. */
-	mallopt(M_TOP_PAD, HEAP_STEP);
+	mem_one_heap();
 	syscall(SYS_capset, &head, none);
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_NPROC, 0);

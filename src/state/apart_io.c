@@ -68,7 +68,7 @@ ssize_t apart_put(int sock, const struct apart_head *head, const void *p, size_t
 	} control = { 0 };
 	size_t skip = MIN(at, sizeof(*head));
 	struct iovec parts[2] = { { (u8 *)head + skip, sizeof(*head) - skip },
-				  { (u8 *)p + (at - skip), head->size - (at - skip) } };
+				  { head->size ? (u8 *)p + (at - skip) : NULL, head->size - (at - skip) } };
 	struct msghdr m = { .msg_iov = parts, .msg_iovlen = 2 };
 	ssize_t n;
 

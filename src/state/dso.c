@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "state/dso.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/rootdir.h"
 #include "state/apart.h"
 #include "state/cache.h"
 #include "state/dso_table.h"
 #include "state/perfmap.h"
 
-#define NOT_ASKED (ID_NONE - 1)
 #define STRIPPED_SHOWN 4 /* names in the note on stripped files */
 
 static const char *copy_z(struct dsos *d, const char *s)
@@ -28,6 +25,7 @@ struct dsos *dsos_new(const struct symbol_opts *opts, const struct notify *notif
 
 	d->notify = notify;
 	d->opts = *opts;
+	d->roots.made_ns = opts->made_ns;
 	d->opts.kallsyms = copy_z(d, opts->kallsyms);
 	d->opts.vmlinux = copy_z(d, opts->vmlinux);
 	d->opts.symfs = copy_z(d, opts->symfs);
@@ -74,7 +72,7 @@ void dsos_free(struct dsos *d)
 	map_free(&d->recorded_of);
 	map_free(&d->by_name);
 	map_free(&d->by_build);
-	map_free(&d->mount_ns);
+	roots_free(&d->roots);
 	ahead = dso_take_ahead(d);
 	if (ahead)
 		kallsyms_free(ahead);
@@ -132,35 +130,12 @@ static void set_names(struct dsos *d, struct dso *dso, struct str path)
 	}
 }
 
-/* The processes that live now. Most that a recording names do not, and asking for each of them takes its time. */
-static void note_living(struct dsos *d)
-{
-	DIR *proc = opendir("/proc");
-	const struct dirent *e;
-
-	d->knows_living = true;
-	while (proc && (e = readdir(proc)) != NULL)
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-			map_set(&d->mount_ns, strtoul(e->d_name, NULL, 10), NOT_ASKED);
-	if (proc)
-		closedir(proc);
-}
-
 /* Which root directory a path of this process is to be looked up in, as rootdir_of says; 0: in ours. */
 static u32 mount_namespace(struct dsos *d, const struct dso_key *key)
 {
-	u32 known;
-
 	if (key->kind != DSO_FILE || !key->pid || d->opts.offline || d->opts.symfs)
 		return 0;
-	if (!d->knows_living)
-		note_living(d);
-	known = map_get(&d->mount_ns, key->pid);
-	if (known != NOT_ASKED)
-		return known == ID_NONE ? 0 : known;
-	known = rootdir_of(key->pid);
-	map_set(&d->mount_ns, key->pid, known);
-	return known;
+	return root_of_process(&d->roots, key->pid);
 }
 
 static bool has_build_id(const struct dso *dso, const u8 *id, u8 size)

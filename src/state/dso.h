@@ -62,6 +62,7 @@ struct symbol_opts {
 	bool debuginfod;	 /* ask the servers of $DEBUGINFOD_URLS */
 	bool no_lines;		 /* no line information */
 	bool offline;		 /* do not look at this machine's /proc: the recording is of another one */
+	u64 made_ns;		 /* when the recording was last written to: see state/roots.h */
 	struct apart *apart;	 /* who parses for them, and outlives the DSOs; NULL: one is forked when needed */
 	bool cache;		 /* keep what was worked out, and take what was kept (state/cache.h) */
 };

@@ -12,6 +12,7 @@
 #include "codec/record.h"
 #include "state/dso.h"
 #include "state/kallsyms.h"
+#include "state/roots.h"
 #include "state/symtab.h"
 
 struct side_symbol {
@@ -88,8 +89,7 @@ struct dsos {
 	u64 refused;	     /* keys that were new when there was no room */
 	struct map by_name;  /* hash of what names a DSO -> the newest such */
 	struct map by_build; /* hash of that and its build id -> the DSO; the newest of a name may be missing */
-	struct map mount_ns; /* pid of a living process -> its root directory, or that it was not asked for */
-	bool knows_living;
+	struct roots roots;
 	VEC(struct listed_id) build_ids;
 	struct map build_id_of;		  /* hash of path and kernel -> build_ids */
 	const struct feat_file *recorded; /* files whose symbols the recording holds */

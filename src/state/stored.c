@@ -16,7 +16,6 @@
  */
 #include "state/stored.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -47,7 +46,6 @@ struct stored {
 	u32 n, nr_segs, nr_blocks, nr_seg_blocks, flags;
 	u64 moved, demangled_most;
 	struct block *blocks; /* of symbols, then of segments */
-	pthread_mutex_t lock; /* for reading blocks */
 };
 
 static u32 blocks_of(u32 n)
@@ -239,7 +237,6 @@ struct stored *stored_open(const struct cache_entry *e, struct stored_marks *mar
 	struct stored *t = mem_zalloc(sizeof(*t));
 
 	t->entry = *e;
-	pthread_mutex_init(&t->lock, NULL);
 	if (read_head(t, marks)) {
 		cache_entry_rest(&t->entry);
 		return t;
@@ -255,7 +252,6 @@ void stored_free(struct stored *t)
 	for (u32 i = 0; t->blocks && i < t->nr_blocks + t->nr_seg_blocks; i++)
 		free(t->blocks[i].loaded);
 	free(t->blocks);
-	pthread_mutex_destroy(&t->lock);
 	cache_entry_close(&t->entry);
 	free(t);
 }
@@ -333,20 +329,19 @@ static u8 *read_block(struct stored *t, u32 i)
 	return NULL;
 }
 
-/* NULL: damaged. */
+/* NULL: damaged. Two threads may read the same block at once; one of them puts it there and the other takes that. A
+ * lock would let those wait who want different blocks. */
 static u8 *get_block(struct stored *t, u32 i)
 {
-	u8 *out = atomic_load_explicit(&t->blocks[i].loaded, memory_order_acquire);
+	u8 *out = atomic_load_explicit(&t->blocks[i].loaded, memory_order_acquire), *was = NULL;
 
 	if (out)
 		return out;
-	pthread_mutex_lock(&t->lock);
-	out = atomic_load_explicit(&t->blocks[i].loaded, memory_order_relaxed);
-	if (!out) {
-		out = read_block(t, i);
-		atomic_store_explicit(&t->blocks[i].loaded, out, memory_order_release);
+	out = read_block(t, i);
+	if (out && !atomic_compare_exchange_strong(&t->blocks[i].loaded, &was, out)) {
+		free(out);
+		out = was;
 	}
-	pthread_mutex_unlock(&t->lock);
 	return out;
 }
 

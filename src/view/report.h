@@ -81,7 +81,8 @@ void report_metrics_free(struct report_metrics *m, const struct profile *p);
  * whole. */
 void report_windows_head(const struct profile *p, const struct profile_event *e, bool whole, struct bytes *out);
 /* Says how the table could be improved. */
-void report_windows_foot(const struct profile *p, const struct profile_event *e, struct bytes *out);
+void report_windows_foot(const struct profile *p, const struct profile_event *e, const struct metric_table *t,
+			 struct bytes *out);
 /* Explains the columns of metrics, in lines that begin with #. */
 void report_windows_legend(const struct metric_table *t, struct bytes *out);
 /* "within lines 3-5 of a.c" */

@@ -47,7 +47,7 @@ static void write_event(const struct profile *p, size_t event, const struct grou
 		table_text_head(x, out);
 	table_text_rows(x, out);
 	if (!o->quiet && !o->only_table && f.metrics)
-		report_windows_foot(p, f.e, out);
+		report_windows_foot(p, f.e, &f.metrics->table, out);
 	if (o->legend && !o->quiet && f.metrics)
 		report_windows_legend(&f.metrics->table, out);
 	table_text_free(x);

@@ -9,6 +9,7 @@
 #define MOST_DISCARDED 0.2 /* of the windows that can be judged, before a line is said about it */
 #define FEW_WINDOWS 1000   /* with fewer in the recording, most values of most functions are uncertain */
 #define ENOUGH_WINDOWS 3000
+#define ENOUGH_CERTAIN 0.8	     /* of the leader's counts, in rows whose first ratio is not marked */
 #define MOST_OFTEN_SIMULATED 1000000 /* per second: windows are then still rare beside what is between them */
 #define MOST_OFTEN 50000	     /* of real PMUs, half of what the kernel allows by default */
 
@@ -158,8 +159,8 @@ static void put_loss(const struct profile_windows *w, struct bytes *out)
 	double judged = w->shown[WINDOWS_KEPT] + w->shown[WINDOWS_DISCARDED];
 	double lost = w->shown[WINDOWS_DISCARDED] / fmax(1, judged);
 
-	if (w->attribution == ATTRIBUTION_KEEP || in_no_row(w) || judged < METRIC_FEW_WINDOWS ||
-	    lost <= MOST_DISCARDED)
+	if (w->attribution == ATTRIBUTION_KEEP || code_range_given(&w->range) || in_no_row(w) ||
+	    judged < METRIC_FEW_WINDOWS || lost <= MOST_DISCARDED)
 		return;
 	bytes_printf(out,
 		     "# %.0f%% of the windows reach from one function into another, because calls are short "
@@ -172,12 +173,18 @@ static void put_loss(const struct profile_windows *w, struct bytes *out)
 
 static bool is_estimate(const struct profile_windows *w)
 {
-	return w->attribution == ATTRIBUTION_ESTIMATE && !code_range_given(&w->range);
+	return w->attribution == ATTRIBUTION_ESTIMATE;
+}
+
+/* Does the table use samples of what windows count? They are of whole functions. */
+static bool uses_samples(const struct profile_windows *w)
+{
+	return is_estimate(w) && !code_range_given(&w->range);
 }
 
 static void put_inexact(const struct profile_windows *w, struct bytes *out)
 {
-	if (!is_estimate(w) || has_exact_samples(w))
+	if (!uses_samples(w) || has_exact_samples(w))
 		return;
 	bytes_str(out,
 		  in_no_row(w) ?
@@ -197,7 +204,7 @@ static void put_sources(const struct profile *p, const struct profile_event *e, 
 			     METRIC_FEW_WINDOWS);
 		return;
 	}
-	for (u32 i = 0; i < w->group.nr; i++) {
+	for (u32 i = 0; uses_samples(w) && i < w->group.nr; i++) {
 		if (w->group.events[i] == w->group.leader || !(w->samples[i] > 0))
 			continue;
 		bytes_str(out, any	    ? ", " :
@@ -276,12 +283,57 @@ static void put_few(const struct profile *p, const struct window_group *g, struc
 	bytes_str(out, ".\n");
 }
 
-void report_windows_foot(const struct profile *p, const struct profile_event *e, struct bytes *out)
+/* The first metric of the table that is a ratio of a row's own counts; nr_metrics: none. */
+static u32 first_ratio(const struct metric_table *t)
+{
+	for (u32 i = 0; i < t->nr_columns; i++)
+		if (t->columns[i] < METRICS_MAX && !t->metrics[t->columns[i]].expr.totals &&
+		    !t->metrics[t->columns[i]].per_call)
+			return t->columns[i];
+	return t->nr_metrics;
+}
+
+/* Do exact samples tell all that it reads? Only then more of them make it more certain: that addresses are late, or
+ * windows lost, stays what it is. */
+static bool rests_on_samples(const struct profile_windows *w, const struct metric *m)
+{
+	for (u32 i = 0; i < w->group.nr; i++)
+		if (m->expr.members >> i & 1 && !(w->samples[i] > 0))
+			return false;
+	return uses_samples(w) && w->exact;
+}
+
+/* A program that spreads its time over many functions has few samples in each of them. */
+static void put_flat(const struct profile *p, const struct profile_event *e, const struct metric_table *t,
+		     struct bytes *out)
+{
+	static const double times[] = { 1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100 };
+	const struct profile_windows *w = event_windows(e);
+	double parts[ARRAY_LEN(times)];
+	u32 ratio = first_ratio(t), i = 0;
+
+	if (ratio == t->nr_metrics || !rests_on_samples(w, &t->metrics[ratio]) || w->group.nr_short < FEW_WINDOWS)
+		return;
+	metric_certain_parts(t, ratio, e->rows.n, times, ARRAY_LEN(times), parts);
+	while (i < ARRAY_LEN(times) && parts[i] < ENOUGH_CERTAIN)
+		i++;
+	if (i == 0 || i == ARRAY_LEN(times))
+		return;
+	bytes_printf(out, "# Rows in which %s is not marked have %.0f%% of the ", metric_column_name(t, ratio),
+		     floor(100 * parts[0]));
+	put_bare_name(p, w->group.leader, out);
+	bytes_printf(out, ": about %.0f times as many samples (record for longer, or more often) make it %.0f%%.\n",
+		     times[i], 100 * ENOUGH_CERTAIN);
+}
+
+void report_windows_foot(const struct profile *p, const struct profile_event *e, const struct metric_table *t,
+			 struct bytes *out)
 {
 	const struct profile_windows *w = event_windows(e);
 	const struct window_group *g = &w->group;
 
 	put_few(p, g, out);
+	put_flat(p, e, t, out);
 	put_loss(w, out);
 	put_inexact(w, out);
 	if (g->nr_short && g->sum_short / g->nr_short > LONG_WINDOW && !g->schedule.period_short)

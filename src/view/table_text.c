@@ -61,7 +61,7 @@ static void render_cell(const struct table *t, size_t k, const struct table_row 
 	s->at = l->text.len;
 	table_cell_text(c, &s->cell, &l->text);
 	s->len = l->text.len - s->at;
-	s->width = name_width(l->text.p + s->at, s->len);
+	s->width = name_width(bytes_from(&l->text, s->at), s->len);
 }
 
 static void render(const struct table *t, const struct table_row *r, struct line *l)
@@ -292,7 +292,7 @@ static void put_cell(const struct table_text *x, const struct line *l, size_t k,
 {
 	const struct table_column *c = &x->t->columns.v[k];
 	const struct span *s = &l->cells[k];
-	const u8 *p = l->text.p + s->at;
+	const u8 *p = bytes_from(&l->text, s->at);
 	bool faint = color && s->cell.kind == CELL_RATIO && s->cell.ratio.doubtful;
 	int pad = (int)l->widths[k] - (int)s->width;
 

@@ -104,14 +104,10 @@ static int try_leader(const struct attr *leader, const struct schedule *s, u64 m
 
 const char *windows_native_refused(const struct attr *leader, const struct schedule *s, const char *cpus)
 {
-	struct schedule tried = *s;
-	int error;
+	int error = try_leader(leader, s, 0, cpus);
 
-	/* The width of the jitter follows from the long period, which is not known yet. */
-	tried.jitter_long = MIN(s->jitter_long, s->period_short);
-	error = try_leader(leader, &tried, 0, cpus);
 	if (error == EACCES || error == EPERM)
-		error = try_leader(leader, &tried, ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV, cpus);
+		error = try_leader(leader, s, ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV, cpus);
 	switch (error) {
 	case EOPNOTSUPP:
 		return "the driver of its PMU does not alternate periods";

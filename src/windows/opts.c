@@ -33,9 +33,15 @@ static int set_length(const struct parser *p)
 	return number(p, INT64_MAX, &p->o->length);
 }
 
+/* 0: none, unlike where it is not given. */
 static int set_jitter(const struct parser *p)
 {
-	return number(p, INT64_MAX, &p->o->jitter);
+	p->o->jitter_given = true;
+	if (str_is(p->t.at, "full"))
+		p->o->jitter = SCHEDULE_JITTER_FULL;
+	else if (!str_number(p->t.at, INT64_MAX, &p->o->jitter))
+		return optext_fail(&p->t, NULL, NULL, "expected a decimal number below 2^63, or 'full'");
+	return 0;
 }
 
 static int set_burst(const struct parser *p)

@@ -17,7 +17,8 @@ struct window_opts {
 	enum window_leader leader;
 	bool leader_given;
 	u64 length; /* in counts of the leader; 0: the default for its event */
-	u64 jitter; /* 0: none */
+	bool jitter_given;
+	u64 jitter; /* 0: none; SCHEDULE_JITTER_FULL */
 	u32 burst;  /* 0: 1 */
 };
 

@@ -10,6 +10,7 @@
 #define SHORT_NS 50000
 #define RARER_EVENTS 4	/* of the group, besides cycles and instructions */
 #define MISSES_RARER 50 /* than instructions, more or less: for periods of their samples */
+#define FAR_APART 16	/* times as long as a short period, a long one can vary by half */
 #define TIMER_NS 20000	/* what the kernel's timers manage, on a good day */
 /*
  * Of a clock, in a second, when nobody asked for a number. Each is an interrupt of a timer of its own, and where there
@@ -180,7 +181,7 @@ static int check_alone(const struct event_specs *specs, u32 i, bool sim, const s
 /* Of --window's jitter. */
 static u64 short_jitter(u64 jitter, u64 period_short)
 {
-	return MIN(jitter, period_short / 2);
+	return jitter == SCHEDULE_JITTER_FULL ? period_short : MIN(jitter, period_short / 2);
 }
 
 static void give_schedule(struct event_spec *s, const struct window_opts *o)
@@ -190,7 +191,7 @@ static void give_schedule(struct event_spec *s, const struct window_opts *o)
 
 	p->period_short = o->length ? o->length : p->period_short ? p->period_short : usual;
 	p->batch_count = o->burst ? o->burst : MAX(p->batch_count, 1u);
-	if (!o->jitter)
+	if (!o->jitter_given)
 		return;
 	p->jitter_long = o->jitter;
 	p->jitter_short = short_jitter(o->jitter, p->period_short);
@@ -420,38 +421,40 @@ static void set_freq(struct event_spec *s, u64 freq)
 	s->has_freq = true;
 }
 
-/* The kernel has one width for both periods. */
+/* The kernel has one width for both periods, of which each takes as much as it is long. */
 static void join_jitters(struct event_spec *s, const struct notify *to)
 {
 	struct schedule *p = &s->schedule;
-	u64 both = MIN(p->jitter_long ? p->jitter_long : p->jitter_short, p->period_short);
+	u64 of_long = MAX(p->jitter_long, p->jitter_short), of_short = MIN(of_long, p->period_short);
 	u64 usual = short_jitter(p->jitter_long, p->period_short);
 
 	/* That of --window is both's, and the short one's half is for the others. */
-	if (both != p->jitter_long || (both != p->jitter_short && p->jitter_short != usual))
+	if (of_long != p->jitter_long || (of_short != p->jitter_short && p->jitter_short != usual))
 		notify_warn(to,
-			    "%s: mode=native has one jitter for both periods, at most the short one: "
-			    "period-jitter and alt-period-jitter are %llu (mode=refresh has two)",
-			    s->name, (unsigned long long)both);
-	p->jitter_long = p->jitter_short = both;
+			    "%s: mode=native has one jitter for both periods, the wider one, of which the short "
+			    "period takes as much as it is long (mode=refresh has two)",
+			    s->name);
+	p->jitter_long = of_long;
+	p->jitter_short = of_short;
 }
 
 /*
  * A program that goes in step with the long period shows one of its phases again and again, and a loop that goes in
  * step with the short one has windows that begin and end in one place, whatever lies between. So both are drawn anew
- * each time unless somebody asked for something else. Only the virtual PMU does that for a period that follows a
- * frequency; what the others can is one number.
+ * each time unless somebody asked for something else, or a long one could come near the short ones: on real hardware a
+ * frequency can make it shorter than it is at full speed. Twins have one period and one distance.
  */
-static void settle_jitter(struct event_spec *s, enum window_how how, const struct pace *pace)
+struct schedule window_schedule(const struct event_spec *s, enum window_how how, u64 period)
 {
-	struct schedule *p = &s->schedule;
+	struct schedule p = s->schedule;
 
-	if (how == WINDOW_SIM && !p->jitter_long && !p->jitter_short && !s->has_jitter) {
-		p->jitter_long = SCHEDULE_JITTER_FULL;
-		p->jitter_short = p->period_short;
-	} else if (how != WINDOW_SIM && p->jitter_long == SCHEDULE_JITTER_FULL) {
-		p->jitter_long = pace->period;
-	}
+	if (how == WINDOW_PLAIN || how == WINDOW_TWIN || p.jitter_long || p.jitter_short || s->has_jitter)
+		return p;
+	if (how != WINDOW_SIM && period / FAR_APART < p.period_short)
+		return p;
+	p.jitter_long = SCHEDULE_JITTER_FULL;
+	p.jitter_short = p.period_short;
+	return p;
 }
 
 static int make_leader(struct event_spec *s, enum window_how how, struct window_rate rate, struct window_speed speed,
@@ -467,11 +470,12 @@ static int make_leader(struct event_spec *s, enum window_how how, struct window_
 			"%s: it is not known how many there are per second, so a frequency cannot be turned "
 			"into a period: give it period= (or -c)",
 			s->name);
-	settle_jitter(s, how, &pace);
+	s->schedule = window_schedule(s, how, pace.period);
 	err = check_lengths(s, &pace, to);
 	if (err)
 		return err;
-	if (how != WINDOW_SIM && window_is_clock(&s->attr) && s->schedule.period_short < TIMER_NS)
+	if (how != WINDOW_SIM && window_is_clock(&s->attr) &&
+	    s->schedule.period_short - MIN(s->schedule.jitter_short, s->schedule.period_short) / 2 < TIMER_NS)
 		notify_warn(
 			to,
 			"%s: the kernel's timers are not much finer than 20 us: windows will be longer than %llu ns",

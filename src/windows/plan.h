@@ -69,6 +69,10 @@ bool window_needs_jitter(const struct event_specs *specs);
  * none. */
 const char *window_of_occurrences(const struct event_specs *specs, enum window_how how);
 
+/* The schedule of a leader whose windows are made in that way, with a long period of about that length: with all the
+ * jitter that this way has, unless something else was asked for. */
+struct schedule window_schedule(const struct event_spec *s, enum window_how how, u64 period);
+
 /*
  * Prepares groups with windows for opening in the way `how`: periods, twins, names that contain the schedule. Call it
  * after window_take_specs. ERR_USAGE if the short period is not shorter than the long one.

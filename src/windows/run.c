@@ -33,7 +33,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/random.h"
 #include "codec/sample.h"
 
 #define TASK_RING_BYTES (256u << 10)
@@ -84,7 +83,7 @@ static void look_at_sample(void *ctx, const u8 *record, u16 size)
 	g = &w->states.groups.v[at / 2 % w->states.groups.n];
 	/* Inherited events have the values of each task by itself, but samples say their periods. */
 	if (w->states.how == WINDOW_NATIVE && sample.period) {
-		if (sample.period <= g->period / 2)
+		if (sample.period <= g->short_max)
 			window_stats_add(w->stats, sample.period);
 		return;
 	}
@@ -151,6 +150,7 @@ static void find_groups(struct window_run *w)
 				g.second = i;
 		g.clock = window_is_clock(&leader->attr);
 		g.length = leader->schedule.period_short ? leader->schedule.period_short : leader->attr.sample_period;
+		g.short_max = schedule_short_max(&leader->schedule);
 		g.jitter = leader->schedule.jitter_short;
 		g.burst = MAX(leader->schedule.batch_count, 1u);
 		vec_push(&w->states.groups, g);
@@ -169,6 +169,7 @@ int window_run_begin(struct window_run *w, enum window_how how, struct event_set
 	*w = (struct window_run){ .states.how = how, .set = set, .events = events, .notify = to, .timer = -1 };
 	w->tap = (struct flow_tap){ look_at_sample, look_at_other, w };
 	w->interval_ns = interval_ns;
+	w->random = clock_ns();
 	w->follows = set->follows;
 	w->stats = mem_zalloc(sizeof(*w->stats));
 	find_groups(w);
@@ -280,10 +281,9 @@ static void switch_on(const struct window_run *w, size_t place)
 static void start_timer(struct window_run *w)
 {
 	const struct schedule *s = &w->set->events.v[w->states.groups.v[0].first].spec->schedule;
-	u64 half = s->period_long ?
-			   (u64)((double)w->interval_ns / (double)s->period_long * (double)s->jitter_long / 2) :
-			   0;
-	u64 ns = w->interval_ns - MIN(half, w->interval_ns - 1) + (half ? random_below(&w->random, 2 * half + 1) : 0);
+	u64 width = schedule_width(s->jitter_long, s->period_long);
+	u64 of_interval = s->period_long ? (u64)((double)w->interval_ns / (double)s->period_long * (double)width) : 0;
+	u64 ns = schedule_draw(w->interval_ns, of_interval, &w->random);
 	struct itimerspec spec = { .it_value = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) } };
 
 	timerfd_settime(w->timer, 0, &spec, NULL);
@@ -399,10 +399,9 @@ void window_run_turn(struct window_run *w, const struct window_turn *turn)
 /* All windows of the burst that comes have the length that is drawn here. */
 static void draw_length(struct window_run *w, int fd, const struct window_group_run *g)
 {
-	u64 half = MIN(g->jitter / 2, g->length - 1);
-	u64 period = g->length - half + (half ? random_below(&w->random, 2 * half + 1) : 0);
+	u64 period = schedule_draw(g->length, g->jitter, &w->random);
 
-	if (half)
+	if (g->jitter)
 		ioctl(fd, PERF_EVENT_IOC_PERIOD, &period);
 }
 

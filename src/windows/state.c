@@ -88,7 +88,7 @@ static bool ends_window(enum window_how how, const struct window_state *s, const
 	case WINDOW_REFRESH:
 		return s->burst_at > 1;
 	case WINDOW_NATIVE:
-		return length <= g->period / 2;
+		return length <= g->short_max;
 	default:
 		return true;
 	}

@@ -18,7 +18,8 @@
 struct window_group_run {
 	u32 first, second; /* events; the same where there is no twin */
 	u64 period, length;
-	u64 jitter; /* refresh: of a burst's length */
+	u64 short_max; /* the longest period that makes a window */
+	u64 jitter;    /* bursts: of a burst's length */
 	u32 burst;
 	bool clock;
 };

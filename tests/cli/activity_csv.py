@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: leaks
 """reticle activity --csv: each table says what JSON says."""
 import csv
 import io

@@ -129,11 +129,12 @@ run("gcc", "-O1", "-o", "shop", "shop.c", *(str(library / "src" / name) for name
 run(reticle, "record", "-q", "--activity", "-F", "4000", "--", "./shop")
 
 # The inner activity is one of its own, and has no attribute.
-rows = {r["activity"]: r for r in json.loads(run(reticle, "activity", "--json"))["events"][0]["activities"]}
+rows = {r["activity"]: r
+        for r in json.loads(run(reticle, "activity", "--json", "--functions", "8"))["events"][0]["activities"]}
 top = {key: [f["symbol"] for f in row["functions"]] for key, row in rows.items()}
 print(top)
-if ("query" in top["/list"] + top["/buy"] or not {"parse"} <= set(top["/list"]) or
-        not {"warm", "query"} <= set(top["[none]"])):
+if ("query" in top["/list"] + top["/buy"] or not {"parse"} <= set(top["/list"][:3]) or
+        not {"warm", "query"} <= set(top["[none]"][:3])):
     sys.exit("functions are not those of their routes")
 spans = {r["activity"]: r
          for r in json.loads(run(reticle, "activity", "--json", "--by", "span_id", "--lines",

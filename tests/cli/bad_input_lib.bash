@@ -8,10 +8,9 @@ bad=0
 runs=0
 declare -A more=([export]="--to folded" [mem]=report [c2c]=report)
 
-# Sanitizers reserve terabytes of address space, and a program takes four times as long to start. There, each file
-# meets every third command, and another third three files later, too, so that each command meets a third of each kind
-# of damage. The plain binary has all of them, and tests/fuzz/replay_pipeline reads the same recordings under
-# sanitizers without a start for each.
+# Sanitizers reserve terabytes of address space, and a program takes many times as long to start. There, each file
+# meets a third of the commands: every third one, and it begins with another one after each three files.
+# tests/fuzz/replay_pipeline reads the same recordings under sanitizers without a start for each.
 every=1
 if grep -q -e __asan_init -e __tsan_init "$RETICLE"; then
 	every=3
@@ -34,8 +33,10 @@ try() { # FILE
 	local all=("${commands[@]}" "${records[@]}") i command status
 	for ((i = (files + files / every) % every; i < ${#all[@]}; i += every)); do
 		command=${all[i]}
+		# Who computes for ever is ended. Who waits for ever is ended with the test; the last line is of it.
+		echo "$command -i $1"
 		# shellcheck disable=SC2086 # words, not one
-		timeout 10 "$RETICLE" $command -i "$1" ${more[$command]-} >out 2>err </dev/null
+		(ulimit -t 10 && exec "$RETICLE" $command -i "$1" ${more[$command]-}) >out 2>err </dev/null
 		status=$?
 		runs=$((runs + 1))
 		# Parents are of stacks.
@@ -53,9 +54,10 @@ try() { # FILE
 	files=$((files + 1))
 }
 
-# Each recording that tests/recipe can make, damaged: damage NAME FILE SIZE tries what it makes of it.
+# Each recording that tests/recipe can make, damaged: damage NAME FILE SIZE tries what it makes of it. They are many,
+# so each meets half as many commands, and others with the same kind of damage the other half.
 each_recipe() { # damage
-	local r name
+	local r name every=$((every * 2))
 	for r in "$SRCDIR"/tests/recipe/*.recipe; do
 		name=$(basename "$r" .recipe)
 		"$recipe" "$r" "$name.whole" || exit 1

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: leaks
 """False sharing, true sharing and neither are told apart on simulated cores: line, offsets, threads, object, verdict;
 and perf's own c2c report counts the same."""
 import json

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: leaks
 # bash completion offers every command, and every option of each.
 set -u
 # shellcheck source=/dev/null

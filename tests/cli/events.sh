@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: leaks
 # list and check on this machine; a wrong event is pointed at.
 set -u
 fail() {

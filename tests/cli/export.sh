@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: leaks
 # Where exports go: a file appears when it is complete, keeps its rights, and a failure leaves the older one alone.
 # shellcheck disable=SC2015,SC2002 # "a && b || fail": fail ends the script; the pipe is what is tested
 set -u

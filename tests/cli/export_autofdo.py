@@ -145,10 +145,12 @@ for compiler in compilers:
 
 # By the ending of a name; and what cannot be had.
 name = f"pie-{compilers[0]}"
-run("export", "-i", f"{name}.data", "--binary", name, "-o", "by-name.afdo")
-by_option = run("export", "--to", "autofdo", "-i", f"{name}.data", "--binary", name).stdout
-if pathlib.Path("by-name.afdo").read_text() != by_option:
-    fail("another format by the name's ending")
+said = run("export", "-i", f"{name}.data", "--binary", name, "-o", "by-name.afdo").stderr
+by_option = run("export", "--to", "autofdo", "-i", f"{name}.data", "--binary", name)
+by_name = pathlib.Path("by-name.afdo").read_text()
+if by_name != by_option.stdout:
+    lines_apart = sorted(set(by_name.splitlines()) ^ set(by_option.stdout.splitlines()))
+    fail(f"another format by the name's ending: {lines_apart[:10]}\n{said}{by_option.stderr}")
 if shutil.which("clang++"):
     subprocess.check_call(["clang++", "-O2", "-Werror", "-gline-tables-only", "-fprofile-sample-use=by-name.afdo",
                            "program.cc", "-o", "again"])

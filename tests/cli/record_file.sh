@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: leaks
 # The file: its mode, what it replaces, and what is left of it when there is no more room.
 # shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"

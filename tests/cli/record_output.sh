@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: leaks
 # Pipe mode, compression, --max-size, --switch-output, and what is said at the end.
 # shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"

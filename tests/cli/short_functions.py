@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: figures
 """Metrics of functions that are shorter than a window, as report shows them by default, against exact counts: small
 functions in hot loops, callers of such, recursion, libc, stripped code, objects, all that ran; and what the table says
 where it has windows alone."""
@@ -45,6 +46,14 @@ int main(void)
 	}
 	return 0;
 }
+"""
+# Rounds of always as many instructions, of which two fifths are those of `first`.
+ROUNDS = 3000
+ROUND = r"""
+#define APART __attribute__((noinline, noclone, aligned(64)))
+APART void first(void) { for (int i = 0; i < 400; i++) __asm__ volatile("nop\n\tnop"); }
+APART void second(void) { for (int i = 0; i < 600; i++) __asm__ volatile("nop\n\tnop"); }
+int main(void) { for (int i = 0; i < 3000; i++) { first(); second(); } return 0; }
 """
 FORMULAS = {"CPI": ("cycles", "instructions", 1), "BM/KI": ("branch-misses", "instructions", 1000),
             "%CY": ("cycles", None, 100), "%I": ("instructions", None, 100)}
@@ -177,6 +186,16 @@ check("a line has its own metrics",
       any(abs(row["metrics"]["CPI"]["value"] / value("CPI", functions[dso, "divide"], totals) - 1) < 0.3
           for row in lines if row["metrics"]["CPI"]["value"]))
 
+# Lines of one function, of which windows tell: its share, and all, are of everything that ran.
+line = next(i for i, text in enumerate(PROGRAM.splitlines(), 1) if "uint64_t fib" in text)
+event = table("--source-line", f"p.c:{line}")
+held("lines: (all)", event, totals, totals, ("CPI", "BM/KI"))
+check(f"lines: (all) has its CPI: {event['metrics']['CPI']}", not event["metrics"]["CPI"]["doubtful"])
+fib = next(row for row in event["rows"] if row["symbol"] == "fib")
+held("lines: fib", fib, functions[dso, "fib"], totals, ("%CY", "%I"))
+check(f"lines: windows that end elsewhere have no share: {event['rows']}",
+      all(not row["metrics"]["%CY"]["value"] for row in event["rows"] if row["symbol"] != "fib"))
+
 # Where windows are all that there is, the head says so, and what lost most of them is marked.
 record("./p", totals, exact=False)
 text = run("report", "-i", "f.data")
@@ -187,7 +206,36 @@ for row in table()["rows"]:
     if row["windows"]["short"] >= 100 and row["windows"]["kept"] < 0.4 * row["windows"]["short"]:
         check(f"{row['symbol']} is marked: {of}", of["doubtful"])
 
+# Few samples of instructions: more would make functions certain, but not where addresses of cycles are late.
+few = f"instructions/period={totals['instructions'] // 500},period-jitter=full/upp"
+for terms, late in ("pp", ""), ("", ",skid=0-40"):
+    group = f"{{cycles/period={totals['cycles'] // 3000},alt-period=300/,instructions}}:u{terms}S"
+    run("record", "-q", f"--pmu=sim,seed=7{late}", "-e", group, "-e", few, "-o", "f.data", "--", "./p")
+    text = run("report", "-i", "f.data", "--source-line", f"p.c:{line}")
+    check(f"lines have no samples: {text}", "times as many samples" not in text)
+    text = run("report", "-i", "f.data")
+    check(f"how many samples would be enough{late}: {text}", ("times as many samples" in text) == (not late))
+
 # Stripped: functions are where .eh_frame says that they begin.
 bare = truth_of("./s")
 record("./s", bare[0])
 all_held("s", *bare)
+
+# In step with the program: a window after every other round. By default periods are drawn, so that shares are right.
+pathlib.Path("round.c").write_text(ROUND)
+subprocess.run(["cc", "-O1", "-o", "round", "round.c"], check=True)
+totals, functions, objects = truth_of("./round")
+parts = {name: next(counts for (_, symbol), counts in functions.items() if symbol == name)
+         for name in ("first", "second", "main")}
+period = 2 * (sum(counts["instructions"] for counts in parts.values()) // ROUNDS) - 300
+for terms in "", ",period-jitter=0,alt-period-jitter=0":
+    group = f"{{instructions/period={period},alt-period=300{terms}/,cycles}}:uppS"
+    run("record", "-q", "--pmu=sim,seed=7", "-e", group, "-o", "f.data", "--", "./round")
+    shares = {row["symbol"]: row for row in table()["rows"]}
+    if not terms:
+        for name in "first", "second":
+            held(f"drawn: {name}", shares[name], parts[name], totals, ("%I",))
+            check(f"drawn: {name} is marked", not shares[name]["metrics"]["%I"]["doubtful"])
+        continue
+    share = shares["first"]["metrics"]["%I"]["value"] if "first" in shares else 0
+    check(f"without jitter, samples keep step: {share}", not 20 < share < 60)

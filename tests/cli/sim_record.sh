@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: leaks
 # record --pmu=sim: the file, its readers, the options; the same run gives the same bytes.
 # shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"
@@ -161,6 +162,21 @@ for file in nowhere/truth.json .; do
 	grep -q "^reticle record: $file: cannot write" err || fail "--truth $file: $(cat err)"
 	[ -e ran ] && fail "--truth $file: the command ran"
 done
+
+# Branch records, loads, and operations of Arm SPE: what they say is tested elsewhere (sim_lbr.py, sim_operations.py,
+# sim_spe.py), without sanitizers; here it is that they are recorded and read.
+"${R[@]}" --call-graph lbr -o lbr.data -- ./busy 5 >/dev/null 2>err || fail "--call-graph lbr: $(cat err)"
+"$RETICLE" report -i lbr.data --children -g caller --stdio | grep -q -- '--outer' || fail "lbr: no outer below main"
+"${E[@]}" -e cpu/mem-loads/P,cpu/mem-stores/P -c 50 -d -W -o mem.data -- ./busy 5 >/dev/null 2>err ||
+	fail "mem-loads: $(cat err)"
+"$RETICLE" mem report -i mem.data >out 2>err && grep -q inner out || fail "mem report: $(cat err)"
+if command -v aarch64-linux-gnu-gcc >/dev/null; then
+	echo 'volatile long sum; void inner(void) { for (int i = 0; i < 20000; i++) sum += i; }
+		int main(void) { inner(); return 0; }' |
+		aarch64-linux-gnu-gcc -O1 -fno-inline -static -o arm -x c - || fail "aarch64-linux-gnu-gcc"
+	"${E[@]}" -e arm_spe_0/ts_enable=1/ -c 50 -o spe.data -- ./arm 2>err || fail "arm_spe: $(cat err)"
+	"$RETICLE" spe -i spe.data >out 2>err && grep -q inner out || fail "spe: $(cat err)"
+fi
 
 # perf reads it.
 need_program perf

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# check: leaks
 # stat: its three forms, with this machine's PMU and with the virtual one.
 # shellcheck source=/dev/null
 . "$SRCDIR/tests/cli/record_lib.bash"

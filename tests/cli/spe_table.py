@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: threads
+# check: threads, leaks
 """reticle spe: each value of its rows is computed here, from operations whose fields are known or as dump prints
 them."""
 import csv

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: threads
+# check: threads, leaks
 """top: its last table is the report's of the same recording; it ends with what it watches; names steer no terminal."""
 import os
 import pathlib

@@ -193,6 +193,15 @@ static void one_sort_key_takes_all(void **state)
 		comm_weight += f->comm[f->stacks[k].comm] == first ? f->stacks[k].weight : 0;
 	assert_int_equal(e->rows.v[0].self, comm_weight);
 	assert_int_equal(e->rows.v[0].self + e->rows.v[1].self, f->weight);
+	for (u32 i = 0; i < 2; i++) {
+		u64 comm = profile_row_key(f->p, &e->rows.v[i], SORT_COMM), samples = 0;
+
+		for (u32 k = 0; k < STACKS; k++)
+			samples += f->comm[f->stacks[k].comm] == comm;
+		assert_int_equal(e->rows.v[i].samples, samples);
+		assert_int_equal(e->rows.v[i].total_samples, samples);
+		assert_int_equal(e->rows.v[i].total, e->rows.v[i].self);
+	}
 	drop(f);
 }
 

@@ -16,16 +16,11 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/sanitized.h"
 #include "state/apart_impl.h"
 #include "state/demangle.h"
 #include "state/dso.h"
 #include "state/readable.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
 
 static void sleep_ms(long ms)
 {

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "notes.h"
 #include "open/set.h"
 
 #define SIZE 64
@@ -126,12 +127,7 @@ static void test_none(void **state)
 	aux_area_unmap(&none);
 }
 
-static void keep_note(void *ctx, const struct note *note)
-{
-	strncpy(ctx, note->text, 255);
-}
-
-static int configure(struct event_set *set, struct event_specs *specs, const struct attr_opts *o, char note[256])
+static int configure(struct event_set *set, struct event_specs *specs, const struct attr_opts *o, char note[NOTE_ROOM])
 {
 	struct target t = { 0 };
 	struct notify to = { keep_note, note };
@@ -156,7 +152,7 @@ static void test_configured(void **state)
 		{ 5000, 5000, "" },
 		{ 1000, 1024, "of 1024 operations at most: using that instead of 1000" },
 	};
-	char note[256];
+	char note[NOTE_ROOM];
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
@@ -197,7 +193,7 @@ static void test_frequency(void **state)
 	struct attr_opts o = { .freq = RECORD_UNSET, .period = RECORD_UNSET };
 	struct event_specs specs = { 0 };
 	struct event_set set = { 0 };
-	char note[256];
+	char note[NOTE_ROOM];
 
 	(void)state;
 	assert_int_equal(event_specs_parse(&specs, "cpu-clock/freq=99/", NULL, NULL), 0);
@@ -251,7 +247,7 @@ static void test_refused(void **state)
 		struct event_specs specs = { 0 };
 		struct event_set set = { 0 };
 		struct target t = { .per_thread = rows[i].per_thread };
-		char note[256] = "";
+		char note[NOTE_ROOM] = "";
 		struct notify to = { keep_note, note };
 
 		assert_int_equal(event_specs_parse(&specs, rows[i].events, NULL, NULL), 0);
@@ -278,7 +274,7 @@ static void test_two_pmus(void **state)
 	for (u32 per_thread = 0; per_thread < 2; per_thread++) {
 		struct target t = { .per_thread = per_thread };
 		struct event_set set = { 0 };
-		char note[256] = "";
+		char note[NOTE_ROOM] = "";
 		struct notify to = { keep_note, note };
 
 		assert_int_equal(event_set_configure(&set, &specs, &o, &t, true, &to), per_thread ? ERR_USAGE : 0);

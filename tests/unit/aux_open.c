@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "notes.h"
 #include "open/set.h"
 
 #define MOST_FDS 1024
@@ -79,16 +80,11 @@ void aux_area_unmap(struct aux_area *a)
 
 /* --- tests --- */
 
-static void keep_note(void *ctx, const struct note *note)
-{
-	strncpy(ctx, note->text, 511);
-}
-
 struct opened_set {
 	struct event_set set;
 	struct event_specs specs;
 	bool no_aux;
-	char note[512];
+	char note[NOTE_ROOM];
 };
 
 /* The first event has an AUX area, unless no_aux says that none has. */

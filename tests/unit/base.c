@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The base layer: containers, buffers, escaping, the cursor, the pool. */
 #include <fcntl.h>
+#include <malloc.h>
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -20,6 +24,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/pool.h"
+#include "base/sanitized.h"
 #include "base/set.h"
 #include "base/sort.h"
 #include "base/strtab.h"
@@ -494,9 +499,60 @@ static void numbers_are_written_as_printf_does(void **state)
 	bytes_free(&b);
 }
 
+/* What of the heap was asked to have huge pages. */
+static const char *huge_at;
+static size_t huge_size;
+
+int madvise(void *p, size_t size, int advice)
+{
+	if (advice == MADV_HUGEPAGE) {
+		huge_at = p;
+		huge_size = size;
+	}
+	return (int)syscall(SYS_madvise, p, size, advice);
+}
+
+static void *take_and_fill(void *size)
+{
+	return memset(mem_alloc(*(size_t *)size), 7, *(size_t *)size);
+}
+
+/* One thread after the other, none of which is the first: each would have a heap of its own. */
+static void threads_share_one_heap(void **state)
+{
+	size_t size = 10000;
+	char *blocks[4];
+
+	(void)state;
+	mallopt(M_MMAP_THRESHOLD, 256 << 10); /* as the program does */
+	mem_one_heap();
+	if (!SANITIZED) /* then it is glibc's */ {
+		assert_true(huge_at && huge_size >= 4 << 20 && !(huge_size % (2 << 20)));
+		assert_true(huge_at + huge_size <= (char *)sbrk(0));
+	}
+	mem_one_heap(); /* for the next recording */
+	for (u32 i = 0; i < ARRAY_LEN(blocks); i++) {
+		pthread_t thread;
+		void *out;
+
+		assert_int_equal(pthread_create(&thread, NULL, take_and_fill, &size), 0);
+		assert_int_equal(pthread_join(thread, &out), 0);
+		blocks[i] = out;
+	}
+	for (u32 i = 0; i < ARRAY_LEN(blocks); i++) {
+		const char *end = sbrk(0);
+
+		assert_true(blocks[i][0] == 7 && blocks[i][size - 1] == 7);
+		if (!SANITIZED) /* then it is glibc's */
+			assert_true(blocks[i] < end && end - blocks[i] < 64 << 20);
+		free(blocks[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(threads_share_one_heap), /* before any other thread has a heap */
 		cmocka_unit_test(keys_cannot_be_chosen_to_meet),
 		cmocka_unit_test(map_keeps_many),
 		cmocka_unit_test(set_finds_what_is_the_same),

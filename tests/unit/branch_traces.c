@@ -191,12 +191,68 @@ static void test_thread_is_kept(void **state)
 	branch_traces_free(&t);
 }
 
+/* A branch that a sample has twice is in one sample, and so is what ran between. A single cycle is told, too. */
+static void test_twice_in_a_sample(void **state)
+{
+	static const u64 thrice[] = { 0x1110, 0x1100, 1 << 4, 0x1110, 0x1100, 1 << 4, 0x1110, 0x1100, 0 };
+	struct branch_traces t = { 0 };
+
+	(void)state;
+	add(&t, thrice, 3, 0);
+	add(&t, thrice, 3, 1);
+	branch_traces_sort(&t);
+	assert_int_equal(t.v.n, 2);
+	for (u32 i = 0; i < 2; i++)
+		assert_int_equal(t.v.v[i].samples, 2);
+	assert_int_equal(t.v.v[0].count, 6);
+	assert_int_equal(t.v.v[1].count, 4);
+	assert_int_equal(t.v.v[1].timed, 4);
+	assert_int_equal(t.v.v[1].cycles, 4);
+	branch_traces_free(&t);
+}
+
+/* More branches of one function than are remembered. Those that stand beside each other in a sample want one place in
+ * memory about a dozen times; all the same, what ran between them ends where the next one was taken. */
+static void test_more_than_are_known(void **state)
+{
+	struct branch_traces t = { 0 };
+	u64 random = 1, branches[32 * 3], taken = 0, passed = 0, ends = 0;
+
+	(void)state;
+	for (u32 k = 0; k < 8000; k++) {
+		for (u32 i = 0; i < 32; i++) {
+			u64 *b = &branches[3 * i], next = i ? b[-3] : 0;
+
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			b[0] = 0x1000 + (random >> 36 & 0xfff);
+			b[1] = 0x1000 + (random >> 52);
+			b[2] = 0;
+			passed += b[1] <= next;
+			ends += b[1] <= next ? next : 0;
+		}
+		add(&t, branches, 32, k);
+	}
+	branch_traces_sort(&t);
+	for (size_t i = 0; i < t.v.n; i++) {
+		bool branch = t.v.v[i].kind == TRACE_BRANCH;
+
+		taken += branch ? t.v.v[i].count : 0;
+		passed -= branch ? 0 : t.v.v[i].count;
+		ends -= branch ? 0 : t.v.v[i].count * t.v.v[i].to;
+	}
+	assert_int_equal(taken, 8000 * 32);
+	assert_int_equal(passed, 0);
+	assert_int_equal(ends, 0);
+	branch_traces_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_within_and_between), cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_two_binaries),	   cmocka_unit_test(test_nowhere),
 		cmocka_unit_test(test_not_through),	   cmocka_unit_test(test_thread_is_kept),
+		cmocka_unit_test(test_twice_in_a_sample),  cmocka_unit_test(test_more_than_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

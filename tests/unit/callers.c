@@ -11,24 +11,11 @@
 
 #include "attrib/callers.h"
 #include "base/pool.h"
+#include "no_functions.h"
 
 /* --- functions, instead of those of files */
 
 #define SIZE 0x1000u /* of a function: number n lies from n * SIZE on */
-
-static int nobody;
-
-struct functions *functions_new(const struct procs *procs, struct dsos *dsos)
-{
-	(void)procs;
-	(void)dsos;
-	return (struct functions *)&nobody;
-}
-
-void functions_free(struct functions *f)
-{
-	(void)f;
-}
 
 struct maps functions_maps(struct functions *f, const struct asker *who)
 {

@@ -92,13 +92,22 @@ static void keep(struct fixture *f, double *block, u32 n, u64 cycles, u64 instru
 	}
 }
 
+/* Which metric has the name; one does. */
+static u32 index_of(const struct fixture *f, const char *name)
+{
+	u32 i = 0;
+
+	while (i < f->t.nr_metrics && strcmp(f->t.metrics[i].name, name))
+		i++;
+	assert_true(i < f->t.nr_metrics);
+	return i;
+}
+
 static struct metric_value value(const struct fixture *f, const char *name, const double *block)
 {
-	struct metric_value v = { NAN };
+	struct metric_value v;
 
-	for (u32 i = 0; i < f->t.nr_metrics; i++)
-		if (!strcmp(f->t.metrics[i].name, name))
-			metric_value(&f->t, i, block, &v);
+	metric_value(&f->t, index_of(f, name), block, &v);
 	return v;
 }
 
@@ -159,6 +168,49 @@ static void both_are_weighed(void **state)
 	drop(f);
 }
 
+/* Weights are inverse variances, and so is what the average knows. */
+static void weights_are_inverse_variances(void **state)
+{
+	struct metric_value by_samples, by_windows, both;
+	double wa, wb;
+
+	(void)state;
+	for (u32 i = 0; i < 3; i++) {
+		struct fixture *f = make(i != 1); /* by samples, by windows, by both */
+		double *b = row(f, 0, 0.2, 950, 800);
+
+		if (i)
+			keep(f, b, 10, 300, 150, 3);
+		if (i)
+			keep(f, b, 10, 300, 450, 3);
+		*(i == 2 ? &both : i ? &by_windows : &by_samples) = value(f, "CPI", b);
+		drop(f);
+	}
+	wa = 1 / by_samples.variance;
+	wb = 1 / by_windows.variance;
+	near(both.value, (by_samples.value * wa + by_windows.value * wb) / (wa + wb), 1e-9);
+	near(both.variance * (wa + wb), 1, 1e-9);
+}
+
+/* Where either has too little to say, samples alone count. */
+static void few_of_either_are_not_weighed(void **state)
+{
+	struct fixture *f = make(true);
+	double *few = row(f, 0, 0.2, 9, 800), *rare = row(f, 1, 0.2, 1000, 800);
+	double cpi = value(f, "CPI", few).value, misses = value(f, "BM/KI", rare).value;
+
+	(void)state;
+	keep(f, few, 10, 300, 1, 3);
+	near(value(f, "CPI", few).value, cpi, 1e-12);
+	for (u32 i = 0; i < 100; i++)
+		window_block_add(rare, MEMBERS, (u64[]){ 300, 300, i < 4 }, 1);
+	near(value(f, "BM/KI", rare).value, misses, 1e-12);
+	for (u32 i = 0; i < 100; i++)
+		window_block_add(rare, MEMBERS, (u64[]){ 300, 300, i < 4 }, 1);
+	assert_true(fabs(value(f, "BM/KI", rare).value - misses) > 1e-6);
+	drop(f);
+}
+
 /* None of 4000 samples is no proof of none, but tells that there are few; beside the program's rate it is little. */
 static void none_has_an_upper_end(void **state)
 {
@@ -172,6 +224,21 @@ static void none_has_an_upper_end(void **state)
 	assert_false(v.doubtful);
 	rare = value(f, "BM/KI", row(f, 1, 0.001, 10, 0));
 	assert_true(rare.doubtful && rare.high > 2);
+	drop(f);
+}
+
+/* Without long windows each sample ends a window, and those of a batch say as much as one. */
+static void samples_of_a_batch_count_as_one(void **state)
+{
+	struct fixture *f = make(true);
+	double *b = row(f, 0, 0.2, 0, 0), alone;
+
+	(void)state;
+	f->w.group.nr_long = 0;
+	alone = value(f, "%CY", b).half;
+	near(alone, 100 * 1.96 * sqrt(0.2 * 0.8 / 10000), 0.02);
+	f->w.group.schedule.batch_count = 4;
+	near(value(f, "%CY", b).half, 2 * alone, 0.05);
 	drop(f);
 }
 
@@ -206,6 +273,43 @@ static void all_is_what_was_counted(void **state)
 	drop(f);
 }
 
+/* Samples are of whole functions: of some code there are windows alone, and all that may be foreign in them. What is
+ * counted of everything stays what it is. */
+static void of_some_code_windows_tell(void **state)
+{
+	struct fixture *f = make(true);
+	double *b = row(f, 0, 0.2, 250, 0), *lost = row(f, 1, 0.2, 250, 0);
+	struct metric_value v;
+
+	(void)state;
+	f->w.range.end = 1;
+	f->w.whole = mem_zalloc(window_stride(MEMBERS) * sizeof(double));
+	window_block_add(f->w.whole, MEMBERS, (u64[]){ 3000000, 6000000, 30000 }, 1);
+	keep(f, b, 400, 300, 600, 3);
+	b[WINDOWS_OUTSIDE] = 1590;
+	keep(f, lost, 400, 300, 600, 3);
+	lost[WINDOWS_BACK] = 1; /* of the function, not of this code */
+	v = value(f, "CPI", b);
+	near(v.value, 0.5, 0.001);
+	assert_false(v.doubtful);
+	near(value(f, "%CY", b).value, 4.1, 1e-9);
+	assert_true(value(f, "CPI", lost).doubtful && value(f, "CPI", lost).half > 4 * v.half);
+	/* What ended there is known; what instructions it had is not, when most windows are those of others. */
+	near(value(f, "%CY", lost).value, 20, 1e-9);
+	assert_false(value(f, "%CY", lost).doubtful);
+	assert_true(value(f, "%I", lost).doubtful && !value(f, "%I", b).doubtful);
+	/* Windows of one burst are neighbours: four of them say of the share what one says. */
+	v = value(f, "%CY", lost);
+	f->w.group.schedule.batch_count = 4;
+	near(value(f, "%CY", lost).value, 20, 1e-9);
+	near(value(f, "%CY", lost).half, 2 * v.half, 0.1 * v.half);
+	f->w.group.schedule.batch_count = 0;
+	near(value(f, "CPI", f->w.total).value, 0.5, 1e-12);
+	near(value(f, "CPI", f->w.total).half, 0.5 * hypot(97.0 / 2 / 1e6, 1.96 / 1000), 1e-9);
+	free(f->w.whole);
+	drop(f);
+}
+
 /* Without exact samples there are windows alone: what they may be off by is in the interval, and many lost are a mark.
  */
 static void without_samples_bias_is_in_the_interval(void **state)
@@ -224,6 +328,35 @@ static void without_samples_bias_is_in_the_interval(void **state)
 	assert_true(a.half > 20 * b.half);
 	assert_true(a.doubtful && !b.doubtful);
 	drop(f);
+}
+
+/* A row of 6000 of 10000 windows of which this many were kept: chance alone keeps 3600. The windows agree with each
+ * other and with the samples, so that intervals are narrow. */
+static struct metric_value of_kept(bool late, const char *metric, u32 kept)
+{
+	struct fixture *f = make(true);
+	double *b = row(f, 0, 0.6, 6000, 2400);
+	struct metric_value v;
+
+	f->w.exact = !late;
+	keep(f, b, kept, 300, 599, 3);
+	v = value(f, metric, b);
+	drop(f);
+	return v;
+}
+
+/* Where the leader's addresses are late, windows that are lost as if by chance say nothing about a function that is
+ * most of the program, though fewer than half of them are lost. */
+static void windows_kept_by_chance_are_marked(void **state)
+{
+	(void)state;
+	assert_true(of_kept(true, "CPI", 3600).doubtful);
+	assert_true(of_kept(true, "CPI", 3600).half < 0.25 * 0.5);
+	assert_true(of_kept(true, "CPI", 4400).doubtful); /* 1600 lost, of the 2400 that chance loses */
+	assert_false(of_kept(true, "CPI", 5000).doubtful);
+	/* Samples of instructions and misses are exact. */
+	assert_false(of_kept(true, "BM/KI", 3600).doubtful);
+	assert_false(of_kept(false, "CPI", 3600).doubtful);
 }
 
 /* A hundredth of the windows was discarded, but those count ten times as many instructions: some are the row's own. */
@@ -253,17 +386,152 @@ static void an_interval_without_end_says_nothing(void **state)
 	struct fixture *f = make(false);
 	double *b = row(f, 0, 0.2, 0, 0);
 	struct metric_value v;
-	u32 cpi = 0;
+	u32 cpi = index_of(f, "CPI");
 
 	(void)state;
 	keep(f, b, 1, 300, 150, 3);
-	while (strcmp(f->t.metrics[cpi].name, "CPI"))
-		cpi++;
 	metric_value(&f->t, cpi, b, &v);
 	assert_true(v.doubtful && isnan(v.low));
 	near(v.value, 2, 0.001);
 	metric_shown_value(&f->t, cpi, b, &v);
 	assert_true(isnan(v.value));
+	drop(f);
+}
+
+/* A doubtful value is shown if its interval is no wider than itself, however small it is. */
+static void a_small_value_says_something(void **state)
+{
+	struct fixture *f = make(false);
+	double *b = row(f, 0, 0.2, 0, 0);
+	struct metric_value v;
+	u32 cpi = index_of(f, "CPI");
+
+	(void)state;
+	keep(f, b, 1700, 300, 600, 3); /* of 2000 */
+	keep(f, row(f, 1, 0.2, 0, 0), 1900, 300, 60, 0);
+	metric_shown_value(&f->t, cpi, b, &v);
+	assert_true(v.doubtful && v.half > 0 && v.half < 0.5);
+	near(v.value, 0.5, 0.001);
+	drop(f);
+}
+
+/* A row of `kept` windows, each tenth of which counts `many` instructions and the others `few`. */
+static double *windows_of(struct fixture *f, u32 kept, u64 few, u64 many)
+{
+	double *b = row(f, 0, 0.02, 0, 0);
+
+	f->w.exact = true; /* the leader's samples are where they seem to be */
+	for (u32 i = 0; i < kept; i++) {
+		const u64 counts[MEMBERS] = { 300, i % 10 ? few : many, 0 };
+
+		window_block_add(b, MEMBERS, counts, 1);
+		window_block_add(f->w.nodes.every, MEMBERS, counts, 1);
+	}
+	return b;
+}
+
+/* How far up the interval of the row's share of the instructions goes, beside what the leader's own samples give it,
+ * as a part of the share. */
+static double up_of_share(const struct fixture *f, const double *b, double wanted)
+{
+	const struct metric_value cycles = value(f, "%CY", b), v = value(f, "%I", b);
+
+	near(v.value, wanted, 0.01);
+	return sqrt(pow((v.high - v.value) / v.value, 2) - pow((cycles.high - cycles.value) / cycles.value, 2));
+}
+
+/* Of an event without samples: what it counts in a row follows from the windows, each part of the interval by its
+ * reason. */
+static void a_member_without_samples_goes_by_windows(void **state)
+{
+	struct fixture *f = make(false);
+	double *b = windows_of(f, 200, 0, 3000); /* three times the mean is their standard deviation */
+
+	(void)state;
+	near(up_of_share(f, b, 1), 1.972 * 3 / sqrt(200), 0.01);
+	drop(f);
+	f = make(false); /* half of the windows are lost: what is kept may be foreign as far as windows differ */
+	b = windows_of(f, 100, 270, 570);
+	near(up_of_share(f, b, 1), hypot(1.984 * 0.3 / sqrt(100), 1.96 * 2 * 0.5 * 0.3), 0.01);
+	b[WINDOWS_BACK] = 1.1; /* few of those that leave come back */
+	near(up_of_share(f, b, 1), hypot(1.984 * 0.3 / sqrt(100), 1.96 * 2 * 0.5 * 0.6 * 0.3), 0.01);
+	drop(f);
+	f = make(false); /* nothing differs, but half as much again was discarded */
+	b = windows_of(f, 200, 300, 300);
+	near(up_of_share(f, b, 1), 2. / 60000, 0.01);
+	b[window_discarded_at(MEMBERS, INSTRUCTIONS)] = 30000;
+	near(up_of_share(f, b, 1), 1.96 * 0.5, 0.01);
+	drop(f);
+	f = make(false); /* none was seen: two might have been */
+	b = windows_of(f, 4, 0, 0);
+	near(value(f, "%I", b).high, 2 / 1200. * value(f, "%CY", b).value / 2, 1e-4);
+	near(value(f, "%I", b).low, 0, 1e-9);
+	drop(f);
+}
+
+/* Neither end of a share is beyond what was counted, and of windows without the leader's events nothing follows. */
+static void a_member_without_samples_has_its_limits(void **state)
+{
+	struct fixture *f = make(false);
+	double *b = windows_of(f, 200, 0, 3000);
+
+	(void)state;
+	f->w.nodes.counted[INSTRUCTIONS] = 22000;
+	near(value(f, "%I", b).high, 100, 1e-9);
+	assert_true(value(f, "%I", b).low > 10);
+	f->w.nodes.counted[INSTRUCTIONS] = 10000;
+	near(value(f, "%I", b).value, 100, 1e-9);
+	drop(f);
+	f = make(false);
+	b = row(f, 0, 0.02, 0, 0);
+	for (u32 i = 0; i < 2; i++)
+		window_block_add(b, MEMBERS, (u64[]){ 0, 300, 0 }, 1);
+	assert_true(isnan(value(f, "%I", b).value));
+	near(value(f, "%I", b).num, 600, 1e-9);
+	drop(f);
+	f = make(false); /* nor of a single one */
+	b = windows_of(f, 1, 300, 300);
+	assert_true(isnan(value(f, "%I", b).value));
+	drop(f);
+}
+
+static double certain_part(const struct fixture *f, u32 metric, size_t rows, double times)
+{
+	const double asked[] = { 0.5, times };
+	double parts[2];
+
+	metric_certain_parts(&f->t, metric, rows, asked, 2, parts);
+	assert_true(parts[0] == 0); /* what is not marked needs the samples that there are */
+	return parts[1];
+}
+
+/* Half of the cycles are in a row of many samples; three tenths in one of few, whose interval shrinks with the root of
+ * their number; of the rest nothing is known. */
+static void more_samples_make_more_certain(void **state)
+{
+	struct fixture *f = make(true);
+	struct metric_value v;
+	double times, *lost;
+	u32 cpi = index_of(f, "CPI");
+
+	(void)state;
+	row(f, 0, 0.5, 5000, 0);
+	row(f, 1, 0.3, 30, 0);
+	lost = row(f, 2, 0.2, 0, 0);
+	metric_value(&f->t, cpi, f->w.rows + window_stride(MEMBERS), &v);
+	assert_true(v.doubtful);
+	times = pow(v.half / (0.25 * v.value), 2);
+	assert_true(times > 2 && times < 6);
+	near(certain_part(f, cpi, ROWS, 1), 0.5, 1e-9);
+	near(certain_part(f, cpi, ROWS, times * 0.99), 0.5, 1e-9);
+	near(certain_part(f, cpi, ROWS, times * 1.01), 0.8, 1e-9);
+	near(certain_part(f, cpi, ROWS - 2, 100), 0.5, 1e-9);
+	/* Nor do samples mend that most windows were lost, be the interval of the others ever so narrow. */
+	keep(f, lost, 400, 300, 600, 3);
+	metric_value(&f->t, cpi, lost, &v);
+	assert_true(v.doubtful && v.half < 0.05 * v.value);
+	near(certain_part(f, cpi, ROWS, 1), 0.5, 1e-9);
+	near(certain_part(f, cpi, ROWS, 100), 0.8, 1e-9);
 	drop(f);
 }
 
@@ -319,6 +587,52 @@ static void drawn_periods_count_alike(void **state)
 	near(rows[1], 90 / 82., 1e-9);
 }
 
+/* The leader's weights in two rows, each with one long period, of 100 and 150, and a short one of 3 behind it. */
+static void samples_of_the_leader(bool frequency, bool lost, bool plain, double out[2])
+{
+	struct fixture *f = make(true);
+	u64 keys[] = { 7, 8 };
+	struct profile p = { .evlist = &f->l, .nr_sort = 1 };
+	struct profile_event e = { .weight = 256, .samples = 4, .exact = 4, .squares = 1e4 + 22500 + 2 * 9 };
+	double squares = frequency || lost || plain ? 32518 : 2 * 125 * 125 + 2 * 9;
+
+	f->l.events.v[0].attr.flags = frequency ? ATTR_FREQ : 0;
+	f->w.total[WINDOWS_SHORT] = 2;
+	f->w.total[WINDOWS_EXCLUDED + WINDOW_LOST] = lost;
+	f->w.group.nr_long = plain ? 0 : 10000;
+	for (u32 i = 0; i < 2; i++) {
+		struct row r = { .self = i ? 153 : 103, .samples = 2, .keys = &keys[i], .frame = ID_NONE };
+
+		vec_push(&e.rows, r);
+		f->w.rows[i * window_stride(MEMBERS) + WINDOWS_SHORT] = 1;
+	}
+	e.measured[MEASURE_WINDOWS] = &f->w;
+	vec_push(&p.events, e);
+	profile_window_samples(&p, &p.events.v[0]);
+	for (u32 i = 0; i < 2; i++)
+		out[i] = profile_window_row(&f->w, i)[WINDOWS_SELF];
+	near(f->w.samples[CYCLES], 256 * 256 / squares, 1e-9);
+	vec_free(&p.events.v[0].rows);
+	vec_free(&p.events);
+	drop(f);
+}
+
+static void drawn_periods_of_the_leader_count_alike(void **state)
+{
+	double rows[2];
+
+	(void)state;
+	samples_of_the_leader(false, false, false, rows);
+	near(rows[0], 128, 1e-9);
+	near(rows[1], 128, 1e-9);
+	samples_of_the_leader(true, false, false, rows);
+	near(rows[0], 103, 1e-9);
+	samples_of_the_leader(false, true, false, rows); /* nobody knows which samples were lost */
+	near(rows[1], 153, 1e-9);
+	samples_of_the_leader(false, false, true, rows); /* one period all the time */
+	near(rows[0], 103, 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,12 +640,22 @@ int main(void)
 		cmocka_unit_test(long_functions_go_by_windows),
 		cmocka_unit_test(both_are_weighed),
 		cmocka_unit_test(none_has_an_upper_end),
+		cmocka_unit_test(weights_are_inverse_variances),
+		cmocka_unit_test(few_of_either_are_not_weighed),
 		cmocka_unit_test(all_of_few_is_not_certain),
+		cmocka_unit_test(samples_of_a_batch_count_as_one),
 		cmocka_unit_test(all_is_what_was_counted),
+		cmocka_unit_test(of_some_code_windows_tell),
 		cmocka_unit_test(without_samples_bias_is_in_the_interval),
+		cmocka_unit_test(windows_kept_by_chance_are_marked),
 		cmocka_unit_test(lost_work_is_in_the_interval),
 		cmocka_unit_test(an_interval_without_end_says_nothing),
+		cmocka_unit_test(a_small_value_says_something),
+		cmocka_unit_test(more_samples_make_more_certain),
 		cmocka_unit_test(drawn_periods_count_alike),
+		cmocka_unit_test(a_member_without_samples_goes_by_windows),
+		cmocka_unit_test(a_member_without_samples_has_its_limits),
+		cmocka_unit_test(drawn_periods_of_the_leader_count_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "events/parse.h"
+#include "notes.h"
 #include "tree.h"
 
 #define G ATTR_EXCLUDE_GUEST
@@ -87,11 +88,6 @@ static const struct file arm[] = {
 	{ DEV "armv8_pmuv3_0/events/l1d_cache_refill", "event=0x0003\n" },
 };
 
-static void keep_note(void *ctx, const struct note *note)
-{
-	strcpy(ctx, note->text);
-}
-
 static const struct {
 	const char *text;
 	u32 n, type;
@@ -135,7 +131,7 @@ static const struct {
 static void test_server(void **state)
 {
 	struct tree t = make_tree(server, ARRAY_LEN(server));
-	char note[1024];
+	char note[NOTE_ROOM];
 	struct notify to = { keep_note, note };
 
 	(void)state;
@@ -168,7 +164,7 @@ static void test_spe_times(void **state)
 		{ "arm_spe_1//", false },
 	};
 	struct tree t = make_tree(server, ARRAY_LEN(server));
-	char note[1024];
+	char note[NOTE_ROOM];
 	struct notify to = { keep_note, note };
 
 	(void)state;
@@ -341,7 +337,7 @@ static void test_errors(void **state)
 		{ "cycels:u", ERR_NOTFOUND, "did you mean 'cycles'" },
 	};
 	struct tree t = make_tree(server, ARRAY_LEN(server));
-	char note[1024];
+	char note[NOTE_ROOM];
 	struct notify to = { keep_note, note };
 
 	(void)state;
@@ -363,7 +359,7 @@ static void test_no_tracefs(void **state)
 {
 	struct event_env env = { .sysfs = "/nonexistent", .tracefs = "/nonexistent", .procfs = "/nonexistent" };
 	struct event_specs specs = { 0 };
-	char note[1024] = "";
+	char note[NOTE_ROOM] = "";
 	struct notify to = { keep_note, note };
 
 	(void)state;
@@ -413,7 +409,7 @@ static void test_simulated(void **state)
 {
 	struct tree t = make_tree(hybrid, ARRAY_LEN(hybrid));
 	struct event_env env = *env_of(&t);
-	char note[2048];
+	char note[NOTE_ROOM];
 	struct notify to = { keep_note, note };
 
 	(void)state;

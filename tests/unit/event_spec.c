@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "events/spec.h"
+#include "notes.h"
 
 #define G ATTR_EXCLUDE_GUEST
 #define H ATTR_EXCLUDE_HOST
@@ -15,11 +16,6 @@
 #define K ATTR_EXCLUDE_KERNEL
 #define V ATTR_EXCLUDE_HV
 #define PRECISE(n) ((u64)(n) << ATTR_PRECISE_IP_SHIFT)
-
-static void keep_note(void *ctx, const struct note *note)
-{
-	strcpy(ctx, note->text);
-}
 
 static const struct event_env nowhere = { .sysfs = "/nonexistent",
 					  .tracefs = "/nonexistent",
@@ -86,7 +82,7 @@ static const struct {
 
 static void test_singles(void **state)
 {
-	char note[1024] = "";
+	char note[NOTE_ROOM] = "";
 	struct notify to = { keep_note, note };
 
 	(void)state;
@@ -232,7 +228,7 @@ static void test_schedules(void **state)
 /* A period of -c for which the terms are too wide is known only when it is there. */
 static void test_schedule_late(void **state)
 {
-	char note[1024] = "";
+	char note[NOTE_ROOM] = "";
 	struct notify to = { keep_note, note };
 	struct event_specs specs = { 0 };
 	struct schedule got;
@@ -380,7 +376,7 @@ static const struct {
 
 static void test_errors(void **state)
 {
-	char note[1024];
+	char note[NOTE_ROOM];
 	struct notify to = { keep_note, note };
 
 	(void)state;

@@ -95,11 +95,75 @@ static void test_nested(void **state)
 		     gradient[WINDOW_MEMBERS + 1]) < 1e-6);
 }
 
+/* Events that no formula has a name of its own for: they are known by the whole text, by what stands before their
+ * terms or modifiers, by the name that a PMU has for them, and by nothing that only begins like that. */
+static void test_names(void **state)
+{
+	static const char *const events[] = { "pear/x=1/u", "plum:u", "tree/fig,x=1/u" };
+	static const struct {
+		const char *text;
+		u32 member; /* ID_NONE: unknown */
+	} rows[] = {
+		{ "'pear/x=1/u'", 0 }, { "pear", 0 },	     { "plum", 1 },	  { "'plum:u'", 1 },
+		{ "pea", ID_NONE },    { "pears", ID_NONE }, { "peal", ID_NONE }, { "p", ID_NONE },
+		{ "plu", ID_NONE },    { "plums", ID_NONE }, { "plus", ID_NONE }, { "'plum:k'", ID_NONE },
+		{ "fig", 2 },	       { "figs", ID_NONE },
+	};
+	struct window_group g = { .nr = 3, .events = { 0, 1, 2 }, .roles = { NR_ROLES, NR_ROLES, NR_ROLES } };
+	struct evlist l = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < 3; i++)
+		evlist_add(&l, &(struct attr){ .size = 128, .type = 77, .config = i }, events[i], NULL);
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct expr_fault fault;
+		struct metric_expr x;
+		bool known = metric_expr_parse(&x, rows[i].text, &g, &l, &fault);
+
+		if (known != (rows[i].member != ID_NONE))
+			fail_msg("%s", rows[i].text);
+		if (known)
+			assert_int_equal(x.members, 1u << rows[i].member);
+		else
+			assert_int_equal(fault.error, EXPR_UNKNOWN_NAME);
+	}
+	evlist_free(&l);
+}
+
+/* What is wrong with a text, and where it begins and ends. */
+static void test_faults(void **state)
+{
+	static const struct {
+		const char *text;
+		enum expr_error error;
+		size_t at, len;
+	} rows[] = {
+		{ "1+2", EXPR_FINE, 0, 0 },	     { "1+2 3+4", EXPR_SYNTAX, 4, 1 }, { "1)", EXPR_SYNTAX, 1, 1 },
+		{ "(1+2", EXPR_SYNTAX, 4, 1 },	     { "1+?", EXPR_SYNTAX, 2, 1 },     { "1+'ab", EXPR_SYNTAX, 3, 2 },
+		{ "2*ab", EXPR_UNKNOWN_NAME, 2, 2 },
+	};
+	struct window_group g = { 0 };
+	struct evlist l = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct expr_fault fault;
+		struct metric_expr x;
+
+		assert_int_equal(metric_expr_parse(&x, rows[i].text, &g, &l, &fault), !rows[i].error);
+		assert_int_equal(fault.error, rows[i].error);
+		assert_int_equal(fault.at, rows[i].at);
+		assert_int_equal(fault.len, rows[i].len);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_operators),
 		cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_faults),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "attrib/group_read.h"
+#include "notes.h"
 
 static const u32 some[] = { 7, 9 };
 static const char *const names[] = { "sh", ":31" };
@@ -97,11 +98,6 @@ static void test_inside(void **state)
 	assert_false(sample_filter_inside(&f, &(struct sample_core){ .cpu = 8, .pid = 9, .tid = 9 }));
 }
 
-static void keep_note(void *ctx, const struct note *note)
-{
-	snprintf(ctx, 200, "%s", note->text);
-}
-
 static void test_check(void **state)
 {
 	static const struct timeranges times = { 0 };
@@ -128,7 +124,7 @@ static void test_check(void **state)
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		struct evlist l = { 0 };
-		char text[200] = "";
+		char text[NOTE_ROOM] = "";
 		struct notify to = { keep_note, text };
 
 		vec_push(&l.events, (struct event){ .name = (char *)"one",

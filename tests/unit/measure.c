@@ -195,6 +195,25 @@ static void test_sizes(void **state)
 	assert_true(r[1].largest == UINT64_MAX);
 }
 
+/* The same of two nodes of one row, whichever comes first; what another row has of it is its own. */
+static void test_shared_size(void **state)
+{
+	(void)state;
+	for (u32 i = 0; i < 2; i++) {
+		struct measured m = { 0 };
+		struct weight_row *r;
+
+		add(&m, i ? 4 : 1, 1000000);
+		add(&m, i ? 1 : 4, 1001000);
+		add(&m, i ? 1 : 4, 1001000);
+		add(&m, 2, 1002000);
+		r = rows_of(&m);
+		assert_int_equal(r[0].half, 1000667); /* 3002000 / 3 */
+		assert_int_equal(r[0].most, 1000667);
+		assert_int_equal(r[1].half, 1002000);
+	}
+}
+
 /* --- sums of windows --- */
 
 #define MEMBERS 2u
@@ -258,9 +277,11 @@ static void test_windows_merge(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shared_row), cmocka_unit_test(test_sums),	  cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_full),	   cmocka_unit_test(test_held),	  cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_sizes),	   cmocka_unit_test(test_blocks), cmocka_unit_test(test_windows_merge),
+		cmocka_unit_test(test_shared_row), cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_merge),	   cmocka_unit_test(test_full),
+		cmocka_unit_test(test_held),	   cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_sizes),	   cmocka_unit_test(test_shared_size),
+		cmocka_unit_test(test_blocks),	   cmocka_unit_test(test_windows_merge),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 
 #include "metric/metrics.h"
 #include "metric/student.h"
+#include "notes.h"
 
 #define EVENTS 5
 enum { CYCLES, INSTRUCTIONS, BRANCH_MISSES, CACHE_REFERENCES, CACHE_MISSES };
@@ -297,6 +298,180 @@ static const char *cell(struct fixture *f, const char *name, u32 row, bool bare,
 	return (const char *)out->p;
 }
 
+static bool has(const struct fixture *f, const char *name)
+{
+	for (u32 i = 0; i < f->t.nr_metrics; i++)
+		if (!strcmp(f->t.metrics[i].name, name))
+			return true;
+	return false;
+}
+
+/* Sets by name: what of each the events give, and nothing else. */
+static void sets_are_chosen(void **state)
+{
+	static const char *const ipc[] = { "IPC" }, *const two[] = { "branch", "ipc" }, *const all[] = { "All" };
+	static const char *const wrong[] = { "ipc", "nothing" };
+	struct fixture *f = make(5);
+
+	(void)state;
+	table(f, &(struct metrics_opts){ .sets = { ipc, 1 } });
+	assert_int_equal(f->t.nr_metrics, 1);
+	assert_string_equal(f->t.metrics[0].name, "IPC");
+	assert_true(metric_table_has_set(&f->t, "ipc") && metric_table_has_set(&f->t, "all"));
+	assert_false(metric_table_has_set(&f->t, "basic"));
+	table(f, &(struct metrics_opts){ .sets = { two, 2 } });
+	assert_int_equal(f->t.nr_metrics, 1); /* branches are not counted */
+	table(f, &(struct metrics_opts){ .sets = { all, 1 } });
+	assert_true(has(f, "CPI") && has(f, "IPC") && has(f, "LLC%"));
+	assert_false(has(f, "BR/KI"));
+	assert_int_equal(metric_table_make(&f->t, &f->l, &f->w, &(struct metrics_opts){ .sets = { wrong, 2 } }, NULL),
+			 ERR_USAGE);
+	drop(f);
+}
+
+/* What an option may name, before it is known what was recorded. */
+static void names_that_are_possible(void **state)
+{
+	static const char *const own[] = { "mine=cycles" };
+	const struct metrics_opts o = { .own = { own, 1 } };
+
+	(void)state;
+	assert_true(metric_name_possible("cpi", &o) && metric_name_possible("mine", &o));
+	assert_true(metric_name_possible("kept", &o) && metric_name_possible("faults/ms", &o));
+	assert_false(metric_name_possible("min", &o) || metric_name_possible("faults", &o));
+}
+
+/* What cannot be is told with what there is instead. */
+static void mistakes_are_told(void **state)
+{
+	static const char *const unknown[] = { "x=cycles/nothing" }, *const torn[] = { "x=cycles/" },
+				 *const twice[] = { "CPI=cycles" };
+	static const char *const column[] = { "discardde" }, *const set[] = { "brnach" };
+	const struct {
+		struct metrics_opts o;
+		const char *says[3];
+	} rows[] = {
+		{ { .own = { unknown, 1 } }, { "'nothing'", "instructions:u, branch-misses:u", "a minus sign" } },
+		{ { .own = { torn, 1 } }, { "'cycles/' is not understood", "", "" } },
+		{ { .own = { twice, 1 } }, { "one metric too many, or its name is already used", "", "" } },
+		{ { .columns = { column, 1 } }, { "--columns", "'discarded'", "windows, kept, discarded, calls" } },
+		{ { .sets = { set, 1 } }, { "'branch'", "basic, ipc, branch, calls, cache, tlb", ", all" } },
+	};
+	struct fixture *f = make(3);
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[NOTE_ROOM] = "";
+		struct notify to = { keep_note, text };
+
+		assert_int_equal(metric_table_make(&f->t, &f->l, &f->w, &rows[i].o, &to), ERR_USAGE);
+		for (u32 k = 0; k < 3; k++)
+			if (!strstr(text, rows[i].says[k]))
+				fail_msg("'%s' is not in: %s", rows[i].says[k], text);
+	}
+	drop(f);
+}
+
+/* Percentages have one decimal, those of branches and of the TLB, which are small, two. */
+static void percentages_are_alike(void **state)
+{
+	(void)state;
+	for (u32 i = 0; i < nr_metric_defs; i++) {
+		const struct metric_def *d = &metric_defs[i];
+		bool small = !strcmp(d->set, "branch") || !strcmp(d->set, "tlb");
+
+		if (!strncmp(d->help, "percent ", 8))
+			assert_int_equal(d->decimals, small ? 2 : 1);
+	}
+}
+
+/* The one cluster that has an event has ten of it at once: two more like it may not have been seen. */
+static void rare_ones_that_come_together(void **state)
+{
+	static const char *const own[] = { "x=branch-misses/cycles" };
+	struct fixture *f = make(3);
+	struct metrics_opts o = { .own = { own, 1 } };
+
+	(void)state;
+	for (u32 i = 0; i < 100; i++)
+		add(f, 0, (u64[]){ 300, 300, i ? 0 : 10 });
+	table(f, &o);
+	near(value(f, "x", row_of(f, 0)).variance, 300 / pow(30000, 2), 1e-12);
+	drop(f);
+}
+
+/* The usual columns have the counts of windows around the metrics. */
+static void names_of_columns(void **state)
+{
+	struct fixture *f = make(2);
+	u32 n;
+
+	(void)state;
+	table(f, &(struct metrics_opts){ 0 });
+	n = f->t.nr_columns;
+	assert_int_equal(n, f->t.nr_metrics + 3);
+	assert_string_equal(metric_column_name(&f->t, f->t.columns[0]), "#");
+	assert_string_equal(metric_column_name(&f->t, f->t.columns[1]), "CPI");
+	assert_string_equal(metric_column_name(&f->t, f->t.columns[n - 2]), "kept");
+	assert_string_equal(metric_column_name(&f->t, f->t.columns[n - 1]), "disc%");
+	f->w.calls = true;
+	table(f, &(struct metrics_opts){ 0 });
+	assert_string_equal(metric_column_name(&f->t, f->t.columns[1]), "calls");
+	drop(f);
+}
+
+/* A group of software events, which formulas do not know; the first one leads. */
+static struct fixture *make_software(u32 n, const u64 *configs, const char *const *names)
+{
+	struct fixture *f = make(0);
+
+	f->w.group.nr = n;
+	for (u32 i = 0; i < n; i++) {
+		struct attr a = { .size = 128, .type = PERF_TYPE_SOFTWARE, .config = configs[i] };
+
+		evlist_add(&f->l, &a, names[i], NULL);
+		f->w.group.events[i] = i;
+		f->w.group.roles[i] = (u8)event_role_of(&a, names[i], MACHINE_OTHER);
+	}
+	return f;
+}
+
+/* Events that no formula knows are compared with the leader; one that a formula speaks of is not. */
+static void rates_of_other_events(void **state)
+{
+	static const u64 configs[] = { PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_CPU_CLOCK,
+				       PERF_COUNT_SW_PAGE_FAULTS_MIN };
+	static const char *const by_time[] = { "task-clock:u", "page-faults:u", "cpu-clock:u", "minor-faults/x/u" };
+	static const u64 others[] = { PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_PAGE_FAULTS,
+				      PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_PAGE_FAULTS_MIN };
+	static const char *const by_event[] = { "major-faults:u", "page-faults", "major-faults:k", "it's" };
+	struct fixture *f = make_software(4, configs, by_time);
+
+	(void)state;
+	table(f, &(struct metrics_opts){ 0 });
+	assert_int_equal(f->t.nr_metrics, 3);
+	assert_string_equal(f->t.metrics[0].name, "page-faults/ms");
+	assert_string_equal(f->t.metrics[1].name, "cpu-clock%");
+	assert_string_equal(f->t.metrics[2].name, "minor-faults/ms");
+	drop(f);
+	f = make_software(4, others, by_event); /* the leader's own event again, and a name that no formula can have */
+	table(f, &(struct metrics_opts){ 0 });
+	assert_int_equal(f->t.nr_metrics, 1);
+	assert_string_equal(f->t.metrics[0].name, "page-faults/Kmajor-faults");
+	drop(f);
+	f = make(5); /* what only the first metric speaks of */
+	f->w.group.nr = 2;
+	for (u32 i = 0; i < 2; i++) {
+		f->w.group.events[i] = CACHE_MISSES - i;
+		f->w.group.roles[i] = f->w.group.roles[CACHE_MISSES - i];
+	}
+	f->w.group.leader = CACHE_MISSES;
+	table(f, &(struct metrics_opts){ 0 });
+	assert_int_equal(f->t.nr_metrics, 2);
+	assert_true(has(f, "LLC%") && has(f, "%LLCM"));
+	drop(f);
+}
+
 /* What another group's events may give is left out where that is asked for, else it is an error; what stands behind a
  * group's members is none of them. */
 static void other_groups_metrics(void **state)
@@ -327,7 +502,8 @@ static void cells_are_short(void **state)
 	static const char *const own[] = { "a=instructions/cycles*123456",  "b=instructions/cycles*9999",
 					   "c=instructions/cycles*9.9e21",  "d=instructions/cycles*1234567",
 					   "e=0 - instructions/cycles*1e9", "f=instructions/cycles*99999.6",
-					   "g=instructions/cycles" };
+					   "g=instructions/cycles",	    "h=instructions/cycles*999500",
+					   "i=instructions/cycles*9.995e20" };
 	struct fixture *f = make(2);
 	struct metrics_opts o = { .own = { own, ARRAY_LEN(own) } };
 	struct bytes out = { 0 };
@@ -346,6 +522,8 @@ static void cells_are_short(void **state)
 	assert_string_equal(cell(f, "d", 0, true, &out), "1.2M");
 	assert_string_equal(cell(f, "e", 0, true, &out), "-1.0G");
 	assert_string_equal(cell(f, "f", 0, true, &out), "100K");
+	assert_string_equal(cell(f, "h", 0, true, &out), "1.0M");
+	assert_string_equal(cell(f, "i", 0, true, &out), ">999E"); /* to three digits it is 1000 */
 	assert_string_equal(cell(f, "d", 1, true, &out), "~617M");
 	assert_string_equal(cell(f, "g", 1, false, &out), "~500.002±6353");
 	assert_true(strlen(cell(f, "c", 1, false, &out)) < 16);
@@ -547,13 +725,27 @@ static void intervals_hold_the_truth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quantiles_of_student),	       cmocka_unit_test(variance_of_a_mean),
-		cmocka_unit_test(variance_of_a_ratio),	       cmocka_unit_test(variance_of_a_share),
-		cmocka_unit_test(nothing_seen_is_not_nothing), cmocka_unit_test(formulas),
-		cmocka_unit_test(calls_tell_what_one_takes),   cmocka_unit_test(cells_are_short),
-		cmocka_unit_test(columns_and_order),	       cmocka_unit_test(intervals_hold_the_truth),
-		cmocka_unit_test(all_alike_is_not_certain),    cmocka_unit_test(lost_windows_have_their_share),
-		cmocka_unit_test(other_groups_metrics),	       cmocka_unit_test(nothing_seen_in_formulas),
+		cmocka_unit_test(quantiles_of_student),
+		cmocka_unit_test(variance_of_a_mean),
+		cmocka_unit_test(variance_of_a_ratio),
+		cmocka_unit_test(variance_of_a_share),
+		cmocka_unit_test(nothing_seen_is_not_nothing),
+		cmocka_unit_test(formulas),
+		cmocka_unit_test(calls_tell_what_one_takes),
+		cmocka_unit_test(cells_are_short),
+		cmocka_unit_test(columns_and_order),
+		cmocka_unit_test(intervals_hold_the_truth),
+		cmocka_unit_test(all_alike_is_not_certain),
+		cmocka_unit_test(lost_windows_have_their_share),
+		cmocka_unit_test(other_groups_metrics),
+		cmocka_unit_test(nothing_seen_in_formulas),
+		cmocka_unit_test(sets_are_chosen),
+		cmocka_unit_test(mistakes_are_told),
+		cmocka_unit_test(percentages_are_alike),
+		cmocka_unit_test(rare_ones_that_come_together),
+		cmocka_unit_test(names_of_columns),
+		cmocka_unit_test(names_that_are_possible),
+		cmocka_unit_test(rates_of_other_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

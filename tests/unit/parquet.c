@@ -184,6 +184,39 @@ static void test_groups_are_written(void **state)
 	bytes_free(&out);
 }
 
+static void put_number(struct bytes *b, u8 head, u64 v)
+{
+	bytes_u8(b, head);
+	bytes_varint(b, 2 * v); /* as thrift has numbers with a sign */
+}
+
+/* The sizes of a group are those of all its columns: where nothing is packed, both are the bytes between the file's
+ * first four and its footer. */
+static void test_sizes_of_group(void **state)
+{
+	struct bytes out = { 0 }, group = { 0 };
+	struct parquet_opts o = { .columns = columns, .nr_columns = 2, .group_rows = 100 };
+	struct parquet *p = parquet_new(&o, &out);
+	u32 footer;
+
+	(void)state;
+	for (u64 i = 0; i < 5; i++)
+		parquet_row(p, (u64[]){ parquet_text(p, "some text", 5 + i), i }, (bool[]){ false, false });
+	assert_true(parquet_end(p));
+	memcpy(&footer, out.p + out.len - 8, sizeof(footer));
+	/* Of a RowGroup: total_byte_size, num_rows, file_offset, total_compressed_size, and its end. The high half of
+	 * a head is what is added to the number of the field before. */
+	put_number(&group, 0x16, out.len - 8 - footer - 4);
+	put_number(&group, 0x16, 5);
+	put_number(&group, 0x26, 4);
+	put_number(&group, 0x16, out.len - 8 - footer - 4);
+	bytes_u8(&group, 0);
+	assert_true(holds(&out, (const char *)group.p, group.len));
+	parquet_free(p);
+	bytes_free(&out);
+	bytes_free(&group);
+}
+
 #define DISTINCT 7
 
 static void compare_tuples(u32 group_rows, u32 rows)
@@ -242,6 +275,7 @@ int main(void)
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_packing_fails),
 		cmocka_unit_test(test_groups_are_written),
+		cmocka_unit_test(test_sizes_of_group),
 		cmocka_unit_test(test_tuples),
 	};
 

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "base/rootdir.h"
+#include "below.h"
 #include "codec/proc_stat.h"
 #include "codec/procmaps.h"
 #include "own_dir.h"
@@ -123,6 +123,7 @@ static void test_proc_stat(void **state)
 	assert_int_equal(s.comm.len, 8);
 	assert_int_equal(s.ppid, 0);
 	assert_int_equal(s.threads, 1);
+	assert_int_equal(s.start_ticks, 5);
 	assert_true(s.flags & 0x200000);
 	/* A name that imitates the fields behind it. */
 	assert_true(proc_stat_parse(evil, strlen(evil), &s));
@@ -307,30 +308,6 @@ static void test_mapped_build_ids(void **state)
 	free_events(&set, &l);
 }
 
-/* A process below root, that waits until it is killed. 0: this user may have none. */
-static pid_t start_below(const char *root)
-{
-	int told[2];
-	char ok = 0;
-	pid_t pid;
-
-	assert_int_equal(pipe(told), 0);
-	pid = fork();
-	if (!pid) {
-		if ((!geteuid() || !unshare(CLONE_NEWUSER)) && !chroot(root) && write(told[1], "y", 1) == 1)
-			pause();
-		_exit(1);
-	}
-	close(told[1]);
-	if (read(told[0], &ok, 1) != 1 || !rootdir_of((u32)pid)) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-		pid = 0;
-	}
-	close(told[0]);
-	return pid;
-}
-
 static void told_file(void *ctx, const char *file, u32 pid, const struct flow_build_id *known)
 {
 	(void)pid;
@@ -363,14 +340,6 @@ static void begin_root(struct other_root *o)
 	snprintf(o->program, sizeof(o->program), "%s/program", o->root);
 	write_elf(o->program, 0);
 	o->pid = start_below(o->root);
-}
-
-static void end_process(const struct other_root *o)
-{
-	if (!o->pid)
-		return;
-	kill(o->pid, SIGKILL);
-	waitpid(o->pid, NULL, 0);
 }
 
 static void remove_root(const struct other_root *o)
@@ -406,7 +375,7 @@ static void test_other_root(void **state)
 		put_sample(&l, 1000, 0x10000, 0x20000, &data); /* what was hit in our root goes first */
 		check_told(&f, &data, true, "/program 0 ");
 		data.len = before;
-		end_process(&other);
+		end_below(other.pid);
 		check_told(&f, &data, true, ""); /* it cannot be asked any more */
 		flow_free(&f);
 		flow_init(&f, &l, false);
@@ -459,7 +428,7 @@ static u32 open_after(u32 files, bool all)
 		data.len = 0;
 	}
 	flow_files(&f, count_open, &open);
-	end_process(&other);
+	end_below(other.pid);
 	for (u32 i = 0; i < files; i++) {
 		snprintf(name, sizeof(name), "%s/%u", other.root, i);
 		unlink(name);

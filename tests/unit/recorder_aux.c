@@ -65,6 +65,8 @@ static void test_words(void **state)
 {
 	struct aux_core alike[] = { { 0, 0xd40 }, { 1, 0xd40 }, { 2, 0xd40 } };
 	struct aux_core mixed[] = { { 0, 0xd40 }, { 1, 0xd41 }, { 4, 0xd41 } };
+	struct aux_core second[] = { { 0, 0xd40 }, { 1, 0xd41 }, { 2, 0xd40 } };
+	struct aux_core third[] = { { 0, 0xd40 }, { 1, 0xd40 }, { 2, 0xd41 } };
 	struct aux_pmu pmus[] = { { 9, 1024, "0,2-3" }, { 12, 256, "1" } };
 	const struct {
 		struct aux_cores cores;
@@ -74,6 +76,18 @@ static void test_words(void **state)
 	} rows[] = {
 		{ { { alike, 3, 3 } }, { { pmus, 1, 1 } }, { 9, 1 }, 2 },
 		{ { { NULL, 0, 0 } }, { { pmus, 1, 1 } }, { 9, 1 }, 2 },
+		{ { { third, 2, 3 } }, { { pmus, 1, 1 } }, { 9, 1 }, 2 }, /* what lies behind them is no core */
+		/* The one that differs may be any. */
+		{ { { second, 3, 3 } },
+		  { { pmus, 1, 1 } },
+		  { 2, 4,     9,	  3, SPE_CPU_MAGIC, 0, 3, 0xd40, 9, 1024, SPE_CPU_MAGIC, 1,
+		    3, 0xd41, UINT64_MAX, 0, SPE_CPU_MAGIC, 2, 3, 0xd40, 9, 1024 },
+		  22 },
+		{ { { third, 3, 3 } },
+		  { { pmus, 1, 1 } },
+		  { 2, 4,     9,	  3, SPE_CPU_MAGIC, 0, 3, 0xd40, 9, 1024, SPE_CPU_MAGIC, 1,
+		    3, 0xd40, UINT64_MAX, 0, SPE_CPU_MAGIC, 2, 3, 0xd41, 9, 1024 },
+		  22 },
 		{ { { mixed, 3, 3 } },
 		  { { pmus, 1, 1 } },
 		  { 2, 4,     9,	  3, SPE_CPU_MAGIC, 0, 3, 0xd40, 9,	     1024, SPE_CPU_MAGIC, 1,

@@ -216,6 +216,28 @@ static void test_lost(void **state)
 	recorder_set_end(&s);
 }
 
+/* What is said at the end is of all files. */
+static void test_sums_of_files(void **state)
+{
+	struct recorder_set s;
+
+	(void)state;
+	recorder_set_begin(&s, 2, SIZE);
+	for (u32 i = 1; i <= 3; i++) {
+		assert_int_equal(recorder_begin_file(&s.r), 0);
+		s.r.flow.samples = i;
+		s.r.flow.throttled = 10 * i;
+		s.r.flow.aux_truncated = 100 * i;
+		s.r.flow.aux_collisions = 1000 * i;
+		assert_int_equal(recorder_end_file(&s.r), 0);
+	}
+	assert_int_equal(s.result.samples, 6);
+	assert_int_equal(s.result.throttled, 60);
+	assert_int_equal(s.result.aux_truncated, 600);
+	assert_int_equal(s.result.aux_collisions, 6000);
+	recorder_set_end(&s);
+}
+
 /* Whose records were lost: as the trailer of a record of its own. */
 static void test_lost_records(void **state)
 {
@@ -498,12 +520,12 @@ static void test_when_to_switch(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_features),     cmocka_unit_test(test_no_features),
-		cmocka_unit_test(test_compressed),   cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_lost_records), cmocka_unit_test(test_switch),
-		cmocka_unit_test(test_dated),	     cmocka_unit_test(test_when_to_switch),
-		cmocka_unit_test(test_levels),	     cmocka_unit_test(test_dated_taken),
-		cmocka_unit_test(test_build_ids),
+		cmocka_unit_test(test_features),       cmocka_unit_test(test_no_features),
+		cmocka_unit_test(test_compressed),     cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_lost_records),   cmocka_unit_test(test_sums_of_files),
+		cmocka_unit_test(test_switch),	       cmocka_unit_test(test_dated),
+		cmocka_unit_test(test_when_to_switch), cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_dated_taken),    cmocka_unit_test(test_build_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

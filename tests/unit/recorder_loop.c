@@ -2,20 +2,89 @@
 /* The recorder's loop: what it takes out of rings, what calls it, and what ends it. */
 #include "recorder_set.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "read/source.h"
+#include "record/activity.h"
 
 #define SIZE 4096u
 #define FAR_MS (1ull << 40)
+
+/* How long the loop was ready to wait the first time; -1: not yet. */
+static int first_wait;
+/* The errno that waiting ends with, or 0. */
+static int wait_error;
+
+int epoll_wait(int fd, struct epoll_event *events, int n, int timeout)
+{
+	first_wait = first_wait < 0 ? timeout : first_wait;
+	errno = wait_error;
+	return wait_error ? -1 : epoll_pwait(fd, events, n, timeout, NULL);
+}
+
+/* The time, in ms, while it is the test's; 0: it is the machine's. */
+static u64 now_ms;
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+	if (!now_ms)
+		return (int)syscall(SYS_clock_gettime, clock, out);
+	*out = (struct timespec){ (time_t)(now_ms / 1000), (long)(now_ms % 1000) * 1000000 };
+	return 0;
+}
+
+/* In the place of the BPF program: what asks, and what each answer takes. */
+struct activities {
+	int fd;
+	void (*answer)(struct activities *a);
+	struct recorder_set *s;
+	u32 asked;
+};
+
+int activities_begin(struct activities **out, const struct notify *to)
+{
+	(void)out;
+	(void)to;
+	return 0;
+}
+
+int activities_attach(struct activities *a, const struct event_set *set)
+{
+	(void)a;
+	(void)set;
+	return 0;
+}
+
+void activities_end(struct activities *a)
+{
+	(void)a;
+}
+
+int activities_fd(const struct activities *a)
+{
+	return a->fd;
+}
+
+void activities_answer(struct activities *a)
+{
+	a->answer(a);
+}
+
+void activities_renew(struct activities *a)
+{
+	(void)a;
+}
 
 static void open_file(struct recorder_set *s)
 {
@@ -76,25 +145,20 @@ static void test_drain(void **state)
 static void test_rounds_of_bursts(void **state)
 {
 	struct recorder_set s;
-	u64 before;
-	bool soon;
 
 	(void)state;
 	recorder_set_begin(&s, 1, SIZE);
 	open_file(&s);
 	s.r.window_how = WINDOW_REFRESH;
-	ring_put_sample(&s, 0, 1, 0x1000);
-	s.r.round_ms = clock_ms() - 100; /* so long ago */
-	before = clock_ms();
-	assert_int_equal(recorder_drain(&s.r, false), 0);
-	assert_true(s.r.round_ms >= before && s.r.round_ms <= clock_ms());
-	ring_put_sample(&s, 0, 2, 0x1000);
-	s.r.round_ms = before = clock_ms();
-	assert_int_equal(recorder_drain(&s.r, false), 0);
-	soon = clock_ms() < before + 100; /* nobody has kept this process from running */
-	ring_put_sample(&s, 0, 3, 0x1000);
-	assert_int_equal(recorder_drain(&s.r, true), 0);
-	end_file(&s, 0, soon ? "1 . 2 3 . " : "1 . 2 . 3 . ");
+	s.r.round_ms = 50000;
+	for (u32 i = 1; i <= 3; i++) {
+		now_ms = (u64[]){ 50100, 50199, 50199 }[i - 1];
+		ring_put_sample(&s, 0, i, 0x1000);
+		assert_int_equal(recorder_drain(&s.r, i == 3), 0);
+		assert_int_equal(s.r.round_ms, i < 3 ? 50100 : 50199);
+	}
+	now_ms = 0;
+	end_file(&s, 0, "1 . 2 3 . ");
 	recorder_set_end(&s);
 }
 
@@ -399,7 +463,7 @@ static pid_t start_waiting(void)
 /* What only we got is passed on to the command; a second one is in a hurry. SIGUSR2 ends nothing. */
 static void test_stop_signals(void **state)
 {
-	int live[2], status;
+	int live[2];
 	struct recorder_set s;
 
 	(void)state;
@@ -414,9 +478,10 @@ static void test_stop_signals(void **state)
 	assert_int_equal(recorder_loop(&s.r), 0);
 	assert_true(s.r.stop && s.result.interrupted && !s.r.hurry);
 	assert_int_equal(s.result.signal, SIGTERM);
-	assert_int_equal(waitpid(s.r.workload.pid, &status, 0), s.r.workload.pid);
-	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-	s.r.workload.reaped = true;
+	/* The loop may have seen its end. */
+	while (!workload_ended(&s.r.workload, true))
+		;
+	assert_true(WIFSIGNALED(s.r.workload.status) && WTERMSIG(s.r.workload.status) == SIGTERM);
 	s.r.stop = false;
 	raise(SIGTERM);
 	assert_int_equal(recorder_loop(&s.r), 0);
@@ -468,6 +533,41 @@ static void test_late_start(void **state)
 		assert_int_equal(recorder_watch(&s.r), 0);
 		assert_int_equal(recorder_loop(&s.r), 0);
 		assert_int_equal(s.r.delayed, late);
+		end_loop(&s);
+	}
+}
+
+/* The first pass comes soon, that of a file of limited size need not, and what has a time is not slept through. */
+static void test_waits(void **state)
+{
+	static const struct {
+		u64 max_size;
+		int enable_in, switch_in, least, most;
+	} rows[] = {
+		{ 0, 0, 0, 20, 20 },
+		{ 1 << 30, 0, 0, 100, 100 },
+		{ 0, 10, 0, 0, 10 },
+		{ 0, 0, 600000, 20, 20 },
+		{ 0, 600000, 0, 20, 20 },
+		{ 1 << 30, 50, 600000, 0, 50 },
+		{ 1 << 30, 600000, 50, 0, 50 },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct recorder_set s;
+
+		begin_loop(&s, 1, 1);
+		s.r.set.rings.v[0].fds.v[0] = call_once(NULL);
+		s.o.output.max_size = rows[i].max_size;
+		s.r.delayed = rows[i].enable_in;
+		s.r.enable_at_ms = clock_ms() + (u64)rows[i].enable_in;
+		s.o.output.switch_on = rows[i].switch_in ? SWITCH_TIME : 0;
+		s.r.switch_at_ms = clock_ms() + (u64)rows[i].switch_in;
+		assert_int_equal(recorder_watch(&s.r), 0);
+		first_wait = -1;
+		assert_int_equal(recorder_loop(&s.r), 0);
+		assert_in_range(first_wait, rows[i].least, rows[i].most);
 		end_loop(&s);
 	}
 }
@@ -549,6 +649,86 @@ static void test_every_turn_drains(void **state)
 	end_loop(&s);
 }
 
+/* A sample each time, and these times; with the last one the recording ends. */
+static void ask_at_times(struct activities *a)
+{
+	static const u64 at[] = { 50000, 50019, 50020, 51019, 51020, 51020 };
+
+	now_ms = at[a->asked];
+	ring_put_sample(a->s, 0, ++a->asked, 0x1000);
+	a->s->r.stop = a->asked == ARRAY_LEN(at);
+}
+
+/* Asks come often: where nothing else calls, the rings wait as long as they would without any, but not longer than the
+ * recording. */
+static void test_asks_drain_seldom(void **state)
+{
+	struct recorder_set s;
+	struct activities a = { .answer = ask_at_times, .s = &s };
+	int live[2];
+
+	(void)state;
+	begin_loop(&s, 1, 1);
+	assert_int_equal(pipe2(live, O_CLOEXEC), 0);
+	s.r.set.rings.v[0].fds.v[0] = live[0];
+	a.fd = call_once("x");
+	s.r.activities = &a;
+	assert_int_equal(recorder_watch(&s.r), 0);
+	now_ms = 50000;
+	assert_int_equal(recorder_loop(&s.r), 0);
+	now_ms = 0;
+	assert_int_equal(a.asked, 6);
+	end_file(&s, 0, "1 . 2 3 . 4 5 . 6 . ");
+	close(a.fd);
+	close(live[1]);
+	end_loop(&s);
+}
+
+/* A recording that ends, or that failed, begins no other file, even if one is due. */
+static void test_no_file_at_the_end(void **state)
+{
+	(void)state;
+	for (u32 fails = 0; fails < 2; fails++) {
+		struct recorder_set s;
+		int live[2];
+
+		begin_loop(&s, 1, 1);
+		assert_int_equal(pipe2(live, O_CLOEXEC), 0);
+		s.r.set.rings.v[0].fds.v[0] = fails ? live[0] : call_once(NULL); /* the last task's end */
+		s.o.output.switch_on = SWITCH_SIGNAL;
+		s.r.switch_at_ms = 0;
+		assert_int_equal(recorder_watch(&s.r), 0);
+		wait_error = fails ? EBADF : 0;
+		assert_int_equal(recorder_loop(&s.r), fails ? ERR_IO : 0);
+		wait_error = 0;
+		assert_int_equal(s.result.files, 0);
+		if (fails)
+			close(live[0]);
+		close(live[1]);
+		end_loop(&s);
+	}
+}
+
+/* Where it cannot wait, the loop ends with that, and leaves the rings to who ends the file. */
+static void test_waiting_fails(void **state)
+{
+	struct recorder_set s;
+
+	(void)state;
+	begin_loop(&s, 1, 1);
+	s.r.set.rings.v[0].fds.v[0] = call_once("x");
+	ring_put_sample(&s, 0, 1, 0x1000);
+	s.o.output.max_size = 1; /* one turn, if the loop went on */
+	assert_int_equal(recorder_watch(&s.r), 0);
+	wait_error = EBADF;
+	assert_int_equal(recorder_loop(&s.r), ERR_IO);
+	wait_error = 0;
+	assert_int_equal(s.r.flow.samples, 0);
+	bytes_u8(&s.notes, 0);
+	assert_string_equal((char *)s.notes.p, "cannot wait for events: Bad file descriptor\n");
+	end_loop(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -565,8 +745,12 @@ int main(void)
 		cmocka_unit_test(test_stop_signals),
 		cmocka_unit_test(test_command_ends),
 		cmocka_unit_test(test_late_start),
+		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_every_turn_drains),
+		cmocka_unit_test(test_asks_drain_seldom),
+		cmocka_unit_test(test_no_file_at_the_end),
+		cmocka_unit_test(test_waiting_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,7 +146,11 @@ static void test_windows_of_fixed_periods(void **state)
 
 		plan_begin(&p, GROUP);
 		p.o.window = (struct window_opts){
-			.wish = WINDOW_ASKED, .how = rows[i].how, .burst = rows[i].burst, .jitter = rows[i].jitter
+			.wish = WINDOW_ASKED,
+			.how = rows[i].how,
+			.burst = rows[i].burst,
+			.jitter_given = rows[i].jitter,
+			.jitter = rows[i].jitter,
 		};
 		assert_int_equal(recorder_plan_windows(&p.r), rows[i].text ? ERR_USAGE : 0);
 		assert_true(says(&p, rows[i].text ? rows[i].text : "as asked for"));

@@ -10,6 +10,7 @@
 #include "codec/perf_abi.h"
 #include "codec/regs.h"
 #include "codec/vpmu.h"
+#include "notes.h"
 
 static void test_names(void **state)
 {
@@ -63,11 +64,6 @@ static void test_arches(void **state)
 	assert_int_equal(regs_general(REGS_X86), 0xff0fff);
 }
 
-static void keep_note(void *ctx, const struct note *note)
-{
-	snprintf(ctx, 400, "%s", note->text);
-}
-
 static void test_parse(void **state)
 {
 	static const struct {
@@ -91,7 +87,7 @@ static void test_parse(void **state)
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
-		char text[400] = "";
+		char text[NOTE_ROOM] = "";
 		u64 mask;
 
 		assert_int_equal(
@@ -102,7 +98,7 @@ static void test_parse(void **state)
 		assert_int_equal(!text[0], !rows[i].err);
 	}
 	{
-		char text[400];
+		char text[NOTE_ROOM];
 		u64 mask;
 
 		regs_parse(REGS_X86, "bx,nonsense,ax", "--regs", &mask, &(struct notify){ keep_note, text });

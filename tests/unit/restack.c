@@ -86,11 +86,16 @@ static const struct synthetic_stack stacks[] = {
 	{ 0, "two", "app`+5000|lib`copy", 7000000, 7 },
 };
 
-static void begin(struct synthetic *s)
+static void begin_with(struct synthetic *s, const struct synthetic_stack *v, u32 n)
 {
 	static const char *const events[] = { "cycles", NULL };
 
-	synthetic_make(s, events, stacks, ARRAY_LEN(stacks), true, NULL, 0);
+	synthetic_make(s, events, v, n, true, NULL, 0);
+}
+
+static void begin(struct synthetic *s)
+{
+	begin_with(s, stacks, ARRAY_LEN(stacks));
 }
 
 /* What the outermost such function called is its own. */
@@ -124,13 +129,13 @@ static void test_callees(void **state)
 }
 
 /* Likewise, with groups that have a word for the parent. */
-static void begin_parents(struct synthetic *s)
+static void begin_parents_with(struct synthetic *s, const struct synthetic_stack *v, u32 nr)
 {
 	struct tree_builder b = { 0 };
 	struct tree *t;
 	u32 at[64] = { 0 };
 
-	begin(s);
+	begin_with(s, v, nr);
 	t = &s->profile->events.v[0].tree;
 	assert_in_range(t->nodes.n, 1, 64);
 	for (u32 i = 1; i < t->nodes.n; i++) {
@@ -145,6 +150,11 @@ static void begin_parents(struct synthetic *s)
 	tree_finish(&b, t);
 	tree_builder_free(&b);
 	profile_sort_by(s->profile, (u8[]){ SORT_COMM, SORT_PARENT, SORT_SYMBOL }, 3);
+}
+
+static void begin_parents(struct synthetic *s)
+{
+	begin_parents_with(s, stacks, ARRAY_LEN(stacks));
 }
 
 /* The nearest to the leaf, or the outermost one; a function may be its own parent. */
@@ -177,6 +187,45 @@ static void test_parents(void **state)
 		synthetic_free(&s);
 	}
 	regfree(&re);
+}
+
+/* Nodes and names have small numbers both, and are not taken for each other: here the names "main", "sort" and "copy"
+ * have those of the group's node, of main's and of sort's. */
+static void test_numbers_alike(void **state)
+{
+	static const struct {
+		const char *parents;
+		struct synthetic_stack stacks[2];
+		struct stack want[2];
+	} rows[] = {
+		{ "^(sort|main)$",
+		  { { 0, "one", "app`main|app`sort", 20, 2 }, { 0, "one", "app`main|lib`copy", 300, 3 } },
+		  { { "one sort: main|sort", 20, 2 }, { "one main: main|copy", 300, 3 } } },
+		{ "^(copy|main)$",
+		  { { 0, "one", "app`main|app`sort|app`sort", 20, 2 }, { 0, "one", "app`main|lib`copy", 300, 3 } },
+		  { { "one main: main|sort|sort", 20, 2 }, { "one copy: main|copy", 300, 3 } } },
+	};
+	static const char *const names[] = { "main", "sort", "copy" };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct synthetic s;
+		const struct tree *t;
+		regex_t re;
+
+		begin_parents_with(&s, rows[i].stacks, 2);
+		t = &s.profile->events.v[0].tree;
+		for (u32 k = 0; k < 3; k++)
+			assert_int_equal(strtab_find(&s.strings, names[k], 4), k + 1);
+		assert_int_equal(t->nodes.v[1].parent, 0);
+		for (u32 k = 0; k < 2; k++)
+			assert_string_equal(profile_frame_name(s.profile, t->nodes.v[k + 2].frame, NULL, 0), names[k]);
+		assert_int_equal(regcomp(&re, rows[i].parents, REG_EXTENDED), 0);
+		profile_restack(s.profile, &s.profile->events.v[0], &(struct restack){ .parent = &re });
+		check(&s, true, rows[i].want, 2);
+		synthetic_free(&s);
+		regfree(&re);
+	}
 }
 
 /* Both: where stacks end, their parents are those of what was there. */
@@ -262,7 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_callees), cmocka_unit_test(test_parents), cmocka_unit_test(test_both),
-		cmocka_unit_test(test_inlined), cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_inlined), cmocka_unit_test(test_nothing), cmocka_unit_test(test_numbers_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

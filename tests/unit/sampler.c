@@ -45,6 +45,7 @@ struct rig {
 	u32 nr_seen;
 	bool registers;
 	u64 stack_pointer;
+	u64 others_time;   /* of the newest record of other threads */
 	struct bytes last; /* record */
 };
 
@@ -98,7 +99,7 @@ u32 callstack_chain(const struct vthread *t, u64 *chain, u32 max)
 }
 u64 tasks_time(const struct vthread *t)
 {
-	return sampler_clock(t);
+	return MAX(sampler_clock(t), rig_of(t)->others_time);
 }
 void truth_operation(struct vthread *t, u64 id, u64 pc, const struct vpmu_truth_operation *o)
 {
@@ -229,6 +230,22 @@ static void test_periods(void **state)
 		assert_int_equal(r->seen[i].period, 7);
 		assert_int_equal(r->seen[i].ip, PC + (7 * (i + 1) - 1) % BLOCK);
 	}
+	rig_free(r);
+}
+
+/* A thread that has waited for others goes on at their time. */
+static void test_waited(void **state)
+{
+	struct rig *r = rig_new(VC_INSTRUCTIONS, 7);
+
+	(void)state;
+	sampler_start(&r->t);
+	run(r, 14, 1);
+	r->others_time = 1000;
+	run(r, 14, 1);
+	assert_int_equal(r->nr_seen, 4);
+	for (u32 i = 0; i < 4; i++)
+		assert_int_equal(r->seen[i].time, ((u64[]){ 7, 14, 1000, 1007 })[i]);
 	rig_free(r);
 }
 
@@ -542,11 +559,12 @@ static void test_stack(void **state)
 	a->sample_regs_user = 0x15;
 	for (u32 i = 0; i < 3; i++) {
 		static const u64 sizes[] = { 8192, 512, 65528 };
+		const u64 begin = ((u64[]){ 0, page / 2, page / 4 })[i];
 		u64 whole = i == 2 ? 64000 : sizes[i], there;
 
 		a->sample_stack_user = sizes[i];
-		r->stack_pointer = (u64)(uintptr_t)stack + page / 2 * i;
-		there = MIN(sizes[i], 2 * page - page / 2 * i);
+		r->stack_pointer = (u64)(uintptr_t)stack + begin;
+		there = MIN(sizes[i], 2 * page - begin);
 		sampler_start(&r->t);
 		run(r, 20, 1);
 		sampler_leave(&r->t, 0x1234);
@@ -650,27 +668,63 @@ static void test_chain(void **state)
 	rig_free(r);
 }
 
-/* A program that another replaces: counts begin anew, the events do not. */
+/* A program that another replaces: counts begin anew, the events do not. What did not count does not begin to. */
 static void test_exec(void **state)
 {
 	struct rig *r = rig_new(VC_INSTRUCTIONS, 100);
 	struct sampler_state *saved = calloc(1, sizeof(*saved));
 
 	(void)state;
+	add_event(r, VC_CYCLES, 60, 1);
+	add_event(r, VC_CYCLES, 60, 2);
+	r->control.events[2].attr.flags |= ATTR_EXCLUDE_USER;
 	sampler_start(&r->t);
 	run(r, 250, 1);
+	assert_int_equal(r->nr_seen, 2 + 4);
 	sampler_save(&r->t, saved);
 	sampler_stop(&r->t);
 	r->t.time_base += 250;
 	memset(r->t.counts, 0, sizeof(r->t.counts));
+	r->nr_seen = 0;
 	sampler_start(&r->t);
 	sampler_load(&r->t, saved);
 	run(r, 50, 1);
-	assert_int_equal(r->nr_seen, 3);
-	assert_int_equal(r->seen[2].value[0], 300);
-	assert_int_equal(r->seen[2].enabled, 300);
-	assert_int_equal(r->seen[2].period, 100);
+	assert_int_equal(r->nr_seen, 2); /* the third of 100, and the fifth of 60 */
+	for (u32 i = 0; i < 2; i++) {
+		assert_int_equal(r->seen[i].event, i);
+		assert_int_equal(r->seen[i].value[0], 300);
+		assert_int_equal(r->seen[i].enabled, 300);
+		assert_int_equal(r->seen[i].period, i ? 60 : 100);
+	}
+	assert_false(r->t.sampler->state.events[2].counts);
 	free(saved);
+	rig_free(r);
+}
+
+/* An event that stands still until the tick's end does so in the next program, too, and goes on then. */
+static void test_exec_while_throttled(void **state)
+{
+	struct rig *r = rig_new(VC_INSTRUCTIONS, 1000);
+	struct sampler_state *saved = calloc(1, sizeof(*saved));
+
+	(void)state;
+	r->control.options.throttle = 2500; /* 10 in a tick of 4 ms */
+	sampler_start(&r->t);
+	run(r, 20000, 1);
+	assert_int_equal(count_of(r, PERF_RECORD_SAMPLE), 10);
+	sampler_save(&r->t, saved);
+	sampler_stop(&r->t);
+	r->t.time_base += 20000;
+	memset(r->t.counts, 0, sizeof(r->t.counts));
+	r->nr_seen = 0;
+	r->t.carried.events = saved;
+	sampler_start(&r->t);
+	run(r, 3979999, 1);
+	assert_int_equal(r->nr_seen, 0);
+	run(r, 20000, 1);
+	assert_int_equal(r->seen[0].type, PERF_RECORD_UNTHROTTLE);
+	assert_int_equal(r->seen[0].time, 4000000);
+	assert_int_equal(count_of(r, PERF_RECORD_SAMPLE), 10);
 	rig_free(r);
 }
 
@@ -693,10 +747,12 @@ int main(void)
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_delay),
 		cmocka_unit_test(test_interrupt_cost),
+		cmocka_unit_test(test_waited),
 		cmocka_unit_test(test_inherit),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_exec_while_throttled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,6 +133,27 @@ static void test_refused(void **state)
 			fail_msg("schedule %u passes", i);
 }
 
+/* Everything short that can be drawn is short, nothing long is. */
+static void test_short_max(void **state)
+{
+	static const struct {
+		struct schedule s;
+		u64 max;
+	} rows[] = {
+		{ { 10000, 300, 1, 0, 0 }, 5150 },
+		{ { 10000, 300, 1, 1000, 100 }, 4925 },			 /* 9500 and 350 */
+		{ { 10000, 300, 1, SCHEDULE_JITTER_FULL, 300 }, 2725 },	 /* 5000 and 450 */
+		{ { 0, 300, 1, SCHEDULE_JITTER_FULL, 300 }, 1500 },	 /* a frequency's */
+		{ { 10000, 300, 1, SCHEDULE_JITTER_FULL - 1, 0 }, 150 }, /* of a hostile name */
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(schedule_short_max(&rows[i].s), rows[i].max);
+	assert_int_equal(schedule_width(SCHEDULE_JITTER_FULL, 7), 7);
+	assert_int_equal(schedule_width(70, 7), 70);
+}
+
 static void test_seed(void **state)
 {
 	struct schedule s = {
@@ -157,8 +178,9 @@ static void test_seed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),	   cmocka_unit_test(test_batches), cmocka_unit_test(test_jitter),
-		cmocka_unit_test(test_never_zero), cmocka_unit_test(test_refused), cmocka_unit_test(test_seed),
+		cmocka_unit_test(test_plain),  cmocka_unit_test(test_batches),	  cmocka_unit_test(test_short_max),
+		cmocka_unit_test(test_jitter), cmocka_unit_test(test_never_zero), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_seed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

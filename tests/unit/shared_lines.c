@@ -149,7 +149,14 @@ static void test_both(void **state)
 		{ LINE, 2, HANDED, 50 },     /* the same */
 	};
 
+	/* Of one place: loads that waited, and stores. */
+	const struct use mixed[] = { { LINE, 1, STORE, 1 },
+				     { LINE + 8, 2, HANDED, 20 },
+				     { LINE + 8, 2, MISSED, 30 },
+				     { LINE, 2, HANDED, 50 } };
+
 	(void)state;
+	expect(mixed, 4, LINE_BOTH, 0.5);
 	expect(uses, 3, LINE_BOTH, 0.5);
 	uses[1].samples = 90;
 	uses[2].samples = 10;

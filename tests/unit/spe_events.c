@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "codec/perf_abi.h"
+#include "notes.h"
 
 #define L1D (1u << SPE_EVENT_L1D_MISS | 1u << SPE_EVENT_L1D_ACCESS)
 #define LLC (1u << SPE_EVENT_LLC_MISS | 1u << SPE_EVENT_LLC_ACCESS)
@@ -49,11 +50,6 @@ u64 aux_midr(const struct aux *a, u32 cpu)
 
 /* --- tests --- */
 
-static void keep_note(void *ctx, const struct note *note)
-{
-	snprintf(ctx, 300, "%s", note->text);
-}
-
 static void test_itrace(void **state)
 {
 	static const struct {
@@ -87,7 +83,7 @@ static void test_itrace(void **state)
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
-		char text[300] = "";
+		char text[NOTE_ROOM] = "";
 		u32 events = 77;
 		int err = spe_events_parse(rows[i].text, &events, &(struct notify){ keep_note, text });
 

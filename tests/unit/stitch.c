@@ -3,193 +3,7 @@
  * What may be stitched to a call stack of branch records, decision by decision. tests/cli/lbr.py holds it against a
  * model of the hardware with symbols of files; here functions are what the test says that they are.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "attrib/callers.h"
-#include "attrib/functions.h"
-#include "attrib/lbr.h"
-
-/* --- functions, instead of those of files --- */
-
-#define SIZE 0x1000u /* of a function: number n lies from n * SIZE on */
-#define PLT(n) (0x9000000u + (n)*SIZE)
-#define UNNAMED 0xa000000u /* code of which nobody knows the functions */
-#define LINKER 0xb000000u
-#define MOVED 1000u /* clock: from then on function 7 is where 8 was */
-
-static int nobody;
-
-struct functions *functions_new(const struct procs *procs, struct dsos *dsos)
-{
-	(void)procs;
-	(void)dsos;
-	return (struct functions *)&nobody;
-}
-
-void functions_free(struct functions *f)
-{
-	(void)f;
-}
-
-struct maps functions_maps(struct functions *f, const struct asker *who)
-{
-	(void)f;
-	return (struct maps){ .n = who->clock >= MOVED };
-}
-
-static bool cannot_jump; /* no function jumps into another one */
-
-bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64 in)
-{
-	(void)f;
-	(void)who;
-	(void)to;
-	(void)in;
-	return !cannot_jump;
-}
-
-static enum called code_says[16]; /* of each function */
-static u64 calls_itself;	  /* the function that does */
-
-bool function_calls_itself(struct functions *f, const struct asker *who, u64 addr)
-{
-	(void)f;
-	(void)who;
-	return calls_itself && addr / SIZE == calls_itself;
-}
-
-enum called function_called_at(struct functions *f, const struct asker *who, u64 in, u64 site)
-{
-	(void)f;
-	(void)who;
-	(void)site;
-	return code_says[in / SIZE % ARRAY_LEN(code_says)];
-}
-
-struct function function_at(struct functions *f, const struct asker *who, u64 addr)
-{
-	u64 n = addr / SIZE;
-
-	(void)f;
-	if (addr >= LINKER)
-		return (struct function){ .binds = true, .dso = 3 };
-	if (addr >= UNNAMED)
-		return (struct function){ .dso = 2 };
-	if (addr >= PLT(0))
-		return (struct function){ .name = n - PLT(0) / SIZE, .named = true, .dso = 1 };
-	if (who->clock >= MOVED && n == 8)
-		n = 7;
-	return (struct function){ .name = n, .entry = n, .named = true, .dso = 1 };
-}
-
-/* --- samples --- */
-
-#define DEPTH 4u
-#define PID 10u
-#define TID 11u
-
-struct made {
-	u64 ip, words[3 * 16];
-	u32 n;
-	s32 reg; /* of the newest; -1: the CPU does not tell */
-	u32 tid;
-	u64 clock;
-	bool kernel;
-};
-
-/* The call that function a makes of b. */
-#define CALL(a, b) ((a)*SIZE + 8 * (b)), ((b)*SIZE), 0
-#define IN(n) ((n)*SIZE + 4)
-
-static struct sample sample_of(const struct made *m)
-{
-	return (struct sample){ .pid = PID,
-				.tid = m->tid ? m->tid : TID,
-				.ip = m->ip,
-				.nr_branches = m->n,
-				.has_hw_idx = m->reg >= 0,
-				.hw_idx = m->reg < 0 ? 0 : (u64)m->reg,
-				.branches = { (const u8 *)m->words, m->n * 3, false } };
-}
-
-/* A stack from function 1 to `to`, of which the registers hold the newest `n` calls. Call i to i + 1 is in register
- * (i - 1) % DEPTH, if they are told. */
-static struct made stack(u32 to, u32 n, bool told)
-{
-	struct made m = { .ip = IN(to), .n = n, .reg = told ? (s32)((to + DEPTH - 2) % DEPTH) : -1 };
-
-	for (u32 i = 0; i < n; i++) {
-		const u64 call[] = { CALL(to - 1 - i, to - i) };
-
-		memcpy(m.words + 3 * i, call, sizeof(call));
-	}
-	return m;
-}
-
-struct run {
-	struct callers *callers;
-	struct caller_reader *reader;
-	struct lbr *lbr;
-	struct lbr_stack out;
-};
-
-static void begin(struct run *r)
-{
-	r->callers = callers_new(1, DEPTH, true);
-	r->reader = caller_reader_new(r->callers, NULL, NULL);
-	r->lbr = lbr_new(DEPTH, r->callers, NULL, NULL);
-}
-
-static void end(struct run *r)
-{
-	caller_reader_free(r->reader);
-	lbr_free(r->lbr);
-	callers_free(r->callers);
-}
-
-static void read_one(struct run *r, const struct made *m)
-{
-	const struct sample whole = sample_of(m);
-	const struct sample_stack s = { .ip = whole.ip,
-					.pid = whole.pid,
-					.tid = whole.tid,
-					.has_hw_idx = whole.has_hw_idx,
-					.hw_idx = whole.hw_idx,
-					.nr_branches = whole.nr_branches,
-					.branches = whole.branches };
-
-	callers_read(r->reader, &s, m->clock, !m->kernel);
-}
-
-static bool take(struct run *r, const struct made *m)
-{
-	const struct sample s = sample_of(m);
-	const struct hit h = { .cpumode = m->kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
-			       .clock = m->clock,
-			       .s = { .ip = m->ip, .pid = PID, .tid = s.tid },
-			       .full = &s };
-
-	return lbr_take(r->lbr, &h, &r->out);
-}
-
-/* The sample's stack has so many calls, of which so many are its own; what was stitched is the way to function 1. */
-static void takes(struct run *r, const struct made *m, u32 n, u32 own)
-{
-	assert_true(take(r, m));
-	assert_int_equal(r->out.n, n);
-	assert_int_equal(r->out.own, own);
-	for (u32 i = own; i < n; i++) {
-		const u64 call[] = { CALL(n - i, n - i + 1) };
-
-		assert_int_equal(r->out.v[i].from, call[0]);
-		assert_int_equal(r->out.v[i].to, call[1]);
-	}
-}
+#include "stitch_world.h"
 
 static bool only(const struct run *r, u32 function, u64 from, u64 to)
 {
@@ -219,18 +33,19 @@ static void test_reads_calls(void **state)
 	end(&r);
 }
 
-/* What is no call ends them. */
+/* What is no call ends them; so does their number, whatever lies behind them. */
 static void test_ends_at_no_call(void **state)
 {
 	struct made m = { .ip = IN(4), .n = 3, .reg = -1, .words = { CALL(3, 4), CALL(2, 3), CALL(1, 2) } };
 	const u64 c43[] = { CALL(3, 4) }, c32[] = { CALL(2, 3) };
 
 	(void)state;
-	for (u32 word = 3; word < 5; word++) {
+	for (u32 word = 3; word < 6; word++) {
 		struct made cut = m;
 		struct run r;
 
 		begin(&r);
+		cut.n = word < 5 ? 3 : 1;
 		cut.words[word] = 0;
 		read_one(&r, &cut);
 		assert_true(only(&r, 4, c43[0], c43[1]));
@@ -387,7 +202,7 @@ static void test_code_says(void **state)
 		};
 
 		for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
-			memcpy(code_says, rows[i].of, sizeof(rows[i].of));
+			memcpy(code.called, rows[i].of, sizeof(rows[i].of));
 			begin(&r);
 			read_one(&r, &first);
 			if (shown)
@@ -398,7 +213,7 @@ static void test_code_says(void **state)
 			end(&r);
 		}
 	}
-	memset(code_says, 0, sizeof(code_says));
+	memset(code.called, 0, sizeof(code.called));
 }
 
 /* Samples in which a function was called at one depth from one place alone do not say that this is its only call:
@@ -508,19 +323,19 @@ static void test_jumps_later(void **state)
 
 	(void)state;
 	for (u32 row = 0; row < 3; row++) {
-		cannot_jump = true;
-		calls_itself = 3;
+		code.cannot_jump = true;
+		code.calls_itself = 3;
 		begin(&r);
 		left.tid = row == 1 ? 12 : 0;
 		if (row < 2)
 			read_one(&r, &left);
-		cannot_jump = false;
+		code.cannot_jump = false;
 		read_one(&r, &first);
 		/* The calls to 5 and 4 are newer than that to 3. */
 		takes(&r, &first, row ? 4 : 2, row ? 4 : 2);
 		end(&r);
 	}
-	calls_itself = 0;
+	code.calls_itself = 0;
 }
 
 static void test_recursion_refused(void **state)
@@ -674,13 +489,13 @@ static void test_no_jump(void **state)
 	(void)state;
 	begin(&r);
 	takes(&r, &in_handler, 3, 3);
-	cannot_jump = true;
+	code.cannot_jump = true;
 	end(&r);
 	begin(&r);
 	takes(&r, &in_handler, 1, 1);
 	takes(&r, &behind, 2, 2);
 	assert_int_equal(lbr_counted(r.lbr)->cut, 1);
-	cannot_jump = false;
+	code.cannot_jump = false;
 	end(&r);
 }
 

@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "base/sanitized.h"
 #include "codec/procmaps.h"
 #include "codec/regs.h"
 #include "open/retry.h"
@@ -38,6 +39,7 @@ extern const char __executable_start, etext; /* NOLINT: the linker's names */
 
 struct counts {
 	u32 samples, equal, edge, cut, other;
+	u32 pointerless; /* within a sanitizer: none of the samples */
 };
 
 struct truth {
@@ -134,6 +136,13 @@ static void print_other(struct truth *t, const u64 *a, u32 na, const u64 *b, u32
 	print_message("\n");
 }
 
+/* Are frames left out by pointers, behind the innermost one? So it is within the runtime of a sanitizer, which keeps
+ * none and may be linked into this program. */
+static bool without_pointers(const u64 *a, u32 na, const u64 *b, u32 nb)
+{
+	return na && na < nb && a[0] == b[0] && !memcmp(a + 1, b + 1 + (nb - na), (na - 1) * sizeof(*a));
+}
+
 static void compare(struct truth *t, const struct sample *by_pointers, const struct sample *unwound)
 {
 	u64 a[MOST_FRAMES], b[MOST_FRAMES];
@@ -142,6 +151,10 @@ static void compare(struct truth *t, const struct sample *by_pointers, const str
 	assert_int_equal(u64s_at(&unwound->chain, 0), PERF_CONTEXT_USER);
 	if (!nb)
 		return; /* within the C library */
+	if (SANITIZED && without_pointers(a, na, b, nb)) {
+		t->counts.pointerless++;
+		return;
+	}
 	t->counts.samples++;
 	if (na == nb && !memcmp(a, b, na * sizeof(*a)))
 		t->counts.equal++;
@@ -232,6 +245,7 @@ static void frame_pointers_tell_the_same(void **state)
 	print_message("%u samples: %u equal, %u at a function's edge, %u cut, %u others\n", t.counts.samples,
 		      t.counts.equal, t.counts.edge, t.counts.cut, t.counts.other);
 	assert_true(t.counts.samples >= LEAST_SAMPLES);
+	assert_true(t.counts.pointerless <= t.counts.samples / 10);
 	assert_int_equal(t.counts.other, 0);
 	assert_true(t.counts.equal >= t.counts.samples / 1000 * 999);
 	assert_true(t.counts.cut <= unwinding_counts(t.unwinding)->ends[STACK_MEMORY]);

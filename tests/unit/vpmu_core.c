@@ -417,6 +417,54 @@ static void test_overflow_is_exact(void **state)
 	teardown(&w);
 }
 
+/* Of several that are armed, the nearest one is told of where it is due, whichever it is. */
+static void test_nearest_of_several(void **state)
+{
+	static const u32 nearest[] = { 0, 1, ARMED_MAX - 1 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(nearest); i++) {
+		struct world w;
+		const struct block *b;
+
+		setup(&w, VPMU_MODEL_ALL, false);
+		b = block(&w, BASE, "nnnnng", -10);
+		for (u32 k = 0; k < ARMED_MAX; k++)
+			core_armed(w.t)[k] =
+				(struct armed){ .count = VC_INSTRUCTIONS, .at = k == nearest[i] ? 21 : 1000000 };
+		core_set_armed(w.t, ARMED_MAX);
+		for (u32 k = 0; k < 10; k++)
+			enter(&w, b);
+		assert_int_equal(w.overflows, 1);
+		assert_int_equal(w.seen.v[0].pc, BASE + 2);
+		assert_int_equal(w.seen.v[0].counts[VC_INSTRUCTIONS], 21);
+		teardown(&w);
+	}
+}
+
+/* A branch that is sure not to be taken, and then is, costs what taken ones cost. */
+static void test_taken_at_last(void **state)
+{
+	const struct block *branch, *back, *there;
+	struct world w;
+
+	(void)state;
+	setup(&w, VPMU_MODEL_BRANCH, false);
+	branch = block(&w, BASE, "nj", 0x100);
+	back = block(&w, branch->end, "ng", -13);
+	there = block(&w, branch->end + 0x100, "ng", 4);
+	for (u32 i = 0; i < 100; i++) {
+		enter(&w, branch);
+		enter(&w, back);
+	}
+	enter(&w, branch);
+	enter(&w, there);
+	assert_int_equal(count(&w, VC_BRANCH_MISSES), 1);
+	/* The way back, and that one; where the last block leads nobody knows. */
+	assert_int_equal(count(&w, VC_SLOTS_FRONTEND), (100 + 1) * core_models[VPMU_GENERIC_X86].taken_slots);
+	teardown(&w);
+}
+
 /* --- whatever is armed --- */
 
 static u64 next_random(u64 *state)
@@ -569,6 +617,8 @@ int main(void)
 		cmocka_unit_test(test_faults_and_loops),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_overflow_is_exact),
+		cmocka_unit_test(test_nearest_of_several),
+		cmocka_unit_test(test_taken_at_last),
 		cmocka_unit_test(test_any_event_is_exact),
 	};
 

@@ -154,6 +154,7 @@ static void test_sums(void **state)
 	truth_end(&r->t);
 	assert_int_equal(r->told.v[0].type, VPMU_RECORD_TRUTH_BEGIN);
 	assert_int_equal(r->told.v[r->told.n - 1].type, VPMU_RECORD_TRUTH_END);
+	assert_int_equal(r->told.v[r->told.n - 1].time, r->clock);
 	for (u32 type = VPMU_RECORD_TRUTH_PC; type <= VPMU_RECORD_TRUTH_NODE; type++)
 		check_sum(r, type);
 	check_sum(r, VPMU_RECORD_TRUTH_END);

@@ -216,7 +216,9 @@ static void test_counter_saturates(void **state)
 	struct predictor p;
 
 	(void)state;
+	memset(&p, 0x55, sizeof(p)); /* whatever was there */
 	predictor_new(&p, &small);
+	assert_true(!p.history && !p.top);
 	p.mask = 0; /* one counter */
 	for (u32 i = 0; i < 10; i++)
 		cond_is_wrong(&p, 0, true);

@@ -48,6 +48,9 @@ static void test_stats(void **state)
 	assert_int_equal(window_stats_at(s, 5), 5);
 	assert_int_equal(window_stats_at(s, 50), 50);
 	assert_int_equal(window_stats_at(s, 95), 95);
+	for (u32 i = 0; i < 10; i++)
+		window_stats_add(s, 0);
+	assert_int_equal(window_stats_at(s, 5), 0);
 	free(s);
 }
 

@@ -171,6 +171,13 @@ static void ranges_of_addresses(void **state)
 	/* Only the last begins and ends in the range: the others begin at 110. */
 	assert_true(count_of(x, x->f_elsewhere, WINDOWS_KEPT) == 1);
 	assert_true(count_of(x, x->g, WINDOWS_KEPT) == 0);
+	assert_true(count_of(x, x->f_elsewhere, WINDOWS_OUTSIDE) == 0);
+	drop(x);
+	/* Windows that end elsewhere are none of the range's that were lost. */
+	x = make(ATTRIBUTION_KEEP, &(struct code_range){ .start = 105, .end = 115 });
+	play(x);
+	assert_true(count_of(x, x->f_elsewhere, WINDOWS_SHORT) == 3);
+	assert_true(count_of(x, x->f_elsewhere, WINDOWS_OUTSIDE) == 3);
 	drop(x);
 }
 
@@ -244,6 +251,88 @@ static void bursts_are_clusters(void **state)
 	drop(x);
 }
 
+/* Of what is compared with a range: all short windows, wherever they lie, those of one burst together. */
+static void whole_bursts_are_clusters(void **state)
+{
+	struct fixture *x = make(ATTRIBUTION_DISCARD, &(struct code_range){ .start = 105, .end = 115 });
+	const double *block;
+
+	(void)state;
+	sample(x, 0, x->f, CALLER, false, 0);
+	sample(x, 1, x->f, CALLER, true, 1);
+	sample(x, 2, x->g, CALLER, true, 2);
+	sample(x, 3, x->g, CALLER, true, 3);
+	sample(x, 4, x->f, CALLER, false, 100);
+	sample(x, 5, x->g, CALLER, true, 4);
+	window_hits_flush(x->hits);
+	block = window_sums_bursts(&x->sums);
+	assert_true(block[WINDOWS_KEPT] == 4);
+	assert_true(block[WINDOWS_CLUSTERS] == 2);
+	assert_true(window_sum(block, 1) == 10);
+	assert_true(window_moment(block, 2, 0, 0) == 30 * 30 + 10 * 10);
+	assert_true(window_moment(block, 2, 0, 1) == 30 * 6 + 10 * 4);
+	assert_true(window_moment(block, 2, 1, 1) == 6 * 6 + 4 * 4);
+	drop(x);
+	/* The long window between two bursts was filtered out. */
+	x = make(ATTRIBUTION_DISCARD, &(struct code_range){ .start = 105, .end = 115 });
+	sample(x, 0, x->g, CALLER, false, 0);
+	sample(x, 1, x->g, CALLER, true, 1);
+	sample(x, 3, x->g, CALLER, true, 2);
+	sample(x, 4, x->g, CALLER, true, 3);
+	window_hits_flush(x->hits);
+	assert_true(window_moment(window_sums_bursts(&x->sums), 2, 1, 1) == 1 * 1 + 5 * 5);
+	drop(x);
+	/* Nobody asks for it without a range. */
+	x = make(ATTRIBUTION_DISCARD, &(struct code_range){ 0 });
+	play(x);
+	assert_null(x->sums.bursts);
+	drop(x);
+}
+
+/* In a range nodes are addresses: windows of one burst and function count where the first of them ended, unless nodes
+ * have callers. */
+static void bursts_are_in_one_place(void **state)
+{
+	const struct code_range range = { .start = 105, .end = 125 };
+	struct fixture *x;
+	const double *block;
+
+	(void)state;
+	for (u32 chains = 0; chains < 2; chains++) {
+		x = make(ATTRIBUTION_DISCARD, &range);
+		window_hits_free(x->hits);
+		x->hits = window_hits_new(
+			&(struct window_setup){
+				&x->w, ATTRIBUTION_DISCARD, UNIT_FUNCTION, range, { 0 }, .chains = chains },
+			x->frames, x->dsos, &x->w);
+		sample(x, 0, x->f, CALLER, false, 0);
+		sample(x, 1, x->f, CALLER, true, 1);
+		sample(x, 2, x->f_elsewhere, CALLER, true, 2);
+		sample(x, 3, x->f, CALLER, true, 3);
+		sample(x, 4, x->f_elsewhere, CALLER, false, 100);
+		sample(x, 5, x->f_elsewhere, CALLER, true, 4);
+		window_hits_flush(x->hits);
+		block = window_sums_get(&x->sums, NODE_OF(x->f));
+		assert_true(block[WINDOWS_SHORT] == (chains ? 2 : 3));
+		assert_true(block[WINDOWS_KEPT] == (chains ? 2 : 3));
+		assert_true(block[WINDOWS_CLUSTERS] == (chains ? 2 : 1));
+		assert_true(window_moment(block, 2, 1, 1) == (chains ? 1 * 1 + 3 * 3 : 6 * 6));
+		assert_true(count_of(x, x->f_elsewhere, WINDOWS_KEPT) == (chains ? 2 : 1));
+		assert_true(window_moment(window_sums_bursts(&x->sums), 2, 1, 1) == 6 * 6 + 4 * 4);
+		drop(x);
+	}
+	/* Where no long windows lie between, a place does not get all of them. */
+	x = make(ATTRIBUTION_DISCARD, &range);
+	sample(x, 0, x->f, CALLER, false, 0);
+	for (u32 i = 1; i <= 16; i++)
+		sample(x, i, x->f, CALLER, true, 1);
+	sample(x, 17, x->f_elsewhere, CALLER, true, 1);
+	window_hits_flush(x->hits);
+	assert_true(count_of(x, x->f, WINDOWS_KEPT) == 16);
+	assert_true(count_of(x, x->f_elsewhere, WINDOWS_KEPT) == 1);
+	drop(x);
+}
+
 /* g's place behind f leads back to f, whatever g does elsewhere: who comes from where is told by places. */
 static void ways_are_by_place(void **state)
 {
@@ -310,6 +399,8 @@ int main(void)
 		cmocka_unit_test(holes_are_no_beginnings),
 		cmocka_unit_test(ways_are_by_place),
 		cmocka_unit_test(bursts_are_clusters),
+		cmocka_unit_test(whole_bursts_are_clusters),
+		cmocka_unit_test(bursts_are_in_one_place),
 		cmocka_unit_test(sums_move_with_nodes),
 	};
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "codec/vpmu.h"
+#include "notes.h"
 #include "windows/plan.h"
 
 static const struct event_env nowhere = { .sysfs = "/nonexistent",
@@ -16,11 +17,6 @@ static const struct event_env nowhere = { .sysfs = "/nonexistent",
 					  .procfs = "/nonexistent" };
 static const struct window_rate at_4000 = { .value = 4000, .is_freq = true };
 static const struct window_speed speed = { 1000000000, 3000000000 };
-
-static void keep_note(void *ctx, const struct note *n)
-{
-	snprintf(ctx, 1024, "%s", n->text);
-}
 
 static struct event_specs specs_of(const char *text)
 {
@@ -40,7 +36,12 @@ static void test_options(void **state)
 		{ "", NULL, { .wish = WINDOW_ASKED } },
 		{ "short=300,burst=4,jitter=20",
 		  NULL,
-		  { .wish = WINDOW_ASKED, .length = 300, .burst = 4, .jitter = 20 } },
+		  { .wish = WINDOW_ASKED, .length = 300, .burst = 4, .jitter_given = true, .jitter = 20 } },
+		{ "jitter=0", NULL, { .wish = WINDOW_ASKED, .jitter_given = true } },
+		{ "jitter=fulll", "or 'full'", { 0 } },
+		{ "jitter=full",
+		  NULL,
+		  { .wish = WINDOW_ASKED, .jitter_given = true, .jitter = SCHEDULE_JITTER_FULL } },
 		{ "mode=refresh", NULL, { .wish = WINDOW_ASKED, .how = WINDOW_REFRESH } },
 		{ "leader=cpu-clock",
 		  NULL,
@@ -50,6 +51,9 @@ static void test_options(void **state)
 		{ "short=3k", "decimal", { 0 } },
 		{ "short=99999999999999999999", "decimal", { 0 } },
 		{ "burst=65536", "too large", { 0 } },
+		{ "burst=65535", NULL, { .wish = WINDOW_ASKED, .burst = 65535 } },
+		{ "short=9223372036854775808", "too large", { 0 } },
+		{ "short=9223372036854775807", NULL, { .wish = WINDOW_ASKED, .length = INT64_MAX } },
 		{ "mode=twins", "'twin'", { 0 } },
 		{ "leader=cycle", "'cycles'", { 0 } },
 		{ "shrt=3", "'short'", { 0 } },
@@ -60,7 +64,7 @@ static void test_options(void **state)
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		struct window_opts o = { 0 };
-		char note[1024] = "";
+		char note[NOTE_ROOM] = "";
 		struct notify to = { keep_note, note };
 		int err = window_opts_parse(&o, rows[i].text, &to);
 
@@ -132,7 +136,7 @@ static void test_speeds(void **state)
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		struct event_specs specs = specs_of(rows[i].text);
-		char note[1024] = "";
+		char note[NOTE_ROOM] = "";
 		struct notify to = { keep_note, note };
 
 		assert_int_equal(window_take_specs(&specs, &(struct window_opts){ 0 }, false, NULL), 0);
@@ -176,7 +180,7 @@ static void test_takes(void **state)
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		struct event_specs specs = specs_of(rows[i].text);
-		char note[1024] = "";
+		char note[NOTE_ROOM] = "";
 		struct notify to = { keep_note, note };
 		u32 windowed = 0;
 
@@ -243,8 +247,9 @@ static void test_default_rate(void **state)
 	/* Who alternates periods adapts the long one to a frequency, but 4000 of a clock are too many. */
 	specs = specs_of("{cpu-clock,faults}:S,{cycles,instructions}:S");
 	make(&specs, &asked, WINDOW_NATIVE, rate);
-	assert_string_equal(specs.v.v[0].name, "cpu-clock/period=4950000,alt-period=50000/");
-	assert_string_equal(specs.v.v[2].name, "cycles/alt-period=300/");
+	assert_string_equal(specs.v.v[0].name,
+			    "cpu-clock/period=4950000,alt-period=50000,period-jitter=full,alt-period-jitter=50000/");
+	assert_string_equal(specs.v.v[2].name, "cycles/alt-period=300,period-jitter=full,alt-period-jitter=300/");
 	assert_samples_at(&specs.v.v[2], 2000);
 	event_specs_free(&specs);
 	specs = specs_of("{cpu-clock,faults}:S,{cycles/freq=3000/,instructions}:S");
@@ -262,13 +267,44 @@ static void test_default_rate(void **state)
 	asked.burst = 4;
 	specs = specs_of("{cpu-clock,faults}:S");
 	make(&specs, &asked, WINDOW_REFRESH, rate);
-	assert_string_equal(specs.v.v[0].name, "cpu-clock/period=12300000,alt-period=50000,burst=4/");
+	assert_string_equal(
+		specs.v.v[0].name,
+		"cpu-clock/period=12300000,alt-period=50000,burst=4,period-jitter=full,alt-period-jitter=50000/");
 	event_specs_free(&specs);
+}
+
+/* Samples beside the windows: three quarters are of instructions, and all are half as many as samples were asked for,
+ * or twice as many as windows. */
+static void test_samples_of_members(void **state)
+{
+	static const struct {
+		struct window_rate rate;
+		const char *has;
+	} rows[] = {
+		{ { .value = 4000, .is_freq = true, .of_samples = true },
+		  ",instructions/freq=1500,period-jitter=full/" },
+		{ { .value = 4000, .is_freq = true }, ",instructions/freq=6000,period-jitter=full/" },
+		{ { .value = 3000 }, ",instructions/period=2000,period-jitter=full/" },
+		{ { .value = 1 }, ",instructions/period=1,period-jitter=full/" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct window_supply from = { .rate = rows[i].rate };
+		struct bytes out = { 0 };
+
+		window_default_group(&(struct window_opts){ 0 }, &from, &out);
+		if (!strstr((char *)out.p, rows[i].has))
+			fail_msg("no %s in %s", rows[i].has, (char *)out.p);
+		bytes_free(&out);
+	}
 }
 
 static void test_others(void **state)
 {
-	struct window_opts asked = { .wish = WINDOW_ASKED, .length = 100, .burst = 4, .jitter = 80 };
+	struct window_opts asked = {
+		.wish = WINDOW_ASKED, .length = 100, .burst = 4, .jitter_given = true, .jitter = 80
+	};
 	struct event_specs specs = specs_of("{cycles,instructions}:S");
 
 	(void)state;
@@ -292,14 +328,20 @@ static void test_others(void **state)
 	assert_false(specs.v.v[0].has_period);
 	event_specs_free(&specs);
 
-	/* A jitter that was asked for is kept, none as well; what is as wide as the period is a number elsewhere. */
+	/* A jitter that was asked for is kept, none as well. */
 	specs = specs_of("{cycles/alt-period=300,period-jitter=0/,instructions}:S");
 	make(&specs, &(struct window_opts){ 0 }, WINDOW_SIM, at_4000);
 	assert_string_equal(specs.v.v[0].name, "cycles/alt-period=300/");
 	event_specs_free(&specs);
 	specs = specs_of("{cycles/period=9000,alt-period=300,period-jitter=full/,instructions}:S");
 	make(&specs, &(struct window_opts){ 0 }, WINDOW_REFRESH, at_4000);
-	assert_string_equal(specs.v.v[0].name, "cycles/period=9000,alt-period=300,period-jitter=9000/");
+	assert_string_equal(specs.v.v[0].name, "cycles/period=9000,alt-period=300,period-jitter=full/");
+	event_specs_free(&specs);
+	specs = specs_of("{cycles,instructions}:S");
+	asked = (struct window_opts){ .wish = WINDOW_ASKED, .jitter_given = true, .jitter = SCHEDULE_JITTER_FULL };
+	make(&specs, &asked, WINDOW_REFRESH, (struct window_rate){ .value = 9000 });
+	assert_string_equal(specs.v.v[0].name,
+			    "cycles/period=9000,alt-period=300,period-jitter=full,alt-period-jitter=300/");
 	event_specs_free(&specs);
 }
 
@@ -317,36 +359,100 @@ static void test_tracepoints(void **state)
 	event_specs_free(&specs);
 }
 
-/* Kernels that alternate periods have one jitter: who asked for another is told. */
-static void test_native_jitter(void **state)
+/* All the jitter that there is, unless something else is asked for. */
+static void test_jitter_by_default(void **state)
 {
 	static const struct {
-		const char *text;
-		u64 both;
-		bool told;
+		enum window_how how;
+		const char *name;
 	} rows[] = {
-		{ "{cycles/period=9000,alt-period=300/,instructions}:S", 0, false },
-		{ "{cycles/period=9000,alt-period=300,period-jitter=60,alt-period-jitter=60/,instructions}:S", 60,
-		  false },
-		{ "{cycles/period=9000,alt-period=300,period-jitter=200,alt-period-jitter=150/,instructions}:S", 200,
-		  false },
-		{ "{cycles/period=9000,alt-period=300,alt-period-jitter=60/,instructions}:S", 60, true },
-		{ "{cycles/period=9000,alt-period=300,period-jitter=6000/,instructions}:S", 300, true },
-		{ "{cycles/period=9000,alt-period=300,period-jitter=100,alt-period-jitter=60/,instructions}:S", 100,
-		  true },
+		{ WINDOW_SIM, "cycles/period=9000,alt-period=300,period-jitter=full,alt-period-jitter=300/" },
+		{ WINDOW_NATIVE, "cycles/period=9000,alt-period=300,period-jitter=full,alt-period-jitter=300/" },
+		{ WINDOW_REFRESH, "cycles/period=9000,alt-period=300,period-jitter=full,alt-period-jitter=300/" },
+		{ WINDOW_TWIN, "cycles/period=9000,alt-period=300/" },
+		{ WINDOW_PLAIN, "cycles/period=300/" },
+	};
+	const struct window_opts none = { .wish = WINDOW_ASKED, .jitter_given = true };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct event_specs specs = specs_of("{cycles/period=9000,alt-period=300/,instructions}:S");
+
+		make(&specs, &(struct window_opts){ 0 }, rows[i].how, at_4000);
+		assert_string_equal(specs.v.v[0].name, rows[i].name);
+		event_specs_free(&specs);
+		specs = specs_of("{cycles/period=9000,alt-period=300/,instructions}:S");
+		make(&specs, &none, rows[i].how, at_4000);
+		assert_string_equal(specs.v.v[0].name, rows[i].how == WINDOW_PLAIN ?
+							       "cycles/period=300/" :
+							       "cycles/period=9000,alt-period=300/");
+		event_specs_free(&specs);
+	}
+}
+
+/* On real hardware not where a long period, which a frequency can make shorter yet, is not far from a short one. */
+static void test_jitter_of_near_periods(void **state)
+{
+	static const struct {
+		const char *text, *name;
+		enum window_how how;
+	} rows[] = {
+		{ "{cycles/period=4800,alt-period=300/,instructions}:S",
+		  "cycles/period=4800,alt-period=300,period-jitter=full,alt-period-jitter=300/", WINDOW_NATIVE },
+		{ "{cycles/period=4799,alt-period=300/,instructions}:S", "cycles/period=4799,alt-period=300/",
+		  WINDOW_NATIVE },
+		{ "{cycles/period=4799,alt-period=300/,instructions}:S", "cycles/period=4799,alt-period=300/",
+		  WINDOW_REFRESH },
+		{ "{cycles/period=4799,alt-period=300/,instructions}:S",
+		  "cycles/period=4799,alt-period=300,period-jitter=full,alt-period-jitter=300/", WINDOW_SIM },
+		/* One of the two that is given is all that there is. */
+		{ "{cycles/period=9000,alt-period=300,alt-period-jitter=0/,instructions}:S",
+		  "cycles/period=9000,alt-period=300/", WINDOW_REFRESH },
 	};
 
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		struct event_specs specs = specs_of(rows[i].text);
-		char note[1024] = "";
+
+		make(&specs, &(struct window_opts){ 0 }, rows[i].how, at_4000);
+		assert_string_equal(specs.v.v[0].name, rows[i].name);
+		event_specs_free(&specs);
+	}
+}
+
+/* Kernels that alternate periods have one jitter: who asked for another is told. */
+static void test_native_jitter(void **state)
+{
+	static const struct {
+		const char *text;
+		u64 of_long, of_short;
+		bool told;
+	} rows[] = {
+		{ "{cycles/period=9000,alt-period=300,period-jitter=0/,instructions}:S", 0, 0, false },
+		{ "{cycles/period=9000,alt-period=300,period-jitter=60,alt-period-jitter=60/,instructions}:S", 60, 60,
+		  false },
+		/* As --window's jitter=200 is elsewhere. */
+		{ "{cycles/period=9000,alt-period=300,period-jitter=200,alt-period-jitter=150/,instructions}:S", 200,
+		  200, false },
+		{ "{cycles/period=9000,alt-period=300,period-jitter=6000,alt-period-jitter=300/,instructions}:S", 6000,
+		  300, false },
+		{ "{cycles/period=9000,alt-period=300,alt-period-jitter=60/,instructions}:S", 60, 60, true },
+		{ "{cycles/period=9000,alt-period=300,period-jitter=6000/,instructions}:S", 6000, 300, true },
+		{ "{cycles/period=9000,alt-period=300,period-jitter=100,alt-period-jitter=60/,instructions}:S", 100,
+		  100, true },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		struct event_specs specs = specs_of(rows[i].text);
+		char note[NOTE_ROOM] = "";
 		struct notify to = { keep_note, note };
 
 		assert_int_equal(window_take_specs(&specs, &(struct window_opts){ 0 }, false, NULL), 0);
 		assert_int_equal(window_make_specs(&specs, WINDOW_NATIVE, at_4000, speed, &to), 0);
-		assert_int_equal(specs.v.v[0].schedule.jitter_long, rows[i].both);
-		assert_int_equal(specs.v.v[0].schedule.jitter_short, rows[i].both);
-		assert_int_equal(strstr(note, "alt-period-jitter are") != NULL, rows[i].told);
+		assert_int_equal(specs.v.v[0].schedule.jitter_long, rows[i].of_long);
+		assert_int_equal(specs.v.v[0].schedule.jitter_short, rows[i].of_short);
+		assert_int_equal(strstr(note, "has one jitter") != NULL, rows[i].told);
 		event_specs_free(&specs);
 	}
 }
@@ -408,7 +514,7 @@ static void test_too_long(void **state)
 	(void)state;
 	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
 		struct event_specs specs = specs_of(rows[i].text);
-		char note[1024] = "";
+		char note[NOTE_ROOM] = "";
 		struct notify to = { keep_note, note };
 
 		assert_int_equal(window_take_specs(&specs, &(struct window_opts){ 0 }, false, &to), 0);
@@ -531,13 +637,23 @@ static void test_counts_handler(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options),	       cmocka_unit_test(test_names),
-		cmocka_unit_test(test_takes),	       cmocka_unit_test(test_twins),
-		cmocka_unit_test(test_others),	       cmocka_unit_test(test_made_a_period),
-		cmocka_unit_test(test_too_long),       cmocka_unit_test(test_split),
-		cmocka_unit_test(test_default_group),  cmocka_unit_test(test_default_rate),
-		cmocka_unit_test(test_counts_handler), cmocka_unit_test(test_native_jitter),
-		cmocka_unit_test(test_speeds),	       cmocka_unit_test(test_tracepoints),
+		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_takes),
+		cmocka_unit_test(test_twins),
+		cmocka_unit_test(test_samples_of_members),
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_made_a_period),
+		cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_default_group),
+		cmocka_unit_test(test_default_rate),
+		cmocka_unit_test(test_counts_handler),
+		cmocka_unit_test(test_jitter_by_default),
+		cmocka_unit_test(test_jitter_of_near_periods),
+		cmocka_unit_test(test_native_jitter),
+		cmocka_unit_test(test_speeds),
+		cmocka_unit_test(test_tracepoints),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,7 +191,8 @@ static void test_rows(void **state)
 	end(&x);
 }
 
-/* What is in nodes without a row is in the whole, and not in what is shown. In a range nothing is scaled. */
+/* What is in nodes without a row is in the whole, and not in what is shown. Of a range the whole is all short windows,
+ * each standing for as many as were to be measured, and rows stand for what ended in the range. */
 static void test_shown(void **state)
 {
 	struct profile_windows *w;
@@ -206,6 +207,8 @@ static void test_shown(void **state)
 		rowless = window_sums_at(&x.sums, x.e->tree.nodes.v[x.node[IN_F]].parent); /* its group */
 		window_block_add(rowless, 2, (u64[]){ 4000, 4 }, 1);
 		rowless[WINDOWS_SHORT] = 3;
+		window_sums_at(&x.sums, x.node[IN_F])[WINDOWS_OUTSIDE] = ranged ? 5 : 0;
+		window_block_add(window_sums_bursts(&x.sums), 2, (u64[]){ 200, 100 }, 2);
 		w = make(&x, ATTRIBUTION_DISCARD, &(struct code_range){ .end = ranged });
 		is(window_sum(w->total, 0), 5000);
 		is(window_sum(w->shown, 0), 1000);
@@ -214,14 +217,39 @@ static void test_shown(void **state)
 		is(w->shown[WINDOWS_SELF], 1000);
 		is(w->shown[window_samples_at(2, INSTRUCTIONS)], 4);
 		if (ranged) {
-			assert_null(w->whole);
-			assert_null(w->shown_whole);
+			is(window_sum(w->whole, 0), 23 * 100);
+			is(window_sum(w->whole, 1), 23 * 50);
+			is(window_moment(w->whole, 2, 0, 1), 11.5 * 11.5 * 200 * 100);
+			is(window_sum(w->shown_whole, 0), 1.5 * 1000);
 		} else {
 			is(window_sum(w->whole, 0), 2 * 1000 + 3 * 4000);
 			is(window_sum(w->shown_whole, 0), 2 * 1000);
 		}
 		end(&x);
 	}
+}
+
+/* Samples of each member are in what is shown, wherever the leader stands in its group. */
+static void test_shown_samples(void **state)
+{
+	struct profile_windows *w;
+	struct fixture x;
+
+	(void)state;
+	begin(&x);
+	x.w.groups.v[0].events[0] = INSTRUCTIONS;
+	x.w.groups.v[0].events[1] = CYCLES;
+	keep(&x, IN_F, 10, 50, 100);
+	discard(&x, IN_G, 2, 70, 200);
+	window_sums_at(&x.sums, x.e->tree.nodes.v[x.node[IN_F]].parent)[WINDOWS_SHORT] = 3; /* without a row */
+	w = make(&x, ATTRIBUTION_DISCARD, &(struct code_range){ 0 });
+	assert_ptr_not_equal(w->shown, w->total);
+	is(w->shown[window_samples_at(2, 0)], 4);
+	is(w->shown[window_samples_at(2, 1)], 0);
+	is(w->shown[window_discarded_at(2, 0)], 70);
+	is(w->shown[WINDOWS_SELF], 1000);
+	is(w->total[window_samples_at(2, 0)], 5); /* one is in no row of these */
+	end(&x);
 }
 
 static const struct {
@@ -301,6 +329,13 @@ static void test_back(void **state)
 	make(&x, ATTRIBUTION_DISCARD, &(struct code_range){ 0 });
 	assert_true(fabs(row(&x, IN_F)[WINDOWS_BACK] - 1.9) < 1e-4);
 	assert_true(fabs(row(&x, IN_H)[WINDOWS_BACK] - 1.1) < 1e-4);
+	end(&x);
+	/* Of few windows: of the place, and of f, it is as if one more had been seen, half of which comes back. */
+	begin(&x);
+	way(&x, x.frame[IN_F], 1, x.frame[IN_G], 3, 4);
+	way(&x, x.frame[IN_H], 1, x.frame[IN_G], 1, 0);
+	make(&x, ATTRIBUTION_DISCARD, &(struct code_range){ 0 });
+	is(row(&x, IN_F)[WINDOWS_BACK], 1 + (4 * (3.5 / 5) + 0.5) / 5);
 	end(&x);
 }
 
@@ -383,7 +418,14 @@ static void test_every(void **state)
 	window_sums_count(&b, &one);
 	one.fault = WINDOW_BACKWARDS; /* nothing that can be believed */
 	window_sums_count(&b, &one);
+	window_block_add(window_sums_bursts(&b), 2, (u64[]){ 7, 0 }, 2);
 	window_sums_merge(&a, &b, NULL);
+	is(window_sum(a.bursts, 0), 7);
+	b.members = 2;
+	window_block_add(window_sums_bursts(&b), 2, (u64[]){ 5, 0 }, 2);
+	window_sums_merge(&a, &b, NULL);
+	is(window_sum(a.bursts, 0), 12);
+	is(a.bursts[WINDOWS_CLUSTERS], 2);
 	is(a.counted[0], 2020);
 	is(a.counted[1], 18);
 	is(window_sum(a.every, 0), 20);
@@ -400,9 +442,9 @@ static void test_every(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),  cmocka_unit_test(test_shown),	  cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_back),  cmocka_unit_test(test_unexplained), cmocka_unit_test(test_two_origins),
-		cmocka_unit_test(test_every),
+		cmocka_unit_test(test_rows),  cmocka_unit_test(test_shown),	    cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_back),  cmocka_unit_test(test_unexplained),   cmocka_unit_test(test_two_origins),
+		cmocka_unit_test(test_every), cmocka_unit_test(test_shown_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

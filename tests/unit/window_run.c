@@ -19,7 +19,7 @@
 
 /* --- the kernel's switches, instead of the kernel */
 
-#define MOST_SWITCHED 32
+#define MOST_SWITCHED 64
 static struct {
 	u32 n;
 	int fd[MOST_SWITCHED];
@@ -148,6 +148,32 @@ static void test_samples(void **state)
 	assert_true(sum.clock);
 }
 
+/* Where a sample does not name its leader, its first member stands for it, and what lies behind the record for none.
+ */
+static void test_unnamed(void **state)
+{
+	struct fixture *f = *state;
+	struct window_summary sum;
+
+	for (u32 i = 0; i < 2; i++) {
+		u64 members[] = { PERIOD + 100 * i, 98, 7, 99 }, behind[] = { PERIOD, id_of(0, 0, false) };
+		struct sample s = { .has = SAMPLE_TYPE, .id = id_of(0, 0, i) };
+		struct bytes record = { 0 };
+		u16 size;
+
+		s.read = (struct read_values){ .nr = 2, .stride = 2, .has_id = true, .id_at = 1 };
+		s.read.raw = (struct u64s){ (const u8 *)members, ARRAY_LEN(members), false };
+		assert_int_equal(sample_encode(&f->events.events.v[i].layout, &s, &record), 0);
+		size = (u16)record.len;
+		bytes_put(&record, (const u8 *)behind, sizeof(behind));
+		f->run.tap.sample(f->run.tap.ctx, record.p, size);
+		bytes_free(&record);
+	}
+	window_run_summary(&f->run, &sum);
+	assert_int_equal(sum.windows, 1);
+	assert_int_equal(sum.median, 100);
+}
+
 /* Either leader's record means its own state, and no id that is not ours means any. */
 static void test_throttle(void **state)
 {
@@ -250,6 +276,16 @@ static void test_start(void **state)
 			assert_int_equal(times_enabled((int)(3000 + i)), !own);
 		}
 	}
+	/* Whichever of the events has no spec follows mmaps. */
+	enabled.n = 0;
+	f->set.events.v[1].spec = NULL;
+	window_run_start(&f->run, false, 0);
+	assert_int_equal(times_enabled(1010), 1);
+	f->set.events.v[1].spec = &f->spec[1];
+	enabled.n = 0;
+	f->set.events.v[0].spec = NULL;
+	window_run_start(&f->run, false, 0);
+	assert_int_equal(times_enabled(1000), 2); /* as a leader, and as that */
 	f->set.events.n -= 2;
 	vec_free(&event.on);
 	vec_free(&mmaps.on);
@@ -260,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_samples, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_throttle, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_unnamed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_born, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ended, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_start, set_up, tear_down),

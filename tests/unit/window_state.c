@@ -10,6 +10,7 @@
 #include "windows/state.h"
 
 #define PERIOD 1000000
+#define SHORT_MAX (PERIOD / 3)
 #define LENGTH 50000
 #define GOOD (LENGTH + LENGTH / 4)
 #define WIDE (LENGTH * 3)
@@ -20,8 +21,11 @@ static struct window_states make(enum window_how how, size_t places, size_t grou
 	struct window_states t = { .how = how };
 
 	for (size_t g = 0; g < groups; g++)
-		vec_push(&t.groups,
-			 (struct window_group_run){ .period = PERIOD, .length = LENGTH, .burst = 3, .clock = clock });
+		vec_push(&t.groups, (struct window_group_run){ .period = PERIOD,
+							       .length = LENGTH,
+							       .short_max = SHORT_MAX,
+							       .burst = 3,
+							       .clock = clock });
 	for (size_t p = 0; p < places; p++)
 		window_states_add(&t, &(struct window_place){ .task = { 1, (s32)p + 1 } });
 	assert_int_equal(t.of.n, places * groups);
@@ -237,6 +241,21 @@ static void test_busy(void **state)
 	window_states_free(&t);
 	window_states_free(&hard);
 	window_states_free(&many);
+}
+
+/* One that has stopped waits for us, so it is tried again soon. */
+static void test_stopped(void **state)
+{
+	struct window_states t = make(WINDOW_TWIN, 1, 1, false);
+	u64 now = 100;
+
+	(void)state;
+	for (u32 i = 1; i <= 8; i++, now += 1000) {
+		arms(&t, WINDOW_SEIZED, now);
+		assert_int_equal(t.of.v[0].armed, WINDOW_STOPPING);
+		assert_int_equal(t.of.v[0].due_ms, now + (1u << MIN(i, 4u)));
+	}
+	window_states_free(&t);
 }
 
 /* Who slept for four tries and samples again is tried at once; hardware counters have their own time. */
@@ -520,8 +539,8 @@ static void test_ends(void **state)
 		{ WINDOW_REFRESH, false, 10, false },
 		{ WINDOW_REFRESH, false, 20, true },
 		{ WINDOW_NATIVE, false, 10, false },
-		{ WINDOW_NATIVE, false, 10 + PERIOD / 2, true },
-		{ WINDOW_NATIVE, false, 11 + PERIOD, false },
+		{ WINDOW_NATIVE, false, 10 + SHORT_MAX, true },
+		{ WINDOW_NATIVE, false, 11 + 2 * SHORT_MAX, false },
 		{ WINDOW_PLAIN, false, 10, false },
 		{ WINDOW_PLAIN, false, 10 + PERIOD, true },
 	};
@@ -572,6 +591,7 @@ int main(void)
 		cmocka_unit_test(test_throttled),
 		cmocka_unit_test(test_sleeping),
 		cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_woken),
 		cmocka_unit_test(test_results),
 		cmocka_unit_test(test_next),

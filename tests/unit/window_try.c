@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is found out about windows by trying: here on a machine that is made up, so that any can be had. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -39,6 +40,10 @@ static struct {
 	struct schedule schedule_asked;
 	s32 cpu_asked;
 	u32 opened;
+	enum event_usable usable; /* any event; what was asked about: */
+	struct attr probed;
+	char probed_cpus[8];
+	u32 probes;
 } machine;
 
 static int counter(bool runs)
@@ -117,10 +122,11 @@ int event_open_scheduled(const struct attr *a, const struct schedule *s, s32 pid
 
 enum event_usable event_probe(const struct attr *attr, const char *cpus, int *sys_errno)
 {
-	(void)attr;
-	(void)cpus;
 	(void)sys_errno;
-	return EVENT_USABLE;
+	machine.probed = *attr;
+	strcpy(machine.probed_cpus, cpus ? cpus : "none");
+	machine.probes++;
+	return machine.usable;
 }
 
 int event_watch(int fd, const struct attr *a, u64 ns, void (*take)(void *ctx, const struct sample *s), void *ctx)
@@ -187,6 +193,21 @@ static void test_fit(void **state)
 	assert_int_equal(machine.tries, 0);
 }
 
+/* The first event of all may lead. */
+static void test_fit_first(void **state)
+{
+	struct event_specs specs = { 0 };
+
+	(void)state;
+	set_machine(2, 2);
+	for (u32 i = 0; i < 3; i++)
+		vec_push(&specs.v, (struct event_spec){ .attr = { .type = 4, .config = i } });
+	assert_int_equal(window_fit(&specs, 0, false), 2);
+	for (u32 i = 0; i < 2; i++)
+		assert_int_equal(machine.asked[i].config, i);
+	vec_free(&specs.v);
+}
+
 /* Then opening them says why. */
 static void test_cannot_be_tried(void **state)
 {
@@ -218,16 +239,46 @@ static void test_members(void **state)
 	}
 }
 
+/* --- events that there are --- */
+
+/* Only what is certainly not there is not. */
+static void test_has_event(void **state)
+{
+	(void)state;
+	set_machine(0, 0);
+	for (machine.usable = EVENT_USABLE; machine.usable <= EVENT_UNTESTED; machine.usable++)
+		assert_int_equal(window_has_event(NULL, "instructions:u"), machine.usable != EVENT_ABSENT);
+	assert_int_equal(machine.probed.config, PERF_COUNT_HW_INSTRUCTIONS);
+	assert_true(machine.probed.flags & ATTR_EXCLUDE_KERNEL);
+	assert_string_equal(machine.probed_cpus, "none");
+	machine.usable = EVENT_USABLE;
+	machine.probes = 0;
+	assert_false(window_has_event(NULL, "no-such-event"));
+	assert_false(window_has_event(NULL, "cycles,instructions")); /* it is asked for one */
+	assert_int_equal(machine.probes, 0);
+}
+
 /* --- kernels that alternate periods --- */
+
+/* The number that the next one has. */
+static int next_descriptor(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	close(fd);
+	return fd;
+}
 
 static bool works(const u64 *times, u32 n)
 {
+	int next = next_descriptor();
 	const char *why;
 	bool is;
 
 	machine.times = times;
 	machine.nr_times = n;
 	is = windows_native_works(&why);
+	assert_int_equal(next_descriptor(), next); /* nothing stays open */
 	assert_string_equal(
 		why, is ? "the kernel alternates periods" :
 			  "the kernel accepts the attributes of alternating periods, but does not alternate them");
@@ -343,7 +394,7 @@ static void test_leaders(void **state)
 	}
 }
 
-/* It is opened by itself, and is never switched on; jitter is no wider than what it stands for. */
+/* It is opened by itself, and is never switched on. */
 static void test_leaders_asked(void **state)
 {
 	(void)state;
@@ -354,7 +405,7 @@ static void test_leaders_asked(void **state)
 	assert_int_equal(machine.leader_asked.read_format, 0);
 	assert_int_equal(machine.leader_asked.config, 0x3c);
 	assert_int_equal(machine.leader_asked.sample_period % 1000000, 3 * 1000); /* beside the long one */
-	assert_int_equal(machine.schedule_asked.jitter_long, 1000);
+	assert_int_equal(machine.schedule_asked.jitter_long, 50000);
 	assert_int_equal(machine.schedule_asked.period_short, 1000);
 	/* Who may not look at the kernel tries it without. */
 	machine.needs = ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV;
@@ -396,10 +447,16 @@ static void test_native_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fit),	      cmocka_unit_test(test_cannot_be_tried),
-		cmocka_unit_test(test_members),	      cmocka_unit_test(test_alternates),
-		cmocka_unit_test(test_tries),	      cmocka_unit_test(test_leaders),
-		cmocka_unit_test(test_leaders_asked), cmocka_unit_test(test_native_refused),
+		cmocka_unit_test(test_fit),
+		cmocka_unit_test(test_fit_first),
+		cmocka_unit_test(test_cannot_be_tried),
+		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_alternates),
+		cmocka_unit_test(test_tries),
+		cmocka_unit_test(test_leaders),
+		cmocka_unit_test(test_leaders_asked),
+		cmocka_unit_test(test_native_refused),
+		cmocka_unit_test(test_has_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,7 +116,7 @@ static void put_text(const struct row_writer *w, u64 id, struct bytes *out)
 {
 	size_t at = id ? w->field_end.v[id - 1] : 0;
 
-	bytes_put(out, w->fields.p + at, w->field_end.v[id] - at);
+	bytes_put(out, bytes_from(&w->fields, at), w->field_end.v[id] - at);
 }
 
 u32 row_writer_text(struct row_writer *w, const char *s, size_t n)
@@ -193,7 +193,7 @@ bool row_writer_row_of(struct row_writer *w, const u32 *tuples)
 		const struct part *p = &w->parts[i];
 		size_t at = tuples[i] ? p->ends.v[tuples[i] - 1] : 0;
 
-		bytes_put(w->out, p->text.p + at, p->ends.v[tuples[i]] - at);
+		bytes_put(w->out, bytes_from(&p->text, at), p->ends.v[tuples[i]] - at);
 	}
 	if (w->held < TUPLES_BYTES)
 		return false;

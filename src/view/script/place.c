@@ -391,5 +391,5 @@ struct str place_text(struct place_cache *c, const struct thread_view *thread, u
 					   .check = kernel && !in_kernel_image(c, &place) };
 	}
 	*stop = e->stop;
-	return (struct str){ (const char *)c->texts.p + e->start, e->len };
+	return (struct str){ (const char *)bytes_from(&c->texts, e->start), e->len };
 }

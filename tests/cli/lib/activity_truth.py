@@ -7,7 +7,8 @@ import sys
 
 NOT_YET = "not looked at yet"  # the recorder finds the thread context of a process when its first sample comes
 
-# For programs in C: WORK(name) is a function that computes for so many milliseconds of its thread's CPU time.
+# For programs in C: WORK(name) is a function that computes for so many milliseconds of its thread's CPU time. It asks
+# for the time seldom: where system calls are slow, the kernel would otherwise take more of it than the function.
 WORK = r"""
 #include <time.h>
 
@@ -26,7 +27,7 @@ static double now(void)
 		volatile int x = 0;                            \
                                                                \
 		while (now() < until)                          \
-			for (int i = 0; i < 3000; i++)         \
+			for (int i = 0; i < 30000; i++)        \
 				x += i;                        \
 	}
 """

@@ -5,9 +5,10 @@ import pathlib
 import subprocess
 import sys
 
+from lib.sanitized import SANITIZED
+
 RETICLE = os.environ["RETICLE"]
 TOOLS = pathlib.Path(RETICLE).parent / "tests"
-SANITIZED = b"__asan_init" in pathlib.Path(RETICLE).read_bytes()
 PEAK_KIB, CPU_SECONDS = 200 << 10, 2  # with all children
 # All that it may take of what is not counted here: sanitizers are slow.
 WALL_SECONDS = 250
