@@ -639,6 +639,11 @@ def unpack(files, root):
         shutil.copy(f, root / path)
 
 
+def shortened(text, most=600):
+    """The beginning says what is wrong, and the end of a command's output why it failed."""
+    return text if len(text) <= most else f"{text[:most // 2]} ... {text[-most // 2:]}"
+
+
 def streams(name):
     """-> where a row's recording and its messages go: through a pipe where its name says so"""
     if name.endswith("-pipe"):
@@ -679,7 +684,7 @@ def recordings(name, wanted=None, keep=None):
             try:
                 results.append((scenario, "ok", check()))
             except (Failed, LabError, KeyError, ValueError) as e:
-                results.append((scenario, "FAIL", " ".join(str(e).split())[-300:]))
+                results.append((scenario, "FAIL", shortened(" ".join(str(e).split()))))
     if "lab: end" not in console:
         results.append(("boot", "FAIL", "the guest did not come to its end; its last lines are above"))
     return results, console
