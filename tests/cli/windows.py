@@ -124,6 +124,19 @@ def jitter():
           "windows: native (" in done.stderr, done.stderr)
 
 
+def drawn():
+    """Twins keep one period. What a frequency means is drawn once for each recording; what was asked for is kept."""
+    def period(*args):
+        done = run("record", "-o", "drawn.data", *args, "--", "true")
+        check("drawn: status", done.returncode == 0, args, done.stderr)
+        return int(re.search(r"period=(\d+),", run("evlist", "-i", "drawn.data").stdout).group(1))
+    window = "--window=mode=twin,leader=cpu-clock,short=50000"
+    periods = [period(window, "-F", "500") for _ in range(5)]
+    check("drawn: from a frequency", len(set(periods)) > 1 and all(1750000 <= p <= 2150000 for p in periods), periods)
+    check("drawn: not without jitter", period(window + ",jitter=0", "-F", "500") == 1950000)
+    check("drawn: not a period", period(window, "-c", "1950000") == 1950000)
+
+
 def occurrences():
     """The kernel can tell no periods of them, but it can keep one."""
     lines = ("import mmap", "for i in range(20):", " m = mmap.mmap(-1, 4096 * 500)",
@@ -292,6 +305,7 @@ def refused():
 
 
 need_recording()
-for part in (twins, bursts, jitter, occurrences, rates, whole_cpus, others, perf_reads, only_counted, seed, refused):
+for part in (twins, bursts, jitter, drawn, occurrences, rates, whole_cpus, others, perf_reads, only_counted, seed,
+             refused):
     part()
 sys.exit(bool(failed))
