@@ -10,7 +10,7 @@ from base import CACHE, CROSS, JOBS, LAB, ROOT, compiler_version, held, key_of, 
 from fetch import sysroot
 
 LIBRARIES = ["libc6-dev", "libelf-dev", "libdw-dev", "libdeflate-dev", "libzstd-dev", "liblzma-dev", "libcmocka-dev"]
-TARGETS = ["reticle", "bench/classes"]
+TARGETS = ["reticle", "bench/classes", "bench/resonance"]
 OPTIONS = ["--optimization=2", "-Ddebug=false", "-Dvpmu=disabled", "-Dpfm=disabled", "-Ddebuginfod=disabled",
            "-Dcurses=disabled", "-Ddemangle=disabled"]
 MACHINE = """\

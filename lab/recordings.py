@@ -494,6 +494,21 @@ def is_effect(r):
             f"{times[1] * 1e3:.0f} ms, {times[0] / times[1]:.1f} times")
 
 
+def has_both_phases(both):
+    """bench/workloads/resonance.c has two phases of the same length, one behind the other: are samples of both there?
+    """
+    def check(r):
+        lines = r.reticle("script", "-F", "ip,sym", "--symfs", str(r.root)).splitlines()
+        places = sorted(int(line.split()[0], 16) for line in lines if line.endswith(" phases"))
+        gaps = [b - a for a, b in zip(places, places[1:])]
+        first = gaps.index(max(gaps)) + 1
+        share = first / len(places)
+        need(len(places) > 1000, f"{len(places)} samples")
+        need(0.45 < share < 0.55 if both else not 0.1 < share < 0.9 or max(gaps) < 16, f"{share:.1%} of {len(places)}")
+        return f"{share:.1%} of {len(places)} samples are in one half of the time"
+    return check
+
+
 def says(what):
     def check(log):
         found = re.search(r"^windows: native +(\w+)", log, re.M)
@@ -546,6 +561,9 @@ WITH_SERIES = [
     ("native-burst", f"--window=burst=4,jitter=0 -c 98800 {CYCLES}", "rivals 1 1 30000000", is_native(98800, 4)),
     ("native-jitter", f"--window=jitter=200 -c 99700 {CYCLES}", "rivals 1 1 30000000", is_native(99700, 1, 200)),
     ("native-jitter-full", f"--window -c 99700 {CYCLES}", "rivals 1 1 30000000", is_native(99700, 1, 99700)),
+    # A round of the loop is 20,000 instructions, and each is a cycle here: five rounds are as long as both periods.
+    ("resonance", f"--window -c 99700 {CYCLES}", "resonance 6000", has_both_phases(True)),
+    ("resonance-kept", f"--window=jitter=0 -c 99700 {CYCLES}", "resonance 6000", has_both_phases(False)),
     ("native-threads", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_native(99700, 1, 0, 4)),
     ("native-processes", f"-e '{NATIVE}'", "rivals 4 1 30000000", is_native(99700, 1, 0, 4)),
     ("native-pipe", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_piped(is_native(99700, 1, 0, 4))),
