@@ -26,7 +26,6 @@ static inline bool branch_aborts(u64 flags)
 /* PERF_BR_*, and after these PERF_BR_NEW_*: 0 is unknown. */
 #define BRANCH_COND 1
 #define BRANCH_FIRST_NEW 15
-#define NR_BRANCH_TYPES (BRANCH_FIRST_NEW + 16)
 static inline u32 branch_type(u64 flags)
 {
 	u32 type = flags >> 20 & 15;

@@ -23,7 +23,7 @@ static void put_kinds(struct words *w, u32 kinds)
 		bytes_str(next_word(w), "COND_FWD");
 	if (kinds & BRANCH_KIND_BACKWARD)
 		bytes_str(next_word(w), "COND_BWD");
-	for (u32 type = BRANCH_COND + 1; type < NR_BRANCH_TYPES - 1; type++)
+	for (u32 type = BRANCH_COND + 1; type < NR_BRANCH_KINDS; type++)
 		if (kinds & BRANCH_KIND(type) && *branch_type_name(type))
 			bytes_str(next_word(w), branch_type_name(type));
 	if (kinds & BRANCH_KIND_CROSS_4K)
