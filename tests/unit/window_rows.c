@@ -229,6 +229,25 @@ static void test_shown(void **state)
 	}
 }
 
+/* Of a range in which nobody has seen a window nothing is known, and nothing is made up. */
+static void test_nothing(void **state)
+{
+	(void)state;
+	for (u32 seen = 0; seen < 2; seen++) {
+		struct profile_windows *w;
+		struct fixture x;
+
+		begin(&x);
+		discard(&x, IN_F, 10, 100, 10);
+		if (seen)
+			window_sums_bursts(&x.sums);
+		w = make(&x, ATTRIBUTION_DISCARD, &(struct code_range){ .end = 1 });
+		for (u32 i = 0; i < window_stride(2); i++)
+			is(w->whole[i], 0);
+		end(&x);
+	}
+}
+
 /* Samples of each member are in what is shown, wherever the leader stands in its group. */
 static void test_shown_samples(void **state)
 {
@@ -444,7 +463,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),  cmocka_unit_test(test_shown),	    cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_back),  cmocka_unit_test(test_unexplained),   cmocka_unit_test(test_two_origins),
-		cmocka_unit_test(test_every), cmocka_unit_test(test_shown_samples),
+		cmocka_unit_test(test_every), cmocka_unit_test(test_shown_samples), cmocka_unit_test(test_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
