@@ -133,6 +133,8 @@ int ioctl(int fd, unsigned long what, ...)
 	assert_true(i < 2);
 	pass(200);
 	va_start(args, what);
+	if (what != PERF_EVENT_IOC_PERIOD)
+		assert_int_equal(va_arg(args, int), 0); /* else it would be of the whole group */
 	if (what == PERF_EVENT_IOC_ENABLE)
 		switch_on(i);
 	else if (what == PERF_EVENT_IOC_DISABLE)
@@ -451,8 +453,7 @@ static void test_watched(void **state)
 		{ "4242 (a) R 1", NEVER, 1, WINDOW_ARMED, 2 },
 		{ "4242 (a) R 1", NEVER, 2, WINDOW_ARMED, 3 },
 		{ "4242 (a) R 1", NEVER, 3, WINDOW_CUT_SHORT, 3 },
-		{ "4242 (a) R 1", 2 * LENGTH, 1, WINDOW_CUT_SHORT,
-		  1 }, /* it stops before it is tried again */
+		{ "4242 (a) R 1", 2 * LENGTH, 1, WINDOW_CUT_SHORT, 1 }, /* it stops before it is tried again */
 	};
 
 	(void)state;
