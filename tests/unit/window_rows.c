@@ -323,6 +323,26 @@ static void test_samples(void **state)
 	}
 }
 
+/* A single sample of the least weight is one. */
+static void test_one_sample(void **state)
+{
+	struct profile_windows *w;
+	struct fixture x;
+
+	(void)state;
+	begin(&x);
+	x.e->weight = x.e->samples = 1;
+	x.e->squares = 1;
+	w = make(&x, ATTRIBUTION_DISCARD, &(struct code_range){ 0 });
+	is(w->samples[CYCLES], 1);
+	end(&x);
+	begin(&x);
+	x.e->squares = 0; /* none at all */
+	w = make(&x, ATTRIBUTION_DISCARD, &(struct code_range){ 0 });
+	is(w->samples[CYCLES], 0);
+	end(&x);
+}
+
 /* Of the windows from where f leads to, those that come back; where nothing is known of the place, half. */
 static void test_back(void **state)
 {
@@ -461,9 +481,11 @@ static void test_every(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),  cmocka_unit_test(test_shown),	    cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_back),  cmocka_unit_test(test_unexplained),   cmocka_unit_test(test_two_origins),
-		cmocka_unit_test(test_every), cmocka_unit_test(test_shown_samples), cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_rows),	    cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_samples),	    cmocka_unit_test(test_back),
+		cmocka_unit_test(test_unexplained), cmocka_unit_test(test_two_origins),
+		cmocka_unit_test(test_every),	    cmocka_unit_test(test_shown_samples),
+		cmocka_unit_test(test_nothing),	    cmocka_unit_test(test_one_sample),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
