@@ -42,6 +42,7 @@ static struct {
 		u64 arg;
 	} switched[MOST];
 	u64 timer_ns;
+	u32 raised;	  /* limits of open files */
 	bool refuses;	  /* any switch */
 	bool there_alone; /* arms here were of one CPU, */
 	cpu_set_t there;  /* which was this */
@@ -117,7 +118,10 @@ int timerfd_settime(int fd, int flags, const struct itimerspec *to, struct itime
 	return 0;
 }
 
-void event_set_raise_files(void) {}
+void event_set_raise_files(void)
+{
+	kernel.raised++;
+}
 
 void event_set_drop_task(struct event_set *set, size_t on, void (*fn)(void *ctx, const struct opened *o, u64 lost),
 			 void *ctx)
@@ -332,6 +336,29 @@ static void test_clocks(void **state)
 		assert_true(CPU_EQUAL(&before, &after)); /* and back */
 		drop(f);
 	}
+}
+
+/* What has its turn is armed at once, as long as that does not take its time. */
+static void test_several(void **state)
+{
+	u32 most = 0;
+
+	(void)state;
+	for (u32 i = 0; i < 100 && most < GROUPS; i++) {
+		struct fixture *f = make(WINDOW_TWIN, true, 7, -1);
+
+		assert_int_equal(kernel.raised, 1); /* each task takes descriptors */
+		window_run_start(&f->run, false, 7);
+		window_run_turn(&f->run, &turn);
+		most = MAX(most, kernel.watched);
+		kernel.raised = 0;
+		f->set.follows = false;
+		window_run_end(&f->run);
+		assert_int_equal(window_run_begin(&f->run, WINDOW_TWIN, &f->set, &f->events, 0, &f->notify), 0);
+		assert_int_equal(kernel.raised, 0);
+		drop(f);
+	}
+	assert_int_equal(most, GROUPS);
 }
 
 /* A task that was armed by steps is known to have been, and clocks are looked at often when they have begun. */
@@ -585,7 +612,7 @@ int main(void)
 		cmocka_unit_test(test_stepped), cmocka_unit_test(test_refused), cmocka_unit_test(test_clocks),
 		cmocka_unit_test(test_born),	cmocka_unit_test(test_missed),	cmocka_unit_test(test_rings),
 		cmocka_unit_test(test_bursts),	cmocka_unit_test(test_let_go),	cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_known),	cmocka_unit_test(test_timer),
+		cmocka_unit_test(test_known),	cmocka_unit_test(test_several), cmocka_unit_test(test_timer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
