@@ -83,11 +83,14 @@ static void test_one_heavy(void **state)
 static void test_nothing(void **state)
 {
 	struct activity_group some = GROUP(3, 1, 100, 100, 100), nobody = { 0 }, none = GROUP(3, 1, 0);
+	struct activity_group unsampled = { .members = 3, .sum = 300, .squares = 30000, .counted = 300 };
 
 	(void)state;
 	is(activity_difference(&some, &nobody), 0);
 	is(activity_difference(&nobody, &some), 0);
 	is(activity_difference(&none, &none), 0);
+	is(activity_difference(&unsampled, &none), 0);
+	is(activity_difference(&none, &unsampled), 0);
 }
 
 #define ACTIVITIES 400u
