@@ -406,13 +406,10 @@ static void test_ended(void **state)
 	assert_int_equal(f->run.born.v[0].tid, 101);
 }
 
-/* The command's own first place is switched on by exec; all others at once, but for twins, which wait for their turn.
- */
-static void test_start(void **state)
+/* Descriptors of all events, and of two more: one that makes no windows, and one that follows mmaps. */
+static void open_all(struct fixture *f, struct event_spec *plain)
 {
-	struct fixture *f = *state;
-	struct event_spec plain = { 0 };
-	struct open_event event = { .spec = &plain, .leader = 2 * GROUPS, .cgroup = -1 };
+	struct open_event event = { .spec = plain, .leader = 2 * GROUPS, .cgroup = -1 };
 	struct open_event mmaps = { .leader = 2 * GROUPS + 1, .cgroup = -1 };
 
 	for (u32 e = 0; e < 2 * GROUPS; e++)
@@ -424,21 +421,22 @@ static void test_start(void **state)
 	}
 	vec_push(&f->set.events, event);
 	vec_push(&f->set.events, mmaps);
-	for (u32 own = 0; own < 2; own++) {
-		enabled.n = 0;
-		window_run_start(&f->run, own, own ? 100 : 0);
-		for (u32 i = 0; i < PLACES; i++) {
-			bool at_once = !own || i;
+}
 
-			for (u32 e = 0; e < 2 * GROUPS; e += 2) {
-				assert_int_equal(times_enabled((int)(1000 + 10 * e + i)), at_once);
-				assert_int_equal(times_enabled((int)(1000 + 10 * (e + 1) + i)), 0);
-			}
-			assert_int_equal(times_enabled((int)(2000 + i)), at_once);
-			assert_int_equal(times_enabled((int)(3000 + i)), !own);
-		}
-	}
-	/* Exec switches on whatever is inherited; leaders wait only where they are armed, or let loose. */
+static void close_all(struct fixture *f)
+{
+	f->set.events.n -= 2;
+	vec_free(&f->set.events.v[2 * GROUPS].on);
+	vec_free(&f->set.events.v[2 * GROUPS + 1].on);
+}
+
+/* Exec switches on whatever is inherited; leaders wait only where they are armed, or let loose. */
+static void test_start_how(void **state)
+{
+	struct fixture *f = *state;
+	struct event_spec plain = { 0 };
+
+	open_all(f, &plain);
 	for (u32 how = WINDOW_SIM; how < NR_WINDOW_HOWS; how++) {
 		bool waits = how == WINDOW_TWIN || how == WINDOW_REFRESH;
 
@@ -455,7 +453,31 @@ static void test_start(void **state)
 			assert_true(waits || times_enabled(1020) == !own);
 		}
 	}
-	f->run.states.how = WINDOW_TWIN;
+	close_all(f);
+}
+
+/* The command's own first place is switched on by exec; all others at once, but for twins, which wait for their turn.
+ */
+static void test_start(void **state)
+{
+	struct fixture *f = *state;
+	struct event_spec plain = { 0 };
+
+	open_all(f, &plain);
+	for (u32 own = 0; own < 2; own++) {
+		enabled.n = 0;
+		window_run_start(&f->run, own, own ? 100 : 0);
+		for (u32 i = 0; i < PLACES; i++) {
+			bool at_once = !own || i;
+
+			for (u32 e = 0; e < 2 * GROUPS; e += 2) {
+				assert_int_equal(times_enabled((int)(1000 + 10 * e + i)), at_once);
+				assert_int_equal(times_enabled((int)(1000 + 10 * (e + 1) + i)), 0);
+			}
+			assert_int_equal(times_enabled((int)(2000 + i)), at_once);
+			assert_int_equal(times_enabled((int)(3000 + i)), !own);
+		}
+	}
 	/* Whichever of the events has no spec follows mmaps. */
 	enabled.n = 0;
 	f->set.events.v[1].spec = NULL;
@@ -466,9 +488,7 @@ static void test_start(void **state)
 	f->set.events.v[0].spec = NULL;
 	window_run_start(&f->run, false, 0);
 	assert_int_equal(times_enabled(1000), 2); /* as a leader, and as that */
-	f->set.events.n -= 2;
-	vec_free(&event.on);
-	vec_free(&mmaps.on);
+	close_all(f);
 }
 
 int main(void)
@@ -480,6 +500,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_born, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ended, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_start, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_start_how, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_summary, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_native, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_strangers, set_up, tear_down),

@@ -71,71 +71,71 @@ static void test_steps_in_vain(void **state)
 }
 
 /* What may be the matter with a task that is stopped or stepped. */
+static const struct {
+	const char *what;
+	enum window_armed armed;
+	const char *stat;
+	int seize_errno;
+	bool absent;
+	u64 call_ns; /* it does not stop for so long */
+	u32 event_at;
+	int event;
+	bool ends, late, fails, detach_fails;
+	int delivered;
+} troubles[] = {
+	{ .what = "asleep", .armed = WINDOW_ASLEEP, .stat = "4242 (a) S 1" },
+	{ .what = "ended", .armed = WINDOW_GONE, .seize_errno = ESRCH },
+	{ .what = "forbidden", .armed = WINDOW_FORBIDDEN, .seize_errno = EPERM },
+	{ .what = "ended when waited for", .armed = WINDOW_GONE, .absent = true },
+	{ .what = "stops soon", .armed = WINDOW_ARMED, .call_ns = 1900000 },
+	{ .what = "stops late", .armed = WINDOW_SEIZED, .call_ns = 2100000 },
+	{ .what = "ends by a step", .armed = WINDOW_GONE, .event_at = 5, .ends = true },
+	{ .what = "cannot step", .armed = WINDOW_GONE, .event_at = 5, .fails = true },
+	{ .what = "cannot be let go", .armed = WINDOW_GONE, .detach_fails = true },
+	{ .what = "a signal between",
+	  .armed = WINDOW_ARMED,
+	  .event_at = 5,
+	  .event = STOPPED_FOR(SIGUSR1),
+	  .delivered = SIGUSR1 },
+	{ .what = "a signal at the last step",
+	  .armed = WINDOW_ARMED,
+	  .event_at = STEPPED,
+	  .event = STOPPED_FOR(SIGUSR2),
+	  .delivered = SIGUSR2 },
+	{ .what = "halted", .armed = WINDOW_CUT_SHORT, .event_at = 5, .event = HALTED },
+	{ .what = "a step into a call", .armed = WINDOW_CUT_SHORT, .event_at = 5, .late = true },
+};
+
 static void test_troubles(void **state)
 {
-	static const struct {
-		const char *what;
-		enum window_armed armed;
-		const char *stat;
-		int seize_errno;
-		bool absent;
-		u64 call_ns; /* it does not stop for so long */
-		u32 event_at;
-		int event;
-		bool ends, late, fails, detach_fails;
-		int delivered;
-	} rows[] = {
-		{ .what = "asleep", .armed = WINDOW_ASLEEP, .stat = "4242 (a) S 1" },
-		{ .what = "ended", .armed = WINDOW_GONE, .seize_errno = ESRCH },
-		{ .what = "forbidden", .armed = WINDOW_FORBIDDEN, .seize_errno = EPERM },
-		{ .what = "ended when waited for", .armed = WINDOW_GONE, .absent = true },
-		{ .what = "stops soon", .armed = WINDOW_ARMED, .call_ns = 1900000 },
-		{ .what = "stops late", .armed = WINDOW_SEIZED, .call_ns = 2100000 },
-		{ .what = "ends by a step", .armed = WINDOW_GONE, .event_at = 5, .ends = true },
-		{ .what = "cannot step", .armed = WINDOW_GONE, .event_at = 5, .fails = true },
-		{ .what = "cannot be let go", .armed = WINDOW_GONE, .detach_fails = true },
-		{ .what = "a signal between",
-		  .armed = WINDOW_ARMED,
-		  .event_at = 5,
-		  .event = STOPPED_FOR(SIGUSR1),
-		  .delivered = SIGUSR1 },
-		{ .what = "a signal at the last step",
-		  .armed = WINDOW_ARMED,
-		  .event_at = STEPPED,
-		  .event = STOPPED_FOR(SIGUSR2),
-		  .delivered = SIGUSR2 },
-		{ .what = "halted", .armed = WINDOW_CUT_SHORT, .event_at = 5, .event = HALTED },
-		{ .what = "a step into a call", .armed = WINDOW_CUT_SHORT, .event_at = 5, .late = true },
-	};
-
 	(void)state;
-	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+	for (u32 i = 0; i < ARRAY_LEN(troubles); i++) {
 		enum window_armed armed;
 
 		machine_reset();
 		m.runs_until = 0;
-		m.stat = rows[i].stat ? rows[i].stat : m.stat;
-		m.seize_errno = rows[i].seize_errno;
-		m.absent = rows[i].absent;
-		m.call_until = m.now + rows[i].call_ns;
-		m.event_at = rows[i].event_at;
-		m.event = rows[i].event;
-		m.step_ends = rows[i].ends;
-		m.step_late = rows[i].late;
-		m.step_fails = rows[i].fails;
-		m.detach_fails = rows[i].detach_fails;
+		m.stat = troubles[i].stat ? troubles[i].stat : m.stat;
+		m.seize_errno = troubles[i].seize_errno;
+		m.absent = troubles[i].absent;
+		m.call_until = m.now + troubles[i].call_ns;
+		m.event_at = troubles[i].event_at;
+		m.event = troubles[i].event;
+		m.step_ends = troubles[i].ends;
+		m.step_late = troubles[i].late;
+		m.step_fails = troubles[i].fails;
+		m.detach_fails = troubles[i].detach_fails;
 		m.held = i % 2;
 		m.waits_cut = 3; /* which says nothing */
 		armed = window_arm_stepped(TID, true, &counters, false);
-		if (armed != rows[i].armed)
-			fail_msg("%s: %d", rows[i].what, armed);
-		assert_int_equal(m.last_signal, rows[i].delivered);
-		assert_int_equal(m.delivered, rows[i].delivered != 0);
+		if (armed != troubles[i].armed)
+			fail_msg("%s: %d", troubles[i].what, armed);
+		assert_int_equal(m.last_signal, troubles[i].delivered);
+		assert_int_equal(m.delivered, troubles[i].delivered != 0);
 		assert_true(m.on[0]);
-		assert_int_equal(m.on[1], armed == WINDOW_ARMED || rows[i].detach_fails);
+		assert_int_equal(m.on[1], armed == WINDOW_ARMED || troubles[i].detach_fails);
 		assert_int_equal(m.detached,
-				 armed == WINDOW_ARMED || armed == WINDOW_CUT_SHORT || rows[i].detach_fails);
-		assert_int_equal(m.seized, !rows[i].stat);
+				 armed == WINDOW_ARMED || armed == WINDOW_CUT_SHORT || troubles[i].detach_fails);
+		assert_int_equal(m.seized, !troubles[i].stat);
 		/* A SIGCHLD that was blocked may have been taken, and is sent again. */
 		assert_int_equal(m.told, m.held);
 		assert_int_equal(m.holds, m.held);
