@@ -71,6 +71,35 @@ static void test_ratios(void **state)
 	branch_traces_free(&t);
 }
 
+/* Code that was entered from elsewhere is counted with that which its own function led to, whichever begins first. */
+static void test_entered(void **state)
+{
+	struct branch_traces t = { 0 };
+	struct branch_ratios r = { 0 };
+
+	(void)state;
+	add(&t, 1, TRACE_BRANCH, 0x120, 0x300, 5, 0, 5);
+	add(&t, 1, TRACE_BRANCH, 0x220, 0x300, 5, 0, 5);
+	for (u32 kind = TRACE_BRANCH; kind <= TRACE_THROUGH_ENTRY; kind++) {
+		if (kind == TRACE_BRANCH)
+			continue;
+		add(&t, 1, kind, 0x100, 0x140, 100 * kind, 0, kind);
+		add(&t, 1, kind, 0x200, 0x240, 1000 * kind, 0, 10 * kind);
+		add(&t, 1, kind, 0x110, 0x118, 7, 0, 7); /* too short */
+	}
+	branch_traces_sort(&t);
+	branch_ratios_make(&r, &t, 1);
+	assert_int_equal(r.v.n, 2);
+	assert_int_equal(r.v.v[0].from, 0x220);
+	assert_int_equal(r.v.v[0].passed, 1000 * (TRACE_THROUGH + TRACE_THROUGH_ENTRY));
+	assert_int_equal(r.v.v[0].passed_in, 10 * (TRACE_THROUGH + TRACE_THROUGH_ENTRY));
+	assert_int_equal(r.v.v[1].from, 0x120);
+	assert_int_equal(r.v.v[1].passed, 100 * (TRACE_THROUGH + TRACE_THROUGH_ENTRY));
+	assert_int_equal(r.v.v[1].passed_in, TRACE_THROUGH + TRACE_THROUGH_ENTRY);
+	branch_ratios_free(&r);
+	branch_traces_free(&t);
+}
+
 static void test_none(void **state)
 {
 	struct branch_traces t = { 0 };
@@ -86,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ratios),
+		cmocka_unit_test(test_entered),
 		cmocka_unit_test(test_none),
 	};
 
