@@ -233,6 +233,12 @@ static void test_widths(void **state)
 		assert_int_equal(column_get(i)->width, widths[i]);
 		assert_true(column_get(i)->width >= strlen(column_get(i)->header));
 	}
+	/* Of keys, only numbers of few digits have a width of their own. */
+	for (u32 key = 0; key <= SORT_FIELD; key++) {
+		u32 width = key == SORT_CPU ? 3 : key == SORT_SOCKET ? 6 : key == SORT_TIME ? 12 : 0;
+
+		assert_int_equal(column_get(column_of_key(key))->width, width);
+	}
 }
 
 int main(void)
