@@ -113,6 +113,7 @@ static void test_paused(void **state)
 		m.resume = m.pause + 40000;
 		assert_int_equal(window_arm_watched(TID, &longer), WINDOW_ARMED);
 		are_armed(longer.length, longer.length + 2000);
+		assert_int_equal(m.armed, 1); /* and is not tried again */
 		assert_true(m.reads < 60);
 	}
 }

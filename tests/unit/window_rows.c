@@ -378,6 +378,27 @@ static void test_back(void **state)
 	end(&x);
 }
 
+/* Where rows do not depend on the code, all of it is one unit. */
+static void test_any_unit(void **state)
+{
+	struct window_setup setup = { .attribution = ATTRIBUTION_DISCARD, .unit = UNIT_ANY };
+	struct window_way *w;
+	struct fixture x;
+
+	(void)state;
+	begin(&x);
+	setup.windows = &x.w;
+	w = window_sums_way(&x.sums, 0, 1, 0);
+	w->ends = 3;
+	w->leaves = 4;
+	x.e->measured[MEASURE_WINDOWS] = profile_windows_new(&setup, CYCLES, &x.sums);
+	profile_window_rows(x.s.profile, x.e);
+	profile_window_samples(x.s.profile, x.e);
+	for (u32 i = 0; i < 3; i++)
+		is(row(&x, i)[WINDOWS_BACK], 1 + (4 * (3.5 / 4) + 0.5) / 5);
+	end(&x);
+}
+
 /*
  * Discarded windows that are half f's and half g's, as long and with as many instructions as those that were kept, say
  * nothing new of f. What they have beyond that is f's, twice.
@@ -486,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_unexplained), cmocka_unit_test(test_two_origins),
 		cmocka_unit_test(test_every),	    cmocka_unit_test(test_shown_samples),
 		cmocka_unit_test(test_nothing),	    cmocka_unit_test(test_one_sample),
+		cmocka_unit_test(test_any_unit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
