@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -242,6 +243,55 @@ static void test_recursion(void **state)
 	synthetic_free(&s);
 }
 
+/* However many functions one has called, each has its own leaf's notes. */
+static void test_many_kids(void **state)
+{
+	enum { MOST = 40 };
+	static const char *const events[] = { "cycles", NULL };
+	static const u32 numbers[] = { 1, 15, 16, 17, MOST };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(numbers); i++) {
+		const struct history_branch b = { .b = { 0x30, 0x40, CYCLES(7) } };
+		struct synthetic_stack stacks[MOST];
+		char names[MOST][40];
+		struct branch_notes notes = { 0 };
+		struct graph_room room = { 0 };
+		const struct graph_node *at;
+		struct profile_event *e;
+		struct synthetic s;
+		u32 node;
+
+		for (u32 k = 0; k < numbers[i]; k++) {
+			snprintf(names[k], sizeof(names[k]), "app`main|app`k%u|app`leaf%u", k, k);
+			stacks[k] = (struct synthetic_stack){ 0, "one", names[k], 100 - k, k + 1 };
+		}
+		synthetic_make(&s, events, stacks, numbers[i], true, NULL, 0);
+		e = &s.profile->events.v[0];
+		for (u32 k = 0; k < numbers[i]; k++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "leaf%u", k);
+			for (u32 n = 0; n <= k; n++)
+				add(&notes, leaf_of(&s, name), &b, 1);
+		}
+		s.profile->measures = measures;
+		e->measured[MEASURE_BRANCH_NOTES] = profile_notes_new(NULL, 0, &notes);
+		node = e->tree.nodes.v[e->tree.nodes.v[leaf_of(&s, "leaf0")].parent].parent;
+		at = profile_row_graph(s.profile, e, row_of(&s, node),
+				       &(struct graph_opts){ .caller = true, .min_weight = 1 }, &room);
+		at = at->kids[0];
+		assert_int_equal(at->nr_kids, numbers[i]);
+		assert_int_equal(at->branches->from, numbers[i] * (numbers[i] + 1) / 2);
+		for (u32 k = 0; k < numbers[i]; k++) { /* the heaviest first */
+			assert_non_null(at->kids[k]->branches);
+			assert_int_equal(at->kids[k]->branches->to, k + 1);
+		}
+		graph_room_free(&room);
+		synthetic_free(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +299,7 @@ int main(void)
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_frames_of_leaves),
 		cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_many_kids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,32 @@ static void test_entered(void **state)
 	branch_traces_free(&t);
 }
 
+/* The target that a branch led to most often, be it the only one, once. */
+static void test_targets(void **state)
+{
+	static const u64 counts[][3] = { { 1, 0, 0 }, { 5, 1, 2 }, { 1, 2, 2 }, { 1, 1, 3 }, { 1, 1, 1 } };
+	static const u32 most[] = { 0, 0, 1, 2, 0 };
+	struct branch_traces t = { 0 };
+	struct branch_ratios r = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(counts); i++)
+		for (u32 k = 0; k < 3; k++)
+			if (counts[i][k])
+				add(&t, 1, TRACE_BRANCH, 0x100 * (i + 1), 0x1000 + k, counts[i][k], 0, 1);
+	branch_traces_sort(&t);
+	branch_ratios_make(&r, &t, 1);
+	assert_int_equal(r.v.n, ARRAY_LEN(counts));
+	for (u32 i = 0; i < r.v.n; i++) {
+		u32 which = (u32)(r.v.v[i].from / 0x100) - 1;
+
+		assert_int_equal(r.v.v[i].to, 0x1000 + most[which]);
+		assert_int_equal(r.v.v[i].targets, which ? 3 : 1);
+	}
+	branch_ratios_free(&r);
+	branch_traces_free(&t);
+}
+
 static void test_none(void **state)
 {
 	struct branch_traces t = { 0 };
@@ -116,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ratios),
 		cmocka_unit_test(test_entered),
+		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_none),
 	};
 
