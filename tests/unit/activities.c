@@ -91,6 +91,8 @@ static void test_nothing(void **state)
 	is(activity_difference(&none, &none), 0);
 	is(activity_difference(&unsampled, &none), 0);
 	is(activity_difference(&none, &unsampled), 0);
+	some = GROUP(2, 0, 3, 5); /* samples without weight */
+	is(activity_difference(&some, &some), 0);
 }
 
 #define ACTIVITIES 400u
