@@ -25,7 +25,6 @@ struct trace_keys {
 	const struct maps *kernel; /* of the hit that is read */
 	const struct timelines *timelines;
 	const char *const *fields;
-	u32 nr_fields;
 	bool *of_activity;     /* of each field: it is a key of activities */
 	struct map activities; /* field << 32 | activity -> id of its text */
 	struct map known; /* hash of a text -> its id: most were read before, and need no lock. Trusted, as stacks'
@@ -73,7 +72,6 @@ struct trace_keys *trace_keys_new(struct trace_texts *texts, const struct featur
 	k->texts = texts;
 	k->dsos = dsos;
 	k->fields = fields;
-	k->nr_fields = nr_fields;
 	k->timelines = timelines;
 	k->of_activity = mem_zalloc((nr_fields + 1) * sizeof(*k->of_activity));
 	for (u32 i = 0; timelines && i < nr_fields; i++)

@@ -532,7 +532,6 @@ static void add_twin(struct event_specs *specs, u32 leader)
 
 	twin.windowed = false;
 	twin.twin = true;
-	twin.leader = leader;
 	insert_spec(specs, leader + 1, twin);
 }
 

@@ -51,7 +51,7 @@ static void judge(struct window_states *t, struct window_state *s, const struct 
 		  u64 now_ms)
 {
 	const struct correction *c = &corrections[g->clock];
-	const struct window_pair asked = { -1, -1, g->period, g->length, g->clock };
+	const struct window_pair asked = { .period = g->period, .length = g->length, .clock = g->clock };
 
 	if (s->armed != WINDOW_ON || s->anew || s->value < s->since || s->corrections == c->most)
 		return;

@@ -83,11 +83,16 @@ static void test_one_heavy(void **state)
 static void test_nothing(void **state)
 {
 	struct activity_group some = GROUP(3, 1, 100, 100, 100), nobody = { 0 }, none = GROUP(3, 1, 0);
+	struct activity_group unsampled = { .members = 3, .sum = 300, .squares = 30000, .counted = 300 };
 
 	(void)state;
 	is(activity_difference(&some, &nobody), 0);
 	is(activity_difference(&nobody, &some), 0);
 	is(activity_difference(&none, &none), 0);
+	is(activity_difference(&unsampled, &none), 0);
+	is(activity_difference(&none, &unsampled), 0);
+	some = GROUP(2, 0, 3, 5); /* samples without weight */
+	is(activity_difference(&some, &some), 0);
 }
 
 #define ACTIVITIES 400u
@@ -187,12 +192,39 @@ static void test_equal(void **state)
 	activity_causes_free(&causes);
 }
 
+/* One activity that alone runs a function is as sure as its samples are, of which half are compared: the square root
+ * of their number. */
+static void test_alone(void **state)
+{
+	static const u64 samples[] = { 128, 1000, 20000 };
+	const double each[] = { 1, 1000 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(samples) * 2; i++) {
+		u64 n = samples[i / 2];
+		struct activity_part parts[11] = { { 0, 0, (u64)((double)n * each[i % 2]), n, i } };
+		struct activity_causes causes;
+
+		for (u32 k = 1; k < 11; k++)
+			parts[k] = (struct activity_part){ k, 1, (u64)each[i % 2], 1, k };
+		activity_causes_find(parts, 11, 11, 2, 0.1, &causes);
+		assert_true(causes.nr_heavy == 1 && causes.nr_others == 10 && causes.v.n == 2);
+		assert_int_equal(causes.v.v[0].function, 0);
+		assert_int_equal(causes.v.v[1].function, 1); /* the others alone have some of it */
+		assert_true(causes.v.v[1].heavy < causes.v.v[1].others && causes.v.v[0].others == 0);
+		assert_true(causes.v.v[0].errors > 0.7 * sqrt((double)n / 2));
+		assert_true(causes.v.v[0].errors < 1.3 * sqrt((double)n / 2));
+		assert_true(fabs(causes.heavy / (double)n / each[i % 2] - 1) < 0.3);
+		activity_causes_free(&causes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_welch),	cmocka_unit_test(test_alike),	     cmocka_unit_test(test_one_heavy),
 		cmocka_unit_test(test_nothing), cmocka_unit_test(test_false_alarms), cmocka_unit_test(test_cause),
-		cmocka_unit_test(test_equal),
+		cmocka_unit_test(test_equal),	cmocka_unit_test(test_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,9 +164,10 @@ static void test_cause(void **state)
 	(void)state;
 	begin(&x);
 	for (u32 i = 0; i < USED; i++)
-		add_row(&x, 0, i, 1000000, 1000);
+		add_row(&x, 0, USED - 1 - i, 1000000, 1000);
 	for (u32 activity = 1; activity <= ACTIVITIES; activity++)
-		for (u32 i = 0; i < USED; i++) {
+		for (u32 k = 0; k < USED; k++) {
+			u32 i = USED - 1 - k; /* in another order than they are known in */
 			u64 n = i == EVERYBODYS ? 5000 : activity % 10 == 0 && i == CAUSE ? 4000 : 100;
 
 			add_row(&x, activity, i, 10 * n, n);

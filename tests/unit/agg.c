@@ -14,6 +14,7 @@
 #include "agg/keys.h"
 #include "agg/lines.h"
 #include "agg/row_index.h"
+#include "agg/row_order.h"
 
 #define FUNCTIONS 6
 #define STACKS 400
@@ -203,6 +204,38 @@ static void one_sort_key_takes_all(void **state)
 		assert_int_equal(e->rows.v[i].total, e->rows.v[i].self);
 	}
 	drop(f);
+}
+
+/* Where only the first rows are looked at they are those that all in order begin with, of equal ones too. */
+static void first_rows_are_those_of_all(void **state)
+{
+	(void)state;
+	for (u32 first = 0; first <= 2 * FUNCTIONS + 1; first++) {
+		struct fixture *f = make(false);
+		struct profile_event *e = &f->p->events.v[0];
+		const u64 *keys[2 * FUNCTIONS];
+		u32 n = (u32)e->rows.n;
+
+		assert_int_equal(n, 2 * FUNCTIONS);
+		for (u32 i = 0; i < n; i++)
+			e->rows.v[i].self = 1 + i % 3;
+		row_order(f->p, e, 2);
+		for (u32 i = 0; i < n; i++)
+			keys[i] = e->rows.v[i].keys;
+		for (u32 i = 0; i < n / 2; i++) {
+			struct row r = e->rows.v[i];
+
+			e->rows.v[i] = e->rows.v[n - 1 - i];
+			e->rows.v[n - 1 - i] = r;
+		}
+		f->p->first_rows = first;
+		row_order(f->p, e, 2);
+		for (u32 i = 0; i < MIN(first ? first : n, n); i++)
+			assert_ptr_equal(e->rows.v[i].keys, keys[i]);
+		for (u32 i = 1; i < n; i++)
+			assert_true(e->rows.v[i].self <= e->rows.v[i - 1].self);
+		drop(f);
+	}
 }
 
 /* The weight of row r's stacks that begin, from the graph's first level on, with this path. */
@@ -420,6 +453,7 @@ int main(void)
 		cmocka_unit_test(rows_hold_selves_and_totals),
 		cmocka_unit_test(rows_are_found_by_all_their_keys),
 		cmocka_unit_test(one_sort_key_takes_all),
+		cmocka_unit_test(first_rows_are_those_of_all),
 		cmocka_unit_test(graphs_outermost_first),
 		cmocka_unit_test(graphs_leaf_first),
 		cmocka_unit_test(light_branches_are_left_out),

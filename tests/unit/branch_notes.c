@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,12 +182,124 @@ static void test_frames_of_leaves(void **state)
 	synthetic_free(&s);
 }
 
+/* A row that a stack holds twice: its callers are told from the lower one on, what it called from the upper one on;
+ * the stacks of the leaf's own row are whole. */
+static void test_recursion(void **state)
+{
+	static const char *const events[] = { "cycles", NULL };
+	static const struct synthetic_stack stacks[] = { { 0, "one", "app`main|app`f|app`g|app`f|app`h", 20, 2 } };
+	/* By level above the leaf: both samples know one branch, and one of them another one above it. */
+	static const struct {
+		u32 callers, to, from;
+		u64 cycles;
+	} levels[] = { { 0 }, { 0, 2, 0, 0 }, { 0, 0, 2, 14 }, { 1, 1, 0, 0 }, { 1, 0, 1, 9 } };
+	static const struct {
+		u32 node; /* of the row: so many levels above the leaf */
+		bool downward;
+		u32 n, level[5]; /* that are shown, in their order */
+	} rows[] = {
+		{ 1, false, 4, { 1, 2, 3, 4 } }, { 1, true, 4, { 3, 2, 1, 0 } },    { 2, false, 3, { 2, 3, 4 } },
+		{ 2, true, 3, { 2, 1, 0 } },	 { 0, true, 5, { 4, 3, 2, 1, 0 } }, { 4, false, 1, { 4 } },
+	};
+	const struct history_branch b[] = { { .b = { 0x30, 0x40, CYCLES(7) } }, { .b = { 0x50, 0x60, CYCLES(9) } } };
+	struct branch_notes notes = { 0 };
+	struct graph_room room = { 0 };
+	struct profile_event *e;
+	struct synthetic s;
+	u32 leaf;
+
+	(void)state;
+	synthetic_make(&s, events, stacks, 1, true, NULL, 0);
+	e = &s.profile->events.v[0];
+	leaf = leaf_of(&s, "h");
+	add(&notes, leaf, b, 2);
+	add(&notes, leaf, b, 1);
+	s.profile->measures = measures;
+	e->measured[MEASURE_BRANCH_NOTES] = profile_notes_new(NULL, 0, &notes);
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct graph_opts o = { .caller = rows[i].downward, .min_weight = 1 };
+		const struct graph_node *at;
+		u32 node = leaf;
+
+		for (u32 k = 0; k < rows[i].node; k++)
+			node = e->tree.nodes.v[node].parent;
+		at = profile_row_graph(s.profile, e, row_of(&s, node), &o, &room);
+		for (u32 k = 0; k < rows[i].n; k++) {
+			u32 level = rows[i].level[k];
+
+			assert_int_equal(at->nr_kids, 1);
+			at = at->kids[0];
+			if (!level)
+				continue;
+			assert_non_null(at->branches);
+			assert_int_equal(at->branches->callers, levels[level].callers);
+			assert_int_equal(at->branches->to, levels[level].to);
+			assert_int_equal(at->branches->from, levels[level].from);
+			assert_int_equal(at->branches->cycles, levels[level].cycles);
+		}
+		assert_int_equal(at->nr_kids, 0);
+	}
+	graph_room_free(&room);
+	synthetic_free(&s);
+}
+
+/* However many functions one has called, each has its own leaf's notes. */
+static void test_many_kids(void **state)
+{
+	enum { MOST = 40 };
+	static const char *const events[] = { "cycles", NULL };
+	static const u32 numbers[] = { 1, 15, 16, 17, MOST };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(numbers); i++) {
+		const struct history_branch b = { .b = { 0x30, 0x40, CYCLES(7) } };
+		struct synthetic_stack stacks[MOST];
+		char names[MOST][40];
+		struct branch_notes notes = { 0 };
+		struct graph_room room = { 0 };
+		const struct graph_node *at;
+		struct profile_event *e;
+		struct synthetic s;
+		u32 node;
+
+		for (u32 k = 0; k < numbers[i]; k++) {
+			snprintf(names[k], sizeof(names[k]), "app`main|app`k%u|app`leaf%u", k, k);
+			stacks[k] = (struct synthetic_stack){ 0, "one", names[k], 100 - k, k + 1 };
+		}
+		synthetic_make(&s, events, stacks, numbers[i], true, NULL, 0);
+		e = &s.profile->events.v[0];
+		for (u32 k = 0; k < numbers[i]; k++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "leaf%u", k);
+			for (u32 n = 0; n <= k; n++)
+				add(&notes, leaf_of(&s, name), &b, 1);
+		}
+		s.profile->measures = measures;
+		e->measured[MEASURE_BRANCH_NOTES] = profile_notes_new(NULL, 0, &notes);
+		node = e->tree.nodes.v[e->tree.nodes.v[leaf_of(&s, "leaf0")].parent].parent;
+		at = profile_row_graph(s.profile, e, row_of(&s, node),
+				       &(struct graph_opts){ .caller = true, .min_weight = 1 }, &room);
+		at = at->kids[0];
+		assert_int_equal(at->nr_kids, numbers[i]);
+		assert_int_equal(at->branches->from, numbers[i] * (numbers[i] + 1) / 2);
+		for (u32 k = 0; k < numbers[i]; k++) { /* the heaviest first */
+			assert_non_null(at->kids[k]->branches);
+			assert_int_equal(at->kids[k]->branches->to, k + 1);
+		}
+		graph_room_free(&room);
+		synthetic_free(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_frames_of_leaves),
+		cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_many_kids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

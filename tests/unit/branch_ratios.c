@@ -71,6 +71,61 @@ static void test_ratios(void **state)
 	branch_traces_free(&t);
 }
 
+/* Code that was entered from elsewhere is counted with that which its own function led to, whichever begins first. */
+static void test_entered(void **state)
+{
+	struct branch_traces t = { 0 };
+	struct branch_ratios r = { 0 };
+
+	(void)state;
+	add(&t, 1, TRACE_BRANCH, 0x120, 0x300, 5, 0, 5);
+	add(&t, 1, TRACE_BRANCH, 0x220, 0x300, 5, 0, 5);
+	for (u32 kind = TRACE_BRANCH; kind <= TRACE_THROUGH_ENTRY; kind++) {
+		if (kind == TRACE_BRANCH)
+			continue;
+		add(&t, 1, kind, 0x100, 0x140, 100 * kind, 0, kind);
+		add(&t, 1, kind, 0x200, 0x240, 1000 * kind, 0, 10 * kind);
+		add(&t, 1, kind, 0x110, 0x118, 7, 0, 7); /* too short */
+	}
+	branch_traces_sort(&t);
+	branch_ratios_make(&r, &t, 1);
+	assert_int_equal(r.v.n, 2);
+	assert_int_equal(r.v.v[0].from, 0x220);
+	assert_int_equal(r.v.v[0].passed, 1000 * (TRACE_THROUGH + TRACE_THROUGH_ENTRY));
+	assert_int_equal(r.v.v[0].passed_in, 10 * (TRACE_THROUGH + TRACE_THROUGH_ENTRY));
+	assert_int_equal(r.v.v[1].from, 0x120);
+	assert_int_equal(r.v.v[1].passed, 100 * (TRACE_THROUGH + TRACE_THROUGH_ENTRY));
+	assert_int_equal(r.v.v[1].passed_in, TRACE_THROUGH + TRACE_THROUGH_ENTRY);
+	branch_ratios_free(&r);
+	branch_traces_free(&t);
+}
+
+/* The target that a branch led to most often, be it the only one, once. */
+static void test_targets(void **state)
+{
+	static const u64 counts[][3] = { { 1, 0, 0 }, { 5, 1, 2 }, { 1, 2, 2 }, { 1, 1, 3 }, { 1, 1, 1 } };
+	static const u32 most[] = { 0, 0, 1, 2, 0 };
+	struct branch_traces t = { 0 };
+	struct branch_ratios r = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(counts); i++)
+		for (u32 k = 0; k < 3; k++)
+			if (counts[i][k])
+				add(&t, 1, TRACE_BRANCH, 0x100 * (i + 1), 0x1000 + k, counts[i][k], 0, 1);
+	branch_traces_sort(&t);
+	branch_ratios_make(&r, &t, 1);
+	assert_int_equal(r.v.n, ARRAY_LEN(counts));
+	for (u32 i = 0; i < r.v.n; i++) {
+		u32 which = (u32)(r.v.v[i].from / 0x100) - 1;
+
+		assert_int_equal(r.v.v[i].to, 0x1000 + most[which]);
+		assert_int_equal(r.v.v[i].targets, which ? 3 : 1);
+	}
+	branch_ratios_free(&r);
+	branch_traces_free(&t);
+}
+
 static void test_none(void **state)
 {
 	struct branch_traces t = { 0 };
@@ -86,6 +141,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ratios),
+		cmocka_unit_test(test_entered),
+		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_none),
 	};
 

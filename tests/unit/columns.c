@@ -218,11 +218,34 @@ static void test_frames(void **state)
 	dsos_free(p.dsos);
 }
 
+/* Shares are as wide as perf's, numbers have room for large ones, and no header is cut. */
+static void test_widths(void **state)
+{
+	static const u32 widths[NR_VALUE_COLUMNS] = {
+		[COLUMN_OVERHEAD] = 8,	  [COLUMN_CHILDREN] = 8,     [COLUMN_KERNEL] = 8,
+		[COLUMN_USER] = 8,	  [COLUMN_GUEST_KERNEL] = 9, [COLUMN_GUEST_USER] = 9,
+		[COLUMN_SAMPLES] = 12,	  [COLUMN_PERIOD] = 12,	     [COLUMN_WEIGHT_MEAN] = 11,
+		[COLUMN_WEIGHT_P50] = 13, [COLUMN_WEIGHT_P99] = 10,  [COLUMN_WEIGHT_MAX] = 10,
+	};
+
+	(void)state;
+	for (u32 i = 0; i < NR_VALUE_COLUMNS; i++) {
+		assert_int_equal(column_get(i)->width, widths[i]);
+		assert_true(column_get(i)->width >= strlen(column_get(i)->header));
+	}
+	/* Of keys, only numbers of few digits have a width of their own. */
+	for (u32 key = 0; key <= SORT_FIELD; key++) {
+		u32 width = key == SORT_CPU ? 3 : key == SORT_SOCKET ? 6 : key == SORT_TIME ? 12 : 0;
+
+		assert_int_equal(column_get(column_of_key(key))->width, width);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values), cmocka_unit_test(test_labels), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_shares), cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_values), cmocka_unit_test(test_widths), cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_names),  cmocka_unit_test(test_shares), cmocka_unit_test(test_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -157,13 +158,50 @@ static void test_faults(void **state)
 	}
 }
 
+/* Brackets in brackets: as deep as anybody writes them, and a fault, at the one too many, where they lead on and on.
+ */
+static void test_deep(void **state)
+{
+	struct window_group g = { 0 };
+	struct evlist l = { 0 };
+
+	(void)state;
+	for (u32 deep = 1; deep <= 40; deep++) {
+		struct expr_fault fault;
+		struct metric_expr x;
+		char text[100];
+
+		memset(text, '(', deep);
+		text[deep] = '7';
+		memset(text + deep + 1, ')', deep);
+		text[2 * deep + 1] = 0;
+		assert_int_equal(metric_expr_parse(&x, text, &g, &l, &fault), deep <= 32);
+		assert_int_equal(fault.error, deep <= 32 ? EXPR_FINE : EXPR_TOO_LONG);
+		if (deep > 32)
+			assert_int_equal(fault.at, 32);
+		else
+			assert_true(metric_expr_value(&x, x.root, NULL, NULL, NULL) == 7);
+	}
+	/* Side by side they are none too many. */
+	assert_true(metric_expr_parse(&(struct metric_expr){ 0 },
+				      "((1))+((1))+((1))+((1))+((1))+((1))+((1))+((1))+((1))", &g, &l,
+				      &(struct expr_fault){ 0 }));
+	for (u32 n = 1; n <= 60; n++) {
+		struct expr_fault fault;
+		struct metric_expr x;
+		char text[500] = "(1)";
+
+		for (u32 i = 1; i < n; i++)
+			strcat(text, "+(1)");
+		assert_int_equal(metric_expr_parse(&x, text, &g, &l, &fault), 2 * n - 1 <= EXPR_NODES);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_operators),
-		cmocka_unit_test(test_nested),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_operators), cmocka_unit_test(test_nested), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_faults),	  cmocka_unit_test(test_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,6 +123,30 @@ static void test_all_and_nothing(void **state)
 	synthetic_free(&s);
 }
 
+/* Samples that weigh nothing are samples; who has none of his own is only kept for what he called. */
+static void test_weightless(void **state)
+{
+	static const struct synthetic_stack light[] = {
+		{ 0, "one", "app`main|app`work", 0, 4 },
+		{ 0, "two", "app`main|app`rest", 9, 1 },
+	};
+	struct place_filter f = { .symbols = NAMES("work") };
+	struct synthetic s;
+	u32 samples = 0;
+
+	(void)state;
+	synthetic_make(&s, events, light, ARRAY_LEN(light), true, NULL, 0);
+	profile_keep_places(s.profile, &f);
+	assert_int_equal(s.profile->events.n, 1);
+	assert_int_equal(s.profile->events.v[0].samples, 4);
+	assert_int_equal(s.profile->events.v[0].weight, 0);
+	for (u32 i = 1; i < s.profile->events.v[0].tree.nodes.n; i++)
+		samples += s.profile->events.v[0].tree.nodes.v[i].samples;
+	assert_int_equal(samples, 4);
+	assert_int_equal(s.profile->tally.filtered, 1);
+	synthetic_free(&s);
+}
+
 /* A sample in an inlined call is one of the function around it. */
 static void test_inlined(void **state)
 {
@@ -156,10 +180,9 @@ static void test_inlined(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_symbols),
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_all_and_nothing),
-		cmocka_unit_test(test_inlined),
+		cmocka_unit_test(test_symbols),		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_all_and_nothing), cmocka_unit_test(test_inlined),
+		cmocka_unit_test(test_weightless),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

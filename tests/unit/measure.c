@@ -274,6 +274,49 @@ static void test_windows_merge(void **state)
 	window_sums_free(&to);
 }
 
+static u32 freed, filled;
+
+static void count_freed(void *of_event)
+{
+	freed += *(u32 *)of_event;
+}
+
+static void count_filled(struct profile *p, struct profile_event *e)
+{
+	(void)p, (void)e;
+	filled++;
+}
+
+/* Whatever measures an event has, all of it goes with it, and each fills the rows that it knows. */
+static void test_of_event(void **state)
+{
+	struct measure fakes[NR_MEASURES];
+	struct profile p = { .measures = fakes };
+	u32 bits[NR_MEASURES];
+
+	(void)state;
+	for (u32 i = 0; i < NR_MEASURES; i++) {
+		fakes[i] = (struct measure){ .free_event = count_freed, .rows = i % 2 ? count_filled : NULL };
+		bits[i] = 1u << i;
+	}
+	for (u32 used = 0; used < 1u << NR_MEASURES; used++) {
+		struct profile_event e = { 0 };
+		u32 filling = 0;
+
+		freed = filled = 0;
+		for (u32 i = 0; i < NR_MEASURES; i++) {
+			e.measured[i] = used >> i & 1 ? &bits[i] : NULL;
+			filling += used >> i & 1 && i % 2;
+		}
+		vec_push(&p.events, e);
+		profile_measure_rows(&p);
+		assert_int_equal(filled, filling);
+		profile_event_free(&p, &p.events.v[0]);
+		assert_int_equal(freed, used);
+		vec_free(&p.events);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,6 +325,7 @@ int main(void)
 		cmocka_unit_test(test_held),	   cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_sizes),	   cmocka_unit_test(test_shared_size),
 		cmocka_unit_test(test_blocks),	   cmocka_unit_test(test_windows_merge),
+		cmocka_unit_test(test_of_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,6 +151,54 @@ static void test_parts(void **state)
 	sample_profile_free(&p);
 }
 
+/* Between the parts of one there may be another one. */
+static void test_between(void **state)
+{
+	static const struct fake of[] = { { 0x1000, 0x1010, 0x3000, 0x3010, "a" }, { 0x2000, 0x2010, 0, 0, "b" } };
+	struct branch_trace traces[] = { THROUGH(0x1000, 0x1004, 1), THROUGH(0x2000, 0x2004, 3),
+					 THROUGH(0x3000, 0x3004, 2) };
+	struct sample_profile p;
+
+	(void)state;
+	make(&p, of, 2, traces, ARRAY_LEN(traces));
+	assert_int_equal(p.unknown, 0);
+	assert_int_equal(p.functions.n, 2);
+	assert_int_equal(function(&p, "a")->total, 18);
+	assert_int_equal(function(&p, "b")->total, 18);
+	sample_profile_free(&p);
+}
+
+/* What a compiler has put behind a function's own name is not part of it. */
+static void test_suffixes(void **state)
+{
+	static const struct {
+		const char *linked, *own;
+	} rows[] = {
+		{ "f", "f" },
+		{ "f.llvm.123", "f" },
+		{ "f.part.0", "f" },
+		{ "f.part.0.llvm.9", "f" },
+		{ "f.llvm.1.llvm.2", "f.llvm.1" }, /* the last one alone */
+		{ "f.llvm.1.cold", "f.llvm.1.cold" },
+		{ "f.llvm", "f.llvm" },
+		{ ".llvm.5", ".llvm.5" }, /* nothing would be left */
+		{ "f.constprop.0", "f.constprop.0" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct fake of = { 0x1000, 0x1010, 0, 0, rows[i].linked };
+		struct branch_trace traces[] = { THROUGH(0x1000, 0x1004, 1) };
+		struct sample_profile p;
+
+		make(&p, &of, 1, traces, 1);
+		assert_int_equal(p.functions.n, 1);
+		if (!function(&p, rows[i].own))
+			fail_msg("%s is %s", rows[i].linked, strtab_get(&p.names, p.functions.v[0].name));
+		sample_profile_free(&p);
+	}
+}
+
 /* Code that DWARF does not know is asked for once, with all the rest, wherever in it passages begin. */
 static void test_unknown(void **state)
 {
@@ -246,9 +294,9 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overlap), cmocka_unit_test(test_inside), cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_unknown), cmocka_unit_test(test_calls),  cmocka_unit_test(test_machines),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_overlap), cmocka_unit_test(test_inside),	cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_unknown), cmocka_unit_test(test_calls),	cmocka_unit_test(test_machines),
+		cmocka_unit_test(test_names),	cmocka_unit_test(test_between), cmocka_unit_test(test_suffixes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,12 @@ static void test_stats(void **state)
 	for (u32 i = 0; i < 10; i++)
 		window_stats_add(s, 0);
 	assert_int_equal(window_stats_at(s, 5), 0);
+	/* A hundredth is 100 of these, and each length has 20. */
+	memset(s, 0, sizeof(*s));
+	for (u32 i = 0; i < 10000; i++)
+		window_stats_add(s, 1 + i / 20);
+	for (u32 percent = 1; percent <= 100; percent++)
+		assert_int_equal(window_stats_at(s, percent), 5 * percent);
 	free(s);
 }
 

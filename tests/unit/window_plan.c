@@ -538,7 +538,15 @@ static void test_split(void **state)
 		bool twin;
 		u32 groups;
 		const char *names; /* afterwards; '|' before each leader */
+		u32 leader;
 	} rows[] = {
+		{ "cs,faults,{cycles,branches,branch-misses,instructions,cache-misses}:S,{cs,faults}", 4, false, 2,
+		  "|cs|faults|cycles,instructions,branches,branch-misses|cycles,instructions,cache-misses|cs,faults",
+		  2 },
+		{ "cs,{cycles,branches,branch-misses,cache-misses}:S,faults", 3, true, 3,
+		  "|cs|cycles,branches|cycles,branch-misses|cycles,cache-misses|faults", 1 },
+		{ "cs,{instructions,branches,branch-misses}:S,faults", 2, false, 2,
+		  "|cs|instructions,branches|instructions,branch-misses|faults", 1 },
 		{ "{cycles,branches,cache-misses}:S", 3, false, 1, "|cycles,branches,cache-misses" },
 		{ "{cycles,branches,cache-misses}:S", 3, true, 2, "|cycles,branches|cycles,cache-misses" },
 		{ "{cycles,branches,instructions,cache-misses}:S", 3, false, 2,
@@ -558,7 +566,7 @@ static void test_split(void **state)
 		struct event_specs specs = specs_of(rows[i].text);
 		char names[256] = "";
 
-		assert_int_equal(window_split(&specs, 0, rows[i].max, rows[i].twin), rows[i].groups);
+		assert_int_equal(window_split(&specs, rows[i].leader, rows[i].max, rows[i].twin), rows[i].groups);
 		for (u32 s = 0; s < specs.v.n && rows[i].names; s++) {
 			bool leads = specs.v.v[s].leader == s;
 
@@ -618,6 +626,22 @@ static void test_default_group(void **state)
 	}
 }
 
+/* Of the virtual PMU: what its models count, by whole names. */
+static void test_sim_has(void **state)
+{
+	u32 all = VPMU_MODEL_ALL, none = 0;
+
+	(void)state;
+	for (u32 i = 0; i < nr_vpmu_events; i++) {
+		assert_int_equal(window_sim_has(&all, vpmu_events[i].name),
+				 vpmu_is_modelled(vpmu_events[i].count, all));
+		assert_int_equal(window_sim_has(&none, vpmu_events[i].name),
+				 vpmu_is_modelled(vpmu_events[i].count, none));
+	}
+	assert_true(window_sim_has(&none, "instructions"));
+	assert_false(window_sim_has(&all, "instruction") || window_sim_has(&all, "no-such-event"));
+}
+
 /* Only hardware counters that see the kernel. */
 static void test_counts_handler(void **state)
 {
@@ -655,6 +679,7 @@ int main(void)
 		cmocka_unit_test(test_native_jitter),
 		cmocka_unit_test(test_speeds),
 		cmocka_unit_test(test_tracepoints),
+		cmocka_unit_test(test_sim_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

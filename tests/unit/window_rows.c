@@ -229,6 +229,25 @@ static void test_shown(void **state)
 	}
 }
 
+/* Of a range in which nobody has seen a window nothing is known, and nothing is made up. */
+static void test_nothing(void **state)
+{
+	(void)state;
+	for (u32 seen = 0; seen < 2; seen++) {
+		struct profile_windows *w;
+		struct fixture x;
+
+		begin(&x);
+		discard(&x, IN_F, 10, 100, 10);
+		if (seen)
+			window_sums_bursts(&x.sums);
+		w = make(&x, ATTRIBUTION_DISCARD, &(struct code_range){ .end = 1 });
+		for (u32 i = 0; i < window_stride(2); i++)
+			is(w->whole[i], 0);
+		end(&x);
+	}
+}
+
 /* Samples of each member are in what is shown, wherever the leader stands in its group. */
 static void test_shown_samples(void **state)
 {
@@ -304,6 +323,26 @@ static void test_samples(void **state)
 	}
 }
 
+/* A single sample of the least weight is one. */
+static void test_one_sample(void **state)
+{
+	struct profile_windows *w;
+	struct fixture x;
+
+	(void)state;
+	begin(&x);
+	x.e->weight = x.e->samples = 1;
+	x.e->squares = 1;
+	w = make(&x, ATTRIBUTION_DISCARD, &(struct code_range){ 0 });
+	is(w->samples[CYCLES], 1);
+	end(&x);
+	begin(&x);
+	x.e->squares = 0; /* none at all */
+	w = make(&x, ATTRIBUTION_DISCARD, &(struct code_range){ 0 });
+	is(w->samples[CYCLES], 0);
+	end(&x);
+}
+
 /* Of the windows from where f leads to, those that come back; where nothing is known of the place, half. */
 static void test_back(void **state)
 {
@@ -336,6 +375,27 @@ static void test_back(void **state)
 	way(&x, x.frame[IN_H], 1, x.frame[IN_G], 1, 0);
 	make(&x, ATTRIBUTION_DISCARD, &(struct code_range){ 0 });
 	is(row(&x, IN_F)[WINDOWS_BACK], 1 + (4 * (3.5 / 5) + 0.5) / 5);
+	end(&x);
+}
+
+/* Where rows do not depend on the code, all of it is one unit. */
+static void test_any_unit(void **state)
+{
+	struct window_setup setup = { .attribution = ATTRIBUTION_DISCARD, .unit = UNIT_ANY };
+	struct window_way *w;
+	struct fixture x;
+
+	(void)state;
+	begin(&x);
+	setup.windows = &x.w;
+	w = window_sums_way(&x.sums, 0, 1, 0);
+	w->ends = 3;
+	w->leaves = 4;
+	x.e->measured[MEASURE_WINDOWS] = profile_windows_new(&setup, CYCLES, &x.sums);
+	profile_window_rows(x.s.profile, x.e);
+	profile_window_samples(x.s.profile, x.e);
+	for (u32 i = 0; i < 3; i++)
+		is(row(&x, i)[WINDOWS_BACK], 1 + (4 * (3.5 / 4) + 0.5) / 5);
 	end(&x);
 }
 
@@ -442,9 +502,12 @@ static void test_every(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),  cmocka_unit_test(test_shown),	    cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_back),  cmocka_unit_test(test_unexplained),   cmocka_unit_test(test_two_origins),
-		cmocka_unit_test(test_every), cmocka_unit_test(test_shown_samples),
+		cmocka_unit_test(test_rows),	    cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_samples),	    cmocka_unit_test(test_back),
+		cmocka_unit_test(test_unexplained), cmocka_unit_test(test_two_origins),
+		cmocka_unit_test(test_every),	    cmocka_unit_test(test_shown_samples),
+		cmocka_unit_test(test_nothing),	    cmocka_unit_test(test_one_sample),
+		cmocka_unit_test(test_any_unit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,10 @@ static struct {
 		u64 arg;
 	} switched[MOST];
 	u64 timer_ns;
+	u32 raised;	  /* limits of open files */
+	bool refuses;	  /* any switch */
+	bool there_alone; /* arms here were of one CPU, */
+	cpu_set_t there;  /* which was this */
 	u32 warnings;
 	char warning[200];
 } kernel;
@@ -65,6 +69,8 @@ static enum window_armed arm_with(const struct window_pair *p, u32 *count)
 
 enum window_armed window_arm_here(const struct window_pair *p)
 {
+	kernel.there_alone &=
+		sched_getaffinity(0, sizeof(kernel.there), &kernel.there) == 0 && CPU_COUNT(&kernel.there) == 1;
 	return arm_with(p, &kernel.here);
 }
 
@@ -102,7 +108,7 @@ int ioctl(int fd, unsigned long what, ...)
 	kernel.switched[kernel.nr_switched++].arg =
 		what == PERF_EVENT_IOC_PERIOD ? *va_arg(args, u64 *) : (u64)va_arg(args, int);
 	va_end(args);
-	return 0;
+	return kernel.refuses ? -1 : 0;
 }
 
 int timerfd_settime(int fd, int flags, const struct itimerspec *to, struct itimerspec *old)
@@ -112,7 +118,10 @@ int timerfd_settime(int fd, int flags, const struct itimerspec *to, struct itime
 	return 0;
 }
 
-void event_set_raise_files(void) {}
+void event_set_raise_files(void)
+{
+	kernel.raised++;
+}
 
 void event_set_drop_task(struct event_set *set, size_t on, void (*fn)(void *ctx, const struct opened *o, u64 lost),
 			 void *ctx)
@@ -293,6 +302,8 @@ static void test_clocks(void **state)
 {
 	struct fixture *f = make(WINDOW_TWIN, true, 7, -1);
 
+	cpu_set_t before;
+
 	(void)state;
 	window_run_start(&f->run, false, 7);
 	kernel.nr_switched = 0;
@@ -308,11 +319,59 @@ static void test_clocks(void **state)
 		assert_int_equal(kernel.here, 0);
 		drop(f);
 	}
-	f = make(WINDOW_TWIN, true, -1, sched_getcpu());
-	window_run_start(&f->run, false, 7);
-	for (u32 i = 0; i < GROUPS; i++) /* on a busy machine a turn ends early */
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	for (s32 cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		cpu_set_t after;
+
+		if (!CPU_ISSET((u32)cpu, &before))
+			continue;
+		f = make(WINDOW_TWIN, true, -1, cpu);
+		kernel.there_alone = true;
+		window_run_start(&f->run, false, 7);
+		for (u32 i = 0; i < GROUPS; i++) /* on a busy machine a turn ends early */
+			window_run_turn(&f->run, &turn);
+		assert_int_equal(kernel.here, GROUPS);
+		assert_true(kernel.there_alone && CPU_ISSET((u32)cpu, &kernel.there));
+		assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+		assert_true(CPU_EQUAL(&before, &after)); /* and back */
+		drop(f);
+	}
+}
+
+/* What has its turn is armed at once, as long as that does not take its time. */
+static void test_several(void **state)
+{
+	u32 most = 0;
+
+	(void)state;
+	for (u32 i = 0; i < 100 && most < GROUPS; i++) {
+		struct fixture *f = make(WINDOW_TWIN, true, 7, -1);
+
+		assert_int_equal(kernel.raised, 1); /* each task takes descriptors */
+		window_run_start(&f->run, false, 7);
 		window_run_turn(&f->run, &turn);
-	assert_int_equal(kernel.here, GROUPS);
+		most = MAX(most, kernel.watched);
+		kernel.raised = 0;
+		f->set.follows = false;
+		window_run_end(&f->run);
+		assert_int_equal(window_run_begin(&f->run, WINDOW_TWIN, &f->set, &f->events, 0, &f->notify), 0);
+		assert_int_equal(kernel.raised, 0);
+		drop(f);
+	}
+	assert_int_equal(most, GROUPS);
+}
+
+/* A task that was armed by steps is known to have been, and clocks are looked at often when they have begun. */
+static void test_known(void **state)
+{
+	struct fixture *f = make(WINDOW_TWIN, false, 7, -1);
+	u64 before = clock_ms();
+
+	(void)state;
+	window_run_start(&f->run, false, 7);
+	assert_in_range(f->run.states.drift_ms, before, clock_ms());
+	window_run_turn(&f->run, &turn);
+	assert_in_range(f->run.states.places.v[0].stepped_ms, before, clock_ms());
 	drop(f);
 }
 
@@ -446,6 +505,46 @@ static void test_bursts(void **state)
 	drop(f);
 }
 
+/* Without jitter a timer fires after that time, which may be more than a second; a burst that is refused is tried
+ * again the next time. */
+static void test_timer(void **state)
+{
+	static const struct {
+		u64 interval, period_long, jitter, least, most;
+	} rows[] = { { 2500000007, 0, 0, 2500000007, 2500000007 },
+		     { 2500000007, 4 * PERIOD, 0, 2500000007, 2500000007 },
+		     { 999999999, 0, SCHEDULE_JITTER_FULL, 999999999, 999999999 },
+		     { 3000000000, PERIOD, SCHEDULE_JITTER_FULL, 1500000000, 4500000000 } };
+	struct fixture *f = make(WINDOW_REFRESH, false, 7, -1);
+	u64 least = UINT64_MAX, most = 0;
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		f->spec[0].schedule =
+			(struct schedule){ .period_long = rows[i].period_long, .jitter_long = rows[i].jitter };
+		f->run.interval_ns = rows[i].interval;
+		for (u32 k = 0; k < 200; k++) {
+			window_run_start(&f->run, true, 7);
+			assert_in_range(kernel.timer_ns, rows[i].least, rows[i].most);
+			least = MIN(least, kernel.timer_ns), most = MAX(most, kernel.timer_ns);
+			kernel.nr_switched = 0;
+		}
+	}
+	assert_true(most > 4300000000 && least < 1000000000);
+	close(f->run.timer);
+	f->run.timer = eventfd(1000, EFD_SEMAPHORE | EFD_NONBLOCK);
+	kernel.refuses = true;
+	for (u32 i = 1; i <= 3; i++) {
+		window_run_tick(&f->run);
+		assert_int_equal(times(100, PERF_EVENT_IOC_REFRESH), i);
+		assert_int_equal(window_states_at(&f->run.states, 0, 0)->wanted, 0);
+	}
+	kernel.refuses = false;
+	window_run_tick(&f->run);
+	assert_int_equal(window_states_at(&f->run.states, 0, 0)->wanted, 4);
+	drop(f);
+}
+
 /* At the end all who were about to be stopped go on; first all are asked, then waited for. */
 static void test_let_go(void **state)
 {
@@ -496,6 +595,14 @@ static void test_pairs(void **state)
 		assert_int_equal(pairs.pair[g].second, 110 + 20 * g);
 		assert_true(pairs.pair[g].length == LENGTH && pairs.pair[g].clock);
 	}
+	for (u32 g = GROUPS; g < WINDOW_PAIRS + 1; g++) {
+		vec_push(&f->run.states.groups, f->run.states.groups.v[g % GROUPS]);
+		window_run_pairs(&f->run, &pairs);
+		assert_int_equal(pairs.n, MIN(g + 1, (u32)WINDOW_PAIRS));
+	}
+	f->run.states.places.n = 0; /* there is nobody to do it */
+	window_run_pairs(&f->run, &pairs);
+	assert_int_equal(pairs.n, 0);
 	drop(f);
 }
 
@@ -505,6 +612,7 @@ int main(void)
 		cmocka_unit_test(test_stepped), cmocka_unit_test(test_refused), cmocka_unit_test(test_clocks),
 		cmocka_unit_test(test_born),	cmocka_unit_test(test_missed),	cmocka_unit_test(test_rings),
 		cmocka_unit_test(test_bursts),	cmocka_unit_test(test_let_go),	cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_known),	cmocka_unit_test(test_several), cmocka_unit_test(test_timer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
