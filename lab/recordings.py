@@ -561,9 +561,9 @@ WITH_SERIES = [
     ("native-burst", f"--window=burst=4,jitter=0 -c 98800 {CYCLES}", "rivals 1 1 30000000", is_native(98800, 4)),
     ("native-jitter", f"--window=jitter=200 -c 99700 {CYCLES}", "rivals 1 1 30000000", is_native(99700, 1, 200)),
     ("native-jitter-full", f"--window -c 99700 {CYCLES}", "rivals 1 1 30000000", is_native(99700, 1, 99700)),
-    # A round of the loop is 20,000 instructions, and each is a cycle here: five rounds are as long as both periods.
-    ("resonance", f"--window -c 99700 {CYCLES}", "resonance 6000", has_both_phases(True)),
-    ("resonance-kept", f"--window=jitter=0 -c 99700 {CYCLES}", "resonance 6000", has_both_phases(False)),
+    # A round of the loop is 20,000 instructions of two cycles each: three rounds are as long as both periods.
+    ("resonance", f"--window -c 119700 {CYCLES}", "resonance 3000", has_both_phases(True)),
+    ("resonance-kept", f"--window=jitter=0 -c 119700 {CYCLES}", "resonance 3000", has_both_phases(False)),
     ("native-threads", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_native(99700, 1, 0, 4)),
     ("native-processes", f"-e '{NATIVE}'", "rivals 4 1 30000000", is_native(99700, 1, 0, 4)),
     ("native-pipe", f"-e '{NATIVE}'", "rivals 1 4 30000000", is_piped(is_native(99700, 1, 0, 4))),
