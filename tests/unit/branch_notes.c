@@ -254,7 +254,7 @@ static void test_many_kids(void **state)
 	for (u32 i = 0; i < ARRAY_LEN(numbers); i++) {
 		const struct history_branch b = { .b = { 0x30, 0x40, CYCLES(7) } };
 		struct synthetic_stack stacks[MOST];
-		char names[MOST][40];
+		char names[MOST][48];
 		struct branch_notes notes = { 0 };
 		struct graph_room room = { 0 };
 		const struct graph_node *at;
