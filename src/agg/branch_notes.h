@@ -20,7 +20,7 @@
 /* Bits of the types of branches (branch_type), and of what perf says of their ways. */
 #define BRANCH_KIND_FORWARD (1u << 0) /* conditional ones */
 #define BRANCH_KIND_BACKWARD (1u << BRANCH_COND)
-#define NR_BRANCH_KINDS 30u /* types that a bit is for; the last one is for all behind it, which have no names */
+#define NR_BRANCH_KINDS 30u /* types with a bit; the last bit is for all later ones, too, which have no names */
 #define BRANCH_KIND(type) (1u << MIN(type, NR_BRANCH_KINDS - 1)) /* of all other types */
 #define BRANCH_KIND_CROSS_4K (1u << 30)
 #define BRANCH_KIND_CROSS_2M (1u << 31)

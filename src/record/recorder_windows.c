@@ -335,30 +335,10 @@ static u64 interval_of(const struct event_specs *specs, struct window_speed spee
 	return MIN_INTERVAL_NS;
 }
 
-/*
- * What a frequency means in counts. Twins keep one period for the whole recording: a program that goes in step with it
- * shows one of its phases again and again. A frequency asks for no period to the digit, so each recording draws its
- * own, up to a tenth longer or shorter: whoever goes in step with one is not in step with the next.
- */
-static struct window_speed speed_of(const struct event_specs *specs, enum window_how how)
-{
-	struct window_speed speed = { 1000000000, cycles_per_second() };
-	u64 random = clock_ns();
-	bool drawn = how == WINDOW_TWIN;
-
-	for (size_t i = 0; i < specs->v.n; i++)
-		drawn &= !specs->v.v[i].windowed || !specs->v.v[i].has_jitter; /* which is 0: twins have no other */
-	if (drawn) {
-		speed.clock = schedule_draw(speed.clock, speed.clock / 5, &random);
-		speed.other = schedule_draw(speed.other, speed.other / 5, &random);
-	}
-	return speed;
-}
-
 static int plan_real(struct recorder *r)
 {
+	const struct window_speed speed = { 1000000000, cycles_per_second(), .seed = clock_ns() };
 	struct window_opts o = r->o->window;
-	struct window_speed speed;
 	const char *why = NULL;
 	enum window_how how = WINDOW_AUTO;
 	struct native native = { 0 };
@@ -385,7 +365,6 @@ static int plan_real(struct recorder *r)
 			window_of_occurrences(r->specs, how));
 	if (!err)
 		err = fit_groups(r, how);
-	speed = speed_of(r->specs, how);
 	if (!err)
 		err = window_make_specs(r->specs, how, window_rate(&r->o->attr, false), speed, r->notify);
 	if (err)

@@ -364,7 +364,7 @@ static bool adapts(enum window_how how, bool by_default, bool clock)
 static struct pace pace_of(const struct event_spec *s, enum window_how how, struct window_rate rate,
 			   struct window_speed speed)
 {
-	u64 shorts = s->schedule.period_short * s->schedule.batch_count, whole, period;
+	u64 shorts = s->schedule.period_short * s->schedule.batch_count, whole;
 	bool is_freq = s->has_freq || (!s->has_period && rate.is_freq), clock = window_is_clock(&s->attr);
 	bool own = s->has_freq || s->has_period, by_default = !own && rate.of_samples;
 	u64 value = own ? s->attr.sample_period : rate.value;
@@ -376,13 +376,9 @@ static struct pace pace_of(const struct event_spec *s, enum window_how how, stru
 			(s->schedule.batch_count + 1);
 	value = MAX(value, (u64)1);
 	whole = (clock ? speed.clock : speed.other) / value;
-	/* Too short for windows: what check_lengths refuses. */
-	period = whole > shorts ? whole - shorts : MAX(MIN(whole, s->schedule.period_short), (u64)1);
-	/* QEMU's counters of Arm lose overflows where the two of twins have an odd period. */
-	if (how == WINDOW_TWIN && period > 2)
-		period &= ~(u64)1;
 	return (struct pace){
-		.period = period,
+		/* Too short for windows: what check_lengths refuses. */
+		.period = whole > shorts ? whole - shorts : MAX(MIN(whole, s->schedule.period_short), (u64)1),
 		.freq = adapts(how, by_default, clock) ? value : 0,
 		.from_freq = true,
 	};
@@ -461,6 +457,19 @@ struct schedule window_schedule(const struct event_spec *s, enum window_how how,
 	return p;
 }
 
+/*
+ * Twins keep one period for the whole recording: a program that goes in step with it shows one of its phases again and
+ * again. A frequency asks for no period to the digit, so each recording draws its own, up to a tenth longer or
+ * shorter: whoever goes in step with one is not in step with the next.
+ */
+static u64 period_of_twins(const struct event_spec *s, u64 period, u64 seed)
+{
+	if (seed && !s->has_jitter && period / FAR_APART >= s->schedule.period_short)
+		period = schedule_draw(period, period / 5, &seed);
+	/* QEMU's counters of Arm lose overflows where twins have an odd period. */
+	return period > 2 ? period & ~(u64)1 : period;
+}
+
 static int make_leader(struct event_spec *s, enum window_how how, struct window_rate rate, struct window_speed speed,
 		       const struct notify *to)
 {
@@ -486,6 +495,8 @@ static int make_leader(struct event_spec *s, enum window_how how, struct window_
 			s->name, (unsigned long long)s->schedule.period_short);
 	if (how == WINDOW_NATIVE)
 		join_jitters(s, to);
+	if (how == WINDOW_TWIN && pace.from_freq)
+		period = period_of_twins(s, period, speed.seed);
 	rename_spec(s, how == WINDOW_PLAIN ? s->schedule.period_short : period, how == WINDOW_PLAIN);
 	if (how == WINDOW_PLAIN) {
 		set_period(s, s->schedule.period_short);

@@ -21,6 +21,7 @@
 /* Counts per second of each kind of leader, for schedules that are given by frequency. */
 struct window_speed {
 	u64 clock, other;
+	u64 seed; /* what twins' periods are drawn from; 0: they are what the frequency means */
 };
 
 /* The rate of samples if the event's own terms do not give one. */

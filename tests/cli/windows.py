@@ -129,10 +129,13 @@ def drawn():
     def period(*args):
         done = run("record", "-o", "drawn.data", *args, "--", "true")
         check("drawn: status", done.returncode == 0, args, done.stderr)
-        return int(re.search(r"period=(\d+),", run("evlist", "-i", "drawn.data").stdout).group(1))
+        found = re.search(r"period=(\d+),", run("evlist", "-i", "drawn.data").stdout)
+        check("drawn: has a period", found)
+        return int(found.group(1)) if found else 0
     window = "--window=mode=twin,leader=cpu-clock,short=50000"
     periods = [period(window, "-F", "500") for _ in range(5)]
-    check("drawn: from a frequency", len(set(periods)) > 1 and all(1750000 <= p <= 2150000 for p in periods), periods)
+    check("drawn: from a frequency", len(set(periods)) > 1 and
+          all(1755000 <= p <= 2145000 and p % 2 == 0 for p in periods), periods)
     check("drawn: not without jitter", period(window + ",jitter=0", "-F", "500") == 1950000)
     check("drawn: not a period", period(window, "-c", "1950000") == 1950000)
 

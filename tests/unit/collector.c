@@ -12,6 +12,7 @@
 
 #include "agg/keys.h"
 #include "attrib/spe.h"
+#include "base/random.h"
 #include "state/timelines.h"
 
 #define FUNCTIONS 6u
@@ -132,20 +133,19 @@ static void read_tree(const struct fixture *f, struct tree_builder *b, struct su
 
 		path[i] = n->parent ? path[n->parent] * (FUNCTIONS + 1) + function_of(f, n->frame) + 1 :
 				      (u32)tree_group_at(&t, n->frame)[f->p.word_of[SORT_PID]];
-		assert_true(path[i] < MOST_PATHS * 4);
-		out->weight[path[i] % MOST_PATHS] += n->self;
-		out->samples[path[i] % MOST_PATHS] += n->samples;
+		assert_true(path[i] < MOST_PATHS);
+		out->weight[path[i]] += n->self;
+		out->samples[path[i]] += n->samples;
 	}
 	free(path);
 	tree_free(&t);
 }
 
-static u32 seed;
+static u64 seed;
 
 static u32 next(u32 n)
 {
-	seed = seed * 1664525 + 1013904223;
-	return (seed >> 8) % n;
+	return (u32)random_below(&seed, n);
 }
 
 /* All that comes from random stacks: some hits without a chain, whose address is all there is, and some whose chain
@@ -167,8 +167,8 @@ static void add_many(struct fixture *f, struct sums model[EVENTS], struct collec
 		if (!next(4))
 			h.s.ip++; /* the same function, but not the chain's first address */
 		collector_add(f->c, &h);
-		model[event].weight[path % MOST_PATHS] += h.s.period;
-		model[event].samples[path % MOST_PATHS]++;
+		model[event].weight[path] += h.s.period;
+		model[event].samples[path]++;
 		all->samples[event]++;
 		all->weights[event] += h.s.period;
 		all->exact[event] += h.exact;

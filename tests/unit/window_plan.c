@@ -476,6 +476,42 @@ static void test_made_a_period(void **state)
 	event_specs_free(&specs);
 }
 
+/* That of twins is drawn once, unless the event has a jitter (of 0), or its windows are not much shorter. */
+static void test_drawn_period(void **state)
+{
+	static const struct {
+		const char *text;
+		u64 least, most;
+	} rows[] = {
+		{ "{cycles/freq=1000,alt-period=300/,instructions}:S", 2699730, 3299670 },
+		{ "{cycles/freq=1000,alt-period=300,period-jitter=0/,instructions}:S", 2999700, 2999700 },
+		{ "{cycles/freq=1000,alt-period=1000000/,instructions}:S", 2000000, 2000000 },
+		{ "{cycles/period=1000001,alt-period=300/,instructions}:S", 1000001, 1000001 },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		u64 least = UINT64_MAX, most = 0;
+
+		for (u64 seed = 1; seed <= 100; seed++) {
+			const struct window_speed drawn = { 1000000000, 3000000000, seed };
+			struct event_specs specs = specs_of(rows[i].text);
+			u64 period;
+
+			assert_int_equal(window_take_specs(&specs, &(struct window_opts){ 0 }, false, NULL), 0);
+			assert_int_equal(window_make_specs(&specs, WINDOW_TWIN, at_4000, drawn, NULL), 0);
+			period = specs.v.v[0].attr.sample_period;
+			assert_int_equal(specs.v.v[1].attr.sample_period, period);
+			assert_true(period % 2 == 0 || rows[i].least % 2);
+			least = MIN(least, period);
+			most = MAX(most, period);
+			event_specs_free(&specs);
+		}
+		assert_in_range(least, rows[i].least, rows[i].least + rows[i].least / 50);
+		assert_in_range(most, rows[i].most - rows[i].most / 50, rows[i].most);
+	}
+}
+
 static void test_too_long(void **state)
 {
 	static const struct {
@@ -669,6 +705,7 @@ int main(void)
 		cmocka_unit_test(test_samples_of_members),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_made_a_period),
+		cmocka_unit_test(test_drawn_period),
 		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_split),
 		cmocka_unit_test(test_default_group),

@@ -13,7 +13,7 @@
 
 #include "arm_machine.h"
 
-/* As many steps as come nearest to the length, and the same for all lengths of steps. */
+/* As many steps as come nearest to the length. */
 static void test_steps(void **state)
 {
 	static const struct {
