@@ -9,12 +9,12 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "codec/vpmu.h"
+#include "process_state.h"
 
 struct kept {
 	struct sim_tasks tasks;
@@ -254,9 +254,7 @@ static void *wait_for_ever(void *arg)
 static void first_thread_ended(void **state)
 {
 	struct kept *k = *state;
-	char path[32], stat[256] = "";
 	pthread_t other;
-	FILE *file;
 	s32 pid = fork();
 
 	if (!pid) {
@@ -264,15 +262,7 @@ static void first_thread_ended(void **state)
 		pthread_create(&other, NULL, wait_for_ever, NULL);
 		pthread_exit(NULL);
 	}
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	for (u32 i = 0; i < 10000 && !strstr(stat, ") Z"); i++) {
-		usleep(1000);
-		file = fopen(path, "r");
-		assert_non_null(file);
-		assert_non_null(fgets(stat, sizeof(stat), file));
-		fclose(file);
-	}
-	assert_non_null(strstr(stat, ") Z"));
+	wait_for_state(pid, 'Z');
 	put_exit(k, 1, 1, 5);
 	put_fork(k, 2, 2, 1, 10);
 	sim_tasks_told(&k->tasks, VPMU_RECORD_PROCESS, 2, (u32)pid);

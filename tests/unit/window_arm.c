@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/cursor.h"
 #include "open/retry.h"
+#include "process_state.h"
 #include "sys/ring.h"
 #include "windows/arm.h"
 #include "windows/stats.h"
@@ -378,7 +379,7 @@ static void test_asleep(void **state)
 			pause();
 	p = open_pair(pid, LENGTH);
 	if (p.first >= 0) {
-		usleep(20000);
+		wait_for_state(pid, 'S');
 		assert_int_equal(window_arm_watched(pid, &p), WINDOW_ASLEEP);
 		assert_int_equal(window_arm_stepped(pid, true, &p, false), WINDOW_ASLEEP);
 		close(p.second);
