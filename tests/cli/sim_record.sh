@@ -15,8 +15,8 @@ samples() {
 	count "$1" SAMPLE
 }
 
-# The program is as it would be without us.
-"${R[@]}" -o a.data -- ./busy 5 3 >out 2>err
+# The program is as it would be without us. Enough samples for any report: of the few of a frequency one may be outer's.
+"${R[@]}" -c 9973 -o a.data -- ./busy 40 3 >out 2>err
 [ $? = 3 ] || fail "exit status: not the program's"
 [ "$(cat out)" = "busy is done" ] || fail "its output: $(cat out)"
 [ -s err ] && fail "something on standard error: $(cat err)"
@@ -99,7 +99,7 @@ n=$("$RETICLE" stat --pmu=sim --json -e instructions:u -- ./busy 5 2>&1 >/dev/nu
 	fail "alt-period: one period"
 "${R[@]}" -n -o n.data -- ./busy 5 >/dev/null
 [ "$(samples n.data)" = 0 ] || fail "-n: $(samples n.data) samples"
-"${R[@]}" -D 1 -o d.data -- ./busy 5 >/dev/null || fail "-D"
+"${R[@]}" -c 9973 -D 1 -o d.data -- ./busy 40 >/dev/null || fail "-D"
 [ "$(samples d.data)" -lt "$(samples a.data)" ] || fail "-D 1: as many samples as without"
 "${R[@]}" -F 20000 --max-size=8K -o max.data -- ./busy 400 >/dev/null 2>&1 || fail "--max-size: status $?"
 [ "$(stat -c %s max.data)" -lt 2000000 ] || fail "--max-size: $(stat -c %s max.data) bytes"
