@@ -44,6 +44,7 @@ struct pending {
 	u32 measured; /* bits: measures that hold something of it */
 	u64 group_hash, callers_hash;
 	u32 parent, frame;
+	struct address_lookup leaf; /* its own address, begun; only if finds_leaf */
 };
 
 struct collector {
@@ -239,14 +240,20 @@ static u32 callers_node(struct collector *c, const struct pending *p)
 	return slot->node;
 }
 
+/* Is the frame of its own address apart from those of its callers? */
+static bool finds_leaf(const struct collector *c, const struct pending *p)
+{
+	return p->at_leaf || !c->opts.chains;
+}
+
 /* Sets parent and frame: where the sample belongs. */
 static void place_hit(struct collector *c, struct pending *p)
 {
 	u32 frames[MAX_STACK + 1], n;
 
-	if (p->at_leaf || !c->opts.chains) {
+	if (finds_leaf(c, p)) {
 		p->parent = callers_node(c, p);
-		p->frame = resolver_frame(c->resolver, &p->t, p->h.cpumode, p->h.s.ip, false);
+		p->frame = resolver_end(c->resolver, &p->leaf);
 		return;
 	}
 	n = resolver_stack(c->resolver, &p->t, &p->h, frames);
@@ -294,9 +301,15 @@ static void measure(struct collector *c, u32 nth, u32 node)
 	}
 }
 
-/* In three steps over the whole batch, each bringing in what the next one reads. */
+/* In steps over the whole batch, each bringing in what the next one reads. */
 static void finish_batch(struct collector *c)
 {
+	for (u32 i = 0; i < c->nr_batch; i++) {
+		struct pending *p = &c->batch[i];
+
+		if (finds_leaf(c, p))
+			resolver_begin(c->resolver, &p->t, p->h.cpumode, p->h.s.ip, false, &p->leaf);
+	}
 	for (u32 i = 0; i < c->nr_batch; i++) {
 		struct pending *p = &c->batch[i];
 

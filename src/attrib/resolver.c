@@ -11,7 +11,7 @@
 #define THREAD_CACHE (1u << 10)
 #define LEAST_ADDRESSES (1u << 10) /* slots for addresses, and for code */
 #define MOST_ADDRESSES (1u << 16)
-#define SYMBOL_CACHE (1u << 13)
+#define SYMBOL_CACHE (1u << 15)
 #define PREFETCH_FRAMES 16
 
 /*
@@ -183,17 +183,15 @@ static u32 place_frame(struct resolver *r, const struct place *p, bool caller)
 }
 
 /* The frame of an address that lies in a mapping, by way of the code cache. */
-static u32 mapped_frame(struct resolver *r, const struct vmap *m, char level, u64 ip, bool caller)
+static u32 mapped_frame(struct resolver *r, const struct address_lookup *l)
 {
-	struct place p = { .map = m, .dso = m->dso, .level = level };
-	u32 key = p.dso << 1 | caller;
-	struct code_slot *slot;
+	struct place p = { .map = l->map, .dso = l->map->dso, .addr = l->addr, .level = l->level };
+	u32 key = p.dso << 1 | l->caller;
+	struct code_slot *slot = &r->code->code[l->code];
 
-	p.addr = vmap_addr(m, r->dsos, ip);
-	slot = &r->code->code[hash_mix(p.addr, key) & r->code->mask];
 	if (!slot->frame_1 || slot->addr != p.addr || slot->key != key) {
 		p.sym = dsos_symbol_at(r->dsos, p.dso, p.addr);
-		*slot = (struct code_slot){ p.addr, key, place_frame(r, &p, caller) + 1 };
+		*slot = (struct code_slot){ p.addr, key, place_frame(r, &p, l->caller) + 1 };
 	}
 	return slot->frame_1 - 1;
 }
@@ -226,27 +224,58 @@ void resolver_prefetch(const struct resolver *r, const struct thread_view *t, u3
 	__builtin_prefetch(&r->addresses[address_index(r, maps_of(t, cpumode), ip)]);
 }
 
-u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller)
+void resolver_begin(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller,
+		    struct address_lookup *l)
 {
 	const struct maps *maps = maps_of(t, cpumode);
-	struct address_slot *slot;
+	const struct address_slot *slot;
 	const struct vmap *m;
-	bool in_call;
 
-	if (cpumode != PERF_RECORD_MISC_KERNEL && cpumode != PERF_RECORD_MISC_USER)
-		return unmapped_frame(r, cpumode, ip, caller);
+	if (cpumode != PERF_RECORD_MISC_KERNEL && cpumode != PERF_RECORD_MISC_USER) {
+		l->frame_1 = unmapped_frame(r, cpumode, ip, caller) + 1;
+		return;
+	}
 	/* Whether an address is a caller's matters only where lines do. */
-	in_call = caller && r->opts.by_address;
-	slot = &r->addresses[address_index(r, maps, ip)];
+	l->caller = caller && r->opts.by_address;
+	l->address = address_index(r, maps, ip);
+	slot = &r->addresses[l->address];
 	if (slot->frame_1 && slot->ip == ip && slot->space == maps->space && slot->n == maps->n &&
-	    slot->caller == in_call)
-		return slot->frame_1 - 1;
+	    slot->caller == l->caller) {
+		l->frame_1 = slot->frame_1;
+		return;
+	}
 	m = maps_find(maps, ip);
-	if (!m)
-		return unmapped_frame(r, cpumode, ip, caller);
-	*slot = (struct address_slot){ .space = maps->space, .ip = ip, .n = maps->n, .caller = in_call };
-	slot->frame_1 = mapped_frame(r, m, cpumode_level(cpumode), ip, in_call) + 1;
-	return slot->frame_1 - 1;
+	if (!m) {
+		l->frame_1 = unmapped_frame(r, cpumode, ip, caller) + 1;
+		return;
+	}
+	l->frame_1 = 0;
+	l->map = m;
+	l->maps = maps;
+	l->ip = ip;
+	l->level = cpumode_level(cpumode);
+	l->addr = vmap_addr(m, r->dsos, ip);
+	l->code = (u32)hash_mix(l->addr, m->dso << 1 | l->caller) & r->code->mask;
+	__builtin_prefetch(&r->code->code[l->code]);
+}
+
+u32 resolver_end(struct resolver *r, const struct address_lookup *l)
+{
+	u32 frame;
+
+	if (l->frame_1)
+		return l->frame_1 - 1;
+	frame = mapped_frame(r, l);
+	r->addresses[l->address] = (struct address_slot){ l->maps->space, l->ip, l->maps->n, l->caller, frame + 1 };
+	return frame;
+}
+
+u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller)
+{
+	struct address_lookup l;
+
+	resolver_begin(r, t, cpumode, ip, caller, &l);
+	return resolver_end(r, &l);
 }
 
 u32 resolver_datum(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 addr)

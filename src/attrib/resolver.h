@@ -50,6 +50,21 @@ const struct thread_view *resolver_thread(struct resolver *r, u32 pid, u32 tid, 
  * [unknown] without its address. */
 u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller);
 
+/* The same in two steps, for whoever has several to find: the first one of each, and what it asked the memory for is
+ * there when the second one reads it. The thread's view stays as it is in between. */
+struct address_lookup {
+	const struct vmap *map;
+	const struct maps *maps;
+	u64 ip, addr;	   /* as sampled, and in the DSO */
+	u32 address, code; /* slots of the caches */
+	u32 frame_1;	   /* the frame + 1 if it is known already; 0: all others hold */
+	char level;
+	bool caller;
+};
+void resolver_begin(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller,
+		    struct address_lookup *l);
+u32 resolver_end(struct resolver *r, const struct address_lookup *l);
+
 /* The frame of a datum: its exact address in the DSO; if it is in no symbol, addr unchanged. */
 u32 resolver_datum(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 addr);
 

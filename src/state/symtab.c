@@ -333,8 +333,11 @@ static u32 count_upto(const void *items, u32 n, size_t stride, u64 addr)
 	if (!n)
 		return 0;
 	while (left > 1) {
-		u32 half = left / 2;
+		u32 half = left / 2, next = (left - half) / 2;
 
+		/* Whichever half it is, the middle of both is on its way. */
+		__builtin_prefetch(base + next * stride);
+		__builtin_prefetch(base + (half + next) * stride);
 		if (*(const u64 *)(const void *)(base + half * stride) <= addr)
 			base += half * stride;
 		left -= half;
