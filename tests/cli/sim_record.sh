@@ -15,7 +15,7 @@ samples() {
 	count "$1" SAMPLE
 }
 
-# The program is as it would be without us. Enough samples for any report: of the few of a frequency one may be outer's.
+# The program is as it would be without us. Of the few samples of a frequency one may be outer's, of 700 few are.
 "${R[@]}" -c 9973 -o a.data -- ./busy 40 3 >out 2>err
 [ $? = 3 ] || fail "exit status: not the program's"
 [ "$(cat out)" = "busy is done" ] || fail "its output: $(cat out)"
