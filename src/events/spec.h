@@ -46,6 +46,7 @@ struct event_spec {
 	bool percore;
 	struct schedule schedule; /* terms alt-period=, burst=, period-jitter=, alt-period-jitter=; no long period */
 	bool has_jitter;	  /* one of the schedule's jitters was given; 0 is none */
+	bool refuses_jitter;	  /* its PMU takes the periods, and not what the default jitter makes of them */
 	bool windowed; /* it is the group's leader, and windows are made from its samples (windows/plan.h) */
 	bool twin;     /* a second leader: like the first, but switched on one window later */
 	u32 nr;	       /* term nr=: stop after this many samples; 0: not given */

@@ -216,7 +216,7 @@ static const char *ask_leader(const struct recorder *r, struct event_spec *s)
 	if (!why || !by_default || windows_native_refused(&s->attr, &s->schedule, s->cpus))
 		return why;
 	notify_warn(r->notify, "%s: its PMU refuses periods of half that length, so periods do not vary", s->name);
-	s->has_jitter = true;
+	s->refuses_jitter = true;
 	return NULL;
 }
 

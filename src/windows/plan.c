@@ -448,7 +448,8 @@ struct schedule window_schedule(const struct event_spec *s, enum window_how how,
 {
 	struct schedule p = s->schedule;
 
-	if (how == WINDOW_PLAIN || how == WINDOW_TWIN || p.jitter_long || p.jitter_short || s->has_jitter)
+	if (how == WINDOW_PLAIN || how == WINDOW_TWIN || p.jitter_long || p.jitter_short || s->has_jitter ||
+	    s->refuses_jitter)
 		return p;
 	if (how != WINDOW_SIM && period / FAR_APART < p.period_short)
 		return p;

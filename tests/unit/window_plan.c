@@ -390,6 +390,18 @@ static void test_jitter_by_default(void **state)
 	}
 }
 
+/* Nor where the PMU refuses such periods. */
+static void test_refused_jitter(void **state)
+{
+	struct event_specs specs = specs_of("{cycles/period=9000,alt-period=300/,instructions}:S");
+
+	(void)state;
+	specs.v.v[0].refuses_jitter = true;
+	make(&specs, &(struct window_opts){ 0 }, WINDOW_NATIVE, at_4000);
+	assert_string_equal(specs.v.v[0].name, "cycles/period=9000,alt-period=300/");
+	event_specs_free(&specs);
+}
+
 /* On real hardware not where a long period, which a frequency can make shorter yet, is not far from a short one. */
 static void test_jitter_of_near_periods(void **state)
 {
@@ -499,6 +511,7 @@ static void test_drawn_period(void **state)
 			u64 period;
 
 			assert_int_equal(window_take_specs(&specs, &(struct window_opts){ 0 }, false, NULL), 0);
+			specs.v.v[0].refuses_jitter = true; /* of which twins have none */
 			assert_int_equal(window_make_specs(&specs, WINDOW_TWIN, at_4000, drawn, NULL), 0);
 			period = specs.v.v[0].attr.sample_period;
 			assert_int_equal(specs.v.v[1].attr.sample_period, period);
@@ -712,6 +725,7 @@ int main(void)
 		cmocka_unit_test(test_default_rate),
 		cmocka_unit_test(test_counts_handler),
 		cmocka_unit_test(test_jitter_by_default),
+		cmocka_unit_test(test_refused_jitter),
 		cmocka_unit_test(test_jitter_of_near_periods),
 		cmocka_unit_test(test_native_jitter),
 		cmocka_unit_test(test_speeds),
