@@ -21,6 +21,7 @@
 
 #include "base/cursor.h"
 #include "base/hash.h"
+#include "base/search.h"
 
 #define PER_BLOCK 128u
 #define HEAD_SIZE (5 * 4 + 2 * 8 + STORED_MARKS * 8)
@@ -348,17 +349,9 @@ static u8 *get_block(struct stored *t, u32 i)
 /* The last of the n blocks that begin at or before addr; ID_NONE: none does. */
 static u32 block_at(const struct block *blocks, u32 n, u64 addr)
 {
-	u32 lo = 0, hi = n;
+	u32 upto = search_upto(blocks, n, sizeof(*blocks), 0, addr);
 
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (blocks[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? lo - 1 : ID_NONE;
+	return upto ? upto - 1 : ID_NONE;
 }
 
 static u32 find_segment(struct stored *t, u64 addr)
@@ -373,8 +366,7 @@ static u32 find_segment(struct stored *t, u64 addr)
 	if (!raw)
 		return STORED_DAMAGED;
 	segs = segments_of(raw);
-	for (i = t->blocks[t->nr_blocks + at].n; i && segs[i - 1].start - t->moved > addr - t->moved;)
-		i--;
+	i = search_upto(segs, t->blocks[t->nr_blocks + at].n, sizeof(*segs), t->moved, addr);
 	i = i ? segs[i - 1].sym : ID_NONE;
 	/* From here on its name and range are there. */
 	return i != ID_NONE && !get_block(t, i / PER_BLOCK) ? STORED_DAMAGED : i;
@@ -383,7 +375,7 @@ static u32 find_segment(struct stored *t, u64 addr)
 u32 stored_find(struct stored *t, u64 addr)
 {
 	const struct symbol *syms;
-	u32 at, lo = 0, hi;
+	u32 at, upto;
 	u8 *raw;
 
 	if (t->nr_segs)
@@ -395,15 +387,10 @@ u32 stored_find(struct stored *t, u64 addr)
 	if (!raw)
 		return STORED_DAMAGED;
 	syms = symbols_of(raw);
-	for (hi = t->blocks[at].n; lo < hi;) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (syms[mid].start - t->moved <= addr - t->moved)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && addr - t->moved < syms[lo - 1].end - t->moved ? at * PER_BLOCK + lo - 1 : ID_NONE;
+	upto = search_upto(syms, t->blocks[at].n, sizeof(*syms), t->moved, addr);
+	if (!upto || addr - t->moved >= syms[upto - 1].end - t->moved)
+		return ID_NONE;
+	return at * PER_BLOCK + upto - 1;
 }
 
 /* That stored_find has read. */

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "state/readable.h"
 
 #define PAGE 4096u
@@ -324,27 +325,6 @@ u32 symtab_count(const struct symtab *t)
 	return t->n;
 }
 
-/* How many of the n items, each `stride` bytes and starting with its u64 start, begin at or before addr. */
-static u32 count_upto(const void *items, u32 n, size_t stride, u64 addr)
-{
-	const u8 *base = items;
-	u32 left = n;
-
-	if (!n)
-		return 0;
-	while (left > 1) {
-		u32 half = left / 2, next = (left - half) / 2;
-
-		/* Whichever half it is, the middle of both is on its way. */
-		__builtin_prefetch(base + next * stride);
-		__builtin_prefetch(base + (half + next) * stride);
-		if (*(const u64 *)(const void *)(base + half * stride) <= addr)
-			base += half * stride;
-		left -= half;
-	}
-	return (u32)((size_t)(base - (const u8 *)items) / stride) + (*(const u64 *)(const void *)base <= addr);
-}
-
 u32 symtab_holding(const struct symtab *t, u64 addr)
 {
 	u32 at;
@@ -352,10 +332,10 @@ u32 symtab_holding(const struct symtab *t, u64 addr)
 	if (t->stored)
 		return stored_find(t->stored, addr);
 	if (t->segs) {
-		at = count_upto(t->segs, t->nr_segs, sizeof(*t->segs), addr);
+		at = search_upto(t->segs, t->nr_segs, sizeof(*t->segs), 0, addr);
 		return at ? t->segs[at - 1].sym : ID_NONE;
 	}
-	at = count_upto(t->syms, t->n, sizeof(*t->syms), addr);
+	at = search_upto(t->syms, t->n, sizeof(*t->syms), 0, addr);
 	return at && addr < t->syms[at - 1].end ? at - 1 : ID_NONE;
 }
 
@@ -386,8 +366,8 @@ u64 *symtab_starts(const struct symtab *t)
 
 void symtab_span(const struct symtab *t, u64 addr, u64 *from, u64 *to)
 {
-	u32 at = t->segs ? count_upto(t->segs, t->nr_segs, sizeof(*t->segs), addr) :
-			   count_upto(t->syms, t->n, sizeof(*t->syms), addr);
+	u32 at = t->segs ? search_upto(t->segs, t->nr_segs, sizeof(*t->segs), 0, addr) :
+			   search_upto(t->syms, t->n, sizeof(*t->syms), 0, addr);
 
 	*from = 0;
 	*to = UINT64_MAX;

@@ -25,6 +25,7 @@
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/sanitized.h"
+#include "base/search.h"
 #include "base/set.h"
 #include "base/sort.h"
 #include "base/strtab.h"
@@ -549,6 +550,32 @@ static void threads_share_one_heap(void **state)
 	}
 }
 
+/* Beside a look at all of them: some begin together, and from an origin on they go round the end of the numbers. */
+static void search_counts_what_begins_before(void **state)
+{
+	struct item {
+		u64 start;
+		u32 more;
+	} items[40];
+
+	(void)state;
+	for (u32 n = 0; n <= ARRAY_LEN(items); n++) {
+		for (u64 origin = 0; origin < 3; origin++) {
+			u64 first = origin * (UINT64_MAX / 2 - 20); /* that of the last is just before the end */
+
+			for (u32 i = 0; i < n; i++)
+				items[i] = (struct item){ first + 3 + i / 2 * 4, i };
+			for (u64 addr = first; addr != first + 100; addr++) {
+				u32 upto = 0;
+
+				while (upto < n && items[upto].start - first <= addr - first)
+					upto++;
+				assert_int_equal(search_upto(items, n, sizeof(*items), first, addr), upto);
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -572,6 +599,7 @@ int main(void)
 		cmocka_unit_test(hash_spreads_neighbours),
 		cmocka_unit_test(hash_pair_tells_pairs_apart),
 		cmocka_unit_test(numbers_are_written_as_printf_does),
+		cmocka_unit_test(search_counts_what_begins_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
