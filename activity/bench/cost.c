@@ -4,13 +4,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "reticle/activity.h"
+#include "plain.h"
 
 #define CALLS 1000000u
 #define ROUNDS 15
 
 static struct activity_ids ids = { .trace = { 1 }, .span = { 2 } };
-static struct activity_ids copy;
 
 static double now(void)
 {
@@ -18,13 +17,6 @@ static double now(void)
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-/* Behind a call, as the library's are. */
-static __attribute__((noinline)) void plain_copy(const struct activity_ids *from)
-{
-	memcpy(&copy, from, sizeof(copy));
-	__asm__ volatile("" ::: "memory");
 }
 
 static void set(void)
