@@ -34,14 +34,17 @@ static bool has_build_id(const struct dso *d, const char *begins)
 	return n >= 4 && !strncmp(text, begins, n);
 }
 
-static bool is_wanted(const struct dso *d, const char *binary)
+/* real: where binary leads to as a path, seen from here, or NULL: what is mapped is recorded by such paths. */
+static bool is_wanted(const struct dso *d, const char *binary, const char *real)
 {
-	return !binary || !strcmp(d->path, binary) || !strcmp(d->short_name, binary) || has_build_id(d, binary);
+	return !binary || !strcmp(d->path, binary) || (real && !strcmp(d->path, real)) ||
+	       !strcmp(d->short_name, binary) || has_build_id(d, binary);
 }
 
 /* The wanted one with the most branches; ID_NONE. */
 static u32 choose(const struct branch_traces *t, const char *binary)
 {
+	char *real = binary && strchr(binary, '/') ? realpath(binary, NULL) : NULL;
 	u32 best = ID_NONE, n = dsos_count(t->dsos);
 	u64 *branches = mem_zalloc((n + 1) * sizeof(*branches));
 
@@ -50,11 +53,12 @@ static u32 choose(const struct branch_traces *t, const char *binary)
 	for (u32 i = 0; i < n; i++) {
 		const struct dso *d = dsos_at(t->dsos, i);
 
-		if (d->kind == DSO_FILE && branches[i] && is_wanted(d, binary) &&
+		if (d->kind == DSO_FILE && branches[i] && is_wanted(d, binary, real) &&
 		    (best == ID_NONE || branches[i] > branches[best]))
 			best = i;
 	}
 	free(branches);
+	free(real);
 	return best;
 }
 

@@ -155,8 +155,12 @@ for name, flags in ("pie", ["-pie", "-fPIE"]), ("fixed", ["-no-pie"]):
         fail(f"not the program by default: {by_default}")
     build_id = next(line.split()[0] for line in run("buildid-list", "-i", f"{name}.data").stdout.splitlines()
                     if line.endswith("/" + name))
-    if run("export", "--to", "bolt", "-i", f"{name}.data", "--binary", build_id[:12]).stdout != p.stdout:
-        fail("other branches by build id")
+    link = pathlib.Path("link")
+    link.unlink(missing_ok=True)
+    link.symlink_to(name)
+    for by in build_id[:12], f"./{name}", "./link":
+        if run("export", "--to", "bolt", "-i", f"{name}.data", "--binary", by).stdout != p.stdout:
+            fail(f"other branches by {by}")
     if PERF2BOLT and shutil.which("perf"):
         for options in (["-p", f"{name}.data", "-o", "theirs.fdata"],
                         ["-pa", "-p", f"{name}.preagg", "-o", "ours.fdata"]):
