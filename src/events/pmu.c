@@ -64,7 +64,9 @@ static int explain_term(struct pmu_event *p, const struct event_term *t)
 
 static u64 *config_word(struct attr *a, u32 word)
 {
-	return word == 0 ? &a->config : word == 1 ? &a->config1 : word == 2 ? &a->config2 : &a->config3;
+	u64 *words[SYSFS_CONFIG_WORDS] = { &a->config, &a->config1, &a->config2, &a->config3, &a->config4 };
+
+	return words[word];
 }
 
 /*

@@ -48,6 +48,10 @@ static void set_config3(struct event_spec *s, const struct event_term *t)
 {
 	s->attr.config3 = t->num;
 }
+static void set_config4(struct event_spec *s, const struct event_term *t)
+{
+	s->attr.config4 = t->num;
+}
 static void set_name(struct event_spec *s, const struct event_term *t)
 {
 	set_text(&s->name, t->value);
@@ -172,6 +176,7 @@ static const struct general_term general[] = {
 	{ "config1", VALUE_NUM, true, 0, set_config1 },
 	{ "config2", VALUE_NUM, true, 0, set_config2 },
 	{ "config3", VALUE_NUM, true, 0, set_config3 },
+	{ "config4", VALUE_NUM, true, 0, set_config4 },
 	{ "name", VALUE_TEXT, false, 0, set_name },
 	{ "period", VALUE_NUM, false, 0, set_period },
 	{ "freq", VALUE_NUM, false, 0, set_freq },

@@ -381,6 +381,11 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 				    name);
 	case EINVAL:
 		return refused_as_invalid(e, to);
+	case E2BIG:
+		return notify_error(to, ERR_UNSUPPORTED, "cannot open %s: this kernel is too old for %s", name,
+				    e->attr.config4 ? "config4" :
+				    e->attr.config3 ? "config3" :
+						      "all that it asks for");
 	default:
 		return notify_error(to, ERR_IO, "cannot open %s: %s", name, strerror(failed));
 	}

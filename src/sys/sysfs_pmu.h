@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/vec.h"
 
-enum { SYSFS_CONFIG_WORDS = 4 }; /* config, config1, config2, config3 */
+enum { SYSFS_CONFIG_WORDS = 5 }; /* config, config1, config2, config3, config4 */
 
 struct sysfs_format {
 	char *name;

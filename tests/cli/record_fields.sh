@@ -63,4 +63,7 @@ done
 "$RETICLE" record -o stacks.data -e cpu-clock:u --call-graph dwarf -- sh -c "$BURN" 2>err || fail "dwarf: $(cat err)"
 "$RETICLE" report -i stacks.data >out || fail "report of stacks"
 grep -q '^# Stacks: [1-9][0-9]*, [0-9.]*% whole' out || fail "not in the head: $(head -9 out)"
+# A field of newer kernels is taken, or it is what the message names.
+"$RETICLE" record -q -o newer.data -e cpu-clock/config4=1/ -- true 2>err ||
+	grep -q ' cpu-clock/config4=1/: this kernel is too old for config4$' err || fail "config4: $(cat err)"
 exit 0

@@ -48,6 +48,7 @@ static const struct file server[] = {
 	{ DEV "arm_spe_0/format/load_filter", "config:33\n" },
 	{ DEV "arm_spe_0/format/event_filter", "config1:0-63\n" },
 	{ DEV "arm_spe_0/format/min_latency", "config2:0-11\n" },
+	{ DEV "arm_spe_0/format/inv_data_src_filter", "config4:0-63\n" },
 	{ DEV "arm_spe_1/type", "22\n" },
 	{ DEV "hostile/type", "21\n" },
 	{ DEV "hostile/cpumask", "rm -rf\n" },
@@ -190,7 +191,8 @@ static void test_details(void **state)
 	(void)state;
 	assert_int_equal(event_specs_parse(&specs,
 					   "cpu/third=5/,topdown,cpu/sampled,name=mine/k,uncore_imc_0/event=1/,"
-					   "arm_spe_0//,sched:sched_switch:k,arm_spe_0/period=5/",
+					   "arm_spe_0//,sched:sched_switch:k,arm_spe_0/period=5/,"
+					   "arm_spe_0/inv_data_src_filter=0x8000000000000001/",
 					   env_of(&t), NULL),
 			 0);
 	s = specs.v.v;
@@ -216,6 +218,7 @@ static void test_details(void **state)
 	assert_true(s[5].attr.flags & ATTR_EXCLUDE_USER);
 	assert_int_equal(s[6].attr.sample_period, 5);
 	assert_true(s[6].has_period);
+	assert_true(s[7].attr.config4 == 0x8000000000000001);
 	event_specs_free(&specs);
 
 	assert_int_equal(event_specs_parse(&specs, "cycles,sched:*", env_of(&t), NULL), 0);

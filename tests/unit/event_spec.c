@@ -117,7 +117,7 @@ static void test_terms(void **state)
 		event_specs_parse(&specs,
 				  "cycles/period=999700,name='a,b:c/d',time=0,call-graph=dwarf,stack-size=8192,"
 				  "no-inherit,max-stack=7,nr=3,overwrite,percore,branch_type='any_call,u',"
-				  "aux-output,aux-sample-size=4096,config1=1,config2=0x2,config3=3/u,"
+				  "aux-output,aux-sample-size=4096,config1=1,config2=0x2,config3=3,config4=4/u,"
 				  "cs/freq=99,inherit=1,branch_type=no/",
 				  &nowhere, NULL),
 		0);
@@ -138,6 +138,7 @@ static void test_terms(void **state)
 	assert_int_equal(s->attr.config1, 1);
 	assert_int_equal(s->attr.config2, 2);
 	assert_int_equal(s->attr.config3, 3);
+	assert_int_equal(s->attr.config4, 4);
 	assert_int_equal(s->attr.flags, K | V | G | ATTR_AUX_OUTPUT);
 	s = &specs.v.v[1];
 	assert_true(s->has_freq && !s->has_period && (s->attr.flags & ATTR_FREQ));
