@@ -98,14 +98,25 @@ for x in lines:
     check(abs(float(x[6]) - float(x[1]) / 1e3 / lasted) < 0.002 + 0.001 / lasted,
           f"-I: CPUs utilized of {x}, {lasted} s")
 
-# Both of a process's threads, or one of them: the main thread works, the other one sleeps.
+# Both of a process's threads, or one of them: the main thread works once it is told to, the other one sleeps.
 threads = subprocess.Popen(
     [sys.executable, "-c",
-     "import threading, time\nt = threading.Thread(target=time.sleep, args=(600,), daemon=True)\n"
+     "import sys, threading, time\nt = threading.Thread(target=time.sleep, args=(600,), daemon=True)\n"
      "t.start()\nopen(f'/proc/self/task/{t.native_id}/comm', 'wb').write(b'a,b\\x9b2J')\nprint(t.native_id, "
-     "flush=True)\nwhile True: pass"], stdout=subprocess.PIPE, text=True)
+     "flush=True)\nsys.stdin.readline()\nwhile True: pass"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def both_wait():
+    """Neither has anything to do any more, not even to get to its sleep."""
+    stats = pathlib.Path(f"/proc/{threads.pid}/task").glob("*/stat")
+    return all(stat.read_bytes().rpartition(b")")[2].split()[0] == b"S" for stat in stats)
+
+
 try:
     sleeper = threads.stdout.readline().strip()
+    while not both_wait():
+        time.sleep(0.01)
+    print("work", file=threads.stdin, flush=True)
     one = fields(stat("-t", sleeper, "-x,", "-e", "task-clock:u", "sleep", "0.3").stderr)
     check(one[0][0] == "<not counted>", f"-t of a thread that sleeps: {one}")
     lines = fields(stat("-p", str(threads.pid), "--per-thread", "-x,", "-e", "task-clock:u", "sleep", "1").stderr)
