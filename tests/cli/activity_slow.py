@@ -218,6 +218,9 @@ with subprocess.Popen([reticle, "top", "--stdio", "--activity", "-F", "1000", "-
 run(reticle, "record", "-q", "--activity", "-F", "2000", "--switch-output=1s", "-o", "part.data", "--", "./shop")
 parts = sorted(pathlib.Path().glob("part.data.*"))
 for part in parts[1:]:
+    # The last one may have begun when the program ended.
+    if not run(reticle, "dump", "--type", "SAMPLE", "-i", part):
+        continue
     said = next(line for line in run(reticle, "report", "-i", part).splitlines() if line.startswith("# Activities: "))
     print(said)
     # Those that were in the rings when the file began.
