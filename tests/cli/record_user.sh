@@ -32,7 +32,7 @@ grep -q 'may not count any of these events on whole CPUs (reticle check' err || 
 # Counted at one place, and refused at another.
 # shellcheck disable=SC2016 # the inner shell's
 as_nobody sh -c 'echo $$ >mine; exec sleep 60' &
-for _ in $(seq 100); do [ -s mine ] && break; sleep 0.02; done
+await test -s mine || fail "stat -p MINE,ROOTS: mine does not run"
 mine=$(cat mine)
 sleep 60 &
 theirs=$!

@@ -52,8 +52,7 @@ enough end.data "caught signal" 10
 # Killed from outside, in the midst of things.
 "${R[@]}" --pmu=sim,ids=real -o killed.data -- ./busy 100000 >/dev/null &
 pid=$!
-await pgrep -P $pid >/dev/null || fail "SIGKILL of the program: it does not run"
-sleep 1
+await has_more killed.data SAMPLE 20 || fail "SIGKILL of the program: nothing comes"
 pkill -KILL -P $pid
 wait $pid
 status=$?
