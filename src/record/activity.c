@@ -59,7 +59,7 @@ struct activities {
 	VEC(struct known_file) files;
 	struct set known; /* of files */
 	bool told;	  /* that there are processes that cannot be looked at */
-	VEC(int) holders; /* of the program of tracepoints */
+	VEC(int) holders; /* of the programs of tracepoints */
 	u64 turn_ends;	  /* no file is read and no answer begun after that, by clock_ns */
 };
 
@@ -108,21 +108,26 @@ static int refuse_event(const struct activities *a, const struct open_event *e, 
 static int attach_tracepoint(struct activities *a, const struct open_event *e, bool followed)
 {
 	struct attr attr = { .type = e->attr.type, .config = e->attr.config, .flags = ATTR_DISABLED };
-	int err = 0, fd;
+	int fd;
 
 	attr.size = attr_open_size(&attr);
-	if (a->prog.tracepoint < 0)
-		err = activity_prog_load_tracepoint(&a->prog, followed, a->to);
-	if (err)
-		return err;
 	/* Of a CPU: an event of this task would make the program take it for a task that is recorded. */
 	fd = perf_open(&attr, -1, sched_getcpu(), -1, 0);
 	if (fd < 0)
 		return refuse_event(a, e, "");
 	vec_push(&a->holders, fd);
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, a->prog.tracepoint) && errno != EEXIST)
-		return refuse_event(a, e, errno == EINVAL ? " (probes have no activities)" : "");
-	return 0;
+	/* Only the kernel knows which of them are probes. */
+	for (enum activity_hit hit = 0; hit < NR_ACTIVITY_HITS; hit++) {
+		int err = a->prog.on_hit[hit] < 0 ? activity_prog_load_on_hit(&a->prog, hit, followed, a->to) : 0;
+
+		if (err)
+			return err;
+		if (!ioctl(fd, PERF_EVENT_IOC_SET_BPF, a->prog.on_hit[hit]) || errno == EEXIST)
+			return 0;
+		if (errno != EINVAL)
+			break;
+	}
+	return refuse_event(a, e, "");
 }
 
 static int attach(struct activities *a, const struct open_event *e, bool followed)

@@ -20,8 +20,8 @@
  * by its id, the time of its start, and how often it called exec. Both tables forget those that were not sampled for
  * the longest time, as nobody says here when they end.
  *
- * In tracepoints another program of the same instructions runs, as the kernel has a type of its own for these. It is
- * one for all hits of a tracepoint, whoever hits it and wherever.
+ * In tracepoints and in probes other programs of the same instructions run, as the kernel has types of their own for
+ * these. Such a program is one for all hits of a tracepoint or a probe, whoever hits it and wherever.
  *
  * The time in a record is the sample's, which kernels since 6.3 know when the program runs. On older ones, and in
  * tracepoints, the record has its own time, which is before the sample's.
@@ -109,8 +109,8 @@ enum label {
 
 /* What the program runs in. */
 struct place {
-	bool tracepoint; /* else in a sample of any other event */
-	bool followed;	 /* tasks that no event follows are left alone */
+	enum bpf_prog_type type; /* BPF_PROG_TYPE_PERF_EVENT: a sample of any event; else whatever hits something */
+	bool followed;		 /* tasks that no event follows are left alone */
 };
 _Static_assert(NR_LABELS <= CODE_LABELS, "labels have room");
 
@@ -179,7 +179,7 @@ static void put_who(struct code *c, const struct activity_prog *p, const struct 
 	load(c, BPF_DW, R1, R1, (int16_t)o->start_time);
 	store(c, BPF_DW, FP, STARTED, R1);
 	store_value(c, BPF_DW, FP, TIME, 0);
-	if (o->has_time && !in->tracepoint) {
+	if (o->has_time && in->type == BPF_PROG_TYPE_PERF_EVENT) {
 		/* struct bpf_perf_event_data_kern { regs, data, event } */
 		read_kernel(c, TABLE, 8, CTX, 8);
 		load(c, BPF_DW, R8, FP, TABLE);
@@ -419,7 +419,7 @@ static void put_emit(struct code *c, const struct activity_prog *p, const struct
 	calc(c, BPF_ADD, R5, DATA);
 	copy(c, R4, SCRATCH);
 	put_output(c, p);
-	if (in->tracepoint) {
+	if (in->type != BPF_PROG_TYPE_PERF_EVENT) {
 		jump(c, BPF_JEQ, R0, -ENOENT, KEEP);
 		jump(c, BPF_JEQ, R0, -EOPNOTSUPP, KEEP);
 	}
@@ -570,7 +570,7 @@ static int load_code(struct code *c, const struct place *in, char *log)
 		return -1;
 	}
 	memset(&a, 0, sizeof(a));
-	a.prog_type = in->tracepoint ? BPF_PROG_TYPE_TRACEPOINT : BPF_PROG_TYPE_PERF_EVENT;
+	a.prog_type = in->type;
 	a.insns = (u64)(uintptr_t)c->insn;
 	a.insn_cnt = c->n;
 	a.license = (u64)(uintptr_t) "GPL"; /* else the kernel lets it read nothing; the instructions are Apache-2.0 */
@@ -646,7 +646,7 @@ static int no_offsets(const struct notify *to)
 int activity_prog_load(struct activity_prog *p, const struct notify *to)
 {
 	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
-	const struct place in = { .tracepoint = false };
+	const struct place in = { .type = BPF_PROG_TYPE_PERF_EVENT };
 
 	if (!find_offsets(&p->offsets))
 		return no_offsets(to);
@@ -656,17 +656,28 @@ int activity_prog_load(struct activity_prog *p, const struct notify *to)
 	return load_program(p, &in, &p->prog, to);
 }
 
-int activity_prog_load_tracepoint(struct activity_prog *p, bool followed, const struct notify *to)
+int activity_prog_load_on_hit(struct activity_prog *p, enum activity_hit hit, bool followed, const struct notify *to)
 {
-	const struct place in = { .tracepoint = true, .followed = followed };
+	static const enum bpf_prog_type types[] = {
+		[ACTIVITY_TRACEPOINT] = BPF_PROG_TYPE_TRACEPOINT,
+		[ACTIVITY_PROBE] = BPF_PROG_TYPE_KPROBE,
+	};
+	const struct place in = { .type = types[hit], .followed = followed };
 
-	return load_program(p, &in, &p->tracepoint, to);
+	return load_program(p, &in, &p->on_hit[hit], to);
 }
 
 void activity_prog_close(struct activity_prog *p)
 {
-	int *fds[] = { &p->prog,    &p->tracepoint, &p->processes, &p->threads,
-		       &p->scratch, &p->payload,    &p->output,	   &p->asks };
+	int *fds[] = { &p->prog,
+		       &p->on_hit[ACTIVITY_TRACEPOINT],
+		       &p->on_hit[ACTIVITY_PROBE],
+		       &p->processes,
+		       &p->threads,
+		       &p->scratch,
+		       &p->payload,
+		       &p->output,
+		       &p->asks };
 
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
 		if (*fds[i] >= 0)

@@ -47,23 +47,25 @@ struct activity_offsets {
 	u32 flags, time; /* in perf_sample_data */
 };
 
+/* Programs that run whenever something is hit, also by tasks of which nothing is recorded. Those of probes, which are
+ * tracepoints as well, are of a type of their own. */
+enum activity_hit { ACTIVITY_TRACEPOINT, ACTIVITY_PROBE, NR_ACTIVITY_HITS };
+
 /* ACTIVITY_PROG_NONE, until it is loaded. */
 #define ACTIVITY_PROG_NONE                                                                                            \
 	{                                                                                                             \
-		-1, -1, -1, -1, -1, -1, -1, -1                                                                        \
+		-1, { -1, -1 }, -1, -1, -1, -1, -1, -1                                                                \
 	}
 struct activity_prog {
-	int prog, tracepoint, processes, threads, scratch, payload, output, asks;
+	int prog, on_hit[NR_ACTIVITY_HITS], processes, threads, scratch, payload, output, asks;
 	struct activity_offsets offsets;
 };
 
 /* Loads it. 0, or a negative enum err (noted). All descriptors are -1 or to be closed by activity_prog_close. */
 int activity_prog_load(struct activity_prog *p, const struct notify *to);
-/*
- * Loads the same for tracepoints, once the other one is loaded. The kernel runs it whenever the tracepoint is hit,
- * also by tasks of which nothing is recorded. followed: it then does nothing for tasks that no event follows.
- */
-int activity_prog_load_tracepoint(struct activity_prog *p, bool followed, const struct notify *to);
+/* Loads the same for what is hit, once the other one is loaded. followed: it then does nothing for tasks that no event
+ * follows. */
+int activity_prog_load_on_hit(struct activity_prog *p, enum activity_hit hit, bool followed, const struct notify *to);
 void activity_prog_close(struct activity_prog *p);
 
 /* Which event takes the records of a CPU. 0 or a negative errno. */

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""record --activity: samples of tracepoints and page faults belong to the activity of their thread, also when a thread
-leaves its CPU, and when other threads have ended; and nothing is recorded of other programs that hit the same
+"""record --activity: samples of tracepoints, probes and page faults belong to the activity of their thread, also when
+a thread leaves its CPU, and when other threads have ended; and nothing is recorded of other programs that hit the same
 tracepoints."""
 import collections
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -33,6 +34,11 @@ struct thread {
 };
 static uint64_t steps;
 
+__attribute__((noinline)) void step(volatile char *page)
+{
+	*page = 1;
+}
+
 static void *run(void *arg)
 {
 	struct thread *t = arg;
@@ -46,7 +52,7 @@ static void *run(void *arg)
 		memcpy(ids.span + 1, &i, 7);
 		activity_set(&ids);
 		begin = now();
-		*page = 1;
+		step(page);
 		madvise((void *)page, 4096, MADV_DONTNEED);
 		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, 0);
 		if (t->v) {
@@ -94,6 +100,29 @@ def read_truth():
     return truth
 
 
+@contextlib.contextmanager
+def probe(program, function):
+    """-> the event of each call of the function"""
+    tracing = next(path for path in map(pathlib.Path, ("/sys/kernel/tracing", "/sys/kernel/debug/tracing"))
+                   if (path / "uprobe_events").exists())
+    name = f"reticle_test_{os.getpid()}/{function}"
+    address = next(int(line.split()[1], 16) for line in subprocess.check_output(["readelf", "-sW", program], text=True)
+                   .splitlines() if line.split()[-1:] == [function])
+    at = next(int(w[1], 16) - int(w[2], 16) for w in map(str.split, subprocess.check_output(
+        ["readelf", "-lW", program], text=True).splitlines())
+              if w[:1] == ["LOAD"] and int(w[2], 16) <= address < int(w[2], 16) + int(w[4], 16))
+    def tell(text):  # open() would look for the end of the file, which has none
+        fd = os.open(tracing / "uprobe_events", os.O_WRONLY | os.O_APPEND)
+        os.write(fd, text.encode())
+        os.close(fd)
+
+    tell(f"p:{name} {os.path.abspath(program)}:{address + at:#x}\n")
+    try:
+        yield name.replace("/", ":")
+    finally:
+        tell(f"-:{name}\n")
+
+
 need_bpf()
 need_tracepoints()
 pathlib.Path("sleeper.c").write_text(PROGRAM)
@@ -102,11 +131,16 @@ subprocess.run(["gcc", "-O2", "-o", "sleeper", "sleeper.c",
                 f"-I{library}/include", "-pthread"], check=True)
 
 other = subprocess.Popen(["./sleeper", "0", "/dev/null"])
-try:
+with probe("sleeper", "step") as step, contextlib.ExitStack() as at_end:
+    at_end.callback(other.wait)
+    at_end.callback(other.kill)
     for name, target, events in (
         ("tracepoints where threads leave their CPUs", (), ["sched:sched_switch/period=1/"]),
         ("the same of the whole machine", ("-a",), ["sched:sched_switch/period=1/"]),
         ("page faults", (), ["page-faults/period=1/"]),
+        ("a probe", (), [step + "/period=1/"]),
+        ("a probe and a tracepoint of the whole machine", ("-a",),
+         ["sched:sched_switch/period=1/", step + "/period=1/"]),
         ("tracepoints, page faults and samples by time together", (),
          ["sched:sched_switch/period=1/", "page-faults/period=1/", "cpu-clock/period=100000/"]),
     ):
@@ -120,7 +154,4 @@ try:
             sys.exit(f"{name}: no samples of {wanted - seen}")
         if bool(target) != (f" {other.pid}/" in run(reticle, "dump", "-i", "perf.data")):
             sys.exit(f"{name}: the recording speaks of another program, or that of the machine does not")
-finally:
-    other.kill()
-    other.wait()
 print("ok")
