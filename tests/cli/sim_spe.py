@@ -46,9 +46,9 @@ SHARED = r"""
 #include <sched.h>
 struct counters { volatile long first; long between; volatile long second; } __attribute__((aligned(64))) counters;
 static pthread_barrier_t start;
-/* The threads take turns where there is one CPU for both. */
+/* The threads take turns where there is one CPU for both. On a busy machine each turn waits for others, so few do. */
 #define COUNTS(which) static void *count_##which(void *p) { pthread_barrier_wait(&start); \
-	for (long i = 0; i < 400000; i++) { counters.which++; if (!(i % 64)) sched_yield(); } return p; }
+	for (long i = 0; i < 400000; i++) { counters.which++; if (!(i % 512)) sched_yield(); } return p; }
 COUNTS(first)
 COUNTS(second)
 int main(void)
