@@ -15,13 +15,19 @@ LOAD = ["sh", "-c",
         "ls -R /etc >/dev/null 2>&1; find /etc 2>/dev/null | sort >/dev/null; unshare -C ls -R /etc >/dev/null 2>&1"]
 
 
+def text_lines(*words):
+    """What it prints. Programs of other tests run meanwhile, under names that would steer a terminal: perf prints them
+    as they are, and reticle has question marks there."""
+    return re.sub(r"[\0-\t\v-\x1f\x7f-\x9f\ufffd]", "?", run(*words).stdout).split("\n")
+
+
 def rows(tool, path, keys):
     """Of all events together, however columns are padded. perf has two more columns, of branches, where symbols are a
     key; code without symbols reads in another way, and functions of the vDSO are named by what each has of it."""
     found = []
     whole = ["-w", "0"] if tool[0] == reticle else []  # names are not cut
-    for line in run(*tool, "report", "--stdio", "-i", path, "-g", "none", "--no-children", "--sort", keys,
-                    *whole).stdout.splitlines():
+    for line in text_lines(*tool, "report", "--stdio", "-i", path, "-g", "none", "--no-children", "--sort", keys,
+                           *whole):
         if re.match(r" +\d+\.\d+%", line) and not re.search(r"vdso|\] (\[|0x|0{8})", line):
             found.append(re.sub(r" - -$", "", re.sub(r" +", " ", line.strip())))
     # doc/differences.md, "Sizes": a symbol without a size before the PLT.
@@ -42,10 +48,10 @@ def lines_of(tool, path, options):
     # before, unless it is told; the width of the first column can be.
     whole = (["-w", "0"] if tool[0] == reticle else ["-w", "16"] if options[1].startswith("comm,") and
              "-s" not in options else [])
-    p = run(*tool, "report", "--stdio", "-i", path, "-g", "none", "--no-children", *options, *whole)
     # Recorders of other tests wait for their exec meanwhile, under names that perf cuts to what came before.
     lines = (re.sub(r"\b(perf|reticle)-e\w*", r"\1-e", re.sub(r" +", " ", line.strip()))
-             for line in p.stdout.splitlines())
+             for line in text_lines(*tool, "report", "--stdio", "-i", path, "-g", "none", "--no-children", *options,
+                                    *whole))
     lines = (re.sub(r"( - -)?$", "", line) for line in lines)
     return [line for line in lines if line and not re.search(r"^#|vdso|\] (\[|0x|0{8})", line)]
 
