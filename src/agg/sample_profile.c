@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/search.h"
 #include "codec/x86_branch.h"
 #include "state/source_function.h"
 
@@ -206,17 +207,9 @@ static u32 function_of(struct sample_profile *p, const struct span *span, u64 by
 /* The span that holds an address; NULL: none. */
 static const struct span *span_at(const struct known_function *f, u64 addr)
 {
-	size_t low = 0, high = f->n;
+	size_t upto = SEARCH_UPTO(f->spans, f->n, start, 0, addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->spans[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &f->spans[low - 1] : NULL;
+	return upto ? &f->spans[upto - 1] : NULL;
 }
 
 /* --- functions in the code --- */

@@ -25,8 +25,7 @@ static u32 member_like(const struct profile *p, const struct window_group *g, co
 	for (u32 i = 0; i < g->nr; i++) {
 		const struct attr *b = &p->evlist->events.v[g->events[i]].attr;
 
-		if (a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
-		    !((a->flags ^ b->flags) & levels))
+		if (attr_same_event(a, b) && !((a->flags ^ b->flags) & levels))
 			return i;
 	}
 	return ID_NONE;

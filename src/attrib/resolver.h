@@ -50,8 +50,8 @@ const struct thread_view *resolver_thread(struct resolver *r, u32 pid, u32 tid, 
  * [unknown] without its address. */
 u32 resolver_frame(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 ip, bool caller);
 
-/* The same in two steps, for whoever has several to find: the first one of each, and what it asked the memory for is
- * there when the second one reads it. The thread's view stays as it is in between. */
+/* The same in two steps. Who has several to find begins all of them, and then ends them: what the first step asks the
+ * memory for is there by then. The thread's view stays as it is in between. */
 struct address_lookup {
 	const struct vmap *map;
 	const struct maps *maps;

@@ -92,9 +92,7 @@ void windows_note(struct windows *w, const struct evlist *l, const struct record
 /* Twins are opened alike; only when they are switched on differs. */
 static bool alike(const struct event *a, const struct event *b)
 {
-	return a->attr.type == b->attr.type && a->attr.config == b->attr.config &&
-	       a->attr.config1 == b->attr.config1 && a->attr.config2 == b->attr.config2 &&
-	       a->attr.sample_period == b->attr.sample_period;
+	return attr_same_event(&a->attr, &b->attr) && a->attr.sample_period == b->attr.sample_period;
 }
 
 static bool has_twin(const struct window_group *g, const struct evlist *l)

@@ -34,29 +34,40 @@ static bool has_build_id(const struct dso *d, const char *begins)
 	return n >= 4 && !strncmp(text, begins, n);
 }
 
-/* real: where binary leads to as a path, seen from here, or NULL: what is mapped is recorded by such paths. */
-static bool is_wanted(const struct dso *d, const char *binary, const char *real)
+static bool is_wanted(const struct dso *d, const char *binary)
 {
-	return !binary || !strcmp(d->path, binary) || (real && !strcmp(d->path, real)) ||
-	       !strcmp(d->short_name, binary) || has_build_id(d, binary);
+	return !binary || !strcmp(d->path, binary) || !strcmp(d->short_name, binary) || has_build_id(d, binary);
 }
 
 /* The wanted one with the most branches; ID_NONE. */
-static u32 choose(const struct branch_traces *t, const char *binary)
+static u32 most_branches(const struct branch_traces *t, const u64 *branches, const char *binary)
 {
-	char *real = binary && strchr(binary, '/') ? realpath(binary, NULL) : NULL;
-	u32 best = ID_NONE, n = dsos_count(t->dsos);
-	u64 *branches = mem_zalloc((n + 1) * sizeof(*branches));
+	u32 best = ID_NONE;
 
-	for (size_t i = 0; i < t->v.n; i++)
-		branches[t->v.v[i].dso] += t->v.v[i].kind == TRACE_BRANCH ? t->v.v[i].count : 0;
-	for (u32 i = 0; i < n; i++) {
+	for (u32 i = 0; i < dsos_count(t->dsos); i++) {
 		const struct dso *d = dsos_at(t->dsos, i);
 
-		if (d->kind == DSO_FILE && branches[i] && is_wanted(d, binary, real) &&
+		if (d->kind == DSO_FILE && branches[i] && is_wanted(d, binary) &&
 		    (best == ID_NONE || branches[i] > branches[best]))
 			best = i;
 	}
+	return best;
+}
+
+/* As it was recorded, or else where it leads to as a path today: files are recorded by their whole paths. */
+static u32 choose(const struct branch_traces *t, const char *binary)
+{
+	u64 *branches = mem_zalloc((dsos_count(t->dsos) + 1u) * sizeof(*branches));
+	char *real = NULL;
+	u32 best;
+
+	for (size_t i = 0; i < t->v.n; i++)
+		branches[t->v.v[i].dso] += t->v.v[i].kind == TRACE_BRANCH ? t->v.v[i].count : 0;
+	best = most_branches(t, branches, binary);
+	if (best == ID_NONE && binary && strchr(binary, '/'))
+		real = realpath(binary, NULL);
+	if (real)
+		best = most_branches(t, branches, real);
 	free(branches);
 	free(real);
 	return best;

@@ -76,4 +76,11 @@ static inline u32 attr_precise_ip(const struct attr *a)
 	return a->flags >> ATTR_PRECISE_IP_SHIFT & 3;
 }
 
+/* Do both count the same thing? How often they sample, and in which modes of the CPU they count, may differ. */
+static inline bool attr_same_event(const struct attr *a, const struct attr *b)
+{
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 && a->config2 == b->config2 &&
+	       a->config3 == b->config3 && a->config4 == b->config4;
+}
+
 #endif

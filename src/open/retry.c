@@ -333,6 +333,24 @@ static int refused_as_invalid(const struct open_event *e, const struct notify *t
 			    name);
 }
 
+/* It has a field that this kernel does not know, or the values of its group do not fit into a sample. */
+static int refused_as_too_large(const struct open_event *e, const struct notify *to)
+{
+	int failed = E2BIG;
+
+	if (e->spec)
+		event_probe(&e->attr, e->spec->cpus, &failed);
+	if (failed != E2BIG)
+		return notify_error(to, ERR_LIMIT,
+				    "cannot open %s: with it, the values of its group do not fit into a sample "
+				    "(record fewer events in one group)",
+				    e->name);
+	return notify_error(to, ERR_UNSUPPORTED, "cannot open %s: this kernel is too old for %s", e->name,
+			    e->attr.config4 ? "config4" :
+			    e->attr.config3 ? "config3" :
+					      "one of its settings");
+}
+
 int event_refused(const struct event_set *set, size_t event, int failed, const struct notify *to)
 {
 	const struct open_event *e = &set->events.v[event];
@@ -382,10 +400,7 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 	case EINVAL:
 		return refused_as_invalid(e, to);
 	case E2BIG:
-		return notify_error(to, ERR_UNSUPPORTED, "cannot open %s: this kernel is too old for %s", name,
-				    e->attr.config4 ? "config4" :
-				    e->attr.config3 ? "config3" :
-						      "all that it asks for");
+		return refused_as_too_large(e, to);
 	default:
 		return notify_error(to, ERR_IO, "cannot open %s: %s", name, strerror(failed));
 	}

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "codec/cfi.h"
 #include "state/elf_symbols.h"
 
@@ -50,17 +51,9 @@ void elf_bounds_read(struct elf_bounds *b, const struct elf_file *f)
 
 const struct code_bounds *elf_bounds_find(const struct elf_bounds *b, u64 offset)
 {
-	size_t low = 0, high = b->v.n;
+	size_t upto = SEARCH_UPTO(b->v.v, b->v.n, start, 0, offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (b->v.v[middle].start <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && offset < b->v.v[low - 1].end ? &b->v.v[low - 1] : NULL;
+	return upto && offset < b->v.v[upto - 1].end ? &b->v.v[upto - 1] : NULL;
 }
 
 void elf_bounds_free(struct elf_bounds *b)

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/search.h"
 #include "state/no_file.h"
 
 #define COPY_FREE (1u << 16)
@@ -124,22 +125,14 @@ static void timeline_add(struct timeline *t, struct version v)
 /* What holds at clock, or NULL before the first; narrows [*from, *until). */
 static const struct version *timeline_at(const struct timeline *t, u64 clock, u64 *from, u64 *until)
 {
-	u32 lo = 0, hi = t->n;
+	u32 upto = (u32)SEARCH_UPTO(t->v, t->n, clock, 0, clock);
 
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (t->v[mid].clock <= clock)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < t->n)
-		*until = MIN(*until, t->v[lo].clock);
-	if (!lo)
+	if (upto < t->n)
+		*until = MIN(*until, t->v[upto].clock);
+	if (!upto)
 		return NULL;
-	*from = MAX(*from, t->v[lo - 1].clock);
-	return &t->v[lo - 1];
+	*from = MAX(*from, t->v[upto - 1].clock);
+	return &t->v[upto - 1];
 }
 
 /* The timeline of an id, made when it is new; NULL when there is no room for it. */

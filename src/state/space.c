@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 #define RUN_SHIFT 5 /* shortest indexed run: 32 entries */
 #define RUN (1u << RUN_SHIFT)
 #define MAX_REGIONS 64 /* a mapping of more fills the filter at once */
@@ -229,21 +231,13 @@ void space_free(struct space *s)
 
 struct maps space_at(const struct space *s, u64 clock, u64 *from, u64 *until)
 {
-	u32 lo = 0, hi = (u32)s->clock.n;
+	u32 upto = (u32)search_upto(s->clock.v, s->clock.n, sizeof(*s->clock.v), 0, clock);
 
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (s->clock.v[mid] <= clock)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo)
-		*from = MAX(*from, s->clock.v[lo - 1]);
-	if (lo < s->clock.n)
-		*until = MIN(*until, s->clock.v[lo]);
-	return (struct maps){ s, lo };
+	if (upto)
+		*from = MAX(*from, s->clock.v[upto - 1]);
+	if (upto < s->clock.n)
+		*until = MIN(*until, s->clock.v[upto]);
+	return (struct maps){ s, upto };
 }
 
 /* The newest entry below n that covers addr; ID_NONE when none does. */

@@ -349,7 +349,7 @@ static u8 *get_block(struct stored *t, u32 i)
 /* The last of the n blocks that begin at or before addr; ID_NONE: none does. */
 static u32 block_at(const struct block *blocks, u32 n, u64 addr)
 {
-	u32 upto = search_upto(blocks, n, sizeof(*blocks), 0, addr);
+	u32 upto = (u32)SEARCH_UPTO(blocks, n, start, 0, addr);
 
 	return upto ? upto - 1 : ID_NONE;
 }
@@ -366,7 +366,7 @@ static u32 find_segment(struct stored *t, u64 addr)
 	if (!raw)
 		return STORED_DAMAGED;
 	segs = segments_of(raw);
-	i = search_upto(segs, t->blocks[t->nr_blocks + at].n, sizeof(*segs), t->moved, addr);
+	i = (u32)SEARCH_UPTO(segs, t->blocks[t->nr_blocks + at].n, start, t->moved, addr);
 	i = i ? segs[i - 1].sym : ID_NONE;
 	/* From here on its name and range are there. */
 	return i != ID_NONE && !get_block(t, i / PER_BLOCK) ? STORED_DAMAGED : i;
@@ -387,7 +387,7 @@ u32 stored_find(struct stored *t, u64 addr)
 	if (!raw)
 		return STORED_DAMAGED;
 	syms = symbols_of(raw);
-	upto = search_upto(syms, t->blocks[at].n, sizeof(*syms), t->moved, addr);
+	upto = (u32)SEARCH_UPTO(syms, t->blocks[at].n, start, t->moved, addr);
 	if (!upto || addr - t->moved >= syms[upto - 1].end - t->moved)
 		return ID_NONE;
 	return at * PER_BLOCK + upto - 1;

@@ -332,10 +332,10 @@ u32 symtab_holding(const struct symtab *t, u64 addr)
 	if (t->stored)
 		return stored_find(t->stored, addr);
 	if (t->segs) {
-		at = search_upto(t->segs, t->nr_segs, sizeof(*t->segs), 0, addr);
+		at = (u32)SEARCH_UPTO(t->segs, t->nr_segs, start, 0, addr);
 		return at ? t->segs[at - 1].sym : ID_NONE;
 	}
-	at = search_upto(t->syms, t->n, sizeof(*t->syms), 0, addr);
+	at = (u32)SEARCH_UPTO(t->syms, t->n, start, 0, addr);
 	return at && addr < t->syms[at - 1].end ? at - 1 : ID_NONE;
 }
 
@@ -366,8 +366,8 @@ u64 *symtab_starts(const struct symtab *t)
 
 void symtab_span(const struct symtab *t, u64 addr, u64 *from, u64 *to)
 {
-	u32 at = t->segs ? search_upto(t->segs, t->nr_segs, sizeof(*t->segs), 0, addr) :
-			   search_upto(t->syms, t->n, sizeof(*t->syms), 0, addr);
+	u32 at = t->segs ? (u32)SEARCH_UPTO(t->segs, t->nr_segs, start, 0, addr) :
+			   (u32)SEARCH_UPTO(t->syms, t->n, start, 0, addr);
 
 	*from = 0;
 	*to = UINT64_MAX;

@@ -209,6 +209,15 @@ nowhere = [line for line in written if (line[1] == line[2] == "0" if line[0] == 
 if nowhere or len(written) < 20:
     fail(f"{len(written)} lines, and of what is nowhere: {nowhere[:5]}")
 
+# A file that was recorded under a path is meant by it, wherever that leads today.
+run("record", "-q", "--pmu=sim", "-b", "-e", "cycles:u", "-c", 1009, "-o", "two.data", "--", "sh", "-c",
+    "./made; ./pie; ./pie")
+pathlib.Path("made").rename("kept")
+pathlib.Path("made").symlink_to("pie")
+p = run("export", "--to", "bolt", "-i", "two.data", "--binary", pathlib.Path("made").absolute(), status=1)
+if "/made is missing, or is not the recorded file any more" not in p.stderr:
+    fail(f"a file that has become a link: {p.stderr}")
+
 # Names that would make lines of their own are left out, and counted.
 subprocess.check_call(["objcopy", "--redefine-sym", "work=wo\n1 main 0 1 main 0 0 99999\nrk", "pie", "odd"])
 run("record", "-q", "--pmu=sim", "-b", "-e", "cycles:u", "-c", 1009, "-o", "odd.data", "--", "./odd")

@@ -64,6 +64,13 @@ done
 "$RETICLE" report -i stacks.data >out || fail "report of stacks"
 grep -q '^# Stacks: [1-9][0-9]*, [0-9.]*% whole' out || fail "not in the head: $(head -9 out)"
 # A field of newer kernels is taken, or it is what the message names.
-"$RETICLE" record -q -o newer.data -e cpu-clock/config4=1/ -- true 2>err ||
+if "$RETICLE" record -q -o newer.data -e cpu-clock/config4=1/ -- true 2>err; then
+	"$RETICLE" evlist -v -i newer.data | grep -q 'config4: 0x1,' || fail "config4 is not in newer.data"
+else
 	grep -q ' cpu-clock/config4=1/: this kernel is too old for config4$' err || fail "config4: $(cat err)"
+fi
+# Nor is the kernel too old for a group that none can read.
+many=cpu-clock$(printf ',page-faults%.0s' $(seq 900))
+"$RETICLE" record -q -o many.data -e "{$many}:S" -- true 2>err && fail "a group of 901: recorded"
+grep -q ' page-faults: with it, the values of its group do not fit into a sample' err || fail "a group: $(cat err)"
 exit 0

@@ -211,6 +211,19 @@ static void test_flags_are_told(void **state)
 	}
 }
 
+static void same_events_count_the_same(void **state)
+{
+	static const struct attr rows[] = { { .type = 1 },    { .config = 1 },	{ .config1 = 1 },
+					    { .config2 = 1 }, { .config3 = 1 }, { .config4 = 1 } };
+	const struct attr rare = { .sample_period = 7, .flags = ATTR_EXCLUDE_USER };
+
+	(void)state;
+	assert_true(attr_same_event(&rare, &(struct attr){ 0 }));
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
+		for (u32 k = 0; k < ARRAY_LEN(rows); k++)
+			assert_int_equal(attr_same_event(&rows[i], &rows[k]), i == k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +235,7 @@ int main(void)
 		cmocka_unit_test(big_endian_flags),
 		cmocka_unit_test(least_size),
 		cmocka_unit_test(open_size),
+		cmocka_unit_test(same_events_count_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

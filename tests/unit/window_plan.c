@@ -390,7 +390,7 @@ static void test_jitter_by_default(void **state)
 	}
 }
 
-/* Nor where the PMU refuses such periods. */
+/* None by default where the PMU refuses such periods. */
 static void test_refused_jitter(void **state)
 {
 	struct event_specs specs = specs_of("{cycles/period=9000,alt-period=300/,instructions}:S");

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/search.h"
 #include "base/strtab.h"
 #include "codec/x86_branch.h"
 #include "state/linked_functions.h"
@@ -151,17 +152,9 @@ static size_t first_branch(const struct writer *w, u64 from)
 /* The first symbol within a function that is behind an address. */
 static size_t first_entry(const struct writer *w, u64 addr)
 {
-	size_t low = 0, high = w->functions.entries.n;
+	const u64 *entries = w->functions.entries.v;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->functions.entries.v[middle] <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_upto(entries, w->functions.entries.n, sizeof(*entries), 0, addr);
 }
 
 /* Where other code comes in: by symbols, and by branches that were seen. */
@@ -268,17 +261,9 @@ static void read_function(struct writer *w, const struct linked_function *f)
 /* Which block holds the address; they are those of its function. */
 static size_t block_at(const struct code *c, u64 addr)
 {
-	size_t low = 0, high = c->blocks.n;
+	size_t upto = SEARCH_UPTO(c->blocks.v, c->blocks.n, start, 0, addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->blocks.v[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? low - 1 : 0;
+	return upto ? upto - 1 : 0;
 }
 
 static bool goes_on(const struct block *b)
