@@ -169,23 +169,27 @@ static u64 hash_chain(u64 h, const struct u64s *chain, u32 from, const struct sp
 	return hash_mix(a, b);
 }
 
-/* Of everything that decides where the callers' node is, but for the tree and the chain: all words of the group do,
- * whatever keys it has. */
+/* Of all words of the group, whatever keys it has. */
 static u64 group_hash(const struct collector *c, const struct pending *p)
 {
-	u64 h = hash_mix(hash_u64(p->h.cpumode), (uintptr_t)p->t.maps.space);
+	u64 h = hash_u64(0);
 
 	for (u32 i = 0; i < c->opts.keys->group_words; i++)
 		h = hash_mix(h, p->g[i]);
-	return hash_mix(h, (u64)p->t.maps.n << 32 | p->t.kernel.n);
+	return h;
 }
 
+/* Of everything that decides where the callers' node is: the tree, the group and, where there are chains, the chain's
+ * addresses and what was mapped there. */
 static u64 callers_hash(const struct collector *c, const struct pending *p)
 {
 	u64 h = hash_mix(p->group_hash, p->tree);
 
-	if (c->opts.chains)
+	if (c->opts.chains) {
+		h = hash_mix(hash_mix(h, p->h.cpumode), (uintptr_t)p->t.maps.space);
+		h = hash_mix(h, (u64)p->t.maps.n << 32 | p->t.kernel.n);
 		h = hash_chain(h, &p->h.s.chain, p->at_leaf ? 2 : 0, p->t.maps.space);
+	}
 	return h ? h : 1;
 }
 
@@ -401,7 +405,7 @@ void collector_add(struct collector *c, const struct hit *h)
 	p->h.operation = NULL;
 	p->h.window = NULL;
 	p->tree = tree;
-	p->at_leaf = starts_at_leaf(h);
+	p->at_leaf = c->opts.chains && starts_at_leaf(h);
 	p->callers_hash = callers_hash(c, p);
 	__builtin_prefetch(&c->callers[p->callers_hash & c->caller_mask]);
 	resolver_prefetch(c->resolver, t, h->cpumode, h->s.ip);

@@ -12,7 +12,7 @@
 #define LEAST_ADDRESSES (1u << 10) /* slots for addresses, and for code */
 #define MOST_ADDRESSES (1u << 16)
 #define SYMBOL_CACHE (1u << 15)
-#define PREFETCH_FRAMES 16
+#define AHEAD 16u /* addresses of a chain: what they need comes in for all of them together */
 
 /*
  * frame_1 is the slot's frame + 1. An empty slot is all zeros. The hash spreads what is kept over all slots, so a
@@ -325,11 +325,28 @@ struct frames_out {
 	bool callers_only; /* the first address is a caller's already */
 };
 
-/* Long chains look up one address after the other; what the cache has of them comes in meanwhile. */
-static void prefetch_part(const struct resolver *r, const struct thread_view *t, const struct chain_part *p)
+static void resolve_part(struct resolver *r, const struct thread_view *t, const struct hit *h,
+			 const struct chain_part *p, struct frames_out *out)
 {
-	for (u32 i = p->at; i < MIN(p->end, p->at + PREFETCH_FRAMES); i++)
-		resolver_prefetch(r, t, p->cpumode, u64s_at(p->words, i));
+	struct address_lookup ahead[AHEAD];
+	u32 exact = p->origin == CHAIN_RECORDED ? h->exact_words : 0, n;
+
+	for (u32 i = p->at; i < p->end && out->n < out->max; i += n) {
+		n = MIN(p->end - i, AHEAD);
+		for (u32 k = 0; k < n; k++)
+			resolver_prefetch(r, t, p->cpumode, u64s_at(p->words, i + k));
+		for (u32 k = 0; k < n; k++) {
+			bool caller = (out->callers_only || out->n || k) && i + k >= exact;
+
+			resolver_begin(r, t, p->cpumode, u64s_at(p->words, i + k), caller, &ahead[k]);
+		}
+		for (u32 k = 0; k < n && out->n < out->max; k++) {
+			u32 *at = out->v + out->n;
+
+			*at = resolver_end(r, &ahead[k]);
+			out->n += !out->n || i + k < exact || at[0] != at[-1] || !is_nowhere(r, *at);
+		}
+	}
 }
 
 static void resolve_chain(struct resolver *r, const struct thread_view *t, const struct hit *h, u32 from,
@@ -340,17 +357,8 @@ static void resolve_chain(struct resolver *r, const struct thread_view *t, const
 	struct chain_walk w;
 
 	chain_start(&w, &h->s.chain, from, h->cpumode, defers ? r->opts.deferred : NULL);
-	while (out->n < out->max && chain_next(&w, &part)) {
-		prefetch_part(r, t, &part);
-		for (u32 i = part.at; i < part.end && out->n < out->max; i++) {
-			u32 *at = out->v + out->n;
-			bool exact = part.origin == CHAIN_RECORDED && i < h->exact_words;
-			bool caller = (out->callers_only || out->n) && !exact;
-
-			*at = resolver_frame(r, t, part.cpumode, u64s_at(part.words, i), caller);
-			out->n += !out->n || exact || at[0] != at[-1] || !is_nowhere(r, *at);
-		}
-	}
+	while (out->n < out->max && chain_next(&w, &part))
+		resolve_part(r, t, h, &part, out);
 }
 
 u32 resolver_stack(struct resolver *r, const struct thread_view *t, const struct hit *h, u32 out[MAX_STACK + 1])
