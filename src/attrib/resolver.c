@@ -229,33 +229,26 @@ void resolver_begin(struct resolver *r, const struct thread_view *t, u32 cpumode
 {
 	const struct maps *maps = maps_of(t, cpumode);
 	const struct address_slot *slot;
-	const struct vmap *m;
 
-	if (cpumode != PERF_RECORD_MISC_KERNEL && cpumode != PERF_RECORD_MISC_USER) {
-		l->frame_1 = unmapped_frame(r, cpumode, ip, caller) + 1;
-		return;
-	}
+	*l = (struct address_lookup){ .maps = maps, .ip = ip, .level = cpumode_level(cpumode) };
 	/* Whether an address is a caller's matters only where lines do. */
 	l->caller = caller && r->opts.by_address;
-	l->address = address_index(r, maps, ip);
-	slot = &r->addresses[l->address];
-	if (slot->frame_1 && slot->ip == ip && slot->space == maps->space && slot->n == maps->n &&
-	    slot->caller == l->caller) {
-		l->frame_1 = slot->frame_1;
-		return;
+	if (cpumode == PERF_RECORD_MISC_KERNEL || cpumode == PERF_RECORD_MISC_USER) {
+		l->address = address_index(r, maps, ip);
+		slot = &r->addresses[l->address];
+		if (slot->frame_1 && slot->ip == ip && slot->space == maps->space && slot->n == maps->n &&
+		    slot->caller == l->caller) {
+			l->frame_1 = slot->frame_1;
+			return;
+		}
+		l->map = maps_find(maps, ip);
 	}
-	m = maps_find(maps, ip);
-	if (!m) {
+	if (!l->map) {
 		l->frame_1 = unmapped_frame(r, cpumode, ip, caller) + 1;
 		return;
 	}
-	l->frame_1 = 0;
-	l->map = m;
-	l->maps = maps;
-	l->ip = ip;
-	l->level = cpumode_level(cpumode);
-	l->addr = vmap_addr(m, r->dsos, ip);
-	l->code = (u32)hash_mix(l->addr, m->dso << 1 | l->caller) & r->code->mask;
+	l->addr = vmap_addr(l->map, r->dsos, ip);
+	l->code = (u32)hash_mix(l->addr, l->map->dso << 1 | l->caller) & r->code->mask;
 	__builtin_prefetch(&r->code->code[l->code]);
 }
 

@@ -57,7 +57,7 @@ struct address_lookup {
 	const struct maps *maps;
 	u64 ip, addr;	   /* as sampled, and in the DSO */
 	u32 address, code; /* slots of the caches */
-	u32 frame_1;	   /* the frame + 1 if it is known already; 0: all others hold */
+	u32 frame_1;	   /* the frame + 1 if it is known already; else 0, and there is a map */
 	char level;
 	bool caller;
 };
