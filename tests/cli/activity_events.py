@@ -5,10 +5,12 @@ a thread leaves its CPU, and when other threads have ended; and nothing is recor
 tracepoints."""
 import collections
 import contextlib
+import errno
 import os
 import pathlib
 import subprocess
 import sys
+import time
 
 from lib.activity_truth import CLOCK, check_times, run, samples
 from lib.machine import need_bpf, need_tracepoints
@@ -111,9 +113,17 @@ def probe(program, function):
     at = next(int(w[1], 16) - int(w[2], 16) for w in map(str.split, subprocess.check_output(
         ["readelf", "-lW", program], text=True).splitlines())
               if w[:1] == ["LOAD"] and int(w[2], 16) <= address < int(w[2], 16) + int(w[4], 16))
+
     def tell(text):  # open() would look for the end of the file, which has none
         fd = os.open(tracing / "uprobe_events", os.O_WRONLY | os.O_APPEND)
-        os.write(fd, text.encode())
+        while True:
+            try:
+                os.write(fd, text.encode())
+                break
+            except OSError as e:
+                if e.errno != errno.EBUSY:  # the last event of it is not quite gone
+                    raise
+                time.sleep(0.01)
         os.close(fd)
 
     tell(f"p:{name} {os.path.abspath(program)}:{address + at:#x}\n")
