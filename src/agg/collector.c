@@ -10,8 +10,8 @@
 #include "base/hash.h"
 
 #define LEAST_STACKS (1u << 8) /* slots for callers, and for stacks */
-#define MOST_CALLERS (1u << 15)
-#define MOST_STACKS (1u << 14)
+#define MOST_CALLERS (1u << 17)
+#define MOST_STACKS (1u << 16)
 #define PATHS 64u
 #define BATCH 16
 
@@ -47,6 +47,14 @@ struct pending {
 	struct address_lookup leaf; /* its own address, begun; only if finds_leaf */
 };
 
+/* The callers of a pending hit whose node is not at hand. */
+struct stack {
+	u64 hash;	   /* of the group and the frames; 0: the node is known */
+	u32 group, n;	   /* the group's node; frames */
+	const u32 *frames; /* in room, innermost first */
+	u32 room[MAX_STACK + 1];
+};
+
 struct collector {
 	struct collector_opts opts;
 	const struct strtab *strings;
@@ -64,6 +72,7 @@ struct collector {
 	struct stack_slot *stacks;
 	struct path *paths; /* by thread */
 	struct pending batch[BATCH];
+	struct stack found[BATCH]; /* of each of the batch */
 	u8 *held[NR_MEASURES]; /* of measures in use: what they hold of each of the batch */
 	u32 nr_batch;
 };
@@ -214,33 +223,26 @@ static u32 walk_down(struct collector *c, const struct pending *p, u32 group, co
 	return node;
 }
 
-/* The node of these frames (innermost first) under the hit's group. */
-static u32 climb(struct collector *c, const struct pending *p, const u32 *frames, u32 n)
+/* These frames (innermost first) under the hit's group: which slot has their node, if any. */
+static void climb_begin(struct collector *c, const struct pending *p, struct stack *s)
 {
-	struct tree_builder *tree = &c->result.trees[p->tree];
-	u32 group = tree_group(tree, p->g, c->opts.keys->group_words);
-	u64 hash = hash_mix((u64)p->tree << 32 | group, n);
-	struct stack_slot *slot;
+	u64 hash;
 
-	for (u32 i = 0; i < n; i++)
-		hash = hash_mix(hash, frames[i]);
-	hash = hash ? hash : 1;
-	slot = &c->stacks[hash & c->stack_mask];
-	if (slot->hash != hash)
-		*slot = (struct stack_slot){ hash, walk_down(c, p, group, frames, n) };
-	return slot->node;
+	s->group = tree_group(&c->result.trees[p->tree], p->g, c->opts.keys->group_words);
+	hash = hash_mix((u64)p->tree << 32 | s->group, s->n);
+	for (u32 i = 0; i < s->n; i++)
+		hash = hash_mix(hash, s->frames[i]);
+	s->hash = hash ? hash : 1;
+	__builtin_prefetch(&c->stacks[s->hash & c->stack_mask], 1);
 }
 
-static u32 callers_node(struct collector *c, const struct pending *p)
+/* Their node. */
+static u32 climb_end(struct collector *c, const struct pending *p, const struct stack *s)
 {
-	struct caller_slot *slot = &c->callers[p->callers_hash & c->caller_mask];
-	u32 frames[MAX_STACK + 1], n = 0;
+	struct stack_slot *slot = &c->stacks[s->hash & c->stack_mask];
 
-	if (slot->hash == p->callers_hash)
-		return slot->node;
-	if (c->opts.chains)
-		n = resolver_callers(c->resolver, &p->t, &p->h, frames);
-	*slot = (struct caller_slot){ p->callers_hash, climb(c, p, frames, n) };
+	if (slot->hash != s->hash)
+		*slot = (struct stack_slot){ s->hash, walk_down(c, p, s->group, s->frames, s->n) };
 	return slot->node;
 }
 
@@ -250,19 +252,36 @@ static bool finds_leaf(const struct collector *c, const struct pending *p)
 	return p->at_leaf || !c->opts.chains;
 }
 
-/* Sets parent and frame: where the sample belongs. */
-static void place_hit(struct collector *c, struct pending *p)
+/* Sets the frame of the hit's own address, and parent if the callers' node is known; else the callers are found. */
+static void find_frames(struct collector *c, struct pending *p, struct stack *s)
 {
-	u32 frames[MAX_STACK + 1], n;
+	const struct caller_slot *slot = &c->callers[p->callers_hash & c->caller_mask];
 
-	if (finds_leaf(c, p)) {
-		p->parent = callers_node(c, p);
-		p->frame = resolver_end(c->resolver, &p->leaf);
+	s->hash = 0;
+	if (!finds_leaf(c, p)) {
+		s->n = resolver_stack(c->resolver, &p->t, &p->h, s->room) - 1;
+		s->frames = s->room + 1;
+		p->frame = s->room[0];
+		climb_begin(c, p, s);
 		return;
 	}
-	n = resolver_stack(c->resolver, &p->t, &p->h, frames);
-	p->parent = climb(c, p, frames + 1, n - 1);
-	p->frame = frames[0];
+	p->frame = resolver_end(c->resolver, &p->leaf);
+	p->parent = slot->node;
+	if (slot->hash == p->callers_hash)
+		return;
+	s->n = c->opts.chains ? resolver_callers(c->resolver, &p->t, &p->h, s->room) : 0;
+	s->frames = s->room;
+	climb_begin(c, p, s);
+}
+
+/* Sets parent, where it is not. */
+static void find_parent(struct collector *c, struct pending *p, const struct stack *s)
+{
+	if (!s->hash)
+		return;
+	p->parent = climb_end(c, p, s);
+	if (finds_leaf(c, p))
+		c->callers[p->callers_hash & c->caller_mask] = (struct caller_slot){ p->callers_hash, p->parent };
 }
 
 static void count(struct collected *r, const struct pending *p)
@@ -314,10 +333,12 @@ static void finish_batch(struct collector *c)
 		if (finds_leaf(c, p))
 			resolver_begin(c->resolver, &p->t, p->h.cpumode, p->h.s.ip, false, &p->leaf);
 	}
+	for (u32 i = 0; i < c->nr_batch; i++)
+		find_frames(c, &c->batch[i], &c->found[i]);
 	for (u32 i = 0; i < c->nr_batch; i++) {
 		struct pending *p = &c->batch[i];
 
-		place_hit(c, p);
+		find_parent(c, p, &c->found[i]);
 		tree_prefetch(&c->result.trees[p->tree], p->parent, p->frame);
 	}
 	for (u32 i = 0; i < c->nr_batch; i++) {

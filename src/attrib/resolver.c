@@ -11,6 +11,7 @@
 #define THREAD_CACHE (1u << 10)
 #define LEAST_ADDRESSES (1u << 10) /* slots for addresses, and for code */
 #define MOST_ADDRESSES (1u << 16)
+#define MOST_CODE (1u << 17)
 #define SYMBOL_CACHE (1u << 15)
 #define AHEAD 16u /* addresses of a chain: what they need comes in for all of them together */
 
@@ -130,7 +131,7 @@ struct resolver *resolver_new(const struct procs *procs, struct dsos *dsos, stru
 	slots = hash_slots(opts->samples, LEAST_ADDRESSES, MOST_ADDRESSES);
 	r->mask = slots - 1;
 	r->addresses = hash_room(opts->samples, slots, sizeof(*r->addresses));
-	r->code = new_cache(opts->samples, slots);
+	r->code = new_cache(opts->samples, hash_slots(opts->samples, LEAST_ADDRESSES, MOST_CODE));
 	return r;
 }
 

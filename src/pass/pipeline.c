@@ -408,7 +408,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 		pass.nr_workers = 1;
 	if (is_small(s))
 		dsos_keep_later(s->dsos);
-	if (pass.nr_workers > 1 || (reads_calls && call_sites_workers(s) > 1))
+	if (pass.nr_workers > 1 || !is_small(s) || (reads_calls && call_sites_workers(s) > 1))
 		start_parser(s, inlined_alone, &copts);
 	if (is_small(s) && pass.nr_workers > 1)
 		load_what_was_met(s, o, pass.nr_workers);
