@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program counted, function by function, by `record --pmu=sim --truth`, and the rows of `report --json` that are
-held against it. Both know a function as (dso, symbol)."""
+"""What a program counted, function by function, by `record --pmu=sim --truth`, and the rows of `report --json` that
+are held against it. Both know a function as (dso, symbol)."""
 import collections
 import json
 import pathlib

@@ -73,7 +73,7 @@ struct collector {
 	struct path *paths; /* by thread */
 	struct pending batch[BATCH];
 	struct stack found[BATCH]; /* of each of the batch */
-	u8 *held[NR_MEASURES]; /* of measures in use: what they hold of each of the batch */
+	u8 *held[NR_MEASURES];	   /* of measures in use: what they hold of each of the batch */
 	u32 nr_batch;
 };
 
