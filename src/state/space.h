@@ -28,8 +28,7 @@ struct space {
 	u32 parent_n;		    /* entries of the parent's log at that time */
 	u64 inherited;		    /* entries that the parents hold for it */
 	u32 depth;		    /* of parents */
-	u64 regions[4]; /* a Bloom filter over the 1 MB regions that any version maps something in, parents included
-			 */
+	u64 regions[4]; /* a Bloom filter over the 1 MB regions that any version maps something in, or a parent */
 	VEC(struct vmap) log;
 	VEC(u64) clock;		   /* of each entry: when it came; ascending */
 	struct space_index *index; /* made by space_seal; NULL for a short log */
