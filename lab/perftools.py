@@ -112,33 +112,39 @@ def group_of(records):
 
 
 def windows_of(samples):
-    """Of one thread -> its short windows: (cycles, instructions); how often long and short ones are not in turn"""
+    """Of one thread -> its short windows: (cycles, instructions, period); how often long and short ones are not in
+    turn; and of how many. Not those of an odd number of cycles: QEMU counts them in pairs, and while two counters do
+    so (cycles:P is the other one) it misses all overflows that fall between two."""
     pairs = list(zip(samples, samples[1:]))
-    found = [(b[0] - a[0], b[1] - a[1]) for a, b in pairs if b[2] == WINDOW]
-    return found, sum((a[2] == WINDOW) == (b[2] == WINDOW) for a, b in pairs)
+    found = [(b[0] - a[0], b[1] - a[1], b[2]) for a, b in pairs if b[2] <= 1.5 * WINDOW and b[2] % 2 == 0]
+    return found, sum((a[2] <= 1.5 * WINDOW) == (b[2] <= 1.5 * WINDOW) for a, b in pairs), len(pairs)
 
 
 def is_windows(least, threads=1):
-    """Short and long periods in turn, in each thread, and short ones exact; a tick that adjusts the frequency in the
-    middle of one may make an exception. Cycles are twice the instructions, in windows as everywhere."""
+    """Short and long periods in turn, in each thread, and short ones as long as each says of itself, from half to one
+    and a half times their usual length; a tick that adjusts the frequency in the middle of one may make an exception.
+    Cycles are twice the instructions, in windows as everywhere."""
     def check(r):
         by_thread = {}
         for tid, *values in group_of(r.records()):
             by_thread.setdefault(tid, []).append(values)
         found = [windows_of(samples) for samples in by_thread.values()]
-        windows, odd = [w for of_thread, _ in found for w in of_thread], sum(n for _, n in found)
+        windows = [w for of_thread, _, _ in found for w in of_thread]
+        odd, pairs = (sum(f[i] for f in found) for i in (1, 2))
         wrong = [w for w in windows if abs(w[0] - 2 * w[1]) > 2]
-        exact = sum(abs(cycles - WINDOW) <= 2 for cycles, _ in windows)
+        exact = sum(abs(cycles - period) <= 2 for cycles, _, period in windows)
         need(len(windows) >= least and not wrong, f"{len(windows)} windows, wrong: {wrong[:3]}")
-        need(exact >= 0.95 * len(windows) and odd <= 0.1 * len(windows),
-             f"{len(windows)} windows, {exact} exact, {odd} not in turn")
-        need(sum(len(of_thread) >= least // threads for of_thread, _ in found) >= threads,
-             f"of threads: {[len(w) for w, _ in found]}")
+        low, high = min(w[2] for w in windows), max(w[2] for w in windows)
+        need(WINDOW / 2 <= low < 0.75 * WINDOW and 1.25 * WINDOW < high, f"periods from {low} to {high}")
+        need(exact >= 0.95 * len(windows) and odd <= 0.05 * pairs,
+             f"{len(windows)} windows, {exact} exact; {odd} of {pairs} periods not in turn")
+        need(sum(len(of_thread) >= least // threads for of_thread, _, _ in found) >= threads,
+             f"of threads: {[len(f[0]) for f in found]}")
         kept = re.search(r"^# Windows: (\d+) of (\d+) kept", r.report(), re.M)
         need(kept and int(kept.group(1)) >= 0.8 * len(windows),
              f"reticle report: {kept and kept.group(0)} of {len(windows)}")
-        return (f"{len(windows)} windows, {exact} of {WINDOW} cycles, {odd} not in turn, {threads} threads; reticle "
-                f"report keeps {kept.group(1)}")
+        return (f"{len(windows)} windows of {low} to {high} cycles, {exact} exact, {odd} not in turn, {threads} "
+                f"threads; reticle report keeps {kept.group(1)}")
     return check
 
 
@@ -214,8 +220,8 @@ def same_later(r):
 
 
 ROWS = {
-    "burst": [("perf-record", "", "rivals 1 1 60000000", is_windows(20)),
-              ("perf-threads", "", "rivals 1 4 60000000", is_windows(20, 4)),
+    "burst": [("perf-record", "", "rivals 1 1 200000000", is_windows(20)),
+              ("perf-threads", "", "rivals 1 4 120000000", is_windows(20, 4)),
               ("perf-tls", "-e cycles/period=20000,tls-size=%d,tls-offset=$(tagged data)/u" % TLS_SIZE,
                "tagged 5 30", same_tls),
               ("perf-tls-defer", "-e cycles/period=20000,tls-size=%d,tls-offset=$(tagged data),tls-defer/" % TLS_SIZE,
