@@ -56,7 +56,8 @@
  * ones are overwritten by as many new ones. So the sample's oldest call is looked for in the last sample, and from
  * there on both are compared, eight calls at once. Only what is new is looked at call by call: whether it contradicts
  * what called it, whether its function is recursive, and (attrib/callers.c) what it tells about callers. Without
- * stitching the last sample is kept for the same reason.
+ * stitching the last sample is kept for the same reason. Where registers are not full, all kept calls have to be asked
+ * which function they led to; the answers are kept for the next sample.
  *
  * What is kept for a thread is found by its id in a table of fixed size, in which a newcomer replaces who was there:
  * that costs stitches, never frames that are wrong. Only threads of one lane replace each other, which one worker
@@ -79,6 +80,12 @@
 #define FEW 3u	  /* calls that are compared with each older one */
 #define STRIDE 8u /* calls that are compared at once */
 
+/* The function that an address lies in, as function_is compares it. */
+struct callee_at {
+	u64 addr; /* 0: none */
+	u64 name, entry;
+};
+
 struct kept {
 	u32 pid, tid;
 	u32 newest;			 /* the register of v[0], or NO_REGISTER */
@@ -92,6 +99,9 @@ struct kept {
 	struct lbr_call asked;
 	struct maps asked_in;
 	bool calls_itself;
+	/* What find_call_of was told last, of calls by their number from the oldest one. */
+	struct maps callees_in;
+	struct callee_at callees[LBR_STACK];
 	/* Recursive functions, a bit each. What shares one with them is taken for one: that costs stitches, and after
 	 * a jump frames, but adds no wrong ones. */
 	u8 recursive[MARKS / 8];
@@ -99,7 +109,9 @@ struct kept {
 };
 
 struct lbr {
-	u32 depth; /* registers that there are; 0: unknown */
+	u32 depth;	  /* registers that there are; 0: unknown */
+	struct asker who; /* the thread that is looked at, */
+	struct maps maps; /* and what it had mapped */
 	const struct callers *callers;
 	struct functions *functions;
 	struct lbr_counts counts;
@@ -152,6 +164,8 @@ static void forget(struct kept *k)
 	k->asked_jumps = k->jumps = k->jumped = false;
 	k->single = k->unchecked = false;
 	memset(k->recursive, 0, sizeof(k->recursive));
+	memset(k->callees, 0, sizeof(k->callees));
+	k->asked = (struct lbr_call){ 0 };
 	k->stack.n = k->stack.own = 0;
 }
 
@@ -163,33 +177,31 @@ void lbr_forget(struct lbr *l, u32 tid)
 		forget(k);
 }
 
-static struct function function_of(struct lbr *l, const struct hit *h, u64 addr)
+static struct function function_of(struct lbr *l, u64 addr)
 {
-	const struct asker who = { h->s.pid, h->s.tid, h->clock };
-
-	return function_at(l->functions, &who, addr);
+	return function_at(l->functions, &l->who, addr);
 }
 
 /* May two addresses lie in one function? */
-static bool one_function(struct lbr *l, const struct hit *h, u64 a, u64 b)
+static bool one_function(struct lbr *l, u64 a, u64 b)
 {
-	const struct function x = function_of(l, h, a), y = function_of(l, h, b);
+	const struct function x = function_of(l, a), y = function_of(l, b);
 
 	return function_may_be(&x, &y);
 }
 
 /* Is a thread that called that address in the dynamic linker, on its way there? */
-static bool is_binding(struct lbr *l, const struct hit *h, u64 at, u64 called)
+static bool is_binding(struct lbr *l, u64 at, u64 called)
 {
-	const struct function to = function_of(l, h, called), in = function_of(l, h, at);
+	const struct function to = function_of(l, called), in = function_of(l, at);
 
 	return function_binds(&to, &in);
 }
 
 /* The function that the i-th call led to: the one that made the next call, which need not be its target. */
-static struct function callee_of(struct lbr *l, const struct hit *h, const struct lbr_stack *s, u32 i)
+static struct function callee_of(struct lbr *l, const struct lbr_stack *s, u32 i)
 {
-	return function_of(l, h, i ? s->v[i - 1].from : s->v[i].to);
+	return function_of(l, i ? s->v[i - 1].from : s->v[i].to);
 }
 
 /* The same in each run: what is shown must not depend on it. */
@@ -246,12 +258,12 @@ static bool is_same(const struct lbr_call *a, const struct lbr_call *b)
 
 /* May the i-th call, or an older one, go to the function of that address? Yes ends the stack, so of code without
  * symbols it is said freely: what its file says of functions need not be all. */
-static bool is_entered_before(struct lbr *l, const struct hit *h, const struct lbr_stack *s, u32 i, u64 addr)
+static bool is_entered_before(struct lbr *l, const struct lbr_stack *s, u32 i, u64 addr)
 {
-	const struct function in = function_of(l, h, addr);
+	const struct function in = function_of(l, addr);
 
 	for (; i < s->n; i++) {
-		const struct function to = function_of(l, h, s->v[i].to);
+		const struct function to = function_of(l, s->v[i].to);
 
 		if (function_may_be_by_symbol(&to, &in))
 			return true;
@@ -295,17 +307,16 @@ static struct common common_calls(const struct kept *k, const struct lbr_stack *
  * call away too many by its return. */
 static void cut_contradiction(struct lbr *l, const struct hit *h, struct kept *k, struct lbr_stack *s, u32 known)
 {
-	const struct asker who = { h->s.pid, h->s.tid, h->clock };
 	bool user = h->cpumode == PERF_RECORD_MISC_USER;
 
 	/* The newest of the known ones may have gone on to another place. */
 	for (u32 i = 0; i < s->n && i <= s->n - known; i++) {
 		u64 caller = i ? s->v[i - 1].from : h->s.ip;
 
-		if ((!i && !user) || one_function(l, h, caller, s->v[i].to) || is_binding(l, h, caller, s->v[i].to))
+		if ((!i && !user) || one_function(l, caller, s->v[i].to) || is_binding(l, caller, s->v[i].to))
 			continue;
-		if (!k->jumped && !is_twice(s, i) && !is_entered_before(l, h, s, i + 1, caller) &&
-		    function_may_jump(l->functions, &who, s->v[i].to, caller))
+		if (!k->jumped && !is_twice(s, i) && !is_entered_before(l, s, i + 1, caller) &&
+		    function_may_jump(l->functions, &l->who, s->v[i].to, caller))
 			continue;
 		k->jumped = true;
 		s->n = i;
@@ -313,12 +324,10 @@ static void cut_contradiction(struct lbr *l, const struct hit *h, struct kept *k
 }
 
 /* Ends it where calls that were left without a return could look as if they belonged to it. */
-static void cut_recursion(struct lbr *l, const struct hit *h, const struct kept *k, struct lbr_stack *s)
+static void cut_recursion(struct lbr *l, const struct kept *k, struct lbr_stack *s)
 {
-	const struct asker who = { h->s.pid, h->s.tid, h->clock };
-
 	for (u32 i = 0; i < s->n; i++)
-		if (is_recursive(k, s->v[i].to) || function_calls_itself(l->functions, &who, s->v[i].to))
+		if (is_recursive(k, s->v[i].to) || function_calls_itself(l->functions, &l->who, s->v[i].to))
 			s->n = i;
 }
 
@@ -330,7 +339,7 @@ static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr
 	cut_contradiction(l, h, k, s, known);
 	mark_fresh(l, k, s, MIN(n - known, s->n));
 	if (k->jumped || k->jumps)
-		cut_recursion(l, h, k, s);
+		cut_recursion(l, k, s);
 	l->counts.cut += s->n < n;
 	return s->n == n;
 }
@@ -353,8 +362,7 @@ static bool same_register(const struct lbr *l, const struct kept *k, u32 i, u32 
 
 /* Do both go on alike from the kept stack's i-th call and the sample's oldest one, towards newer ones? The first
  * `known` of them do. */
-static bool goes_on(struct lbr *l, const struct hit *h, const struct lbr_stack *kept, u32 i, const struct lbr_stack *s,
-		    u32 known)
+static bool goes_on(struct lbr *l, const struct lbr_stack *kept, u32 i, const struct lbr_stack *s, u32 known)
 {
 	u32 at = s->n;
 
@@ -367,7 +375,7 @@ static bool goes_on(struct lbr *l, const struct hit *h, const struct lbr_stack *
 		if (!i--)
 			return true;
 	}
-	return !at || one_function(l, h, kept->v[i].from, s->v[at - 1].from);
+	return !at || one_function(l, kept->v[i].from, s->v[at - 1].from);
 }
 
 /* How often a call stands among n others. */
@@ -380,16 +388,18 @@ static u32 times_in(const struct lbr_call *v, u32 n, const struct lbr_call *call
 	return times;
 }
 
-/* Is that call one that a function makes of itself? Mostly it is asked for one sample after the other. */
-static bool calls_itself(struct lbr *l, const struct hit *h, struct kept *k, const struct lbr_call *call)
+static bool is_mapped_so(const struct lbr *l, const struct maps *m)
 {
-	const struct asker who = { h->s.pid, h->s.tid, h->clock };
-	const struct maps in = functions_maps(l->functions, &who);
+	return m->space == l->maps.space && m->n == l->maps.n;
+}
 
-	if (!is_same(&k->asked, call) || k->asked_in.space != in.space || k->asked_in.n != in.n) {
+/* Is that call one that a function makes of itself? Mostly it is asked for one sample after the other. */
+static bool calls_itself(struct lbr *l, struct kept *k, const struct lbr_call *call)
+{
+	if (!is_same(&k->asked, call) || !is_mapped_so(l, &k->asked_in)) {
 		k->asked = *call;
-		k->asked_in = in;
-		k->calls_itself = one_function(l, h, call->from, call->to);
+		k->asked_in = l->maps;
+		k->calls_itself = one_function(l, call->from, call->to);
 	}
 	return k->calls_itself;
 }
@@ -410,21 +420,38 @@ static u32 find_single(struct kept *k, const struct lbr_stack *s, const struct c
 	return i;
 }
 
-/* Where in the kept stack the sample's oldest call is: the one place that there is, or ID_NONE. */
-static u32 find_joint(struct lbr *l, const struct hit *h, struct kept *k, const struct lbr_stack *s, u32 oldest,
-		      const struct common *c)
+/* Where in the kept stack the sample's oldest call is: the one place that there is, or ID_NONE. Sets *absent if it is
+ * nowhere in it. */
+static u32 find_joint(struct lbr *l, struct kept *k, const struct lbr_stack *s, u32 oldest, const struct common *c,
+		      bool *absent)
 {
 	const struct lbr_call *last = &s->v[s->n - 1];
 	u32 i = find_single(k, s, c);
 
-	if (i == ID_NONE)
+	*absent = i == ID_NONE;
+	if (*absent)
 		return ID_NONE;
-	if (i == SEVERAL || calls_itself(l, h, k, last) ||
+	if (i == SEVERAL || calls_itself(l, k, last) ||
 	    (i + 1 < k->stack.n && is_recursive(k, k->stack.v[i + 1].to))) {
 		l->counts.refused++;
 		return ID_NONE;
 	}
-	return same_register(l, k, i, oldest) && goes_on(l, h, &k->stack, i, s, c->n) ? i : ID_NONE;
+	return same_register(l, k, i, oldest) && goes_on(l, &k->stack, i, s, c->n) ? i : ID_NONE;
+}
+
+/* Is the function that the i-th call of the kept stack led to that one? The same is asked of most calls for one sample
+ * after the other, so what was told of them is kept. */
+static bool led_to(struct lbr *l, struct kept *k, u32 i, const struct function *in)
+{
+	const u64 addr = i ? k->stack.v[i - 1].from : k->stack.v[i].to;
+	struct callee_at *at = &k->callees[k->stack.n - 1 - i];
+
+	if (at->addr != addr) {
+		const struct function f = function_of(l, addr);
+
+		*at = (struct callee_at){ addr, f.name, f.entry };
+	}
+	return function_is(in, &(struct function){ .name = at->name, .entry = at->entry });
 }
 
 /*
@@ -432,15 +459,17 @@ static u32 find_joint(struct lbr *l, const struct hit *h, struct kept *k, const 
  * knows of, and its own call is not in registers that are not full: so it was made before they overflowed, from the
  * register `before` the oldest one.
  */
-static u32 find_call_of(struct lbr *l, const struct hit *h, const struct kept *k, u64 addr, u32 before)
+static u32 find_call_of(struct lbr *l, struct kept *k, u64 addr, u32 before)
 {
-	const struct function in = function_of(l, h, addr);
+	const struct function in = function_of(l, addr);
 	u32 found = ID_NONE;
 
+	if (!is_mapped_so(l, &k->callees_in)) {
+		memset(k->callees, 0, sizeof(k->callees));
+		k->callees_in = l->maps;
+	}
 	for (u32 i = 0; i < k->stack.n; i++) {
-		const struct function called = callee_of(l, h, &k->stack, i);
-
-		if (!function_is(&in, &called))
+		if (!led_to(l, k, i, &in))
 			continue;
 		if (found != ID_NONE) {
 			l->counts.refused++;
@@ -460,21 +489,25 @@ static u32 find_call_of(struct lbr *l, const struct hit *h, const struct kept *k
 /* The register that is so many before the newest entry's. */
 static u32 register_before(const struct lbr *l, u32 newest, u32 entries)
 {
-	return newest == NO_REGISTER ? NO_REGISTER : (newest + l->depth - entries % l->depth) % l->depth;
+	u32 reg;
+
+	if (newest == NO_REGISTER)
+		return NO_REGISTER;
+	reg = newest + l->depth - (entries < l->depth ? entries : entries % l->depth);
+	return reg < l->depth ? reg : reg - l->depth;
 }
 
 /* Is the i-th call of the kept stack the only one of its function? */
-static bool is_only_call(struct lbr *l, const struct hit *h, const struct kept *k, u32 i)
+static bool is_only_call(struct lbr *l, const struct kept *k, u32 i)
 {
-	const struct asker who = { h->s.pid, h->s.tid, h->clock };
 	const struct lbr_call *call = &k->stack.v[i];
-	const struct function called = callee_of(l, h, &k->stack, i), to = function_of(l, h, call->to);
-	const struct callee f = { h->s.pid, called.name };
+	const struct function called = callee_of(l, &k->stack, i), to = function_of(l, call->to);
+	const struct callee f = { l->who.pid, called.name };
 	enum called code;
 
 	if (!called.name)
 		return false;
-	code = function_called_at(l->functions, &who, i ? k->stack.v[i - 1].from : call->to, call->from);
+	code = function_called_at(l->functions, &l->who, i ? k->stack.v[i - 1].from : call->to, call->from);
 	if (code != CALLED_UNKNOWN)
 		return code == CALLED_ONLY_THERE;
 	/* In a thread that left calls without a return it may have been another call that led there. */
@@ -482,9 +515,9 @@ static bool is_only_call(struct lbr *l, const struct hit *h, const struct kept *
 }
 
 /* From that place of the kept stack on, as far as it is certain: of what was stitched to it that is known. */
-static void add_older(struct lbr *l, const struct hit *h, const struct kept *k, u32 from, struct lbr_stack *s)
+static void add_older(struct lbr *l, const struct kept *k, u32 from, struct lbr_stack *s)
 {
-	for (u32 i = from; i < k->stack.n && s->n < LBR_STACK && (i >= k->stack.own || is_only_call(l, h, k, i)); i++)
+	for (u32 i = from; i < k->stack.n && s->n < LBR_STACK && (i >= k->stack.own || is_only_call(l, k, i)); i++)
 		s->v[s->n++] = k->stack.v[i];
 	l->counts.stitched += s->n > s->own;
 	l->counts.calls += s->n - s->own;
@@ -508,14 +541,11 @@ static struct kept *kept_of(struct lbr *l, const struct hit *h)
 /* What all samples of the recording tell of it counts from its first one on. */
 static void know_jumps(const struct lbr *l, const struct hit *h, struct kept *k)
 {
-	const struct asker who = { h->s.pid, h->s.tid, h->clock };
-	const struct maps maps = functions_maps(l->functions, &who);
-
-	if (!l->callers || (k->asked_jumps && maps.space == k->asked_space))
+	if (!l->callers || (k->asked_jumps && l->maps.space == k->asked_space))
 		return;
 	k->asked_jumps = true;
-	k->asked_space = maps.space;
-	k->jumps = callers_jumps(l->callers, h->s.pid, h->s.tid, maps.space);
+	k->asked_space = l->maps.space;
+	k->jumps = callers_jumps(l->callers, h->s.pid, h->s.tid, l->maps.space);
 }
 
 static void keep(struct kept *k, const struct lbr_stack *s, u32 newest)
@@ -547,17 +577,18 @@ static void stitch(struct lbr *l, const struct hit *h, struct kept *k, u32 newes
 		   const struct common *c)
 {
 	bool full = l->depth && s->n >= l->depth;
-	u32 joint = s->n ? find_joint(l, h, k, s, register_before(l, newest, s->n - 1), c) : ID_NONE;
+	bool absent = true;
+	u32 joint = s->n ? find_joint(l, k, s, register_before(l, newest, s->n - 1), c, &absent) : ID_NONE;
 
 	if (joint != ID_NONE) {
-		add_older(l, h, k, joint + 1, s);
+		add_older(l, k, joint + 1, s);
 		return;
 	}
-	if (full || (s->n && times_in(k->stack.v, k->stack.n, &s->v[s->n - 1])))
+	if (full || !absent)
 		return;
-	joint = find_call_of(l, h, k, s->n ? s->v[s->n - 1].from : h->s.ip, register_before(l, newest, s->n));
+	joint = find_call_of(l, k, s->n ? s->v[s->n - 1].from : h->s.ip, register_before(l, newest, s->n));
 	if (joint != ID_NONE)
-		add_older(l, h, k, joint, s);
+		add_older(l, k, joint, s);
 }
 
 bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
@@ -575,6 +606,8 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 	if (!out->n && h->cpumode != PERF_RECORD_MISC_USER)
 		return false;
 	l->counts.stacks++;
+	l->who = (struct asker){ h->s.pid, h->s.tid, h->clock };
+	l->maps = functions_maps(l->functions, &l->who);
 	know_jumps(l, h, k);
 	common = k->unchecked ? (struct common){ 0 } : common_calls(k, out);
 	cut = !check(l, h, k, out, common.n);
