@@ -344,11 +344,21 @@ static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr
 	return s->n == n;
 }
 
+/* The register that is so many before the newest entry's. */
+static u32 register_before(const struct lbr *l, u32 newest, u32 entries)
+{
+	u32 reg;
+
+	if (newest == NO_REGISTER)
+		return NO_REGISTER;
+	reg = newest + l->depth - (entries < l->depth ? entries : entries % l->depth);
+	return reg < l->depth ? reg : reg - l->depth;
+}
+
 /* Would the i-th call of the kept stack be in that register? Calls are one register apart from their callers. */
 static bool in_register(const struct lbr *l, const struct kept *k, u32 i, u32 reg)
 {
-	return l->depth && k->newest != NO_REGISTER && reg != NO_REGISTER &&
-	       (k->newest + (u64)l->depth * LBR_STACK - i) % l->depth == reg % l->depth;
+	return k->newest != NO_REGISTER && register_before(l, k->newest, i) == reg;
 }
 
 /* Could the i-th call of the kept stack be in the register that the sample's oldest one is in? What was stitched was
@@ -410,7 +420,7 @@ static u32 find_single(struct kept *k, const struct lbr_stack *s, const struct c
 {
 	const struct lbr_call *last = &s->v[s->n - 1];
 	bool same = c->n && !c->lost && k->single;
-	u32 i = same ? k->stack.own - 1 : 0, found = same ? 1 : times_in(k->stack.v, k->stack.n, last);
+	u32 i = c->n ? k->stack.own - c->lost - 1 : 0, found = same ? 1 : times_in(k->stack.v, k->stack.n, last);
 
 	k->single = found == 1 && times_in(s->v, s->n - (same ? c->n : 1), last) == 0;
 	if (!k->single)
@@ -484,17 +494,6 @@ static u32 find_call_of(struct lbr *l, struct kept *k, u64 addr, u32 before)
 		return ID_NONE;
 	}
 	return found;
-}
-
-/* The register that is so many before the newest entry's. */
-static u32 register_before(const struct lbr *l, u32 newest, u32 entries)
-{
-	u32 reg;
-
-	if (newest == NO_REGISTER)
-		return NO_REGISTER;
-	reg = newest + l->depth - (entries < l->depth ? entries : entries % l->depth);
-	return reg < l->depth ? reg : reg - l->depth;
 }
 
 /* Is the i-th call of the kept stack the only one of its function? */
