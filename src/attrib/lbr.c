@@ -57,7 +57,7 @@
  * there on both are compared, eight calls at once. Only what is new is looked at call by call: whether it contradicts
  * what called it, whether its function is recursive, and (attrib/callers.c) what it tells about callers. Without
  * stitching the last sample is kept for the same reason. Where registers are not full, all kept calls have to be asked
- * which function they led to; the answers are kept for the next sample.
+ * which function they led to, for which there is a table of answers here.
  *
  * What is kept for a thread is found by its id in a table of fixed size, in which a newcomer replaces who was there:
  * that costs stitches, never frames that are wrong. Only threads of one lane replace each other, which one worker
@@ -75,6 +75,8 @@
 #define THREADS_OF_LANE 16u
 #define THREADS (LANES * THREADS_OF_LANE)
 #define MARKS 4096u
+#define CALLEE_BITS 10
+#define CALLEES (1u << CALLEE_BITS)
 #define SEVERAL (ID_NONE - 1)
 #define NO_REGISTER ID_NONE
 #define FEW 3u	  /* calls that are compared with each older one */
@@ -83,6 +85,7 @@
 /* The function that an address lies in, as function_is compares it. */
 struct callee_at {
 	u64 addr; /* 0: none */
+	struct maps maps;
 	u64 name, entry;
 };
 
@@ -99,9 +102,6 @@ struct kept {
 	struct lbr_call asked;
 	struct maps asked_in;
 	bool calls_itself;
-	/* What find_call_of was told last, of calls by their number from the oldest one. */
-	struct maps callees_in;
-	struct callee_at callees[LBR_STACK];
 	/* Recursive functions, a bit each. What shares one with them is taken for one: that costs stitches, and after
 	 * a jump frames, but adds no wrong ones. */
 	u8 recursive[MARKS / 8];
@@ -119,6 +119,7 @@ struct lbr {
 	/* Functions that the stack which is looked through has called. Of two with one mark the second counts. */
 	u32 stamp, stamps[MARKS];
 	u64 entries[MARKS];
+	struct callee_at callees[CALLEES];
 };
 
 bool lbr_used(const struct evlist *l)
@@ -164,7 +165,6 @@ static void forget(struct kept *k)
 	k->asked_jumps = k->jumps = k->jumped = false;
 	k->single = k->unchecked = false;
 	memset(k->recursive, 0, sizeof(k->recursive));
-	memset(k->callees, 0, sizeof(k->callees));
 	k->asked = (struct lbr_call){ 0 };
 	k->stack.n = k->stack.own = 0;
 }
@@ -196,12 +196,6 @@ static bool is_binding(struct lbr *l, u64 at, u64 called)
 	const struct function to = function_of(l, called), in = function_of(l, at);
 
 	return function_binds(&to, &in);
-}
-
-/* The function that the i-th call led to: the one that made the next call, which need not be its target. */
-static struct function callee_of(struct lbr *l, const struct lbr_stack *s, u32 i)
-{
-	return function_of(l, i ? s->v[i - 1].from : s->v[i].to);
 }
 
 /* The same in each run: what is shown must not depend on it. */
@@ -238,15 +232,15 @@ static void mark_recursive(struct lbr *l, struct kept *k, const struct lbr_stack
 	}
 }
 
-/* The same if that is known of all but the newest ones. */
-static void mark_fresh(struct lbr *l, struct kept *k, const struct lbr_stack *s, u32 fresh)
+/* The same if that is known of all but the newest ones, and of these among those before `from`. */
+static void mark_fresh(struct lbr *l, struct kept *k, const struct lbr_stack *s, u32 from, u32 fresh)
 {
 	if (fresh > FEW) {
 		mark_recursive(l, k, s);
 		return;
 	}
 	for (u32 i = 0; i < fresh; i++)
-		for (u32 j = i + 1; j < s->n; j++)
+		for (u32 j = MAX(i + 1, from); j < s->n; j++)
 			if (s->v[i].to == s->v[j].to)
 				mark_function(k, s->v[i].to);
 }
@@ -337,7 +331,7 @@ static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr
 	u32 n = s->n;
 
 	cut_contradiction(l, h, k, s, known);
-	mark_fresh(l, k, s, MIN(n - known, s->n));
+	mark_fresh(l, k, s, 0, MIN(n - known, s->n));
 	if (k->jumped || k->jumps)
 		cut_recursion(l, k, s);
 	l->counts.cut += s->n < n;
@@ -449,19 +443,24 @@ static u32 find_joint(struct lbr *l, struct kept *k, const struct lbr_stack *s, 
 	return same_register(l, k, i, oldest) && goes_on(l, &k->stack, i, s, c->n) ? i : ID_NONE;
 }
 
-/* Is the function that the i-th call of the kept stack led to that one? The same is asked of most calls for one sample
- * after the other, so what was told of them is kept. */
-static bool led_to(struct lbr *l, struct kept *k, u32 i, const struct function *in)
+/* The function that the i-th call of the kept stack led to: the one that made the next call, which need not be its
+ * target. The same is asked of most calls for one sample after the other, so this has to be quick. */
+static inline const struct callee_at *callee_of(struct lbr *l, const struct kept *k, u32 i)
 {
 	const u64 addr = i ? k->stack.v[i - 1].from : k->stack.v[i].to;
-	struct callee_at *at = &k->callees[k->stack.n - 1 - i];
+	struct callee_at *at = &l->callees[addr * 0x9e3779b97f4a7c15u >> (64 - CALLEE_BITS)];
 
-	if (at->addr != addr) {
+	if (at->addr != addr || !is_mapped_so(l, &at->maps)) {
 		const struct function f = function_of(l, addr);
 
-		*at = (struct callee_at){ addr, f.name, f.entry };
+		*at = (struct callee_at){ addr, l->maps, f.name, f.entry };
 	}
-	return function_is(in, &(struct function){ .name = at->name, .entry = at->entry });
+	return at;
+}
+
+static bool is_callee(const struct callee_at *at, const struct function *f)
+{
+	return function_is(f, &(struct function){ .name = at->name, .entry = at->entry });
 }
 
 /*
@@ -469,17 +468,13 @@ static bool led_to(struct lbr *l, struct kept *k, u32 i, const struct function *
  * knows of, and its own call is not in registers that are not full: so it was made before they overflowed, from the
  * register `before` the oldest one.
  */
-static u32 find_call_of(struct lbr *l, struct kept *k, u64 addr, u32 before)
+static u32 find_call_of(struct lbr *l, const struct kept *k, u64 addr, u32 before)
 {
 	const struct function in = function_of(l, addr);
 	u32 found = ID_NONE;
 
-	if (!is_mapped_so(l, &k->callees_in)) {
-		memset(k->callees, 0, sizeof(k->callees));
-		k->callees_in = l->maps;
-	}
 	for (u32 i = 0; i < k->stack.n; i++) {
-		if (!led_to(l, k, i, &in))
+		if (!is_callee(callee_of(l, k, i), &in))
 			continue;
 		if (found != ID_NONE) {
 			l->counts.refused++;
@@ -500,17 +495,19 @@ static u32 find_call_of(struct lbr *l, struct kept *k, u64 addr, u32 before)
 static bool is_only_call(struct lbr *l, const struct kept *k, u32 i)
 {
 	const struct lbr_call *call = &k->stack.v[i];
-	const struct function called = callee_of(l, &k->stack, i), to = function_of(l, call->to);
-	const struct callee f = { l->who.pid, called.name };
+	const struct callee_at *called = callee_of(l, k, i);
+	const struct callee f = { l->who.pid, called->name };
+	struct function to;
 	enum called code;
 
-	if (!called.name)
+	if (!called->name)
 		return false;
 	code = function_called_at(l->functions, &l->who, i ? k->stack.v[i - 1].from : call->to, call->from);
 	if (code != CALLED_UNKNOWN)
 		return code == CALLED_ONLY_THERE;
 	/* In a thread that left calls without a return it may have been another call that led there. */
-	return (!k->jumped || function_is(&called, &to)) && callers_only(l->callers, &f, call->from, call->to);
+	to = function_of(l, call->to);
+	return (!k->jumped || is_callee(called, &to)) && callers_only(l->callers, &f, call->from, call->to);
 }
 
 /* From that place of the kept stack on, as far as it is certain: of what was stitched to it that is known. */
@@ -575,8 +572,7 @@ static void read_calls(const struct sample *s, struct lbr_stack *out)
 static void stitch(struct lbr *l, const struct hit *h, struct kept *k, u32 newest, struct lbr_stack *s,
 		   const struct common *c)
 {
-	bool full = l->depth && s->n >= l->depth;
-	bool absent = true;
+	bool full = l->depth && s->n >= l->depth, absent = true;
 	u32 joint = s->n ? find_joint(l, k, s, register_before(l, newest, s->n - 1), c, &absent) : ID_NONE;
 
 	if (joint != ID_NONE) {
@@ -618,8 +614,9 @@ bool lbr_take(struct lbr *l, const struct hit *h, struct lbr_stack *out)
 	}
 	if (l->callers && callers_stitch(l->callers))
 		stitch(l, h, k, newest, out, &common);
+	/* What it has of the last stack was looked through as a part of that. */
 	if (out->n > out->own)
-		mark_recursive(l, k, out);
+		mark_fresh(l, k, out, out->own, out->own - common.n);
 	keep(k, out, newest);
 	return true;
 }
