@@ -252,7 +252,8 @@ static bool finds_leaf(const struct collector *c, const struct pending *p)
 	return p->at_leaf || !c->opts.chains;
 }
 
-/* Sets the frame of the hit's own address, and parent if the callers' node is known; else the callers are found. */
+/* Sets the frame of the hit's own address, and parent if the callers' node is known; else the callers are found. New
+ * callers that are in one batch more than once are found each time. */
 static void find_frames(struct collector *c, struct pending *p, struct stack *s)
 {
 	const struct caller_slot *slot = &c->callers[p->callers_hash & c->caller_mask];

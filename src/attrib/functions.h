@@ -28,7 +28,7 @@ struct functions;
 struct functions *functions_new(const struct procs *procs, struct dsos *dsos);
 void functions_free(struct functions *f);
 
-/* What was mapped then: where process and maps are the same, an address lies in the same function. */
+/* What was mapped then: where maps are the same, an address lies in the same function, of whichever process. */
 struct maps functions_maps(struct functions *f, const struct asker *who);
 
 /* Symbols of one name in one file may be two functions of that name, so they are one only if it is one symbol. */

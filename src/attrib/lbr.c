@@ -165,7 +165,7 @@ static void forget(struct kept *k)
 	k->asked_jumps = k->jumps = k->jumped = false;
 	k->single = k->unchecked = false;
 	memset(k->recursive, 0, sizeof(k->recursive));
-	k->asked = (struct lbr_call){ 0 };
+	k->newest = NO_REGISTER;
 	k->stack.n = k->stack.own = 0;
 }
 
@@ -232,7 +232,8 @@ static void mark_recursive(struct lbr *l, struct kept *k, const struct lbr_stack
 	}
 }
 
-/* The same if that is known of all but the newest ones, and of these among those before `from`. */
+/* The same if that is known of all but the newest ones, and of these among those before `from`. A few are compared
+ * with each other one, which also finds what two functions with one mark hide from the above. */
 static void mark_fresh(struct lbr *l, struct kept *k, const struct lbr_stack *s, u32 from, u32 fresh)
 {
 	if (fresh > FEW) {
@@ -338,7 +339,7 @@ static bool check(struct lbr *l, const struct hit *h, struct kept *k, struct lbr
 	return s->n == n;
 }
 
-/* The register that is so many before the newest entry's. */
+/* The register that is so many before the newest entry's, which is known only if the depth is. */
 static u32 register_before(const struct lbr *l, u32 newest, u32 entries)
 {
 	u32 reg;
@@ -408,8 +409,9 @@ static bool calls_itself(struct lbr *l, struct kept *k, const struct lbr_call *c
 	return k->calls_itself;
 }
 
-/* Where in the kept stack the sample's oldest call is, if it stands once in both: where it was among the oldest of the
- * last sample, only the newest calls have to be looked through. ID_NONE: it is not there. SEVERAL: more than once. */
+/* Where in the kept stack the sample's oldest call is, if it stands once in both. Calls in common begin with it, so
+ * one place of it is known then; and where it was the oldest of the last sample, only the newest calls have to be
+ * looked through. ID_NONE: it is not there. SEVERAL: more than once. */
 static u32 find_single(struct kept *k, const struct lbr_stack *s, const struct common *c)
 {
 	const struct lbr_call *last = &s->v[s->n - 1];
@@ -497,7 +499,6 @@ static bool is_only_call(struct lbr *l, const struct kept *k, u32 i)
 	const struct lbr_call *call = &k->stack.v[i];
 	const struct callee_at *called = callee_of(l, k, i);
 	const struct callee f = { l->who.pid, called->name };
-	struct function to;
 	enum called code;
 
 	if (!called->name)
@@ -506,8 +507,13 @@ static bool is_only_call(struct lbr *l, const struct kept *k, u32 i)
 	if (code != CALLED_UNKNOWN)
 		return code == CALLED_ONLY_THERE;
 	/* In a thread that left calls without a return it may have been another call that led there. */
-	to = function_of(l, call->to);
-	return (!k->jumped || is_callee(called, &to)) && callers_only(l->callers, &f, call->from, call->to);
+	if (k->jumped) {
+		const struct function to = function_of(l, call->to);
+
+		if (!is_callee(called, &to))
+			return false;
+	}
+	return callers_only(l->callers, &f, call->from, call->to);
 }
 
 /* From that place of the kept stack on, as far as it is certain: of what was stitched to it that is known. */
@@ -524,8 +530,10 @@ static struct kept *kept_of(struct lbr *l, const struct hit *h)
 {
 	struct kept **at = slot_of(l, h->s.tid);
 
-	if (!*at)
+	if (!*at) {
 		*at = mem_zalloc(sizeof(**at));
+		forget(*at);
+	}
 	if ((*at)->tid != h->s.tid || (*at)->pid != h->s.pid) {
 		(*at)->pid = h->s.pid;
 		(*at)->tid = h->s.tid;

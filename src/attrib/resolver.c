@@ -77,6 +77,7 @@ static struct code_cache *new_cache(u64 samples, u32 slots)
 
 struct code_cache *code_cache_new(void)
 {
+	/* For who looks at few samples at a time. */
 	return new_cache(UINT64_MAX - 1, MOST_ADDRESSES);
 }
 

@@ -326,8 +326,9 @@ static bool is_small(const struct session *s)
 	return s->data.nr_samples < SMALL_RECORDING;
 }
 
-/* Before threads are. Inlined calls alone are asked for when the samples are in: beside the tree of a large recording
- * a fork is dear, so there it is done now, whatever the cache has. */
+/* Before threads are, and before a large recording's tables: with one worker, too, each of their pages would be copied
+ * once more after a fork. Inlined calls alone are asked for when the samples are in: beside the tree of a large
+ * recording a fork is dear, so there it is done now, whatever the cache has. */
 static void start_parser(const struct session *s, bool inlined_alone, const struct collector_opts *o)
 {
 	if ((inlined_alone || !o->by_address) && is_small(s))

@@ -28,7 +28,7 @@
 /* Each with its share of a hash table that has just grown. */
 #define COST_TIMELINE 110
 #define COST_VERSION 16
-#define COST_SPACE 160
+#define COST_SPACE 192
 #define COST_MAP 60
 #define COST_DSO 300
 #define COST_NAME 90

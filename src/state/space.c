@@ -7,8 +7,8 @@
 
 #define RUN_SHIFT 5 /* shortest indexed run: 32 entries */
 #define RUN (1u << RUN_SHIFT)
-#define MAX_REGIONS 128 /* a mapping of more fills the filter at once */
-#define MAX_DEPTH 16	/* of parents; a deeper fork copies what it inherits, if it may */
+#define MAX_REGIONS ((1u << SPACE_REGION_BITS) / 2) /* a mapping of more fills the filter at once */
+#define MAX_DEPTH 16				    /* of parents; a deeper fork copies what it inherits, if it may */
 
 /*
  * What is visible of a run of entries: pieces of them, disjoint and by rising address. A piece is no more than its

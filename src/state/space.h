@@ -14,6 +14,7 @@
 #include "base/vec.h"
 
 #define SPACE_REGION_SHIFT 20
+#define SPACE_REGION_BITS 9
 
 /* One mapping. */
 struct vmap {
@@ -28,7 +29,8 @@ struct space {
 	u32 parent_n;		    /* entries of the parent's log at that time */
 	u64 inherited;		    /* entries that the parents hold for it */
 	u32 depth;		    /* of parents */
-	u64 regions[4]; /* a Bloom filter over the 1 MB regions that any version maps something in, or a parent */
+	/* A Bloom filter over the 1 MB regions that any version maps something in, or a parent. */
+	u64 regions[(1 << SPACE_REGION_BITS) / 64];
 	VEC(struct vmap) log;
 	VEC(u64) clock;		   /* of each entry: when it came; ascending */
 	struct space_index *index; /* made by space_seal; NULL for a short log */
@@ -55,7 +57,7 @@ struct maps space_at(const struct space *s, u64 clock, u64 *from, u64 *until);
 
 static inline u32 space_region_bit(u64 addr)
 {
-	return (u32)((addr >> SPACE_REGION_SHIFT) * 0x9e3779b97f4a7c15u >> 56);
+	return (u32)((addr >> SPACE_REGION_SHIFT) * 0x9e3779b97f4a7c15u >> (64 - SPACE_REGION_BITS));
 }
 
 /* False: nothing was ever mapped at addr. Broken stacks are full of addresses that are none; this tells most of them.

@@ -187,12 +187,48 @@ static void empty_and_whole_ranges(void **state)
 	space_free(s);
 }
 
+/* How many of some addresses, far from anything mapped, the filter takes for mapped ones. */
+static u32 taken_for_mapped(const struct space *s)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < 1000; i++)
+		n += space_may_hold(s, 0x700000000000 + ((u64)i << SPACE_REGION_SHIFT) * 1009);
+	return n;
+}
+
+/* Nothing that is mapped is missed, however large a mapping is; and up to a limit the filter tells something. */
+static void filter_over_regions(void **state)
+{
+	const u64 region = 1 << SPACE_REGION_SHIFT, most = (1 << SPACE_REGION_BITS) / 2;
+	u64 plenty = UINT64_MAX;
+
+	(void)state;
+	assert_false(space_may_hold(NULL, region));
+	for (u64 regions = most - 1; regions <= most + 1; regions++)
+		for (u64 off = 0; off <= region / 2; off += region / 2) {
+			struct space *s = space_new((struct maps){ 0 }, &plenty);
+			u64 start = 77 * region + off, end = start + regions * region;
+
+			space_add(s, &(struct vmap){ .start = start, .end = end, .dso = 1 }, 1);
+			for (u64 at = start; at < end; at += region / 2)
+				assert_true(space_may_hold(s, at));
+			assert_true(space_may_hold(s, end - 1));
+			if (regions + (off > 0) <= most)
+				assert_in_range(taken_for_mapped(s), 1, 800);
+			else
+				assert_int_equal(taken_for_mapped(s), 1000);
+			space_free(s);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(versions_of_short_logs),	   cmocka_unit_test(versions_of_long_logs),
-		cmocka_unit_test(fork_sees_the_parent_as_it_was),  cmocka_unit_test(forks_of_forks_stay_shallow),
-		cmocka_unit_test(forks_copy_no_more_than_allowed), cmocka_unit_test(empty_and_whole_ranges),
+		cmocka_unit_test(filter_over_regions),	       cmocka_unit_test(versions_of_short_logs),
+		cmocka_unit_test(versions_of_long_logs),       cmocka_unit_test(fork_sees_the_parent_as_it_was),
+		cmocka_unit_test(forks_of_forks_stay_shallow), cmocka_unit_test(forks_copy_no_more_than_allowed),
+		cmocka_unit_test(empty_and_whole_ranges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static const struct {
 
 /* --- processes and files, instead of those of a recording --- */
 
-static struct space space = { .regions = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+static struct space space = { .regions = { [0 ...(1 << SPACE_REGION_BITS) / 64 - 1] = UINT64_MAX } };
 static struct cfi cfi, none;
 static u32 views;
 
