@@ -12,6 +12,7 @@
 #define LEAST_STACKS (1u << 8) /* slots for callers, and for stacks */
 #define MOST_CALLERS (1u << 17)
 #define MOST_STACKS (1u << 16)
+#define MOST_GROUPS (1u << 14) /* without chains a group has nothing but itself */
 #define PATHS 64u
 #define BATCH 16
 
@@ -88,8 +89,8 @@ struct collector *collector_new(const struct procs *procs, struct dsos *dsos, st
 				       .samples = opts->samples,
 				       .code = opts->code,
 				       .deferred = opts->deferred };
-	u32 callers = hash_slots(opts->samples, LEAST_STACKS, MOST_CALLERS);
-	u32 stacks = hash_slots(opts->samples, LEAST_STACKS, MOST_STACKS);
+	u32 callers = hash_slots(opts->samples, LEAST_STACKS, opts->chains ? MOST_CALLERS : MOST_GROUPS);
+	u32 stacks = hash_slots(opts->samples, LEAST_STACKS, opts->chains ? MOST_STACKS : MOST_GROUPS);
 
 	c->opts = *opts;
 	c->strings = strings;

@@ -17,15 +17,18 @@
 #define SLOTS_PER_WORKER 4u
 #define BLOCKS_OF_SMALL 16u
 #define LEAST_BLOCK_BYTES (128u << 10)
-#define GUESS_BYTES (256u << 10) /* how far a first record is looked for */
-#define GUESS_ROW 16		 /* headers that have to make sense in a row */
+#define GUESS_BYTES (256u << 10)      /* how far a first record is looked for */
+#define GUESS_ROW 16		      /* headers that have to make sense in a row */
+#define MOST_RUNS (BLOCK_BYTES / 512) /* of a block: with more, the notes would take 1 % of the recording's size */
+#define NO_LANE NR_LANES
 
 struct chunk {
 	u64 start, end; /* of its records; start is a guess, or NO_OFFSET */
 	u64 bad;	/* what is no record, or NO_OFFSET */
 	u64 nr_samples;
-	VEC(u32) others; /* records that are no samples, from the chunk's place on */
-	VEC(struct block) blocks;
+	VEC(u32) others;	  /* records that are no samples, from the chunk's place on */
+	VEC(struct block) blocks; /* their runs are here: */
+	VEC(u32) runs;
 };
 
 struct hop {
@@ -100,16 +103,45 @@ static u64 block_bytes(const struct source *src)
 	return MIN(MAX(src->size / BLOCKS_OF_SMALL, (u64)LEAST_BLOCK_BYTES), (u64)BLOCK_BYTES);
 }
 
+/* A block, and the runs in it so far. */
+struct filling {
+	u64 start;
+	u32 run, lane; /* its first run; the lane of its last one, or NO_LANE */
+	bool crowded;  /* there are too many runs */
+	struct last_lane last;
+};
+
+static void note_lane(const struct hop *h, struct chunk *c, const struct source_record *at, struct filling *f)
+{
+	u32 lane = record_lane(h->src, at, &f->last);
+
+	if (lane == f->lane)
+		return;
+	f->lane = lane;
+	f->crowded = c->runs.n - f->run == MOST_RUNS;
+	if (!f->crowded)
+		vec_push(&c->runs, RUN(at->offset - f->start, lane));
+}
+
+static void end_block(const struct hop *h, struct chunk *c, u64 end, struct filling *f)
+{
+	if (f->crowded)
+		c->runs.n = f->run;
+	vec_push(&c->blocks, (struct block){ f->start, end, f->run, (u32)c->runs.n - f->run });
+	*f = (struct filling){ end, (u32)c->runs.n, NO_LANE, !h->opts->lanes, f->last };
+}
+
 /* The records that begin before the end of the chunk. */
 static void hop_chunk(const struct hop *h, struct chunk *c, u64 place)
 {
 	const struct source *src = h->src;
-	u64 last = UINT64_MAX, offset = c->start, block = c->start, limit = MIN(src->size, place + CHUNK_BYTES);
+	u64 last = UINT64_MAX, offset = c->start, limit = MIN(src->size, place + CHUNK_BYTES);
+	struct filling f = { c->start, 0, NO_LANE, !h->opts->lanes, { 0 } };
 	const u64 most = block_bytes(src);
 	struct source_record at;
 
 	c->nr_samples = 0;
-	c->others.n = c->blocks.n = 0;
+	c->others.n = c->blocks.n = c->runs.n = 0;
 	c->bad = NO_OFFSET;
 	while (offset < limit && source_next(src, &offset, &at, &c->bad)) {
 		if (at.h.type == PERF_RECORD_SAMPLE && !is_aside(h, &at)) {
@@ -119,13 +151,13 @@ static void hop_chunk(const struct hop *h, struct chunk *c, u64 place)
 		} else {
 			vec_push(&c->others, (u32)(at.offset - place));
 		}
-		if (offset - block >= most) {
-			vec_push(&c->blocks, (struct block){ block, offset });
-			block = offset;
-		}
+		if (!f.crowded)
+			note_lane(h, c, &at, &f);
+		if (offset - f.start >= most)
+			end_block(h, c, offset, &f);
 	}
-	if (offset > block)
-		vec_push(&c->blocks, (struct block){ block, offset });
+	if (offset > f.start)
+		end_block(h, c, offset, &f);
 	c->end = offset;
 }
 
@@ -169,8 +201,14 @@ static void take(void *ctx, u32 slot)
 		if (source_next(h->src, &offset, &at, NULL))
 			h->opts->record(h->opts->ctx, &at);
 	}
-	for (size_t i = 0; i < c->blocks.n; i++)
-		vec_push(&h->out->blocks, c->blocks.v[i]);
+	for (size_t i = 0; i < c->blocks.n; i++) {
+		struct block b = c->blocks.v[i];
+
+		b.run += (u32)h->out->runs.n;
+		vec_push(&h->out->blocks, b);
+	}
+	for (size_t i = 0; i < c->runs.n; i++)
+		vec_push(&h->out->runs, c->runs.v[i]);
 	if (h->opts->progress)
 		h->opts->progress(h->opts->ctx, h->offset, h->src->size);
 }
@@ -186,6 +224,7 @@ int hop_records(const struct source *src, const struct hop_opts *opts, struct ho
 	for (u32 i = 0; i < slots; i++) {
 		vec_free(&h.chunks[i].others);
 		vec_free(&h.chunks[i].blocks);
+		vec_free(&h.chunks[i].runs);
 	}
 	free(h.chunks);
 	if (stopped(&h))

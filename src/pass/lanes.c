@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks are processed in rounds, in two steps. First the headers of the records in them are read, and the place and
- * the lane of each record are noted. Then each worker goes through these notes, block after block, and takes the
- * records of its lanes. Both steps go through all records; the first one reads half a dozen words of each.
+ * Most recordings have many records of one lane in a row, as many as a CPU or a thread wrote before another one did.
+ * The first pass notes these runs for each block (pass/hop.h), and a worker goes from one run of its lanes to the
+ * next. In blocks with too many runs the place and the lane of each record are noted instead, which takes a second
+ * look at the headers of all of them.
+ *
+ * So blocks are processed in rounds, in two steps. First a block is looked at: how much of each lane is in it, and
+ * where its records are, if the runs do not say. Then each worker goes through these notes, block after block, and
+ * takes the records of its lanes.
  *
  * It is not known in advance how long the lanes of one worker take in a round, but over many rounds that evens out. So
  * nobody waits at the end of a round: a few rounds are open at a time, and a worker may be in one while another is
@@ -11,7 +16,7 @@
  * worker that is behind because its thread does something else, or could not be started. Everything that a worker has
  * belongs to the thread that takes its lanes, for the time of one round; the lock hands it over.
  *
- * A lane is given to a worker when it first occurs: to the one with the fewest samples so far. Which worker reads
+ * A lane is given to a worker when it first occurs: to the one with the fewest bytes so far. Which worker reads
  * which counters does not change the result, only the time.
  */
 #include "pass/lanes.h"
@@ -19,28 +24,18 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "attrib/group_read.h"
-#include "attrib/lane.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "codec/perf_abi.h"
-#include "pass/feed.h"
 
-#define ANY_LANE LANES	       /* a sample that reads nothing, AUX data */
-#define EVERY_LANE (LANES + 1) /* a record that is no sample */
-#define NR_LANES (LANES + 2)
 #define ROUND_BLOCKS 16u /* that are looked at before they are taken */
 #define OPEN_ROUNDS 4u
-#define LANE_BITS 8
 #define AHEAD 12 /* records that are asked for before they are taken */
 #define ASKED_LINES 3
 
-_Static_assert(BLOCK_BYTES <= 1u << (32 - LANE_BITS), "where a record is in its block, and its lane, make a u32");
-
 /* A block, looked at. */
 struct looked_at {
-	VEC(u32) records; /* offset in the block, and lane */
-	u64 counts[NR_LANES];
+	VEC(u32) records;    /* RUN() of each; none if the block has runs */
+	u64 bytes[NR_LANES]; /* of the records of each lane */
 };
 
 struct round {
@@ -49,7 +44,7 @@ struct round {
 };
 
 struct lane_worker {
-	u64 load;	     /* samples of its lanes so far */
+	u64 load;	     /* bytes of its lanes so far */
 	u32 round;	     /* that it takes next */
 	bool busy;	     /* a thread is taking it */
 	u32 lanes[NR_LANES]; /* of the round that it takes: 1 for those that are its own */
@@ -79,36 +74,6 @@ struct task {
 	u32 of; /* block, or worker */
 };
 
-bool lanes_needed(const struct evlist *l)
-{
-	return group_read_used(l) || lbr_used(l);
-}
-
-/* Stacks are stitched by thread. */
-static u32 thread_lane(const struct event *e, const struct source_record *at, bool swap)
-{
-	struct cursor c = cursor_over(at->p, at->h.size, swap);
-
-	cursor_skip(&c, e->layout.at_tid + 4u);
-	return lane_spread(0, cursor_u32(&c));
-}
-
-static u32 lane_of(const struct lanes *l, const struct source_record *at)
-{
-	const struct event *e = feed_event(l->s->src, at);
-	u32 tid = 0;
-	u64 id;
-
-	if (!e)
-		return ANY_LANE;
-	if (UNLIKELY(lbr_event(e)) && e->layout.at_tid)
-		return thread_lane(e, at, l->s->src->swap);
-	if (!sample_first_member(&e->layout, cursor_over(at->p, at->h.size, l->s->src->swap), &id, &tid))
-		return ANY_LANE;
-	/* Where events are inherited, one id stands for counters of each thread. */
-	return lane_spread(id, e->attr.flags & ATTR_INHERIT ? tid : 0);
-}
-
 static bool stopped(const struct lanes *l)
 {
 	return l->s->opts.stop && *l->s->opts.stop;
@@ -124,27 +89,50 @@ static u32 blocks_of(const struct lanes *l, u32 round)
 	return MIN(ROUND_BLOCKS, l->nr_blocks - round * ROUND_BLOCKS);
 }
 
+/* The ith run of a block, as places in source.data. */
+static u32 run_of(const struct session *s, const struct block *b, u32 i, u64 *from, u64 *to)
+{
+	const u32 *run = &s->data.runs.v[b->run + i];
+
+	*from = b->offset + RUN_AT(run[0]);
+	*to = i + 1 < b->nr_runs ? b->offset + RUN_AT(run[1]) : b->end;
+	return RUN_LANE(run[0]);
+}
+
+static void look_at_records(const struct source *src, const struct block *b, struct looked_at *to)
+{
+	u64 offset = b->offset;
+	struct last_lane last = { 0 };
+	struct source_record at;
+	size_t n = 0;
+
+	while (offset < b->end && source_next(src, &offset, &at, NULL)) {
+		u32 lane = record_lane(src, &at, &last);
+
+		to->bytes[lane] += offset - at.offset;
+		if (n == to->records.cap)
+			vec_reserve(&to->records, n + 1);
+		to->records.v[n++] = RUN(at.offset - b->offset, lane);
+	}
+	to->records.n = n;
+}
+
 static void look(struct lanes *l, u32 block)
 {
 	const struct block *b = &l->s->data.blocks.v[block];
 	struct looked_at *to = &round_at(l, block / ROUND_BLOCKS)->blocks[block % ROUND_BLOCKS];
-	u64 offset = b->offset;
-	struct source_record at;
-	size_t n = 0;
 
+	to->records.n = 0;
 	for (u32 i = 0; i < NR_LANES; i++)
-		to->counts[i] = 0;
-	while (offset < b->end && source_next(l->s->src, &offset, &at, NULL)) {
-		u32 lane = at.h.type == PERF_RECORD_SAMPLE   ? lane_of(l, &at) :
-			   at.h.type == PERF_RECORD_AUXTRACE ? ANY_LANE :
-							       EVERY_LANE;
+		to->bytes[i] = 0;
+	if (!b->nr_runs)
+		look_at_records(l->s->src, b, to);
+	for (u32 i = 0; i < b->nr_runs; i++) {
+		u64 from, end;
+		u32 lane = run_of(l->s, b, i, &from, &end);
 
-		to->counts[lane]++;
-		if (n == to->records.cap)
-			vec_reserve(&to->records, n + 1);
-		to->records.v[n++] = (u32)(at.offset - b->offset) << LANE_BITS | lane;
+		to->bytes[lane] += end - from;
 	}
-	to->records.n = n;
 }
 
 static void give_lanes(struct lanes *l, u32 round)
@@ -155,7 +143,7 @@ static void give_lanes(struct lanes *l, u32 round)
 		u64 n = 0;
 
 		for (u32 i = 0; i < blocks_of(l, round); i++)
-			n += r->blocks[i].counts[lane];
+			n += r->blocks[i].bytes[lane];
 		if (n && l->owner[lane] == ID_NONE) {
 			l->owner[lane] = 0;
 			for (u32 w = 1; w < l->workers; w++)
@@ -168,15 +156,14 @@ static void give_lanes(struct lanes *l, u32 round)
 }
 
 /* Which of the block's records are this worker's, without a branch for each: nobody could foresee it. */
-static void find_mine(struct lane_worker *w, const struct looked_at *b, bool any)
+static void find_mine(struct lane_worker *w, const struct looked_at *b)
 {
 	u32 n = 0;
 
-	w->lanes[ANY_LANE] = any;
 	vec_reserve(&w->mine, b->records.n);
 	for (size_t i = 0; i < b->records.n; i++) {
-		w->mine.v[n] = b->records.v[i] >> LANE_BITS;
-		n += w->lanes[b->records.v[i] & ((1u << LANE_BITS) - 1)];
+		w->mine.v[n] = RUN_AT(b->records.v[i]);
+		n += w->lanes[RUN_LANE(b->records.v[i])];
 	}
 	w->mine.n = n;
 }
@@ -188,25 +175,50 @@ static void ask_for(const u8 *record)
 		__builtin_prefetch(record + (size_t)i * CACHE_LINE);
 }
 
+static void take_records(struct lanes *l, u32 worker, u64 start)
+{
+	const struct source *src = l->s->src;
+	const struct lane_worker *w = &l->worker[worker];
+
+	for (size_t k = 0; k < w->mine.n; k++) {
+		u64 offset = start + w->mine.v[k];
+		struct source_record at;
+
+		if (k + AHEAD < w->mine.n)
+			ask_for(src->data + start + w->mine.v[k + AHEAD]);
+		if (source_next_asked(src, &offset, &at, NULL))
+			l->fn(l->ctx, worker, &at);
+	}
+}
+
+static void take_runs(struct lanes *l, u32 worker, const struct block *b)
+{
+	for (u32 i = 0; i < b->nr_runs; i++) {
+		struct source_record at;
+		u64 offset, end;
+
+		if (!l->worker[worker].lanes[run_of(l->s, b, i, &offset, &end)])
+			continue;
+		while (offset < end && source_next(l->s->src, &offset, &at, NULL))
+			l->fn(l->ctx, worker, &at);
+	}
+}
+
 static void take(struct lanes *l, u32 worker)
 {
-	const struct session *s = l->s;
 	struct lane_worker *w = &l->worker[worker];
 	u32 first = w->round * ROUND_BLOCKS;
 
 	for (u32 i = 0; i < blocks_of(l, w->round) && !stopped(l); i++) {
-		u64 start = s->data.blocks.v[first + i].offset;
+		const struct block *b = &l->s->data.blocks.v[first + i];
 
-		find_mine(w, &round_at(l, w->round)->blocks[i], (first + i) % l->workers == worker);
-		for (size_t k = 0; k < w->mine.n; k++) {
-			u64 offset = start + w->mine.v[k];
-			struct source_record at;
-
-			if (k + AHEAD < w->mine.n)
-				ask_for(s->src->data + start + w->mine.v[k + AHEAD]);
-			if (source_next_asked(s->src, &offset, &at, NULL))
-				l->fn(l->ctx, worker, &at);
+		w->lanes[LANE_ANY] = (first + i) % l->workers == worker;
+		if (b->nr_runs) {
+			take_runs(l, worker, b);
+			continue;
 		}
+		find_mine(w, &round_at(l, w->round)->blocks[i]);
+		take_records(l, worker, b->offset);
 	}
 }
 
@@ -253,7 +265,7 @@ static void begin(struct lanes *l, const struct task *t)
 	w->busy = true;
 	for (u32 i = 0; i < LANES; i++)
 		w->lanes[i] = l->owner[i] == t->of;
-	w->lanes[EVERY_LANE] = 1;
+	w->lanes[LANE_EVERY] = 1;
 }
 
 static void end(struct lanes *l, u32 self, const struct task *t)

@@ -535,8 +535,12 @@ int pipeline_portions(const struct pipeline_opts *opts, struct session *s, struc
 int pipeline_profile(const struct pipeline_opts *opts, struct session **session, struct profile **profile,
 		     const struct notify *notify)
 {
+	struct session_opts o = opts->session;
 	struct session *s;
-	int err = session_open(&s, opts->input, &opts->session, notify);
+	int err;
+
+	o.lanes = true;
+	err = session_open(&s, opts->input, &o, notify);
 
 	if (err)
 		return err;

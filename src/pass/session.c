@@ -417,6 +417,7 @@ static int hop(struct first_pass *f)
 		.stop = s->opts.stop,
 		.threads = f->sampled,
 		.aside = s->activity_event == ID_NONE ? NULL : &s->src->events.events.v[s->activity_event],
+		.lanes = s->opts.lanes && s->opts.workers > 1 && lanes_needed(&s->src->events),
 		.at_tid = f->at_tid,
 	};
 	int err = hop_records(s->src, &o, &s->data);
@@ -616,6 +617,7 @@ void session_close(struct session *s)
 	free(s->chosen);
 	map_free(&s->cgroups);
 	vec_free(&s->data.blocks);
+	vec_free(&s->data.runs);
 	if (!s->src_is_theirs)
 		source_close(s->src);
 	free(s);
