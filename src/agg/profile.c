@@ -35,6 +35,14 @@ void profile_frame_place(const struct profile *p, u32 frame, char *buf, size_t s
 		snprintf(buf + n, size - (size_t)n, " %s", strtab_get(p->strings, line));
 }
 
+/* By path: which of two files gets the smaller number is not the same in each run. */
+static int compare_dsos(const struct profile *p, u32 x, u32 y)
+{
+	int c = x != ID_NONE && y != ID_NONE ? strcmp(dsos_at(p->dsos, x)->path, dsos_at(p->dsos, y)->path) : 0;
+
+	return c ? c : compare_u64(x, y);
+}
+
 int profile_compare_frames(const struct profile *p, u32 x, u32 y)
 {
 	const struct frame *a = frames_get(p->frames, x), *b = frames_get(p->frames, y);
@@ -49,8 +57,8 @@ int profile_compare_frames(const struct profile *p, u32 x, u32 y)
 				dsos_symbol(p->dsos, b->dso, b->sym)->start);
 	if (!c)
 		c = compare_u64(a->addr, b->addr);
-	if (!c)
-		c = compare_u64(a->dso, b->dso);
+	if (!c && a->dso != b->dso)
+		c = compare_dsos(p, a->dso, b->dso);
 	return c ? c : compare_u64((u64)a->level, (u64)b->level); /* the same place, as seen from elsewhere */
 }
 

@@ -6,7 +6,7 @@
  * them: hundreds of thousands were sampled once. Comparing two such rows takes their keys and the texts behind these,
  * each somewhere in memory, and a sort compares each row twenty times. But they have few different values for each
  * key. So these are sorted once, and a value's rank among them stands for its text; the ranks of all keys together
- * mostly fit 64 bits, which lie side by side with the weights. What is sorted is then a list of numbers.
+ * mostly fit 64 bits, which lie side by side with the weights. What is sorted is then a list of numbers, byte by byte.
  */
 #include "agg/row_order.h"
 
@@ -22,7 +22,7 @@
 
 /* What a row is sorted by, side by side. */
 struct place_in_order {
-	u64 first, second; /* weights, the larger one first */
+	u64 first, second; /* weights, as what they leave of the largest number: the larger weight comes first */
 	u64 names;	   /* ranks of the row's values, the first key's in the highest bits; 0: see order.ranked */
 	u32 row;
 };
@@ -76,9 +76,9 @@ static int compare_rows(const void *va, const void *vb, void *ctx)
 	int c = 0;
 
 	if (a->first != b->first)
-		return a->first < b->first ? 1 : -1;
+		return a->first < b->first ? -1 : 1;
 	if (a->second != b->second)
-		return a->second < b->second ? 1 : -1;
+		return a->second < b->second ? -1 : 1;
 	if (o->p->nr_row_order)
 		c = compare_columns(o->p, &o->rows[a->row], &o->rows[b->row]);
 	if (!c && a->names != b->names)
@@ -94,9 +94,9 @@ static int compare_weights(const void *va, const void *vb, void *ctx)
 
 	(void)ctx;
 	if (a->first != b->first)
-		return a->first < b->first ? 1 : -1;
+		return a->first < b->first ? -1 : 1;
 	if (a->second != b->second)
-		return a->second < b->second ? 1 : -1;
+		return a->second < b->second ? -1 : 1;
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
@@ -190,56 +190,73 @@ static void sort_first(const struct order *o, struct place_in_order *order, size
 	}
 }
 
-/* Puts rows[order[i].row] into place i, in place, one cycle after the other. Uses order up. */
-static void permute(struct row *rows, struct place_in_order *order, u32 n)
+/* Puts rows[order[i]] into place i, in place, one cycle after the other. Uses order up. */
+static void permute(struct row *rows, u32 *order, u32 n)
 {
 	for (u32 start = 0; start < n; start++) {
 		struct row first = rows[start];
 		u32 at = start;
 
-		while (order[at].row != start) {
-			u32 from = order[at].row;
+		while (order[at] != start) {
+			u32 from = order[at];
 
 			rows[at] = rows[from];
-			order[at].row = at;
+			order[at] = at;
 			at = from;
 		}
 		rows[at] = first;
-		order[at].row = at;
+		order[at] = at;
 	}
+}
+
+/* What a row without names is sorted by. */
+static struct place_in_order place_of(const struct profile *p, const struct row *r, u32 i)
+{
+	u64 heavy = UINT64_MAX - (p->children ? r->total : r->self);
+
+	if (p->nr_row_order) /* all is compared */
+		return (struct place_in_order){ 0, 0, 0, i };
+	if (p->sort_order[0] == SORT_TIME) /* a table of slices is in their order */
+		return (struct place_in_order){ r->keys[0], heavy, 0, i };
+	return (struct place_in_order){ heavy, p->children ? UINT64_MAX - r->self : 0, 0, i };
+}
+
+static void sort_places(struct order *o, struct place_in_order *order, u32 n, u32 *rows)
+{
+	const struct profile *p = o->p;
+
+	if (p->first_rows && p->first_rows < n) {
+		sort_first(o, order, n, p->first_rows);
+	} else {
+		if (n > FEW_ROWS)
+			rank_names(o, order, n);
+		if (!p->nr_row_order && o->ranked == p->nr_sort) {
+			sort_by_words(rows, order, n, sizeof(*order), 3); /* weights and names */
+			return;
+		}
+		sort_parallel(o->workers, order, n, sizeof(*order), compare_rows, o);
+	}
+	for (u32 i = 0; i < n; i++)
+		rows[i] = order[i].row;
 }
 
 void row_order(struct profile *p, struct profile_event *e, u32 workers)
 {
-	size_t n = e->rows.n;
-	struct place_in_order *order = mem_realloc(NULL, n + 1, sizeof(*order));
-	u32 *new_id = mem_realloc(NULL, n + 1, sizeof(*new_id));
-	bool by_time = p->sort_order[0] == SORT_TIME; /* a table of slices is in their order */
+	u32 n = (u32)e->rows.n, *rows = mem_realloc(NULL, n + 1u, sizeof(*rows));
+	struct place_in_order *order = mem_realloc(NULL, n + 1u, sizeof(*order));
+	u32 *new_id = mem_realloc(NULL, n + 1u, sizeof(*new_id));
 	struct order o = { p, e->rows.v, workers, 0 };
 
-	for (u32 i = 0; i < n; i++) {
-		const struct row *r = &e->rows.v[i];
-
-		order[i] =
-			(struct place_in_order){ p->children ? r->total : r->self, p->children ? r->self : 0, 0, i };
-		if (p->nr_row_order) /* all is compared */
-			order[i] = (struct place_in_order){ 0, 0, 0, i };
-		else if (by_time)
-			order[i] = (struct place_in_order){ UINT64_MAX - r->keys[0], order[i].first, 0, i };
-	}
-	if (p->first_rows && p->first_rows < n) {
-		sort_first(&o, order, n, p->first_rows);
-	} else {
-		if (n > FEW_ROWS)
-			rank_names(&o, order, n);
-		sort_parallel(workers, order, n, sizeof(*order), compare_rows, &o);
-	}
 	for (u32 i = 0; i < n; i++)
-		new_id[order[i].row] = i;
-	permute(e->rows.v, order, (u32)n);
+		order[i] = place_of(p, &e->rows.v[i], i);
+	sort_places(&o, order, n, rows);
+	free(order);
+	for (u32 i = 0; i < n; i++)
+		new_id[rows[i]] = i;
+	permute(e->rows.v, rows, n);
 	for (u32 i = 0; i < e->tree.nodes.n; i++)
 		if (e->row_of[i] != ID_NONE)
 			e->row_of[i] = new_id[e->row_of[i]];
 	free(new_id);
-	free(order);
+	free(rows);
 }

@@ -18,6 +18,11 @@ struct sample_filter {
 	const u8 *activities;		/* the same, settled: of each number (state/timelines.h) whether it is one */
 };
 
+static inline bool sample_filter_used(const struct sample_filter *f)
+{
+	return f->comms.n || f->pids.n || f->tids.n || f->cpus.n || f->times || f->activity || f->activities;
+}
+
 /* By code. Of samples it asks for the place of the sample itself, not for its callers; of rows, for the row's
  * function. Empty lists keep all. */
 struct place_filter {

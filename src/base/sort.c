@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each worker sorts one part; then neighbouring parts are merged, round after round. Two workers share a merge: one
- * fills the lower half of the result from the beginnings of the parts, the other the upper half from their ends.
+ * By comparing: each worker sorts one part; then neighbouring parts are merged, round after round. Two workers share a
+ * merge: one fills the lower half of the result from the beginnings of the parts, the other the upper half from their
+ * ends.
+ *
+ * By numbers: a radix sort, beginning with the byte that counts least.
  */
 #include "base/sort.h"
 
@@ -91,4 +94,56 @@ void sort_parallel(u32 workers, void *v, size_t n, size_t size, sort_compare_fn 
 	if (s.from != v)
 		memcpy(v, s.from, n * size);
 	free(other);
+}
+
+#define DIGITS 256u
+
+static u64 word_of(const void *things, size_t size, u32 id, u32 word)
+{
+	u64 v;
+
+	memcpy(&v, (const char *)things + id * size + word * sizeof(v), sizeof(v));
+	return v;
+}
+
+/* Of each byte of a word, how often each value of it occurs. */
+static void count_digits(const void *things, size_t n, size_t size, u32 word, u32 count[sizeof(u64)][DIGITS])
+{
+	memset(count, 0, sizeof(u64) * sizeof(*count));
+	for (u32 i = 0; i < n; i++) {
+		u64 v = word_of(things, size, i, word);
+
+		for (u32 byte = 0; byte < sizeof(v); byte++)
+			count[byte][v >> 8 * byte & (DIGITS - 1)]++;
+	}
+}
+
+void sort_by_words(u32 *ids, const void *things, size_t n, size_t size, u32 words)
+{
+	u32 count[sizeof(u64)][DIGITS], *from = ids, *to = mem_realloc(NULL, n + 1, sizeof(*to)), *room = to;
+
+	for (u32 i = 0; i < n; i++)
+		ids[i] = i;
+	for (u32 word = words; word-- > 0;) {
+		count_digits(things, n, size, word, count);
+		for (u32 byte = 0; byte < sizeof(u64); byte++) {
+			u32 *at = count[byte], *swap = from, before = 0;
+
+			if (!n || at[word_of(things, size, 0, word) >> 8 * byte & (DIGITS - 1)] == n)
+				continue; /* all agree in it */
+			for (u32 d = 0; d < DIGITS; d++) {
+				u32 here = at[d];
+
+				at[d] = before;
+				before += here;
+			}
+			for (size_t i = 0; i < n; i++)
+				to[at[word_of(things, size, from[i], word) >> 8 * byte & (DIGITS - 1)]++] = from[i];
+			from = to;
+			to = swap;
+		}
+	}
+	if (from != ids)
+		memcpy(ids, from, n * sizeof(*ids));
+	free(room);
 }

@@ -382,7 +382,7 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 					.notify = s->notify,
 					.costs = p->costs,
 					.chains = p->has_chains,
-					.filter = filter,
+					.filter = sample_filter_used(filter) ? filter : NULL,
 					.measuring.used = setups.used,
 					.samples = session_spe(s) ? UINT64_MAX : s->data.nr_samples,
 					.deferred = &s->deferred };

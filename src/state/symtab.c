@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/sort.h"
 #include "state/readable.h"
 
 #define PAGE 4096u
@@ -62,45 +63,20 @@ void symtab_build_free(struct symtab_build *b)
 	bytes_free(&b->names);
 }
 
-/* One pass of a radix sort of ids by 8 bits of their start. False when all agree in these bits: nothing was moved. */
-static bool sort_pass(const struct raw_symbol *syms, const u32 *from, u32 *to, size_t n, unsigned shift)
-{
-	size_t count[257] = { 0 };
-
-	for (size_t i = 0; i < n; i++)
-		count[(syms[from[i]].start >> shift & 0xff) + 1]++;
-	for (unsigned d = 0; d < 256; d++) {
-		if (count[d + 1] == n)
-			return false;
-		count[d + 1] += count[d];
-	}
-	for (size_t i = 0; i < n; i++)
-		to[count[syms[from[i]].start >> shift & 0xff]++] = from[i];
-	return true;
-}
-
 /* The symbols in [from, to) by address; those with the same start stay in the order of their source. */
 static u32 *sorted_ids(const struct raw_symbol *syms, size_t first, size_t n)
 {
-	u32 *ids = mem_realloc(NULL, n, sizeof(*ids)), *other;
+	u32 *ids = mem_realloc(NULL, n, sizeof(*ids));
 	bool sorted = true;
 
-	for (size_t i = 0; i < n; i++) {
-		ids[i] = (u32)(first + i);
-		sorted &= !i || syms[first + i - 1].start <= syms[first + i].start;
-	}
-	if (sorted)
-		return ids;
-	other = mem_realloc(NULL, n, sizeof(*other));
-	for (unsigned shift = 0; shift < 64; shift += 8) {
-		if (sort_pass(syms, ids, other, n, shift)) {
-			u32 *swap = ids;
-
-			ids = other;
-			other = swap;
-		}
-	}
-	free(other);
+	for (size_t i = 1; i < n && sorted; i++)
+		sorted = syms[first + i - 1].start <= syms[first + i].start;
+	for (size_t i = 0; i < n && sorted; i++)
+		ids[i] = (u32)i;
+	if (!sorted)
+		sort_by_words(ids, &syms[first], n, sizeof(*syms), 1); /* the start */
+	for (size_t i = 0; i < n; i++)
+		ids[i] += (u32)first;
 	return ids;
 }
 

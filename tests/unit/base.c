@@ -390,6 +390,35 @@ static void sort_is_stable(void **state)
 	}
 }
 
+struct numbered {
+	u64 first, second;
+	u32 nr; /* does not count */
+};
+
+/* From 0 to 5000 things, some with equal numbers, which stay in order. */
+static void words_are_sorted_as_if_they_were_compared(void **state)
+{
+	static struct numbered v[5000];
+	static u32 ids[5000];
+	u32 x = 1;
+
+	(void)state;
+	for (u32 n = 0; n <= 5000; n = n * 3 + 1) {
+		for (u32 i = 0; i < n; i++) {
+			x = x * 1664525 + 1013904223;
+			v[i] = (struct numbered){ (u64)(x >> 30) << 60 | x >> 29, (u64)(x >> 20 & 15) << 20, n - i };
+		}
+		sort_by_words(ids, v, n, sizeof(*v), 2);
+		for (u32 i = 1; i < n; i++) {
+			const struct numbered *a = &v[ids[i - 1]], *b = &v[ids[i]];
+
+			assert_true(a->first <= b->first);
+			assert_true(a->first < b->first || a->second <= b->second);
+			assert_true(a->first < b->first || a->second < b->second || ids[i - 1] < ids[i]);
+		}
+	}
+}
+
 static void keep_note(void *ctx, const struct note *note)
 {
 	snprintf(ctx, 200, "%d %s %llx %s", note->level, note->file, (unsigned long long)note->offset, note->text);
@@ -595,6 +624,7 @@ int main(void)
 		cmocka_unit_test(pool_runs_each_unit_once),
 		cmocka_unit_test(pool_puts_in_order),
 		cmocka_unit_test(sort_is_stable),
+		cmocka_unit_test(words_are_sorted_as_if_they_were_compared),
 		cmocka_unit_test(notes_reach_the_notifier),
 		cmocka_unit_test(hash_spreads_neighbours),
 		cmocka_unit_test(hash_pair_tells_pairs_apart),
