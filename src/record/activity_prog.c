@@ -50,6 +50,7 @@
 #define PAYLOAD_BYTES (sizeof(struct activity_head) + ACTIVITY_PAYLOAD_MAX)
 #define DATA ((int16_t)sizeof(struct activity_head))
 #define MODULES_MAX (1u << 20)
+#define FEW_ATTRS 68 /* bytes that are read together with the record: most have no more */
 #define CONTEXT_VERSION 2
 
 /* What stays in registers. */
@@ -69,7 +70,7 @@ enum {
 	TIME = -56,
 	PLACE = -64, /* the record's address; when a context was published */
 	TABLE = -72,
-	AGAIN = -80,
+	AGAIN = -80,  /* bytes of attributes that came with the record; when a context was published, asked again */
 	SLOT = -112,  /* 32 bytes: what a slot holds; the head of a context */
 	EMPTY = -168, /* a target of which nothing is known */
 };
@@ -93,6 +94,9 @@ enum label {
 	BARE,
 	NO_THREAD,
 	NO_RECORD,
+	HAVE_FIXED,
+	HAVE_ATTRS,
+	NO_ATTRS,
 	NO_ROOM,
 	REFUSED,
 	NOT_YET,
@@ -141,6 +145,23 @@ static void look_up(struct code *c, int map, int16_t key)
 	call(c, BPF_FUNC_map_lookup_elem);
 }
 
+/* The sample's time, if it has one. Its fields are near each other, and one call reads all between them. */
+static void put_time(struct code *c, const struct activity_offsets *o)
+{
+	u32 first = MIN(o->flags, o->time), size = MAX(o->flags, o->time) + 8 - first;
+
+	/* struct bpf_perf_event_data_kern { regs, data, event } */
+	read_kernel(c, TABLE, 8, CTX, 8);
+	load(c, BPF_DW, R3, FP, TABLE);
+	calc(c, BPF_ADD, R3, (s32)first);
+	read_to(c, BPF_FUNC_probe_read_kernel, EMPTY, (s32)size);
+	load(c, BPF_DW, R1, FP, (int16_t)(EMPTY + (s32)(o->flags - first)));
+	calc(c, BPF_AND, R1, PERF_SAMPLE_TIME);
+	jump(c, BPF_JEQ, R1, 0, NO_TIME);
+	load(c, BPF_DW, R1, FP, (int16_t)(EMPTY + (s32)(o->time - first)));
+	store(c, BPF_DW, FP, TIME, R1);
+}
+
 /* Who is sampled, and when. */
 static void put_who(struct code *c, const struct activity_prog *p, const struct place *in)
 {
@@ -179,16 +200,8 @@ static void put_who(struct code *c, const struct activity_prog *p, const struct 
 	load(c, BPF_DW, R1, R1, (int16_t)o->start_time);
 	store(c, BPF_DW, FP, STARTED, R1);
 	store_value(c, BPF_DW, FP, TIME, 0);
-	if (o->has_time && in->type == BPF_PROG_TYPE_PERF_EVENT) {
-		/* struct bpf_perf_event_data_kern { regs, data, event } */
-		read_kernel(c, TABLE, 8, CTX, 8);
-		load(c, BPF_DW, R8, FP, TABLE);
-		read_kernel(c, PLACE, 8, R8, o->flags);
-		load(c, BPF_DW, R1, FP, PLACE);
-		calc(c, BPF_AND, R1, PERF_SAMPLE_TIME);
-		jump(c, BPF_JEQ, R1, 0, NO_TIME);
-		read_kernel(c, TIME, 8, R8, o->time);
-	}
+	if (o->has_time && in->type == BPF_PROG_TYPE_PERF_EVENT)
+		put_time(c, o);
 	here(c, NO_TIME);
 }
 
@@ -310,7 +323,8 @@ static void put_image(struct code *c, u8 head)
 	store(c, BPF_DW, head, offsetof(struct activity_head, image), R1);
 }
 
-/* The thread's record, into the scratch. Behind its end there are 0s, so that whole words can be compared. */
+/* The thread's record, into the scratch, with its attributes. Behind its end there are 0s, so that whole words can be
+ * compared. */
 static void put_record(struct code *c)
 {
 	store_value(c, BPF_W, SCRATCH, 0, ACTIVITY_VERSION | ACTIVITY_THREAD << 8);
@@ -322,24 +336,34 @@ static void put_record(struct code *c)
 	read_user(c, PLACE, 8, NO_THREAD);
 	load(c, BPF_DW, R3, FP, PLACE);
 	jump(c, BPF_JEQ, R3, 0, COMPARE);
+	store_value(c, BPF_DW, FP, AGAIN, FEW_ATTRS);
+	address(c, R1, SCRATCH, DATA);
+	set(c, R2, ACTIVITY_FIXED + FEW_ATTRS);
+	call(c, BPF_FUNC_probe_read_user);
+	jump(c, BPF_JEQ, R0, 0, HAVE_FIXED);
+	store_value(c, BPF_DW, FP, AGAIN, 0); /* there may be no memory behind a record without any */
+	load(c, BPF_DW, R3, FP, PLACE);
 	address(c, R1, SCRATCH, DATA);
 	set(c, R2, ACTIVITY_FIXED);
 	call(c, BPF_FUNC_probe_read_user);
 	jump(c, BPF_JNE, R0, 0, NO_RECORD);
+	here(c, HAVE_FIXED);
 	load(c, BPF_B, R1, SCRATCH, DATA + 24);
 	jump(c, BPF_JNE, R1, 1, COMPARE); /* not valid */
 	put_status(c, ACTIVITY_KNOWN);
 	store_value(c, BPF_W, SCRATCH, offsetof(struct activity_head, size), ACTIVITY_FIXED);
-	store_value(c, BPF_W, SCRATCH, DATA + ACTIVITY_FIXED, 0);
 	load(c, BPF_H, R9, SCRATCH, DATA + 26);
-	jump(c, BPF_JEQ, R9, 0, COMPARE);
+	jump(c, BPF_JEQ, R9, 0, NO_ATTRS);
 	jump(c, BPF_JGT, R9, ACTIVITY_ATTRS_MAX, BARE);
+	load(c, BPF_DW, R1, FP, AGAIN);
+	jump_with(c, BPF_JGE, R1, R9, HAVE_ATTRS);
 	load(c, BPF_DW, R3, FP, PLACE);
 	calc(c, BPF_ADD, R3, ACTIVITY_FIXED);
 	address(c, R1, SCRATCH, DATA + ACTIVITY_FIXED);
 	copy(c, R2, R9);
 	call(c, BPF_FUNC_probe_read_user);
 	jump(c, BPF_JNE, R0, 0, BARE);
+	here(c, HAVE_ATTRS);
 	copy(c, R1, SCRATCH);
 	calc_with(c, BPF_ADD, R1, R9);
 	store_value(c, BPF_DW, R1, DATA + ACTIVITY_FIXED, 0);
@@ -347,8 +371,9 @@ static void put_record(struct code *c)
 	store(c, BPF_W, SCRATCH, offsetof(struct activity_head, size), R9);
 	go(c, COMPARE);
 	here(c, BARE);
-	store_value(c, BPF_W, SCRATCH, DATA + ACTIVITY_FIXED, 0);
 	put_status(c, ACTIVITY_BARE);
+	here(c, NO_ATTRS);
+	store_value(c, BPF_W, SCRATCH, DATA + ACTIVITY_FIXED, 0);
 	go(c, COMPARE);
 	here(c, NO_THREAD);
 	put_status(c, ACTIVITY_NO_THREAD);
@@ -555,7 +580,8 @@ static bool find_offsets(struct activity_offsets *o)
 	o->contexts = ok && !btf_offset(&b, "perf_event_pmu_context", "ctx", &before) ? 2 : 1;
 	ok = ok && o->events + sizeof(void *) <= INT16_MAX;
 	o->has_time = ok && btf_offset(&b, "perf_sample_data", "sample_flags", &o->flags) &&
-		      btf_offset(&b, "perf_sample_data", "time", &o->time);
+		      btf_offset(&b, "perf_sample_data", "time", &o->time) &&
+		      MAX(o->flags, o->time) + 8 - MIN(o->flags, o->time) <= SLOT - EMPTY;
 	btf_free(&b);
 	return ok;
 }
