@@ -140,9 +140,9 @@ pathlib.Path("block.c").write_text("__thread char block[100000];\nchar *own_bloc
 descriptors = ["-mtls-dialect=gnu2"] if platform.machine() == "x86_64" else []
 
 build("static", "-static", "program.c", *sources, include)
-build("program", "program.c", *sources, include)
+build("joined", "program.c", *sources, include)
 record("a static program at 1 kHz", 1000000, 1000, "static")
-record("a program at 20 kHz", 10000, 20000, "program")
+record("a program at 20 kHz", 10000, 20000, "joined")
 for name, options in {"descriptors": descriptors, "modules": [], "offsets": ["-ftls-model=initial-exec"]}.items():
     if name == "modules" and not descriptors:
         continue  # no other way but descriptors
@@ -154,21 +154,21 @@ for name, options in {"descriptors": descriptors, "modules": []}.items():
     build("libloaded.so", "-shared", "-fPIC", *options, "block.c", *sources, include)
     record(f"a library with {name} that is loaded late, and has a large block", 100000, 4000, "loader",
            "./libloaded.so")
-record("the whole machine", 100000, 4000, "program", target=["-a"])
+record("the whole machine", 100000, 4000, "joined", target=["-a"])
 
 # As rows, and in the head.
-text = run(reticle, "report", "-i", "perf.data", "--sort", "service,http.route,trace_id", "--comm", "program")
+text = run(reticle, "report", "-i", "perf.data", "--sort", "service,http.route,trace_id", "--comm", "joined")
 print(text)
 for part in ("switcher", "/odd", "/even", "01010000000000000000000000000000", "# Activities: "):
     if part not in text:
         sys.exit(f"report does not show {part}")
-rows = run(reticle, "report", "-i", "perf.data", "--csv", "--sort", "http.route", "--comm", "program").splitlines()[1:]
+rows = run(reticle, "report", "-i", "perf.data", "--csv", "--sort", "http.route", "--comm", "joined").splitlines()[1:]
 if not {"/odd", "/even", "[none]"} <= {row.split(",")[-1] for row in rows}:
     sys.exit(f"rows by http.route: {rows}")
 
 # As a table of activities.
 rows = json.loads(run(reticle, "activity", "--json", "-i", "perf.data", "--comm",
-                      "program"))["events"][0]["activities"]
+                      "joined"))["events"][0]["activities"]
 print(rows)
 if {row["activity"] for row in rows} != {"/odd", "/even", "[none]"} or not all(row["functions"] for row in rows):
     sys.exit("activity: not these two routes, and nothing")
