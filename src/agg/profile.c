@@ -64,8 +64,7 @@ int profile_compare_frames(const struct profile *p, u32 x, u32 y)
 
 static bool is_inlined(const struct profile *p, const struct profile_event *e, u32 node)
 {
-	return e->tree.nodes.v[node].frame >= p->first_inlined &&
-	       frames_get(p->frames, e->tree.nodes.v[node].frame)->inlined;
+	return profile_frame_inlined(p, e->tree.nodes.v[node].frame);
 }
 
 /* The first inlined frame among siblings, from `kid` on. */

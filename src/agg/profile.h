@@ -245,6 +245,11 @@ void profile_frame_place(const struct profile *p, u32 frame, char *buf, size_t s
  * to run. */
 int profile_compare_frames(const struct profile *p, u32 x, u32 y);
 
+static inline bool profile_frame_inlined(const struct profile *p, u32 frame)
+{
+	return frame >= p->first_inlined && frames_get(p->frames, frame)->inlined;
+}
+
 /* The next node, after `node`, whose own weight counts for the row of `top` (a node that is not an inlined frame):
  * these are top itself, and the inlined frames under it. Start with node == top; ID_NONE at the end. */
 u32 profile_next_own(const struct profile *p, const struct profile_event *e, u32 top, u32 node);

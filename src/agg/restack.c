@@ -136,7 +136,7 @@ void profile_restack(struct profile *p, struct profile_event *e, const struct re
 	const struct tree_node *nodes = e->tree.nodes.v;
 	size_t nr_frames = frames_count(p->frames);
 
-	if ((!r->ignore_callees && !r->parent) || !e->tree.nodes.n)
+	if (!restack_used(r) || !e->tree.nodes.n)
 		return;
 	w.ignored = mem_zalloc(nr_frames + 1);
 	w.parents = mem_alloc((nr_frames + 1) * sizeof(*w.parents));

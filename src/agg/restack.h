@@ -17,6 +17,11 @@ struct restack {
 	bool outermost; /* search from the other end */
 };
 
+static inline bool restack_used(const struct restack *r)
+{
+	return r->ignore_callees || r->parent;
+}
+
 /* Symbols are matched as they are shown; inlined calls, and frames without a symbol, never match. Rebuilds e's
  * tree. */
 void profile_restack(struct profile *p, struct profile_event *e, const struct restack *r);

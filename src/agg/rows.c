@@ -143,17 +143,20 @@ static u32 row_of(struct walk *w, u32 group, u32 frame)
 	return last->row;
 }
 
-/* What a node holds itself, and what inlined frames under it hold. An inlined frame of its own holds nothing. */
-static void add_own(struct walk *w, u32 node, struct row *row)
+/* What a node holds, and what inlined frames below it hold, belongs to the function that they are in, which was
+ * entered before. */
+static void add_own(struct walk *w, u32 node)
 {
 	const struct tree_node *nodes = w->e->tree.nodes.v;
+	u32 function = node, row;
 
-	if (frames_get(w->p->frames, nodes[node].frame)->inlined)
+	while (nodes[function].parent && profile_frame_inlined(w->p, nodes[function].frame))
+		function = nodes[function].parent;
+	row = w->e->row_of[function];
+	if (row == ID_NONE || !nodes[function].parent) /* a group, which holds nothing */
 		return;
-	for (u32 own = node; own != ID_NONE; own = profile_next_own(w->p, w->e, node, own)) {
-		row->self += nodes[own].self;
-		row->samples += nodes[own].samples;
-	}
+	w->e->rows.v[row].self += nodes[node].self;
+	w->e->rows.v[row].samples += nodes[node].samples;
 }
 
 static void enter(struct walk *w, u32 node, u32 row)
@@ -161,13 +164,12 @@ static void enter(struct walk *w, u32 node, u32 row)
 	const struct tree_node *n = &w->e->tree.nodes.v[node];
 
 	w->e->row_of[node] = row;
-	if (row == ID_NONE)
-		return;
-	if (!w->active[row]++) {
+	if (row != ID_NONE && !w->active[row]++) {
 		w->e->rows.v[row].total += n->total;
 		w->e->rows.v[row].total_samples += n->total_samples;
 	}
-	add_own(w, node, &w->e->rows.v[row]);
+	if (n->samples)
+		add_own(w, node);
 }
 
 static void leave(struct walk *w, u32 node)

@@ -431,17 +431,44 @@ static int collect(struct session *s, const struct sample_filter *filter, struct
 	return s->opts.stop && *s->opts.stop ? ERR_INTERRUPTED : 0;
 }
 
+/* Of a finished tree: its rows, and the counts of its stacks. */
+struct finishing {
+	const struct session *s;
+	const struct pipeline_opts *o;
+	struct profile *p;
+	struct profile_event *e;
+};
+
+static void make_rows_of(const struct finishing *f)
+{
+	if (f->p->has_chains)
+		profile_restack(f->p, f->e, &f->o->restack);
+	if (!f->o->no_rows)
+		profile_make_rows(f->p, f->e, &f->o->rows, f->s->opts.workers);
+}
+
+static void finish_one(void *ctx, u32 thread, u32 unit)
+{
+	const struct finishing *f = ctx;
+
+	(void)thread;
+	if (unit)
+		profile_count_stacks(f->p, f->e);
+	else
+		make_rows_of(f);
+}
+
 static void make_rows(struct session *s, const struct pipeline_opts *o, struct profile *p)
 {
 	for (size_t i = 0; i < p->events.n; i++) {
-		struct profile_event *e = &p->events.v[i];
+		struct finishing f = { s, o, p, &p->events.v[i] };
 
-		profile_count_stacks(p, e);
-		if (p->has_chains)
-			profile_restack(p, e, &o->restack);
-		if (o->no_rows)
-			continue;
-		profile_make_rows(p, e, &o->rows, s->opts.workers);
+		if (restack_used(&o->restack)) { /* counts are those of the tree as it was recorded */
+			profile_count_stacks(p, f.e);
+			make_rows_of(&f);
+		} else {
+			pool_run(MIN(s->opts.workers, 2u), 2, finish_one, &f);
+		}
 	}
 	if (o->no_rows)
 		profile_keep_places(p, &o->rows.places);
@@ -495,7 +522,7 @@ static int run(const struct pipeline_opts *opts, struct session *s, struct porti
 
 	if (!err) {
 		/* Windows belong to nodes of the tree as it was recorded. */
-		if ((o.restack.ignore_callees || o.restack.parent) && records_chains(&s->src->events))
+		if (restack_used(&o.restack) && records_chains(&s->src->events))
 			o.windows = NULL;
 		window_pass_start(&windows, s, &o);
 		p = new_profile(s, &o, branches);
