@@ -29,7 +29,7 @@ static const struct {
 	{ "save_type", PERF_SAMPLE_BRANCH_TYPE_SAVE },
 	{ "hw_index", PERF_SAMPLE_BRANCH_HW_INDEX },
 	{ "priv", PERF_SAMPLE_BRANCH_PRIV_SAVE },
-	{ "counter", 1u << 19 }, /* PERF_SAMPLE_BRANCH_COUNTERS, Linux 6.8 */
+	{ "counter", BRANCH_COUNTERS },
 };
 
 static u64 find_word(const char *p, size_t len)
