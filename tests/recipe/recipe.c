@@ -112,6 +112,25 @@ static bool parse_caps(struct recipe *r, const char *pmu, char *text)
 	return true;
 }
 
+static int parse_build_id(struct recipe *r, const struct line *l)
+{
+	struct features *f = &r->features;
+	struct rec_build_id id = { .pid = UINT32_MAX };
+	struct str bytes;
+	u64 misc = 0;
+
+	if (!value_hex(arg(l, "id"), &r->arena, &bytes) || bytes.len > sizeof(id.build_id) ||
+	    !value_number(arg(l, "misc") ? arg(l, "misc") : "user", misc_names, &misc))
+		return fail(r, "feature: bad value of", "id");
+	memcpy(id.build_id, bytes.p, bytes.len);
+	id.size = (u8)bytes.len;
+	id.filename = l->text;
+	vec_push(&f->build_ids, id);
+	vec_push(&f->build_id_misc, (u16)misc);
+	f->present[0] |= 1ull << FEAT_BUILD_ID;
+	return 0;
+}
+
 static int parse_feature(struct recipe *r, const struct line *l)
 {
 	struct features *f = &r->features;
@@ -157,18 +176,7 @@ static int parse_feature(struct recipe *r, const struct line *l)
 		if (!parse_caps(r, arena_strndup(&r->arena, arg(l, "pmu"), strlen(arg(l, "pmu"))), (char *)text))
 			return fail(r, "feature: bad value of", "caps");
 	} else if (!strcmp(name, "build_id")) {
-		struct rec_build_id id = { .pid = UINT32_MAX };
-		struct str bytes;
-
-		if (!value_hex(arg(l, "id"), &r->arena, &bytes) || bytes.len > sizeof(id.build_id) ||
-		    !value_number(arg(l, "misc") ? arg(l, "misc") : "user", misc_names, &a))
-			return fail(r, "feature: bad value of", "id");
-		memcpy(id.build_id, bytes.p, bytes.len);
-		id.size = (u8)bytes.len;
-		id.filename = l->text;
-		vec_push(&f->build_ids, id);
-		vec_push(&f->build_id_misc, (u16)a);
-		f->present[0] |= 1ull << FEAT_BUILD_ID;
+		return parse_build_id(r, l);
 	} else {
 		return fail(r, "unknown feature, or one without its values:", name);
 	}
