@@ -54,11 +54,12 @@ int event_branch_types(const char *text, u64 *mask, const struct notify *to)
 		u64 bit = find_word(p, len);
 
 		if (!bit)
-			return notify_error(to, ERR_USAGE,
-					    "unknown branch type '%.*s' (any, any_call, any_ret, ind_call, ind_jmp, "
-					    "call, cond, stack, in_tx, no_tx, abort_tx, save_type, hw_index, priv, "
-					    "counter, and the levels u, k, hv)",
-					    (int)MIN(len, (size_t)64), p);
+			return notify_error(
+				to, ERR_USAGE,
+				"unknown branch type '%.*s' (any, any_call, any_ret, ind_call, ind_jmp, "
+				"call, cond, stack, in_tx, no_tx, abort_tx, no_flags, no_cycles, save_type, "
+				"hw_index, priv, counter, and the levels u, k, hv)",
+				(int)MIN(len, (size_t)64), p);
 		bits |= bit;
 		p += len;
 		if (!*p)
