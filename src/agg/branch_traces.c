@@ -222,7 +222,7 @@ static struct counted counted_of(const struct branch_traces *t, const struct hit
 
 	if (!t->counters || !t->counters->width || !h->full->branch_counters.n)
 		return c;
-	c.first = branch_counters_of(t->counters, t->events, h->event, &c.n);
+	c.first = branch_counters_of(t->counters, h->event, &c.n);
 	c.n = MIN(c.first + c.n, branch_traces_counted(t)) - MIN(c.first, branch_traces_counted(t));
 	return c;
 }

@@ -59,7 +59,6 @@ struct branch_traces {
 	u64 cycles;   /* between branches, of all that came with them */
 	/* Where branch counters are to be summed up: what they are of. NULL: they are not. */
 	const struct branch_counters *counters;
-	const struct evlist *events;
 	VEC(struct event_sum) event_sums; /* blocks of branch_traces_counted(), one sum for each counter */
 };
 

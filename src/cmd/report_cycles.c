@@ -23,7 +23,7 @@ static int write_blocks(const struct command_ctx *ctx, const struct report_confi
 				      .samples = t->samples,
 				      .lost = tally_lost(&s->tally),
 				      .counters = t->counters,
-				      .events = t->events };
+				      .events = &s->src->events };
 	struct output out;
 
 	code_blocks_make(&blocks, t);
@@ -72,7 +72,6 @@ int report_cycles(const struct command_ctx *ctx, const struct report_config *c, 
 	}
 	branch_counters_init(&counters, &session->src->events, &session->src->features);
 	traces.counters = counters.width ? &counters : NULL;
-	traces.events = &session->src->events;
 	err = read_branches(session, &s->pipeline, &traces, &progress.notify);
 	progress_stop(&progress);
 	if (!err)

@@ -17,38 +17,44 @@ static u32 width_of(const struct features *f)
 	return 0;
 }
 
+/* Of the group that ends with counter `last`; members of one that stand apart from each other are taken for two. */
+static void close_group(struct branch_counters *c, u32 last)
+{
+	u32 first = last - c->v.v[last].nth, room = WORD_BITS / MAX(c->width, 1u);
+
+	for (u32 i = first; i <= last; i++)
+		c->groups.v[c->v.v[i].event] = (struct branch_counter_group){ first, MIN(last - first + 1, room) };
+}
+
 void branch_counters_init(struct branch_counters *c, const struct evlist *events, const struct features *f)
 {
 	*c = (struct branch_counters){ .width = width_of(f) };
 	for (u32 i = 0; i < events->events.n; i++) {
 		const struct event *e = &events->events.v[i];
-		u32 nth = 0;
+		const struct branch_counter *before = c->v.n ? &c->v.v[c->v.n - 1] : NULL;
+		u32 nth = before && before->leader == e->leader ? before->nth + 1 : 0;
 
-		if (!(e->attr.branch_sample_type & BRANCH_COUNTERS))
-			continue;
-		for (size_t k = c->v.n; k > 0 && c->v.v[k - 1].leader == e->leader; k--)
-			nth++;
-		vec_push(&c->v, (struct branch_counter){ i, e->leader, nth });
+		vec_push(&c->groups, (struct branch_counter_group){ 0 });
+		if (e->attr.branch_sample_type & BRANCH_COUNTERS)
+			vec_push(&c->v, (struct branch_counter){ i, e->leader, nth });
 	}
+	for (u32 i = 0; i < c->v.n; i++)
+		if (i + 1 == c->v.n || !c->v.v[i + 1].nth)
+			close_group(c, i);
 }
 
 void branch_counters_free(struct branch_counters *c)
 {
 	vec_free(&c->v);
+	vec_free(&c->groups);
 }
 
-u32 branch_counters_of(const struct branch_counters *c, const struct evlist *events, u32 event, u32 *n)
+u32 branch_counters_of(const struct branch_counters *c, u32 event, u32 *n)
 {
-	u32 leader = events->events.v[event].leader, first = 0;
+	const struct branch_counter_group *g = &c->groups.v[event];
 
-	*n = 0;
-	if (!(events->events.v[event].attr.branch_sample_type & BRANCH_COUNTERS))
-		return 0;
-	while (first < c->v.n && c->v.v[first].leader != leader)
-		first++;
-	while (first + *n < c->v.n && c->v.v[first + *n].leader == leader)
-		++*n;
-	return first;
+	*n = g->n;
+	return g->first;
 }
 
 u64 branch_counter_most(const struct branch_counters *c)

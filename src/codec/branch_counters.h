@@ -16,16 +16,22 @@ struct branch_counter {
 	u32 nth; /* of its group */
 };
 
+struct branch_counter_group {
+	u32 first, n; /* of branch_counters.v */
+};
+
 struct branch_counters {
-	u32 width;		      /* bits; 0: the recording does not say */
-	VEC(struct branch_counter) v; /* in the order of events */
+	u32 width;				 /* bits; 0: the recording does not say */
+	VEC(struct branch_counter) v;		 /* in the order of events */
+	VEC(struct branch_counter_group) groups; /* by event */
 };
 
 /* Of a recording without any: v.n is 0. */
 void branch_counters_init(struct branch_counters *c, const struct evlist *events, const struct features *f);
 void branch_counters_free(struct branch_counters *c);
-/* The first one of this event's group, and behind it the others of the group, *n in all; *n 0: it has none. */
-u32 branch_counters_of(const struct branch_counters *c, const struct evlist *events, u32 event, u32 *n);
+/* The first one of this event's group, and behind it the others of the group for which a word has room, *n in all; *n
+ * 0: its samples have no counters. */
+u32 branch_counters_of(const struct branch_counters *c, u32 event, u32 *n);
 /* How often it happened, by this word; UINT64_MAX: the word has no place for it. */
 u64 branch_counter_value(const struct branch_counters *c, u32 counter, u64 word);
 /* The number that means that many or more. */

@@ -94,7 +94,6 @@ static int walk(const struct session *s, const struct sample_filter *filter, str
 		w.walkers[i].traces.dsos = t->dsos;
 		w.walkers[i].traces.procs = t->procs;
 		w.walkers[i].traces.counters = t->counters;
-		w.walkers[i].traces.events = t->events;
 	}
 	if (workers > 1)
 		dsos_start_parser(s->dsos);

@@ -78,9 +78,9 @@ static void set_width(struct features *f, const char *width)
 	vec_push(&f->caps, (struct feat_caps){ .pmu = "cpu", .nr = 2, .names = names, .values = values });
 }
 
-static void expect_group(const struct branch_counters *c, const struct evlist *l, u32 event, u32 first, u32 n)
+static void expect_group(const struct branch_counters *c, u32 event, u32 first, u32 n)
 {
-	u32 got, at = branch_counters_of(c, l, event, &got);
+	u32 got, at = branch_counters_of(c, event, &got);
 
 	assert_int_equal(got, n);
 	if (n)
@@ -106,11 +106,11 @@ static void test_counters(void **state)
 	set_width(&f, "2");
 	branch_counters_init(&c, &l, &f);
 	assert_int_equal(c.v.n, 4);
-	expect_group(&c, &l, 0, 0, 2);
-	expect_group(&c, &l, 1, 0, 0);
-	expect_group(&c, &l, 2, 0, 2);
-	expect_group(&c, &l, 3, 0, 0);
-	expect_group(&c, &l, 5, 2, 2);
+	expect_group(&c, 0, 0, 2);
+	expect_group(&c, 1, 0, 0);
+	expect_group(&c, 2, 0, 2);
+	expect_group(&c, 3, 0, 0);
+	expect_group(&c, 5, 2, 2);
 	assert_int_equal(branch_counter_value(&c, 0, 0xd), 1);
 	assert_int_equal(branch_counter_value(&c, 1, 0xd), 3);
 	assert_int_equal(branch_counter_value(&c, 3, 0xfb), 2);
@@ -159,6 +159,27 @@ static void test_widths(void **state)
 	evlist_free(&l);
 }
 
+/* More than a word has room for, all in one group; and so many that each must be found at once. */
+static void test_many(void **state)
+{
+	struct branch_counters c;
+	struct features f = { 0 };
+	struct evlist l = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < 100000; i++)
+		add(&l, "a", PERF_SAMPLE_BRANCH_ANY | BRANCH_COUNTERS, i < 50000 ? 0 : i);
+	set_width(&f, "2");
+	branch_counters_init(&c, &l, &f);
+	expect_group(&c, 0, 0, 32);
+	expect_group(&c, 49999, 0, 32);
+	expect_group(&c, 50000, 50000, 1);
+	expect_group(&c, 99999, 99999, 1);
+	branch_counters_free(&c);
+	vec_free(&f.caps);
+	evlist_free(&l);
+}
+
 static void test_names(void **state)
 {
 	struct bytes text = { 0 };
@@ -175,7 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_types),  cmocka_unit_test(test_levels), cmocka_unit_test(test_counters),
-		cmocka_unit_test(test_widths), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_widths), cmocka_unit_test(test_many),   cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

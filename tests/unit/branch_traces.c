@@ -120,13 +120,10 @@ static void test_counters(void **state)
 {
 	static const u64 branches[] = { 0x1208, 0x1300, 9 << 4, 0x1108, 0x1200, 1, 0x1010, 0x1100, 0 };
 	static const u64 words[] = { 1 | 3 << 2, 2, 3 | 3 << 2 }, others[] = { 3, 1, 1 };
-	struct event events[] = { { .attr.branch_sample_type = BRANCH_COUNTERS },
-				  { .attr.branch_sample_type = BRANCH_COUNTERS },
-				  { .attr.branch_sample_type = BRANCH_COUNTERS, .leader = 2 } };
 	struct branch_counter v[] = { { 0, 0, 0 }, { 1, 0, 1 }, { 2, 2, 0 } };
-	const struct evlist l = { .events = { events, 3, 3 } };
-	const struct branch_counters c = { .width = 2, .v = { v, 3, 3 } };
-	struct branch_traces t = { .counters = &c, .events = &l }, from = { .counters = &c, .events = &l };
+	struct branch_counter_group groups[] = { { 0, 2 }, { 0, 2 }, { 2, 1 } };
+	const struct branch_counters c = { .width = 2, .v = { v, 3, 3 }, .groups = { groups, 3, 3 } };
+	struct branch_traces t = { .counters = &c }, from = { .counters = &c };
 	const struct {
 		u64 begin;
 		struct event_sum sums[3];

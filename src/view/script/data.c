@@ -156,7 +156,7 @@ void script_put_counters(const struct script_worker *w, const struct script_line
 {
 	const struct branch_counters *c = &w->s->counters;
 	const struct u64s *words = &l->sample->branch_counters;
-	u32 n, first = branch_counters_of(c, w->s->events, l->event_index, &n);
+	u32 n, first = branch_counters_of(c, l->event_index, &n);
 
 	if (!n || !words->n)
 		return;

@@ -53,7 +53,7 @@ static void put_place(struct script_worker *w, const struct script_line *l, stru
 static void put_counters(const struct script_worker *w, const struct script_line *l, u64 word, struct json *j)
 {
 	const struct branch_counters *c = &w->s->counters;
-	u32 n, first = branch_counters_of(c, w->s->events, l->event_index, &n);
+	u32 n, first = branch_counters_of(c, l->event_index, &n);
 
 	json_set_list(j, "counters");
 	for (u32 i = first; i < first + n; i++) {
