@@ -158,6 +158,18 @@ for args, word in ((["-j", "stack,counter"], "between branches"), (["-j", "count
     if p.returncode != 2 or word not in p.stderr:
         fail(f"{args}: {p.returncode}: {p.stderr}")
 
+# The same, as script shows it.
+out = run("script", "-i", "s.data", "-F", "event,brcntr").stdout.splitlines()
+names = [line for line in out if line.startswith("# ")]
+if names[1:3] != ["# branches/branch_type=any|counter/u = A", "# branch-misses/branch_type=counter/u = B"]:
+    fail(f"letters: {names}")
+lines = [line.split("br_cntr:")[1].split() for line in out
+         if "br_cntr:" in line and line.lstrip().startswith("branches")]
+signs = {letter: ["-", letter, letter * 2, letter * 3 + "+"] for letter in "AB"}
+if lines != [[f"{signs['A'][b['counters'] & 3]}|{signs['B'][b['counters'] >> 2]}" for b in s["branches"]]
+             for s in group if s["branches"]]:
+    fail(f"script -F brcntr: {lines[:3]}")
+
 # --- BRBE ---
 
 programs = [("./x86", "sim,records=lbr", "sim,records=brbe")]
@@ -212,6 +224,11 @@ for program, lbr, brbe in programs:
     out = run("script", "-i", "b.data", "-F", "brstack").stdout
     if not re.search(r"/[PM]/-/-/\d+/COND ", out) or not re.search(r"/0/(COND|CALL|RET|IND_CALL|UNCOND)", out):
         fail(f"{program}: no types: {out[:300]}")
+    if shutil.which("perf"):
+        theirs = subprocess.run(["perf", "script", "-i", "b.data", "-F", "ip,brstack"], capture_output=True,
+                                text=True).stdout
+        if theirs != run("script", "-i", "b.data", "-F", "ip,brstack").stdout or "COND" not in theirs:
+            fail(f"{program}: script -F ip,brstack differs from perf's")
     p = run("record", "-q", "--pmu=sim,records=lbr", "--call-graph", "lbr", "-c", 100, "-o", "l.data", "--", program)
     if p.returncode or "begin" not in run("report", "-i", "l.data", "--stdio").stdout:
         fail(f"{program}: no call stacks of LBR: {p.stderr}")
