@@ -248,6 +248,11 @@ static void record_branch(struct core *c, const struct block *p, u64 to, bool wr
 
 	if (p->kind < OP_COND || (p->kind == OP_COND && b.next))
 		return;
+	if (branch_regs_log(c->thread.branches)) {
+		core_sync(c);
+		core_derive(c->model, c->models, c->thread.counts);
+		b.counts = c->thread.counts;
+	}
 	b.judged = c->models & VPMU_MODEL_BRANCH;
 	b.wrong = wrong;
 	b.cycles = slots_by_now(c) / c->model->width;
@@ -592,6 +597,8 @@ void core_leave(struct vthread *t)
 	const struct block *p = core_of(t)->block;
 
 	core_settle(t);
+	if (t->branches)
+		branch_regs_kernel(t->branches);
 	if (p == &core_nowhere)
 		return;
 	sampler_leave(t, p->ops[p->nr - 1].pc);

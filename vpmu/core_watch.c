@@ -94,8 +94,12 @@ void core_forked(struct vthread *t)
 	c->known = 0;
 	core_forget(c);
 	c->continues = false;
-	if (t->branches)
-		branch_regs_clear(t->branches, (t->counts[VC_SLOTS] + (u64)(c->left_at - c->left)) / c->model->width);
+	if (t->branches) {
+		u64 slots = t->counts[VC_SLOTS] + (u64)(c->left_at - c->left);
+
+		core_derive(c->model, c->models, t->counts);
+		branch_regs_clear(t->branches, slots / c->model->width, t->counts);
+	}
 	core_retarget(c);
 }
 

@@ -38,6 +38,7 @@
 
 #include "base/mem.h"
 #include "base/random.h"
+#include "vpmu/branch_regs.h"
 
 #define TOTALS_EVERY 65536 /* instructions: what the totals of a killed thread may lack */
 #define TICK_NS 4000000ull
@@ -294,6 +295,8 @@ static void take(struct vthread *t, u32 event, u64 period, const struct core_at 
 
 	catch_up(t);
 	account(t, event);
+	if (t->branches)
+		branch_regs_interrupt(t->branches, t->counts[VC_SLOTS]);
 	if (!dropped(t, event)) {
 		tell_lost(t, event);
 		sampler_put_sample(t, event, period, at, exact);

@@ -50,7 +50,7 @@ struct sampler {
 	struct sample_layout *layouts;
 	u64 *chain; /* room for the longest chain and stack dump that an event wants */
 	u32 chain_max;
-	u64 *branches; /* and for all branch records */
+	u64 *branches; /* for all branch records, and for their counters behind them */
 	u8 *stack;
 	u64 regs_user[64], regs_intr[64];
 	struct bytes words;   /* read values that are being put together */

@@ -51,7 +51,7 @@ int sampler_layouts(struct sampler *s)
 	}
 	s->chain = mem_alloc((s->chain_max + 1) * sizeof(u64));
 	s->stack = mem_alloc(MAX(stack, 1));
-	s->branches = mem_alloc(MAX(s->control->options.branch_depth, 1) * 3 * sizeof(u64));
+	s->branches = mem_alloc(MAX(s->control->options.branch_depth, 1) * 4 * sizeof(u64));
 	return 0;
 }
 
@@ -145,11 +145,14 @@ static void fill_chain(struct vthread *t, const struct attr *a, u64 pc, struct s
 static void fill_branches(struct vthread *t, u32 event, struct sample *out)
 {
 	struct sampler *s = t->sampler;
+	u64 *counters = s->branches + (size_t)s->control->options.branch_depth * 3;
 
 	if (!t->branches)
 		return;
-	out->nr_branches = branch_regs_read(t->branches, event, s->branches, &out->hw_idx);
+	out->nr_branches = branch_regs_read(t->branches, event, s->branches, counters, &out->hw_idx);
 	out->branches = (struct u64s){ (const u8 *)s->branches, out->nr_branches * 3, false };
+	if (event_of(t, event)->attr.branch_sample_type & BRANCH_COUNTERS)
+		out->branch_counters = (struct u64s){ (const u8 *)counters, out->nr_branches, false };
 }
 
 static void fill_registers(struct vthread *t, const struct attr *a, u64 pc, struct sample *out)

@@ -189,6 +189,60 @@ static struct branch_trace *count(struct branch_traces *t, u32 trace)
 	return b;
 }
 
+void event_sums_add(struct event_sum *to, const struct event_sum *from, u32 n)
+{
+	for (u32 i = 0; i < n; i++) {
+		to[i].happened += from[i].happened;
+		to[i].passages += from[i].passages;
+		to[i].full += from[i].full;
+	}
+}
+
+/* The sums of a trace, to be changed. */
+static struct event_sum *events_of(struct branch_traces *t, struct branch_trace *b)
+{
+	u32 n = branch_traces_counted(t);
+
+	if (!b->events) {
+		b->events = (u32)(t->event_sums.n / n) + 1;
+		for (u32 i = 0; i < n; i++)
+			vec_push(&t->event_sums, (struct event_sum){ 0 });
+	}
+	return t->event_sums.v + (size_t)(b->events - 1) * n;
+}
+
+/* Counters of the event's group that a sample has. */
+struct counted {
+	u32 first, n;
+};
+
+static struct counted counted_of(const struct branch_traces *t, const struct hit *h)
+{
+	struct counted c = { 0 };
+
+	if (!t->counters || !t->counters->width || !h->full->branch_counters.n)
+		return c;
+	c.first = branch_counters_of(t->counters, h->event, &c.n);
+	c.n = MIN(c.first + c.n, branch_traces_counted(t)) - MIN(c.first, branch_traces_counted(t));
+	return c;
+}
+
+static __attribute__((noinline)) void count_events(struct branch_traces *t, u32 trace, const struct counted *c,
+						   u64 word)
+{
+	struct event_sum *sums = events_of(t, &t->v.v[trace]);
+
+	for (u32 i = c->first; i < c->first + c->n; i++) {
+		u64 n = branch_counter_value(t->counters, i, word);
+
+		if (n == UINT64_MAX)
+			continue;
+		sums[i].happened += n;
+		sums[i].passages++;
+		sums[i].full += n == branch_counter_most(t->counters);
+	}
+}
+
 static void count_passage(struct branch_traces *t, u32 trace, u32 cycles)
 {
 	struct branch_trace *b = count(t, trace);
@@ -211,6 +265,7 @@ void branch_traces_add(struct branch_traces *t, const struct hit *h)
 	u32 newer = KNOWN; /* the slot of the branch behind this one */
 	u64 next = 0;	   /* where that was taken */
 	u32 cycles = 0;	   /* until then, from here on */
+	struct counted counted = counted_of(t, h);
 
 	if (!s->nr_branches)
 		return;
@@ -225,6 +280,8 @@ void branch_traces_add(struct branch_traces *t, const struct hit *h)
 
 		if (passage != ID_NONE)
 			count_passage(t, passage, cycles);
+		if (passage != ID_NONE && counted.n && i <= s->branch_counters.n)
+			count_events(t, passage, &counted, u64s_at(&s->branch_counters, i - 1));
 		count_branch(t, &t->known->v[slot], branch_missed(b.flags));
 		newer = slot;
 		next = b.from;
@@ -241,6 +298,10 @@ void branch_traces_merge(struct branch_traces *t, struct branch_traces *from)
 		u32 id = trace_of(t, x); /* new ones are copied */
 		struct branch_trace *to = &t->v.v[id];
 
+		if (t->v.n > had)
+			to->events = 0;
+		if (x->events)
+			event_sums_add(events_of(t, to), branch_trace_events(from, x), branch_traces_counted(t));
 		if (t->v.n > had)
 			continue;
 		to->count += x->count;
@@ -281,4 +342,5 @@ void branch_traces_free(struct branch_traces *t)
 	vec_free(&t->all_mapped);
 	set_free(&t->index);
 	vec_free(&t->v);
+	vec_free(&t->event_sums);
 }

@@ -13,6 +13,7 @@
 #include "attrib/hit.h"
 #include "base/set.h"
 #include "base/vec.h"
+#include "codec/branch_counters.h"
 #include "state/procs.h"
 
 enum trace_kind {
@@ -28,7 +29,15 @@ struct branch_trace {
 	u64 from, to, count, mispredicted;
 	u64 samples, last; /* in how many samples it was, and the number of the last of these */
 	u64 cycles, timed; /* that its passages took, and of how many of them the CPU told that */
+	u32 events;	   /* what was counted in its passages: block of event_sums, from 1 on; 0: nothing */
 };
+
+/* How often an event happened in the passages that it was counted in; `full` of them reached the largest number that
+ * a counter holds. */
+struct event_sum {
+	u64 happened, passages, full;
+};
+#define EVENT_SUMS_MAX 32 /* of one file: the counters of further events are not summed up */
 
 struct known_branches;
 /* What was mapped at some time in a process and in the kernel. */
@@ -48,6 +57,9 @@ struct branch_traces {
 	u64 samples;  /* number of samples that were added */
 	u64 filtered; /* of those that filters left out */
 	u64 cycles;   /* between branches, of all that came with them */
+	/* Where branch counters are to be summed up: what they are of. NULL: they are not. */
+	const struct branch_counters *counters;
+	VEC(struct event_sum) event_sums; /* blocks of branch_traces_counted(), one sum for each counter */
 };
 
 /* Do samples of this event have all branches that were taken? */
@@ -55,6 +67,18 @@ static inline bool branch_traces_event(const struct event *e)
 {
 	return e->attr.sample_type & PERF_SAMPLE_BRANCH_STACK && e->attr.branch_sample_type & PERF_SAMPLE_BRANCH_ANY;
 }
+/* How many counters are summed up for each trace. */
+static inline u32 branch_traces_counted(const struct branch_traces *t)
+{
+	return t->counters ? (u32)MIN(t->counters->v.n, (size_t)EVENT_SUMS_MAX) : 0;
+}
+/* Those of a trace; NULL: none. */
+static inline const struct event_sum *branch_trace_events(const struct branch_traces *t, const struct branch_trace *b)
+{
+	return b->events ? t->event_sums.v + (size_t)(b->events - 1) * branch_traces_counted(t) : NULL;
+}
+/* Adds n sums to those at `to`. */
+void event_sums_add(struct event_sum *to, const struct event_sum *from, u32 n);
 /* h->full is the sample. */
 void branch_traces_add(struct branch_traces *t, const struct hit *h);
 /* Adds all of `from`, which was made from other samples of the same recording, and frees it. */

@@ -13,6 +13,7 @@ struct code_block {
 	u32 dso;
 	u64 from, to;	   /* the first instruction, and the branch at its end; as in symbol look-ups */
 	u64 cycles, times; /* of the passages of which the CPU told how long they took, and how many these were */
+	u32 events;	   /* as in struct branch_trace, but of code_blocks.event_sums */
 };
 
 struct code_blocks {
@@ -20,7 +21,15 @@ struct code_blocks {
 	u64 cycles;		  /* of all branch records, also of those that end no block */
 	u64 known;		  /* of those, in blocks */
 	double averages;	  /* the sum of the blocks' cycles per passage */
+	u32 nr_counted;		  /* branch counters that were summed up */
+	VEC(struct event_sum) event_sums;
 };
+
+/* Those of a block; NULL: none. */
+static inline const struct event_sum *code_block_events(const struct code_blocks *b, const struct code_block *block)
+{
+	return block->events ? b->event_sums.v + (size_t)(block->events - 1) * b->nr_counted : NULL;
+}
 
 /* t is sorted. */
 void code_blocks_make(struct code_blocks *b, const struct branch_traces *t);

@@ -6,6 +6,7 @@
 
 #include "agg/activity_keys.h"
 #include "agg/trace_keys.h"
+#include "codec/branch_flags.h"
 #include "codec/data_src.h"
 
 /* --- of the sample --- */
@@ -198,6 +199,8 @@ static u64 branch_flags_of(const struct hit_keys *k, const struct hit *h, const 
 		return flags >> 2 & 1;
 	case SORT_ABORT:
 		return flags >> 3 & 1;
+	case SORT_BRANCH_TYPE:
+		return branch_type(flags);
 	default:
 		return branch_cycles(flags); /* SORT_CYCLES */
 	}
@@ -469,6 +472,16 @@ static void text_abort(const struct row_view *v, u64 value, struct bytes *out)
 	bytes_char(out, value ? 'A' : '.');
 }
 
+static void text_branch_type(const struct row_view *v, u64 value, struct bytes *out)
+{
+	const char *name = branch_type_name((u32)value, v->profile->arm64);
+
+	if (value && !*name)
+		bytes_printf(out, "%u", (u32)value);
+	else
+		bytes_str(out, *name ? name : "N/A");
+}
+
 /* Many CPUs do not count them. */
 static void label_cycles(const struct row_view *v, u64 value, struct bytes *out)
 {
@@ -669,6 +682,9 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 			 .of_hit = branch_flags_of },
 	[SORT_ABORT] = { { "abort", NULL, "abort", "Transaction abort", COLUMN_TEXT, 0, NULL, text_abort },
 			 .of_hit = branch_flags_of },
+	[SORT_BRANCH_TYPE] = { { "branch_type", NULL, "branch_type", "Branch Type", COLUMN_TEXT, 0, NULL,
+				 text_branch_type },
+			       .of_hit = branch_flags_of },
 	[SORT_CYCLES] = { { "cycles", NULL, "cycles", "Basic Block Cycles", COLUMN_TEXT, 0, number, NULL,
 			    label_cycles },
 			  .of_hit = branch_flags_of },

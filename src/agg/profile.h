@@ -65,6 +65,7 @@ enum sort_key {
 	SORT_MISPREDICT,
 	SORT_IN_TX,
 	SORT_ABORT,
+	SORT_BRANCH_TYPE,
 	SORT_CYCLES,
 	SORT_PARENT,
 	SORT_DSO,
@@ -142,6 +143,7 @@ struct profile {
 	u32 stack_bytes;	/* that were copied of a stack, at most; 0: none */
 	struct str simulated;	/* the core of a recording of the virtual PMU; len 0: the recording was made on a real
 				   one */
+	bool arm64;		/* the machine that was recorded */
 	u64 sort_keys;		/* bits 1 << enum sort_key (all fields share one), and their order: */
 	u8 sort_order[MAX_KEYS];
 	u32 nr_sort;

@@ -2,12 +2,16 @@
 /* What can be sampled: hardware events, branch records, SPE, PT, IBS, the software clock; and which clocks can give
  * the time. */
 #include <errno.h>
+#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "check/capability.h"
+#include "sys/branch_hw.h"
 #include "sys/probe.h"
+#include "sys/smallfile.h"
 
+#define CPUINFO_MAX (1u << 20)
 #define COUNTERS_MAX 64 /* more in one group are not tried */
 
 /* Without the kernel, so that an ordinary user's answer is about the hardware. */
@@ -126,27 +130,75 @@ static int try_branches(u64 type)
 	return try_attr(attr);
 }
 
+static char *read_cpuinfo(const struct capability_env *env)
+{
+	char *path = mem_printf("%s/cpuinfo", env->procfs);
+	struct bytes text = { 0 };
+
+	if (smallfile_read(AT_FDCWD, path, CPUINFO_MAX, &text)) {
+		bytes_free(&text);
+		text.p = (u8 *)mem_strdup("");
+	}
+	free(path);
+	return (char *)text.p;
+}
+
+/* Each core PMU's, as sysfs shows them; the last one's kind. */
+static struct branch_hw list_branches(const struct capability_env *env, struct bytes *out)
+{
+	char *cpuinfo = read_cpuinfo(env);
+	struct branch_hw last = { 0 };
+
+	for (size_t i = 0; i < env->pmus.v.n; i++) {
+		struct branch_hw hw;
+
+		if (!is_core(&env->pmus.v.v[i]))
+			continue;
+		branch_hw_find(&hw, &env->pmus.v.v[i], cpuinfo);
+		if (!hw.kind)
+			continue;
+		bytes_printf(out, "%s%s: ", out->len ? "; " : "", env->pmus.v.v[i].name);
+		branch_hw_describe(&hw, out);
+		last = hw;
+	}
+	free(cpuinfo);
+	return last;
+}
+
+#ifdef __aarch64__
+#define NO_BRANCHES                                                                                                   \
+	"BRBE needs a processor that has it (Armv9.2), Linux 6.17 with CONFIG_ARM64_BRBE, and firmware that gives "   \
+	"it to the kernel; until then record --pmu=sim -b, and --call-graph unwind for call stacks"
+#else
+#define NO_BRANCHES                                                                                                   \
+	"in a virtual machine, give it a PMU with LBR, or use a bare metal instance; until then record --pmu=sim "    \
+	"-b, "                                                                                                        \
+	"and --call-graph unwind for call stacks"
+#endif
+
 void capability_branches(const struct capability_env *env, struct capability_report *r)
 {
+	struct bytes kinds = { 0 };
+	struct branch_hw hw = list_branches(env, &kinds);
 	int err = try_branches(PERF_SAMPLE_BRANCH_ANY);
 	bool stacks = !try_branches(PERF_SAMPLE_BRANCH_CALL_STACK);
 
-	if (err) {
-		capability_say(r, CAPABILITY_NO, NULL, "none: %s", reason(err));
-		return;
-	}
-	capability_say(r, stacks ? CAPABILITY_OK : CAPABILITY_LIMITED, NULL, "branches%s",
-		       stacks ? " and call stacks (--call-graph lbr)" : "; no call stacks");
-	for (size_t i = 0; i < env->pmus.v.n; i++) {
-		char *entries = is_core(&env->pmus.v.v[i]) ? sysfs_pmu_cap(&env->pmus.v.v[i], "branches") : NULL;
-
-		if (entries) {
-			bytes_printf(&r->detail, "; %s: ", env->pmus.v.v[i].name);
-			bytes_plain(&r->detail, entries, strlen(entries));
-			bytes_str(&r->detail, " entries");
-		}
-		free(entries);
-	}
+	bytes_char(&kinds, 0);
+	if (hw.kind == BRANCH_HW_BRS)
+		capability_say(r, CAPABILITY_LIMITED,
+			       "record -e branch-brs -c 100003 -b; call stacks: --call-graph unwind",
+			       "%s; of one event, all taken branches, no call stacks", (const char *)kinds.p);
+	else if (err && hw.kind)
+		capability_say(r, CAPABILITY_NO, err == EACCES || err == EPERM ? "see rights to record" : NULL,
+			       "%s; they cannot be opened (%s)", (const char *)kinds.p, strerror(err));
+	else if (err)
+		capability_say(r, CAPABILITY_NO, NO_BRANCHES, "none: %s", reason(err));
+	else
+		capability_say(r, stacks ? CAPABILITY_OK : CAPABILITY_LIMITED,
+			       stacks ? NULL : "call stacks: record --call-graph unwind", "branches%s%s%s",
+			       stacks ? " and call stacks (--call-graph lbr)" : "; no call stacks",
+			       hw.kind ? "; " : "", (const char *)kinds.p);
+	bytes_free(&kinds);
 }
 
 void capability_software(const struct capability_env *env, struct capability_report *r)

@@ -4,6 +4,8 @@
 #include "cmd/dump.h"
 
 #include "base/json.h"
+#include "codec/branch_flags.h"
+#include "codec/regs.h"
 
 enum kind { F_U16, F_U32, F_S32, F_U64, F_BOOL, F_STR };
 
@@ -319,7 +321,13 @@ static void put_read(const struct read_values *v, u64 format, struct json *j)
 	json_object_end(j);
 }
 
-static void put_branches(const struct sample *s, struct json *j)
+static void set_known(struct json *j, const char *key, const char *name)
+{
+	if (*name)
+		json_set_text(j, key, name);
+}
+
+static void put_branches(const struct sample *s, bool arm64, struct json *j)
 {
 	if (s->has_hw_idx)
 		json_set_s64(j, "hw_idx", (s64)s->hw_idx);
@@ -331,6 +339,9 @@ static void put_branches(const struct sample *s, struct json *j)
 		json_set_u64(j, "from", b.from);
 		json_set_u64(j, "to", b.to);
 		json_set_u64(j, "flags", b.flags);
+		set_known(j, "type", branch_type_name(branch_type(b.flags), arm64));
+		set_known(j, "spec", branch_spec_name(branch_spec(b.flags)));
+		set_known(j, "priv", branch_priv_name(branch_priv(b.flags)));
 		if (i < s->branch_counters.n)
 			json_set_u64(j, "counters", u64s_at(&s->branch_counters, i));
 		json_object_end(j);
@@ -338,7 +349,7 @@ static void put_branches(const struct sample *s, struct json *j)
 	json_list_end(j);
 }
 
-static void put_sample(const struct dump_record *d, struct json *j)
+static void put_sample(const struct source *src, const struct dump_record *d, struct json *j)
 {
 	const struct sample *s = &d->s;
 	const struct {
@@ -383,7 +394,7 @@ static void put_sample(const struct dump_record *d, struct json *j)
 	if (s->has & PERF_SAMPLE_RAW)
 		json_set_hex(j, "raw", s->raw, s->raw_size);
 	if (s->has & PERF_SAMPLE_BRANCH_STACK)
-		put_branches(s, j);
+		put_branches(s, regs_arch_of(src->features.arch) == REGS_ARM64, j);
 	if (s->has & PERF_SAMPLE_REGS_USER)
 		put_u64s(j, "regs_user", &s->regs_user);
 	if (s->has & PERF_SAMPLE_STACK_USER)
@@ -420,7 +431,7 @@ void dump_json(const struct source *src, const struct dump_record *d, struct byt
 	if (d->err) {
 		json_set_text(j, "error", err_name(d->err));
 	} else if (d->is_sample) {
-		put_sample(d, j);
+		put_sample(src, d, j);
 	} else {
 		put_sample_id(&d->r.sid, j);
 		for (size_t i = 0; i < ARRAY_LEN(fields); i++)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "codec/branch_flags.h"
 #include "codec/regs.h"
 
 #define NSEC_PER_SEC ((u64)1000000000)
@@ -158,7 +159,28 @@ static void put_hexdump(const char *label, const u8 *p, u64 n, struct bytes *out
 	}
 }
 
-static void put_branches(const struct sample *s, struct bytes *out)
+/* What else its flags tell; those that are not known as a number. */
+static void put_branch_kind(u64 flags, bool arm64, struct bytes *out)
+{
+	u32 type = branch_type(flags), priv = branch_priv(flags);
+	const char *name = branch_type_name(type, arm64);
+	u64 unknown = flags & ~BRANCH_FLAGS_KNOWN;
+
+	if (*name)
+		bytes_printf(out, " type %s", name);
+	else if (type)
+		bytes_printf(out, " type %u", type);
+	if (branch_spec(flags))
+		bytes_printf(out, " spec %s", branch_spec_name(branch_spec(flags)));
+	if (*branch_priv_name(priv))
+		bytes_printf(out, " priv %s", branch_priv_name(priv));
+	else if (priv)
+		bytes_printf(out, " priv %u", priv);
+	if (unknown)
+		bytes_printf(out, " flags %#llx", (ull)unknown);
+}
+
+static void put_branches(const struct sample *s, bool arm64, struct bytes *out)
 {
 	for (u32 i = 0; i < s->nr_branches; i++) {
 		struct branch_entry b = sample_branch(s, i);
@@ -166,8 +188,7 @@ static void put_branches(const struct sample *s, struct bytes *out)
 		bytes_printf(out, "    branch %u: %#llx -> %#llx %s%s%s%s cycles %u", i, (ull)b.from, (ull)b.to,
 			     b.flags & 1 ? "M" : "", b.flags & 2 ? "P" : "", b.flags & 4 ? "X" : "",
 			     b.flags & 8 ? "A" : "", branch_cycles(b.flags));
-		if (b.flags >> 20)
-			bytes_printf(out, " type %u flags %#llx", (u32)(b.flags >> 20 & 15), (ull)b.flags);
+		put_branch_kind(b.flags, arm64, out);
 		if (i < s->branch_counters.n)
 			bytes_printf(out, " counters %#llx", (ull)u64s_at(&s->branch_counters, i));
 		bytes_char(out, '\n');
@@ -183,7 +204,7 @@ static void put_details(const struct source *src, const struct dump_record *d, s
 
 	for (u32 i = 0; i < s->chain.n; i++)
 		bytes_printf(out, "    chain %u: %#llx\n", i, (ull)u64s_at(&s->chain, i));
-	put_branches(s, out);
+	put_branches(s, regs_arch_of(src->features.arch) == REGS_ARM64, out);
 	put_regs(src, "regs_user", s->regs_user_abi, l->regs_user_mask, &s->regs_user, out);
 	put_regs(src, "regs_intr", s->regs_intr_abi, l->regs_intr_mask, &s->regs_intr, out);
 	put_hexdump("raw", s->raw, s->raw_size, out);

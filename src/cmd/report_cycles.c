@@ -21,7 +21,9 @@ static int write_blocks(const struct command_ctx *ctx, const struct report_confi
 	const struct cycles_of of = { .blocks = &blocks,
 				      .simulated = vpmu_simulated(s->src->features.cpuid),
 				      .samples = t->samples,
-				      .lost = tally_lost(&s->tally) };
+				      .lost = tally_lost(&s->tally),
+				      .counters = t->counters,
+				      .events = &s->src->events };
 	struct output out;
 
 	code_blocks_make(&blocks, t);
@@ -55,6 +57,7 @@ static int read_branches(struct session *s, const struct pipeline_opts *o, struc
 int report_cycles(const struct command_ctx *ctx, const struct report_config *c, struct selected *s)
 {
 	struct branch_traces traces = { 0 };
+	struct branch_counters counters;
 	struct progress progress;
 	struct session *session;
 	int err;
@@ -67,11 +70,14 @@ int report_cycles(const struct command_ctx *ctx, const struct report_config *c, 
 		progress_stop(&progress);
 		return EXIT_FAILURE;
 	}
+	branch_counters_init(&counters, &session->src->events, &session->src->features);
+	traces.counters = counters.width ? &counters : NULL;
 	err = read_branches(session, &s->pipeline, &traces, &progress.notify);
 	progress_stop(&progress);
 	if (!err)
 		err = write_blocks(ctx, c, session, &traces);
 	branch_traces_free(&traces);
+	branch_counters_free(&counters);
 	session_close(session);
 	return !err ? EXIT_SUCCESS : err == ERR_USAGE ? 2 : EXIT_FAILURE;
 }

@@ -156,6 +156,15 @@ static int finish(int err, const struct script_result *r, const struct notify *t
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static int put_legend(const struct script *s, const struct notify *to)
+{
+	struct output out;
+
+	(void)output_open(&out, NULL, to);
+	script_put_legend(s, &out.bytes);
+	return output_close(&out, to);
+}
+
 static int show(const struct config *c, struct session *session, const struct notify *to)
 {
 	struct script s = {
@@ -193,7 +202,9 @@ static int show(const struct config *c, struct session *session, const struct no
 			dsos_start_parser(session->dsos);
 		s.callers = callers = call_sites(session, s.opts.stitch);
 	}
-	err = script_run(&s, session->src, refs, n, workers, STDOUT_FILENO, session->opts.stop, &result);
+	err = put_legend(&s, to);
+	if (!err)
+		err = script_run(&s, session->src, refs, n, workers, STDOUT_FILENO, session->opts.stop, &result);
 	status = finish(err, &result, to);
 	if (!err && n && !result.printed)
 		(void)select_note_nothing_left(&c->select, n, to);

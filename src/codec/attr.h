@@ -71,6 +71,9 @@ u32 attr_open_size(const struct attr *a);
 void attr_print(const struct attr *a, const char *is, struct bytes *out);
 void attr_print_json(const struct attr *a, struct json *j);
 
+/* In branch_sample_type: PERF_SAMPLE_BRANCH_COUNTERS (Linux 6.8). */
+#define BRANCH_COUNTERS (1ull << 19)
+
 static inline u32 attr_precise_ip(const struct attr *a)
 {
 	return a->flags >> ATTR_PRECISE_IP_SHIFT & 3;

@@ -23,6 +23,18 @@ static inline bool branch_aborts(u64 flags)
 	return flags >> 3 & 1;
 }
 
+/* PERF_BR_SPEC_*, 0: not told; and PERF_BR_PRIV_*, 0: not told. */
+static inline u32 branch_spec(u64 flags)
+{
+	return flags >> 24 & 3;
+}
+static inline u32 branch_priv(u64 flags)
+{
+	return flags >> 30 & 7;
+}
+/* Bits that have no meaning yet. */
+#define BRANCH_FLAGS_KNOWN ((1ull << 33) - 1)
+
 /* PERF_BR_*, and after these PERF_BR_NEW_*: 0 is unknown. */
 #define BRANCH_COND 1
 #define BRANCH_FIRST_NEW 15
@@ -32,7 +44,10 @@ static inline u32 branch_type(u64 flags)
 
 	return type == BRANCH_FIRST_NEW ? type + (u32)(flags >> 26 & 15) : type;
 }
-/* perf's name of it: "IND_CALL". An unknown type has the name "". */
-const char *branch_type_name(u32 type);
+/* perf's names: "IND_CALL". An unknown type has the name "". Some mean something else on Arm, where they are named
+ * after that: arm64 is the recording's architecture, while perf takes the one that it runs on. */
+const char *branch_type_name(u32 type, bool arm64);
+const char *branch_spec_name(u32 spec); /* "SPEC_WRONG_PATH"; not told: "" */
+const char *branch_priv_name(u32 priv); /* "user", "kernel", "hv"; unknown: "" */
 
 #endif

@@ -19,7 +19,6 @@
 #define BRANCH_TYPE_KNOWN ((1ull << 20) - 1)
 
 #define BRANCH_HW_INDEX (1ull << 17) /* PERF_SAMPLE_BRANCH_HW_INDEX */
-#define BRANCH_COUNTERS (1ull << 19) /* PERF_SAMPLE_BRANCH_COUNTERS */
 
 #define RECORD_MAX 65535
 #define FIXED_START 8 /* behind the record header */

@@ -97,6 +97,15 @@ const char *const vpmu_count_names[NR_VPMU_COUNTS] = {
 	[VC_NONE] = NULL,
 };
 
+const char *const vpmu_branch_kinds[NR_VPMU_BRANCH_KINDS] = { [VPMU_LBR] = "lbr", [VPMU_BRBE] = "brbe" };
+
+bool vpmu_branch_depth_fits(u32 kind, u32 depth)
+{
+	if (kind == VPMU_LBR)
+		return depth && depth <= VPMU_BRANCHES_MAX;
+	return depth == 8 || depth == 16 || depth == 32 || depth == 64;
+}
+
 const char *const vpmu_core_names[NR_VPMU_CORES] = {
 	[VPMU_GENERIC_X86] = "generic-x86",
 	[VPMU_NEOVERSE_N1] = "neoverse-n1",

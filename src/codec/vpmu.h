@@ -101,6 +101,7 @@ struct vpmu_options {
 	bool memory;	  /* loads and stores are sampled: threads run on cores that share memory (vpmu/coherence.h) */
 	u32 ldlat;	  /* cycles that VC_SLOW_LOADS take at least */
 	u32 branch_depth; /* branch records that a core keeps */
+	u32 branch_kind;  /* VPMU_LBR .. */
 };
 
 /* mem-loads and mem-stores, whose samples say what the access met: Intel's numbers, with ldlat in config1. */
@@ -148,6 +149,19 @@ bool vpmu_is_modelled(u32 count, u32 models);
  * accept. */
 #define VPMU_BRANCHES_MAX 512
 
+/* Whose branch records a core keeps: Intel's LBR, or the BRBE of Arm's cores as Linux's driver reads it. */
+enum vpmu_branch_kind { VPMU_LBR, VPMU_BRBE, NR_VPMU_BRANCH_KINDS };
+extern const char *const vpmu_branch_kinds[NR_VPMU_BRANCH_KINDS]; /* "lbr", "brbe" */
+/* May a core of that kind keep so many? */
+bool vpmu_branch_depth_fits(u32 kind, u32 depth);
+/*
+ * Branch counters, which LBR has: with each record, how often events of its group happened since the one before. So
+ * many events at most, in their order from the lowest bits on, with so many bits each, which hold the largest number
+ * when there were more. Those count whose branch_sample_type has BRANCH_COUNTERS.
+ */
+#define VPMU_BRANCH_COUNTERS 4
+#define VPMU_BRANCH_COUNTER_BITS 2
+
 #define VPMU_EVENTS_MAX 64
 
 struct vpmu_event { /* one that was asked for, in group order */
@@ -166,7 +180,7 @@ struct vpmu_event { /* one that was asked for, in group order */
 struct str vpmu_simulated(const char *cpuid);
 
 #define VPMU_MAGIC 0x554d505645435452 /* "RTCEVPMU" */
-#define VPMU_VERSION 6
+#define VPMU_VERSION 7
 #define VPMU_CHUNKS 256
 #define VPMU_CHUNK_SIZE (256u << 10)
 #define VPMU_PATH 1024

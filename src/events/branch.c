@@ -29,7 +29,7 @@ static const struct {
 	{ "save_type", PERF_SAMPLE_BRANCH_TYPE_SAVE },
 	{ "hw_index", PERF_SAMPLE_BRANCH_HW_INDEX },
 	{ "priv", PERF_SAMPLE_BRANCH_PRIV_SAVE },
-	{ "counter", 1u << 19 }, /* PERF_SAMPLE_BRANCH_COUNTERS, Linux 6.8 */
+	{ "counter", BRANCH_COUNTERS },
 };
 
 static u64 find_word(const char *p, size_t len)
@@ -54,11 +54,12 @@ int event_branch_types(const char *text, u64 *mask, const struct notify *to)
 		u64 bit = find_word(p, len);
 
 		if (!bit)
-			return notify_error(to, ERR_USAGE,
-					    "unknown branch type '%.*s' (any, any_call, any_ret, ind_call, ind_jmp, "
-					    "call, cond, stack, in_tx, no_tx, abort_tx, save_type, hw_index, priv, "
-					    "counter, and the levels u, k, hv)",
-					    (int)MIN(len, (size_t)64), p);
+			return notify_error(
+				to, ERR_USAGE,
+				"unknown branch type '%.*s' (any, any_call, any_ret, ind_call, ind_jmp, "
+				"call, cond, stack, in_tx, no_tx, abort_tx, no_flags, no_cycles, save_type, "
+				"hw_index, priv, counter, and the levels u, k, hv)",
+				(int)MIN(len, (size_t)64), p);
 		bits |= bit;
 		p += len;
 		if (!*p)

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "open/refused_branches.h"
 #include "sys/probe.h"
 #include "sys/smallfile.h"
 
@@ -319,11 +320,7 @@ static int refused_as_invalid(const struct open_event *e, const struct notify *t
 	if (e->attr.aux_sample_size)
 		return refused_to_copy(name, to);
 	if (e->attr.branch_sample_type)
-		return notify_error(to, ERR_UNSUPPORTED,
-				    "cannot open %s with branch records: the PMU refuses these filters (reticle check "
-				    "says what it has; --pmu=sim has any, any_call, any_ret, ind_call, "
-				    "ind_jmp, call, cond and stack)",
-				    name);
+		return refused_branches(e, EINVAL, "/sys", "/proc", to);
 	if (only_counts(e))
 		return notify_error(to, ERR_USAGE,
 				    "cannot open %s: its PMU can count it, but not sample it (it can be read in a "
@@ -364,11 +361,7 @@ int event_refused(const struct event_set *set, size_t event, int failed, const s
 	case ENODEV:
 	case EOPNOTSUPP:
 		if (e->attr.branch_sample_type)
-			return notify_error(
-				to, ERR_UNSUPPORTED,
-				"cannot open %s with branch records: this machine's PMU does not offer them "
-				"(--pmu=sim has them; reticle check says what this machine has)",
-				name);
+			return refused_branches(e, failed, "/sys", "/proc", to);
 		if (is_hardware(&e->attr) && access("/sys/bus/event_source/devices/cpu", F_OK) &&
 		    access("/sys/bus/event_source/devices/armv8_pmuv3", F_OK))
 			return notify_error(

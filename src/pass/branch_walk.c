@@ -93,6 +93,7 @@ static int walk(const struct session *s, const struct sample_filter *filter, str
 		w.walkers[i].feed = (struct feed){ .src = s->src, .full = true };
 		w.walkers[i].traces.dsos = t->dsos;
 		w.walkers[i].traces.procs = t->procs;
+		w.walkers[i].traces.counters = t->counters;
 	}
 	if (workers > 1)
 		dsos_start_parser(s->dsos);

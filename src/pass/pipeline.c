@@ -25,6 +25,7 @@
 #include "agg/lines.h"
 #include "agg/trace_keys.h"
 #include "base/pool.h"
+#include "codec/regs.h"
 #include "codec/vpmu.h"
 #include "pass/branches.h"
 #include "pass/call_sites.h"
@@ -118,6 +119,7 @@ static struct profile *new_profile(struct session *s, const struct pipeline_opts
 	p->tally = s->tally;
 	p->measures = measures;
 	p->simulated = vpmu_simulated(s->src->features.cpuid);
+	p->arm64 = regs_arch_of(s->src->features.arch) == REGS_ARM64;
 	profile_sort_by(p, o->nr_sort ? o->sort_order : usual, o->nr_sort ? o->nr_sort : ARRAY_LEN(usual));
 	p->cgroups = &s->cgroups;
 	for (u32 i = 0; i < p->nr_sort; i++)

@@ -23,6 +23,8 @@ struct jit_code {
 	u32 pid, dso;
 };
 
+#define ROUNDS_KEPT 16
+
 struct first_pass {
 	struct session *s;
 	VEC(struct side_ref) side;
@@ -33,9 +35,12 @@ struct first_pass {
 	bool monotonic;	     /* the recording's clock is that of jitdumps */
 	struct side_ref at;  /* while a jitdump is read: the record that named it */
 	u32 at_pid;
-	struct threadset *sampled;  /* NULL: everybody counts */
-	struct source_record round; /* the last one that tells of stacks */
-	u32 at_tid;		    /* where pid and tid stand in samples; 0: nowhere */
+	struct threadset *sampled; /* NULL: everybody counts */
+	/* The last ones that tell of stacks, the nth at n % ROUNDS_KEPT: each knows more than the one before, but the
+	 * newest may be damaged. */
+	struct source_record rounds[ROUNDS_KEPT];
+	u64 nr_rounds;
+	u32 at_tid; /* where pid and tid stand in samples; 0: nowhere */
 };
 
 static bool speaks_of_processes(u32 type)
@@ -180,7 +185,7 @@ static void note_record(void *ctx, const struct source_record *at)
 	}
 	tally_record(&s->tally, &r);
 	if (at->h.type == PERF_RECORD_FINISHED_ROUND && round_body_is(round_body(s, at)))
-		f->round = *at;
+		f->rounds[f->nr_rounds++ % ROUNDS_KEPT] = *at;
 	aux_note(&s->aux, &r, at->payload ? (u64)(at->payload - s->src->data) : 0, at->payload_size);
 	if (at->h.type == PERF_RECORD_CALLCHAIN_DEFERRED)
 		deferred_add(&s->deferred, r.callchain_deferred.cookie, &r.callchain_deferred.ips);
@@ -399,11 +404,19 @@ static void take_round(struct first_pass *f)
 	struct source *src = f->s->src;
 	bool told = src->features.present[FEAT_UNWOUND / 64] >> FEAT_UNWOUND % 64 & 1;
 
-	if (!f->round.p || (told && !src->features.unwound_so_far))
+	const struct source_record *newest = &f->rounds[(f->nr_rounds - 1) % ROUNDS_KEPT];
+	u64 back = 0, most = MIN(f->nr_rounds, (u64)ROUNDS_KEPT);
+
+	if (!most || (told && !src->features.unwound_so_far))
 		return;
-	if (!round_body_decode(&src->features, round_body(f->s, &f->round)))
-		(void)notify_at(f->s->notify, NOTE_WARNING, ERR_FORMAT, src->path, src->data_offset + f->round.offset,
-				"what became of the stacks is damaged, and left out");
+	while (back < most &&
+	       !round_body_decode(&src->features,
+				  round_body(f->s, &f->rounds[(f->nr_rounds - 1 - back) % ROUNDS_KEPT])))
+		back++;
+	if (back)
+		(void)notify_at(f->s->notify, NOTE_WARNING, ERR_FORMAT, src->path, src->data_offset + newest->offset,
+				"what became of the stacks is damaged, and %s",
+				back < most ? "shown as it was some rounds earlier" : "left out");
 }
 
 static int hop(struct first_pass *f)

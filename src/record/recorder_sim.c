@@ -49,33 +49,6 @@ static int refuse_options(const struct record_opts *o, const struct notify *to)
 	return 0;
 }
 
-/* Branches that it has none of: filters, and why. */
-static int refuse_branches(const struct open_event *e, const struct notify *to)
-{
-	static const struct {
-		u64 filter;
-		const char *text;
-	} rows[] = {
-		{ PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_HV, "k, hv: it sees user code only (u)" },
-		{ PERF_SAMPLE_BRANCH_IN_TX | PERF_SAMPLE_BRANCH_ABORT_TX, "in_tx, abort_tx: it has no transactions" },
-		{ 1u << 19, "counter: it does not count events between branches" },
-	};
-	const u64 others = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_ANY_CALL | PERF_SAMPLE_BRANCH_ANY_RETURN |
-			   PERF_SAMPLE_BRANCH_IND_CALL | PERF_SAMPLE_BRANCH_IND_JUMP | PERF_SAMPLE_BRANCH_COND |
-			   PERF_SAMPLE_BRANCH_CALL;
-	u64 filter = e->attr.branch_sample_type;
-
-	for (u32 i = 0; i < ARRAY_LEN(rows); i++)
-		if (filter & rows[i].filter)
-			return notify_error(to, ERR_USAGE, "the virtual PMU has no branch records of %s",
-					    rows[i].text);
-	if (filter & PERF_SAMPLE_BRANCH_CALL_STACK && filter & others)
-		return notify_error(to, ERR_USAGE,
-				    "branch records are a call stack (--call-graph lbr, -j stack) or branches (-b, -j "
-				    "any), not both");
-	return 0;
-}
-
 int recorder_sim_open(struct recorder *r)
 {
 	const struct record_opts *o = r->o;
@@ -137,11 +110,11 @@ int recorder_sim_events(struct recorder *r)
 
 		if (r->o->sim.v.cpus && s && s->has_inherit && !s->inherit)
 			return notify_error(r->notify, ERR_USAGE, ONE_THREAD, "no-inherit");
-		err = refuse_branches(&r->set.events.v[e], r->notify);
-		if (err)
-			return err;
 		set_flags(&r->set.events.v[e].attr, r->o->sim.v.cpus);
 	}
+	err = sim_check_branches(r->sim, &r->set);
+	if (err)
+		return err;
 	r->set.ring_pages = VPMU_CHUNK_SIZE / (u32)sysconf(_SC_PAGESIZE); /* the most that is packed at once */
 	return sim_set_events(r->sim, &r->set);
 }
@@ -322,18 +295,25 @@ static bool has_branches(const struct event_set *set)
 	return false;
 }
 
-/* Whoever stitches call stacks has to know how many registers there are. */
+/* Whoever stitches call stacks has to know how many registers there are, and who shows counters how wide they are. */
 static void branch_caps(const struct recorder *r, struct features *f, struct arena *arena)
 {
-	struct feat_caps caps = { .pmu = "cpu", .nr = 1 };
-	const char **names = arena_array(arena, const char *, 1), **values = arena_array(arena, const char *, 1);
+	static const char *const all[] = { "branches", "branch_counter_nr", "branch_counter_width" };
+	const struct vpmu_options *o = &r->sim->control->options;
+	const u32 numbers[] = { o->branch_depth, VPMU_BRANCH_COUNTERS, VPMU_BRANCH_COUNTER_BITS };
+	bool lbr = o->branch_kind == VPMU_LBR;
+	struct feat_caps caps = { .pmu = lbr ? "cpu" : "armv8_pmuv3_0", .nr = lbr ? ARRAY_LEN(all) : 1 };
+	const char **names = arena_array(arena, const char *, caps.nr);
+	const char **values = arena_array(arena, const char *, caps.nr);
 
-	names[0] = "branches";
-	values[0] = text(arena, mem_printf("%u", r->sim->control->options.branch_depth));
+	for (u32 i = 0; i < caps.nr; i++) {
+		names[i] = all[i];
+		values[i] = text(arena, mem_printf("%u", numbers[i]));
+	}
 	caps.names = names;
 	caps.values = values;
 	vec_push(&f->caps, caps);
-	feature_mark(f, FEAT_CPU_PMU_CAPS);
+	feature_mark(f, lbr ? FEAT_CPU_PMU_CAPS : FEAT_PMU_CAPS);
 }
 
 void recorder_sim_features(struct recorder *r, struct features *f, struct arena *arena)

@@ -150,6 +150,17 @@ static int set_branches(struct parser *p)
 					     optext_fail(&p->t, NULL, NULL, "there has to be at least one record");
 }
 
+static int set_records(struct parser *p)
+{
+	u32 which = 0;
+	int err = optext_choose(&p->t, vpmu_branch_kinds, sizeof(*vpmu_branch_kinds), NR_VPMU_BRANCH_KINDS,
+				"there is no such kind of branch records", "kinds: ", &which);
+
+	p->o->v.branch_kind = which;
+	p->o->kind_given = !err;
+	return err;
+}
+
 static int set_ids(struct parser *p)
 {
 	p->o->v.real_ids = str_is(p->t.at, "real");
@@ -181,6 +192,8 @@ static const struct {
 	  set_quantum },
 	{ "branches", "N", "branch records that a core keeps, for -b, -j and --call-graph lbr (default 32)",
 	  set_branches },
+	{ "records", "lbr|brbe", "whose branch records: Intel's or Arm's (default: by the program's architecture)",
+	  set_records },
 	{ "ids", "own|real", "number processes from 1 (default), or use the system's ids", set_ids },
 	{ "sysroot", "DIR", "directory in which programs of another architecture find their libraries", set_sysroot },
 };

@@ -11,6 +11,7 @@ struct sim_opts {
 	bool on;	 /* --pmu=sim; else the machine's own PMU */
 	bool help;	 /* the table of keys was asked for */
 	bool core_given; /* else the core is chosen by the program's architecture */
+	bool kind_given; /* else so is the kind of its branch records */
 	struct vpmu_options v;
 	char sysroot[VPMU_PATH];
 };

@@ -131,6 +131,8 @@ static void set_options(struct sim *s)
 
 	if (!s->opts.core_given)
 		s->opts.v.core = s->program.guest == SIM_X86_64 ? VPMU_GENERIC_X86 : VPMU_NEOVERSE_N1;
+	if (!s->opts.kind_given)
+		s->opts.v.branch_kind = s->program.guest == SIM_X86_64 ? VPMU_LBR : VPMU_BRBE;
 	s->control->options = s->opts.v;
 	if (*s->opts.sysroot)
 		fits(s->control->sysroot, s->opts.sysroot);

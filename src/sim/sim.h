@@ -54,6 +54,8 @@ int sim_open(struct sim *s, const struct sim_opts *o, char *const command[], con
 /* Passes a configured set's events to the plugin and gives them their ids. ERR_USAGE: the virtual PMU has no such
  * event. */
 int sim_set_events(struct sim *s, struct event_set *set);
+/* Can its cores keep the branch records that the set's events want? ERR_USAGE, noted with a way out. */
+int sim_check_branches(const struct sim *s, const struct event_set *set);
 /* Takes the records that have come; last: also those in chunks that are still being written. Returns the sink's first
  * error, after which records are dropped. */
 int sim_drain(struct sim *s, const struct sim_sink *sink, bool last);

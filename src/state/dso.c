@@ -461,6 +461,7 @@ struct symtab *dso_get_table(struct dsos *d, u32 dso)
 	t = s->pub.symtab;
 	if (!t) {
 		t = dso_load(d, s);
+		__atomic_store_n(&s->whose, s->lender ? s->lender : s, __ATOMIC_RELEASE);
 		__atomic_store_n(&s->pub.symtab, t, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -533,14 +534,18 @@ void dsos_load_ahead(struct dsos *d, u32 dso)
 	(void)dso_get_table(d, dso);
 }
 
+/* A lender stays one: only slots without one are loaded again, and they get none then (load_again). So the lock is
+ * needed only to wait for who loads it right now. */
 struct dso_slot *dso_slot_of_file(const struct dsos *d, u32 dso)
 {
-	struct dso_slot *s = d->slots.v[dso], *lender;
+	struct dso_slot *s = d->slots.v[dso], *whose = __atomic_load_n(&s->whose, __ATOMIC_ACQUIRE);
 
+	if (LIKELY(whose != NULL))
+		return whose;
 	pthread_mutex_lock(&s->lock);
-	lender = s->lender;
+	whose = s->lender;
 	pthread_mutex_unlock(&s->lock);
-	return lender ? lender : s;
+	return whose ? whose : s;
 }
 
 u32 dsos_symbol_at(struct dsos *d, u32 dso, u64 addr)

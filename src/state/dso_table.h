@@ -50,6 +50,7 @@ struct dso_slot {
 	u64 made_from;		 /* a hash of that entry's key: of the state of all that the table is made from */
 	const char *missing;	 /* why there are no symbols; NULL: there are, or nobody asked */
 	struct dso_slot *lender; /* whose symtab it is: the same file by another name; or NULL */
+	struct dso_slot *whose;	 /* the lender, or the slot itself; NULL: not loaded. Read without the lock */
 	const struct feat_file *recorded; /* its symbols in the recording, or NULL; set when it is loaded */
 	atomic_uint has_lines;		  /* LINES_*: the answer, without the lock */
 	/* Recordings can make many slots, so these lie together. */

@@ -6,7 +6,7 @@
 /* Words of one pair of brackets. */
 struct words {
 	struct bytes *out;
-	bool open;
+	bool arm64, open;
 };
 
 static struct bytes *next_word(struct words *w)
@@ -24,8 +24,8 @@ static void put_kinds(struct words *w, u32 kinds)
 	if (kinds & BRANCH_KIND_BACKWARD)
 		bytes_str(next_word(w), "COND_BWD");
 	for (u32 type = BRANCH_COND + 1; type < NR_BRANCH_KINDS; type++)
-		if (kinds & BRANCH_KIND(type) && *branch_type_name(type))
-			bytes_str(next_word(w), branch_type_name(type));
+		if (kinds & BRANCH_KIND(type) && *branch_type_name(type, w->arm64))
+			bytes_str(next_word(w), branch_type_name(type, w->arm64));
 	if (kinds & BRANCH_KIND_CROSS_4K)
 		bytes_str(next_word(w), "CROSS_4K");
 	if (kinds & BRANCH_KIND_CROSS_2M)
@@ -50,9 +50,9 @@ static void put_mean(struct words *w, const char *name, u64 sum, u64 n)
 }
 
 /* One frame may be several of these, with callers above what they called: what it mostly is stands there. */
-void branch_notes_text(const struct graph_branches *b, struct bytes *out)
+void branch_notes_text(const struct graph_branches *b, bool arm64, struct bytes *out)
 {
-	struct words w = { .out = out };
+	struct words w = { .out = out, .arm64 = arm64 };
 
 	if (!b)
 		return;
@@ -70,10 +70,10 @@ void branch_notes_text(const struct graph_branches *b, struct bytes *out)
 		bytes_char(out, ')');
 }
 
-static void put_types(const struct graph_branches *b, struct json *j)
+static void put_types(const struct graph_branches *b, bool arm64, struct json *j)
 {
 	struct bytes text = { 0 };
-	struct words w = { .out = &text };
+	struct words w = { .out = &text, .arm64 = arm64 };
 
 	put_kinds(&w, b->kinds);
 	if (w.open)
@@ -81,7 +81,7 @@ static void put_types(const struct graph_branches *b, struct json *j)
 	bytes_free(&text);
 }
 
-void branch_notes_json(const struct graph_branches *b, struct json *j)
+void branch_notes_json(const struct graph_branches *b, bool arm64, struct json *j)
 {
 	if (b && b->to) {
 		json_set_object(j, "to");
@@ -89,7 +89,7 @@ void branch_notes_json(const struct graph_branches *b, struct json *j)
 		json_set_u64(j, "told", b->told);
 		json_set_u64(j, "predicted", b->predicted);
 		json_set_u64(j, "aborted", b->aborted);
-		put_types(b, j);
+		put_types(b, arm64, j);
 		json_object_end(j);
 	}
 	if (b && b->from) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view/cycles.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +15,12 @@ struct form {
 	struct dsos *dsos;
 	double limit;
 	bool long_names;
+	char keys[EVENT_SUMS_MAX][2][16]; /* of the columns of counters */
 	struct table table;
 };
 
 /* A column's `what`. */
-enum { CYCLES, AVERAGE, AVERAGE_PERCENT, SYMBOL, RANGE, DSO };
+enum { CYCLES, AVERAGE, AVERAGE_PERCENT, SYMBOL, RANGE, DSO, EVENTS, FULL };
 /* Which end of the block a column of data is of: its `nth`. */
 enum { FROM, TO };
 enum { WITH_OFFSET = 1 }; /* a symbol's `nth` */
@@ -131,6 +133,53 @@ static void get_line(const struct table *t, const struct table_column *c, const 
 		out->kind = CELL_TEXT;
 }
 
+#define LETTERS 3 /* of one event, at most */
+
+/* "|AA  |-   |B+  |": the mean of a passage, rounded up, as perf has it. */
+static void get_counters(const struct table *t, const struct table_column *c, const struct table_row *r,
+			 struct cell *out)
+{
+	const struct form *f = t->form;
+	const struct event_sum *sums = code_block_events(f->blocks, block_at(t, r->at));
+
+	(void)c;
+	if (!sums)
+		return;
+	out->kind = CELL_TEXT;
+	for (u32 i = 0; i < f->blocks->nr_counted; i++) {
+		const struct event_sum *s = &sums[i];
+		u64 mean = s->passages ? (s->happened + s->passages - 1) / s->passages : 0;
+		size_t start;
+
+		bytes_char(out->text, '|');
+		start = out->text->len;
+		if (!mean)
+			bytes_char(out->text, '-');
+		for (u64 n = 0; n < MIN(mean, (u64)LETTERS); n++)
+			branch_counter_name(i, out->text);
+		if (s->full || mean > LETTERS)
+			bytes_char(out->text, '+');
+		bytes_repeat(out->text, ' ', LETTERS + 1 - (int)MIN(out->text->len - start, (size_t)LETTERS + 1));
+	}
+	bytes_char(out->text, '|');
+}
+
+/* The same for programs: of one counter, the column's nth. */
+static void get_counter(const struct table *t, const struct table_column *c, const struct table_row *r,
+			struct cell *out)
+{
+	const struct form *f = t->form;
+	const struct event_sum *sums = code_block_events(f->blocks, block_at(t, r->at));
+
+	if (!sums || !sums[c->nth].passages)
+		return;
+	out->kind = c->kind;
+	if (c->what == FULL)
+		out->count = sums[c->nth].full;
+	else
+		out->real = (double)sums[c->nth].happened / (double)sums[c->nth].passages;
+}
+
 static bool wants(const struct table *t, size_t row)
 {
 	const struct form *f = t->form;
@@ -206,6 +255,28 @@ static void get_core(const struct table *t, const struct table_column *c, const 
 	bytes_put(out->text, f->of->simulated.p, f->of->simulated.len);
 }
 
+static const char *counter_key(struct form *f, u32 counter, u32 which, const char *prefix)
+{
+	struct bytes name = { 0 };
+
+	branch_counter_name(counter, &name);
+	bytes_char(&name, 0);
+	snprintf(f->keys[counter][which], sizeof(f->keys[counter][which]), "%s%s", prefix, (const char *)name.p);
+	bytes_free(&name);
+	return f->keys[counter][which];
+}
+
+static void add_counters(struct form *f)
+{
+	for (u32 i = 0; i < f->blocks->nr_counted; i++) {
+		struct table_column *c = add(f, CELL_REAL, counter_key(f, i, 0, "events_"), NULL, EVENTS, get_counter);
+
+		c->nth = i;
+		c->decimals = 2;
+		add(f, CELL_COUNT, counter_key(f, i, 1, "full_"), NULL, FULL, get_counter)->nth = i;
+	}
+}
+
 static void add_data(struct form *f)
 {
 	add(f, CELL_SHARE, "sampled_cycles", NULL, CYCLES, get_number);
@@ -217,6 +288,7 @@ static void add_data(struct form *f)
 	add(f, CELL_TEXT, "from_line", NULL, RANGE, get_line);
 	add(f, CELL_TEXT, "to_line", NULL, RANGE, get_line)->nth = TO;
 	add(f, CELL_TEXT, "dso", NULL, DSO, get_text);
+	add_counters(f);
 }
 
 static void add_columns(struct form *f)
@@ -227,6 +299,8 @@ static void add_columns(struct form *f)
 	add(f, CELL_COUNT, "cycles", "Sampled Cycles", CYCLES, get_number);
 	add(f, CELL_REAL, "average_percent", "Avg Cycles%", AVERAGE_PERCENT, get_number)->percent = true;
 	add(f, CELL_REAL, "average", "Avg Cycles", AVERAGE, get_number);
+	if (f->blocks->nr_counted)
+		add(f, CELL_TEXT, "counters", "Branch Counter", EVENTS, get_counters)->left = false;
 	/* Many blocks may lie on one line. */
 	c = add(f, CELL_TEXT, "symbol", "Symbol", SYMBOL, get_text);
 	c->nth = WITH_OFFSET;
@@ -235,6 +309,24 @@ static void add_columns(struct form *f)
 	c->left = c->name = true;
 	c = add(f, CELL_TEXT, "dso", "Shared Object", DSO, get_text);
 	c->left = c->name = true;
+}
+
+static void put_counter_names(const struct cycles_of *c, struct json *j)
+{
+	json_set_list(j, "counters");
+	for (u32 i = 0; i < c->blocks->nr_counted; i++) {
+		const char *event = c->events->events.v[c->counters->v.v[i].event].name;
+		struct bytes name = { 0 };
+
+		branch_counter_name(i, &name);
+		json_object(j);
+		json_set_str(j, "name", (const char *)name.p, name.len);
+		json_set_text(j, "event", event ? event : "[unknown]");
+		json_set_u64(j, "most", branch_counter_most(c->counters));
+		json_object_end(j);
+		bytes_free(&name);
+	}
+	json_list_end(j);
 }
 
 static void write_head(const struct cycles_of *c, struct bytes *out)
@@ -253,6 +345,10 @@ static void write_head(const struct cycles_of *c, struct bytes *out)
 		"is of one passage.\n#\n",
 		(unsigned long long)c->lost, (unsigned long long)c->samples, (unsigned long long)c->blocks->cycles,
 		share_of(c->blocks->known, c->blocks->cycles));
+	if (c->blocks->nr_counted) {
+		branch_counters_legend(c->counters, c->events, out);
+		bytes_str(out, "#\n");
+	}
 }
 
 void cycles_text(const struct cycles_of *c, struct dsos *dsos, const struct cycles_opts *o, struct bytes *out)
@@ -297,6 +393,8 @@ void cycles_json(const struct cycles_of *c, struct dsos *dsos, const struct cycl
 	json_set_u64(&j, "cycles", c->blocks->cycles);
 	json_set_u64(&j, "samples", c->samples);
 	json_set_u64(&j, "lost", c->lost);
+	if (c->blocks->nr_counted)
+		put_counter_names(c, &j);
 	json_set_list(&j, "blocks");
 	table_json_rows(&f.table, &j);
 	json_list_end(&j);

@@ -20,13 +20,18 @@ struct cycles_of {
 	struct str simulated; /* the core that was simulated; empty: a real one */
 	u64 samples;	      /* with branches */
 	u64 lost;	      /* samples */
+	/* Of the branch counters that blocks->event_sums has; with their events' list. */
+	const struct branch_counters *counters;
+	const struct evlist *events;
 };
 
 void cycles_text(const struct cycles_of *c, struct dsos *dsos, const struct cycles_opts *o, struct bytes *out);
 /* The last column is the core, if it was simulated. */
 void cycles_csv(const struct cycles_of *c, struct dsos *dsos, const struct cycles_opts *o, struct bytes *out);
 /* {"simulated" (the core, or null),"cycles","samples","lost","blocks":[{"sampled_cycles","average_percent",
- * "average_cycles","symbol","from","to","from_line","to_line","dso"}]} */
+ * "average_cycles","symbol","from","to","from_line","to_line","dso"}]}; with branch counters also "counters":[{"name",
+ * "event","most"}], and in each block, for the counter A, "events_A" (a mean per passage) and "full_A" (passages in
+ * which it held the most that it can). */
 void cycles_json(const struct cycles_of *c, struct dsos *dsos, const struct cycles_opts *o, struct bytes *out);
 
 #endif

@@ -82,7 +82,7 @@ static void put_name(struct drawing *d, u32 frame, size_t behind)
 static void put_frame(struct drawing *d, const struct graph_node *n)
 {
 	d->notes.len = 0;
-	branch_notes_text(n->branches, &d->notes);
+	branch_notes_text(n->branches, d->v->profile->arm64, &d->notes);
 	put_name(d, n->frame, d->notes.len);
 	bytes_put(d->out, d->notes.p, d->notes.len);
 }
@@ -315,7 +315,7 @@ static void put_kids(const struct profile *p, const struct graph_node *n, struct
 		}
 		json_set_u64(j, "self", kid->self);
 		json_set_u64(j, "total", kid->total);
-		branch_notes_json(kid->branches, j);
+		branch_notes_json(kid->branches, p->arm64, j);
 		if (kid->nr_kids) {
 			json_set_list(j, "kids");
 			put_kids(p, kid, j);

@@ -101,6 +101,43 @@ assert found["simulated"] == "generic-x86" and found["lost"] == 0
 few = json.loads(run("report", "--total-cycles", "--json", "--percent-limit", "10", "-i", "b.data").stdout)["blocks"]
 assert few == [b for b in found["blocks"] if b["sampled_cycles"] * 10 >= cycles_of_all] and few
 
+# Branch counters: what each passage of a block counted, and how often a counter was full.
+run("record", "-q", "--pmu=sim", "-j", "any,counter", "-c", "30011", "-e", "{cycles:u,branches:u,branch-misses:u}:S",
+    "-o", "c.data", "--", "./program")
+passages = collections.defaultdict(list)
+for line in run("script", "--json", "-F", "event,brcntr", "-i", "c.data").stdout.splitlines():
+    sample = json.loads(line)
+    entries = sample["branches"] if sample["event"] == "cycles:u" else []  # members have those of their leader
+    for newer, older in zip(entries, entries[1:]):
+        begin, end = int(older["to"], 16), int(newer["from"], 16)
+        (function, first), (other, last) = place(begin), place(end)
+        if function and function == other and begin <= end:
+            assert [c["event"] for c in newer["counters"]] == ["cycles:u", "branches:u", "branch-misses:u"], newer
+            passages[first, last].append([c["count"] for c in newer["counters"]])
+counted = [run("report", "--total-cycles", "--json", "--threads", n, "-i", "c.data").stdout for n in ("1", "3")]
+assert counted[0] == counted[1]
+counted = json.loads(counted[0])
+assert counted["counters"] == [{"name": n, "event": e, "most": 3} for n, e in
+                               (("A", "cycles:u"), ("B", "branches:u"), ("C", "branch-misses:u"))], counted["counters"]
+ours = [b for b in counted["blocks"] if b["dso"] == "program" and b["symbol"] in ("mix", "main")]
+assert ours and {(b["from"], b["to"]) for b in ours} <= set(passages)
+for b in ours:
+    each = passages[b["from"], b["to"]]
+    for i, name in enumerate("ABC"):
+        values = [p[i] for p in each]
+        assert abs(b[f"events_{name}"] - sum(values) / len(values)) <= 0.0051, (b, values)
+        assert b[f"full_{name}"] == values.count(3), (b, len(values), collections.Counter(values))
+text = run("report", "--total-cycles", "-i", "c.data").stdout
+assert "# cycles:u = A\n# branches:u = B\n# branch-misses:u = C\n" in text and "Branch Counter" in text, text[:2000]
+signs = ["|"]
+for name in "ABC":
+    mean = -(-sum(p["ABC".index(name)] for p in passages[ours[0]["from"], ours[0]["to"]]) //
+             len(passages[ours[0]["from"], ours[0]["to"]]))
+    signs.append(((name * mean or "-") + "+" * (ours[0][f"full_{name}"] > 0)).ljust(4) + "|")
+assert re.search(rf"^ +\d+\.\d\d% +{ours[0]['sampled_cycles']} .* {re.escape(''.join(signs))} +" +
+                 re.escape(ours[0]["from"]), text, re.M), (signs, text[:2000])
+assert len({tuple(p) for each in passages.values() for p in each}) > 5, "counters hardly differ"
+
 # What it cannot do.
 assert ("cannot be combined with --sort" in run("report", "--total-cycles", "--sort", "dso", "-i", "b.data",
                                                 status=2).stderr)

@@ -89,6 +89,48 @@ static int parse_event(struct recipe *r, const struct line *l)
 	return 0;
 }
 
+/* "name=value ..." of one PMU. */
+static bool parse_caps(struct recipe *r, const char *pmu, char *text)
+{
+	struct feat_caps caps = { .pmu = pmu };
+	const char **names = arena_array(&r->arena, const char *, strlen(text) + 1);
+	const char **values = arena_array(&r->arena, const char *, strlen(text) + 1);
+
+	for (char *w = strtok(text, " "); w; w = strtok(NULL, " ")) {
+		char *equal = strchr(w, '=');
+
+		if (!equal)
+			return false;
+		*equal = 0;
+		names[caps.nr] = w;
+		values[caps.nr++] = equal + 1;
+	}
+	caps.names = names;
+	caps.values = values;
+	vec_push(&r->features.caps, caps);
+	r->features.present[0] |= 1ull << (strcmp(pmu, "cpu") ? FEAT_PMU_CAPS : FEAT_CPU_PMU_CAPS);
+	return true;
+}
+
+static int parse_build_id(struct recipe *r, const struct line *l)
+{
+	struct features *f = &r->features;
+	struct rec_build_id id = { .pid = UINT32_MAX };
+	struct str bytes;
+	u64 misc = 0;
+
+	if (!value_hex(arg(l, "id"), &r->arena, &bytes) || bytes.len > sizeof(id.build_id) ||
+	    !value_number(arg(l, "misc") ? arg(l, "misc") : "user", misc_names, &misc))
+		return fail(r, "feature: bad value of", "id");
+	memcpy(id.build_id, bytes.p, bytes.len);
+	id.size = (u8)bytes.len;
+	id.filename = l->text;
+	vec_push(&f->build_ids, id);
+	vec_push(&f->build_id_misc, (u16)misc);
+	f->present[0] |= 1ull << FEAT_BUILD_ID;
+	return 0;
+}
+
 static int parse_feature(struct recipe *r, const struct line *l)
 {
 	struct features *f = &r->features;
@@ -130,19 +172,11 @@ static int parse_feature(struct recipe *r, const struct line *l)
 			words[f->nr_cmdline++] = w;
 		f->cmdline = words;
 		f->present[0] |= 1ull << FEAT_CMDLINE;
+	} else if (!strcmp(name, "caps") && arg(l, "pmu")) {
+		if (!parse_caps(r, arena_strndup(&r->arena, arg(l, "pmu"), strlen(arg(l, "pmu"))), (char *)text))
+			return fail(r, "feature: bad value of", "caps");
 	} else if (!strcmp(name, "build_id")) {
-		struct rec_build_id id = { .pid = UINT32_MAX };
-		struct str bytes;
-
-		if (!value_hex(arg(l, "id"), &r->arena, &bytes) || bytes.len > sizeof(id.build_id) ||
-		    !value_number(arg(l, "misc") ? arg(l, "misc") : "user", misc_names, &a))
-			return fail(r, "feature: bad value of", "id");
-		memcpy(id.build_id, bytes.p, bytes.len);
-		id.size = (u8)bytes.len;
-		id.filename = l->text;
-		vec_push(&f->build_ids, id);
-		vec_push(&f->build_id_misc, (u16)a);
-		f->present[0] |= 1ull << FEAT_BUILD_ID;
+		return parse_build_id(r, l);
 	} else {
 		return fail(r, "unknown feature, or one without its values:", name);
 	}

@@ -115,6 +115,52 @@ static void test_merged(void **state)
 	expect(&t, want, ARRAY_LEN(want));
 }
 
+/* What was counted until a branch belongs to the code that it ends; of groups, each has its own counters. */
+static void test_counters(void **state)
+{
+	static const u64 branches[] = { 0x1208, 0x1300, 9 << 4, 0x1108, 0x1200, 1, 0x1010, 0x1100, 0 };
+	static const u64 words[] = { 1 | 3 << 2, 2, 3 | 3 << 2 }, others[] = { 3, 1, 1 };
+	struct branch_counter v[] = { { 0, 0, 0 }, { 1, 0, 1 }, { 2, 2, 0 } };
+	struct branch_counter_group groups[] = { { 0, 2 }, { 0, 2 }, { 2, 1 } };
+	const struct branch_counters c = { .width = 2, .v = { v, 3, 3 }, .groups = { groups, 3, 3 } };
+	struct branch_traces t = { .counters = &c }, from = { .counters = &c };
+	const struct {
+		u64 begin;
+		struct event_sum sums[3];
+	} want[] = {
+		{ 0x1100, { { 4, 2, 0 }, { 0, 2, 0 }, { 1, 1, 0 } } },
+		{ 0x1200, { { 2, 2, 0 }, { 6, 2, 2 }, { 3, 1, 1 } } },
+	};
+	u32 found = 0;
+
+	(void)state;
+	for (u32 i = 0; i < 4; i++) {
+		const struct sample s = { .nr_branches = 3,
+					  .branches = { (const u8 *)branches, 9, false },
+					  .branch_counters = { (const u8 *)(i == 2 ? others : words), 3, false } };
+		struct hit h = { .full = &s, .s = { .pid = 3, .tid = 4 }, .event = i == 2 ? 2 : 0, .clock = 2 };
+
+		if (i == 1)
+			add(&from, branches, 3, 2); /* one without any */
+		else
+			branch_traces_add(i == 3 ? &from : i == 2 ? &from : &t, &h);
+	}
+	branch_traces_merge(&t, &from);
+	branch_traces_sort(&t);
+	for (size_t i = 0; i < t.v.n; i++) {
+		const struct event_sum *sums = branch_trace_events(&t, &t.v.v[i]);
+
+		assert_int_equal(!sums, t.v.v[i].kind == TRACE_BRANCH);
+		for (u32 k = 0; sums && k < ARRAY_LEN(want); k++)
+			if (t.v.v[i].from == want[k].begin) {
+				assert_memory_equal(sums, want[k].sums, sizeof(want[k].sums));
+				found++;
+			}
+	}
+	assert_int_equal(found, 2);
+	branch_traces_free(&t);
+}
+
 /* A branch from one binary to another counts in both; each knows its own end. */
 static void test_two_binaries(void **state)
 {
@@ -249,10 +295,15 @@ static void test_more_than_are_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_within_and_between), cmocka_unit_test(test_merged),
-		cmocka_unit_test(test_two_binaries),	   cmocka_unit_test(test_nowhere),
-		cmocka_unit_test(test_not_through),	   cmocka_unit_test(test_thread_is_kept),
-		cmocka_unit_test(test_twice_in_a_sample),  cmocka_unit_test(test_more_than_are_known),
+		cmocka_unit_test(test_within_and_between),
+		cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_two_binaries),
+		cmocka_unit_test(test_nowhere),
+		cmocka_unit_test(test_not_through),
+		cmocka_unit_test(test_thread_is_kept),
+		cmocka_unit_test(test_twice_in_a_sample),
+		cmocka_unit_test(test_more_than_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

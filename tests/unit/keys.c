@@ -123,6 +123,11 @@ static const struct {
 	{ SORT_IN_TX, 1, "T" },
 	{ SORT_ABORT, 0, "." },
 	{ SORT_ABORT, 1, "A" },
+	{ SORT_BRANCH_TYPE, 0, "N/A" },
+	{ SORT_BRANCH_TYPE, 1, "COND" },
+	{ SORT_BRANCH_TYPE, 11, "ERET" },
+	{ SORT_BRANCH_TYPE, 18, "ARCH_1" },
+	{ SORT_BRANCH_TYPE, 23, "23" },
 	{ SORT_CYCLES, 0, "-" },
 	{ SORT_CYCLES, 1, "1" },
 	{ SORT_PARENT, 0, "[other]" },
@@ -248,6 +253,7 @@ static void test_branches(void **state)
 		assert_int_equal(value_of(&k, SORT_IN_TX, &h, &t), rows[i].in_tx);
 		assert_int_equal(value_of(&k, SORT_ABORT, &h, &t), rows[i].abort);
 		assert_int_equal(value_of(&k, SORT_CYCLES, &h, &t), rows[i].cycles);
+		assert_int_equal(value_of(&k, SORT_BRANCH_TYPE, &h, &t), i == 3);
 	}
 }
 

@@ -335,6 +335,42 @@ static void test_blocks(void **state)
 	vec_free(&t.v);
 }
 
+/* What was counted in the same code is summed up. */
+static void test_block_events(void **state)
+{
+	static const struct branch_trace traces[] = {
+		{ 1, TRACE_THROUGH, 0x20, 0x30, 9, 0, 1, 1, 60, 3, 1 },
+		{ 1, TRACE_THROUGH, 0x28, 0x30, 9, 0, 1, 1, 50, 2, 0 },
+		{ 1, TRACE_THROUGH_ENTRY, 0x20, 0x30, 9, 0, 1, 1, 40, 1, 2 },
+		{ 1, TRACE_THROUGH_ENTRY, 0x28, 0x30, 9, 0, 1, 1, 1, 1, 3 },
+		{ 1, TRACE_THROUGH, 0x44, 0x48, 9, 0, 1, 1, 1, 1, 0 },
+	};
+	static const struct event_sum sums[] = { { 5, 3, 1 }, { 2, 3, 0 }, { 4, 2, 1 },
+						 { 0, 2, 0 }, { 7, 4, 3 }, { 1, 4, 0 } };
+	struct branch_counter v[2] = { { 0 } };
+	const struct branch_counters c = { .width = 2, .v = { v, 2, 2 } };
+	struct branch_traces t = { .cycles = 200, .counters = &c };
+	struct code_blocks b;
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(traces); i++)
+		vec_push(&t.v, traces[i]);
+	for (u32 i = 0; i < ARRAY_LEN(sums); i++)
+		vec_push(&t.event_sums, sums[i]);
+	code_blocks_make(&b, &t);
+	assert_int_equal(b.v.n, 3);
+	assert_int_equal(b.nr_counted, 2);
+	assert_int_equal(b.v.v[0].from, 0x20);
+	assert_memory_equal(code_block_events(&b, &b.v.v[0]), ((struct event_sum[]){ { 9, 5, 2 }, { 2, 5, 0 } }),
+			    2 * sizeof(*sums));
+	assert_int_equal(b.v.v[1].from, 0x28);
+	assert_memory_equal(code_block_events(&b, &b.v.v[1]), &sums[4], 2 * sizeof(*sums));
+	assert_null(code_block_events(&b, &b.v.v[2]));
+	code_blocks_free(&b);
+	vec_free(&t.v);
+	vec_free(&t.event_sums);
+}
+
 /* --- which operations are equal */
 
 static bool wants(const u32 *keys, u32 nr, struct collector_opts *o, struct operation_wants *out)
@@ -454,10 +490,9 @@ static void test_wants_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_held),	   cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_shared_bar),
-		cmocka_unit_test(test_modes),	   cmocka_unit_test(test_blocks),
-		cmocka_unit_test(test_wants),	   cmocka_unit_test(test_wants_data),
+		cmocka_unit_test(test_held),	     cmocka_unit_test(test_classes), cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_shared_bar),   cmocka_unit_test(test_modes),   cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_block_events), cmocka_unit_test(test_wants),   cmocka_unit_test(test_wants_data),
 		cmocka_unit_test(test_wants_more),
 	};
 

@@ -278,10 +278,22 @@ static bool has(const struct features *f, u32 id)
 	return f->present[id / 64] >> id % 64 & 1;
 }
 
+static void expect_caps(const struct features *f, const char *pmu, const char *want)
+{
+	const struct feat_caps *caps = &f->caps.v[0];
+	char text[128] = "";
+
+	assert_int_equal(f->caps.n, 1);
+	assert_string_equal(caps->pmu, pmu);
+	for (u32 i = 0; i < caps->nr; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s=%s ", caps->names[i], caps->values[i]);
+	assert_string_equal(text, want);
+}
+
 static void test_sim_features(void **state)
 {
 	(void)state;
-	for (u32 i = 0; i < 4; i++) {
+	for (u32 i = 0; i < 5; i++) {
 		struct features f = { 0 };
 		struct arena arena = { 0 };
 		struct recorder_set s;
@@ -291,7 +303,8 @@ static void test_sim_features(void **state)
 		s.r.sim->control->options.cpus = i == 2 ? 3 : 0;
 		s.r.sim->control->options.memory = i == 3;
 		s.r.sim->control->options.branch_depth = 32;
-		s.r.set.events.v[1].attr.branch_sample_type = i == 1 ? PERF_SAMPLE_BRANCH_ANY : 0;
+		s.r.sim->control->options.branch_kind = i == 4 ? VPMU_BRBE : VPMU_LBR;
+		s.r.set.events.v[1].attr.branch_sample_type = i == 1 || i == 4 ? PERF_SAMPLE_BRANCH_ANY : 0;
 		s.o.target.command = program;
 		recorder_sim_features(&s.r, &f, &arena);
 		assert_string_equal(f.arch, i == 1 ? "aarch64" : "x86_64");
@@ -306,7 +319,10 @@ static void test_sim_features(void **state)
 			assert_string_equal(f.numa.v[0].cpus, "0-63");
 		assert_int_equal(has(&f, FEAT_CPU_PMU_CAPS), i == 1);
 		if (i == 1)
-			assert_true(!strcmp(f.caps.v[0].names[0], "branches") && !strcmp(f.caps.v[0].values[0], "32"));
+			expect_caps(&f, "cpu", "branches=32 branch_counter_nr=4 branch_counter_width=2 ");
+		assert_int_equal(has(&f, FEAT_PMU_CAPS), i == 4);
+		if (i == 4)
+			expect_caps(&f, "armv8_pmuv3_0", "branches=32 ");
 		features_free(&f);
 		arena_free(&arena);
 		recorder_sim_close(&s.r);

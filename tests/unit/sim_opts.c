@@ -24,11 +24,11 @@ static void test_keys(void **state)
 	assert_true(o.on);
 	assert_int_equal(o.v.models, VPMU_MODEL_ALL);
 	assert_int_equal(o.v.seed, 1);
-	assert_false(o.core_given);
+	assert_false(o.core_given || o.kind_given);
 	assert_int_equal(
 		sim_opts_parse(&o,
 			       "sim,core=neoverse-n1,seed=18446744073709551615,skid=2-9,throttle=100,lose=3/10,"
-			       "interrupt=4,cpus=2,quantum=7,branches=16,ids=real,sysroot=/a/b",
+			       "interrupt=4,cpus=2,quantum=7,branches=16,records=brbe,ids=real,sysroot=/a/b",
 			       NULL),
 		0);
 	assert_true(o.core_given && o.v.core == VPMU_NEOVERSE_N1);
@@ -37,6 +37,7 @@ static void test_keys(void **state)
 	assert_true(o.v.throttle == 100 && o.v.lose_count == 3 && o.v.lose_every == 10);
 	assert_true(o.v.interrupt_cycles == 4 && o.v.cpus == 2 && o.v.quantum == 7 && o.v.real_ids);
 	assert_int_equal(o.v.branch_depth, 16);
+	assert_true(o.kind_given && o.v.branch_kind == VPMU_BRBE);
 	assert_string_equal(o.sysroot, "/a/b");
 	assert_int_equal(sim_opts_parse(&o, "sim,skid=5", NULL), 0);
 	assert_true(o.v.skid_min == 5 && o.v.skid_max == 5);
@@ -81,6 +82,8 @@ static void test_mistakes(void **state)
 		{ "sim,quantum=0", "                ^", "at least one" },
 		{ "sim,branches=0", "             ^", "at least one record" },
 		{ "sim,branches=513", "             ^^^", "up to 512" },
+		{ "sim,records=lbe", "            ^^^", "did you mean 'lbr'" },
+		{ "sim,records=arm", "            ^^^", "kinds: lbr, brbe" },
 		{ "sim,skid=9-2", "             ^^^", "A not larger than B" },
 		{ "sim,lose=3", "             ^", "COUNT/EVERY" },
 		{ "sim,lose=3/2", "             ^^^", "COUNT/EVERY" },
@@ -115,7 +118,7 @@ static void test_help(void **state)
 	sim_opts_help(&b);
 	for (size_t i = 0; i < b.len; i++)
 		lines += b.p[i] == '\n';
-	assert_int_equal(lines, 12);
+	assert_int_equal(lines, 13);
 	bytes_free(&b);
 }
 

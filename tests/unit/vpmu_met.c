@@ -287,7 +287,7 @@ static void test_branch_records(void **state)
 		enter(&w, block(&w, call->end, "nng", 0x40));
 		enter(&w, block(&w, call->end + 1, "ng", 0x40)); /* done again from there on */
 		core_settle(w.t);
-		n = branch_regs_read(w.t->branches, 0, words, &hw_idx);
+		n = branch_regs_read(w.t->branches, 0, words, NULL, &hw_idx);
 		assert_int_equal(n, 3);
 		assert_true(words[0] == end->pc && words[1] == call->end);
 		assert_true(words[3] == call->pc + 1 && words[4] == back->pc);
@@ -391,7 +391,7 @@ static void test_fork(void **state)
 	access_at(&w, 0, DATA, 3, INFO_LOAD);
 	memset(w.t->counts, 0, sizeof(w.t->counts));
 	core_forked(w.t);
-	assert_int_equal(branch_regs_read(w.t->branches, 0, words, &hw_idx), 0);
+	assert_int_equal(branch_regs_read(w.t->branches, 0, words, NULL, &hw_idx), 0);
 	assert_int_equal(count(&w, VC_INSTRUCTIONS), 0);
 	assert_int_equal(w.t->counts[VC_L1D_LOADS], 0);
 	enter(&w, b);

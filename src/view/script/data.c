@@ -48,7 +48,7 @@ void script_put_regs(const struct u64s *regs, u64 mask, u64 abi, enum regs_arch 
 
 /* --- branch stacks --- */
 
-static void put_branch_flags(u64 flags, struct bytes *out)
+static void put_branch_flags(u64 flags, bool arm64, struct bytes *out)
 {
 	bytes_char(out, '/');
 	bytes_char(out, branch_predicted(flags) ? 'P' : branch_missed(flags) ? 'M' : '-');
@@ -56,7 +56,7 @@ static void put_branch_flags(u64 flags, struct bytes *out)
 	bytes_str(out, branch_aborts(flags) ? "/A/" : "/-/");
 	bytes_dec(out, branch_cycles(flags));
 	bytes_char(out, '/');
-	bytes_str(out, branch_type_name(branch_type(flags)));
+	bytes_str(out, branch_type_name(branch_type(flags), arm64));
 	bytes_char(out, ' ');
 }
 
@@ -118,6 +118,8 @@ void script_put_tls(const struct script_worker *w, const struct script_line *l, 
 
 void script_put_branches(struct script_worker *w, const struct script_line *l, u32 field, bool dso, struct bytes *out)
 {
+	bool arm64 = script_regs_arch(w->s) == REGS_ARM64;
+
 	for (u32 i = 0; i < l->sample->nr_branches; i++) {
 		struct branch_entry b = sample_branch(l->sample, i);
 
@@ -126,7 +128,48 @@ void script_put_branches(struct script_worker *w, const struct script_line *l, u
 		put_branch_end(w, l, b.from, field, dso, out);
 		bytes_char(out, '/');
 		put_branch_end(w, l, b.to, field, dso, out);
-		put_branch_flags(b.flags, out);
+		put_branch_flags(b.flags, arm64, out);
+	}
+}
+
+#define LETTERS_MOST 3 /* in a row; a larger number is written as such */
+
+static void put_counter(const struct branch_counters *c, u32 counter, u64 word, struct bytes *out)
+{
+	u64 n = branch_counter_value(c, counter, word);
+
+	if (n == UINT64_MAX) {
+		bytes_char(out, '?');
+		return;
+	}
+	if (!n)
+		bytes_char(out, '-');
+	for (u64 i = 0; i < MIN(n, (u64)(n > LETTERS_MOST ? 1 : LETTERS_MOST)); i++)
+		branch_counter_name(counter, out);
+	if (n > LETTERS_MOST)
+		bytes_printf(out, "=%llu", (unsigned long long)n);
+	if (n && n == branch_counter_most(c))
+		bytes_char(out, '+');
+}
+
+void script_put_counters(const struct script_worker *w, const struct script_line *l, struct bytes *out)
+{
+	const struct branch_counters *c = &w->s->counters;
+	const struct u64s *words = &l->sample->branch_counters;
+	u32 n, first = branch_counters_of(c, l->event_index, &n);
+
+	if (!n || !words->n)
+		return;
+	bytes_str(out, " br_cntr:");
+	for (u32 i = 0; i < words->n; i++) {
+		bytes_char(out, ' ');
+		if (!c->width)
+			bytes_printf(out, "%#llx", (unsigned long long)u64s_at(words, i));
+		for (u32 k = 0; k < n && c->width; k++) {
+			if (k)
+				bytes_char(out, '|');
+			put_counter(c, first + k, u64s_at(words, i), out);
+		}
 	}
 }
 

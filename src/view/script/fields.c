@@ -55,6 +55,7 @@ static const struct field_row {
 	{ "brstack", SCRIPT_BRSTACK, 0, NULL },
 	{ "brstacksym", SCRIPT_BRSTACKSYM, 0, NULL },
 	{ "brstackoff", SCRIPT_BRSTACKOFF, 0, NULL },
+	{ "brcntr", SCRIPT_BRCNTR, 0, NULL },
 	{ "flags", SCRIPT_FLAGS, 0, NULL },
 	{ "data_src", SCRIPT_DATA_SRC, PERF_SAMPLE_DATA_SRC, "DATA_SRC" },
 	{ "weight", SCRIPT_WEIGHT, PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT, "WEIGHT" },

@@ -48,6 +48,7 @@
 #define SCRIPT_INSNLEN (1ull << 34)
 #define SCRIPT_DISASM (1ull << 35)
 #define SCRIPT_ACTIVITY (1ull << 36)
+#define SCRIPT_BRCNTR (1ull << 37)
 #define SCRIPT_CODE (SCRIPT_INSN | SCRIPT_INSNLEN | SCRIPT_DISASM)
 #define SCRIPT_NOTHING (1ull << 31) /* fields that only instruction traces fill: taken, and print nothing */
 

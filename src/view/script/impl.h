@@ -84,6 +84,8 @@ const u8 *script_tls(const struct script_worker *w, const struct script_line *l,
 /* " tls:0011..", or " tls:-" when there is nothing */
 void script_put_tls(const struct script_worker *w, const struct script_line *l, struct bytes *out);
 void script_put_branches(struct script_worker *w, const struct script_line *l, u32 field, bool dso, struct bytes *out);
+/* " br_cntr: AA|B AAA+|-": events between its branches, the newest first. */
+void script_put_counters(const struct script_worker *w, const struct script_line *l, struct bytes *out);
 u32 script_put_data_src(u64 data_src, u32 width, struct bytes *out); /* returns the width used */
 void script_put_bpf_output(const u8 *data, u32 size, struct bytes *out);
 /* The instruction that was sampled, at its place; text into w->scratch when it is wanted. Returns its bytes: 0: not to

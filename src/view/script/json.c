@@ -8,6 +8,7 @@
 
 #include "agg/activity_keys.h"
 #include "attrib/lbr.h"
+#include "codec/branch_flags.h"
 #include "codec/perf_abi.h"
 #include "view/script/impl.h"
 
@@ -49,8 +50,33 @@ static void put_place(struct script_worker *w, const struct script_line *l, stru
 	json_list_end(j);
 }
 
-static void put_branches(const struct sample *s, struct json *j)
+static void put_counters(const struct script_worker *w, const struct script_line *l, u64 word, struct json *j)
 {
+	const struct branch_counters *c = &w->s->counters;
+	u32 n, first = branch_counters_of(c, l->event_index, &n);
+
+	json_set_list(j, "counters");
+	for (u32 i = first; i < first + n; i++) {
+		const char *name = w->s->events->events.v[c->v.v[i].event].name;
+		u64 value = branch_counter_value(c, i, word);
+
+		json_object(j);
+		json_set_text(j, "event", name ? name : "[unknown]");
+		json_key(j, "count");
+		if (value == UINT64_MAX)
+			json_null(j);
+		else
+			json_u64(j, value);
+		json_object_end(j);
+	}
+	json_list_end(j);
+}
+
+static void put_branches(const struct script_worker *w, const struct script_line *l, bool counters, struct json *j)
+{
+	bool arm64 = script_regs_arch(w->s) == REGS_ARM64;
+	const struct sample *s = l->sample;
+
 	json_set_list(j, "branches");
 	for (u32 i = 0; i < s->nr_branches; i++) {
 		struct branch_entry b = sample_branch(s, i);
@@ -60,6 +86,10 @@ static void put_branches(const struct sample *s, struct json *j)
 		json_set_addr(j, "to", b.to);
 		json_set_bool(j, "mispredicted", b.flags & 1);
 		json_set_u64(j, "cycles", branch_cycles(b.flags));
+		if (*branch_type_name(branch_type(b.flags), arm64))
+			json_set_text(j, "type", branch_type_name(branch_type(b.flags), arm64));
+		if (counters && i < s->branch_counters.n)
+			put_counters(w, l, u64s_at(&s->branch_counters, i), j);
 		json_object_end(j);
 	}
 	json_list_end(j);
@@ -147,8 +177,9 @@ static void put_rest(struct script_worker *w, const struct script_line *l, u64 s
 		put_tls(w, l, j);
 	if (shown & SCRIPT_ACTIVITY && w->s->timelines)
 		put_activity(w, l, j);
-	if (shown & (SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF) && s->has & PERF_SAMPLE_BRANCH_STACK)
-		put_branches(s, j);
+	if (shown & (SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF | SCRIPT_BRCNTR) &&
+	    s->has & PERF_SAMPLE_BRANCH_STACK)
+		put_branches(w, l, shown & SCRIPT_BRCNTR, j);
 }
 
 void script_put_json(struct script_worker *w, const struct script_line *l, struct bytes *out)

@@ -338,6 +338,8 @@ static void put_rest(struct script_worker *w, const struct script_line *l, u64 s
 		script_put_branches(w, l, SCRIPT_BRSTACKSYM, dso, out);
 	else if (shown & SCRIPT_BRSTACKOFF)
 		script_put_branches(w, l, SCRIPT_BRSTACKOFF, dso, out);
+	if (shown & SCRIPT_BRCNTR)
+		script_put_counters(w, l, out);
 	if (shown & SCRIPT_BPF_OUTPUT && a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_BPF_OUTPUT)
 		script_put_bpf_output(s->raw, s->raw_size, out);
 	if (shown & SCRIPT_CODE)
@@ -364,9 +366,9 @@ static void put_rest(struct script_worker *w, const struct script_line *l, u64 s
 
 #define RARE_BEFORE (SCRIPT_ADDR | SCRIPT_DATA_SRC | SCRIPT_WEIGHT | SCRIPT_INS_LAT)
 #define RARE_AFTER                                                                                                    \
-	(SCRIPT_IREGS | SCRIPT_UREGS | SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF | SCRIPT_BPF_OUTPUT |   \
-	 SCRIPT_PHYS_ADDR | SCRIPT_DATA_PAGE_SIZE | SCRIPT_CODE_PAGE_SIZE | SCRIPT_CGROUP | SCRIPT_TLS |              \
-	 SCRIPT_CODE | SCRIPT_ACTIVITY)
+	(SCRIPT_IREGS | SCRIPT_UREGS | SCRIPT_BRSTACK | SCRIPT_BRSTACKSYM | SCRIPT_BRSTACKOFF | SCRIPT_BRCNTR |       \
+	 SCRIPT_BPF_OUTPUT | SCRIPT_PHYS_ADDR | SCRIPT_DATA_PAGE_SIZE | SCRIPT_CODE_PAGE_SIZE | SCRIPT_CGROUP |       \
+	 SCRIPT_TLS | SCRIPT_CODE | SCRIPT_ACTIVITY)
 #define FLAGS_WIDTH 24 /* of the branch flags, which only instruction traces fill */
 
 void script_put_line(struct script_worker *w, const struct script_line *l, struct bytes *out)

@@ -68,6 +68,22 @@ static int check_code(const struct script *s)
 	return 0;
 }
 
+static int check_counters(struct script *s)
+{
+	branch_counters_init(&s->counters, s->events, s->features);
+	if (!any_shows(s, SCRIPT_BRCNTR) || s->counters.v.n)
+		return 0;
+	return notify_error(s->notify, ERR_USAGE,
+			    "-F brcntr: no samples count events between branches (record -j any,counter, with "
+			    "--pmu=sim if the CPU has no branch counters)");
+}
+
+void script_put_legend(const struct script *s, struct bytes *out)
+{
+	if (s->counters.v.n && any_shows(s, SCRIPT_BRCNTR) && !s->opts.json)
+		branch_counters_legend(&s->counters, s->events, out);
+}
+
 int script_init(struct script *s)
 {
 	int err;
@@ -84,6 +100,8 @@ int script_init(struct script *s)
 			s->notify, ERR_USAGE,
 			"-F tod: the recording does not tie its clock to the time of day (record with -k)");
 	err = check_code(s);
+	if (!err)
+		err = check_counters(s);
 	if (err)
 		return err;
 	for (size_t i = 0; i < s->events->events.n; i++) {
@@ -102,6 +120,7 @@ int script_init(struct script *s)
 
 void script_free(struct script *s)
 {
+	branch_counters_free(&s->counters);
 	map_free(&s->listed);
 }
 

@@ -19,6 +19,7 @@
 #include "attrib/spe.h"
 #include "base/bytes.h"
 #include "base/map.h"
+#include "codec/branch_counters.h"
 #include "codec/evlist.h"
 #include "codec/features.h"
 #include "codec/record.h"
@@ -59,10 +60,11 @@ struct script {
 	const struct notify *notify;
 
 	/* Made by script_init. */
-	bool chains;	   /* call chains are shown */
-	u32 name_width;	   /* of the widest event name */
-	bool in_order;	   /* lines depend on lines before them: one worker, all records in order */
-	bool file_is_32;   /* reserved widths of registers are those of a 32-bit machine */
+	bool chains;	 /* call chains are shown */
+	u32 name_width;	 /* of the widest event name */
+	bool in_order;	 /* lines depend on lines before them: one worker, all records in order */
+	bool file_is_32; /* reserved widths of registers are those of a 32-bit machine */
+	struct branch_counters counters;
 	struct map listed; /* hash of a path -> the first build id of the header that may be its */
 };
 
@@ -82,6 +84,9 @@ void script_put_event(struct script_worker *w, const struct record *r, const str
 
 /* Finds the symbols of what script_hit will show, and shows nothing: names are asked for together then. */
 void script_ahead(struct script_worker *w, const struct hit *h);
+
+/* What stands before all lines: what short names in them mean. Mostly nothing. */
+void script_put_legend(const struct script *s, struct bytes *out);
 
 /* Is a side-band record of this type shown at all? */
 bool script_shows(const struct script_opts *o, u32 record_type);
