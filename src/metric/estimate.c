@@ -53,6 +53,12 @@
  * the value of the whole program; or if there are no exact samples of all that it needs, and its windows are lost as
  * if by chance.
  *
+ * On Arm, samples of members may be operations that Arm SPE sampled: their addresses are exact where those of a PMU's
+ * samples are late. What they stand for is compared with what the member counted. By which part the two differ, beyond
+ * chance, is taken for the standard deviation of each function's share, because it may be of any function: an
+ * instruction may consist of several operations, and in some functions more than in others. If it is more than a
+ * quarter, operations are not used for this member. Nothing samples cycles exactly there.
+ *
  * Where it fails. Addresses that are late by some instructions give short functions the counts of their callers, which
  * is why samples have to be exact. If the leader's addresses are late, its share of a function is assumed to be off by
  * the share of windows that are lost there. Sampling in step with the program (no jitter) makes shares wrong, and
@@ -120,11 +126,10 @@ static bool is_lost_by_chance(const struct profile_windows *w, const double *blo
 	return lost > MARK_RELATIVE && lost > MARK_LOST * elsewhere;
 }
 
-/* Addresses that are late by some instructions lie in the next function as often as windows do not begin where they
- * end. */
-static void be_late(const double *block, struct number *x)
+/* It may be off by this part of itself, as a standard deviation. */
+static void be_off(double part, struct number *x)
 {
-	double off = Z95 * part_lost(block) * x->value;
+	double off = Z95 * part * x->value;
 
 	x->down = hypot(x->down, off);
 	x->up = hypot(x->up, off);
@@ -147,8 +152,10 @@ static struct number leader_share(const struct profile_windows *w, const double 
 	both = all > 0 ? block[WINDOWS_KEPT] / all : 0;
 	x = share_of_samples(p * turns, turns,
 			     batch > 1 || p >= 1 ? 1 : sqrt(fmin(1, (1 + fmax(0, both - p * p) / (p * (1 - p))) / 2)));
+	/* Addresses that are late by some instructions lie in the next function as often as windows do not begin where
+	 * they end. */
 	if (!w->exact)
-		be_late(block, &x);
+		be_off(part_lost(block), &x);
 	return x;
 }
 
@@ -164,6 +171,7 @@ static void numbers_of(const struct profile_windows *w, const double *block, str
 		else if (w->samples[m] > 0 && block[WINDOWS_SELF] > 0)
 			out[m] = share_of_samples(fmin(block[window_samples_at(nr, m)], w->samples[m]), w->samples[m],
 						  1);
+		be_off(w->unlike[m], &out[m]);
 		scale(&out[m], w->nodes.counted[m]);
 	}
 }
@@ -342,20 +350,15 @@ static struct number average(const struct number *samples, const struct number *
 static struct number of_all(const struct metric_table *t, const struct metric_expr *x)
 {
 	const struct profile_windows *w = t->windows;
-	const struct window_group *g = &w->group;
-	double threads = w->total[WINDOWS_EXCLUDED + WINDOW_FIRST], each, missing;
 	struct number out = { .known = true, .samples = INFINITY };
 
-	each = g->nr_long  ? (double)g->sum_long / (double)g->nr_long :
-	       g->nr_short ? (double)g->sum_short / (double)g->nr_short :
-			     0;
-	missing = threads * each / 2 / fmax(1, w->nodes.counted[window_member_of(g, g->leader)]);
 	out.value = metric_expr_value(x, x->root, w->nodes.counted, w->nodes.counted, NULL);
 	out.known = isfinite(out.value);
 	if (!x->totals) {
 		double events = metric_expr_value(x, x->num, w->nodes.counted, w->nodes.counted, NULL);
 
-		out.up = out.down = fabs(out.value) * hypot(fmin(1, missing), Z95 / sqrt(fmax(1, events)));
+		out.up = out.down =
+			fabs(out.value) * hypot(fmin(1, profile_windows_missing(w)), Z95 / sqrt(fmax(1, events)));
 	}
 	return out;
 }

@@ -160,6 +160,7 @@ static void take_results(struct profile *p, const struct measuring *setups, stru
 		e.exact = r->exact[i];
 		e.squares = r->squares[i];
 		e.unfiltered = e.weight + r->hidden[i];
+		e.helper = p->evlist->events.v[i].counted;
 		if (!r->samples[i])
 			continue;
 		tree_finish(&r->trees[i], &e.tree);
@@ -535,9 +536,12 @@ int pipeline_portions(const struct pipeline_opts *opts, struct session *s, struc
 int pipeline_profile(const struct pipeline_opts *opts, struct session **session, struct profile **profile,
 		     const struct notify *notify)
 {
+	struct session_opts of_session = opts->session;
 	struct session *s;
-	int err = session_open(&s, opts->input, &opts->session, notify);
+	int err;
 
+	of_session.aux_counted = opts->windows;
+	err = session_open(&s, opts->input, &of_session, notify);
 	if (err)
 		return err;
 	err = pipeline_over(opts, s, profile, notify);

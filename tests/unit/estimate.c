@@ -242,6 +242,23 @@ static void samples_of_a_batch_count_as_one(void **state)
 	drop(f);
 }
 
+/* By which part operations of Arm SPE stand for another number than was counted: it may be of any function. */
+static void unlike_operations_widen(void **state)
+{
+	struct fixture *f = make(true);
+	double *b = row(f, 0, 0.2, 4000, 400), exact = value(f, "%I", b).half, misses = value(f, "%BM", b).half;
+
+	(void)state;
+	f->w.unlike[INSTRUCTIONS] = 0.05;
+	near(value(f, "%I", b).value, 40, 1e-9);
+	near(value(f, "%I", b).half, hypot(exact, 1.96 * 0.05 * 40), 1e-6);
+	near(value(f, "%BM", b).half, misses, 1e-12);
+	assert_false(value(f, "BM/KI", b).doubtful);
+	f->w.unlike[INSTRUCTIONS] = 0.2;
+	assert_true(value(f, "BM/KI", b).doubtful);
+	drop(f);
+}
+
 /* That all of a few samples lie in one function does not prove that nothing else is counted elsewhere. */
 static void all_of_few_is_not_certain(void **state)
 {
@@ -642,6 +659,7 @@ int main(void)
 		cmocka_unit_test(none_has_an_upper_end),
 		cmocka_unit_test(weights_are_inverse_variances),
 		cmocka_unit_test(few_of_either_are_not_weighed),
+		cmocka_unit_test(unlike_operations_widen),
 		cmocka_unit_test(all_of_few_is_not_certain),
 		cmocka_unit_test(samples_of_a_batch_count_as_one),
 		cmocka_unit_test(all_is_what_was_counted),
