@@ -9,7 +9,9 @@
 /* Of arm_spe_0's config: what is said beside it (arm_spe_pmu's format/). From FILTERS on, all bits leave out some. */
 #define JITTER (1ull << 16)
 #define FILTERS (~0ull << 32)
-/* The interval's lowest bits are random with jitter, instead of 0; the virtual PMU's jitter goes both ways. */
+/* Hardware's intervals are multiples of 256, to which jitter adds less than that, as often each; the virtual PMU's
+ * jitter goes both ways. */
+#define UNIT 256u
 #define MEAN_JITTER 128
 
 #define LEVELS (ATTR_EXCLUDE_USER | ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV)
@@ -102,8 +104,8 @@ static void add_for(struct spe *s, const struct row *row, enum event_machine mac
 
 	if (!kinds || is_made(s, l, &e->attr) || s->nr_made == ARRAY_LEN(s->made))
 		return;
-	if (machine != MACHINE_SIM && how->config & JITTER)
-		a.sample_period = (how->sample_period & ~(u64)(2 * MEAN_JITTER - 1)) + MEAN_JITTER;
+	if (machine != MACHINE_SIM)
+		a.sample_period = MAX(how->sample_period / UNIT * UNIT + (how->config & JITTER ? MEAN_JITTER : 0), 1u);
 	made.user = e->attr.flags & ATTR_EXCLUDE_KERNEL && !(how->flags & ATTR_EXCLUDE_KERNEL);
 	made.event = evlist_add(l, &a, event_role_names[row->role], NULL);
 	l->events.v[made.event].counted = true;

@@ -204,33 +204,38 @@ static void put_unlike(const struct profile *p, const struct profile_windows *w,
 	bytes_str(out, w->samples[i] > 0 ? "intervals include the difference.\n" : "they are not used for them.\n");
 }
 
-/* What operations of Arm SPE are used for, and why not for more. */
-static void put_operations(const struct profile *p, const struct profile_windows *w, struct bytes *out)
+/* Why operations of Arm SPE are not used for this table, or not for all that they could. */
+static void put_unused(const struct profile *p, const struct profile_windows *w, struct bytes *out)
 {
-	u32 used = 0;
-
 	if (!uses_samples(w))
 		return;
 	if (p->tally.uncounted)
 		bytes_printf(out, "# The operations that Arm SPE sampled are not used for this table: %s.\n",
 			     p->tally.uncounted);
 	for (u32 i = 0; i < w->group.nr; i++)
-		if (w->operations >> i & 1 && w->samples[i] > 0)
-			used |= 1u << i;
-	if (used) {
-		bytes_str(out, "# Samples of ");
-		put_members(p, &w->group, used, out);
-		bytes_str(out, " are operations that Arm SPE sampled, with exact addresses");
-		if (!w->exact) {
-			bytes_str(out, "; those of ");
-			put_bare_name(p, w->group.leader, out);
-			bytes_str(out, " are late, so ratios to it are marked where calls are short");
-		}
-		bytes_str(out, ".\n");
-	}
-	for (u32 i = 0; i < w->group.nr; i++)
 		if (w->operations >> i & 1 && (w->unlike[i] > 0 || !(w->samples[i] > 0)))
 			put_unlike(p, w, i, out);
+}
+
+/* What operations of Arm SPE are used for. */
+static void put_operations(const struct profile *p, const struct profile_windows *w, struct bytes *out)
+{
+	u32 used = 0;
+
+	for (u32 i = 0; uses_samples(w) && i < w->group.nr; i++)
+		if (w->operations >> i & 1 && w->samples[i] > 0)
+			used |= 1u << i;
+	if (!used)
+		return;
+	bytes_str(out, "# Samples of ");
+	put_members(p, &w->group, used, out);
+	bytes_str(out, " are operations that Arm SPE sampled, with exact addresses");
+	if (!w->exact) {
+		bytes_str(out, "; those of ");
+		put_bare_name(p, w->group.leader, out);
+		bytes_str(out, " are late, so ratios to it are marked where calls are short");
+	}
+	bytes_str(out, ".\n");
 }
 
 static void put_inexact(const struct profile_windows *w, struct bytes *out)
@@ -388,6 +393,7 @@ void report_windows_foot(const struct profile *p, const struct profile_event *e,
 	put_flat(p, e, t, out);
 	put_loss(w, out);
 	put_inexact(w, out);
+	put_unused(p, w, out);
 	if (g->nr_short && g->sum_short / g->nr_short > LONG_WINDOW && !g->schedule.period_short)
 		bytes_str(out, "# Such long windows span many functions: ratios tend towards the mean of all. For "
 			       "short windows, add alt-period= to the leader's terms.\n");
