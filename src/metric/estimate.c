@@ -41,6 +41,10 @@
  * variance if the jitter is full. So samples of such a member are counted instead, and such samples of the leader have
  * the mean weight of those after a long period, or of those after a short one.
  *
+ * A sample may be so late, or a single operation so slow, that a short period has ended before the next sample: then
+ * there is no sample of it. This happens in slow code above all, so where short windows end is no measure of its
+ * share. If a tenth of them is missing, only the places of samples are used.
+ *
  * For a member without its own samples, the count follows from the windows' ratio to the leader. The count of
  * everything ("total:" in formulas, and the row of all) is not an estimate: the counters have counted everything
  * between the first and the last sample of each thread, also in long and discarded windows.
@@ -79,6 +83,7 @@
 #define MARK_RELATIVE 0.25
 #define MARK_OF_ALL 0.05    /* of the whole program's value: what is no wider than that needs no mark */
 #define MARK_OF_SHARE 0.005 /* likewise of a share */
+#define LEAST_SHORT 0.9	    /* of the windows that there should be; else it matters where they are missing */
 #define MARK_LOST 0.5	    /* without exact samples: more than this part of the windows that chance would not keep */
 
 /* A number with its 95 % interval: from value - down to value + up. */
@@ -135,23 +140,34 @@ static void be_off(double part, struct number *x)
 	x->up = hypot(x->up, off);
 }
 
+/* Are there about as many short windows as long ones, for each of a burst? A sample that is so late that a short
+ * period ends before it is taken is also that of the short one. This happens in slow code, whose windows are missing
+ * then. */
+static bool has_all_short(const struct window_group *g)
+{
+	return (double)g->nr_short >= LEAST_SHORT * fmax(1, g->schedule.batch_count) * (double)g->nr_long;
+}
+
 /* The leader's share. Both ends of a short window are samples, which are not independent of each other. */
 static struct number leader_share(const struct profile_windows *w, const double *block)
 {
 	const double *total = w->total;
 	double batch = fmax(1, w->group.schedule.batch_count), all = total[WINDOWS_SHORT];
 	double turns = w->samples[window_member_of(&w->group, w->group.leader)],
-	       p = block[WINDOWS_SELF] / total[WINDOWS_SELF], both;
+	       p = block[WINDOWS_SELF] / total[WINDOWS_SELF], stretch = 1, both;
 	struct number x;
 
 	if (!(total[WINDOWS_SELF] > 0) || !(block[WINDOWS_SELF] > 0) || !(turns > 0))
 		return (struct number){ 0 };
 	if (!w->group.nr_long)
 		return share_of_samples(p * turns / batch, turns / batch, 1); /* each sample ends a window */
-	p = fmin(1, (p + (block[WINDOWS_SHORT] + 0.25) / (all + 0.5)) / 2);
-	both = all > 0 ? block[WINDOWS_KEPT] / all : 0;
-	x = share_of_samples(p * turns, turns,
-			     batch > 1 || p >= 1 ? 1 : sqrt(fmin(1, (1 + fmax(0, both - p * p) / (p * (1 - p))) / 2)));
+	if (has_all_short(&w->group)) {
+		p = fmin(1, (p + (block[WINDOWS_SHORT] + 0.25) / (all + 0.5)) / 2);
+		both = all > 0 ? block[WINDOWS_KEPT] / all : 0;
+		if (batch <= 1 && p < 1)
+			stretch = sqrt(fmin(1, (1 + fmax(0, both - p * p) / (p * (1 - p))) / 2));
+	}
+	x = share_of_samples(p * turns, turns, stretch);
 	/* Addresses that are late by some instructions lie in the next function as often as windows do not begin where
 	 * they end. */
 	if (!w->exact)
