@@ -39,7 +39,7 @@ bench: all
 	[ -z "$$missed" ] || { echo "bench: not all is as it should be:$$missed"; exit 1; }
 
 bench-truth: all
-	@scripts/bootstrap bench demo
+	@scripts/bootstrap bench demo truth
 	@ninja -C $(BUILD) bench/classes bench/turns bench/resonance bench/kinds
 	@missed=; for one in truth-windows truth-spe; do \
 		bench/$$one --reticle $(BUILD)/reticle || missed="$$missed $$one"; \
