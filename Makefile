@@ -39,9 +39,11 @@ bench: all
 	[ -z "$$missed" ] || { echo "bench: not all is as it should be:$$missed"; exit 1; }
 
 bench-truth: all
-	@scripts/bootstrap bench demo
+	@scripts/bootstrap bench demo truth
 	@ninja -C $(BUILD) bench/classes bench/turns bench/resonance bench/kinds
-	@bench/truth-windows --reticle $(BUILD)/reticle
+	@missed=; for one in truth-windows truth-spe; do \
+		bench/$$one --reticle $(BUILD)/reticle || missed="$$missed $$one"; \
+	done; [ -z "$$missed" ] || { echo "bench-truth: not all is as it should be:$$missed"; exit 1; }
 
 bench-stacks: all
 	@scripts/bootstrap bench

@@ -87,12 +87,16 @@ static bool want_key(u32 key, struct operation_wants *w)
 
 bool operation_wants(const struct collector_opts *o, const struct spe *spe, struct operation_wants *out)
 {
-	const u32 known =
-		MEASURE_BIT(MEASURE_WEIGHTS) | MEASURE_BIT(MEASURE_OPERATIONS) | MEASURE_BIT(MEASURE_CPU_MODES);
+	const u32 known = MEASURE_BIT(MEASURE_WEIGHTS) | MEASURE_BIT(MEASURE_OPERATIONS) |
+			  MEASURE_BIT(MEASURE_CPU_MODES) |
+			  MEASURE_BIT(MEASURE_WINDOWS); /* of which operations end none */
 	bool wants = !(o->measuring.used & ~known) && !(o->filter && o->filter->times);
 
 	*out = (struct operation_wants){ .bits[SPE_FIELD_PC] = UINT64_MAX,
 					 .bits[SPE_FIELD_EVENTS] = spe_wanted(spe).events };
+	for (u32 i = 0; i < spe->nr_made; i++)
+		if (spe->made[i].what == SPE_NR_EVENTS && spe->made[i].kinds != SPE_KIND_ANY)
+			out->bits[SPE_FIELD_OPERATION] |= 1; /* a load or a store; what is a branch, shapes tell */
 	for (u32 i = 0; i < o->keys->nr_sort; i++)
 		wants &= want_key(o->keys->sort_order[i], out);
 	if (o->costs || o->measuring.used & MEASURE_BIT(MEASURE_WEIGHTS))

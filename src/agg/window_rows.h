@@ -23,8 +23,25 @@ struct profile_windows {
 	 * have the same variance; 0: it has no samples with exact addresses. For the leader's member it is that of the
 	 * leader. */
 	double samples[WINDOW_MEMBERS];
+	/* Bits of members: operations of Arm SPE may be their samples. How many they stand for, by what was counted;
+	 * the part by which that differs from 1 beyond chance, if they are their samples all the same. */
+	u32 operations;
+	double stand_for[WINDOW_MEMBERS], unlike[WINDOW_MEMBERS];
 	bool exact; /* the leader's samples have exact addresses, so they are in the right functions */
 };
+
+/* The part of all that ran that the counters have not told: what came after each thread's last sample, half a long
+ * window on average. */
+static inline double profile_windows_missing(const struct profile_windows *w)
+{
+	const struct window_group *g = &w->group;
+	double counted = w->nodes.counted[window_member_of(g, g->leader)], each;
+
+	each = g->nr_long  ? (double)g->sum_long / (double)g->nr_long :
+	       g->nr_short ? (double)g->sum_short / (double)g->nr_short :
+			     0;
+	return w->total[WINDOWS_EXCLUDED + WINDOW_FIRST] * each / 2 / (counted > 1 ? counted : 1);
+}
 
 /* The sums of the windows that end with an event's samples; NULL: there are none. */
 static inline struct profile_windows *event_windows(const struct profile_event *e)

@@ -14,7 +14,9 @@
 #include "agg/row_index.h"
 #include "agg/window_rows.h"
 
-#define EXACT_PERCENT 99 /* of an event's samples */
+#define EXACT_PERCENT 99     /* of an event's samples */
+#define UNLIKE_BY_CHANCE 3.0 /* standard deviations of a number of samples */
+#define MOST_UNLIKE 0.25     /* of what a member counted: then nothing is known of it from operations */
 
 /* Which member counts what this event counts, of the same privilege levels; ID_NONE: none. */
 static u32 member_like(const struct profile *p, const struct window_group *g, const struct profile_event *e)
@@ -34,6 +36,29 @@ static u32 member_like(const struct profile *p, const struct window_group *g, co
 static bool is_exact(const struct profile_event *e)
 {
 	return e->exact && e->exact * 100 >= e->samples * EXACT_PERCENT;
+}
+
+/*
+ * Are these samples ones that the member can use? If they are operations of Arm SPE, what they stand for and what the
+ * member counted may not be the same: an operation may be a part of an instruction, data may be lost, a counter may
+ * count what no operation did. Beyond what the number of samples and the ends of threads explain, that part may be of
+ * any function.
+ */
+static bool fits(const struct profile *p, struct profile_windows *w, const struct profile_event *from, u32 member)
+{
+	const struct event *e = &p->evlist->events.v[from->event];
+	double expected = w->nodes.counted[member] / (double)e->attr.sample_period, chance, unlike;
+
+	if (!e->counted)
+		return true;
+	w->operations |= 1u << member;
+	w->stand_for[member] = expected > 0 ? (double)from->samples / expected : INFINITY;
+	chance = UNLIKE_BY_CHANCE / sqrt(fmax(1, expected)) + profile_windows_missing(w);
+	unlike = fmax(0, fabs(w->stand_for[member] - 1) - chance);
+	if (unlike > MOST_UNLIKE)
+		return false;
+	w->unlike[member] = unlike;
+	return true;
 }
 
 static double samples_of_one_weight(const struct profile_event *e)
@@ -290,7 +315,7 @@ void profile_window_samples(struct profile *p, struct profile_event *e)
 		if (!is_exact(from))
 			continue;
 		from->helper = true;
-		if (w->samples[member] > 0)
+		if (w->samples[member] > 0 || !fits(p, w, from, member))
 			continue;
 		add_samples(p, e, &rows, from, member);
 	}

@@ -89,7 +89,7 @@ void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evl
 		a.config = rows[i].events;
 		s->of[i] = events >> i & 1 ? evlist_add(l, &a, rows[i].name, NULL) : ID_NONE;
 		if (s->of[i] != ID_NONE)
-			s->made[s->nr_made++] = (u8)i;
+			s->made[s->nr_made++] = (struct spe_made){ .event = s->of[i], .what = (u8)i };
 	}
 }
 
@@ -105,6 +105,27 @@ bool spe_counts(const struct spe_record *r, enum spe_event event)
 	}
 }
 
+static u8 kind_of(const struct spe_record *r)
+{
+	if (!(r->has & SPE_HAS(SPE_OPERATION)))
+		return SPE_KIND_ANY & ~(SPE_KIND_LOAD | SPE_KIND_STORE | SPE_KIND_BRANCH);
+	switch (r->operation_class) {
+	case SPE_LOAD_STORE:
+		return r->operation & 1 ? SPE_KIND_STORE : SPE_KIND_LOAD;
+	case SPE_BRANCH:
+		return SPE_KIND_BRANCH;
+	default:
+		return SPE_KIND_ANY & ~(SPE_KIND_LOAD | SPE_KIND_STORE | SPE_KIND_BRANCH);
+	}
+}
+
+bool spe_made_counts(const struct spe_record *r, const struct spe_made *made)
+{
+	if (made->what < SPE_NR_EVENTS)
+		return spe_counts(r, made->what);
+	return (r->events & made->events) == made->events && kind_of(r) & made->kinds && !(made->user && r->pc >> 63);
+}
+
 struct spe_wanted spe_wanted(const struct spe *s)
 {
 	struct spe_wanted w = { .accesses = s->of[SPE_EVENT_MEMORY] != ID_NONE,
@@ -112,6 +133,10 @@ struct spe_wanted spe_wanted(const struct spe *s)
 
 	for (u32 i = 0; i < SPE_NR_EVENTS; i++)
 		w.events |= s->of[i] == ID_NONE ? 0 : rows[i].events;
+	for (u32 i = 0; i < s->nr_made; i++) {
+		w.events |= s->made[i].events;
+		w.all |= s->made[i].what == SPE_NR_EVENTS && !s->made[i].events;
+	}
 	return w;
 }
 

@@ -32,11 +32,25 @@ enum spe_event {
  */
 int spe_events_parse(const char *text, u32 *events, const struct notify *to);
 
+/* Of which operations an event is. */
+struct spe_made {
+	u32 event;  /* in the evlist */
+	u8 what;    /* enum spe_event; SPE_NR_EVENTS: those that a counter of the PMU counts (attrib/spe_counted.h): */
+	u8 kinds;   /* of one of these kinds (SPE_KIND), */
+	bool user;  /* of user space, */
+	u64 events; /* with each of these events */
+};
+#define SPE_KIND_LOAD 1u
+#define SPE_KIND_STORE 2u
+#define SPE_KIND_BRANCH 4u
+#define SPE_KIND_ANY 0xffu
+
+#define SPE_COUNTED_MAX 32
 struct spe {
 	const struct aux *aux;
 	u32 of[SPE_NR_EVENTS]; /* index in the evlist; ID_NONE: not made */
 	u32 nr_made;
-	u8 made[SPE_NR_EVENTS]; /* the events that are, in order */
+	struct spe_made made[SPE_NR_EVENTS + SPE_COUNTED_MAX]; /* the events that are, in order */
 };
 /* Adds events to a sealed list, whose records they do not change. */
 void spe_add_events(struct spe *s, u32 events, const struct aux *aux, struct evlist *l);
@@ -70,5 +84,6 @@ void spe_thread(const struct spe *s, const struct aux_buffer *b, u64 time, u32 *
 struct spe_wanted spe_wanted(const struct spe *s);
 /* Is the operation a sample of this event? */
 bool spe_counts(const struct spe_record *r, enum spe_event event);
+bool spe_made_counts(const struct spe_record *r, const struct spe_made *made);
 
 #endif

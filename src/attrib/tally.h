@@ -31,8 +31,9 @@ struct tally {
 	/* Operations in AUX data, and those of them with bytes that are not a packet (bad_bytes); packets of unknown
 	 * kinds. */
 	u64 aux_operations, aux_broken, aux_bad_bytes, aux_unknown_packets;
-	u64 aux_left_out;			/* bytes of AUX data that are not Arm SPE's */
-	const char *aux_kind;			/* what those are; static; NULL: there are none */
+	const char *uncounted; /* why operations are no samples of what groups count (spe_add_counted), or NULL */
+	u64 aux_left_out;      /* bytes of AUX data that are not Arm SPE's */
+	const char *aux_kind;  /* what those are; static; NULL: there are none */
 	u64 activities[NR_ACTIVITY_STATUS + 1]; /* samples by how their activity was read; last: nothing says */
 	u64 broken_activities;			/* records of activities that make no sense */
 	u64 left_out_bytes;			/* of the file */

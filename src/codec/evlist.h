@@ -14,6 +14,8 @@ struct event {
 	struct sample_layout layout;
 	struct trailer_layout trailer;
 	bool silent;	  /* it has no samples: a dummy, or an event that fills AUX data */
+	bool counted;	  /* its samples are operations of AUX data that an event of the PMU, whose attr it has, would
+			     have counted: one of attr.sample_period (attrib/spe_counted.h) */
 	bool activity;	  /* its samples are no samples of anything, but records about threads (codec/activity.h) */
 	bool unsupported; /* its samples cannot be decoded: counted, not read */
 	char *name;	  /* as perf prints it; "cpu-clock:ppp". Owned by the evlist */

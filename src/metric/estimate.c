@@ -41,6 +41,10 @@
  * variance if the jitter is full. So samples of such a member are counted instead, and such samples of the leader have
  * the mean weight of those after a long period, or of those after a short one.
  *
+ * A sample may be so late, or a single operation so slow, that a short period has ended before the next sample: then
+ * there is no sample of it. This happens in slow code above all, so where short windows end is no measure of its
+ * share. If a tenth of them is missing, only the places of samples are used.
+ *
  * For a member without its own samples, the count follows from the windows' ratio to the leader. The count of
  * everything ("total:" in formulas, and the row of all) is not an estimate: the counters have counted everything
  * between the first and the last sample of each thread, also in long and discarded windows.
@@ -52,6 +56,12 @@
  * A value is marked if its interval is wider than a quarter of it to each side, unless that is little compared with
  * the value of the whole program; or if there are no exact samples of all that it needs, and its windows are lost as
  * if by chance.
+ *
+ * On Arm, samples of members may be operations that Arm SPE sampled: their addresses are exact where those of a PMU's
+ * samples are late. What they stand for is compared with what the member counted. By which part the two differ, beyond
+ * chance, is taken for the standard deviation of each function's share, because it may be of any function: an
+ * instruction may consist of several operations, and in some functions more than in others. If it is more than a
+ * quarter, operations are not used for this member. Nothing samples cycles exactly there.
  *
  * Where it fails. Addresses that are late by some instructions give short functions the counts of their callers, which
  * is why samples have to be exact. If the leader's addresses are late, its share of a function is assumed to be off by
@@ -73,6 +83,7 @@
 #define MARK_RELATIVE 0.25
 #define MARK_OF_ALL 0.05    /* of the whole program's value: what is no wider than that needs no mark */
 #define MARK_OF_SHARE 0.005 /* likewise of a share */
+#define LEAST_SHORT 0.9	    /* of the windows that there should be; else it matters where they are missing */
 #define MARK_LOST 0.5	    /* without exact samples: more than this part of the windows that chance would not keep */
 
 /* A number with its 95 % interval: from value - down to value + up. */
@@ -120,14 +131,21 @@ static bool is_lost_by_chance(const struct profile_windows *w, const double *blo
 	return lost > MARK_RELATIVE && lost > MARK_LOST * elsewhere;
 }
 
-/* Addresses that are late by some instructions lie in the next function as often as windows do not begin where they
- * end. */
-static void be_late(const double *block, struct number *x)
+/* It may be off by this part of itself, as a standard deviation. */
+static void be_off(double part, struct number *x)
 {
-	double off = Z95 * part_lost(block) * x->value;
+	double off = Z95 * part * x->value;
 
 	x->down = hypot(x->down, off);
 	x->up = hypot(x->up, off);
+}
+
+/* Are there about as many short windows as long ones, for each of a burst? A sample that is so late that a short
+ * period ends before it is taken is also that of the short one. This happens in slow code, whose windows are missing
+ * then. */
+static bool has_all_short(const struct window_group *g)
+{
+	return (double)g->nr_short >= LEAST_SHORT * fmax(1, g->schedule.batch_count) * (double)g->nr_long;
 }
 
 /* The leader's share. Both ends of a short window are samples, which are not independent of each other. */
@@ -136,19 +154,24 @@ static struct number leader_share(const struct profile_windows *w, const double 
 	const double *total = w->total;
 	double batch = fmax(1, w->group.schedule.batch_count), all = total[WINDOWS_SHORT];
 	double turns = w->samples[window_member_of(&w->group, w->group.leader)],
-	       p = block[WINDOWS_SELF] / total[WINDOWS_SELF], both;
+	       p = block[WINDOWS_SELF] / total[WINDOWS_SELF], stretch = 1, both;
 	struct number x;
 
 	if (!(total[WINDOWS_SELF] > 0) || !(block[WINDOWS_SELF] > 0) || !(turns > 0))
 		return (struct number){ 0 };
 	if (!w->group.nr_long)
 		return share_of_samples(p * turns / batch, turns / batch, 1); /* each sample ends a window */
-	p = fmin(1, (p + (block[WINDOWS_SHORT] + 0.25) / (all + 0.5)) / 2);
-	both = all > 0 ? block[WINDOWS_KEPT] / all : 0;
-	x = share_of_samples(p * turns, turns,
-			     batch > 1 || p >= 1 ? 1 : sqrt(fmin(1, (1 + fmax(0, both - p * p) / (p * (1 - p))) / 2)));
+	if (has_all_short(&w->group)) {
+		p = fmin(1, (p + (block[WINDOWS_SHORT] + 0.25) / (all + 0.5)) / 2);
+		both = all > 0 ? block[WINDOWS_KEPT] / all : 0;
+		if (batch <= 1 && p < 1)
+			stretch = sqrt(fmin(1, (1 + fmax(0, both - p * p) / (p * (1 - p))) / 2));
+	}
+	x = share_of_samples(p * turns, turns, stretch);
+	/* Addresses that are late by some instructions lie in the next function as often as windows do not begin where
+	 * they end. */
 	if (!w->exact)
-		be_late(block, &x);
+		be_off(part_lost(block), &x);
 	return x;
 }
 
@@ -164,6 +187,7 @@ static void numbers_of(const struct profile_windows *w, const double *block, str
 		else if (w->samples[m] > 0 && block[WINDOWS_SELF] > 0)
 			out[m] = share_of_samples(fmin(block[window_samples_at(nr, m)], w->samples[m]), w->samples[m],
 						  1);
+		be_off(w->unlike[m], &out[m]);
 		scale(&out[m], w->nodes.counted[m]);
 	}
 }
@@ -342,20 +366,15 @@ static struct number average(const struct number *samples, const struct number *
 static struct number of_all(const struct metric_table *t, const struct metric_expr *x)
 {
 	const struct profile_windows *w = t->windows;
-	const struct window_group *g = &w->group;
-	double threads = w->total[WINDOWS_EXCLUDED + WINDOW_FIRST], each, missing;
 	struct number out = { .known = true, .samples = INFINITY };
 
-	each = g->nr_long  ? (double)g->sum_long / (double)g->nr_long :
-	       g->nr_short ? (double)g->sum_short / (double)g->nr_short :
-			     0;
-	missing = threads * each / 2 / fmax(1, w->nodes.counted[window_member_of(g, g->leader)]);
 	out.value = metric_expr_value(x, x->root, w->nodes.counted, w->nodes.counted, NULL);
 	out.known = isfinite(out.value);
 	if (!x->totals) {
 		double events = metric_expr_value(x, x->num, w->nodes.counted, w->nodes.counted, NULL);
 
-		out.up = out.down = fabs(out.value) * hypot(fmin(1, missing), Z95 / sqrt(fmax(1, events)));
+		out.up = out.down =
+			fabs(out.value) * hypot(fmin(1, profile_windows_missing(w)), Z95 / sqrt(fmax(1, events)));
 	}
 	return out;
 }

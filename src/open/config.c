@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "codec/activity.h"
+#include "codec/vpmu.h"
 #include "open/set.h"
 #include "sys/smallfile.h"
 
@@ -33,9 +34,16 @@ struct config {
 	const struct notify *to;
 };
 
+/* Does it sample one of so many operations? No frequency holds for it. */
+static bool takes_interval(const struct event_spec *s, const struct attr_opts *o)
+{
+	return s->aux || (o->simulated && vpmu_is_spe(&s->attr));
+}
+
 static void set_period(struct attr *a, const struct event_spec *s, const struct attr_opts *o)
 {
-	bool user_rate = o->freq != RECORD_UNSET || o->period != RECORD_UNSET || o->freq_max;
+	bool user_rate =
+		o->period != RECORD_UNSET || (!takes_interval(s, o) && (o->freq != RECORD_UNSET || o->freq_max));
 
 	if (s->has_freq) {
 		a->flags |= ATTR_FREQ;
@@ -217,7 +225,7 @@ static void warn_of_rate(const struct event_specs *specs, const struct attr_opts
 	for (size_t i = 0; i < specs->v.n && rate_is_given(asked) && asked->period == RECORD_UNSET; i++) {
 		const struct event_spec *s = &specs->v.v[i];
 
-		if (!s->aux || s->has_period || s->has_freq)
+		if (!takes_interval(s, asked) || s->has_period || s->has_freq)
 			continue;
 		notify_warn(to,
 			    "%s: -F does not hold for it, because it samples one of so many operations: of %llu here "
@@ -228,11 +236,10 @@ static void warn_of_rate(const struct event_specs *specs, const struct attr_opts
 }
 
 /* What does not go together with AUX data. */
-static int check_aux(const struct event_specs *specs, const struct attr_opts *asked, const struct config *c)
+static int check_aux(const struct event_specs *specs, const struct config *c)
 {
 	const struct event_spec *first = NULL;
 
-	warn_of_rate(specs, asked, c->to);
 	for (size_t i = 0; i < specs->v.n; i++) {
 		const struct event_spec *s = &specs->v.v[i];
 
@@ -587,10 +594,11 @@ int event_set_configure(struct event_set *set, const struct event_specs *specs, 
 	o.addr |= o.callgraph == CALLGRAPH_DWARF; /* as perf: what unwinds from memory also follows data maps */
 	if (o.callgraph == CALLGRAPH_DWARF && !regs_general(o.regs))
 		return notify_error(to, ERR_UNSUPPORTED, "--call-graph dwarf is not known on this architecture");
+	warn_of_rate(specs, asked, to);
 	if (!err)
 		err = settle_registers(&o, to);
 	if (!err)
-		err = check_aux(specs, asked, &c);
+		err = check_aux(specs, &c);
 	if (err)
 		return err;
 	add_specs(set, specs, t);

@@ -405,7 +405,7 @@ static bool open_on_task(struct event_set *set, struct target_task task)
 	return true;
 }
 
-/* All its events into one ring. */
+/* All its events into one ring, which is that of an event with an AUX area if there is one, as in map_all. */
 static bool map_task(struct event_set *set, size_t on, u32 pages)
 {
 	struct map by_place = { 0 };
@@ -413,9 +413,10 @@ static bool map_task(struct event_set *set, size_t on, u32 pages)
 	u32 before = set->ring_pages;
 
 	set->ring_pages = pages;
-	for (size_t e = 0; e < set->events.n && !failed; e++)
-		if (set->events.v[e].spec)
-			failed = attach(set, &by_place, &set->events.v[e], &set->events.v[e].on.v[on]);
+	for (u32 aux = 2; aux--;)
+		for (size_t e = 0; e < set->events.n && !failed; e++)
+			if (set->events.v[e].spec && has_aux(&set->events.v[e]) == aux)
+				failed = attach(set, &by_place, &set->events.v[e], &set->events.v[e].on.v[on]);
 	set->ring_pages = before;
 	map_free(&by_place);
 	errno = -failed;
@@ -442,7 +443,8 @@ size_t event_set_add_task(struct event_set *set, struct target_task task, u32 pa
 			close(event->on.v[--event->on.n].fd);
 	}
 	while (set->rings.n > rings) {
-		ring_unmap(&set->rings.v[--set->rings.n].ring);
+		aux_area_unmap(&set->rings.v[--set->rings.n].aux);
+		ring_unmap(&set->rings.v[set->rings.n].ring);
 		vec_free(&set->rings.v[set->rings.n].fds);
 	}
 	errno = failed;

@@ -17,7 +17,7 @@ static struct spe_reader reader_over(const struct source *src, const struct aux_
 static bool is_sample(const struct feed *f, const struct spe_record *r)
 {
 	for (u32 i = 0; i < f->spe->nr_made; i++)
-		if (spe_counts(r, f->spe->made[i]))
+		if (spe_made_counts(r, &f->spe->made[i]))
 			return true;
 	return false;
 }

@@ -6,8 +6,9 @@
  * counters, in the order of the file. A set is identified by the id of its first member and, if events are inherited,
  * so that each thread has its own counters under one id, also by its thread. The sets are distributed to a fixed
  * number of lanes, and the lanes to the workers. Call stacks of branch records are stitched from one sample of a
- * thread to the next, so these samples are distributed by thread. A sample that reads nothing goes where the one before
- * it went. Records that are not samples are shown to every worker, each at its place among the worker's samples.
+ * thread to the next, so these samples are distributed by thread. A sample that reads nothing goes where the one
+ * before it went. Records that are not samples are shown to every worker, each at its place among the worker's
+ * samples.
  */
 #ifndef PASS_LANES_H
 #define PASS_LANES_H

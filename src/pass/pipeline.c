@@ -162,6 +162,7 @@ static void take_results(struct profile *p, const struct measuring *setups, stru
 		e.exact = r->exact[i];
 		e.squares = r->squares[i];
 		e.unfiltered = e.weight + r->hidden[i];
+		e.helper = p->evlist->events.v[i].counted;
 		if (!r->samples[i])
 			continue;
 		tree_finish(&r->trees[i], &e.tree);
@@ -569,8 +570,8 @@ int pipeline_profile(const struct pipeline_opts *opts, struct session **session,
 	int err;
 
 	o.lanes = true;
+	o.aux_counted = opts->windows;
 	err = session_open(&s, opts->input, &o, notify);
-
 	if (err)
 		return err;
 	err = pipeline_over(opts, s, profile, notify);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "attrib/spe_counted.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "state/jit.h"
@@ -476,6 +477,10 @@ static void add_aux_events(struct session *s)
 	if (s->aux.kind == AUXTRACE_ARM_SPE) {
 		spe_add_events(&s->spe, s->opts.aux_events_given ? s->opts.aux_events : SPE_EVENTS_USUAL, &s->aux,
 			       &s->src->events);
+		if (s->opts.aux_counted)
+			s->tally.uncounted = spe_add_counted(
+				&s->spe, event_machine_of(s->src->features.arch, s->src->features.cpuid),
+				&s->src->events);
 		return;
 	}
 	if (!s->aux.bytes)

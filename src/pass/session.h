@@ -39,6 +39,7 @@ struct session_opts {
 	struct session_kept *kept; /* taken by session_open and given back by session_close; NULL: nothing is shared */
 	bool aux_events_given;	   /* else the usual ones: */
 	u32 aux_events;		   /* the events that are made from AUX data: 1 << enum spe_event */
+	bool aux_counted;	   /* and those of what groups count (attrib/spe_counted.h) */
 	bool lanes;		   /* for lanes_run: the first pass notes the runs of records of one lane */
 	bool every_thread;	   /* procs is also asked about threads without samples */
 	/* Called now and then, never on two threads at once, with the progress of a pass; may be NULL. */

@@ -62,6 +62,26 @@ void report_tally_json(const struct profile *p, struct json *j)
 	json_object_end(j);
 }
 
+/* Which members' samples are operations of Arm SPE, or could have been; or why none is. */
+static void write_operations(const struct profile *p, const struct profile_windows *w, struct json *j)
+{
+	if (p->tally.uncounted)
+		json_set_text(j, "operations_left_out", p->tally.uncounted);
+	if (!w->operations)
+		return;
+	json_set_list(j, "operations");
+	for (u32 i = 0; i < w->group.nr; i++) {
+		if (!(w->operations >> i & 1))
+			continue;
+		json_object(j);
+		json_set_text(j, "event", p->evlist->events.v[w->group.events[i]].name);
+		json_set_real(j, "stand_for", w->stand_for[i], TABLE_DIGITS);
+		json_set_bool(j, "used", w->samples[i] > 0);
+		json_object_end(j);
+	}
+	json_list_end(j);
+}
+
 /* How the event's windows were made. */
 static void write_group(const struct profile *p, const struct metric_table *t, struct json *j)
 {
@@ -91,6 +111,7 @@ static void write_group(const struct profile *p, const struct metric_table *t, s
 	json_set_real(j, "short_mean", (double)g->sum_short / (double)g->nr_short, TABLE_DIGITS);
 	json_set_u64(j, "long_windows", g->nr_long);
 	json_set_real(j, "long_mean", (double)g->sum_long / (double)g->nr_long, TABLE_DIGITS);
+	write_operations(p, t->windows, j);
 	json_set_object(j, "formulas");
 	for (u32 i = 0; i < t->nr_metrics; i++) {
 		json_key_text(j, t->metrics[i].name);

@@ -182,6 +182,62 @@ static bool uses_samples(const struct profile_windows *w)
 	return is_estimate(w) && !code_range_given(&w->range);
 }
 
+/* Names of members: "instructions, branch-misses and cache-misses". */
+static void put_members(const struct profile *p, const struct window_group *g, u32 members, struct bytes *out)
+{
+	for (u32 i = 0; i < g->nr; i++) {
+		u32 left = members & ~((2u << i) - 1);
+
+		if (!(members >> i & 1))
+			continue;
+		put_bare_name(p, g->events[i], out);
+		bytes_str(out, !left ? "" : left & (left - 1) ? ", " : " and ");
+	}
+}
+
+/* Of which members operations stand for another number than was counted. */
+static void put_unlike(const struct profile *p, const struct profile_windows *w, u32 i, struct bytes *out)
+{
+	bytes_printf(out, "# Arm SPE's operations stand for %.0f%% of the ", 100 * w->stand_for[i]);
+	put_bare_name(p, w->group.events[i], out);
+	bytes_str(out, " that were counted (lost data, micro-operations, or what no operation did): ");
+	bytes_str(out, w->samples[i] > 0 ? "intervals include the difference.\n" : "they are not used for them.\n");
+}
+
+/* Why operations of Arm SPE are not used for this table, or not for all that they could. */
+static void put_unused(const struct profile *p, const struct profile_windows *w, struct bytes *out)
+{
+	if (!uses_samples(w))
+		return;
+	if (p->tally.uncounted)
+		bytes_printf(out, "# The operations that Arm SPE sampled are not used for this table: %s.\n",
+			     p->tally.uncounted);
+	for (u32 i = 0; i < w->group.nr; i++)
+		if (w->operations >> i & 1 && (w->unlike[i] > 0 || !(w->samples[i] > 0)))
+			put_unlike(p, w, i, out);
+}
+
+/* What operations of Arm SPE are used for. */
+static void put_operations(const struct profile *p, const struct profile_windows *w, struct bytes *out)
+{
+	u32 used = 0;
+
+	for (u32 i = 0; uses_samples(w) && i < w->group.nr; i++)
+		if (w->operations >> i & 1 && w->samples[i] > 0)
+			used |= 1u << i;
+	if (!used)
+		return;
+	bytes_str(out, "# Samples of ");
+	put_members(p, &w->group, used, out);
+	bytes_str(out, " are operations that Arm SPE sampled, with exact addresses");
+	if (!w->exact) {
+		bytes_str(out, "; those of ");
+		put_bare_name(p, w->group.leader, out);
+		bytes_str(out, " are late, so ratios to it are marked where calls are short");
+	}
+	bytes_str(out, ".\n");
+}
+
 static void put_inexact(const struct profile_windows *w, struct bytes *out)
 {
 	if (!uses_samples(w) || has_exact_samples(w))
@@ -250,6 +306,7 @@ static void put_short_head(const struct profile *p, const struct profile_windows
 	else
 		bytes_printf(out, "fewer than %d windows", METRIC_FEW_WINDOWS);
 	bytes_str(out, " (--header: more, --legend: columns)\n");
+	put_operations(p, w, out);
 }
 
 /* How often to sample for enough windows of the same work, in two digits; 0: that is not known, or too often. */
@@ -336,6 +393,7 @@ void report_windows_foot(const struct profile *p, const struct profile_event *e,
 	put_flat(p, e, t, out);
 	put_loss(w, out);
 	put_inexact(w, out);
+	put_unused(p, w, out);
 	if (g->nr_short && g->sum_short / g->nr_short > LONG_WINDOW && !g->schedule.period_short)
 		bytes_str(out, "# Such long windows span many functions: ratios tend towards the mean of all. For "
 			       "short windows, add alt-period= to the leader's terms.\n");
@@ -358,6 +416,7 @@ void report_windows_head(const struct profile *p, const struct profile_event *e,
 	put_lengths(p, &w->group, out);
 	put_fate(w, out);
 	put_sources(p, e, out);
+	put_operations(p, w, out);
 }
 
 static void put_legend_row(const char *name, const char *text, const char *formula, int width, struct bytes *out)

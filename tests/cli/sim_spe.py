@@ -217,10 +217,15 @@ def chosen():
 def refusals():
     for words, text in ((["-e", "arm_spe_0/load=1/", "--", "./program", "1"], "no term 'load'"),
                         (["-e", "arm_spe_0/min_latency=5000/", "--", "./program", "1"], "at most 0xfff"),
-                        (["-e", "arm_spe_0//", "-F", "100", "--", "./program", "1"], "takes an interval"),
+                        (["-e", "arm_spe_0/freq=100/", "--", "./program", "1"], "takes an interval"),
                         (["-e", "arm_spe_0//,arm_spe_0//", "--", "./program", "1"], "recorded once")):
         p = run("record", "-q", "-o", "x.data", "--pmu=sim", *words)
         check(f"{words} is refused: {p.stderr}", p.returncode == 2 and text in p.stderr)
+    p = run("record", "-o", "x.data", "--pmu=sim", "-F", "100", "-e", "cycles", "-e", "arm_spe_0//", "--",
+            "./program", "1")
+    check(f"-F is of others: {p.stderr}", p.returncode == 0 and "-F does not hold for it" in p.stderr and
+          "-F does not hold" not in run("record", "-o", "x.data", "--pmu=sim", "-F", "100", "-e", "cycles", "--",
+                                        "./program", "1").stderr)
     if os.uname().machine == "x86_64" and shutil.which("qemu-x86_64"):
         p = run("record", "-q", "-o", "x.data", "--pmu=sim", "-e", "arm_spe_0//", "--", "/bin/true")
         check(f"x86 programs: {p.stderr}", p.returncode == 2 and "aarch64 programs only" in p.stderr)

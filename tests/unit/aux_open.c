@@ -26,6 +26,7 @@ static struct {
 	u64 next_id; /* of events */
 	bool on[MOST_FDS];
 	u32 enabled; /* calls */
+	u32 areas;   /* that were mapped, and not unmapped */
 } kernel;
 
 long syscall(long number, ...)
@@ -70,12 +71,17 @@ int aux_area_map(struct aux_area *a, const struct ring *r, u32 pages, bool overw
 	(void)r;
 	if (pages < 2)
 		return -EINVAL;
-	return pages > kernel.room ? -EPERM : 0;
+	if (pages > kernel.room)
+		return -EPERM;
+	a->size = pages;
+	kernel.areas++;
+	return 0;
 }
 
 void aux_area_unmap(struct aux_area *a)
 {
-	(void)a;
+	kernel.areas -= a->size > 0;
+	a->size = 0;
 }
 
 /* --- tests --- */
@@ -225,13 +231,52 @@ static void test_resume(void **state)
 	close_set(&s);
 }
 
+/* A task that comes later has a ring with an area, too, wherever the event stands that needs it. */
+static void test_add_task(void **state)
+{
+	const struct attr_opts o = { .freq = RECORD_UNSET, .period = RECORD_UNSET, .windows = WINDOW_TWIN };
+	const struct ring_opts sizes = { 0 };
+	struct notify to = { 0 };
+
+	(void)state;
+	for (u32 which = 0; which < 2; which++) {
+		struct opened_set s = { 0 };
+		struct target t = { 0 };
+		u32 before, ring;
+		size_t on;
+
+		kernel.room = UINT32_MAX;
+		kernel.areas = 0;
+		to = (struct notify){ keep_note, s.note };
+		vec_push(&t.cpus, 0);
+		vec_push(&t.tasks, ((struct target_task){ 5, 5 }));
+		assert_int_equal(event_specs_parse(&s.specs, "cpu-clock,page-faults", NULL, NULL), 0);
+		s.specs.v.v[which].aux = true;
+		s.specs.v.v[which].attr.sample_period = 1024;
+		assert_int_equal(event_set_configure(&s.set, &s.specs, &o, &t, true, &to), 0);
+		assert_int_equal(event_set_open(&s.set, &t, &sizes, &to), 0);
+		before = kernel.areas;
+		assert_int_equal(before, 1);
+		on = event_set_add_task(&s.set, (struct target_task){ 6, 6 }, 8);
+		assert_true(on != EVENT_SET_NOWHERE);
+		assert_int_equal(kernel.areas, before + 1);
+		ring = s.set.events.v[which].on.v[on].ring;
+		assert_true(s.set.rings.v[ring].aux.size);
+		assert_int_equal(s.set.events.v[!which].on.v[on].ring, ring);
+		kernel.room = 1; /* no area for it: no task either, and nothing is left of it */
+		assert_true(event_set_add_task(&s.set, (struct target_task){ 7, 7 }, 8) == EVENT_SET_NOWHERE);
+		assert_int_equal(kernel.areas, before + 1);
+		close_set(&s);
+		assert_int_equal(kernel.areas, 0);
+		target_free(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_size),
-		cmocka_unit_test(test_resume),
-		cmocka_unit_test(test_snapshot),
-		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_size),  cmocka_unit_test(test_resume),   cmocka_unit_test(test_snapshot),
+		cmocka_unit_test(test_pause), cmocka_unit_test(test_add_task),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -242,6 +242,43 @@ static void samples_of_a_batch_count_as_one(void **state)
 	drop(f);
 }
 
+/* Where short windows are missing, there are fewer of them in slow code: the samples' weights alone tell its share. */
+static void missing_windows_are_no_measure(void **state)
+{
+	struct fixture *f = make(true);
+	double *b = row(f, 0, 0.2, 4000, 400);
+
+	(void)state;
+	b[WINDOWS_SHORT] = 1000;
+	near(value(f, "%CY", b).value, 15, 0.01);
+	f->w.group.nr_short = 9000;
+	near(value(f, "%CY", b).value, 15, 0.01);
+	f->w.group.nr_short = 8999;
+	near(value(f, "%CY", b).value, 20, 1e-9);
+	near(value(f, "%CY", b).half, 100 * 1.96 * sqrt(0.2 * 0.8 / 10000), 0.02);
+	f->w.group.schedule.batch_count = 4; /* of each long period */
+	f->w.group.nr_short = 36000;
+	near(value(f, "%CY", b).value, 15, 0.01);
+	drop(f);
+}
+
+/* By which part operations of Arm SPE stand for another number than was counted: it may be of any function. */
+static void unlike_operations_widen(void **state)
+{
+	struct fixture *f = make(true);
+	double *b = row(f, 0, 0.2, 4000, 400), exact = value(f, "%I", b).half, misses = value(f, "%BM", b).half;
+
+	(void)state;
+	f->w.unlike[INSTRUCTIONS] = 0.05;
+	near(value(f, "%I", b).value, 40, 1e-9);
+	near(value(f, "%I", b).half, hypot(exact, 1.96 * 0.05 * 40), 1e-6);
+	near(value(f, "%BM", b).half, misses, 1e-12);
+	assert_false(value(f, "BM/KI", b).doubtful);
+	f->w.unlike[INSTRUCTIONS] = 0.2;
+	assert_true(value(f, "BM/KI", b).doubtful);
+	drop(f);
+}
+
 /* That all of a few samples lie in one function does not prove that nothing else is counted elsewhere. */
 static void all_of_few_is_not_certain(void **state)
 {
@@ -642,6 +679,8 @@ int main(void)
 		cmocka_unit_test(none_has_an_upper_end),
 		cmocka_unit_test(weights_are_inverse_variances),
 		cmocka_unit_test(few_of_either_are_not_weighed),
+		cmocka_unit_test(unlike_operations_widen),
+		cmocka_unit_test(missing_windows_are_no_measure),
 		cmocka_unit_test(all_of_few_is_not_certain),
 		cmocka_unit_test(samples_of_a_batch_count_as_one),
 		cmocka_unit_test(all_is_what_was_counted),

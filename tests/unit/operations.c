@@ -455,7 +455,7 @@ static void test_wants_more(void **state)
 	u32 one[] = { 1 };
 
 	(void)state;
-	for (u32 i = 0; i < 9; i++) {
+	for (u32 i = 0; i < 10; i++) {
 		struct sample_filter f = { 0 };
 		struct timeranges times = { 0 };
 		struct collector_opts o = { .costs = i == 1, .filter = i > 4 ? &f : NULL };
@@ -464,7 +464,8 @@ static void test_wants_more(void **state)
 
 		o.measuring.used = i == 2 ? MEASURE_BIT(MEASURE_WEIGHTS) :
 				   i == 3 ? MEASURE_BIT(MEASURE_OPERATIONS) :
-				   i == 4 ? MEASURE_BIT(MEASURE_WINDOWS) :
+				   i == 4 ? MEASURE_BIT(MEASURE_BRANCH_NOTES) :
+				   i == 9 ? MEASURE_BIT(MEASURE_WINDOWS) :
 					    MEASURE_BIT(MEASURE_CPU_MODES);
 		if (i == 5) {
 			f.cpus.v = one;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which events an operation of Arm SPE is a sample of, whose it is, and what --itrace asks for. */
-#include "attrib/spe.h"
+#include "attrib/spe_counted.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -151,6 +151,187 @@ static void test_added(void **state)
 	evlist_free(&l);
 }
 
+/* --- as samples of what a group counts --- */
+
+#define SPE_PMU 9
+#define USER (ATTR_EXCLUDE_KERNEL | ATTR_EXCLUDE_HV)
+#define JITTER (1ull << 16)
+#define CACHE(level, result) (PERF_COUNT_HW_CACHE_##level | (u64)PERF_COUNT_HW_CACHE_RESULT_##result << 16)
+
+/* What a group counts beside cycles. */
+static const struct {
+	u32 type;
+	u64 config;
+} counters[] = {
+	{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },  { PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES }, { PERF_TYPE_HW_CACHE, CACHE(L1D, MISS) },
+	{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },  { PERF_TYPE_HW_CACHE, CACHE(LL, MISS) },
+	{ PERF_TYPE_HW_CACHE, CACHE(DTLB, MISS) },	     { PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES },
+	{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS }, /* of another group, once more */
+};
+enum { INSTRUCTIONS, BRANCHES, BRANCH_MISSES, L1D_MISSES, CACHE_MISSES, LLC_MISSES, DTLB_MISSES, BUS_CYCLES, AGAIN };
+
+static struct spe made_for(struct evlist *l, const struct attr *spe, enum event_machine machine, const char **why)
+{
+	static const struct aux aux = { .pmu_type = SPE_PMU };
+	struct spe s;
+
+	*l = (struct evlist){ 0 };
+	for (u32 i = 0; i < ARRAY_LEN(counters); i++) {
+		const struct attr a = { .type = counters[i].type,
+					.config = counters[i].config,
+					.flags = USER,
+					.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_READ,
+					.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID };
+
+		evlist_add(l, &a, "counter", NULL);
+	}
+	/* Not of a group. */
+	evlist_add(l, &(struct attr){ .type = PERF_TYPE_RAW, .config = 0x22, .flags = USER }, "r22", NULL);
+	evlist_add(l, spe, "arm_spe_0//", NULL);
+	spe_add_events(&s, 0, &aux, l);
+	*why = spe_add_counted(&s, machine, l);
+	return s;
+}
+
+/* Is an operation of this kind, in which all of that happened, counted for it? 2: no event is made. */
+static u32 counts_as(const struct spe *s, const struct evlist *l, u32 counter, u8 kind, u64 events)
+{
+	struct spe_record r = { .has = SPE_HAS(SPE_OPERATION), .events = events, .operation_class = SPE_LOAD_STORE };
+
+	r.operation = kind == SPE_KIND_STORE;
+	if (kind == SPE_KIND_BRANCH)
+		r.operation_class = SPE_BRANCH;
+	for (u32 i = 0; i < s->nr_made; i++)
+		if (attr_same_event(&l->events.v[s->made[i].event].attr, &l->events.v[counter].attr))
+			return spe_made_counts(&r, &s->made[i]);
+	return 2;
+}
+
+static void test_counted(void **state)
+{
+	static const struct {
+		u32 counter, events;
+		u8 kind, simulated, arm;
+	} rows[] = {
+		{ INSTRUCTIONS, SPE_EV_RETIRED, SPE_KIND_STORE, 1, 1 },
+		{ INSTRUCTIONS, SPE_EV_L1D_ACCESS, SPE_KIND_STORE, 0, 0 },
+		{ BRANCHES, SPE_EV_RETIRED, SPE_KIND_BRANCH, 1, 1 },
+		{ BRANCHES, SPE_EV_RETIRED, SPE_KIND_LOAD, 0, 0 },
+		{ BRANCH_MISSES, SPE_EV_MISPREDICTED, SPE_KIND_BRANCH, 1, 1 },
+		{ BRANCH_MISSES, SPE_EV_RETIRED, SPE_KIND_BRANCH, 0, 0 },
+		{ L1D_MISSES, SPE_EV_L1D_REFILL, SPE_KIND_LOAD, 1, 1 },
+		{ L1D_MISSES, SPE_EV_L1D_REFILL, SPE_KIND_STORE, 0, 1 },
+		{ L1D_MISSES, SPE_EV_L1D_ACCESS, SPE_KIND_LOAD, 0, 0 },
+		/* Of the last level there, and of L1D on Arm's own. */
+		{ CACHE_MISSES, SPE_EV_LLC_REFILL, SPE_KIND_STORE, 1, 0 },
+		{ CACHE_MISSES, SPE_EV_L1D_REFILL, SPE_KIND_STORE, 0, 1 },
+		{ LLC_MISSES, SPE_EV_LLC_REFILL, SPE_KIND_LOAD, 1, 1 },
+		{ LLC_MISSES, SPE_EV_LLC_REFILL, SPE_KIND_STORE, 0, 0 },
+		{ DTLB_MISSES, SPE_EV_TLB_WALK, SPE_KIND_LOAD, 1, 2 },
+		{ BUS_CYCLES, 0xffff, SPE_KIND_LOAD, 2, 2 },
+	};
+	const struct attr spe = { .type = SPE_PMU, .config = JITTER | 1, .sample_period = 1000, .flags = USER };
+	const char *why[2];
+	struct evlist l[2];
+	struct spe s[2];
+
+	(void)state;
+	s[0] = made_for(&l[0], &spe, MACHINE_SIM, &why[0]);
+	s[1] = made_for(&l[1], &spe, MACHINE_ARM, &why[1]);
+	assert_true(!why[0] && !why[1]);
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(counts_as(&s[0], &l[0], rows[i].counter, rows[i].kind, rows[i].events),
+				 rows[i].simulated);
+		assert_int_equal(counts_as(&s[1], &l[1], rows[i].counter, rows[i].kind, rows[i].events), rows[i].arm);
+	}
+	assert_int_equal(s[0].nr_made, 7);
+	assert_int_equal(s[1].nr_made, 6);
+	for (u32 i = 0; i < s[1].nr_made; i++) {
+		const struct event *e = &l[1].events.v[s[1].made[i].event];
+
+		assert_true(e->counted && !e->silent);
+		assert_int_equal(e->attr.flags, USER);
+		/* Hardware has random bits in place of the interval's lowest eight. */
+		assert_int_equal(e->attr.sample_period, 768 + 128);
+		assert_int_equal(l[0].events.v[s[0].made[i].event].attr.sample_period, 1000);
+	}
+	assert_false(spe_wanted(&s[0]).all);
+	assert_int_equal(spe_wanted(&s[1]).events,
+			 SPE_EV_RETIRED | SPE_EV_MISPREDICTED | SPE_EV_L1D_REFILL | SPE_EV_LLC_REFILL);
+	evlist_free(&l[0]);
+	evlist_free(&l[1]);
+}
+
+/* Counters of user space alone, and operations of both. */
+static void test_counted_modes(void **state)
+{
+	const struct attr both = { .type = SPE_PMU, .sample_period = 1000 };
+	struct spe_record r = { .events = SPE_EV_RETIRED, .pc = 0x401000 };
+	const char *why;
+	struct evlist l;
+	struct spe s = made_for(&l, &both, MACHINE_ARM, &why);
+
+	(void)state;
+	assert_null(why);
+	assert_true(s.nr_made > 0 && s.made[0].user);
+	assert_true(spe_made_counts(&r, &s.made[0]));
+	r.pc = 0xffff800000001000;
+	assert_false(spe_made_counts(&r, &s.made[0]));
+	evlist_free(&l);
+}
+
+/* What makes them no samples of it. */
+static void test_not_counted(void **state)
+{
+	static const struct {
+		struct attr spe;
+		const char *why; /* what it has */
+	} rows[] = {
+		{ { .type = SPE_PMU, .sample_period = 1000, .flags = USER, .config = 1ull << 33 }, "filtered" },
+		{ { .type = SPE_PMU, .sample_period = 1000, .flags = USER, .config1 = 2 }, "filtered" },
+		{ { .type = SPE_PMU, .sample_period = 1000, .flags = USER, .config2 = 10 }, "filtered" },
+		{ { .type = SPE_PMU, .sample_period = 1000, .flags = USER, .config3 = 4 }, "filtered" },
+		{ { .type = SPE_PMU, .flags = USER }, "how often" },
+		{ { .type = SPE_PMU, .sample_period = 1000, .flags = ATTR_EXCLUDE_USER }, "modes" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *why;
+		struct evlist l;
+		struct spe s = made_for(&l, &rows[i].spe, MACHINE_ARM, &why);
+
+		assert_non_null(why);
+		assert_non_null(strstr(why, rows[i].why));
+		assert_int_equal(s.nr_made, 0);
+		evlist_free(&l);
+	}
+}
+
+/* Several PMUs, one for each kind of core: all in one way, or not at all. */
+static void test_counted_by_several(void **state)
+{
+	u32 types[] = { SPE_PMU, 12 };
+	const struct aux aux = { .pmu_type = SPE_PMU, .pmu_types = { types, ARRAY_LEN(types), ARRAY_LEN(types) } };
+	const u64 group = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+
+	(void)state;
+	for (u64 other = 1000; other <= 2000; other += 1000) {
+		struct evlist l = { 0 };
+		struct spe s;
+
+		evlist_add(&l, &(struct attr){ .config = 1, .sample_type = PERF_SAMPLE_READ, .read_format = group },
+			   "instructions", NULL);
+		evlist_add(&l, &(struct attr){ .type = SPE_PMU, .sample_period = 1000 }, "arm_spe_0//", NULL);
+		evlist_add(&l, &(struct attr){ .type = 12, .sample_period = other }, "arm_spe_1//", NULL);
+		spe_add_events(&s, 0, &aux, &l);
+		assert_int_equal(!spe_add_counted(&s, MACHINE_ARM, &l), other == 1000);
+		assert_int_equal(s.nr_made, other == 1000);
+		evlist_free(&l);
+	}
+}
+
 static void test_time(void **state)
 {
 	struct aux aux = { .has_conversion = true };
@@ -226,8 +407,15 @@ static void test_hit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_itrace), cmocka_unit_test(test_counts), cmocka_unit_test(test_added),
-		cmocka_unit_test(test_time),   cmocka_unit_test(test_hit),
+		cmocka_unit_test(test_itrace),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_added),
+		cmocka_unit_test(test_counted),
+		cmocka_unit_test(test_counted_modes),
+		cmocka_unit_test(test_not_counted),
+		cmocka_unit_test(test_counted_by_several),
+		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_hit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -323,6 +323,50 @@ static void test_samples(void **state)
 	}
 }
 
+/* Operations of Arm SPE, each of which stands for so many: 4 samples, and in the last rows 400. */
+static void test_operations(void **state)
+{
+	static const struct {
+		u64 samples, interval;
+		double counted, unlike; /* INFINITY: not used */
+	} rows[] = {
+		{ 4, 1000, 4000, 0 },
+		{ 4, 1000, 6000, 0 }, /* chance does that to so few */
+		{ 4, 1000, 40000, INFINITY },
+		{ 4, 1000, 0, INFINITY },
+		{ 400, 1000, 400000, 0 },
+		{ 400, 1000, 380000, 0 },
+		{ 400, 1000, 300000, 1.0 / 3 - 3 / 17.320508075688775 },
+		{ 400, 1000, 500000, 0.2 - 3 / 22.360679774997898 },
+		{ 400, 1000, 200000, INFINITY },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(rows); i++) {
+		bool used = isfinite(rows[i].unlike);
+		struct profile_event *from;
+		struct profile_windows *w;
+		struct fixture x;
+
+		begin(&x);
+		keep(&x, IN_F, 1, 100, 50);
+		from = &x.s.profile->events.v[1];
+		from->samples = from->exact = from->weight = rows[i].samples;
+		from->squares = (double)rows[i].samples;
+		x.s.events.events.v[SAMPLED].counted = true;
+		x.s.events.events.v[SAMPLED].attr.sample_period = rows[i].interval;
+		x.sums.counted[INSTRUCTIONS] = rows[i].counted;
+		w = make(&x, ATTRIBUTION_ESTIMATE, &(struct code_range){ 0 });
+		assert_int_equal(w->operations, 1u << INSTRUCTIONS);
+		is(w->samples[INSTRUCTIONS], used ? (double)rows[i].samples : 0);
+		is(w->unlike[INSTRUCTIONS], used ? rows[i].unlike : 0);
+		if (rows[i].counted > 0)
+			is(w->stand_for[INSTRUCTIONS], (double)(rows[i].samples * rows[i].interval) / rows[i].counted);
+		assert_true(from->helper);
+		end(&x);
+	}
+}
+
 /* A single sample of the least weight is one. */
 static void test_one_sample(void **state)
 {
@@ -502,12 +546,12 @@ static void test_every(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),	    cmocka_unit_test(test_shown),
-		cmocka_unit_test(test_samples),	    cmocka_unit_test(test_back),
-		cmocka_unit_test(test_unexplained), cmocka_unit_test(test_two_origins),
-		cmocka_unit_test(test_every),	    cmocka_unit_test(test_shown_samples),
-		cmocka_unit_test(test_nothing),	    cmocka_unit_test(test_one_sample),
-		cmocka_unit_test(test_any_unit),
+		cmocka_unit_test(test_rows),	      cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_samples),	      cmocka_unit_test(test_operations),
+		cmocka_unit_test(test_back),	      cmocka_unit_test(test_unexplained),
+		cmocka_unit_test(test_two_origins),   cmocka_unit_test(test_every),
+		cmocka_unit_test(test_shown_samples), cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_one_sample),    cmocka_unit_test(test_any_unit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
