@@ -159,15 +159,15 @@ static void test_timelines(void **state)
 	timelines_add(&t, 10, 11, 100, over(&b[4]));
 	timelines_seal(&t);
 	assert_int_equal(t.broken, 1);
-	assert_int_equal(timelines_at(&t, 11, 99), TIMELINE_UNKNOWN);
-	assert_int_equal(timelines_at(&t, 13, 100), TIMELINE_UNKNOWN);
-	assert_int_equal(activity_trace(t.all.v[timelines_at(&t, 11, 100)].record)[0], 1);
-	assert_int_equal(activity_trace(t.all.v[timelines_at(&t, 11, 199)].record)[0], 1);
-	assert_int_equal(t.all.v[timelines_at(&t, 11, 200)].status, ACTIVITY_NONE);
-	assert_int_equal(activity_trace(t.all.v[timelines_at(&t, 11, UINT64_MAX)].record)[0], 2);
+	assert_int_equal(timelines_at(&t, 10, 11, 99), TIMELINE_UNKNOWN);
+	assert_int_equal(timelines_at(&t, 10, 13, 100), TIMELINE_UNKNOWN);
+	assert_int_equal(activity_trace(t.all.v[timelines_at(&t, 10, 11, 100)].record)[0], 1);
+	assert_int_equal(activity_trace(t.all.v[timelines_at(&t, 10, 11, 199)].record)[0], 1);
+	assert_int_equal(t.all.v[timelines_at(&t, 10, 11, 200)].status, ACTIVITY_NONE);
+	assert_int_equal(activity_trace(t.all.v[timelines_at(&t, 10, 11, UINT64_MAX)].record)[0], 2);
 	/* Equal ones are one. */
-	assert_int_equal(timelines_at(&t, 11, 150), timelines_at(&t, 12, 150));
-	a = &t.all.v[timelines_at(&t, 11, 150)];
+	assert_int_equal(timelines_at(&t, 10, 11, 150), timelines_at(&t, 10, 12, 150));
+	a = &t.all.v[timelines_at(&t, 10, 11, 150)];
 	assert_true(activity_attribute_named(a, "http.route", &value));
 	assert_true(equals(value, "/x"));
 	assert_false(activity_attribute_named(a, "a", &value));
@@ -197,7 +197,7 @@ static void put_attribute(struct bytes *b, u64 time, u64 image)
 
 static char name_at(const struct timelines *t, u32 tid, u64 time)
 {
-	const struct activity *a = &t->all.v[timelines_at(t, tid, time)];
+	const struct activity *a = &t->all.v[timelines_at(t, 10, tid, time)];
 	struct str value;
 
 	for (char c = 'a'; c <= 'z'; c++)
@@ -230,9 +230,9 @@ static void test_publications(void **state)
 	assert_int_equal(name_at(&t, 11, 350), 'q');
 	assert_int_equal(name_at(&t, 11, 450), 'r');
 	assert_int_equal(name_at(&t, 11, 550), ' ');
-	assert_int_equal(timelines_at(&t, 11, 100), timelines_at(&t, 11, 250));
-	assert_int_not_equal(timelines_at(&t, 11, 250), timelines_at(&t, 11, 350));
-	assert_int_equal(timelines_at(&t, 11, 350), timelines_at(&t, 11, 600));
+	assert_int_equal(timelines_at(&t, 10, 11, 100), timelines_at(&t, 10, 11, 250));
+	assert_int_not_equal(timelines_at(&t, 10, 11, 250), timelines_at(&t, 10, 11, 350));
+	assert_int_equal(timelines_at(&t, 10, 11, 350), timelines_at(&t, 10, 11, 600));
 	assert_true(timelines_has_attribute(&t, "p"));
 	timelines_free(&t);
 	for (size_t i = 0; i < ARRAY_LEN(b); i++)
