@@ -66,8 +66,9 @@ struct head {
 	char magic[8];
 	uint32_t slots, slot_size; /* slots: a power of two */
 	uint32_t pid, unused;
-	uint64_t image;	    /* of the process: other after exec */
-	uint64_t namespace; /* of processes: the number of its inode */
+	uint64_t image; /* of the process: other after exec */
+	/* Which numbers processes have, and which time it is: inodes of namespaces, 0 where there are none. */
+	uint64_t processes, clocks;
 };
 
 struct ring {
@@ -79,12 +80,12 @@ struct ring {
 struct publication {
 	char magic[8];
 	uint32_t pid, size; /* size: of the payload behind it */
-	uint64_t image, namespace;
+	uint64_t image, processes, clocks;
 	uint64_t time; /* 0: it is being changed */
 };
 
 _Static_assert(sizeof(struct slot) == 128, "two cache lines");
-_Static_assert(sizeof(struct head) == 40 && sizeof(struct publication) == 40, "what readers rely on");
+_Static_assert(sizeof(struct head) == 48 && sizeof(struct publication) == 48, "what readers rely on");
 _Static_assert(offsetof(struct ring, next) == 64 && offsetof(struct ring, slots) == PAGE, "what readers rely on");
 
 /* A page of its own, which is zero in a child. */
@@ -185,11 +186,11 @@ static int create(const char *path)
 	return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-static uint64_t namespace_of_processes(void)
+static uint64_t inode(const char *path)
 {
 	struct stat st;
 
-	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
+	return stat(path, &st) ? 0 : st.st_ino;
 }
 
 static bool make_ring(struct journal *j)
@@ -219,7 +220,8 @@ static bool make_ring(struct journal *j)
 	ring->head.slot_size = sizeof(struct slot);
 	ring->head.pid = (uint32_t)getpid();
 	ring->head.image = image;
-	ring->head.namespace = namespace_of_processes();
+	ring->head.processes = inode("/proc/self/ns/pid");
+	ring->head.clocks = inode("/proc/self/ns/time");
 	atomic_thread_fence(memory_order_release);
 	memcpy(ring->head.magic, "RETJRNL1", 8);
 	j->mask = entries - 1;
@@ -347,7 +349,8 @@ void activity_journal_publish(const void *payload, size_t size)
 	memcpy(head.magic, "RETPROC1", 8);
 	head.size = (uint32_t)size;
 	head.image = image;
-	head.namespace = namespace_of_processes();
+	head.processes = inode("/proc/self/ns/pid");
+	head.clocks = inode("/proc/self/ns/time");
 	head.time = now();
 	if (put_at(fd, &changing, sizeof(changing), 0) && put_at(fd, payload, size, sizeof(head)))
 		(void)put_at(fd, &head, sizeof(head), 0);

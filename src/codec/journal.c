@@ -21,7 +21,8 @@ bool journal_ring_decode(const u8 *p, struct journal_head *out)
 	out->pid = cursor_u32(&c);
 	cursor_skip(&c, 4);
 	out->image = cursor_u64(&c);
-	out->namespace_ = cursor_u64(&c);
+	out->processes = cursor_u64(&c);
+	out->clocks = cursor_u64(&c);
 	return !memcmp(magic, RING_MAGIC, 8) && slot_size == JOURNAL_SLOT && out->slots &&
 	       out->slots <= JOURNAL_MOST_SLOTS && !(out->slots & (out->slots - 1)) && out->pid;
 }
@@ -35,7 +36,8 @@ bool journal_publication_decode(const u8 *p, struct journal_head *out)
 	out->pid = cursor_u32(&c);
 	out->size = cursor_u32(&c);
 	out->image = cursor_u64(&c);
-	out->namespace_ = cursor_u64(&c);
+	out->processes = cursor_u64(&c);
+	out->clocks = cursor_u64(&c);
 	out->time = cursor_u64(&c);
 	return !memcmp(magic, PUBLICATION_MAGIC, 8) && out->pid && out->time;
 }

@@ -18,16 +18,17 @@
 #define JOURNAL_SLOT 128u /* bytes */
 #define JOURNAL_MOST_SLOTS (1u << 16)
 #define JOURNAL_RECORD_MAX (JOURNAL_SLOT - 16)
-#define JOURNAL_PUBLISHED_AT 40u /* the message; what is before it is its head */
-#define JOURNAL_HEAD 40u	 /* bytes of a ring's head */
+#define JOURNAL_PUBLISHED_AT 48u /* the message; what is before it is its head */
+#define JOURNAL_HEAD 48u	 /* bytes of a ring's head */
 
 struct journal_head {
-	u32 slots;	/* a power of two; of a ring */
-	u32 size;	/* bytes of the message; of a publication */
-	u32 pid;	/* in the namespace of */
-	u64 namespace_; /* that inode; 0: the program does not know */
-	u64 image;	/* another one after exec */
-	u64 time;	/* when it was published, by CLOCK_MONOTONIC */
+	u32 slots; /* a power of two; of a ring */
+	u32 size;  /* bytes of the message; of a publication */
+	u32 pid;
+	/* The inodes of the namespaces in which the process has that number, and the clock that time; 0: not known. */
+	u64 processes, clocks;
+	u64 image; /* another one after exec */
+	u64 time;  /* when it was published, by CLOCK_MONOTONIC */
 };
 
 /* False: this is none, or none yet. p: JOURNAL_HEAD bytes; */

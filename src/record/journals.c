@@ -21,6 +21,7 @@
 #define FILES_MAX 16384u /* open at a time */
 #define NAMES_MAX 65536u /* that are remembered */
 #define NAME_MOST 64u
+#define FIRST_TIME_NAMESPACE 0xeffffffau /* the kernel's PROC_TIME_INIT_INO */
 #define FLUSH (64u << 10)
 #define LOOK_AGAIN_NS 100000000ull /* after the directory has changed: its time is coarse */
 #define ENDED_NS 500000000ull	   /* between two looks for programs that have ended */
@@ -46,8 +47,8 @@ struct journals {
 	uid_t uid, dir_uid;
 	bool dir_is_private;
 	dev_t device;
-	u64 namespace_;
-	struct map names; /* hashes of names -> 1 */
+	u64 processes, clocks; /* inodes of our namespaces */
+	struct map names;      /* hashes of names -> 1 */
 	VEC(struct file) files;
 	u64 changed;		   /* the directory's time at the last look, */
 	u64 changed_at, looked_at; /* and when a change was seen, and that look was, by our clock */
@@ -79,11 +80,11 @@ static int make_own(struct journals *j)
 			    strerror(errno));
 }
 
-static u64 namespace_of_processes(void)
+static u64 inode(const char *path)
 {
 	struct stat st;
 
-	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
+	return stat(path, &st) ? 0 : st.st_ino;
 }
 
 static int look_at_dir(struct journals *j)
@@ -101,7 +102,13 @@ static int look_at_dir(struct journals *j)
 	j->dir_is_private = !(st.st_mode & (S_IWGRP | S_IWOTH));
 	j->device = st.st_dev;
 	j->uid = geteuid();
-	j->namespace_ = namespace_of_processes();
+	j->processes = inode("/proc/self/ns/pid");
+	j->clocks = inode("/proc/self/ns/time");
+	if (j->clocks && j->clocks != FIRST_TIME_NAMESPACE)
+		return notify_error(
+			j->to, ERR_UNSUPPORTED,
+			"--activity=journal: in a time namespace of its own, the clock of journals is another "
+			"one than that of samples");
 	return 0;
 }
 
@@ -133,8 +140,10 @@ static const char *refusal(const struct journals *j, const struct file *f, const
 	char name[32];
 	struct stat process;
 
-	if (f->ring.head.namespace_ != j->namespace_ || !j->namespace_)
+	if (f->ring.head.processes != j->processes || !j->processes)
 		return "its program is in another PID namespace, in which processes have other numbers";
+	if (f->ring.head.clocks != j->clocks)
+		return "its program is in another time namespace, in which the clock has another time";
 	if (j->uid && st->st_uid != j->uid)
 		return "it belongs to another user";
 	snprintf(name, sizeof(name), "/proc/%u", f->ring.head.pid);
@@ -447,19 +456,36 @@ static bool read_publication(struct telling *t, struct file *f)
 
 /* ---- Readings ---- */
 
-/* Before they are read: what is read after that is all. */
+/* The newest image of each process, as a place in files. */
+static void find_newest(const struct journals *j, struct map *newest)
+{
+	for (u32 i = 0; i < j->files.n; i++) {
+		const struct file *f = &j->files.v[i];
+		u32 *at = map_at(newest, f->ring.head.pid, i);
+
+		if (f->begun && f->ring.head.image > j->files.v[*at].ring.head.image)
+			*at = i;
+	}
+}
+
+/* Those of processes that are gone, or have called exec. Before they are read: what is read after that is all. */
 static void look_for_ended(struct journals *j)
 {
+	struct map newest = { 0 };
 	u64 now = clock_ns();
 
 	if (now < j->looked_for_ended + ENDED_NS)
 		return;
 	j->looked_for_ended = now;
-	for (size_t i = 0; i < j->files.n; i++) {
+	find_newest(j, &newest);
+	for (u32 i = 0; i < j->files.n; i++) {
 		struct file *f = &j->files.v[i];
+		u32 pid = f->ring.head.pid;
 
-		f->ended = f->begun && kill((pid_t)f->ring.head.pid, 0) && errno == ESRCH;
+		f->ended = f->begun && ((kill((pid_t)pid, 0) && errno == ESRCH) ||
+					f->ring.head.image < j->files.v[map_get(&newest, pid)].ring.head.image);
 	}
+	map_free(&newest);
 }
 
 int journals_read(struct journals *j, const struct journals_sink *to)
