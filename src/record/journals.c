@@ -25,6 +25,8 @@
 #define FLUSH (64u << 10)
 #define LOOK_AGAIN_NS 100000000ull /* after the directory has changed: its time is coarse */
 #define ENDED_NS 500000000ull	   /* between two looks for programs that have ended */
+#define TURN_NS 50000000ull	   /* for a reading, */
+#define LAST_NS 2000000000ull	   /* and for the last one */
 #define LEAST_MS 2
 #define USUAL_MS 20
 
@@ -55,7 +57,8 @@ struct journals {
 	u64 looked_for_ended;
 	u64 before, since; /* when the last two readings began: what comes now has no earlier time in its record */
 	bool renew, told, told_room, lost;
-	u32 most; /* entries of a ring that came with the last reading, in 1/1000 of its slots */
+	size_t turn; /* which of files is read next */
+	u32 most;    /* entries of a ring that came with the last reading, in 1/1000 of its slots */
 };
 
 /* ---- The directory ---- */
@@ -255,7 +258,7 @@ static void look_for_new(struct journals *j, bool first)
 	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
 		return;
-	while ((e = readdir(d)))
+	for (u32 n = 0; n < 2 * NAMES_MAX && (e = readdir(d)); n++)
 		if (*e->d_name != '.')
 			add(j, e->d_name, first);
 	closedir(d);
@@ -488,7 +491,27 @@ static void look_for_ended(struct journals *j)
 	map_free(&newest);
 }
 
-int journals_read(struct journals *j, const struct journals_sink *to)
+/* As many as time allows, beginning with one that had no turn the last time. Closed ones are followed by others in
+ * their places. */
+static void read_files(struct telling *t, u64 until)
+{
+	struct journals *j = t->j;
+	size_t n = j->files.n;
+
+	while (n-- && (clock_ns() < until || j->renew)) {
+		size_t at = j->turn < j->files.n ? j->turn : 0;
+		struct file *f = &j->files.v[at];
+		bool ok = begin(j, f);
+
+		if (ok && f->begun)
+			ok = f->kind == RING ? read_ring(t, &f->ring) : read_publication(t, f);
+		j->turn = at + (ok && !f->ended);
+		if (!ok || f->ended)
+			close_file(j, at, ok);
+	}
+}
+
+int journals_read(struct journals *j, const struct journals_sink *to, bool last)
 {
 	struct telling t = { .j = j, .to = to };
 
@@ -498,15 +521,7 @@ int journals_read(struct journals *j, const struct journals_sink *to)
 	j->lost = false;
 	look_for_new(j, false);
 	look_for_ended(j);
-	for (size_t i = j->files.n; i-- > 0;) {
-		struct file *f = &j->files.v[i];
-		bool ok = begin(j, f);
-
-		if (ok && f->begun)
-			ok = f->kind == RING ? read_ring(&t, &f->ring) : read_publication(&t, f);
-		if (!ok || f->ended)
-			close_file(j, i, ok);
-	}
+	read_files(&t, j->since + (last ? LAST_NS : TURN_NS));
 	j->renew = false;
 	flush(&t, 0);
 	bytes_free(&t.raw);

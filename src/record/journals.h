@@ -33,8 +33,9 @@ struct journals_sink {
 	void *ctx;
 };
 /* Reads what all journals say by now. Call it after the rings of samples were emptied: then what holds for these has
- * been said. Returns the first error of put, or 0. */
-int journals_read(struct journals *j, const struct journals_sink *to);
+ * been said. It takes 50 ms, or 2 s for the last time, and what one journal takes: those that had no turn come first
+ * the next time. Returns the first error of put, or 0. */
+int journals_read(struct journals *j, const struct journals_sink *to, bool last);
 /* How long it may take until they are to be read again, in ms. */
 int journals_timeout(const struct journals *j);
 /* A new file begins: with the next reading, all that holds is told again. */

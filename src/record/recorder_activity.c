@@ -136,7 +136,7 @@ static int put_records(void *ctx, const struct bytes *records)
 	return writer_put_data(&r->writer, &part, 1);
 }
 
-int recorder_read_journals(struct recorder *r)
+int recorder_read_journals(struct recorder *r, bool last)
 {
 	struct journals_sink to = { .put = put_records, .ctx = r };
 
@@ -150,5 +150,5 @@ int recorder_read_journals(struct recorder *r)
 			to.id = e->on.v[0].id;
 		}
 	}
-	return to.layout ? journals_read(r->journals, &to) : 0;
+	return to.layout ? journals_read(r->journals, &to, last) : 0;
 }

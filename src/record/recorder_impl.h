@@ -127,7 +127,7 @@ void recorder_put_lost(void *ctx, const struct opened *o, u64 lost); /* ctx: the
 /* recorder_activity.c: who says what threads work for */
 int recorder_prepare_activities(struct recorder *r); /* before the command is made, whose environment it sets */
 int recorder_begin_activities(struct recorder *r);   /* before events are made; may change r->o */
-int recorder_read_journals(struct recorder *r);
+int recorder_read_journals(struct recorder *r, bool last);
 
 /* recorder_synth.c: records for what existed before the first event */
 int recorder_synthesize(struct recorder *r);

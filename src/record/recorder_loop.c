@@ -184,7 +184,7 @@ int recorder_drain(struct recorder *r, bool last)
 		err = drain_ring(r, &r->set.rings.v[i].ring);
 	err = err ? err : recorder_drain_aux(r, last);
 	/* After the rings: what threads with these samples work for is there by now. */
-	err = err ? err : recorder_read_journals(r);
+	err = err ? err : recorder_read_journals(r, last);
 	if (r->snapshot_due)
 		recorder_end_snapshot(r, last);
 	flow_settle(&r->flow);

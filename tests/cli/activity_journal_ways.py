@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # check: alone
-"""record --activity=journal: attached to a program that runs already; by a user who may not use BPF, and who asks for
-activities without saying how; across fork, exec and threads' ends; in all files of --switch-output; with the module for
-Python; and in a directory in which other things lie. What it cannot do it says."""
+"""record --activity=journal: attached to a program that runs already, in a directory in which other things lie; by a
+user who may not use BPF, and asks for activities without saying how; across fork, exec and the ends of threads; in all
+files of --switch-output; and with the module for Python. What it cannot do it says."""
 import collections
 import os
 import pathlib
@@ -111,8 +111,8 @@ def ids(n):
     return f"{n:02x}".ljust(32, "0") + "/" + f"{n:02x}".ljust(16, "0")
 
 
-def refused(text, *words, **options):
-    p = subprocess.run([reticle, "record", "-q", "-o", "refused.data", *words], capture_output=True, text=True, **options)
+def refused(text, *words):
+    p = subprocess.run([reticle, "record", "-q", "-o", "refused.data", *words], capture_output=True, text=True)
     if not p.returncode or text not in p.stderr:
         sys.exit(f"record {' '.join(words)}: exit status {p.returncode}: {p.stderr}")
 
@@ -123,9 +123,12 @@ def attached():
                            ("2.ring", lambda path: os.symlink("/dev/zero", path)),
                            ("3.ring", lambda path: pathlib.Path(path).write_bytes(bytes(10000)))):
             make(f"{folder}/{name}")
-        with subprocess.Popen(["./program", "2", "100000", "3", "truth"], env={**os.environ, JOURNAL: folder}) as program:
+        with subprocess.Popen(["./program", "2", "100000", "3", "truth"],
+                              env={**os.environ, JOURNAL: folder}) as program:
             while not any(path.name.endswith(".ring") and path.stat().st_size > 100000
                           for path in pathlib.Path(folder).iterdir()):
+                if program.poll() is not None:
+                    sys.exit(f"attached: the program keeps no journal, and has ended ({program.returncode})")
                 time.sleep(0.01)
             run(reticle, "record", "-q", f"--activity=journal:{folder}", "-F", "4000", "-o", "perf.data", "-p",
                 str(program.pid), "--", "sleep", "1")
@@ -181,8 +184,8 @@ def without_rights():
         nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
         if nobody:
             os.chown(f"{folder}/journals", 65534, 65534)
-        words = [f"{folder}/{os.path.basename(reticle)}", "record", "--activity", "-e", "cpu-clock:u", "-F", "4000", "-o",
-                 f"{folder}/perf.data", "--", f"{folder}/program", "2", "100000", "1", f"{folder}/truth"]
+        words = [f"{folder}/{os.path.basename(reticle)}", "record", "--activity", "-e", "cpu-clock:u", "-F", "4000",
+                 "-o", f"{folder}/perf.data", "--", f"{folder}/program", "2", "100000", "1", f"{folder}/truth"]
         plain = subprocess.run(words, cwd=folder, capture_output=True, text=True, **nobody)
         if not plain.returncode or "--activity=journal" not in plain.stderr:
             sys.exit(f"without rights: exit status {plain.returncode}: {plain.stderr}")

@@ -438,7 +438,7 @@ static void read_all(struct world *w, struct journals *j)
 {
 	const struct journals_sink to = { &w->layout, 5, take_records, w };
 
-	assert_int_equal(journals_read(j, &to), 0);
+	assert_int_equal(journals_read(j, &to, false), 0);
 }
 
 static int make_file(const struct world *w, const char *name, const void *p, size_t n)
