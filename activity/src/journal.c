@@ -29,6 +29,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -125,8 +126,13 @@ static uint32_t entries_wanted(void)
 
 static int keep_in(const char *dir)
 {
-	size_t n = strlen(dir);
+	char absolute[PATH_MAX]; /* the program may go to another directory */
+	size_t n;
 
+	if (*dir != '/' && !realpath(dir, absolute))
+		return -errno;
+	dir = *dir == '/' ? dir : absolute;
+	n = strlen(dir);
 	if (n >= sizeof(folder))
 		return -ENAMETOOLONG;
 	memcpy(folder, dir, n + 1);

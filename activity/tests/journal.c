@@ -198,8 +198,10 @@ static void by_call(void)
 	unsetenv("RETICLE_ACTIVITY_JOURNAL");
 	memset(long_one, 'x', sizeof(long_one) - 1);
 	long_one[sizeof(long_one) - 1] = '\0';
+	long_one[0] = '/';
 	CHECK(activity_journal_start(long_one) == -ENAMETOOLONG);
-	CHECK(!activity_journal_start(journal_dir));
+	CHECK(activity_journal_start("not/there") == -ENOENT);
+	CHECK(!chdir(journal_dir) && !activity_journal_start(".") && !chdir("/"));
 	set(1);
 	journal_open(&j, getpid());
 	says(&j, 0, 1, 1);

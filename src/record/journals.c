@@ -20,6 +20,7 @@
 
 #define FILES_MAX 16384u /* open at a time */
 #define NAMES_MAX 65536u /* that are remembered */
+#define OPENS_MAX 1024u	 /* for a reading */
 #define NAME_MOST 64u
 #define FIRST_TIME_NAMESPACE 0xeffffffau /* the kernel's PROC_TIME_INIT_INO */
 #define FLUSH (64u << 10)
@@ -200,15 +201,16 @@ static bool ends(const char *name, const char *with)
 	return n > m && !strcmp(name + n - m, with);
 }
 
-static void add(struct journals *j, const char *name, bool skip)
+/* False: nothing was to be opened. */
+static bool add(struct journals *j, const char *name, bool skip)
 {
 	struct file f = { .kind = ends(name, ".ring") ? RING : PUBLICATION };
 	u64 hash = hash_bytes(name, strlen(name));
 
 	if (strlen(name) >= NAME_MOST || (f.kind == PUBLICATION && !ends(name, ".process")) ||
 	    map_get(&j->names, hash) != ID_NONE)
-		return;
-	f.ring.fd = j->files.n < FILES_MAX && j->names.n < NAMES_MAX ? regular_open_at(j->dir, name) : -EMFILE;
+		return false;
+	f.ring.fd = j->files.n < FILES_MAX ? regular_open_at(j->dir, name) : -EMFILE;
 	if (f.ring.fd < 0) {
 		if ((f.ring.fd == -EMFILE || f.ring.fd == -ENFILE) && !j->told_room)
 			notify_warn(j->to,
@@ -216,17 +218,26 @@ static void add(struct journals *j, const char *name, bool skip)
 				    "(%zu); the others are not read (ulimit -n)",
 				    j->files.n);
 		j->told_room |= f.ring.fd == -EMFILE || f.ring.fd == -ENFILE;
-		return;
+		return true;
 	}
 	strcpy(f.name, name);
 	map_set(&j->names, hash, 1);
 	if (!begin(j, &f)) {
 		close(f.ring.fd);
-		return;
+		return true;
 	}
 	if (skip && f.begun && f.kind == RING)
 		journal_ring_skip(&f.ring);
 	vec_push(&j->files, f);
+	return true;
+}
+
+/* Those of files that are gone are forgotten when there are many: new ones come as long as programs begin. */
+static void forget_names(struct journals *j)
+{
+	map_free(&j->names);
+	for (size_t i = 0; i < j->files.n; i++)
+		map_set(&j->names, hash_bytes(j->files.v[i].name, strlen(j->files.v[i].name)), 1);
 }
 
 /* When a directory has changed last, its time tells to some milliseconds only. */
@@ -247,6 +258,7 @@ static bool may_have_new(struct journals *j, u64 now)
 static void look_for_new(struct journals *j, bool first)
 {
 	u64 now = clock_ns();
+	u32 opened = 0;
 	struct dirent *e;
 	DIR *d;
 	int fd;
@@ -254,14 +266,17 @@ static void look_for_new(struct journals *j, bool first)
 	if (!may_have_new(j, now) && !first)
 		return;
 	j->looked_at = now;
+	if (j->names.n >= NAMES_MAX)
+		forget_names(j);
 	fd = openat(j->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
 		return;
-	for (u32 n = 0; n < 2 * NAMES_MAX && (e = readdir(d)); n++)
-		if (*e->d_name != '.')
-			add(j, e->d_name, first);
+	for (u32 n = 0; n < 2 * NAMES_MAX && opened < (first ? FILES_MAX : OPENS_MAX) && (e = readdir(d)); n++)
+		opened += *e->d_name != '.' && add(j, e->d_name, first);
 	closedir(d);
+	if (opened >= OPENS_MAX)
+		j->changed_at = now; /* to be continued */
 }
 
 int journals_begin(struct journals **out, const char *dir, const struct notify *to)
@@ -273,10 +288,10 @@ int journals_begin(struct journals **out, const char *dir, const struct notify *
 	j->to = to;
 	j->dir = -1;
 	j->before = j->since = clock_ns();
-	if (dir)
-		j->path = mem_strdup(dir);
-	else
+	if (!dir)
 		err = make_own(j);
+	else if (!(j->path = realpath(dir, NULL))) /* as programs change their directories */
+		j->path = mem_strdup(dir);
 	err = err ? err : look_at_dir(j);
 	if (!err)
 		look_for_new(j, true);

@@ -135,6 +135,40 @@ static void test_attributes(void **state)
 	bytes_free(&b);
 }
 
+/* What was said of a thread is over when its number is another thread's, or its program another one; who speaks of a
+ * process says nothing of others; and what is lost is counted. */
+static void test_ends(void **state)
+{
+	struct timelines t = { 0 };
+	struct bytes b[3] = { 0 };
+
+	(void)state;
+	put_thread(&b[0], 1, "", 0, 100);
+	put_head(&b[1], ACTIVITY_THREAD, ACTIVITY_LOST, 0, 150);
+	put_head(&b[2], ACTIVITY_THREAD, ACTIVITY_LOST, 16, 120);
+	bytes_u64(&b[2], 7);
+	bytes_u64(&b[2], 3);
+	timelines_add(&t, 10, 11, 100, over(&b[0]));
+	timelines_begin(&t, 10, 11, 200);
+	timelines_begin(&t, 20, 11, 150);
+	timelines_add(&t, 10, 12, 100, over(&b[0]));
+	timelines_add(&t, 10, 12, 150, over(&b[1]));
+	timelines_add(&t, 10, 0, 120, over(&b[2]));
+	timelines_seal(&t);
+	assert_int_equal(t.all.v[timelines_at(&t, 10, 11, 199)].status, ACTIVITY_KNOWN);
+	assert_int_equal(timelines_at(&t, 10, 11, 200), TIMELINE_UNKNOWN);
+	assert_int_equal(timelines_at(&t, 20, 11, 180), TIMELINE_UNKNOWN);
+	assert_int_equal(t.all.v[timelines_at(&t, 10, 12, 149)].status, ACTIVITY_KNOWN);
+	assert_int_equal(t.all.v[timelines_at(&t, 10, 12, 150)].status, ACTIVITY_LOST);
+	assert_int_equal(timelines_at(&t, 10, 0, 130), TIMELINE_UNKNOWN);
+	assert_int_equal(t.overwritten, 7);
+	assert_int_equal(t.refused, 3);
+	assert_int_equal(t.broken, 0);
+	timelines_free(&t);
+	for (u32 i = 0; i < ARRAY_LEN(b); i++)
+		bytes_free(&b[i]);
+}
+
 static void test_timelines(void **state)
 {
 	struct timelines t = { 0 };
@@ -477,10 +511,15 @@ static void test_spoiled_elf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_process),	     cmocka_unit_test(test_keys_are_bounded),
-		cmocka_unit_test(test_attributes),   cmocka_unit_test(test_timelines),
-		cmocka_unit_test(test_publications), cmocka_unit_test(test_spoiled_records),
-		cmocka_unit_test(test_types),	     cmocka_unit_test(test_symbol),
+		cmocka_unit_test(test_process),
+		cmocka_unit_test(test_keys_are_bounded),
+		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_timelines),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_publications),
+		cmocka_unit_test(test_spoiled_records),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_symbol),
 		cmocka_unit_test(test_spoiled_elf),
 	};
 
