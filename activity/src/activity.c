@@ -23,6 +23,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "journal.h"
+
 #define MAGIC 0x61637431u /* "act1" */
 #define VALID 1
 
@@ -70,6 +72,14 @@ static inline void publish(const struct record *r)
 	atomic_signal_fence(memory_order_seq_cst);
 	otel_thread_ctx_v1 = r;
 	atomic_signal_fence(memory_order_seq_cst);
+	if (__builtin_expect(activity_journal_of_thread != NULL, 0))
+		activity_journal_note(r);
+}
+
+void activity_journal_in_child(void)
+{
+	if (activity_journal_of_thread)
+		activity_journal_note(otel_thread_ctx_v1);
 }
 
 /* ---- Stacks ---- */
@@ -99,6 +109,7 @@ void activity_stack_free(struct activity_stack *s)
 static void leave_thread(void *stack)
 {
 	publish(NULL);
+	activity_journal_end();
 	current = own = NULL;
 	atomic_signal_fence(memory_order_seq_cst);
 	activity_stack_free(stack);
@@ -119,6 +130,7 @@ static __attribute__((noinline, cold)) struct activity_stack *start_thread(void)
 	pthread_once(&at_exit_once, make_key);
 	if (at_exit_works)
 		pthread_setspecific(at_exit_key, s);
+	activity_journal_begin();
 	own = s;
 	current = s;
 	return s;

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "journal.h"
 #include "reticle/activity.h"
 
 #define NAME "OTEL_CTX"
@@ -220,6 +221,7 @@ static int show(void)
 	last_time = now > last_time ? now : last_time + 1;
 	atomic_store(&context->published, last_time);
 	(void)give_name(context);
+	activity_journal_publish(published.bytes, published.length);
 	return 0;
 }
 

@@ -9,6 +9,10 @@
  *    the handler shows is seen only while it runs. Of some of these handlers each instruction is a step, too.
  *
  * Both run on one CPU: a step takes two changes from one to the other, and that is the shortest way.
+ *
+ * With the argument "journal" the child keeps a journal. At the end, that says the same in the same order; between any
+ * two instructions its entries are whole. A handler then runs behind one instruction in JOURNAL_HANDLERS, and behind
+ * none of the vDSO's, which reads the clock anew when much time has passed since it began to.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -16,6 +20,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -25,12 +30,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "journals.h"
 #include "numbered.h"
 #include "reticle/activity.h"
 #include "test.h"
 
 #define HANDLER 200	  /* ids from here on are a signal handler's */
 #define WHOLE_HANDLERS 16 /* one in so many is stepped through */
+#define JOURNAL_HANDLERS 7
+#define VDSO_BYTES 16384
 
 /* Between both processes. */
 struct shared {
@@ -135,6 +143,7 @@ static bool read_child(pid_t pid, const void *from, void *to, size_t n)
 struct reader {
 	pid_t pid;
 	bool signals;
+	struct journal_reader *journal; /* or NULL */
 	unsigned long steps, signalled;
 	unsigned n; /* of expected, that were seen */
 };
@@ -176,10 +185,44 @@ static uint8_t look(const struct reader *r)
 	return number;
 }
 
+/* Of what the journal says last, as far as it is written, all is whole. */
+static void journal_look(const struct journal_reader *j)
+{
+	uint64_t next = j->ring->next;
+
+	for (uint64_t n = next < 4 ? 0 : next - 4; n < next; n++) {
+		const struct seen_slot *s = journal_slot(j, n);
+
+		if (s->number == (uint32_t)n + 1 && s->record.valid)
+			(void)number_of(&s->record);
+	}
+}
+
+/* What it says is what was seen, but for what handlers did. */
+static void check_journal(struct journal_reader *j)
+{
+	unsigned seen = 1; /* that nothing is, it does not say at first */
+
+	for (uint64_t n = 0; n < j->ring->next; n++) {
+		const struct seen_slot *s = journal_slot(j, n);
+		uint8_t number = s->record.valid ? s->record.trace[0] : 0;
+
+		CHECK(s->number == (uint32_t)n + 1 && s->tid == (uint32_t)j->pid && s->record.valid <= 1);
+		if (number < HANDLER && number != expected[seen - 1]) {
+			CHECK(seen < sizeof(expected) && number == expected[seen]);
+			seen++;
+		}
+	}
+	CHECK(seen == sizeof(expected));
+	journal_close(j);
+}
+
 static void note(struct reader *r)
 {
 	uint8_t number = look(r);
 
+	if (r->journal)
+		journal_look(r->journal);
 	if (number >= HANDLER) {
 		CHECK(shared->handling);
 		return;
@@ -247,30 +290,46 @@ static void interrupt(struct reader *r)
 	} while (shared->handled == handled || !is_at(r->pid, here));
 }
 
+static bool may_interrupt(const struct reader *r)
+{
+	unsigned long long vdso = getauxval(AT_SYSINFO_EHDR), pc = place(r->pid).pc;
+
+	return !r->journal || (r->steps % JOURNAL_HANDLERS == 0 && pc - vdso >= VDSO_BYTES);
+}
+
 static void run(struct reader *r)
 {
 	int status;
 
 	shared->done = false;
+	if (r->journal)
+		journal_begin();
 	r->pid = fork();
 	CHECK(r->pid >= 0);
 	if (!r->pid)
 		child();
 	CHECK(waitpid(r->pid, &status, 0) == r->pid && WIFSTOPPED(status));
+	if (r->journal)
+		journal_open(r->journal, r->pid);
 	do {
 		note(r);
-		if (r->signals)
+		if (r->signals && may_interrupt(r))
 			interrupt(r);
 		CHECK(resume(r, PTRACE_SINGLESTEP, 0) == SIGTRAP);
 	} while (!shared->done);
 	CHECK(r->n == sizeof(expected) && !shared->torn);
 	CHECK(!ptrace(PTRACE_CONT, r->pid, NULL, NULL));
 	CHECK(waitpid(r->pid, &status, 0) == r->pid && status == 0);
+	if (r->journal)
+		check_journal(r->journal);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	struct reader plain = { 0 }, interrupted = { .signals = true };
+	bool journal = argc > 1 && !strcmp(argv[1], "journal");
+	struct journal_reader of_plain, of_interrupted;
+	struct reader plain = { .journal = journal ? &of_plain : NULL },
+		      interrupted = { .signals = true, .journal = journal ? &of_interrupted : NULL };
 	cpu_set_t one;
 
 	CPU_ZERO(&one);
@@ -280,7 +339,9 @@ int main(void)
 	CHECK(shared != MAP_FAILED);
 	run(&plain);
 	run(&interrupted);
-	CHECK(plain.steps > 500 && interrupted.signalled > 500 && shared->handled == interrupted.signalled);
+	CHECK(plain.steps > 500 && interrupted.signalled > 200 && shared->handled == interrupted.signalled);
+	if (journal)
+		rmdir(journal_dir);
 	printf("read after each of %lu instructions; after each of %lu with a handler behind each of %lu\n",
 	       plain.steps, interrupted.steps, interrupted.signalled);
 	return 0;

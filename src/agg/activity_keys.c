@@ -92,6 +92,7 @@ const char *activity_status_text(enum activity_status s)
 		[ACTIVITY_NOT_YET] = "not looked at yet",
 		[ACTIVITY_NO_ROOM] = "not looked at",
 		[ACTIVITY_REFUSED] = "not looked at",
+		[ACTIVITY_LOST] = "lost",
 	};
 
 	return s < NR_ACTIVITY_STATUS && texts[s] ? texts[s] : "unknown";

@@ -36,7 +36,9 @@ struct tally {
 	const char *aux_kind;  /* what those are; static; NULL: there are none */
 	u64 activities[NR_ACTIVITY_STATUS + 1]; /* samples by how their activity was read; last: nothing says */
 	u64 broken_activities;			/* records of activities that make no sense */
-	u64 left_out_bytes;			/* of the file */
+	/* Entries of journals that were overwritten before they were read; that make no sense. */
+	u64 activities_overwritten, activities_refused;
+	u64 left_out_bytes; /* of the file */
 };
 
 static inline u64 tally_lost(const struct tally *t)

@@ -185,6 +185,25 @@ const char *record_clock(u32 i)
 	return i < ARRAY_LEN(clocks) ? clocks[i].name : NULL;
 }
 
+int record_set_activity(void *field, const char *text, const struct notify *to)
+{
+	struct record_opts *o = field;
+	const char *dir = text && !strncmp(text, "journal:", 8) ? text + 8 : NULL;
+
+	o->attr.activity = true;
+	if (!text)
+		return 0;
+	if (!strcmp(text, "bpf")) {
+		o->activity.from = ACTIVITY_FROM_BPF;
+	} else if (!strcmp(text, "journal") || (dir && *dir)) {
+		o->activity.from = ACTIVITY_FROM_JOURNALS;
+		o->activity.journals = dir;
+	} else {
+		return notify_error(to, ERR_USAGE, "--activity: '%s' is none of bpf, journal, journal:DIR", text);
+	}
+	return 0;
+}
+
 static int set_clock(void *field, const char *text, const struct notify *to)
 {
 	struct attr_opts *a = field;
@@ -425,8 +444,9 @@ static const struct opt options[] = {
 	  .set = set_clock },
 	{ 0, "namespaces", OPT_FLAG, AT(o.attr.namespaces), NULL, "record namespaces" },
 	{ 0, "all-cgroups", OPT_FLAG, AT(o.attr.cgroup_events), NULL, "record cgroups, and name them in samples" },
-	{ 0, "activity", OPT_FLAG, AT(o.attr.activity), NULL,
-	  "record with each sample which activity its thread works for (needs BPF)" },
+	{ 0, "activity", OPT_CALL, AT(o), "[HOW]",
+	  "record with each sample which activity its thread works for: bpf, or without it journal[:DIR]",
+	  .set = record_set_activity },
 	{ 0, "waits", OPT_FLAG, AT(o.waits), NULL,
 	  "with --activity, of the whole machine: also what threads wait for (sched_switch and sched_waking)" },
 	{ 0, "switch-events", OPT_FLAG, AT(o.attr.switch_events), NULL, "record context switches" },

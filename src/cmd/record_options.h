@@ -37,6 +37,7 @@ int record_set_period(void *field, const char *text, const struct notify *to);
 int record_set_callgraph(void *field, const char *text, const struct notify *to);
 int record_set_branch_any(void *field, const char *text, const struct notify *to);
 int record_set_branches(void *field, const char *text, const struct notify *to);
+int record_set_activity(void *field, const char *text, const struct notify *to);
 int record_set_rings(void *field, const char *text, const struct notify *to);
 int record_set_window(void *field, const char *text, const struct notify *to);
 int record_set_pmu(void *field, const char *text, const struct notify *to);

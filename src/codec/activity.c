@@ -33,6 +33,15 @@ bool activity_decode(struct cursor c, struct activity_record *out)
 	       (status != ACTIVITY_KNOWN && status != ACTIVITY_BARE);
 }
 
+bool activity_lost(const struct activity_record *r, u64 *overwritten, u64 *refused)
+{
+	struct cursor c = cursor_over(r->data.p, r->data.len, false);
+
+	*overwritten = cursor_u64(&c);
+	*refused = cursor_u64(&c);
+	return r->what == ACTIVITY_THREAD && r->status == ACTIVITY_LOST && !c.bad;
+}
+
 static const u8 *unless_zero(struct str record, u32 at, u32 n)
 {
 	static const u8 zero[16];

@@ -27,6 +27,7 @@ enum activity_status {
 	ACTIVITY_NOT_YET,   /* the recorder had not looked at its process yet */
 	ACTIVITY_NO_ROOM,   /* the kernel had no room for another process in the recorder's table */
 	ACTIVITY_REFUSED,   /* the recorder may not look at its process, or cannot */
+	ACTIVITY_LOST,	    /* its journal was overwritten, or makes no sense. With data: how many entries of which */
 	NR_ACTIVITY_STATUS,
 };
 
@@ -48,6 +49,10 @@ struct activity_record {
 	u64 time, image;
 	struct str data;
 };
+
+/* Of ACTIVITY_LOST, how many entries of journals were overwritten, and how many made no sense. False: it does not say
+ * that, but what is known of its thread. */
+bool activity_lost(const struct activity_record *r, u64 *overwritten, u64 *refused);
 
 /* False: these are no such raw data. data points into them. */
 bool activity_decode(struct cursor c, struct activity_record *out);

@@ -36,9 +36,10 @@ struct attr_opts {
 	s32 clockid;
 	const char *clock_name; /* as the user wrote it */
 	bool no_bpf_event, namespaces, cgroup_events, switch_events, buildid_mmap;
-	s64 delay_ms;	 /* 0: none, -1: start disabled */
-	bool overwrite;	 /* rings that the kernel overwrites */
-	bool activity;	 /* an event for what a BPF program says of each thread (codec/activity.h) */
+	s64 delay_ms;	/* 0: none, -1: start disabled */
+	bool overwrite; /* rings that the kernel overwrites */
+	bool activity;	/* an event for what a BPF program says of each thread (codec/activity.h) */
+	bool journal;	/* set by the recorder: with activity, journals say it; nothing writes into the event's ring */
 	bool by_command; /* set by the recorder: --control switches events on and off */
 	/* Set by the recorder: how windows are made; WINDOW_AUTO: there are none. The kernel does not let their events
 	 * be inherited. */

@@ -400,7 +400,9 @@ static void add_tracking_event(struct event_set *set, const struct config *c)
 /* What the BPF program writes, on every CPU on which something is sampled. */
 static void add_activity_event(struct event_set *set, const struct config *c)
 {
-	struct open_event e = { .leader = (u32)set->events.n, .cgroup = -1, .activity = true };
+	struct open_event e = {
+		.leader = (u32)set->events.n, .cgroup = -1, .activity = !c->o->journal, .once = c->o->journal
+	};
 
 	e.name = mem_strdup(ACTIVITY_EVENT);
 	e.attr = (struct attr){ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_BPF_OUTPUT, .sample_period = 1 };

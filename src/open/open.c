@@ -87,7 +87,7 @@ static int open_event(struct event_set *set, u32 event, const struct target *t, 
 
 	vec_reserve(&e->on, cpus->v.n * tasks);
 	for (size_t c = 0; c < cpus->v.n; c++) {
-		for (size_t k = 0; k < tasks; k++) {
+		for (size_t k = 0; k < tasks && !(e->once && e->on.n); k++) {
 			struct opened o = { .cpu = (s32)cpus->v.v[c], .task = e->activity ? nobody : t->tasks.v[k] };
 
 			o.fd = open_one(set, event, t, o.cpu, o.task.tid);

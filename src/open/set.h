@@ -31,6 +31,7 @@ struct open_event {
 	s32 cgroup;		       /* index in target.cgroups, or -1 */
 	bool tracking;		       /* carries the side-band */
 	bool activity;		       /* takes what the BPF program writes; follows no task */
+	bool once;		       /* opened in one place only: just its id is needed */
 	bool everywhere;       /* opened on all CPUs, whatever -C says, because mappings are also made on other CPUs */
 	bool native;	       /* the kernel itself runs the schedule */
 	bool unwound;	       /* the recorder makes call chains of its samples' stacks: event_recorded_attr */

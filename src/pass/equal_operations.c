@@ -213,7 +213,7 @@ static const struct stay *stay_of(struct equal_operations *q, const struct feed 
 	if (context)
 		who.pid = aux_process(f->spe->aux, who.tid);
 	if (f->timelines)
-		who.activity = timelines_at(f->timelines, who.tid, clock);
+		who.activity = timelines_at(f->timelines, who.pid, who.tid, clock);
 	if (clock - s->from >= s->until - s->from || s->tid != who.tid || s->pid != who.pid || s->cpu != who.cpu ||
 	    s->activity != who.activity)
 		*s = look_up(q, f, &who, clock);

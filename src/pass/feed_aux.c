@@ -37,7 +37,7 @@ static void hand_on(const struct feed *f, const struct aux_buffer *b, const stru
 	if (!f->src->events.has_time)
 		h.clock = h.offset;
 	if (f->timelines)
-		h.activity = timelines_at(f->timelines, h.s.tid, h.clock);
+		h.activity = timelines_at(f->timelines, h.s.pid, h.s.tid, h.clock);
 	operation_hits(f, &h, r, take, ctx);
 }
 

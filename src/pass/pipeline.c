@@ -175,7 +175,11 @@ static void take_results(struct profile *p, const struct measuring *setups, stru
 	p->tally.samples = r->tally.samples;
 	p->tally.filtered = r->tally.filtered;
 	memcpy(p->tally.activities, r->tally.activities, sizeof(p->tally.activities));
-	p->tally.broken_activities = p->timelines ? p->timelines->broken : 0;
+	if (p->timelines) {
+		p->tally.broken_activities = p->timelines->broken;
+		p->tally.activities_overwritten = p->timelines->overwritten;
+		p->tally.activities_refused = p->timelines->refused;
+	}
 	p->tally.first_time = r->tally.samples > r->tally.filtered ? r->tally.first_time : 0;
 	p->tally.last_time = r->tally.last_time;
 }

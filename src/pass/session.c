@@ -142,6 +142,15 @@ static void note_activity(struct session *s, const struct source_record *at)
 		      cursor_over(sample.raw, sample.raw_size, s->src->swap));
 }
 
+/* A thread begins, or another program in it: it does not work for what was said of that number before. */
+static void note_begin(struct session *s, const struct record *r, u64 clock)
+{
+	if (r->h.type == PERF_RECORD_FORK)
+		timelines_begin(&s->timelines, r->task.pid, r->task.tid, clock);
+	else if (r->h.type == PERF_RECORD_COMM && r->comm.exec)
+		timelines_begin(&s->timelines, r->comm.pid, r->comm.tid, clock);
+}
+
 static void note_deferred_tls(struct session *s, const struct record *r)
 {
 	const struct evlist *l = &s->src->events;
@@ -197,6 +206,8 @@ static void note_record(void *ctx, const struct source_record *at)
 	if (!speaks_of_processes(at->h.type))
 		return;
 	clock = clock_of(s, &r);
+	if (s->activity_event != ID_NONE)
+		note_begin(s, &r, clock);
 	add_side(f, (struct side_ref){ clock, at->offset });
 	if (at->h.type == PERF_RECORD_MMAP || at->h.type == PERF_RECORD_MMAP2)
 		read_jitdump(f, &r, clock);

@@ -167,6 +167,11 @@ int activities_begin(struct activities **out, const struct notify *to)
 	return err ? err : map_asks(a);
 }
 
+void activities_tell(struct activities *a, const struct notify *to)
+{
+	a->to = to;
+}
+
 int activities_attach(struct activities *a, const struct event_set *set)
 {
 	int err = 0;

@@ -16,6 +16,8 @@ struct activities;
 int activities_begin(struct activities **out, const struct notify *to);
 /* Attaches it to all events of the set that take samples. */
 int activities_attach(struct activities *a, const struct event_set *set);
+/* Where later notes go. */
+void activities_tell(struct activities *a, const struct notify *to);
 void activities_end(struct activities *a); /* NULL is fine */
 
 /* Readable when there are questions; */

@@ -612,14 +612,17 @@ static int load_code(struct code *c, const struct place *in, char *log)
 static int refused(const char *what, int sys, const struct notify *to)
 {
 	if (sys == EPERM || sys == EACCES)
-		return notify_error(to, ERR_PERM,
-				    "--activity needs a BPF program, and this user may load none: run it as root, or "
-				    "give it the capabilities CAP_BPF and CAP_PERFMON, and "
-				    "CAP_SYS_PTRACE for processes of other users (setcap "
-				    "cap_bpf,cap_perfmon,cap_sys_ptrace+ep on the program)");
+		return notify_error(
+			to, ERR_PERM,
+			"--activity needs a BPF program, and this user may load none: run it as root, or "
+			"give it the capabilities CAP_BPF and CAP_PERFMON, and "
+			"CAP_SYS_PTRACE for processes of other users (setcap "
+			"cap_bpf,cap_perfmon,cap_sys_ptrace+ep on the program); or take --activity=journal, "
+			"which reads what programs write down");
 	return notify_error(to, ERR_UNSUPPORTED,
-			    "--activity: the kernel refuses %s: %s (it takes Linux 5.15 or later)", what,
-			    strerror(sys));
+			    "--activity: the kernel refuses %s: %s (it takes Linux 5.15 or later; --activity=journal "
+			    "takes no BPF)",
+			    what, strerror(sys));
 }
 
 /* Once more with the kernel's reasons, the last line of which says most. */

@@ -28,10 +28,20 @@ struct output_opts {
 	u32 rt_priority;	 /* SCHED_FIFO; 0: leave */
 };
 
+/* With attr.activity: ANY is BPF, or journals if the kernel refuses it and a directory of journals is known. */
+enum activity_from { ACTIVITY_FROM_ANY, ACTIVITY_FROM_BPF, ACTIVITY_FROM_JOURNALS };
+
+struct activity_opts {
+	enum activity_from from;
+	const char
+		*journals; /* their directory; NULL: that of RETICLE_ACTIVITY_JOURNAL, or one of the recorder's own */
+};
+
 struct record_opts {
 	const char *control; /* "fifo:PATH[,PATH]" or "fd:N[,N]", or NULL */
 	struct target_opts target;
 	struct attr_opts attr;
+	struct activity_opts activity;
 	struct output_opts output;
 	struct sim_opts sim;
 	struct window_opts window;

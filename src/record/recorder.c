@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "events/tls_user.h"
 #include "record/activity.h"
+#include "record/journals.h"
 #include "record/recorder_impl.h"
 #include "sys/probe.h"
 
@@ -89,26 +90,6 @@ static int check_tls_user(const struct recorder *r)
 	return notify_error(r->notify, ERR_UNSUPPORTED, "tls-size=: %s", why);
 }
 
-/* What a BPF program in each sample cannot do; said before anything is opened. */
-static int check_activity(const struct recorder *r)
-{
-	const struct record_opts *o = r->o;
-	const struct {
-		bool given;
-		const char *text;
-	} rows[] = {
-		{ o->attr.overwrite, "--overwrite: what a thread works for is written only when it changes, and would "
-				     "be overwritten" },
-		{ o->target.per_thread, "--per-thread: a BPF program writes into the ring of a CPU" },
-	};
-
-	for (u32 i = 0; o->attr.activity && i < ARRAY_LEN(rows); i++)
-		if (rows[i].given)
-			return notify_error(r->notify, ERR_USAGE, "--activity cannot be combined with %s",
-					    rows[i].text);
-	return 0;
-}
-
 /* What waits are made of (record_opts.waits): beside what else is recorded. Where stacks end is half of what they say,
  * so they have call chains. */
 static int add_wait_events(struct recorder *r)
@@ -130,20 +111,19 @@ static int open_target(struct recorder *r)
 {
 	const struct target_opts *t = &r->o->target;
 	int err = target_resolve(&r->target, t, r->has_workload ? r->workload.pid : -1, r->notify);
-	struct attr_opts attr = r->o->attr;
+	struct attr_opts attr;
 	bool by_default;
 
 	if (err)
 		return err;
 	r->target_is_workload = r->has_workload && !r->target.system_wide && !r->target.tasks_named;
-	attr.id |= !strcmp(r->path, "-");
 	err = check_tls_user(r);
 	if (!err)
 		err = recorder_plan_windows(r);
 	if (!err)
-		err = check_activity(r);
-	if (!err && r->o->attr.activity)
-		err = activities_begin(&r->activities, r->notify);
+		err = recorder_begin_activities(r);
+	attr = r->o->attr;
+	attr.id |= !strcmp(r->path, "-");
 	by_default = !r->specs->v.n;
 	attr.windows = r->window_how;
 	attr.by_command = r->o->control != NULL;
@@ -308,6 +288,8 @@ void recorder_free(struct recorder *r)
 		free(r->dated.v[i]);
 	vec_free(&r->dated);
 	vec_free(&r->aux_index);
+	vec_free(&r->environment);
+	free(r->variable);
 	if (r->epoll_fd >= 0)
 		close(r->epoll_fd);
 	if (r->signal_fd >= 0)
@@ -333,6 +315,7 @@ static void close_all(struct recorder *r, const sigset_t *before)
 	}
 	recorder_sim_close(r);
 	activities_end(r->activities);
+	journals_end(r->journals);
 	event_set_free(&r->set);
 	window_run_end(&r->windows);
 	recorder_free(r);
@@ -387,6 +370,23 @@ static const char *output_path(const struct output_opts *o)
 	return o->path ? o->path : "perf.data";
 }
 
+/* The command, which waits until it is let go, and what it is told by its environment. */
+static int prepare_command(struct recorder *r, const sigset_t *before)
+{
+	struct workload_command command = { r->o->target.command, environ, .mask = before };
+	int err = r->o->sim.on ? recorder_sim_open(r) : recorder_prepare_activities(r);
+
+	if (!err && r->sim) {
+		command.argv = r->sim->argv.v;
+		command.env = r->sim->env.v;
+	}
+	if (r->environment.n)
+		command.env = r->environment.v;
+	command.silent = r->tell && r->tell->sink;
+	command.stdout_taken = !strcmp(r->path, "-") && !command.silent;
+	return err || !r->has_workload ? err : workload_prepare(&r->workload, &command, r->notify);
+}
+
 int recorder_run(const struct record_opts *o, struct event_specs *specs, const struct recorder_events *tell,
 		 bool dry_run, struct record_result *result, const struct notify *to)
 {
@@ -399,7 +399,6 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 			      .epoll_fd = -1,
 			      .has_workload = o->target.command != NULL };
 	sigset_t before;
-	struct workload_command command = { o->target.command, environ, .mask = &before };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	int err;
 
@@ -415,16 +414,8 @@ int recorder_run(const struct record_opts *o, struct event_specs *specs, const s
 	err = o->control && !o->sim.on ? control_open(&r.control, o->control, to) : 0;
 	if (!err)
 		err = catch_signals(&r, &before);
-	if (!err && o->sim.on)
-		err = recorder_sim_open(&r);
-	if (!err && r.sim) {
-		command.argv = r.sim->argv.v;
-		command.env = r.sim->env.v;
-	}
-	command.silent = tell && tell->sink;
-	command.stdout_taken = !strcmp(r.path, "-") && !command.silent;
-	if (!err && r.has_workload)
-		err = workload_prepare(&r.workload, &command, to);
+	if (!err)
+		err = prepare_command(&r, &before);
 	/* Both come back as errors of write, where they are handled. */
 	sigaction(SIGPIPE, &ignore, NULL);
 	sigaction(SIGXFSZ, &ignore, NULL);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "record/activity.h"
+#include "record/journals.h"
 #include "record/recorder_impl.h"
 
 u64 recorder_window(const struct recorder *r)
@@ -194,6 +195,8 @@ int recorder_switch_file(struct recorder *r, bool last)
 	/* At once: what is in the rings from now on goes to the next file. */
 	if (r->activities && !last)
 		activities_renew(r->activities);
+	if (r->journals && !last)
+		journals_renew(r->journals);
 	err = recorder_end_file(r);
 
 	if (!r->result->path)

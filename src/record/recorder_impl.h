@@ -19,6 +19,9 @@ struct recorder {
 	const struct recorder_events *tell;
 	struct record_result *result;
 	struct event_specs *specs;
+	struct record_opts changed; /* what o points to, if the recorder had to add something */
+	VEC(char *) environment;    /* of the command; empty: ours */
+	char *variable;		    /* what is ours in there */
 	struct target target;
 	struct event_set set;
 	struct evlist events;	     /* the same events, in the form in which readers will see them */
@@ -32,6 +35,7 @@ struct recorder {
 	struct control control; /* --control */
 	bool has_workload, target_is_workload;
 	struct activities *activities; /* --activity, or NULL */
+	struct journals *journals;     /* the same without BPF, or NULL */
 	struct sim *sim;	       /* NULL: the machine's own PMU */
 	struct sim_tasks tasks;	       /* its */
 	struct bytes side_band;	       /* with sim and --switch-output: all side-band records so far */
@@ -119,6 +123,11 @@ int recorder_begin_file(struct recorder *r);
 int recorder_end_file(struct recorder *r);
 int recorder_switch_file(struct recorder *r, bool last);
 void recorder_put_lost(void *ctx, const struct opened *o, u64 lost); /* ctx: the recorder */
+
+/* recorder_activity.c: who says what threads work for */
+int recorder_prepare_activities(struct recorder *r); /* before the command is made, whose environment it sets */
+int recorder_begin_activities(struct recorder *r);   /* before events are made; may change r->o */
+int recorder_read_journals(struct recorder *r, bool last);
 
 /* recorder_synth.c: records for what existed before the first event */
 int recorder_synthesize(struct recorder *r);

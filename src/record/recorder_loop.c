@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "record/activity.h"
+#include "record/journals.h"
 #include "record/recorder_impl.h"
 
 #define AT_MOST_MS 1000 /* between two passes: what a killed recorder can lose */
@@ -182,6 +183,8 @@ int recorder_drain(struct recorder *r, bool last)
 	for (size_t i = 0; i < r->set.rings.n && !r->unwinds && !err; i++)
 		err = drain_ring(r, &r->set.rings.v[i].ring);
 	err = err ? err : recorder_drain_aux(r, last);
+	/* After the rings: what threads with these samples work for is there by now. */
+	err = err ? err : recorder_read_journals(r, last);
 	if (r->snapshot_due)
 		recorder_end_snapshot(r, last);
 	flow_settle(&r->flow);
@@ -259,6 +262,8 @@ static int next_timeout(const struct recorder *r)
 
 	if (r->writer.sink)
 		timeout = MIN(timeout, (int)r->writer.sink->every_ms);
+	if (r->journals)
+		timeout = MIN(timeout, journals_timeout(r->journals));
 	if (r->delayed)
 		timeout = until(now, r->enable_at_ms, timeout);
 	if (r->o->output.switch_on == SWITCH_TIME)

@@ -175,8 +175,8 @@ static const char *hindrance_of_switching(const struct recorder *r)
 	if (o->control)
 		return "--control does not switch their counters";
 	if (o->attr.activity)
-		return "--activity has its BPF program in the counters that are open at the start, and windows open "
-		       "more of them later";
+		return "--activity is for the counters that are open at the start, and windows open more of them "
+		       "later";
 	if (o->attr.delay_ms < 0)
 		return "with -D -1 nothing switches them on";
 	if (late_tasks && !strcmp(r->path, "-"))

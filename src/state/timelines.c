@@ -16,7 +16,7 @@ void timelines_free(struct timelines *t)
 	vec_free(&t->published);
 	set_free(&t->known);
 	set_free(&t->known_noted);
-	map_free(&t->by_tid);
+	map_free(&t->by_id);
 	*t = (struct timelines){ 0 };
 }
 
@@ -70,19 +70,37 @@ static u32 number_of(struct timelines *t, const struct activity *a)
 	return id;
 }
 
-static struct timeline *thread_of(struct timelines *t, u32 tid)
+static u64 id_of(u32 pid, u32 tid)
 {
-	u32 *at = map_at(&t->by_tid, tid, (u32)t->threads.n);
+	return (u64)pid << 32 | tid;
+}
+
+static struct timeline *thread_of(struct timelines *t, u32 pid, u32 tid)
+{
+	u32 *at = map_at(&t->by_id, id_of(pid, tid), (u32)t->threads.n);
 
 	if (*at == t->threads.n)
 		vec_push(&t->threads, (struct timeline){ .sorted = true });
 	return &t->threads.v[*at];
 }
 
+static void add_entry(struct timelines *t, u32 pid, u32 tid, u64 time, u32 noted)
+{
+	struct timeline *line = thread_of(t, pid, tid);
+
+	line->sorted &= !line->v.n || line->v.v[line->v.n - 1].time <= time;
+	vec_push(&line->v, (struct timeline_entry){ time, noted, (u32)line->v.n });
+}
+
+void timelines_begin(struct timelines *t, u32 pid, u32 tid, u64 time)
+{
+	add_entry(t, pid, tid, time, ID_NONE);
+}
+
 void timelines_add(struct timelines *t, u32 pid, u32 tid, u64 time, struct cursor raw)
 {
 	struct activity_record r;
-	struct timeline *line;
+	u64 overwritten, refused;
 	bool known;
 
 	if (!activity_decode(raw, &r)) {
@@ -94,16 +112,17 @@ void timelines_add(struct timelines *t, u32 pid, u32 tid, u64 time, struct curso
 		vec_push(&t->published, (struct publication){ pid, (u32)t->published.n, r.image, time, r.data });
 		return;
 	}
+	if (activity_lost(&r, &overwritten, &refused)) {
+		t->overwritten += overwritten;
+		t->refused += refused;
+		return;
+	}
 	known = r.status == ACTIVITY_KNOWN || r.status == ACTIVITY_BARE;
-	line = thread_of(t, tid);
-	line->sorted &= !line->v.n || line->v.v[line->v.n - 1].time <= time;
-	vec_push(&line->v,
-		 (struct timeline_entry){ time,
-					  note(t, &(struct activity){ .pid = pid,
-								      .image = r.image,
-								      .status = r.status,
-								      .record = known ? r.data : (struct str){ 0 } }),
-					  (u32)line->v.n });
+	add_entry(t, pid, tid, time,
+		  note(t, &(struct activity){ .pid = pid,
+					      .image = r.image,
+					      .status = r.status,
+					      .record = known ? r.data : (struct str){ 0 } }));
 }
 
 static int by_time(const void *va, const void *vb)
@@ -157,10 +176,16 @@ static u32 publication_at(const struct timelines *t, const struct activity *a, u
 /* final: of noted << 32 | publication. */
 static void settle(struct timelines *t, struct timeline_entry *e, struct map *final)
 {
-	struct activity a = t->noted.v[e->activity];
-	u32 at = publication_at(t, &a, e->time);
-	u32 *number = map_at(final, (u64)e->activity << 32 | at, TIMELINE_UNKNOWN);
+	struct activity a;
+	u32 at, *number;
 
+	if (e->activity == ID_NONE) {
+		e->activity = TIMELINE_UNKNOWN;
+		return;
+	}
+	a = t->noted.v[e->activity];
+	at = publication_at(t, &a, e->time);
+	number = map_at(final, (u64)e->activity << 32 | at, TIMELINE_UNKNOWN);
 	if (*number == TIMELINE_UNKNOWN) {
 		if (at != ID_NONE)
 			a.payload = t->published.v[at].payload;
@@ -188,9 +213,9 @@ void timelines_seal(struct timelines *t)
 	set_free(&t->known_noted);
 }
 
-u32 timelines_at(const struct timelines *t, u32 tid, u64 time)
+u32 timelines_at(const struct timelines *t, u32 pid, u32 tid, u64 time)
 {
-	u32 at = map_get(&t->by_tid, tid);
+	u32 at = map_get(&t->by_id, id_of(pid, tid));
 	const struct timeline *line = at == ID_NONE ? NULL : &t->threads.v[at];
 	size_t from = 0, to = line ? line->v.n : 0;
 

@@ -25,7 +25,7 @@ struct activity {
 
 struct timeline_entry {
 	u64 time;     /* from then on */
-	u32 activity; /* in noted, and from timelines_seal on in all */
+	u32 activity; /* in noted, ID_NONE: unknown; and from timelines_seal on in all */
 	u32 order;    /* of two with the same time the later one holds */
 };
 
@@ -45,22 +45,25 @@ struct timelines {
 	VEC(struct activity) all;
 	struct set known; /* of all, by what they are */
 	VEC(struct timeline) threads;
-	struct map by_tid; /* -> threads */
+	struct map by_id; /* pid << 32 | tid -> threads: who speaks of a process says nothing of others */
 	VEC(struct publication) published;
 	VEC(struct activity) noted; /* without payloads, until timelines_seal; */
 	struct set known_noted;
-	u64 broken; /* records that make no sense */
+	u64 broken;		  /* records that make no sense */
+	u64 overwritten, refused; /* entries of journals, of which records tell */
 };
 
 void timelines_free(struct timelines *t);
 /* time: of the sample that carries the raw data, which are at raw. */
 void timelines_add(struct timelines *t, u32 pid, u32 tid, u64 time, struct cursor raw);
+/* The thread begins, or its process calls exec: what was said of it until then is over. */
+void timelines_begin(struct timelines *t, u32 pid, u32 tid, u64 time);
 /* Call it after the last one: only then there are numbers, and all is read-only. */
 void timelines_seal(struct timelines *t);
 
 /* The number of the activity for which the thread worked then; TIMELINE_UNKNOWN: no record says. */
 #define TIMELINE_UNKNOWN 0
-u32 timelines_at(const struct timelines *t, u32 tid, u64 time);
+u32 timelines_at(const struct timelines *t, u32 pid, u32 tid, u64 time);
 /* The value of an attribute, by its name in what the process publishes. */
 bool activity_attribute_named(const struct activity *a, const char *name, struct str *value);
 /* Does any process have an attribute of that name? */

@@ -149,7 +149,10 @@ static void write_activities(const struct profile *p, struct bytes *out)
 	write_count("of processes that were not looked at yet", n[ACTIVITY_NOT_YET], out);
 	write_count("of processes that the recorder could not look at", n[ACTIVITY_REFUSED], out);
 	write_count("of processes for which the kernel had no room", n[ACTIVITY_NO_ROOM], out);
+	write_count("whose journal had lost what their thread did", n[ACTIVITY_LOST], out);
 	write_count("of which nothing is known", n[NR_ACTIVITY_STATUS], out);
+	write_count("entries of journals overwritten before they were read", p->tally.activities_overwritten, out);
+	write_count("entries of journals that make no sense", p->tally.activities_refused, out);
 	write_count("records of activities that make no sense", p->tally.broken_activities, out);
 	bytes_char(out, '\n');
 }

@@ -70,7 +70,7 @@ def record(programs):
 
 
 need_bpf()
-sources = [str(library / "src" / name) for name in ("activity.c", "process.c")]
+sources = [str(part) for part in (library / "src").glob("*.c")]
 pathlib.Path("server.c").write_text(PROGRAM)
 build("-o", "whole", "server.c", *sources)
 build("-shared", "-fPIC", "-o", "libactivity.so", *sources)

@@ -185,7 +185,7 @@ for line in run(reticle, "script", "--json", "-F", "tid,activity").splitlines():
     json.loads(line)
 json.loads(run(reticle, "activity", "--json", "--lines", "0", "--slow", "10"))
 
-build("many", MANY, *(str(library / "src" / name) for name in ("activity.c", "process.c")), f"-I{library}/include")
+build("many", MANY, *(str(part) for part in (library / "src").glob("*.c")), f"-I{library}/include")
 run(reticle, "record", "-q", "--activity", "-F", "4000", "--", "./many")
 spans = {r["activity"]: r["samples"]
          for r in json.loads(run(reticle, "activity", "--json", "--by", "span_id", "--lines",

@@ -80,7 +80,7 @@ def rounds(path):
 
 need_bpf()
 pathlib.Path("fleet.c").write_text(PROGRAM)
-run("gcc", "-O1", "-o", "fleet", "fleet.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")),
+run("gcc", "-O1", "-o", "fleet", "fleet.c", *(str(part) for part in (library / "src").glob("*.c")),
     f"-I{library}/include", "-pthread", "-static")
 run(reticle, "record", "-q", "--activity", "-e", "page-faults:u", "-c", "1", "--", "./fleet")
 said = next(line for line in run(reticle, "report").splitlines() if line.startswith("# Activities: "))

@@ -124,7 +124,7 @@ def expect(what, text):
 
 need_bpf()
 pathlib.Path("shop.c").write_text(PROGRAM)
-run("gcc", "-O1", "-o", "shop", "shop.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")),
+run("gcc", "-O1", "-o", "shop", "shop.c", *(str(part) for part in (library / "src").glob("*.c")),
     f"-I{library}/include", "-pthread")
 run(reticle, "record", "-q", "--activity", "-F", "4000", "--", "./shop")
 
@@ -154,7 +154,7 @@ if "rebuild" not in [c["symbol"] for c in causes]:
 # Activities of equal weight stay together, by page faults, each of which is a sample: of 400, 10 fault on 10 or 11
 # pages, and the others on one. The 12th heaviest is one of 390.
 pathlib.Path("pages.c").write_text(PAGES)
-run("gcc", "-O1", "-o", "pages", "pages.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")),
+run("gcc", "-O1", "-o", "pages", "pages.c", *(str(part) for part in (library / "src").glob("*.c")),
     f"-I{library}/include", "-pthread")
 run(reticle, "record", "-q", "--activity", "-e", "page-faults:u", "-c", "1", "-o", "pages.data", "--", "./pages")
 pages = json.loads(run(reticle, "activity", "-i", "pages.data", "--json", "--slow", "3"))["events"][0]
@@ -197,7 +197,7 @@ expect("nor an attribute of activities",
 
 # A table of top covers a second. The thread has said what it works for before that, and says nothing more.
 pathlib.Path("steady.c").write_text(STEADY)
-run("gcc", "-O1", "-o", "steady", "steady.c", *(str(library / "src" / name) for name in ("activity.c", "process.c")),
+run("gcc", "-O1", "-o", "steady", "steady.c", *(str(part) for part in (library / "src").glob("*.c")),
     f"-I{library}/include", "-pthread")
 with subprocess.Popen([reticle, "top", "--stdio", "--activity", "-F", "1000", "-d", "1", "--history", "1", "-E", "1",
                        "--refreshes", "60", "--sort", "service,http.route", "--", "timeout", "100", "./steady"],

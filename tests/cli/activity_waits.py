@@ -212,7 +212,7 @@ need_tracepoints()
 pathlib.Path("waiter.c").write_text(PROGRAM)
 run("gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", f"-DROUNDS={ROUNDS}",
     f"-DSLEEP={SLEEP}", "-o", "waiter", "waiter.c",
-    *(str(library / "src" / name) for name in ("activity.c", "process.c")), f"-I{library}/include", "-pthread")
+    *(str(part) for part in (library / "src").glob("*.c")), f"-I{library}/include", "-pthread")
 for _ in range(5):
     truth = record("perf.data", "--waits", "-e", "cpu-clock", "-F", "1000", "-g")
     found = waits()

@@ -55,7 +55,7 @@ need_bpf()
 need_readers()
 pathlib.Path("program.c").write_text(PROGRAM)
 subprocess.run(["gcc", "-O2", "-g", "-o", "program", "program.c",
-                *(str(library / "src" / name) for name in ("activity.c", "process.c")),
+                *(str(part) for part in (library / "src").glob("*.c")),
                 f"-I{library}/include", "-pthread"], check=True)
 before = time.time_ns()
 run(reticle, "record", "-q", "--activity", "-g", "-k", "CLOCK_MONOTONIC", "-F", "1000", "-e", "cpu-clock", "-e",

@@ -135,6 +135,40 @@ static void test_attributes(void **state)
 	bytes_free(&b);
 }
 
+/* What was said of a thread is over when its number is another thread's, or its program another one; who speaks of a
+ * process says nothing of others; and what is lost is counted. */
+static void test_ends(void **state)
+{
+	struct timelines t = { 0 };
+	struct bytes b[3] = { 0 };
+
+	(void)state;
+	put_thread(&b[0], 1, "", 0, 100);
+	put_head(&b[1], ACTIVITY_THREAD, ACTIVITY_LOST, 0, 150);
+	put_head(&b[2], ACTIVITY_THREAD, ACTIVITY_LOST, 16, 120);
+	bytes_u64(&b[2], 7);
+	bytes_u64(&b[2], 3);
+	timelines_add(&t, 10, 11, 100, over(&b[0]));
+	timelines_begin(&t, 10, 11, 200);
+	timelines_begin(&t, 20, 11, 150);
+	timelines_add(&t, 10, 12, 100, over(&b[0]));
+	timelines_add(&t, 10, 12, 150, over(&b[1]));
+	timelines_add(&t, 10, 0, 120, over(&b[2]));
+	timelines_seal(&t);
+	assert_int_equal(t.all.v[timelines_at(&t, 10, 11, 199)].status, ACTIVITY_KNOWN);
+	assert_int_equal(timelines_at(&t, 10, 11, 200), TIMELINE_UNKNOWN);
+	assert_int_equal(timelines_at(&t, 20, 11, 180), TIMELINE_UNKNOWN);
+	assert_int_equal(t.all.v[timelines_at(&t, 10, 12, 149)].status, ACTIVITY_KNOWN);
+	assert_int_equal(t.all.v[timelines_at(&t, 10, 12, 150)].status, ACTIVITY_LOST);
+	assert_int_equal(timelines_at(&t, 10, 0, 130), TIMELINE_UNKNOWN);
+	assert_int_equal(t.overwritten, 7);
+	assert_int_equal(t.refused, 3);
+	assert_int_equal(t.broken, 0);
+	timelines_free(&t);
+	for (u32 i = 0; i < ARRAY_LEN(b); i++)
+		bytes_free(&b[i]);
+}
+
 static void test_timelines(void **state)
 {
 	struct timelines t = { 0 };
@@ -159,15 +193,15 @@ static void test_timelines(void **state)
 	timelines_add(&t, 10, 11, 100, over(&b[4]));
 	timelines_seal(&t);
 	assert_int_equal(t.broken, 1);
-	assert_int_equal(timelines_at(&t, 11, 99), TIMELINE_UNKNOWN);
-	assert_int_equal(timelines_at(&t, 13, 100), TIMELINE_UNKNOWN);
-	assert_int_equal(activity_trace(t.all.v[timelines_at(&t, 11, 100)].record)[0], 1);
-	assert_int_equal(activity_trace(t.all.v[timelines_at(&t, 11, 199)].record)[0], 1);
-	assert_int_equal(t.all.v[timelines_at(&t, 11, 200)].status, ACTIVITY_NONE);
-	assert_int_equal(activity_trace(t.all.v[timelines_at(&t, 11, UINT64_MAX)].record)[0], 2);
+	assert_int_equal(timelines_at(&t, 10, 11, 99), TIMELINE_UNKNOWN);
+	assert_int_equal(timelines_at(&t, 10, 13, 100), TIMELINE_UNKNOWN);
+	assert_int_equal(activity_trace(t.all.v[timelines_at(&t, 10, 11, 100)].record)[0], 1);
+	assert_int_equal(activity_trace(t.all.v[timelines_at(&t, 10, 11, 199)].record)[0], 1);
+	assert_int_equal(t.all.v[timelines_at(&t, 10, 11, 200)].status, ACTIVITY_NONE);
+	assert_int_equal(activity_trace(t.all.v[timelines_at(&t, 10, 11, UINT64_MAX)].record)[0], 2);
 	/* Equal ones are one. */
-	assert_int_equal(timelines_at(&t, 11, 150), timelines_at(&t, 12, 150));
-	a = &t.all.v[timelines_at(&t, 11, 150)];
+	assert_int_equal(timelines_at(&t, 10, 11, 150), timelines_at(&t, 10, 12, 150));
+	a = &t.all.v[timelines_at(&t, 10, 11, 150)];
 	assert_true(activity_attribute_named(a, "http.route", &value));
 	assert_true(equals(value, "/x"));
 	assert_false(activity_attribute_named(a, "a", &value));
@@ -197,7 +231,7 @@ static void put_attribute(struct bytes *b, u64 time, u64 image)
 
 static char name_at(const struct timelines *t, u32 tid, u64 time)
 {
-	const struct activity *a = &t->all.v[timelines_at(t, tid, time)];
+	const struct activity *a = &t->all.v[timelines_at(t, 10, tid, time)];
 	struct str value;
 
 	for (char c = 'a'; c <= 'z'; c++)
@@ -230,9 +264,9 @@ static void test_publications(void **state)
 	assert_int_equal(name_at(&t, 11, 350), 'q');
 	assert_int_equal(name_at(&t, 11, 450), 'r');
 	assert_int_equal(name_at(&t, 11, 550), ' ');
-	assert_int_equal(timelines_at(&t, 11, 100), timelines_at(&t, 11, 250));
-	assert_int_not_equal(timelines_at(&t, 11, 250), timelines_at(&t, 11, 350));
-	assert_int_equal(timelines_at(&t, 11, 350), timelines_at(&t, 11, 600));
+	assert_int_equal(timelines_at(&t, 10, 11, 100), timelines_at(&t, 10, 11, 250));
+	assert_int_not_equal(timelines_at(&t, 10, 11, 250), timelines_at(&t, 10, 11, 350));
+	assert_int_equal(timelines_at(&t, 10, 11, 350), timelines_at(&t, 10, 11, 600));
 	assert_true(timelines_has_attribute(&t, "p"));
 	timelines_free(&t);
 	for (size_t i = 0; i < ARRAY_LEN(b); i++)
@@ -477,10 +511,15 @@ static void test_spoiled_elf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_process),	     cmocka_unit_test(test_keys_are_bounded),
-		cmocka_unit_test(test_attributes),   cmocka_unit_test(test_timelines),
-		cmocka_unit_test(test_publications), cmocka_unit_test(test_spoiled_records),
-		cmocka_unit_test(test_types),	     cmocka_unit_test(test_symbol),
+		cmocka_unit_test(test_process),
+		cmocka_unit_test(test_keys_are_bounded),
+		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_timelines),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_publications),
+		cmocka_unit_test(test_spoiled_records),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_symbol),
 		cmocka_unit_test(test_spoiled_elf),
 	};
 

@@ -128,6 +128,16 @@ struct activity_process {
  */
 int activity_publish(const struct activity_process *p);
 
+/* ---- Where a recorder may not look at threads ---- */
+
+/*
+ * A recorder that may not load BPF programs reads journals instead: each thread writes what it works for, and since
+ * when, into a file of this directory. That is asked for by the variable RETICLE_ACTIVITY_JOURNAL in the environment,
+ * or by this call before the first of all others; a directory that the variable names is kept. Threads that cannot
+ * make their file, for lack of room or of rights, go on without. -> 0 or a negative errno.
+ */
+int activity_journal_start(const char *directory);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

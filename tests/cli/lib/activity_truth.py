@@ -87,14 +87,20 @@ class Tally:
             sys.exit(f"{self.name}: more than one in a thousand was missed, or there are too few")
 
 
-def check_times(name, reticle, truth, early_ones=False):
-    """truth: {tid: [(begin, end, activity), ...]}; between two of them the program does not know itself."""
-    tally = Tally(name, early_ones)
+def by_time(reticle, truth):
+    """truth: {tid: [(begin, end, activity), ...]}; between two of them the program does not know itself. -> for each
+    sample within one: what reticle says, what is true, and where that was"""
     for spans in truth.values():
         spans.sort()
     for sample in samples(reticle, "tid,time,activity"):
         spans, time = truth.get(sample["tid"], []), sample["time"]
         i = bisect.bisect_right(spans, (time, 1 << 63)) - 1
         if i >= 0 and time <= spans[i][1]:
-            tally.add(sample["activity"], spans[i][2], f"at {time} thread {sample['tid']}")
+            yield sample["activity"], spans[i][2], f"at {time} thread {sample['tid']}"
+
+
+def check_times(name, reticle, truth, early_ones=False):
+    tally = Tally(name, early_ones)
+    for said, right, where in by_time(reticle, truth):
+        tally.add(said, right, where)
     tally.end()
