@@ -58,6 +58,7 @@ static void control(struct insn *i)
 {
 	u32 w = i->w;
 
+	i->out->nothing = w == 0xd503201f;
 	if ((w & 0x7c000000) == 0x14000000) {
 		if (w >> 31)
 			call(i);

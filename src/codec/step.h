@@ -47,6 +47,7 @@ struct step {
 	bool access;  /* it loads or stores at `at` */
 	bool unclear; /* it does so at several places, or at one that is not told */
 	bool stack;   /* it pushes, pops, calls or returns, and does not load or store otherwise */
+	bool nothing; /* it does nothing: it fills up */
 	bool canary;  /* it loads what guards the stack, as glibc has it */
 	s64 imm;
 	u64 target; /* of STEP_BRANCH, STEP_JUMP, and STEP_CALL; 0: not told */

@@ -17,7 +17,7 @@ struct insn {
 	const u8 *p; /* the opcode, behind escapes */
 	u32 n;	     /* bytes from there on */
 	u64 next;    /* address */
-	bool wide, small, segment, fs, short_address, rep;
+	bool wide, small, segment, fs, short_address;
 	u8 rex;	  /* bits: 1 base, 2 index, 4 reg */
 	u8 third; /* the register that VEX names */
 	bool vex, evex;
@@ -293,301 +293,334 @@ static void jump(struct insn *i, enum step_flow flow, u32 size)
 	i->out->target = i->next + (u64)value_at(i->p + 1, size);
 }
 
-static void one_byte_high(struct insn *i, u8 op)
+/*
+ * What opcodes of one byte do: . nothing that matters, - too much, a arithmetic, v the same with a value, p push, o
+ * pop, q pop of a register, x moves a smaller number, u multiplies by a value, j may jump, r only reads its operand,
+ * w changes it, b changes the register, too, m moves, l takes an address, X exchanges with rax, n may do nothing, s
+ * works on strings, A changes rax, E extends it, D changes rdx, i and I set a register, h shifts, R returns, V stores
+ * a value, L leaves a frame, e ends, f works on floating point, c changes rcx and may jump, C calls, J jumps, g and G
+ * are groups.
+ */
+static const char one_byte_does[] = "aaaaaa--aaaaaa--" /* 0 */
+				    "aaaaaa--aaaaaa--"
+				    "aaaaaa--aaaaaa--"
+				    "aaaaaa--aaaaaa--"
+				    "----------------" /* 4 */
+				    "ppppppppqqqqqqqq"
+				    "---x----pupu----"
+				    "jjjjjjjjjjjjjjjj"
+				    "vv-vrrbbmmmm-l--" /* 8 */
+				    "nXXXXXXXED-.po.A"
+				    "----ssss..ssssss"
+				    "iiiiiiiiIIIIIIII"
+				    "hhRR--VV-L--e--e" /* c */
+				    "hhhh----ffffffff"
+				    "cccc----CJ-J----"
+				    "----..gg......GG";
+/* Behind 0f: n nothing, y calls the kernel, d reads the time, i asks what the processor is, s turns bytes around, k
+ * sets a byte, t works on a bit that may be far away, 1 and 2 compare and exchange; and K moves, if. */
+static const char two_bytes_do[] = "-----y-----e-r--" /* 0 */
+				   "rrrrrrrrrnnnnnnn"
+				   "--------rrrrRRrr"
+				   "-d--------------"
+				   "KKKKKKKKKKKKKKKK" /* 4 */
+				   "Rrrrrrrrrrrrrrrr"
+				   "rrrrrrrrrrrrrrrr"
+				   "rrrrrrr.RRrrrrwr"
+				   "jjjjjjjjjjjjjjjj" /* 8 */
+				   "kkkkkkkkkkkkkkkk"
+				   "poitww--po-twwwR"
+				   "11RtRRRRRRwtRRRR"
+				   "bbrrrRr2ssssssss" /* c */
+				   "rrrrrrrRrrrrrrrr"
+				   "rrrrrrrrrrrrrrrr"
+				   "rrrrrrrrrrrrrrrr";
+
+/* Those that have a ModRM byte. changes: the operand does. */
+static void with_operand(struct insn *i, bool changes)
+{
+	take_operand(i, i->p + 1);
+	use_operand(i, changes);
+}
+
+static u8 low_register(const struct insn *i)
+{
+	return dwarf_of[(i->p[0] & 7) | (i->rex & 1 ? 8 : 0)];
+}
+
+/* A number that is moved into a wider register. */
+static void extend(struct insn *i, u8 to, u8 from)
+{
+	i->out->src = from;
+	i->wide = false;
+	set(i, STEP_MOVE, to);
+}
+
+static void set_register(struct insn *i, bool byte)
+{
+	u8 op = i->p[0];
+
+	if (byte) {
+		clobber(i, i->has_rex ? low_register(i) : dwarf_of[op & 3]);
+		return;
+	}
+	i->out->imm = i->small ? 0 : i->wide ? value_at(i->p + 1, 8) : (s64)(u32)value_at(i->p + 1, 4);
+	i->wide = true; /* the upper half becomes zero, and it may be an address */
+	set(i, STEP_SET, low_register(i));
+}
+
+/* c6, c7. */
+static void store_value(struct insn *i)
+{
+	bool byte = i->p[0] == 0xc6;
+	u32 size;
+
+	i->byte = byte;
+	size = take_operand(i, i->p + 1);
+	use_operand(i, true);
+	if (i->mod != 3 || byte)
+		return;
+	i->out->imm = i->small ? 0 : value_at(i->p + 1 + size, 4);
+	if (!i->wide)
+		i->out->imm = (s64)(u32)i->out->imm;
+	i->wide = true;
+	set(i, STEP_SET, i->rm);
+}
+
+/* f6, f7. */
+static void group_three(struct insn *i)
+{
+	i->byte = i->p[0] == 0xf6;
+	take_operand(i, i->p + 1);
+	use_operand(i, i->digit == 2 || i->digit == 3);
+	if (i->digit > 3)
+		i->out->clobbers |= BIT(RAX) | BIT(RDX);
+}
+
+static void leave(struct insn *i)
+{
+	i->wide = true;
+	sum(i, RSP, RBP, 8);
+	clobber(i, RBP);
+	i->out->stack = true;
+}
+
+/* Of one byte: what does not work on an operand. False: it may. */
+static bool plain(struct insn *i, char does)
 {
 	struct step *s = i->out;
+	u8 op = i->p[0];
 
-	switch (op) {
-	case 0xb0 ... 0xb7:
-		clobber(i, dwarf_of[(op & 7) | (i->rex & 1 ? 8 : 0)]);
-		clobber(i, dwarf_of[op & 3]); /* ah and the like */
-		return;
-	case 0xb8 ... 0xbf:
-		s->imm = i->small ? 0 : i->wide ? value_at(i->p + 1, 8) : (s64)(u32)value_at(i->p + 1, 4);
-		i->wide = true; /* the upper half becomes zero, and it may be an address */
-		set(i, STEP_SET, dwarf_of[(op & 7) | (i->rex & 1 ? 8 : 0)]);
-		return;
-	case 0xc0:
-	case 0xc1:
-	case 0xd0 ... 0xd3:
-		shift(i, op);
-		return;
-	case 0xc2:
-	case 0xc3:
-		s->flow = STEP_END;
+	switch (does) {
+	case '.':
+		return true;
+	case 'p':
+	case 'o':
+		push(i, does == 'p' ? -8 : 8);
+		return true;
+	case 'q':
+		clobber(i, low_register(i));
 		push(i, 8);
-		return;
-	case 0xc6:
-	case 0xc7:
-		i->byte = op == 0xc6;
-		s->imm = value_at(i->p + 1 + take_operand(i, i->p + 1), i->small || op == 0xc6 ? 1 : 4);
-		use_operand(i, true);
-		if (i->mod == 3 && op == 0xc7) {
-			s->imm = i->wide ? s->imm : (s64)(u32)s->imm;
-			i->wide = true;
-			set(i, STEP_SET, i->rm);
-		}
-		return;
-	case 0xc9: /* leave */
-		i->wide = true;
-		sum(i, RSP, RBP, 8);
-		clobber(i, RBP);
-		s->stack = true;
-		return;
-	case 0xcc:
-	case 0xcf:
-		s->flow = STEP_END;
-		return;
-	case 0xd8 ... 0xdf:
-		take_operand(i, i->p + 1);
-		use_operand(i, false);
-		clobber(i, RAX); /* fnstsw */
-		return;
-	case 0xe0 ... 0xe3:
+		return true;
+	case 'c':
 		clobber(i, RCX);
 		jump(i, STEP_BRANCH, 1);
-		return;
-	case 0xe8:
+		return true;
+	case 'J':
+		jump(i, STEP_JUMP, op == 0xe9 ? 4 : 1);
+		return true;
+	case 'C':
 		call(i);
 		jump(i, STEP_CALL, 4);
-		return;
-	case 0xe9:
-	case 0xeb:
-		jump(i, STEP_JUMP, op == 0xe9 ? 4 : 1);
-		return;
-	case 0xf5:
-	case 0xf8 ... 0xfd:
-	case 0xf4:
-		return;
-	case 0xf6:
-	case 0xf7:
-		i->byte = op == 0xf6;
-		take_operand(i, i->p + 1);
-		use_operand(i, i->digit == 2 || i->digit == 3);
-		if (i->digit > 3)
-			s->clobbers |= BIT(RAX) | BIT(RDX);
-		return;
-	case 0xfe:
-	case 0xff:
-		group_five(i, op);
-		return;
+		return true;
+	case 'R':
+		push(i, 8);
+		s->flow = STEP_END;
+		return true;
+	case 'e':
+		s->flow = STEP_END;
+		return true;
+	case 'X':
+		s->clobbers |= BIT(RAX) | BIT(low_register(i));
+		return true;
+	case 'A':
+	case 'D':
+		clobber(i, does == 'A' ? RAX : RDX);
+		return true;
+	case 'E':
+		extend(i, RAX, RAX);
+		return true;
+	case 's':
+		strings(i);
+		return true;
+	case 'L':
+		leave(i);
+		return true;
+	case 'i':
+	case 'I':
+		set_register(i, does == 'i');
+		return true;
 	default:
-		s->clobbers = ALL;
-		return;
+		return false;
 	}
 }
 
 static void one_byte(struct insn *i)
 {
-	struct step *s = i->out;
-	u8 op = i->p[0], low = dwarf_of[(op & 7) | (i->rex & 1 ? 8 : 0)];
+	u8 op = i->p[0];
+	char does = one_byte_does[op];
 
-	switch (op) {
-	case 0x00 ... 0x3f:
+	if (plain(i, does))
+		return;
+	switch (does) {
+	case 'a':
 		arithmetic(i, op);
 		return;
-	case 0x50 ... 0x57:
-	case 0x68:
-	case 0x6a:
-	case 0x9c:
-		push(i, -8);
-		return;
-	case 0x58 ... 0x5f:
-		clobber(i, low);
-		push(i, 8);
-		return;
-	case 0x63:
-		take_operand(i, i->p + 1);
-		use_operand(i, false);
-		clobber(i, i->reg);
-		s->src = i->rm;
-		i->wide = false;
-		if (i->mod == 3)
-			set(i, STEP_MOVE, i->reg);
-		return;
-	case 0x69:
-	case 0x6b:
-		multiply(i, op);
-		return;
-	case 0x70 ... 0x7f:
-		jump(i, STEP_BRANCH, 1);
-		return;
-	case 0x80:
-	case 0x81:
-	case 0x83:
+	case 'v':
 		with_value(i, op);
 		return;
-	case 0x84:
-	case 0x85:
-		take_operand(i, i->p + 1);
-		use_operand(i, false);
+	case 'j':
+		jump(i, STEP_BRANCH, 1);
 		return;
-	case 0x86:
-	case 0x87:
+	case 'x':
+		with_operand(i, false);
+		clobber(i, i->reg);
+		if (i->mod == 3)
+			extend(i, i->reg, i->rm);
+		return;
+	case 'u':
+		multiply(i, op);
+		return;
+	case 'f':
+		clobber(i, RAX); /* fnstsw */
+		/* fallthrough */
+	case 'r':
+		with_operand(i, false);
+		return;
+	case 'b':
 		i->byte = op == 0x86;
-		take_operand(i, i->p + 1);
-		use_operand(i, true);
+		with_operand(i, true);
 		clobber(i, i->reg);
 		return;
-	case 0x88 ... 0x8b:
+	case 'm':
 		move(i, op);
 		return;
-	case 0x8d:
+	case 'l':
 		lea(i);
 		return;
-	case 0x90:
-		if (i->rex & 1)
-			s->clobbers |= BIT(RAX) | BIT(8);
+	case 'n':
+		i->out->nothing = !(i->rex & 1);
+		i->out->clobbers |= i->rex & 1 ? BIT(RAX) | BIT(8) : 0;
 		return;
-	case 0x91 ... 0x97:
-		s->clobbers |= BIT(RAX) | BIT(low);
+	case 'h':
+		shift(i, op);
 		return;
-	case 0x98:
-		s->src = RAX;
-		i->wide = false;
-		set(i, STEP_MOVE, RAX);
+	case 'V':
+		store_value(i);
 		return;
-	case 0x99:
-		clobber(i, RDX);
+	case 'g':
+		group_three(i);
 		return;
-	case 0x9b:
-	case 0x9e:
-	case 0xa8:
-	case 0xa9:
-		return;
-	case 0x9d:
-		push(i, 8);
-		return;
-	case 0x9f:
-		clobber(i, RAX);
-		return;
-	case 0xa4 ... 0xa7:
-	case 0xaa ... 0xaf:
-		strings(i);
+	case 'G':
+		group_five(i, op);
 		return;
 	default:
-		one_byte_high(i, op);
+		i->out->clobbers = ALL;
 		return;
 	}
+}
+
+/* Of two bytes: what has no operand. False: it has one. */
+static bool plain_of_two(struct insn *i, char does)
+{
+	struct step *s = i->out;
+
+	switch (does) {
+	case '.':
+		return true;
+	case 'n':
+		s->nothing = i->p[0] == 0x1f;
+		return true;
+	case 'y':
+		s->clobbers |= BIT(RAX) | BIT(RCX) | BIT(R11);
+		return true;
+	case 'e':
+		s->flow = STEP_END;
+		return true;
+	case 'd':
+		s->clobbers |= BIT(RAX) | BIT(RDX);
+		return true;
+	case 'i':
+		s->clobbers |= BIT(RAX) | BIT(RBX) | BIT(RCX) | BIT(RDX);
+		return true;
+	case 'j':
+		jump(i, STEP_BRANCH, 4);
+		return true;
+	case 'p':
+	case 'o':
+		push(i, does == 'p' ? -8 : 8);
+		return true;
+	case 's':
+		clobber(i, low_register(i));
+		return true;
+	case '-':
+		s->clobbers = ALL;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void move_if(struct insn *i)
+{
+	with_operand(i, false);
+	if (i->vex)
+		return; /* works on masks */
+	if (i->mod != 3 || !i->wide || i->small) {
+		clobber(i, i->reg);
+		return;
+	}
+	i->out->src = i->rm;
+	set(i, STEP_EITHER, i->reg);
 }
 
 /* Behind 0f, of which VEX has the same numbers for what works on vectors. */
 static void two_bytes(struct insn *i)
 {
-	struct step *s = i->out;
 	u8 op = i->p[0];
+	char does = two_bytes_do[op];
 
-	switch (op) {
-	case 0x05:
-		s->clobbers |= BIT(RAX) | BIT(RCX) | BIT(R11);
+	if (plain_of_two(i, does))
 		return;
-	case 0x0b:
-		s->flow = STEP_END;
+	i->byte = does == 'k' || op == 0xb0 || op == 0xc0;
+	switch (does) {
+	case 'K':
+		move_if(i);
 		return;
-	case 0x19 ... 0x1f: /* does nothing */
-	case 0x77:
+	case 't': /* the number of the bit says how far away it is */
+		with_operand(i, true);
+		i->out->unclear |= i->mod != 3;
 		return;
-	case 0x31:
-		s->clobbers |= BIT(RAX) | BIT(RDX);
-		return;
-	case 0x80 ... 0x8f:
-		jump(i, STEP_BRANCH, 4);
-		return;
-	case 0xa2:
-		s->clobbers |= BIT(RAX) | BIT(RBX) | BIT(RCX) | BIT(RDX);
-		return;
-	case 0xa0:
-	case 0xa8:
-		push(i, -8);
-		return;
-	case 0xa1:
-	case 0xa9:
-		push(i, 8);
-		return;
-	case 0xc8 ... 0xcf:
-		clobber(i, dwarf_of[(op & 7) | (i->rex & 1 ? 8 : 0)]);
-		return;
-	case 0x00 ... 0x04:
-	case 0x06 ... 0x0a:
-	case 0x0c:
-	case 0x0e:
-	case 0x0f:
-	case 0x20 ... 0x27:
-	case 0x30:
-	case 0x32 ... 0x3f:
-	case 0xaa:
-		s->clobbers = ALL;
-		return;
-	default:
-		break;
-	}
-	i->byte = (op >= 0x90 && op <= 0x9f) || op == 0xb0 || op == 0xc0;
-	take_operand(i, i->p + 1);
-	switch (op) {
-	case 0x40 ... 0x4f: /* cmov; of VEX, what works on masks */
-		use_operand(i, false);
-		if (i->vex)
-			return;
-		if (i->mod == 3 && i->wide && !i->small) {
-			s->src = i->rm;
-			set(i, STEP_EITHER, i->reg);
-		} else {
-			clobber(i, i->reg);
-		}
-		return;
-	case 0xa3:
-	case 0xab:
-	case 0xb3:
-	case 0xbb: /* the number of the bit says how far away it is */
-		s->unclear = i->mod != 3;
-		use_operand(i, true);
-		return;
-	case 0xb0:
-	case 0xb1:
+	case '1':
+		with_operand(i, true);
 		clobber(i, RAX);
-		use_operand(i, true);
 		return;
-	case 0x90 ... 0x9f:
+	case '2':
+		with_operand(i, true);
+		i->out->clobbers |= BIT(RAX) | BIT(RDX);
+		return;
+	case 'k':
+		with_operand(i, true);
 		if (i->vex)
 			clobber(i, i->reg);
-		use_operand(i, true);
 		return;
-	case 0xa4:
-	case 0xa5:
-	case 0xac:
-	case 0xad:
-	case 0xae:
-	case 0xba:
-		use_operand(i, true);
-		return;
-	case 0xc0:
-	case 0xc1:
+	case 'b':
+	case 'R':
+		with_operand(i, does == 'b');
 		clobber(i, i->reg);
-		use_operand(i, true);
-		return;
-	case 0xc7:
-		s->clobbers |= BIT(RAX) | BIT(RDX);
-		use_operand(i, true);
-		return;
-	case 0x7e:
-		use_operand(i, true);
-		return;
-	case 0x2c:
-	case 0x2d:
-	case 0x50:
-	case 0x78:
-	case 0x79:
-	case 0xaf:
-	case 0xb2:
-	case 0xb4 ... 0xb9:
-	case 0xbc ... 0xbf:
-	case 0xc5:
-	case 0xd7:
-		clobber(i, i->reg);
-		use_operand(i, false);
 		return;
 	default:
-		use_operand(i, false);
+		with_operand(i, does == 'w');
 		return;
 	}
 }
@@ -638,7 +671,6 @@ static void prefixes(struct insn *i, const u8 *code, u32 n)
 		i->short_address |= code[k] == 0x67;
 		i->segment |= code[k] == 0x64 || code[k] == 0x65;
 		i->fs |= code[k] == 0x64;
-		i->rep |= code[k] == 0xf2 || code[k] == 0xf3;
 	}
 	if (n && (code[n - 1] & 0xf0) == 0x40) {
 		i->has_rex = true;

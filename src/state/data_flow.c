@@ -17,6 +17,7 @@
  *	NUMBER n        a number, which may be an address where files are not moved
  *	POINTER t n     n bytes behind the beginning of a t
  *	ELEMENT t n     the same in one of several t that lie in an array
+ *	INDEXED t n f   the same, and some multiple of f more
  *	MULTIPLE n      a number that n divides
  *	ANY             nothing is known
  *
@@ -141,7 +142,8 @@ static bool join(struct data_flow *f, struct state *to, const struct state *from
 	for (u32 r = 0; r < STEP_REGS; r++) {
 		struct value v = value_meet(&f->world, r, from, pc, to->r[r], from->r[r]);
 
-		changed |= v.kind != to->r[r].kind || v.n != to->r[r].n || v.type != to->r[r].type;
+		changed |= v.kind != to->r[r].kind || v.n != to->r[r].n || v.type != to->r[r].type ||
+			   v.factor != to->r[r].factor;
 		to->r[r] = v;
 	}
 	return changed;
@@ -182,6 +184,15 @@ static void go_through(struct data_flow *f, u32 block)
 		flow_to(f, f->offsets[b->end], &s);
 }
 
+/* Between what is left and what is jumped to. */
+static bool is_filling(const struct data_flow *f, const struct block *b)
+{
+	for (u32 i = b->first; i < b->end; i++)
+		if (!f->steps[i].nothing)
+			return false;
+	return true;
+}
+
 /* Blocks that nothing is known to lead to, such as those for exceptions, begin with nothing. */
 static void settle(struct data_flow *f)
 {
@@ -190,7 +201,8 @@ static void settle(struct data_flow *f)
 	for (u32 next = 0; next < f->blocks.n; next++) {
 		if (f->in[next].r[0].kind == UNREACHED) {
 			state_forget(&f->in[next]);
-			enqueue(f, next);
+			if (!is_filling(f, &f->blocks.v[next]))
+				enqueue(f, next);
 		}
 		while (f->queue.n && left) {
 			u32 block = f->queue.v[--f->queue.n];
@@ -276,10 +288,12 @@ enum data_access data_flow_access(struct data_flow *f, u64 vaddr, struct dtype *
 	struct state s;
 	struct place p;
 
+	if (i && i->canary)
+		return ACCESS_CANARY;
 	if (!i || i->unclear || (!i->access && !i->stack))
 		return ACCESS_UNKNOWN;
-	if (i->stack || i->canary)
-		return i->stack ? ACCESS_STACK : ACCESS_CANARY;
+	if (i->stack)
+		return ACCESS_STACK;
 	block = block_of_step(f, step);
 	s = f->in[block];
 	state_take_claims(&f->world, &s, pc_of(f, f->blocks.v[block].first), UINT32_MAX);

@@ -17,7 +17,8 @@ static struct value pointer_to(struct data_world *w, const struct dtype *t, s64 
 	struct dtype element = *t;
 	u64 offset = 0;
 
-	if (!dtype_element(&element, &offset) || !element.size || n > FARTHEST || n < -FARTHEST)
+	if (!dtype_element(&element, &offset) || !element.size || element.size > (u64)FARTHEST || n > FARTHEST ||
+	    n < -FARTHEST)
 		return any;
 	return (struct value){ POINTER, type_id(w, &element), n };
 }
@@ -143,46 +144,44 @@ static struct value meet_pointers(const struct data_world *w, const struct value
 	return (struct value){ ELEMENT, a->type, modulo(a->n, t->size) };
 }
 
-/* Both lie in an array that is a member of t, or only one does, and the other is whole elements of it away. */
-static struct value meet_members(struct data_world *w, const struct value *a, const struct value *b)
+/* b is whole elements away from a, which is in the first element of an array. */
+static struct value meet_elements(struct data_world *w, const struct state *s, u64 pc, const struct value *a,
+				  const struct value *b)
 {
-	struct value e = element_at(w, NULL, 0, a);
-	s64 apart = b->n - a->n;
+	struct value e = any;
 
-	if (a->kind != POINTER || b->kind != POINTER || !is_pointer(&e) ||
-	    !dtype_equal(type_at(w, a), type_at(w, b)) || modulo(apart, type_at(w, &e)->size))
+	if (a->kind == b->kind && (a->kind != POINTER || dtype_equal(type_at(w, a), type_at(w, b))))
+		e = element_at(w, s, pc, a);
+	if (e.kind == ANY || modulo((s64)((u64)b->n - (u64)a->n), type_at(w, &e)->size))
 		return any;
 	e.kind = ELEMENT;
 	return e;
 }
 
-static struct value meet_places(struct data_world *w, const struct state *s, u64 pc, struct value a, struct value b)
+static struct value meet_places(struct data_world *w, const struct state *s, u64 pc, const struct value *a,
+				const struct value *b)
 {
-	struct value v;
+	struct value x = is_pointer(a) ? *a : element_at(w, s, pc, a),
+		     y = is_pointer(b) ? *b : element_at(w, s, pc, b), v = any;
 
-	if (!is_pointer(&a))
-		a = element_at(w, s, pc, &a);
-	if (!is_pointer(&b))
-		b = element_at(w, s, pc, &b);
-	if (!is_pointer(&a) || !is_pointer(&b))
-		return any;
-	v = meet_pointers(w, &a, &b);
+	if (is_pointer(&x) && is_pointer(&y))
+		v = meet_pointers(w, &x, &y);
 	if (v.kind == ANY)
-		v = meet_members(w, &a, &b);
-	return v.kind == ANY ? meet_members(w, &b, &a) : v;
+		v = meet_elements(w, s, pc, a, b);
+	return v.kind == ANY ? meet_elements(w, s, pc, b, a) : v;
 }
 
 struct value value_meet(struct data_world *w, u32 reg, const struct state *s, u64 pc, struct value a, struct value b)
 {
 	if (a.kind == UNREACHED || b.kind == UNREACHED)
 		return a.kind == UNREACHED ? b : a;
-	if (a.kind == b.kind && a.n == b.n && a.type == b.type)
+	if (a.kind == b.kind && a.n == b.n && a.type == b.type && a.factor == b.factor)
 		return a;
 	if (a.kind == ANY || b.kind == ANY || reg == w->sp)
 		return any;
 	if ((a.kind == NUMBER || a.kind == MULTIPLE) && (b.kind == NUMBER || b.kind == MULTIPLE))
 		return multiple_of(divisor(factor_of(&a), factor_of(&b)));
-	return meet_places(w, s, pc, a, b);
+	return meet_places(w, s, pc, &a, &b);
 }
 
 /* --- what DWARF says of a register --- */
@@ -305,7 +304,7 @@ static struct index index_of(struct data_world *w, const struct state *s, u64 pc
 		return x;
 	v = value_of(w, s, reg, pc);
 	if (v.kind == NUMBER && v.n < FARTHEST && v.n > -FARTHEST) {
-		*disp += v.n * scale;
+		*disp = (s64)((u64)*disp + (u64)v.n * scale);
 		return x;
 	}
 	return (struct index){ true, scale * factor_of(&v) };
@@ -320,11 +319,21 @@ static bool find_base(struct data_world *w, const struct state *s, u64 pc, u32 b
 	if (v.kind == FRAME)
 		return in_frame(w, s, pc, VAR_CFA, v.n + disp, x, out);
 	if (v.kind == ADDRESS || v.kind == NUMBER)
-		return at_address(w, (u64)(v.n + disp), x, out);
+		return at_address(w, (u64)v.n + (u64)disp, x, out);
+	if (v.kind == MULTIPLE) { /* an index of what lies at disp, in files that are not moved */
+		const struct index of_base = { true, divisor((u64)v.n, x->factor) };
+
+		return at_address(w, (u64)disp, &of_base, out);
+	}
 	if (in_frame(w, s, pc, base, disp, x, out))
 		return true;
 	if (base != w->sp)
 		out->access = ACCESS_UNKNOWN;
+	if (v.kind == INDEXED) {
+		const struct index all = { true, divisor(v.factor, x->factor) };
+
+		return behind_pointer(w, &v, disp, &all, out);
+	}
 	return is_pointer(&v) && behind_pointer(w, &v, disp, x, out);
 }
 
@@ -365,14 +374,19 @@ static struct value moved_by(struct value v, s64 by)
 
 static struct value with_index(struct data_world *w, const struct state *s, u64 pc, struct value v, u64 factor, s64 by)
 {
-	v = moved_by(v, by);
-	if (!is_pointer(&v) || factor % type_at(w, &v)->size)
-		v = element_at(w, s, pc, &v);
-	if (!is_pointer(&v) || factor % type_at(w, &v)->size)
-		return any;
-	v.kind = ELEMENT;
-	v.n = modulo(v.n, type_at(w, &v)->size);
-	return v;
+	struct value e = moved_by(v, by);
+
+	v = e;
+	if (!is_pointer(&e) || factor % type_at(w, &e)->size)
+		e = element_at(w, s, pc, &e);
+	if (!is_pointer(&e) || factor % type_at(w, &e)->size) {
+		v.kind = v.kind == POINTER ? INDEXED : ANY;
+		v.factor = factor;
+		return v.kind == ANY ? any : v;
+	}
+	e.kind = ELEMENT;
+	e.n = modulo(e.n, type_at(w, &e)->size);
+	return e;
 }
 
 static bool is_number(const struct value *v)
@@ -468,7 +482,7 @@ void state_step(struct data_world *w, struct state *s, u64 pc, const struct step
 
 	if (i->moved != STEP_NONE)
 		s->r[i->moved] = moved_by(s->r[i->moved], i->by);
-	for (u32 r = 0; i->clobbers >> r && r < STEP_REGS; r++)
+	for (u32 r = 0; r < STEP_REGS; r++)
 		if (i->clobbers >> r & 1)
 			s->r[r] = any;
 	if (i->flow == STEP_CALL)

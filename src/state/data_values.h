@@ -9,12 +9,13 @@
 #include "state/data_flow.h"
 #include "state/data_vars.h"
 
-enum value_kind { UNREACHED, ANY, FRAME, ADDRESS, NUMBER, POINTER, ELEMENT, MULTIPLE };
+enum value_kind { UNREACHED, ANY, FRAME, ADDRESS, NUMBER, POINTER, ELEMENT, INDEXED, MULTIPLE };
 
 struct value {
 	u32 kind; /* enum value_kind */
 	u32 type; /* in data_kinds */
 	s64 n;
+	u64 factor; /* of INDEXED */
 };
 
 struct state {
