@@ -8,6 +8,7 @@
 #define MOST_VISITS 128	   /* of parts, for one question */
 #define MOST_MEMBERS 65536 /* of a type that are looked at */
 #define MOST_NAMES 4	   /* of members that lie upon each other */
+#define LONGEST_NAME 2048
 
 static bool number_of(Dwarf_Die *die, unsigned name, u64 *out)
 {
@@ -240,6 +241,11 @@ static bool is_record(const struct dtype *t)
 	return is_record_tag(dwarf_tag((Dwarf_Die *)&t->die));
 }
 
+static void put_name(const char *name, struct bytes *out)
+{
+	bytes_put(out, name, MIN(strlen(name), (size_t)LONGEST_NAME));
+}
+
 static void put_members(struct dtype t, u64 offset, u32 *visits, struct bytes *out);
 
 static void put_member(const struct members *m, u32 *visits, struct bytes *out)
@@ -248,7 +254,7 @@ static void put_member(const struct members *m, u32 *visits, struct bytes *out)
 
 	put_members(m->type, m->in, visits, &inner);
 	if (m->name)
-		bytes_str(out, m->name);
+		put_name(m->name, out);
 	if (m->name && inner.len && inner.p[0] != '[')
 		bytes_char(out, '.');
 	bytes_put(out, inner.p, inner.len);
@@ -410,12 +416,12 @@ void dtype_put_name(const struct dtype *t, const char *scope, struct bytes *out)
 		bytes_str(out, "void*");
 	} else if (dwarf_tag(&now.die) == DW_TAG_subroutine_type) {
 		bytes_str(out, "(function)");
-	} else if (name) {
+	} else if (name && *name) {
 		bytes_str(out, prefix_of(dwarf_tag(&now.die)));
 		bytes_str(out, scope);
-		bytes_str(out, name);
-	} else if (now.alias) {
-		bytes_str(out, now.alias);
+		put_name(name, out);
+	} else if (now.alias && *now.alias) {
+		put_name(now.alias, out);
 	} else {
 		bytes_str(out, prefix_of(dwarf_tag(&now.die)));
 		bytes_str(out, "(anonymous)");
