@@ -465,6 +465,18 @@ static bool plain(struct insn *i, char does)
 	}
 }
 
+static void group(struct insn *i, char does)
+{
+	if (does == 'V')
+		store_value(i);
+	else if (does == 'g')
+		group_three(i);
+	else if (does == 'G')
+		group_five(i, i->p[0]);
+	else
+		i->out->clobbers = ALL;
+}
+
 static void one_byte(struct insn *i)
 {
 	u8 op = i->p[0];
@@ -493,7 +505,7 @@ static void one_byte(struct insn *i)
 		return;
 	case 'f':
 		clobber(i, RAX); /* fnstsw */
-		/* fallthrough */
+				 /* fallthrough */
 	case 'r':
 		with_operand(i, false);
 		return;
@@ -518,14 +530,8 @@ static void one_byte(struct insn *i)
 	case 'V':
 		store_value(i);
 		return;
-	case 'g':
-		group_three(i);
-		return;
-	case 'G':
-		group_five(i, op);
-		return;
 	default:
-		i->out->clobbers = ALL;
+		group(i, does);
 		return;
 	}
 }

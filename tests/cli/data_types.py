@@ -127,6 +127,7 @@ def judge(name, said, program, tool, least):
                                                                and kind not in ("pair_t",) or kind.endswith("*")))
             break
     share = known / max(1, known + unknown)
+    print(f"{name}: of {known + unknown} samples in known objects, {100 * share:.1f} % have a type")
     check(f"{name}: {known} of {known + unknown} are known ({share:.3f})", known > 500 and share >= least)
 
 
