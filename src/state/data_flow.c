@@ -35,8 +35,9 @@
 #include "base/mem.h"
 #include "state/data_values.h"
 
-#define ROUNDS 64u	  /* a block is gone through so many times at most, on average */
-#define MOST_STEPS 65536u /* of a function */
+#define ROUNDS 64u	       /* a block is gone through so many times at most, on average */
+#define MOST_WORK (1ull << 28) /* places of variables that are looked at */
+#define MOST_STEPS 65536u      /* of a function */
 
 struct block {
 	u32 first, end; /* steps */
@@ -204,7 +205,7 @@ static void settle(struct data_flow *f)
 			if (!is_filling(f, &f->blocks.v[next]))
 				enqueue(f, next);
 		}
-		while (f->queue.n && left) {
+		while (f->queue.n && left && f->world.work < MOST_WORK) {
 			u32 block = f->queue.v[--f->queue.n];
 
 			left--;
@@ -212,7 +213,7 @@ static void settle(struct data_flow *f)
 			go_through(f, block);
 		}
 	}
-	for (u32 i = 0; !left && i < f->blocks.n; i++)
+	for (u32 i = 0; f->queue.n && i < f->blocks.n; i++)
 		state_forget(&f->in[i]);
 }
 

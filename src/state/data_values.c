@@ -209,6 +209,7 @@ static struct value claim(struct data_world *w, u32 reg, u64 pc)
 	const var_places *all = &w->vars.pointers[reg];
 	struct value v = { .kind = UNREACHED };
 
+	w->work += all->n;
 	for (size_t i = 0; i < all->n && v.kind != ANY; i++) {
 		const struct var_place *p = &all->v[i];
 		struct value one;

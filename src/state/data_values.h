@@ -27,7 +27,8 @@ struct data_world {
 	const struct data_globals *globals;
 	struct data_kinds *kinds;
 	struct data_vars vars;
-	u32 sp; /* the register */
+	u32 sp;	  /* the register */
+	u64 work; /* places that were looked at, since somebody set it */
 };
 
 struct place {

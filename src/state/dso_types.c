@@ -106,6 +106,8 @@ static bool linked_datum(const struct dso_types *t, u64 addr, u64 *linked)
 {
 	const struct elf_file f = { .segments = t->segments, .nr_segments = t->nr_segments };
 
+	if (elf_vaddr(&f, addr, linked))
+		return true;
 	for (u32 i = 0; i < t->nr_segments; i++) {
 		const struct elf_segment *s = &t->segments[i];
 
@@ -114,7 +116,7 @@ static bool linked_datum(const struct dso_types *t, u64 addr, u64 *linked)
 			return true;
 		}
 	}
-	return elf_vaddr(&f, addr, linked);
+	return false;
 }
 
 static bool linked_code(const struct dso_types *t, u64 addr, u64 *linked)

@@ -98,12 +98,18 @@ def possible(arrays, kind, offset):
     return seen
 
 
+def report(name, *options):
+    return run(RETICLE, "mem", "report", "-i", name + ".data", "--sort", "type,typeoff,typecln,daddr,symbol_iaddr",
+               "--csv", *options)
+
+
 def judge(name, said, program, tool, least):
     found, arrays = objects(said)
     wide = wide_instructions(program, tool)
     known = unknown = 0
-    text = run(RETICLE, "mem", "report", "-i", name + ".data", "--sort", "type,typeoff,typecln,daddr,symbol_iaddr",
-               "--csv")
+    text = report(name)
+    check(f"{name}: the same by what the cache has, and without it",
+          report(name) == text and report(name, "--no-cache") == text)
     for row in csv.DictReader(io.StringIO(text)):
         address, n = int(row["daddr"] or "0", 16), int(row["samples"])
         function, _, at = row["symbol_iaddr"].rpartition("+")

@@ -39,8 +39,9 @@ static struct fixture begin(void)
 /* "struct node +8 pairs[].a", or "" */
 static void say(bool known, const struct typed_place *at, char out[128])
 {
-	snprintf(out, 128, known ? "%s +%llu %s" : "", known ? at->type : "",
-		 known ? (unsigned long long)at->offset : 0, known ? at->members : "");
+	out[0] = 0;
+	if (known)
+		snprintf(out, 128, "%s +%llu %s", at->type, (unsigned long long)at->offset, at->members);
 }
 
 static void test_variables(void **state)
