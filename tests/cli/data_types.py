@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# check: figures
 """mem report --sort type,typeoff: of each sampled load and store of a program that says where its objects lie, the
 type and the offset are what lies at the address of the data; no compiler's code, DWARF version or architecture makes
 one of them wrong, and few are not known."""
