@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "state/data_types.h"
+
 void frame_keys_free(struct frame_keys *k)
 {
 	map_free(&k->lines);
+	map_free(&k->types);
 	map_free(&k->by_dso);
 	strtab_free(&k->names);
 }
@@ -90,4 +94,62 @@ u32 frame_key_srcfile(struct frame_keys *k, const struct frame *f)
 	bool known = f->addr && dsos_source_at(k->p->dsos, f->dso, f->addr, &at, 1) && at.file;
 
 	return strtab_intern_z(k->p->strings, known ? file_name(at.file) : "");
+}
+
+/* --- types --- */
+
+#define TYPE_LINE_BYTES 64 /* of a cache line */
+
+static bool type_of(struct frame_keys *k, u64 value, struct typed_place *out)
+{
+	u32 datum = (u32)(value >> TYPE_DATUM_SHIFT);
+	const struct frame *code = frames_get(k->p->frames, (u32)value), *data;
+
+	if (datum) {
+		data = frames_get(k->p->frames, datum - 1);
+		if (dsos_type_of_datum(k->p->dsos, data->dso, data->addr, out))
+			return true;
+	}
+	return code->sym != ID_NONE && dsos_type_of_access(k->p->dsos, code->dso, code->addr, out);
+}
+
+static char *type_text(u32 key, const struct typed_place *at)
+{
+	if (key == SORT_TYPE)
+		return mem_strdup(at->type);
+	if (key == SORT_TYPECLN)
+		return mem_printf("%s: cache-line %llu", at->type, (unsigned long long)at->offset / TYPE_LINE_BYTES);
+	return mem_printf("%s +%#llx (%s)", at->type, (unsigned long long)at->offset,
+			  *at->members ? at->members : "no field");
+}
+
+static u64 type_key(struct frame_keys *k, u64 value, u32 key)
+{
+	u32 *text = map_at(&k->types, hash_pair(value, key), ID_NONE);
+	struct typed_place at;
+	char *made;
+
+	if (*text == ID_NONE) {
+		if (!type_of(k, value, &at))
+			at = (struct typed_place){ "(unknown)", "", 0 };
+		made = type_text(key, &at);
+		*text = strtab_intern_z(k->p->strings, made);
+		free(made);
+	}
+	return *text;
+}
+
+u64 frame_key_type(struct frame_keys *k, u64 value)
+{
+	return type_key(k, value, SORT_TYPE);
+}
+
+u64 frame_key_type_offset(struct frame_keys *k, u64 value)
+{
+	return type_key(k, value, SORT_TYPEOFF);
+}
+
+u64 frame_key_type_line(struct frame_keys *k, u64 value)
+{
+	return type_key(k, value, SORT_TYPECLN);
 }

@@ -10,6 +10,7 @@ struct frame_keys {
 	struct profile *p;
 	struct map by_dso;   /* short name's string id -> first DSO id */
 	struct strtab names; /* of DSOs */
+	struct map types;    /* hash of a hit's value and a key of types -> string id */
 	struct map lines;    /* frame -> string id of its source line, for keys that have of_value */
 };
 void frame_keys_free(struct frame_keys *k);
@@ -25,5 +26,14 @@ u32 frame_key_srcfile(struct frame_keys *k, const struct frame *f);
  * of a frame. */
 u64 frame_key_dso_by_name(struct frame_keys *k, u64 dso);
 u64 frame_key_end_line(struct frame_keys *k, u64 frame);
+
+/*
+ * Types of what instructions load and store. Their value of a hit: the frame of the instruction, and above it that of
+ * the datum, plus 1, or 0 where the datum's address is that of no variable.
+ */
+#define TYPE_DATUM_SHIFT 32
+u64 frame_key_type(struct frame_keys *k, u64 value);
+u64 frame_key_type_offset(struct frame_keys *k, u64 value);
+u64 frame_key_type_line(struct frame_keys *k, u64 value);
 
 #endif

@@ -159,6 +159,16 @@ static u64 instruction_of(const struct hit_keys *k, const struct hit *h, const s
 	return resolver_datum(k->resolver, t, h->cpumode, h->s.ip);
 }
 
+/* Types are of variables where the datum is one, and else of what the instruction says. */
+static u64 type_of(const struct hit_keys *k, const struct hit *h, const struct thread_view *t)
+{
+	u64 addr = h->full->addr, datum = addr ? resolver_datum(k->resolver, t, h->cpumode, addr) + 1ull : 0;
+
+	if (datum && !resolver_knows_symbol(k->resolver, (u32)(datum - 1)))
+		datum = 0;
+	return instruction_of(k, h, t) | datum << TYPE_DATUM_SHIFT;
+}
+
 /* --- of a branch: its ends are frames, too --- */
 
 static u64 end_of(const struct hit_keys *k, const struct hit *h)
@@ -642,6 +652,21 @@ const struct sort_key_row sort_keys[NR_SORT_KEYS] = {
 	[SORT_DADDR] = { { "daddr", NULL, "daddr", "Data Address", COLUMN_TEXT, 0, NULL, text_address },
 			 .full = true,
 			 .of_hit = field_of },
+	[SORT_TYPE] = { { "type", NULL, "type", "Data Type", COLUMN_TEXT, 0, NULL, text_string },
+			.full = true,
+			.of_hit = type_of,
+			.of_value = frame_key_type,
+			.compare = by_string },
+	[SORT_TYPEOFF] = { { "typeoff", NULL, "typeoff", "Data Type Offset", COLUMN_TEXT, 0, NULL, text_string },
+			   .full = true,
+			   .of_hit = type_of,
+			   .of_value = frame_key_type_offset,
+			   .compare = by_string },
+	[SORT_TYPECLN] = { { "typecln", NULL, "typecln", "Data Type Cacheline", COLUMN_TEXT, 0, NULL, text_string },
+			   .full = true,
+			   .of_hit = type_of,
+			   .of_value = frame_key_type_line,
+			   .compare = by_string },
 	[SORT_DSO_FROM] = { { "dso_from", NULL, "dso_from", "Source Shared Object", COLUMN_TEXT, 0, NULL, text_dso },
 			    .of_hit = end_dso_of,
 			    .of_value = frame_key_dso_by_name,

@@ -72,6 +72,9 @@ static bool want_key(u32 key, struct operation_wants *w)
 	case SORT_SYMBOL_DADDR:
 	case SORT_DSO_DADDR:
 	case SORT_DADDR:
+	case SORT_TYPE:
+	case SORT_TYPEOFF:
+	case SORT_TYPECLN:
 		want_datum(w, DATA_BITS);
 		return true;
 	case SORT_DCACHELINE:

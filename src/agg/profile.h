@@ -54,6 +54,9 @@ enum sort_key {
 	SORT_SYMOFF,
 	SORT_DATA_PAGE_SIZE,
 	SORT_DADDR,
+	SORT_TYPE,
+	SORT_TYPEOFF,
+	SORT_TYPECLN,
 	SORT_DSO_FROM, /* from here to SORT_CYCLES: keys of branches */
 	SORT_DSO_TO,
 	SORT_SYMBOL_FROM,

@@ -293,6 +293,11 @@ u32 resolver_datum(struct resolver *r, const struct thread_view *t, u32 cpumode,
 	return slot->frame_1 - 1;
 }
 
+bool resolver_knows_symbol(const struct resolver *r, u32 frame)
+{
+	return frames_get(r->frames, frame)->sym != ID_NONE;
+}
+
 u32 resolver_branch_end(struct resolver *r, const struct thread_view *t, u64 addr, bool exact)
 {
 	u32 cpumode = place_mode(t, addr);

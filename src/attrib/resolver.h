@@ -67,6 +67,8 @@ u32 resolver_end(struct resolver *r, const struct address_lookup *l);
 
 /* The frame of a datum: its exact address in the DSO; if it is in no symbol, addr unchanged. */
 u32 resolver_datum(struct resolver *r, const struct thread_view *t, u32 cpumode, u64 addr);
+/* Is a symbol known of that frame? */
+bool resolver_knows_symbol(const struct resolver *r, u32 frame);
 
 /* The frame of one end of a branch, in any mode (place_mode): that of its whole function or, if exact, that of its
  * exact address in the DSO. If it is in no symbol, both are the frame of the address. */

@@ -78,7 +78,7 @@ static int note_unknown_key(const char *name, const struct notify *to)
 static bool is_of_data(u32 key)
 {
 	return key == SORT_SYMBOL_DADDR || key == SORT_DSO_DADDR || key == SORT_DCACHELINE || key == SORT_DADDR ||
-	       key == SORT_PHYS_DADDR;
+	       key == SORT_PHYS_DADDR || key == SORT_TYPE || key == SORT_TYPEOFF || key == SORT_TYPECLN;
 }
 
 static int set_keys(const char *text, struct selected *s, bool *of_data, const struct notify *to)

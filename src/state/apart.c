@@ -79,7 +79,8 @@ struct apart_file {
 	struct apart *a;
 	int fd;
 	u32 id, generation; /* of the parser that has it open; 0: none */
-	bool alone, lines, paid;
+	bool alone, paid;
+	enum dwarf_part part;
 	bool died_ahead;   /* a parser died of opening it, which does not count yet */
 	bool needs_others; /* units stand in other files, or one was asked for */
 	u64 disk;
@@ -139,12 +140,12 @@ void apart_free(struct apart *a)
 	free(a);
 }
 
-struct apart_file *apart_file_new(struct apart *a, int fd, bool alone, bool lines)
+struct apart_file *apart_file_new(struct apart *a, int fd, bool alone, enum dwarf_part part)
 {
 	struct apart_file *f = mem_zalloc(sizeof(*f));
 	struct stat st = { 0 };
 
-	*f = (struct apart_file){ .a = a, .fd = fd, .alone = alone, .lines = lines };
+	*f = (struct apart_file){ .a = a, .fd = fd, .alone = alone, .part = part };
 	pthread_mutex_lock(&a->lock);
 	f->id = a->nr_files++;
 	if (!fstat(fd, &st)) {
@@ -455,7 +456,7 @@ static bool begin_open(struct apart *a, struct apart_file *f, u32 how)
 	grant_memory(a);
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
 	n = readlink(link, path, sizeof(path));
-	put_u32s(&q, f->id, how | (f->alone ? APART_ALONE : 0) | (f->lines ? APART_WITH_LINES : 0));
+	put_u32s(&q, f->id, how | (f->alone ? APART_ALONE : 0) | (u32)f->part * APART_PART);
 	bytes_put(&q, path, (size_t)MAX(n, (ssize_t)0));
 	a->asleep = 0;
 	good = tell(a, APART_OPEN, q.p, (u32)q.len, f->fd);
@@ -594,26 +595,24 @@ static bool ask_dwarf(struct apart *a, struct apart_file *f, enum apart_kind kin
 	return true;
 }
 
-static int ask_of_addresses(struct apart_file *f, enum apart_kind kind, const u64 *addrs, u32 n, struct bytes *reply,
-			    const char **why)
+/* n: how many answers there are to be. */
+static int ask_of_file(struct apart_file *f, enum apart_kind kind, const struct bytes *q, u32 n, struct bytes *reply,
+		       const char **why)
 {
 	struct apart *a = f->a;
-	struct bytes q = { 0 };
 	bool good;
 
 	*why = NULL;
 	reply->len = 0;
 	if (f->verdict == DIED || f->verdict == NO_DWARF)
 		return f->verdict == DIED ? ERR_LIMIT : ERR_FORMAT;
-	bytes_u32(&q, f->id);
-	bytes_put(&q, addrs, n * sizeof(*addrs));
 	pthread_mutex_lock(&a->lock);
 	end_ahead(a);
 	count_death_ahead(f);
 	good = map_get(&a->died, f->inode) == ID_NONE;
 	if (good)
 		do
-			good = ask_dwarf(a, f, kind, &q, reply);
+			good = ask_dwarf(a, f, kind, q, reply);
 		while (!good && a->ask_again);
 	good = good && (reply->len || !n || f->verdict == NO_DWARF); /* empty: too large */
 	if (!good) {
@@ -622,8 +621,20 @@ static int ask_of_addresses(struct apart_file *f, enum apart_kind kind, const u6
 		*why = why_not(a);
 	}
 	pthread_mutex_unlock(&a->lock);
-	bytes_free(&q);
 	return !good ? ERR_LIMIT : f->verdict == NO_DWARF ? ERR_FORMAT : 0;
+}
+
+static int ask_of_addresses(struct apart_file *f, enum apart_kind kind, const u64 *addrs, u32 n, struct bytes *reply,
+			    const char **why)
+{
+	struct bytes q = { 0 };
+	int err;
+
+	bytes_u32(&q, f->id);
+	bytes_put(&q, addrs, n * sizeof(*addrs));
+	err = ask_of_file(f, kind, &q, n, reply, why);
+	bytes_free(&q);
+	return err;
 }
 
 int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why)
@@ -634,6 +645,23 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
 int apart_functions(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why)
 {
 	return ask_of_addresses(f, APART_FUNCTIONS, addrs, n, reply, why);
+}
+
+int apart_types(struct apart_file *f, const struct data_code *code, const u64 *addrs, u32 n, struct bytes *reply,
+		const char **why)
+{
+	struct bytes q = { 0 };
+	int err;
+
+	bytes_u32(&q, f->id);
+	put_u32s(&q, code ? code->n : 0, code ? code->machine : 0);
+	bytes_u64(&q, code ? code->start : 0);
+	if (code)
+		bytes_put(&q, code->p, code->n);
+	bytes_put(&q, addrs, n * sizeof(*addrs));
+	err = ask_of_file(f, APART_TYPES, &q, n, reply, why);
+	bytes_free(&q);
+	return err;
 }
 
 /* As many texts as names, each no longer than a readable name can be. */

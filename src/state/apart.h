@@ -25,6 +25,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "state/data_types.h"
 
 struct apart;
 struct apart_file;
@@ -37,10 +38,10 @@ void apart_free(struct apart *a);
  * count any more, except for a few of them. */
 void apart_renew(struct apart *a);
 
-/* A file of DWARF; takes fd. alone: no other file that it names may be opened. lines: answers have files and lines,
- * which take most of the time, and not functions alone. Nothing is read before the first question, or
+/* A file of DWARF; takes fd. alone: no other file that it names may be opened. part: what is asked for
+ * (state/dwarf.h); files and lines take most of the time. Nothing is read before the first question, or
  * apart_file_ahead. Files are closed before apart_free. */
-struct apart_file *apart_file_new(struct apart *a, int fd, bool alone, bool lines);
+struct apart_file *apart_file_new(struct apart *a, int fd, bool alone, enum dwarf_part part);
 void apart_file_free(struct apart_file *f);
 /* Begins to open it, and does not wait until that is done, which may take long: a question is likely to come. If the
  * parser dies of that, the death does not count before it comes, and nothing is opened ahead any more. */
@@ -69,6 +70,15 @@ int apart_lines(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *rep
  * opened with lines.
  */
 int apart_functions(struct apart_file *f, const u64 *addrs, u32 n, struct bytes *reply, const char **why);
+
+/*
+ * Types of the variables at n linked addresses, or, with code, of what the instructions at them load and store
+ * (state/data_types.h): for each a u32, 0 or 1, and with 1 a u64, the offset in the type, and two texts, the type and
+ * its members there, with a NUL behind each. Otherwise as apart_lines; the file was opened for DWARF_TYPES.
+ */
+#define APART_CODE (256u << 10) /* most bytes of code */
+int apart_types(struct apart_file *f, const struct data_code *code, const u64 *addrs, u32 n, struct bytes *reply,
+		const char **why);
 
 /*
  * Linkers' names made readable (state/demangle.h). Each of the n names has a NUL behind it, and so has each readable

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "state/apart.h"
 #include "state/apart_impl.h"
+#include "state/data_types.h"
 #include "state/demangle.h"
 #include "state/dwarf.h"
 #include "state/unxz.h"
@@ -80,12 +81,17 @@ struct parser {
 	bool filtered;
 };
 
+static enum dwarf_part part_of(u32 how)
+{
+	return (enum dwarf_part)MIN(how / APART_PART, (u32)DWARF_TYPES);
+}
+
 static void on_open(struct parser *p, struct cursor c, int fd)
 {
 	u32 id = cursor_u32(&c), how = cursor_u32(&c);
 	const struct str path = { (const char *)c.p, (u32)cursor_left(&c) };
 	bool alone = how & APART_ALONE || !p->filtered;
-	struct dwarf_file *f = dwarf_file_open(fd, &path, alone || how & APART_AHEAD, how & APART_WITH_LINES);
+	struct dwarf_file *f = dwarf_file_open(fd, &path, alone || how & APART_AHEAD, part_of(how));
 
 	if (how & APART_AHEAD && !alone && (!f || dwarf_file_is_split(f))) {
 		dwarf_file_close(f);
@@ -145,6 +151,28 @@ static void on_functions(struct parser *p, struct cursor c)
 	}
 }
 
+static void on_types(struct parser *p, struct cursor c)
+{
+	u32 at = map_get(&p->by_id, cursor_u32(&c)), n = cursor_u32(&c), machine = cursor_u32(&c);
+	struct dwarf_file *f = at == ID_NONE ? NULL : p->files.v[at];
+	struct data_code code = { .machine = (u16)machine, .start = cursor_u64(&c), .n = n };
+
+	code.p = cursor_bytes(&c, n);
+	while (f && !c.bad && cursor_left(&c) >= sizeof(u64)) {
+		struct typed_place place;
+		u64 addr = cursor_u64(&c);
+		bool known = n ? data_types_of_code(dwarf_file_types(f), &code, addr, &place) :
+				 data_types_at(dwarf_file_types(f), addr, &place);
+
+		bytes_u32(&p->out, known);
+		if (!known)
+			continue;
+		bytes_u64(&p->out, place.offset);
+		put_text(place.type, &p->out);
+		put_text(place.members, &p->out);
+	}
+}
+
 static void on_names(struct parser *p, struct cursor c)
 {
 	const u8 *end;
@@ -194,6 +222,8 @@ _Noreturn void apart_parse(void)
 			on_lines(&p, c);
 		else if (h.kind == APART_FUNCTIONS)
 			on_functions(&p, c);
+		else if (h.kind == APART_TYPES)
+			on_types(&p, c);
 		else if (h.kind == APART_NAMES)
 			on_names(&p, c);
 		else if (h.kind == APART_UNXZ)

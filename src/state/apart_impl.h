@@ -12,6 +12,8 @@ enum apart_kind {
 	APART_CLOSE, /* u32 id. No answer */
 	APART_LINES, /* u32 id, then u64s: addresses. Answer as in apart.h */
 	APART_FUNCTIONS, /* u32 id, then u64s: addresses. Answer as in apart.h */
+	APART_TYPES,	 /* u32 id, u32 bytes of code, u32 its machine, u64 where it begins, the code, then u64s:
+			    addresses. No     code: of data. Answer as in apart.h */
 	APART_NAMES,	 /* names, each with its NUL. Answer as in apart.h */
 	APART_UNXZ,	 /* .xz bytes. Answer: a byte, and what they stand for where that is 1 */
 	APART_ANSWER,
@@ -20,7 +22,7 @@ enum apart_kind {
 };
 
 enum { APART_USABLE = 1, APART_SPLIT = 2, APART_LATER = 4 /* cannot be opened alone, and is not open */ };
-enum { APART_ALONE = 1, APART_WITH_LINES = 2, APART_AHEAD = 4 /* no other file is asked for */ };
+enum { APART_ALONE = 1, APART_AHEAD = 2 /* no other file is asked for */, APART_PART = 4 /* times enum dwarf_part */ };
 
 struct apart_head {
 	u32 kind, size;

@@ -53,6 +53,7 @@ void dsos_free(struct dsos *d)
 		if (s->damaged != s->pub.symtab)
 			symtab_free(s->damaged);
 		dso_lines_free(d, s);
+		dso_types_free(d, s);
 		dso_code_free(s->code);
 		dso_bounds_free(s->bounds);
 		dso_entered_free(s->entered);

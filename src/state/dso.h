@@ -226,6 +226,15 @@ u32 dsos_source_at(struct dsos *d, u32 dso, u64 addr, struct source_frame *out, 
 /* Says that these addresses will be asked for: many at a time cost much less than each alone. */
 void dsos_source_ahead(struct dsos *d, u32 dso, const u64 *addrs, u32 n);
 
+/*
+ * What type of data lies at addr, which is that of a variable; and what the instruction at addr loads or stores
+ * (state/data_types.h). From DWARF, once for each address. False: that is not known. Strings live as long as d.
+ * Thread-safe.
+ */
+struct typed_place;
+bool dsos_type_of_datum(struct dsos *d, u32 dso, u64 addr, struct typed_place *out);
+bool dsos_type_of_access(struct dsos *d, u32 dso, u64 addr, struct typed_place *out);
+
 /* Lets go of all line information, and of what dsos_source_at returned; it is read again when asked for. */
 void dsos_drop_lines(struct dsos *d);
 /* From here on answers have no files and lines, which spares most of the time. Drops lines. */

@@ -25,6 +25,7 @@ struct cfi;
 struct dso_entry;
 struct table_to_keep;
 struct dso_lines;
+struct dso_types;
 struct dso_code;
 struct dso_entered;
 struct elf_bounds;
@@ -42,6 +43,7 @@ struct dso_slot {
 	VEC(struct side_symbol) side;
 	u64 moved;		     /* KERNEL by vmlinux: how far from where it was linked to */
 	struct dso_lines *lines;     /* NULL: nobody asked */
+	struct dso_types *types;     /* likewise */
 	struct dso_code *code;	     /* likewise */
 	struct elf_bounds *bounds;   /* likewise; of its functions, where symbols do not tell */
 	struct cfi *cfi;	     /* likewise */
@@ -143,6 +145,8 @@ struct symtab *dso_get_table(struct dsos *d, u32 dso);
 void dso_find_lines(struct dsos *d, u32 dso);
 /* Keeps what was asked, when there is a cache. */
 void dso_lines_free(struct dsos *d, struct dso_slot *s);
+/* Likewise. */
+void dso_types_free(struct dsos *d, struct dso_slot *s);
 void dso_code_free(struct dso_code *c);
 void dso_bounds_free(struct elf_bounds *b);
 void dso_cfi_free(struct cfi *c);

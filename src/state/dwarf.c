@@ -27,7 +27,9 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "state/apart.h"
+#include "state/data_types.h"
 #include "state/demangle.h"
+#include "state/dwarf_impl.h"
 #include "state/dwarf_others.h"
 #include "state/dwarf_sections.h"
 #include "state/symtab.h"
@@ -57,11 +59,12 @@ struct dwarf_file {
 	struct dwarf_sections sections;
 	Dwarf *dw;
 	bool split; /* some units stand in other files, or would */
-	bool lines; /* are asked for, too */
+	enum dwarf_part part;
 	VEC(struct unit) units;
-	struct symtab *by_addr; /* a symbol's name is a unit's index */
-	struct arena arena;	/* demangled names, joined paths */
-	struct map joined;	/* hash of unit and file name -> index in paths */
+	struct symtab *by_addr;	  /* a symbol's name is a unit's index */
+	struct arena arena;	  /* demangled names, joined paths */
+	struct data_types *types; /* NULL: nobody asked */
+	struct map joined;	  /* hash of unit and file name -> index in paths */
 	VEC(const char *) paths;
 };
 
@@ -211,16 +214,16 @@ static void find_units(struct dwarf_file *f)
 	f->by_addr = symtab_finish(&b);
 }
 
-struct dwarf_file *dwarf_file_open(int fd, const struct str *path, bool alone, bool lines)
+struct dwarf_file *dwarf_file_open(int fd, const struct str *path, bool alone, enum dwarf_part part)
 {
 	struct dwarf_file *f = mem_zalloc(sizeof(*f));
 
 	elf_version(EV_CURRENT);
 	f->fd = fd;
-	f->lines = lines;
+	f->part = part;
 	f->elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL); /* may be written to, in memory */
 	dwarf_home_of(&f->home, fd, path, alone);
-	if (f->elf && dwarf_alternate_is_fine(&f->home, f->elf) && dwarf_sections_ready(&f->sections, f->elf, lines))
+	if (f->elf && dwarf_alternate_is_fine(&f->home, f->elf) && dwarf_sections_ready(&f->sections, f->elf, part))
 		f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
 	if (!f->dw) {
 		dwarf_file_close(f);
@@ -243,6 +246,7 @@ void dwarf_file_close(struct dwarf_file *f)
 	arena_free(&f->arena);
 	map_free(&f->joined);
 	vec_free(&f->paths);
+	data_types_free(f->types);
 	if (f->dw)
 		dwarf_end(f->dw);
 	if (f->elf)
@@ -255,6 +259,38 @@ void dwarf_file_close(struct dwarf_file *f)
 bool dwarf_file_is_split(const struct dwarf_file *f)
 {
 	return f->split;
+}
+
+u32 dwarf_file_units(const struct dwarf_file *f)
+{
+	return (u32)f->units.n;
+}
+
+Dwarf_Die *dwarf_file_unit(struct dwarf_file *f, u32 i)
+{
+	return &f->units.v[i].die;
+}
+
+bool dwarf_file_outer(struct dwarf_file *f, u64 vaddr, Dwarf_Die *out)
+{
+	u32 at = symtab_find(f->by_addr, vaddr), node;
+	struct unit *u = at == ID_NONE ? NULL : &f->units.v[symtab_at(f->by_addr, at)->name];
+
+	node = u ? node_at(u, vaddr) : ID_NONE;
+	for (u32 depth = 0; node != ID_NONE && depth < DEEPEST_STACK; depth++) {
+		*out = u->nodes.v[node].die;
+		if (dwarf_tag(out) != DW_TAG_inlined_subroutine)
+			return true;
+		node = u->nodes.v[node].parent;
+	}
+	return false;
+}
+
+struct data_types *dwarf_file_types(struct dwarf_file *f)
+{
+	if (!f->types)
+		f->types = data_types_new(f);
+	return f->types;
 }
 
 static const char *text_attr(Dwarf_Die *die, unsigned name)
@@ -352,7 +388,7 @@ u32 dwarf_file_at(struct dwarf_file *f, u64 vaddr, struct source_frame *out, u32
 		return 0;
 	u = &f->units.v[symtab_at(f->by_addr, at)->name];
 	place = (struct source_frame){ 0 };
-	if (f->lines)
+	if (f->part == DWARF_LINES)
 		line_at(f, u, vaddr, &place);
 	node = node_at(u, vaddr);
 	for (u32 depth = 0; node != ID_NONE && n < max && depth < DEEPEST_STACK; depth++) {
@@ -362,7 +398,7 @@ u32 dwarf_file_at(struct dwarf_file *f, u64 vaddr, struct source_frame *out, u32
 		out[n++].function = node_name(f, nd);
 		if (dwarf_tag(&nd->die) != DW_TAG_inlined_subroutine)
 			return n;
-		if (f->lines)
+		if (f->part == DWARF_LINES)
 			call_site(f, u, nd, &place);
 		node = nd->parent;
 	}

@@ -12,10 +12,13 @@
 
 struct dwarf_file;
 
+/* What is asked for beside the names of functions. */
+enum dwarf_part { DWARF_FUNCTIONS, DWARF_LINES, DWARF_TYPES };
+
 /* Takes fd. NULL when the file has no usable DWARF. path: where it is, or NULL to find that out. alone: no other file
- * that it names may be opened; units that need one are left out, or all of it. lines: answers have files and lines,
- * and not functions alone. */
-struct dwarf_file *dwarf_file_open(int fd, const struct str *path, bool alone, bool lines);
+ * that it names may be opened; units that need one are left out, or all of it. part: DWARF_LINES:
+ * answers have files and lines, and not functions alone; DWARF_TYPES: types are asked for (state/data_types.h). */
+struct dwarf_file *dwarf_file_open(int fd, const struct str *path, bool alone, enum dwarf_part part);
 void dwarf_file_close(struct dwarf_file *f);
 /* Does it stand in further files as well? */
 bool dwarf_file_is_split(const struct dwarf_file *f);

@@ -62,18 +62,22 @@ static bool unpacked_is_fine(Elf *elf)
 
 enum kind { OF_OTHERS, UNUSED, USED };
 
-/* libdw takes all of its sections when it begins, and as many again as are needed here hold where variables are, or
- * macros. */
-static enum kind kind_of(const char *name, bool lines)
+/* libdw takes all of its sections when it begins, and as many again as most questions need hold where variables are,
+ * or macros. */
+static enum kind kind_of(const char *name, enum dwarf_part part_of)
 {
-	static const char *const used[] = { "info", "types",  "abbrev",	  "str", "line_str", "str_offsets",
-					    "addr", "ranges", "rnglists", "sup", "line" };
+	static const char *const used[] = { "info",	   "types", "abbrev", "str",	  "line_str",
+					    "str_offsets", "addr",  "ranges", "rnglists", "sup" };
+	static const char *const more[][2] = { [DWARF_LINES] = { "line" }, [DWARF_TYPES] = { "loc", "loclists" } };
 	const char *part = name && name[0] == '.' ? name + (name[1] == 'z' ? 2 : 1) : "";
 
 	if (strncmp(part, "debug_", 6) != 0)
 		return OF_OTHERS;
-	for (u32 i = 0; i < ARRAY_LEN(used) - !lines; i++)
+	for (u32 i = 0; i < ARRAY_LEN(used); i++)
 		if (!strcmp(part + 6, used[i]))
+			return USED;
+	for (u32 i = 0; part_of != DWARF_FUNCTIONS && i < ARRAY_LEN(more[0]); i++)
+		if (more[part_of][i] && !strcmp(part + 6, more[part_of][i]))
 			return USED;
 	return UNUSED;
 }
@@ -125,7 +129,7 @@ static void unpack_section(struct dwarf_sections *s, Elf *elf, Elf_Scn *section,
 		free(to);
 }
 
-bool dwarf_sections_ready(struct dwarf_sections *s, Elf *elf, bool lines)
+bool dwarf_sections_ready(struct dwarf_sections *s, Elf *elf, enum dwarf_part part)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
@@ -139,7 +143,7 @@ bool dwarf_sections_ready(struct dwarf_sections *s, Elf *elf, bool lines)
 		enum kind kind = OF_OTHERS;
 
 		if (gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS)
-			kind = kind_of(elf_strptr(elf, names, header.sh_name), lines);
+			kind = kind_of(elf_strptr(elf, names, header.sh_name), part);
 		if (kind == UNUSED) { /* a section without bytes is one that libdw does not look at */
 			header.sh_type = SHT_NOBITS;
 			(void)gelf_update_shdr(section, &header);

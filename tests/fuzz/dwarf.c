@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Debug information: an ELF file whose functions, inlined calls and lines are asked for at addresses of its own. The
- * seeds have their sections plain and compressed.
+ * Debug information: an ELF file whose functions, inlined calls and lines are asked for at addresses of its own, and
+ * the types of its data and of what its code loads and stores. The seeds have their sections plain and compressed.
  */
 #include "state/dwarf.h"
 #include "base/cursor.h"
 #include "fuzz.h"
+#include "state/data_types.h"
 #include "state/elf_file.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -63,6 +65,50 @@ static void ask_for_function(struct dwarf_file *d, u64 addr)
 	bytes_free(&out);
 }
 
+static void check_place(const struct typed_place *at)
+{
+	MUST(strlen(at->type) && strlen(at->type) < 1 << 20);
+	MUST(strlen(at->members) < 1 << 20);
+}
+
+/* Of variables, and of the code that is there, for both machines that are known. */
+static void ask_for_types(struct dwarf_file *d, const struct elf_file *f, const struct elf_section *s)
+{
+	static const u16 machines[] = { EM_X86_64, EM_AARCH64 };
+	struct typed_place at;
+	u8 *code;
+
+	for (u64 k = 0; k < MIN(s->size, (u64)512); k += 4)
+		if (data_types_at(dwarf_file_types(d), s->addr + k, &at))
+			check_place(&at);
+	if (!(s->flags & SHF_EXECINSTR) || elf_section_read(f, s, &code))
+		return;
+	for (u32 m = 0; m < ARRAY_LEN(machines); m++) {
+		struct data_code c = { machines[m], s->addr, code, (u32)MIN(s->size, (u64)512) };
+
+		for (u64 k = 0; k < c.n; k++)
+			if (data_types_of_code(dwarf_file_types(d), &c, s->addr + k, &at))
+				check_place(&at);
+	}
+	free(code);
+}
+
+static void ask_all_types(const u8 *data, size_t size, const struct elf_file *f)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct dwarf_file *d = NULL;
+
+	MUST(fd >= 0);
+	if (write(fd, data, size) == (ssize_t)size)
+		d = dwarf_file_open(fd, NULL, true, DWARF_TYPES);
+	else
+		close(fd);
+	for (u32 i = 0; d && i < f->nr_sections && i < 64; i++)
+		if (f->sections[i].flags & SHF_ALLOC)
+			ask_for_types(d, f, &f->sections[i]);
+	dwarf_file_close(d);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -74,7 +120,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		close(fd);
 		return 0;
 	}
-	d = dwarf_file_open(fd, NULL, true, true);
+	ask_all_types(data, size, &f);
+	d = dwarf_file_open(fd, NULL, true, DWARF_LINES);
 	if (d) {
 		for (u32 i = 0; i < f.nr_sections && i < 64; i++) {
 			const struct elf_section *s = &f.sections[i];

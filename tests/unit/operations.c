@@ -408,6 +408,8 @@ static void test_wants(void **state)
 		{ SORT_LOCKED, true, false, false, SPE_FIELD_OPERATION },
 		{ SORT_SYMBOL_DADDR, true, false, false, SPE_FIELD_VIRTUAL },
 		{ SORT_DCACHELINE, true, false, false, SPE_FIELD_TARGET },
+		{ SORT_TYPE, true, false, false, SPE_FIELD_VIRTUAL },
+		{ SORT_TYPEOFF, true, false, false, SPE_FIELD_VIRTUAL },
 		{ SORT_PHYS_DADDR, true, false, false, SPE_FIELD_PHYSICAL },
 		{ SORT_TIME, false, false, false, SPE_NR_FIELDS },
 	};
