@@ -323,6 +323,23 @@ static void put_image(struct code *c, u8 head)
 	store(c, BPF_DW, head, offsetof(struct activity_head, image), R1);
 }
 
+/* The bytes of the record at R3 and, if there is memory behind it, so many of its attributes; AGAIN says how many. */
+static void read_record(struct code *c)
+{
+	store_value(c, BPF_DW, FP, AGAIN, FEW_ATTRS);
+	address(c, R1, SCRATCH, DATA);
+	set(c, R2, ACTIVITY_FIXED + FEW_ATTRS);
+	call(c, BPF_FUNC_probe_read_user);
+	jump(c, BPF_JEQ, R0, 0, HAVE_FIXED);
+	store_value(c, BPF_DW, FP, AGAIN, 0); /* there may be no memory behind a record without any */
+	load(c, BPF_DW, R3, FP, PLACE);
+	address(c, R1, SCRATCH, DATA);
+	set(c, R2, ACTIVITY_FIXED);
+	call(c, BPF_FUNC_probe_read_user);
+	jump(c, BPF_JNE, R0, 0, NO_RECORD);
+	here(c, HAVE_FIXED);
+}
+
 /* The thread's record, into the scratch, with its attributes. Behind its end there are 0s, so that whole words can be
  * compared. */
 static void put_record(struct code *c)
@@ -336,18 +353,7 @@ static void put_record(struct code *c)
 	read_user(c, PLACE, 8, NO_THREAD);
 	load(c, BPF_DW, R3, FP, PLACE);
 	jump(c, BPF_JEQ, R3, 0, COMPARE);
-	store_value(c, BPF_DW, FP, AGAIN, FEW_ATTRS);
-	address(c, R1, SCRATCH, DATA);
-	set(c, R2, ACTIVITY_FIXED + FEW_ATTRS);
-	call(c, BPF_FUNC_probe_read_user);
-	jump(c, BPF_JEQ, R0, 0, HAVE_FIXED);
-	store_value(c, BPF_DW, FP, AGAIN, 0); /* there may be no memory behind a record without any */
-	load(c, BPF_DW, R3, FP, PLACE);
-	address(c, R1, SCRATCH, DATA);
-	set(c, R2, ACTIVITY_FIXED);
-	call(c, BPF_FUNC_probe_read_user);
-	jump(c, BPF_JNE, R0, 0, NO_RECORD);
-	here(c, HAVE_FIXED);
+	read_record(c);
 	load(c, BPF_B, R1, SCRATCH, DATA + 24);
 	jump(c, BPF_JNE, R1, 1, COMPARE); /* not valid */
 	put_status(c, ACTIVITY_KNOWN);
