@@ -135,7 +135,7 @@ static void get_line(const struct table *t, const struct table_column *c, const 
 
 #define LETTERS 3 /* of one event, at most */
 
-/* "|AA  |-   |B+  |": the mean of a passage, rounded up, as perf has it. */
+/* "|AA  |-   |B+  |": the mean of a passage, rounded up, as perf has it. Blank: no passage had this counter. */
 static void get_counters(const struct table *t, const struct table_column *c, const struct table_row *r,
 			 struct cell *out)
 {
@@ -153,7 +153,7 @@ static void get_counters(const struct table *t, const struct table_column *c, co
 
 		bytes_char(out->text, '|');
 		start = out->text->len;
-		if (!mean)
+		if (s->passages && !mean)
 			bytes_char(out->text, '-');
 		for (u64 n = 0; n < MIN(mean, (u64)LETTERS); n++)
 			branch_counter_name(i, out->text);
