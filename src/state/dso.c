@@ -488,13 +488,15 @@ static struct symtab *load_again(struct dsos *d, struct dso_slot *s, struct symt
 	return old;
 }
 
-/* Names that were given stay where they are. */
+/* Names that were given stay where they are. s is loaded; its lender is not asked for, because load_again() sets that
+ * for a while. */
 static struct symtab *made_anew(struct dsos *d, struct dso_slot *s)
 {
+	struct dso_slot *whose = __atomic_load_n(&s->whose, __ATOMIC_ACQUIRE);
 	struct symtab *t;
 
-	if (s->lender) {
-		t = made_anew(d, s->lender);
+	if (whose != s) {
+		t = made_anew(d, whose);
 		__atomic_store_n(&s->pub.symtab, t, __ATOMIC_RELEASE);
 		return t;
 	}
