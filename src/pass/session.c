@@ -415,7 +415,6 @@ static void take_round(struct first_pass *f)
 {
 	struct source *src = f->s->src;
 	bool told = src->features.present[FEAT_UNWOUND / 64] >> FEAT_UNWOUND % 64 & 1;
-
 	const struct source_record *newest = &f->rounds[(f->nr_rounds - 1) % ROUNDS_KEPT];
 	u64 back = 0, most = MIN(f->nr_rounds, (u64)ROUNDS_KEPT);
 
