@@ -2,16 +2,13 @@
 /* What can be sampled: hardware events, branch records, SPE, PT, IBS, the software clock; and which clocks can give
  * the time. */
 #include <errno.h>
-#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "check/capability.h"
 #include "sys/branch_hw.h"
 #include "sys/probe.h"
-#include "sys/smallfile.h"
 
-#define CPUINFO_MAX (1u << 20)
 #define COUNTERS_MAX 64 /* more in one group are not tried */
 
 /* Without the kernel, so that an ordinary user's answer is about the hardware. */
@@ -35,11 +32,6 @@ static int try_attr(struct attr attr)
 static const char *reason(int err)
 {
 	return err == ENOENT ? "no hardware PMU counts cycles" : strerror(err);
-}
-
-static bool is_core(const struct sysfs_pmu *p)
-{
-	return p->core || !strcmp(p->name, "cpu") || !strncmp(p->name, "armv", 4);
 }
 
 static u32 list_pmus(const struct capability_env *env, struct bytes *out, bool (*wanted)(const struct sysfs_pmu *))
@@ -92,7 +84,7 @@ void capability_hardware(const struct capability_env *env, struct capability_rep
 	}
 	counters = count_counters();
 	r->state = CAPABILITY_OK;
-	if (!list_pmus(env, &r->detail, is_core))
+	if (!list_pmus(env, &r->detail, sysfs_pmu_is_core))
 		bytes_str(&r->detail, "unnamed");
 	if (counters)
 		bytes_printf(&r->detail, "; %u general counters in one group", counters);
@@ -130,29 +122,16 @@ static int try_branches(u64 type)
 	return try_attr(attr);
 }
 
-static char *read_cpuinfo(const struct capability_env *env)
-{
-	char *path = mem_printf("%s/cpuinfo", env->procfs);
-	struct bytes text = { 0 };
-
-	if (smallfile_read(AT_FDCWD, path, CPUINFO_MAX, &text)) {
-		bytes_free(&text);
-		text.p = (u8 *)mem_strdup("");
-	}
-	free(path);
-	return (char *)text.p;
-}
-
 /* Each core PMU's, as sysfs shows them; the last one's kind. */
 static struct branch_hw list_branches(const struct capability_env *env, struct bytes *out)
 {
-	char *cpuinfo = read_cpuinfo(env);
+	char *cpuinfo = branch_hw_cpuinfo(env->procfs);
 	struct branch_hw last = { 0 };
 
 	for (size_t i = 0; i < env->pmus.v.n; i++) {
 		struct branch_hw hw;
 
-		if (!is_core(&env->pmus.v.v[i]))
+		if (!sysfs_pmu_is_core(&env->pmus.v.v[i]))
 			continue;
 		branch_hw_find(&hw, &env->pmus.v.v[i], cpuinfo);
 		if (!hw.kind)
@@ -235,7 +214,7 @@ static bool is_ibs(const struct sysfs_pmu *p)
 
 static bool is_other(const struct sysfs_pmu *p)
 {
-	return !is_core(p) && !is_spe(p) && !is_pt(p) && !is_ibs(p);
+	return !sysfs_pmu_is_core(p) && !is_spe(p) && !is_pt(p) && !is_ibs(p);
 }
 
 static void report_pmus(const struct capability_env *env, struct capability_report *r,

@@ -2,19 +2,10 @@
 #include "open/refused_branches.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sys/branch_hw.h"
-#include "sys/smallfile.h"
-
-#define CPUINFO_MAX (1u << 20)
-
-static bool is_core(const struct sysfs_pmu *p)
-{
-	return p->core || !strcmp(p->name, "cpu") || !strncmp(p->name, "armv", 4);
-}
 
 /* The event's own PMU, or where the event does not say, the first one that has branch records; NULL: no core PMU. */
 static const struct sysfs_pmu *pmu_of(const struct open_event *e, const struct sysfs_pmus *pmus, const char *cpuinfo,
@@ -27,7 +18,7 @@ static const struct sysfs_pmu *pmu_of(const struct open_event *e, const struct s
 		const struct sysfs_pmu *p = &pmus->v.v[i];
 		bool own = e->attr.type >= PERF_TYPE_MAX && p->type == e->attr.type;
 
-		if (!is_core(p) || (e->attr.type >= PERF_TYPE_MAX && !own))
+		if (!sysfs_pmu_is_core(p) || (e->attr.type >= PERF_TYPE_MAX && !own))
 			continue;
 		branch_hw_find(hw, p, cpuinfo);
 		found = p;
@@ -73,19 +64,16 @@ static int say(const struct open_event *e, const struct branch_hw *hw, const str
 int refused_branches(const struct open_event *e, int failed, const char *sysfs, const char *procfs,
 		     const struct notify *to)
 {
-	char *path = mem_printf("%s/cpuinfo", procfs);
+	char *cpuinfo = branch_hw_cpuinfo(procfs);
 	struct sysfs_pmus pmus = { 0 };
-	struct bytes cpuinfo = { 0 };
 	const struct sysfs_pmu *pmu;
 	struct branch_hw hw;
-	bool known = !smallfile_read(AT_FDCWD, path, CPUINFO_MAX, &cpuinfo);
 	int err;
 
 	sysfs_pmus_load(&pmus, sysfs);
-	pmu = pmu_of(e, &pmus, known ? (const char *)cpuinfo.p : "", &hw);
+	pmu = pmu_of(e, &pmus, cpuinfo, &hw);
 	err = say(e, &hw, pmu, failed, to);
 	sysfs_pmus_free(&pmus);
-	bytes_free(&cpuinfo);
-	free(path);
+	free(cpuinfo);
 	return err;
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/branch_hw.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "codec/attr.h"
+#include "sys/smallfile.h"
 
+#define CPUINFO_MAX (1u << 20)
 #define ENTRIES_MAX 4096
 #define TX (PERF_SAMPLE_BRANCH_IN_TX | PERF_SAMPLE_BRANCH_NO_TX | PERF_SAMPLE_BRANCH_ABORT_TX)
 #define LEVELS (PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_HV)
@@ -65,6 +68,19 @@ static bool has_event(const struct sysfs_pmu *pmu, const char *name)
 
 	free(path);
 	return found;
+}
+
+char *branch_hw_cpuinfo(const char *procfs)
+{
+	char *path = mem_printf("%s/cpuinfo", procfs);
+	struct bytes text = { 0 };
+
+	if (smallfile_read(AT_FDCWD, path, CPUINFO_MAX, &text)) {
+		bytes_free(&text);
+		text.p = (u8 *)mem_strdup("");
+	}
+	free(path);
+	return (char *)text.p;
 }
 
 void branch_hw_find(struct branch_hw *out, const struct sysfs_pmu *pmu, const char *cpuinfo)

@@ -18,7 +18,10 @@ struct branch_hw {
 	u32 counters, width; /* events counted between branches, and the bits of each; 0: none */
 };
 
-/* pmu: one of CPU cores. cpuinfo: the text of /proc/cpuinfo, which tells AMD's from Intel's. */
+/* The text of cpuinfo below procfs ("/proc"), which tells AMD's from Intel's; empty if it cannot be read. Caller
+ * frees. */
+char *branch_hw_cpuinfo(const char *procfs);
+/* pmu: one of CPU cores. cpuinfo: that text. */
 void branch_hw_find(struct branch_hw *out, const struct sysfs_pmu *pmu, const char *cpuinfo);
 /* "Intel LBR, 32 entries, 4 counters of 2 bits" */
 void branch_hw_describe(const struct branch_hw *hw, struct bytes *out);

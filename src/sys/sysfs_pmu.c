@@ -26,6 +26,11 @@ static char *read_at(const char *dir, const char *sub, const char *name, const c
 	return text;
 }
 
+bool sysfs_pmu_is_core(const struct sysfs_pmu *pmu)
+{
+	return pmu->core || !strcmp(pmu->name, "cpu") || !strncmp(pmu->name, "armv", 4);
+}
+
 char *sysfs_pmu_cap(const struct sysfs_pmu *pmu, const char *name)
 {
 	return read_at(pmu->dir, "caps", name, "");

@@ -53,6 +53,8 @@ const struct sysfs_format *sysfs_format_find(struct sysfs_pmu *pmu, struct str n
 const struct sysfs_alias *sysfs_alias_find(struct sysfs_pmu *pmu, struct str name); /* capital letters aside */
 /* Spreads value over bits, low to low. ERR_LIMIT if it does not fit; *max is then the largest value that does. */
 int sysfs_format_put(u64 bits, u64 value, u64 *word, u64 *max);
+/* Is it one of CPU cores: x86's, Arm's, or one of a hybrid machine's? */
+bool sysfs_pmu_is_core(const struct sysfs_pmu *pmu);
 /* caps/NAME as text (caller frees) or NULL. */
 char *sysfs_pmu_cap(const struct sysfs_pmu *pmu, const char *name);
 
