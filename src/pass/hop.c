@@ -19,7 +19,7 @@
 #define LEAST_BLOCK_BYTES (128u << 10)
 #define GUESS_BYTES (256u << 10)      /* how far a first record is looked for */
 #define GUESS_ROW 16		      /* headers that have to make sense in a row */
-#define MOST_RUNS (BLOCK_BYTES / 512) /* of a block: with more, the notes would take 1 % of the recording's size */
+#define MOST_RUNS (BLOCK_BYTES / 512) /* of a block: notes of more would take 1 % of one of full size */
 #define NO_LANE NR_LANES
 
 struct chunk {
