@@ -50,7 +50,7 @@ static bool distance(const struct dsos *d, const struct dso_slot *s, const struc
 			*out = d->kernel_start - f->start;
 		return true;
 	case FILE_MODULE:
-		if (s->base)
+		if (s->pub.kind == DSO_MODULE && s->base)
 			*out = s->base + f->start_offset - f->start;
 		return true;
 	case FILE_ELF:

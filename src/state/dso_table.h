@@ -35,10 +35,12 @@ enum { LINES_UNKNOWN, LINES_NONE, LINES_THERE };
 
 struct dso_slot {
 	struct dso pub;
-	u64 base;	      /* MODULE: where it was mapped first; 0: unknown */
+	union { /* by pub.kind; slots are many in hostile recordings */
+		u64 base;      /* MODULE: where it was mapped first; 0: unknown */
+		u64 map_bytes; /* PERFMAP: of the map, when it was read */
+	};
 	u64 mount_ns;	      /* which root directory its process has (rootdir_of), when that is not ours; else 0 */
 	u64 code_pgoff;	      /* of its mappings of code; UINT64_MAX: they differ */
-	u64 map_bytes;	      /* PERFMAP: of the map, when it was read */
 	pthread_mutex_t lock; /* for loading; and for its DWARF */
 	VEC(struct side_symbol) side;
 	u64 moved;		     /* KERNEL by vmlinux: how far from where it was linked to */

@@ -153,8 +153,8 @@ for args, status, want in (
     (("-s", "time"), 2,
      "option --sort: 'time' is not one of comm, pid, tid, cpu, socket, cgroup, cgroup_id, addr, local_weight, weight, "
      "local_ins_lat, ins_lat, p_stage_cyc, transaction, code_page_size, mem_op, mem, snoop, tlb, locked, blocked, "
-     "dso, dso_size, symbol, symbol_size, srcline, srcfile, activity, trace, nor a field of a tracepoint, nor an "
-     "attribute of activities"),
+     "type, typeoff, typecln, dso, dso_size, symbol, symbol_size, srcline, srcfile, activity, trace, nor a field of a "
+     "tracepoint, nor an attribute of activities"),
     (("-s", ","), 2, "option --sort names no key"),
     (("-c", "wdiff:1"), 2, "option --compute: 'wdiff:1' is none of delta-abs, delta, ratio, wdiff:W1,W2"),
     (("-c", "wdiff:1,1", "--fail-above", "1"), 2, "--fail-above works with delta and ratio, not with wdiff"),

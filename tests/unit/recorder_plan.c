@@ -336,6 +336,7 @@ static void sim_begin(struct plan *p, const char *events, enum sim_guest guest)
 		assert_int_equal(event_specs_parse(&p->specs, events, &env, NULL), 0);
 	p->r.sim = sim_new(guest);
 	p->r.sim->notify = &p->notify;
+	assert_int_equal(sim_opts_parse(&p->r.sim->opts, "sim", NULL), 0);
 	p->o.sim.v = p->r.sim->control->options = p->r.sim->opts.v;
 }
 
@@ -473,6 +474,7 @@ static void test_sim_branches(void **state)
 	static const struct {
 		u64 filter;
 		const char *text; /* NULL: fine */
+		u32 kind;
 	} rows[] = {
 		{ PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY, NULL },
 		{ PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK, NULL },
@@ -480,7 +482,7 @@ static void test_sim_branches(void **state)
 		{ PERF_SAMPLE_BRANCH_HV | PERF_SAMPLE_BRANCH_ANY, "k, hv" },
 		{ PERF_SAMPLE_BRANCH_IN_TX, "in_tx" },
 		{ PERF_SAMPLE_BRANCH_ABORT_TX, "in_tx" },
-		{ PERF_SAMPLE_BRANCH_ANY | 1u << 19, "counter" },
+		{ PERF_SAMPLE_BRANCH_ANY | BRANCH_COUNTERS, NULL },
 		{ PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_ANY, "not both" },
 		{ PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_ANY_CALL, "not both" },
 		{ PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_ANY_RETURN, "not both" },
@@ -488,6 +490,10 @@ static void test_sim_branches(void **state)
 		{ PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_IND_JUMP, "not both" },
 		{ PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_COND, "not both" },
 		{ PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_CALL, "not both" },
+		{ PERF_SAMPLE_BRANCH_ANY, NULL, VPMU_BRBE },
+		{ PERF_SAMPLE_BRANCH_ANY | BRANCH_COUNTERS, "counter", VPMU_BRBE },
+		{ PERF_SAMPLE_BRANCH_CALL_STACK, "call stack", VPMU_BRBE },
+		{ PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_HW_INDEX, "hw_index", VPMU_BRBE },
 	};
 
 	(void)state;
@@ -496,6 +502,7 @@ static void test_sim_branches(void **state)
 
 		sim_begin(&p, "cycles", SIM_X86_64);
 		p.o.attr.branch_type = rows[i].filter;
+		p.r.sim->opts.v.branch_kind = rows[i].kind;
 		assert_int_equal(recorder_sim_events(&p.r), rows[i].text ? ERR_USAGE : 0);
 		if (rows[i].text)
 			assert_true(says(&p, rows[i].text));
