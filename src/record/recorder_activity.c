@@ -127,6 +127,9 @@ int recorder_begin_activities(struct recorder *r)
 	return use_journals(r);
 }
 
+#define READ_NS 50000000ull	   /* for a reading of journals, while rings fill; */
+#define READ_LAST_NS 2000000000ull /* and for the last one */
+
 static int put_records(void *ctx, const struct bytes *records)
 {
 	struct recorder *r = ctx;
@@ -150,5 +153,5 @@ int recorder_read_journals(struct recorder *r, bool last)
 			to.id = e->on.v[0].id;
 		}
 	}
-	return to.layout ? journals_read(r->journals, &to, last) : 0;
+	return to.layout ? journals_read(r->journals, &to, last ? READ_LAST_NS : READ_NS) : 0;
 }
