@@ -61,6 +61,8 @@ static int use_journals(struct recorder *r)
 	r->changed.attr.time = true;
 	r->changed.attr.journal = true;
 	r->o = &r->changed;
+	if (!r->has_workload)
+		event_set_raise_files(); /* each journal is one; with a command when it has been made */
 	return journals_begin(&r->journals, dir, r->notify);
 }
 
@@ -111,6 +113,8 @@ int recorder_begin_activities(struct recorder *r)
 	if (!r->o->attr.activity)
 		return 0;
 	err = check(r);
+	if (r->journals)
+		event_set_raise_files();
 	if (err || r->journals)
 		return err;
 	if (r->o->activity.from == ACTIVITY_FROM_BPF || !known_dir(r))
