@@ -318,25 +318,36 @@ int journals_begin(struct journals **out, const char *dir, const struct notify *
 	return err;
 }
 
-void journals_end(struct journals *j)
+/* Programs that go on may make another file meanwhile. */
+static void remove_own(struct journals *j)
 {
 	struct dirent *e;
-	DIR *d;
+	DIR *d = j->dir >= 0 ? fdopendir(j->dir) : NULL;
+	int tries = 0;
 
-	if (!j)
-		return;
-	while (j->files.n)
-		close_file(j, j->files.n - 1, false);
-	d = j->own && j->dir >= 0 ? fdopendir(j->dir) : NULL;
-	while (d && (e = readdir(d)))
-		if (*e->d_name != '.')
-			(void)unlinkat(j->dir, e->d_name, 0);
+	do {
+		if (d)
+			rewinddir(d);
+		while (d && (e = readdir(d)))
+			if (*e->d_name != '.')
+				(void)unlinkat(j->dir, e->d_name, 0);
+	} while (rmdir(j->path) && (errno == ENOTEMPTY || errno == EEXIST) && d && ++tries < 100);
 	if (d)
 		closedir(d);
 	else if (j->dir >= 0)
 		close(j->dir);
+}
+
+void journals_end(struct journals *j)
+{
+	if (!j)
+		return;
+	while (j->files.n)
+		close_file(j, j->files.n - 1, false);
 	if (j->own && j->path)
-		(void)rmdir(j->path);
+		remove_own(j);
+	else if (j->dir >= 0)
+		close(j->dir);
 	free(j->path);
 	map_free(&j->names);
 	vec_free(&j->files);

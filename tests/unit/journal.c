@@ -729,12 +729,31 @@ static void test_false_files(void **state)
 	free_world(&w);
 }
 
+/* Each millisecond one more, which is seldom enough for them to be removed. */
+static void make_files_in(const char *dir, int told)
+{
+	char path[160];
+	int fd;
+
+	for (u32 i = 0; i < 10000; i++) {
+		snprintf(path, sizeof(path), "%s/%u.ring", dir, i);
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		if (fd < 0 || (i == 0 && write(told, "", 1) != 1))
+			_exit(0);
+		close(fd);
+		usleep(1000);
+	}
+	_exit(1);
+}
+
 static void test_own_directory(void **state)
 {
-	char note[NOTE_ROOM] = "", path[128];
+	char note[NOTE_ROOM] = "", path[128], c;
 	const struct notify to = { keep_note, note };
 	struct journals *j;
 	struct stat st;
+	int told[2];
+	pid_t pid;
 
 	(void)state;
 	assert_int_equal(journals_begin(&j, NULL, &to), 0);
@@ -743,8 +762,17 @@ static void test_own_directory(void **state)
 	assert_int_equal(st.st_mode & 0777, 0700);
 	strcat(path, "/left.ring");
 	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-	journals_end(j);
 	path[strlen(path) - strlen("/left.ring")] = '\0';
+	/* A program that goes on makes files as long as it can. */
+	assert_int_equal(pipe(told), 0);
+	pid = fork();
+	if (!pid)
+		make_files_in(path, told[1]);
+	assert_int_equal(read(told[0], &c, 1), 1);
+	journals_end(j);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(told[0]);
+	close(told[1]);
 	assert_int_not_equal(stat(path, &st), 0);
 	assert_int_equal(journals_begin(&j, "/nowhere/at/all", &to), ERR_NOTFOUND);
 	assert_non_null(strstr(note, "/nowhere/at/all"));
