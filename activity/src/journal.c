@@ -17,7 +17,7 @@
  * that is made by any kind of fork, the page that leads to the ring is wiped (MADV_WIPEONFORK), so it never writes
  * into the journal of its parent, and makes one of its own with its first entry. Threads that end leave their journal
  * to the next ones that begin, as each entry has the number of its thread. So there are as many as there were threads
- * at a time.
+ * at a time, however often many begin and end together.
  *
  * doc/activities.md says what it costs. Nothing of this is done unless RETICLE_ACTIVITY_JOURNAL or
  * activity_journal_start names a directory.
@@ -48,9 +48,9 @@
 #define LEAST_ENTRIES 64u
 #define MOST_ENTRIES (1u << 16)
 #define PAGE 4096
-#define SPARES 64
+#define SPARES 16384
 #define NAME_ROOM 64
-#define TRIES 1000000u
+#define TRIES 100 /* names for a file: an earlier process may have had the same ones */
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -66,8 +66,9 @@ struct slot {
 struct head {
 	char magic[8];
 	uint32_t slots, slot_size; /* slots: a power of two */
-	uint32_t pid, unused;
-	uint64_t image; /* of the process: other after exec */
+	uint32_t pid;
+	uint32_t started; /* when its process began, as in /proc/PID/stat; 0: not known. The next one began later */
+	uint64_t image;	  /* of the process: other after exec */
 	/* Which numbers processes have, and which time it is: inodes of namespaces, 0 where there are none. */
 	uint64_t processes, clocks;
 };
@@ -104,6 +105,7 @@ static uint32_t entries;
 static uint64_t image;
 static _Atomic unsigned names; /* taken */
 static _Atomic(struct journal *) spare[SPARES];
+static _Atomic unsigned spares; /* behind these there have been none */
 
 static uint64_t now(void)
 {
@@ -199,17 +201,36 @@ static uint64_t inode(const char *path)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
+/* The lower half of the number behind the name, and 19 more fields, in clock ticks. */
+static uint32_t started(void)
+{
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	char text[512];
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1), at;
+	uint64_t ticks = 0;
+
+	if (fd >= 0)
+		close(fd);
+	for (at = n; at > 0 && text[at - 1] != ')';)
+		at--;
+	for (int fields = 0; at < n && fields < 20; at++)
+		fields += text[at] == ' ';
+	for (; at < n && text[at] >= '0' && text[at] <= '9'; at++)
+		ticks = ticks * 10 + (uint64_t)(text[at] - '0');
+	return (uint32_t)ticks;
+}
+
 static bool make_ring(struct journal *j)
 {
 	size_t bytes = sizeof(struct ring) + entries * sizeof(struct slot);
 	char path[PAGE];
 	struct ring *ring = MAP_FAILED;
-	int fd, failed;
+	int fd, failed, tries = 0;
 
 	do {
 		name_file(path, atomic_fetch_add(&names, 1) + 1, ".ring");
 		fd = create(path);
-	} while (fd < 0 && errno == EEXIST && atomic_load(&names) < TRIES);
+	} while (fd < 0 && errno == EEXIST && ++tries < TRIES);
 	if (fd < 0)
 		return false;
 	do
@@ -225,6 +246,7 @@ static bool make_ring(struct journal *j)
 	ring->head.slots = entries;
 	ring->head.slot_size = sizeof(struct slot);
 	ring->head.pid = (uint32_t)getpid();
+	ring->head.started = started();
 	ring->head.image = image;
 	ring->head.processes = inode("/proc/self/ns/pid");
 	ring->head.clocks = inode("/proc/self/ns/time");
@@ -255,8 +277,9 @@ static struct journal *take_spare(void)
 {
 	struct journal *j = NULL;
 
-	for (unsigned i = 0; i < SPARES && !j; i++)
-		j = atomic_exchange(&spare[i], NULL);
+	for (unsigned i = 0, n = atomic_load(&spares); i < n && !j; i++)
+		if (atomic_load(&spare[i]))
+			j = atomic_exchange(&spare[i], NULL);
 	if (j)
 		j->tid = (uint32_t)syscall(SYS_gettid);
 	return j;
@@ -283,10 +306,13 @@ void activity_journal_end(void)
 
 	activity_journal_of_thread = NULL;
 	atomic_signal_fence(memory_order_seq_cst);
-	for (unsigned i = 0; i < SPARES && j; i++) {
+	for (unsigned i = 0, n; i < SPARES && j; i++) {
 		none = NULL;
-		if (atomic_compare_exchange_strong(&spare[i], &none, j))
-			j = NULL;
+		if (!atomic_compare_exchange_strong(&spare[i], &none, j))
+			continue;
+		j = NULL;
+		for (n = atomic_load(&spares); n <= i && !atomic_compare_exchange_weak(&spares, &n, i + 1);)
+			;
 	}
 	if (!j)
 		return;
@@ -337,6 +363,18 @@ static bool put_at(int fd, const void *p, size_t n, size_t at)
 	return pwrite(fd, p, n, (off_t)at) == (ssize_t)n;
 }
 
+/* The one that this process has written before. Where others may write into the directory, it could be theirs. */
+static int open_again(const char *path)
+{
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 void activity_journal_publish(const void *payload, size_t size)
 {
 	struct publication head = { .pid = (uint32_t)getpid() }, changing = { 0 };
@@ -349,7 +387,7 @@ void activity_journal_publish(const void *payload, size_t size)
 	name_file(path, 0, ".process");
 	fd = create(path);
 	if (fd < 0)
-		fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		fd = open_again(path);
 	if (fd < 0)
 		return;
 	memcpy(head.magic, "RETPROC1", 8);

@@ -102,7 +102,52 @@ static void threads(void)
 	journal_close(&j);
 }
 
+/* More at a time than a small number, again and again: there are not more journals than threads. */
+#define TOGETHER 150
+
+static void *with_others(void *all)
+{
+	set(1);
+	pthread_barrier_wait(all);
+	return NULL;
+}
+
+static void many_together(void)
+{
+	pthread_t t[TOGETHER];
+	pthread_barrier_t all;
+	char path[PATH_MAX];
+
+	CHECK(!setenv("RETICLE_ACTIVITY_JOURNAL_ENTRIES", "64", 1));
+	CHECK(!pthread_barrier_init(&all, NULL, TOGETHER));
+	for (unsigned times = 0; times < 3; times++) {
+		for (unsigned i = 0; i < TOGETHER; i++)
+			CHECK(!pthread_create(&t[i], NULL, with_others, &all));
+		for (unsigned i = 0; i < TOGETHER; i++)
+			CHECK(!pthread_join(t[i], NULL));
+	}
+	CHECK(journal_find(path, getpid(), ".ring") == TOGETHER);
+	while (journal_find(path, getpid(), ".ring"))
+		CHECK(!unlink(path));
+}
+
 /* ---- Children ---- */
+
+/* As the kernel says it for this process: the number behind the name, and 19 more fields. */
+static uint32_t began(void)
+{
+	char text[1024] = "";
+	FILE *f = fopen("/proc/self/stat", "r");
+	char *field;
+
+	CHECK(f && fgets(text, sizeof(text), f) && !fclose(f));
+	field = strrchr(text, ')');
+	for (int i = 0; i < 20; i++) {
+		field = strchr(field + 1, ' ');
+		CHECK(field);
+	}
+	return (uint32_t)strtoull(field, NULL, 10);
+}
 
 static void in_child(void)
 {
@@ -110,7 +155,7 @@ static void in_child(void)
 
 	set(2);
 	journal_open(&j, getpid());
-	CHECK(j.ring->pid == (uint32_t)getpid());
+	CHECK(j.ring->pid == (uint32_t)getpid() && j.ring->started == began());
 	says(&j, j.ring->next - 1, 2, 1);
 	/* It goes on with what its parent did, if the C library has told of the fork. */
 	CHECK(j.ring->next == 1 || (j.ring->next == 2 && journal_slot(&j, 0)->record.trace[0] == 1));
@@ -163,6 +208,12 @@ static void publishes(void)
 	CHECK(pread(fd, text, sizeof(text), 0) > 48 && memmem(text + 48, size, "bank", 4));
 	memcpy(&again, text + 40, sizeof(again));
 	CHECK(again > time);
+	close(fd);
+	/* Another's, or one that is linked to elsewhere, is not written into. */
+	snprintf(text, sizeof(text), "%s/other", journal_dir);
+	CHECK(!link(path, text) && !activity_publish(&shop));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0 && !unlink(text) && pread(fd, text, sizeof(text), 0) > 48 && memmem(text + 48, size, "bank", 4));
 	close(fd);
 	CHECK(!unlink(path));
 }
@@ -222,8 +273,8 @@ static void run(void (*test)(void))
 
 int main(void)
 {
-	void (*const tests[])(void) = { calls,	 threads, children, publishes, nothing,
-					nowhere, nowhere, nowhere,  by_call };
+	void (*const tests[])(void) = { calls,	 threads, many_together, children, publishes,
+					nothing, nowhere, nowhere,	 nowhere,  by_call };
 
 	journal_begin();
 	for (unsigned i = 0; i < sizeof(tests) / sizeof(*tests); i++)

@@ -22,7 +22,7 @@ struct seen_slot {
 
 struct seen_ring {
 	char magic[8];
-	uint32_t slots, slot_size, pid, unused;
+	uint32_t slots, slot_size, pid, started;
 	uint64_t image, processes, clocks;
 	uint8_t room[16];
 	volatile uint64_t next;

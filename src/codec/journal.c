@@ -19,7 +19,7 @@ bool journal_ring_decode(const u8 *p, struct journal_head *out)
 	out->slots = cursor_u32(&c);
 	slot_size = cursor_u32(&c);
 	out->pid = cursor_u32(&c);
-	cursor_skip(&c, 4);
+	out->started = cursor_u32(&c);
 	out->image = cursor_u64(&c);
 	out->processes = cursor_u64(&c);
 	out->clocks = cursor_u64(&c);

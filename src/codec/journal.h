@@ -25,6 +25,7 @@ struct journal_head {
 	u32 slots; /* a power of two; of a ring */
 	u32 size;  /* bytes of the message; of a publication */
 	u32 pid;
+	u32 started; /* when that process began, in clock ticks (the lower half); 0: not known; of a ring */
 	/* The inodes of the namespaces in which the process has that number, and the clock that time; 0: not known. */
 	u64 processes, clocks;
 	u64 image; /* another one after exec */

@@ -51,7 +51,7 @@ static void begin_gap(struct reading *g)
 	if (r->gap)
 		return;
 	r->gap = true;
-	g->fn(g->ctx, r, NULL, MAX(r->last.time, r->certain));
+	g->fn(g->ctx, r, NULL, r->certain);
 }
 
 static void lose(struct reading *g, u64 n)
@@ -81,6 +81,7 @@ static void take(struct reading *g, const u8 *slot, u64 until)
 	same = says_the_same(r, &e);
 	r->last = e;
 	r->gap = false;
+	r->certain = MAX(r->certain, e.time); /* that of a signal handler comes behind an entry of a later time */
 	if (!same)
 		g->fn(g->ctx, r, &r->last, e.time);
 }
@@ -129,6 +130,6 @@ bool journal_ring_read(struct journal_ring *r, u64 (*now)(void), journal_fn fn, 
 			return false;
 	}
 	if (!g.waits)
-		r->certain = before;
+		r->certain = MAX(r->certain, before);
 	return true;
 }

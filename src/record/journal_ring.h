@@ -15,10 +15,11 @@
 struct journal_ring {
 	int fd;
 	struct journal_head head;
-	u64 next;		   /* the entry that is to be read next */
-	u64 certain;		   /* a time until which nothing came behind the last entry; 0: none is known */
+	u64 next;    /* the entry that is to be read next */
+	u64 certain; /* a time until which nothing came behind the last entry, and none is later; 0: none is known */
 	struct journal_entry last; /* tid 0: there was none */
 	bool gap;		   /* entries behind the last one are missing */
+	bool doubted;		   /* the reader's: it had no time for this ring, and has told so */
 	u64 lost, refused;	   /* entries that were overwritten; that make no sense: since they were last told */
 };
 

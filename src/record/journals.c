@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "base/map.h"
 #include "base/regular.h"
 #include "base/vec.h"
+#include "record/journal_owner.h"
 #include "record/journal_ring.h"
 
 #define FILES_MAX 16384u /* open at a time */
@@ -26,8 +28,7 @@
 #define FLUSH (64u << 10)
 #define LOOK_AGAIN_NS 100000000ull /* after the directory has changed: its time is coarse */
 #define ENDED_NS 500000000ull	   /* between two looks for programs that have ended */
-#define TURN_NS 50000000ull	   /* for a reading, */
-#define LAST_NS 2000000000ull	   /* and for the last one */
+#define FILES_LEFT 64		   /* descriptors, for all else that the recorder opens */
 #define LEAST_MS 2
 #define USUAL_MS 20
 
@@ -47,11 +48,10 @@ struct journals {
 	char *path;
 	bool own;
 	int dir;
-	uid_t uid, dir_uid;
-	bool dir_is_private;
+	uid_t uid;
 	dev_t device;
 	u64 processes, clocks; /* inodes of our namespaces */
-	struct map names;      /* hashes of names -> 1 */
+	struct map names;      /* hashes of names -> 1, or 0 if the file was removed and there may be another one */
 	VEC(struct file) files;
 	u64 changed;		   /* the directory's time at the last look, */
 	u64 changed_at, looked_at; /* and when a change was seen, and that look was, by our clock */
@@ -102,8 +102,6 @@ static int look_at_dir(struct journals *j)
 				    errno == EACCES ? ERR_PERM :
 						      ERR_IO,
 				    "--activity=journal: cannot open the directory %s: %s", j->path, strerror(errno));
-	j->dir_uid = st.st_uid;
-	j->dir_is_private = !(st.st_mode & (S_IWGRP | S_IWOTH));
 	j->device = st.st_dev;
 	j->uid = geteuid();
 	j->processes = inode("/proc/self/ns/pid");
@@ -139,25 +137,21 @@ static void tell(struct journals *j, const char *name, const char *why)
 }
 
 /* NULL: its word counts. A user must not speak for processes of others. */
-static const char *refusal(const struct journals *j, const struct file *f, const struct stat *st)
+static const char *refusal(const struct journals *j, const struct file *f, const struct stat *st,
+			   const struct journal_owner *owner)
 {
-	char name[32];
-	struct stat process;
-
 	if (f->ring.head.processes != j->processes || !j->processes)
 		return "its program is in another PID namespace, in which processes have other numbers";
 	if (f->ring.head.clocks != j->clocks)
 		return "its program is in another time namespace, in which the clock has another time";
-	if (j->uid && st->st_uid != j->uid)
-		return "it belongs to another user";
-	snprintf(name, sizeof(name), "/proc/%u", f->ring.head.pid);
 	if (j->uid)
+		return st->st_uid == j->uid ? NULL : "it belongs to another user";
+	/* root reads those of all users. A process may have made its own as root, and be another user now. */
+	if (!st->st_uid)
 		return NULL;
-	/* root reads those of all users. */
-	if (stat(name, &process))
-		return j->dir_is_private && st->st_uid == j->dir_uid ? NULL :
-								       "its process has ended, and was not seen";
-	return process.st_uid == st->st_uid ? NULL : "it belongs to another user than its process";
+	if (!owner)
+		return "its process has ended, and was not seen";
+	return owner->uid == st->st_uid ? NULL : "it belongs to another user than its process";
 }
 
 static void close_file(struct journals *j, size_t at, bool remove)
@@ -165,32 +159,46 @@ static void close_file(struct journals *j, size_t at, bool remove)
 	struct file *f = &j->files.v[at];
 
 	close(f->ring.fd);
-	if (remove)
-		(void)unlinkat(j->dir, f->name, 0);
+	if (remove && !unlinkat(j->dir, f->name, 0))
+		map_set(&j->names, hash_bytes(f->name, strlen(f->name)), 0);
 	*f = j->files.v[--j->files.n];
 }
 
-/* Its head, once it is there. False: it is refused. */
-static bool begin(struct journals *j, struct file *f)
+static void decode_head(struct file *f)
 {
 	u8 head[JOURNAL_PUBLISHED_AT];
-	struct stat st;
-	const char *why;
 
-	if (f->begun)
-		return true;
 	if (f->kind == RING)
 		f->begun = journal_ring_begin(&f->ring, f->ring.fd);
 	else
 		f->begun = pread(f->ring.fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
 			   journal_publication_decode(head, &f->ring.head);
+}
+
+/* Its head, once it is there. False: it is refused, or of an earlier process of that number. */
+static bool begin(struct journals *j, struct file *f)
+{
+	struct journal_owner owner;
+	const char *why;
+	struct stat st;
+	bool runs;
+
+	if (f->begun)
+		return true;
+	decode_head(f);
 	if (!f->begun)
 		return true;
-	why = fstat(f->ring.fd, &st) || st.st_dev != j->device ? "it is not a file of that directory" :
-								 refusal(j, f, &st);
-	if (!why)
+	runs = journal_owner_of(f->ring.head.pid, &owner);
+	if (fstat(f->ring.fd, &st) || st.st_dev != j->device)
+		why = "it is not a file of that directory";
+	else
+		why = refusal(j, f, &st, runs ? &owner : NULL);
+	if (why)
+		tell(j, f->name, why);
+	else if (runs && f->ring.head.started && f->ring.head.started != owner.started)
+		(void)unlinkat(j->dir, f->name, 0); /* what it says last is not what this process does */
+	else
 		return true;
-	tell(j, f->name, why);
 	return false;
 }
 
@@ -201,6 +209,18 @@ static bool ends(const char *name, const char *with)
 	return n > m && !strcmp(name + n - m, with);
 }
 
+/* Few are left for other files: none is to be opened. */
+static int open_journal(const struct journals *j, const char *name)
+{
+	int fd = j->files.n < FILES_MAX ? regular_open_at(j->dir, name) : -EMFILE;
+	struct rlimit most;
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &most) || (rlim_t)fd + FILES_LEFT < most.rlim_cur)
+		return fd;
+	close(fd);
+	return -EMFILE;
+}
+
 /* False: nothing was to be opened. */
 static bool add(struct journals *j, const char *name, bool skip)
 {
@@ -208,9 +228,9 @@ static bool add(struct journals *j, const char *name, bool skip)
 	u64 hash = hash_bytes(name, strlen(name));
 
 	if (strlen(name) >= NAME_MOST || (f.kind == PUBLICATION && !ends(name, ".process")) ||
-	    map_get(&j->names, hash) != ID_NONE)
+	    map_get(&j->names, hash) == 1)
 		return false;
-	f.ring.fd = j->files.n < FILES_MAX ? regular_open_at(j->dir, name) : -EMFILE;
+	f.ring.fd = open_journal(j, name);
 	if (f.ring.fd < 0) {
 		if ((f.ring.fd == -EMFILE || f.ring.fd == -ENFILE) && !j->told_room)
 			notify_warn(j->to,
@@ -298,25 +318,36 @@ int journals_begin(struct journals **out, const char *dir, const struct notify *
 	return err;
 }
 
-void journals_end(struct journals *j)
+/* Programs that go on may make another file meanwhile. */
+static void remove_own(struct journals *j)
 {
 	struct dirent *e;
-	DIR *d;
+	DIR *d = j->dir >= 0 ? fdopendir(j->dir) : NULL;
+	int tries = 0;
 
-	if (!j)
-		return;
-	while (j->files.n)
-		close_file(j, j->files.n - 1, false);
-	d = j->own && j->dir >= 0 ? fdopendir(j->dir) : NULL;
-	while (d && (e = readdir(d)))
-		if (*e->d_name != '.')
-			(void)unlinkat(j->dir, e->d_name, 0);
+	do {
+		if (d)
+			rewinddir(d);
+		while (d && (e = readdir(d)))
+			if (*e->d_name != '.')
+				(void)unlinkat(j->dir, e->d_name, 0);
+	} while (rmdir(j->path) && (errno == ENOTEMPTY || errno == EEXIST) && d && ++tries < 100);
 	if (d)
 		closedir(d);
 	else if (j->dir >= 0)
 		close(j->dir);
+}
+
+void journals_end(struct journals *j)
+{
+	if (!j)
+		return;
+	while (j->files.n)
+		close_file(j, j->files.n - 1, false);
 	if (j->own && j->path)
-		(void)rmdir(j->path);
+		remove_own(j);
+	else if (j->dir >= 0)
+		close(j->dir);
 	free(j->path);
 	map_free(&j->names);
 	vec_free(&j->files);
@@ -425,16 +456,29 @@ static void on_entry(void *ctx, const struct journal_ring *r, const struct journ
 		put_gap(ctx, r, time);
 }
 
+/* It is not read now: until it is, nobody knows whether what it said last still holds. */
+static void put_doubt(struct telling *t, struct file *f)
+{
+	if (f->kind != RING || f->ring.gap || f->ring.doubted)
+		return;
+	f->ring.doubted = true;
+	put_gap(t, &f->ring, f->ring.certain);
+}
+
 /* False: it is none any more. */
 static bool read_ring(struct telling *t, struct journal_ring *r)
 {
+	struct journal_entry still = r->last;
 	u64 from = r->next;
 	bool ok;
 
+	if (r->doubted && !t->j->renew)
+		still.time = r->certain;
 	if (t->j->renew && r->gap)
-		put_gap(t, r, MAX(r->last.time, r->certain));
-	else if (t->j->renew && r->last.tid)
-		put_entry(t, r, &r->last);
+		put_gap(t, r, r->certain);
+	else if ((t->j->renew || r->doubted) && r->last.tid)
+		put_entry(t, r, &still);
+	r->doubted = false;
 	ok = journal_ring_read(r, clock_ns, on_entry, t);
 	if (r->lost | r->refused)
 		put_counts(t, r);
@@ -513,20 +557,24 @@ static void read_files(struct telling *t, u64 until)
 	struct journals *j = t->j;
 	size_t n = j->files.n;
 
-	while (n-- && (clock_ns() < until || j->renew)) {
+	for (; n && (clock_ns() < until || j->renew); n--) {
 		size_t at = j->turn < j->files.n ? j->turn : 0;
 		struct file *f = &j->files.v[at];
 		bool ok = begin(j, f);
 
 		if (ok && f->begun)
 			ok = f->kind == RING ? read_ring(t, &f->ring) : read_publication(t, f);
+		if (!ok)
+			put_doubt(t, f);
 		j->turn = at + (ok && !f->ended);
 		if (!ok || f->ended)
 			close_file(j, at, ok);
 	}
+	for (; n; n--)
+		put_doubt(t, &j->files.v[(j->turn + n - 1) % j->files.n]);
 }
 
-int journals_read(struct journals *j, const struct journals_sink *to, bool last)
+int journals_read(struct journals *j, const struct journals_sink *to, u64 most_ns)
 {
 	struct telling t = { .j = j, .to = to };
 
@@ -536,7 +584,7 @@ int journals_read(struct journals *j, const struct journals_sink *to, bool last)
 	j->lost = false;
 	look_for_new(j, false);
 	look_for_ended(j);
-	read_files(&t, j->since + (last ? LAST_NS : TURN_NS));
+	read_files(&t, j->since + most_ns);
 	j->renew = false;
 	flush(&t, 0);
 	bytes_free(&t.raw);

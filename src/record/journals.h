@@ -5,8 +5,8 @@
  * journal's times. Those are of CLOCK_MONOTONIC, and so must be the samples'.
  *
  * Only what is as good as the program's own word is believed: a journal belongs to the user whose process it names,
- * and that process has the number by which we know it. Journals whose programs have ended are removed when they are
- * read.
+ * or to root, and that process has the number by which we know it. Journals whose programs have ended are removed when
+ * they are read; those of an earlier process of a number are removed unread.
  */
 #ifndef RECORD_JOURNALS_H
 #define RECORD_JOURNALS_H
@@ -33,9 +33,9 @@ struct journals_sink {
 	void *ctx;
 };
 /* Reads what all journals say by now. Call it after the rings of samples were emptied: then what holds for these has
- * been said. It takes 50 ms, or 2 s for the last time, and what one journal takes: those that had no turn come first
- * the next time. Returns the first error of put, or 0. */
-int journals_read(struct journals *j, const struct journals_sink *to, bool last);
+ * been said. It takes that time, and what one journal takes: those that had no turn come first the next time, and what
+ * their threads work for is not known until then. Returns the first error of put, or 0. */
+int journals_read(struct journals *j, const struct journals_sink *to, u64 most_ns);
 /* How long it may take until they are to be read again, in ms. */
 int journals_timeout(const struct journals *j);
 /* A new file begins: with the next reading, all that holds is told again. */

@@ -61,6 +61,8 @@ static int use_journals(struct recorder *r)
 	r->changed.attr.time = true;
 	r->changed.attr.journal = true;
 	r->o = &r->changed;
+	if (!r->has_workload)
+		event_set_raise_files(); /* each journal is one; with a command when it has been made */
 	return journals_begin(&r->journals, dir, r->notify);
 }
 
@@ -111,6 +113,8 @@ int recorder_begin_activities(struct recorder *r)
 	if (!r->o->attr.activity)
 		return 0;
 	err = check(r);
+	if (r->journals)
+		event_set_raise_files();
 	if (err || r->journals)
 		return err;
 	if (r->o->activity.from == ACTIVITY_FROM_BPF || !known_dir(r))
@@ -126,6 +130,9 @@ int recorder_begin_activities(struct recorder *r)
 		    known_dir(r));
 	return use_journals(r);
 }
+
+#define READ_NS 50000000ull	   /* for a reading of journals, while rings fill; */
+#define READ_LAST_NS 2000000000ull /* and for the last one */
 
 static int put_records(void *ctx, const struct bytes *records)
 {
@@ -150,5 +157,5 @@ int recorder_read_journals(struct recorder *r, bool last)
 			to.id = e->on.v[0].id;
 		}
 	}
-	return to.layout ? journals_read(r->journals, &to, last) : 0;
+	return to.layout ? journals_read(r->journals, &to, last ? READ_LAST_NS : READ_NS) : 0;
 }

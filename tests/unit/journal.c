@@ -216,6 +216,25 @@ static void test_unwritten(void **state)
 	end(&w);
 }
 
+/* What a handler did between taking a number and the clock is of an earlier time than the entry before it. */
+static void test_handler(void **state)
+{
+	struct writing w = begin();
+	struct journal_ring r;
+	struct heard h;
+
+	(void)state;
+	assert_true(journal_ring_begin(&r, w.fd));
+	say(&w, 11, 15, 1);
+	say(&w, 11, 11, 2);
+	say(&w, 11, 12, 1);
+	say(&w, 0, 20, 3); /* makes no sense, and hides what came then */
+	read_at_time(&r, 30, &h);
+	assert_int_equal(h.n, 4);
+	heard_is(&h, 3, 11, 15, -1); /* not before the last time of those that were told */
+	end(&w);
+}
+
 /* From when on it is not known: when it was certain last that nothing more had been said. */
 static void test_overwritten(void **state)
 {
@@ -434,11 +453,16 @@ static void free_world(struct world *w)
 	bytes_free(&w->kept);
 }
 
-static void read_all(struct world *w, struct journals *j)
+static void read_for(struct world *w, struct journals *j, u64 most_ns)
 {
 	const struct journals_sink to = { &w->layout, 5, take_records, w };
 
-	assert_int_equal(journals_read(j, &to, false), 0);
+	assert_int_equal(journals_read(j, &to, most_ns), 0);
+}
+
+static void read_all(struct world *w, struct journals *j)
+{
+	read_for(w, j, UINT64_MAX / 2);
 }
 
 static int make_file(const struct world *w, const char *name, const void *p, size_t n)
@@ -526,8 +550,147 @@ static void test_ended(void **state)
 	assert_false(is_there(&w, "1.ring"));
 	timelines_seal(&w.t);
 	assert_int_equal(activity_trace(w.t.all.v[timelines_at(&w.t, (u32)pid, 7, 5)].record)[0], 1);
+	/* The next process with that number may have a file of the same name. */
+	end(&one);
+	timelines_free(&w.t);
+	one = begin_in(make_file(&w, "1.ring", "", 0), (u32)getpid());
+	say(&one, 8, 6, 2);
+	read_all(&w, j);
+	timelines_seal(&w.t);
+	assert_int_equal(activity_trace(at(&w, 8, 6)->record)[0], 2);
 	journals_end(j);
 	end(&one);
+	free_world(&w);
+}
+
+/* The lower half of when this process began, as the kernel says it. */
+static u32 began(void)
+{
+	char text[1024] = "";
+	FILE *f = fopen("/proc/self/stat", "re");
+	const char *field;
+
+	assert_true(f && fgets(text, sizeof(text), f));
+	fclose(f);
+	field = strrchr(text, ')');
+	for (u32 i = 0; i < 20; i++)
+		field = strchr(field + 1, ' ');
+	return (u32)strtoull(field, NULL, 10);
+}
+
+/* A process has the number of an earlier one, which has left its journal: what that said last is not of this one. */
+static void test_earlier_process(void **state)
+{
+	struct writing earlier, own;
+	struct journals *j;
+	struct world w;
+	u32 started = began(), other = started - 1;
+
+	(void)state;
+	make_world(&w);
+	earlier = begin_in(make_file(&w, "1.ring", "", 0), (u32)getpid());
+	memcpy(earlier.p + 20, &other, 4);
+	say(&earlier, 7, 5, 1);
+	own = begin_in(make_file(&w, "2.ring", "", 0), (u32)getpid());
+	memcpy(own.p + 20, &started, 4);
+	say(&own, 8, 5, 2);
+	assert_int_equal(journals_begin(&j, w.dir, &w.notify), 0);
+	read_all(&w, j);
+	timelines_seal(&w.t);
+	assert_int_equal(timelines_at(&w.t, (u32)getpid(), 7, 5), TIMELINE_UNKNOWN);
+	assert_int_equal(activity_trace(at(&w, 8, 5)->record)[0], 2);
+	assert_false(is_there(&w, "1.ring"));
+	assert_true(is_there(&w, "2.ring"));
+	assert_string_equal(w.note, "");
+	journals_end(j);
+	end(&earlier);
+	end(&own);
+	free_world(&w);
+}
+
+/* What a journal said last holds until somebody has read it again: not longer. */
+static void test_no_time(void **state)
+{
+	struct writing one;
+	struct journals *j;
+	struct world w;
+	u64 start = clock_ns(), later;
+
+	(void)state;
+	make_world(&w);
+	one = begin_in(make_file(&w, "1.ring", "", 0), (u32)getpid());
+	say(&one, 7, start, 1);
+	assert_int_equal(journals_begin(&j, w.dir, &w.notify), 0);
+	read_all(&w, j);
+	later = clock_ns();
+	say(&one, 7, later, 2);
+	read_for(&w, j, 0);
+	read_for(&w, j, 0);
+	timelines_seal(&w.t); /* the recording ends here */
+	assert_int_equal(at(&w, 7, start)->status, ACTIVITY_KNOWN);
+	assert_int_equal(at(&w, 7, later)->status, ACTIVITY_LOST);
+	assert_int_equal(w.t.threads.v[0].v.n, 2); /* and that is said once */
+	/* Or it goes on. */
+	timelines_free(&w.t);
+	journals_renew(j);
+	read_all(&w, j);
+	later = clock_ns();
+	read_for(&w, j, 0);
+	say(&one, 7, later + 1, 3);
+	read_all(&w, j);
+	timelines_seal(&w.t);
+	assert_int_equal(activity_trace(at(&w, 7, later)->record)[0], 2);
+	assert_int_equal(activity_trace(at(&w, 7, later + 1)->record)[0], 3);
+	journals_end(j);
+	end(&one);
+	free_world(&w);
+}
+
+#define NOBODY 65534
+
+/* As root: of a process that has become another user, what it wrote before and what it writes then; and what that
+ * user says of others. As another user there is one user only. */
+static void test_users(void **state)
+{
+	static const char *const names[] = { "before.ring", "after.ring", "of-root.ring" };
+	struct writing one[3];
+	struct journals *j;
+	struct world w;
+	int told[2], go[2];
+	bool root = !geteuid();
+	pid_t pid;
+	char c;
+
+	(void)state;
+	make_world(&w);
+	assert_true(!pipe(told) && !pipe(go));
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		_exit((root && (setgid(NOBODY) || setuid(NOBODY))) || write(told[1], "", 1) != 1 ||
+		      read(go[0], &c, 1) != 0);
+	}
+	close(go[0]);
+	assert_int_equal(read(told[0], &c, 1), 1);
+	for (u32 i = 0; i < 3; i++) {
+		one[i] = begin_in(make_file(&w, names[i], "", 0), i < 2 ? (u32)pid : (u32)getpid());
+		say(&one[i], 1 + i, 5, (u8)(1 + i));
+		assert_int_equal(root && i ? fchown(one[i].fd, NOBODY, NOBODY) : 0, 0);
+	}
+	assert_int_equal(journals_begin(&j, w.dir, &w.notify), 0);
+	read_all(&w, j);
+	timelines_seal(&w.t);
+	for (u32 i = 0; i < 2; i++)
+		assert_int_equal(w.t.all.v[timelines_at(&w.t, (u32)pid, 1 + i, 5)].status, ACTIVITY_KNOWN);
+	assert_int_equal(at(&w, 3, 5)->status == ACTIVITY_KNOWN, !root);
+	assert_int_equal(strstr(w.note, "it belongs to another user than its process") != NULL, root);
+	close(go[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	journals_end(j);
+	for (u32 i = 0; i < 3; i++)
+		end(&one[i]);
+	close(told[0]);
+	close(told[1]);
 	free_world(&w);
 }
 
@@ -566,12 +729,31 @@ static void test_false_files(void **state)
 	free_world(&w);
 }
 
+/* Each millisecond one more, which is seldom enough for them to be removed. */
+static void make_files_in(const char *dir, int told)
+{
+	char path[160];
+	int fd;
+
+	for (u32 i = 0; i < 10000; i++) {
+		snprintf(path, sizeof(path), "%s/%u.ring", dir, i);
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		if (fd < 0 || (i == 0 && write(told, "", 1) != 1))
+			_exit(0);
+		close(fd);
+		usleep(1000);
+	}
+	_exit(1);
+}
+
 static void test_own_directory(void **state)
 {
-	char note[NOTE_ROOM] = "", path[128];
+	char note[NOTE_ROOM] = "", path[128], c;
 	const struct notify to = { keep_note, note };
 	struct journals *j;
 	struct stat st;
+	int told[2];
+	pid_t pid;
 
 	(void)state;
 	assert_int_equal(journals_begin(&j, NULL, &to), 0);
@@ -580,8 +762,17 @@ static void test_own_directory(void **state)
 	assert_int_equal(st.st_mode & 0777, 0700);
 	strcat(path, "/left.ring");
 	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-	journals_end(j);
 	path[strlen(path) - strlen("/left.ring")] = '\0';
+	/* A program that goes on makes files as long as it can. */
+	assert_int_equal(pipe(told), 0);
+	pid = fork();
+	if (!pid)
+		make_files_in(path, told[1]);
+	assert_int_equal(read(told[0], &c, 1), 1);
+	journals_end(j);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(told[0]);
+	close(told[1]);
 	assert_int_not_equal(stat(path, &st), 0);
 	assert_int_equal(journals_begin(&j, "/nowhere/at/all", &to), ERR_NOTFOUND);
 	assert_non_null(strstr(note, "/nowhere/at/all"));
@@ -591,11 +782,13 @@ static void test_own_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_order),    cmocka_unit_test(test_unwritten),
-		cmocka_unit_test(test_overwritten), cmocka_unit_test(test_makes_no_sense),
-		cmocka_unit_test(test_heads),	    cmocka_unit_test(test_while_written),
-		cmocka_unit_test(test_directory),   cmocka_unit_test(test_ended),
-		cmocka_unit_test(test_false_files), cmocka_unit_test(test_own_directory),
+		cmocka_unit_test(test_in_order),	cmocka_unit_test(test_unwritten),
+		cmocka_unit_test(test_overwritten),	cmocka_unit_test(test_makes_no_sense),
+		cmocka_unit_test(test_heads),		cmocka_unit_test(test_while_written),
+		cmocka_unit_test(test_directory),	cmocka_unit_test(test_ended),
+		cmocka_unit_test(test_false_files),	cmocka_unit_test(test_own_directory),
+		cmocka_unit_test(test_earlier_process), cmocka_unit_test(test_no_time),
+		cmocka_unit_test(test_users),		cmocka_unit_test(test_handler),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
