@@ -26,6 +26,10 @@
  * counts only if it is known to be a multiple of whole elements.
  *
  * Code behind a jump by a table has no known way to it; it is taken to come from all such jumps.
+ *
+ * Where exceptions lead is not read from the file. Code that handles one, and to which no jump leads, begins with
+ * nothing; but it is taken to come from jumps by tables, if there are any, and from a call that stands right before
+ * it, though that may never return. There an answer can be wrong; such code hardly ever has samples.
  */
 #include "state/data_flow.h"
 
