@@ -381,6 +381,12 @@ static void store_value(struct insn *i)
 	if (i->mod != 3 || byte)
 		return;
 	i->out->imm = i->small ? 0 : value_at(i->p + 1 + size, 4);
+	if (i->digit) { /* xbegin: a transaction that fails goes on there, and rax says why */
+		i->out->flow = STEP_BRANCH;
+		i->out->target = i->next + (u64)i->out->imm;
+		clobber(i, RAX);
+		return;
+	}
 	if (!i->wide)
 		i->out->imm = (s64)(u32)i->out->imm;
 	i->wide = true;
@@ -546,6 +552,8 @@ static bool plain_of_two(struct insn *i, char does)
 		return true;
 	case 'n':
 		s->nothing = i->p[0] == 0x1f;
+		if (i->p[0] == 0x1e && (i->p[1] & 0xf8) == 0xc8) /* rdssp */
+			clobber(i, dwarf_of[(i->p[1] & 7) | (i->rex & 1 ? 8 : 0)]);
 		return true;
 	case 'y':
 		s->clobbers |= BIT(RAX) | BIT(RCX) | BIT(R11);
@@ -598,7 +606,7 @@ static void two_bytes(struct insn *i)
 
 	if (plain_of_two(i, does))
 		return;
-	i->byte = does == 'k' || op == 0xb0 || op == 0xc0;
+	i->byte = (does == 'k' && !i->vex) || op == 0xb0 || op == 0xc0;
 	switch (does) {
 	case 'K':
 		move_if(i);
@@ -616,8 +624,8 @@ static void two_bytes(struct insn *i)
 		i->out->clobbers |= BIT(RAX) | BIT(RDX);
 		return;
 	case 'k':
-		with_operand(i, true);
-		if (i->vex)
+		with_operand(i, !i->vex); /* with VEX it works on masks, which 93 moves into a register */
+		if (i->vex && op == 0x93)
 			clobber(i, i->reg);
 		return;
 	case 'b':

@@ -26,6 +26,10 @@
  * counts only if it is known to be a multiple of whole elements.
  *
  * Code behind a jump by a table has no known way to it; it is taken to come from all such jumps.
+ *
+ * Where exceptions lead is not read from the file. Code that handles one, and to which no jump leads, begins with
+ * nothing; but it is taken to come from jumps by tables, if there are any, and from a call that stands right before
+ * it, though that may never return. There an answer can be wrong; such code hardly ever has samples.
  */
 #include "state/data_flow.h"
 
@@ -194,16 +198,16 @@ static bool is_filling(const struct data_flow *f, const struct block *b)
 	return true;
 }
 
-/* Blocks that nothing is known to lead to, such as those for exceptions, begin with nothing. */
+/* Blocks that nothing is known to lead to, such as those for exceptions, begin with nothing. What fills up is left as
+ * it is: one of them that comes later may lead there, and so to what is behind it. */
 static void settle(struct data_flow *f)
 {
 	u64 left = (f->blocks.n + 1) * (u64)ROUNDS;
 
 	for (u32 next = 0; next < f->blocks.n; next++) {
-		if (f->in[next].r[0].kind == UNREACHED) {
+		if (f->in[next].r[0].kind == UNREACHED && !is_filling(f, &f->blocks.v[next])) {
 			state_forget(&f->in[next]);
-			if (!is_filling(f, &f->blocks.v[next]))
-				enqueue(f, next);
+			enqueue(f, next);
 		}
 		while (f->queue.n && left && f->world.work < MOST_WORK) {
 			u32 block = f->queue.v[--f->queue.n];

@@ -16,7 +16,7 @@
 #include "state/elf_symbols.h"
 
 /* Part of the cache's keys: to be changed when answers become other ones. */
-#define ANSWERS "types of data, 1st way, of "
+#define ANSWERS "types of data, 2nd way, of "
 
 struct dso_types {
 	struct apart_file *apart; /* NULL: there is no DWARF, or nobody who reads it */

@@ -138,25 +138,26 @@ bool dtype_element(struct dtype *t, u64 *offset)
 
 bool dtype_equal(const struct dtype *a, const struct dtype *b)
 {
-	Dwarf_Die x = a->die, y = b->die;
+	struct dtype x = *a, y = *b, to;
 	const char *name, *other;
-	struct dtype at, bt;
 
 	for (u32 i = 0; i < MOST_STEPS; i++) {
-		if (x.addr == y.addr)
+		if (x.die.addr == y.die.addr)
 			return true;
-		if (dwarf_tag(&x) != dwarf_tag(&y))
+		if (dwarf_tag(&x.die) != dwarf_tag(&y.die))
 			return false;
-		if (!is_pointer_tag(dwarf_tag(&x)))
+		if (!is_pointer_tag(dwarf_tag(&x.die)))
 			break;
-		if (!dtype_of(&x, &at) || !dtype_of(&y, &bt))
+		if (!dtype_pointee(&x, &to))
 			return false;
-		x = at.die;
-		y = bt.die;
+		x = to;
+		if (!dtype_pointee(&y, &to))
+			return false;
+		y = to;
 	}
-	name = dwarf_diename(&x);
-	other = dwarf_diename(&y);
-	return name && other && !strcmp(name, other) && a->size == b->size && x.cu != y.cu;
+	name = dwarf_diename(&x.die);
+	other = dwarf_diename(&y.die);
+	return name && other && !strcmp(name, other) && x.size == y.size && x.die.cu != y.die.cu;
 }
 
 /* --- members --- */

@@ -198,7 +198,10 @@ static void put_members(const struct profile *p, const struct window_group *g, u
 /* Of which members operations stand for another number than was counted. */
 static void put_unlike(const struct profile *p, const struct profile_windows *w, u32 i, struct bytes *out)
 {
-	bytes_printf(out, "# Arm SPE's operations stand for %.0f%% of the ", 100 * w->stand_for[i]);
+	if (isfinite(w->stand_for[i]))
+		bytes_printf(out, "# Arm SPE's operations stand for %.0f%% of the ", 100 * w->stand_for[i]);
+	else
+		bytes_str(out, "# Arm SPE's operations stand for more than the 0 ");
 	put_bare_name(p, w->group.events[i], out);
 	bytes_str(out, " that were counted (lost data, micro-operations, or what no operation did): ");
 	bytes_str(out, w->samples[i] > 0 ? "intervals include the difference.\n" : "they are not used for them.\n");

@@ -223,6 +223,9 @@ static void test_loops(void **state)
 		{ "488d4708 488b4808 4883c010 ebf6", 4, "struct pair +8 b" },
 		/* l: mov (%rbx),%rbx; jmp l, where rbx was loaded before */
 		{ "488b1f 488b1b ebfb", 3, "struct node +0 next" },
+		/* mov (%rdi),%rcx; jmp l; k: nop; l: mov 8(%rcx),%eax; ret; xor %ecx,%ecx; jmp k, to which nothing
+		   leads */
+		{ "488b0f eb01 90 8b4108 c3 31c9 ebf7", 6, "" },
 		/* lea -0x30(%rsp),%rax of which the frame is 8 bytes away; the same through the variable there */
 		{ "488d4424d8 8b08 4883c010 ebf8", 5, "struct pair +0 a" },
 	};
