@@ -78,7 +78,7 @@ static struct value element_of(struct data_world *w, const struct dtype *type, u
 }
 
 /* A place in the frame, as a variable: *type and *offset in it. What several variables claim is not known. */
-static bool slot_at(const struct data_world *w, const struct state *s, u64 pc, u32 base, s64 n, struct dtype *type,
+static bool slot_at(struct data_world *w, const struct state *s, u64 pc, u32 base, s64 n, struct dtype *type,
 		    u64 *offset)
 {
 	const var_places *all = &w->vars.slots[base];
@@ -90,6 +90,7 @@ static bool slot_at(const struct data_world *w, const struct state *s, u64 pc, u
 			return false;
 		moved = s->r[base].n;
 	}
+	w->work += all->n;
 	for (size_t i = 0; i < all->n; i++) {
 		const struct var_place *p = &all->v[i];
 		s64 in = n - p->offset - moved;
@@ -108,7 +109,7 @@ static bool slot_at(const struct data_world *w, const struct state *s, u64 pc, u
 }
 
 /* Likewise of n bytes from the frame's address, whatever the slots are told from. */
-static bool frame_at(const struct data_world *w, const struct state *s, u64 pc, s64 n, struct dtype *type, u64 *offset)
+static bool frame_at(struct data_world *w, const struct state *s, u64 pc, s64 n, struct dtype *type, u64 *offset)
 {
 	for (u32 base = 0; base < VAR_PLACES; base++)
 		if (w->vars.slots[base].n && slot_at(w, s, pc, base, n, type, offset))
@@ -280,7 +281,7 @@ static bool at_address(const struct data_world *w, u64 addr, const struct index 
 	return g && in_variable(&type, addr - g->start, x, out);
 }
 
-static bool in_frame(const struct data_world *w, const struct state *s, u64 pc, u32 base, s64 n, const struct index *x,
+static bool in_frame(struct data_world *w, const struct state *s, u64 pc, u32 base, s64 n, const struct index *x,
 		     struct place *out)
 {
 	struct dtype type;
@@ -437,6 +438,7 @@ static struct value loaded(struct data_world *w, const struct place *p, u64 behi
 
 static struct value returned(struct data_world *w, u64 pc)
 {
+	w->work += w->vars.calls.n;
 	for (size_t i = 0; i < w->vars.calls.n; i++)
 		if (w->vars.calls.v[i].from == pc)
 			return pointer_to(w, &w->vars.calls.v[i].type, 0);
