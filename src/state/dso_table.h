@@ -35,7 +35,7 @@ enum { LINES_UNKNOWN, LINES_NONE, LINES_THERE };
 
 struct dso_slot {
 	struct dso pub;
-	union { /* by pub.kind; slots are many in hostile recordings */
+	union {		       /* by pub.kind; slots are many in hostile recordings */
 		u64 base;      /* MODULE: where it was mapped first; 0: unknown */
 		u64 map_bytes; /* PERFMAP: of the map, when it was read */
 	};
