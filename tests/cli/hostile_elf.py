@@ -9,6 +9,7 @@ import time
 
 from lib import hostile
 from lib.hostile import RETICLE
+from lib.sanitized import SANITIZED
 
 import elves
 
@@ -22,7 +23,9 @@ for name in elves.NAMES:
         p = hostile.read(name, command)
         if p.returncode:
             sys.exit(f"{name}: {command}: status {p.returncode}: {p.stderr}")
-        if name == "ranges" and "srcline" in command[-1] and "no source lines" not in p.stderr:
+        # With sanitizers the parser has so much more time that a fast machine can read all of it.
+        may_end = SANITIZED or name != "ranges" or "srcline" not in command[-1]
+        if not may_end and "no source lines" not in p.stderr:
             sys.exit(f"{name}: {command} does not say that its parser was stopped: {p.stderr}")
         if name not in p.stdout:
             sys.exit(f"{name}: {command} shows nothing of it: {p.stdout}")
