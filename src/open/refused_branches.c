@@ -44,6 +44,12 @@ static int say(const struct open_event *e, const struct branch_hw *hw, const str
 			"cannot open %s with branch records: AMD's BRS needs its own event and a period of "
 			"more than %u (-e branch-brs -c 100003 -b)",
 			e->name, hw->depth ? hw->depth : 16);
+	if (!hw->kind && pmu && !strncmp(pmu->name, "arm", 3) &&
+	    e->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK)
+		return notify_error(to, ERR_UNSUPPORTED,
+				    "cannot open %s with branch records: Arm's processors keep no call stacks in them "
+				    "(--call-graph fp, dwarf and unwind are the ways there)",
+				    e->name);
 	if (!hw->kind && pmu && !strncmp(pmu->name, "arm", 3))
 		return notify_error(to, ERR_UNSUPPORTED,
 				    "cannot open %s with branch records: %s has none (BRBE needs Linux 6.17 with "

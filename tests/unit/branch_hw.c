@@ -113,6 +113,7 @@ static void test_refusals(void **state)
 		{ COUNTED, 0, any | BRANCH_COUNTERS, EINVAL, "refuses these filters", "reticle check" },
 		{ LBR, 0, any, EINVAL, "refuses these filters", "reticle check" },
 		{ ARM_NONE, 0, any, EOPNOTSUPP, "armv8_pmuv3_0 has none", "Linux 6.17" },
+		{ ARM_NONE, 0, PERF_SAMPLE_BRANCH_CALL_STACK, EOPNOTSUPP, "keep no call stacks", "unwind" },
 		{ NO_PMU, 0, any, ENOENT, "does not offer them", "--pmu=sim" },
 		{ LBR, PERF_TYPE_SOFTWARE, any, EOPNOTSUPP, "events of the hardware", "-e cycles" },
 		{ NO_PMU, PERF_TYPE_TRACEPOINT, any, EINVAL, "events of the hardware", "--pmu=sim" },
