@@ -237,10 +237,14 @@ int debuginfo_cached(const struct dsos *d, const struct dso_slot *s, const char 
 	return try_open(NULL, cache_path(d, &id, file), &id, out);
 }
 
+bool debuginfo_has_dwarf(const struct elf_file *f)
+{
+	return elf_section_named(f, ".debug_info") || elf_section_named(f, ".zdebug_info");
+}
+
 static bool has_wanted(const struct elf_file *f, enum debug_want want)
 {
-	return want == WANT_SYMTAB ? elf_has_table(f, ELF_SYMTAB) :
-				     elf_section_named(f, ".debug_info") || elf_section_named(f, ".zdebug_info");
+	return want == WANT_SYMTAB ? elf_has_table(f, ELF_SYMTAB) : debuginfo_has_dwarf(f);
 }
 
 static void make_crc_table(u32 table[256])

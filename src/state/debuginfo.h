@@ -23,6 +23,9 @@ void found_file_close(struct found_file *f);
  */
 int debuginfo_runtime(struct dsos *d, struct dso_slot *s, struct found_file *out, const char **why);
 
+/* Has f DWARF of its own? */
+bool debuginfo_has_dwarf(const struct elf_file *f);
+
 /* May f be what was recorded: no build id was recorded, or it is that one. */
 bool debuginfo_is_build(const struct dso_slot *s, const struct elf_file *f);
 /* A file of perf's build-id cache by the recorded build id: "elf", "debug", "vdso"; 0 or an error. */

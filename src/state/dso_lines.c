@@ -27,11 +27,6 @@ struct dso_lines {
 	u64 moved;
 };
 
-static bool has_dwarf(const struct elf_file *f)
-{
-	return elf_section_named(f, ".debug_info") || elf_section_named(f, ".zdebug_info");
-}
-
 /* What is kept is of files that need no other one: which others there are, and that they stay as they are, is not
  * known. Those that turn out to need one are seen when they are parsed (ask_batch). */
 static void open_answers(const struct dsos *d, const struct dso_slot *s, struct dso_lines *l,
@@ -56,7 +51,7 @@ static void load_file_lines(struct dsos *d, struct dso_slot *s, struct dso_lines
 
 	if (debuginfo_runtime(d, s, &run, &why) < 0)
 		return;
-	if (has_dwarf(&run.elf)) {
+	if (debuginfo_has_dwarf(&run.elf)) {
 		l->fd = dup(run.elf.fd);
 		open_answers(d, s, l, &run.elf, &run.elf);
 	} else if (debuginfo_separate(d, s, &run.elf, WANT_DWARF, &separate) == 0) {
@@ -80,7 +75,7 @@ static void load_kernel_lines(struct dsos *d, struct dso_slot *s, struct dso_lin
 	}
 	l->absolute = true;
 	l->moved = s->moved;
-	if (debuginfo_is_build(s, &f.elf) && has_dwarf(&f.elf))
+	if (debuginfo_is_build(s, &f.elf) && debuginfo_has_dwarf(&f.elf))
 		l->fd = dup(f.elf.fd);
 	found_file_close(&f);
 }

@@ -27,11 +27,6 @@ struct dso_types {
 	u32 nr_segments;
 };
 
-static bool has_dwarf(const struct elf_file *f)
-{
-	return elf_section_named(f, ".debug_info") || elf_section_named(f, ".zdebug_info");
-}
-
 static struct answers *new_answers(const struct dsos *d, const struct dso_slot *s, const struct elf_file *run,
 				   const struct elf_file *dwarf)
 {
@@ -72,7 +67,7 @@ static struct dso_types *get_types(struct dsos *d, struct dso_slot *s)
 		return t;
 	t = s->types = mem_zalloc(sizeof(*t));
 	if (s->pub.kind == DSO_FILE && !d->opts.no_lines && debuginfo_runtime(d, s, &run, &why) == 0) {
-		if (has_dwarf(&run.elf)) {
+		if (debuginfo_has_dwarf(&run.elf)) {
 			open_dwarf(d, s, t, &run.elf, &run.elf);
 		} else if (debuginfo_separate(d, s, &run.elf, WANT_DWARF, &separate) == 0) {
 			open_dwarf(d, s, t, &run.elf, &separate.elf);

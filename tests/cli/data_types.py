@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 from lib.checks import Checks
-from lib.machine import need_sim
+from lib.machine import need, need_sim
 
 RETICLE = os.environ["RETICLE"]
 SOURCE = os.environ["SRCDIR"] + "/tests/sim/typed.c"
@@ -84,12 +84,12 @@ def wide_instructions(program, tool):
 
 def possible(arrays, kind, offset):
     """-> all (type, offset) that are true of a byte of an object of that type; of elements of arrays the first"""
-    todo, seen = [(kind, offset)], set()
-    while todo:
-        kind, offset = todo.pop()
+    left, seen = [(kind, offset)], set()
+    while left:
+        kind, offset = left.pop()
         for low, high, inner, size in WITHIN.get(kind, []):
             if low <= offset < high:
-                todo.append((inner, (offset - low) % size))
+                left.append((inner, (offset - low) % size))
         for of, low, high, size in arrays:
             if of == kind and low <= offset < high:
                 offset = low + (offset - low) % size
@@ -140,9 +140,7 @@ def main():
     need_sim()
     for name, (compiler, (events, *how), least) in PROGRAMS.items():
         tool = "aarch64-linux-gnu-objdump" if name.startswith("arm") else "objdump"
-        if not shutil.which(compiler[0]):
-            print(f"{compiler[0]} is not installed")
-            sys.exit(77)
+        need(not shutil.which(compiler[0]) and f"{compiler[0]} is not installed")
         run(*compiler, SOURCE, "-o", name)
         said = run(RETICLE, "record", "-q", "--pmu=sim", "-e", events, *how, "-o", name + ".data", "--", "./" + name)
         judge(name, said, name, tool, least)

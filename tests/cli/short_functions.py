@@ -11,22 +11,14 @@ import shutil
 import subprocess
 import sys
 
+from lib.leaves import LEAVES
 from lib.machine import need_sim
 
 RETICLE, SRCDIR = os.environ["RETICLE"], pathlib.Path(os.environ["SRCDIR"])
-PROGRAM = r"""
-#include <stdint.h>
+PROGRAM = LEAVES + r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#define APART __attribute__((noinline, noclone, aligned(64)))
-static volatile uint64_t sink;
-static uint64_t state = 88172645463325252u;
-static inline uint64_t next(void) { state ^= state << 13; state ^= state >> 7; return state ^= state << 17; }
-APART uint64_t divide(uint64_t a, uint64_t b) { __asm__ volatile("" : "+r"(a)); return a / (b | 1); }
-APART uint64_t quiet(uint64_t a) { __asm__ volatile("" : "+r"(a)); return (a ^ 5) + (a << 2) - (a >> 3); }
-APART uint64_t guess(uint64_t a)
-{ __asm__ volatile("" : "+r"(a)); if (a & 1) sink = a; if (a & 2) sink = 77; return a + 9; }
 APART uint64_t fib(unsigned n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 APART void copies(char *a, char *b, long n) { for (long i = 0; i < n; i++) memcpy(a, b + (i & 7), 300 + (i & 63)); }
 APART uint64_t divides(long n) { uint64_t s = 0; for (long i = 0; i < n; i++) s += divide(next(), i); return s; }

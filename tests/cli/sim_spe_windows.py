@@ -14,21 +14,13 @@ import subprocess
 import sys
 
 from lib.checks import Checks
+from lib.leaves import LEAVES
 from lib.machine import need, plugin, use_plugin
 
 RETICLE = os.environ["RETICLE"]
 COMPILER = "aarch64-linux-gnu-gcc"
-PROGRAM = r"""
-#include <stdint.h>
-#define APART __attribute__((noinline, noclone, aligned(64)))
-static volatile uint64_t sink;
+PROGRAM = LEAVES + r"""
 static volatile uint64_t table[1 << 18];
-static uint64_t state = 88172645463325252u;
-static inline uint64_t next(void) { state ^= state << 13; state ^= state >> 7; return state ^= state << 17; }
-APART uint64_t divide(uint64_t a, uint64_t b) { __asm__ volatile("" : "+r"(a)); return a / (b | 1); }
-APART uint64_t quiet(uint64_t a) { __asm__ volatile("" : "+r"(a)); return (a ^ 5) + (a << 2) - (a >> 3); }
-APART uint64_t guess(uint64_t a)
-{ __asm__ volatile("" : "+r"(a)); if (a & 1) sink = a; if (a & 2) sink = 77; return a + 9; }
 APART uint64_t fetch(uint64_t a) { __asm__ volatile("" : "+r"(a)); return table[a % (1 << 18)]; }
 APART uint64_t works(long n)
 {

@@ -72,6 +72,15 @@ static struct writing begin(void)
 	return begin_in(memfd_create("journal", MFD_CLOEXEC), 10);
 }
 
+/* And a reader of it. */
+static struct writing begin_both(struct journal_ring *r)
+{
+	struct writing w = begin();
+
+	assert_true(journal_ring_begin(r, w.fd));
+	return w;
+}
+
 static void end(struct writing *w)
 {
 	munmap(w->p, SIZE);
@@ -152,12 +161,11 @@ static void heard_is(const struct heard *h, u32 i, u32 tid, u64 time, int id)
 
 static void test_in_order(void **state)
 {
-	struct writing w = begin();
 	struct journal_ring r;
+	struct writing w = begin_both(&r);
 	struct heard h;
 
 	(void)state;
-	assert_true(journal_ring_begin(&r, w.fd));
 	assert_int_equal(r.head.pid, 10);
 	assert_int_equal(r.head.image, IMAGE);
 	read_at_time(&r, 5, &h);
@@ -187,12 +195,11 @@ static void test_in_order(void **state)
 /* An entry whose number was taken may be written later; what a signal handler wrote behind it waits for it. */
 static void test_unwritten(void **state)
 {
-	struct writing w = begin();
 	struct journal_ring r;
+	struct writing w = begin_both(&r);
 	struct heard h;
 
 	(void)state;
-	assert_true(journal_ring_begin(&r, w.fd));
 	say(&w, 11, 10, 1);
 	take_number(&w);
 	say(&w, 11, 12, 3);
@@ -219,12 +226,11 @@ static void test_unwritten(void **state)
 /* What a handler did between taking a number and the clock is of an earlier time than the entry before it. */
 static void test_handler(void **state)
 {
-	struct writing w = begin();
 	struct journal_ring r;
+	struct writing w = begin_both(&r);
 	struct heard h;
 
 	(void)state;
-	assert_true(journal_ring_begin(&r, w.fd));
 	say(&w, 11, 15, 1);
 	say(&w, 11, 11, 2);
 	say(&w, 11, 12, 1);
@@ -238,12 +244,11 @@ static void test_handler(void **state)
 /* From when on it is not known: when it was certain last that nothing more had been said. */
 static void test_overwritten(void **state)
 {
-	struct writing w = begin();
 	struct journal_ring r;
+	struct writing w = begin_both(&r);
 	struct heard h;
 
 	(void)state;
-	assert_true(journal_ring_begin(&r, w.fd));
 	say(&w, 11, 10, 1);
 	read_at_time(&r, 100, &h);
 	for (u32 i = 0; i < SLOTS + 5; i++)
