@@ -296,7 +296,7 @@ static void jump(struct insn *i, enum step_flow flow, u32 size)
 /*
  * What opcodes of one byte do: . nothing that matters, - too much, a arithmetic, v the same with a value, p push, o
  * pop, q pop of a register, x moves a smaller number, u multiplies by a value, j may jump, r only reads its operand,
- * w changes it, b changes the register, too, m moves, l takes an address, T trades places with rax, n may do nothing, s
+ * w changes it, b changes the register, too, m moves, l takes an address, T trades with rax, n may do nothing, s
  * works on strings, A changes rax, E extends it, D changes rdx, i and I set a register, h shifts, R returns, V stores
  * a value, L leaves a frame, e ends, f works on floating point, c changes rcx and may jump, C calls, J jumps, g and G
  * are groups.
