@@ -112,12 +112,21 @@ def group_of(records):
 
 
 def windows_of(samples):
-    """Of one thread -> its short windows: (cycles, instructions, period); how often long and short ones are not in
-    turn; and of how many. Not those of an odd number of cycles: QEMU counts them in pairs, and while two counters do
-    so (cycles:P is the other one) it misses all overflows that fall between two, so that these are not short."""
-    pairs = list(zip(samples, samples[1:]))
-    found = [(b[0] - a[0], b[1] - a[1], b[2]) for a, b in pairs if b[2] <= 1.5 * WINDOW and b[2] % 2 == 0]
-    return found, sum((a[2] <= 1.5 * WINDOW) == (b[2] <= 1.5 * WINDOW) for a, b in pairs), len(pairs)
+    """Of one thread -> its short windows: (cycles, instructions, period, counts that were left of it); how often long
+    and short ones are not in turn; and of how many.
+
+    What a period is late by is taken from the next one, unless that is shorter. Windows are left out that have an odd
+    number of counts left: QEMU counts cycles in pairs, and while two counters do so (cycles:P is the other one) it
+    misses all overflows that fall between two, so that these are not short."""
+    found, odd, late = [], 0, 0
+    for a, b in zip(samples, samples[1:]):
+        cycles, period, short = b[0] - a[0], b[2], b[2] <= 1.5 * WINDOW
+        left = period - late if late < period else period
+        late = cycles - left
+        odd += (a[2] <= 1.5 * WINDOW) == short
+        if short and left % 2 == 0:
+            found.append((cycles, b[1] - a[1], period, left))
+    return found, odd, len(samples) - 1
 
 
 def is_windows(least, threads=1):
@@ -132,7 +141,7 @@ def is_windows(least, threads=1):
         windows = [w for of_thread, _, _ in found for w in of_thread]
         odd, pairs = (sum(f[i] for f in found) for i in (1, 2))
         wrong = [w for w in windows if abs(w[0] - 2 * w[1]) > 2]
-        exact = sum(abs(cycles - period) <= 2 for cycles, _, period in windows)
+        exact = sum(abs(cycles - left) <= 2 for cycles, _, _, left in windows)
         need(len(windows) >= least and not wrong, f"{len(windows)} windows, wrong: {wrong[:3]}")
         low, high = min(w[2] for w in windows), max(w[2] for w in windows)
         need(WINDOW / 2 <= low < 0.75 * WINDOW and 1.25 * WINDOW < high, f"periods from {low} to {high}")
