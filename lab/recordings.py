@@ -518,6 +518,23 @@ def says(what):
     return check
 
 
+def is_of_cpu_left(r):
+    """What a CPU did until it went offline is there, and what the other did from the beginning to the end; of the rest
+    the recorder says why it is missing."""
+    need("status 0" in r.log, r.log.strip())
+    need(len(re.findall(r"CPU 1 went offline: nothing more is recorded of it", r.log)) == 1, r.log.strip())
+    times = collections.defaultdict(list)
+    for line in r.reticle("script", "-F", "cpu,time", "--ns").splitlines():
+        cpu, time = re.match(r"\s*\[(\d+)\]\s+([\d.]+):", line).groups()
+        times[int(cpu)].append(float(time))
+    need(sorted(times) == [0, 1], f"samples of CPUs {sorted(times)}")
+    began, end = times[0][0], times[0][-1]
+    need(len(times[1]) > 20 and times[1][-1] < began + (end - began) / 2,
+         f"CPU 1: {len(times[1])} samples, until {times[1][-1] - began:.3f} s of {end - began:.3f} s")
+    return (f"{len(times[0])} samples of CPU 0 in {end - began:.1f} s, {len(times[1])} of CPU 1 until it went offline "
+            f"after {times[1][-1] - began:.1f} s, which record says")
+
+
 # ---- the recordings
 
 PERIOD = 100000
@@ -544,6 +561,11 @@ WITHOUT_SERIES = [
      is_varied_burst(4)),
     ("refresh-throttling", REFRESH, "rivals 2 2 150000000", is_throttled_burst, "dip &"),
 ]
+# The second CPU is taken away while all are recorded, and comes back.
+ONLINE = "/sys/devices/system/cpu/cpu1/online"
+TAKEN = f"sh -c 'pause 1500; echo 0 >{ONLINE}; pause 2500; echo 1 >{ONLINE}; pause 1500'"
+WITH_TWO_CPUS = ("cpu-offline",)
+OF_CPUS = [("cpu-offline", "-a -e cpu-clock -F 100 -N", TAKEN, is_of_cpu_left)]
 NATIVE = "{cycles/period=99700,alt-period=300,period-jitter=0/,instructions}:uS"
 CLOCK = "{cpu-clock/period=1000000,alt-period=5000/,page-faults}:S"
 CGROUPS = "/sys/fs/cgroup"
@@ -607,7 +629,7 @@ WITH_SPE = [("spe-pipe", f"{operations.SPE} -c 20000", "rivals 2 2 3000000",
             *operations.ROWS]
 WITH_SERIES += perftools.ROWS["burst"]
 SCENARIOS = {"plain": WITHOUT_SERIES[:2] + perftools.ROWS["plain"], "burst": WITH_SERIES,
-             **{name: WITHOUT_SERIES for name in STOCK}, "spe": WITH_SPE}
+             **{name: WITHOUT_SERIES + OF_CPUS for name in STOCK}, "spe": WITH_SPE}
 # Not run unless rows are named: the patched one and Debian's do. (perf itself is the exception: Debian's is another
 # one.)
 NAMED_ONLY = ("plain",)
@@ -673,7 +695,18 @@ def streams(name):
 def recordings(name, wanted=None, keep=None):
     """Boots the kernel and makes its recordings -> [(scenario, "ok" or "FAIL", figures)], the console's text. keep: a
     directory that the recordings are copied to."""
-    rows = chosen(name, wanted)
+    results, consoles = [], []
+    for cpus in (1, 2):
+        rows = [row for row in chosen(name, wanted) if (2 if row[0] in WITH_TWO_CPUS else 1) == cpus]
+        if rows:
+            results_of_boot, console = recordings_of_boot(name, rows, cpus, keep)
+            results += results_of_boot
+            consoles.append(console)
+    return results, "\n".join(consoles)
+
+
+def recordings_of_boot(name, rows, cpus, keep):
+    """The same of rows that one boot makes."""
     files = {**programs(), **helpers(), "bin/busybox": unpacked("busybox-static") / "bin/busybox"}
     perf = any(map(is_perf, rows))
     if perf:
@@ -690,11 +723,13 @@ def recordings(name, wanted=None, keep=None):
         (tmp / "initrd").write_bytes(initramfs(files, SCRIPT % {"recordings": text, "groups": CGROUPS}))
         (tmp / "out").mkdir()
         unpack(files, tmp / "root")
-        console = boot(kernel(name), tmp / "initrd", f"kernel={name}", cpus=1, outside=tmp / "out")
+        console = boot(kernel(name), tmp / "initrd", f"kernel={name}", cpus=cpus, outside=tmp / "out")
         if keep:
             shutil.copytree(tmp / "out", pathlib.Path(keep) / name, dirs_exist_ok=True)
-        checks = [("check",
-                   lambda: says("ok" if SCENARIOS[name] is WITH_SERIES else "no")(read(tmp / "out/check.log")))]
+        checks = []
+        if cpus == 1:
+            answer = "ok" if SCENARIOS[name] is WITH_SERIES else "no"
+            checks.append(("check", lambda: says(answer)(read(tmp / "out/check.log"))))
         checks += [(row[0], lambda row=row: row[3](Recording(tmp / "out", row[0], tmp / "root").whole()))
                    for row in rows]
         if perf:

@@ -155,8 +155,22 @@ static void put_stacks(const struct profile *p, struct bytes *out)
 	bytes_free(&line);
 }
 
+/* What was said last while there is a screen: all of it comes when the screen has gone. */
+static void put_note(struct top *t, struct bytes *out)
+{
+	const struct bytes *b = &t->notes;
+	size_t from;
+
+	pthread_mutex_lock(&t->lock);
+	for (from = b->len; from > 1 && b->p[from - 2] != '\n';)
+		from--;
+	if (t->screen && b->len)
+		bytes_put(out, b->p + from - 1, b->len - from + 1);
+	pthread_mutex_unlock(&t->lock);
+}
+
 /* The lines above the table. */
-static void put_head(const struct top *t, struct bytes *out)
+static void put_head(struct top *t, struct bytes *out)
 {
 	const struct live_view *v = &t->view;
 	const struct profile_event *e = NULL;
@@ -181,6 +195,7 @@ static void put_head(const struct top *t, struct bytes *out)
 		bytes_plain(out, v->profile->simulated.p, v->profile->simulated.len);
 		bytes_char(out, '\n');
 	}
+	put_note(t, out);
 }
 
 /* Events whose samples serve a table of metrics have none of their own. */

@@ -287,6 +287,7 @@ void recorder_free(struct recorder *r)
 	for (size_t i = 0; i < r->dated.n; i++)
 		free(r->dated.v[i]);
 	vec_free(&r->dated);
+	vec_free(&r->told_cpus);
 	vec_free(&r->aux_index);
 	vec_free(&r->environment);
 	free(r->variable);

@@ -42,6 +42,8 @@ struct recorder {
 	const char *path;	       /* from the options, or the default */
 	int signal_fd, epoll_fd;
 	size_t live_rings;
+	VEC(s32) told_cpus;		   /* those that went offline or came online */
+	u64 cpus_seen_ms;		   /* when that was looked at */
 	VEC(char *) dated;		   /* files that --switch-output has finished and kept */
 	u64 read_lost;			   /* lost in this file, according to the events' counters; */
 	u64 looked_lost, read_looked_lost; /* from rings that are overwritten: according to their records, and to the
@@ -110,6 +112,9 @@ int recorder_drain_aux(struct recorder *r, bool last);
 /* Around a pass that takes a snapshot: what fills AUX areas stops for it. */
 void recorder_begin_snapshot(struct recorder *r);
 void recorder_end_snapshot(struct recorder *r, bool last);
+
+/* recorder_cpus.c: tells of CPUs that went offline or came online, once each; stops where none is left. */
+void recorder_look_at_cpus(struct recorder *r);
 
 /* recorder_control.c: executes the commands that have come. False: no more will come */
 bool recorder_control(struct recorder *r);

@@ -376,6 +376,7 @@ int recorder_loop(struct recorder *r)
 		}
 		if (!err && r->window_how > WINDOW_SIM)
 			turn_windows(r, woken.bursts);
+		recorder_look_at_cpus(r);
 		meet_deadlines(r);
 		if (!err && !r->stop && switch_is_due(r))
 			err = recorder_switch_file(r, false);
