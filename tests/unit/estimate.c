@@ -220,7 +220,7 @@ static void none_has_an_upper_end(void **state)
 	(void)state;
 	near(v.value, 0, 1e-12);
 	near(v.low, 0, 1e-12);
-	near(v.high, 3.7 / 4000 * 1e4 / 0.8e6 * 1000, 0.002);
+	near(v.high, 3.0 * sqrt(1 - 4000 / 10196.) / 4000 * 1e4 / 0.8e6 * 1000, 0.001);
 	assert_false(v.doubtful);
 	rare = value(f, "BM/KI", row(f, 1, 0.001, 10, 0));
 	assert_true(rare.doubtful && rare.high > 2);
@@ -276,6 +276,94 @@ static void unlike_operations_widen(void **state)
 	assert_false(value(f, "BM/KI", b).doubtful);
 	f->w.unlike[INSTRUCTIONS] = 0.2;
 	assert_true(value(f, "BM/KI", b).doubtful);
+	drop(f);
+}
+
+#define COUNTS 120
+
+/* The chance that h events are seen where so many are to be expected. */
+static double chance_of(double h, double expected)
+{
+	return exp(h * log(expected) - expected - lgamma(h + 1));
+}
+
+/* How often the interval of a ratio holds the truth, exactly: of rare events, and of about 400 samples of
+ * instructions.
+ */
+static void ratios_of_few_events_are_held(void **state)
+{
+	struct fixture *f = make(true);
+	double *b = row(f, 0, 0.2, 0, 0), least = 1, sum = 0, steps = 0;
+	static double low[COUNTS][161], high[COUNTS][161];
+
+	(void)state;
+	f->w.samples[INSTRUCTIONS] = f->w.samples[BRANCH_MISSES] = 1e6;
+	f->w.nodes.counted[INSTRUCTIONS] = f->w.nodes.counted[BRANCH_MISSES] = 1e9;
+	for (u32 h = 0; h < COUNTS; h++)
+		for (u32 k = 0; k <= 160; k++) {
+			struct metric_value v;
+
+			b[window_samples_at(MEMBERS, BRANCH_MISSES)] = h;
+			b[window_samples_at(MEMBERS, INSTRUCTIONS)] = 320 + k;
+			v = value(f, "BM/KI", b);
+			low[h][k] = v.low;
+			high[h][k] = v.high;
+		}
+	for (double expected = 0.1; expected < 50; expected *= 1.1, steps++) {
+		double held = 0, truth = expected / 400 * 1000;
+
+		for (u32 h = 0; h < COUNTS; h++)
+			for (u32 k = 0; k <= 160; k++)
+				if (low[h][k] <= truth && truth <= high[h][k])
+					held += chance_of(h, expected) * chance_of(320 + k, 400);
+		least = fmin(least, held);
+		sum += held;
+	}
+	assert_true(least > 0.91);
+	assert_true(sum / steps > 0.94 && sum / steps < 0.975);
+	drop(f);
+}
+
+static double log_choose(double n, double k)
+{
+	return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+}
+
+/* A part of a thousand events was sampled: of those nothing is uncertain. Of each number that a row may have of them
+ * the interval holds, exactly, as often as it says, and of all that were sampled it is narrow. */
+static void what_was_sampled_is_certain(void **state)
+{
+	static const double parts[] = { 0.02, 0.3, 0.5, 0.8, 0.95 };
+	const double n = 1000;
+	struct fixture *f = make(true);
+	double *b = row(f, 0, 0.2, 4000, 0);
+
+	(void)state;
+	f->w.nodes.counted[BRANCH_MISSES] = n;
+	for (u32 i = 0; i < ARRAY_LEN(parts); i++) {
+		double sampled = parts[i] * n, sum = 0;
+
+		f->w.samples[BRANCH_MISSES] = sampled;
+		for (u32 x = 1; x <= 50; x++) {
+			double held = 0;
+
+			for (u32 h = 0; h <= x && h <= sampled; h++) {
+				struct metric_value v;
+
+				b[window_samples_at(MEMBERS, BRANCH_MISSES)] = h;
+				v = value(f, "%BM", b);
+				if (n - x >= sampled - h && v.low <= x / n * 100 && x / n * 100 <= v.high)
+					held += exp(log_choose(x, h) + log_choose(n - x, sampled - h) -
+						    log_choose(n, sampled));
+			}
+			sum += held / 50;
+		}
+		/* What may not have been counted counts as not sampled, so that the last holds more often. */
+		assert_true(sum > 0.95 && sum < (parts[i] < 0.9 ? 0.976 : 0.994));
+	}
+	f->w.samples[BRANCH_MISSES] = n;
+	near(value(f, "%BM", b).value, 5, 1e-9);
+	assert_true(value(f, "%BM", b).half < 100 * 0.3 * 1.96 * sqrt(50) / n);
 	drop(f);
 }
 
@@ -677,6 +765,8 @@ int main(void)
 		cmocka_unit_test(long_functions_go_by_windows),
 		cmocka_unit_test(both_are_weighed),
 		cmocka_unit_test(none_has_an_upper_end),
+		cmocka_unit_test(ratios_of_few_events_are_held),
+		cmocka_unit_test(what_was_sampled_is_certain),
 		cmocka_unit_test(weights_are_inverse_variances),
 		cmocka_unit_test(few_of_either_are_not_weighed),
 		cmocka_unit_test(unlike_operations_widen),
