@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/spe_shapes.h"
 
-/* So many bytes ahead, packets are fetched. The processor does that by itself, but stops at the end of each page. */
-#define AHEAD 1024
-
-static u64 word_at(const u8 *p)
-{
-	u64 v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
 /* In no order; s->n: none. */
 static u32 look_for(const struct spe_shapes *s, const u8 *p)
 {
@@ -22,25 +11,15 @@ static u32 look_for(const struct spe_shapes *s, const u8 *p)
 	return i;
 }
 
-const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left, u64 spare)
+const struct spe_shape *spe_shape_look_for(struct spe_shapes *s, const u8 *p, u8 *guess)
 {
-	u8 *guess;
-	u32 i;
+	u32 i = spe_shape_fits(&s->v[guess[1]], p) ? guess[1] : look_for(s, p);
 
-	if (!s->n ||
-	    (left < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE && left + spare < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE))
+	if (i == s->n)
 		return NULL;
-	__builtin_prefetch(p + AHEAD);
-	guess = s->guesses[word_at(p + 1) * 0x9e3779b97f4a7c15u >> (64 - SPE_SHAPE_GUESSES)];
-	i = guess[0];
-	if (!spe_shape_fits(&s->v[i], p)) {
-		i = spe_shape_fits(&s->v[guess[1]], p) ? guess[1] : look_for(s, p);
-		if (i == s->n)
-			return NULL;
-		guess[1] = guess[0];
-		guess[0] = (u8)i;
-	}
-	return s->v[i].size <= left ? &s->v[i] : NULL;
+	guess[1] = guess[0];
+	guess[0] = (u8)i;
+	return &s->v[i];
 }
 
 /* SPE_NR_FIELDS: none. */

@@ -14,10 +14,12 @@
 #include <endian.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "codec/spe.h"
 
 #define SPE_SHAPES 32
 #define SPE_SHAPE_WORDS 12
+#define SPE_SHAPE_SPARE 8 /* bytes behind a record from which fields may be read */
 
 /* Fields that are copied out of packets. */
 enum spe_field {
@@ -58,30 +60,51 @@ struct spe_shapes {
 };
 
 /* Has the record at p the headers of the shape? 8 * SPE_SHAPE_WORDS bytes can be read there. Most shapes have no more
- * words than that number, for which there is no loop. */
-#define SPE_SHAPE_USUAL 8
+ * words than a block, for which there is no loop. */
 static inline bool spe_shape_fits(const struct spe_shape *s, const u8 *p)
 {
 	u64 other = 0, word;
 
-	for (u32 i = 0; i < SPE_SHAPE_USUAL; i++) {
-		memcpy(&word, p + 8 * i, sizeof(word));
-		other |= (word & s->mask[i]) ^ s->header[i];
-	}
-	for (u32 i = SPE_SHAPE_USUAL; i < s->words; i++) {
+	if (!block_fits(p, s->mask, s->header))
+		return false;
+	for (u32 i = BLOCK_WORDS; i < s->words; i++) {
 		memcpy(&word, p + 8 * i, sizeof(word));
 		other |= (word & s->mask[i]) ^ s->header[i];
 	}
 	return !other;
 }
 
+/* So many bytes ahead, packets are fetched. The processor does that by itself, but stops at the end of each page. */
+#define SPE_SHAPE_AHEAD 1024
+
+/* The shape if it is not the first guess, which becomes that. NULL: none that is known. */
+const struct spe_shape *spe_shape_look_for(struct spe_shapes *s, const u8 *p, u8 *guess);
+
 /* The shape of the record that begins at p; NULL: none that is known. There are `left` bytes, and `spare` more behind
  * them which are not the record's, but may be read. */
-const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left, u64 spare);
+static inline const struct spe_shape *spe_shape_of(struct spe_shapes *s, const u8 *p, u64 left, u64 spare)
+{
+	const struct spe_shape *found;
+	u8 *guess;
+	u64 word;
+
+	if (!s->n ||
+	    (left < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE && left + spare < 8 * SPE_SHAPE_WORDS + SPE_SHAPE_SPARE))
+		return NULL;
+	__builtin_prefetch(p + SPE_SHAPE_AHEAD);
+	memcpy(&word, p + 1, sizeof(word));
+	guess = s->guesses[word * 0x9e3779b97f4a7c15u >> (64 - SPE_SHAPE_GUESSES)];
+	found = &s->v[guess[0]];
+	if (UNLIKELY(!spe_shape_fits(found, p))) {
+		found = spe_shape_look_for(s, p, guess);
+		if (!found)
+			return NULL;
+	}
+	return found->size <= left ? found : NULL;
+}
 /* Notes the shape of a record that consists of these bytes, if it has one and there is room. */
 void spe_shape_note(struct spe_shapes *s, const u8 *p, u64 size, const struct spe_record *r);
 /* The payload of a field; p: as above, with SPE_SHAPE_SPARE bytes behind the record. */
-#define SPE_SHAPE_SPARE 8
 static inline u64 spe_shape_payload(const struct spe_shape *s, enum spe_field field, const u8 *p)
 {
 	u64 v;

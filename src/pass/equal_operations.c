@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/block.h"
 #include "base/hash.h"
 #include "base/set.h"
 #include "codec/perf_abi.h"
 #include "pass/operation_hits.h"
 
 #define WAYS 8		     /* slots of a set: a word has a byte for each */
-#define WORDS 8		     /* of a record; longer ones are not counted */
+#define WORDS BLOCK_WORDS    /* of a record; longer ones are not counted */
 #define LEAST_SETS (1u << 4) /* powers of two */
 #define FIRST_SETS (1u << 10)
 #define MOST_SETS (1u << 13)
@@ -252,21 +253,13 @@ static void empty_table(struct equal_operations *q, const struct receiver *to)
 	}
 }
 
-static u64 word_at(const u8 *p)
-{
-	u64 v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
 static u64 turned(u64 x)
 {
 	return x << 29 | x >> 35;
 }
 
 /* Products of pairs, which do not wait for each other. */
-static u64 hash_of(const u64 *w, u32 owner, u32 shape)
+static inline u64 hash_of(const u64 *w, u32 owner, u32 shape)
 {
 	u64 h = hash_seed() ^ ((u64)owner << 32 | shape) * 0x8bb84b93962eacc9u;
 
@@ -281,11 +274,7 @@ static u64 hash_of(const u64 *w, u32 owner, u32 shape)
 
 static bool is_equal(const struct equal *e, const struct met *m)
 {
-	u64 other = (e->owner ^ m->owner) | (e->shape ^ m->shape);
-
-	for (u32 i = 0; i < WORDS; i++)
-		other |= m->words[i] ^ e->words[i];
-	return !other;
+	return block_is(e->words, m->words) && e->owner == m->owner && e->shape == m->shape;
 }
 
 /* The tags of a set are the bytes of a word, and the slots that may have the tag are the highest bits of bytes: that
@@ -486,8 +475,7 @@ u64 equal_operations_take(struct equal_operations *q, const struct feed *f, cons
 		}
 		m->owner = last.owner;
 		m->time = now;
-		for (u32 i = 0; i < WORDS; i++)
-			m->words[i] = word_at(p + 8 * i) & u->mask[i];
+		block_mask(m->words, p, u->mask);
 		meet(q, m, &to);
 	}
 	r->at = at;

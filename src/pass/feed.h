@@ -56,6 +56,7 @@ struct feed {
 	u64 undecodable;	 /* number of samples that could not be decoded, or have no known event */
 	struct aux_counts aux;
 	struct spe_shapes shapes; /* of the records in them */
+	u32 next_buffer;	  /* probably the next of spe->aux->buffers */
 	struct group_read counters;
 	VEC(struct member_sample) members; /* of one sample */
 	u64 (*chains)[CHAIN_WORDS];	   /* FEED_CHAINS of them, taken in turn */

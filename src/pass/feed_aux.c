@@ -43,7 +43,7 @@ static void hand_on(const struct feed *f, const struct aux_buffer *b, const stru
 
 void feed_aux(struct feed *f, const struct source_record *at, hit_fn take, void *ctx)
 {
-	const struct aux_buffer *b = aux_buffer_at(f->spe->aux, (u64)(at->payload - f->src->data));
+	const struct aux_buffer *b = aux_buffer_next(f->spe->aux, (u64)(at->payload - f->src->data), &f->next_buffer);
 	struct spe_wanted wanted;
 	struct spe_record r;
 	struct spe_reader reader;

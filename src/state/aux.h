@@ -50,6 +50,17 @@ u64 aux_memory(const struct aux *a);
 
 /* The buffer that holds that place of source.data; NULL. */
 const struct aux_buffer *aux_buffer_at(const struct aux *a, u64 offset);
+/* The same; *next: where it is looked for first, in a->buffers, and becomes the number of the one behind it. */
+static inline const struct aux_buffer *aux_buffer_next(const struct aux *a, u64 offset, u32 *next)
+{
+	const struct aux_buffer *b =
+		*next < a->buffers.n && a->buffers.v[*next].at == offset && a->buffers.v[*next].size ?
+			&a->buffers.v[*next] :
+			aux_buffer_at(a, offset);
+
+	*next = b ? (u32)(b - a->buffers.v) + 1 : 0;
+	return b;
+}
 /* Nanoseconds of the recording's clock; 0 when it does not say how they follow. */
 u64 aux_time(const struct aux *a, u64 ticks);
 /* Who ran on that CPU then; false: nobody knows. */

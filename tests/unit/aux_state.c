@@ -52,6 +52,26 @@ static void test_clocks(void **state)
 	aux_free(&a);
 }
 
+/* A buffer is found wherever it was looked for first, and empty ones are none. */
+static void test_next_buffer(void **state)
+{
+	static const struct aux_buffer buffers[] = { { .at = 8, .size = 8 }, { .at = 24, .size = 16 }, { .at = 40 } };
+	struct aux a = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_LEN(buffers); i++)
+		vec_push(&a.buffers, buffers[i]);
+	for (u32 first = 0; first < 5; first++)
+		for (u64 offset = 0; offset < 48; offset++) {
+			const struct aux_buffer *b = aux_buffer_at(&a, offset);
+			u32 next = first;
+
+			assert_ptr_equal(aux_buffer_next(&a, offset, &next), b);
+			assert_int_equal(next, b ? b - a.buffers.v + 1 : 0);
+		}
+	aux_free(&a);
+}
+
 static void note_words(struct aux *a, const struct bytes *words)
 {
 	struct record r = { .h.type = PERF_RECORD_AUXTRACE_INFO };
@@ -107,6 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_clocks),
+		cmocka_unit_test(test_next_buffer),
 		cmocka_unit_test(test_info),
 	};
 

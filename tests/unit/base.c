@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/block.h"
 #include "base/bytes.h"
 #include "base/cursor.h"
 #include "base/err.h"
@@ -605,6 +606,29 @@ static void search_counts_what_begins_before(void **state)
 	}
 }
 
+/* At any address, each bit counts; those outside a mask do not. */
+static void blocks_differ_in_any_bit(void **state)
+{
+	u8 a[64 + 3], b[64 + 5], mask[64], masked[64 + 1];
+
+	(void)state;
+	for (u32 bit = 0; bit < 8 * 64; bit++) {
+		memset(a, 0x5a, sizeof(a));
+		memset(b, 0x5a, sizeof(b));
+		memset(mask, 0xff, sizeof(mask));
+		assert_true(block_is(a + 3, b + 5));
+		assert_true(block_fits(a + 3, mask, b + 5));
+		a[3 + bit / 8] ^= (u8)(1u << bit % 8);
+		assert_false(block_is(a + 3, b + 5));
+		assert_false(block_fits(a + 3, mask, b + 5));
+		mask[bit / 8] ^= (u8)(1u << bit % 8);
+		b[5 + bit / 8] &= mask[bit / 8];
+		assert_true(block_fits(a + 3, mask, b + 5));
+		block_mask(masked + 1, a + 3, mask);
+		assert_memory_equal(masked + 1, b + 5, 64);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -630,6 +654,7 @@ int main(void)
 		cmocka_unit_test(hash_pair_tells_pairs_apart),
 		cmocka_unit_test(numbers_are_written_as_printf_does),
 		cmocka_unit_test(search_counts_what_begins_before),
+		cmocka_unit_test(blocks_differ_in_any_bit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
