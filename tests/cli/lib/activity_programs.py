@@ -39,7 +39,7 @@ def ask(request):
 
 
 def serve(name, *program, record=RECORD_TIMES, **options):
-    """Records the program so, which takes the number of requests. -> what it says of its spans; each request's is to be
+    """Records the program so, which takes the number of requests. -> what it says of its spans; each request is to be
     in its client's trace"""
     with subprocess.Popen([*record, *program, str(REQUESTS)], stdout=subprocess.PIPE, text=True,
                           **options) as server:
