@@ -31,7 +31,6 @@
 #include "record/tls_symbol.h"
 #include "sys/smallfile.h"
 
-#define SYMBOL "otel_thread_ctx_v1"
 #define MAPS_MAX (16u << 20)
 #define SOON_NS 1000000ull
 #define SOON_TIMES 32u
@@ -42,6 +41,12 @@
 #define FILE_BYTES (64ull << 20)
 #define OPENS_MAX 1024u	    /* for an answer */
 #define TURN_NS 20000000ull /* for all answers of a turn */
+
+/* The variables of which a file may have one. */
+static const struct tls_name names[] = {
+	[ACTIVITY_FORM_POINTER] = { "otel_thread_ctx_v1", 8 },
+	[ACTIVITY_FORM_NODE] = { "otel_thread_ctx_nodejs_v1", 32 },
+};
 
 /* What a file says, by what it is: never by what it is called, as another user may call another file the same. */
 struct known_file {
@@ -268,7 +273,7 @@ static struct tls_symbol symbol_of(struct activities *a, struct process *p, int 
 		p->unfinished = true;
 		return f.symbol;
 	}
-	tls_symbol_find(fd, SYMBOL, as_program, &left, &f.symbol);
+	tls_symbol_find(fd, names, ARRAY_LEN(names), as_program, &left, &f.symbol);
 	if (a->files.n >= FILES_MAX) {
 		set_free(&a->known);
 		a->files.n = 0;
@@ -303,6 +308,7 @@ static void look_at_file(struct activities *a, struct process *p, const struct m
 	if (s.kind > ACTIVITY_KIND_NONE && !p->from_program && (as_program || p->target.kind == ACTIVITY_KIND_NONE)) {
 		p->from_program = as_program;
 		p->target.kind = s.kind;
+		p->target.form = (u16)s.name;
 		p->target.where = as_program ? s.where : s.where + (m->start - s.first);
 	}
 }
@@ -411,6 +417,7 @@ static void answer(struct activities *a, const struct activity_key *key)
 	if (p->unfinished && p->target.kind == ACTIVITY_KIND_NONE) {
 		p->target.kind = before.kind;
 		p->target.where = before.where;
+		p->target.form = before.form;
 	} else if (p->refused && p->target.kind == ACTIVITY_KIND_NONE) {
 		refuse(a, p);
 	}

@@ -38,8 +38,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "codec/activity.h"
-#include "record/bpf_code.h"
+#include "record/activity_code.h"
 #include "sys/btf.h"
 #include "sys/cpulist.h"
 
@@ -48,94 +47,20 @@
 #define THREADS 16384u
 #define THREAD_BYTES (sizeof(struct activity_head) + ACTIVITY_FIXED + ACTIVITY_ATTRS_MAX + 8)
 #define PAYLOAD_BYTES (sizeof(struct activity_head) + ACTIVITY_PAYLOAD_MAX)
-#define DATA ((int16_t)sizeof(struct activity_head))
 #define MODULES_MAX (1u << 20)
 #define FEW_ATTRS 68 /* bytes that are read together with the record: most have no more */
 #define CONTEXT_VERSION 2
-
-/* What stays in registers. */
-#define CTX R6
-#define SCRATCH R7
-#define TARGET R8
-#define LAST R9
-
-/* On the stack, from the frame pointer. */
-enum {
-	ZERO_KEY = -4, /* u32 */
-	KEY = -24,     /* of the process (struct activity_key): its id and how often it called exec; */
-	STARTED = -16, /* when it began */
-	THREAD = -40,  /* key of the thread: when it began; */
-	TID = -32,
-	POINTER = -48, /* the thread pointer */
-	TIME = -56,
-	PLACE = -64, /* the record's address; when a context was published */
-	TABLE = -72,
-	AGAIN = -80,  /* bytes of attributes that came with the record; when a context was published, asked again */
-	SLOT = -112,  /* 32 bytes: what a slot holds; the head of a context */
-	EMPTY = -168, /* a target of which nothing is known */
-};
-_Static_assert(STARTED - KEY == offsetof(struct activity_key, started), "a key is in one piece");
-_Static_assert(EMPTY + (int)sizeof(struct activity_target) <= SLOT, "a target has room");
-
-enum label {
-	KEEP,
-	DROP,
-	KNOWN_TARGET,
-	HAVE_TARGET,
-	HAVE_NOW,
-	IS_IT_TIME,
-	ASKED,
-	NO_TIME,
-	IS_OFFSET,
-	IS_DESC,
-	BY_MODULE,
-	FROM_POINTER,
-	AT_VARIABLE,
-	BARE,
-	NO_THREAD,
-	NO_RECORD,
-	HAVE_FIXED,
-	HAVE_ATTRS,
-	NO_ATTRS,
-	NO_ROOM,
-	REFUSED,
-	NOT_YET,
-	COMPARE,
-	NEXT_WORD,
-	SAME,
-	EMIT,
-	NEW_THREAD,
-	CONTEXT,
-	WRITE_CONTEXT,
-	FOLLOWED,
-	NR_LABELS,
-};
 
 /* What the program runs in. */
 struct place {
 	enum bpf_prog_type type; /* BPF_PROG_TYPE_PERF_EVENT: a sample of any event; else whatever hits something */
 	bool followed;		 /* tasks that no event follows are left alone */
 };
-_Static_assert(NR_LABELS <= CODE_LABELS, "labels have room");
-
-/* Into the stack, from the address in R3. */
-static void read_to(struct code *c, s32 helper, int16_t to, s32 size)
-{
-	address(c, R1, FP, to);
-	set(c, R2, size);
-	call(c, helper);
-}
 
 static void read_kernel(struct code *c, int16_t to, s32 size, u8 base, u32 off)
 {
 	address(c, R3, base, (s32)off);
 	read_to(c, BPF_FUNC_probe_read_kernel, to, size);
-}
-
-static void read_user(struct code *c, int16_t to, s32 size, enum label otherwise)
-{
-	read_to(c, BPF_FUNC_probe_read_user, to, size);
-	jump(c, BPF_JNE, R0, 0, otherwise);
 }
 
 static void look_up(struct code *c, int map, int16_t key)
@@ -287,7 +212,7 @@ static void put_variable(struct code *c)
 	load(c, BPF_DW, R9, FP, SLOT);
 	jump(c, BPF_JEQ, R9, 0, COMPARE);
 	jump(c, BPF_JGT, R9, MODULES_MAX, NO_THREAD);
-	load(c, BPF_W, R2, TARGET, offsetof(struct activity_target, dtv_width));
+	load(c, BPF_H, R2, TARGET, offsetof(struct activity_target, dtv_width));
 	calc_with(c, BPF_MUL, R9, R2);
 	load(c, BPF_DW, R3, FP, POINTER);
 	load(c, BPF_DW, R2, TARGET, offsetof(struct activity_target, dtv_at));
@@ -350,7 +275,12 @@ static void put_record(struct code *c)
 	store(c, BPF_DW, SCRATCH, offsetof(struct activity_head, time), R1);
 	put_image(c, SCRATCH);
 	put_variable(c);
+	load(c, BPF_H, R1, TARGET, offsetof(struct activity_target, form));
+	jump(c, BPF_JEQ, R1, ACTIVITY_FORM_POINTER, IS_POINTER);
+	activity_put_node(c);
+	here(c, IS_POINTER);
 	read_user(c, PLACE, 8, NO_THREAD);
+	here(c, AT_RECORD);
 	load(c, BPF_DW, R3, FP, PLACE);
 	jump(c, BPF_JEQ, R3, 0, COMPARE);
 	read_record(c);

@@ -21,6 +21,12 @@ enum activity_kind {
 	ACTIVITY_KIND_MODULE, /* module and offset */
 };
 
+/* What the variable is. */
+enum activity_form {
+	ACTIVITY_FORM_POINTER, /* the address of the thread's record, or NULL (OTEP 4947) */
+	ACTIVITY_FORM_NODE,    /* where Node has that address (record/activity_node.c) */
+};
+
 /* A process. */
 struct activity_key {
 	u64 id;	     /* its number in the upper half, and how often it called exec in the lower half */
@@ -30,7 +36,8 @@ struct activity_key {
 /* What the program knows of a process. */
 struct activity_target {
 	u32 kind;      /* enum activity_kind */
-	u32 dtv_width; /* bytes of an entry in the thread's table of modules */
+	u16 dtv_width; /* bytes of an entry in the thread's table of modules */
+	u16 form;      /* enum activity_form */
 	s64 dtv_at;    /* where the address of that table is, from the thread pointer */
 	u64 where;
 	u64 context;   /* the address of its process context (OTEP 4719); 0: it has none */

@@ -33,6 +33,8 @@
 struct file {
 	int fd;
 	u64 *left; /* bytes that may be read */
+	const struct tls_name *names;
+	u32 nr_names;
 	Elf64_Ehdr head;
 	Elf64_Phdr *segments;
 	Elf64_Shdr *sections;
@@ -71,26 +73,35 @@ static bool open_file(struct file *f)
 	return f->segments;
 }
 
+/* Is it a variable of that name? text: the names of symbols, so many bytes. */
+static bool is_called(const struct tls_name *n, const Elf64_Sym *s, const char *text, u64 bytes)
+{
+	size_t len = strlen(n->name) + 1;
+
+	return ELF64_ST_TYPE(s->st_info) == STT_TLS && s->st_shndx != SHN_UNDEF && s->st_size == n->size &&
+	       s->st_name <= bytes && bytes - s->st_name >= len && !memcmp(text + s->st_name, n->name, len);
+}
+
 /* Its index in the table, or 0: the first symbol is none. */
-static u64 find_symbol(const struct file *f, const Elf64_Shdr *table, const char *name, Elf64_Sym *out)
+static u64 find_symbol(const struct file *f, const Elf64_Shdr *table, u32 *name, Elf64_Sym *out)
 {
 	const Elf64_Shdr *names = table->sh_link < f->head.e_shnum ? &f->sections[table->sh_link] : NULL;
-	size_t len = strlen(name) + 1;
 	u64 n = table->sh_size / sizeof(*out), found = 0;
 	char *text = names ? read_table(f, names->sh_offset, names->sh_size) : NULL;
 	Elf64_Sym *symbols = NULL;
 
-	if (text && memmem(text, names->sh_size, name, len))
-		symbols = read_table(f, table->sh_offset, table->sh_size);
-	for (u64 i = 1; symbols && i < n && !found; i++) {
-		const Elf64_Sym *s = &symbols[i];
-
-		if (ELF64_ST_TYPE(s->st_info) != STT_TLS || s->st_shndx == SHN_UNDEF || s->st_size != 8 ||
-		    s->st_name > names->sh_size || names->sh_size - s->st_name < len ||
-		    memcmp(text + s->st_name, name, len))
+	for (u32 k = 0; text && k < f->nr_names && !found; k++) {
+		if (!memmem(text, names->sh_size, f->names[k].name, strlen(f->names[k].name) + 1))
 			continue;
-		*out = *s;
-		found = i;
+		if (!symbols)
+			symbols = read_table(f, table->sh_offset, table->sh_size);
+		for (u64 i = 1; symbols && i < n && !found; i++) {
+			if (!is_called(&f->names[k], &symbols[i], text, names->sh_size))
+				continue;
+			*out = symbols[i];
+			*name = k;
+			found = i;
+		}
 	}
 	free(text);
 	free(symbols);
@@ -142,14 +153,14 @@ static void look_for_slot(const struct file *f, const Elf64_Shdr *table, u64 sym
 	free(r);
 }
 
-static void look_for_symbol(const struct file *f, u32 type, const char *name, bool as_program, struct tls_symbol *out)
+static void look_for_symbol(const struct file *f, u32 type, bool as_program, struct tls_symbol *out)
 {
 	for (u32 i = 0; i < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; i++) {
 		u64 symbol = 0;
 		Elf64_Sym s = { 0 };
 
 		if (f->sections[i].sh_type == type)
-			symbol = find_symbol(f, &f->sections[i], name, &s);
+			symbol = find_symbol(f, &f->sections[i], &out->name, &s);
 		if (symbol && as_program)
 			in_own_block(f, &s, out);
 		for (u32 k = 0; symbol && !as_program && k < f->head.e_shnum && out->kind == ACTIVITY_KIND_NONE; k++)
@@ -173,19 +184,20 @@ static void look_at_segments(const struct file *f, struct tls_symbol *out)
 	}
 }
 
-bool tls_symbol_find(int fd, const char *name, bool as_program, u64 *left, struct tls_symbol *out)
+bool tls_symbol_find(int fd, const struct tls_name *names, u32 nr_names, bool as_program, u64 *left,
+		     struct tls_symbol *out)
 {
-	struct file f = { .fd = fd, .left = left };
+	struct file f = { .fd = fd, .left = left, .names = names, .nr_names = nr_names };
 	bool is_elf = open_file(&f);
 
 	*out = (struct tls_symbol){ .kind = ACTIVITY_KIND_NONE };
 	if (is_elf)
 		look_at_segments(&f, out);
 	if (is_elf && f.sections) {
-		look_for_symbol(&f, SHT_DYNSYM, name, as_program, out);
+		look_for_symbol(&f, SHT_DYNSYM, as_program, out);
 		/* Static programs have no other table. */
 		if (out->kind == ACTIVITY_KIND_NONE && as_program)
-			look_for_symbol(&f, SHT_SYMTAB, name, true, out);
+			look_for_symbol(&f, SHT_SYMTAB, true, out);
 	}
 	free(f.segments);
 	free(f.sections);

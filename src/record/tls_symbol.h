@@ -8,13 +8,22 @@
 
 struct tls_symbol {
 	enum activity_kind kind; /* ACTIVITY_KIND_NONE: the file does not define it, or nobody can find it */
+	u32 name;		 /* which of those that were looked for */
 	u64 where;		 /* of a slot: its address in the file's own numbers */
 	u64 first;		 /* the address, in the same numbers, of the file's beginning */
 	bool musl;		 /* the program asks for musl's dynamic linker */
 };
 
-/* fd: a file that anybody may have made. as_program: it is what the process executes, not a library. *left: how many
- * bytes may be read; it is reduced by what was read. False: it is no ELF file of this machine. */
-bool tls_symbol_find(int fd, const char *name, bool as_program, u64 *left, struct tls_symbol *out);
+/* What is looked for. */
+struct tls_name {
+	const char *name;
+	u64 size; /* of the variable */
+};
+
+/* The first of the names that the file has in its table of symbols. fd: a file that anybody may have made. as_program:
+ * it is what the process executes, not a library. *left: how many bytes may be read; it is reduced by what was read.
+ * False: it is no ELF file of this machine. */
+bool tls_symbol_find(int fd, const struct tls_name *names, u32 nr_names, bool as_program, u64 *left,
+		     struct tls_symbol *out);
 
 #endif

@@ -9,6 +9,8 @@
 
 #define ROOM (64ull << 20)
 
+static const struct tls_name names[] = { { "seed_variable", 8 }, { "seed_words", 32 } };
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -18,7 +20,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		struct tls_symbol out;
 		u64 left = ROOM;
 
-		if (!tls_symbol_find(fd, "seed_variable", as_program, &left, &out))
+		if (!tls_symbol_find(fd, names, ARRAY_LEN(names), as_program, &left, &out))
 			MUST(out.kind == ACTIVITY_KIND_NONE);
 		MUST(left <= ROOM);
 	}

@@ -407,6 +407,15 @@ static void test_types(void **state)
 /* --- ELF files --- */
 
 __thread u64 activity_test_variable;
+__thread u64 activity_test_words[4];
+
+/* One name, of a variable of 8 bytes. */
+static bool find_tls(int fd, const char *name, bool as_program, u64 *left, struct tls_symbol *out)
+{
+	const struct tls_name one = { name, sizeof(u64) };
+
+	return tls_symbol_find(fd, &one, 1, as_program, left, out);
+}
 
 static void look(const u8 *bytes, size_t len, struct tls_symbol *out)
 {
@@ -414,8 +423,8 @@ static void look(const u8 *bytes, size_t len, struct tls_symbol *out)
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, len), len);
-	tls_symbol_find(fd, "activity_test_variable", true, &(u64){ ROOM }, out);
-	tls_symbol_find(fd, "activity_test_variable", false, &(u64){ ROOM }, &(struct tls_symbol){ 0 });
+	find_tls(fd, "activity_test_variable", true, &(u64){ ROOM }, out);
+	find_tls(fd, "activity_test_variable", false, &(u64){ ROOM }, &(struct tls_symbol){ 0 });
 	close(fd);
 }
 
@@ -428,15 +437,36 @@ static void test_symbol(void **state)
 
 	(void)state;
 	assert_true(fd >= 0 && read(fd, &head, sizeof(head)) == sizeof(head));
-	assert_true(tls_symbol_find(fd, "activity_test_variable", true, &(u64){ ROOM }, &found));
+	assert_true(find_tls(fd, "activity_test_variable", true, &(u64){ ROOM }, &found));
 #if defined(__x86_64__) || defined(__aarch64__)
 	assert_int_equal(found.kind, ACTIVITY_KIND_STATIC);
 	assert_ptr_equal((char *)__builtin_thread_pointer() + (s64)found.where, &activity_test_variable);
 #endif
-	assert_true(tls_symbol_find(fd, "activity_test_nothing", true, &(u64){ ROOM }, &found));
+	assert_true(find_tls(fd, "activity_test_nothing", true, &(u64){ ROOM }, &found));
 	assert_int_equal(found.kind, ACTIVITY_KIND_NONE);
 	close(fd);
-	assert_false(tls_symbol_find(-1, "activity_test_variable", true, &(u64){ ROOM }, &found));
+	assert_false(find_tls(-1, "activity_test_variable", true, &(u64){ ROOM }, &found));
+}
+
+/* The first name that the file has counts, and the variable has the size that belongs to the name. */
+static void test_symbols(void **state)
+{
+	const struct tls_name names[] = { { "activity_test_nothing", 8 },
+					  { "activity_test_words", 8 },
+					  { "activity_test_words", 32 },
+					  { "activity_test_variable", 8 } };
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct tls_symbol found;
+
+	(void)state;
+	assert_true(tls_symbol_find(fd, names, ARRAY_LEN(names), true, &(u64){ ROOM }, &found));
+	assert_int_equal(found.name, 2);
+#if defined(__x86_64__) || defined(__aarch64__)
+	assert_ptr_equal((char *)__builtin_thread_pointer() + (s64)found.where, activity_test_words);
+#endif
+	assert_true(tls_symbol_find(fd, names, 2, true, &(u64){ ROOM }, &found));
+	assert_int_equal(found.kind, ACTIVITY_KIND_NONE);
+	close(fd);
 }
 
 /* A small file: a segment of the block, a table of symbols, its names, and relocations. */
@@ -494,7 +524,7 @@ static void test_spoiled_elf(void **state)
 	assert_int_equal(found.kind, ACTIVITY_KIND_STATIC);
 	fd = memfd_create("elf", MFD_CLOEXEC);
 	assert_int_equal(write(fd, file.p, file.len), file.len);
-	assert_true(tls_symbol_find(fd, "activity_test_variable", false, &(u64){ ROOM }, &found));
+	assert_true(find_tls(fd, "activity_test_variable", false, &(u64){ ROOM }, &found));
 	assert_int_equal(found.kind, ACTIVITY_KIND_DESC);
 	assert_int_equal(found.where, 0x4000);
 	close(fd);
@@ -520,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_spoiled_records),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_symbol),
+		cmocka_unit_test(test_symbols),
 		cmocka_unit_test(test_spoiled_elf),
 	};
 

@@ -25,6 +25,7 @@ def read_times(name, output):
 
 
 RECORD_TIMES = (reticle, "record", "-q", "--activity", "-k", "CLOCK_MONOTONIC", "-F", "2000", "-o", "perf.data", "--")
+RECORD_JOURNALS = tuple("--activity=journal" if word == "--activity" else word for word in RECORD_TIMES)
 REQUESTS = 120
 
 
@@ -37,10 +38,10 @@ def ask(request):
     return connection.getresponse().read() == b"ok\n"
 
 
-def serve(name, *program, **options):
-    """Records the program, which takes the number of requests. -> what it says of its spans; each request's is to be
+def serve(name, *program, record=RECORD_TIMES, **options):
+    """Records the program so, which takes the number of requests. -> what it says of its spans; each request is to be
     in its client's trace"""
-    with subprocess.Popen([*RECORD_TIMES, *program, str(REQUESTS)], stdout=subprocess.PIPE, text=True,
+    with subprocess.Popen([*record, *program, str(REQUESTS)], stdout=subprocess.PIPE, text=True,
                           **options) as server:
         said = server.stdout.readline()
         if not said.startswith("port "):

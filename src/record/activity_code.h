@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the BPF program that reads activities have in common (record/activity_prog.c). */
+#ifndef RECORD_ACTIVITY_CODE_H
+#define RECORD_ACTIVITY_CODE_H
+
+#include <stddef.h>
+
+#include "codec/activity.h"
+#include "record/activity_prog.h"
+#include "record/bpf_code.h"
+
+#define DATA ((int16_t)sizeof(struct activity_head)) /* of the record in the scratch: where it begins */
+
+/* What stays in registers. */
+#define CTX R6
+#define SCRATCH R7
+#define TARGET R8
+#define LAST R9
+
+/* On the stack, from the frame pointer. */
+enum {
+	ZERO_KEY = -4, /* u32 */
+	KEY = -24,     /* of the process (struct activity_key): its id and how often it called exec; */
+	STARTED = -16, /* when it began */
+	THREAD = -40,  /* key of the thread: when it began; */
+	TID = -32,
+	POINTER = -48, /* the thread pointer */
+	TIME = -56,
+	PLACE = -64, /* the record's address; when a context was published */
+	TABLE = -72,
+	AGAIN = -80,  /* bytes of attributes that came with the record; when a context was published, asked again */
+	SLOT = -112,  /* 32 bytes: what a slot holds; the head of a context */
+	EMPTY = -168, /* a target of which nothing is known */
+	ENTRY = -168, /* of a Map in Node (24 bytes) */
+};
+_Static_assert(STARTED - KEY == offsetof(struct activity_key, started), "a key is in one piece");
+_Static_assert(EMPTY + (int)sizeof(struct activity_target) <= SLOT, "a target has room");
+
+enum label {
+	KEEP,
+	DROP,
+	KNOWN_TARGET,
+	HAVE_TARGET,
+	HAVE_NOW,
+	IS_IT_TIME,
+	ASKED,
+	NO_TIME,
+	IS_OFFSET,
+	IS_DESC,
+	BY_MODULE,
+	FROM_POINTER,
+	AT_VARIABLE,
+	BARE,
+	NO_THREAD,
+	NO_RECORD,
+	HAVE_FIXED,
+	HAVE_ATTRS,
+	NO_ATTRS,
+	NO_ROOM,
+	REFUSED,
+	NOT_YET,
+	COMPARE,
+	NEXT_WORD,
+	SAME,
+	EMIT,
+	NEW_THREAD,
+	CONTEXT,
+	WRITE_CONTEXT,
+	FOLLOWED,
+	IS_POINTER,
+	AT_RECORD,
+	NEXT_ENTRY,
+	IN_ENTRY,
+	NR_LABELS,
+};
+_Static_assert(NR_LABELS <= CODE_LABELS, "labels have room");
+
+/* Into the stack, from the address in R3. */
+static inline void read_to(struct code *c, s32 helper, int16_t to, s32 size)
+{
+	address(c, R1, FP, to);
+	set(c, R2, size);
+	call(c, helper);
+}
+
+static inline void read_user(struct code *c, int16_t to, s32 size, enum label otherwise)
+{
+	read_to(c, BPF_FUNC_probe_read_user, to, size);
+	jump(c, BPF_JNE, R0, 0, otherwise);
+}
+
+/* record/activity_node.c: R3 is the address of a thread's variable in Node (ACTIVITY_FORM_NODE). Goes to AT_RECORD
+ * with the record's address in PLACE; or to COMPARE if the thread works for nothing, to NO_THREAD or NO_RECORD if it
+ * cannot be read. */
+void activity_put_node(struct code *c);
+
+#endif
