@@ -56,8 +56,8 @@
  * ones are overwritten by as many new ones. So the sample's oldest call is looked for in the last sample, and from
  * there on both are compared, eight calls at once. Only what is new is looked at call by call: whether it contradicts
  * what called it, whether its function is recursive, and (attrib/callers.c) what it tells about callers. Without
- * stitching the last sample is kept for the same reason. Where registers are not full, all kept calls have to be asked
- * which function they led to, for which there is a table of answers here.
+ * stitching the last sample is kept for the same reason. Stitching asks of the same calls which functions they are in,
+ * one sample after the other (where registers are not full, of all kept ones): there is a table of answers here.
  *
  * What is kept for a thread is found by its id in a table of fixed size, in which a newcomer replaces who was there:
  * that costs stitches, never frames that are wrong. Only threads of one lane replace each other, which one worker
@@ -75,18 +75,18 @@
 #define THREADS_OF_LANE 16u
 #define THREADS (LANES * THREADS_OF_LANE)
 #define MARKS 4096u
-#define CALLEE_BITS 10
-#define CALLEES (1u << CALLEE_BITS)
+#define KNOWN_BITS 10
+#define KNOWN (1u << KNOWN_BITS)
 #define SEVERAL (ID_NONE - 1)
 #define NO_REGISTER ID_NONE
 #define FEW 3u	  /* calls that are compared with each older one */
 #define STRIDE 8u /* calls that are compared at once */
 
-/* The function that an address lies in, as function_is compares it. */
-struct callee_at {
+/* The function that an address lies in. */
+struct known_at {
 	u64 addr; /* 0: none */
 	struct maps maps;
-	u64 name, entry;
+	struct function function;
 };
 
 struct kept {
@@ -119,7 +119,7 @@ struct lbr {
 	/* Functions that the stack which is looked through has called. Of two with one mark the second counts. */
 	u32 stamp, stamps[MARKS];
 	u64 entries[MARKS];
-	struct callee_at callees[CALLEES];
+	struct known_at known[KNOWN];
 };
 
 bool lbr_used(const struct evlist *l)
@@ -365,6 +365,30 @@ static bool same_register(const struct lbr *l, const struct kept *k, u32 i, u32 
 	return in_register(l, k, i, oldest);
 }
 
+static bool is_mapped_so(const struct lbr *l, const struct maps *m)
+{
+	return m->space == l->maps.space && m->n == l->maps.n;
+}
+
+/* What function_of says. Stitching asks the same of most calls for one sample after the other, so this has to be
+ * quick. */
+static inline const struct function *known_function(struct lbr *l, u64 addr)
+{
+	struct known_at *at = &l->known[addr * 0x9e3779b97f4a7c15u >> (64 - KNOWN_BITS)];
+
+	if (at->addr != addr || !is_mapped_so(l, &at->maps))
+		*at = (struct known_at){ addr, l->maps, function_of(l, addr) };
+	return &at->function;
+}
+
+/* one_function, of addresses that stitching asks for. */
+static bool known_as_one(struct lbr *l, u64 a, u64 b)
+{
+	const struct function x = *known_function(l, a);
+
+	return function_may_be(&x, known_function(l, b));
+}
+
 /* Do both go on alike from the kept stack's i-th call and the sample's oldest one, towards newer ones? The first
  * `known` of them do. */
 static bool goes_on(struct lbr *l, const struct lbr_stack *kept, u32 i, const struct lbr_stack *s, u32 known)
@@ -380,7 +404,7 @@ static bool goes_on(struct lbr *l, const struct lbr_stack *kept, u32 i, const st
 		if (!i--)
 			return true;
 	}
-	return !at || one_function(l, kept->v[i].from, s->v[at - 1].from);
+	return !at || known_as_one(l, kept->v[i].from, s->v[at - 1].from);
 }
 
 /* How often a call stands among n others. */
@@ -393,20 +417,26 @@ static u32 times_in(const struct lbr_call *v, u32 n, const struct lbr_call *call
 	return times;
 }
 
-static bool is_mapped_so(const struct lbr *l, const struct maps *m)
-{
-	return m->space == l->maps.space && m->n == l->maps.n;
-}
-
 /* Is that call one that a function makes of itself? Mostly it is asked for one sample after the other. */
 static bool calls_itself(struct lbr *l, struct kept *k, const struct lbr_call *call)
 {
 	if (!is_same(&k->asked, call) || !is_mapped_so(l, &k->asked_in)) {
 		k->asked = *call;
 		k->asked_in = l->maps;
-		k->calls_itself = one_function(l, call->from, call->to);
+		k->calls_itself = known_as_one(l, call->from, call->to);
 	}
 	return k->calls_itself;
+}
+
+/* How often the sample's oldest call stands in the kept stack. Of that stack's own calls all that were lost are
+ * others, and if there are calls in common, the next newer one is the same. */
+static u32 times_kept(const struct kept *k, const struct lbr_call *oldest, const struct common *c)
+{
+	const struct lbr_stack *kept = &k->stack;
+	u32 held = kept->own - c->lost, same = c->n ? 1 : 0;
+
+	return same + times_in(kept->v, held - same, oldest) +
+	       times_in(kept->v + kept->own, kept->n - kept->own, oldest);
 }
 
 /* Where in the kept stack the sample's oldest call is, if it stands once in both. Calls in common begin with it, so
@@ -416,9 +446,9 @@ static u32 find_single(struct kept *k, const struct lbr_stack *s, const struct c
 {
 	const struct lbr_call *last = &s->v[s->n - 1];
 	bool same = c->n && !c->lost && k->single;
-	u32 i = c->n ? k->stack.own - c->lost - 1 : 0, found = same ? 1 : times_in(k->stack.v, k->stack.n, last);
+	u32 i = c->n ? k->stack.own - c->lost - 1 : 0, found = same ? 1 : times_kept(k, last, c);
 
-	k->single = found == 1 && times_in(s->v, s->n - (same ? c->n : 1), last) == 0;
+	k->single = found == 1 && times_in(s->v, s->n - MAX(c->n, 1u), last) == 0;
 	if (!k->single)
 		return found ? SEVERAL : ID_NONE;
 	while (!is_same(&k->stack.v[i], last))
@@ -446,23 +476,10 @@ static u32 find_joint(struct lbr *l, struct kept *k, const struct lbr_stack *s, 
 }
 
 /* The function that the i-th call of the kept stack led to: the one that made the next call, which need not be its
- * target. The same is asked of most calls for one sample after the other, so this has to be quick. */
-static inline const struct callee_at *callee_of(struct lbr *l, const struct kept *k, u32 i)
+ * target. */
+static inline const struct function *callee_of(struct lbr *l, const struct kept *k, u32 i)
 {
-	const u64 addr = i ? k->stack.v[i - 1].from : k->stack.v[i].to;
-	struct callee_at *at = &l->callees[addr * 0x9e3779b97f4a7c15u >> (64 - CALLEE_BITS)];
-
-	if (at->addr != addr || !is_mapped_so(l, &at->maps)) {
-		const struct function f = function_of(l, addr);
-
-		*at = (struct callee_at){ addr, l->maps, f.name, f.entry };
-	}
-	return at;
-}
-
-static bool is_callee(const struct callee_at *at, const struct function *f)
-{
-	return function_is(f, &(struct function){ .name = at->name, .entry = at->entry });
+	return known_function(l, i ? k->stack.v[i - 1].from : k->stack.v[i].to);
 }
 
 /*
@@ -472,11 +489,11 @@ static bool is_callee(const struct callee_at *at, const struct function *f)
  */
 static u32 find_call_of(struct lbr *l, const struct kept *k, u64 addr, u32 before)
 {
-	const struct function in = function_of(l, addr);
+	const struct function in = *known_function(l, addr);
 	u32 found = ID_NONE;
 
 	for (u32 i = 0; i < k->stack.n; i++) {
-		if (!is_callee(callee_of(l, k, i), &in))
+		if (!function_is(&in, callee_of(l, k, i)))
 			continue;
 		if (found != ID_NONE) {
 			l->counts.refused++;
@@ -497,30 +514,33 @@ static u32 find_call_of(struct lbr *l, const struct kept *k, u64 addr, u32 befor
 static bool is_only_call(struct lbr *l, const struct kept *k, u32 i)
 {
 	const struct lbr_call *call = &k->stack.v[i];
-	const struct callee_at *called = callee_of(l, k, i);
-	const struct callee f = { l->who.pid, called->name };
+	const struct function called = *callee_of(l, k, i);
+	const struct callee f = { l->who.pid, called.name };
 	enum called code;
 
-	if (!called->name)
+	if (!called.name)
 		return false;
 	code = function_called_at(l->functions, &l->who, i ? k->stack.v[i - 1].from : call->to, call->from);
 	if (code != CALLED_UNKNOWN)
 		return code == CALLED_ONLY_THERE;
 	/* In a thread that left calls without a return it may have been another call that led there. */
-	if (k->jumped) {
-		const struct function to = function_of(l, call->to);
-
-		if (!is_callee(called, &to))
-			return false;
-	}
+	if (k->jumped && !function_is(known_function(l, call->to), &called))
+		return false;
 	return callers_only(l->callers, &f, call->from, call->to);
 }
 
 /* From that place of the kept stack on, as far as it is certain: of what was stitched to it that is known. */
 static void add_older(struct lbr *l, const struct kept *k, u32 from, struct lbr_stack *s)
 {
-	for (u32 i = from; i < k->stack.n && s->n < LBR_STACK && (i >= k->stack.own || is_only_call(l, k, i)); i++)
-		s->v[s->n++] = k->stack.v[i];
+	const u32 end = MIN(k->stack.n, from + LBR_STACK - s->n);
+	u32 i = from;
+
+	while (i < MIN(end, k->stack.own) && is_only_call(l, k, i))
+		s->v[s->n++] = k->stack.v[i++];
+	if (i < end && i >= k->stack.own) {
+		memcpy(s->v + s->n, k->stack.v + i, (end - i) * sizeof(*s->v));
+		s->n += end - i;
+	}
 	l->counts.stitched += s->n > s->own;
 	l->counts.calls += s->n - s->own;
 }

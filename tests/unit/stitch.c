@@ -449,6 +449,38 @@ static void test_oldest_again(void **state)
 	end(&r);
 }
 
+/* The sample's oldest call stands twice in the kept stack, whose oldest it is, too. */
+static void test_oldest_twice(void **state)
+{
+	struct made first = { .ip = IN(2), .n = 3, .reg = -1, .words = { CALL(1, 2), CALL(2, 1), CALL(1, 2) } };
+	struct made next = { .ip = IN(4), .n = 3, .reg = -1, .words = { CALL(3, 4), CALL(2, 3), CALL(1, 2) } };
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	takes(&r, &first, 3, 3);
+	takes(&r, &next, 3, 3);
+	assert_int_equal(lbr_counted(r.lbr)->refused, 1);
+	end(&r);
+}
+
+/* The oldest call is not among the last sample's own, but it was stitched to them. */
+static void test_oldest_stitched(void **state)
+{
+	struct made first = stack(5, 4, true), deeper = stack(7, 4, true), again = stack(3, 1, true);
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	read_one(&r, &first);
+	read_one(&r, &deeper);
+	takes(&r, &first, 4, 4);
+	takes(&r, &deeper, 6, 4);
+	takes(&r, &again, 2, 1);
+	assert_int_equal(lbr_counted(r.lbr)->refused, 0);
+	end(&r);
+}
+
 static void test_cut(void **state)
 {
 	/* 9 called 3, is where the thread is, and was called: 3 did not return. */
@@ -599,6 +631,8 @@ int main(void)
 		cmocka_unit_test(test_recursion_by_new_call),
 		cmocka_unit_test(test_recursion_after_exec),
 		cmocka_unit_test(test_oldest_again),
+		cmocka_unit_test(test_oldest_twice),
+		cmocka_unit_test(test_oldest_stitched),
 		cmocka_unit_test(test_jump_after_tail_call),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_no_jump),
