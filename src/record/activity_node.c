@@ -6,7 +6,7 @@
  *
  * The frame is a Map of JavaScript. Its table has a head of two words, three counts, a word for each bucket, and then
  * entries of three words: key, value, and the next entry of the bucket. Numbers are in the upper halves of words, and
- * addresses of objects have their lowest bit set. All that is as in the 64-bit V8 of Node 22 to 26, whose pointers are
+ * addresses of objects have their lowest bit set. All that is as in the 64-bit V8 of Node 24, whose pointers are
  * not compressed. Maps of frames are made anew when they change, so a table is never found half written.
  */
 #include "record/activity_code.h"
