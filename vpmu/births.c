@@ -59,6 +59,21 @@ static void tell(struct vpmu_control *control, u32 nr)
 	syscall(SYS_futex, told, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* The thread whose birth that is has been made; this is what the system calls it. */
+static void newborn_runs(struct vprocess *p, u32 nr, s32 real_tid)
+{
+	tasks_lock(p);
+	for (size_t i = 0; i < p->tasks->newborns.n; i++) {
+		struct newborn *b = &p->tasks->newborns.v[i];
+
+		if (b->nr != nr)
+			continue;
+		b->real_tid = real_tid;
+		b->tid = b->tid ? b->tid : (u32)real_tid;
+	}
+	tasks_unlock(p);
+}
+
 void births_end(struct vthread *t, s64 ret)
 {
 	struct vpmu_birth b = t->birth;
@@ -72,7 +87,7 @@ void births_end(struct vthread *t, s64 ret)
 	if (ret > 0)
 		births_put(t, &task, (s32)ret);
 	if (ret > 0 && !b.process)
-		tasks_newborn_runs(t->process, b.nr, (s32)ret);
+		newborn_runs(t->process, b.nr, (s32)ret);
 	/* What was done before stands before what the child does, whatever the recorder has taken by then. */
 	if (!t->totals)
 		channel_close(t);

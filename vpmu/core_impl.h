@@ -119,9 +119,11 @@ void core_look_ahead(struct core *c);
 bool core_is_near(const struct core *c, const struct block *p);
 /* The armed events may have changed. */
 void core_retarget(struct core *c);
+
+/* --- core_tell.c --- */
 /* Operation i of p was counted: tells whoever waited for that. */
 void core_after_op(struct core *c, const struct block *p, u32 i);
-/* The sampler waits for a block's entry. */
+/* The sampler waits for a block's entry. The thread may have lost its virtual CPU there, and waited for one. */
 void core_tell_entry(struct core *c, u64 pc);
 
 #endif

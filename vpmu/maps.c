@@ -221,15 +221,16 @@ static bool is_new(struct tasks *k, const struct maps_line *l)
 	return true;
 }
 
-void tasks_code_page(struct vprocess *p, u64 pc, const void *host)
+void tasks_code_page(struct vthread *t, u64 pc, const void *host)
 {
+	struct vprocess *p = t->process;
 	struct bytes text = { 0 };
 	struct maps_line l;
 	int kept = errno;
 	bool found;
 
 	(void)host;
-	if (!tasks_wants(p, ATTR_MMAP | ATTR_MMAP2) || !vthread_self())
+	if (!tasks_wants(p, ATTR_MMAP | ATTR_MMAP2))
 		return;
 	tasks_lock(p);
 	found = !is_known(p->tasks, pc) && read_all("/proc/self/maps", &text) && find_mapping(&text, pc, &l);
@@ -239,7 +240,7 @@ void tasks_code_page(struct vprocess *p, u64 pc, const void *host)
 	}
 	tasks_unlock(p);
 	if (found)
-		put_mmap(vthread_self(), &l);
+		put_mmap(t, &l);
 	bytes_free(&text);
 	errno = kept;
 }

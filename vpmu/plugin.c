@@ -33,21 +33,16 @@ EXPORTED int qemu_plugin_install(qemu_id id, const struct qemu_info *info, int a
 static struct vprocess *process;
 static __thread struct vthread *self;
 
-struct vthread *vthread_self(void)
-{
-	return self;
-}
-
 /* --- guest code runs --- */
 
 /* A block's pages; guest addresses are `shift` away from where QEMU has them. */
-static void tell_pages(const struct block *b, u64 shift)
+static void tell_pages(struct vthread *t, const struct block *b, u64 shift)
 {
 	u64 last = (b->end - 1) >> PAGE_SHIFT << PAGE_SHIFT;
 
-	tasks_code_page(process, b->pc, (const void *)(uintptr_t)(b->pc + shift));
+	tasks_code_page(t, b->pc, (const void *)(uintptr_t)(b->pc + shift));
 	if (last > b->pc)
-		tasks_code_page(process, last, (const void *)(uintptr_t)(last + shift));
+		tasks_code_page(t, last, (const void *)(uintptr_t)(last + shift));
 }
 
 /* Keeping track of calls takes time: only where somebody looks. */
@@ -81,7 +76,7 @@ static NOINLINE struct vthread *thread_begins(unsigned vcpu, const struct block 
 		t->carried = process->carried;
 		process->carried = (struct exec_carried){ 0 };
 	}
-	tell_pages(b, process->guest_base);
+	tell_pages(t, b, process->guest_base);
 	if (wants_calls(process->control))
 		callstack_start(t);
 	sampler_start(t);
@@ -272,7 +267,7 @@ static void on_translate(qemu_id id, struct qemu_tb *tb)
 	if (host)
 		process->guest_base = host - b->pc;
 	if (self)
-		tell_pages(b, process->guest_base);
+		tell_pages(self, b, process->guest_base);
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, enter_of(b, models), QEMU_CB_NO_REGS, (void *)b);
 	if (models & (VPMU_MODEL_CACHE | VPMU_MODEL_TLB))
 		watch_accesses(tb, b);
@@ -347,7 +342,7 @@ static void on_syscall_return(qemu_id id, unsigned vcpu, s64 num, s64 ret)
 
 static void on_fork_prepare(void)
 {
-	tasks_fork_prepare(process);
+	tasks_fork_prepare(process, self);
 }
 
 static void on_fork_parent(void)

@@ -32,7 +32,6 @@
  * delay, a throttled event, or a frequency to be kept.
  */
 #include "vpmu/sampler.h"
-#include "vpmu/cpus.h"
 
 #include <stdlib.h>
 
@@ -403,8 +402,6 @@ void sampler_entry(struct vthread *t, u64 pc)
 		if (s->late[i] == NOT_ARMED || core_armed(t)[s->late[i]].at == NEVER)
 			take_waiting(t, i, &(struct core_at){ .pc = pc });
 	}
-	if (t->leaves)
-		cpus_pass(t);
 }
 
 void sampler_leave(struct vthread *t, u64 pc)

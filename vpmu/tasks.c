@@ -22,79 +22,6 @@ static u32 next_id(struct vprocess *p)
 	return atomic_fetch_add(&p->control->next_id, 1) + 1;
 }
 
-static const struct vpmu_event *tracking_event(const struct vprocess *p)
-{
-	return &p->control->events[p->control->tracking];
-}
-
-bool tasks_wants(const struct vprocess *p, u64 flag)
-{
-	return !p->control->options.totals_only && p->control->nr_events && tracking_event(p)->attr.flags & flag;
-}
-
-u64 tasks_time(const struct vthread *t)
-{
-	u64 own = t->time_base + t->counts[VC_TIME_NS], newest = atomic_load(&t->process->control->time_ns);
-
-	return MAX(own, newest);
-}
-
-/* Samples that are taken behind a record must sort behind it, whichever chunk they are in. */
-static u64 time_of_record(struct vthread *t)
-{
-	_Atomic u64 *newest = &t->process->control->time_ns;
-	u64 now = tasks_time(t), seen = atomic_load(newest);
-
-	while (seen <= now && !atomic_compare_exchange_weak(newest, &seen, now + 1))
-		;
-	return now;
-}
-
-void tasks_put(struct vthread *t, struct record *r, u64 *time)
-{
-	const struct vprocess *p = t->process;
-	const struct vpmu_event *e = tracking_event(p);
-	struct trailer_layout trailer = trailer_layout(&e->attr);
-	struct bytes out = { 0 };
-	u64 id = e->id + (p->control->options.cpus ? (u64)t->cpu * p->control->nr_events : 0);
-
-	r->sid.time = time_of_record(t);
-	r->sid.id = r->sid.stream_id = id;
-	r->sid.cpu = t->cpu;
-	if (!r->sid.pid) {
-		r->sid.pid = t->pid;
-		r->sid.tid = t->tid;
-	}
-	if (time)
-		*time = r->sid.time;
-	if (!record_encode(r, &trailer, &out))
-		channel_put(t, &out);
-	bytes_free(&out);
-}
-
-void tasks_put_comm(struct vthread *t, u32 tid, const char *comm, bool exec)
-{
-	struct record r = { .h = { .type = PERF_RECORD_COMM, .misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0 } };
-
-	if (!tasks_wants(t->process, ATTR_COMM))
-		return;
-	r.comm = (struct rec_comm){ t->pid, tid, { comm, (u32)strlen(comm) }, exec };
-	tasks_put(t, &r, NULL);
-}
-
-void tasks_tell(struct vthread *t, u32 type, u32 pid, u32 of)
-{
-	struct bytes out = { 0 };
-
-	bytes_u32(&out, type);
-	bytes_u16(&out, 0);
-	bytes_u16(&out, 16);
-	bytes_u32(&out, pid);
-	bytes_u32(&out, of);
-	channel_put(t, &out);
-	bytes_free(&out);
-}
-
 static void put_exit(struct vthread *t)
 {
 	struct record r = { .h.type = PERF_RECORD_EXIT };
@@ -106,19 +33,7 @@ static void put_exit(struct vthread *t)
 	tasks_put(t, &r, &r.task.time);
 }
 
-/* Sixteen bytes of header and ids, then the counts. */
-static void update_totals(const struct vthread *t)
-{
-	memcpy(t->totals + 16, t->counts, sizeof(t->counts));
-}
-
-void tasks_keep_totals(struct vthread *t)
-{
-	if (t->totals)
-		update_totals(t);
-}
-
-static void put_totals(struct vthread *t, const struct vthread *of)
+static void put_totals(struct vthread *t, struct vthread *of)
 {
 	u64 counts[NR_VPMU_COUNTS];
 	struct bytes out = { 0 };
@@ -128,7 +43,7 @@ static void put_totals(struct vthread *t, const struct vthread *of)
 		core_derive(t->process->model, t->process->control->options.models, counts);
 
 	if (of->totals) {
-		update_totals(of);
+		tasks_keep_totals(of);
 		return;
 	}
 	bytes_u32(&out, VPMU_RECORD_TOTALS);
@@ -207,20 +122,6 @@ void tasks_vcpu_init(struct vprocess *p, struct vthread *parent, unsigned vcpu)
 	b.clock = parent->birth.clock;
 	tasks_lock(p);
 	vec_push(&p->tasks->newborns, b);
-	tasks_unlock(p);
-}
-
-void tasks_newborn_runs(struct vprocess *p, u32 nr, s32 real_tid)
-{
-	tasks_lock(p);
-	for (size_t i = 0; i < p->tasks->newborns.n; i++) {
-		struct newborn *b = &p->tasks->newborns.v[i];
-
-		if (b->nr != nr)
-			continue;
-		b->real_tid = real_tid;
-		b->tid = b->tid ? b->tid : (u32)real_tid;
-	}
 	tasks_unlock(p);
 }
 
@@ -338,7 +239,7 @@ void tasks_before_exec(struct vthread *t)
 	struct vprocess *p = t->process;
 
 	tasks_lock(p);
-	for (const struct vthread *of = p->threads; of; of = of->next)
+	for (struct vthread *of = p->threads; of; of = of->next)
 		put_totals(t, of);
 	tasks_unlock(p);
 	if (tasks_wants(p, TASK_FLAGS))
@@ -353,10 +254,8 @@ void tasks_after_exec(struct vthread *t)
 	begin_totals(t);
 }
 
-void tasks_fork_prepare(struct vprocess *p)
+void tasks_fork_prepare(struct vprocess *p, struct vthread *t)
 {
-	struct vthread *t = vthread_self();
-
 	tasks_lock(p);
 	births_begin(t, true, p->control->options.real_ids ? 0 : next_id(p));
 }

@@ -42,7 +42,7 @@ void tasks_process_end(struct vprocess *p);
  * its FORK record. Structs of the other threads are not freed: their owners are gone, their memory may be
  * half-written. Core and sampler must be started afresh after that.
  */
-void tasks_fork_prepare(struct vprocess *p);
+void tasks_fork_prepare(struct vprocess *p, struct vthread *t);
 void tasks_fork_parent(struct vprocess *p);
 void tasks_fork_child(struct vprocess *p, struct vthread *t);
 

@@ -51,7 +51,7 @@ static inline void tasks_unlock(struct vprocess *p)
 /* Any of these makes the kernel tell of tasks. */
 #define TASK_FLAGS (ATTR_TASK | ATTR_MMAP | ATTR_MMAP2 | ATTR_COMM)
 
-/* Whether the event that carries the side-band asks for that kind: ATTR_*. */
+/* task_records.c. Whether the event that carries the side-band asks for that kind: ATTR_*. */
 bool tasks_wants(const struct vprocess *p, u64 flag);
 /*
  * Completes a side-band record of t (its trailer: t's ids and clock) and puts it. time: where the body has one too, or
@@ -62,8 +62,8 @@ void tasks_put(struct vthread *t, struct record *r, u64 *time);
 /* One of VPMU_RECORD_PROCESS, _EXEC. */
 void tasks_tell(struct vthread *t, u32 type, u32 pid, u32 of);
 
-/* The thread whose birth that is has been made; this is what the system calls it. */
-void tasks_newborn_runs(struct vprocess *p, u32 nr, s32 real_tid);
+/* comm is now the name of thread tid of t's process. */
+void tasks_put_comm(struct vthread *t, u32 tid, const char *comm, bool exec);
 
 /* births.c: parent is about to have a child, of this id (0: as the system has it); */
 void births_begin(struct vthread *parent, bool process, u32 id);
@@ -73,9 +73,6 @@ void births_end(struct vthread *t, s64 ret);
 bool births_await(struct vpmu_control *control, u32 nr, s32 parent);
 /* then the child puts this (time is set here). */
 void births_put(struct vthread *t, const struct rec_task *task, s32 real_pid);
-
-/* comm is now the name of thread tid of t's process. */
-void tasks_put_comm(struct vthread *t, u32 tid, const char *comm, bool exec);
 
 /* names.c: t has written to fd, which may be the name of one of its process's threads. */
 void names_written(struct vthread *t, s32 fd);
@@ -92,7 +89,7 @@ void exec_follow(struct vthread *t, s64 dirfd, u64 path, u64 argv, u64 envp, u64
 /* The guest's execve has come back, with an error. */
 void exec_failed(struct vthread *t);
 
-/* TOTALS of all threads. After it, when the thread lives on, it counts anew. */
+/* tasks.c: TOTALS of all threads. After it, when the thread lives on, it counts anew. */
 void tasks_before_exec(struct vthread *t);
 void tasks_after_exec(struct vthread *t);
 

@@ -11,9 +11,12 @@
  *   sampler.c  periods, samples, throttling: what the kernel's perf core does
  *   callstack.c, regs.c  exact call chains; the guest's registers
  *   branch_regs.c  records of the last taken branches
+ *   core_watch.c, core_tell.c   what armed events wait for; whom the core tells that it has come
  *   tasks.c    threads, processes, mappings: what the kernel's side-band says. births.c writes FORK, exec.c follows
- * execve, names.c follows names given through /proc sigframe.c  where a signal's handler finds its stack channel.c
- * chunks of the shared memory truth.c    exact counts per instruction, call path and window
+ *              execve, names.c follows names given through /proc; all write their records by task_records.c
+ *   sigframe.c where a signal's handler finds its stack
+ *   channel.c  chunks of the shared memory
+ *   truth.c    exact counts per instruction, call path and window
  *
  * Everything per thread hangs on struct vthread; the process's own state on struct vprocess, which plugin.c keeps
  * (QEMU gives callbacks no argument to find it by).
@@ -105,9 +108,6 @@ struct vthread {
 	struct bytes record; /* the one that is being built */
 };
 
-/* This thread's, made (with its FORK or COMM records) at its first block; NULL before that. */
-struct vthread *vthread_self(void);
-
 /* --- core.c --- */
 /* An event that waits: when counts[count] reaches `at`, core.c calls sampler_overflow, which sets a new `at`. */
 struct armed {
@@ -156,8 +156,8 @@ void sampler_overflow(struct vthread *t, struct armed *a, const struct core_at *
 int sampler_exec_prepare(void);
 void sampler_exec(struct vthread *t, int fd);
 void sampler_take_over(struct exec_carried *to, bool truth, int fd);
-/* Some samples want the guest's registers: while t->sampler_waits, core.c calls this at the entry of a block (counts
- * settled, pc: its first instruction). */
+/* Some samples want the guest's registers: while t->sampler_waits, core_tell.c calls this at the entry of a block
+ * (counts settled, pc: its first instruction), and then lets a thread that leaves give its virtual CPU up. */
 void sampler_entry(struct vthread *t, u64 pc);
 /* The thread is about to leave for a syscall at pc (counts settled): late samples come no later than this. */
 void sampler_leave(struct vthread *t, u64 pc);
@@ -195,9 +195,11 @@ u64 regs_stack_pointer(const struct vthread *t); /* 0: not available */
 /* --- sigframe.c: where a signal's handler may begin, before anything asks for registers --- */
 void sigframe_align(struct vthread *t);
 
-/* --- tasks.c --- */
-/* Code of this page is translated for the first time (host: where QEMU has it): its mapping gets its MMAP2 record. */
-void tasks_code_page(struct vprocess *p, u64 pc, const void *host);
+/* --- maps.c --- */
+/* t translates code of this page for the first time (host: where QEMU has it): its mapping gets its MMAP2 record. */
+void tasks_code_page(struct vthread *t, u64 pc, const void *host);
+
+/* --- task_records.c --- */
 /* Nanoseconds of the thread's clock; never less than the newest side-band record's. */
 u64 tasks_time(const struct vthread *t);
 /* With totals_only: brings its TOTALS up to date, so that little is lost when it is killed. */

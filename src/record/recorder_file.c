@@ -13,13 +13,6 @@
 #include "record/journals.h"
 #include "record/recorder_impl.h"
 
-u64 recorder_window(const struct recorder *r)
-{
-	u64 ring = (r->set.ring_pages + 1ull) * (u64)sysconf(_SC_PAGESIZE);
-
-	return r->unwinds ? MAX(ring, UNWOUND_AT_ONCE + UNWOUND_RECORD) : ring;
-}
-
 static void put_bare(struct recorder *r, u32 type)
 {
 	struct record record = { .h.type = type };

@@ -64,10 +64,14 @@ struct recorder {
 void recorder_enable(struct recorder *r);
 
 /* recorder_loop.c */
-int recorder_watch(struct recorder *r);		   /* sets up epoll */
-int recorder_loop(struct recorder *r);		   /* until the end */
+int recorder_watch(struct recorder *r); /* sets up epoll */
+int recorder_loop(struct recorder *r);	/* until the end */
+
+/* recorder_rings.c */
 int recorder_drain(struct recorder *r, bool last); /* one pass over all rings */
 int recorder_look(struct recorder *r);		   /* reads the contents of overwritten rings */
+/* The largest size to which one COMPRESSED record unpacks: the contents of a ring. */
+u64 recorder_window(const struct recorder *r);
 
 /* recorder_unwind.c: stacks are unwound while they come. */
 #define UNWOUND_AT_ONCE (256u << 10)		 /* so much is written at a time, */
@@ -148,9 +152,6 @@ int recorder_sim_drain(struct recorder *r, bool last);
 void recorder_sim_discard(struct recorder *r);
 void recorder_sim_features(struct recorder *r, struct features *f, struct arena *arena);
 void recorder_sim_close(struct recorder *r);
-
-/* The largest size to which one COMPRESSED record unpacks: the contents of a ring. */
-u64 recorder_window(const struct recorder *r);
 
 /* recorder_features.c: text lives in arena. The features that are known when a file begins; */
 void recorder_head_features(struct recorder *r, struct features *f, struct arena *arena);

@@ -62,6 +62,22 @@ void data_types_free(struct data_types *t)
 	free(t);
 }
 
+static void free_attached(void *types)
+{
+	data_types_free(types);
+}
+
+struct data_types *dwarf_file_types(struct dwarf_file *f)
+{
+	struct data_types *t = dwarf_file_attached(f);
+
+	if (!t) {
+		t = data_types_new(f);
+		dwarf_file_attach(f, t, free_attached);
+	}
+	return t;
+}
+
 static const struct data_globals *globals_of(struct data_types *t)
 {
 	if (!t->globals)

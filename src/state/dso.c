@@ -87,6 +87,18 @@ void dsos_free(struct dsos *d)
 	free(d);
 }
 
+void dsos_keep_found(struct dsos *d)
+{
+	dsos_keep_end(d);
+	dsos_drop_lines(d);
+	for (size_t i = 0; i < d->slots.n; i++)
+		dso_types_free(d, d->slots.v[i]);
+	for (size_t i = 0; i < d->slots.n; i++)
+		if (d->slots.v[i]->pub.symtab && !d->slots.v[i]->lender)
+			symtab_keep_names(d->slots.v[i]->pub.symtab);
+	cache_trim(d->cache);
+}
+
 /* "/lib/modules/6.1.0/kernel/fs/ext4/ext4-x.ko.xz" is shown as "[ext4_x]". */
 static const char *module_name(struct dsos *d, const char *path)
 {
@@ -153,24 +165,6 @@ static void set_build_id(struct dso *dso, const u8 *id, u8 size)
 static bool is_kernel(const struct dso *dso)
 {
 	return dso->kind == DSO_KERNEL || dso->kind == DSO_MODULE;
-}
-
-static u64 build_id_key(const char *path, size_t len, bool kernel)
-{
-	return hash_mix(hash_bytes(path, len), kernel);
-}
-
-const struct rec_build_id *dso_listed_build_id(const struct dsos *d, const char *path, size_t len, bool kernel)
-{
-	u32 i = map_get(&d->build_id_of, build_id_key(path, len, kernel));
-
-	for (; i != ID_NONE; i = d->build_ids.v[i].same_key) {
-		const struct listed_id *l = &d->build_ids.v[i];
-
-		if (l->kernel == kernel && l->path.len == len && !memcmp(l->path.p, path, len))
-			return l->b;
-	}
-	return NULL;
 }
 
 static void take_build_id(const struct dsos *d, struct dso *dso)
@@ -366,16 +360,9 @@ void dsos_set_build_id(struct dsos *d, const struct rec_build_id *id, bool kerne
 {
 	struct str path = kernel && !is_module_path(id->filename) ? (struct str){ KERNEL_PATH, strlen(KERNEL_PATH) } :
 								    id->filename;
-	struct listed_id b = { .b = id, .path = path, .kernel = kernel, .same_key = ID_NONE };
-	u32 i = (u32)d->build_ids.n, *head;
 
-	if (!id->size || dso_listed_build_id(d, path.p, path.len, kernel))
+	if (!dso_list_build_id(d, id, path, kernel))
 		return;
-	head = map_at(&d->build_id_of, build_id_key(path.p, path.len, kernel), i);
-	if (*head != i)
-		b.same_key = *head;
-	*head = i;
-	vec_push(&d->build_ids, b);
 	for (size_t k = 0; k < d->slots.n; k++)
 		take_build_id(d, &d->slots.v[k]->pub);
 }
@@ -451,65 +438,6 @@ const struct dso *dsos_at(const struct dsos *d, u32 dso)
 	return &d->slots.v[dso]->pub;
 }
 
-struct symtab *dso_get_table(struct dsos *d, u32 dso)
-{
-	struct dso_slot *s = d->slots.v[dso];
-	struct symtab *t = __atomic_load_n(&s->pub.symtab, __ATOMIC_ACQUIRE);
-
-	if (LIKELY(t != NULL))
-		return t;
-	pthread_mutex_lock(&s->lock);
-	t = s->pub.symtab;
-	if (!t) {
-		t = dso_load(d, s);
-		__atomic_store_n(&s->whose, s->lender ? s->lender : s, __ATOMIC_RELEASE);
-		__atomic_store_n(&s->pub.symtab, t, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&s->lock);
-	return t;
-}
-
-/* The slot's table, as dso_load makes it without the cache, if its source is what it was: numbers of symbols that were
- * given have to hold. Else `old`, in which nothing more is found where it is damaged. With the lock. */
-static struct symtab *load_again(struct dsos *d, struct dso_slot *s, struct symtab *old)
-{
-	u64 made_from = s->made_from;
-	struct symtab *t;
-
-	s->damaged = old;
-	t = dso_load(d, s);
-	if (s->lender) {
-		s->lender = NULL; /* another file is there now, which somebody else has */
-		return old;
-	}
-	if (s->made_from == made_from && symtab_count(t) == symtab_count(old))
-		return t;
-	symtab_free(t);
-	return old;
-}
-
-/* Names that were given stay where they are. s is loaded; its lender is not asked for, because load_again() sets that
- * for a while. */
-static struct symtab *made_anew(struct dsos *d, struct dso_slot *s)
-{
-	struct dso_slot *whose = __atomic_load_n(&s->whose, __ATOMIC_ACQUIRE);
-	struct symtab *t;
-
-	if (whose != s) {
-		t = made_anew(d, whose);
-		__atomic_store_n(&s->pub.symtab, t, __ATOMIC_RELEASE);
-		return t;
-	}
-	pthread_mutex_lock(&s->lock);
-	t = s->pub.symtab;
-	if (!s->damaged) {
-		t = load_again(d, s, t);
-		__atomic_store_n(&s->pub.symtab, t, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&s->lock);
-	return t;
-}
-
 u32 dsos_listed(const struct dsos *d, u32 dsos[DSOS_LISTED])
 {
 	u32 n = 0;
@@ -535,44 +463,6 @@ void dsos_find_ahead(struct dsos *d, u32 dso)
 void dsos_load_ahead(struct dsos *d, u32 dso)
 {
 	(void)dso_get_table(d, dso);
-}
-
-/* A lender stays one: only slots without one are loaded again, and they get none then (load_again). So the lock is
- * needed only to wait for who loads it right now. */
-struct dso_slot *dso_slot_of_file(const struct dsos *d, u32 dso)
-{
-	struct dso_slot *s = d->slots.v[dso], *whose = __atomic_load_n(&s->whose, __ATOMIC_ACQUIRE);
-
-	if (LIKELY(whose != NULL))
-		return whose;
-	pthread_mutex_lock(&s->lock);
-	whose = s->lender;
-	pthread_mutex_unlock(&s->lock);
-	return whose ? whose : s;
-}
-
-u32 dsos_symbol_at(struct dsos *d, u32 dso, u64 addr)
-{
-	u32 sym = symtab_find(dso_get_table(d, dso), addr);
-	struct dso_slot *s = d->slots.v[dso];
-
-	if (sym == STORED_DAMAGED)
-		sym = symtab_find(made_anew(d, s), addr);
-	if (sym == STORED_DAMAGED)
-		sym = ID_NONE;
-	if (sym == ID_NONE && !__atomic_load_n(&s->has_unnamed, __ATOMIC_RELAXED))
-		__atomic_store_n(&s->has_unnamed, true, __ATOMIC_RELAXED);
-	return sym;
-}
-
-const struct symbol *dsos_symbol(const struct dsos *d, u32 dso, u32 sym)
-{
-	return symtab_at(__atomic_load_n(&d->slots.v[dso]->pub.symtab, __ATOMIC_ACQUIRE), sym);
-}
-
-const char *dsos_symbol_name(struct dsos *d, u32 dso, u32 sym)
-{
-	return symtab_shown_name(__atomic_load_n(&d->slots.v[dso]->pub.symtab, __ATOMIC_ACQUIRE), sym);
 }
 
 /* One note for all of them: in a recording of a whole machine they are many. */

@@ -231,15 +231,3 @@ void dsos_keep_end(struct dsos *d)
 		pthread_join(d->keep_thread, NULL);
 	d->keep_runs = d->keeps_later = false;
 }
-
-void dsos_keep_found(struct dsos *d)
-{
-	dsos_keep_end(d);
-	dsos_drop_lines(d);
-	for (size_t i = 0; i < d->slots.n; i++)
-		dso_types_free(d, d->slots.v[i]);
-	for (size_t i = 0; i < d->slots.n; i++)
-		if (d->slots.v[i]->pub.symtab && !d->slots.v[i]->lender)
-			symtab_keep_names(d->slots.v[i]->pub.symtab);
-	cache_trim(d->cache);
-}

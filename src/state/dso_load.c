@@ -222,16 +222,17 @@ static void load_vdso(struct dsos *d, struct dso_slot *s, struct symtab_build *b
 static struct symtab *finish(struct dsos *d, const struct dso_slot *s, struct stored *kept, struct symtab_build *b,
 			     struct dso_entry *e, bool later)
 {
-	struct dso_names *names = b->readable;
+	struct dso_names *names = dso_names_of(b->readable);
 	struct symtab *t;
 
 	if (kept ? stored_keeps_names(kept) : b->keep_names) {
 		dso_names_free(names);
-		b->readable = names = NULL;
+		b->readable = NULL;
+		names = NULL;
 	}
 	if (kept) {
 		symtab_build_free(b);
-		t = symtab_over(kept, names);
+		t = symtab_over(kept, b->readable);
 	} else {
 		t = symtab_finish(b);
 		/* Of an address's names others may have been better, if they had been readable. */
@@ -260,7 +261,7 @@ void dsos_keep_build(struct dsos *d, u32 dso, int fd)
 
 		symtab_build_init(&b);
 		b.keep_names = !d->opts.demangle;
-		b.readable = b.keep_names ? NULL : dso_names_new(d, s);
+		b.readable = b.keep_names ? NULL : dso_names_maker(dso_names_new(d, s));
 		if (!debuginfo_is_build(s, &f) || !load_elf(d, s, &b, &f, has_separate ? &separate.elf : NULL) ||
 		    !b.syms.n)
 			e.key.len = 0;
@@ -282,7 +283,7 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 
 	symtab_build_init(&b);
 	b.keep_names = !d->opts.demangle;
-	b.readable = b.keep_names ? NULL : dso_names_new(d, s);
+	b.readable = b.keep_names ? NULL : dso_names_maker(dso_names_new(d, s));
 	s->recorded = dso_recorded(d, s);
 	switch (s->pub.kind) {
 	case DSO_FILE:
@@ -305,7 +306,7 @@ struct symtab *dso_load(struct dsos *d, struct dso_slot *s)
 	}
 	if (s->lender) {
 		symtab_build_free(&b);
-		dso_names_free(b.readable);
+		dso_names_free(dso_names_of(b.readable));
 		return s->lender->pub.symtab;
 	}
 	for (size_t i = 0; i < s->side.n; i++) {

@@ -8,8 +8,10 @@
 #include "state/apart.h"
 #include "state/dso_answers.h"
 #include "state/dso_table.h"
+#include "state/readable.h"
 
 struct dso_names {
+	struct name_maker maker; /* first */
 	struct dsos *d;
 	const struct dso_slot *s;
 	pthread_mutex_t lock;
@@ -18,10 +20,43 @@ struct dso_names {
 	bool failed;
 };
 
+_Static_assert(offsetof(struct dso_names, maker) == 0, "dso_names_of casts");
+
+struct dso_names *dso_names_of(struct name_maker *m)
+{
+	return (struct dso_names *)m;
+}
+
+struct name_maker *dso_names_maker(struct dso_names *n)
+{
+	return n ? &n->maker : NULL;
+}
+
+static const char *maker_kept(struct name_maker *m, u32 sym)
+{
+	return dso_names_kept(dso_names_of(m), sym);
+}
+
+static bool maker_ask(struct name_maker *m, const struct bytes *names, const u32 *syms, struct bytes *reply)
+{
+	return dso_names_ask(dso_names_of(m), names, syms, reply);
+}
+
+static void maker_keep(struct name_maker *m)
+{
+	dso_names_keep(dso_names_of(m));
+}
+
+static void maker_free(struct name_maker *m)
+{
+	dso_names_free(dso_names_of(m));
+}
+
 struct dso_names *dso_names_new(struct dsos *d, const struct dso_slot *s)
 {
 	struct dso_names *n = mem_zalloc(sizeof(*n));
 
+	n->maker = (struct name_maker){ maker_kept, maker_ask, maker_keep, maker_free };
 	n->d = d;
 	n->s = s;
 	pthread_mutex_init(&n->lock, NULL);

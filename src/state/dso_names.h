@@ -11,10 +11,14 @@
 
 struct dso_names;
 struct dso_slot;
+struct name_maker;
 struct dsos;
 
 /* Of a table that will be made for that slot. */
 struct dso_names *dso_names_new(struct dsos *d, const struct dso_slot *s);
+/* The same as a table takes it, and back. NULL is fine. */
+struct name_maker *dso_names_maker(struct dso_names *n);
+struct dso_names *dso_names_of(struct name_maker *m);
 /* Puts what is new into the cache. NULL is fine. Thread-safe. */
 void dso_names_keep(struct dso_names *n);
 /* The same, and frees n. */

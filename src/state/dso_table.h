@@ -128,6 +128,8 @@ const struct feat_file *dso_recorded(struct dsos *d, const struct dso_slot *s);
 void dso_recorded_add(const struct dsos *d, const struct dso_slot *s, struct symtab_build *b);
 /* The header's build id of that path: the first one that it lists; NULL when it has none. */
 const struct rec_build_id *dso_listed_build_id(const struct dsos *d, const char *path, size_t len, bool kernel);
+/* Adds one. False: it is empty, or the path has one already. */
+bool dso_list_build_id(struct dsos *d, const struct rec_build_id *id, struct str path, bool kernel);
 
 /* Builds the table of one DSO; never NULL. Called once per DSO, with its lock held, and once more when what the cache
  * held was damaged. Sets s->missing when it is empty. */

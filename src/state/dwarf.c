@@ -27,7 +27,6 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "state/apart.h"
-#include "state/data_types.h"
 #include "state/demangle.h"
 #include "state/dwarf_impl.h"
 #include "state/dwarf_others.h"
@@ -61,10 +60,11 @@ struct dwarf_file {
 	bool split; /* some units stand in other files, or would */
 	enum dwarf_part part;
 	VEC(struct unit) units;
-	struct symtab *by_addr;	  /* a symbol's name is a unit's index */
-	struct arena arena;	  /* demangled names, joined paths */
-	struct data_types *types; /* NULL: nobody asked */
-	struct map joined;	  /* hash of unit and file name -> index in paths */
+	struct symtab *by_addr; /* a symbol's name is a unit's index */
+	struct arena arena;	/* demangled names, joined paths */
+	void *attached;		/* dwarf_file_attach; or NULL */
+	void (*done)(void *what);
+	struct map joined; /* hash of unit and file name -> index in paths */
 	VEC(const char *) paths;
 };
 
@@ -246,7 +246,8 @@ void dwarf_file_close(struct dwarf_file *f)
 	arena_free(&f->arena);
 	map_free(&f->joined);
 	vec_free(&f->paths);
-	data_types_free(f->types);
+	if (f->attached)
+		f->done(f->attached);
 	if (f->dw)
 		dwarf_end(f->dw);
 	if (f->elf)
@@ -286,11 +287,15 @@ bool dwarf_file_outer(struct dwarf_file *f, u64 vaddr, Dwarf_Die *out)
 	return false;
 }
 
-struct data_types *dwarf_file_types(struct dwarf_file *f)
+void dwarf_file_attach(struct dwarf_file *f, void *what, void (*done)(void *what))
 {
-	if (!f->types)
-		f->types = data_types_new(f);
-	return f->types;
+	f->attached = what;
+	f->done = done;
+}
+
+void *dwarf_file_attached(const struct dwarf_file *f)
+{
+	return f->attached;
 }
 
 static const char *text_attr(Dwarf_Die *die, unsigned name)

@@ -6,7 +6,6 @@
 
 #include "state/apart.h"
 #include "state/demangle.h"
-#include "state/dso_names.h"
 #include "state/symtab.h"
 
 #define MADE_FREE (4u << 20) /* for nothing */
@@ -48,9 +47,9 @@ static u64 cost(const char *shown)
 
 /* --- of a table that is there --- */
 
-void readable_init(struct readable *r, struct dso_names *names, u32 n, u64 most)
+void readable_init(struct readable *r, struct name_maker *names, linked_name_of *linked, u32 n, u64 most)
 {
-	*r = (struct readable){ .names = names, .n = n, .left = most };
+	*r = (struct readable){ .names = names, .linked = linked, .n = n, .left = most };
 	if (names)
 		r->found = mem_zalloc((n / 64 + 1) * sizeof(*r->found));
 	r->seen = names ? mem_zalloc((n / 64 + 1) * sizeof(*r->seen)) : NULL;
@@ -59,12 +58,14 @@ void readable_init(struct readable *r, struct dso_names *names, u32 n, u64 most)
 
 void readable_keep(const struct readable *r)
 {
-	dso_names_keep(r->names);
+	if (r->names)
+		r->names->keep(r->names);
 }
 
 void readable_free(struct readable *r)
 {
-	dso_names_free(r->names);
+	if (r->names)
+		r->names->free(r->names);
 	pthread_mutex_destroy(&r->lock);
 	arena_free(&r->arena);
 	free(r->found);
@@ -86,7 +87,7 @@ static bool settle(struct readable *r, const char *linked, u32 sym)
 		set_shown(r, sym, "");
 		return true;
 	}
-	kept = dso_names_kept(r->names, sym);
+	kept = r->names->kept(r->names, sym);
 	if (!kept && r->left)
 		return false;
 	set_shown(r, sym, kept ? kept : "");
@@ -107,8 +108,7 @@ static void add_found(struct readable *r, const struct symtab *t, u32 sym, struc
 			const char *linked;
 			size_t len;
 
-			if (!r->shown[other] && other != sym &&
-			    !settle(r, linked = symtab_raw_name(t, other), other)) {
+			if (!r->shown[other] && other != sym && !settle(r, linked = r->linked(t, other), other)) {
 				len = strlen(linked);
 				if (!has_room(q, len))
 					return;
@@ -122,7 +122,7 @@ static void add_found(struct readable *r, const struct symtab *t, u32 sym, struc
 /* Asked for, all that stand in q; when nobody tells, or nothing is left, they are as linked. */
 static void ask(struct readable *r, struct question *q)
 {
-	bool good = dso_names_ask(r->names, &q->names, q->ids, &q->reply);
+	bool good = r->names->ask(r->names, &q->names, q->ids, &q->reply);
 	const char *p = (const char *)q->reply.p;
 
 	for (u32 i = 0; i < q->n; i++) {
@@ -138,7 +138,7 @@ static void ask(struct readable *r, struct question *q)
 
 static const char *make_name(struct readable *r, const struct symtab *t, u32 sym)
 {
-	const char *linked = symtab_raw_name(t, sym);
+	const char *linked = r->linked(t, sym);
 	struct question q = { .n = 0 };
 
 	if (!r->shown)
@@ -172,7 +172,7 @@ const char *readable_name(struct readable *r, const struct symtab *t, u32 sym)
 /* False: no more is to be asked. */
 static bool ask_aliases(struct aliases *a, const struct symtab_build *b, struct question *q, u64 *left)
 {
-	bool good = q->n && dso_names_ask(b->readable, &q->names, NULL, &q->reply);
+	bool good = q->n && b->readable->ask(b->readable, &q->names, NULL, &q->reply);
 	const char *p = (const char *)q->reply.p;
 
 	for (u32 i = 0; good && *left && i < q->n; i++, p += strlen(p) + 1) {

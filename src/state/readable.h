@@ -14,26 +14,38 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 
-struct dso_names;
 struct symtab;
 struct symtab_build;
+
+/* Who makes the linked names of one table readable, and keeps what was said (state/dso_names.h). */
+struct name_maker {
+	/* As dso_names_kept, dso_names_ask, dso_names_keep and dso_names_free. */
+	const char *(*kept)(struct name_maker *m, u32 sym);
+	bool (*ask)(struct name_maker *m, const struct bytes *names, const u32 *syms, struct bytes *reply);
+	void (*keep)(struct name_maker *m);
+	void (*free)(struct name_maker *m);
+};
+
+/* The linked name of a symbol. */
+typedef const char *linked_name_of(const struct symtab *t, u32 sym);
 
 /* Bytes of readable names that may be made of a table whose linked names have so many. */
 u64 readable_most(u64 names);
 
 struct readable {
-	struct dso_names *names; /* NULL: nothing is made readable */
-	u32 n;			 /* symbols */
-	u64 left;		 /* bytes that may still be made */
-	u64 *found;		 /* a bit for each symbol that was found */
-	pthread_mutex_t lock;	 /* for making names */
-	u64 *seen;		 /* of found, those that were asked for. Under the lock */
-	const char **shown; /* per symbol; NULL: not asked yet, "": as linked. Written once each, under the lock */
-	struct arena arena; /* of them */
+	struct name_maker *names; /* NULL: nothing is made readable */
+	linked_name_of *linked;
+	u32 n;		      /* symbols */
+	u64 left;	      /* bytes that may still be made */
+	u64 *found;	      /* a bit for each symbol that was found */
+	pthread_mutex_t lock; /* for making names */
+	u64 *seen;	      /* of found, those that were asked for. Under the lock */
+	const char **shown;   /* per symbol; NULL: not asked yet, "": as linked. Written once each, under the lock */
+	struct arena arena;   /* of them */
 };
 
 /* Takes names. */
-void readable_init(struct readable *r, struct dso_names *names, u32 n, u64 most);
+void readable_init(struct readable *r, struct name_maker *names, linked_name_of *linked, u32 n, u64 most);
 /* Puts those that were not in the cache into it. */
 void readable_keep(const struct readable *r);
 void readable_free(struct readable *r);

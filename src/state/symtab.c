@@ -246,7 +246,7 @@ struct symtab *symtab_finish(struct symtab_build *b)
 	take_symbols(t, b, ids, n);
 	free(ids);
 	t->keep_names = b->keep_names;
-	readable_init(&t->readable, b->readable, t->n, readable_most(b->names.len));
+	readable_init(&t->readable, b->readable, symtab_raw_name, t->n, readable_most(b->names.len));
 	t->names_size = b->names.len;
 	t->names = mem_realloc(b->names.p, b->names.len, 1);
 	b->names = (struct bytes){ 0 };
@@ -268,14 +268,14 @@ bool symtab_encode(const struct symtab *t, const struct stored_marks *marks, str
 	return stored_encode(&parts, marks, out);
 }
 
-struct symtab *symtab_over(struct stored *stored, struct dso_names *readable)
+struct symtab *symtab_over(struct stored *stored, struct name_maker *readable)
 {
 	struct symtab *t = mem_zalloc(sizeof(*t));
 
 	t->stored = stored;
 	t->n = stored_count(stored);
 	t->keep_names = stored_keeps_names(stored);
-	readable_init(&t->readable, readable, t->n, stored_demangled_most(stored));
+	readable_init(&t->readable, readable, symtab_raw_name, t->n, stored_demangled_most(stored));
 	return t;
 }
 

@@ -25,15 +25,17 @@ struct raw_symbol {
 	bool late;	/* made up (PLT): added after sizes and aliases were settled */
 };
 
+struct name_maker; /* state/readable.h */
+
 struct symtab_build {
 	VEC(struct raw_symbol) syms;
-	struct bytes names;	    /* NUL-terminated names; offset 0 holds "" */
-	bool keep_names;	    /* do not demangle: kernel symbols, or the user's wish */
-	struct dso_names *readable; /* who does; NULL: nobody, as with keep_names. The table's from symtab_finish on */
+	struct bytes names; /* NUL-terminated names; offset 0 holds "" */
+	bool keep_names;    /* do not demangle: kernel symbols, or the user's wish */
+	struct name_maker
+		*readable; /* who does; NULL: nobody, as with keep_names. The table's from symtab_finish on */
 };
 
 struct symtab;
-struct dso_names;
 
 void symtab_build_init(struct symtab_build *b);
 /* Adds a name, or a block of names; returns the offset of its first byte, or 0 (the empty name) when 4 GB are full. */
@@ -46,7 +48,7 @@ void symtab_free(struct symtab *t);
 
 /* A finished table as an entry of the cache holds it, and back: symbols keep their numbers. False: it is too large. */
 bool symtab_encode(const struct symtab *t, const struct stored_marks *marks, struct bytes *out);
-struct symtab *symtab_over(struct stored *stored, struct dso_names *readable);
+struct symtab *symtab_over(struct stored *stored, struct name_maker *readable);
 
 /* Puts readable names that were not in the cache into it. */
 void symtab_keep_names(const struct symtab *t);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sampler_rig.h"
 
-#include "vpmu/cpus.h"
 #include "vpmu/regs.h"
 #include "vpmu/truth.h"
 
@@ -43,10 +42,6 @@ u64 regs_stack_pointer(const struct vthread *t)
 void tasks_keep_totals(struct vthread *t)
 {
 	rig_of(t)->totals++;
-}
-void cpus_pass(struct vthread *t)
-{
-	rig_of(t)->passes++;
 }
 u32 callstack_chain(const struct vthread *t, u64 *chain, u32 max)
 {

@@ -31,7 +31,7 @@ struct rig {
 	u32 samples, pieces;
 	struct rec_aux aux; /* the last that was told of */
 	struct rec_read read;
-	u32 passes, totals;
+	u32 totals;
 	struct vpmu_truth_operation told;
 	u64 told_id, told_pc;
 	u32 nr_told;

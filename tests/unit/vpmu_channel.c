@@ -26,12 +26,6 @@
 #define WRITERS 3
 #define ROUNDS 60
 
-/* tasks.c wants it; no test here lets it ask. */
-struct vthread *vthread_self(void)
-{
-	return NULL;
-}
-
 struct fixture {
 	int fd;
 	struct vpmu_control *control;

@@ -371,6 +371,34 @@ static void test_sampler(void **state)
 	teardown(&w);
 }
 
+/* A thread whose time on its virtual CPU is over gives that up at the entry of a block, once the sampler has taken
+ * what waited for it. */
+static void test_pass(void **state)
+{
+	struct world w;
+	const struct block *b;
+
+	(void)state;
+	setup(&w, VPMU_MODEL_ALL, false);
+	b = block(&w, BASE, "nng", -7);
+	enter(&w, b);
+	core_retarget(core_of(w.t));
+	w.t->sampler_waits = true;
+	arm(&w, VC_INSTRUCTIONS, 4);
+	enter(&w, b);
+	enter(&w, b);
+	assert_true(w.entries >= 1);
+	assert_int_equal(w.passes, 0); /* its time is not over */
+	w.t->leaves = w.t->sampler_waits = true;
+	arm(&w, VC_INSTRUCTIONS, w.t->counts[VC_INSTRUCTIONS] + 4);
+	enter(&w, b);
+	enter(&w, b);
+	assert_int_equal(w.passes, 1);
+	assert_int_equal(w.passed_after, w.entries);
+	assert_false(w.t->leaves);
+	teardown(&w);
+}
+
 /* A child goes on without the block that its parent was in, whose accesses are its parent's, and with no branches. */
 static void test_fork(void **state)
 {
@@ -410,7 +438,7 @@ int main(void)
 		cmocka_unit_test(test_wrong),	 cmocka_unit_test(test_slow_loads),
 		cmocka_unit_test(test_shared),	 cmocka_unit_test(test_branch_records),
 		cmocka_unit_test(test_frames),	 cmocka_unit_test(test_sampler),
-		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_pass),	 cmocka_unit_test(test_fork),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

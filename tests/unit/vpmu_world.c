@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "vpmu_world.h"
 
+#include "vpmu/cpus.h"
+
 /* --- whom the core tells, and who starts it --- */
 
 /* The process is the first thing that a test has of its world when it is called back. */
@@ -35,6 +37,14 @@ void sampler_entry(struct vthread *t, u64 pc)
 	world_of(t)->entries++;
 	world_of(t)->entered_at = pc;
 	t->sampler_waits = false;
+}
+void cpus_pass(struct vthread *t)
+{
+	struct world *w = world_of(t);
+
+	w->passes++;
+	w->passed_after = w->entries;
+	t->leaves = false;
 }
 void sampler_leave(struct vthread *t, u64 pc)
 {

@@ -30,11 +30,12 @@ struct world {
 	u32 resumes, transfers, far_jumps; /* the last two as the truth is told of them */
 	u32 entries, leaves;		   /* that the sampler was told of, and where the last one was */
 	u64 entered_at, left_at;
-	u32 runs;	       /* of accesses that it was told of */
-	u64 step;	       /* between an event's overflows; 0: it has one only */
-	u64 was_at;	       /* what callstack_interrupted says */
-	bool fault;	       /* and of the signal */
-	VEC(struct told) seen; /* overflows; or each operation, with truth */
+	u32 passes, passed_after; /* virtual CPUs given up, and of how many entries the sampler knew then */
+	u32 runs;		  /* of accesses that it was told of */
+	u64 step;		  /* between an event's overflows; 0: it has one only */
+	u64 was_at;		  /* what callstack_interrupted says */
+	bool fault;		  /* and of the signal */
+	VEC(struct told) seen;	  /* overflows; or each operation, with truth */
 };
 
 /* Instructions, a letter each. Those that tell by the stack pointer where their access is: */

@@ -14,6 +14,7 @@
 
 #define NO_CPU UINT32_MAX
 #define NO_TASK UINT32_MAX
+#define THREAD_SLOTS 1024u /* a power of two */
 
 /* A thread as its lines show it. */
 struct thread_slot {
@@ -44,7 +45,7 @@ struct line_head {
 	u32 record_type;
 };
 
-/* NULL: no record named the thread, it is shown as ":TID". */
+/* thread.c. NULL: no record named the thread, it is shown as ":TID". */
 const char *script_comm(const struct script *s, const struct thread_view *view);
 const struct thread_slot *script_thread(struct script_worker *w, u32 pid, u32 tid, u64 clock);
 void script_put_head(struct script_worker *w, const struct event *e, const struct line_head *h,

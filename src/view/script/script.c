@@ -11,8 +11,6 @@
 #include "base/mem.h"
 #include "view/script/impl.h"
 
-#define THREAD_SLOTS 1024u /* a power of two */
-
 static bool any_chain(const struct evlist *l)
 {
 	for (size_t i = 0; i < l->events.n; i++)
@@ -163,36 +161,6 @@ void script_worker_free(struct script_worker *w)
 		bytes_free(&w->threads[i].comm);
 	free(w->threads);
 	free(w);
-}
-
-const char *script_comm(const struct script *s, const struct thread_view *view)
-{
-	return view->comm == ID_NONE || view->named_later ? NULL : strtab_get(s->strings, view->comm);
-}
-
-static void name_thread(const struct script_worker *w, struct thread_slot *t)
-{
-	const char *comm = script_comm(w->s, &t->view);
-	char made_up[THREAD_NAME_SIZE];
-
-	if (!comm)
-		comm = thread_made_up_name(t->tid, made_up);
-	t->comm.len = 0;
-	bytes_plain(&t->comm, comm, strlen(comm));
-	bytes_char(&t->comm, 0);
-	t->comm.len--;
-}
-
-const struct thread_slot *script_thread(struct script_worker *w, u32 pid, u32 tid, u64 clock)
-{
-	struct thread_slot *t = &w->threads[hash_u64((u64)pid << 32 | tid) & (THREAD_SLOTS - 1)];
-
-	if (t->used && t->pid == pid && t->tid == tid && clock >= t->view.from && clock < t->view.until)
-		return t;
-	*t = (struct thread_slot){ .pid = pid, .tid = tid, .used = true, .comm = t->comm };
-	procs_thread_at(w->s->procs, pid, tid, clock, &t->view);
-	name_thread(w, t);
-	return t;
 }
 
 static bool place_passes(const struct script *s, const struct script_line *l)
