@@ -4,16 +4,19 @@
  *
  *   plugin.c   registers with QEMU and hands its callbacks on
  *   block.c    a block of guest code becomes a list of operations (decode_*.c says what each is)
- *   access_run.c   which of its accesses one callback tells of (operands_*.c says where they are)
+ *   access_run.c   of which of its accesses one callback tells (operands_*.c says where they are)
  *   core.c     runs blocks: settles the one that ended, counts, predicts, stalls; finds the operation at which a count
  *              reaches what an armed event waits for, and calls sampler_overflow there
  *   predictor.c, cache.c, model.c   the simulated core's parts and its table of sizes and costs
  *   sampler.c  periods, samples, throttling: what the kernel's perf core does
  *   callstack.c, regs.c  exact call chains; the guest's registers
  *   branch_regs.c  records of the last taken branches
- *   core_watch.c, core_tell.c   what armed events wait for; whom the core tells that it has come
- *   tasks.c    threads, processes, mappings: what the kernel's side-band says. births.c writes FORK, exec.c follows
- *              execve, names.c follows names given through /proc; all write their records by task_records.c
+ *   core_watch.c, core_tell.c  what armed events wait for; whom the core tells that it has come
+ *   tasks.c    threads, processes, mappings: what the kernel's side-band says
+ *   births.c   writes FORK records
+ *   exec.c     follows execve
+ *   names.c    follows names given through /proc
+ *   task_records.c  writes the records of these four
  *   sigframe.c where a signal's handler finds its stack
  *   channel.c  chunks of the shared memory
  *   truth.c    exact counts per instruction, call path and window

@@ -8,17 +8,17 @@
  *     http.createServer((request, response) =>
  *         activity.run({ attributes: { 'http.route': '/cart' } }, () => serve(request, response)));
  *
- * A span is the value of an AsyncLocalStorage, so it goes wherever Node takes such values: into promises, timers, ticks,
- * and callbacks of what was begun within it. It is also the activity of the thread, for profilers, for as long as code
- * runs within it: the hooks `before` and `after` of async_hooks see to that. Between callbacks, while the event loop
- * waits, the thread works for no one.
+ * A span is the value of an AsyncLocalStorage, so it goes wherever Node takes such values: into promises, timers,
+ * ticks, and callbacks of what was begun within it. It is also the activity of the thread, for profilers, for as long
+ * as code runs within it: the hooks `before` and `after` of async_hooks see to that. Between callbacks, while the
+ * event loop waits, the thread works for no one.
  *
  * Ids are those of OpenTelemetry for JavaScript: traceId, spanId (hexadecimal) and traceFlags. A span that its SDK has
  * made can be said with run({ context: span.spanContext() }, ...).
  *
  * Where a callback is called by someone else's code, such as a pool's, bind(function) makes one that belongs to the
- * present span, as AsyncResource.bind does. Each worker thread requires this module anew, and publishes the keys that it
- * uses; they are those of the process.
+ * present span, as AsyncResource.bind does. Each worker thread requires this module anew, and publishes the keys that
+ * it uses; they are those of the process.
  *
  * The addon is beside this file, or is the file that RETICLE_ACTIVITY_ADDON names.
  */
@@ -47,8 +47,8 @@ function show(span) {
     addon.hide();
 }
 
-// What was shown when each callback that runs now was entered. One that is left by an error that nobody catches may have
-// no `after` of its own; then that of one around it puts things right.
+// What was shown when each callback that runs now was entered. One that is left by an error that nobody catches may
+// have no `after` of its own; then that of one around it puts things right.
 const entered = [], before = [];
 
 createHook({
@@ -100,8 +100,8 @@ function writeAttributes(record, attributes) {
       throw new RangeError(`'${key}' is not among the keys that were given to publish`);
     const value = Buffer.from(String(given));
     if (at + 2 + value.length > RECORD) {
-      process.emitWarning(`the attribute '${key}' is left out: it takes ${value.length + 2} bytes, and ${RECORD - at} of ` +
-        `${RECORD - ATTRIBUTES} are left`, { code: 'RETICLE_ACTIVITY_ROOM' });
+      process.emitWarning(`the attribute '${key}' is left out: it takes ${value.length + 2} bytes, and ` +
+        `${RECORD - at} of ${RECORD - ATTRIBUTES} are left`, { code: 'RETICLE_ACTIVITY_ROOM' });
       continue;
     }
     record[at] = index;
@@ -144,12 +144,12 @@ function current() {
 }
 
 /**
- * Calls the function in a new span, and returns what it returns. The span is within the present one, or the first one of
- * a new trace; with `context` it is the one that this names. What the function has begun and waits for belongs to it,
- * too.
+ * Calls the function in a new span, and returns what it returns. The span is within the present one, or the first one
+ * of a new trace; with `context` it is the one that this names. What the function has begun and waits for belongs to
+ * it, too.
  *
- * There are 84 bytes for `attributes`, each of which takes 2 more than its value in UTF-8. One for which there is no room
- * left is left out, with a warning.
+ * There are 84 bytes for `attributes`, each of which takes 2 more than its value in UTF-8. One for which there is no
+ * room left is left out, with a warning.
  */
 function run(options, call, ...given) {
   if (typeof options === 'function')

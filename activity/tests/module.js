@@ -68,13 +68,15 @@ const tests = {
   async attributesWithoutRoom() {
     const warned = once(process, 'warning');
     activity.run({ attributes: { user: 'é'.repeat(35), 'http.route': '/longer/route', more: 'shorter' } }, () =>
-      assert.equal(seen().attributes, '\x01\x46' + Buffer.from('é'.repeat(35)).toString('latin1') + '\x02\x07shorter'));
+      assert.equal(seen().attributes,
+        '\x01\x46' + Buffer.from('é'.repeat(35)).toString('latin1') + '\x02\x07shorter'));
     assert.match((await warned)[0].message, /'http.route' is left out: it takes 15 bytes, and 12 of 84 are left/);
   },
 
   keys() {
     activity.publish('again', ['more', 'user']); // those that were there keep their places
-    activity.run({ attributes: { user: 'x', more: 'y' } }, () => assert.equal(seen().attributes, '\x01\x01x\x02\x01y'));
+    activity.run({ attributes: { user: 'x', more: 'y' } }, () =>
+      assert.equal(seen().attributes, '\x01\x01x\x02\x01y'));
   },
 
   /** Several at once, each through all ways in which Node calls back. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An HTTP server in Node: node node_server.js REQUESTS. One thread serves all requests in turn, and hands a part of their
- * work to a worker thread. It prints the port that it listens at on 127.0.0.1, and ends when it has answered so many.
+ * An HTTP server in Node: node node_server.js REQUESTS. One thread serves all requests in turn, and hands a part of
+ * their work to a worker thread. It prints the port that it listens at on 127.0.0.1, and ends when it has answered so
+ * many.
  *
  * A request is a span. Its trace is that of the client, if the request has a header `traceparent` (W3C Trace Context).
  * What it prints at its end is when each thread worked for which span: TID BEGIN END SPAN ROUTE, in ns of
@@ -77,7 +78,8 @@ function startServer(requests) {
     work(route);
     await Promise.all([fs.promises.readFile(__filename).then(() => work(route)), askWorker(route)]);
     work(route);
-    await new Promise((done) => crypto.pbkdf2('password', 'salt', 1000, 32, 'sha256', done)); // in a thread of Node's own
+    // In a thread of Node's own:
+    await new Promise((done) => crypto.pbkdf2('password', 'salt', 1000, 32, 'sha256', done));
     work(route);
     response.end('ok\n', () => {
       work(route);
@@ -87,7 +89,8 @@ function startServer(requests) {
   }
 
   const server = http.createServer({ keepAlive: false }, (request, response) =>
-    activity.run({ context: newSpan(traceOf(request)), attributes: { 'http.route': request.url } }, serve, request.url, response));
+    activity.run({ context: newSpan(traceOf(request)), attributes: { 'http.route': request.url } },
+      serve, request.url, response));
 
   activity.publish('node-server', ['http.route']);
   worker.once('online', () => server.listen(0, '127.0.0.1', () => console.log(`port ${server.address().port}`)));

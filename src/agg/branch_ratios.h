@@ -6,7 +6,7 @@
  * Branch records hold taken branches only. But code between two of them ran without a jump, so a branch that lies
  * there was not taken.
  *
- * The records of one sample followed one another and are not independent, a loop fills all of them with the same
+ * The records of one sample followed one another and are not independent: a loop fills all of them with the same
  * branch. So the intervals (Wilson's) count a branch at most once per sample for each of its outcomes and targets.
  */
 #ifndef AGG_BRANCH_RATIOS_H
@@ -29,7 +29,7 @@ struct branch_ratios {
 	VEC(struct branch_ratio) v; /* those with most executions first */
 };
 
-/* t is sorted. */
+/* Fills r, which is zeroed, with the branches of the DSO dso in t, which is sorted. */
 void branch_ratios_make(struct branch_ratios *r, const struct branch_traces *t, u32 dso);
 void branch_ratios_free(struct branch_ratios *r);
 

@@ -25,13 +25,13 @@ struct code_blocks {
 	VEC(struct event_sum) event_sums;
 };
 
-/* Those of a block; NULL: none. */
+/* The sums of branch counters over the passages of a block, nr_counted of them; NULL: nothing was counted there. */
 static inline const struct event_sum *code_block_events(const struct code_blocks *b, const struct code_block *block)
 {
 	return block->events ? b->event_sums.v + (size_t)(block->events - 1) * b->nr_counted : NULL;
 }
 
-/* t is sorted. */
+/* Fills b, which is zeroed, from t, which is sorted. */
 void code_blocks_make(struct code_blocks *b, const struct branch_traces *t);
 void code_blocks_free(struct code_blocks *b);
 

@@ -355,31 +355,38 @@ static void finish_batch(struct collector *c)
 	c->nr_batch = 0;
 }
 
+/* What the hit adds to the number of samples. A record of several members, and an operation that is a sample of
+ * several events, is one sample, however many hits it gives; but a branch is counted as what it is. */
+static u64 samples_of(const struct hit *h)
+{
+	return h->nth && h->made != HIT_BRANCH ? 0 : spe_times(h);
+}
+
 static void count_activity(struct collector *c, const struct hit *h)
 {
 	const struct timelines *t = c->opts.keys->timelines;
 
-	c->result.tally.activities[h->activity ? t->all.v[h->activity].status : NR_ACTIVITY_STATUS] += spe_times(h);
+	c->result.tally.activities[h->activity ? t->all.v[h->activity].status : NR_ACTIVITY_STATUS] += samples_of(h);
 }
 
 static bool is_kept(struct collector *c, u32 tree, const struct hit *h, const struct thread_view *t)
 {
 	const struct sample_filter *f = c->opts.filter;
-	u64 times = spe_times(h);
+	u64 samples = samples_of(h);
 
-	c->result.tally.samples += times;
+	c->result.tally.samples += samples;
 	if (c->opts.keys->timelines)
 		count_activity(c, h);
 	if (!f)
 		return true;
 	if (!sample_filter_inside(f, &h->s)) {
-		c->result.tally.filtered += times;
+		c->result.tally.filtered += samples;
 		return false;
 	}
 	if (sample_filter_thread(f, h->s.pid, h->s.tid, t, c->strings) && sample_filter_activity(f, h->activity))
 		return true;
-	c->result.tally.filtered += times;
-	c->result.hidden[tree] += h->s.period * times;
+	c->result.tally.filtered += samples;
+	c->result.hidden[tree] += h->s.period * spe_times(h);
 	return false;
 }
 

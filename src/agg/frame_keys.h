@@ -22,8 +22,8 @@ u32 frame_key_symbol_size(struct frame_keys *k, const struct frame *f);
 u32 frame_key_srcline(struct frame_keys *k, const struct frame *f);
 u32 frame_key_srcfile(struct frame_keys *k, const struct frame *f);
 
-/* Of a hit's value instead (sort_key_row.of_value): the DSO that stands for all of its short name, and the source line
- * of a frame. */
+/* What replaces a hit's value in rows (sort_key_row.of_value): for a DSO, the one that stands for all DSOs of its
+ * short name; for a frame, its source line. */
 u64 frame_key_dso_by_name(struct frame_keys *k, u64 dso);
 u64 frame_key_end_line(struct frame_keys *k, u64 frame);
 

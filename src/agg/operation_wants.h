@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a collector looks at of Arm SPE's operations. Those that agree in it are equal to the collector, and can be
- * counted before they become hits (pass/equal_operations.h).
+ * Which parts of Arm SPE's operations a collector looks at. Operations that agree in these parts are equal to the
+ * collector, so they can be counted before they become hits (pass/equal_operations.h).
  */
 #ifndef AGG_OPERATION_WANTS_H
 #define AGG_OPERATION_WANTS_H
@@ -11,12 +11,14 @@
 #include "codec/spe_shapes.h"
 
 struct operation_wants {
-	u64 bits[SPE_NR_FIELDS]; /* of the fields' payloads. Not of time and context: those say whose operation it is
-				  */
-	bool cpu, thread;	 /* the number of the CPU; that of the thread, not only what holds for it */
+	/* For each field, the bits of its payload that matter. None of the time and the context, because these say
+	 * whose operation it is. */
+	u64 bits[SPE_NR_FIELDS];
+	bool cpu;    /* the number of the CPU matters */
+	bool thread; /* the number of the thread matters, not only what is known of it */
 };
 
-/* False: something depends on when each operation was, so none are equal. */
+/* False: something that is asked for depends on when each operation was, so no two operations are equal. */
 bool operation_wants(const struct collector_opts *o, const struct spe *spe, struct operation_wants *out);
 
 #endif

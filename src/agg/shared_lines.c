@@ -20,6 +20,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/set.h"
 #include "codec/perf_abi.h"
 
 #define MOST 0.9 /* of what is contended: so much of one kind makes the verdict */
@@ -38,20 +39,17 @@ static bool is_handed(const struct profile *p, const struct row *r)
 }
 
 /* The line of that process; new ones are added. */
-static struct shared_line *line_of(struct shared_lines *s, struct map *known, u32 pid, u64 address)
+static struct shared_line *line_of(struct shared_lines *s, struct set *known, u32 pid, u64 address)
 {
 	u64 hash = hash_u64(address ^ hash_u64(pid));
-	u32 *at;
+	u32 id, at;
 
-	for (;; hash = hash_u64(hash)) {
-		at = map_at(known, hash, (u32)s->lines.n);
-		if (*at == s->lines.n) {
-			vec_push(&s->lines, (struct shared_line){ .address = address, .pid = pid });
-			return &s->lines.v[s->lines.n - 1];
-		}
-		if (s->lines.v[*at].address == address && s->lines.v[*at].pid == pid)
-			return &s->lines.v[*at];
+	SET_FIND(id, known, hash, at, s->lines.v[id].address == address && s->lines.v[id].pid == pid);
+	if (id == ID_NONE) {
+		set_add(known, hash, id = (u32)s->lines.n);
+		vec_push(&s->lines, (struct shared_line){ .address = address, .pid = pid });
 	}
+	return &s->lines.v[id];
 }
 
 static void add_use(struct shared_lines *s, struct shared_line *l, const struct line_use *u)
@@ -244,7 +242,8 @@ static void count_cpu(struct shared_line *l, u32 index, u32 cpu, struct map *see
 
 void shared_lines_make(const struct profile *p, struct shared_lines *out)
 {
-	struct map known = { 0 }, cpus = { 0 };
+	struct set known = { 0 };
+	struct map cpus = { 0 };
 
 	memset(out, 0, sizeof(*out));
 	for (size_t e = 0; e < p->events.n; e++)
@@ -263,7 +262,7 @@ void shared_lines_make(const struct profile *p, struct shared_lines *out)
 			count_cpu(l, (u32)(l - out->lines.v), (u32)profile_row_key(p, r, SORT_CPU), &cpus);
 			add_use(out, l, &use);
 		}
-	map_free(&known);
+	set_free(&known);
 	map_free(&cpus);
 	for (size_t i = 0; i < out->lines.n; i++) {
 		join_uses(p, &out->lines.v[i]);

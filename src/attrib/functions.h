@@ -17,7 +17,7 @@ struct function {
 	u32 dso;
 };
 
-/* Who asks: the thread of a sample, at its time. */
+/* In which address space an address is looked up: that of a sample's thread, at the sample's time. */
 struct asker {
 	u32 pid, tid;
 	u64 clock;

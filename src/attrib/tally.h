@@ -8,7 +8,8 @@
 
 /* The counts in the head of every report. */
 struct tally {
-	u64 samples;	    /* decoded */
+	u64 samples;	    /* decoded: records, and operations of AUX data, each once also if it gives several hits
+			       (attrib/hit.h); where branches are counted, branches */
 	u64 filtered;	    /* number of these that the user's filters leave out */
 	u64 lost;	    /* records, by LOST */
 	u64 lost_samples;   /* by LOST_SAMPLES */

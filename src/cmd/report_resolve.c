@@ -350,27 +350,53 @@ void report_choose_columns(const struct report_config *c, const struct profile *
 	}
 }
 
-/* Was something said of metrics that takes windows? */
-static bool wants_windows(const struct report_config *c, const struct metrics_opts *w)
+/* The option that asks for something that takes windows, or NULL. */
+static const char *asks_for_windows(const struct report_config *c, const struct metrics_opts *w)
 {
-	return w->sort.n || w->sets.n || w->own.n || w->columns.n ||
-	       (!c->no_metrics && (c->attribution != ATTRIBUTION_ESTIMATE || code_range_given(&c->range)));
+	if (w->sets.n)
+		return "--metrics";
+	if (w->own.n)
+		return "--metric";
+	if (w->columns.n)
+		return "--columns";
+	if (w->sort.n)
+		return "--sort by a metric";
+	if (c->no_metrics)
+		return NULL; /* the others say how metrics are made */
+	if (code_range_given(&c->range))
+		return c->range.file ? "--source-line" : "--address-range";
+	return c->attribution != ATTRIBUTION_ESTIMATE ? "--attribution" : NULL;
+}
+
+/* The option because of which the head says that metrics are left out, or NULL. Who asks for none, or for exactly
+ * these columns, knows it. */
+static const char *leaves_out_windows(const struct report_config *c, const struct profile *p, const char *without)
+{
+	if (!without || c->no_metrics || (c->fields && *c->fields != '+'))
+		return NULL;
+	for (size_t i = 0; i < p->evlist->events.n; i++)
+		if (window_event(&p->evlist->events.v[i]))
+			return without;
+	return NULL;
 }
 
 /* What the options say of metrics, on what the recording has. */
 int report_settle_metrics(const struct profile *p, const struct report_config *c, struct report_opts *o,
 			  const struct notify *to)
 {
-	const char *without = report_excludes_metrics(c, p);
+	const char *without = report_excludes_metrics(c, p), *asks = asks_for_windows(c, &o->wanted);
 	int err;
 
-	if (without && p->events.n && wants_windows(c, &o->wanted))
-		return notify_error(to, ERR_USAGE, "%s and function metrics exclude each other", without);
+	if (without && p->events.n && asks)
+		return notify_error(to, ERR_USAGE,
+				    "%s and %s exclude each other, because with %s there are no metrics of functions",
+				    without, asks, without);
+	o->left_out = leaves_out_windows(c, p, without);
 	err = report_check_windows(p, c->attribution, &c->range, to);
 	if (err)
 		return err;
 	o->metrics = report_metrics_make(p, o, to, &err);
-	if (err || o->metrics || !p->events.n || !wants_windows(c, &o->wanted))
+	if (err || o->metrics || !p->events.n || !asks)
 		return err;
 	return notify_error(
 		to, ERR_USAGE,

@@ -9,6 +9,7 @@
  */
 #include "cmd/top.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -126,13 +127,14 @@ static const char *target_of(const struct top *t)
 {
 	const struct target_opts *o = &t->c.record.o.target;
 
-	return o->command ? o->command[0] :
-	       o->pids	  ? "processes" :
-	       o->tids	  ? "threads" :
-	       o->uid	  ? "a user's processes" :
-	       o->cgroups ? "cgroups" :
-	       o->cpus	  ? "some CPUs" :
-			    "all CPUs";
+	return o->command	  ? o->command[0] :
+	       o->pids && o->tids ? "processes and threads" :
+	       o->pids		  ? "processes" :
+	       o->tids		  ? "threads" :
+	       o->uid		  ? "a user's processes" :
+	       o->cgroups	  ? "cgroups" :
+	       o->cpus		  ? "some CPUs" :
+				    "all CPUs";
 }
 
 static void put_event(const struct top *t, const struct profile_event *e, struct bytes *out)
@@ -515,6 +517,25 @@ static bool names_target(const struct target_opts *o)
 	return o->pids || o->tids || o->uid || o->cpus || o->cgroups || o->command || o->system_wide;
 }
 
+/* Tables are made once a second at most: a round of the recorder takes half of that. */
+static int set_delay(struct top_config *c, const struct notify *to)
+{
+	unsigned long long seconds;
+	char *end;
+
+	if (!c->delay)
+		return 0;
+	errno = 0;
+	seconds = strtoull(c->delay, &end, 10);
+	if (errno || *end || !isdigit((unsigned char)c->delay[0]) || !seconds || seconds > UINT32_MAX)
+		return notify_error(to, ERR_USAGE,
+				    "option --delay: '%s' is not a number of whole seconds, 1 or more, which is the "
+				    "shortest time between two tables",
+				    c->delay);
+	c->delay_s = seconds;
+	return 0;
+}
+
 /* From what was asked for to options of a recording and of a table. */
 static int prepare(struct top *t, int argc, char **argv)
 {
@@ -534,7 +555,9 @@ static int prepare(struct top *t, int argc, char **argv)
 	o->attr.all_kernel |= t->c.hide_user;
 	o->output.build_ids = BUILDID_NONE;
 	t->c.record.no_build_ids = true;
-	t->c.delay_s = MAX(t->c.delay_s, (u64)1);
+	err = set_delay(&t->c, t->ctx->notify);
+	if (err)
+		return err;
 	t->state.zero = t->c.zero;
 	if (t->c.hide_kernel && t->c.hide_user)
 		return notify_error(t->ctx->notify, ERR_USAGE, "-K and -U exclude each other");

@@ -14,7 +14,8 @@
 struct top_config {
 	struct report_config report;
 	struct record_config record;
-	u64 delay_s;
+	const char *delay; /* as given, or NULL */
+	u64 delay_s;	   /* 1 or more */
 	u64 history_s;
 	u32 entries;   /* rows; 0: as many as there is room for */
 	u32 refreshes; /* so many tables, then the end; 0: no such end */

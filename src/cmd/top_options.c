@@ -56,7 +56,7 @@ static const struct opt options[] = {
 	TOP('r', "realtime", OPT_U32, record.o.output.rt_priority, "PRIO", "record with this SCHED_FIFO priority"),
 	TOP('K', "hide_kernel_symbols", OPT_FLAG, hide_kernel, NULL, "sample user space only"),
 	TOP('U', "hide_user_symbols", OPT_FLAG, hide_user, NULL, "sample the kernel only"),
-	TOP('d', "delay", OPT_U64, delay_s, "SECONDS", "time between two refreshes (default 2)"),
+	TOP('d', "delay", OPT_STRING, delay, "SECONDS", "time between two refreshes (default 2)"),
 	TOP(0, "history", OPT_U64, history_s, "SECONDS", "how long a time each table covers (default 5)"),
 	TOP('z', "zero", OPT_FLAG, zero, NULL, "each table covers the time since the one before"),
 	TOP('E', "entries", OPT_U32, entries, "N", "show at most N rows"),

@@ -76,8 +76,9 @@ int session_open(struct session **out, const char *path, const struct session_op
 int session_over(struct session **out, struct source *src, const struct session_opts *opts,
 		 const struct notify *notify);
 void session_close(struct session *s);
-/* Instead of it where the process ends: what session_close would put into the cache. */
+/* Writes to the cache what session_close would write, and frees nothing: for a process that ends now. */
 void session_keep(struct session *s);
+
 /* The maker of hits from AUX data (feed.spe); NULL: there is none. */
 static inline const struct spe *session_spe(const struct session *s)
 {

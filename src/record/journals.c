@@ -129,10 +129,11 @@ void journals_renew(struct journals *j)
 static void tell(struct journals *j, const char *name, const char *why)
 {
 	if (!j->told)
-		notify_warn(j->to,
-			    "--activity=journal: %s/%s is not read: %s; neither are other such journals, and their "
-			    "threads' samples belong to no activity",
-			    j->path, name, why);
+		notify_warn(
+			j->to,
+			"--activity=journal: %s/%s is not read: %s. Other journals that are left out are not named. "
+			"The samples of all these threads belong to no activity",
+			j->path, name, why);
 	j->told = true;
 }
 

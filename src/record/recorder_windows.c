@@ -352,11 +352,14 @@ static int plan_real(struct recorder *r)
 	if (!err && !any_windowed(r->specs))
 		return 0;
 	if (!err && hindrance(r))
-		err = notify_error(r->notify, ERR_USAGE, "windows: %s (or --no-window)", hindrance(r));
+		err = notify_error(r->notify, ERR_USAGE,
+				   "there can be no windows: %s. Use --no-window to record without", hindrance(r));
 	if (!err)
 		err = choose(r, &o, &native, &how, &why);
 	if (!err && how != WINDOW_NATIVE && hindrance_of_switching(r))
-		err = notify_error(r->notify, ERR_USAGE, "windows: %s (or --no-window)", hindrance_of_switching(r));
+		err = notify_error(r->notify, ERR_USAGE,
+				   "there can be no windows: %s. Use --no-window to record without",
+				   hindrance_of_switching(r));
 	if (!err && window_of_occurrences(r->specs, how))
 		err = notify_error(
 			r->notify, ERR_USAGE,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The readable names of one symbol table. Who makes them is another process (state/dso_names.h), so they are asked for
- * many at a time: of names of one address all before the best is chosen; of those that are shown all that were found
- * until the first one is wanted.
+ * The readable names of one symbol table. Another process makes them (state/dso_names.h), so many are asked for at a
+ * time. If several symbols have one address, all their names are made before the best is chosen. Of other symbols, all
+ * that were found are made when the first of their names is wanted.
  *
  * Names made by hand can be short and stand for much: what all of a table stand for is bounded.
  */

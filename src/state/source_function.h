@@ -31,8 +31,9 @@ struct source_function {
 
 /*
  * The functions that hold any of these addresses, each with what was inlined into it. An address is higher than the
- * one before. `take` gets them one after the other, each as long as it runs, and one that is in several parts perhaps
- * several times; false: it wants no more. Addresses that DWARF does not know have none. Thread-safe.
+ * one before. `take` is called with one function after the other, which is valid during the call; perhaps more than
+ * once with a function that is in several parts. It returns false if it wants no more. Addresses that DWARF does not
+ * know have none. Thread-safe.
  */
 void dsos_source_functions(struct dsos *d, u32 dso, const u64 *linked, size_t n,
 			   bool (*take)(void *ctx, const struct source_function *f), void *ctx);

@@ -36,11 +36,11 @@ struct stored_marks {
 
 struct stored;
 
-/* False, and nothing is added: it would be too large to be kept, as where many symbols share the end of one long name.
- */
+/* Appends the table as an entry. False, and nothing is appended, if the entry would be too large to be kept: many
+ * symbols may share the end of one long name. */
 bool stored_encode(const struct table_parts *p, const struct stored_marks *marks, struct bytes *out);
 
-/* Takes e->fd. NULL: it is damaged. moved is added to all addresses of the table. */
+/* Opens an entry, whose e->fd belongs to the table from then on, and fills in marks. NULL: it is damaged. */
 struct stored *stored_open(const struct cache_entry *e, struct stored_marks *marks);
 void stored_free(struct stored *t);
 void stored_move(struct stored *t, u64 by); /* before the first look-up */
@@ -52,9 +52,9 @@ bool stored_keeps_names(const struct stored *t);
 u64 stored_demangled_most(const struct stored *t);
 /* The symbol at addr, ID_NONE, or STORED_DAMAGED: then the table has to be made anew. */
 u32 stored_find(struct stored *t, u64 addr);
-/* Of a symbol that stored_find has given. The name is as linked. */
-/* The same of any symbol, which it reads. NULL: it is damaged. */
+/* Any symbol of the table, read from the entry. NULL: it is damaged. */
 const struct symbol *stored_read(struct stored *t, u32 sym);
+/* A symbol that stored_find or stored_read has given before, and its name as the linker knows it. */
 const struct symbol *stored_symbol(const struct stored *t, u32 sym);
 const char *stored_name(const struct stored *t, u32 sym);
 

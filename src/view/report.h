@@ -70,6 +70,7 @@ struct report_opts {
 	bool paths;			      /* below a row with windows, show those of each of its stacks */
 	bool fractal_paths;		      /* graph_min is of the row, not of the whole */
 	const struct report_metrics *metrics; /* by event of the profile; NULL: windows are not shown */
+	const char *left_out;		      /* the option that leaves out metrics of this recording, or NULL */
 	bool grouped;			      /* events of a group in one table; if there is no group, all events */
 };
 

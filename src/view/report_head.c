@@ -4,7 +4,6 @@
 
 #include "view/report.h"
 
-/* "402 ", "5K", "12M": as perf shortens the number of samples. */
 /* What a table's shares are of. */
 static void write_whole(const struct profile *p, u64 weight, struct bytes *out)
 {
@@ -12,6 +11,7 @@ static void write_whole(const struct profile *p, u64 weight, struct bytes *out)
 		     p->costs ? "Total weight : " : "Event count (approx.): ", (unsigned long long)weight);
 }
 
+/* "402 ", "5K", "12M": as perf shortens the number of samples. */
 static void write_short_number(u64 n, struct bytes *out)
 {
 	static const char units[] = " KMGT";

@@ -133,6 +133,8 @@ void report_text(const struct profile *p, const struct report_opts *opts, struct
 	leave_out_columns(p, o, out);
 	if (!o->quiet && !o->only_table)
 		report_recording_head(p, out);
+	if (!o->quiet && !o->only_table && o->left_out)
+		bytes_printf(out, "# Metrics of functions are left out: %s\n", o->left_out);
 	if (!o->quiet && !o->only_table && o->cuts)
 		report_stack_cuts(p, out);
 	report_each(p, o, true, write_table, &(struct text){ p, o, false, out });

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands above a table is six lines at most: of a plain recording, of a whole machine, of copied stacks, of the
 virtual PMU with its metrics, of windows of a clock, and of a recording of others. --header has the rest. What no row
-has a value of is no column then, but is named above the table."""
+has a value of is no column then, but is named above the table. In all forms of a table the head counts the same
+samples, which are those of --stats."""
+import json
 import os
 import pathlib
 import re
@@ -47,6 +49,12 @@ lbr = pathlib.Path(data or "", "lbr", "autofdo-test.lbr")
 paths += [str(lbr)] if data and lbr.exists() else []
 for path in paths:
     lines = head(path)
+    counts = {re.search(r"^# Recording: (\d+) samples", "\n".join(head(path, *form)), re.M)[1]
+              for form in ([], ["--no-metrics"], ["--hierarchy"], ["--group"], ["--sort", "comm"])
+              if path != str(lbr)}  # there, branches are counted
+    stats = json.loads(run("report", "--stats", "--json", "-i", path))
+    if counts - {str(stats["types"]["SAMPLE"])}:
+        sys.exit(f"{path}: {counts} samples by the heads of several forms, {stats} by --stats")
     if len(lines) > 6 or not any(line.startswith("# Total Lost Samples: ") for line in lines):
         sys.exit("\n".join([f"{path}: {len(lines)} lines", *lines]))
 rates = {"context-switches/ms", "page-faults/ms"}

@@ -182,12 +182,26 @@ check("a set without events", warned.returncode == 0 and "that 'topdown' needs" 
       "basic" not in warned.stderr)
 for args in ["--metrics", "basic"], ["--attribution", "keep"], ["--address-range", "1-2"]:
     check(f"no windows for {args}", "no windows" in run("report", "-i", "n.data", *args, status=2))
-# What goes without metrics says so.
-for option in (["--group"], ["--hierarchy"], ["-F", "overhead,sym"], ["-p", "x"], ["--no-metrics"],
-               ["--ignore-callees", "x"]):
-    for args in ["--columns", "IPC"], ["--metric", "x=cycles"], ["--sort", "IPC"]:
+# What goes without metrics says so, and names both options.
+for option, name in ((["--group"], "--group"), (["--hierarchy"], "--hierarchy"), (["-F", "overhead,sym"], "--fields"),
+                     (["-p", "x"], "--parent"), (["--no-metrics"], "--no-metrics"),
+                     (["--ignore-callees", "x"], "--ignore-callees")):
+    for args, asks in ((["--columns", "IPC"], "--columns"), (["--metric", "x=cycles"], "--metric"),
+                       (["--metrics", "all"], "--metrics"), (["--sort", "IPC"], "--sort by a metric"),
+                       (["--attribution", "keep"], "--attribution"), (["--source-line", "w.c:3"], "--source-line"),
+                       (["--address-range", "1-2"], "--address-range")):
+        if name == "--no-metrics" and asks in ("--metrics", "--attribution", "--source-line", "--address-range"):
+            continue
         said = run("report", "-i", "w.data", *option, *args, status=2)
-        check(f"{option} {args}: {said}", "and function metrics exclude each other" in said)
+        check(f"{option} {args}: {said}", f"{name} and {asks} exclude each other" in said)
+for options, left_out in ((["--group"], "--group"), (["--hierarchy"], "--hierarchy"), (["-p", "x"], "--parent"),
+                          (["--no-metrics"], None), ([], None)):
+    lines = [line for line in run("report", "-i", "w.data", *options, "--attribution", "estimate").splitlines()
+             if "left out: " in line]
+    check(f"{options}: the head says what is left out: {lines}",
+          lines == ([f"# Metrics of functions are left out: {left_out}"] if left_out else []))
+check("nothing is left out where nothing is",
+      "left out" not in run("report", "-i", "n.data", "--hierarchy"))
 
 # What a check needs has to be there: stacks.
 recipe = (source / "tests/recipe/windows.recipe").read_text().split("\nexpect")[0]

@@ -210,7 +210,10 @@ def tells_of_stacks():
 
 def refuses():
     for words, text in ((["-K", "-U"], "exclude each other"), (["-s", "nothing"], "is not one of"),
-                        (["-p", "1", "-a"], "cannot be combined"), (["--percent-limit", "x"], "percentage")):
+                        (["-p", "1", "-a"], "cannot be combined"), (["--percent-limit", "x"], "percentage"),
+                        (["-d", "0"], "'0' is not a number of whole seconds, 1 or more"),
+                        (["-d", "0.5"], "'0.5' is not a number of whole seconds, 1 or more"),
+                        (["-d", "-1"], "'-1' is not a number of whole seconds, 1 or more")):
         said = run("top", "--stdio", "--refreshes", "1", *words)
         if said.returncode != 2 or text not in said.stderr:
             fail(f"{words}: status {said.returncode}: {said.stderr}")

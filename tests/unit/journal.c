@@ -688,7 +688,7 @@ static void test_users(void **state)
 	for (u32 i = 0; i < 2; i++)
 		assert_int_equal(w.t.all.v[timelines_at(&w.t, (u32)pid, 1 + i, 5)].status, ACTIVITY_KNOWN);
 	assert_int_equal(at(&w, 3, 5)->status == ACTIVITY_KNOWN, !root);
-	assert_int_equal(strstr(w.note, "it belongs to another user than its process") != NULL, root);
+	assert_int_equal(strstr(w.note, "another user than its process. Other journals") != NULL, root);
 	close(go[1]);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	journals_end(j);
