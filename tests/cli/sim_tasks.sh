@@ -406,24 +406,36 @@ build turns -pthread <<-'C'
 		return wait(NULL) < 0;
 	}
 C
-for cpus in 1 2; do
-	timeout 60 "$RETICLE" record -q --pmu=sim,cpus=$cpus,quantum=50000 -e cycles -c 10000 -o turns.data -- \
+# take_turns CPUS: 3 if some CPU has had one thread only, as it may where the machine is so busy that nobody who waits
+# for a virtual CPU gets to run in the millisecond for which one is offered.
+take_turns()
+{
+	timeout 60 "$RETICLE" record -q --pmu=sim,cpus=$1,quantum=50000 -e cycles -c 10000 -o turns.data -- \
 		./turns ||
-		fail "$cpus CPUs: status $?"
+		fail "$1 CPUs: status $?"
 	"$RETICLE" dump -i turns.data --json --type SAMPLE >turns.json
-	python3 - $cpus <<'PY' || fail "$cpus CPUs"
+	python3 - $1 <<'PY'
 import json, sys
 cpus, lines = int(sys.argv[1]), [json.loads(line) for line in open("turns.json")]
-assert {s["cpu"] for s in lines} == set(range(cpus)), {s["cpu"] for s in lines}
+assert {s["cpu"] for s in lines} <= set(range(cpus)), {s["cpu"] for s in lines}
+fewest = len(lines)
 for cpu in range(cpus):
     here = sorted((s for s in lines if s["cpu"] == cpu), key=lambda s: s["time"])
-    turns = sum(a["tid"] != b["tid"] for a, b in zip(here, here[1:]))
+    fewest = min(fewest, sum(a["tid"] != b["tid"] for a, b in zip(here, here[1:])))
     # At 3 GHz a period takes 3333 ns of a CPU; a long operation may end the one before late.
     gaps = [b["time"] - a["time"] for a, b in zip(here, here[1:])]
-    assert min(gaps) >= 2500, (cpu, min(gaps))
-    assert turns >= 2, (cpu, turns)
+    assert min(gaps, default=2500) >= 2500, (cpu, min(gaps))
 assert len({s["tid"] for s in lines}) == 4 and len({s["pid"] for s in lines}) == 2
+sys.exit(3 if fewest < 2 else 0)
 PY
+}
+for cpus in 1 2; do
+	for _ in $(seq 20); do
+		take_turns $cpus
+		status=$?
+		[ $status = 3 ] || break
+	done
+	[ $status = 0 ] || fail "$cpus CPUs: status $status"
 done
 
 # Data maps: those of the program, by the kernel's names; QEMU's own are none of them.
