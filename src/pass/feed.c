@@ -180,6 +180,7 @@ static void hand_on_reads(struct feed *f, struct hit *h, const struct sample *s,
 		return;
 	}
 	n = explode(f, s);
+	f->unmoved += !n;
 	for (h->nth = 0; h->nth < n; h->nth++) {
 		be_member(f, h, &f->members.v[h->nth]);
 		take(ctx, h);
@@ -305,6 +306,7 @@ u32 feed_parts(struct feed *f, const struct source_record *at, const struct memb
 		be_member(f, &h, &parts[n]);
 		take(ctx, &h);
 	}
+	f->unmoved += !n && !err;
 	return n + 1;
 }
 

@@ -54,6 +54,7 @@ struct feed {
 	struct lbr *lbr;	 /* call stacks of branch records become the hit's chain. NULL: they do not */
 	struct unwinder *unwind; /* copies of stacks become the hit's chain. NULL: they do not */
 	u64 undecodable;	 /* number of samples that could not be decoded, or have no known event */
+	u64 unmoved;		 /* number of those that give no hit, as none of the counters that they read moved */
 	struct aux_counts aux;
 	struct spe_shapes shapes; /* of the records in them */
 	u32 next_buffer;	  /* probably the next of spe->aux->buffers */

@@ -85,7 +85,7 @@ static void collect_portion(void *ctx, u32 worker, u32 unit)
 	struct pass *p = ctx;
 	struct pass_worker *w = &p->workers[worker];
 	struct portion *portion = &p->portions[unit];
-	u64 offset = portion->from, undecodable = w->feed.undecodable;
+	u64 offset = portion->from, undecodable = w->feed.undecodable, unmoved = w->feed.unmoved;
 	struct source_record at;
 
 	if (portion->collected)
@@ -96,6 +96,7 @@ static void collect_portion(void *ctx, u32 worker, u32 unit)
 	collector_take(w->collector, portion->collected);
 	portion->nr_trees = (u32)p->s->src->events.events.n;
 	portion->undecodable = w->feed.undecodable - undecodable;
+	portion->unmoved = w->feed.unmoved - unmoved;
 }
 
 static bool records_chains(const struct evlist *l)
@@ -172,7 +173,7 @@ static void take_results(struct profile *p, const struct measuring *setups, stru
 		name_groups(p, &e.tree);
 		vec_push(&p->events, e);
 	}
-	p->tally.samples = r->tally.samples;
+	p->tally.samples += r->tally.samples;
 	p->tally.filtered = r->tally.filtered;
 	memcpy(p->tally.activities, r->tally.activities, sizeof(p->tally.activities));
 	if (p->timelines) {
@@ -223,6 +224,7 @@ static void end_workers(struct pass *pass, struct window_pass *windows, struct p
 		if (!pass->portions) {
 			parts[i] = collector_result(w->collector);
 			p->tally.undecodable += w->feed.undecodable;
+			p->tally.samples += w->feed.unmoved;
 		}
 		window_worker_join(windows, &w->windows);
 		add_aux(&p->tally, &w->feed.aux);
@@ -253,6 +255,7 @@ static void join_results(struct pass *pass, struct window_pass *windows, const s
 	for (u32 i = 0; i < pass->nr_portions; i++) {
 		parts[i] = pass->portions[i].collected;
 		p->tally.undecodable += pass->portions[i].undecodable;
+		p->tally.samples += pass->portions[i].unmoved;
 	}
 	session_forget_processes(pass->s);
 	renames = p->has_inlined && inlined_resolve(p, parts, n, pass->nr_workers, &rename);

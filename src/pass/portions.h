@@ -13,7 +13,7 @@ struct portion {
 	u64 from, end;		     /* where they stand in the source's data, while it is still to be collected */
 	struct collected *collected; /* what came of it, by the session's strings, DSOs and frames */
 	u32 nr_trees;
-	u64 undecodable;
+	u64 undecodable, unmoved; /* as the feed counts them */
 };
 void portion_forget(struct portion *p); /* it is to be collected again */
 
