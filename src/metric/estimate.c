@@ -26,12 +26,12 @@
  * Comparison with exact counts shows that it explains the errors: for a function that builds a ring of pointers and
  * then calls two others, CPI was 2.6 % off with an interval of 0.3 %.
  *
- * The interval of samples. It is mid-P (metric/share.h), which holds the truth in 95 % of the cases on average, also
- * where a handful of samples is to be expected. One that holds in at least 95 % of all cases is too wide there, since
- * the number of samples is whole: last-level misses per instruction were held in 99.7 %. This assumes that each event
- * of the program is as likely to be sampled as any other, whatever was sampled before. Of events in long runs it is
- * too careful: periods cut such a run into pieces, and the number of samples varies by less. Of events so rare that a
- * good part of them was sampled nothing is uncertain about that part, and the variance is that of a draw without
+ * The interval of samples. It is Jeffreys' (metric/share.h), which holds the truth in 95 % of the cases on average,
+ * also where a handful of samples is to be expected. One that holds in at least 95 % of all cases is too wide there,
+ * since the number of samples is whole: last-level misses per instruction were held in 99.7 %. This assumes that each
+ * event of the program is as likely to be sampled as any other, whatever was sampled before. Of events in long runs it
+ * is too careful: periods cut such a run into pieces, and the number of samples varies by less. Of events so rare that
+ * a good part of them was sampled nothing is uncertain about that part, and the variance is that of a draw without
  * putting back: n of N events sampled leave 1 - n/N of it. What the counters may not have seen is part of N.
  *
  * Together. The two sources are practically independent, so they are averaged by their inverse variances. If they
@@ -102,13 +102,14 @@ struct number {
 	bool known;
 };
 
-/* Of a function that has h of n samples. */
+/* The share of a function that has h of n samples. The sides of its interval are multiplied by stretch. */
 static struct number share_of_samples(double h, double n, double stretch)
 {
-	double p = h / n;
+	double p;
 
 	if (!(n > 0))
 		return (struct number){ 0 };
+	p = h / n;
 	return (struct number){ p, (p - share_low(h, n)) * stretch, (share_high(h, n) - p) * stretch, h, true };
 }
 

@@ -73,17 +73,18 @@ static void shares_of_few_are_held_as_often_as_said(void **state)
 	}
 }
 
-/* Against mid-P's own limits, which solve P(fewer) + P(as many) / 2 = 1/40. */
-static void limits_are_those_of_mid_p(void **state)
+/* Of few among many: half the quantiles of chi-square of 2 h + 1 degrees, and mid-P's end where there is none. */
+static void limits_are_those_of_jeffreys(void **state)
 {
-	static const double low[] = { 0, 0.051, 0.335, 0.763, 1.271, 1.832 };
-	static const double high[] = { 2.996, 4.932, 6.608, 8.164, 9.648, 11.082 };
+	static const double low[] = { 0, 0.1079, 0.4156, 0.8449, 1.3502, 1.9079 };
+	static const double high[] = { 2.9957, 4.6742, 6.4163, 8.0064, 9.5114, 10.9600 };
 
 	(void)state;
 	for (u32 h = 0; h < ARRAY_LEN(low); h++) {
-		assert_true(fabs(1e6 * share_low(h, 1e6) - low[h]) < 0.08);
-		assert_true(fabs(1e6 * share_high(h, 1e6) - high[h]) < 0.3);
+		assert_true(fabs(1e6 * share_low(h, 1e6) - low[h]) < 0.02);
+		assert_true(fabs(1e6 * share_high(h, 1e6) - high[h]) < 0.02);
 	}
+	assert_true(fabs(1e17 * share_high(0, 1e17) - 2.9957) < 1e-3); /* however many there are */
 	assert_true(fabs(share_high(0, 4) - (1 - pow(0.05, 0.25))) < 1e-12);
 	assert_true(share_high(4, 4) == 1 && fabs(share_low(4, 4) - pow(0.05, 0.25)) < 1e-12);
 	/* Many: the normal distribution's. */
@@ -112,7 +113,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rare_ones_are_held_as_often_as_said),
 		cmocka_unit_test(shares_of_few_are_held_as_often_as_said),
-		cmocka_unit_test(limits_are_those_of_mid_p),
+		cmocka_unit_test(limits_are_those_of_jeffreys),
 		cmocka_unit_test(ends_grow_with_what_was_seen),
 	};
 
