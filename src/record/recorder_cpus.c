@@ -4,7 +4,8 @@
  *
  * The kernel takes the counters of a CPU that goes offline away. Their descriptors do not hang up, and when the CPU
  * comes back they do not count again. So nothing but the list of CPUs says why samples are missing; it is read once a
- * second. Counters of tasks are not concerned: their tasks go on on other CPUs.
+ * second, so a CPU that comes back sooner is not noticed, nor one that a suspend takes away, which stops the recorder
+ * as well. Counters of tasks are not concerned: their tasks go on on other CPUs.
  */
 #include "base/clock.h"
 #include "record/recorder_impl.h"
@@ -70,7 +71,7 @@ void recorder_look_at_cpus(struct recorder *r)
 	if (!r->set.system_wide || r->sim || now < r->cpus_seen_ms + LOOK_MS)
 		return;
 	r->cpus_seen_ms = now;
-	if (!cpulist_online(&online, NULL)) {
+	if (!cpulist_online_told(&online)) {
 		/* With a command, its end is the recording's; otherwise nothing would ever come. */
 		r->stop |= !look_for_gone(r, &online) && !r->has_workload;
 		if (!r->o->target.cpus)

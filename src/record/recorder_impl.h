@@ -117,7 +117,8 @@ int recorder_drain_aux(struct recorder *r, bool last);
 void recorder_begin_snapshot(struct recorder *r);
 void recorder_end_snapshot(struct recorder *r, bool last);
 
-/* recorder_cpus.c: tells of CPUs that went offline or came online, once each; stops where none is left. */
+/* recorder_cpus.c: tells of CPUs that went offline or came online, once each; stops where none is left and
+ * there is no command. */
 void recorder_look_at_cpus(struct recorder *r);
 
 /* recorder_control.c: executes the commands that have come. False: no more will come */

@@ -53,14 +53,20 @@ int cpulist_parse(struct cpulist *out, const char *text)
 	return ok ? 0 : ERR_USAGE;
 }
 
-int cpulist_online(struct cpulist *out, const struct notify *to)
+int cpulist_online_told(struct cpulist *out)
 {
 	char *line = smallfile_line("/sys/devices/system/cpu/online");
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
 	int err = line ? cpulist_parse(out, line) : ERR_NOTFOUND;
 
 	free(line);
-	if (!err)
+	return err ? ERR_NOTFOUND : 0;
+}
+
+int cpulist_online(struct cpulist *out, const struct notify *to)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!cpulist_online_told(out))
 		return 0;
 	out->v.n = 0;
 	for (long cpu = 0; cpu < n; cpu++)

@@ -17,6 +17,8 @@ struct cpulist {
 int cpulist_parse(struct cpulist *out, const char *text);
 /* The CPUs that are online. ERR_IO if the system does not say. */
 int cpulist_online(struct cpulist *out, const struct notify *to);
+/* The same by the kernel's list alone, where a guess is worth nothing. ERR_NOTFOUND without it. */
+int cpulist_online_told(struct cpulist *out);
 bool cpulist_has(const struct cpulist *l, u32 cpu);
 void cpulist_free(struct cpulist *l);
 

@@ -27,15 +27,21 @@ if why:
     skip(why)
 if os.geteuid() or not shutil.which("unshare"):
     skip("only root may have another list of CPUs")
-LIST.write_text("0\n")
+LIST.write_text("0,0\n")
 if subprocess.run(["unshare", "-m", "sh", "-c", MOUNTED, "sh", "true"], capture_output=True).returncode:
     skip("no mount namespaces here")
 check = Checks()
 
 
+def say_online(cpus):
+    """In place, and always as long as before, so that nobody reads half of it."""
+    with LIST.open("r+") as file:
+        file.write(cpus + "\n")
+
+
 def begin(online, *words):
     """-> reticle record, which records by now"""
-    LIST.write_text(online)
+    say_online(online)
     path, data = pathlib.Path("said"), pathlib.Path("x.data")
     data.unlink(missing_ok=True)
     with path.open("w") as said:
@@ -60,12 +66,12 @@ def samples():
 
 
 # A CPU goes and comes back, another one comes: the command says when the end is.
-p, said = begin("0\n", "-a", "--", "sh", "-c", "until [ -e end ]; do sleep 0.05; done")
-LIST.write_text("0,5\n")
+p, said = begin("0,0", "-a", "--", "sh", "-c", "until [ -e end ]; do sleep 0.05; done")
+say_online("0,5")
 await_text(p, said, "CPU 5 came online: it is not recorded")
-LIST.write_text("5\n")
+say_online("5,5")
 await_text(p, said, "CPU 0 went offline: nothing more is recorded of it")
-LIST.write_text("0\n")
+say_online("0,0")
 time.sleep(1.5)  # in which it looks once more, and has nothing to say
 pathlib.Path("end").touch()
 p.wait()
@@ -75,16 +81,16 @@ check(f"each CPU is told once: {text}", text.count("went offline") == 1 and text
 check("samples are kept", samples() > 0)
 
 # The only CPU that is recorded goes: that is the end. Others that come were not asked for.
-p, said = begin("0\n", "-C", "0")
-LIST.write_text("1\n")
+p, said = begin("0,0", "-C", "0")
+say_online("1,1")
 await_text(p, said, "CPU 0 went offline")
 check(f"without a CPU left record ends well: {p.wait()}", p.returncode == 0)
 check(f"nothing is said of CPUs that were not asked for: {said.read_text()}", "came online" not in said.read_text())
 samples()
 
 # Tasks go on elsewhere: nothing is missing.
-p, said = begin("0\n", "-p", str(os.getpid()))
-LIST.write_text("1\n")
+p, said = begin("0,0", "-p", str(os.getpid()))
+say_online("1,1")
 time.sleep(2.5)
 check(f"record of a process goes on: {said.read_text()}", p.poll() is None)
 p.send_signal(signal.SIGINT)

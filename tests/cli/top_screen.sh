@@ -190,11 +190,11 @@ if python3 -B "$SRCDIR/tests/cli/lib/machine.py" sim >/dev/null && command -v py
 fi
 # What has to be said meanwhile is on the screen. The list of CPUs is a file of ours, where root can mount it.
 mounted="mount --bind $PWD/online /sys/devices/system/cpu/online"
-echo 0 >online
+echo 0,0 >online
 if unshare -m sh -c "$mounted" 2>/dev/null; then
 	press "clear; TERM=screen unshare -m sh -c '$mounted && exec \"$RETICLE\" top -a -d 1'; echo gone=\$?" Enter
 	await 'samples/s of' 'with a list of CPUs'
-	echo 0,5 >online
+	printf 0,5 1<>online # in place: nobody reads half of it
 	await 'CPU 5 came online' 'a message'
 	press q
 	await 'gone=0' 'the end of a message'
