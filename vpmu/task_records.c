@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that follow tasks and mappings put records with, and the clock that those have. */
+/* Writes the records of tasks and mappings, and knows the clock of their times. */
 #include <string.h>
 
 #include "vpmu/channel.h"

@@ -6,7 +6,7 @@
  *   block.c    a block of guest code becomes a list of operations (decode_*.c says what each is)
  *   access_run.c   of which of its accesses one callback tells (operands_*.c says where they are)
  *   core.c     runs blocks: settles the one that ended, counts, predicts, stalls; finds the operation at which a count
- *              reaches what an armed event waits for, and calls sampler_overflow there
+ *              reaches what an armed event waits for; core_tell.c calls sampler_overflow there
  *   predictor.c, cache.c, model.c   the simulated core's parts and its table of sizes and costs
  *   sampler.c  periods, samples, throttling: what the kernel's perf core does
  *   callstack.c, regs.c  exact call chains; the guest's registers
@@ -16,7 +16,8 @@
  *   births.c   writes FORK records
  *   exec.c     follows execve
  *   names.c    follows names given through /proc
- *   task_records.c  writes the records of these four
+ *   maps.c     follows mappings
+ *   task_records.c  writes the records of tasks and mappings
  *   sigframe.c where a signal's handler finds its stack
  *   channel.c  chunks of the shared memory
  *   truth.c    exact counts per instruction, call path and window
@@ -112,7 +113,7 @@ struct vthread {
 };
 
 /* --- core.c --- */
-/* An event that waits: when counts[count] reaches `at`, core.c calls sampler_overflow, which sets a new `at`. */
+/* An event that waits: when counts[count] reaches `at`, core_tell.c calls sampler_overflow, which sets a new `at`. */
 struct armed {
 	u8 count; /* VC_* */
 	u8 event; /* index in control->events */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks of 64 bytes, at any address: compared and masked in vectors of 16 bytes, which all 64-bit processors have.
+ * Blocks of 64 bytes, at any address: compared and masked in vectors of 16 bytes, which x86-64 and 64-bit Arm have.
  * Compilers make steps of 8 bytes of a loop over words, because they cannot know that its arrays do not overlap.
  */
 #ifndef BASE_BLOCK_H
@@ -35,13 +35,13 @@ static inline bool block_is(const void *a, const void *b)
 		(block_part_of(a, 2) ^ block_part_of(b, 2)) | (block_part_of(a, 3) ^ block_part_of(b, 3)));
 }
 
-/* The bits of the nth part that differ from those wanted, of those in the mask. */
+/* Which of the bits that the mask selects differ from those of `wanted`, in the nth part. */
 static inline block_part block_other_bits(const void *block, const void *mask, const void *wanted, u32 nth)
 {
 	return (block_part_of(block, nth) & block_part_of(mask, nth)) ^ block_part_of(wanted, nth);
 }
 
-/* Are the bits in the mask those wanted? Others of `wanted` are 0. */
+/* Do the bits that the mask selects equal those of `wanted`, whose other bits are 0? */
 static inline bool block_fits(const void *block, const void *mask, const void *wanted)
 {
 	return !block_part_any(block_other_bits(block, mask, wanted, 0) | block_other_bits(block, mask, wanted, 1) |
@@ -55,7 +55,7 @@ static inline void block_mask_part(void *out, const void *block, const void *mas
 	memcpy((u8 *)out + nth * sizeof(v), &v, sizeof(v));
 }
 
-/* out: the bits in the mask. */
+/* Writes the bits that the mask selects to out; the others become 0. */
 static inline void block_mask(void *out, const void *block, const void *mask)
 {
 	block_mask_part(out, block, mask, 0);

@@ -527,12 +527,12 @@ static int set_delay(struct top_config *c, const struct notify *to)
 		return 0;
 	errno = 0;
 	seconds = strtoull(c->delay, &end, 10);
-	if (errno || *end || !isdigit((unsigned char)c->delay[0]) || !seconds || seconds > UINT32_MAX)
+	if (errno || *end || !isdigit((unsigned char)c->delay[0]) || !seconds)
 		return notify_error(to, ERR_USAGE,
 				    "option --delay: '%s' is not a number of whole seconds, 1 or more, which is the "
 				    "shortest time between two tables",
 				    c->delay);
-	c->delay_s = seconds;
+	c->delay_s = MIN(seconds, (unsigned long long)UINT32_MAX);
 	return 0;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In Node, what a thread works for changes with each callback, and no native code runs then: V8 carries it along. A
- * native module (@datadog/pprof) says where (`nodejs_v1_dev`): its thread's variable names the slot of V8 in which the
- * present frame is, and the key by which this frame has an object that holds the address of the record.
+ * @datadog/pprof in Node. What a thread works for changes with each callback; V8 carries it along, and no code of the
+ * module runs then. The module says where V8 has it (`nodejs_v1_dev`): its thread's variable names the slot of V8 in
+ * which the present frame is, and the key by which this frame has an object that holds the address of the record.
  *
  * The frame is a Map of JavaScript. Its table has a head of two words, three counts, a word for each bucket, and then
  * entries of three words: key, value, and the next entry of the bucket. Numbers are in the upper halves of words, and
  * addresses of objects have their lowest bit set. All that is as in the 64-bit V8 of Node 24, whose pointers are
- * not compressed. Maps of frames are made anew when they change, so a table is never found half written.
+ * not compressed. Maps of frames are made anew when they change, so a table is never found half written; but the
+ * garbage collector moves objects, and a sample meanwhile can find nothing.
  */
 #include "record/activity_code.h"
 
@@ -22,7 +23,7 @@ _Static_assert(SLOT + NODE_VARIABLE == AGAIN, "it fills the slot");
 #define BUCKETS_MAX 1024
 #define ENTRIES_MAX (2 * BUCKETS_MAX)
 #define ENTRY_BYTES 24
-#define TRIES 16	 /* entries of a bucket; there are two in the middle */
+#define TRIES 16	 /* entries of a bucket; there are two on average */
 #define OBJECT_RECORD 32 /* where the module's object has the record's address: in its second field */
 
 static void is_object(struct code *c, u8 reg)

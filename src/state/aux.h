@@ -50,7 +50,8 @@ u64 aux_memory(const struct aux *a);
 
 /* The buffer that holds that place of source.data; NULL. */
 const struct aux_buffer *aux_buffer_at(const struct aux *a, u64 offset);
-/* The same; *next: where it is looked for first, in a->buffers, and becomes the number of the one behind it. */
+/* The same, but a->buffers[*next] is tried first. *next becomes the number of the buffer behind the one found, or 0.
+ */
 static inline const struct aux_buffer *aux_buffer_next(const struct aux *a, u64 offset, u32 *next)
 {
 	const struct aux_buffer *b =

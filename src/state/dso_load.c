@@ -232,7 +232,7 @@ static struct symtab *finish(struct dsos *d, const struct dso_slot *s, struct st
 	}
 	if (kept) {
 		symtab_build_free(b);
-		t = symtab_over(kept, b->readable);
+		t = symtab_over(kept, dso_names_maker(names));
 	} else {
 		t = symtab_finish(b);
 		/* Of an address's names others may have been better, if they had been readable. */

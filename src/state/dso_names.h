@@ -16,7 +16,7 @@ struct dsos;
 
 /* Of a table that will be made for that slot. */
 struct dso_names *dso_names_new(struct dsos *d, const struct dso_slot *s);
-/* The same as a table takes it, and back. NULL is fine. */
+/* Convert to what a symbol table takes, and back. NULL is fine. */
 struct name_maker *dso_names_maker(struct dso_names *n);
 struct dso_names *dso_names_of(struct name_maker *m);
 /* Puts what is new into the cache. NULL is fine. Thread-safe. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who parses for DSOs: when that is forked (state/apart.h). */
+/* When the process that parses for DSOs is forked (state/apart.h). */
 #include "state/apart.h"
 #include "state/cache.h"
 #include "state/dso_table.h"

@@ -31,8 +31,8 @@ struct symtab_build {
 	VEC(struct raw_symbol) syms;
 	struct bytes names; /* NUL-terminated names; offset 0 holds "" */
 	bool keep_names;    /* do not demangle: kernel symbols, or the user's wish */
-	struct name_maker
-		*readable; /* who does; NULL: nobody, as with keep_names. The table's from symtab_finish on */
+	/* Who does. NULL: nobody, as with keep_names. It is the table's from symtab_finish on. */
+	struct name_maker *readable;
 };
 
 struct symtab;

