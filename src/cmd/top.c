@@ -30,6 +30,7 @@
 #include "record/recorder.h"
 #include "state/apart.h"
 
+#define NOTE_NS (60ull * 1000000000)
 #define MAX_BYTES (64ull << 20)
 #define EXIT_USAGE 2
 #define DEFAULT_ROWS 40	 /* where there is no terminal to say */
@@ -57,6 +58,7 @@ struct top {
 	/* What is said while there is a screen, for afterwards. */
 	pthread_mutex_t lock;
 	struct bytes notes;
+	u64 noted_ns; /* the last of them */
 	struct notify notify;
 	/* What it costs: */
 	u64 cpu_ns, wall_ns;
@@ -86,6 +88,7 @@ static void keep_note(void *ctx, const struct note *note)
 		bytes_str(&t->notes, "reticle top: ");
 		bytes_plain(&t->notes, note->text, strlen(note->text));
 		bytes_char(&t->notes, '\n');
+		t->noted_ns = clock_ns();
 	}
 	pthread_mutex_unlock(&t->lock);
 }
@@ -157,7 +160,7 @@ static void put_stacks(const struct profile *p, struct bytes *out)
 	bytes_free(&line);
 }
 
-/* What was said last while there is a screen: all of it comes when the screen has gone. */
+/* What was said last while there is a screen, for a minute: all of it comes when the screen has gone. */
 static void put_note(struct top *t, struct bytes *out)
 {
 	const struct bytes *b = &t->notes;
@@ -166,7 +169,7 @@ static void put_note(struct top *t, struct bytes *out)
 	pthread_mutex_lock(&t->lock);
 	for (from = b->len; from > 1 && b->p[from - 2] != '\n';)
 		from--;
-	if (t->screen && b->len)
+	if (t->screen && b->len && clock_ns() - t->noted_ns < NOTE_NS)
 		bytes_put(out, b->p + from - 1, b->len - from + 1);
 	pthread_mutex_unlock(&t->lock);
 }
