@@ -87,6 +87,12 @@ void *mem_zalloc_used(size_t size)
 #define HEAP_FIRST (200 << 10)
 #define HEAP_KEPT (64 << 20) /* free at the heap's end before the kernel has some of it back */
 
+void mem_keep_freed(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 4 << 20);
+	mallopt(M_TRIM_THRESHOLD, 16 << 20);
+}
+
 void mem_one_heap(void)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -662,6 +662,7 @@ int top_run(const struct command_ctx *ctx, const void *config, int argc, char **
 	struct top t = { .ctx = ctx, .c = *(const struct top_config *)config, .ended_fd = -1 };
 	int err;
 
+	mem_keep_freed();
 	pthread_mutex_init(&t.lock, NULL);
 	t.notify = (struct notify){ keep_note, &t };
 	t.unwinding = unwinding_new(&t.notify);
