@@ -428,8 +428,8 @@ static bool calls_itself(struct lbr *l, struct kept *k, const struct lbr_call *c
 	return k->calls_itself;
 }
 
-/* How often the sample's oldest call stands in the kept stack. The calls of that stack that were lost
- * differ from it, and the first of those in common is the call itself, so neither is compared. */
+/* How often the sample's oldest call stands in the kept stack. The calls of that stack that were lost differ from it,
+ * and the first of those in common is the call itself, so neither is compared. */
 static u32 times_kept(const struct kept *k, const struct lbr_call *oldest, const struct common *c)
 {
 	const struct lbr_stack *kept = &k->stack;

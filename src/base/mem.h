@@ -43,8 +43,10 @@ void mem_pages_free(void *p, size_t size);
  * freed are kept until mem_trim.
  */
 void mem_one_heap(void);
-/* From here on what is freed is kept for what is allocated next: blocks of up to 4 MB, and 16 MB at the heap's end.
- * For who makes the same tables again and again: fresh pages cost more than what is done with them. */
+
+/* From here on, what is freed is kept for what is allocated next: blocks of up to 4 MB, and 16 MB at the heap's end.
+ * This is for a command that makes the same tables again and again, for which fresh pages can cost more time than the
+ * work that is done in them. */
 void mem_keep_freed(void);
 
 /* Gives back to the kernel what was freed and lies between things still in use. Takes milliseconds. */

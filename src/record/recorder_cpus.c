@@ -12,20 +12,17 @@
 
 #define LOOK_MS 1000
 
-static bool is_told(const struct recorder *r, s32 cpu)
+static bool is_among(s32 cpu, const s32 *cpus, size_t n)
 {
-	for (size_t i = 0; i < r->told_cpus.n; i++)
-		if (r->told_cpus.v[i] == cpu)
+	for (size_t i = 0; i < n; i++)
+		if (cpus[i] == cpu)
 			return true;
 	return false;
 }
 
-static bool is_target(const struct recorder *r, s32 cpu)
+static bool is_told(const struct recorder *r, s32 cpu)
 {
-	for (size_t i = 0; i < r->target.cpus.n; i++)
-		if (r->target.cpus.v[i] == cpu)
-			return true;
-	return false;
+	return is_among(cpu, r->told_cpus.v, r->told_cpus.n);
 }
 
 static void look_for_new(struct recorder *r, const struct cpulist *online)
@@ -33,7 +30,7 @@ static void look_for_new(struct recorder *r, const struct cpulist *online)
 	for (size_t i = 0; i < online->v.n; i++) {
 		s32 cpu = (s32)online->v.v[i];
 
-		if (is_target(r, cpu) || is_told(r, cpu))
+		if (is_among(cpu, r->target.cpus.v, r->target.cpus.n) || is_told(r, cpu))
 			continue;
 		vec_push(&r->told_cpus, cpu);
 		notify_warn(r->notify, "CPU %d came online: it is not recorded; to record it, begin anew", cpu);

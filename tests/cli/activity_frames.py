@@ -8,9 +8,9 @@ import collections
 import json
 import os
 import pathlib
-import subprocess
 import sys
 
+from lib.activity_truth import run
 from lib.machine import need_bpf
 
 reticle = os.environ["RETICLE"]
@@ -135,13 +135,6 @@ int main(void)
 	return 0;
 }
 """
-
-
-def run(*words):
-    p = subprocess.run(words, capture_output=True, text=True)
-    if p.returncode:
-        sys.exit(f"{' '.join(words)}: exit status {p.returncode}: {p.stderr}")
-    return p.stdout
 
 
 need_bpf()

@@ -7,9 +7,9 @@ import os
 import pathlib
 import re
 import struct
-import subprocess
 import sys
 
+from lib.activity_truth import run
 from lib.machine import need_bpf
 
 reticle = os.environ["RETICLE"]
@@ -54,13 +54,6 @@ int main(void)
 	return 0;
 }
 """
-
-
-def run(*words):
-    p = subprocess.run(words, capture_output=True, text=True)
-    if p.returncode:
-        sys.exit(f"{' '.join(words)}: exit status {p.returncode}: {p.stderr}")
-    return p.stdout
 
 
 FINISHED_ROUND = 68

@@ -123,6 +123,15 @@ static void test_maps_change(void **state)
 
 /* --- stitching --- */
 
+/* Both have been read, and the first one, whose registers are full, has been taken. */
+static void begin_behind(struct run *r, const struct made *first, const struct made *second)
+{
+	begin(r);
+	read_one(r, first);
+	read_one(r, second);
+	takes(r, first, 4, 4);
+}
+
 static void test_stitches(void **state)
 {
 	(void)state;
@@ -130,10 +139,7 @@ static void test_stitches(void **state)
 		struct made first = stack(5, 4, told), deeper = stack(7, 4, told), one_up = stack(3, 0, told);
 		struct run r;
 
-		begin(&r);
-		read_one(&r, &first);
-		read_one(&r, &deeper);
-		takes(&r, &first, 4, 4);
+		begin_behind(&r, &first, &deeper);
 		takes(&r, &deeper, 6, 4);
 		assert_int_equal(lbr_counted(r.lbr)->stacks, 2);
 		assert_int_equal(lbr_counted(r.lbr)->stitched, 1);
@@ -164,10 +170,7 @@ static void test_other_way(void **state)
 	takes(&r, &deeper, 5, 4); /* the call to 2 */
 	takes(&r, &deepest, 6, 4);
 	end(&r);
-	begin(&r);
-	read_one(&r, &first);
-	read_one(&r, &other);
-	takes(&r, &first, 4, 4);
+	begin_behind(&r, &first, &other);
 	takes(&r, &deeper, 5, 4);
 	assert_true(take(&r, &deepest)); /* that to 3 has another way */
 	assert_int_equal(r.out.n, 4);
@@ -225,10 +228,7 @@ static void test_other_depth(void **state)
 	struct run r;
 
 	(void)state;
-	begin(&r);
-	read_one(&r, &first);
-	read_one(&r, &other); /* register 0, and in the stack it is 1 */
-	takes(&r, &first, 4, 4);
+	begin_behind(&r, &first, &other); /* register 0, and in the stack it is 1 */
 	assert_true(take(&r, &deepest));
 	assert_int_equal(r.out.n, 4);
 	end(&r);
@@ -261,10 +261,7 @@ static void test_parting(void **state)
 	struct run r;
 
 	(void)state;
-	begin(&r);
-	read_one(&r, &first);
-	read_one(&r, &same);
-	takes(&r, &first, 4, 4);
+	begin_behind(&r, &first, &same);
 	assert_true(take(&r, &same)); /* 4 called 5 first, and 6 then */
 	assert_int_equal(r.out.n, 5);
 	takes(&r, &first, 4, 4);
@@ -303,10 +300,7 @@ static void test_kept_over_cut(void **state)
 	struct run r;
 
 	(void)state;
-	begin(&r);
-	read_one(&r, &first);
-	read_one(&r, &deeper);
-	takes(&r, &first, 4, 4);
+	begin_behind(&r, &first, &deeper);
 	takes(&r, &left, 0, 0);
 	assert_int_equal(lbr_counted(r.lbr)->cut, 1);
 	takes(&r, &deeper, 6, 4);
@@ -471,10 +465,7 @@ static void test_oldest_stitched(void **state)
 	struct run r;
 
 	(void)state;
-	begin(&r);
-	read_one(&r, &first);
-	read_one(&r, &deeper);
-	takes(&r, &first, 4, 4);
+	begin_behind(&r, &first, &deeper);
 	takes(&r, &deeper, 6, 4);
 	takes(&r, &again, 2, 1);
 	assert_int_equal(lbr_counted(r.lbr)->refused, 0);
