@@ -190,6 +190,15 @@ static bool may_lead(struct caller_reader *r, const struct asker *who, u64 calle
 	       function_may_jump(r->functions, who, called, at);
 }
 
+/* Is it a call that a function which calls setjmp made of itself? After longjmp such calls look as if they held. */
+static bool may_be_left(struct caller_reader *r, const struct asker *who, const struct branch_entry *call)
+{
+	const struct function to = function_at(r->functions, who, call->to),
+			      in = function_at(r->functions, who, call->from);
+
+	return function_is(&to, &in) && function_comes_back(r->functions, who, call->to);
+}
+
 /* A call to a function. from: the place in the function that was called at which the next newer one was made; 0:
  * nobody knows. code: code_at. */
 static void learn(struct caller_reader *r, const struct asker *who, u64 code, const struct branch_entry *call,
@@ -203,7 +212,7 @@ static void learn(struct caller_reader *r, const struct asker *who, u64 code, co
 	    seen->tid == who->tid)
 		return;
 	*seen = (struct lesson){ who->tid, code, call->from, call->to, from };
-	if (from && !may_lead(r, who, call->to, from))
+	if ((from && !may_lead(r, who, call->to, from)) || may_be_left(r, who, call))
 		add_jumping(r, who);
 	to = function_at(r->functions, who, call->to);
 	in = from ? function_at(r->functions, who, from) : to;

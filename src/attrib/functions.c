@@ -373,13 +373,27 @@ static enum called called_at(struct functions *f, const struct thread_view *t, u
 	return called ? CALLED_ONLY_THERE : CALLED_ELSEWHERE;
 }
 
-static bool calls_itself(struct functions *f, const struct thread_view *t, u64 addr)
+/* False: nobody can tell. */
+static bool entered_at(struct functions *f, const struct thread_view *t, u64 addr, struct entered *out)
 {
-	struct entered e;
 	struct place at;
 
 	place_find(f->dsos, t, PERF_RECORD_MISC_USER, addr, &at);
-	return at.sym != ID_NONE && dsos_entered(f->dsos, at.dso, at.sym, &e) && e.by_itself;
+	return at.sym != ID_NONE && dsos_entered(f->dsos, at.dso, at.sym, out);
+}
+
+bool function_comes_back(struct functions *f, const struct asker *who, u64 addr)
+{
+	struct entered e;
+
+	return entered_at(f, view_of(f, who), addr, &e) && e.comes_back;
+}
+
+static bool calls_itself(struct functions *f, const struct thread_view *t, u64 addr)
+{
+	struct entered e;
+
+	return entered_at(f, t, addr, &e) && e.by_itself;
 }
 
 /* What was said, or is to be, if *found is false. site: 0: of calls of itself, for which CALLED_ELSEWHERE stands. */

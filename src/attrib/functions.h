@@ -46,6 +46,10 @@ bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64
 /* Does its code have a call of itself? False also where nobody can tell. */
 bool function_calls_itself(struct functions *f, const struct asker *who, u64 addr);
 
+/* Does its code call setjmp or the like, so that a thread may come back to it without the returns of what it has
+ * called? False also where nobody can tell. */
+bool function_comes_back(struct functions *f, const struct asker *who, u64 addr);
+
 /*
  * Can a thread be in the function of `in` only because the call instruction at `site` called it? CALLED_ELSEWHERE: the
  * code has another way to it, or its address, so that it may be called from anywhere. CALLED_UNKNOWN: nobody can tell:

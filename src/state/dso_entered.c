@@ -61,12 +61,29 @@ static u64 code_offset(const struct scan *s, u64 addr)
 	return UINT64_MAX;
 }
 
+/* Does a function of that name, or what an entry of the PLT leads to, return more than once? */
+static bool returns_twice(const char *name)
+{
+	static const char *const names[] = { "setjmp", "sigsetjmp", "getcontext" };
+
+	name += strspn(name, "_");
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		size_t n = strlen(names[i]);
+
+		if (!strncmp(name, names[i], n) && (!name[n] || name[n] == '@'))
+			return true;
+	}
+	return false;
+}
+
 static void add_call(struct scan *s, u64 to, u64 site, u32 from)
 {
 	u32 sym = symbol_at(s, to);
 
 	if (sym == ID_NONE)
 		return;
+	if (from != ID_NONE && returns_twice(symtab_raw_name(s->symbols, sym)))
+		s->out->v[from].comes_back = true;
 	s->out->v[sym].several |= s->out->v[sym].site && s->out->v[sym].site != site;
 	s->out->v[sym].by_itself |= sym == from;
 	s->out->v[sym].site = site;

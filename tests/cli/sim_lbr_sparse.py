@@ -25,7 +25,7 @@ PROGRAMS = [("ways", ways(), 151, ((8, INDEX), (8, NO_INDEX), (10, NO_INDEX), (1
             ("mixed", ways(13, 0.3), 151, ((8, NO_INDEX), (12, INDEX))),
             ("coroutines", COROUTINES, 401, ((16, INDEX), (32, NO_INDEX))),
             ("jumps", JUMPS, 401, ((8, NO_INDEX), (16, INDEX)))]
-ONE_OF, SEEDS = (5, 40, 150, 400), 4
+ONE_OF, SEEDS = (5, 40, 150, 400, 1000), 4
 failed = []
 
 

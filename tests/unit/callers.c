@@ -31,6 +31,15 @@ bool function_may_jump(struct functions *f, const struct asker *who, u64 to, u64
 	return to / SIZE % 2 && !(in / SIZE % 2); /* odd ones may go on in even ones */
 }
 
+#define COMES_BACK 9u /* calls setjmp */
+
+bool function_comes_back(struct functions *f, const struct asker *who, u64 addr)
+{
+	(void)f;
+	(void)who;
+	return addr / SIZE == COMES_BACK;
+}
+
 struct function function_at(struct functions *f, const struct asker *who, u64 addr)
 {
 	u64 n = addr / SIZE;
@@ -240,13 +249,37 @@ static void nothing_else_is_compared(void **state)
 	callers_free(c);
 }
 
+/* A call that a function makes of itself tells of jumps only if it also calls setjmp. */
+static void calls_itself_and_setjmp(void **state)
+{
+	static const struct {
+		u64 words[3], ip;
+		bool jumps;
+	} cases[] = {
+		{ { SITE(COMES_BACK, 0), COMES_BACK * SIZE, 0 }, SITE(COMES_BACK, 1), true },
+		{ { SITE(COMES_BACK, 0), 2 * SIZE, 0 }, SITE(2, 1), false },
+		{ { SITE(2, 0), COMES_BACK * SIZE, 0 }, SITE(COMES_BACK, 1), false },
+		{ { SITE(2, 0), 2 * SIZE, 0 }, SITE(2, 1), false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct callers *c = callers_new(1, DEPTH, true);
+		struct caller_reader *r = caller_reader_new(c, NULL, NULL);
+
+		read_one(r, cases[i].words, 1, cases[i].ip);
+		assert_int_equal(callers_jumps(c, 1, TID, NULL), cases[i].jumps);
+		caller_reader_free(r);
+		callers_free(c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_stay_the_only_ones),
-		cmocka_unit_test(order_does_not_matter),
-		cmocka_unit_test(all_of_it_is_read),
-		cmocka_unit_test(nothing_else_is_compared),
+		cmocka_unit_test(calls_stay_the_only_ones), cmocka_unit_test(order_does_not_matter),
+		cmocka_unit_test(all_of_it_is_read),	    cmocka_unit_test(nothing_else_is_compared),
+		cmocka_unit_test(calls_itself_and_setjmp),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,7 @@ __asm__(".text\n"
 	BEGIN("t_runs_on") "xor %eax, %eax\n nop\n" END("t_runs_on")
 	BEGIN("t_run_into") "ret\n nop\n" END("t_run_into")
 	BEGIN("t_none") "jmp t_none\n" END("t_none")
+	BEGIN("t_comes_back") "call _setjmp\n call t_comes_back\n ret\n" END("t_comes_back")
 	BEGIN("t_outer") "test %eax, %eax\n je t_inner\n call t_by_inner\n xor %eax, %eax\n"
 	BEGIN("t_inner") "call t_by_inner\n ret\n" END("t_inner") "ret\n" END("t_outer")
 	BEGIN("t_by_inner") "ret\n" END("t_by_inner")
@@ -91,6 +92,13 @@ static void test_calls(void **state)
 	assert_true(e.site == caller->start + 10 && e.several && !e.anywhere);
 	e = entered("t_self");
 	assert_true(e.site == self->start && e.by_itself && !e.several && !e.anywhere);
+}
+
+static void test_comes_back(void **state)
+{
+	(void)state;
+	assert_true(entered("t_comes_back").comes_back);
+	assert_true(!entered("t_caller").comes_back && !entered("t_calls_last").comes_back);
 }
 
 static void test_addresses(void **state)
@@ -162,9 +170,9 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),	cmocka_unit_test(test_addresses), cmocka_unit_test(test_jumps),
-		cmocka_unit_test(test_nested),	cmocka_unit_test(test_data),	  cmocka_unit_test(test_behind_calls),
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_calls),	cmocka_unit_test(test_comes_back),   cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_jumps),	cmocka_unit_test(test_nested),	     cmocka_unit_test(test_data),
+		cmocka_unit_test(test_unknown), cmocka_unit_test(test_behind_calls),
 	};
 	const struct symbol_opts opts = { .no_kernel = true, .no_lines = true };
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
