@@ -199,6 +199,7 @@ u32 *tree_merge_nodes(struct tree_builder *b, struct tree_builder *from, const s
 
 void tree_add_tree(struct tree_builder *b, const struct tree_builder *from, const struct tree_rename *rename)
 {
+	tree_reserve(b, from->links.n);
 	free(add_nodes(b, from, rename));
 }
 

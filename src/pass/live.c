@@ -30,8 +30,8 @@
 #define DSOS_MORE (1u << 9)
 
 struct round {
-	u8 *p; /* mem_pages */
-	u64 len;
+	u8 *p;
+	u64 len, cap;
 	u64 from, ms; /* when the one before it came, and it did */
 };
 struct rounds {
@@ -55,6 +55,7 @@ struct live {
 	const struct notify *notify;
 	pthread_mutex_t lock;  /* for these: */
 	struct bytes inbox;    /* of the round that has not ended */
+	struct bytes spare;    /* empty: for the inbox of the next one */
 	struct rounds arrived; /* those that have */
 	u64 arrived_bytes;
 	u64 last_ms; /* when the last round came, or the head */
@@ -101,16 +102,24 @@ static void end_view(struct live *l)
 		mem_trim();
 }
 
-static void free_round(struct round *r)
+/* A round that came is freed for each one that comes, so its memory is what the next one needs: fresh pages would cost
+ * more time than to write into them. */
+static void free_round(struct live *l, struct round *r)
 {
-	mem_pages_free(r->p, r->len);
+	pthread_mutex_lock(&l->lock);
+	if (!l->spare.p && r->cap <= INBOX_KEPT) {
+		l->spare = (struct bytes){ .p = r->p, .cap = r->cap };
+		r->p = NULL;
+	}
+	pthread_mutex_unlock(&l->lock);
+	free(r->p);
 	*r = (struct round){ 0 };
 }
 
-static void free_rounds(struct rounds *r)
+static void free_rounds(struct live *l, struct rounds *r)
 {
 	for (size_t i = 0; i < r->n; i++)
-		free_round(&r->v[i]);
+		free_round(l, &r->v[i]);
 	vec_free(r);
 }
 
@@ -137,11 +146,12 @@ void live_free(struct live *l)
 	source_close(l->src);
 	horizon_free(&l->begin);
 	horizon_free(&l->front);
-	bytes_free(&l->inbox);
-	free_round(&l->head);
+	free_round(l, &l->head);
 	bytes_free(&l->span);
-	free_rounds(&l->arrived);
-	free_rounds(&l->rounds);
+	free_rounds(l, &l->arrived);
+	free_rounds(l, &l->rounds);
+	bytes_free(&l->inbox);
+	bytes_free(&l->spare);
 	free_files(&l->files);
 	free_files(&l->old_files);
 	pthread_mutex_destroy(&l->lock);
@@ -166,20 +176,37 @@ void live_put(struct live *l, const struct iovec *part, int nr)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* The inbox's memory becomes the round's, unless most of it is empty. */
+static struct round empty_inbox(struct live *l)
+{
+	struct round r = { .p = l->inbox.p, .len = l->inbox.len, .cap = l->inbox.cap };
+
+	if (r.cap / 2 <= r.len) {
+		l->inbox = l->spare;
+		l->spare = (struct bytes){ 0 };
+		return r;
+	}
+	r.p = mem_alloc(r.len);
+	r.cap = r.len;
+	memcpy(r.p, l->inbox.p, r.len);
+	l->inbox.len = 0;
+	if (l->inbox.cap > INBOX_KEPT)
+		bytes_free(&l->inbox);
+	return r;
+}
+
 void live_round(struct live *l)
 {
 	u64 now = clock_ms();
 
 	pthread_mutex_lock(&l->lock);
 	if (l->inbox.len) {
-		u8 *p = mem_pages(l->inbox.len);
+		struct round r = empty_inbox(l);
 
-		memcpy(p, l->inbox.p, l->inbox.len);
-		vec_push(&l->arrived, (struct round){ p, l->inbox.len, l->last_ms, now });
-		l->arrived_bytes += l->inbox.len;
-		l->inbox.len = 0;
-		if (l->inbox.cap > INBOX_KEPT)
-			bytes_free(&l->inbox);
+		r.from = l->last_ms;
+		r.ms = now;
+		vec_push(&l->arrived, r);
+		l->arrived_bytes += r.len;
 	}
 	l->last_ms = now;
 	pthread_mutex_unlock(&l->lock);
@@ -251,7 +278,7 @@ static int take_head(struct live *l, const struct round *r)
 	u64 len;
 	int err;
 
-	free_round(&l->head);
+	free_round(l, &l->head);
 	l->head = *r;
 	err = source_of_stream(&l->src, l->head.p, l->head.len, l->notify);
 	if (err)
@@ -284,7 +311,7 @@ static void drop_rounds(struct live *l, size_t n)
 	l->behind_front -= MIN(l->behind_front, n);
 	for (size_t i = 0; i < n; i++) {
 		l->bytes -= l->rounds.v[i].len;
-		free_round(&l->rounds.v[i]);
+		free_round(l, &l->rounds.v[i]);
 		portion_forget(&l->portions[i]);
 	}
 	l->rounds.n -= n;
@@ -313,7 +340,7 @@ static int take_rounds(struct live *l)
 		struct round *r = &rounds.v[i];
 
 		if (err) {
-			free_round(r);
+			free_round(l, r);
 		} else if (!l->src) {
 			err = take_head(l, r);
 		} else {
